@@ -1,0 +1,36 @@
+// Package finding is the life of a finding as a pure function: (state before, rows of a run, rule, time)
+// → (state after, what to say). No I/O, no clock.
+package finding
+
+import "time"
+
+// Phase is where a finding stands.
+type Phase uint8
+
+// The phases.
+const (
+	Pending Phase = 1 // seen, but not yet for as long as `for` asks
+	Firing  Phase = 2
+)
+
+// State is what is kept of one finding between runs. It changes only on a transition: a finding that merely
+// goes on costs no write.
+type State struct {
+	Key          string
+	Phase        Phase
+	Episode      time.Time     // due time of the firing that opened it
+	SeenClock    time.Duration // the scope's observed clock when it was first seen; `for` counts from here
+	AbsentSince  time.Time     // due time of the last run that saw it; zero while it is present
+	FiringSince  time.Time     // due time; zero while pending
+	Priority     int           // as last notified
+	LastNotified time.Time     // due time of the last firing notice
+	Ordinal      int           // number of firing notices so far
+	NoticeID     string        // the last firing notice, which a resolution repeats; "" while none was made
+}
+
+// Scope is what is kept of one rule in one scope between runs.
+type Scope struct {
+	LastDue   time.Time     // of the last run, failed or not
+	LastOKDue time.Time     // of the last run that saw the source's rows
+	Clock     time.Duration // observed time: sum of the spans between runs, each at most the schedule's shortest interval
+}

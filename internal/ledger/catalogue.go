@@ -1,0 +1,61 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"tallyman/rules/catalog"
+)
+
+// Subscription is (type, warehouse or "*") → subscriber.
+type Subscription struct {
+	Type       string `json:"type" yaml:"type" doc:"code of a type in the catalogue"`
+	Warehouse  string `json:"warehouse" yaml:"warehouse" doc:"a warehouse, or * for all"`
+	Subscriber string `json:"subscriber" yaml:"subscriber" doc:"user:<id> or role:<id>"`
+}
+
+// Catalogue holds the types and the subscriptions. What it returns is in force for the next commit on every node.
+type Catalogue interface {
+	Types(ctx context.Context) (catalog.Catalog, error)
+	// TypesVersion grows with every change of a type; nodes ask it before they compile or render.
+	TypesVersion(ctx context.Context) (int64, error)
+	// PutType adds or replaces a type. ErrExists when another type has its numeric id.
+	PutType(ctx context.Context, t catalog.Type) error
+	// DeleteType removes it. ErrNotFound. Its subscriptions go with it.
+	DeleteType(ctx context.Context, code string) error
+	// SeedTypes adds those types of the file that the ledger does not have; it changes none.
+	SeedTypes(ctx context.Context, types catalog.Catalog) (added int, err error)
+
+	Subscriptions(ctx context.Context, f SubscriptionFilter) ([]Subscription, error)
+	// AddSubscriptions adds them in one transaction and returns how many were new. ErrNotFound for an unknown type.
+	AddSubscriptions(ctx context.Context, subs []Subscription) (added int, err error)
+	RemoveSubscription(ctx context.Context, s Subscription) error
+	// SeedSubscriptions adds them if the ledger never had any.
+	SeedSubscriptions(ctx context.Context, subs []Subscription) (added int, err error)
+}
+
+// SubscriptionFilter narrows a list; "" is any. After and Limit page in the order type, warehouse, subscriber.
+type SubscriptionFilter struct {
+	Type, Warehouse, Subscriber string
+	After                       *Subscription
+	Limit                       int // 0 = all
+}
+
+// Reader answers /status and the CLI.
+type Reader interface {
+	// LastRuns returns the latest run of every rule and scope.
+	LastRuns(ctx context.Context) ([]Run, error)
+	// Runs returns the runs of a rule (scope nil = all its scopes), latest first.
+	Runs(ctx context.Context, rule string, scope *string, limit int) ([]Run, error)
+	// Totals counts notices by type and status, for the summary that the demo prints.
+	Totals(ctx context.Context) ([]Total, error)
+	// Version returns the schema's version.
+	Version(ctx context.Context) (int64, error)
+}
+
+// Total is a count of notices since a time.
+type Total struct {
+	Type, Rule, Status string
+	Count              int64
+	Latest             time.Time
+}

@@ -1,0 +1,77 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"tallyman/sinks"
+)
+
+// DeliveryState is DESIGN section 1's flag.
+type DeliveryState int16
+
+// The states.
+const (
+	DeliveryPending  DeliveryState = 0
+	DeliverySent     DeliveryState = 1
+	DeliveryFailed   DeliveryState = 2
+	DeliveryTimedOut DeliveryState = 3
+	DeliveryCanceled DeliveryState = 4
+)
+
+// Lane is what is delivered in order: a sink and, for the inbox, a warehouse. One node at a time drains it.
+type Lane struct {
+	Sink      string
+	Warehouse string
+}
+
+// Deliveries is what the delivery loop needs.
+type Deliveries interface {
+	// PendingLanes returns the lanes of the sink with anything pending that no living node drains.
+	PendingLanes(ctx context.Context, sink string) ([]Lane, error)
+	// AcquireLane takes the lane for node, or reports false while another node holds it.
+	AcquireLane(ctx context.Context, lane Lane, node string, lease time.Duration) (bool, error)
+	// ReleaseLane gives it up; a lane that another node holds by now is left alone.
+	ReleaseLane(ctx context.Context, lane Lane, node string) error
+	// Pending returns pending deliveries of the lane in the order of Seq, at most limit. Those of notices that
+	// have expired are set to canceled instead of being returned.
+	Pending(ctx context.Context, lane Lane, limit int) ([]sinks.Delivery, error)
+	// MarkSent records the receipts, and counts the attempt.
+	MarkSent(ctx context.Context, receipts []sinks.Receipt) error
+	// MarkAttempt counts a failed attempt with its error (secrets removed by the caller).
+	MarkAttempt(ctx context.Context, seqs []int64, cause string) error
+	// MarkFailed ends deliveries that can never succeed.
+	MarkFailed(ctx context.Context, seqs []int64, cause string) error
+	// CountDeliveries returns the number of deliveries by sink and state, for /status.
+	CountDeliveries(ctx context.Context) (map[string]map[DeliveryState]int64, error)
+}
+
+// InboxRecord is what the inbox needs to survive the loss of Redis.
+type InboxRecord interface {
+	// InboxState returns the recorded epoch and the Redis run ids it was built on; ErrNotFound before the first.
+	InboxState(ctx context.Context, sink string) (InboxState, error)
+	// BeginEpoch replaces the state if the recorded epoch is still prev ("" = none), otherwise ErrFenced:
+	// another node was faster. The rebuild follows; Building is true until FinishEpoch.
+	BeginEpoch(ctx context.Context, sink, prev string, next InboxState, node string, lease time.Duration) error
+	// FinishEpoch marks the rebuild as complete. ErrFenced if the epoch is not next any more.
+	FinishEpoch(ctx context.Context, sink, epoch string) error
+	// HighestScores returns the highest recorded score of each warehouse.
+	HighestScores(ctx context.Context, sink string) (map[string]int64, error)
+	// Delivered returns sent inbox deliveries of unexpired notices with a score above after, ascending by score.
+	Delivered(ctx context.Context, lane Lane, after int64, limit int) ([]Delivered, error)
+}
+
+// InboxState is the generation of the index in Redis.
+type InboxState struct {
+	Epoch    string
+	RunIDs   []string // of the Redis servers it was built on, sorted
+	Building bool     // a node is writing it back; after Lease another may begin anew
+	Node     string
+	Lease    time.Time
+}
+
+// Delivered is a delivery that the inbox had, with the score it was given.
+type Delivered struct {
+	sinks.Delivery
+	Score int64
+}

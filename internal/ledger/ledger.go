@@ -1,0 +1,169 @@
+// Package ledger is the contract of Tallyman's own database, the truth that everything else can be rebuilt
+// from: firings, findings, notices, deliveries, types, subscriptions. postgres/ and sqlite/ implement it and
+// pass the one suite in ledgertest.
+//
+// Callers declare the small interface that they need; Ledger is their union.
+//
+// Time: leases are judged by the database's own clock unless the ledger was opened with another one
+// (tests), so a node with a wrong clock cannot take what another holds. All times are kept in µs.
+package ledger
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"tallyman/engine/finding"
+	"tallyman/engine/notice"
+	"tallyman/rules/row"
+)
+
+// The errors that callers tell apart.
+var (
+	ErrDone     = errors.New("ledger: the firing is done or lies before the last one")
+	ErrBusy     = errors.New("ledger: another firing of the rule and scope is running")
+	ErrFenced   = errors.New("ledger: the claim was lost to another node")
+	ErrNotFound = errors.New("ledger: not found")
+	ErrExists   = errors.New("ledger: already there")
+	ErrInUse    = errors.New("ledger: the file is in use by another process") // sqlite: one node
+	ErrSchema   = errors.New("ledger: the schema is not at this program's version; run tallyman migrate up")
+)
+
+// Ledger is everything; see the parts.
+type Ledger interface {
+	Firings
+	Deliveries
+	InboxRecord
+	Catalogue
+	Reader
+	// Prune removes what is older than before: finished deliveries with their notices (never those that an
+	// open finding names), and all but the last keepRuns firings of each rule and scope. It works in
+	// small batches and returns how many rows went.
+	Prune(ctx context.Context, before time.Time, keepRuns int) (int64, error)
+	Ping(ctx context.Context) error
+	Close() error
+}
+
+// Firings is what the engine needs to run a rule once in the whole cluster.
+type Firings interface {
+	// Register makes the rule and scope known (first due time = after now) and returns its state. It
+	// changes nothing where it is known already.
+	Register(ctx context.Context, rule, scope string, now time.Time) (ScopeState, error)
+	// Claim takes the firing for node. Where a firing of the same rule and scope was abandoned (its lease
+	// ran out before it was committed), the claim is for that one instead, whatever due says, and
+	// Claim.Repeated is true: the caller runs it and then claims its own. ErrDone, ErrBusy.
+	Claim(ctx context.Context, rule, scope string, due time.Time, node string, lease time.Duration) (Claim, error)
+	// Renew extends the lease. ErrFenced.
+	Renew(ctx context.Context, c Claim, lease time.Duration) error
+	// Release gives an unfinished firing back, so that any node may claim it at once.
+	Release(ctx context.Context, c Claim) error
+	// Scope returns the state of the rule in the scope. ErrNotFound before Register.
+	Scope(ctx context.Context, rule, scope string) (ScopeState, error)
+	// Findings returns all open findings, in no order.
+	Findings(ctx context.Context, rule, scope string) ([]finding.State, error)
+	// Notices returns those of the ids that the ledger still has.
+	Notices(ctx context.Context, ids []string) (map[string]*notice.Notice, error)
+	// Commit writes a run in one transaction, fenced by the claim's token: the run, the findings that
+	// changed, the scope's state and watermark, the notices, and a delivery for each notice and sink. An inbox
+	// delivery gets its recipients from the subscriptions as that transaction sees them; without
+	// recipients there is no delivery. ErrFenced changes nothing.
+	Commit(ctx context.Context, c Claim, run *Commit) (Committed, error)
+	// Forget closes the findings and state of rules and scopes that are in no file any more, silently.
+	// known holds "rule\x00scope". Waiting deliveries go on.
+	Forget(ctx context.Context, known map[string]bool) (int64, error)
+}
+
+// ScopeState is what the ledger knows of a rule in a scope.
+type ScopeState struct {
+	finding.Scope
+	Registered time.Time
+	Watermark  []row.Value // nil before the first event run
+	Running    *Claim      // the claim in force, if any
+}
+
+// Claim is the right to run one firing. Token fences it: it grows with every claim of the rule and scope.
+type Claim struct {
+	Rule, Scope string
+	Due         time.Time
+	Node        string
+	Token       int64
+	LeaseUntil  time.Time
+	Repeated    bool
+}
+
+// Outcome is how a run ended.
+type Outcome string
+
+// The outcomes.
+const (
+	OutcomeOK       Outcome = "ok"
+	OutcomeDegraded Outcome = "degraded" // some rows could not be judged, or keys repeated
+	OutcomeFailed   Outcome = "failed"
+	OutcomeSkipped  Outcome = "skipped" // overlap: the firing before it still ran
+)
+
+// Run is the record of one firing's execution.
+type Run struct {
+	Rule, Scope  string
+	Due          time.Time
+	Node         string
+	Started      time.Time
+	Duration     time.Duration
+	Outcome      Outcome
+	Rows         int // that the probe returned
+	Matched      int
+	Errored      int // rows whose condition erred
+	Pending      int // findings after the run
+	Firing       int
+	Notices      int      // made by the run
+	Unsubscribed int      // inbox deliveries not made, for want of a subscriber
+	Error        string   // "" unless failed; with its code
+	Samples      []string // of what degraded it, at most 5
+}
+
+// Commit is what one run changes.
+type Commit struct {
+	Run       Run
+	Scope     finding.Scope
+	Watermark []row.Value // nil = unchanged
+	// Again is true when an event run stopped at max_rows: the firing is not done, its watermark has
+	// moved on, and the claim stays in force for the rest.
+	Again    bool
+	Findings []FindingChange
+	Notices  []NewNotice
+}
+
+// FindingChange is a finding after the run.
+type FindingChange struct {
+	finding.State
+	Op Op
+}
+
+// Op is what happens to a finding's record.
+type Op uint8
+
+// The operations.
+const (
+	Insert Op = iota + 1
+	Update
+	Delete
+)
+
+// NewNotice is a notice and where it goes. A notice whose id the ledger has already is left as it is.
+type NewNotice struct {
+	Notice *notice.Notice
+	Sinks  []Target
+}
+
+// Target is a sink by name. Inbox sinks have recipients, looked up in the commit.
+type Target struct {
+	Sink  string
+	Inbox bool
+}
+
+// Committed is what a commit did.
+type Committed struct {
+	Deliveries   int
+	Unsubscribed int
+	Lanes        []Lane // with something new to deliver
+}

@@ -1,0 +1,76 @@
+// Package problem holds what is wrong with a file that a person wrote, and where.
+package problem
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Problem is one fault in a file. Line and Col count from 1, Col in characters; Line 0 means the file as a whole.
+type Problem struct {
+	Code    string `json:"code"` // stable, e.g. unknown_field; listed in docs/error-codes.md
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Col     int    `json:"col"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"` // the way out, or "did you mean …"
+	Snippet string `json:"snippet,omitempty"`
+	Rule    string `json:"rule,omitempty"` // the id of the rule it stands in, where known
+}
+
+// Error is the one-line form: file:line:col: code: message.
+func (p Problem) Error() string {
+	if p.Line == 0 {
+		return fmt.Sprintf("%s: %s: %s", p.File, p.Code, p.Message)
+	}
+	return fmt.Sprintf("%s:%d:%d: %s: %s", p.File, p.Line, p.Col, p.Code, p.Message)
+}
+
+// String adds the line of the file, a caret and the hint.
+func (p Problem) String() string {
+	var b strings.Builder
+	b.WriteString(p.Error())
+	if p.Snippet != "" {
+		fmt.Fprintf(&b, "\n  %s\n  %s^", p.Snippet, caretPad(p.Snippet, p.Col))
+	}
+	if p.Hint != "" {
+		fmt.Fprintf(&b, "\n  hint: %s", p.Hint)
+	}
+	return b.String()
+}
+
+// caretPad keeps tabs, so that the caret stands below its column in any terminal.
+func caretPad(line string, col int) string {
+	var b strings.Builder
+	for i, r := range []rune(line) {
+		if i >= col-1 {
+			break
+		}
+		if r == '\t' {
+			b.WriteByte('\t')
+		} else {
+			b.WriteByte(' ')
+		}
+	}
+	return b.String()
+}
+
+// List is every problem of one or more files.
+type List []Problem
+
+// Error joins the problems, one a line.
+func (l List) Error() string {
+	lines := make([]string, len(l))
+	for i, p := range l {
+		lines[i] = p.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Err returns the list as an error, or nil where it is empty.
+func (l List) Err() error {
+	if len(l) == 0 {
+		return nil
+	}
+	return l
+}

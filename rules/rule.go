@@ -1,0 +1,147 @@
+package rules
+
+import (
+	"time"
+
+	"tallyman/rules/problem"
+)
+
+// Mode says what the absence of a row means.
+type Mode string
+
+// The modes.
+const (
+	ModeState Mode = "state" // an absent row resolves its finding
+	ModeEvent Mode = "event" // every new row is one notice; nothing resolves
+)
+
+// Overlap says what happens to a firing that comes due while the one before it still runs.
+type Overlap string
+
+// The overlap policies.
+const (
+	OverlapSkip  Overlap = "skip"
+	OverlapQueue Overlap = "queue" // one waits
+)
+
+// CatchUp says which firings are made good that came due while no node ran.
+type CatchUp string
+
+// The catch-up policies.
+const (
+	CatchUpNone CatchUp = "none"
+	CatchUpOnce CatchUp = "once" // the latest missed one
+	CatchUpAll  CatchUp = "all"  // each, at most 100
+)
+
+// Policy says what a run without data, or one that failed, does to the findings.
+type Policy string
+
+// The policies. PolicyOK is for no_data only.
+const (
+	PolicyOK       Policy = "ok"
+	PolicyKeepLast Policy = "keep_last"
+	PolicyAlert    Policy = "alert"
+)
+
+// Modal says how a WMS client shows a notice.
+type Modal string
+
+// The modals.
+const (
+	ModalSilent Modal = "silent"
+	ModalPopup  Modal = "popup"
+)
+
+// Rule is one rule in one scope, with defaults and the scope's overrides applied: what the engine
+// runs. A rule with n scopes in the file is n Rules of the same ID.
+type Rule struct {
+	ID             string
+	Scope          string // "" where the rule has no scopes
+	Title          string
+	Description    string
+	Owner          string
+	RunbookURL     string
+	Labels         map[string]string
+	Enabled        bool
+	Mode           Mode
+	Schedule       Schedule
+	Source         string
+	Probe          Probe
+	When           string   // expr; "true" by default
+	Key            []string // columns
+	For            time.Duration
+	KeepFiringFor  time.Duration
+	RepeatInterval time.Duration // 0 = never
+	NoData         Policy
+	OnError        Policy
+	Notice         Notice
+	Deliver        []Deliver
+
+	File     string // where it was read from
+	Checksum string // of everything above; changes when the rule's meaning does
+
+	pos positions // where each field stands in File, for problems found after decoding
+}
+
+// Schedule says when a rule fires.
+type Schedule struct {
+	Cron     string
+	Timezone string // IANA name; UTC by default
+	Jitter   time.Duration
+	Overlap  Overlap
+	CatchUp  CatchUp
+}
+
+// Probe is the question that a rule asks its source.
+type Probe struct {
+	SQL       string
+	Params    map[string]any // string, int64, float64, bool or nil; the scope's params win
+	Timeout   time.Duration
+	MaxRows   int
+	Watermark *Watermark // mode event only
+}
+
+// Watermark lets a probe of mode event see each row once.
+type Watermark struct {
+	Columns []string
+	Initial map[string]any // per column; for a time column a duration before now, as "-1h"
+	Lag     time.Duration  // :until is scheduled_at less this
+}
+
+// Notice says what a finding is told as. Texts are by language; the key "" is the text without one.
+type Notice struct {
+	Type         string
+	Warehouse    string // expr, or "" for the scope's name
+	Priority     string // expr; "3" by default
+	Modal        Modal
+	Title        map[string]string // templates
+	Body         map[string]string
+	Fields       map[string]string // field name → expr; nil = the columns that the type names
+	Expires      time.Duration     // 0 = the type's retention
+	SendResolved bool
+}
+
+// Deliver names a sink that gets the notices.
+type Deliver struct {
+	Sink string
+}
+
+// positions maps a field's path, e.g. "notice.priority", to its place in the file.
+type positions map[string]position
+
+type position struct {
+	file    string
+	line    int
+	col     int
+	snippet string
+}
+
+// problemAt makes a problem that stands at the field with that path.
+func (r *Rule) problemAt(path, code, message, hint string) problem.Problem {
+	p := r.pos[path]
+	return problem.Problem{
+		Code: code, File: r.File, Line: p.line, Col: p.col, Snippet: p.snippet,
+		Message: message, Hint: hint, Rule: r.ID,
+	}
+}

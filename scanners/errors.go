@@ -1,0 +1,43 @@
+package scanners
+
+import "errors"
+
+// Code is a stable reason for a failed scan: log field, metric label and part of the API.
+type Code string
+
+// The codes.
+const (
+	CodeUnreachable Code = "source_unreachable" // no connection
+	CodeTimeout     Code = "probe_timeout"      // the statement took longer than its timeout
+	CodeStatement   Code = "probe_invalid"      // the database refuses the statement
+	CodeColumn      Code = "probe_column"       // a column name that conditions cannot use
+	CodeReadOnly    Code = "probe_writes"       // the read-only transaction refused a write
+	CodeParam       Code = "probe_param"        // a parameter does not convert to the prepared type
+	CodeFailed      Code = "probe_failed"       // anything else that the database reports
+)
+
+// Error is a failed Prepare or Scan.
+type Error struct {
+	Code      Code
+	Transient bool // trying again may help
+	Hint      string
+	Err       error
+}
+
+// Error names the code, the cause and the way out.
+func (e *Error) Error() string {
+	s := string(e.Code) + ": " + e.Err.Error()
+	if e.Hint != "" {
+		s += " (" + e.Hint + ")"
+	}
+	return s
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// IsTransient tells whether err may go away by itself.
+func IsTransient(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Transient
+}
