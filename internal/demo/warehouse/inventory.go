@@ -1,0 +1,86 @@
+package warehouse
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// refill sends a forklift to every pick bin below its minimum; it takes a while to arrive.
+func (m *minute) refill() error {
+	var low []string
+	err := m.all(func(scan func(...any) error) error {
+		var bin string
+		err := scan(&bin)
+		low = append(low, bin)
+		return err
+	}, `SELECT s.bin_code FROM bin_stock s JOIN bins b USING (wh_id, bin_code)
+		WHERE s.wh_id = ? AND s.qty < b.min_qty ORDER BY s.bin_code`, m.id)
+	if err != nil {
+		return err
+	}
+	for _, bin := range low {
+		at, sent := m.refills[bin]
+		if !sent {
+			m.refills[bin] = m.in(6, 25)
+			continue
+		}
+		if at.After(m.now) {
+			continue
+		}
+		delete(m.refills, bin)
+		qty := 30 + m.rng.IntN(30)
+		if err := m.exec(`UPDATE bin_stock SET qty = qty + ?, updated_at = ? WHERE wh_id = ? AND bin_code = ?`, qty, stamp(m.now), m.id, bin); err != nil {
+			return err
+		}
+		m.tell("bin %s refilled with %d", bin, qty)
+	}
+	return nil
+}
+
+// count books a cycle count now and then; one in three differs from the book, which is then put right.
+func (m *minute) count() error {
+	if !m.chance(4) {
+		return nil
+	}
+	bin := binCode(m.rng.IntN(pickBins))
+	var article string
+	var book int64
+	err := m.tx.QueryRowContext(m.ctx, `SELECT sku, CAST(qty AS INTEGER) FROM bin_stock WHERE wh_id = ? AND bin_code = ?`, m.id, bin).Scan(&article, &book)
+	if err != nil {
+		return fmt.Errorf("count %s: %w", bin, err)
+	}
+	if book < 0 {
+		return nil // nobody counts a bin that waits for its refill
+	}
+	counted := book
+	if m.chance(3) {
+		counted = max(0, book-4+int64(m.rng.IntN(12)))
+	}
+	err = m.exec(`INSERT INTO stock_counts (wh_id, bin_code, sku, book_qty, counted_qty, counted_by, counted_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		m.id, bin, article, book, counted, fmt.Sprintf("counter %d", 1+m.rng.IntN(3)), stamp(m.now))
+	if err != nil || counted == book {
+		return err
+	}
+	m.tell("count of %s: %d, the book said %d", bin, counted, book)
+	return m.exec(`UPDATE bin_stock SET qty = ?, updated_at = ? WHERE wh_id = ? AND bin_code = ?`, counted, stamp(m.now), m.id, bin)
+}
+
+// scrap throws the oldest lot away, now and then, if it is about to expire.
+func (m *minute) scrap() error {
+	if !m.chance(20) {
+		return nil
+	}
+	var lot string
+	err := m.tx.QueryRowContext(m.ctx, `UPDATE lots SET qty = 0 WHERE rowid = (
+			SELECT rowid FROM lots WHERE wh_id = ? AND qty > 0 AND expires_on < ? ORDER BY expires_on LIMIT 1)
+		RETURNING lot_no`, m.id, m.now.UTC().AddDate(0, 0, 7).Format("2006-01-02")).Scan(&lot)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("scrap a lot: %w", err)
+	}
+	m.tell("lot %s scrapped", lot)
+	return nil
+}
