@@ -7,29 +7,6 @@ import (
 	"github.com/cockroachdb/apd/v3"
 )
 
-// Kind is the type of a value as conditions see it.
-type Kind uint8
-
-// The kinds. A column has the kind of its non-null values; a value is Null or of its column's kind.
-const (
-	Null Kind = iota
-	Bool
-	Int
-	Float
-	Decimal
-	Text
-	Bytes
-	Time     // an instant; a database timestamp without zone is taken as UTC
-	Date     // a day, kept as its midnight in UTC
-	Duration // an interval without months
-	JSON
-)
-
-var kindNames = [...]string{"null", "bool", "int", "float", "decimal", "text", "bytes", "time", "date", "duration", "json"}
-
-// String returns the name that messages use.
-func (k Kind) String() string { return kindNames[k] }
-
 // Value is one value of a row. The zero Value is NULL. It is small and passed by value: numbers
 // are never boxed.
 type Value struct {
@@ -37,7 +14,7 @@ type Value struct {
 	scale int32        // Decimal: digits after the point; Time: nanoseconds within the second
 	num   int64        // Bool, Int, Duration (ns), Time and Date (seconds since 1970), Decimal (unscaled)
 	flt   float64      // Float
-	big   *apd.Decimal // Decimal that does not fit num and scale, NaN and infinities
+	big   *apd.Decimal // Decimal that does not fit num and scale, NaN and infinities; never changed
 	str   string       // Text, Bytes, JSON; may point into the driver's buffer
 }
 
