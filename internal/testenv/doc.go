@@ -1,0 +1,7 @@
+// Package testenv gives tests the real servers that Tallyman talks to: redis-server and PostgreSQL, each on
+// a free port with its files in a temporary folder, and the in-process Redis of the embedded mode.
+//
+// A server that is not installed fails the test and says what to install; no test is skipped for it.
+// Servers end with the test (Redis, PostgresServer) or with the test process (the server behind Postgres,
+// stopped by Main), and on Linux also when the test process is killed.
+package testenv

@@ -1,0 +1,25 @@
+package testenv
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// Main runs the tests of a package, stops the servers that they shared and fails the run when goroutines
+// are left over. Each allowed leak needs a comment that says why it is none.
+//
+//	func TestMain(m *testing.M) { testenv.Main(m) }
+func Main(m *testing.M, allowed ...goleak.Option) {
+	code := m.Run()
+	stopShared()
+	if code == 0 {
+		if err := goleak.Find(allowed...); err != nil {
+			fmt.Fprintln(os.Stderr, "goroutines left over:", err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}

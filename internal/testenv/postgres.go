@@ -1,0 +1,140 @@
+package testenv
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// shared is the server behind Postgres: one for a test process, started by the first test that asks.
+var shared struct {
+	once   sync.Once
+	server *PGServer
+	err    error
+}
+
+var databases atomic.Int64
+
+// Postgres returns the URL of a fresh empty database, dropped when the test ends. The server is shared by
+// the tests of the process, and has fsync on.
+func Postgres(t testing.TB) string {
+	t.Helper()
+	shared.once.Do(func() { shared.server, shared.err = newPGServer() })
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	return shared.server.database(t)
+}
+
+func stopShared() {
+	if shared.server != nil {
+		shared.server.remove()
+	}
+}
+
+// PGServer is a PostgreSQL server that a test may kill.
+type PGServer struct {
+	Addr      string // host:port; stays the same over Restart
+	SocketDir string // the folder of its unix socket
+
+	t      testing.TB // nil for the shared one
+	inst   *pgInstall
+	root   string // holds data/ and the socket
+	port   int
+	server *process // nil = not running
+}
+
+// PostgresServer starts a server of the test's own.
+func PostgresServer(t testing.TB) *PGServer {
+	t.Helper()
+	s, err := newPGServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.t = t
+	t.Cleanup(s.remove)
+	return s
+}
+
+// URL returns the address of a database of the server; "postgres" is always there.
+func (s *PGServer) URL(database string) string {
+	return fmt.Sprintf("postgres://postgres@%s/%s?sslmode=disable", s.Addr, database)
+}
+
+// Database returns the URL of a fresh empty database.
+func (s *PGServer) Database() string {
+	s.t.Helper()
+	url, err := s.create(s.nextName())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return url
+}
+
+// Kill is kill -9 of the server and of all its backends. Killing a server that does not run does nothing.
+func (s *PGServer) Kill() {
+	if s.server != nil {
+		s.server.kill()
+		s.server = nil
+	}
+}
+
+// Stop ends the server; open connections are broken. Stopping a server that does not run does nothing.
+func (s *PGServer) Stop() {
+	if s.server != nil {
+		s.server.end(syscall.SIGINT) // "fast shutdown"
+		s.server = nil
+	}
+}
+
+// Restart starts the server again on the same port. A server that runs is killed first.
+func (s *PGServer) Restart() {
+	s.t.Helper()
+	s.Kill()
+	if err := s.start(); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// database creates a database for t and drops it when t ends.
+func (s *PGServer) database(t testing.TB) string {
+	t.Helper()
+	name := s.nextName()
+	url, err := s.create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.exec("DROP DATABASE IF EXISTS " + name + " WITH (FORCE)"); err != nil {
+			t.Errorf("drop the test's database: %v", err)
+		}
+	})
+	return url
+}
+
+func (s *PGServer) nextName() string { return "t" + strconv.FormatInt(databases.Add(1), 10) }
+
+func (s *PGServer) create(name string) (string, error) {
+	if err := s.exec("CREATE DATABASE " + name); err != nil {
+		return "", fmt.Errorf("create a database: %w", err)
+	}
+	return s.URL(name), nil
+}
+
+// exec runs one statement on a connection of its own.
+func (s *PGServer) exec(sql string) error {
+	ctx := context.Background()
+	c, err := pgx.Connect(ctx, s.URL("postgres"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close(ctx) }()
+	_, err = c.Exec(ctx, sql)
+	return err
+}
