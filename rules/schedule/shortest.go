@@ -1,0 +1,94 @@
+package schedule
+
+import (
+	"math/bits"
+	"time"
+
+	"github.com/robfig/cron/v3"
+)
+
+// calendarYears is a span in which every combination of leap day and weekday comes, whatever century it
+// crosses.
+const calendarYears = 48
+
+// shortest computes the shortest interval between two firings from the cron's bit sets: the closest two
+// times of one day, or the last time of a day and the first of the next day that fits. It reports false
+// for a cron that never fires.
+func shortest(spec *cron.SpecSchedule) (time.Duration, bool) {
+	days, ok := closestDays(spec)
+	if !ok || mask(spec.Second, 60) == 0 || mask(spec.Minute, 60) == 0 || mask(spec.Hour, 24) == 0 {
+		return 0, false
+	}
+	gap := days - (lastOf(spec) - firstOf(spec))
+	if d, ok := closestBits(mask(spec.Second, 60), time.Second); ok {
+		gap = min(gap, d)
+	}
+	// Two minutes: from the last second of one to the first second of the next. Hours alike.
+	seconds := span(mask(spec.Second, 60), time.Second)
+	if d, ok := closestBits(mask(spec.Minute, 60), time.Minute); ok {
+		gap = min(gap, d-seconds)
+	}
+	minutes := span(mask(spec.Minute, 60), time.Minute) + seconds
+	if d, ok := closestBits(mask(spec.Hour, 24), time.Hour); ok {
+		gap = min(gap, d-minutes)
+	}
+	return gap, true
+}
+
+// closestDays returns the shortest distance between two days that fit, and false where none does. A day
+// that comes only once in the span is as far from itself as the span is long.
+func closestDays(spec *cron.SpecSchedule) (time.Duration, bool) {
+	daily := *spec
+	daily.Second, daily.Minute, daily.Hour = 1, 1, 1
+	if mask(daily.Dom, 32) == 0 || mask(daily.Month, 13) == 0 || mask(daily.Dow, 7) == 0 {
+		return 0, false
+	}
+	from := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(-1)
+	until := from.AddDate(calendarYears, 0, 0)
+	closest := until.Sub(from)
+	var previous time.Time
+	for t := from; t.Before(until); {
+		next := daily.Next(t)
+		if next.IsZero() { // nothing within five years
+			t = t.AddDate(4, 0, 0)
+			continue
+		}
+		if !previous.IsZero() {
+			closest = min(closest, next.Sub(previous))
+		}
+		if closest == 24*time.Hour {
+			break
+		}
+		previous, t = next, next
+	}
+	return closest, !previous.IsZero() || closest == 24*time.Hour
+}
+
+func firstOf(spec *cron.SpecSchedule) time.Duration {
+	return time.Duration(bits.TrailingZeros64(mask(spec.Hour, 24)))*time.Hour +
+		time.Duration(bits.TrailingZeros64(mask(spec.Minute, 60)))*time.Minute +
+		time.Duration(bits.TrailingZeros64(mask(spec.Second, 60)))*time.Second
+}
+
+func lastOf(spec *cron.SpecSchedule) time.Duration {
+	return firstOf(spec) + span(mask(spec.Hour, 24), time.Hour) +
+		span(mask(spec.Minute, 60), time.Minute) + span(mask(spec.Second, 60), time.Second)
+}
+
+// closestBits returns the shortest distance between two set bits, and false where there are not two.
+func closestBits(set uint64, unit time.Duration) (time.Duration, bool) {
+	for d := 1; d < 64; d++ {
+		if set&(set>>d) != 0 {
+			return time.Duration(d) * unit, true
+		}
+	}
+	return 0, false
+}
+
+// span is the distance from the lowest to the highest set bit.
+func span(set uint64, unit time.Duration) time.Duration {
+	return time.Duration(bits.Len64(set)-1-bits.TrailingZeros64(set)) * unit
+}
+
+// mask drops the parser's own mark in the top bit.
+func mask(set uint64, n int) uint64 { return set & (1<<n - 1) }
