@@ -19,11 +19,8 @@ const (
 	DeliveryCanceled DeliveryState = 4
 )
 
-// Lane is what is delivered in order: a sink and, for the inbox, a warehouse. One node at a time drains it.
-type Lane struct {
-	Sink      string
-	Warehouse string
-}
+// Lane is what is delivered in order; see sinks.Lane.
+type Lane = sinks.Lane
 
 // Deliveries is what the delivery loop needs.
 type Deliveries interface {
@@ -61,17 +58,8 @@ type InboxRecord interface {
 	Delivered(ctx context.Context, lane Lane, after int64, limit int) ([]Delivered, error)
 }
 
-// InboxState is the generation of the index in Redis.
-type InboxState struct {
-	Epoch    string
-	RunIDs   []string // of the Redis servers it was built on, sorted
-	Building bool     // a node is writing it back; after Lease another may begin anew
-	Node     string
-	Lease    time.Time
-}
+// InboxState is the generation of the index in Redis; see sinks.InboxState.
+type InboxState = sinks.InboxState
 
-// Delivered is a delivery that the inbox had, with the score it was given.
-type Delivered struct {
-	sinks.Delivery
-	Score int64
-}
+// Delivered is a delivery that the inbox had, with its score; see sinks.Delivered.
+type Delivered = sinks.Delivered

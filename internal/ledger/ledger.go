@@ -16,14 +16,15 @@ import (
 	"tallyman/engine/finding"
 	"tallyman/engine/notice"
 	"tallyman/rules/row"
+	"tallyman/sinks"
 )
 
 // The errors that callers tell apart.
 var (
 	ErrDone     = errors.New("ledger: the firing is done or lies before the last one")
 	ErrBusy     = errors.New("ledger: another firing of the rule and scope is running")
-	ErrFenced   = errors.New("ledger: the claim was lost to another node")
-	ErrNotFound = errors.New("ledger: not found")
+	ErrFenced   = sinks.ErrFenced // the claim was lost to another node
+	ErrNotFound = sinks.ErrNotFound
 	ErrExists   = errors.New("ledger: already there")
 	ErrInUse    = errors.New("ledger: the file is in use by another process") // sqlite: one node
 	ErrSchema   = errors.New("ledger: the schema is not at this program's version; run tallyman migrate up")

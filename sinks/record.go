@@ -1,0 +1,33 @@
+package sinks
+
+import (
+	"errors"
+	"time"
+)
+
+// The answers of the ledger that a sink tells apart.
+var (
+	ErrNotFound = errors.New("ledger: not found")
+	ErrFenced   = errors.New("ledger: the claim was lost to another node")
+)
+
+// Lane is what is delivered in order: a sink and, for the inbox, a warehouse. One node at a time drains it.
+type Lane struct {
+	Sink      string
+	Warehouse string
+}
+
+// Delivered is a delivery that the inbox had, with the score it was given.
+type Delivered struct {
+	Delivery
+	Score int64
+}
+
+// InboxState is the generation of the index in Redis, as the ledger records it.
+type InboxState struct {
+	Epoch    string
+	RunIDs   []string // of the Redis servers it was built on, sorted
+	Building bool     // a node is writing it back; after Lease another may begin anew
+	Node     string
+	Lease    time.Time
+}
