@@ -57,3 +57,5 @@ require (
 	modernc.org/sqlite v1.61.1 // indirect
 	pgregory.net/rapid v1.3.0 // indirect
 )
+
+tool google.golang.org/protobuf/cmd/protoc-gen-go
