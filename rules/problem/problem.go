@@ -13,9 +13,10 @@ type Problem struct {
 	Line    int    `json:"line"`
 	Col     int    `json:"col"`
 	Message string `json:"message"`
-	Hint    string `json:"hint,omitempty"` // the way out, or "did you mean …"
-	Snippet string `json:"snippet,omitempty"`
-	Rule    string `json:"rule,omitempty"` // the id of the rule it stands in, where known
+	Hint    string `json:"hint,omitempty"`    // the way out, or "did you mean …"
+	Snippet string `json:"snippet,omitempty"` // the line, or the part of it around Col
+	Caret   int    `json:"caret,omitempty"`   // the column in Snippet that the caret marks; 0 = Col
+	Rule    string `json:"rule,omitempty"`    // the id of the rule it stands in, where known
 }
 
 // Error is the one-line form: file:line:col: code: message.
@@ -31,26 +32,14 @@ func (p Problem) String() string {
 	var b strings.Builder
 	b.WriteString(p.Error())
 	if p.Snippet != "" {
-		fmt.Fprintf(&b, "\n  %s\n  %s^", p.Snippet, caretPad(p.Snippet, p.Col))
+		caret := p.Caret
+		if caret == 0 {
+			caret = p.Col
+		}
+		fmt.Fprintf(&b, "\n  %s\n  %s^", p.Snippet, caretPad(p.Snippet, caret))
 	}
 	if p.Hint != "" {
 		fmt.Fprintf(&b, "\n  hint: %s", p.Hint)
-	}
-	return b.String()
-}
-
-// caretPad keeps tabs, so that the caret stands below its column in any terminal.
-func caretPad(line string, col int) string {
-	var b strings.Builder
-	for i, r := range []rune(line) {
-		if i >= col-1 {
-			break
-		}
-		if r == '\t' {
-			b.WriteByte('\t')
-		} else {
-			b.WriteByte(' ')
-		}
 	}
 	return b.String()
 }

@@ -1,0 +1,192 @@
+package strictyaml
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"tallyman/rules/problem"
+)
+
+// Decodable is a value that reads a node itself, where one field takes several shapes.
+type Decodable interface {
+	// DecodeYAML fills the value from n; name is the field's, for messages. It reports faults with d.Fail.
+	DecodeYAML(d *Decoder, name string, n *Node)
+}
+
+// Decoder collects the problems of one Decode.
+type Decoder struct {
+	file     *File
+	problems problem.List
+}
+
+// Decode fills dst, a pointer, from the node and returns every problem below it.
+//
+// Structs name their fields with the tag yaml:"name" (and ",required"); enum:"a,b" lists what a text may be, min:"1" and max:"9"
+// bound numbers and durations. Durations without min are not negative. A *Node field takes anything, undecoded.
+// Fields that the node lacks are left as they are.
+func (f *File) Decode(n *Node, dst any) problem.List {
+	d := &Decoder{file: f}
+	d.value("", n, n, reflect.ValueOf(dst).Elem(), "")
+	return d.problems
+}
+
+// Fail reports a problem at the node.
+func (d *Decoder) Fail(n *Node, code, message, hint string) {
+	d.problems = append(d.problems, d.file.Problem(n, code, message, hint))
+}
+
+// Value fills dst, a pointer, from the node, inside a DecodeYAML.
+func (d *Decoder) Value(name string, n *Node, dst any) {
+	d.value(name, n, n, reflect.ValueOf(dst).Elem(), "")
+}
+
+// Faults reports what was wrong when the node was read; a DecodeYAML that walks a mapping by itself calls it.
+func (d *Decoder) Faults(n *Node) { d.problems = append(d.problems, n.faults...) }
+
+var (
+	nodeType     = reflect.TypeFor[*Node]()
+	durationType = reflect.TypeFor[time.Duration]()
+)
+
+// value decodes n into v. owner is the key that n stands behind: where a field is missing, that is the place to look at.
+func (d *Decoder) value(name string, owner, n *Node, v reflect.Value, tag reflect.StructTag) {
+	if v.Type() == nodeType {
+		v.Set(reflect.ValueOf(n))
+		return
+	}
+	if c, ok := v.Addr().Interface().(Decodable); ok {
+		c.DecodeYAML(d, name, n)
+		return
+	}
+	switch {
+	case v.Type() == durationType:
+		d.duration(name, n, v, tag)
+	case v.Kind() == reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		d.value(name, owner, n, v.Elem(), tag)
+	case v.Kind() == reflect.Struct:
+		d.structure(name, owner, n, v)
+	case v.Kind() == reflect.Map:
+		d.mapping(name, n, v)
+	case v.Kind() == reflect.Slice:
+		d.list(name, n, v)
+	default:
+		d.scalar(name, n, v, tag)
+	}
+}
+
+func (d *Decoder) structure(name string, owner, n *Node, v reflect.Value) {
+	if !d.is(Mapping, name, n, "a map of fields") {
+		return
+	}
+	d.Faults(n)
+	fields := fieldsOf(v.Type())
+	for _, f := range n.Fields {
+		i, ok := fields.index[f.Name]
+		if !ok {
+			d.unknown(name, f, fields.names)
+			continue
+		}
+		d.value(f.Name, f.Key, f.Value, v.Field(i), v.Type().Field(i).Tag)
+	}
+	for _, want := range fields.required {
+		if n.Field(want) == nil {
+			d.Fail(owner, CodeMissing, fmt.Sprintf("%s is missing", join(name, want)), "")
+		}
+	}
+}
+
+func (d *Decoder) unknown(name string, f Field, known []string) {
+	hint := problem.DidYouMean(f.Name, known)
+	if hint == "" {
+		hint = "known fields: " + strings.Join(known, ", ")
+	}
+	where := "here"
+	if name != "" {
+		where = "in " + name
+	}
+	d.Fail(f.Key, CodeUnknown, fmt.Sprintf("there is no field %q %s", clip(f.Name), where), hint)
+}
+
+func (d *Decoder) mapping(name string, n *Node, v reflect.Value) {
+	if !d.is(Mapping, name, n, "a map") {
+		return
+	}
+	d.Faults(n)
+	m := reflect.MakeMapWithSize(v.Type(), len(n.Fields))
+	for _, f := range n.Fields {
+		item := reflect.New(v.Type().Elem()).Elem()
+		d.value(join(name, f.Name), f.Key, f.Value, item, "")
+		m.SetMapIndex(reflect.ValueOf(f.Name), item)
+	}
+	v.Set(m)
+}
+
+func (d *Decoder) list(name string, n *Node, v reflect.Value) {
+	if !d.is(Sequence, name, n, "a list") {
+		return
+	}
+	d.Faults(n)
+	s := reflect.MakeSlice(v.Type(), len(n.Items), len(n.Items))
+	for i, item := range n.Items {
+		d.value(fmt.Sprintf("%s[%d]", name, i), item, item, s.Index(i), "")
+	}
+	v.Set(s)
+}
+
+// is reports a node of the wrong shape.
+func (d *Decoder) is(kind Kind, name string, n *Node, want string) bool {
+	if n.Kind == kind {
+		return true
+	}
+	hint := ""
+	switch {
+	case n.IsNull():
+		hint = "remove the field, or give it a value"
+	case kind == Sequence && n.Kind == Scalar:
+		hint = "write [" + clip(n.Text) + "]"
+	}
+	d.wrong(name, n, want, hint)
+	return false
+}
+
+func (d *Decoder) wrong(name string, n *Node, want, hint string) {
+	if n.Kind != Scalar {
+		d.Faults(n)
+	}
+	if name == "" {
+		name = "the file"
+	}
+	d.Fail(n, CodeType, fmt.Sprintf("%s takes %s, found %s", name, want, n.describe()), hint)
+}
+
+func join(name, field string) string {
+	if name == "" {
+		return field
+	}
+	return name + "." + field
+}
+
+type structFields struct {
+	index    map[string]int
+	names    []string
+	required []string
+}
+
+func fieldsOf(t reflect.Type) structFields {
+	s := structFields{index: map[string]int{}}
+	for i := range t.NumField() {
+		name, options, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
+		if name == "" || name == "-" {
+			continue
+		}
+		s.index[name] = i
+		s.names = append(s.names, name)
+		if options == "required" {
+			s.required = append(s.required, name)
+		}
+	}
+	return s
+}

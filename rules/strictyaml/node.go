@@ -1,0 +1,146 @@
+package strictyaml
+
+import (
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+
+	"tallyman/rules/problem"
+)
+
+// Kind is the shape of a node.
+type Kind uint8
+
+// The kinds.
+const (
+	Scalar Kind = iota + 1
+	Mapping
+	Sequence
+)
+
+// Node is one value of a file, with aliases and merge keys resolved. It is shared by the aliases of an anchor
+// and by merged trees: nobody changes it.
+type Node struct {
+	Kind      Kind
+	Tag       string // of a scalar: !!str, !!int, !!float, !!bool, !!null or !!timestamp
+	Text      string // of a scalar, decoded
+	Line, Col int    // from 1, Col in characters
+	Fields    []Field
+	Items     []*Node
+
+	style  yaml.Style
+	faults problem.List // found while the tree was built; Decode reports them
+	weight int          // nodes below and including this one, aliases expanded
+}
+
+// Field is one entry of a mapping.
+type Field struct {
+	Name  string
+	Key   *Node
+	Value *Node
+}
+
+// Get returns the value at the path of field names, or nil.
+func (n *Node) Get(path ...string) *Node {
+	for _, name := range path {
+		f := n.Field(name)
+		if f == nil {
+			return nil
+		}
+		n = f.Value
+	}
+	return n
+}
+
+// Field returns the entry with that name, or nil.
+func (n *Node) Field(name string) *Field {
+	if n == nil {
+		return nil
+	}
+	for i := range n.Fields {
+		if n.Fields[i].Name == name {
+			return &n.Fields[i]
+		}
+	}
+	return nil
+}
+
+// IsNull tells whether the scalar is null: written so, or left empty.
+func (n *Node) IsNull() bool { return n.Kind == Scalar && n.Tag == "!!null" }
+
+// describe names what was found, for "expected …, found …".
+func (n *Node) describe() string {
+	switch {
+	case n.Kind == Mapping:
+		return "a map"
+	case n.Kind == Sequence:
+		return "a list"
+	case n.IsNull():
+		return "nothing"
+	case n.Tag == "!!int", n.Tag == "!!float":
+		return "the number " + clip(n.Text)
+	case n.Tag == "!!bool":
+		return clip(n.Text)
+	default:
+		return fmt.Sprintf("the text %q", clip(n.Text))
+	}
+}
+
+// clip keeps messages short.
+func clip(s string) string {
+	const most = 40
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}
+
+// Merge lays over above base: maps merge, anything else replaces. The result keeps the places of both.
+func Merge(base, over *Node) *Node {
+	if base == nil {
+		return over
+	}
+	if over == nil {
+		return base
+	}
+	if base.Kind != Mapping || over.Kind != Mapping {
+		return over
+	}
+	m := *over
+	m.faults = append(append(problem.List{}, base.faults...), over.faults...)
+	m.Fields = append([]Field{}, base.Fields...)
+	for _, f := range over.Fields {
+		if have := m.Field(f.Name); have != nil {
+			*have = Field{Name: f.Name, Key: f.Key, Value: Merge(have.Value, f.Value)}
+		} else {
+			m.Fields = append(m.Fields, f)
+		}
+	}
+	return &m
+}
+
+// Under wraps a node in maps, so that it can be merged deep into a tree: Under(n, "probe", "params") is
+// {probe: {params: n}}.
+func Under(n *Node, path ...string) *Node {
+	for i := len(path) - 1; i >= 0; i-- {
+		key := &Node{Kind: Scalar, Tag: "!!str", Text: path[i], Line: n.Line, Col: n.Col}
+		n = &Node{Kind: Mapping, Line: n.Line, Col: n.Col, Fields: []Field{{Name: path[i], Key: key, Value: n}}}
+	}
+	return n
+}
+
+// Without returns the mapping less the named fields.
+func (n *Node) Without(names ...string) *Node {
+	m := *n
+	m.Fields = nil
+next:
+	for _, f := range n.Fields {
+		for _, name := range names {
+			if f.Name == name {
+				continue next
+			}
+		}
+		m.Fields = append(m.Fields, f)
+	}
+	return &m
+}

@@ -1,0 +1,178 @@
+package strictyaml
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tallyman/rules/problem"
+)
+
+func (d *Decoder) scalar(name string, n *Node, v reflect.Value, tag reflect.StructTag) {
+	switch v.Kind() {
+	case reflect.String:
+		if s, ok := d.Text(name, n); ok && d.oneOf(name, n, s, tag.Get("enum")) {
+			v.SetString(s)
+		}
+	case reflect.Bool:
+		if b, ok := d.Bool(name, n); ok {
+			v.SetBool(b)
+		}
+	case reflect.Int, reflect.Int64:
+		if i, ok := d.Int(name, n); ok && d.inRange(name, n, float64(i), tag, number) {
+			v.SetInt(i)
+		}
+	default:
+		panic("strictyaml: no decoding for " + v.Type().String())
+	}
+}
+
+// Text reads a text. Numbers and booleans are not texts: 0123 or 1e5 would lose what was written.
+func (d *Decoder) Text(name string, n *Node) (string, bool) {
+	d.tagFaults(n)
+	if n.Kind == Scalar && (n.Tag == "!!str" || n.Tag == "!!timestamp") {
+		return n.Text, true
+	}
+	hint := ""
+	switch {
+	case n.IsNull():
+		hint = "remove the field, or give it a value"
+	case n.Kind == Scalar:
+		hint = fmt.Sprintf("put it in quotes: %q", clip(n.Text))
+	case n.Kind == Mapping && n.style != 0 && len(n.Fields) == 1:
+		hint = "a text that begins with { needs quotes"
+	}
+	d.wrong(name, n, "a text", hint)
+	return "", false
+}
+
+// Bool reads true or false.
+func (d *Decoder) Bool(name string, n *Node) (bool, bool) {
+	d.tagFaults(n)
+	switch {
+	case n.Kind == Scalar && n.Tag == "!!bool" && strings.EqualFold(n.Text, "true"):
+		return true, true
+	case n.Kind == Scalar && n.Tag == "!!bool" && strings.EqualFold(n.Text, "false"):
+		return false, true
+	}
+	d.wrong(name, n, "true or false", "")
+	return false, false
+}
+
+var plainInt = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*)$`)
+
+// Int reads a whole number in its plain form: 010, 0x1F and 1_000 mean different things to different readers.
+func (d *Decoder) Int(name string, n *Node) (int64, bool) {
+	d.tagFaults(n)
+	if n.Kind != Scalar || n.Tag != "!!int" {
+		d.wrong(name, n, "a whole number", "")
+		return 0, false
+	}
+	if !plainInt.MatchString(n.Text) {
+		d.wrong(name, n, "a whole number in plain digits", "write it without leading zeros, prefixes and underscores, or as a text in quotes")
+		return 0, false
+	}
+	i, err := strconv.ParseInt(n.Text, 10, 64)
+	if err != nil {
+		d.Fail(n, CodeOutOfRange, fmt.Sprintf("%s is too large a number: %s", name, clip(n.Text)), "")
+		return 0, false
+	}
+	return i, true
+}
+
+// Any reads a scalar of any type: a string, int64, float64, bool or nil.
+func (d *Decoder) Any(name string, n *Node) (any, bool) {
+	d.tagFaults(n)
+	if n.Kind != Scalar {
+		d.wrong(name, n, "a single value", "")
+		return nil, false
+	}
+	switch n.Tag {
+	case "!!null":
+		return nil, true
+	case "!!bool":
+		return d.Bool(name, n)
+	case "!!int":
+		return d.Int(name, n)
+	case "!!float":
+		x, err := strconv.ParseFloat(n.Text, 64)
+		if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
+			d.wrong(name, n, "a finite number", "")
+			return nil, false
+		}
+		return x, true
+	default:
+		return d.Text(name, n)
+	}
+}
+
+func (d *Decoder) duration(name string, n *Node, v reflect.Value, tag reflect.StructTag) {
+	d.tagFaults(n)
+	if n.Kind != Scalar || n.Tag == "!!bool" || n.IsNull() {
+		d.wrong(name, n, "a duration such as 10m", "")
+		return
+	}
+	x, err := ParseDuration(n.Text)
+	if err != nil {
+		d.Fail(n, CodeDuration, fmt.Sprintf("%s: %q is no duration", name, clip(n.Text)), err.Error())
+		return
+	}
+	if tag.Get("min") == "" {
+		tag += ` min:"0s"`
+	}
+	if d.inRange(name, n, float64(x), tag, durationBound) {
+		v.SetInt(int64(x))
+	}
+}
+
+func (d *Decoder) oneOf(name string, n *Node, s, enum string) bool {
+	if enum == "" {
+		return true
+	}
+	known := strings.Split(enum, ",")
+	if slices.Contains(known, s) {
+		return true
+	}
+	hint := problem.DidYouMean(s, known)
+	if hint == "" {
+		hint = "one of " + strings.Join(known, ", ")
+	}
+	d.Fail(n, CodeEnum, fmt.Sprintf("%s cannot be %q", name, clip(s)), hint)
+	return false
+}
+
+// number and durationBound read a bound from a tag.
+func number(s string) float64 {
+	x, _ := strconv.ParseFloat(s, 64) // a tag of our own
+	return x
+}
+
+func durationBound(s string) float64 {
+	x, _ := ParseDuration(s) // a tag of our own
+	return float64(time.Duration(x))
+}
+
+func (d *Decoder) inRange(name string, n *Node, x float64, tag reflect.StructTag, read func(string) float64) bool {
+	low, high := tag.Get("min"), tag.Get("max")
+	if low != "" && x < read(low) {
+		d.Fail(n, CodeOutOfRange, fmt.Sprintf("%s is %s, at least %s is needed", name, clip(n.Text), low), "")
+		return false
+	}
+	if high != "" && x > read(high) {
+		d.Fail(n, CodeOutOfRange, fmt.Sprintf("%s is %s, at most %s is allowed", name, clip(n.Text), high), "")
+		return false
+	}
+	return true
+}
+
+// tagFaults reports a scalar's own faults; those of maps and lists are reported where they are walked.
+func (d *Decoder) tagFaults(n *Node) {
+	if n.Kind == Scalar {
+		d.Faults(n)
+	}
+}

@@ -1,0 +1,115 @@
+package strictyaml
+
+import (
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"go.yaml.in/yaml/v3"
+
+	"tallyman/rules/problem"
+)
+
+// The library tells the line where the broken construct began, often nothing, and never the column. So the file is read
+// once more, a character at a time: where the reader stands when the error comes is where it is.
+
+var syntaxLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
+
+// syntaxWords says what the library means. Marks are the characters that one of its errors is about.
+var syntaxWords = []struct{ theirs, ours, hint, marks string }{
+	{"mapping values are not allowed", "a second colon in one line", `put a text that holds ": " in quotes`, ":"},
+	{"found character that cannot start any token", "a value cannot begin with this character", `put the value in quotes, as in "@every 30s" or "%"`, "@`%\t"},
+	{"found a tab character", "a tab where only spaces may indent", "indent with spaces", "\t"},
+	{"found unknown escape character", "no such escape in a text in double quotes", `write \\ for a backslash, or use single quotes`, `\`},
+	{"did not find expected key", "this line fits no block above it", "check the indentation, and that lists use - and maps use name: value", ""},
+	{"did not find expected '-' indicator", "a list item was expected here", "check the indentation", ""},
+	{"could not find expected ':'", "a colon was expected in or before this line", "write name: value, with a space after the colon", ""},
+	{"did not find expected ',' or ']'", "the list in [ ] is not closed", "close it with ], and put commas between its items", ""},
+	{"did not find expected ',' or '}'", "the map in { } is not closed", "close it with }, and put commas between its fields", ""},
+	{"found unexpected end of stream", "the quoted text is never closed", "close the quote", ""},
+}
+
+func (f *File) syntaxProblem(err error) problem.Problem {
+	message, line := err.Error(), 1
+	if m := syntaxLine.FindStringSubmatch(message); m != nil {
+		message = m[2]
+		if m[1] != "" {
+			line, _ = strconv.Atoi(m[1]) // digits, as matched; clamped below
+		}
+	}
+	at, hint, marks := f.failureAt(), "", ""
+	for _, w := range syntaxWords {
+		if strings.HasPrefix(message, w.theirs) {
+			message, hint, marks = w.ours, w.hint, w.marks
+			break
+		}
+	}
+	if name, ok := strings.CutPrefix(message, "unknown anchor '"); ok {
+		name = strings.TrimSuffix(name, "' referenced")
+		message, hint = "no anchor &"+name+" stands above this alias", "define it first: field: &"+name+" value"
+		if i := strings.LastIndex(f.src[:at], "*"+name); i >= 0 {
+			at = i
+		}
+		return f.problemAt(f.placeAt(at), CodeSyntax, message, hint)
+	}
+	if strings.TrimRightFunc(f.src[at:], unicode.IsSpace) == "" && strings.Contains(message, "closed") {
+		// Nothing closed it: what was opened, not the end of the file, is the place to look at.
+		return f.problemAt(f.opening(line), CodeSyntax, message, hint)
+	}
+	return f.problemAt(f.placeAt(f.stepBack(at, marks)), CodeSyntax, message, hint)
+}
+
+// failureAt is the offset up to which the library had to read to find the error.
+func (f *File) failureAt() int {
+	r := &trickle{rest: f.src}
+	dec := yaml.NewDecoder(r)
+	for {
+		if _, err := next(dec); err != nil {
+			return len(f.src) - len(r.rest)
+		}
+	}
+}
+
+// stepBack goes from where the scanner stopped to the character that the error is about: the scanner looks up to
+// four characters ahead.
+func (f *File) stepBack(at int, marks string) int {
+	if marks != "" {
+		from := max(at-6, 0)
+		if i := strings.LastIndexAny(f.src[from:at], marks); i >= 0 {
+			return from + i
+		}
+	}
+	read := strings.TrimRightFunc(f.src[:at], func(r rune) bool { return unicode.IsSpace(r) || isBreak(r) })
+	p := f.placeAt(max(len(read)-1, 0))
+	line := f.line(p.line)
+	indent := len(line) - len(strings.TrimLeft(line, " \t"))
+	return f.ends[p.line-1].from + indent
+}
+
+// opening finds the bracket or quote that a line opens.
+func (f *File) opening(line int) place {
+	p := f.clamp(place{line, 1})
+	text := f.line(p.line)
+	if i := strings.LastIndexAny(text, "[{"); i >= 0 {
+		return f.placeAt(f.ends[p.line-1].from + i)
+	}
+	if i := strings.IndexAny(text, `"'`); i >= 0 {
+		return f.placeAt(f.ends[p.line-1].from + i)
+	}
+	return p
+}
+
+// trickle hands out one byte at a time.
+type trickle struct{ rest string }
+
+// Read implements io.Reader.
+func (t *trickle) Read(p []byte) (int, error) {
+	if t.rest == "" {
+		return 0, io.EOF
+	}
+	n := copy(p[:1], t.rest)
+	t.rest = t.rest[n:]
+	return n, nil
+}
