@@ -1,0 +1,105 @@
+package notice
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"time"
+)
+
+// Form is a notice as clients get it, in JSON and in XML: the same names in the same order.
+type Form struct {
+	XMLName    xml.Name        `json:"-" xml:"notice"`
+	ID         string          `json:"id" xml:"id" doc:"the same for every delivery of this notice"`
+	Type       string          `json:"type" xml:"type" doc:"code in the type catalogue"`
+	TypeID     int64           `json:"typeId" xml:"typeId" doc:"number in the type catalogue"`
+	Warehouse  string          `json:"warehouse" xml:"warehouse"`
+	Rule       string          `json:"rule" xml:"rule" doc:"empty when a business system sent it"`
+	Scope      string          `json:"scope" xml:"scope"`
+	Key        string          `json:"key" xml:"key" doc:"what the finding is about, a JSON array"`
+	Episode    json.RawMessage `json:"episode" xml:"episode" doc:"one unbroken life of a finding"`
+	Status     Status          `json:"status" xml:"status" enum:"firing,resolved,event,sent"`
+	Priority   int             `json:"priority" xml:"priority" minimum:"1" maximum:"5" doc:"5 is the highest"`
+	Modal      string          `json:"modal" xml:"modal" enum:"silent,popup"`
+	Title      string          `json:"title" xml:"title"`
+	Body       string          `json:"body" xml:"body"`
+	Data       DataForm        `json:"data" xml:"data" doc:"the typed fields; decimals and times are strings"`
+	Labels     LabelForm       `json:"labels" xml:"labels"`
+	Count      int             `json:"count" xml:"count" doc:"findings that it stands for"`
+	CreatedAt  time.Time       `json:"createdAt" xml:"createdAt"`
+	CreateTime int64           `json:"createTime" xml:"createTime" doc:"createdAt in ms since 1970"`
+	ExpireTime int64           `json:"expireTime" xml:"expireTime" doc:"seconds of life"`
+	ExpiresAt  time.Time       `json:"expiresAt" xml:"expiresAt"`
+}
+
+// ViewForm is a notice as one reader gets it.
+type ViewForm struct {
+	Form
+	Read  bool `json:"read" xml:"read"`
+	Acked bool `json:"acked" xml:"acked"`
+}
+
+// Form returns the notice as clients get it.
+func (n *Notice) Form() Form {
+	return Form{
+		ID: n.ID, Type: n.Type, TypeID: n.TypeID, Warehouse: n.Warehouse, Rule: n.Rule, Scope: n.Scope, Key: n.Key,
+		Episode: episode(n.Episode), Status: n.Status, Priority: n.Priority, Modal: n.Modal, Title: n.Title, Body: n.Body,
+		Data: DataForm(n.Data), Labels: LabelForm(n.Labels), Count: n.Count,
+		CreatedAt: n.CreatedAt.UTC(), CreateTime: n.CreatedAt.UnixMilli(),
+		ExpireTime: int64(n.ExpiresAt.Sub(n.CreatedAt) / time.Second), ExpiresAt: n.ExpiresAt.UTC(),
+	}
+}
+
+// Form returns the notice as this reader gets it.
+func (v View) Form() ViewForm {
+	return ViewForm{Form: v.Notice.Form(), Read: v.Read, Acked: v.Acked}
+}
+
+// MarshalJSON writes the form that clients get.
+func (n *Notice) MarshalJSON() ([]byte, error) { return encode(n.Form()) }
+
+// MarshalXML writes the form that clients get.
+func (n *Notice) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
+	return e.EncodeElement(n.Form(), named(start))
+}
+
+// MarshalJSON writes the form that this reader gets.
+func (v View) MarshalJSON() ([]byte, error) { return encode(v.Form()) }
+
+// MarshalXML writes the form that this reader gets.
+func (v View) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
+	return e.EncodeElement(v.Form(), named(start))
+}
+
+// encode leaves < and & as they are: whether they are escaped is up to the encoder outside.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// named is the element <notice>, whatever Go calls the value.
+func named(start xml.StartElement) xml.StartElement {
+	start.Name = xml.Name{Local: "notice"}
+	return start
+}
+
+// episode keeps what is JSON as it is; a text that is none becomes a JSON string, and no text null.
+func episode(s string) json.RawMessage {
+	switch {
+	case s == "":
+		return json.RawMessage("null")
+	case json.Valid([]byte(s)):
+		return json.RawMessage(s)
+	default:
+		quoted, err := encode(s)
+		if err != nil { // a string always marshals
+			return json.RawMessage("null")
+		}
+		return quoted
+	}
+}
