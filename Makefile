@@ -1,0 +1,62 @@
+# Two commands are enough to begin: make demo, make test.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GO ?= go
+LINT_VERSION := 2.15.0
+# What a run of the demo or of the benchmarks gets: make demo ARGS="--for 30s", make bench BENCH=FanOut
+ARGS ?=
+BENCH ?= .
+PKG ?= ./...
+FUZZTIME ?= 10s
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## Run the whole of Tallyman on a simulated warehouse; needs nothing but Go
+	@$(GO) run ./cmd/tallyman demo $(ARGS)
+
+.PHONY: build
+build: ## Build bin/tallyman
+	$(GO) build -trimpath -o bin/tallyman ./cmd/tallyman
+
+.PHONY: test
+test: ## Run all tests with the race detector; installs redis-server and PostgreSQL on Debian as root
+	@scripts/test-deps.sh cc redis postgres
+	$(GO) test -race -timeout 10m $(PKG)
+
+.PHONY: check
+check: ## Check format, vet, lint, generated code and go.mod
+	@scripts/test-deps.sh protoc
+	@lint=$$(scripts/golangci-lint.sh $(LINT_VERSION)); \
+	echo "format"; "$$lint" fmt --diff; \
+	echo "vet"; $(GO) vet ./...; \
+	echo "lint"; "$$lint" run ./...; \
+	echo "generated code"; scripts/generate.sh --check; \
+	echo "go.mod"; $(GO) mod tidy -diff
+
+.PHONY: bench
+bench: ## Measure against the raw libraries and print the ratios (BENCH=name, PKG=./folder)
+	@scripts/test-deps.sh redis postgres
+	@scripts/bench.sh '$(BENCH)' $(PKG)
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for a short while (FUZZTIME=10s)
+	@scripts/fuzz.sh $(FUZZTIME) $(PKG)
+
+.PHONY: fmt
+fmt: ## Format the code
+	@"$$(scripts/golangci-lint.sh $(LINT_VERSION))" fmt
+
+.PHONY: generate
+generate: ## Write the generated code again
+	@scripts/test-deps.sh protoc
+	@scripts/generate.sh
+
+.PHONY: clean
+clean: ## Remove what the targets above have built
+	rm -rf bin

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Prints the path of golangci-lint in exactly the version asked for: the one in the PATH, or bin/'s, which is
+# built first where it is missing (about two minutes).
+set -euo pipefail
+version=$1
+bin="$(cd "$(dirname "$0")/.." && pwd)/bin"
+
+for candidate in "$(command -v golangci-lint || true)" "$bin/golangci-lint"; do
+  if [ -x "$candidate" ] && "$candidate" version 2>/dev/null | grep -qF "version $version "; then
+    echo "$candidate"
+    exit 0
+  fi
+done
+echo "Building golangci-lint $version" >&2
+GOBIN=$bin GOFLAGS='' "${GO:-go}" install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$version" >&2
+echo "$bin/golangci-lint"

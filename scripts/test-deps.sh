@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Makes sure that tools are there: test-deps.sh NAME…, of cc, redis, postgres, protoc.
+# On Debian and its like, as root, what is missing is installed through apt-get; elsewhere this says exactly what
+# to install and fails. No service is started: tests start servers of their own.
+set -euo pipefail
+
+has() {
+  case $1 in
+    cc) [ "$(uname)" = Darwin ] || command -v "${CC:-cc}" || command -v gcc || command -v clang ;; # for the race detector
+    redis) command -v redis-server ;;
+    postgres) compgen -G '/usr/lib/postgresql/*/bin/initdb' || compgen -G '/opt/homebrew/opt/postgresql@*/bin/initdb' ||
+      compgen -G '/usr/local/opt/postgresql@*/bin/initdb' || command -v initdb ;;
+    protoc) command -v protoc ;;
+    *) echo "test-deps.sh: unknown name: $1" >&2; exit 2 ;;
+  esac >/dev/null
+}
+
+debian_package() {
+  case $1 in
+    cc) echo gcc libc6-dev ;;
+    redis) echo redis-server ;;
+    postgres) echo postgresql ;;
+    protoc) echo protobuf-compiler ;;
+  esac
+}
+
+brew_package() {
+  case $1 in
+    cc) ;;
+    redis) echo redis ;;
+    postgres) echo postgresql@17 ;;
+    protoc) echo protobuf ;;
+  esac
+}
+
+missing=() debs=() brews=()
+for name in "$@"; do
+  if ! has "$name"; then
+    missing+=("$name")
+    read -ra more <<<"$(debian_package "$name")"
+    debs+=("${more[@]}")
+    brews+=("$(brew_package "$name")")
+  fi
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+if ! command -v apt-get >/dev/null || [ "$(id -u)" -ne 0 ]; then
+  {
+    echo "Missing: ${missing[*]}. Install and run again:"
+    echo "  Debian, Ubuntu   sudo apt-get install ${debs[*]}"
+    echo "  macOS            brew install ${brews[*]}"
+    echo "  elsewhere        the packages that have $(for n in "${missing[@]}"; do case $n in
+      cc) printf 'a C compiler (for the race detector), ' ;;
+      redis) printf 'redis-server (7 or newer), ' ;;
+      postgres) printf 'the PostgreSQL server with initdb (14 or newer), ' ;;
+      protoc) printf 'protoc, ' ;;
+    esac; done)as programs in the PATH"
+  } >&2
+  exit 1
+fi
+
+echo "Installing ${debs[*]}"
+# Debian asks this program whether a package may start its service.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+  trap 'rm -f "$policy"' EXIT
+  printf '#!/bin/sh\nexit 101\n' >"$policy"
+  chmod +x "$policy"
+fi
+export DEBIAN_FRONTEND=noninteractive
+log=$(mktemp)
+if ! { apt-get update && apt-get install -y --no-install-recommends "${debs[@]}"; } >"$log" 2>&1; then
+  tail -n 30 "$log" >&2
+  echo "apt-get could not install ${debs[*]}" >&2
+  exit 1
+fi
+rm -f "$log"
