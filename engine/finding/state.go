@@ -18,9 +18,9 @@ const (
 type State struct {
 	Key          string
 	Phase        Phase
-	Episode      time.Time     // due time of the firing that opened it
+	Episode      time.Time     // pending: due time of the run that saw it first; firing: of the one that opened it
 	SeenClock    time.Duration // the scope's observed clock when it was first seen; `for` counts from here
-	AbsentSince  time.Time     // due time of the last run that saw it; zero while it is present
+	AbsentSince  time.Time     // firing: due time of the last run that saw it; zero while it is present
 	FiringSince  time.Time     // due time; zero while pending
 	Priority     int           // as last notified
 	LastNotified time.Time     // due time of the last firing notice
