@@ -72,8 +72,9 @@ type Run struct {
 	policy Policy
 	before Scope
 	due    time.Time
-	states map[string]State
-	done   map[string]struct{} // keys that a row has decided
+	states []State
+	index  map[string]int // of known keys in states; of new ones the number of states and above
+	done   []bool         // by index: a row has decided
 	res    Result
 }
 
@@ -81,12 +82,13 @@ type Run struct {
 func Begin(scope Scope, states []State, p Policy, due time.Time) *Run {
 	r := &Run{
 		policy: p, before: scope, due: due,
-		states: make(map[string]State, len(states)),
-		done:   make(map[string]struct{}, len(states)),
+		states: states,
+		index:  make(map[string]int, len(states)),
+		done:   make([]bool, len(states)),
 		res:    Result{Scope: p.pass(scope, due)},
 	}
-	for _, st := range states {
-		r.states[st.Key] = st
+	for i := range states {
+		r.index[states[i].Key] = i
 	}
 	r.res.count(states)
 	return r
@@ -105,13 +107,14 @@ func (v Verdict) After() State { return v.after }
 
 // Look tells what a row would do. It changes nothing but the count of repeated keys.
 func (r *Run) Look(key string, priority int) Verdict {
-	if _, again := r.done[key]; again {
+	i, known := r.index[key]
+	if known && r.done[i] {
 		r.res.Repeated++
 		return Verdict{Repeated: true}
 	}
-	before, known := r.states[key]
-	if !known {
-		before = State{Key: key}
+	before := State{Key: key}
+	if known {
+		before = r.states[i]
 	}
 	after, kind := r.policy.decide(before, priority, r.res.Scope.Clock, r.due)
 	return Verdict{Kind: kind, before: before, after: after}
@@ -119,7 +122,7 @@ func (r *Run) Look(key string, priority int) Verdict {
 
 // See counts the row that was looked at.
 func (r *Run) See(v Verdict) {
-	r.done[v.after.Key] = struct{}{}
+	r.decided(v.after.Key)
 	if v.after == v.before {
 		return
 	}
@@ -135,11 +138,20 @@ func (r *Run) See(v Verdict) {
 
 // Err leaves the finding of a row that could not be judged as it was.
 func (r *Run) Err(key string) {
-	if _, again := r.done[key]; again {
+	if i, known := r.index[key]; known && r.done[i] {
 		r.res.Repeated++
 		return
 	}
-	r.done[key] = struct{}{}
+	r.decided(key)
+}
+
+func (r *Run) decided(key string) {
+	if i, known := r.index[key]; known {
+		r.done[i] = true
+		return
+	}
+	r.index[key] = len(r.done)
+	r.done = append(r.done, true)
 }
 
 // Finish decides about the findings that no row has shown.
@@ -165,9 +177,9 @@ func (r *Run) Finish(noData bool) Result {
 
 func (r *Run) unseen() []State {
 	var left []State
-	for key, st := range r.states {
-		if _, ok := r.done[key]; !ok {
-			left = append(left, st)
+	for i := range r.states {
+		if !r.done[i] {
+			left = append(left, r.states[i])
 		}
 	}
 	slices.SortFunc(left, func(a, b State) int { return cmp.Compare(a.Key, b.Key) })
