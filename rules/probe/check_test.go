@@ -1,0 +1,128 @@
+package probe_test
+
+import (
+	"strings"
+	"testing"
+
+	"tallyman/rules/probe"
+)
+
+// TestAccepted holds SQL that reads only, with words that look dangerous where they are not.
+func TestAccepted(t *testing.T) {
+	t.Parallel()
+	for _, sql := range []string{
+		"SELECT 1",
+		"select 1;",
+		"SELECT 1 ; -- done",
+		"  -- a comment first\n/* and /* nested */ */ (SELECT 1)",
+		"((SELECT 1) UNION (SELECT 2))",
+		"VALUES (1), (2)",
+		"TABLE bins",
+		"WITH a AS (SELECT 1), b(x) AS MATERIALIZED (SELECT 2) SELECT * FROM a, b",
+		"WITH RECURSIVE t(n) AS (VALUES (1) UNION ALL SELECT n+1 FROM t WHERE n < 5) SELECT sum(n) FROM t",
+		"WITH a AS (SELECT 1) (SELECT * FROM a)",
+		"WITH a AS (SELECT 1) VALUES (2)",
+		"SELECT update_time, deleted, t.delete, t.update FROM t",
+		"SELECT x AS deleted, y AS update, 'DELETE FROM t; DROP TABLE t' AS insert FROM t",
+		`SELECT "delete", "into", [update] FROM "set_config"`,
+		"SELECT replace(replace(name, 'a', 'b'), 'c', 'd') FROM t",
+		"SELECT count(delete), (update) FROM t",
+		"SELECT row_number() OVER (ORDER BY id), string_agg(x, ',' ORDER BY x) FROM t",
+		"SELECT substring(name FOR 3), extract(day FROM ts) FROM t",
+		"SELECT $$; DELETE FROM t; $$, $q$ it's; $q$, E'it\\'s; '",
+		"SELECT 'it''s; fine' -- ; DELETE",
+		"SELECT set_config FROM t",
+		"SELECT nextval AS n, setval FROM counters",
+		"SELECT a[1:2], arr[:n], ARRAY[1, 2], ARRAY[[1],[2]] FROM t",
+		"SELECT pg_sleep(0)",
+		"SELECT data #> '{a,b}', data @> '{}', data ? 'k' FROM t",
+		"WITH delete AS (SELECT 1) SELECT * FROM delete",
+		"SELECT 1e-3, 0x1f, .5, 1_000",
+	} {
+		if _, faults := probe.Parse(sql); len(faults) > 0 {
+			t.Errorf("%s\n  refused: %+v", sql, faults)
+		}
+	}
+}
+
+// TestRefused holds SQL that a probe cannot be; | marks where the fault stands.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ code, sql string }{
+		{probe.CodeEmpty, "|"},
+		{probe.CodeEmpty, "| -- nothing\n"},
+		{probe.CodeEmpty, "|;"},
+		{probe.CodeSeveral, "SELECT 1; |DELETE FROM t"},
+		{probe.CodeSeveral, "SELECT ';'; |SELECT 2;"},
+		{probe.CodeSeveral, "SELECT 1;|;"},
+		{probe.CodeSeveral, "SELECT 'é'; |COMMIT"},
+		{probe.CodeWrites, "|UPDATE t SET x = 1"},
+		{probe.CodeWrites, "|delete from t"},
+		{probe.CodeWrites, "|CREATE TABLE t (x int)"},
+		{probe.CodeWrites, "(|DELETE FROM t)"},
+		{probe.CodeWrites, "WITH d AS (|DELETE FROM t RETURNING *) SELECT * FROM d"},
+		{probe.CodeWrites, "WITH d AS NOT MATERIALIZED (/* x */ |insert INTO t VALUES (1) RETURNING 1) SELECT 1"},
+		{probe.CodeWrites, "WITH d AS (|UPDATE ONLY t SET x = 1 RETURNING x) SELECT * FROM d"},
+		{probe.CodeWrites, `WITH d AS (|UPDATE "t" SET x = 1 RETURNING x) SELECT * FROM d`},
+		{probe.CodeWrites, "WITH d AS (|MERGE INTO t USING s ON true WHEN MATCHED THEN DO NOTHING RETURNING 1) SELECT 1"},
+		{probe.CodeWrites, "WITH a AS (SELECT 1) |DELETE FROM t"},
+		{probe.CodeWrites, "WITH a AS (SELECT 1), update AS (SELECT 2) |UPDATE t SET x = 1"},
+		{probe.CodeWrites, "WITH a AS (SELECT 1) |REPLACE INTO t SELECT * FROM a"},
+		{probe.CodeWrites, "SELECT * |INTO t2 FROM t"},
+		{probe.CodeLocks, "SELECT * FROM t |FOR UPDATE"},
+		{probe.CodeLocks, "SELECT * FROM t |for no key update"},
+		{probe.CodeLocks, "SELECT * FROM (SELECT * FROM t |FOR SHARE) x"},
+		{probe.CodeLocks, "SELECT * FROM t |LOCK IN SHARE MODE"},
+		{probe.CodeLocks, "SELECT |pg_advisory_lock(1)"},
+		{probe.CodeLocks, "SELECT |pg_try_advisory_xact_lock (1)"},
+		{probe.CodeSession, "|SET statement_timeout = 0"},
+		{probe.CodeSession, "|COMMIT"},
+		{probe.CodeSession, "|PRAGMA writable_schema = 1"},
+		{probe.CodeSession, "|ATTACH 'x.db' AS x"},
+		{probe.CodeSession, "SELECT |set_config('a', 'b', false)"},
+		{probe.CodeSession, "SELECT pg_catalog.|SET_CONFIG('a', 'b', false)"},
+		{probe.CodeSession, `SELECT |"set_config"('a', 'b', false)`},
+		{probe.CodeFunction, "SELECT |nextval('s')"},
+		{probe.CodeFunction, "SELECT * FROM |dblink('host=x', 'DELETE FROM t') AS t(x int)"},
+		{probe.CodeFunction, "SELECT |pg_read_file('/etc/passwd')"},
+		{probe.CodeFunction, "SELECT |load_extension('x')"},
+		{probe.CodeFunction, "SELECT |writefile('x', 'y')"},
+		{probe.CodeFunction, "SELECT |pg_terminate_backend(1)"},
+		{probe.CodeFunction, "SELECT |query_to_xml('DELETE FROM t', true, true, '')"},
+		{probe.CodeNotSelect, "|EXPLAIN SELECT 1"},
+		{probe.CodeNotSelect, "|SHOW ALL"},
+		{probe.CodeNotSelect, "|:x"},
+		{probe.CodeNotSelect, "|'a text that is far too long to be shown whole in a message'"},
+		{probe.CodeNotSelect, "SELECT 1 |/*! INTO OUTFILE 'x' */"},
+		{probe.CodeUnterminated, "SELECT |'abc"},
+		{probe.CodeUnterminated, "SELECT |E'abc\\'"},
+		{probe.CodeUnterminated, "SELECT |\"abc"},
+		{probe.CodeUnterminated, "SELECT 1 |/* /* */"},
+		{probe.CodeUnterminated, "SELECT |$q$ abc $$"},
+		{probe.CodeParameter, "SELECT |$1"},
+	} {
+		at := len([]rune(c.sql[:strings.IndexByte(c.sql, '|')]))
+		sql := strings.Replace(c.sql, "|", "", 1)
+		stmt, faults := probe.Parse(sql)
+		switch {
+		case len(faults) != 1 || stmt != nil:
+			t.Errorf("%s\n  want one %s, got %+v", c.sql, c.code, faults)
+		case faults[0].Code != c.code || faults[0].Offset != at || faults[0].Message == "":
+			t.Errorf("%s\n  want %s at %d, got %+v", c.sql, c.code, at, faults[0])
+		}
+	}
+}
+
+func TestAllFaultsAreReported(t *testing.T) {
+	t.Parallel()
+	_, faults := probe.Parse("SELECT nextval('s'), set_config('a', 'b', true) INTO x FROM t FOR UPDATE; COMMIT")
+	var codes []string
+	for _, f := range faults {
+		codes = append(codes, f.Code)
+	}
+	got := strings.Join(codes, " ")
+	want := "sql_function sql_session sql_writes sql_locks sql_several_statements"
+	if got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

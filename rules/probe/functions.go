@@ -1,0 +1,71 @@
+package probe
+
+import "strings"
+
+// refusal says why a function is not for probes.
+type refusal struct {
+	code, does, hint string
+}
+
+var (
+	setsSession = refusal{CodeSession, "changes the session", "leave it out: timeouts and settings belong to the source's configuration"}
+	takesLock   = refusal{CodeLocks, "takes or frees a lock that outlives the probe", "leave it out: firings are already claimed once in the whole cluster"}
+	writes      = refusal{CodeFunction, "writes", readOnlyHint}
+	sequence    = refusal{CodeFunction, "moves a sequence", "read the sequence's last_value instead"}
+	server      = refusal{CodeFunction, "acts on the server", "run it by hand; a probe only reads"}
+	files       = refusal{CodeFunction, "reaches the server's files", "load the file into a table and read that"}
+	elsewhere   = refusal{CodeFunction, "reaches another server, past the read-only transaction", "configure that server as a source of its own"}
+	hidden      = refusal{CodeFunction, "runs SQL that cannot be checked here", "write that SQL as the probe"}
+	loadsCode   = refusal{CodeFunction, "loads code", "leave it out"}
+)
+
+// refusedNames and refusedPrefixes list functions that do more than read. What a database would refuse
+// anyway in a read-only transaction is here for its message, the rest because it would not.
+var refusedNames = map[string]refusal{
+	"set_config": setsSession, "setseed": setsSession,
+	"get_lock": takesLock, "release_lock": takesLock, "release_all_locks": takesLock,
+	"nextval": sequence, "setval": sequence,
+	"lo_import": files, "lo_export": files, "lo_create": writes, "lo_creat": writes, "lo_unlink": writes, "lo_put": writes,
+	"lo_from_bytea": writes, "lo_truncate": writes, "lowrite": writes,
+	"pg_read_file": files, "pg_read_binary_file": files, "pg_stat_file": files, "pg_current_logfile": files,
+	"readfile": files, "writefile": files, "load_file": files, "fsdir": files,
+	"load_extension": loadsCode, "fts3_tokenizer": loadsCode,
+	"pg_terminate_backend": server, "pg_cancel_backend": server, "pg_reload_conf": server, "pg_rotate_logfile": server,
+	"pg_promote": server, "pg_switch_wal": server, "pg_create_restore_point": server, "pg_wal_replay_pause": server,
+	"pg_wal_replay_resume": server, "pg_backup_start": server, "pg_backup_stop": server, "pg_start_backup": server,
+	"pg_stop_backup": server, "pg_notify": server, "pg_log_backend_memory_contexts": server, "pg_export_snapshot": server,
+	"query_to_xml": hidden, "query_to_xmlschema": hidden, "query_to_xml_and_xmlschema": hidden, "cursor_to_xml": hidden,
+}
+
+var refusedPrefixes = []struct {
+	prefix string
+	refusal
+}{
+	{"pg_advisory_", takesLock},
+	{"pg_try_advisory_", takesLock},
+	{"dblink", elsewhere},
+	{"pg_file_", files},
+	{"pg_ls_", files},
+	{"pg_stat_reset", server},
+	{"pg_create_logical_", server},
+	{"pg_create_physical_", server},
+	{"pg_copy_logical_", server},
+	{"pg_copy_physical_", server},
+	{"pg_drop_replication_", server},
+	{"pg_replication_origin_", server},
+	{"pg_replication_slot_", server},
+	{"pg_logical_", server},
+}
+
+// refused tells why a probe cannot call the function of that (lower case) name.
+func refused(name string) (refusal, bool) {
+	if r, ok := refusedNames[name]; ok {
+		return r, true
+	}
+	for _, p := range refusedPrefixes {
+		if strings.HasPrefix(name, p.prefix) {
+			return p.refusal, true
+		}
+	}
+	return refusal{}, false
+}
