@@ -1,0 +1,76 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"tallyman/internal/auth"
+	"tallyman/internal/ledger"
+	"tallyman/rules/catalog"
+	"tallyman/sinks/inbox/page"
+)
+
+// Inbox answers polls from the index. Its errors are those of package page.
+type Inbox interface {
+	// Version is what Poll would give as the page's version, for much less.
+	Version(ctx context.Context, q page.Query) (string, error)
+	Poll(ctx context.Context, q page.Query) (page.Page, error)
+	// Wait returns nil as soon as the version is another one, and the context's error when that ends first.
+	Wait(ctx context.Context, q page.Query, version string) error
+}
+
+// Catalogue keeps types and subscriptions; see ledger.Catalogue for what each method promises.
+type Catalogue interface {
+	Types(ctx context.Context) (catalog.Catalog, error)
+	PutType(ctx context.Context, t catalog.Type) error
+	DeleteType(ctx context.Context, code string) error
+	Subscriptions(ctx context.Context, f ledger.SubscriptionFilter) ([]ledger.Subscription, error)
+	AddSubscriptions(ctx context.Context, subs []ledger.Subscription) (added int, err error)
+	RemoveSubscription(ctx context.Context, s ledger.Subscription) error
+}
+
+// Meter counts polls. The outcome is one of the Poll… constants.
+type Meter interface {
+	PollDone(outcome string, took time.Duration)
+}
+
+// Deps is what the API is made of. Every field is needed.
+type Deps struct {
+	Inbox     Inbox
+	Catalogue Catalogue
+	// Status reports the state of the whole; it answers even where parts of it are out of reach.
+	Status func(ctx context.Context) (StatusReport, error)
+	// Ready returns nil, or an error for each thing that is not ready, joined with errors.Join.
+	Ready    func(ctx context.Context) error
+	Auth     auth.Authenticator
+	Gatherer prometheus.Gatherer
+	Meter    Meter
+	Logger   *slog.Logger
+	Version  string // of the program, for the OpenAPI document
+}
+
+// API is the handler of everything that Tallyman serves.
+type API struct {
+	deps    Deps
+	log     *slog.Logger
+	handler http.Handler
+	spec    []byte // the OpenAPI document
+	waiters waiters
+	ids     requestIDs
+}
+
+// New makes the API.
+func New(deps Deps) *API {
+	a := &API{deps: deps, log: deps.Logger, ids: newRequestIDs()}
+	routes := newRouter()
+	a.spec = a.register(routes)
+	a.handler = a.outer(a.authenticated(a.sameOrigin(routes)))
+	return a
+}
+
+// ServeHTTP serves one request.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }

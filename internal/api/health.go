@@ -1,0 +1,54 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// readyTimeout bounds the questions behind /readyz.
+const readyTimeout = 5 * time.Second
+
+// healthz says that the process is alive, whatever it can reach.
+func (a *API) healthz(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	writeBody(w, mediaJSON, []byte(`{"status":"alive"}`+"\n"))
+}
+
+// readyz says whether the node can do its work, and if not what stands in the way.
+func (a *API) readyz(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+	defer cancel()
+	err := a.deps.Ready(ctx)
+	if err == nil {
+		w.Header().Set("Cache-Control", "no-store")
+		writeBody(w, mediaJSON, []byte(`{"status":"ready"}`+"\n"))
+		return
+	}
+	p := newProblem(http.StatusServiceUnavailable, CodeNotReady, "not everything that this node needs is in reach")
+	for _, reason := range reasons(err) {
+		p.Errors = append(p.Errors, Fault{Message: reason.Error()})
+	}
+	p.write(w, problemMedia(r))
+}
+
+// reasons takes errors.Join apart.
+func reasons(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the outermost error alone is the list
+		return joined.Unwrap()
+	}
+	return []error{err}
+}
+
+// metrics serves what Prometheus scrapes.
+func (a *API) metrics() http.Handler {
+	return promhttp.HandlerFor(a.deps.Gatherer, promhttp.HandlerOpts{
+		ErrorLog:            slog.NewLogLogger(a.log.Handler(), slog.LevelError),
+		ErrorHandling:       promhttp.ContinueOnError,
+		MaxRequestsInFlight: 4,
+		Timeout:             10 * time.Second,
+	})
+}

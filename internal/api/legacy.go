@@ -1,0 +1,147 @@
+package api
+
+import (
+	"context"
+	"encoding/xml"
+	"net/http"
+	"strings"
+	"time"
+
+	"tallyman/engine/notice"
+	"tallyman/sinks/inbox/page"
+)
+
+// legacyPages bounds one answer: 10 pages of 200. An answer that stops there still moves on, because a millisecond
+// holds at most 1,000 scores of a warehouse.
+const legacyPages = 10
+
+// packForm is the answer of the WMS web service that old clients poll.
+type packForm struct {
+	XMLName       xml.Name          `json:"-" xml:"packNotificationVo"`
+	Warehouse     string            `json:"whId" xml:"whId"`
+	LastFetch     int64             `json:"lastFetchTimeStamp" xml:"lastFetchTimeStamp" doc:"poll with it next; notices of that very millisecond come again"`
+	Unread        int               `json:"unreadCount" xml:"unreadCount" doc:"exact to 999"`
+	Notifications notificationsForm `json:"notifications" xml:"notifications"`
+}
+
+// notificationsForm keeps the element there when it is empty.
+type notificationsForm struct {
+	List []notificationForm `json:"notification" xml:"notification"`
+}
+
+// notificationForm is a notice as old clients know it.
+type notificationForm struct {
+	ID            string `json:"id" xml:"id"`
+	Title         string `json:"title" xml:"title"`
+	Body          string `json:"body" xml:"body"`
+	CreateTime    int64  `json:"createTime" xml:"createTime" doc:"when it was delivered, in ms since 1970"`
+	ExpireTime    int64  `json:"expireTime" xml:"expireTime" doc:"seconds of life from createTime"`
+	Warehouse     string `json:"whId" xml:"whId"`
+	MessageTypeID int64  `json:"messageTypeId" xml:"messageTypeId"`
+}
+
+// legacy serves GET /api/v1/legacy/listNotifications. It always speaks XML: its clients send whatever their library
+// does as Accept.
+func (a *API) legacy(w http.ResponseWriter, r *http.Request) {
+	started := time.Now()
+	x, prob := newLegacyExchange(r)
+	if prob != nil {
+		prob.write(w, mediaXML)
+		a.deps.Meter.PollDone(PollRefused, time.Since(started))
+		return
+	}
+	pack, err := a.pack(r.Context(), x)
+	outcome := PollEmpty
+	switch {
+	case err != nil:
+		outcome = a.pollFailed(w, r, err, mediaXML)
+	default:
+		if len(pack.Notifications.List) > 0 {
+			outcome = PollNotices
+		}
+		w.Header()["Cache-Control"] = cacheControl
+		a.writeForm(w, pack, mediaXML)
+	}
+	a.deps.Meter.PollDone(outcome, time.Since(started))
+}
+
+// newLegacyExchange reads the parameters under their old names.
+func newLegacyExchange(r *http.Request) (*exchange, *Problem) {
+	x := &exchange{media: mediaXML, language: header(r, "Accept-Language")}
+	x.Limit = page.MaxLimit
+	var seen seenParams
+	prob := params(r.URL.RawQuery, func(name, value string) *Problem {
+		switch name {
+		case "whId":
+			return x.setWarehouse(&seen, name, value)
+		case "subscriberIdList":
+			return x.addSubscribers(value)
+		case "lastFetchTimeStamp":
+			return x.setSince(&seen, name, value)
+		}
+		return unknownParameter(name)
+	})
+	switch {
+	case prob != nil:
+		return nil, prob
+	case x.Warehouse == "":
+		return nil, missingParameter("whId")
+	case len(x.Subscribers) == 0:
+		return nil, missingParameter("subscriberIdList")
+	}
+	x.Subscribers = sortedUnique(x.Subscribers)
+	return x, nil
+}
+
+// addSubscribers takes a list such as 1,2,role:keeper: a bare id is a user's.
+func (p *poll) addSubscribers(list string) *Problem {
+	for id := range strings.SplitSeq(list, ",") {
+		id = strings.TrimSpace(id)
+		if id != "" && !strings.HasPrefix(id, "role:") {
+			id = "user:" + id
+		}
+		if prob := p.addSubscriber(id); prob != nil {
+			return prob
+		}
+	}
+	return nil
+}
+
+// pack collects the pages since the client's last fetch, oldest first.
+func (a *API) pack(ctx context.Context, x *exchange) (packForm, error) {
+	pack := packForm{Warehouse: x.Warehouse, Notifications: notificationsForm{List: []notificationForm{}}}
+	langs := languages(x.language)
+	for range legacyPages {
+		pg, err := a.fetch(ctx, x)
+		if err != nil {
+			return pack, err
+		}
+		if pg.Reset && x.After != "" {
+			break // the index changed its epoch between two pages; what was read so far is a whole answer
+		}
+		for _, v := range pg.Notices {
+			pack.Notifications.List = append(pack.Notifications.List, newNotification(v, langs))
+		}
+		pack.LastFetch, pack.Unread = pg.Clock/1000, pg.Unread
+		if !pg.More {
+			break
+		}
+		x.After = pg.Cursor
+	}
+	return pack, nil
+}
+
+// newNotification counts the life from the delivery, so that createTime + expireTime stays the moment of expiry.
+func newNotification(v notice.View, langs []string) notificationForm {
+	n := localize(v.Notice, langs)
+	delivered := time.UnixMicro(v.Score)
+	return notificationForm{
+		ID: n.ID, Title: n.Title, Body: n.Body, CreateTime: delivered.UnixMilli(), ExpireTime: secondsUntil(delivered, n.ExpiresAt),
+		Warehouse: n.Warehouse, MessageTypeID: n.TypeID,
+	}
+}
+
+// secondsUntil rounds up and is never negative.
+func secondsUntil(from, to time.Time) int64 {
+	return max(0, int64((to.Sub(from)+time.Second-1)/time.Second))
+}

@@ -1,0 +1,105 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"tallyman/internal/auth"
+)
+
+// outer wraps everything: headers that every answer has, the request id, the end of a panic, the access log.
+func (a *API) outer(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		started := time.Now()
+		rec := &response{ResponseWriter: w}
+		h := w.Header()
+		h[requestIDHeader] = []string{a.ids.next()}
+		h["X-Content-Type-Options"] = nosniff
+		defer func() {
+			if cause := recover(); cause != nil {
+				a.panicked(rec, r, cause)
+			}
+			a.access(rec, r, started)
+		}()
+		next.ServeHTTP(rec, r)
+	})
+}
+
+// nosniff is shared by all answers; nobody appends to it.
+var nosniff = []string{"nosniff"}
+
+// panicked answers 500 where nothing was sent yet, and aborts the connection otherwise.
+func (a *API) panicked(w *response, r *http.Request, cause any) {
+	err, isErr := cause.(error)
+	switch {
+	case isErr && errors.Is(err, http.ErrAbortHandler):
+		panic(http.ErrAbortHandler)
+	case r.Context().Err() != nil && isErr && w.status != 0: // the client went away while we wrote
+		a.log.LogAttrs(r.Context(), slog.LevelDebug, "the client left in the middle of an answer", a.requestAttrs(w, r)...)
+		return
+	}
+	attrs := append(a.requestAttrs(w, r), slog.Any("panic", cause), slog.String("stack", string(debug.Stack())))
+	a.log.LogAttrs(r.Context(), slog.LevelError, "a request made a handler panic", attrs...)
+	if w.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	internalProblem().write(w, problemMedia(r))
+}
+
+func internalProblem() *Problem {
+	return newProblem(http.StatusInternalServerError, CodeInternal, "something went wrong here; the server's log says what")
+}
+
+// access logs a request at debug.
+func (a *API) access(w *response, r *http.Request, started time.Time) {
+	if !a.log.Enabled(r.Context(), slog.LevelDebug) {
+		return
+	}
+	attrs := append(a.requestAttrs(w, r), slog.Int("status", w.status), slog.Int64("bytes", w.bytes),
+		slog.Duration("took", time.Since(started)))
+	a.log.LogAttrs(r.Context(), slog.LevelDebug, "served", attrs...)
+}
+
+// requestAttrs leaves the query out: it will carry what does not belong into a log.
+func (a *API) requestAttrs(w http.ResponseWriter, r *http.Request) []slog.Attr {
+	return []slog.Attr{
+		slog.String("request", w.Header().Get(requestIDHeader)), slog.String("method", r.Method),
+		slog.String("path", r.URL.Path), slog.String("remote", r.RemoteAddr),
+	}
+}
+
+// authenticated lets those requests through that the authenticator knows.
+func (a *API) authenticated(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := a.deps.Auth.Authenticate(r); err != nil {
+			a.refused(w, r, err)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (a *API) refused(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, auth.ErrForeignHost) {
+		newProblem(http.StatusMisdirectedRequest, CodeBadHost, err.Error()).write(w, problemMedia(r))
+		return
+	}
+	a.log.LogAttrs(r.Context(), slog.LevelError, "cannot tell who is asking", append(a.requestAttrs(w, r), slog.Any("error", err))...)
+	internalProblem().write(w, problemMedia(r))
+}
+
+// sameOrigin keeps pages of other sites from changing anything through a user's browser.
+func (a *API) sameOrigin(next http.Handler) http.Handler {
+	guard := http.NewCrossOriginProtection()
+	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		newProblem(http.StatusForbidden, CodeCrossOrigin, "a page of another origin may not do this").write(w, problemMedia(r))
+	}))
+	return guard.Handler(next)
+}
+
+// gone reports whether the client left before it was answered.
+func gone(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }

@@ -1,0 +1,54 @@
+package api
+
+import "strings"
+
+// The longest names.
+const (
+	maxName         = 64
+	maxSubscriberID = 128
+)
+
+// isName is what a warehouse or the code of a type may be: [A-Za-z0-9][A-Za-z0-9_.-]{0,63}.
+func isName(s string) bool {
+	return isWord(s, maxName, false)
+}
+
+// isSubscriber is user:<id> or role:<id>, id [A-Za-z0-9][A-Za-z0-9_.@-]{0,127}.
+func isSubscriber(s string) bool {
+	id, ok := strings.CutPrefix(s, "user:")
+	if !ok {
+		id, ok = strings.CutPrefix(s, "role:")
+	}
+	return ok && isWord(id, maxSubscriberID, true)
+}
+
+// isFieldName is an identifier, because data fields are XML elements and expr variables.
+func isFieldName(s string) bool {
+	if s == "" || len(s) > maxName || s[0] >= '0' && s[0] <= '9' {
+		return false
+	}
+	for _, c := range []byte(s) {
+		if !isAlnum(c) && c != '_' {
+			return false
+		}
+	}
+	return true
+}
+
+func isWord(s string, longest int, at bool) bool {
+	if s == "" || len(s) > longest || !isAlnum(s[0]) {
+		return false
+	}
+	for i := 1; i < len(s); i++ {
+		switch c := s[i]; {
+		case isAlnum(c), c == '_', c == '.', c == '-', at && c == '@':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func isAlnum(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+}

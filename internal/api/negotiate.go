@@ -1,0 +1,109 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// media is a form that an answer can have. Answers in text/xml differ from those in application/xml by the header only.
+type media string
+
+const (
+	mediaJSON    media = "application/json"
+	mediaXML     media = "application/xml"
+	mediaTextXML media = "text/xml"
+)
+
+// offered lists the forms in our order of preference, which decides between equal q-values. A client may also name
+// a form by its problem type.
+var offered = [...]struct {
+	media   media
+	problem string
+}{
+	{mediaJSON, "application/problem+json"},
+	{mediaXML, "application/problem+xml"},
+	{mediaTextXML, ""},
+}
+
+// negotiate picks the form of the answer, or reports false where the client accepts none of ours.
+func negotiate(r *http.Request) (media, bool) {
+	lines := r.Header["Accept"]
+	if len(lines) == 0 {
+		return mediaJSON, true
+	}
+	accept := lines[0]
+	if len(lines) > 1 {
+		accept = strings.Join(lines, ",")
+	}
+	switch accept {
+	case "", "*/*", "application/json":
+		return mediaJSON, true
+	case "application/xml":
+		return mediaXML, true
+	}
+	return negotiateHeader(accept)
+}
+
+// negotiateHeader weighs every range of an Accept header. As RFC 9110 has it, the most specific range that
+// matches a form gives its weight, and q=0 rules it out.
+func negotiateHeader(accept string) (media, bool) {
+	var weight [len(offered)]float64
+	var specific [len(offered)]int
+	for item := range strings.SplitSeq(accept, ",") {
+		name, params, _ := strings.Cut(item, ";")
+		name = strings.ToLower(strings.TrimSpace(name))
+		q := quality(params)
+		for i, o := range offered {
+			if s := matches(name, string(o.media), o.problem); s > specific[i] || s > 0 && s == specific[i] && q > weight[i] {
+				specific[i], weight[i] = s, q
+			}
+		}
+	}
+	best := -1
+	for i := range offered {
+		if weight[i] > 0 && (best < 0 || weight[i] > weight[best]) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return "", false
+	}
+	return offered[best].media, true
+}
+
+// matches says how specifically a range names a form: 0 not at all, 3 by its own name. A lone * is what old Java
+// clients send for */*.
+func matches(name, form, problem string) int {
+	switch {
+	case name == form || name == problem && problem != "":
+		return 3
+	case strings.HasSuffix(name, "/*") && name != "*/*" && strings.HasPrefix(form, name[:len(name)-1]):
+		return 2
+	case name == "*/*" || name == "*":
+		return 1
+	}
+	return 0
+}
+
+// quality reads the q of a range's parameters; 1 where it is absent or no number.
+func quality(params string) float64 {
+	for p := range strings.SplitSeq(params, ";") {
+		name, value, ok := strings.Cut(strings.TrimSpace(p), "=")
+		if !ok || !strings.EqualFold(strings.TrimSpace(name), "q") {
+			continue
+		}
+		if q, err := strconv.ParseFloat(strings.TrimSpace(value), 64); err == nil && q >= 0 && q <= 1 {
+			return q
+		}
+	}
+	return 1
+}
+
+// problemMedia is the form for a problem: the one that the client asked for, JSON where it accepts neither.
+func problemMedia(r *http.Request) media {
+	if m, ok := negotiate(r); ok {
+		return m
+	}
+	return mediaJSON
+}

@@ -1,0 +1,250 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"tallyman/sinks/inbox/page"
+)
+
+// The outcomes of a poll, as the Meter counts them.
+const (
+	PollNotices     = "notices"
+	PollEmpty       = "empty"
+	PollNotModified = "not_modified"
+	PollRefused     = "refused"     // the request was wrong
+	PollUnavailable = "unavailable" // the index is out of reach or being rebuilt
+	PollFailed      = "failed"
+	PollGone        = "gone" // the client left first
+)
+
+// pollTimeout bounds one question to the inbox. It is above the 5 s that a poll waits for a rebuild.
+const pollTimeout = 10 * time.Second
+
+// exchange is one poll being answered.
+type exchange struct {
+	poll
+
+	media    media
+	language string   // the Accept-Language header
+	known    string   // the If-None-Match header
+	this     identity // of the request
+	deadline time.Time
+	waited   time.Duration
+}
+
+// notices serves GET /api/v1/notices.
+func (a *API) notices(w http.ResponseWriter, r *http.Request) {
+	started := time.Now()
+	x, prob := newExchange(r, started)
+	if prob != nil {
+		prob.write(w, problemMedia(r))
+		a.deps.Meter.PollDone(PollRefused, time.Since(started))
+		return
+	}
+	pg, tag, err := a.look(r.Context(), x)
+	var outcome string
+	switch {
+	case err != nil:
+		outcome = a.pollFailed(w, r, err, x.media)
+	case tag != "":
+		outcome = PollNotModified
+		pollHeader(w.Header(), tag)
+		w.WriteHeader(http.StatusNotModified)
+	default:
+		outcome = a.writePage(w, x, &pg)
+	}
+	a.deps.Meter.PollDone(outcome, time.Since(started)-x.waited)
+}
+
+// newExchange reads the request.
+func newExchange(r *http.Request, started time.Time) (*exchange, *Problem) {
+	m, ok := negotiate(r)
+	if !ok {
+		return nil, notAcceptable()
+	}
+	q, prob := parsePoll(r.URL.RawQuery)
+	if prob != nil {
+		return nil, prob
+	}
+	x := &exchange{poll: q, media: m, language: header(r, "Accept-Language"), known: header(r, "If-None-Match"), deadline: started.Add(q.wait)}
+	x.this = identify(&x.Query, m, x.language)
+	return x, nil
+}
+
+// header is a header's value, its lines joined. The name is in canonical form.
+func header(r *http.Request, name string) string {
+	lines := r.Header[name]
+	if len(lines) == 1 {
+		return lines[0]
+	}
+	return strings.Join(lines, ",")
+}
+
+func notAcceptable() *Problem {
+	return newProblem(http.StatusNotAcceptable, CodeNotAcceptable, "answers come as application/json, application/xml or text/xml")
+}
+
+// look returns the page to answer with, or the tag of what the client has already.
+func (a *API) look(ctx context.Context, x *exchange) (page.Page, string, error) {
+	if x.known == "" {
+		pg, err := a.fetch(ctx, x)
+		if err == nil && isEmpty(&pg) {
+			pg, err = a.awaitNotices(ctx, x, pg)
+		}
+		return pg, "", err
+	}
+	version, err := a.version(ctx, x)
+	if err != nil {
+		return page.Page{}, "", err
+	}
+	if tag := matchTag(x.known, version, x.this); tag != "" {
+		if changed, err := a.wait(ctx, x, version); err != nil || !changed {
+			return page.Page{}, tag, err
+		}
+	}
+	pg, err := a.fetch(ctx, x)
+	return pg, "", err
+}
+
+// awaitNotices waits on an empty page until there is something to tell or the client's time is over. The page
+// moves on with the clock meanwhile.
+func (a *API) awaitNotices(ctx context.Context, x *exchange, pg page.Page) (page.Page, error) {
+	for {
+		changed, err := a.wait(ctx, x, pg.Version)
+		if err != nil || !changed {
+			return pg, err
+		}
+		next, err := a.fetch(ctx, x)
+		if err != nil || !isEmpty(&next) || next.Unread != pg.Unread || next.UnreadMore != pg.UnreadMore {
+			return next, err
+		}
+		pg = next
+	}
+}
+
+func isEmpty(pg *page.Page) bool {
+	return len(pg.Notices) == 0 && len(pg.Changes) == 0 && !pg.Reset && !pg.More
+}
+
+func (a *API) version(ctx context.Context, x *exchange) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
+	defer cancel()
+	return a.deps.Inbox.Version(ctx, x.Query)
+}
+
+func (a *API) fetch(ctx context.Context, x *exchange) (page.Page, error) {
+	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
+	defer cancel()
+	return a.deps.Inbox.Poll(ctx, x.Query)
+}
+
+// wait returns true once the version is another one, false when the client's time is over or the server ends.
+func (a *API) wait(ctx context.Context, x *exchange, version string) (bool, error) {
+	if x.wait == 0 {
+		return false, nil
+	}
+	began := time.Now()
+	defer func() { x.waited += time.Since(began) }()
+	waiting, cancel := context.WithDeadline(ctx, x.deadline)
+	defer cancel()
+	leave, ok := a.waiters.enter(cancel)
+	if !ok {
+		return false, nil
+	}
+	defer leave()
+	err := a.deps.Inbox.Wait(waiting, x.Query, version)
+	switch {
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case waiting.Err() != nil:
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// writePage answers 200.
+func (a *API) writePage(w http.ResponseWriter, x *exchange, pg *page.Page) string {
+	var next identity
+	if !pg.More {
+		q := x.Query
+		q.After, q.Since = pg.Cursor, 0
+		next = identify(&q, x.media, x.language)
+	}
+	pollHeader(w.Header(), tagOf(pg.Version, x.this, next))
+	a.writeForm(w, newPageForm(pg, languages(x.language)), x.media)
+	if len(pg.Notices) == 0 {
+		return PollEmpty
+	}
+	return PollNotices
+}
+
+// writeForm answers 200 with a value that has a form in JSON and in XML.
+func (a *API) writeForm(w http.ResponseWriter, form any, m media) {
+	buf := buffers.get()
+	defer buffers.put(buf)
+	buf.Reset()
+	var err error
+	if m == mediaJSON {
+		err = json.NewEncoder(buf).Encode(form)
+	} else {
+		err = xml.NewEncoder(buf).Encode(form)
+	}
+	if err != nil { // nothing was sent yet: the request ends as a 500 with the error in the log
+		panic(err)
+	}
+	writeBody(w, m, buf.Bytes())
+}
+
+// writeBody answers 200 with the body.
+func writeBody(w http.ResponseWriter, m media, body []byte) {
+	h := w.Header()
+	h["Content-Type"] = contentTypes[m]
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	_, _ = w.Write(body) // the client may have gone
+}
+
+// These header values are shared by all answers; nobody appends to them.
+var (
+	contentTypes = map[media][]string{
+		mediaJSON:    {"application/json"},
+		mediaXML:     {"application/xml; charset=utf-8"},
+		mediaTextXML: {"text/xml; charset=utf-8"},
+	}
+	vary         = []string{"Accept, Accept-Language, Authorization"}
+	cacheControl = []string{"private, no-cache"}
+)
+
+// pollHeader sets what every answer to a poll has, changed or not.
+func pollHeader(h http.Header, tag string) {
+	h["Etag"] = []string{tag}
+	h["Vary"] = vary
+	h["Cache-Control"] = cacheControl
+}
+
+// pollFailed answers a poll that the inbox could not.
+func (a *API) pollFailed(w http.ResponseWriter, r *http.Request, err error, m media) string {
+	switch {
+	case gone(r.Context()):
+		return PollGone
+	case errors.Is(err, page.ErrBadCursor):
+		newProblem(http.StatusBadRequest, CodeBadCursor, "the cursor is not one that this service gave out; poll without one").write(w, m)
+		return PollRefused
+	case errors.Is(err, page.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
+		a.log.LogAttrs(r.Context(), slog.LevelDebug, "a poll found no inbox", append(a.requestAttrs(w, r), slog.Any("error", err))...)
+		p := newProblem(http.StatusServiceUnavailable, CodeInboxUnavailable, "the inboxes are out of reach or being rebuilt; poll again with the same cursor")
+		p.retryAfter = 1
+		p.write(w, m)
+		return PollUnavailable
+	}
+	a.log.LogAttrs(r.Context(), slog.LevelError, "a poll failed", append(a.requestAttrs(w, r), slog.Any("error", err))...)
+	internalProblem().write(w, m)
+	return PollFailed
+}

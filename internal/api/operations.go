@@ -1,0 +1,159 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"net/http"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"tallyman/engine/notice"
+)
+
+// newOperations makes the OpenAPI library serve on the router: our forms, our problems, no pages of its own.
+func newOperations(routes *router, version string) huma.API {
+	registry := huma.NewMapRegistry("#/components/schemas/", schemaName)
+	for from, to := range map[reflect.Type]reflect.Type{
+		reflect.TypeFor[huma.ErrorModel](): reflect.TypeFor[Problem](),
+		reflect.TypeFor[notice.View]():     reflect.TypeFor[notice.ViewForm](),
+		reflect.TypeFor[notice.DataForm](): reflect.TypeFor[map[string]any](),
+	} {
+		registry.RegisterTypeAlias(from, to)
+	}
+	jsonFormat := huma.Format{Marshal: encodeJSON, Unmarshal: decodeJSON}
+	xmlFormat := huma.Format{Marshal: encodeXML, Unmarshal: refuseXML}
+	operations := humago.New(routes, huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI:    "3.1.0",
+			Info:       apiInfo(version),
+			Tags:       apiTags(),
+			Components: &huma.Components{Schemas: registry},
+		},
+		Formats: map[string]huma.Format{ // the short names serve the types that end in +json and +xml
+			string(mediaJSON): jsonFormat, "json": jsonFormat, string(mediaXML): xmlFormat, "xml": xmlFormat,
+		},
+		DefaultFormat: string(mediaJSON),
+		Transformers:  []huma.Transformer{problems},
+	})
+	operations.UseMiddleware(negotiated, strictQuery)
+	return operations
+}
+
+func encodeJSON(w io.Writer, v any) error { return json.NewEncoder(w).Encode(v) }
+
+func encodeXML(w io.Writer, v any) error { return xml.NewEncoder(w).Encode(v) }
+
+// decodeJSON takes one JSON value and nothing after it. What the value must be, the schema says.
+func decodeJSON(data []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is something after the JSON value")
+	}
+	return nil
+}
+
+// refuseXML says that bodies are JSON, although answers can be XML.
+func refuseXML([]byte, any) error { return huma.ErrUnknownContentType }
+
+// negotiated settles the form of the answer by our own rules, since the library reads neither */* nor q=0.
+func negotiated(ctx huma.Context, next func(huma.Context)) {
+	r, w := humago.Unwrap(ctx)
+	m, ok := negotiate(r)
+	if !ok {
+		notAcceptable().write(w, mediaJSON)
+		return
+	}
+	if m == mediaTextXML {
+		m = mediaXML
+	}
+	r.Header.Set("Accept", string(m))
+	w.Header()["Cache-Control"] = noStore
+	next(ctx)
+}
+
+// noStore is shared by all answers; nobody appends to it.
+var noStore = []string{"no-store"}
+
+// strictQuery refuses parameters that the operation does not have, and those that come twice.
+func strictQuery(ctx huma.Context, next func(huma.Context)) {
+	r, w := humago.Unwrap(ctx)
+	known := map[string]bool{}
+	for _, p := range ctx.Operation().Parameters {
+		if p.In == "query" {
+			known[p.Name] = true
+		}
+	}
+	seen := map[string]bool{}
+	prob := params(r.URL.RawQuery, func(name, _ string) *Problem {
+		switch {
+		case !known[name]:
+			return unknownParameter(name)
+		case seen[name]:
+			return repeatedParameter(name)
+		}
+		seen[name] = true
+		return nil
+	})
+	if prob != nil {
+		prob.write(w, problemMedia(r))
+		return
+	}
+	next(ctx)
+}
+
+// problems gives the library's own errors our form and codes, and every problem the request's id.
+func problems(ctx huma.Context, _ string, v any) (any, error) {
+	prob, ok := v.(*Problem)
+	if model, isModel := v.(*huma.ErrorModel); isModel {
+		prob, ok = fromModel(model), true
+	}
+	if !ok {
+		return v, nil
+	}
+	r, w := humago.Unwrap(ctx)
+	w.Header().Set("Content-Type", prob.ContentType(string(problemMedia(r))))
+	prob.RequestID = w.Header().Get(requestIDHeader)
+	return prob, nil
+}
+
+// fromModel names what the library found wrong with a request. The values that the client sent are left out.
+func fromModel(model *huma.ErrorModel) *Problem {
+	prob := newProblem(model.Status, modelCode(model.Status), model.Detail)
+	if prob.Code == CodeInternal {
+		return internalProblem()
+	}
+	for _, e := range model.Errors {
+		prob.Errors = append(prob.Errors, Fault{Location: e.Location, Message: e.Message})
+	}
+	if len(prob.Errors) > 0 {
+		prob.Detail = prob.Errors[0].Message
+		if at := prob.Errors[0].Location; at != "" {
+			prob.Detail = at + ": " + prob.Detail
+		}
+	}
+	return prob
+}
+
+func modelCode(status int) Code {
+	switch status {
+	case http.StatusBadRequest:
+		return CodeMalformedBody
+	case http.StatusRequestTimeout:
+		return CodeBodyTimeout
+	case http.StatusRequestEntityTooLarge:
+		return CodeBodyTooLarge
+	case http.StatusUnsupportedMediaType:
+		return CodeUnsupportedMediaType
+	case http.StatusUnprocessableEntity:
+		return CodeInvalidBody
+	}
+	return CodeInternal
+}

@@ -1,0 +1,63 @@
+package api
+
+import (
+	"encoding/xml"
+
+	"tallyman/engine/notice"
+	"tallyman/sinks/inbox/page"
+)
+
+// pageForm is a page as clients get it (DESIGN section 11). XML has unreadMore only where it is true.
+type pageForm struct {
+	XMLName    xml.Name      `json:"-" xml:"notices"`
+	Notices    []notice.View `json:"notices" xml:"notice" doc:"in the order of delivery"`
+	Changes    []changeForm  `json:"changes" xml:"change" doc:"notices whose state another window of the user changed"`
+	Cursor     string        `json:"cursor" xml:"cursor,attr" doc:"poll with it as after to get what follows"`
+	Unread     int           `json:"unread" xml:"unread,attr" doc:"unread notices of these subscribers, exact to 999"`
+	UnreadMore bool          `json:"unreadMore" xml:"unreadMore,attr,omitempty" doc:"there are more than 999"`
+	More       bool          `json:"more" xml:"more,attr" doc:"the page is full and more is there already"`
+	Reset      bool          `json:"reset" xml:"reset,attr" doc:"the cursor does not hold any more: forget what you have, this is a fresh window"`
+}
+
+// changeForm is a change of a notice's state.
+type changeForm struct {
+	ID   string `json:"id" xml:"id,attr"`
+	Kind string `json:"kind" xml:"kind,attr" enum:"read,acked"`
+}
+
+func newPageForm(pg *page.Page, langs []string) *pageForm {
+	form := &pageForm{
+		Notices: localized(pg.Notices, langs), Changes: make([]changeForm, len(pg.Changes)), Cursor: pg.Cursor,
+		Unread: pg.Unread, UnreadMore: pg.UnreadMore, More: pg.More, Reset: pg.Reset,
+	}
+	for i, c := range pg.Changes {
+		form.Changes[i] = changeForm(c)
+	}
+	return form
+}
+
+// localized returns the notices in the first of the languages that each has; the page may be shared, so it is left
+// as it is.
+func localized(views []notice.View, langs []string) []notice.View {
+	if views == nil {
+		return []notice.View{}
+	}
+	if len(langs) == 0 {
+		return views
+	}
+	out := make([]notice.View, len(views))
+	for i, v := range views {
+		v.Notice = localize(v.Notice, langs)
+		out[i] = v
+	}
+	return out
+}
+
+func localize(n *notice.Notice, langs []string) *notice.Notice {
+	for _, lang := range langs {
+		if l := n.Localize(lang); l != n {
+			return l
+		}
+	}
+	return n
+}

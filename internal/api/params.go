@@ -1,0 +1,60 @@
+package api
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// params calls set with every parameter of a raw query that has a value; a parameter without one (limit=) counts
+// as absent. It stops at the first problem.
+func params(raw string, set func(name, value string) *Problem) *Problem {
+	for raw != "" {
+		var pair string
+		pair, raw, _ = strings.Cut(raw, "&")
+		if pair == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(pair, "=")
+		name, err := unescape(name)
+		if err != nil {
+			return badParameter("the query is not well escaped: " + err.Error())
+		}
+		if value, err = unescape(value); err != nil {
+			return badParameter("parameter " + name + " is not well escaped: " + err.Error())
+		}
+		if p := set(name, value); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// unescape spares the common case the work.
+func unescape(s string) (string, error) {
+	if !strings.ContainsAny(s, "%+") {
+		return s, nil
+	}
+	return url.QueryUnescape(s)
+}
+
+func badParameter(detail string) *Problem {
+	return newProblem(http.StatusBadRequest, CodeInvalidParameter, detail)
+}
+
+func unknownParameter(name string) *Problem {
+	return newProblem(http.StatusBadRequest, CodeUnknownParameter, "there is no parameter "+quote(name)+" here")
+}
+
+func repeatedParameter(name string) *Problem {
+	return newProblem(http.StatusBadRequest, CodeRepeatedParameter, "parameter "+name+" is given more than once")
+}
+
+// quote shows what a client sent, shortened.
+func quote(s string) string {
+	const most = 80
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return `"` + strings.ToValidUTF8(s, "?") + `"`
+}

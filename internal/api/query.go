@@ -1,0 +1,193 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"tallyman/sinks/inbox/page"
+)
+
+// The bounds of a poll.
+const (
+	maxWait        = time.Minute
+	maxSubscribers = 100
+	maxTypes       = 100
+	maxSince       = (1<<53 - 1) / 1000 // ms; scores are exact in a double up to 2^53 µs
+)
+
+// poll is what a client asked of its inboxes.
+type poll struct {
+	page.Query
+	wait time.Duration
+}
+
+// parsePoll reads the query of GET /notices.
+func parsePoll(raw string) (poll, *Problem) {
+	p := poll{Query: page.Query{Limit: page.DefaultLimit}}
+	var seen seenParams
+	if prob := params(raw, func(name, value string) *Problem { return p.set(&seen, name, value) }); prob != nil {
+		return p, prob
+	}
+	return p, p.finish()
+}
+
+// seenParams remembers the parameters that may come once only, a bit each.
+type seenParams uint8
+
+func (s *seenParams) again(bit seenParams) bool {
+	before := *s
+	*s |= bit
+	return before&bit != 0
+}
+
+// set takes one parameter.
+func (p *poll) set(seen *seenParams, name, value string) *Problem {
+	switch name {
+	case "warehouse":
+		return p.setWarehouse(seen, name, value)
+	case "subscriber":
+		return p.addSubscriber(value)
+	case "type":
+		return p.addType(value)
+	case "after":
+		if seen.again(2) {
+			return repeatedParameter(name)
+		}
+		p.After = value
+	case "since":
+		return p.setSince(seen, name, value)
+	case "limit":
+		return p.setLimit(seen, value)
+	case "wait":
+		return p.setWait(seen, value)
+	case "unread":
+		if value != "" {
+			return newProblem(http.StatusBadRequest, CodeNotAvailable, "the filter unread is not available yet")
+		}
+	default:
+		return unknownParameter(name)
+	}
+	return nil
+}
+
+func (p *poll) setWarehouse(seen *seenParams, name, value string) *Problem {
+	if seen.again(1) {
+		return repeatedParameter(name)
+	}
+	if value != "" && !isName(value) {
+		return badWarehouse(http.StatusBadRequest, name, value)
+	}
+	p.Warehouse = value
+	return nil
+}
+
+func (p *poll) addSubscriber(value string) *Problem {
+	switch {
+	case value == "":
+		return nil
+	case !isSubscriber(value):
+		return badSubscriber(http.StatusBadRequest, "subscriber", value)
+	case len(p.Subscribers) == maxSubscribers:
+		return newProblem(http.StatusBadRequest, CodeBadSubscriber,
+			"more than "+strconv.Itoa(maxSubscribers)+" subscribers in one poll")
+	}
+	p.Subscribers = append(p.Subscribers, value)
+	return nil
+}
+
+func (p *poll) addType(value string) *Problem {
+	switch {
+	case value == "":
+		return nil
+	case !isName(value):
+		return newProblem(http.StatusBadRequest, CodeBadType, "type "+quote(value)+" is not the code of a type")
+	case len(p.Types) == maxTypes:
+		return newProblem(http.StatusBadRequest, CodeBadType, "more than "+strconv.Itoa(maxTypes)+" types in one poll")
+	}
+	p.Types = append(p.Types, value)
+	return nil
+}
+
+func (p *poll) setSince(seen *seenParams, name, value string) *Problem {
+	if seen.again(4) {
+		return repeatedParameter(name)
+	}
+	if value == "" {
+		return nil
+	}
+	ms, err := strconv.ParseInt(value, 10, 64)
+	if err != nil || ms < 0 || ms > maxSince {
+		return newProblem(http.StatusBadRequest, CodeBadSince, name+" "+quote(value)+" is not a time in milliseconds since 1970")
+	}
+	p.Since = ms
+	return nil
+}
+
+func (p *poll) setLimit(seen *seenParams, value string) *Problem {
+	if seen.again(8) {
+		return repeatedParameter("limit")
+	}
+	if value == "" {
+		return nil
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 1 || n > page.MaxLimit {
+		return newProblem(http.StatusBadRequest, CodeBadLimit,
+			"limit "+quote(value)+" is not a number from 1 to "+strconv.Itoa(page.MaxLimit))
+	}
+	p.Limit = n
+	return nil
+}
+
+func (p *poll) setWait(seen *seenParams, value string) *Problem {
+	if seen.again(16) {
+		return repeatedParameter("wait")
+	}
+	if value == "" {
+		return nil
+	}
+	d, err := time.ParseDuration(value)
+	if err != nil || d < 0 || d > maxWait {
+		return newProblem(http.StatusBadRequest, CodeBadWait, "wait "+quote(value)+" is not a duration from 0s to 60s, such as 25s")
+	}
+	p.wait = d
+	return nil
+}
+
+// finish checks the whole and brings lists into the order that page.Query wants.
+func (p *poll) finish() *Problem {
+	switch {
+	case p.Warehouse == "":
+		return missingParameter("warehouse")
+	case len(p.Subscribers) == 0:
+		return missingParameter("subscriber")
+	case p.After != "" && p.Since != 0:
+		return badParameter("after and since exclude each other")
+	}
+	p.Subscribers = sortedUnique(p.Subscribers)
+	p.Types = sortedUnique(p.Types)
+	return nil
+}
+
+func sortedUnique(s []string) []string {
+	if len(s) > 1 {
+		slices.Sort(s)
+		s = slices.Compact(s)
+	}
+	return s
+}
+
+func missingParameter(name string) *Problem {
+	return newProblem(http.StatusBadRequest, CodeMissingParameter, "parameter "+name+" is missing")
+}
+
+func badWarehouse(status int, name, value string) *Problem {
+	return newProblem(status, CodeBadWarehouse, name+" "+quote(value)+
+		" is not the name of a warehouse: letters, digits, _ . -, at most 64, a letter or digit first")
+}
+
+func badSubscriber(status int, name, value string) *Problem {
+	return newProblem(status, CodeBadSubscriber, name+" "+quote(value)+" is neither user:<id> nor role:<id>")
+}

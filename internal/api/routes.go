@@ -1,0 +1,81 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// base is where the API's first version lives.
+const base = "/api/v1"
+
+// Bodies of one thing, and of an import of 10,000 subscriptions.
+const (
+	maxBody       = 64 << 10
+	maxImportBody = 4 << 20
+)
+
+// register serves everything on the router and returns the OpenAPI document that describes it.
+func (a *API) register(routes *router) []byte {
+	operations := newOperations(routes, a.deps.Version)
+	a.registerTypes(operations)
+	a.registerSubscriptions(operations)
+	huma.Register(operations, operation("status", http.MethodGet, "/status", "operations",
+		"The state of the node, its rules and deliveries"), a.status)
+
+	doc := operations.OpenAPI()
+	plain := append(plainOperations(), pollOperation(doc), legacyOperation(doc))
+	handlers := map[string]http.HandlerFunc{
+		"poll-notices": a.notices, "legacy-list-notifications": a.legacy,
+		"healthz": a.healthz, "readyz": a.readyz, "metrics": a.metrics().ServeHTTP, "openapi": a.openapi,
+	}
+	for _, op := range plain {
+		doc.AddOperation(op)
+		routes.HandleFunc(op.Method+" "+op.Path, handlers[op.OperationID])
+	}
+	complete(doc)
+	spec, err := json.Marshal(doc)
+	if err != nil { // it is made of the program's own types
+		panic(err)
+	}
+	return spec
+}
+
+func (a *API) openapi(w http.ResponseWriter, _ *http.Request) { writeBody(w, mediaJSON, a.spec) }
+
+func (a *API) registerTypes(operations huma.API) {
+	huma.Register(operations, operation("list-types", http.MethodGet, "/types", "types", "List the catalogue"), a.listTypes)
+	huma.Register(operations, operation("get-type", http.MethodGet, "/types/{code}", "types", "Show a type"), a.getType)
+	create := operation("create-type", http.MethodPost, "/types", "types", "Add a type")
+	create.DefaultStatus = http.StatusCreated
+	huma.Register(operations, create, a.createType)
+	huma.Register(operations, operation("put-type", http.MethodPut, "/types/{code}", "types", "Add or replace a type"), a.replaceType)
+	huma.Register(operations, operation("delete-type", http.MethodDelete, "/types/{code}", "types",
+		"Remove a type and its subscriptions"), a.deleteType)
+}
+
+func (a *API) registerSubscriptions(operations huma.API) {
+	huma.Register(operations, operation("list-subscriptions", http.MethodGet, "/subscriptions", "subscriptions",
+		"List subscriptions"), a.listSubscriptions)
+	create := operation("create-subscription", http.MethodPost, "/subscriptions", "subscriptions",
+		"Add a subscription; 200 where it was there already")
+	create.DefaultStatus = http.StatusCreated
+	huma.Register(operations, create, a.createSubscription)
+	bulk := operation("import-subscriptions", http.MethodPost, "/subscriptions/import", "subscriptions",
+		"Add a list of subscriptions, all or none")
+	bulk.MaxBodyBytes = maxImportBody
+	huma.Register(operations, bulk, a.importSubscriptions)
+	huma.Register(operations, operation("delete-subscription", http.MethodDelete, "/subscriptions", "subscriptions",
+		"Remove a subscription"), a.removeSubscription)
+}
+
+// operation is one that the OpenAPI library serves. Parameters are checked by the handlers, so that each fault has the
+// code that it has everywhere; bodies are checked against their schema.
+func operation(id, method, path, tag, summary string) huma.Operation {
+	return huma.Operation{
+		OperationID: id, Method: method, Path: base + path, Tags: []string{tag}, Summary: summary,
+		MaxBodyBytes: maxBody, SkipValidateParams: true,
+		Responses: map[string]*huma.Response{"default": {}}, // completed later
+	}
+}

@@ -1,0 +1,176 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"tallyman/engine/notice"
+	"tallyman/internal/api"
+	"tallyman/internal/auth"
+	"tallyman/internal/testenv"
+	"tallyman/sinks/inbox/page"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func TestMain(m *testing.M) { testenv.Main(m) }
+
+// bundle is an API over fakes on a real server.
+type bundle struct {
+	inbox     *fakeInbox
+	catalogue *fakeCatalogue
+	meter     *fakeMeter
+	log       *lockedBuffer
+	deps      api.Deps
+	api       *api.API
+	url       string
+	client    *http.Client
+}
+
+// setup serves an API that the changes were made to.
+func setup(t *testing.T, changes ...func(*api.Deps)) *bundle {
+	t.Helper()
+	b := &bundle{
+		inbox: newFakeInbox(page.Page{Version: "v0", Cursor: "c0"}), catalogue: newFakeCatalogue(), meter: &fakeMeter{}, log: &lockedBuffer{},
+	}
+	b.deps = api.Deps{
+		Inbox: b.inbox, Catalogue: b.catalogue, Auth: auth.None{}, Gatherer: prometheus.NewRegistry(), Meter: b.meter,
+		Status:  func(context.Context) (api.StatusReport, error) { return api.StatusReport{}, nil },
+		Ready:   func(context.Context) error { return nil },
+		Logger:  slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Version: "test",
+	}
+	for _, change := range changes {
+		change(&b.deps)
+	}
+	b.api = api.New(b.deps)
+	server := httptest.NewServer(b.api)
+	b.url, b.client = server.URL, server.Client()
+	t.Cleanup(server.Close)
+	return b
+}
+
+// answer is a response that was read.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// do makes a request; headers are name, value, …
+func (b *bundle) do(t *testing.T, method, path, body string, headers ...string) answer {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, b.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			r.Host = headers[i+1]
+		}
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	resp, err := b.client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer{resp.StatusCode, resp.Header, string(text)}
+}
+
+func (b *bundle) get(t *testing.T, path string, headers ...string) answer {
+	t.Helper()
+	return b.do(t, http.MethodGet, path, "", headers...)
+}
+
+const pollPath = "/api/v1/notices?warehouse=119240&subscriber=user:1"
+
+// bin is the notice of DESIGN section 5.
+func bin() notice.View {
+	created := time.Date(2026, 6, 1, 0, 10, 0, 0, time.UTC)
+	return notice.View{Score: created.UnixMicro(), Notice: &notice.Notice{
+		ID: "n_abc", Type: "REP_NOTICE", TypeID: 124719, Warehouse: "119240", Rule: "negative-bin-stock", Scope: "119240",
+		Key: `[119240,"A-01","S1"]`, Episode: "1780272600000000", Status: notice.Firing, Priority: 3, Modal: "popup",
+		Title: "Bin A-01 is at -3", Body: "S1 in A-01 went to -3 in wave 77. Replenish <it> & go.",
+		Texts:  map[string]notice.Text{"zh": {Title: "库位 A-01 为 -3", Body: "请补货"}},
+		Data:   []notice.Field{{Name: "bin", Value: "A-01"}, {Name: "sku", Value: "S1"}, {Name: "qty", Value: "-3"}},
+		Labels: map[string]string{"area": "replenishment"}, Count: 1, CreatedAt: created, ExpiresAt: created.Add(24 * time.Hour),
+	}}
+}
+
+// onePage is a page with that notice.
+func onePage() page.Page {
+	return page.Page{Notices: []notice.View{bin()}, Cursor: "c1", Unread: 3, Version: "v1", Clock: bin().Score}
+}
+
+// golden compares with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
+
+// fakeMeter remembers the outcomes.
+type fakeMeter struct {
+	mu       sync.Mutex
+	outcomes []string
+}
+
+func (f *fakeMeter) PollDone(outcome string, _ time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.outcomes = append(f.outcomes, outcome)
+}
+
+func (f *fakeMeter) all() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.outcomes
+}
+
+// lockedBuffer is a log that is written from many requests.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}

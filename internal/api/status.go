@@ -1,0 +1,155 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/xml"
+	"log/slog"
+	"slices"
+	"time"
+
+	"tallyman/internal/ledger"
+	"tallyman/rules/problem"
+)
+
+// StatusReport is what GET /status answers: the node, what it reaches, and how its rules and deliveries are.
+type StatusReport struct {
+	XMLName    xml.Name        `json:"-" xml:"status"`
+	Version    string          `json:"version" xml:"version" doc:"of the program"`
+	Node       string          `json:"node" xml:"node" doc:"the name of the node that answers"`
+	Started    time.Time       `json:"started" xml:"started"`
+	Health     []Health        `json:"health" xml:"health>part" doc:"what the node depends on"`
+	Rules      []RuleStatus    `json:"rules" xml:"rules>rule" doc:"every rule in every scope"`
+	Problems   []FileProblem   `json:"problems" xml:"problems>problem" doc:"of the rule files that are not in force"`
+	Deliveries []DeliveryCount `json:"deliveries" xml:"deliveries>delivery" doc:"by sink and state"`
+}
+
+// Health is how one thing is that the node depends on.
+type Health struct {
+	Part  string     `json:"part" xml:"part" enum:"ledger,redis,source" doc:"what it is"`
+	Name  string     `json:"name,omitempty" xml:"name,omitempty" doc:"the name of the source or of the sink that uses it"`
+	OK    bool       `json:"ok" xml:"ok"`
+	Error string     `json:"error,omitempty" xml:"error,omitempty" doc:"why not"`
+	Since *time.Time `json:"since,omitempty" xml:"since,omitempty" doc:"how long it has been so"`
+}
+
+// RuleStatus is a rule in a scope.
+type RuleStatus struct {
+	ID       string     `json:"id" xml:"id"`
+	Scope    string     `json:"scope" xml:"scope" doc:"empty where the rule has no scopes"`
+	Title    string     `json:"title,omitempty" xml:"title,omitempty"`
+	Source   string     `json:"source" xml:"source"`
+	File     string     `json:"file" xml:"file"`
+	Enabled  bool       `json:"enabled" xml:"enabled"`
+	Verified bool       `json:"verified" xml:"verified" doc:"its probe was prepared on the source; a rule that is not does not run"`
+	Reason   string     `json:"reason,omitempty" xml:"reason,omitempty" doc:"why it is not verified"`
+	NextDue  *time.Time `json:"nextDue,omitempty" xml:"nextDue,omitempty"`
+	LastRun  *RunStatus `json:"lastRun,omitempty" xml:"lastRun,omitempty"`
+	Pending  int        `json:"pending" xml:"pending" doc:"findings that wait for their time"`
+	Firing   int        `json:"firing" xml:"firing" doc:"findings that were told"`
+}
+
+// RunStatus is the execution of one firing.
+type RunStatus struct {
+	Due          time.Time `json:"due" xml:"due"`
+	Started      time.Time `json:"started" xml:"started"`
+	DurationMS   int64     `json:"durationMs" xml:"durationMs"`
+	Node         string    `json:"node" xml:"node"`
+	Outcome      string    `json:"outcome" xml:"outcome" enum:"ok,degraded,failed,skipped"`
+	Rows         int       `json:"rows" xml:"rows" doc:"that the probe returned"`
+	Matched      int       `json:"matched" xml:"matched" doc:"that met the condition"`
+	Errored      int       `json:"errored" xml:"errored" doc:"whose condition could not be judged"`
+	Notices      int       `json:"notices" xml:"notices" doc:"that the run made"`
+	Unsubscribed int       `json:"unsubscribed" xml:"unsubscribed" doc:"that nobody subscribes to"`
+	Error        string    `json:"error,omitempty" xml:"error,omitempty"`
+	Samples      []string  `json:"samples,omitempty" xml:"samples>sample,omitempty" doc:"of what degraded the run"`
+}
+
+// FileProblem is a fault in a rule file.
+type FileProblem struct {
+	Code    string `json:"code" xml:"code"`
+	File    string `json:"file" xml:"file"`
+	Line    int    `json:"line" xml:"line" doc:"from 1; 0 means the file as a whole"`
+	Col     int    `json:"col" xml:"col"`
+	Message string `json:"message" xml:"message"`
+	Hint    string `json:"hint,omitempty" xml:"hint,omitempty"`
+	Rule    string `json:"rule,omitempty" xml:"rule,omitempty"`
+}
+
+// DeliveryCount is how many deliveries of a sink are in a state.
+type DeliveryCount struct {
+	Sink  string `json:"sink" xml:"sink"`
+	State string `json:"state" xml:"state" enum:"pending,sent,failed,timed_out,canceled"`
+	Count int64  `json:"count" xml:"count"`
+}
+
+// NewRunStatus is a run as the report shows it.
+func NewRunStatus(r *ledger.Run) *RunStatus {
+	return &RunStatus{
+		Due: r.Due, Started: r.Started, DurationMS: r.Duration.Milliseconds(), Node: r.Node, Outcome: string(r.Outcome), Rows: r.Rows,
+		Matched: r.Matched, Errored: r.Errored, Notices: r.Notices, Unsubscribed: r.Unsubscribed, Error: r.Error, Samples: r.Samples,
+	}
+}
+
+// NewFileProblems are a loader's problems as the report shows them.
+func NewFileProblems(list problem.List) []FileProblem {
+	out := make([]FileProblem, len(list))
+	for i, p := range list {
+		out[i] = FileProblem{Code: p.Code, File: p.File, Line: p.Line, Col: p.Col, Message: p.Message, Hint: p.Hint, Rule: p.Rule}
+	}
+	return out
+}
+
+// NewDeliveryCounts are the ledger's counts as the report shows them, in the order of sink and state.
+func NewDeliveryCounts(counts map[string]map[ledger.DeliveryState]int64) []DeliveryCount {
+	out := []DeliveryCount{}
+	for sink, states := range counts {
+		for state, n := range states {
+			out = append(out, DeliveryCount{Sink: sink, State: stateName(state), Count: n})
+		}
+	}
+	slices.SortFunc(out, func(a, b DeliveryCount) int {
+		return cmp.Or(cmp.Compare(a.Sink, b.Sink), cmp.Compare(a.State, b.State))
+	})
+	return out
+}
+
+func stateName(s ledger.DeliveryState) string {
+	switch s {
+	case ledger.DeliveryPending:
+		return "pending"
+	case ledger.DeliverySent:
+		return "sent"
+	case ledger.DeliveryFailed:
+		return "failed"
+	case ledger.DeliveryTimedOut:
+		return "timed_out"
+	case ledger.DeliveryCanceled:
+		return "canceled"
+	}
+	return "unknown"
+}
+
+type statusOutput struct{ Body StatusReport }
+
+// status answers GET /status.
+func (a *API) status(ctx context.Context, _ *struct{}) (*statusOutput, error) {
+	report, err := a.deps.Status(ctx)
+	if err != nil {
+		a.log.LogAttrs(ctx, slog.LevelError, "the state cannot be reported", slog.Any("error", err))
+		return nil, internalProblem()
+	}
+	report.Health = notNil(report.Health)
+	report.Rules = notNil(report.Rules)
+	report.Problems = notNil(report.Problems)
+	report.Deliveries = notNil(report.Deliveries)
+	return &statusOutput{Body: report}, nil
+}
+
+// notNil makes JSON say [] and not null.
+func notNil[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}

@@ -1,0 +1,122 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+
+	"tallyman/internal/ledger"
+)
+
+// The sizes of a list.
+const (
+	defaultSubscriptions = 100
+	maxSubscriptions     = 1000
+)
+
+// listSubscriptions answers GET /subscriptions.
+func (a *API) listSubscriptions(ctx context.Context, in *subscriptionFilter) (*subscriptionsOutput, error) {
+	filter, prob := in.parse()
+	if prob != nil {
+		return nil, prob
+	}
+	limit := filter.Limit
+	filter.Limit++ // one more tells whether there are more
+	subs, err := a.deps.Catalogue.Subscriptions(ctx, filter)
+	if err != nil {
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	out := &subscriptionsOutput{}
+	if len(subs) > limit {
+		subs = subs[:limit]
+		out.Body.Cursor = subscriptionCursor(subs[limit-1])
+	}
+	out.Body.Subscriptions = make([]subscriptionForm, len(subs))
+	for i, s := range subs {
+		out.Body.Subscriptions[i] = newSubscriptionForm(s)
+	}
+	return out, nil
+}
+
+// createSubscription answers POST /subscriptions: 201, or 200 where it was there already.
+func (a *API) createSubscription(ctx context.Context, in *subscriptionInput) (*subscriptionOutput, error) {
+	sub := in.Body.subscription()
+	if prob := checkSubscription(http.StatusUnprocessableEntity, sub); prob != nil {
+		return nil, prob
+	}
+	added, prob := a.addSubscriptions(ctx, []ledger.Subscription{sub})
+	if prob != nil {
+		return nil, prob
+	}
+	out := &subscriptionOutput{Status: http.StatusOK, Body: newSubscriptionForm(sub)}
+	if added > 0 {
+		out.Status = http.StatusCreated
+	}
+	return out, nil
+}
+
+// importSubscriptions answers POST /subscriptions/import: all or none.
+func (a *API) importSubscriptions(ctx context.Context, in *importInput) (*importOutput, error) {
+	subs := make([]ledger.Subscription, len(in.Body.Subscriptions))
+	seen := make(map[ledger.Subscription]bool, len(subs))
+	for i, form := range in.Body.Subscriptions {
+		subs[i] = form.subscription()
+		if prob := checkSubscription(http.StatusUnprocessableEntity, subs[i]); prob != nil {
+			prob.Errors = []Fault{{Location: "body.subscriptions[" + strconv.Itoa(i) + "]", Message: prob.Detail}}
+			return nil, prob
+		}
+		seen[subs[i]] = true
+	}
+	added, prob := a.addSubscriptions(ctx, subs)
+	if prob != nil {
+		return nil, prob
+	}
+	return &importOutput{Body: importedForm{Added: added, Present: len(seen) - added}}, nil
+}
+
+func (a *API) addSubscriptions(ctx context.Context, subs []ledger.Subscription) (int, *Problem) {
+	if len(subs) == 0 {
+		return 0, nil
+	}
+	types, err := a.deps.Catalogue.Types(ctx)
+	if err != nil {
+		return 0, a.ledgerFailed(ctx, err)
+	}
+	for _, s := range subs {
+		if _, ok := types[s.Type]; !ok {
+			return 0, unknownType(http.StatusUnprocessableEntity, s.Type)
+		}
+	}
+	added, err := a.deps.Catalogue.AddSubscriptions(ctx, subs)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound): // a type was removed meanwhile
+		return 0, newProblem(http.StatusUnprocessableEntity, CodeUnknownType, "the catalogue does not have all of the types")
+	case err != nil:
+		return 0, a.ledgerFailed(ctx, err)
+	}
+	a.log.LogAttrs(ctx, slog.LevelInfo, "subscriptions were added", slog.Int("asked", len(subs)), slog.Int("added", added))
+	return added, nil
+}
+
+// removeSubscription answers DELETE /subscriptions.
+func (a *API) removeSubscription(ctx context.Context, in *subscriptionKey) (*struct{}, error) {
+	sub := ledger.Subscription{Type: in.Type, Warehouse: in.Warehouse, Subscriber: in.Subscriber}
+	if prob := in.missing(); prob != nil {
+		return nil, prob
+	}
+	if prob := checkSubscription(http.StatusBadRequest, sub); prob != nil {
+		return nil, prob
+	}
+	err := a.deps.Catalogue.RemoveSubscription(ctx, sub)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		return nil, newProblem(http.StatusNotFound, CodeSubscriptionNotFound, "there is no such subscription")
+	case err != nil:
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	a.log.LogAttrs(ctx, slog.LevelInfo, "a subscription was removed",
+		slog.String("type", sub.Type), slog.String("warehouse", sub.Warehouse), slog.String("subscriber", sub.Subscriber))
+	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
+}

@@ -1,0 +1,114 @@
+package api
+
+import (
+	"encoding/xml"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"tallyman/engine/notice"
+	"tallyman/rules/catalog"
+	"tallyman/rules/strictyaml"
+)
+
+// typeForm is an entry of the catalogue as the API speaks it.
+type typeForm struct {
+	XMLName   xml.Name         `json:"-" xml:"type"`
+	Code      string           `json:"code" xml:"code" doc:"unique; rules and subscriptions name it" example:"REP_NOTICE"`
+	ID        int64            `json:"id" xml:"id" minimum:"1" doc:"unique; the number that the WMS knows the type by" example:"124719"`
+	Name      string           `json:"name" xml:"name" minLength:"1" maxLength:"200"`
+	Names     notice.LabelForm `json:"names,omitempty" xml:"names,omitempty" doc:"the name by language" example:"{\"zh\":\"补货通知\"}"`
+	Category  string           `json:"category,omitempty" xml:"category,omitempty" maxLength:"64"`
+	Retention string           `json:"retention" xml:"retention" doc:"how long its notices live unless a rule says otherwise, in s, m, h, d" example:"72h"`
+	Fields    fieldsForm       `json:"fields,omitempty" xml:"fields,omitempty" doc:"the typed data of its notices"`
+}
+
+// fieldsForm is the fields by name; in XML <field name= type= required=> in the order of the names.
+type fieldsForm map[string]fieldForm
+
+type fieldForm struct {
+	Type     string `json:"type" xml:"type,attr" enum:"string,int,decimal,bool,time"`
+	Required bool   `json:"required,omitempty" xml:"required,attr"`
+}
+
+// MarshalXML writes the fields one by one.
+func (f fieldsForm) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
+	type named struct {
+		Name string `xml:"name,attr"`
+		fieldForm
+	}
+	if err := e.EncodeToken(start); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		if err := e.EncodeElement(named{name, f[name]}, xml.StartElement{Name: xml.Name{Local: "field"}}); err != nil {
+			return err
+		}
+	}
+	return e.EncodeToken(start.End())
+}
+
+func newTypeForm(t *catalog.Type) typeForm {
+	form := typeForm{
+		Code: t.Code, ID: t.ID, Name: t.Name, Names: t.Names, Category: t.Category, Retention: strictyaml.FormatDuration(t.Retention),
+	}
+	if len(t.Fields) > 0 {
+		form.Fields = make(fieldsForm, len(t.Fields))
+		for name, f := range t.Fields {
+			form.Fields[name] = fieldForm{Type: string(f.Type), Required: f.Required}
+		}
+	}
+	return form
+}
+
+// The longest that a notice may live, and the most fields and translations of a type.
+const (
+	maxRetention = 3650 * 24 * time.Hour
+	maxFields    = 64
+	maxNames     = 64
+)
+
+// parse checks what the schema of the body cannot.
+func (f *typeForm) parse() (catalog.Type, *Problem) {
+	var faults []Fault
+	fault := func(location, message string) {
+		faults = append(faults, Fault{Location: "body." + location, Message: message})
+	}
+	if !isName(f.Code) {
+		fault("code", "letters, digits, _ . -, at most 64, a letter or digit first")
+	}
+	retention, err := strictyaml.ParseDuration(f.Retention)
+	switch {
+	case err != nil:
+		fault("retention", err.Error())
+	case retention <= 0 || retention > maxRetention:
+		fault("retention", "more than 0s and at most "+strictyaml.FormatDuration(maxRetention))
+	}
+	if len(f.Fields) > maxFields {
+		fault("fields", "at most "+strconv.Itoa(maxFields))
+	}
+	if len(f.Names) > maxNames {
+		fault("names", "at most "+strconv.Itoa(maxNames))
+	}
+	t := catalog.Type{Code: f.Code, ID: f.ID, Name: f.Name, Names: f.Names, Category: f.Category, Retention: retention}
+	t.Fields = make(map[string]catalog.Field, len(f.Fields))
+	for _, name := range slices.Sorted(maps.Keys(f.Fields)) {
+		if !isFieldName(name) {
+			fault("fields."+quote(name), "a field's name is an identifier of at most 64 letters, digits and _")
+		}
+		t.Fields[name] = catalog.Field{Type: catalog.FieldKind(f.Fields[name].Type), Required: f.Fields[name].Required}
+	}
+	if len(faults) > 0 {
+		return t, invalidBody(faults)
+	}
+	return t, nil
+}
+
+// invalidBody is the problem of a body that is well-formed but not right.
+func invalidBody(faults []Fault) *Problem {
+	p := newProblem(http.StatusUnprocessableEntity, CodeInvalidBody, faults[0].Location+": "+faults[0].Message)
+	p.Errors = faults
+	return p
+}

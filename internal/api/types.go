@@ -1,0 +1,127 @@
+package api
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+
+	"tallyman/internal/ledger"
+	"tallyman/rules/catalog"
+)
+
+type (
+	typeCode struct {
+		Code string `path:"code" doc:"the type's code" example:"REP_NOTICE"`
+	}
+	typeInput  struct{ Body typeForm }
+	typeChange struct {
+		typeCode
+
+		Body typeForm
+	}
+	typeOutput  struct{ Body typeForm }
+	typesOutput struct{ Body typesForm }
+	typesForm   struct {
+		XMLName xml.Name   `json:"-" xml:"types"`
+		Types   []typeForm `json:"types" xml:"type" doc:"in the order of their codes"`
+	}
+)
+
+// listTypes answers GET /types.
+func (a *API) listTypes(ctx context.Context, _ *struct{}) (*typesOutput, error) {
+	types, err := a.deps.Catalogue.Types(ctx)
+	if err != nil {
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	out := &typesOutput{Body: typesForm{Types: []typeForm{}}}
+	for _, code := range slices.Sorted(maps.Keys(types)) {
+		t := types[code]
+		out.Body.Types = append(out.Body.Types, newTypeForm(&t))
+	}
+	return out, nil
+}
+
+// getType answers GET /types/{code}.
+func (a *API) getType(ctx context.Context, in *typeCode) (*typeOutput, error) {
+	types, err := a.deps.Catalogue.Types(ctx)
+	if err != nil {
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	t, ok := types[in.Code]
+	if !ok {
+		return nil, unknownType(http.StatusNotFound, in.Code)
+	}
+	return &typeOutput{Body: newTypeForm(&t)}, nil
+}
+
+// createType answers POST /types. Two that create the same code at the same moment both succeed, and the later one
+// is in force.
+func (a *API) createType(ctx context.Context, in *typeInput) (*typeOutput, error) {
+	t, prob := in.Body.parse()
+	if prob != nil {
+		return nil, prob
+	}
+	types, err := a.deps.Catalogue.Types(ctx)
+	if err != nil {
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	if _, ok := types[t.Code]; ok {
+		return nil, newProblem(http.StatusConflict, CodeTypeExists, "type "+t.Code+" is there already; PUT replaces it")
+	}
+	return a.putType(ctx, t)
+}
+
+// replaceType answers PUT /types/{code}.
+func (a *API) replaceType(ctx context.Context, in *typeChange) (*typeOutput, error) {
+	t, prob := in.Body.parse()
+	if prob != nil {
+		return nil, prob
+	}
+	if t.Code != in.Code {
+		return nil, invalidBody([]Fault{{Location: "body.code", Message: "the path says " + quote(in.Code) + "; a code cannot be changed"}})
+	}
+	return a.putType(ctx, t)
+}
+
+func (a *API) putType(ctx context.Context, t catalog.Type) (*typeOutput, error) {
+	err := a.deps.Catalogue.PutType(ctx, t)
+	switch {
+	case errors.Is(err, ledger.ErrExists):
+		return nil, newProblem(http.StatusConflict, CodeTypeIDTaken, "another type has this numeric id")
+	case err != nil:
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	a.log.LogAttrs(ctx, slog.LevelInfo, "a type was put into the catalogue", slog.String("type", t.Code), slog.Int64("id", t.ID))
+	return &typeOutput{Body: newTypeForm(&t)}, nil
+}
+
+// deleteType answers DELETE /types/{code}.
+func (a *API) deleteType(ctx context.Context, in *typeCode) (*struct{}, error) {
+	err := a.deps.Catalogue.DeleteType(ctx, in.Code)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		return nil, unknownType(http.StatusNotFound, in.Code)
+	case err != nil:
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	a.log.LogAttrs(ctx, slog.LevelInfo, "a type was removed from the catalogue", slog.String("type", in.Code))
+	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
+}
+
+func unknownType(status int, code string) *Problem {
+	return newProblem(status, CodeUnknownType, "the catalogue has no type "+quote(code))
+}
+
+// ledgerFailed is the answer when the ledger did not do what was asked, for no reason that the client could mend.
+func (a *API) ledgerFailed(ctx context.Context, err error) *Problem {
+	if !gone(ctx) {
+		a.log.LogAttrs(ctx, slog.LevelError, "the ledger failed a request", slog.Any("error", err))
+	}
+	p := newProblem(http.StatusServiceUnavailable, CodeLedgerUnavailable, "the ledger did not answer; try again")
+	p.retryAfter = 2
+	return p
+}

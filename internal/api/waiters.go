@@ -1,0 +1,53 @@
+package api
+
+import (
+	"context"
+	"sync"
+)
+
+// waiters are the requests that wait for something new, so that a shutdown can wake them.
+type waiters struct {
+	mu      sync.Mutex
+	cancel  map[uint64]context.CancelFunc
+	last    uint64
+	drained bool
+}
+
+// enter adds a waiter and returns how it leaves, or false when nobody may wait any more.
+func (ws *waiters) enter(cancel context.CancelFunc) (leave func(), ok bool) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if ws.drained {
+		return nil, false
+	}
+	if ws.cancel == nil {
+		ws.cancel = map[uint64]context.CancelFunc{}
+	}
+	ws.last++
+	id := ws.last
+	ws.cancel[id] = cancel
+	return func() { ws.leave(id) }, true
+}
+
+func (ws *waiters) leave(id uint64) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	delete(ws.cancel, id)
+}
+
+// drain wakes everyone and lets nobody in again.
+func (ws *waiters) drain() {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	ws.drained = true
+	for _, cancel := range ws.cancel {
+		cancel()
+	}
+}
+
+// count is the number of those who wait.
+func (ws *waiters) count() int {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	return len(ws.cancel)
+}
