@@ -1,11 +1,45 @@
-// Package condition evaluates the expr expressions of rules over rows.
+// Package condition compiles the expr expressions of rules into programs that run over rows.
+//
+// The language is expr's: its parser reads the source, and functions without a form of their own here
+// are expr's own. The evaluator is ours, because expr's machine boxes every value and knows neither SQL's
+// NULL nor decimals:
+//
+//   - NULL is three-valued as in SQL. A comparison, a calculation or a function with NULL is NULL; `and` and
+//     `or` follow Kleene; a condition that is NULL does not match. `??` gives a default, `== nil` and
+//     `!= nil` test it, `a ? b : c` takes c for a NULL a.
+//   - Decimals and ints compare and calculate exactly; `/` between decimals rounds to 34 digits, half to
+//     even. An int divided by an int is a float, as in expr. A calculation of a decimal with a float
+//     is a float; their comparison is exact. A number written with a point is the decimal that it shows
+//     beside a decimal, and a float elsewhere.
+//   - An overflow, a division by zero or a text that is no number is an error of the row.
+//   - Texts count in characters, never in bytes.
+//
+// Every program ends soon and needs little memory, whatever its author wrote: there are no loops, and what a
+// row's evaluation may build is capped.
 package condition
 
 import "tallyman/rules/row"
 
-// Parse checks the syntax alone, for a rule whose source is out of reach. Its error is an *Error or
-// several of them joined.
-func Parse(src string) error { return nil }
+// Parse checks the syntax alone, for a rule whose source is out of reach. Its error is an *Error.
+func Parse(src string) error {
+	_, err := parse(src, nil)
+	return err
+}
 
-// Compile checks src against the columns.
-func Compile(src string, columns []row.Column) (*Program, error) { return &Program{}, nil }
+// Compile checks src against the columns, whose names are folded. Its error is an *Error, or several
+// of them joined (see Errors).
+func Compile(src string, columns []row.Column) (*Program, error) {
+	tree, err := parse(src, columns)
+	if err != nil {
+		return nil, err
+	}
+	c := newCompiler(src, columns)
+	root := c.compile(tree)
+	if !root.bad && root.shape == list {
+		c.fail(root.offset, CodeType, "an expression cannot give a list", "take an element, its len(), or use in")
+	}
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	return c.program(root), nil
+}

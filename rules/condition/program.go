@@ -1,6 +1,7 @@
 package condition
 
 import (
+	"slices"
 	"time"
 
 	"tallyman/rules/row"
@@ -8,26 +9,65 @@ import (
 
 // Program is a compiled expression. It is not safe for concurrent use; each run makes its own with Clone.
 type Program struct {
-	kind    row.Kind
+	root    operand
+	match   func(*frame) truth // nil where the result is no Bool
 	columns []int
-	now     time.Time
+	frame   frame
 }
 
-// Kind returns the kind of the result: row.Null where it is always NULL, row.JSON where it is known at
-// run time only.
-func (p *Program) Kind() row.Kind { return p.kind }
+// Kind returns the kind of the result: row.Null where it is always NULL, row.JSON where it comes out of a
+// JSON column and is known at run time only.
+func (p *Program) Kind() row.Kind { return p.root.kind }
 
 // Columns returns the positions of the columns that the expression reads, ascending.
 func (p *Program) Columns() []int { return p.columns }
 
-// Clone returns a Program for another goroutine.
-func (p *Program) Clone() *Program { c := *p; return &c }
+// SetNow sets what now() returns: the firing's scheduled time, so that a repeated firing judges
+// alike. Without it a row whose evaluation comes to now() is an error.
+func (p *Program) SetNow(t time.Time) { p.frame.now = t }
 
-// SetNow sets what now() returns: the firing's scheduled time.
-func (p *Program) SetNow(t time.Time) { p.now = t }
+// Clone returns a Program for another goroutine, with the same now.
+func (p *Program) Clone() *Program {
+	c := *p
+	c.frame.slots = make([]slot, len(p.frame.slots))
+	return &c
+}
 
-// Eval returns the result for the row. Its text may point into the row; whoever keeps it calls Clone.
-func (p *Program) Eval(r *row.Row) (row.Value, error) { return row.Value{}, nil }
+// Eval returns the result for the row, which has the columns that the program was compiled for. Its text
+// may point into the row; whoever keeps it calls Clone. An error is an *Error: this row cannot be judged.
+func (p *Program) Eval(r *row.Row) (row.Value, error) {
+	f := &p.frame
+	f.begin(r)
+	v := p.root.val(f)
+	if f.err != nil {
+		return row.Value{}, f.err
+	}
+	return v, nil
+}
 
 // Match tells whether the result is TRUE; NULL is not.
-func (p *Program) Match(r *row.Row) (bool, error) { return false, nil }
+func (p *Program) Match(r *row.Row) (bool, error) {
+	f := &p.frame
+	f.begin(r)
+	if p.match == nil {
+		return false, &Error{Offset: p.root.offset, Code: CodeType, Message: "the expression gives " + p.root.kind.String() + ", not a bool"}
+	}
+	t := p.match(f)
+	if f.err != nil {
+		return false, f.err
+	}
+	return t == yes, nil
+}
+
+// program makes the Program of a compiled tree.
+func (c *compiler) program(root operand) *Program {
+	p := &Program{root: root, frame: frame{slots: make([]slot, c.slots)}}
+	if root.kind == row.Bool || root.kind == row.Null || root.kind == row.JSON {
+		p.match = root.truth()
+	}
+	for i := range c.used {
+		p.columns = append(p.columns, i)
+	}
+	slices.Sort(p.columns)
+	return p
+}

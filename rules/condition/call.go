@@ -1,0 +1,192 @@
+package condition
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/builtin"
+
+	"tallyman/rules/row"
+)
+
+// function is a builtin of expr as conditions have it. NULL as an argument gives NULL.
+type function struct {
+	// params has a letter for each argument: t text, i int, n number, l list, x any single value, a anything; those after
+	// "?" are optional, "*" repeats the letter before it.
+	params  string
+	exact   bool // right for decimals
+	compile func(c *compiler, at int, args []operand) operand
+}
+
+// function finds a builtin; nil where conditions have none of that name.
+func (c *compiler) function(name string) *function {
+	for _, table := range []map[string]function{numberFunctions, textFunctions, timeFunctions, listFunctions} {
+		if fn, ok := table[name]; ok {
+			return &fn
+		}
+	}
+	if b, ok := borrowedFunctions[name]; ok {
+		return &function{params: b.params, compile: func(c *compiler, at int, args []operand) operand {
+			return c.borrow(name, b, at, args)
+		}}
+	}
+	return nil
+}
+
+// withoutUse are the builtins that conditions refuse, and what to do instead.
+var withoutUse = map[string]string{
+	"keys": "take a member by its name", "values": "take a member by its name",
+	"toPairs": "take a member by its name", "fromPairs": "take a member by its name",
+	"type": "the kinds of columns are known at load", "timezone": `it stands in date("…", timezone("…")) and x.In(timezone("…")) only`,
+}
+
+// call compiles the call of a builtin.
+func (c *compiler) call(n *ast.BuiltinNode) operand {
+	at := n.Location().From
+	if n.Name == "date" {
+		return c.date(n)
+	}
+	fn := c.function(n.Name)
+	if fn == nil {
+		hint, ok := withoutUse[n.Name]
+		if !ok {
+			hint = "filter and count in SQL; a list that is written out works with in, min, max and sum"
+		}
+		return c.unsupported(at, n.Name+"() has no use in a condition", hint)
+	}
+	args := make([]operand, len(n.Arguments))
+	for i, node := range n.Arguments {
+		if p, ok := node.(*ast.PredicateNode); ok {
+			return c.unsupported(p.Location().From, n.Name+"() takes no predicate in a condition", "filter in SQL")
+		}
+		args[i] = c.compile(node)
+	}
+	if !c.fits(n.Name, fn, at, args) {
+		return broken(at)
+	}
+	return fn.compile(c, at, args)
+}
+
+// fits checks the arguments against the function's params.
+func (c *compiler) fits(name string, fn *function, at int, args []operand) bool {
+	letters, least, most := params(fn.params)
+	if len(args) < least || len(args) > most {
+		c.fail(at, CodeType, fmt.Sprintf("%s() takes %s, here it has %d", name, counted(least, most), len(args)), "")
+		return false
+	}
+	ok := true
+	for i, a := range args {
+		letter := letters[min(i, len(letters)-1)]
+		switch {
+		case a.bad:
+			ok = false
+		case !fn.exact && a.kind == row.Decimal && !a.literal:
+			c.fail(a.offset, CodeDecimal, name+"() is not exact for decimals", "decimals have + - * / %, comparisons, in, ??, abs, min, max, sum and round")
+			ok = false
+		case !accepts(letter, a):
+			c.fail(a.offset, CodeType, fmt.Sprintf("%s() needs %s, here it has %s", name, letterNames[letter], describe(a)), "")
+			ok = false
+		}
+	}
+	return ok
+}
+
+var letterNames = map[byte]string{'t': "a text", 'i': "an int", 'n': "numbers", 'l': "a list", 'x': "a single value"}
+
+// params reads function.params: a letter for each argument, and how many there may be.
+func params(s string) (letters string, least, most int) {
+	required, optional, _ := strings.Cut(s, "?")
+	if repeated, ok := strings.CutSuffix(required, "*"); ok {
+		return repeated, len(repeated), maxParts
+	}
+	return required + optional, len(required), len(required) + len(optional)
+}
+
+func counted(least, most int) string {
+	switch {
+	case most == maxParts:
+		return fmt.Sprintf("%d or more arguments", least)
+	case least == most && most == 1:
+		return "1 argument"
+	case least == most:
+		return fmt.Sprintf("%d arguments", most)
+	}
+	return fmt.Sprintf("%d to %d arguments", least, most)
+}
+
+func accepts(letter byte, a operand) bool {
+	switch letter {
+	case 'a':
+		return true
+	case 'l':
+		return a.shape == list || a.kind == row.JSON
+	}
+	if letter == 'n' && a.shape == list { // numbers may come as one list
+		return a.kind.IsNumber() || a.kind == row.Null || a.kind == row.JSON
+	}
+	if a.shape == list {
+		return false
+	}
+	switch {
+	case letter == 'x' || a.kind == row.Null || a.kind == row.JSON:
+		return true
+	case letter == 't':
+		return a.kind == row.Text
+	case letter == 'i':
+		return a.kind == row.Int
+	}
+	return a.kind.IsNumber()
+}
+
+// callOther compiles the call of what is no builtin: a method of a time or duration.
+func (c *compiler) callOther(n *ast.CallNode) operand {
+	at := n.Location().From
+	if m, ok := n.Callee.(*ast.MemberNode); ok {
+		if name, ok := m.Property.(*ast.StringNode); ok {
+			return c.method(at, m.Node, name.Value, n.Arguments)
+		}
+	}
+	id, ok := n.Callee.(*ast.IdentifierNode)
+	if !ok {
+		return c.unsupported(at, "this cannot be called", "")
+	}
+	_, isBuiltin := builtin.Index[id.Value]
+	switch {
+	case row.Index(c.columns, id.Value) >= 0 && isBuiltin:
+		c.fail(at, CodeType, id.Value+" is a column here and hides the function", "write ::"+id.Value+"(…) for the function")
+	case row.Index(c.columns, id.Value) >= 0:
+		c.fail(at, CodeType, id.Value+" is a column, not a function", "")
+	default:
+		names := slices.Clone(builtin.Names)
+		names = slices.DeleteFunc(names, func(name string) bool { return name != "date" && c.function(name) == nil })
+		c.fail(at, CodeUnknownName, "there is no function "+id.Value, suggest(id.Value, names, ""))
+	}
+	return broken(at)
+}
+
+// each makes an operand that applies fn to arguments that are not NULL. The kinds of arguments from JSON
+// are known here only, so they are checked against the letters again.
+func (c *compiler) each(kind row.Kind, letters string, at int, args []operand, fn func(f *frame, v []row.Value) row.Value) operand {
+	vals := make([]func(*frame) row.Value, len(args))
+	for i, a := range args {
+		vals[i] = a.plain().val
+	}
+	return c.fold(valueOp(kind, at, func(f *frame) row.Value {
+		var buf [4]row.Value
+		v := buf[:0]
+		for i, val := range vals {
+			x := val(f)
+			if x.IsNull() {
+				return row.Value{}
+			}
+			letter := letters[min(i, len(letters)-1)]
+			if !accepts(letter, operand{kind: x.Kind()}) || letter != 'x' && x.Kind() == row.JSON {
+				return f.fail(at, "the function needs %s, here it has %s", letterNames[letter], x.Kind())
+			}
+			v = append(v, x)
+		}
+		return fn(f, v)
+	}), args...)
+}

@@ -1,0 +1,202 @@
+package condition
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/builtin"
+
+	"tallyman/rules/row"
+)
+
+// maxParts bounds how many parts an expression has, and by that the time of one evaluation: a
+// part is evaluated once at most. (The parser shares the middle of a < b < c, so the source's length is no bound.)
+const maxParts = 5000
+
+// compiler turns the parser's tree into closures over a frame, bottom up, and collects every fault.
+type compiler struct {
+	src     []rune
+	columns []row.Column
+	vars    map[string]operand // of let
+	used    map[int]struct{}   // columns
+	slots   int
+	parts   int
+	faults  []*Error
+}
+
+func newCompiler(src string, columns []row.Column) *compiler {
+	return &compiler{src: []rune(src), columns: columns, vars: map[string]operand{}, used: map[int]struct{}{}}
+}
+
+func (c *compiler) fail(offset int, code Code, message, hint string) {
+	c.faults = append(c.faults, &Error{Offset: offset, Code: code, Message: message, Hint: hint})
+}
+
+func (c *compiler) unsupported(offset int, message, hint string) operand {
+	c.fail(offset, CodeUnsupported, message, hint)
+	return broken(offset)
+}
+
+func (c *compiler) err() error { return join(c.faults) }
+
+// compile never evaluates a part whose faults it has reported; those parts are bad.
+func (c *compiler) compile(node ast.Node) operand {
+	if node == nil {
+		c.fail(0, CodeSyntax, "the expression cannot be read", "")
+		return broken(0)
+	}
+	at := node.Location().From
+	if c.parts++; c.parts > maxParts {
+		if c.parts == maxParts+1 {
+			c.fail(at, CodeUnsupported, "the expression has more than "+strconv.Itoa(maxParts)+" parts", "do more of it in SQL")
+		}
+		return broken(at)
+	}
+	switch n := node.(type) {
+	case *ast.NilNode:
+		o := constOp(row.Value{}, at)
+		o.isNil = true
+		return o
+	case *ast.BoolNode:
+		return constOp(row.BoolOf(n.Value), at)
+	case *ast.IntegerNode:
+		return literalOf(row.IntOf(int64(n.Value)), at)
+	case *ast.FloatNode:
+		return literalOf(c.written(n.Value, at), at)
+	case *ast.StringNode:
+		return constOp(row.TextOf(n.Value), at)
+	case *ast.BytesNode:
+		return constOp(row.BytesOf(string(n.Value)), at)
+	case *ast.IdentifierNode:
+		return c.identifier(n)
+	case *ast.UnaryNode:
+		if n.Operator == "not" || n.Operator == "!" {
+			return c.not(n)
+		}
+		return c.signed(n)
+	case *ast.BinaryNode:
+		return c.binary(n)
+	case *ast.ConditionalNode:
+		return c.conditional(n)
+	case *ast.ArrayNode:
+		return c.array(n)
+	case *ast.MemberNode:
+		return c.member(n)
+	case *ast.ChainNode:
+		return c.compile(n.Node) // a member of NULL is NULL with and without ?.
+	case *ast.SliceNode:
+		return c.slice(n)
+	case *ast.BuiltinNode:
+		return c.call(n)
+	case *ast.CallNode:
+		return c.callOther(n)
+	case *ast.VariableDeclaratorNode:
+		return c.let(n)
+	case *ast.MapNode:
+		return c.unsupported(at, "maps have no use in a condition", "")
+	}
+	return c.unsupported(at, "this has no use in a condition", "")
+}
+
+func (c *compiler) binary(n *ast.BinaryNode) operand {
+	switch op := n.Operator; op {
+	case "and", "&&":
+		return c.logic(n, true)
+	case "or", "||":
+		return c.logic(n, false)
+	case "??":
+		return c.coalesce(n)
+	case "==", "!=", "<", "<=", ">", ">=":
+		return c.comparison(n)
+	case "in":
+		return c.in(n)
+	case "contains", "startsWith", "endsWith":
+		return c.search(n)
+	case "matches":
+		return c.matches(n)
+	case "..":
+		return c.unsupported(n.Location().From, "a range stands only to the right of in", "write x in 1..10")
+	}
+	return c.arithmetic(n)
+}
+
+// written returns the number at that place exactly as its author wrote it.
+func (c *compiler) written(f float64, at int) row.Value {
+	end := at
+	for end < len(c.src) {
+		r := c.src[end]
+		exponentSign := (r == '+' || r == '-') && end > at && (c.src[end-1] == 'e' || c.src[end-1] == 'E')
+		if (r < '0' || r > '9') && !strings.ContainsRune("._eE", r) && !exponentSign {
+			break
+		}
+		end++
+	}
+	text := strings.ReplaceAll(string(c.src[at:end]), "_", "")
+	if v, err := row.ParseDecimal(text); err == nil && floatOf(v) == f {
+		return v
+	}
+	v, err := row.ParseDecimal(strconv.FormatFloat(f, 'g', -1, 64))
+	if err != nil {
+		return row.FloatOf(f)
+	}
+	return v
+}
+
+func (c *compiler) identifier(n *ast.IdentifierNode) operand {
+	at := n.Location().From
+	if v, ok := c.vars[n.Value]; ok {
+		v.offset = at
+		return v
+	}
+	if i := row.Index(c.columns, n.Value); i >= 0 {
+		c.used[i] = struct{}{}
+		kind := c.columns[i].Kind
+		if kind == row.Null {
+			kind = row.JSON // a column of no declared type: known at run time, as what comes out of JSON
+		}
+		o := valueOp(kind, at, func(f *frame) row.Value { return f.row.Values[i] })
+		o.column = i
+		return o
+	}
+	if n.Value == "$env" {
+		return c.unsupported(at, "$env has no use in a condition", "name the column")
+	}
+	if _, ok := builtin.Index[n.Value]; ok {
+		c.fail(at, CodeUnknownName, "there is no column "+n.Value+"; "+n.Value+" is a function", "call it: "+n.Value+"(…)")
+		return broken(at)
+	}
+	names := slices.Collect(maps.Keys(c.vars))
+	for i := range c.columns {
+		names = append(names, c.columns[i].Name)
+	}
+	slices.Sort(names)
+	c.fail(at, CodeUnknownName, "there is no column "+n.Value, suggest(n.Value, names, "columns"))
+	return broken(at)
+}
+
+// let keeps the value in a slot, so that it is evaluated once.
+func (c *compiler) let(n *ast.VariableDeclaratorNode) operand {
+	at := n.Location().From
+	_, declared := c.vars[n.Name]
+	_, function := builtin.Index[n.Name]
+	if declared || function || row.Index(c.columns, n.Name) >= 0 {
+		c.fail(at, CodeType, n.Name+" is taken already", "choose another name for the variable")
+		return broken(at)
+	}
+	v := c.compile(n.Value)
+	variable := v
+	if !v.constant && !v.bad {
+		variable = c.slot(v)
+	}
+	variable.column = -1
+	c.vars[n.Name] = variable
+	body := c.compile(n.Expr)
+	delete(c.vars, n.Name)
+	if v.constant || v.bad || body.bad {
+		return body
+	}
+	return before(variable, v, body)
+}

@@ -1,0 +1,45 @@
+package condition
+
+import "tallyman/rules/row"
+
+// slot makes a variable: an operand that reads a slot.
+func (c *compiler) slot(v operand) operand {
+	i := c.slots
+	c.slots++
+	variable := operand{shape: v.shape, kind: v.kind, column: -1, slot: i}
+	variable.val = func(f *frame) row.Value { return f.slots[i].val }
+	switch v.shape {
+	case list:
+		variable.list = func(f *frame) []row.Value { return f.slots[i].list }
+	case tree:
+		variable.tree = func(f *frame) any { return f.slots[i].tree }
+	}
+	return variable
+}
+
+// before fills the variable's slot with v and then evaluates body.
+func before(variable, v, body operand) operand {
+	i := variable.slot
+	fill := func(f *frame) {
+		s := &f.slots[i]
+		switch v.shape {
+		case list:
+			s.list = v.list(f)
+		case tree:
+			s.tree, s.val = v.tree(f), v.val(f)
+		default:
+			s.val = v.val(f)
+		}
+	}
+	o := operand{shape: body.shape, kind: body.kind, offset: body.offset, column: -1}
+	if body.val != nil {
+		o.val = func(f *frame) row.Value { fill(f); return body.val(f) }
+	}
+	if body.list != nil {
+		o.list = func(f *frame) []row.Value { fill(f); return body.list(f) }
+	}
+	if body.tree != nil {
+		o.tree = func(f *frame) any { fill(f); return body.tree(f) }
+	}
+	return o
+}

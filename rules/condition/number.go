@@ -1,0 +1,242 @@
+package condition
+
+import (
+	"math"
+
+	"github.com/cockroachdb/apd/v3"
+
+	"tallyman/rules/row"
+)
+
+// Numbers beyond these bounds are an error of the row: no warehouse has them, and without a bound `x * x`
+// of a variable, repeated, doubles its digits each time.
+const (
+	maxDigits   = 2000
+	maxExponent = 4000
+)
+
+// Quotients of decimals are rounded to quotientDigits, half to even.
+const quotientDigits = 34
+
+var (
+	exactly   = apd.Context{MaxExponent: apd.MaxExponent, MinExponent: apd.MinExponent, Traps: apd.DefaultTraps}
+	remainder = *exactly.WithPrecision(apd.MaxExponent)
+	quotient  = apd.Context{
+		Precision: quotientDigits, Rounding: apd.RoundHalfEven,
+		MaxExponent: apd.MaxExponent, MinExponent: apd.MinExponent, Traps: apd.DefaultTraps,
+	}
+)
+
+// calculate applies + - * / % to two numbers that are not NULL. Ints give ints (but a quotient is a float), a
+// float makes a float, else decimals are exact.
+func calculate(f *frame, op byte, a, b row.Value, at int) row.Value {
+	switch {
+	case a.Kind() == row.Float || b.Kind() == row.Float || op == '/' && a.Kind() == row.Int && b.Kind() == row.Int:
+		return calculateFloats(f, op, floatOf(a), floatOf(b), at)
+	case a.Kind() == row.Int && b.Kind() == row.Int:
+		return calculateInts(f, op, a.Int(), b.Int(), at)
+	}
+	return calculateDecimals(f, op, a, b, at)
+}
+
+func calculateInts(f *frame, op byte, a, b int64, at int) row.Value {
+	var n int64
+	ok := true
+	switch op {
+	case '+':
+		n, ok = add64(a, b)
+	case '-':
+		n, ok = sub64(a, b)
+	case '*':
+		n, ok = mul64(a, b)
+	case '%':
+		if b == 0 {
+			return f.fail(at, "division by zero")
+		}
+		n = a % b
+	}
+	if !ok {
+		return f.fail(at, "%d %c %d is beyond the range of an int", a, op, b)
+	}
+	return row.IntOf(n)
+}
+
+func calculateFloats(f *frame, op byte, a, b float64, at int) row.Value {
+	switch op {
+	case '+':
+		return row.FloatOf(a + b)
+	case '-':
+		return row.FloatOf(a - b)
+	case '*':
+		return row.FloatOf(a * b)
+	}
+	if b == 0 {
+		return f.fail(at, "division by zero")
+	}
+	if op == '%' {
+		return row.FloatOf(math.Mod(a, b))
+	}
+	return row.FloatOf(a / b)
+}
+
+// calculateDecimals tries int64 arithmetic first.
+func calculateDecimals(f *frame, op byte, a, b row.Value, at int) row.Value {
+	an, as, aok := a.Unscaled()
+	bn, bs, bok := b.Unscaled()
+	if (op == '/' || op == '%') && isZero(b) {
+		return f.fail(at, "division by zero")
+	}
+	if aok && bok {
+		if n, scale, ok := calculateSmall(op, an, as, bn, bs); ok {
+			return row.DecimalOf(n, scale)
+		}
+	}
+	return calculateBig(f, op, a, b, at)
+}
+
+// calculateSmall works where everything fits an int64; false where it does not. b is not 0 for / and %.
+func calculateSmall(op byte, a int64, as int32, b int64, bs int32) (n int64, scale int32, ok bool) {
+	switch op {
+	case '*':
+		n, ok = mul64(a, b)
+		return n, as + bs, ok && as+bs <= maxScale
+	case '/':
+		return quotientSmall(a, as, b, bs)
+	}
+	if a, b, scale, ok = align(a, as, b, bs); !ok {
+		return 0, 0, false
+	}
+	switch op {
+	case '+':
+		n, ok = add64(a, b)
+	case '-':
+		n, ok = sub64(a, b)
+	case '%':
+		n = a % b
+	}
+	return n, scale, ok
+}
+
+// quotientSmall divides where the quotient ends within an int64.
+func quotientSmall(a int64, as int32, b int64, bs int32) (int64, int32, bool) {
+	scale := as - bs
+	for {
+		if scale >= 0 && a%b == 0 && (b != -1 || a != math.MinInt64) {
+			return a / b, scale, true
+		}
+		var ok bool
+		if a, ok = mul64(a, 10); !ok || scale >= maxScale {
+			return 0, 0, false
+		}
+		scale++
+	}
+}
+
+func calculateBig(f *frame, op byte, a, b row.Value, at int) row.Value {
+	var xs, ys apd.Decimal
+	x, y := a.Apd(&xs), b.Apd(&ys)
+	if !inBounds(x) || !inBounds(y) {
+		return f.fail(at, "a decimal of more than %d digits", maxDigits)
+	}
+	d := new(apd.Decimal)
+	var err error
+	switch op {
+	case '+':
+		_, err = exactly.Add(d, x, y)
+	case '-':
+		_, err = exactly.Sub(d, x, y)
+	case '*':
+		_, err = exactly.Mul(d, x, y)
+	case '/':
+		_, err = quotient.Quo(d, x, y)
+	case '%':
+		_, err = remainder.Rem(d, x, y)
+	}
+	if err != nil {
+		return f.fail(at, "%s %c %s has no value", a, op, b)
+	}
+	if op == '/' && d.Form == apd.Finite {
+		d.Reduce(d)
+	}
+	if !inBounds(d) {
+		return f.fail(at, "a decimal of more than %d digits", maxDigits)
+	}
+	return row.NormalDecimalOf(d)
+}
+
+func inBounds(d *apd.Decimal) bool {
+	return d.Form != apd.Finite || d.Exponent >= -maxExponent && d.Exponent <= maxExponent && d.NumDigits() <= maxDigits
+}
+
+// floatOf returns the float nearest to a number.
+func floatOf(v row.Value) float64 {
+	switch v.Kind() {
+	case row.Float:
+		return v.Float()
+	case row.Int:
+		return float64(v.Int())
+	}
+	if n, scale, ok := v.Unscaled(); ok && scale <= 15 && n > -1<<53 && n < 1<<53 {
+		return float64(n) / math.Pow10(int(scale)) // both exact, so the quotient is the nearest
+	}
+	var scratch apd.Decimal
+	d := v.Apd(&scratch)
+	if d.Form == apd.NaN || d.Form == apd.NaNSignaling {
+		return math.NaN()
+	}
+	x, _ := d.Float64() // what lies beyond the floats is an infinity
+	return x
+}
+
+func isZero(v row.Value) bool {
+	if n, _, ok := v.Unscaled(); ok {
+		return n == 0
+	}
+	var scratch apd.Decimal
+	return v.Apd(&scratch).IsZero()
+}
+
+// isWhole tells whether a number has no fraction.
+func isWhole(v row.Value) bool {
+	switch v.Kind() {
+	case row.Int:
+		return true
+	case row.Float:
+		return v.Float() == math.Trunc(v.Float())
+	}
+	rounded, ok := roundDecimal(v)
+	return ok && row.Equal(rounded, v)
+}
+
+// roundDecimal rounds to a whole number, halves away from zero; false where the number is out of bounds.
+func roundDecimal(v row.Value) (row.Value, bool) {
+	if n, scale, ok := v.Unscaled(); ok && scale <= maxScale {
+		unit := pow10[scale]
+		whole, rest := n/unit, n%unit
+		switch {
+		case rest >= unit-rest && rest > 0:
+			whole++
+		case -rest >= unit+rest && rest < 0:
+			whole--
+		}
+		return row.DecimalOf(whole, 0), true
+	}
+	var scratch apd.Decimal
+	d := v.Apd(&scratch)
+	if d.Form != apd.Finite {
+		return v, true
+	}
+	if !inBounds(d) {
+		return row.Value{}, false
+	}
+	if d.Exponent >= 0 {
+		return v, true
+	}
+	c := exactly.WithPrecision(maxDigits + maxExponent)
+	c.Rounding = apd.RoundHalfUp
+	r := new(apd.Decimal)
+	if _, err := c.RoundToIntegralValue(r, d); err != nil {
+		return row.Value{}, false
+	}
+	return row.NormalDecimalOf(r), true
+}

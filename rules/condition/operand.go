@@ -1,0 +1,127 @@
+package condition
+
+import (
+	"tallyman/rules/row"
+)
+
+// shape tells how an operand gives its value.
+type shape uint8
+
+const (
+	scalar shape = iota // val
+	list                // list; kind is the kind of the elements
+	tree                // tree, a decoded JSON value, and val, its scalar; kind is row.JSON
+)
+
+// operand is a compiled part of an expression.
+type operand struct {
+	shape  shape
+	kind   row.Kind // of its values that are not NULL; row.Null: it is always NULL
+	offset int      // in the source
+
+	val   func(*frame) row.Value
+	cond  func(*frame) truth // of a Bool, where that is cheaper than val
+	list  func(*frame) []row.Value
+	tree  func(*frame) any
+	items []operand // of a list that is written out
+
+	constant bool // val needs no row: its result is value
+	value    row.Value
+	// literal: a constant number as it is written, exact in value. Its kind is what it is by itself; beside
+	// a decimal it is a decimal.
+	literal bool
+	isNil   bool // the word nil
+	column  int  // the column that it is, or -1
+	slot    int  // of a variable
+	bad     bool // reported already
+}
+
+// broken stands for a part that has been reported.
+func broken(offset int) operand {
+	return operand{bad: true, offset: offset, column: -1}
+}
+
+func valueOp(kind row.Kind, offset int, val func(*frame) row.Value) operand {
+	return operand{kind: kind, offset: offset, column: -1, val: val}
+}
+
+func condOp(offset int, cond func(*frame) truth) operand {
+	return operand{kind: row.Bool, offset: offset, column: -1, cond: cond, val: func(f *frame) row.Value { return cond(f).value() }}
+}
+
+func constOp(v row.Value, offset int) operand {
+	return operand{
+		kind: v.Kind(), offset: offset, column: -1, constant: true, value: v,
+		val: func(*frame) row.Value { return v },
+	}
+}
+
+// literalOf makes a number as it is written. exact is an Int or a Decimal; a Decimal is by itself a float.
+func literalOf(exact row.Value, offset int) operand {
+	o := constOp(exact, offset)
+	o.literal = true
+	if exact.Kind() == row.Decimal {
+		o.kind = row.Float
+		f := row.FloatOf(floatOf(exact))
+		o.val = func(*frame) row.Value { return f }
+	}
+	return o
+}
+
+// exact is the operand where a decimal may stand: a literal gives its exact value.
+func (o operand) exact() operand {
+	if o.literal {
+		return constOp(o.value, o.offset)
+	}
+	return o
+}
+
+// plain is the operand where a literal counts by its own kind.
+func (o operand) plain() operand {
+	if o.literal && o.kind == row.Float {
+		return constOp(o.val(nil), o.offset)
+	}
+	o.literal = false
+	return o
+}
+
+// truth is the operand as a three-valued condition.
+func (o operand) truth() func(*frame) truth {
+	if o.cond != nil {
+		return o.cond
+	}
+	val, offset := o.val, o.offset
+	if o.column >= 0 && o.kind == row.Bool {
+		i := o.column
+		return func(f *frame) truth { return truthOf(f.row.Values[i]) }
+	}
+	return func(f *frame) truth {
+		v := val(f)
+		if k := v.Kind(); k != row.Bool && k != row.Null {
+			f.fail(offset, "the value is %s, not a bool", k)
+			return unknown
+		}
+		return truthOf(v)
+	}
+}
+
+// fold evaluates the operand now where all the parts that it was made of are constant.
+func (c *compiler) fold(o operand, parts ...operand) operand {
+	if o.bad || o.shape != scalar {
+		return o
+	}
+	for _, p := range parts {
+		if !p.constant {
+			return o
+		}
+	}
+	f := frame{}
+	v := o.val(&f)
+	if f.err != nil {
+		c.fail(o.offset, CodeType, f.err.Error(), "")
+		return broken(o.offset)
+	}
+	folded := constOp(v.Clone(), o.offset)
+	folded.kind = o.kind
+	return folded
+}

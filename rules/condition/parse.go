@@ -1,0 +1,90 @@
+package condition
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/conf"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/parser"
+
+	"tallyman/rules/row"
+)
+
+// maxSource bounds the parser's recursion, which has no limit of its own.
+const maxSource = 16 << 10
+
+// parse reads src. A column hides a builtin of its name.
+func parse(src string, columns []row.Column) (root ast.Node, err error) {
+	switch {
+	case len(src) > maxSource:
+		return nil, &Error{Code: CodeSyntax, Message: fmt.Sprintf("the expression has %d bytes, more than %d", len(src), maxSource)}
+	case !utf8.ValidString(src):
+		return nil, &Error{Code: CodeSyntax, Message: "the expression is not valid UTF-8"}
+	case strings.TrimSpace(src) == "":
+		return nil, &Error{Code: CodeSyntax, Message: "the expression is empty"}
+	}
+	// expr's parser goes on for a while after an error, over nodes that it did not make.
+	defer func() {
+		if p := recover(); p != nil {
+			root, err = nil, &Error{Code: CodeSyntax, Message: "the expression cannot be read"}
+		}
+	}()
+	env := make(map[string]any, len(columns))
+	for i := range columns {
+		env[columns[i].Name] = nil
+	}
+	tree, err := parser.ParseWithConfig(src, conf.New(env))
+	if err != nil {
+		return nil, syntaxError(src, err)
+	}
+	if tree.Node == nil {
+		return nil, &Error{Code: CodeSyntax, Message: "the expression is empty"}
+	}
+	return tree.Node, nil
+}
+
+// syntaxError says in a rule author's words what expr's parser met.
+func syntaxError(src string, err error) error {
+	var at *file.Error
+	if !errors.As(err, &at) {
+		return &Error{Code: CodeSyntax, Message: err.Error()}
+	}
+	e := &Error{Offset: min(at.From, utf8.RuneCountInString(src)), Code: CodeSyntax, Message: at.Message}
+	if strings.HasPrefix(e.Message, "invalid integer literal") {
+		e.Message = "the number is beyond the range of an int"
+		e.Hint = "with a point (….0) it is a decimal of any size"
+		return e
+	}
+	token, found := strings.CutPrefix(e.Message, "unexpected token ")
+	if !found {
+		return e
+	}
+	if token == "EOF" {
+		e.Message = "the expression ends too early"
+		return e
+	}
+	if _, quoted, ok := strings.Cut(token, "("); ok {
+		token = strings.TrimSuffix(quoted, ")")
+	}
+	e.Message = "unexpected " + token
+	e.Hint = sqlHints[strings.ToLower(strings.Trim(token, `"`))]
+	return e
+}
+
+// sqlHints translate what people bring along from SQL.
+var sqlHints = map[string]string{
+	"=":       "write == to compare",
+	"<>":      "write != for not equal",
+	"and":     "operators are lower case: and",
+	"or":      "operators are lower case: or",
+	"not":     "operators are lower case: not",
+	"in":      "operators are lower case, lists stand in brackets: x in [1, 2]",
+	"is":      "write x == nil for IS NULL, x != nil for IS NOT NULL",
+	"like":    "use startsWith, endsWith, contains or matches",
+	"between": "write low <= x and x <= high, or x in low..high",
+	"case":    "write test ? a : b",
+}
