@@ -1,18 +1,45 @@
 package rules
 
 import (
-	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"tallyman/rules/catalog"
-	"tallyman/rules/problem"
+	"tallyman/rules/condition"
+	"tallyman/rules/message"
 	"tallyman/rules/row"
 )
 
 // Program is a rule compiled against the columns of its prepared probe. It is not safe for
 // concurrent use; a run makes its own with Clone.
 type Program struct {
-	// built by the rules package; see compile.go
+	rule      *Rule
+	typ       catalog.Type
+	when      *condition.Program
+	warehouse *condition.Program // nil = the scope's name
+	priority  *condition.Program // nil = fixed
+	fixed     int
+	key       []int // columns
+	watermark []int
+	initial   []initialValue
+	fields    []field
+	texts     []text
+	buf       []byte
+}
+
+// field is one typed value of the data.
+type field struct {
+	name     string
+	kind     catalog.FieldKind
+	required bool
+	value    *condition.Program
+}
+
+// text is the words in one language; body is nil where the rule has none.
+type text struct {
+	lang        string
+	title, body *message.Bound
 }
 
 // Text is the words of a notice in one language.
@@ -32,33 +59,180 @@ type Draft struct {
 	Expires   time.Duration
 }
 
-// Field is one typed value of a notice's data.
+// Field is one typed value of a notice's data. Its value has the kind that the catalogue asks for (Text, Int,
+// Decimal, Bool or Time), or is NULL.
 type Field struct {
 	Name  string
 	Value row.Value // cloned
 }
 
-var errNotBuilt = errors.New("not built")
-
-// Compile checks the rule against the columns and the catalogue and returns every problem it finds.
-func Compile(r *Rule, columns []row.Column, types catalog.Catalog) (*Program, problem.List) {
-	return nil, nil
+// Clone returns a Program for another goroutine.
+func (p *Program) Clone() *Program {
+	c := *p
+	c.buf = nil
+	c.when = p.when.Clone()
+	if p.warehouse != nil {
+		c.warehouse = p.warehouse.Clone()
+	}
+	if p.priority != nil {
+		c.priority = p.priority.Clone()
+	}
+	c.fields = make([]field, len(p.fields))
+	for i, f := range p.fields {
+		f.value = f.value.Clone()
+		c.fields[i] = f
+	}
+	c.texts = make([]text, len(p.texts))
+	for i, t := range p.texts {
+		c.texts[i] = text{lang: t.lang, title: t.title.Clone()}
+		if t.body != nil {
+			c.texts[i].body = t.body.Clone()
+		}
+	}
+	return &c
 }
 
-// Clone returns a Program for another goroutine.
-func (p *Program) Clone() *Program { return p }
+// SetNow sets what now() returns in the rule's expressions: the firing's due time, so that a repeated
+// firing judges alike.
+func (p *Program) SetNow(t time.Time) {
+	p.when.SetNow(t)
+	if p.warehouse != nil {
+		p.warehouse.SetNow(t)
+	}
+	if p.priority != nil {
+		p.priority.SetNow(t)
+	}
+	for _, f := range p.fields {
+		f.value.SetNow(t)
+	}
+}
 
 // Match evaluates the condition. An error means that the row could not be judged.
-func (p *Program) Match(r *row.Row) (bool, error) { return false, errNotBuilt }
+func (p *Program) Match(r *row.Row) (bool, error) {
+	return p.when.Match(r) //nolint:wrapcheck // says what it is about
+}
 
 // Key returns the canonical JSON array of the key columns (DESIGN section 4).
-func (p *Program) Key(r *row.Row) string { return "" }
+func (p *Program) Key(r *row.Row) string {
+	p.buf = append(p.buf[:0], '[')
+	for i, c := range p.key {
+		if i > 0 {
+			p.buf = append(p.buf, ',')
+		}
+		p.buf = r.Values[c].AppendKey(p.buf)
+	}
+	p.buf = append(p.buf, ']')
+	return string(p.buf)
+}
 
-// Priority evaluates the notice's priority, clamped to 1 … 5.
-func (p *Program) Priority(r *row.Row) (int, error) { return 0, errNotBuilt }
+// Priority evaluates the notice's priority, clamped to 1 … 5; digits after the point are dropped.
+func (p *Program) Priority(r *row.Row) (int, error) {
+	if p.priority == nil {
+		return p.fixed, nil
+	}
+	v, err := p.priority.Eval(r)
+	if err != nil {
+		return 0, fmt.Errorf("priority: %w", err)
+	}
+	return clampPriority(v)
+}
 
 // Draft renders the row.
-func (p *Program) Draft(r *row.Row) (*Draft, error) { return nil, errNotBuilt }
+func (p *Program) Draft(r *row.Row) (*Draft, error) {
+	d := &Draft{Type: p.typ, Modal: p.rule.Notice.Modal, Expires: p.rule.Notice.Expires, Texts: make(map[string]Text, len(p.texts))}
+	if d.Expires == 0 {
+		d.Expires = p.typ.Retention
+	}
+	var err error
+	if d.Warehouse, err = p.warehouseOf(r); err != nil {
+		return nil, err
+	}
+	if d.Priority, err = p.Priority(r); err != nil {
+		return nil, err
+	}
+	if d.Fields, err = p.data(r); err != nil {
+		return nil, err
+	}
+	for _, t := range p.texts {
+		if d.Texts[t.lang], err = t.render(r); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
 
-// Watermark returns the values of the watermark columns, in the rule's order.
-func (p *Program) Watermark(r *row.Row) []row.Value { return nil }
+// render writes title and body. A title is one line.
+func (t text) render(r *row.Row) (Text, error) {
+	title, err := t.title.Render(r)
+	if err != nil {
+		return Text{}, fmt.Errorf("title: %w", err)
+	}
+	words := Text{Title: strings.Join(strings.Fields(title), " ")}
+	if t.body == nil {
+		return words, nil
+	}
+	body, err := t.body.Render(r)
+	if err != nil {
+		return Text{}, fmt.Errorf("body: %w", err)
+	}
+	words.Body = strings.TrimSpace(body)
+	return words, nil
+}
+
+func (p *Program) warehouseOf(r *row.Row) (string, error) {
+	if p.warehouse == nil {
+		return p.rule.Scope, nil
+	}
+	v, err := p.warehouse.Eval(r)
+	if err != nil {
+		return "", fmt.Errorf("warehouse: %w", err)
+	}
+	name := strings.TrimRight(v.String(), " ") // CHAR padding
+	if !plainName.MatchString(name) {
+		return "", fmt.Errorf("warehouse: %q cannot name a warehouse", clip(name))
+	}
+	return strings.Clone(name), nil
+}
+
+func (p *Program) data(r *row.Row) ([]Field, error) {
+	data := make([]Field, len(p.fields))
+	for i, f := range p.fields {
+		v, err := f.value.Eval(r)
+		if err == nil {
+			v, err = fit(f.kind, v)
+		}
+		if err == nil && v.IsNull() && f.required {
+			err = errRequired
+		}
+		if err != nil {
+			return nil, fmt.Errorf("field %s: %w", f.name, err)
+		}
+		data[i] = Field{Name: f.name, Value: v.Clone()}
+	}
+	return data, nil
+}
+
+// Watermark returns the values of the watermark columns, in the rule's order; nil where the rule has no watermark.
+// The values are cloned.
+func (p *Program) Watermark(r *row.Row) []row.Value {
+	if p.watermark == nil {
+		return nil
+	}
+	values := make([]row.Value, len(p.watermark))
+	for i, c := range p.watermark {
+		values[i] = r.Values[c].Clone()
+	}
+	return values
+}
+
+// InitialWatermark returns what the first run begins after, in the rule's order: durations count back from now.
+func (p *Program) InitialWatermark(now time.Time) []row.Value {
+	if p.watermark == nil {
+		return nil
+	}
+	values := make([]row.Value, len(p.initial))
+	for i, v := range p.initial {
+		values[i] = v.at(now)
+	}
+	return values
+}

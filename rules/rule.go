@@ -1,10 +1,6 @@
 package rules
 
-import (
-	"time"
-
-	"tallyman/rules/problem"
-)
+import "time"
 
 // Mode says what the absence of a row means.
 type Mode string
@@ -81,7 +77,7 @@ type Rule struct {
 	File     string // where it was read from
 	Checksum string // of everything above; changes when the rule's meaning does
 
-	pos positions // where each field stands in File, for problems found after decoding
+	origin origin // where each field stands in File, for problems found after decoding
 }
 
 // Schedule says when a rule fires.
@@ -125,23 +121,4 @@ type Notice struct {
 // Deliver names a sink that gets the notices.
 type Deliver struct {
 	Sink string
-}
-
-// positions maps a field's path, e.g. "notice.priority", to its place in the file.
-type positions map[string]position
-
-type position struct {
-	file    string
-	line    int
-	col     int
-	snippet string
-}
-
-// problemAt makes a problem that stands at the field with that path.
-func (r *Rule) problemAt(path, code, message, hint string) problem.Problem {
-	p := r.pos[path]
-	return problem.Problem{
-		Code: code, File: r.File, Line: p.line, Col: p.col, Snippet: p.snippet,
-		Message: message, Hint: hint, Rule: r.ID,
-	}
 }

@@ -1,0 +1,95 @@
+package rules
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"tallyman/rules/catalog"
+	"tallyman/rules/problem"
+)
+
+// Known is what a site has configured, for Check.
+type Known struct {
+	Sources []string
+	Sinks   map[string]string // name → type
+	Types   catalog.Catalog
+}
+
+// Check holds the rules against what is configured: sources, sinks, types and the fields of types. Rules with a problem
+// leave the set, their problems join its Problems; returned are those that it found.
+func Check(s *Set, known Known) problem.List {
+	var l problem.List
+	for _, r := range s.Rules {
+		l = append(l, checkRule(r, known)...)
+	}
+	l = tidy(l)
+	if len(l) > 0 {
+		s.drop(l)
+	}
+	return l
+}
+
+func checkRule(r *Rule, known Known) problem.List {
+	var l problem.List
+	if !slices.Contains(known.Sources, r.Source) {
+		l = append(l, r.Problem("source", CodeUnknownSource, fmt.Sprintf("no source %q is configured", r.Source),
+			nearest(r.Source, known.Sources, "sources")))
+	}
+	for i, d := range r.Deliver {
+		if _, ok := known.Sinks[d.Sink]; !ok {
+			l = append(l, r.Problem(fmt.Sprintf("deliver[%d].sink", i), CodeUnknownSink, fmt.Sprintf("no sink %q is configured", d.Sink),
+				nearest(d.Sink, slices.Sorted(maps.Keys(known.Sinks)), "sinks")))
+		}
+	}
+	_, found := dataOf(r, known.Types)
+	return append(l, found...)
+}
+
+// nearest hints at the name that was meant, or says which there are.
+func nearest(name string, names []string, what string) string {
+	hint := problem.DidYouMean(name, names)
+	switch {
+	case hint != "":
+		return hint
+	case len(names) == 0:
+		return "there are no " + what
+	}
+	return what + ": " + strings.Join(names, ", ")
+}
+
+// dataOf finds the rule's type and checks the names of its fields, as far as the rule gives them.
+func dataOf(r *Rule, types catalog.Catalog) (catalog.Type, problem.List) {
+	t, ok := types[r.Notice.Type]
+	if !ok {
+		return t, problem.List{r.Problem("notice.type", CodeUnknownType, fmt.Sprintf("the catalogue has no type %q", r.Notice.Type),
+			nearest(r.Notice.Type, types.Codes(), "types"))}
+	}
+	if r.Notice.Fields == nil {
+		return t, nil
+	}
+	var l problem.List
+	for _, name := range slices.Sorted(maps.Keys(r.Notice.Fields)) {
+		if _, ok := t.Fields[name]; !ok {
+			l = append(l, r.keyProblem("notice.fields", name, CodeUnknownData, fmt.Sprintf("the type %s has no field %q", t.Code, name),
+				nearest(name, t.FieldNames(), "fields of the type")))
+		}
+	}
+	for _, name := range t.FieldNames() {
+		if _, ok := r.Notice.Fields[name]; !ok && t.Fields[name].Required {
+			l = append(l, r.Problem("notice.fields", CodeDataMissing, fmt.Sprintf("the field %q, which %s requires, is missing", name, t.Code), ""))
+		}
+	}
+	return t, l
+}
+
+// keyProblem stands at the name of an entry of a map, not at its value.
+func (r *Rule) keyProblem(path, key, code, message, hint string) problem.Problem {
+	if f := r.origin.at(path, false).Field(key); f != nil {
+		p := r.origin.file.Problem(f.Key, code, message, hint)
+		p.Rule = r.ID
+		return p
+	}
+	return r.Problem(path, code, message, hint)
+}

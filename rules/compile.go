@@ -1,0 +1,213 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tallyman/rules/catalog"
+	"tallyman/rules/condition"
+	"tallyman/rules/message"
+	"tallyman/rules/problem"
+	"tallyman/rules/row"
+)
+
+// Compile checks the rule against the columns and the catalogue and returns every problem it finds; where there is
+// one the Program is nil.
+func Compile(r *Rule, columns []row.Column, types catalog.Catalog) (*Program, problem.List) {
+	c := &compiler{r: r, columns: columns, program: &Program{rule: r}}
+	c.columnNames()
+	if len(c.problems) > 0 {
+		return nil, c.problems // every expression would fail on them
+	}
+	c.when()
+	c.program.key = c.positions("key", r.Key)
+	c.watermark()
+	c.notice(types)
+	c.texts()
+	if len(c.problems) > 0 {
+		return nil, tidy(c.problems)
+	}
+	return c.program, nil
+}
+
+type compiler struct {
+	r        *Rule
+	columns  []row.Column
+	program  *Program
+	problems problem.List
+}
+
+func (c *compiler) fail(path, code, message, hint string) {
+	c.problems = append(c.problems, c.r.Problem(path, code, message, hint))
+}
+
+// columnNames checks that each column can be told from the others and written in an expression.
+func (c *compiler) columnNames() {
+	for i, col := range c.columns {
+		if err := condition.ColumnProblem(col.Name); err != nil {
+			c.fail("probe.sql", CodeColumnName, err.Error(), "as in SELECT count(*) AS lines")
+			continue
+		}
+		if row.Index(c.columns, col.Name) < i {
+			c.fail("probe.sql", CodeColumnName, fmt.Sprintf("two columns are called %q, upper and lower case being the same", col.Name),
+				"give one of them another name with AS")
+		}
+	}
+}
+
+// expr compiles the expression of a field; nil where it has problems.
+func (c *compiler) expr(path, src string) *condition.Program {
+	p, err := condition.Compile(src, c.columns)
+	for _, e := range condition.Errors(err) {
+		c.problems = append(c.problems, c.r.ProblemIn(path, e.Offset, string(e.Code), e.Message, e.Hint))
+	}
+	if err != nil {
+		return nil
+	}
+	return p
+}
+
+func (c *compiler) when() {
+	p := c.expr("when", c.r.When)
+	if p == nil {
+		return
+	}
+	if k := p.Kind(); k != row.Bool && k != row.JSON {
+		c.fail("when", CodeExprKind, fmt.Sprintf("the condition gives a value of kind %s, not true or false", k), "compare it, as in qty < 0")
+	}
+	c.program.when = p
+}
+
+// positions finds columns by name.
+func (c *compiler) positions(path string, names []string) []int {
+	at := make([]int, 0, len(names))
+	for i, name := range names {
+		n := row.Index(c.columns, name)
+		if n < 0 {
+			c.fail(fmt.Sprintf("%s[%d]", path, i), CodeUnknownColumn, fmt.Sprintf("the probe returns no column %q", name), c.nearColumn(name))
+		}
+		at = append(at, n)
+	}
+	return at
+}
+
+func (c *compiler) nearColumn(name string) string {
+	names := make([]string, len(c.columns))
+	for i, col := range c.columns {
+		names[i] = col.Name
+	}
+	if slices.Contains(names, strings.ToLower(name)) {
+		return "column names are lower case here: " + strings.ToLower(name)
+	}
+	return nearest(name, names, "columns")
+}
+
+func (c *compiler) notice(types catalog.Catalog) {
+	if src := c.r.Notice.Warehouse; src != "" {
+		c.program.warehouse = c.expr("notice.warehouse", src)
+		if p := c.program.warehouse; p != nil && !slices.Contains([]row.Kind{row.Text, row.Int, row.Decimal, row.JSON}, p.Kind()) {
+			c.fail("notice.warehouse", CodeExprKind, fmt.Sprintf("the warehouse is a value of kind %s", p.Kind()), "a text or a whole number names a warehouse")
+		}
+	}
+	c.priority()
+	typ, found := dataOf(c.r, types)
+	c.problems = append(c.problems, found...)
+	c.program.typ = typ
+	if c.r.Notice.Fields == nil {
+		c.columnFields(typ)
+		return
+	}
+	for _, name := range typ.FieldNames() {
+		if src, ok := c.r.Notice.Fields[name]; ok {
+			c.field(typ, name, "notice.fields."+name, src)
+		}
+	}
+}
+
+func (c *compiler) priority() {
+	src := c.r.Notice.Priority
+	if n, err := strconv.Atoi(src); err == nil {
+		c.program.fixed = min(max(n, 1), 5)
+		return
+	}
+	p := c.expr("notice.priority", src)
+	if p != nil && !slices.Contains([]row.Kind{row.Int, row.Decimal, row.Float, row.JSON}, p.Kind()) {
+		c.fail("notice.priority", CodeExprKind, fmt.Sprintf("the priority is a value of kind %s, not a number", p.Kind()), "a number from 1 (low) to 5 (high)")
+	}
+	c.program.priority = p
+}
+
+// columnFields takes the type's fields from the columns of their names.
+func (c *compiler) columnFields(typ catalog.Type) {
+	for _, name := range typ.FieldNames() {
+		if row.Index(c.columns, strings.ToLower(name)) >= 0 {
+			c.field(typ, name, "notice.type", strings.ToLower(name))
+		} else if typ.Fields[name].Required {
+			c.fail("notice.type", CodeDataMissing, fmt.Sprintf("%s requires the field %q, and no column has that name", typ.Code, name),
+				fmt.Sprintf("set notice.fields.%s, or name a column so with AS", name))
+		}
+	}
+}
+
+func (c *compiler) field(typ catalog.Type, name, path, src string) {
+	p := c.expr(path, src)
+	if p == nil {
+		return
+	}
+	want := typ.Fields[name]
+	if !fits(want.Type, p.Kind()) {
+		c.fail(path, CodeDataKind, fmt.Sprintf("the field %q of %s is of type %s, this is a value of kind %s", name, typ.Code, want.Type, p.Kind()),
+			kindHint(want.Type, p.Kind()))
+	}
+	c.program.fields = append(c.program.fields, field{name: name, kind: want.Type, required: want.Required, value: p})
+}
+
+// texts binds title and body in every language. The text without a language is English where the rule has it,
+// else the first in the order of the codes.
+func (c *compiler) texts() {
+	zone, err := time.LoadLocation(c.r.Schedule.Timezone)
+	if err != nil {
+		zone = time.UTC // told when the rule was loaded
+	}
+	titles := c.bind("notice.title", c.r.Notice.Title, zone)
+	bodies := c.bind("notice.body", c.r.Notice.Body, zone)
+	langs := map[string]bool{"": true}
+	for lang := range titles {
+		langs[lang] = true
+	}
+	for lang := range bodies {
+		langs[lang] = true
+	}
+	for _, lang := range sortedKeys(langs) {
+		c.program.texts = append(c.program.texts, text{lang: lang, title: pick(titles, lang), body: pick(bodies, lang)})
+	}
+}
+
+func (c *compiler) bind(path string, byLanguage map[string]string, zone *time.Location) map[string]*message.Bound {
+	bound := map[string]*message.Bound{}
+	for _, lang := range sortedKeys(byLanguage) {
+		t, faults := message.Parse(byLanguage[lang])
+		var b *message.Bound
+		if len(faults) == 0 {
+			b, faults = t.Bind(c.columns, zone)
+		}
+		for _, f := range faults {
+			c.problems = append(c.problems, c.r.ProblemIn(textPath(path, lang), f.Offset, f.Code, f.Message, f.Hint))
+		}
+		bound[lang] = b
+	}
+	return bound
+}
+
+// pick chooses the text for a language. Each text gets a Bound of its own: they hold the row being rendered.
+func pick(texts map[string]*message.Bound, lang string) *message.Bound {
+	for _, l := range append([]string{lang, "", "en"}, sortedKeys(texts)...) {
+		if b := texts[l]; b != nil {
+			return b.Clone()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package rules
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tallyman/rules/problem"
+	"tallyman/rules/strictyaml"
+)
+
+// maxRules is how many rules, each scope counted, one Load makes.
+const maxRules = 100_000
+
+// Load reads the rule files: each path is a file, or a folder whose *.yaml and *.yml are taken, those in
+// folders below it too, less those whose name begins with a dot.
+// It never fails as a whole. A bad file, or a bad rule in a good file, is reported and left out.
+func Load(paths []string) *Set {
+	l := &loader{set: &Set{}, ids: map[string]problem.Problem{}}
+	var files []string
+	for _, p := range paths {
+		found, err := list(p)
+		if err != nil {
+			l.unreadable(p, err)
+		}
+		files = append(files, found...)
+	}
+	slices.Sort(files)
+	for _, path := range slices.Compact(files) {
+		src, err := os.ReadFile(path)
+		if err != nil {
+			l.unreadable(path, err)
+			continue
+		}
+		l.file(path, src)
+	}
+	return l.finish()
+}
+
+// LoadFile reads one rule file that is in memory; path is for messages.
+func LoadFile(path string, src []byte) *Set {
+	l := &loader{set: &Set{}, ids: map[string]problem.Problem{}}
+	l.file(path, src)
+	return l.finish()
+}
+
+// list returns the rule files at or below the path.
+func list(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // names operation and path
+	}
+	if !info.IsDir() {
+		return []string{filepath.Clean(path)}, nil
+	}
+	var files []string
+	err = filepath.WalkDir(path, func(p string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case p != path && strings.HasPrefix(e.Name(), "."):
+			if e.IsDir() {
+				return filepath.SkipDir
+			}
+		case !e.IsDir() && (filepath.Ext(p) == ".yaml" || filepath.Ext(p) == ".yml"):
+			files = append(files, p)
+		}
+		return nil
+	})
+	return files, err //nolint:wrapcheck // names operation and path
+}
+
+// loader builds a Set.
+type loader struct {
+	set *Set
+	ids map[string]problem.Problem // where each id was seen first
+}
+
+func (l *loader) unreadable(path string, err error) {
+	l.set.Problems = append(l.set.Problems, problem.Problem{Code: CodeUnreadable, File: path, Message: err.Error()})
+}
+
+func (l *loader) finish() *Set {
+	slices.SortStableFunc(l.set.Rules, func(a, b *Rule) int {
+		return strings.Compare(a.ID+"\x00"+a.Scope, b.ID+"\x00"+b.Scope)
+	})
+	l.set.drop(nil)
+	return l.set
+}
+
+// file reads one file. What is wrong with it as a whole takes all its rules out; their own problems are told as well.
+func (l *loader) file(path string, src []byte) {
+	info := File{Path: path}
+	defer func() { l.set.Files = append(l.set.Files, info) }()
+	f, problems := strictyaml.Parse(path, src)
+	if f == nil {
+		l.set.Problems = append(l.set.Problems, problems...)
+		return
+	}
+	var spec fileSpec
+	problems = f.Decode(f.Root, &spec)
+	info.Rules = len(spec.Rules)
+
+	fr := &fileReader{file: f, params: newParamUse()}
+	fr.readDefaults(spec.Defaults)
+	var sound []*Rule
+	for _, n := range spec.Rules {
+		made, found := fr.rule(n)
+		found = append(found, l.claimID(f, n)...)
+		if len(l.set.Rules)+len(sound)+len(made) > maxRules {
+			found = append(found, f.Problem(n, CodeTooMany, fmt.Sprintf("this makes more than %d rules and scopes", maxRules), ""))
+		}
+		fr.problems = append(fr.problems, found...)
+		if len(found) == 0 {
+			sound = append(sound, made...)
+		}
+	}
+	unused := fr.params.unused(f)
+	bad := map[string]bool{}
+	for _, p := range unused {
+		bad[p.Rule] = true
+	}
+	problems = append(append(problems, fr.problems...), unused...)
+	if len(problems) == 0 || !fileWide(problems) {
+		l.set.Rules = append(l.set.Rules, slices.DeleteFunc(sound, func(r *Rule) bool { return bad[r.ID] })...)
+	}
+	l.set.Problems = append(l.set.Problems, problems...)
+}
+
+// fileWide tells whether any of the problems belongs to no rule: to the file's frame or its defaults.
+func fileWide(l problem.List) bool {
+	return slices.ContainsFunc(l, func(p problem.Problem) bool { return p.Rule == "" })
+}
+
+// claimID reports an id that another rule has.
+func (l *loader) claimID(f *strictyaml.File, n *strictyaml.Node) problem.List {
+	id := n.Get("id")
+	if id == nil || id.Kind != strictyaml.Scalar {
+		return nil
+	}
+	here := f.Problem(id, CodeDuplicateID, fmt.Sprintf("the id %q is taken", id.Text), "")
+	here.Rule = id.Text
+	first, taken := l.ids[id.Text]
+	if !taken {
+		l.ids[id.Text] = here
+		return nil
+	}
+	here.Hint = fmt.Sprintf("it is used in %s:%d; ids are unique over all files", first.File, first.Line)
+	return problem.List{here}
+}

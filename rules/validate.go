@@ -1,0 +1,194 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+
+	"tallyman/rules/condition"
+	"tallyman/rules/probe"
+	"tallyman/rules/problem"
+	"tallyman/rules/schedule"
+	"tallyman/rules/strictyaml"
+)
+
+// validator checks one effective rule by itself: what needs neither configuration nor database.
+type validator struct {
+	r        *Rule
+	spec     *ruleSpec
+	use      *paramUse
+	problems problem.List
+}
+
+func validate(r *Rule, spec *ruleSpec, parts []paramPart, use *paramUse) problem.List {
+	v := &validator{r: r, spec: spec, use: use}
+	v.identity()
+	v.notAvailable()
+	v.schedule()
+	v.mode()
+	stmt := v.sql()
+	v.watermark(stmt)
+	v.params(parts, stmt)
+	v.expr("when", r.When)
+	v.key()
+	v.notice()
+	v.deliver()
+	return v.problems
+}
+
+func (v *validator) fail(path, code, message, hint string) {
+	v.problems = append(v.problems, v.r.Problem(path, code, message, hint))
+}
+
+func (v *validator) at(n *strictyaml.Node, code, message, hint string) {
+	v.problems = append(v.problems, v.r.origin.file.Problem(n, code, message, hint))
+}
+
+func (v *validator) has(path string) bool { return v.r.origin.has(path) }
+
+// isText tells whether the field holds a text; where it does not, decoding has said so, or it is missing.
+func (v *validator) isText(path string) bool {
+	n := v.r.origin.at(path, false)
+	return n != nil && n.Kind == strictyaml.Scalar && (n.Tag == "!!str" || n.Tag == "!!timestamp")
+}
+
+// need reports a field that is missing or empty.
+func (v *validator) need(path, hint string) {
+	if !v.has(path) {
+		v.fail(path, strictyaml.CodeMissing, path+" is missing", hint)
+	} else if v.isText(path) && v.r.origin.at(path, false).Text == "" {
+		v.fail(path, strictyaml.CodeMissing, path+" is empty", hint)
+	}
+}
+
+func (v *validator) identity() {
+	v.need("id", "a rule has an id of its own for life, such as negative-bin-stock")
+	if v.isText("id") && v.r.ID != "" && !ruleID.MatchString(v.r.ID) {
+		v.fail("id", CodeBadID, fmt.Sprintf("%q cannot be an id", v.r.ID), "lower-case letters, digits and -, at most 63, as negative-bin-stock")
+	}
+	v.need("source", "the name of a source in the configuration; defaults may set it")
+	if v.isText("runbook_url") {
+		u, err := url.Parse(v.r.RunbookURL)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			v.fail("runbook_url", CodeBadURL, fmt.Sprintf("%q is no web address", v.r.RunbookURL), "it begins with https:// or http://")
+		}
+	}
+	if labels := v.r.origin.at("labels", false); labels != nil && labels.Kind == strictyaml.Mapping {
+		for _, f := range labels.Fields {
+			if !plainName.MatchString(f.Name) {
+				v.at(f.Key, CodeBadName, fmt.Sprintf("%q cannot name a label", f.Name), "letters, digits, _ . and -, at most 64")
+			}
+		}
+	}
+}
+
+func (v *validator) schedule() {
+	v.need("schedule.cron", `for example "*/5 * * * *"`)
+	cron, zone := v.r.Schedule.Cron, v.r.Schedule.Timezone
+	if v.has("schedule.timezone") && !v.isText("schedule.timezone") {
+		return
+	}
+	if !v.isText("schedule.cron") || cron == "" {
+		cron = "* * * * *" // for the timezone's sake
+	}
+	_, err := schedule.Parse(cron, zone)
+	var fault *schedule.Error
+	if !errors.As(err, &fault) {
+		return
+	}
+	code := CodeBadCron
+	if fault.Field == "timezone" {
+		code = CodeBadTimezone
+		if cron != "* * * * *" {
+			v.cronAlone(cron)
+		}
+	}
+	v.fail("schedule."+fault.Field, code, fault.Field+": "+fault.Message, fault.Hint)
+}
+
+// cronAlone checks the cron beside a timezone that is wrong as well.
+func (v *validator) cronAlone(cron string) {
+	_, err := schedule.Parse(cron, "UTC")
+	var fault *schedule.Error
+	if errors.As(err, &fault) {
+		v.fail("schedule.cron", CodeBadCron, fault.Field+": "+fault.Message, fault.Hint)
+	}
+}
+
+// sql reads the probe's statement; nil where it cannot be read.
+func (v *validator) sql() *probe.Statement {
+	v.need("probe.sql", "one SELECT")
+	if !v.isText("probe.sql") || v.r.Probe.SQL == "" {
+		return nil
+	}
+	stmt, faults := probe.Parse(v.r.Probe.SQL)
+	for _, f := range faults {
+		v.problems = append(v.problems, v.r.ProblemIn("probe.sql", f.Offset, f.Code, f.Message, f.Hint))
+	}
+	if len(faults) > 0 {
+		return nil
+	}
+	return stmt
+}
+
+// expr checks an expression's syntax; its names and kinds are checked when the columns are known.
+func (v *validator) expr(path, src string) {
+	n := v.r.origin.at(path, false)
+	if n == nil || n.Kind != strictyaml.Scalar || n.IsNull() {
+		return
+	}
+	for _, e := range condition.Errors(condition.Parse(src)) {
+		v.problems = append(v.problems, v.r.ProblemIn(path, e.Offset, string(e.Code), e.Message, e.Hint))
+	}
+}
+
+func (v *validator) key() {
+	v.need("key", "the columns that tell one finding from another")
+	list := v.r.origin.at("key", false)
+	if list == nil || list.Kind != strictyaml.Sequence {
+		return
+	}
+	if len(list.Items) == 0 {
+		v.fail("key", strictyaml.CodeMissing, "key names no column", "the columns that tell one finding from another")
+	}
+	v.columns("key", v.r.Key)
+}
+
+// columns checks a list of column names.
+func (v *validator) columns(path string, names []string) {
+	for i, name := range names {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		switch {
+		case name == "" && v.isText(at):
+			v.fail(at, CodeBadName, "a column has no name", "")
+		case name != "" && slices.Contains(names[:i], name):
+			v.fail(at, CodeDuplicateName, fmt.Sprintf("%s has the column %q twice", path, name), "")
+		}
+	}
+}
+
+func (v *validator) deliver() {
+	v.need("deliver", "where the notices go, as [{sink: inbox}]")
+	list := v.r.origin.at("deliver", false)
+	if list == nil || list.Kind != strictyaml.Sequence {
+		return
+	}
+	if len(list.Items) == 0 {
+		v.fail("deliver", strictyaml.CodeMissing, "deliver names no sink, so nobody would be told", "as [{sink: inbox}]")
+	}
+	seen := map[string]bool{}
+	for i, d := range v.r.Deliver {
+		path := fmt.Sprintf("deliver[%d].sink", i)
+		if d.Sink == "" {
+			if v.isText(path) {
+				v.fail(path, strictyaml.CodeMissing, "the sink has no name", "")
+			}
+			continue
+		}
+		if seen[d.Sink] {
+			v.fail(path, CodeDuplicateName, fmt.Sprintf("the notices go to %q already", d.Sink), "name each sink once")
+		}
+		seen[d.Sink] = true
+	}
+}

@@ -1,0 +1,107 @@
+package rules
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"tallyman/rules/row"
+	"tallyman/rules/strictyaml"
+)
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// initialValue is what a watermark begins with: a value, or a time before the first run.
+type initialValue struct {
+	value row.Value
+	ago   *time.Duration
+}
+
+func (v initialValue) at(now time.Time) row.Value {
+	if v.ago != nil {
+		return row.TimeOf(now.Add(*v.ago))
+	}
+	return v.value
+}
+
+// watermark finds the watermark's columns and makes their initial values fit them.
+func (c *compiler) watermark() {
+	w := c.r.Probe.Watermark
+	if w == nil {
+		return
+	}
+	c.program.watermark = c.positions("probe.watermark.columns", w.Columns)
+	for i, at := range c.program.watermark {
+		if at < 0 {
+			continue
+		}
+		name, kind := w.Columns[i], c.columns[at].Kind
+		v, ok := initialOf(kind, w.Initial[name])
+		if !ok {
+			c.fail("probe.watermark.initial."+name, CodeWatermark, fmt.Sprintf("%v does not fit the column %q of kind %s", w.Initial[name], name, kind), initialHint(kind))
+		}
+		c.program.initial = append(c.program.initial, v)
+	}
+}
+
+func initialHint(k row.Kind) string {
+	switch k {
+	case row.Time, row.Date:
+		return `a duration before the first run, as "-1h", or a time, as "2026-06-01T00:00:00Z"`
+	case row.Int:
+		return "a whole number"
+	case row.Decimal, row.Float:
+		return "a number"
+	case row.Text:
+		return "a text in quotes"
+	}
+	return "a watermark needs a column that grows: a time, a number or a text"
+}
+
+// initialOf makes a value of the column's kind of what the rule says.
+func initialOf(k row.Kind, given any) (initialValue, bool) {
+	switch given := given.(type) {
+	case int64:
+		switch k {
+		case row.Int:
+			return initialValue{value: row.IntOf(given)}, true
+		case row.Decimal:
+			return initialValue{value: row.DecimalOf(given, 0)}, true
+		case row.Float:
+			return initialValue{value: row.FloatOf(float64(given))}, true
+		}
+	case float64:
+		switch k {
+		case row.Float:
+			return initialValue{value: row.FloatOf(given)}, true
+		case row.Decimal:
+			v, err := row.ParseDecimal(row.FloatOf(given).String())
+			return initialValue{value: v}, err == nil
+		}
+	case string:
+		return initialText(k, given)
+	}
+	return initialValue{}, false
+}
+
+func initialText(k row.Kind, given string) (initialValue, bool) {
+	switch k {
+	case row.Text:
+		return initialValue{value: row.TextOf(given)}, true
+	case row.Decimal:
+		v, err := row.ParseDecimal(given)
+		return initialValue{value: v}, err == nil
+	case row.Time, row.Date:
+		if d, err := strictyaml.ParseDuration(given); err == nil && d <= 0 {
+			return initialValue{ago: &d}, true
+		}
+		for _, layout := range []string{time.RFC3339, time.DateOnly} {
+			if t, err := time.Parse(layout, strings.TrimSpace(given)); err == nil {
+				return initialValue{value: row.TimeOf(t)}, true
+			}
+		}
+	}
+	return initialValue{}, false
+}
