@@ -10,7 +10,8 @@ const (
 	CodeUnreachable Code = "source_unreachable" // no connection
 	CodeTimeout     Code = "probe_timeout"      // the statement took longer than its timeout
 	CodeStatement   Code = "probe_invalid"      // the database refuses the statement
-	CodeColumn      Code = "probe_column"       // a column name that conditions cannot use
+	CodeColumn      Code = "probe_column"       // a column name or type that conditions cannot use
+	CodeChanged     Code = "probe_changed"      // the result is no longer what was prepared: prepare again
 	CodeReadOnly    Code = "probe_writes"       // the read-only transaction refused a write
 	CodeParam       Code = "probe_param"        // a parameter does not convert to the prepared type
 	CodeFailed      Code = "probe_failed"       // anything else that the database reports

@@ -1,0 +1,12 @@
+-- What the catalogue knows of the columns of a prepared statement.
+-- $1 oid[] types, $2 int4[] type modifiers, $3 oid[] tables (0 = an expression), $4 int2[] column numbers.
+-- One row a column, in order: the type's name, whether no value can be NULL. From PostgreSQL 18 on a NOT NULL
+-- constraint may be there without having been validated.
+SELECT pg_catalog.format_type(f.type, f.modifier),
+       COALESCE(a.attnotnull, false) AND NOT EXISTS (
+           SELECT FROM pg_catalog.pg_constraint c
+           WHERE c.conrelid = a.attrelid AND c.contype = 'n' AND c.conkey = ARRAY[a.attnum] AND NOT c.convalidated)
+FROM pg_catalog.unnest($1::oid[], $2::int4[], $3::oid[], $4::int2[])
+     WITH ORDINALITY AS f (type, modifier, tab, num, ord)
+LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = f.tab AND a.attnum = f.num AND f.num > 0
+ORDER BY f.ord

@@ -1,0 +1,104 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"tallyman/scanners"
+)
+
+// mapError names what went wrong. The error of a context that ended can be found with errors.Is; a driver's error
+// is kept as its text only, since it holds the configuration. sql is what was sent, where a place in it may be named.
+func (s *Source) mapError(ctx context.Context, err error, sql string) *scanners.Error {
+	var pgErr *pgconn.PgError
+	answered := errors.As(err, &pgErr)
+	switch cause := ctx.Err(); {
+	case errors.Is(cause, context.Canceled) || errors.Is(err, context.Canceled):
+		return &scanners.Error{Code: scanners.CodeFailed, Transient: true, Err: context.Canceled}
+	case answered:
+		return serverError(pgErr, sql)
+	case isConnectError(err):
+		return s.unreachable(err)
+	case errors.Is(cause, context.DeadlineExceeded) || errors.Is(err, context.DeadlineExceeded):
+		return &scanners.Error{
+			Code: scanners.CodeTimeout, Transient: true, Hint: "every connection of the source may be in use: see max_connections",
+			Err: fmt.Errorf("the database did not answer in time: %w", context.DeadlineExceeded),
+		}
+	}
+	return s.unreachable(err)
+}
+
+func isConnectError(err error) bool {
+	var connect *pgconn.ConnectError
+	return errors.As(err, &connect)
+}
+
+func (s *Source) unreachable(err error) *scanners.Error {
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	if s.password != "" {
+		text = strings.ReplaceAll(text, s.password, "***")
+	}
+	return &scanners.Error{Code: scanners.CodeUnreachable, Transient: true, Err: errors.New(text)}
+}
+
+// serverError judges by the class of the SQLSTATE (PostgreSQL's documentation, appendix A).
+func serverError(e *pgconn.PgError, sql string) *scanners.Error {
+	mapped := &scanners.Error{Code: scanners.CodeFailed, Hint: e.Hint, Err: message(e, sql)}
+	switch class := e.Code[:min(2, len(e.Code))]; {
+	case e.Code == "57014":
+		mapped.Code, mapped.Transient = scanners.CodeTimeout, true
+	case e.Code == "25006":
+		mapped.Code = scanners.CodeReadOnly
+		mapped.Hint = "a probe only reads; it may call a function that writes"
+	case e.Code == "42P18", e.Code == "42P08":
+		mapped.Code = scanners.CodeStatement
+		mapped.Hint = "say which type is meant: CAST(:name AS bigint)"
+	case e.Code == "42501":
+		mapped.Code = scanners.CodeStatement
+		mapped.Hint = "the source's user needs SELECT on what the probe reads"
+	case class == "42", class == "26", e.Code == "0A000":
+		mapped.Code = scanners.CodeStatement
+	case class == "08", class == "28", class == "3D", class == "57", e.Code == "53300":
+		mapped.Code, mapped.Transient = scanners.CodeUnreachable, true
+	case class == "40", class == "53", class == "55", class == "58":
+		mapped.Transient = true
+	}
+	return mapped
+}
+
+// message is what the server says, with the line of the probe that it points at.
+func message(e *pgconn.PgError, sql string) error {
+	text := e.Message
+	if e.Detail != "" {
+		text += ": " + e.Detail
+	}
+	if runes := []rune(sql); e.Position > 0 && int(e.Position) <= len(runes) {
+		text += fmt.Sprintf(" (line %d of the probe)", 1+strings.Count(string(runes[:e.Position-1]), "\n"))
+	}
+	return fmt.Errorf("%s [SQLSTATE %s]", text, e.Code)
+}
+
+var boundParameter = regexp.MustCompile(`portal parameter \$(\d+)`)
+
+// paramError names the parameter where the server could not read its value.
+func (p *prepared) paramError(mapped *scanners.Error, err error) *scanners.Error {
+	var pgErr *pgconn.PgError
+	if !errors.As(err, &pgErr) {
+		return mapped
+	}
+	found := boundParameter.FindStringSubmatch(pgErr.Where)
+	if found == nil {
+		return mapped
+	}
+	n, err := strconv.Atoi(found[1])
+	if err != nil || n < 1 || n > len(p.order) {
+		return mapped
+	}
+	return scanners.ParamError(p.order[n-1], fmt.Errorf("cannot be read: %w", mapped.Err), mapped.Hint)
+}

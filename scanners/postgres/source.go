@@ -1,0 +1,135 @@
+package postgres
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tallyman/scanners"
+)
+
+// Defaults of Config.
+const (
+	defaultMaxConnections   = 4
+	defaultStatementTimeout = 30 * time.Second
+)
+
+// deadlineGrace is how long after the server's own timeout the client gives up on its answer.
+const deadlineGrace = 2 * time.Second
+
+// endTimeout bounds the clean-up after a scan; a connection that does not answer by then is closed.
+const endTimeout = 5 * time.Second
+
+// Config is one configured source.
+type Config struct {
+	URL              string        // postgres://user:password@host:port/database, or a keyword/value string
+	MaxConnections   int           // scans at once; others wait. 0 = 4
+	StatementTimeout time.Duration // of a scan without a timeout of its own, and of Prepare. 0 = 30s
+}
+
+// Source is a PostgreSQL database.
+type Source struct {
+	pool     *pgxpool.Pool
+	timeout  time.Duration
+	password string // kept to take it out of messages
+	timezone bool   // the URL sets the session's time zone
+}
+
+// Open makes a source. It connects when it is first used, so only a URL that cannot be read is an error. The error
+// never shows the URL: what cannot be read cannot be told from its password.
+func Open(ctx context.Context, config Config) (*Source, error) {
+	poolConfig, err := pgxpool.ParseConfig(config.URL)
+	if err != nil {
+		return nil, &scanners.Error{
+			Code: scanners.CodeUnreachable,
+			Hint: "write postgres://user:password@host:port/database; in a password # is %23, / is %2F, @ is %40, : is %3A",
+			Err:  errors.New("the URL of the source cannot be read"),
+		}
+	}
+	poolConfig.MinConns = 0
+	poolConfig.MaxConns = defaultMaxConnections
+	if config.MaxConnections > 0 {
+		poolConfig.MaxConns = int32(min(config.MaxConnections, 1000)) //nolint:gosec // at most 1000
+	}
+	s := &Source{timeout: config.StatementTimeout, password: poolConfig.ConnConfig.Password}
+	if s.timeout <= 0 {
+		s.timeout = defaultStatementTimeout
+	}
+	params := poolConfig.ConnConfig.RuntimeParams
+	s.timezone = params["timezone"] != "" || params["TimeZone"] != ""
+	if params["application_name"] == "" {
+		params["application_name"] = "tallyman"
+	}
+	s.pool, err = pgxpool.NewWithConfig(ctx, poolConfig)
+	if err != nil {
+		return nil, s.mapError(ctx, err, "")
+	}
+	return s, nil
+}
+
+// Ping tells whether the database answers.
+func (s *Source) Ping(ctx context.Context) error {
+	if err := s.pool.Ping(ctx); err != nil {
+		return s.mapError(ctx, err, "")
+	}
+	return nil
+}
+
+// Close waits for the scans that run and closes every connection.
+func (s *Source) Close() error {
+	s.pool.Close()
+	return nil
+}
+
+//go:embed end.sql
+var endSQL string
+
+// begin takes a connection and starts the read-only transaction on it. A pooled connection that turns out to be
+// dead (the server was restarted) is no reason to fail: the pool is emptied and one more is tried.
+func (s *Source) begin(ctx context.Context, timeout time.Duration) (*pgxpool.Conn, error) {
+	sql := fmt.Sprintf("BEGIN READ ONLY; SET LOCAL statement_timeout = %d", max(timeout.Milliseconds(), 1))
+	if !s.timezone {
+		sql += "; SET LOCAL timezone = 'UTC'"
+	}
+	for first := true; ; first = false {
+		conn, err := s.pool.Acquire(ctx)
+		if err != nil {
+			return nil, s.mapError(ctx, err, "")
+		}
+		_, err = conn.Conn().PgConn().Exec(ctx, sql).ReadAll()
+		if err == nil {
+			return conn, nil
+		}
+		s.discard(ctx, conn)
+		mapped := s.mapError(ctx, err, "")
+		if !first || mapped.Code != scanners.CodeUnreachable {
+			return nil, mapped
+		}
+		s.pool.Reset()
+	}
+}
+
+// end rolls back and gives the connection back as if the scan had never been on it. A connection whose scan was cut
+// short is closed; pgx then cancels what still runs on the server.
+func (s *Source) end(ctx context.Context, conn *pgxpool.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+	defer cancel()
+	if !conn.Conn().IsClosed() {
+		if _, err := conn.Conn().PgConn().Exec(ctx, endSQL).ReadAll(); err != nil {
+			_ = conn.Conn().Close(ctx) // the pool drops a closed connection
+		}
+	}
+	conn.Release()
+}
+
+// discard closes the connection instead of giving it back.
+func (s *Source) discard(ctx context.Context, conn *pgxpool.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+	defer cancel()
+	_ = conn.Conn().Close(ctx)
+	conn.Release()
+}
