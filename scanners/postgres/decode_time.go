@@ -64,8 +64,8 @@ func decodeInterval(_ *cursor, dst *row.Value, src []byte) error {
 	if months != 0 {
 		return errors.New("an interval with months has no fixed length; select extract(epoch from …) instead")
 	}
-	const most = math.MaxInt64 / 2000 // µs, so that neither sum nor product overflows
-	if micros > most || micros < -most || days*day > most/1e6 || days*day < -most/1e6 {
+	const most int64 = math.MaxInt64 / 2000 // µs, so that neither sum nor product overflows
+	if micros > most || micros < -most || days*day > most/1_000_000 || days*day < -most/1_000_000 {
 		return errors.New("the interval is too long; select extract(epoch from …) instead")
 	}
 	*dst = row.DurationOf(time.Duration(micros+days*day*1e6) * time.Microsecond)
