@@ -1,0 +1,96 @@
+package config
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"tallyman/rules/problem"
+)
+
+// TestBadConfigurations has a configuration and the problems that it must be refused with, one a line, each less the
+// file's name. A value of <name> is the place of an overlay.
+func TestBadConfigurations(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, text string
+		env        []string
+		want       []string
+		hint       string // of the first
+	}{
+		{name: "syntax", text: "http: {listen", want: []string{"yaml_syntax"}},
+		{name: "not a map", text: "[1, 2]", want: []string{":1:1: wrong_type: a configuration is a map of sections"}},
+		{name: "unknown section", text: "http: {}\nredsi: {url: embedded}", want: []string{`:2:1: unknown_field: there is no field "redsi"`}, hint: `did you mean "redis"?`},
+		{name: "unknown field", text: "http:\n  listne: x", want: []string{`:2:3: unknown_field: there is no field "http.listne"`}, hint: `did you mean "listen"?`},
+		{name: "set twice", text: "http: {}\nhttp: {}", want: []string{":2:1: duplicate_field"}},
+		{
+			name: "unknown variable", text: "{}", env: []string{"TALLYMAN_REDIS__URLL=x"},
+			want: []string{`TALLYMAN_REDIS__URLL: unknown_field: there is no field "redis.urll"`}, hint: `did you mean "url"?`,
+		},
+		{name: "bad variable", text: "{}", env: []string{"TALLYMAN_LEDGER__RETENTION=soon"}, want: []string{"TALLYMAN_LEDGER__RETENTION: bad_duration"}},
+		{name: "section is text", text: "http: x", want: []string{":1:7: wrong_type: http takes a map of fields, found a text"}},
+		{name: "number for text", text: "http: {listen: 8080}", want: []string{":1:16: wrong_type: http.listen takes a text, found 8080"}, hint: "put it in quotes"},
+		{name: "empty value", text: "redis: {prefix: }", want: []string{"wrong_type: redis.prefix takes a text, found nothing"}},
+		{name: "text for list", text: "rules: {paths: rules}", want: []string{"wrong_type: rules.paths takes a list, found a text"}},
+		{name: "empty list", text: "rules: {paths: []}", want: []string{"missing_field: rules.paths names no file or folder"}},
+		{name: "unset variable", text: `ledger: {url: "${NOPE}"}`, want: []string{":1:15: unset_variable: ledger.url: the environment variable NOPE is not set"}},
+		{name: "bad reference", text: `redis: {prefix: "${a-b}"}`, want: []string{":1:17: bad_reference"}, hint: "write $${ for a plain ${"},
+		{name: "no such secret file", text: `ledger: {url: "file:/no/such"}`, want: []string{"unreadable_file: ledger.url: the file /no/such is not there"}},
+		{name: "none on every address", text: `http: {listen: ":8080"}`, want: []string{`:1:16: auth_none_not_loopback: http.listen ":8080"`}},
+		{name: "none on a foreign address", text: `http: {listen: "10.0.0.1:8080"}`, want: []string{"auth_none_not_loopback"}},
+		{name: "no port", text: `http: {listen: "localhost"}`, want: []string{"bad_listen_address"}},
+		{name: "impossible port", text: `http: {listen: "localhost:99999"}`, want: []string{"bad_listen_address"}},
+		{name: "token", text: "auth: {mode: token}", want: []string{":1:14: not_available: auth.mode token"}},
+		{name: "unknown mode", text: "auth: {mode: open}", want: []string{":1:14: unknown_value: auth.mode"}},
+		{name: "redis scheme", text: "redis: {url: http://x}", want: []string{":1:14: bad_url: redis.url is no address"}},
+		{name: "redis list", text: "redis: {url: []}", want: []string{"bad_url: redis.url is an empty list"}},
+		{name: "embedded in a list", text: "redis: {url: [embedded]}", want: []string{"bad_url"}},
+		{name: "redis prefix", text: `redis: {prefix: "a{b}"}`, want: []string{"bad_name: redis.prefix"}},
+		{name: "ledger", text: "ledger: {url: tallyman.db}", want: []string{"bad_url: ledger.url"}, hint: ledgerForms},
+		{name: "ledger in memory", text: `ledger: {url: "sqlite::memory:"}`, want: []string{"bad_url: ledger.url"}},
+		{name: "ledger mysql", text: `ledger: {url: "mysql://x/y"}`, want: []string{"not_available: ledger.url: a ledger in mysql"}},
+		{name: "retention", text: "ledger: {retention: 90}", want: []string{":1:21: bad_duration"}, hint: "90 has no unit: add s, m, h or d"},
+		{name: "short retention", text: "ledger: {retention: 1h}", want: []string{"out_of_range: ledger.retention is 1h, at least 24h is needed"}},
+		{name: "driver", text: "sources:\n  wms: {driver: postgre, url: x}", want: []string{`:2:17: unknown_value: sources.wms.driver cannot be "postgre"`}, hint: `did you mean "postgres"?`},
+		{name: "driver to come", text: "sources: {wms: {driver: mysql, url: x}}", want: []string{"not_available: sources.wms.driver mysql"}},
+		{name: "no driver", text: "sources:\n  wms: {url: x}", want: []string{":2:3: missing_field: sources.wms.driver is missing"}},
+		{name: "no url", text: "sources:\n  wms: {driver: postgres}", want: []string{":2:3: missing_field: sources.wms.url is missing"}},
+		{name: "wrong url", text: `sources: {wms: {driver: sqlite, url: "postgres://x/y"}}`, want: []string{"bad_url: sources.wms.url names no SQLite file"}},
+		{name: "no database", text: `sources: {wms: {driver: postgres, url: "postgres://x"}}`, want: []string{"bad_url: sources.wms.url is no PostgreSQL address"}},
+		{name: "no connections", text: `sources: {wms: {driver: sqlite, url: "sqlite:x", max_connections: 0}}`, want: []string{"out_of_range: sources.wms.max_connections is 0, at least 1 is needed"}},
+		{name: "half a connection", text: `sources: {wms: {driver: sqlite, url: "sqlite:x", max_connections: 0.5}}`, want: []string{"wrong_type"}},
+		{name: "name of a source", text: `sources: {"a b": {driver: sqlite, url: "sqlite:x"}}`, want: []string{`:1:11: bad_name: "a b" cannot be a name`}},
+		{name: "sink to come", text: "sinks: {q: {type: queue, lease: 60s}}", want: []string{":1:19: not_available: sinks.q: sinks of type queue"}},
+		{name: "unknown sink", text: "sinks: {q: {type: inbux}}", want: []string{"unknown_value: sinks.q.type"}},
+		{name: "no sink type", text: "sinks: {q: {}}", want: []string{"missing_field: sinks.q.type is missing"}},
+		{name: "field of another sink", text: "sinks: {q: {type: inbox, lease: 60s}}", want: []string{`unknown_field: there is no field "sinks.q.lease"`}},
+		{
+			name: "subscriptions", text: "subscriptions:\n- {type: A, warehouse: '*', subscriber: bob}\n- {type: A, warehouse: 'a b', subscriber: 'user:1'}\n- {subscriber: 'user:1'}",
+			want: []string{`:2:41: bad_subscriber: "bob"`, `:3:24: bad_name: "a b"`, ":4:3: missing_field: subscriptions.2.type", ":4:3: missing_field: subscriptions.2.warehouse"},
+		},
+		{
+			name: "everything at once", text: "auth: {mode: jwt}\nhttp: {port: 1}\nsinks: {a: {type: chat}}\nrules: 7",
+			want: []string{":1:14: not_available", ":2:8: unknown_field", ":3:19: not_available", ":4:8: wrong_type"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := Load(Options{File: write(t, c.text), Env: c.env})
+			var got problem.List
+			if !errors.As(err, &got) {
+				t.Fatalf("want a problem list, got %v", err)
+			}
+			if len(got) != len(c.want) {
+				t.Fatalf("want %d problems, got:\n%v", len(c.want), err)
+			}
+			for i, want := range c.want {
+				if !strings.Contains(got[i].Error(), want) {
+					t.Errorf("problem %d: want %s\ngot %s", i, want, got[i].Error())
+				}
+			}
+			if c.hint != "" && got[0].Hint != c.hint {
+				t.Errorf("want the hint %q, got %q", c.hint, got[0].Hint)
+			}
+		})
+	}
+}

@@ -1,0 +1,201 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tallyman/internal/auth"
+	"tallyman/rules/problem"
+	"tallyman/rules/strictyaml"
+)
+
+// The codes of what a configuration may not say.
+const (
+	CodeNotAvailable = "not_available" // a part of Tallyman that does not exist yet
+	CodeAuthNone     = "auth_none_not_loopback"
+	CodeListen       = "bad_listen_address"
+	CodeURL          = "bad_url"
+	CodeName         = "bad_name"
+	CodeSubscriber   = "bad_subscriber"
+)
+
+const day = 24 * time.Hour
+
+var (
+	namePattern       = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+	subscriberPattern = regexp.MustCompile(`^(user|role):[A-Za-z0-9][A-Za-z0-9_.@-]{0,127}$`)
+	prefixPattern     = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
+)
+
+// check looks at the values of the sections; sources, sinks and subscriptions were checked one by one.
+func (d *decoder) check(c *Config) {
+	d.checkAuth(c)
+	d.checkRedis(c.Redis)
+	d.checkLedger(&c.Ledger)
+	d.checkPaths(c)
+}
+
+// checkAuth refuses to let strangers in: without authentication only this machine may call.
+func (d *decoder) checkAuth(c *Config) {
+	mode, listen := path{"auth", "mode"}, path{"http", "listen"}
+	if _, port, err := net.SplitHostPort(c.HTTP.Listen); err != nil || !isPort(port) {
+		d.fail(listen, CodeListen, fmt.Sprintf("http.listen %q is not host:port", c.HTTP.Listen), `for example "127.0.0.1:8080"`)
+		return
+	}
+	switch c.Auth.Mode {
+	case AuthNone:
+		if errors.Is(auth.CheckListen(c.HTTP.Listen), auth.ErrNotLoopback) {
+			d.fail(listen, CodeAuthNone, fmt.Sprintf("http.listen %q can be reached from outside, and auth.mode none lets everyone in", c.HTTP.Listen),
+				`listen on a loopback address, such as "127.0.0.1:8080"`)
+		}
+	case "token", "jwt":
+		d.fail(mode, CodeNotAvailable, fmt.Sprintf("auth.mode %s is not available in this version", c.Auth.Mode),
+			"use none, on a loopback address")
+	default:
+		d.fail(mode, strictyaml.CodeEnum, fmt.Sprintf("auth.mode cannot be %q", c.Auth.Mode), "use none, on a loopback address")
+	}
+}
+
+func isPort(s string) bool {
+	_, err := strconv.ParseUint(s, 10, 16)
+	return err == nil
+}
+
+func (d *decoder) checkRedis(r Redis) {
+	at := path{"redis", "url"}
+	if !prefixPattern.MatchString(r.Prefix) {
+		d.fail(path{"redis", "prefix"}, CodeName, "redis.prefix takes 1 to 64 of A-Z a-z 0-9 _ . : -", "for example tallyman:")
+	}
+	if r.Embedded() || d.bad(at) {
+		return
+	}
+	const forms = "embedded, redis://host:6379/0, rediss://…, or a list of these"
+	if len(r.URLs) == 0 {
+		d.fail(at, CodeURL, "redis.url is an empty list", forms)
+		return
+	}
+	if _, err := r.Options(); err != nil {
+		d.fail(at, CodeURL, "redis.url "+err.Error(), forms)
+	}
+}
+
+func (d *decoder) checkLedger(l *Ledger) {
+	at := path{"ledger", "url"}
+	if d.bad(at) {
+		return
+	}
+	u := l.URL.Reveal()
+	switch {
+	case isPostgres(u):
+		l.Driver = Postgres
+	case strings.HasPrefix(u, "sqlite:") && isFileName(u[7:]):
+		l.Driver, l.Path = SQLite, d.resolve(u[7:])
+	case slices.Contains([]string{"mysql", "mariadb", "sqlserver"}, scheme(u)):
+		d.fail(at, CodeNotAvailable, "ledger.url: a ledger in "+scheme(u)+" is not available", ledgerForms)
+	default:
+		d.fail(at, CodeURL, "ledger.url names no database that can be a ledger", ledgerForms)
+	}
+}
+
+const ledgerForms = "sqlite:FILE, or postgres://user@host/database"
+
+func scheme(u string) string { s, _, _ := strings.Cut(u, ":"); return s }
+
+// isPostgres says nothing about a bad URL but that it is bad: it may hold a password.
+func isPostgres(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql") && strings.Trim(u.Path, "/") != ""
+}
+
+// isFileName refuses what SQLite would read as something else than a file.
+func isFileName(s string) bool { return s != "" && s != Memory && !strings.ContainsAny(s, "?#\x00") }
+
+func (d *decoder) checkSource(at path, s *Source) {
+	url := at.to("url")
+	u := s.URL.Reveal()
+	switch s.Driver {
+	case "":
+		d.missing(at, "driver")
+		return
+	case Postgres, SQLite:
+	case "mysql", "mariadb", "sqlserver", "oracle":
+		d.fail(at.to("driver"), CodeNotAvailable, fmt.Sprintf("%s.driver %s is not available in this version", at, s.Driver), "postgres or sqlite")
+		return
+	default:
+		hint := problem.DidYouMean(string(s.Driver), []string{string(Postgres), string(SQLite)})
+		if hint == "" {
+			hint = "postgres or sqlite"
+		}
+		d.fail(at.to("driver"), strictyaml.CodeEnum, fmt.Sprintf("%s.driver cannot be %q", at, s.Driver), hint)
+		return
+	}
+	switch {
+	case u == "":
+		d.missing(at, "url")
+	case s.Driver == Postgres && !isPostgres(u):
+		d.fail(url, CodeURL, fmt.Sprintf("%s is no PostgreSQL address", url), "postgres://user@host:5432/database")
+	case s.Driver == SQLite && u == "sqlite:"+Memory:
+		s.Path = Memory
+	case s.Driver == SQLite && (!strings.HasPrefix(u, "sqlite:") || !isFileName(u[7:])):
+		d.fail(url, CodeURL, fmt.Sprintf("%s names no SQLite file", url), "sqlite:FILE")
+	case s.Driver == SQLite:
+		s.Path = d.resolve(u[7:])
+	}
+}
+
+func (d *decoder) checkSink(at path, s Sink) {
+	switch s.Type {
+	case "":
+		d.missing(at, "type")
+	case SinkInbox:
+	case "queue", "webhook", "mail", "chat":
+		d.fail(at.to("type"), CodeNotAvailable, fmt.Sprintf("%s: sinks of type %s are not available in this version", at, s.Type), "inbox is")
+	default:
+		d.fail(at.to("type"), strictyaml.CodeEnum, fmt.Sprintf("%s.type cannot be %q", at, s.Type), "inbox is available in this version")
+	}
+}
+
+func (d *decoder) checkSubscription(at path, s Subscription) {
+	for name, value := range map[string]string{"type": s.Type, "warehouse": s.Warehouse, "subscriber": s.Subscriber} {
+		if value == "" {
+			d.missing(at, name)
+		}
+	}
+	if s.Warehouse != "" && s.Warehouse != "*" && !namePattern.MatchString(s.Warehouse) {
+		d.fail(at.to("warehouse"), CodeName, fmt.Sprintf("%q cannot be the name of a warehouse", s.Warehouse), "letters, digits, _ . - or * for all")
+	}
+	if s.Subscriber != "" && !subscriberPattern.MatchString(s.Subscriber) {
+		d.fail(at.to("subscriber"), CodeSubscriber, fmt.Sprintf("%q is no subscriber", s.Subscriber), "user:<id> or role:<id>")
+	}
+}
+
+func (d *decoder) checkName(at path, name string) {
+	if !namePattern.MatchString(name) {
+		d.failName(at, CodeName, fmt.Sprintf("%q cannot be a name", name),
+			"1 to 64 letters, digits, _ . -, the first a letter or digit")
+	}
+}
+
+// checkPaths makes the paths absolute. Whether the files are good is for those to say who read them.
+func (d *decoder) checkPaths(c *Config) {
+	if len(c.Rules.Paths) == 0 && !d.bad(path{"rules", "paths"}) {
+		d.fail(path{"rules", "paths"}, strictyaml.CodeMissing, "rules.paths names no file or folder", "for example [rules]")
+	}
+	for i, p := range c.Rules.Paths {
+		if p == "" {
+			d.fail(path{"rules", "paths", strconv.Itoa(i)}, strictyaml.CodeMissing, "rules.paths has an empty path", "")
+		}
+		c.Rules.Paths[i] = d.resolve(p)
+	}
+	if c.Types.Path == "" {
+		d.fail(path{"types", "path"}, strictyaml.CodeMissing, "types.path is empty", "for example types.yaml")
+	}
+	c.Types.Path = d.resolve(c.Types.Path)
+}

@@ -1,0 +1,108 @@
+package config
+
+import "time"
+
+// Config is a whole configuration, checked: what Load returns can be used as it is.
+type Config struct {
+	File          string // where it was read from, absolute
+	HTTP          HTTP
+	Auth          Auth
+	Redis         Redis
+	Ledger        Ledger
+	Rules         Rules
+	Types         Types
+	Sources       map[string]Source
+	Sinks         map[string]Sink
+	Subscriptions []Subscription // the seed, applied when the ledger never had any
+}
+
+// HTTP is where the API listens.
+type HTTP struct {
+	Listen string // host:port; port 0 is any free one
+}
+
+// AuthMode says how callers prove who they are.
+type AuthMode string
+
+// AuthNone asks nothing of callers, and is accepted on a loopback address only.
+const AuthNone AuthMode = "none"
+
+// Auth says who may call.
+type Auth struct {
+	Mode AuthMode
+}
+
+// Driver is a kind of database.
+type Driver string
+
+// The drivers.
+const (
+	Postgres Driver = "postgres"
+	SQLite   Driver = "sqlite"
+)
+
+// Ledger is Tallyman's own database.
+type Ledger struct {
+	Driver    Driver
+	URL       Secret        // postgres: the whole URL
+	Path      string        // sqlite: the file, absolute
+	Retention time.Duration // how long finished deliveries and their notices are kept
+}
+
+// Rules says where the rules files are.
+type Rules struct {
+	Paths []string // files or folders, absolute
+}
+
+// Types says where the type catalogue is.
+type Types struct {
+	Path string // absolute
+}
+
+// Source is a database that probes read.
+type Source struct {
+	Driver           Driver
+	URL              Secret // postgres: the whole URL
+	Path             string // sqlite: the file, absolute, or Memory
+	MaxConnections   int
+	StatementTimeout time.Duration // what a probe without a timeout of its own gets
+}
+
+// Memory is the Path of an SQLite database that is empty and lives in memory, for rules that need no table.
+const Memory = ":memory:"
+
+// SinkType is a kind of sink.
+type SinkType string
+
+// SinkInbox keeps notices for clients that poll.
+const SinkInbox SinkType = "inbox"
+
+// Sink is a place that notices go.
+type Sink struct {
+	Type SinkType
+}
+
+// Subscription is (type, warehouse or "*") → subscriber.
+type Subscription struct {
+	Type       string
+	Warehouse  string
+	Subscriber string // user:<id> or role:<id>
+}
+
+// Default is what applies where nothing is said.
+func Default() Config {
+	return Config{
+		HTTP:   HTTP{Listen: "127.0.0.1:8080"},
+		Auth:   Auth{Mode: AuthNone},
+		Redis:  Redis{URLs: []Secret{NewSecret(Embedded)}, Prefix: "tallyman:"},
+		Ledger: Ledger{URL: NewSecret("sqlite:tallyman.db"), Retention: 90 * 24 * time.Hour},
+		Rules:  Rules{Paths: []string{"rules"}},
+		Types:  Types{Path: "types.yaml"},
+		Sinks:  map[string]Sink{"inbox": {Type: SinkInbox}},
+	}
+}
+
+// defaultSource is what a source has where nothing is said.
+func defaultSource() Source {
+	return Source{MaxConnections: 4, StatementTimeout: 30 * time.Second}
+}

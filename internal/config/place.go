@@ -1,0 +1,57 @@
+package config
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tallyman/rules/problem"
+	"tallyman/rules/strictyaml"
+)
+
+// path leads to a value: sources, wms, url. An element of a list is its index.
+type path []string
+
+func (p path) to(name string) path { return append(slices.Clone(p), name) }
+
+// String is the path as people write it.
+func (p path) String() string { return strings.Join(p, ".") }
+
+// at makes a problem that stands at the value, or at its name: where that is asked for, or where the value is more
+// than a line. A value that is not there has the place of what should hold it.
+func (l *layers) at(p path, name bool, code, message, hint string) problem.Problem {
+	for i := len(p); i > 0; i-- {
+		if over, ok := l.over[strings.Join(p[:i], separator)]; ok {
+			return problem.Problem{File: over, Code: code, Message: message, Hint: hint}
+		}
+	}
+	n, key := l.file.Root, (*strictyaml.Node)(nil)
+	for _, s := range p {
+		if f := n.Field(s); f != nil {
+			n, key = f.Value, f.Key
+			continue
+		}
+		i, err := strconv.Atoi(s)
+		if n.Kind != strictyaml.Sequence || err != nil || i >= len(n.Items) {
+			break // what is missing is reported at what should have it
+		}
+		n, key = n.Items[i], n.Items[i]
+	}
+	switch {
+	case key == nil:
+		return problem.Problem{File: l.file.Name, Code: code, Message: message, Hint: hint}
+	case name || n.Kind != strictyaml.Scalar:
+		return l.file.Problem(key, code, message, hint)
+	default:
+		return l.file.Problem(n, code, message, hint)
+	}
+}
+
+// sorted orders the problems as a reader goes through the file.
+func (d *decoder) sorted() problem.List {
+	slices.SortStableFunc(d.problems, func(a, b problem.Problem) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
+	})
+	return d.problems
+}
