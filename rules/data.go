@@ -60,7 +60,7 @@ func fit(want catalog.FieldKind, v row.Value) (row.Value, error) {
 		if math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0) {
 			return v, fmt.Errorf("is %s, which is no decimal", v)
 		}
-		return row.ParseDecimal(strconv.FormatFloat(v.Float(), 'f', -1, 64)) //nolint:wrapcheck // digits only
+		return row.ParseDecimal(strconv.FormatFloat(v.Float(), 'f', -1, 64))
 	case want == catalog.Time && v.Kind() == row.Date:
 		return row.TimeOf(v.Time()), nil
 	}

@@ -51,7 +51,7 @@ func LoadFile(path string, src []byte) *Set {
 func list(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // names operation and path
+		return nil, err
 	}
 	if !info.IsDir() {
 		return []string{filepath.Clean(path)}, nil
@@ -70,7 +70,7 @@ func list(path string) ([]string, error) {
 		}
 		return nil
 	})
-	return files, err //nolint:wrapcheck // names operation and path
+	return files, err
 }
 
 // loader builds a Set.

@@ -109,7 +109,7 @@ func (p *Program) SetNow(t time.Time) {
 
 // Match evaluates the condition. An error means that the row could not be judged.
 func (p *Program) Match(r *row.Row) (bool, error) {
-	return p.when.Match(r) //nolint:wrapcheck // says what it is about
+	return p.when.Match(r)
 }
 
 // Key returns the canonical JSON array of the key columns (DESIGN section 4).

@@ -93,8 +93,8 @@ func (v *validator) schedule() {
 		cron = "* * * * *" // for the timezone's sake
 	}
 	_, err := schedule.Parse(cron, zone)
-	var fault *schedule.Error
-	if !errors.As(err, &fault) {
+	fault, ok := errors.AsType[*schedule.Error](err)
+	if !ok {
 		return
 	}
 	code := CodeBadCron
@@ -110,8 +110,7 @@ func (v *validator) schedule() {
 // cronAlone checks the cron beside a timezone that is wrong as well.
 func (v *validator) cronAlone(cron string) {
 	_, err := schedule.Parse(cron, "UTC")
-	var fault *schedule.Error
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*schedule.Error](err); ok {
 		v.fail("schedule.cron", CodeBadCron, fault.Field+": "+fault.Message, fault.Hint)
 	}
 }

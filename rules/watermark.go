@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -56,32 +57,29 @@ func initialHint(k row.Kind) string {
 		return "a number"
 	case row.Text:
 		return "a text in quotes"
+	default:
+		return "a watermark needs a column that grows: a time, a number or a text"
 	}
-	return "a watermark needs a column that grows: a time, a number or a text"
 }
 
 // initialOf makes a value of the column's kind of what the rule says.
 func initialOf(k row.Kind, given any) (initialValue, bool) {
-	switch given := given.(type) {
-	case int64:
-		switch k {
-		case row.Int:
-			return initialValue{value: row.IntOf(given)}, true
-		case row.Decimal:
-			return initialValue{value: row.DecimalOf(given, 0)}, true
-		case row.Float:
-			return initialValue{value: row.FloatOf(float64(given))}, true
-		}
-	case float64:
-		switch k {
-		case row.Float:
-			return initialValue{value: row.FloatOf(given)}, true
-		case row.Decimal:
-			v, err := row.ParseDecimal(row.FloatOf(given).String())
-			return initialValue{value: v}, err == nil
-		}
-	case string:
-		return initialText(k, given)
+	if s, ok := given.(string); ok {
+		return initialText(k, s)
+	}
+	number, err := row.ParseDecimal(fmt.Sprint(given))
+	if err != nil {
+		return initialValue{}, false
+	}
+	whole, isWhole := given.(int64)
+	switch {
+	case k == row.Int && isWhole:
+		return initialValue{value: row.IntOf(whole)}, true
+	case k == row.Decimal:
+		return initialValue{value: number}, true
+	case k == row.Float:
+		f, err := strconv.ParseFloat(number.String(), 64)
+		return initialValue{value: row.FloatOf(f)}, err == nil
 	}
 	return initialValue{}, false
 }
@@ -102,6 +100,8 @@ func initialText(k row.Kind, given string) (initialValue, bool) {
 				return initialValue{value: row.TimeOf(t)}, true
 			}
 		}
+		return initialValue{}, false
+	default:
+		return initialValue{}, false
 	}
-	return initialValue{}, false
 }

@@ -17,14 +17,14 @@ type wire struct {
 
 // MarshalJSON writes the retention as a text such as "72h".
 func (t Type) MarshalJSON() ([]byte, error) {
-	return json.Marshal(wire{plain: plain(t), Retention: strictyaml.FormatDuration(t.Retention)}) //nolint:wrapcheck // cannot fail
+	return json.Marshal(wire{plain: plain(t), Retention: strictyaml.FormatDuration(t.Retention)})
 }
 
 // UnmarshalJSON reads the retention as a text with the units s, m, h and d; DefaultRetention where there is none.
 func (t *Type) UnmarshalJSON(text []byte) error {
 	var w wire
 	if err := json.Unmarshal(text, &w); err != nil {
-		return err //nolint:wrapcheck // json names the field
+		return err
 	}
 	*t = Type(w.plain)
 	t.Retention = DefaultRetention

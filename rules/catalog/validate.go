@@ -35,9 +35,6 @@ type Fault struct {
 	Field, Code, Message, Hint string
 }
 
-// Error names the field and the fault.
-func (f Fault) Error() string { return f.Field + ": " + f.Message }
-
 // Validate returns all that is wrong with the type by itself; types from elsewhere than a file go through it.
 func (t Type) Validate() []Fault {
 	var l []Fault

@@ -120,7 +120,7 @@ func round(n int, v any) (any, error) {
 	const widest = 200_000 // beyond any database's numeric
 	c := apd.BaseContext.WithPrecision(widest)
 	c.Rounding = apd.RoundHalfUp
-	if _, err := c.Quantize(&out, d, int32(-n)); err != nil { //nolint:gosec // at most 18
+	if _, err := c.Quantize(&out, d, int32(-n)); err != nil {
 		return nil, fmt.Errorf("round: %w", err)
 	}
 	return decimalOf(row.NormalDecimalOf(&out)), nil

@@ -36,7 +36,7 @@ func (b *Bound) try(r *row.Row) error {
 		b.data[r.Columns[i].Name] = forTemplate(r.Values[i])
 	}
 	if err := b.template.Execute(&limited{}, b.data); err != nil && !errors.Is(err, errFull) {
-		return err //nolint:wrapcheck // read by kindFault
+		return err
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func (d *Decoder) value(name string, owner, n *Node, v reflect.Value, tag reflec
 		v.Set(reflect.ValueOf(n))
 		return
 	}
-	if c, ok := v.Addr().Interface().(Decodable); ok {
+	if c, ok := reflect.TypeAssert[Decodable](v.Addr()); ok {
 		c.DecodeYAML(d, name, n)
 		return
 	}

@@ -2,6 +2,7 @@ package strictyaml
 
 import (
 	"fmt"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 
@@ -122,9 +123,9 @@ func Merge(base, over *Node) *Node {
 // Under wraps a node in maps, so that it can be merged deep into a tree: Under(n, "probe", "params") is
 // {probe: {params: n}}.
 func Under(n *Node, path ...string) *Node {
-	for i := len(path) - 1; i >= 0; i-- {
-		key := &Node{Kind: Scalar, Tag: "!!str", Text: path[i], Line: n.Line, Col: n.Col}
-		n = &Node{Kind: Mapping, Line: n.Line, Col: n.Col, Fields: []Field{{Name: path[i], Key: key, Value: n}}}
+	for _, name := range slices.Backward(path) {
+		key := &Node{Kind: Scalar, Tag: "!!str", Text: name, Line: n.Line, Col: n.Col}
+		n = &Node{Kind: Mapping, Line: n.Line, Col: n.Col, Fields: []Field{{Name: name, Key: key, Value: n}}}
 	}
 	return n
 }

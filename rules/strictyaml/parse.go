@@ -94,7 +94,7 @@ func next(dec *yaml.Decoder) (content *yaml.Node, err error) {
 	}()
 	var doc yaml.Node
 	if err := dec.Decode(&doc); err != nil {
-		return nil, err //nolint:wrapcheck // read as text by syntaxProblem
+		return nil, err
 	}
 	if doc.Kind != yaml.DocumentNode {
 		return &doc, nil

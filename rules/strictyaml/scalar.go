@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"tallyman/rules/problem"
 )
@@ -154,7 +153,7 @@ func number(s string) float64 {
 
 func durationBound(s string) float64 {
 	x, _ := ParseDuration(s) // a tag of our own
-	return float64(time.Duration(x))
+	return float64(x)
 }
 
 func (d *Decoder) inRange(name string, n *Node, x float64, tag reflect.StructTag, read func(string) float64) bool {

@@ -1,0 +1,13 @@
+// Package rules reads what implementation teams write: rule files. docs/rule-reference.md is the language.
+//
+//	Load      files → Set: decoded strictly, merged (defaults < rule < scope), validated; every problem with its place
+//	Check     the Set against what a site has configured: sources, sinks, types
+//	Compile   one Rule against the columns that its probe returns → Program
+//	Program   Match, Key, Priority, Draft: what the engine asks about each row
+//
+// A bad file, or a bad rule, is reported and left out; the others run. A field that is decoded but does not work yet
+// is refused with the code not_available, never ignored.
+//
+// The folders below hold the languages inside a rule: probe (SQL), condition (expr), message (templates), schedule
+// (cron), row (values), catalog (types); strictyaml decodes, problem tells.
+package rules
