@@ -167,15 +167,15 @@ func (c *compiler) callOther(n *ast.CallNode) operand {
 }
 
 // each makes an operand that applies fn to arguments that are not NULL. The kinds of arguments from JSON
-// are known here only, so they are checked against the letters again.
+// are known at run time only, so they are checked against the letters again. fn does not keep v.
 func (c *compiler) each(kind row.Kind, letters string, at int, args []operand, fn func(f *frame, v []row.Value) row.Value) operand {
 	vals := make([]func(*frame) row.Value, len(args))
 	for i, a := range args {
 		vals[i] = a.plain().val
 	}
 	return c.fold(valueOp(kind, at, func(f *frame) row.Value {
-		var buf [4]row.Value
-		v := buf[:0]
+		base := len(f.args)
+		defer func() { f.args = f.args[:base] }()
 		for i, val := range vals {
 			x := val(f)
 			if x.IsNull() {
@@ -185,8 +185,8 @@ func (c *compiler) each(kind row.Kind, letters string, at int, args []operand, f
 			if !accepts(letter, operand{kind: x.Kind()}) || letter != 'x' && x.Kind() == row.JSON {
 				return f.fail(at, "the function needs %s, here it has %s", letterNames[letter], x.Kind())
 			}
-			v = append(v, x)
+			f.args = append(f.args, x)
 		}
-		return fn(f, v)
+		return fn(f, f.args[base:])
 	}), args...)
 }

@@ -15,8 +15,9 @@ const maxWork = 4 << 20
 type frame struct {
 	row   *row.Row
 	now   time.Time
-	slots []slot // the variables of let
-	err   error  // the first failure
+	slots []slot      // the variables of let
+	args  []row.Value // a stack of the arguments of the calls that are being evaluated
+	err   error       // the first failure
 	work  int
 }
 

@@ -55,6 +55,7 @@ func syntaxError(src string, err error) error {
 	}
 	e := &Error{Offset: min(at.From, utf8.RuneCountInString(src)), Code: CodeSyntax, Message: at.Message}
 	if strings.HasPrefix(e.Message, "invalid integer literal") {
+		e.Offset = numberBefore([]rune(src), e.Offset)
 		e.Message = "the number is beyond the range of an int"
 		e.Hint = "with a point (….0) it is a decimal of any size"
 		return e
@@ -64,6 +65,7 @@ func syntaxError(src string, err error) error {
 		return e
 	}
 	if token == "EOF" {
+		e.Offset = utf8.RuneCountInString(strings.TrimSpace(src))
 		e.Message = "the expression ends too early"
 		return e
 	}
@@ -73,6 +75,21 @@ func syntaxError(src string, err error) error {
 	e.Message = "unexpected " + token
 	e.Hint = sqlHints[strings.ToLower(strings.Trim(token, `"`))]
 	return e
+}
+
+// numberBefore finds the number that the parser has refused only after reading on.
+func numberBefore(src []rune, at int) int {
+	digit := func(i int) bool { return i >= 0 && (src[i] >= '0' && src[i] <= '9' || src[i] == '_') }
+	if at == len(src) || !digit(at) {
+		at--
+	}
+	for at > 0 && !digit(at) {
+		at--
+	}
+	for digit(at - 1) {
+		at--
+	}
+	return max(at, 0)
 }
 
 // sqlHints translate what people bring along from SQL.

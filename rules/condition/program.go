@@ -29,7 +29,7 @@ func (p *Program) SetNow(t time.Time) { p.frame.now = t }
 // Clone returns a Program for another goroutine, with the same now.
 func (p *Program) Clone() *Program {
 	c := *p
-	c.frame.slots = make([]slot, len(p.frame.slots))
+	c.frame = frame{now: p.frame.now, slots: make([]slot, len(p.frame.slots))}
 	return &c
 }
 

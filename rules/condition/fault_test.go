@@ -1,0 +1,202 @@
+package condition_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"tallyman/rules/condition"
+	"tallyman/rules/row"
+)
+
+type fault struct {
+	src     string
+	offset  int
+	code    condition.Code
+	message string // a part of it
+	hint    string // a part of it
+}
+
+func TestFaults(t *testing.T) {
+	faults := []fault{
+		{``, 0, condition.CodeSyntax, "empty", ""},
+		{`qty <`, 5, condition.CodeSyntax, "ends too early", ""},
+		{`qty = 0`, 4, condition.CodeSyntax, `unexpected "="`, "=="},
+		{`qty <> 0`, 5, condition.CodeSyntax, `unexpected ">"`, ""},
+		{`qty < 0 AND ok`, 8, condition.CodeSyntax, `unexpected "AND"`, "lower case: and"},
+		{`qty is nil`, 4, condition.CodeSyntax, `unexpected "is"`, "x == nil"},
+		{`sku like "a"`, 4, condition.CodeSyntax, `unexpected "like"`, "startsWith"},
+		{`qty < 99999999999999999999`, 6, condition.CodeSyntax, "beyond the range", "decimal"},
+		{`"补货" + qtty`, 7, condition.CodeUnknownName, "no column qtty", "did you mean qty?"},
+		{`Qty < 0`, 0, condition.CodeUnknownName, "no column Qty", "did you mean qty?"},
+		{`zzzzzzz < 0`, 0, condition.CodeUnknownName, "no column zzzzzzz", "columns: age, any_int, at"},
+		{`uper(sku)`, 0, condition.CodeUnknownName, "no function uper", "did you mean upper?"},
+		{`abs`, 0, condition.CodeUnknownName, "abs is a function", "abs(…)"},
+		{`count(sku)`, 0, condition.CodeType, "hides the function", "::count(…)"},
+		{`qty(1)`, 0, condition.CodeType, "not a function", ""},
+		{`sku < 5`, 4, condition.CodeType, "text and int do not compare", "quotes"},
+		{`qty == "5"`, 4, condition.CodeType, "int and text", "without quotes"},
+		{`at > "2026-06-01"`, 3, condition.CodeType, "time and text", "date("},
+		{`age > 5`, 4, condition.CodeType, "duration and int", "duration("},
+		{`not qty == 1`, 0, condition.CodeType, "not needs a bool", "binds tighter"},
+		{`not sku startsWith "T"`, 0, condition.CodeType, "not needs a bool", "binds tighter"},
+		{`qty and ok`, 0, condition.CodeType, "and needs bools", ""},
+		{`qty ? 1 : 2`, 0, condition.CodeType, "needs a bool", ""},
+		{`qty < nil`, 4, condition.CodeType, "never true", "== nil"},
+		{`qty ?? "none"`, 4, condition.CodeType, "int and text", ""},
+		{`ok ? 1 : "a"`, 0, condition.CodeType, "int and text", ""},
+		{`sku + 1`, 4, condition.CodeType, "text and int", "string(…)"},
+		{`qty in [1, "a"]`, 7, condition.CodeType, "int and text", ""},
+		{`qty in sku`, 7, condition.CodeType, "in needs a list", "contains"},
+		{`sku in [1, 2]`, 4, condition.CodeType, "list of int", ""},
+		{`price in [1, [2]]`, 13, condition.CodeUnsupported, "list cannot hold", ""},
+		{`ratio % 2`, 6, condition.CodeType, "ints and decimals", ""},
+		{`1 / 0`, 2, condition.CodeType, "division by zero", ""},
+		{`9223372036854775807 + 1`, 20, condition.CodeType, "beyond the range", ""},
+		{`sku matches "("`, 12, condition.CodeType, "does not compile", ""},
+		{`sku matches name`, 12, condition.CodeUnsupported, "must be a constant", ""},
+		{`date("soon")`, 0, condition.CodeType, "no date", ""},
+		{`date("2026-06-01", "2006-01-02", "Mars/City")`, 33, condition.CodeType, "no timezone", "IANA"},
+		{`duration("5 minutes")`, 0, condition.CodeType, "no duration", ""},
+		{`ceil(price)`, 5, condition.CodeDecimal, "ceil() is not exact", "round"},
+		{`float(price)`, 6, condition.CodeDecimal, "float()", ""},
+		{`mean([price, 1])`, 5, condition.CodeDecimal, "mean()", ""},
+		{`price ** 2`, 6, condition.CodeDecimal, "not exact", "multiply"},
+		{`sum(qty)`, 4, condition.CodeType, "sum() needs", ""},
+		{`len(qty)`, 4, condition.CodeType, "len() needs", ""},
+		{`upper(qty)`, 6, condition.CodeType, "needs a text", ""},
+		{`trim()`, 0, condition.CodeType, "1 to 2 arguments", ""},
+		{`filter([1], # > 0)`, 0, condition.CodeUnsupported, "filter()", "SQL"},
+		{`any([1], {# > 0})`, 0, condition.CodeUnsupported, "any()", "SQL"},
+		{`sum([1], # + 1)`, 9, condition.CodeUnsupported, "predicate", "SQL"},
+		{`keys(doc)`, 0, condition.CodeUnsupported, "keys()", "member"},
+		{`{"a": 1}`, 0, condition.CodeUnsupported, "maps", ""},
+		{`1..5`, 1, condition.CodeUnsupported, "range", "in 1..10"},
+		{`$env.qty`, 0, condition.CodeUnsupported, "$env", ""},
+		{`[1, 2]`, 0, condition.CodeType, "cannot give a list", "len()"},
+		{`split(sku, "-")`, 0, condition.CodeType, "cannot give a list", ""},
+		{`sku.Length()`, 4, condition.CodeUnsupported, "no methods", ""},
+		{`at.Hours()`, 3, condition.CodeUnsupported, "no method Hours()", "did you mean Hour?"},
+		{`sku[0]`, 3, condition.CodeType, "no elements", "x[0:1]"},
+		{`let qty = 1; qty`, 4, condition.CodeType, "taken already", ""},
+		{`1; 2`, 0, condition.CodeUnsupported, "no use", ""},
+	}
+	for _, want := range faults {
+		t.Run(want.src, func(t *testing.T) {
+			p, err := condition.Compile(want.src, columns)
+			if err == nil {
+				t.Fatalf("compiled to %s", p.Kind())
+			}
+			all := condition.Errors(err)
+			if len(all) != 1 {
+				t.Fatalf("%d faults: %v", len(all), err)
+			}
+			got := all[0]
+			if got.Offset != want.offset || got.Code != want.code {
+				t.Errorf("got %d %s (%s), want %d %s", got.Offset, got.Code, got.Message, want.offset, want.code)
+			}
+			if !strings.Contains(got.Message, want.message) || !strings.Contains(got.Hint, want.hint) || want.hint == "" && strings.Contains(got.Hint, "did you mean") {
+				t.Errorf("got %q with hint %q, want %q with hint %q", got.Message, got.Hint, want.message, want.hint)
+			}
+		})
+	}
+}
+
+func TestEveryFaultIsReported(t *testing.T) {
+	_, err := condition.Compile(`qtty < 0 and sku > 5 or ceil(price) == zzz`, columns)
+	var codes []string
+	for _, e := range condition.Errors(err) {
+		codes = append(codes, string(e.Code))
+	}
+	want := "expr_unknown_name expr_type expr_decimal expr_unknown_name"
+	if got := strings.Join(codes, " "); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestRowsThatCannotBeJudged(t *testing.T) {
+	r := sample(t)
+	r.Values[r.Index("count")] = row.IntOf(1<<63 - 1)
+	for src, message := range map[string]string{
+		`count + 1 > 0`:                 "beyond the range of an int",
+		`count * 2 > 0`:                 "beyond the range of an int",
+		`-(-count - 1) > 0`:             "beyond the range of an int",
+		`abs(-count - 1) > 0`:           "beyond the range of an int",
+		`qty / (qty + 3) > 0`:           "division by zero",
+		`price / (price - price) > 0`:   "division by zero",
+		`price % (qty + 3) > 0`:         "division by zero",
+		`ratio / (ratio - ratio) > 0`:   "division by zero",
+		`int(sku) > 0`:                  `"TEST-42" is no int`,
+		`date(sku) < now()`:             "no date",
+		`doc.lines > 5`:                 "do not compare",
+		`len(repeat(sku, 1000000)) > 0`: "more than 4 MB",
+		`len(replace(sku + repeat("a", 9999), "", repeat("b", 999))) > 0`: "more than 4 MB",
+		`fromJSON(sku).x == 1`:          "not JSON",
+		`(qty / (qty + 3) > 0) or true`: "division by zero",
+		`(qty / (qty + 3) ?? 1) > 0`:    "division by zero",
+	} {
+		t.Run(src, func(t *testing.T) {
+			ok, err := compile(t, src).Match(r)
+			var e *condition.Error
+			if !errors.As(err, &e) || e.Code != condition.CodeValue || !strings.Contains(e.Message, message) {
+				t.Errorf("got %v, %v; want %s", ok, err, message)
+			}
+		})
+	}
+}
+
+func TestMatchNeedsABool(t *testing.T) {
+	if _, err := compile(t, `qty + 1`).Match(sample(t)); err == nil {
+		t.Error("an int matched")
+	}
+	if ok, err := compile(t, `nil`).Match(sample(t)); ok || err != nil {
+		t.Errorf("NULL: %v, %v", ok, err)
+	}
+}
+
+func TestNowMustBeSet(t *testing.T) {
+	p, err := condition.Compile(`at < now()`, columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Match(sample(t)); err == nil {
+		t.Error("now() gave a time of its own")
+	}
+	p.SetNow(firing)
+	if ok, err := p.Clone().Match(sample(t)); !ok || err != nil {
+		t.Errorf("%v, %v", ok, err)
+	}
+}
+
+func TestColumnsThatAreRead(t *testing.T) {
+	got := compile(t, `sku != "" and qty < 0 and qty > -5`).Columns()
+	if len(got) != 2 || columns[got[0]].Name != "qty" || columns[got[1]].Name != "sku" {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestColumnProblem(t *testing.T) {
+	for _, name := range []string{"qty", "wh_id", "数量", "count", "date", "_x", "is", "startswith"} {
+		if err := condition.ColumnProblem(name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, name := range []string{"", "?column?", "1st", "a b", "count(*)", "not", "in", "nil", "true", "let", "if"} {
+		if condition.ColumnProblem(name) == nil {
+			t.Errorf("%q was accepted", name)
+		}
+	}
+}
+
+func TestParse(t *testing.T) {
+	if err := condition.Parse(`anything < 0 and count > 3`); err != nil {
+		t.Error(err)
+	}
+	var e *condition.Error
+	if err := condition.Parse("qty <\n  = 3"); !errors.As(err, &e) || e.Offset != 8 {
+		t.Errorf("got %v at %d", err, e.Offset)
+	}
+	if err := condition.Parse(strings.Repeat("(", 20000)); err == nil {
+		t.Error("an endless expression parsed")
+	}
+}
