@@ -25,8 +25,8 @@ func decodePage(t *testing.T, body string) jsonPage {
 	return pg
 }
 
-// problem is an error as a client reads it, from either form.
-type problem struct {
+// problemAnswer is an error as a client reads it, from either form.
+type problemAnswer struct {
 	XMLName   xml.Name `json:"-" xml:"urn:ietf:rfc:7807 problem"`
 	Title     string   `json:"title" xml:"title"`
 	Status    int      `json:"status" xml:"status"`
@@ -40,9 +40,9 @@ type problem struct {
 }
 
 // asProblem reads an answer that must be a problem.
-func (a answer) asProblem(t *testing.T) problem {
+func (a answer) asProblem(t *testing.T) problemAnswer {
 	t.Helper()
-	var p problem
+	var p problemAnswer
 	var err error
 	switch ct := a.header.Get("Content-Type"); ct {
 	case "application/problem+json":

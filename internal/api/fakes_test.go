@@ -35,6 +35,13 @@ func (f *fakeInbox) put(pg page.Page) {
 	f.changed = make(chan struct{})
 }
 
+// awaitWaiters returns after that many calls of Wait began.
+func (f *fakeInbox) awaitWaiters(n int) {
+	for range n {
+		<-f.waiting
+	}
+}
+
 func (f *fakeInbox) fail(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

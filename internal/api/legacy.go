@@ -26,7 +26,7 @@ type packForm struct {
 
 // notificationsForm keeps the element there when it is empty.
 type notificationsForm struct {
-	List []notificationForm `json:"notification" xml:"notification"`
+	List []notificationForm `json:"notification" xml:"notification" nullable:"false"`
 }
 
 // notificationForm is a notice as old clients know it.

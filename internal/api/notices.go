@@ -92,25 +92,24 @@ func notAcceptable() *Problem {
 	return newProblem(http.StatusNotAcceptable, CodeNotAcceptable, "answers come as application/json, application/xml or text/xml")
 }
 
-// look returns the page to answer with, or the tag of what the client has already.
+// look returns the page to answer with, or the tag of what the client has already. A version moves with the whole
+// warehouse, so a client that waits is not woken with an empty page for what others got.
 func (a *API) look(ctx context.Context, x *exchange) (page.Page, string, error) {
-	if x.known == "" {
-		pg, err := a.fetch(ctx, x)
-		if err == nil && isEmpty(&pg) {
-			pg, err = a.awaitNotices(ctx, x, pg)
+	if x.known != "" {
+		version, err := a.version(ctx, x)
+		if err != nil {
+			return page.Page{}, "", err
 		}
-		return pg, "", err
-	}
-	version, err := a.version(ctx, x)
-	if err != nil {
-		return page.Page{}, "", err
-	}
-	if tag := matchTag(x.known, version, x.this); tag != "" {
-		if changed, err := a.wait(ctx, x, version); err != nil || !changed {
-			return page.Page{}, tag, err
+		if tag := matchTag(x.known, version, x.this); tag != "" {
+			if changed, err := a.wait(ctx, x, version); err != nil || !changed {
+				return page.Page{}, tag, err
+			}
 		}
 	}
 	pg, err := a.fetch(ctx, x)
+	if err == nil && isEmpty(&pg) {
+		pg, err = a.awaitNotices(ctx, x, pg)
+	}
 	return pg, "", err
 }
 

@@ -1,7 +1,7 @@
 package api
 
 import (
-	"net/http"
+	"path"
 	"reflect"
 	"strings"
 
@@ -52,18 +52,53 @@ func complete(doc *huma.OpenAPI) {
 		Description: "a problem; its code says which",
 		Content:     both("application/problem+json", "application/problem+xml", schemaOf[Problem](doc)),
 	}
+	sent := map[string]bool{}
 	for _, item := range doc.Paths {
 		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Delete} {
 			if op == nil {
 				continue
 			}
 			for _, response := range op.Responses {
-				if m, ok := response.Content[string(mediaJSON)]; ok && !plainJSON[op.OperationID] {
-					response.Content[string(mediaXML)] = &huma.MediaType{Schema: m.Schema}
-				}
+				addXML(op, response)
 			}
 			op.Responses["default"] = problem
+			if op.RequestBody != nil {
+				mark(doc.Components.Schemas, op.RequestBody.Content[string(mediaJSON)].Schema, sent)
+			}
 		}
+	}
+	for name, schema := range doc.Components.Schemas.Map() {
+		if !sent[name] {
+			schema.AdditionalProperties = nil // answers may grow: a client must not trip over a new member
+		}
+	}
+}
+
+// addXML documents that an answer in JSON is there in XML too.
+func addXML(op *huma.Operation, response *huma.Response) {
+	m, ok := response.Content[string(mediaJSON)]
+	if _, has := response.Content[string(mediaXML)]; ok && !has && !plainJSON[op.OperationID] {
+		response.Content[string(mediaXML)] = &huma.MediaType{Schema: m.Schema}
+	}
+}
+
+// mark collects the names of the schemas that a body is made of.
+func mark(registry huma.Registry, schema *huma.Schema, sent map[string]bool) {
+	if name := path.Base(schema.Ref); schema.Ref != "" {
+		if sent[name] {
+			return
+		}
+		sent[name] = true
+		schema = registry.SchemaFromRef(schema.Ref)
+	}
+	for _, p := range schema.Properties {
+		mark(registry, p, sent)
+	}
+	if schema.Items != nil {
+		mark(registry, schema.Items, sent)
+	}
+	if values, ok := schema.AdditionalProperties.(*huma.Schema); ok {
+		mark(registry, values, sent)
 	}
 }
 
@@ -72,84 +107,6 @@ var plainJSON = map[string]bool{"healthz": true, "readyz": true, "openapi": true
 
 func both(jsonType, xmlType string, schema *huma.Schema) map[string]*huma.MediaType {
 	return map[string]*huma.MediaType{jsonType: {Schema: schema}, xmlType: {Schema: schema}}
-}
-
-// pollOperation describes GET /notices.
-func pollOperation(doc *huma.OpenAPI) *huma.Operation {
-	schema := schemaOf[pageForm](doc)
-	return &huma.Operation{
-		OperationID: "poll-notices", Method: http.MethodGet, Path: base + "/notices", Tags: []string{"notices"},
-		Summary: "Poll the notices of some subscribers in one warehouse",
-		Description: "Poll first without a cursor, then with the cursor of the last answer as after: nothing is missed and nothing comes twice. " +
-			"Send the answer's ETag as If-None-Match along: while nothing is new the answer is a 304. With wait the answer is held back until " +
-			"something is new or the time is over. reset means that the cursor does not hold any more and the page is a fresh window of the last three days.",
-		Parameters: []*huma.Param{
-			queryParam("warehouse", "the warehouse", true, nameSchema()),
-			queryParam("subscriber", "user:<id> or role:<id>; repeat it for more than one", true,
-				&huma.Schema{Type: huma.TypeArray, Items: text("^(user|role):[A-Za-z0-9][A-Za-z0-9_.@-]{0,127}$"), MaxItems: new(maxSubscribers)}),
-			queryParam("after", "the cursor of the last answer", false, text("")),
-			queryParam("since", "instead of after: delivered at or after that many ms since 1970; without either, the last three days", false, integer(0, maxSince, nil)),
-			queryParam("limit", "notices in a page", false, integer(1, 200, 50)),
-			queryParam("wait", "hold the answer back until something is new, at most that long: a duration up to 60s, such as 25s", false, text("")),
-			queryParam("type", "only notices of this type; repeat it for more than one", false,
-				&huma.Schema{Type: huma.TypeArray, Items: nameSchema(), MaxItems: new(maxTypes)}),
-			{Name: "Accept-Language", In: "header", Description: "picks translated titles and bodies", Schema: text("")},
-			{Name: "If-None-Match", In: "header", Description: "the ETag of the last answer", Schema: text("")},
-		},
-		Responses: map[string]*huma.Response{
-			"200": {
-				Description: "a page, oldest first", Headers: pollHeaders(),
-				Content: map[string]*huma.MediaType{string(mediaJSON): {Schema: schema}, string(mediaTextXML): {Schema: schema}},
-			},
-			"304": {Description: "nothing is new", Headers: pollHeaders()},
-		},
-	}
-}
-
-func pollHeaders() map[string]*huma.Header {
-	return map[string]*huma.Header{
-		"ETag":          {Schema: text(""), Description: "what to send as If-None-Match"},
-		"Vary":          {Schema: text("")},
-		"Cache-Control": {Schema: text("")},
-	}
-}
-
-// legacyOperation describes GET /legacy/listNotifications.
-func legacyOperation(doc *huma.OpenAPI) *huma.Operation {
-	return &huma.Operation{
-		OperationID: "legacy-list-notifications", Method: http.MethodGet, Path: base + "/legacy/listNotifications", Tags: []string{"notices"},
-		Summary: "Poll as clients of the old web service do",
-		Description: "Always XML. Poll with the lastFetchTimeStamp of the last answer; notices of that very millisecond come again, so tell them apart by id. " +
-			"createTime is the time of delivery.",
-		Parameters: []*huma.Param{
-			queryParam("whId", "the warehouse", true, nameSchema()),
-			queryParam("subscriberIdList", "ids separated by commas: a bare id is a user, role:x a role", true, text("")),
-			queryParam("lastFetchTimeStamp", "ms since 1970; without it, the last three days", false, integer(0, maxSince, nil)),
-			{Name: "Accept-Language", In: "header", Description: "picks translated titles and bodies", Schema: text("")},
-		},
-		Responses: map[string]*huma.Response{"200": {
-			Description: "what is new, oldest first",
-			Content:     map[string]*huma.MediaType{string(mediaXML): {Schema: schemaOf[packForm](doc)}},
-		}},
-	}
-}
-
-// plainOperations describe what has no parameters.
-func plainOperations() []*huma.Operation {
-	simple := func(id, path, summary, form, description string) *huma.Operation {
-		return &huma.Operation{
-			OperationID: id, Method: http.MethodGet, Path: path, Tags: []string{"operations"}, Summary: summary,
-			Responses: map[string]*huma.Response{"200": {
-				Description: description, Content: map[string]*huma.MediaType{form: {Schema: &huma.Schema{}}},
-			}},
-		}
-	}
-	return []*huma.Operation{
-		simple("healthz", "/healthz", "Is the process alive?", string(mediaJSON), "it is"),
-		simple("readyz", "/readyz", "Can the node do its work?", string(mediaJSON), "it can; otherwise a problem with code not_ready lists what is missing"),
-		simple("metrics", "/metrics", "Metrics for Prometheus", "text/plain", "the metrics"),
-		simple("openapi", "/openapi.json", "This document", string(mediaJSON), "OpenAPI 3.1"),
-	}
 }
 
 func queryParam(name, description string, required bool, schema *huma.Schema) *huma.Param {

@@ -10,8 +10,8 @@ import (
 // pageForm is a page as clients get it (DESIGN section 11). XML has unreadMore only where it is true.
 type pageForm struct {
 	XMLName    xml.Name      `json:"-" xml:"notices"`
-	Notices    []notice.View `json:"notices" xml:"notice" doc:"in the order of delivery"`
-	Changes    []changeForm  `json:"changes" xml:"change" doc:"notices whose state another window of the user changed"`
+	Notices    []notice.View `json:"notices" xml:"notice" doc:"in the order of delivery" nullable:"false"`
+	Changes    []changeForm  `json:"changes" xml:"change" doc:"notices whose state another window of the user changed" nullable:"false"`
 	Cursor     string        `json:"cursor" xml:"cursor,attr" doc:"poll with it as after to get what follows"`
 	Unread     int           `json:"unread" xml:"unread,attr" doc:"unread notices of these subscribers, exact to 999"`
 	UnreadMore bool          `json:"unreadMore" xml:"unreadMore,attr,omitempty" doc:"there are more than 999"`

@@ -15,7 +15,7 @@ type Problem struct {
 	Detail    string   `json:"detail" xml:"detail" doc:"what is wrong with this request, for a person"`
 	Code      Code     `json:"code" xml:"code" doc:"what is wrong, for a program; never renamed" example:"bad_cursor"`
 	RequestID string   `json:"requestId,omitempty" xml:"requestId,omitempty" doc:"names the request in the server's log"`
-	Errors    []Fault  `json:"errors,omitempty" xml:"errors>i,omitempty" doc:"the single faults, where there are several"`
+	Errors    []Fault  `json:"errors,omitempty" xml:"errors>i,omitempty" doc:"the single faults, where there are several" nullable:"false"`
 
 	retryAfter int // seconds; 0 = say nothing
 }

@@ -58,9 +58,12 @@ func (a *API) registerTypes(operations huma.API) {
 func (a *API) registerSubscriptions(operations huma.API) {
 	huma.Register(operations, operation("list-subscriptions", http.MethodGet, "/subscriptions", "subscriptions",
 		"List subscriptions"), a.listSubscriptions)
-	create := operation("create-subscription", http.MethodPost, "/subscriptions", "subscriptions",
-		"Add a subscription; 200 where it was there already")
+	create := operation("create-subscription", http.MethodPost, "/subscriptions", "subscriptions", "Add a subscription")
 	create.DefaultStatus = http.StatusCreated
+	create.Responses["200"] = &huma.Response{
+		Description: "it was there already",
+		Content:     map[string]*huma.MediaType{string(mediaJSON): {Schema: schemaOf[subscriptionForm](operations.OpenAPI())}},
+	}
 	huma.Register(operations, create, a.createSubscription)
 	bulk := operation("import-subscriptions", http.MethodPost, "/subscriptions/import", "subscriptions",
 		"Add a list of subscriptions, all or none")

@@ -44,6 +44,15 @@ type bundle struct {
 // setup serves an API that the changes were made to.
 func setup(t *testing.T, changes ...func(*api.Deps)) *bundle {
 	t.Helper()
+	b := newBundle(changes...)
+	server := httptest.NewServer(b.api)
+	b.url, b.client = server.URL, server.Client()
+	t.Cleanup(server.Close)
+	return b
+}
+
+// newBundle makes an API without a server, for handle.
+func newBundle(changes ...func(*api.Deps)) *bundle {
 	b := &bundle{
 		inbox: newFakeInbox(page.Page{Version: "v0", Cursor: "c0"}), catalogue: newFakeCatalogue(), meter: &fakeMeter{}, log: &lockedBuffer{},
 	}
@@ -58,10 +67,20 @@ func setup(t *testing.T, changes ...func(*api.Deps)) *bundle {
 		change(&b.deps)
 	}
 	b.api = api.New(b.deps)
-	server := httptest.NewServer(b.api)
-	b.url, b.client = server.URL, server.Client()
-	t.Cleanup(server.Close)
 	return b
+}
+
+// handle calls the handler without a connection; headers are name, value, …
+func (b *bundle) handle(t *testing.T, path string, headers ...string) answer {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
+	r.Host = "localhost"
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	rec := httptest.NewRecorder()
+	b.api.ServeHTTP(rec, r)
+	return answer{rec.Code, rec.Header(), rec.Body.String()}
 }
 
 // answer is a response that was read.

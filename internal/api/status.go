@@ -18,10 +18,10 @@ type StatusReport struct {
 	Version    string          `json:"version" xml:"version" doc:"of the program"`
 	Node       string          `json:"node" xml:"node" doc:"the name of the node that answers"`
 	Started    time.Time       `json:"started" xml:"started"`
-	Health     []Health        `json:"health" xml:"health>part" doc:"what the node depends on"`
-	Rules      []RuleStatus    `json:"rules" xml:"rules>rule" doc:"every rule in every scope"`
-	Problems   []FileProblem   `json:"problems" xml:"problems>problem" doc:"of the rule files that are not in force"`
-	Deliveries []DeliveryCount `json:"deliveries" xml:"deliveries>delivery" doc:"by sink and state"`
+	Health     []Health        `json:"health" xml:"health>dependency" doc:"what the node depends on" nullable:"false"`
+	Rules      []RuleStatus    `json:"rules" xml:"rules>rule" doc:"every rule in every scope" nullable:"false"`
+	Problems   []FileProblem   `json:"problems" xml:"problems>problem" doc:"of the rule files that are not in force" nullable:"false"`
+	Deliveries []DeliveryCount `json:"deliveries" xml:"deliveries>delivery" doc:"by sink and state" nullable:"false"`
 }
 
 // Health is how one thing is that the node depends on.
@@ -62,7 +62,7 @@ type RunStatus struct {
 	Notices      int       `json:"notices" xml:"notices" doc:"that the run made"`
 	Unsubscribed int       `json:"unsubscribed" xml:"unsubscribed" doc:"that nobody subscribes to"`
 	Error        string    `json:"error,omitempty" xml:"error,omitempty"`
-	Samples      []string  `json:"samples,omitempty" xml:"samples>sample,omitempty" doc:"of what degraded the run"`
+	Samples      []string  `json:"samples,omitempty" xml:"samples>sample,omitempty" doc:"of what degraded the run" nullable:"false"`
 }
 
 // FileProblem is a fault in a rule file.

@@ -37,12 +37,12 @@ type (
 	subscriptionsOutput struct{ Body subscriptionsForm }
 	subscriptionsForm   struct {
 		XMLName       xml.Name           `json:"-" xml:"subscriptions"`
-		Subscriptions []subscriptionForm `json:"subscriptions" xml:"subscription" doc:"in the order of type, warehouse, subscriber"`
+		Subscriptions []subscriptionForm `json:"subscriptions" xml:"subscription" doc:"in the order of type, warehouse, subscriber" nullable:"false"`
 		Cursor        string             `json:"cursor,omitempty" xml:"cursor,attr,omitempty" doc:"there are more: ask with it as after"`
 	}
 	importInput struct{ Body importForm }
 	importForm  struct {
-		Subscriptions []subscriptionForm `json:"subscriptions" maxItems:"10000"`
+		Subscriptions []subscriptionForm `json:"subscriptions" maxItems:"10000" nullable:"false"`
 	}
 	importOutput struct{ Body importedForm }
 	importedForm struct {

@@ -19,15 +19,14 @@ type (
 	}
 	typeInput  struct{ Body typeForm }
 	typeChange struct {
-		typeCode
-
+		Code string `path:"code" doc:"the type's code" example:"REP_NOTICE"`
 		Body typeForm
 	}
 	typeOutput  struct{ Body typeForm }
 	typesOutput struct{ Body typesForm }
 	typesForm   struct {
 		XMLName xml.Name   `json:"-" xml:"types"`
-		Types   []typeForm `json:"types" xml:"type" doc:"in the order of their codes"`
+		Types   []typeForm `json:"types" xml:"type" doc:"in the order of their codes" nullable:"false"`
 	}
 )
 

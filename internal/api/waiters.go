@@ -44,10 +44,3 @@ func (ws *waiters) drain() {
 		cancel()
 	}
 }
-
-// count is the number of those who wait.
-func (ws *waiters) count() int {
-	ws.mu.Lock()
-	defer ws.mu.Unlock()
-	return len(ws.cancel)
-}

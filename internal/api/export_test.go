@@ -1,0 +1,24 @@
+package api
+
+// Waiting is the number of requests that wait for something new.
+func (a *API) Waiting() int {
+	a.waiters.mu.Lock()
+	defer a.waiters.mu.Unlock()
+	return len(a.waiters.cancel)
+}
+
+// Patterns are the routes of an API as they were registered.
+func Patterns(deps Deps) []string {
+	routes := newRouter()
+	(&API{deps: deps, log: deps.Logger}).register(routes)
+	return routes.patterns
+}
+
+// Negotiate is negotiateHeader.
+func Negotiate(accept string) (string, bool) {
+	m, ok := negotiateHeader(accept)
+	return string(m), ok
+}
+
+// Languages is languages.
+func Languages(header string) []string { return languages(header) }

@@ -1,0 +1,102 @@
+// Package metrics counts what the engine and the API do, under the names that docs/api.md lists.
+package metrics
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"tallyman/internal/ledger"
+)
+
+// Metrics is told what happened, by the engine and by the API. Its methods may be called from many goroutines.
+type Metrics struct {
+	registry   *prometheus.Registry
+	notices    *prometheus.CounterVec
+	runs       *prometheus.CounterVec
+	runTime    prometheus.Histogram
+	deliveries *prometheus.CounterVec
+	firingLag  prometheus.Histogram
+	polls      *prometheus.CounterVec
+	pollTime   prometheus.Histogram
+
+	types, rules, sinks names
+}
+
+// New makes the metrics of a process that runs this version of the program.
+func New(version, goVersion string) (*Metrics, error) {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		notices: counter("notices_total", "Notices made, by type and by what they say: firing, resolved, event or sent.",
+			"type", "status"),
+		runs: counter("runs_total", "Runs of rules, by rule and by how they ended: ok, degraded, failed or skipped.",
+			"rule", "outcome"),
+		runTime: histogram("run_duration_seconds", "How long runs took, from the claim to the commit.",
+			[]float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120}),
+		deliveries: counter("deliveries_total", "Deliveries tried, by sink and by how it ended.",
+			"sink", "outcome"),
+		firingLag: histogram("firing_lag_seconds", "How long after its due time a firing was claimed.",
+			[]float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800}),
+		polls: counter("polls_total", "Polls, by how they ended.", "outcome"),
+		pollTime: histogram("poll_duration_seconds", "How long polls took, without the time that they waited for something new.",
+			[]float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5}),
+	}
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Namespace: namespace, Name: "build_info", Help: "1, labelled with what runs.",
+	}, []string{"version", "go"})
+	build.WithLabelValues(version, goVersion).Set(1)
+	for _, c := range []prometheus.Collector{
+		m.notices, m.runs, m.runTime, m.deliveries, m.firingLag, m.polls, m.pollTime, build,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	} {
+		if err := m.registry.Register(c); err != nil {
+			return nil, fmt.Errorf("register a metric: %w", err)
+		}
+	}
+	return m, nil
+}
+
+const namespace = "tallyman"
+
+func counter(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
+}
+
+func histogram(name, help string, buckets []float64) prometheus.Histogram {
+	return prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets})
+}
+
+// Gatherer collects the metrics for /metrics.
+func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
+
+// Register adds a collector of another part of the program.
+func (m *Metrics) Register(c prometheus.Collector) error { return m.registry.Register(c) }
+
+// RunDone counts a run. A skipped one took no time.
+func (m *Metrics) RunDone(run ledger.Run) {
+	m.runs.WithLabelValues(m.rules.bounded(run.Rule), string(run.Outcome)).Inc()
+	if run.Outcome != ledger.OutcomeSkipped {
+		m.runTime.Observe(run.Duration.Seconds())
+	}
+}
+
+// NoticeMade counts a notice.
+func (m *Metrics) NoticeMade(noticeType, status string) {
+	m.notices.WithLabelValues(m.types.bounded(noticeType), status).Inc()
+}
+
+// DeliveryDone counts n deliveries to a sink that ended alike.
+func (m *Metrics) DeliveryDone(sink, outcome string, n int) {
+	m.deliveries.WithLabelValues(m.sinks.bounded(sink), outcome).Add(float64(n))
+}
+
+// FiringLag records how late a firing was.
+func (m *Metrics) FiringLag(d time.Duration) { m.firingLag.Observe(d.Seconds()) }
+
+// PollDone counts a poll.
+func (m *Metrics) PollDone(outcome string, took time.Duration) {
+	m.polls.WithLabelValues(outcome).Inc()
+	m.pollTime.Observe(took.Seconds())
+}
