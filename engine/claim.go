@@ -1,0 +1,134 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"tallyman/internal/ledger"
+)
+
+var (
+	errStopping = errors.New("the engine stops")
+	errLost     = errors.New("the lease was lost; another node runs the firing")
+)
+
+// slots bounds how much runs at a time.
+type slots chan struct{}
+
+func (s slots) acquire(stop <-chan struct{}) bool {
+	select {
+	case s <- struct{}{}:
+		return true
+	case <-stop:
+		return false
+	}
+}
+
+func (s slots) release() { <-s }
+
+// claimAndFire waits for a free worker, claims the firing and runs it to its commit. The claim that it returns may
+// be for an older firing, which a dead node has left.
+func (u *unit) claimAndFire(ctx context.Context, stop <-chan struct{}, due time.Time) (ledger.Claim, error) {
+	if !u.slots.acquire(stop) {
+		return ledger.Claim{}, errStopping
+	}
+	defer u.slots.release()
+	if !u.e.workers.acquire(stop) {
+		return ledger.Claim{}, errStopping
+	}
+	defer u.e.workers.release()
+
+	claim, err := u.e.opts.Ledger.Claim(ctx, u.rule.ID, u.rule.Scope, due, u.e.opts.Node, u.e.opts.Lease)
+	if err != nil {
+		if ctx.Err() != nil {
+			return claim, errStopping
+		}
+		return claim, err
+	}
+	u.e.opts.Observer.FiringLag(u.now().Sub(u.plan.start(claim.Due)))
+	return claim, u.hold(ctx, claim)
+}
+
+// hold runs the firing under the claim. What it cannot finish it gives back, unless another node has it already.
+func (u *unit) hold(ctx context.Context, claim ledger.Claim) error {
+	h := &held{ledger: u.e.opts.Ledger, claim: claim, lease: u.e.opts.Lease, renewed: time.Now()}
+	work, cancel := context.WithCancelCause(ctx)
+	var renewing sync.WaitGroup
+	renewing.Go(func() { h.keep(work, cancel) })
+	err := u.fire(work, h)
+	lost := context.Cause(work)
+	cancel(nil)
+	renewing.Wait()
+
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ledger.ErrFenced) || errors.Is(lost, errLost):
+		return errLost
+	}
+	// The context may be over; the ledger gets two seconds to hear of it. If it does not, the lease ends by itself.
+	bye, done := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer done()
+	if rerr := h.ledger.Release(bye, claim); rerr != nil {
+		u.log.Warn("the firing could not be given back; its lease ends by itself", "due", claim.Due, "error", rerr)
+	}
+	if ctx.Err() != nil {
+		return errStopping
+	}
+	return err
+}
+
+// held is a claim in force.
+type held struct {
+	ledger Ledger
+	claim  ledger.Claim
+	lease  time.Duration
+
+	mu      sync.Mutex // a renewal never runs beside the commit, which ends the claim
+	renewed time.Time  // on this machine's clock
+	over    bool
+}
+
+// keep renews the claim every third of its lease until ctx ends, and cancels the work when the claim is lost or
+// may be.
+func (h *held) keep(ctx context.Context, cancel context.CancelCauseFunc) {
+	ticker := time.NewTicker(h.lease / 3)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if err := h.renew(ctx); errors.Is(err, ledger.ErrFenced) || time.Since(h.renewed) >= h.lease {
+				cancel(errLost)
+				return
+			}
+		}
+	}
+}
+
+func (h *held) renew(ctx context.Context) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.over {
+		return nil
+	}
+	ctx, done := context.WithTimeout(ctx, h.lease/3)
+	defer done()
+	err := h.ledger.Renew(ctx, h.claim, h.lease)
+	if err == nil {
+		h.renewed = time.Now()
+	}
+	return err
+}
+
+// commit writes the record. Afterwards the claim is over, unless the record says that there is more.
+func (h *held) commit(ctx context.Context, record *ledger.Commit) (ledger.Committed, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	committed, err := h.ledger.Commit(ctx, h.claim, record)
+	h.over = err == nil && !record.Again
+	return committed, err
+}

@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"tallyman/sinks"
+)
+
+// Engine runs rules and delivers their notices. Make one with New.
+type Engine struct {
+	opts      Options
+	log       *slog.Logger
+	compile   compile
+	types     types
+	workers   slots
+	units     map[string]*unit // of the enabled rules, by unitID
+	deliverer map[string]*deliverer
+}
+
+// New checks the options and prepares an engine. Nothing is read or run before Run.
+func New(o Options) (*Engine, error) {
+	opts := o.withDefaults()
+	if err := opts.validate(); err != nil {
+		return nil, err
+	}
+	e := &Engine{
+		opts:      opts,
+		log:       opts.Logger,
+		compile:   compileRule,
+		types:     types{ledger: opts.Ledger},
+		workers:   make(slots, opts.Workers),
+		units:     map[string]*unit{},
+		deliverer: map[string]*deliverer{},
+	}
+	perSource := map[string]slots{}
+	for name := range opts.Sources {
+		perSource[name] = make(slots, opts.PerSource)
+	}
+	for _, r := range opts.Rules {
+		if !r.Enabled {
+			continue
+		}
+		u, err := newUnit(e, r, perSource[r.Source])
+		if err != nil {
+			return nil, err
+		}
+		e.units[unitID(r.ID, r.Scope)] = u
+	}
+	for name, sink := range opts.Sinks {
+		e.deliverer[name] = newDeliverer(e, name, sink.Sink)
+	}
+	return e, nil
+}
+
+// Run runs the rules until ctx is over. Then it starts nothing new, waits StopGrace for what runs, gives
+// back what has not finished by then, and returns nil. An engine runs once.
+func (e *Engine) Run(ctx context.Context) error {
+	stop := ctx.Done()
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+
+	var loops sync.WaitGroup
+	loops.Go(func() { e.forget(work, stop) })
+	for _, u := range e.units {
+		loops.Go(func() { u.loop(work, stop) })
+	}
+	for _, d := range e.deliverer {
+		loops.Go(func() { d.loop(work, stop) })
+	}
+	loops.Go(func() { e.sweep(work, stop) })
+
+	<-stop
+	grace := time.AfterFunc(e.opts.StopGrace, func() {
+		e.log.Warn("the grace is over: giving back what runs")
+		cancel()
+	})
+	defer grace.Stop()
+	loops.Wait()
+	return nil
+}
+
+// forget closes the findings of rules and scopes that were removed from the files.
+func (e *Engine) forget(ctx context.Context, stop <-chan struct{}) {
+	if !e.opts.Complete {
+		return
+	}
+	known := make(map[string]bool, len(e.opts.Rules))
+	for _, r := range e.opts.Rules {
+		known[unitID(r.ID, r.Scope)] = true
+	}
+	retry := backoff{first: time.Second, most: time.Minute}
+	for {
+		n, err := e.opts.Ledger.Forget(ctx, known)
+		if err == nil {
+			if n > 0 {
+				e.log.Info("state of removed rules closed", "rows", n)
+			}
+			return
+		}
+		e.log.Warn("state of removed rules could not be closed", "error", fmt.Errorf("forget: %w", err))
+		if !pause(ctx, stop, retry.wait()) {
+			return
+		}
+	}
+}
+
+// wake tells the delivery loops of this node that a commit has put something into the lanes.
+func (e *Engine) wake(lanes []sinks.Lane) {
+	for _, lane := range lanes {
+		if d := e.deliverer[lane.Sink]; d != nil {
+			d.wake(lane)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package engine
+
+import (
+	"slices"
+	"strconv"
+
+	"tallyman/engine/finding"
+	"tallyman/rules/row"
+	"tallyman/scanners"
+)
+
+// eventJudge turns the rows of a rule of mode event into notices, and follows the watermark over all
+// rows, also those that meet no condition.
+type eventJudge struct {
+	program program
+	maxRows int
+	due     string
+	columns []int           // positions of the watermark's columns
+	highest []row.Value     // the watermark: of the rows so far, or where the scan began
+	raised  bool            // by a row
+	ordered bool            // no row lay below the one before it
+	told    map[string]bool // key and episode of the events so far
+	found   found
+}
+
+func newEventJudge(p *pass, known *before) *eventJudge {
+	j := &eventJudge{
+		program: p.ready.program,
+		maxRows: p.rule.Probe.MaxRows,
+		due:     strconv.FormatInt(p.due.UnixMicro(), 10),
+		ordered: true,
+		told:    map[string]bool{},
+	}
+	if w := p.rule.Probe.Watermark; w != nil {
+		j.highest = slices.Clone(p.watermark(known))
+		for _, name := range w.Columns {
+			j.columns = append(j.columns, row.Index(p.ready.prepared.Columns(), name))
+		}
+	}
+	j.found.step = finding.Step(known.Scope, nil, nil, false, p.policy, p.due)
+	return j
+}
+
+// watermark is where the scan begins: after the last row of the run before, or where the rule says.
+func (p *pass) watermark(known *before) []row.Value {
+	if len(known.Watermark) == len(p.rule.Probe.Watermark.Columns) {
+		return known.Watermark
+	}
+	return p.ready.program.InitialWatermark(p.due)
+}
+
+func (j *eventJudge) visit(r *row.Row) error {
+	j.follow(r)
+	matches, err := j.program.Match(r)
+	if err != nil {
+		j.errored(r, err)
+		return nil
+	}
+	if !matches {
+		return nil
+	}
+	j.found.run.Matched++
+	key, episode := j.program.Key(r), j.episode(r)
+	if j.told[key+"\x00"+episode] {
+		j.found.step.Repeated++
+		sample(&j.found.run, "repeated key "+key)
+		return nil
+	}
+	draft, err := j.program.Draft(r)
+	if err != nil {
+		j.errored(r, err)
+		return nil
+	}
+	j.told[key+"\x00"+episode] = true
+	j.found.events = append(j.found.events, event{key, episode, draft})
+	return nil
+}
+
+func (j *eventJudge) errored(r *row.Row, err error) {
+	j.found.run.Errored++
+	sample(&j.found.run, j.program.Key(r)+": "+err.Error())
+}
+
+// follow raises the watermark to the row. A NULL in it says nothing about the order.
+func (j *eventJudge) follow(r *row.Row) {
+	if len(j.columns) == 0 {
+		return
+	}
+	order := 0
+	for i, at := range j.columns {
+		v := r.Values[at]
+		if v.IsNull() {
+			return
+		}
+		if order == 0 {
+			c, err := row.Compare(v, j.highest[i])
+			if err != nil {
+				c = 1 // the column has another kind than when the watermark was recorded
+			}
+			order = c
+		}
+	}
+	switch {
+	case order < 0:
+		j.ordered = false
+	case order > 0:
+		j.raised = true
+		for i, at := range j.columns {
+			j.highest[i] = r.Values[at].Clone()
+		}
+	}
+}
+
+// episode tells two rows of one key apart: the row's watermark, or the due time where there is none.
+func (j *eventJudge) episode(r *row.Row) string {
+	if len(j.columns) == 0 {
+		return j.due
+	}
+	text := []byte{'['}
+	for i, at := range j.columns {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = r.Values[at].AppendKey(text)
+	}
+	return string(append(text, ']'))
+}
+
+func (j *eventJudge) finish(res scanners.Result) (*found, error) {
+	switch {
+	case res.More && len(j.columns) == 0:
+		return nil, tooManyRows(j.maxRows)
+	case res.More && !j.ordered:
+		return nil, &runError{"watermark_order", "there are more rows than probe.max_rows and they do not come in the order of the watermark: add ORDER BY with its columns"}
+	case res.More && !j.raised:
+		return nil, &runError{"watermark_stuck", "the probe returns rows that are not above the watermark: compare its columns with their :wm_ parameters"}
+	}
+	j.found.again = res.More
+	j.found.watermark = j.highest
+	return &j.found, nil
+}

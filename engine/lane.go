@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tallyman/sinks"
+)
+
+// batchSize is how many deliveries a sink is given at once.
+const batchSize = 500
+
+// drain delivers what is pending in the lane, in order, until nothing is left, the sink or the ledger
+// fails, another node holds the lane, or stop is closed.
+func (d *deliverer) drain(ctx context.Context, stop <-chan struct{}, lane sinks.Lane) error {
+	lease := d.e.opts.Lease
+	held, err := d.e.opts.Ledger.AcquireLane(ctx, lane, d.e.opts.Node, lease)
+	if err != nil {
+		return fmt.Errorf("taking the lane: %w", err)
+	}
+	if !held {
+		return nil
+	}
+	defer d.release(ctx, lane)
+	since := time.Now()
+	for {
+		batch, err := d.e.opts.Ledger.Pending(ctx, lane, batchSize)
+		if err != nil {
+			return fmt.Errorf("reading the lane: %w", err)
+		}
+		if len(batch) == 0 {
+			return nil
+		}
+		if err := d.deliver(ctx, lane, batch); err != nil {
+			return err
+		}
+		select {
+		case <-stop:
+			return nil
+		default:
+		}
+		if time.Since(since) < lease/3 {
+			continue
+		}
+		if held, err = d.e.opts.Ledger.AcquireLane(ctx, lane, d.e.opts.Node, lease); err != nil || !held {
+			return err
+		}
+		since = time.Now()
+	}
+}
+
+// deliver hands a batch to the sink and records its answer. The sink has to answer while the lane is surely
+// ours: otherwise another node might deliver later notices before these.
+func (d *deliverer) deliver(ctx context.Context, lane sinks.Lane, batch []sinks.Delivery) error {
+	d.e.opts.Step(StepDelivering)
+	receipts, err := d.call(ctx, lane, batch)
+	if err != nil {
+		d.e.opts.Observer.DeliveryDone(d.name, OutcomeRetried, len(batch))
+		if merr := d.e.opts.Ledger.MarkAttempt(ctx, seqs(batch), err.Error()); merr != nil {
+			d.log.Warn("a failed attempt could not be recorded", "error", merr)
+		}
+		return err
+	}
+	d.e.opts.Step(StepDelivered)
+	if err := d.e.opts.Ledger.MarkSent(ctx, receipts); err != nil {
+		return fmt.Errorf("recording what the sink took: %w", err) // it gets them again, and answers the same
+	}
+	d.e.opts.Step(StepMarked)
+	d.e.opts.Observer.DeliveryDone(d.name, OutcomeSent, len(batch))
+	return nil
+}
+
+func (d *deliverer) call(ctx context.Context, lane sinks.Lane, batch []sinks.Delivery) ([]sinks.Receipt, error) {
+	ctx, done := context.WithTimeout(ctx, d.e.opts.Lease/2)
+	defer done()
+	receipts, err := d.sink.Deliver(ctx, lane.Warehouse, batch)
+	if err != nil {
+		return nil, fmt.Errorf("sink %s: %w", d.name, err)
+	}
+	if len(receipts) != len(batch) {
+		return nil, fmt.Errorf("sink %s answered for %d of %d deliveries", d.name, len(receipts), len(batch))
+	}
+	return receipts, nil
+}
+
+// release gives the lane up, also when the engine is out of time.
+func (d *deliverer) release(ctx context.Context, lane sinks.Lane) {
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer done()
+	if err := d.e.opts.Ledger.ReleaseLane(ctx, lane, d.e.opts.Node); err != nil {
+		d.log.Warn("the lane could not be given back; its lease ends by itself", "warehouse", lane.Warehouse, "error", err)
+	}
+}
+
+func seqs(batch []sinks.Delivery) []int64 {
+	list := make([]int64, len(batch))
+	for i := range batch {
+		list[i] = batch[i].Seq
+	}
+	return list
+}

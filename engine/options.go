@@ -1,0 +1,131 @@
+package engine
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"time"
+
+	"tallyman/internal/ledger"
+	"tallyman/rules"
+	"tallyman/scanners"
+	"tallyman/sinks"
+)
+
+// Options is what an engine is made of. Zero durations and counts have the defaults that their comments
+// name; Ledger, Node and the sources and sinks that the rules name are required.
+type Options struct {
+	Ledger  Ledger
+	Sources map[string]scanners.Source
+	Sinks   map[string]Sink
+	Rules   []*rules.Rule
+	// Complete tells that Rules has every rule that there is. Then findings of other rules and scopes, which
+	// were removed, are closed silently when the engine starts. Leave it false while a rule file is broken.
+	Complete bool
+
+	Node     string // name of this node, unique in the cluster
+	Clock    Clock  // SystemClock
+	Logger   *slog.Logger
+	Observer Observer // NoObserver
+
+	Lease     time.Duration // of claims and lanes, renewed after a third of it; 30s
+	Workers   int           // runs at a time; 8
+	PerSource int           // runs at a time on one source; 4
+	PerSink   int           // lanes of one sink that are drained at a time; 8
+	StopGrace time.Duration // how long a stop waits for runs and deliveries before it gives them back; 10s
+	Retention time.Duration // finished deliveries and their notices are kept for so long; 90 days
+	KeepRuns  int           // runs kept of each rule and scope; 100
+
+	// Step is called between the steps of a firing and of a delivery, so that a test can end the process right
+	// there; see the Step constants.
+	Step func(step string)
+}
+
+// Sink is a sink and how notices are addressed to it.
+type Sink struct {
+	sinks.Sink
+	Inbox bool // has recipients, looked up in the commit
+}
+
+// The steps that Options.Step hears of, in the order of their coming.
+const (
+	StepClaimed    = "claimed"    // the firing is ours
+	StepScanned    = "scanned"    // the probe has returned its last row
+	StepJudged     = "judged"     // findings are decided and notices composed
+	StepCommitting = "committing" // before the transaction
+	StepCommitted  = "committed"  // after it
+	StepDelivering = "delivering" // before a sink is called
+	StepDelivered  = "delivered"  // the sink has answered
+	StepMarked     = "marked"     // the ledger has recorded the answer
+)
+
+var nodeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+
+func (o *Options) withDefaults() Options {
+	d := *o
+	d.Lease = cmp.Or(d.Lease, 30*time.Second)
+	d.Workers = cmp.Or(d.Workers, 8)
+	d.PerSource = cmp.Or(d.PerSource, 4)
+	d.PerSink = cmp.Or(d.PerSink, 8)
+	d.StopGrace = cmp.Or(d.StopGrace, 10*time.Second)
+	d.Retention = cmp.Or(d.Retention, 90*24*time.Hour)
+	d.KeepRuns = cmp.Or(d.KeepRuns, 100)
+	if d.Clock == nil {
+		d.Clock = SystemClock{}
+	}
+	if d.Logger == nil {
+		d.Logger = slog.New(slog.DiscardHandler)
+	}
+	if d.Observer == nil {
+		d.Observer = NoObserver{}
+	}
+	if d.Step == nil {
+		d.Step = func(string) {}
+	}
+	return d
+}
+
+// validate reports everything that is wrong, joined.
+func (o *Options) validate() error {
+	var errs []error
+	if o.Ledger == nil {
+		errs = append(errs, errors.New("engine: no ledger"))
+	}
+	if !nodeName.MatchString(o.Node) {
+		errs = append(errs, fmt.Errorf("engine: %q is no name for a node", o.Node))
+	}
+	if min(o.Lease, o.StopGrace, o.Retention) < 0 || min(o.Workers, o.PerSource, o.PerSink, o.KeepRuns) < 0 {
+		errs = append(errs, errors.New("engine: a duration or count is negative"))
+	}
+	known := map[string]bool{}
+	for _, r := range o.Rules {
+		if id := unitID(r.ID, r.Scope); known[id] {
+			errs = append(errs, fmt.Errorf("engine: rule %s has scope %q twice", r.ID, r.Scope))
+		} else {
+			known[id] = true
+		}
+		if o.Sources[r.Source] == nil {
+			errs = append(errs, fmt.Errorf("engine: rule %s: unknown source %q", r.ID, r.Source))
+		}
+		for _, d := range r.Deliver {
+			if o.Sinks[d.Sink].Sink == nil {
+				errs = append(errs, fmt.Errorf("engine: rule %s: unknown sink %q", r.ID, d.Sink))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// targets are the sinks of a rule as a commit wants them.
+func (o *Options) targets(r *rules.Rule) []ledger.Target {
+	list := make([]ledger.Target, len(r.Deliver))
+	for i, d := range r.Deliver {
+		list[i] = ledger.Target{Sink: d.Sink, Inbox: o.Sinks[d.Sink].Inbox}
+	}
+	return list
+}
+
+// unitID is how the ledger's Forget names a rule in a scope.
+func unitID(rule, scope string) string { return rule + "\x00" + scope }

@@ -1,0 +1,130 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"tallyman/engine/finding"
+	"tallyman/internal/ledger"
+)
+
+// fire is one firing, from its claim to its commit. A rule of mode event takes several passes
+// when there are more rows than max_rows.
+func (u *unit) fire(ctx context.Context, h *held) error {
+	u.e.opts.Step(StepClaimed)
+	var total ledger.Run
+	for again := true; again; {
+		pass := &pass{unit: u, due: h.claim.Due, started: u.now().Truncate(time.Microsecond), clock: time.Now()}
+		var err error
+		if again, err = pass.run(ctx, h, &total); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pass is one scan of a firing and what follows from it.
+type pass struct {
+	*unit
+	due     time.Time
+	started time.Time // on the engine's clock, µs
+	clock   time.Time // on the machine's, for the duration
+}
+
+// before is what the ledger knows when a run starts.
+type before struct {
+	ledger.ScopeState
+	findings []finding.State
+}
+
+// run reads top to bottom as the flow does.
+func (p *pass) run(ctx context.Context, h *held, total *ledger.Run) (again bool, err error) {
+	known, err := p.recall(ctx)
+	if err != nil {
+		return false, err
+	}
+	found := p.scan(ctx, known) // probe, condition, findings; a failure is something that was found, too
+	if ctx.Err() != nil {
+		return false, context.Cause(ctx)
+	}
+	record, err := p.compose(ctx, known, found, total)
+	if err != nil {
+		return false, err
+	}
+	p.e.opts.Step(StepJudged)
+	committed, err := p.commit(ctx, h, known, record)
+	if err != nil {
+		return false, err
+	}
+	p.announce(record, committed)
+	return record.Again, nil
+}
+
+// recall reads the findings and the state that the run builds on.
+func (p *pass) recall(ctx context.Context) (*before, error) {
+	state, err := p.e.opts.Ledger.Scope(ctx, p.rule.ID, p.rule.Scope)
+	if err != nil {
+		return nil, err
+	}
+	findings, err := p.e.opts.Ledger.Findings(ctx, p.rule.ID, p.rule.Scope)
+	if err != nil {
+		return nil, err
+	}
+	return &before{ScopeState: state, findings: findings}, nil
+}
+
+// patience is how often a commit is tried before the record itself is suspected.
+const patience = 5
+
+// commit writes the record, for as long as the claim is ours. A ledger that is down is waited for. One that
+// is there but keeps refusing the record gets a failed run instead, which says why.
+func (p *pass) commit(ctx context.Context, h *held, known *before, record *ledger.Commit) (ledger.Committed, error) {
+	retry := backoff{first: 100 * time.Millisecond, most: 2 * time.Second}
+	for attempt := 1; ; attempt++ {
+		p.e.opts.Step(StepCommitting)
+		committed, err := h.commit(ctx, record)
+		if err == nil {
+			p.e.opts.Step(StepCommitted)
+			return committed, nil
+		}
+		if ctx.Err() != nil || errors.Is(err, ledger.ErrFenced) {
+			return ledger.Committed{}, errors.Join(err, context.Cause(ctx))
+		}
+		p.log.Warn("the run could not be committed and is tried again", "due", p.due, "attempt", attempt, "error", err)
+		if attempt >= patience && h.renew(ctx) == nil {
+			*record = *p.refused(known, err)
+		}
+		if !pause(ctx, nil, retry.wait()) {
+			return ledger.Committed{}, context.Cause(ctx)
+		}
+	}
+}
+
+// announce wakes the delivery loops and tells the observer and the status. Everything is in the ledger by now.
+func (p *pass) announce(record *ledger.Commit, committed ledger.Committed) {
+	p.e.wake(committed.Lanes)
+	for _, n := range record.Notices {
+		p.e.opts.Observer.NoticeMade(n.Notice.Type, string(n.Notice.Status))
+	}
+	if record.Again {
+		return
+	}
+	run := record.Run
+	run.Unsubscribed += committed.Unsubscribed
+	p.status.ran(&run)
+	p.e.opts.Observer.RunDone(run)
+	p.logRun(&run)
+}
+
+func (p *pass) logRun(run *ledger.Run) {
+	log := p.log.With("due", run.Due, "duration", run.Duration, "rows", run.Rows, "notices", run.Notices)
+	switch run.Outcome {
+	case ledger.OutcomeFailed:
+		log.Warn("run failed", "error", run.Error)
+	case ledger.OutcomeDegraded:
+		log.Warn("run degraded", "errored", run.Errored, "samples", run.Samples)
+	default:
+		log.Debug("run done", "outcome", string(run.Outcome), "pending", run.Pending, "firing", run.Firing)
+	}
+}

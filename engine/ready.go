@@ -1,0 +1,130 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"tallyman/rules"
+	"tallyman/rules/catalog"
+	"tallyman/rules/problem"
+	"tallyman/rules/row"
+	"tallyman/scanners"
+)
+
+// program is what the engine needs of rules.Program.
+type program interface {
+	SetNow(due time.Time)
+	Match(r *row.Row) (bool, error)
+	Key(r *row.Row) string
+	Priority(r *row.Row) (int, error)
+	Draft(r *row.Row) (*rules.Draft, error)
+	InitialWatermark(now time.Time) []row.Value
+}
+
+// compile is rules.Compile as the engine calls it; tests have another.
+type compile func(r *rules.Rule, columns []row.Column, types catalog.Catalog) (program, problem.List)
+
+func compileRule(r *rules.Rule, columns []row.Column, types catalog.Catalog) (program, problem.List) {
+	p, problems := rules.Compile(r, columns, types)
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return p, nil
+}
+
+// ready is a verified rule: its probe prepared on the source and the rule compiled against the columns.
+type ready struct {
+	prepared scanners.Prepared // nil until verified, and after the source has refused the statement
+	program  program
+	types    int64 // version of the catalogue that it was compiled with
+}
+
+// prepareTimeout bounds the preparation of a probe on a source that does not answer.
+const prepareTimeout = 30 * time.Second
+
+// getReady returns at once while the rule is verified. Otherwise it verifies the rule, again and
+// again until that succeeds; a rule that is not verified does not run. It returns false when the engine stops.
+func (u *unit) getReady(ctx context.Context, stop <-chan struct{}) bool {
+	retry := backoff{first: time.Second, most: time.Minute}
+	for {
+		err := u.verify(ctx, stop)
+		if err == nil {
+			if u.status.setVerified() {
+				u.log.Info("rule verified")
+			}
+			return true
+		}
+		if u.status.setReason(err.Error()) {
+			u.log.Warn("rule unverified: it does not run", "reason", err.Error())
+		}
+		if !pause(ctx, stop, retry.wait()) {
+			return false
+		}
+	}
+}
+
+// verify prepares the probe where that was not done, and compiles the rule where the types have changed.
+func (u *unit) verify(ctx context.Context, stop <-chan struct{}) error {
+	version, types, err := u.e.types.get(ctx)
+	if err != nil {
+		if u.ready.prepared != nil {
+			return nil // the ledger is out of reach; the claim will say so
+		}
+		return fmt.Errorf("the types cannot be read: %w", err)
+	}
+	if u.ready.prepared == nil {
+		prepared, err := u.prepare(ctx, stop)
+		if err != nil {
+			return err
+		}
+		u.ready = ready{prepared: prepared}
+	}
+	if u.ready.program != nil && u.ready.types == version {
+		return nil
+	}
+	program, problems := u.e.compile(u.rule, u.ready.prepared.Columns(), types)
+	if len(problems) > 0 {
+		u.ready = ready{} // the columns may be what has to change
+		return problems
+	}
+	u.ready.program, u.ready.types = program, version
+	return nil
+}
+
+func (u *unit) prepare(ctx context.Context, stop <-chan struct{}) (scanners.Prepared, error) {
+	if !u.slots.acquire(stop) {
+		return nil, errStopping
+	}
+	defer u.slots.release()
+	ctx, done := context.WithTimeout(ctx, prepareTimeout)
+	defer done()
+	return u.source.Prepare(ctx, u.stmt)
+}
+
+// types is the catalogue as the ledger had it last.
+type types struct {
+	ledger  Ledger
+	mu      sync.Mutex
+	version int64
+	catalog catalog.Catalog
+}
+
+// get asks the ledger for the version, and for the types only when it has changed.
+func (t *types) get(ctx context.Context) (int64, catalog.Catalog, error) {
+	version, err := t.ledger.TypesVersion(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.catalog == nil || version != t.version {
+		read, err := t.ledger.Types(ctx)
+		if err != nil {
+			return 0, nil, err
+		}
+		t.version, t.catalog = version, read
+	}
+	return t.version, t.catalog, nil
+}

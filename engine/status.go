@@ -1,0 +1,94 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"tallyman/internal/ledger"
+	"tallyman/rules"
+)
+
+// RuleStatus is how a rule is in a scope.
+type RuleStatus struct {
+	Rule     *rules.Rule
+	Verified bool
+	Reason   string      // why it is not verified; "" while it is, and for a rule that is not enabled
+	NextDue  time.Time   // zero while it does not run
+	LastRun  *ledger.Run // of any node; nil before the first
+}
+
+// Status returns the status of every rule in every scope, in the order of Options.Rules. Where the ledger is out of
+// reach it also returns the error, and the last runs are those of this node.
+func (e *Engine) Status(ctx context.Context) ([]RuleStatus, error) {
+	runs, err := e.opts.Ledger.LastRuns(ctx)
+	if err != nil {
+		err = fmt.Errorf("engine: reading the last runs: %w", err)
+	}
+	last := make(map[string]*ledger.Run, len(runs))
+	for i := range runs {
+		last[unitID(runs[i].Rule, runs[i].Scope)] = &runs[i]
+	}
+	list := make([]RuleStatus, len(e.opts.Rules))
+	for i, r := range e.opts.Rules {
+		list[i] = RuleStatus{Rule: r}
+		if u := e.units[unitID(r.ID, r.Scope)]; u != nil {
+			u.status.fill(&list[i])
+		}
+		if run := last[unitID(r.ID, r.Scope)]; run != nil {
+			list[i].LastRun = run
+		}
+	}
+	return list, err
+}
+
+// unitStatus is what a unit's loop tells of itself.
+type unitStatus struct {
+	mu       sync.Mutex
+	verified bool
+	reason   string
+	next     time.Time
+	last     *ledger.Run
+}
+
+func (s *unitStatus) fill(to *RuleStatus) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	to.Verified, to.Reason, to.LastRun = s.verified, s.reason, s.last
+	if s.verified {
+		to.NextDue = s.next
+	} else if s.reason == "" {
+		to.Reason = "not verified yet"
+	}
+}
+
+// setVerified tells whether that is news.
+func (s *unitStatus) setVerified() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	news := !s.verified
+	s.verified, s.reason = true, ""
+	return news
+}
+
+// setReason tells whether that is news.
+func (s *unitStatus) setReason(reason string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	news := s.verified || s.reason != reason
+	s.verified, s.reason = false, reason
+	return news
+}
+
+func (s *unitStatus) setNext(due time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next = due
+}
+
+func (s *unitStatus) ran(run *ledger.Run) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = run
+}

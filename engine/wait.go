@@ -1,0 +1,39 @@
+package engine
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// pause waits for d, or shorter when work ends or stop is closed; it tells whether the whole time went by.
+func pause(ctx context.Context, stop <-chan struct{}, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-stop:
+		return false
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// backoff doubles its wait from first to most. Half of each wait is random, so that nodes and lanes that
+// failed together do not come back together.
+type backoff struct {
+	first, most time.Duration
+	next        time.Duration
+}
+
+func (b *backoff) wait() time.Duration {
+	if b.next == 0 {
+		b.next = b.first
+	}
+	d := b.next/2 + rand.N(b.next/2+1) //nolint:gosec // spreads load, guards nothing
+	b.next = min(2*b.next, b.most)
+	return d
+}
+
+func (b *backoff) reset() { b.next = 0 }
