@@ -16,6 +16,7 @@ const (
 // The errors that a reader can be told.
 var (
 	ErrBadCursor   = errors.New("inbox: the cursor is not one that this service gave out")
+	ErrBadQuery    = errors.New("inbox: a query needs a warehouse, subscribers and a limit of at most 200")
 	ErrUnavailable = errors.New("inbox: the index is not in reach or being rebuilt")
 )
 

@@ -1,0 +1,165 @@
+package inbox
+
+import (
+	"encoding/binary"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tallyman/engine/notice"
+)
+
+// entry is one notice on its way into Redis.
+type entry struct {
+	id      string
+	body    []byte
+	expires int64 // µs
+	score   int64 // 0 = to be given
+	to      []string
+}
+
+func newEntry(n *notice.Notice, to []string, score int64) (entry, error) {
+	body, err := notice.MarshalFor(n, to)
+	if err != nil {
+		return entry{}, err
+	}
+	return entry{id: n.ID, body: body, expires: n.ExpiresAt.UnixMicro(), score: score, to: to}, nil
+}
+
+// audience is a set of notices with the same recipients.
+type audience struct {
+	to      []string
+	notices []int
+}
+
+// audiences groups the entries. Neighbours often have the same recipients, which is found without building a key.
+func audiences(batch []entry) []audience {
+	var out []audience
+	byKey := map[string]int{}
+	last := -1
+	for i, e := range batch {
+		if last < 0 || !slices.Equal(out[last].to, e.to) {
+			key := strings.Join(e.to, "\n")
+			at, ok := byKey[key]
+			if !ok {
+				at = len(out)
+				byKey[key] = at
+				out = append(out, audience{to: e.to})
+			}
+			last = at
+		}
+		out[last].notices = append(out[last].notices, i)
+	}
+	return out
+}
+
+// list is a set of notices that go into the same inboxes.
+type list struct {
+	inboxes []int // positions in the subscribers
+	notices []int // positions in the batch
+}
+
+// lists turns audiences into the subscribers that get something, and lists such that every subscriber is in exactly
+// one: then Redis takes one ZADD per inbox, and inboxes with equal contents share its arguments.
+func lists(groups []audience) (subscribers []string, out []list) {
+	number := map[string]int{}
+	var member [][]int // for each subscriber the audiences it is in
+	for a, g := range groups {
+		for _, s := range g.to {
+			at, ok := number[s]
+			if !ok {
+				at = len(subscribers)
+				number[s] = at
+				subscribers = append(subscribers, s)
+				member = append(member, nil)
+			}
+			if n := len(member[at]); n == 0 || member[at][n-1] != a {
+				member[at] = append(member[at], a)
+			}
+		}
+	}
+	byKey := map[string]int{}
+	var key []byte
+	for s, in := range member {
+		key = key[:0]
+		for _, a := range in {
+			key = binary.AppendUvarint(key, uint64(a)) //nolint:gosec // an index
+		}
+		at, ok := byKey[string(key)]
+		if !ok {
+			at = len(out)
+			byKey[string(key)] = at
+			out = append(out, list{notices: merge(groups, in)})
+		}
+		out[at].inboxes = append(out[at].inboxes, s)
+	}
+	return subscribers, out
+}
+
+// merge returns the notices of some audiences, in the order of the batch.
+func merge(groups []audience, which []int) []int {
+	if len(which) == 1 {
+		return groups[which[0]].notices
+	}
+	var out []int
+	for _, a := range which {
+		out = append(out, groups[a].notices...)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// fanoutCall returns the keys and arguments of fanout.lua. Without a channel there is no hint.
+func (in *Inbox) fanoutCall(epoch, warehouse, channel string, batch []entry) ([]string, []any) {
+	subscribers, lists := lists(audiences(batch))
+	keys := in.keys.all(warehouse, len(subscribers))
+	for _, s := range subscribers {
+		keys = append(keys, in.keys.inbox(warehouse, s))
+	}
+	args := make([]any, 0, 8+4*len(batch)+2*len(subscribers))
+	args = append(args, epoch, in.now(), in.o.Cap, channel, hint{warehouse, subscribers}.String(), len(batch))
+	for _, e := range batch {
+		args = append(args, e.id, e.body)
+	}
+	for _, e := range batch {
+		args = append(args, strconv.FormatInt(e.expires, 10))
+	}
+	for _, e := range batch {
+		args = append(args, e.score)
+	}
+	for _, s := range subscribers {
+		args = append(args, s)
+	}
+	for _, l := range lists {
+		args = append(args, len(l.inboxes))
+		for _, i := range l.inboxes {
+			args = append(args, i+1)
+		}
+		if len(l.notices) == len(batch) {
+			args = append(args, 0)
+			continue
+		}
+		args = append(args, len(l.notices))
+		for _, i := range l.notices {
+			args = append(args, i+1)
+		}
+	}
+	return keys, args
+}
+
+// chunks splits a batch so that one script call stays short.
+func chunks(batch []entry) [][]entry {
+	var out [][]entry
+	from, size := 0, 0
+	for i, e := range batch {
+		if i > from && (i-from == maxBatch || size+len(e.body) > maxBytes) {
+			out = append(out, batch[from:i])
+			from, size = i, 0
+		}
+		size += len(e.body)
+	}
+	if from < len(batch) {
+		out = append(out, batch[from:])
+	}
+	return out
+}

@@ -1,0 +1,14 @@
+// Package inbox is the sink that clients poll: an index in Redis of what each subscriber has been told in each
+// warehouse (DESIGN section 6). Redis may lose it; the ledger has recorded which notice got which score, and
+// the index is written back from there.
+//
+//	keys.go        the names of all keys; docs/redis-keys.md describes them
+//	scripts/       what Redis does in one step, a file each, with its contract
+//	deliver.go     notices in: batches, scores, receipts       (batch.go, drop.go)
+//	poll.go        notices out: pages, cursors, counts         (version.go, wait.go)
+//	sweep.go       what has expired goes
+//	generation.go  which epoch this node serves, if any        (watch.go notices a changed server)
+//	recover.go     is Redis still what it was? if not: rebuild.go
+//
+// Run keeps all of it going; without it a node serves nothing.
+package inbox

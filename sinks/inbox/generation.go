@@ -1,0 +1,133 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"tallyman/sinks/inbox/page"
+)
+
+// generation is one life of the index.
+type generation struct {
+	epoch  string
+	runIDs []string // of the Redis servers it lives on; empty where they do not tell
+}
+
+// on tells whether the generation lives on the server.
+func (g *generation) on(runID string) bool {
+	return runID == "" || len(g.runIDs) == 0 || slices.Contains(g.runIDs, runID)
+}
+
+var errStarting = errors.New("not checked yet")
+
+// generations holds the generation that this node serves, and lets others wait for one.
+type generations struct {
+	mu      sync.Mutex
+	gen     *generation // nil while there is none to be trusted
+	cause   error       // why there is none
+	changed chan struct{}
+	since   map[string]bool // servers that connections were made to while there was none
+}
+
+func newGenerations() *generations {
+	return &generations{cause: errStarting, changed: make(chan struct{}), since: map[string]bool{}}
+}
+
+// get returns the generation or, when there is none, why, and a channel that is closed at the next change.
+func (s *generations) get() (*generation, error, <-chan struct{}) { //nolint:staticcheck // the error is a state, not a failure of get
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.gen, s.cause, s.changed
+}
+
+// is tells whether g is still the one.
+func (s *generations) is(g *generation) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.gen == g
+}
+
+// begin puts g in force, unless a connection was made meanwhile to a server that g does not live on.
+func (s *generations) begin(g *generation) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for runID := range s.since {
+		if !g.on(runID) {
+			clear(s.since)
+			return false
+		}
+	}
+	s.gen, s.cause = g, nil
+	s.wake()
+	return true
+}
+
+// lose ends g, if it is still the one. It reports whether it was.
+func (s *generations) lose(g *generation, cause error) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if g == nil || s.gen != g {
+		return false
+	}
+	s.gen, s.cause = nil, cause
+	clear(s.since)
+	s.wake()
+	return true
+}
+
+// fail records why there is still no generation.
+func (s *generations) fail(cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gen == nil {
+		s.cause = cause
+	}
+}
+
+// connected is told of every new connection, before it is used. It reports whether that ended the generation.
+func (s *generations) connected(runID string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gen == nil {
+		s.since[runID] = true
+		return false
+	}
+	if s.gen.on(runID) {
+		return false
+	}
+	s.gen, s.cause = nil, fmt.Errorf("connected to another server, run id %s", runID)
+	clear(s.since)
+	s.since[runID] = true
+	s.wake()
+	return true
+}
+
+func (s *generations) wake() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// await returns the generation, waiting for one until the deadline; then the error is page.ErrUnavailable.
+func (s *generations) await(ctx context.Context, deadline time.Time) (*generation, error) {
+	g, cause, changed := s.get()
+	if g != nil {
+		return g, nil
+	}
+	timer := time.NewTimer(time.Until(deadline))
+	defer timer.Stop()
+	for g == nil {
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-timer.C:
+			return nil, fmt.Errorf("%w: %w", page.ErrUnavailable, cause)
+		}
+		g, cause, changed = s.get()
+	}
+	return g, nil
+}

@@ -1,0 +1,49 @@
+package inbox
+
+import (
+	"fmt"
+	"strings"
+)
+
+// keys builds the names of all keys, and nothing else does. Those of one warehouse share a hash tag, so that they lie
+// on one node of a cluster. With the prefix tallyman: and the sink inbox:
+//
+//	tallyman:inbox:epoch                     the epoch in force
+//	tallyman:inbox:{119240}:clock            epoch, clock and sweeps
+//	tallyman:inbox:{119240}:notices          the bodies
+//	tallyman:inbox:{119240}:expiry           what expires when
+//	tallyman:inbox:{119240}:inboxes          the subscribers that have an inbox
+//	tallyman:inbox:{119240}:of:role:keeper   one inbox
+type keys struct{ base string }
+
+func newKeys(prefix, sink string) (keys, error) {
+	for what, s := range map[string]string{"prefix": prefix, "sink": sink} {
+		if strings.ContainsAny(s, "{}") || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+			return keys{}, fmt.Errorf("inbox: the %s %q must have no braces, spaces or control characters", what, s)
+		}
+	}
+	if sink == "" {
+		return keys{}, fmt.Errorf("inbox: the sink needs a name")
+	}
+	return keys{base: prefix + sink + ":"}, nil
+}
+
+func (k keys) epoch() string { return k.base + "epoch" }
+func (k keys) hints() string { return k.base + "hints" }
+
+func (k keys) clock(warehouse string) string   { return k.of(warehouse) + "clock" }
+func (k keys) notices(warehouse string) string { return k.of(warehouse) + "notices" }
+func (k keys) expiry(warehouse string) string  { return k.of(warehouse) + "expiry" }
+func (k keys) inboxes(warehouse string) string { return k.of(warehouse) + "inboxes" }
+
+// all returns the four keys of a warehouse that are no inboxes, with room for more.
+func (k keys) all(warehouse string, more int) []string {
+	return append(make([]string, 0, 4+more),
+		k.clock(warehouse), k.notices(warehouse), k.expiry(warehouse), k.inboxes(warehouse))
+}
+
+func (k keys) inbox(warehouse, subscriber string) string {
+	return k.of(warehouse) + "of:" + subscriber
+}
+
+func (k keys) of(warehouse string) string { return k.base + "{" + warehouse + "}:" }

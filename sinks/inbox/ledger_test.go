@@ -1,0 +1,135 @@
+package inbox
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"tallyman/sinks"
+)
+
+// memoryLedger is the part of the ledger that the inbox talks to, in memory. It counts the questions, to prove that polls
+// ask none.
+type memoryLedger struct {
+	mu        sync.Mutex
+	state     *sinks.InboxState
+	delivered map[int64]sinks.Delivered // by seq
+	calls     int
+	begun     int
+	down      error
+}
+
+func newMemoryLedger() *memoryLedger { return &memoryLedger{delivered: map[int64]sinks.Delivered{}} }
+
+func (l *memoryLedger) enter() (func(), error) {
+	l.mu.Lock()
+	l.calls++
+	return l.mu.Unlock, l.down
+}
+
+func (l *memoryLedger) InboxState(context.Context, string) (sinks.InboxState, error) {
+	leave, err := l.enter()
+	defer leave()
+	if err != nil {
+		return sinks.InboxState{}, err
+	}
+	if l.state == nil {
+		return sinks.InboxState{}, sinks.ErrNotFound
+	}
+	return *l.state, nil
+}
+
+func (l *memoryLedger) BeginEpoch(_ context.Context, _, prev string, next sinks.InboxState, node string, lease time.Duration) error {
+	leave, err := l.enter()
+	defer leave()
+	if err != nil {
+		return err
+	}
+	if l.state == nil && prev != "" || l.state != nil && l.state.Epoch != prev {
+		return sinks.ErrFenced
+	}
+	if prev != next.Epoch {
+		l.begun++
+	}
+	next.Building, next.Node, next.Lease = true, node, time.Now().Add(lease)
+	l.state = &next
+	return nil
+}
+
+func (l *memoryLedger) FinishEpoch(_ context.Context, _, epoch string) error {
+	leave, err := l.enter()
+	defer leave()
+	if err != nil {
+		return err
+	}
+	if l.state == nil || l.state.Epoch != epoch {
+		return sinks.ErrFenced
+	}
+	l.state.Building = false
+	return nil
+}
+
+func (l *memoryLedger) HighestScores(context.Context, string) (map[string]int64, error) {
+	leave, err := l.enter()
+	defer leave()
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]int64{}
+	for _, d := range l.delivered {
+		out[d.Notice.Warehouse] = max(out[d.Notice.Warehouse], d.Score)
+	}
+	return out, nil
+}
+
+func (l *memoryLedger) Delivered(_ context.Context, lane sinks.Lane, after int64, limit int) ([]sinks.Delivered, error) {
+	leave, err := l.enter()
+	defer leave()
+	if err != nil {
+		return nil, err
+	}
+	var out []sinks.Delivered
+	for _, d := range l.delivered {
+		if d.Notice.Warehouse == lane.Warehouse && d.Score > after && d.Notice.ExpiresAt.After(time.Now()) {
+			out = append(out, d)
+		}
+	}
+	slices.SortFunc(out, func(a, b sinks.Delivered) int { return cmp.Compare(a.Score, b.Score) })
+	return out[:min(limit, len(out))], nil
+}
+
+// record is MarkSent: receipts of an epoch that is over change nothing.
+func (l *memoryLedger) record(batch []sinks.Delivery, receipts []sinks.Receipt) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, r := range receipts {
+		if l.state == nil || r.Epoch != l.state.Epoch {
+			return sinks.ErrFenced
+		}
+		if batch[i].Seq != r.Seq {
+			return errors.New("receipts are not in the order of the deliveries")
+		}
+	}
+	for i, r := range receipts {
+		l.delivered[r.Seq] = sinks.Delivered{Delivery: batch[i], Score: r.Score}
+	}
+	return nil
+}
+
+func (l *memoryLedger) asked() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.calls
+}
+
+func (l *memoryLedger) epoch() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state == nil || l.state.Building {
+		return ""
+	}
+	return l.state.Epoch
+}

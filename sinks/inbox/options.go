@@ -1,0 +1,73 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"tallyman/sinks"
+)
+
+// Ledger is what the inbox needs of the ledger to survive the loss of Redis. Its errors are sinks.ErrNotFound and
+// sinks.ErrFenced. MarkSent must refuse receipts of another epoch than the recorded one, so that what an
+// old index took is delivered again to the new one.
+type Ledger interface {
+	InboxState(ctx context.Context, sink string) (sinks.InboxState, error)
+	BeginEpoch(ctx context.Context, sink, prev string, next sinks.InboxState, node string, lease time.Duration) error
+	FinishEpoch(ctx context.Context, sink, epoch string) error
+	HighestScores(ctx context.Context, sink string) (map[string]int64, error)
+	Delivered(ctx context.Context, lane sinks.Lane, after int64, limit int) ([]sinks.Delivered, error)
+}
+
+// Options is what an inbox is made of.
+type Options struct {
+	Client redis.UniversalClient // needed; its OnConnect must be that of Watch
+	Watch  *Watch                // needed
+	Ledger Ledger                // needed
+	Node   string                // needed: names this process among the nodes
+	Prefix string                // of every key, as redis.prefix says; without braces
+	Sink   string                // the sink's name in the configuration; "inbox" by default
+	Cap    int                   // how many notices an inbox keeps; 10,000 by default
+	Logger *slog.Logger          // none by default
+	// Now replaces the server's clock. For tests alone: nodes whose clocks differ would see notices expire at
+	// different times.
+	Now func() time.Time
+}
+
+// The defaults and the limits of the design.
+const (
+	DefaultSink = "inbox"
+	DefaultCap  = 10_000
+
+	maxBatch   = 500     // notices in one script call
+	maxBytes   = 1 << 20 // of bodies in one script call
+	patience   = 5 * time.Second
+	retryPause = 50 * time.Millisecond
+	checkEvery = time.Second // how soon a lost hint or a flushed server is noticed
+	sweepEvery = time.Second
+	buildLease = 30 * time.Second
+	maxUnread  = 999
+	window     = 72 * time.Hour
+)
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Client == nil || o.Watch == nil || o.Ledger == nil || o.Node == "" {
+		return o, errors.New("inbox: Client, Watch, Ledger and Node are needed")
+	}
+	if o.Sink == "" {
+		o.Sink = DefaultSink
+	}
+	if o.Cap == 0 {
+		o.Cap = DefaultCap
+	}
+	if o.Cap < 1 {
+		return o, errors.New("inbox: the cap must be positive")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o, nil
+}

@@ -1,0 +1,103 @@
+package page
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"slices"
+)
+
+// Cursor is a place in the order of delivery. To clients it is an opaque text.
+type Cursor struct {
+	Epoch string // of the index that gave it out
+	Score int64  // the warehouse clock, µs: everything up to it was seen
+	Query Hash   // what it was given for
+}
+
+// Hash identifies a query's warehouse, subscribers and types. It changes when a role is granted or taken away.
+type Hash [8]byte
+
+func (h Hash) String() string { return hex.EncodeToString(h[:]) }
+
+// The text of a cursor is base64url of: 1 (the version), the query's hash, the score in big endian, the epoch.
+const (
+	cursorVersion = 1
+	cursorHead    = 1 + 8 + 8
+	maxEpoch      = 40
+	maxScore      = 1<<53 - 1 // what a Redis score holds exactly
+)
+
+var cursorEncoding = base64.RawURLEncoding.Strict()
+
+// Encode returns the text of the cursor.
+func (c Cursor) Encode() string {
+	b := make([]byte, 0, cursorHead+len(c.Epoch))
+	b = append(b, cursorVersion)
+	b = append(b, c.Query[:]...)
+	b = binary.BigEndian.AppendUint64(b, uint64(c.Score)) //nolint:gosec // never negative
+	b = append(b, c.Epoch...)
+	return cursorEncoding.EncodeToString(b)
+}
+
+// DecodeCursor reads what Encode made; anything else is ErrBadCursor.
+func DecodeCursor(text string) (Cursor, error) {
+	if len(text) > cursorEncoding.EncodedLen(cursorHead+maxEpoch) {
+		return Cursor{}, ErrBadCursor
+	}
+	b, err := cursorEncoding.DecodeString(text)
+	// The decoder skips line breaks, so the same bytes could come in several texts.
+	if err != nil || len(b) <= cursorHead || b[0] != cursorVersion || cursorEncoding.EncodedLen(len(b)) != len(text) {
+		return Cursor{}, ErrBadCursor
+	}
+	score := binary.BigEndian.Uint64(b[9:cursorHead])
+	if score > maxScore {
+		return Cursor{}, ErrBadCursor
+	}
+	c := Cursor{Epoch: string(b[cursorHead:]), Score: int64(score), Query: Hash(b[1:9])}
+	for i := range len(c.Epoch) {
+		if ch := c.Epoch[i]; ch != '-' && (ch < '0' || ch > '9') && (ch < 'a' || ch > 'z') {
+			return Cursor{}, ErrBadCursor
+		}
+	}
+	return c, nil
+}
+
+// Hash identifies what the query is about; where it begins and how long its pages are does not matter.
+func (q *Query) Hash() Hash {
+	h := sha256.New()
+	h.Write([]byte(q.Warehouse))
+	for _, list := range [][]string{q.Subscribers, q.Types} {
+		h.Write([]byte{0})
+		for _, s := range list {
+			h.Write([]byte(s))
+			h.Write([]byte{1})
+		}
+	}
+	return Hash(h.Sum(nil)[:8])
+}
+
+// Normal returns the query with sorted, unique lists and a limit, or an ErrBadQuery.
+func (q Query) Normal() (Query, error) {
+	if q.Warehouse == "" || len(q.Subscribers) == 0 || q.Since < 0 || q.Limit < 0 || q.Limit > MaxLimit {
+		return q, ErrBadQuery
+	}
+	if q.Limit == 0 {
+		q.Limit = DefaultLimit
+	}
+	q.Subscribers = sortedUnique(q.Subscribers)
+	q.Types = sortedUnique(q.Types)
+	return q, nil
+}
+
+// sortedUnique copies the list only where it must change it.
+func sortedUnique(list []string) []string {
+	for i := 1; i < len(list); i++ {
+		if list[i-1] >= list[i] {
+			list = slices.Clone(list)
+			slices.Sort(list)
+			return slices.Compact(list)
+		}
+	}
+	return list
+}

@@ -1,0 +1,146 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tallyman/engine/notice"
+	"tallyman/sinks/inbox/page"
+)
+
+// Poll answers a query from Redis alone, in one round trip unless notices are filtered out. While Redis is out of reach
+// or being rebuilt it waits up to 5 s; the error is then page.ErrUnavailable. The others are page.ErrBadCursor,
+// page.ErrBadQuery and the context's.
+func (in *Inbox) Poll(ctx context.Context, q page.Query) (page.Page, error) {
+	r, err := newReader(q)
+	if err != nil {
+		return page.Page{}, err
+	}
+	var pg page.Page
+	err = in.patiently(ctx, func(ctx context.Context, g *generation) error {
+		pg, err = in.read(ctx, g, r)
+		return err
+	})
+	return pg, err
+}
+
+// patiently calls f with the generation in force until it succeeds in one that lasted, for 5 s at most.
+func (in *Inbox) patiently(ctx context.Context, f func(context.Context, *generation) error) error {
+	deadline := time.Now().Add(patience)
+	inner, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	for {
+		g, err := in.generations.await(ctx, deadline)
+		if err != nil {
+			return err
+		}
+		if err = f(inner, g); err == nil && in.generations.is(g) {
+			return nil
+		}
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil || errors.Is(err, errLost):
+			continue
+		}
+		pause := time.NewTimer(retryPause)
+		select {
+		case <-inner.Done():
+			pause.Stop()
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return fmt.Errorf("%w: %w", page.ErrUnavailable, err)
+		case <-pause.C:
+		}
+	}
+}
+
+// reader is a query with what follows from it.
+type reader struct {
+	page.Query
+	hash   page.Hash
+	cursor page.Cursor // of After
+}
+
+func newReader(q page.Query) (*reader, error) {
+	q, err := q.Normal()
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{Query: q, hash: q.Hash()}
+	if q.After != "" {
+		if r.cursor, err = page.DecodeCursor(q.After); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// maxRounds bounds the round trips of a poll whose type filter lets little through. Beyond them the page ends early, with
+// more to follow.
+const maxRounds = 10
+
+// read makes one page in one generation.
+func (in *Inbox) read(ctx context.Context, g *generation, r *reader) (page.Page, error) {
+	pg := page.Page{Notices: make([]notice.View, 0, 8)}
+	from := r.start(g)
+	pg.Reset = from.reset
+	for round := 1; ; round++ {
+		s, err := in.slice(ctx, g, r, from)
+		if err != nil {
+			return pg, err
+		}
+		if s.reset { // in the first round, or in a later one when the cap removed something meanwhile
+			pg.Reset, pg.Notices = true, pg.Notices[:0]
+		}
+		left := in.take(&pg, r, s)
+		pg.More = s.more || left
+		pg.Version = version(g.epoch, s.clock, s.sweeps, r.hash)
+		pg.Unread, pg.UnreadMore = min(s.count, maxUnread), s.count > maxUnread
+		if !pg.More {
+			pg.Clock = s.clock
+		}
+		if !pg.More || len(pg.Notices) == r.Limit || round == maxRounds {
+			pg.Cursor = page.Cursor{Epoch: g.epoch, Score: pg.Clock, Query: r.hash}.Encode()
+			return pg, nil
+		}
+		from = from.next(pg.Clock, s.reset)
+	}
+}
+
+// take puts the notices of a slice on the page until that is full. It reports whether some are left, and makes the score of
+// the last one that it looked at the page's clock.
+func (in *Inbox) take(pg *page.Page, r *reader, s *slice) bool {
+	for _, e := range s.entries {
+		if len(pg.Notices) == r.Limit {
+			return true
+		}
+		pg.Clock = e.score
+		n, err := notice.Unmarshal([]byte(e.body))
+		if err != nil {
+			if e.body != "" { // an empty one was dropped or swept
+				in.log.Error("a body in Redis is no notice", "warehouse", r.Warehouse, "id", e.id, "error", err)
+			}
+			continue
+		}
+		if n.ExpiresAt.UnixMicro() > s.now && r.wants(n.Type) {
+			pg.Notices = append(pg.Notices, notice.View{Notice: n, Score: e.score})
+		}
+	}
+	return false
+}
+
+func (r *reader) wants(code string) bool {
+	if len(r.Types) == 0 {
+		return true
+	}
+	for _, t := range r.Types {
+		if t == code {
+			return true
+		}
+	}
+	return false
+}

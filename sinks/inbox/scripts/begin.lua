@@ -1,0 +1,33 @@
+-- Begins an epoch in one warehouse: bodies and expiries go, the clock starts above all that was recorded.
+-- The inboxes must have been removed before (wipe.lua); while some are left, their names are the answer.
+--
+-- KEYS 1 clock     hash    epoch, clock, sweeps
+--      2 notices   hash    id → body
+--      3 expiry    zset    block of ids → when they expire, µs
+--      4 inboxes   zset    subscriber → the highest score that the cap removed from its inbox
+-- ARGV 1 epoch, <number>-<random>
+--      2 now, µs; 0 = the server's TIME
+--      3 the highest score that the ledger has recorded, 0 = none
+--      4 how many names to answer at most
+-- Result: subscribers whose inboxes must be wiped first; empty = the epoch has begun, or had already.
+-- Error:  EPOCH <what was found, or none> if that one is newer.
+
+local function number(epoch) return tonumber(string.match(epoch, '^%d+')) or 0 end
+
+local found = redis.call('HGET', KEYS[1], 'epoch')
+if found == ARGV[1] then return {} end
+if found and number(found) >= number(ARGV[1]) then
+  return redis.error_reply('EPOCH ' .. found)
+end
+local left = redis.call('ZRANGE', KEYS[4], 0, tonumber(ARGV[4]) - 1)
+if #left > 0 then return left end
+
+local clock = tonumber(ARGV[2])
+if clock == 0 then
+  local t = redis.call('TIME')
+  clock = tonumber(t[1]) * 1000000 + tonumber(t[2])
+end
+clock = math.max(clock, tonumber(ARGV[3]))
+redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
+redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'clock', string.format('%.0f', clock), 'sweeps', '0')
+return {}

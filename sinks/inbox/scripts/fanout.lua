@@ -1,0 +1,183 @@
+-- Puts a batch of notices into the inboxes of one warehouse. All or nothing, and idempotent by id.
+--
+-- KEYS 1 clock     hash    epoch, clock (the highest score given), sweeps
+--      2 notices   hash    id → body
+--      3 expiry    zset    block of ids separated by spaces → when they expire, µs
+--      4 inboxes   zset    subscriber → the highest score that the cap removed from its inbox
+--      5 … 4+s     zset    the inbox of each subscriber: id → score
+-- ARGV 1 epoch that the caller believes in
+--      2 now, µs; 0 = the server's TIME
+--      3 cap: how many notices an inbox keeps
+--      4 channel for the hint, 5 its message; no hint when the channel is empty
+--      6 n, the number of notices
+--      then n × (id, body)
+--      then n × expiry, µs
+--      then n × score; 0 = give one (else it is written back as it was)
+--      then s × subscriber, in the order of the keys
+--      then the lists: s' inboxes that get the same notices: s', s' × number of the inbox (1 …), m, m × number of
+--      the notice (1 …); m = 0 means all of them
+-- Result: n scores as text, then the ids that the cap removed.
+-- Error:  EPOCH <what was found, or none>; nothing was changed.
+
+-- How many arguments one call takes: unpack needs room on Lua's stack.
+local CHUNK = 1000
+
+local function text(score) return string.format('%.0f', score) end
+
+-- call runs a command on a key with any number of arguments.
+local function call(command, key, args, first, last)
+  for i = first, last, CHUNK do
+    redis.call(command, key, unpack(args, i, math.min(i + CHUNK - 1, last)))
+  end
+end
+
+local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock')
+if head[1] ~= ARGV[1] then
+  return redis.error_reply('EPOCH ' .. (head[1] or 'none'))
+end
+
+local now = tonumber(ARGV[2])
+if now == 0 then
+  local t = redis.call('TIME')
+  now = tonumber(t[1]) * 1000000 + tonumber(t[2])
+end
+local cap, n = tonumber(ARGV[3]), tonumber(ARGV[6])
+local subscribers = #KEYS - 4
+local bodies, expiries, given = 7, 7 + 2 * n, 7 + 3 * n
+local names = given + n
+local lists = names + subscribers
+
+-- Which of them are here already?
+local ids, known, anyKnown = {}, {}, false
+for i = 1, n do ids[i] = ARGV[bodies + 2 * (i - 1)] end
+for i = 1, n, CHUNK do
+  local found = redis.call('HMGET', KEYS[2], unpack(ids, i, math.min(i + CHUNK - 1, n)))
+  for j = 1, #found do
+    if found[j] then
+      known[i + j - 1] = true
+      anyKnown = true
+    end
+  end
+end
+
+-- each calls visit(inbox key, number of the notice) for all that the lists name.
+local function each(visit)
+  local at = lists
+  while at <= #ARGV do
+    local s = tonumber(ARGV[at])
+    local m = tonumber(ARGV[at + s + 1])
+    for i = 1, s do
+      local key = KEYS[4 + tonumber(ARGV[at + i])]
+      for j = 1, m == 0 and n or m do
+        visit(key, m == 0 and j or tonumber(ARGV[at + s + 1 + j]))
+      end
+    end
+    at = at + s + 2 + m
+  end
+end
+
+-- Those keep the score they had. One that the cap removed from every inbox counts as new.
+local scores, fresh = {}, n
+if anyKnown then
+  each(function(key, i)
+    if known[i] and not scores[i] then
+      local score = redis.call('ZSCORE', key, ids[i])
+      if score then
+        scores[i] = text(tonumber(score))
+        fresh = fresh - 1
+      end
+    end
+  end)
+end
+
+-- The others get theirs, in the order of the batch.
+local clock = tonumber(head[2])
+local old = {}
+for i = 1, n do
+  if scores[i] then
+    old[i] = true
+  else
+    local score = tonumber(ARGV[given + i - 1])
+    if score == 0 then score = math.max(clock + 1, now) end
+    clock = math.max(clock, score)
+    scores[i] = text(score)
+  end
+end
+
+local reply = scores
+if fresh > 0 then
+  redis.call('HSET', KEYS[1], 'clock', text(clock))
+
+  -- Bodies, and one block of ids for those that expire together.
+  if fresh == n then
+    call('HSET', KEYS[2], ARGV, bodies, expiries - 1)
+  else
+    local some = {}
+    for i = 1, n do
+      if not old[i] then
+        some[#some + 1] = ids[i]
+        some[#some + 1] = ARGV[bodies + 2 * i - 1]
+      end
+    end
+    call('HSET', KEYS[2], some, 1, #some)
+  end
+  local blocks = {}
+  for i = 1, n do
+    if not old[i] then
+      local at = ARGV[expiries + i - 1]
+      local block = blocks[at]
+      if not block then
+        block = {}
+        blocks[at] = block
+      end
+      block[#block + 1] = ids[i]
+    end
+  end
+  for at, block in pairs(blocks) do
+    redis.call('ZADD', KEYS[3], at, table.concat(block, ' '))
+  end
+
+  -- The inboxes are known by name, so that a rebuild can find them.
+  local register = {}
+  for i = 1, subscribers do
+    register[2 * i - 1] = '0'
+    register[2 * i] = ARGV[names + i - 1]
+  end
+  for i = 1, #register, CHUNK do
+    redis.call('ZADD', KEYS[4], 'NX', unpack(register, i, math.min(i + CHUNK - 1, #register)))
+  end
+
+  -- Inboxes that get the same notices share the arguments.
+  local at = lists
+  while at <= #ARGV do
+    local s = tonumber(ARGV[at])
+    local m = tonumber(ARGV[at + s + 1])
+    local add = {}
+    for j = 1, m == 0 and n or m do
+      local i = m == 0 and j or tonumber(ARGV[at + s + 1 + j])
+      if not old[i] then
+        add[#add + 1] = scores[i]
+        add[#add + 1] = ids[i]
+      end
+    end
+    for i = 1, s do
+      local number = tonumber(ARGV[at + i])
+      local key = KEYS[4 + number]
+      call('ZADD', key, add, 1, #add)
+      local over = redis.call('ZCARD', key) - cap
+      if over > 0 then
+        local gone = redis.call('ZRANGE', key, 0, over - 1, 'WITHSCORES')
+        redis.call('ZREMRANGEBYRANK', key, 0, over - 1)
+        for g = 1, #gone, 2 do reply[#reply + 1] = gone[g] end
+        local name, highest = ARGV[names + number - 1], tonumber(gone[#gone])
+        if highest > tonumber(redis.call('ZSCORE', KEYS[4], name)) then
+          redis.call('ZADD', KEYS[4], text(highest), name)
+        end
+      end
+    end
+    at = at + s + 2 + m
+  end
+
+  if ARGV[4] ~= '' then redis.call('PUBLISH', ARGV[4], ARGV[5]) end
+end
+return reply

@@ -1,0 +1,140 @@
+package inbox
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"tallyman/engine/notice"
+	"tallyman/internal/testenv"
+	"tallyman/sinks"
+	"tallyman/sinks/inbox/page"
+)
+
+const wh = "119240"
+
+// onBoth runs a test on a real Redis and on the in-process one: they differ in how Lua's numbers become text, and in which
+// commands they have.
+func onBoth(t *testing.T, test func(t *testing.T, addr string)) {
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		test(t, testenv.Redis(t).Addr)
+	})
+	t.Run("miniredis", func(t *testing.T) {
+		t.Parallel()
+		test(t, testenv.Miniredis(t).Addr())
+	})
+}
+
+// node is one process with its inbox.
+type node struct {
+	*Inbox
+	ledger *memoryLedger
+	client *redis.Client
+	stop   func()
+}
+
+var nodes atomic.Int64
+
+// newNode connects a node and runs it. The change may set options.
+func newNode(t testing.TB, addr string, ledger *memoryLedger, change ...func(*Options)) *node {
+	t.Helper()
+	watch := NewWatch()
+	client := redis.NewClient(&redis.Options{Addr: addr, OnConnect: watch.OnConnect, DialTimeout: time.Second})
+	o := Options{
+		Client: client, Watch: watch, Ledger: ledger, Prefix: "tallyman:", Node: fmt.Sprintf("node-%d", nodes.Add(1)),
+		Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo})),
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	in, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background()) //nolint:usetesting // it must outlive the cleanups that use it
+	var wg sync.WaitGroup
+	wg.Go(func() { in.Run(ctx) })
+	n := &node{Inbox: in, ledger: ledger, client: client, stop: sync.OnceFunc(func() {
+		cancel()
+		wg.Wait()
+		_ = client.Close()
+	})}
+	t.Cleanup(n.stop)
+	testenv.Eventually(t, func() bool { return in.Ready() == nil }, 10*time.Second)
+	return n
+}
+
+var seqs atomic.Int64
+
+// make returns n deliveries of the warehouse to the subscribers.
+func makeDeliveries(n int, warehouse string, to ...string) []sinks.Delivery {
+	out := make([]sinks.Delivery, n)
+	slices.Sort(to)
+	for i := range out {
+		seq := seqs.Add(1)
+		now := time.Now().Truncate(time.Microsecond).UTC()
+		key := fmt.Sprintf(`["%d"]`, seq)
+		out[i] = sinks.Delivery{Seq: seq, Recipients: to, Notice: &notice.Notice{
+			ID: notice.ID("rule", warehouse, key, "1", notice.Firing, 0), Type: "REP_NOTICE", TypeID: 124719, Warehouse: warehouse,
+			Rule: "rule", Scope: warehouse, Key: key, Episode: "1", Status: notice.Firing, Priority: 3, Modal: "silent",
+			Title: fmt.Sprintf("Bin %d", seq), Body: "S1 went below zero", Count: 1, CreatedAt: now, ExpiresAt: now.Add(72 * time.Hour),
+		}}
+	}
+	return out
+}
+
+// deliver delivers and records, as the engine does.
+func (n *node) deliver(t testing.TB, batch []sinks.Delivery) []sinks.Receipt {
+	t.Helper()
+	receipts, err := n.Deliver(t.Context(), batch[0].Notice.Warehouse, batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.ledger.record(batch, receipts); err != nil {
+		t.Fatal(err)
+	}
+	return receipts
+}
+
+func (n *node) poll(t testing.TB, q page.Query) page.Page {
+	t.Helper()
+	pg, err := n.Poll(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pg
+}
+
+func query(subscribers ...string) page.Query {
+	slices.Sort(subscribers)
+	return page.Query{Warehouse: wh, Subscribers: subscribers}
+}
+
+func after(q page.Query, cursor string) page.Query {
+	q.After = cursor
+	return q
+}
+
+func ids(pg page.Page) []string {
+	out := []string{}
+	for _, v := range pg.Notices {
+		out = append(out, v.ID)
+	}
+	return out
+}
+
+func idsOf(batch []sinks.Delivery) []string {
+	out := []string{}
+	for _, d := range batch {
+		out = append(out, d.Notice.ID)
+	}
+	return out
+}

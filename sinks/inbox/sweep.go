@@ -1,0 +1,116 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// sweepAll removes what has expired, once a second. Every node does; it is done once.
+func (in *Inbox) sweepAll(ctx context.Context) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		if err := in.Sweep(ctx); err != nil && ctx.Err() == nil {
+			in.log.Warn("what has expired could not be removed", "error", err)
+		}
+	}
+}
+
+// Sweep removes what has expired in all warehouses that this node knows. Run does it once a second.
+func (in *Inbox) Sweep(ctx context.Context) error {
+	g, _, _ := in.generations.get()
+	if g == nil {
+		return nil
+	}
+	due, err := in.dueWarehouses(ctx, in.known())
+	if err != nil {
+		return err
+	}
+	for _, w := range due {
+		for {
+			n, err := in.sweepSome(ctx, g.epoch, w)
+			var other *epochError
+			if errors.As(err, &other) { // a reader or a delivery will find out what that means
+				break
+			}
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// dueWarehouses finds those in which something has expired, in one round trip.
+func (in *Inbox) dueWarehouses(ctx context.Context, warehouses []string) ([]string, error) {
+	if len(warehouses) == 0 {
+		return nil, nil
+	}
+	first := make([]*redis.ZSliceCmd, len(warehouses))
+	var clock *redis.TimeCmd
+	_, err := in.o.Client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		clock = p.Time(ctx)
+		for i, w := range warehouses {
+			first[i] = p.ZRangeWithScores(ctx, in.keys.expiry(w), 0, 0)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	now := clock.Val()
+	if in.o.Now != nil {
+		now = in.o.Now()
+	}
+	var due []string
+	for i, cmd := range first {
+		if z := cmd.Val(); len(z) > 0 && int64(z[0].Score) <= now.UnixMicro() {
+			due = append(due, warehouses[i])
+		}
+	}
+	return due, nil
+}
+
+// sweepSome removes one batch and returns how many ids it had.
+func (in *Inbox) sweepSome(ctx context.Context, epoch, warehouse string) (int, error) {
+	keys := in.keys.all(warehouse, 0)[:3]
+	reply, err := in.run(ctx, in.scripts.due, keys, epoch, in.now(), maxBatch)
+	if err != nil || len(reply) == 0 {
+		return 0, err
+	}
+	answer, err := texts(reply)
+	if err != nil {
+		return 0, err
+	}
+	var blocks, ids []string
+	var h holders
+	for len(answer) > 0 {
+		block := answer[0]
+		members := strings.Fields(block)
+		blocks = append(blocks, block)
+		ids = append(ids, members...)
+		for i, id := range members {
+			if err := h.add(id, answer[1+i]); err != nil {
+				in.log.Error("a body in Redis is no notice; it goes", "warehouse", warehouse, "id", id, "error", err)
+			}
+		}
+		answer = answer[1+len(members):]
+	}
+	_, err = in.remove(ctx, epoch, warehouse, true, blocks, ids, h)
+	return len(ids), err
+}
+
+func formatScore(score int64) string { return strconv.FormatInt(score, 10) }

@@ -1,0 +1,178 @@
+package inbox
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"tallyman/sinks/inbox/page"
+)
+
+// Wait returns nil as soon as one of the query's inboxes may have something that the version does not: a notice, or
+// another epoch. Otherwise it returns the context's error when that ends. It is woken by hints, and since a
+// hint may be lost it also looks for itself every second.
+func (in *Inbox) Wait(ctx context.Context, q page.Query, version string) error {
+	r, err := newReader(q)
+	if err != nil {
+		return err
+	}
+	epoch, clock, err := splitVersion(version)
+	if err != nil {
+		return nil //nolint:nilerr // whatever it is, the present version is another one
+	}
+	w := in.waiters.enter(r.Warehouse, r.Subscribers)
+	defer in.waiters.leave(w)
+	tick := time.NewTicker(checkEvery)
+	defer tick.Stop()
+	looked := clock // nothing above clock came up to this one
+	for {
+		g, _, changed := in.generations.get()
+		if g != nil && g.epoch != epoch {
+			return nil
+		}
+		if g != nil {
+			// What fails here is tried again at the next tick, until the caller's patience ends.
+			if c, err := in.clockOf(ctx, g, r); err == nil && c.clock != looked {
+				if n, err := in.above(ctx, r, clock); err == nil {
+					if n > 0 {
+						return nil
+					}
+					looked = c.clock
+				}
+			}
+		}
+		select {
+		case <-w.woken:
+		case <-tick.C:
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// above counts the notices in the reader's inboxes with a higher score.
+func (in *Inbox) above(ctx context.Context, r *reader, score int64) (int64, error) {
+	min := "(" + formatScore(score)
+	cmds, err := in.o.Client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, s := range r.Subscribers {
+			p.ZCount(ctx, in.keys.inbox(r.Warehouse, s), min, "+inf")
+		}
+		return nil
+	})
+	var n int64
+	for _, cmd := range cmds {
+		if c, ok := cmd.(*redis.IntCmd); ok {
+			n += c.Val()
+		}
+	}
+	return n, err
+}
+
+// waiters holds those who wait, by warehouse.
+type waiters struct {
+	mu   sync.Mutex
+	here map[string]map[*waiter]bool
+}
+
+type waiter struct {
+	warehouse   string
+	subscribers []string // sorted
+	woken       chan struct{}
+}
+
+func (w *waiters) enter(warehouse string, subscribers []string) *waiter {
+	one := &waiter{warehouse: warehouse, subscribers: subscribers, woken: make(chan struct{}, 1)}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.here == nil {
+		w.here = map[string]map[*waiter]bool{}
+	}
+	if w.here[warehouse] == nil {
+		w.here[warehouse] = map[*waiter]bool{}
+	}
+	w.here[warehouse][one] = true
+	return one
+}
+
+func (w *waiters) leave(one *waiter) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.here[one.warehouse], one)
+	if len(w.here[one.warehouse]) == 0 {
+		delete(w.here, one.warehouse)
+	}
+}
+
+// wake lets those look whom the hint concerns.
+func (w *waiters) wake(h hint) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for one := range w.here[h.warehouse] {
+		if !h.concerns(one.subscribers) {
+			continue
+		}
+		select {
+		case one.woken <- struct{}{}:
+		default: // it will look anyway
+		}
+	}
+}
+
+// hint says that something was delivered, and to whom.
+type hint struct {
+	warehouse   string
+	subscribers []string // none = anybody
+}
+
+const maxHinted = 200 // subscribers; a hint to more is one to anybody
+
+func (h hint) String() string {
+	if len(h.subscribers) > maxHinted {
+		return h.warehouse
+	}
+	return strings.Join(append([]string{h.warehouse}, h.subscribers...), "\n")
+}
+
+func parseHint(s string) hint {
+	parts := strings.Split(s, "\n")
+	return hint{warehouse: parts[0], subscribers: parts[1:]}
+}
+
+func (h hint) concerns(sorted []string) bool {
+	if len(h.subscribers) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(h.subscribers, func(s string) bool {
+		_, ok := slices.BinarySearch(sorted, s)
+		return ok
+	})
+}
+
+// listen passes hints on until the context ends.
+func (in *Inbox) listen(ctx context.Context) {
+	sub := in.o.Client.Subscribe(ctx, in.keys.hints())
+	defer func() { _ = sub.Close() }()
+	messages := sub.Channel()
+	for {
+		select {
+		case m, ok := <-messages:
+			if !ok {
+				return
+			}
+			h := parseHint(m.Payload)
+			if h.warehouse == "" { // an epoch has begun
+				in.checkNow()
+				continue
+			}
+			in.learn(h.warehouse)
+			in.waiters.wake(h)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
