@@ -14,7 +14,8 @@ import (
 	"tallyman/sinks/inbox/page"
 )
 
-// Inbox answers polls from the index. Its errors are those of package page.
+// Inbox answers polls from the index. Its errors are those of package page. Version and Poll end within seconds, with
+// page.ErrUnavailable at the latest.
 type Inbox interface {
 	// Version is what Poll would give as the page's version, for much less.
 	Version(ctx context.Context, q page.Query) (string, error)

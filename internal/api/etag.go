@@ -1,7 +1,9 @@
 package api
 
 import (
+	"encoding/binary"
 	"encoding/hex"
+	"strconv"
 	"strings"
 
 	"tallyman/sinks/inbox/page"
@@ -30,7 +32,7 @@ func identify(q *page.Query, m media, language string) identity {
 		h = h.add(s)
 	}
 	h = h.add(string(m)).add(language).add(q.After)
-	return h.addInt(uint64(q.Since)).addInt(uint64(q.Limit))
+	return h.add(strconv.FormatInt(q.Since, 10)).add(strconv.Itoa(q.Limit))
 }
 
 const (
@@ -46,14 +48,6 @@ func (h identity) add(s string) identity {
 	return (h ^ 0xff) * fnvPrime // 0xff is in no UTF-8 text
 }
 
-func (h identity) addInt(n uint64) identity {
-	for range 8 {
-		h = (h ^ identity(n&0xff)) * fnvPrime
-		n >>= 8
-	}
-	return h
-}
-
 // tagOf is the tag of a page that answers the request this. next is 0 where more follows.
 func tagOf(version string, this, next identity) string {
 	b := make([]byte, 0, len(version)+2*identityLen+4)
@@ -67,11 +61,7 @@ func tagOf(version string, this, next identity) string {
 }
 
 func (h identity) append(b []byte) []byte {
-	var raw [8]byte
-	for i := range raw {
-		raw[i] = byte(h >> (56 - 8*i))
-	}
-	return hex.AppendEncode(b, raw[:])
+	return hex.AppendEncode(b, binary.BigEndian.AppendUint64(make([]byte, 0, 8), uint64(h)))
 }
 
 // matchTag finds in an If-None-Match header the tag that says: the client has what this request would be answered

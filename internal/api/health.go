@@ -37,7 +37,7 @@ func (a *API) readyz(w http.ResponseWriter, r *http.Request) {
 
 // reasons takes errors.Join apart.
 func reasons(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the outermost error alone is the list
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return joined.Unwrap()
 	}
 	return []error{err}

@@ -112,7 +112,7 @@ func (a *API) pack(ctx context.Context, x *exchange) (packForm, error) {
 	pack := packForm{Warehouse: x.Warehouse, Notifications: notificationsForm{List: []notificationForm{}}}
 	langs := languages(x.language)
 	for range legacyPages {
-		pg, err := a.fetch(ctx, x)
+		pg, err := a.deps.Inbox.Poll(ctx, x.Query)
 		if err != nil {
 			return pack, err
 		}

@@ -137,7 +137,7 @@ func TestStatus(t *testing.T) {
 			LastRun: api.NewRunStatus(&ledger.Run{Due: at, Started: at, Duration: 1500 * time.Millisecond, Node: "node-1", Outcome: ledger.OutcomeDegraded, Rows: 5, Matched: 2, Errored: 1, Samples: []string{"row 4: division by zero"}}),
 			Pending: 1, Firing: 2,
 		}, {ID: "lot-near-expiry", Source: "wms", File: "stock.yaml", Enabled: true, Reason: "source wms: connection refused"}},
-		Problems: api.NewFileProblems(problem.List{{Code: "unknown_field", File: "broken.yaml", Line: 3, Col: 5, Message: "there is no field whn", Hint: "did you mean when?"}}),
+		Problems: api.NewFileProblems(problem.List{{Code: "unknown_field", File: "broken.yaml", Line: 3, Col: 5, Message: "there is no field modes", Hint: "did you mean mode?"}}),
 		Deliveries: api.NewDeliveryCounts(map[string]map[ledger.DeliveryState]int64{
 			"inbox": {ledger.DeliverySent: 5, ledger.DeliveryPending: 1, ledger.DeliveryTimedOut: 2}, "gateway": {ledger.DeliveryFailed: 1, ledger.DeliveryCanceled: 3},
 		}),

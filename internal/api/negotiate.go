@@ -48,28 +48,29 @@ func negotiate(r *http.Request) (media, bool) {
 // negotiateHeader weighs every range of an Accept header. As RFC 9110 has it, the most specific range that
 // matches a form gives its weight, and q=0 rules it out.
 func negotiateHeader(accept string) (media, bool) {
-	var weight [len(offered)]float64
-	var specific [len(offered)]int
+	var best [len(offered)]struct {
+		weight   float64
+		specific int
+	}
 	for item := range strings.SplitSeq(accept, ",") {
 		name, params, _ := strings.Cut(item, ";")
 		name = strings.ToLower(strings.TrimSpace(name))
 		q := quality(params)
-		for i, o := range offered {
-			if s := matches(name, string(o.media), o.problem); s > specific[i] || s > 0 && s == specific[i] && q > weight[i] {
-				specific[i], weight[i] = s, q
+		for i := range best {
+			at := matches(name, string(offered[i].media), offered[i].problem)
+			if b := &best[i]; at > b.specific || at > 0 && at == b.specific && q > b.weight {
+				b.specific, b.weight = at, q
 			}
 		}
 	}
-	best := -1
-	for i := range offered {
-		if weight[i] > 0 && (best < 0 || weight[i] > weight[best]) {
-			best = i
+	var form media
+	var weight float64
+	for i := range best {
+		if best[i].weight > weight {
+			form, weight = offered[i].media, best[i].weight
 		}
 	}
-	if best < 0 {
-		return "", false
-	}
-	return offered[best].media, true
+	return form, weight > 0
 }
 
 // matches says how specifically a range names a form: 0 not at all, 3 by its own name. A lone * is what old Java

@@ -25,9 +25,6 @@ const (
 	PollGone        = "gone" // the client left first
 )
 
-// pollTimeout bounds one question to the inbox. It is above the 5 s that a poll waits for a rebuild.
-const pollTimeout = 10 * time.Second
-
 // exchange is one poll being answered.
 type exchange struct {
 	poll
@@ -96,7 +93,7 @@ func notAcceptable() *Problem {
 // warehouse, so a client that waits is not woken with an empty page for what others got.
 func (a *API) look(ctx context.Context, x *exchange) (page.Page, string, error) {
 	if x.known != "" {
-		version, err := a.version(ctx, x)
+		version, err := a.deps.Inbox.Version(ctx, x.Query)
 		if err != nil {
 			return page.Page{}, "", err
 		}
@@ -106,7 +103,7 @@ func (a *API) look(ctx context.Context, x *exchange) (page.Page, string, error) 
 			}
 		}
 	}
-	pg, err := a.fetch(ctx, x)
+	pg, err := a.deps.Inbox.Poll(ctx, x.Query)
 	if err == nil && isEmpty(&pg) {
 		pg, err = a.awaitNotices(ctx, x, pg)
 	}
@@ -121,7 +118,7 @@ func (a *API) awaitNotices(ctx context.Context, x *exchange, pg page.Page) (page
 		if err != nil || !changed {
 			return pg, err
 		}
-		next, err := a.fetch(ctx, x)
+		next, err := a.deps.Inbox.Poll(ctx, x.Query)
 		if err != nil || !isEmpty(&next) || next.Unread != pg.Unread || next.UnreadMore != pg.UnreadMore {
 			return next, err
 		}
@@ -131,18 +128,6 @@ func (a *API) awaitNotices(ctx context.Context, x *exchange, pg page.Page) (page
 
 func isEmpty(pg *page.Page) bool {
 	return len(pg.Notices) == 0 && len(pg.Changes) == 0 && !pg.Reset && !pg.More
-}
-
-func (a *API) version(ctx context.Context, x *exchange) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
-	defer cancel()
-	return a.deps.Inbox.Version(ctx, x.Query)
-}
-
-func (a *API) fetch(ctx context.Context, x *exchange) (page.Page, error) {
-	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
-	defer cancel()
-	return a.deps.Inbox.Poll(ctx, x.Query)
 }
 
 // wait returns true once the version is another one, false when the client's time is over or the server ends.
@@ -236,7 +221,7 @@ func (a *API) pollFailed(w http.ResponseWriter, r *http.Request, err error, m me
 	case errors.Is(err, page.ErrBadCursor):
 		newProblem(http.StatusBadRequest, CodeBadCursor, "the cursor is not one that this service gave out; poll without one").write(w, m)
 		return PollRefused
-	case errors.Is(err, page.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, page.ErrUnavailable):
 		a.log.LogAttrs(r.Context(), slog.LevelDebug, "a poll found no inbox", append(a.requestAttrs(w, r), slog.Any("error", err))...)
 		p := newProblem(http.StatusServiceUnavailable, CodeInboxUnavailable, "the inboxes are out of reach or being rebuilt; poll again with the same cursor")
 		p.retryAfter = 1

@@ -3,12 +3,13 @@ package api
 import (
 	"encoding/json"
 	"encoding/xml"
+	"maps"
 	"net/http"
 	"strconv"
 )
 
 // Problem is an error as clients see it: RFC 9457, in JSON or in the XML of its appendix B, with a stable code.
-type Problem struct {
+type Problem struct { //nolint:errname // the RFC's word
 	XMLName   xml.Name `json:"-" xml:"urn:ietf:rfc:7807 problem"`
 	Title     string   `json:"title" xml:"title" doc:"the HTTP status in words"`
 	Status    int      `json:"status" xml:"status" doc:"the HTTP status"`
@@ -64,12 +65,10 @@ func (p *Problem) write(w http.ResponseWriter, m media) {
 		panic(err)
 	}
 	h := w.Header()
-	for name, values := range p.GetHeaders() {
-		h[name] = values
-	}
+	maps.Copy(h, p.GetHeaders())
 	h.Set("Content-Type", p.ContentType(string(m)))
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(p.Status)
-	_, _ = w.Write(body) // the client may have gone
+	_, _ = w.Write(body) //nolint:gosec // it is encoded, and the client may have gone
 }

@@ -112,7 +112,7 @@ func TestWaitEndsInTime(t *testing.T) {
 func TestShutdownWakesThoseWhoWait(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	ln, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a listener on loopback does not block
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestShutdownWakesThoseWhoWait(t *testing.T) {
 func TestServeSaysWhyItEnded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	ln, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a listener on loopback does not block
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

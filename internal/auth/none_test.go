@@ -2,6 +2,7 @@ package auth_test
 
 import (
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"testing"
 
@@ -50,7 +51,7 @@ func TestNoneRefusesForeignHosts(t *testing.T) {
 		"wms.example.com:8080": false,
 		"":                     false,
 	} {
-		r := httptest.NewRequest("GET", "/api/v1/notices", nil)
+		r := httptest.NewRequest(http.MethodGet, "/api/v1/notices", http.NoBody)
 		r.Host = host
 		id, err := auth.None{}.Authenticate(r)
 		if ok && (err != nil || id.Subject != "anonymous") {
