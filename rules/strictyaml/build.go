@@ -19,6 +19,7 @@ type builder struct {
 	open   map[*yaml.Node]bool // on the way from the root: an alias to one of these is a loop
 	fatal  problem.List        // the tree cannot be used
 	actual int                 // nodes written
+	merged int                 // weight of all that merge keys name
 }
 
 func (b *builder) build(y *yaml.Node) *Node {
@@ -57,6 +58,9 @@ func (b *builder) build(y *yaml.Node) *Node {
 	return n
 }
 
+// limit is how many nodes the file may make of those that were read so far.
+func (b *builder) limit() int { return maxWeight + 8*b.actual }
+
 // sum stops well below overflow.
 func sum(a, b int) int { return min(a+b, 1<<40) }
 
@@ -85,13 +89,16 @@ func (b *builder) fields(n *Node, y *yaml.Node) {
 		n.Fields = append(n.Fields, Field{Name: key.Text, Key: key, Value: value})
 	}
 	for _, m := range merges {
-		b.mergeKey(n, b.build(m))
+		b.mergeKey(n, first, b.build(m))
 	}
 }
 
 // mergeKey applies <<: what is written in the mapping itself, or merged before, wins.
-func (b *builder) mergeKey(n, from *Node) {
+func (b *builder) mergeKey(n *Node, have map[string]*Node, from *Node) {
 	n.weight = sum(n.weight, from.weight)
+	if b.merged = sum(b.merged, from.weight); b.merged > b.limit() {
+		return // the file will be refused
+	}
 	sources := []*Node{from}
 	if from.Kind == Sequence {
 		sources = from.Items
@@ -103,7 +110,8 @@ func (b *builder) mergeKey(n, from *Node) {
 		}
 		n.faults = append(n.faults, s.faults...)
 		for _, f := range s.Fields {
-			if n.Field(f.Name) == nil {
+			if have[f.Name] == nil {
+				have[f.Name] = f.Key
 				n.Fields = append(n.Fields, f)
 			}
 		}

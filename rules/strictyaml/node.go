@@ -110,9 +110,13 @@ func Merge(base, over *Node) *Node {
 	m := *over
 	m.faults = append(append(problem.List{}, base.faults...), over.faults...)
 	m.Fields = append([]Field{}, base.Fields...)
+	at := make(map[string]int, len(base.Fields))
+	for i, f := range base.Fields {
+		at[f.Name] = i
+	}
 	for _, f := range over.Fields {
-		if have := m.Field(f.Name); have != nil {
-			*have = Field{Name: f.Name, Key: f.Key, Value: Merge(have.Value, f.Value)}
+		if i, have := at[f.Name]; have {
+			m.Fields[i] = Field{Name: f.Name, Key: f.Key, Value: Merge(base.Fields[i].Value, f.Value)}
 		} else {
 			m.Fields = append(m.Fields, f)
 		}

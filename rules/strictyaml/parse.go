@@ -43,7 +43,7 @@ func Parse(name string, src []byte) (*File, problem.List) {
 	if len(b.fatal) > 0 {
 		return nil, b.fatal
 	}
-	if f.Root.weight > maxWeight+8*b.actual {
+	if f.Root.weight > b.limit() || b.merged > b.limit() {
 		return nil, problem.List{f.Problem(nil, CodeExpansion,
 			fmt.Sprintf("its aliases make more than %d values of the %d that are written", maxWeight, b.actual),
 			"write fewer aliases of aliases")}

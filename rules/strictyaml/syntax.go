@@ -17,6 +17,8 @@ import (
 
 var syntaxLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 
+const missingColon = "write name: value, with a space after the colon"
+
 // syntaxWords says what the library means. Marks are the characters that one of its errors is about.
 var syntaxWords = []struct{ theirs, ours, hint, marks string }{
 	{"mapping values are not allowed", "a second colon in one line", `put a text that holds ": " in quotes`, ":"},
@@ -25,7 +27,7 @@ var syntaxWords = []struct{ theirs, ours, hint, marks string }{
 	{"found unknown escape character", "no such escape in a text in double quotes", `write \\ for a backslash, or use single quotes`, `\`},
 	{"did not find expected key", "this line fits no block above it", "check the indentation, and that lists use - and maps use name: value", ""},
 	{"did not find expected '-' indicator", "a list item was expected here", "check the indentation", ""},
-	{"could not find expected ':'", "a colon was expected in or before this line", "write name: value, with a space after the colon", ""},
+	{"could not find expected ':'", "a name without a colon", missingColon, ""},
 	{"did not find expected ',' or ']'", "the list in [ ] is not closed", "close it with ], and put commas between its items", ""},
 	{"did not find expected ',' or '}'", "the map in { } is not closed", "close it with }, and put commas between its fields", ""},
 	{"found unexpected end of stream", "the quoted text is never closed", "close the quote", ""},
@@ -56,7 +58,10 @@ func (f *File) syntaxProblem(err error) problem.Problem {
 	}
 	if strings.TrimRightFunc(f.src[at:], unicode.IsSpace) == "" && strings.Contains(message, "closed") {
 		// Nothing closed it: what was opened, not the end of the file, is the place to look at.
-		return f.problemAt(f.opening(line), CodeSyntax, message, hint)
+		return f.problemAt(f.opening(message, line), CodeSyntax, message, hint)
+	}
+	if hint == missingColon {
+		at = f.ends[f.clamp(place{line, 1}).line-1].to // the name that has none, not what came after it
 	}
 	return f.problemAt(f.placeAt(f.stepBack(at, marks)), CodeSyntax, message, hint)
 }
@@ -88,14 +93,25 @@ func (f *File) stepBack(at int, marks string) int {
 	return f.ends[p.line-1].from + indent
 }
 
-// opening finds the bracket or quote that a line opens.
-func (f *File) opening(line int) place {
-	p := f.clamp(place{line, 1})
-	text := f.line(p.line)
-	if i := strings.LastIndexAny(text, "[{"); i >= 0 {
-		return f.placeAt(f.ends[p.line-1].from + i)
+// opening finds what was never closed: the last bracket without a partner or, as the library names its line, the quote.
+func (f *File) opening(message string, line int) place {
+	pair := ""
+	if i := strings.IndexAny(message, "[{"); i >= 0 {
+		pair = map[byte]string{'[': "[]", '{': "{}"}[message[i]]
 	}
-	if i := strings.IndexAny(text, `"'`); i >= 0 {
+	closed := 0
+	for at := len(f.src) - 1; at >= 0 && pair != ""; at-- {
+		switch {
+		case f.src[at] == pair[1]:
+			closed++
+		case f.src[at] == pair[0] && closed > 0:
+			closed--
+		case f.src[at] == pair[0]:
+			return f.placeAt(at)
+		}
+	}
+	p := f.clamp(place{line, 1})
+	if i := strings.IndexAny(f.line(p.line), `"'`); i >= 0 {
 		return f.placeAt(f.ends[p.line-1].from + i)
 	}
 	return p
