@@ -3,6 +3,7 @@ package problem
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // snippetWidth is how many characters of a line are shown on either side of the caret.
@@ -11,19 +12,26 @@ const snippetWidth = 80
 // At makes a problem that stands in a line of a file. It keeps the line, or of a very long one the part around col.
 func At(file, text string, line, col int, code, message, hint string) Problem {
 	p := Problem{Code: code, File: file, Line: line, Col: col, Message: message, Hint: hint, Snippet: text}
-	runes := []rune(text)
-	if len(runes) <= 2*snippetWidth {
+	if utf8.RuneCountInString(text) <= 2*snippetWidth {
 		return p
 	}
-	from, to := max(col-1-snippetWidth, 0), min(col-1+snippetWidth, len(runes))
-	p.Snippet, p.Caret = string(runes[from:to]), col-from
-	if from > 0 {
-		p.Snippet = "…" + p.Snippet
+	first := max(col-snippetWidth, 1)
+	p.Caret = col - first + 1
+	window, n := "", 0
+	for at := range text {
+		if n++; n == first {
+			window = text[at:]
+		}
+		if n == col+snippetWidth {
+			window = window[:len(window)-len(text[at:])] + "…"
+			break
+		}
+	}
+	if first > 1 {
+		window = "…" + window
 		p.Caret++
 	}
-	if to < len(runes) {
-		p.Snippet += "…"
-	}
+	p.Snippet = window
 	return p
 }
 

@@ -127,6 +127,7 @@ func (b *builder) checkTag(n *Node, y *yaml.Node) {
 	}
 }
 
+// fault notes what is wrong with n, at a node inside it.
 func (b *builder) fault(n, at *Node, code, message, hint string) {
-	n.faults = append(n.faults, b.file.Problem(at, code, message, hint))
+	n.faults = append(n.faults, fault{at, code, message, hint})
 }

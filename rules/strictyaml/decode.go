@@ -15,6 +15,9 @@ type Decodable interface {
 	DecodeYAML(d *Decoder, name string, n *Node)
 }
 
+// maxProblems is how many problems one Decode reports; nobody reads more.
+const maxProblems = 1000
+
 // Decoder collects the problems of one Decode.
 type Decoder struct {
 	file     *File
@@ -34,6 +37,9 @@ func (f *File) Decode(n *Node, dst any) problem.List {
 
 // Fail reports a problem at the node.
 func (d *Decoder) Fail(n *Node, code, message, hint string) {
+	if len(d.problems) >= maxProblems {
+		return
+	}
 	d.problems = append(d.problems, d.file.Problem(n, code, message, hint))
 }
 
@@ -43,7 +49,11 @@ func (d *Decoder) Value(name string, n *Node, dst any) {
 }
 
 // Faults reports what was wrong when the node was read; a DecodeYAML that walks a mapping by itself calls it.
-func (d *Decoder) Faults(n *Node) { d.problems = append(d.problems, n.faults...) }
+func (d *Decoder) Faults(n *Node) {
+	for _, f := range n.faults {
+		d.Fail(f.at, f.code, f.message, f.hint)
+	}
+}
 
 var (
 	nodeType     = reflect.TypeFor[*Node]()

@@ -69,7 +69,7 @@ any: 1.5
 // Each line of src stands alone: what it lacks of the struct is left out of the problems.
 func TestDecodeProblems(t *testing.T) {
 	for src, want := range map[string]string{
-		"nmae: x":                   `2:1 unknown_field there is no field "nmae" here (did you mean "name"?)`,
+		"nam: x":                    `2:1 unknown_field there is no field "nam" here (did you mean "name"?)`,
 		"hidden: 1":                 `2:1 unknown_field there is no field "hidden" here (known fields: name, size, big, on, wait, mode, labels, list, inner, raw, any)`,
 		"size: 5\nsize: 6":          `3:1 duplicate_field "size" is set twice (it is first set in line 2; keep one of them)`,
 		"name: 12":                  `2:7 wrong_type name takes a text, found the number 12 (put it in quotes: "12")`,

@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"go.yaml.in/yaml/v3"
-
-	"tallyman/rules/problem"
 )
 
 // Kind is the shape of a node.
@@ -30,8 +28,14 @@ type Node struct {
 	Items     []*Node
 
 	style  yaml.Style
-	faults problem.List // found while the tree was built; Decode reports them
+	faults []fault // found while the tree was built; Decode reports them
 	weight int          // nodes below and including this one, aliases expanded
+}
+
+// fault is a problem that waits for Decode.
+type fault struct {
+	at                  *Node
+	code, message, hint string
 }
 
 // Field is one entry of a mapping.
@@ -108,7 +112,7 @@ func Merge(base, over *Node) *Node {
 		return over
 	}
 	m := *over
-	m.faults = append(append(problem.List{}, base.faults...), over.faults...)
+	m.faults = append(append([]fault{}, base.faults...), over.faults...)
 	m.Fields = append([]Field{}, base.Fields...)
 	at := make(map[string]int, len(base.Fields))
 	for i, f := range base.Fields {
