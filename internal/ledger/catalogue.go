@@ -2,6 +2,8 @@ package ledger
 
 import (
 	"context"
+	"fmt"
+	"regexp"
 	"time"
 
 	"tallyman/rules/catalog"
@@ -12,6 +14,26 @@ type Subscription struct {
 	Type       string `json:"type" yaml:"type" doc:"code of a type in the catalogue"`
 	Warehouse  string `json:"warehouse" yaml:"warehouse" doc:"a warehouse, or * for all"`
 	Subscriber string `json:"subscriber" yaml:"subscriber" doc:"user:<id> or role:<id>"`
+}
+
+var (
+	subscriberForm = regexp.MustCompile(`^(user|role):[A-Za-z0-9][A-Za-z0-9_.@-]{0,127}$`)
+	warehouseForm  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+)
+
+// Validate returns an ErrInvalid that names the part that has not the form it must have. Whether the type is in
+// the catalogue is not looked at.
+func (s Subscription) Validate() error {
+	if s.Type == "" {
+		return fmt.Errorf("%w: a subscription needs a type", ErrInvalid)
+	}
+	if s.Warehouse != "*" && !warehouseForm.MatchString(s.Warehouse) {
+		return fmt.Errorf("%w: %q is no warehouse", ErrInvalid, s.Warehouse)
+	}
+	if !subscriberForm.MatchString(s.Subscriber) {
+		return fmt.Errorf("%w: %q is no subscriber; write user:<id> or role:<id>", ErrInvalid, s.Subscriber)
+	}
+	return nil
 }
 
 // Catalogue holds the types and the subscriptions. What it returns is in force for the next commit on every node.
@@ -27,10 +49,12 @@ type Catalogue interface {
 	SeedTypes(ctx context.Context, types catalog.Catalog) (added int, err error)
 
 	Subscriptions(ctx context.Context, f SubscriptionFilter) ([]Subscription, error)
-	// AddSubscriptions adds them in one transaction and returns how many were new. ErrNotFound for an unknown type.
+	// AddSubscriptions adds them in one transaction and returns how many were new. ErrNotFound for an unknown
+	// type, ErrInvalid; then none is added.
 	AddSubscriptions(ctx context.Context, subs []Subscription) (added int, err error)
+	// RemoveSubscription removes it. ErrNotFound.
 	RemoveSubscription(ctx context.Context, s Subscription) error
-	// SeedSubscriptions adds them if the ledger never had any.
+	// SeedSubscriptions adds them if the ledger never had any. ErrNotFound for an unknown type.
 	SeedSubscriptions(ctx context.Context, subs []Subscription) (added int, err error)
 }
 
@@ -43,17 +67,18 @@ type SubscriptionFilter struct {
 
 // Reader answers /status and the CLI.
 type Reader interface {
-	// LastRuns returns the latest run of every rule and scope.
+	// LastRuns returns the latest run of every registered rule and scope, by rule and scope.
 	LastRuns(ctx context.Context) ([]Run, error)
 	// Runs returns the runs of a rule (scope nil = all its scopes), latest first.
 	Runs(ctx context.Context, rule string, scope *string, limit int) ([]Run, error)
-	// Totals counts notices by type and status, for the summary that the demo prints.
+	// Totals counts the notices that the ledger has by type, rule and status, in that order, for the summary
+	// that the demo prints.
 	Totals(ctx context.Context) ([]Total, error)
 	// Version returns the schema's version.
 	Version(ctx context.Context) (int64, error)
 }
 
-// Total is a count of notices since a time.
+// Total is a count of notices; Latest is when the last of them was made.
 type Total struct {
 	Type, Rule, Status string
 	Count              int64

@@ -33,7 +33,9 @@ type Deliveries interface {
 	// Pending returns pending deliveries of the lane in the order of Seq, at most limit. Those of notices that
 	// have expired are set to canceled instead of being returned.
 	Pending(ctx context.Context, lane Lane, limit int) ([]sinks.Delivery, error)
-	// MarkSent records the receipts, and counts the attempt.
+	// MarkSent records the receipts, and counts the attempt. What is not pending stays as it is. Receipts of
+	// an epoch that is not the recorded one any more are not recorded, since the rebuild of the new one may
+	// have passed them: the deliveries stay pending and the answer is ErrFenced.
 	MarkSent(ctx context.Context, receipts []sinks.Receipt) error
 	// MarkAttempt counts a failed attempt with its error (secrets removed by the caller).
 	MarkAttempt(ctx context.Context, seqs []int64, cause string) error
@@ -48,7 +50,8 @@ type InboxRecord interface {
 	// InboxState returns the recorded epoch and the Redis run ids it was built on; ErrNotFound before the first.
 	InboxState(ctx context.Context, sink string) (InboxState, error)
 	// BeginEpoch replaces the state if the recorded epoch is still prev ("" = none), otherwise ErrFenced:
-	// another node was faster. The rebuild follows; Building is true until FinishEpoch.
+	// another node was faster, or one is building it within its lease. The rebuild follows; Building is true
+	// until FinishEpoch. next's Epoch and RunIDs count.
 	BeginEpoch(ctx context.Context, sink, prev string, next InboxState, node string, lease time.Duration) error
 	// FinishEpoch marks the rebuild as complete. ErrFenced if the epoch is not next any more.
 	FinishEpoch(ctx context.Context, sink, epoch string) error

@@ -25,6 +25,7 @@ var (
 	ErrBusy     = errors.New("ledger: another firing of the rule and scope is running")
 	ErrFenced   = sinks.ErrFenced // the claim was lost to another node
 	ErrNotFound = sinks.ErrNotFound
+	ErrInvalid  = errors.New("ledger: not a valid value")
 	ErrExists   = errors.New("ledger: already there")
 	ErrInUse    = errors.New("ledger: the file is in use by another process") // sqlite: one node
 	ErrSchema   = errors.New("ledger: the schema is not at this program's version; run tallyman migrate up")
@@ -38,8 +39,8 @@ type Ledger interface {
 	Catalogue
 	Reader
 	// Prune removes what is older than before: finished deliveries with their notices (never those that an
-	// open finding names), and all but the last keepRuns firings of each rule and scope. It works in
-	// small batches and returns how many rows went.
+	// open finding names or that have not expired), and all but the last keepRuns (at least 1) firings of
+	// each rule and scope. It works in small batches and returns how many rows went.
 	Prune(ctx context.Context, before time.Time, keepRuns int) (int64, error)
 	Ping(ctx context.Context) error
 	Close() error
@@ -52,12 +53,20 @@ type Firings interface {
 	Register(ctx context.Context, rule, scope string, now time.Time) (ScopeState, error)
 	// Claim takes the firing for node. Where a firing of the same rule and scope was abandoned (its lease
 	// ran out before it was committed), the claim is for that one instead, whatever due says, and
-	// Claim.Repeated is true: the caller runs it and then claims its own. ErrDone, ErrBusy.
+	// Claim.Repeated is true: the caller runs it and then, if Claim.Due was not its own, claims that. ErrDone,
+	// ErrBusy; ErrNotFound before Register.
 	Claim(ctx context.Context, rule, scope string, due time.Time, node string, lease time.Duration) (Claim, error)
 	// Renew extends the lease. ErrFenced.
 	Renew(ctx context.Context, c Claim, lease time.Duration) error
-	// Release gives an unfinished firing back, so that any node may claim it at once.
+	// Release gives an unfinished firing back, so that any node may claim it at once. ErrFenced. The claim is
+	// worth nothing afterwards.
 	Release(ctx context.Context, c Claim) error
+	// Abandoned returns the unfinished firings that no node holds: their leases ran out, or they were given
+	// back. A rule that is due once a day need not wait a day for the rest of its firing. Node is who had it.
+	Abandoned(ctx context.Context) ([]Claim, error)
+	// Skip records that the firing did not run, because the one before it still did, and why. It does
+	// nothing where that firing runs, is done, or lies before the last one. ErrNotFound before Register.
+	Skip(ctx context.Context, rule, scope string, due time.Time, node, reason string) error
 	// Scope returns the state of the rule in the scope. ErrNotFound before Register.
 	Scope(ctx context.Context, rule, scope string) (ScopeState, error)
 	// Findings returns all open findings, in no order.
@@ -68,9 +77,13 @@ type Firings interface {
 	// changed, the scope's state and watermark, the notices, and a delivery for each notice and sink. An inbox
 	// delivery gets its recipients from the subscriptions as that transaction sees them; without
 	// recipients there is no delivery. ErrFenced changes nothing.
+	//
+	// After an error that leaves open whether the transaction went through (the connection broke), the caller
+	// repeats the same Commit with the same claim: one that did go through changes nothing more and is
+	// answered as it was.
 	Commit(ctx context.Context, c Claim, run *Commit) (Committed, error)
 	// Forget closes the findings and state of rules and scopes that are in no file any more, silently.
-	// known holds "rule\x00scope". Waiting deliveries go on.
+	// known holds Known of each. Waiting deliveries go on. It returns how many rules and scopes went.
 	Forget(ctx context.Context, known map[string]bool) (int64, error)
 }
 
@@ -78,11 +91,13 @@ type Firings interface {
 type ScopeState struct {
 	finding.Scope
 	Registered time.Time
+	Done       time.Time   // due time of the last firing that is done or was skipped; zero before the first
 	Watermark  []row.Value // nil before the first event run
 	Running    *Claim      // the claim in force, if any
 }
 
 // Claim is the right to run one firing. Token fences it: it grows with every claim of the rule and scope.
+// Repeated means that a node had the firing before and did not finish it.
 type Claim struct {
 	Rule, Scope string
 	Due         time.Time
@@ -128,7 +143,8 @@ type Commit struct {
 	Scope     finding.Scope
 	Watermark []row.Value // nil = unchanged
 	// Again is true when an event run stopped at max_rows: the firing is not done, its watermark has
-	// moved on, and the claim stays in force for the rest.
+	// moved on, and the claim stays in force for the rest. Each commit of such a firing counts its own
+	// share in Run; the record adds them up.
 	Again    bool
 	Findings []FindingChange
 	Notices  []NewNotice
@@ -140,7 +156,8 @@ type FindingChange struct {
 	Op Op
 }
 
-// Op is what happens to a finding's record.
+// Op is what happens to a finding's record. Inserting one that is there, or changing one that is not, fails
+// the commit: then the state that the run started from was not the ledger's.
 type Op uint8
 
 // The operations.
@@ -166,5 +183,5 @@ type Target struct {
 type Committed struct {
 	Deliveries   int
 	Unsubscribed int
-	Lanes        []Lane // with something new to deliver
+	Lanes        []Lane // with something new to deliver, by sink and warehouse
 }

@@ -1,0 +1,87 @@
+// Package named reads SQL files that hold several statements, each under a header:
+//
+//	-- name: claim
+//	-- What it is for. Arguments: $1 rule … Result: …
+//	UPDATE …
+package named
+
+import (
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+const header = "-- name: "
+
+// Queries are statements by name.
+type Queries map[string]string
+
+// Parse reads every .sql file of the folder. Comments stay with their statements in the files only.
+func Parse(files fs.FS, dir string) (Queries, error) {
+	paths, err := fs.Glob(files, dir+"/*.sql")
+	if err != nil {
+		return nil, fmt.Errorf("list the queries: %w", err)
+	}
+	q := Queries{}
+	for _, path := range paths {
+		text, err := fs.ReadFile(files, path)
+		if err != nil {
+			return nil, fmt.Errorf("read the queries: %w", err)
+		}
+		if err := q.add(path, string(text)); err != nil {
+			return nil, err
+		}
+	}
+	return q, nil
+}
+
+// MustParse is Parse for embedded files, whose faults are the program's.
+func MustParse(files fs.FS, dir string) Queries {
+	q, err := Parse(files, dir)
+	if err != nil {
+		panic(err)
+	}
+	return q
+}
+
+// Get returns the statement. A name that is in no file is a fault of the program and panics.
+func (q Queries) Get(name string) string {
+	s, ok := q[name]
+	if !ok {
+		panic("named: no query " + name)
+	}
+	return s
+}
+
+func (q Queries) add(path, text string) error {
+	name := ""
+	var body strings.Builder
+	finish := func() error {
+		s := strings.TrimSuffix(strings.TrimSpace(body.String()), ";")
+		body.Reset()
+		if name == "" {
+			return nil
+		}
+		if s == "" {
+			return fmt.Errorf("%s: query %s is empty", path, name)
+		}
+		if _, ok := q[name]; ok {
+			return fmt.Errorf("%s: query %s is there twice", path, name)
+		}
+		q[name] = s
+		return nil
+	}
+	for line := range strings.Lines(text) {
+		if rest, ok := strings.CutPrefix(line, header); ok {
+			if err := finish(); err != nil {
+				return err
+			}
+			name = strings.TrimSpace(rest)
+			continue
+		}
+		if !strings.HasPrefix(strings.TrimSpace(line), "--") {
+			body.WriteString(line)
+		}
+	}
+	return finish()
+}

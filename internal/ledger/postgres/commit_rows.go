@@ -1,0 +1,164 @@
+package postgres
+
+import (
+	"crypto/sha256"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/rows"
+)
+
+// copyDeliveries makes the rows of the deliveries.
+func (w *commit) copyDeliveries(deliveries []rows.Delivery, seqs []int64) *copyRows {
+	const fixed = 2 + 5*4 + 8 + 8 + 4
+	size := 0
+	for _, d := range deliveries {
+		size += fixed + len(w.plan.Notices[d.Notice].ID) + len(d.Recipients)
+	}
+	out := newCopyRows(size)
+	for i, d := range deliveries {
+		n := &w.plan.Notices[d.Notice]
+		out.row(5)
+		out.int64(seqs[i])
+		out.int64(rows.Micros(n.ExpiresAt))
+		out.int32(w.lanes[d.Lane])
+		out.text(n.ID)
+		out.text(d.Recipients)
+	}
+	return out
+}
+
+// copyNotices makes the rows of the notices, each with the first and last number of its deliveries, which
+// stand in the order of the notices.
+func (w *commit) copyNotices(deliveries []rows.Delivery, seqs []int64) *copyRows {
+	const fixed = 2 + 9*4 + 4*8
+	size := 0
+	for i := range w.plan.Notices {
+		n := &w.plan.Notices[i]
+		size += fixed + len(n.ID) + len(n.Type) + len(n.Rule) + len(n.Status) + len(n.Body)
+	}
+	out := newCopyRows(size)
+	next := 0
+	for i := range w.plan.Notices {
+		var first, last int64
+		for ; next < len(deliveries) && deliveries[next].Notice == i; next++ {
+			if first == 0 {
+				first = seqs[next]
+			}
+			last = seqs[next]
+		}
+		n := &w.plan.Notices[i]
+		out.row(9)
+		out.text(n.ID)
+		out.text(n.Type)
+		out.text(n.Rule)
+		out.text(string(n.Status))
+		out.int64(rows.Micros(n.CreatedAt))
+		out.int64(rows.Micros(n.ExpiresAt))
+		out.int64(first)
+		out.int64(last)
+		out.bytes(n.Body)
+	}
+	return out
+}
+
+// findingChanges are the changes of findings by operation.
+type findingChanges struct {
+	scopeID int32
+	inserts *copyRows
+	updates findingColumns
+	deletes []pgtype.UUID
+}
+
+// findingColumns are the arguments of update-findings.
+type findingColumns struct {
+	hashes                                             []pgtype.UUID
+	phases, priorities                                 []int16
+	ordinals                                           []int32
+	episodes, seen, absentSince, firingSince, notified []int64
+	notices                                            []string
+}
+
+func newFindingChanges(scopeID int32, changes []ledger.FindingChange) *findingChanges {
+	size := 0
+	for i := range changes {
+		if changes[i].Op == ledger.Insert {
+			size += 2 + 12*4 + 4 + 16 + 2 + 2 + 4 + 5*8 + len(changes[i].Key) + len(changes[i].NoticeID)
+		}
+	}
+	out := &findingChanges{scopeID: scopeID, inserts: newCopyRows(size)}
+	for i := range changes {
+		f := rows.NewFinding(&changes[i].State)
+		hash := keyHash(f.Key)
+		switch changes[i].Op {
+		case ledger.Insert:
+			out.insert(&f, hash)
+		case ledger.Update:
+			out.updates.add(&f, hash)
+		case ledger.Delete:
+			out.deletes = append(out.deletes, hash)
+		}
+	}
+	return out
+}
+
+// keyHash is the identity of a key in the index.
+func keyHash(key string) pgtype.UUID {
+	sum := sha256.Sum256([]byte(key))
+	return pgtype.UUID{Bytes: [16]byte(sum[:16]), Valid: true}
+}
+
+func (c *findingChanges) insert(f *rows.Finding, hash pgtype.UUID) {
+	r := c.inserts
+	r.row(12)
+	r.int32(c.scopeID)
+	r.bytes(hash.Bytes[:])
+	r.int16(f.Phase)
+	r.int16(f.Priority)
+	r.int32(f.Ordinal)
+	r.int64(f.Episode)
+	r.int64(f.SeenClock)
+	r.int64(f.AbsentSince)
+	r.int64(f.FiringSince)
+	r.int64(f.LastNotified)
+	r.text(f.Key)
+	r.text(f.NoticeID)
+}
+
+func (c *findingColumns) add(f *rows.Finding, hash pgtype.UUID) {
+	c.hashes = append(c.hashes, hash)
+	c.phases = append(c.phases, f.Phase)
+	c.priorities = append(c.priorities, f.Priority)
+	c.ordinals = append(c.ordinals, f.Ordinal)
+	c.episodes = append(c.episodes, f.Episode)
+	c.seen = append(c.seen, f.SeenClock)
+	c.absentSince = append(c.absentSince, f.AbsentSince)
+	c.firingSince = append(c.firingSince, f.FiringSince)
+	c.notified = append(c.notified, f.LastNotified)
+	c.notices = append(c.notices, f.NoticeID)
+}
+
+// queue adds the statements that the changes need.
+func (c *findingChanges) queue(b *pgx.Batch) {
+	if u := &c.updates; len(u.hashes) > 0 {
+		b.Queue(queries.Get("update-findings"), c.scopeID, u.hashes, u.phases, u.priorities, u.ordinals, u.episodes, u.seen,
+			u.absentSince, u.firingSince, u.notified, u.notices).Exec(all(len(u.hashes), "update"))
+	}
+	if len(c.deletes) > 0 {
+		b.Queue(queries.Get("delete-findings"), c.scopeID, c.deletes).Exec(all(len(c.deletes), "delete"))
+	}
+}
+
+// all fails the commit unless every finding to be changed was there.
+func all(want int, what string) func(pgconn.CommandTag) error {
+	return func(tag pgconn.CommandTag) error {
+		if got := tag.RowsAffected(); got != int64(want) {
+			return fmt.Errorf("%s findings: %d of %d are there", what, got, want)
+		}
+		return nil
+	}
+}

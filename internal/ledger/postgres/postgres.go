@@ -1,0 +1,131 @@
+package postgres
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/named"
+)
+
+//go:embed sql
+var sqlFiles embed.FS
+
+var queries = named.MustParse(sqlFiles, "sql")
+
+const defaultConnections = 8
+
+// The SQLSTATEs that are answers rather than faults.
+const (
+	foreignKeyViolation = "23503"
+	uniqueViolation     = "23505"
+	undefinedTable      = "42P01"
+)
+
+// Ledger is the ledger in PostgreSQL. It is safe for concurrent use.
+type Ledger struct {
+	pool *pgxpool.Pool
+	now  func() time.Time // nil = the server's clock
+
+	mu    sync.Mutex
+	lanes map[ledger.Lane]int32 // ids, which never change
+}
+
+var _ ledger.Ledger = (*Ledger)(nil)
+
+// Open connects to the database with that URL. ErrSchema when its schema is not this program's.
+func Open(ctx context.Context, url string, opts ledger.Options) (*Ledger, error) {
+	cfg, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: the URL: %w", err) // pgx leaves the password out
+	}
+	cfg.MaxConns = defaultConnections
+	if opts.MaxConnections > 0 {
+		cfg.MaxConns = int32(min(opts.MaxConnections, 1000)) //nolint:gosec // bounded in the same expression
+	}
+	if cfg.ConnConfig.RuntimeParams["application_name"] == "" {
+		cfg.ConnConfig.RuntimeParams["application_name"] = "tallyman"
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: connect: %w", err)
+	}
+	l := &Ledger{pool: pool, now: opts.Now, lanes: map[ledger.Lane]int32{}}
+	if err := l.checkSchema(ctx); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// Ping asks whether the database answers.
+func (l *Ledger) Ping(ctx context.Context) error {
+	if err := l.pool.Ping(ctx); err != nil {
+		return fmt.Errorf("ledger: ping: %w", err)
+	}
+	return nil
+}
+
+// Close closes the connections, waiting for those in use.
+func (l *Ledger) Close() error {
+	l.pool.Close()
+	return nil
+}
+
+// clock is the argument "now" of the queries: nil for the server's clock.
+func (l *Ledger) clock() *int64 {
+	if l.now == nil {
+		return nil
+	}
+	us := l.now().UnixMicro()
+	return &us
+}
+
+// exec runs the query by name and returns the number of rows it changed.
+func (l *Ledger) exec(ctx context.Context, name string, args ...any) (int64, error) {
+	tag, err := l.pool.Exec(ctx, queries.Get(name), args...)
+	if err != nil {
+		return 0, failed(name, err)
+	}
+	return tag.RowsAffected(), nil
+}
+
+// query runs the query by name and collects its rows.
+func query[T any](ctx context.Context, l *Ledger, name string, scan pgx.RowToFunc[T], args ...any) ([]T, error) {
+	rows, err := l.pool.Query(ctx, queries.Get(name), args...)
+	if err != nil {
+		return nil, failed(name, err)
+	}
+	list, err := pgx.CollectRows(rows, scan)
+	if err != nil {
+		return nil, failed(name, err)
+	}
+	return list, nil
+}
+
+// inTx runs do in a transaction.
+func (l *Ledger) inTx(ctx context.Context, what string, do func(pgx.Tx) error) error {
+	if err := pgx.BeginFunc(ctx, l.pool, do); err != nil {
+		return failed(what, err)
+	}
+	return nil
+}
+
+// failed says which operation an error belongs to.
+func failed(what string, err error) error {
+	return fmt.Errorf("ledger: %s: %w", what, err)
+}
+
+// hasState tells whether the server answered with the SQLSTATE.
+func hasState(err error, state string) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == state
+}

@@ -1,0 +1,79 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/rows"
+)
+
+// pruneBatch is how many rows one statement of Prune removes at most.
+const pruneBatch = 2000
+
+// LastRuns implements ledger.Reader.
+func (l *Ledger) LastRuns(ctx context.Context) ([]ledger.Run, error) {
+	return query(ctx, l, "last-runs", scanRun)
+}
+
+// Runs implements ledger.Reader.
+func (l *Ledger) Runs(ctx context.Context, rule string, scope *string, limit int) ([]ledger.Run, error) {
+	return query(ctx, l, "runs", scanRun, rule, scope, limit)
+}
+
+func scanRun(r pgx.CollectableRow) (ledger.Run, error) {
+	var run rows.Run
+	if err := r.Scan(run.Columns()...); err != nil {
+		return ledger.Run{}, err
+	}
+	return run.Run()
+}
+
+// Totals implements ledger.Reader.
+func (l *Ledger) Totals(ctx context.Context) ([]ledger.Total, error) {
+	return query(ctx, l, "totals", func(r pgx.CollectableRow) (ledger.Total, error) {
+		var t ledger.Total
+		var latest int64
+		err := r.Scan(&t.Type, &t.Rule, &t.Status, &t.Count, &latest)
+		t.Latest = rows.Time(latest)
+		return t, err
+	})
+}
+
+// Prune implements ledger.Ledger.
+func (l *Ledger) Prune(ctx context.Context, before time.Time, keepRuns int) (int64, error) {
+	var removed int64
+	for {
+		n, err := l.exec(ctx, "prune-pending", rows.Micros(before), pruneBatch, l.clock())
+		if err != nil {
+			return removed, err
+		}
+		if n == 0 {
+			break
+		}
+	}
+	for {
+		var notices, deliveries int64
+		err := l.pool.QueryRow(ctx, queries.Get("prune-notices"), rows.Micros(before), pruneBatch, l.clock()).
+			Scan(&notices, &deliveries)
+		if err != nil {
+			return removed, failed("prune", err)
+		}
+		removed += notices + deliveries
+		if notices < pruneBatch {
+			break
+		}
+	}
+	for {
+		n, err := l.exec(ctx, "prune-firings", max(keepRuns, 1), pruneBatch)
+		if err != nil {
+			return removed, err
+		}
+		removed += n
+		if n < pruneBatch {
+			return removed, nil
+		}
+	}
+}

@@ -1,0 +1,78 @@
+-- The one transaction of a run.
+
+-- name: fence
+-- Locks the rule and scope for the rest of the transaction. Arguments: $1 rule, $2 scope.
+-- Result: id, token, the due time of the running firing (0 = none runs).
+SELECT id, token, coalesce(running_due, 0) FROM rule_scopes WHERE rule = $1 AND scope = $2 FOR NO KEY UPDATE;
+
+-- name: last-answer
+-- Arguments: $1 rule, $2 scope, $3 due, $4 token. Result: the answer to the last commit of that firing under that
+-- token; none if there was no commit.
+SELECT answer FROM firings WHERE rule = $1 AND scope = $2 AND due = $3 AND token = $4;
+
+-- name: existing-notices
+-- Arguments: $1 ids. Result: those that are there.
+SELECT id FROM notices WHERE id = ANY($1::text[]);
+
+-- name: recipients
+-- Arguments: $1 types, $2 warehouses, alike in length. Result: position (from 1) and the subscribers, sorted and
+-- separated by spaces; no row for a position without any.
+SELECT a.n, string_agg(DISTINCT s.subscriber, ' ' ORDER BY s.subscriber)
+FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS a (type, warehouse, n)
+JOIN subscriptions s ON s.type = a.type COLLATE "C" AND s.warehouse IN (a.warehouse COLLATE "C", '*')
+GROUP BY a.n;
+
+-- name: lock-lanes
+-- Holds the lanes until the commit, so that seq ascends in the order of commit. Sorted, so that two commits do not
+-- wait for each other. Arguments: $1 ids of lanes.
+SELECT count(pg_advisory_xact_lock(1952541804, id)) FROM (SELECT unnest($1::integer[]) AS id ORDER BY 1) AS l;
+
+-- name: take-seqs
+-- Arguments: $1 how many. Result: so many numbers, ascending.
+SELECT array_agg(n ORDER BY n) FROM (SELECT nextval('deliveries_seq') AS n FROM generate_series(1, $1::integer)) AS s;
+
+-- name: copy-deliveries
+COPY deliveries (seq, expires_at, lane_id, notice_id, recipients) FROM STDIN BINARY;
+
+-- name: copy-notices
+COPY notices (id, type, rule, status, created_at, expires_at, first_seq, last_seq, body) FROM STDIN BINARY;
+
+-- name: copy-findings
+COPY findings (scope_id, key_hash, phase, priority, ordinal, episode, seen_clock, absent_since, firing_since,
+               last_notified, key, notice_id) FROM STDIN BINARY;
+
+-- name: update-findings
+-- Arguments: $1 scope id, then one array per column. Result: the number of rows.
+UPDATE findings f
+SET phase = n.phase, priority = n.priority, ordinal = n.ordinal, episode = n.episode, seen_clock = n.seen_clock,
+    absent_since = n.absent_since, firing_since = n.firing_since, last_notified = n.last_notified, notice_id = n.notice_id
+FROM unnest($2::uuid[], $3::smallint[], $4::smallint[], $5::integer[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[],
+            $10::bigint[], $11::text[])
+     AS n (key_hash, phase, priority, ordinal, episode, seen_clock, absent_since, firing_since, last_notified, notice_id)
+WHERE f.scope_id = $1 AND f.key_hash = n.key_hash;
+
+-- name: delete-findings
+-- Arguments: $1 scope id, $2 key hashes. Result: the number of rows.
+DELETE FROM findings WHERE scope_id = $1 AND key_hash = ANY($2::uuid[]);
+
+-- name: record-run
+-- Writes the firing, or adds to one that is committed in parts. Arguments: $1 … $18 in the order of the columns.
+INSERT INTO firings AS f (rule, scope, due, token, answer, node, started_at, duration, outcome, row_count, matched,
+                          errored, pending, firing, notices, unsubscribed, error, samples)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+ON CONFLICT (rule, scope, due) DO UPDATE
+SET token = excluded.token, answer = excluded.answer, node = excluded.node, duration = f.duration + excluded.duration,
+    outcome = CASE WHEN f.outcome = 'degraded' AND excluded.outcome = 'ok' THEN 'degraded' ELSE excluded.outcome END,
+    row_count = f.row_count + excluded.row_count, matched = f.matched + excluded.matched,
+    errored = f.errored + excluded.errored, pending = excluded.pending, firing = excluded.firing,
+    notices = f.notices + excluded.notices, unsubscribed = f.unsubscribed + excluded.unsubscribed,
+    error = excluded.error, samples = CASE WHEN excluded.samples = '' THEN f.samples ELSE excluded.samples END;
+
+-- name: record-scope
+-- The state after the run; the claim ends with it, unless the firing goes on.
+-- Arguments: $1 id, $2 last due, $3 last ok due, $4 clock, $5 watermark or null, $6 due, $7 goes on.
+UPDATE rule_scopes
+SET last_due = $2, last_ok_due = $3, clock = $4, watermark = coalesce($5, watermark),
+    done_due = CASE WHEN $7 THEN done_due ELSE greatest(done_due, $6) END,
+    running_due = CASE WHEN $7 THEN running_due END, repeated = $7 AND repeated
+WHERE id = $1;

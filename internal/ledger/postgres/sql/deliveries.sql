@@ -1,0 +1,108 @@
+-- Lanes and what goes through them.
+
+-- name: lane
+-- Arguments: $1 sink, $2 warehouse. Result: its id; none if the lane is new.
+SELECT id FROM lanes WHERE sink = $1 AND warehouse = $2;
+
+-- name: add-lane
+-- Arguments: $1 sink, $2 warehouse.
+INSERT INTO lanes (sink, warehouse) VALUES ($1, $2) ON CONFLICT (sink, warehouse) DO NOTHING;
+
+-- name: pending-lanes
+-- Arguments: $1 sink, $2 now. Result: warehouses with something pending that no living lease holds.
+SELECT l.warehouse FROM lanes l
+WHERE l.sink = $1 AND l.lease_until <= (SELECT ledger_now($2))
+  AND EXISTS (SELECT FROM deliveries d WHERE d.lane_id = l.id AND d.state = 0)
+ORDER BY l.warehouse;
+
+-- name: acquire-lane
+-- Arguments: $1 id, $2 node, $3 lease in µs, $4 now. Result: the number of rows, 0 = another node has it.
+UPDATE lanes SET node = $2, lease_until = ledger_now($4) + $3
+WHERE id = $1 AND (node = $2 OR lease_until <= (SELECT ledger_now($4)));
+
+-- name: release-lane
+-- Arguments: $1 sink, $2 warehouse, $3 node.
+UPDATE lanes SET node = '', lease_until = 0 WHERE sink = $1 AND warehouse = $2 AND node = $3;
+
+-- name: pending
+-- Arguments: $1 lane, $2 seq to start after, $3 limit, $4 now. Result: seq, expired, recipients, and the body of the notice,
+-- in the order of seq.
+SELECT d.seq, d.expires_at <= (SELECT ledger_now($4)), d.recipients, n.body
+FROM deliveries d JOIN notices n ON n.id = d.notice_id
+WHERE d.lane_id = $1 AND d.state = 0 AND d.seq > $2 ORDER BY d.seq LIMIT $3;
+
+-- name: cancel
+-- Arguments: $1 seqs.
+UPDATE deliveries SET state = 4, last_error = 'the notice has expired' WHERE seq = ANY($1::bigint[]) AND state = 0;
+
+-- name: mark-sent
+-- Records receipts whose epoch is the recorded one (or that have none). Locking the states makes a new epoch
+-- wait until they are visible to its rebuild. Arguments: $1 seqs, $2 scores, $3 epochs, $4 now.
+-- Result: how many pending deliveries were left because of their epoch.
+WITH states AS MATERIALIZED (SELECT sink, epoch FROM inbox_states FOR SHARE),
+given AS (
+    SELECT d.seq, r.score, r.epoch, r.epoch = '' OR r.epoch = coalesce(s.epoch, r.epoch) AS good
+    FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS r (seq, score, epoch)
+    JOIN deliveries d ON d.seq = r.seq AND d.state = 0
+    JOIN lanes l ON l.id = d.lane_id
+    LEFT JOIN states s ON s.sink = l.sink
+),
+marked AS (
+    UPDATE deliveries d
+    SET state = 1, score = g.score, epoch = g.epoch, attempts = d.attempts + 1, sent_at = (SELECT ledger_now($4)), last_error = ''
+    FROM given g WHERE d.seq = g.seq AND d.state = 0 AND g.good
+)
+SELECT count(*) FROM given WHERE NOT good;
+
+-- name: mark-attempt
+-- Arguments: $1 seqs, $2 cause.
+UPDATE deliveries SET attempts = attempts + 1, last_error = $2 WHERE seq = ANY($1::bigint[]) AND state = 0;
+
+-- name: mark-failed
+-- Arguments: $1 seqs, $2 cause.
+UPDATE deliveries SET state = 2, attempts = attempts + 1, last_error = $2 WHERE seq = ANY($1::bigint[]) AND state = 0;
+
+-- name: count-deliveries
+-- Three parts, each answered by its partial index alone. Result: sink, state, number.
+SELECT l.sink, c.state, sum(c.n)::bigint
+FROM (SELECT lane_id, 0::smallint AS state, count(*) AS n FROM deliveries WHERE state = 0 GROUP BY lane_id
+      UNION ALL SELECT lane_id, 1::smallint, count(*) FROM deliveries WHERE state = 1 GROUP BY lane_id
+      UNION ALL SELECT lane_id, state, count(*) FROM deliveries WHERE state > 1 GROUP BY lane_id, state) AS c
+JOIN lanes l ON l.id = c.lane_id
+GROUP BY l.sink, c.state;
+
+-- name: inbox-state
+-- Arguments: $1 sink. Result: epoch, run ids (JSON), building, node, lease until.
+SELECT epoch, run_ids, building, node, lease_until FROM inbox_states WHERE sink = $1;
+
+-- name: first-epoch
+-- Arguments: $1 sink, $2 epoch, $3 run ids, $4 node, $5 lease in µs, $6 now. Result: the number of rows, 0 = there is one.
+INSERT INTO inbox_states (sink, epoch, run_ids, building, node, lease_until)
+VALUES ($1, $2, $3, true, $4, ledger_now($6) + $5) ON CONFLICT (sink) DO NOTHING;
+
+-- name: next-epoch
+-- Arguments: $1 sink, $2 epoch, $3 run ids, $4 node, $5 lease in µs, $6 now, $7 the epoch before.
+-- Result: the number of rows, 0 = fenced.
+UPDATE inbox_states SET epoch = $2, run_ids = $3, building = true, node = $4, lease_until = ledger_now($6) + $5
+WHERE sink = $1 AND epoch = $7 AND NOT (building AND node <> $4 AND lease_until > (SELECT ledger_now($6)));
+
+-- name: finish-epoch
+-- Arguments: $1 sink, $2 epoch. Result: the number of rows, 0 = fenced.
+UPDATE inbox_states SET building = false WHERE sink = $1 AND epoch = $2;
+
+-- name: highest-scores
+-- Arguments: $1 sink. Result: warehouse, score.
+SELECT l.warehouse, h.score
+FROM lanes l
+CROSS JOIN LATERAL (SELECT d.score FROM deliveries d WHERE d.lane_id = l.id AND d.state = 1
+                    ORDER BY d.score DESC LIMIT 1) AS h
+WHERE l.sink = $1;
+
+-- name: delivered
+-- Arguments: $1 lane, $2 score to start after, $3 limit, $4 now. Result: seq, score, recipients, body, by score.
+SELECT d.seq, d.score, d.recipients, n.body
+FROM (SELECT seq, score, recipients, notice_id FROM deliveries
+      WHERE lane_id = $1 AND state = 1 AND score > $2 AND expires_at > (SELECT ledger_now($4))
+      ORDER BY score LIMIT $3) AS d
+JOIN notices n ON n.id = d.notice_id
+ORDER BY d.score;

@@ -1,0 +1,56 @@
+-- What /status and the command line show, and the removal of what is old.
+
+-- name: last-runs
+-- Result: the latest run of each rule and scope that is registered.
+SELECT f.rule, f.scope, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, f.pending,
+       f.firing, f.notices, f.unsubscribed, f.error, f.samples
+FROM rule_scopes s
+CROSS JOIN LATERAL (SELECT * FROM firings f WHERE f.rule = s.rule AND f.scope = s.scope ORDER BY f.due DESC LIMIT 1) AS f
+ORDER BY f.rule, f.scope;
+
+-- name: runs
+-- Arguments: $1 rule, $2 scope or null, $3 limit. Result: runs, latest first.
+SELECT f.rule, f.scope, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, f.pending,
+       f.firing, f.notices, f.unsubscribed, f.error, f.samples
+FROM firings f WHERE f.rule = $1 AND ($2::text IS NULL OR f.scope = $2) ORDER BY f.due DESC, f.scope LIMIT $3;
+
+-- name: totals
+-- Result: type, rule, status, number, latest creation.
+SELECT type, rule, status, count(*), max(created_at) FROM notices
+GROUP BY type, rule, status ORDER BY type COLLATE "C", rule COLLATE "C", status COLLATE "C";
+
+-- name: prune-pending
+-- Cancels what waits although its notice has expired long ago: its sink may be gone, and then nobody else does.
+-- Arguments: $1 before, $2 limit, $3 now. Result: the number of rows.
+UPDATE deliveries SET state = 4, last_error = 'the notice has expired'
+WHERE seq IN (SELECT d.seq FROM deliveries d JOIN notices n ON n.id = d.notice_id
+              WHERE d.state = 0 AND d.expires_at <= (SELECT ledger_now($3)) AND n.created_at < $1 LIMIT $2);
+
+-- name: prune-notices
+-- Removes one batch of notices with their deliveries. Arguments: $1 before, $2 limit, $3 now.
+-- Result: the number of notices and of deliveries removed.
+WITH old AS MATERIALIZED (
+    SELECT n.id, n.first_seq, n.last_seq FROM notices n
+    WHERE n.created_at < $1 AND n.expires_at <= (SELECT ledger_now($3))
+      AND NOT EXISTS (SELECT FROM findings f WHERE f.notice_id = n.id)
+      AND NOT EXISTS (SELECT FROM deliveries d WHERE d.seq BETWEEN n.first_seq AND n.last_seq AND d.notice_id = n.id AND d.state = 0)
+    LIMIT $2),
+gone AS (DELETE FROM deliveries d USING old o
+         WHERE d.seq BETWEEN o.first_seq AND o.last_seq AND d.notice_id = o.id RETURNING 1),
+removed AS (DELETE FROM notices n USING old o WHERE n.id = o.id RETURNING 1)
+SELECT (SELECT count(*) FROM removed), (SELECT count(*) FROM gone);
+
+-- name: prune-firings
+-- Removes one batch of all but the last firings. Arguments: $1 how many stay per rule and scope, $2 limit.
+-- Result: the number of rows.
+DELETE FROM firings f USING (
+    SELECT o.rule, o.scope, o.due
+    FROM (SELECT DISTINCT rule, scope FROM firings) AS s
+    CROSS JOIN LATERAL (SELECT rule, scope, due FROM firings k WHERE k.rule = s.rule AND k.scope = s.scope
+                        ORDER BY due DESC OFFSET $1) AS o
+    LIMIT $2) AS old
+WHERE f.rule = old.rule AND f.scope = old.scope AND f.due = old.due;
+
+-- name: version
+-- Result: the version of the schema.
+SELECT coalesce(max(version_id), 0) FROM ledger_schema WHERE is_applied;

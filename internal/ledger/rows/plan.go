@@ -1,0 +1,139 @@
+package rows
+
+import (
+	"cmp"
+	"slices"
+
+	"tallyman/engine/notice"
+	"tallyman/internal/ledger"
+)
+
+// Audience is whom a notice is for before the subscriptions are asked: everyone with a subscription of the
+// type in the warehouse.
+type Audience struct{ Type, Warehouse string }
+
+// Plan is a commit's notices and deliveries as far as they are known without asking the database.
+type Plan struct {
+	Notices   []Notice   // one per id, in the order of the commit
+	Audiences []Audience // of the inbox deliveries
+	Lanes     []ledger.Lane
+	Digest    string // equal digests are the same commit
+}
+
+// Notice is a notice with its encoded body.
+type Notice struct {
+	*notice.Notice
+	Body     []byte
+	audience int // in Audiences; -1 = no inbox
+	targets  []target
+}
+
+type target struct {
+	lane  int // in Plan.Lanes
+	inbox bool
+}
+
+// Delivery is one row of deliveries.
+type Delivery struct {
+	Notice     int // in Plan.Notices
+	Lane       int // in Plan.Lanes
+	Recipients string
+}
+
+// NewPlan prepares the commit under the claim. Of notices with the same id the first counts.
+func NewPlan(c ledger.Claim, run *ledger.Commit) (*Plan, error) {
+	p := &Plan{Notices: make([]Notice, 0, len(run.Notices))}
+	seen := make(map[string]bool, len(run.Notices))
+	audiences := map[Audience]int{}
+	lanes := map[ledger.Lane]int{}
+	for _, n := range run.Notices {
+		if seen[n.Notice.ID] {
+			continue
+		}
+		seen[n.Notice.ID] = true
+		body, err := notice.Marshal(n.Notice)
+		if err != nil {
+			return nil, err
+		}
+		row := Notice{Notice: n.Notice, Body: body, audience: -1}
+		for _, t := range n.Sinks {
+			lane := ledger.Lane{Sink: t.Sink}
+			if t.Inbox {
+				lane.Warehouse = n.Notice.Warehouse
+				row.audience = place(audiences, &p.Audiences, Audience{n.Notice.Type, n.Notice.Warehouse})
+			}
+			row.targets = append(row.targets, target{place(lanes, &p.Lanes, lane), t.Inbox})
+		}
+		p.Notices = append(p.Notices, row)
+	}
+	p.Digest = digest(c, run)
+	return p, nil
+}
+
+// place returns the position of v in the list, appending it if it is new.
+func place[T comparable](at map[T]int, list *[]T, v T) int {
+	i, ok := at[v]
+	if !ok {
+		i = len(*list)
+		at[v] = i
+		*list = append(*list, v)
+	}
+	return i
+}
+
+// IDs returns the ids of the notices.
+func (p *Plan) IDs() []string {
+	ids := make([]string, len(p.Notices))
+	for i := range p.Notices {
+		ids[i] = p.Notices[i].ID
+	}
+	return ids
+}
+
+// Drop takes out the notices that the ledger has already.
+func (p *Plan) Drop(existing map[string]bool) {
+	if len(existing) == 0 {
+		return
+	}
+	p.Notices = slices.DeleteFunc(p.Notices, func(n Notice) bool { return existing[n.ID] })
+}
+
+// Deliveries returns the rows, given the recipients of each audience ("" = nobody), in the order of the
+// notices, and how many inbox deliveries have nobody to go to.
+func (p *Plan) Deliveries(recipients []string) (out []Delivery, unsubscribed int) {
+	out = make([]Delivery, 0, len(p.Notices))
+	for i := range p.Notices {
+		for _, t := range p.Notices[i].targets {
+			d := Delivery{Notice: i, Lane: t.lane}
+			if t.inbox {
+				d.Recipients = recipients[p.Notices[i].audience]
+				if d.Recipients == "" {
+					unsubscribed++
+					continue
+				}
+			}
+			out = append(out, d)
+		}
+	}
+	return out, unsubscribed
+}
+
+// LanesOf returns the lanes of the deliveries, sorted.
+func (p *Plan) LanesOf(deliveries []Delivery) []ledger.Lane {
+	used := make([]bool, len(p.Lanes))
+	for i := range deliveries {
+		used[deliveries[i].Lane] = true
+	}
+	var out []ledger.Lane
+	for i, lane := range p.Lanes {
+		if used[i] {
+			out = append(out, lane)
+		}
+	}
+	slices.SortFunc(out, compareLanes)
+	return out
+}
+
+func compareLanes(a, b ledger.Lane) int {
+	return cmp.Or(cmp.Compare(a.Sink, b.Sink), cmp.Compare(a.Warehouse, b.Warehouse))
+}

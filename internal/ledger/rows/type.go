@@ -1,0 +1,60 @@
+package rows
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"tallyman/rules/catalog"
+)
+
+// Type is a row of types.
+type Type struct {
+	Code      string
+	ID        int64
+	Name      string
+	Names     string // JSON
+	Category  string
+	Retention int64
+	Fields    string // JSON
+}
+
+// Columns returns pointers to the fields in the order of the table's columns.
+func (t *Type) Columns() []any {
+	return []any{&t.Code, &t.ID, &t.Name, &t.Names, &t.Category, &t.Retention, &t.Fields}
+}
+
+// Type is the row as the catalogue has it.
+func (t *Type) Type() (catalog.Type, error) {
+	out := catalog.Type{Code: t.Code, ID: t.ID, Name: t.Name, Category: t.Category, Retention: Span(t.Retention)}
+	if err := json.Unmarshal([]byte(t.Names), &out.Names); err != nil {
+		return out, fmt.Errorf("type %s: decode the names: %w", t.Code, err)
+	}
+	if err := json.Unmarshal([]byte(t.Fields), &out.Fields); err != nil {
+		return out, fmt.Errorf("type %s: decode the fields: %w", t.Code, err)
+	}
+	return out, nil
+}
+
+// TypeArgs returns the columns of a type.
+func TypeArgs(t *catalog.Type) ([]any, error) {
+	names, err := json.Marshal(t.Names)
+	if err != nil {
+		return nil, fmt.Errorf("type %s: encode the names: %w", t.Code, err)
+	}
+	fields, err := json.Marshal(t.Fields)
+	if err != nil {
+		return nil, fmt.Errorf("type %s: encode the fields: %w", t.Code, err)
+	}
+	return []any{t.Code, t.ID, t.Name, string(names), t.Category, t.Retention.Microseconds(), string(fields)}, nil
+}
+
+// Sorted returns the types by code, so that two nodes that seed at once take the same locks in the same order.
+func Sorted(types catalog.Catalog) []catalog.Type {
+	out := make([]catalog.Type, 0, len(types))
+	for _, code := range slices.Sorted(maps.Keys(types)) {
+		out = append(out, types[code])
+	}
+	return out
+}
