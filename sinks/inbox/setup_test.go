@@ -138,3 +138,25 @@ func idsOf(batch []sinks.Delivery) []string {
 	}
 	return out
 }
+
+// testClock is the time that a node's scripts are told.
+type testClock struct{ micros atomic.Int64 }
+
+func newTestClock(at time.Time) *testClock {
+	c := &testClock{}
+	c.micros.Store(at.UnixMicro())
+	return c
+}
+
+func (c *testClock) option(o *Options) { o.Now = c.now }
+
+func (c *testClock) now() time.Time { return time.UnixMicro(c.micros.Load()).UTC() }
+
+func (c *testClock) advance(d time.Duration) { c.micros.Add(d.Microseconds()) }
+
+func capOf(n int) func(*Options) { return func(o *Options) { o.Cap = n } }
+
+func onMiniredis(t testing.TB) string {
+	t.Helper()
+	return testenv.Miniredis(t).Addr()
+}

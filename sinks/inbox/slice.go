@@ -142,6 +142,6 @@ func (p *parser) score(i int) int64 {
 
 func (p *parser) check(ok bool, i int) {
 	if !ok && p.err == nil {
-		p.err = fmt.Errorf("inbox: value %d of a reply is %v", i, p.reply[i])
+		p.err = fmt.Errorf("inbox: value %d of a reply is a %T: %v", i, p.reply[i], p.reply[i])
 	}
 }

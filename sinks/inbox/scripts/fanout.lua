@@ -22,6 +22,9 @@
 -- How many arguments one call takes: unpack needs room on Lua's stack.
 local CHUNK = 1000
 
+-- A score as a number. Redis may write it as 2e+15, which tonumber does not read everywhere; arithmetic does.
+local function number(score) return score + 0 end
+
 local function text(score) return string.format('%.0f', score) end
 
 -- call runs a command on a key with any number of arguments.
@@ -83,7 +86,7 @@ if anyKnown then
     if known[i] and not scores[i] then
       local score = redis.call('ZSCORE', key, ids[i])
       if score then
-        scores[i] = text(tonumber(score))
+        scores[i] = text(number(score))
         fresh = fresh - 1
       end
     end
@@ -161,16 +164,16 @@ if fresh > 0 then
       end
     end
     for i = 1, s do
-      local number = tonumber(ARGV[at + i])
-      local key = KEYS[4 + number]
+      local who = tonumber(ARGV[at + i])
+      local key = KEYS[4 + who]
       call('ZADD', key, add, 1, #add)
       local over = redis.call('ZCARD', key) - cap
       if over > 0 then
         local gone = redis.call('ZRANGE', key, 0, over - 1, 'WITHSCORES')
         redis.call('ZREMRANGEBYRANK', key, 0, over - 1)
         for g = 1, #gone, 2 do reply[#reply + 1] = gone[g] end
-        local name, highest = ARGV[names + number - 1], tonumber(gone[#gone])
-        if highest > tonumber(redis.call('ZSCORE', KEYS[4], name)) then
+        local name, highest = ARGV[names + who - 1], number(gone[#gone])
+        if highest > number(redis.call('ZSCORE', KEYS[4], name)) then
           redis.call('ZADD', KEYS[4], text(highest), name)
         end
       end

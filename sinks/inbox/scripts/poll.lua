@@ -19,6 +19,9 @@
 --      then (id, score, body) of each notice, ascending; the body is empty where it is gone.
 -- Error:  EPOCH <what was found, or none>; CLOCK <clock> if the score lies ahead of it.
 
+-- A score as a number. Redis may write it as 2e+15, which tonumber does not read everywhere; arithmetic does.
+local function number(score) return score + 0 end
+
 local function text(score) return string.format('%.0f', score) end
 
 local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock', 'sweeps')
@@ -40,7 +43,7 @@ if mode == 'after' then
   end
   for i = 1, inboxes do
     local removed = redis.call('ZSCORE', KEYS[4], ARGV[8 + i])
-    if removed and tonumber(removed) > from then
+    if removed and number(removed) > from then
       mode, reset = 'window', 1
     end
   end
@@ -58,7 +61,7 @@ for i = 1, inboxes do
     local id = found[j]
     if not scores[id] then
       ids[#ids + 1] = id
-      scores[id] = tonumber(found[j + 1])
+      scores[id] = number(found[j + 1])
     end
   end
 end
