@@ -1,0 +1,136 @@
+package sqlite
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"tallyman/rules/row"
+)
+
+// convert makes a value of the kind from what the driver returns: int64, float64, string, []byte or, where the column is
+// declared as a time, time.Time.
+func convert(src any, kind row.Kind) (row.Value, bool) {
+	switch v := src.(type) {
+	case int64:
+		return fromInt(v, kind)
+	case float64:
+		return fromFloat(v, kind)
+	case string:
+		return fromText(v, kind)
+	case []byte:
+		return row.BytesOf(string(v)), kind == row.Bytes
+	case time.Time:
+		return fromTime(v, kind)
+	}
+	return row.Value{}, false
+}
+
+func fromInt(n int64, kind row.Kind) (row.Value, bool) {
+	switch kind {
+	case row.Int:
+		return row.IntOf(n), true
+	case row.Bool:
+		return row.BoolOf(n != 0), n == 0 || n == 1
+	case row.Float:
+		return row.FloatOf(float64(n)), true
+	case row.Decimal:
+		return row.DecimalOf(n, 0), true
+	case row.Time, row.Date:
+		if n >= 1e11 || n <= -1e11 {
+			return fromTime(time.UnixMilli(n).UTC(), kind)
+		}
+		return fromTime(time.Unix(n, 0).UTC(), kind)
+	}
+	return row.Value{}, false
+}
+
+// julianEpoch is 1970-01-01 as a Julian day; maxJulian the end of the year 9999.
+const (
+	julianEpoch = 2440587.5
+	maxJulian   = 5373484.5
+)
+
+func fromFloat(f float64, kind row.Kind) (row.Value, bool) {
+	switch kind {
+	case row.Float:
+		return row.FloatOf(f), true
+	case row.Decimal:
+		v, err := row.ParseDecimal(strconv.FormatFloat(f, 'f', -1, 64))
+		return v, err == nil
+	case row.Time, row.Date:
+		if f < 0 || f >= maxJulian {
+			return row.Value{}, false
+		}
+		return fromTime(time.UnixMilli(int64(math.Round((f-julianEpoch)*86_400_000))).UTC(), kind)
+	}
+	return row.Value{}, false
+}
+
+func fromText(s string, kind row.Kind) (row.Value, bool) {
+	switch kind {
+	case row.Text:
+		return row.TextOf(s), true
+	case row.JSON:
+		return row.JSONOf(s), true
+	case row.Bytes:
+		return row.BytesOf(s), true
+	case row.Decimal:
+		v, err := row.ParseDecimal(s)
+		return v, err == nil
+	case row.Bool:
+		switch strings.ToLower(s) {
+		case "true", "t":
+			return row.BoolOf(true), true
+		case "false", "f":
+			return row.BoolOf(false), true
+		}
+	case row.Time, row.Date:
+		if t, ok := parseTime(s); ok {
+			return fromTime(t, kind)
+		}
+	}
+	return row.Value{}, false
+}
+
+func fromTime(t time.Time, kind row.Kind) (row.Value, bool) {
+	switch kind {
+	case row.Time:
+		return row.TimeOf(t), true
+	case row.Date:
+		return row.DateOf(t), true
+	}
+	return row.Value{}, false
+}
+
+// layouts are the forms that SQLite's own functions read; each may carry a fraction.
+var layouts = [...]string{
+	"2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02T15:04:05Z07:00", "2006-01-02 15:04:05Z07:00", "2006-01-02",
+	"2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02T15:04Z07:00", "2006-01-02 15:04Z07:00", "2006-01-02 15:04:05 Z07:00",
+}
+
+func parseTime(s string) (time.Time, bool) {
+	for _, layout := range layouts {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// shown is a value as a message shows it.
+func shown(src any) string {
+	const most = 60
+	switch v := src.(type) {
+	case string:
+		if r := []rune(v); len(r) > most {
+			v = string(r[:most]) + "…"
+		}
+		return strconv.Quote(v)
+	case []byte:
+		return fmt.Sprintf("a blob of %d bytes", len(v))
+	}
+	return fmt.Sprint(src)
+}

@@ -1,0 +1,15 @@
+// Package sqlite scans SQLite files through database/sql, one generic row for all types.
+//
+// Every scan opens the file, read-only, and closes it again: a file that was away or was replaced is found at the
+// next scan, nothing sticks to a session, and opening costs less than a millisecond. A single SELECT is a transaction
+// of its own; in WAL mode it neither waits for a writer nor holds one up.
+//
+// SQLite types values, not columns, so a column's kind comes from its declared type, and an expression's from its
+// form: functions and operators whose result is known, CAST, and the columns in it. What that leaves open is refused
+// until the probe says CAST. A value that then does not fit its column's kind fails the scan; nothing is guessed.
+//
+// Times are read as SQLite documents them: text (ISO 8601, UTC where it names no zone), integers (Unix seconds, or
+// milliseconds from 10^11 on) and reals (Julian days). Time parameters are bound as SQLite's own datetime() writes
+// them, "2006-01-02 15:04:05", with .123 only where there is a fraction; a column stored in another form is compared
+// as datetime(column).
+package sqlite

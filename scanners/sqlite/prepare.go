@@ -1,0 +1,153 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"modernc.org/sqlite"
+
+	"tallyman/rules/probe"
+	"tallyman/rules/row"
+	"tallyman/scanners"
+)
+
+// prepared is a statement as SQLite described it.
+type prepared struct {
+	source  *Source
+	sql     string
+	order   []string // parameter n+1
+	columns []row.Column
+	names   []string // as SQLite spells them
+}
+
+// Prepare has SQLite compile the statement, without running it.
+func (s *Source) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.Prepared, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	conn, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.close()
+
+	p := &prepared{source: s}
+	p.sql, p.order = stmt.Render(probe.Question)
+	d := &describer{ctx: ctx, conn: conn, trustNotNull: !stmt.NullExtended}
+	if d.trustNotNull {
+		if err := d.distrustViews(stmt.Text); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.describe(d); err != nil {
+		return nil, err
+	}
+	if err := scanners.Fold(p.columns); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Columns returns the columns of the result.
+func (p *prepared) Columns() []row.Column { return p.columns }
+
+func (p *prepared) describe(d *describer) error {
+	infos, err := d.columns(p.sql)
+	if err != nil {
+		return err
+	}
+	list := selectList(p.sql, len(infos))
+	for i, info := range infos {
+		c := row.Column{Name: info.Name, DBType: strings.ToLower(info.DeclType), Nullable: true}
+		c.Kind = declaredKind(info.DeclType)
+		if c.Kind == row.Null && info.DeclType == "" {
+			c.Kind = d.inferred(p.sql, list, i)
+		}
+		if c.Kind == row.Null {
+			return unknownKind(info)
+		}
+		if c.DBType == "" {
+			c.DBType = "expression"
+		}
+		if c.Nullable, err = d.nullable(info); err != nil {
+			return err
+		}
+		p.columns = append(p.columns, c)
+		p.names = append(p.names, info.Name)
+	}
+	return nil
+}
+
+func unknownKind(info sqlite.ColumnInfo) error {
+	what := "SQLite does not tell the type of this expression"
+	if info.DeclType != "" {
+		what = fmt.Sprintf("the declared type %s says nothing about its values", info.DeclType)
+	}
+	return errorf(scanners.CodeColumn, false, "write CAST(… AS INTEGER), REAL, NUMERIC or TEXT, or date(…) or datetime(…)", "column %s: %s", info.Name, what)
+}
+
+// describer asks SQLite about statements and tables.
+type describer struct {
+	ctx          context.Context //nolint:containedctx // lives for one Prepare
+	conn         *connection
+	trustNotNull bool // no value of a NOT NULL column can have become NULL on its way
+}
+
+// columns compiles the SQL and returns the columns of its result.
+func (d *describer) columns(sql string) ([]sqlite.ColumnInfo, error) {
+	var infos []sqlite.ColumnInfo
+	err := d.conn.sql.Raw(func(driverConn any) (err error) {
+		c, ok := driverConn.(interface {
+			ColumnInfo(query string) ([]sqlite.ColumnInfo, error)
+		})
+		if !ok {
+			return errDriver
+		}
+		infos, err = c.ColumnInfo(sql)
+		return err
+	})
+	if err != nil {
+		return nil, mapError(d.ctx, err, scanners.CodeStatement)
+	}
+	return infos, nil
+}
+
+// distrustViews gives up on NOT NULL where the statement names a view, since that may hide an outer join.
+func (d *describer) distrustViews(sql string) error {
+	rows, err := d.conn.sql.QueryContext(d.ctx, "SELECT lower(name) FROM sqlite_schema WHERE type = 'view'")
+	if err != nil {
+		return mapError(d.ctx, err, scanners.CodeFailed)
+	}
+	defer func() { _ = rows.Close() }()
+	tokens, _ := probe.Lex(sql)
+	for rows.Next() {
+		var view string
+		if err := rows.Scan(&view); err != nil {
+			return mapError(d.ctx, err, scanners.CodeFailed)
+		}
+		if slices.ContainsFunc(tokens, func(t probe.Token) bool { return strings.ToLower(t.Name()) == view }) {
+			d.trustNotNull = false
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return mapError(d.ctx, err, scanners.CodeFailed)
+	}
+	return nil
+}
+
+// nullable tells whether the column may be NULL.
+func (d *describer) nullable(info sqlite.ColumnInfo) (bool, error) {
+	if !d.trustNotNull || info.OriginName == "" {
+		return true, nil
+	}
+	var notNull bool
+	err := d.conn.sql.QueryRowContext(d.ctx,
+		`SELECT count(*) FROM pragma_table_info(?, ?) WHERE name = ? COLLATE NOCASE AND ("notnull" OR pk > 0 AND upper(type) = 'INTEGER'
+		   AND NOT EXISTS (SELECT 1 FROM pragma_table_info(?, ?) WHERE pk > 1))`,
+		info.TableName, info.DatabaseName, info.OriginName, info.TableName, info.DatabaseName).Scan(&notNull)
+	if err != nil {
+		return true, mapError(d.ctx, err, scanners.CodeFailed)
+	}
+	return !notNull, nil
+}

@@ -1,0 +1,112 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"tallyman/rules/row"
+	"tallyman/scanners"
+)
+
+// Scan runs the statement and converts its rows as SQLite finds them.
+func (p *prepared) Scan(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (scanners.Result, error) {
+	args, err := p.bind(req.Args)
+	if err != nil {
+		return scanners.Result{}, err
+	}
+	timeout := req.Timeout
+	if timeout <= 0 {
+		timeout = p.source.timeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	conn, err := p.source.connect(ctx)
+	if err != nil {
+		return scanners.Result{}, err
+	}
+	defer conn.close()
+	defer conn.interruptible(ctx)()
+
+	rows, err := conn.sql.QueryContext(ctx, p.sql, args...)
+	if err != nil {
+		return scanners.Result{}, mapError(ctx, err, scanners.CodeFailed)
+	}
+	defer func() { _ = rows.Close() }()
+	result, visitErr := p.read(ctx, rows, req.MaxRows, visit)
+	if visitErr != nil || result.More {
+		return result, visitErr
+	}
+	if err := rows.Err(); err != nil {
+		return result, mapError(ctx, err, scanners.CodeFailed)
+	}
+	return result, nil
+}
+
+func (p *prepared) read(ctx context.Context, rows *sql.Rows, maxRows int, visit func(*row.Row) error) (scanners.Result, error) {
+	var result scanners.Result
+	names, err := rows.Columns()
+	if err != nil {
+		return result, mapError(ctx, err, scanners.CodeFailed)
+	}
+	if !slices.Equal(names, p.names) {
+		return result, changed(errors.New("the columns of the result have changed"))
+	}
+	r := row.New(p.columns)
+	values := make([]any, len(names))
+	dest := make([]any, len(names))
+	for i := range values {
+		dest[i] = &values[i]
+	}
+	for rows.Next() {
+		if maxRows > 0 && result.Rows == maxRows {
+			result.More = true
+			return result, nil
+		}
+		if err := rows.Scan(dest...); err != nil {
+			return result, mapError(ctx, err, scanners.CodeFailed)
+		}
+		if err := p.convert(r, values); err != nil {
+			return result, err
+		}
+		result.Rows++
+		if err := visit(r); err != nil {
+			return result, err
+		}
+	}
+	return result, nil
+}
+
+func (p *prepared) convert(r *row.Row, values []any) error {
+	for i, src := range values {
+		c := &p.columns[i]
+		if src == nil {
+			if !c.Nullable {
+				return changed(fmt.Errorf("column %s was NOT NULL and holds NULL", c.Name))
+			}
+			r.Values[i] = row.Value{}
+			continue
+		}
+		v, ok := convert(src, c.Kind)
+		if !ok {
+			return errorf(scanners.CodeFailed, false, "correct the data, or CAST the column to what it holds",
+				"column %s holds %s, which is no %s%s", c.Name, shown(src), c.Kind, where(r, i))
+		}
+		r.Values[i] = v
+	}
+	return nil
+}
+
+// where tells which row it is, by its first column where that was read already.
+func where(r *row.Row, column int) string {
+	if column == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (where %s is %s)", r.Columns[0].Name, r.Values[0])
+}
+
+func changed(err error) *scanners.Error {
+	return &scanners.Error{Code: scanners.CodeChanged, Transient: true, Hint: "the rule has to be checked against the source again", Err: err}
+}

@@ -1,0 +1,111 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"modernc.org/sqlite"
+
+	"tallyman/scanners"
+)
+
+// Defaults of Config.
+const (
+	defaultMaxConnections   = 4
+	defaultStatementTimeout = 30 * time.Second
+)
+
+// busyTimeout is how long a read waits for a writer that is not in WAL mode; the scan's own timeout ends it sooner.
+const busyTimeout = 30 * time.Second
+
+// Config is one configured source.
+type Config struct {
+	URL              string        // sqlite:FILE
+	MaxConnections   int           // scans at once; others wait. 0 = 4
+	StatementTimeout time.Duration // of a scan without a timeout of its own, and of Prepare. 0 = 30s
+}
+
+// Source is a SQLite file.
+type Source struct {
+	db      *sql.DB
+	path    string
+	timeout time.Duration
+}
+
+// Open makes a source. The file is opened when it is first used, and never created.
+func Open(config Config) (*Source, error) {
+	file, found := strings.CutPrefix(config.URL, "sqlite:")
+	if !found || file == "" {
+		return nil, errorf(scanners.CodeUnreachable, false, "write sqlite:FILE", "the URL of the source is not one of SQLite")
+	}
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return nil, fmt.Errorf("find the folder of the source: %w", err)
+	}
+	options := url.Values{
+		"mode":        {"ro"},
+		"_query_only": {"1"},
+		"_dqs":        {"0"}, // "x" is a name, as everywhere else, and never a text
+		"_pragma":     {fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds())},
+	}
+	dsn := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: options.Encode()}
+	connector, err := sqlite.NewConnector(dsn.String())
+	if err != nil {
+		return nil, fmt.Errorf("set up SQLite: %w", err)
+	}
+	s := &Source{db: sql.OpenDB(connector), path: path, timeout: config.StatementTimeout}
+	if s.timeout <= 0 {
+		s.timeout = defaultStatementTimeout
+	}
+	s.db.SetMaxIdleConns(0)
+	s.db.SetMaxOpenConns(defaultMaxConnections)
+	if config.MaxConnections > 0 {
+		s.db.SetMaxOpenConns(config.MaxConnections)
+	}
+	return s, nil
+}
+
+// Ping tells whether the file is there and is a database.
+func (s *Source) Ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	conn, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.close()
+	var n int
+	if err := conn.sql.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&n); err != nil {
+		return mapError(ctx, err, scanners.CodeFailed)
+	}
+	return nil
+}
+
+// Close waits for the scans that run.
+func (s *Source) Close() error { return s.db.Close() }
+
+// connect opens the file.
+func (s *Source) connect(ctx context.Context) (*connection, error) {
+	if _, err := os.Stat(s.path); err != nil {
+		return nil, errorf(scanners.CodeUnreachable, true, "", "no file %s", s.path)
+	}
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return nil, mapError(ctx, err, scanners.CodeFailed)
+	}
+	c := &connection{sql: conn}
+	if err := conn.Raw(c.secure); err != nil {
+		c.close()
+		return nil, mapError(ctx, err, scanners.CodeFailed)
+	}
+	return c, nil
+}
+
+var errDriver = errors.New("this version of the SQLite driver cannot be interrupted")
