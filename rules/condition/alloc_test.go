@@ -69,7 +69,7 @@ func TestClonesRunAtOnce(t *testing.T) {
 			for i := range 1000 {
 				r.Values[0], r.Values[4] = row.IntOf(int64(n)), row.TextOf(fmt.Sprintf("A-%d", i))
 				if v, evalErr := clone.Eval(r); evalErr != nil || v.Int() != int64(2*n+i) {
-					err = fmt.Errorf("%d, %d: got %s, %v", n, i, v, evalErr)
+					err = fmt.Errorf("%d, %d: got %s, %w", n, i, v, evalErr)
 					break
 				}
 			}

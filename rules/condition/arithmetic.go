@@ -78,23 +78,25 @@ func (c *compiler) numeric(n *ast.BinaryNode, l, r operand) operand {
 		l, r = l.plain(), r.plain()
 	}
 	left, right := l.val, r.val
-	return c.fold(valueOp(kind, at, func(f *frame) row.Value {
+	o := valueOp(kind, at, func(f *frame) row.Value {
 		a := left(f)
 		b := right(f)
 		if a.IsNull() || b.IsNull() {
 			return row.Value{}
 		}
-		if kind == row.JSON && !(a.Kind().IsNumber() && b.Kind().IsNumber()) {
+		if kind == row.JSON && (!a.Kind().IsNumber() || !b.Kind().IsNumber()) {
 			return f.fail(at, "%c cannot take %s and %s", op, a.Kind(), b.Kind())
 		}
 		return calculate(f, op, a, b, at)
-	}), l, r)
+	})
+	o.small = smallCalculation(op, l.small, r.small)
+	return c.fold(o, l, r)
 }
 
 // numericKind is the kind of a result that calculate gives for operands of these kinds.
 func numericKind(op byte, l, r operand) row.Kind {
 	float := func(o, other operand) bool {
-		return o.kind == row.Float && !(o.literal && other.kind == row.Decimal)
+		return o.kind == row.Float && (!o.literal || other.kind != row.Decimal)
 	}
 	switch {
 	case l.kind == row.JSON || r.kind == row.JSON:
@@ -189,6 +191,7 @@ func negate(f *frame, v row.Value, at int) row.Value {
 		return duration(f, n, ok, at)
 	case row.Null:
 		return v
+	default:
+		return f.fail(at, "- needs a number, here it has %s", v.Kind())
 	}
-	return f.fail(at, "- needs a number, here it has %s", v.Kind())
 }

@@ -147,8 +147,9 @@ func toGo(v row.Value) any {
 		return floatOf(v)
 	case row.JSON:
 		return json.RawMessage(v.Text())
+	default:
+		return v.Interface()
 	}
-	return v.Interface()
 }
 
 // fromGo converts back.

@@ -36,7 +36,7 @@ func (c *compiler) comparison(n *ast.BinaryNode) operand {
 		c.fail(at, CodeType, n.Operator+" with nil is never true", "test for NULL with == nil or != nil")
 		return broken(at)
 	}
-	if l.shape == list || r.shape == list || !comparable(l.kind, r.kind) {
+	if l.shape == list || r.shape == list || !comparableKinds(l.kind, r.kind) {
 		c.fail(at, CodeType, fmt.Sprintf("%s and %s do not compare", describe(l), describe(r)), comparisonHint(l, r))
 		return broken(at)
 	}
@@ -57,7 +57,7 @@ func (o operand) beside(other operand) operand {
 	return o.exact()
 }
 
-func comparable(a, b row.Kind) bool {
+func comparableKinds(a, b row.Kind) bool {
 	return a == b || a == row.Null || b == row.Null || a == row.JSON || b == row.JSON ||
 		a.IsNumber() && b.IsNumber() || isInstant(a) && isInstant(b)
 }
@@ -103,10 +103,14 @@ func (c *compiler) isNull(n *ast.BinaryNode, l, r operand) operand {
 
 func compareAny(l, r operand, verdict verdicts) func(*frame) truth {
 	left, right := l.val, r.val
-	return func(f *frame) truth {
+	slow := func(f *frame) truth {
 		a := left(f)
 		return verdict.of(f, a, right(f))
 	}
+	if l.small != nil && r.small != nil {
+		return compareSmall(l.small, r.small, verdict, slow)
+	}
+	return slow
 }
 
 // of compares two values of any kind. Values that do not compare come out of JSON, or of a database that

@@ -159,6 +159,9 @@ func (c *compiler) identifier(n *ast.IdentifierNode) operand {
 		}
 		o := valueOp(kind, at, func(f *frame) row.Value { return f.row.Values[i] })
 		o.column = i
+		if kind == row.Int || kind == row.Decimal {
+			o.small = smallColumn(i)
+		}
 		return o
 	}
 	if n.Value == "$env" {

@@ -40,8 +40,7 @@ func Errors(err error) []*Error {
 		}
 		return all
 	}
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return []*Error{e}
 	}
 	return nil

@@ -97,7 +97,7 @@ func (c *compiler) reduce(at int, args []operand, step func(f *frame, sofar, v r
 
 // splitting makes the parts of a text; with a third argument at most so many.
 func splitting(fn func(s, sep string, n int) []string) function {
-	return function{params: "tt?i", compile: func(c *compiler, at int, args []operand) operand {
+	return function{params: "tt?i", compile: func(_ *compiler, at int, args []operand) operand {
 		vals := make([]func(*frame) row.Value, len(args))
 		for i, a := range args {
 			vals[i] = a.val

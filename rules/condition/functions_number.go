@@ -44,12 +44,13 @@ func (c *compiler) round(at int, args []operand, float func(float64) float64) op
 			return v[0]
 		case row.Float:
 			return row.FloatOf(float(v[0].Float()))
+		default:
+			r, ok := roundDecimal(v[0])
+			if !ok {
+				return f.fail(at, "a decimal of more than %d digits", maxDigits)
+			}
+			return r
 		}
-		r, ok := roundDecimal(v[0])
-		if !ok {
-			return f.fail(at, "a decimal of more than %d digits", maxDigits)
-		}
-		return r
 	})
 }
 
@@ -70,8 +71,9 @@ func toInt(f *frame, v row.Value, at int) row.Value {
 			return f.fail(at, "%s is beyond the range of an int", v)
 		}
 		return row.IntOf(int64(x))
+	default:
+		return f.fail(at, "%s does not become an int", v.Kind())
 	}
-	return f.fail(at, "%s does not become an int", v.Kind())
 }
 
 func toFloat(f *frame, v row.Value, at int) row.Value {

@@ -90,7 +90,7 @@ func (c *compiler) length(at int, args []operand) operand {
 	}
 	get := x.treeOf()
 	return valueOp(row.Int, at, func(f *frame) row.Value {
-		n := 0
+		var n int
 		switch t := get(f).(type) {
 		case nil:
 			return row.Value{}

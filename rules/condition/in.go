@@ -56,7 +56,7 @@ func (c *compiler) in(n *ast.BinaryNode) operand {
 		c.fail(set.offset, CodeType, "in needs a list, here it has "+describe(set), "write x in [a, b]; for a part of a text: contains")
 		return broken(at)
 	}
-	if x.shape == list || set.shape == list && !comparable(x.kind, set.kind) {
+	if x.shape == list || set.shape == list && !comparableKinds(x.kind, set.kind) {
 		c.fail(at, CodeType, fmt.Sprintf("%s cannot be in a list of %s", describe(x), set.kind), comparisonHint(x, set))
 		return broken(at)
 	}
@@ -76,10 +76,9 @@ func inValues(f *frame, v row.Value, values []row.Value) truth {
 	}
 	result := no
 	for _, item := range values {
-		switch operators["=="].of(f, v, item) {
-		case yes:
+		if equal := operators["=="].of(f, v, item); equal == yes {
 			return yes
-		case unknown:
+		} else if equal == unknown {
 			result = unknown
 		}
 	}
@@ -102,10 +101,9 @@ func (c *compiler) inItems(at int, x operand, items []operand) operand {
 	return c.fold(condOp(at, func(f *frame) truth {
 		result := no
 		for _, equal := range equals {
-			switch equal(f) {
-			case yes:
+			if t := equal(f); t == yes {
 				return yes
-			case unknown:
+			} else if t == unknown {
 				result = unknown
 			}
 		}
@@ -137,9 +135,10 @@ func lookup(x operand, items []operand) func(*frame) truth {
 			_, inTexts := texts[v.Text()]
 			_, inInts := ints[v.Int()]
 			return toTruth(kind == row.Text && inTexts || kind == row.Int && inInts)
+		default:
+			f.fail(x.offset, "%s and %s do not compare", v.Kind(), kind)
+			return unknown
 		}
-		f.fail(x.offset, "%s and %s do not compare", v.Kind(), kind)
-		return unknown
 	}
 }
 

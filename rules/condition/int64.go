@@ -1,6 +1,6 @@
 package condition
 
-import "math"
+import "math/bits"
 
 // maxScale is the largest power of ten in an int64.
 const maxScale = 18
@@ -21,14 +21,22 @@ func sub64(a, b int64) (int64, bool) {
 }
 
 func mul64(a, b int64) (int64, bool) {
-	if a == 0 || b == 0 {
-		return 0, true
-	}
-	p := a * b
-	if p/b != a || a == -1 && b == math.MinInt64 || b == -1 && a == math.MinInt64 {
+	hi, lo := bits.Mul64(magnitude(a), magnitude(b))
+	negative := (a < 0) != (b < 0)
+	if hi != 0 || lo > 1<<63 || lo == 1<<63 && !negative {
 		return 0, false
 	}
-	return p, true
+	if negative {
+		return -int64(lo), true //nolint:gosec // at most 1<<63, whose negation is itself
+	}
+	return int64(lo), true //nolint:gosec // less than 1<<63
+}
+
+func magnitude(n int64) uint64 {
+	if n < 0 {
+		return -uint64(n) //nolint:gosec // two's complement, right for the least int64 too
+	}
+	return uint64(n)
 }
 
 // align brings two unscaled numbers to the larger of their scales.

@@ -13,6 +13,7 @@ func (c *compiler) slot(v operand) operand {
 		variable.list = func(f *frame) []row.Value { return f.slots[i].list }
 	case tree:
 		variable.tree = func(f *frame) any { return f.slots[i].tree }
+	case scalar:
 	}
 	return variable
 }

@@ -57,8 +57,9 @@ func (c *compiler) not(n *ast.UnaryNode) operand {
 			return yes
 		case yes:
 			return no
+		default:
+			return unknown
 		}
-		return unknown
 	}), x)
 }
 

@@ -15,23 +15,21 @@ type formula struct {
 	eval func(env [3]*bool) *bool
 }
 
-func truthOf(b bool) *bool { return &b }
-
 func and(a, b *bool) *bool {
 	switch {
 	case a != nil && !*a || b != nil && !*b:
-		return truthOf(false)
+		return new(false)
 	case a == nil || b == nil:
 		return nil
 	}
-	return truthOf(true)
+	return new(true)
 }
 
 func not(a *bool) *bool {
 	if a == nil {
 		return nil
 	}
-	return truthOf(!*a)
+	return new(!*a)
 }
 
 func or(a, b *bool) *bool { return not(and(not(a), not(b))) }
@@ -40,7 +38,7 @@ func equal(a, b *bool) *bool {
 	if a == nil || b == nil {
 		return nil
 	}
-	return truthOf(*a == *b)
+	return new(*a == *b)
 }
 
 func formulas(depth int) *rapid.Generator[formula] {
@@ -55,7 +53,7 @@ func formulas(depth int) *rapid.Generator[formula] {
 			return formula{string(rune('a' + i)), func(env [3]*bool) *bool { return env[i] }}
 		case 2:
 			name := rapid.SampledFrom([]string{"true", "false", "(nil ?? nil)"}).Draw(t, "constant")
-			value := map[string]*bool{"true": truthOf(true), "false": truthOf(false)}[name]
+			value := map[string]*bool{"true": new(true), "false": new(false)}[name]
 			return formula{name, func([3]*bool) *bool { return value }}
 		}
 		x, y := formulas(depth-1).Draw(t, "x"), formulas(depth-1).Draw(t, "y")
@@ -91,7 +89,7 @@ func TestLogicAgainstReference(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", f.src, err)
 		}
-		values := []*bool{nil, truthOf(false), truthOf(true)}
+		values := []*bool{nil, new(false), new(true)}
 		r := row.New(columns)
 		for n := range 27 {
 			env := [3]*bool{values[n%3], values[n/3%3], values[n/9]}

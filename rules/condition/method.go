@@ -44,7 +44,9 @@ func (c *compiler) method(at int, receiver ast.Node, name string, args []ast.Nod
 	}
 	read, known := timeMethods[name]
 	measure, measured := durationMethods[name]
-	if !(known && isInstant(x.kind)) && !(measured && x.kind == row.Duration) {
+	known = known && isInstant(x.kind)
+	measured = measured && x.kind == row.Duration
+	if !known && !measured {
 		names := slices.Sorted(maps.Keys(timeMethods))
 		if x.kind == row.Duration {
 			names = slices.Sorted(maps.Keys(durationMethods))

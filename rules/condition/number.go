@@ -175,9 +175,10 @@ func floatOf(v row.Value) float64 {
 		return v.Float()
 	case row.Int:
 		return float64(v.Int())
-	}
-	if n, scale, ok := v.Unscaled(); ok && scale <= 15 && n > -1<<53 && n < 1<<53 {
-		return float64(n) / math.Pow10(int(scale)) // both exact, so the quotient is the nearest
+	default:
+		if n, scale, ok := v.Unscaled(); ok && scale <= 15 && n > -1<<53 && n < 1<<53 {
+			return float64(n) / math.Pow10(int(scale)) // both exact, so the quotient is the nearest
+		}
 	}
 	var scratch apd.Decimal
 	d := v.Apd(&scratch)
@@ -203,9 +204,10 @@ func isWhole(v row.Value) bool {
 		return true
 	case row.Float:
 		return v.Float() == math.Trunc(v.Float())
+	default:
+		rounded, ok := roundDecimal(v)
+		return ok && row.Equal(rounded, v)
 	}
-	rounded, ok := roundDecimal(v)
-	return ok && row.Equal(rounded, v)
 }
 
 // roundDecimal rounds to a whole number, halves away from zero; false where the number is out of bounds.

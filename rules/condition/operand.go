@@ -21,6 +21,7 @@ type operand struct {
 
 	val   func(*frame) row.Value
 	cond  func(*frame) truth // of a Bool, where that is cheaper than val
+	small small              // of an Int or Decimal, where that is cheaper than val
 	list  func(*frame) []row.Value
 	tree  func(*frame) any
 	items []operand // of a list that is written out
@@ -52,7 +53,7 @@ func condOp(offset int, cond func(*frame) truth) operand {
 func constOp(v row.Value, offset int) operand {
 	return operand{
 		kind: v.Kind(), offset: offset, column: -1, constant: true, value: v,
-		val: func(*frame) row.Value { return v },
+		val: func(*frame) row.Value { return v }, small: smallConstant(v),
 	}
 }
 
@@ -61,7 +62,7 @@ func literalOf(exact row.Value, offset int) operand {
 	o := constOp(exact, offset)
 	o.literal = true
 	if exact.Kind() == row.Decimal {
-		o.kind = row.Float
+		o.kind, o.small = row.Float, nil
 		f := row.FloatOf(floatOf(exact))
 		o.val = func(*frame) row.Value { return f }
 	}

@@ -47,7 +47,7 @@ func programs(t testing.TB, columns []row.Column, sources ...string) map[string]
 
 func TestDecimalsAgainstRat(t *testing.T) {
 	ps := programs(t, pair, "a + b", "a - b", "a * b", "a % b", "a / b", "-a", "abs(a)", "round(a)", "min(a, b)", "sum([a, b, 1])",
-		"a < b", "a <= b", "a == b", "a != b", "a > b", "a >= b")
+		"a + b * 2 < a - 1", "a < b", "a <= b", "a == b", "a != b", "a > b", "a >= b")
 	rapid.Check(t, func(t *rapid.T) {
 		as, bs := decimals.Draw(t, "a"), decimals.Draw(t, "b")
 		if rapid.IntRange(0, 5).Draw(t, "same") == 0 {
@@ -90,6 +90,10 @@ func TestDecimalsAgainstRat(t *testing.T) {
 			if got := eval("a " + op + " b").Bool(); got != want {
 				t.Fatalf("%s %s %s: %v", as, op, bs, got)
 			}
+		}
+		doubled := new(big.Rat).Add(a, new(big.Rat).Add(b, b))
+		if got := eval("a + b * 2 < a - 1").Bool(); got != (doubled.Cmp(new(big.Rat).Sub(a, big.NewRat(1, 1))) < 0) {
+			t.Fatalf("%s + %s * 2 < %s - 1: %v", as, bs, as, got)
 		}
 		if b.Sign() == 0 {
 			return
@@ -152,6 +156,8 @@ func TestFastPathsAgainstSlow(t *testing.T) {
 			if b.Int() == -1<<63 {
 				t.Skip("it has no literal")
 			}
+		default:
+			t.Fatalf("no literal of %s", kind)
 		}
 		columns := []row.Column{{Name: "a", Kind: kind}, {Name: "b", Kind: kind}}
 		r := row.New(columns)

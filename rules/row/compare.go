@@ -87,9 +87,9 @@ func CompareScaled(a int64, as int32, b int64, bs int32) (int, bool) {
 	x, y := magnitude(a), magnitude(b)
 	var xhi, yhi uint64
 	if d < 0 {
-		xhi, x = bits.Mul64(x, uint64(pow10[-d]))
+		xhi, x = bits.Mul64(x, uint64(pow10[-d])) //nolint:gosec // positive
 	} else {
-		yhi, y = bits.Mul64(y, uint64(pow10[d]))
+		yhi, y = bits.Mul64(y, uint64(pow10[d])) //nolint:gosec // positive
 	}
 	c := cmp.Or(cmp.Compare(xhi, yhi), cmp.Compare(x, y))
 	if a < 0 {
@@ -102,7 +102,7 @@ func sign(n int64) int { return cmp.Compare(n, 0) }
 
 func magnitude(n int64) uint64 {
 	if n < 0 {
-		return -uint64(n)
+		return -uint64(n) //nolint:gosec // two's complement, right for the least int64 too
 	}
 	return uint64(n)
 }

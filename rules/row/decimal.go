@@ -75,7 +75,7 @@ func parseSmall(s string) (Value, bool) {
 	if point < 0 {
 		return DecimalOf(n, 0), true
 	}
-	return DecimalOf(n, int32(digits-point)), true //nolint:gosec // at most 18
+	return DecimalOf(n, int32(digits-point)), true
 }
 
 // NormalDecimalOf makes a Decimal from d in its small form where it fits, so that the fast paths

@@ -81,9 +81,10 @@ func parseAs(kind Kind, s string) (Value, error) {
 		return ParseDecimal(s)
 	case Time:
 		return parseInstant(s)
+	default: // Int, Date, Duration
+		n, err := strconv.ParseInt(s, 10, 64)
+		return Value{kind: kind, num: n}, err
 	}
-	n, err := strconv.ParseInt(s, 10, 64) // Int, Date, Duration
-	return Value{kind: kind, num: n}, err
 }
 
 func parseInstant(s string) (Value, error) {
@@ -123,6 +124,7 @@ func (v Value) Interface() any {
 		return v.Time()
 	case Duration:
 		return v.Duration()
+	default:
+		return nil
 	}
-	return nil
 }

@@ -32,9 +32,10 @@ func (v Value) AppendKey(dst []byte) []byte {
 		return appendString(dst, strings.TrimRight(v.str, " "))
 	case JSON:
 		return appendJSON(dst, v.str)
+	default:
+		dst = append(dst, '"')
+		return append(v.appendText(dst), '"')
 	}
-	dst = append(dst, '"')
-	return append(v.appendText(dst), '"')
 }
 
 // reduced is the Decimal without trailing zeros after the point.

@@ -30,7 +30,7 @@ func (k Kind) IsNumber() bool { return k == Int || k == Float || k == Decimal }
 func kindOf(name string) (Kind, bool) {
 	for i, n := range kindNames {
 		if n == name {
-			return Kind(i), true //nolint:gosec // an index of kindNames
+			return Kind(i), true
 		}
 	}
 	return Null, false

@@ -18,9 +18,10 @@ func (v Value) String() string {
 		return strings.ToValidUTF8(v.str, "\uFFFD")
 	case Bool:
 		return strconv.FormatBool(v.Bool())
+	default:
+		var buf [48]byte
+		return string(v.appendText(buf[:0]))
 	}
-	var buf [48]byte
-	return string(v.appendText(buf[:0]))
 }
 
 // appendText is String for the kinds whose text is ASCII.
@@ -40,8 +41,9 @@ func (v Value) appendText(dst []byte) []byte {
 		return v.Time().AppendFormat(dst, time.DateOnly)
 	case Duration:
 		return append(dst, v.Duration().String()...)
+	default:
+		return dst
 	}
-	return dst
 }
 
 // appendFloat writes the shortest text that reads back as f, in plain digits while that stays short.
@@ -96,9 +98,10 @@ func appendBig(dst []byte, d *apd.Decimal) []byte {
 		return append(dst, "Infinity"...)
 	case apd.NaN, apd.NaNSignaling:
 		return append(dst, "NaN"...)
+	default:
+		if d.IsZero() {
+			return Value{kind: Decimal, scale: max(-d.Exponent, 0)}.appendDecimal(dst) // no -0, no 00
+		}
+		return d.Append(dst, 'f')
 	}
-	if d.IsZero() && d.Negative {
-		d = new(apd.Decimal).Abs(d)
-	}
-	return d.Append(dst, 'f')
 }

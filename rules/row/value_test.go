@@ -1,0 +1,265 @@
+package row_test
+
+import (
+	"encoding/json"
+	"math"
+	"math/big"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/cockroachdb/apd/v3"
+	"pgregory.net/rapid"
+
+	"tallyman/rules/row"
+)
+
+func decimal(t rapid.TB, s string) row.Value {
+	t.Helper()
+	v, err := row.ParseDecimal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestStringAndKey(t *testing.T) {
+	shanghai := time.FixedZone("", 8*3600)
+	for _, test := range []struct {
+		v         row.Value
+		text, key string
+	}{
+		{row.Value{}, "", "null"},
+		{row.BoolOf(true), "true", "true"},
+		{row.IntOf(math.MinInt64), "-9223372036854775808", "-9223372036854775808"},
+		{row.FloatOf(0.1), "0.1", "0.1"},
+		{row.FloatOf(math.Copysign(0, -1)), "0", "0"},
+		{row.FloatOf(3), "3", "3"},
+		{row.FloatOf(1e300), "1e+300", "1e+300"},
+		{row.FloatOf(math.NaN()), "NaN", `"NaN"`},
+		{row.FloatOf(math.Inf(-1)), "-Infinity", `"-Infinity"`},
+		{decimal(t, "12.50"), "12.50", "12.5"},
+		{decimal(t, "-0.050"), "-0.050", "-0.05"},
+		{decimal(t, "0.00"), "0.00", "0"},
+		{decimal(t, "-0.00"), "0.00", "0"},
+		{decimal(t, "100"), "100", "100"},
+		{decimal(t, "1e3"), "1000", "1000"},
+		{decimal(t, "1e30"), "1" + strings.Repeat("0", 30), "1" + strings.Repeat("0", 30)},
+		{decimal(t, "-1234567890123456789012.3400"), "-1234567890123456789012.3400", "-1234567890123456789012.34"},
+		{decimal(t, "NaN"), "NaN", `"NaN"`},
+		{decimal(t, "-Infinity"), "-Infinity", `"-Infinity"`},
+		{row.DecimalOf(math.MinInt64, 2), "-92233720368547758.08", "-92233720368547758.08"},
+		{row.TextOf("A-01  "), "A-01  ", `"A-01"`},
+		{row.TextOf("补货 \"x\"\\\n"), "补货 \"x\"\\\n", `"补货 \"x\"\\\u000a"`},
+		{row.TextOf("a\xffb"), "a\uFFFDb", "\"a\uFFFDb\""},
+		{row.BytesOf("\x01\xff"), "01ff", `"01ff"`},
+		{row.TimeOf(time.Date(2026, 6, 1, 8, 10, 0, 5000, shanghai)), "2026-06-01T00:10:00.000005Z", `"2026-06-01T00:10:00.000005Z"`},
+		{row.DateOf(time.Date(2026, 6, 1, 23, 0, 0, 0, shanghai)), "2026-06-01", `"2026-06-01"`},
+		{row.DurationOf(90 * time.Minute), "1h30m0s", `"1h30m0s"`},
+		{row.JSONOf(`{"b": 1.50, "a": "<"}`), `{"b": 1.50, "a": "<"}`, `{"a":"<","b":1.50}`},
+		{row.JSONOf(`broken`), `broken`, `"broken"`},
+	} {
+		if got := test.v.String(); got != test.text {
+			t.Errorf("text %q, want %q", got, test.text)
+		}
+		if got := string(test.v.AppendKey(nil)); got != test.key {
+			t.Errorf("key %s, want %s", got, test.key)
+		}
+	}
+}
+
+func TestParseDecimalRefuses(t *testing.T) {
+	for _, s := range []string{"", "-", ".", "abc", "1.2.3", "1e", "--1", " 1", "1_000", "0x10", "nan7", "1e99999999999", strings.Repeat("1", 200_000)} {
+		if v, err := row.ParseDecimal(s); err == nil {
+			t.Errorf("%.20q gave %.20s", s, v)
+		}
+	}
+}
+
+// numbers draws Ints and Decimals that are often equal and come in every form: small, apd, padded with zeros.
+var numbers = rapid.Custom(func(t *rapid.T) row.Value {
+	switch rapid.IntRange(0, 4).Draw(t, "form") {
+	case 0:
+		return row.IntOf(rapid.Int64Range(-20, 20).Draw(t, "n"))
+	case 1:
+		return row.IntOf(rapid.Int64().Draw(t, "n"))
+	case 2:
+		return row.DecimalOf(rapid.Int64Range(-2000, 2000).Draw(t, "n"), rapid.Int32Range(0, 25).Draw(t, "scale"))
+	case 3:
+		return row.DecimalOf(rapid.Int64().Draw(t, "n"), rapid.Int32Range(0, 18).Draw(t, "scale"))
+	}
+	return row.BigDecimalOf(apd.New(rapid.Int64Range(-2000, 2000).Draw(t, "n"), rapid.Int32Range(-30, 30).Draw(t, "exponent")))
+})
+
+func rat(t *rapid.T, v row.Value) *big.Rat {
+	r, ok := new(big.Rat).SetString(v.String())
+	if !ok {
+		t.Fatalf("%s is no number", v)
+	}
+	return r
+}
+
+func TestNumbersCompareAndKeyByValue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := numbers.Draw(t, "a"), numbers.Draw(t, "b")
+		want := rat(t, a).Cmp(rat(t, b))
+		if got, err := row.Compare(a, b); err != nil || got != want {
+			t.Fatalf("%s (%s) and %s (%s): %d, want %d, %v", a, a.Kind(), b, b.Kind(), got, want, err)
+		}
+		if got := string(a.AppendKey(nil)) == string(b.AppendKey(nil)); got != (want == 0) {
+			t.Fatalf("%s and %s: keys %s, %s", a, b, a.AppendKey(nil), b.AppendKey(nil))
+		}
+	})
+}
+
+func TestFloatsCompareExactly(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := numbers.Draw(t, "number")
+		f := rapid.Float64().Draw(t, "float")
+		if rapid.Bool().Draw(t, "near") {
+			f, _ = rat(t, v).Float64()
+			f = rapid.SampledFrom([]float64{f, math.Nextafter(f, 1e300), math.Nextafter(f, -1e300)}).Draw(t, "by")
+		}
+		exact := new(big.Rat).SetFloat64(f)
+		want := rat(t, v).Cmp(exact)
+		if got, err := row.Compare(v, row.FloatOf(f)); err != nil || got != want {
+			t.Fatalf("%s with %v: %d, want %d", v, f, got, want)
+		}
+		if got, err := row.Compare(row.FloatOf(f), v); err != nil || got != -want {
+			t.Fatalf("%v with %s: %d, want %d", f, v, got, -want)
+		}
+	})
+}
+
+func TestOrderOfOtherKinds(t *testing.T) {
+	at := time.Date(2026, 6, 1, 0, 0, 0, 1, time.UTC)
+	ascending := [][]row.Value{
+		{{}, row.BoolOf(false), row.BoolOf(true)},
+		{row.TextOf("a"), row.TextOf("ab"), row.TextOf("b")},
+		{row.DateOf(at), row.TimeOf(at), row.TimeOf(at.Add(1)), row.TimeOf(at.Add(time.Second - 1))},
+		{row.DurationOf(-1), row.DurationOf(0)},
+		{decimal(t, "-Infinity"), row.IntOf(math.MinInt64), row.FloatOf(0), row.FloatOf(1e300), decimal(t, "1e301"), row.FloatOf(math.Inf(1)), row.FloatOf(math.NaN())},
+	}
+	for _, values := range ascending {
+		for i, a := range values {
+			for j, b := range values {
+				got, err := row.Compare(a, b)
+				if err != nil || got != min(max(i-j, -1), 1) {
+					t.Errorf("%s, %s: %d, %v", a, b, got, err)
+				}
+			}
+		}
+	}
+	if !row.Equal(decimal(t, "NaN"), row.FloatOf(math.NaN())) || !row.Equal(decimal(t, "Infinity"), row.FloatOf(math.Inf(1))) {
+		t.Error("NaN and infinity differ by kind")
+	}
+	if _, err := row.Compare(row.TextOf("1"), row.IntOf(1)); err == nil || row.Equal(row.TextOf("1"), row.IntOf(1)) {
+		t.Error("a text compares with a number")
+	}
+}
+
+var values = rapid.OneOf(
+	rapid.Just(row.Value{}),
+	numbers,
+	rapid.Map(rapid.Bool(), row.BoolOf),
+	rapid.Map(rapid.Float64(), row.FloatOf),
+	rapid.Map(rapid.String(), row.TextOf),
+	rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) row.Value { return row.TextOf(string(b)) }),
+	rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) row.Value { return row.BytesOf(string(b)) }),
+	rapid.Map(rapid.Int64(), func(n int64) row.Value { return row.DurationOf(time.Duration(n)) }),
+	rapid.Custom(func(t *rapid.T) row.Value {
+		return row.TimeOf(time.Unix(rapid.Int64Range(-1e12, 1e12).Draw(t, "s"), rapid.Int64Range(0, 999_999_999).Draw(t, "ns")))
+	}),
+	rapid.Custom(func(t *rapid.T) row.Value {
+		return row.DateOf(time.Unix(rapid.Int64Range(-1e12, 1e12).Draw(t, "s"), 0).UTC())
+	}),
+	rapid.Just(row.JSONOf(`{"a":[1,null]}`)),
+	rapid.Just(row.BigDecimalOf(&apd.Decimal{Form: apd.NaN})),
+	rapid.Just(row.BigDecimalOf(&apd.Decimal{Form: apd.Infinite, Negative: true})),
+	rapid.Just(row.FloatOf(math.Inf(1))),
+)
+
+func TestJSONRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := values.Draw(t, "value")
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got row.Value
+		if err := json.Unmarshal(data, &got); err != nil {
+			t.Fatal(err)
+		}
+		if got.Kind() != v.Kind() || !row.Equal(got, v) || got.String() != v.String() {
+			t.Fatalf("%s became %s through %s", v, got, data)
+		}
+	})
+}
+
+func TestKeyIsJSON(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := values.Draw(t, "value")
+		key := v.AppendKey(nil)
+		if !json.Valid(key) || !utf8.Valid(key) {
+			t.Fatalf("%q", key)
+		}
+		if !utf8.ValidString(v.String()) {
+			t.Fatalf("%q", v.String())
+		}
+		if again := v.Clone().AppendKey(nil); string(again) != string(key) {
+			t.Fatalf("%s and %s", again, key)
+		}
+	})
+}
+
+func TestUnmarshalRefuses(t *testing.T) {
+	for _, s := range []string{`1`, `{"kind":"colour"}`, `{"kind":"int","value":"x"}`, `{"kind":"time","value":"1.5"}`, `{"kind":"time","value":"1.9999999999"}`, `{"kind":"bytes","value":"!","base64":true}`, `{"kind":"decimal","value":""}`} {
+		var v row.Value
+		if err := json.Unmarshal([]byte(s), &v); err == nil {
+			t.Errorf("%s gave %s", s, v)
+		}
+	}
+}
+
+func TestInterface(t *testing.T) {
+	at := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	for _, test := range []struct {
+		v    row.Value
+		want any
+	}{
+		{row.Value{}, nil},
+		{row.BoolOf(true), true},
+		{row.IntOf(-3), int64(-3)},
+		{row.FloatOf(0.5), 0.5},
+		{row.DecimalOf(1250, 2), "12.50"},
+		{row.TextOf("a"), "a"},
+		{row.TimeOf(at), at},
+		{row.DateOf(at), at},
+		{row.DurationOf(5), time.Duration(5)},
+	} {
+		if got := test.v.Interface(); got != test.want {
+			t.Errorf("%s: %v", test.v.Kind(), got)
+		}
+	}
+}
+
+func FuzzParseDecimal(f *testing.F) {
+	for _, s := range []string{"1", "-1.50", "1e5", "1e-5", ".5", "5.", "999999999999999999", "9999999999999999999", "NaN", "-Infinity", "+1"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		v, err := row.ParseDecimal(s)
+		if err != nil || len(s) > 1000 {
+			return
+		}
+		text := v.String()
+		if len(text) > 200_000 {
+			t.Fatalf("%q has %d characters", s, len(text))
+		}
+		again, err := row.ParseDecimal(text)
+		if err != nil || !row.Equal(v, again) || again.String() != text {
+			t.Fatalf("%q became %q and %q, %v", s, text, again, err)
+		}
+	})
+}
