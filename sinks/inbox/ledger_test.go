@@ -133,3 +133,23 @@ func (l *memoryLedger) epoch() string {
 	}
 	return l.state.Epoch
 }
+
+// sortedLedger answers Delivered from a sorted list, as a database with an index does.
+type sortedLedger struct {
+	*memoryLedger
+	list []sinks.Delivered
+}
+
+func (l *memoryLedger) sorted() *sortedLedger {
+	s := &sortedLedger{memoryLedger: l}
+	for _, d := range l.delivered {
+		s.list = append(s.list, d)
+	}
+	slices.SortFunc(s.list, func(a, b sinks.Delivered) int { return cmp.Compare(a.Score, b.Score) })
+	return s
+}
+
+func (s *sortedLedger) Delivered(_ context.Context, _ sinks.Lane, after int64, limit int) ([]sinks.Delivered, error) {
+	at, _ := slices.BinarySearchFunc(s.list, after+1, func(d sinks.Delivered, score int64) int { return cmp.Compare(d.Score, score) })
+	return s.list[at:min(at+limit, len(s.list))], nil
+}

@@ -1,0 +1,253 @@
+package inbox
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tallyman/internal/testenv"
+	"tallyman/sinks"
+	"tallyman/sinks/inbox/page"
+)
+
+// backWithin is how soon the inboxes must be back.
+const backWithin = 5 * time.Second
+
+// losses are the ways in which Redis loses what it held. Each begins with a server that holds kept, and ends with one that
+// has lost later.
+func losses(t *testing.T, test func(t *testing.T, start func(t *testing.T) (addr string, snapshot, lose func()))) {
+	for name, start := range map[string]func(t *testing.T) (string, func(), func()){
+		"flushall": func(t *testing.T) (string, func(), func()) {
+			r := testenv.Redis(t)
+			return r.Addr, func() {}, func() { flushAll(t, r) }
+		},
+		"flushall of the in-process Redis": func(t *testing.T) (string, func(), func()) {
+			m := testenv.Miniredis(t)
+			return m.Addr(), func() {}, m.FlushAll
+		},
+		"kill -9 and restart": func(t *testing.T) (string, func(), func()) {
+			r := testenv.Redis(t)
+			return r.Addr, func() {}, r.Restart
+		},
+		"restart from an older snapshot": func(t *testing.T) (string, func(), func()) {
+			r := testenv.Redis(t)
+			return r.Addr, r.Save, r.Restart
+		},
+		"promotion of a replica that lags behind": func(t *testing.T) (string, func(), func()) {
+			primary := testenv.Redis(t)
+			replica := testenv.Replica(t, primary)
+			proxy := testenv.NewProxy(t, primary.Addr)
+			return proxy.Addr, func() {
+					primary.WaitForReplica(replica)
+					replica.StopReplication()
+				}, func() {
+					replica.Promote()
+					proxy.Point(replica.Addr)
+				}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, start)
+		})
+	}
+}
+
+func flushAll(t *testing.T, r *testenv.RedisServer) {
+	t.Helper()
+	if err := r.Client(t).FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestInboxesComeBackAfterALoss(t *testing.T) {
+	t.Parallel()
+	losses(t, func(t *testing.T, start func(t *testing.T) (string, func(), func())) {
+		addr, snapshot, lose := start(t)
+		ledger := newMemoryLedger()
+		nodes := []*node{newNode(t, addr, ledger), newNode(t, addr, ledger)}
+		early := makeDeliveries(3, wh, "role:k", "user:1")
+		old := makeDeliveries(1, wh, "user:1")
+		old[0].Notice.ExpiresAt = time.Now().Add(1500 * time.Millisecond) // expires while Redis is away
+		nodes[0].deliver(t, slices.Concat(early, old))
+		nodes[0].deliver(t, makeDeliveries(2, "other", "user:1"))
+		snapshot()
+		late := makeDeliveries(4, wh, "user:1")
+		receipts := nodes[1].deliver(t, late)
+		// Delivered, but the node died before the ledger knew: it is delivered again, with a score above all others.
+		unrecorded := makeDeliveries(1, wh, "user:1", "user:2")
+		if _, err := nodes[1].Deliver(t.Context(), wh, unrecorded); err != nil {
+			t.Fatal(err)
+		}
+		before := nodes[0].poll(t, query("user:1"))
+		epoch := ledger.epoch()
+		<-time.After(time.Until(old[0].Notice.ExpiresAt))
+
+		lose()
+		lost := time.Now()
+		want := idsOf(slices.Concat(early, late))
+		for i, n := range nodes {
+			// The first question after the loss is answered with everything, however the loss came about.
+			pg := n.poll(t, after(query("user:1"), before.Cursor))
+			if diff := cmp.Diff(want, ids(pg)); diff != "" || !pg.Reset {
+				t.Errorf("node %d: reset %v, -want +got\n%s", i, pg.Reset, diff)
+			}
+			if got := scores(pg)[3:]; !slices.Equal(got, scoresOf(receipts)) {
+				t.Errorf("node %d: scores %v, want %v", i, got, scoresOf(receipts))
+			}
+			if pg := n.poll(t, query("user:2")); len(pg.Notices) != 0 {
+				t.Errorf("node %d: user:2 got %v, which is recorded for nobody", i, ids(pg))
+			}
+			if pg := n.poll(t, query("user:3", "role:other")); len(pg.Notices) != 0 {
+				t.Errorf("node %d: a reader without subscription got %v", i, ids(pg))
+			}
+		}
+		if took := time.Since(lost); took > backWithin {
+			t.Errorf("it took %s", took)
+		}
+		if ledger.epoch() == epoch || ledger.begun != 2 {
+			t.Errorf("epoch %s after %s; %d epochs were begun by two nodes", ledger.epoch(), epoch, ledger.begun)
+		}
+
+		cursor := nodes[0].poll(t, query("user:1")).Cursor
+		again := nodes[1].deliver(t, unrecorded)
+		if last := receipts[len(receipts)-1].Score; again[0].Score <= last {
+			t.Errorf("score %d is not above %d", again[0].Score, last)
+		}
+		for i, n := range nodes {
+			pg := n.poll(t, after(query("user:1"), cursor))
+			if diff := cmp.Diff(idsOf(unrecorded), ids(pg)); diff != "" || pg.Reset {
+				t.Errorf("node %d after the rebuild: reset %v, -want +got\n%s", i, pg.Reset, diff)
+			}
+		}
+	})
+}
+
+func TestRebuildOfManyIsQuickAndCapped(t *testing.T) {
+	t.Parallel()
+	r := testenv.Redis(t)
+	ledger := newMemoryLedger()
+	const many = 100_000
+	start := time.Now().Add(-time.Hour).UnixMicro()
+	var newest []string
+	for i, d := range makeDeliveries(many, wh, "user:1", "role:k") {
+		if i >= many-DefaultCap {
+			newest = append(newest, d.Notice.ID)
+		}
+		if i%20 != 0 { // the role gets one in twenty
+			d.Recipients = []string{"user:1"}
+		}
+		ledger.delivered[d.Seq] = sinks.Delivered{Delivery: d, Score: start + int64(i)}
+	}
+	sorted := ledger.sorted()
+	n := newNode(t, r.Addr, ledger, func(o *Options) { o.Ledger = sorted })
+	flushAll(t, r)
+	lost := time.Now()
+	q := query("user:1")
+	q.Limit = page.MaxLimit
+	if _, err := n.Poll(t.Context(), q); err != nil {
+		t.Fatalf("after %s: %v", time.Since(lost), err)
+	}
+	took := time.Since(lost)
+	t.Logf("%d notices came back in %s", many, took)
+	if took > backWithin {
+		t.Errorf("it took %s", took)
+	}
+	var got []string
+	for pg := n.poll(t, q); ; pg = n.poll(t, after(q, pg.Cursor)) {
+		got = append(got, ids(pg)...)
+		if !pg.More {
+			break
+		}
+	}
+	if !slices.Equal(got, newest) {
+		t.Errorf("%d notices in the inbox, want the newest %d", len(got), len(newest))
+	}
+	if pg := n.poll(t, query("role:k")); pg.Unread != 999 || !pg.UnreadMore {
+		t.Errorf("role:k: %d unread, more %v", pg.Unread, pg.UnreadMore)
+	}
+	card, err := n.client.ZCard(t.Context(), n.keys.inbox(wh, "role:k")).Result()
+	if err != nil || card != many/20 {
+		t.Errorf("role:k has %d, %v", card, err)
+	}
+}
+
+func TestRestartOfANodeKeepsTheEpoch(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, addr string) {
+		ledger := newMemoryLedger()
+		first := newNode(t, addr, ledger)
+		batch := makeDeliveries(2, wh, "user:1")
+		first.deliver(t, batch)
+		cursor := first.poll(t, query("user:1")).Cursor
+		first.stop()
+		second := newNode(t, addr, ledger)
+		if pg := second.poll(t, after(query("user:1"), cursor)); pg.Reset || len(pg.Notices) != 0 {
+			t.Errorf("%+v", pg)
+		}
+		if ledger.begun != 1 {
+			t.Errorf("%d epochs", ledger.begun)
+		}
+	})
+}
+
+func TestOneWarehouseLostIsNoticed(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, addr string) {
+		n := newNode(t, addr, newMemoryLedger())
+		batch := makeDeliveries(2, wh, "user:1")
+		n.deliver(t, batch)
+		cursor := n.poll(t, query("user:1")).Cursor
+		for _, keys := range [][]string{n.keys.all(wh, 0), {n.keys.clock(wh)}} {
+			if err := n.client.Del(t.Context(), keys...).Err(); err != nil {
+				t.Fatal(err)
+			}
+			pg := n.poll(t, after(query("user:1"), cursor))
+			if diff := cmp.Diff(idsOf(batch), ids(pg)); diff != "" || !pg.Reset {
+				t.Errorf("reset %v, -want +got\n%s", pg.Reset, diff)
+			}
+			cursor = pg.Cursor
+		}
+	})
+}
+
+func TestClockGoneBackIsNoticed(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, addr string) {
+		ledger := newMemoryLedger()
+		n := newNode(t, addr, ledger)
+		batch := makeDeliveries(2, wh, "user:1")
+		receipts := n.deliver(t, batch)
+		cursor := n.poll(t, query("user:1")).Cursor
+		back := fmt.Sprint(receipts[0].Score)
+		if err := n.client.HSet(t.Context(), n.keys.clock(wh), "clock", back).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := n.Version(t.Context(), after(query("user:1"), cursor)); err != nil {
+			t.Fatal(err)
+		}
+		pg := n.poll(t, after(query("user:1"), cursor))
+		if diff := cmp.Diff(idsOf(batch), ids(pg)); diff != "" || !pg.Reset || ledger.begun != 2 {
+			t.Errorf("reset %v, %d epochs, -want +got\n%s", pg.Reset, ledger.begun, diff)
+		}
+	})
+}
+
+func scores(pg page.Page) []int64 {
+	out := []int64{}
+	for _, v := range pg.Notices {
+		out = append(out, v.Score)
+	}
+	return out
+}
+
+func scoresOf(receipts []sinks.Receipt) []int64 {
+	out := []int64{}
+	for _, r := range receipts {
+		out = append(out, r.Score)
+	}
+	return out
+}
