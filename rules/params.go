@@ -89,7 +89,7 @@ func (v *validator) params(parts []paramPart, stmt *probe.Statement) {
 	})
 	if stmt != nil {
 		for _, name := range stmt.Params {
-			if _, has := v.r.Probe.Params[name]; !has {
+			if given.Field(name) == nil {
 				v.missingParam(name)
 			}
 		}

@@ -127,6 +127,10 @@ func (t *texts) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Nod
 		}
 		return
 	}
+	if n.Kind == strictyaml.Sequence {
+		d.Fail(n, strictyaml.CodeType, name+" takes a text, or a map of texts by language, found a list", "")
+		return
+	}
 	m := map[string]string{}
 	d.Value(name, n, &m)
 	for _, f := range n.Fields {

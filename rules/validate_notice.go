@@ -14,6 +14,10 @@ import (
 var plainNumber = regexp.MustCompile(`^[-+]?[0-9.]+$`)
 
 func (v *validator) notice() {
+	if !v.has("notice") {
+		v.need("notice", "what is said, as {type: REP_NOTICE, title: …}")
+		return
+	}
 	v.need("notice.type", "the code of a type in the catalogue")
 	v.need("notice.title", "")
 	if v.r.Scope == "" && !v.has("notice.warehouse") {

@@ -19,6 +19,17 @@ type arity struct {
 
 const many = 1000
 
+// String says how many, for messages.
+func (a arity) String() string {
+	switch {
+	case a.most == many:
+		return fmt.Sprintf("%d or more arguments", a.least)
+	case a.least == 1:
+		return "1 argument"
+	}
+	return fmt.Sprintf("%d arguments", a.least)
+}
+
 // helpers are the functions of a template, all of them; docs/rule-reference.md describes them.
 var helpers = map[string]arity{
 	"default":  {2, 2, `{{ .lot | default "no lot" }}`},

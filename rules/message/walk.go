@@ -96,7 +96,7 @@ func (w *walk) call(f *parse.IdentifierNode, given int) {
 		return
 	}
 	if given < takes.least || given > takes.most {
-		w.fault(f.Position(), CodeFunction, fmt.Sprintf("%s has %d arguments", f.Ident, given), "as in "+takes.example)
+		w.fault(f.Position(), CodeFunction, fmt.Sprintf("%s takes %s, not %d", f.Ident, takes, given), "as in "+takes.example)
 	}
 }
 

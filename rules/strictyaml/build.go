@@ -77,7 +77,11 @@ func (b *builder) fields(n *Node, y *yaml.Node) {
 		key, value := b.build(k), b.build(v)
 		n.weight = sum(n.weight, sum(key.weight, value.weight))
 		if key.Kind != Scalar || key.IsNull() {
-			b.fault(n, key, CodeType, "a name was expected before the colon, found "+key.describe(), "")
+			hint := ""
+			if key.Kind == Mapping {
+				hint = bracesHint
+			}
+			b.fault(n, key, CodeType, "a name was expected here, found "+key.describe(), hint)
 			continue
 		}
 		if one := first[key.Text]; one != nil {

@@ -166,8 +166,11 @@ func (d *Decoder) wrong(name string, n *Node, want, hint string) {
 	if n.Kind != Scalar {
 		d.Faults(n)
 	}
-	if name == "" {
+	switch {
+	case n == d.file.Root:
 		name = "the file"
+	case name == "":
+		name = "this entry"
 	}
 	d.Fail(n, CodeType, fmt.Sprintf("%s takes %s, found %s", name, want, n.describe()), hint)
 }

@@ -96,7 +96,7 @@ func TestDecodeProblems(t *testing.T) {
 		"labels: {a: 1}":            `2:13 wrong_type labels.a takes a text, found the number 1 (put it in quotes: "1")`,
 		"labels: {a: x, a: y}":      `2:16 duplicate_field "a" is set twice (it is first set in line 2; keep one of them)`,
 		"labels: [a]":               `2:9 wrong_type labels takes a map, found a list`,
-		"labels: {[a]: b}":          `2:10 wrong_type a name was expected before the colon, found a list`,
+		"labels: {[a]: b}":          `2:10 wrong_type a name was expected here, found a list`,
 		"list: {column: d}":         `2:7 wrong_type list takes a list, found a map`,
 		"list: d":                   `2:7 wrong_type list takes a list, found the text "d" (write [d])`,
 		"list: [{colunm: d}]":       `2:8 missing_field list[0].column is missing; 2:9 unknown_field there is no field "colunm" in list[0] (did you mean "column"?)`,

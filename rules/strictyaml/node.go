@@ -29,7 +29,7 @@ type Node struct {
 
 	style  yaml.Style
 	faults []fault // found while the tree was built; Decode reports them
-	weight int          // nodes below and including this one, aliases expanded
+	weight int     // nodes below and including this one, aliases expanded
 }
 
 // fault is a problem that waits for Decode.

@@ -33,6 +33,11 @@ var syntaxWords = []struct{ theirs, ours, hint, marks string }{
 	{"found unexpected end of stream", "the quoted text is never closed", "close the quote", ""},
 }
 
+// bracesHint is for the commonest of all mistakes: a template without quotes is a map in YAML.
+const bracesHint = "a text that begins with {{ needs quotes"
+
+var bareTemplate = regexp.MustCompile(`: +(\{\{)`)
+
 func (f *File) syntaxProblem(err error) problem.Problem {
 	message, line := err.Error(), 1
 	if m := syntaxLine.FindStringSubmatch(message); m != nil {
@@ -46,6 +51,16 @@ func (f *File) syntaxProblem(err error) problem.Problem {
 		if strings.HasPrefix(message, w.theirs) {
 			message, hint, marks = w.ours, w.hint, w.marks
 			break
+		}
+	}
+	if p := f.placeAt(max(at-1, 0)); strings.Contains(message, "block") || strings.Contains(message, "not closed") {
+		for _, line := range []int{p.line, p.line - 1} {
+			if line < 1 {
+				continue
+			}
+			if m := bareTemplate.FindStringSubmatchIndex(f.line(line)); m != nil {
+				return f.problemAt(f.placeAt(f.ends[line-1].from+m[2]), CodeSyntax, "a template without quotes", bracesHint)
+			}
 		}
 	}
 	if name, ok := strings.CutPrefix(message, "unknown anchor '"); ok {
@@ -63,7 +78,11 @@ func (f *File) syntaxProblem(err error) problem.Problem {
 	if hint == missingColon {
 		at = f.ends[f.clamp(place{line, 1}).line-1].to // the name that has none, not what came after it
 	}
-	return f.problemAt(f.placeAt(f.stepBack(at, marks)), CodeSyntax, message, hint)
+	at = f.stepBack(at, marks)
+	if strings.HasPrefix(f.src[at:], "\t") {
+		message, hint = "a tab where only spaces may indent", "indent with spaces"
+	}
+	return f.problemAt(f.placeAt(at), CodeSyntax, message, hint)
 }
 
 // failureAt is the offset up to which the library had to read to find the error.
