@@ -63,6 +63,7 @@ func TestBadConfigurations(t *testing.T) {
 		{name: "sink to come", text: "sinks: {q: {type: queue, lease: 60s}}", want: []string{":1:19: not_available: sinks.q: sinks of type queue"}},
 		{name: "unknown sink", text: "sinks: {q: {type: inbux}}", want: []string{"unknown_value: sinks.q.type"}},
 		{name: "no sink type", text: "sinks: {q: {}}", want: []string{"missing_field: sinks.q.type is missing"}},
+		{name: "two inboxes", text: "sinks:\n  b: {type: inbox}\n  a: {type: inbox}", want: []string{":2:3: several_inboxes: sinks.b is a second inbox beside sinks.a"}},
 		{name: "field of another sink", text: "sinks: {q: {type: inbox, lease: 60s}}", want: []string{`unknown_field: there is no field "sinks.q.lease"`}},
 		{
 			name: "subscriptions", text: "subscriptions:\n- {type: A, warehouse: '*', subscriber: bob}\n- {type: A, warehouse: 'a b', subscriber: 'user:1'}\n- {subscriber: 'user:1'}",

@@ -24,6 +24,7 @@ const (
 	CodeURL          = "bad_url"
 	CodeName         = "bad_name"
 	CodeSubscriber   = "bad_subscriber"
+	CodeInboxes      = "several_inboxes"
 )
 
 const day = 24 * time.Hour
@@ -39,7 +40,23 @@ func (d *decoder) check(c *Config) {
 	d.checkAuth(c)
 	d.checkRedis(c.Redis)
 	d.checkLedger(&c.Ledger)
+	d.checkInboxes(c.Sinks)
 	d.checkPaths(c)
+}
+
+// checkInboxes keeps it clear which inbox polls are answered from.
+func (d *decoder) checkInboxes(sinks map[string]Sink) {
+	var inboxes []string
+	for name, s := range sinks {
+		if s.Type == SinkInbox {
+			inboxes = append(inboxes, name)
+		}
+	}
+	slices.Sort(inboxes)
+	for _, name := range inboxes[min(1, len(inboxes)):] {
+		d.failName(path{"sinks", name}, CodeInboxes, fmt.Sprintf("sinks.%s is a second inbox beside sinks.%s", name, inboxes[0]),
+			"keep one: clients poll the inbox")
+	}
 }
 
 // checkAuth refuses to let strangers in: without authentication only this machine may call.

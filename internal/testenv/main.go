@@ -12,7 +12,10 @@ import (
 // are left over. Each allowed leak needs a comment that says why it is none.
 //
 //	func TestMain(m *testing.M) { testenv.Main(m) }
-func Main(m *testing.M, allowed ...goleak.Option) {
+func Main(m *testing.M, allowed ...goleak.Option) { os.Exit(Run(m, allowed...)) }
+
+// Run is Main for a TestMain that has more to do: it returns the exit code.
+func Run(m *testing.M, allowed ...goleak.Option) int {
 	code := m.Run()
 	stopShared()
 	if code == 0 {
@@ -21,5 +24,5 @@ func Main(m *testing.M, allowed ...goleak.Option) {
 			code = 1
 		}
 	}
-	os.Exit(code)
+	return code
 }

@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"tallyman/internal/ledger"
+)
+
+const (
+	defaultServer  = "http://127.0.0.1:8080"
+	requestTimeout = 30 * time.Second
+	maxAnswer      = 16 << 20 // bytes
+)
+
+// client talks to a server's API.
+type client struct {
+	base string // without a trailing slash
+	http *http.Client
+}
+
+func (c *command) client() *client {
+	server := c.server
+	if server == "" {
+		server = c.getenv("TALLYMAN_SERVER")
+	}
+	if server == "" {
+		server = defaultServer
+	}
+	if !strings.Contains(server, "://") {
+		server = "http://" + server
+	}
+	return &client{base: strings.TrimRight(server, "/"), http: &http.Client{Timeout: requestTimeout}}
+}
+
+// listSubscriptions asks for every page; an empty field of the filter is any.
+func (c *client) listSubscriptions(ctx context.Context, f ledger.Subscription) ([]ledger.Subscription, error) {
+	query := url.Values{"limit": {"1000"}}
+	for name, value := range map[string]string{"type": f.Type, "warehouse": f.Warehouse, "subscriber": f.Subscriber} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	all := []ledger.Subscription{}
+	for {
+		var page struct {
+			Subscriptions []ledger.Subscription `json:"subscriptions"`
+			Cursor        string                `json:"cursor"`
+		}
+		if err := c.do(ctx, http.MethodGet, "/subscriptions?"+query.Encode(), nil, &page); err != nil {
+			return nil, err
+		}
+		all = append(all, page.Subscriptions...)
+		if page.Cursor == "" {
+			return all, nil
+		}
+		query.Set("after", page.Cursor)
+	}
+}
+
+func (c *client) importSubscriptions(ctx context.Context, subs []ledger.Subscription) (changeForm, error) {
+	var form changeForm
+	body := struct {
+		Subscriptions []ledger.Subscription `json:"subscriptions"`
+	}{subs}
+	err := c.do(ctx, http.MethodPost, "/subscriptions/import", body, &form)
+	return form, err
+}
+
+func (c *client) removeSubscription(ctx context.Context, s ledger.Subscription) error {
+	query := url.Values{"type": {s.Type}, "warehouse": {s.Warehouse}, "subscriber": {s.Subscriber}}
+	return c.do(ctx, http.MethodDelete, "/subscriptions?"+query.Encode(), nil, nil)
+}
+
+// do makes one request below /api/v1 and decodes the answer.
+func (c *client) do(ctx context.Context, method, path string, body, answer any) error {
+	var payload io.Reader
+	if body != nil {
+		b, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		payload = bytes.NewReader(b)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.base+"/api/v1"+path, payload)
+	if err != nil {
+		return usage("--server %q is no address", c.base)
+	}
+	req.Header.Set("Accept", "application/json")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		if wrapped, ok := errors.AsType[*url.Error](err); ok { // its text repeats the whole URL
+			err = wrapped.Err
+		}
+		return unreachable(fmt.Errorf("no answer from %s: %w; is tallyman serve running there?", c.base, err))
+	}
+	defer func() { _ = res.Body.Close() }()
+	b, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err != nil {
+		return unreachable(fmt.Errorf("the answer of %s broke off: %w", c.base, err))
+	}
+	if res.StatusCode >= http.StatusMultipleChoices {
+		return c.refused(res.StatusCode, b)
+	}
+	if answer == nil {
+		return nil
+	}
+	if err := json.Unmarshal(b, answer); err != nil {
+		return unreachable(fmt.Errorf("%s does not answer as Tallyman does: %w", c.base, err))
+	}
+	return nil
+}
+
+// refused makes the server's problem an error: its own words where it is one of Tallyman's.
+func (c *client) refused(status int, body []byte) error {
+	var p struct {
+		Code   string `json:"code"`
+		Detail string `json:"detail"`
+	}
+	if json.Unmarshal(body, &p) != nil || p.Code == "" {
+		return unreachable(fmt.Errorf("%s answers %d %s, which is not Tallyman's", c.base, status, http.StatusText(status)))
+	}
+	err := fmt.Errorf("%s: %s", p.Code, p.Detail)
+	if status >= http.StatusInternalServerError {
+		return unreachable(err)
+	}
+	return err
+}

@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *command) demo() *cobra.Command {
+	o := DemoOptions{Out: c.Out, Color: isTerminal(c.Out) && c.getenv("NO_COLOR") == ""}
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Run everything on a simulated warehouse; needs no other server and leaves nothing behind",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.Speed <= 0 {
+				return usage("--speed must be more than 0")
+			}
+			if o.For < 0 {
+				return usage("--for must not be negative")
+			}
+			return c.services.Demo(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().StringVar(&o.Listen, "listen", "127.0.0.1:8080", "host:port of the API")
+	cmd.Flags().Uint64Var(&o.Seed, "seed", 1, "the same seed makes the same warehouse")
+	cmd.Flags().Float64Var(&o.Speed, "speed", 60, "how many times faster than real time the warehouse lives")
+	cmd.Flags().DurationVar(&o.For, "for", 0, "stop after this long, such as 30s, and print what was found (default: until Ctrl-C)")
+	return cmd
+}
+
+// isTerminal tells whether a person may be looking.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

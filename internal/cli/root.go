@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tallyman/internal/config"
+	"tallyman/rules/problem"
+)
+
+func (c *command) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "tallyman",
+		Short:         "Keeps count for a warehouse: rules over its database become typed notices",
+		Args:          knownCommand,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			switch c.output {
+			case "table", "json", "yaml":
+				c.started = true
+				return nil
+			}
+			return usage("-o takes table, json or yaml, not %q", c.output)
+		},
+		RunE: needsCommand,
+	}
+	root.PersistentFlags().StringVarP(&c.output, "output", "o", "table", "how to print: table, json or yaml")
+	root.AddCommand(c.demo(), c.serve(), c.migrate(), c.configuration(), c.rules(), c.subscriptions(), c.version())
+	return root
+}
+
+// group makes a command that only holds others.
+func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	g := &cobra.Command{Use: use, Short: short, Args: knownCommand, RunE: needsCommand}
+	g.AddCommand(commands...)
+	return g
+}
+
+// knownCommand refuses a name that the group does not have, which cobra would take for an argument.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := problem.DidYouMean(args[0], names(cmd))
+	if hint != "" {
+		hint = "; " + hint
+	}
+	return usage("%s has no command %q%s", cmd.CommandPath(), args[0], hint)
+}
+
+func needsCommand(cmd *cobra.Command, _ []string) error {
+	return usage("%s needs a command: %s", cmd.CommandPath(), strings.Join(names(cmd), ", "))
+}
+
+func names(cmd *cobra.Command) []string {
+	var list []string
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			list = append(list, sub.Name())
+		}
+	}
+	return list
+}
+
+// withConfig adds the flags of commands that read the configuration.
+func (c *command) withConfig(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringVar(&c.config, "config", "", "the configuration file (default "+config.DefaultFile+")")
+	cmd.Flags().StringArrayVar(&c.set, "set", nil, "KEY=VALUE sets one key, such as redis.url=embedded; may be repeated")
+	return cmd
+}
+
+// loadConfig reads the configuration; a file that is not there is wrong usage.
+func (c *command) loadConfig() (*config.Config, error) {
+	set := make(map[string]string, len(c.set))
+	for _, s := range c.set {
+		key, value, ok := strings.Cut(s, "=")
+		if !ok || key == "" {
+			return nil, usage("--set takes KEY=VALUE, not %q", s)
+		}
+		set[key] = value
+	}
+	cfg, err := config.Load(config.Options{File: c.config, Env: c.Env, Set: set})
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return nil, &exitError{ExitUsage, fmt.Errorf("%w; name one with --config", err)}
+	}
+	return cfg, err
+}
+
+// asProblems returns the problems that the error consists of.
+func asProblems(err error) (problem.List, bool) {
+	var list problem.List
+	ok := errors.As(err, &list)
+	return list, ok
+}

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tallyman/rules/problem"
+)
+
+// The exit codes.
+const (
+	ExitFine        = 0
+	ExitProblems    = 1
+	ExitUsage       = 2
+	ExitUnreachable = 3
+)
+
+// Process is what a program has from its surroundings.
+type Process struct {
+	Args     []string // without the program's name
+	Env      []string // NAME=value
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// Run runs one command and returns the exit code.
+func Run(ctx context.Context, p Process, s Services) int {
+	c := &command{Process: p, services: s}
+	root := c.root() //nolint:contextcheck // a command gets the context from cobra when it runs
+	root.SetArgs(p.Args)
+	root.SetIn(p.In)
+	root.SetOut(p.Out)
+	root.SetErr(p.Err)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return ExitFine
+	}
+	code := c.exitCode(err)
+	c.complain(cmd, err, code)
+	return code
+}
+
+// command is one run of the program.
+type command struct {
+	Process
+	services Services
+	started  bool // the command line was fine, and the command's own work began
+
+	config string
+	set    []string
+	output string
+	server string
+}
+
+// exitError carries the exit code of an error that says nothing more, or everything, itself.
+type exitError struct {
+	code int
+	err  error // nil where all has been printed
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+func usage(format string, args ...any) error {
+	return &exitError{ExitUsage, fmt.Errorf(format, args...)}
+}
+
+func unreachable(err error) error { return &exitError{ExitUnreachable, err} }
+
+// found ends a command that printed the problems that it found.
+func found() error { return &exitError{code: ExitProblems} }
+
+func (c *command) exitCode(err error) int {
+	var exit *exitError
+	var netErr *net.OpError
+	var urlErr *url.Error
+	switch {
+	case errors.As(err, &exit):
+		return exit.code
+	case !c.started:
+		return ExitUsage
+	case errors.As(err, &netErr) && netErr.Op == "dial", errors.As(err, &urlErr):
+		return ExitUnreachable
+	default:
+		return ExitProblems
+	}
+}
+
+// complain prints the error, and where the command line was wrong how to learn more.
+func (c *command) complain(cmd *cobra.Command, err error, code int) {
+	var list problem.List
+	switch {
+	case err.Error() == "":
+	case errors.As(err, &list):
+		printProblems(c.Err, list)
+	default:
+		fmt.Fprintf(c.Err, "tallyman: %v\n", err)
+	}
+	if code == ExitUsage && cmd != nil {
+		fmt.Fprintf(c.Err, "See: %s --help\n", cmd.CommandPath())
+	}
+}
+
+func printProblems(w io.Writer, list problem.List) {
+	for _, p := range list {
+		fmt.Fprintln(w, p.String())
+	}
+}
+
+// getenv returns the variable, or "".
+func (c *command) getenv(name string) string {
+	for _, e := range c.Env {
+		if k, v, ok := strings.Cut(e, "="); ok && k == name {
+			return v
+		}
+	}
+	return ""
+}

@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tallyman/internal/config"
+	"tallyman/internal/ledger"
+)
+
+// local runs a command with the services in a folder that has an empty configuration.
+func local(t *testing.T, s Services, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "tallyman.yaml")
+	if err := os.WriteFile(file, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var o, e bytes.Buffer
+	if args[0] != "demo" {
+		args = append(args, "--config", file)
+	}
+	code = Run(t.Context(), Process{Args: args, Out: &o, Err: &e}, s)
+	return code, o.String(), e.String()
+}
+
+func TestServePassesItsFlagsOn(t *testing.T) {
+	t.Parallel()
+	s := Services{Serve: func(_ context.Context, cfg *config.Config, o ServeOptions) error {
+		o.Logger.Warn("hello")
+		o.Logger.Info("not this")
+		o.Ready(cfg.HTTP.Listen)
+		if !o.Migrate || o.Version == "" {
+			return fmt.Errorf("got %+v", o)
+		}
+		return nil
+	}}
+	code, out, errOut := local(t, s, "serve", "--listen", "127.0.0.1:77", "--migrate", "--log-level", "warn", "--log-format", "json")
+	if code != ExitFine || out != "Listening on http://127.0.0.1:77\n" {
+		t.Errorf("got %d %q %q", code, out, errOut)
+	}
+	if !strings.Contains(errOut, `"msg":"hello"`) || strings.Contains(errOut, "not this") {
+		t.Errorf("log: %s", errOut)
+	}
+}
+
+func TestDemoPassesItsFlagsOn(t *testing.T) {
+	t.Parallel()
+	s := Services{Demo: func(_ context.Context, o DemoOptions) error {
+		fmt.Fprintf(o.Out, "%s %d %g %s %v", o.Listen, o.Seed, o.Speed, o.For, o.Color)
+		return nil
+	}}
+	code, out, errOut := local(t, s, "demo", "--listen", ":1", "--seed", "7", "--speed", "0.5", "--for", "30s")
+	if code != ExitFine || out != ":1 7 0.5 30s false" {
+		t.Errorf("got %d %q %q", code, out, errOut)
+	}
+}
+
+func TestExitCodesOfFailures(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		err  error
+		code int
+	}{
+		"refused":    {fmt.Errorf("open the ledger: %w", &net.OpError{Op: "dial", Err: errors.New("refused")}), ExitUnreachable},
+		"no address": {fmt.Errorf("open the ledger: %w", &net.OpError{Op: "listen", Err: errors.New("in use")}), ExitProblems},
+		"schema":     {ledger.ErrSchema, ExitProblems},
+	} {
+		s := Services{Serve: func(context.Context, *config.Config, ServeOptions) error { return c.err }}
+		code, _, errOut := local(t, s, "serve")
+		if code != c.code || errOut != "tallyman: "+c.err.Error()+"\n" {
+			t.Errorf("%s: got %d %q", name, code, errOut)
+		}
+	}
+}
+
+func TestMigrate(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)
+	steps := []ledger.Migration{{Version: 1, Name: "start", Applied: at}, {Version: 2, Name: "more"}}
+	list := func(l ...ledger.Migration) func(context.Context, *config.Config) ([]ledger.Migration, error) {
+		return func(context.Context, *config.Config) ([]ledger.Migration, error) { return l, nil }
+	}
+	s := Services{Migrate: list(), MigrateStatus: list(steps...)}
+	if code, out, _ := local(t, s, "migrate", "up"); code != ExitFine || out != "Nothing to do: the schema is up to date.\n" {
+		t.Errorf("up: %d %q", code, out)
+	}
+	want := "VERSION  NAME   APPLIED\n1        start  2026-06-01T08:00:00Z\n2        more   pending\n"
+	if code, out, _ := local(t, s, "migrate", "status"); code != ExitProblems || out != want {
+		t.Errorf("status: %d\n%s", code, out)
+	}
+	if _, out, _ := local(t, s, "migrate", "status", "-o", "json"); !strings.Contains(out, `"applied": null`) {
+		t.Errorf("status as JSON: %s", out)
+	}
+	s.MigrateStatus = list(steps[0])
+	if code, _, _ := local(t, s, "migrate", "status"); code != ExitFine {
+		t.Errorf("status of an applied schema: %d", code)
+	}
+}

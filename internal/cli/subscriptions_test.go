@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"tallyman/internal/ledger"
+)
+
+// call is a request that the server got.
+type call struct{ method, path, body string }
+
+// server answers with the answers in turn and remembers the requests.
+func server(t *testing.T, answers ...answer) (url string, calls *[]call) {
+	t.Helper()
+	calls = &[]call{}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		*calls = append(*calls, call{r.Method, r.URL.RequestURI(), string(b)})
+		if len(*calls) > len(answers) {
+			t.Errorf("%s %s: one request too many", r.Method, r.URL)
+			return
+		}
+		a := answers[len(*calls)-1]
+		w.WriteHeader(a.status)
+		_, _ = io.WriteString(w, a.body)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, calls
+}
+
+type answer struct {
+	status int
+	body   string
+}
+
+// run runs a command against the server.
+func run(t *testing.T, url, in string, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	code = Run(t.Context(), Process{
+		Args: args, Env: []string{"TALLYMAN_SERVER=" + url + "/"}, In: strings.NewReader(in), Out: &o, Err: &e,
+	}, Services{})
+	return code, o.String(), e.String()
+}
+
+func TestSubscriptionsListReadsEveryPage(t *testing.T) {
+	t.Parallel()
+	url, calls := server(t,
+		answer{200, `{"subscriptions":[{"type":"A","warehouse":"*","subscriber":"role:k"}],"cursor":"next"}`},
+		answer{200, `{"subscriptions":[{"type":"B","warehouse":"1","subscriber":"user:u"}]}`})
+	code, out, errOut := run(t, url, "", "subscriptions", "list", "--warehouse", "*")
+	if code != ExitFine || errOut != "" {
+		t.Fatalf("exit code %d: %s", code, errOut)
+	}
+	want := "TYPE  WAREHOUSE  SUBSCRIBER\nA     *          role:k\nB     1          user:u\n"
+	if out != want {
+		t.Errorf("got\n%swant\n%s", out, want)
+	}
+	if len(*calls) != 2 || (*calls)[0].path != "/api/v1/subscriptions?limit=1000&warehouse=%2A" ||
+		!strings.Contains((*calls)[1].path, "after=next") {
+		t.Errorf("requests: %v", *calls)
+	}
+}
+
+func TestSubscriptionsListAsJSON(t *testing.T) {
+	t.Parallel()
+	url, _ := server(t, answer{200, `{"subscriptions":[]}`}, answer{200, `{"subscriptions":[{"type":"A","warehouse":"119240","subscriber":"user:1"}]}`})
+	if code, out, _ := run(t, url, "", "subscriptions", "list", "-o", "json"); code != ExitFine || out != "[]\n" {
+		t.Errorf("an empty list: %d %q", code, out)
+	}
+	want := "- type: A\n  warehouse: \"119240\"\n  subscriber: user:1\n"
+	if code, out, _ := run(t, url, "", "subscriptions", "list", "-o", "yaml"); code != ExitFine || out != want {
+		t.Errorf("got %d\n%swant\n%s", code, out, want)
+	}
+}
+
+func TestSubscriptionsAddAndRemove(t *testing.T) {
+	t.Parallel()
+	url, calls := server(t,
+		answer{200, `{"added":1,"present":0}`}, answer{200, `{"added":0,"present":1}`}, answer{204, ""},
+		answer{404, `{"status":404,"code":"subscription_not_found","detail":"there is no such subscription"}`})
+	for i, c := range []struct {
+		verb string
+		code int
+		out  string
+	}{
+		{"add", ExitFine, "Added.\n"},
+		{"add", ExitFine, "It was there already.\n"},
+		{"remove", ExitFine, "Removed.\n"},
+		{"remove", ExitProblems, ""},
+	} {
+		code, out, errOut := run(t, url, "", "subscriptions", c.verb, "REP_NOTICE", "*", "role:keeper")
+		if code != c.code || out != c.out {
+			t.Errorf("%d: got %d, %q, %q", i, code, out, errOut)
+		}
+		if code != ExitFine && !strings.Contains(errOut, "subscription_not_found: there is no such subscription") {
+			t.Errorf("%d: got %q", i, errOut)
+		}
+	}
+	if c := (*calls)[0]; c.method != http.MethodPost || c.path != "/api/v1/subscriptions/import" {
+		t.Errorf("add made %v", c)
+	}
+	if c := (*calls)[2]; c.method != http.MethodDelete || c.path != "/api/v1/subscriptions?subscriber=role%3Akeeper&type=REP_NOTICE&warehouse=%2A" {
+		t.Errorf("remove made %v", c)
+	}
+}
+
+func TestSubscriptionsImport(t *testing.T) {
+	t.Parallel()
+	want := []ledger.Subscription{{Type: "A", Warehouse: "*", Subscriber: "role:k"}, {Type: "B", Warehouse: "1", Subscriber: "user:u"}}
+	for name, in := range map[string]string{
+		"a list":     `[{"type":"A","warehouse":"*","subscriber":"role:k"},{"type":"B","warehouse":"1","subscriber":"user:u"}]`,
+		"as in YAML": "subscriptions:\n- {type: A, warehouse: '*', subscriber: 'role:k'}\n- {type: B, warehouse: '1', subscriber: 'user:u'}\n",
+	} {
+		url, calls := server(t, answer{200, `{"added":1,"present":1}`})
+		code, out, errOut := run(t, url, in, "subscriptions", "import", "-")
+		if code != ExitFine || out != "Added 1; 1 were there already.\n" {
+			t.Errorf("%s: got %d %q %q", name, code, out, errOut)
+			continue
+		}
+		var got struct{ Subscriptions []ledger.Subscription }
+		if err := json.Unmarshal([]byte((*calls)[0].body), &got); err != nil || len(got.Subscriptions) != 2 ||
+			got.Subscriptions[0] != want[0] || got.Subscriptions[1] != want[1] {
+			t.Errorf("%s: sent %s", name, (*calls)[0].body)
+		}
+	}
+}
+
+func TestServersThatCannotHelp(t *testing.T) {
+	t.Parallel()
+	for name, a := range map[string]answer{
+		"not ready": {503, `{"status":503,"code":"ledger_unavailable","detail":"the ledger is out of reach"}`},
+		"not ours":  {404, "<html>nothing here</html>"},
+		"no JSON":   {200, "<html>hello</html>"},
+	} {
+		url, _ := server(t, a)
+		if code, _, errOut := run(t, url, "", "subscriptions", "list"); code != ExitUnreachable || errOut == "" {
+			t.Errorf("%s: got %d %q", name, code, errOut)
+		}
+	}
+}
