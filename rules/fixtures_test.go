@@ -54,7 +54,7 @@ var kinds = map[string]row.Kind{
 func columnsOf(t *testing.T, list string) []row.Column {
 	t.Helper()
 	var columns []row.Column
-	for _, c := range strings.Split(list, ", ") {
+	for c := range strings.SplitSeq(list, ", ") {
 		name, kind, _ := strings.Cut(c, " ")
 		if _, ok := kinds[kind]; !ok {
 			t.Fatalf("no kind %q", kind)

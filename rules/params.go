@@ -73,7 +73,7 @@ func (u *paramUse) unused(f *strictyaml.File) problem.List {
 	return l
 }
 
-// params checks the parameters that are given. Their names are reported here, their use by paramUse.
+// params checks the parameters that are given, and keeps those that the SQL uses. Their names are reported here, their use by paramUse.
 func (v *validator) params(parts []paramPart, stmt *probe.Statement) {
 	given := v.r.origin.at("probe.params", false)
 	for _, name := range slices.Sorted(maps.Keys(v.r.Probe.Params)) {
@@ -93,6 +93,7 @@ func (v *validator) params(parts []paramPart, stmt *probe.Statement) {
 				v.missingParam(name)
 			}
 		}
+		maps.DeleteFunc(v.r.Probe.Params, func(name string, _ any) bool { return !slices.Contains(stmt.Params, name) })
 	}
 }
 

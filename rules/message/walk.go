@@ -89,8 +89,11 @@ func (w *walk) call(f *parse.IdentifierNode, given int) {
 	if !ok {
 		names := slices.Sorted(maps.Keys(helpers))
 		hint := problem.DidYouMean(f.Ident, names)
-		if hint == "" {
-			hint = "a column is written with a dot, as ." + f.Ident + "; helpers: " + strings.Join(names, ", ")
+		switch {
+		case given == 0:
+			hint = "a column is written with a dot, as ." + f.Ident
+		case hint == "":
+			hint = "helpers: " + strings.Join(names, ", ")
 		}
 		w.fault(f.Position(), CodeFunction, fmt.Sprintf("there is no helper %q", f.Ident), hint)
 		return

@@ -1,0 +1,175 @@
+package rules_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tallyman/rules"
+)
+
+const rule = `  - id: %s
+    schedule: {cron: "@hourly"}
+    source: wms
+    probe: {sql: "SELECT wh_id, bin_code AS bin FROM bin_stock"}
+    key: [bin]
+    notice: {type: REP_NOTICE, warehouse: wh_id, title: Look}
+    deliver: [{sink: inbox}]
+`
+
+// write makes a folder of rule files; contents are rule ids, or a whole file.
+func write(t *testing.T, files map[string]string) string {
+	t.Helper()
+	folder := t.TempDir()
+	for name, content := range files {
+		if !strings.Contains(content, "\n") {
+			ids := strings.Fields(content)
+			content = "version: 1\nrules:\n"
+			for _, id := range ids {
+				content += fmt.Sprintf(rule, id)
+			}
+		}
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+func ids(s *rules.Set) string {
+	var all []string
+	for _, r := range s.Rules {
+		all = append(all, r.ID)
+	}
+	return strings.Join(all, " ")
+}
+
+func TestLoadWalksFolders(t *testing.T) {
+	folder := write(t, map[string]string{
+		"b.yaml": "b", "a.yml": "a", "deep/c.yaml": "c", ".hidden.yaml": "d", ".git/e.yaml": "e", "notes.txt": "f", "z.yaml": "version: 1\nrules: []\n",
+	})
+	s := rules.Load([]string{folder, filepath.Join(folder, "b.yaml")})
+	if got := ids(s); got != "a b c" || !s.Complete() || len(s.Files) != 4 {
+		t.Errorf("rules %q, files %v, problems %v", got, s.Files, s.Problems)
+	}
+}
+
+func TestABadFileOrRuleLeavesTheOthers(t *testing.T) {
+	folder := write(t, map[string]string{
+		"good.yaml":     "a",
+		"syntax.yaml":   "version: 1\nrules: [\n",
+		"half.yaml":     "version: 1\nrules:\n" + fmt.Sprintf(rule, "b") + strings.Replace(fmt.Sprintf(rule, "c"), "key:", "kye:", 1),
+		"defaults.yaml": "version: 1\ndefaults: {jitter: 5s}\nrules:\n" + fmt.Sprintf(rule, "d"),
+	})
+	s := rules.Load([]string{folder, filepath.Join(folder, "missing.yaml")})
+	if got := ids(s); got != "a b" {
+		t.Errorf("rules %q", got)
+	}
+	if s.Complete() {
+		t.Error("the set calls itself complete")
+	}
+	var got []string
+	for _, p := range s.Problems {
+		got = append(got, filepath.Base(p.File)+" "+p.Code+" "+p.Rule)
+	}
+	want := []string{
+		"defaults.yaml unknown_field ", "half.yaml missing_field c", "half.yaml unknown_field c",
+		"missing.yaml file_unreadable ", "syntax.yaml yaml_syntax ",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("problems %q, want %q", got, want)
+	}
+	for _, f := range s.Files {
+		if wantRules := map[string]int{"good.yaml": 1, "half.yaml": 2, "syntax.yaml": 0, "defaults.yaml": 1}[filepath.Base(f.Path)]; f.Rules != wantRules {
+			t.Errorf("%s: %d rules, want %d", f.Path, f.Rules, wantRules)
+		}
+		if wantProblems := map[string]int{"good.yaml": 0, "half.yaml": 2, "syntax.yaml": 1, "defaults.yaml": 1}[filepath.Base(f.Path)]; f.Problems != wantProblems {
+			t.Errorf("%s: %d problems, want %d", f.Path, f.Problems, wantProblems)
+		}
+	}
+}
+
+func TestIDsAreUniqueOverFiles(t *testing.T) {
+	s := rules.Load([]string{write(t, map[string]string{"a.yaml": "x y", "b.yaml": "z x"})})
+	if got := ids(s); got != "x y z" {
+		t.Errorf("rules %q", got)
+	}
+	if len(s.Problems) != 1 || s.Problems[0].Code != rules.CodeDuplicateID || !strings.Contains(s.Problems[0].Hint, "a.yaml:3") {
+		t.Errorf("problems %v", s.Problems)
+	}
+	for _, r := range s.Rules {
+		if r.ID == "x" && filepath.Base(r.File) != "a.yaml" {
+			t.Errorf("the later one runs: %s", r.File)
+		}
+	}
+}
+
+func TestCheckTakesRulesOut(t *testing.T) {
+	known := site
+	known.Types = siteTypes(t)
+	s := rules.Load([]string{write(t, map[string]string{
+		"a.yaml": "a",
+		"b.yaml": "version: 1\nrules:\n" + strings.Replace(fmt.Sprintf(rule, "b"), "sink: inbox", "sink: inbx", 1),
+	})})
+	found := rules.Check(s, known)
+	if got := ids(s); got != "a" || len(found) != 1 || found[0].Rule != "b" || found[0].Hint != `did you mean "inbox"?` {
+		t.Errorf("rules %q, problems %v", got, found)
+	}
+	if s.Complete() || len(s.Problems) != 1 || s.Files[1].Problems != 1 {
+		t.Errorf("problems %v, files %v", s.Problems, s.Files)
+	}
+	if more := rules.Check(s, known); len(more) != 0 {
+		t.Errorf("a second check finds %v", more)
+	}
+}
+
+func TestChecksumFollowsTheMeaning(t *testing.T) {
+	load := func(src string) string {
+		s := rules.LoadFile("f.yaml", []byte("version: 1\nrules:\n"+src))
+		if err := s.Problems.Err(); err != nil {
+			t.Fatal(err)
+		}
+		return s.Rules[0].Checksum
+	}
+	src := fmt.Sprintf(rule, "a")
+	first := load(src)
+	if load("  # a comment\n"+src) != first || load(strings.Replace(src, "key: [bin]", "key:\n    - bin", 1)) != first {
+		t.Error("the way of writing changes the checksum")
+	}
+	seen := map[string]string{first: "unchanged"}
+	for _, change := range []string{
+		"title: x", "owner: x", "enabled: false", "labels: {a: b}", "when: wh_id > 5", "for: 5m", "keep_firing_for: 5m", "repeat_interval: 5m", "mode: event",
+		"no_data: keep_last", "scopes: [{name: a}]", "description: x", "runbook_url: https://x",
+	} {
+		sum := load(src + "    " + change + "\n")
+		if before := seen[sum]; before != "" {
+			t.Errorf("%s: the checksum is that of %s", change, before)
+		}
+		seen[sum] = change
+	}
+}
+
+func TestProblemsFoundLaterHaveTheirPlace(t *testing.T) {
+	s := rules.LoadFile("f.yaml", []byte("version: 1\nrules:\n"+strings.Replace(fmt.Sprintf(rule, "a"), `{sql: "SELECT`, "{sql: \"\\\n      SELECT", 1)))
+	if err := s.Problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	p := s.Rules[0].ProblemIn("probe.sql", len("SELECT "), "probe_invalid", "no column wh_id", "")
+	if p.Line != 7 || p.Col != 14 || p.Rule != "a" || p.File != "f.yaml" {
+		t.Errorf("%+v", p)
+	}
+	if p := s.Rules[0].Problem("probe.timeout", "c", "m", ""); p.Line != 6 || p.Col != 5 {
+		t.Errorf("the nearest field: %+v", p)
+	}
+	bare := &rules.Rule{ID: "b", File: "f.yaml"}
+	if p := bare.ProblemIn("when", 3, "c", "m", ""); p.File != "f.yaml" || p.Rule != "b" || p.Line != 0 {
+		t.Errorf("a rule from nowhere: %+v", p)
+	}
+}
