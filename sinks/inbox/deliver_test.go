@@ -93,7 +93,7 @@ func TestScoresFollowTheClockAndNeverGoBack(t *testing.T) {
 		n := newNode(t, addr, newMemoryLedger(), clock.option)
 		clock.advance(time.Hour)
 		first := n.deliver(t, makeDeliveries(2, wh, "user:1")) // opens the warehouse at this moment
-		clock.advance(-30 * time.Minute) // the server's clock is set back
+		clock.advance(-30 * time.Minute)                       // the server's clock is set back
 		second := n.deliver(t, makeDeliveries(1, wh, "user:2"))
 		clock.advance(time.Hour)
 		third := n.deliver(t, makeDeliveries(1, wh, "user:1"))

@@ -105,7 +105,7 @@ func TestInboxesComeBackAfterALoss(t *testing.T) {
 				t.Errorf("node %d: a reader without subscription got %v", i, ids(pg))
 			}
 		}
-		if took := time.Since(lost); took > backWithin {
+		if took := time.Since(lost); took > backWithin*raceFactor {
 			t.Errorf("it took %s", took)
 		}
 		if ledger.epoch() == epoch || ledger.begun != 2 {
@@ -143,9 +143,8 @@ func TestRebuildOfManyIsQuickAndCapped(t *testing.T) {
 		ledger.delivered[d.Seq] = sinks.Delivered{Delivery: d, Score: start + int64(i)}
 	}
 	sorted := ledger.sorted()
-	n := newNode(t, r.Addr, ledger, func(o *Options) { o.Ledger = sorted })
-	flushAll(t, r)
 	lost := time.Now()
+	n := newNode(t, r.Addr, ledger, func(o *Options) { o.Ledger = sorted })
 	q := query("user:1")
 	q.Limit = page.MaxLimit
 	if _, err := n.Poll(t.Context(), q); err != nil {
@@ -153,7 +152,7 @@ func TestRebuildOfManyIsQuickAndCapped(t *testing.T) {
 	}
 	took := time.Since(lost)
 	t.Logf("%d notices came back in %s", many, took)
-	if took > backWithin {
+	if took > backWithin*raceFactor {
 		t.Errorf("it took %s", took)
 	}
 	var got []string

@@ -68,7 +68,7 @@ func newNode(t testing.TB, addr string, ledger *memoryLedger, change ...func(*Op
 		_ = client.Close()
 	})}
 	t.Cleanup(n.stop)
-	testenv.Eventually(t, func() bool { return in.Ready() == nil }, 10*time.Second)
+	testenv.Eventually(t, func() bool { return in.Ready() == nil }, 20*time.Second)
 	return n
 }
 

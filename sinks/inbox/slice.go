@@ -99,7 +99,7 @@ func (in *Inbox) sliceFailed(g *generation, r *reader, err error) (*slice, error
 // virgin tells whether a warehouse without a clock of this epoch never had a notice in it. One that this node knows had, and
 // so had one whose cursor says so.
 func (in *Inbox) virgin(g *generation, r *reader, found string) bool {
-	seen := r.cursor.Epoch == g.epoch && r.cursor.Score > 0
+	seen := r.cursor.Epoch == g.epoch && r.cursor.Query == r.hash && r.cursor.Score > 0
 	return !seen && !in.knows(r.Warehouse) && epochNumber(found) < epochNumber(g.epoch)
 }
 

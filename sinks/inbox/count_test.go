@@ -1,0 +1,85 @@
+package inbox
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"tallyman/internal/testenv"
+	"tallyman/sinks/inbox/page"
+)
+
+func TestCountIsExactTo999(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, addr string) {
+		n := newNode(t, addr, newMemoryLedger())
+		both := query("user:1", "role:k")
+		expect := func(q page.Query, want int, more bool) {
+			t.Helper()
+			if pg := n.poll(t, q); pg.Unread != want || pg.UnreadMore != more {
+				t.Errorf("%v: %d, more %v; want %d, %v", q.Subscribers, pg.Unread, pg.UnreadMore, want, more)
+			}
+		}
+		n.deliver(t, makeDeliveries(600, wh, "user:1", "role:k"))
+		n.deliver(t, makeDeliveries(399, wh, "user:1"))
+		expect(query("user:1"), 999, false)
+		expect(query("role:k"), 600, false)
+		expect(both, 999, false)
+		n.deliver(t, makeDeliveries(1, wh, "role:k"))
+		expect(query("user:1"), 999, false)
+		expect(both, 999, true)
+		n.deliver(t, makeDeliveries(500, wh, "user:1", "role:k"))
+		expect(query("user:1"), 999, true)
+		expect(query("role:k"), 999, true)
+	})
+}
+
+func TestCountLeavesOutWhatExpired(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, addr string) {
+		clock := newTestClock(time.Now())
+		n := newNode(t, addr, newMemoryLedger(), clock.option)
+		batch := makeDeliveries(6, wh, "user:1", "role:k")
+		for i := range 3 {
+			batch[i].Notice.ExpiresAt = clock.now().Add(time.Duration(i+1) * time.Hour)
+		}
+		n.deliver(t, batch)
+		n.stop() // nobody sweeps from here on
+		clock.advance(2 * time.Hour)
+		reader := newNode(t, addr, n.ledger, clock.option, func(o *Options) { o.Prefix = "tallyman:" })
+		for _, q := range []page.Query{query("user:1"), query("user:1", "role:k")} {
+			pg := reader.poll(t, q)
+			if pg.Unread != 4 || !slices.Equal(ids(pg), idsOf(batch[2:])) {
+				t.Errorf("%v: %d unread, %v", q.Subscribers, pg.Unread, ids(pg))
+			}
+		}
+	})
+}
+
+// A count is remembered while nothing moves: what somebody changes behind our back does not show before something does.
+func TestCountIsRememberedWhileNothingMoves(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, testenv.Redis(t).Addr, newMemoryLedger())
+	n.deliver(t, makeDeliveries(3, wh, "user:1"))
+	q := query("user:1")
+	n.poll(t, q)
+	if err := n.client.ZRemRangeByRank(t.Context(), n.keys.inbox(wh, "user:1"), 0, 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if pg := n.poll(t, q); pg.Unread != 3 {
+		t.Errorf("%d: counted again although nothing moved", pg.Unread)
+	}
+	n.deliver(t, makeDeliveries(1, wh, "user:2"))
+	if pg := n.poll(t, q); pg.Unread != 2 {
+		t.Errorf("%d after something moved", pg.Unread)
+	}
+	n.counts.mu.Lock()
+	for i := range maxCounts {
+		n.counts.known[string(rune(i))] = count{}
+	}
+	n.counts.mu.Unlock()
+	n.deliver(t, makeDeliveries(1, wh, "user:1"))
+	if pg := n.poll(t, q); pg.Unread != 3 || len(n.counts.known) != 1 {
+		t.Errorf("%d unread, %d counts remembered", pg.Unread, len(n.counts.known))
+	}
+}

@@ -1,0 +1,205 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tallyman/internal/testenv"
+	"tallyman/sinks/inbox/page"
+)
+
+// waiting starts a Wait and returns where its result comes.
+func waiting(ctx context.Context, n *node, q page.Query, version string) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- n.Wait(ctx, q, version) }()
+	return done
+}
+
+func TestWaitIsWokenByTheHint(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, addr string) {
+		ledger := newMemoryLedger()
+		reader, writer := newNode(t, addr, ledger), newNode(t, addr, ledger)
+		writer.deliver(t, makeDeliveries(1, wh, "user:1"))
+		testenv.Eventually(t, func() bool { return reader.knows(wh) }, 10*time.Second)
+		q := query("user:1", "role:k")
+		pg := reader.poll(t, q)
+		done := waiting(t.Context(), reader, q, pg.Version)
+		testenv.Eventually(t, func() bool { return reader.waiters.count(wh) == 1 }, 10*time.Second)
+		began := time.Now()
+		writer.deliver(t, makeDeliveries(1, wh, "role:k"))
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took > checkEvery/2*raceFactor {
+			t.Errorf("it took %s: that was not the hint", took)
+		}
+		if got := reader.poll(t, after(q, pg.Cursor)); len(got.Notices) != 1 {
+			t.Errorf("%v", ids(got))
+		}
+		if reader.waiters.count(wh) != 0 {
+			t.Error("a waiter stayed behind")
+		}
+	})
+}
+
+func TestWaitSurvivesALostHint(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, addr string) {
+		n := newNode(t, addr, newMemoryLedger())
+		n.deliver(t, makeDeliveries(1, wh, "user:1"))
+		q := query("user:1")
+		done := waiting(t.Context(), n, q, n.poll(t, q).Version)
+		g, _, _ := n.generations.get()
+		batch, _, err := entries(wh, makeDeliveries(1, wh, "user:1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := n.put(t.Context(), g.epoch, wh, "", batch); err != nil { // no channel, no hint
+			t.Fatal(err)
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestWaitSleepsThroughWhatConcernsOthers(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, testenv.Redis(t).Addr, newMemoryLedger())
+	n.deliver(t, makeDeliveries(1, wh, "user:1"))
+	q := query("user:1")
+	version := n.poll(t, q).Version
+	ctx, cancel := context.WithTimeout(t.Context(), 2*checkEvery)
+	defer cancel()
+	done := waiting(ctx, n, q, version)
+	n.deliver(t, makeDeliveries(1, wh, "user:2"))
+	n.deliver(t, makeDeliveries(1, "other", "user:1"))
+	if err := <-done; !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+	// An old version is over at once, hint or not.
+	n.deliver(t, makeDeliveries(1, wh, "user:1"))
+	if err := n.Wait(t.Context(), q, version); err != nil {
+		t.Error(err)
+	}
+	for _, odd := range []string{"", "a.b", "1-a.zz!.0.x"} {
+		if err := n.Wait(t.Context(), q, odd); err != nil {
+			t.Errorf("%q: %v", odd, err)
+		}
+	}
+}
+
+func TestWaitEndsWithTheEpoch(t *testing.T) {
+	t.Parallel()
+	r := testenv.Redis(t)
+	n := newNode(t, r.Addr, newMemoryLedger())
+	n.deliver(t, makeDeliveries(1, wh, "user:1"))
+	q := query("user:1")
+	done := waiting(t.Context(), n, q, n.poll(t, q).Version)
+	flushAll(t, r)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestHints(t *testing.T) {
+	t.Parallel()
+	many := make([]string, maxHinted+1)
+	for i := range many {
+		many[i] = "user:x"
+	}
+	for _, c := range []struct {
+		h    hint
+		who  []string
+		want bool
+	}{
+		{hint{"w", []string{"role:k", "user:1"}}, []string{"user:0", "user:1"}, true},
+		{hint{"w", []string{"role:k", "user:1"}}, []string{"role:l", "user:2"}, false},
+		{hint{"w", nil}, []string{"user:2"}, true},
+		{hint{"w", many}, []string{"user:2"}, true}, // too many to name: anybody may be meant
+	} {
+		got := parseHint(c.h.String())
+		if got.warehouse != "w" || got.concerns(c.who) != c.want {
+			t.Errorf("%v for %v: %v", c.h, c.who, !c.want)
+		}
+	}
+}
+
+// A caller never gets a read that began before its own call: what was written before is seen.
+func TestSharedReadsAreNeverOld(t *testing.T) {
+	t.Parallel()
+	var written, reads atomic.Int64
+	c := clockReader{ask: func(context.Context, string) (clockState, error) {
+		reads.Add(1)
+		return clockState{clock: written.Load()}, nil
+	}}
+	const callers, each = 8, 2000
+	var wg sync.WaitGroup
+	for range callers {
+		wg.Go(func() {
+			for range each {
+				mine := written.Add(1)
+				if got, err := c.read(t.Context(), wh); err != nil || got.clock < mine {
+					t.Errorf("read %d after writing %d: %v", got.clock, mine, err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := reads.Load(); n > callers*each {
+		t.Errorf("%d reads for %d callers", n, callers*each)
+	}
+}
+
+func TestSharedReadsAreShared(t *testing.T) {
+	t.Parallel()
+	release, began := make(chan struct{}), make(chan struct{}, 10)
+	c := clockReader{ask: func(context.Context, string) (clockState, error) {
+		began <- struct{}{}
+		<-release
+		return clockState{}, nil
+	}}
+	var wg sync.WaitGroup
+	call := func() { wg.Go(func() { _, _ = c.read(t.Context(), wh) }) }
+	call()
+	<-began
+	first := c.call(wh)
+	for range 100 { // all of these come while the first read is under way, and share the second
+		call()
+	}
+	testenv.Eventually(t, func() bool { return c.call(wh) == first && c.hasNext(wh) }, 10*time.Second)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.read(ctx, wh); !errors.Is(err, context.Canceled) {
+		t.Errorf("a caller that left: %v", err)
+	}
+	close(release)
+	wg.Wait()
+	if n := 1 + len(began); n > 4 { // two, and a few more for callers that the scheduler held back
+		t.Errorf("%d reads", n)
+	}
+}
+
+func (c *clockReader) call(warehouse string) *clockCall {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.running[warehouse]
+}
+
+func (c *clockReader) hasNext(warehouse string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.running[warehouse] != nil && c.running[warehouse].next != nil
+}
+
+func (w *waiters) count(warehouse string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.here[warehouse])
+}
