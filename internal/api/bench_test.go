@@ -33,7 +33,10 @@ func BenchmarkIdlePoll(b *testing.B) {
 	}
 }
 
-const benchClients = 200
+const (
+	benchClients = 200
+	turn         = 500 * time.Millisecond
+)
 
 func benchIdlePoll(b *testing.B, warehouses int) {
 	b.Helper()
@@ -55,14 +58,13 @@ func benchIdlePoll(b *testing.B, warehouses int) {
 		bareClients[i].ask(path, "If-None-Match: "+tag)
 	}
 	asked := in.ledger.asked.Load()
-	const turn = 500 * time.Millisecond
-	pollAll(b, oursClients, turn, http.StatusNotModified) // both warm
-	pollAll(b, bareClients, turn, http.StatusOK)
+	pollAll(b, oursClients, http.StatusNotModified) // both warm
+	pollAll(b, bareClients, http.StatusOK)
 	var oursN, bareN int64
 	var took time.Duration
 	for b.Loop() {
-		bareN += pollAll(b, bareClients, turn, http.StatusOK)
-		oursN += pollAll(b, oursClients, turn, http.StatusNotModified)
+		bareN += pollAll(b, bareClients, http.StatusOK)
+		oursN += pollAll(b, oursClients, http.StatusNotModified)
 		took += turn
 	}
 	if n := in.ledger.asked.Load() - asked; n != 0 {
@@ -201,7 +203,7 @@ func (c *rawClient) poll() (int, error) {
 }
 
 // pollAll has every client poll as fast as it can, and returns the number of answers.
-func pollAll(b *testing.B, clients []*rawClient, turn time.Duration, want int) int64 {
+func pollAll(b *testing.B, clients []*rawClient, want int) int64 {
 	b.Helper()
 	var n atomic.Int64
 	var wg sync.WaitGroup

@@ -1,5 +1,12 @@
 package api
 
+import (
+	"testing"
+	"time"
+
+	"tallyman/sinks/inbox/page"
+)
+
 // Waiting is the number of requests that wait for something new.
 func (a *API) Waiting() int {
 	a.waiters.mu.Lock()
@@ -22,3 +29,19 @@ func Negotiate(accept string) (string, bool) {
 
 // Languages is languages.
 func Languages(header string) []string { return languages(header) }
+
+// ParsePoll is parsePoll.
+func ParsePoll(raw string) (page.Query, time.Duration, *Problem) {
+	p, prob := parsePoll(raw)
+	return p.Query, p.wait, prob
+}
+
+// TagOf is the tag of a page of version v that answers the query in JSON.
+func TagOf(t *testing.T, raw string) string {
+	t.Helper()
+	p, prob := parsePoll(raw)
+	if prob != nil {
+		t.Fatal(prob)
+	}
+	return tagOf("v", identify(&p.Query, mediaJSON, ""), 0)
+}
