@@ -6,7 +6,7 @@ SELECT pg_catalog.format_type(f.type, f.modifier),
        COALESCE(a.attnotnull, false) AND NOT EXISTS (
            SELECT FROM pg_catalog.pg_constraint c
            WHERE c.conrelid = a.attrelid AND c.contype = 'n' AND c.conkey = ARRAY[a.attnum] AND NOT c.convalidated)
-FROM pg_catalog.unnest($1::oid[], $2::int4[], $3::oid[], $4::int2[])
+FROM ROWS FROM (pg_catalog.unnest($1::oid[]), pg_catalog.unnest($2::int4[]), pg_catalog.unnest($3::oid[]), pg_catalog.unnest($4::int2[]))
      WITH ORDINALITY AS f (type, modifier, tab, num, ord)
 LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = f.tab AND a.attnum = f.num AND f.num > 0
 ORDER BY f.ord

@@ -53,7 +53,7 @@ func serverError(e *pgconn.PgError, sql string) *scanners.Error {
 	switch class := e.Code[:min(2, len(e.Code))]; {
 	case e.Code == "57014":
 		mapped.Code, mapped.Transient = scanners.CodeTimeout, true
-	case e.Code == "25006":
+	case e.Code == "25006", e.Code == "25001": // 25001: it tried to leave the read-only mode
 		mapped.Code = scanners.CodeReadOnly
 		mapped.Hint = "a probe only reads; it may call a function that writes"
 	case e.Code == "42P18", e.Code == "42P08":

@@ -1,7 +1,9 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/cockroachdb/apd/v3"
@@ -11,19 +13,57 @@ import (
 )
 
 // bind turns the arguments into what SQLite stores; it has no types of parameters to convert to.
-func (p *prepared) bind(args map[string]any) ([]any, error) {
-	values, err := scanners.Values(args, p.order)
-	if err != nil {
-		return nil, err
-	}
+func (p *prepared) bind(ctx context.Context, conn *connection, values []row.Value) ([]any, error) {
+	var forms map[string]timeForm
 	bound := make([]any, len(values))
 	for i, v := range values {
-		if v.Kind() == row.Duration {
-			return nil, scanners.ParamError(p.order[i], errors.New("is a duration, which SQLite does not have"), "give it as a number of seconds")
+		name := p.order[i]
+		switch v.Kind() {
+		case row.Duration:
+			return nil, scanners.ParamError(name, errors.New("is a duration, which SQLite does not have"), "give it as a number of seconds")
+		case row.Time:
+			if forms == nil {
+				var err error
+				if forms, err = p.timeForms(ctx, conn); err != nil {
+					return nil, err
+				}
+			}
+			form, found := forms[strings.ToLower(strings.TrimPrefix(name, "wm_"))]
+			if !found {
+				form = forms[""]
+			}
+			bound[i] = form.bind(v.Time())
+		default:
+			bound[i] = bindable(v)
 		}
-		bound[i] = bindable(v)
 	}
 	return bound, nil
+}
+
+// timeForms returns how the columns of the result write their times, and under "" how all of them do: the form for a
+// parameter that belongs to no column. Where they differ, or have no times yet, that is datetime()'s.
+func (p *prepared) timeForms(ctx context.Context, conn *connection) (map[string]timeForm, error) {
+	forms := map[string]timeForm{}
+	var common []timeForm
+	for _, c := range p.times {
+		form, found, err := c.form(ctx, conn)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			forms[c.name] = form
+			common = append(common, form)
+		}
+	}
+	for i, form := range common {
+		if i == 0 {
+			forms[""] = form
+		} else if form.unit != forms[""].unit || form.iso != forms[""].iso || form.suffix != forms[""].suffix {
+			forms[""] = timeForm{}
+			break
+		}
+	}
+	return forms, nil
 }
 
 func bindable(v row.Value) any {
@@ -38,8 +78,6 @@ func bindable(v row.Value) any {
 		return bindableDecimal(v)
 	case row.Bytes:
 		return []byte(v.Text())
-	case row.Time:
-		return timeText(v.Time())
 	case row.Date:
 		return v.Time().Format(time.DateOnly)
 	}
@@ -57,19 +95,4 @@ func bindableDecimal(v row.Value) any {
 		return v.String()
 	}
 	return f
-}
-
-// timeText writes a time as datetime() does; texts of that form sort by time. A fraction has as many digits as SQLite's own
-// (3), or as many as it needs.
-func timeText(t time.Time) string {
-	switch layout := time.DateTime; {
-	case t.Nanosecond() == 0:
-		return t.Format(layout)
-	case t.Nanosecond()%1e6 == 0:
-		return t.Format(layout + ".000")
-	case t.Nanosecond()%1e3 == 0:
-		return t.Format(layout + ".000000")
-	default:
-		return t.Format(layout + ".000000000")
-	}
 }

@@ -36,14 +36,18 @@ func (c *connection) secure(driverConn any) error {
 }
 
 // readsOnly is asked for everything that a statement would do, when it is compiled.
-func readsOnly(action sqlite.AuthorizerActionCode, _, function, _, _ string) sqlite.AuthorizerReturnCode {
-	switch action {
+func readsOnly(action sqlite.AuthorizerActionCode, pragma, function, _, _ string) sqlite.AuthorizerReturnCode {
+	allowed := false
+	switch action { //nolint:exhaustive // whatever is not here is denied
 	case sqlite.AuthSelect, sqlite.AuthRead, sqlite.AuthRecursive:
-		return sqlite.AuthorizerOK
+		allowed = true
 	case sqlite.AuthFunction:
-		if function != "load_extension" {
-			return sqlite.AuthorizerOK
-		}
+		allowed = function != "load_extension"
+	case sqlite.AuthPragma:
+		allowed = pragma == "table_info" // which Prepare asks for NOT NULL
+	}
+	if allowed {
+		return sqlite.AuthorizerOK
 	}
 	return sqlite.AuthorizerDeny
 }

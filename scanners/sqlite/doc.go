@@ -9,7 +9,8 @@
 // until the probe says CAST. A value that then does not fit its column's kind fails the scan; nothing is guessed.
 //
 // Times are read as SQLite documents them: text (ISO 8601, UTC where it names no zone), integers (Unix seconds, or
-// milliseconds from 10^11 on) and reals (Julian days). Time parameters are bound as SQLite's own datetime() writes
-// them, "2006-01-02 15:04:05", with .123 only where there is a fraction; a column stored in another form is compared
-// as datetime(column).
+// milliseconds from 10^11 on) and reals (Julian days). SQLite compares them as the texts and numbers that they are, so
+// a time parameter is written as the columns of the result write theirs: :wm_<column> as that column does, the others
+// as all of them do. Otherwise it is "2006-01-02 15:04:05", as datetime() writes it; a column that is compared
+// but not selected, or not stored like that, is best compared as datetime(column).
 package sqlite

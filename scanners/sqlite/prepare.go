@@ -19,7 +19,8 @@ type prepared struct {
 	sql     string
 	order   []string // parameter n+1
 	columns []row.Column
-	names   []string // as SQLite spells them
+	names   []string     // as SQLite spells them
+	times   []timeColumn // those of columns that are times in a table
 }
 
 // Prepare has SQLite compile the statement, without running it.
@@ -75,6 +76,9 @@ func (p *prepared) describe(d *describer) error {
 		}
 		p.columns = append(p.columns, c)
 		p.names = append(p.names, info.Name)
+		if c.Kind == row.Time && info.OriginName != "" {
+			p.times = append(p.times, newTimeColumn(info))
+		}
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 
 // Scan runs the statement and converts its rows as SQLite finds them.
 func (p *prepared) Scan(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (scanners.Result, error) {
-	args, err := p.bind(req.Args)
+	values, err := scanners.Values(req.Args, p.order)
 	if err != nil {
 		return scanners.Result{}, err
 	}
@@ -30,6 +30,10 @@ func (p *prepared) Scan(ctx context.Context, req scanners.Request, visit func(*r
 	defer conn.close()
 	defer conn.interruptible(ctx)()
 
+	args, err := p.bind(ctx, conn, values)
+	if err != nil {
+		return scanners.Result{}, err
+	}
 	rows, err := conn.sql.QueryContext(ctx, p.sql, args...)
 	if err != nil {
 		return scanners.Result{}, mapError(ctx, err, scanners.CodeFailed)

@@ -1,0 +1,121 @@
+package scannertest
+
+import (
+	"testing"
+	"time"
+
+	"tallyman/rules/row"
+	"tallyman/scanners"
+)
+
+// params binds a value of each type to a column of each kind; one row matches each.
+func params(t *testing.T, d Dialect) {
+	_, s := sample(t, d)
+	decimal, err := row.ParseDecimal("-12.5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Date(2026, 6, 1, 8, 0, 0, 25e7, time.UTC)
+	for _, c := range []struct {
+		where string
+		arg   any
+	}{
+		{"id = :x", int64(1)},
+		{"id = :x", "1"},
+		{"id = :x", 1.0},
+		{"id = :x", row.IntOf(1)},
+		{"c_big = :x", int64(9007199254740993)},
+		{"c_big = :x", "9007199254740993"},
+		{"c_ratio = :x", 0.25},
+		{"c_ratio = :x", "0.25"},
+		{"c_decimal < :x", int64(-12)},
+		{"c_decimal < :x", -12.25},
+		{"c_decimal = :x", decimal},
+		{"c_decimal = :x", "-12.50"},
+		{"c_text = :x", "Zoë 'x' 货位"},
+		{"c_text = :x", row.TextOf("Zoë 'x' 货位")},
+		{"c_bool = :x", true},
+		{"c_bool = :x", row.BoolOf(true)},
+		{"c_bytes = :x", row.BytesOf("\x00\xff")},
+		{"c_date = :x", row.DateOf(at)},
+		{"c_date = :x", "2026-06-01"},
+		{"c_time = :x AND id = 1", at},
+		{"c_time = :x AND :x = c_time", row.TimeOf(at)},
+		{"id = 1 AND COALESCE(:x, id) = id", nil},
+		{"c_small < :x AND c_small < :x", "0"},
+	} {
+		p := Prepare(t, s, "SELECT id, c_time FROM sample WHERE "+c.where)
+		rows := Rows(t, p, map[string]any{"x": c.arg, "unused": 1})
+		if len(rows) != 1 || rows[0].Values[0].Int() != 1 {
+			t.Errorf("%s with %v (%T): %d rows", c.where, c.arg, c.arg, len(rows))
+		}
+	}
+	p := Prepare(t, s, "SELECT id FROM sample WHERE id = :warehouse")
+	for _, args := range []map[string]any{nil, {"warehous": 1}, {"warehouse": []int{1}}} {
+		_, err := p.Scan(t.Context(), scanners.Request{Args: args}, ignore)
+		wantError(t, "a scan without its parameter", err, scanners.CodeParam, false)
+	}
+}
+
+// builtins binds the parameters that the engine gives.
+func builtins(t *testing.T, d Dialect) {
+	_, s := sample(t, d)
+	at := time.Date(2026, 6, 1, 8, 0, 0, 25e7, time.UTC)
+	args := map[string]any{"now": at, "scheduled_at": at, "last_run_at": at.Add(-time.Minute), "until": at.Add(-time.Second), "scope": "1"}
+	for where, want := range map[string]int{
+		"c_time <= :now":                                         2,
+		"c_time < :scheduled_at":                                 1,
+		"c_time > :last_run_at AND c_time <= :now":               1,
+		"c_time <= :until":                                       1,
+		"id = :scope":                                            1,
+		"c_date <= :now AND id < 3 AND :now > :until":            1,
+		"c_text <> :scope AND c_time > :last_run_at":             1,
+		"c_time = :now AND c_time = :now AND :now = c_time":      1,
+		"c_time BETWEEN :last_run_at AND :now OR id = :scope":    1,
+		"c_time IN (:now, :until, :last_run_at) AND id = :scope": 1,
+	} {
+		if rows := Rows(t, Prepare(t, s, "SELECT id, c_time FROM sample WHERE "+where), args); len(rows) != want {
+			t.Errorf("%s: %d rows, want %d", where, len(rows), want)
+		}
+	}
+}
+
+// watermark walks a table page by page, each from the values of the last row before: every row once.
+func watermark(t *testing.T, d Dialect) {
+	db, _ := sample(t, d)
+	db.Exec(t, "CREATE TABLE moves (id "+d.Types["big"]+", qty "+d.Types["decimal"]+", changed_at "+d.Types["time"]+")")
+	db.Exec(t, `INSERT INTO moves VALUES (1, 0.5, '2026-06-01 08:00:00'), (2, 1.5, '2026-06-01 08:00:00'), (3, 2.5, '2026-06-01 08:00:00.125'),
+		(4, 3, '2026-06-01 08:00:00.5'), (5, 3.25, '2026-06-01 08:00:00.5'), (6, 4, '2026-06-01 08:00:01'), (7, 10, '2026-06-01 08:00:01.000001')`)
+	s := db.Open(t, 1)
+	for _, c := range []struct {
+		sql     string
+		initial []any
+	}{
+		{"SELECT id, qty, changed_at FROM moves WHERE (changed_at, id) > (:wm_changed_at, :wm_id) ORDER BY changed_at, id", []any{int64(0), 0.0, time.Unix(0, 0)}},
+		{"SELECT id, qty, changed_at FROM moves WHERE id > :wm_id ORDER BY id", []any{"0", "0", "1970-01-01 00:00:00"}},
+		{"SELECT id, qty, changed_at FROM moves WHERE qty > :wm_qty ORDER BY qty", []any{int64(0), int64(0), time.Unix(0, 0)}},
+	} {
+		p := Prepare(t, s, c.sql)
+		args := map[string]any{"wm_id": c.initial[0], "wm_qty": c.initial[1], "wm_changed_at": c.initial[2]}
+		var ids []int64
+		for range 10 {
+			_, err := p.Scan(t.Context(), scanners.Request{Args: args, MaxRows: 2}, func(r *row.Row) error {
+				last := r.Clone()
+				ids = append(ids, last.Values[0].Int())
+				args = map[string]any{"wm_id": last.Values[0], "wm_qty": last.Values[1], "wm_changed_at": last.Values[2]}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, id := range ids {
+			if id != int64(i+1) {
+				t.Fatalf("%s: saw %v", c.sql, ids)
+			}
+		}
+		if len(ids) != 7 {
+			t.Errorf("%s: saw %v", c.sql, ids)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+// Package scannertest is the suite that every scanner passes.
+package scannertest
+
+import (
+	"testing"
+
+	"tallyman/rules/probe"
+	"tallyman/rules/row"
+	"tallyman/scanners"
+)
+
+// Database is one database under test, fresh and empty.
+type Database interface {
+	// Exec runs statements as the database's owner.
+	Exec(t testing.TB, sql string)
+	// Open returns a source on it that runs at most maxConnections scans at once; it is closed when the test ends.
+	Open(t testing.TB, maxConnections int) scanners.Source
+	// Cut takes the database out of reach, and Restore brings it back with its tables.
+	Cut(t testing.TB)
+	Restore(t testing.TB)
+}
+
+// Dialect says how the database differs from the others.
+type Dialect struct {
+	New func(t testing.TB) Database
+	// Types names the column types of the sample table: bool, small, big, ratio, decimal, text, bytes, date, time,
+	// zoned, json.
+	Types map[string]string
+	Bytes string // the literal of the bytes 00 ff
+	Zoned string // the literal of 2026-06-01T08:00:00+08:00
+	// Series is a SELECT of n rows with the columns n (1 … n), sku, qty (a decimal) and note. %d stands for n.
+	Series string
+	// Endless is a SELECT that runs for hours before its first row, Trickle one that runs for hours after its first.
+	Endless, Trickle string
+	// Writers set up functions, and call them in SELECTs that must be refused as writes. May be empty.
+	WriterSetup string
+	Writers     []string
+	// Leaks are SELECTs that try to change the session; State returns one text, the same before and after them.
+	LeakSetup string
+	Leaks     []string
+	State     string
+}
+
+// Run runs the suite.
+func Run(t *testing.T, d Dialect) {
+	t.Helper()
+	for name, test := range map[string]func(*testing.T, Dialect){
+		"columns": columns, "values": values, "statement": statement, "params": params, "builtins": builtins,
+		"watermark": watermark, "row cap": rowCap, "visit stops": visitStops, "timeout": timeout, "cancel": cancel,
+		"read only": readOnly, "session": session, "concurrent": concurrent, "stream": stream, "reach": reach,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, d)
+		})
+	}
+}
+
+// Parse returns the statement of SQL that is without fault.
+func Parse(t testing.TB, sql string) *probe.Statement {
+	t.Helper()
+	stmt, faults := probe.Parse(sql)
+	if len(faults) > 0 {
+		t.Fatalf("%s: %+v", sql, faults)
+	}
+	return stmt
+}
+
+// Prepare prepares SQL that must be fine.
+func Prepare(t testing.TB, s scanners.Source, sql string) scanners.Prepared {
+	t.Helper()
+	p, err := s.Prepare(t.Context(), Parse(t, sql))
+	if err != nil {
+		t.Fatalf("prepare %s: %v", sql, err)
+	}
+	return p
+}
+
+// Rows scans to the end and returns the rows.
+func Rows(t testing.TB, p scanners.Prepared, args map[string]any) []*row.Row {
+	t.Helper()
+	var rows []*row.Row
+	result, err := p.Scan(t.Context(), scanners.Request{Args: args}, func(r *row.Row) error {
+		rows = append(rows, r.Clone())
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("scan: %v", err)
+	}
+	if result.Rows != len(rows) || result.More {
+		t.Fatalf("%d rows were visited, the result is %+v", len(rows), result)
+	}
+	return rows
+}
+
+// One is the text of the only value of a query that has one.
+func One(t testing.TB, s scanners.Source, sql string, args map[string]any) string {
+	t.Helper()
+	rows := Rows(t, Prepare(t, s, sql), args)
+	if len(rows) != 1 || len(rows[0].Values) != 1 {
+		t.Fatalf("%s: %d rows", sql, len(rows))
+	}
+	return rows[0].Values[0].String()
+}
+
+func ignore(*row.Row) error { return nil }
