@@ -39,7 +39,8 @@ for name in "$@"; do
     missing+=("$name")
     read -ra more <<<"$(debian_package "$name")"
     debs+=("${more[@]}")
-    brews+=("$(brew_package "$name")")
+    read -ra more <<<"$(brew_package "$name")"
+    brews+=("${more[@]}")
   fi
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
@@ -62,16 +63,23 @@ fi
 echo "Installing ${debs[*]}"
 # Debian asks this program whether a package may start its service.
 policy=/usr/sbin/policy-rc.d
+log=$(mktemp)
+cleanup=("$log")
+trap 'rm -f "${cleanup[@]}"' EXIT
 if [ ! -e "$policy" ]; then
-  trap 'rm -f "$policy"' EXIT
+  cleanup+=("$policy")
   printf '#!/bin/sh\nexit 101\n' >"$policy"
   chmod +x "$policy"
 fi
 export DEBIAN_FRONTEND=noninteractive
-log=$(mktemp)
 if ! { apt-get update && apt-get install -y --no-install-recommends "${debs[@]}"; } >"$log" 2>&1; then
   tail -n 30 "$log" >&2
   echo "apt-get could not install ${debs[*]}" >&2
   exit 1
 fi
-rm -f "$log"
+for name in "${missing[@]}"; do
+  if ! has "$name"; then
+    echo "$name is still missing after apt-get install ${debs[*]}" >&2
+    exit 1
+  fi
+done

@@ -36,6 +36,7 @@ func TestBadConfigurations(t *testing.T) {
 		{name: "unset variable", text: `ledger: {url: "${NOPE}"}`, want: []string{":1:15: unset_variable: ledger.url: the environment variable NOPE is not set"}},
 		{name: "bad reference", text: `redis: {prefix: "${a-b}"}`, want: []string{":1:17: bad_reference"}, hint: "write $${ for a plain ${"},
 		{name: "no such secret file", text: `ledger: {url: "file:/no/such"}`, want: []string{"unreadable_file: ledger.url: the file /no/such is not there"}},
+		{name: "endless secret file", text: `ledger: {url: "file:/dev/zero"}`, want: []string{"unreadable_file: ledger.url: the file /dev/zero has more than 65536 bytes"}},
 		{name: "none on every address", text: `http: {listen: ":8080"}`, want: []string{`:1:16: auth_none_not_loopback: http.listen ":8080"`}},
 		{name: "none on a foreign address", text: `http: {listen: "10.0.0.1:8080"}`, want: []string{"auth_none_not_loopback"}},
 		{name: "no port", text: `http: {listen: "localhost"}`, want: []string{"bad_listen_address"}},

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -53,17 +54,35 @@ func (d *decoder) secret(at path, v any) (string, bool) {
 	if !isFile {
 		return s, true
 	}
-	b, err := os.ReadFile(d.resolve(name))
+	b, err := readSecret(d.resolve(name))
 	if err != nil {
-		// The path is named, the error's own words are not: they would repeat it.
-		cause := "cannot be read"
-		if errors.Is(err, fs.ErrNotExist) {
-			cause = "is not there"
-		}
-		d.fail(at, CodeFile, fmt.Sprintf("%s: the file %s %s", at, d.resolve(name), cause), "")
+		d.fail(at, CodeFile, fmt.Sprintf("%s: the file %s %s", at, d.resolve(name), err), "")
 		return "", false
 	}
 	return strings.TrimRight(string(b), "\r\n"), true
+}
+
+// maxSecret is the largest secret, in bytes: what is longer is another file than was meant.
+const maxSecret = 64 << 10
+
+// readSecret reads a small file. Its errors follow the file's name in a sentence.
+func readSecret(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.New("is not there")
+	}
+	if err != nil {
+		return nil, errors.New("cannot be opened")
+	}
+	defer func() { _ = f.Close() }()
+	b, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
+	switch {
+	case err != nil:
+		return nil, errors.New("cannot be read")
+	case len(b) > maxSecret:
+		return nil, fmt.Errorf("has more than %d bytes, which is no secret", maxSecret)
+	}
+	return b, nil
 }
 
 // resolve makes a path of the configuration absolute.

@@ -38,6 +38,11 @@ func Load(o Options) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	}
+	return parse(abs, src, o)
+}
+
+// parse is Load of a file that has been read; abs is its path.
+func parse(abs string, src []byte, o Options) (*Config, error) {
 	file, problems := strictyaml.Parse(o.File, src)
 	if len(problems) > 0 {
 		return nil, problems

@@ -1,0 +1,43 @@
+package config
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"tallyman/rules/problem"
+)
+
+// FuzzParse looks for configurations that crash the decoder, are refused without a reason, or are accepted with
+// something that no check let through.
+func FuzzParse(f *testing.F) {
+	f.Add("{}", "")
+	f.Add("http: {listen: \"127.0.0.1:8080\"}\nredis: {url: [\"redis://a:1\"], prefix: \"${P}\"}", "redis.url=embedded")
+	f.Add("sources: {wms: {driver: sqlite, url: \"sqlite:x.db\", max_connections: 3, statement_timeout: 1m}}", "sources.wms.url=sqlite:y.db")
+	f.Add("sinks: {inbox: &i {type: inbox}, other: *i}\nsubscriptions: [{type: A, warehouse: '*', subscriber: 'user:1'}]", "rules.paths=a,b")
+	f.Fuzz(func(t *testing.T, text, set string) {
+		if strings.Contains(text+set, "file:") {
+			return // it would read whatever is there
+		}
+		o := Options{File: "fuzz.yaml", Env: []string{"P=p"}, Set: map[string]string{}}
+		if key, value, ok := strings.Cut(set, "="); ok {
+			o.Set[key] = value
+		}
+		c, err := parse("/nowhere/fuzz.yaml", []byte(text), o)
+		if err != nil {
+			var list problem.List
+			if !errors.As(err, &list) || len(list) == 0 || list[0].Code == "" || list[0].Message == "" {
+				t.Fatalf("refused without a reason: %#v", err)
+			}
+			return
+		}
+		if c.Auth.Mode != AuthNone || c.Ledger.Driver == "" || len(c.Rules.Paths) == 0 {
+			t.Fatalf("accepted: %+v", c)
+		}
+		for name, s := range c.Sources {
+			if !namePattern.MatchString(name) || s.MaxConnections < 1 || (s.Path == "") == (s.Driver == SQLite) {
+				t.Fatalf("accepted source %q: %+v", name, s)
+			}
+		}
+	})
+}
