@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -80,11 +81,12 @@ func (u *unit) hold(ctx context.Context, claim ledger.Claim) error {
 	return err
 }
 
-// held is a claim in force.
+// held is a claim in force, and what was done under it so far.
 type held struct {
 	ledger Ledger
 	claim  ledger.Claim
 	lease  time.Duration
+	run    ledger.Run // the sum of the passes
 
 	mu      sync.Mutex // a renewal never runs beside the commit, which ends the claim
 	renewed time.Time  // on this machine's clock
@@ -131,4 +133,26 @@ func (h *held) commit(ctx context.Context, record *ledger.Commit) (ledger.Commit
 	committed, err := h.ledger.Commit(ctx, h.claim, record)
 	h.over = err == nil && !record.Again
 	return committed, err
+}
+
+// add counts a pass. The last one says how the run ended, but once degraded it stays so.
+func (h *held) add(pass *ledger.Run) {
+	sum := *pass
+	if h.run.Outcome == ledger.OutcomeDegraded && pass.Outcome == ledger.OutcomeOK {
+		sum.Outcome = ledger.OutcomeDegraded
+	}
+	if !h.run.Started.IsZero() {
+		sum.Started = h.run.Started
+	}
+	sum.Duration += h.run.Duration
+	sum.Rows += h.run.Rows
+	sum.Matched += h.run.Matched
+	sum.Errored += h.run.Errored
+	sum.Notices += h.run.Notices
+	sum.Unsubscribed += h.run.Unsubscribed
+	sum.Samples = slices.Clone(h.run.Samples)
+	for _, text := range pass.Samples {
+		sample(&sum, text)
+	}
+	h.run = sum
 }

@@ -14,9 +14,8 @@ import (
 	"tallyman/rules/row"
 )
 
-// compose makes the record of a pass: what it found, and the notices that tell of it. total carries the counts
-// from pass to pass of one firing.
-func (p *pass) compose(ctx context.Context, known *before, found *found, total *ledger.Run) (*ledger.Commit, error) {
+// compose makes the record of a pass: what it found, and the notices that tell of it.
+func (p *pass) compose(ctx context.Context, known *before, found *found) (*ledger.Commit, error) {
 	record := &ledger.Commit{Scope: found.step.Scope, Watermark: found.watermark, Again: found.again}
 	if found.again {
 		record.Scope = known.Scope // the firing is not done
@@ -42,7 +41,7 @@ func (p *pass) compose(ctx context.Context, known *before, found *found, total *
 	for _, c := range found.step.Changes {
 		record.Findings = append(record.Findings, ledger.FindingChange{State: c.State, Op: operation(c.Op)})
 	}
-	record.Run = p.sumUp(found, len(record.Notices), total)
+	record.Run = p.sumUp(found, len(record.Notices))
 	return record, nil
 }
 
@@ -111,34 +110,19 @@ func resolvedTitle(lang, title string) string {
 	return "Resolved: " + title
 }
 
-// sumUp is the record of the run: of this pass together with those before it.
-func (p *pass) sumUp(found *found, notices int, total *ledger.Run) ledger.Run {
+// sumUp is the record of the pass as a run.
+func (p *pass) sumUp(found *found, notices int) ledger.Run {
 	run := found.run
 	run.Rule, run.Scope, run.Due, run.Node = p.rule.ID, p.rule.Scope, p.due, p.e.opts.Node
 	run.Started, run.Duration = p.started, time.Since(p.clock)
 	run.Pending, run.Firing, run.Notices = found.step.Pending, found.step.Firing, notices
-	if !total.Started.IsZero() {
-		run.Started = total.Started
-		run.Duration += total.Duration
-		run.Rows += total.Rows
-		run.Matched += total.Matched
-		run.Errored += total.Errored
-		run.Notices += total.Notices
-		for _, text := range total.Samples {
-			sample(&run, text)
-		}
-		if run.Outcome == ledger.OutcomeOK {
-			run.Outcome = total.Outcome
-		}
-	}
-	*total = run
 	return run
 }
 
 // refused is what is committed instead of a record that the ledger does not take.
 func (p *pass) refused(known *before, cause error) *ledger.Commit {
 	found := p.failed(known, &runError{"commit_refused", cause.Error()})
-	return &ledger.Commit{Scope: found.step.Scope, Run: p.sumUp(found, 0, &ledger.Run{})}
+	return &ledger.Commit{Scope: found.step.Scope, Run: p.sumUp(found, 0)}
 }
 
 // operation is the finding's change as the ledger calls it.

@@ -10,6 +10,7 @@
 //
 //	unit.go     one for each enabled rule and scope: verify, wait for the due time, claim, run
 //	deliver.go  one for each sink: find the lanes with something to deliver; lane.go drains one
+//	reclaim.go  one: finds firings that a dead node has left
 //	janitor.go  one: removes what is too old
 //
 // Nodes are equal. They all plan the same firings, and the ledger's claims decide who runs one. What

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"tallyman/internal/ledger"
 	"tallyman/sinks"
 )
 
@@ -14,10 +15,9 @@ import (
 type Engine struct {
 	opts      Options
 	log       *slog.Logger
-	compile   compile
 	types     types
 	workers   slots
-	units     map[string]*unit // of the enabled rules, by unitID
+	units     map[string]*unit // of the enabled rules, by ledger.Known
 	deliverer map[string]*deliverer
 }
 
@@ -30,7 +30,6 @@ func New(o Options) (*Engine, error) {
 	e := &Engine{
 		opts:      opts,
 		log:       opts.Logger,
-		compile:   compileRule,
 		types:     types{ledger: opts.Ledger},
 		workers:   make(slots, opts.Workers),
 		units:     map[string]*unit{},
@@ -48,7 +47,7 @@ func New(o Options) (*Engine, error) {
 		if err != nil {
 			return nil, err
 		}
-		e.units[unitID(r.ID, r.Scope)] = u
+		e.units[ledger.Known(r.ID, r.Scope)] = u
 	}
 	for name, sink := range opts.Sinks {
 		e.deliverer[name] = newDeliverer(e, name, sink.Sink)
@@ -71,6 +70,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	for _, d := range e.deliverer {
 		loops.Go(func() { d.loop(work, stop) })
 	}
+	loops.Go(func() { e.reclaim(work, stop) })
 	loops.Go(func() { e.sweep(work, stop) })
 
 	<-stop
@@ -90,7 +90,7 @@ func (e *Engine) forget(ctx context.Context, stop <-chan struct{}) {
 	}
 	known := make(map[string]bool, len(e.opts.Rules))
 	for _, r := range e.opts.Rules {
-		known[unitID(r.ID, r.Scope)] = true
+		known[ledger.Known(r.ID, r.Scope)] = true
 	}
 	retry := backoff{first: time.Second, most: time.Minute}
 	for {

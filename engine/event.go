@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"tallyman/engine/finding"
+	"tallyman/rules"
 	"tallyman/rules/row"
 	"tallyman/scanners"
 )
@@ -12,7 +13,7 @@ import (
 // eventJudge turns the rows of a rule of mode event into notices, and follows the watermark over all
 // rows, also those that meet no condition.
 type eventJudge struct {
-	program program
+	program *rules.Program
 	maxRows int
 	due     string
 	columns []int           // positions of the watermark's columns

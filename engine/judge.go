@@ -14,7 +14,7 @@ import (
 // stateJudge turns the rows of a rule of mode state into findings. A row that meets no condition costs no
 // allocation, and only one that will be told is rendered.
 type stateJudge struct {
-	program program
+	program *rules.Program
 	maxRows int
 	step    *finding.Run
 	found   found

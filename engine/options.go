@@ -101,7 +101,7 @@ func (o *Options) validate() error {
 	}
 	known := map[string]bool{}
 	for _, r := range o.Rules {
-		if id := unitID(r.ID, r.Scope); known[id] {
+		if id := ledger.Known(r.ID, r.Scope); known[id] {
 			errs = append(errs, fmt.Errorf("engine: rule %s has scope %q twice", r.ID, r.Scope))
 		} else {
 			known[id] = true
@@ -126,6 +126,3 @@ func (o *Options) targets(r *rules.Rule) []ledger.Target {
 	}
 	return list
 }
-
-// unitID is how the ledger's Forget names a rule in a scope.
-func unitID(rule, scope string) string { return rule + "\x00" + scope }

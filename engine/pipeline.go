@@ -13,11 +13,10 @@ import (
 // when there are more rows than max_rows.
 func (u *unit) fire(ctx context.Context, h *held) error {
 	u.e.opts.Step(StepClaimed)
-	var total ledger.Run
 	for again := true; again; {
-		pass := &pass{unit: u, due: h.claim.Due, started: u.now().Truncate(time.Microsecond), clock: time.Now()}
+		pass := &pass{unit: u, due: h.claim.Due.UTC(), started: u.now().UTC().Truncate(time.Microsecond), clock: time.Now()}
 		var err error
-		if again, err = pass.run(ctx, h, &total); err != nil {
+		if again, err = pass.run(ctx, h); err != nil {
 			return err
 		}
 	}
@@ -39,7 +38,7 @@ type before struct {
 }
 
 // run reads top to bottom as the flow does.
-func (p *pass) run(ctx context.Context, h *held, total *ledger.Run) (again bool, err error) {
+func (p *pass) run(ctx context.Context, h *held) (again bool, err error) {
 	known, err := p.recall(ctx)
 	if err != nil {
 		return false, err
@@ -48,7 +47,7 @@ func (p *pass) run(ctx context.Context, h *held, total *ledger.Run) (again bool,
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
-	record, err := p.compose(ctx, known, found, total)
+	record, err := p.compose(ctx, known, found)
 	if err != nil {
 		return false, err
 	}
@@ -57,7 +56,7 @@ func (p *pass) run(ctx context.Context, h *held, total *ledger.Run) (again bool,
 	if err != nil {
 		return false, err
 	}
-	p.announce(record, committed)
+	p.announce(h, record, committed)
 	return record.Again, nil
 }
 
@@ -102,19 +101,18 @@ func (p *pass) commit(ctx context.Context, h *held, known *before, record *ledge
 }
 
 // announce wakes the delivery loops and tells the observer and the status. Everything is in the ledger by now.
-func (p *pass) announce(record *ledger.Commit, committed ledger.Committed) {
+func (p *pass) announce(h *held, record *ledger.Commit, committed ledger.Committed) {
 	p.e.wake(committed.Lanes)
 	for _, n := range record.Notices {
 		p.e.opts.Observer.NoticeMade(n.Notice.Type, string(n.Notice.Status))
 	}
-	if record.Again {
-		return
+	record.Run.Unsubscribed += committed.Unsubscribed
+	h.add(&record.Run)
+	if !record.Again {
+		p.status.ran(&h.run)
+		p.e.opts.Observer.RunDone(h.run)
+		p.logRun(&h.run)
 	}
-	run := record.Run
-	run.Unsubscribed += committed.Unsubscribed
-	p.status.ran(&run)
-	p.e.opts.Observer.RunDone(run)
-	p.logRun(&run)
 }
 
 func (p *pass) logRun(run *ledger.Run) {

@@ -20,6 +20,7 @@ type plan struct {
 
 	base  time.Time   // every firing up to here is done, skipped or given up
 	queue []time.Time // firings after base that are late and to be made good, ascending
+	fresh bool        // none of the queue was run yet, so what is late by now may join it
 }
 
 // begin takes up the rule at now. base is the due time of its last run, or when the ledger first heard of it. What
@@ -32,16 +33,16 @@ func (p *plan) begin(base, now time.Time) {
 	case p.catchUp == rules.CatchUpNone:
 		p.base = missed[len(missed)-1]
 	default:
-		p.queue = p.makeGood(missed)
+		p.makeGood(missed)
 	}
 }
 
-// makeGood picks those of the late firings that are run.
-func (p *plan) makeGood(late []time.Time) []time.Time {
-	if p.catchUp == rules.CatchUpAll {
-		return late
+// makeGood queues those of the late firings that are run.
+func (p *plan) makeGood(late []time.Time) {
+	p.queue, p.fresh = late, true
+	if p.catchUp != rules.CatchUpAll {
+		p.queue = late[len(late)-1:]
 	}
-	return late[len(late)-1:]
 }
 
 // due returns the firing to try next.
@@ -58,16 +59,17 @@ func (p *plan) start(due time.Time) time.Time { return due.Add(p.jitter) }
 // late is asked right before a firing is tried. Several may be due by now although this node was there: the
 // ledger or the source was out of reach, or all workers were busy. Then catch_up decides, but one is always run.
 func (p *plan) late(now time.Time) {
-	if len(p.queue) > 0 {
+	if len(p.queue) > 0 && !p.fresh {
 		return
 	}
 	if missed := p.schedule.Missed(p.base, now.Add(-p.jitter), mostMissed); len(missed) > 1 {
-		p.queue = p.makeGood(missed)
+		p.makeGood(missed)
 	}
 }
 
 // done notes that the firing was run, here or elsewhere.
 func (p *plan) done(due time.Time) {
+	p.fresh = false
 	if due.After(p.base) {
 		p.base = due
 	}

@@ -8,36 +8,13 @@ import (
 
 	"tallyman/rules"
 	"tallyman/rules/catalog"
-	"tallyman/rules/problem"
-	"tallyman/rules/row"
 	"tallyman/scanners"
 )
-
-// program is what the engine needs of rules.Program.
-type program interface {
-	SetNow(due time.Time)
-	Match(r *row.Row) (bool, error)
-	Key(r *row.Row) string
-	Priority(r *row.Row) (int, error)
-	Draft(r *row.Row) (*rules.Draft, error)
-	InitialWatermark(now time.Time) []row.Value
-}
-
-// compile is rules.Compile as the engine calls it; tests have another.
-type compile func(r *rules.Rule, columns []row.Column, types catalog.Catalog) (program, problem.List)
-
-func compileRule(r *rules.Rule, columns []row.Column, types catalog.Catalog) (program, problem.List) {
-	p, problems := rules.Compile(r, columns, types)
-	if len(problems) > 0 {
-		return nil, problems
-	}
-	return p, nil
-}
 
 // ready is a verified rule: its probe prepared on the source and the rule compiled against the columns.
 type ready struct {
 	prepared scanners.Prepared // nil until verified, and after the source has refused the statement
-	program  program
+	program  *rules.Program
 	types    int64 // version of the catalogue that it was compiled with
 }
 
@@ -84,7 +61,7 @@ func (u *unit) verify(ctx context.Context, stop <-chan struct{}) error {
 	if u.ready.program != nil && u.ready.types == version {
 		return nil
 	}
-	program, problems := u.e.compile(u.rule, u.ready.prepared.Columns(), types)
+	program, problems := rules.Compile(u.rule, u.ready.prepared.Columns(), types)
 	if len(problems) > 0 {
 		u.ready = ready{} // the columns may be what has to change
 		return problems

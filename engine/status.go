@@ -28,15 +28,15 @@ func (e *Engine) Status(ctx context.Context) ([]RuleStatus, error) {
 	}
 	last := make(map[string]*ledger.Run, len(runs))
 	for i := range runs {
-		last[unitID(runs[i].Rule, runs[i].Scope)] = &runs[i]
+		last[ledger.Known(runs[i].Rule, runs[i].Scope)] = &runs[i]
 	}
 	list := make([]RuleStatus, len(e.opts.Rules))
 	for i, r := range e.opts.Rules {
 		list[i] = RuleStatus{Rule: r}
-		if u := e.units[unitID(r.ID, r.Scope)]; u != nil {
+		if u := e.units[ledger.Known(r.ID, r.Scope)]; u != nil {
 			u.status.fill(&list[i])
 		}
-		if run := last[unitID(r.ID, r.Scope)]; run != nil {
+		if run := last[ledger.Known(r.ID, r.Scope)]; run != nil {
 			list[i].LastRun = run
 		}
 	}

@@ -25,8 +25,9 @@ type unit struct {
 	stmt    *probe.Statement
 	targets []ledger.Target
 	policy  finding.Policy
-	plan    plan
-	ready   ready // belongs to the loop
+	plan    plan // belongs to the loop, as ready does
+	ready   ready
+	left    chan time.Time // due time of a firing that a dead node has left; see reclaim.go
 	status  unitStatus
 }
 
@@ -54,6 +55,7 @@ func newUnit(e *Engine, r *rules.Rule, sourceSlots slots) (*unit, error) {
 			schedule: sched, jitter: schedule.Jitter(r.ID, r.Scope, r.Schedule.Jitter),
 			overlap: r.Schedule.Overlap, catchUp: r.Schedule.CatchUp,
 		},
+		left: make(chan time.Time, 1),
 	}, nil
 }
 
@@ -66,11 +68,17 @@ func (u *unit) loop(ctx context.Context, stop <-chan struct{}) {
 	for {
 		due := u.plan.due()
 		u.status.setNext(due)
-		if !u.waitUntil(ctx, stop, u.plan.start(due)) || !u.getReady(ctx, stop) {
+		left, ok := u.waitUntil(ctx, stop, u.plan.start(due))
+		if !ok || !u.getReady(ctx, stop) {
 			return
 		}
-		u.plan.late(u.now())
-		switch u.attempt(ctx, stop, u.plan.due()) {
+		if !left.IsZero() {
+			due = left
+		} else {
+			u.plan.late(u.now())
+			due = u.plan.due()
+		}
+		switch u.attempt(ctx, stop, due) {
 		case settled:
 			failing.reset()
 		case unsettled:
@@ -83,50 +91,43 @@ func (u *unit) loop(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
-// begin reads where the rule stands, takes over a firing that a dead node has left, and plans what was missed.
+// begin reads where the rule stands and plans what was missed.
 func (u *unit) begin(ctx context.Context, stop <-chan struct{}) bool {
 	failing := backoff{first: 100 * time.Millisecond, most: 5 * time.Second}
 	for {
 		state, err := u.e.opts.Ledger.Register(ctx, u.rule.ID, u.rule.Scope, u.now())
-		if err != nil {
-			u.log.Warn("the ledger cannot be asked where the rule stands", "error", err)
-		} else {
-			last := state.LastDue
-			if last.IsZero() {
-				u.plan.begin(state.Registered, u.now())
-				return true
+		if err == nil {
+			base := state.Done
+			if base.IsZero() {
+				base = state.Registered
 			}
-			// A firing that is done can be claimed only in place of an abandoned one.
-			u.plan.base = last
-			switch u.attempt(ctx, stop, last) {
-			case settled:
-				u.plan.begin(u.plan.base, u.now())
-				return true
-			case stopped:
-				return false
-			}
+			u.plan.begin(base, u.now())
+			return true
 		}
+		u.log.Warn("the ledger cannot be asked where the rule stands", "error", err)
 		if !pause(ctx, stop, failing.wait()) {
 			return false
 		}
 	}
 }
 
-// waitUntil waits for the engine's clock to show at. It looks at the clock again every minute, because clocks
-// are set and machines sleep.
-func (u *unit) waitUntil(ctx context.Context, stop <-chan struct{}, at time.Time) bool {
+// waitUntil waits for the engine's clock to show at, or for a firing that was left, whose due time it returns. It
+// looks at the clock again every minute, because clocks are set and machines sleep.
+func (u *unit) waitUntil(ctx context.Context, stop <-chan struct{}, at time.Time) (left time.Time, ok bool) {
 	for {
-		left := at.Sub(u.now())
-		if left <= 0 {
-			select {
-			case <-stop:
-				return false
-			default:
-				return true
+		wait := max(min(u.e.opts.Clock.Real(at.Sub(u.now())), time.Minute), 0)
+		timer := time.NewTimer(wait)
+		select {
+		case <-stop:
+			timer.Stop()
+			return time.Time{}, false
+		case left := <-u.left:
+			timer.Stop()
+			return left, true
+		case <-timer.C:
+			if !u.now().Before(at) {
+				return time.Time{}, ctx.Err() == nil
 			}
-		}
-		if !pause(ctx, stop, min(u.e.opts.Clock.Real(left), time.Minute)) {
-			return false
 		}
 	}
 }
@@ -138,51 +139,70 @@ type progress uint8
 
 const (
 	settled   progress = iota + 1 // the plan has moved on
-	unsettled                     // the ledger did not answer, or the firing was lost: plan anew and try again
+	unsettled                     // it could not be run now: plan anew and try again soon
 	stopped                       // the engine stops
 )
 
-// attempt tries to run the firing, or sees another node through with it, and tells the plan.
+// attempt tries to run the firing and tells the plan what came of it.
 func (u *unit) attempt(ctx context.Context, stop <-chan struct{}, due time.Time) progress {
-	target := due      // what is claimed: our firing, or the one that another node runs
-	var busy time.Time // when that one was last seen running
-	watching := backoff{first: 200 * time.Millisecond, most: u.e.opts.Lease / 3}
-	for {
-		claim, err := u.claimAndFire(ctx, stop, target)
-		switch {
-		case err == nil:
-			u.plan.done(claim.Due)
-			if !claim.Due.Before(due) { // else it was left by a dead node, and ours is still to be run
-				u.skipOverlapped(ctx)
-			}
-			return settled
-		case errors.Is(err, errStopping):
-			return stopped
-		case errors.Is(err, ledger.ErrDone):
-			u.plan.done(target)
-			if !busy.IsZero() {
-				u.plan.overlapped(busy) // the node that ran it records what was skipped
-			}
-			return settled
-		case errors.Is(err, ledger.ErrBusy):
-			busy = u.now()
-			target = u.running(ctx, due)
-			if !pause(ctx, stop, watching.wait()) {
-				return stopped
-			}
-		default:
-			u.log.Warn("the firing could not be run and is tried again", "due", target, "error", err)
-			return unsettled
+	claim, err := u.claimAndFire(ctx, stop, due)
+	switch {
+	case err == nil:
+		u.plan.done(claim.Due)
+		if !claim.Repeated { // nobody ran between the death of a node and the repetition
+			u.skip(ctx, u.plan.overlapped(u.now()))
 		}
+		return settled
+	case errors.Is(err, errStopping):
+		return stopped
+	case errors.Is(err, ledger.ErrDone):
+		u.plan.done(due)
+		return settled
+	case errors.Is(err, ledger.ErrBusy):
+		return u.busy(ctx, due)
+	default:
+		u.log.Warn("the firing could not be run and is tried again", "due", due, "error", err)
+		return unsettled
 	}
 }
 
-// running returns the due time of the firing that another node runs. Claiming that one tells when it is
-// done, and takes it over when its node dies.
-func (u *unit) running(ctx context.Context, due time.Time) time.Time {
+// busy is what becomes of the firing while another one is running, here or elsewhere. Where it is the very same,
+// another node was faster: if that node dies, reclaim.go hears of it.
+func (u *unit) busy(ctx context.Context, due time.Time) progress {
 	state, err := u.e.opts.Ledger.Scope(ctx, u.rule.ID, u.rule.Scope)
-	if err != nil || state.Running == nil {
-		return due
+	switch {
+	case err != nil || state.Running == nil:
+		return unsettled
+	case !state.Running.Due.Before(due):
+		u.plan.done(due)
+		return settled
 	}
-	return state.Running.Due
+	u.plan.done(state.Running.Due)
+	skipped := u.plan.overlapped(u.now())
+	u.skip(ctx, skipped)
+	if len(skipped) == 0 {
+		return unsettled // the firing waits for the other to end
+	}
+	return settled
+}
+
+// skip records the firings that came due while the one before still ran, where overlap says skip. They
+// are one entry in the ledger, so that an operator sees that the rule is too slow for its schedule.
+func (u *unit) skip(ctx context.Context, skipped []time.Time) {
+	if len(skipped) == 0 {
+		return
+	}
+	latest := skipped[len(skipped)-1]
+	reason := fmt.Sprintf("overlap: %d firings came due while the one before still ran", len(skipped))
+	if len(skipped) == 1 {
+		reason = "overlap: it came due while the firing before still ran"
+	}
+	u.log.Warn("firings skipped: the one before still ran", "skipped", len(skipped), "latest", latest)
+	if err := u.e.opts.Ledger.Skip(ctx, u.rule.ID, u.rule.Scope, latest, u.e.opts.Node, reason); err != nil {
+		u.log.Warn("skipped firings could not be recorded", "error", err)
+		return
+	}
+	u.e.opts.Observer.RunDone(ledger.Run{
+		Rule: u.rule.ID, Scope: u.rule.Scope, Due: latest, Node: u.e.opts.Node, Outcome: ledger.OutcomeSkipped, Error: reason,
+	})
 }

@@ -1,0 +1,278 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"tallyman/engine/enginetest"
+	"tallyman/internal/ledger"
+	"tallyman/rules"
+	"tallyman/rules/row"
+	"tallyman/scanners"
+)
+
+// slow makes every scan take d, and no longer than its context.
+func slow(w *world, d time.Duration) {
+	w.source.Rows = func(ctx context.Context, _ scanners.Request) ([][]row.Value, error) {
+		rows := w.current()
+		return rows, enginetest.Sleep(ctx, d)
+	}
+}
+
+// dues lists the runs as "minute outcome".
+func (w *world) dues() (list []string) {
+	midnight := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, run := range w.ledger.Runs() {
+		list = append(list, fmt.Sprintf("%v %s", run.Due.Sub(midnight).Minutes(), run.Outcome))
+	}
+	return list
+}
+
+func (w *world) wantDues(want ...string) {
+	w.t.Helper()
+	if got := w.dues(); !slices.Equal(got, want) {
+		w.t.Errorf("runs %q, want %q", got, want)
+	}
+}
+
+func TestOverlapSkips(t *testing.T) {
+	inWorld(t, func(w *world) {
+		slow(w, 12*m)
+		w.start(w.options("a"))
+		pass(33 * m)
+		w.wantDues("5 ok", "15 skipped", "20 ok", "30 skipped")
+	})
+}
+
+func TestOverlapQueuesOne(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.rules[0].Schedule.Overlap = rules.OverlapQueue
+		slow(w, 12*m)
+		w.start(w.options("a"))
+		pass(42 * m)
+		w.wantDues("5 ok", "15 ok", "25 ok")
+	})
+}
+
+func TestOverlapOnAnotherNode(t *testing.T) {
+	inWorld(t, func(w *world) {
+		slow(w, 12*m)
+		w.start(w.options("a"))
+		w.start(w.options("b"))
+		pass(33 * m)
+		w.wantDues("10 skipped", "15 skipped", "5 ok", "25 skipped", "30 skipped", "20 ok") // as they were recorded
+	})
+}
+
+func TestCatchUp(t *testing.T) {
+	for policy, want := range map[rules.CatchUp][]string{
+		rules.CatchUpNone: {"5 ok", "25 ok"},
+		rules.CatchUpOnce: {"5 ok", "20 ok", "25 ok"},
+		rules.CatchUpAll:  {"5 ok", "10 ok", "15 ok", "20 ok", "25 ok"},
+	} {
+		t.Run(string(policy), func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.rules[0].Schedule.CatchUp = policy
+				a := w.start(w.options("a"))
+				pass(6 * m)
+				a.stop()
+				pass(16 * m)
+				w.start(w.options("a"))
+				pass(4 * m)
+				w.wantDues(want...)
+			})
+		})
+	}
+}
+
+func TestTwoNodesRunEachFiringOnce(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.rules = nil
+		for i := range 20 {
+			r := negativeStock()
+			r.Scope = fmt.Sprint(119240 + i)
+			r.Schedule.Jitter = 10 * time.Second
+			w.rules = append(w.rules, r)
+		}
+		slow(w, time.Second)
+		w.set(stock("A-01", -3))
+		w.start(w.options("a"))
+		w.start(w.options("b"))
+		pass(60*m + 30*time.Second)
+		seen := map[string]int{}
+		nodes := map[string]int{}
+		for _, run := range w.ledger.Runs() {
+			seen[run.Scope+run.Due.String()]++
+			nodes[run.Node]++
+			if run.Outcome != ledger.OutcomeOK {
+				t.Errorf("%+v", run)
+			}
+		}
+		for firing, n := range seen {
+			if n != 1 {
+				t.Errorf("%s ran %d times", firing, n)
+			}
+		}
+		if len(seen) != 20*12 || nodes["a"] == 0 || nodes["b"] == 0 {
+			t.Errorf("%d firings by %v", len(seen), nodes)
+		}
+		for i := range 20 {
+			if got := w.inbox.Taken(fmt.Sprint(119240 + i)); len(got) != 1 {
+				t.Errorf("scope %d was told %d times", i, len(got))
+			}
+		}
+	})
+}
+
+func TestLongRunKeepsItsLease(t *testing.T) {
+	inWorld(t, func(w *world) {
+		slow(w, 4*m) // eight times the lease
+		w.start(w.options("a"))
+		w.start(w.options("b"))
+		pass(10 * m)
+		w.wantDues("5 ok")
+	})
+}
+
+func TestLostLeaseIsAbandonedQuietly(t *testing.T) {
+	inWorld(t, func(w *world) {
+		slow(w, 2*m)
+		w.set(stock("A-01", -3))
+		w.start(w.options("a"))
+		pass(5*m + 10*time.Second)
+		c := w.ledger.Steal("negative-bin-stock", "119240", "z", time.Minute)
+		pass(30 * time.Second) // a renewal finds out
+		if len(w.ledger.Runs()) != 0 || len(w.told()) != 0 {
+			t.Errorf("a fenced run was committed: %v", w.ledger.Runs())
+		}
+		// z dies, too. When its lease is over, a repeats the very same firing.
+		pass(3*m + 30*time.Second)
+		runs := w.ledger.Runs()
+		if len(runs) != 1 || !runs[0].Due.Equal(c.Due) || runs[0].Node != "a" || len(w.told()) != 1 {
+			t.Errorf("runs %+v, told %v", runs, w.told())
+		}
+	})
+}
+
+func TestDeadNodesFiringIsRepeatedBeforeItsNextDueTime(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.rules[0].Schedule.Cron = "5 0 * * *"
+		w.set(stock("A-01", -3))
+		if _, err := w.ledger.Register(t.Context(), "negative-bin-stock", "119240", time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		w.start(w.options("a"))
+		pass(4 * m)
+		due := time.Date(2000, 1, 1, 0, 5, 0, 0, time.UTC)
+		if _, err := w.ledger.Claim(t.Context(), "negative-bin-stock", "119240", due, "dead", 2*m); err != nil {
+			t.Fatal(err)
+		}
+		pass(3 * m)
+		w.wantDues("5 ok")
+		if len(w.told()) != 1 {
+			t.Errorf("told %v", w.told())
+		}
+	})
+}
+
+func TestGracefulStopFinishes(t *testing.T) {
+	inWorld(t, func(w *world) {
+		slow(w, 8*time.Second)
+		w.set(stock("A-01", -3))
+		a := w.start(w.options("a"))
+		pass(5*m + time.Second)
+		began := time.Now()
+		a.stop()
+		w.wantDues("5 ok")
+		if took := time.Since(began); took != 7*time.Second {
+			t.Errorf("stopped after %v", took)
+		}
+		if left, _ := w.ledger.Abandoned(t.Context()); len(left) != 0 {
+			t.Errorf("left %v", left)
+		}
+	})
+}
+
+func TestGracefulStopGivesBack(t *testing.T) {
+	inWorld(t, func(w *world) {
+		slow(w, 3*m)
+		w.set(stock("A-01", -3))
+		a := w.start(w.options("a"))
+		pass(5*m + time.Second)
+		began := time.Now()
+		a.stop()
+		if took := time.Since(began); took != 10*time.Second {
+			t.Errorf("stopped after %v", took)
+		}
+		w.wantDues()
+		slow(w, 0)
+		w.start(w.options("b")) // takes it up at once, not when the lease is over
+		pass(time.Second)
+		w.wantDues("5 ok")
+	})
+}
+
+func TestLedgerOutageIsWaitedFor(t *testing.T) {
+	inWorld(t, func(w *world) {
+		var away error
+		w.ledger.Fail = func(string) error { return away }
+		w.set(stock("A-01", -3))
+		w.start(w.options("a"))
+		pass(4 * m)
+		away = errors.New("connection refused")
+		pass(18 * m)
+		away = nil
+		pass(10 * time.Second)
+		w.wantDues("20 ok") // catch_up: once
+		pass(3 * m)
+		w.wantDues("20 ok", "25 ok")
+		if len(w.told()) != 1 {
+			t.Errorf("told %v", w.told())
+		}
+	})
+}
+
+func TestCommitIsTriedAgain(t *testing.T) {
+	inWorld(t, func(w *world) {
+		fails := 0
+		w.ledger.Fail = func(method string) error {
+			if method == "Commit" && fails < 3 {
+				fails++
+				return errors.New("connection reset")
+			}
+			return nil
+		}
+		w.set(stock("A-01", -3))
+		w.start(w.options("a"))
+		pass(6 * m)
+		w.wantDues("5 ok")
+	})
+}
+
+func TestRefusedRecordBecomesFailedRun(t *testing.T) {
+	inWorld(t, func(w *world) {
+		fails := 0
+		w.ledger.Fail = func(method string) error {
+			if method == "Commit" && fails < 5 {
+				fails++
+				return errors.New("invalid byte sequence")
+			}
+			return nil
+		}
+		w.set(stock("A-01", -3))
+		w.start(w.options("a"))
+		pass(6 * m)
+		runs := w.ledger.Runs()
+		if len(runs) != 1 || runs[0].Error != "commit_refused: invalid byte sequence" || len(w.told()) != 0 {
+			t.Fatalf("%+v", runs)
+		}
+		pass(5 * m)
+		if len(w.told()) != 1 {
+			t.Errorf("the next run told %v", w.told())
+		}
+	})
+}

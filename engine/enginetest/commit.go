@@ -1,0 +1,170 @@
+package enginetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"tallyman/internal/ledger"
+	"tallyman/rules/catalog"
+	"tallyman/sinks"
+)
+
+// Commit writes a run.
+func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, record *ledger.Commit) (ledger.Committed, error) {
+	leave, err := l.enter(ctx, "Commit")
+	if err != nil {
+		return ledger.Committed{}, err
+	}
+	defer leave()
+	s, err := l.inForce(c)
+	if err != nil {
+		return ledger.Committed{}, err
+	}
+	for _, change := range record.Findings {
+		_, known := s.findings[change.Key]
+		if known == (change.Op == ledger.Insert) {
+			return ledger.Committed{}, fmt.Errorf("finding %s: operation %d, known %v", change.Key, change.Op, known)
+		}
+		if change.Op == ledger.Delete {
+			delete(s.findings, change.Key)
+		} else {
+			s.findings[change.Key] = change.State
+		}
+	}
+	s.state = record.Scope
+	if record.Watermark != nil {
+		s.mark = slices.Clone(record.Watermark)
+	}
+	var committed ledger.Committed
+	for _, n := range record.Notices {
+		l.add(n, &committed)
+	}
+	if !record.Again {
+		l.runs = append(l.runs, record.Run)
+		if s.running.Due.After(s.done) {
+			s.done = s.running.Due
+		}
+		s.running = nil
+	}
+	return committed, nil
+}
+
+func (l *Ledger) add(n ledger.NewNotice, committed *ledger.Committed) {
+	if l.notices[n.Notice.ID] != nil {
+		return
+	}
+	l.notices[n.Notice.ID] = n.Notice
+	for _, target := range n.Sinks {
+		d := &delivery{lane: sinks.Lane{Sink: target.Sink}}
+		if target.Inbox {
+			if len(l.Recipients) == 0 {
+				committed.Unsubscribed++
+				continue
+			}
+			d.lane.Warehouse, d.Recipients = n.Notice.Warehouse, l.Recipients
+		}
+		d.Seq, d.Notice = int64(len(l.delivery)+1), n.Notice
+		l.delivery = append(l.delivery, d)
+		committed.Deliveries++
+		if !slices.Contains(committed.Lanes, d.lane) {
+			committed.Lanes = append(committed.Lanes, d.lane)
+		}
+	}
+}
+
+// Runs returns all runs, in the order of their commit.
+func (l *Ledger) Runs() []ledger.Run {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.runs)
+}
+
+// LastRuns returns the latest run of every rule and scope.
+func (l *Ledger) LastRuns(ctx context.Context) ([]ledger.Run, error) {
+	leave, err := l.enter(ctx, "LastRuns")
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	last := map[scopeID]ledger.Run{}
+	for _, run := range l.runs {
+		last[scopeID{run.Rule, run.Scope}] = run
+	}
+	var list []ledger.Run
+	for _, run := range last {
+		list = append(list, run)
+	}
+	return list, nil
+}
+
+// Types returns the catalogue.
+func (l *Ledger) Types(ctx context.Context) (catalog.Catalog, error) {
+	leave, err := l.enter(ctx, "Types")
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	types := catalog.Catalog{}
+	for code, t := range l.types {
+		types[code] = t
+	}
+	return types, nil
+}
+
+// TypesVersion grows with SetTypes.
+func (l *Ledger) TypesVersion(ctx context.Context) (int64, error) {
+	leave, err := l.enter(ctx, "TypesVersion")
+	if err != nil {
+		return 0, err
+	}
+	defer leave()
+	return l.version, nil
+}
+
+// SetTypes replaces the catalogue.
+func (l *Ledger) SetTypes(types ...catalog.Type) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.types = catalog.Catalog{}
+	for _, t := range types {
+		l.types[t.Code] = t
+	}
+	l.version++
+}
+
+// Steal takes the claim in force for another node, whatever its lease.
+func (l *Ledger) Steal(rule, name, node string, lease time.Duration) ledger.Claim {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.scopes[scopeID{rule, name}]
+	s.token++
+	s.running = &ledger.Claim{Rule: rule, Scope: name, Due: s.running.Due, Node: node, Token: s.token, LeaseUntil: time.Now().Add(lease)}
+	return *s.running
+}
+
+// Prune notes what it was told.
+func (l *Ledger) Prune(ctx context.Context, before time.Time, _ int) (int64, error) {
+	leave, err := l.enter(ctx, "Prune")
+	if err != nil {
+		return 0, err
+	}
+	defer leave()
+	l.pruned = append(l.pruned, before)
+	return 0, nil
+}
+
+// Pruned returns the times that Prune was told.
+func (l *Ledger) Pruned() []time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.pruned)
+}
+
+// Forgotten returns what Forget was told last, nil before.
+func (l *Ledger) Forgotten() map[string]bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.forgotten
+}

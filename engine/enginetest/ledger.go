@@ -1,0 +1,251 @@
+package enginetest
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"tallyman/engine/finding"
+	"tallyman/engine/notice"
+	"tallyman/internal/ledger"
+	"tallyman/rules/catalog"
+	"tallyman/rules/row"
+	"tallyman/sinks"
+)
+
+// Ledger is a ledger in memory.
+type Ledger struct {
+	// Fail, when set, is asked before each method by its name; an error that it returns is the answer.
+	Fail func(method string) error
+	// Recipients are those of every inbox delivery.
+	Recipients []string
+
+	mu        sync.Mutex
+	scopes    map[scopeID]*scope
+	runs      []ledger.Run
+	notices   map[string]*notice.Notice
+	delivery  []*delivery
+	lanes     map[sinks.Lane]laneLock
+	types     catalog.Catalog
+	version   int64
+	pruned    []time.Time
+	forgotten map[string]bool
+}
+
+type scopeID struct{ rule, scope string }
+
+type scope struct {
+	state    finding.Scope
+	known    time.Time
+	done     time.Time // due time of the last firing that is done or was skipped
+	mark     []row.Value
+	findings map[string]finding.State
+	running  *ledger.Claim // nil while nothing runs; its lease may be over
+	token    int64
+}
+
+// NewLedger returns an empty ledger with the types.
+func NewLedger(types ...catalog.Type) *Ledger {
+	l := &Ledger{
+		Recipients: []string{"role:keeper"},
+		scopes:     map[scopeID]*scope{}, notices: map[string]*notice.Notice{}, lanes: map[sinks.Lane]laneLock{},
+		types: catalog.Catalog{}, version: 1,
+	}
+	for _, t := range types {
+		l.types[t.Code] = t
+	}
+	return l
+}
+
+// enter locks the ledger, after asking Fail.
+func (l *Ledger) enter(ctx context.Context, method string) (leave func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if l.Fail != nil {
+		if err := l.Fail(method); err != nil {
+			return nil, err
+		}
+	}
+	l.mu.Lock()
+	return l.mu.Unlock, nil
+}
+
+// Register makes the rule and scope known.
+func (l *Ledger) Register(ctx context.Context, rule, name string, now time.Time) (ledger.ScopeState, error) {
+	leave, err := l.enter(ctx, "Register")
+	if err != nil {
+		return ledger.ScopeState{}, err
+	}
+	defer leave()
+	id := scopeID{rule, name}
+	if l.scopes[id] == nil {
+		l.scopes[id] = &scope{known: now, findings: map[string]finding.State{}}
+	}
+	return l.scopes[id].snapshot(), nil
+}
+
+func (s *scope) snapshot() ledger.ScopeState {
+	state := ledger.ScopeState{Scope: s.state, Registered: s.known, Done: s.done, Watermark: slices.Clone(s.mark)}
+	if s.running != nil && time.Now().Before(s.running.LeaseUntil) {
+		running := *s.running
+		state.Running = &running
+	}
+	return state
+}
+
+// Claim takes the firing, or the one that was abandoned.
+func (l *Ledger) Claim(ctx context.Context, rule, name string, due time.Time, node string, lease time.Duration) (ledger.Claim, error) {
+	leave, err := l.enter(ctx, "Claim")
+	if err != nil {
+		return ledger.Claim{}, err
+	}
+	defer leave()
+	s := l.scopes[scopeID{rule, name}]
+	repeated := false
+	switch {
+	case s == nil:
+		return ledger.Claim{}, ledger.ErrNotFound
+	case s.running != nil && !time.Now().Before(s.running.LeaseUntil):
+		due, repeated = s.running.Due, true
+	case !due.After(s.done):
+		return ledger.Claim{}, ledger.ErrDone
+	case s.running != nil:
+		return ledger.Claim{}, ledger.ErrBusy
+	}
+	s.token++
+	s.running = &ledger.Claim{
+		Rule: rule, Scope: name, Due: due, Node: node, Token: s.token,
+		LeaseUntil: time.Now().Add(lease), Repeated: repeated,
+	}
+	return *s.running, nil
+}
+
+// inForce returns the scope whose claim c is.
+func (l *Ledger) inForce(c ledger.Claim) (*scope, error) {
+	s := l.scopes[scopeID{c.Rule, c.Scope}]
+	if s == nil || s.running == nil || s.running.Token != c.Token {
+		return nil, ledger.ErrFenced
+	}
+	return s, nil
+}
+
+// Renew extends the lease.
+func (l *Ledger) Renew(ctx context.Context, c ledger.Claim, lease time.Duration) error {
+	leave, err := l.enter(ctx, "Renew")
+	if err != nil {
+		return err
+	}
+	defer leave()
+	s, err := l.inForce(c)
+	if err != nil {
+		return err
+	}
+	s.running.LeaseUntil = time.Now().Add(lease)
+	return nil
+}
+
+// Release ends the lease at once.
+func (l *Ledger) Release(ctx context.Context, c ledger.Claim) error {
+	leave, err := l.enter(ctx, "Release")
+	if err != nil {
+		return err
+	}
+	defer leave()
+	s, err := l.inForce(c)
+	if err != nil {
+		return err
+	}
+	s.token++
+	s.running.Token, s.running.LeaseUntil = s.token, time.Time{}
+	return nil
+}
+
+// Abandoned returns the firings whose lease is over.
+func (l *Ledger) Abandoned(ctx context.Context) ([]ledger.Claim, error) {
+	leave, err := l.enter(ctx, "Abandoned")
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	var left []ledger.Claim
+	for _, s := range l.scopes {
+		if s.running != nil && !time.Now().Before(s.running.LeaseUntil) {
+			left = append(left, *s.running)
+		}
+	}
+	return left, nil
+}
+
+// Skip records that the firing did not run.
+func (l *Ledger) Skip(ctx context.Context, rule, name string, due time.Time, node, reason string) error {
+	leave, err := l.enter(ctx, "Skip")
+	if err != nil {
+		return err
+	}
+	defer leave()
+	s := l.scopes[scopeID{rule, name}]
+	if !due.After(s.done) || s.running != nil && s.running.Due.Equal(due) {
+		return nil
+	}
+	s.done = due
+	l.runs = append(l.runs, ledger.Run{Rule: rule, Scope: name, Due: due, Node: node, Outcome: ledger.OutcomeSkipped, Error: reason})
+	return nil
+}
+
+// Scope returns the state of the rule in the scope.
+func (l *Ledger) Scope(ctx context.Context, rule, name string) (ledger.ScopeState, error) {
+	leave, err := l.enter(ctx, "Scope")
+	if err != nil {
+		return ledger.ScopeState{}, err
+	}
+	defer leave()
+	s := l.scopes[scopeID{rule, name}]
+	if s == nil {
+		return ledger.ScopeState{}, ledger.ErrNotFound
+	}
+	return s.snapshot(), nil
+}
+
+// Findings returns the open findings.
+func (l *Ledger) Findings(ctx context.Context, rule, name string) ([]finding.State, error) {
+	leave, err := l.enter(ctx, "Findings")
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	s := l.scopes[scopeID{rule, name}]
+	if s == nil {
+		return nil, ledger.ErrNotFound
+	}
+	return slices.Collect(maps.Values(s.findings)), nil
+}
+
+// Notices returns those of the ids that it has.
+func (l *Ledger) Notices(ctx context.Context, ids []string) (map[string]*notice.Notice, error) {
+	leave, err := l.enter(ctx, "Notices")
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	found := map[string]*notice.Notice{}
+	for _, id := range ids {
+		if n := l.notices[id]; n != nil {
+			found[id] = n
+		}
+	}
+	return found, nil
+}
+
+// Forget notes what it was told.
+func (l *Ledger) Forget(ctx context.Context, known map[string]bool) (int64, error) {
+	leave, err := l.enter(ctx, "Forget")
+	if err != nil {
+		return 0, err
+	}
+	defer leave()
+	l.forgotten = known
+	return 0, nil
+}

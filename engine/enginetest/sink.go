@@ -1,0 +1,47 @@
+package enginetest
+
+import (
+	"context"
+	"sync"
+
+	"tallyman/engine/notice"
+	"tallyman/sinks"
+)
+
+// Sink records what it is given, in order, by lane.
+type Sink struct {
+	// Fail, when set, is asked before each call; an error that it returns is the answer.
+	Fail func(ctx context.Context, lane string, batch []sinks.Delivery) error
+
+	mu    sync.Mutex
+	taken map[string][]*notice.Notice
+	score int64
+}
+
+// Deliver takes the batch.
+func (s *Sink) Deliver(ctx context.Context, lane string, batch []sinks.Delivery) ([]sinks.Receipt, error) {
+	if s.Fail != nil {
+		if err := s.Fail(ctx, lane, batch); err != nil {
+			return nil, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.taken == nil {
+		s.taken = map[string][]*notice.Notice{}
+	}
+	receipts := make([]sinks.Receipt, len(batch))
+	for i, d := range batch {
+		s.score++
+		s.taken[lane] = append(s.taken[lane], d.Notice)
+		receipts[i] = sinks.Receipt{Seq: d.Seq, Score: s.score}
+	}
+	return receipts, nil
+}
+
+// Taken returns what the lane was given, repetitions included.
+func (s *Sink) Taken(lane string) []*notice.Notice {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]*notice.Notice(nil), s.taken[lane]...)
+}

@@ -1,0 +1,146 @@
+package engine_test
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tallyman/engine"
+	"tallyman/engine/enginetest"
+	"tallyman/engine/notice"
+	"tallyman/internal/ledger"
+	"tallyman/internal/testenv"
+	"tallyman/rules"
+	"tallyman/rules/catalog"
+	"tallyman/rules/row"
+	"tallyman/scanners"
+)
+
+func TestMain(m *testing.M) { testenv.Main(m) }
+
+var repNotice = catalog.Type{
+	Code: "REP_NOTICE", ID: 124719, Name: "Replenishment notice", Retention: 72 * time.Hour,
+	Fields: map[string]catalog.Field{"bin": {Type: catalog.String, Required: true}, "qty": {Type: catalog.Decimal}},
+}
+
+var stockColumns = []row.Column{
+	{Name: "bin_code", Kind: row.Text}, {Name: "qty", Kind: row.Int, Nullable: true},
+}
+
+// stock is one row of the probe.
+func stock(bin string, qty int64) []row.Value { return []row.Value{row.TextOf(bin), row.IntOf(qty)} }
+
+// negativeStock is the rule of most tests: every five minutes, one finding for each negative bin.
+func negativeStock() *rules.Rule {
+	return &rules.Rule{
+		ID: "negative-bin-stock", Scope: "119240", Enabled: true, Mode: rules.ModeState, Source: "wms",
+		Labels:   map[string]string{"area": "replenishment"},
+		Schedule: rules.Schedule{Cron: "*/5 * * * *", Overlap: rules.OverlapSkip, CatchUp: rules.CatchUpOnce},
+		Probe:    rules.Probe{SQL: "SELECT bin_code, qty FROM bin_stock", Timeout: 5 * time.Second, MaxRows: 10000},
+		When:     "qty < 0", Key: []string{"bin_code"}, NoData: rules.PolicyOK, OnError: rules.PolicyKeepLast,
+		Notice: rules.Notice{
+			Type: "REP_NOTICE", Priority: "qty < -100 ? 5 : 3", Modal: rules.ModalPopup, SendResolved: true, Expires: time.Hour,
+			Title:  map[string]string{"": "Bin {{ .bin_code }} is at {{ .qty }}", "zh": "库位 {{ .bin_code }} 库存 {{ .qty }}"},
+			Body:   map[string]string{"": "Replenish {{ .bin_code }}."},
+			Fields: map[string]string{"bin": "bin_code", "qty": "qty"},
+		},
+		Deliver: []rules.Deliver{{Sink: "inbox"}},
+	}
+}
+
+// world is a cluster in a synctest bubble: a ledger, a source, sinks, and the nodes that were started.
+type world struct {
+	t      *testing.T
+	ledger *enginetest.Ledger
+	source *enginetest.Source
+	inbox  *enginetest.Sink
+	rules  []*rules.Rule
+
+	mu   sync.Mutex
+	rows [][]row.Value
+}
+
+// inWorld runs a test in a bubble whose clock shows midnight in UTC, 2000-01-01.
+func inWorld(t *testing.T, test func(w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{
+			t: t, ledger: enginetest.NewLedger(repNotice), inbox: &enginetest.Sink{},
+			source: &enginetest.Source{Columns: stockColumns}, rules: []*rules.Rule{negativeStock()},
+		}
+		w.source.Rows = func(context.Context, scanners.Request) ([][]row.Value, error) { return w.current(), nil }
+		test(w)
+	})
+}
+
+func (w *world) current() [][]row.Value {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.rows
+}
+
+func (w *world) set(rows ...[]row.Value) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.rows = rows
+}
+
+func (w *world) options(node string) engine.Options {
+	return engine.Options{
+		Ledger: w.ledger, Node: node, Rules: w.rules, Logger: slog.New(slog.DiscardHandler),
+		Sources: map[string]scanners.Source{"wms": w.source},
+		Sinks:   map[string]engine.Sink{"inbox": {Sink: w.inbox, Inbox: true}},
+	}
+}
+
+// node is a running engine.
+type node struct {
+	*engine.Engine
+	stop func() // and wait
+}
+
+func (w *world) start(o engine.Options) node {
+	w.t.Helper()
+	e, err := engine.New(o)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(w.t.Context())
+	done := make(chan error, 1)
+	go func() { done <- e.Run(ctx) }()
+	stop := sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			w.t.Errorf("Run: %v", err)
+		}
+	})
+	w.t.Cleanup(stop)
+	return node{e, stop}
+}
+
+// pass lets the bubble's time pass, and everything that it starts come to rest.
+func pass(d time.Duration) {
+	time.Sleep(d) //nolint:forbidigo // the bubble's clock
+	synctest.Wait()
+}
+
+// outcomes are the outcomes of the runs, in the order of their commit.
+func (w *world) outcomes() (list []ledger.Outcome) {
+	for _, run := range w.ledger.Runs() {
+		list = append(list, run.Outcome)
+	}
+	return list
+}
+
+// told are the notices of the warehouse's inbox as "status title".
+func (w *world) told() (list []string) {
+	for _, n := range w.inbox.Taken("119240") {
+		list = append(list, string(n.Status)+" "+n.Title)
+	}
+	return list
+}
+
+func (w *world) notices() []*notice.Notice { return w.inbox.Taken("119240") }
