@@ -1,0 +1,107 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/rows"
+)
+
+// pruneBatch is how many notices or firings one transaction of Prune removes at most. Commits wait for it, so
+// it is short.
+const pruneBatch = 500
+
+// LastRuns implements ledger.Reader.
+func (l *Ledger) LastRuns(ctx context.Context) ([]ledger.Run, error) {
+	return l.runs(ctx, "last-runs")
+}
+
+// Runs implements ledger.Reader.
+func (l *Ledger) Runs(ctx context.Context, rule string, scope *string, limit int) ([]ledger.Run, error) {
+	return l.runs(ctx, "runs", rule, scope, limit)
+}
+
+func (l *Ledger) runs(ctx context.Context, name string, args ...any) ([]ledger.Run, error) {
+	var out []ledger.Run
+	var r rows.Run
+	err := each(ctx, l.read, name, args, r.Columns(), func() error {
+		run, err := r.Run()
+		out = append(out, run)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	return out, nil
+}
+
+// Totals implements ledger.Reader.
+func (l *Ledger) Totals(ctx context.Context) ([]ledger.Total, error) {
+	var out []ledger.Total
+	var t ledger.Total
+	var latest int64
+	err := each(ctx, l.read, "totals", nil, []any{&t.Type, &t.Rule, &t.Status, &t.Count, &latest}, func() error {
+		t.Latest = rows.Time(latest)
+		out = append(out, t)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	return out, nil
+}
+
+// Prune implements ledger.Ledger.
+func (l *Ledger) Prune(ctx context.Context, before time.Time, keepRuns int) (int64, error) {
+	for {
+		n, err := l.exec(ctx, "prune-pending", rows.Micros(before), pruneBatch, l.clock())
+		if err != nil {
+			return 0, err
+		}
+		if n == 0 {
+			break
+		}
+	}
+	var removed int64
+	for {
+		notices, all, err := l.pruneNotices(ctx, before)
+		if err != nil {
+			return removed, err
+		}
+		removed += all
+		if notices < pruneBatch {
+			break
+		}
+	}
+	for {
+		n, err := l.exec(ctx, "prune-firings", max(keepRuns, 1), pruneBatch)
+		if err != nil {
+			return removed, err
+		}
+		removed += n
+		if n < pruneBatch {
+			return removed, nil
+		}
+	}
+}
+
+// pruneNotices removes one batch of notices with their deliveries and returns the number of both.
+func (l *Ledger) pruneNotices(ctx context.Context, before time.Time) (notices, all int64, err error) {
+	err = l.inTx(ctx, "prune", func(tx *sql.Tx) error {
+		var old string
+		if _, err := one(ctx, tx, "old-notices", []any{rows.Micros(before), pruneBatch, l.clock()}, &old); err != nil {
+			return err
+		}
+		deliveries, err := exec(ctx, tx, "prune-deliveries", old)
+		if err != nil {
+			return err
+		}
+		notices, err = exec(ctx, tx, "prune-notices", old)
+		all = notices + deliveries
+		return err
+	})
+	return notices, all, err
+}

@@ -1,0 +1,44 @@
+-- Types and subscriptions.
+
+-- name: types
+-- Result: every type, by code.
+SELECT code, numeric_id, name, names, category, retention, fields FROM types ORDER BY code;
+
+-- name: number
+-- Arguments: ?1 name. Result: the value.
+SELECT value FROM ledger_numbers WHERE name = ?1;
+
+-- name: put-type
+-- Arguments: ?1 … ?7 in the order of the columns. A unique violation: another type has the numeric id.
+INSERT INTO types (code, numeric_id, name, names, category, retention, fields) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+ON CONFLICT (code) DO UPDATE
+SET numeric_id = excluded.numeric_id, name = excluded.name, names = excluded.names, category = excluded.category,
+    retention = excluded.retention, fields = excluded.fields;
+
+-- name: seed-type
+-- Arguments as for put-type. Result: the number of rows, 0 = the code is there. A unique violation as for put-type.
+INSERT INTO types (code, numeric_id, name, names, category, retention, fields) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+ON CONFLICT (code) DO NOTHING;
+
+-- name: delete-type
+-- Arguments: ?1 code. Result: the number of rows.
+DELETE FROM types WHERE code = ?1;
+
+-- name: subscriptions
+-- Arguments: ?1 type, ?2 warehouse, ?3 subscriber ('' = any); ?4 ?5 ?6 where to start after ('' = at the start); ?7 limit, -1 = none.
+SELECT type, warehouse, subscriber FROM subscriptions
+WHERE (?1 = '' OR type = ?1) AND (?2 = '' OR warehouse = ?2) AND (?3 = '' OR subscriber = ?3)
+  AND (type, warehouse, subscriber) > (?4, ?5, ?6)
+ORDER BY type, warehouse, subscriber LIMIT ?7;
+
+-- name: add-subscription
+-- Arguments: ?1 type, ?2 warehouse, ?3 subscriber. Result: the number of rows, 0 = it is there.
+INSERT INTO subscriptions (type, warehouse, subscriber) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING;
+
+-- name: mark-subscribed
+-- Remembers that there was a subscription. Result: the number of rows, 0 = it is remembered already.
+UPDATE ledger_numbers SET value = 1 WHERE name = 'subscribed' AND value = 0;
+
+-- name: remove-subscription
+-- Arguments: ?1 type, ?2 warehouse, ?3 subscriber. Result: the number of rows.
+DELETE FROM subscriptions WHERE type = ?1 AND warehouse = ?2 AND subscriber = ?3;

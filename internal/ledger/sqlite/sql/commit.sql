@@ -1,0 +1,62 @@
+-- The one transaction of a run. The statements that insert many rows are repeated for several rows at a time:
+-- what follows VALUES is the pattern of one row.
+
+-- name: fence
+-- Arguments: ?1 rule, ?2 scope. Result: id, token, the due time of the running firing (0 = none runs).
+SELECT id, token, coalesce(running_due, 0) FROM rule_scopes WHERE rule = ?1 AND scope = ?2;
+
+-- name: last-answer
+-- Arguments: ?1 rule, ?2 scope, ?3 due, ?4 token. Result: the answer to the last commit of that firing under that
+-- token; none if there was no commit.
+SELECT answer FROM firings WHERE rule = ?1 AND scope = ?2 AND due = ?3 AND token = ?4;
+
+-- name: existing-notices
+-- Arguments: ?1 ids (JSON). Result: those that are there.
+SELECT id FROM notices WHERE id IN (SELECT value FROM json_each(?1));
+
+-- name: recipients
+-- Arguments: ?1 type, ?2 warehouse. Result: the subscribers, sorted.
+SELECT DISTINCT subscriber FROM subscriptions WHERE type = ?1 AND warehouse IN (?2, '*') ORDER BY subscriber;
+
+-- name: insert-notices
+INSERT INTO notices (num, id, type, rule, status, created_at, expires_at, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: insert-deliveries
+INSERT INTO deliveries (notice, lane_id, expires_at, recipients) VALUES (?, ?, ?, ?);
+
+-- name: insert-findings
+INSERT INTO findings (scope_id, key, phase, priority, ordinal, episode, seen_clock, absent_since, firing_since,
+                      last_notified, notice_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: update-finding
+-- Arguments: ?1 scope id, ?2 key, then the other columns. Result: the number of rows.
+UPDATE findings
+SET phase = ?3, priority = ?4, ordinal = ?5, episode = ?6, seen_clock = ?7, absent_since = ?8, firing_since = ?9,
+    last_notified = ?10, notice_id = ?11
+WHERE scope_id = ?1 AND key = ?2;
+
+-- name: delete-findings
+-- Arguments: ?1 scope id, ?2 keys (JSON). Result: the number of rows.
+DELETE FROM findings WHERE scope_id = ?1 AND key IN (SELECT value FROM json_each(?2));
+
+-- name: record-run
+-- Writes the firing, or adds to one that is committed in parts. Arguments: ?1 … ?18 in the order of the columns.
+INSERT INTO firings (rule, scope, due, token, answer, node, started_at, duration, outcome, row_count, matched,
+                     errored, pending, firing, notices, unsubscribed, error, samples)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
+ON CONFLICT (rule, scope, due) DO UPDATE
+SET token = excluded.token, answer = excluded.answer, node = excluded.node, duration = duration + excluded.duration,
+    outcome = CASE WHEN outcome = 'degraded' AND excluded.outcome = 'ok' THEN 'degraded' ELSE excluded.outcome END,
+    row_count = row_count + excluded.row_count, matched = matched + excluded.matched,
+    errored = errored + excluded.errored, pending = excluded.pending, firing = excluded.firing,
+    notices = notices + excluded.notices, unsubscribed = unsubscribed + excluded.unsubscribed,
+    error = excluded.error, samples = CASE WHEN excluded.samples = '' THEN samples ELSE excluded.samples END;
+
+-- name: record-scope
+-- The state after the run; the claim ends with it, unless the firing goes on.
+-- Arguments: ?1 id, ?2 last due, ?3 last ok due, ?4 clock, ?5 watermark or null, ?6 due, ?7 goes on.
+UPDATE rule_scopes
+SET last_due = ?2, last_ok_due = ?3, clock = ?4, watermark = coalesce(?5, watermark),
+    done_due = CASE WHEN ?7 THEN done_due ELSE max(done_due, ?6) END,
+    running_due = CASE WHEN ?7 THEN running_due END, repeated = ?7 AND repeated
+WHERE id = ?1;

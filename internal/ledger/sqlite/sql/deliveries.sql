@@ -1,0 +1,104 @@
+-- Lanes and what goes through them.
+
+-- name: lane
+-- Arguments: ?1 sink, ?2 warehouse. Result: its id; none if the lane is new.
+SELECT id FROM lanes WHERE sink = ?1 AND warehouse = ?2;
+
+-- name: add-lane
+-- Arguments: ?1 sink, ?2 warehouse. Result: its id.
+INSERT INTO lanes (sink, warehouse) VALUES (?1, ?2) RETURNING id;
+
+-- name: pending-lanes
+-- Arguments: ?1 sink, ?2 now. Result: warehouses with something pending that no living lease holds.
+SELECT l.warehouse FROM lanes l
+WHERE l.sink = ?1 AND l.lease_until <= ?2 AND EXISTS (SELECT 1 FROM deliveries d WHERE d.lane_id = l.id AND d.state = 0)
+ORDER BY l.warehouse;
+
+-- name: acquire-lane
+-- Arguments: ?1 id, ?2 node, ?3 lease until, ?4 now. Result: the number of rows, 0 = another node has it.
+UPDATE lanes SET node = ?2, lease_until = ?3 WHERE id = ?1 AND (node = ?2 OR lease_until <= ?4);
+
+-- name: release-lane
+-- Arguments: ?1 sink, ?2 warehouse, ?3 node.
+UPDATE lanes SET node = '', lease_until = 0 WHERE sink = ?1 AND warehouse = ?2 AND node = ?3;
+
+-- name: pending
+-- Arguments: ?1 lane, ?2 seq to start after, ?3 limit, ?4 now. Result: seq, expired, recipients, and the body of the notice,
+-- in the order of seq.
+SELECT d.seq, d.expires_at <= ?4, d.recipients, n.body
+FROM deliveries d JOIN notices n ON n.num = d.notice
+WHERE d.lane_id = ?1 AND d.state = 0 AND d.seq > ?2 ORDER BY d.seq LIMIT ?3;
+
+-- name: cancel
+-- Arguments: ?1 seqs (JSON).
+UPDATE deliveries SET state = 4, last_error = 'the notice has expired'
+WHERE seq IN (SELECT value FROM json_each(?1)) AND state = 0;
+
+-- name: stale-receipts
+-- Arguments: ?1 receipts (JSON: [[seq, score, epoch], …]). Result: how many belong to another epoch than the recorded one.
+SELECT count(*)
+FROM json_each(?1) r
+JOIN deliveries d ON d.seq = r.value ->> 0 AND d.state = 0
+JOIN lanes l ON l.id = d.lane_id
+JOIN inbox_states s ON s.sink = l.sink
+WHERE r.value ->> 2 NOT IN ('', s.epoch);
+
+-- name: mark-sent
+-- Records the receipts whose epoch is the recorded one (or that have none).
+-- Arguments: ?1 receipts (JSON: [[seq, score, epoch], …]), ?2 now.
+UPDATE deliveries AS d
+SET state = 1, score = r.score, epoch = r.epoch, attempts = d.attempts + 1, sent_at = ?2, last_error = ''
+FROM (SELECT value ->> 0 AS seq, value ->> 1 AS score, value ->> 2 AS epoch FROM json_each(?1)) AS r
+WHERE d.seq = r.seq AND d.state = 0
+  AND (r.epoch = '' OR r.epoch = coalesce((SELECT s.epoch FROM lanes l JOIN inbox_states s ON s.sink = l.sink
+                                           WHERE l.id = d.lane_id), r.epoch));
+
+-- name: mark-attempt
+-- Arguments: ?1 seqs (JSON), ?2 cause.
+UPDATE deliveries SET attempts = attempts + 1, last_error = ?2
+WHERE seq IN (SELECT value FROM json_each(?1)) AND state = 0;
+
+-- name: mark-failed
+-- Arguments: ?1 seqs (JSON), ?2 cause.
+UPDATE deliveries SET state = 2, attempts = attempts + 1, last_error = ?2
+WHERE seq IN (SELECT value FROM json_each(?1)) AND state = 0;
+
+-- name: count-deliveries
+-- Three parts, each answered by its partial index alone. Result: sink, state, number.
+SELECT l.sink, c.state, sum(c.n)
+FROM (SELECT lane_id, 0 AS state, count(*) AS n FROM deliveries WHERE state = 0 GROUP BY lane_id
+      UNION ALL SELECT lane_id, 1, count(*) FROM deliveries WHERE state = 1 GROUP BY lane_id
+      UNION ALL SELECT lane_id, state, count(*) FROM deliveries WHERE state > 1 GROUP BY lane_id, state) AS c
+JOIN lanes l ON l.id = c.lane_id
+GROUP BY l.sink, c.state;
+
+-- name: inbox-state
+-- Arguments: ?1 sink. Result: epoch, run ids (JSON), building, node, lease until.
+SELECT epoch, run_ids, building, node, lease_until FROM inbox_states WHERE sink = ?1;
+
+-- name: first-epoch
+-- Arguments: ?1 sink, ?2 epoch, ?3 run ids, ?4 node, ?5 lease until. Result: the number of rows, 0 = there is one.
+INSERT INTO inbox_states (sink, epoch, run_ids, building, node, lease_until) VALUES (?1, ?2, ?3, 1, ?4, ?5)
+ON CONFLICT (sink) DO NOTHING;
+
+-- name: next-epoch
+-- Arguments: ?1 sink, ?2 epoch, ?3 run ids, ?4 node, ?5 lease until, ?6 now, ?7 the epoch before.
+-- Result: the number of rows, 0 = fenced.
+UPDATE inbox_states SET epoch = ?2, run_ids = ?3, building = 1, node = ?4, lease_until = ?5
+WHERE sink = ?1 AND epoch = ?7 AND NOT (building AND node <> ?4 AND lease_until > ?6);
+
+-- name: finish-epoch
+-- Arguments: ?1 sink, ?2 epoch. Result: the number of rows, 0 = fenced.
+UPDATE inbox_states SET building = 0 WHERE sink = ?1 AND epoch = ?2;
+
+-- name: highest-scores
+-- Arguments: ?1 sink. Result: warehouse, score.
+SELECT l.warehouse, (SELECT max(d.score) FROM deliveries d WHERE d.lane_id = l.id AND d.state = 1) AS score
+FROM lanes l WHERE l.sink = ?1 AND score IS NOT NULL;
+
+-- name: delivered
+-- Arguments: ?1 lane, ?2 score to start after, ?3 limit, ?4 now. Result: seq, score, recipients, body, by score.
+SELECT d.seq, d.score, d.recipients, n.body
+FROM deliveries d JOIN notices n ON n.num = d.notice
+WHERE d.lane_id = ?1 AND d.state = 1 AND d.score > ?2 AND d.expires_at > ?4
+ORDER BY d.score LIMIT ?3;

@@ -1,0 +1,73 @@
+-- Rules in scopes: registration, claims, state. Times are µs.
+
+-- name: scope
+-- The state of a rule in a scope. Arguments: ?1 rule, ?2 scope, ?3 now. Result: one row or none.
+SELECT registered_at, last_due, last_ok_due, clock, done_due, watermark, token, coalesce(running_due, 0),
+       running_node, lease_until, repeated, running_due IS NOT NULL AND lease_until > ?3
+FROM rule_scopes WHERE rule = ?1 AND scope = ?2;
+
+-- name: register
+-- Makes it known, unless it is. Arguments: ?1 rule, ?2 scope, ?3 registered at.
+INSERT INTO rule_scopes (rule, scope, registered_at) VALUES (?1, ?2, ?3) ON CONFLICT (rule, scope) DO NOTHING;
+
+-- name: take-number
+-- Arguments: ?1 name, ?2 how many. Result: the last number taken.
+UPDATE ledger_numbers SET value = value + ?2 WHERE name = ?1 RETURNING value;
+
+-- name: claim
+-- Takes the abandoned firing if there is one, else the one asked for if it is still to be done and nothing runs.
+-- Arguments: ?1 rule, ?2 scope, ?3 due, ?4 node, ?5 lease until, ?6 now, ?7 token.
+-- Result: due, repeated; none when it cannot be had.
+UPDATE rule_scopes
+SET token = ?7, repeated = running_due IS NOT NULL, running_due = coalesce(running_due, ?3), running_node = ?4,
+    lease_until = ?5
+WHERE rule = ?1 AND scope = ?2 AND CASE WHEN running_due IS NULL THEN done_due < ?3 ELSE lease_until <= ?6 END
+RETURNING running_due, repeated;
+
+-- name: renew
+-- Arguments: ?1 rule, ?2 scope, ?3 token, ?4 due, ?5 lease until. Result: the number of rows, 0 = fenced.
+UPDATE rule_scopes SET lease_until = ?5 WHERE rule = ?1 AND scope = ?2 AND token = ?3 AND running_due = ?4;
+
+-- name: release
+-- Gives the firing back; the token moves on, so that the old one is worth nothing.
+-- Arguments: ?1 rule, ?2 scope, ?3 token, ?4 due, ?5 the next token. Result: the number of rows, 0 = fenced.
+UPDATE rule_scopes SET token = ?5, lease_until = 0 WHERE rule = ?1 AND scope = ?2 AND token = ?3 AND running_due = ?4;
+
+-- name: abandoned
+-- Arguments: ?1 now. Result: the unfinished firings that no living lease holds.
+SELECT rule, scope, running_due, running_node, token, lease_until FROM rule_scopes
+WHERE running_due IS NOT NULL AND lease_until <= ?1 ORDER BY rule, scope;
+
+-- name: skip
+-- Moves the last firing on past one that is left out, unless it runs or is done.
+-- Arguments: ?1 rule, ?2 scope, ?3 due. Result: the number of rows, 0 = nothing to skip.
+UPDATE rule_scopes SET done_due = ?3 WHERE rule = ?1 AND scope = ?2 AND done_due < ?3 AND running_due IS NOT ?3;
+
+-- name: record-skip
+-- Arguments: ?1 rule, ?2 scope, ?3 due, ?4 node, ?5 reason, ?6 now.
+INSERT INTO firings (rule, scope, due, token, answer, node, started_at, duration, outcome, row_count, matched, errored,
+                     pending, firing, notices, unsubscribed, error, samples)
+VALUES (?1, ?2, ?3, 0, '', ?4, ?6, 0, 'skipped', 0, 0, 0, 0, 0, 0, 0, ?5, '')
+ON CONFLICT (rule, scope, due) DO NOTHING;
+
+-- name: findings
+-- Arguments: ?1 rule, ?2 scope. Result: all open findings.
+SELECT f.key, f.phase, f.episode, f.seen_clock, f.absent_since, f.firing_since, f.priority, f.last_notified, f.ordinal,
+       f.notice_id
+FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = ?1 AND s.scope = ?2;
+
+-- name: notices
+-- Arguments: ?1 ids (JSON). Result: the bodies of those that are there.
+SELECT body FROM notices WHERE id IN (SELECT value FROM json_each(?1));
+
+-- name: scopes
+-- Result: every rule and scope that is known.
+SELECT id, rule, scope FROM rule_scopes ORDER BY rule, scope;
+
+-- name: forget-findings
+-- Arguments: ?1 ids of rule_scopes (JSON).
+DELETE FROM findings WHERE scope_id IN (SELECT value FROM json_each(?1));
+
+-- name: forget
+-- Arguments: ?1 ids of rule_scopes (JSON). Result: the number of rows.
+DELETE FROM rule_scopes WHERE id IN (SELECT value FROM json_each(?1));

@@ -1,0 +1,60 @@
+-- What /status and the command line show, and the removal of what is old.
+
+-- name: last-runs
+-- Result: the latest run of each rule and scope that is registered.
+SELECT f.rule, f.scope, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, f.pending,
+       f.firing, f.notices, f.unsubscribed, f.error, f.samples
+FROM rule_scopes s
+JOIN firings f ON f.rule = s.rule AND f.scope = s.scope
+     AND f.due = (SELECT max(k.due) FROM firings k WHERE k.rule = s.rule AND k.scope = s.scope)
+ORDER BY f.rule, f.scope;
+
+-- name: runs
+-- Arguments: ?1 rule, ?2 scope or null, ?3 limit. Result: runs, latest first.
+SELECT f.rule, f.scope, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, f.pending,
+       f.firing, f.notices, f.unsubscribed, f.error, f.samples
+FROM firings f WHERE f.rule = ?1 AND (?2 IS NULL OR f.scope = ?2) ORDER BY f.due DESC, f.scope LIMIT ?3;
+
+-- name: totals
+-- Result: type, rule, status, number, latest creation.
+SELECT type, rule, status, count(*), max(created_at) FROM notices GROUP BY type, rule, status ORDER BY type, rule, status;
+
+-- name: version
+-- Result: the version of the schema.
+SELECT coalesce(max(version_id), 0) FROM ledger_schema WHERE is_applied;
+
+-- name: has-schema
+-- Result: 1 if the table of versions is there.
+SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'ledger_schema';
+
+-- name: prune-pending
+-- Cancels what waits although its notice has expired long ago: its sink may be gone, and then nobody else does.
+-- Arguments: ?1 before, ?2 limit, ?3 now. Result: the number of rows.
+UPDATE deliveries SET state = 4, last_error = 'the notice has expired'
+WHERE seq IN (SELECT d.seq FROM deliveries d JOIN notices n ON n.num = d.notice
+              WHERE d.state = 0 AND d.expires_at <= ?3 AND n.created_at < ?1 LIMIT ?2);
+
+-- name: old-notices
+-- One batch of notices that may go. Arguments: ?1 before, ?2 limit, ?3 now. Result: their numbers (JSON).
+SELECT json_group_array(num) FROM (
+    SELECT n.num FROM notices n
+    WHERE n.created_at < ?1 AND n.expires_at <= ?3
+      AND n.id NOT IN (SELECT f.notice_id FROM findings f)
+      AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.notice = n.num AND d.state = 0)
+    LIMIT ?2);
+
+-- name: prune-deliveries
+-- Arguments: ?1 numbers of notices (JSON). Result: the number of rows.
+DELETE FROM deliveries WHERE notice IN (SELECT value FROM json_each(?1));
+
+-- name: prune-notices
+-- Arguments: ?1 numbers (JSON). Result: the number of rows.
+DELETE FROM notices WHERE num IN (SELECT value FROM json_each(?1));
+
+-- name: prune-firings
+-- Removes one batch of all but the last firings. Arguments: ?1 how many stay per rule and scope, ?2 limit.
+-- Result: the number of rows.
+DELETE FROM firings WHERE (rule, scope, due) IN (
+    SELECT rule, scope, due
+    FROM (SELECT rule, scope, due, row_number() OVER (PARTITION BY rule, scope ORDER BY due DESC) AS place FROM firings)
+    WHERE place > ?1 LIMIT ?2);
