@@ -1,0 +1,199 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"runtime"
+	"sync"
+	"time"
+
+	"tallyman/engine"
+	"tallyman/internal/api"
+	"tallyman/internal/api/metrics"
+	"tallyman/internal/auth"
+	"tallyman/internal/config"
+	"tallyman/internal/ledger"
+	"tallyman/rules"
+)
+
+// Options is what a process adds to its configuration.
+type Options struct {
+	Logger  *slog.Logger
+	Version string       // of the program
+	Node    string       // name of this node; host name and process by default
+	Clock   engine.Clock // the machine's by default
+	Migrate bool         // bring the ledger's schema up to date; an SQLite ledger always is
+	Step    func(string) // see engine.Options.Step
+}
+
+// App is one node. New opens it, Run runs it, Close gives back what New took.
+type App struct {
+	cfg      *config.Config
+	opts     Options
+	log      *slog.Logger
+	started  time.Time
+	ledger   ledger.Ledger
+	index    *index
+	sources  map[string]*source
+	set      *rules.Set
+	engine   *engine.Engine
+	api      *api.API
+	listener net.Listener
+
+	ledgerHealth, indexHealth health
+}
+
+// New opens everything that the configuration names and starts to listen. What is out of reach but may come back
+// (a source, Redis) does not stop it; what needs a person does: a bad catalogue, a ledger of another version.
+func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err error) {
+	a := &App{cfg: cfg, opts: opts.withDefaults(), started: time.Now()}
+	a.log = a.opts.Logger
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Close())
+		}
+	}()
+	if a.ledger, err = openLedger(ctx, cfg.Ledger, a.opts.Migrate); err != nil {
+		return nil, err
+	}
+	if err := a.seed(ctx); err != nil {
+		return nil, err
+	}
+	if a.index, err = openIndex(cfg, a.ledger, a.opts.Node, a.log); err != nil {
+		return nil, err
+	}
+	if a.sources, err = openSources(ctx, cfg.Sources); err != nil {
+		return nil, err
+	}
+	if err := a.loadRules(ctx); err != nil {
+		return nil, err
+	}
+	meter, err := metrics.New(a.opts.Version, runtime.Version())
+	if err != nil {
+		return nil, err
+	}
+	if a.engine, err = a.newEngine(meter); err != nil {
+		return nil, err
+	}
+	if a.api, err = a.newAPI(meter); err != nil {
+		return nil, err
+	}
+	var listen net.ListenConfig
+	if a.listener, err = listen.Listen(ctx, "tcp", cfg.HTTP.Listen); err != nil {
+		return nil, fmt.Errorf("listen on %s (http.listen): %w", cfg.HTTP.Listen, err)
+	}
+	return a, nil
+}
+
+// Addr is where the API listens.
+func (a *App) Addr() string { return a.listener.Addr().String() }
+
+// Ledger is the open ledger, for those who read totals.
+func (a *App) Ledger() ledger.Ledger { return a.ledger }
+
+// Problems are those of the rule files that are not in force.
+func (a *App) Problems() int { return len(a.set.Problems) }
+
+// Run runs the node until ctx ends or a part of it fails for good. On the way out the engine ends before the index, so
+// that what it has committed can still be delivered.
+func (a *App) Run(ctx context.Context) error {
+	a.log.Info("running", "node", a.opts.Node, "listen", a.Addr(), "rules", len(a.set.Rules), "problems", len(a.set.Problems))
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+
+	// The index outlives the engine, which delivers to it until it has stopped.
+	indexCtx, endIndex := context.WithCancel(context.WithoutCancel(ctx))
+	var background, front sync.WaitGroup
+	background.Go(func() { a.index.inbox.Run(indexCtx) })
+
+	failures := make(chan error, 2)
+	front.Go(func() {
+		if err := a.engine.Run(ctx); err != nil && ctx.Err() == nil {
+			failures <- err
+			cancel(err)
+		}
+	})
+	front.Go(func() {
+		if err := a.api.Serve(ctx, a.listener); err != nil {
+			failures <- err
+			cancel(err)
+		}
+	})
+	front.Wait()
+	endIndex()
+	background.Wait()
+	close(failures)
+	var errs []error
+	for err := range failures {
+		errs = append(errs, err)
+	}
+	a.log.Info("stopped", "node", a.opts.Node)
+	return errors.Join(errs...)
+}
+
+// Close gives back connections, files and the port. It may be called after New failed half-way.
+func (a *App) Close() error {
+	var errs []error
+	if a.listener != nil {
+		if err := a.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	for name, s := range a.sources {
+		if err := s.Close(); err != nil {
+			errs = append(errs, fmt.Errorf("close source %s: %w", name, err))
+		}
+	}
+	if a.index != nil {
+		errs = append(errs, a.index.close())
+	}
+	if a.ledger != nil {
+		errs = append(errs, a.ledger.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (a *App) newEngine(observer engine.Observer) (*engine.Engine, error) {
+	e, err := engine.New(engine.Options{
+		Ledger:    a.ledger,
+		Sources:   scannerSources(a.sources),
+		Sinks:     a.sinks(),
+		Rules:     a.set.Rules,
+		Complete:  a.set.Complete(),
+		Node:      a.opts.Node,
+		Clock:     a.opts.Clock,
+		Logger:    a.log,
+		Observer:  observer,
+		Retention: a.cfg.Ledger.Retention,
+		Step:      a.opts.Step,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("set up the engine: %w", err)
+	}
+	return e, nil
+}
+
+// sinks are the configured ones; an inbox is the only type that there is.
+func (a *App) sinks() map[string]engine.Sink {
+	return map[string]engine.Sink{a.index.sink: {Sink: a.index.inbox, Inbox: true}}
+}
+
+func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
+	if err := auth.CheckListen(a.cfg.HTTP.Listen); err != nil {
+		return nil, fmt.Errorf("http.listen: %w", err)
+	}
+	return api.New(api.Deps{
+		Inbox:     a.index.inbox,
+		Catalogue: a.ledger,
+		Status:    a.status,
+		Ready:     a.ready,
+		Auth:      auth.None{},
+		Gatherer:  meter.Gatherer(),
+		Meter:     meter,
+		Logger:    a.log,
+		Version:   a.opts.Version,
+	}), nil
+}

@@ -1,0 +1,99 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"tallyman/internal/config"
+	"tallyman/internal/ledger"
+	"tallyman/sinks/inbox"
+)
+
+// index is Redis and the inbox in it.
+type index struct {
+	sink     string // the inbox's name in the configuration
+	embedded *miniredis.Miniredis
+	client   redis.UniversalClient
+	inbox    *inbox.Inbox
+}
+
+// openIndex makes the client; it connects when it is first used, so a Redis that is down stops nothing.
+func openIndex(cfg *config.Config, l ledger.Ledger, node string, log *slog.Logger) (_ *index, err error) {
+	ix := &index{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, ix.close())
+		}
+	}()
+	if ix.sink, err = inboxSink(cfg.Sinks); err != nil {
+		return nil, err
+	}
+	options, err := ix.server(cfg.Redis)
+	if err != nil {
+		return nil, err
+	}
+	watch := inbox.NewWatch()
+	options.OnConnect = watch.OnConnect
+	ix.client = redis.NewUniversalClient(options)
+	ix.inbox, err = inbox.New(inbox.Options{
+		Client: ix.client, Watch: watch, Ledger: l, Node: node,
+		Prefix: cfg.Redis.Prefix, Sink: ix.sink, Logger: log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("set up the inbox: %w", err)
+	}
+	return ix, nil
+}
+
+// server says how to reach Redis, and starts it first where it is the embedded one.
+func (ix *index) server(cfg config.Redis) (*redis.UniversalOptions, error) {
+	if !cfg.Embedded() {
+		options, err := cfg.Options()
+		if err != nil {
+			return nil, fmt.Errorf("redis.url: %w", err)
+		}
+		return options, nil
+	}
+	embedded, err := startEmbeddedRedis()
+	if err != nil {
+		return nil, err
+	}
+	ix.embedded = embedded
+	return &redis.UniversalOptions{Addrs: []string{embedded.Addr()}}, nil
+}
+
+// inboxSink names the sink that polls are answered from: a site has one.
+func inboxSink(sinks map[string]config.Sink) (string, error) {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(sinks)) {
+		if sinks[name].Type == config.SinkInbox {
+			names = append(names, name)
+		}
+	}
+	switch len(names) {
+	case 0:
+		return inbox.DefaultSink, nil
+	case 1:
+		return names[0], nil
+	default:
+		return "", fmt.Errorf("sinks: %s are all of type inbox; keep one, since clients poll the inbox", strings.Join(names, ", "))
+	}
+}
+
+func (ix *index) close() error {
+	var err error
+	if ix.client != nil {
+		err = ix.client.Close()
+	}
+	if ix.embedded != nil {
+		ix.embedded.Close()
+	}
+	return err
+}

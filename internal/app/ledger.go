@@ -1,0 +1,76 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tallyman/internal/config"
+	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/postgres"
+	"tallyman/internal/ledger/sqlite"
+)
+
+// openLedger opens the ledger. An SQLite file belongs to this node alone, so its schema is brought up to date without
+// asking; that of a shared one only if migrate says so.
+func openLedger(ctx context.Context, cfg config.Ledger, migrate bool) (ledger.Ledger, error) {
+	if migrate || cfg.Driver == config.SQLite {
+		if _, err := migrateLedger(ctx, cfg); err != nil {
+			return nil, err
+		}
+	}
+	var l ledger.Ledger
+	var err error
+	switch cfg.Driver {
+	case config.SQLite:
+		l, err = sqlite.Open(ctx, cfg.Path, ledger.Options{})
+	case config.Postgres:
+		l, err = postgres.Open(ctx, cfg.URL.Reveal(), ledger.Options{})
+	default:
+		return nil, fmt.Errorf("ledger.url: there is no driver %q", cfg.Driver)
+	}
+	if err != nil {
+		return nil, explain("open the ledger", err)
+	}
+	return l, nil
+}
+
+func migrateLedger(ctx context.Context, cfg config.Ledger) ([]ledger.Migration, error) {
+	var done []ledger.Migration
+	var err error
+	if cfg.Driver == config.SQLite {
+		done, err = sqlite.Migrate(ctx, cfg.Path)
+	} else {
+		done, err = postgres.Migrate(ctx, cfg.URL.Reveal())
+	}
+	return done, explain("bring the ledger's schema up to date", err)
+}
+
+// Migrate brings the schema of the configured ledger to this program's version and returns what was applied.
+func Migrate(ctx context.Context, cfg *config.Config) ([]ledger.Migration, error) {
+	return migrateLedger(ctx, cfg.Ledger)
+}
+
+// MigrateStatus returns every step of the schema; those that are pending have no time.
+func MigrateStatus(ctx context.Context, cfg *config.Config) ([]ledger.Migration, error) {
+	var steps []ledger.Migration
+	var err error
+	if cfg.Ledger.Driver == config.SQLite {
+		steps, err = sqlite.Status(ctx, cfg.Ledger.Path)
+	} else {
+		steps, err = postgres.Status(ctx, cfg.Ledger.URL.Reveal())
+	}
+	return steps, explain("read the ledger's schema", err)
+}
+
+// explain adds the way out to the errors that have one.
+func explain(doing string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ledger.ErrInUse):
+		return fmt.Errorf("%s: %w; stop the other process, or give the ledger a PostgreSQL (ledger.url) to run several nodes", doing, err)
+	default:
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+}

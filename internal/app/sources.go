@@ -1,0 +1,56 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"tallyman/internal/config"
+	"tallyman/scanners"
+	"tallyman/scanners/postgres"
+	"tallyman/scanners/sqlite"
+)
+
+// source is an open source and since when it is as it is.
+type source struct {
+	scanners.Source
+	health health
+}
+
+// openSources opens every source. None is connected yet: one that is out of reach concerns its own rules only.
+func openSources(ctx context.Context, configured map[string]config.Source) (map[string]*source, error) {
+	open := map[string]*source{}
+	for name, c := range configured {
+		s, err := openSource(ctx, c)
+		if err != nil {
+			for _, other := range open {
+				_ = other.Close() // the first error is the one to tell
+			}
+			return nil, fmt.Errorf("open source %s: %w", name, err)
+		}
+		open[name] = &source{Source: s}
+	}
+	return open, nil
+}
+
+func openSource(ctx context.Context, c config.Source) (scanners.Source, error) {
+	switch c.Driver {
+	case config.Postgres:
+		return postgres.Open(ctx, postgres.Config{
+			URL: c.URL.Reveal(), MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout,
+		})
+	case config.SQLite:
+		return sqlite.Open(sqlite.Config{
+			URL: "sqlite:" + c.Path, MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout,
+		})
+	default:
+		return nil, fmt.Errorf("there is no driver %q", c.Driver)
+	}
+}
+
+func scannerSources(open map[string]*source) map[string]scanners.Source {
+	list := map[string]scanners.Source{}
+	for name, s := range open {
+		list[name] = s.Source
+	}
+	return list
+}

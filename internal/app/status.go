@@ -1,0 +1,87 @@
+package app
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"tallyman/engine"
+	"tallyman/internal/api"
+	"tallyman/internal/ledger"
+)
+
+// status answers even where parts are out of reach: their health says so.
+func (a *App) status(ctx context.Context) (api.StatusReport, error) {
+	r := api.StatusReport{
+		Version: a.opts.Version, Node: a.opts.Node, Started: a.started.UTC(),
+		Rules: []api.RuleStatus{}, Problems: []api.FileProblem{}, Deliveries: []api.DeliveryCount{},
+	}
+	ledgerErr := a.pingLedger(ctx)
+	r.Health = append(r.Health, a.ledgerHealth.report("ledger", "", ledgerErr))
+	r.Health = append(r.Health, a.indexHealth.report("redis", a.index.sink, a.index.inbox.Ready()))
+	for _, name := range slices.Sorted(maps.Keys(a.sources)) {
+		s := a.sources[name]
+		r.Health = append(r.Health, s.health.report("source", name, pingSource(ctx, s)))
+	}
+	units, err := a.engine.Status(ctx)
+	if err != nil {
+		a.log.Warn("last runs not read", "error", err)
+	}
+	for _, u := range units {
+		r.Rules = append(r.Rules, ruleStatus(u))
+	}
+	for _, p := range a.set.Problems {
+		r.Problems = append(r.Problems, api.FileProblem{
+			Code: p.Code, File: p.File, Line: p.Line, Col: p.Col, Message: p.Message, Hint: p.Hint, Rule: p.Rule,
+		})
+	}
+	if ledgerErr != nil {
+		return r, nil
+	}
+	counts, err := a.ledger.CountDeliveries(ctx)
+	if err != nil {
+		a.log.Warn("deliveries not counted", "error", err)
+		return r, nil
+	}
+	r.Deliveries = deliveryCounts(counts)
+	return r, nil
+}
+
+func pingSource(ctx context.Context, s *source) error {
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	return s.Ping(ctx)
+}
+
+func ruleStatus(u engine.RuleStatus) api.RuleStatus {
+	s := api.RuleStatus{
+		ID: u.Rule.ID, Scope: u.Rule.Scope, Title: u.Rule.Title, Source: u.Rule.Source, File: u.Rule.File,
+		Enabled: u.Rule.Enabled, Verified: u.Verified, Reason: u.Reason,
+	}
+	if !u.NextDue.IsZero() {
+		s.NextDue = &u.NextDue
+	}
+	if u.LastRun != nil {
+		s.LastRun = api.NewRunStatus(u.LastRun)
+		s.Pending, s.Firing = u.LastRun.Pending, u.LastRun.Firing
+	}
+	return s
+}
+
+var stateNames = map[ledger.DeliveryState]string{
+	ledger.DeliveryPending:  "pending",
+	ledger.DeliverySent:     "sent",
+	ledger.DeliveryFailed:   "failed",
+	ledger.DeliveryTimedOut: "timed_out",
+	ledger.DeliveryCanceled: "canceled",
+}
+
+func deliveryCounts(counts map[string]map[ledger.DeliveryState]int64) []api.DeliveryCount {
+	list := []api.DeliveryCount{}
+	for _, sink := range slices.Sorted(maps.Keys(counts)) {
+		for _, state := range slices.Sorted(maps.Keys(counts[sink])) {
+			list = append(list, api.DeliveryCount{Sink: sink, State: stateNames[state], Count: counts[sink][state]})
+		}
+	}
+	return list
+}

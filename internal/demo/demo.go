@@ -1,0 +1,203 @@
+// Package demo is Tallyman's main job to look at: a simulated warehouse makes mistakes, the rules of examples/wms
+// find them, and WMS clients poll the notices over HTTP. Everything runs in this process.
+package demo
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/signal"
+	"sync"
+	"time"
+
+	"tallyman/internal/app"
+	"tallyman/internal/demo/warehouse"
+)
+
+// Options is what the command line says.
+type Options struct {
+	Listen string        // host:port of the API; port 0 is any free one
+	Seed   uint64        // of the warehouse's dice: the same seed, the same day
+	Speed  float64       // minutes of the warehouse in a minute of ours
+	For    time.Duration // stop by itself after so long; 0 = at Ctrl-C
+	Out    io.Writer
+	Color  bool
+}
+
+// head is how long the warehouse has worked before anybody looks.
+const head = time.Hour
+
+// settle is how long the rules may still work after the warehouse has stopped, before the summary.
+const settle = 2 * time.Second
+
+// Run runs the demo until ctx ends or its time is over, and prints what was found, notified and resolved.
+func Run(ctx context.Context, o Options) (err error) {
+	if o.Speed <= 0 {
+		return errors.New("demo: --speed must be above 0")
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
+	files, err := newFiles(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, files.close()) }()
+
+	n := newNarrator(o.Out, o.Color)
+	start := time.Now().UTC().Truncate(time.Minute)
+	sim, err := openWarehouse(ctx, files.wms, o.Seed, start, n)
+	if err != nil {
+		return err
+	}
+	clock := NewClock(start, o.Speed)
+	node, err := app.New(ctx, files.config(o.Listen), app.Options{
+		Clock: clock, Logger: slog.New(slog.NewTextHandler(o.Out, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, node.Close()) }()
+	n.say(banner(o, node.Addr(), files.dir)...)
+
+	d := &show{options: o, clock: clock, narrator: n, warehouse: sim, node: node}
+	if err := d.play(ctx); err != nil {
+		return err
+	}
+	return d.summary(context.WithoutCancel(ctx))
+}
+
+// openWarehouse returns a warehouse that has been at work for an hour: its first faults are there to be found.
+func openWarehouse(ctx context.Context, db *sql.DB, seed uint64, start time.Time, n *narrator) (*warehouse.Simulator, error) {
+	tell := func(warehouse.Event) {} // nobody watches yet
+	sim, err := warehouse.New(ctx, db, seed, start.Add(-head), func(e warehouse.Event) { tell(e) })
+	if err != nil {
+		return nil, err
+	}
+	for at := start.Add(-head); at.Before(start); {
+		at = at.Add(time.Minute)
+		if err := sim.Step(ctx, at); err != nil {
+			return nil, err
+		}
+	}
+	tell = n.happened
+	return sim, nil
+}
+
+// show is a running demo.
+type show struct {
+	options   Options
+	clock     *Clock
+	narrator  *narrator
+	warehouse *warehouse.Simulator
+	node      *app.App
+}
+
+// play lets warehouse, node and clients live together until the time is over.
+func (s *show) play(ctx context.Context) error {
+	running, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var parts sync.WaitGroup
+	part := func(run func(context.Context) error) {
+		parts.Go(func() {
+			if err := run(running); err != nil && running.Err() == nil {
+				stop(err)
+			}
+		})
+	}
+	part(s.node.Run)
+	for _, c := range s.clients() {
+		part(func(ctx context.Context) error { c.run(ctx); return nil })
+	}
+	opened := ctx
+	if s.options.For > 0 {
+		var end context.CancelFunc
+		opened, end = context.WithTimeout(ctx, s.options.For)
+		defer end()
+	}
+	part(func(ctx context.Context) error {
+		ctx, end := merge(ctx, opened)
+		defer end()
+		return s.live(ctx)
+	})
+	select {
+	case <-running.Done():
+	case <-opened.Done():
+		s.rest(running)
+	}
+	cause := context.Cause(running)
+	stop(nil)
+	parts.Wait()
+	if ctx.Err() != nil || errors.Is(cause, context.Canceled) {
+		return nil
+	}
+	return cause
+}
+
+// rest gives the rules a moment to see the last minutes, unless somebody wants to leave at once.
+func (s *show) rest(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(settle):
+	}
+}
+
+// live moves the warehouse on, a minute of its time at a step.
+func (s *show) live(ctx context.Context) error {
+	next := s.clock.Now().Add(time.Minute)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(s.clock.Real(next.Sub(s.clock.Now()))):
+		}
+		if err := s.warehouse.Step(ctx, next); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		next = next.Add(time.Minute)
+	}
+}
+
+// clients are the WMS clients of the demo: in each warehouse a keeper, who also sees what the dock and the quality
+// office see.
+func (s *show) clients() []*client {
+	var list []*client
+	for _, w := range []string{"119240", "119241"} {
+		list = append(list, &client{
+			http: &http.Client{}, base: "http://" + s.node.Addr(), warehouse: w,
+			subscribers: []string{"role:keeper", "role:dock", "role:quality"}, got: s.narrator.noticed,
+		})
+	}
+	return list
+}
+
+// merge ends with either context.
+func merge(a, b context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(a)
+	stop := context.AfterFunc(b, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+func banner(o Options, addr, dir string) []string {
+	until := "until Ctrl-C"
+	if o.For > 0 {
+		until = "for " + o.For.String()
+	}
+	return []string{
+		fmt.Sprintf("A warehouse %g times as fast as life, %s (seed %d). Times are the warehouse's, in UTC.", o.Speed, until, o.Seed),
+		"Grey lines are what happens in it; the others are notices that a WMS client polled.",
+		"",
+		"  poll it yourself   curl 'http://" + addr + "/api/v1/notices?warehouse=119240&subscriber=role:keeper'",
+		"  as XML             curl -H 'Accept: application/xml' 'http://" + addr + "/api/v1/notices?warehouse=119240&subscriber=role:keeper'",
+		"  what runs          curl 'http://" + addr + "/api/v1/status'",
+		"  rules and data     " + dir,
+		"",
+	}
+}
