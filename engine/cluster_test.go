@@ -16,11 +16,13 @@ import (
 )
 
 // slow makes every scan take d, and no longer than its context.
-func slow(w *world, d time.Duration) {
+func slow(w *world, d time.Duration) *cell[time.Duration] {
+	takes := &cell[time.Duration]{v: d}
 	w.source.Rows = func(ctx context.Context, _ scanners.Request) ([][]row.Value, error) {
 		rows := w.current()
-		return rows, enginetest.Sleep(ctx, d)
+		return rows, enginetest.Sleep(ctx, takes.get())
 	}
+	return takes
 }
 
 // dues lists the runs as "minute outcome".
@@ -199,7 +201,7 @@ func TestGracefulStopFinishes(t *testing.T) {
 
 func TestGracefulStopGivesBack(t *testing.T) {
 	inWorld(t, func(w *world) {
-		slow(w, 3*m)
+		takes := slow(w, 3*m)
 		w.set(stock("A-01", -3))
 		a := w.start(w.options("a"))
 		pass(5*m + time.Second)
@@ -209,7 +211,7 @@ func TestGracefulStopGivesBack(t *testing.T) {
 			t.Errorf("stopped after %v", took)
 		}
 		w.wantDues()
-		slow(w, 0)
+		takes.set(0)
 		w.start(w.options("b")) // takes it up at once, not when the lease is over
 		pass(time.Second)
 		w.wantDues("5 ok")
@@ -218,14 +220,14 @@ func TestGracefulStopGivesBack(t *testing.T) {
 
 func TestLedgerOutageIsWaitedFor(t *testing.T) {
 	inWorld(t, func(w *world) {
-		var away error
-		w.ledger.Fail = func(string) error { return away }
+		var away cell[error]
+		w.ledger.Fail = func(string) error { return away.get() }
 		w.set(stock("A-01", -3))
 		w.start(w.options("a"))
 		pass(4 * m)
-		away = errors.New("connection refused")
+		away.set(errors.New("connection refused"))
 		pass(18 * m)
-		away = nil
+		away.set(nil)
 		pass(10 * time.Second)
 		w.wantDues("20 ok") // catch_up: once
 		pass(3 * m)

@@ -75,8 +75,10 @@ func TestObserverHearsOfEverything(t *testing.T) {
 		w.ledger.Recipients = nil
 		w.set()
 		pass(5 * m)
-		want := []string{"lag 0s", "notice REP_NOTICE firing", "run ok 1 notices 0 unsubscribed", "sent inbox 1",
-			"lag 0s", "notice REP_NOTICE resolved", "run ok 1 notices 1 unsubscribed"}
+		want := []string{
+			"lag 0s", "notice REP_NOTICE firing", "run ok 1 notices 0 unsubscribed", "sent inbox 1",
+			"lag 0s", "notice REP_NOTICE resolved", "run ok 1 notices 1 unsubscribed",
+		}
 		if diff := cmp.Diff(want, heard.list()); diff != "" {
 			t.Error(diff)
 		}
@@ -85,16 +87,16 @@ func TestObserverHearsOfEverything(t *testing.T) {
 
 func TestFailuresAreLoudAndLocal(t *testing.T) {
 	inWorld(t, func(w *world) {
-		fault := error(nil)
+		var fault cell[error]
 		w.source.Rows = rowsOr(w, &fault)
 		w.start(w.options("a"))
 		w.set(stock("A-01", -3))
 		pass(6 * m)
-		fault = &scanners.Error{Code: scanners.CodeTimeout, Transient: true, Err: errors.New("5s")}
+		fault.set(&scanners.Error{Code: scanners.CodeTimeout, Transient: true, Err: errors.New("5s")})
 		pass(5 * m)
-		fault = errPanic
+		fault.set(errPanic)
 		pass(5 * m)
-		fault = nil
+		fault.set(nil)
 		many := make([][]row.Value, 10001)
 		for i := range many {
 			many[i] = stock("B", 1)
@@ -161,18 +163,18 @@ func TestUnverifiedRuleIsRetried(t *testing.T) {
 
 func TestRefusedStatementIsVerifiedAnew(t *testing.T) {
 	inWorld(t, func(w *world) {
-		fault := error(nil)
+		var fault cell[error]
 		w.source.Rows = rowsOr(w, &fault)
 		n := w.start(w.options("a"))
 		pass(6 * m)
-		fault = &scanners.Error{Code: scanners.CodeStatement, Err: errors.New("no such column: qty")}
-		w.source.Break(fault)
+		fault.set(&scanners.Error{Code: scanners.CodeStatement, Err: errors.New("no such column: qty")})
+		w.source.Break(fault.get())
 		pass(6 * m) // the run fails, the next one finds the rule unverified
 		pass(4 * m)
 		if s := status(t, n); s.Verified || s.LastRun.Outcome != ledger.OutcomeFailed || !strings.Contains(s.Reason, "no such column") {
 			t.Errorf("%+v", s)
 		}
-		fault = nil
+		fault.set(nil)
 		w.source.Break(nil)
 		pass(5 * m)
 		if s := status(t, n); !s.Verified || s.LastRun.Outcome != ledger.OutcomeOK {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -48,11 +49,21 @@ func replenish() *rules.Rule {
 
 // needs answers the probe of replenish as a database would.
 type needs struct {
+	mu    sync.Mutex
 	table []need
 	scans []scanners.Request
 }
 
+// change edits the table.
+func (n *needs) change(edit func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	edit()
+}
+
 func (n *needs) scan(_ context.Context, req scanners.Request) ([][]row.Value, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	n.scans = append(n.scans, req)
 	at, _ := req.Args["wm_changed_at"].(row.Value)
 	id, _ := req.Args["wm_id"].(row.Value)
@@ -103,7 +114,7 @@ func TestEventsAreToldOnce(t *testing.T) {
 		if len(got) != 2 || got[1].Title != "Replenish A-04: 7" || got[1].Episode != `["2000-01-01T00:01:40Z",4]` || got[1].Key != "[4]" {
 			t.Fatalf("told %+v", got)
 		}
-		n.table[0].changed, n.table[0].id = midnight.Add(6*m), 1 // the same row changes: another event
+		n.change(func() { n.table[0].changed = midnight.Add(6 * m) }) // the row of before the beginning: an event now
 		pass(2 * m)
 		if got := w.told(); len(got) != 3 {
 			t.Errorf("told %q", got)
@@ -243,16 +254,16 @@ func TestBuiltInArguments(t *testing.T) {
 		w.rules[0].Probe.SQL = "SELECT bin_code, qty FROM bin_stock WHERE wh = :wh AND :scope <> '' AND t > :last_run_at AND :now > :scheduled_at"
 		w.rules[0].Probe.Params = map[string]any{"wh": int64(7)}
 		var scans []scanners.Request
-		fail := error(nil)
+		var fail cell[error]
 		w.source.Rows = func(_ context.Context, req scanners.Request) ([][]row.Value, error) {
 			scans = append(scans, req)
-			return nil, fail
+			return nil, fail.get()
 		}
 		w.start(w.options("a"))
 		pass(6 * m)
-		fail = &scanners.Error{Code: scanners.CodeTimeout, Transient: true, Err: context.DeadlineExceeded}
+		fail.set(&scanners.Error{Code: scanners.CodeTimeout, Transient: true, Err: context.DeadlineExceeded})
 		pass(5 * m)
-		fail = nil
+		fail.set(nil)
 		pass(5 * m)
 		for i, lastRun := range []time.Time{midnight, midnight.Add(5 * m), midnight.Add(5 * m)} {
 			due := midnight.Add(time.Duration(i+1) * 5 * m)

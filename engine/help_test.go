@@ -18,13 +18,31 @@ import (
 // errPanic makes rowsOr panic.
 var errPanic = errors.New("at row 1")
 
+// cell is a variable that a test and the engine share.
+type cell[T any] struct {
+	mu sync.Mutex
+	v  T
+}
+
+func (c *cell[T]) set(v T) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.v = v
+}
+
+func (c *cell[T]) get() T {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.v
+}
+
 // rowsOr answers with the world's rows, or with the fault.
-func rowsOr(w *world, fault *error) func(context.Context, scanners.Request) ([][]row.Value, error) {
+func rowsOr(w *world, fault *cell[error]) func(context.Context, scanners.Request) ([][]row.Value, error) {
 	return func(context.Context, scanners.Request) ([][]row.Value, error) {
-		if errors.Is(*fault, errPanic) {
+		if errors.Is(fault.get(), errPanic) {
 			panic(errPanic)
 		}
-		return w.current(), *fault
+		return w.current(), fault.get()
 	}
 }
 

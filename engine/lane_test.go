@@ -64,9 +64,9 @@ func TestFailingLaneHoldsUpNoOther(t *testing.T) {
 		everyMinute(w)
 		other := &enginetest.Sink{}
 		w.rules[0].Deliver = append(w.rules[0].Deliver, rules.Deliver{Sink: "other"})
-		down := true
+		var up cell[bool]
 		w.inbox.Fail = func(ctx context.Context, lane string, _ []sinks.Delivery) error {
-			if lane == "100" && down {
+			if lane == "100" && !up.get() {
 				_ = enginetest.Sleep(ctx, time.Hour) // it does not even answer
 				return ctx.Err()
 			}
@@ -86,7 +86,7 @@ func TestFailingLaneHoldsUpNoOther(t *testing.T) {
 				t.Errorf("%s is %d off", name, n)
 			}
 		}
-		down = false
+		up.set(true)
 		pass(time.Minute)
 		if len(w.inbox.Taken("100")) != 1 || w.ledger.Unsent() != 0 {
 			t.Errorf("the lane did not recover: %d unsent", w.ledger.Unsent())

@@ -3,6 +3,7 @@ package enginetest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -106,11 +107,7 @@ func (l *Ledger) Types(ctx context.Context) (catalog.Catalog, error) {
 		return nil, err
 	}
 	defer leave()
-	types := catalog.Catalog{}
-	for code, t := range l.types {
-		types[code] = t
-	}
-	return types, nil
+	return maps.Clone(l.types), nil
 }
 
 // TypesVersion grows with SetTypes.
