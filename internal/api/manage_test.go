@@ -14,7 +14,6 @@ import (
 
 	"tallyman/internal/api"
 	"tallyman/internal/ledger"
-	"tallyman/rules/problem"
 )
 
 func TestTypes(t *testing.T) {
@@ -137,10 +136,8 @@ func TestStatus(t *testing.T) {
 			LastRun: api.NewRunStatus(&ledger.Run{Due: at, Started: at, Duration: 1500 * time.Millisecond, Node: "node-1", Outcome: ledger.OutcomeDegraded, Rows: 5, Matched: 2, Errored: 1, Samples: []string{"row 4: division by zero"}}),
 			Pending: 1, Firing: 2,
 		}, {ID: "lot-near-expiry", Source: "wms", File: "stock.yaml", Enabled: true, Reason: "source wms: connection refused"}},
-		Problems: api.NewFileProblems(problem.List{{Code: "unknown_field", File: "broken.yaml", Line: 3, Col: 5, Message: "there is no field modes", Hint: "did you mean mode?"}}),
-		Deliveries: api.NewDeliveryCounts(map[string]map[ledger.DeliveryState]int64{
-			"inbox": {ledger.DeliverySent: 5, ledger.DeliveryPending: 1, ledger.DeliveryTimedOut: 2}, "gateway": {ledger.DeliveryFailed: 1, ledger.DeliveryCanceled: 3},
-		}),
+		Problems:   []api.FileProblem{{Code: "unknown_field", File: "broken.yaml", Line: 3, Col: 5, Message: "there is no field modes", Hint: "did you mean mode?"}},
+		Deliveries: []api.DeliveryCount{{Sink: "gateway", State: "failed", Count: 1}, {Sink: "inbox", State: "sent", Count: 5}},
 	}
 	b := setup(t, func(d *api.Deps) { d.Status = func(context.Context) (api.StatusReport, error) { return report, nil } })
 	golden(t, "status.json", b.get(t, "/api/v1/status").body)

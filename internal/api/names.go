@@ -22,19 +22,6 @@ func isSubscriber(s string) bool {
 	return ok && isWord(id, maxSubscriberID, true)
 }
 
-// isFieldName is an identifier, because data fields are XML elements and expr variables.
-func isFieldName(s string) bool {
-	if s == "" || len(s) > maxName || s[0] >= '0' && s[0] <= '9' {
-		return false
-	}
-	for _, c := range []byte(s) {
-		if !isAlnum(c) && c != '_' {
-			return false
-		}
-	}
-	return true
-}
-
 func isWord(s string, longest int, at bool) bool {
 	if s == "" || len(s) > longest || !isAlnum(s[0]) {
 		return false

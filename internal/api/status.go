@@ -1,15 +1,12 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"encoding/xml"
 	"log/slog"
-	"slices"
 	"time"
 
 	"tallyman/internal/ledger"
-	"tallyman/rules/problem"
 )
 
 // StatusReport is what GET /status answers: the node, what it reaches, and how its rules and deliveries are.
@@ -89,45 +86,6 @@ func NewRunStatus(r *ledger.Run) *RunStatus {
 		Due: r.Due, Started: r.Started, DurationMS: r.Duration.Milliseconds(), Node: r.Node, Outcome: string(r.Outcome), Rows: r.Rows,
 		Matched: r.Matched, Errored: r.Errored, Notices: r.Notices, Unsubscribed: r.Unsubscribed, Error: r.Error, Samples: r.Samples,
 	}
-}
-
-// NewFileProblems are a loader's problems as the report shows them.
-func NewFileProblems(list problem.List) []FileProblem {
-	out := make([]FileProblem, len(list))
-	for i, p := range list {
-		out[i] = FileProblem{Code: p.Code, File: p.File, Line: p.Line, Col: p.Col, Message: p.Message, Hint: p.Hint, Rule: p.Rule}
-	}
-	return out
-}
-
-// NewDeliveryCounts are the ledger's counts as the report shows them, in the order of sink and state.
-func NewDeliveryCounts(counts map[string]map[ledger.DeliveryState]int64) []DeliveryCount {
-	out := []DeliveryCount{}
-	for sink, states := range counts {
-		for state, n := range states {
-			out = append(out, DeliveryCount{Sink: sink, State: stateName(state), Count: n})
-		}
-	}
-	slices.SortFunc(out, func(a, b DeliveryCount) int {
-		return cmp.Or(cmp.Compare(a.Sink, b.Sink), cmp.Compare(a.State, b.State))
-	})
-	return out
-}
-
-func stateName(s ledger.DeliveryState) string {
-	switch s {
-	case ledger.DeliveryPending:
-		return "pending"
-	case ledger.DeliverySent:
-		return "sent"
-	case ledger.DeliveryFailed:
-		return "failed"
-	case ledger.DeliveryTimedOut:
-		return "timed_out"
-	case ledger.DeliveryCanceled:
-		return "canceled"
-	}
-	return "unknown"
 }
 
 type statusOutput struct{ Body StatusReport }

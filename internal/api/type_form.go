@@ -5,8 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
-	"time"
 
 	"tallyman/engine/notice"
 	"tallyman/rules/catalog"
@@ -16,12 +14,12 @@ import (
 // typeForm is an entry of the catalogue as the API speaks it.
 type typeForm struct {
 	XMLName   xml.Name         `json:"-" xml:"type"`
-	Code      string           `json:"code" xml:"code" doc:"unique; rules and subscriptions name it" example:"REP_NOTICE"`
+	Code      string           `json:"code" xml:"code" pattern:"^[A-Z][A-Z0-9_]{0,63}$" doc:"unique; rules and subscriptions name it" example:"REP_NOTICE"`
 	ID        int64            `json:"id" xml:"id" minimum:"1" doc:"unique; the number that the WMS knows the type by" example:"124719"`
 	Name      string           `json:"name" xml:"name" minLength:"1" maxLength:"200"`
 	Names     notice.LabelForm `json:"names,omitempty" xml:"names,omitempty" doc:"the name by language" example:"{\"zh\":\"补货通知\"}"`
 	Category  string           `json:"category,omitempty" xml:"category,omitempty" maxLength:"64"`
-	Retention string           `json:"retention" xml:"retention" doc:"how long its notices live unless a rule says otherwise, in s, m, h, d" example:"72h"`
+	Retention string           `json:"retention,omitempty" xml:"retention" doc:"how long its notices live unless a rule says otherwise, in s, m, h, d; 72h by default" example:"72h"`
 	Fields    fieldsForm       `json:"fields,omitempty" xml:"fields,omitempty" doc:"the typed data of its notices"`
 }
 
@@ -63,42 +61,24 @@ func newTypeForm(t *catalog.Type) typeForm {
 	return form
 }
 
-// The longest that a notice may live, and the most fields and translations of a type.
-const (
-	maxRetention = 3650 * 24 * time.Hour
-	maxFields    = 64
-	maxNames     = 64
-)
-
-// parse checks what the schema of the body cannot.
+// parse checks what the schema of the body cannot, as the loader of a catalogue file does.
 func (f *typeForm) parse() (catalog.Type, *Problem) {
-	var faults []Fault
-	fault := func(location, message string) {
-		faults = append(faults, Fault{Location: "body." + location, Message: message})
-	}
-	if !isName(f.Code) {
-		fault("code", "letters, digits, _ . -, at most 64, a letter or digit first")
-	}
-	retention, err := strictyaml.ParseDuration(f.Retention)
-	switch {
-	case err != nil:
-		fault("retention", err.Error())
-	case retention <= 0 || retention > maxRetention:
-		fault("retention", "more than 0s and at most "+strictyaml.FormatDuration(maxRetention))
-	}
-	if len(f.Fields) > maxFields {
-		fault("fields", "at most "+strconv.Itoa(maxFields))
-	}
-	if len(f.Names) > maxNames {
-		fault("names", "at most "+strconv.Itoa(maxNames))
-	}
-	t := catalog.Type{Code: f.Code, ID: f.ID, Name: f.Name, Names: f.Names, Category: f.Category, Retention: retention}
-	t.Fields = make(map[string]catalog.Field, len(f.Fields))
-	for _, name := range slices.Sorted(maps.Keys(f.Fields)) {
-		if !isFieldName(name) {
-			fault("fields."+quote(name), "a field's name is an identifier of at most 64 letters, digits and _")
+	t := catalog.Type{Code: f.Code, ID: f.ID, Name: f.Name, Names: f.Names, Category: f.Category, Retention: catalog.DefaultRetention}
+	if f.Retention != "" {
+		var err error
+		if t.Retention, err = strictyaml.ParseDuration(f.Retention); err != nil {
+			return t, invalidBody([]Fault{{Location: "body.retention", Message: err.Error()}})
 		}
-		t.Fields[name] = catalog.Field{Type: catalog.FieldKind(f.Fields[name].Type), Required: f.Fields[name].Required}
+	}
+	if len(f.Fields) > 0 {
+		t.Fields = make(map[string]catalog.Field, len(f.Fields))
+		for name, field := range f.Fields {
+			t.Fields[name] = catalog.Field{Type: catalog.FieldKind(field.Type), Required: field.Required}
+		}
+	}
+	var faults []Fault
+	for _, fault := range t.Validate() {
+		faults = append(faults, Fault{Location: "body." + fault.Field, Message: fault.Message + ": " + fault.Hint})
 	}
 	if len(faults) > 0 {
 		return t, invalidBody(faults)
