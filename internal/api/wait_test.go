@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -107,44 +106,4 @@ func TestWaitEndsInTime(t *testing.T) {
 			t.Errorf("status %d, ETag %q after %v", got.status, got.header.Get("ETag"), took)
 		}
 	})
-}
-
-func TestShutdownWakesThoseWhoWait(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.url = "http://" + ln.Addr().String()
-	ctx, stop := context.WithCancel(t.Context())
-	served := make(chan error, 1)
-	go func() { served <- b.api.Serve(ctx, ln) }()
-	tag := b.get(t, pollPath).header.Get("ETag")
-	plain, tagged := b.later(t, pollPath+"&wait=60s"), b.later(t, pollPath+"&wait=60s", "If-None-Match", tag)
-	b.inbox.awaitWaiters(2)
-	stop()
-	if got := <-plain; got.status != http.StatusOK || len(decodePage(t, got.body).Notices) != 0 {
-		t.Errorf("without a tag: status %d: %s", got.status, got.body)
-	}
-	if got := <-tagged; got.status != http.StatusNotModified {
-		t.Errorf("with a tag: status %d", got.status)
-	}
-	if err := <-served; err != nil {
-		t.Errorf("Serve: %v", err)
-	}
-	b.client.CloseIdleConnections()
-}
-
-func TestServeSaysWhyItEnded(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ln.Close()
-	if err := b.api.Serve(t.Context(), ln); err == nil {
-		t.Error("serving a closed listener is no error")
-	}
 }
