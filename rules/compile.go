@@ -165,8 +165,7 @@ func (c *compiler) field(typ catalog.Type, name, path, src string) {
 	c.program.fields = append(c.program.fields, field{name: name, kind: want.Type, required: want.Required, value: p})
 }
 
-// texts binds title and body in every language. The text without a language is English where the rule has it,
-// else the first in the order of the codes.
+// texts binds title and body in every language.
 func (c *compiler) texts() {
 	zone, err := time.LoadLocation(c.r.Schedule.Timezone)
 	if err != nil {
@@ -175,19 +174,20 @@ func (c *compiler) texts() {
 	titles := c.bind("notice.title", c.r.Notice.Title, zone)
 	bodies := c.bind("notice.body", c.r.Notice.Body, zone)
 	langs := map[string]bool{"": true}
-	for lang := range titles {
+	for _, lang := range append(sortedKeys(titles), sortedKeys(bodies)...) {
 		langs[lang] = true
 	}
-	for lang := range bodies {
-		langs[lang] = true
+	if lang := pick(titles, ""); lang != "" && (len(bodies) == 0 || pick(bodies, "") == lang) {
+		delete(langs, "") // the same words: rendered once
+		c.program.fallback = lang
 	}
 	for _, lang := range sortedKeys(langs) {
-		c.program.texts = append(c.program.texts, text{lang: lang, title: pick(titles, lang), body: pick(bodies, lang)})
+		c.program.texts = append(c.program.texts, text{lang: lang, title: titles.own(lang), body: bodies.own(lang)})
 	}
 }
 
-func (c *compiler) bind(path string, byLanguage map[string]string, zone *time.Location) map[string]*message.Bound {
-	bound := map[string]*message.Bound{}
+func (c *compiler) bind(path string, byLanguage map[string]string, zone *time.Location) boundTexts {
+	bound := boundTexts{}
 	for _, lang := range sortedKeys(byLanguage) {
 		t, faults := message.Parse(byLanguage[lang])
 		var b *message.Bound
@@ -202,12 +202,24 @@ func (c *compiler) bind(path string, byLanguage map[string]string, zone *time.Lo
 	return bound
 }
 
-// pick chooses the text for a language. Each text gets a Bound of its own: they hold the row being rendered.
-func pick(texts map[string]*message.Bound, lang string) *message.Bound {
+// boundTexts are the templates of a title or body by language.
+type boundTexts map[string]*message.Bound
+
+// pick chooses the language whose text stands for lang: itself, the text without a language, English, or the
+// first in the order of the codes; lang where there is no text at all.
+func pick(texts boundTexts, lang string) string {
 	for _, l := range append([]string{lang, "", "en"}, sortedKeys(texts)...) {
-		if b := texts[l]; b != nil {
-			return b.Clone()
+		if _, ok := texts[l]; ok {
+			return l
 		}
+	}
+	return lang
+}
+
+// own returns a Bound for the language, of its own: a Bound holds the row being rendered. nil where there is no text.
+func (b boundTexts) own(lang string) *message.Bound {
+	if t := b[pick(b, lang)]; t != nil {
+		return t.Clone()
 	}
 	return nil
 }

@@ -25,6 +25,7 @@ type Program struct {
 	initial   []initialValue
 	fields    []field
 	texts     []text
+	fallback  string // the language whose text is that without a language too; "" = that one has its own
 	buf       []byte
 }
 
@@ -139,7 +140,7 @@ func (p *Program) Priority(r *row.Row) (int, error) {
 
 // Draft renders the row.
 func (p *Program) Draft(r *row.Row) (*Draft, error) {
-	d := &Draft{Type: p.typ, Modal: p.rule.Notice.Modal, Expires: p.rule.Notice.Expires, Texts: make(map[string]Text, len(p.texts))}
+	d := &Draft{Type: p.typ, Modal: p.rule.Notice.Modal, Expires: p.rule.Notice.Expires, Texts: make(map[string]Text, len(p.texts)+1)}
 	if d.Expires == 0 {
 		d.Expires = p.typ.Retention
 	}
@@ -157,6 +158,9 @@ func (p *Program) Draft(r *row.Row) (*Draft, error) {
 		if d.Texts[t.lang], err = t.render(r); err != nil {
 			return nil, err
 		}
+	}
+	if p.fallback != "" {
+		d.Texts[""] = d.Texts[p.fallback]
 	}
 	return d, nil
 }

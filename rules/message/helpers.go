@@ -98,7 +98,12 @@ func compare(a, b any, want func(int) bool) (bool, error) {
 	return want(c), nil
 }
 
-func describe(v row.Value) string { return "a " + v.Kind().String() }
+func describe(v row.Value) string {
+	if v.Kind() == row.Int {
+		return "an int"
+	}
+	return "a " + v.Kind().String()
+}
 
 // truncate keeps the first n characters; what it cuts it marks.
 func truncate(n int, v any) string {

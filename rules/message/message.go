@@ -55,10 +55,17 @@ func (t *Template) Columns() []string {
 
 // Bound is a template over the columns of a probe. It is not safe for concurrent use.
 type Bound struct {
+	pieces   []piece // of a template that only puts columns into words; nil where it does more
 	template *template.Template
 	columns  []int // that it names
 	data     map[string]any
 	out      limited
+}
+
+// piece is a stretch of words and the column after it, or -1.
+type piece struct {
+	words  string
+	column int
 }
 
 // Bind checks the template against the columns. Dates are written in the zone.
@@ -80,7 +87,33 @@ func (t *Template) Bind(columns []row.Column, zone *time.Location) (*Bound, []Fa
 		return nil, faults
 	}
 	b.template = executable(t.tree, zone)
+	b.pieces = pieces(t.tree.Root, columns)
 	return b, nil
+}
+
+// pieces cuts a template without logic, as most are: it need not be interpreted for each row.
+func pieces(l *parse.ListNode, columns []row.Column) []piece {
+	all := []piece{}
+	words := ""
+	for _, n := range l.Nodes {
+		switch n := n.(type) {
+		case *parse.TextNode:
+			words += string(n.Text)
+		case *parse.ActionNode:
+			if len(n.Pipe.Cmds) != 1 || len(n.Pipe.Decl) != 0 || len(n.Pipe.Cmds[0].Args) != 1 {
+				return nil
+			}
+			f, ok := n.Pipe.Cmds[0].Args[0].(*parse.FieldNode)
+			if !ok {
+				return nil
+			}
+			all = append(all, piece{words, row.Index(columns, f.Ident[0])})
+			words = ""
+		default:
+			return nil
+		}
+	}
+	return append(all, piece{words, -1})
 }
 
 // executable makes a template of a tree that the walk has checked.
@@ -94,5 +127,5 @@ func executable(tree *parse.Tree, zone *time.Location) *template.Template {
 
 // Clone returns a Bound for another goroutine.
 func (b *Bound) Clone() *Bound {
-	return &Bound{template: b.template, columns: b.columns, data: map[string]any{}}
+	return &Bound{pieces: b.pieces, template: b.template, columns: b.columns, data: map[string]any{}}
 }

@@ -30,6 +30,7 @@ var syntaxWords = []struct{ theirs, ours, hint, marks string }{
 	{"could not find expected ':'", "a name without a colon", missingColon, ""},
 	{"did not find expected ',' or ']'", "the list in [ ] is not closed", "close it with ], and put commas between its items", ""},
 	{"did not find expected ',' or '}'", "the map in { } is not closed", "close it with }, and put commas between its fields", ""},
+	{"did not find expected node content", "a value was expected, and a list in [ ] or map in { } is not closed", "close it, and put commas between its items", ""},
 	{"found unexpected end of stream", "the quoted text is never closed", "close the quote", ""},
 }
 
@@ -114,19 +115,16 @@ func (f *File) stepBack(at int, marks string) int {
 
 // opening finds what was never closed: the last bracket without a partner or, as the library names its line, the quote.
 func (f *File) opening(message string, line int) place {
-	pair := ""
-	if i := strings.IndexAny(message, "[{"); i >= 0 {
-		pair = map[byte]string{'[': "[]", '{': "{}"}[message[i]]
-	}
-	closed := 0
-	for at := len(f.src) - 1; at >= 0 && pair != ""; at-- {
-		switch {
-		case f.src[at] == pair[1]:
-			closed++
-		case f.src[at] == pair[0] && closed > 0:
-			closed--
-		case f.src[at] == pair[0]:
-			return f.placeAt(at)
+	closed := map[byte]int{}
+	for at := len(f.src) - 1; at >= 0 && strings.ContainsAny(message, "[{"); at-- {
+		switch c := f.src[at]; c {
+		case ']', '}':
+			closed[c]++
+		case '[', '{':
+			partner := c + 2 // in ASCII
+			if closed[partner]--; closed[partner] < 0 && strings.ContainsRune(message, rune(c)) {
+				return f.placeAt(at)
+			}
 		}
 	}
 	p := f.clamp(place{line, 1})

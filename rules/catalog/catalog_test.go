@@ -1,0 +1,122 @@
+package catalog_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tallyman/rules/catalog"
+)
+
+func TestShippedCatalogue(t *testing.T) {
+	types, problems := catalog.Load("../../configs/types.yaml")
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	rep := types["REP_NOTICE"]
+	want := catalog.Type{
+		Code: "REP_NOTICE", ID: 124719, Name: "Replenishment notice", Names: map[string]string{"zh": "补货通知"}, Category: "SUBSCRIBE_TYP", Retention: 72 * time.Hour,
+		Fields: map[string]catalog.Field{"bin": {Type: catalog.String, Required: true}, "sku": {Type: catalog.String}, "qty": {Type: catalog.Decimal}, "wave": {Type: catalog.String}},
+	}
+	if diff := cmp.Diff(want, rep); diff != "" {
+		t.Error(diff)
+	}
+	if got := strings.Join(types.Codes(), " "); got != "COUNT_DIFF LOT_EXPIRY ORDER_LATE PICK_FACE_LOW REP_NOTICE WAVE_STUCK" {
+		t.Error(got)
+	}
+	for _, code := range types.Codes() {
+		if types[code].Names["zh"] == "" || len(types[code].Validate()) > 0 {
+			t.Errorf("%s: %v", code, types[code].Validate())
+		}
+	}
+}
+
+func TestProblems(t *testing.T) {
+	const good = "  - {code: A, id: 1, name: a}\n"
+	for src, want := range map[string]string{
+		"types: []\n": "",
+		"types:\n" + good + "  - {code: B, id: 2, name: b}\n": "",
+		"tpyes: []\n": "1:1 unknown_field there is no field \"tpyes\" here; 1:1 missing_field types is missing",
+		"types:\n  - {code: a, id: 1, name: a}\n":                                           `2:12 bad_name "a" cannot be the code of a type`,
+		"types:\n  - {code: A, id: 0, name: a}\n":                                           "2:19 bad_id 0 cannot be the id of a type",
+		"types:\n  - {code: A, id: x, name: a}\n":                                           `2:19 wrong_type id takes a whole number, found the text "x"`,
+		"types:\n  - {code: A, name: \"  \"}\n":                                             "2:5 missing_field id is missing",
+		"types:\n  - {code: A, id: 1, name: \"  \"}\n":                                      "2:28 missing_field the type has no name",
+		"types:\n  - {code: A, id: 1, name: a, retention: 72}\n":                            `2:42 bad_duration retention: "72" is no duration`,
+		"types:\n  - {code: A, id: 1, name: a, retention: 1s}\n":                            "2:42 out_of_range retention is 1s, at least 1m is needed",
+		"types:\n  - {code: A, id: 1, name: a, names: {Chinese: a}}\n":                      `2:48 bad_name "Chinese" is no language`,
+		"types:\n  - {code: A, id: 1, name: a, fields: {q: {type: number}}}\n":              `2:50 unknown_value type cannot be "number"`,
+		"types:\n  - {code: A, id: 1, name: a, fields: {q: {required: true}}}\n":            "2:40 missing_field fields.q.type is missing",
+		"types:\n  - {code: A, id: 1, name: a, fields: {\"a b\": {type: int}}}\n":           `2:47 bad_name "a b" cannot name a field`,
+		"types:\n" + good + "  - {code: A, id: 2, name: b}\n":                               "3:12 duplicate_id the type A is there twice",
+		"types:\n" + good + "  - {code: B, id: 1, name: b}\n":                               "3:19 duplicate_id the id 1 belongs to A",
+		"types:\n  - {code: b, id: -1, name: a}\n  - {code: C, id: 2, name: c, nmes: {}}\n": `2:12 bad_name "b" cannot be the code of a type; 2:19 bad_id -1 cannot be the id of a type; 3:31 unknown_field there is no field "nmes" here`,
+		"types: {\n": "1:8 yaml_syntax a value was expected, and a list in [ ] or map in { } is not closed",
+	} {
+		t.Run(src, func(t *testing.T) {
+			_, problems := catalog.Parse("types.yaml", []byte(src))
+			var got []string
+			for _, p := range problems {
+				got = append(got, fmt.Sprintf("%d:%d %s %s", p.Line, p.Col, p.Code, p.Message))
+			}
+			if s := strings.Join(got, "; "); s != want {
+				t.Errorf("got  %s\nwant %s", s, want)
+			}
+		})
+	}
+}
+
+func TestBadTypesLeaveTheOthers(t *testing.T) {
+	types, problems := catalog.Parse("types.yaml", []byte("types:\n  - {code: A, id: 1, name: a}\n  - {code: b}\n"))
+	if len(problems) == 0 || len(types) != 1 || types["A"].Retention != catalog.DefaultRetention {
+		t.Errorf("%v, %v", types, problems)
+	}
+	if _, problems = catalog.Load(filepath.Join(t.TempDir(), "none.yaml")); len(problems) != 1 || problems[0].Code != "file_unreadable" {
+		t.Errorf("%v", problems)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	in := catalog.Type{Code: "A", ID: 1, Name: "a", Retention: 36 * time.Hour, Fields: map[string]catalog.Field{"q": {Type: catalog.Decimal, Required: true}}}
+	text, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"code":"A","id":1,"name":"a","fields":{"q":{"type":"decimal","required":true}},"retention":"36h"}`
+	if string(text) != want {
+		t.Errorf("got %s", text)
+	}
+	var out catalog.Type
+	if err := json.Unmarshal(text, &out); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(in, out); diff != "" {
+		t.Error(diff)
+	}
+	if err := json.Unmarshal([]byte(`{"code":"A","id":1,"name":"a","retention":"3d"}`), &out); err != nil || out.Retention != 72*time.Hour || out.Fields != nil {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if err := json.Unmarshal([]byte(`{"code":"A"}`), &out); err != nil || out.Retention != catalog.DefaultRetention {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if err := json.Unmarshal([]byte(`{"retention":"3 days"}`), &out); err == nil {
+		t.Error("3 days pass")
+	}
+}
+
+// A type that did not come from a file is told all that is wrong with it.
+func TestValidate(t *testing.T) {
+	bad := catalog.Type{Code: "rep", Names: map[string]string{"": "x"}, Retention: time.Second, Fields: map[string]catalog.Field{"q r": {Type: "text"}}}
+	var fields []string
+	for _, f := range bad.Validate() {
+		fields = append(fields, f.Field)
+	}
+	if got := strings.Join(fields, " "); got != "code id name names. retention fields.q r fields.q r.type" {
+		t.Error(got)
+	}
+}
