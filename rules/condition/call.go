@@ -178,7 +178,7 @@ func (c *compiler) each(kind row.Kind, letters string, at int, args []operand, f
 		defer func() { f.args = f.args[:base] }()
 		for i, val := range vals {
 			x := val(f)
-			if x.IsNull() {
+			if x.IsNull() || !f.read(x.Text(), at) {
 				return row.Value{}
 			}
 			letter := letters[min(i, len(letters)-1)]

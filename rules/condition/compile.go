@@ -13,7 +13,7 @@ import (
 )
 
 // maxParts bounds how many parts an expression has, and by that the time of one evaluation: a
-// part is evaluated once at most. (The parser shares the middle of a < b < c, so the source's length is no bound.)
+// part is evaluated twice at most. (The parser shares the middle of a < b < c, so the source's length is no bound.)
 const maxParts = 5000
 
 // compiler turns the parser's tree into closures over a frame, bottom up, and collects every fault.
@@ -24,6 +24,8 @@ type compiler struct {
 	used    map[int]struct{}   // columns
 	slots   int
 	parts   int
+	regexps int   // instructions of the regular expressions so far
+	folding frame // of constant parts; all of them share what one row may cost
 	faults  []*Error
 }
 

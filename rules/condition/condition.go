@@ -11,11 +11,12 @@
 //     even. An int divided by an int is a float, as in expr. A calculation of a decimal with a float
 //     is a float; their comparison is exact. A number written with a point is the decimal that it shows
 //     beside a decimal, and a float elsewhere.
+//   - NaN equals NaN and is more than any number, as in PostgreSQL.
 //   - An overflow, a division by zero or a text that is no number is an error of the row.
 //   - Texts count in characters, never in bytes.
 //
-// Every program ends soon and needs little memory, whatever its author wrote: there are no loops, and what a
-// row's evaluation may build is capped.
+// Every program ends soon and needs little memory, whatever its author wrote: there are no loops, and what the
+// evaluation of a row may build and read is capped.
 package condition
 
 import "tallyman/rules/row"

@@ -7,8 +7,13 @@ import (
 	"tallyman/rules/row"
 )
 
-// maxWork is what the evaluation of one row may build, in bytes.
-const maxWork = 4 << 20
+// What the evaluation of one row may build and read, in bytes. Reading is counted for texts of freeText and
+// more only.
+const (
+	maxWork  = 4 << 20
+	maxRead  = 64 << 20
+	freeText = 4 << 10
+)
 
 // frame is the state of one evaluation. A failure is kept here and the failed part is NULL, which
 // leads quickly to the end, where the failure is what counts.
@@ -19,6 +24,7 @@ type frame struct {
 	args  []row.Value // a stack of the arguments of the calls that are being evaluated
 	err   error       // the first failure
 	work  int
+	seen  int
 }
 
 // slot holds the value of a variable.
@@ -29,7 +35,7 @@ type slot struct {
 }
 
 func (f *frame) begin(r *row.Row) {
-	f.row, f.err, f.work = r, nil, 0
+	f.row, f.err, f.work, f.seen = r, nil, 0, 0
 }
 
 // fail records that the row cannot be judged and returns NULL.
@@ -38,6 +44,20 @@ func (f *frame) fail(offset int, format string, args ...any) row.Value {
 		f.err = &Error{Offset: offset, Code: CodeValue, Message: fmt.Sprintf(format, args...)}
 	}
 	return row.Value{}
+}
+
+// read accounts for going through a text; false, with a failure, where that is too much.
+func (f *frame) read(s string, offset int) bool {
+	return len(s) < freeText || f.charge(len(s), offset)
+}
+
+// charge counts towards maxRead.
+func (f *frame) charge(n, offset int) bool {
+	if f.seen += n; n > maxRead || f.seen > maxRead {
+		f.fail(offset, "the expression reads more text than it may for one row")
+		return false
+	}
+	return true
 }
 
 // spend accounts for n bytes about to be built; false, with a failure, where that is too much.

@@ -113,10 +113,10 @@ func (c *compiler) slice(n *ast.SliceNode) operand {
 	val := x.val
 	return c.fold(valueOp(row.Text, at, func(f *frame) row.Value {
 		v, a, b := val(f), from(f), to(f)
-		if v.IsNull() || a.IsNull() || b.IsNull() {
+		s := v.Text()
+		if v.IsNull() || a.IsNull() || b.IsNull() || !f.read(s, at) {
 			return row.Value{}
 		}
-		s := v.Text()
 		i, j := part(a, b, utf8.RuneCountInString(s))
 		return row.TextOf(s[byteAt(s, i):byteAt(s, j)])
 	}), x, low, high)

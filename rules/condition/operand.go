@@ -116,10 +116,10 @@ func (c *compiler) fold(o operand, parts ...operand) operand {
 			return o
 		}
 	}
-	f := frame{}
-	v := o.val(&f)
-	if f.err != nil {
-		c.fail(o.offset, CodeType, f.err.Error(), "")
+	c.folding.err = nil
+	v := o.val(&c.folding)
+	if err := c.folding.err; err != nil {
+		c.fail(o.offset, CodeType, err.Error(), "")
 		return broken(o.offset)
 	}
 	folded := constOp(v.Clone(), o.offset)

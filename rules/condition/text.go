@@ -2,6 +2,7 @@ package condition
 
 import (
 	"regexp"
+	"regexp/syntax"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
@@ -27,7 +28,7 @@ func (c *compiler) search(n *ast.BinaryNode) operand {
 		i, part := l.column, r.value.Text()
 		return condOp(at, func(f *frame) truth {
 			v := &f.row.Values[i]
-			if v.IsNull() {
+			if v.IsNull() || !f.read(v.Text(), at) {
 				return unknown
 			}
 			return toTruth(find(v.Text(), part))
@@ -37,14 +38,22 @@ func (c *compiler) search(n *ast.BinaryNode) operand {
 	return c.fold(condOp(at, func(f *frame) truth {
 		a := left(f)
 		b := right(f)
-		if a.IsNull() || b.IsNull() {
+		if a.IsNull() || b.IsNull() || !f.read(a.Text(), at) {
 			return unknown
 		}
 		return toTruth(find(a.Text(), b.Text()))
 	}), l, r)
 }
 
-// matches compiles the regular expression once. RE2 has no pattern that takes long.
+// A regular expression takes at most as many steps as its instructions times the characters of the text. A step
+// counts stepCost towards maxRead. An expression has at most maxInstructions and patterns of maxPattern bytes.
+const (
+	stepCost        = 16
+	maxInstructions = 10_000
+	maxPattern      = 1000
+)
+
+// matches compiles the regular expression once.
 func (c *compiler) matches(n *ast.BinaryNode) operand {
 	l, r := c.compile(n.Left), c.compile(n.Right)
 	at := n.Location().From
@@ -54,19 +63,39 @@ func (c *compiler) matches(n *ast.BinaryNode) operand {
 	if !r.constant || r.kind != row.Text {
 		return c.unsupported(r.offset, "the pattern after matches must be a constant", "use contains, startsWith or endsWith")
 	}
-	re, err := regexp.Compile(r.value.Text())
+	if len(r.value.Text()) > maxPattern || c.regexps > maxInstructions {
+		return c.unsupported(r.offset, "the patterns are too large", "repeat less in them")
+	}
+	re, instructions, err := pattern(r.value.Text())
 	if err != nil {
-		c.fail(r.offset, CodeType, strings.Replace(err.Error(), "error parsing regexp", "the pattern does not compile", 1), "")
+		c.fail(r.offset, CodeType, "the pattern does not compile: "+strings.TrimPrefix(err.Error(), "error parsing regexp: "), "")
 		return broken(at)
+	}
+	if c.regexps += instructions; c.regexps > maxInstructions {
+		return c.unsupported(r.offset, "the patterns are too large", "repeat less in them")
 	}
 	val := l.val
 	return c.fold(condOp(at, func(f *frame) truth {
 		v := val(f)
-		if v.IsNull() {
+		if v.IsNull() || !f.charge(len(v.Text())*instructions*stepCost, at) {
 			return unknown
 		}
 		return toTruth(re.MatchString(v.Text()))
 	}), l)
+}
+
+// pattern compiles a regular expression and counts its instructions.
+func pattern(s string) (*regexp.Regexp, int, error) {
+	parsed, err := syntax.Parse(s, syntax.Perl)
+	if err != nil {
+		return nil, 0, err
+	}
+	prog, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return nil, 0, err
+	}
+	re, err := regexp.Compile(s)
+	return re, len(prog.Inst), err
 }
 
 // texts checks that an operator has texts on both sides.
