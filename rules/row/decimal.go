@@ -121,17 +121,9 @@ func (v Value) Apd(scratch *apd.Decimal) *apd.Decimal {
 	case v.big != nil:
 		return v.big
 	case v.kind == Int:
-		return setFinite(scratch, v.num, 0)
+		return scratch.SetFinite(v.num, 0)
 	}
-	return setFinite(scratch, v.num, -v.scale)
-}
-
-// setFinite is apd's SetFinite without its fault: that loses the sign of the least int64.
-func setFinite(d *apd.Decimal, n int64, exponent int32) *apd.Decimal {
-	d.Form, d.Exponent, d.Negative = apd.Finite, exponent, n < 0
-	d.Coeff.SetInt64(n)
-	d.Coeff.Abs(&d.Coeff)
-	return d
+	return scratch.SetFinite(v.num, -v.scale)
 }
 
 // floatToApd converts exactly: a float is mantissa × 2^exponent, and 2^-n is 5^n × 10^-n.
@@ -151,7 +143,7 @@ func floatToApd(d *apd.Decimal, f float64) *apd.Decimal {
 		mantissa >>= 1
 		exp++
 	}
-	setFinite(d, mantissa, 0)
+	d.SetFinite(mantissa, 0)
 	switch {
 	case exp > 0:
 		d.Coeff.Lsh(&d.Coeff, uint(exp))
