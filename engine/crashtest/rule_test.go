@@ -1,0 +1,34 @@
+package crashtest
+
+import (
+	"time"
+
+	"tallyman/rules"
+	"tallyman/rules/catalog"
+)
+
+var binNotice = catalog.Type{
+	Code: "BIN_NOTICE", ID: 1, Name: "Bin", Retention: time.Hour, Fields: map[string]catalog.Field{"bin": {Type: catalog.String}},
+}
+
+// ruleOf returns the rule that a test runs: mode state or mode event.
+func ruleOf(mode string) *rules.Rule {
+	r := &rules.Rule{
+		ID: "bins", Scope: "W1", Enabled: true, Mode: rules.Mode(mode), Source: "wms",
+		Schedule: rules.Schedule{Cron: "* * * * * *", Overlap: rules.OverlapSkip, CatchUp: rules.CatchUpOnce},
+		Probe:    rules.Probe{SQL: "SELECT id, bin, qty FROM bin_stock WHERE qty < 0", Timeout: 5 * time.Second, MaxRows: 100},
+		When:     "qty < 0", Key: []string{"id"}, NoData: rules.PolicyOK, OnError: rules.PolicyKeepLast,
+		Notice: rules.Notice{
+			Type: "BIN_NOTICE", Priority: "3", Modal: rules.ModalSilent, SendResolved: true,
+			Title: map[string]string{"": "Bin {{ .bin }}"}, Fields: map[string]string{"bin": "bin"},
+		},
+		Deliver: []rules.Deliver{{Sink: "log"}},
+	}
+	if r.Mode == rules.ModeEvent {
+		r.Notice.SendResolved = false
+		r.Probe.SQL = "SELECT id, bin, qty FROM bin_stock WHERE id > :wm_id ORDER BY id"
+		r.Probe.MaxRows = 2 // several passes in each firing
+		r.Probe.Watermark = &rules.Watermark{Columns: []string{"id"}, Initial: map[string]any{"id": int64(0)}}
+	}
+	return r
+}
