@@ -111,7 +111,7 @@ func (w *commit) fence(ctx context.Context, tx pgx.Tx) error {
 			return errRepeated
 		}
 	}
-	if token != w.claim.Token || running != rows.Micros(w.claim.Due) {
+	if running == 0 || token != w.claim.Token || running != rows.Micros(w.claim.Due) {
 		return ledger.ErrFenced
 	}
 	w.plan.Drop(existing)

@@ -84,7 +84,7 @@ func (w *commit) fence(ctx context.Context, tx *sql.Tx) error {
 			return errRepeated
 		}
 	}
-	if token != w.claim.Token || running != due {
+	if running == 0 || token != w.claim.Token || running != due {
 		return ledger.ErrFenced
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	driver "modernc.org/sqlite"
@@ -36,6 +37,8 @@ type Ledger struct {
 	write *sql.DB // one connection
 	read  *sql.DB
 	now   func() time.Time
+
+	closing sync.Once
 }
 
 var _ ledger.Ledger = (*Ledger)(nil)
@@ -107,9 +110,11 @@ func (l *Ledger) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Close closes the file and lets others in.
+// Close closes the file and lets others in. Closing twice is fine.
 func (l *Ledger) Close() error {
-	if err := errors.Join(l.read.Close(), l.write.Close(), l.lock.release()); err != nil {
+	var err error
+	l.closing.Do(func() { err = errors.Join(l.read.Close(), l.write.Close(), l.lock.release()) })
+	if err != nil {
 		return fmt.Errorf("ledger: close: %w", err)
 	}
 	return nil

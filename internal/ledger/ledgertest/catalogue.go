@@ -1,0 +1,142 @@
+package ledgertest
+
+import (
+	"testing"
+	"time"
+
+	"tallyman/internal/ledger"
+	"tallyman/rules/catalog"
+)
+
+var catalogueTests = []testCase{
+	{"types are added, replaced and removed", func(t *testing.T, f *fixture) {
+		v := f.typesVersion(t, 0)
+		noError(t, f.PutType(t.Context(), repNotice()))
+		v = f.typesVersion(t, v)
+		f.hasTypes(t, repNotice())
+		changed := repNotice()
+		changed.ID, changed.Names, changed.Fields, changed.Retention = 5, nil, nil, time.Hour
+		noError(t, f.PutType(t.Context(), changed))
+		v = f.typesVersion(t, v)
+		f.hasTypes(t, changed)
+		isError(t, ledger.ErrExists, f.PutType(t.Context(), catalog.Type{Code: "OTHER", ID: 5}))
+		isError(t, ledger.ErrNotFound, f.DeleteType(t.Context(), "OTHER"))
+		unchanged, err := f.TypesVersion(t.Context())
+		noError(t, err)
+		equal(t, v, unchanged)
+		f.subscribe(t, ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:1"})
+		noError(t, f.DeleteType(t.Context(), "REP_NOTICE"))
+		f.typesVersion(t, v)
+		f.hasTypes(t)
+		f.hasSubscriptions(t, ledger.SubscriptionFilter{})
+	}},
+	{"seeding adds the types that are missing and changes none", func(t *testing.T, f *fixture) {
+		noError(t, f.PutType(t.Context(), repNotice()))
+		seed := repNotice()
+		seed.Name = "changed"
+		other := catalog.Type{Code: "OTHER", ID: 2, Name: "Other", Retention: time.Hour}
+		added, err := f.SeedTypes(t.Context(), catalog.Catalog{"REP_NOTICE": seed, "OTHER": other})
+		noError(t, err)
+		equal(t, 1, added)
+		f.hasTypes(t, repNotice(), other)
+		v, err := f.TypesVersion(t.Context())
+		noError(t, err)
+		added, err = f.SeedTypes(t.Context(), catalog.Catalog{"OTHER": other})
+		noError(t, err)
+		equal(t, 0, added)
+		same, err := f.TypesVersion(t.Context())
+		noError(t, err)
+		equal(t, v, same)
+		_, err = f.SeedTypes(t.Context(), catalog.Catalog{"A": {Code: "A", ID: 1}, "B": {Code: "B", ID: 2}})
+		isError(t, ledger.ErrExists, err)
+		f.hasTypes(t, repNotice(), other)
+	}},
+	{"subscriptions are added and removed", func(t *testing.T, f *fixture) {
+		noError(t, f.PutType(t.Context(), repNotice()))
+		one := ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:1"}
+		two := ledger.Subscription{Type: "REP_NOTICE", Warehouse: "119240", Subscriber: "role:keeper"}
+		f.subscribe(t, one)
+		added, err := f.AddSubscriptions(t.Context(), []ledger.Subscription{one, two, two})
+		noError(t, err)
+		equal(t, 1, added)
+		three := two
+		three.Subscriber = "user:3"
+		unknown := ledger.Subscription{Type: "NONE", Warehouse: "*", Subscriber: "user:1"}
+		_, err = f.AddSubscriptions(t.Context(), []ledger.Subscription{three, unknown})
+		isError(t, ledger.ErrNotFound, err)
+		for _, bad := range []ledger.Subscription{
+			{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:1 user:2"},
+			{Type: "REP_NOTICE", Warehouse: "a b", Subscriber: "user:1"}, {Warehouse: "*", Subscriber: "user:1"},
+		} {
+			_, err = f.AddSubscriptions(t.Context(), []ledger.Subscription{three, bad})
+			isError(t, ledger.ErrInvalid, err)
+		}
+		f.hasSubscriptions(t, ledger.SubscriptionFilter{}, one, two)
+		noError(t, f.RemoveSubscription(t.Context(), one))
+		isError(t, ledger.ErrNotFound, f.RemoveSubscription(t.Context(), one))
+		f.hasSubscriptions(t, ledger.SubscriptionFilter{}, two)
+	}},
+	{"subscriptions are listed by filter and page", func(t *testing.T, f *fixture) {
+		noError(t, f.PutType(t.Context(), catalog.Type{Code: "A", ID: 1}))
+		noError(t, f.PutType(t.Context(), catalog.Type{Code: "B", ID: 2}))
+		all := []ledger.Subscription{
+			{Type: "A", Warehouse: "*", Subscriber: "user:1"}, {Type: "A", Warehouse: "119240", Subscriber: "user:1"},
+			{Type: "A", Warehouse: "119240", Subscriber: "user:2"}, {Type: "B", Warehouse: "*", Subscriber: "user:1"},
+		}
+		f.subscribe(t, all[3], all[1], all[2], all[0])
+		f.hasSubscriptions(t, ledger.SubscriptionFilter{}, all...)
+		f.hasSubscriptions(t, ledger.SubscriptionFilter{Type: "A"}, all[:3]...)
+		f.hasSubscriptions(t, ledger.SubscriptionFilter{Warehouse: "*"}, all[0], all[3])
+		f.hasSubscriptions(t, ledger.SubscriptionFilter{Subscriber: "user:2"}, all[2])
+		f.hasSubscriptions(t, ledger.SubscriptionFilter{Limit: 2}, all[:2]...)
+		f.hasSubscriptions(t, ledger.SubscriptionFilter{Limit: 2, After: &all[1]}, all[2:]...)
+		f.hasSubscriptions(t, ledger.SubscriptionFilter{After: &all[3]})
+	}},
+	{"subscriptions are seeded only where there never were any", func(t *testing.T, f *fixture) {
+		noError(t, f.PutType(t.Context(), repNotice()))
+		one := ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:1"}
+		_, err := f.SeedSubscriptions(t.Context(), []ledger.Subscription{{Type: "NONE", Warehouse: "*", Subscriber: "user:1"}})
+		isError(t, ledger.ErrNotFound, err)
+		for _, want := range []int{1, 0} {
+			added, err := f.SeedSubscriptions(t.Context(), []ledger.Subscription{one})
+			noError(t, err)
+			equal(t, want, added)
+		}
+		noError(t, f.RemoveSubscription(t.Context(), one))
+		added, err := f.SeedSubscriptions(t.Context(), []ledger.Subscription{one})
+		noError(t, err)
+		equal(t, 0, added)
+		f.hasSubscriptions(t, ledger.SubscriptionFilter{})
+	}},
+}
+
+// typesVersion checks that the version is higher than before, and returns it.
+func (f *fixture) typesVersion(t testing.TB, before int64) int64 {
+	t.Helper()
+	v, err := f.TypesVersion(t.Context())
+	noError(t, err)
+	if before > 0 && v <= before {
+		t.Fatalf("the version did not grow: %d after %d", v, before)
+	}
+	return v
+}
+
+func (f *fixture) hasTypes(t testing.TB, want ...catalog.Type) {
+	t.Helper()
+	types := catalog.Catalog{}
+	for _, w := range want {
+		types[w.Code] = w
+	}
+	got, err := f.Types(t.Context())
+	noError(t, err)
+	equal(t, types, got)
+}
+
+func (f *fixture) hasSubscriptions(t testing.TB, filter ledger.SubscriptionFilter, want ...ledger.Subscription) {
+	t.Helper()
+	got, err := f.Subscriptions(t.Context(), filter)
+	noError(t, err)
+	if len(got)+len(want) > 0 {
+		equal(t, want, got)
+	}
+}

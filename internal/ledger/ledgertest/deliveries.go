@@ -1,0 +1,218 @@
+package ledgertest
+
+import (
+	"testing"
+	"time"
+
+	"tallyman/internal/ledger"
+	"tallyman/sinks"
+)
+
+var deliveryTests = []testCase{
+	{"pending deliveries come in order, up to the limit", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		f.commit(t, 1, to([]ledger.Target{inbox, {Sink: "gateway"}}, numbered("n_a", 3)...))
+		f.commit(t, 2, to([]ledger.Target{inbox}, numbered("n_b", 2)...))
+		list, err := f.Pending(t.Context(), inboxLane, 4)
+		noError(t, err)
+		equal(t, []string{"n_a00000", "n_a00001", "n_a00002", "n_b00000"}, ids(list))
+		for i := 1; i < len(list); i++ {
+			if list[i].Seq <= list[i-1].Seq {
+				t.Fatalf("numbers do not ascend: %v", seqs(list))
+			}
+		}
+		list, err = f.Pending(t.Context(), ledger.Lane{Sink: "nobody"}, 4)
+		noError(t, err)
+		equal(t, 0, len(list))
+	}},
+	{"what is sent or failed is pending no more", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		f.commit(t, 1, to([]ledger.Target{inbox}, numbered("n_", 4)...))
+		list := f.pending(t, inboxLane)
+		f.send(t, list[:1], "", 100)
+		noError(t, f.MarkFailed(t.Context(), seqs(list[1:2]), "400 bad"))
+		noError(t, f.MarkAttempt(t.Context(), seqs(list[2:3]), "no route"))
+		equal(t, []string{"n_00002", "n_00003"}, ids(f.pending(t, inboxLane)))
+		f.hasCounts(t, map[ledger.DeliveryState]int64{0: 2, 1: 1, 2: 1})
+		noError(t, f.MarkFailed(t.Context(), seqs(list[:1]), "late"))
+		f.send(t, list[1:2], "", 200)
+		f.send(t, list[:1], "", 300) // the first score stays
+		f.hasCounts(t, map[ledger.DeliveryState]int64{0: 2, 1: 1, 2: 1})
+		scores, err := f.HighestScores(t.Context(), inboxSink)
+		noError(t, err)
+		equal(t, map[string]int64{warehouse: 100}, scores)
+		noError(t, f.MarkSent(t.Context(), nil))
+		noError(t, f.MarkAttempt(t.Context(), nil, ""))
+	}},
+	{"deliveries of expired notices are canceled", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		notices := numbered("n_", 9)
+		for i, n := range notices {
+			if i%3 != 2 {
+				n.ExpiresAt = start.Add(time.Hour)
+			}
+		}
+		f.commit(t, 1, to([]ledger.Target{inbox}, notices...))
+		f.clock.Add(time.Hour - time.Microsecond)
+		equal(t, 9, len(f.pending(t, inboxLane)))
+		f.clock.Add(time.Microsecond)
+		list, err := f.Pending(t.Context(), inboxLane, 2)
+		noError(t, err)
+		equal(t, []string{"n_00002", "n_00005"}, ids(list))
+		equal(t, []string{"n_00002", "n_00005", "n_00008"}, ids(f.pending(t, inboxLane)))
+		f.hasCounts(t, map[ledger.DeliveryState]int64{0: 3, 4: 6})
+	}},
+	{"a lane is drained by one node at a time", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		b := f.other(t)
+		f.commit(t, 1, to([]ledger.Target{inbox, {Sink: "gateway"}}, newNotice("n_1")))
+		f.hasLanes(t, b, inboxLane)
+		f.acquires(t, f, "a", true)
+		f.acquires(t, b, "b", false)
+		f.hasLanes(t, b)
+		f.clock.Add(lease / 2)
+		f.acquires(t, f, "a", true) // renews
+		f.clock.Add(lease - time.Microsecond)
+		f.acquires(t, b, "b", false)
+		noError(t, b.ReleaseLane(t.Context(), inboxLane, "b")) // not b's
+		f.acquires(t, b, "b", false)
+		f.clock.Add(time.Microsecond)
+		f.hasLanes(t, b, inboxLane)
+		f.acquires(t, b, "b", true)
+		noError(t, f.ReleaseLane(t.Context(), inboxLane, "a")) // too late
+		f.acquires(t, f, "a", false)
+		noError(t, b.ReleaseLane(t.Context(), inboxLane, "b"))
+		f.acquires(t, f, "a", true)
+		noError(t, f.ReleaseLane(t.Context(), inboxLane, "a"))
+		f.send(t, f.pending(t, inboxLane), "", 1)
+		f.hasLanes(t, b)
+		f.acquires(t, b, "b", true) // an empty lane may be held
+		noError(t, f.ReleaseLane(t.Context(), ledger.Lane{Sink: "nobody"}, "a"))
+	}},
+	{"deliveries are counted by sink and state", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		counts, err := f.CountDeliveries(t.Context())
+		noError(t, err)
+		equal(t, 0, len(counts))
+		elsewhere := newNotice("n_x")
+		elsewhere.Warehouse = "119241"
+		f.commit(t, 1, to([]ledger.Target{inbox, {Sink: "gateway"}}, newNotice("n_1"), elsewhere))
+		f.send(t, f.pending(t, ledger.Lane{Sink: "gateway"})[:1], "", 0)
+		counts, err = f.CountDeliveries(t.Context())
+		noError(t, err)
+		equal(t, map[string]map[ledger.DeliveryState]int64{"inbox": {0: 2}, "gateway": {0: 1, 1: 1}}, counts)
+	}},
+}
+
+func (f *fixture) acquires(t testing.TB, l ledger.Ledger, node string, want bool) {
+	t.Helper()
+	got, err := l.AcquireLane(t.Context(), inboxLane, node, lease)
+	noError(t, err)
+	equal(t, want, got)
+}
+
+func (f *fixture) hasLanes(t testing.TB, l ledger.Ledger, want ...ledger.Lane) {
+	t.Helper()
+	got, err := l.PendingLanes(t.Context(), inboxSink)
+	noError(t, err)
+	if len(got)+len(want) > 0 {
+		equal(t, want, got)
+	}
+}
+
+// hasCounts compares the numbers of deliveries of the inbox.
+func (f *fixture) hasCounts(t testing.TB, want map[ledger.DeliveryState]int64) {
+	t.Helper()
+	counts, err := f.CountDeliveries(t.Context())
+	noError(t, err)
+	equal(t, want, counts[inboxSink])
+}
+
+var inboxTests = []testCase{
+	{"an epoch follows the one before", func(t *testing.T, f *fixture) {
+		b := f.other(t)
+		_, err := f.InboxState(t.Context(), inboxSink)
+		isError(t, ledger.ErrNotFound, err)
+		one := ledger.InboxState{Epoch: "e1", RunIDs: []string{"r1", "r2"}}
+		isError(t, ledger.ErrFenced, f.BeginEpoch(t.Context(), inboxSink, "e0", one, "a", lease))
+		noError(t, f.BeginEpoch(t.Context(), inboxSink, "", one, "a", lease))
+		isError(t, ledger.ErrFenced, b.BeginEpoch(t.Context(), inboxSink, "", one, "b", lease))
+		s, err := b.InboxState(t.Context(), inboxSink)
+		noError(t, err)
+		one.Building, one.Node, one.Lease = true, "a", start.Add(lease)
+		equal(t, one, s)
+
+		two := ledger.InboxState{Epoch: "e2"}
+		isError(t, ledger.ErrFenced, b.BeginEpoch(t.Context(), inboxSink, "e1", two, "b", lease)) // a builds it
+		isError(t, ledger.ErrFenced, f.FinishEpoch(t.Context(), inboxSink, "e0"))
+		noError(t, f.FinishEpoch(t.Context(), inboxSink, "e1"))
+		noError(t, b.BeginEpoch(t.Context(), inboxSink, "e1", two, "b", lease))
+		isError(t, ledger.ErrFenced, f.BeginEpoch(t.Context(), inboxSink, "e1", two, "a", lease))
+		isError(t, ledger.ErrFenced, f.FinishEpoch(t.Context(), inboxSink, "e1"))
+		f.clock.Add(lease) // b died
+		noError(t, f.BeginEpoch(t.Context(), inboxSink, "e2", ledger.InboxState{Epoch: "e3"}, "a", lease))
+		noError(t, f.BeginEpoch(t.Context(), inboxSink, "e3", ledger.InboxState{Epoch: "e4"}, "a", lease)) // a begins anew
+		noError(t, f.FinishEpoch(t.Context(), inboxSink, "e4"))
+		s, err = f.InboxState(t.Context(), inboxSink)
+		noError(t, err)
+		equal(t, false, s.Building)
+	}},
+	{"receipts of an epoch that is over are not recorded", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		f.commit(t, 1, to([]ledger.Target{inbox, {Sink: "gateway"}}, numbered("n_", 2)...))
+		noError(t, f.BeginEpoch(t.Context(), inboxSink, "", ledger.InboxState{Epoch: "e1"}, "a", lease))
+		list := f.pending(t, inboxLane)
+		f.send(t, list[:1], "e1", 100)
+		noError(t, f.FinishEpoch(t.Context(), inboxSink, "e1"))
+		noError(t, f.BeginEpoch(t.Context(), inboxSink, "e1", ledger.InboxState{Epoch: "e2"}, "b", lease))
+		err := f.MarkSent(t.Context(), []sinks.Receipt{{Seq: list[1].Seq, Score: 101, Epoch: "e1"}})
+		isError(t, ledger.ErrFenced, err)
+		equal(t, []string{"n_00001"}, ids(f.pending(t, inboxLane)))
+		f.send(t, list[1:], "e2", 102)
+		f.send(t, f.pending(t, ledger.Lane{Sink: "gateway"}), "", 0)
+		got, err := f.Delivered(t.Context(), inboxLane, 0, 10)
+		noError(t, err)
+		equal(t, []ledger.Delivered{{Delivery: list[0], Score: 100}, {Delivery: list[1], Score: 102}}, got)
+	}},
+	{"what was delivered comes back by score, page by page, unless it has expired", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		notices := numbered("n_", 7)
+		notices[3].ExpiresAt = start.Add(time.Hour)
+		f.commit(t, 1, to([]ledger.Target{inbox}, notices...))
+		list := f.pending(t, inboxLane)
+		// Scores beyond 2^53, given against the order of seq.
+		var receipts []sinks.Receipt
+		for i, d := range list[:6] {
+			receipts = append(receipts, sinks.Receipt{Seq: d.Seq, Score: 1<<60 - int64(i)})
+		}
+		noError(t, f.MarkSent(t.Context(), receipts))
+		f.clock.Add(time.Hour)
+		var got []string
+		after := int64(0)
+		for {
+			page, err := f.Delivered(t.Context(), inboxLane, after, 2)
+			noError(t, err)
+			if len(page) == 0 {
+				break
+			}
+			for _, d := range page {
+				if d.Score <= after {
+					t.Fatalf("score %d after %d", d.Score, after)
+				}
+				after = d.Score
+				got = append(got, d.Notice.ID)
+				equal(t, []string{"user:1"}, d.Recipients)
+			}
+		}
+		equal(t, []string{"n_00005", "n_00004", "n_00002", "n_00001", "n_00000"}, got)
+		scores, err := f.HighestScores(t.Context(), inboxSink)
+		noError(t, err)
+		equal(t, map[string]int64{warehouse: 1 << 60}, scores)
+		scores, err = f.HighestScores(t.Context(), "nobody")
+		noError(t, err)
+		equal(t, 0, len(scores))
+		none, err := f.Delivered(t.Context(), ledger.Lane{Sink: "nobody"}, 0, 10)
+		noError(t, err)
+		equal(t, 0, len(none))
+	}},
+}

@@ -1,0 +1,150 @@
+package ledgertest
+
+import (
+	"testing"
+	"time"
+
+	"tallyman/engine/notice"
+	"tallyman/internal/ledger"
+)
+
+var readerTests = []testCase{
+	{"runs come latest first, by rule and scope", func(t *testing.T, f *fixture) {
+		f.register(t)
+		_, err := f.Register(t.Context(), rule, "119241", start)
+		noError(t, err)
+		for n := 1; n <= 3; n++ {
+			f.commit(t, n, nil)
+		}
+		c, err := f.Claim(t.Context(), rule, "119241", due(2), "b", lease)
+		noError(t, err)
+		_, err = f.Commit(t.Context(), c, commitOf(c))
+		noError(t, err)
+		mine := scope
+		f.hasRuns(t, &mine, 10, due(3), due(2), due(1))
+		f.hasRuns(t, &mine, 2, due(3), due(2))
+		f.hasRuns(t, nil, 10, due(3), due(2), due(2), due(1))
+		last, err := f.LastRuns(t.Context())
+		noError(t, err)
+		equal(t, []time.Time{due(3), due(2)}, dues(last))
+		equal(t, okRun(c), last[1])
+		_, err = f.Forget(t.Context(), map[string]bool{ledger.Known(rule, scope): true})
+		noError(t, err)
+		last, err = f.LastRuns(t.Context())
+		noError(t, err)
+		equal(t, []time.Time{due(3)}, dues(last))
+	}},
+	{"notices are counted by type, rule and status", func(t *testing.T, f *fixture) {
+		f.register(t)
+		resolved := newNotice("n_3")
+		resolved.Status, resolved.CreatedAt = notice.Resolved, due(1)
+		f.commit(t, 1, to(nil, newNotice("n_1"), newNotice("n_2"), resolved))
+		totals, err := f.Totals(t.Context())
+		noError(t, err)
+		equal(t, []ledger.Total{
+			{Type: "REP_NOTICE", Rule: rule, Status: "firing", Count: 2, Latest: start},
+			{Type: "REP_NOTICE", Rule: rule, Status: "resolved", Count: 1, Latest: due(1)},
+		}, totals)
+	}},
+	{"it answers and knows its version", func(t *testing.T, f *fixture) {
+		noError(t, f.Ping(t.Context()))
+		v, err := f.Version(t.Context())
+		noError(t, err)
+		if v < 1 {
+			t.Fatalf("version %d", v)
+		}
+	}},
+}
+
+func (f *fixture) hasRuns(t testing.TB, scope *string, limit int, want ...time.Time) {
+	t.Helper()
+	runs, err := f.Runs(t.Context(), rule, scope, limit)
+	noError(t, err)
+	equal(t, want, dues(runs))
+}
+
+func dues(runs []ledger.Run) []time.Time {
+	out := make([]time.Time, len(runs))
+	for i, r := range runs {
+		out[i] = r.Due
+	}
+	return out
+}
+
+var pruneTests = []testCase{
+	{"pruning takes what is old and finished, and nothing else", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		const day = 24 * time.Hour
+		made := func(id string, created, expires time.Duration) *notice.Notice {
+			n := newNotice(id)
+			n.CreatedAt, n.ExpiresAt = start.Add(created), start.Add(expires)
+			return n
+		}
+		targets := []ledger.Target{inbox, {Sink: "gone"}}
+		f.commit(t, 1, to(targets, made("n_old", 0, day), made("n_named", 0, day), made("n_living", 0, 100*day),
+			made("n_new", 50*day, 51*day)), ledger.FindingChange{Op: ledger.Insert, State: firing("named")})
+		f.commit(t, 2, to(nil, made("n_unsubscribed", 0, day)))
+		f.send(t, f.pending(t, inboxLane), "", 1)
+		f.clock.Add(60 * day)
+		equal(t, 1, len(f.pending(t, ledger.Lane{Sink: "gone"}))) // n_living; the rest is canceled
+		n, err := f.Prune(t.Context(), start.Add(40*day), 5)
+		noError(t, err)
+		equal(t, int64(4), n) // n_old with two deliveries, n_unsubscribed
+		found, err := f.Notices(t.Context(), []string{"n_old", "n_named", "n_living", "n_new", "n_unsubscribed"})
+		noError(t, err)
+		for _, id := range []string{"n_named", "n_living", "n_new"} {
+			if found[id] == nil {
+				t.Fatalf("%s is gone", id)
+			}
+		}
+		equal(t, 3, len(found))
+		f.hasCounts(t, map[ledger.DeliveryState]int64{1: 3})
+		f.commit(t, 3, nil, ledger.FindingChange{Op: ledger.Delete, State: firing("named")})
+		n, err = f.Prune(t.Context(), start.Add(40*day), 5)
+		noError(t, err)
+		equal(t, int64(3), n)
+	}},
+	{"a delivery that waits is not pruned while its notice lives", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		f.commit(t, 1, to([]ledger.Target{inbox}, newNotice("n_1")))
+		f.clock.Add(24*time.Hour - time.Microsecond)
+		n, err := f.Prune(t.Context(), f.clock.Now(), 5)
+		noError(t, err)
+		equal(t, int64(0), n)
+		equal(t, 1, len(f.pending(t, inboxLane)))
+		f.clock.Add(time.Microsecond) // nobody drains the lane any more
+		n, err = f.Prune(t.Context(), f.clock.Now(), 5)
+		noError(t, err)
+		equal(t, int64(2), n)
+	}},
+	{"the last firings of each rule and scope stay", func(t *testing.T, f *fixture) {
+		f.register(t)
+		_, err := f.Register(t.Context(), rule, "119241", start)
+		noError(t, err)
+		for n := 1; n <= 6; n++ {
+			f.commit(t, n, nil)
+		}
+		c, err := f.Claim(t.Context(), rule, "119241", due(1), "b", lease)
+		noError(t, err)
+		_, err = f.Commit(t.Context(), c, commitOf(c))
+		noError(t, err)
+		n, err := f.Prune(t.Context(), start, 2)
+		noError(t, err)
+		equal(t, int64(4), n)
+		f.hasRuns(t, nil, 10, due(6), due(5), due(1))
+		n, err = f.Prune(t.Context(), start, 0)
+		noError(t, err)
+		equal(t, int64(1), n)
+		f.hasRuns(t, nil, 10, due(6), due(1))
+	}},
+	{"more than a batch is pruned in one call", func(t *testing.T, f *fixture) {
+		const n = 4500
+		f.subscribed(t)
+		f.commit(t, 1, to([]ledger.Target{inbox}, numbered("n_", n)...))
+		f.send(t, f.pending(t, inboxLane), "", 1)
+		f.clock.Add(48 * time.Hour)
+		removed, err := f.Prune(t.Context(), f.clock.Now(), 5)
+		noError(t, err)
+		equal(t, int64(2*n), removed)
+	}},
+}

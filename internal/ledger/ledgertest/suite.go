@@ -1,0 +1,87 @@
+// Package ledgertest is the behaviour that every ledger has: one suite, run by each engine against fresh
+// databases.
+package ledgertest
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tallyman/internal/ledger"
+)
+
+// Database is one fresh database of an engine.
+type Database struct {
+	// Open opens the ledger as one node would, and closes it when the test ends.
+	Open func(t testing.TB, opts ledger.Options) ledger.Ledger
+	// OneNode says that it can be open once only; the nodes of a test then share it.
+	OneNode bool
+}
+
+// Run runs the suite. fresh makes an empty, migrated database for a test.
+func Run(t *testing.T, fresh func(t testing.TB) Database) {
+	t.Helper()
+	for _, group := range [][]testCase{
+		firingTests, commitTests, recipientTests, deliveryTests, inboxTests, catalogueTests, readerTests, pruneTests,
+		raceTests,
+	} {
+		for _, c := range group {
+			t.Run(c.name, func(t *testing.T) {
+				t.Parallel()
+				c.run(t, newFixture(t, fresh))
+			})
+		}
+	}
+	t.Run("claims behave as the model", func(t *testing.T) {
+		t.Parallel()
+		checkClaims(t, newFixture(t, fresh))
+	})
+}
+
+type testCase struct {
+	name string
+	run  func(t *testing.T, f *fixture)
+}
+
+// start is when the tests' clock begins.
+var start = time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)
+
+const lease = time.Minute
+
+// fixture is a database, open as node a, with a clock that only the test moves.
+type fixture struct {
+	ledger.Ledger
+	db    Database
+	clock *clock
+}
+
+func newFixture(t testing.TB, fresh func(t testing.TB) Database) *fixture {
+	t.Helper()
+	f := &fixture{db: fresh(t), clock: newClock(start)}
+	f.Ledger = f.db.Open(t, ledger.Options{Now: f.clock.Now})
+	return f
+}
+
+// other opens the database as another node.
+func (f *fixture) other(t testing.TB) ledger.Ledger {
+	t.Helper()
+	if f.db.OneNode {
+		return f.Ledger
+	}
+	return f.db.Open(t, ledger.Options{Now: f.clock.Now})
+}
+
+// clock is a clock that stands still unless it is moved.
+type clock struct{ us atomic.Int64 }
+
+func newClock(t time.Time) *clock {
+	c := &clock{}
+	c.us.Store(t.UnixMicro())
+	return c
+}
+
+// Now returns the time.
+func (c *clock) Now() time.Time { return time.UnixMicro(c.us.Load()).UTC() }
+
+// Add moves the clock on.
+func (c *clock) Add(d time.Duration) { c.us.Add(d.Microseconds()) }
