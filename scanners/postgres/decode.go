@@ -14,7 +14,7 @@ import (
 const uuidLength = 36
 
 // alias returns the bytes as a string without a copy; it is valid until the driver reads on.
-func alias(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+func alias(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) } //nolint:gosec // a Row says how long its texts live
 
 // want refuses a value that does not have the length of its type.
 func want(src []byte, length int) error {

@@ -56,7 +56,7 @@ func decodeNumeric(_ *cursor, dst *row.Value, src []byte) error {
 	if sign == numericNegative {
 		unscaled = -unscaled
 	}
-	*dst = row.DecimalOf(unscaled, int32(scale)) //nolint:gosec // at most maxScale
+	*dst = row.DecimalOf(unscaled, int32(scale))
 	return nil
 }
 

@@ -106,8 +106,10 @@ func encodeBool(v row.Value) (string, error) {
 		if b, err := strconv.ParseBool(v.Text()); err == nil {
 			return strconv.FormatBool(b), nil
 		}
+		fallthrough
+	default:
+		return "", isNo(v, "boolean")
 	}
-	return "", isNo(v, "boolean")
 }
 
 // encodeTime leaves a text to the database, which reads more forms than we should guess at.
@@ -117,8 +119,9 @@ func encodeTime(v row.Value, layout, name string) (string, error) {
 		return v.Time().Format(layout), nil
 	case row.Text:
 		return v.Text(), nil
+	default:
+		return "", isNo(v, name)
 	}
-	return "", isNo(v, name)
 }
 
 func encodeInterval(v row.Value) (string, error) {
@@ -127,8 +130,9 @@ func encodeInterval(v row.Value) (string, error) {
 		return strconv.FormatInt(v.Duration().Microseconds(), 10) + " microseconds", nil
 	case row.Text:
 		return v.Text(), nil
+	default:
+		return "", isNo(v, "interval")
 	}
-	return "", isNo(v, "interval")
 }
 
 func isNo(v row.Value, name string) error {

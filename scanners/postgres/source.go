@@ -53,7 +53,7 @@ func Open(ctx context.Context, config Config) (*Source, error) {
 	poolConfig.MinConns = 0
 	poolConfig.MaxConns = defaultMaxConnections
 	if config.MaxConnections > 0 {
-		poolConfig.MaxConns = int32(min(config.MaxConnections, 1000)) //nolint:gosec // at most 1000
+		poolConfig.MaxConns = int32(min(config.MaxConnections, 1000))
 	}
 	s := &Source{timeout: config.StatementTimeout, password: poolConfig.ConnConfig.Password}
 	if s.timeout <= 0 {

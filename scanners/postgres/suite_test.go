@@ -44,12 +44,12 @@ func (s *server) Exec(t testing.TB, statements string) {
 
 func exec(t testing.TB, url, statements string) {
 	t.Helper()
-	ctx := context.Background()
+	ctx := t.Context()
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = conn.Close(ctx) }()
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	if _, err := conn.Exec(ctx, statements); err != nil {
 		t.Fatalf("%s: %v", statements, err)
 	}
@@ -75,7 +75,7 @@ func (s *server) Restore(testing.TB) { s.proxy.Point(s.addr) }
 
 func dialect() scannertest.Dialect {
 	return scannertest.Dialect{
-		New: func(t testing.TB) scannertest.Database { return newServer(t) },
+		New: func(t testing.TB) scannertest.Database { t.Helper(); return newServer(t) },
 		Types: map[string]string{
 			"bool": "boolean", "small": "smallint", "big": "bigint", "ratio": "double precision", "decimal": "numeric(12,3)", "text": "text",
 			"bytes": "bytea", "date": "date", "time": "timestamp", "zoned": "timestamptz", "json": "json",
@@ -84,7 +84,7 @@ func dialect() scannertest.Dialect {
 		Zoned:   "'2026-06-01T08:00:00+08:00'",
 		Series:  "SELECT n, 'SKU-' || n %% 97 AS sku, n * 0.25 AS qty, 'a note' AS note FROM (SELECT generate_series(1, %d) AS n) s",
 		Endless: "SELECT count(*) AS n FROM generate_series(1, 100000) a, generate_series(1, 100000000) b",
-		Trickle: "SELECT 1 AS n UNION ALL SELECT b FROM generate_series(1, 100000) a, generate_series(1, 1000000) b WHERE b < 0",
+		Trickle: "SELECT 1 AS n UNION ALL SELECT b FROM generate_series(1, 100000) a, generate_series(1, 1000000) b WHERE a + b < 0",
 		WriterSetup: `
 			CREATE FUNCTION writer() RETURNS int LANGUAGE sql AS 'DELETE FROM sample; SELECT 1';
 			CREATE FUNCTION unlocked() RETURNS int LANGUAGE plpgsql AS

@@ -34,6 +34,7 @@ func healthy(t testing.TB, s scanners.Source) {
 }
 
 func rowCap(t *testing.T, d Dialect) {
+	t.Helper()
 	_, s := sample(t, d)
 	p := Prepare(t, s, fmt.Sprintf(d.Series, 5))
 	for maxRows, want := range map[int]scanners.Result{
@@ -58,6 +59,7 @@ func rowCap(t *testing.T, d Dialect) {
 }
 
 func visitStops(t *testing.T, d Dialect) {
+	t.Helper()
 	_, s := sample(t, d)
 	p := Prepare(t, s, fmt.Sprintf(d.Series, 2_000_000_000))
 	enough := errors.New("enough")
@@ -77,6 +79,7 @@ func visitStops(t *testing.T, d Dialect) {
 }
 
 func timeout(t *testing.T, d Dialect) {
+	t.Helper()
 	_, s := sample(t, d)
 	for _, sql := range []string{d.Endless, d.Trickle} {
 		p := Prepare(t, s, sql)
@@ -91,6 +94,7 @@ func timeout(t *testing.T, d Dialect) {
 }
 
 func cancel(t *testing.T, d Dialect) {
+	t.Helper()
 	_, s := sample(t, d)
 	for _, sql := range []string{d.Endless, d.Trickle} {
 		p := Prepare(t, s, sql)

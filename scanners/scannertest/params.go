@@ -10,6 +10,7 @@ import (
 
 // params binds a value of each type to a column of each kind; one row matches each.
 func params(t *testing.T, d Dialect) {
+	t.Helper()
 	_, s := sample(t, d)
 	decimal, err := row.ParseDecimal("-12.5")
 	if err != nil {
@@ -59,6 +60,7 @@ func params(t *testing.T, d Dialect) {
 
 // builtins binds the parameters that the engine gives.
 func builtins(t *testing.T, d Dialect) {
+	t.Helper()
 	_, s := sample(t, d)
 	at := time.Date(2026, 6, 1, 8, 0, 0, 25e7, time.UTC)
 	args := map[string]any{"now": at, "scheduled_at": at, "last_run_at": at.Add(-time.Minute), "until": at.Add(-time.Second), "scope": "1"}
@@ -82,6 +84,7 @@ func builtins(t *testing.T, d Dialect) {
 
 // watermark walks a table page by page, each from the values of the last row before: every row once.
 func watermark(t *testing.T, d Dialect) {
+	t.Helper()
 	db, _ := sample(t, d)
 	db.Exec(t, "CREATE TABLE moves (id "+d.Types["big"]+", qty "+d.Types["decimal"]+", changed_at "+d.Types["time"]+")")
 	db.Exec(t, `INSERT INTO moves VALUES (1, 0.5, '2026-06-01 08:00:00'), (2, 1.5, '2026-06-01 08:00:00'), (3, 2.5, '2026-06-01 08:00:00.125'),

@@ -15,10 +15,11 @@ const maxGrowth = 8 << 20
 
 // stream reads a million rows and watches the memory in use.
 func stream(t *testing.T, d Dialect) {
+	t.Helper()
 	_, s := sample(t, d)
 	rows := 1_000_000
 	if testing.Short() || raceEnabled {
-		rows = 200_000
+		rows = 40_000
 	}
 	p := Prepare(t, s, fmt.Sprintf(d.Series, rows))
 	early, late := uint64(0), uint64(0)
@@ -55,6 +56,7 @@ func inUse() uint64 {
 // reach takes the database away and brings it back: a source that is open recovers by itself, one that is opened
 // meanwhile comes into reach.
 func reach(t *testing.T, d Dialect) {
+	t.Helper()
 	db, s := sample(t, d)
 	p := Prepare(t, s, "SELECT id FROM sample ORDER BY id")
 	healthy(t, s)

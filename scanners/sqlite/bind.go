@@ -80,8 +80,9 @@ func bindable(v row.Value) any {
 		return []byte(v.Text())
 	case row.Date:
 		return v.Time().Format(time.DateOnly)
+	default:
+		return v.Text()
 	}
-	return v.Text()
 }
 
 // bindableDecimal is a whole number where the decimal is one; SQLite has no other exact numbers.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"tallyman/rules/row"
@@ -43,8 +42,9 @@ func fromInt(n int64, kind row.Kind) (row.Value, bool) {
 			return fromTime(time.UnixMilli(n).UTC(), kind)
 		}
 		return fromTime(time.Unix(n, 0).UTC(), kind)
+	default:
+		return row.Value{}, false
 	}
-	return row.Value{}, false
 }
 
 // julianEpoch is 1970-01-01 as a Julian day; maxJulian the end of the year 9999.
@@ -65,8 +65,9 @@ func fromFloat(f float64, kind row.Kind) (row.Value, bool) {
 			return row.Value{}, false
 		}
 		return fromTime(time.UnixMilli(int64(math.Round((f-julianEpoch)*86_400_000))).UTC(), kind)
+	default:
+		return row.Value{}, false
 	}
-	return row.Value{}, false
 }
 
 func fromText(s string, kind row.Kind) (row.Value, bool) {
@@ -81,28 +82,23 @@ func fromText(s string, kind row.Kind) (row.Value, bool) {
 		v, err := row.ParseDecimal(s)
 		return v, err == nil
 	case row.Bool:
-		switch strings.ToLower(s) {
-		case "true", "t":
-			return row.BoolOf(true), true
-		case "false", "f":
-			return row.BoolOf(false), true
-		}
+		b, err := strconv.ParseBool(s)
+		return row.BoolOf(b), err == nil
 	case row.Time, row.Date:
 		if t, ok := parseTime(s); ok {
 			return fromTime(t, kind)
 		}
+		fallthrough
+	default:
+		return row.Value{}, false
 	}
-	return row.Value{}, false
 }
 
 func fromTime(t time.Time, kind row.Kind) (row.Value, bool) {
-	switch kind {
-	case row.Time:
-		return row.TimeOf(t), true
-	case row.Date:
+	if kind == row.Date {
 		return row.DateOf(t), true
 	}
-	return row.Value{}, false
+	return row.TimeOf(t), kind == row.Time
 }
 
 // layouts are the forms that SQLite's own functions read; each may carry a fraction.

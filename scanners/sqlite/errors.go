@@ -18,8 +18,7 @@ func errorf(code scanners.Code, transient bool, hint, format string, args ...any
 // mapError names what went wrong; generic is the code of an error that SQLite has no number of its own for: the
 // statement's fault while it is compiled, the data's while it runs.
 func mapError(ctx context.Context, err error, generic scanners.Code) *scanners.Error {
-	var mapped *scanners.Error
-	if errors.As(err, &mapped) {
+	if mapped, ok := errors.AsType[*scanners.Error](err); ok {
 		return mapped
 	}
 	switch cause := ctx.Err(); {

@@ -28,7 +28,7 @@ func declaredKind(declared string) row.Kind {
 		return row.Text
 	case strings.Contains(name, "BLOB"), strings.Contains(name, "BINARY"):
 		return row.Bytes
-	case strings.Contains(name, "REAL"), strings.Contains(name, "FLOA"), strings.Contains(name, "DOUB"):
+	case strings.Contains(name, "REAL"), strings.Contains(name, "FLOA"), strings.Contains(name, "DOUBLE"):
 		return row.Float
 	case strings.HasPrefix(name, "DEC"), strings.HasPrefix(name, "NUM"), name == "MONEY":
 		return row.Decimal

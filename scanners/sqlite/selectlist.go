@@ -70,7 +70,8 @@ func listEnd(tokens []probe.Token, start int) int {
 			depth++
 		case t.Is(")"):
 			depth--
-		case depth == 0 && t.Kind != probe.Quoted && endsList[strings.ToLower(t.Text)] && !(t.Is("from") && tokens[i-1].Is("distinct")):
+		case t.Is("from") && tokens[i-1].Is("distinct"): // IS DISTINCT FROM
+		case depth == 0 && t.Kind != probe.Quoted && endsList[strings.ToLower(t.Text)]:
 			return i
 		}
 	}

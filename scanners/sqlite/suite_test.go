@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"context"
 	"database/sql"
 	"os"
 	"path/filepath"
@@ -41,7 +40,7 @@ func (f *file) Exec(t testing.TB, statements string) {
 	t.Helper()
 	db := f.writer(t)
 	defer func() { _ = db.Close() }()
-	if _, err := db.ExecContext(context.Background(), statements); err != nil {
+	if _, err := db.ExecContext(t.Context(), statements); err != nil {
 		t.Fatalf("%s: %v", statements, err)
 	}
 }
@@ -56,8 +55,15 @@ func (f *file) Open(t testing.TB, maxConnections int) scanners.Source {
 	return s
 }
 
-func (f *file) Cut(t testing.TB)     { f.rename(t, f.path, f.path+".away") }
-func (f *file) Restore(t testing.TB) { f.rename(t, f.path+".away", f.path) }
+func (f *file) Cut(t testing.TB) {
+	t.Helper()
+	f.rename(t, f.path, f.path+".away")
+}
+
+func (f *file) Restore(t testing.TB) {
+	t.Helper()
+	f.rename(t, f.path+".away", f.path)
+}
 
 func (f *file) rename(t testing.TB, from, to string) {
 	t.Helper()
@@ -73,7 +79,7 @@ const hours = `WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s) `
 
 func dialect() scannertest.Dialect {
 	return scannertest.Dialect{
-		New: func(t testing.TB) scannertest.Database { return newFile(t) },
+		New: func(t testing.TB) scannertest.Database { t.Helper(); return newFile(t) },
 		Types: map[string]string{
 			"bool": "BOOLEAN", "small": "SMALLINT", "big": "BIGINT", "ratio": "DOUBLE PRECISION", "decimal": "DECIMAL(12,3)", "text": "TEXT",
 			"bytes": "BLOB", "date": "DATE", "time": "TIMESTAMP", "zoned": "TIMESTAMPTZ", "json": "JSON",

@@ -26,11 +26,8 @@ const shortest = -1
 
 // bind writes the time.
 func (f timeForm) bind(t time.Time) any {
-	switch f.unit {
-	case time.Second:
-		return t.Unix()
-	case time.Millisecond:
-		return t.UnixMilli()
+	if f.unit != 0 {
+		return t.UnixMilli() / f.unit.Milliseconds()
 	}
 	layout := time.DateTime
 	if f.iso {
