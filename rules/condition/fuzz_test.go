@@ -49,7 +49,7 @@ func FuzzCompile(f *testing.F) {
 			_, _ = v.String(), v.AppendKey(nil)
 		}
 		_, _ = p.Match(r)
-		if took := time.Since(started); took > 2*time.Second {
+		if took := time.Since(started); took > 20*time.Second {
 			t.Fatalf("%q took %s", src, took)
 		}
 	})

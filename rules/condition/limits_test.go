@@ -8,7 +8,8 @@ import (
 	"tallyman/rules/condition"
 )
 
-// What an author can write to make a compiler or an evaluation blow up ends soon here, as an error or not.
+// What an author can write to make a compiler or an evaluation blow up ends soon here, as an error or not: in a second, or in
+// some on a busy machine, where without the bounds it takes minutes or all memory.
 func TestHostileExpressionsEndSoon(t *testing.T) {
 	chain := func(first, next, test string, n int) string {
 		var b strings.Builder
@@ -57,7 +58,7 @@ func TestHostileExpressionsEndSoon(t *testing.T) {
 			} else {
 				t.Logf("refused: %.200v", err)
 			}
-			if took := time.Since(started); took > 5*time.Second {
+			if took := time.Since(started); took > 20*time.Second {
 				t.Errorf("took %s", took)
 			}
 		})
