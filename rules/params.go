@@ -18,10 +18,6 @@ var builtins = []string{"now", "scheduled_at", "last_run_at", "scope"}
 
 const watermarkPrefix = "wm_"
 
-func isReserved(name string) bool {
-	return slices.Contains(builtins, name) || name == "until" || strings.HasPrefix(name, watermarkPrefix)
-}
-
 // paramPart is one map of parameters that an effective rule is made of, and the id of the rule it was
 // written in; "" for the defaults.
 type paramPart struct {
@@ -78,14 +74,14 @@ func (v *validator) params(parts []paramPart, stmt *probe.Statement) {
 	given := v.r.origin.at("probe.params", false)
 	for _, name := range slices.Sorted(maps.Keys(v.r.Probe.Params)) {
 		switch key := given.Field(name).Key; {
-		case isReserved(name):
+		case probe.Builtin(name):
 			v.at(key, CodeParamReserved, fmt.Sprintf(":%s is built in", name), "choose another name")
 		case !paramName.MatchString(name):
 			v.at(key, CodeBadName, fmt.Sprintf("%q cannot name a parameter", name), "letters, digits and _, beginning with a letter")
 		}
 	}
 	v.use.see(parts, func(name string) bool {
-		return stmt == nil || isReserved(name) || !paramName.MatchString(name) || slices.Contains(stmt.Params, name)
+		return stmt == nil || probe.Builtin(name) || !paramName.MatchString(name) || slices.Contains(stmt.Params, name)
 	})
 	if stmt != nil {
 		for _, name := range stmt.Params {

@@ -14,8 +14,14 @@ import (
 )
 
 var stock = []row.Column{
-	{Name: "wh_id", Kind: row.Int}, {Name: "bin_code", Kind: row.Text}, {Name: "sku", Kind: row.Text}, {Name: "qty", Kind: row.Decimal},
-	{Name: "changed_at", Kind: row.Time}, {Name: "day", Kind: row.Date}, {Name: "closed", Kind: row.Bool}, {Name: "weight", Kind: row.Float},
+	{Name: "wh_id", Kind: row.Int},
+	{Name: "bin_code", Kind: row.Text},
+	{Name: "sku", Kind: row.Text},
+	{Name: "qty", Kind: row.Decimal},
+	{Name: "changed_at", Kind: row.Time},
+	{Name: "day", Kind: row.Date},
+	{Name: "closed", Kind: row.Bool},
+	{Name: "weight", Kind: row.Float},
 }
 
 var changed = time.Date(2026, 6, 1, 22, 10, 0, 0, time.UTC)
@@ -204,18 +210,18 @@ rules:
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
-	print := func(values []row.Value) string {
+	show := func(values []row.Value) string {
 		var all []string
 		for _, v := range values {
 			all = append(all, v.Kind().String()+" "+v.String())
 		}
 		return strings.Join(all, ", ")
 	}
-	if got, want := print(p.InitialWatermark(changed)), "time 2026-06-01T21:10:00Z, int 0, decimal 1.50, time 2026-06-01T00:00:00Z, text "; got != want {
+	if got, want := show(p.InitialWatermark(changed)), "time 2026-06-01T21:10:00Z, int 0, decimal 1.50, time 2026-06-01T00:00:00Z, text "; got != want {
 		t.Errorf("initial %s", got)
 	}
 	r := stockRow()
-	if got, want := print(p.Watermark(r)), "time 2026-06-01T22:10:00Z, int 119240, decimal -3.00, date 2026-06-01, text S1"; got != want {
+	if got, want := show(p.Watermark(r)), "time 2026-06-01T22:10:00Z, int 119240, decimal -3.00, date 2026-06-01, text S1"; got != want {
 		t.Errorf("values %s", got)
 	}
 }
@@ -281,14 +287,17 @@ func TestMatchDoesNotAllocate(t *testing.T) {
 func BenchmarkMatch(b *testing.B) {
 	bench(b, func(p *rules.Program, r *row.Row) error { _, err := p.Match(r); return err })
 }
+
 func BenchmarkKey(b *testing.B) {
 	bench(b, func(p *rules.Program, r *row.Row) error { p.Key(r); return nil })
 }
+
 func BenchmarkDraft(b *testing.B) {
 	bench(b, func(p *rules.Program, r *row.Row) error { _, err := p.Draft(r); return err })
 }
 
 func bench(b *testing.B, do func(*rules.Program, *row.Row) error) {
+	b.Helper()
 	s := rules.LoadFile("f.yaml", []byte(`version: 1
 rules:
   - {id: a, schedule: {cron: "@hourly"}, source: wms, probe: {sql: SELECT 1 AS n}, key: [wh_id, bin_code, sku], deliver: [{sink: inbox}], when: qty < -5,

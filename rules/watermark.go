@@ -73,11 +73,11 @@ func initialOf(k row.Kind, given any) (initialValue, bool) {
 	}
 	whole, isWhole := given.(int64)
 	switch {
-	case k == row.Int && isWhole:
+	case isWhole && (k == row.Int || k == row.JSON): // JSON: a kind that shows with the rows only
 		return initialValue{value: row.IntOf(whole)}, true
 	case k == row.Decimal:
 		return initialValue{value: number}, true
-	case k == row.Float:
+	case k == row.Float || k == row.JSON:
 		f, err := strconv.ParseFloat(number.String(), 64)
 		return initialValue{value: row.FloatOf(f)}, err == nil
 	}
@@ -87,6 +87,11 @@ func initialOf(k row.Kind, given any) (initialValue, bool) {
 func initialText(k row.Kind, given string) (initialValue, bool) {
 	switch k {
 	case row.Text:
+		return initialValue{value: row.TextOf(given)}, true
+	case row.JSON:
+		if d, err := strictyaml.ParseDuration(given); err == nil && d < 0 {
+			return initialValue{ago: &d}, true
+		}
 		return initialValue{value: row.TextOf(given)}, true
 	case row.Decimal:
 		v, err := row.ParseDecimal(given)

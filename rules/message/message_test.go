@@ -15,17 +15,29 @@ import (
 )
 
 var columns = []row.Column{
-	{Name: "sku", Kind: row.Text}, {Name: "lot", Kind: row.Text}, {Name: "n", Kind: row.Int}, {Name: "qty", Kind: row.Decimal}, {Name: "zero", Kind: row.Decimal},
-	{Name: "ok", Kind: row.Bool}, {Name: "w", Kind: row.Float}, {Name: "at", Kind: row.Time}, {Name: "day", Kind: row.Date}, {Name: "doc", Kind: row.JSON},
-	{Name: "took", Kind: row.Duration}, {Name: "gone", Kind: row.Decimal},
+	{Name: "sku", Kind: row.Text},
+	{Name: "lot", Kind: row.Text},
+	{Name: "n", Kind: row.Int},
+	{Name: "qty", Kind: row.Decimal},
+	{Name: "zero", Kind: row.Decimal},
+	{Name: "ok", Kind: row.Bool},
+	{Name: "w", Kind: row.Float},
+	{Name: "at", Kind: row.Time},
+	{Name: "day", Kind: row.Date},
+	{Name: "doc", Kind: row.JSON},
+	{Name: "took", Kind: row.Duration},
+	{Name: "gone", Kind: row.Decimal},
 }
 
 func sampleRow() *row.Row {
 	at := time.Date(2026, 6, 1, 22, 5, 9, 0, time.UTC)
 	r := row.New(columns)
 	copy(r.Values, []row.Value{
-		row.TextOf("ab-1 "), {}, row.IntOf(-3), row.DecimalOf(-12345, 3), row.DecimalOf(0, 2), row.BoolOf(true), row.FloatOf(0.1), row.TimeOf(at), row.DateOf(at),
-		row.JSONOf(`{"a":1}`), row.DurationOf(90 * time.Second), {},
+		row.TextOf("ab-1 "),
+		{},
+		row.IntOf(-3), row.DecimalOf(-12345, 3), row.DecimalOf(0, 2), row.BoolOf(true), row.FloatOf(0.1), row.TimeOf(at), row.DateOf(at),
+		row.JSONOf(`{"a":1}`), row.DurationOf(90 * time.Second),
+		{},
 	})
 	return r
 }

@@ -122,7 +122,9 @@ func (f *File) opening(message string, line int) place {
 			closed[c]++
 		case '[', '{':
 			partner := c + 2 // in ASCII
-			if closed[partner]--; closed[partner] < 0 && strings.ContainsRune(message, rune(c)) {
+			if closed[partner] > 0 {
+				closed[partner]--
+			} else if strings.ContainsRune(message, rune(c)) {
 				return f.placeAt(at)
 			}
 		}
