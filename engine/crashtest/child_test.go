@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 	folder := os.Getenv(childFolder)
 	if folder == "" {
 		flag.Parse()
-		if err := flag.Set("test.parallel", "12"); err != nil { // the tests wait for leases, not for processors
+		if err := flag.Set("test.parallel", "16"); err != nil { // the tests wait for leases, not for processors
 			panic(err)
 		}
 		testenv.Main(m)
@@ -82,7 +82,7 @@ func child(folder string) error {
 		Complete: true,
 		Node:     "child",
 		Logger:   slog.New(slog.NewTextHandler(os.Stderr, nil)),
-		Lease:    900 * time.Millisecond,
+		Lease:    600 * time.Millisecond,
 		Step:     func(step string) { dieAt(folder, step) },
 	})
 	if err != nil {

@@ -30,6 +30,7 @@ var steps = []string{
 }
 
 func TestKilledInEachStep(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"sqlite", "postgres"} {
 		for _, step := range steps {
 			t.Run(kind+"/state/"+step, func(t *testing.T) {
@@ -117,7 +118,14 @@ func (h *harness) exec(statement string) {
 
 func (h *harness) withLedger(use func(l ledger.Ledger)) {
 	h.Helper()
-	l, err := openLedger(h.Context(), h.folder)
+	var l ledger.Ledger
+	var err error
+	testenv.Eventually(h, func() bool {
+		// A process that a test beside this one is about to start holds this one's locked files from its fork
+		// to its exec.
+		l, err = openLedger(h.Context(), h.folder)
+		return !errors.Is(err, ledger.ErrInUse)
+	}, 10*time.Second)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -172,8 +180,7 @@ func (h *harness) until(want ...string) {
 			h.Fatalf("the child ended with %v:\n%s", err, log)
 		case <-deadline:
 			_ = cmd.Process.Kill()
-			<-done
-			h.Fatalf("the sink got %q, want %q\n%s", h.distinct(), want, log)
+			h.Fatalf("the sink got %q, want %q; the child ended with %v\n%s", h.distinct(), want, <-done, log)
 		case <-tick.C:
 		}
 	}

@@ -14,8 +14,8 @@ func Jitter(rule, scope string, limit time.Duration) time.Duration {
 		return 0
 	}
 	h := fnv.New64a()
-	_, _ = io.WriteString(h, rule+"\x00"+scope) // a hash never fails
-	return time.Duration(mix(h.Sum64())%steps) * time.Millisecond
+	_, _ = io.WriteString(h, rule+"\x00"+scope)                   // a hash never fails
+	return time.Duration(mix(h.Sum64())%steps) * time.Millisecond //nolint:gosec // below limit
 }
 
 // mix spreads the hash of similar names over all bits (FNV leaves those that differ in the last letter close
