@@ -68,7 +68,7 @@ func (m *minute) count() error {
 
 // scrap throws the oldest lot away, now and then, if it is about to expire.
 func (m *minute) scrap() error {
-	if !m.chance(20) {
+	if !m.chance(40) {
 		return nil
 	}
 	var lot string

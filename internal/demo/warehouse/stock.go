@@ -35,9 +35,9 @@ func (s *site) stock(ctx context.Context, tx *sql.Tx, name, timezone string, now
 		if err != nil {
 			return err
 		}
-		days := 3 + 9*i // the first lot is near its date
+		days := 2 + 2*i // the first lots are near their date
 		err = exec(`INSERT INTO lots VALUES (?, ?, ?, ?, ?)`, s.id, fmt.Sprintf("L%d-%02d", s.id%100, i+1), sku(i),
-			20+s.rng.IntN(80), now.UTC().AddDate(0, 0, days-2).Format(time.DateOnly))
+			20+s.rng.IntN(80), now.UTC().AddDate(0, 0, days).Format(time.DateOnly))
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,98 @@
+package app_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"tallyman/internal/config"
+	"tallyman/internal/testenv"
+)
+
+// A broken rule file takes itself out and nothing else.
+func TestBrokenRuleFile(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	wms := s.sqliteWMS()
+	s.rule("stock.yaml", stockRule)
+	s.rule("broken.yaml", "version: 1\nrules:\n  - id: typo\n    schedul: {cron: \"@every 1s\"}\n")
+	wms.exec(`INSERT INTO bin_stock VALUES (119240, 'A-01', 'S1', -3)`)
+	n := s.start("one")
+	n.await(nil, 1)
+	var told bool
+	for _, p := range n.status().Problems {
+		told = told || p.Code == "unknown_field" && p.Line == 4 && strings.HasSuffix(p.File, "broken.yaml") && strings.Contains(p.Hint, "schedule")
+	}
+	if !told {
+		t.Fatalf("/status does not tell the fault: %+v", n.status().Problems)
+	}
+}
+
+// A source that is out of reach makes its own rules unverified; they run once it is there.
+func TestUnreachableSource(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	wms := s.sqliteWMS()
+	down := testenv.PostgresServer(t)
+	s.cfg.Sources["erp"] = config.Source{Driver: config.Postgres, URL: config.NewSecret(down.Database()), MaxConnections: 1, StatementTimeout: 2 * time.Second}
+	s.rule("stock.yaml", stockRule)
+	s.rule("erp.yaml", `
+version: 1
+rules:
+  - id: erp-alive
+    schedule: {cron: "@every 1s"}
+    source: erp
+    probe: {sql: "SELECT 119240 AS wh_id, 'E-01' AS bin"}
+    key: [wh_id, bin]
+    notice: {type: REP_NOTICE, warehouse: wh_id, title: "ERP", body: "is there"}
+    deliver: [{sink: inbox}]
+`)
+	down.Kill()
+	wms.exec(`INSERT INTO bin_stock VALUES (119240, 'A-01', 'S1', -3)`)
+	n := s.start("one")
+	n.await(nil, 1) // nothing else suffers
+	if r := n.rule("erp-alive"); r.Verified || !strings.Contains(r.Reason, "source_unreachable") {
+		t.Fatalf("the rule of the dead source is %+v", r)
+	}
+	if code, body := n.do(http.MethodGet, "/readyz", "*/*", ""); code != http.StatusOK {
+		t.Errorf("a dead source makes the node unready: %d %s", code, body)
+	}
+	for _, h := range n.status().Health {
+		if h.OK == (h.Part == "source" && h.Name == "erp") {
+			t.Errorf("health of %s %s: %+v", h.Part, h.Name, h)
+		}
+	}
+	down.Restart()
+	n.await(nil, 2)
+	if r := n.rule("erp-alive"); !r.Verified || r.Reason != "" {
+		t.Fatalf("the rule of the source that is back is %+v", r)
+	}
+}
+
+// Without Redis runs go on and deliveries wait; /readyz says so; when it is back everything arrives.
+func TestUnreachableRedis(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	server := s.realServers()
+	wms := s.postgresWMS()
+	s.rule("stock.yaml", stockRule)
+	wms.exec(`INSERT INTO bin_stock VALUES (119240, 'A-01', 'S1', -3)`)
+	n := s.start("one")
+	n.await(nil, 1)
+
+	server.Kill()
+	wms.exec(`INSERT INTO bin_stock VALUES (119240, 'A-02', 'S2', -1)`)
+	testenv.Eventually(t, func() bool { r := n.rule("negative-bin-stock"); return r.Firing == 2 }, 20*time.Second)
+	testenv.Eventually(t, func() bool {
+		code, body := n.do(http.MethodGet, "/readyz", "*/*", "")
+		return code == http.StatusServiceUnavailable && strings.Contains(body, "inbox")
+	}, 20*time.Second)
+	if code, _ := n.poll(nil); code != http.StatusServiceUnavailable {
+		t.Errorf("a poll without Redis answers %d", code)
+	}
+
+	server.Restart()
+	n.await(nil, 2)
+	testenv.Eventually(t, func() bool { code, _ := n.do(http.MethodGet, "/readyz", "*/*", ""); return code == http.StatusOK }, 10*time.Second)
+}
