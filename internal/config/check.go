@@ -131,8 +131,10 @@ func isPostgres(s string) bool {
 	return err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql") && strings.Trim(u.Path, "/") != ""
 }
 
-// isFileName refuses what SQLite would read as something else than a file.
-func isFileName(s string) bool { return s != "" && s != Memory && !strings.ContainsAny(s, "?#\x00") }
+// isFileName refuses what SQLite would read as something else than a file: nothing of it would be there after a restart.
+func isFileName(s string) bool {
+	return s != "" && s != ":memory:" && !strings.ContainsAny(s, "?#\x00")
+}
 
 func (d *decoder) checkSource(at path, s *Source) {
 	url := at.to("url")
@@ -158,8 +160,6 @@ func (d *decoder) checkSource(at path, s *Source) {
 		d.missing(at, "url")
 	case s.Driver == Postgres && !isPostgres(u):
 		d.fail(url, CodeURL, fmt.Sprintf("%s is no PostgreSQL address", url), "postgres://user@host:5432/database")
-	case s.Driver == SQLite && u == "sqlite:"+Memory:
-		s.Path = Memory
 	case s.Driver == SQLite && (!strings.HasPrefix(u, "sqlite:") || !isFileName(u[7:])):
 		d.fail(url, CodeURL, fmt.Sprintf("%s names no SQLite file", url), "sqlite:FILE")
 	case s.Driver == SQLite:

@@ -63,13 +63,10 @@ type Types struct {
 type Source struct {
 	Driver           Driver
 	URL              Secret // postgres: the whole URL
-	Path             string // sqlite: the file, absolute, or Memory
+	Path             string // sqlite: the file, absolute
 	MaxConnections   int
 	StatementTimeout time.Duration // what a probe without a timeout of its own gets
 }
-
-// Memory is the Path of an SQLite database that is empty and lives in memory, for rules that need no table.
-const Memory = ":memory:"
 
 // SinkType is a kind of sink.
 type SinkType string

@@ -38,12 +38,12 @@ func TestShippedConfigurationLoads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range append(c.Rules.Paths, c.Types.Path) {
+	for _, p := range append(c.Rules.Paths, c.Types.Path, c.Sources["sample"].Path) {
 		if _, err := os.Stat(p); err != nil {
 			t.Errorf("it names what is not shipped: %v", err)
 		}
 	}
-	if !c.Redis.Embedded() || c.Ledger.Driver != SQLite || c.Sources["sample"].Path != Memory {
+	if !c.Redis.Embedded() || c.Ledger.Driver != SQLite || c.Sources["sample"].Driver != SQLite {
 		t.Errorf("it needs another server: %+v", c)
 	}
 	want, err := Load(Options{File: write(t, "{}")})

@@ -1,0 +1,20 @@
+// Command tallyman keeps count for a warehouse: rules over its database become typed notices.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	_ "time/tzdata" // rules have time zones; not every machine has their data
+
+	"tallyman/internal/cli"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	os.Exit(cli.Run(ctx, cli.Process{
+		Args: os.Args[1:], Env: os.Environ(), In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+	}, cli.Default()))
+}

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"tallyman/internal/testenv"
+)
+
+// patience is how long a script waits for something that a server does.
+const patience = 30 * time.Second
+
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits,
+			"await": await,
+			"fetch": fetch,
+			// postgres VAR: the URL of a fresh database.
+			"postgres": func(ts *testscript.TestScript, _ bool, args []string) { ts.Setenv(args[0], testenv.Postgres(t)) },
+		},
+		Setup: func(e *testscript.Env) error {
+			root, err := os.Getwd()
+			e.Setenv("REPO", root+"/../..")
+			return err
+		},
+	})
+}
+
+// exits runs a command that must end with the exit code: exits 2 tallyman nonsense.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM ARGS…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("%v: exit code %d, want %d", args[1:], got, want)
+	}
+}
+
+// await waits until a file has the pattern, and keeps its first group: await FILE PATTERN VAR.
+func await(ts *testscript.TestScript, _ bool, args []string) {
+	file, pattern := ts.MkAbs(args[0]), regexp.MustCompile(args[1])
+	ts.Setenv(args[2], waitFor(ts, pattern, func() []byte {
+		b, _ := os.ReadFile(file) // not there yet
+		return b
+	}))
+}
+
+// fetch asks a URL until the answer has the pattern: fetch URL PATTERN.
+func fetch(ts *testscript.TestScript, _ bool, args []string) {
+	waitFor(ts, regexp.MustCompile(args[1]), func() []byte {
+		res, err := http.Get(args[0])
+		if err != nil {
+			return []byte(err.Error())
+		}
+		defer func() { _ = res.Body.Close() }()
+		b, _ := io.ReadAll(res.Body)
+		return b
+	})
+}
+
+// waitFor returns the first group of the pattern in what read returns, once it is there.
+func waitFor(ts *testscript.TestScript, pattern *regexp.Regexp, read func() []byte) string {
+	end := time.After(patience)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		b := read()
+		if m := pattern.FindSubmatch(b); m != nil {
+			return string(m[len(m)-1])
+		}
+		select {
+		case <-tick.C:
+		case <-end:
+			ts.Fatalf("no %s after %s in:\n%s", pattern, patience, b)
+		}
+	}
+}
