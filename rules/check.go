@@ -18,17 +18,15 @@ type Known struct {
 }
 
 // Check holds the rules against what is configured: sources, sinks, types and the fields of types. Rules with a problem
-// leave the set, their problems join its Problems; returned are those that it found.
-func Check(s *Set, known Known) problem.List {
+// leave the set, and their problems join its Problems.
+func Check(s *Set, known Known) {
 	var l problem.List
 	for _, r := range s.Rules {
 		l = append(l, checkRule(r, known)...)
 	}
-	l = tidy(l)
 	if len(l) > 0 {
 		s.drop(l)
 	}
-	return l
 }
 
 func checkRule(r *Rule, known Known) problem.List {

@@ -70,7 +70,7 @@ func problemsOf(t *testing.T, path, src string) problem.List {
 	known := site
 	known.Types = siteTypes(t)
 	set := rules.LoadFile(path, []byte(src))
-	_ = rules.Check(set, known)
+	rules.Check(set, known)
 	found := set.Problems
 	for _, list := range header(src, "columns:") {
 		for _, r := range set.Rules {
