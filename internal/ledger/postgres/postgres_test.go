@@ -1,7 +1,11 @@
 package postgres_test
 
 import (
+	"fmt"
+	"sync"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/ledgertest"
@@ -11,13 +15,23 @@ import (
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
+// TestLedger gives each test of the suite a schema of its own, which is made faster than a database. What the
+// suite asks does not depend on the disk, so that nothing waits for it.
 func TestLedger(t *testing.T) {
+	server := testenv.Postgres(t) + "&synchronous_commit=off"
+	var one sync.Mutex // else the migrations wait for each other in steps of a second
+	schemas := 0
 	ledgertest.Run(t, func(t testing.TB) ledgertest.Database {
-		url := migrated(t)
+		one.Lock()
+		defer one.Unlock()
+		schemas++
+		name := fmt.Sprintf("s%d", schemas)
+		execute(t, server, "CREATE SCHEMA "+name)
+		url := server + "&search_path=" + name
+		migrate(t, url)
 		return ledgertest.Database{Open: func(t testing.TB, opts ledger.Options) ledger.Ledger {
 			t.Helper()
-			// What the suite asks does not depend on the disk; without waiting for it the suite is quick.
-			return open(t, url+"&synchronous_commit=off", opts)
+			return open(t, url, opts)
 		}}
 	})
 }
@@ -26,10 +40,15 @@ func TestLedger(t *testing.T) {
 func migrated(t testing.TB) string {
 	t.Helper()
 	url := testenv.Postgres(t)
+	migrate(t, url)
+	return url
+}
+
+func migrate(t testing.TB, url string) {
+	t.Helper()
 	if _, err := postgres.Migrate(t.Context(), url); err != nil {
 		t.Fatal(err)
 	}
-	return url
 }
 
 func open(t testing.TB, url string, opts ledger.Options) *postgres.Ledger {
@@ -44,4 +63,17 @@ func open(t testing.TB, url string, opts ledger.Options) *postgres.Ledger {
 		}
 	})
 	return l
+}
+
+// execute runs one statement.
+func execute(t testing.TB, url, sql string) {
+	t.Helper()
+	c, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(t.Context()) }()
+	if _, err := c.Exec(t.Context(), sql); err != nil {
+		t.Fatal(err)
+	}
 }
