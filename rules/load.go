@@ -57,16 +57,17 @@ func list(path string) ([]string, error) {
 		return []string{filepath.Clean(path)}, nil
 	}
 	var files []string
-	err = filepath.WalkDir(path, func(p string, e fs.DirEntry, err error) error {
+	// Through DirFS, which also walks a folder that is a symbolic link.
+	err = fs.WalkDir(os.DirFS(path), ".", func(p string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case p != path && strings.HasPrefix(e.Name(), "."):
+		case p != "." && strings.HasPrefix(e.Name(), "."):
 			if e.IsDir() {
-				return filepath.SkipDir
+				return fs.SkipDir
 			}
 		case !e.IsDir() && (filepath.Ext(p) == ".yaml" || filepath.Ext(p) == ".yml"):
-			files = append(files, p)
+			files = append(files, filepath.Join(path, filepath.FromSlash(p)))
 		}
 		return nil
 	})

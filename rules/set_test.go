@@ -61,6 +61,17 @@ func TestLoadWalksFolders(t *testing.T) {
 	}
 }
 
+func TestLoadFollowsALinkedFolder(t *testing.T) {
+	folder := write(t, map[string]string{"a.yaml": "a"})
+	link := filepath.Join(t.TempDir(), "rules")
+	if err := os.Symlink(folder, link); err != nil {
+		t.Fatal(err)
+	}
+	if s := rules.Load([]string{link}); ids(s) != "a" {
+		t.Errorf("rules %q, problems %v", ids(s), s.Problems)
+	}
+}
+
 func TestABadFileOrRuleLeavesTheOthers(t *testing.T) {
 	folder := write(t, map[string]string{
 		"good.yaml":     "a",
