@@ -36,20 +36,18 @@ func (c *connection) secure(driverConn any) error {
 }
 
 // readsOnly is asked for everything that a statement would do, when it is compiled.
-func readsOnly(action sqlite.AuthorizerActionCode, pragma, function, _, _ string) sqlite.AuthorizerReturnCode {
-	allowed := false
-	switch action { //nolint:exhaustive // whatever is not here is denied
-	case sqlite.AuthSelect, sqlite.AuthRead, sqlite.AuthRecursive:
-		allowed = true
-	case sqlite.AuthFunction:
-		allowed = function != "load_extension"
-	case sqlite.AuthPragma:
-		allowed = pragma == "table_info" // which Prepare asks for NOT NULL
-	}
-	if allowed {
+func readsOnly(action sqlite.AuthorizerActionCode, pragma, _, _, _ string) sqlite.AuthorizerReturnCode {
+	switch action {
+	case sqlite.AuthSelect, sqlite.AuthRead, sqlite.AuthRecursive, sqlite.AuthFunction:
 		return sqlite.AuthorizerOK
+	case sqlite.AuthPragma:
+		if pragma == "table_info" { // which Prepare asks for NOT NULL
+			return sqlite.AuthorizerOK
+		}
+		fallthrough
+	default:
+		return sqlite.AuthorizerDeny
 	}
-	return sqlite.AuthorizerDeny
 }
 
 // interruptible interrupts what the connection runs when ctx ends, until the returned function is called.

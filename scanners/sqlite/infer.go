@@ -116,46 +116,64 @@ func (in inference) branches(e []probe.Token) row.Kind {
 // operators returns the kind of an expression whose outermost part is an operator, if it is one.
 func (in inference) operators(e []probe.Token) (row.Kind, bool) {
 	var truth, arithmetic, concat bool
-	var operands []row.Kind
+	var operands [][]probe.Token
 	depth, from := 0, 0
 	for i := 0; i < len(e); i++ {
 		t := e[i]
-		adjacent := i+1 < len(e) && e[i+1].Start == t.End()
+		width := 1 // tokens of the operator
 		switch {
 		case t.Is("(") || t.Is("case"):
 			depth++
+			continue
 		case t.Is(")") || t.Is("end"):
 			depth--
+			continue
 		case depth > 0:
-		case t.Is("-") && adjacent && e[i+1].Is(">"):
+			continue
+		case pair(e, i, "-", ">"):
 			return row.Null, true // -> and ->> of JSON: whatever is in there
-		case t.Is("|") && adjacent && e[i+1].Is("|"):
+		case pair(e, i, "|", "|"):
 			concat = true
 			i++
+			continue
+		case pair(e, i, "<", "<"), pair(e, i, ">", ">"):
+			width = 2
 		case t.Kind == probe.Word && truthWords[t.Name()], t.Kind == probe.Symbol && strings.Contains("<>=!", t.Text):
-			if shifts(e, i) {
-				arithmetic = true
-				i++
-			} else {
-				truth = true
-			}
-		case t.Kind == probe.Symbol && strings.Contains("+-*/%&|~", t.Text):
-			arithmetic = true
-			if i > from {
-				operands = append(operands, in.kind(e[from:i]))
-			}
-			from = i + 1
+			truth = true
+			continue
+		case t.Kind != probe.Symbol || !strings.Contains("+-*/%&|~", t.Text):
+			continue
 		}
+		arithmetic = true
+		operands = append(operands, e[from:i])
+		i += width - 1
+		from = i + 1
 	}
 	switch {
 	case truth:
 		return row.Bool, true
 	case arithmetic:
-		return in.number(append(operands, in.kind(e[from:]))), true
+		return in.calculation(append(operands, e[from:])), true
 	case concat:
 		return row.Text, true
 	}
 	return row.Null, false
+}
+
+// calculation returns the kind of what is made of the operands; an empty one stands before a sign.
+func (in inference) calculation(operands [][]probe.Token) row.Kind {
+	var kinds []row.Kind
+	for _, o := range operands {
+		if len(o) > 0 {
+			kinds = append(kinds, in.kind(o))
+		}
+	}
+	return in.number(kinds)
+}
+
+// pair tells whether two symbols stand side by side, as one operator.
+func pair(e []probe.Token, i int, first, second string) bool {
+	return i+1 < len(e) && e[i].Is(first) && e[i+1].Is(second) && e[i+1].Start == e[i].End()
 }
 
 // number returns the kind of a calculation: Decimal holds whatever comes of operands that are not known.
@@ -164,10 +182,6 @@ func (in inference) number(operands []row.Kind) row.Kind {
 		return kind
 	}
 	return row.Decimal
-}
-
-func shifts(e []probe.Token, i int) bool {
-	return (e[i].Is("<") || e[i].Is(">")) && i+1 < len(e) && e[i+1].Is(e[i].Text) && e[i+1].Start == e[i].End()
 }
 
 var truthWords = map[string]bool{

@@ -1,0 +1,99 @@
+package sqlite_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"tallyman/rules/row"
+	"tallyman/scanners"
+	"tallyman/scanners/scannertest"
+)
+
+// TestTimeForms stores the same instants in every form that programs use, and finds them by parameter: before, at and
+// after an instant, and page by page.
+func TestTimeForms(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)
+	steps := []time.Duration{0, 250 * time.Millisecond, time.Second, 1500 * time.Millisecond, time.Minute, 24 * time.Hour}
+	for name, store := range map[string]func(time.Time) any{
+		"datetime()":            func(t time.Time) any { return t.Format("'2006-01-02 15:04:05'") },
+		"datetime(subsec)":      func(t time.Time) any { return t.Format("'2006-01-02 15:04:05.000'") },
+		"fraction where needed": func(t time.Time) any { return t.Format("'2006-01-02 15:04:05.999999'") },
+		"iso":                   func(t time.Time) any { return t.Format("'2006-01-02T15:04:05'") },
+		"iso, Z":                func(t time.Time) any { return t.Format("'2006-01-02T15:04:05Z'") },
+		"iso, ms, Z":            func(t time.Time) any { return t.Format("'2006-01-02T15:04:05.000Z'") },
+		"iso, µs, +00:00":       func(t time.Time) any { return t.Format("'2006-01-02T15:04:05.000000+00:00'") },
+		"unix":                  func(t time.Time) any { return t.Unix() },
+		"unix ms":               func(t time.Time) any { return t.UnixMilli() },
+	} {
+		f := newFile(t)
+		f.Exec(t, "CREATE TABLE moves (id INTEGER PRIMARY KEY, at TIMESTAMP NOT NULL)")
+		coarse := fmt.Sprint(store(start)) == fmt.Sprint(store(start.Add(steps[1]))) // whole seconds only
+		for i, step := range steps {
+			f.Exec(t, fmt.Sprintf("INSERT INTO moves VALUES (%d, %v)", i+1, store(start.Add(step))))
+		}
+		s := f.Open(t, 1)
+		for _, c := range []struct {
+			where string
+			at    time.Time
+			want  int
+		}{
+			{"at <= :now", start.Add(2 * time.Second), 4},
+			{"at < :now", start.Add(time.Second), 2},
+			{"at > :now", start.Add(time.Hour), 1},
+			{"at = :now", start.Add(time.Minute), 1},
+			{"at <= :now", start.Add(-time.Second), 0},
+			{"at >= :now", start, 6},
+		} {
+			p := scannertest.Prepare(t, s, "SELECT id, at FROM moves WHERE "+c.where)
+			if got := len(scannertest.Rows(t, p, map[string]any{"now": c.at})); got != c.want {
+				t.Errorf("%s: %s with %s: %d rows, want %d", name, c.where, c.at, got, c.want)
+			}
+		}
+		p := scannertest.Prepare(t, s, "SELECT id, at FROM moves WHERE (at, id) > (:wm_at, :wm_id) ORDER BY at, id")
+		seen, args := 0, map[string]any{"wm_at": start.Add(-time.Hour), "wm_id": int64(0)}
+		for range 2 * len(steps) {
+			_, err := p.Scan(t.Context(), scanners.Request{Args: args, MaxRows: 1}, func(r *row.Row) error {
+				seen++
+				if got := r.Values[1].Time(); !coarse && !got.Equal(start.Add(steps[seen-1])) {
+					t.Errorf("%s: row %d at %s", name, seen, got)
+				}
+				args = map[string]any{"wm_at": r.Values[1], "wm_id": r.Values[0]}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if seen != len(steps) {
+			t.Errorf("%s: the watermark saw %d rows", name, seen)
+		}
+	}
+}
+
+// TestEmptyTable has no form to learn: times are written as datetime() does.
+func TestEmptyTable(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	f.Exec(t, "CREATE TABLE moves (at TIMESTAMP)")
+	s := f.Open(t, 1)
+	at := time.Date(2026, 6, 1, 8, 0, 0, 123456789, time.UTC)
+	for d, want := range map[time.Duration]string{
+		0:                          "2026-06-01 08:00:00.123456789",
+		-123456789:                 "2026-06-01 08:00:00",
+		-3456789:                   "2026-06-01 08:00:00.120",
+		-456789:                    "2026-06-01 08:00:00.123",
+		-789 * time.Nanosecond:     "2026-06-01 08:00:00.123456",
+		-123456789 - 8*time.Hour:   "2026-06-01 00:00:00",
+		-123456789 - 365*time.Hour: "2026-05-17 03:00:00",
+	} {
+		if got := scannertest.One(t, s, "SELECT CAST(:now AS TEXT) AS v", map[string]any{"now": at.Add(d)}); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		p := scannertest.Prepare(t, s, "SELECT at FROM moves WHERE at = :now")
+		if rows := scannertest.Rows(t, p, map[string]any{"now": at}); len(rows) != 0 {
+			t.Errorf("%d rows of an empty table", len(rows))
+		}
+	}
+}
