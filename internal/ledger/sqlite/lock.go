@@ -65,10 +65,11 @@ func holder(name string) string {
 	return "another process"
 }
 
-// release gives the lock back. The file stays: removing it would let two processes hold locks on two files of
-// the same name.
+// release gives the lock back, by name and not just by closing: a child that this process is about to start may
+// have the handle for an instant. The file stays: removing it would let two processes hold locks on two
+// files of the same name.
 func (l *fileLock) release() error {
-	if err := l.f.Close(); err != nil {
+	if err := errors.Join(unlockHandle(l.f), l.f.Close()); err != nil {
 		return fmt.Errorf("ledger: release the lock: %w", err)
 	}
 	return nil

@@ -16,3 +16,7 @@ func lockHandle(f *os.File) error {
 	}
 	return err
 }
+
+func unlockHandle(f *os.File) error {
+	return unix.Flock(int(f.Fd()), unix.LOCK_UN) //nolint:gosec // a descriptor is a small number
+}

@@ -1,0 +1,166 @@
+package postgres_test
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"testing"
+	"time"
+
+	"tallyman/engine/finding"
+	"tallyman/engine/notice"
+	"tallyman/internal/ledger"
+	"tallyman/internal/testenv"
+	"tallyman/rules/catalog"
+)
+
+// TestBrokenConnections breaks the connection at every stage of claims and commits, which the node repeats until
+// they are answered. In the end each firing has been written once, whole.
+func TestBrokenConnections(t *testing.T) {
+	t.Parallel()
+	direct := migrated(t)
+	u, err := url.Parse(direct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := u.Host
+	proxy := testenv.NewProxy(t, target)
+	u.Host = proxy.Addr
+	l := open(t, u.String(), ledger.Options{MaxConnections: 2})
+	prepare(t, l)
+
+	const firings, perFiring = 12, 20
+	line := &line{proxy: proxy, target: target}
+	for n := 1; n <= firings; n++ {
+		var c ledger.Claim
+		line.until(t, func() error {
+			var err error
+			c, err = l.Claim(t.Context(), "r", "", at(n), "a", 0) // no lease: a claim whose answer was lost is free again
+			return err
+		})
+		run := commitOf(c, n, perFiring)
+		line.until(t, func() error {
+			done, err := l.Commit(t.Context(), c, run)
+			if err == nil && done.Deliveries != perFiring {
+				t.Fatalf("firing %d was answered with %+v", n, done)
+			}
+			return err
+		})
+	}
+	t.Logf("%d calls broke", line.broken)
+	if line.broken == 0 {
+		t.Error("no call broke: the test shows nothing")
+	}
+
+	l = open(t, direct, ledger.Options{})
+	runs, err := l.Runs(t.Context(), "r", nil, 1000)
+	if err != nil || len(runs) != firings {
+		t.Fatalf("%d runs, %v", len(runs), err)
+	}
+	findings, err := l.Findings(t.Context(), "r", "")
+	if err != nil || len(findings) != firings*perFiring {
+		t.Fatalf("%d findings, %v", len(findings), err)
+	}
+	counts, err := l.CountDeliveries(t.Context())
+	if err != nil || counts["gateway"][ledger.DeliveryPending] != firings*perFiring {
+		t.Fatalf("deliveries %v, %v", counts, err)
+	}
+}
+
+// TestServerRestart kills the server under a ledger, which goes on when it is back.
+func TestServerRestart(t *testing.T) {
+	t.Parallel()
+	server := testenv.PostgresServer(t)
+	url := server.Database()
+	migrate(t, url)
+	l := open(t, url, ledger.Options{})
+	prepare(t, l)
+	c, err := l.Claim(t.Context(), "r", "", at(1), "a", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Commit(t.Context(), c, commitOf(c, 1, 10)); err != nil {
+		t.Fatal(err)
+	}
+	server.Kill()
+	if err := l.Ping(t.Context()); err == nil {
+		t.Error("a dead server answers")
+	}
+	if _, err := l.Claim(t.Context(), "r", "", at(2), "a", time.Hour); err == nil {
+		t.Error("a dead server gives claims")
+	}
+	server.Restart()
+	testenv.Eventually(t, func() bool { return l.Ping(t.Context()) == nil }, 20*time.Second)
+	list, err := l.Pending(t.Context(), ledger.Lane{Sink: "gateway"}, 100)
+	if err != nil || len(list) != 10 {
+		t.Fatalf("%d deliveries survived, %v", len(list), err)
+	}
+}
+
+// line is a connection that breaks during each call, each time a little later, until the call is through before.
+type line struct {
+	proxy  *testenv.Proxy
+	target string
+	broken int
+}
+
+// until calls do until it succeeds.
+func (l *line) until(t *testing.T, do func() error) {
+	t.Helper()
+	for try := 1; ; try++ {
+		cut := time.AfterFunc(time.Duration(try)*time.Millisecond, func() {
+			l.proxy.Point(l.target) // breaks what is under way, lets new connections through
+		})
+		err := do()
+		cut.Stop()
+		for _, answer := range []error{ledger.ErrFenced, ledger.ErrDone, ledger.ErrBusy} {
+			if errors.Is(err, answer) {
+				t.Fatalf("%v: a broken connection was taken for an answer", err)
+			}
+		}
+		if err == nil {
+			return
+		}
+		l.broken++
+		if try == 1000 {
+			t.Fatal(err)
+		}
+	}
+}
+
+func at(n int) time.Time {
+	return time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Minute)
+}
+
+// prepare registers the rule and its type.
+func prepare(t testing.TB, l ledger.Ledger) {
+	t.Helper()
+	if _, err := l.Register(t.Context(), "r", "", at(0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.PutType(t.Context(), catalog.Type{Code: "REP_NOTICE", ID: 1}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// commitOf is the commit of the n-th firing with so many new findings, each with a notice to the gateway.
+func commitOf(c ledger.Claim, n, findings int) *ledger.Commit {
+	run := &ledger.Commit{
+		Run:   ledger.Run{Rule: c.Rule, Scope: c.Scope, Due: c.Due, Node: c.Node, Started: c.Due, Outcome: ledger.OutcomeOK},
+		Scope: finding.Scope{LastDue: c.Due, LastOKDue: c.Due},
+	}
+	for i := range findings {
+		id := fmt.Sprintf("n_%04d_%04d", n, i)
+		run.Findings = append(run.Findings, ledger.FindingChange{
+			Op: ledger.Insert, State: finding.State{Key: id, Phase: finding.Firing, Episode: c.Due, NoticeID: id},
+		})
+		run.Notices = append(run.Notices, ledger.NewNotice{
+			Notice: &notice.Notice{
+				ID: id, Type: "REP_NOTICE", Warehouse: "119240", Rule: c.Rule, Key: id, Status: notice.Firing, Priority: 3, Count: 1,
+				CreatedAt: c.Due, ExpiresAt: at(1_000_000),
+			},
+			Sinks: []ledger.Target{{Sink: "gateway"}},
+		})
+	}
+	return run
+}
