@@ -192,6 +192,9 @@ func (p *Program) warehouseOf(r *row.Row) (string, error) {
 		return "", fmt.Errorf("warehouse: %w", err)
 	}
 	name := strings.TrimRight(v.String(), " ") // CHAR padding
+	if v.Kind() == row.Decimal {
+		name = string(v.AppendKey(nil)) // 119240.00 is warehouse 119240
+	}
 	if !plainName.MatchString(name) {
 		return "", fmt.Errorf("warehouse: %q cannot name a warehouse", clip(name))
 	}

@@ -174,6 +174,20 @@ func inf() float64 {
 	return 1 / zero
 }
 
+func TestWarehouseOfAnyKind(t *testing.T) {
+	p := compile(t, `{type: T, warehouse: qty, title: x, fields: {bin: bin_code}}`, "")
+	r := stockRow()
+	r.Values[3] = row.DecimalOf(11924000, 2)
+	if d, err := p.Draft(r); err != nil || d.Warehouse != "119240" {
+		t.Errorf("a decimal: %+v, %v", d, err)
+	}
+	p = compile(t, `{type: T, warehouse: sku, title: x, fields: {bin: bin_code}}`, "")
+	r.Values[2] = row.TextOf("W7   ")
+	if d, err := p.Draft(r); err != nil || d.Warehouse != "W7" {
+		t.Errorf("a padded text: %+v, %v", d, err)
+	}
+}
+
 func TestPriorityIsClamped(t *testing.T) {
 	p := compile(t, `{type: T, warehouse: wh_id, title: x, priority: qty, fields: {bin: bin_code}}`, "")
 	for s, want := range map[string]int{"-7": 1, "0": 1, "1.9": 1, "2": 2, "4.99": 4, "5": 5, "1000000000000000000000": 5} {

@@ -83,6 +83,9 @@ func (v *validator) identity() {
 	}
 }
 
+// anyCron stands in for one that is missing, so that the timezone is checked all the same.
+const anyCron = "0 0 * * *"
+
 func (v *validator) schedule() {
 	v.need("schedule.cron", `for example "*/5 * * * *"`)
 	cron, zone := v.r.Schedule.Cron, v.r.Schedule.Timezone
@@ -90,9 +93,14 @@ func (v *validator) schedule() {
 		return
 	}
 	if !v.isText("schedule.cron") || cron == "" {
-		cron = "* * * * *" // for the timezone's sake
+		cron = anyCron
 	}
-	_, err := schedule.Parse(cron, zone)
+	parsed, err := schedule.Parse(cron, zone)
+	if err == nil && v.r.Schedule.Jitter >= parsed.Shortest() {
+		v.fail("schedule.jitter", strictyaml.CodeOutOfRange,
+			fmt.Sprintf("a jitter of %s reaches the next firing, which may be due after %s", strictyaml.FormatDuration(v.r.Schedule.Jitter), strictyaml.FormatDuration(parsed.Shortest())),
+			"make it shorter")
+	}
 	fault, ok := errors.AsType[*schedule.Error](err)
 	if !ok {
 		return
@@ -100,7 +108,7 @@ func (v *validator) schedule() {
 	code := CodeBadCron
 	if fault.Field == "timezone" {
 		code = CodeBadTimezone
-		if cron != "* * * * *" {
+		if cron != anyCron {
 			v.cronAlone(cron)
 		}
 	}
