@@ -1,0 +1,169 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"tallyman/engine"
+	"tallyman/engine/enginetest"
+	"tallyman/engine/notice"
+	"tallyman/internal/ledger"
+	"tallyman/rules/row"
+	"tallyman/scanners"
+	"tallyman/sinks"
+)
+
+// chaos is a lot of misfortune, the same for the same seed as far as goroutines allow.
+type chaos struct {
+	mu   sync.Mutex
+	rand *rand.Rand
+	over bool
+}
+
+// strikes tells whether something goes wrong now, once in n times.
+func (c *chaos) strikes(n int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.over && c.rand.IntN(n) == 0
+}
+
+func (c *chaos) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.over = true
+}
+
+var errChaos = errors.New("chaos")
+
+// TestChaos lets ledger, source and sink fail at random while three nodes come and go and leases are lost, and then
+// asks whether anything was lost, doubled or told out of order.
+func TestChaos(t *testing.T) {
+	for seed := range uint64(10) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				c := &chaos{rand: rand.New(rand.NewPCG(seed, 1))}
+				w.rules[0].Schedule.Cron = "* * * * *"
+				unleash(w, c)
+				live(w, c)
+				c.end()
+				w.set()
+				w.start(w.options("last"))
+				pass(10 * m)
+				checkStory(w)
+			})
+		})
+	}
+}
+
+func unleash(w *world, c *chaos) {
+	w.ledger.Fail = func(string) error {
+		if c.strikes(12) {
+			return errChaos
+		}
+		return nil
+	}
+	w.source.Rows = func(ctx context.Context, _ scanners.Request) ([][]row.Value, error) {
+		if c.strikes(10) {
+			return nil, &scanners.Error{Code: scanners.CodeTimeout, Transient: true, Err: errChaos}
+		}
+		rows := w.current()
+		if c.strikes(5) {
+			return rows, enginetest.Sleep(ctx, 90*time.Second)
+		}
+		return rows, nil
+	}
+	w.inbox.Fail = func(ctx context.Context, _ string, _ []sinks.Delivery) error {
+		if c.strikes(4) {
+			return errChaos
+		}
+		if c.strikes(6) {
+			return enginetest.Sleep(ctx, 20*time.Second) // longer than it may take
+		}
+		return nil
+	}
+}
+
+// live lets an hour pass in which bins change, and nodes start, stop and lose their claims.
+func live(w *world, c *chaos) {
+	nodes := map[string]node{}
+	for range 120 {
+		for _, name := range []string{"a", "b", "c"} {
+			n, runs := nodes[name]
+			switch {
+			case runs && c.strikes(10):
+				n.stop()
+				delete(nodes, name)
+			case !runs && !c.strikes(3):
+				nodes[name] = w.start(w.options(name))
+			}
+		}
+		var rows [][]row.Value
+		for _, bin := range []string{"A-01", "A-02", "A-03"} {
+			if !c.strikes(2) {
+				rows = append(rows, stock(bin, -1))
+			}
+		}
+		w.set(rows...)
+		if s, err := w.ledger.Scope(w.t.Context(), "negative-bin-stock", "119240"); err == nil && s.Running != nil && c.strikes(8) {
+			w.ledger.Steal("negative-bin-stock", "119240", "thief", 20*time.Second)
+		}
+		pass(30 * time.Second)
+	}
+	for _, n := range nodes {
+		n.stop()
+	}
+}
+
+// checkStory holds what the inbox was told against the runs. Every bin has a story that alternates between firing
+// and resolved, and ends with resolved.
+func checkStory(w *world) {
+	w.t.Helper()
+	seen := map[string]bool{}
+	last := map[string]notice.Status{}
+	told := 0
+	for _, n := range w.notices() {
+		if seen[n.ID] {
+			continue
+		}
+		seen[n.ID] = true
+		told++
+		want := notice.Firing
+		if last[n.Key] == notice.Firing {
+			want = notice.Resolved
+		}
+		if n.Status != want {
+			w.t.Errorf("%s: %s after %q", n.Key, n.Status, last[n.Key])
+		}
+		last[n.Key] = n.Status
+	}
+	for key, s := range last {
+		if s != notice.Resolved {
+			w.t.Errorf("%s ends with %s", key, s)
+		}
+	}
+	if told == 0 || w.ledger.Unsent() != 0 {
+		w.t.Errorf("%d told, %d unsent", told, w.ledger.Unsent())
+	}
+	made := 0
+	dues := map[time.Time]bool{}
+	for _, run := range w.ledger.Runs() {
+		if dues[run.Due] {
+			w.t.Errorf("the firing of %v was committed twice", run.Due)
+		}
+		dues[run.Due] = true
+		made += run.Notices
+		if run.Outcome == ledger.OutcomeFailed && run.Notices != 0 {
+			w.t.Errorf("%+v", run)
+		}
+	}
+	if made != told {
+		w.t.Errorf("the runs made %d notices, the inbox was told %d", made, told)
+	}
+}
+
+var _ engine.Ledger = (*enginetest.Ledger)(nil)
