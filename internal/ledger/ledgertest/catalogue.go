@@ -66,7 +66,8 @@ var catalogueTests = []testCase{
 		isError(t, ledger.ErrNotFound, err)
 		for _, bad := range []ledger.Subscription{
 			{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:1 user:2"},
-			{Type: "REP_NOTICE", Warehouse: "a b", Subscriber: "user:1"}, {Warehouse: "*", Subscriber: "user:1"},
+			{Type: "REP_NOTICE", Warehouse: "a b", Subscriber: "user:1"},
+			{Warehouse: "*", Subscriber: "user:1"},
 		} {
 			_, err = f.AddSubscriptions(t.Context(), []ledger.Subscription{three, bad})
 			isError(t, ledger.ErrInvalid, err)
@@ -80,8 +81,10 @@ var catalogueTests = []testCase{
 		noError(t, f.PutType(t.Context(), catalog.Type{Code: "A", ID: 1}))
 		noError(t, f.PutType(t.Context(), catalog.Type{Code: "B", ID: 2}))
 		all := []ledger.Subscription{
-			{Type: "A", Warehouse: "*", Subscriber: "user:1"}, {Type: "A", Warehouse: "119240", Subscriber: "user:1"},
-			{Type: "A", Warehouse: "119240", Subscriber: "user:2"}, {Type: "B", Warehouse: "*", Subscriber: "user:1"},
+			{Type: "A", Warehouse: "*", Subscriber: "user:1"},
+			{Type: "A", Warehouse: "119240", Subscriber: "user:1"},
+			{Type: "A", Warehouse: "119240", Subscriber: "user:2"},
+			{Type: "B", Warehouse: "*", Subscriber: "user:1"},
 		}
 		f.subscribe(t, all[3], all[1], all[2], all[0])
 		f.hasSubscriptions(t, ledger.SubscriptionFilter{}, all...)

@@ -199,7 +199,9 @@ var commitTests = []testCase{
 		values := []row.Value{
 			row.IntOf(math.MaxInt64), row.IntOf(math.MinInt64), row.TextOf("Ä\"\\ \x00 end"), row.DecimalOf(-12345, 4),
 			row.BigDecimalOf(big), row.TimeOf(time.Date(2026, 3, 29, 1, 59, 59, 123456789, time.UTC)), row.FloatOf(0.1),
-			row.BoolOf(true), row.DateOf(start), row.DurationOf(90 * time.Minute), {}, row.BytesOf("\xff\x00"), row.JSONOf(`{"a": 1}`),
+			row.BoolOf(true), row.DateOf(start), row.DurationOf(90 * time.Minute),
+			{},
+			row.BytesOf("\xff\x00"), row.JSONOf(`{"a": 1}`),
 		}
 		c := f.claim(t, 1)
 		run := commitOf(c)

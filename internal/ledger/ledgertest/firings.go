@@ -193,13 +193,8 @@ var firingTests = []testCase{
 		equal(t, int64(0), n)
 	}},
 	{"the server's clock judges when no other is given", func(t *testing.T, f *fixture) {
-		l := f.Ledger
-		if !f.db.OneNode {
-			l = f.db.Open(t, ledger.Options{})
-		} else {
-			noError(t, f.Close())
-			l = f.db.Open(t, ledger.Options{})
-		}
+		noError(t, f.Close())
+		l := f.db.Open(t, ledger.Options{})
 		_, err := l.Register(t.Context(), rule, scope, start)
 		noError(t, err)
 		before := time.Now().Add(-time.Minute)

@@ -49,7 +49,7 @@ func Open(ctx context.Context, url string, opts ledger.Options) (*Ledger, error)
 	}
 	cfg.MaxConns = defaultConnections
 	if opts.MaxConnections > 0 {
-		cfg.MaxConns = int32(min(opts.MaxConnections, 1000)) //nolint:gosec // bounded in the same expression
+		cfg.MaxConns = int32(min(opts.MaxConnections, 1000))
 	}
 	if cfg.ConnConfig.RuntimeParams["application_name"] == "" {
 		cfg.ConnConfig.RuntimeParams["application_name"] = "tallyman"

@@ -22,6 +22,7 @@ func TestLedger(t *testing.T) {
 	var one sync.Mutex // else the migrations wait for each other in steps of a second
 	schemas := 0
 	ledgertest.Run(t, func(t testing.TB) ledgertest.Database {
+		t.Helper()
 		one.Lock()
 		defer one.Unlock()
 		schemas++

@@ -42,7 +42,7 @@ func insertRows(ctx context.Context, tx *sql.Tx, name string, n int, args func(d
 				if many, err = tx.PrepareContext(ctx, repeated(name, chunk)); err != nil {
 					return fmt.Errorf("%s: %w", name, err)
 				}
-				defer many.Close()
+				defer func() { _ = many.Close() }() // the transaction closes what it prepared
 			}
 			_, err = many.ExecContext(ctx, buf...)
 		} else {

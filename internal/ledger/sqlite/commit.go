@@ -229,7 +229,7 @@ func updateFindings(ctx context.Context, tx *sql.Tx, changed []rows.Finding, col
 	if err != nil {
 		return fmt.Errorf("update-finding: %w", err)
 	}
-	defer stmt.Close()
+	defer func() { _ = stmt.Close() }() // the transaction closes what it prepared
 	var args []any
 	for i := range changed {
 		args = columns(args[:0], &changed[i])

@@ -32,7 +32,7 @@ func TestHoldFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	commit(t, l, 1)
-	fmt.Println("held")
+	fmt.Fprintln(os.Stdout, "held")
 	<-time.After(time.Minute) // it is killed long before
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 func lockHandle(f *os.File) error {
-	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) //nolint:gosec // a descriptor is a small number
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return errLocked
 	}
@@ -18,5 +18,5 @@ func lockHandle(f *os.File) error {
 }
 
 func unlockHandle(f *os.File) error {
-	return unix.Flock(int(f.Fd()), unix.LOCK_UN) //nolint:gosec // a descriptor is a small number
+	return unix.Flock(int(f.Fd()), unix.LOCK_UN)
 }

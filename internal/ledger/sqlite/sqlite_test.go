@@ -14,6 +14,7 @@ func TestMain(m *testing.M) { testenv.Main(m) }
 
 func TestLedger(t *testing.T) {
 	ledgertest.Run(t, func(t testing.TB) ledgertest.Database {
+		t.Helper()
 		path := migrated(t)
 		return ledgertest.Database{
 			OneNode: true,
