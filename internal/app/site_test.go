@@ -24,9 +24,11 @@ func TestMain(m *testing.M) { testenv.Main(m) }
 
 // site is a folder with a configuration, and the means to change it.
 type site struct {
-	t   *testing.T
+	t   testing.TB
 	dir string
 	cfg *config.Config
+
+	step func(string) // see app.Options.Step
 }
 
 const types = `
@@ -60,7 +62,7 @@ rules:
 `
 
 // newSite is a site on the embedded default, without rules or sources.
-func newSite(t *testing.T) *site {
+func newSite(t testing.TB) *site {
 	t.Helper()
 	s := &site{t: t, dir: t.TempDir()}
 	c := config.Default()
@@ -99,7 +101,7 @@ func (s *site) realServers() *testenv.RedisServer {
 
 // node is a running App and a client of its API.
 type node struct {
-	t    *testing.T
+	t    testing.TB
 	base string
 	stop func()
 }
@@ -109,7 +111,7 @@ func (s *site) start(name string) *node {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	a, err := app.New(ctx, s.cfg, app.Options{
-		Node: name, Migrate: true, Logger: slog.New(slog.NewTextHandler(s.t.Output(), nil)),
+		Node: name, Migrate: true, Logger: slog.New(slog.NewTextHandler(s.t.Output(), nil)), Step: s.step,
 	})
 	if err != nil {
 		cancel()

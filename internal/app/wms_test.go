@@ -16,7 +16,7 @@ import (
 
 // wmsDB is a WMS database that tests write and Tallyman reads.
 type wmsDB struct {
-	t  *testing.T
+	t  testing.TB
 	db *sql.DB
 }
 
@@ -38,7 +38,7 @@ func (s *site) postgresWMS() *wmsDB {
 	return openWMS(s.t, "pgx", url)
 }
 
-func openWMS(t *testing.T, driver, dsn string) *wmsDB {
+func openWMS(t testing.TB, driver, dsn string) *wmsDB {
 	t.Helper()
 	db, err := sql.Open(driver, dsn)
 	if err != nil {
