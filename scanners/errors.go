@@ -11,7 +11,7 @@ const (
 	CodeTimeout     Code = "probe_timeout"      // the statement took longer than its timeout
 	CodeStatement   Code = "probe_invalid"      // the database refuses the statement
 	CodeColumn      Code = "probe_column"       // a column name or type that conditions cannot use
-	CodeChanged     Code = "probe_changed"      // the result is no longer what was prepared: prepare again
+	CodeChanged     Code = "probe_changed"      // the result is no longer what was prepared
 	CodeReadOnly    Code = "probe_writes"       // the read-only transaction refused a write
 	CodeParam       Code = "probe_param"        // a parameter does not convert to the prepared type
 	CodeFailed      Code = "probe_failed"       // anything else that the database reports
@@ -36,6 +36,12 @@ func (e *Error) Error() string {
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// Changed makes the error of a statement that has to be prepared again, since its result is no longer what was
+// described. Scanning once more does not help.
+func Changed(err error) *Error {
+	return &Error{Code: CodeChanged, Hint: "the rule is checked against the source again before its next run", Err: err}
+}
 
 // IsTransient tells whether err may go away by itself.
 func IsTransient(err error) bool {

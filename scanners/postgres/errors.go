@@ -50,7 +50,7 @@ func (s *Source) unreachable(err error) *scanners.Error {
 // serverError judges by the class of the SQLSTATE (PostgreSQL's documentation, appendix A).
 func serverError(e *pgconn.PgError, sql string) *scanners.Error {
 	if e.Code == "08P01" { // the result has another number of columns than formats were asked for
-		return changed(message(e, sql))
+		return scanners.Changed(message(e, sql))
 	}
 	mapped := &scanners.Error{Code: scanners.CodeFailed, Hint: e.Hint, Err: message(e, sql)}
 	switch class := e.Code[:min(2, len(e.Code))]; {

@@ -84,7 +84,7 @@ func (p *prepared) sameFields(fields []pgconn.FieldDescription) error {
 		same = fields[i].DataTypeOID == p.typeOIDs[i]
 	}
 	if !same {
-		return changed(errors.New("the columns of the result have changed"))
+		return scanners.Changed(errors.New("the columns of the result have changed"))
 	}
 	return nil
 }
@@ -94,7 +94,7 @@ func (p *prepared) decode(c *cursor, values [][]byte) error {
 	for i, src := range values {
 		if src == nil {
 			if !p.columns[i].Nullable {
-				return changed(fmt.Errorf("column %s was NOT NULL and holds NULL", p.columns[i].Name))
+				return scanners.Changed(fmt.Errorf("column %s was NOT NULL and holds NULL", p.columns[i].Name))
 			}
 			c.row.Values[i] = row.Value{}
 			continue
@@ -104,8 +104,4 @@ func (p *prepared) decode(c *cursor, values [][]byte) error {
 		}
 	}
 	return nil
-}
-
-func changed(err error) *scanners.Error {
-	return &scanners.Error{Code: scanners.CodeChanged, Transient: true, Hint: "the rule has to be checked against the source again", Err: err}
 }

@@ -58,8 +58,7 @@ func fromFloat(f float64, kind row.Kind) (row.Value, bool) {
 	case row.Float:
 		return row.FloatOf(f), true
 	case row.Decimal:
-		v, err := row.ParseDecimal(strconv.FormatFloat(f, 'f', -1, 64))
-		return v, err == nil
+		return decimalOf(f)
 	case row.Time, row.Date:
 		if f < 0 || f >= maxJulian {
 			return row.Value{}, false
@@ -68,6 +67,20 @@ func fromFloat(f float64, kind row.Kind) (row.Value, bool) {
 	default:
 		return row.Value{}, false
 	}
+}
+
+// decimalOf is the decimal with the fewest digits that is stored as f.
+func decimalOf(f float64) (row.Value, bool) {
+	const exact = 1 << 53 // whole numbers up to here are floats without rounding
+	power := 1.0
+	for scale := range int32(5) {
+		if n := f * power; math.Abs(n) < exact && n == math.Trunc(n) && n/power == f {
+			return row.DecimalOf(int64(n), scale), true
+		}
+		power *= 10
+	}
+	v, err := row.ParseDecimal(strconv.FormatFloat(f, 'f', -1, 64))
+	return v, err == nil
 }
 
 func fromText(s string, kind row.Kind) (row.Value, bool) {

@@ -157,7 +157,7 @@ func TestChanged(t *testing.T) {
 		f.Exec(t, change)
 		_, err := p.Scan(t.Context(), scanners.Request{}, ignore)
 		var e *scanners.Error
-		if !errors.As(err, &e) || e.Code != scanners.CodeChanged || !e.Transient {
+		if !errors.As(err, &e) || e.Code != scanners.CodeChanged || e.Transient {
 			t.Errorf("%s: %v", change, err)
 		}
 	}

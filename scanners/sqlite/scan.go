@@ -56,7 +56,7 @@ func (p *prepared) read(ctx context.Context, rows *sql.Rows, maxRows int, visit 
 		return result, mapError(ctx, err, scanners.CodeFailed)
 	}
 	if !slices.Equal(names, p.names) {
-		return result, changed(errors.New("the columns of the result have changed"))
+		return result, scanners.Changed(errors.New("the columns of the result have changed"))
 	}
 	r := row.New(p.columns)
 	values := make([]any, len(names))
@@ -88,7 +88,7 @@ func (p *prepared) convert(r *row.Row, values []any) error {
 		c := &p.columns[i]
 		if src == nil {
 			if !c.Nullable {
-				return changed(fmt.Errorf("column %s was NOT NULL and holds NULL", c.Name))
+				return scanners.Changed(fmt.Errorf("column %s was NOT NULL and holds NULL", c.Name))
 			}
 			r.Values[i] = row.Value{}
 			continue
@@ -109,8 +109,4 @@ func where(r *row.Row, column int) string {
 		return ""
 	}
 	return fmt.Sprintf(" (where %s is %s)", r.Columns[0].Name, r.Values[0])
-}
-
-func changed(err error) *scanners.Error {
-	return &scanners.Error{Code: scanners.CodeChanged, Transient: true, Hint: "the rule has to be checked against the source again", Err: err}
 }
