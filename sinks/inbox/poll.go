@@ -104,10 +104,10 @@ func (in *Inbox) read(ctx context.Context, g *generation, r *reader) (page.Page,
 			pg.Clock = s.clock
 		}
 		if !pg.More || len(pg.Notices) == r.Limit || round == maxRounds {
-			pg.Cursor = page.Cursor{Epoch: g.epoch, Score: pg.Clock, Query: r.hash}.Encode()
+			pg.Cursor = page.Cursor{Epoch: g.epoch, Score: pg.Clock, Query: r.hash, Removed: s.goneAbove(pg.Clock)}.Encode()
 			return pg, nil
 		}
-		from = from.next(pg.Clock, s.reset)
+		from = from.next(pg.Clock, s)
 	}
 }
 

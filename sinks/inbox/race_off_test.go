@@ -2,4 +2,7 @@
 
 package inbox
 
-const raceFactor = 1
+const (
+	raceFactor = 1
+	rebuilt    = 100_000
+)

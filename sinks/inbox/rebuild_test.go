@@ -130,7 +130,7 @@ func TestRebuildOfManyIsQuickAndCapped(t *testing.T) {
 	t.Parallel()
 	r := testenv.Redis(t)
 	ledger := newMemoryLedger()
-	const many = 100_000
+	const many = rebuilt
 	start := time.Now().Add(-time.Hour).UnixMicro()
 	var newest []string
 	for i, d := range makeDeliveries(many, wh, "user:1", "role:k") {

@@ -13,7 +13,8 @@ import (
 type position struct {
 	mode  string // see poll.lua
 	score int64
-	reset bool // the cursor is not of this epoch or query
+	reset bool           // the cursor is not of this epoch or query
+	gone  []page.Removed // that the client knows of
 }
 
 func (r *reader) start(g *generation) position {
@@ -21,7 +22,7 @@ func (r *reader) start(g *generation) position {
 	case r.After != "" && (r.cursor.Epoch != g.epoch || r.cursor.Query != r.hash):
 		return position{mode: "window", reset: true}
 	case r.After != "":
-		return position{mode: "after", score: r.cursor.Score}
+		return position{mode: "after", score: r.cursor.Score, gone: r.cursor.Removed}
 	case r.Since > 0:
 		return position{mode: "since", score: r.Since * 1000}
 	default:
@@ -30,11 +31,11 @@ func (r *reader) start(g *generation) position {
 }
 
 // next goes on behind the score. Only a client that follows with a cursor must be told of what was removed meanwhile.
-func (p position) next(score int64, reset bool) position {
-	if p.mode != "after" || reset {
+func (p position) next(score int64, s *slice) position {
+	if p.mode != "after" || s.reset {
 		return position{mode: "scan", score: score}
 	}
-	return position{mode: "after", score: score}
+	return position{mode: "after", score: score, gone: s.goneAbove(score)}
 }
 
 // slice is what poll.lua answers: some inboxes and the clock at one moment.
@@ -43,7 +44,19 @@ type slice struct {
 	sweeps      string
 	reset, more bool
 	count       int
+	removed     []int64 // by inbox
 	entries     []sliceEntry
+}
+
+// goneAbove lists the inboxes that lost something above the score. Whoever gets the slice knows by now.
+func (s *slice) goneAbove(score int64) []page.Removed {
+	var out []page.Removed
+	for i, removed := range s.removed {
+		if removed > score {
+			out = append(out, page.Removed{Inbox: i, Score: removed})
+		}
+	}
+	return out
 }
 
 type sliceEntry struct {
@@ -52,7 +65,7 @@ type sliceEntry struct {
 	body  string
 }
 
-const sliceHead = 6 // values before the entries
+const sliceHead = 6 // values before those of the inboxes and the entries
 
 // slice calls poll.lua.
 func (in *Inbox) slice(ctx context.Context, g *generation, r *reader, from position) (*slice, error) {
@@ -62,18 +75,24 @@ func (in *Inbox) slice(ctx context.Context, g *generation, r *reader, from posit
 	}
 	keys := in.keys.all(r.Warehouse, len(r.Subscribers))
 	who := r.who()
-	args := make([]any, 0, 8+len(r.Subscribers))
+	gone := make([]int64, len(r.Subscribers))
+	for _, g := range from.gone {
+		if g.Inbox < len(gone) {
+			gone[g.Inbox] = g.Score
+		}
+	}
+	args := make([]any, 0, 8+2*len(r.Subscribers))
 	args = append(args, g.epoch, in.now(), from.mode, from.score, window.Microseconds(), limit, in.counts.version(g, who), maxUnread+1)
-	for _, s := range r.Subscribers {
+	for i, s := range r.Subscribers {
 		keys = append(keys, in.keys.inbox(r.Warehouse, s))
-		args = append(args, s)
+		args = append(args, s, gone[i])
 	}
 	reply, err := in.run(ctx, in.scripts.poll, keys, args...)
 	if err != nil {
 		return in.sliceFailed(g, r, err)
 	}
 	in.learn(r.Warehouse)
-	s, err := parseSlice(reply)
+	s, err := parseSlice(reply, len(r.Subscribers))
 	if err != nil {
 		return nil, err
 	}
@@ -103,14 +122,18 @@ func (in *Inbox) virgin(g *generation, r *reader, found string) bool {
 	return !seen && !in.knows(r.Warehouse) && epochNumber(found) < epochNumber(g.epoch)
 }
 
-func parseSlice(reply []any) (*slice, error) {
-	if len(reply) < sliceHead || (len(reply)-sliceHead)%3 != 0 {
+func parseSlice(reply []any, inboxes int) (*slice, error) {
+	first := sliceHead + inboxes
+	if len(reply) < first || (len(reply)-first)%3 != 0 {
 		return nil, fmt.Errorf("inbox: poll.lua answered %d values", len(reply))
 	}
 	p := parser{reply: reply}
 	s := &slice{clock: p.score(0), sweeps: p.text(1), now: p.score(2), reset: p.number(3) == 1, more: p.number(4) == 1, count: int(p.number(5))}
-	s.entries = make([]sliceEntry, 0, (len(reply)-sliceHead)/3)
-	for i := sliceHead; i < len(reply); i += 3 {
+	for i := sliceHead; i < first; i++ {
+		s.removed = append(s.removed, p.score(i))
+	}
+	s.entries = make([]sliceEntry, 0, (len(reply)-first)/3)
+	for i := first; i < len(reply); i += 3 {
 		s.entries = append(s.entries, sliceEntry{id: p.text(i), score: p.score(i + 1), body: p.text(i + 2)})
 	}
 	return s, p.err

@@ -13,6 +13,16 @@ type Cursor struct {
 	Epoch string // of the index that gave it out
 	Score int64  // the warehouse clock, µs: everything up to it was seen
 	Query Hash   // what it was given for
+	// Removed lists the inboxes whose cap has removed something above Score that the client knows is gone, because
+	// it was told to begin anew. Without it, a client that reads such an inbox page by page beside one
+	// that kept older notices would be told so again and again. Ascending by Inbox.
+	Removed []Removed
+}
+
+// Removed says that notices of an inbox up to a score are gone.
+type Removed struct {
+	Inbox int   // position in Query.Subscribers
+	Score int64 // above the cursor's
 }
 
 // Hash identifies a query's warehouse, subscribers and types. It changes when a role is granted or taken away.
@@ -20,11 +30,13 @@ type Hash [8]byte
 
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
-// The text of a cursor is base64url of: 1 (the version), the query's hash, the score in big endian, the epoch.
+// The text of a cursor is base64url of: 1 (the version), the query's hash, the score in big endian, the number of removed
+// and for each its inbox and its score above the cursor's as varints, the epoch.
 const (
 	cursorVersion = 1
 	cursorHead    = 1 + 8 + 8
-	maxEpoch      = 40
+	maxText       = 8192
+	maxInbox      = 1<<16 - 1
 	maxScore      = 1<<53 - 1 // what a Redis score holds exactly
 )
 
@@ -32,35 +44,72 @@ var cursorEncoding = base64.RawURLEncoding.Strict()
 
 // Encode returns the text of the cursor.
 func (c Cursor) Encode() string {
-	b := make([]byte, 0, cursorHead+len(c.Epoch))
+	b := make([]byte, 0, cursorHead+1+12*len(c.Removed)+len(c.Epoch))
 	b = append(b, cursorVersion)
 	b = append(b, c.Query[:]...)
 	b = binary.BigEndian.AppendUint64(b, uint64(c.Score)) //nolint:gosec // never negative
+	b = binary.AppendUvarint(b, uint64(len(c.Removed)))
+	for _, r := range c.Removed {
+		b = binary.AppendUvarint(b, uint64(r.Inbox))         //nolint:gosec // never negative
+		b = binary.AppendUvarint(b, uint64(r.Score-c.Score)) //nolint:gosec // never negative
+	}
 	b = append(b, c.Epoch...)
 	return cursorEncoding.EncodeToString(b)
 }
 
 // DecodeCursor reads what Encode made; anything else is ErrBadCursor.
 func DecodeCursor(text string) (Cursor, error) {
-	if len(text) > cursorEncoding.EncodedLen(cursorHead+maxEpoch) {
+	if len(text) > maxText {
 		return Cursor{}, ErrBadCursor
 	}
 	b, err := cursorEncoding.DecodeString(text)
-	// The decoder skips line breaks, so the same bytes could come in several texts.
-	if err != nil || len(b) <= cursorHead || b[0] != cursorVersion || cursorEncoding.EncodedLen(len(b)) != len(text) {
+	if err != nil || len(b) <= cursorHead || b[0] != cursorVersion {
 		return Cursor{}, ErrBadCursor
 	}
 	score := binary.BigEndian.Uint64(b[9:cursorHead])
 	if score > maxScore {
 		return Cursor{}, ErrBadCursor
 	}
-	c := Cursor{Epoch: string(b[cursorHead:]), Score: int64(score), Query: Hash(b[1:9])}
-	for i := range len(c.Epoch) {
-		if ch := c.Epoch[i]; ch != '-' && (ch < '0' || ch > '9') && (ch < 'a' || ch > 'z') {
-			return Cursor{}, ErrBadCursor
-		}
+	c := Cursor{Score: int64(score), Query: Hash(b[1:9])}
+	rest, ok := c.decodeRemoved(b[cursorHead:])
+	c.Epoch = string(rest)
+	// One place has one text: no line breaks, no long varints.
+	if !ok || !validEpoch(rest) || c.Encode() != text {
+		return Cursor{}, ErrBadCursor
 	}
 	return c, nil
+}
+
+func (c *Cursor) decodeRemoved(b []byte) (rest []byte, ok bool) {
+	n, size := binary.Uvarint(b)
+	if size <= 0 || n > uint64(len(b)) {
+		return nil, false
+	}
+	b = b[size:]
+	last := -1
+	for range n {
+		inbox, size := binary.Uvarint(b)
+		if size <= 0 || inbox > maxInbox || int(inbox) <= last {
+			return nil, false
+		}
+		above, more := binary.Uvarint(b[size:])
+		if more <= 0 || above == 0 || above > maxScore {
+			return nil, false
+		}
+		last = int(inbox)
+		c.Removed = append(c.Removed, Removed{Inbox: last, Score: c.Score + int64(above)})
+		b = b[size+more:]
+	}
+	return b, true
+}
+
+func validEpoch(b []byte) bool {
+	for _, ch := range b {
+		if ch != '-' && (ch < '0' || ch > '9') && (ch < 'a' || ch > 'z') {
+			return false
+		}
+	}
+	return len(b) > 0
 }
 
 // Hash identifies what the query is about; where it begins and how long its pages are does not matter.

@@ -13,9 +13,10 @@
 --      6 how many notices at most
 --      7 the clock and sweeps, joined by a dot, for which the caller knows the count
 --      8 how far a count goes
---      then s × subscriber, in the order of the keys
+--      then s × (subscriber, the score up to which the caller knows that its notices were removed), in the order of the keys
 -- Result: clock, sweeps, now, 1 if a window was read instead because something above the score was removed,
 --      1 if more follow, the count of notices that have not expired or -1 where the caller knows it,
+--      then for each inbox the highest score that the cap removed from it,
 --      then (id, score, body) of each notice, ascending; the body is empty where it is gone.
 -- Error:  EPOCH <what was found, or none>; CLOCK <clock> if the score lies ahead of it.
 
@@ -35,6 +36,11 @@ if now == 0 then
 end
 local inboxes = #KEYS - 4
 
+local names = {}
+for i = 1, inboxes do names[i] = ARGV[7 + 2 * i] end
+local removed = redis.call('ZMSCORE', KEYS[4], unpack(names))
+for i = 1, inboxes do removed[i] = removed[i] and number(removed[i]) or 0 end
+
 -- Where to begin.
 local mode, from, reset = ARGV[3], tonumber(ARGV[4]), 0
 if mode == 'after' then
@@ -42,8 +48,7 @@ if mode == 'after' then
     return redis.error_reply('CLOCK ' .. head[2])
   end
   for i = 1, inboxes do
-    local removed = redis.call('ZSCORE', KEYS[4], ARGV[8 + i])
-    if removed and number(removed) > from then
+    if removed[i] > math.max(from, tonumber(ARGV[8 + 2 * i])) then
       mode, reset = 'window', 1
     end
   end
@@ -105,6 +110,7 @@ if ARGV[7] ~= head[2] .. '.' .. head[3] then
 end
 
 local reply = {head[2], head[3], text(now), reset, more, count}
+for i = 1, inboxes do reply[#reply + 1] = text(removed[i]) end
 if #ids > 0 then
   local bodies = redis.call('HMGET', KEYS[2], unpack(ids))
   for i, id in ipairs(ids) do
