@@ -10,33 +10,52 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// losses are the ways in which Redis loses what it held. Each returns the address that the site uses, what happens
-// halfway through, and the loss.
-var losses = map[string]func(*testing.T) (addr string, halfway, lose func()){
-	"flushall": func(t *testing.T) (string, func(), func()) {
-		r := testenv.Redis(t)
-		return r.Addr, func() {}, func() {
-			if err := r.Client(t).FlushAll(t.Context()).Err(); err != nil {
-				t.Fatal(err)
-			}
+// loss is a way in which Redis loses what it held.
+type loss struct {
+	addr          string // that the site uses
+	halfway, lose func()
+}
+
+// losses are the ways; each begins with servers that hold nothing.
+var losses = map[string]func(*testing.T) loss{
+	"flushall":                                flushed,
+	"kill -9 and restart":                     restarted,
+	"restart from an older snapshot":          fromSnapshot,
+	"promotion of a replica that lags behind": promoted,
+}
+
+func flushed(t *testing.T) loss {
+	t.Helper()
+	r := testenv.Redis(t)
+	return loss{r.Addr, func() {}, func() {
+		if err := r.Client(t).FlushAll(t.Context()).Err(); err != nil {
+			t.Fatal(err)
 		}
-	},
-	"kill -9 and restart": func(t *testing.T) (string, func(), func()) {
-		r := testenv.Redis(t)
-		return r.Addr, func() {}, func() { r.Kill(); r.Restart() }
-	},
-	"restart from an older snapshot": func(t *testing.T) (string, func(), func()) {
-		r := testenv.Redis(t)
-		return r.Addr, r.Save, func() { r.Kill(); r.Restart() }
-	},
-	"promotion of a replica that lags behind": func(t *testing.T) (string, func(), func()) {
-		primary := testenv.Redis(t)
-		replica := testenv.Replica(t, primary)
-		proxy := testenv.NewProxy(t, primary.Addr)
-		return proxy.Addr,
-			func() { primary.WaitForReplica(replica); replica.StopReplication() },
-			func() { primary.Kill(); replica.Promote(); proxy.Point(replica.Addr) }
-	},
+	}}
+}
+
+func restarted(t *testing.T) loss {
+	t.Helper()
+	r := testenv.Redis(t)
+	return loss{r.Addr, func() {}, r.Restart}
+}
+
+func fromSnapshot(t *testing.T) loss {
+	t.Helper()
+	r := testenv.Redis(t)
+	return loss{r.Addr, r.Save, r.Restart}
+}
+
+func promoted(t *testing.T) loss {
+	t.Helper()
+	primary := testenv.Redis(t)
+	replica := testenv.Replica(t, primary)
+	proxy := testenv.NewProxy(t, primary.Addr)
+	return loss{
+		proxy.Addr,
+		func() { primary.WaitForReplica(replica); replica.StopReplication() },
+		func() { primary.Kill(); replica.Promote(); proxy.Point(replica.Addr) },
+	}
 }
 
 // backWithin is how long after the next contact the inboxes are back (DESIGN section 2.4), and the time to get in contact.
@@ -51,15 +70,15 @@ func TestRedisLosesWhatItHeld(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
 			s.cfg.Ledger = config.Ledger{Driver: config.Postgres, URL: config.NewSecret(testenv.Postgres(t)), Retention: 24 * time.Hour}
-			addr, halfway, lose := prepare(t)
-			s.cfg.Redis = config.Redis{URLs: []config.Secret{config.NewSecret("redis://" + addr)}, Prefix: "tallyman:"}
+			index := prepare(t)
+			s.cfg.Redis = config.Redis{URLs: []config.Secret{config.NewSecret("redis://" + index.addr)}, Prefix: "tallyman:"}
 			wms := s.postgresWMS()
 			s.rule("stock.yaml", stockRule)
 			n := s.start("one")
 
 			wms.exec(`INSERT INTO bin_stock SELECT 119240, 'A-' || i, 'S1', -i FROM generate_series(1, 20) i`)
 			n.await(nil, 20)
-			halfway()
+			index.halfway()
 			wms.exec(`INSERT INTO bin_stock SELECT 119240, 'B-' || i, 'S1', -i FROM generate_series(1, 10) i`)
 			before := n.await(nil, 30)
 			subscription := `{"type":"REP_NOTICE","warehouse":"*","subscriber":"role:late"}`
@@ -67,7 +86,7 @@ func TestRedisLosesWhatItHeld(t *testing.T) {
 				t.Fatalf("subscribe: %d %s", code, body)
 			}
 
-			lose()
+			index.lose()
 			var after pageJSON
 			lost := time.Now()
 			testenv.Eventually(t, func() bool {

@@ -3,9 +3,9 @@ package app_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -153,7 +153,7 @@ func (n *node) do(method, path, accept, body string) (int, string) {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // read to the end
+	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
 		n.t.Fatal(err)
@@ -178,9 +178,7 @@ type pageJSON struct {
 func (n *node) poll(query url.Values) (int, pageJSON) {
 	n.t.Helper()
 	q := url.Values{"warehouse": {"119240"}, "subscriber": {"role:keeper"}}
-	for k, v := range query {
-		q[k] = v
-	}
+	maps.Copy(q, query)
 	code, body := n.do(http.MethodGet, "/api/v1/notices?"+q.Encode(), "application/json", "")
 	var p pageJSON
 	if code == http.StatusOK {
@@ -230,6 +228,6 @@ func (n *node) rule(id string) api.RuleStatus {
 			return r
 		}
 	}
-	n.t.Fatal(fmt.Sprintf("no rule %s in /status", id))
+	n.t.Fatalf("no rule %s in /status", id)
 	return api.RuleStatus{}
 }

@@ -68,7 +68,7 @@ func (c *client) poll(ctx context.Context, wait time.Duration) error {
 	if err != nil {
 		return fmt.Errorf("poll: %w", err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // read to the end below
+	defer resp.Body.Close()
 	switch resp.StatusCode {
 	case http.StatusNotModified:
 		return nil

@@ -10,8 +10,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
-	"os/signal"
 	"sync"
 	"time"
 
@@ -40,8 +38,6 @@ func Run(ctx context.Context, o Options) (err error) {
 	if o.Speed <= 0 {
 		return errors.New("demo: --speed must be above 0")
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
-	defer stop()
 	files, err := newFiles(ctx)
 	if err != nil {
 		return err
@@ -155,10 +151,7 @@ func (s *show) live(ctx context.Context) error {
 			return nil
 		case <-time.After(s.clock.Real(next.Sub(s.clock.Now()))):
 		}
-		if err := s.warehouse.Step(ctx, next); err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
+		if err := s.warehouse.Step(ctx, next); err != nil && ctx.Err() == nil {
 			return err
 		}
 		next = next.Add(time.Minute)

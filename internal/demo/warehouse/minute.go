@@ -47,7 +47,7 @@ func (m *minute) all(visit func(scan func(...any) error) error, query string, ar
 	if err != nil {
 		return fmt.Errorf("%s: %w", query, err)
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells
+	defer rows.Close()
 	for rows.Next() {
 		if err := visit(rows.Scan); err != nil {
 			return err

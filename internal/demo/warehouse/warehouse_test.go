@@ -1,7 +1,6 @@
 package warehouse_test
 
 import (
-	"context"
 	"database/sql"
 	"path/filepath"
 	"strings"
@@ -33,12 +32,12 @@ func open(t *testing.T) *sql.DB {
 func live(t *testing.T, db *sql.DB, seed uint64, minutes int) []warehouse.Event {
 	t.Helper()
 	var told []warehouse.Event
-	sim, err := warehouse.New(context.Background(), db, seed, start, func(e warehouse.Event) { told = append(told, e) })
+	sim, err := warehouse.New(t.Context(), db, seed, start, func(e warehouse.Event) { told = append(told, e) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range minutes {
-		if err := sim.Step(context.Background(), start.Add(time.Duration(i+1)*time.Minute)); err != nil {
+		if err := sim.Step(t.Context(), start.Add(time.Duration(i+1)*time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 	}
