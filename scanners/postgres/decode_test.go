@@ -46,7 +46,12 @@ func TestNoAllocation(t *testing.T) {
 	values := [][]byte{
 		{0, 0, 0, 0, 0, 0, 0, 7},
 		{0, 2, 0, 0, 0x40, 0, 0, 2, 0, 12, 0x13, 0x88},
-		[]byte("SKU-7"), {0, 2, 0xb4, 0, 0, 0, 0, 7}, []byte("0123456789abcdef"), {0, 0, 0x25, 7}, []byte("A-01   "), {1},
+		[]byte("SKU-7"),
+		{0, 2, 0xb4, 0, 0, 0, 0, 7},
+		[]byte("0123456789abcdef"),
+		{0, 0, 0x25, 7},
+		[]byte("A-01   "),
+		{1},
 	}
 	p := &prepared{}
 	for _, oid := range oids {

@@ -75,7 +75,11 @@ func decimalOf(f float64) (row.Value, bool) {
 	power := 1.0
 	for scale := range int32(5) {
 		if n := f * power; math.Abs(n) < exact && n == math.Trunc(n) && n/power == f {
-			return row.DecimalOf(int64(n), scale), true
+			digits := int64(n)
+			for scale > 0 && digits%10 == 0 { // f times the power before was not exact
+				digits, scale = digits/10, scale-1
+			}
+			return row.DecimalOf(digits, scale), true
 		}
 		power *= 10
 	}
