@@ -1,0 +1,94 @@
+package ledgertest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"tallyman/internal/ledger"
+	"tallyman/sinks"
+)
+
+// The sizes of the benchmark of the commit path.
+const (
+	BenchBatch   = 1000 // findings, notices and deliveries of a commit
+	BenchReceipt = 500  // receipts marked as sent at once
+)
+
+// Bare makes the rows of a commit, and returns what writes them without a ledger. Only the writing is timed.
+type Bare func(b *testing.B, batch *ledger.Commit) (write func())
+
+// BenchmarkCommit writes commits by the ledger and by bare in turns, and reports the notices per second of both and
+// their ratio. Claims and reading what is pending are not in the time; marking sent is, if asked for.
+func BenchmarkCommit(b *testing.B, l ledger.Ledger, bare Bare, markSent bool) {
+	b.Helper()
+	f := &fixture{Ledger: l, clock: newClock(time.Now())}
+	f.subscribed(b)
+	f.subscribe(b, ledger.Subscription{Type: "REP_NOTICE", Warehouse: warehouse, Subscriber: "role:keeper"})
+	var ours, theirs time.Duration
+	n := 0
+	for b.Loop() {
+		n++
+		c, err := l.Claim(b.Context(), rule, scope, due(n), "a", time.Hour)
+		noError(b, err)
+		run := benchCommit(c, n)
+		ours += timed(func() {
+			done, err := l.Commit(b.Context(), c, run)
+			noError(b, err)
+			equal(b, BenchBatch, done.Deliveries)
+		})
+		list, err := l.Pending(b.Context(), inboxLane, BenchBatch)
+		noError(b, err)
+		equal(b, BenchBatch, len(list))
+		took := markAll(b, f, list, int64(n)*BenchBatch)
+		if markSent {
+			ours += took
+		}
+		theirs += timed(bare(b, run))
+	}
+	notices := float64(n * BenchBatch)
+	b.ReportMetric(notices/ours.Seconds(), "notices/s")
+	b.ReportMetric(notices/theirs.Seconds(), "bare-notices/s")
+	b.ReportMetric(theirs.Seconds()/ours.Seconds(), "ratio")
+	b.ReportMetric(0, "ns/op")
+}
+
+// markAll marks the deliveries as sent and returns how long that took.
+func markAll(b *testing.B, f *fixture, list []sinks.Delivery, score int64) time.Duration {
+	b.Helper()
+	var took time.Duration
+	for len(list) > 0 {
+		size := min(BenchReceipt, len(list))
+		took += timed(func() { f.send(b, list[:size], "e1", score) })
+		score += int64(size)
+		list = list[size:]
+	}
+	return took
+}
+
+func timed(do func()) time.Duration {
+	began := time.Now()
+	do()
+	return time.Since(began)
+}
+
+// benchCommit is a commit of findings that all begin, each with a notice of about 600 bytes in protobuf.
+func benchCommit(c ledger.Claim, n int) *ledger.Commit {
+	run := commitOf(c)
+	for i := range BenchBatch {
+		key := fmt.Sprintf(`[119240,"A-%02d-%04d","SKU-%05d"]`, n%100, i, n*BenchBatch+i)
+		note := newNotice(fmt.Sprintf("n_%s%08d", strings.Repeat("k", 10), shuffled(n*BenchBatch+i)))
+		note.Key = key
+		note.CreatedAt, note.ExpiresAt = time.Now(), time.Now().Add(24*time.Hour)
+		note.Body = strings.Repeat("Replenish the bin from the bulk area. ", 8)
+		run.Notices = append(run.Notices, ledger.NewNotice{Notice: note, Sinks: []ledger.Target{inbox}})
+		state := firing(key)
+		state.NoticeID = note.ID
+		run.Findings = append(run.Findings, ledger.FindingChange{State: state, Op: ledger.Insert})
+	}
+	return run
+}
+
+// shuffled spreads numbers below 100,000,000 as the hashes that notice ids are.
+func shuffled(n int) int { return n * 61_803_399 % 100_000_000 }
