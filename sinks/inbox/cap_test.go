@@ -65,6 +65,46 @@ func TestRemovalAboveTheCursorResets(t *testing.T) {
 	})
 }
 
+// One inbox has lost its older notices, another kept some of the same age: a reader of both, page by page, is told once.
+func TestAResetIsToldOnce(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, addr string) {
+		n := newNode(t, addr, newMemoryLedger(), capOf(4))
+		n.deliver(t, makeDeliveries(1, wh, "user:1"))
+		q := query("role:k", "user:1")
+		q.Limit = 1
+		cursor := n.poll(t, q).Cursor
+		kept := makeDeliveries(3, wh, "user:1")
+		n.deliver(t, kept)
+		flood := makeDeliveries(6, wh, "role:k")
+		n.deliver(t, flood)
+
+		var got []string
+		for i := range 7 {
+			pg := n.poll(t, after(q, cursor))
+			if pg.Reset != (i == 0) {
+				t.Errorf("page %d: reset %v", i, pg.Reset)
+			}
+			if i > 0 { // the first of the window was seen before
+				got = append(got, ids(pg)...)
+			}
+			cursor = pg.Cursor
+		}
+		if diff := cmp.Diff(slices.Concat(idsOf(kept), idsOf(flood[2:5])), got); diff != "" {
+			t.Errorf("-want +got\n%s", diff)
+		}
+		// What goes from now on is told again.
+		n.deliver(t, makeDeliveries(2, wh, "role:k"))
+		if pg := n.poll(t, after(q, cursor)); pg.Reset {
+			t.Error("it was seen when it went")
+		}
+		n.deliver(t, makeDeliveries(4, wh, "role:k"))
+		if pg := n.poll(t, after(q, cursor)); !pg.Reset {
+			t.Error("something unseen went, and nobody said so")
+		}
+	})
+}
+
 // A notice that came again after every inbox had let go of it is new.
 func TestDeliverAgainAfterRemoval(t *testing.T) {
 	t.Parallel()

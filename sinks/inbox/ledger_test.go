@@ -20,9 +20,12 @@ type memoryLedger struct {
 	calls     int
 	begun     int
 	down      error
+	now       func() time.Time
 }
 
-func newMemoryLedger() *memoryLedger { return &memoryLedger{delivered: map[int64]sinks.Delivered{}} }
+func newMemoryLedger() *memoryLedger {
+	return &memoryLedger{delivered: map[int64]sinks.Delivered{}, now: time.Now}
+}
 
 func (l *memoryLedger) enter() (func(), error) {
 	l.mu.Lock()
@@ -93,7 +96,7 @@ func (l *memoryLedger) Delivered(_ context.Context, lane sinks.Lane, after int64
 	}
 	var out []sinks.Delivered
 	for _, d := range l.delivered {
-		if d.Notice.Warehouse == lane.Warehouse && d.Score > after && d.Notice.ExpiresAt.After(time.Now()) {
+		if d.Notice.Warehouse == lane.Warehouse && d.Score > after && d.Notice.ExpiresAt.After(l.now()) {
 			out = append(out, d)
 		}
 	}
@@ -123,6 +126,13 @@ func (l *memoryLedger) asked() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.calls
+}
+
+// epochs is how many were begun.
+func (l *memoryLedger) epochs() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.begun
 }
 
 func (l *memoryLedger) epoch() string {

@@ -46,6 +46,12 @@ var nodes atomic.Int64
 // newNode connects a node and runs it. The change may set options.
 func newNode(t testing.TB, addr string, ledger *memoryLedger, change ...func(*Options)) *node {
 	t.Helper()
+	return newNodeThat(t, (*Inbox).Run, addr, ledger, change...)
+}
+
+// newNodeThat runs only a part of Run.
+func newNodeThat(t testing.TB, run func(*Inbox, context.Context), addr string, ledger *memoryLedger, change ...func(*Options)) *node {
+	t.Helper()
 	watch := NewWatch()
 	client := redis.NewClient(&redis.Options{Addr: addr, OnConnect: watch.OnConnect, DialTimeout: time.Second})
 	o := Options{
@@ -61,7 +67,7 @@ func newNode(t testing.TB, addr string, ledger *memoryLedger, change ...func(*Op
 	}
 	ctx, cancel := context.WithCancel(context.Background()) //nolint:usetesting // it must outlive the cleanups that use it
 	var wg sync.WaitGroup
-	wg.Go(func() { in.Run(ctx) })
+	wg.Go(func() { run(in, ctx) })
 	n := &node{Inbox: in, ledger: ledger, client: client, stop: sync.OnceFunc(func() {
 		cancel()
 		wg.Wait()

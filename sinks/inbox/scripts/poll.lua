@@ -81,9 +81,10 @@ end
 
 -- How many there are, each once, without those that expired since the last sweep.
 local count = -1
-if ARGV[7] ~= head[2] .. '.' .. head[3] then
+local due = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', text(now), 'LIMIT', 0, 100)
+if #due > 0 or ARGV[7] ~= head[2] .. '.' .. head[3] then
   local expired, any = {}, 0
-  for _, block in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', text(now), 'LIMIT', 0, 100)) do
+  for _, block in ipairs(due) do
     for id in string.gmatch(block, '%S+') do
       expired[id] = true
       any = any + 1

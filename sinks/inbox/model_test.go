@@ -1,0 +1,273 @@
+package inbox
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"tallyman/internal/testenv"
+	"tallyman/sinks"
+	"tallyman/sinks/inbox/page"
+)
+
+// TestInboxAgainstAModel does random things to an inbox and to a plain model of it, and compares every page.
+func TestInboxAgainstAModel(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, addr string) {
+		var runs atomic.Int64
+		rapid.Check(t, func(rt *rapid.T) {
+			clock := newTestClock(time.UnixMicro(1780272600000000))
+			most := rapid.IntRange(2, 8).Draw(rt, "cap")
+			ledger := newMemoryLedger()
+			ledger.now = clock.now
+			n := newNodeThat(t, (*Inbox).keep, addr, ledger, clock.option, capOf(most), func(o *Options) {
+				o.Prefix = fmt.Sprintf("run%d:", runs.Add(1))
+				o.Logger = nil
+			})
+			defer n.stop()
+			m := &model{tb: t, n: n, clock: clock, most: most, inboxes: map[string]*modelInbox{}, cursors: map[string]modelCursor{}}
+			rt.Repeat(map[string]func(*rapid.T){
+				"deliver": m.deliver, "again": m.again, "poll": m.poll, "sweep": m.sweep, "advance": m.advance, "lose": m.lose,
+			})
+		})
+	})
+}
+
+// model is what the inbox should be.
+type model struct {
+	tb      testing.TB
+	n       *node
+	clock   *testClock
+	most    int
+	last    int64 // the highest score
+	opened  bool
+	inboxes map[string]*modelInbox
+	batches [][]sinks.Delivery
+	cursors map[string]modelCursor // by text
+	held    []string
+}
+
+type modelInbox struct {
+	notices []modelNotice
+	removed int64
+}
+
+type modelNotice struct {
+	id      string
+	score   int64
+	expires time.Time
+}
+
+// modelCursor is what a cursor stands for.
+type modelCursor struct {
+	epoch   int
+	who     string
+	score   int64
+	removed map[string]int64
+}
+
+func (m *model) inbox(s string) *modelInbox {
+	if m.inboxes[s] == nil {
+		m.inboxes[s] = &modelInbox{}
+	}
+	return m.inboxes[s]
+}
+
+func (m *model) deliver(t *rapid.T) {
+	var batch []sinks.Delivery
+	for range rapid.IntRange(1, 3).Draw(t, "groups") {
+		to := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"role:a", "role:b", "user:1"}), 1, 3, rapid.ID[string]).Draw(t, "to")
+		for _, d := range makeDeliveries(rapid.IntRange(1, 3).Draw(t, "notices"), wh, to...) {
+			d.Notice.CreatedAt = m.clock.now()
+			d.Notice.ExpiresAt = m.clock.now().Add(time.Duration(rapid.IntRange(1, 5).Draw(t, "hours")) * time.Hour)
+			batch = append(batch, d)
+		}
+	}
+	m.batches = append(m.batches, batch)
+	m.give(t, batch)
+}
+
+// again delivers a batch once more, as a node does whose predecessor died before it recorded the receipts.
+func (m *model) again(t *rapid.T) {
+	if len(m.batches) == 0 {
+		t.Skip("nothing was delivered yet")
+	}
+	m.give(t, m.batches[rapid.IntRange(max(0, len(m.batches)-3), len(m.batches)-1).Draw(t, "batch")])
+}
+
+func (m *model) give(t *rapid.T, batch []sinks.Delivery) {
+	receipts, err := m.n.Deliver(t.Context(), wh, batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.n.ledger.record(batch, receipts); err != nil {
+		t.Fatal(err)
+	}
+	now := m.clock.now().UnixMicro()
+	if !m.opened { // the first delivery sets the clock to now
+		m.opened, m.last = true, max(m.last, now)
+	}
+	var want []int64
+	before := map[string]int64{}
+	for _, d := range batch {
+		for _, s := range d.Recipients {
+			for _, n := range m.inbox(s).notices {
+				if n.id == d.Notice.ID {
+					before[n.id] = n.score
+				}
+			}
+		}
+	}
+	for _, d := range batch {
+		score, old := before[d.Notice.ID]
+		if !old {
+			score = max(m.last+1, now)
+			m.last = score
+			for _, s := range d.Recipients {
+				in := m.inbox(s)
+				in.notices = append(in.notices, modelNotice{d.Notice.ID, score, d.Notice.ExpiresAt})
+			}
+		}
+		want = append(want, score)
+	}
+	m.trim()
+	if got := scoresOf(receipts); !slices.Equal(want, got) {
+		t.Fatalf("scores %v, want %v", got, want)
+	}
+}
+
+func (m *model) poll(t *rapid.T) {
+	who := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"role:a", "role:b", "user:1"}), 1, 3, rapid.ID[string]).Draw(t, "who")
+	q := query(who...)
+	q.Limit = rapid.IntRange(1, 6).Draw(t, "limit")
+	if len(m.held) > 0 && rapid.Bool().Draw(t, "follow") {
+		q.After = m.held[rapid.IntRange(max(0, len(m.held)-4), len(m.held)-1).Draw(t, "cursor")]
+	}
+	got, err := m.n.Poll(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, cursor := m.expect(q)
+	m.cursors[got.Cursor] = cursor
+	m.held = append(m.held, got.Cursor)
+	if diff := cmp.Diff(want, summary(got)); diff != "" {
+		t.Fatalf("%v after %+v: -want +got\n%s", who, m.cursors[q.After], diff)
+	}
+}
+
+// modelPage is what a page comes to.
+type modelPage struct {
+	IDs         []string
+	Unread      int
+	More, Reset bool
+	Clock       int64
+}
+
+func summary(pg page.Page) modelPage {
+	return modelPage{IDs: ids(pg), Unread: pg.Unread, More: pg.More, Reset: pg.Reset, Clock: pg.Clock}
+}
+
+// expect is the whole of the reader's side, in plain words.
+func (m *model) expect(q page.Query) (modelPage, modelCursor) {
+	who := fmt.Sprint(q.Subscribers)
+	now := m.clock.now()
+	from := now.Add(-window).UnixMicro() - 1
+	want := modelPage{IDs: []string{}, Clock: m.last}
+	if !m.opened {
+		want.Clock = 0
+	}
+	if c, ok := m.cursors[q.After]; ok {
+		want.Reset = c.epoch != m.n.ledger.epochs() || c.who != who
+		for _, s := range q.Subscribers {
+			want.Reset = want.Reset || m.inbox(s).removed > max(c.score, c.removed[s])
+		}
+		if !want.Reset {
+			from = c.score
+		}
+	}
+	all, alive := map[int64]modelNotice{}, map[int64]bool{}
+	for _, s := range q.Subscribers {
+		for _, n := range m.inbox(s).notices {
+			all[n.score] = n
+			if n.expires.After(now) {
+				alive[n.score] = true
+			}
+		}
+	}
+	want.Unread = len(alive)
+	for _, score := range slices.Sorted(maps.Keys(all)) {
+		if score <= from {
+			continue
+		}
+		if len(want.IDs) == q.Limit {
+			want.More, want.Clock = true, from
+			break
+		}
+		if alive[score] {
+			want.IDs = append(want.IDs, all[score].id)
+		}
+		from = score
+	}
+	c := modelCursor{epoch: m.n.ledger.epochs(), who: who, score: want.Clock, removed: map[string]int64{}}
+	for _, s := range q.Subscribers {
+		c.removed[s] = m.inbox(s).removed
+	}
+	return want, c
+}
+
+func (m *model) sweep(t *rapid.T) {
+	if err := m.n.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	m.forgetExpired()
+}
+
+// forgetExpired is what a sweep does to the inboxes.
+func (m *model) forgetExpired() {
+	for _, in := range m.inboxes {
+		in.notices = slices.DeleteFunc(in.notices, func(n modelNotice) bool { return !n.expires.After(m.clock.now()) })
+	}
+}
+
+func (m *model) advance(t *rapid.T) {
+	m.clock.advance(time.Duration(rapid.IntRange(0, 100).Draw(t, "minutes")) * time.Minute)
+}
+
+// lose empties Redis. What comes back is what the ledger has, less what expired.
+func (m *model) lose(t *rapid.T) {
+	begun := m.n.ledger.epochs()
+	if err := m.n.client.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	m.n.checkNow()
+	testenv.Eventually(m.tb, func() bool { return m.n.ledger.epochs() > begun && m.n.Ready() == nil }, 20*time.Second)
+	m.inboxes = map[string]*modelInbox{}
+	delivered := slices.SortedFunc(maps.Values(m.n.ledger.delivered), func(a, b sinks.Delivered) int { return int(a.Score - b.Score) })
+	for _, d := range delivered {
+		for _, s := range d.Recipients {
+			in := m.inbox(s)
+			in.notices = append(in.notices, modelNotice{d.Notice.ID, d.Score, d.Notice.ExpiresAt})
+		}
+	}
+	m.forgetExpired()
+	m.trim()
+	if m.opened {
+		m.last = max(delivered[len(delivered)-1].Score, m.clock.now().UnixMicro())
+	}
+}
+
+// trim is what the cap does.
+func (m *model) trim() {
+	for _, in := range m.inboxes {
+		for len(in.notices) > m.most {
+			in.removed = in.notices[0].score
+			in.notices = in.notices[1:]
+		}
+	}
+}
