@@ -81,7 +81,7 @@ func benchCommit(c ledger.Claim, n int) *ledger.Commit {
 		note := newNotice(fmt.Sprintf("n_%s%08d", strings.Repeat("k", 10), shuffled(n*BenchBatch+i)))
 		note.Key = key
 		note.CreatedAt, note.ExpiresAt = time.Now(), time.Now().Add(24*time.Hour)
-		note.Body = strings.Repeat("Replenish the bin from the bulk area. ", 8)
+		note.Body = strings.Repeat("Replenish the bin from the bulk area. ", 10)
 		run.Notices = append(run.Notices, ledger.NewNotice{Notice: note, Sinks: []ledger.Target{inbox}})
 		state := firing(key)
 		state.NoticeID = note.ID

@@ -21,12 +21,15 @@ func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit)
 	if err != nil {
 		return ledger.Committed{}, err
 	}
-	w := commit{claim: c, run: run, plan: plan, lanes: lanes}
+	// Only a firing that was begun before should meet its own notices. Looking for them costs as much as the
+	// rest of the fence, so others look when the key of the table says that they must.
+	w := commit{claim: c, run: run, plan: plan, lanes: lanes, look: c.Repeated}
 	err = l.inTx(ctx, "commit", func(tx pgx.Tx) error { return w.write(ctx, tx) })
-	if errors.Is(err, errRepeated) {
-		return w.done, nil
+	if !w.look && hasState(err, uniqueViolation) {
+		w.look = true
+		err = l.inTx(ctx, "commit", func(tx pgx.Tx) error { return w.write(ctx, tx) })
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, errRepeated) {
 		return ledger.Committed{}, err
 	}
 	return w.done, nil
@@ -41,6 +44,7 @@ type commit struct {
 	run   *ledger.Commit
 	plan  *rows.Plan
 	lanes []int32 // ids of plan.Lanes
+	look  bool    // for notices that are there already
 
 	scopeID    int32
 	recipients []string // of plan.Audiences
@@ -82,7 +86,7 @@ func (w *commit) fence(ctx context.Context, tx pgx.Tx) error {
 	})
 	b.Queue(queries.Get("last-answer"), w.claim.Rule, w.claim.Scope, rows.Micros(w.claim.Due), w.claim.Token).
 		QueryRow(func(r pgx.Row) error { return ignoreNone(r.Scan(&kept)) })
-	if len(w.plan.Notices) > 0 {
+	if w.look && len(w.plan.Notices) > 0 {
 		b.Queue(queries.Get("existing-notices"), w.plan.IDs()).Query(func(found pgx.Rows) error {
 			var id string
 			_, err := pgx.ForEachRow(found, []any{&id}, func() error { existing[id] = true; return nil })

@@ -1,0 +1,100 @@
+package sqlite_test
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"testing"
+
+	"tallyman/engine/notice"
+	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/ledgertest"
+)
+
+// BenchmarkCommit compares with prepared inserts of the same three row sets in one transaction, into tables with
+// their primary keys only, under the same pragmas.
+func BenchmarkCommit(b *testing.B) {
+	for name, markSent := range map[string]bool{"commit": false, "sent": true} {
+		b.Run(name, func(b *testing.B) {
+			ledgertest.BenchmarkCommit(b, open(b, migrated(b), ledger.Options{}), bareInserts(b), markSent)
+		})
+	}
+}
+
+const bareTables = `
+CREATE TABLE findings (scope_id INTEGER, key TEXT, phase INTEGER, priority INTEGER, ordinal INTEGER, episode INTEGER,
+    seen_clock INTEGER, absent_since INTEGER, firing_since INTEGER, last_notified INTEGER, notice_id TEXT,
+    PRIMARY KEY (scope_id, key)) WITHOUT ROWID;
+CREATE TABLE notices (num INTEGER PRIMARY KEY, id TEXT UNIQUE, type TEXT, rule TEXT, status TEXT, created_at INTEGER,
+    expires_at INTEGER, body BLOB);
+CREATE TABLE deliveries (seq INTEGER PRIMARY KEY, notice INTEGER, lane_id INTEGER, expires_at INTEGER, recipients TEXT)`
+
+// bareInserts makes the tables and returns how to fill them.
+func bareInserts(b *testing.B) ledgertest.Bare {
+	b.Helper()
+	path := filepath.Join(b.TempDir(), "bare.db")
+	db, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
+	check(b, err)
+	b.Cleanup(func() { _ = db.Close() })
+	db.SetMaxOpenConns(1)
+	_, err = db.ExecContext(b.Context(), bareTables)
+	check(b, err)
+	findings, err := db.PrepareContext(b.Context(), "INSERT INTO findings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+	check(b, err)
+	notices, err := db.PrepareContext(b.Context(), "INSERT INTO notices VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+	check(b, err)
+	deliveries, err := db.PrepareContext(b.Context(), "INSERT INTO deliveries VALUES (?, ?, ?, ?, ?)")
+	check(b, err)
+	num := int64(0)
+	return func(b *testing.B, batch *ledger.Commit) func() {
+		b.Helper()
+		sets := []rowSet{{findings, nil}, {notices, nil}, {deliveries, nil}}
+		for i, n := range batch.Notices {
+			num++
+			f := &batch.Findings[i].State
+			body, err := notice.Marshal(n.Notice)
+			check(b, err)
+			sets[0].rows = append(sets[0].rows, []any{
+				1, f.Key, int(f.Phase), f.Priority, f.Ordinal, f.Episode.UnixMicro(), f.SeenClock.Microseconds(), 0,
+				f.FiringSince.UnixMicro(), f.LastNotified.UnixMicro(), f.NoticeID,
+			})
+			sets[1].rows = append(sets[1].rows, []any{
+				num, n.Notice.ID, n.Notice.Type, n.Notice.Rule, string(n.Notice.Status), n.Notice.CreatedAt.UnixMicro(),
+				n.Notice.ExpiresAt.UnixMicro(), body,
+			})
+			sets[2].rows = append(sets[2].rows, []any{num, num, 1, n.Notice.ExpiresAt.UnixMicro(), "role:keeper user:1"})
+		}
+		return func() { check(b, write(b.Context(), db, sets)) }
+	}
+}
+
+// rowSet is what one statement inserts.
+type rowSet struct {
+	stmt *sql.Stmt
+	rows [][]any
+}
+
+// write inserts the rows in one transaction.
+func write(ctx context.Context, db *sql.DB, sets []rowSet) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	for _, s := range sets {
+		stmt := tx.StmtContext(ctx, s.stmt)
+		for _, r := range s.rows {
+			if _, err := stmt.ExecContext(ctx, r...); err != nil {
+				return err
+			}
+		}
+	}
+	return tx.Commit()
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
