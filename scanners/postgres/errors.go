@@ -27,7 +27,7 @@ func (s *Source) mapError(ctx context.Context, err error, sql string) *scanners.
 		return s.unreachable(err)
 	case errors.Is(cause, context.DeadlineExceeded) || errors.Is(err, context.DeadlineExceeded):
 		return &scanners.Error{
-			Code: scanners.CodeTimeout, Transient: true, Hint: "every connection of the source may be in use: see max_connections",
+			Code: scanners.CodeTimeout, Transient: true,
 			Err: fmt.Errorf("the database did not answer in time: %w", context.DeadlineExceeded),
 		}
 	}

@@ -32,13 +32,13 @@ type prepared struct {
 
 // Prepare has the database parse the statement, without running it.
 func (s *Source) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.Prepared, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
 	conn, err := s.begin(ctx, s.timeout)
 	if err != nil {
 		return nil, err
 	}
 	defer s.end(ctx, conn)
+	ctx, cancel := context.WithTimeout(ctx, s.timeout+deadlineGrace)
+	defer cancel()
 
 	p := &prepared{source: s}
 	p.sql, p.order = stmt.Render(probe.Dollar)

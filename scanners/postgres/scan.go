@@ -21,13 +21,13 @@ func (p *prepared) Scan(ctx context.Context, req scanners.Request, visit func(*r
 	if timeout <= 0 {
 		timeout = p.source.timeout
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout+deadlineGrace)
-	defer cancel()
 	conn, err := p.source.begin(ctx, timeout)
 	if err != nil {
 		return scanners.Result{}, err
 	}
 	defer p.source.end(ctx, conn)
+	ctx, cancel := context.WithTimeout(ctx, timeout+deadlineGrace)
+	defer cancel()
 
 	reader := conn.Conn().PgConn().ExecParams(ctx, p.sql, args, p.paramOIDs, nil, p.formats)
 	result, visitErr := p.read(reader, req.MaxRows, visit)

@@ -18,6 +18,9 @@ const (
 	defaultStatementTimeout = 30 * time.Second
 )
 
+// connectTimeout bounds a connection attempt, unless the URL says connect_timeout.
+const connectTimeout = 5 * time.Second
+
 // deadlineGrace is how long after the server's own timeout the client gives up on its answer.
 const deadlineGrace = 2 * time.Second
 
@@ -59,8 +62,12 @@ func Open(ctx context.Context, config Config) (*Source, error) {
 	if s.timeout <= 0 {
 		s.timeout = defaultStatementTimeout
 	}
+	if poolConfig.ConnConfig.ConnectTimeout == 0 {
+		poolConfig.ConnConfig.ConnectTimeout = connectTimeout
+	}
 	params := poolConfig.ConnConfig.RuntimeParams
 	s.timezone = params["timezone"] != "" || params["TimeZone"] != ""
+	params["client_encoding"] = "UTF8" // whatever the database's own is
 	if params["application_name"] == "" {
 		params["application_name"] = "tallyman"
 	}
@@ -73,9 +80,11 @@ func Open(ctx context.Context, config Config) (*Source, error) {
 
 // Ping tells whether the database answers.
 func (s *Source) Ping(ctx context.Context) error {
-	if err := s.pool.Ping(ctx); err != nil {
-		return s.mapError(ctx, err, "")
+	conn, err := s.begin(ctx, s.timeout)
+	if err != nil {
+		return err
 	}
+	s.end(ctx, conn)
 	return nil
 }
 
@@ -88,17 +97,25 @@ func (s *Source) Close() error {
 //go:embed end.sql
 var endSQL string
 
-// begin takes a connection and starts the read-only transaction on it. A pooled connection that turns out to be
+// begin takes a connection and starts the read-only transaction on it. It waits for a free connection as long as a statement
+// may take, and then for the database to accept one. A pooled connection that turns out to be
 // dead (the server was restarted) is no reason to fail: the pool is emptied and one more is tried.
 func (s *Source) begin(ctx context.Context, timeout time.Duration) (*pgxpool.Conn, error) {
-	sql := fmt.Sprintf("BEGIN READ ONLY; SET LOCAL statement_timeout = %d", max(timeout.Milliseconds(), 1))
+	// With standard strings the server reads the probe as rules/probe did.
+	sql := fmt.Sprintf("BEGIN READ ONLY; SET LOCAL statement_timeout = %d; SET LOCAL standard_conforming_strings = on", max(timeout.Milliseconds(), 1))
 	if !s.timezone {
 		sql += "; SET LOCAL timezone = 'UTC'"
 	}
+	ctx, cancel := context.WithTimeout(ctx, timeout+s.pool.Config().ConnConfig.ConnectTimeout)
+	defer cancel()
 	for first := true; ; first = false {
 		conn, err := s.pool.Acquire(ctx)
 		if err != nil {
-			return nil, s.mapError(ctx, err, "")
+			mapped := s.mapError(ctx, err, "")
+			if mapped.Code == scanners.CodeTimeout {
+				mapped.Hint = "every connection of the source may be in use: see max_connections"
+			}
+			return nil, mapped
 		}
 		_, err = conn.Conn().PgConn().Exec(ctx, sql).ReadAll()
 		if err == nil {

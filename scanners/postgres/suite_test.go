@@ -44,12 +44,12 @@ func (s *server) Exec(t testing.TB, statements string) {
 
 func exec(t testing.TB, url, statements string) {
 	t.Helper()
-	ctx := t.Context()
+	ctx := context.WithoutCancel(t.Context()) // also used by clean-ups
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	defer func() { _ = conn.Close(ctx) }()
 	if _, err := conn.Exec(ctx, statements); err != nil {
 		t.Fatalf("%s: %v", statements, err)
 	}

@@ -70,6 +70,31 @@ func TestConcurrentWriter(t *testing.T) {
 	}
 }
 
+// TestUncleanEnd opens what a writer left behind that died: committed rows are in the WAL only, without its index.
+func TestUncleanEnd(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	f.Exec(t, "CREATE TABLE bins (id INTEGER)")
+	writer := f.writer(t)
+	defer func() { _ = writer.Close() }()
+	if _, err := writer.ExecContext(t.Context(), "INSERT INTO bins VALUES (7)"); err != nil {
+		t.Fatal(err)
+	}
+	left := &file{path: filepath.Join(t.TempDir(), "left.db")}
+	for _, suffix := range []string{"", "-wal"} {
+		data, err := os.ReadFile(f.path + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(left.path+suffix, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := scannertest.One(t, left.Open(t, 1), "SELECT id FROM bins; -- with a comment after its end", nil); got != "7" {
+		t.Errorf("read %s", got)
+	}
+}
+
 // TestJournalMode waits for a writer that locks the whole file, as long as the scan may take.
 func TestJournalMode(t *testing.T) {
 	t.Parallel()
