@@ -113,3 +113,7 @@ func bareRows(b *testing.B, batch *ledger.Commit, seq *int64) []rowSet {
 		}, findings},
 	}
 }
+
+func BenchmarkReads(b *testing.B) {
+	ledgertest.BenchmarkReads(b, open(b, migrated(b), ledger.Options{}))
+}

@@ -98,3 +98,7 @@ func check(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
+
+func BenchmarkReads(b *testing.B) {
+	ledgertest.BenchmarkReads(b, open(b, migrated(b), ledger.Options{}))
+}
