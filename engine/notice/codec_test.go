@@ -34,8 +34,11 @@ func odd() *notice.Notice {
 	n.Body = "line\n\ttab\r]]>"
 	n.Texts = map[string]notice.Text{"zh": {Title: "补货", Body: "到 -3"}, "de": {Title: "Nachfüllen"}}
 	n.Data = []notice.Field{
-		{Name: "none", Value: nil}, {Name: "empty", Value: ""}, {Name: "count", Value: int64(-7)},
-		{Name: "big", Value: int64(1<<63 - 1)}, {Name: "ok", Value: true},
+		{Name: "none", Value: nil},
+		{Name: "empty", Value: ""},
+		{Name: "count", Value: int64(-7)},
+		{Name: "big", Value: int64(1<<63 - 1)},
+		{Name: "ok", Value: true},
 	}
 	n.Labels = map[string]string{"area": "x<y", "two words": "z", "xmlish": "reserved"}
 	n.CreatedAt = n.CreatedAt.Add(123456 * time.Microsecond)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"flag"
 	"io"
 	"os"
@@ -94,7 +95,7 @@ func wellFormed(t *testing.T, data []byte) {
 	d := xml.NewDecoder(bytes.NewReader(data))
 	for {
 		_, err := d.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return
 		}
 		if err != nil {

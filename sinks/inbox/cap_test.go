@@ -10,8 +10,8 @@ import (
 
 func TestCapKeepsTheNewest(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, addr string) {
-		n := newNode(t, addr, newMemoryLedger(), capOf(5))
+	onBoth(t, func(t site) {
+		n := newNode(t, t.addr, newMemoryLedger(), capOf(5))
 		shared := makeDeliveries(4, wh, "role:k", "user:1")
 		mine := makeDeliveries(3, wh, "user:1")
 		n.deliver(t, shared)
@@ -44,8 +44,8 @@ func TestCapKeepsTheNewest(t *testing.T) {
 
 func TestRemovalAboveTheCursorResets(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, addr string) {
-		n := newNode(t, addr, newMemoryLedger(), capOf(5))
+	onBoth(t, func(t site) {
+		n := newNode(t, t.addr, newMemoryLedger(), capOf(5))
 		n.deliver(t, makeDeliveries(1, wh, "user:1"))
 		both, one := query("role:k", "user:1"), query("role:k")
 		cursor, untouched := n.poll(t, both).Cursor, n.poll(t, one).Cursor
@@ -68,8 +68,8 @@ func TestRemovalAboveTheCursorResets(t *testing.T) {
 // One inbox has lost its older notices, another kept some of the same age: a reader of both, page by page, is told once.
 func TestAResetIsToldOnce(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, addr string) {
-		n := newNode(t, addr, newMemoryLedger(), capOf(4))
+	onBoth(t, func(t site) {
+		n := newNode(t, t.addr, newMemoryLedger(), capOf(4))
 		n.deliver(t, makeDeliveries(1, wh, "user:1"))
 		q := query("role:k", "user:1")
 		q.Limit = 1
@@ -108,8 +108,8 @@ func TestAResetIsToldOnce(t *testing.T) {
 // A notice that came again after every inbox had let go of it is new.
 func TestDeliverAgainAfterRemoval(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, addr string) {
-		n := newNode(t, addr, newMemoryLedger(), capOf(2))
+	onBoth(t, func(t site) {
+		n := newNode(t, t.addr, newMemoryLedger(), capOf(2))
 		old := makeDeliveries(1, wh, "user:1")
 		first := n.deliver(t, old)
 		n.deliver(t, makeDeliveries(2, wh, "user:1"))
@@ -125,8 +125,8 @@ func TestDeliverAgainAfterRemoval(t *testing.T) {
 
 func TestEveryKeyHasPrefixAndTag(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, addr string) {
-		n := newNode(t, addr, newMemoryLedger(), func(o *Options) { o.Prefix = "site[a]*?:" })
+	onBoth(t, func(t site) {
+		n := newNode(t, t.addr, newMemoryLedger(), func(o *Options) { o.Prefix = "site[a]*?:" })
 		n.deliver(t, slices.Concat(makeDeliveries(1, wh, "user:1", "role:k")))
 		n.deliver(t, makeDeliveries(1, "other", "user:1"))
 		all, err := n.client.Keys(t.Context(), "*").Result()

@@ -11,8 +11,8 @@ import (
 
 func TestCountIsExactTo999(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, addr string) {
-		n := newNode(t, addr, newMemoryLedger())
+	onBoth(t, func(t site) {
+		n := newNode(t, t.addr, newMemoryLedger())
 		both := query("user:1", "role:k")
 		expect := func(q page.Query, want int, more bool) {
 			t.Helper()
@@ -36,9 +36,9 @@ func TestCountIsExactTo999(t *testing.T) {
 
 func TestCountLeavesOutWhatExpired(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, addr string) {
+	onBoth(t, func(t site) {
 		clock := newTestClock(time.Now())
-		n := newNode(t, addr, newMemoryLedger(), clock.option)
+		n := newNode(t, t.addr, newMemoryLedger(), clock.option)
 		batch := makeDeliveries(6, wh, "user:1", "role:k")
 		for i := range 3 {
 			batch[i].Notice.ExpiresAt = clock.now().Add(time.Duration(i+1) * time.Hour)
@@ -46,7 +46,7 @@ func TestCountLeavesOutWhatExpired(t *testing.T) {
 		n.deliver(t, batch)
 		n.stop() // nobody sweeps from here on
 		clock.advance(2 * time.Hour)
-		reader := newNode(t, addr, n.ledger, clock.option, func(o *Options) { o.Prefix = "tallyman:" })
+		reader := newNode(t, t.addr, n.ledger, clock.option, func(o *Options) { o.Prefix = "tallyman:" })
 		for _, q := range []page.Query{query("user:1"), query("user:1", "role:k")} {
 			pg := reader.poll(t, q)
 			if pg.Unread != 4 || !slices.Equal(ids(pg), idsOf(batch[2:])) {

@@ -141,8 +141,7 @@ func (in *Inbox) openWarehouse(ctx context.Context, g *generation, warehouse str
 		return in.lost(g, warehouse, found)
 	}
 	err = in.beginWarehouse(ctx, g.epoch, warehouse, 0)
-	var newer *epochError
-	if errors.As(err, &newer) {
+	if _, newer := errors.AsType[*epochError](err); newer {
 		return in.lost(g, warehouse, err)
 	}
 	return err

@@ -16,8 +16,8 @@ import (
 
 func TestDeliverAndPoll(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, addr string) {
-		n := newNode(t, addr, newMemoryLedger())
+	onBoth(t, func(t site) {
+		n := newNode(t, t.addr, newMemoryLedger())
 		batch := makeDeliveries(3, wh, "user:1", "role:keeper")
 		other := makeDeliveries(2, wh, "user:2")
 		receipts := n.deliver(t, slices.Concat(batch, other))
@@ -55,10 +55,10 @@ func TestDeliverAndPoll(t *testing.T) {
 // the last digit from 2^53 on.
 func TestScoresAreExact(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, addr string) {
+	onBoth(t, func(t site) {
 		for _, start := range []int64{1780272600000000, 1999999999999999, 9007199254740000, maxExact - 20} {
 			clock := newTestClock(time.UnixMicro(start))
-			n := newNode(t, addr, newMemoryLedger(), clock.option, func(o *Options) { o.Prefix = time.UnixMicro(start).UTC().Format("20060102:") })
+			n := newNode(t, t.addr, newMemoryLedger(), clock.option, func(o *Options) { o.Prefix = time.UnixMicro(start).UTC().Format("20060102:") })
 			batch := makeDeliveries(10, wh, "user:1")
 			for i := range batch {
 				batch[i].Notice.ExpiresAt = time.UnixMicro(math.MaxInt64 / 2).UTC()
@@ -87,10 +87,10 @@ const maxExact = 1<<53 - 1
 
 func TestScoresFollowTheClockAndNeverGoBack(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, addr string) {
+	onBoth(t, func(t site) {
 		start := time.UnixMicro(1780272600000000)
 		clock := newTestClock(start)
-		n := newNode(t, addr, newMemoryLedger(), clock.option)
+		n := newNode(t, t.addr, newMemoryLedger(), clock.option)
 		clock.advance(time.Hour)
 		first := n.deliver(t, makeDeliveries(2, wh, "user:1")) // opens the warehouse at this moment
 		clock.advance(-30 * time.Minute)                       // the server's clock is set back
@@ -108,8 +108,8 @@ func TestScoresFollowTheClockAndNeverGoBack(t *testing.T) {
 
 func TestDeliverAgainGivesTheSameReceipt(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, addr string) {
-		n := newNode(t, addr, newMemoryLedger())
+	onBoth(t, func(t site) {
+		n := newNode(t, t.addr, newMemoryLedger())
 		batch := slices.Concat(makeDeliveries(2, wh, "user:1"), makeDeliveries(2, wh, "role:k", "user:2"))
 		first := n.deliver(t, batch)
 		again := n.deliver(t, batch)
@@ -134,8 +134,8 @@ func TestDeliverAgainGivesTheSameReceipt(t *testing.T) {
 
 func TestDeliverTheSameNoticeTwiceInABatch(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, addr string) {
-		n := newNode(t, addr, newMemoryLedger())
+	onBoth(t, func(t site) {
+		n := newNode(t, t.addr, newMemoryLedger())
 		batch := makeDeliveries(2, wh, "user:1")
 		twice := []sinks.Delivery{batch[0], batch[1], batch[0]}
 		twice[2].Seq = 1 << 40
@@ -151,8 +151,8 @@ func TestDeliverTheSameNoticeTwiceInABatch(t *testing.T) {
 
 func TestDeliverManyInSeveralCalls(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, addr string) {
-		n := newNode(t, addr, newMemoryLedger())
+	onBoth(t, func(t site) {
+		n := newNode(t, t.addr, newMemoryLedger())
 		batch := slices.Concat(makeDeliveries(700, wh, "user:1"), makeDeliveries(500, wh, "role:k"), makeDeliveries(3, wh, "role:k", "user:1"))
 		for i := range 3 { // three that make a call too long by their bytes alone
 			batch[i*2].Notice.Body = strings.Repeat("x", maxBytes/2)

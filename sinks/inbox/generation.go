@@ -37,11 +37,11 @@ func newGenerations() *generations {
 	return &generations{cause: errStarting, changed: make(chan struct{}), since: map[string]bool{}}
 }
 
-// get returns the generation or, when there is none, why, and a channel that is closed at the next change.
-func (s *generations) get() (*generation, error, <-chan struct{}) { //nolint:staticcheck // the error is a state, not a failure of get
+// get returns the generation, a channel that is closed at the next change, and while there is none why.
+func (s *generations) get() (*generation, <-chan struct{}, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.gen, s.cause, s.changed
+	return s.gen, s.changed, s.cause
 }
 
 // is tells whether g is still the one.
@@ -113,7 +113,7 @@ func (s *generations) wake() {
 
 // await returns the generation, waiting for one until the deadline; then the error is page.ErrUnavailable.
 func (s *generations) await(ctx context.Context, deadline time.Time) (*generation, error) {
-	g, cause, changed := s.get()
+	g, changed, cause := s.get()
 	if g != nil {
 		return g, nil
 	}
@@ -127,7 +127,7 @@ func (s *generations) await(ctx context.Context, deadline time.Time) (*generatio
 		case <-timer.C:
 			return nil, fmt.Errorf("%w: %w", page.ErrUnavailable, cause)
 		}
-		g, cause, changed = s.get()
+		g, changed, cause = s.get()
 	}
 	return g, nil
 }

@@ -65,7 +65,7 @@ func (in *Inbox) Run(ctx context.Context) {
 
 // Ready returns nil while the inbox serves, otherwise the reason why it does not.
 func (in *Inbox) Ready() error {
-	g, cause, _ := in.generations.get()
+	g, _, cause := in.generations.get()
 	if g == nil {
 		return fmt.Errorf("inbox: %w", cause)
 	}

@@ -19,14 +19,14 @@ import (
 // TestInboxAgainstAModel does random things to an inbox and to a plain model of it, and compares every page.
 func TestInboxAgainstAModel(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, addr string) {
+	onBoth(t, func(t site) {
 		var runs atomic.Int64
 		rapid.Check(t, func(rt *rapid.T) {
 			clock := newTestClock(time.UnixMicro(1780272600000000))
 			most := rapid.IntRange(2, 8).Draw(rt, "cap")
 			ledger := newMemoryLedger()
 			ledger.now = clock.now
-			n := newNodeThat(t, (*Inbox).keep, addr, ledger, clock.option, capOf(most), func(o *Options) {
+			n := newNodeThat(t, (*Inbox).keep, t.addr, ledger, clock.option, capOf(most), func(o *Options) {
 				o.Prefix = fmt.Sprintf("run%d:", runs.Add(1))
 				o.Logger = nil
 			})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"tallyman/engine/notice"
@@ -134,13 +135,5 @@ func (in *Inbox) take(pg *page.Page, r *reader, s *slice) bool {
 }
 
 func (r *reader) wants(code string) bool {
-	if len(r.Types) == 0 {
-		return true
-	}
-	for _, t := range r.Types {
-		if t == code {
-			return true
-		}
-	}
-	return false
+	return len(r.Types) == 0 || slices.Contains(r.Types, code)
 }

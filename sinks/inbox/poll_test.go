@@ -14,8 +14,8 @@ import (
 
 func TestPagesAscendOverAllInboxes(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, addr string) {
-		n := newNode(t, addr, newMemoryLedger())
+	onBoth(t, func(t site) {
+		n := newNode(t, t.addr, newMemoryLedger())
 		var want []string
 		for i := range 12 {
 			to := [][]string{{"user:1"}, {"role:a"}, {"role:a", "role:b", "user:1"}}[i%3]
@@ -57,8 +57,8 @@ func TestPagesAscendOverAllInboxes(t *testing.T) {
 
 func TestTypesFilterThePageAndNotTheCount(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, addr string) {
-		n := newNode(t, addr, newMemoryLedger())
+	onBoth(t, func(t site) {
+		n := newNode(t, t.addr, newMemoryLedger())
 		batch := makeDeliveries(450, wh, "user:1")
 		var want []string
 		for i := range batch {
@@ -107,9 +107,9 @@ func TestAFilterThatLetsNothingThroughEndsThePage(t *testing.T) {
 
 func TestSinceMeansDeliveredAtOrAfter(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, addr string) {
+	onBoth(t, func(t site) {
 		clock := newTestClock(time.UnixMilli(1780272600000))
-		n := newNode(t, addr, newMemoryLedger(), clock.option)
+		n := newNode(t, t.addr, newMemoryLedger(), clock.option)
 		var batches [][]string
 		for range 3 {
 			batch := makeDeliveries(2, wh, "user:1")
@@ -146,8 +146,8 @@ func TestSinceMeansDeliveredAtOrAfter(t *testing.T) {
 
 func TestCursorOfAnotherQueryResets(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, addr string) {
-		n := newNode(t, addr, newMemoryLedger())
+	onBoth(t, func(t site) {
+		n := newNode(t, t.addr, newMemoryLedger())
 		mine, role := makeDeliveries(2, wh, "user:1"), makeDeliveries(2, wh, "role:k")
 		n.deliver(t, slices.Concat(mine, role))
 		cursor := n.poll(t, query("user:1")).Cursor
@@ -204,8 +204,8 @@ func TestBadQueries(t *testing.T) {
 
 func TestAWarehouseWithoutNotices(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, addr string) {
-		n := newNode(t, addr, newMemoryLedger())
+	onBoth(t, func(t site) {
+		n := newNode(t, t.addr, newMemoryLedger())
 		q := query("user:1")
 		first := n.poll(t, q)
 		if len(first.Notices) != 0 || first.More || first.Reset || first.Unread != 0 {
@@ -227,9 +227,9 @@ func TestAWarehouseWithoutNotices(t *testing.T) {
 
 func TestPollsAskTheLedgerNothing(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, addr string) {
+	onBoth(t, func(t site) {
 		ledger := newMemoryLedger()
-		n := newNode(t, addr, ledger)
+		n := newNode(t, t.addr, ledger)
 		n.deliver(t, makeDeliveries(3, wh, "user:1"))
 		before := ledger.asked()
 		ledger.mu.Lock()

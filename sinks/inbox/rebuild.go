@@ -81,8 +81,7 @@ func (in *Inbox) rebuild(ctx context.Context, epoch string, highest map[string]i
 
 // outdone remembers the number of a newer epoch that was met, so that the next one is above it.
 func (in *Inbox) outdone(err error) error {
-	var newer *epochError
-	if errors.As(err, &newer) {
+	if newer, ok := errors.AsType[*epochError](err); ok {
 		in.newest.Store(max(in.newest.Load(), epochNumber(newer.found)))
 	}
 	return err

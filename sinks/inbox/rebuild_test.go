@@ -16,44 +16,58 @@ import (
 // backWithin is how soon the inboxes must be back.
 const backWithin = 5 * time.Second
 
-// losses are the ways in which Redis loses what it held. Each begins with a server that holds kept, and ends with one that
-// has lost later.
-func losses(t *testing.T, test func(t *testing.T, start func(t *testing.T) (addr string, snapshot, lose func()))) {
-	for name, start := range map[string]func(t *testing.T) (string, func(), func()){
-		"flushall": func(t *testing.T) (string, func(), func()) {
+// loss is a test with a Redis that is about to lose something: what it held at the snapshot may come back.
+type loss struct {
+	site
+	snapshot, lose func()
+}
+
+// losses are the ways in which Redis loses what it held.
+func losses(t *testing.T, test func(t loss)) {
+	t.Helper()
+	for name, begin := range map[string]func(t *testing.T) loss{
+		"flushall": func(t *testing.T) loss {
+			t.Helper()
 			r := testenv.Redis(t)
-			return r.Addr, func() {}, func() { flushAll(t, r) }
+			return loss{site{t, r.Addr}, func() {}, func() { flushAll(t, r) }}
 		},
-		"flushall of the in-process Redis": func(t *testing.T) (string, func(), func()) {
+		"flushall of the in-process Redis": func(t *testing.T) loss {
+			t.Helper()
 			m := testenv.Miniredis(t)
-			return m.Addr(), func() {}, m.FlushAll
+			return loss{site{t, m.Addr()}, func() {}, m.FlushAll}
 		},
-		"kill -9 and restart": func(t *testing.T) (string, func(), func()) {
+		"kill -9 and restart": func(t *testing.T) loss {
+			t.Helper()
 			r := testenv.Redis(t)
-			return r.Addr, func() {}, r.Restart
+			return loss{site{t, r.Addr}, func() {}, r.Restart}
 		},
-		"restart from an older snapshot": func(t *testing.T) (string, func(), func()) {
+		"restart from an older snapshot": func(t *testing.T) loss {
+			t.Helper()
 			r := testenv.Redis(t)
-			return r.Addr, r.Save, r.Restart
+			return loss{site{t, r.Addr}, r.Save, r.Restart}
 		},
-		"promotion of a replica that lags behind": func(t *testing.T) (string, func(), func()) {
-			primary := testenv.Redis(t)
-			replica := testenv.Replica(t, primary)
-			proxy := testenv.NewProxy(t, primary.Addr)
-			return proxy.Addr, func() {
-					primary.WaitForReplica(replica)
-					replica.StopReplication()
-				}, func() {
-					replica.Promote()
-					proxy.Point(replica.Addr)
-				}
-		},
+		"promotion of a replica that lags behind": lagging,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, start)
+			test(begin(t))
 		})
 	}
+}
+
+func lagging(t *testing.T) loss {
+	t.Helper()
+	primary := testenv.Redis(t)
+	replica := testenv.Replica(t, primary)
+	proxy := testenv.NewProxy(t, primary.Addr)
+	snapshot := func() {
+		primary.WaitForReplica(replica)
+		replica.StopReplication()
+	}
+	return loss{site{t, proxy.Addr}, snapshot, func() {
+		replica.Promote()
+		proxy.Point(replica.Addr)
+	}}
 }
 
 func flushAll(t *testing.T, r *testenv.RedisServer) {
@@ -65,16 +79,15 @@ func flushAll(t *testing.T, r *testenv.RedisServer) {
 
 func TestInboxesComeBackAfterALoss(t *testing.T) {
 	t.Parallel()
-	losses(t, func(t *testing.T, start func(t *testing.T) (string, func(), func())) {
-		addr, snapshot, lose := start(t)
+	losses(t, func(t loss) {
 		ledger := newMemoryLedger()
-		nodes := []*node{newNode(t, addr, ledger), newNode(t, addr, ledger)}
+		nodes := []*node{newNode(t, t.addr, ledger), newNode(t, t.addr, ledger)}
 		early := makeDeliveries(3, wh, "role:k", "user:1")
 		old := makeDeliveries(1, wh, "user:1")
 		old[0].Notice.ExpiresAt = time.Now().Add(1500 * time.Millisecond) // expires while Redis is away
 		nodes[0].deliver(t, slices.Concat(early, old))
 		nodes[0].deliver(t, makeDeliveries(2, "other", "user:1"))
-		snapshot()
+		t.snapshot()
 		late := makeDeliveries(4, wh, "user:1")
 		receipts := nodes[1].deliver(t, late)
 		// Delivered, but the node died before the ledger knew: it is delivered again, with a score above all others.
@@ -86,7 +99,7 @@ func TestInboxesComeBackAfterALoss(t *testing.T) {
 		epoch := ledger.epoch()
 		<-time.After(time.Until(old[0].Notice.ExpiresAt))
 
-		lose()
+		t.lose()
 		lost := time.Now()
 		want := idsOf(slices.Concat(early, late))
 		for i, n := range nodes {
@@ -176,14 +189,14 @@ func TestRebuildOfManyIsQuickAndCapped(t *testing.T) {
 
 func TestRestartOfANodeKeepsTheEpoch(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, addr string) {
+	onBoth(t, func(t site) {
 		ledger := newMemoryLedger()
-		first := newNode(t, addr, ledger)
+		first := newNode(t, t.addr, ledger)
 		batch := makeDeliveries(2, wh, "user:1")
 		first.deliver(t, batch)
 		cursor := first.poll(t, query("user:1")).Cursor
 		first.stop()
-		second := newNode(t, addr, ledger)
+		second := newNode(t, t.addr, ledger)
 		if pg := second.poll(t, after(query("user:1"), cursor)); pg.Reset || len(pg.Notices) != 0 {
 			t.Errorf("%+v", pg)
 		}
@@ -195,8 +208,8 @@ func TestRestartOfANodeKeepsTheEpoch(t *testing.T) {
 
 func TestOneWarehouseLostIsNoticed(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, addr string) {
-		n := newNode(t, addr, newMemoryLedger())
+	onBoth(t, func(t site) {
+		n := newNode(t, t.addr, newMemoryLedger())
 		batch := makeDeliveries(2, wh, "user:1")
 		n.deliver(t, batch)
 		cursor := n.poll(t, query("user:1")).Cursor
@@ -215,9 +228,9 @@ func TestOneWarehouseLostIsNoticed(t *testing.T) {
 
 func TestClockGoneBackIsNoticed(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, addr string) {
+	onBoth(t, func(t site) {
 		ledger := newMemoryLedger()
-		n := newNode(t, addr, ledger)
+		n := newNode(t, t.addr, ledger)
 		batch := makeDeliveries(2, wh, "user:1")
 		receipts := n.deliver(t, batch)
 		cursor := n.poll(t, query("user:1")).Cursor

@@ -66,7 +66,7 @@ func (in *Inbox) look(ctx context.Context) error {
 	in.reach.Store(nil)
 	switch {
 	case !live(g.runIDs, runIDs):
-		in.lose(g, errors.New("Redis was restarted or replaced"))
+		in.lose(g, errors.New("the Redis server was restarted or replaced"))
 	case epoch != g.epoch:
 		in.lose(g, &epochError{found: epoch})
 	}
@@ -114,7 +114,7 @@ func (in *Inbox) recover(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
-	why := ""
+	var why string
 	switch {
 	case state.Epoch == "":
 		why = "there was none"

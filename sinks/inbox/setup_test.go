@@ -20,16 +20,23 @@ import (
 
 const wh = "119240"
 
+// site is a test with a Redis.
+type site struct {
+	*testing.T
+	addr string
+}
+
 // onBoth runs a test on a real Redis and on the in-process one: they differ in how Lua's numbers become text, and in which
 // commands they have.
-func onBoth(t *testing.T, test func(t *testing.T, addr string)) {
+func onBoth(t *testing.T, test func(t site)) {
+	t.Helper()
 	t.Run("redis", func(t *testing.T) {
 		t.Parallel()
-		test(t, testenv.Redis(t).Addr)
+		test(site{t, testenv.Redis(t).Addr})
 	})
 	t.Run("miniredis", func(t *testing.T) {
 		t.Parallel()
-		test(t, testenv.Miniredis(t).Addr())
+		test(site{t, testenv.Miniredis(t).Addr()})
 	})
 }
 

@@ -39,8 +39,7 @@ func (in *Inbox) Sweep(ctx context.Context) error {
 	for _, w := range due {
 		for {
 			n, err := in.sweepSome(ctx, g.epoch, w)
-			var other *epochError
-			if errors.As(err, &other) { // a reader or a delivery will find out what that means
+			if _, other := errors.AsType[*epochError](err); other { // a reader or a delivery will find out what that means
 				break
 			}
 			if err != nil {

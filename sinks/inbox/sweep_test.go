@@ -12,9 +12,9 @@ import (
 
 func TestExpiredNoticesGo(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, addr string) {
+	onBoth(t, func(t site) {
 		clock := newTestClock(time.Now())
-		n := newNode(t, addr, newMemoryLedger(), clock.option)
+		n := newNode(t, t.addr, newMemoryLedger(), clock.option)
 		short := makeDeliveries(700, wh, "user:1", "role:k")
 		for i := range short { // retentions differ, and so do the moments of expiry
 			short[i].Notice.ExpiresAt = clock.now().Add(time.Duration(1+i%7) * time.Hour)

@@ -22,7 +22,7 @@ func (in *Inbox) Wait(ctx context.Context, q page.Query, version string) error {
 	}
 	epoch, clock, err := splitVersion(version)
 	if err != nil {
-		return nil //nolint:nilerr // whatever it is, the present version is another one
+		return nil // whatever it is, the present version is another one
 	}
 	w := in.waiters.enter(r.Warehouse, r.Subscribers)
 	defer in.waiters.leave(w)
@@ -30,7 +30,7 @@ func (in *Inbox) Wait(ctx context.Context, q page.Query, version string) error {
 	defer tick.Stop()
 	looked := clock // nothing above clock came up to this one
 	for {
-		g, _, changed := in.generations.get()
+		g, changed, _ := in.generations.get()
 		if g != nil && g.epoch != epoch {
 			return nil
 		}
@@ -57,10 +57,10 @@ func (in *Inbox) Wait(ctx context.Context, q page.Query, version string) error {
 
 // above counts the notices in the reader's inboxes with a higher score.
 func (in *Inbox) above(ctx context.Context, r *reader, score int64) (int64, error) {
-	min := "(" + formatScore(score)
+	least := "(" + formatScore(score)
 	cmds, err := in.o.Client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, s := range r.Subscribers {
-			p.ZCount(ctx, in.keys.inbox(r.Warehouse, s), min, "+inf")
+			p.ZCount(ctx, in.keys.inbox(r.Warehouse, s), least, "+inf")
 		}
 		return nil
 	})

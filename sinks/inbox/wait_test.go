@@ -21,9 +21,9 @@ func waiting(ctx context.Context, n *node, q page.Query, version string) <-chan 
 
 func TestWaitIsWokenByTheHint(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, addr string) {
+	onBoth(t, func(t site) {
 		ledger := newMemoryLedger()
-		reader, writer := newNode(t, addr, ledger), newNode(t, addr, ledger)
+		reader, writer := newNode(t, t.addr, ledger), newNode(t, t.addr, ledger)
 		writer.deliver(t, makeDeliveries(1, wh, "user:1"))
 		testenv.Eventually(t, func() bool { return reader.knows(wh) }, 10*time.Second)
 		q := query("user:1", "role:k")
@@ -49,8 +49,8 @@ func TestWaitIsWokenByTheHint(t *testing.T) {
 
 func TestWaitSurvivesALostHint(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, addr string) {
-		n := newNode(t, addr, newMemoryLedger())
+	onBoth(t, func(t site) {
+		n := newNode(t, t.addr, newMemoryLedger())
 		n.deliver(t, makeDeliveries(1, wh, "user:1"))
 		q := query("user:1")
 		done := waiting(t.Context(), n, q, n.poll(t, q).Version)

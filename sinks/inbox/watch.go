@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -39,7 +40,7 @@ func (w *Watch) OnConnect(ctx context.Context, conn *redis.Conn) error {
 func (w *Watch) listen(f func(runID string)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.connected = append(w.connected[:len(w.connected):len(w.connected)], f)
+	w.connected = append(slices.Clip(w.connected), f)
 }
 
 // server is what a Redis server says of itself.

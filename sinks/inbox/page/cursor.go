@@ -71,7 +71,9 @@ func DecodeCursor(text string) (Cursor, error) {
 		return Cursor{}, ErrBadCursor
 	}
 	c := Cursor{Score: int64(score), Query: Hash(b[1:9])}
-	rest, ok := c.decodeRemoved(b[cursorHead:])
+	var rest []byte
+	var ok bool
+	c.Removed, rest, ok = decodeRemoved(c.Score, b[cursorHead:])
 	c.Epoch = string(rest)
 	// One place has one text: no line breaks, no long varints.
 	if !ok || !validEpoch(rest) || c.Encode() != text {
@@ -80,27 +82,27 @@ func DecodeCursor(text string) (Cursor, error) {
 	return c, nil
 }
 
-func (c *Cursor) decodeRemoved(b []byte) (rest []byte, ok bool) {
+func decodeRemoved(score int64, b []byte) (out []Removed, rest []byte, ok bool) {
 	n, size := binary.Uvarint(b)
 	if size <= 0 || n > uint64(len(b)) {
-		return nil, false
+		return nil, nil, false
 	}
 	b = b[size:]
 	last := -1
 	for range n {
 		inbox, size := binary.Uvarint(b)
 		if size <= 0 || inbox > maxInbox || int(inbox) <= last {
-			return nil, false
+			return nil, nil, false
 		}
 		above, more := binary.Uvarint(b[size:])
 		if more <= 0 || above == 0 || above > maxScore {
-			return nil, false
+			return nil, nil, false
 		}
 		last = int(inbox)
-		c.Removed = append(c.Removed, Removed{Inbox: last, Score: c.Score + int64(above)})
+		out = append(out, Removed{Inbox: last, Score: score + int64(above)})
 		b = b[size+more:]
 	}
-	return b, true
+	return out, b, true
 }
 
 func validEpoch(b []byte) bool {
@@ -113,7 +115,7 @@ func validEpoch(b []byte) bool {
 }
 
 // Hash identifies what the query is about; where it begins and how long its pages are does not matter.
-func (q *Query) Hash() Hash {
+func (q Query) Hash() Hash {
 	h := sha256.New()
 	h.Write([]byte(q.Warehouse))
 	for _, list := range [][]string{q.Subscribers, q.Types} {

@@ -79,9 +79,13 @@ func TestHashTellsQueriesApart(t *testing.T) {
 	t.Parallel()
 	seen := map[page.Hash]page.Query{}
 	for _, q := range []page.Query{
-		{Warehouse: "a"}, {Warehouse: "a", Subscribers: []string{"user:1"}}, {Warehouse: "a", Subscribers: []string{"user:1", "user:2"}},
-		{Warehouse: "a", Types: []string{"user:1"}}, {Warehouse: "a", Subscribers: []string{"user:1"}, Types: []string{"T"}},
-		{Warehouse: "b", Subscribers: []string{"user:1"}}, {Warehouse: "a", Subscribers: []string{"user:1user:2"}},
+		{Warehouse: "a"},
+		{Warehouse: "a", Subscribers: []string{"user:1"}},
+		{Warehouse: "a", Subscribers: []string{"user:1", "user:2"}},
+		{Warehouse: "a", Types: []string{"user:1"}},
+		{Warehouse: "a", Subscribers: []string{"user:1"}, Types: []string{"T"}},
+		{Warehouse: "b", Subscribers: []string{"user:1"}},
+		{Warehouse: "a", Subscribers: []string{"user:1user:2"}},
 	} {
 		if other, ok := seen[q.Hash()]; ok {
 			t.Errorf("%+v and %+v have the same hash", q, other)
