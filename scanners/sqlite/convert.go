@@ -10,27 +10,33 @@ import (
 )
 
 // convert makes a value of the kind from what the driver returns: int64, float64, string, []byte or, where the column is
-// declared as a time, time.Time.
-func convert(src any, kind row.Kind) (row.Value, bool) {
+// declared as a time, time.Time. It tells whether that fits; the two most frequent cases come first.
+func convert(dst *row.Value, src any, kind row.Kind) (ok bool) {
 	switch v := src.(type) {
 	case int64:
-		return fromInt(v, kind)
-	case float64:
-		return fromFloat(v, kind)
+		if kind == row.Int {
+			*dst = row.IntOf(v)
+			return true
+		}
+		*dst, ok = fromInt(v, kind)
 	case string:
-		return fromText(v, kind)
+		if kind == row.Text {
+			*dst = row.TextOf(v)
+			return true
+		}
+		*dst, ok = fromText(v, kind)
+	case float64:
+		*dst, ok = fromFloat(v, kind)
 	case []byte:
-		return row.BytesOf(string(v)), kind == row.Bytes
+		*dst, ok = row.BytesOf(string(v)), kind == row.Bytes
 	case time.Time:
-		return fromTime(v, kind)
+		*dst, ok = fromTime(v, kind)
 	}
-	return row.Value{}, false
+	return ok
 }
 
 func fromInt(n int64, kind row.Kind) (row.Value, bool) {
 	switch kind {
-	case row.Int:
-		return row.IntOf(n), true
 	case row.Bool:
 		return row.BoolOf(n != 0), n == 0 || n == 1
 	case row.Float:
@@ -89,8 +95,6 @@ func decimalOf(f float64) (row.Value, bool) {
 
 func fromText(s string, kind row.Kind) (row.Value, bool) {
 	switch kind {
-	case row.Text:
-		return row.TextOf(s), true
 	case row.JSON:
 		return row.JSONOf(s), true
 	case row.Bytes:

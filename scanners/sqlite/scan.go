@@ -93,12 +93,10 @@ func (p *prepared) convert(r *row.Row, values []any) error {
 			r.Values[i] = row.Value{}
 			continue
 		}
-		v, ok := convert(src, c.Kind)
-		if !ok {
+		if !convert(&r.Values[i], src, c.Kind) {
 			return errorf(scanners.CodeFailed, false, "correct the data, or CAST the column to what it holds",
 				"column %s holds %s, which is no %s%s", c.Name, shown(src), c.Kind, where(r, i))
 		}
-		r.Values[i] = v
 	}
 	return nil
 }
