@@ -109,8 +109,16 @@ func merge(groups []audience, which []int) []int {
 	return out
 }
 
-// fanoutCall returns the keys and arguments of fanout.lua. Without a channel there is no hint.
-func (in *Inbox) fanoutCall(epoch, warehouse, channel string, batch []entry) ([]string, []any) {
+// fanoutCall is what fanout.lua is called with.
+type fanoutCall struct {
+	epoch   string
+	notices int
+	keys    []string
+	args    []any
+}
+
+// newFanoutCall makes a call for at most maxBatch entries. Without a channel there is no hint.
+func (in *Inbox) newFanoutCall(epoch, warehouse, channel string, batch []entry) *fanoutCall {
 	subscribers, lists := lists(audiences(batch))
 	keys := in.keys.all(warehouse, len(subscribers))
 	for _, s := range subscribers {
@@ -144,7 +152,7 @@ func (in *Inbox) fanoutCall(epoch, warehouse, channel string, batch []entry) ([]
 			args = append(args, i+1)
 		}
 	}
-	return keys, args
+	return &fanoutCall{epoch: epoch, notices: len(batch), keys: keys, args: args}
 }
 
 // chunks splits a batch so that one script call stays short.

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"tallyman/sinks"
 	"tallyman/sinks/inbox/page"
@@ -14,8 +17,8 @@ import (
 // Deliver puts the notices into the inboxes of their recipients, in order, and answers with the scores. The lane is a
 // warehouse. While Redis is rebuilt it waits up to 5 s; the error is then a page.ErrUnavailable.
 func (in *Inbox) Deliver(ctx context.Context, lane string, deliveries []sinks.Delivery) ([]sinks.Receipt, error) {
-	batch, position, err := entries(lane, deliveries)
-	if err != nil || len(batch) == 0 {
+	once, position, err := distinct(lane, deliveries)
+	if err != nil || len(once) == 0 {
 		return nil, err
 	}
 	deadline := time.Now().Add(patience)
@@ -24,7 +27,7 @@ func (in *Inbox) Deliver(ctx context.Context, lane string, deliveries []sinks.De
 		if err != nil {
 			return nil, err
 		}
-		scores, err := in.fanOut(ctx, g, lane, batch)
+		scores, err := in.fanOut(ctx, g, lane, once)
 		if err == nil {
 			return receipts(deliveries, position, scores, g.epoch), nil
 		}
@@ -37,28 +40,25 @@ func (in *Inbox) Deliver(ctx context.Context, lane string, deliveries []sinks.De
 // errLost says that the generation ended under an operation, which may be tried again in the next.
 var errLost = errors.New("inbox: the epoch is over")
 
-// entries encodes the deliveries, each notice once, and says which entry each delivery became.
-func entries(lane string, deliveries []sinks.Delivery) (batch []entry, position []int, err error) {
-	batch = make([]entry, 0, len(deliveries))
+// distinct returns each notice once, and for each delivery where its notice stands among those.
+func distinct(lane string, deliveries []sinks.Delivery) (once []*sinks.Delivery, position []int, err error) {
+	once = make([]*sinks.Delivery, 0, len(deliveries))
 	position = make([]int, len(deliveries))
 	seen := make(map[string]int, len(deliveries))
-	for i, d := range deliveries {
-		if d.Notice.Warehouse != lane {
-			return nil, nil, fmt.Errorf("inbox: notice %s of warehouse %q came in the lane of %q", d.Notice.ID, d.Notice.Warehouse, lane)
+	for i := range deliveries {
+		n := deliveries[i].Notice
+		if n.Warehouse != lane {
+			return nil, nil, fmt.Errorf("inbox: notice %s of warehouse %q came in the lane of %q", n.ID, n.Warehouse, lane)
 		}
-		at, ok := seen[d.Notice.ID]
+		at, ok := seen[n.ID]
 		if !ok {
-			e, err := newEntry(d.Notice, d.Recipients, 0)
-			if err != nil {
-				return nil, nil, err
-			}
-			at = len(batch)
-			seen[e.id] = at
-			batch = append(batch, e)
+			at = len(once)
+			seen[n.ID] = at
+			once = append(once, &deliveries[i])
 		}
 		position[i] = at
 	}
-	return batch, position, nil
+	return once, position, nil
 }
 
 func receipts(deliveries []sinks.Delivery, position []int, scores []int64, epoch string) []sinks.Receipt {
@@ -69,26 +69,28 @@ func receipts(deliveries []sinks.Delivery, position []int, scores []int64, epoch
 	return out
 }
 
-// fanOut delivers all of the batch in one generation. After an error part of it may be in Redis, where the next try
-// finds it. errLost asks for that try.
-func (in *Inbox) fanOut(ctx context.Context, g *generation, warehouse string, batch []entry) ([]int64, error) {
-	scores := make([]int64, 0, len(batch))
-	for _, chunk := range chunks(batch) {
-		got, err := in.put(ctx, g.epoch, warehouse, in.keys.hints(), chunk)
-		var other *epochError
-		if errors.As(err, &other) {
-			if err = in.openWarehouse(ctx, g, warehouse, other); err != nil {
-				return nil, err
+// fanOut delivers everything in one generation. While Redis works on one call, the next is made ready. After an error
+// part of it may be in Redis, where the next try finds it. errLost asks for that try.
+func (in *Inbox) fanOut(ctx context.Context, g *generation, warehouse string, once []*sinks.Delivery) ([]int64, error) {
+	calls := make(chan *fanoutCall, 1)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		defer close(calls)
+		return in.encode(ctx, g.epoch, warehouse, once, calls)
+	})
+	scores := make([]int64, 0, len(once))
+	group.Go(func() error {
+		for call := range calls {
+			got, err := in.putInto(ctx, g, warehouse, call)
+			if err != nil {
+				return err
 			}
-			got, err = in.put(ctx, g.epoch, warehouse, in.keys.hints(), chunk)
+			scores = append(scores, got...)
 		}
-		if errors.As(err, &other) {
-			return nil, in.lost(g, warehouse, err)
-		}
-		if err != nil {
-			return nil, err
-		}
-		scores = append(scores, got...)
+		return nil
+	})
+	if err := group.Wait(); err != nil {
+		return nil, err
 	}
 	// What was written over a connection to a server that turned out to be another one does not count.
 	if !in.generations.is(g) {
@@ -98,10 +100,46 @@ func (in *Inbox) fanOut(ctx context.Context, g *generation, warehouse string, ba
 	return scores, nil
 }
 
-// put is one call of fanout.lua, and the removal of what the cap pushed out of the last inbox that held it.
-func (in *Inbox) put(ctx context.Context, epoch, warehouse, channel string, batch []entry) ([]int64, error) {
-	keys, args := in.fanoutCall(epoch, warehouse, channel, batch)
-	reply, err := in.run(ctx, in.scripts.fanout, keys, args...)
+// encode makes the calls of fanout.lua, in order.
+func (in *Inbox) encode(ctx context.Context, epoch, warehouse string, once []*sinks.Delivery, calls chan<- *fanoutCall) error {
+	for part := range slices.Chunk(once, maxBatch) {
+		batch := make([]entry, len(part))
+		for i, d := range part {
+			var err error
+			if batch[i], err = newEntry(d.Notice, d.Recipients, 0); err != nil {
+				return err
+			}
+		}
+		for _, chunk := range chunks(batch) {
+			select {
+			case calls <- in.newFanoutCall(epoch, warehouse, in.keys.hints(), chunk):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+	return nil
+}
+
+// putInto makes a call; where the warehouse has no clock yet, it gets one.
+func (in *Inbox) putInto(ctx context.Context, g *generation, warehouse string, call *fanoutCall) ([]int64, error) {
+	scores, err := in.put(ctx, warehouse, call)
+	var other *epochError
+	if errors.As(err, &other) {
+		if err = in.openWarehouse(ctx, g, warehouse, other); err != nil {
+			return nil, err
+		}
+		scores, err = in.put(ctx, warehouse, call)
+	}
+	if errors.As(err, &other) {
+		return nil, in.lost(g, warehouse, err)
+	}
+	return scores, err
+}
+
+// put makes one call of fanout.lua, and removes what the cap pushed out of the last inbox that held it.
+func (in *Inbox) put(ctx context.Context, warehouse string, call *fanoutCall) ([]int64, error) {
+	reply, err := in.run(ctx, in.scripts.fanout, call.keys, call.args...)
 	if err != nil {
 		return nil, err
 	}
@@ -109,17 +147,17 @@ func (in *Inbox) put(ctx context.Context, epoch, warehouse, channel string, batc
 	if err != nil {
 		return nil, err
 	}
-	if len(answer) < len(batch) {
-		return nil, fmt.Errorf("inbox: %d scores for %d notices", len(answer), len(batch))
+	if len(answer) < call.notices {
+		return nil, fmt.Errorf("inbox: %d scores for %d notices", len(answer), call.notices)
 	}
-	scores := make([]int64, len(batch))
+	scores := make([]int64, call.notices)
 	for i := range scores {
 		if scores[i], err = strconv.ParseInt(answer[i], 10, 64); err != nil {
 			return nil, fmt.Errorf("inbox: a score that is none: %w", err)
 		}
 	}
-	if removed := answer[len(batch):]; len(removed) > 0 {
-		if err := in.drop(ctx, epoch, warehouse, removed); err != nil {
+	if removed := answer[call.notices:]; len(removed) > 0 {
+		if err := in.drop(ctx, call.epoch, warehouse, removed); err != nil {
 			// The bodies go when they expire.
 			in.log.Warn("bodies that no inbox holds were left behind", "warehouse", warehouse, "error", err)
 		}

@@ -123,7 +123,7 @@ func (in *Inbox) writeBack(ctx context.Context, epoch, warehouse string) (int, e
 	group.Go(func() error {
 		for batch := range pages {
 			for _, chunk := range chunks(batch) {
-				if _, err := in.put(ctx, epoch, warehouse, "", chunk); err != nil {
+				if _, err := in.put(ctx, warehouse, in.newFanoutCall(epoch, warehouse, "", chunk)); err != nil {
 					return err
 				}
 				count += len(chunk)

@@ -55,11 +55,13 @@ func TestWaitSurvivesALostHint(t *testing.T) {
 		q := query("user:1")
 		done := waiting(t.Context(), n, q, n.poll(t, q).Version)
 		g, _, _ := n.generations.get()
-		batch, _, err := entries(wh, makeDeliveries(1, wh, "user:1"))
+		d := makeDeliveries(1, wh, "user:1")[0]
+		e, err := newEntry(d.Notice, d.Recipients, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := n.put(t.Context(), g.epoch, wh, "", batch); err != nil { // no channel, no hint
+		silent := n.newFanoutCall(g.epoch, wh, "", []entry{e}) // no channel, no hint
+		if _, err := n.put(t.Context(), wh, silent); err != nil {
 			t.Fatal(err)
 		}
 		if err := <-done; err != nil {
