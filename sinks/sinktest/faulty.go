@@ -1,0 +1,107 @@
+package sinktest
+
+import (
+	"context"
+	"sync"
+
+	"tallyman/sinks"
+)
+
+// Faulty passes deliveries on to a real sink, and fails when it was told to. It is safe for concurrent use.
+type Faulty struct {
+	sink sinks.Sink
+
+	mu     sync.Mutex
+	faults []fault
+	gate   chan struct{} // closed = open
+	calls  int
+}
+
+type fault struct {
+	err   error
+	after bool // the sink took it, and the answer was lost
+}
+
+// NewFaulty returns a Faulty that passes everything on.
+func NewFaulty(sink sinks.Sink) *Faulty {
+	f := &Faulty{sink: sink, gate: make(chan struct{})}
+	close(f.gate)
+	return f
+}
+
+// FailNext has the next n calls fail with err before the sink sees them.
+func (f *Faulty) FailNext(n int, err error) { f.add(n, fault{err: err}) }
+
+// LoseAnswers has the next n calls fail with err after the sink took them.
+func (f *Faulty) LoseAnswers(n int, err error) { f.add(n, fault{err: err, after: true}) }
+
+// Hold makes calls wait, until Release or the end of their context.
+func (f *Faulty) Hold() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if isClosed(f.gate) {
+		f.gate = make(chan struct{})
+	}
+}
+
+// Release lets the calls that wait go on.
+func (f *Faulty) Release() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !isClosed(f.gate) {
+		close(f.gate)
+	}
+}
+
+// Calls counts the calls so far, with those that failed or wait.
+func (f *Faulty) Calls() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.calls
+}
+
+// Deliver implements sinks.Sink.
+func (f *Faulty) Deliver(ctx context.Context, lane string, batch []sinks.Delivery) ([]sinks.Receipt, error) {
+	next, gate := f.enter()
+	select {
+	case <-gate:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if next.err != nil && !next.after {
+		return nil, next.err
+	}
+	receipts, err := f.sink.Deliver(ctx, lane, batch)
+	if err == nil && next.err != nil {
+		return nil, next.err
+	}
+	return receipts, err
+}
+
+func (f *Faulty) enter() (fault, chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls++
+	var next fault
+	if len(f.faults) > 0 {
+		next, f.faults = f.faults[0], f.faults[1:]
+	}
+	return next, f.gate
+}
+
+func (f *Faulty) add(n int, what fault) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for range n {
+		f.faults = append(f.faults, what)
+	}
+}
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
