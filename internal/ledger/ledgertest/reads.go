@@ -138,7 +138,7 @@ var pruneTests = []testCase{
 		f.hasRuns(t, nil, 10, due(6), due(1))
 	}},
 	{"more than a batch is pruned in one call", func(t *testing.T, f *fixture) {
-		const n = 4500
+		const n = 2100
 		f.subscribed(t)
 		f.commit(t, 1, to([]ledger.Target{inbox}, numbered("n_", n)...))
 		f.send(t, f.pending(t, inboxLane), "", 1)

@@ -25,30 +25,24 @@ func (l *Ledger) laneIDs(ctx context.Context, lanes []ledger.Lane) ([]int32, err
 }
 
 func (l *Ledger) laneID(ctx context.Context, lane ledger.Lane) (int32, error) {
+	id, err := l.findLane(ctx, lane)
+	if !errors.Is(err, ledger.ErrNotFound) {
+		return id, err
+	}
+	if _, err := l.exec(ctx, "add-lane", lane.Sink, lane.Warehouse); err != nil {
+		return 0, err
+	}
+	return l.findLane(ctx, lane)
+}
+
+// findLane returns the id of the lane, which it remembers. ErrNotFound.
+func (l *Ledger) findLane(ctx context.Context, lane ledger.Lane) (int32, error) {
 	l.mu.Lock()
 	id, ok := l.lanes[lane]
 	l.mu.Unlock()
 	if ok {
 		return id, nil
 	}
-	id, err := l.findLane(ctx, lane)
-	if errors.Is(err, ledger.ErrNotFound) {
-		if _, err = l.exec(ctx, "add-lane", lane.Sink, lane.Warehouse); err != nil {
-			return 0, err
-		}
-		id, err = l.findLane(ctx, lane)
-	}
-	if err != nil {
-		return 0, err
-	}
-	l.mu.Lock()
-	l.lanes[lane] = id
-	l.mu.Unlock()
-	return id, nil
-}
-
-func (l *Ledger) findLane(ctx context.Context, lane ledger.Lane) (int32, error) {
-	var id int32
 	err := l.pool.QueryRow(ctx, queries.Get("lane"), lane.Sink, lane.Warehouse).Scan(&id)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, ledger.ErrNotFound
@@ -56,6 +50,9 @@ func (l *Ledger) findLane(ctx context.Context, lane ledger.Lane) (int32, error) 
 	if err != nil {
 		return 0, failed("lane", err)
 	}
+	l.mu.Lock()
+	l.lanes[lane] = id
+	l.mu.Unlock()
 	return id, nil
 }
 

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"flag"
 	"fmt"
 	"sync"
 	"testing"
@@ -13,7 +14,13 @@ import (
 	"tallyman/internal/testenv"
 )
 
-func TestMain(m *testing.M) { testenv.Main(m) }
+func TestMain(m *testing.M) {
+	// Each step of the model is a transaction or two, under -race a slow one. -rapid.checks still wins.
+	if err := flag.Set("rapid.checks", "30"); err != nil {
+		panic(err)
+	}
+	testenv.Main(m)
+}
 
 // TestLedger gives each test of the suite a schema of its own, which is made faster than a database. What the
 // suite asks does not depend on the disk, so that nothing waits for it.

@@ -82,14 +82,22 @@ func write(ctx context.Context, db *sql.DB, sets []rowSet) error {
 	}
 	defer tx.Rollback()
 	for _, s := range sets {
-		stmt := tx.StmtContext(ctx, s.stmt)
-		for _, r := range s.rows {
-			if _, err := stmt.ExecContext(ctx, r...); err != nil {
-				return err
-			}
+		if err := s.insert(ctx, tx); err != nil {
+			return err
 		}
 	}
 	return tx.Commit()
+}
+
+func (s rowSet) insert(ctx context.Context, tx *sql.Tx) error {
+	stmt := tx.StmtContext(ctx, s.stmt)
+	defer stmt.Close()
+	for _, r := range s.rows {
+		if _, err := stmt.ExecContext(ctx, r...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func check(t testing.TB, err error) {

@@ -27,11 +27,7 @@ func TestHoldFile(t *testing.T) {
 	if path == "" {
 		return // this is not the process that TestSecondProcess starts
 	}
-	l, err := sqlite.Open(t.Context(), path, ledger.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	commit(t, l, 1)
+	commit(t, open(t, path, ledger.Options{}), 1)
 	fmt.Fprintln(os.Stdout, "held")
 	<-time.After(time.Minute) // it is killed long before
 }
@@ -48,8 +44,11 @@ func TestSecondProcess(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	lines := bufio.NewScanner(out)
-	for lines.Scan() && lines.Text() != "held" {
+	said := ""
+	for lines := bufio.NewScanner(out); said != "held"; said = lines.Text() {
+		if !lines.Scan() {
+			t.Fatalf("the other process does not hold the ledger; it said %q at last", said)
+		}
 	}
 	_, openErr := sqlite.Open(t.Context(), path, ledger.Options{})
 	_, migrateErr := sqlite.Migrate(t.Context(), path)

@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"flag"
 	"path/filepath"
 	"testing"
 
@@ -10,7 +11,13 @@ import (
 	"tallyman/internal/testenv"
 )
 
-func TestMain(m *testing.M) { testenv.Main(m) }
+func TestMain(m *testing.M) {
+	// Each step of the model is a transaction or two, under -race a slow one. -rapid.checks still wins.
+	if err := flag.Set("rapid.checks", "30"); err != nil {
+		panic(err)
+	}
+	testenv.Main(m)
+}
 
 func TestLedger(t *testing.T) {
 	ledgertest.Run(t, func(t testing.TB) ledgertest.Database {

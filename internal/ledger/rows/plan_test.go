@@ -1,0 +1,117 @@
+package rows
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tallyman/engine/finding"
+	"tallyman/engine/notice"
+	"tallyman/internal/ledger"
+	"tallyman/rules/row"
+)
+
+func newNotice(id, warehouse string, sinks ...ledger.Target) ledger.NewNotice {
+	return ledger.NewNotice{Notice: &notice.Notice{ID: id, Type: "T", Warehouse: warehouse}, Sinks: sinks}
+}
+
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	inbox, queue := ledger.Target{Sink: "inbox", Inbox: true}, ledger.Target{Sink: "queue"}
+	p, err := NewPlan(ledger.Claim{}, &ledger.Commit{Notices: []ledger.NewNotice{
+		newNotice("n1", "w2", queue, inbox), newNotice("n2", "w1", inbox), newNotice("n1", "w3", inbox),
+		newNotice("n3", "w2", inbox), newNotice("n4", "w2"),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, []string{"n1", "n2", "n3", "n4"}, p.IDs())
+	equal(t, []Audience{{"T", "w2"}, {"T", "w1"}}, p.Audiences)
+
+	deliveries, unsubscribed := p.Deliveries([]string{"user:1", ""})
+	equal(t, 1, unsubscribed)
+	equal(t, []Delivery{{0, 0, ""}, {0, 1, "user:1"}, {2, 1, "user:1"}}, deliveries)
+	equal(t, []ledger.Lane{{Sink: "inbox", Warehouse: "w2"}, {Sink: "queue"}}, p.LanesOf(deliveries))
+
+	p.Drop(map[string]bool{"n1": true})
+	equal(t, []string{"n2", "n3", "n4"}, p.IDs())
+	deliveries, _ = p.Deliveries([]string{"user:1", "user:2"})
+	equal(t, []Delivery{{0, 2, "user:2"}, {1, 1, "user:1"}}, deliveries)
+}
+
+func TestPlanRefusesWhatCannotBeEncoded(t *testing.T) {
+	t.Parallel()
+	n := newNotice("n1", "w")
+	n.Notice.Data = []notice.Field{{Name: "x", Value: 1.5}}
+	if _, err := NewPlan(ledger.Claim{}, &ledger.Commit{Notices: []ledger.NewNotice{n}}); err == nil {
+		t.Fatal("a float was taken for a field")
+	}
+}
+
+// TestDigest changes one thing at a time: each makes another commit.
+func TestDigest(t *testing.T) {
+	t.Parallel()
+	digestAfter := func(change func(c *ledger.Claim, run *ledger.Commit)) string {
+		c := ledger.Claim{Token: 7, Due: time.UnixMicro(1000)}
+		run := &ledger.Commit{
+			Run: ledger.Run{Started: time.UnixMicro(2000), Rows: 3}, Watermark: []row.Value{row.IntOf(1)},
+			Findings: []ledger.FindingChange{{Op: ledger.Insert, State: finding.State{Key: "k"}}},
+			Notices:  []ledger.NewNotice{newNotice("n1", "w")},
+		}
+		change(&c, run)
+		p, err := NewPlan(c, run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Digest
+	}
+	seen := map[string]int{}
+	for i, change := range []func(c *ledger.Claim, run *ledger.Commit){
+		func(*ledger.Claim, *ledger.Commit) {},
+		func(c *ledger.Claim, _ *ledger.Commit) { c.Token++ },
+		func(c *ledger.Claim, _ *ledger.Commit) { c.Due = time.UnixMicro(1001) },
+		func(_ *ledger.Claim, run *ledger.Commit) { run.Run.Started = time.UnixMicro(2001) },
+		func(_ *ledger.Claim, run *ledger.Commit) { run.Run.Rows++ },
+		func(_ *ledger.Claim, run *ledger.Commit) { run.Again = true },
+		func(_ *ledger.Claim, run *ledger.Commit) { run.Watermark[0] = row.IntOf(2) },
+		func(_ *ledger.Claim, run *ledger.Commit) { run.Findings[0].Op = ledger.Delete },
+		func(_ *ledger.Claim, run *ledger.Commit) { run.Findings[0].Key = "l" },
+		func(_ *ledger.Claim, run *ledger.Commit) { run.Findings = nil },
+		func(_ *ledger.Claim, run *ledger.Commit) { run.Notices[0].Notice.ID = "n2" },
+		func(_ *ledger.Claim, run *ledger.Commit) { run.Notices = nil },
+	} {
+		d := digestAfter(change)
+		if other, ok := seen[d]; ok {
+			t.Errorf("changes %d and %d have the same digest", other, i)
+		}
+		seen[d] = i
+	}
+}
+
+func TestAnswer(t *testing.T) {
+	t.Parallel()
+	want := ledger.Committed{Deliveries: 3, Unsubscribed: 1, Lanes: []ledger.Lane{{Sink: "inbox", Warehouse: "w"}}}
+	kept, err := NewAnswer("d1", want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, same, err := Same(kept, "d1")
+	if err != nil || !same {
+		t.Fatalf("same %t, %v", same, err)
+	}
+	equal(t, want, got)
+	if _, same, err = Same(kept, "d2"); same || err != nil {
+		t.Fatalf("another digest: same %t, %v", same, err)
+	}
+	if _, _, err = Same("not JSON", "d1"); err == nil {
+		t.Fatal("nonsense was taken for an answer")
+	}
+}
+
+func equal(t *testing.T, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("not as wanted (-want +got):\n%s", diff)
+	}
+}
