@@ -11,10 +11,10 @@ import (
 
 func TestSinkSuite(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t site) {
-		sinktest.Run(t.T, func(t2 *testing.T) sinktest.Fixture {
-			t2.Helper()
-			n := newNode(t2, t.addr, newMemoryLedger(), func(o *Options) { o.Prefix = t2.Name() + ":" })
+	onBoth(t, func(s site) {
+		sinktest.Run(s.T, func(t *testing.T) sinktest.Fixture {
+			t.Helper()
+			n := newNode(t, s.addr, newMemoryLedger(), func(o *Options) { o.Prefix = t.Name() + ":" })
 			return sinktest.Fixture{Sink: n, Received: func(t testing.TB) []string {
 				t.Helper()
 				return ids(n.poll(t, page.Query{Warehouse: sinktest.Lane, Subscribers: []string{sinktest.Recipient}}))
