@@ -80,28 +80,45 @@ func (u *unit) prepare(ctx context.Context, stop <-chan struct{}) (scanners.Prep
 	return u.source.Prepare(ctx, u.stmt)
 }
 
-// types is the catalogue as the ledger had it last.
+// typesFresh is how long what was read of the types counts as current. Changes have to be in force on every node
+// within a second, and many rules may be due in the same one.
+const typesFresh = 500 * time.Millisecond
+
+// types is the catalogue as the ledger had it last, read for all rules together.
 type types struct {
 	ledger  Ledger
-	mu      sync.Mutex
+	mu      sync.Mutex // held while the ledger is asked: those who come meanwhile share the answer
+	asked   time.Time
+	err     error
 	version int64
 	catalog catalog.Catalog
 }
 
 // get asks the ledger for the version, and for the types only when it has changed.
 func (t *types) get(ctx context.Context) (int64, catalog.Catalog, error) {
-	version, err := t.ledger.TypesVersion(ctx)
-	if err != nil {
-		return 0, nil, err
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.catalog == nil || version != t.version {
-		read, err := t.ledger.Types(ctx)
-		if err != nil {
-			return 0, nil, err
+	if t.asked.IsZero() || time.Since(t.asked) >= typesFresh {
+		t.asked = time.Now() // before the question, for what changes after it is not in the answer
+		if t.err = t.read(ctx); t.err != nil {
+			t.asked = time.Now() // those who waited for a ledger that does not answer need not wait in turn
 		}
-		t.version, t.catalog = version, read
 	}
-	return t.version, t.catalog, nil
+	return t.version, t.catalog, t.err
+}
+
+func (t *types) read(ctx context.Context) error {
+	version, err := t.ledger.TypesVersion(ctx)
+	if err != nil {
+		return err
+	}
+	if t.catalog != nil && version == t.version {
+		return nil
+	}
+	read, err := t.ledger.Types(ctx)
+	if err != nil {
+		return err
+	}
+	t.version, t.catalog = version, read
+	return nil
 }
