@@ -27,6 +27,7 @@ type Lanes interface {
 	Pending(ctx context.Context, lane sinks.Lane, limit int) ([]sinks.Delivery, error)
 	MarkSent(ctx context.Context, receipts []sinks.Receipt) error
 	MarkAttempt(ctx context.Context, seqs []int64, cause string) error
+	MarkFailed(ctx context.Context, seqs []int64, cause string) error
 }
 
 // Observer is told what happened, for metrics. Its methods are called from many goroutines and must
@@ -36,7 +37,7 @@ type Observer interface {
 	RunDone(run ledger.Run)
 	// NoticeMade is called for each notice after its commit.
 	NoticeMade(noticeType, status string)
-	// DeliveryDone is called after n deliveries of a sink were tried together; outcome is "sent" or "retried".
+	// DeliveryDone is called after n deliveries of a sink were tried together; outcome is one of those below.
 	DeliveryDone(sink, outcome string, n int)
 	// FiringLag is how long after its due time and jitter a firing was claimed, in the engine's time.
 	FiringLag(d time.Duration)
@@ -46,6 +47,7 @@ type Observer interface {
 const (
 	OutcomeSent    = "sent"
 	OutcomeRetried = "retried" // not taken; it stays pending
+	OutcomeRefused = "failed"  // never to be taken; it has ended
 )
 
 // NoObserver ignores everything.

@@ -2,7 +2,10 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime/debug"
+	"slices"
 	"time"
 
 	"tallyman/sinks"
@@ -55,6 +58,9 @@ func (d *deliverer) drain(ctx context.Context, stop <-chan struct{}, lane sinks.
 func (d *deliverer) deliver(ctx context.Context, lane sinks.Lane, batch []sinks.Delivery) error {
 	d.e.opts.Step(StepDelivering)
 	receipts, err := d.call(ctx, lane, batch)
+	if refused, ok := errors.AsType[*sinks.RefusedError](err); ok && among(refused.Seqs, batch) {
+		return d.end(ctx, lane, refused)
+	}
 	if err != nil {
 		d.e.opts.Observer.DeliveryDone(d.name, OutcomeRetried, len(batch))
 		if merr := d.e.opts.Ledger.MarkAttempt(ctx, seqs(batch), err.Error()); merr != nil {
@@ -71,10 +77,33 @@ func (d *deliverer) deliver(ctx context.Context, lane sinks.Lane, batch []sinks.
 	return nil
 }
 
-func (d *deliverer) call(ctx context.Context, lane sinks.Lane, batch []sinks.Delivery) ([]sinks.Receipt, error) {
+// end gives up on what the sink will never take. The others of its batch are still pending.
+func (d *deliverer) end(ctx context.Context, lane sinks.Lane, refused *sinks.RefusedError) error {
+	d.log.Error("deliveries failed for good", "warehouse", lane.Warehouse, "seqs", refused.Seqs, "error", refused.Err)
+	if err := d.e.opts.Ledger.MarkFailed(ctx, refused.Seqs, refused.Err.Error()); err != nil {
+		return fmt.Errorf("recording what the sink refused: %w", err)
+	}
+	d.e.opts.Observer.DeliveryDone(d.name, OutcomeRefused, len(refused.Seqs))
+	return nil
+}
+
+// among tells whether the numbers are some of the batch's.
+func among(some []int64, batch []sinks.Delivery) bool {
+	all := seqs(batch)
+	return len(some) > 0 && !slices.ContainsFunc(some, func(seq int64) bool { return !slices.Contains(all, seq) })
+}
+
+// call turns a panic into an error: a notice that a sink cannot cope with must not take the node down.
+func (d *deliverer) call(ctx context.Context, lane sinks.Lane, batch []sinks.Delivery) (receipts []sinks.Receipt, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			d.log.Error("panic in a sink", "warehouse", lane.Warehouse, "panic", fmt.Sprint(reason), "stack", string(debug.Stack()))
+			receipts, err = nil, fmt.Errorf("sink %s: panic: %v", d.name, reason)
+		}
+	}()
 	ctx, done := context.WithTimeout(ctx, d.e.opts.Lease/2)
 	defer done()
-	receipts, err := d.sink.Deliver(ctx, lane.Warehouse, batch)
+	receipts, err = d.sink.Deliver(ctx, lane.Warehouse, batch)
 	if err != nil {
 		return nil, fmt.Errorf("sink %s: %w", d.name, err)
 	}

@@ -24,6 +24,6 @@ type Receipt struct {
 // Sink takes notices. It is idempotent by notice id: what it took before gets the same receipt.
 type Sink interface {
 	// Deliver takes the deliveries of one lane (for the inbox: of one warehouse) in order. It answers
-	// for all or for none.
+	// for all or for none. A *RefusedError names those that stand in the way of the others for good.
 	Deliver(ctx context.Context, lane string, batch []Delivery) ([]Receipt, error)
 }

@@ -112,6 +112,19 @@ func (l *Ledger) MarkAttempt(ctx context.Context, seqs []int64, _ string) error 
 	return nil
 }
 
+// MarkFailed ends deliveries.
+func (l *Ledger) MarkFailed(ctx context.Context, seqs []int64, _ string) error {
+	leave, err := l.enter(ctx, "MarkFailed")
+	if err != nil {
+		return err
+	}
+	defer leave()
+	for _, seq := range seqs {
+		l.delivery[seq-1].state = ledger.DeliveryFailed
+	}
+	return nil
+}
+
 // Unsent returns the number of deliveries that are pending.
 func (l *Ledger) Unsent() int {
 	l.mu.Lock()
