@@ -122,7 +122,7 @@ func (p *pass) sumUp(found *found, notices int) ledger.Run {
 // refused is what is committed instead of a record that the ledger does not take.
 func (p *pass) refused(known *before, cause error) *ledger.Commit {
 	found := p.failed(known, &runError{"commit_refused", cause.Error()})
-	return &ledger.Commit{Scope: found.step.Scope, Run: p.sumUp(found, 0)}
+	return &ledger.Commit{Scope: found.step.Scope, Watermark: found.watermark, Run: p.sumUp(found, 0)}
 }
 
 // operation is the finding's change as the ledger calls it.

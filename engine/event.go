@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
 	"tallyman/engine/finding"
+	"tallyman/internal/ledger"
 	"tallyman/rules"
 	"tallyman/rules/row"
 	"tallyman/scanners"
@@ -18,10 +20,19 @@ type eventJudge struct {
 	due     string
 	columns []int           // positions of the watermark's columns
 	highest []row.Value     // the watermark: of the rows so far, or where the scan began
-	raised  bool            // by a row
+	raised  int             // how many rows raised it
+	below   mark            // where the rows that have the highest watermark begin
 	ordered bool            // no row lay below the one before it
 	told    map[string]bool // key and episode of the events so far
 	found   found
+}
+
+// mark is the judge before a row.
+type mark struct {
+	watermark []row.Value
+	events    int
+	run       ledger.Run
+	repeated  int
 }
 
 func newEventJudge(p *pass, known *before) *eventJudge {
@@ -33,21 +44,13 @@ func newEventJudge(p *pass, known *before) *eventJudge {
 		told:    map[string]bool{},
 	}
 	if w := p.rule.Probe.Watermark; w != nil {
-		j.highest = slices.Clone(p.watermark(known))
+		j.highest = slices.Clone(known.Watermark)
 		for _, name := range w.Columns {
 			j.columns = append(j.columns, row.Index(p.ready.prepared.Columns(), name))
 		}
 	}
-	j.found.step = finding.Step(known.Scope, nil, nil, false, p.policy, p.due)
+	j.found.step = finding.Drop(known.Scope, known.findings, p.policy, p.due)
 	return j
-}
-
-// watermark is where the scan begins: after the last row of the run before, or where the rule says.
-func (p *pass) watermark(known *before) []row.Value {
-	if len(known.Watermark) == len(p.rule.Probe.Watermark.Columns) {
-		return known.Watermark
-	}
-	return p.ready.program.InitialWatermark(p.due)
 }
 
 func (j *eventJudge) visit(r *row.Row) error {
@@ -105,7 +108,8 @@ func (j *eventJudge) follow(r *row.Row) {
 	case order < 0:
 		j.ordered = false
 	case order > 0:
-		j.raised = true
+		j.raised++
+		j.below = mark{append(j.below.watermark[:0], j.highest...), len(j.found.events), j.found.run, j.found.step.Repeated}
 		for i, at := range j.columns {
 			j.highest[i] = r.Values[at].Clone()
 		}
@@ -133,10 +137,24 @@ func (j *eventJudge) finish(res scanners.Result) (*found, error) {
 		return nil, tooManyRows(j.maxRows)
 	case res.More && !j.ordered:
 		return nil, &runError{"watermark_order", "there are more rows than probe.max_rows and they do not come in the order of the watermark: add ORDER BY with its columns"}
-	case res.More && !j.raised:
+	case res.More && j.raised == 0:
 		return nil, &runError{"watermark_stuck", "the probe returns rows that are not above the watermark: compare its columns with their :wm_ parameters"}
 	}
-	j.found.again = res.More
+	if res.More {
+		return j.rest()
+	}
 	j.found.watermark = j.highest
+	return &j.found, nil
+}
+
+// rest leaves the rows of the highest watermark to the next pass: behind the cap there may be more of them, which
+// a probe that asks for what is above that watermark would never return.
+func (j *eventJudge) rest() (*found, error) {
+	if j.raised == 1 {
+		return nil, &runError{"watermark_tied", fmt.Sprintf("more than %d rows have the same watermark: raise probe.max_rows, or add a column to the watermark that tells them apart", j.maxRows)}
+	}
+	j.found.events = j.found.events[:j.below.events]
+	j.found.run, j.found.step.Repeated = j.below.run, j.below.repeated
+	j.found.watermark, j.found.again = j.below.watermark, true
 	return &j.found, nil
 }

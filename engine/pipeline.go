@@ -66,6 +66,9 @@ func (p *pass) recall(ctx context.Context) (*before, error) {
 	if err != nil {
 		return nil, err
 	}
+	if w := p.rule.Probe.Watermark; w != nil && len(state.Watermark) != len(w.Columns) {
+		state.Watermark = p.ready.program.InitialWatermark(p.due) // recorded by this run, even if it fails
+	}
 	findings, err := p.e.opts.Ledger.Findings(ctx, p.rule.ID, p.rule.Scope)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ type found struct {
 	step      finding.Result
 	drafts    []*rules.Draft // mode state: of step.Tells, as far as they are no resolutions
 	events    []event        // mode event
-	watermark []row.Value    // mode event: nil = unchanged
+	watermark []row.Value    // nil = unchanged
 	again     bool           // mode event: there are more rows than max_rows
 }
 
@@ -93,6 +93,8 @@ func (p *pass) failed(known *before, err error) *found {
 	return &found{
 		run:  ledger.Run{Outcome: ledger.OutcomeFailed, Error: err.Error()},
 		step: finding.Fail(known.Scope, known.findings, p.policy, p.due),
+
+		watermark: known.Watermark,
 	}
 }
 
@@ -106,7 +108,7 @@ func (p *pass) args(known *before) map[string]any {
 	}
 	if w := p.rule.Probe.Watermark; w != nil {
 		args["until"] = p.due.Add(-w.Lag)
-		for i, v := range p.watermark(known) {
+		for i, v := range known.Watermark {
 			args["wm_"+w.Columns[i]] = v
 		}
 	}

@@ -67,6 +67,16 @@ func Fail(scope Scope, states []State, p Policy, due time.Time) Result {
 	return res
 }
 
+// Drop is the step of a rule that keeps no findings. Those that it kept before, under another mode, go without a word.
+func Drop(scope Scope, states []State, p Policy, due time.Time) Result {
+	res := Result{Scope: p.pass(scope, due)}
+	res.Scope.LastOKDue = due
+	for _, st := range states {
+		res.Changes = append(res.Changes, Change{State: st, Op: Delete})
+	}
+	return res
+}
+
 // Run is Step taken row by row, so that a notice can be rendered while its row is at hand.
 type Run struct {
 	policy Policy
