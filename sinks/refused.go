@@ -10,7 +10,9 @@ type RefusedError struct {
 }
 
 // Error tells how many were refused and why.
-func (e *RefusedError) Error() string { return fmt.Sprintf("%d refused for good: %v", len(e.Seqs), e.Err) }
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("%d refused for good: %v", len(e.Seqs), e.Err)
+}
 
 // Unwrap returns why.
 func (e *RefusedError) Unwrap() error { return e.Err }

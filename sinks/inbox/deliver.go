@@ -15,7 +15,8 @@ import (
 )
 
 // Deliver puts the notices into the inboxes of their recipients, in order, and answers with the scores. The lane is a
-// warehouse. While Redis is rebuilt it waits up to 5 s; the error is then a page.ErrUnavailable.
+// warehouse. While Redis is rebuilt it waits up to 5 s; the error is then a page.ErrUnavailable. A notice of another
+// warehouse, or one that cannot be encoded, is refused for good.
 func (in *Inbox) Deliver(ctx context.Context, lane string, deliveries []sinks.Delivery) ([]sinks.Receipt, error) {
 	once, position, err := distinct(lane, deliveries)
 	if err != nil || len(once) == 0 {
@@ -40,15 +41,18 @@ func (in *Inbox) Deliver(ctx context.Context, lane string, deliveries []sinks.De
 // errLost says that the generation ended under an operation, which may be tried again in the next.
 var errLost = errors.New("inbox: the epoch is over")
 
-// distinct returns each notice once, and for each delivery where its notice stands among those.
+// distinct returns each notice once, and for each delivery where its notice stands among those. It refuses notices of
+// other warehouses.
 func distinct(lane string, deliveries []sinks.Delivery) (once []*sinks.Delivery, position []int, err error) {
 	once = make([]*sinks.Delivery, 0, len(deliveries))
 	position = make([]int, len(deliveries))
 	seen := make(map[string]int, len(deliveries))
+	var refused refusals
 	for i := range deliveries {
 		n := deliveries[i].Notice
 		if n.Warehouse != lane {
-			return nil, nil, fmt.Errorf("inbox: notice %s of warehouse %q came in the lane of %q", n.ID, n.Warehouse, lane)
+			refused.add(deliveries[i].Seq, fmt.Errorf("inbox: notice %s of warehouse %q came in the lane of %q", n.ID, n.Warehouse, lane))
+			continue
 		}
 		at, ok := seen[n.ID]
 		if !ok {
@@ -58,7 +62,27 @@ func distinct(lane string, deliveries []sinks.Delivery) (once []*sinks.Delivery,
 		}
 		position[i] = at
 	}
-	return once, position, nil
+	return once, position, refused.err()
+}
+
+// refusals collects deliveries that can never be taken, with the first reason.
+type refusals struct {
+	seqs  []int64
+	cause error
+}
+
+func (r *refusals) add(seq int64, cause error) {
+	r.seqs = append(r.seqs, seq)
+	if r.cause == nil {
+		r.cause = cause
+	}
+}
+
+func (r *refusals) err() error {
+	if len(r.seqs) == 0 {
+		return nil
+	}
+	return &sinks.RefusedError{Seqs: r.seqs, Err: r.cause}
 }
 
 func receipts(deliveries []sinks.Delivery, position []int, scores []int64, epoch string) []sinks.Receipt {
@@ -103,12 +127,18 @@ func (in *Inbox) fanOut(ctx context.Context, g *generation, warehouse string, on
 // encode makes the calls of fanout.lua, in order.
 func (in *Inbox) encode(ctx context.Context, epoch, warehouse string, once []*sinks.Delivery, calls chan<- *fanoutCall) error {
 	for part := range slices.Chunk(once, maxBatch) {
-		batch := make([]entry, len(part))
-		for i, d := range part {
-			var err error
-			if batch[i], err = newEntry(d.Notice, d.Recipients, 0); err != nil {
-				return err
+		batch := make([]entry, 0, len(part))
+		var refused refusals
+		for _, d := range part {
+			e, err := newEntry(d.Notice, d.Recipients, 0)
+			if err != nil {
+				refused.add(d.Seq, err)
+				continue
 			}
+			batch = append(batch, e)
+		}
+		if err := refused.err(); err != nil {
+			return err
 		}
 		for _, chunk := range chunks(batch) {
 			select {

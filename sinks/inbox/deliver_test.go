@@ -180,8 +180,14 @@ func TestDeliverManyInSeveralCalls(t *testing.T) {
 func TestDeliverRefusesAnotherWarehouse(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, onMiniredis(t), newMemoryLedger())
-	if _, err := n.Deliver(t.Context(), "other", makeDeliveries(1, wh, "user:1")); err == nil {
-		t.Error("a notice of another warehouse was taken")
+	batch := slices.Concat(makeDeliveries(1, wh, "user:1"), makeDeliveries(1, "other", "user:1"))
+	_, err := n.Deliver(t.Context(), wh, batch)
+	refused, ok := errors.AsType[*sinks.RefusedError](err)
+	if !ok || !slices.Equal(refused.Seqs, []int64{batch[1].Seq}) {
+		t.Errorf("a notice of another warehouse: %v", err)
+	}
+	if pg := n.poll(t, query("user:1")); len(pg.Notices) != 0 {
+		t.Errorf("%v", ids(pg))
 	}
 	if receipts, err := n.Deliver(t.Context(), wh, nil); err != nil || len(receipts) != 0 {
 		t.Errorf("nothing to deliver: %v, %v", receipts, err)

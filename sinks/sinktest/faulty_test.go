@@ -26,7 +26,7 @@ func (l *list) Deliver(ctx context.Context, _ string, batch []sinks.Delivery) ([
 	}
 	for _, d := range batch {
 		if _, err := notice.Marshal(d.Notice); err != nil {
-			return nil, err
+			return nil, &sinks.RefusedError{Seqs: []int64{d.Seq}, Err: err}
 		}
 	}
 	var out []sinks.Receipt

@@ -3,6 +3,7 @@ package sinktest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -125,15 +126,20 @@ func canceled(t *testing.T, f Fixture) {
 	expect(t, f, ids(batch))
 }
 
-// allOrNone has a delivery in the batch that no sink can take: a field value of a kind that does not exist.
+// allOrNone has a delivery in the batch that no sink can take: a field value of a kind that does not exist. It is named, and
+// without it the others go.
 func allOrNone(t *testing.T, f Fixture) {
 	t.Helper()
 	batch := Deliveries(1, 3)
 	batch[2].Notice.Data = []notice.Field{{Name: "bin", Value: struct{}{}}}
-	if receipts, err := f.Sink.Deliver(t.Context(), Lane, batch); err == nil || receipts != nil {
+	receipts, err := f.Sink.Deliver(t.Context(), Lane, batch)
+	refused, ok := errors.AsType[*sinks.RefusedError](err)
+	if !ok || !slices.Equal(refused.Seqs, []int64{3}) || receipts != nil {
 		t.Errorf("%v, %v", receipts, err)
 	}
 	expect(t, f, nil)
+	deliver(t, f, batch[:2])
+	expect(t, f, ids(batch[:2]))
 }
 
 func nothing(t *testing.T, f Fixture) {
