@@ -16,6 +16,7 @@ type Engine struct {
 	opts      Options
 	log       *slog.Logger
 	types     types
+	skew      skew
 	workers   slots
 	units     map[string]*unit // of the enabled rules, by ledger.Known
 	deliverer map[string]*deliverer
@@ -31,6 +32,7 @@ func New(o Options) (*Engine, error) {
 		opts:      opts,
 		log:       opts.Logger,
 		types:     types{ledger: opts.Ledger},
+		skew:      skew{log: opts.Logger},
 		workers:   make(slots, opts.Workers),
 		units:     map[string]*unit{},
 		deliverer: map[string]*deliverer{},

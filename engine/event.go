@@ -65,9 +65,13 @@ func (j *eventJudge) visit(r *row.Row) error {
 	}
 	j.found.run.Matched++
 	key, episode := j.program.Key(r), j.episode(r)
+	if len(key) > longestKey || len(episode) > longestKey {
+		j.errored(r, errLongKey)
+		return nil
+	}
 	if j.told[key+"\x00"+episode] {
 		j.found.step.Repeated++
-		sample(&j.found.run, "repeated key "+key)
+		sample(&j.found.run, "repeated key "+short(key))
 		return nil
 	}
 	draft, err := j.program.Draft(r)
@@ -82,7 +86,7 @@ func (j *eventJudge) visit(r *row.Row) error {
 
 func (j *eventJudge) errored(r *row.Row, err error) {
 	j.found.run.Errored++
-	sample(&j.found.run, j.program.Key(r)+": "+err.Error())
+	sample(&j.found.run, short(j.program.Key(r))+": "+err.Error())
 }
 
 // follow raises the watermark to the row. A NULL in it says nothing about the order.

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"tallyman/engine/finding"
 	"tallyman/internal/ledger"
@@ -44,9 +45,13 @@ func (j *stateJudge) visit(r *row.Row) error {
 		return nil
 	}
 	key := j.program.Key(r)
+	if len(key) > longestKey {
+		j.errored(r, errLongKey)
+		return nil
+	}
 	verdict := j.step.Look(key, priority)
 	if verdict.Repeated {
-		sample(&j.found.run, "repeated key "+key)
+		sample(&j.found.run, "repeated key "+short(key))
 		return nil
 	}
 	if verdict.Kind != finding.None {
@@ -65,7 +70,7 @@ func (j *stateJudge) errored(r *row.Row, err error) {
 	key := j.program.Key(r)
 	j.step.Err(key)
 	j.found.run.Errored++
-	sample(&j.found.run, key+": "+err.Error())
+	sample(&j.found.run, short(key)+": "+err.Error())
 }
 
 func (j *stateJudge) finish(res scanners.Result) (*found, error) {
@@ -80,21 +85,37 @@ func tooManyRows(most int) error {
 	return &runError{"too_many_rows", fmt.Sprintf("the probe returns more than %d rows: raise probe.max_rows or narrow the probe", most)}
 }
 
-// The bounds of Run.Samples.
+// longestKey is how many bytes a key may have: it is kept, indexed and carried by every notice, and cannot be cut.
+const longestKey = 4 << 10
+
+var errLongKey = fmt.Errorf("key: is longer than %d bytes", longestKey)
+
+// The bounds of what a run tells of itself.
 const (
 	mostSamples = 5
 	longSample  = 300
+	longKey     = 100 // in a sample
+	longError   = 2000
 )
 
 // sample keeps an example of what degraded a run.
 func sample(run *ledger.Run, text string) {
-	if len(run.Samples) == mostSamples {
-		return
+	if len(run.Samples) < mostSamples {
+		run.Samples = append(run.Samples, cut(text, longSample))
 	}
-	if len(text) > longSample {
-		text = strings.ToValidUTF8(text[:longSample], "") + "…"
+}
+
+func short(key string) string { return cut(key, longKey) }
+
+// cut makes a text one that every ledger takes: of so many bytes at most, valid UTF-8, without NUL.
+func cut(text string, most int) string {
+	if len(text) > most {
+		for most > 0 && !utf8.RuneStart(text[most]) {
+			most--
+		}
+		text = text[:most] + "…"
 	}
-	run.Samples = append(run.Samples, text)
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
 // event is one row of a rule of mode event that is told.

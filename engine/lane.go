@@ -63,7 +63,7 @@ func (d *deliverer) deliver(ctx context.Context, lane sinks.Lane, batch []sinks.
 	}
 	if err != nil {
 		d.e.opts.Observer.DeliveryDone(d.name, OutcomeRetried, len(batch))
-		if merr := d.e.opts.Ledger.MarkAttempt(ctx, seqs(batch), err.Error()); merr != nil {
+		if merr := d.e.opts.Ledger.MarkAttempt(ctx, seqs(batch), cut(err.Error(), longError)); merr != nil {
 			d.log.Warn("a failed attempt could not be recorded", "error", merr)
 		}
 		return err
@@ -80,7 +80,7 @@ func (d *deliverer) deliver(ctx context.Context, lane sinks.Lane, batch []sinks.
 // end gives up on what the sink will never take. The others of its batch are still pending.
 func (d *deliverer) end(ctx context.Context, lane sinks.Lane, refused *sinks.RefusedError) error {
 	d.log.Error("deliveries failed for good", "warehouse", lane.Warehouse, "seqs", refused.Seqs, "error", refused.Err)
-	if err := d.e.opts.Ledger.MarkFailed(ctx, refused.Seqs, refused.Err.Error()); err != nil {
+	if err := d.e.opts.Ledger.MarkFailed(ctx, refused.Seqs, cut(refused.Err.Error(), longError)); err != nil {
 		return fmt.Errorf("recording what the sink refused: %w", err)
 	}
 	d.e.opts.Observer.DeliveryDone(d.name, OutcomeRefused, len(refused.Seqs))

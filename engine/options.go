@@ -31,7 +31,7 @@ type Options struct {
 	Observer Observer // NoObserver
 
 	Lease     time.Duration // of claims and lanes, renewed after a third of it; 30s
-	Workers   int           // runs at a time; 8
+	Workers   int           // runs at a time; PerSource for each source, so that one that hangs leaves room for the others, and at least 8
 	PerSource int           // runs at a time on one source; 4
 	PerSink   int           // lanes of one sink that are drained at a time; 8
 	StopGrace time.Duration // how long a stop waits for runs and deliveries before it gives them back; 10s
@@ -66,8 +66,8 @@ var nodeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 func (o *Options) withDefaults() Options {
 	d := *o
 	d.Lease = cmp.Or(d.Lease, 30*time.Second)
-	d.Workers = cmp.Or(d.Workers, 8)
 	d.PerSource = cmp.Or(d.PerSource, 4)
+	d.Workers = cmp.Or(d.Workers, max(8, len(d.Sources)*d.PerSource))
 	d.PerSink = cmp.Or(d.PerSink, 8)
 	d.StopGrace = cmp.Or(d.StopGrace, 10*time.Second)
 	d.Retention = cmp.Or(d.Retention, 90*24*time.Hour)

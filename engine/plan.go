@@ -24,10 +24,10 @@ type plan struct {
 }
 
 // begin takes up the rule at now. base is the due time of its last run, or when the ledger first heard of it. What
-// came due since then is missed: no node ran.
+// should have started since then is missed: no node ran. What waits for its jitter is not.
 func (p *plan) begin(base, now time.Time) {
-	p.base = base
-	missed := p.schedule.Missed(p.base, now, mostMissed)
+	p.base, p.queue = base, nil
+	missed := p.schedule.Missed(p.base, now.Add(-p.jitter), mostMissed)
 	switch {
 	case len(missed) == 0:
 	case p.catchUp == rules.CatchUpNone:

@@ -51,7 +51,9 @@ func TestPlanBegin(t *testing.T) {
 		{"none", rules.CatchUpNone, 17, "20"},
 		{"once", rules.CatchUpOnce, 17, "15 20"},
 		{"all", rules.CatchUpAll, 17, "5 10 15 20"},
-		{"due at this very moment", rules.CatchUpOnce, 5, "5 10"},
+		{"starts at this very moment", rules.CatchUpOnce, 6, "5 10"},
+		{"due, and its jitter is not over", rules.CatchUpNone, 5, "5"},
+		{"missed one, and the jitter of the next is not over", rules.CatchUpOnce, 10, "5 10"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -63,7 +65,7 @@ func TestPlanBegin(t *testing.T) {
 		})
 	}
 	p := everyFive(t, rules.OverlapSkip, rules.CatchUpAll)
-	p.begin(minute(0), minute(24*60))
+	p.begin(minute(0), minute(24*60+1))
 	if len(p.queue) != 100 || !p.queue[99].Equal(minute(24*60)) {
 		t.Errorf("a day gives %d, to %v", len(p.queue), p.queue[len(p.queue)-1])
 	}

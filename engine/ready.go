@@ -33,6 +33,9 @@ func (u *unit) getReady(ctx context.Context, stop <-chan struct{}) bool {
 			}
 			return true
 		}
+		if ctx.Err() != nil {
+			return false
+		}
 		if u.status.setReason(err.Error()) {
 			u.log.Warn("rule unverified: it does not run", "reason", err.Error())
 		}

@@ -91,7 +91,7 @@ func (p *pass) judge(known *before) judge {
 // failed is a run that saw nothing.
 func (p *pass) failed(known *before, err error) *found {
 	return &found{
-		run:  ledger.Run{Outcome: ledger.OutcomeFailed, Error: err.Error()},
+		run:  ledger.Run{Outcome: ledger.OutcomeFailed, Error: cut(err.Error(), longError)},
 		step: finding.Fail(known.Scope, known.findings, p.policy, p.due),
 
 		watermark: known.Watermark,

@@ -61,15 +61,17 @@ func newUnit(e *Engine, r *rules.Rule, sourceSlots slots) (*unit, error) {
 
 // loop runs the firings until stop is closed. ctx outlives stop by the grace that a running firing has.
 func (u *unit) loop(ctx context.Context, stop <-chan struct{}) {
-	if !u.getReady(ctx, stop) || !u.begin(ctx, stop) {
+	idle, cancel := until(ctx, stop) // a source or ledger that hangs must not hold up the stop
+	defer cancel()
+	if !u.getReady(idle, stop) || !u.begin(idle, stop) {
 		return
 	}
 	failing := backoff{first: 100 * time.Millisecond, most: 5 * time.Second}
 	for {
 		due := u.plan.due()
 		u.status.setNext(due)
-		left, ok := u.waitUntil(ctx, stop, u.plan.start(due))
-		if !ok || !u.getReady(ctx, stop) {
+		left, ok := u.waitUntil(idle, stop, u.plan.start(due))
+		if !ok || !u.getReady(idle, stop) {
 			return
 		}
 		if !left.IsZero() {
@@ -81,6 +83,10 @@ func (u *unit) loop(ctx context.Context, stop <-chan struct{}) {
 		switch u.attempt(ctx, stop, due) {
 		case settled:
 			failing.reset()
+		case forgotten:
+			if !u.begin(idle, stop) {
+				return
+			}
 		case unsettled:
 			if !pause(ctx, stop, failing.wait()) {
 				return
@@ -101,8 +107,15 @@ func (u *unit) begin(ctx context.Context, stop <-chan struct{}) bool {
 			if base.IsZero() {
 				base = state.Registered
 			}
-			u.plan.begin(base, u.now())
+			now := u.now()
+			if base.Sub(now) > time.Minute {
+				u.log.Error("the last firing lies in the future: the clock of a node was or is wrong; the rule does not run until then", "due", base, "now", now)
+			}
+			u.plan.begin(base, now)
 			return true
+		}
+		if ctx.Err() != nil {
+			return false
 		}
 		u.log.Warn("the ledger cannot be asked where the rule stands", "error", err)
 		if !pause(ctx, stop, failing.wait()) {
@@ -140,6 +153,7 @@ type progress uint8
 const (
 	settled   progress = iota + 1 // the plan has moved on
 	unsettled                     // it could not be run now: plan anew and try again soon
+	forgotten                     // the ledger does not know the rule any more
 	stopped                       // the engine stops
 )
 
@@ -160,6 +174,9 @@ func (u *unit) attempt(ctx context.Context, stop <-chan struct{}, due time.Time)
 		return settled
 	case errors.Is(err, ledger.ErrBusy):
 		return u.busy(ctx, due)
+	case errors.Is(err, ledger.ErrNotFound):
+		u.log.Warn("the ledger has forgotten the rule: a node with other rule files has started; it is registered anew")
+		return forgotten
 	default:
 		u.log.Warn("the firing could not be run and is tried again", "due", due, "error", err)
 		return unsettled

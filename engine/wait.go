@@ -20,6 +20,19 @@ func pause(ctx context.Context, stop <-chan struct{}, d time.Duration) bool {
 	}
 }
 
+// until returns ctx with an earlier end: when stop is closed. It is for what need not be finished.
+func until(ctx context.Context, stop <-chan struct{}) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
 // backoff doubles its wait from first to most. Half of each wait is random, so that nodes and lanes that
 // failed together do not come back together.
 type backoff struct {

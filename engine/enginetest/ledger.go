@@ -239,6 +239,13 @@ func (l *Ledger) Notices(ctx context.Context, ids []string) (map[string]*notice.
 	return found, nil
 }
 
+// Drop forgets a rule and scope, as Forget does when a node does not know them.
+func (l *Ledger) Drop(rule, name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.scopes, scopeID{rule, name})
+}
+
 // Forget notes what it was told.
 func (l *Ledger) Forget(ctx context.Context, known map[string]bool) (int64, error) {
 	leave, err := l.enter(ctx, "Forget")
