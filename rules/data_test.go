@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -48,6 +49,19 @@ func TestFit(t *testing.T) {
 			if k := c.value.Kind(); (got != "") != fits(kind, k) && k != row.JSON {
 				t.Errorf("%s in a field of type %s: at load %v", name, kind, fits(kind, k))
 			}
+		}
+	}
+}
+
+func TestLongTextIsCut(t *testing.T) {
+	for _, text := range []string{strings.Repeat("x", 65536), strings.Repeat("x", 65537), strings.Repeat("€", 30000)} {
+		v, err := fit(catalog.String, row.TextOf(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := v.Text()
+		if whole := len(text) <= 65536; (got == text) != whole || len(got) > 65536 || len(got) < 65530 || strings.HasSuffix(got, "…") == whole {
+			t.Errorf("%d bytes became %d, to %q", len(text), len(got), got[len(got)-5:])
 		}
 	}
 }
