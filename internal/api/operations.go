@@ -44,7 +44,11 @@ func newOperations(routes *router, version string) huma.API {
 	return operations
 }
 
-func encodeJSON(w io.Writer, v any) error { return json.NewEncoder(w).Encode(v) }
+func encodeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false) // people read user:<id>, and nobody puts an answer into a page as it is
+	return e.Encode(v)
+}
 
 func encodeXML(w io.Writer, v any) error { return xml.NewEncoder(w).Encode(v) }
 

@@ -1,7 +1,7 @@
 package api
 
 import (
-	"encoding/json"
+	"bytes"
 	"encoding/xml"
 	"maps"
 	"net/http"
@@ -54,16 +54,26 @@ func (p *Problem) GetHeaders() http.Header {
 	return http.Header{"Retry-After": {strconv.Itoa(p.retryAfter)}}
 }
 
+// encode writes the problem in the form.
+func (p *Problem) encode(m media) []byte {
+	if m != mediaJSON {
+		b, err := xml.Marshal(p)
+		if err != nil { // a struct of strings and numbers always encodes
+			panic(err)
+		}
+		return b
+	}
+	var b bytes.Buffer
+	if err := encodeJSON(&b, p); err != nil {
+		panic(err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
 // write answers a request of the plain handlers with the problem.
 func (p *Problem) write(w http.ResponseWriter, m media) {
 	p.RequestID = w.Header().Get(requestIDHeader)
-	body, err := json.Marshal(p)
-	if m != mediaJSON {
-		body, err = xml.Marshal(p)
-	}
-	if err != nil { // a struct of strings and numbers always encodes
-		panic(err)
-	}
+	body := p.encode(m)
 	h := w.Header()
 	maps.Copy(h, p.GetHeaders())
 	h.Set("Content-Type", p.ContentType(string(m)))

@@ -37,6 +37,9 @@ func (rt *router) missing(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := rt.Handler(&other); pattern != everything {
 			allow = append(allow, method)
 		}
+		if method == http.MethodGet && len(allow) > 0 {
+			allow = append(allow, http.MethodHead) // the mux answers it by GET's handler
+		}
 	}
 	if len(allow) == 0 {
 		newProblem(http.StatusNotFound, CodeNotFound, "there is nothing at this path").write(w, problemMedia(r))

@@ -91,8 +91,8 @@ func (c *client) do(ctx context.Context, method, path string, body, answer any) 
 		payload = bytes.NewReader(b)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, c.base+"/api/v1"+path, payload)
-	if err != nil {
-		return usage("--server %q is no address", c.base)
+	if err != nil || req.URL.Scheme != "http" && req.URL.Scheme != "https" || req.URL.Host == "" {
+		return usage("--server takes an address such as %s, not %q", defaultServer, c.base)
 	}
 	req.Header.Set("Accept", "application/json")
 	if body != nil {

@@ -5,10 +5,12 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"tallyman/internal/auth"
 )
 
 func (c *command) demo() *cobra.Command {
-	o := DemoOptions{Out: c.Out, Color: isTerminal(c.Out) && c.getenv("NO_COLOR") == ""}
+	o := DemoOptions{Version: buildVersion().Version, Out: c.Out, Color: isTerminal(c.Out) && c.getenv("NO_COLOR") == ""}
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run everything on a simulated warehouse; needs no other server and leaves nothing behind",
@@ -19,6 +21,9 @@ func (c *command) demo() *cobra.Command {
 			}
 			if o.For < 0 {
 				return usage("--for must not be negative")
+			}
+			if err := auth.CheckListen(o.Listen); err != nil {
+				return usage("--listen takes host:port on a loopback address, such as 127.0.0.1:8081, not %q", o.Listen)
 			}
 			return c.services.Demo(cmd.Context(), o)
 		},

@@ -84,7 +84,12 @@ func (c *command) loadConfig() (*config.Config, error) {
 		}
 		set[key] = value
 	}
-	cfg, err := config.Load(config.Options{File: c.config, Env: c.Env, Set: set})
+	options := config.Options{File: c.config, Env: c.Env, Set: set}
+	if c.listen != "" {
+		set["http.listen"] = c.listen
+		options.Flags = map[string]string{"http.listen": "--listen"}
+	}
+	cfg, err := config.Load(options)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return nil, &exitError{ExitUsage, fmt.Errorf("%w; name one with --config", err)}
 	}

@@ -57,6 +57,7 @@ type command struct {
 	set    []string
 	output string
 	server string
+	listen string // serve's, over http.listen
 }
 
 // exitError carries the exit code of an error that says nothing more, or everything, itself.
@@ -102,10 +103,13 @@ func (c *command) exitCode(err error) int {
 // complain prints the error, and where the command line was wrong how to learn more.
 func (c *command) complain(cmd *cobra.Command, err error, code int) {
 	var list problem.List
+	var netErr *net.OpError
 	switch {
 	case err.Error() == "":
 	case errors.As(err, &list):
 		printProblems(c.Err, list)
+	case errors.As(err, &netErr) && netErr.Op == "listen":
+		fmt.Fprintf(c.Err, "tallyman: cannot listen on %s: %v; choose another address with --listen\n", netErr.Addr, netErr.Err)
 	default:
 		fmt.Fprintf(c.Err, "tallyman: %v\n", err)
 	}

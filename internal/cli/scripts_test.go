@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"regexp"
@@ -29,6 +30,12 @@ func TestScripts(t *testing.T) {
 			"exits": exits,
 			"await": await,
 			"fetch": fetch,
+			// hostport URL VAR: the URL's host and port.
+			"hostport": func(ts *testscript.TestScript, _ bool, args []string) {
+				u, err := url.Parse(args[0])
+				ts.Check(err)
+				ts.Setenv(args[1], u.Host)
+			},
 			// postgres VAR: the URL of a fresh database.
 			"postgres": func(ts *testscript.TestScript, _ bool, args []string) { ts.Setenv(args[0], testenv.Postgres(t)) },
 		},

@@ -8,7 +8,7 @@ import (
 )
 
 func (c *command) serve() *cobra.Command {
-	var listen, level, format string
+	var level, format string
 	var migrate bool
 	cmd := c.withConfig(&cobra.Command{
 		Use:   "serve",
@@ -18,9 +18,6 @@ func (c *command) serve() *cobra.Command {
 			logger, err := c.logger(level, format)
 			if err != nil {
 				return err
-			}
-			if listen != "" {
-				c.set = append(c.set, "http.listen="+listen)
 			}
 			cfg, err := c.loadConfig()
 			if err != nil {
@@ -32,7 +29,7 @@ func (c *command) serve() *cobra.Command {
 			})
 		},
 	})
-	cmd.Flags().StringVar(&listen, "listen", "", "host:port of the API; wins over http.listen")
+	cmd.Flags().StringVar(&c.listen, "listen", "", "host:port of the API; wins over http.listen")
 	cmd.Flags().BoolVar(&migrate, "migrate", false, "bring the ledger's schema up to date first (always done for SQLite)")
 	cmd.Flags().StringVar(&level, "log-level", "info", "debug, info, warn or error")
 	cmd.Flags().StringVar(&format, "log-format", "text", "text or json")

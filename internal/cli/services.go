@@ -35,12 +35,13 @@ type ServeOptions struct {
 
 // DemoOptions says how the demo runs.
 type DemoOptions struct {
-	Listen string
-	Seed   uint64
-	Speed  float64       // how many times faster than real time the warehouse lives
-	For    time.Duration // 0 = until it is stopped
-	Out    io.Writer
-	Color  bool
+	Listen  string
+	Seed    uint64
+	Speed   float64       // how many times faster than real time the warehouse lives
+	For     time.Duration // 0 = until it is stopped
+	Version string
+	Out     io.Writer
+	Color   bool
 }
 
 // RulesReport is what a check of rules files found.

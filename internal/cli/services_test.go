@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -57,8 +58,8 @@ func TestDemoPassesItsFlagsOn(t *testing.T) {
 		fmt.Fprintf(o.Out, "%s %d %g %s %v", o.Listen, o.Seed, o.Speed, o.For, o.Color)
 		return nil
 	}}
-	code, out, errOut := local(t, s, "demo", "--listen", ":1", "--seed", "7", "--speed", "0.5", "--for", "30s")
-	if code != ExitFine || out != ":1 7 0.5 30s false" {
+	code, out, errOut := local(t, s, "demo", "--listen", "127.0.0.1:1", "--seed", "7", "--speed", "0.5", "--for", "30s")
+	if code != ExitFine || out != "127.0.0.1:1 7 0.5 30s false" {
 		t.Errorf("got %d %q %q", code, out, errOut)
 	}
 }
@@ -69,15 +70,25 @@ func TestExitCodesOfFailures(t *testing.T) {
 		err  error
 		code int
 	}{
-		"refused":    {fmt.Errorf("open the ledger: %w", &net.OpError{Op: "dial", Err: errors.New("refused")}), ExitUnreachable},
-		"no address": {fmt.Errorf("open the ledger: %w", &net.OpError{Op: "listen", Err: errors.New("in use")}), ExitProblems},
-		"schema":     {ledger.ErrSchema, ExitProblems},
+		"refused": {fmt.Errorf("open the ledger: %w", &net.OpError{Op: "dial", Err: errors.New("refused")}), ExitUnreachable},
+		"no file": {fmt.Errorf("read the rules: %w", fs.ErrNotExist), ExitProblems},
+		"schema":  {ledger.ErrSchema, ExitProblems},
 	} {
 		s := Services{Serve: func(context.Context, *config.Config, ServeOptions) error { return c.err }}
 		code, _, errOut := local(t, s, "serve")
 		if code != c.code || errOut != "tallyman: "+c.err.Error()+"\n" {
 			t.Errorf("%s: got %d %q", name, code, errOut)
 		}
+	}
+}
+
+func TestAnAddressThatIsTakenNamesTheFlag(t *testing.T) {
+	t.Parallel()
+	taken := &net.OpError{Op: "listen", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}, Err: errors.New("in use")}
+	s := Services{Serve: func(context.Context, *config.Config, ServeOptions) error { return fmt.Errorf("start: %w", taken) }}
+	code, _, errOut := local(t, s, "serve")
+	if want := "tallyman: cannot listen on 127.0.0.1:8080: in use; choose another address with --listen\n"; code != ExitProblems || errOut != want {
+		t.Errorf("got %d %q", code, errOut)
 	}
 }
 

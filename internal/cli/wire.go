@@ -19,7 +19,7 @@ func Default() Services {
 			return RulesReport(app.CheckRules(cfg, paths))
 		},
 		Demo: func(ctx context.Context, o DemoOptions) error {
-			return demo.Run(ctx, demo.Options{Listen: o.Listen, Seed: o.Seed, Speed: o.Speed, For: o.For, Out: o.Out, Color: o.Color})
+			return demo.Run(ctx, demo.Options(o))
 		},
 	}
 }

@@ -13,9 +13,9 @@ import (
 
 // The codes of references.
 const (
-	CodeReference = "bad_reference"  // ${ that is not followed by NAME}
-	CodeUnset     = "unset_variable" // ${NAME} where the environment has no NAME
-	CodeFile      = "unreadable_file"
+	CodeReference = "bad_reference"   // ${ that is not followed by NAME}
+	CodeUnset     = "unset_variable"  // ${NAME} where the environment has no NAME
+	CodeFile      = "file_unreadable" // file: that names what cannot be read
 )
 
 var reference = regexp.MustCompile(`\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$\{`)

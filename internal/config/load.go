@@ -22,6 +22,8 @@ type Options struct {
 	File string            // "" = DefaultFile
 	Env  []string          // NAME=value, as os.Environ returns them
 	Set  map[string]string // by flags: a key such as redis.url → its value
+	// Flags names the flag that set a key, where it is another than --set.
+	Flags map[string]string
 }
 
 // Load reads, merges and checks a configuration. What is wrong with it is a problem.List; any other error says
@@ -109,7 +111,11 @@ func (l *layers) merge(o Options) (map[string]any, error) {
 		}
 	}
 	for key := range o.Set {
-		l.over[strings.ReplaceAll(key, ".", separator)] = "--set " + key
+		flag := o.Flags[key]
+		if flag == "" {
+			flag = "--set " + key
+		}
+		l.over[strings.ReplaceAll(key, ".", separator)] = flag
 	}
 	return k.Raw(), nil
 }

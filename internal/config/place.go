@@ -21,10 +21,8 @@ func (p path) String() string { return strings.Join(p, ".") }
 // at makes a problem that stands at the value, or at its name: where that is asked for, or where the value is more
 // than a line. A value that is not there has the place of what should hold it.
 func (l *layers) at(p path, name bool, code, message, hint string) problem.Problem {
-	for i := len(p); i > 0; i-- {
-		if over, ok := l.over[strings.Join(p[:i], separator)]; ok {
-			return problem.Problem{File: over, Code: code, Message: message, Hint: hint}
-		}
+	if over := l.setBy(p); over != "" {
+		return problem.Problem{File: over, Code: code, Message: message, Hint: hint}
 	}
 	n, key := l.file.Root, (*strictyaml.Node)(nil)
 	for _, s := range p {
@@ -46,6 +44,39 @@ func (l *layers) at(p path, name bool, code, message, hint string) problem.Probl
 	default:
 		return l.file.Problem(n, code, message, hint)
 	}
+}
+
+// setBy names the variable or flag that set the value, or one below it where the file has nothing of that name. It is
+// empty where the file is to blame.
+func (l *layers) setBy(p path) string {
+	for i := len(p); i > 0; i-- {
+		if over, ok := l.over[strings.Join(p[:i], separator)]; ok {
+			return over
+		}
+	}
+	n := l.file.Root
+	for _, s := range p {
+		f := n.Field(s)
+		if f == nil {
+			return l.setBelow(p)
+		}
+		n = f.Value
+	}
+	return ""
+}
+
+// setBelow names the first variable or flag that set a value below the path.
+func (l *layers) setBelow(p path) string {
+	var found []string
+	for at, over := range l.over {
+		if strings.HasPrefix(at, strings.Join(p, separator)+separator) {
+			found = append(found, over)
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return slices.Min(found)
 }
 
 // sorted orders the problems as a reader goes through the file.

@@ -19,12 +19,13 @@ import (
 
 // Options is what the command line says.
 type Options struct {
-	Listen string        // host:port of the API; port 0 is any free one
-	Seed   uint64        // of the warehouse's dice: the same seed, the same day
-	Speed  float64       // minutes of the warehouse in a minute of ours
-	For    time.Duration // stop by itself after so long; 0 = at Ctrl-C
-	Out    io.Writer
-	Color  bool
+	Listen  string        // host:port of the API; port 0 is any free one
+	Seed    uint64        // of the warehouse's dice: the same seed, the same day
+	Speed   float64       // minutes of the warehouse in a minute of ours
+	For     time.Duration // stop by itself after so long; 0 = at Ctrl-C
+	Version string        // of the program
+	Out     io.Writer
+	Color   bool
 }
 
 // head is how long the warehouse has worked before anybody looks.
@@ -52,7 +53,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	clock := NewClock(start, o.Speed)
 	node, err := app.New(ctx, files.config(o.Listen), app.Options{
-		Clock: clock, Logger: slog.New(slog.NewTextHandler(o.Out, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Clock: clock, Version: o.Version, Logger: slog.New(slog.NewTextHandler(o.Out, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {
 		return err
