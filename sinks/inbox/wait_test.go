@@ -161,43 +161,30 @@ func TestSharedReadsAreNeverOld(t *testing.T) {
 
 func TestSharedReadsAreShared(t *testing.T) {
 	t.Parallel()
-	release, began := make(chan struct{}), make(chan struct{}, 10)
+	release := make(chan struct{})
+	var reads atomic.Int64
 	c := clockReader{ask: func(context.Context, string) (clockState, error) {
-		began <- struct{}{}
 		<-release
-		return clockState{}, nil
+		return clockState{clock: reads.Add(1)}, nil
 	}}
-	var wg sync.WaitGroup
-	call := func() { wg.Go(func() { _, _ = c.read(t.Context(), wh) }) }
-	call()
-	<-began
-	first := c.call(wh)
+	first := c.join(t.Context(), wh)
+	second := c.join(t.Context(), wh)
 	for range 100 { // all of these come while the first read is under way, and share the second
-		call()
+		if c.join(t.Context(), wh) != second {
+			t.Fatal("a read of its own")
+		}
 	}
-	testenv.Eventually(t, func() bool { return c.call(wh) == first && c.hasNext(wh) }, 10*time.Second)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := c.read(ctx, wh); !errors.Is(err, context.Canceled) {
 		t.Errorf("a caller that left: %v", err)
 	}
 	close(release)
-	wg.Wait()
-	if n := 1 + len(began); n > 4 { // two, and a few more for callers that the scheduler held back
-		t.Errorf("%d reads", n)
+	<-first.done
+	<-second.done
+	if first.state.clock != 1 || second.state.clock != 2 || reads.Load() != 2 {
+		t.Errorf("%d reads: %+v, %+v", reads.Load(), first.state, second.state)
 	}
-}
-
-func (c *clockReader) call(warehouse string) *clockCall {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.running[warehouse]
-}
-
-func (c *clockReader) hasNext(warehouse string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.running[warehouse] != nil && c.running[warehouse].next != nil
 }
 
 func (w *waiters) count(warehouse string) int {
