@@ -185,8 +185,9 @@ func banner(o Options, addr, dir string) []string {
 		until = "for " + o.For.String()
 	}
 	return []string{
-		fmt.Sprintf("A warehouse %g times as fast as life, %s (seed %d). Times are the warehouse's, in UTC.", o.Speed, until, o.Seed),
-		"Grey lines are what happens in it; the others are notices that a WMS client polled.",
+		fmt.Sprintf("A warehouse %g times as fast as life, %s (seed %d). Its times are in UTC.", o.Speed, until, o.Seed),
+		"Lines without a sign tell what happens in it. The others are notices that a WMS",
+		"client has polled:   ! notice   !! urgent (priority 4 or 5)   ✓ resolved",
 		"",
 		"  poll it yourself   curl 'http://" + addr + "/api/v1/notices?warehouse=119240&subscriber=role:keeper'",
 		"  as XML             curl -H 'Accept: application/xml' 'http://" + addr + "/api/v1/notices?warehouse=119240&subscriber=role:keeper'",

@@ -39,6 +39,9 @@ func (s *show) summary(ctx context.Context) error {
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("sum up: %w", err)
 	}
+	if all.notified > all.found {
+		_, _ = fmt.Fprintln(n.out, "\nA finding that grows worse is notified again.")
+	}
 	_, err = fmt.Fprintf(n.out, "\nThe WMS clients polled %d notices, %d of them twice.\n", n.got, n.twice)
 	return err //nolint:wrapcheck // the terminal is gone
 }
