@@ -7,7 +7,7 @@ import (
 	"tallyman/sinks/inbox/page"
 )
 
-// pageForm is a page as clients get it (DESIGN section 11). XML has unreadMore only where it is true.
+// pageForm is a page as clients get it (docs/api.md). XML has unreadMore only where it is true.
 type pageForm struct {
 	XMLName    xml.Name      `json:"-" xml:"notices"`
 	Notices    []notice.View `json:"notices" xml:"notice" doc:"in the order of delivery" nullable:"false"`

@@ -122,7 +122,7 @@ func (b *bundle) get(t *testing.T, path string, headers ...string) answer {
 
 const pollPath = "/api/v1/notices?warehouse=119240&subscriber=user:1"
 
-// bin is the notice of DESIGN section 5.
+// bin is the notice of the documentation.
 func bin() notice.View {
 	created := time.Date(2026, 6, 1, 0, 10, 0, 0, time.UTC)
 	return notice.View{Score: created.UnixMicro(), Notice: &notice.Notice{
