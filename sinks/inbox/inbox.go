@@ -48,7 +48,7 @@ func New(o Options) (*Inbox, error) {
 		o: o, log: o.Logger.With("sink", o.Sink), keys: k, scripts: newScripts(),
 		generations: newGenerations(), kick: make(chan struct{}, 1), warehouses: map[string]bool{},
 	}
-	in.clocks.ask = in.askClock
+	in.clocks.ask = in.askClocks
 	o.Watch.listen(in.connected)
 	return in, nil
 }

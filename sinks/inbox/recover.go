@@ -6,6 +6,7 @@ import (
 	"encoding/base32"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -148,14 +149,16 @@ func (in *Inbox) recover(ctx context.Context) error {
 
 // missing compares Redis with what the ledger has recorded, and says what is wrong.
 func (in *Inbox) missing(ctx context.Context, epoch string, highest map[string]int64) (string, error) {
-	for warehouse, score := range highest {
-		c, err := in.askClock(ctx, warehouse)
-		switch {
-		case err != nil:
-			return "", err
+	warehouses := slices.Collect(maps.Keys(highest))
+	clocks, err := in.askClocks(ctx, warehouses)
+	if err != nil {
+		return "", err
+	}
+	for i, warehouse := range warehouses {
+		switch c := clocks[i]; {
 		case c.epoch != epoch:
 			return "warehouse " + warehouse + " is at epoch " + c.epoch, nil
-		case c.clock < score:
+		case c.clock < highest[warehouse]:
 			return "the clock of warehouse " + warehouse + " has gone back", nil
 		}
 	}

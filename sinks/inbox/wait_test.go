@@ -3,8 +3,6 @@ package inbox
 import (
 	"context"
 	"errors"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -129,61 +127,6 @@ func TestHints(t *testing.T) {
 		if got.warehouse != "w" || got.concerns(c.who) != c.want {
 			t.Errorf("%v for %v: %v", c.h, c.who, !c.want)
 		}
-	}
-}
-
-// A caller never gets a read that began before its own call: what was written before is seen.
-func TestSharedReadsAreNeverOld(t *testing.T) {
-	t.Parallel()
-	var written, reads atomic.Int64
-	c := clockReader{ask: func(context.Context, string) (clockState, error) {
-		reads.Add(1)
-		return clockState{clock: written.Load()}, nil
-	}}
-	const callers, each = 8, 2000
-	var wg sync.WaitGroup
-	for range callers {
-		wg.Go(func() {
-			for range each {
-				mine := written.Add(1)
-				if got, err := c.read(t.Context(), wh); err != nil || got.clock < mine {
-					t.Errorf("read %d after writing %d: %v", got.clock, mine, err)
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if n := reads.Load(); n > callers*each {
-		t.Errorf("%d reads for %d callers", n, callers*each)
-	}
-}
-
-func TestSharedReadsAreShared(t *testing.T) {
-	t.Parallel()
-	release := make(chan struct{})
-	var reads atomic.Int64
-	c := clockReader{ask: func(context.Context, string) (clockState, error) {
-		<-release
-		return clockState{clock: reads.Add(1)}, nil
-	}}
-	first := c.join(t.Context(), wh)
-	second := c.join(t.Context(), wh)
-	for range 100 { // all of these come while the first read is under way, and share the second
-		if c.join(t.Context(), wh) != second {
-			t.Fatal("a read of its own")
-		}
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := c.read(ctx, wh); !errors.Is(err, context.Canceled) {
-		t.Errorf("a caller that left: %v", err)
-	}
-	close(release)
-	<-first.done
-	<-second.done
-	if first.state.clock != 1 || second.state.clock != 2 || reads.Load() != 2 {
-		t.Errorf("%d reads: %+v, %+v", reads.Load(), first.state, second.state)
 	}
 }
 

@@ -1,0 +1,115 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// clockState is the clock of a warehouse as Redis has it.
+type clockState struct {
+	epoch  string
+	clock  int64
+	sweeps string
+}
+
+// askClocks reads the clocks of some warehouses in one round trip.
+func (in *Inbox) askClocks(ctx context.Context, warehouses []string) ([]clockState, error) {
+	replies := make([]*redis.SliceCmd, len(warehouses))
+	_, err := in.o.Client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, w := range warehouses {
+			replies[i] = p.HMGet(ctx, in.keys.clock(w), "epoch", "clock", "sweeps")
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	states := make([]clockState, len(warehouses))
+	for i, reply := range replies {
+		v := reply.Val()
+		if v[0] == nil {
+			states[i] = clockState{epoch: noEpoch}
+			continue
+		}
+		p := parser{reply: v}
+		states[i] = clockState{epoch: p.text(0), clock: p.score(1), sweeps: p.text(2)}
+		if p.err != nil {
+			return nil, p.err
+		}
+	}
+	return states, nil
+}
+
+// clockReader lets all who read clocks at a time share round trips: those who come while one is under way are answered
+// together by the next. So a caller never gets a read that started before its own call, and sees whatever was delivered before.
+type clockReader struct {
+	ask func(ctx context.Context, warehouses []string) ([]clockState, error)
+
+	mu      sync.Mutex
+	busy    bool
+	waiting *clockBatch // for the next round trip; nil while nobody waits
+}
+
+// clockBatch is one round trip.
+type clockBatch struct {
+	warehouses []string
+	at         map[string]int // warehouse → its place
+	done       chan struct{}
+	states     []clockState
+	err        error
+}
+
+func (c *clockReader) read(ctx context.Context, warehouse string) (clockState, error) {
+	batch, at := c.join(ctx, warehouse)
+	select {
+	case <-batch.done:
+		if batch.err != nil {
+			return clockState{}, batch.err
+		}
+		return batch.states[at], nil
+	case <-ctx.Done():
+		return clockState{}, ctx.Err()
+	}
+}
+
+// join puts the warehouse into the next round trip, and starts that if none is under way.
+func (c *clockReader) join(ctx context.Context, warehouse string) (batch *clockBatch, at int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.waiting == nil {
+		c.waiting = &clockBatch{at: map[string]int{}, done: make(chan struct{})}
+	}
+	batch = c.waiting
+	at, known := batch.at[warehouse]
+	if !known {
+		at = len(batch.warehouses)
+		batch.at[warehouse] = at
+		batch.warehouses = append(batch.warehouses, warehouse)
+	}
+	if !c.busy {
+		c.busy, c.waiting = true, nil
+		go c.work(context.WithoutCancel(ctx), batch) // it does not end with this caller, since others share it
+	}
+	return batch, at
+}
+
+// work makes round trips until nobody waits.
+func (c *clockReader) work(ctx context.Context, batch *clockBatch) {
+	for batch != nil {
+		batch.states, batch.err = c.once(ctx, batch.warehouses)
+		close(batch.done)
+		c.mu.Lock()
+		batch, c.waiting = c.waiting, nil
+		c.busy = batch != nil
+		c.mu.Unlock()
+	}
+}
+
+func (c *clockReader) once(ctx context.Context, warehouses []string) ([]clockState, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("inbox: Redis did not answer"))
+	defer cancel()
+	return c.ask(ctx, warehouses)
+}
