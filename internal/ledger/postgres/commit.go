@@ -13,17 +13,16 @@ import (
 
 // Commit implements ledger.Firings.
 func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit) (ledger.Committed, error) {
-	plan, err := rows.NewPlan(c, run)
-	if err != nil {
-		return ledger.Committed{}, failed("commit", err)
-	}
+	plan := rows.NewPlan(c, run)
+	encoded := plan.Encode()
+	defer func() { _ = encoded() }() // told where it matters; here, nothing is to be left running
 	lanes, err := l.laneIDs(ctx, plan.Lanes)
 	if err != nil {
 		return ledger.Committed{}, err
 	}
 	// Only a firing that was begun before should meet its own notices. Looking for them costs as much as the
 	// rest of the fence, so others look when the key of the table says that they must.
-	w := commit{claim: c, run: run, plan: plan, lanes: lanes, look: c.Repeated}
+	w := commit{claim: c, run: run, plan: plan, encoded: encoded, lanes: lanes, look: c.Repeated}
 	err = l.inTx(ctx, "commit", func(tx pgx.Tx) error { return w.write(ctx, tx) })
 	if !w.look && hasState(err, uniqueViolation) {
 		w.look = true
@@ -46,6 +45,8 @@ type commit struct {
 	lanes []int32 // ids of plan.Lanes
 	look  bool    // for notices that are there already
 
+	encoded func() error // waits for the bodies of the notices
+
 	scopeID    int32
 	recipients []string // of plan.Audiences
 	done       ledger.Committed
@@ -64,6 +65,9 @@ func (w *commit) write(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 	if err := w.copyDeliveries(deliveries, seqs).run(ctx, tx, "copy-deliveries"); err != nil {
+		return err
+	}
+	if err := w.encoded(); err != nil {
 		return err
 	}
 	if err := w.copyNotices(deliveries, seqs).run(ctx, tx, "copy-notices"); err != nil {
@@ -117,6 +121,12 @@ func (w *commit) fence(ctx context.Context, tx pgx.Tx) error {
 	}
 	if running == 0 || token != w.claim.Token || running != rows.Micros(w.claim.Due) {
 		return ledger.ErrFenced
+	}
+	if len(existing) == 0 {
+		return nil
+	}
+	if err := w.encoded(); err != nil {
+		return err
 	}
 	w.plan.Drop(existing)
 	return nil

@@ -92,9 +92,12 @@ func (l *Ledger) MarkSent(ctx context.Context, receipts []sinks.Receipt) error {
 	for i, r := range receipts {
 		seqs[i], scores[i], epochs[i] = r.Seq, r.Score, r.Epoch
 	}
+	marked, err := l.exec(ctx, "mark-sent", seqs, scores, epochs, l.clock())
+	if err != nil || marked == int64(len(receipts)) {
+		return err
+	}
 	var stale int64
-	err := l.pool.QueryRow(ctx, queries.Get("mark-sent"), seqs, scores, epochs, l.clock()).Scan(&stale)
-	if err != nil {
+	if err := l.pool.QueryRow(ctx, queries.Get("still-pending"), seqs).Scan(&stale); err != nil {
 		return failed("mark sent", err)
 	}
 	if stale > 0 {

@@ -3,6 +3,7 @@ package rows
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
@@ -20,7 +21,7 @@ type Plan struct {
 	Digest    string // equal digests are the same commit
 }
 
-// Notice is a notice with its encoded body.
+// Notice is a notice with its encoded body, which Encode makes.
 type Notice struct {
 	*notice.Notice
 	Body     []byte
@@ -41,7 +42,7 @@ type Delivery struct {
 }
 
 // NewPlan prepares the commit under the claim. Of notices with the same id the first counts.
-func NewPlan(c ledger.Claim, run *ledger.Commit) (*Plan, error) {
+func NewPlan(c ledger.Claim, run *ledger.Commit) *Plan {
 	p := &Plan{Notices: make([]Notice, 0, len(run.Notices))}
 	seen := make(map[string]bool, len(run.Notices))
 	audiences := map[Audience]int{}
@@ -51,11 +52,7 @@ func NewPlan(c ledger.Claim, run *ledger.Commit) (*Plan, error) {
 			continue
 		}
 		seen[n.Notice.ID] = true
-		body, err := notice.Marshal(n.Notice)
-		if err != nil {
-			return nil, err
-		}
-		row := Notice{Notice: n.Notice, Body: body, audience: -1}
+		row := Notice{Notice: n.Notice, audience: -1}
 		for _, t := range n.Sinks {
 			lane := ledger.Lane{Sink: t.Sink}
 			if t.Inbox {
@@ -67,7 +64,26 @@ func NewPlan(c ledger.Claim, run *ledger.Commit) (*Plan, error) {
 		p.Notices = append(p.Notices, row)
 	}
 	p.Digest = digest(c, run)
-	return p, nil
+	return p
+}
+
+// Encode begins to encode the bodies, beside whatever the caller does meanwhile, and returns what waits for it. The
+// notices are not to be touched until then.
+func (p *Plan) Encode() (wait func() error) {
+	done := make(chan error, 1)
+	go func() { done <- p.encode() }()
+	return sync.OnceValue(func() error { return <-done })
+}
+
+func (p *Plan) encode() error {
+	for i := range p.Notices {
+		body, err := notice.Marshal(p.Notices[i].Notice)
+		if err != nil {
+			return err
+		}
+		p.Notices[i].Body = body
+	}
+	return nil
 }
 
 // place returns the position of v in the list, appending it if it is new.

@@ -16,12 +16,12 @@ var errRepeated = errors.New("the commit went through before")
 
 // Commit implements ledger.Firings.
 func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit) (ledger.Committed, error) {
-	plan, err := rows.NewPlan(c, run)
-	if err != nil {
+	plan := rows.NewPlan(c, run)
+	if err := plan.Encode()(); err != nil { // before the transaction, for which others wait
 		return ledger.Committed{}, failed("commit", err)
 	}
 	w := commit{claim: c, run: run, plan: plan}
-	err = l.inTx(ctx, "commit", func(tx *sql.Tx) error { return w.write(ctx, tx) })
+	err := l.inTx(ctx, "commit", func(tx *sql.Tx) error { return w.write(ctx, tx) })
 	if err != nil && !errors.Is(err, errRepeated) {
 		return ledger.Committed{}, err
 	}

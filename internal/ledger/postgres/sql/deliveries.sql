@@ -38,21 +38,16 @@ UPDATE deliveries SET state = 4, last_error = 'the notice has expired' WHERE seq
 -- name: mark-sent
 -- Records receipts whose epoch is the recorded one (or that have none). Locking the states makes a new epoch
 -- wait until they are visible to its rebuild. Arguments: $1 seqs, $2 scores, $3 epochs, $4 now.
--- Result: how many pending deliveries were left because of their epoch.
-WITH states AS MATERIALIZED (SELECT sink, epoch FROM inbox_states FOR SHARE),
-given AS (
-    SELECT d.seq, r.score, r.epoch, r.epoch = '' OR r.epoch = coalesce(s.epoch, r.epoch) AS good
-    FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS r (seq, score, epoch)
-    JOIN deliveries d ON d.seq = r.seq AND d.state = 0
-    JOIN lanes l ON l.id = d.lane_id
-    LEFT JOIN states s ON s.sink = l.sink
-),
-marked AS (
-    UPDATE deliveries d
-    SET state = 1, score = g.score, epoch = g.epoch, attempts = d.attempts + 1, sent_at = (SELECT ledger_now($4)), last_error = ''
-    FROM given g WHERE d.seq = g.seq AND d.state = 0 AND g.good
-)
-SELECT count(*) FROM given WHERE NOT good;
+-- Result: the number of rows; what is missing was not pending, or is of another epoch.
+WITH states AS MATERIALIZED (SELECT sink, epoch FROM inbox_states FOR SHARE)
+UPDATE deliveries d
+SET state = 1, score = r.score, epoch = r.epoch, attempts = d.attempts + 1, sent_at = (SELECT ledger_now($4)), last_error = ''
+FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS r (seq, score, epoch), lanes l LEFT JOIN states s ON s.sink = l.sink
+WHERE d.seq = r.seq AND d.state = 0 AND l.id = d.lane_id AND (r.epoch = '' OR r.epoch = coalesce(s.epoch, r.epoch));
+
+-- name: still-pending
+-- Arguments: $1 seqs. Result: how many of them are pending.
+SELECT count(*) FROM deliveries WHERE seq = ANY($1::bigint[]) AND state = 0;
 
 -- name: mark-attempt
 -- Arguments: $1 seqs, $2 cause.
