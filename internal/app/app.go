@@ -65,6 +65,9 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err err
 	if a.index, err = openIndex(cfg, a.ledger, a.opts.Node, a.log); err != nil {
 		return nil, err
 	}
+	if err := a.index.check(ctx, a.log); err != nil {
+		return nil, err
+	}
 	if a.sources, err = openSources(ctx, cfg.Sources); err != nil {
 		return nil, err
 	}

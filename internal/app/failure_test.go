@@ -1,13 +1,16 @@
 package app_test
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"tallyman/internal/app"
 	"tallyman/internal/config"
 	"tallyman/internal/testenv"
+	"tallyman/sinks/inbox"
 )
 
 // A broken rule file takes itself out and nothing else.
@@ -67,6 +70,20 @@ rules:
 	n.await(nil, 2)
 	if r := n.rule("erp-alive"); !r.Verified || r.Reason != "" {
 		t.Fatalf("the rule of the source that is back is %+v", r)
+	}
+}
+
+// A Redis that would throw notices away when its memory is full is refused at the start.
+func TestEvictingRedisIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	server := s.realServers()
+	if err := server.Client(t).ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err(); err != nil {
+		t.Fatal(err)
+	}
+	a, err := app.New(t.Context(), s.cfg, app.Options{Node: "one", Migrate: true})
+	if !errors.Is(err, inbox.ErrEvicts) || !strings.Contains(err.Error(), "noeviction") {
+		t.Fatalf("started as %v with %v", a, err)
 	}
 }
 

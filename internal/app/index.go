@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -67,6 +68,20 @@ func (ix *index) server(cfg config.Redis) (*redis.UniversalOptions, error) {
 	}
 	ix.embedded = embedded
 	return &redis.UniversalOptions{Addrs: []string{embedded.Addr()}}, nil
+}
+
+// check refuses a Redis that would throw notices away. One that is out of reach stops nothing: it is asked again before it serves.
+func (ix *index) check(ctx context.Context, log *slog.Logger) error {
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	err := ix.inbox.Check(ctx)
+	if errors.Is(err, inbox.ErrEvicts) {
+		return fmt.Errorf("redis.url: %w", err)
+	}
+	if err != nil {
+		log.Warn("Redis is not in reach; deliveries wait for it", "error", err)
+	}
+	return nil
 }
 
 // inboxSink names the sink that polls are answered from: a site has one.

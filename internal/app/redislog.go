@@ -17,5 +17,5 @@ type redisLog struct{ log *slog.Logger }
 
 // Printf takes one line.
 func (r redisLog) Printf(ctx context.Context, format string, args ...any) {
-	r.log.DebugContext(ctx, fmt.Sprintf(format, args...), "component", "redis client")
+	r.log.DebugContext(ctx, "redis client", "says", fmt.Sprintf(format, args...))
 }

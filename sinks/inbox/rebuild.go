@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"time"
 
@@ -23,7 +24,11 @@ func (in *Inbox) renew(ctx context.Context, prev string, next *generation, highe
 	if err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
-	in.log.Warn("the index is written back", "epoch", next.epoch, "cause", why, "warehouses", len(highest))
+	level := slog.LevelWarn
+	if prev == "" {
+		level = slog.LevelInfo // there never was one
+	}
+	in.log.Log(ctx, level, "the index is written back", "epoch", next.epoch, "cause", why, "warehouses", len(highest))
 
 	building, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
