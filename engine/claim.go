@@ -106,14 +106,16 @@ func (h *held) keep(ctx context.Context, cancel context.CancelCauseFunc) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			if err := h.renew(ctx); errors.Is(err, ledger.ErrFenced) || time.Since(h.renewed) >= h.lease {
-				cancel(errLost)
+			if err := h.renew(ctx); errors.Is(err, errLost) {
+				cancel(err)
 				return
 			}
 		}
 	}
 }
 
+// renew extends the claim. The error is errLost when another node has it, or when it has not been extended for so long
+// that one may have.
 func (h *held) renew(ctx context.Context) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -123,8 +125,12 @@ func (h *held) renew(ctx context.Context) error {
 	ctx, done := context.WithTimeout(ctx, h.lease/3)
 	defer done()
 	err := h.ledger.Renew(ctx, h.claim, h.lease)
-	if err == nil {
+	switch {
+	case err == nil:
 		h.renewed = time.Now()
+		return nil
+	case errors.Is(err, ledger.ErrFenced) || time.Since(h.renewed) >= h.lease:
+		return errLost
 	}
 	return err
 }

@@ -28,6 +28,7 @@ func New(o Options) (*Engine, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
+	opts.Ledger = bounded{opts.Ledger, opts.Lease}
 	e := &Engine{
 		opts:      opts,
 		log:       opts.Logger,

@@ -108,9 +108,6 @@ func (u *unit) begin(ctx context.Context, stop <-chan struct{}) bool {
 				base = state.Registered
 			}
 			now := u.now()
-			if base.Sub(now) > time.Minute {
-				u.log.Error("the last firing lies in the future: the clock of a node was or is wrong; the rule does not run until then", "due", base, "now", now)
-			}
 			u.plan.begin(base, now)
 			return true
 		}
@@ -127,7 +124,11 @@ func (u *unit) begin(ctx context.Context, stop <-chan struct{}) bool {
 // waitUntil waits for the engine's clock to show at, or for a firing that was left, whose due time it returns. It
 // looks at the clock again every minute, because clocks are set and machines sleep.
 func (u *unit) waitUntil(ctx context.Context, stop <-chan struct{}, at time.Time) (left time.Time, ok bool) {
-	for {
+	for told := false; ; {
+		if base, now := u.plan.base, u.now(); !told && base.Sub(now) > time.Minute {
+			u.log.Error("the last firing lies in the future: the clock of a node was or is wrong; the rule does not run until then", "due", base, "now", now)
+			told = true
+		}
 		wait := max(min(u.e.opts.Clock.Real(at.Sub(u.now())), time.Minute), 0)
 		timer := time.NewTimer(wait)
 		select {

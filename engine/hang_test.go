@@ -1,0 +1,67 @@
+package engine_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"tallyman/engine/enginetest"
+	"tallyman/internal/ledger"
+	"tallyman/sinks"
+)
+
+// hung is a ledger that does not answer while hangs is set.
+type hung struct {
+	*enginetest.Ledger
+	hangs cell[bool]
+}
+
+func (h *hung) answers(ctx context.Context) error {
+	if !h.hangs.get() {
+		return nil
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (h *hung) Claim(ctx context.Context, rule, scope string, due time.Time, node string, lease time.Duration) (ledger.Claim, error) {
+	if err := h.answers(ctx); err != nil {
+		return ledger.Claim{}, err
+	}
+	return h.Ledger.Claim(ctx, rule, scope, due, node, lease)
+}
+
+func (h *hung) TypesVersion(ctx context.Context) (int64, error) {
+	if err := h.answers(ctx); err != nil {
+		return 0, err
+	}
+	return h.Ledger.TypesVersion(ctx)
+}
+
+func (h *hung) PendingLanes(ctx context.Context, sink string) ([]sinks.Lane, error) {
+	if err := h.answers(ctx); err != nil {
+		return nil, err
+	}
+	return h.Ledger.PendingLanes(ctx, sink)
+}
+
+// A connection that is cut without a word answers nothing, and fails nothing either.
+func TestLedgerThatHangsIsAskedAgain(t *testing.T) {
+	inWorld(t, func(w *world) {
+		h := &hung{Ledger: w.ledger}
+		o := w.options("a")
+		o.Ledger = h
+		w.set(stock("A-01", -3))
+		w.start(o)
+		pass(4 * m)
+		h.hangs.set(true)
+		pass(3 * m)
+		h.hangs.set(false)
+		pass(time.Minute + 10*time.Second) // who asked just before asks again after a lease
+		w.wantDues("5 ok")
+		if got := w.told(); !slices.Equal(got, []string{"firing Bin A-01 is at -3"}) {
+			t.Errorf("told %q", got)
+		}
+	})
+}
