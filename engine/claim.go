@@ -13,6 +13,7 @@ import (
 var (
 	errStopping = errors.New("the engine stops")
 	errLost     = errors.New("the lease was lost; another node runs the firing")
+	errStale    = errors.New("the types have changed since the rule was compiled")
 )
 
 // slots bounds how much runs at a time.
@@ -40,6 +41,9 @@ func (u *unit) claimAndFire(ctx context.Context, stop <-chan struct{}, due time.
 		return ledger.Claim{}, errStopping
 	}
 	defer u.e.workers.release()
+	if u.stale(ctx) {
+		return ledger.Claim{}, errStale // it has waited for a worker
+	}
 
 	claim, err := u.e.opts.Ledger.Claim(ctx, u.rule.ID, u.rule.Scope, due, u.e.opts.Node, u.e.opts.Lease)
 	if err != nil {

@@ -47,6 +47,9 @@ func (p *pass) run(ctx context.Context, h *held) (again bool, err error) {
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
+	if p.stale(ctx) {
+		return false, errStale // the firing is given back and repeated at once
+	}
 	record, err := p.compose(ctx, known, found)
 	if err != nil {
 		return false, err

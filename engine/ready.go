@@ -73,6 +73,12 @@ func (u *unit) verify(ctx context.Context, stop <-chan struct{}) error {
 	return nil
 }
 
+// stale tells whether the types have changed since the rule was compiled: what it would commit is no longer in force.
+func (u *unit) stale(ctx context.Context) bool {
+	version, _, err := u.e.types.get(ctx)
+	return err == nil && u.ready.program != nil && version != u.ready.types
+}
+
 func (u *unit) prepare(ctx context.Context, stop <-chan struct{}) (scanners.Prepared, error) {
 	if !u.slots.acquire(stop) {
 		return nil, errStopping

@@ -84,3 +84,42 @@ func TestTypesThatCannotBeReadAreAskedForAgain(t *testing.T) {
 		}
 	})
 }
+
+// A run that takes its time commits what is in force when it commits.
+func TestTypesThatChangeDuringAScanAreInForceForItsCommit(t *testing.T) {
+	inWorld(t, func(w *world) {
+		slow(w, m)
+		w.start(w.options("a"))
+		w.set(stock("A-01", -3))
+		pass(5*m + 30*time.Second)
+		renamed := repNotice
+		renamed.ID = 5
+		w.ledger.SetTypes(renamed)
+		pass(2 * m)
+		w.wantDues("5 ok")
+		if got := w.notices(); len(got) != 1 || got[0].TypeID != 5 {
+			t.Errorf("told %+v", got)
+		}
+	})
+}
+
+func TestTypesThatChangeWhileARuleWaitsForAWorker(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.manyScopes(3)
+		slow(w, m)
+		o := w.options("a")
+		o.Workers = 1
+		w.start(o)
+		w.set(stock("A-01", -3))
+		pass(5*m + 30*time.Second)
+		renamed := repNotice
+		renamed.ID = 5
+		w.ledger.SetTypes(renamed)
+		pass(4 * m)
+		for _, r := range w.rules {
+			if got := w.inbox.Taken(r.Scope); len(got) != 1 || got[0].TypeID != 5 {
+				t.Errorf("scope %s was told %+v", r.Scope, got)
+			}
+		}
+	})
+}

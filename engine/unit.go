@@ -175,6 +175,9 @@ func (u *unit) attempt(ctx context.Context, stop <-chan struct{}, due time.Time)
 		return settled
 	case errors.Is(err, ledger.ErrBusy):
 		return u.busy(ctx, due)
+	case errors.Is(err, errStale):
+		u.log.Info("the types have changed: the firing begins anew", "due", due)
+		return unsettled
 	case errors.Is(err, ledger.ErrNotFound):
 		u.log.Warn("the ledger has forgotten the rule: a node with other rule files has started; it is registered anew")
 		return forgotten
