@@ -1,0 +1,91 @@
+// Package schema keeps a ledger's tables at the version that the program is built with. The steps are the engine's own
+// .sql files; goose applies them.
+package schema
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/pressly/goose/v3"
+
+	"tallyman/internal/ledger"
+)
+
+// Table is where the applied steps are recorded.
+const Table = "ledger_schema"
+
+// Schema is the steps of one engine.
+type Schema struct {
+	Dialect goose.Dialect
+	Files   fs.FS // with migrations/*.sql
+}
+
+// Up applies what is missing and returns it.
+func (s Schema) Up(ctx context.Context, db *sql.DB, opts ...goose.ProviderOption) ([]ledger.Migration, error) {
+	p, err := s.provider(db, opts)
+	if err != nil {
+		return nil, err
+	}
+	results, err := p.Up(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: migrate: %w", err)
+	}
+	var applied []ledger.Migration
+	for _, r := range results {
+		applied = append(applied, ledger.Migration{Version: r.Source.Version, Name: r.Source.Path, Applied: time.Now().UTC()})
+	}
+	return applied, nil
+}
+
+// Status returns every step in order, with when it was applied.
+func (s Schema) Status(ctx context.Context, db *sql.DB) ([]ledger.Migration, error) {
+	p, err := s.provider(db, nil)
+	if err != nil {
+		return nil, err
+	}
+	status, err := p.Status(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: migration status: %w", err)
+	}
+	var list []ledger.Migration
+	for _, step := range status {
+		list = append(list, ledger.Migration{Version: step.Source.Version, Name: step.Source.Path, Applied: step.AppliedAt})
+	}
+	return list, nil
+}
+
+// Check returns ledger.ErrSchema unless the version that a ledger has is that of the last step.
+func (s Schema) Check(have int64) error {
+	names, err := fs.Glob(s.Files, "migrations/*.sql")
+	if err != nil {
+		return fmt.Errorf("ledger: migrations: %w", err)
+	}
+	if len(names) == 0 {
+		return errors.New("ledger: no migrations are built in")
+	}
+	want, err := goose.NumericComponent(names[len(names)-1])
+	if err != nil {
+		return fmt.Errorf("ledger: migrations: %w", err)
+	}
+	if have != want {
+		return fmt.Errorf("%w (it is at version %d, the program wants %d)", ledger.ErrSchema, have, want)
+	}
+	return nil
+}
+
+func (s Schema) provider(db *sql.DB, opts []goose.ProviderOption) (*goose.Provider, error) {
+	files, err := fs.Sub(s.Files, "migrations")
+	if err != nil {
+		return nil, fmt.Errorf("ledger: migrations: %w", err)
+	}
+	opts = append(opts, goose.WithTableName(Table), goose.WithDisableGlobalRegistry(true))
+	p, err := goose.NewProvider(s.Dialect, db, files, opts...)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: migrations: %w", err)
+	}
+	return p, nil
+}
