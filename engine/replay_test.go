@@ -17,7 +17,7 @@ import (
 func TestRepeatedFiringOfOtherRows(t *testing.T) {
 	inWorld(t, func(w *world) {
 		scans := 0
-		w.source.Rows = func(ctx context.Context, _ scanners.Request) ([][]row.Value, error) {
+		w.source.Rows = func(_ context.Context, _ scanners.Request) ([][]row.Value, error) {
 			if scans++; scans == 1 {
 				w.ledger.Steal("negative-bin-stock", "119240", "z", 30*time.Second) // z dies at once
 				w.set(stock("A-03", -3), stock("A-02", -300))
