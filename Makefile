@@ -19,7 +19,8 @@ help: ## Show this list
 .PHONY: demo
 demo: ## Run the whole of Tallyman on a simulated warehouse; needs nothing but Go
 	@echo "Building tallyman; the first time takes a minute or two."
-	@$(GO) run ./cmd/tallyman demo $(ARGS)
+	@$(GO) build -trimpath -o bin/tallyman ./cmd/tallyman
+	@exec bin/tallyman demo $(ARGS)
 
 .PHONY: build
 build: ## Build bin/tallyman
