@@ -1,6 +1,8 @@
 package docs
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,6 +29,35 @@ func TestTheRuleOfTheReadme(t *testing.T) {
 	if len(set.Problems) != 1 || set.Problems[0].String()+"\n" != shown {
 		t.Errorf("the page shows\n%s\ngot %v", shown, set.Problems)
 	}
+}
+
+// The notice of README.md has the fields of the API's own answers, in their order.
+func TestTheNoticeOfTheReadme(t *testing.T) {
+	t.Parallel()
+	page := read(t, "../README.md")
+	for form, c := range map[string]struct{ fence, golden, field string }{
+		"JSON": {"```json\n", "../internal/api/testdata/page.json", `"(\w+)":`},
+		"XML":  {"```xml\n", "../internal/api/testdata/page.xml", `<(\w+)[ >]`},
+	} {
+		field := regexp.MustCompile(c.field)
+		shown := outer(field, between(t, page, c.fence, "```"))
+		if want := outer(field, read(t, c.golden)); !slices.Equal(shown, want) {
+			t.Errorf("%s: the page shows %v, the API answers %v", form, shown, want)
+		}
+	}
+}
+
+// outer returns the names in order, without those within data and labels, which differ from type to type.
+func outer(field *regexp.Regexp, text string) []string {
+	text = regexp.MustCompile(`(?s)"(data|labels)":\{.*?\}`).ReplaceAllString(text, `"$1":`)
+	for _, inner := range []string{"data", "labels"} {
+		text = regexp.MustCompile(`(?s)<`+inner+`>.*?</`+inner+`>`).ReplaceAllString(text, "<"+inner+">")
+	}
+	var names []string
+	for _, m := range field.FindAllStringSubmatch(text, -1) {
+		names = append(names, m[1])
+	}
+	return names
 }
 
 // between returns what stands between the first start and the end after it.
