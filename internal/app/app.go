@@ -27,6 +27,9 @@ type Options struct {
 	Clock   engine.Clock // the machine's by default
 	Migrate bool         // bring the ledger's schema up to date; an SQLite ledger always is
 	Step    func(string) // see engine.Options.Step
+
+	Lease     time.Duration // of firings and lanes; the engine's default where zero, as below
+	StopGrace time.Duration // how long a stop waits for what runs
 }
 
 // App is one node. New opens it, Run runs it, Close gives back what New took.
@@ -170,6 +173,8 @@ func (a *App) newEngine(observer engine.Observer) (*engine.Engine, error) {
 		Clock:     a.opts.Clock,
 		Logger:    a.log,
 		Observer:  observer,
+		Lease:     a.opts.Lease,
+		StopGrace: a.opts.StopGrace,
 		Retention: a.cfg.Ledger.Retention,
 		Step:      a.opts.Step,
 	})

@@ -1,0 +1,137 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tallyman/internal/app"
+	"tallyman/internal/config"
+	"tallyman/internal/ledger"
+	pgledger "tallyman/internal/ledger/postgres"
+	"tallyman/internal/testenv"
+)
+
+// configFile is the configuration in the folder of a cluster.
+const configFile = "tallyman.yaml"
+
+const configText = `
+http: {listen: "127.0.0.1:0"}
+auth: {mode: none}
+redis: {url: %q}
+ledger: {url: %q, retention: 1d}
+rules: {paths: [rules]}
+types: {path: types.yaml}
+sources:
+  wms: {driver: postgres, url: %q, max_connections: 4, statement_timeout: 60s}
+sinks:
+  inbox: {type: inbox}
+subscriptions:
+  - {type: REP_NOTICE, warehouse: "*", subscriber: "role:keeper"}
+  - {type: MOVE_NOTICE, warehouse: "*", subscriber: "role:keeper"}
+  - {type: MOVE_NOTICE, warehouse: "*", subscriber: "user:7"}
+`
+
+const typesText = `
+types:
+  - {code: REP_NOTICE, id: 1, name: Replenishment notice, retention: 72h, fields: {bin: {type: string}}}
+  - {code: MOVE_NOTICE, id: 2, name: Movement notice, retention: 72h, fields: {bin: {type: string}}}
+`
+
+// cluster is a WMS, a ledger and a Redis, and the nodes that run on them.
+type cluster struct {
+	t         *testing.T
+	dir       string
+	redis     *testenv.RedisServer
+	wms       *pgxpool.Pool
+	ledgerURL string
+	lease     time.Duration
+
+	mu      sync.Mutex
+	bases   []string // where each of the nodes listens, or listened before it died
+	started int
+}
+
+// newCluster makes one with the rules, and no node. The WMS has the tables bin_stock and movement.
+func newCluster(t *testing.T, lease time.Duration, rules string) *cluster {
+	t.Helper()
+	c := &cluster{t: t, dir: t.TempDir(), redis: testenv.Redis(t), ledgerURL: testenv.Postgres(t), lease: lease}
+	wmsURL := testenv.Postgres(t)
+	c.write(configFile, fmt.Sprintf(configText, c.redis.URL(), c.ledgerURL, wmsURL))
+	c.write("types.yaml", typesText)
+	c.write("rules/rules.yaml", rules)
+	cfg, err := config.Load(config.Options{File: filepath.Join(c.dir, configFile)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := app.Migrate(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	if c.wms, err = pgxpool.New(t.Context(), wmsURL); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.wms.Close)
+	c.exec(`CREATE TABLE bin_stock (wh_id BIGINT NOT NULL, bin_code TEXT NOT NULL, qty BIGINT NOT NULL, PRIMARY KEY (wh_id, bin_code));
+		CREATE TABLE movement (id BIGINT PRIMARY KEY, wh_id BIGINT NOT NULL, bin_code TEXT NOT NULL, qty BIGINT NOT NULL)`)
+	return c
+}
+
+func (c *cluster) write(name, text string) {
+	c.t.Helper()
+	path := filepath.Join(c.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// exec changes the WMS.
+func (c *cluster) exec(query string, args ...any) {
+	c.t.Helper()
+	if _, err := c.wms.Exec(c.t.Context(), query, args...); err != nil {
+		c.t.Errorf("%s: %v", query, err)
+	}
+}
+
+// start runs a node in a place that clients know. Every process has a name of its own, as it has in life.
+func (c *cluster) start(place int, settings ...string) *node {
+	c.t.Helper()
+	c.started++
+	settings = append([]string{childLease + "=" + c.lease.String()}, settings...)
+	n := start(c.t, c.dir, fmt.Sprintf("node-%d-%d", place, c.started), settings...)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.bases) <= place {
+		c.bases = append(c.bases, "")
+	}
+	c.bases[place] = n.base
+	return n
+}
+
+// base returns the URL of the API in one of the places, whichever the number falls on; "" before the first start.
+func (c *cluster) base(number int) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.bases) == 0 {
+		return ""
+	}
+	return c.bases[number%len(c.bases)]
+}
+
+// openLedger opens the ledger beside the nodes.
+func (c *cluster) openLedger() ledger.Ledger {
+	c.t.Helper()
+	l, err := pgledger.Open(c.t.Context(), c.ledgerURL, ledger.Options{})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { _ = l.Close() })
+	return l
+}

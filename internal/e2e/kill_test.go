@@ -1,0 +1,151 @@
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"syscall"
+	"testing"
+	"time"
+
+	"tallyman/engine"
+	"tallyman/internal/ledger"
+	"tallyman/internal/testenv"
+)
+
+var steps = []string{
+	engine.StepClaimed, engine.StepScanned, engine.StepJudged, engine.StepCommitting,
+	engine.StepCommitted, engine.StepDelivering, engine.StepDelivered, engine.StepMarked,
+}
+
+// killLease is the lease of nodes that are killed: so long is the rest delayed.
+const killLease = time.Second
+
+// trial is a cluster with its world and its clients, for a test that kills nodes.
+type trial struct {
+	*cluster
+	world   *world
+	clients []*client
+	ledger  ledger.Ledger
+	end     func()
+}
+
+func newTrial(t *testing.T) *trial {
+	t.Helper()
+	c := newCluster(t, killLease, worldRules)
+	tr := &trial{cluster: c, world: newWorld(c), ledger: c.openLedger()}
+	stopWorld := tr.world.live()
+	clients, stopClients := c.clients(warehouses...)
+	tr.clients = clients
+	tr.end = func() {
+		stopWorld()
+		tr.world.settle(tr.ledger, clients)
+		stopClients()
+	}
+	return tr
+}
+
+// finish lets everything settle, stops the nodes that live, and holds all that is known against each other.
+func (tr *trial) finish(nodes []*node, redisLost bool) {
+	tr.t.Helper()
+	tr.end()
+	for _, n := range nodes {
+		n.stop()
+	}
+	tr.verify(tr.ledger, tr.clients, redisLost)
+}
+
+// pause lets d go by, in which the nodes and the world go on.
+func pause(d time.Duration) { <-time.After(d) }
+
+// A node that dies in any step of a firing or a delivery, and is started again, has lost and doubled nothing, whether it was
+// alone or another took over meanwhile.
+func TestKilledInEachStep(t *testing.T) {
+	t.Parallel()
+	for _, nodes := range []int{1, 2} {
+		t.Run(fmt.Sprintf("of %d nodes", nodes), func(t *testing.T) {
+			t.Parallel()
+			tr := newTrial(t)
+			var others []*node
+			for place := 1; place < nodes; place++ {
+				others = append(others, tr.start(place))
+			}
+			for _, step := range steps {
+				tr.start(0, childDies+"="+step).dies()
+			}
+			tr.finish(append(others, tr.start(0)), false)
+		})
+	}
+}
+
+const kills = 10
+
+// Nodes that die at any moment have lost and doubled nothing either, also where Redis dies now and then.
+func TestKilledAtAnyMoment(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		nodes     int
+		redisDies bool
+	}{
+		"a node alone":              {nodes: 1},
+		"two nodes":                 {nodes: 2},
+		"two nodes and their Redis": {nodes: 2, redisDies: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tr := newTrial(t)
+			var nodes []*node
+			for place := range test.nodes {
+				nodes = append(nodes, tr.start(place))
+			}
+			testenv.Eventually(t, func() bool { return tr.heard() > 0 }, 30*time.Second)
+			random := rand.New(rand.NewPCG(uint64(test.nodes), 11))
+			for kill := range kills {
+				pause(time.Duration(random.Int64N(int64(1500 * time.Millisecond))))
+				place := random.IntN(test.nodes)
+				nodes[place].kill()
+				if test.redisDies && kill%4 == 1 {
+					tr.redis.Restart()
+				}
+				pause(time.Duration(random.Int64N(int64(300 * time.Millisecond))))
+				nodes[place] = tr.start(place)
+			}
+			tr.finish(nodes, test.redisDies)
+			for _, cl := range tr.clients {
+				if cl.refused == 0 || test.redisDies && cl.resets == 0 {
+					t.Errorf("the client of %s noticed nothing: the test does not test", cl.warehouse)
+				}
+			}
+		})
+	}
+}
+
+// A node that freezes, as a machine does that is moved or swaps, finds that another has taken over when it thaws. What it
+// still does then changes nothing.
+func TestFrozenNode(t *testing.T) {
+	t.Parallel()
+	tr := newTrial(t)
+	nodes := []*node{tr.start(0), tr.start(1)}
+	testenv.Eventually(t, func() bool { return tr.heard() > 0 }, 30*time.Second)
+	random := rand.New(rand.NewPCG(5, 5))
+	for freeze := range 4 {
+		pause(time.Duration(random.Int64N(int64(time.Second))))
+		n := nodes[freeze%2]
+		n.signal(syscall.SIGSTOP)
+		pause(2 * killLease)
+		n.signal(syscall.SIGCONT)
+	}
+	tr.finish(nodes, false)
+}
+
+// heard is how many notices have come to the client that got the least.
+func (tr *trial) heard() int {
+	least := -1
+	for _, cl := range tr.clients {
+		cl.mu.Lock()
+		if least < 0 || len(cl.notices) < least {
+			least = len(cl.notices)
+		}
+		cl.mu.Unlock()
+	}
+	return least
+}

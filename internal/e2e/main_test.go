@@ -1,0 +1,86 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+	"time"
+
+	"tallyman/internal/app"
+	"tallyman/internal/cli"
+	"tallyman/internal/config"
+	"tallyman/internal/testenv"
+)
+
+// The environment of a node's process. childNode makes this test binary that process: `tallyman serve` with shorter leases.
+const (
+	childNode  = "TALLYMAN_E2E_NODE"  // its name
+	childLease = "TALLYMAN_E2E_LEASE" // of firings and lanes
+	childGrace = "TALLYMAN_E2E_GRACE" // of a stop; the default where empty
+	childDies  = "TALLYMAN_E2E_DIES"  // the step in which it kills itself; none where empty
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childNode) != "" {
+		os.Exit(child()) //nolint:forbidigo // this is the main function of the child
+	}
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil { // the tests wait for leases more than for processors
+		panic(err)
+	}
+	testenv.Main(m)
+}
+
+// child is main of cmd/tallyman, and ends with its parent.
+func child() int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		stop()
+	}()
+	services := cli.Default()
+	services.Serve = serve
+	return cli.Run(ctx, cli.Process{Args: os.Args[1:], Env: os.Environ(), In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, services)
+}
+
+// serve is what the program's own service does, with the options that only tests have.
+func serve(ctx context.Context, cfg *config.Config, o cli.ServeOptions) (err error) {
+	options := app.Options{Logger: o.Logger, Version: o.Version, Node: os.Getenv(childNode), Step: die(os.Getenv(childDies))}
+	if options.Lease, err = duration(childLease); err != nil {
+		return err
+	}
+	if options.StopGrace, err = duration(childGrace); err != nil {
+		return err
+	}
+	node, err := app.New(ctx, cfg, options)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, node.Close()) }()
+	o.Ready(node.Addr())
+	return node.Run(ctx)
+}
+
+func duration(variable string) (time.Duration, error) {
+	text := os.Getenv(variable)
+	if text == "" {
+		return 0, nil
+	}
+	return time.ParseDuration(text)
+}
+
+// die ends the process in a step. SIGKILL runs nothing: no deferred call, no flush.
+func die(in string) func(step string) {
+	return func(step string) {
+		if step == in {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package e2e
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// startWithin and endWithin are generous: a machine that builds and tests at once starts a process in seconds.
+const (
+	startWithin = 30 * time.Second
+	endWithin   = 30 * time.Second
+)
+
+// node is the process of a node.
+type node struct {
+	t    *testing.T
+	name string
+	base string // URL of its API
+	cmd  *exec.Cmd
+	log  string // file with its output
+
+	ended chan struct{} // closed when it has; then err is how
+	err   error
+}
+
+// start runs a node on the configuration and returns when it listens. The settings are NAME=value.
+func start(t *testing.T, dir, name string, settings ...string) *node {
+	t.Helper()
+	n := &node{t: t, name: name, log: filepath.Join(dir, name+".log"), ended: make(chan struct{})}
+	log, err := os.Create(n.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.cmd = exec.Command(os.Args[0], "serve", "--config", filepath.Join(dir, configFile))
+	n.cmd.Env = append(append(os.Environ(), childNode+"="+name), settings...)
+	n.cmd.Stderr = log
+	out, err := n.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.cmd.StdinPipe(); err != nil { // closes when this process ends, whatever its end
+		t.Fatal(err)
+	}
+	if err := n.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.kill)
+	t.Cleanup(n.tell)
+	listening := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(out).ReadString('\n')
+		listening <- line
+		_, _ = io.Copy(io.Discard, out)
+		n.err = n.cmd.Wait()
+		_ = log.Close()
+		close(n.ended)
+	}()
+	select {
+	case line := <-listening:
+		base, ok := strings.CutPrefix(strings.TrimSpace(line), "Listening on ")
+		if !ok {
+			t.Fatalf("node %s says %q instead of where it listens", name, line)
+		}
+		n.base = base
+	case <-time.After(startWithin):
+		t.Fatalf("node %s does not listen", name)
+	}
+	return n
+}
+
+// kill is kill -9. Killing a process that has ended does nothing.
+func (n *node) kill() {
+	_ = n.cmd.Process.Kill()
+	<-n.ended
+}
+
+// dies waits for a node that kills itself.
+func (n *node) dies() {
+	n.t.Helper()
+	select {
+	case <-n.ended:
+	case <-time.After(endWithin):
+		n.t.Fatalf("node %s lives on", n.name)
+	}
+	var exit *exec.ExitError
+	if !errors.As(n.err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		n.t.Fatalf("node %s ended with %v", n.name, n.err)
+	}
+}
+
+func (n *node) signal(s syscall.Signal) {
+	n.t.Helper()
+	if err := n.cmd.Process.Signal(s); err != nil {
+		n.t.Fatalf("node %s: %v", n.name, err)
+	}
+}
+
+// stop is what a supervisor does. The node has to end by itself with exit code 0; it returns how long that took.
+func (n *node) stop() time.Duration {
+	n.t.Helper()
+	began := time.Now()
+	n.signal(syscall.SIGTERM)
+	select {
+	case <-n.ended:
+	case <-time.After(endWithin):
+		n.t.Fatalf("node %s does not heed SIGTERM", n.name)
+	}
+	if n.err != nil {
+		n.t.Errorf("node %s ended with %v after SIGTERM", n.name, n.err)
+	}
+	return time.Since(began)
+}
+
+// tell shows what the node wrote, where the test has failed.
+func (n *node) tell() {
+	if !n.t.Failed() {
+		return
+	}
+	text, err := os.ReadFile(n.log)
+	if err != nil {
+		n.t.Log(err)
+		return
+	}
+	n.t.Logf("node %s:\n%s", n.name, text)
+}
