@@ -78,7 +78,9 @@ func (p *pass) resolve(ctx context.Context, record *ledger.Commit, gone []findin
 	}
 	for _, id := range ids {
 		if firing := told[id]; firing != nil {
-			p.add(record, p.resolved(firing))
+			record.Notices = append(record.Notices, ledger.NewNotice{
+				Notice: p.resolved(firing), Sinks: p.targets, After: id,
+			})
 		}
 	}
 	return nil

@@ -72,8 +72,10 @@ func TestObserverHearsOfEverything(t *testing.T) {
 		w.start(o)
 		w.set(stock("A-01", -3))
 		pass(6 * m)
-		w.ledger.Recipients = nil
 		w.set()
+		pass(5 * m)
+		w.ledger.Recipients = nil
+		w.set(stock("A-02", -3))
 		pass(5 * m)
 		runs := heard.list()
 		deliveries := 0 // another loop tells them, before the run's own words or after
@@ -86,9 +88,10 @@ func TestObserverHearsOfEverything(t *testing.T) {
 		})
 		want := []string{
 			"lag 0s", "notice REP_NOTICE firing", "run ok 1 notices 0 unsubscribed",
-			"lag 0s", "notice REP_NOTICE resolved", "run ok 1 notices 1 unsubscribed",
+			"lag 0s", "notice REP_NOTICE resolved", "run ok 1 notices 0 unsubscribed",
+			"lag 0s", "notice REP_NOTICE firing", "run ok 1 notices 1 unsubscribed",
 		}
-		if diff := cmp.Diff(want, runs); diff != "" || deliveries != 1 {
+		if diff := cmp.Diff(want, runs); diff != "" || deliveries != 2 {
 			t.Errorf("%d deliveries %s", deliveries, diff)
 		}
 	})

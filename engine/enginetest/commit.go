@@ -59,12 +59,16 @@ func (l *Ledger) add(n ledger.NewNotice, committed *ledger.Committed) {
 	l.notices[n.Notice.ID] = n.Notice
 	for _, target := range n.Sinks {
 		d := &delivery{lane: sinks.Lane{Sink: target.Sink}}
+		d.Recipients = l.Recipients
 		if target.Inbox {
-			if len(l.Recipients) == 0 {
-				committed.Unsubscribed++
-				continue
-			}
-			d.lane.Warehouse, d.Recipients = n.Notice.Warehouse, l.Recipients
+			d.lane.Warehouse = n.Notice.Warehouse
+		}
+		if n.After != "" {
+			d.Recipients = l.told(n.After, d.lane)
+		}
+		if len(d.Recipients) == 0 {
+			committed.Unsubscribed++
+			continue
 		}
 		d.Seq, d.Notice = int64(len(l.delivery)+1), n.Notice
 		l.delivery = append(l.delivery, d)
@@ -73,6 +77,16 @@ func (l *Ledger) add(n ledger.NewNotice, committed *ledger.Committed) {
 			committed.Lanes = append(committed.Lanes, d.lane)
 		}
 	}
+}
+
+// told returns to whom a notice went in a lane.
+func (l *Ledger) told(id string, lane sinks.Lane) []string {
+	for _, d := range l.delivery {
+		if d.Notice.ID == id && d.lane == lane {
+			return d.Recipients
+		}
+	}
+	return nil
 }
 
 // Runs returns all runs, in the order of their commit.

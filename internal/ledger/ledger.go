@@ -171,6 +171,9 @@ const (
 type NewNotice struct {
 	Notice *notice.Notice
 	Sinks  []Target
+	// After is the firing notice that this one takes back, or "". It then goes only where that one was sent or is on
+	// its way, and to the same recipients.
+	After string
 }
 
 // Target is a sink by name. Inbox sinks have recipients, looked up in the commit.

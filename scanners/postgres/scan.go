@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -81,7 +82,7 @@ func (p *prepared) read(reader *pgconn.ResultReader, maxRows int, visit func(*ro
 func (p *prepared) sameFields(fields []pgconn.FieldDescription) error {
 	same := len(fields) == len(p.typeOIDs)
 	for i := 0; same && i < len(fields); i++ {
-		same = fields[i].DataTypeOID == p.typeOIDs[i]
+		same = fields[i].DataTypeOID == p.typeOIDs[i] && strings.EqualFold(fields[i].Name, p.columns[i].Name)
 	}
 	if !same {
 		return scanners.Changed(errors.New("the columns of the result have changed"))

@@ -5,6 +5,7 @@ import (
 
 	"tallyman/internal/ledger"
 	"tallyman/rules/catalog"
+	"tallyman/sinks"
 )
 
 var recipientTests = []testCase{
@@ -48,6 +49,27 @@ var recipientTests = []testCase{
 		runs, err := f.Runs(t.Context(), rule, nil, 1)
 		noError(t, err)
 		equal(t, 2, runs[0].Unsubscribed)
+	}},
+	{"what takes a notice back goes where that one went", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		queue := ledger.Target{Sink: "queue"}
+		f.commit(t, 1, to([]ledger.Target{inbox}, newNotice("n_1")))
+		f.subscribe(t, ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:late"})
+		pending := f.pending(t, inboxLane)
+		noError(t, f.MarkSent(t.Context(), []sinks.Receipt{{Seq: pending[0].Seq, Score: 7}}))
+
+		back, alone := to([]ledger.Target{inbox, queue}, newNotice("n_2"))[0], to([]ledger.Target{inbox}, newNotice("n_3"))[0]
+		back.After, alone.After = "n_1", "n_0"
+		done := f.commit(t, 2, []ledger.NewNotice{back, alone})
+		equal(t, ledger.Committed{Deliveries: 1, Unsubscribed: 1, Lanes: []ledger.Lane{inboxLane}}, done)
+		list := f.pending(t, inboxLane)
+		equal(t, []string{"n_2"}, ids(list))
+		equal(t, pending[0].Recipients, list[0].Recipients)
+
+		noError(t, f.MarkFailed(t.Context(), []int64{list[0].Seq}, "no"))
+		again := to([]ledger.Target{inbox}, newNotice("n_4"))[0]
+		again.After = "n_2"
+		equal(t, ledger.Committed{Unsubscribed: 1}, f.commit(t, 3, []ledger.NewNotice{again}))
 	}},
 	{"subscriptions count from the next commit on, on every node", func(t *testing.T, f *fixture) {
 		f.subscribed(t)

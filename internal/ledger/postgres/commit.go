@@ -49,6 +49,7 @@ type commit struct {
 
 	scopeID    int32
 	recipients []string // of plan.Audiences
+	told       map[rows.Told]string
 	done       ledger.Committed
 }
 
@@ -56,7 +57,7 @@ func (w *commit) write(ctx context.Context, tx pgx.Tx) error {
 	if err := w.fence(ctx, tx); err != nil {
 		return err
 	}
-	deliveries, unsubscribed := w.plan.Deliveries(w.recipients)
+	deliveries, unsubscribed := w.plan.Deliveries(w.recipients, w.told)
 	w.done = ledger.Committed{
 		Deliveries: len(deliveries), Unsubscribed: unsubscribed, Lanes: w.plan.LanesOf(deliveries),
 	}
@@ -103,6 +104,18 @@ func (w *commit) fence(ctx context.Context, tx pgx.Tx) error {
 			var n int64
 			var list string
 			_, err := pgx.ForEachRow(found, []any{&n, &list}, func() error { w.recipients[n-1] = list; return nil })
+			return err
+		})
+	}
+	if after := w.plan.After(); len(after) > 0 {
+		w.told = make(map[rows.Told]string, len(after))
+		b.Queue(queries.Get("told"), after).Query(func(found pgx.Rows) error {
+			var at rows.Told
+			var recipients string
+			_, err := pgx.ForEachRow(found, []any{&at.Notice, &at.Lane.Sink, &at.Lane.Warehouse, &recipients}, func() error {
+				w.told[at] = recipients
+				return nil
+			})
 			return err
 		})
 	}

@@ -25,13 +25,20 @@ type Plan struct {
 type Notice struct {
 	*notice.Notice
 	Body     []byte
-	audience int // in Audiences; -1 = no inbox
+	after    string // see ledger.NewNotice
+	audience int    // in Audiences; -1 = no inbox, or those of another notice
 	targets  []target
 }
 
 type target struct {
 	lane  int // in Plan.Lanes
 	inbox bool
+}
+
+// Told is a delivery that was made or is on its way: of a notice in a lane.
+type Told struct {
+	Notice string
+	Lane   ledger.Lane
 }
 
 // Delivery is one row of deliveries.
@@ -52,11 +59,13 @@ func NewPlan(c ledger.Claim, run *ledger.Commit) *Plan {
 			continue
 		}
 		seen[n.Notice.ID] = true
-		row := Notice{Notice: n.Notice, audience: -1}
+		row := Notice{Notice: n.Notice, after: n.After, audience: -1}
 		for _, t := range n.Sinks {
 			lane := ledger.Lane{Sink: t.Sink}
 			if t.Inbox {
 				lane.Warehouse = n.Notice.Warehouse
+			}
+			if t.Inbox && n.After == "" {
 				row.audience = place(audiences, &p.Audiences, Audience{n.Notice.Type, n.Notice.Warehouse})
 			}
 			row.targets = append(row.targets, target{place(lanes, &p.Lanes, lane), t.Inbox})
@@ -106,6 +115,18 @@ func (p *Plan) IDs() []string {
 	return ids
 }
 
+// After returns the ids of the notices that others of the plan take back. Their deliveries are what Deliveries wants to
+// be told.
+func (p *Plan) After() []string {
+	var ids []string
+	for i := range p.Notices {
+		if id := p.Notices[i].after; id != "" {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // Drop takes out the notices that the ledger has already.
 func (p *Plan) Drop(existing map[string]bool) {
 	if len(existing) == 0 {
@@ -114,21 +135,27 @@ func (p *Plan) Drop(existing map[string]bool) {
 	p.Notices = slices.DeleteFunc(p.Notices, func(n Notice) bool { return existing[n.ID] })
 }
 
-// Deliveries returns the rows, given the recipients of each audience ("" = nobody), in the order of the
-// notices, and how many inbox deliveries have nobody to go to.
-func (p *Plan) Deliveries(recipients []string) (out []Delivery, unsubscribed int) {
+// Deliveries returns the rows in the order of the notices, and how many inbox deliveries have nobody to go to. It is given
+// the recipients of each audience ("" = nobody), and those of the notices of After where they were told.
+func (p *Plan) Deliveries(recipients []string, told map[Told]string) (out []Delivery, unsubscribed int) {
 	out = make([]Delivery, 0, len(p.Notices))
 	for i := range p.Notices {
-		for _, t := range p.Notices[i].targets {
+		n := &p.Notices[i]
+		for _, t := range n.targets {
 			d := Delivery{Notice: i, Lane: t.lane}
-			if t.inbox {
-				d.Recipients = recipients[p.Notices[i].audience]
-				if d.Recipients == "" {
-					unsubscribed++
-					continue
-				}
+			wanted := true
+			switch {
+			case n.after != "":
+				d.Recipients, wanted = told[Told{n.after, p.Lanes[t.lane]}]
+			case t.inbox:
+				d.Recipients = recipients[n.audience]
+				wanted = d.Recipients != ""
 			}
-			out = append(out, d)
+			if wanted {
+				out = append(out, d)
+			} else if t.inbox {
+				unsubscribed++
+			}
 		}
 	}
 	return out, unsubscribed

@@ -26,15 +26,33 @@ func TestPlan(t *testing.T) {
 	equal(t, []string{"n1", "n2", "n3", "n4"}, p.IDs())
 	equal(t, []Audience{{"T", "w2"}, {"T", "w1"}}, p.Audiences)
 
-	deliveries, unsubscribed := p.Deliveries([]string{"user:1", ""})
+	deliveries, unsubscribed := p.Deliveries([]string{"user:1", ""}, nil)
 	equal(t, 1, unsubscribed)
 	equal(t, []Delivery{{0, 0, ""}, {0, 1, "user:1"}, {2, 1, "user:1"}}, deliveries)
 	equal(t, []ledger.Lane{{Sink: "inbox", Warehouse: "w2"}, {Sink: "queue"}}, p.LanesOf(deliveries))
 
 	p.Drop(map[string]bool{"n1": true})
 	equal(t, []string{"n2", "n3", "n4"}, p.IDs())
-	deliveries, _ = p.Deliveries([]string{"user:1", "user:2"})
+	deliveries, _ = p.Deliveries([]string{"user:1", "user:2"}, nil)
 	equal(t, []Delivery{{0, 2, "user:2"}, {1, 1, "user:1"}}, deliveries)
+}
+
+// A notice that takes another back goes where that one went, to whom that one went.
+func TestPlanAfter(t *testing.T) {
+	t.Parallel()
+	inbox, queue := ledger.Target{Sink: "inbox", Inbox: true}, ledger.Target{Sink: "queue"}
+	back := newNotice("n2", "w", inbox, queue)
+	back.After = "n1"
+	alone := newNotice("n4", "w", inbox, queue)
+	alone.After = "n3"
+	p := NewPlan(ledger.Claim{}, &ledger.Commit{Notices: []ledger.NewNotice{back, alone, newNotice("n5", "w", inbox)}})
+	equal(t, []string{"n1", "n3"}, p.After())
+	equal(t, []Audience{{"T", "w"}}, p.Audiences)
+	deliveries, unsubscribed := p.Deliveries([]string{"user:2"}, map[Told]string{
+		{"n1", ledger.Lane{Sink: "inbox", Warehouse: "w"}}: "user:1", {"n1", ledger.Lane{Sink: "mail"}}: "",
+	})
+	equal(t, 1, unsubscribed)
+	equal(t, []Delivery{{0, 0, "user:1"}, {2, 0, "user:2"}}, deliveries)
 }
 
 func TestPlanRefusesWhatCannotBeEncoded(t *testing.T) {

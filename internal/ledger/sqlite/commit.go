@@ -49,7 +49,11 @@ func (w *commit) write(ctx context.Context, tx *sql.Tx) error {
 	if err != nil {
 		return err
 	}
-	deliveries, unsubscribed := w.plan.Deliveries(recipients)
+	told, err := w.told(ctx, tx)
+	if err != nil {
+		return err
+	}
+	deliveries, unsubscribed := w.plan.Deliveries(recipients, told)
 	w.done = ledger.Committed{
 		Deliveries: len(deliveries), Unsubscribed: unsubscribed, Lanes: w.plan.LanesOf(deliveries),
 	}
@@ -120,6 +124,22 @@ func (w *commit) recipients(ctx context.Context, tx *sql.Tx) ([]string, error) {
 		out[i] = strings.Join(found, " ")
 	}
 	return out, nil
+}
+
+// told finds where the notices went that others take back.
+func (w *commit) told(ctx context.Context, tx *sql.Tx) (map[rows.Told]string, error) {
+	after := w.plan.After()
+	if len(after) == 0 {
+		return nil, nil //nolint:nilnil // nothing was asked
+	}
+	found := make(map[rows.Told]string, len(after))
+	var at rows.Told
+	var recipients string
+	err := each(ctx, tx, "told", []any{list(after)}, []any{&at.Notice, &at.Lane.Sink, &at.Lane.Warehouse, &recipients}, func() error {
+		found[at] = recipients
+		return nil
+	})
+	return found, err
 }
 
 func (w *commit) writeNotices(ctx context.Context, tx *sql.Tx, deliveries []rows.Delivery) error {

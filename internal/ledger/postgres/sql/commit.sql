@@ -22,6 +22,14 @@ FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS a (type, warehouse, n)
 JOIN subscriptions s ON s.type = a.type COLLATE "C" AND s.warehouse IN (a.warehouse COLLATE "C", '*')
 GROUP BY a.n;
 
+-- name: told
+-- Where notices were sent or are on their way. Arguments: $1 ids. Result: id, sink, warehouse, recipients.
+SELECT n.id, l.sink, l.warehouse, d.recipients
+FROM notices n
+JOIN deliveries d ON d.seq BETWEEN n.first_seq AND n.last_seq AND d.notice_id = n.id AND d.state IN (0, 1)
+JOIN lanes l ON l.id = d.lane_id
+WHERE n.id = ANY($1::text[]);
+
 -- name: lock-lanes
 -- Holds the lanes until the commit, so that seq ascends in the order of commit. Sorted, so that two commits do not
 -- wait for each other. Arguments: $1 ids of lanes.

@@ -18,6 +18,12 @@ SELECT id FROM notices WHERE id IN (SELECT value FROM json_each(?1));
 -- Arguments: ?1 type, ?2 warehouse. Result: the subscribers, sorted.
 SELECT DISTINCT subscriber FROM subscriptions WHERE type = ?1 AND warehouse IN (?2, '*') ORDER BY subscriber;
 
+-- name: told
+-- Where notices were sent or are on their way. Arguments: ?1 ids (JSON). Result: id, sink, warehouse, recipients.
+SELECT n.id, l.sink, l.warehouse, d.recipients
+FROM notices n JOIN deliveries d ON d.notice = n.num AND d.state IN (0, 1) JOIN lanes l ON l.id = d.lane_id
+WHERE n.id IN (SELECT value FROM json_each(?1));
+
 -- name: insert-notices
 INSERT INTO notices (num, id, type, rule, status, created_at, expires_at, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 
