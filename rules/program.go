@@ -113,7 +113,7 @@ func (p *Program) Match(r *row.Row) (bool, error) {
 	return p.when.Match(r)
 }
 
-// Key returns the canonical JSON array of the key columns (DESIGN section 4).
+// Key returns the canonical JSON array of the key columns.
 func (p *Program) Key(r *row.Row) string {
 	p.buf = append(p.buf[:0], '[')
 	for i, c := range p.key {

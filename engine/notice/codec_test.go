@@ -11,7 +11,7 @@ import (
 	"tallyman/engine/notice"
 )
 
-// sample is the notice of DESIGN section 5.
+// sample is the notice that the documents show.
 func sample() *notice.Notice {
 	created := time.Date(2026, 6, 1, 0, 10, 0, 0, time.UTC)
 	return &notice.Notice{

@@ -15,7 +15,7 @@ const (
 	Sent     Status = "sent"  // by a business system
 )
 
-// Notice is one typed message (DESIGN section 5). Its JSON, XML and protobuf forms carry the same names.
+// Notice is one typed message. Its JSON, XML and protobuf forms carry the same names.
 type Notice struct {
 	ID        string
 	Type      string

@@ -58,7 +58,7 @@ func promoted(t *testing.T) loss {
 	}
 }
 
-// backWithin is how long after the next contact the inboxes are back (DESIGN section 2.4), and the time to get in contact.
+// backWithin is how long after the next contact the inboxes are back, and the time to get in contact.
 const backWithin = 5*time.Second + 3*time.Second
 
 // A Redis that lost what it held is written back from the ledger: the same notices in the same order; cursors of before

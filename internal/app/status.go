@@ -54,7 +54,8 @@ func ruleStatus(u engine.RuleStatus) api.RuleStatus {
 		Enabled: u.Rule.Enabled, Verified: u.Verified, Reason: u.Reason,
 	}
 	if !u.NextDue.IsZero() {
-		s.NextDue = &u.NextDue
+		next := u.NextDue.UTC()
+		s.NextDue = &next
 	}
 	if u.LastRun != nil {
 		s.LastRun = api.NewRunStatus(u.LastRun)

@@ -7,7 +7,7 @@ import (
 	"tallyman/sinks"
 )
 
-// DeliveryState is DESIGN section 1's flag.
+// DeliveryState is how a delivery stands. The numbers are the flags that the WMS knows.
 type DeliveryState int16
 
 // The states.

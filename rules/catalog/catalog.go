@@ -28,7 +28,7 @@ type Field struct {
 	Required bool      `json:"required,omitempty" yaml:"required"`
 }
 
-// Type is an entry of the catalogue (DESIGN section 5). In JSON its retention is a text such as "72h".
+// Type is an entry of the catalogue. In JSON its retention is a text such as "72h".
 type Type struct {
 	Code      string            `json:"code" yaml:"code,required"` // e.g. REP_NOTICE, unique
 	ID        int64             `json:"id" yaml:"id,required"`     // the WMS's numeric id, unique

@@ -1,5 +1,5 @@
 // Package inbox is the sink that clients poll: an index in Redis of what each subscriber has been told in each
-// warehouse (DESIGN section 6). Redis may lose it; the ledger has recorded which notice got which score, and
+// warehouse. Redis may lose it; the ledger has recorded which notice got which score, and
 // the index is written back from there.
 //
 //	keys.go        the names of all keys; docs/redis-keys.md describes them
