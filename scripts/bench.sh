@@ -16,5 +16,5 @@ if [ ${#packages[@]} -eq 0 ]; then
   echo "no benchmark in $*" >&2
   exit 1
 fi
-go test -run '^$' -bench "$pattern" -benchtime "${BENCHTIME:-1s}" -timeout 60m -p 1 "${packages[@]}" |
+go test -run '^$' -bench "$pattern" -benchtime "${BENCHTIME:-3s}" -timeout 60m -p 1 "${packages[@]}" |
   awk -f "$(dirname "$0")/bench.awk"
