@@ -47,7 +47,7 @@ func (c *cluster) clients(warehouses ...string) (list []*client, stop func()) {
 	for i, w := range warehouses {
 		one := &client{c: c, warehouse: w, window: map[string]bool{}, seen: map[string]bool{}}
 		one.http.Transport = &http.Transport{}
-		one.http.Timeout = 3 * time.Second // a frozen node answers nothing
+		one.http.Timeout = 7 * time.Second // longer than a node waits for Redis before it answers 503
 		list = append(list, one)
 		random := rand.New(rand.NewPCG(1, uint64(i)))
 		running.Go(func() { one.run(ctx, random) })

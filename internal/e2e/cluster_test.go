@@ -1,13 +1,16 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tallyman/internal/app"
@@ -57,10 +60,12 @@ type cluster struct {
 	started int
 }
 
-// newCluster makes one with the rules, and no node. The WMS has the tables bin_stock and movement.
-func newCluster(t *testing.T, lease time.Duration, rules string) *cluster {
+// newCluster makes one with the rules, and no node. The WMS has the tables bin_stock and movement. The settings are those
+// of the ledger's sessions.
+func newCluster(t *testing.T, lease time.Duration, rules string, settings ...string) *cluster {
 	t.Helper()
-	c := &cluster{t: t, dir: t.TempDir(), redis: testenv.Redis(t), ledgerURL: testenv.Postgres(t), lease: lease}
+	ledgerURL := strings.Join(append([]string{testenv.Postgres(t)}, settings...), "&")
+	c := &cluster{t: t, dir: t.TempDir(), redis: testenv.Redis(t), ledgerURL: ledgerURL, lease: lease}
 	wmsURL := testenv.Postgres(t)
 	c.write(configFile, fmt.Sprintf(configText, c.redis.URL(), c.ledgerURL, wmsURL))
 	c.write("types.yaml", typesText)
@@ -76,7 +81,7 @@ func newCluster(t *testing.T, lease time.Duration, rules string) *cluster {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.wms.Close)
-	c.exec(`CREATE TABLE bin_stock (wh_id BIGINT NOT NULL, bin_code TEXT NOT NULL, qty BIGINT NOT NULL, PRIMARY KEY (wh_id, bin_code));
+	c.exec(t.Context(), `CREATE TABLE bin_stock (wh_id BIGINT NOT NULL, bin_code TEXT NOT NULL, qty BIGINT NOT NULL, PRIMARY KEY (wh_id, bin_code));
 		CREATE TABLE movement (id BIGINT PRIMARY KEY, wh_id BIGINT NOT NULL, bin_code TEXT NOT NULL, qty BIGINT NOT NULL)`)
 	return c
 }
@@ -93,9 +98,9 @@ func (c *cluster) write(name, text string) {
 }
 
 // exec changes the WMS.
-func (c *cluster) exec(query string, args ...any) {
+func (c *cluster) exec(ctx context.Context, query string, args ...any) {
 	c.t.Helper()
-	if _, err := c.wms.Exec(c.t.Context(), query, args...); err != nil {
+	if _, err := c.wms.Exec(ctx, query, args...); err != nil {
 		c.t.Errorf("%s: %v", query, err)
 	}
 }
@@ -134,4 +139,18 @@ func (c *cluster) openLedger() ledger.Ledger {
 	}
 	c.t.Cleanup(func() { _ = l.Close() })
 	return l
+}
+
+// connect opens a connection to the ledger's database, which lasts.
+func (c *cluster) connect() *pgx.Conn {
+	c.t.Helper()
+	conn, err := pgx.Connect(c.t.Context(), c.ledgerURL)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	if _, err := conn.Exec(c.t.Context(), `SET idle_in_transaction_session_timeout = 0`); err != nil {
+		c.t.Fatal(err)
+	}
+	return conn
 }

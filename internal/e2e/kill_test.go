@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"math/rand/v2"
-	"syscall"
 	"testing"
 	"time"
 
@@ -29,9 +28,10 @@ type trial struct {
 	end     func()
 }
 
-func newTrial(t *testing.T) *trial {
+// newTrial makes one without nodes; the settings are those of the ledger's sessions.
+func newTrial(t *testing.T, settings ...string) *trial {
 	t.Helper()
-	c := newCluster(t, killLease, worldRules)
+	c := newCluster(t, killLease, worldRules, settings...)
 	tr := &trial{cluster: c, world: newWorld(c), ledger: c.openLedger()}
 	stopWorld := tr.world.live()
 	clients, stopClients := c.clients(warehouses...)
@@ -117,24 +117,6 @@ func TestKilledAtAnyMoment(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A node that freezes, as a machine does that is moved or swaps, finds that another has taken over when it thaws. What it
-// still does then changes nothing.
-func TestFrozenNode(t *testing.T) {
-	t.Parallel()
-	tr := newTrial(t)
-	nodes := []*node{tr.start(0), tr.start(1)}
-	testenv.Eventually(t, func() bool { return tr.heard() > 0 }, 30*time.Second)
-	random := rand.New(rand.NewPCG(5, 5))
-	for freeze := range 4 {
-		pause(time.Duration(random.Int64N(int64(time.Second))))
-		n := nodes[freeze%2]
-		n.signal(syscall.SIGSTOP)
-		pause(2 * killLease)
-		n.signal(syscall.SIGCONT)
-	}
-	tr.finish(nodes, false)
 }
 
 // heard is how many notices have come to the client that got the least.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -19,10 +21,11 @@ import (
 
 // The environment of a node's process. childNode makes this test binary that process: `tallyman serve` with shorter leases.
 const (
-	childNode  = "TALLYMAN_E2E_NODE"  // its name
-	childLease = "TALLYMAN_E2E_LEASE" // of firings and lanes
-	childGrace = "TALLYMAN_E2E_GRACE" // of a stop; the default where empty
-	childDies  = "TALLYMAN_E2E_DIES"  // the step in which it kills itself; none where empty
+	childNode    = "TALLYMAN_E2E_NODE"    // its name
+	childLease   = "TALLYMAN_E2E_LEASE"   // of firings and lanes
+	childGrace   = "TALLYMAN_E2E_GRACE"   // of a stop; the default where empty
+	childDies    = "TALLYMAN_E2E_DIES"    // the step in which it kills itself; none where empty
+	childFreezes = "TALLYMAN_E2E_FREEZES" // the step in which it stops itself, the first time; none where empty
 )
 
 func TestMain(m *testing.M) {
@@ -51,7 +54,7 @@ func child() int {
 
 // serve is what the program's own service does, with the options that only tests have.
 func serve(ctx context.Context, cfg *config.Config, o cli.ServeOptions) (err error) {
-	options := app.Options{Logger: o.Logger, Version: o.Version, Node: os.Getenv(childNode), Step: die(os.Getenv(childDies))}
+	options := app.Options{Logger: o.Logger, Version: o.Version, Node: os.Getenv(childNode), Step: fate(os.Getenv(childDies), os.Getenv(childFreezes))}
 	if options.Lease, err = duration(childLease); err != nil {
 		return err
 	}
@@ -75,12 +78,23 @@ func duration(variable string) (time.Duration, error) {
 	return time.ParseDuration(text)
 }
 
-// die ends the process in a step. SIGKILL runs nothing: no deferred call, no flush.
-func die(in string) func(step string) {
+// frozen is what a node says before it stops itself.
+const frozen = "Frozen"
+
+// fate ends the process in a step, or stops it in another until somebody sends SIGCONT. SIGKILL runs nothing: no deferred
+// call, no flush.
+func fate(dies, freezes string) func(step string) {
+	var once sync.Once
 	return func(step string) {
-		if step == in {
+		switch step {
+		case dies:
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {}
+		case freezes:
+			once.Do(func() {
+				fmt.Fprintln(os.Stdout, frozen)
+				_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+			})
 		}
 	}
 }

@@ -27,14 +27,15 @@ type node struct {
 	cmd  *exec.Cmd
 	log  string // file with its output
 
-	ended chan struct{} // closed when it has; then err is how
-	err   error
+	frozen chan struct{} // closed when it says that it freezes
+	ended  chan struct{} // closed when it has; then err is how
+	err    error
 }
 
 // start runs a node on the configuration and returns when it listens. The settings are NAME=value.
 func start(t *testing.T, dir, name string, settings ...string) *node {
 	t.Helper()
-	n := &node{t: t, name: name, log: filepath.Join(dir, name+".log"), ended: make(chan struct{})}
+	n := &node{t: t, name: name, log: filepath.Join(dir, name+".log"), frozen: make(chan struct{}), ended: make(chan struct{})}
 	log, err := os.Create(n.log)
 	if err != nil {
 		t.Fatal(err)
@@ -56,9 +57,13 @@ func start(t *testing.T, dir, name string, settings ...string) *node {
 	t.Cleanup(n.tell)
 	listening := make(chan string, 1)
 	go func() {
-		line, _ := bufio.NewReader(out).ReadString('\n')
+		said := bufio.NewReader(out)
+		line, _ := said.ReadString('\n')
 		listening <- line
-		_, _ = io.Copy(io.Discard, out)
+		if line, _ = said.ReadString('\n'); strings.TrimSpace(line) == frozen {
+			close(n.frozen)
+		}
+		_, _ = io.Copy(io.Discard, said)
 		n.err = n.cmd.Wait()
 		_ = log.Close()
 		close(n.ended)
@@ -93,6 +98,18 @@ func (n *node) dies() {
 	var exit *exec.ExitError
 	if !errors.As(n.err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 		n.t.Fatalf("node %s ended with %v", n.name, n.err)
+	}
+}
+
+// freezes waits for a node that stops itself.
+func (n *node) freezes() {
+	n.t.Helper()
+	select {
+	case <-n.frozen:
+	case <-n.ended:
+		n.t.Fatalf("node %s ended with %v", n.name, n.err)
+	case <-time.After(endWithin):
+		n.t.Fatalf("node %s does not freeze", n.name)
 	}
 }
 

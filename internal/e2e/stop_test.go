@@ -35,9 +35,9 @@ const longLease = 30 * time.Second
 func newSlowCluster(t *testing.T, seconds float64) *cluster {
 	t.Helper()
 	c := newCluster(t, longLease, slowRule)
-	c.exec(`CREATE TABLE pace (seconds FLOAT8 NOT NULL)`)
-	c.exec(`INSERT INTO pace VALUES ($1)`, seconds)
-	c.exec(`INSERT INTO bin_stock VALUES (119240, 'A-01', -3)`)
+	c.exec(t.Context(), `CREATE TABLE pace (seconds FLOAT8 NOT NULL)`)
+	c.exec(t.Context(), `INSERT INTO pace VALUES ($1)`, seconds)
+	c.exec(t.Context(), `INSERT INTO bin_stock VALUES (119240, 'A-01', -3)`)
 	return c
 }
 
@@ -133,7 +133,7 @@ func TestStopGivesBackWhatTakesTooLong(t *testing.T) {
 		nodes[n.name] = n
 	}
 	claim := c.awaitScan(l)
-	c.exec(`UPDATE pace SET seconds = 0`)
+	c.exec(t.Context(), `UPDATE pace SET seconds = 0`)
 	holder := nodes[claim.Node]
 	delete(nodes, claim.Node)
 	if took := holder.stop(); took > 5*time.Second {

@@ -61,7 +61,7 @@ func newWorld(c *cluster) *world {
 	for _, wh := range warehouses {
 		w.bad[wh], w.events[wh] = map[string]bool{}, map[string]bool{}
 		for i := range binsPerWarehouse {
-			c.exec(`INSERT INTO bin_stock VALUES ($1::text::bigint, $2, 5)`, wh, binCode(i))
+			c.exec(c.t.Context(), `INSERT INTO bin_stock VALUES ($1::text::bigint, $2, 5)`, wh, binCode(i))
 			w.bad[wh][binKey(wh, i)] = false
 		}
 	}
@@ -81,7 +81,7 @@ func (w *world) live() (stop func()) {
 		for {
 			select {
 			case <-tick.C:
-				w.change()
+				w.change(context.WithoutCancel(ctx)) // whole changes only
 			case <-ctx.Done():
 				return
 			}
@@ -96,7 +96,7 @@ func (w *world) live() (stop func()) {
 }
 
 // change drives a bin below zero or puts it right, and books some movements.
-func (w *world) change() {
+func (w *world) change(ctx context.Context) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	wh, bin := warehouses[w.random.IntN(len(warehouses))], w.random.IntN(binsPerWarehouse)
@@ -106,14 +106,14 @@ func (w *world) change() {
 		qty = -1 - w.random.IntN(9)
 	}
 	w.bad[wh][key] = qty < 0
-	w.c.exec(`UPDATE bin_stock SET qty = $3 WHERE wh_id = $1::text::bigint AND bin_code = $2`, wh, binCode(bin), qty)
+	w.c.exec(ctx, `UPDATE bin_stock SET qty = $3 WHERE wh_id = $1::text::bigint AND bin_code = $2`, wh, binCode(bin), qty)
 	for range w.random.IntN(3) {
 		w.id++
 		qty := 2 - w.random.IntN(6)
 		if qty < 0 {
 			w.events[wh][fmt.Sprintf("[%d]", w.id)] = true
 		}
-		w.c.exec(`INSERT INTO movement VALUES ($1, $2::text::bigint, $3, $4)`, w.id, wh, binCode(bin), qty)
+		w.c.exec(ctx, `INSERT INTO movement VALUES ($1, $2::text::bigint, $3, $4)`, w.id, wh, binCode(bin), qty)
 	}
 }
 

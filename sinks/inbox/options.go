@@ -48,7 +48,7 @@ const (
 	retryPause = 50 * time.Millisecond
 	checkEvery = time.Second // how soon a lost hint or a flushed server is noticed
 	sweepEvery = time.Second
-	buildLease = 30 * time.Second
+	buildLease = 5 * time.Second // polls wait for so long when the node that writes the index back dies
 	maxUnread  = 999
 	window     = 72 * time.Hour
 )

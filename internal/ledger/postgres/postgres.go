@@ -30,6 +30,17 @@ const (
 	undefinedTable      = "42P01"
 )
 
+// session is what every connection asks of the server. A node that freezes or is cut off in the middle of a commit would
+// otherwise keep the rule locked for as long as the server believes in it, whatever its lease says: hours.
+var session = map[string]string{
+	"application_name":                    "tallyman",
+	"idle_in_transaction_session_timeout": "30s",  // the next statement of a transaction follows within milliseconds
+	"statement_timeout":                   "6min", // longer than the engine lets a commit take; ends a COPY whose rows stay away
+	"tcp_keepalives_idle":                 "10",
+	"tcp_keepalives_interval":             "5",
+	"tcp_keepalives_count":                "3",
+}
+
 // Ledger is the ledger in PostgreSQL. It is safe for concurrent use.
 type Ledger struct {
 	pool *pgxpool.Pool
@@ -51,8 +62,10 @@ func Open(ctx context.Context, url string, opts ledger.Options) (*Ledger, error)
 	if opts.MaxConnections > 0 {
 		cfg.MaxConns = int32(min(opts.MaxConnections, 1000))
 	}
-	if cfg.ConnConfig.RuntimeParams["application_name"] == "" {
-		cfg.ConnConfig.RuntimeParams["application_name"] = "tallyman"
+	for name, value := range session {
+		if cfg.ConnConfig.RuntimeParams[name] == "" { // the URL wins
+			cfg.ConnConfig.RuntimeParams[name] = value
+		}
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
