@@ -28,7 +28,7 @@ func TestKilledWhileItWritesTheIndexBack(t *testing.T) {
 			}
 		}
 		return true
-	}, 8*time.Second)
+	}, 15*time.Second)
 	var left []*node
 	for _, n := range nodes {
 		left = append(left, n)

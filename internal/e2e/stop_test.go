@@ -107,7 +107,7 @@ func TestStopFinishesWhatRuns(t *testing.T) {
 
 	answered := make(chan error, 1)
 	c.askAndWait(n, answered)
-	if took := n.stop(); took > 5*time.Second {
+	if took := n.stop(); took > 10*time.Second {
 		t.Errorf("it took %v to stop", took)
 	}
 	if err := <-answered; err != nil {
