@@ -196,6 +196,9 @@ func TestGracefulStopFinishes(t *testing.T) {
 		if left, _ := w.ledger.Abandoned(t.Context()); len(left) != 0 {
 			t.Errorf("left %v", left)
 		}
+		if w.ledger.Unsent() != 0 || len(w.told()) != 1 {
+			t.Errorf("what the last run committed was left undelivered: told %v", w.told())
+		}
 	})
 }
 

@@ -64,7 +64,7 @@ type drained struct {
 	err  error
 }
 
-// loop drains lanes until stop is closed, then waits for those that are being drained.
+// loop drains lanes until stop is closed, then those once more that were hinted at, and waits for them.
 func (d *deliverer) loop(ctx context.Context, stop <-chan struct{}) {
 	known := lanes{wanted: map[sinks.Lane]bool{}, busy: map[sinks.Lane]bool{}, resting: map[sinks.Lane]*resting{}}
 	done := make(chan drained)
@@ -85,6 +85,8 @@ func (d *deliverer) loop(ctx context.Context, stop <-chan struct{}) {
 		case end := <-done:
 			d.ended(&known, end)
 		case <-stop:
+			d.takeHints(&known)
+			d.start(ctx, nil, &known, done)
 			for range known.busy {
 				<-done
 			}

@@ -58,20 +58,21 @@ func New(o Options) (*Engine, error) {
 	return e, nil
 }
 
-// Run runs the rules until ctx is over. Then it starts nothing new, waits StopGrace for what runs, gives
-// back what has not finished by then, and returns nil. An engine runs once.
+// Run runs the rules until ctx is over. Then it starts nothing new, waits StopGrace for what runs and for the
+// delivery of what that commits, gives back what has not finished by then, and returns nil. An engine runs once.
 func (e *Engine) Run(ctx context.Context) error {
 	stop := ctx.Done()
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 
-	var loops sync.WaitGroup
+	var runs, loops sync.WaitGroup
+	committed := make(chan struct{}) // closed when nothing commits any more
 	loops.Go(func() { e.forget(work, stop) })
 	for _, u := range e.units {
-		loops.Go(func() { u.loop(work, stop) })
+		runs.Go(func() { u.loop(work, stop) })
 	}
 	for _, d := range e.deliverer {
-		loops.Go(func() { d.loop(work, stop) })
+		loops.Go(func() { d.loop(work, committed) })
 	}
 	loops.Go(func() { e.reclaim(work, stop) })
 	loops.Go(func() { e.sweep(work, stop) })
@@ -82,6 +83,8 @@ func (e *Engine) Run(ctx context.Context) error {
 		cancel()
 	})
 	defer grace.Stop()
+	runs.Wait()
+	close(committed)
 	loops.Wait()
 	return nil
 }
