@@ -62,11 +62,7 @@ func Open(ctx context.Context, url string, opts ledger.Options) (*Ledger, error)
 	if opts.MaxConnections > 0 {
 		cfg.MaxConns = int32(min(opts.MaxConnections, 1000))
 	}
-	for name, value := range session {
-		if cfg.ConnConfig.RuntimeParams[name] == "" { // the URL wins
-			cfg.ConnConfig.RuntimeParams[name] = value
-		}
-	}
+	cfg.AfterConnect = sessionSetter(cfg.ConnConfig.RuntimeParams)
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: connect: %w", err)
@@ -77,6 +73,22 @@ func Open(ctx context.Context, url string, opts ledger.Options) (*Ledger, error)
 		return nil, err
 	}
 	return l, nil
+}
+
+// sessionSetter sets what session asks for and the URL says nothing about.
+func sessionSetter(url map[string]string) func(context.Context, *pgx.Conn) error {
+	var names, values []string
+	for name, value := range session {
+		if url[name] == "" {
+			names, values = append(names, name), append(values, value)
+		}
+	}
+	return func(ctx context.Context, conn *pgx.Conn) error {
+		if _, err := conn.Exec(ctx, queries.Get("set-session"), names, values); err != nil {
+			return fmt.Errorf("set up the session: %w", err)
+		}
+		return nil
+	}
 }
 
 // Ping asks whether the database answers.
