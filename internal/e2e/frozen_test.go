@@ -26,7 +26,7 @@ func TestFrozenNode(t *testing.T) {
 	tr.finish([]*node{other}, false)
 }
 
-// A node that freezes with a transaction open holds its rule up until the ledger's server gives up on it, not for ever.
+// A node that freezes with a transaction open, between two statements, holds its rule up until the ledger's server gives up on it, not for ever.
 func TestFrozenInTheMiddleOfACommit(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t, "idle_in_transaction_session_timeout="+killLease.String())
@@ -57,7 +57,7 @@ func (tr *trial) freezeInCommit(nodes map[string]*node) time.Time {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tx.Exec(t.Context(), `LOCK TABLE findings IN EXCLUSIVE MODE`); err != nil {
+	if _, err := tx.Exec(t.Context(), `LOCK TABLE firings IN EXCLUSIVE MODE`); err != nil {
 		t.Fatal(err)
 	}
 	look := tr.connect()
@@ -65,7 +65,7 @@ func (tr *trial) freezeInCommit(nodes map[string]*node) time.Time {
 	var due time.Time
 	testenv.Eventually(t, func() bool {
 		var waiting, locked bool // a commit for the table; the rule
-		err := look.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'findings'::regclass AND NOT granted),
+		err := look.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'firings'::regclass AND NOT granted),
 			NOT EXISTS (SELECT FROM rule_scopes WHERE rule = $1 AND scope = $2 FOR NO KEY UPDATE SKIP LOCKED)`,
 			stateRule, warehouses[0]).Scan(&waiting, &locked)
 		if err != nil || !waiting || !locked {
