@@ -100,9 +100,6 @@ func (a *App) Addr() string { return a.listener.Addr().String() }
 // Ledger is the open ledger, for those who read totals.
 func (a *App) Ledger() ledger.Ledger { return a.ledger }
 
-// Problems are those of the rule files that are not in force.
-func (a *App) Problems() int { return len(a.set.Problems) }
-
 // Run runs the node until ctx ends or a part of it fails for good. On the way out the engine ends before the index, so
 // that what it has committed can still be delivered.
 func (a *App) Run(ctx context.Context) error {

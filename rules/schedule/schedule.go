@@ -15,9 +15,6 @@ type Schedule struct {
 	shortest time.Duration
 }
 
-// Zone returns the timezone that the cron is read in.
-func (s *Schedule) Zone() *time.Location { return s.zone }
-
 // Shortest returns the shortest interval between two firings as the wall clock shows it: the hour that a
 // clock change takes or adds does not count.
 func (s *Schedule) Shortest() time.Duration { return s.shortest }

@@ -199,13 +199,9 @@ func (w *commit) writeState(ctx context.Context, tx pgx.Tx) error {
 	if err != nil {
 		return err
 	}
-	var watermark *string
-	if w.run.Watermark != nil {
-		text, err := rows.Watermark(w.run.Watermark)
-		if err != nil {
-			return err
-		}
-		watermark = &text
+	watermark, err := rows.Watermark(w.run.Watermark)
+	if err != nil {
+		return err
 	}
 	s := w.run.Scope
 	var b pgx.Batch

@@ -1,35 +1,12 @@
 package postgres
 
 import (
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
+
+	"tallyman/internal/ledger/ledgertest"
 )
 
 func TestQueriesAreUsed(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var code strings.Builder
-	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		code.Write(text)
-	}
-	if len(queries) == 0 {
-		t.Fatal("there are no queries")
-	}
-	for name := range queries {
-		if !strings.Contains(code.String(), `"`+name+`"`) {
-			t.Errorf("no code names the query %s", name)
-		}
-	}
+	ledgertest.QueriesAreUsed(t, queries)
 }

@@ -28,13 +28,17 @@ func Time(us int64) time.Time {
 // Span is the time.Duration of so many µs.
 func Span(us int64) time.Duration { return time.Duration(us) * time.Microsecond }
 
-// Watermark is the column form of a watermark: JSON that keeps kind and value exactly.
-func Watermark(values []row.Value) (string, error) {
+// Watermark is the column form of a watermark: JSON that keeps kind and value exactly, or nil for one that has not changed.
+func Watermark(values []row.Value) (*string, error) {
+	if values == nil {
+		return nil, nil //nolint:nilnil // NULL, which the statement takes as unchanged
+	}
 	b, err := json.Marshal(values)
 	if err != nil {
-		return "", fmt.Errorf("encode the watermark: %w", err)
+		return nil, fmt.Errorf("encode the watermark: %w", err)
 	}
-	return string(b), nil
+	text := string(b)
+	return &text, nil
 }
 
 // ParseWatermark is the reverse of Watermark; "" is none.

@@ -191,13 +191,9 @@ func (w *commit) writeState(ctx context.Context, tx *sql.Tx) error {
 	if err != nil {
 		return err
 	}
-	var watermark *string
-	if w.run.Watermark != nil {
-		text, err := rows.Watermark(w.run.Watermark)
-		if err != nil {
-			return err
-		}
-		watermark = &text
+	watermark, err := rows.Watermark(w.run.Watermark)
+	if err != nil {
+		return err
 	}
 	if _, err := exec(ctx, tx, "record-run", rows.RunArgs(w.claim, &w.run.Run, answer, w.done.Unsubscribed)...); err != nil {
 		return err
