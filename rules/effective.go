@@ -27,16 +27,16 @@ func newSpec() *ruleSpec {
 func ruleOf(s *ruleSpec, scope string) *Rule {
 	r := &Rule{
 		ID: s.ID, Scope: scope, Title: s.Title, Description: s.Description, Owner: s.Owner, RunbookURL: s.RunbookURL,
-		Labels: s.Labels, Enabled: s.Enabled, Mode: Mode(s.Mode),
+		Labels: s.Labels, Enabled: s.Enabled, Mode: Mode(s.Mode), Shadow: s.Shadow,
 		Schedule: Schedule{
 			Cron: s.Schedule.Cron, Timezone: s.Schedule.Timezone, Jitter: s.Schedule.Jitter,
 			Overlap: Overlap(s.Schedule.Overlap), CatchUp: CatchUp(s.Schedule.CatchUp),
 		},
 		Source: s.Source,
-		Probe:  Probe{SQL: s.Probe.SQL, Params: s.Probe.Params, Timeout: s.Probe.Timeout, MaxRows: s.Probe.MaxRows},
-		When:   string(s.When), Key: s.Key,
+		Probe:  Probe{SQL: s.Probe.SQL, Params: s.Probe.Params, Timeout: s.Probe.Timeout, MaxRows: s.Probe.MaxRows, MaxCost: s.Probe.MaxCost},
+		Per:    Per(s.Per), When: string(s.When), Key: s.Key, GroupBy: s.GroupBy,
 		For: s.For, KeepFiringFor: s.KeepFiringFor, RepeatInterval: s.RepeatInterval,
-		NoData: Policy(s.NoData), OnError: Policy(s.OnError),
+		NoData: Policy(s.NoData), OnError: Policy(s.OnError), Limit: Limit{Notices: s.Limit.Notices},
 		Notice: Notice{
 			Type: s.Notice.Type, Warehouse: string(s.Notice.Warehouse), Priority: string(s.Notice.Priority),
 			Modal: Modal(s.Notice.Modal), Title: s.Notice.Title, Body: s.Notice.Body,

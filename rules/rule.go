@@ -40,6 +40,20 @@ const (
 	PolicyAlert    Policy = "alert"
 )
 
+// Per says what becomes a finding.
+type Per string
+
+// The values of per.
+const (
+	PerRow    Per = "row"    // each row that meets the condition
+	PerResult Per = "result" // the result as a whole; the condition sees `rows` and `row_count`
+)
+
+// Limit bounds the notices of one run. What goes beyond it is told by a digest, never dropped.
+type Limit struct {
+	Notices int // the first in the order of their keys are notices of their own; 0 = no limit
+}
+
 // Modal says how a WMS client shows a notice.
 type Modal string
 
@@ -61,16 +75,20 @@ type Rule struct {
 	Labels         map[string]string
 	Enabled        bool
 	Mode           Mode
+	Shadow         bool // delivers to an inbox of its own until it is promoted
 	Schedule       Schedule
 	Source         string
 	Probe          Probe
+	Per            Per
 	When           string   // expr; "true" by default
-	Key            []string // columns
+	Key            []string // columns; nil with per: result
+	GroupBy        []string // columns; nil = a notice for each finding
 	For            time.Duration
 	KeepFiringFor  time.Duration
 	RepeatInterval time.Duration // 0 = never
 	NoData         Policy
 	OnError        Policy
+	Limit          Limit
 	Notice         Notice
 	Deliver        []Deliver
 
@@ -95,6 +113,7 @@ type Probe struct {
 	Params    map[string]any // string, int64, float64, bool or nil; the scope's params win
 	Timeout   time.Duration
 	MaxRows   int
+	MaxCost   int        // total cost by the database's plan above which the rule does not run; 0 = any
 	Watermark *Watermark // mode event only
 }
 

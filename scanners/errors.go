@@ -15,6 +15,8 @@ const (
 	CodeReadOnly    Code = "probe_writes"       // the read-only transaction refused a write
 	CodeParam       Code = "probe_param"        // a parameter does not convert to the prepared type
 	CodeFailed      Code = "probe_failed"       // anything else that the database reports
+	CodeTable       Code = "table_unknown"      // the catalogue has no such table
+	CodeStage       Code = "table_not_staged"   // a table of a session cannot be set up
 )
 
 // Error is a failed Prepare or Scan.

@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"tallyman/engine/finding"
+	"tallyman/engine/notice"
+	"tallyman/internal/ledger"
+	"tallyman/rules/catalog"
+)
+
+// memory is the ledger of a trial: what a run asks of it, for one rule in one scope. A trial claims and delivers nothing, so the
+// other methods are never called.
+type memory struct {
+	Ledger
+	state    ledger.ScopeState
+	findings map[string]finding.State
+	notices  map[string]*notice.Notice
+	types    catalog.Catalog
+}
+
+func newMemory(types catalog.Catalog, start TrialStart) *memory {
+	m := &memory{state: start.State, findings: map[string]finding.State{}, notices: map[string]*notice.Notice{}, types: types}
+	for _, f := range start.Findings {
+		m.findings[f.Key] = f
+	}
+	maps.Copy(m.notices, start.Notices)
+	return m
+}
+
+func (m *memory) Types(context.Context) (catalog.Catalog, error) { return m.types, nil }
+
+func (m *memory) TypesVersion(context.Context) (int64, error) { return 1, nil }
+
+func (m *memory) Scope(context.Context, string, string) (ledger.ScopeState, error) {
+	return m.state, nil
+}
+
+func (m *memory) Findings(context.Context, string, string) ([]finding.State, error) {
+	list := make([]finding.State, 0, len(m.findings))
+	for _, f := range m.findings {
+		list = append(list, f)
+	}
+	return list, nil
+}
+
+func (m *memory) Notices(_ context.Context, ids []string) (map[string]*notice.Notice, error) {
+	found := map[string]*notice.Notice{}
+	for _, id := range ids {
+		if n := m.notices[id]; n != nil {
+			found[id] = n
+		}
+	}
+	return found, nil
+}
+
+// apply keeps what a run would commit, as strictly as a ledger does.
+func (m *memory) apply(c *ledger.Commit) error {
+	for _, f := range c.Findings {
+		if _, known := m.findings[f.Key]; known == (f.Op == ledger.Insert) {
+			return fmt.Errorf("engine: finding %s: the change does not fit what is known", f.Key)
+		}
+		if f.Op == ledger.Delete {
+			delete(m.findings, f.Key)
+		} else {
+			m.findings[f.Key] = f.State
+		}
+	}
+	for _, n := range c.Notices {
+		if m.notices[n.Notice.ID] == nil {
+			m.notices[n.Notice.ID] = n.Notice
+		}
+	}
+	m.state.Scope = c.Scope
+	if c.Watermark != nil {
+		m.state.Watermark = c.Watermark
+	}
+	if !c.Again {
+		m.state.Done = c.Run.Due
+	}
+	return nil
+}
