@@ -26,6 +26,7 @@ type State struct {
 	LastNotified time.Time     // due time of the last firing notice
 	Ordinal      int           // number of firing notices so far
 	NoticeID     string        // the last firing notice, which a resolution repeats; "" while none was made
+	Group        string        // key of its group; "" where the rule does not group
 }
 
 // Scope is what is kept of one rule in one scope between runs.
