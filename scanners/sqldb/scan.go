@@ -1,0 +1,90 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"tallyman/rules/row"
+	"tallyman/scanners"
+)
+
+// Scan runs the statement and converts its rows as they arrive.
+func (p *prepared) Scan(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (scanners.Result, error) {
+	args, err := p.bind(req.Args)
+	if err != nil {
+		return scanners.Result{}, err
+	}
+	timeout := req.Timeout
+	if timeout <= 0 {
+		timeout = p.source.config.StatementTimeout
+	}
+	if p.session != nil {
+		return p.session.scan(ctx, p, args, timeout, req.MaxRows, visit)
+	}
+	h, err := p.source.begin(ctx, timeout, p.source.config.Dialect.Begin)
+	if err != nil {
+		return scanners.Result{}, err
+	}
+	defer h.end(ctx)
+	return h.scan(ctx, p, args, timeout, req.MaxRows, visit)
+}
+
+// scan runs the statement on a connection that is held.
+func (h *held) scan(
+	ctx context.Context, p *prepared, args []any, timeout time.Duration, maxRows int, visit func(*row.Row) error,
+) (scanners.Result, error) {
+	outer := ctx
+	ctx, cancel := context.WithTimeout(ctx, timeout+h.source.config.Grace)
+	defer cancel()
+	rows, free, err := h.tx.Query(ctx, p.sql, args)
+	if err != nil {
+		if ctx.Err() != nil {
+			h.cut(outer)
+		}
+		return scanners.Result{}, h.source.mapError(ctx, err, scanners.CodeFailed)
+	}
+	defer free()
+	defer func() { _ = rows.Close() }()
+	result, visitErr := p.read(ctx, rows, maxRows, visit)
+	if visitErr != nil || result.More {
+		cancel() // or closing the rows would read what is left of them
+		_ = rows.Close()
+		h.cut(outer)
+		return result, visitErr
+	}
+	if err := rows.Err(); err != nil {
+		if ctx.Err() != nil {
+			h.cut(outer)
+		}
+		return result, h.source.mapError(ctx, err, scanners.CodeFailed)
+	}
+	return result, nil
+}
+
+// read visits the rows until there are no more, one cannot be converted, visit has enough, or maxRows is exceeded.
+func (p *prepared) read(ctx context.Context, rows *sql.Rows, maxRows int, visit func(*row.Row) error) (scanners.Result, error) {
+	var result scanners.Result
+	names, err := rows.Columns()
+	if err != nil {
+		return result, p.source.mapError(ctx, err, scanners.CodeFailed)
+	}
+	if err := p.sameNames(names); err != nil {
+		return result, err
+	}
+	c := newCursor(p)
+	for rows.Next() {
+		if maxRows > 0 && result.Rows == maxRows {
+			result.More = true
+			return result, nil
+		}
+		if err := c.read(rows); err != nil {
+			return result, p.source.mapError(ctx, err, scanners.CodeFailed)
+		}
+		result.Rows++
+		if err := visit(c.row); err != nil {
+			return result, err
+		}
+	}
+	return result, nil
+}
