@@ -23,11 +23,13 @@ func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, record *ledger.Comm
 	if err != nil {
 		return ledger.Committed{}, err
 	}
-	for _, change := range record.Findings {
+	for i := range record.Findings {
+		change := &record.Findings[i]
 		_, known := s.findings[change.Key]
 		if known == (change.Op == ledger.Insert) {
 			return ledger.Committed{}, fmt.Errorf("finding %s: operation %d, known %v", change.Key, change.Op, known)
 		}
+		s.keep(change, c.Due)
 		if change.Op == ledger.Delete {
 			delete(s.findings, change.Key)
 		} else {
@@ -60,6 +62,9 @@ func (l *Ledger) add(n ledger.NewNotice, committed *ledger.Committed) {
 	for _, target := range n.Sinks {
 		d := &delivery{lane: sinks.Lane{Sink: target.Sink}}
 		d.Recipients = l.Recipients
+		if target.Recipients != nil {
+			d.Recipients = target.Recipients
+		}
 		if target.Inbox {
 			d.lane.Warehouse = n.Notice.Warehouse
 		}
@@ -67,7 +72,9 @@ func (l *Ledger) add(n ledger.NewNotice, committed *ledger.Committed) {
 			d.Recipients = l.told(n.After, d.lane)
 		}
 		if len(d.Recipients) == 0 {
-			committed.Unsubscribed++
+			if target.Recipients == nil {
+				committed.Unsubscribed++
+			}
 			continue
 		}
 		d.Seq, d.Notice = int64(len(l.delivery)+1), n.Notice

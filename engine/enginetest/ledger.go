@@ -30,6 +30,7 @@ type Ledger struct {
 	lanes     map[sinks.Lane]laneLock
 	types     catalog.Catalog
 	version   int64
+	plans     map[scopeID]ledger.ProbePlan
 	pruned    []time.Time
 	forgotten map[string]bool
 }
@@ -42,8 +43,12 @@ type scope struct {
 	done     time.Time // due time of the last firing that is done or was skipped
 	mark     []row.Value
 	findings map[string]finding.State
-	running  *ledger.Claim // nil while nothing runs; its lease may be over
+	rows     map[string]seenRow // by key of a finding
+	running  *ledger.Claim      // nil while nothing runs; its lease may be over
 	token    int64
+
+	promoted   time.Time
+	promotedBy string
 }
 
 // NewLedger returns an empty ledger with the types.
@@ -51,7 +56,7 @@ func NewLedger(types ...catalog.Type) *Ledger {
 	l := &Ledger{
 		Recipients: []string{"role:keeper"},
 		scopes:     map[scopeID]*scope{}, notices: map[string]*notice.Notice{}, lanes: map[sinks.Lane]laneLock{},
-		types: catalog.Catalog{}, version: 1,
+		plans: map[scopeID]ledger.ProbePlan{}, types: catalog.Catalog{}, version: 1,
 	}
 	for _, t := range types {
 		l.types[t.Code] = t
@@ -82,13 +87,16 @@ func (l *Ledger) Register(ctx context.Context, rule, name string, now time.Time)
 	defer leave()
 	id := scopeID{rule, name}
 	if l.scopes[id] == nil {
-		l.scopes[id] = &scope{known: now, findings: map[string]finding.State{}}
+		l.scopes[id] = &scope{known: now, findings: map[string]finding.State{}, rows: map[string]seenRow{}}
 	}
 	return l.scopes[id].snapshot(), nil
 }
 
 func (s *scope) snapshot() ledger.ScopeState {
-	state := ledger.ScopeState{Scope: s.state, Registered: s.known, Done: s.done, Watermark: slices.Clone(s.mark)}
+	state := ledger.ScopeState{
+		Scope: s.state, Registered: s.known, Done: s.done, Watermark: slices.Clone(s.mark),
+		Promoted: s.promoted, PromotedBy: s.promotedBy,
+	}
 	if s.running != nil && time.Now().Before(s.running.LeaseUntil) {
 		running := *s.running
 		state.Running = &running

@@ -36,11 +36,19 @@ func (s Subscription) Validate() error {
 	return nil
 }
 
-// Catalogue holds the types and the subscriptions. What it returns is in force for the next commit on every node.
-type Catalogue interface {
+// CatalogueReader reads the types and the subscriptions. What it returns is in force for the next commit on every node.
+type CatalogueReader interface {
 	Types(ctx context.Context) (catalog.Catalog, error)
 	// TypesVersion grows with every change of a type; nodes ask it before they compile or render.
 	TypesVersion(ctx context.Context) (int64, error)
+	Subscriptions(ctx context.Context, f SubscriptionFilter) ([]Subscription, error)
+	// Recipients returns whom a commit would send a notice of the type in the warehouse, sorted.
+	Recipients(ctx context.Context, typ, warehouse string) ([]string, error)
+}
+
+// Catalogue holds the types and the subscriptions.
+type Catalogue interface {
+	CatalogueReader
 	// PutType adds or replaces a type. ErrExists when another type has its numeric id.
 	PutType(ctx context.Context, t catalog.Type) error
 	// DeleteType removes it. ErrNotFound. Its subscriptions go with it.
@@ -48,7 +56,6 @@ type Catalogue interface {
 	// SeedTypes adds those types of the file that the ledger does not have; it changes none.
 	SeedTypes(ctx context.Context, types catalog.Catalog) (added int, err error)
 
-	Subscriptions(ctx context.Context, f SubscriptionFilter) ([]Subscription, error)
 	// AddSubscriptions adds them in one transaction and returns how many were new. ErrNotFound for an unknown
 	// type, ErrInvalid; then none is added.
 	AddSubscriptions(ctx context.Context, subs []Subscription) (added int, err error)

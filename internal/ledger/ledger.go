@@ -38,6 +38,8 @@ type Ledger interface {
 	InboxRecord
 	Catalogue
 	Reader
+	History
+	Plans
 	// Prune removes what is older than before: finished deliveries with their notices (never those that an
 	// open finding names or that have not expired), and all but the last keepRuns (at least 1) firings of
 	// each rule and scope. It works in small batches and returns how many rows went.
@@ -69,6 +71,11 @@ type Firings interface {
 	Skip(ctx context.Context, rule, scope string, due time.Time, node, reason string) error
 	// Scope returns the state of the rule in the scope. ErrNotFound before Register.
 	Scope(ctx context.Context, rule, scope string) (ScopeState, error)
+	// Promote records that the rule, which the files have in shadow, is live in the scope from its next run on. It
+	// changes nothing where that is recorded already. ErrNotFound before Register.
+	Promote(ctx context.Context, rule, scope, by string, at time.Time) error
+	// Demote takes that back. It changes nothing where it was not recorded.
+	Demote(ctx context.Context, rule, scope string) error
 	// Findings returns all open findings, in no order.
 	Findings(ctx context.Context, rule, scope string) ([]finding.State, error)
 	// Notices returns those of the ids that the ledger still has.
@@ -94,6 +101,8 @@ type ScopeState struct {
 	Done       time.Time   // due time of the last firing that is done or was skipped; zero before the first
 	Watermark  []row.Value // nil before the first event run
 	Running    *Claim      // the claim in force, if any
+	Promoted   time.Time   // when Promote was called; zero while it was not
+	PromotedBy string
 }
 
 // Claim is the right to run one firing. Token fences it: it grows with every claim of the rule and scope.
@@ -153,7 +162,8 @@ type Commit struct {
 // FindingChange is a finding after the run.
 type FindingChange struct {
 	finding.State
-	Op Op
+	Op  Op
+	Row []byte // JSON of the row that it was made of, kept for History; nil = the one before stays
 }
 
 // Op is what happens to a finding's record. Inserting one that is there, or changing one that is not, fails
@@ -176,10 +186,11 @@ type NewNotice struct {
 	After string
 }
 
-// Target is a sink by name. Inbox sinks have recipients, looked up in the commit.
+// Target is a sink by name. Inbox sinks have recipients, looked up in the commit unless they are given.
 type Target struct {
-	Sink  string
-	Inbox bool
+	Sink       string
+	Inbox      bool
+	Recipients []string // of an inbox sink, instead of the subscribers
 }
 
 // Committed is what a commit did.

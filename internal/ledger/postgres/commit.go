@@ -191,7 +191,7 @@ func (w *commit) lanesOf(deliveries []rows.Delivery) []int32 {
 
 // writeState writes the findings, the run and the scope.
 func (w *commit) writeState(ctx context.Context, tx pgx.Tx) error {
-	f := newFindingChanges(w.scopeID, w.run.Findings)
+	f := newFindingChanges(w.scopeID, rows.Micros(w.claim.Due), w.run.Findings)
 	if err := f.inserts.run(ctx, tx, "copy-findings"); err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func (w *commit) copyDeliveries(deliveries []rows.Delivery, seqs []int64) *copyR
 // copyNotices makes the rows of the notices, each with the first and last number of its deliveries. They go in
 // sorted by id, which is random otherwise: the index takes neighbours faster.
 func (w *commit) copyNotices(deliveries []rows.Delivery, seqs []int64) *copyRows {
-	const fixed = 2 + 9*4 + 4*8
+	const fixed = 2 + 10*4 + 5*8
 	size := 0
 	order := make([]int, len(w.plan.Notices))
 	for i := range w.plan.Notices {
@@ -51,7 +51,7 @@ func (w *commit) copyNotices(deliveries []rows.Delivery, seqs []int64) *copyRows
 	out := newCopyRows(size)
 	for _, i := range order {
 		n := &w.plan.Notices[i]
-		out.row(9)
+		out.row(10)
 		out.text(n.ID)
 		out.text(n.Type)
 		out.text(n.Rule)
@@ -61,6 +61,7 @@ func (w *commit) copyNotices(deliveries []rows.Delivery, seqs []int64) *copyRows
 		out.int64(spans[i].first)
 		out.int64(spans[i].last)
 		out.bytes(n.Body)
+		out.int64(rows.FindingOf(n.Notice))
 	}
 	return out
 }
@@ -84,6 +85,7 @@ func spansOf(notices int, deliveries []rows.Delivery, seqs []int64) []span {
 // findingChanges are the changes of findings by operation.
 type findingChanges struct {
 	scopeID int32
+	due     int64 // of the run
 	inserts *copyRows
 	updates findingColumns
 	deletes []pgtype.UUID
@@ -95,24 +97,26 @@ type findingColumns struct {
 	phases, priorities                                 []int16
 	ordinals                                           []int32
 	episodes, seen, absentSince, firingSince, notified []int64
-	notices                                            []string
+	notices, groups                                    []string
+	rows                                               [][]byte
 }
 
-func newFindingChanges(scopeID int32, changes []ledger.FindingChange) *findingChanges {
+func newFindingChanges(scopeID int32, due int64, changes []ledger.FindingChange) *findingChanges {
 	size := 0
 	for i := range changes {
 		if changes[i].Op == ledger.Insert {
-			size += 2 + 12*4 + 4 + 16 + 2 + 2 + 4 + 5*8 + len(changes[i].Key) + len(changes[i].NoticeID)
+			c := &changes[i]
+			size += 2 + 15*4 + 4 + 16 + 2 + 2 + 4 + 6*8 + len(c.Key) + len(c.NoticeID) + len(c.Group) + len(c.Row)
 		}
 	}
-	out := &findingChanges{scopeID: scopeID, inserts: newCopyRows(size)}
+	out := &findingChanges{scopeID: scopeID, due: due, inserts: newCopyRows(size)}
 	for _, k := range sortedKeys(changes) {
 		f := rows.NewFinding(&changes[k.at].State)
 		switch changes[k.at].Op {
 		case ledger.Insert:
-			out.insert(&f, k.hash)
+			out.insert(&f, k.hash, changes[k.at].Row)
 		case ledger.Update:
-			out.updates.add(&f, k.hash)
+			out.updates.add(&f, k.hash, changes[k.at].Row)
 		case ledger.Delete:
 			out.deletes = append(out.deletes, k.hash)
 		}
@@ -142,9 +146,9 @@ func keyHash(key string) pgtype.UUID {
 	return pgtype.UUID{Bytes: [16]byte(sum[:16]), Valid: true}
 }
 
-func (c *findingChanges) insert(f *rows.Finding, hash pgtype.UUID) {
+func (c *findingChanges) insert(f *rows.Finding, hash pgtype.UUID, seen []byte) {
 	r := c.inserts
-	r.row(12)
+	r.row(15)
 	r.int32(c.scopeID)
 	r.bytes(hash.Bytes[:])
 	r.int16(f.Phase)
@@ -157,9 +161,17 @@ func (c *findingChanges) insert(f *rows.Finding, hash pgtype.UUID) {
 	r.int64(f.LastNotified)
 	r.text(f.Key)
 	r.text(f.NoticeID)
+	r.text(f.Group)
+	if seen == nil {
+		r.null()
+		r.int64(0)
+		return
+	}
+	r.bytes(seen)
+	r.int64(c.due)
 }
 
-func (c *findingColumns) add(f *rows.Finding, hash pgtype.UUID) {
+func (c *findingColumns) add(f *rows.Finding, hash pgtype.UUID, seen []byte) {
 	c.hashes = append(c.hashes, hash)
 	c.phases = append(c.phases, f.Phase)
 	c.priorities = append(c.priorities, f.Priority)
@@ -170,13 +182,15 @@ func (c *findingColumns) add(f *rows.Finding, hash pgtype.UUID) {
 	c.firingSince = append(c.firingSince, f.FiringSince)
 	c.notified = append(c.notified, f.LastNotified)
 	c.notices = append(c.notices, f.NoticeID)
+	c.groups = append(c.groups, f.Group)
+	c.rows = append(c.rows, seen)
 }
 
 // queue adds the statements that the changes need.
 func (c *findingChanges) queue(b *pgx.Batch) {
 	if u := &c.updates; len(u.hashes) > 0 {
 		b.Queue(queries.Get("update-findings"), c.scopeID, u.hashes, u.phases, u.priorities, u.ordinals, u.episodes, u.seen,
-			u.absentSince, u.firingSince, u.notified, u.notices).Exec(all(len(u.hashes), "update"))
+			u.absentSince, u.firingSince, u.notified, u.notices, u.groups, u.rows, c.due).Exec(all(len(u.hashes), "update"))
 	}
 	if len(c.deletes) > 0 {
 		b.Queue(queries.Get("delete-findings"), c.scopeID, c.deletes).Exec(all(len(c.deletes), "delete"))

@@ -57,6 +57,10 @@ func (c *copyRows) bytes(b []byte) {
 	c.buf = append(c.buf, b...)
 }
 
+func (c *copyRows) null() {
+	c.buf = append(c.buf, 0xff, 0xff, 0xff, 0xff)
+}
+
 func (c *copyRows) length(n int) {
 	c.buf = binary.BigEndian.AppendUint32(c.buf, uint32(n)) //nolint:gosec // a column is far below 2 GB
 }

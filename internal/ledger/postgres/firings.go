@@ -30,8 +30,7 @@ func (l *Ledger) Register(ctx context.Context, rule, scope string, now time.Time
 // Scope implements ledger.Firings.
 func (l *Ledger) Scope(ctx context.Context, rule, scope string) (ledger.ScopeState, error) {
 	s := rows.Scope{Rule: rule, Name: scope}
-	err := l.pool.QueryRow(ctx, queries.Get("scope"), rule, scope, l.clock()).Scan(&s.Registered, &s.LastDue, &s.LastOKDue,
-		&s.Clock, &s.DoneDue, &s.Watermark, &s.Token, &s.RunningDue, &s.RunningNode, &s.LeaseUntil, &s.Repeated, &s.Alive)
+	err := l.pool.QueryRow(ctx, queries.Get("scope"), rule, scope, l.clock()).Scan(s.Columns()...)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return ledger.ScopeState{}, notKnown(rule, scope)
 	}
@@ -125,8 +124,7 @@ func (l *Ledger) Skip(ctx context.Context, rule, scope string, due time.Time, no
 func (l *Ledger) Findings(ctx context.Context, rule, scope string) ([]finding.State, error) {
 	return query(ctx, l, "findings", func(r pgx.CollectableRow) (finding.State, error) {
 		var f rows.Finding
-		err := r.Scan(&f.Key, &f.Phase, &f.Episode, &f.SeenClock, &f.AbsentSince, &f.FiringSince, &f.Priority,
-			&f.LastNotified, &f.Ordinal, &f.NoticeID)
+		err := r.Scan(f.Columns()...)
 		return f.State(), err
 	}, rule, scope)
 }

@@ -3,6 +3,7 @@ package rows
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"sync"
 
 	"tallyman/engine/notice"
@@ -31,8 +32,9 @@ type Notice struct {
 }
 
 type target struct {
-	lane  int // in Plan.Lanes
-	inbox bool
+	lane       int // in Plan.Lanes
+	inbox      bool
+	recipients string // "" = the audience's
 }
 
 // Told is a delivery that was made or is on its way: of a notice in a lane.
@@ -65,10 +67,11 @@ func NewPlan(c ledger.Claim, run *ledger.Commit) *Plan {
 			if t.Inbox {
 				lane.Warehouse = n.Notice.Warehouse
 			}
-			if t.Inbox && n.After == "" {
+			recipients := strings.Join(t.Recipients, " ")
+			if t.Inbox && n.After == "" && recipients == "" {
 				row.audience = place(audiences, &p.Audiences, Audience{n.Notice.Type, n.Notice.Warehouse})
 			}
-			row.targets = append(row.targets, target{place(lanes, &p.Lanes, lane), t.Inbox})
+			row.targets = append(row.targets, target{place(lanes, &p.Lanes, lane), t.Inbox, recipients})
 		}
 		p.Notices = append(p.Notices, row)
 	}
@@ -147,13 +150,15 @@ func (p *Plan) Deliveries(recipients []string, told map[Told]string) (out []Deli
 			switch {
 			case n.after != "":
 				d.Recipients, wanted = told[Told{n.after, p.Lanes[t.lane]}]
+			case t.recipients != "":
+				d.Recipients = t.recipients
 			case t.inbox:
 				d.Recipients = recipients[n.audience]
 				wanted = d.Recipients != ""
 			}
 			if wanted {
 				out = append(out, d)
-			} else if t.inbox {
+			} else if t.inbox && t.recipients == "" { // who is named is no subscriber
 				unsubscribed++
 			}
 		}

@@ -17,6 +17,16 @@ type Scope struct {
 	LeaseUntil                                     int64
 	Repeated                                       bool
 	Alive                                          bool // the claim is in force
+	Promoted                                       int64
+	PromotedBy                                     string
+}
+
+// Columns returns pointers to the fields in the order of the columns that the query of a scope names.
+func (s *Scope) Columns() []any {
+	return []any{
+		&s.Registered, &s.LastDue, &s.LastOKDue, &s.Clock, &s.DoneDue, &s.Watermark, &s.Token, &s.RunningDue, &s.RunningNode,
+		&s.LeaseUntil, &s.Repeated, &s.Alive, &s.Promoted, &s.PromotedBy,
+	}
 }
 
 // State is the row as the ledger's callers see it.
@@ -28,6 +38,7 @@ func (s *Scope) State() (ledger.ScopeState, error) {
 	st := ledger.ScopeState{
 		Scope:      finding.Scope{LastDue: Time(s.LastDue), LastOKDue: Time(s.LastOKDue), Clock: Span(s.Clock)},
 		Registered: Time(s.Registered), Done: Time(s.DoneDue), Watermark: watermark,
+		Promoted: Time(s.Promoted), PromotedBy: s.PromotedBy,
 	}
 	if s.Alive {
 		st.Running = &ledger.Claim{
@@ -50,6 +61,15 @@ type Finding struct {
 	FiringSince  int64
 	LastNotified int64
 	NoticeID     string
+	Group        string
+}
+
+// Columns returns pointers to the fields in the order of the columns that the queries of findings name.
+func (f *Finding) Columns() []any {
+	return []any{
+		&f.Key, &f.Phase, &f.Episode, &f.SeenClock, &f.AbsentSince, &f.FiringSince, &f.Priority, &f.LastNotified, &f.Ordinal,
+		&f.NoticeID, &f.Group,
+	}
 }
 
 // NewFinding makes the row of a finding.
@@ -58,6 +78,7 @@ func NewFinding(s *finding.State) Finding {
 		Key: s.Key, Phase: int16(s.Phase), Priority: int16(s.Priority), Ordinal: int32(s.Ordinal), //nolint:gosec // 1 … 5; a reminder a minute for 4000 years
 		Episode: Micros(s.Episode), SeenClock: s.SeenClock.Microseconds(), AbsentSince: Micros(s.AbsentSince),
 		FiringSince: Micros(s.FiringSince), LastNotified: Micros(s.LastNotified), NoticeID: s.NoticeID,
+		Group: s.Group,
 	}
 }
 
@@ -67,6 +88,7 @@ func (f *Finding) State() finding.State {
 		Key: f.Key, Phase: finding.Phase(f.Phase), Priority: int(f.Priority), Ordinal: int(f.Ordinal), //nolint:gosec // as NewFinding wrote it
 		Episode: Time(f.Episode), SeenClock: Span(f.SeenClock), AbsentSince: Time(f.AbsentSince),
 		FiringSince: Time(f.FiringSince), LastNotified: Time(f.LastNotified), NoticeID: f.NoticeID,
+		Group: f.Group,
 	}
 }
 

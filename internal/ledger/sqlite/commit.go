@@ -60,7 +60,7 @@ func (w *commit) write(ctx context.Context, tx *sql.Tx) error {
 	if err := w.writeNotices(ctx, tx, deliveries); err != nil {
 		return err
 	}
-	if err := writeFindings(ctx, tx, w.scopeID, w.run.Findings); err != nil {
+	if err := writeFindings(ctx, tx, w.scopeID, rows.Micros(w.claim.Due), w.run.Findings); err != nil {
 		return err
 	}
 	return w.writeState(ctx, tx)
@@ -112,18 +112,24 @@ func (w *commit) dropExisting(ctx context.Context, tx *sql.Tx) error {
 func (w *commit) recipients(ctx context.Context, tx *sql.Tx) ([]string, error) {
 	out := make([]string, len(w.plan.Audiences))
 	for i, a := range w.plan.Audiences {
-		var found []string
-		var subscriber string
-		err := each(ctx, tx, "recipients", []any{a.Type, a.Warehouse}, []any{&subscriber}, func() error {
-			found = append(found, subscriber)
-			return nil
-		})
+		found, err := recipients(ctx, tx, a.Type, a.Warehouse)
 		if err != nil {
 			return nil, err
 		}
 		out[i] = strings.Join(found, " ")
 	}
 	return out, nil
+}
+
+// recipients looks up the subscribers of a type in a warehouse, sorted.
+func recipients(ctx context.Context, db queryer, typ, warehouse string) ([]string, error) {
+	var found []string
+	var subscriber string
+	err := each(ctx, db, "recipients", []any{typ, warehouse}, []any{&subscriber}, func() error {
+		found = append(found, subscriber)
+		return nil
+	})
+	return found, err
 }
 
 // told finds where the notices went that others take back.
@@ -155,7 +161,7 @@ func (w *commit) writeNotices(ctx context.Context, tx *sql.Tx, deliveries []rows
 	err = insertRows(ctx, tx, "insert-notices", len(notices), func(dst []any, i int) []any {
 		n := &notices[i]
 		return append(dst, first+int64(i), n.ID, n.Type, n.Rule, string(n.Status), rows.Micros(n.CreatedAt),
-			rows.Micros(n.ExpiresAt), n.Body)
+			rows.Micros(n.ExpiresAt), n.Body, rows.FindingOf(n.Notice))
 	})
 	if err != nil {
 		return err
@@ -205,17 +211,22 @@ func (w *commit) writeState(ctx context.Context, tx *sql.Tx) error {
 }
 
 // writeFindings writes the findings that changed.
-func writeFindings(ctx context.Context, tx *sql.Tx, scopeID int64, changes []ledger.FindingChange) error {
-	byOp := map[ledger.Op][]rows.Finding{}
+func writeFindings(ctx context.Context, tx *sql.Tx, scopeID, due int64, changes []ledger.FindingChange) error {
+	byOp := map[ledger.Op][]*ledger.FindingChange{}
 	for i := range changes {
-		byOp[changes[i].Op] = append(byOp[changes[i].Op], rows.NewFinding(&changes[i].State))
+		byOp[changes[i].Op] = append(byOp[changes[i].Op], &changes[i])
 	}
-	columns := func(dst []any, f *rows.Finding) []any {
-		return append(dst, scopeID, f.Key, f.Phase, f.Priority, f.Ordinal, f.Episode, f.SeenClock, f.AbsentSince,
-			f.FiringSince, f.LastNotified, f.NoticeID)
+	columns := func(dst []any, c *ledger.FindingChange) []any {
+		f := rows.NewFinding(&c.State)
+		dst = append(dst, scopeID, f.Key, f.Phase, f.Priority, f.Ordinal, f.Episode, f.SeenClock, f.AbsentSince,
+			f.FiringSince, f.LastNotified, f.NoticeID, f.Group)
+		if c.Row == nil {
+			return append(dst, nil, 0)
+		}
+		return append(dst, c.Row, due)
 	}
 	inserts := byOp[ledger.Insert]
-	err := insertRows(ctx, tx, "insert-findings", len(inserts), func(dst []any, i int) []any { return columns(dst, &inserts[i]) })
+	err := insertRows(ctx, tx, "insert-findings", len(inserts), func(dst []any, i int) []any { return columns(dst, inserts[i]) })
 	if err != nil {
 		return err
 	}
@@ -237,7 +248,7 @@ func writeFindings(ctx context.Context, tx *sql.Tx, scopeID int64, changes []led
 	return err
 }
 
-func updateFindings(ctx context.Context, tx *sql.Tx, changed []rows.Finding, columns func([]any, *rows.Finding) []any) error {
+func updateFindings(ctx context.Context, tx *sql.Tx, changed []*ledger.FindingChange, columns func([]any, *ledger.FindingChange) []any) error {
 	if len(changed) == 0 {
 		return nil
 	}
@@ -248,7 +259,7 @@ func updateFindings(ctx context.Context, tx *sql.Tx, changed []rows.Finding, col
 	defer func() { _ = stmt.Close() }() // the transaction closes what it prepared
 	var args []any
 	for i := range changed {
-		args = columns(args[:0], &changed[i])
+		args = columns(args[:0], changed[i])
 		res, err := stmt.ExecContext(ctx, args...)
 		if err != nil {
 			return fmt.Errorf("update-finding: %w", err)

@@ -27,15 +27,18 @@ func (l *Ledger) Register(ctx context.Context, rule, scope string, now time.Time
 // Scope implements ledger.Firings.
 func (l *Ledger) Scope(ctx context.Context, rule, scope string) (ledger.ScopeState, error) {
 	s := rows.Scope{Rule: rule, Name: scope}
-	found, err := one(ctx, l.read, "scope", []any{rule, scope, l.clock()}, &s.Registered, &s.LastDue, &s.LastOKDue,
-		&s.Clock, &s.DoneDue, &s.Watermark, &s.Token, &s.RunningDue, &s.RunningNode, &s.LeaseUntil, &s.Repeated, &s.Alive)
+	found, err := one(ctx, l.read, "scope", []any{rule, scope, l.clock()}, s.Columns()...)
 	if err != nil {
 		return ledger.ScopeState{}, fmt.Errorf("ledger: %w", err)
 	}
 	if !found {
-		return ledger.ScopeState{}, fmt.Errorf("%w: rule %q in scope %q", ledger.ErrNotFound, rule, scope)
+		return ledger.ScopeState{}, notKnown(rule, scope)
 	}
 	return s.State()
+}
+
+func notKnown(rule, scope string) error {
+	return fmt.Errorf("%w: rule %q in scope %q", ledger.ErrNotFound, rule, scope)
 }
 
 // Claim implements ledger.Firings.
@@ -147,11 +150,7 @@ func (l *Ledger) Skip(ctx context.Context, rule, scope string, due time.Time, no
 func (l *Ledger) Findings(ctx context.Context, rule, scope string) ([]finding.State, error) {
 	var out []finding.State
 	var f rows.Finding
-	targets := []any{
-		&f.Key, &f.Phase, &f.Episode, &f.SeenClock, &f.AbsentSince, &f.FiringSince, &f.Priority, &f.LastNotified,
-		&f.Ordinal, &f.NoticeID,
-	}
-	err := each(ctx, l.read, "findings", []any{rule, scope}, targets, func() error {
+	err := each(ctx, l.read, "findings", []any{rule, scope}, f.Columns(), func() error {
 		out = append(out, f.State())
 		return nil
 	})
@@ -195,6 +194,9 @@ func (l *Ledger) Forget(ctx context.Context, known map[string]bool) (int64, erro
 			return err
 		}
 		if _, err := exec(ctx, tx, "forget-findings", list(gone)); err != nil {
+			return err
+		}
+		if _, err := exec(ctx, tx, "forget-plans", list(gone)); err != nil {
 			return err
 		}
 		n, err = exec(ctx, tx, "forget", list(gone))

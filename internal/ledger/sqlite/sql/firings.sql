@@ -3,7 +3,7 @@
 -- name: scope
 -- The state of a rule in a scope. Arguments: ?1 rule, ?2 scope, ?3 now. Result: one row or none.
 SELECT registered_at, last_due, last_ok_due, clock, done_due, watermark, token, coalesce(running_due, 0),
-       running_node, lease_until, repeated, running_due IS NOT NULL AND lease_until > ?3
+       running_node, lease_until, repeated, running_due IS NOT NULL AND lease_until > ?3, promoted_at, promoted_by
 FROM rule_scopes WHERE rule = ?1 AND scope = ?2;
 
 -- name: register
@@ -50,10 +50,21 @@ INSERT INTO firings (rule, scope, due, token, answer, node, started_at, duration
 VALUES (?1, ?2, ?3, 0, '', ?4, ?6, 0, 'skipped', 0, 0, 0, 0, 0, 0, 0, ?5, '')
 ON CONFLICT (rule, scope, due) DO NOTHING;
 
+-- name: promote
+-- Arguments: ?1 rule, ?2 scope, ?3 by, ?4 at. Result: the number of rows, 0 = not registered.
+UPDATE rule_scopes
+SET promoted_by = CASE WHEN promoted_at = 0 THEN ?3 ELSE promoted_by END,
+    promoted_at = CASE WHEN promoted_at = 0 THEN ?4 ELSE promoted_at END
+WHERE rule = ?1 AND scope = ?2;
+
+-- name: demote
+-- Arguments: ?1 rule, ?2 scope.
+UPDATE rule_scopes SET promoted_at = 0, promoted_by = '' WHERE rule = ?1 AND scope = ?2 AND promoted_at <> 0;
+
 -- name: findings
 -- Arguments: ?1 rule, ?2 scope. Result: all open findings.
 SELECT f.key, f.phase, f.episode, f.seen_clock, f.absent_since, f.firing_since, f.priority, f.last_notified, f.ordinal,
-       f.notice_id
+       f.notice_id, f.group_key
 FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = ?1 AND s.scope = ?2;
 
 -- name: notices
@@ -67,6 +78,11 @@ SELECT id, rule, scope FROM rule_scopes ORDER BY rule, scope;
 -- name: forget-findings
 -- Arguments: ?1 ids of rule_scopes (JSON).
 DELETE FROM findings WHERE scope_id IN (SELECT value FROM json_each(?1));
+
+-- name: forget-plans
+-- Arguments: ?1 ids of rule_scopes (JSON).
+DELETE FROM probe_plans
+WHERE (rule, scope) IN (SELECT rule, scope FROM rule_scopes WHERE id IN (SELECT value FROM json_each(?1)));
 
 -- name: forget
 -- Arguments: ?1 ids of rule_scopes (JSON). Result: the number of rows.

@@ -1,0 +1,125 @@
+package enginetest
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"tallyman/internal/ledger"
+)
+
+// Promote records that the rule in shadow is live.
+func (l *Ledger) Promote(ctx context.Context, rule, name, by string, at time.Time) error {
+	leave, err := l.enter(ctx, "Promote")
+	if err != nil {
+		return err
+	}
+	defer leave()
+	s := l.scopes[scopeID{rule, name}]
+	if s == nil {
+		return ledger.ErrNotFound
+	}
+	if s.promoted.IsZero() {
+		s.promoted, s.promotedBy = at, by
+	}
+	return nil
+}
+
+// Demote takes that back.
+func (l *Ledger) Demote(ctx context.Context, rule, name string) error {
+	leave, err := l.enter(ctx, "Demote")
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if s := l.scopes[scopeID{rule, name}]; s != nil {
+		s.promoted, s.promotedBy = time.Time{}, ""
+	}
+	return nil
+}
+
+// Finding returns an open finding with its row.
+func (l *Ledger) Finding(ctx context.Context, rule, name, key string) (ledger.Finding, error) {
+	leave, err := l.enter(ctx, "Finding")
+	if err != nil {
+		return ledger.Finding{}, err
+	}
+	defer leave()
+	if s := l.scopes[scopeID{rule, name}]; s != nil {
+		if st, ok := s.findings[key]; ok {
+			seen := s.rows[key]
+			return ledger.Finding{State: st, Row: seen.json, RowDue: seen.due}, nil
+		}
+	}
+	return ledger.Finding{}, ledger.ErrNotFound
+}
+
+// Trace returns the notices of the keys and those with the ids, the latest first.
+func (l *Ledger) Trace(ctx context.Context, rule, name string, keys, ids []string, limit int) ([]ledger.Traced, error) {
+	leave, err := l.enter(ctx, "Trace")
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	var list []ledger.Traced
+	for id, n := range l.notices {
+		if !slices.Contains(ids, id) && (n.Rule != rule || n.Scope != name || !slices.Contains(keys, n.Key)) {
+			continue
+		}
+		t := ledger.Traced{Notice: n}
+		for _, d := range l.delivery {
+			if d.Notice.ID == id {
+				t.Deliveries = append(t.Deliveries, ledger.TracedDelivery{
+					Seq: d.Seq, Lane: d.lane, State: d.state, Attempts: d.attempts, Recipients: d.Recipients,
+				})
+			}
+		}
+		list = append(list, t)
+	}
+	slices.SortFunc(list, func(a, b ledger.Traced) int {
+		return cmp.Or(b.Notice.CreatedAt.Compare(a.Notice.CreatedAt), cmp.Compare(a.Notice.ID, b.Notice.ID))
+	})
+	return list[:min(limit, len(list))], nil
+}
+
+// LastPlan returns the plan that was recorded last.
+func (l *Ledger) LastPlan(ctx context.Context, rule, name string) (ledger.ProbePlan, error) {
+	leave, err := l.enter(ctx, "LastPlan")
+	if err != nil {
+		return ledger.ProbePlan{}, err
+	}
+	defer leave()
+	p, ok := l.plans[scopeID{rule, name}]
+	if !ok {
+		return p, ledger.ErrNotFound
+	}
+	return p, nil
+}
+
+// RecordPlan replaces it.
+func (l *Ledger) RecordPlan(ctx context.Context, p ledger.ProbePlan) error {
+	leave, err := l.enter(ctx, "RecordPlan")
+	if err != nil {
+		return err
+	}
+	defer leave()
+	l.plans[scopeID{p.Rule, p.Scope}] = p
+	return nil
+}
+
+// seenRow is the row that a finding's last change was made of.
+type seenRow struct {
+	json []byte
+	due  time.Time
+}
+
+// keep keeps the row of a change.
+func (s *scope) keep(c *ledger.FindingChange, due time.Time) {
+	switch {
+	case c.Op == ledger.Delete:
+		delete(s.rows, c.Key)
+	case c.Row != nil:
+		s.rows[c.Key] = seenRow{slices.Clone(c.Row), due}
+	}
+}

@@ -1,0 +1,78 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"tallyman/engine/finding"
+	"tallyman/engine/notice"
+)
+
+// History answers what the ledger knows of one finding.
+type History interface {
+	// Finding returns an open finding with the row that its last change was made of. ErrNotFound.
+	Finding(ctx context.Context, rule, scope, key string) (Finding, error)
+	// Trace returns the notices of the rule and scope that were made of one of the keys, and those with the ids, the
+	// latest first, each with its deliveries. Notices that are older than this question are found by their id only.
+	Trace(ctx context.Context, rule, scope string, keys, ids []string, limit int) ([]Traced, error)
+}
+
+// Finding is an open finding and the row that its last change was made of.
+type Finding struct {
+	finding.State
+	Row    []byte    // JSON, as FindingChange.Row had it; nil where none was recorded
+	RowDue time.Time // of the run that saw it
+}
+
+// Traced is a notice and what became of it.
+type Traced struct {
+	Notice     *notice.Notice
+	Deliveries []TracedDelivery // in the order of Seq
+}
+
+// TracedDelivery is how a delivery stands.
+type TracedDelivery struct {
+	Seq        int64
+	Lane       Lane
+	State      DeliveryState
+	Attempts   int
+	LastError  string
+	SentAt     time.Time // zero unless sent
+	Recipients []string  // of the inbox
+}
+
+// Plans remembers how the sources would run the probes.
+type Plans interface {
+	// LastPlan returns the plan that was recorded last. ErrNotFound.
+	LastPlan(ctx context.Context, rule, scope string) (ProbePlan, error)
+	// RecordPlan replaces it.
+	RecordPlan(ctx context.Context, p ProbePlan) error
+}
+
+// ProbePlan is how the source of a rule would run its probe.
+type ProbePlan struct {
+	Rule, Scope string
+	Checksum    string // of what was asked: another one is another statement
+	Cost        float64
+	Shape       string
+	Asked       time.Time
+	Before      *PlanBefore // the plan before this one, where it had another shape
+}
+
+// PlanBefore is a plan that the source has given up for another.
+type PlanBefore struct {
+	Cost  float64
+	Shape string
+	Until time.Time // when the other one was first seen
+}
+
+// View is a ledger that is open for reading only, beside the nodes that write it. It changes nothing.
+type View interface {
+	History
+	Reader
+	Scope(ctx context.Context, rule, scope string) (ScopeState, error)
+	Findings(ctx context.Context, rule, scope string) ([]finding.State, error)
+	Notices(ctx context.Context, ids []string) (map[string]*notice.Notice, error)
+	CatalogueReader
+	Close() error
+}

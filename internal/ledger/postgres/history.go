@@ -1,0 +1,98 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tallyman/engine/notice"
+	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/rows"
+)
+
+// Promote implements ledger.Firings.
+func (l *Ledger) Promote(ctx context.Context, rule, scope, by string, at time.Time) error {
+	n, err := l.exec(ctx, "promote", rule, scope, by, rows.Micros(at))
+	if err == nil && n == 0 {
+		err = notKnown(rule, scope)
+	}
+	return err
+}
+
+// Demote implements ledger.Firings.
+func (l *Ledger) Demote(ctx context.Context, rule, scope string) error {
+	_, err := l.exec(ctx, "demote", rule, scope)
+	return err
+}
+
+// Finding implements ledger.History.
+func (l *Ledger) Finding(ctx context.Context, rule, scope, key string) (ledger.Finding, error) {
+	var f rows.Finding
+	var seen []byte
+	var due int64
+	err := l.pool.QueryRow(ctx, queries.Get("finding"), rule, scope, keyHash(key)).Scan(append(f.Columns(), &seen, &due)...)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return ledger.Finding{}, fmt.Errorf("%w: an open finding %s", ledger.ErrNotFound, key)
+	}
+	if err != nil {
+		return ledger.Finding{}, failed("finding", err)
+	}
+	return ledger.Finding{State: f.State(), Row: seen, RowDue: rows.Time(due)}, nil
+}
+
+// Trace implements ledger.History.
+func (l *Ledger) Trace(ctx context.Context, rule, scope string, keys, ids []string, limit int) ([]ledger.Traced, error) {
+	list, err := query(ctx, l, "trace", func(r pgx.CollectableRow) (*notice.Notice, error) {
+		var body []byte
+		if err := r.Scan(&body); err != nil {
+			return nil, err
+		}
+		return notice.Unmarshal(body)
+	}, rows.FindingHashes(rule, scope, keys), ids, limit)
+	if err != nil {
+		return nil, err
+	}
+	t := rows.NewTrace(list, rule, scope, keys, ids)
+	found, err := l.pool.Query(ctx, queries.Get("trace-deliveries"), t.IDs())
+	if err != nil {
+		return nil, failed("trace", err)
+	}
+	var d rows.TracedDelivery
+	if _, err := pgx.ForEachRow(found, d.Columns(), func() error { t.Add(&d); return nil }); err != nil {
+		return nil, failed("trace", err)
+	}
+	return t.Notices, nil
+}
+
+// LastPlan implements ledger.Plans.
+func (l *Ledger) LastPlan(ctx context.Context, rule, scope string) (ledger.ProbePlan, error) {
+	var p rows.ProbePlan
+	err := l.pool.QueryRow(ctx, queries.Get("last-plan"), rule, scope).Scan(p.Columns()...)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return ledger.ProbePlan{}, fmt.Errorf("%w: a plan of rule %q in scope %q", ledger.ErrNotFound, rule, scope)
+	}
+	if err != nil {
+		return ledger.ProbePlan{}, failed("last plan", err)
+	}
+	return p.Plan(rule, scope), nil
+}
+
+// RecordPlan implements ledger.Plans.
+func (l *Ledger) RecordPlan(ctx context.Context, p ledger.ProbePlan) error {
+	_, err := l.exec(ctx, "record-plan", rows.PlanArgs(p)...)
+	return err
+}
+
+// Recipients implements ledger.CatalogueReader.
+func (l *Ledger) Recipients(ctx context.Context, typ, warehouse string) ([]string, error) {
+	var n int64
+	var list string
+	err := l.pool.QueryRow(ctx, queries.Get("recipients"), []string{typ}, []string{warehouse}).Scan(&n, &list)
+	if err := ignoreNone(err); err != nil {
+		return nil, failed("recipients", err)
+	}
+	return rows.Recipients(list), nil
+}
