@@ -35,6 +35,25 @@ func openLedger(ctx context.Context, cfg config.Ledger, migrate bool) (ledger.Le
 	return l, nil
 }
 
+// OpenLedgerReadOnly opens the configured ledger for reading alone, also beside nodes that have it open. It makes and changes
+// nothing: a ledger that is not there, or not at this program's version, is ledger.ErrSchema.
+func OpenLedgerReadOnly(ctx context.Context, cfg config.Ledger) (ledger.View, error) {
+	var l ledger.View
+	var err error
+	switch cfg.Driver {
+	case config.SQLite:
+		l, err = sqlite.OpenReadOnly(ctx, cfg.Path, ledger.Options{})
+	case config.Postgres:
+		l, err = postgres.OpenReadOnly(ctx, cfg.URL.Reveal(), ledger.Options{})
+	default:
+		return nil, fmt.Errorf("ledger.url: there is no driver %q", cfg.Driver)
+	}
+	if err != nil {
+		return nil, explain("open the ledger for reading", err)
+	}
+	return l, nil
+}
+
 func migrateLedger(ctx context.Context, cfg config.Ledger) ([]ledger.Migration, error) {
 	var done []ledger.Migration
 	var err error

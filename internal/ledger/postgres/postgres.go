@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -54,6 +55,17 @@ var _ ledger.Ledger = (*Ledger)(nil)
 
 // Open connects to the database with that URL. ErrSchema when its schema is not this program's.
 func Open(ctx context.Context, url string, opts ledger.Options) (*Ledger, error) {
+	return connect(ctx, url, opts, session)
+}
+
+// OpenReadOnly is Open for reading beside the nodes: the server refuses everything that would write.
+func OpenReadOnly(ctx context.Context, url string, opts ledger.Options) (*Ledger, error) {
+	reading := maps.Clone(session)
+	reading["default_transaction_read_only"] = "on"
+	return connect(ctx, url, opts, reading)
+}
+
+func connect(ctx context.Context, url string, opts ledger.Options, session map[string]string) (*Ledger, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: the URL: %w", err) // pgx leaves the password out
@@ -62,7 +74,7 @@ func Open(ctx context.Context, url string, opts ledger.Options) (*Ledger, error)
 	if opts.MaxConnections > 0 {
 		cfg.MaxConns = int32(min(opts.MaxConnections, 1000))
 	}
-	cfg.AfterConnect = sessionSetter(cfg.ConnConfig.RuntimeParams)
+	cfg.AfterConnect = sessionSetter(session, cfg.ConnConfig.RuntimeParams)
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: connect: %w", err)
@@ -75,8 +87,8 @@ func Open(ctx context.Context, url string, opts ledger.Options) (*Ledger, error)
 	return l, nil
 }
 
-// sessionSetter sets what session asks for and the URL says nothing about.
-func sessionSetter(url map[string]string) func(context.Context, *pgx.Conn) error {
+// sessionSetter sets what the session asks for and the URL says nothing about.
+func sessionSetter(session, url map[string]string) func(context.Context, *pgx.Conn) error {
 	var names, values []string
 	for name, value := range session {
 		if url[name] == "" {

@@ -33,8 +33,8 @@ const (
 
 // Ledger is the ledger in a SQLite file. It is safe for concurrent use.
 type Ledger struct {
-	lock  *fileLock
-	write *sql.DB // one connection
+	lock  *fileLock // nil where it is open for reading only
+	write *sql.DB   // one connection
 	read  *sql.DB
 	now   func() time.Time
 
@@ -46,11 +46,8 @@ var _ ledger.Ledger = (*Ledger)(nil)
 // Open opens the file. ErrInUse while another process, or another Ledger, has it open; ErrSchema when it does
 // not exist or its schema is not this program's.
 func Open(ctx context.Context, path string, opts ledger.Options) (*Ledger, error) {
-	if _, err := os.Stat(path); err != nil {
-		if errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("%w (there is no file %s)", ledger.ErrSchema, path)
-		}
-		return nil, fmt.Errorf("ledger: %w", err)
+	if err := exists(path); err != nil {
+		return nil, err
 	}
 	lock, err := lockFile(path)
 	if err != nil {
@@ -66,14 +63,30 @@ func Open(ctx context.Context, path string, opts ledger.Options) (*Ledger, error
 	return l, nil
 }
 
+func exists(path string) error {
+	_, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("%w (there is no file %s)", ledger.ErrSchema, path)
+	case err != nil:
+		return fmt.Errorf("ledger: %w", err)
+	}
+	return nil
+}
+
 func open(path string, lock *fileLock, opts ledger.Options) (*Ledger, error) {
 	write, err := openWriter(path)
 	if err != nil {
 		return nil, err
 	}
-	read, err := sql.Open("sqlite", dsn(path, readPragmas))
+	return openReaders(path, readPragmas, &Ledger{lock: lock, write: write}, opts)
+}
+
+// openReaders completes a ledger that has its writer.
+func openReaders(path, pragmas string, l *Ledger, opts ledger.Options) (*Ledger, error) {
+	read, err := sql.Open("sqlite", dsn(path, pragmas))
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("ledger: open %s: %w", path, err), write.Close())
+		return nil, errors.Join(fmt.Errorf("ledger: open %s: %w", path, err), l.write.Close())
 	}
 	readers := defaultConnections
 	if opts.MaxConnections > 0 {
@@ -81,11 +94,11 @@ func open(path string, lock *fileLock, opts ledger.Options) (*Ledger, error) {
 	}
 	read.SetMaxOpenConns(readers)
 	read.SetMaxIdleConns(readers)
-	now := opts.Now
-	if now == nil {
-		now = time.Now
+	l.read, l.now = read, opts.Now
+	if l.now == nil {
+		l.now = time.Now
 	}
-	return &Ledger{lock: lock, write: write, read: read, now: now}, nil
+	return l, nil
 }
 
 func openWriter(path string) (*sql.DB, error) {
@@ -113,7 +126,12 @@ func (l *Ledger) Ping(ctx context.Context) error {
 // Close closes the file and lets others in. Closing twice is fine.
 func (l *Ledger) Close() error {
 	var err error
-	l.closing.Do(func() { err = errors.Join(l.read.Close(), l.write.Close(), l.lock.release()) })
+	l.closing.Do(func() {
+		err = errors.Join(l.read.Close(), l.write.Close())
+		if l.lock != nil {
+			err = errors.Join(err, l.lock.release())
+		}
+	})
 	if err != nil {
 		return fmt.Errorf("ledger: close: %w", err)
 	}
