@@ -16,26 +16,33 @@ import (
 const maxRules = 100_000
 
 // Load reads the rule files: each path is a file, or a folder whose *.yaml and *.yml are taken, those in
-// folders below it too, less those whose name begins with a dot.
+// folders below it too, less those whose name begins with a dot and those that are rule tests (see IsTest).
 // It never fails as a whole. A bad file, or a bad rule in a good file, is reported and left out.
 func Load(paths []string) *Set {
 	l := &loader{set: &Set{}, ids: map[string]problem.Problem{}}
 	var files []string
+	named := map[string]bool{} // not met in a folder
 	for _, p := range paths {
 		found, err := list(p)
 		if err != nil {
 			l.unreadable(p, err)
 		}
+		if len(found) == 1 && found[0] == filepath.Clean(p) {
+			named[found[0]] = true
+		}
 		files = append(files, found...)
 	}
 	slices.Sort(files)
 	for _, path := range slices.Compact(files) {
+		if TestFileName(path) && !named[path] {
+			continue
+		}
 		src, err := os.ReadFile(path)
 		if err != nil {
 			l.unreadable(path, err)
 			continue
 		}
-		l.file(path, src)
+		l.file(path, src, named[path])
 	}
 	return l.finish()
 }
@@ -43,7 +50,7 @@ func Load(paths []string) *Set {
 // LoadFile reads one rule file that is in memory; path is for messages.
 func LoadFile(path string, src []byte) *Set {
 	l := &loader{set: &Set{}, ids: map[string]problem.Problem{}}
-	l.file(path, src)
+	l.file(path, src, true)
 	return l.finish()
 }
 
@@ -92,12 +99,20 @@ func (l *loader) finish() *Set {
 	return l.set
 }
 
-// file reads one file. What is wrong with it as a whole takes all its rules out; their own problems are told as well.
-func (l *loader) file(path string, src []byte) {
+// file reads one file. What is wrong with it as a whole takes all its rules out; their own problems are told as well. A
+// rule test is left alone, unless it is named as a rule file.
+func (l *loader) file(path string, src []byte, named bool) {
+	f, problems := strictyaml.Parse(path, src)
+	test := f != nil && IsTest(f.Root)
+	if test && !named {
+		return
+	}
 	info := File{Path: path}
 	defer func() { l.set.Files = append(l.set.Files, info) }()
-	f, problems := strictyaml.Parse(path, src)
-	if f == nil {
+	if test {
+		problems = problem.List{f.Problem(nil, CodeRuleTest, "this is a rule test, no rule file", "run it with tallyman rules test "+path)}
+	}
+	if f == nil || test {
 		l.set.Problems = append(l.set.Problems, problems...)
 		return
 	}

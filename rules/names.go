@@ -14,6 +14,7 @@ var (
 // docs/error-codes.md has an example of each.
 const (
 	CodeUnreadable    = "file_unreadable"
+	CodeRuleTest      = "rule_test"
 	CodeNotAvailable  = "not_available"
 	CodeBadID         = "bad_id"
 	CodeDuplicateID   = "duplicate_id"
