@@ -27,8 +27,8 @@ build: ## Build bin/tallyman
 	$(GO) build -trimpath -o bin/tallyman ./cmd/tallyman
 
 .PHONY: test
-test: ## Run all tests with the race detector; installs redis-server and PostgreSQL on Debian as root
-	@scripts/test-deps.sh cc redis postgres
+test: ## Run all tests with the race detector; installs redis-server, PostgreSQL and MariaDB on Debian as root
+	@scripts/test-deps.sh cc redis postgres mariadb
 	$(GO) test -race -timeout 10m $(PKG)
 
 .PHONY: check
@@ -43,7 +43,7 @@ check: ## Check format, vet, lint, generated code and go.mod
 
 .PHONY: bench
 bench: ## Measure against the raw libraries and print the ratios (BENCH=name, PKG=./folder)
-	@scripts/test-deps.sh redis postgres
+	@scripts/test-deps.sh redis postgres mariadb
 	@scripts/bench.sh '$(BENCH)' $(PKG)
 
 .PHONY: fuzz

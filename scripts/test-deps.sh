@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes sure that tools are there: test-deps.sh NAME…, of cc, redis, postgres, protoc.
+# Makes sure that tools are there: test-deps.sh NAME…, of cc, redis, postgres, mariadb, protoc.
 # On Debian and its like, as root, what is missing is installed through apt-get; elsewhere this says exactly what
 # to install and fails. No service is started: tests start servers of their own.
 set -euo pipefail
@@ -10,6 +10,7 @@ has() {
     redis) command -v redis-server ;;
     postgres) compgen -G '/usr/lib/postgresql/*/bin/initdb' || compgen -G '/opt/homebrew/opt/postgresql@*/bin/initdb' ||
       compgen -G '/usr/local/opt/postgresql@*/bin/initdb' || command -v initdb ;;
+    mariadb) command -v mariadbd || [ -x /usr/sbin/mariadbd ] ;;
     protoc) command -v protoc ;;
     *) echo "test-deps.sh: unknown name: $1" >&2; exit 2 ;;
   esac >/dev/null
@@ -20,6 +21,7 @@ debian_package() {
     cc) echo gcc libc6-dev ;;
     redis) echo redis-server ;;
     postgres) echo postgresql ;;
+    mariadb) echo mariadb-server ;;
     protoc) echo protobuf-compiler ;;
   esac
 }
@@ -29,6 +31,7 @@ brew_package() {
     cc) ;;
     redis) echo redis ;;
     postgres) echo postgresql@17 ;;
+    mariadb) echo mariadb ;;
     protoc) echo protobuf ;;
   esac
 }
@@ -54,6 +57,7 @@ if ! command -v apt-get >/dev/null || [ "$(id -u)" -ne 0 ]; then
       cc) printf 'a C compiler (for the race detector), ' ;;
       redis) printf 'redis-server (7 or newer), ' ;;
       postgres) printf 'the PostgreSQL server with initdb (14 or newer), ' ;;
+      mariadb) printf 'the MariaDB server with mariadb-install-db (10.6 or newer), ' ;;
       protoc) printf 'protoc, ' ;;
     esac; done)as programs in the PATH"
   } >&2
