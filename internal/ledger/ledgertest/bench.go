@@ -85,7 +85,8 @@ func benchCommit(c ledger.Claim, n int) *ledger.Commit {
 		run.Notices = append(run.Notices, ledger.NewNotice{Notice: note, Sinks: []ledger.Target{inbox}})
 		state := firing(key)
 		state.NoticeID = note.ID
-		run.Findings = append(run.Findings, ledger.FindingChange{State: state, Op: ledger.Insert})
+		seen := fmt.Sprintf(`{"wh_id":119240,"bin_code":"A-%02d-%04d","sku":"SKU-%05d","qty":"-3.00","wave_no":77}`, n%100, i, n*BenchBatch+i)
+		run.Findings = append(run.Findings, ledger.FindingChange{State: state, Op: ledger.Insert, Row: []byte(seen)})
 	}
 	return run
 }

@@ -22,8 +22,8 @@ type Database struct {
 func Run(t *testing.T, fresh func(t testing.TB) Database) {
 	t.Helper()
 	for _, group := range [][]testCase{
-		firingTests, commitTests, recipientTests, deliveryTests, inboxTests, catalogueTests, readerTests, pruneTests,
-		raceTests,
+		firingTests, commitTests, recipientTests, deliveryTests, inboxTests, catalogueTests, readerTests, pruneTests, historyTests,
+		shadowTests, raceTests,
 	} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/ledgertest"
+	"tallyman/internal/ledger/rows"
 )
 
 // BenchmarkCommit compares with pgx's CopyFrom of the same three row sets in one transaction, into tables without
@@ -29,9 +30,10 @@ func BenchmarkCommit(b *testing.B) {
 
 const bareTables = `
 CREATE TABLE bare_findings (scope_id integer, key_hash uuid, phase smallint, priority smallint, ordinal integer, episode bigint,
-    seen_clock bigint, absent_since bigint, firing_since bigint, last_notified bigint, key text, notice_id text COLLATE "C");
+    seen_clock bigint, absent_since bigint, firing_since bigint, last_notified bigint, key text, notice_id text COLLATE "C",
+    group_key text, last_row bytea, row_due bigint);
 CREATE TABLE bare_notices (id text COLLATE "C", type text, rule text, status text, created_at bigint, expires_at bigint,
-    first_seq bigint, last_seq bigint, body bytea);
+    first_seq bigint, last_seq bigint, body bytea, finding bigint);
 CREATE TABLE bare_deliveries (seq bigint, expires_at bigint, lane_id integer, notice_id text COLLATE "C", recipients text)`
 
 const bareKeys = `
@@ -83,11 +85,12 @@ func bareRows(b *testing.B, batch *ledger.Commit, seq *int64) []rowSet {
 	b.Helper()
 	var findings, notices, deliveries [][]any
 	for i := range batch.Findings {
-		f := &batch.Findings[i].State
+		f := &batch.Findings[i]
 		sum := sha256.Sum256([]byte(f.Key))
 		findings = append(findings, []any{
 			int32(1), [16]byte(sum[:16]), int16(f.Phase), int16(f.Priority), int32(f.Ordinal), f.Episode.UnixMicro(),
 			f.SeenClock.Microseconds(), int64(0), f.FiringSince.UnixMicro(), f.LastNotified.UnixMicro(), f.Key, f.NoticeID,
+			f.Group, f.Row, batch.Run.Due.UnixMicro(),
 		})
 	}
 	for _, n := range batch.Notices {
@@ -99,17 +102,18 @@ func bareRows(b *testing.B, batch *ledger.Commit, seq *int64) []rowSet {
 		created, expires := n.Notice.CreatedAt.UnixMicro(), n.Notice.ExpiresAt.UnixMicro()
 		notices = append(notices, []any{
 			n.Notice.ID, n.Notice.Type, n.Notice.Rule, string(n.Notice.Status), created, expires, *seq, *seq, body,
+			rows.FindingOf(n.Notice),
 		})
 		deliveries = append(deliveries, []any{*seq, expires, int32(1), n.Notice.ID, "role:keeper user:1"})
 	}
 	return []rowSet{
 		{"bare_deliveries", []string{"seq", "expires_at", "lane_id", "notice_id", "recipients"}, deliveries},
 		{"bare_notices", []string{
-			"id", "type", "rule", "status", "created_at", "expires_at", "first_seq", "last_seq", "body",
+			"id", "type", "rule", "status", "created_at", "expires_at", "first_seq", "last_seq", "body", "finding",
 		}, notices},
 		{"bare_findings", []string{
 			"scope_id", "key_hash", "phase", "priority", "ordinal", "episode", "seen_clock", "absent_since", "firing_since",
-			"last_notified", "key", "notice_id",
+			"last_notified", "key", "notice_id", "group_key", "last_row", "row_due",
 		}, findings},
 	}
 }

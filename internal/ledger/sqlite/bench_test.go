@@ -9,6 +9,7 @@ import (
 	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/ledgertest"
+	"tallyman/internal/ledger/rows"
 )
 
 // BenchmarkCommit compares with prepared inserts of the same three row sets in one transaction, into tables with
@@ -24,9 +25,9 @@ func BenchmarkCommit(b *testing.B) {
 const bareTables = `
 CREATE TABLE findings (scope_id INTEGER, key TEXT, phase INTEGER, priority INTEGER, ordinal INTEGER, episode INTEGER,
     seen_clock INTEGER, absent_since INTEGER, firing_since INTEGER, last_notified INTEGER, notice_id TEXT,
-    PRIMARY KEY (scope_id, key)) WITHOUT ROWID;
+    group_key TEXT, last_row BLOB, row_due INTEGER, PRIMARY KEY (scope_id, key)) WITHOUT ROWID;
 CREATE TABLE notices (num INTEGER PRIMARY KEY, id TEXT UNIQUE, type TEXT, rule TEXT, status TEXT, created_at INTEGER,
-    expires_at INTEGER, body BLOB);
+    expires_at INTEGER, body BLOB, finding INTEGER);
 CREATE TABLE deliveries (seq INTEGER PRIMARY KEY, notice INTEGER, lane_id INTEGER, expires_at INTEGER, recipients TEXT)`
 
 // bareInserts makes the tables and returns how to fill them.
@@ -39,9 +40,9 @@ func bareInserts(b *testing.B) ledgertest.Bare {
 	db.SetMaxOpenConns(1)
 	_, err = db.ExecContext(b.Context(), bareTables)
 	check(b, err)
-	findings, err := db.PrepareContext(b.Context(), "INSERT INTO findings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+	findings, err := db.PrepareContext(b.Context(), "INSERT INTO findings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
 	check(b, err)
-	notices, err := db.PrepareContext(b.Context(), "INSERT INTO notices VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+	notices, err := db.PrepareContext(b.Context(), "INSERT INTO notices VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
 	check(b, err)
 	deliveries, err := db.PrepareContext(b.Context(), "INSERT INTO deliveries VALUES (?, ?, ?, ?, ?)")
 	check(b, err)
@@ -51,16 +52,17 @@ func bareInserts(b *testing.B) ledgertest.Bare {
 		sets := []rowSet{{findings, nil}, {notices, nil}, {deliveries, nil}}
 		for i, n := range batch.Notices {
 			num++
-			f := &batch.Findings[i].State
+			f := &batch.Findings[i]
 			body, err := notice.Marshal(n.Notice)
 			check(b, err)
 			sets[0].rows = append(sets[0].rows, []any{
 				1, f.Key, int(f.Phase), f.Priority, f.Ordinal, f.Episode.UnixMicro(), f.SeenClock.Microseconds(), 0,
 				f.FiringSince.UnixMicro(), f.LastNotified.UnixMicro(), f.NoticeID,
+				f.Group, f.Row, batch.Run.Due.UnixMicro(),
 			})
 			sets[1].rows = append(sets[1].rows, []any{
 				num, n.Notice.ID, n.Notice.Type, n.Notice.Rule, string(n.Notice.Status), n.Notice.CreatedAt.UnixMicro(),
-				n.Notice.ExpiresAt.UnixMicro(), body,
+				n.Notice.ExpiresAt.UnixMicro(), body, rows.FindingOf(n.Notice),
 			})
 			sets[2].rows = append(sets[2].rows, []any{num, num, 1, n.Notice.ExpiresAt.UnixMicro(), "role:keeper user:1"})
 		}

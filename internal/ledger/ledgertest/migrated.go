@@ -1,0 +1,73 @@
+package ledgertest
+
+import (
+	"testing"
+	"time"
+
+	"tallyman/engine/finding"
+	"tallyman/engine/notice"
+	"tallyman/internal/ledger"
+	"tallyman/sinks"
+)
+
+// The data that CheckMigrated wants of a ledger that was at its first version: a rule with two findings, the notice of the first
+// on its way to a sink.
+const (
+	OldRule   = rule
+	OldScope  = scope
+	OldFiring = `["A"]`
+	OldOther  = `["B"]`
+	OldSink   = "gateway"
+	OldSeq    = 7 // of the delivery
+)
+
+// OldNotice is the notice of OldFiring.
+func OldNotice() *notice.Notice { return traced("n_old", 1) }
+
+// OldFinding is the state of the finding with that key.
+func OldFinding(key string) finding.State {
+	s := firing(key)
+	if key == OldFiring {
+		s.NoticeID = OldNotice().ID
+	}
+	return s
+}
+
+// OldNow is the clock that the ledger is to be opened with.
+func OldNow() time.Time { return start }
+
+// CheckMigrated proves that a ledger with those data goes on where it stood.
+func CheckMigrated(t testing.TB, l ledger.Ledger) {
+	t.Helper()
+	f := &fixture{Ledger: l}
+	old, other := OldFinding(OldFiring), OldFinding(OldOther)
+	f.hasFindings(t, old, other)
+	f.hasFinding(t, ledger.Finding{State: old})
+	f.isPromoted(t, l, scope, time.Time{}, "")
+	got, err := l.Trace(t.Context(), rule, scope, []string{OldFiring}, []string{old.NoticeID}, 10)
+	noError(t, err)
+	equal(t, 1, len(got))
+	equal(t, OldNotice(), got[0].Notice)
+	equal(t, []ledger.Lane{{Sink: OldSink}}, []ledger.Lane{got[0].Deliveries[0].Lane})
+
+	c := f.claim(t, 9)
+	run := commitOf(c)
+	other.Priority = 5
+	run.Findings = []ledger.FindingChange{
+		{State: other, Op: ledger.Update, Row: []byte(`{}`)}, {State: old, Op: ledger.Delete},
+	}
+	back := to([]ledger.Target{{Sink: OldSink}}, traced("n_new", 9))[0]
+	back.After = old.NoticeID
+	run.Notices = []ledger.NewNotice{back}
+	done, err := l.Commit(t.Context(), c, run)
+	noError(t, err)
+	equal(t, 1, done.Deliveries)
+	f.hasFindings(t, other)
+	f.hasFinding(t, ledger.Finding{State: other, Row: []byte(`{}`), RowDue: due(9)})
+	got, err = l.Trace(t.Context(), rule, scope, []string{OldFiring}, []string{old.NoticeID}, 10)
+	noError(t, err)
+	equal(t, 2, len(got))
+	list := f.pending(t, ledger.Lane{Sink: OldSink})
+	equal(t, []string{old.NoticeID, "n_new"}, ids(list))
+	noError(t, l.MarkSent(t.Context(), []sinks.Receipt{{Seq: list[0].Seq}}))
+}

@@ -1,0 +1,82 @@
+package postgres
+
+import (
+	"io/fs"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+
+	"tallyman/engine/notice"
+	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/ledgertest"
+	"tallyman/internal/ledger/rows"
+	"tallyman/internal/ledger/schema"
+	"tallyman/internal/testenv"
+)
+
+// A ledger of the first version, with data in it, is brought up to date and goes on where it stood.
+func TestMigrateFirstVersion(t *testing.T) {
+	t.Parallel()
+	url := testenv.Postgres(t)
+	cfg, err := pgx.ParseConfig(url)
+	noError(t, err)
+	db := stdlib.OpenDB(*cfg)
+	files, err := fs.Sub(migrationFiles, "migrations")
+	noError(t, err)
+	first, err := goose.NewProvider(goose.DialectPostgres, db, files,
+		goose.WithTableName(schema.Table), goose.WithDisableGlobalRegistry(true))
+	noError(t, err)
+	_, err = first.UpTo(t.Context(), 1)
+	noError(t, err)
+	noError(t, db.Close())
+	fillFirstVersion(t, url)
+
+	applied, err := Migrate(t.Context(), url)
+	noError(t, err)
+	if len(applied) == 0 || applied[0].Version != 2 {
+		t.Fatalf("applied %+v", applied)
+	}
+	l, err := Open(t.Context(), url, ledger.Options{Now: ledgertest.OldNow})
+	noError(t, err)
+	ledgertest.CheckMigrated(t, l)
+	noError(t, l.Close())
+}
+
+func fillFirstVersion(t *testing.T, url string) {
+	t.Helper()
+	n := ledgertest.OldNotice()
+	body, err := notice.Marshal(n)
+	noError(t, err)
+	conn, err := pgx.Connect(t.Context(), url)
+	noError(t, err)
+	defer func() { noError(t, conn.Close(t.Context())) }()
+	insert := func(query string, args ...any) {
+		t.Helper()
+		_, err := conn.Exec(t.Context(), query, args...)
+		noError(t, err)
+	}
+	insert("INSERT INTO rule_scopes (rule, scope, registered_at) VALUES ($1, $2, 1)", ledgertest.OldRule, ledgertest.OldScope)
+	for _, key := range []string{ledgertest.OldFiring, ledgertest.OldOther} {
+		st := ledgertest.OldFinding(key)
+		f := rows.NewFinding(&st)
+		insert(`INSERT INTO findings (scope_id, key_hash, key, phase, priority, ordinal, episode, seen_clock, absent_since,
+			firing_since, last_notified, notice_id) VALUES (1, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, keyHash(f.Key), f.Key,
+			f.Phase, f.Priority, f.Ordinal, f.Episode, f.SeenClock, f.AbsentSince, f.FiringSince, f.LastNotified, f.NoticeID)
+	}
+	insert(`INSERT INTO notices (id, type, rule, status, created_at, expires_at, first_seq, last_seq, body)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8)`, n.ID, n.Type, n.Rule, string(n.Status), rows.Micros(n.CreatedAt),
+		rows.Micros(n.ExpiresAt), ledgertest.OldSeq, body)
+	insert("INSERT INTO lanes (sink, warehouse) VALUES ($1, '')", ledgertest.OldSink)
+	insert("INSERT INTO deliveries (seq, expires_at, lane_id, notice_id) VALUES ($1, $2, 1, $3)",
+		ledgertest.OldSeq, rows.Micros(n.ExpiresAt), n.ID)
+	insert("SELECT setval('deliveries_seq', $1)", ledgertest.OldSeq)
+}
+
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

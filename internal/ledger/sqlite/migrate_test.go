@@ -1,0 +1,76 @@
+package sqlite
+
+import (
+	"database/sql"
+	"io/fs"
+	"path/filepath"
+	"testing"
+
+	"github.com/pressly/goose/v3"
+
+	"tallyman/engine/notice"
+	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/ledgertest"
+	"tallyman/internal/ledger/rows"
+	"tallyman/internal/ledger/schema"
+)
+
+// A ledger of the first version, with data in it, is brought up to date and goes on where it stood.
+func TestMigrateFirstVersion(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	db, err := openWriter(path)
+	noError(t, err)
+	files, err := fs.Sub(migrationFiles, "migrations")
+	noError(t, err)
+	first, err := goose.NewProvider(goose.DialectSQLite3, db, files,
+		goose.WithTableName(schema.Table), goose.WithDisableGlobalRegistry(true))
+	noError(t, err)
+	_, err = first.UpTo(t.Context(), 1)
+	noError(t, err)
+	fillFirstVersion(t, db)
+	noError(t, db.Close())
+
+	applied, err := Migrate(t.Context(), path)
+	noError(t, err)
+	if len(applied) == 0 || applied[0].Version != 2 {
+		t.Fatalf("applied %+v", applied)
+	}
+	l, err := Open(t.Context(), path, ledger.Options{Now: ledgertest.OldNow})
+	noError(t, err)
+	ledgertest.CheckMigrated(t, l)
+	noError(t, l.Close())
+}
+
+func fillFirstVersion(t *testing.T, db *sql.DB) {
+	t.Helper()
+	n := ledgertest.OldNotice()
+	body, err := notice.Marshal(n)
+	noError(t, err)
+	insert := func(query string, args ...any) {
+		t.Helper()
+		_, err := db.ExecContext(t.Context(), query, args...)
+		noError(t, err)
+	}
+	insert("INSERT INTO rule_scopes (id, rule, scope, registered_at) VALUES (4, ?, ?, 1)", ledgertest.OldRule, ledgertest.OldScope)
+	for _, key := range []string{ledgertest.OldFiring, ledgertest.OldOther} {
+		st := ledgertest.OldFinding(key)
+		f := rows.NewFinding(&st)
+		insert(`INSERT INTO findings (scope_id, key, phase, priority, ordinal, episode, seen_clock, absent_since, firing_since,
+			last_notified, notice_id) VALUES (4, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, f.Key, f.Phase, f.Priority, f.Ordinal, f.Episode,
+			f.SeenClock, f.AbsentSince, f.FiringSince, f.LastNotified, f.NoticeID)
+	}
+	insert("INSERT INTO notices (num, id, type, rule, status, created_at, expires_at, body) VALUES (1, ?, ?, ?, ?, ?, ?, ?)",
+		n.ID, n.Type, n.Rule, string(n.Status), rows.Micros(n.CreatedAt), rows.Micros(n.ExpiresAt), body)
+	insert("UPDATE ledger_numbers SET value = 1 WHERE name = 'notice'")
+	insert("INSERT INTO lanes (id, sink, warehouse) VALUES (3, ?, '')", ledgertest.OldSink)
+	insert("INSERT INTO deliveries (seq, notice, lane_id, expires_at, recipients) VALUES (?, 1, 3, ?, '')",
+		ledgertest.OldSeq, rows.Micros(n.ExpiresAt))
+}
+
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
