@@ -36,16 +36,17 @@ type Session interface {
 	Close() error
 }
 
-// Staged is a table that a session holds for itself, in the place of the database's own. Columns not named in
-// any row keep the type and the default that the real table gives them. A database that has no such table gets one whose
-// columns have the kinds of Columns.
+// Staged is a table that a session holds for itself, in the place of the database's own. Columns that it does not name keep the
+// type and the default that the real table gives them and may be NULL, but for those that the database numbers, which
+// count the rows from 1. A database that has no such table gets one whose columns have the kinds of Columns. Keys, checks and
+// triggers of the real table do not apply.
 type Staged struct {
-	Table   string // as a statement names it, without a schema
-	Columns []row.Column
+	Table   string        // as a statement writes it, without a schema
+	Columns []row.Column  // only Name and Kind count
 	Rows    [][]row.Value // by column
 }
 
-// Inspector is a Source whose catalogue can be read.
+// Inspector is a Source whose catalogue can be read. Names are as a statement writes them: quoted where they have to be.
 type Inspector interface {
 	// Tables returns the names of tables and views that probes may read, sorted; those outside the default schema with it.
 	Tables(ctx context.Context) ([]string, error)
@@ -55,8 +56,8 @@ type Inspector interface {
 
 // Table is a table or view as the catalogue has it.
 type Table struct {
-	Name       string
-	Columns    []row.Column
-	PrimaryKey []string   // column names in order; nil where there is none, as for a view
-	Unique     [][]string // column names of the other unique indexes
+	Name       string       // as Tables has it
+	Columns    []row.Column // Kind is row.Null where a probe has to CAST the column
+	PrimaryKey []string     // column names in order; nil where there is none, as for a view
+	Unique     [][]string   // column names of the other unique indexes that hold for every row
 }

@@ -21,6 +21,7 @@ var columnsSQL string
 // prepared is a statement as the database described it.
 type prepared struct {
 	source    *Source
+	tx        transaction // that it runs in
 	sql       string
 	order     []string // parameter $n+1
 	paramOIDs []uint32
@@ -39,10 +40,19 @@ func (s *Source) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.P
 	defer s.end(ctx, conn)
 	ctx, cancel := context.WithTimeout(ctx, s.timeout+deadlineGrace)
 	defer cancel()
+	p, err := s.prepare(ctx, conn.Conn().PgConn(), stmt)
+	if err != nil {
+		return nil, err
+	}
+	p.tx = s
+	return p, nil
+}
 
+// prepare describes the statement in the transaction of the connection.
+func (s *Source) prepare(ctx context.Context, conn *pgconn.PgConn, stmt *probe.Statement) (*prepared, error) {
 	p := &prepared{source: s}
 	p.sql, p.order = stmt.Render(probe.Dollar)
-	described, err := conn.Conn().PgConn().Prepare(ctx, "", p.sql, nil)
+	described, err := conn.Prepare(ctx, "", p.sql, nil)
 	if err != nil {
 		return nil, s.mapError(ctx, err, p.sql)
 	}
@@ -54,7 +64,7 @@ func (s *Source) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.P
 	}
 	p.paramOIDs = described.ParamOIDs
 	p.addFields(described.Fields)
-	if err := p.ask(ctx, conn.Conn().PgConn(), described.Fields, !stmt.NullExtended); err != nil {
+	if err := p.ask(ctx, conn, described.Fields, !stmt.NullExtended); err != nil {
 		return nil, err
 	}
 	if err := scanners.Fold(p.columns); err != nil {
@@ -85,20 +95,20 @@ func (p *prepared) ask(ctx context.Context, conn *pgconn.PgConn, fields []pgconn
 		tables = append(tables, strconv.FormatUint(uint64(f.TableOID), 10))
 		numbers = append(numbers, strconv.Itoa(int(f.TableAttributeNumber)))
 	}
-	var args [][]byte
+	var args []string
 	for _, list := range [][]string{types, modifiers, tables, numbers} {
-		args = append(args, []byte("{"+strings.Join(list, ",")+"}"))
+		args = append(args, "{"+strings.Join(list, ",")+"}")
 	}
-	result := conn.ExecParams(ctx, columnsSQL, args, nil, nil, nil).Read()
-	if result.Err != nil {
-		return p.source.mapError(ctx, result.Err, "")
+	found, err := p.source.query(ctx, conn, columnsSQL, args...)
+	if err != nil {
+		return err
 	}
-	if len(result.Rows) != len(fields) {
+	if len(found) != len(fields) {
 		return &scanners.Error{Code: scanners.CodeFailed, Err: errors.New("the catalogue does not describe the columns")}
 	}
-	for i, values := range result.Rows {
-		p.columns[i].DBType = string(values[0])
-		p.columns[i].Nullable = !trustNotNull || string(values[1]) != "t"
+	for i, values := range found {
+		p.columns[i].DBType = values[0]
+		p.columns[i].Nullable = !trustNotNull || values[1] != "t"
 	}
 	return nil
 }

@@ -22,18 +22,18 @@ func (p *prepared) Scan(ctx context.Context, req scanners.Request, visit func(*r
 	if timeout <= 0 {
 		timeout = p.source.timeout
 	}
-	conn, err := p.source.begin(ctx, timeout)
+	conn, err := p.tx.begin(ctx, timeout)
 	if err != nil {
 		return scanners.Result{}, err
 	}
-	defer p.source.end(ctx, conn)
+	defer p.tx.end(ctx, conn)
 	ctx, cancel := context.WithTimeout(ctx, timeout+deadlineGrace)
 	defer cancel()
 
 	reader := conn.Conn().PgConn().ExecParams(ctx, p.sql, args, p.paramOIDs, nil, p.formats)
 	result, visitErr := p.read(reader, req.MaxRows, visit)
 	if visitErr != nil || result.More {
-		cancel() // which makes pgx cancel the query on the server and close the connection
+		p.tx.stop(ctx, conn, cancel)
 		_, _ = reader.Close()
 		return result, visitErr
 	}

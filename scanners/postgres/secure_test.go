@@ -30,7 +30,7 @@ func TestSecondLock(t *testing.T) {
 	conn.Release()
 
 	scan := func(sql string) error {
-		p := &prepared{source: s, sql: sql}
+		p := &prepared{source: s, tx: s, sql: sql}
 		_, err := p.Scan(t.Context(), scanners.Request{}, func(*row.Row) error { return nil })
 		return err
 	}

@@ -2,9 +2,7 @@ package postgres
 
 import (
 	"context"
-	_ "embed"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -23,9 +21,6 @@ const connectTimeout = 5 * time.Second
 
 // deadlineGrace is how long after the server's own timeout the client gives up on its answer.
 const deadlineGrace = 2 * time.Second
-
-// endTimeout bounds the clean-up after a scan; a connection that does not answer by then is closed.
-const endTimeout = 5 * time.Second
 
 // Config is one configured source.
 type Config struct {
@@ -92,61 +87,4 @@ func (s *Source) Ping(ctx context.Context) error {
 func (s *Source) Close() error {
 	s.pool.Close()
 	return nil
-}
-
-//go:embed end.sql
-var endSQL string
-
-// begin takes a connection and starts the read-only transaction on it. It waits for a free connection as long as a statement
-// may take, and then for the database to accept one. A pooled connection that turns out to be
-// dead (the server was restarted) is no reason to fail: the pool is emptied and one more is tried.
-func (s *Source) begin(ctx context.Context, timeout time.Duration) (*pgxpool.Conn, error) {
-	// With standard strings the server reads the probe as rules/probe did.
-	sql := fmt.Sprintf("BEGIN READ ONLY; SET LOCAL statement_timeout = %d; SET LOCAL standard_conforming_strings = on", max(timeout.Milliseconds(), 1))
-	if !s.timezone {
-		sql += "; SET LOCAL timezone = 'UTC'"
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout+s.pool.Config().ConnConfig.ConnectTimeout)
-	defer cancel()
-	for first := true; ; first = false {
-		conn, err := s.pool.Acquire(ctx)
-		if err != nil {
-			mapped := s.mapError(ctx, err, "")
-			if mapped.Code == scanners.CodeTimeout {
-				mapped.Hint = "every connection of the source may be in use: see max_connections"
-			}
-			return nil, mapped
-		}
-		_, err = conn.Conn().PgConn().Exec(ctx, sql).ReadAll()
-		if err == nil {
-			return conn, nil
-		}
-		s.discard(ctx, conn)
-		mapped := s.mapError(ctx, err, "")
-		if !first || mapped.Code != scanners.CodeUnreachable {
-			return nil, mapped
-		}
-		s.pool.Reset()
-	}
-}
-
-// end rolls back and gives the connection back as if the scan had never been on it. A connection whose scan was cut
-// short is closed; pgx then cancels what still runs on the server.
-func (s *Source) end(ctx context.Context, conn *pgxpool.Conn) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
-	defer cancel()
-	if !conn.Conn().IsClosed() {
-		if _, err := conn.Conn().PgConn().Exec(ctx, endSQL).ReadAll(); err != nil {
-			_ = conn.Conn().Close(ctx) // the pool drops a closed connection
-		}
-	}
-	conn.Release()
-}
-
-// discard closes the connection instead of giving it back.
-func (s *Source) discard(ctx context.Context, conn *pgxpool.Conn) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
-	defer cancel()
-	_ = conn.Conn().Close(ctx)
-	conn.Release()
 }

@@ -105,6 +105,10 @@ func dialect() scannertest.Dialect {
 		State: `SELECT concat_ws(' ', current_setting('statement_timeout'), current_setting('search_path'), current_setting('timezone'), current_user,
 			(SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()), (SELECT count(*) FROM pg_prepared_statements WHERE name <> ''),
 			(SELECT count(*) FROM pg_listening_channels()), pg_backend_pid(), pg_current_xact_id_if_assigned() IS NULL) AS state`,
+		Schema: "public",
+		Stock: `CREATE TABLE stock (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, wh_id integer NOT NULL, bin_code text NOT NULL,
+			qty numeric(12,3) NOT NULL CHECK (qty < 1000), reserved numeric(12,3) NOT NULL DEFAULT 0,
+			free numeric(12,3) GENERATED ALWAYS AS (qty - reserved) STORED, UNIQUE (wh_id, bin_code))`,
 	}
 }
 

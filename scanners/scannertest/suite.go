@@ -2,6 +2,7 @@
 package scannertest
 
 import (
+	"context"
 	"testing"
 
 	"tallyman/rules/probe"
@@ -39,6 +40,14 @@ type Dialect struct {
 	LeakSetup string
 	Leaks     []string
 	State     string
+
+	// What the driver does not do beside scanning; each stands here, so that a method that is forgotten fails the suite.
+	NoSessions, NoExplain, NoInspect bool
+	// Schema is that of the tables that a test makes, as it stands before their names.
+	Schema string
+	// Stock makes the table stock: id, the primary key that the database numbers, wh_id and bin_code (NOT NULL, unique together),
+	// qty (a decimal, NOT NULL, below 1000), reserved (a decimal, NOT NULL, 0 by default), free (generated: qty - reserved).
+	Stock string
 }
 
 // Run runs the suite.
@@ -48,6 +57,9 @@ func Run(t *testing.T, d Dialect) {
 		"columns": columns, "values": values, "statement": statement, "params": params, "builtins": builtins,
 		"watermark": watermark, "row cap": rowCap, "visit stops": visitStops, "timeout": timeout, "cancel": cancel,
 		"read only": readOnly, "session": session, "concurrent": concurrent, "stream": stream, "reach": reach,
+		"sessions/snapshot": snapshot, "sessions/guards": sessionGuards, "sessions/goes on": sessionGoesOn, "sessions/over": sessionOver,
+		"sessions/staged kinds": stagedKinds, "sessions/staged like": stagedLike, "sessions/staged faults": stagedFaults,
+		"sessions/bypass": bypass, "explain": explain, "inspect": inspect,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -66,8 +78,13 @@ func Parse(t testing.TB, sql string) *probe.Statement {
 	return stmt
 }
 
+// Preparer is a Source or a Session.
+type Preparer interface {
+	Prepare(ctx context.Context, stmt *probe.Statement) (scanners.Prepared, error)
+}
+
 // Prepare prepares SQL that must be fine.
-func Prepare(t testing.TB, s scanners.Source, sql string) scanners.Prepared {
+func Prepare(t testing.TB, s Preparer, sql string) scanners.Prepared {
 	t.Helper()
 	p, err := s.Prepare(t.Context(), Parse(t, sql))
 	if err != nil {
@@ -94,7 +111,7 @@ func Rows(t testing.TB, p scanners.Prepared, args map[string]any) []*row.Row {
 }
 
 // One is the text of the only value of a query that has one.
-func One(t testing.TB, s scanners.Source, sql string, args map[string]any) string {
+func One(t testing.TB, s Preparer, sql string, args map[string]any) string {
 	t.Helper()
 	rows := Rows(t, Prepare(t, s, sql), args)
 	if len(rows) != 1 || len(rows[0].Values) != 1 {

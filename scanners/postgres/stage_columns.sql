@@ -1,0 +1,12 @@
+-- The columns of a table that is to be staged, if the database has it.
+-- $1 its name as a statement writes it. One row a column, in order: the table's OID, the column's name, whether it is NOT NULL
+-- without a default, whether the database numbers it (identity, or a default from a sequence, which a test must not move),
+-- whether it is generated.
+SELECT c.oid, a.attname, a.attnotnull AND d.adbin IS NULL OR a.attgenerated <> '',
+       a.attidentity <> '' OR a.attgenerated = '' AND COALESCE(pg_catalog.pg_get_expr(d.adbin, d.adrelid) LIKE '%nextval(%', false),
+       a.attgenerated <> ''
+FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+WHERE c.oid = pg_catalog.to_regclass($1)
+ORDER BY a.attnum

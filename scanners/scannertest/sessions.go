@@ -1,0 +1,165 @@
+package scannertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"tallyman/rules/row"
+	"tallyman/scanners"
+)
+
+// sessions returns the source as one that opens sessions. The test is over where the dialect says that it does not.
+func sessions(t *testing.T, d Dialect, s scanners.Source) scanners.Sessions {
+	t.Helper()
+	x, ok := s.(scanners.Sessions)
+	if ok == d.NoSessions {
+		t.Fatalf("the source opens sessions: %v", ok)
+	}
+	if !ok {
+		t.SkipNow()
+	}
+	return x
+}
+
+// open opens a session that must be fine; it is closed at the latest when the test ends.
+func open(t *testing.T, s scanners.Sessions, staged ...scanners.Staged) scanners.Session {
+	t.Helper()
+	x, err := s.Session(t.Context(), staged)
+	if err != nil {
+		t.Fatalf("open a session: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := x.Close(); err != nil {
+			t.Errorf("close the session: %v", err)
+		}
+	})
+	return x
+}
+
+// snapshot writes beside a session, which does not see it.
+func snapshot(t *testing.T, d Dialect) {
+	t.Helper()
+	db, s := sample(t, d)
+	x := open(t, sessions(t, d, s))
+	const count = "SELECT count(*) AS n FROM sample"
+	p := Prepare(t, x, count)
+	db.Exec(t, "INSERT INTO sample (id) VALUES (4)")
+	for range 2 {
+		if rows := Rows(t, p, nil); rows[0].Values[0].Int() != 3 {
+			t.Errorf("the session sees %s rows of 3", rows[0].Values[0])
+		}
+		if got := One(t, x, count, nil); got != "3" {
+			t.Errorf("a statement prepared later sees %s rows of 3", got)
+		}
+	}
+	if got := One(t, s, count, nil); got != "4" {
+		t.Errorf("beside the session there are %s rows of 4", got)
+	}
+}
+
+// sessionGuards lets writers and leaks run in a session, with and without a staged table.
+func sessionGuards(t *testing.T, d Dialect) {
+	t.Helper()
+	db, _ := sample(t, d)
+	for _, setup := range []string{d.WriterSetup, d.LeakSetup} {
+		if setup != "" {
+			db.Exec(t, setup)
+		}
+	}
+	s := db.Open(t, 1)
+	before := One(t, s, d.State, nil)
+	staged := scanners.Staged{Table: "sample", Columns: []row.Column{{Name: "id", Kind: row.Int}}, Rows: [][]row.Value{{row.IntOf(8)}, {row.IntOf(9)}}}
+	for _, tables := range [][]scanners.Staged{nil, {staged}} {
+		x := open(t, sessions(t, d, s), tables...)
+		for _, sql := range d.Writers {
+			p, err := x.Prepare(t.Context(), Parse(t, sql))
+			if err == nil {
+				_, err = p.Scan(t.Context(), scanners.Request{}, ignore)
+			}
+			wantError(t, sql, err, scanners.CodeReadOnly, false)
+		}
+		inside := One(t, x, d.State, nil)
+		for _, sql := range d.Leaks {
+			if _, err := Prepare(t, x, sql).Scan(t.Context(), scanners.Request{}, ignore); err != nil {
+				t.Errorf("%s: %v", sql, err)
+			}
+			if after := One(t, x, d.State, nil); after != inside {
+				t.Errorf("%s: the session was %s and is %s", sql, inside, after)
+			}
+		}
+		if want, got := fmt.Sprint(3-len(tables)), One(t, x, "SELECT count(*) AS n FROM sample", nil); got != want {
+			t.Errorf("%s rows of %s in the session", got, want)
+		}
+		if err := x.Close(); err != nil {
+			t.Error(err)
+		}
+		if after := One(t, s, d.State, nil); after != before {
+			t.Errorf("the connection was %s and is %s", before, after)
+		}
+		healthy(t, s)
+	}
+}
+
+// sessionGoesOn has statements fail, stop and exceed their caps; the next one does not notice.
+func sessionGoesOn(t *testing.T, d Dialect) {
+	t.Helper()
+	_, s := sample(t, d)
+	x := open(t, sessions(t, d, s))
+	enough := errors.New("enough")
+	endless := Prepare(t, x, d.Endless)
+	series := Prepare(t, x, fmt.Sprintf(d.Series, 2_000_000_000))
+	filtered := Prepare(t, x, "SELECT id FROM sample WHERE id = :x")
+	for range 3 {
+		_, err := x.Prepare(t.Context(), Parse(t, "SELECT nope FROM sample"))
+		wantError(t, "a wrong statement", err, scanners.CodeStatement, false)
+		_, err = filtered.Scan(t.Context(), scanners.Request{}, ignore)
+		wantError(t, "no parameter", err, scanners.CodeParam, false)
+		start := time.Now()
+		_, err = endless.Scan(t.Context(), scanners.Request{Timeout: 100 * time.Millisecond}, ignore)
+		wantError(t, "timeout", err, scanners.CodeTimeout, true)
+		got, err := series.Scan(t.Context(), scanners.Request{MaxRows: 1000, Timeout: time.Minute}, ignore)
+		if err != nil || got != (scanners.Result{Rows: 1000, More: true}) {
+			t.Errorf("capped: %+v, %v", got, err)
+		}
+		_, err = series.Scan(t.Context(), scanners.Request{Timeout: time.Minute}, func(*row.Row) error { return enough })
+		if err != enough { //nolint:errorlint // unwrapped, as the contract says
+			t.Errorf("stopped: %v", err)
+		}
+		if took := time.Since(start); took > prompt {
+			t.Errorf("it took %s to stop three statements", took)
+		}
+		if rows := Rows(t, filtered, map[string]any{"x": 2}); len(rows) != 1 || rows[0].Values[0].Int() != 2 {
+			t.Errorf("%d rows", len(rows))
+		}
+	}
+}
+
+// sessionOver uses a session that was closed, and one whose statement was canceled: the source goes on.
+func sessionOver(t *testing.T, d Dialect) {
+	t.Helper()
+	db, _ := sample(t, d)
+	s := db.Open(t, 1)
+	x := open(t, sessions(t, d, s))
+	p := Prepare(t, x, d.Trickle)
+	ctx, stop := context.WithCancel(t.Context())
+	_, err := p.Scan(ctx, scanners.Request{Timeout: time.Minute}, func(*row.Row) error { stop(); return nil })
+	stop()
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
+	}
+	for range 2 {
+		if err := x.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	healthy(t, s)
+	if _, err := p.Scan(t.Context(), scanners.Request{}, ignore); err == nil {
+		t.Error("a statement of a closed session was run")
+	}
+	if _, err := x.Prepare(t.Context(), Parse(t, "SELECT id FROM sample")); err == nil {
+		t.Error("a closed session prepared a statement")
+	}
+}
