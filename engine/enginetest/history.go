@@ -39,6 +39,25 @@ func (l *Ledger) Demote(ctx context.Context, rule, name string) error {
 	return nil
 }
 
+// Promotions returns what is promoted, by rule and scope.
+func (l *Ledger) Promotions(ctx context.Context) ([]ledger.Promotion, error) {
+	leave, err := l.enter(ctx, "Promotions")
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	var list []ledger.Promotion
+	for id, s := range l.scopes {
+		if !s.promoted.IsZero() {
+			list = append(list, ledger.Promotion{Rule: id.rule, Scope: id.scope, At: s.promoted, By: s.promotedBy})
+		}
+	}
+	slices.SortFunc(list, func(a, b ledger.Promotion) int {
+		return cmp.Or(cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Scope, b.Scope))
+	})
+	return list, nil
+}
+
 // Finding returns an open finding with its row.
 func (l *Ledger) Finding(ctx context.Context, rule, name, key string) (ledger.Finding, error) {
 	leave, err := l.enter(ctx, "Finding")

@@ -78,11 +78,20 @@ type Reader interface {
 	LastRuns(ctx context.Context) ([]Run, error)
 	// Runs returns the runs of a rule (scope nil = all its scopes), latest first.
 	Runs(ctx context.Context, rule string, scope *string, limit int) ([]Run, error)
+	// Promotions returns the rules and scopes that were promoted, by rule and scope.
+	Promotions(ctx context.Context) ([]Promotion, error)
 	// Totals counts the notices that the ledger has by type, rule and status, in that order, for the summary
 	// that the demo prints.
 	Totals(ctx context.Context) ([]Total, error)
 	// Version returns the schema's version.
 	Version(ctx context.Context) (int64, error)
+}
+
+// Promotion is a rule that is live in a scope although its file has it in shadow.
+type Promotion struct {
+	Rule, Scope string
+	At          time.Time
+	By          string
 }
 
 // Total is a count of notices; Latest is when the last of them was made.

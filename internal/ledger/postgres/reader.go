@@ -31,6 +31,17 @@ func scanRun(r pgx.CollectableRow) (ledger.Run, error) {
 	return run.Run()
 }
 
+// Promotions implements ledger.Reader.
+func (l *Ledger) Promotions(ctx context.Context) ([]ledger.Promotion, error) {
+	return query(ctx, l, "promotions", func(r pgx.CollectableRow) (ledger.Promotion, error) {
+		var p ledger.Promotion
+		var at int64
+		err := r.Scan(&p.Rule, &p.Scope, &at, &p.By)
+		p.At = rows.Time(at)
+		return p, err
+	})
+}
+
 // Totals implements ledger.Reader.
 func (l *Ledger) Totals(ctx context.Context) ([]ledger.Total, error) {
 	return query(ctx, l, "totals", func(r pgx.CollectableRow) (ledger.Total, error) {

@@ -38,6 +38,22 @@ func (l *Ledger) runs(ctx context.Context, name string, args ...any) ([]ledger.R
 	return out, nil
 }
 
+// Promotions implements ledger.Reader.
+func (l *Ledger) Promotions(ctx context.Context) ([]ledger.Promotion, error) {
+	var out []ledger.Promotion
+	var p ledger.Promotion
+	var at int64
+	err := each(ctx, l.read, "promotions", nil, []any{&p.Rule, &p.Scope, &at, &p.By}, func() error {
+		p.At = rows.Time(at)
+		out = append(out, p)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	return out, nil
+}
+
 // Totals implements ledger.Reader.
 func (l *Ledger) Totals(ctx context.Context) ([]ledger.Total, error) {
 	var out []ledger.Total

@@ -14,6 +14,10 @@ SELECT f.rule, f.scope, f.due, f.node, f.started_at, f.duration, f.outcome, f.ro
        f.firing, f.notices, f.unsubscribed, f.error, f.samples
 FROM firings f WHERE f.rule = $1 AND ($2::text IS NULL OR f.scope = $2) ORDER BY f.due DESC, f.scope LIMIT $3;
 
+-- name: promotions
+-- Result: rule, scope, when, by whom.
+SELECT rule, scope, promoted_at, promoted_by FROM rule_scopes WHERE promoted_at <> 0 ORDER BY rule, scope;
+
 -- name: totals
 -- Result: type, rule, status, number, latest creation.
 SELECT type, rule, status, count(*), max(created_at) FROM notices
