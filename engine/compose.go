@@ -79,7 +79,7 @@ func (p *pass) resolve(ctx context.Context, record *ledger.Commit, gone []findin
 	for _, id := range ids {
 		if firing := told[id]; firing != nil {
 			record.Notices = append(record.Notices, ledger.NewNotice{
-				Notice: p.resolved(firing), Sinks: p.targets, After: id,
+				Notice: p.resolved(firing), Sinks: p.address.back, After: id,
 			})
 		}
 	}

@@ -16,6 +16,9 @@ type Ledger interface {
 	Types(ctx context.Context) (catalog.Catalog, error)
 	TypesVersion(ctx context.Context) (int64, error)
 	LastRuns(ctx context.Context) ([]ledger.Run, error)
+	Promotions(ctx context.Context) ([]ledger.Promotion, error)
+	ledger.History
+	ledger.Plans
 	Prune(ctx context.Context, before time.Time, keepRuns int) (int64, error)
 }
 

@@ -109,6 +109,9 @@ func (o *Options) validate() error {
 		if o.Sources[r.Source] == nil {
 			errs = append(errs, fmt.Errorf("engine: rule %s: unknown source %q", r.ID, r.Source))
 		}
+		if _, ok := o.inbox(); r.Shadow && !ok {
+			errs = append(errs, fmt.Errorf("engine: rule %s is in shadow, but there is no inbox", r.ID))
+		}
 		for _, d := range r.Deliver {
 			if o.Sinks[d.Sink].Sink == nil {
 				errs = append(errs, fmt.Errorf("engine: rule %s: unknown sink %q", r.ID, d.Sink))

@@ -29,6 +29,7 @@ type pass struct {
 	due     time.Time
 	started time.Time // on the engine's clock, µs
 	clock   time.Time // on the machine's, for the duration
+	targets []ledger.Target
 }
 
 // before is what the ledger knows when a run starts.
@@ -69,14 +70,22 @@ func (p *pass) recall(ctx context.Context) (*before, error) {
 	if err != nil {
 		return nil, err
 	}
-	if w := p.rule.Probe.Watermark; w != nil && len(state.Watermark) != len(w.Columns) {
-		state.Watermark = p.ready.program.InitialWatermark(p.due) // recorded by this run, even if it fails
-	}
-	findings, err := p.e.opts.Ledger.Findings(ctx, p.rule.ID, p.rule.Scope)
+	known := &before{ScopeState: state}
+	p.start(known)
+	p.targets = p.address.now(p.rule, !state.Promoted.IsZero())
+	p.demote(ctx, &state)
+	known.findings, err = p.e.opts.Ledger.Findings(ctx, p.rule.ID, p.rule.Scope)
 	if err != nil {
 		return nil, err
 	}
-	return &before{ScopeState: state, findings: findings}, nil
+	return known, nil
+}
+
+// start gives a rule that has no watermark yet the one that it begins with.
+func (p *pass) start(known *before) {
+	if w := p.rule.Probe.Watermark; w != nil && len(known.Watermark) != len(w.Columns) {
+		known.Watermark = p.ready.program.InitialWatermark(p.due) // recorded by this run, even if it fails
+	}
 }
 
 // patience is how often a commit is tried before the record itself is suspected.

@@ -28,6 +28,9 @@ func (u *unit) getReady(ctx context.Context, stop <-chan struct{}) bool {
 	for {
 		err := u.verify(ctx, stop)
 		if err == nil {
+			err = u.checkCost(ctx, stop)
+		}
+		if err == nil {
 			if u.status.setVerified() {
 				u.log.Info("rule verified")
 			}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -17,6 +18,10 @@ type RuleStatus struct {
 	Reason   string      // why it is not verified; "" while it is, and for a rule that is not enabled
 	NextDue  time.Time   // zero while it does not run
 	LastRun  *ledger.Run // of any node; nil before the first
+	Warnings []string    // what does not keep it from running, each with its code
+
+	Promoted   time.Time // a rule in shadow is live since; zero = it is not
+	PromotedBy string
 }
 
 // Status returns the status of every rule in every scope, in the order of Options.Rules. Where the ledger is out of
@@ -25,6 +30,14 @@ func (e *Engine) Status(ctx context.Context) ([]RuleStatus, error) {
 	runs, err := e.opts.Ledger.LastRuns(ctx)
 	if err != nil {
 		err = fmt.Errorf("engine: reading the last runs: %w", err)
+	}
+	promotions, perr := e.opts.Ledger.Promotions(ctx)
+	if perr != nil {
+		err = errors.Join(err, fmt.Errorf("engine: reading the promotions: %w", perr))
+	}
+	promoted := make(map[string]ledger.Promotion, len(promotions))
+	for _, p := range promotions {
+		promoted[ledger.Known(p.Rule, p.Scope)] = p
 	}
 	last := make(map[string]*ledger.Run, len(runs))
 	for i := range runs {
@@ -39,6 +52,9 @@ func (e *Engine) Status(ctx context.Context) ([]RuleStatus, error) {
 		if run := last[ledger.Known(r.ID, r.Scope)]; run != nil {
 			list[i].LastRun = run
 		}
+		if p, ok := promoted[ledger.Known(r.ID, r.Scope)]; ok && r.Shadow {
+			list[i].Promoted, list[i].PromotedBy = p.At, p.By
+		}
 	}
 	return list, err
 }
@@ -49,13 +65,14 @@ type unitStatus struct {
 	verified bool
 	reason   string
 	next     time.Time
+	warnings []string
 	last     *ledger.Run
 }
 
 func (s *unitStatus) fill(to *RuleStatus) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	to.Verified, to.Reason, to.LastRun = s.verified, s.reason, s.last
+	to.Verified, to.Reason, to.LastRun, to.Warnings = s.verified, s.reason, s.last, s.warnings
 	if s.verified {
 		to.NextDue = s.next
 	} else if s.reason == "" {
@@ -79,6 +96,12 @@ func (s *unitStatus) setReason(reason string) bool {
 	news := s.verified || s.reason != reason
 	s.verified, s.reason = false, reason
 	return news
+}
+
+func (s *unitStatus) setWarnings(warnings []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.warnings = warnings
 }
 
 func (s *unitStatus) setNext(due time.Time) {

@@ -23,10 +23,12 @@ type unit struct {
 	source  scanners.Source
 	slots   slots // of the source
 	stmt    *probe.Statement
-	targets []ledger.Target
+	address address
+	since   time.Time // when this node took the rule up
 	policy  finding.Policy
 	plan    plan // belongs to the loop, as ready does
 	ready   ready
+	cost    cost
 	left    chan time.Time // due time of a firing that a dead node has left; see reclaim.go
 	status  unitStatus
 }
@@ -46,7 +48,7 @@ func newUnit(e *Engine, r *rules.Rule, sourceSlots slots) (*unit, error) {
 		source:  e.opts.Sources[r.Source],
 		slots:   sourceSlots,
 		stmt:    stmt,
-		targets: e.opts.targets(r),
+		address: e.opts.address(r),
 		policy: finding.Policy{
 			For: r.For, KeepFiringFor: r.KeepFiringFor, RepeatInterval: r.RepeatInterval,
 			Shortest: sched.Shortest(), KeepLast: r.NoData == rules.PolicyKeepLast,
@@ -100,6 +102,9 @@ func (u *unit) loop(ctx context.Context, stop <-chan struct{}) {
 // begin reads where the rule stands and plans what was missed.
 func (u *unit) begin(ctx context.Context, stop <-chan struct{}) bool {
 	failing := backoff{first: 100 * time.Millisecond, most: 5 * time.Second}
+	if u.since.IsZero() {
+		u.since = u.now()
+	}
 	for {
 		state, err := u.e.opts.Ledger.Register(ctx, u.rule.ID, u.rule.Scope, u.now())
 		if err == nil {
