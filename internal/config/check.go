@@ -90,7 +90,7 @@ func (d *decoder) checkRedis(r Redis) {
 	if !prefixPattern.MatchString(r.Prefix) {
 		d.fail(path{"redis", "prefix"}, CodeName, "redis.prefix takes 1 to 64 of A-Z a-z 0-9 _ . : -", "for example tallyman:")
 	}
-	if r.Embedded() || d.bad(at) {
+	if r.Embedded() || d.bad(at) || d.open.has(at) {
 		return
 	}
 	const forms = "embedded, redis://host:6379/0, rediss://…, or a list of these"
@@ -105,7 +105,7 @@ func (d *decoder) checkRedis(r Redis) {
 
 func (d *decoder) checkLedger(l *Ledger) {
 	at := path{"ledger", "url"}
-	if d.bad(at) {
+	if d.bad(at) || d.open.has(at) {
 		return
 	}
 	u := l.URL.Reveal()
@@ -156,6 +156,7 @@ func (d *decoder) checkSource(at path, s *Source) {
 		return
 	}
 	switch {
+	case d.open.has(url):
 	case u == "":
 		d.missing(at, "url")
 	case s.Driver == Postgres && !isPostgres(u):
@@ -180,9 +181,9 @@ func (d *decoder) checkSink(at path, s Sink) {
 }
 
 func (d *decoder) checkSubscription(at path, s Subscription) {
-	for name, value := range map[string]string{"type": s.Type, "warehouse": s.Warehouse, "subscriber": s.Subscriber} {
-		if value == "" {
-			d.missing(at, name)
+	for _, f := range []struct{ name, value string }{{"type", s.Type}, {"warehouse", s.Warehouse}, {"subscriber", s.Subscriber}} {
+		if f.value == "" {
+			d.missing(at, f.name)
 		}
 	}
 	if s.Warehouse != "" && s.Warehouse != "*" && !namePattern.MatchString(s.Warehouse) {

@@ -14,6 +14,8 @@ type Config struct {
 	Sources       map[string]Source
 	Sinks         map[string]Sink
 	Subscriptions []Subscription // the seed, applied when the ledger never had any
+
+	open open // of a lazy load
 }
 
 // HTTP is where the API listens.

@@ -19,6 +19,8 @@ type decoder struct {
 	env      map[string]string
 	problems problem.List
 	failed   map[string]bool // paths of values that are bad, or hold one that is
+	lazy     bool            // see Options
+	open     open
 }
 
 // fail reports a problem that stands at the value.

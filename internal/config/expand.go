@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -44,8 +45,27 @@ func (d *decoder) expand(at path, s string) (string, bool) {
 	return out, ok
 }
 
-// secret returns the text, or the content of the file that it names.
+// secret returns the text, or the content of the file that it names. Where the load is lazy, one that cannot be had is
+// left open.
 func (d *decoder) secret(at path, v any) (string, bool) {
+	if !d.lazy {
+		return d.readSecret(at, v)
+	}
+	problems, failed := d.problems, d.failed
+	d.problems, d.failed = nil, map[string]bool{}
+	s, ok := d.readSecret(at, v)
+	if found := d.problems; areOpen(found) {
+		d.problems, d.failed = problems, failed
+		d.open = append(d.open, openValue{at, found})
+		return "", false
+	}
+	d.problems = append(problems, d.problems...)
+	maps.Copy(failed, d.failed)
+	d.failed = failed
+	return s, ok
+}
+
+func (d *decoder) readSecret(at path, v any) (string, bool) {
 	s, ok := d.text(at, v)
 	if !ok {
 		return "", false

@@ -24,6 +24,9 @@ type Options struct {
 	Set  map[string]string // by flags: a key such as redis.url → its value
 	// Flags names the flag that set a key, where it is another than --set.
 	Flags map[string]string
+	// Lazy leaves addresses open whose variable is not set or whose file cannot be read: those who use one ask for it
+	// with Config.Need.
+	Lazy bool
 }
 
 // Load reads, merges and checks a configuration. What is wrong with it is a problem.List; any other error says
@@ -53,7 +56,7 @@ func parse(abs string, src []byte, o Options) (*Config, error) {
 		return nil, problem.List{file.Problem(file.Root, strictyaml.CodeType, "a configuration is a map of sections", "for example http: {listen: …}")}
 	}
 	l := &layers{file: file, over: map[string]string{}}
-	d := &decoder{layers: l, dir: filepath.Dir(abs), env: environment(o.Env), problems: l.faults(), failed: map[string]bool{}}
+	d := &decoder{layers: l, dir: filepath.Dir(abs), env: environment(o.Env), problems: l.faults(), failed: map[string]bool{}, lazy: o.Lazy}
 	merged, err := l.merge(o)
 	if err != nil {
 		return nil, err
@@ -64,6 +67,7 @@ func parse(abs string, src []byte, o Options) (*Config, error) {
 	if len(d.problems) > 0 {
 		return nil, d.sorted()
 	}
+	c.open = d.open
 	return &c, nil
 }
 
