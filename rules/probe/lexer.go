@@ -127,8 +127,8 @@ func (l *lexer) skipLine(rest string) {
 }
 
 func (l *lexer) skipComment(rest string) {
-	if strings.HasPrefix(rest, "/*!") {
-		l.fault(l.pos, CodeNotSelect, "a comment that MySQL runs as SQL", "remove the ! after /*")
+	if strings.HasPrefix(rest, "/*!") || strings.HasPrefix(rest, "/*M!") {
+		l.fault(l.pos, CodeNotSelect, "a comment that MySQL or MariaDB runs as SQL", "remove the ! after /*")
 	}
 	depth, i := 1, 2
 	for i < len(rest) && depth > 0 {

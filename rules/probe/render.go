@@ -11,8 +11,9 @@ type Style uint8
 
 // The styles.
 const (
-	Dollar   Style = iota + 1 // $1, $2 …: a name that comes again has the same number (PostgreSQL)
-	Question                  // ?: a name that comes again is bound again (SQLite, MySQL)
+	Dollar       Style = iota + 1 // $1, $2 …: a name that comes again has the same number (PostgreSQL)
+	Question                      // ?: a name that comes again is bound again (SQLite)
+	QuestionTime                  // as Question; a built-in time says that it is one (MySQL)
 )
 
 // Render writes the SQL for a driver, and says which parameters to bind in which order. Everything
@@ -37,8 +38,12 @@ func (s *Statement) Render(style Style) (sql string, order []string) {
 			if s.Times[p.param] {
 				b.WriteString("::timestamptz")
 			}
-		case Question:
+		case Question, QuestionTime:
 			order = append(order, p.param)
+			if style == QuestionTime && s.Times[p.param] {
+				b.WriteString("CAST(? AS DATETIME(6))")
+				continue
+			}
 			b.WriteByte('?')
 		}
 	}

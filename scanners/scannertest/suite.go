@@ -27,7 +27,8 @@ type Dialect struct {
 	// Types names the column types of the sample table: bool, small, big, ratio, decimal, text, bytes, date, time,
 	// zoned, json.
 	Types map[string]string
-	Bytes string // the literal of the bytes 00 ff
+	Kinds map[string]row.Kind // of those columns of Types that the database does not see as what they are
+	Bytes string              // the literal of the bytes 00 ff
 	Zoned string // the literal of 2026-06-01T08:00:00+08:00
 	// Series is a SELECT of n rows with the columns n (1 … n), sku, qty (a decimal) and note. %d stands for n.
 	Series string

@@ -24,15 +24,18 @@ type Dialect interface {
 	Answer(err error, code scanners.Code) *scanners.Error
 }
 
-// Transaction is one transaction on one connection. It is not safe for concurrent use, but for Abandon.
+// Transaction is one transaction on one connection. It is not safe for concurrent use.
 type Transaction interface {
 	// Describe has the database look at the statement, without running it, and returns the columns of its result.
 	Describe(ctx context.Context, stmt *probe.Statement, sql string) ([]Column, error)
 	// Query runs a statement. The caller closes the rows and then calls free.
 	Query(ctx context.Context, sql string, args []any) (rows *sql.Rows, free func(), err error)
+	// Stop makes the server give up the statement that runs, whose rows are not wanted any more. Where that is not possible, or only
+	// with the connection, it calls cancel, which ends the context of Query.
+	Stop(ctx context.Context, cancel context.CancelFunc)
 	// End rolls back and leaves the connection as if nothing had been on it. After an error the connection is closed.
 	End(ctx context.Context) error
-	// Abandon ends what still runs on the server. It is called after the statement was cut short and its connection closed.
+	// Abandon ends what still runs on the server. It is called after a statement's context has ended and its connection was closed.
 	Abandon(ctx context.Context)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"time"
 )
 
 // held is a connection with its transaction.
@@ -23,6 +24,17 @@ func (h *held) end(ctx context.Context) {
 		drop(h.conn)
 	}
 	_ = h.conn.Close()
+}
+
+// stop ends a statement whose rows are not wanted any more.
+func (h *held) stop(ctx context.Context, cancel context.CancelFunc, rows *sql.Rows) {
+	if ctx.Err() == nil {
+		defer time.AfterFunc(endTimeout, cancel).Stop()
+		h.tx.Stop(ctx, cancel)
+	}
+	for rows.Next() { // what was on its way; unlike this, Close would not heed the context
+	}
+	_ = rows.Close()
 }
 
 // cut closes the connection of a statement that was stopped before its end, and stops it on the server too.

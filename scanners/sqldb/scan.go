@@ -48,9 +48,10 @@ func (h *held) scan(
 	defer func() { _ = rows.Close() }()
 	result, visitErr := p.read(ctx, rows, maxRows, visit)
 	if visitErr != nil || result.More {
-		cancel() // or closing the rows would read what is left of them
-		_ = rows.Close()
-		h.cut(outer)
+		h.stop(ctx, cancel, rows)
+		if ctx.Err() != nil {
+			h.cut(outer)
+		}
 		return result, visitErr
 	}
 	if err := rows.Err(); err != nil {

@@ -54,7 +54,7 @@ func New(config Config) *Source {
 	if config.ConnectTimeout <= 0 {
 		config.ConnectTimeout = defaultConnectTimeout
 	}
-	s := &Source{config: config, db: sql.OpenDB(config.Connector)}
+	s := &Source{config: config, db: sql.OpenDB(&connector{Connector: config.Connector, timeout: config.ConnectTimeout})}
 	s.db.SetMaxOpenConns(config.MaxConnections)
 	s.db.SetMaxIdleConns(config.Idle)
 	return s
@@ -86,7 +86,7 @@ func (s *Source) begin(ctx context.Context, timeout time.Duration, start BeginFu
 		conn, err := s.db.Conn(ctx)
 		if err != nil {
 			mapped := s.mapError(ctx, err, scanners.CodeUnreachable)
-			if mapped.Code == scanners.CodeTimeout && s.full() {
+			if mapped.Code == scanners.CodeTimeout {
 				mapped.Hint = "every connection of the source may be in use: see max_connections"
 			}
 			return nil, mapped
@@ -103,9 +103,4 @@ func (s *Source) begin(ctx context.Context, timeout time.Duration, start BeginFu
 		s.db.SetMaxIdleConns(0)
 		s.db.SetMaxIdleConns(s.config.Idle)
 	}
-}
-
-func (s *Source) full() bool {
-	stats := s.db.Stats()
-	return stats.InUse >= stats.MaxOpenConnections
 }

@@ -1,0 +1,74 @@
+package mysql
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+
+	"tallyman/scanners"
+)
+
+// Answer judges by the number of the error, and else by the class of its SQLSTATE.
+func (d *dialect) Answer(err error, code scanners.Code) *scanners.Error {
+	var e *mysql.MySQLError
+	if !errors.As(err, &e) {
+		return nil
+	}
+	state := string(e.SQLState[:])
+	mapped := &scanners.Error{Code: code, Err: fmt.Errorf("%s [error %d, SQLSTATE %s]", strings.Join(strings.Fields(e.Message), " "), e.Number, state)}
+	if verdict, found := verdicts[e.Number]; found {
+		mapped.Code, mapped.Transient, mapped.Hint = verdict.code, verdict.transient, verdict.hint
+		return mapped
+	}
+	switch {
+	case code == scanners.CodeUnreachable: // while it connects, whatever the reason
+		mapped.Transient = true
+	case strings.HasPrefix(state, "42"):
+		mapped.Code = scanners.CodeStatement
+	case strings.HasPrefix(state, "08"), strings.HasPrefix(state, "28"):
+		mapped.Code, mapped.Transient = scanners.CodeUnreachable, true
+	}
+	return mapped
+}
+
+// verdict is what an error comes to.
+type verdict struct {
+	code      scanners.Code
+	transient bool
+	hint      string
+}
+
+var (
+	tooLong    = verdict{code: scanners.CodeTimeout, transient: true}
+	away       = verdict{code: scanners.CodeUnreachable, transient: true}
+	again      = verdict{code: scanners.CodeFailed, transient: true}
+	writes     = verdict{code: scanners.CodeReadOnly, hint: "a probe only reads; it may call a function that writes"}
+	notGranted = verdict{code: scanners.CodeStatement, hint: "the source's user needs SELECT on what the probe reads"}
+	quotes     = verdict{code: scanners.CodeStatement, hint: `a text is in single quotes: "x" is a name`}
+)
+
+// verdicts holds the errors whose SQLSTATE says too little, by their number in MariaDB's and MySQL's lists.
+var verdicts = map[uint16]verdict{
+	1969: tooLong, // MariaDB's max_statement_time
+	3024: tooLong, // MySQL's max_execution_time
+	1205: again,   // lock wait timeout
+	1213: again,   // deadlock
+	1317: again,   // killed by somebody
+	1615: again,   // the statement has to be prepared again
+	1021: again, 1028: again, 1037: again, 1038: again, 1041: again, 1114: again, // disk or memory full
+
+	1792: writes, // the transaction is READ ONLY
+	1290: writes, // the server is
+	1422: writes, // a commit in a function
+	1223: writes, // FLUSH TABLES WITH READ LOCK is held
+
+	1142: notGranted, 1143: notGranted, 1370: notGranted, 1227: notGranted,
+	1054: quotes, // no such column
+
+	1040: away, 1203: away, 1226: away, // too many connections
+	1053: away, 1077: away, 1079: away, 1927: away, // the server stops, or this connection was killed
+	1044: away, 1045: away, 1049: away, 1129: away, 1130: away, 1698: away, // no access, or no such database
+	1043: away, 1152: away, 1158: away, 1159: away, 1160: away, 1161: away, 1184: away, // the network
+}

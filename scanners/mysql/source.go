@@ -1,0 +1,64 @@
+package mysql
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"tallyman/scanners/sqldb"
+)
+
+// deadlineGrace is how long after the server's own timeout the client gives up on its answer.
+const deadlineGrace = 2 * time.Second
+
+// Source is a MariaDB or MySQL database.
+type Source struct {
+	*sqldb.Source
+	dialect *dialect
+	timeout time.Duration
+}
+
+// Open makes a source. It connects when it is first used, so only a URL that cannot be read is an error.
+func Open(config Config) (*Source, error) {
+	a, err := parseURL(config.URL)
+	if err != nil {
+		return nil, err
+	}
+	connector, err := mysql.NewConnector(a.driver)
+	if err != nil {
+		return nil, urlError(fmt.Errorf("the URL of the source: %w", err))
+	}
+	d := &dialect{connector: connector, location: a.location, zone: a.zone}
+	return &Source{
+		dialect: d,
+		Source: sqldb.New(sqldb.Config{
+			Dialect: d, Connector: connector, MaxConnections: config.MaxConnections, StatementTimeout: config.StatementTimeout,
+			ConnectTimeout: a.connectTimeout, Grace: deadlineGrace, Secrets: []string{a.driver.Passwd},
+		}),
+	}, nil
+}
+
+// dialect is what MySQL does its own way.
+type dialect struct {
+	connector driver.Connector
+	location  *time.Location
+	zone      string
+}
+
+// kill sends KILL on a connection of its own: the pool's may all be in use. What fails is left to the server's clock.
+func (d *dialect) kill(ctx context.Context, what string, id int64) error {
+	conn, err := d.connector.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	execer, ok := conn.(driver.ExecerContext)
+	if !ok {
+		return errDriver
+	}
+	_, err = execer.ExecContext(ctx, fmt.Sprintf("KILL %s %d", what, id), nil)
+	return err
+}
