@@ -97,7 +97,7 @@ func describe(p pair) (r Rule, differs bool) {
 	case p.new == nil:
 		return Rule{
 			ID: p.old.ID, Scope: p.old.Scope, Status: Removed, Mode: string(p.old.Mode), Changes: []Change{},
-			Warns: []string{"removed: its findings are closed without a word"},
+			Warns: []string{"its findings are closed without a word"},
 		}, true
 	}
 	r = Rule{

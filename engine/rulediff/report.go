@@ -63,10 +63,10 @@ type Side struct {
 // Effect is what the new version makes other than the old one, in their next run. Each finding is in one of the first
 // five; Again counts those of them besides.
 type Effect struct {
-	Fire      Keys `json:"fire"`      // told by the new version only; of mode event, rows
-	Pend      Keys `json:"pend"`      // wait for their time in the new version, and would not exist or would fire in the old one
-	Resolve   Keys `json:"resolve"`   // firing in the old version, and gone in the new one
-	Drop      Keys `json:"drop"`      // pending in the old version, and gone in the new one; of mode event, rows that are not told
+	Fire      Keys `json:"fire"`    // told by the new version only; of mode event, rows
+	Pend      Keys `json:"pend"`    // wait for their time in the new version, and would not exist or would fire in the old one
+	Resolve   Keys `json:"resolve"` // firing in the old version, and gone in the new one
+	Drop      Keys `json:"drop"`    // pending in the old version, and gone in the new one; of mode event, rows that are not told
 	Unchanged Keys `json:"unchanged"`
 	Again     Keys `json:"again"` // told already, and told again by the new version only
 }

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"time"
 
+	"tallyman/engine/preview"
+	"tallyman/engine/rulediff"
 	"tallyman/internal/config"
 	"tallyman/internal/ledger"
 	"tallyman/rules/problem"
@@ -21,6 +23,10 @@ type Services struct {
 	MigrateStatus func(ctx context.Context, cfg *config.Config) ([]ledger.Migration, error)
 	// CheckRules checks the rules files at the paths; without cfg, what needs no source, sink or type.
 	CheckRules func(cfg *config.Config, paths []string) RulesReport
+	// PreviewRule tries a rule on its source and writes nothing.
+	PreviewRule func(ctx context.Context, cfg *config.Config, o PreviewOptions) (*preview.Preview, error)
+	// DiffRules compares two versions of rule files; cfg is nil where they are not run.
+	DiffRules func(ctx context.Context, cfg *config.Config, o DiffOptions) (*rulediff.Diff, error)
 	// Demo runs the simulated warehouse until ctx ends or o.For is over.
 	Demo func(ctx context.Context, o DemoOptions) error
 }
@@ -31,6 +37,26 @@ type ServeOptions struct {
 	Version string
 	Migrate bool                 // bring the schema of a shared ledger up to date first
 	Ready   func(address string) // called once it listens
+}
+
+// PreviewOptions says which rule is tried, and when.
+type PreviewOptions struct {
+	Paths  []string // rule files or folders; the configuration's own where nil
+	Rule   string
+	Scope  *string // may be nil where the rule has one scope
+	At     string  // "" = now
+	Source string  // instead of the rule's own
+	Limit  int     // rows, findings and notices that are listed; 0 = all
+}
+
+// DiffOptions says which versions of the rules are compared, and how.
+type DiffOptions struct {
+	Old, New []string // rule files or folders
+	Rule     string   // this one alone
+	Scope    *string  // this one alone
+	Run      bool     // run both versions, over one snapshot
+	Source   string   // instead of the rules' own
+	Limit    int      // keys of each kind; 0 = all
 }
 
 // DemoOptions says how the demo runs.

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 
+	"tallyman/engine/preview"
+	"tallyman/engine/rulediff"
 	"tallyman/internal/app"
 	"tallyman/internal/config"
 	"tallyman/internal/demo"
+	"tallyman/scanners"
 )
 
 // Default is the program's own services.
@@ -17,6 +20,14 @@ func Default() Services {
 		MigrateStatus: app.MigrateStatus,
 		CheckRules: func(cfg *config.Config, paths []string) RulesReport {
 			return RulesReport(app.CheckRules(cfg, paths))
+		},
+		PreviewRule: func(ctx context.Context, cfg *config.Config, o PreviewOptions) (*preview.Preview, error) {
+			p, err := app.PreviewRule(ctx, cfg, app.PreviewOptions(o))
+			return p, siteError(err)
+		},
+		DiffRules: func(ctx context.Context, cfg *config.Config, o DiffOptions) (*rulediff.Diff, error) {
+			d, err := app.DiffRules(ctx, cfg, app.DiffOptions(o))
+			return d, siteError(err)
 		},
 		Demo: func(ctx context.Context, o DemoOptions) error {
 			return demo.Run(ctx, demo.Options(o))
@@ -34,4 +45,17 @@ func runNode(ctx context.Context, cfg *config.Config, o ServeOptions) (err error
 	defer func() { err = errors.Join(err, node.Close()) }()
 	o.Ready(node.Addr())
 	return node.Run(ctx)
+}
+
+// siteError gives an error of a command that asks the site its exit code.
+func siteError(err error) error {
+	var wrong *app.UsageError
+	var scan *scanners.Error
+	switch {
+	case errors.As(err, &wrong):
+		return usage("%w", err)
+	case errors.As(err, &scan) && scan.Transient:
+		return unreachable(err)
+	}
+	return err
 }

@@ -1,0 +1,184 @@
+package preview
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tallyman/rules/row"
+)
+
+// mask hides the values of some columns. A value has one mask wherever it stands, in all masked columns of its kind, so
+// that rows which belong together still do; the masks of numbers and times have the order of their values and lie on the
+// same side of zero, or of the run, so that most conditions judge alike. NULL stays NULL.
+type mask struct {
+	columns []bool               // by position
+	values  map[string]row.Value // by the original's identity
+}
+
+// newMask prepares the masks of what the rows hold in the columns.
+func newMask(names []string, columns []row.Column, rows []*row.Row, due time.Time) (*mask, error) {
+	m := &mask{columns: make([]bool, len(columns)), values: map[string]row.Value{}}
+	for _, name := range names {
+		i := row.Index(columns, strings.ToLower(strings.TrimSpace(name)))
+		switch {
+		case i < 0:
+			return nil, fmt.Errorf("the probe returns no column %q to mask", name)
+		case columns[i].Kind == row.Bool:
+			return nil, fmt.Errorf("the column %q is true or false: there is nothing to put in its place", name)
+		}
+		m.columns[i] = true
+	}
+	kinds := map[row.Kind][]row.Value{}
+	seen := map[string]bool{}
+	label := map[string]string{} // of a value, the column where it came first
+	for _, r := range rows {
+		for i, v := range r.Values {
+			if id := identity(v); m.columns[i] && !v.IsNull() && !seen[id] {
+				seen[id], label[id] = true, columns[i].Name
+				kinds[v.Kind()] = append(kinds[v.Kind()], v)
+			}
+		}
+	}
+	for kind, values := range kinds {
+		slices.SortStableFunc(values, func(a, b row.Value) int {
+			c, err := row.Compare(a, b)
+			if err != nil {
+				return 0 // values of one kind compare
+			}
+			return c
+		})
+		m.assign(kind, values, seen, label, due)
+	}
+	return m, nil
+}
+
+// identity is alike for values that count as equal in a key.
+func identity(v row.Value) string { return v.Kind().String() + " " + string(v.AppendKey(nil)) }
+
+// assign gives each of the values, which ascend, its mask. No mask is a value that is itself hidden.
+func (m *mask) assign(kind row.Kind, values []row.Value, taken map[string]bool, label map[string]string, due time.Time) {
+	zero := row.Value{}
+	ordered := true
+	switch kind {
+	case row.Int, row.Float, row.Decimal:
+		zero = row.IntOf(0)
+	case row.Duration:
+		zero = row.DurationOf(0)
+	case row.Time:
+		zero = row.TimeOf(due)
+	case row.Date:
+		zero = row.DateOf(due.UTC())
+	default:
+		ordered = false
+	}
+	next := 0
+	give := func(v row.Value, sign int) {
+		for {
+			next++
+			if c := candidate(kind, sign*next, label[identity(v)], due); !taken[identity(c)] {
+				m.values[identity(v)] = c
+				return
+			}
+		}
+	}
+	if !ordered {
+		for _, v := range values {
+			give(v, 1)
+		}
+		return
+	}
+	first := 0 // of those above zero
+	for first < len(values) && !above(values[first], zero) {
+		first++
+	}
+	for i := first; i < len(values); i++ {
+		give(values[i], 1)
+	}
+	next = 0
+	for i := first - 1; i >= 0; i-- {
+		if row.Equal(values[i], zero) {
+			m.values[identity(values[i])] = values[i] // zero says nothing of anybody
+			continue
+		}
+		give(values[i], -1)
+	}
+}
+
+func above(v, zero row.Value) bool {
+	c, err := row.Compare(v, zero)
+	return err == nil && c > 0
+}
+
+// candidate is the n-th mask of a kind.
+func candidate(kind row.Kind, n int, column string, due time.Time) row.Value {
+	switch kind {
+	case row.Int:
+		return row.IntOf(int64(n))
+	case row.Float:
+		return row.FloatOf(float64(n))
+	case row.Decimal:
+		return row.DecimalOf(int64(n), 0)
+	case row.Duration:
+		return row.DurationOf(time.Duration(n) * time.Minute)
+	case row.Time:
+		return row.TimeOf(due.Add(time.Duration(n) * time.Minute))
+	case row.Date:
+		return row.DateOf(due.UTC().AddDate(0, 0, n))
+	case row.JSON:
+		return row.JSONOf(strconv.Quote(column + "-" + strconv.Itoa(n)))
+	case row.Bytes:
+		return row.BytesOf(column + "-" + strconv.Itoa(n))
+	default:
+		return row.TextOf(strings.TrimLeft(column, "_") + "-" + strconv.Itoa(n))
+	}
+}
+
+// row returns the row with its values masked.
+func (m *mask) row(r *row.Row) *row.Row {
+	masked := r.Clone()
+	for i, v := range masked.Values {
+		if m.columns[i] && !v.IsNull() {
+			masked.Values[i] = m.values[identity(v)]
+		}
+	}
+	return masked
+}
+
+// leaks names a column that still holds a hidden value, and the one by which it was to be hidden.
+func (m *mask) leaks(rows []*row.Row) error {
+	secrets := map[string]string{} // text → column
+	for _, r := range rows {
+		for i, v := range r.Values {
+			if m.columns[i] && !v.IsNull() && !row.Equal(v, m.values[identity(v)]) {
+				secrets[v.String()] = r.Columns[i].Name
+			}
+		}
+	}
+	for _, r := range rows {
+		for i, v := range r.Values {
+			if m.columns[i] || v.IsNull() {
+				continue
+			}
+			for secret, column := range secrets {
+				if holds(v, secret) {
+					return fmt.Errorf("a value of %s also stands in the column %s: mask that one too", column, r.Columns[i].Name)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// holds tells whether the value shows the secret. Short texts stand inside others by chance, and so do short numbers
+// in other columns.
+func holds(v row.Value, secret string) bool {
+	const shortText, shortNumber = 3, 4
+	text := v.String()
+	if v.Kind() == row.Text || v.Kind() == row.JSON {
+		return text == secret || len(secret) >= shortText && strings.Contains(text, secret)
+	}
+	return text == secret && len(secret) >= shortNumber
+}

@@ -1,0 +1,271 @@
+package preview
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"tallyman/engine"
+	"tallyman/engine/finding"
+	"tallyman/engine/notice"
+	"tallyman/internal/ledger"
+	"tallyman/rules"
+	"tallyman/rules/catalog"
+	"tallyman/rules/row"
+	"tallyman/rules/schedule"
+	"tallyman/scanners"
+)
+
+// Request is a rule and what it meets on the site.
+type Request struct {
+	Rule   *rules.Rule
+	Source scanners.Source
+	Name   string // of the source
+	Types  catalog.Catalog
+	Sinks  map[string]string // name → type
+	// Ledger tells where the rule stands; nil as if it ran for the first time, and NoLedger says why.
+	Ledger   engine.Recall
+	NoLedger string
+	// Subscriptions returns those of a type.
+	Subscriptions func(ctx context.Context, typ string) ([]ledger.Subscription, error)
+	Due           time.Time
+	Limit         int // rows, findings and notices that are listed at most; 0 = all
+}
+
+// inbox is the name of the inbox sink.
+func (r *Request) inbox() string {
+	for name, typ := range r.Sinks {
+		if typ == inboxType {
+			return name
+		}
+	}
+	return ""
+}
+
+// Preview is a run that was tried.
+type Preview struct {
+	Report *Report
+	req    Request
+	trial  *engine.Trial
+	run    *engine.TrialRun
+}
+
+// Run tries the rule. A rule that would not run is a problem.List or a *scanners.Error; a run that fails is a report.
+func Run(ctx context.Context, req Request) (*Preview, error) {
+	var start engine.TrialStart
+	from := FromNone
+	if req.Ledger != nil {
+		s, known, err := engine.TrialFrom(ctx, req.Ledger, req.Rule.ID, req.Rule.Scope)
+		if err != nil {
+			return nil, fmt.Errorf("read the rule's state from the ledger: %w", err)
+		}
+		if start, from = s, FromNew; known {
+			from = FromLedger
+		}
+	}
+	trial, err := engine.NewTrial(req.Rule, req.Source, req.Types, start)
+	if err != nil {
+		return nil, err
+	}
+	if err := trial.Verify(ctx); err != nil {
+		return nil, err
+	}
+	columns := trial.Columns()
+	before := start.State
+	began := time.Now()
+	run, err := trial.Run(ctx, req.Due)
+	if err != nil {
+		return nil, err
+	}
+	v := &view{req: &req, trial: trial, run: run, columns: columns, subs: map[string][]ledger.Subscription{}}
+	if v.lives, err = livesOf(&req, start.Findings, trial, run); err != nil {
+		return nil, err
+	}
+	v.report = frame(&req, before, from, start.Findings)
+	v.report.TookMS = time.Since(began).Milliseconds()
+	if err := v.fill(ctx, before); err != nil {
+		return nil, err
+	}
+	return &Preview{Report: v.report, req: req, trial: trial, run: run}, nil
+}
+
+// view turns a run into a report.
+type view struct {
+	req     *Request
+	trial   *engine.Trial
+	run     *engine.TrialRun
+	columns []row.Column
+	lives   *lives
+	report  *Report
+	made    []*notice.Notice                 // of all passes, in their order
+	known   map[string]bool                  // ids of events that the ledger has
+	subs    map[string][]ledger.Subscription // by type
+}
+
+// frame is the report without what the run has shown.
+func frame(req *Request, state ledger.ScopeState, from string, findings []finding.State) *Report {
+	r := req.Rule
+	rep := &Report{
+		Rule: r.ID, Title: r.Title, Scope: r.Scope, Source: req.Name, Mode: string(r.Mode), Due: req.Due.UTC(), Timezone: r.Schedule.Timezone,
+		Enabled: r.Enabled, Shadow: r.Shadow && state.Promoted.IsZero(),
+		Start:   Start{From: from, LastRun: moment(state.LastDue)},
+		Columns: []Column{}, Rows: []Row{}, Findings: []Finding{}, Notices: []Notice{}, Notes: []string{},
+	}
+	if from == FromNone {
+		rep.Start.Reason = req.NoLedger
+	}
+	for _, f := range findings {
+		if f.Phase == finding.Pending {
+			rep.Start.Pending++
+		} else {
+			rep.Start.Firing++
+		}
+	}
+	return rep
+}
+
+// fill adds what the run has shown.
+func (v *view) fill(ctx context.Context, before ledger.ScopeState) error {
+	rep, run := v.report, &v.run.Run
+	rep.Outcome, rep.Error = string(run.Outcome), run.Error
+	rep.Counts = Counts{Rows: run.Rows, Matched: run.Matched, Errored: run.Errored, Pending: run.Pending, Firing: run.Firing}
+	for _, c := range v.columns {
+		rep.Columns = append(rep.Columns, Column{Name: c.Name, Kind: c.Kind.String(), DBType: c.DBType})
+	}
+	v.watermark(before)
+	v.notes(before)
+	for _, c := range v.run.Commits {
+		for _, n := range c.Notices {
+			v.made = append(v.made, n.Notice)
+		}
+	}
+	rep.Counts.Notices = len(v.made)
+	var err error
+	if v.known, err = v.knownEvents(ctx); err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	if run.Outcome != ledger.OutcomeFailed {
+		if seen, err = v.rows(); err != nil {
+			return err
+		}
+	}
+	v.absent(seen)
+	return v.told(ctx)
+}
+
+// watermark tells from where to where a run of mode event has read.
+func (v *view) watermark(before ledger.ScopeState) {
+	w := v.req.Rule.Probe.Watermark
+	if w == nil {
+		return
+	}
+	from := before.Watermark
+	if len(from) != len(w.Columns) {
+		from = v.trial.Program().InitialWatermark(v.req.Due)
+	}
+	to := from
+	for _, c := range v.run.Commits {
+		if c.Watermark != nil {
+			to = c.Watermark
+		}
+	}
+	v.report.Watermark = &Watermark{Columns: w.Columns, Before: values(from), After: values(to), Until: v.req.Due.Add(-w.Lag).UTC()}
+}
+
+// notes says what must not be overlooked.
+func (v *view) notes(before ledger.ScopeState) {
+	r := v.req.Rule
+	if !r.Enabled {
+		v.note("the rule is disabled: a node does not run it")
+	}
+	if v.report.Shadow {
+		v.note("the rule is in shadow: a node keeps its state, and delivers to the inbox of shadow:%s only", r.ID)
+	}
+	if !before.LastDue.IsZero() && v.req.Due.Before(before.LastDue) {
+		v.note("the ledger's last run of the rule was at %s, after the time that is shown here: the findings are those after it",
+			before.LastDue.UTC().Format(time.RFC3339))
+	}
+	if r.Mode == rules.ModeEvent && r.Probe.Watermark == nil {
+		v.note("the rule has no watermark: every run tells every row anew")
+	}
+}
+
+func (v *view) note(format string, args ...any) {
+	v.report.Notes = append(v.report.Notes, fmt.Sprintf(format, args...))
+}
+
+// livesOf prepares the comparison of the findings before and after.
+func livesOf(req *Request, before []finding.State, trial *engine.Trial, run *engine.TrialRun) (*lives, error) {
+	sched, err := schedule.Parse(req.Rule.Schedule.Cron, req.Rule.Schedule.Timezone)
+	if err != nil {
+		return nil, fmt.Errorf("rule %s: %w", req.Rule.ID, err)
+	}
+	if len(run.Commits) == 0 {
+		return nil, errors.New("preview: a run without a commit")
+	}
+	l := &lives{
+		rule: req.Rule, schedule: sched, due: req.Due, clock: run.Commits[len(run.Commits)-1].Scope.Clock,
+		before: byKey(before), after: byKey(trial.Findings()), made: map[string]*notice.Notice{},
+	}
+	for _, c := range run.Commits {
+		for _, n := range c.Notices {
+			l.made[n.Notice.ID] = n.Notice
+		}
+	}
+	return l, nil
+}
+
+func byKey(list []finding.State) map[string]finding.State {
+	m := make(map[string]finding.State, len(list))
+	for _, f := range list {
+		m[f.Key] = f
+	}
+	return m
+}
+
+// values are as people read them; nil is NULL.
+func values(list []row.Value) []*string {
+	out := make([]*string, len(list))
+	for i, v := range list {
+		if !v.IsNull() {
+			text := v.String()
+			out[i] = &text
+		}
+	}
+	return out
+}
+
+// absent lists the findings that no row shows.
+func (v *view) absent(seen map[string]bool) {
+	keys := map[string]bool{}
+	for key := range v.lives.before {
+		keys[key] = !seen[key]
+	}
+	for key := range v.lives.after {
+		keys[key] = !seen[key]
+	}
+	var list []string
+	for key, missing := range keys {
+		if missing {
+			list = append(list, key)
+		}
+	}
+	slices.Sort(list)
+	for _, key := range list {
+		if v.req.Limit > 0 && len(v.report.Findings) >= v.req.Limit {
+			v.report.LeftOut.Findings++
+			continue
+		}
+		v.report.Findings = append(v.report.Findings, Finding{Key: key, Life: v.lives.of(key)})
+	}
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,137 @@
+package preview
+
+import (
+	"time"
+
+	"tallyman/engine/notice"
+)
+
+// Report is what a rule would do in one scope, for people and programs. Times are in UTC.
+type Report struct {
+	Rule     string    `json:"rule"`
+	Title    string    `json:"title,omitempty"`
+	Scope    string    `json:"scope"`
+	Source   string    `json:"source"`
+	Mode     string    `json:"mode"`
+	Due      time.Time `json:"due"`
+	Timezone string    `json:"timezone"` // the rule's
+	Enabled  bool      `json:"enabled"`
+	Shadow   bool      `json:"shadow"` // it delivers to its own inbox only
+	// Start is what the run builds on.
+	Start Start `json:"start"`
+
+	Outcome string `json:"outcome"` // ok, degraded or failed, as of a run
+	Error   string `json:"error,omitempty"`
+	TookMS  int64  `json:"tookMs"` // the probe and the judgement
+	Counts  Counts `json:"counts"`
+
+	Columns   []Column   `json:"columns"`
+	Watermark *Watermark `json:"watermark,omitempty"`
+	Rows      []Row      `json:"rows"`     // those that met the condition or could not be judged before the others
+	Result    *Judgement `json:"result"`   // per: result; null where each row is judged
+	Findings  []Finding  `json:"findings"` // known ones that no row shows any more, and those of the rule itself
+	Notices   []Notice   `json:"notices"`
+	LeftOut   LeftOut    `json:"leftOut"`
+	Notes     []string   `json:"notes"` // what must not be overlooked
+}
+
+// The values of Start.From.
+const (
+	FromLedger = "ledger"    // the state that the ledger has of the rule
+	FromNew    = "new"       // the ledger does not know the rule: this would be its first run
+	FromNone   = "no_ledger" // no ledger is in reach: as if the rule ran for the first time
+)
+
+// Start is what the run builds on.
+type Start struct {
+	From    string     `json:"from"`
+	Reason  string     `json:"reason,omitempty"` // why there is no ledger
+	LastRun *time.Time `json:"lastRun,omitempty"`
+	Pending int        `json:"pending"`
+	Firing  int        `json:"firing"`
+}
+
+// Counts are those of the run; see ledger.Run.
+type Counts struct {
+	Rows    int `json:"rows"`
+	Matched int `json:"matched"`
+	Errored int `json:"errored"`
+	Pending int `json:"pending"` // after the run
+	Firing  int `json:"firing"`
+	Notices int `json:"notices"`
+}
+
+// LeftOut is how many entries a list does not show.
+type LeftOut struct {
+	Rows     int `json:"rows"`
+	Findings int `json:"findings"`
+	Notices  int `json:"notices"`
+}
+
+// Column is a column of the probe.
+type Column struct {
+	Name   string `json:"name"`
+	Kind   string `json:"kind"`
+	DBType string `json:"dbType,omitempty"`
+}
+
+// Watermark is where a run of mode event begins and ends.
+type Watermark struct {
+	Columns []string  `json:"columns"`
+	Before  []*string `json:"before"`
+	After   []*string `json:"after"`
+	Until   time.Time `json:"until"`
+}
+
+// Row is one row of the probe.
+type Row struct {
+	Number int       `json:"number"` // from 1, in the order of the probe
+	Values []*string `json:"values"` // by column; null is NULL
+	Judgement
+}
+
+// Judgement is what the condition says, and what becomes of the finding.
+type Judgement struct {
+	Match   bool     `json:"match"`
+	Because []string `json:"because,omitempty"` // the parts of the condition that were not true
+	Error   string   `json:"error,omitempty"`   // why it cannot be judged, or would not be told
+	Key     string   `json:"key,omitempty"`
+	Life
+}
+
+// Life is what the run makes of a finding.
+type Life struct {
+	Fate   Fate       `json:"fate,omitempty"`
+	Since  *time.Time `json:"since,omitempty"`  // of pending: seen first; of firing: fired
+	Next   *time.Time `json:"next,omitempty"`   // pends: when it fires; kept: when it resolves; goes_on: when it is told again
+	Notice string     `json:"notice,omitempty"` // id of the notice that tells it
+	In     string     `json:"in,omitempty"`     // group or digest, where that notice tells others too
+}
+
+// Finding is one that no row shows.
+type Finding struct {
+	Key string `json:"key"`
+	Life
+}
+
+// Notice is a notice that the run would make.
+type Notice struct {
+	notice.Form
+	Texts map[string]Text `json:"texts,omitempty"` // translations by language
+	Known bool            `json:"known"`           // an event that the ledger has already: it is not told again
+	To    []Destination   `json:"to"`
+}
+
+// Text is a notice in another language.
+type Text struct {
+	Title string `json:"title"`
+	Body  string `json:"body"`
+}
+
+// Destination is a sink that would get the notice.
+type Destination struct {
+	Sink       string   `json:"sink"`
+	Type       string   `json:"type"`
+	Recipients []string `json:"recipients,omitempty"` // of an inbox
+	Note       string   `json:"note,omitempty"`       // why nobody gets it, or who else
+}

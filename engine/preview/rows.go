@@ -1,0 +1,130 @@
+package preview
+
+import (
+	"slices"
+
+	"tallyman/engine/notice"
+	"tallyman/rules"
+	"tallyman/rules/condition"
+	"tallyman/rules/row"
+)
+
+// rows judges each row as the run did, and returns the keys that it saw. Those that met the condition or could not be judged are
+// listed before the others, where not all are.
+func (v *view) rows() (seen map[string]bool, err error) {
+	j := &judge{view: v, program: v.trial.Program(), seen: map[string]bool{}, events: map[string][]*notice.Notice{}}
+	j.program.SetNow(v.req.Due)
+	if j.parts, err = condition.NewParts(v.req.Rule.When, v.columns); err != nil {
+		return nil, err
+	}
+	j.parts.SetNow(v.req.Due)
+	for _, n := range v.made {
+		if j.events[n.Key] = append(j.events[n.Key], n); isDigest(n) {
+			j.digest = n.ID
+		}
+	}
+	judged := make([]Judgement, len(v.run.Rows))
+	telling := make([]bool, len(v.run.Rows))
+	for i, r := range v.run.Rows {
+		judged[i] = j.judge(r)
+		telling[i] = judged[i].Match || judged[i].Error != ""
+	}
+	for _, i := range v.pick(telling) {
+		if r := v.run.Rows[i]; !telling[i] {
+			judged[i].Because = because(j.parts, r)
+		}
+		v.report.Rows = append(v.report.Rows, Row{Number: i + 1, Values: values(v.run.Rows[i].Values), Judgement: judged[i]})
+	}
+	return j.seen, nil
+}
+
+// pick chooses the rows that are listed, in the order of the probe.
+func (v *view) pick(telling []bool) []int {
+	var first, rest []int
+	for i, t := range telling {
+		if t {
+			first = append(first, i)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	list := append(first, rest...)
+	if most := v.req.Limit; most > 0 && len(list) > most {
+		v.report.LeftOut.Rows = len(list) - most
+		list = list[:most]
+	}
+	slices.Sort(list)
+	return list
+}
+
+// judge repeats the run's judgement for single rows.
+type judge struct {
+	*view
+	program *rules.Program
+	parts   *condition.Parts
+	seen    map[string]bool
+	events  map[string][]*notice.Notice // mode event: those that no row was found for yet, by key
+	digest  string                      // id of the notice that tells what a limit left over
+}
+
+func (j *judge) judge(r *row.Row) Judgement {
+	matches, err := j.program.Match(r)
+	key := j.program.Key(r)
+	if err != nil {
+		return j.failed(key, err)
+	}
+	if !matches {
+		return Judgement{}
+	}
+	if j.seen[key] && j.req.Rule.Mode == rules.ModeState {
+		return Judgement{Match: true, Key: key, Life: Life{Fate: Repeated}}
+	}
+	if _, err := j.program.Priority(r); err != nil {
+		return j.failed(key, err)
+	}
+	_, err = j.program.Draft(r)
+	if j.req.Rule.Mode == rules.ModeEvent {
+		return j.event(key, err)
+	}
+	life := j.lives.of(key)
+	if life.Fate == "" || err != nil && life.Fate == Dropped { // it should fire, and cannot be told
+		return j.failed(key, err)
+	}
+	j.seen[key] = true
+	judgement := Judgement{Match: true, Key: key, Life: life}
+	if err != nil {
+		judgement.Error = "would not be told: " + err.Error()
+	}
+	return judgement
+}
+
+// failed is a row that could not be judged; its finding stays as it was.
+func (j *judge) failed(key string, err error) Judgement {
+	j.seen[key] = true
+	out := Judgement{Key: key, Life: Life{Fate: Untouched}}
+	if err != nil {
+		out.Error = err.Error()
+	} else {
+		out.Error = "the run left it out; its samples say why"
+	}
+	return out
+}
+
+// event is a row of mode event that meets the condition.
+func (j *judge) event(key string, err error) Judgement {
+	if err != nil {
+		return j.failed(key, err)
+	}
+	j.seen[key] = true
+	life := Life{Fate: Repeated}
+	if left := j.events[key]; len(left) > 0 {
+		life = Life{Fate: Event, Notice: left[0].ID}
+		if j.known[left[0].ID] {
+			life.Fate = KnownEvent
+		}
+		j.events[key] = left[1:]
+	} else if j.digest != "" {
+		life = Life{Fate: Event, Notice: j.digest, In: "digest"}
+	}
+	return Judgement{Match: true, Key: key, Life: life}
+}

@@ -1,0 +1,127 @@
+package preview
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"tallyman/engine/notice"
+	"tallyman/internal/ledger"
+	"tallyman/rules"
+)
+
+// isDigest tells a notice that stands for what a limit has left over.
+func isDigest(n *notice.Notice) bool { return strings.HasPrefix(n.Key, `["digest",`) }
+
+// told lists the notices of the run and who gets them.
+func (v *view) told(ctx context.Context) error {
+	nobody := map[string]int{}
+	for i, n := range v.made {
+		to, err := v.destinations(ctx, n)
+		if err != nil {
+			return err
+		}
+		for _, d := range to {
+			if d.Type == inboxType && len(d.Recipients) == 0 && n.Status != notice.Resolved {
+				nobody[fmt.Sprintf("nobody is subscribed to %s in warehouse %s", n.Type, n.Warehouse)]++
+			}
+		}
+		if v.req.Limit > 0 && i >= v.req.Limit {
+			v.report.LeftOut.Notices++
+			continue
+		}
+		v.report.Notices = append(v.report.Notices, Notice{Form: n.Form(), Texts: texts(n), Known: v.known[n.ID], To: to})
+	}
+	for _, text := range slices.Sorted(maps.Keys(nobody)) {
+		v.note("%s: %s would reach no inbox", text, plural(nobody[text], "notice"))
+	}
+	return nil
+}
+
+// knownEvents are the events that were told before: a lag, or a source that shows old rows again, brings them back.
+func (v *view) knownEvents(ctx context.Context) (map[string]bool, error) {
+	known := map[string]bool{}
+	if v.req.Ledger == nil || v.req.Rule.Mode != rules.ModeEvent || len(v.made) == 0 {
+		return known, nil
+	}
+	ids := make([]string, len(v.made))
+	for i, n := range v.made {
+		ids[i] = n.ID
+	}
+	found, err := v.req.Ledger.Notices(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("look up the notices in the ledger: %w", err)
+	}
+	for id := range found {
+		known[id] = true
+	}
+	return known, nil
+}
+
+// inboxType is the type of a sink whose deliveries have recipients.
+const inboxType = "inbox"
+
+// destinations are the sinks that get the notice, an inbox with its recipients as a commit would look them up.
+func (v *view) destinations(ctx context.Context, n *notice.Notice) ([]Destination, error) {
+	to := []Destination{}
+	if v.report.Shadow {
+		return append(to, Destination{
+			Sink: v.req.inbox(), Type: inboxType, Recipients: []string{"shadow:" + n.Rule},
+			Note: "the rule is in shadow: nobody else hears of it",
+		}), nil
+	}
+	for _, d := range v.req.Rule.Deliver {
+		dest := Destination{Sink: d.Sink, Type: v.req.Sinks[d.Sink]}
+		switch {
+		case n.Status == notice.Resolved:
+			dest.Note = "as far as the notice that it takes back went there"
+		case dest.Type == inboxType:
+			subs, err := v.subscriptions(ctx, n.Type)
+			if err != nil {
+				return nil, err
+			}
+			if dest.Recipients = recipients(subs, n.Warehouse); len(dest.Recipients) == 0 {
+				dest.Note = "nobody is subscribed"
+			}
+		}
+		to = append(to, dest)
+	}
+	return to, nil
+}
+
+// subscriptions are those of the type; they are asked for once.
+func (v *view) subscriptions(ctx context.Context, typ string) ([]ledger.Subscription, error) {
+	if subs, ok := v.subs[typ]; ok {
+		return subs, nil
+	}
+	subs, err := v.req.Subscriptions(ctx, typ)
+	if err != nil {
+		return nil, fmt.Errorf("look up the subscriptions: %w", err)
+	}
+	v.subs[typ] = subs
+	return subs, nil
+}
+
+func recipients(subs []ledger.Subscription, warehouse string) []string {
+	var list []string
+	for _, s := range subs {
+		if s.Warehouse == "*" || s.Warehouse == warehouse {
+			list = append(list, s.Subscriber)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func texts(n *notice.Notice) map[string]Text {
+	if len(n.Texts) == 0 {
+		return nil
+	}
+	out := map[string]Text{}
+	for lang, t := range n.Texts {
+		out[lang] = Text(t)
+	}
+	return out
+}

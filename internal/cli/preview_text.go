@@ -1,0 +1,355 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tallyman/engine/notice"
+	"tallyman/engine/preview"
+)
+
+// previewText writes a preview for people.
+type previewText struct {
+	io.Writer
+	width int
+	zone  *time.Location
+	r     *preview.Report
+}
+
+func writePreview(w io.Writer, width int, r *preview.Report) {
+	zone, err := time.LoadLocation(r.Timezone)
+	if err != nil { // the rule was loaded with it
+		zone = time.UTC
+	}
+	t := &previewText{Writer: w, width: width, zone: zone, r: r}
+	t.head()
+	t.rows()
+	t.findings()
+	t.notices()
+}
+
+func (t *previewText) line(format string, args ...any) { fmt.Fprintf(t, format+"\n", args...) }
+
+// head says what was run, from where, and what came of it.
+func (t *previewText) head() {
+	r := t.r
+	t.line("%s%s%s", r.Rule, within(r.Scope), titled(r.Title))
+	t.line("  asks      %s, as if due at %s", r.Source, t.full(r.Due))
+	wrapped(t, t.width, "  state     ", t.start())
+	if w := r.Watermark; w != nil {
+		t.line("  reads     after %s, until %s", pairs(w.Columns, w.Before), t.full(w.Until))
+	}
+	t.line("  outcome   %s in %s: %s, %s, %s; then %d pending, %d firing", r.Outcome, took(r.TookMS), count(r.Counts.Rows, "row"),
+		matched(r.Counts), count(r.Counts.Notices, "notice"), r.Counts.Pending, r.Counts.Firing)
+	if w := r.Watermark; w != nil && r.Error == "" {
+		t.line("  next run  reads after %s", pairs(w.Columns, w.After))
+	}
+	if r.Error != "" {
+		wrapped(t, t.width, "  failed    ", r.Error)
+	}
+	for _, n := range r.Notes {
+		wrapped(t, t.width, "  ! ", n)
+	}
+}
+
+func took(ms int64) string {
+	if ms == 0 {
+		return "under 1 ms"
+	}
+	return fmt.Sprintf("%d ms", ms)
+}
+
+func within(scope string) string {
+	if scope == "" {
+		return ""
+	}
+	return " in " + scope
+}
+
+func titled(title string) string {
+	if title == "" {
+		return ""
+	}
+	return ": " + title
+}
+
+func matched(c preview.Counts) string {
+	text := fmt.Sprintf("%d matched", c.Matched)
+	if c.Errored > 0 {
+		text += fmt.Sprintf(", %d could not be judged", c.Errored)
+	}
+	return text
+}
+
+func (t *previewText) start() string {
+	s := t.r.Start
+	switch s.From {
+	case preview.FromLedger:
+		text := fmt.Sprintf("from the ledger: %d pending, %d firing", s.Pending, s.Firing)
+		if s.LastRun != nil {
+			text += ", last run at " + t.full(*s.LastRun)
+		}
+		return text
+	case preview.FromNew:
+		return "as a first run: the ledger does not know the rule in this scope yet"
+	default:
+		return "as a first run: no ledger is in reach (" + s.Reason + ")"
+	}
+}
+
+// rows is the table of the probe's rows, and below it why some did not match.
+func (t *previewText) rows() {
+	r := t.r
+	if r.Result != nil {
+		t.line("\nThe result as a whole: %s", t.verdict(*r.Result))
+		t.reasons([]preview.Row{{Judgement: *r.Result}})
+	}
+	if len(r.Rows) == 0 {
+		return
+	}
+	header := []string{"row", "becomes"}
+	for _, c := range r.Columns {
+		header = append(header, c.Name)
+	}
+	if r.Result != nil {
+		header = slices.Delete(header, 1, 2)
+	}
+	var rows [][]string
+	for _, row := range r.Rows {
+		cells := []string{strconv.Itoa(row.Number)}
+		if r.Result == nil {
+			cells = append(cells, t.verdict(row.Judgement))
+		}
+		for _, v := range row.Values {
+			cells = append(cells, cell(v))
+		}
+		rows = append(rows, cells)
+	}
+	t.line("")
+	cut := grid(t, t.width, "  ", header, rows)
+	t.more(r.LeftOut.Rows, "row")
+	if cut > 0 {
+		t.line("  … and %s that had no room (-o json has all)", count(cut, "column"))
+	}
+	t.reasons(r.Rows)
+}
+
+func cell(v *string) string {
+	if v == nil {
+		return "NULL"
+	}
+	return *v
+}
+
+func (t *previewText) more(n int, what string) {
+	if n > 0 {
+		t.line("  … and %s (--rows 0 shows all)", count(n, "more "+what))
+	}
+}
+
+// reasons lists why rows did not match, alike ones together.
+func (t *previewText) reasons(rows []preview.Row) {
+	var order []string
+	by := map[string][]int{}
+	for _, row := range rows {
+		text := strings.Join(row.Because, " and ")
+		if row.Error != "" {
+			text = row.Error
+		}
+		if text == "" {
+			continue
+		}
+		if by[text] == nil {
+			order = append(order, text)
+		}
+		by[text] = append(by[text], row.Number)
+	}
+	if len(order) > 0 {
+		t.line("")
+	}
+	for _, text := range order {
+		wrapped(t, t.width, "  ", numbers(by[text])+text)
+	}
+}
+
+// numbers are rows as "rows 2, 4–6: ".
+func numbers(list []int) string {
+	if len(list) == 1 && list[0] == 0 {
+		return "" // the result as a whole
+	}
+	var parts []string
+	for i := 0; i < len(list); {
+		k := i
+		for k+1 < len(list) && list[k+1] == list[k]+1 {
+			k++
+		}
+		switch part := strconv.Itoa(list[i]); {
+		case k > i+1:
+			parts = append(parts, part+"–"+strconv.Itoa(list[k]))
+		default:
+			k = i
+			parts = append(parts, part)
+		}
+		i = k + 1
+	}
+	if len(list) == 1 {
+		return "row " + parts[0] + ": "
+	}
+	return "rows " + strings.Join(parts, ", ") + ": "
+}
+
+// verdict says in a word or two what becomes of a row.
+func (t *previewText) verdict(j preview.Judgement) string {
+	switch {
+	case j.Fate == "" && !j.Match:
+		return "–"
+	case j.Fate == "":
+		return "matches"
+	}
+	return t.life(j.Life)
+}
+
+func (t *previewText) life(l preview.Life) string {
+	text := map[preview.Fate]string{
+		preview.Pends: "pending", preview.Fires: "fires", preview.GoesOn: "goes on", preview.Reminded: "told again: reminder",
+		preview.Rises: "told again: priority rises", preview.ToldAgain: "told again", preview.Resolves: "resolves", preview.Dropped: "gone before it fired",
+		preview.Kept: "gone, still firing", preview.Untouched: "error", preview.Repeated: "key repeated", preview.Event: "new",
+		preview.KnownEvent: "told before",
+	}[l.Fate]
+	if l.In != "" {
+		text += " in a " + l.In
+	}
+	if l.Next != nil && (l.Fate == preview.Pends || l.Fate == preview.Kept) {
+		text += " until " + t.short(*l.Next)
+	}
+	return text
+}
+
+// findings are those that no row shows.
+func (t *previewText) findings() {
+	if len(t.r.Findings) == 0 {
+		return
+	}
+	t.line("\nKnown findings that no row shows")
+	var rows [][]string
+	for _, f := range t.r.Findings {
+		since := ""
+		if f.Since != nil {
+			since = t.short(*f.Since)
+		}
+		rows = append(rows, []string{t.life(f.Life), since, f.Key})
+	}
+	grid(t, t.width, "  ", []string{"becomes", "since", "key"}, rows)
+	t.more(t.r.LeftOut.Findings, "finding")
+}
+
+// notices shows what would be said, and to whom.
+func (t *previewText) notices() {
+	for _, n := range t.r.Notices {
+		modal := ""
+		if n.Modal == "popup" {
+			modal = ", popup"
+		}
+		t.line("\nNotice: %s, %s, warehouse %s, priority %d%s%s", n.Status, n.Type, n.Warehouse, n.Priority, modal, standsFor(n.Count))
+		wrapped(t, t.width, "  ", n.Title)
+		if n.Body != "" {
+			wrapped(t, t.width, "  ", n.Body)
+		}
+		t.translations(n)
+		if len(n.Data) > 0 {
+			wrapped(t, t.width, "  data ", fields(n.Data))
+		}
+		wrapped(t, t.width, "  key  ", n.Key)
+		if n.Known {
+			t.line("  told before: the ledger has it, and it is not told again")
+		}
+		for _, d := range n.To {
+			t.destination(d)
+		}
+	}
+	t.more(t.r.LeftOut.Notices, "notice")
+}
+
+func standsFor(n int) string {
+	if n == 1 {
+		return ""
+	}
+	return fmt.Sprintf(", stands for %d findings", n)
+}
+
+func (t *previewText) translations(n preview.Notice) {
+	var langs []string
+	for lang, text := range n.Texts {
+		if text.Title != n.Title || text.Body != n.Body {
+			langs = append(langs, lang)
+		}
+	}
+	slices.Sort(langs)
+	for _, lang := range langs {
+		text := n.Texts[lang]
+		wrapped(t, t.width, "  ", lang+": "+text.Title)
+		if text.Body != "" {
+			wrapped(t, t.width, "  "+strings.Repeat(" ", len(lang)+2), text.Body)
+		}
+	}
+}
+
+func fields(data notice.DataForm) string {
+	parts := make([]string, len(data))
+	for i, f := range data {
+		value := "NULL"
+		if f.Value != nil {
+			value = oneLine(fmt.Sprint(f.Value))
+		}
+		parts[i] = f.Name + "=" + value
+	}
+	return strings.Join(parts, " ")
+}
+
+func (t *previewText) destination(d preview.Destination) {
+	switch {
+	case len(d.Recipients) > 0:
+		wrapped(t, t.width, "  to   ", d.Sink+": "+strings.Join(d.Recipients, ", ")+suffix(d.Note))
+	case d.Note == "nobody is subscribed":
+		t.line("  to   %s: NOBODY is subscribed", d.Sink)
+	default:
+		wrapped(t, t.width, "  to   ", d.Sink+suffix(d.Note))
+	}
+}
+
+func suffix(note string) string {
+	if note == "" {
+		return ""
+	}
+	return " (" + note + ")"
+}
+
+func pairs(names []string, values []*string) string {
+	parts := make([]string, len(names))
+	for i, n := range names {
+		parts[i] = n + " " + cell(values[i])
+	}
+	return strings.Join(parts, ", ")
+}
+
+// full is a time in the rule's timezone.
+func (t *previewText) full(at time.Time) string {
+	return at.In(t.zone).Format("2006-01-02 15:04:05 -07:00")
+}
+
+// short leaves out what the due time shows as well.
+func (t *previewText) short(at time.Time) string {
+	at, due := at.In(t.zone), t.r.Due.In(t.zone)
+	layout := "15:04"
+	if at.Second() != 0 {
+		layout = "15:04:05"
+	}
+	if at.Format(time.DateOnly) != due.Format(time.DateOnly) {
+		layout = "2006-01-02 " + layout
+	}
+	return at.Format(layout)
+}

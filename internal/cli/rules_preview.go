@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"tallyman/engine/preview"
+	"tallyman/internal/config"
+)
+
+// previewFlags are those of rules preview.
+type previewFlags struct {
+	PreviewOptions
+	scope  string
+	record string
+	mask   []string
+	force  bool
+}
+
+func (c *command) rulesPreview() *cobra.Command {
+	var f previewFlags
+	cmd := c.withConfig(&cobra.Command{
+		Use:   "preview RULE",
+		Short: "Run a rule now and show what it would do; writes nothing",
+		Long: `Run a rule's probe now, read-only, and show its rows, which of them meet the condition and why the others do not, the
+state that each finding would enter, the notices as they would be rendered, and who would get each through which sink.
+
+Nothing is written. The findings are those of the configured ledger, which is opened for reading, also beside a node that
+runs; where none is in reach the rule is run as if for the first time, and the output says so.
+
+--record writes the run as a test for "tallyman rules test", --mask hides what must not stand in it.`,
+		Example: `  tallyman rules preview negative-bin-stock --scope 119240
+  tallyman rules preview negative-bin-stock --scope 119240 --at -1h
+  tallyman rules preview negative-bin-stock --scope 119240 --record stock_test.yaml --mask sku,bin_code`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.Rule = args[0]
+			if cmd.Flags().Changed("scope") {
+				f.Scope = &f.scope
+			}
+			return c.preview(cmd, &f)
+		},
+	})
+	flags := cmd.Flags()
+	flags.StringVar(&f.scope, "scope", "", "the scope; needed where the rule has several")
+	flags.StringVar(&f.At, "at", "", "the firing's due time: RFC 3339, local in the rule's timezone, or a duration such as -1h (default now)")
+	flags.StringVar(&f.Source, "source", "", "a configured source to run on instead of the rule's own")
+	flags.StringArrayVar(&f.Paths, "rules", nil, "a rule file or folder instead of the configuration's rules.paths; may be repeated")
+	flags.IntVar(&f.Limit, "rows", 20, "how many rows, findings and notices are shown; 0 = all")
+	flags.StringVar(&f.record, "record", "", "write the run as a rule test to this file")
+	flags.StringSliceVar(&f.mask, "mask", nil, "columns whose values the recorded file must not have, separated by commas")
+	flags.BoolVar(&f.force, "force", false, "let --record replace a file")
+	return cmd
+}
+
+func (c *command) preview(cmd *cobra.Command, f *previewFlags) error {
+	switch {
+	case f.Limit < 0:
+		return usage("--rows takes 0 or more")
+	case len(f.mask) > 0 && f.record == "":
+		return usage("--mask goes with --record")
+	case f.record != "" && !f.force && exists(f.record):
+		return usage("%s is there already; --force replaces it", f.record)
+	}
+	cfg, err := c.loadConfig()
+	if err != nil {
+		return err
+	}
+	p, err := c.services.PreviewRule(cmd.Context(), cfg, f.PreviewOptions)
+	if err != nil {
+		return err
+	}
+	if err := c.print(p.Report, func(w io.Writer) { writePreview(w, c.width(), p.Report) }); err != nil {
+		return err
+	}
+	if f.record != "" {
+		if err := c.record(cmd.Context(), cfg, p, f); err != nil {
+			return err
+		}
+	}
+	if p.Report.Error != "" {
+		return found()
+	}
+	return nil
+}
+
+// record writes the run as a rule test.
+func (c *command) record(ctx context.Context, cfg *config.Config, p *preview.Preview, f *previewFlags) error {
+	r, err := p.Record(ctx, preview.RecordOptions{Path: f.record, Types: cfg.Types.Path, Mask: f.mask})
+	if err != nil {
+		return fmt.Errorf("--record: %w", err)
+	}
+	if err := os.WriteFile(f.record, r.YAML, 0o644); err != nil { //nolint:gosec // rule tests are files that teams share
+		return fmt.Errorf("--record: %w", err)
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintf(c.Err, "note: %s\n", n)
+	}
+	fmt.Fprintf(c.Err, "recorded in %s; run it with: tallyman rules test %s\n", f.record, f.record)
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}

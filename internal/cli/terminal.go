@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// The width of what is printed: as the terminal has it, and where there is none.
+const (
+	narrowest    = 40
+	defaultWidth = 120
+)
+
+// width is how many columns a line may have: COLUMNS, or the terminal's.
+func (c *command) width() int {
+	if n, err := strconv.Atoi(c.getenv("COLUMNS")); err == nil && n > 0 {
+		return max(n, narrowest)
+	}
+	if f, ok := c.Out.(*os.File); ok {
+		if n := terminalWidth(f); n > 0 {
+			return max(n, narrowest)
+		}
+	}
+	return defaultWidth
+}
+
+// cellWidth is how many columns a terminal gives to the text.
+func cellWidth(s string) int {
+	n := 0
+	for _, r := range s {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+func runeWidth(r rune) int {
+	switch {
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	case unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana),
+		r >= 0x3000 && r <= 0x303f, r >= 0xff01 && r <= 0xff60, r >= 0x1f300 && r <= 0x1faff:
+		return 2
+	}
+	return 1
+}
+
+// fit cuts a text to so many columns; what is cut ends in ….
+func fit(s string, width int) string {
+	if cellWidth(s) <= width {
+		return s
+	}
+	n := 0
+	for i, r := range s {
+		if n += runeWidth(r); n > width-1 {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
+// oneLine makes a text that stays in its cell.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\r' || r == '\t':
+			return ' '
+		case unicode.IsControl(r):
+			return '\uFFFD'
+		}
+		return r
+	}, s)
+}
+
+// The columns of a grid.
+const (
+	gap          = 2
+	leastColumn  = 8 // what a column keeps while others are wider
+	mostInColumn = 60
+)
+
+// grid writes a table that fits the width: the widest columns are cut first, and those for which there is still no room
+// are left out. It returns how many were.
+func grid(w io.Writer, width int, indent string, header []string, rows [][]string) (leftOut int) {
+	widths := natural(header, rows)
+	room := width - len(indent)
+	for total(widths) > room {
+		i := widest(widths)
+		if widths[i] <= leastColumn {
+			break
+		}
+		widths[i]--
+	}
+	for len(widths) > 1 && total(widths) > room {
+		widths = widths[:len(widths)-1]
+		leftOut++
+	}
+	for _, cells := range append([][]string{header}, rows...) {
+		line := indent
+		for i, limit := range widths {
+			cell := fit(oneLine(cells[i]), limit)
+			line += cell + strings.Repeat(" ", limit-cellWidth(cell)+gap)
+		}
+		_, _ = io.WriteString(w, strings.TrimRight(line, " ")+"\n") // as all output: if that is gone, nobody reads on
+	}
+	return leftOut
+}
+
+func natural(header []string, rows [][]string) []int {
+	widths := make([]int, len(header))
+	for _, cells := range append([][]string{header}, rows...) {
+		for i, cell := range cells {
+			widths[i] = min(max(widths[i], cellWidth(oneLine(cell))), mostInColumn)
+		}
+	}
+	return widths
+}
+
+func total(widths []int) int {
+	sum := -gap
+	for _, n := range widths {
+		sum += n + gap
+	}
+	return sum
+}
+
+func widest(widths []int) int {
+	best := 0
+	for i, n := range widths {
+		if n >= widths[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+// wrapped writes a text behind a lead, broken at spaces where a line would be too long; what follows stands below the text.
+func wrapped(w io.Writer, width int, lead, text string) {
+	line := lead
+	hang := strings.Repeat(" ", cellWidth(lead))
+	flush := func() {
+		_, _ = io.WriteString(w, strings.TrimRight(line, " ")+"\n") // as above
+		line = hang
+	}
+	for i, paragraph := range strings.Split(text, "\n") {
+		if i > 0 {
+			flush()
+		}
+		empty := true
+		for _, word := range strings.Fields(oneLine(paragraph)) {
+			if !empty && cellWidth(line)+1+cellWidth(word) > width {
+				flush()
+				empty = true
+			}
+			if !empty {
+				line += " "
+			}
+			line, empty = line+word, false
+		}
+	}
+	flush()
+}
