@@ -24,6 +24,7 @@ func Compile(r *Rule, columns []row.Column, types catalog.Catalog) (*Program, pr
 	}
 	c.when()
 	c.program.key = c.positions("key", r.Key)
+	c.program.group = c.positions("group_by", r.GroupBy)
 	c.watermark()
 	c.notice(types)
 	c.texts()
@@ -60,7 +61,11 @@ func (c *compiler) columnNames() {
 
 // expr compiles the expression of a field; nil where it has problems.
 func (c *compiler) expr(path, src string) *condition.Program {
-	p, err := condition.Compile(src, c.columns)
+	compile := condition.Compile
+	if c.r.Per == PerResult {
+		compile = condition.CompileResult
+	}
+	p, err := compile(src, c.columns)
 	for _, e := range condition.Errors(err) {
 		c.problems = append(c.problems, c.r.ProblemIn(path, e.Offset, string(e.Code), e.Message, e.Hint))
 	}
@@ -106,12 +111,7 @@ func (c *compiler) nearColumn(name string) string {
 }
 
 func (c *compiler) notice(types catalog.Catalog) {
-	if src := c.r.Notice.Warehouse; src != "" {
-		c.program.warehouse = c.expr("notice.warehouse", src)
-		if p := c.program.warehouse; p != nil && !slices.Contains([]row.Kind{row.Text, row.Int, row.Decimal, row.JSON}, p.Kind()) {
-			c.fail("notice.warehouse", CodeExprKind, fmt.Sprintf("the warehouse is a value of kind %s", p.Kind()), "a text or a whole number names a warehouse")
-		}
-	}
+	c.warehouse()
 	c.priority()
 	typ, found := dataOf(c.r, types)
 	c.problems = append(c.problems, found...)
@@ -123,6 +123,31 @@ func (c *compiler) notice(types catalog.Catalog) {
 	for _, name := range typ.FieldNames() {
 		if src, ok := c.r.Notice.Fields[name]; ok {
 			c.field(typ, name, "notice.fields."+name, src)
+		}
+	}
+}
+
+// warehouse compiles the warehouse. A group lies in one, so there it depends on the group's columns only.
+func (c *compiler) warehouse() {
+	src := c.r.Notice.Warehouse
+	if src == "" {
+		return
+	}
+	p := c.expr("notice.warehouse", src)
+	if p == nil {
+		return
+	}
+	c.program.warehouse = p
+	if !slices.Contains([]row.Kind{row.Text, row.Int, row.Decimal, row.JSON}, p.Kind()) {
+		c.fail("notice.warehouse", CodeExprKind, fmt.Sprintf("the warehouse is a value of kind %s", p.Kind()), "a text or a whole number names a warehouse")
+	}
+	if c.r.GroupBy == nil {
+		return
+	}
+	for _, i := range p.Columns() {
+		if name := c.columns[i].Name; !slices.Contains(c.r.GroupBy, name) {
+			c.fail("notice.warehouse", CodeGroup, fmt.Sprintf("the warehouse depends on %s, by which the rule does not group, so a group could lie in two", name),
+				"add "+name+" to group_by")
 		}
 	}
 }
@@ -144,7 +169,11 @@ func (c *compiler) priority() {
 func (c *compiler) columnFields(typ catalog.Type) {
 	for _, name := range typ.FieldNames() {
 		if row.Index(c.columns, strings.ToLower(name)) >= 0 {
-			c.field(typ, name, "notice.type", strings.ToLower(name))
+			src := strings.ToLower(name)
+			if c.r.Per == PerResult {
+				src = "rows[0]." + src
+			}
+			c.field(typ, name, "notice.type", src)
 		} else if typ.Fields[name].Required {
 			c.fail("notice.type", CodeDataMissing, fmt.Sprintf("%s requires the field %q, and no column has that name", typ.Code, name),
 				fmt.Sprintf("set notice.fields.%s, or name a column so with AS", name))
@@ -189,9 +218,13 @@ func (c *compiler) texts() {
 func (c *compiler) bind(path string, byLanguage map[string]string, zone *time.Location) boundTexts {
 	bound := boundTexts{}
 	for _, lang := range sortedKeys(byLanguage) {
-		t, faults := message.Parse(byLanguage[lang])
+		t, faults := parseText(c.r, byLanguage[lang])
 		var b *message.Bound
-		if len(faults) == 0 {
+		switch {
+		case len(faults) > 0:
+		case c.r.manyRows():
+			b, faults = t.BindRows(c.columns, c.r.GroupBy, zone)
+		default:
 			b, faults = t.Bind(c.columns, zone)
 		}
 		for _, f := range faults {
@@ -200,6 +233,16 @@ func (c *compiler) bind(path string, byLanguage map[string]string, zone *time.Lo
 		bound[lang] = b
 	}
 	return bound
+}
+
+// manyRows tells whether a notice of the rule is about several rows.
+func (r *Rule) manyRows() bool { return r.Per == PerResult || r.GroupBy != nil }
+
+func parseText(r *Rule, src string) (*message.Template, []message.Fault) {
+	if r.manyRows() {
+		return message.ParseRows(src)
+	}
+	return message.Parse(src)
 }
 
 // boundTexts are the templates of a title or body by language.

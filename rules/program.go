@@ -1,8 +1,6 @@
 package rules
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	"tallyman/rules/catalog"
@@ -21,6 +19,7 @@ type Program struct {
 	priority  *condition.Program // nil = fixed
 	fixed     int
 	key       []int // columns
+	group     []int // columns; nil = no groups
 	watermark []int
 	initial   []initialValue
 	fields    []field
@@ -49,7 +48,7 @@ type Text struct {
 	Body  string
 }
 
-// Draft is what a rule says about one row: the part of a notice that comes from the rule file.
+// Draft is what a rule says about a row, a group or a result: the part of a notice that comes from the rule file.
 type Draft struct {
 	Type      catalog.Type
 	Warehouse string
@@ -113,10 +112,20 @@ func (p *Program) Match(r *row.Row) (bool, error) {
 	return p.when.Match(r)
 }
 
-// Key returns the canonical JSON array of the key columns.
-func (p *Program) Key(r *row.Row) string {
+// Key returns the canonical JSON array of the key columns; "[]" with per: result.
+func (p *Program) Key(r *row.Row) string { return p.array(p.key, r) }
+
+// Group returns the canonical JSON array of the group_by columns; "" where the rule does not group.
+func (p *Program) Group(r *row.Row) string {
+	if p.group == nil {
+		return ""
+	}
+	return p.array(p.group, r)
+}
+
+func (p *Program) array(columns []int, r *row.Row) string {
 	p.buf = append(p.buf[:0], '[')
-	for i, c := range p.key {
+	for i, c := range columns {
 		if i > 0 {
 			p.buf = append(p.buf, ',')
 		}
@@ -124,99 +133,6 @@ func (p *Program) Key(r *row.Row) string {
 	}
 	p.buf = append(p.buf, ']')
 	return string(p.buf)
-}
-
-// Priority evaluates the notice's priority, clamped to 1 … 5; digits after the point are dropped.
-func (p *Program) Priority(r *row.Row) (int, error) {
-	if p.priority == nil {
-		return p.fixed, nil
-	}
-	v, err := p.priority.Eval(r)
-	if err != nil {
-		return 0, fmt.Errorf("priority: %w", err)
-	}
-	return clampPriority(v)
-}
-
-// Draft renders the row.
-func (p *Program) Draft(r *row.Row) (*Draft, error) {
-	d := &Draft{Type: p.typ, Modal: p.rule.Notice.Modal, Expires: p.rule.Notice.Expires, Texts: make(map[string]Text, len(p.texts)+1)}
-	if d.Expires == 0 {
-		d.Expires = p.typ.Retention
-	}
-	var err error
-	if d.Warehouse, err = p.warehouseOf(r); err != nil {
-		return nil, err
-	}
-	if d.Priority, err = p.Priority(r); err != nil {
-		return nil, err
-	}
-	if d.Fields, err = p.data(r); err != nil {
-		return nil, err
-	}
-	for _, t := range p.texts {
-		if d.Texts[t.lang], err = t.render(r); err != nil {
-			return nil, err
-		}
-	}
-	if p.fallback != "" {
-		d.Texts[""] = d.Texts[p.fallback]
-	}
-	return d, nil
-}
-
-// render writes title and body. A title is one line.
-func (t text) render(r *row.Row) (Text, error) {
-	title, err := t.title.Render(r)
-	if err != nil {
-		return Text{}, fmt.Errorf("title: %w", err)
-	}
-	words := Text{Title: strings.Join(strings.Fields(title), " ")}
-	if t.body == nil {
-		return words, nil
-	}
-	body, err := t.body.Render(r)
-	if err != nil {
-		return Text{}, fmt.Errorf("body: %w", err)
-	}
-	words.Body = strings.TrimSpace(body)
-	return words, nil
-}
-
-func (p *Program) warehouseOf(r *row.Row) (string, error) {
-	if p.warehouse == nil {
-		return p.rule.Scope, nil
-	}
-	v, err := p.warehouse.Eval(r)
-	if err != nil {
-		return "", fmt.Errorf("warehouse: %w", err)
-	}
-	name := strings.TrimRight(v.String(), " ") // CHAR padding
-	if v.Kind() == row.Decimal {
-		name = string(v.AppendKey(nil)) // 119240.00 is warehouse 119240
-	}
-	if !plainName.MatchString(name) {
-		return "", fmt.Errorf("warehouse: %q cannot name a warehouse", clip(name))
-	}
-	return strings.Clone(name), nil
-}
-
-func (p *Program) data(r *row.Row) ([]Field, error) {
-	data := make([]Field, len(p.fields))
-	for i, f := range p.fields {
-		v, err := f.value.Eval(r)
-		if err == nil {
-			v, err = fit(f.kind, v)
-		}
-		if err == nil && v.IsNull() && f.required {
-			err = errRequired
-		}
-		if err != nil {
-			return nil, fmt.Errorf("field %s: %w", f.name, err)
-		}
-		data[i] = Field{Name: f.name, Value: v.Clone()}
-	}
-	return data, nil
 }
 
 // Watermark returns the values of the watermark columns, in the rule's order; nil where the rule has no watermark.

@@ -27,12 +27,16 @@ func validate(r *Rule, spec *ruleSpec, parts []paramPart, use *paramUse) problem
 	v.notAvailable()
 	v.schedule()
 	v.mode()
+	v.per()
+	v.limit()
 	stmt := v.sql()
 	v.watermark(stmt)
 	v.params(parts, stmt)
 	v.expr("when", r.When)
 	v.key()
+	v.group()
 	v.notice()
+	v.alerts()
 	v.deliver()
 	return v.problems
 }
@@ -151,6 +155,9 @@ func (v *validator) expr(path, src string) {
 }
 
 func (v *validator) key() {
+	if v.r.Per == PerResult {
+		return
+	}
 	v.need("key", "the columns that tell one finding from another")
 	list := v.r.origin.at("key", false)
 	if list == nil || list.Kind != strictyaml.Sequence {

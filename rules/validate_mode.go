@@ -11,7 +11,7 @@ import (
 )
 
 // stateFields mean nothing where nothing resolves.
-var stateFields = []string{"for", "keep_firing_for", "repeat_interval", "no_data", "notice.send_resolved"}
+var stateFields = []string{"for", "keep_firing_for", "repeat_interval", "no_data", "group_by", "notice.send_resolved"}
 
 func (v *validator) mode() {
 	if v.r.Mode != ModeEvent {
@@ -33,23 +33,11 @@ func (v *validator) notAvailable() {
 	no := func(path, what string) {
 		v.fail(path, CodeNotAvailable, what+" is not available in this version", "remove it; docs/rule-reference.md lists what works")
 	}
-	for _, path := range []string{"group_by", "limit", "probe.max_cost"} {
-		if v.has(path) {
-			no(path, path)
-		}
+	if v.has("probe.max_cost") {
+		no("probe.max_cost", "probe.max_cost")
 	}
-	for _, f := range []struct {
-		path, value string
-		set         bool
-	}{
-		{"shadow", "true", v.spec.Shadow},
-		{"per", "result", v.spec.Per == "result"},
-		{"no_data", "alert", v.spec.NoData == string(PolicyAlert)},
-		{"on_error", "alert", v.spec.OnError == string(PolicyAlert)},
-	} {
-		if f.set {
-			no(f.path, f.path+": "+f.value)
-		}
+	if v.spec.Shadow {
+		no("shadow", "shadow: true")
 	}
 	for i, d := range v.spec.Deliver {
 		path := fmt.Sprintf("deliver[%d]", i)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 
-	"tallyman/rules/message"
 	"tallyman/rules/strictyaml"
 )
 
@@ -50,7 +49,7 @@ func (v *validator) templates(path string, byLanguage map[string]string) {
 		v.fail(path, strictyaml.CodeMissing, path+" has no text", "write the text, or one a language as {en: …, zh: …}")
 	}
 	for _, lang := range slices.Sorted(maps.Keys(byLanguage)) {
-		_, faults := message.Parse(byLanguage[lang])
+		_, faults := parseText(v.r, byLanguage[lang])
 		for _, f := range faults {
 			v.problems = append(v.problems, v.r.ProblemIn(textPath(path, lang), f.Offset, f.Code, f.Message, f.Hint))
 		}

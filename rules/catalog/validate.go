@@ -16,6 +16,7 @@ const (
 	CodeBadName     = "bad_name"
 	CodeBadID       = "bad_id"
 	CodeDuplicateID = "duplicate_id"
+	CodeReserved    = "reserved_code"
 )
 
 var (
@@ -41,6 +42,14 @@ func (t Type) Validate() []Fault {
 	fail := func(field, code, message, hint string) { l = append(l, Fault{field, code, message, hint}) }
 	if !codePattern.MatchString(t.Code) {
 		fail("code", CodeBadName, fmt.Sprintf("%q cannot be the code of a type", t.Code), "capitals, digits and _, at most 64, as REP_NOTICE")
+	}
+	if Reserved(t.Code) {
+		fail("code", CodeReserved, "codes that begin with "+ReservedPrefix+" are Tallyman's own", "choose another code; the built-in types need no entry")
+	}
+	for _, own := range BuiltIn() {
+		if t.ID == own.ID {
+			fail("id", CodeDuplicateID, fmt.Sprintf("the id %d belongs to the built-in type %s", t.ID, own.Code), "choose another")
+		}
 	}
 	if t.ID < 1 {
 		fail("id", CodeBadID, fmt.Sprintf("%d cannot be the id of a type", t.ID), "a number from 1 on, unique among the types")

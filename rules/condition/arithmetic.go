@@ -113,7 +113,7 @@ func numericKind(op byte, l, r operand) row.Kind {
 
 // literals calculates with numbers as they are written, so that 0.1 + 0.2 is 0.3.
 func (c *compiler) literals(op byte, l, r operand, at int) operand {
-	f := frame{}
+	f := frame{most: &rowBounds}
 	var v row.Value
 	if l.kind == row.Int && r.kind == row.Int && op != '/' {
 		v = calculateInts(&f, op, l.value.Int(), r.value.Int(), at)
@@ -166,7 +166,7 @@ func (c *compiler) signed(n *ast.UnaryNode) operand {
 		return x
 	}
 	if x.literal {
-		f := frame{}
+		f := frame{most: &rowBounds}
 		v := negate(&f, x.value, at)
 		if f.err != nil {
 			c.fail(at, CodeType, f.err.Error(), "")

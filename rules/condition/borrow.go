@@ -13,12 +13,9 @@ import (
 type borrowed struct {
 	params string
 	result row.Kind
-	list   bool // the result is a list of the first argument's kind
 }
 
 var borrowedFunctions = map[string]borrowed{
-	"mean":       {params: "n*", result: row.Float},
-	"median":     {params: "n*", result: row.Float},
 	"toJSON":     {params: "x", result: row.Text},
 	"toBase64":   {params: "t", result: row.Text},
 	"fromBase64": {params: "t", result: row.Text},
@@ -30,10 +27,6 @@ var borrowedFunctions = map[string]borrowed{
 	"bitshr":     {params: "ii", result: row.Int},
 	"bitushr":    {params: "ii", result: row.Int},
 	"bitnot":     {params: "i", result: row.Int},
-	"take":       {params: "li", list: true},
-	"reverse":    {params: "l", list: true},
-	"sort":       {params: "l?t", list: true},
-	"uniq":       {params: "l", list: true},
 }
 
 // borrow compiles a call of expr's own function.
@@ -61,24 +54,11 @@ func (c *compiler) borrow(name string, b borrowed, at int, args []operand) opera
 		}
 		return x
 	}
-	if !b.list {
-		o := valueOp(b.result, at, func(f *frame) row.Value { return fromGo(f, run(f), at) })
-		if constants {
-			return c.fold(o, args...)
-		}
-		return o
+	o := valueOp(b.result, at, func(f *frame) row.Value { return fromGo(f, run(f), at) })
+	if constants {
+		return c.fold(o, args...)
 	}
-	return operand{shape: list, kind: args[0].kind, offset: at, column: -1, list: func(f *frame) []row.Value {
-		all, _ := run(f).([]any)
-		if all == nil || !f.spend(len(all)*valueSize, at) {
-			return nil
-		}
-		values := make([]row.Value, len(all))
-		for i, x := range all {
-			values[i] = fromGo(f, x, at)
-		}
-		return values
-	}}
+	return o
 }
 
 // expr returns expr's function of that name; its panics over odd arguments are errors.
@@ -101,30 +81,9 @@ func expr(name string) func(args []any) (any, error) {
 	}
 }
 
-// lend gives an argument to expr; false where it is NULL. Lists are at most maxLent long, for uniq compares
-// all with all.
+// lend gives an argument to expr; false where it is NULL.
 func (o operand) lend(letter byte) func(*frame) (any, bool) {
-	const maxLent = 1000
-	at := o.offset
-	if letter == 'l' || o.shape == list {
-		values := o.values()
-		return func(f *frame) (any, bool) {
-			all := values(f)
-			if all == nil {
-				return nil, false
-			}
-			if len(all) > maxLent || !f.spend(len(all)*len(all)/4, at) {
-				f.fail(at, "a list of more than %d elements", maxLent)
-				return nil, false
-			}
-			lent := make([]any, len(all))
-			for i, v := range all {
-				lent[i] = toGo(v)
-			}
-			return lent, true
-		}
-	}
-	val := o.plain().val
+	at, val := o.offset, o.plain().val
 	return func(f *frame) (any, bool) {
 		v := val(f)
 		if letter != 'x' && !v.IsNull() && (v.Kind() == row.JSON || !accepts(letter, operand{kind: v.Kind()})) {

@@ -13,8 +13,9 @@ import (
 
 // function is a builtin of expr as conditions have it. NULL as an argument gives NULL.
 type function struct {
-	// params has a letter for each argument: t text, i int, n number, l list, x any single value, a anything; those after
-	// "?" are optional, "*" repeats the letter before it.
+	// params has a letter for each argument: t text, i int, n number, l list of values, r list of values or rows, x any
+	// single value, a value or list of values, c anything that has a length; those after "?" are optional, "*" repeats the
+	// letter before it.
 	params  string
 	exact   bool // right for decimals
 	compile func(c *compiler, at int, args []operand) operand
@@ -22,7 +23,7 @@ type function struct {
 
 // function finds a builtin; nil where conditions have none of that name.
 func (c *compiler) function(name string) *function {
-	for _, table := range []map[string]function{numberFunctions, textFunctions, timeFunctions, listFunctions} {
+	for _, table := range []map[string]function{numberFunctions, textFunctions, timeFunctions, listFunctions, orderFunctions} {
 		if fn, ok := table[name]; ok {
 			return &fn
 		}
@@ -48,18 +49,21 @@ func (c *compiler) call(n *ast.BuiltinNode) operand {
 	if n.Name == "date" {
 		return c.date(n)
 	}
+	if len(n.Arguments) == 2 && predicateFunctions[n.Name] != nil {
+		return c.predicate(n)
+	}
 	fn := c.function(n.Name)
 	if fn == nil {
 		hint, ok := withoutUse[n.Name]
 		if !ok {
-			hint = "filter and count in SQL; a list that is written out works with in, min, max and sum"
+			hint = "do it in SQL"
 		}
 		return c.unsupported(at, n.Name+"() has no use in a condition", hint)
 	}
 	args := make([]operand, len(n.Arguments))
 	for i, node := range n.Arguments {
 		if p, ok := node.(*ast.PredicateNode); ok {
-			return c.unsupported(p.Location().From, n.Name+"() takes no predicate in a condition", "filter in SQL")
+			return c.unsupported(p.Location().From, n.Name+"() takes no predicate in a condition", "do it in SQL")
 		}
 		args[i] = c.compile(node)
 	}
@@ -82,6 +86,9 @@ func (c *compiler) fits(name string, fn *function, at int, args []operand) bool 
 		switch {
 		case a.bad:
 			ok = false
+		case a.kind == rowKind && !accepts(letter, a):
+			c.fail(a.offset, CodeType, fmt.Sprintf("%s() needs %s, here it has %s", name, letterNames[letter], describe(a)), c.rowsHint(a))
+			ok = false
 		case !fn.exact && a.kind == row.Decimal && !a.literal:
 			c.fail(a.offset, CodeDecimal, name+"() is not exact for decimals", "decimals have + - * / %, comparisons, in, ??, abs, min, max, sum and round")
 			ok = false
@@ -93,7 +100,7 @@ func (c *compiler) fits(name string, fn *function, at int, args []operand) bool 
 	return ok
 }
 
-var letterNames = map[byte]string{'t': "a text", 'i': "an int", 'n': "numbers", 'l': "a list", 'x': "a single value"}
+var letterNames = map[byte]string{'t': "a text", 'i': "an int", 'n': "numbers", 'l': "a list of values", 'r': "a list", 'x': "a single value", 'a': "values", 'c': "a text or a list"}
 
 // params reads function.params: a letter for each argument, and how many there may be.
 func params(s string) (letters string, least, most int) {
@@ -119,14 +126,18 @@ func counted(least, most int) string {
 func accepts(letter byte, a operand) bool {
 	switch letter {
 	case 'a':
-		return true
+		return a.kind != rowKind
 	case 'l':
 		return a.shape == list || a.kind == row.JSON
+	case 'r':
+		return a.shape == list || a.shape == records || a.kind == row.JSON
+	case 'c':
+		return a.shape != record
 	}
 	if letter == 'n' && a.shape == list { // numbers may come as one list
 		return a.kind.IsNumber() || a.kind == row.Null || a.kind == row.JSON
 	}
-	if a.shape == list {
+	if a.shape == list || a.kind == rowKind {
 		return false
 	}
 	switch {

@@ -58,6 +58,9 @@ func (o operand) beside(other operand) operand {
 }
 
 func comparableKinds(a, b row.Kind) bool {
+	if a == rowKind || b == rowKind {
+		return false
+	}
 	return a == b || a == row.Null || b == row.Null || a == row.JSON || b == row.JSON ||
 		a.IsNumber() && b.IsNumber() || isInstant(a) && isInstant(b)
 }
@@ -89,9 +92,12 @@ func (c *compiler) isNull(n *ast.BinaryNode, l, r operand) operand {
 	}
 	at := n.Location().From
 	isNil := n.Operator == "=="
-	if x.shape == list {
+	if x.shape == list || x.shape == records {
 		c.fail(at, CodeType, "a list is never NULL", "")
 		return broken(at)
+	}
+	if x.shape == record {
+		return condOp(at, func(f *frame) truth { return toTruth((x.rec(f) == nil) == isNil) })
 	}
 	if x.column >= 0 {
 		i := x.column
@@ -117,6 +123,9 @@ func compareAny(l, r operand, verdict verdicts) func(*frame) truth {
 // does not hold to the kinds of its columns.
 func (v verdicts) of(f *frame, a, b row.Value) truth {
 	if a.IsNull() || b.IsNull() {
+		return unknown
+	}
+	if a.Kind() == row.Text && !f.read(a.Text(), 0) {
 		return unknown
 	}
 	order, err := row.Compare(a, b)

@@ -27,10 +27,32 @@ type compiler struct {
 	regexps int   // instructions of the regular expressions so far
 	folding frame // of constant parts; all of them share what one row may cost
 	faults  []*Error
+
+	result   bool      // the expression is over a result, not over a row
+	elements []operand // what # stands for, the innermost predicate last
 }
 
 func newCompiler(src string, columns []row.Column) *compiler {
-	return &compiler{src: []rune(src), columns: columns, vars: map[string]operand{}, used: map[int]struct{}{}}
+	return &compiler{
+		src: []rune(src), columns: columns, vars: map[string]operand{}, used: map[int]struct{}{},
+		folding: frame{most: &rowBounds},
+	}
+}
+
+// finish compiles the whole.
+func (c *compiler) finish(node ast.Node) (*Program, error) {
+	root := c.compile(node)
+	switch {
+	case root.bad:
+	case root.shape == list || root.shape == records:
+		c.fail(root.offset, CodeType, "an expression cannot give "+describe(root), "take an element, its len(), or use in")
+	case root.shape == record:
+		c.fail(root.offset, CodeType, "an expression cannot give a row", "take one of its columns, as in rows[0]."+c.anyColumn())
+	}
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	return c.program(root), nil
 }
 
 func (c *compiler) fail(offset int, code Code, message, hint string) {
@@ -93,6 +115,8 @@ func (c *compiler) compile(node ast.Node) operand {
 		return c.slice(n)
 	case *ast.BuiltinNode:
 		return c.call(n)
+	case *ast.PointerNode:
+		return c.pointer(n)
 	case *ast.CallNode:
 		return c.callOther(n)
 	case *ast.VariableDeclaratorNode:
@@ -153,33 +177,67 @@ func (c *compiler) identifier(n *ast.IdentifierNode) operand {
 		v.offset = at
 		return v
 	}
-	if i := row.Index(c.columns, n.Value); i >= 0 {
-		c.used[i] = struct{}{}
-		kind := c.columns[i].Kind
-		if kind == row.Null {
-			kind = row.JSON // a column of no declared type: known at run time, as what comes out of JSON
+	if c.result {
+		if v, ok := resultVariable(n.Value, at); ok {
+			return v
 		}
-		o := valueOp(kind, at, func(f *frame) row.Value { return f.row.Values[i] })
-		o.column = i
-		if kind == row.Int || kind == row.Decimal {
-			o.small = smallColumn(i)
-		}
-		return o
+	} else if i := row.Index(c.columns, n.Value); i >= 0 {
+		return c.column(i, at)
 	}
-	if n.Value == "$env" {
-		return c.unsupported(at, "$env has no use in a condition", "name the column")
-	}
-	if _, ok := builtin.Index[n.Value]; ok {
-		c.fail(at, CodeUnknownName, "there is no column "+n.Value+"; "+n.Value+" is a function", "call it: "+n.Value+"(…)")
-		return broken(at)
-	}
-	names := slices.Collect(maps.Keys(c.vars))
-	for i := range c.columns {
-		names = append(names, c.columns[i].Name)
-	}
-	slices.Sort(names)
-	c.fail(at, CodeUnknownName, "there is no column "+n.Value, suggest(n.Value, names, "columns"))
+	c.unknownName(n.Value, at)
 	return broken(at)
+}
+
+// column reads a column of the frame's row.
+func (c *compiler) column(i, at int) operand {
+	c.used[i] = struct{}{}
+	kind := c.kindOf(i)
+	o := valueOp(kind, at, func(f *frame) row.Value { return f.row.Values[i] })
+	o.column = i
+	if kind == row.Int || kind == row.Decimal {
+		o.small = smallColumn(i)
+	}
+	return o
+}
+
+// kindOf is the kind of a column's values; that of a column of no declared type is known at run time, as of what comes
+// out of JSON.
+func (c *compiler) kindOf(i int) row.Kind {
+	if k := c.columns[i].Kind; k != row.Null {
+		return k
+	}
+	return row.JSON
+}
+
+func (c *compiler) unknownName(name string, at int) {
+	_, function := builtin.Index[name]
+	switch {
+	case name == "$env":
+		c.unsupported(at, "$env has no use in a condition", "name the column")
+	case c.result && row.Index(c.columns, name) >= 0:
+		c.fail(at, CodeUnknownName, "per: result judges all the rows at once, so "+name+" alone has no value", c.columnHint(name))
+	case function:
+		c.fail(at, CodeUnknownName, "there is no column "+name+"; "+name+" is a function", "call it: "+name+"(…)")
+	case c.result:
+		c.fail(at, CodeUnknownName, "there is no variable "+name, suggest(name, c.names(resultNames...), "variables"))
+	case slices.Contains(resultNames, name):
+		c.fail(at, CodeUnknownName, "there is no column "+name, "rows and row_count belong to per: result")
+	default:
+		c.fail(at, CodeUnknownName, "there is no column "+name, suggest(name, c.names(c.columnNames()...), "columns"))
+	}
+}
+
+// names are those and the variables of let, sorted.
+func (c *compiler) names(others ...string) []string {
+	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(c.vars)), others...)))
+}
+
+func (c *compiler) columnNames() []string {
+	names := make([]string, len(c.columns))
+	for i := range c.columns {
+		names[i] = c.columns[i].Name
+	}
+	return names
 }
 
 // let keeps the value in a slot, so that it is evaluated once.
@@ -187,7 +245,11 @@ func (c *compiler) let(n *ast.VariableDeclaratorNode) operand {
 	at := n.Location().From
 	_, declared := c.vars[n.Name]
 	_, function := builtin.Index[n.Name]
-	if declared || function || row.Index(c.columns, n.Name) >= 0 {
+	taken := row.Index(c.columns, n.Name) >= 0
+	if c.result {
+		taken = slices.Contains(resultNames, n.Name)
+	}
+	if declared || function || taken {
 		c.fail(at, CodeType, n.Name+" is taken already", "choose another name for the variable")
 		return broken(at)
 	}

@@ -15,8 +15,8 @@
 //   - An overflow, a division by zero or a text that is no number is an error of the row.
 //   - Texts count in characters, never in bytes.
 //
-// Every program ends soon and needs little memory, whatever its author wrote: there are no loops, and what the
-// evaluation of a row may build and read is capped.
+// Every program ends soon and needs little memory, whatever its author wrote: what an evaluation may build and read, and
+// how many steps its predicates may take, is capped.
 package condition
 
 import "tallyman/rules/row"
@@ -35,12 +35,17 @@ func Compile(src string, columns []row.Column) (*Program, error) {
 		return nil, err
 	}
 	c := newCompiler(src, columns)
-	root := c.compile(tree)
-	if !root.bad && root.shape == list {
-		c.fail(root.offset, CodeType, "an expression cannot give a list", "take an element, its len(), or use in")
-	}
-	if err := c.err(); err != nil {
+	return c.finish(tree)
+}
+
+// CompileResult is Compile for an expression over a result as a whole. It sees `rows`, a list of rows with these
+// columns, and `row_count`.
+func CompileResult(src string, columns []row.Column) (*Program, error) {
+	tree, err := parse(src, resultVariables)
+	if err != nil {
 		return nil, err
 	}
-	return c.program(root), nil
+	c := newCompiler(src, columns)
+	c.result, c.folding.most = true, &resultBounds
+	return c.finish(tree)
 }

@@ -28,7 +28,7 @@ func columnWith(column operand, constant row.Value, verdict verdicts) func(*fram
 		}
 	case k == row.Float && constant.Kind() == row.Float && !math.IsNaN(constant.Float()):
 		return floatWith(i, constant, verdict)
-	case k == row.Text && constant.Kind() == row.Text:
+	case k == row.Text && constant.Kind() == row.Text && len(constant.Text()) < freeText:
 		return textWith(i, constant, verdict)
 	}
 	return nil

@@ -7,24 +7,33 @@ import (
 	"tallyman/rules/row"
 )
 
-// What the evaluation of one row may build and read, in bytes. Reading is counted for texts of freeText and
-// more only.
-const (
-	maxWork  = 4 << 20
-	maxRead  = 64 << 20
-	freeText = 4 << 10
+// bounds are what one evaluation may build and read, in bytes, and how many steps it may take inside predicates. Reading is
+// counted for texts of freeText and more only.
+type bounds struct {
+	work, read, steps int
+	what              string // that is evaluated
+}
+
+var (
+	rowBounds    = bounds{work: 4 << 20, read: 64 << 20, steps: 1_000_000, what: "row"}
+	resultBounds = bounds{work: 64 << 20, read: 1 << 30, steps: 20_000_000, what: "result"}
 )
+
+const freeText = 4 << 10
 
 // frame is the state of one evaluation. A failure is kept here and the failed part is NULL, which
 // leads quickly to the end, where the failure is what counts.
 type frame struct {
-	row   *row.Row
+	most  *bounds
+	row   *row.Row   // in a predicate over rows, the one that it looks at
+	rows  []*row.Row // of a result
 	now   time.Time
 	slots []slot      // the variables of let
 	args  []row.Value // a stack of the arguments of the calls that are being evaluated
 	err   error       // the first failure
 	work  int
 	seen  int
+	steps int
 }
 
 // slot holds the value of a variable.
@@ -32,10 +41,12 @@ type slot struct {
 	val  row.Value
 	list []row.Value
 	tree any
+	rec  *row.Row
+	rows []*row.Row
 }
 
 func (f *frame) begin(r *row.Row) {
-	f.row, f.err, f.work, f.seen = r, nil, 0, 0
+	f.row, f.rows, f.err, f.work, f.seen, f.steps = r, nil, nil, 0, 0, 0
 }
 
 // fail records that the row cannot be judged and returns NULL.
@@ -51,10 +62,10 @@ func (f *frame) read(s string, offset int) bool {
 	return len(s) < freeText || f.charge(len(s), offset)
 }
 
-// charge counts towards maxRead.
+// charge counts towards bounds.read.
 func (f *frame) charge(n, offset int) bool {
-	if f.seen += n; n > maxRead || f.seen > maxRead {
-		f.fail(offset, "the expression reads more text than it may for one row")
+	if f.seen += n; n > f.most.read || f.seen > f.most.read {
+		f.fail(offset, "the expression reads more text than it may for one %s", f.most.what)
 		return false
 	}
 	return true
@@ -62,10 +73,20 @@ func (f *frame) charge(n, offset int) bool {
 
 // spend accounts for n bytes about to be built; false, with a failure, where that is too much.
 func (f *frame) spend(n, offset int) bool {
-	if n < 0 || n > maxWork || f.work+n > maxWork {
-		f.fail(offset, "the expression builds more than %d MB for one row", maxWork>>20)
+	if n < 0 || n > f.most.work || f.work+n > f.most.work {
+		f.fail(offset, "the expression builds more than %d MB for one %s", f.most.work>>20, f.most.what)
 		return false
 	}
 	f.work += n
+	return true
+}
+
+// step accounts for n parts about to be evaluated in a predicate, or for as much work; false, with a failure, where that is too
+// much.
+func (f *frame) step(n, offset int) bool {
+	if f.steps += n; f.steps > f.most.steps {
+		f.fail(offset, "the expression takes more than %d steps for one %s", f.most.steps, f.most.what)
+		return false
+	}
 	return true
 }

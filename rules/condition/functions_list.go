@@ -15,8 +15,8 @@ var listFunctions = map[string]function{
 		return c.extreme(at, a, operators[">"])
 	}},
 	"sum":        {params: "n", exact: true, compile: (*compiler).sum},
-	"first":      {params: "l", exact: true, compile: func(c *compiler, at int, a []operand) operand { return c.at(at, a[0], 0) }},
-	"last":       {params: "l", exact: true, compile: func(c *compiler, at int, a []operand) operand { return c.at(at, a[0], -1) }},
+	"first":      {params: "r", exact: true, compile: func(c *compiler, at int, a []operand) operand { return c.at(at, a[0], 0) }},
+	"last":       {params: "r", exact: true, compile: func(c *compiler, at int, a []operand) operand { return c.at(at, a[0], -1) }},
 	"get":        {params: "xx", compile: func(c *compiler, at int, a []operand) operand { return c.element(at, a[0], a[1]) }},
 	"split":      splitting(strings.SplitN),
 	"splitAfter": splitting(strings.SplitAfterN),
@@ -61,7 +61,11 @@ func (c *compiler) reduce(at int, args []operand, step func(f *frame, sofar, v r
 		values := args[0].values()
 		return valueOp(args[0].kind, at, func(f *frame) row.Value {
 			var sofar row.Value
-			for i, v := range values(f) {
+			all := values(f)
+			if !f.step(len(all), at) {
+				return row.Value{}
+			}
+			for i, v := range all {
 				switch {
 				case v.IsNull():
 					return row.Value{}

@@ -24,7 +24,7 @@ var numberFunctions = map[string]function{
 func (c *compiler) abs(at int, args []operand) operand {
 	x := args[0]
 	if x.literal {
-		return literalOf(absOf(&frame{}, x.value, at), at)
+		return literalOf(absOf(&frame{most: &rowBounds}, x.value, at), at)
 	}
 	return c.each(x.kind, "n", at, args, func(f *frame, v []row.Value) row.Value { return absOf(f, v[0], at) })
 }

@@ -9,7 +9,7 @@ import (
 
 // textFunctions work on texts.
 var textFunctions = map[string]function{
-	"len":    {params: "x", compile: (*compiler).length},
+	"len":    {params: "c", compile: (*compiler).length},
 	"string": {params: "x", exact: true, compile: (*compiler).toText},
 	"upper":  onText(strings.ToUpper),
 	"lower":  onText(strings.ToLower),
@@ -79,6 +79,9 @@ func locating(fn func(s, part string) int) function {
 // length counts characters of a text, or elements.
 func (c *compiler) length(at int, args []operand) operand {
 	x := args[0]
+	if x.shape == list || x.shape == records {
+		return c.size(at, x)
+	}
 	if x.kind != row.Text && x.kind != row.JSON && x.kind != row.Null {
 		c.fail(x.offset, CodeType, "len() needs a text or a list, here it has "+describe(x), "")
 		return broken(at)
@@ -127,7 +130,7 @@ func (c *compiler) toText(at int, args []operand) operand {
 func (c *compiler) repeat(at int, args []operand) operand {
 	return c.each(row.Text, "ti", at, args, func(f *frame, v []row.Value) row.Value {
 		s, n := v[0].Text(), v[1].Int()
-		if n < 0 || n > maxWork || !f.spend(len(s)*int(n), at) {
+		if n < 0 || n > int64(f.most.work) || !f.spend(len(s)*int(n), at) {
 			return f.fail(at, "repeat() of %d times", n)
 		}
 		return row.TextOf(strings.Repeat(s, int(n)))

@@ -27,7 +27,14 @@ func (c *compiler) array(n *ast.ArrayNode) operand {
 	if !ok {
 		return broken(at)
 	}
-	return operand{shape: list, kind: u.kind, offset: at, column: -1, items: items, list: func(f *frame) []row.Value {
+	o := listOf(at, u)
+	o.items = items
+	return o
+}
+
+// listOf is the list of the parts.
+func listOf(at int, u unified) operand {
+	return operand{shape: list, kind: u.kind, offset: at, column: -1, list: func(f *frame) []row.Value {
 		if !f.spend(len(u.parts)*valueSize, at) {
 			return nil
 		}
@@ -56,8 +63,8 @@ func (c *compiler) in(n *ast.BinaryNode) operand {
 		c.fail(set.offset, CodeType, "in needs a list, here it has "+describe(set), "write x in [a, b]; for a part of a text: contains")
 		return broken(at)
 	}
-	if x.shape == list || set.shape == list && !comparableKinds(x.kind, set.kind) {
-		c.fail(at, CodeType, fmt.Sprintf("%s cannot be in a list of %s", describe(x), set.kind), comparisonHint(x, set))
+	if x.shape == list || x.kind == rowKind || set.shape == list && !comparableKinds(x.kind, set.kind) {
+		c.fail(at, CodeType, fmt.Sprintf("%s cannot be in a list of %s", describe(x), describe(set.element())), comparisonHint(x, set))
 		return broken(at)
 	}
 	if set.items != nil {
@@ -66,7 +73,11 @@ func (c *compiler) in(n *ast.BinaryNode) operand {
 	val, values := x.exact().val, set.values()
 	return condOp(at, func(f *frame) truth {
 		v := val(f)
-		return inValues(f, v, values(f))
+		all := values(f)
+		if !f.step(len(all), at) {
+			return unknown
+		}
+		return inValues(f, v, all)
 	})
 }
 

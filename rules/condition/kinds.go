@@ -19,8 +19,8 @@ type unified struct {
 func (c *compiler) unify(at int, what string, parts ...operand) (unified, bool) {
 	kind := row.Null
 	for _, p := range parts {
-		if p.shape == list {
-			c.fail(p.offset, CodeUnsupported, "a list cannot stand here", "")
+		if p.shape == list || p.kind == rowKind {
+			c.fail(p.offset, CodeUnsupported, describe(p)+" cannot stand here", "")
 			return unified{}, false
 		}
 		joined, ok := join2(kind, p)

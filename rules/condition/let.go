@@ -13,6 +13,10 @@ func (c *compiler) slot(v operand) operand {
 		variable.list = func(f *frame) []row.Value { return f.slots[i].list }
 	case tree:
 		variable.tree = func(f *frame) any { return f.slots[i].tree }
+	case record:
+		variable.rec = func(f *frame) *row.Row { return f.slots[i].rec }
+	case records:
+		variable.rows = func(f *frame) []*row.Row { return f.slots[i].rows }
 	case scalar:
 	}
 	return variable
@@ -28,7 +32,11 @@ func before(variable, v, body operand) operand {
 			s.list = v.list(f)
 		case tree:
 			s.tree, s.val = v.tree(f), v.val(f)
-		default:
+		case record:
+			s.rec = v.rec(f)
+		case records:
+			s.rows = v.rows(f)
+		case scalar:
 			s.val = v.val(f)
 		}
 	}
@@ -41,6 +49,12 @@ func before(variable, v, body operand) operand {
 	}
 	if body.tree != nil {
 		o.tree = func(f *frame) any { fill(f); return body.tree(f) }
+	}
+	if body.rec != nil {
+		o.rec = func(f *frame) *row.Row { fill(f); return body.rec(f) }
+	}
+	if body.rows != nil {
+		o.rows = func(f *frame) []*row.Row { fill(f); return body.rows(f) }
 	}
 	return o
 }

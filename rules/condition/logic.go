@@ -151,6 +151,10 @@ func describe(o operand) string {
 		return "nil"
 	case o.shape == list:
 		return "a list"
+	case o.shape == record:
+		return "a row"
+	case o.shape == records:
+		return "a list of rows"
 	}
 	return o.kind.String()
 }

@@ -21,6 +21,10 @@ func (c *compiler) element(at int, x, key operand) operand {
 	switch {
 	case x.bad || key.bad:
 		return broken(at)
+	case x.shape == record:
+		return c.columnOf(at, x, key)
+	case x.shape == records:
+		return c.rowAt(at, x, key)
 	case x.shape == list && key.kind == row.Int && key.shape == scalar:
 		return elementOf(at, x, key)
 	case x.kind == row.JSON && key.shape == scalar && (key.kind == row.Int || key.kind == row.Text):
@@ -98,6 +102,14 @@ func (c *compiler) slice(n *ast.SliceNode) operand {
 		}
 	}
 	from, to := low.val, high.val
+	if x.shape == records {
+		rows := x.rows
+		return operand{shape: records, kind: rowKind, offset: at, column: -1, rows: func(f *frame) []*row.Row {
+			all := rows(f)
+			i, j := part(from(f), to(f), len(all))
+			return all[i:j]
+		}}
+	}
 	if x.shape == list {
 		values := x.list
 		return operand{shape: list, kind: x.kind, offset: at, column: -1, list: func(f *frame) []row.Value {

@@ -8,10 +8,15 @@ import (
 type shape uint8
 
 const (
-	scalar shape = iota // val
-	list                // list; kind is the kind of the elements
-	tree                // tree, a decoded JSON value, and val, its scalar; kind is row.JSON
+	scalar  shape = iota // val
+	list                 // list; kind is the kind of the elements
+	tree                 // tree, a decoded JSON value, and val, its scalar; kind is row.JSON
+	record               // rec, a row of a result, nil where there is none; kind is rowKind
+	records              // rows, rows of a result; kind is rowKind
 )
+
+// rowKind is the kind of rows, which no value has.
+const rowKind row.Kind = 0xff
 
 // operand is a compiled part of an expression.
 type operand struct {
@@ -24,6 +29,8 @@ type operand struct {
 	small small              // of an Int or Decimal, where that is cheaper than val
 	list  func(*frame) []row.Value
 	tree  func(*frame) any
+	rec   func(*frame) *row.Row
+	rows  func(*frame) []*row.Row
 	items []operand // of a list that is written out
 
 	constant bool // val needs no row: its result is value
@@ -34,6 +41,7 @@ type operand struct {
 	isNil   bool // the word nil
 	column  int  // the column that it is, or -1
 	slot    int  // of a variable
+	current bool // of a record: it is the row that the predicate around it looks at
 	bad     bool // reported already
 }
 

@@ -17,7 +17,7 @@ import (
 // maxSource bounds the parser's recursion, which has no limit of its own.
 const maxSource = 16 << 10
 
-// parse reads src. A column hides a builtin of its name.
+// parse reads src. A column, or variable, hides a builtin of its name.
 func parse(src string, columns []row.Column) (root ast.Node, err error) {
 	switch {
 	case len(src) > maxSource:

@@ -29,15 +29,26 @@ func (p *Program) SetNow(t time.Time) { p.frame.now = t }
 // Clone returns a Program for another goroutine, with the same now.
 func (p *Program) Clone() *Program {
 	c := *p
-	c.frame = frame{now: p.frame.now, slots: make([]slot, len(p.frame.slots))}
+	c.frame = frame{most: p.frame.most, now: p.frame.now, slots: make([]slot, len(p.frame.slots))}
 	return &c
 }
 
 // Eval returns the result for the row, which has the columns that the program was compiled for. Its text
 // may point into the row; whoever keeps it calls Clone. An error is an *Error: this row cannot be judged.
 func (p *Program) Eval(r *row.Row) (row.Value, error) {
+	p.frame.begin(r)
+	return p.eval()
+}
+
+// EvalResult is Eval for a program of CompileResult. The rows have the columns that it was compiled for.
+func (p *Program) EvalResult(rows []*row.Row) (row.Value, error) {
+	p.frame.begin(nil)
+	p.frame.rows = rows
+	return p.eval()
+}
+
+func (p *Program) eval() (row.Value, error) {
 	f := &p.frame
-	f.begin(r)
 	v := p.root.val(f)
 	if f.err != nil {
 		return row.Value{}, f.err
@@ -47,8 +58,19 @@ func (p *Program) Eval(r *row.Row) (row.Value, error) {
 
 // Match tells whether the result is TRUE; NULL is not.
 func (p *Program) Match(r *row.Row) (bool, error) {
+	p.frame.begin(r)
+	return p.judge()
+}
+
+// MatchResult is Match for a program of CompileResult.
+func (p *Program) MatchResult(rows []*row.Row) (bool, error) {
+	p.frame.begin(nil)
+	p.frame.rows = rows
+	return p.judge()
+}
+
+func (p *Program) judge() (bool, error) {
 	f := &p.frame
-	f.begin(r)
 	if p.match == nil {
 		return false, &Error{Offset: p.root.offset, Code: CodeType, Message: "the expression gives " + p.root.kind.String() + ", not a bool"}
 	}
@@ -61,7 +83,10 @@ func (p *Program) Match(r *row.Row) (bool, error) {
 
 // program makes the Program of a compiled tree.
 func (c *compiler) program(root operand) *Program {
-	p := &Program{root: root, frame: frame{slots: make([]slot, c.slots)}}
+	p := &Program{root: root, frame: frame{most: &rowBounds, slots: make([]slot, c.slots)}}
+	if c.result {
+		p.frame.most = &resultBounds
+	}
 	if root.kind == row.Bool || root.kind == row.Null || root.kind == row.JSON {
 		p.match = root.truth()
 	}

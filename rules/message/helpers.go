@@ -50,8 +50,21 @@ var helpers = map[string]arity{
 	"not":      {1, 1, "{{ if not .lot }}"},
 }
 
-// functions are the helpers for a zone; and, or and not are the template package's own.
-func functions(zone *time.Location) template.FuncMap {
+// functions are the helpers for a zone; and, or and not are the template package's own. What they read counts as work on
+// the text.
+func functions(zone *time.Location, out *limited) template.FuncMap {
+	onText := func(fn func(string) string) func(any) (string, error) {
+		return func(v any) (string, error) { return fn(textOf(v)), out.work(cost(v)) }
+	}
+	comparing := func(want func(int) bool) func(a, b any) (bool, error) {
+		return func(a, b any) (bool, error) {
+			if err := out.work(min(cost(a), cost(b))); err != nil {
+				return false, err
+			}
+			return compare(a, b, want)
+		}
+	}
+	equal := comparing(func(c int) bool { return c == 0 })
 	return template.FuncMap{
 		"default": func(fallback, v any) any {
 			if valueOf(v).IsNull() {
@@ -59,29 +72,53 @@ func functions(zone *time.Location) template.FuncMap {
 			}
 			return v
 		},
-		"upper":    func(v any) string { return strings.ToUpper(textOf(v)) },
-		"lower":    func(v any) string { return strings.ToLower(textOf(v)) },
-		"trim":     func(v any) string { return strings.TrimSpace(textOf(v)) },
-		"truncate": truncate,
-		"round":    round,
-		"date":     func(layout string, v any) (string, error) { return date(layout, v, zone) },
+		"upper":    onText(strings.ToUpper),
+		"lower":    onText(strings.ToLower),
+		"trim":     onText(strings.TrimSpace),
+		"truncate": func(n int, v any) (string, error) { return truncate(n, v), out.work(cost(v)) },
+		"round": func(n int, v any) (any, error) {
+			if err := out.work(cost(v)); err != nil {
+				return nil, err
+			}
+			return round(n, v)
+		},
+		"date": func(layout string, v any) (string, error) {
+			if err := out.work(len(layout)); err != nil {
+				return "", err
+			}
+			return date(layout, v, zone)
+		},
 		"eq": func(a any, others ...any) (bool, error) {
 			for _, b := range others {
-				if equal, err := compare(a, b, func(c int) bool { return c == 0 }); err != nil || equal {
-					return equal, err
+				if same, err := equal(a, b); err != nil || same {
+					return same, err
 				}
 			}
 			return false, nil
 		},
 		"ne": func(a, b any) (bool, error) {
-			equal, err := compare(a, b, func(c int) bool { return c == 0 })
-			return !equal, err
+			same, err := equal(a, b)
+			return !same, err
 		},
-		"lt": func(a, b any) (bool, error) { return compare(a, b, func(c int) bool { return c < 0 }) },
-		"le": func(a, b any) (bool, error) { return compare(a, b, func(c int) bool { return c <= 0 }) },
-		"gt": func(a, b any) (bool, error) { return compare(a, b, func(c int) bool { return c > 0 }) },
-		"ge": func(a, b any) (bool, error) { return compare(a, b, func(c int) bool { return c >= 0 }) },
+		"lt": comparing(func(c int) bool { return c < 0 }),
+		"le": comparing(func(c int) bool { return c <= 0 }),
+		"gt": comparing(func(c int) bool { return c > 0 }),
+		"ge": comparing(func(c int) bool { return c >= 0 }),
 	}
+}
+
+// cost is how much work it is to read an argument, about, in bytes.
+func cost(a any) int {
+	const plain = 64
+	switch a := a.(type) {
+	case string:
+		return plain + len(a)
+	case decimal:
+		return plain + a.value().Size()
+	case other:
+		return plain + a.v.Size()
+	}
+	return plain
 }
 
 // compare orders two values exactly. NULL and the empty text are equal to each other, and neither less nor more

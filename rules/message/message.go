@@ -1,9 +1,11 @@
 // Package message turns the rows of a probe into words. A template is Go's text/template cut down to what a
 // notice needs: columns, if and with, variables, and a few helpers that see nothing but their
-// arguments. It has no loops, no named templates and no clock, so that rendering ends soon and gives the same text twice.
+// arguments. It has no named templates, no clock, and range goes over the rows of a group or result only, as far as
+// a budget allows: rendering ends soon and gives the same text twice.
 package message
 
 import (
+	"slices"
 	"text/template"
 	"text/template/parse"
 	"time"
@@ -16,11 +18,11 @@ const MaxSize = 64 << 10
 
 // The codes of this package's problems.
 const (
-	CodeSyntax       = "template_syntax"
-	CodeFunction     = "template_function"
-	CodeKind         = "template_kind"
-	CodeNotAvailable = "not_available"
-	CodeColumn       = "unknown_column"
+	CodeSyntax   = "template_syntax"
+	CodeFunction = "template_function"
+	CodeKind     = "template_kind"
+	CodeRange    = "template_range"
+	CodeColumn   = "unknown_column"
 )
 
 // Fault is one problem of a template.
@@ -31,9 +33,16 @@ type Fault struct {
 	Hint    string
 }
 
+// The names that a template over rows has beside columns.
+const (
+	nameRows     = "rows"
+	nameRowCount = "row_count"
+)
+
 // Template is a template whose syntax is sound.
 type Template struct {
 	src  string
+	rows bool // it is over the rows of a group or result
 	tree *parse.Tree
 	refs []ref
 }
@@ -42,6 +51,7 @@ type Template struct {
 type ref struct {
 	name string
 	at   parse.Pos
+	each bool // of a row of .rows
 }
 
 // Columns returns the columns that the template names, in order of appearance.
@@ -55,10 +65,16 @@ func (t *Template) Columns() []string {
 
 // Bound is a template over the columns of a probe. It is not safe for concurrent use.
 type Bound struct {
+	rows     bool    // as of the Template
 	pieces   []piece // of a template that only puts columns into words; nil where it does more
+	tree     *parse.Tree
+	zone     *time.Location
 	template *template.Template
-	columns  []int // that it names
+	columns  []int // that it names, outside of range
+	each     []int // that it names, of the rows of a range
+	perRow   int   // work
 	data     map[string]any
+	row      map[string]any // of the range that is going on
 	out      limited
 }
 
@@ -70,25 +86,47 @@ type piece struct {
 
 // Bind checks the template against the columns. Dates are written in the zone.
 func (t *Template) Bind(columns []row.Column, zone *time.Location) (*Bound, []Fault) {
-	b := &Bound{data: map[string]any{}}
+	return t.bind(columns, columns, zone)
+}
+
+// BindRows is Bind for a template over rows: outside of range it may name these columns of the first row only, which are
+// the same for all.
+func (t *Template) BindRows(columns []row.Column, common []string, zone *time.Location) (*Bound, []Fault) {
+	visible := slices.DeleteFunc(slices.Clone(columns), func(c row.Column) bool { return !slices.Contains(common, c.Name) })
+	return t.bind(columns, visible, zone)
+}
+
+func (t *Template) bind(columns, visible []row.Column, zone *time.Location) (*Bound, []Fault) {
+	b := &Bound{rows: t.rows, tree: t.tree, zone: zone}
 	var faults []Fault
 	for _, r := range t.refs {
-		i := row.Index(columns, r.name)
-		if i < 0 {
-			faults = append(faults, t.unknownColumn(r, columns))
-			continue
+		switch i := row.Index(columns, r.name); {
+		case i >= 0 && r.each:
+			b.each = append(b.each, i)
+		case i >= 0 && row.Index(visible, r.name) >= 0:
+			b.columns = append(b.columns, i)
+		default:
+			faults = append(faults, t.unknownColumn(r, columns, visible))
 		}
-		b.columns = append(b.columns, i)
 	}
 	if len(faults) > 0 {
 		return nil, faults
 	}
-	if faults := t.rehearse(columns, b.columns, zone); len(faults) > 0 {
+	if faults := t.rehearse(columns, b); len(faults) > 0 {
 		return nil, faults
 	}
-	b.template = executable(t.tree, zone)
-	b.pieces = pieces(t.tree.Root, columns)
+	if !t.rows {
+		b.pieces = pieces(t.tree.Root, columns)
+	}
+	b.prepare(t.tree)
 	return b, nil
+}
+
+// prepare gives the Bound what rendering changes.
+func (b *Bound) prepare(tree *parse.Tree) {
+	b.data, b.row = map[string]any{}, map[string]any{}
+	b.perRow = nodeWork * (1 + ranged(tree.Root, false))
+	b.template = executable(tree, b.zone, &b.out)
 }
 
 // pieces cuts a template without logic, as most are: it need not be interpreted for each row.
@@ -117,8 +155,8 @@ func pieces(l *parse.ListNode, columns []row.Column) []piece {
 }
 
 // executable makes a template of a tree that the walk has checked.
-func executable(tree *parse.Tree, zone *time.Location) *template.Template {
-	made, err := template.New(tree.Name).Option("missingkey=error").Funcs(functions(zone)).AddParseTree(tree.Name, tree)
+func executable(tree *parse.Tree, zone *time.Location, out *limited) *template.Template {
+	made, err := template.New(tree.Name).Option("missingkey=error").Funcs(functions(zone, out)).AddParseTree(tree.Name, tree)
 	if err != nil {
 		panic("message: " + err.Error()) // AddParseTree fails only for a template that was executed before
 	}
@@ -127,5 +165,8 @@ func executable(tree *parse.Tree, zone *time.Location) *template.Template {
 
 // Clone returns a Bound for another goroutine.
 func (b *Bound) Clone() *Bound {
-	return &Bound{pieces: b.pieces, template: b.template, columns: b.columns, data: map[string]any{}}
+	c := *b
+	c.out = limited{}
+	c.prepare(b.tree)
+	return &c
 }

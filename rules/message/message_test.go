@@ -123,7 +123,7 @@ func TestFaults(t *testing.T) {
 	for src, want := range map[string]string{
 		"x {{ .sku":                        "2 template_syntax unclosed action",
 		"x {{ .sku }":                      `10 template_syntax unexpected "}" in operand`,
-		"a\nb {{ if .sku }}":               "4 template_syntax the text ends inside an if or with",
+		"a\nb {{ if .sku }}":               "4 template_syntax the text ends inside an if, with or range",
 		"{{ }}":                            "0 template_syntax missing value for command",
 		"库存 {{ upcase .sku }}":             `6 template_function there is no helper "upcase"`,
 		"{{ sku }}":                        `3 template_function there is no helper "sku"`,
@@ -133,7 +133,7 @@ func TestFaults(t *testing.T) {
 		"{{ .sku | upper 1 }}":             "10 template_function upper takes 1 argument, not 2",
 		"{{ eq .n }}":                      "3 template_function eq takes 2 or more arguments, not 1",
 		"{{ .sku 1 }}":                     "3 template_function .sku is no helper, it takes no arguments",
-		"{{ range .rows }}{{ end }}":       "9 not_available range is not available in this version",
+		"{{ range .rows }}{{ end }}":       "9 template_range range goes over .rows, which a rule has with group_by or per: result only",
 		`{{ define "x" }}{{ end }}`:        "3 template_function a text defines no templates",
 		`a {{ template "x" }}`:             "14 template_function a text calls no templates",
 		"{{ break }}":                      `0 template_syntax {{break}} outside {{range}}`,

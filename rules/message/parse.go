@@ -15,11 +15,17 @@ import (
 const rootName = "text"
 
 // Parse reads a template and reports all that is wrong with it, as far as can be told without the columns.
-func Parse(src string) (*Template, []Fault) {
+func Parse(src string) (*Template, []Fault) { return read(src, false) }
+
+// ParseRows is Parse for a text about several rows, those of a group or of a result: it has .rows to range over and
+// .row_count.
+func ParseRows(src string) (*Template, []Fault) { return read(src, true) }
+
+func read(src string, rows bool) (*Template, []Fault) {
 	if len(src) > MaxSize {
 		return nil, []Fault{{Code: CodeSyntax, Message: fmt.Sprintf("the text has %d bytes, at most %d are allowed", len(src), MaxSize)}}
 	}
-	t := &Template{src: src, tree: parse.New(rootName)}
+	t := &Template{src: src, rows: rows, tree: parse.New(rootName)}
 	t.tree.Mode = parse.SkipFuncCheck // the walk knows where they stand
 	trees := map[string]*parse.Tree{}
 	if _, err := t.tree.Parse(src, "", "", trees); err != nil {
@@ -30,7 +36,7 @@ func Parse(src string) (*Template, []Fault) {
 		w.fault(parse.Pos(max(strings.Index(src, "define"), strings.Index(src, "block"), 0)), CodeFunction,
 			"a text defines no templates", "write it out where it is needed")
 	}
-	w.list(t.tree.Root, true)
+	w.list(t.tree.Root, dotTop)
 	return t, w.faults
 }
 
@@ -55,7 +61,7 @@ func (t *Template) syntaxFault(err error) Fault {
 		hint = "close it with }}"
 	}
 	if strings.Contains(message, "unexpected EOF") {
-		message, hint = "the text ends inside an if or with", "close it with {{ end }}"
+		message, hint = "the text ends inside an if, with or range", "close it with {{ end }}"
 	}
 	from := lineStart(t.src, line)
 	to := len(t.src)
@@ -92,18 +98,36 @@ func (t *Template) chars(at parse.Pos) int {
 	return utf8.RuneCountInString(t.src[:min(max(int(at), 0), len(t.src))])
 }
 
-func (t *Template) unknownColumn(r ref, columns []row.Column) Fault {
+func (t *Template) unknownColumn(r ref, columns, visible []row.Column) Fault {
+	fault := Fault{Offset: t.chars(r.at), Code: CodeColumn, Message: fmt.Sprintf("the probe returns no column %q", r.name)}
+	names := namesOf(visible)
+	switch {
+	case !t.rows && (r.name == nameRows || r.name == nameRowCount):
+		fault.Hint = "it belongs to group_by and per: result"
+		return fault
+	case t.rows && !r.each:
+		if row.Index(columns, r.name) >= 0 {
+			fault.Message = fmt.Sprintf("the column %q differs from row to row", r.name)
+			fault.Hint = "write {{ range .rows }}{{ ." + r.name + " }}{{ end }}"
+			if len(names) > 0 {
+				fault.Hint += "; outside of range there are " + strings.Join(append(names, nameRowCount), ", ")
+			}
+			return fault
+		}
+		names = append(names, nameRowCount, nameRows)
+	case r.each:
+		names = namesOf(columns)
+	}
+	if fault.Hint = problem.DidYouMean(r.name, names); fault.Hint == "" {
+		fault.Hint = "columns: " + strings.Join(names, ", ")
+	}
+	return fault
+}
+
+func namesOf(columns []row.Column) []string {
 	names := make([]string, len(columns))
 	for i, c := range columns {
 		names[i] = c.Name
 	}
-	hint := problem.DidYouMean(r.name, names)
-	switch {
-	case hint != "":
-	case r.name == "rows" || r.name == "row_count":
-		hint = "it belongs to groups, which are not available in this version"
-	default:
-		hint = "columns: " + strings.Join(names, ", ")
-	}
-	return Fault{t.chars(r.at), CodeColumn, fmt.Sprintf("the probe returns no column %q", r.name), hint}
+	return names
 }

@@ -14,29 +14,19 @@ import (
 
 // rehearse renders sample rows with every branch taken, so that a helper that gets a value of the wrong kind is found at
 // load and not with the first row that comes to it. Helpers fail on kinds only, never on contents.
-func (t *Template) rehearse(columns []row.Column, used []int, zone *time.Location) []Fault {
+func (t *Template) rehearse(columns []row.Column, as *Bound) []Fault {
 	flat := t.tree.Copy()
 	flat.Root = flatten(flat.Root)
-	b := &Bound{template: executable(flat, zone), columns: used, data: map[string]any{}}
+	b := &Bound{rows: t.rows, zone: as.zone, columns: as.columns, each: as.each}
+	b.prepare(flat)
 	nulls, typical := row.New(columns), row.New(columns)
 	for i, c := range columns {
 		typical.Values[i] = sample(c.Kind)
 	}
 	for _, r := range []*row.Row{typical, nulls} {
-		if err := b.try(r); err != nil {
+		if err := b.execute([]*row.Row{r}); err != nil {
 			return []Fault{t.kindFault(err)}
 		}
-	}
-	return nil
-}
-
-// try renders the row and returns the template package's own error.
-func (b *Bound) try(r *row.Row) error {
-	for _, i := range b.columns {
-		b.data[r.Columns[i].Name] = forTemplate(r.Values[i])
-	}
-	if err := b.template.Execute(&limited{}, b.data); err != nil && !errors.Is(err, errFull) {
-		return err
 	}
 	return nil
 }
@@ -85,6 +75,11 @@ func flatten(l *parse.ListNode) *parse.ListNode {
 			n.List = flatten(n.List)
 			out.Nodes = append(out.Nodes, n)
 			out.Nodes = append(out.Nodes, branch(n.ElseList)...)
+		case *parse.RangeNode:
+			n.List = flatten(n.List)
+			out.Nodes = append(out.Nodes, n)
+			out.Nodes = append(out.Nodes, branch(n.ElseList)...)
+		case *parse.BreakNode, *parse.ContinueNode: // of a branch, so that what follows is reached
 		default:
 			out.Nodes = append(out.Nodes, n)
 		}

@@ -3,7 +3,9 @@ package message
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
+	"text/template/parse"
 	"unicode/utf8"
 
 	"tallyman/rules/row"
@@ -11,18 +13,74 @@ import (
 
 // Render writes the row. The text is valid UTF-8 without control characters other than tab and line break.
 func (b *Bound) Render(r *row.Row) (string, error) {
-	b.out = limited{text: b.out.text[:0]}
 	if b.pieces != nil {
+		b.out.reset()
 		b.join(r)
 		return clean(b.out.String()), nil
 	}
-	for _, i := range b.columns {
-		b.data[r.Columns[i].Name] = forTemplate(r.Values[i])
-	}
-	if err := b.template.Execute(&b.out, b.data); err != nil && !errors.Is(err, errFull) {
+	return b.RenderRows([]*row.Row{r})
+}
+
+// RenderRows is Render for a template over rows.
+func (b *Bound) RenderRows(rows []*row.Row) (string, error) {
+	if err := b.execute(rows); err != nil {
 		return "", fmt.Errorf("rendering: %s", cause(err))
 	}
 	return clean(b.out.String()), nil
+}
+
+// execute runs the template and returns the template package's own error. The columns outside of range are those of the
+// first row.
+func (b *Bound) execute(rows []*row.Row) error {
+	b.out.reset()
+	for _, i := range b.columns {
+		if len(rows) > 0 {
+			b.data[rows[0].Columns[i].Name] = forTemplate(rows[0].Values[i])
+		}
+	}
+	if b.rows {
+		b.data[nameRows], b.data[nameIndexed] = b.sequence(rows), b.indexed(rows)
+		b.data[nameRowCount] = int64(len(rows))
+	}
+	if err := b.template.Execute(&b.out, b.data); err != nil && !errors.Is(err, errFull) {
+		return err
+	}
+	return nil
+}
+
+// nameIndexed stands in a tree where range takes the position of a row too; it can be no column's name.
+const nameIndexed = "rows with their positions"
+
+// sequence gives one row after the other, all in the same map, until the budget is used up.
+func (b *Bound) sequence(rows []*row.Row) iter.Seq[map[string]any] {
+	return func(yield func(map[string]any) bool) {
+		for _, r := range rows {
+			if !b.next(r) || !yield(b.row) {
+				return
+			}
+		}
+	}
+}
+
+func (b *Bound) indexed(rows []*row.Row) iter.Seq2[int, map[string]any] {
+	return func(yield func(int, map[string]any) bool) {
+		for i, r := range rows {
+			if !b.next(r) || !yield(i, b.row) {
+				return
+			}
+		}
+	}
+}
+
+// next takes up a row; false where the text has had its share of work.
+func (b *Bound) next(r *row.Row) bool {
+	if b.out.work(b.perRow) != nil {
+		return false
+	}
+	for _, i := range b.each {
+		b.row[r.Columns[i].Name] = forTemplate(r.Values[i])
+	}
+	return true
 }
 
 // join renders a template without logic.
@@ -39,10 +97,28 @@ func (b *Bound) join(r *row.Row) {
 
 var errFull = errors.New("the text is too long")
 
-// limited keeps the first MaxSize bytes.
+// maxWork is how much work one text may take: bytes that helpers read, and nodeWork for each part of a template that a
+// range runs.
+const maxWork = 64 << 20
+
+const nodeWork = 50
+
+// limited keeps the first MaxSize bytes, and ends what takes too much work.
 type limited struct {
 	text []byte
 	full bool // something was dropped
+	done int  // of maxWork
+}
+
+func (l *limited) reset() { *l = limited{text: l.text[:0]} }
+
+// work accounts for work about to be done; an error where that is too much.
+func (l *limited) work(n int) error {
+	if l.done += n; l.done <= maxWork {
+		return nil
+	}
+	l.full = true
+	return errFull
 }
 
 // Write implements io.Writer.
@@ -50,9 +126,13 @@ func (l *limited) Write(p []byte) (int, error) { return len(p), l.add(string(p))
 
 // add keeps what there is room for, and fails where that is not all.
 func (l *limited) add(s string) error {
+	if l.full {
+		return errFull
+	}
 	room := MaxSize - len(l.text)
 	l.text = append(l.text, s[:min(len(s), room)]...)
-	if l.full = len(s) > room; l.full {
+	if len(s) > room {
+		l.full = true
 		return errFull
 	}
 	return nil
@@ -64,8 +144,8 @@ func (l *limited) String() string {
 		return string(l.text)
 	}
 	const mark = "…"
-	cut := MaxSize - len(mark)
-	for cut > MaxSize-len(mark)-utf8.UTFMax && !utf8.RuneStart(l.text[cut]) {
+	cut := min(len(l.text), MaxSize-len(mark))
+	for least := cut - utf8.UTFMax; cut > max(least, 0) && cut < len(l.text) && !utf8.RuneStart(l.text[cut]); {
 		cut--
 	}
 	return string(l.text[:cut]) + mark
@@ -92,4 +172,44 @@ func clean(s string) string {
 
 func unclean(r rune) bool {
 	return r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r == 0xfffe || r == 0xffff
+}
+
+// ranged counts the parts that stand in a range.
+func ranged(l *parse.ListNode, inside bool) int {
+	if l == nil {
+		return 0
+	}
+	n := 0
+	for _, node := range l.Nodes {
+		if inside {
+			n++
+		}
+		switch node := node.(type) {
+		case *parse.IfNode:
+			n += ranged(node.List, inside) + ranged(node.ElseList, inside)
+		case *parse.WithNode:
+			n += ranged(node.List, inside) + ranged(node.ElseList, inside)
+		case *parse.RangeNode:
+			n += ranged(node.List, true) + ranged(node.ElseList, inside)
+		case *parse.ActionNode:
+			if inside {
+				n += arguments(node.Pipe)
+			}
+		}
+	}
+	return n
+}
+
+// arguments counts what stands in a pipeline.
+func arguments(p *parse.PipeNode) int {
+	n := 0
+	for _, c := range p.Cmds {
+		n += len(c.Args)
+		for _, a := range c.Args {
+			if inner, ok := a.(*parse.PipeNode); ok {
+				n += arguments(inner)
+			}
+		}
+	}
+	return n
 }

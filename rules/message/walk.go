@@ -12,57 +12,149 @@ import (
 
 // walk checks a parsed template against what a text may hold, and collects the columns it names.
 type walk struct {
-	t      *Template
-	faults []Fault
+	t       *Template
+	faults  []Fault
+	ranging bool            // inside a range
+	vars    []rangeVariable // in scope that range or := has set, the innermost last
 }
+
+// rangeVariable is a variable; those that hold a row of a range have columns.
+type rangeVariable struct {
+	name string
+	row  bool
+}
+
+// dot is what the dot stands for.
+type dot int
+
+const (
+	dotTop   dot = iota // the row, or what a group or result has as a whole
+	dotRow              // a row of a range
+	dotValue            // a value that with has set
+)
 
 func (w *walk) fault(at parse.Pos, code, message, hint string) {
 	w.faults = append(w.faults, Fault{w.t.chars(at), code, message, hint})
 }
 
-// list walks nodes. onRow is false where the dot is a value that with set.
-func (w *walk) list(l *parse.ListNode, onRow bool) {
+// list walks nodes; what they declare ends with them.
+func (w *walk) list(l *parse.ListNode, on dot) {
 	if l == nil {
 		return
 	}
+	declared := len(w.vars)
 	for _, n := range l.Nodes {
-		w.node(n, onRow)
+		w.node(n, on)
 	}
+	w.vars = w.vars[:declared]
 }
 
-func (w *walk) node(n parse.Node, onRow bool) {
+func (w *walk) node(n parse.Node, on dot) {
+	declared := len(w.vars)
 	switch n := n.(type) {
 	case *parse.TextNode, *parse.CommentNode:
 	case *parse.ActionNode:
-		w.pipe(n.Pipe, onRow)
+		w.pipe(n.Pipe, on)
+		return // what it declares stays in scope
 	case *parse.IfNode:
-		w.pipe(n.Pipe, onRow)
-		w.list(n.List, onRow)
-		w.list(n.ElseList, onRow)
+		w.pipe(n.Pipe, on)
+		w.list(n.List, on)
+		w.list(n.ElseList, on)
 	case *parse.WithNode:
-		w.pipe(n.Pipe, onRow)
-		w.list(n.List, false)
-		w.list(n.ElseList, onRow)
+		w.pipe(n.Pipe, on)
+		w.list(n.List, dotValue)
+		w.list(n.ElseList, on)
 	case *parse.RangeNode:
-		w.fault(n.Position(), CodeNotAvailable, "range is not available in this version", "it will go over the .rows of a group")
+		w.loop(n, on)
+	case *parse.BreakNode, *parse.ContinueNode: // the parser knows that they stand in a range
 	case *parse.TemplateNode:
 		w.fault(n.Position(), CodeFunction, "a text calls no templates", "write it out where it is needed")
 	default:
 		w.fault(n.Position(), CodeSyntax, fmt.Sprintf("%s means nothing here", n), "")
 	}
+	w.vars = w.vars[:declared]
 }
 
-func (w *walk) pipe(p *parse.PipeNode, onRow bool) {
+// loop walks a range, which goes over .rows and stands in no other.
+func (w *walk) loop(n *parse.RangeNode, on dot) {
+	switch {
+	case !w.t.rows:
+		w.fault(n.Position(), CodeRange, "range goes over .rows, which a rule has with group_by or per: result only", "this text is about one row: name its columns")
+		return
+	case w.ranging:
+		w.fault(n.Position(), CodeRange, "a range stands in no other range", "")
+		return
+	case !w.overRows(n.Pipe, on):
+		w.fault(n.Pipe.Position(), CodeRange, "range goes over .rows only", "as in {{ range .rows }}{{ .sku }}{{ end }}")
+		return
+	case n.Pipe.IsAssign:
+		w.fault(n.Pipe.Position(), CodeRange, "range declares its variables", "write := as in {{ range $row := .rows }}")
+		return
+	}
+	for i, v := range n.Pipe.Decl {
+		w.vars = append(w.vars, rangeVariable{v.Ident[0], i == len(n.Pipe.Decl)-1})
+	}
+	w.ranging = true
+	w.list(n.List, dotRow)
+	w.ranging = false
+	w.vars = w.vars[:len(w.vars)-len(n.Pipe.Decl)]
+	w.list(n.ElseList, on)
+}
+
+// overRows tells whether the pipeline is .rows alone. One with two variables gets the rows with their positions.
+func (w *walk) overRows(p *parse.PipeNode, on dot) bool {
+	if len(p.Cmds) != 1 || len(p.Cmds[0].Args) != 1 {
+		return false
+	}
+	var ident *string
+	switch n := p.Cmds[0].Args[0].(type) {
+	case *parse.FieldNode:
+		if on == dotTop && len(n.Ident) == 1 {
+			ident = &n.Ident[0]
+		}
+	case *parse.VariableNode:
+		if n.Ident[0] == "$" && len(n.Ident) == 2 {
+			ident = &n.Ident[1]
+		}
+	}
+	if ident == nil || *ident != nameRows {
+		return false
+	}
+	if len(p.Decl) == 2 {
+		*ident = nameIndexed
+	}
+	return true
+}
+
+func (w *walk) pipe(p *parse.PipeNode, on dot) {
 	if p == nil {
 		return
 	}
 	for i, c := range p.Cmds {
-		w.command(c, i > 0, onRow)
+		w.command(c, i > 0, on)
+	}
+	for _, v := range p.Decl {
+		switch {
+		case !p.IsAssign:
+			w.vars = append(w.vars, rangeVariable{v.Ident[0], false})
+		case w.holdsRow(v.Ident[0]):
+			w.fault(v.Position(), CodeSyntax, v.Ident[0]+" is the row", "choose another name for the variable")
+		}
 	}
 }
 
+// holdsRow tells whether the variable is a row of the range.
+func (w *walk) holdsRow(name string) bool {
+	for _, v := range slices.Backward(w.vars) {
+		if v.name == name {
+			return v.row
+		}
+	}
+	return false
+}
+
 // command walks one stage of a pipeline; piped tells whether it gets the value of the stage before.
-func (w *walk) command(c *parse.CommandNode, piped, onRow bool) {
+func (w *walk) command(c *parse.CommandNode, piped bool, on dot) {
 	given := len(c.Args) - 1
 	if piped {
 		given++
@@ -70,7 +162,7 @@ func (w *walk) command(c *parse.CommandNode, piped, onRow bool) {
 	if f, ok := c.Args[0].(*parse.IdentifierNode); ok {
 		w.call(f, given)
 	} else {
-		w.argument(c.Args[0], onRow)
+		w.argument(c.Args[0], on)
 		if given > 0 {
 			w.fault(c.Args[0].Position(), CodeFunction, fmt.Sprintf("%s is no helper, it takes no arguments", c.Args[0]), "the helper comes first, as in {{ .qty | round 2 }}")
 		}
@@ -80,7 +172,7 @@ func (w *walk) command(c *parse.CommandNode, piped, onRow bool) {
 			w.call(f, 0)
 			continue
 		}
-		w.argument(a, onRow)
+		w.argument(a, on)
 	}
 }
 
@@ -103,29 +195,26 @@ func (w *walk) call(f *parse.IdentifierNode, given int) {
 	}
 }
 
-func (w *walk) argument(n parse.Node, onRow bool) {
+func (w *walk) argument(n parse.Node, on dot) {
 	switch n := n.(type) {
 	case *parse.FieldNode:
-		if !onRow {
-			w.fault(n.Position(), CodeSyntax, fmt.Sprintf("inside with, the dot is the value, which has no column %s", n), "write $"+n.String())
+		if on == dotValue {
+			hint := "write $" + n.String()
+			if w.ranging {
+				hint = "name the row, as in {{ range $row := .rows }}, and write $row" + n.String()
+			}
+			w.fault(n.Position(), CodeSyntax, fmt.Sprintf("inside with, the dot is the value, which has no column %s", n), hint)
 			return
 		}
-		w.column(n.Ident, n.Position(), n)
+		w.column(n.Ident, n.Position(), n, on == dotRow)
 	case *parse.VariableNode:
-		switch {
-		case n.Ident[0] == "$" && len(n.Ident) > 1:
-			w.column(n.Ident[1:], n.Position(), n)
-		case n.Ident[0] == "$":
-			w.fault(n.Position(), CodeSyntax, "$ is the whole row", "name a column, as {{ .sku }}")
-		case len(n.Ident) > 1:
-			w.fault(n.Position(), CodeSyntax, fmt.Sprintf("%s: a value has no fields", n), "")
-		}
+		w.variable(n)
 	case *parse.DotNode:
-		if onRow {
+		if on != dotValue {
 			w.fault(n.Position(), CodeSyntax, "the dot alone is the whole row", "name a column, as {{ .sku }}")
 		}
 	case *parse.PipeNode:
-		w.pipe(n, onRow)
+		w.pipe(n, on)
 	case *parse.ChainNode:
 		w.fault(n.Position(), CodeSyntax, fmt.Sprintf("%s: a value has no fields", n), "")
 	case *parse.NilNode:
@@ -134,10 +223,30 @@ func (w *walk) argument(n parse.Node, onRow bool) {
 	}
 }
 
-func (w *walk) column(path []string, at parse.Pos, n parse.Node) {
-	if len(path) > 1 {
-		w.fault(at, CodeSyntax, fmt.Sprintf("%s: a column has no fields", n), "")
-		return
+func (w *walk) variable(n *parse.VariableNode) {
+	alone := len(n.Ident) == 1
+	switch name := n.Ident[0]; {
+	case name == "$" && alone:
+		w.fault(n.Position(), CodeSyntax, "$ is the whole row", "name a column, as {{ .sku }}")
+	case name == "$":
+		w.column(n.Ident[1:], n.Position(), n, false)
+	case w.holdsRow(name) && alone:
+		w.fault(n.Position(), CodeSyntax, name+" is the whole row", "name a column, as {{ "+name+".sku }}")
+	case w.holdsRow(name):
+		w.column(n.Ident[1:], n.Position(), n, true)
+	case !alone:
+		w.fault(n.Position(), CodeSyntax, fmt.Sprintf("%s: a value has no fields", n), "")
 	}
-	w.t.refs = append(w.t.refs, ref{path[0], at})
+}
+
+func (w *walk) column(path []string, at parse.Pos, n parse.Node, each bool) {
+	switch {
+	case len(path) > 1:
+		w.fault(at, CodeSyntax, fmt.Sprintf("%s: a column has no fields", n), "")
+	case w.t.rows && !each && path[0] == nameRows:
+		w.fault(at, CodeRange, ".rows stands behind range only", "{{ range .rows }}…{{ end }} goes over them, .row_count is how many there are")
+	case w.t.rows && !each && path[0] == nameRowCount:
+	default:
+		w.t.refs = append(w.t.refs, ref{path[0], at, each})
+	}
 }

@@ -92,3 +92,11 @@ func (v Value) Clone() Value {
 	v.str = strings.Clone(v.str)
 	return v
 }
+
+// Size is how many bytes the value holds beside the Value itself, about.
+func (v Value) Size() int {
+	if v.big != nil {
+		return int(v.big.NumDigits())
+	}
+	return len(v.str)
+}

@@ -1,0 +1,101 @@
+package rules
+
+import (
+	"fmt"
+	"time"
+
+	"tallyman/rules/catalog"
+	"tallyman/rules/condition"
+	"tallyman/rules/row"
+)
+
+// What a rule can tell about itself; the kinds for AlertDraft.
+const (
+	AlertNoData  = "no_data"  // no_data: alert, the probe returned no rows
+	AlertOnError = "on_error" // on_error: alert, a run failed
+)
+
+// alertPriority is above what rules say unless they say otherwise, and below what they say in an emergency.
+const alertPriority = 4
+
+// longestFault is how much of an error a notice carries, in bytes.
+const longestFault = 500
+
+// AlertWarehouse is where a notice about the rule itself is told: notice.warehouse where it needs no row, else the scope's
+// name; false where there is neither.
+func (r *Rule) AlertWarehouse() (string, bool) {
+	if p, err := condition.Compile(r.Notice.Warehouse, nil); err == nil {
+		v, err := p.Eval(row.New(nil))
+		if name, ok := warehouseName(v); ok && err == nil {
+			return name, true
+		}
+	}
+	return r.Scope, r.Scope != ""
+}
+
+// AlertDraft is what a rule says about itself since that time: that it has no data, or that its runs fail with that code and error.
+// The rule has an AlertWarehouse.
+func AlertDraft(r *Rule, kind, code, errText string, since time.Time) *Draft {
+	t := catalog.BuiltIn()[catalog.NoData]
+	if kind == AlertOnError {
+		t = catalog.BuiltIn()[catalog.RuleFailed]
+	}
+	warehouse, _ := r.AlertWarehouse()
+	errText = printable(errText, longestFault)
+	values := map[string]row.Value{
+		"rule": row.TextOf(r.ID), "scope": row.TextOf(r.Scope), "since": row.TimeOf(since), "code": row.TextOf(code), "error": row.TextOf(errText),
+	}
+	d := &Draft{
+		Type: t, Warehouse: warehouse, Priority: alertPriority, Modal: r.Notice.Modal, Expires: r.Notice.Expires,
+		Texts: alertTexts(r, kind, code, errText, since),
+	}
+	if d.Expires == 0 {
+		d.Expires = t.Retention
+	}
+	for _, name := range t.FieldNames() {
+		d.Fields = append(d.Fields, Field{Name: name, Value: values[name]})
+	}
+	return d
+}
+
+// alertTexts words an alert; the words without a language are English.
+func alertTexts(r *Rule, kind, code, errText string, since time.Time) map[string]Text {
+	name, where, whereZH := r.ID, "", ""
+	if r.Title != "" {
+		name = printable(r.Title, longestFault)
+	}
+	if r.Scope != "" {
+		where, whereZH = " in "+r.Scope, "（"+r.Scope+"）"
+	}
+	zone, err := time.LoadLocation(r.Schedule.Timezone)
+	if err != nil {
+		zone = time.UTC // told when the rule was loaded
+	}
+	when := since.In(zone).Format("2006-01-02 15:04 ") + zone.String()
+	english := Text{
+		Title: "No data: " + name,
+		Body:  fmt.Sprintf("The probe of rule %s%s has returned no rows since %s. What was found before is kept as it was.", r.ID, where, when),
+	}
+	chinese := Text{
+		Title: "无数据：" + name,
+		Body:  fmt.Sprintf("自 %s 起，规则 %s%s 的查询没有返回任何行。之前的发现保持不变。", when, r.ID, whereZH),
+	}
+	if kind == AlertOnError {
+		english = Text{
+			Title: "Rule fails: " + name,
+			Body:  fmt.Sprintf("Rule %s%s has failed since %s. What was found before is kept as it was.\n%s", r.ID, where, when, fault(code, errText)),
+		}
+		chinese = Text{
+			Title: "规则运行失败：" + name,
+			Body:  fmt.Sprintf("自 %s 起，规则 %s%s 运行失败。之前的发现保持不变。\n%s", when, r.ID, whereZH, fault(code, errText)),
+		}
+	}
+	return map[string]Text{"": english, "en": english, "zh": chinese}
+}
+
+func fault(code, errText string) string {
+	if errText == "" {
+		return code
+	}
+	return code + ": " + errText
+}

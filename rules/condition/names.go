@@ -1,0 +1,52 @@
+package condition
+
+import (
+	"slices"
+
+	"github.com/expr-lang/expr/ast"
+)
+
+// Names returns the names in an expression that columns must have, in the order of the source and each once: for a rule whose columns are
+// not known. members are those behind a point, as qty in rows[0].qty. Its error is an *Error.
+func Names(src string) (columns, members []string, err error) {
+	tree, err := parse(src, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	f := &finder{}
+	ast.Walk(&tree, f)
+	columns = slices.DeleteFunc(f.names, func(name string) bool { return slices.Contains(f.taken, name) })
+	return columns, f.members, nil
+}
+
+// finder collects names.
+type finder struct {
+	names, members []string
+	taken          []string // by variables and calls
+}
+
+// Visit implements ast.Visitor.
+func (f *finder) Visit(node *ast.Node) {
+	switch n := (*node).(type) {
+	case *ast.IdentifierNode:
+		f.names = once(f.names, n.Value)
+	case *ast.VariableDeclaratorNode:
+		f.taken = append(f.taken, n.Name)
+	case *ast.CallNode:
+		if id, ok := n.Callee.(*ast.IdentifierNode); ok {
+			f.taken = append(f.taken, id.Value)
+		}
+	case *ast.MemberNode:
+		if name, ok := n.Property.(*ast.StringNode); ok && !n.Method {
+			f.members = once(f.members, name.Value)
+		}
+	}
+}
+
+// once adds a name that the list does not have.
+func once(list []string, name string) []string {
+	if slices.Contains(list, name) {
+		return list
+	}
+	return append(list, name)
+}

@@ -1,0 +1,296 @@
+package condition
+
+import (
+	"github.com/expr-lang/expr/ast"
+
+	"tallyman/rules/row"
+)
+
+// loop is a predicate over a list, compiled.
+type loop struct {
+	over operand                                     // the list
+	body operand                                     // the predicate
+	each func(f *frame, visit func(i int) bool) bool // evaluates visit for every element until it is false; false where the list is NULL
+	item func(f *frame) row.Value                    // the element that is looked at, of a list of values
+}
+
+// predicateFunctions are the builtins that look at the elements of a list. In their second argument # is the
+// element, .name a column (or member) of it.
+var predicateFunctions = map[string]func(c *compiler, at int, l loop) operand{
+	"any":      func(c *compiler, at int, l loop) operand { return condOp(at, l.any()) },
+	"all":      func(c *compiler, at int, l loop) operand { return condOp(at, l.all()) },
+	"none":     func(c *compiler, at int, l loop) operand { return condOp(at, l.none()) },
+	"one":      func(c *compiler, at int, l loop) operand { return condOp(at, l.one()) },
+	"count":    func(c *compiler, at int, l loop) operand { return l.count(at) },
+	"filter":   func(c *compiler, at int, l loop) operand { return l.filter(at) },
+	"find":     func(c *compiler, at int, l loop) operand { return l.find(at, false) },
+	"findLast": func(c *compiler, at int, l loop) operand { return l.find(at, true) },
+	"map":      (*compiler).mapping,
+	"sum": func(c *compiler, at int, l loop) operand {
+		values := c.mapping(at, l)
+		if values.bad {
+			return values
+		}
+		return c.sum(at, []operand{values})
+	},
+}
+
+// predicate compiles the call of one of predicateFunctions.
+func (c *compiler) predicate(n *ast.BuiltinNode) operand {
+	at := n.Location().From
+	p, ok := n.Arguments[1].(*ast.PredicateNode)
+	if !ok {
+		return c.unsupported(at, n.Name+"() takes a list and a predicate", "")
+	}
+	x := c.compile(n.Arguments[0])
+	if x.bad {
+		return broken(at)
+	}
+	if x.shape != list && x.shape != records && x.kind != row.JSON {
+		c.fail(x.offset, CodeType, n.Name+"() needs a list, here it has "+describe(x), "")
+		return broken(at)
+	}
+	l, ok := c.loop(at, x, p)
+	if !ok {
+		return broken(at)
+	}
+	if n.Name != "map" && n.Name != "sum" && !isBool(l.body) {
+		c.fail(l.body.offset, CodeType, n.Name+"() needs a predicate that gives a bool, here it has "+describe(l.body), "compare it, as in .qty < 0")
+		return broken(at)
+	}
+	return predicateFunctions[n.Name](c, at, l)
+}
+
+// loop compiles a predicate over x. An evaluation of it costs as many steps as it has parts.
+func (c *compiler) loop(at int, x operand, p *ast.PredicateNode) (loop, bool) {
+	before := c.parts
+	l := loop{over: x}
+	if x.shape == records {
+		c.elements = append(c.elements, operand{shape: record, kind: rowKind, column: -1, current: true, rec: func(f *frame) *row.Row { return f.row }})
+	} else {
+		c.elements = append(c.elements, c.slot(operand{kind: x.kind}))
+	}
+	element := c.elements[len(c.elements)-1]
+	l.body = c.compile(p.Node)
+	c.elements = c.elements[:len(c.elements)-1]
+	if l.body.bad {
+		return l, false
+	}
+	cost := c.parts - before + 1
+	if x.shape == records {
+		l.each = eachRow(x.rows, cost, at)
+	} else {
+		l.item = element.val
+		l.each = eachValue(x.values(), element.slot, cost, at)
+	}
+	return l, true
+}
+
+func eachRow(rows func(*frame) []*row.Row, cost, at int) func(*frame, func(int) bool) bool {
+	return func(f *frame, visit func(int) bool) bool {
+		around := f.row
+		for i, r := range rows(f) {
+			f.row = r
+			if !f.step(cost, at) || !visit(i) || f.err != nil {
+				break
+			}
+		}
+		f.row = around
+		return true
+	}
+}
+
+func eachValue(values func(*frame) []row.Value, slot, cost, at int) func(*frame, func(int) bool) bool {
+	return func(f *frame, visit func(int) bool) bool {
+		all := values(f)
+		for i, v := range all {
+			f.slots[slot].val = v
+			if !f.step(cost, at) || !visit(i) || f.err != nil {
+				break
+			}
+		}
+		return all != nil
+	}
+}
+
+// pointer compiles #.
+func (c *compiler) pointer(n *ast.PointerNode) operand {
+	at := n.Location().From
+	if n.Name != "" {
+		return c.unsupported(at, "#"+n.Name+" has no use in a condition", "")
+	}
+	if len(c.elements) == 0 {
+		return c.unsupported(at, "# stands inside a predicate only", "as in any(rows, #.qty < 0)")
+	}
+	element := c.elements[len(c.elements)-1]
+	element.offset = at
+	return element
+}
+
+// seek is any where it seeks yes, and all where it seeks no: that value decides, and NULL decides against the other.
+func (l loop) seek(sought truth) func(*frame) truth {
+	cond := l.body.truth()
+	return func(f *frame) truth {
+		result := yes
+		if sought == yes {
+			result = no
+		}
+		known := l.each(f, func(int) bool {
+			switch t := cond(f); t {
+			case sought:
+				result = t
+				return false
+			case unknown:
+				result = unknown
+			}
+			return true
+		})
+		if !known {
+			return unknown
+		}
+		return result
+	}
+}
+
+func (l loop) any() func(*frame) truth { return l.seek(yes) }
+
+func (l loop) all() func(*frame) truth { return l.seek(no) }
+
+func (l loop) none() func(*frame) truth {
+	found := l.any()
+	return func(f *frame) truth {
+		switch found(f) {
+		case yes:
+			return no
+		case no:
+			return yes
+		default:
+			return unknown
+		}
+	}
+}
+
+// one tells whether exactly one element meets the predicate. Where NULLs leave that open it is NULL.
+func (l loop) one() func(*frame) truth {
+	cond := l.body.truth()
+	return func(f *frame) truth {
+		met, open := 0, false
+		known := l.each(f, func(int) bool {
+			switch cond(f) {
+			case yes:
+				met++
+			case unknown:
+				open = true
+			case no:
+			}
+			return met < 2
+		})
+		switch {
+		case met > 1:
+			return no
+		case open || !known:
+			return unknown
+		}
+		return toTruth(met == 1)
+	}
+}
+
+func (l loop) count(at int) operand {
+	cond := l.body.truth()
+	return valueOp(row.Int, at, func(f *frame) row.Value {
+		n := int64(0)
+		known := l.each(f, func(int) bool {
+			if cond(f) == yes {
+				n++
+			}
+			return true
+		})
+		if !known {
+			return row.Value{}
+		}
+		return row.IntOf(n)
+	})
+}
+
+// filter keeps the elements that meet the predicate.
+func (l loop) filter(at int) operand {
+	cond := l.body.truth()
+	if l.over.shape == records {
+		return operand{shape: records, kind: rowKind, offset: at, column: -1, rows: func(f *frame) []*row.Row {
+			var kept []*row.Row
+			l.each(f, func(int) bool {
+				if cond(f) == yes {
+					kept = append(kept, f.row)
+				}
+				return f.spend(8, at)
+			})
+			return kept
+		}}
+	}
+	return operand{shape: list, kind: l.over.kind, offset: at, column: -1, list: func(f *frame) []row.Value {
+		kept := []row.Value{}
+		known := l.each(f, func(int) bool {
+			if cond(f) == yes {
+				kept = append(kept, l.item(f))
+			}
+			return f.spend(valueSize, at)
+		})
+		if !known {
+			return nil
+		}
+		return kept
+	}}
+}
+
+// find is the first element that meets the predicate, or the last.
+func (l loop) find(at int, last bool) operand {
+	cond := l.body.truth()
+	if l.over.shape == records {
+		return operand{shape: record, kind: rowKind, offset: at, column: -1, rec: func(f *frame) *row.Row {
+			var found *row.Row
+			l.each(f, func(int) bool {
+				if cond(f) == yes {
+					found = f.row
+				}
+				return last || found == nil
+			})
+			return found
+		}}
+	}
+	return valueOp(l.over.kind, at, func(f *frame) row.Value {
+		var found row.Value
+		l.each(f, func(int) bool {
+			met := cond(f) == yes
+			if met {
+				found = l.item(f)
+			}
+			return last || !met
+		})
+		return found
+	})
+}
+
+// mapping is the list of what the body comes to for each element.
+func (c *compiler) mapping(at int, l loop) operand {
+	if l.body.shape == list || l.body.kind == rowKind {
+		hint := ""
+		if l.body.shape == record {
+			hint = "take a column, as in map(rows, ." + c.anyColumn() + ")"
+		}
+		c.fail(l.body.offset, CodeType, "map() makes a list of values, here it has "+describe(l.body), hint)
+		return broken(at)
+	}
+	body := l.body.plain()
+	val := body.val
+	return operand{shape: list, kind: body.kind, offset: at, column: -1, list: func(f *frame) []row.Value {
+		made := []row.Value{}
+		known := l.each(f, func(int) bool {
+			made = append(made, val(f))
+			return f.spend(valueSize, at)
+		})
+		if !known {
+			return nil
+		}
+		return made
+	}}
+}

@@ -1,0 +1,175 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+
+	"tallyman/rules/condition"
+	"tallyman/rules/message"
+	"tallyman/rules/row"
+)
+
+// subject is what a notice is about: one row, the rows of a group in the order of their keys, or those of a result.
+type subject struct {
+	rows   []*row.Row
+	result bool
+}
+
+// eval evaluates an expression of the notice; a group's are over its first row.
+func (s subject) eval(p *condition.Program) (row.Value, error) {
+	if s.result {
+		return p.EvalResult(s.rows)
+	}
+	return p.Eval(s.rows[0])
+}
+
+func (s subject) render(b *message.Bound, grouped bool) (string, error) {
+	if s.result || grouped {
+		return b.RenderRows(s.rows)
+	}
+	return b.Render(s.rows[0])
+}
+
+// MatchResult evaluates the condition of a rule with per: result over all its rows.
+func (p *Program) MatchResult(rows []*row.Row) (bool, error) { return p.when.MatchResult(rows) }
+
+// Priority evaluates the notice's priority, clamped to 1 … 5; digits after the point are dropped.
+func (p *Program) Priority(r *row.Row) (int, error) {
+	if p.priority == nil {
+		return p.fixed, nil
+	}
+	return priorityOf(p.priority.Eval(r))
+}
+
+// PriorityResult is Priority of a rule with per: result.
+func (p *Program) PriorityResult(rows []*row.Row) (int, error) {
+	if p.priority == nil {
+		return p.fixed, nil
+	}
+	return priorityOf(p.priority.EvalResult(rows))
+}
+
+func priorityOf(v row.Value, err error) (int, error) {
+	if err != nil {
+		return 0, fmt.Errorf("priority: %w", err)
+	}
+	return clampPriority(v)
+}
+
+// Draft renders the row; of a rule that groups, as a group of one.
+func (p *Program) Draft(r *row.Row) (*Draft, error) {
+	return p.DraftGroup([]*row.Row{r})
+}
+
+// DraftGroup renders a group: its rows in the order of their keys, at least one. Fields and warehouse are those of the first,
+// the priority is the highest.
+func (p *Program) DraftGroup(rows []*row.Row) (*Draft, error) {
+	d, err := p.draft(subject{rows: rows})
+	if err != nil || p.priority == nil {
+		return d, err
+	}
+	for _, r := range rows[1:] {
+		priority, err := p.Priority(r)
+		if err != nil {
+			return nil, err
+		}
+		d.Priority = max(d.Priority, priority)
+	}
+	return d, nil
+}
+
+// DraftResult renders a result, of a rule with per: result.
+func (p *Program) DraftResult(rows []*row.Row) (*Draft, error) {
+	return p.draft(subject{rows, true})
+}
+
+func (p *Program) draft(s subject) (*Draft, error) {
+	d := &Draft{Type: p.typ, Modal: p.rule.Notice.Modal, Expires: p.rule.Notice.Expires, Texts: make(map[string]Text, len(p.texts)+1)}
+	if d.Expires == 0 {
+		d.Expires = p.typ.Retention
+	}
+	var err error
+	if d.Warehouse, err = p.warehouseOf(s); err != nil {
+		return nil, err
+	}
+	if s.result {
+		d.Priority, err = p.PriorityResult(s.rows)
+	} else {
+		d.Priority, err = p.Priority(s.rows[0])
+	}
+	if err != nil {
+		return nil, err
+	}
+	if d.Fields, err = p.data(s); err != nil {
+		return nil, err
+	}
+	for _, t := range p.texts {
+		if d.Texts[t.lang], err = t.render(s, p.group != nil); err != nil {
+			return nil, err
+		}
+	}
+	if p.fallback != "" {
+		d.Texts[""] = d.Texts[p.fallback]
+	}
+	return d, nil
+}
+
+// render writes title and body. A title is one line.
+func (t text) render(s subject, grouped bool) (Text, error) {
+	title, err := s.render(t.title, grouped)
+	if err != nil {
+		return Text{}, fmt.Errorf("title: %w", err)
+	}
+	words := Text{Title: strings.Join(strings.Fields(title), " ")}
+	if t.body == nil {
+		return words, nil
+	}
+	body, err := s.render(t.body, grouped)
+	if err != nil {
+		return Text{}, fmt.Errorf("body: %w", err)
+	}
+	words.Body = strings.TrimSpace(body)
+	return words, nil
+}
+
+func (p *Program) warehouseOf(s subject) (string, error) {
+	if p.warehouse == nil {
+		return p.rule.Scope, nil
+	}
+	v, err := s.eval(p.warehouse)
+	if err != nil {
+		return "", fmt.Errorf("warehouse: %w", err)
+	}
+	name, ok := warehouseName(v)
+	if !ok {
+		return "", fmt.Errorf("warehouse: %q cannot name a warehouse", clip(name))
+	}
+	return name, nil
+}
+
+// warehouseName makes a name of a value; false where it is none.
+func warehouseName(v row.Value) (string, bool) {
+	name := strings.TrimRight(v.String(), " ") // CHAR padding
+	if v.Kind() == row.Decimal {
+		name = string(v.AppendKey(nil)) // 119240.00 is warehouse 119240
+	}
+	return strings.Clone(name), plainName.MatchString(name)
+}
+
+func (p *Program) data(s subject) ([]Field, error) {
+	data := make([]Field, len(p.fields))
+	for i, f := range p.fields {
+		v, err := s.eval(f.value)
+		if err == nil {
+			v, err = fit(f.kind, v)
+		}
+		if err == nil && v.IsNull() && f.required {
+			err = errRequired
+		}
+		if err != nil {
+			return nil, fmt.Errorf("field %s: %w", f.name, err)
+		}
+		data[i] = Field{Name: f.name, Value: v.Clone()}
+	}
+	return data, nil
+}

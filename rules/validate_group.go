@@ -1,0 +1,61 @@
+package rules
+
+import (
+	"fmt"
+
+	"tallyman/rules/strictyaml"
+)
+
+// mostResultRows bounds the rows of a rule with per: result, which are all in memory at once.
+const mostResultRows = 100_000
+
+// rowFields mean nothing where the result as a whole is one finding.
+var rowFields = []string{"key", "group_by", "limit"}
+
+func (v *validator) per() {
+	if v.r.Per != PerResult {
+		return
+	}
+	if v.r.Mode == ModeEvent {
+		v.fail("per", CodePer, "per: result belongs to mode state", "in mode event every row is a notice of its own")
+	}
+	for _, path := range rowFields {
+		if v.has(path) {
+			v.fail(path, CodePer, path+" means nothing with per: result, where the result as a whole is one finding", "remove it here, or from the defaults")
+		}
+	}
+	if v.r.Probe.MaxRows > mostResultRows {
+		v.fail("probe.max_rows", strictyaml.CodeOutOfRange, fmt.Sprintf("max_rows is %d, with per: result at most %d are taken", v.r.Probe.MaxRows, mostResultRows),
+			"per: result holds all rows in memory; let the SQL count, sum or filter them")
+	}
+}
+
+func (v *validator) limit() {
+	if v.has("limit") && !v.has("limit.notices") {
+		v.need("limit.notices", "how many notices a run makes before the rest becomes one digest, as {notices: 50}")
+	}
+}
+
+func (v *validator) group() {
+	list := v.r.origin.at("group_by", false)
+	if list == nil || list.Kind != strictyaml.Sequence {
+		return
+	}
+	if len(list.Items) == 0 {
+		v.fail("group_by", strictyaml.CodeMissing, "group_by names no column", "remove the field, or name the columns whose values are the same in a group")
+	}
+	v.columns("group_by", v.r.GroupBy)
+}
+
+// alerts checks that a notice about the rule itself would have a warehouse.
+func (v *validator) alerts() {
+	if _, ok := v.r.AlertWarehouse(); ok || !v.has("notice.warehouse") {
+		return // without one and without a scope it is missing, which notice says
+	}
+	for path, policy := range map[string]Policy{"no_data": v.r.NoData, "on_error": v.r.OnError} {
+		if policy == PolicyAlert {
+			v.fail(path, CodeAlert, path+": alert needs a warehouse, and notice.warehouse depends on a row",
+				"give the rule scopes, whose names are then the warehouses, or set notice.warehouse to a constant such as '\"119240\"'")
+		}
+	}
+}
