@@ -41,15 +41,15 @@ func (s *Staged) Check() error {
 
 // Match returns for each column of the staged table the index of the real one of its name: spelled alike, or else but for
 // upper and lower case.
-func (s *Staged) Match(real []string) ([]int, error) {
+func (s *Staged) Match(names []string) ([]int, error) {
 	matches := make([]int, len(s.Columns))
 	for i, c := range s.Columns {
-		match := slices.Index(real, c.Name)
+		match := slices.Index(names, c.Name)
 		if match < 0 {
-			match = slices.IndexFunc(real, func(name string) bool { return strings.EqualFold(name, c.Name) })
+			match = slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, c.Name) })
 		}
 		if match < 0 {
-			return nil, s.Fault("its columns are "+strings.Join(real, ", "), fmt.Errorf("has no column %s", c.Name))
+			return nil, s.Fault("its columns are "+strings.Join(names, ", "), fmt.Errorf("has no column %s", c.Name))
 		}
 		matches[i] = match
 	}

@@ -145,7 +145,9 @@ func sessionOver(t *testing.T, d Dialect) {
 	x := open(t, sessions(t, d, s))
 	p := Prepare(t, x, d.Trickle)
 	ctx, stop := context.WithCancel(t.Context())
-	_, err := p.Scan(ctx, scanners.Request{Timeout: time.Minute}, func(*row.Row) error { stop(); return nil })
+	timer := time.AfterFunc(100*time.Millisecond, stop)
+	_, err := p.Scan(ctx, scanners.Request{Timeout: time.Minute}, ignore)
+	timer.Stop()
 	stop()
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %v", err)

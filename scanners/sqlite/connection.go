@@ -8,25 +8,20 @@ import (
 	"modernc.org/libc"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"tallyman/scanners"
 )
 
-// connection is the file opened for one scan.
+// connection is the file opened for one scan, or for one session.
 type connection struct {
 	sql    *sql.Conn
 	handle uintptr // SQLite's own
+	kept   bool    // by a session, which closes it itself
 }
 
-// secure lets the connection read and nothing else, and finds its handle. It is called by sql.Conn.Raw.
-func (c *connection) secure(driverConn any) error {
-	authorizer, ok := driverConn.(sqlite.AuthorizerRegisterer)
-	if !ok {
-		return errDriver
-	}
-	if err := authorizer.RegisterAuthorizer(readsOnly); err != nil {
-		return err
-	}
-	// The driver interrupts a statement only until its first row. Between rows it can work as long, so we do that
-	// ourselves, and the driver has no other way to its handle.
+// find finds the handle. The driver interrupts a statement only until its first row. Between rows it can work as long, so we
+// do that ourselves, and the driver has no other way to its handle.
+func (c *connection) find(driverConn any) error {
 	field := reflect.Indirect(reflect.ValueOf(driverConn)).FieldByName("db")
 	if field.Kind() != reflect.Uintptr || field.Uint() == 0 {
 		return errDriver
@@ -35,8 +30,29 @@ func (c *connection) secure(driverConn any) error {
 	return nil
 }
 
+// secure lets the connection read and nothing else. hidden, where there is one, is told of the tables of the file that a
+// statement would read, and says which of them it may not.
+func (c *connection) secure(ctx context.Context, hidden func(table string) bool) error {
+	err := c.sql.Raw(func(driverConn any) error {
+		authorizer, ok := driverConn.(sqlite.AuthorizerRegisterer)
+		if !ok {
+			return errDriver
+		}
+		return authorizer.RegisterAuthorizer(func(action sqlite.AuthorizerActionCode, arg1, _, database, _ string) sqlite.AuthorizerReturnCode {
+			if action == sqlite.AuthRead && database == "main" && hidden != nil && hidden(arg1) {
+				return sqlite.AuthorizerDeny
+			}
+			return readsOnly(action, arg1)
+		})
+	})
+	if err != nil {
+		return mapError(ctx, err, scanners.CodeFailed)
+	}
+	return nil
+}
+
 // readsOnly is asked for everything that a statement would do, when it is compiled.
-func readsOnly(action sqlite.AuthorizerActionCode, pragma, _, _, _ string) sqlite.AuthorizerReturnCode {
+func readsOnly(action sqlite.AuthorizerActionCode, pragma string) sqlite.AuthorizerReturnCode {
 	switch action {
 	case sqlite.AuthSelect, sqlite.AuthRead, sqlite.AuthRecursive, sqlite.AuthFunction:
 		return sqlite.AuthorizerOK
@@ -66,4 +82,8 @@ func (c *connection) interruptible(ctx context.Context) (stop func()) {
 	}
 }
 
-func (c *connection) close() { _ = c.sql.Close() }
+func (c *connection) close() {
+	if !c.kept {
+		_ = c.sql.Close()
+	}
+}

@@ -43,6 +43,8 @@ func fromInt(n int64, kind row.Kind) (row.Value, bool) {
 		return row.FloatOf(float64(n)), true
 	case row.Decimal:
 		return row.DecimalOf(n, 0), true
+	case row.JSON: // a column declared as JSON makes a number of a text that looks like one
+		return row.JSONOf(strconv.FormatInt(n, 10)), true
 	case row.Time, row.Date:
 		if n >= 1e11 || n <= -1e11 {
 			return fromTime(time.UnixMilli(n).UTC(), kind)
@@ -65,6 +67,8 @@ func fromFloat(f float64, kind row.Kind) (row.Value, bool) {
 		return row.FloatOf(f), true
 	case row.Decimal:
 		return decimalOf(f)
+	case row.JSON:
+		return row.JSONOf(strconv.FormatFloat(f, 'f', -1, 64)), !math.IsInf(f, 0)
 	case row.Time, row.Date:
 		if f < 0 || f >= maxJulian {
 			return row.Value{}, false

@@ -16,6 +16,7 @@ import (
 // prepared is a statement as SQLite described it.
 type prepared struct {
 	source  *Source
+	on      connector
 	sql     string
 	order   []string // parameter n+1
 	columns []row.Column
@@ -23,17 +24,30 @@ type prepared struct {
 	times   []timeColumn // those of columns that are times in a table
 }
 
+// connector gives a statement the connection that it runs on: one of its own (the Source), or that of a session.
+type connector interface {
+	connect(ctx context.Context) (*connection, error)
+}
+
 // Prepare has SQLite compile the statement, without running it.
 func (s *Source) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.Prepared, error) {
+	p, err := s.prepare(ctx, s, stmt)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func (s *Source) prepare(ctx context.Context, on connector, stmt *probe.Statement) (*prepared, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	conn, err := s.connect(ctx)
+	conn, err := on.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.close()
 
-	p := &prepared{source: s}
+	p := &prepared{source: s, on: on}
 	p.sql, p.order = stmt.Render(probe.Question)
 	d := &describer{ctx: ctx, conn: conn, trustNotNull: !stmt.NullExtended}
 	if d.trustNotNull {
@@ -119,23 +133,13 @@ func (d *describer) columns(sql string) ([]sqlite.ColumnInfo, error) {
 
 // distrustViews gives up on NOT NULL where the statement names a view, since that may hide an outer join.
 func (d *describer) distrustViews(sql string) error {
-	rows, err := d.conn.sql.QueryContext(d.ctx, "SELECT lower(name) FROM sqlite_schema WHERE type = 'view'")
+	views, err := d.conn.views(d.ctx)
 	if err != nil {
-		return mapError(d.ctx, err, scanners.CodeFailed)
+		return err
 	}
-	defer func() { _ = rows.Close() }()
 	tokens, _ := probe.Lex(sql)
-	for rows.Next() {
-		var view string
-		if err := rows.Scan(&view); err != nil {
-			return mapError(d.ctx, err, scanners.CodeFailed)
-		}
-		if slices.ContainsFunc(tokens, func(t probe.Token) bool { return strings.ToLower(t.Name()) == view }) {
-			d.trustNotNull = false
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return mapError(d.ctx, err, scanners.CodeFailed)
+	if slices.ContainsFunc(tokens, func(t probe.Token) bool { return views[strings.ToLower(t.Name())] }) {
+		d.trustNotNull = false
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func (p *prepared) Scan(ctx context.Context, req scanners.Request, visit func(*r
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	conn, err := p.source.connect(ctx)
+	conn, err := p.on.connect(ctx)
 	if err != nil {
 		return scanners.Result{}, err
 	}

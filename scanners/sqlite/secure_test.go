@@ -34,7 +34,7 @@ func TestSecondLock(t *testing.T) {
 		"VACUUM INTO '" + filepath.Join(dir, "copy.db") + "'", "SELECT * FROM pragma_database_list",
 		"SELECT 1 AS id; DELETE FROM bins",
 	} {
-		p := &prepared{source: s, sql: sql, columns: []row.Column{{Name: "id", Kind: row.Int}}, names: []string{"id"}}
+		p := &prepared{source: s, on: s, sql: sql, columns: []row.Column{{Name: "id", Kind: row.Int}}, names: []string{"id"}}
 		_, err := p.Scan(t.Context(), scanners.Request{}, func(*row.Row) error { return nil })
 		var e *scanners.Error
 		if !errors.As(err, &e) || e.Code != scanners.CodeReadOnly || e.Transient {

@@ -27,7 +27,7 @@ const busyTimeout = 30 * time.Second
 
 // Config is one configured source.
 type Config struct {
-	URL              string        // sqlite:FILE
+	URL              string        // sqlite:FILE, or sqlite::memory: for an empty database that sessions stage tables in
 	MaxConnections   int           // scans at once; others wait. 0 = 4
 	StatementTimeout time.Duration // of a scan without a timeout of its own, and of Prepare. 0 = 30s
 }
@@ -35,7 +35,7 @@ type Config struct {
 // Source is a SQLite file.
 type Source struct {
 	db      *sql.DB
-	path    string
+	path    string // "" in memory
 	timeout time.Duration
 }
 
@@ -45,17 +45,25 @@ func Open(config Config) (*Source, error) {
 	if !found || file == "" {
 		return nil, errorf(scanners.CodeUnreachable, false, "write sqlite:FILE", "the URL of the source is not one of SQLite")
 	}
-	path, err := filepath.Abs(file)
-	if err != nil {
-		return nil, fmt.Errorf("find the folder of the source: %w", err)
-	}
 	options := url.Values{
 		"mode":        {"ro"},
 		"_query_only": {"1"},
 		"_dqs":        {"0"}, // "x" is a name, as everywhere else, and never a text
 		"_pragma":     {fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds())},
 	}
-	dsn := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: options.Encode()}
+	var path string
+	dsn := url.URL{Scheme: "file", OmitHost: true}
+	if file == ":memory:" {
+		dsn.Opaque = file
+		options.Del("mode")
+	} else {
+		var err error
+		if path, err = filepath.Abs(file); err != nil {
+			return nil, fmt.Errorf("find the folder of the source: %w", err)
+		}
+		dsn.Path = filepath.ToSlash(path)
+	}
+	dsn.RawQuery = options.Encode()
 	connector, err := sqlite.NewConnector(dsn.String())
 	if err != nil {
 		return nil, fmt.Errorf("set up SQLite: %w", err)
@@ -91,9 +99,22 @@ func (s *Source) Ping(ctx context.Context) error {
 // Close waits for the scans that run.
 func (s *Source) Close() error { return s.db.Close() }
 
-// connect opens the file.
+// connect opens the file for one scan.
 func (s *Source) connect(ctx context.Context) (*connection, error) {
-	if _, err := os.Stat(s.path); err != nil {
+	c, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.secure(ctx, nil); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// open opens the file. Until it is secured, only statements of ours may run.
+func (s *Source) open(ctx context.Context) (*connection, error) {
+	if _, err := os.Stat(s.path); err != nil && s.path != "" {
 		return nil, errorf(scanners.CodeUnreachable, true, "", "no file %s", s.path)
 	}
 	conn, err := s.db.Conn(ctx)
@@ -101,7 +122,7 @@ func (s *Source) connect(ctx context.Context) (*connection, error) {
 		return nil, mapError(ctx, err, scanners.CodeFailed)
 	}
 	c := &connection{sql: conn}
-	if err := conn.Raw(c.secure); err != nil {
+	if err := conn.Raw(c.find); err != nil {
 		c.close()
 		return nil, mapError(ctx, err, scanners.CodeFailed)
 	}

@@ -1,0 +1,164 @@
+package sqlite
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"modernc.org/libc"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"tallyman/rules/probe"
+	"tallyman/rules/row"
+	"tallyman/scanners"
+)
+
+// Tables returns the tables and views of the file.
+func (s *Source) Tables(ctx context.Context) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	conn, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.close()
+	names, err := conn.texts(ctx, `SELECT name FROM main.sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`)
+	if err != nil {
+		return nil, err
+	}
+	for i := range names {
+		names[i] = written(names[i])
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// texts returns the first column of a statement of ours.
+func (c *connection) texts(ctx context.Context, sql string, args ...any) ([]string, error) {
+	rows, err := c.sql.QueryContext(ctx, sql, args...)
+	if err != nil {
+		return nil, mapError(ctx, err, scanners.CodeFailed)
+	}
+	defer func() { _ = rows.Close() }()
+	var texts []string
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, mapError(ctx, err, scanners.CodeFailed)
+		}
+		texts = append(texts, text)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, mapError(ctx, err, scanners.CodeFailed)
+	}
+	return texts, nil
+}
+
+// Table describes a table or view as a SELECT of all its columns would be described. The columns of a view that are expressions
+// have no kind.
+func (s *Source) Table(ctx context.Context, name string) (scanners.Table, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	conn, err := s.open(ctx)
+	if err != nil {
+		return scanners.Table{}, err
+	}
+	defer conn.close()
+	found, err := conn.texts(ctx, "SELECT name FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')", bare(name))
+	switch {
+	case err != nil:
+		return scanners.Table{}, err
+	case len(found) == 0:
+		return scanners.Table{}, scanners.UnknownTable(name)
+	}
+	d := &describer{ctx: ctx, conn: conn, trustNotNull: true}
+	table := scanners.Table{Name: written(found[0])}
+	if err := d.distrustViews(table.Name); err != nil {
+		return scanners.Table{}, err
+	}
+	if table.Columns, err = d.all(table.Name); err != nil {
+		return scanners.Table{}, err
+	}
+	table.PrimaryKey, table.Unique, err = conn.keys(ctx, found[0])
+	return table, err
+}
+
+// all describes the columns of a table.
+func (d *describer) all(table string) ([]row.Column, error) {
+	infos, err := d.columns("SELECT * FROM " + table)
+	if err != nil {
+		return nil, err
+	}
+	var columns []row.Column
+	for _, info := range infos {
+		c := row.Column{Name: written(info.Name), Kind: declaredKind(info.DeclType), DBType: strings.ToLower(info.DeclType)}
+		if c.DBType == "" {
+			c.DBType = "expression"
+		}
+		if c.Nullable, err = d.nullable(info); err != nil {
+			return nil, err
+		}
+		columns = append(columns, c)
+	}
+	return columns, nil
+}
+
+// keys returns the columns of the primary key and those of the other unique indexes that hold for every row.
+func (c *connection) keys(ctx context.Context, table string) (primary []string, unique [][]string, err error) {
+	if primary, err = c.texts(ctx, "SELECT name FROM pragma_table_info(?, 'main') WHERE pk > 0 ORDER BY pk", table); err != nil {
+		return nil, nil, err
+	}
+	indexes, err := c.texts(ctx, `SELECT name FROM pragma_index_list(?, 'main') AS l WHERE "unique" AND NOT partial AND origin <> 'pk'
+		AND NOT EXISTS (SELECT 1 FROM pragma_index_info(l.name, 'main') WHERE name IS NULL) ORDER BY name`, table)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, index := range indexes {
+		columns, err := c.texts(ctx, "SELECT name FROM pragma_index_info(?, 'main') ORDER BY seqno", index)
+		if err != nil {
+			return nil, nil, err
+		}
+		unique = append(unique, columns)
+	}
+	for _, columns := range append(slices.Clone(unique), primary) {
+		for i := range columns {
+			columns[i] = written(columns[i])
+		}
+	}
+	return primary, unique, nil
+}
+
+// written is a name as a statement writes it.
+func written(name string) string {
+	tokens, faults := probe.Lex(name)
+	if len(tokens) == 1 && len(faults) == 0 && tokens[0].Kind == probe.Word && tokens[0].Text == name && !isKeyword(name) {
+		return name
+	}
+	return quoted(name)
+}
+
+func isKeyword(name string) bool {
+	tls := libc.NewTLS()
+	defer tls.Close()
+	text, err := libc.CString(name)
+	if err != nil {
+		return true
+	}
+	defer libc.Xfree(tls, text)
+	return sqlite3.Xsqlite3_keyword_check(tls, text, int32(len(name))) != 0 //nolint:gosec // a name
+}
+
+// bare is the name of a table that a statement writes, without quotes and schema.
+func bare(name string) string {
+	tokens, _ := probe.Lex(name)
+	if len(tokens) == 3 && tokens[1].Is(".") && strings.EqualFold(tokens[0].Name(), "main") {
+		tokens = tokens[2:]
+	}
+	if len(tokens) != 1 {
+		return ""
+	}
+	if tokens[0].Kind == probe.Quoted {
+		return strings.ReplaceAll(tokens[0].Name(), `""`, `"`)
+	}
+	return tokens[0].Text
+}

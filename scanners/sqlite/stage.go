@@ -1,0 +1,241 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"modernc.org/sqlite"
+
+	"tallyman/rules/row"
+	"tallyman/scanners"
+)
+
+// stagedTable is a table on its way into the session.
+type stagedTable struct {
+	*scanners.Staged
+	conn *connection
+
+	name     string   // in lower case
+	insert   []string // names of the columns that the rows give a value, and of numbered more that count the rows
+	numbered int
+	kinds    []row.Kind // of the columns that the rows give a value
+	forms    []timeForm // of those that are times
+}
+
+// stage makes the table and fills it.
+func (x *session) stage(ctx context.Context, staged *scanners.Staged) error {
+	t := stagedTable{Staged: staged, conn: x.conn}
+	var err error
+	if t.name, err = t.TableName(); err != nil {
+		return err
+	}
+	t.name = strings.ToLower(t.name)
+	if err := t.Check(); err != nil {
+		return err
+	}
+	found, err := t.conn.tableColumns(ctx, t.name)
+	if err != nil {
+		return err
+	}
+	var create string
+	if len(found) > 0 {
+		x.hidden[t.name] = true
+		create, err = t.defineLike(ctx, found)
+	} else {
+		create, err = t.define()
+	}
+	if err != nil {
+		return err
+	}
+	if err := t.conn.execute(ctx, create); err != nil {
+		return err
+	}
+	return t.fill(ctx)
+}
+
+// define writes the table that the file does not have.
+func (t *stagedTable) define() (string, error) {
+	if len(t.Columns) == 0 {
+		return "", t.NoColumns()
+	}
+	var columns []string
+	for _, c := range t.Columns {
+		declared, err := typeFor(c.Kind)
+		if err != nil {
+			return "", t.Fault("give it as a number of seconds", fmt.Errorf("column %s %w", c.Name, err))
+		}
+		name := strings.ToLower(c.Name)
+		t.add(name, declared, timeForm{})
+		columns = append(columns, quoted(name)+" "+declared)
+	}
+	return "CREATE TEMP TABLE " + quoted(t.name) + " (" + strings.Join(columns, ", ") + ")", nil
+}
+
+// typeFor declares a column so that declaredKind makes the same of it.
+func typeFor(kind row.Kind) (string, error) {
+	switch kind {
+	case row.Bool:
+		return "BOOLEAN", nil
+	case row.Int:
+		return "BIGINT", nil
+	case row.Float:
+		return "DOUBLE", nil
+	case row.Decimal:
+		return "DECIMAL", nil
+	case row.Bytes:
+		return "BLOB", nil
+	case row.Date:
+		return "DATE", nil
+	case row.Time:
+		return "TIMESTAMP", nil
+	case row.JSON:
+		return "JSON", nil
+	case row.Duration:
+		return "", errors.New("is a duration, which SQLite does not have")
+	default:
+		return "TEXT", nil
+	}
+}
+
+func (t *stagedTable) add(name, declared string, form timeForm) {
+	t.insert = append(t.insert, name)
+	t.kinds = append(t.kinds, declaredKind(declared))
+	t.forms = append(t.forms, form)
+}
+
+// defineLike writes the table after the file's own, whose columns were found. What the rows leave out may be NULL.
+func (t *stagedTable) defineLike(ctx context.Context, found []tableColumn) (string, error) {
+	var names []string
+	for _, column := range found {
+		names = append(names, column.name)
+	}
+	matches, err := t.Match(names)
+	if err != nil {
+		return "", err
+	}
+	for _, i := range matches {
+		form, err := t.timeForm(ctx, found[i])
+		if err != nil {
+			return "", err
+		}
+		t.add(names[i], found[i].declared, form)
+	}
+	var columns []string
+	for i, column := range found {
+		definition := quoted(column.name) + " " + column.declared + column.collation
+		switch given := slices.Contains(matches, i); {
+		case given && column.required:
+			definition += " NOT NULL"
+		case given:
+		case column.numbered:
+			definition += " NOT NULL"
+			t.insert = append(t.insert, column.name)
+			t.numbered++
+		case column.generated != "":
+			definition += " AS " + column.generated
+		case column.initial != "":
+			definition += " DEFAULT (" + column.initial + ")"
+		}
+		columns = append(columns, definition)
+	}
+	return "CREATE TEMP TABLE " + quoted(t.name) + " (" + strings.Join(columns, ", ") + ")", nil
+}
+
+// timeForm returns how the file's column writes its times, so that the staged one does too.
+func (t *stagedTable) timeForm(ctx context.Context, column tableColumn) (timeForm, error) {
+	if declaredKind(column.declared) != row.Time {
+		return timeForm{}, nil
+	}
+	form, _, err := newTimeColumn(sqlite.ColumnInfo{OriginName: column.name, TableName: t.name, DatabaseName: "main"}).form(ctx, t.conn)
+	return form, err
+}
+
+// fill inserts the rows.
+func (t *stagedTable) fill(ctx context.Context) error {
+	insert := fmt.Sprintf("INSERT INTO temp.%s DEFAULT VALUES", quoted(t.name))
+	if len(t.insert) > 0 {
+		var names []string
+		for _, name := range t.insert {
+			names = append(names, quoted(name))
+		}
+		insert = fmt.Sprintf("INSERT INTO temp.%s (%s) VALUES (?%s)", quoted(t.name), strings.Join(names, ", "), strings.Repeat(", ?", len(names)-1))
+	}
+	stmt, err := t.conn.sql.PrepareContext(ctx, insert)
+	if err != nil {
+		return mapError(ctx, err, scanners.CodeFailed)
+	}
+	defer func() { _ = stmt.Close() }()
+	for i, values := range t.Rows {
+		args := make([]any, 0, len(t.insert))
+		for j, v := range values {
+			arg, ok := t.stored(j, v)
+			if !ok {
+				return t.Fault("", fmt.Errorf("row %d: column %s is %q, which is no %s", i+1, t.insert[j], v, t.kinds[j]))
+			}
+			args = append(args, arg)
+		}
+		for range t.numbered {
+			args = append(args, int64(i+1))
+		}
+		if _, err := stmt.ExecContext(ctx, args...); err != nil {
+			mapped := mapError(ctx, err, scanners.CodeFailed)
+			mapped.Err = fmt.Errorf("row %d: %w", i+1, mapped.Err)
+			return mapped
+		}
+	}
+	return nil
+}
+
+// stored is what the column holds for the value, and whether it holds it: a scan would read it as the column's kind.
+func (t *stagedTable) stored(j int, v row.Value) (any, bool) {
+	kind := t.kinds[j]
+	if v.IsNull() {
+		return nil, true
+	}
+	if v.Kind() == row.Text && kind != row.Text {
+		var read row.Value
+		var ok bool
+		switch kind {
+		case row.Int, row.Float:
+			read, ok = fromText(v.Text(), row.Decimal)
+		default:
+			read, ok = fromText(v.Text(), kind)
+		}
+		if !ok && kind != row.Null {
+			return nil, false
+		}
+		if ok {
+			v = read
+		}
+	}
+	var arg any
+	switch {
+	case v.Kind() == row.Duration:
+		return nil, false
+	case kind == row.Time && (v.Kind() == row.Time || v.Kind() == row.Date):
+		arg = t.forms[j].bind(v.Time())
+	case kind == row.Date && v.Kind() == row.Time:
+		arg = v.Time().Format(time.DateOnly)
+	case v.Kind() == row.Time:
+		arg = timeForm{}.bind(v.Time())
+	case kind == row.Text && v.Kind() != row.Bytes:
+		arg = v.String()
+	default:
+		arg = bindable(v)
+	}
+	var scratch row.Value
+	return arg, kind == row.Null || convert(&scratch, arg, kind) || kind == row.Float && v.Kind().IsNumber()
+}
+
+// cannotStage says that it was the staging that failed, unless it may well succeed the next time.
+func cannotStage(staged *scanners.Staged, err error) error {
+	var e *scanners.Error
+	if !errors.As(err, &e) || e.Code == scanners.CodeStage || e.Transient {
+		return err
+	}
+	return staged.Fault(e.Hint, fmt.Errorf("cannot be staged: %w", e.Err))
+}
