@@ -6,6 +6,7 @@ import (
 
 	"tallyman/internal/config"
 	"tallyman/scanners"
+	"tallyman/scanners/mysql"
 	"tallyman/scanners/postgres"
 	"tallyman/scanners/sqlite"
 )
@@ -36,6 +37,10 @@ func openSource(ctx context.Context, c config.Source) (scanners.Source, error) {
 	switch c.Driver {
 	case config.Postgres:
 		return postgres.Open(ctx, postgres.Config{
+			URL: c.URL.Reveal(), MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout,
+		})
+	case config.MySQL:
+		return mysql.Open(mysql.Config{
 			URL: c.URL.Reveal(), MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout,
 		})
 	case config.SQLite:

@@ -136,6 +136,14 @@ func isFileName(s string) bool {
 	return s != "" && s != ":memory:" && !strings.ContainsAny(s, "?#\x00")
 }
 
+// drivers are those that a source may have.
+const drivers = "postgres, mysql (for MariaDB too) or sqlite"
+
+func isMySQL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && u.Scheme == "mysql" && strings.Trim(u.Path, "/") != ""
+}
+
 func (d *decoder) checkSource(at path, s *Source) {
 	url := at.to("url")
 	u := s.URL.Reveal()
@@ -143,14 +151,17 @@ func (d *decoder) checkSource(at path, s *Source) {
 	case "":
 		d.missing(at, "driver")
 		return
-	case Postgres, SQLite:
-	case "mysql", "mariadb", "sqlserver", "oracle":
-		d.fail(at.to("driver"), CodeNotAvailable, fmt.Sprintf("%s.driver %s is not available in this version", at, s.Driver), "postgres or sqlite")
+	case Postgres, MySQL, SQLite:
+	case "sqlserver", "oracle":
+		d.fail(at.to("driver"), CodeNotAvailable, fmt.Sprintf("%s.driver %s is not available in this version", at, s.Driver), drivers)
 		return
 	default:
-		hint := problem.DidYouMean(string(s.Driver), []string{string(Postgres), string(SQLite)})
-		if hint == "" {
-			hint = "postgres or sqlite"
+		hint := problem.DidYouMean(string(s.Driver), []string{string(Postgres), string(MySQL), string(SQLite)})
+		switch {
+		case s.Driver == "mariadb":
+			hint = "mysql is the driver of MariaDB too"
+		case hint == "":
+			hint = drivers
 		}
 		d.fail(at.to("driver"), strictyaml.CodeEnum, fmt.Sprintf("%s.driver cannot be %q", at, s.Driver), hint)
 		return
@@ -161,6 +172,8 @@ func (d *decoder) checkSource(at path, s *Source) {
 		d.missing(at, "url")
 	case s.Driver == Postgres && !isPostgres(u):
 		d.fail(url, CodeURL, fmt.Sprintf("%s is no PostgreSQL address", url), "postgres://user@host:5432/database")
+	case s.Driver == MySQL && !isMySQL(u):
+		d.fail(url, CodeURL, fmt.Sprintf("%s is no address of MySQL or MariaDB", url), "mysql://user@host:3306/database")
 	case s.Driver == SQLite && (!strings.HasPrefix(u, "sqlite:") || !isFileName(u[7:])):
 		d.fail(url, CodeURL, fmt.Sprintf("%s names no SQLite file", url), "sqlite:FILE")
 	case s.Driver == SQLite:

@@ -40,6 +40,7 @@ type Driver string
 // The drivers.
 const (
 	Postgres Driver = "postgres"
+	MySQL    Driver = "mysql" // MariaDB too
 	SQLite   Driver = "sqlite"
 )
 
@@ -64,7 +65,7 @@ type Types struct {
 // Source is a database that probes read.
 type Source struct {
 	Driver           Driver
-	URL              Secret // postgres: the whole URL
+	URL              Secret // postgres, mysql: the whole URL
 	Path             string // sqlite: the file, absolute
 	MaxConnections   int
 	StatementTimeout time.Duration // what a probe without a timeout of its own gets
