@@ -59,13 +59,12 @@ const (
 // NewParts takes a condition apart that Compile accepts for these columns. What cannot stand alone (the inside of
 // a predicate, say) belongs to the part around it.
 func NewParts(src string, columns []row.Column) (*Parts, error) {
-	p, err := Compile(src, columns)
-	if err != nil {
-		return nil, err
-	}
-	s := &splitter{src: []rune(src), parts: &Parts{}, compile: func(src string) (*Program, error) { return Compile(src, columns) }}
-	s.split(p, src, columns)
-	return s.parts, nil
+	return newParts(src, columns, func(src string) (*Program, error) { return Compile(src, columns) })
+}
+
+// NewResultParts is NewParts for a condition that CompileResult accepts.
+func NewResultParts(src string, columns []row.Column) (*Parts, error) {
+	return newParts(src, resultVariables, func(src string) (*Program, error) { return CompileResult(src, columns) })
 }
 
 // List returns the parts: the whole first, then each before what it is made of, in the order of the source.
@@ -81,16 +80,33 @@ func (p *Parts) SetNow(t time.Time) {
 // Outcomes returns what each part of List comes to for the row, and why those that failed did. The result has the
 // length of List.
 func (p *Parts) Outcomes(r *row.Row) ([]Outcome, []error) {
-	outcomes, faults := make([]Outcome, len(p.list)), make([]error, len(p.list))
-	p.walk(0, r, outcomes, faults)
-	return outcomes, faults
+	return p.outcomes(func(part *Program) (bool, error) { return part.Match(r) }, func(part *Program) (row.Value, error) { return part.Eval(r) })
 }
 
-// walk goes the way that the evaluation of the whole goes.
-func (p *Parts) walk(i int, r *row.Row, outcomes []Outcome, faults []error) Outcome {
-	n := &p.nodes[i]
-	outcomes[i], faults[i] = n.judge(r)
-	visit := func(child int) Outcome { return p.walk(n.below[child], r, outcomes, faults) }
+// ResultOutcomes is Outcomes for parts of NewResultParts.
+func (p *Parts) ResultOutcomes(rows []*row.Row) ([]Outcome, []error) {
+	return p.outcomes(func(part *Program) (bool, error) { return part.MatchResult(rows) }, func(part *Program) (row.Value, error) { return part.EvalResult(rows) })
+}
+
+func (p *Parts) outcomes(match func(*Program) (bool, error), eval func(*Program) (row.Value, error)) ([]Outcome, []error) {
+	w := &walker{parts: p, match: match, eval: eval, outcomes: make([]Outcome, len(p.list)), faults: make([]error, len(p.list))}
+	w.walk(0)
+	return w.outcomes, w.faults
+}
+
+// walker goes the way that the evaluation of the whole goes.
+type walker struct {
+	parts    *Parts
+	match    func(*Program) (bool, error)
+	eval     func(*Program) (row.Value, error)
+	outcomes []Outcome
+	faults   []error
+}
+
+func (w *walker) walk(i int) Outcome {
+	n := &w.parts.nodes[i]
+	w.outcomes[i], w.faults[i] = w.judge(n.program)
+	visit := func(child int) Outcome { return w.walk(n.below[child]) }
 	switch n.made {
 	case madeByAnd, madeByOr:
 		strong := False
@@ -114,18 +130,18 @@ func (p *Parts) walk(i int, r *row.Row, outcomes []Outcome, faults []error) Outc
 		}
 	case madeOfNothing:
 	}
-	return outcomes[i]
+	return w.outcomes[i]
 }
 
-func (n *partNode) judge(r *row.Row) (Outcome, error) {
-	v, err := n.program.Eval(r)
+func (w *walker) judge(p *Program) (Outcome, error) {
+	v, err := w.eval(p)
 	switch {
 	case err != nil:
 		return Failed, err
 	case v.IsNull():
 		return Null, nil
 	case v.Kind() != row.Bool: // it comes out of a JSON column
-		_, err := n.program.Match(r)
+		_, err := w.match(p)
 		return Failed, err
 	case v.Bool():
 		return True, nil

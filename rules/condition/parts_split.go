@@ -27,15 +27,20 @@ type piece struct {
 	node     ast.Node
 }
 
-// split fills the parts of the condition that p was compiled from.
-func (s *splitter) split(p *Program, src string, columns []row.Column) {
+// newParts takes src apart; columns are what hides functions of their names.
+func newParts(src string, columns []row.Column, compile func(src string) (*Program, error)) (*Parts, error) {
+	p, err := compile(src)
+	if err != nil {
+		return nil, err
+	}
+	s := &splitter{src: []rune(src), parts: &Parts{}, compile: compile}
 	tree, err := parse(src, columns)
 	if err == nil {
 		s.tokens, err = lexer.Lex(file.NewSource(src))
 	}
 	if err != nil { // it has compiled
 		s.add(p, 0, src, 0)
-		return
+		return s.parts, nil
 	}
 	if n := len(s.tokens); n > 0 && s.tokens[n-1].Is(lexer.EOF) {
 		s.tokens = s.tokens[:n-1]
@@ -43,6 +48,7 @@ func (s *splitter) split(p *Program, src string, columns []row.Column) {
 	all := s.bare(piece{to: len(s.tokens), node: tree})
 	i := s.add(p, s.tokens[all.from].From, s.text(all), 0)
 	s.descend(i, all)
+	return s.parts, nil
 }
 
 func (s *splitter) add(p *Program, offset int, text string, depth int) int {

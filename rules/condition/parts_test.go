@@ -91,6 +91,30 @@ func outcomesOf(t *testing.T, src string) string {
 	return strings.Join(lines, "\n")
 }
 
+func TestPartsOfAResult(t *testing.T) {
+	t.Parallel()
+	parts, err := condition.NewResultParts(`row_count > 1 and (any(rows, .qty < 0) or sum(map(rows, .qty)) > 9)`, columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcomes, _ := parts.ResultOutcomes([]*row.Row{sample(t), sample(t)})
+	var lines []string
+	for i, p := range parts.List() {
+		lines = append(lines, p.Text+": "+outcomes[i].String())
+	}
+	want := `row_count > 1 and (any(rows, .qty < 0) or sum(map(rows, .qty)) > 9): true
+row_count > 1: true
+any(rows, .qty < 0) or sum(map(rows, .qty)) > 9: true
+any(rows, .qty < 0): true
+sum(map(rows, .qty)) > 9: not reached`
+	if got := strings.Join(lines, "\n"); got != want {
+		t.Errorf("got\n%s", got)
+	}
+	if _, err := condition.NewResultParts("qty < 0", columns); err == nil {
+		t.Error("a column stands alone in the condition of a result")
+	}
+}
+
 func TestPartsOfWhatDoesNotCompile(t *testing.T) {
 	t.Parallel()
 	if _, err := condition.NewParts("qtty < 0", columns); len(condition.Errors(err)) != 1 {
