@@ -13,12 +13,6 @@ import (
 	"tallyman/scanners"
 )
 
-// The codes of a rule that its probe's cost keeps from running.
-const (
-	codeCost        = "probe_cost"         // the plan costs more than probe.max_cost
-	codeCostUnknown = "probe_cost_unknown" // the source does not say what a probe costs
-)
-
 // How long what is known of a plan holds.
 const (
 	planHolds   = 24 * time.Hour     // a source is asked once a day, by whichever node comes first
@@ -41,8 +35,7 @@ func (u *unit) checkCost(ctx context.Context, stop <-chan struct{}) error {
 	}
 	source, ok := u.source.(scanners.Explainer)
 	if !ok {
-		return &runError{codeCostUnknown, fmt.Sprintf(
-			"the database of source %s does not say what a probe costs: remove probe.max_cost, and bound the probe by timeout and max_rows", u.rule.Source)}
+		return u.costUnknown()
 	}
 	now := u.now().UTC()
 	if !u.cost.known || now.Sub(u.cost.read).Abs() >= planFresh {
@@ -59,6 +52,11 @@ func (u *unit) checkCost(ctx context.Context, stop <-chan struct{}) error {
 	return u.tooDear()
 }
 
+func (u *unit) costUnknown() error {
+	return &runError{"probe_cost_unknown", fmt.Sprintf(
+		"the database of source %s does not say what a probe costs: remove probe.max_cost, and bound the probe by timeout and max_rows", u.rule.Source)}
+}
+
 func (u *unit) planHolds() time.Duration {
 	if u.tooDear() != nil {
 		return refusedPlan
@@ -71,7 +69,7 @@ func (u *unit) tooDear() error {
 	if u.cost.plan.Cost <= float64(u.rule.Probe.MaxCost) {
 		return nil
 	}
-	return &runError{codeCost, fmt.Sprintf(
+	return &runError{"probe_cost", fmt.Sprintf(
 		"the probe's plan costs %s and probe.max_cost is %d (%s): add an index, narrow the probe, or raise the limit",
 		number(u.cost.plan.Cost), u.rule.Probe.MaxCost, cut(u.cost.plan.Shape, longSample))}
 }

@@ -29,7 +29,7 @@ func Compile(r *Rule, columns []row.Column, types catalog.Catalog) (*Program, pr
 	c.notice(types)
 	c.texts()
 	if len(c.problems) > 0 {
-		return nil, tidy(c.problems)
+		return nil, Tidy(c.problems)
 	}
 	return c.program, nil
 }

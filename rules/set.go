@@ -42,7 +42,7 @@ func (s *Set) drop(found problem.List) {
 		bad[p.File+"\x00"+p.Rule] = true
 	}
 	s.Rules = slices.DeleteFunc(s.Rules, func(r *Rule) bool { return bad[r.File+"\x00"+r.ID] })
-	s.Problems = tidy(append(s.Problems, found...))
+	s.Problems = Tidy(append(s.Problems, found...))
 	for i := range s.Files {
 		s.Files[i].Problems = 0
 		for _, p := range s.Problems {
@@ -53,9 +53,9 @@ func (s *Set) drop(found problem.List) {
 	}
 }
 
-// tidy orders problems by place and drops repetitions: what stands in the defaults is met once a rule, what
+// Tidy orders problems by place and drops repetitions: what stands in the defaults is met once a rule, what
 // stands in a rule once a scope.
-func tidy(l problem.List) problem.List {
+func Tidy(l problem.List) problem.List {
 	type place struct {
 		file, code, message string
 		line, col           int

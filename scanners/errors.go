@@ -24,6 +24,7 @@ type Error struct {
 	Code      Code
 	Transient bool // trying again may help
 	Hint      string
+	At        int // where in the statement's text, in characters from 1; 0 = not known
 	Err       error
 }
 

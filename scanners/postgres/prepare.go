@@ -54,7 +54,11 @@ func (s *Source) prepare(ctx context.Context, conn *pgconn.PgConn, stmt *probe.S
 	p.sql, p.order = stmt.Render(probe.Dollar)
 	described, err := conn.Prepare(ctx, "", p.sql, nil)
 	if err != nil {
-		return nil, s.mapError(ctx, err, p.sql)
+		mapped := s.mapError(ctx, err, p.sql)
+		if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && pgErr.Position > 0 {
+			mapped.At = stmt.Place(probe.Dollar, int(pgErr.Position))
+		}
+		return nil, mapped
 	}
 	if len(described.ParamOIDs) != len(p.order) {
 		return nil, &scanners.Error{
