@@ -5,17 +5,14 @@ import (
 	"slices"
 
 	"tallyman/rules/condition"
-	"tallyman/rules/row"
 )
 
 // mostReasons is how many parts of a condition are named for one row.
 const mostReasons = 4
 
-// because names the parts of the condition that kept the row from meeting it: those that were not true, as far down as
+// because names the parts of a condition that kept it from being met: those that were not true, as far down as
 // one of them explains the whole.
-func because(parts *condition.Parts, r *row.Row) []string {
-	list := parts.List()
-	outcomes, _ := parts.Outcomes(r)
+func because(list []condition.Part, outcomes []condition.Outcome) []string {
 	var reasons []string
 	var explain func(i int)
 	explain = func(i int) {

@@ -72,6 +72,10 @@ func Run(ctx context.Context, req Request) (*Preview, error) {
 	if err := trial.Verify(ctx); err != nil {
 		return nil, err
 	}
+	plan, err := planOf(ctx, trial, &req)
+	if err != nil {
+		return nil, err
+	}
 	columns := trial.Columns()
 	before := start.State
 	began := time.Now()
@@ -79,16 +83,30 @@ func Run(ctx context.Context, req Request) (*Preview, error) {
 	if err != nil {
 		return nil, err
 	}
+	took := time.Since(began)
 	v := &view{req: &req, trial: trial, run: run, columns: columns, subs: map[string][]ledger.Subscription{}}
 	if v.lives, err = livesOf(&req, start.Findings, trial, run); err != nil {
 		return nil, err
 	}
 	v.report = frame(&req, before, from, start.Findings)
-	v.report.TookMS = time.Since(began).Milliseconds()
+	v.report.TookMS = took.Milliseconds()
+	v.report.Plan = plan
 	if err := v.fill(ctx, before); err != nil {
 		return nil, err
 	}
 	return &Preview{Report: v.report, req: req, trial: trial, run: run}, nil
+}
+
+// planOf asks what the probe costs. One that costs more than the rule allows is not run here either.
+func planOf(ctx context.Context, trial *engine.Trial, req *Request) (*Plan, error) {
+	plan, ok, err := trial.Plan(ctx, req.Due)
+	switch {
+	case err != nil && req.Rule.Probe.MaxCost > 0:
+		return nil, err
+	case err != nil || !ok:
+		return nil, ctx.Err()
+	}
+	return &Plan{Cost: plan.Cost, Shape: plan.Shape, MaxCost: req.Rule.Probe.MaxCost}, nil
 }
 
 // view turns a run into a report.
@@ -182,7 +200,7 @@ func (v *view) notes(before ledger.ScopeState) {
 		v.note("the rule is disabled: a node does not run it")
 	}
 	if v.report.Shadow {
-		v.note("the rule is in shadow: a node keeps its state, and delivers to the inbox of shadow:%s only", r.ID)
+		v.note("the rule is in shadow: a node keeps its state, and delivers to the inbox of %s only", engine.ShadowSubscriber(r.ID))
 	}
 	if !before.LastDue.IsZero() && v.req.Due.Before(before.LastDue) {
 		v.note("the ledger's last run of the rule was at %s, after the time that is shown here: the findings are those after it",

@@ -119,7 +119,7 @@ func outcomes(program *rules.Program, r *rules.Rule, rows []*row.Row) []string {
 		return map[bool]string{true: "matches", false: "does not match"}[matches]
 	}
 	if r.Per == rules.PerResult {
-		return []string{say(false, nil)}
+		return []string{say(program.MatchResult(rows))}
 	}
 	out := make([]string, len(rows))
 	for i, r := range rows {

@@ -25,6 +25,7 @@ type Report struct {
 	TookMS  int64  `json:"tookMs"` // the probe and the judgement
 	Counts  Counts `json:"counts"`
 
+	Plan      *Plan      `json:"plan,omitempty"` // where the database says it
 	Columns   []Column   `json:"columns"`
 	Watermark *Watermark `json:"watermark,omitempty"`
 	Rows      []Row      `json:"rows"`     // those that met the condition or could not be judged before the others
@@ -66,6 +67,13 @@ type LeftOut struct {
 	Rows     int `json:"rows"`
 	Findings int `json:"findings"`
 	Notices  int `json:"notices"`
+}
+
+// Plan is how the database runs the probe.
+type Plan struct {
+	Cost    float64 `json:"cost"` // in the database's own unit
+	Shape   string  `json:"shape"`
+	MaxCost int     `json:"maxCost,omitempty"` // what the rule allows
 }
 
 // Column is a column of the probe.

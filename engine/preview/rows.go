@@ -14,6 +14,9 @@ import (
 func (v *view) rows() (seen map[string]bool, err error) {
 	j := &judge{view: v, program: v.trial.Program(), seen: map[string]bool{}, events: map[string][]*notice.Notice{}}
 	j.program.SetNow(v.req.Due)
+	if v.req.Rule.Per == rules.PerResult {
+		return j.result()
+	}
 	if j.parts, err = condition.NewParts(v.req.Rule.When, v.columns); err != nil {
 		return nil, err
 	}
@@ -31,7 +34,8 @@ func (v *view) rows() (seen map[string]bool, err error) {
 	}
 	for _, i := range v.pick(telling) {
 		if r := v.run.Rows[i]; !telling[i] {
-			judged[i].Because = because(j.parts, r)
+			outcomes, _ := j.parts.Outcomes(r)
+			judged[i].Because = because(j.parts.List(), outcomes)
 		}
 		v.report.Rows = append(v.report.Rows, Row{Number: i + 1, Values: values(v.run.Rows[i].Values), Judgement: judged[i]})
 	}
@@ -97,6 +101,30 @@ func (j *judge) judge(r *row.Row) Judgement {
 	}
 	return judgement
 }
+
+// result is the judgement of a rule with per: result: the rows as they are, and one word for all of them.
+func (j *judge) result() (seen map[string]bool, err error) {
+	out := Judgement{Key: resultKey, Life: j.lives.of(resultKey)}
+	if out.Match, err = j.program.MatchResult(j.run.Rows); err != nil {
+		out.Error = err.Error()
+	} else if !out.Match {
+		parts, err := condition.NewResultParts(j.req.Rule.When, j.columns)
+		if err != nil {
+			return nil, err
+		}
+		parts.SetNow(j.req.Due)
+		outcomes, _ := parts.ResultOutcomes(j.run.Rows)
+		out.Because = because(parts.List(), outcomes)
+	}
+	j.report.Result = &out
+	for _, i := range j.pick(make([]bool, len(j.run.Rows))) {
+		j.report.Rows = append(j.report.Rows, Row{Number: i + 1, Values: values(j.run.Rows[i].Values)})
+	}
+	return map[string]bool{resultKey: true}, nil
+}
+
+// resultKey is the key of the one finding of a rule with per: result.
+const resultKey = "[]"
 
 // failed is a row that could not be judged; its finding stays as it was.
 func (j *judge) failed(key string, err error) Judgement {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tallyman/engine"
 	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
 	"tallyman/rules"
@@ -68,7 +69,7 @@ func (v *view) destinations(ctx context.Context, n *notice.Notice) ([]Destinatio
 	to := []Destination{}
 	if v.report.Shadow {
 		return append(to, Destination{
-			Sink: v.req.inbox(), Type: inboxType, Recipients: []string{"shadow:" + n.Rule},
+			Sink: v.req.inbox(), Type: inboxType, Recipients: []string{engine.ShadowSubscriber(n.Rule)},
 			Note: "the rule is in shadow: nobody else hears of it",
 		}), nil
 	}

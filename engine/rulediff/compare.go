@@ -18,7 +18,8 @@ import (
 type Input struct {
 	Old, New []*rules.Rule
 	Types    catalog.Catalog
-	Ledger   engine.Recall // nil where none is in reach
+	Ledger   engine.Recall // nil where none is in reach, and NoLedger says why
+	NoLedger string
 	// Snapshot returns the source of that name, every statement of which sees the same data. nil: the files alone are compared.
 	Snapshot func(ctx context.Context, name string) (scanners.Source, error)
 	Due      time.Time
@@ -31,7 +32,7 @@ type pair struct{ old, new *rules.Rule }
 // Run compares. A rule that would not run is part of the answer; an error is of the site: a source that is
 // out of reach, a ledger that does not answer.
 func Run(ctx context.Context, in Input) (*Diff, error) {
-	d := &Diff{Ran: in.Snapshot != nil, Due: in.Due.UTC(), Rules: []Rule{}}
+	d := &Diff{Ran: in.Snapshot != nil, Due: in.Due.UTC(), NoLedger: in.NoLedger, Rules: []Rule{}}
 	if d.Ran {
 		d.Sum = newEffect()
 	}

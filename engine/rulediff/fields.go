@@ -95,7 +95,7 @@ func text(v reflect.Value) string {
 		}
 		v = v.Elem()
 	}
-	if d, ok := v.Interface().(time.Duration); ok {
+	if d, ok := reflect.TypeAssert[time.Duration](v); ok {
 		return strictyaml.FormatDuration(d)
 	}
 	switch v.Kind() {
@@ -115,8 +115,9 @@ func text(v reflect.Value) string {
 			items[i] = name + ": " + inner.values[name]
 		}
 		return "{" + strings.Join(items, ", ") + "}"
+	default:
+		return fmt.Sprint(v.Interface())
 	}
-	return fmt.Sprint(v.Interface())
 }
 
 // fileName is what a rule file calls the field: RunbookURL is runbook_url.

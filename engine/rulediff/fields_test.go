@@ -98,6 +98,8 @@ func fill(v reflect.Value, n int) {
 		m := reflect.MakeMap(v.Type())
 		m.SetMapIndex(reflect.ValueOf("k"), item)
 		v.Set(m)
+	default:
+		panic("a rule has a field of a kind that this test does not know: " + v.Kind().String())
 	}
 }
 

@@ -8,12 +8,13 @@ import (
 
 // Diff is how two versions of rule files differ. Times are in UTC.
 type Diff struct {
-	Ran     bool      `json:"ran"` // false: the files alone were compared
-	Due     time.Time `json:"due"` // of the runs
-	Rules   []Rule    `json:"rules"`
-	Same    int       `json:"same"` // rules that are alike, each scope counted; they are not run
-	Sum     *Effect   `json:"sum,omitempty"`
-	Failing int       `json:"failing"` // rules of the new version that would not run, or whose run failed
+	Ran      bool      `json:"ran"`                // false: the files alone were compared
+	Due      time.Time `json:"due"`                // of the runs
+	NoLedger string    `json:"noLedger,omitempty"` // why the state of the ledger could not be read
+	Rules    []Rule    `json:"rules"`
+	Same     int       `json:"same"` // rules that are alike, each scope counted; they are not run
+	Sum      *Effect   `json:"sum,omitempty"`
+	Failing  int       `json:"failing"` // rules of the new version that would not run, or whose run failed
 }
 
 // Status is what becomes of a rule.

@@ -11,7 +11,6 @@ import (
 	"tallyman/internal/config"
 	"tallyman/rules"
 	"tallyman/rules/probe"
-	"tallyman/rules/problem"
 	"tallyman/scanners"
 )
 
@@ -43,7 +42,7 @@ func DiffRules(ctx context.Context, cfg *config.Config, o DiffOptions) (_ *ruled
 		}
 		snapshots := &snapshots{cfg: cfg, open: map[string]*snapshot{}}
 		defer func() { err = errors.Join(err, snapshots.close()) }()
-		in.Types, in.Ledger, in.Snapshot = known.types, known.recall(), snapshots.of
+		in.Types, in.Ledger, in.NoLedger, in.Snapshot = known.types, known.recall(), known.reason, snapshots.of
 	}
 	if in.Old, in.New = o.choose(old.Rules), o.choose(now.Rules); len(in.Old)+len(in.New) == 0 && o.narrowed() {
 		return nil, wrongUse("neither version has the rule %q%s", o.Rule, scoped(o.Scope))
@@ -78,7 +77,7 @@ func fitSite(cfg *config.Config, site *recalled, old, now *rules.Set, source str
 		}
 	}
 	rules.Check(now, known(cfg, site.types))
-	return problem.List(now.Problems).Err()
+	return now.Problems.Err()
 }
 
 // snapshots are the sources that a comparison reads, each in one session: both versions see the same data.

@@ -53,9 +53,7 @@ func (t *diffText) rule(scopes []rulediff.Rule) {
 	for _, w := range r.Warns {
 		wrapped(t, t.width, "    ! ", w)
 	}
-	for _, s := range scopes {
-		t.effect(s)
-	}
+	t.effects(scopes)
 }
 
 // changes lists the fields. What has several lines is shown line by line.
@@ -94,20 +92,32 @@ func lines(text string) []string {
 	return strings.Split(text, "\n")
 }
 
+// mostCompared bounds what two texts cost: of longer ones all lines went, and all came.
+const mostCompared = 1_000_000
+
 // lineDiff marks the lines that went with - and those that came with +.
 func lineDiff(old, now []string) []string {
+	var out []string
+	if len(old)*len(now) > mostCompared {
+		for _, l := range old {
+			out = append(out, "- "+l)
+		}
+		for _, l := range now {
+			out = append(out, "+ "+l)
+		}
+		return out
+	}
 	common := make([][]int, len(old)+1) // lengths of the longest common rest
 	for i := range common {
 		common[i] = make([]int, len(now)+1)
 	}
-	for i := len(old) - 1; i >= 0; i-- {
-		for k := len(now) - 1; k >= 0; k-- {
-			if common[i][k] = max(common[i+1][k], common[i][k+1]); old[i] == now[k] {
+	for i, before := range slices.Backward(old) {
+		for k, after := range slices.Backward(now) {
+			if common[i][k] = max(common[i+1][k], common[i][k+1]); before == after {
 				common[i][k] = common[i+1][k+1] + 1
 			}
 		}
 	}
-	var out []string
 	i, k := 0, 0
 	for i < len(old) || k < len(now) {
 		switch {
@@ -125,89 +135,6 @@ func lineDiff(old, now []string) []string {
 	return out
 }
 
-// effect shows what the change does in one scope.
-func (t *diffText) effect(r rulediff.Rule) {
-	if !t.d.Ran {
-		return
-	}
-	in := ""
-	if r.Scope != "" {
-		in = r.Scope + ": "
-	}
-	for _, side := range []struct {
-		name string
-		*rulediff.Side
-	}{{"old", r.Old}, {"new", r.New}} {
-		if side.Side != nil && side.Error != "" {
-			wrapped(t, t.width, "    ! ", in+"the "+side.name+" version: "+side.Error)
-		}
-	}
-	printProblems(t, r.Faults)
-	if r.Effect == nil {
-		return
-	}
-	wrapped(t, t.width, "    ", in+matchedRows(r)+effectLine(r.Effect, r.Mode)+base(r))
-	for _, k := range kinds(r.Effect, r.Mode) {
-		if k.name != "unchanged" && k.Count > 0 {
-			t.keys(k)
-		}
-	}
-}
-
-func matchedRows(r rulediff.Rule) string {
-	count := func(s *rulediff.Side) string {
-		if s == nil {
-			return "–"
-		}
-		return fmt.Sprint(s.Matched)
-	}
-	return fmt.Sprintf("%s → %s rows match; ", count(r.Old), count(r.New))
-}
-
-// base says from which state both versions were run.
-func base(r rulediff.Rule) string {
-	switch {
-	case r.From == rulediff.FromOld:
-		return " (as if the old version had told all that it finds)"
-	case r.From == rulediff.FromLedger:
-		return " (from the ledger's state)"
-	}
-	return ""
-}
-
-// kind is a kind of finding in the comparison.
-type kind struct {
-	name string
-	rulediff.Keys
-}
-
-func kinds(e *rulediff.Effect, mode string) []kind {
-	if mode == "event" {
-		return []kind{{"newly told", e.Fire}, {"not told", e.Drop}, {"resolve", e.Resolve}, {"unchanged", e.Unchanged}}
-	}
-	list := []kind{{"newly fire", e.Fire}, {"newly wait", e.Pend}, {"resolve", e.Resolve}}
-	if e.Drop.Count > 0 {
-		list = append(list, kind{"stop waiting", e.Drop})
-	}
-	return append(list, kind{"unchanged", e.Unchanged}, kind{"told again", e.Again})
-}
-
-func effectLine(e *rulediff.Effect, mode string) string {
-	var parts []string
-	for _, k := range kinds(e, mode) {
-		parts = append(parts, fmt.Sprintf("%d %s", k.Count, k.name))
-	}
-	return strings.Join(parts, ", ")
-}
-
-func (t *diffText) keys(k kind) {
-	text := strings.Join(k.Keys.Keys, " ")
-	if more := k.Count - len(k.Keys.Keys); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	wrapped(t, t.width, fmt.Sprintf("      %-12s ", k.name), text)
-}
-
 func (t *diffText) sum() {
 	d := t.d
 	if len(d.Rules) == 0 {
@@ -223,8 +150,32 @@ func (t *diffText) sum() {
 		t.line("Only the files were compared; --source runs both versions and compares the findings")
 		return
 	}
-	t.line("In sum: %s", effectLine(d.Sum, ""))
+	t.line("In sum: %s", sumOf(d.Sum))
+	t.starts()
 	if d.Failing > 0 {
 		t.line("%s would fail", count(d.Failing, "rule"))
+	}
+}
+
+// starts says from which states the versions were run.
+func (t *diffText) starts() {
+	ledger, old := 0, 0
+	for _, r := range t.d.Rules {
+		switch r.From {
+		case rulediff.FromLedger:
+			ledger++
+		case rulediff.FromOld:
+			old++
+		}
+	}
+	if ledger > 0 {
+		wrapped(t, t.width, "", fmt.Sprintf("Of %s both versions went on from the state in the ledger", count(ledger, "rule")))
+	}
+	if old > 0 {
+		why := "which the ledger does not know"
+		if t.d.NoLedger != "" {
+			why = "since no ledger is in reach (" + t.d.NoLedger + ")"
+		}
+		wrapped(t, t.width, "", fmt.Sprintf("Of %s, %s, both went on as if the old version had told all that it finds", count(old, "rule"), why))
 	}
 }

@@ -98,12 +98,13 @@ func grid(w io.Writer, width int, indent string, header []string, rows [][]strin
 		leftOut++
 	}
 	for _, cells := range append([][]string{header}, rows...) {
-		line := indent
+		var line strings.Builder
+		line.WriteString(indent)
 		for i, limit := range widths {
 			cell := fit(oneLine(cells[i]), limit)
-			line += cell + strings.Repeat(" ", limit-cellWidth(cell)+gap)
+			line.WriteString(cell + strings.Repeat(" ", limit-cellWidth(cell)+gap))
 		}
-		_, _ = io.WriteString(w, strings.TrimRight(line, " ")+"\n") // as all output: if that is gone, nobody reads on
+		_, _ = io.WriteString(w, strings.TrimRight(line.String(), " ")+"\n") // as all output: if that is gone, nobody reads on
 	}
 	return leftOut
 }
@@ -149,7 +150,7 @@ func wrapped(w io.Writer, width int, lead, text string) {
 			flush()
 		}
 		empty := true
-		for _, word := range strings.Fields(oneLine(paragraph)) {
+		for word := range strings.FieldsSeq(oneLine(paragraph)) {
 			if !empty && cellWidth(line)+1+cellWidth(word) > width {
 				flush()
 				empty = true

@@ -10,7 +10,7 @@ import (
 
 // terminalWidth is the width of the terminal that the file is; 0 where it is none.
 func terminalWidth(f *os.File) int {
-	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ) //nolint:gosec // a file's number fits
+	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {
 		return 0
 	}

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"tallyman/engine/rulediff"
+)
+
+// kind is a kind of finding in the comparison.
+type kind struct {
+	name string
+	of   func(e *rulediff.Effect) *rulediff.Keys
+}
+
+// kinds are in the order in which they matter.
+var kinds = []kind{
+	{"fire", func(e *rulediff.Effect) *rulediff.Keys { return &e.Fire }},
+	{"wait", func(e *rulediff.Effect) *rulediff.Keys { return &e.Pend }},
+	{"resolve", func(e *rulediff.Effect) *rulediff.Keys { return &e.Resolve }},
+	{"drop", func(e *rulediff.Effect) *rulediff.Keys { return &e.Drop }},
+	{"told again", func(e *rulediff.Effect) *rulediff.Keys { return &e.Again }},
+	{"unchanged", func(e *rulediff.Effect) *rulediff.Keys { return &e.Unchanged }},
+}
+
+// quiet tells that a change does nothing to the findings of the scope.
+func quiet(r rulediff.Rule) bool {
+	return r.Effect != nil && r.Effect.Fire.Count+r.Effect.Pend.Count+r.Effect.Resolve.Count+r.Effect.Drop.Count+r.Effect.Again.Count == 0
+}
+
+// fewScopes are all shown; of more, those in which nothing happens are one line.
+const fewScopes = 3
+
+// effects shows what the change does to the findings in each scope.
+func (t *diffText) effects(scopes []rulediff.Rule) {
+	if !t.d.Ran {
+		return
+	}
+	var rows [][]string
+	still, unchanged := 0, 0
+	for _, s := range scopes {
+		if len(scopes) > fewScopes && quiet(s) {
+			still++
+			unchanged += s.Effect.Unchanged.Count
+			continue
+		}
+		if s.Effect != nil {
+			rows = append(rows, effectRow(s))
+		}
+	}
+	if len(rows) > 0 {
+		header := []string{"scope", "matching"}
+		for _, k := range kinds {
+			header = append(header, k.name)
+		}
+		grid(t, t.width, "    ", header, rows)
+	}
+	if still > 0 {
+		t.line("    %s without a change (%s)", count(still, "more scope"), count(unchanged, "finding"))
+	}
+	for _, s := range scopes {
+		t.details(s)
+	}
+}
+
+func effectRow(r rulediff.Rule) []string {
+	row := []string{scopeName(r.Scope), matching(r.Old) + " → " + matching(r.New)}
+	for _, k := range kinds {
+		row = append(row, strconv.Itoa(k.of(r.Effect).Count))
+	}
+	return row
+}
+
+func scopeName(scope string) string {
+	if scope == "" {
+		return "–"
+	}
+	return scope
+}
+
+// matching is how many rows a version's condition is met by.
+func matching(s *rulediff.Side) string {
+	if s == nil {
+		return "–"
+	}
+	return strconv.Itoa(s.Matched)
+}
+
+// details are what the table has no room for: why a version would not run, and the keys.
+func (t *diffText) details(r rulediff.Rule) {
+	in := ""
+	if r.Scope != "" {
+		in = " in " + r.Scope
+	}
+	for _, side := range []struct {
+		name string
+		*rulediff.Side
+	}{{"old", r.Old}, {"new", r.New}} {
+		if side.Side != nil && side.Error != "" {
+			wrapped(t, t.width, "    ! ", "the "+side.name+" version"+in+": "+side.Error)
+		}
+	}
+	printProblems(t, r.Faults)
+	if r.Effect == nil {
+		return
+	}
+	for _, k := range kinds {
+		keys := k.of(r.Effect)
+		if k.name == "unchanged" || keys.Count == 0 {
+			continue
+		}
+		text := strings.Join(keys.Keys, " ")
+		if more := keys.Count - len(keys.Keys); more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		wrapped(t, t.width, "    "+k.name+in+": ", text)
+	}
+}
+
+// sumOf is the effect in a line.
+func sumOf(e *rulediff.Effect) string {
+	var parts []string
+	for _, k := range kinds {
+		parts = append(parts, fmt.Sprintf("%d %s", k.of(e).Count, k.name))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tallyman/engine/notice"
+	"tallyman/engine/preview"
+)
+
+// notices shows what would be said, and to whom.
+func (t *previewText) notices() {
+	for _, n := range t.r.Notices {
+		modal := ""
+		if n.Modal == "popup" {
+			modal = ", popup"
+		}
+		t.line("\nNotice: %s, %s, warehouse %s, priority %d%s%s", n.Status, n.Type, n.Warehouse, n.Priority, modal, standsFor(n.Count))
+		wrapped(t, t.width, "  ", n.Title)
+		if n.Body != "" {
+			wrapped(t, t.width, "  ", n.Body)
+		}
+		t.translations(n)
+		if len(n.Data) > 0 {
+			wrapped(t, t.width, "  data ", fields(n.Data))
+		}
+		wrapped(t, t.width, "  key  ", n.Key)
+		if n.Known {
+			t.line("  told before: the ledger has it, and it is not told again")
+		}
+		for _, d := range n.To {
+			t.destination(d)
+		}
+	}
+	t.more(t.r.LeftOut.Notices, "notice")
+}
+
+func standsFor(n int) string {
+	if n == 1 {
+		return ""
+	}
+	return fmt.Sprintf(", stands for %d findings", n)
+}
+
+func (t *previewText) translations(n preview.Notice) {
+	var langs []string
+	for lang, text := range n.Texts {
+		if text.Title != n.Title || text.Body != n.Body {
+			langs = append(langs, lang)
+		}
+	}
+	slices.Sort(langs)
+	for _, lang := range langs {
+		text := n.Texts[lang]
+		wrapped(t, t.width, "  ", lang+": "+text.Title)
+		if text.Body != "" {
+			wrapped(t, t.width, "  "+strings.Repeat(" ", len(lang)+2), text.Body)
+		}
+	}
+}
+
+func fields(data notice.DataForm) string {
+	parts := make([]string, len(data))
+	for i, f := range data {
+		value := "NULL"
+		if f.Value != nil {
+			value = oneLine(fmt.Sprint(f.Value))
+		}
+		parts[i] = f.Name + "=" + value
+	}
+	return strings.Join(parts, " ")
+}
+
+func (t *previewText) destination(d preview.Destination) {
+	switch {
+	case len(d.Recipients) > 0:
+		wrapped(t, t.width, "  to   ", d.Sink+": "+strings.Join(d.Recipients, ", ")+suffix(d.Note))
+	case d.Note == "nobody is subscribed":
+		t.line("  to   %s: NOBODY is subscribed", d.Sink)
+	default:
+		wrapped(t, t.width, "  to   ", d.Sink+suffix(d.Note))
+	}
+}
+
+func suffix(note string) string {
+	if note == "" {
+		return ""
+	}
+	return " (" + note + ")"
+}
