@@ -24,7 +24,9 @@ func Compile(r *Rule, columns []row.Column, types catalog.Catalog) (*Program, pr
 	}
 	c.when()
 	c.program.key = c.positions("key", r.Key)
-	c.program.group = c.positions("group_by", r.GroupBy)
+	if r.GroupBy != nil {
+		c.program.group = c.positions("group_by", r.GroupBy)
+	}
 	c.watermark()
 	c.notice(types)
 	c.texts()

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"tallyman/rules"
+	"tallyman/rules/row"
 )
 
 // Whatever a rule file holds: loading, checking and compiling do not panic, and every problem has its place in the file.
@@ -38,10 +39,10 @@ func FuzzLoad(f *testing.F) {
 				continue
 			}
 			p.SetNow(changed)
-			row := stockRow()
-			_, _ = p.Match(row)
-			if d, err := p.Draft(row); err == nil && !utf8.ValidString(d.Texts[""].Title+d.Texts[""].Body) {
-				t.Fatalf("%q", d.Texts)
+			for _, d := range drafts(p, r, bins(-300, 0, 100)) {
+				if !utf8.ValidString(d.Texts[""].Title+d.Texts[""].Body) || d.Priority < 1 || d.Priority > 5 || d.Warehouse == "" {
+					t.Fatalf("%+v", d)
+				}
 			}
 		}
 		lines := strings.FieldsFunc("\n"+strings.ReplaceAll(src, "\n", "\n "), func(r rune) bool { return strings.ContainsRune("\n\r\u0085\u2028\u2029", r) })
@@ -51,4 +52,31 @@ func FuzzLoad(f *testing.F) {
 			}
 		}
 	})
+}
+
+// drafts judges the rows and returns what the rule says of them.
+func drafts(p *rules.Program, r *rules.Rule, rows []*row.Row) []*rules.Draft {
+	var made []*rules.Draft
+	keep := func(d *rules.Draft, err error) {
+		if err == nil {
+			made = append(made, d)
+		}
+	}
+	if r.Per == rules.PerResult {
+		for _, some := range [][]*row.Row{rows, nil} {
+			_, _ = p.MatchResult(some)
+			_, _ = p.PriorityResult(some)
+			keep(p.DraftResult(some))
+		}
+	} else {
+		_, _ = p.Match(rows[0])
+		_, _ = p.Key(rows[0]), p.Group(rows[0])
+		keep(p.Draft(rows[0]))
+		keep(p.DraftGroup(rows))
+	}
+	if _, ok := r.AlertWarehouse(); ok {
+		keep(rules.AlertDraft(r, rules.AlertNoData, "", "", changed), nil)
+		keep(rules.AlertDraft(r, rules.AlertOnError, "probe_failed", r.Probe.SQL, changed), nil)
+	}
+	return made
 }

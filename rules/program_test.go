@@ -44,16 +44,19 @@ var types = catalog.Catalog{"T": {
 // compile makes a program of a rule whose notice and other fields are given as YAML.
 func compile(t *testing.T, notice, others string) *rules.Program {
 	t.Helper()
+	key := "    key: [wh_id, bin_code, qty, day]\n"
+	if strings.Contains(others, "per: result") {
+		key = ""
+	}
 	src := fmt.Sprintf(`version: 1
 rules:
   - id: a
     schedule: {cron: "@hourly", timezone: Asia/Shanghai}
     source: wms
     probe: {sql: "SELECT * FROM bin_stock"}
-    key: [wh_id, bin_code, qty, day]
-    deliver: [{sink: inbox}]
+%s    deliver: [{sink: inbox}]
     notice: %s
-%s`, notice, others)
+%s`, key, notice, others)
 	s := rules.LoadFile("f.yaml", []byte(src))
 	if err := s.Problems.Err(); err != nil {
 		t.Fatal(err)

@@ -56,6 +56,8 @@ func TestProblems(t *testing.T) {
 		"types:\n" + good + "  - {code: A, id: 2, name: b}\n":                               "3:12 duplicate_id the type A is there twice",
 		"types:\n" + good + "  - {code: B, id: 1, name: b}\n":                               "3:19 duplicate_id the id 1 belongs to A",
 		"types:\n  - {code: b, id: -1, name: a}\n  - {code: C, id: 2, name: c, nmes: {}}\n": `2:12 bad_name "b" cannot be the code of a type; 2:19 bad_id -1 cannot be the id of a type; 3:31 unknown_field there is no field "nmes" here`,
+		"types:\n  - {code: TALLYMAN_X, id: 3, name: a}\n":                                  `2:12 reserved_code codes that begin with TALLYMAN_ are Tallyman's own`,
+		"types:\n  - {code: A, id: 2000000001, name: a}\n":                                  "2:19 duplicate_id the id 2000000001 belongs to the built-in type TALLYMAN_NO_DATA",
 		"types: {\n": "1:8 yaml_syntax a value was expected, and a list in [ ] or map in { } is not closed",
 	} {
 		t.Run(src, func(t *testing.T) {
@@ -118,5 +120,22 @@ func TestValidate(t *testing.T) {
 	}
 	if got := strings.Join(fields, " "); got != "code id name names. retention fields.q r fields.q r.type" {
 		t.Error(got)
+	}
+}
+
+// The built-in types are as sound as any, but for their codes, which are theirs alone.
+func TestBuiltIn(t *testing.T) {
+	own := catalog.BuiltIn()
+	if got := strings.Join(own.Codes(), " "); got != "TALLYMAN_NO_DATA TALLYMAN_RULE_FAILED" {
+		t.Error(got)
+	}
+	for code, built := range own {
+		if built.Code != code || !catalog.Reserved(code) || built.Names["zh"] == "" || !built.Fields["rule"].Required {
+			t.Errorf("%+v", built)
+		}
+		built.Code, built.ID = "OTHER", 1
+		if l := built.Validate(); len(l) > 0 {
+			t.Errorf("%s: %v", code, l)
+		}
 	}
 }

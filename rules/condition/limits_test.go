@@ -1,11 +1,13 @@
 package condition_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"tallyman/rules/condition"
+	"tallyman/rules/row"
 )
 
 // What an author can write to make a compiler or an evaluation blow up ends soon here, as an error or not: in a second, or in
@@ -62,5 +64,90 @@ func TestHostileExpressionsEndSoon(t *testing.T) {
 				t.Errorf("took %s", took)
 			}
 		})
+	}
+}
+
+// The same for a result: predicates within predicates over many rows, with all that one of them can do.
+func TestHostileResultsEndSoon(t *testing.T) {
+	const n = 20_000
+	rows := make([]*row.Row, n)
+	for i := range rows {
+		rows[i] = row.New(resultColumns)
+		rows[i].Values[0] = row.TextOf(strings.Repeat("s", 100) + strconv.Itoa(i))
+		rows[i].Values[1] = decimal(t, "12345678901234567890."+strconv.Itoa(i))
+		rows[i].Values[4] = row.JSONOf(`{"tags":[` + strings.Repeat(`"a",`, 500) + `"b"]}`)
+	}
+	long := resultOf(t, "A 1 x true", "A 1 x true")
+	for _, r := range long {
+		r.Values[0] = row.TextOf(strings.Repeat("x", 8<<20))
+	}
+	for name, c := range map[string]struct {
+		src  string
+		rows []*row.Row
+		want string // the beginning of the error
+	}{
+		"each with each":          {`any(rows, let s = .sku; count(rows, .sku == s) > 1)`, rows, "the expression takes more than 20000000 steps for one result"},
+		"three levels":            {`all(rows, all(rows, all(rows, true)))`, rows, "the expression takes more than 20000000 steps for one result"},
+		"lists in a predicate":    {`any(rows, len(map(rows, .n)) < 0)`, rows, "the expression builds more than 64 MB for one result"},
+		"sorted again and again":  {`any(rows, sort(map(rows, .sku))[0] == "")`, rows, "the expression builds more than 64 MB for one result"},
+		"membership":              {`let skus = map(rows, .sku); any(rows, not (.sku in skus))`, rows, "the expression takes more than 20000000 steps for one result"},
+		"sums":                    {`let all_qty = map(rows, .qty); any(rows, sum(all_qty) < 0)`, rows, "the expression takes more than 20000000 steps for one result"},
+		"JSON":                    {`any(rows, any(.doc.tags, # == "c"))`, rows, "the expression builds more than 64 MB for one result"},
+		"filters":                 {`any(rows, len(filter(rows, true)) < 0)`, rows, "the expression builds more than 64 MB for one result"},
+		"patterns":                {`any(rows, .sku matches "(s*)*b" or .sku matches "(s|ss)*c" or .sku matches "(s+)+d" or .sku matches "(s?){20}e")`, rows, "the expression reads more text than it may for one result"},
+		"texts":                   {`any(rows, repeat(.sku, 1000) == "")`, rows, "the expression builds more than 64 MB for one result"},
+		"digits":                  {`let a = sum(rows, .qty); let b = a * a * a * a * a * a; let c = b * b * b * b * b * b; any(rows, c * b < 0 or c * b + .qty < 0)`, rows, "the expression takes more than 20000000 steps for one result"},
+		"long texts are compared": {strings.Repeat(`rows[0].sku < rows[1].sku or `, 400) + `false`, long, "the expression reads more text than it may for one result"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := condition.CompileResult(c.src, resultColumns)
+			if err != nil {
+				t.Fatal(err)
+			}
+			started := time.Now()
+			_, err = p.MatchResult(c.rows)
+			if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("got %v, want %s", err, c.want)
+			}
+			if took := time.Since(started); took > 20*time.Second {
+				t.Errorf("took %s", took)
+			} else {
+				t.Logf("%s", took)
+			}
+		})
+	}
+}
+
+// What people mean to write is far from the bounds.
+func TestOrdinaryResultsAreWithinBounds(t *testing.T) {
+	rows := make([]*row.Row, 100_000)
+	for i := range rows {
+		rows[i] = row.New(resultColumns)
+		rows[i].Values[0], rows[i].Values[1] = row.TextOf("SKU-"+strconv.Itoa(i%1000)), row.DecimalOf(int64(i), 2)
+		rows[i].Values[2] = row.IntOf(int64(i))
+	}
+	for _, src := range []string{
+		`any(rows, .qty < 0 and not (.sku startsWith "TEST-"))`,
+		`sum(rows, .qty * 1.19 + 0.5) < 0 or mean(map(rows, .qty)) < 0 or max(map(rows, .qty)) < 0`,
+		`count(rows, .sku matches "^SKU-[0-9]+$") < row_count`,
+		`len(filter(rows, .qty > 100)) * 100 / row_count > 101`,
+		`len(uniq(map(rows, .sku))) != 1000`,
+		`median(map(rows, .n)) < 0`,
+	} {
+		p, err := condition.CompileResult(src, resultColumns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if met, err := p.MatchResult(rows); met || err != nil {
+			t.Errorf("%s: %v, %v", src, met, err)
+		}
+	}
+	few := `any(rows, let s = .sku; count(rows, .sku == s) > 10)`
+	p, err := condition.CompileResult(few, resultColumns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if met, err := p.MatchResult(rows[:1000]); met || err != nil {
+		t.Errorf("each of 1000 with each: %v, %v", met, err)
 	}
 }

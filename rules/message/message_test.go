@@ -255,38 +255,6 @@ func TestClonesRenderAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// Whatever the template: no panic, faults stand inside it, and what binds renders rows of its kinds without error.
-func FuzzTemplate(f *testing.F) {
-	for _, seed := range []string{
-		"{{ .sku }}", "{{ if .ok }}{{ .qty | round 2 }}{{ else }}-{{ end }}", "{{ with $x := .n }}{{ $x }}{{ end }}", "{{ define `x` }}{{ end }}",
-		"{{ .at | date `YYYY` | upper }}", "{{ break }}", "{{ (1) }}", "{{ \"\\x\" }}", "{{ 'a' }}", "{{ 1i | upper }}", "{{ eq 1 1.5 .qty }}", "{{/* */}}", "{{- -}}",
-	} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, src string) {
-		tmpl, faults := Parse(src)
-		if len(faults) == 0 {
-			var b *Bound
-			if b, faults = tmpl.Bind(columns, time.UTC); len(faults) == 0 {
-				for _, r := range []*row.Row{sampleRow(), row.New(columns)} {
-					got, err := b.Render(r)
-					if err != nil {
-						t.Fatalf("%q: %v", src, err)
-					}
-					if len(got) > MaxSize+utf8.UTFMax || !utf8.ValidString(got) {
-						t.Fatalf("%q gives %d bytes", src, len(got))
-					}
-				}
-			}
-		}
-		for _, fault := range faults {
-			if fault.Offset < 0 || fault.Offset > utf8.RuneCountInString(src) || fault.Message == "" || fault.Code == "" {
-				t.Fatalf("%q: %+v", src, fault)
-			}
-		}
-	})
-}
-
 func TestCauseKeepsOtherErrors(t *testing.T) {
 	if got := cause(errors.New("plain")); got != "plain" {
 		t.Error(got)

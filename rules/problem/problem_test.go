@@ -63,3 +63,17 @@ func TestDidYouMean(t *testing.T) {
 		}
 	}
 }
+
+func TestEnd(t *testing.T) {
+	for line, want := range map[string]int{
+		"key: qty-on_hand < 0": 17, `key: "a, b" x`: 12, "key: 'open": 0, "key: [a]": 0, "key: ": 0, "": 0, "key: 库存 x": 8,
+	} {
+		if got := problem.At("f", line, 1, 6, "c", "m", "").End(); got != want {
+			t.Errorf("%q: %d, want %d", line, got, want)
+		}
+	}
+	long := problem.At("f", strings.Repeat("a ", 500)+"here "+strings.Repeat("b ", 500), 1, 1001, "c", "m", "")
+	if got := long.End(); got != 1005 {
+		t.Errorf("in a long line: %d", got)
+	}
+}
