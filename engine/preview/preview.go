@@ -99,11 +99,11 @@ func Run(ctx context.Context, req Request) (*Preview, error) {
 
 // planOf asks what the probe costs. One that costs more than the rule allows is not run here either.
 func planOf(ctx context.Context, trial *engine.Trial, req *Request) (*Plan, error) {
-	plan, ok, err := trial.Plan(ctx, req.Due)
+	plan, err := trial.Cost(ctx, req.Due)
 	switch {
 	case err != nil && req.Rule.Probe.MaxCost > 0:
 		return nil, err
-	case err != nil || !ok:
+	case err != nil || plan == nil:
 		return nil, ctx.Err()
 	}
 	return &Plan{Cost: plan.Cost, Shape: plan.Shape, MaxCost: req.Rule.Probe.MaxCost}, nil

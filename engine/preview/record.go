@@ -104,10 +104,27 @@ func (p *Preview) masked(names []string) ([]*row.Row, error) {
 	before, after := outcomes(program, p.req.Rule, p.run.Rows), outcomes(program, p.req.Rule, masked)
 	for i := range before {
 		if before[i] != after[i] {
-			return nil, fmt.Errorf("with the masks %s: leave the columns that `when` needs out of --mask (%s)", turned(i, before[i], p.req.Rule), p.req.Rule.When)
+			what := fmt.Sprintf("row %d, which %s", i+1, before[i])
+			if p.req.Rule.Per == rules.PerResult {
+				what = "the result, which " + before[i]
+			}
+			return nil, fmt.Errorf("the masks would change what is found: %s, would not be judged so; `when` reads %s, leave that out of --mask",
+				what, strings.Join(p.judgedBy(program, m), ", "))
 		}
 	}
 	return masked, nil
+}
+
+// judgedBy are the masked columns that the condition reads.
+func (p *Preview) judgedBy(program *rules.Program, m *mask) []string {
+	var names []string
+	columns := p.trial.Columns()
+	for i, uses := range program.Uses(columns) {
+		if m.columns[i] && slices.Contains(uses, "when") {
+			names = append(names, columns[i].Name)
+		}
+	}
+	return names
 }
 
 // outcomes says of each row whether it matches; of a rule that judges the result as a whole, of that.
@@ -126,13 +143,6 @@ func outcomes(program *rules.Program, r *rules.Rule, rows []*row.Row) []string {
 		out[i] = say(program.Match(r))
 	}
 	return out
-}
-
-func turned(i int, was string, r *rules.Rule) string {
-	if r.Per == rules.PerResult {
-		return "the result no longer " + strings.Replace(was, "does not match", "fails to match", 1)
-	}
-	return fmt.Sprintf("row %d, which %s, is judged otherwise", i+1, was)
 }
 
 // writable refuses what a test file has no words for.
