@@ -156,14 +156,15 @@ func (t *stagedTable) timeForm(ctx context.Context, column tableColumn) (timeFor
 
 // fill inserts the rows.
 func (t *stagedTable) fill(ctx context.Context) error {
-	insert := fmt.Sprintf("INSERT INTO temp.%s DEFAULT VALUES", quoted(t.name))
+	values := " DEFAULT VALUES"
 	if len(t.insert) > 0 {
 		var names []string
 		for _, name := range t.insert {
 			names = append(names, quoted(name))
 		}
-		insert = fmt.Sprintf("INSERT INTO temp.%s (%s) VALUES (?%s)", quoted(t.name), strings.Join(names, ", "), strings.Repeat(", ?", len(names)-1))
+		values = " (" + strings.Join(names, ", ") + ") VALUES (?" + strings.Repeat(", ?", len(names)-1) + ")"
 	}
+	insert := "INSERT INTO temp." + quoted(t.name) + values //nolint:gosec // quoted names; the values are bound
 	stmt, err := t.conn.sql.PrepareContext(ctx, insert)
 	if err != nil {
 		return mapError(ctx, err, scanners.CodeFailed)
