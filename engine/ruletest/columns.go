@@ -1,0 +1,188 @@
+package ruletest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"tallyman/rules"
+	"tallyman/rules/condition"
+	"tallyman/rules/message"
+	"tallyman/rules/problem"
+	"tallyman/rules/row"
+)
+
+// column is a column of fixtures, and the kinds that it may have, the likeliest first.
+type column struct {
+	name  string
+	kinds []row.Kind
+}
+
+// gather finds the columns of rows, in the order of their names. said are the kinds that the author gives, by prefix + name.
+func gather(rows []cells, said map[string]row.Kind, prefix string, fail func(cells, string, string)) []column {
+	values := map[string][]cell{}
+	for _, r := range rows {
+		for name, c := range r.values {
+			values[name] = append(values[name], c)
+		}
+	}
+	for name := range said {
+		if own, ok := strings.CutPrefix(name, prefix); ok && !strings.Contains(own, ".") && (values[own] == nil) {
+			values[own] = []cell{}
+		}
+	}
+	var columns []column
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		kind, known := said[prefix+name]
+		if !known && prefix != "" {
+			kind, known = said[name]
+		}
+		if known {
+			columns = append(columns, column{name, []row.Kind{kind}})
+			continue
+		}
+		kinds, mixed := kindsOf(values[name])
+		if mixed != "" {
+			fail(rows[0], fmt.Sprintf("the column %s holds %s", name, mixed), fmt.Sprintf("say what it is: columns: {%s%s: decimal}", prefix, name))
+		}
+		columns = append(columns, column{name, kinds})
+	}
+	return columns
+}
+
+// kindsOf says what a column of these values may be. mixed tells of values that no column holds together.
+func kindsOf(values []cell) (kinds []row.Kind, mixed string) {
+	kind, other := row.Null, row.Null // as written; and as every text may be read, too
+	texts, readable := 0, 0
+	for _, c := range values {
+		if c.value.IsNull() {
+			continue
+		}
+		joined, ok := together(kind, c.value.Kind())
+		switch {
+		case c.value.Kind() == row.Text:
+			texts++
+			if o, ok := together(other, c.other.Kind()); ok && !c.other.IsNull() {
+				other = o
+				readable++
+			}
+		case ok:
+			kind = joined
+		default:
+			return []row.Kind{kind}, fmt.Sprintf("values of kind %s and of kind %s", kind, c.value.Kind())
+		}
+	}
+	switch {
+	case texts == 0 && kind == row.Null:
+		return unknown, ""
+	case texts == 0:
+		return []row.Kind{kind}, ""
+	case kind == row.Null && readable < texts:
+		return []row.Kind{row.Text}, ""
+	case kind == row.Null:
+		return []row.Kind{row.Text, other}, ""
+	}
+	if both, ok := together(kind, other); ok && readable == texts {
+		return []row.Kind{both}, "" // -3 and "-3.50" are numbers
+	}
+	return []row.Kind{row.Text}, fmt.Sprintf("texts and values of kind %s", kind)
+}
+
+// unknown are the kinds that a column may have of which there is no value.
+var unknown = []row.Kind{row.Null, row.Text, row.Decimal, row.Time, row.Bool}
+
+// together is the kind of a column that holds both.
+func together(a, b row.Kind) (row.Kind, bool) {
+	switch {
+	case a == b || b == row.Null:
+		return a, true
+	case a == row.Null:
+		return b, true
+	case a.IsNumber() && b.IsNumber():
+		return row.Decimal, true
+	case (a == row.Time || a == row.Date) && (b == row.Time || b == row.Date):
+		return row.Time, true
+	}
+	return a, false
+}
+
+// How many ways to read the columns are tried before the author has to say what they are: fewer where a database is asked.
+const (
+	mostTries = 2000
+	fewTries  = 200
+)
+
+// solve reads the columns so that try has no problems, with as few as possible that are not read the likeliest way. Where none is
+// without problems it returns those of the way that has the fewest.
+func solve(columns []column, most int, try func([]row.Kind) (problem.List, error)) ([]row.Kind, problem.List, error) {
+	kinds := make([]row.Kind, len(columns))
+	for i, c := range columns {
+		kinds[i] = c.kinds[0]
+	}
+	best := slices.Clone(kinds)
+	fewest, err := try(kinds)
+	if err != nil || len(fewest) == 0 {
+		return best, nil, err
+	}
+	tries := 1
+	// change reads so many of the columns from i on another way; it tells whether the search is over.
+	var change func(i, many int) (bool, error)
+	change = func(i, many int) (bool, error) {
+		if many == 0 {
+			problems, err := try(kinds)
+			if err != nil {
+				return true, err
+			}
+			if len(problems) < len(fewest) {
+				best, fewest = slices.Clone(kinds), problems
+			}
+			tries++
+			return len(problems) == 0 || tries >= most, nil
+		}
+		for ; i < len(columns); i++ {
+			for _, kind := range columns[i].kinds[1:] {
+				kinds[i] = kind
+				over, err := change(i+1, many-1)
+				kinds[i] = columns[i].kinds[0]
+				if over || err != nil {
+					return true, err
+				}
+			}
+		}
+		return false, nil
+	}
+	for many := 1; many <= len(columns); many++ {
+		if over, err := change(0, many); over || err != nil {
+			return best, fewest, err
+		}
+	}
+	return best, fewest, nil
+}
+
+// used are the columns that a rule names, sorted.
+func used(r *rules.Rule) []string {
+	names := append(slices.Clone(r.Key), r.GroupBy...)
+	if w := r.Probe.Watermark; w != nil {
+		names = append(names, w.Columns...)
+	}
+	for _, src := range slices.Concat([]string{r.When, r.Notice.Warehouse, r.Notice.Priority}, slices.Collect(maps.Values(r.Notice.Fields))) {
+		columns, members, err := condition.Names(src)
+		if err != nil {
+			continue // a rule without a warehouse of its own; others have been checked
+		}
+		if r.Per == rules.PerResult {
+			columns = members
+		}
+		names = append(names, columns...)
+	}
+	for _, texts := range []map[string]string{r.Notice.Title, r.Notice.Body} {
+		for _, src := range texts {
+			if t, faults := message.Parse(src); len(faults) == 0 {
+				names = append(names, t.Columns()...)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

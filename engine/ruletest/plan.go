@@ -1,0 +1,242 @@
+package ruletest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"tallyman/rules"
+	"tallyman/rules/catalog"
+	"tallyman/rules/probe"
+	"tallyman/rules/problem"
+	"tallyman/rules/row"
+	"tallyman/scanners"
+)
+
+// plan is a test that is ready to run, or the failure that says why it is not.
+type plan struct {
+	script  *script
+	scenes  []scene // of the steps
+	types   catalog.Catalog
+	failure *Failure
+}
+
+// planner makes a plan.
+type planner struct {
+	*suite
+	test   *Test
+	rule   *rules.Rule
+	engine string   // of the real engine; "" = SQLite in memory
+	db     Database // nil where the rows say it all
+	stmt   *probe.Statement
+
+	columns []row.Column // of the probe
+	types   catalog.Catalog
+}
+
+func (r *runner) plan(ctx context.Context, s *suite, t *Test, rule *rules.Rule) (*plan, error) {
+	p := &planner{suite: s, test: t, rule: rule, engine: r.Engine}
+	stmt, faults := probe.Parse(rule.Probe.SQL)
+	if len(faults) > 0 {
+		return nil, fmt.Errorf("rule %s: %s", rule.ID, faults[0].Message) // it was loaded
+	}
+	p.stmt = stmt
+	if r.Source != nil || t.queries() {
+		db, err := r.database()
+		if err != nil {
+			return nil, err
+		}
+		p.db = db
+	}
+	kinds, problems, err := p.solve(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(problems) > 0:
+		f := s.failure(t, fmt.Sprintf("%s does not run on what the test gives", rule.ID), problems)
+		return &plan{failure: &f}, nil
+	}
+	made := &plan{script: p.script(), types: p.types}
+	for _, step := range t.Steps {
+		scene, failure := p.scene(step, kinds)
+		if failure != nil {
+			return &plan{failure: failure}, nil
+		}
+		made.scenes = append(made.scenes, scene)
+	}
+	return made, nil
+}
+
+func (p *planner) script() *script {
+	s := &script{columns: p.columns, sessions: p.db}
+	if w := p.rule.Probe.Watermark; w != nil {
+		for _, name := range w.Columns {
+			s.watermark = append(s.watermark, row.Index(p.columns, name))
+			s.marks = append(s.marks, "wm_"+name)
+		}
+	}
+	return s
+}
+
+// solve finds the columns of the probe and the kinds of the fixtures' columns: those of the tables, where there are tables.
+func (p *planner) solve(ctx context.Context) ([]row.Kind, problem.List, error) {
+	tables := p.test.tables()
+	switch {
+	case p.db == nil:
+		slots := p.given()
+		kinds, problems, err := solve(slots, mostTries, func(kinds []row.Kind) (problem.List, error) {
+			return p.compile(columnsOf(slots, kinds)), nil
+		})
+		if len(problems) == 0 {
+			p.compile(columnsOf(slots, kinds))
+		}
+		return kinds, p.explain(problems), err
+	case !p.test.queries():
+		return nil, p.prepare(ctx), ctx.Err()
+	}
+	slots := p.tables.slots(tables)
+	try := func(kinds []row.Kind) (problem.List, error) {
+		staged, _, _ := p.tables.stage(tables, kinds, &Step{}) // without rows
+		columns, err := describe(ctx, p.db, staged, p.stmt)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			return p.cannot(err)
+		}
+		return p.compile(columns), nil
+	}
+	kinds, problems, err := solve(slots, fewTries, try)
+	if err == nil && len(problems) == 0 {
+		problems, err = try(kinds)
+	}
+	return kinds, problems, err
+}
+
+// cannot tells a source that is out of reach from a statement that it refuses.
+func (p *planner) cannot(err error) (problem.List, error) {
+	if e, ok := errors.AsType[*scanners.Error](err); ok && !e.Transient {
+		return refused(err, p.engine), nil
+	}
+	return nil, err
+}
+
+// prepare takes the columns from the real engine.
+func (p *planner) prepare(ctx context.Context) problem.List {
+	prepared, err := p.db.Prepare(ctx, p.stmt)
+	if err != nil {
+		return refused(err, p.engine)
+	}
+	return p.compile(prepared.Columns())
+}
+
+// compile checks the rule against columns, which become those of the probe.
+func (p *planner) compile(columns []row.Column) problem.List {
+	p.columns, p.types = columns, p.suite.types
+	if p.types == nil {
+		p.types = trusting(p.rule, columns)
+	}
+	_, problems := rules.Compile(p.rule, columns, p.types)
+	return problems
+}
+
+// given are the columns of the test's rows; of a test without rows those of the file's other tests of the rule, or what the rule
+// names.
+func (p *planner) given() []column {
+	rows := p.test.rows()
+	for _, other := range p.Tests {
+		if len(rows) == 0 && other.Rule == p.test.Rule {
+			rows = other.rows()
+		}
+	}
+	ignore := func(cells, string, string) {} // kinds that do not fit are told by explain
+	if len(rows) > 0 {
+		return gather(rows, p.test.Columns, "", ignore)
+	}
+	columns := gather(nil, p.test.Columns, "", ignore)
+	for _, name := range used(p.rule) {
+		if !slices.ContainsFunc(columns, func(c column) bool { return c.name == name }) {
+			columns = append(columns, column{name, unknown})
+		}
+	}
+	return columns
+}
+
+func columnsOf(slots []column, kinds []row.Kind) []row.Column {
+	columns := make([]row.Column, len(slots))
+	for i, c := range slots {
+		columns[i] = row.Column{Name: c.name, Kind: kinds[i], Nullable: true}
+	}
+	return columns
+}
+
+// explain adds what the rows have to do with a problem of the rule.
+func (p *planner) explain(problems problem.List) problem.List {
+	for i := range problems {
+		switch problems[i].Code {
+		case "expr_unknown_name", rules.CodeUnknownColumn:
+			problems[i].Hint = joinHints(problems[i].Hint, "the rows of the test have to have every column that the rule uses")
+		default:
+			problems[i].Hint = joinHints(problems[i].Hint, "where the kind of a column is not that of the database, say it in the test: columns: {qty: decimal}")
+		}
+	}
+	return problems
+}
+
+func joinHints(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
+}
+
+// scene makes a step what the source answers.
+func (p *planner) scene(step *Step, kinds []row.Kind) (scene, *Failure) {
+	wrong := func(at cells, f *fault) *Failure {
+		failure := p.failure(p.test, f.message, problem.List{p.yaml.Problem(at.node, CodeValue, f.message, f.hint)})
+		return &failure
+	}
+	switch {
+	case step.Fault != "":
+		return scene{fault: faultOf(step.Fault)}, nil
+	case step.Tables != nil:
+		staged, bad, at := p.tables.stage(p.test.tables(), kinds, step)
+		if bad != nil {
+			return scene{}, wrong(at, bad)
+		}
+		return scene{staged: staged, tables: true}, nil
+	}
+	s := scene{}
+	for _, r := range step.Rows {
+		if f := p.fits(r); f != nil {
+			return scene{}, wrong(r, f)
+		}
+		values, bad := r.line(p.columns)
+		if bad != nil {
+			return scene{}, wrong(r, bad)
+		}
+		s.rows = append(s.rows, values)
+	}
+	return s, nil
+}
+
+// fits compares the columns of a row with those of a prepared probe.
+func (p *planner) fits(r cells) *fault {
+	if p.db == nil {
+		return nil // the columns are those of the rows
+	}
+	var names []string
+	for _, c := range p.columns {
+		names = append(names, c.Name)
+		if _, ok := r.values[c.Name]; !ok {
+			return &fault{fmt.Sprintf("the row has no %s, which the probe returns", c.Name), "write " + c.Name + ": null"}
+		}
+	}
+	for _, name := range r.columns() {
+		if !slices.Contains(names, name) {
+			return &fault{"the probe returns no column " + name, nearest(name, names)}
+		}
+	}
+	return nil
+}

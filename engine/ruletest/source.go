@@ -1,0 +1,125 @@
+package ruletest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"tallyman/rules/probe"
+	"tallyman/rules/row"
+	"tallyman/scanners"
+)
+
+// script is the source of a trial: each scan answers what the step at hand says.
+type script struct {
+	columns   []row.Column
+	watermark []int             // positions of the watermark's columns
+	marks     []string          // their parameters
+	sessions  scanners.Sessions // nil where no step has tables
+
+	step   scene
+	passes int // scans of the step so far
+}
+
+// scene is what a step makes of the source.
+type scene struct {
+	rows   [][]row.Value
+	staged []scanners.Staged
+	tables bool // staged is read, by the probe itself
+	fault  error
+}
+
+// play sets the scene for the next run.
+func (s *script) play(step scene) { s.step, s.passes = step, 0 }
+
+// Prepare implements scanners.Source.
+func (s *script) Prepare(_ context.Context, stmt *probe.Statement) (scanners.Prepared, error) {
+	return &scripted{s, stmt}, nil
+}
+
+// Ping implements scanners.Source.
+func (s *script) Ping(context.Context) error { return nil }
+
+// Close implements scanners.Source.
+func (s *script) Close() error { return nil }
+
+type scripted struct {
+	*script
+	stmt *probe.Statement
+}
+
+// Columns implements scanners.Prepared.
+func (p *scripted) Columns() []row.Column { return p.columns }
+
+// Scan implements scanners.Prepared.
+func (p *scripted) Scan(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (scanners.Result, error) {
+	p.passes++
+	switch {
+	case p.step.fault != nil:
+		return scanners.Result{}, p.step.fault
+	case p.step.tables:
+		return p.query(ctx, req, visit)
+	}
+	res := scanners.Result{}
+	shared := row.New(p.columns)
+	for _, values := range p.step.rows {
+		if p.passes > 1 && !p.above(values, req.Args) {
+			continue // a probe with a watermark does not return again what was seen up to max_rows
+		}
+		if req.MaxRows > 0 && res.Rows == req.MaxRows {
+			res.More = true
+			return res, nil
+		}
+		copy(shared.Values, values)
+		res.Rows++
+		if err := visit(shared); err != nil {
+			return res, err
+		}
+	}
+	return res, nil
+}
+
+// above tells whether a row lies above the watermark that the scan begins at.
+func (p *scripted) above(values []row.Value, args map[string]any) bool {
+	for i, at := range p.watermark {
+		mark, ok := args[p.marks[i]].(row.Value)
+		if !ok {
+			continue // the statement does not ask for this column
+		}
+		if order, err := row.Compare(values[at], mark); err != nil || order != 0 {
+			return err != nil || order > 0
+		}
+	}
+	return false
+}
+
+// query runs the probe on the tables of the step.
+func (p *scripted) query(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (res scanners.Result, err error) {
+	session, err := p.sessions.Session(ctx, p.step.staged)
+	if err != nil {
+		return scanners.Result{}, err
+	}
+	defer func() { err = errors.Join(err, session.Close()) }()
+	prepared, err := session.Prepare(ctx, p.stmt)
+	if err != nil {
+		return scanners.Result{}, err
+	}
+	if got := prepared.Columns(); !slices.EqualFunc(got, p.columns, sameColumn) {
+		return scanners.Result{}, scanners.Changed(fmt.Errorf("the statement returns other columns than at the first step"))
+	}
+	return prepared.Scan(ctx, req, visit)
+}
+
+func sameColumn(a, b row.Column) bool { return a.Name == b.Name && a.Kind == b.Kind }
+
+// faultOf is the failure that a step names.
+func faultOf(words string) error {
+	switch words {
+	case "timeout":
+		return &scanners.Error{Code: scanners.CodeTimeout, Transient: true, Err: errors.New("the statement took too long, says the test")}
+	case "unreachable":
+		return &scanners.Error{Code: scanners.CodeUnreachable, Transient: true, Err: errors.New("no connection, says the test")}
+	}
+	return &scanners.Error{Code: scanners.CodeFailed, Transient: true, Err: errors.New(words)}
+}
