@@ -15,8 +15,8 @@ const (
 	AlertOnError = "on_error" // on_error: alert, a run failed
 )
 
-// alertPriority is above what rules say unless they say otherwise, and below what they say in an emergency.
-const alertPriority = 4
+// AlertPriority is the priority of an alert: above what rules say unless they say otherwise, and below what they say in an emergency.
+const AlertPriority = 4
 
 // longestFault is how much of an error a notice carries, in bytes.
 const longestFault = 500
@@ -46,7 +46,7 @@ func AlertDraft(r *Rule, kind, code, errText string, since time.Time) *Draft {
 		"rule": row.TextOf(r.ID), "scope": row.TextOf(r.Scope), "since": row.TimeOf(since), "code": row.TextOf(code), "error": row.TextOf(errText),
 	}
 	d := &Draft{
-		Type: t, Warehouse: warehouse, Priority: alertPriority, Modal: r.Notice.Modal, Expires: r.Notice.Expires,
+		Type: t, Warehouse: warehouse, Priority: AlertPriority, Modal: r.Notice.Modal, Expires: r.Notice.Expires,
 		Texts: alertTexts(r, kind, code, errText, since),
 	}
 	if d.Expires == 0 {

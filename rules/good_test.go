@@ -39,6 +39,9 @@ func TestGoodFiles(t *testing.T) {
 		t.Fatalf("%d files, %v", len(files), err)
 	}
 	for _, path := range files {
+		if header(readFile(t, path), "columns:") != nil {
+			continue // TestGoodFilesTell
+		}
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			set := rules.Load([]string{path})
 			for _, p := range set.Problems {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 
 	"tallyman/rules/condition"
 	"tallyman/rules/probe"
@@ -150,7 +151,11 @@ func (v *validator) expr(path, src string) {
 		return
 	}
 	for _, e := range condition.Errors(condition.Parse(src)) {
-		v.problems = append(v.problems, v.r.ProblemIn(path, e.Offset, string(e.Code), e.Message, e.Hint))
+		p := v.r.ProblemIn(path, e.Offset, string(e.Code), e.Message, e.Hint)
+		if p.Hint == "" && strings.Contains(p.Snippet, " #") {
+			p.Hint = "a # behind a space begins a comment in YAML: put the expression in quotes, or write .qty for #.qty"
+		}
+		v.problems = append(v.problems, p)
 	}
 }
 

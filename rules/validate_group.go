@@ -31,7 +31,7 @@ func (v *validator) per() {
 }
 
 func (v *validator) limit() {
-	if v.has("limit") && !v.has("limit.notices") {
+	if limit := v.r.origin.at("limit", false); limit != nil && limit.Kind == strictyaml.Mapping && !v.has("limit.notices") {
 		v.need("limit.notices", "how many notices a run makes before the rest becomes one digest, as {notices: 50}")
 	}
 }
@@ -53,7 +53,7 @@ func (v *validator) alerts() {
 		return // without one and without a scope it is missing, which notice says
 	}
 	for path, policy := range map[string]Policy{"no_data": v.r.NoData, "on_error": v.r.OnError} {
-		if policy == PolicyAlert {
+		if policy == PolicyAlert && (path != "no_data" || v.r.Mode != ModeEvent) {
 			v.fail(path, CodeAlert, path+": alert needs a warehouse, and notice.warehouse depends on a row",
 				"give the rule scopes, whose names are then the warehouses, or set notice.warehouse to a constant such as '\"119240\"'")
 		}
