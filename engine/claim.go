@@ -33,10 +33,12 @@ func (s slots) release() { <-s }
 // claimAndFire waits for a free worker, claims the firing and runs it to its commit. The claim that it returns may
 // be for an older firing, which a dead node has left.
 func (u *unit) claimAndFire(ctx context.Context, stop <-chan struct{}, due time.Time) (ledger.Claim, error) {
-	if !u.slots.acquire(stop) {
-		return ledger.Claim{}, errStopping
+	if u.unverified == nil { // an unverified rule asks its source nothing
+		if !u.slots.acquire(stop) {
+			return ledger.Claim{}, errStopping
+		}
+		defer u.slots.release()
 	}
-	defer u.slots.release()
 	if !u.e.workers.acquire(stop) {
 		return ledger.Claim{}, errStopping
 	}

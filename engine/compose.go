@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -20,63 +21,97 @@ func (p *pass) compose(ctx context.Context, known *before, found *found) (*ledge
 	if found.again {
 		record.Scope = known.Scope // the firing is not done
 	}
-	for _, e := range found.events {
-		p.add(record, p.firstNotice(e.draft, e.key, e.episode, notice.Event, 0))
-	}
-	var gone []finding.Change
-	for i, tell := range found.step.Tells {
-		change := found.step.Changes[tell.Change]
-		if tell.Kind == finding.Resolve {
-			gone = append(gone, change)
-			continue
-		}
-		// The tells come in the order of their drafts; resolutions, which have none, come last.
-		n := p.firstNotice(found.drafts[i], change.Key, episodeOf(change.State), notice.Firing, change.Ordinal-1)
-		found.step.Told(tell, n.ID)
+	alone, digests := p.limit(known, found.messages())
+	for _, m := range alone {
+		n := p.firstNotice(&m)
+		found.told(&m, n.ID)
 		p.add(record, n)
 	}
-	if err := p.resolve(ctx, record, gone); err != nil {
+	for _, d := range digests {
+		n := p.digestNotice(&d)
+		for _, m := range d.messages {
+			found.told(&m, n.ID)
+		}
+		p.add(record, n)
+	}
+	if err := p.resolve(ctx, record, found.step.Over()); err != nil {
 		return nil, err
 	}
-	for _, c := range found.step.Changes {
-		record.Findings = append(record.Findings, ledger.FindingChange{State: c.State, Op: operation(c.Op)})
+	for i, c := range found.step.Changes {
+		change := ledger.FindingChange{State: c.State, Op: operation(c.Op)}
+		if i < len(found.rows) {
+			change.Row = found.rows[i]
+		}
+		record.Findings = append(record.Findings, change)
 	}
 	record.Run = p.sumUp(found, len(record.Notices))
 	return record, nil
 }
 
+// message is what a notice will say of a finding, a group or an event.
+type message struct {
+	key, episode string
+	status       notice.Status
+	ordinal      int
+	count        int
+	draft        *rules.Draft
+	tell         *finding.Tell // nil of an event
+}
+
+// messages are all that the pass has to tell.
+func (f *found) messages() []message {
+	list := make([]message, 0, len(f.events)+len(f.drafts))
+	for _, e := range f.events {
+		list = append(list, message{key: e.key, episode: e.episode, status: notice.Event, count: 1, draft: e.draft})
+	}
+	for i := range f.drafts {
+		tell := &f.step.Tells[i]
+		st := f.step.State(*tell)
+		list = append(list, message{
+			key: cmp.Or(tell.Group, st.Key), episode: micros(st.Episode), status: notice.Firing, ordinal: st.Ordinal - 1,
+			count: tell.Count(), draft: f.drafts[i], tell: tell,
+		})
+	}
+	return list
+}
+
+// told remembers by which notice a message was told.
+func (f *found) told(m *message, noticeID string) {
+	if m.tell != nil {
+		f.step.Told(*m.tell, noticeID)
+	}
+}
+
+// add puts a notice into the record.
 func (p *pass) add(record *ledger.Commit, n *notice.Notice) {
 	record.Notices = append(record.Notices, ledger.NewNotice{Notice: n, Sinks: p.targets})
 }
 
-// firstNotice is a notice made of a row.
-func (p *pass) firstNotice(d *rules.Draft, key, episode string, status notice.Status, ordinal int) *notice.Notice {
+// firstNotice is the notice of a message that is told by itself.
+func (p *pass) firstNotice(m *message) *notice.Notice {
+	d := m.draft
 	return &notice.Notice{
-		ID:   notice.ID(p.rule.ID, p.rule.Scope, key, episode, status, ordinal),
+		ID:   notice.ID(p.rule.ID, p.rule.Scope, m.key, m.episode, m.status, m.ordinal),
 		Type: d.Type.Code, TypeID: d.Type.ID, Warehouse: d.Warehouse,
-		Rule: p.rule.ID, Scope: p.rule.Scope, Key: key, Episode: episode, Status: status,
+		Rule: p.rule.ID, Scope: p.rule.Scope, Key: m.key, Episode: m.episode, Status: m.status,
 		Priority: d.Priority, Modal: string(d.Modal),
 		Title: d.Texts[""].Title, Body: d.Texts[""].Body, Texts: translations(d.Texts),
-		Data: data(d.Fields), Labels: p.rule.Labels, Count: 1,
+		Data: data(d.Fields), Labels: p.rule.Labels, Count: m.count,
 		CreatedAt: p.started, ExpiresAt: p.started.Add(d.Expires),
 	}
 }
 
-// resolve adds the notices that take back the last firing notice of findings that are gone. One whose
-// notice the ledger no longer has is gone without a word.
-func (p *pass) resolve(ctx context.Context, record *ledger.Commit, gone []finding.Change) error {
-	if !p.rule.Notice.SendResolved || len(gone) == 0 {
+// resolve adds the notices that take back firing notices which are over. One that the ledger no longer has goes
+// without a word. Resolutions are not limited: each ends what was told as a notice of its own.
+func (p *pass) resolve(ctx context.Context, record *ledger.Commit, over []string) error {
+	if !p.rule.Notice.SendResolved || len(over) == 0 {
 		return nil
 	}
-	ids := make([]string, len(gone))
-	for i, c := range gone {
-		ids[i] = c.NoticeID
-	}
-	told, err := p.e.opts.Ledger.Notices(ctx, ids)
+	told, err := p.e.opts.Ledger.Notices(ctx, over)
 	if err != nil {
 		return fmt.Errorf("reading the notices that are to be resolved: %w", err)
 	}
-	for _, id := range ids {
+	for _, id := range over {
 		if firing := told[id]; firing != nil {
 			record.Notices = append(record.Notices, ledger.NewNotice{
 				Notice: p.resolved(firing), Sinks: p.address.back, After: id,
@@ -90,6 +125,9 @@ func (p *pass) resolve(ctx context.Context, record *ledger.Commit, gone []findin
 func (p *pass) resolved(firing *notice.Notice) *notice.Notice {
 	n := *firing
 	n.ID = notice.ID(n.Rule, n.Scope, n.Key, n.Episode, notice.Resolved, 0)
+	if notice.IsDigest(firing.ID) {
+		n.ID = notice.DigestID(n.Rule, n.Scope, n.Key, n.Episode, notice.Resolved)
+	}
 	n.Status = notice.Resolved
 	n.Modal = string(rules.ModalSilent)
 	n.Title = resolvedTitle("", firing.Title)
@@ -106,10 +144,15 @@ func (p *pass) resolved(firing *notice.Notice) *notice.Notice {
 }
 
 func resolvedTitle(lang, title string) string {
-	if base, _, _ := strings.Cut(lang, "-"); base == "zh" {
+	if chinese(lang) {
 		return "已解决：" + title
 	}
 	return "Resolved: " + title
+}
+
+func chinese(lang string) bool {
+	base, _, _ := strings.Cut(lang, "-")
+	return base == "zh"
 }
 
 // sumUp is the record of the pass as a run.
@@ -121,9 +164,18 @@ func (p *pass) sumUp(found *found, notices int) ledger.Run {
 	return run
 }
 
-// refused is what is committed instead of a record that the ledger does not take.
-func (p *pass) refused(known *before, cause error) *ledger.Commit {
-	found := p.failed(known, &runError{"commit_refused", cause.Error()})
+// refused is what is committed instead of a record that the ledger does not take: a failed run, which the rule may tell of
+// itself. Should the ledger not take that either, nothing is told.
+func (p *pass) refused(ctx context.Context, known *before, cause error, silent bool) *ledger.Commit {
+	fault := &runError{"commit_refused", cause.Error()}
+	found := p.failed(known, fault)
+	if !silent {
+		p.alert(known, found)
+		if record, err := p.compose(ctx, known, found); err == nil {
+			return record
+		}
+		found = p.failed(known, fault)
+	}
 	return &ledger.Commit{Scope: found.step.Scope, Watermark: found.watermark, Run: p.sumUp(found, 0)}
 }
 
@@ -139,8 +191,8 @@ func operation(op finding.Op) ledger.Op {
 	}
 }
 
-// episodeOf is the episode as notices carry it.
-func episodeOf(st finding.State) string { return strconv.FormatInt(st.Episode.UnixMicro(), 10) }
+// micros is a due time as the episodes of notices carry it.
+func micros(t time.Time) string { return strconv.FormatInt(t.UnixMicro(), 10) }
 
 // translations are the texts but the one without a language.
 func translations(texts map[string]rules.Text) map[string]notice.Text {

@@ -74,7 +74,7 @@ func TestObserverHearsOfEverything(t *testing.T) {
 		pass(6 * m)
 		w.set()
 		pass(5 * m)
-		w.ledger.Recipients = nil
+		w.ledger.Subscribers = nil
 		w.set(stock("A-02", -3))
 		pass(5 * m)
 		runs := heard.list()
@@ -141,7 +141,7 @@ func TestRowsThatCannotBeJudged(t *testing.T) {
 		w.set(stock("A-01", -1), stock("not a warehouse!", -1), stock("A-01", -5))
 		pass(6 * m)
 		run := w.ledger.Runs()[0]
-		if run.Outcome != ledger.OutcomeDegraded || run.Matched != 3 || run.Errored != 1 || run.Notices != 1 || run.Firing != 1 || len(run.Samples) != 2 {
+		if run.Outcome != ledger.OutcomeDegraded || run.Matched != 2 || run.Errored != 1 || run.Notices != 1 || run.Firing != 1 || len(run.Samples) != 2 {
 			t.Errorf("%+v", run)
 		}
 		if len(w.inbox.Taken("A-01")) != 1 {

@@ -35,7 +35,8 @@ type pass struct {
 // before is what the ledger knows when a run starts.
 type before struct {
 	ledger.ScopeState
-	findings []finding.State
+	findings []finding.State // that rows have made
+	alerts   []finding.State // that the rule tells of itself
 }
 
 // run reads top to bottom as the flow does.
@@ -107,7 +108,7 @@ func (p *pass) commit(ctx context.Context, h *held, known *before, record *ledge
 		}
 		p.log.Warn("the run could not be committed and is tried again", "due", p.due, "attempt", attempt, "error", err)
 		if attempt >= patience && h.renew(ctx) == nil {
-			*record = *p.refused(known, err)
+			*record = *p.refused(ctx, known, err, attempt >= 2*patience)
 		}
 		if !pause(ctx, nil, retry.wait()) {
 			return ledger.Committed{}, context.Cause(ctx)

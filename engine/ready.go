@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -22,16 +21,14 @@ type ready struct {
 const prepareTimeout = 30 * time.Second
 
 // getReady returns at once while the rule is verified. Otherwise it verifies the rule, again and
-// again until that succeeds; a rule that is not verified does not run. It returns false when the engine stops.
-func (u *unit) getReady(ctx context.Context, stop <-chan struct{}) bool {
+// again until that succeeds; a rule that is not verified does not run. One that tells of its failed runs is not waited for
+// any longer than until; see unready.go. It returns false when the engine stops.
+func (u *unit) getReady(ctx context.Context, stop <-chan struct{}, until time.Time) bool {
 	retry := backoff{first: time.Second, most: time.Minute}
 	for {
-		err := u.verify(ctx, stop)
+		err := u.check(ctx, stop, until)
 		if err == nil {
-			err = u.checkCost(ctx, stop)
-		}
-		if err == nil {
-			if u.status.setVerified() {
+			if u.status.setVerified(u.ready.prepared.Columns()) {
 				u.log.Info("rule verified")
 			}
 			return true
@@ -42,11 +39,24 @@ func (u *unit) getReady(ctx context.Context, stop <-chan struct{}) bool {
 		if u.status.setReason(err.Error()) {
 			u.log.Warn("rule unverified: it does not run", "reason", err.Error())
 		}
-		if !pause(ctx, stop, retry.wait()) {
+		wait := retry.wait()
+		if u.tellsFailures() {
+			if u.givesUp(err, until) {
+				return true
+			}
+			wait = min(wait, max(u.e.opts.Clock.Real(until.Sub(u.now())), 0))
+		}
+		if !pause(ctx, stop, wait) {
 			return false
 		}
 	}
 }
+
+// typesError is a catalogue that the ledger does not give out: no fault of the rule's.
+type typesError struct{ err error }
+
+func (e *typesError) Error() string { return "the types cannot be read: " + e.err.Error() }
+func (e *typesError) Unwrap() error { return e.err }
 
 // verify prepares the probe where that was not done, and compiles the rule where the types have changed.
 func (u *unit) verify(ctx context.Context, stop <-chan struct{}) error {
@@ -55,7 +65,7 @@ func (u *unit) verify(ctx context.Context, stop <-chan struct{}) error {
 		if u.ready.prepared != nil {
 			return nil // the ledger is out of reach; the claim will say so
 		}
-		return fmt.Errorf("the types cannot be read: %w", err)
+		return &typesError{err}
 	}
 	if u.ready.prepared == nil {
 		prepared, err := u.prepare(ctx, stop)

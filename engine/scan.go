@@ -19,8 +19,10 @@ import (
 // found is what a scan has come to.
 type found struct {
 	run       ledger.Run // counts, outcome, error and samples
+	fault     error      // of a failed run
 	step      finding.Result
-	drafts    []*rules.Draft // mode state: of step.Tells, as far as they are no resolutions
+	drafts    []*rules.Draft // of step.Tells
+	rows      [][]byte       // JSON of the rows that have made step.Changes; those without come last, or are nil
 	events    []event        // mode event
 	watermark []row.Value    // nil = unchanged
 	again     bool           // mode event: there are more rows than max_rows
@@ -41,14 +43,15 @@ func (e *runError) Error() string { return e.code + ": " + e.message }
 // were and moves the observed clock.
 func (p *pass) scan(ctx context.Context, known *before) *found {
 	found, err := p.tryScan(ctx, known)
-	if err == nil {
-		return found
+	if err != nil {
+		var refused *scanners.Error
+		if errors.As(err, &refused) && !refused.Transient {
+			p.ready = ready{} // the schema may have changed: verify before the next run
+		}
+		found = p.failed(known, err)
 	}
-	var refused *scanners.Error
-	if errors.As(err, &refused) && !refused.Transient {
-		p.ready = ready{} // the schema may have changed: verify before the next run
-	}
-	return p.failed(known, err)
+	p.alert(known, found)
+	return found
 }
 
 // tryScan turns a panic into an error: a rule that the code cannot cope with must not take the others down.
@@ -59,6 +62,9 @@ func (p *pass) tryScan(ctx context.Context, known *before) (f *found, err error)
 			f, err = nil, &runError{"panic", fmt.Sprint(reason)}
 		}
 	}()
+	if p.unverified != nil {
+		return nil, p.unverified // see unready.go
+	}
 	p.ready.program.SetNow(p.due)
 	judge := p.judge(known)
 	res, err := p.ready.prepared.Scan(ctx, scanners.Request{
@@ -82,8 +88,13 @@ func (p *pass) tryScan(ctx context.Context, known *before) (f *found, err error)
 }
 
 func (p *pass) judge(known *before) judge {
-	if p.rule.Mode == rules.ModeEvent {
+	switch {
+	case p.rule.Mode == rules.ModeEvent:
 		return newEventJudge(p, known)
+	case p.rule.Per == rules.PerResult:
+		return newResultJudge(p, known)
+	case len(p.rule.GroupBy) > 0:
+		return newGroupJudge(p, known)
 	}
 	return newStateJudge(p, known)
 }
@@ -91,8 +102,9 @@ func (p *pass) judge(known *before) judge {
 // failed is a run that saw nothing.
 func (p *pass) failed(known *before, err error) *found {
 	return &found{
-		run:  ledger.Run{Outcome: ledger.OutcomeFailed, Error: cut(err.Error(), longError)},
-		step: finding.Fail(known.Scope, known.findings, p.policy, p.due),
+		run:   ledger.Run{Outcome: ledger.OutcomeFailed, Error: cut(err.Error(), longError)},
+		fault: err,
+		step:  finding.Fail(known.Scope, known.findings, p.policy, p.due),
 
 		watermark: known.Watermark,
 	}

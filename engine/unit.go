@@ -17,20 +17,21 @@ import (
 
 // unit is one enabled rule in one scope, with the loop that runs its firings one after the other.
 type unit struct {
-	e       *Engine
-	rule    *rules.Rule
-	log     *slog.Logger
-	source  scanners.Source
-	slots   slots // of the source
-	stmt    *probe.Statement
-	address address
-	since   time.Time // when this node took the rule up
-	policy  finding.Policy
-	plan    plan // belongs to the loop, as ready does
-	ready   ready
-	cost    cost
-	left    chan time.Time // due time of a firing that a dead node has left; see reclaim.go
-	status  unitStatus
+	e          *Engine
+	rule       *rules.Rule
+	log        *slog.Logger
+	source     scanners.Source
+	slots      slots // of the source
+	stmt       *probe.Statement
+	address    address
+	since      time.Time // when this node took the rule up
+	policy     finding.Policy
+	plan       plan // belongs to the loop, as ready does
+	ready      ready
+	unverified error // why it is not ready
+	cost       cost
+	left       chan time.Time // due time of a firing that a dead node has left; see reclaim.go
+	status     unitStatus
 }
 
 func newUnit(e *Engine, r *rules.Rule, sourceSlots slots) (*unit, error) {
@@ -51,7 +52,7 @@ func newUnit(e *Engine, r *rules.Rule, sourceSlots slots) (*unit, error) {
 		address: e.opts.address(r),
 		policy: finding.Policy{
 			For: r.For, KeepFiringFor: r.KeepFiringFor, RepeatInterval: r.RepeatInterval,
-			Shortest: sched.Shortest(), KeepLast: r.NoData == rules.PolicyKeepLast,
+			Shortest: sched.Shortest(), KeepLast: r.NoData == rules.PolicyKeepLast || r.NoData == rules.PolicyAlert,
 		},
 		plan: plan{
 			schedule: sched, jitter: schedule.Jitter(r.ID, r.Scope, r.Schedule.Jitter),
@@ -65,15 +66,18 @@ func newUnit(e *Engine, r *rules.Rule, sourceSlots slots) (*unit, error) {
 func (u *unit) loop(ctx context.Context, stop <-chan struct{}) {
 	idle, cancel := until(ctx, stop) // a source or ledger that hangs must not hold up the stop
 	defer cancel()
-	if !u.getReady(idle, stop) || !u.begin(idle, stop) {
+	if !u.tellsFailures() && !u.getReady(idle, stop, time.Time{}) || !u.begin(idle, stop) {
 		return
 	}
 	failing := backoff{first: 100 * time.Millisecond, most: 5 * time.Second}
 	for {
 		due := u.plan.due()
 		u.status.setNext(due)
+		if u.tellsFailures() && u.unready() && !u.getReady(idle, stop, u.plan.start(due)) {
+			return
+		}
 		left, ok := u.waitUntil(idle, stop, u.plan.start(due))
-		if !ok || !u.getReady(idle, stop) {
+		if !ok || !u.getReady(idle, stop, u.now().Add(u.patience())) {
 			return
 		}
 		if !left.IsZero() {

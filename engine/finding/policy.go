@@ -25,11 +25,11 @@ type Kind uint8
 
 // The kinds. None is a row that changes nothing.
 const (
-	None    Kind = iota
-	Fire         // it has lasted for as long as `for` asks
-	Remind       // repeat_interval has passed since it was told last
-	Rise         // its priority is higher than when it was told last
-	Resolve      // it is gone
+	None   Kind = iota
+	Fire        // it has lasted for as long as `for` asks
+	Remind      // repeat_interval has passed since it was told last
+	Rise        // its priority is higher than when it was told last
+	Join        // a group: one more finding fires in it
 )
 
 // decide is the heart of the state machine: what a run at due, with the observed clock at clock, makes of a
@@ -61,6 +61,7 @@ func (p Policy) decide(st State, priority int, clock time.Duration, due time.Tim
 // told records one more firing notice. Its id comes with the notice; see Result.Told.
 func (st State) told(priority int, due time.Time) State {
 	st.Priority, st.LastNotified = priority, due
+	st.Group = "" // it speaks for itself, whatever it belonged to before its rule was changed
 	st.Ordinal++
 	return st
 }

@@ -9,41 +9,9 @@ import (
 // Seen is one row that met the condition, or whose condition could not be evaluated.
 type Seen struct {
 	Key      string
+	Group    string // of a rule that groups
 	Priority int
 	Errored  bool // leaves its finding as it was
-}
-
-// Op is what happens to a finding's record.
-type Op uint8
-
-// The operations.
-const (
-	Insert Op = iota + 1
-	Update
-	Delete
-)
-
-// Change is a finding after the run, or the last state of one that is gone.
-type Change struct {
-	State
-	Op Op
-}
-
-// Tell is a finding that wants a notice: Result.Changes[Change] is its state after the run (Episode and Ordinal
-// are those of the notice). Of a Resolve it is the last state, whose NoticeID is the notice to take back.
-type Tell struct {
-	Kind   Kind
-	Change int
-}
-
-// Result is what a run changes.
-type Result struct {
-	Scope    Scope
-	Changes  []Change // in the order of the rows, then those that were not seen in the order of their keys
-	Tells    []Tell   // in the same order: first one for each See whose verdict had a Kind, then every Resolve
-	Pending  int      // findings after the run
-	Firing   int
-	Repeated int // rows whose key had come before in the run: the first row counts
 }
 
 // Step is the life of findings as a pure function: what a run at due makes of the findings. states has
@@ -51,12 +19,18 @@ type Result struct {
 func Step(scope Scope, states []State, seen []Seen, noData bool, p Policy, due time.Time) Result {
 	run := Begin(scope, states, p, due)
 	for _, row := range seen {
-		if row.Errored {
+		switch {
+		case row.Errored:
 			run.Err(row.Key)
-		} else if v := run.Look(row.Key, row.Priority); !v.Repeated {
-			run.See(v)
+		case row.Group != "":
+			run.Join(row.Key, row.Group, row.Priority)
+		default:
+			if v := run.Look(row.Key, row.Priority); !v.Repeated {
+				run.See(v)
+			}
 		}
 	}
+	run.Groups()
 	return run.Finish(noData)
 }
 
@@ -77,15 +51,20 @@ func Drop(scope Scope, states []State, p Policy, due time.Time) Result {
 	return res
 }
 
-// Run is Step taken row by row, so that a notice can be rendered while its row is at hand.
+// Run is Step taken row by row, so that a notice can be rendered while its row is at hand. A rule that groups
+// calls Join for each row and then Groups; another one calls Look and See.
 type Run struct {
-	policy Policy
-	before Scope
-	due    time.Time
-	states []State
-	index  map[string]int // of known keys in states; of new ones the number of states and above
-	done   []bool         // by index: a row has decided
-	res    Result
+	policy  Policy
+	before  Scope
+	due     time.Time
+	states  []State
+	index   map[string]int // of known keys in states; of new ones the number of states and above
+	done    []bool         // by index: a row has decided
+	errored []int          // indices of known findings whose row could not be judged
+	members []member       // of groups, in the order of their rows
+	groups  map[string]*Group
+	telling []*Group // in the order of their keys
+	res     Result
 }
 
 // Begin starts the step of a run.
@@ -95,7 +74,7 @@ func Begin(scope Scope, states []State, p Policy, due time.Time) *Run {
 		states: states,
 		index:  make(map[string]int, len(states)),
 		done:   make([]bool, len(states)),
-		res:    Result{Scope: p.pass(scope, due)},
+		res:    Result{Scope: p.pass(scope, due), states: states},
 	}
 	for i := range states {
 		r.index[states[i].Key] = i
@@ -117,40 +96,49 @@ func (v Verdict) After() State { return v.after }
 
 // Look tells what a row would do. It changes nothing but the count of repeated keys.
 func (r *Run) Look(key string, priority int) Verdict {
-	i, known := r.index[key]
-	if known && r.done[i] {
-		r.res.Repeated++
+	before, repeated := r.find(key)
+	if repeated {
 		return Verdict{Repeated: true}
-	}
-	before := State{Key: key}
-	if known {
-		before = r.states[i]
 	}
 	after, kind := r.policy.decide(before, priority, r.res.Scope.Clock, r.due)
 	return Verdict{Kind: kind, before: before, after: after}
 }
 
-// See counts the row that was looked at.
-func (r *Run) See(v Verdict) {
+// find returns the finding's state before the run, whose Phase is 0 where the key is new.
+func (r *Run) find(key string) (before State, repeated bool) {
+	i, known := r.index[key]
+	if known && r.done[i] {
+		r.res.Repeated++
+		return State{}, true
+	}
+	if known {
+		return r.states[i], false
+	}
+	return State{Key: key}, false
+}
+
+// See counts the row that was looked at. It tells whether the row has changed its finding: then it is the last of
+// the changes so far.
+func (r *Run) See(v Verdict) (changed bool) {
 	r.decided(v.after.Key)
-	if v.after == v.before {
-		return
+	if !r.change(v.before, v.after) {
+		return false
 	}
-	op := Update
-	if v.before.Phase == 0 {
-		op = Insert
-	}
-	r.change(v.before, v.after, op)
 	if v.Kind != None {
-		r.res.Tells = append(r.res.Tells, Tell{Kind: v.Kind, Change: len(r.res.Changes) - 1})
+		r.res.tell(Tell{Kind: v.Kind, Change: len(r.res.Changes) - 1, prior: v.before})
 	}
+	return true
 }
 
 // Err leaves the finding of a row that could not be judged as it was.
 func (r *Run) Err(key string) {
-	if i, known := r.index[key]; known && r.done[i] {
+	i, known := r.index[key]
+	switch {
+	case known && r.done[i]:
 		r.res.Repeated++
 		return
+	case known:
+		r.errored = append(r.errored, i)
 	}
 	r.decided(key)
 }
@@ -166,22 +154,20 @@ func (r *Run) decided(key string) {
 
 // Finish decides about the findings that no row has shown.
 func (r *Run) Finish(noData bool) Result {
+	r.settleGroups()
 	if noData && r.policy.KeepLast {
 		return r.res
 	}
 	r.res.Scope.LastOKDue = r.due
 	for _, before := range r.unseen() {
 		after, gone := r.policy.miss(before, r.before.LastOKDue, r.due)
-		switch {
-		case gone:
-			r.change(before, after, Delete)
-			if before.Phase == Firing {
-				r.res.Tells = append(r.res.Tells, Tell{Kind: Resolve, Change: len(r.res.Changes) - 1})
-			}
-		case after != before:
-			r.change(before, after, Update)
+		if gone {
+			r.res.drop(before, after)
+		} else {
+			r.update(before, after)
 		}
 	}
+	r.tellGroups()
 	return r.res
 }
 
@@ -196,28 +182,22 @@ func (r *Run) unseen() []State {
 	return left
 }
 
-func (r *Run) change(before, after State, op Op) {
-	r.res.move(before.Phase, -1)
-	if op != Delete {
-		r.res.move(after.Phase, 1)
+// update is change of a finding that keeps its group, and is told what the group is told.
+func (r *Run) update(before, after State) {
+	g := r.groups[after.Group]
+	if g == nil || after.Phase != Firing || !g.told {
+		r.change(before, after)
+		return
 	}
-	r.res.Changes = append(r.res.Changes, Change{State: after, Op: op})
+	r.change(before, g.on(after))
+	g.changes = append(g.changes, len(r.res.Changes)-1)
 }
 
-func (res *Result) count(states []State) {
-	for i := range states {
-		res.move(states[i].Phase, 1)
+// change records a state that is another one than before.
+func (r *Run) change(before, after State) bool {
+	if after == before {
+		return false
 	}
+	r.res.keep(before, after)
+	return true
 }
-
-func (res *Result) move(p Phase, n int) {
-	switch p {
-	case Pending:
-		res.Pending += n
-	case Firing:
-		res.Firing += n
-	}
-}
-
-// Told records the id of the notice that was made for a tell, so that a resolution finds it.
-func (res *Result) Told(t Tell, noticeID string) { res.Changes[t.Change].NoticeID = noticeID }

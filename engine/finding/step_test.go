@@ -1,8 +1,10 @@
 package finding_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,7 +16,7 @@ var start = time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 // at is one run of a table test: what it sees and what is told of it.
 type at struct {
 	minute int
-	seen   string // keys, one letter each; a digit after one is its priority (default 3), ! means errored
+	seen   string // keys, one letter each; a digit after one is its priority (default 3), a capital its group, ! means errored
 	failed bool
 	noData bool
 	want   string // tells as "fire a1" (kind, key, ordinal), comma separated
@@ -116,8 +118,8 @@ func TestStep(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(c.policy)
 			for _, r := range c.runs {
-				res := w.run(start.Add(time.Duration(r.minute)*time.Minute), parseSeen(r.seen), r.failed, r.noData)
-				if got := tells(res); got != r.want {
+				res, got := w.run(start.Add(time.Duration(r.minute)*time.Minute), parseSeen(r.seen), r.failed, r.noData)
+				if got != r.want {
 					t.Errorf("minute %d: told %q, want %q", r.minute, got, r.want)
 				}
 				if got := fmt.Sprintf("%d/%d", res.Pending, res.Firing); got != r.counts {
@@ -158,23 +160,12 @@ func TestOngoingFindingsCostNoWrite(t *testing.T) {
 	w := newWorld(finding.Policy{For: time.Hour, RepeatInterval: 4 * time.Hour, Shortest: 5 * time.Minute})
 	w.run(start, parseSeen("abc"), false, false)
 	for i := 1; i < 12; i++ {
-		if res := w.run(start.Add(time.Duration(i)*5*time.Minute), parseSeen("abc"), false, false); len(res.Changes) != 0 {
+		if res, _ := w.run(start.Add(time.Duration(i)*5*time.Minute), parseSeen("abc"), false, false); len(res.Changes) != 0 {
 			t.Fatalf("run %d changed %v", i, res.Changes)
 		}
 	}
-	if res := w.run(start.Add(time.Hour), parseSeen("abc"), false, false); len(res.Changes) != 3 {
+	if res, _ := w.run(start.Add(time.Hour), parseSeen("abc"), false, false); len(res.Changes) != 3 {
 		t.Fatalf("after an hour: %v", res.Changes)
-	}
-}
-
-func TestToldReachesTheResolution(t *testing.T) {
-	w := newWorld(finding.Policy{Shortest: time.Minute})
-	res := finding.Step(w.scope, nil, parseSeen("a"), false, w.policy, start)
-	res.Told(res.Tells[0], "n_1")
-	w.apply(res)
-	res = w.run(start.Add(time.Minute), nil, false, false)
-	if got := res.Changes[res.Tells[0].Change].NoticeID; got != "n_1" {
-		t.Errorf("the resolution names %q", got)
 	}
 }
 
@@ -196,15 +187,15 @@ func (w *world) list() []finding.State {
 	return states
 }
 
-func (w *world) run(due time.Time, seen []finding.Seen, failed, noData bool) finding.Result {
-	var res finding.Result
+func (w *world) run(due time.Time, seen []finding.Seen, failed, noData bool) (res finding.Result, told string) {
 	if failed {
 		res = finding.Fail(w.scope, w.list(), w.policy, due)
 	} else {
 		res = finding.Step(w.scope, w.list(), seen, noData, w.policy, due)
 	}
+	told = tells(&res)
 	w.apply(res)
-	return res
+	return res, told
 }
 
 func (w *world) apply(res finding.Result) {
@@ -227,6 +218,8 @@ func parseSeen(text string) []finding.Seen {
 			seen[last].Errored = true
 		case c >= '1' && c <= '5':
 			seen[last].Priority = int(c - '0')
+		case c >= 'A' && c <= 'Z':
+			seen[last].Group = string(c)
 		default:
 			seen = append(seen, finding.Seen{Key: string(c), Priority: 3})
 		}
@@ -234,15 +227,22 @@ func parseSeen(text string) []finding.Seen {
 	return seen
 }
 
-func tells(res finding.Result) string {
-	names := map[finding.Kind]string{finding.Fire: "fire", finding.Remind: "remind", finding.Rise: "rise", finding.Resolve: "resolve"}
-	text := ""
-	for i, tell := range res.Tells {
-		if i > 0 {
-			text += ","
+// tells gives every notice that the run makes an id which can be read, and returns what is told and what is resolved.
+func tells(res *finding.Result) string {
+	names := map[finding.Kind]string{finding.Fire: "fire", finding.Remind: "remind", finding.Rise: "rise", finding.Join: "join"}
+	var parts []string
+	for _, tell := range res.Tells {
+		st := res.State(tell)
+		id := fmt.Sprintf("%s%d", cmp.Or(tell.Group, st.Key), st.Ordinal)
+		text := names[tell.Kind] + " " + id
+		if tell.Group != "" {
+			text += fmt.Sprintf("x%d", tell.Count())
 		}
-		c := res.Changes[tell.Change]
-		text += fmt.Sprintf("%s %s%d", names[tell.Kind], c.Key, c.Ordinal)
+		res.Told(tell, id)
+		parts = append(parts, text)
 	}
-	return text
+	for _, id := range res.Over() {
+		parts = append(parts, "resolve "+id)
+	}
+	return strings.Join(parts, ",")
 }

@@ -136,8 +136,8 @@ type Run struct {
 	Duration     time.Duration
 	Outcome      Outcome
 	Rows         int // that the probe returned
-	Matched      int
-	Errored      int // rows whose condition erred
+	Matched      int // rows that met the condition; with per: result all of them, or none
+	Errored      int // rows that could not be judged or told: none of Matched
 	Pending      int // findings after the run
 	Firing       int
 	Notices      int      // made by the run

@@ -27,6 +27,13 @@ type eventJudge struct {
 	found   found
 }
 
+// event is one row of a rule of mode event that is told.
+type event struct {
+	key     string
+	episode string
+	draft   *rules.Draft
+}
+
 // mark is the judge before a row.
 type mark struct {
 	watermark []row.Value
@@ -63,13 +70,13 @@ func (j *eventJudge) visit(r *row.Row) error {
 	if !matches {
 		return nil
 	}
-	j.found.run.Matched++
 	key, episode := j.program.Key(r), j.episode(r)
 	if len(key) > longestKey || len(episode) > longestKey {
 		j.errored(r, errLongKey)
 		return nil
 	}
 	if j.told[key+"\x00"+episode] {
+		j.found.run.Matched++
 		j.found.step.Repeated++
 		sample(&j.found.run, "repeated key "+short(key))
 		return nil
@@ -79,14 +86,14 @@ func (j *eventJudge) visit(r *row.Row) error {
 		j.errored(r, err)
 		return nil
 	}
+	j.found.run.Matched++
 	j.told[key+"\x00"+episode] = true
 	j.found.events = append(j.found.events, event{key, episode, draft})
 	return nil
 }
 
 func (j *eventJudge) errored(r *row.Row, err error) {
-	j.found.run.Errored++
-	sample(&j.found.run, short(j.program.Key(r))+": "+err.Error())
+	j.found.errored(j.program.Key(r), err)
 }
 
 // follow raises the watermark to the row. A NULL in it says nothing about the order.

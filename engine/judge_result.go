@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"tallyman/engine/finding"
+	"tallyman/rules"
+	"tallyman/rules/row"
+	"tallyman/scanners"
+)
+
+// resultKey is the key of the one finding of a rule with per: result.
+const resultKey = "[]"
+
+// resultJudge makes one finding of all rows. None of them is kept with it, for none of them is what it is about.
+type resultJudge struct {
+	program  *rules.Program
+	maxRows  int
+	keepLast bool
+	step     *finding.Run
+	rows     []*row.Row
+	found    found
+}
+
+func newResultJudge(p *pass, known *before) *resultJudge {
+	return &resultJudge{
+		program:  p.ready.program,
+		maxRows:  p.rule.Probe.MaxRows,
+		keepLast: p.policy.KeepLast,
+		step:     finding.Begin(known.Scope, known.findings, p.policy, p.due),
+	}
+}
+
+func (j *resultJudge) visit(r *row.Row) error {
+	j.rows = append(j.rows, r.Clone())
+	return nil
+}
+
+func (j *resultJudge) finish(res scanners.Result) (*found, error) {
+	if res.More {
+		return nil, tooManyRows(j.maxRows)
+	}
+	if noData := res.Rows == 0; !noData || !j.keepLast {
+		if err := j.judge(); err != nil {
+			j.step.Err(resultKey)
+			j.found.run.Matched, j.found.run.Errored = 0, max(len(j.rows), 1)
+			sample(&j.found.run, "result: "+err.Error())
+		}
+	}
+	j.found.step = j.step.Finish(res.Rows == 0)
+	return &j.found, nil
+}
+
+func (j *resultJudge) judge() error {
+	matches, err := j.program.MatchResult(j.rows)
+	if err != nil || !matches {
+		return err
+	}
+	priority, err := j.program.PriorityResult(j.rows)
+	if err != nil {
+		return err
+	}
+	verdict := j.step.Look(resultKey, priority)
+	if verdict.Kind != finding.None {
+		draft, err := j.program.DraftResult(j.rows)
+		if err != nil {
+			return err
+		}
+		j.found.drafts = append(j.found.drafts, draft)
+	}
+	j.found.run.Matched = len(j.rows)
+	j.step.See(verdict)
+	return nil
+}

@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"tallyman/engine/finding"
+	"tallyman/rules"
+	"tallyman/rules/row"
+	"tallyman/scanners"
+)
+
+// stateJudge turns the rows of a rule of mode state into findings. A row that meets no condition costs no
+// allocation, and only one that will be told is rendered.
+type stateJudge struct {
+	program *rules.Program
+	maxRows int
+	step    *finding.Run
+	json    rowJSON
+	found   found
+}
+
+func newStateJudge(p *pass, known *before) *stateJudge {
+	return &stateJudge{
+		program: p.ready.program,
+		maxRows: p.rule.Probe.MaxRows,
+		step:    finding.Begin(known.Scope, known.findings, p.policy, p.due),
+	}
+}
+
+func (j *stateJudge) visit(r *row.Row) error {
+	matches, err := j.program.Match(r)
+	if err != nil {
+		j.errored(r, err)
+		return nil
+	}
+	if !matches {
+		return nil
+	}
+	priority, err := j.program.Priority(r)
+	if err != nil {
+		j.errored(r, err)
+		return nil
+	}
+	key := j.program.Key(r)
+	if len(key) > longestKey {
+		j.errored(r, errLongKey)
+		return nil
+	}
+	verdict := j.step.Look(key, priority)
+	if verdict.Repeated {
+		j.found.run.Matched++
+		sample(&j.found.run, "repeated key "+short(key))
+		return nil
+	}
+	if verdict.Kind != finding.None {
+		draft, err := j.program.Draft(r)
+		if err != nil {
+			j.errored(r, err)
+			return nil
+		}
+		j.found.drafts = append(j.found.drafts, draft)
+	}
+	j.found.run.Matched++
+	if j.step.See(verdict) {
+		j.found.rows = append(j.found.rows, j.json.encode(r))
+	}
+	return nil
+}
+
+func (j *stateJudge) errored(r *row.Row, err error) {
+	key := j.program.Key(r)
+	j.step.Err(key)
+	j.found.errored(key, err)
+}
+
+func (j *stateJudge) finish(res scanners.Result) (*found, error) {
+	if res.More {
+		return nil, tooManyRows(j.maxRows)
+	}
+	j.found.step = j.step.Finish(res.Rows == 0)
+	return &j.found, nil
+}
