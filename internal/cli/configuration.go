@@ -13,7 +13,7 @@ import (
 // configForm is the answer of config check.
 type configForm struct {
 	File     string       `json:"file"`
-	Problems problem.List `json:"problems"`
+	Problems []diagnostic `json:"problems"`
 }
 
 func (c *command) configuration() *cobra.Command {
@@ -23,17 +23,17 @@ func (c *command) configuration() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			cfg, err := c.loadConfig()
-			form := configForm{File: c.config, Problems: problem.List{}}
+			form := configForm{File: c.config}
 			if form.File == "" {
 				form.File = config.DefaultFile
 			}
-			if list, ok := asProblems(err); ok {
-				form.Problems = list
-			} else if err != nil {
+			list, ok := asProblems(err)
+			if err != nil && !ok {
 				return err
 			}
-			err = c.print(form, func(w io.Writer) { writeConfigCheck(w, form, cfg) })
-			if err == nil && len(form.Problems) > 0 {
+			form.Problems = diagnostics(list, nil)
+			err = c.print(form, func(w io.Writer) { writeConfigCheck(w, form.File, list, cfg) })
+			if err == nil && len(list) > 0 {
 				return found()
 			}
 			return err
@@ -42,16 +42,16 @@ func (c *command) configuration() *cobra.Command {
 	return group("config", "Check the configuration", check)
 }
 
-func writeConfigCheck(w io.Writer, form configForm, cfg *config.Config) {
-	if len(form.Problems) > 0 {
-		printProblems(w, form.Problems)
-		fmt.Fprintf(w, "%s: %s\n", form.File, count(len(form.Problems), "problem"))
+func writeConfigCheck(w io.Writer, file string, problems problem.List, cfg *config.Config) {
+	if len(problems) > 0 {
+		printProblems(w, problems)
+		fmt.Fprintf(w, "%s: %s\n", file, count(len(problems), "problem"))
 		return
 	}
 	redis := "the embedded Redis"
 	if !cfg.Redis.Embedded() {
 		redis = "Redis"
 	}
-	fmt.Fprintf(w, "%s is fine: %s, %s, a ledger in %s, %s, listening on %s\n", form.File,
+	fmt.Fprintf(w, "%s is fine: %s, %s, a ledger in %s, %s, listening on %s\n", file,
 		count(len(cfg.Sources), "source"), count(len(cfg.Sinks), "sink"), cfg.Ledger.Driver, redis, cfg.HTTP.Listen)
 }

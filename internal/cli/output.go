@@ -58,8 +58,12 @@ func plainStyle(n *yaml.Node) {
 
 // table writes rows below a header, in columns.
 func table(w io.Writer, header []string, rows [][]string) {
+	columns(w, append([][]string{header}, rows...))
+}
+
+// columns writes rows in columns.
+func columns(w io.Writer, rows [][]string) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, strings.Join(header, "\t"))
 	for _, r := range rows {
 		fmt.Fprintln(t, strings.Join(r, "\t"))
 	}

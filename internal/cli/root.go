@@ -75,7 +75,12 @@ func (c *command) withConfig(cmd *cobra.Command) *cobra.Command {
 }
 
 // loadConfig reads the configuration; a file that is not there is wrong usage.
-func (c *command) loadConfig() (*config.Config, error) {
+func (c *command) loadConfig() (*config.Config, error) { return c.readConfig(false) }
+
+// lazyConfig is loadConfig without the secrets that are not there: who needs one asks for it with Need.
+func (c *command) lazyConfig() (*config.Config, error) { return c.readConfig(true) }
+
+func (c *command) readConfig(lazy bool) (*config.Config, error) {
 	set := make(map[string]string, len(c.set))
 	for _, s := range c.set {
 		key, value, ok := strings.Cut(s, "=")
@@ -84,7 +89,7 @@ func (c *command) loadConfig() (*config.Config, error) {
 		}
 		set[key] = value
 	}
-	options := config.Options{File: c.config, Env: c.Env, Set: set}
+	options := config.Options{File: c.config, Env: c.Env, Set: set, Lazy: lazy}
 	if c.listen != "" {
 		set["http.listen"] = c.listen
 		options.Flags = map[string]string{"http.listen": "--listen"}

@@ -6,49 +6,91 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tallyman/internal/app"
 	"tallyman/internal/config"
-	"tallyman/rules/problem"
 )
 
+// checkForm is the answer of rules check.
+type checkForm struct {
+	Files     int             `json:"files"`
+	Rules     int             `json:"rules"` // sound ones, each scope counted
+	Problems  []diagnostic    `json:"problems"`
+	Explained []app.Explained `json:"explained,omitempty"`
+}
+
 func (c *command) rulesCheck() *cobra.Command {
-	return c.withConfig(&cobra.Command{
+	var o CheckOptions
+	cmd := c.withConfig(&cobra.Command{
 		Use:   "check [PATH…]",
-		Short: "Check rules files or folders: every problem at once; reaches for nothing",
+		Short: "Check rules files or folders: every problem at once",
 		Long: `Check rules files, or the *.yaml files of folders: every problem at once, with its place.
 
 With --config, or without a PATH (then the configuration's rules.paths are checked), the sources, sinks and types that rules
-name must be there too. The database is not asked: columns are checked when a node meets it.`,
-		RunE: func(_ *cobra.Command, paths []string) error {
-			var cfg *config.Config
-			if c.config != "" || len(c.set) > 0 || len(paths) == 0 {
-				var err error
-				if cfg, err = c.loadConfig(); err != nil {
-					return err
-				}
-			}
-			if len(paths) == 0 {
-				paths = cfg.Rules.Paths
-			}
-			report := c.services.CheckRules(cfg, paths)
-			report.Problems = append(problem.List{}, report.Problems...) // a list, not null, in JSON
-			err := c.print(report, func(w io.Writer) { writeRulesReport(w, report, cfg != nil) })
-			if err == nil && len(report.Problems) > 0 {
-				return found()
-			}
-			return err
+name must be there too; the secrets of the configuration need not be.
+
+--source asks the databases as well: each probe is prepared on the source of its rule, not run, and the rule is compiled against
+the columns that it returns. A source that is out of reach is told once; its rules are checked as without --source.
+
+--explain asks them too, and shows what each rule comes to: the columns with their types and what reads them, the parameters, the
+next due times, and everything that is in force.`,
+		Example: `  tallyman rules check rules/
+  tallyman rules check --source
+  tallyman rules check rules/stock.yaml --explain
+  tallyman rules check rules/ -o json`,
+		RunE: func(cmd *cobra.Command, paths []string) error {
+			o.Paths, o.Live = paths, o.Live || o.Explain
+			return c.check(cmd, o)
 		},
 	})
+	cmd.Flags().BoolVar(&o.Live, "source", false, "prepare each probe on the source of its rule")
+	cmd.Flags().BoolVar(&o.Explain, "explain", false, "show what each rule comes to; asks the sources")
+	return cmd
 }
 
-func writeRulesReport(w io.Writer, r RulesReport, withConfig bool) {
+func (c *command) check(cmd *cobra.Command, o CheckOptions) error {
+	var cfg *config.Config
+	if o.Live || c.config != "" || len(c.set) > 0 || len(o.Paths) == 0 {
+		var err error
+		if cfg, err = c.lazyConfig(); err != nil {
+			return err
+		}
+	}
+	report, err := c.services.CheckRules(cmd.Context(), cfg, o)
+	if err != nil {
+		return err
+	}
+	form := checkForm{report.Files, report.Rules, diagnostics(report.Problems, report.Warnings), report.Explained}
+	err = c.print(form, func(w io.Writer) {
+		for _, e := range report.Explained {
+			writeExplained(w, e)
+		}
+		writeChecked(w, report, cfg != nil, o.Live)
+	})
+	switch {
+	case err != nil:
+		return err
+	case len(report.Problems) > 0:
+		return found()
+	case len(report.Warnings) > 0:
+		return unreachable(nil)
+	}
+	return nil
+}
+
+func writeChecked(w io.Writer, r app.Checked, withConfig, live bool) {
 	printProblems(w, r.Problems)
+	printWarnings(w, r.Warnings)
 	checked := fmt.Sprintf("%s, %s", count(r.Files, "file"), count(r.Rules, "sound rule"))
 	switch {
 	case len(r.Problems) > 0:
 		fmt.Fprintf(w, "%s; %s\n", count(len(r.Problems), "problem"), checked)
+	case len(r.Warnings) > 0:
+		fmt.Fprintf(w, "No problems, but not all could be checked: %s\n", checked)
+	case live:
+		fmt.Fprintf(w, "No problems: %s, each checked on its source\n", checked)
 	case withConfig:
-		fmt.Fprintf(w, "No problems: %s\n", checked)
+		fmt.Fprintf(w, "No problems: %s (the databases are asked with --source)\n", checked)
 	default:
-		fmt.Fprintf(w, "No problems: %s (names of sources, sinks and types are checked with --config)\n", checked)
+		fmt.Fprintf(w, "No problems: %s (names of sources, sinks and types are checked with --config, the databases with --source)\n", checked)
 	}
 }

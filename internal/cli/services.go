@@ -8,9 +8,10 @@ import (
 
 	"tallyman/engine/preview"
 	"tallyman/engine/rulediff"
+	"tallyman/engine/ruletest"
+	"tallyman/internal/app"
 	"tallyman/internal/config"
 	"tallyman/internal/ledger"
-	"tallyman/rules/problem"
 )
 
 // Services is what the local commands call.
@@ -21,12 +22,14 @@ type Services struct {
 	Migrate func(ctx context.Context, cfg *config.Config) ([]ledger.Migration, error)
 	// MigrateStatus returns every step, the pending ones without a time.
 	MigrateStatus func(ctx context.Context, cfg *config.Config) ([]ledger.Migration, error)
-	// CheckRules checks the rules files at the paths; without cfg, what needs no source, sink or type.
-	CheckRules func(cfg *config.Config, paths []string) RulesReport
+	// CheckRules checks rules files; without cfg, what needs no source, sink or type.
+	CheckRules func(ctx context.Context, cfg *config.Config, o CheckOptions) (app.Checked, error)
 	// PreviewRule tries a rule on its source and writes nothing.
 	PreviewRule func(ctx context.Context, cfg *config.Config, o PreviewOptions) (*preview.Preview, error)
 	// DiffRules compares two versions of rule files; cfg is nil where they are not run.
 	DiffRules func(ctx context.Context, cfg *config.Config, o DiffOptions) (*rulediff.Diff, error)
+	// TestRules runs rule tests; cfg is nil where neither its types nor a source are asked for.
+	TestRules func(ctx context.Context, cfg *config.Config, o RuleTestOptions) (*ruletest.Report, error)
 	// Demo runs the simulated warehouse until ctx ends or o.For is over.
 	Demo func(ctx context.Context, o DemoOptions) error
 }
@@ -70,9 +73,5 @@ type DemoOptions struct {
 	Color   bool
 }
 
-// RulesReport is what a check of rules files found.
-type RulesReport struct {
-	Files    int          `json:"files"`
-	Rules    int          `json:"rules"` // sound ones, each scope counted
-	Problems problem.List `json:"problems"`
-}
+// CheckOptions says how far a check of rules files looks.
+type CheckOptions = app.CheckOptions

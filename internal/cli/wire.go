@@ -6,6 +6,7 @@ import (
 
 	"tallyman/engine/preview"
 	"tallyman/engine/rulediff"
+	"tallyman/engine/ruletest"
 	"tallyman/internal/app"
 	"tallyman/internal/config"
 	"tallyman/internal/demo"
@@ -18,9 +19,7 @@ func Default() Services {
 		Serve:         runNode,
 		Migrate:       app.Migrate,
 		MigrateStatus: app.MigrateStatus,
-		CheckRules: func(cfg *config.Config, paths []string) RulesReport {
-			return RulesReport(app.CheckRules(cfg, paths))
-		},
+		CheckRules:    app.CheckRules,
 		PreviewRule: func(ctx context.Context, cfg *config.Config, o PreviewOptions) (*preview.Preview, error) {
 			p, err := app.PreviewRule(ctx, cfg, app.PreviewOptions(o))
 			return p, siteError(err)
@@ -28,6 +27,10 @@ func Default() Services {
 		DiffRules: func(ctx context.Context, cfg *config.Config, o DiffOptions) (*rulediff.Diff, error) {
 			d, err := app.DiffRules(ctx, cfg, app.DiffOptions(o))
 			return d, siteError(err)
+		},
+		TestRules: func(ctx context.Context, cfg *config.Config, o RuleTestOptions) (*ruletest.Report, error) {
+			r, err := app.TestRules(ctx, cfg, app.RuleTests(o))
+			return r, siteError(err)
 		},
 		Demo: func(ctx context.Context, o DemoOptions) error {
 			return demo.Run(ctx, demo.Options(o))
