@@ -14,6 +14,8 @@ const (
 	Dollar       Style = iota + 1 // $1, $2 …: a name that comes again has the same number (PostgreSQL)
 	Question                      // ?: a name that comes again is bound again (SQLite)
 	QuestionTime                  // as Question; a built-in time says that it is one (MySQL)
+	At                            // @p1, @p2 …: a name that comes again is bound again, a built-in time says that it is one (SQL Server)
+	Numbered                      // :1, :2 …: the same (Oracle)
 )
 
 // Render writes the SQL for a driver, and says which parameters to bind in which order. Everything
@@ -45,7 +47,23 @@ func (s *Statement) Render(style Style) (sql string, order []string) {
 				continue
 			}
 			b.WriteByte('?')
+		case At, Numbered:
+			order = append(order, p.param)
+			b.WriteString(numbered(style, len(order), s.Times[p.param]))
 		}
 	}
 	return b.String(), order
+}
+
+// numbered writes the n-th parameter.
+func numbered(style Style, n int, isTime bool) string {
+	prefix, kind := "@p", "datetime2"
+	if style == Numbered {
+		prefix, kind = ":", "TIMESTAMP"
+	}
+	name := prefix + strconv.Itoa(n)
+	if isTime {
+		return "CAST(" + name + " AS " + kind + ")"
+	}
+	return name
 }

@@ -1,0 +1,99 @@
+package probe_test
+
+import (
+	"strings"
+	"testing"
+
+	"tallyman/rules/probe"
+)
+
+// TestNumberedParams numbers each occurrence, so that the database sees no parameter twice.
+func TestNumberedParams(t *testing.T) {
+	t.Parallel()
+	stmt := parse(t, `SELECT \:a, ':b' FROM t WHERE x = :x AND at <= :now AND y IN (:x, :y)`)
+	for style, want := range map[probe.Style]string{
+		probe.At:       "SELECT :a, ':b' FROM t WHERE x = @p1 AND at <= CAST(@p2 AS datetime2) AND y IN (@p3, @p4)",
+		probe.Numbered: "SELECT :a, ':b' FROM t WHERE x = :1 AND at <= CAST(:2 AS TIMESTAMP) AND y IN (:3, :4)",
+	} {
+		sql, order := stmt.Render(style)
+		if sql != want || strings.Join(order, " ") != "x now x y" {
+			t.Errorf("%s with %v, want %s", sql, order, want)
+		}
+	}
+}
+
+// TestSQLServer holds probes for SQL Server: those that pass, and those that Parse passes and SQL Server would read otherwise.
+func TestSQLServer(t *testing.T) {
+	t.Parallel()
+	judge(t, probe.SQLServer, map[string]string{
+		`SELECT TOP (10) [Bin Code], "Order", N'it''s' AS v FROM dbo.bins WITH (NOLOCK) ORDER BY qty OFFSET 5 ROWS FETCH NEXT 10 ROWS ONLY`: "",
+		"SELECT a.id FROM a INNER MERGE JOIN b ON b.id = a.id OPTION (MERGE JOIN, USE HINT('ENABLE_QUERY_OPTIMIZER_HOTFIXES'))":             "",
+		"SELECT CASE WHEN @@ROWCOUNT > 0 THEN 1 END AS n, t.[set], t.[delete], x.update FROM t CROSS APPLY t.x.nodes('a') AS x(u);":         "",
+		"SELECT id FROM bins WHERE id = :id AND at <= :now AND at AT TIME ZONE 'UTC' > :now":                                                "",
+		"SELECT 1 AS a DELETE FROM bins":                           "sql_several_statements DELETE",
+		"SELECT 1 AS a EXEC sp_who":                                "sql_several_statements EXEC",
+		"SELECT a.id FROM a WHERE 1 = 1 TRUNCATE TABLE bins":       "sql_several_statements TRUNCATE",
+		"SELECT 1 AS a WAITFOR DELAY '01:00:00'":                   "sql_several_statements WAITFOR",
+		"SELECT 1 AS a COMMIT":                                     "sql_several_statements COMMIT",
+		"SELECT 1 AS a SET LOCK_TIMEOUT -1":                        "sql_several_statements SET",
+		"SELECT 1 AS a MERGE bins USING b ON 1 = 1":                "sql_several_statements MERGE",
+		"SELECT 1 AS a USE master":                                 "sql_several_statements USE",
+		"SELECT $$ DELETE FROM bins -- $$ AS v":                    "sql_not_select single quotes",
+		`SELECT E'\' DELETE FROM bins --' AS v`:                    "sql_not_select single quotes",
+		"SELECT `a` FROM bins":                                     "sql_not_select backticks",
+		"SELECT [it's] FROM bins DELETE FROM bins --'":             "sql_not_select brackets",
+		"SELECT @x = id FROM bins":                                 "sql_parameter variable",
+		"SELECT NEXT VALUE FOR numbers AS n":                       "sql_function sequence",
+		"SELECT * FROM OPENQUERY(other, 'DELETE FROM bins')":       "sql_function OPENQUERY",
+		"SELECT id FROM bins WITH (UPDLOCK, ROWLOCK)":              "sql_locks UPDLOCK",
+		"SELECT id FROM bins WITH (NOLOCK, INDEX(a), TABLOCKX)":    "sql_locks TABLOCKX",
+		"SELECT id FROM (SELECT 1 AS id) AS t (id) DROP TABLE b":   "sql_several_statements DROP",
+		"WITH a AS (SELECT 1 AS id) SELECT id FROM a PRINT 'gone'": "sql_several_statements PRINT",
+	})
+}
+
+// TestOracle does so for Oracle.
+func TestOracle(t *testing.T) {
+	t.Parallel()
+	judge(t, probe.Oracle, map[string]string{
+		`SELECT /*+ INDEX(b) */ b."Order", DBMS_LOB.SUBSTR(note, 10) AS note, q AS q FROM wms.bins b WHERE id = :id -- the end`: "",
+		"SELECT id FROM bins WHERE at <= :now FETCH FIRST 10 ROWS ONLY /* one */ /* two */":                                     "",
+		"SELECT id FROM bins;":                                "sql_not_select semicolon",
+		"SELECT q'[it's]' AS v, ' FROM bins":                  "sql_not_select quotes of its own choice",
+		"SELECT nq'<a>' AS v FROM dual":                       "sql_not_select quotes of its own choice",
+		"SELECT $$x$$ AS v FROM dual":                         "sql_not_select E'…'",
+		`SELECT E'x' AS v FROM dual`:                          "sql_not_select E'…'",
+		"SELECT `a` FROM bins":                                "sql_not_select double quotes",
+		"SELECT [a] FROM bins":                                "sql_not_select double quotes",
+		"SELECT id FROM bins@other":                           "sql_function database link",
+		"WITH FUNCTION f RETURN NUMBER IS x SELECT 1 FROM f":  "sql_function FUNCTION",
+		"SELECT numbers.NEXTVAL FROM dual":                    "sql_function sequence",
+		"SELECT UTL_HTTP.REQUEST('http://x') AS v FROM dual":  "sql_function UTL_HTTP",
+		"SELECT 1 AS n /* a /* b */ , secret */ */ FROM dual": "sql_not_select nest",
+		"SELECT 1 AS n FROM dual /* a /* b */ */":             "sql_not_select nest",
+	})
+}
+
+func judge(t *testing.T, check func(string) []probe.Fault, cases map[string]string) {
+	t.Helper()
+	for sql, want := range cases {
+		_, faults := probe.Parse(sql)
+		if len(faults) > 0 {
+			if want != "" {
+				t.Errorf("%s is refused by Parse: %+v", sql, faults)
+			}
+			continue
+		}
+		faults = check(sql)
+		if want == "" {
+			if len(faults) > 0 {
+				t.Errorf("%s: %+v", sql, faults)
+			}
+			continue
+		}
+		code, text, _ := strings.Cut(want, " ")
+		if len(faults) == 0 || faults[0].Code != code || !strings.Contains(faults[0].Message, text) {
+			t.Errorf("%s: %+v, want %s", sql, faults, want)
+		}
+	}
+}
