@@ -32,7 +32,7 @@ type address struct {
 	connectTimeout time.Duration
 }
 
-const urlHint = "write mysql://user:password@host:3306/database; in a password # is %23, / is %2F, @ is %40, : is %3A"
+const urlHint = "write mysql://user:password@host:3306/database; in a password # is %23, / is %2F, @ is %40, : is %3A" //nolint:gosec // an example
 
 func urlError(err error) error {
 	return &scanners.Error{Code: scanners.CodeUnreachable, Hint: urlHint, Err: err}

@@ -33,7 +33,7 @@ func (t *transaction) Describe(ctx context.Context, stmt *probe.Statement, sql s
 	}
 	fields, params, err := t.fields(ctx, sql)
 	if err != nil {
-		return nil, err
+		return nil, t.dialect.prepareError(err, sql)
 	}
 	if _, order := stmt.Render(t.dialect.Style()); params != len(order) {
 		return nil, &scanners.Error{

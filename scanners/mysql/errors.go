@@ -33,6 +33,21 @@ func (d *dialect) Answer(err error, code scanners.Code) *scanners.Error {
 	return mapped
 }
 
+// noColumn is the number of "Unknown column".
+const noColumn = 1054
+
+// prepareError is the error of a statement that was prepared; who writes MySQL's way, with texts in double quotes, is told so.
+func (d *dialect) prepareError(err error, text string) error {
+	answer := d.Answer(err, scanners.CodeStatement)
+	if answer == nil {
+		return err
+	}
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok && e.Number == noColumn && strings.Contains(text, `"`) {
+		answer.Hint = `a text is in single quotes: "x" is a name`
+	}
+	return answer
+}
+
 // verdict is what an error comes to.
 type verdict struct {
 	code      scanners.Code
@@ -46,17 +61,16 @@ var (
 	again      = verdict{code: scanners.CodeFailed, transient: true}
 	writes     = verdict{code: scanners.CodeReadOnly, hint: "a probe only reads; it may call a function that writes"}
 	notGranted = verdict{code: scanners.CodeStatement, hint: "the source's user needs SELECT on what the probe reads"}
-	quotes     = verdict{code: scanners.CodeStatement, hint: `a text is in single quotes: "x" is a name`}
 )
 
 // verdicts holds the errors whose SQLSTATE says too little, by their number in MariaDB's and MySQL's lists.
 var verdicts = map[uint16]verdict{
-	1969: tooLong, // MariaDB's max_statement_time
-	3024: tooLong, // MySQL's max_execution_time
-	1205: again,   // lock wait timeout
-	1213: again,   // deadlock
-	1317: again,   // killed by somebody
-	1615: again,   // the statement has to be prepared again
+	1969: tooLong,                                                                // MariaDB's max_statement_time
+	3024: tooLong,                                                                // MySQL's max_execution_time
+	1205: again,                                                                  // lock wait timeout
+	1213: again,                                                                  // deadlock
+	1317: again,                                                                  // killed by somebody
+	1615: again,                                                                  // the statement has to be prepared again
 	1021: again, 1028: again, 1037: again, 1038: again, 1041: again, 1114: again, // disk or memory full
 
 	1792: writes, // the transaction is READ ONLY
@@ -65,7 +79,6 @@ var verdicts = map[uint16]verdict{
 	1223: writes, // FLUSH TABLES WITH READ LOCK is held
 
 	1142: notGranted, 1143: notGranted, 1370: notGranted, 1227: notGranted,
-	1054: quotes, // no such column
 
 	1040: away, 1203: away, 1226: away, // too many connections
 	1053: away, 1077: away, 1079: away, 1927: away, // the server stops, or this connection was killed

@@ -18,7 +18,6 @@ const deadlineGrace = 2 * time.Second
 type Source struct {
 	*sqldb.Source
 	dialect *dialect
-	timeout time.Duration
 }
 
 // Open makes a source. It connects when it is first used, so only a URL that cannot be read is an error.
@@ -31,7 +30,7 @@ func Open(config Config) (*Source, error) {
 	if err != nil {
 		return nil, urlError(fmt.Errorf("the URL of the source: %w", err))
 	}
-	d := &dialect{connector: connector, location: a.location, zone: a.zone}
+	d := &dialect{connector: connector, database: a.driver.DBName, location: a.location, zone: a.zone}
 	return &Source{
 		dialect: d,
 		Source: sqldb.New(sqldb.Config{
@@ -44,6 +43,7 @@ func Open(config Config) (*Source, error) {
 // dialect is what MySQL does its own way.
 type dialect struct {
 	connector driver.Connector
+	database  string
 	location  *time.Location
 	zone      string
 }

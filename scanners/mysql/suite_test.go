@@ -4,9 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"net/url"
+	"strings"
 	"testing"
 
 	"tallyman/internal/testenv"
+	"tallyman/rules/row"
 	"tallyman/scanners"
 	"tallyman/scanners/mysql"
 	"tallyman/scanners/scannertest"
@@ -14,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// server is a database behind a proxy, so that it can go out of reach.
+// server is a database behind a proxy, so that it can go out of reach. The source's user is granted what docs/operations.md says.
 type server struct {
 	testenv.MariaDatabase
 	proxied string
@@ -25,11 +27,10 @@ func newServer(t testing.TB) *server {
 	t.Helper()
 	s := &server{MariaDatabase: testenv.MariaDB(t)}
 	s.proxy = testenv.NewProxy(t, s.Addr)
-	u, err := url.Parse(s.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.Host = s.proxy.Addr
+	reader := "reader_" + s.Name
+	exec(t, s.MariaDatabase, strings.ReplaceAll(strings.ReplaceAll(`CREATE USER READER IDENTIFIED BY 'reader';
+		GRANT SELECT, EXECUTE, SHOW VIEW, CREATE TEMPORARY TABLES ON DATABASE.* TO READER`, "READER", reader), "DATABASE", s.Name))
+	u := url.URL{Scheme: "mysql", User: url.UserPassword(reader, "reader"), Host: s.proxy.Addr, Path: "/" + s.Name}
 	s.proxied = u.String()
 	return s
 }
@@ -72,6 +73,9 @@ func open(t testing.TB, config mysql.Config) *mysql.Source {
 	return source
 }
 
+// Schema is the name of the database: MySQL has no other schemas.
+func (s *server) Schema() string { return s.Name }
+
 func (s *server) Cut(testing.TB)     { s.proxy.Cut() }
 func (s *server) Restore(testing.TB) { s.proxy.Point(s.Addr) }
 
@@ -86,7 +90,33 @@ func dialect() scannertest.Dialect {
 		Zoned:   "'2026-06-01 00:00:00'",
 		Series:  "SELECT seq AS n, CONCAT('SKU-', seq %% 97) AS sku, seq * 0.25 AS qty, 'a note' AS note FROM seq_1_to_%d",
 		Endless: "SELECT count(*) AS n FROM seq_1_to_100000 a, seq_1_to_100000000 b WHERE a.seq + b.seq > 0",
+		Kinds:   map[string]row.Kind{"json": row.Text}, // a LONGTEXT with a check
 		Trickle: "SELECT 1 AS n UNION ALL SELECT b.seq FROM seq_1_to_100000 a, seq_1_to_1000000 b WHERE a.seq + b.seq < 0",
+		WriterSetup: `
+			CREATE TABLE kept (id int) ENGINE = InnoDB; CREATE TABLE kept_aria (id int) ENGINE = Aria; CREATE TABLE kept_memory (id int) ENGINE = MEMORY;
+			CREATE SEQUENCE seq; CREATE SEQUENCE hidden;
+			CREATE FUNCTION writer() RETURNS int MODIFIES SQL DATA BEGIN INSERT INTO kept VALUES (1); RETURN 1; END;
+			CREATE FUNCTION writer_aria() RETURNS int MODIFIES SQL DATA BEGIN INSERT INTO kept_aria VALUES (1); RETURN 1; END;
+			CREATE FUNCTION writer_memory() RETURNS int MODIFIES SQL DATA BEGIN DELETE FROM kept_memory; RETURN 1; END;
+			CREATE FUNCTION unlocked() RETURNS int MODIFIES SQL DATA BEGIN SET SESSION tx_read_only = 0; UPDATE kept SET id = 2; RETURN 1; END;
+			CREATE FUNCTION mover() RETURNS bigint MODIFIES SQL DATA RETURN NEXT VALUE FOR hidden`,
+		Writers: []string{
+			"SELECT writer() AS n", "SELECT writer_aria() AS n", "SELECT writer_memory() AS n", "SELECT unlocked() AS n", "SELECT mover() AS n",
+			"SELECT id FROM sample WHERE writer() = 1", "SELECT NEXT VALUE FOR seq AS n",
+		},
+		LeakSetup: `
+			CREATE FUNCTION zone(name varchar(50)) RETURNS int BEGIN SET time_zone = name; RETURN 1; END;
+			CREATE FUNCTION clock() RETURNS int BEGIN SET max_statement_time = 0; RETURN 1; END;
+			CREATE FUNCTION mode() RETURNS int BEGIN SET sql_mode = ''; RETURN 1; END;
+			CREATE FUNCTION hold() RETURNS int BEGIN DO GET_LOCK('tallyman', 0); RETURN 1; END;
+			CREATE FUNCTION held() RETURNS int RETURN COALESCE(IS_USED_LOCK('tallyman') = CONNECTION_ID(), 0)`,
+		Leaks: []string{
+			"SELECT zone('+09:00') AS n", "SELECT clock() AS n", "SELECT mode() AS n", "SELECT hold() AS n", "SELECT LAST_INSERT_ID(42) AS n",
+		},
+		State:          "SELECT CONCAT_WS(' ', @@time_zone, @@max_statement_time, @@sql_mode, held(), LAST_INSERT_ID()) AS state",
+		StagedInSchema: true,
+		Stock: `CREATE TABLE stock (id int PRIMARY KEY AUTO_INCREMENT, wh_id int NOT NULL, bin_code varchar(40) NOT NULL, qty decimal(12,3) NOT NULL CHECK (qty < 1000),
+			reserved decimal(12,3) NOT NULL DEFAULT 0, free decimal(12,3) AS (qty - reserved) VIRTUAL, UNIQUE (wh_id, bin_code))`,
 	}
 }
 

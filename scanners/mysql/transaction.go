@@ -34,7 +34,7 @@ func (d *dialect) Begin(ctx context.Context, conn *sql.Conn, timeout time.Durati
 	return t, nil
 }
 
-// open makes the session read SQL as rules/probe does, with UTF-8, the source's time zone and the clock of its statements.
+// open finds out who answers and sets the session up.
 func (d *dialect) open(ctx context.Context, conn *sql.Conn, timeout time.Duration) (*transaction, error) {
 	t := &transaction{dialect: d, conn: conn}
 	var version string
@@ -42,21 +42,23 @@ func (d *dialect) open(ctx context.Context, conn *sql.Conn, timeout time.Duratio
 		return nil, err
 	}
 	t.maria = strings.Contains(version, "MariaDB")
-	_, err := conn.ExecContext(ctx, "SET NAMES utf8mb4, sql_mode = CONCAT(@@sql_mode, ',ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT'),"+
-		" time_zone = '"+d.zone+"', "+t.clock(timeout)) // the zone was parsed, so it has no quote
-	if err != nil {
-		return nil, err
-	}
-	return t, nil
+	_, err := conn.ExecContext(ctx, t.settings(timeout))
+	return t, err
 }
 
-// clock sets how long a statement of the session may run and may wait for a table that is being altered.
-func (t *transaction) clock(timeout time.Duration) string {
-	name, value := "max_execution_time", fmt.Sprint(max(timeout.Milliseconds(), 1))
+// sqlModes have the server read SQL as rules/probe does.
+const sqlModes = ",ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT"
+
+// settings make the session read SQL as rules/probe does, beside the modes that the server has; give it UTF-8 and the source's
+// time zone; and say how long a statement may run and may wait for a table that is being altered.
+func (t *transaction) settings(timeout time.Duration) string {
+	clock, value := "max_execution_time", fmt.Sprint(max(timeout.Milliseconds(), 1))
 	if t.maria {
-		name, value = "max_statement_time", fmt.Sprintf("%.3f", max(timeout.Seconds(), 0.001))
+		clock, value = "max_statement_time", fmt.Sprintf("%.3f", max(timeout.Seconds(), 0.001))
 	}
-	return fmt.Sprintf("%s = %s, lock_wait_timeout = %d", name, value, int64(max(timeout.Seconds()+0.999, 1)))
+	return fmt.Sprintf(
+		"SET NAMES utf8mb4, sql_mode = CONCAT(@@GLOBAL.sql_mode, '"+sqlModes+"'), time_zone = '%s', %s = %s, lock_wait_timeout = %d",
+		t.dialect.zone, clock, value, int64(max(timeout.Seconds()+0.999, 1))) // the zone was parsed, so it has no quote
 }
 
 // Query runs the statement in the binary protocol.
@@ -65,7 +67,7 @@ func (t *transaction) Query(ctx context.Context, text string, args []any) (*sql.
 	if err != nil {
 		return nil, nil, err
 	}
-	rows, err := stmt.QueryContext(ctx, args...) //nolint:sqlclosecheck // the caller closes them
+	rows, err := stmt.QueryContext(ctx, args...)
 	if err != nil {
 		_ = stmt.Close()
 		return nil, nil, err

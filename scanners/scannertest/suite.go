@@ -29,7 +29,7 @@ type Dialect struct {
 	Types map[string]string
 	Kinds map[string]row.Kind // of those columns of Types that the database does not see as what they are
 	Bytes string              // the literal of the bytes 00 ff
-	Zoned string // the literal of 2026-06-01T08:00:00+08:00
+	Zoned string              // the literal of 2026-06-01T08:00:00+08:00
 	// Series is a SELECT of n rows with the columns n (1 … n), sku, qty (a decimal) and note. %d stands for n.
 	Series string
 	// Endless is a SELECT that runs for hours before its first row, Trickle one that runs for hours after its first.
@@ -44,11 +44,21 @@ type Dialect struct {
 
 	// What the driver does not do beside scanning; each stands here, so that a method that is forgotten fails the suite.
 	NoSessions, NoExplain, NoInspect bool
-	// Schema is that of the tables that a test makes, as it stands before their names.
+	// Schema is that of the tables that a test makes, as it stands before their names. A Database that has a method Schema is asked instead.
 	Schema string
+	// StagedInSchema tells that a staged table stands before the real one also where its schema is named.
+	StagedInSchema bool
 	// Stock makes the table stock: id, the primary key that the database numbers, wh_id and bin_code (NOT NULL, unique together),
 	// qty (a decimal, NOT NULL, below 1000), reserved (a decimal, NOT NULL, 0 by default), free (generated: qty - reserved).
 	Stock string
+}
+
+// schema returns the schema of the tables that a test makes.
+func schema(db Database, d Dialect) string {
+	if named, ok := db.(interface{ Schema() string }); ok {
+		return named.Schema()
+	}
+	return d.Schema
 }
 
 // Run runs the suite.

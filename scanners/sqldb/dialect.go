@@ -26,6 +26,9 @@ type Dialect interface {
 
 // Transaction is one transaction on one connection. It is not safe for concurrent use.
 type Transaction interface {
+	// Next makes the session as it was before its first statement, for one more that runs no longer than the timeout. It is for sessions
+	// only, which have several.
+	Next(ctx context.Context, timeout time.Duration) error
 	// Describe has the database look at the statement, without running it, and returns the columns of its result.
 	Describe(ctx context.Context, stmt *probe.Statement, sql string) ([]Column, error)
 	// Query runs a statement. The caller closes the rows and then calls free.

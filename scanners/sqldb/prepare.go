@@ -58,16 +58,16 @@ func (h *held) prepare(ctx context.Context, stmt *probe.Statement) (*prepared, e
 // Columns returns the columns of the result.
 func (p *prepared) Columns() []row.Column { return p.columns }
 
-// bind returns the arguments in the order and the form in which the driver takes them.
-func (p *prepared) bind(args map[string]any) ([]any, error) {
-	values, err := scanners.Values(args, p.order)
+// Bind returns the arguments in the order and the form in which the driver takes them.
+func Bind(d Dialect, args map[string]any, order []string) ([]any, error) {
+	values, err := scanners.Values(args, order)
 	if err != nil {
 		return nil, err
 	}
 	bound := make([]any, len(values))
 	for i, v := range values {
-		if bound[i], err = p.source.config.Dialect.Bind(v); err != nil {
-			return nil, scanners.ParamError(p.order[i], err, "")
+		if bound[i], err = d.Bind(v); err != nil {
+			return nil, scanners.ParamError(order[i], err, "")
 		}
 	}
 	return bound, nil

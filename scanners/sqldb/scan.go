@@ -11,7 +11,7 @@ import (
 
 // Scan runs the statement and converts its rows as they arrive.
 func (p *prepared) Scan(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (scanners.Result, error) {
-	args, err := p.bind(req.Args)
+	args, err := Bind(p.source.config.Dialect, req.Args, p.order)
 	if err != nil {
 		return scanners.Result{}, err
 	}

@@ -10,7 +10,8 @@ import (
 	"tallyman/scanners"
 )
 
-// Session is one transaction for several statements: a scanners.Session. It is not safe for concurrent use.
+// Session is one transaction for several statements: a scanners.Session. It is not safe for concurrent use. A statement whose
+// context ends takes the connection with it, and the session is over.
 type Session struct {
 	held   *held
 	closed bool
@@ -27,7 +28,7 @@ func (s *Source) Hold(ctx context.Context, start BeginFunc) (*Session, error) {
 
 // Prepare has the database look at the statement; its scans run in the session.
 func (s *Session) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.Prepared, error) {
-	if err := s.usable(); err != nil {
+	if err := s.next(ctx, s.held.source.config.StatementTimeout); err != nil {
 		return nil, err
 	}
 	p, err := s.held.prepare(ctx, stmt)
@@ -50,15 +51,25 @@ func (s *Session) Close() error {
 func (s *Session) scan(
 	ctx context.Context, p *prepared, args []any, timeout time.Duration, maxRows int, visit func(*row.Row) error,
 ) (scanners.Result, error) {
-	if err := s.usable(); err != nil {
+	if err := s.next(ctx, timeout); err != nil {
 		return scanners.Result{}, err
 	}
 	return s.held.scan(ctx, p, args, timeout, maxRows, visit)
 }
 
-func (s *Session) usable() error {
+// next makes the session ready for a statement.
+func (s *Session) next(ctx context.Context, timeout time.Duration) error {
 	if s.closed || s.held.gone {
-		return &scanners.Error{Code: scanners.CodeFailed, Err: errors.New("the session is over")}
+		return &scanners.Error{Code: scanners.CodeFailed, Err: errOver}
+	}
+	outer := ctx
+	ctx, cancel := context.WithTimeout(ctx, endTimeout)
+	defer cancel()
+	if err := s.held.tx.Next(ctx, timeout); err != nil {
+		s.held.cut(outer)
+		return s.held.source.mapError(ctx, err, scanners.CodeFailed)
 	}
 	return nil
 }
+
+var errOver = errors.New("the session is over: it was closed, or a statement in it was cut short")

@@ -70,10 +70,30 @@ func (s *Source) Ping(ctx context.Context) error {
 	return nil
 }
 
+// Do has look use a transaction of its own, for questions of ours such as those about the catalogue. What the server refuses in it is
+// CodeFailed, unless it has a code of its own.
+func (s *Source) Do(ctx context.Context, look func(ctx context.Context, tx Transaction) error) error {
+	h, err := s.begin(ctx, s.config.StatementTimeout, s.config.Dialect.Begin)
+	if err != nil {
+		return err
+	}
+	defer h.end(ctx)
+	outer := ctx
+	ctx, cancel := context.WithTimeout(ctx, s.config.StatementTimeout+s.config.Grace)
+	defer cancel()
+	if err := look(ctx, h.tx); err != nil {
+		if ctx.Err() != nil {
+			h.cut(outer)
+		}
+		return s.mapError(ctx, err, scanners.CodeFailed)
+	}
+	return nil
+}
+
 // Close waits for the scans that run.
 func (s *Source) Close() error { return s.db.Close() }
 
-// BeginFunc is Dialect.Begin, or one like it.
+// BeginFunc is Dialect.Begin, or a method that takes its place for a session.
 type BeginFunc func(ctx context.Context, conn *sql.Conn, timeout time.Duration) (Transaction, error)
 
 // begin takes a connection and starts a transaction on it. It waits for a free connection as long as a statement may take,

@@ -1,0 +1,106 @@
+package mysql
+
+import (
+	"context"
+	_ "embed"
+	"slices"
+
+	"tallyman/rules/probe"
+	"tallyman/scanners"
+	"tallyman/scanners/sqldb"
+)
+
+var (
+	//go:embed tables.sql
+	tablesSQL string
+	//go:embed keys.sql
+	keysSQL string
+)
+
+// Tables returns the tables and views of which the user has any right, those of other databases with them.
+func (s *Source) Tables(ctx context.Context) ([]string, error) {
+	var names []string
+	err := s.look(ctx, func(ctx context.Context, t *transaction) error {
+		found, err := t.texts(ctx, tablesSQL)
+		for _, table := range found {
+			names = append(names, s.dialect.written(table[0], table[1]))
+		}
+		return err
+	})
+	slices.Sort(names)
+	return names, err
+}
+
+// Table describes a table as a SELECT of all its columns would be described.
+func (s *Source) Table(ctx context.Context, name string) (scanners.Table, error) {
+	database, base, ok := parseName(name, s.dialect.database)
+	if !ok {
+		return scanners.Table{}, scanners.UnknownTable(name)
+	}
+	var table scanners.Table
+	err := s.look(ctx, func(ctx context.Context, t *transaction) error {
+		database, base, err := t.find(ctx, database, base)
+		if err != nil {
+			return err
+		}
+		if base == "" {
+			return scanners.UnknownTable(name)
+		}
+		table, err = t.table(ctx, database, base)
+		return err
+	})
+	return table, err
+}
+
+func (s *Source) look(ctx context.Context, look func(context.Context, *transaction) error) error {
+	return s.Do(ctx, func(ctx context.Context, tx sqldb.Transaction) error {
+		t, ok := tx.(*transaction)
+		if !ok {
+			return errDriver
+		}
+		return look(ctx, t)
+	})
+}
+
+func (d *dialect) written(database, name string) string {
+	if database == d.database {
+		return written(name)
+	}
+	return written(database) + "." + written(name)
+}
+
+func (t *transaction) table(ctx context.Context, database, name string) (scanners.Table, error) {
+	table := scanners.Table{Name: t.dialect.written(database, name)}
+	sql := "SELECT * FROM " + written(database) + "." + written(name)
+	columns, err := t.Describe(ctx, &probe.Statement{Text: sql}, sql)
+	if err != nil {
+		return table, err
+	}
+	for _, c := range columns {
+		c.Name = written(c.Name)
+		table.Columns = append(table.Columns, c.Column)
+	}
+	keys, err := t.texts(ctx, keysSQL, database, name)
+	last := ""
+	for _, key := range keys {
+		index, column := key[0], written(key[1])
+		switch {
+		case index == "PRIMARY":
+			table.PrimaryKey = append(table.PrimaryKey, column)
+		case index != last:
+			table.Unique = append(table.Unique, []string{column})
+		default:
+			n := len(table.Unique) - 1
+			table.Unique[n] = append(table.Unique[n], column)
+		}
+		last = index
+	}
+	return table, err
+}
+
+var _ interface {
+	scanners.Source
+	scanners.Explainer
+	scanners.Sessions
+	scanners.Inspector
+} = (*Source)(nil)

@@ -1,0 +1,219 @@
+package mysql
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+
+	"tallyman/rules/row"
+	"tallyman/scanners"
+)
+
+var (
+	//go:embed columns.sql
+	columnsSQL string
+	//go:embed find_table.sql
+	findTableSQL string
+)
+
+// stage sets up the tables, before the session's transaction, in which that could not be done.
+func (t *transaction) stage(ctx context.Context, staged []scanners.Staged) (views, error) {
+	var hidden []string
+	if len(staged) > 0 {
+		// Names and texts are read here as the catalogue writes them, and a value that does not fit is an error.
+		if err := t.execute(ctx, "SET sql_mode = 'STRICT_ALL_TABLES'"); err != nil {
+			return views{}, err
+		}
+		for i := range staged {
+			s := stagedTable{Staged: &staged[i], tx: t}
+			if err := s.set(ctx); err != nil {
+				return views{}, t.cannotStage(&staged[i], err)
+			}
+			if s.hides {
+				hidden = append(hidden, s.name)
+			}
+		}
+		if err := t.execute(ctx, "SET sql_mode = CONCAT(@@GLOBAL.sql_mode, '"+sqlModes+"')"); err != nil {
+			return views{}, err
+		}
+	}
+	return t.loadViews(ctx, hidden)
+}
+
+// stagedTable is a table on its way into the session.
+type stagedTable struct {
+	*scanners.Staged
+	tx *transaction
+
+	name     string
+	hides    bool     // the database has one of that name
+	insert   []string // quoted names of the columns that the rows give a value, and of numbered more that count the rows
+	numbered int
+	kinds    []row.Kind // of the columns that the rows give a value
+}
+
+// set makes the table and fills it.
+func (s *stagedTable) set(ctx context.Context) error {
+	name, err := s.TableName()
+	if err != nil {
+		return err
+	}
+	if err := s.Check(); err != nil {
+		return err
+	}
+	s.name = name
+	database, found, err := s.tx.find(ctx, s.tx.dialect.database, name)
+	if err != nil {
+		return err
+	}
+	define := s.define
+	if found != "" {
+		s.name, s.hides = found, true
+		columns, err := s.tx.texts(ctx, columnsSQL, database, found)
+		if err != nil {
+			return err
+		}
+		define = func() (string, error) { return s.defineLike(columns) }
+	}
+	definition, err := define()
+	if err != nil {
+		return err
+	}
+	if err := s.tx.execute(ctx, "CREATE TEMPORARY TABLE "+quoted(s.name)+" ("+definition+") ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4"); err != nil {
+		return err
+	}
+	return s.fill(ctx)
+}
+
+// define writes the columns of a table that the database does not have.
+func (s *stagedTable) define() (string, error) {
+	if len(s.Columns) == 0 {
+		return "", s.NoColumns()
+	}
+	var columns []string
+	for _, c := range s.Columns {
+		name := quoted(strings.ToLower(c.Name))
+		s.insert, s.kinds = append(s.insert, name), append(s.kinds, c.Kind)
+		columns = append(columns, name+" "+typeFor(c.Kind)+" NULL")
+	}
+	return strings.Join(columns, ", "), nil
+}
+
+func typeFor(kind row.Kind) string {
+	switch kind {
+	case row.Bool:
+		return "tinyint(1)"
+	case row.Int:
+		return "bigint"
+	case row.Float:
+		return "double"
+	case row.Decimal:
+		return "decimal(65,20)"
+	case row.Bytes:
+		return "longblob"
+	case row.Date:
+		return "date"
+	case row.Time:
+		return "datetime(6)"
+	case row.Duration:
+		return "time(6)"
+	case row.JSON:
+		return "json"
+	default:
+		return "longtext"
+	}
+}
+
+// column is one of the database's own table, as columns.sql has it.
+type column struct{ name, typ, required, initial, extra, generated, collation string }
+
+// defineLike writes the columns after those of the database's own table. What the rows leave out may be NULL.
+func (s *stagedTable) defineLike(found [][]string) (string, error) {
+	var all []column
+	var names []string
+	for _, f := range found {
+		all = append(all, column{name: f[0], typ: f[1], required: f[2], initial: f[3], extra: strings.ToLower(f[4]), generated: f[5], collation: f[6]})
+		names = append(names, f[0])
+	}
+	matches, err := s.Match(names)
+	if err != nil {
+		return "", err
+	}
+	for _, i := range matches {
+		s.insert, s.kinds = append(s.insert, quoted(names[i])), append(s.kinds, kindOfType(all[i].typ))
+	}
+	var columns []string
+	for i, c := range all {
+		definition := quoted(c.name) + " " + c.typ
+		if c.collation != "" {
+			definition += " COLLATE " + c.collation
+		}
+		switch given := slices.Contains(matches, i); {
+		case given && c.required == "1":
+			definition += " NOT NULL"
+		case given:
+			definition += " NULL"
+		case c.counts():
+			definition += " NULL"
+			s.insert = append(s.insert, quoted(c.name))
+			s.numbered++
+		case c.generated != "":
+			definition += " AS (" + s.tx.expression(c.generated) + ")"
+		default:
+			definition += " NULL" + s.tx.initial(c)
+		}
+		columns = append(columns, definition)
+	}
+	return strings.Join(columns, ", "), nil
+}
+
+// counts tells whether the database numbers the column: by itself, or from a sequence, which a test must not move.
+func (c *column) counts() bool {
+	return strings.Contains(c.extra, "auto_increment") || strings.Contains(strings.ToLower(c.initial), "nextval(")
+}
+
+// initial is the DEFAULT of a column. MariaDB's catalogue has it as an expression; MySQL's as a bare text unless extra says that it
+// is one.
+func (t *transaction) initial(c column) string {
+	switch {
+	case c.initial == "" && (t.maria || c.required == "1" || c.extra == "default_generated"):
+		return ""
+	case t.maria:
+		return " DEFAULT " + c.initial
+	case strings.Contains(c.extra, "default_generated"):
+		return " DEFAULT (" + t.expression(c.initial) + ")"
+	case strings.HasPrefix(c.initial, "b'"), c.initial == "":
+		return ""
+	default:
+		return " DEFAULT '" + strings.ReplaceAll(strings.ReplaceAll(c.initial, `\`, `\\`), "'", "''") + "'"
+	}
+}
+
+// expression is one of the catalogue, in which MySQL puts a backslash before each quote.
+func (t *transaction) expression(text string) string {
+	if t.maria {
+		return text
+	}
+	return strings.ReplaceAll(text, `\'`, `'`)
+}
+
+// cannotStage says that it was the staging that failed, unless the database is merely out of reach.
+func (t *transaction) cannotStage(staged *scanners.Staged, err error) error {
+	if mapped, ok := errors.AsType[*scanners.Error](err); ok && mapped.Code == scanners.CodeStage {
+		return err
+	}
+	answer := t.dialect.Answer(err, scanners.CodeStage)
+	if answer == nil || answer.Transient {
+		return err
+	}
+	hint := answer.Hint
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok && (e.Number == 1044 || e.Number == 1142 || e.Number == 1227) {
+		hint = "the source's user needs CREATE TEMPORARY TABLES on the database: GRANT CREATE TEMPORARY TABLES ON … TO …"
+	}
+	return staged.Fault(hint, fmt.Errorf("cannot be staged: %w", answer.Err))
+}
