@@ -17,6 +17,7 @@ type Ledger interface {
 	TypesVersion(ctx context.Context) (int64, error)
 	LastRuns(ctx context.Context) ([]ledger.Run, error)
 	Promotions(ctx context.Context) ([]ledger.Promotion, error)
+	Recipients(ctx context.Context, typ, warehouse string) ([]string, error)
 	ledger.History
 	ledger.Plans
 	Prune(ctx context.Context, before time.Time, keepRuns int) (int64, error)

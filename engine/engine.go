@@ -18,6 +18,7 @@ type Engine struct {
 	types     types
 	skew      skew
 	workers   slots
+	slots     map[string]slots // of the sources
 	units     map[string]*unit // of the enabled rules, by ledger.Known
 	deliverer map[string]*deliverer
 }
@@ -35,18 +36,18 @@ func New(o Options) (*Engine, error) {
 		types:     types{ledger: opts.Ledger},
 		skew:      skew{log: opts.Logger},
 		workers:   make(slots, opts.Workers),
+		slots:     map[string]slots{},
 		units:     map[string]*unit{},
 		deliverer: map[string]*deliverer{},
 	}
-	perSource := map[string]slots{}
 	for name := range opts.Sources {
-		perSource[name] = make(slots, opts.PerSource)
+		e.slots[name] = make(slots, opts.PerSource)
 	}
 	for _, r := range opts.Rules {
 		if !r.Enabled {
 			continue
 		}
-		u, err := newUnit(e, r, perSource[r.Source])
+		u, err := newUnit(e, r, e.slots[r.Source])
 		if err != nil {
 			return nil, err
 		}

@@ -91,10 +91,29 @@ func hint(scope string, scopes []string) string {
 	if len(scopes) == 1 && scopes[0] == "" {
 		return "the rule has no scopes"
 	}
+	return "its scopes are " + listed(scopes)
+}
+
+// listed names a few.
+func listed(names []string) string {
 	const most = 10
-	text := "its scopes are " + strings.Join(scopes[:min(most, len(scopes))], ", ")
-	if len(scopes) > most {
-		text += fmt.Sprintf(" and %d more", len(scopes)-most)
+	text := strings.Join(names[:min(most, len(names))], ", ")
+	if len(names) > most {
+		text += fmt.Sprintf(" and %d more", len(names)-most)
 	}
 	return text
+}
+
+func scopesOf(list []*rules.Rule) string {
+	names := make([]string, len(list))
+	for i, r := range list {
+		names[i] = r.Scope
+	}
+	return listed(names)
+}
+
+// codeOf is the code that the text of a fault begins with.
+func codeOf(text string) string {
+	code, _, _ := strings.Cut(text, ":")
+	return code
 }

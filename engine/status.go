@@ -9,6 +9,7 @@ import (
 
 	"tallyman/internal/ledger"
 	"tallyman/rules"
+	"tallyman/rules/row"
 )
 
 // RuleStatus is how a rule is in a scope.
@@ -64,6 +65,7 @@ type unitStatus struct {
 	mu       sync.Mutex
 	verified bool
 	reason   string
+	columns  []row.Column // of the probe, when it was verified last
 	next     time.Time
 	warnings []string
 	last     *ledger.Run
@@ -81,12 +83,18 @@ func (s *unitStatus) fill(to *RuleStatus) {
 }
 
 // setVerified tells whether that is news.
-func (s *unitStatus) setVerified() bool {
+func (s *unitStatus) setVerified(columns []row.Column) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	news := !s.verified
-	s.verified, s.reason = true, ""
+	s.verified, s.reason, s.columns = true, "", columns
 	return news
+}
+
+func (s *unitStatus) seenColumns() []row.Column {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.columns
 }
 
 // setReason tells whether that is news.

@@ -61,18 +61,20 @@ func (l *Ledger) add(n ledger.NewNotice, committed *ledger.Committed) {
 	l.notices[n.Notice.ID] = n.Notice
 	for _, target := range n.Sinks {
 		d := &delivery{lane: sinks.Lane{Sink: target.Sink}}
-		d.Recipients = l.Recipients
-		if target.Recipients != nil {
-			d.Recipients = target.Recipients
-		}
+		wanted := true
 		if target.Inbox {
 			d.lane.Warehouse = n.Notice.Warehouse
+			d.Recipients = l.Subscribers
+			if target.Recipients != nil {
+				d.Recipients = target.Recipients
+			}
+			wanted = len(d.Recipients) > 0
 		}
 		if n.After != "" {
-			d.Recipients = l.told(n.After, d.lane)
+			d.Recipients, wanted = l.told(n.After, d.lane)
 		}
-		if len(d.Recipients) == 0 {
-			if target.Recipients == nil {
+		if !wanted {
+			if target.Inbox && target.Recipients == nil {
 				committed.Unsubscribed++
 			}
 			continue
@@ -86,14 +88,14 @@ func (l *Ledger) add(n ledger.NewNotice, committed *ledger.Committed) {
 	}
 }
 
-// told returns to whom a notice went in a lane.
-func (l *Ledger) told(id string, lane sinks.Lane) []string {
+// told returns to whom a notice went in a lane, and whether it went there.
+func (l *Ledger) told(id string, lane sinks.Lane) ([]string, bool) {
 	for _, d := range l.delivery {
-		if d.Notice.ID == id && d.lane == lane {
-			return d.Recipients
+		if d.Notice.ID == id && d.lane == lane && (d.state == ledger.DeliveryPending || d.state == ledger.DeliverySent) {
+			return d.Recipients, true
 		}
 	}
-	return nil
+	return nil, false
 }
 
 // Runs returns all runs, in the order of their commit.

@@ -102,6 +102,16 @@ func (l *Ledger) Trace(ctx context.Context, rule, name string, keys, ids []strin
 	return list[:min(limit, len(list))], nil
 }
 
+// Recipients returns the subscribers.
+func (l *Ledger) Recipients(ctx context.Context, _, _ string) ([]string, error) {
+	leave, err := l.enter(ctx, "Recipients")
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return slices.Clone(l.Subscribers), nil
+}
+
 // LastPlan returns the plan that was recorded last.
 func (l *Ledger) LastPlan(ctx context.Context, rule, name string) (ledger.ProbePlan, error) {
 	leave, err := l.enter(ctx, "LastPlan")

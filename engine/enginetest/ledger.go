@@ -19,8 +19,8 @@ import (
 type Ledger struct {
 	// Fail, when set, is asked before each method by its name; an error that it returns is the answer.
 	Fail func(method string) error
-	// Recipients are those of every inbox delivery.
-	Recipients []string
+	// Subscribers get every inbox delivery.
+	Subscribers []string
 
 	mu        sync.Mutex
 	scopes    map[scopeID]*scope
@@ -54,8 +54,8 @@ type scope struct {
 // NewLedger returns an empty ledger with the types.
 func NewLedger(types ...catalog.Type) *Ledger {
 	l := &Ledger{
-		Recipients: []string{"role:keeper"},
-		scopes:     map[scopeID]*scope{}, notices: map[string]*notice.Notice{}, lanes: map[sinks.Lane]laneLock{},
+		Subscribers: []string{"role:keeper"},
+		scopes:      map[scopeID]*scope{}, notices: map[string]*notice.Notice{}, lanes: map[sinks.Lane]laneLock{},
 		plans: map[scopeID]ledger.ProbePlan{}, types: catalog.Catalog{}, version: 1,
 	}
 	for _, t := range types {

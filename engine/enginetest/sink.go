@@ -15,6 +15,7 @@ type Sink struct {
 
 	mu    sync.Mutex
 	taken map[string][]*notice.Notice
+	to    map[string][][]string
 	score int64
 }
 
@@ -28,12 +29,13 @@ func (s *Sink) Deliver(ctx context.Context, lane string, batch []sinks.Delivery)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.taken == nil {
-		s.taken = map[string][]*notice.Notice{}
+		s.taken, s.to = map[string][]*notice.Notice{}, map[string][][]string{}
 	}
 	receipts := make([]sinks.Receipt, len(batch))
 	for i, d := range batch {
 		s.score++
 		s.taken[lane] = append(s.taken[lane], d.Notice)
+		s.to[lane] = append(s.to[lane], d.Recipients)
 		receipts[i] = sinks.Receipt{Seq: d.Seq, Score: s.score}
 	}
 	return receipts, nil
@@ -44,4 +46,11 @@ func (s *Sink) Taken(lane string) []*notice.Notice {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]*notice.Notice(nil), s.taken[lane]...)
+}
+
+// To returns the recipients of each notice that Taken returns.
+func (s *Sink) To(lane string) [][]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([][]string(nil), s.to[lane]...)
 }

@@ -74,6 +74,17 @@ func (p prepared) Scan(ctx context.Context, req scanners.Request, visit func(*ro
 	return scanners.Result{Rows: len(rows)}, nil
 }
 
+// Explainer is a Source that tells what a statement costs.
+type Explainer struct {
+	*Source
+	Plan func(req map[string]any) (scanners.Plan, error)
+}
+
+// Explain asks Plan.
+func (e Explainer) Explain(_ context.Context, _ *probe.Statement, args map[string]any) (scanners.Plan, error) {
+	return e.Plan(args)
+}
+
 // Sleep waits for d or the end of ctx, as a slow probe does.
 func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)

@@ -43,6 +43,7 @@ type Meter interface {
 type Deps struct {
 	Inbox     Inbox
 	Catalogue Catalogue
+	Rules     Rules
 	// Status reports the state of the whole; it answers even where parts of it are out of reach.
 	Status func(ctx context.Context) (StatusReport, error)
 	// Ready returns nil, or an error for each thing that is not ready, joined with errors.Join.

@@ -6,6 +6,7 @@ type Code string
 // The codes.
 const (
 	CodeBadCursor            Code = "bad_cursor"
+	CodeBadKey               Code = "bad_key"
 	CodeBadHost              Code = "bad_host"
 	CodeBadLimit             Code = "bad_limit"
 	CodeBadSince             Code = "bad_since"
@@ -28,6 +29,10 @@ const (
 	CodeNotFound             Code = "not_found"
 	CodeNotReady             Code = "not_ready"
 	CodeRepeatedParameter    Code = "repeated_parameter"
+	CodeRuleNotFound         Code = "rule_not_found"
+	CodeRuleNotShadow        Code = "rule_not_shadow"
+	CodeScopeMissing         Code = "scope_missing"
+	CodeScopeNotFound        Code = "scope_not_found"
 	CodeSubscriptionNotFound Code = "subscription_not_found"
 	CodeTypeExists           Code = "type_exists"
 	CodeTypeIDTaken          Code = "type_id_taken"

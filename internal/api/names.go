@@ -13,6 +13,12 @@ func isName(s string) bool {
 	return isWord(s, maxName, false)
 }
 
+// isInbox is a subscriber, or shadow:<rule id>, to which nobody subscribes: the inbox of a rule in shadow.
+func isInbox(s string) bool {
+	rule, ok := strings.CutPrefix(s, "shadow:")
+	return ok && isName(rule) || isSubscriber(s)
+}
+
 // isSubscriber is user:<id> or role:<id>, id [A-Za-z0-9][A-Za-z0-9_.@-]{0,127}.
 func isSubscriber(s string) bool {
 	id, ok := strings.CutPrefix(s, "user:")

@@ -23,6 +23,7 @@ func apiTags() []*huma.Tag {
 		{Name: "notices", Description: "what clients poll"},
 		{Name: "types", Description: "the catalogue of notice types; a change is in force for the next commit on every node"},
 		{Name: "subscriptions", Description: "who gets what; a change is in force for the next commit on every node"},
+		{Name: "rules", Description: "what operators do with rules"},
 		{Name: "operations", Description: "the state of the service"},
 	}
 }

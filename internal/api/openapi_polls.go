@@ -17,8 +17,8 @@ func pollOperation(doc *huma.OpenAPI) *huma.Operation {
 			"something is new or the time is over. reset means that the cursor does not hold any more and the page is a fresh window of the last three days.",
 		Parameters: []*huma.Param{
 			queryParam("warehouse", "the warehouse", true, nameSchema()),
-			queryParam("subscriber", "user:<id> or role:<id>; repeat it for more than one", true,
-				&huma.Schema{Type: huma.TypeArray, Items: text("^(user|role):[A-Za-z0-9][A-Za-z0-9_.@-]{0,127}$"), MaxItems: new(maxSubscribers)}),
+			queryParam("subscriber", "user:<id>, role:<id>, or shadow:<rule> for what a rule in shadow finds; repeat it for more than one", true,
+				&huma.Schema{Type: huma.TypeArray, Items: text("^(user|role|shadow):[A-Za-z0-9][A-Za-z0-9_.@-]{0,127}$"), MaxItems: new(maxSubscribers)}),
 			queryParam("after", "the cursor of the last answer", false, text("")),
 			queryParam("since", "instead of after: delivered at or after that many ms since 1970; without either, the last three days", false, integer(0, maxSince, nil)),
 			queryParam("limit", "notices in a page", false, integer(1, 200, 50)),

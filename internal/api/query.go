@@ -87,7 +87,7 @@ func (p *poll) addSubscriber(value string) *Problem {
 	switch {
 	case value == "":
 		return nil
-	case !isSubscriber(value):
+	case !isInbox(value):
 		return badSubscriber(http.StatusBadRequest, "subscriber", value)
 	case len(p.Subscribers) == maxSubscribers:
 		return newProblem(http.StatusBadRequest, CodeBadSubscriber,

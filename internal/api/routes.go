@@ -21,6 +21,7 @@ func (a *API) register(routes *router) []byte {
 	operations := newOperations(routes, a.deps.Version)
 	a.registerTypes(operations)
 	a.registerSubscriptions(operations)
+	a.registerRules(operations)
 	huma.Register(operations, operation("status", http.MethodGet, "/status", "operations",
 		"The state of the node, its rules and deliveries"), a.status)
 

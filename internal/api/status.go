@@ -42,6 +42,9 @@ type RuleStatus struct {
 	Reason   string     `json:"reason,omitempty" xml:"reason,omitempty" doc:"why it is not verified"`
 	NextDue  *time.Time `json:"nextDue,omitempty" xml:"nextDue,omitempty"`
 	LastRun  *RunStatus `json:"lastRun,omitempty" xml:"lastRun,omitempty"`
+	Warnings []string   `json:"warnings,omitempty" xml:"warnings>warning,omitempty" doc:"what does not keep it from running, each with its code" nullable:"false"`
+	Shadow   bool       `json:"shadow,omitempty" xml:"shadow,omitempty" doc:"its file has it in shadow: it tells the inbox of shadow:<id> alone until it is promoted"`
+	Promoted *time.Time `json:"promoted,omitempty" xml:"promoted,omitempty" doc:"live since, although its file has it in shadow"`
 	Pending  int        `json:"pending" xml:"pending" doc:"findings that wait for their time"`
 	Firing   int        `json:"firing" xml:"firing" doc:"findings that were told"`
 }

@@ -193,6 +193,7 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 	return api.New(api.Deps{
 		Inbox:     a.index.inbox,
 		Catalogue: a.ledger,
+		Rules:     a.engine,
 		Status:    a.status,
 		Ready:     a.ready,
 		Auth:      auth.None{},

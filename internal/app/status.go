@@ -53,6 +53,11 @@ func ruleStatus(u engine.RuleStatus) api.RuleStatus {
 		ID: u.Rule.ID, Scope: u.Rule.Scope, Title: u.Rule.Title, Source: u.Rule.Source, File: u.Rule.File,
 		Enabled: u.Rule.Enabled, Verified: u.Verified, Reason: u.Reason,
 	}
+	s.Warnings, s.Shadow = u.Warnings, u.Rule.Shadow
+	if !u.Promoted.IsZero() {
+		promoted := u.Promoted.UTC()
+		s.Promoted = &promoted
+	}
 	if !u.NextDue.IsZero() {
 		next := u.NextDue.UTC()
 		s.NextDue = &next
@@ -64,19 +69,11 @@ func ruleStatus(u engine.RuleStatus) api.RuleStatus {
 	return s
 }
 
-var stateNames = map[ledger.DeliveryState]string{
-	ledger.DeliveryPending:  "pending",
-	ledger.DeliverySent:     "sent",
-	ledger.DeliveryFailed:   "failed",
-	ledger.DeliveryTimedOut: "timed_out",
-	ledger.DeliveryCanceled: "canceled",
-}
-
 func deliveryCounts(counts map[string]map[ledger.DeliveryState]int64) []api.DeliveryCount {
 	list := []api.DeliveryCount{}
 	for _, sink := range slices.Sorted(maps.Keys(counts)) {
 		for _, state := range slices.Sorted(maps.Keys(counts[sink])) {
-			list = append(list, api.DeliveryCount{Sink: sink, State: stateNames[state], Count: counts[sink][state]})
+			list = append(list, api.DeliveryCount{Sink: sink, State: state.String(), Count: counts[sink][state]})
 		}
 	}
 	return list

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"tallyman/sinks"
@@ -18,6 +19,24 @@ const (
 	DeliveryTimedOut DeliveryState = 3
 	DeliveryCanceled DeliveryState = 4
 )
+
+// String returns the name that output uses.
+func (s DeliveryState) String() string {
+	switch s {
+	case DeliveryPending:
+		return "pending"
+	case DeliverySent:
+		return "sent"
+	case DeliveryFailed:
+		return "failed"
+	case DeliveryTimedOut:
+		return "timed_out"
+	case DeliveryCanceled:
+		return "canceled"
+	default:
+		return strconv.Itoa(int(s))
+	}
+}
 
 // Lane is what is delivered in order; see sinks.Lane.
 type Lane = sinks.Lane

@@ -1,0 +1,195 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tallyman/engine/finding"
+	"tallyman/rules"
+	"tallyman/rules/condition"
+	"tallyman/rules/row"
+	"tallyman/scanners"
+)
+
+// Look is how the row of a key is on the source right now.
+type Look struct {
+	Skipped   string // why the source was not asked
+	Failed    string // why it did not answer, with the code
+	Rows      int    // that were read until the row was found; all of them where it was not
+	More      bool   // there are more than probe.max_rows, and those were not read
+	Found     bool   // the probe returns the row; a result as a whole always is
+	Row       *row.Row
+	Match     bool
+	Fault     string // why the condition cannot be judged, or the row not be told
+	Parts     []Part
+	Group     string // of the row
+	Type      string // of the notice that it would make
+	Warehouse string
+}
+
+// answered tells whether the source says how the row is.
+func (l *Look) answered() bool {
+	return l != nil && l.Skipped == "" && l.Failed == "" && (l.Found || !l.More)
+}
+
+// Part is a part of the condition and what it comes to.
+type Part struct {
+	Text    string
+	Depth   int // 0 for the whole
+	Outcome string
+	Fault   string // why it cannot be judged
+}
+
+// lookWait is how long an answer waits for the source to have room for one more question.
+const lookWait = 10 * time.Second
+
+// looker asks the source of a rule beside the rule's own runs, within the same bounds.
+type looker struct {
+	e     *Engine
+	rule  *rules.Rule
+	known *before
+	now   time.Time
+	unit  *unit // of its own; nil until prepared
+}
+
+var errSourceBusy = errors.New("source_busy: the source has no room for one more question")
+
+// prepare verifies the rule as a node does.
+func (l *looker) prepare(ctx context.Context) error {
+	u, err := newUnit(l.e, l.rule, l.e.slots[l.rule.Source])
+	if err != nil {
+		return err
+	}
+	wait, cancel := context.WithTimeout(ctx, lookWait)
+	defer cancel()
+	if err := u.verify(ctx, wait.Done()); err != nil {
+		if errors.Is(err, errStopping) {
+			err = errSourceBusy
+		}
+		return err
+	}
+	l.unit = u
+	return nil
+}
+
+// look scans for the row with the key, and judges it.
+func (l *looker) look(ctx context.Context, key string, to *Look) {
+	if key == finding.NoData || key == finding.OnError {
+		to.Skipped = "the finding is about the rule, not about a row"
+		return
+	}
+	wait, cancel := context.WithTimeout(ctx, lookWait)
+	defer cancel()
+	if !l.unit.slots.acquire(wait.Done()) {
+		to.Failed = errSourceBusy.Error()
+		return
+	}
+	defer l.unit.slots.release()
+	p := &pass{unit: l.unit, due: l.now, started: l.now}
+	p.start(l.known)
+	l.unit.ready.program.SetNow(l.now)
+	if err := l.scan(ctx, p, key, to); err != nil {
+		to.Failed = err.Error()
+	}
+}
+
+// errFound ends a scan.
+var errFound = errors.New("found")
+
+func (l *looker) scan(ctx context.Context, p *pass, key string, to *Look) error {
+	var all []*row.Row
+	result := l.rule.Per == rules.PerResult
+	res, err := l.unit.ready.prepared.Scan(ctx, scanners.Request{
+		Args: p.args(l.known), Timeout: l.rule.Probe.Timeout, MaxRows: l.rule.Probe.MaxRows,
+	}, func(r *row.Row) error {
+		to.Rows++
+		switch {
+		case result:
+			all = append(all, r.Clone())
+		case l.unit.ready.program.Key(r) == key:
+			to.Found, to.Row = true, r.Clone()
+			return errFound
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errFound) {
+		return err
+	}
+	to.More = res.More
+	if result {
+		to.Found = true
+		return l.judgeResult(all, to)
+	}
+	if to.Found {
+		return l.judgeRow(to)
+	}
+	return nil
+}
+
+func (l *looker) judgeRow(to *Look) error {
+	program := l.unit.ready.program
+	parts, err := condition.NewParts(l.rule.When, l.unit.ready.prepared.Columns())
+	if err != nil {
+		return fmt.Errorf("take the condition apart: %w", err)
+	}
+	parts.SetNow(l.now)
+	outcomes, faults := parts.Outcomes(to.Row)
+	to.Parts = partsOf(parts.List(), outcomes, faults)
+	if to.Match, err = program.Match(to.Row); err != nil {
+		to.Fault = err.Error()
+		return nil
+	}
+	if !to.Match {
+		return nil
+	}
+	to.Group = program.Group(to.Row)
+	draft, err := program.Draft(to.Row)
+	to.drafted(draft, err)
+	return nil
+}
+
+func (l *looker) judgeResult(all []*row.Row, to *Look) error {
+	program := l.unit.ready.program
+	parts, err := condition.NewResultParts(l.rule.When, l.unit.ready.prepared.Columns())
+	if err != nil {
+		return fmt.Errorf("take the condition apart: %w", err)
+	}
+	parts.SetNow(l.now)
+	outcomes, faults := parts.ResultOutcomes(all)
+	to.Parts = partsOf(parts.List(), outcomes, faults)
+	if to.Match, err = program.MatchResult(all); err != nil {
+		to.Fault = err.Error()
+		return nil
+	}
+	if to.Match {
+		draft, err := program.DraftResult(all)
+		to.drafted(draft, err)
+	}
+	return nil
+}
+
+func (l *Look) drafted(d *rules.Draft, err error) {
+	if err != nil {
+		l.Fault = err.Error()
+		return
+	}
+	l.Type, l.Warehouse = d.Type.Code, d.Warehouse
+}
+
+// partsOf joins the parts of a condition with what they come to.
+func partsOf(list []condition.Part, outcomes []condition.Outcome, faults []error) []Part {
+	out := make([]Part, len(list))
+	for i, p := range list {
+		out[i] = Part{Text: p.Text, Depth: p.Depth, Outcome: outcomes[i].String(), Fault: errorText(faults[i])}
+	}
+	return out
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

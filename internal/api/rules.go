@@ -1,0 +1,123 @@
+package api
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"tallyman/engine"
+	"tallyman/internal/ledger"
+)
+
+// Rules are what operators ask of the running rules; the engine is.
+type Rules interface {
+	Promote(ctx context.Context, rule string, scope *string, by string) ([]ledger.Promotion, error)
+	Why(ctx context.Context, rule string, scope *string, key string, look bool) (*engine.Why, error)
+}
+
+type (
+	promoteInput struct {
+		ID    string `path:"id" doc:"the rule" example:"negative-bin-stock"`
+		Scope string `query:"scope" doc:"one scope; without it, every scope in which the rule is in shadow"`
+
+		request *http.Request
+	}
+	promotionsOutput struct{ Body promotionsForm }
+	promotionsForm   struct {
+		XMLName    xml.Name        `json:"-" xml:"promotions"`
+		Promotions []promotionForm `json:"promotions" xml:"promotion" nullable:"false"`
+	}
+	promotionForm struct {
+		Rule     string    `json:"rule" xml:"rule"`
+		Scope    string    `json:"scope" xml:"scope" doc:"empty where the rule has no scopes"`
+		Promoted time.Time `json:"promoted" xml:"promoted" doc:"live from the first run after it; earlier than now where it was promoted before"`
+		By       string    `json:"by" xml:"by"`
+	}
+	whyInput struct {
+		ID    string `path:"id" doc:"the rule" example:"negative-bin-stock"`
+		Scope string `query:"scope" doc:"needed where the rule has several"`
+		Key   string `query:"key" required:"true" doc:"the key: a JSON array, or its values separated by commas" example:"[119240,\"A-01\",\"S1\"]"`
+		Look  string `query:"look" enum:"true,false" default:"true" doc:"whether the source is asked how the row is now; it is only read"`
+	}
+	whyOutput struct{ Body *whyForm }
+)
+
+// Resolve keeps the request, which says who asks.
+func (in *promoteInput) Resolve(ctx huma.Context) []error {
+	in.request, _ = humago.Unwrap(ctx)
+	return nil
+}
+
+func (a *API) registerRules(operations huma.API) {
+	promote := operation("promote-rule", http.MethodPost, "/rules/{id}/promote", "rules", "Make a rule in shadow live")
+	promote.Description = "From its next run on, on every node, the rule delivers what it newly finds. What it knows already is not told again, and " +
+		"resolutions go where their findings were told. Promoting twice changes nothing."
+	huma.Register(operations, promote, a.promote)
+	why := operation("why", http.MethodGet, "/rules/{id}/why", "rules", "What is known of one finding, and what holds it back")
+	huma.Register(operations, why, a.why)
+}
+
+// promote answers POST /rules/{id}/promote.
+func (a *API) promote(ctx context.Context, in *promoteInput) (*promotionsOutput, error) {
+	who, err := a.deps.Auth.Authenticate(in.request)
+	if err != nil {
+		return nil, internalProblem()
+	}
+	list, err := a.deps.Rules.Promote(ctx, in.ID, optional(in.Scope), who.Subject)
+	if err != nil {
+		return nil, a.rulesFailed(ctx, err)
+	}
+	out := &promotionsOutput{Body: promotionsForm{Promotions: make([]promotionForm, len(list))}}
+	for i, p := range list {
+		out.Body.Promotions[i] = promotionForm{Rule: p.Rule, Scope: p.Scope, Promoted: p.At.UTC(), By: p.By}
+	}
+	a.log.LogAttrs(ctx, slog.LevelInfo, "a rule was promoted", slog.String("rule", in.ID), slog.String("scope", in.Scope), slog.String("by", who.Subject))
+	return out, nil
+}
+
+// why answers GET /rules/{id}/why.
+func (a *API) why(ctx context.Context, in *whyInput) (*whyOutput, error) {
+	if in.Key == "" {
+		return nil, missingParameter("key")
+	}
+	if in.Look != "" && in.Look != "true" && in.Look != "false" {
+		return nil, badParameter("look " + quote(in.Look) + " is neither true nor false")
+	}
+	w, err := a.deps.Rules.Why(ctx, in.ID, optional(in.Scope), in.Key, in.Look != "false")
+	if err != nil {
+		return nil, a.rulesFailed(ctx, err)
+	}
+	return &whyOutput{Body: newWhyForm(w)}, nil
+}
+
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// rulesFailed turns the engine's errors into problems.
+func (a *API) rulesFailed(ctx context.Context, err error) *Problem {
+	var unknown *engine.UnknownError
+	var key *engine.KeyError
+	switch {
+	case errors.As(err, &unknown) && unknown.What == "scope":
+		return newProblem(http.StatusNotFound, CodeScopeNotFound, err.Error())
+	case errors.As(err, &unknown):
+		return newProblem(http.StatusNotFound, CodeRuleNotFound, err.Error())
+	case errors.As(err, &key):
+		return newProblem(http.StatusBadRequest, CodeBadKey, err.Error())
+	case errors.Is(err, engine.ErrManyScopes):
+		return newProblem(http.StatusBadRequest, CodeScopeMissing, err.Error())
+	case errors.Is(err, engine.ErrNotShadow):
+		return newProblem(http.StatusConflict, CodeRuleNotShadow, err.Error()+"; it delivers already")
+	}
+	return a.ledgerFailed(ctx, err)
+}
