@@ -74,11 +74,15 @@ func (m *mask) assign(kind row.Kind, values []row.Value, taken map[string]bool, 
 	default:
 		ordered = false
 	}
-	next := 0
+	next := map[string]int{} // texts are numbered by column, everything else together
 	give := func(v row.Value, sign int) {
+		column := ""
+		if !ordered {
+			column = label[identity(v)]
+		}
 		for {
-			next++
-			if c := candidate(kind, sign*next, label[identity(v)], due); !taken[identity(c)] {
+			next[column]++
+			if c := candidate(kind, sign*next[column], column, due); !taken[identity(c)] {
 				m.values[identity(v)] = c
 				return
 			}
@@ -97,7 +101,7 @@ func (m *mask) assign(kind row.Kind, values []row.Value, taken map[string]bool, 
 	for i := first; i < len(values); i++ {
 		give(values[i], 1)
 	}
-	next = 0
+	clear(next)
 	for i := first - 1; i >= 0; i-- {
 		if row.Equal(values[i], zero) {
 			m.values[identity(values[i])] = values[i] // zero says nothing of anybody

@@ -21,8 +21,10 @@ func TestAFirstRun(t *testing.T) {
 			stock("A", "S1", "-3"), stock("B", "S2", "5"), stock("C", "TEST-1", "-1"), stock("D", "S3", ""), stock("A", "S4", "-7.50"),
 		},
 		subs: []ledger.Subscription{
-			{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:2"}, {Type: "REP_NOTICE", Warehouse: "119240", Subscriber: "role:keeper"},
-			{Type: "REP_NOTICE", Warehouse: "119240", Subscriber: "user:2"}, {Type: "REP_NOTICE", Warehouse: "2", Subscriber: "user:3"},
+			{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:2"},
+			{Type: "REP_NOTICE", Warehouse: "119240", Subscriber: "role:keeper"},
+			{Type: "REP_NOTICE", Warehouse: "119240", Subscriber: "user:2"},
+			{Type: "REP_NOTICE", Warehouse: "2", Subscriber: "user:3"},
 			{Type: "OTHER", Warehouse: "*", Subscriber: "user:4"},
 		},
 	}

@@ -42,8 +42,11 @@ const stockRule = `
 `
 
 var stockColumns = []row.Column{
-	{Name: "wh_id", Kind: row.Int}, {Name: "bin", Kind: row.Text}, {Name: "sku", Kind: row.Text},
-	{Name: "qty", Kind: row.Decimal, Nullable: true}, {Name: "note", Kind: row.Text, Nullable: true},
+	{Name: "wh_id", Kind: row.Int},
+	{Name: "bin", Kind: row.Text},
+	{Name: "sku", Kind: row.Text},
+	{Name: "qty", Kind: row.Decimal, Nullable: true},
+	{Name: "note", Kind: row.Text, Nullable: true},
 }
 
 // stock is a row in warehouse 119240; qty "" is NULL.
