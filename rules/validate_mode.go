@@ -33,12 +33,6 @@ func (v *validator) notAvailable() {
 	no := func(path, what string) {
 		v.fail(path, CodeNotAvailable, what+" is not available in this version", "remove it; docs/rule-reference.md lists what works")
 	}
-	if v.has("probe.max_cost") {
-		no("probe.max_cost", "probe.max_cost")
-	}
-	if v.spec.Shadow {
-		no("shadow", "shadow: true")
-	}
 	for i, d := range v.spec.Deliver {
 		path := fmt.Sprintf("deliver[%d]", i)
 		if d.Strategy != "" && d.Strategy != "immediate" {
