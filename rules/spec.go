@@ -7,97 +7,98 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// The shapes of a rule file. They hold what was written; ruleOf adds the defaults.
+// The shapes of a rule file. They hold what was written; ruleOf adds the defaults. The tags are also what the JSON Schema is made of: doc
+// is what an editor shows.
 
 type fileSpec struct {
-	Version  int                `yaml:"version,required" min:"1" max:"1"`
-	Defaults *strictyaml.Node   `yaml:"defaults"`
-	Rules    []*strictyaml.Node `yaml:"rules,required"`
+	Version  int                `yaml:"version,required" min:"1" max:"1" doc:"The version of the language: 1."`
+	Defaults *strictyaml.Node   `yaml:"defaults" doc:"Fields that every rule of this file has unless it says otherwise."`
+	Rules    []*strictyaml.Node `yaml:"rules,required" doc:"The rules."`
 }
 
 type ruleSpec struct {
-	ID             string            `yaml:"id"`
-	Title          string            `yaml:"title"`
-	Description    string            `yaml:"description"`
-	Owner          string            `yaml:"owner"`
-	RunbookURL     string            `yaml:"runbook_url"`
-	Labels         map[string]string `yaml:"labels"`
-	Enabled        bool              `yaml:"enabled"`
-	Mode           string            `yaml:"mode" enum:"state,event"`
-	Shadow         bool              `yaml:"shadow"`
-	Schedule       scheduleSpec      `yaml:"schedule"`
-	Scopes         []scopeSpec       `yaml:"scopes"`
-	Source         string            `yaml:"source"`
-	Probe          probeSpec         `yaml:"probe"`
-	Per            string            `yaml:"per" enum:"row,result"`
-	When           exprText          `yaml:"when"`
-	Key            []string          `yaml:"key"`
-	GroupBy        []string          `yaml:"group_by"`
-	For            time.Duration     `yaml:"for" max:"365d"`
-	KeepFiringFor  time.Duration     `yaml:"keep_firing_for" max:"365d"`
-	RepeatInterval time.Duration     `yaml:"repeat_interval" min:"1s" max:"365d"`
-	NoData         string            `yaml:"no_data" enum:"ok,keep_last,alert"`
-	OnError        string            `yaml:"on_error" enum:"keep_last,alert"`
-	Limit          limitSpec         `yaml:"limit"`
-	Notice         noticeSpec        `yaml:"notice"`
-	Deliver        []deliverSpec     `yaml:"deliver"`
+	ID             string            `yaml:"id" doc:"Identity for life, unique over all files: lower-case letters, digits and -. Editing anything else keeps the findings."`
+	Title          string            `yaml:"title" doc:"What the rule is called, for people."`
+	Description    string            `yaml:"description" doc:"Why the rule is there, for people."`
+	Owner          string            `yaml:"owner" doc:"Who looks after the rule."`
+	RunbookURL     string            `yaml:"runbook_url" doc:"A web address that says what to do."`
+	Labels         map[string]string `yaml:"labels" doc:"Texts by name, carried by every notice."`
+	Enabled        bool              `yaml:"enabled" doc:"false: it does not run, and its findings stay as they are."`
+	Mode           string            `yaml:"mode" enum:"state,event" doc:"state: the probe returns what is wrong now; a finding whose row is gone resolves. event: every new row is one notice, nothing resolves."`
+	Shadow         bool              `yaml:"shadow" doc:"true: it runs and keeps its findings, but tells only an inbox of its own, until it is promoted."`
+	Schedule       scheduleSpec      `yaml:"schedule" doc:"When it looks."`
+	Scopes         []scopeSpec       `yaml:"scopes" doc:"The warehouses, or other slices, that it runs for, each with findings of its own."`
+	Source         string            `yaml:"source" doc:"The database to ask: a name under sources in the configuration."`
+	Probe          probeSpec         `yaml:"probe" doc:"What to ask."`
+	Per            string            `yaml:"per" enum:"row,result" doc:"row: each row that meets the condition is a finding. result: the result as a whole is one; the condition sees rows and row_count."`
+	When           exprText          `yaml:"when" doc:"The condition, an expression such as: qty < 0 and not (sku startsWith \"TEST-\"). NULL does not match."`
+	Key            []string          `yaml:"key" doc:"The columns that tell one finding from another."`
+	GroupBy        []string          `yaml:"group_by" doc:"One notice for all findings that are alike in these columns."`
+	For            time.Duration     `yaml:"for" max:"365d" doc:"How long a finding must last before it is told."`
+	KeepFiringFor  time.Duration     `yaml:"keep_firing_for" max:"365d" doc:"How long a finding must be gone before it is resolved."`
+	RepeatInterval time.Duration     `yaml:"repeat_interval" min:"1s" max:"365d" doc:"Tell a finding that lasts again after this time."`
+	NoData         string            `yaml:"no_data" enum:"ok,keep_last,alert" doc:"What a probe without rows means. ok: its findings resolve. keep_last: they stay. alert: they stay, and it is told."`
+	OnError        string            `yaml:"on_error" enum:"keep_last,alert" doc:"What a failed run means. keep_last: findings stay. alert: they stay, and it is told."`
+	Limit          limitSpec         `yaml:"limit" doc:"Bounds the notices of one run; the rest is told in a digest."`
+	Notice         noticeSpec        `yaml:"notice" doc:"What is said."`
+	Deliver        []deliverSpec     `yaml:"deliver" doc:"Where the notices go."`
 }
 
 type scheduleSpec struct {
-	Cron     string        `yaml:"cron"`
-	Timezone string        `yaml:"timezone"`
-	Jitter   time.Duration `yaml:"jitter" max:"1h"`
-	Overlap  string        `yaml:"overlap" enum:"skip,queue"`
-	CatchUp  string        `yaml:"catch_up" enum:"none,once,all"`
+	Cron     string        `yaml:"cron" doc:"5 fields (minute hour day month weekday), 6 with seconds first, or @every 30s, @hourly, @daily …"`
+	Timezone string        `yaml:"timezone" doc:"An IANA name such as Asia/Shanghai, that the cron follows."`
+	Jitter   time.Duration `yaml:"jitter" max:"1h" doc:"Spreads rules over this time; the same rule and scope always get the same delay."`
+	Overlap  string        `yaml:"overlap" enum:"skip,queue" doc:"When the run before still goes. skip: this one is left out. queue: one waits."`
+	CatchUp  string        `yaml:"catch_up" enum:"none,once,all" doc:"Firings missed while no node ran. none: dropped. once: the latest is made good. all: each, at most 100."`
 }
 
 type scopeSpec struct {
-	Name      string           `yaml:"name,required"`
-	Timezone  string           `yaml:"timezone"`
-	Params    scalars          `yaml:"params"`
-	Overrides *strictyaml.Node `yaml:"overrides"`
+	Name      string           `yaml:"name,required" doc:"The name of the scope: a warehouse. Quote numbers."`
+	Timezone  string           `yaml:"timezone" doc:"The timezone of the schedule in this scope."`
+	Params    scalars          `yaml:"params" doc:"Values for the :name parameters of the probe in this scope."`
+	Overrides *strictyaml.Node `yaml:"overrides" doc:"Fields that differ in this scope: any but id, mode, key, per and scopes."`
 }
 
 type probeSpec struct {
-	SQL       string        `yaml:"sql"`
-	Params    scalars       `yaml:"params"`
-	Timeout   time.Duration `yaml:"timeout" min:"0.001s" max:"1h"`
-	MaxRows   int           `yaml:"max_rows" min:"1" max:"10000000"`
-	MaxCost   int           `yaml:"max_cost" min:"1"`
-	Watermark watermarkSpec `yaml:"watermark"`
+	SQL       string        `yaml:"sql" doc:"One SELECT. :name is a parameter; :now, :scheduled_at, :last_run_at and :scope are built in."`
+	Params    scalars       `yaml:"params" doc:"Values for the :name parameters of the SQL."`
+	Timeout   time.Duration `yaml:"timeout" min:"0.001s" max:"1h" doc:"How long the statement may take."`
+	MaxRows   int           `yaml:"max_rows" min:"1" max:"10000000" doc:"One row more and the run fails (mode event: it goes on at once with the rest)."`
+	MaxCost   int           `yaml:"max_cost" min:"1" doc:"Total cost by the database's plan above which the rule does not run."`
+	Watermark watermarkSpec `yaml:"watermark" doc:"Mode event: what lets the probe return new rows only."`
 }
 
 type watermarkSpec struct {
-	Columns []string      `yaml:"columns,required"`
-	Initial scalars       `yaml:"initial"`
-	Lag     time.Duration `yaml:"lag" max:"1d"`
+	Columns []string      `yaml:"columns,required" doc:"Columns of the probe that grow with every new row; :wm_<column> holds those of the last run."`
+	Initial scalars       `yaml:"initial" doc:"What the first run begins after, for each column; for a time a duration before it, as \"-1h\"."`
+	Lag     time.Duration `yaml:"lag" max:"1d" doc:":until is the due time less this, so that rows of transactions that commit late are not overtaken."`
 }
 
 type limitSpec struct {
-	Notices  int    `yaml:"notices" min:"1"`
-	OnExceed string `yaml:"on_exceed" enum:"digest"`
+	Notices  int    `yaml:"notices" min:"1" doc:"So many findings are notices of their own; the rest is told in a digest."`
+	OnExceed string `yaml:"on_exceed" enum:"digest" doc:"digest: one notice for the rest, with their number and samples."`
 }
 
 type noticeSpec struct {
-	Type         string              `yaml:"type"`
-	Warehouse    exprText            `yaml:"warehouse"`
-	Priority     exprText            `yaml:"priority"`
-	Modal        string              `yaml:"modal" enum:"silent,popup"`
-	Title        texts               `yaml:"title"`
-	Body         texts               `yaml:"body"`
-	Fields       map[string]exprText `yaml:"fields"`
-	Expires      time.Duration       `yaml:"expires" min:"1s" max:"3650d"`
-	SendResolved bool                `yaml:"send_resolved"`
+	Type         string              `yaml:"type" doc:"The code of a type in the catalogue."`
+	Warehouse    exprText            `yaml:"warehouse" doc:"The warehouse whose inboxes get it, an expression such as wh_id; by default the name of the scope."`
+	Priority     exprText            `yaml:"priority" doc:"1 (low) to 5 (high), a number or an expression such as: qty < -100 ? 5 : 3"`
+	Modal        string              `yaml:"modal" enum:"silent,popup" doc:"silent, or popup: how a client shows it."`
+	Title        texts               `yaml:"title" doc:"One line: a template such as \"Bin {{ .bin_code }} is at {{ .qty }}\", or one for each language: {en: …, zh: …}"`
+	Body         texts               `yaml:"body" doc:"The text: a template, or one for each language."`
+	Fields       map[string]exprText `yaml:"fields" doc:"The typed data: an expression for each field of the type. By default the columns that have the fields' names."`
+	Expires      time.Duration       `yaml:"expires" min:"1s" max:"3650d" doc:"How long it lives; by default the type's retention."`
+	SendResolved bool                `yaml:"send_resolved" doc:"Tell as well when the finding is over."`
 }
 
 type deliverSpec struct {
-	Sink     string        `yaml:"sink,required"`
-	Strategy string        `yaml:"strategy" enum:"immediate,delayed,important,timed"`
-	Within   time.Duration `yaml:"within" min:"1s"`
-	Delay    time.Duration `yaml:"delay"`
-	At       exprText      `yaml:"at"`
-	Unless   string        `yaml:"unless" enum:"read,acked,resolved"`
-	When     exprText      `yaml:"when"`
+	Sink     string        `yaml:"sink,required" doc:"A name under sinks in the configuration."`
+	Strategy string        `yaml:"strategy" enum:"immediate,delayed,important,timed" doc:"immediate: one attempt. delayed: after delay. important: until it succeeds. timed: until within has passed."`
+	Within   time.Duration `yaml:"within" min:"1s" doc:"timed: how long it is tried."`
+	Delay    time.Duration `yaml:"delay" doc:"delayed: how long it waits."`
+	At       exprText      `yaml:"at" doc:"delayed: when it goes out, an expression."`
+	Unless   string        `yaml:"unless" enum:"read,acked,resolved" doc:"delayed: what cancels it before it has gone out."`
+	When     exprText      `yaml:"when" doc:"Only the findings that meet this condition go to this sink."`
 }
 
 // exprText is an expression; a bare number or boolean is one as well.

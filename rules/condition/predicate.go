@@ -17,14 +17,14 @@ type loop struct {
 // predicateFunctions are the builtins that look at the elements of a list. In their second argument # is the
 // element, .name a column (or member) of it.
 var predicateFunctions = map[string]func(c *compiler, at int, l loop) operand{
-	"any":      func(c *compiler, at int, l loop) operand { return condOp(at, l.any()) },
-	"all":      func(c *compiler, at int, l loop) operand { return condOp(at, l.all()) },
-	"none":     func(c *compiler, at int, l loop) operand { return condOp(at, l.none()) },
-	"one":      func(c *compiler, at int, l loop) operand { return condOp(at, l.one()) },
-	"count":    func(c *compiler, at int, l loop) operand { return l.count(at) },
-	"filter":   func(c *compiler, at int, l loop) operand { return l.filter(at) },
-	"find":     func(c *compiler, at int, l loop) operand { return l.find(at, false) },
-	"findLast": func(c *compiler, at int, l loop) operand { return l.find(at, true) },
+	"any":      func(_ *compiler, at int, l loop) operand { return condOp(at, l.any()) },
+	"all":      func(_ *compiler, at int, l loop) operand { return condOp(at, l.all()) },
+	"none":     func(_ *compiler, at int, l loop) operand { return condOp(at, l.none()) },
+	"one":      func(_ *compiler, at int, l loop) operand { return condOp(at, l.one()) },
+	"count":    func(_ *compiler, at int, l loop) operand { return l.count(at) },
+	"filter":   func(_ *compiler, at int, l loop) operand { return l.filter(at) },
+	"find":     func(_ *compiler, at int, l loop) operand { return l.find(at, false) },
+	"findLast": func(_ *compiler, at int, l loop) operand { return l.find(at, true) },
 	"map":      (*compiler).mapping,
 	"sum": func(c *compiler, at int, l loop) operand {
 		values := c.mapping(at, l)
@@ -136,14 +136,11 @@ func (l loop) seek(sought truth) func(*frame) truth {
 			result = no
 		}
 		known := l.each(f, func(int) bool {
-			switch t := cond(f); t {
-			case sought:
+			t := cond(f)
+			if t == sought || t == unknown {
 				result = t
-				return false
-			case unknown:
-				result = unknown
 			}
-			return true
+			return t != sought
 		})
 		if !known {
 			return unknown

@@ -2,6 +2,7 @@ package message
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/template"
 	"time"
@@ -11,43 +12,67 @@ import (
 	"tallyman/rules/row"
 )
 
-// arity is how many arguments a helper takes, a piped one included.
-type arity struct {
-	least, most int
-	example     string
+// Helper is a function of templates as the guide in docs/rule-reference.md shows it. Package guide runs the examples as tests.
+type Helper struct {
+	Name        string
+	Least, Most int // arguments, a piped one included
+	Meaning     string
+	Example     string
+	Gives       string // what the example gives
 }
 
 const many = 1000
 
-// String says how many, for messages.
-func (a arity) String() string {
+// arguments says how many there may be, for messages.
+func (h Helper) arguments() string {
 	switch {
-	case a.most == many:
-		return fmt.Sprintf("%d or more arguments", a.least)
-	case a.least == 1:
+	case h.Most == many:
+		return fmt.Sprintf("%d or more arguments", h.Least)
+	case h.Least == 1:
 		return "1 argument"
 	}
-	return fmt.Sprintf("%d arguments", a.least)
+	return fmt.Sprintf("%d arguments", h.Least)
 }
 
-// helpers are the functions of a template, all of them; docs/rule-reference.md describes them.
-var helpers = map[string]arity{
-	"default":  {2, 2, `{{ .lot | default "no lot" }}`},
-	"upper":    {1, 1, "{{ .sku | upper }}"},
-	"lower":    {1, 1, "{{ .sku | lower }}"},
-	"trim":     {1, 1, "{{ .name | trim }}"},
-	"truncate": {2, 2, "{{ .name | truncate 40 }}"},
-	"round":    {2, 2, "{{ .qty | round 2 }}"},
-	"date":     {2, 2, `{{ .expires_on | date "DD.MM.YYYY" }}`},
-	"eq":       {2, many, `{{ if eq .status "open" "held" }}`},
-	"ne":       {2, 2, `{{ if ne .status "open" }}`},
-	"lt":       {2, 2, "{{ if lt .qty 0 }}"},
-	"le":       {2, 2, "{{ if le .qty 0 }}"},
-	"gt":       {2, 2, "{{ if gt .qty 0 }}"},
-	"ge":       {2, 2, "{{ if ge .qty 0 }}"},
-	"and":      {1, many, "{{ if and .sku .lot }}"},
-	"or":       {1, many, "{{ if or .sku .lot }}"},
-	"not":      {1, 1, "{{ if not .lot }}"},
+// helpers are all of them, in the order of the guide.
+var helpers = []Helper{
+	{"default", 2, 2, "another value for NULL and the empty text", `{{ .wave_no | default "no wave" }}`, "no wave"},
+	{"upper", 1, 1, "in capitals", `{{ upper "a-01" }}`, "A-01"},
+	{"lower", 1, 1, "in small letters", `{{ .sku | lower }}`, "test-42"},
+	{"trim", 1, 1, "without spaces at its ends", `{{ "  A " | trim }}`, "A"},
+	{"truncate", 2, 2, "at most so many characters, and … for the rest", `{{ .sku | truncate 4 }}`, "TEST…"},
+	{"round", 2, 2, "so many digits after the point, halves away from zero", `{{ .qty | round 1 }}`, "-3.5"},
+	{"date", 2, 2, "a time in the rule's timezone, or a day: YYYY YY MM DD HH mm ss", `{{ .released_at | date "DD.MM.YYYY HH:mm" }}`, "30.05.2026 22:15"},
+	{"eq", 2, many, "equal to one of them, exactly", `{{ if eq .zone "A" "B" }}in front{{ end }}`, "in front"},
+	{"ne", 2, 2, "not equal", `{{ if ne .zone "A" }}elsewhere{{ end }}`, ""},
+	{"lt", 2, 2, "less; NULL is neither less nor more than anything", `{{ if lt .qty 0 }}below zero{{ end }}`, "below zero"},
+	{"le", 2, 2, "at most", `{{ if le .qty -3.5 }}low{{ end }}`, "low"},
+	{"gt", 2, 2, "more", `{{ if gt .qty 0 }}in stock{{ end }}`, ""},
+	{"ge", 2, 2, "at least", `{{ if ge .lines 4 }}large{{ end }}`, "large"},
+	{"and", 1, many, "the first that is false, NULL, 0 or empty, else the last", `{{ if and .sku (lt .qty 0) }}check{{ end }}`, "check"},
+	{"or", 1, many, "the first that is not, else the last", `{{ or .wave_no .zone }}`, "A"},
+	{"not", 1, 1, "true for false, NULL, 0 and the empty text", `{{ if not .wave_no }}no wave{{ end }}`, "no wave"},
+}
+
+// Reference returns the helpers, in the order of the guide.
+func Reference() []Helper { return slices.Clone(helpers) }
+
+// helper finds one by name.
+func helper(name string) (Helper, bool) {
+	i := slices.IndexFunc(helpers, func(h Helper) bool { return h.Name == name })
+	if i < 0 {
+		return Helper{}, false
+	}
+	return helpers[i], true
+}
+
+func helperNames() []string {
+	names := make([]string, len(helpers))
+	for i, h := range helpers {
+		names[i] = h.Name
+	}
+	slices.Sort(names)
+	return names
 }
 
 // functions are the helpers for a zone; and, or and not are the template package's own. What they read counts as work on

@@ -2,7 +2,6 @@ package message
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"text/template/parse"
@@ -177,9 +176,9 @@ func (w *walk) command(c *parse.CommandNode, piped bool, on dot) {
 }
 
 func (w *walk) call(f *parse.IdentifierNode, given int) {
-	takes, ok := helpers[f.Ident]
+	takes, ok := helper(f.Ident)
 	if !ok {
-		names := slices.Sorted(maps.Keys(helpers))
+		names := helperNames()
 		hint := problem.DidYouMean(f.Ident, names)
 		switch {
 		case given == 0:
@@ -190,8 +189,8 @@ func (w *walk) call(f *parse.IdentifierNode, given int) {
 		w.fault(f.Position(), CodeFunction, fmt.Sprintf("there is no helper %q", f.Ident), hint)
 		return
 	}
-	if given < takes.least || given > takes.most {
-		w.fault(f.Position(), CodeFunction, fmt.Sprintf("%s takes %s, not %d", f.Ident, takes, given), "as in "+takes.example)
+	if given < takes.Least || given > takes.Most {
+		w.fault(f.Position(), CodeFunction, fmt.Sprintf("%s takes %s, not %d", f.Ident, takes.arguments(), given), "as in "+takes.Example)
 	}
 }
 

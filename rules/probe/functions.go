@@ -55,6 +55,14 @@ var refusedPrefixes = []struct {
 	{"pg_replication_origin_", server},
 	{"pg_replication_slot_", server},
 	{"pg_logical_", server},
+	{"group_replication_", server},
+	{"asynchronous_connection_failover_", server},
+	{"version_tokens_", server},
+	{"service_get_", takesLock},
+	{"service_release_", takesLock},
+	{"sys_exec", server},
+	{"sys_eval", server},
+	{"sys_set", server},
 }
 
 // refused tells why a probe cannot call the function of that (lower case) name.

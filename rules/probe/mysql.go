@@ -18,8 +18,9 @@ func MySQL(sql string) []Fault {
 	for i, t := range tokens {
 		m.gap(from, t.Start)
 		m.token(t)
-		if t.Is(":") && i+1 < len(tokens) && tokens[i+1].Is("=") && tokens[i+1].Start == t.End() {
-			m.fault(t.Start, CodeSession, ":= sets a variable of the session", "use row_number(), lag() or a WITH")
+		system := i > 0 && tokens[i-1].Is("@") || i+1 < len(tokens) && tokens[i+1].Is("@") // @@name, which can only be read
+		if t.Is("@") && !system {
+			m.fault(t.Start, CodeSession, "a variable of the session", "write parameters as :name; for running values use row_number(), lag() or a WITH")
 		}
 		from = t.End()
 	}
