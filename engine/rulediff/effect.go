@@ -157,7 +157,10 @@ func effect(before map[string]finding.State, a, b *after, limit int) *Effect {
 		now, is := b.findings[key]
 		firing := is && now.Phase == finding.Firing && now.AbsentSince.IsZero()
 		fired := was && old.Phase == finding.Firing && old.AbsentSince.IsZero()
+		told := before[key].Phase == finding.Firing
 		switch {
+		case firing && told && !fired:
+			e.Keep.add(key, limit)
 		case firing && (!was || old.Phase == finding.Pending):
 			e.Fire.add(key, limit)
 		case is && now.Phase == finding.Pending && (!was || fired):
@@ -171,7 +174,7 @@ func effect(before map[string]finding.State, a, b *after, limit int) *Effect {
 		default:
 			e.Unchanged.add(key, limit)
 		}
-		if known, ok := before[key]; ok && known.Phase == finding.Firing && b.told[key] && !a.told[key] {
+		if told && b.told[key] && !a.told[key] {
 			e.Again.add(key, limit)
 		}
 	}

@@ -61,12 +61,13 @@ type Side struct {
 	Notices int    `json:"notices"`
 }
 
-// Effect is what the new version makes other than the old one, in their next run. Each finding is in one of the first
-// five; Again counts those of them besides.
+// Effect is what the new version makes other than the old one, in their next run. Each finding is in one of them, and those of Again
+// are counted besides.
 type Effect struct {
 	Fire      Keys `json:"fire"`    // told by the new version only; of mode event, rows
 	Pend      Keys `json:"pend"`    // wait for their time in the new version, and would not exist or would fire in the old one
 	Resolve   Keys `json:"resolve"` // firing in the old version, and gone in the new one
+	Keep      Keys `json:"keep"`    // told already: they go on in the new version, and would be gone in the old one
 	Drop      Keys `json:"drop"`    // pending in the old version, and gone in the new one; of mode event, rows that are not told
 	Unchanged Keys `json:"unchanged"`
 	Again     Keys `json:"again"` // told already, and told again by the new version only
@@ -88,7 +89,7 @@ func (k *Keys) add(key string, most int) {
 func newEffect() *Effect {
 	return &Effect{
 		Fire: Keys{Keys: []string{}}, Pend: Keys{Keys: []string{}}, Resolve: Keys{Keys: []string{}},
-		Drop: Keys{Keys: []string{}}, Unchanged: Keys{Keys: []string{}}, Again: Keys{Keys: []string{}},
+		Keep: Keys{Keys: []string{}}, Drop: Keys{Keys: []string{}}, Unchanged: Keys{Keys: []string{}}, Again: Keys{Keys: []string{}},
 	}
 }
 
@@ -97,6 +98,7 @@ func (e *Effect) sum(other *Effect) {
 	e.Fire.Count += other.Fire.Count
 	e.Pend.Count += other.Pend.Count
 	e.Resolve.Count += other.Resolve.Count
+	e.Keep.Count += other.Keep.Count
 	e.Drop.Count += other.Drop.Count
 	e.Unchanged.Count += other.Unchanged.Count
 	e.Again.Count += other.Again.Count

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,22 +12,32 @@ import (
 // kind is a kind of finding in the comparison.
 type kind struct {
 	name string
+	rare bool // shown only where there are any
 	of   func(e *rulediff.Effect) *rulediff.Keys
 }
 
 // kinds are in the order in which they matter.
 var kinds = []kind{
-	{"fire", func(e *rulediff.Effect) *rulediff.Keys { return &e.Fire }},
-	{"wait", func(e *rulediff.Effect) *rulediff.Keys { return &e.Pend }},
-	{"resolve", func(e *rulediff.Effect) *rulediff.Keys { return &e.Resolve }},
-	{"drop", func(e *rulediff.Effect) *rulediff.Keys { return &e.Drop }},
-	{"told again", func(e *rulediff.Effect) *rulediff.Keys { return &e.Again }},
-	{"unchanged", func(e *rulediff.Effect) *rulediff.Keys { return &e.Unchanged }},
+	{"fire", false, func(e *rulediff.Effect) *rulediff.Keys { return &e.Fire }},
+	{"wait", true, func(e *rulediff.Effect) *rulediff.Keys { return &e.Pend }},
+	{"resolve", false, func(e *rulediff.Effect) *rulediff.Keys { return &e.Resolve }},
+	{"keep", true, func(e *rulediff.Effect) *rulediff.Keys { return &e.Keep }},
+	{"drop", true, func(e *rulediff.Effect) *rulediff.Keys { return &e.Drop }},
+	{"told again", false, func(e *rulediff.Effect) *rulediff.Keys { return &e.Again }},
+	{"unchanged", false, func(e *rulediff.Effect) *rulediff.Keys { return &e.Unchanged }},
 }
 
 // quiet tells that a change does nothing to the findings of the scope.
 func quiet(r rulediff.Rule) bool {
-	return r.Effect != nil && r.Effect.Fire.Count+r.Effect.Pend.Count+r.Effect.Resolve.Count+r.Effect.Drop.Count+r.Effect.Again.Count == 0
+	if r.Effect == nil {
+		return false
+	}
+	for _, k := range kinds {
+		if k.name != "unchanged" && k.of(r.Effect).Count > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // fewScopes are all shown; of more, those in which nothing happens are one line.
@@ -38,6 +49,13 @@ func (t *diffText) effects(scopes []rulediff.Rule) {
 		return
 	}
 	var rows [][]string
+	var shown []kind
+	for _, k := range kinds {
+		some := func(r rulediff.Rule) bool { return r.Effect != nil && k.of(r.Effect).Count > 0 }
+		if !k.rare || slices.ContainsFunc(scopes, some) {
+			shown = append(shown, k)
+		}
+	}
 	still, unchanged := 0, 0
 	for _, s := range scopes {
 		if len(scopes) > fewScopes && quiet(s) {
@@ -46,12 +64,12 @@ func (t *diffText) effects(scopes []rulediff.Rule) {
 			continue
 		}
 		if s.Effect != nil {
-			rows = append(rows, effectRow(s))
+			rows = append(rows, effectRow(s, shown))
 		}
 	}
 	if len(rows) > 0 {
 		header := []string{"scope", "matching"}
-		for _, k := range kinds {
+		for _, k := range shown {
 			header = append(header, k.name)
 		}
 		grid(t, t.width, "    ", header, rows)
@@ -64,9 +82,9 @@ func (t *diffText) effects(scopes []rulediff.Rule) {
 	}
 }
 
-func effectRow(r rulediff.Rule) []string {
+func effectRow(r rulediff.Rule, shown []kind) []string {
 	row := []string{scopeName(r.Scope), matching(r.Old) + " → " + matching(r.New)}
-	for _, k := range kinds {
+	for _, k := range shown {
 		row = append(row, strconv.Itoa(k.of(r.Effect).Count))
 	}
 	return row
@@ -122,6 +140,9 @@ func (t *diffText) details(r rulediff.Rule) {
 func sumOf(e *rulediff.Effect) string {
 	var parts []string
 	for _, k := range kinds {
+		if k.rare && k.of(e).Count == 0 {
+			continue
+		}
 		parts = append(parts, fmt.Sprintf("%d %s", k.of(e).Count, k.name))
 	}
 	return strings.Join(parts, ", ")
