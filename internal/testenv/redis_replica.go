@@ -11,10 +11,7 @@ func Replica(t testing.TB, of *RedisServer) *RedisServer {
 	t.Helper()
 	r := Redis(t)
 	r.do("REPLICAOF", "127.0.0.1", of.port)
-	Eventually(t, func() bool {
-		info, _ := r.do("INFO", "replication").(string)
-		return strings.Contains(info, "master_link_status:up")
-	}, 30*time.Second)
+	Eventually(t, r.follows, 30*time.Second)
 	return r
 }
 

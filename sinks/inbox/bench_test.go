@@ -54,7 +54,7 @@ func BenchmarkFanOut(b *testing.B) {
 type fanBench struct {
 	b           *testing.B
 	n           *node
-	client      *redis.Client
+	client      redis.UniversalClient
 	subscribers []string
 	batch       []sinks.Delivery
 	bodies      [][]byte

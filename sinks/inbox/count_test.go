@@ -11,7 +11,7 @@ import (
 
 func TestCountIsExactTo999(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t site) {
+	onAll(t, func(t site) {
 		n := newNode(t, t.addr, newMemoryLedger())
 		both := query("user:1", "role:k")
 		expect := func(q page.Query, want int, more bool) {
@@ -36,7 +36,7 @@ func TestCountIsExactTo999(t *testing.T) {
 
 func TestCountLeavesOutWhatExpired(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t site) {
+	onAll(t, func(t site) {
 		clock := newTestClock(time.Now())
 		n := newNode(t, t.addr, newMemoryLedger(), clock.option)
 		batch := makeDeliveries(6, wh, "user:1", "role:k")

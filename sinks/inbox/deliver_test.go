@@ -16,7 +16,7 @@ import (
 
 func TestDeliverAndPoll(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t site) {
+	onAll(t, func(t site) {
 		n := newNode(t, t.addr, newMemoryLedger())
 		batch := makeDeliveries(3, wh, "user:1", "role:keeper")
 		other := makeDeliveries(2, wh, "user:2")
@@ -55,7 +55,7 @@ func TestDeliverAndPoll(t *testing.T) {
 // the last digit from 2^53 on.
 func TestScoresAreExact(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t site) {
+	onAll(t, func(t site) {
 		for _, start := range []int64{1780272600000000, 1999999999999999, 9007199254740000, maxExact - 20} {
 			clock := newTestClock(time.UnixMicro(start))
 			n := newNode(t, t.addr, newMemoryLedger(), clock.option, func(o *Options) { o.Prefix = time.UnixMicro(start).UTC().Format("20060102:") })
@@ -87,7 +87,7 @@ const maxExact = 1<<53 - 1
 
 func TestScoresFollowTheClockAndNeverGoBack(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t site) {
+	onAll(t, func(t site) {
 		start := time.UnixMicro(1780272600000000)
 		clock := newTestClock(start)
 		n := newNode(t, t.addr, newMemoryLedger(), clock.option)
@@ -108,7 +108,7 @@ func TestScoresFollowTheClockAndNeverGoBack(t *testing.T) {
 
 func TestDeliverAgainGivesTheSameReceipt(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t site) {
+	onAll(t, func(t site) {
 		n := newNode(t, t.addr, newMemoryLedger())
 		batch := slices.Concat(makeDeliveries(2, wh, "user:1"), makeDeliveries(2, wh, "role:k", "user:2"))
 		first := n.deliver(t, batch)
@@ -134,7 +134,7 @@ func TestDeliverAgainGivesTheSameReceipt(t *testing.T) {
 
 func TestDeliverTheSameNoticeTwiceInABatch(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t site) {
+	onAll(t, func(t site) {
 		n := newNode(t, t.addr, newMemoryLedger())
 		batch := makeDeliveries(2, wh, "user:1")
 		twice := []sinks.Delivery{batch[0], batch[1], batch[0]}
@@ -151,7 +151,7 @@ func TestDeliverTheSameNoticeTwiceInABatch(t *testing.T) {
 
 func TestDeliverManyInSeveralCalls(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t site) {
+	onAll(t, func(t site) {
 		n := newNode(t, t.addr, newMemoryLedger())
 		batch := slices.Concat(makeDeliveries(700, wh, "user:1"), makeDeliveries(500, wh, "role:k"), makeDeliveries(3, wh, "role:k", "user:1"))
 		for i := range 3 { // three that make a call too long by their bytes alone

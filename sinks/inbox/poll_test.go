@@ -14,7 +14,7 @@ import (
 
 func TestPagesAscendOverAllInboxes(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t site) {
+	onAll(t, func(t site) {
 		n := newNode(t, t.addr, newMemoryLedger())
 		var want []string
 		for i := range 12 {
@@ -57,7 +57,7 @@ func TestPagesAscendOverAllInboxes(t *testing.T) {
 
 func TestTypesFilterThePageAndNotTheCount(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t site) {
+	onAll(t, func(t site) {
 		n := newNode(t, t.addr, newMemoryLedger())
 		batch := makeDeliveries(450, wh, "user:1")
 		var want []string
@@ -107,7 +107,7 @@ func TestAFilterThatLetsNothingThroughEndsThePage(t *testing.T) {
 
 func TestSinceMeansDeliveredAtOrAfter(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t site) {
+	onAll(t, func(t site) {
 		clock := newTestClock(time.UnixMilli(1780272600000))
 		n := newNode(t, t.addr, newMemoryLedger(), clock.option)
 		var batches [][]string
@@ -146,7 +146,7 @@ func TestSinceMeansDeliveredAtOrAfter(t *testing.T) {
 
 func TestCursorOfAnotherQueryResets(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t site) {
+	onAll(t, func(t site) {
 		n := newNode(t, t.addr, newMemoryLedger())
 		mine, role := makeDeliveries(2, wh, "user:1"), makeDeliveries(2, wh, "role:k")
 		n.deliver(t, slices.Concat(mine, role))
@@ -204,7 +204,7 @@ func TestBadQueries(t *testing.T) {
 
 func TestAWarehouseWithoutNotices(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t site) {
+	onAll(t, func(t site) {
 		n := newNode(t, t.addr, newMemoryLedger())
 		q := query("user:1")
 		first := n.poll(t, q)
@@ -214,8 +214,8 @@ func TestAWarehouseWithoutNotices(t *testing.T) {
 		if pg := n.poll(t, after(q, first.Cursor)); pg.Reset || pg.Version != first.Version {
 			t.Errorf("%+v", pg)
 		}
-		if all, err := n.client.Keys(t.Context(), "*{*").Result(); err != nil || len(all) != 0 {
-			t.Errorf("a poll left keys: %v, %v", all, err)
+		if all := n.keysLike(t, "*{*"); len(all) != 0 {
+			t.Errorf("a poll left keys: %v", all)
 		}
 		batch := makeDeliveries(1, wh, "user:1")
 		n.deliver(t, batch)
@@ -227,7 +227,7 @@ func TestAWarehouseWithoutNotices(t *testing.T) {
 
 func TestPollsAskTheLedgerNothing(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t site) {
+	onAll(t, func(t site) {
 		ledger := newMemoryLedger()
 		n := newNode(t, t.addr, ledger)
 		n.deliver(t, makeDeliveries(3, wh, "user:1"))

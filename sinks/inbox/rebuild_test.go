@@ -3,6 +3,7 @@ package inbox
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,6 +48,39 @@ func losses(t *testing.T, test func(t loss)) {
 			return loss{site{t, r.Addr}, r.Save, r.Restart}
 		},
 		"promotion of a replica that lags behind": lagging,
+		"flushall of a cluster": func(t *testing.T) loss {
+			t.Helper()
+			c := testenv.Cluster(t)
+			return loss{site{t, strings.Join(c.Addrs(), ",")}, func() {}, func() { c.FlushAll(t) }}
+		},
+		"failover of a cluster's primary to a replica that lags behind": func(t *testing.T) loss {
+			t.Helper()
+			c := testenv.ClusterWithReplicas(t)
+			primary := c.Primary("{" + wh + "}")
+			replica := c.Replicas[primary]
+			freeze := func() {
+				c.Primaries[primary].WaitForReplica(replica)
+				replica.Freeze()
+			}
+			return loss{site{t, strings.Join(c.Addrs(), ",")}, freeze, func() {
+				c.Primaries[primary].Kill()
+				replica.Thaw()
+				c.FailOver(t, primary)
+			}}
+		},
+		"failover by a Sentinel to a replica that lags behind": func(t *testing.T) loss {
+			t.Helper()
+			s := testenv.Sentinel(t)
+			freeze := func() {
+				s.Primary.WaitForReplica(s.Replica)
+				s.Replica.Freeze()
+			}
+			return loss{site{t, s.Name + "@" + s.Addr}, freeze, func() {
+				s.Primary.Kill()
+				s.Replica.Thaw()
+				s.AwaitFailover(t)
+			}}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -189,7 +223,7 @@ func TestRebuildOfManyIsQuickAndCapped(t *testing.T) {
 
 func TestRestartOfANodeKeepsTheEpoch(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t site) {
+	onAll(t, func(t site) {
 		ledger := newMemoryLedger()
 		first := newNode(t, t.addr, ledger)
 		batch := makeDeliveries(2, wh, "user:1")
@@ -208,7 +242,7 @@ func TestRestartOfANodeKeepsTheEpoch(t *testing.T) {
 
 func TestOneWarehouseLostIsNoticed(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t site) {
+	onAll(t, func(t site) {
 		n := newNode(t, t.addr, newMemoryLedger())
 		batch := makeDeliveries(2, wh, "user:1")
 		n.deliver(t, batch)
@@ -228,7 +262,7 @@ func TestOneWarehouseLostIsNoticed(t *testing.T) {
 
 func TestClockGoneBackIsNoticed(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t site) {
+	onAll(t, func(t site) {
 		ledger := newMemoryLedger()
 		n := newNode(t, t.addr, ledger)
 		batch := makeDeliveries(2, wh, "user:1")

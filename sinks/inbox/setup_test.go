@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,19 +21,33 @@ import (
 
 const wh = "119240"
 
-// site is a test with a Redis.
+// site is a test with a Redis. Several addresses, with commas between them, are a Cluster; those of Sentinels follow the name of
+// their primary and an @.
 type site struct {
 	*testing.T
 	addr string
 }
 
-// onBoth runs a test on a real Redis and on the in-process one: they differ in how Lua's numbers become text, and in which
-// commands they have.
-func onBoth(t *testing.T, test func(t site)) {
+func dial(addr string, watch *Watch) redis.UniversalClient {
+	o := &redis.UniversalOptions{OnConnect: watch.OnConnect, DialTimeout: time.Second}
+	if primary, sentinels, ok := strings.Cut(addr, "@"); ok {
+		o.MasterName, addr = primary, sentinels
+	}
+	o.Addrs = strings.Split(addr, ",")
+	return redis.NewUniversalClient(o)
+}
+
+// onAll runs a test on a real Redis, on a Cluster, which refuses what is not in one slot, and on the in-process one, which
+// differs in how Lua's numbers become text and in the commands that it has.
+func onAll(t *testing.T, test func(t site)) {
 	t.Helper()
 	t.Run("redis", func(t *testing.T) {
 		t.Parallel()
 		test(site{t, testenv.Redis(t).Addr})
+	})
+	t.Run("cluster", func(t *testing.T) {
+		t.Parallel()
+		test(site{t, strings.Join(testenv.Cluster(t).Addrs(), ",")})
 	})
 	t.Run("miniredis", func(t *testing.T) {
 		t.Parallel()
@@ -44,7 +59,7 @@ func onBoth(t *testing.T, test func(t site)) {
 type node struct {
 	*Inbox
 	ledger *memoryLedger
-	client *redis.Client
+	client redis.UniversalClient
 	stop   func()
 }
 
@@ -60,7 +75,7 @@ func newNode(t testing.TB, addr string, ledger *memoryLedger, change ...func(*Op
 func newNodeThat(t testing.TB, run func(*Inbox, context.Context), addr string, ledger *memoryLedger, change ...func(*Options)) *node {
 	t.Helper()
 	watch := NewWatch()
-	client := redis.NewClient(&redis.Options{Addr: addr, OnConnect: watch.OnConnect, DialTimeout: time.Second})
+	client := dial(addr, watch)
 	o := Options{
 		Client: client, Watch: watch, Ledger: ledger, Prefix: "tallyman:", Node: fmt.Sprintf("node-%d", nodes.Add(1)),
 		Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo})),
@@ -124,6 +139,41 @@ func (n *node) poll(t testing.TB, q page.Query) page.Page {
 		t.Fatal(err)
 	}
 	return pg
+}
+
+// everywhere calls f with every server, for what concerns more than one slot.
+func (n *node) everywhere(t testing.TB, f func(ctx context.Context, c redis.Cmdable) error) {
+	t.Helper()
+	var err error
+	if cluster, ok := n.client.(*redis.ClusterClient); ok {
+		err = cluster.ForEachMaster(t.Context(), func(ctx context.Context, c *redis.Client) error { return f(ctx, c) })
+	} else {
+		err = f(t.Context(), n.client)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// keysLike returns the keys that match, sorted.
+func (n *node) keysLike(t testing.TB, pattern string) []string {
+	t.Helper()
+	var mu sync.Mutex
+	var all []string
+	n.everywhere(t, func(ctx context.Context, c redis.Cmdable) error {
+		found, err := c.Keys(ctx, pattern).Result()
+		mu.Lock()
+		defer mu.Unlock()
+		all = append(all, found...)
+		return err
+	})
+	slices.Sort(all)
+	return all
+}
+
+func (n *node) flushAll(t testing.TB) {
+	t.Helper()
+	n.everywhere(t, func(ctx context.Context, c redis.Cmdable) error { return c.FlushAll(ctx).Err() })
 }
 
 func query(subscribers ...string) page.Query {

@@ -11,7 +11,7 @@ import (
 
 func TestSinkSuite(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(s site) {
+	onAll(t, func(s site) {
 		sinktest.Run(s.T, func(t *testing.T) sinktest.Fixture {
 			t.Helper()
 			n := newNode(t, s.addr, newMemoryLedger(), func(o *Options) { o.Prefix = t.Name() + ":" })

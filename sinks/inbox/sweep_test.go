@@ -12,7 +12,7 @@ import (
 
 func TestExpiredNoticesGo(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t site) {
+	onAll(t, func(t site) {
 		clock := newTestClock(time.Now())
 		n := newNode(t, t.addr, newMemoryLedger(), clock.option)
 		short := makeDeliveries(700, wh, "user:1", "role:k")

@@ -19,7 +19,7 @@ func waiting(ctx context.Context, n *node, q page.Query, version string) <-chan 
 
 func TestWaitIsWokenByTheHint(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t site) {
+	onAll(t, func(t site) {
 		ledger := newMemoryLedger()
 		reader, writer := newNode(t, t.addr, ledger), newNode(t, t.addr, ledger)
 		writer.deliver(t, makeDeliveries(1, wh, "user:1"))
@@ -47,7 +47,7 @@ func TestWaitIsWokenByTheHint(t *testing.T) {
 
 func TestWaitSurvivesALostHint(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t site) {
+	onAll(t, func(t site) {
 		n := newNode(t, t.addr, newMemoryLedger())
 		n.deliver(t, makeDeliveries(1, wh, "user:1"))
 		q := query("user:1")
