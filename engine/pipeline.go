@@ -84,6 +84,9 @@ func (p *pass) recall(ctx context.Context) (*before, error) {
 
 // start gives a rule that has no watermark yet the one that it begins with.
 func (p *pass) start(known *before) {
+	if p.ready.program == nil {
+		return // the run fails, since the rule is not verified
+	}
 	if w := p.rule.Probe.Watermark; w != nil && len(known.Watermark) != len(w.Columns) {
 		known.Watermark = p.ready.program.InitialWatermark(p.due) // recorded by this run, even if it fails
 	}
