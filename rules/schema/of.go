@@ -42,10 +42,10 @@ func shape(v reflect.Value, tag reflect.StructTag) *Schema {
 	if own, ok := reflect.TypeAssert[Schemer](reflect.New(t)); ok {
 		return own.JSONSchema()
 	}
-	switch {
-	case t == nodeType:
+	switch t {
+	case nodeType:
 		return &Schema{}
-	case t == durationType:
+	case durationType:
 		zero := int64(0)
 		return &Schema{Type: Types{"string", "integer"}, Pattern: Duration, MinLength: 1, Minimum: &zero, Maximum: &zero}
 	}
@@ -89,10 +89,10 @@ func object(v reflect.Value) *Schema {
 
 // defaultOf is what a field has where nothing is written, if that says anything.
 func defaultOf(v reflect.Value) any {
-	switch {
-	case v.IsZero():
+	if v.IsZero() {
 		return nil
-	case v.Type() == durationType:
+	}
+	if v.Type() == durationType {
 		return strictyaml.FormatDuration(time.Duration(v.Int()))
 	}
 	switch v.Kind() {
@@ -108,9 +108,9 @@ func defaultOf(v reflect.Value) any {
 }
 
 func bound(s string) *int64 {
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil {
-		return nil // no bound is written
+	if s == "" {
+		return nil
 	}
+	n, _ := strconv.ParseInt(s, 10, 64) // a tag of our own
 	return &n
 }
