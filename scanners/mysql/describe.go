@@ -33,7 +33,7 @@ func (t *transaction) Describe(ctx context.Context, stmt *probe.Statement, sql s
 	}
 	fields, params, err := t.fields(ctx, sql)
 	if err != nil {
-		return nil, t.dialect.prepareError(err, sql)
+		return nil, t.dialect.prepareError(err, stmt, sql)
 	}
 	if _, order := stmt.Render(t.dialect.Style()); params != len(order) {
 		return nil, &scanners.Error{
@@ -63,7 +63,7 @@ func readable(stmt *probe.Statement) error {
 			line++
 		}
 	}
-	return &scanners.Error{Code: scanners.CodeStatement, Hint: f.Hint, Err: fmt.Errorf("%s (line %d of the probe)", f.Message, line)}
+	return &scanners.Error{Code: scanners.CodeStatement, Hint: f.Hint, At: f.Offset + 1, Err: fmt.Errorf("%s (line %d of the probe)", f.Message, line)}
 }
 
 // fields prepares the statement on the driver's connection. The server describes the columns of the result in its answer; the

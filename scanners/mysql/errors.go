@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"tallyman/rules/probe"
 	"tallyman/scanners"
 )
 
@@ -37,12 +38,14 @@ func (d *dialect) Answer(err error, code scanners.Code) *scanners.Error {
 const noColumn = 1054
 
 // prepareError is the error of a statement that was prepared; who writes MySQL's way, with texts in double quotes, is told so.
-func (d *dialect) prepareError(err error, text string) error {
+func (d *dialect) prepareError(err error, stmt *probe.Statement, sql string) error {
 	answer := d.Answer(err, scanners.CodeStatement)
-	if answer == nil {
+	e, ok := errors.AsType[*mysql.MySQLError](err)
+	if answer == nil || !ok {
 		return err
 	}
-	if e, ok := errors.AsType[*mysql.MySQLError](err); ok && e.Number == noColumn && strings.Contains(text, `"`) {
+	answer.At = place(e, stmt, sql)
+	if e.Number == noColumn && strings.Contains(sql, `"`) {
 		answer.Hint = `a text is in single quotes: "x" is a name`
 	}
 	return answer

@@ -25,7 +25,7 @@ func (s *Source) Explain(ctx context.Context, stmt *probe.Statement, args map[st
 	var plan scanners.Plan
 	err = s.look(ctx, func(ctx context.Context, t *transaction) error {
 		plan, err = t.explain(ctx, text, bound)
-		return t.dialect.prepareError(err, text)
+		return t.dialect.prepareError(err, stmt, text)
 	})
 	return plan, err
 }
