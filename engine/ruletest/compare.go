@@ -1,6 +1,7 @@
 package ruletest
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -96,6 +97,9 @@ func (d *diff) notice(p pair, want *strictyaml.Node, got map[string]any) {
 		}
 		if f.has[1] {
 			d.line("+", "  %s: %s", f.path, flow(f.got))
+		}
+		if number, ok := f.want.(json.Number); ok && f.got == number.String() {
+			d.line(" ", "  a notice carries decimals as texts: write %s: %s", f.path, flow(f.got))
 		}
 	}
 }

@@ -14,7 +14,7 @@ func TestFailuresAreReadable(t *testing.T) {
 	for name, c := range map[string]struct{ src, want string }{
 		"counts": {
 			steps(`{at: 0m, rows: [` + negative + `], expect: {rows: 1, matched: 2, pending: 0, firing: 1}}`),
-			`8:162 0s: matched is 1, not 2; pending is 1, not 0; firing is 0, not 1
+			`8:100 0s: matched is 1, not 2; pending is 1, not 0; firing is 0, not 1
 - matched: 2
 + matched: 1
 - pending: 0
@@ -25,7 +25,7 @@ func TestFailuresAreReadable(t *testing.T) {
 		},
 		"every failing step": {
 			steps(`{at: 0m, rows: [`+negative+`], expect: {pending: 2}}`, `{at: 5m, rows: [], expect: {pending: 3}}`),
-			`8:162 0s: pending is 1, not 2
+			`8:100 0s: pending is 1, not 2
 - pending: 2
 + pending: 1
 9:36 5m: pending is 0, not 3
@@ -44,6 +44,7 @@ func TestFailuresAreReadable(t *testing.T) {
 +   title: Bin A-01 is at -3
 -   data.qty: -3
 +   data.qty: "-3"
+    a notice carries decimals as texts: write data.qty: "-3"
 -   data.bins: "007"
 -   labels.area: "yes"
 +   labels.area: replenishment
@@ -67,10 +68,10 @@ func TestFailuresAreReadable(t *testing.T) {
 				`{at: 10m, rows: *n, expect: {notices: [{data: {bin: A-02}, key: [119240, A-02, S2]}]}}`),
 			`10:37 10m: 2 notices, not 1
   notices[0], of the finding [119240,"A-01","S1"]:
--   key: [119240, A-02, S2]
-+   key: '[119240,"A-01","S1"]'
 -   data.bin: A-02
 +   data.bin: A-01
+-   key: [119240, A-02, S2]
++   key: '[119240,"A-01","S1"]'
 + notices[1]: {status: firing, type: REP_NOTICE, warehouse: "119240", priority: 5, key: '[119240,"A-02","S1"]', title: Bin A-02 is at -120, data: {bin: A-02, qty: "-120", sku: S1}}
 `,
 		},
@@ -85,7 +86,7 @@ func TestFailuresAreReadable(t *testing.T) {
 			`9:9 5m: health is error, which the step does not expect
 + health: error
   the run failed: probe_timeout: the statement took too long, says the test
-10:47 10m: health is error, not ok
+10:49 10m: health is error, not ok
 - health: ok
 + health: error
   the run failed: probe_failed: no such table
@@ -93,7 +94,7 @@ func TestFailuresAreReadable(t *testing.T) {
 		},
 		"a run that is degraded unexpectedly": {
 			steps(`{at: 0m, rows: [` + negative + `, ` + negative + `], expect: {pending: 1}}`),
-			`8:227 0s: health is degraded, which the step does not expect
+			`8:166 0s: health is degraded, which the step does not expect
 + health: degraded
   degraded: repeated key [119240,"A-01","S1"]
 `,
@@ -107,10 +108,10 @@ func TestFailuresAreReadable(t *testing.T) {
 			strings.Replace(test("rule: replenish-pick-face", `{at: 0m, rows: [{id: 1, wh_id: 7, bin_code: A, shortage: 1, changed_at: 2026-06-01T07:00:00+08:00}], expect: {notices: [{
           id: n_x, type: REP_NOTICE, typeId: 1, warehouse: "7", rule: replenish-pick-face, scope: "", key: "[1]", status: event, priority: 3, modal: silent, title: "Replenish A: 1",
           body: "", data: {bin: A}, labels: {}, count: 1, createdAt: 2026-06-01T00:00:00Z, createTime: 1780272000000, expireTime: 259200, sinks: [inbox]}]}}`), "rule:", "exact: true\n    rule:", 1),
-			`8:121 0s: the notices differ
+			`8:118 0s: the notices differ
   notices[0], of the finding [1]:
 -   id: n_x
-+   id: n_cgdfepwsyemoqnkzhcaeyylqw5
++   id: n_2kkohzun53k4tf7wjbnom5zrcm
 +   episode: ["2026-05-31T23:00:00Z", 1]
 +   expiresAt: "2026-06-04T00:00:00Z"
 `,

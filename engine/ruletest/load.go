@@ -27,10 +27,6 @@ func Load(paths []string) ([]*File, problem.List) {
 		}
 		slices.Sort(found)
 		for _, name := range found {
-			if seen[name] {
-				continue
-			}
-			seen[name] = true
 			src, err := os.ReadFile(name)
 			if err != nil {
 				unreadable(name, err)
@@ -42,9 +38,10 @@ func Load(paths []string) ([]*File, problem.List) {
 					Code: CodeNone, File: name, Message: "the file is no rule test: it has no tests", Hint: "name the file that tests it, or its folder",
 				})
 			}
-			if !test {
+			if !test || seen[name] {
 				continue
 			}
+			seen[name] = true
 			f, faults := Parse(name, src)
 			problems = append(problems, faults...)
 			if f != nil {

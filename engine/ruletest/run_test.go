@@ -80,7 +80,7 @@ func TestTypesAreChecked(t *testing.T) {
 		"{at: 0m, rows: [{id: 1, wh_id: 1, bin_code: A, shortage: 1, changed_at: 2026-06-01T07:00:00Z}], expect: {firing: 0}}]}\n"
 	dir := folder(t, map[string]string{"types.yaml": "types:\n  - {code: REP_NOTICE, id: 1, name: N, fields: {bin: {type: bool}}}\n"})
 	r := run(t, "rules: stock.yaml\ntypes: "+dir+"/types.yaml\n"+src, ruletest.Options{})
-	if r.Passed() || !strings.Contains(told(r), "stock.yaml:44:") || !strings.Contains(told(r), "data_field_kind") {
+	if r.Passed() || !strings.Contains(told(r), "stock.yaml:43:117: data_field_kind") {
 		t.Errorf("a type that does not fit: %s", told(r))
 	}
 	r = run(t, "rules: stock.yaml\ntypes: nowhere.yaml\n"+src, ruletest.Options{})
