@@ -92,7 +92,7 @@ func (d *Decoder) structure(name string, owner, n *Node, v reflect.Value) {
 		return
 	}
 	d.Faults(n)
-	fields := fieldsOf(v.Type())
+	fields := d.file.fieldsOf(v.Type())
 	for _, f := range n.Fields {
 		i, ok := fields.index[f.Name]
 		if !ok {
@@ -188,8 +188,13 @@ type structFields struct {
 	required []string
 }
 
-func fieldsOf(t reflect.Type) structFields {
-	s := structFields{index: map[string]int{}}
+// fieldsOf reads the tags of a struct, once for each file: a file decodes into the same few types again and again.
+func (f *File) fieldsOf(t reflect.Type) *structFields {
+	if s := f.fields[t]; s != nil {
+		return s
+	}
+	s := &structFields{index: map[string]int{}}
+	f.fields[t] = s
 	for i := range t.NumField() {
 		name, options, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
 		if name == "" || name == "-" {

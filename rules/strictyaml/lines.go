@@ -1,6 +1,7 @@
 package strictyaml
 
 import (
+	"reflect"
 	"strings"
 	"unicode/utf8"
 
@@ -13,6 +14,8 @@ type File struct {
 	Root *Node // an empty mapping where the file holds nothing
 	src  string
 	ends []span // of each line, without its break
+
+	fields map[reflect.Type]*structFields // of the types that it was decoded into
 }
 
 // span is a part of src in bytes.
@@ -23,7 +26,7 @@ type place struct{ line, col int }
 
 // newFile cuts src into lines the way the YAML scanner counts them: NEL, LS and PS end a line as well.
 func newFile(name, src string) *File {
-	f := &File{Name: name, src: src}
+	f := &File{Name: name, src: src, fields: map[reflect.Type]*structFields{}}
 	from := 0
 	for i := 0; i < len(src); {
 		r, size := utf8.DecodeRuneInString(src[i:])
