@@ -143,7 +143,7 @@ func (w *Why) whyNotLook() string {
 		return ""
 	}
 	if code := codeOf(w.Reason); code == "probe_cost" || code == "probe_cost_unknown" {
-		return "the source is not asked, since the rule may not run: " + w.Reason
+		return "the rule may not run: " + w.Reason
 	}
 	return ""
 }

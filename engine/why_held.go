@@ -100,18 +100,30 @@ func (h *holder) firing(f *ledger.Finding) {
 	if !f.AbsentSince.IsZero() {
 		h.hold("keep_firing_for", "no run since %s has seen it; it resolves when it has stayed away for %s", stamp(f.AbsentSince), span(r.KeepFiringFor))
 	}
-	switch {
-	case r.RepeatInterval > 0:
-		h.hold("repeat", "it was told at %s, and is told again after %s, or when its priority rises above %d", stamp(f.LastNotified), span(r.RepeatInterval), f.Priority)
-	default:
-		h.hold("repeat", "it was told at %s; the rule has no repeat_interval, so it is told again only when its priority rises above %d", stamp(f.LastNotified), f.Priority)
-	}
+	h.hold("repeat", "it was told at %s, and is %s", stamp(f.LastNotified), again(r.RepeatInterval, f.Priority))
 	switch n := h.told(f.NoticeID); {
 	case n == nil:
 	case strings.HasPrefix(n.Key, `["digest"`):
 		h.hold("limit", "it was told with %s in a digest, since the run had more to tell than limit.notices (%d)", counted(n.Count-1, "other finding"), r.Limit.Notices)
 	case n.Key != f.Key:
 		h.hold("group", "it was told as one of %s of the group %s", counted(n.Count, "finding"), n.Key)
+	}
+}
+
+const highestPriority = 5
+
+// again says when a firing finding is told again.
+func again(repeat time.Duration, priority int) string {
+	rises := fmt.Sprintf("when its priority rises above %d", priority)
+	switch can := priority < highestPriority; {
+	case repeat > 0 && can:
+		return "told again after " + span(repeat) + ", or " + rises
+	case repeat > 0:
+		return "told again after " + span(repeat)
+	case can:
+		return "told again only " + rises + ": the rule has no repeat_interval"
+	default:
+		return "not told again: the rule has no repeat_interval"
 	}
 }
 
@@ -156,4 +168,4 @@ func span(d time.Duration) string {
 	return s
 }
 
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }

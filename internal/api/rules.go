@@ -45,7 +45,7 @@ type (
 		Key   string `query:"key" required:"true" doc:"the key: a JSON array, or its values separated by commas" example:"[119240,\"A-01\",\"S1\"]"`
 		Look  string `query:"look" enum:"true,false" default:"true" doc:"whether the source is asked how the row is now; it is only read"`
 	}
-	whyOutput struct{ Body *whyForm }
+	whyOutput struct{ Body *WhyForm }
 )
 
 // Resolve keeps the request, which says who asks.

@@ -11,8 +11,8 @@ import (
 	"tallyman/rules/row"
 )
 
-// whyForm is what is known of one finding.
-type whyForm struct {
+// WhyForm is what is known of one finding.
+type WhyForm struct {
 	XMLName xml.Name     `json:"-" xml:"why"`
 	Rule    string       `json:"rule" xml:"rule"`
 	Scope   string       `json:"scope" xml:"scope"`
@@ -41,12 +41,12 @@ type findingForm struct {
 	Told         int         `json:"told" xml:"told" doc:"how often it was told"`
 	Notice       string      `json:"notice,omitempty" xml:"notice,omitempty" doc:"id of the notice that told it last"`
 	Group        string      `json:"group,omitempty" xml:"group,omitempty" doc:"key of its group"`
-	Row          []valueForm `json:"row,omitempty" xml:"row>column,omitempty" doc:"the row that its last change was made of" nullable:"false"`
+	Row          []ValueForm `json:"row,omitempty" xml:"row>column,omitempty" doc:"the row that its last change was made of" nullable:"false"`
 	RowDue       *time.Time  `json:"rowDue,omitempty" xml:"rowDue,omitempty" doc:"of the run that saw that row"`
 }
 
-// valueForm is one column of a row.
-type valueForm struct {
+// ValueForm is one column of a row.
+type ValueForm struct {
 	Name  string  `json:"name" xml:"name,attr"`
 	Value *string `json:"value" xml:",chardata" doc:"null is NULL"`
 }
@@ -59,7 +59,7 @@ type lookForm struct {
 	Found     bool        `json:"found" xml:"found" doc:"the probe returns the row"`
 	Match     bool        `json:"match" xml:"match" doc:"it meets the condition"`
 	Fault     string      `json:"fault,omitempty" xml:"fault,omitempty" doc:"why it cannot be judged or told"`
-	Row       []valueForm `json:"row,omitempty" xml:"row>column,omitempty" nullable:"false"`
+	Row       []ValueForm `json:"row,omitempty" xml:"row>column,omitempty" nullable:"false"`
 	Condition []partForm  `json:"condition,omitempty" xml:"condition>part,omitempty" doc:"the condition and its parts" nullable:"false"`
 }
 
@@ -93,10 +93,11 @@ type tracedForm struct {
 	Key        string               `json:"key" xml:"key" doc:"another one where it was told in a group or a digest"`
 	Count      int                  `json:"count" xml:"count"`
 	CreatedAt  time.Time            `json:"createdAt" xml:"createdAt"`
-	Deliveries []tracedDeliveryForm `json:"deliveries" xml:"delivery" nullable:"false"`
+	Deliveries []TracedDeliveryForm `json:"deliveries" xml:"delivery" nullable:"false"`
 }
 
-type tracedDeliveryForm struct {
+// TracedDeliveryForm is how a delivery of it stands.
+type TracedDeliveryForm struct {
 	Sink       string     `json:"sink" xml:"sink"`
 	State      string     `json:"state" xml:"state" enum:"pending,sent,failed,timed_out,canceled"`
 	Attempts   int        `json:"attempts" xml:"attempts"`
@@ -105,8 +106,8 @@ type tracedDeliveryForm struct {
 	Recipients []string   `json:"recipients,omitempty" xml:"recipient,omitempty" doc:"of the inbox" nullable:"false"`
 }
 
-func newWhyForm(w *engine.Why) *whyForm {
-	f := &whyForm{
+func newWhyForm(w *engine.Why) *WhyForm {
+	f := &WhyForm{
 		Rule: w.Rule.ID, Scope: w.Rule.Scope, Title: w.Rule.Title, Key: w.Key, Asked: w.Asked, State: "none", More: w.More, Alike: w.Alike,
 		Held: make([]heldForm, len(w.Held)), Told: make([]tracedForm, len(w.Told)),
 	}
@@ -141,7 +142,7 @@ func newFindingForm(f *ledger.Finding) *findingForm {
 		LastNotified: instant(f.LastNotified), Told: f.Ordinal, Notice: f.NoticeID, Group: f.Group, RowDue: instant(f.RowDue),
 	}
 	for _, c := range engine.RowColumns(f.Row) {
-		form.Row = append(form.Row, valueForm(c))
+		form.Row = append(form.Row, ValueForm(c))
 	}
 	return form
 }
@@ -152,7 +153,7 @@ func newLookForm(l *engine.Look) *lookForm {
 	}
 	if l.Row != nil {
 		for i, c := range l.Row.Columns {
-			form.Row = append(form.Row, valueForm{c.Name, valueText(l.Row.Values[i])})
+			form.Row = append(form.Row, ValueForm{c.Name, valueText(l.Row.Values[i])})
 		}
 	}
 	for _, p := range l.Parts {
@@ -173,10 +174,10 @@ func newTracedForm(t *ledger.Traced) tracedForm {
 	n := t.Notice
 	form := tracedForm{
 		ID: n.ID, Status: n.Status, Type: n.Type, Warehouse: n.Warehouse, Title: n.Title, Priority: n.Priority, Key: n.Key, Count: n.Count,
-		CreatedAt: n.CreatedAt.UTC(), Deliveries: make([]tracedDeliveryForm, len(t.Deliveries)),
+		CreatedAt: n.CreatedAt.UTC(), Deliveries: make([]TracedDeliveryForm, len(t.Deliveries)),
 	}
 	for i, d := range t.Deliveries {
-		form.Deliveries[i] = tracedDeliveryForm{
+		form.Deliveries[i] = TracedDeliveryForm{
 			Sink: d.Lane.Sink, State: d.State.String(), Attempts: d.Attempts, SentAt: instant(d.SentAt), Error: d.LastError, Recipients: d.Recipients,
 		}
 	}
