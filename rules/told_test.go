@@ -176,6 +176,7 @@ func valueOf(k row.Kind, text string) (row.Value, error) {
 		return row.JSONOf(text), nil
 	case row.Text:
 		return row.TextOf(text), nil
+	case row.Null, row.Bytes, row.Duration:
 	}
 	return row.Value{}, fmt.Errorf("no values of kind %s here", k)
 }

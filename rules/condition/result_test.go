@@ -185,6 +185,8 @@ func TestResultFaults(t *testing.T) {
 		`sum(rows) > 0`:                 `4 expr_type sum() needs numbers, here it has a list of rows | take the values of a column: map(rows, .count)`,
 		`max(rows) > 0`:                 `4 expr_type max() needs values, here it has a list of rows | take the values of a column: map(rows, .count)`,
 		`max(rows[0], 1) > 0`:           `8 expr_type max() needs values, here it has a row | take one of its columns, as in rows[0].count`,
+		`sum(rows, .sku) == ""`:         `11 expr_type sum() needs numbers, here it has text | `,
+		`sum(rows, #) > 0`:              `10 expr_type sum() needs numbers, here it has a row | take one of its columns, as in rows[0].count`,
 		`sort(rows)[0].qty`:             `5 expr_type sort() needs a list of values, here it has a list of rows | take the values of a column: map(rows, .count)`,
 		`rows[0] == rows[1]`:            `8 expr_type a row and a row do not compare | `,
 		`rows == nil`:                   `5 expr_type a list is never NULL | `,

@@ -13,13 +13,21 @@ func exampleNow() time.Time { return time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)
 func exampleRow() *row.Row {
 	return &row.Row{
 		Columns: []row.Column{
-			{Name: "sku", Kind: row.Text}, {Name: "zone", Kind: row.Text}, {Name: "qty", Kind: row.Decimal}, {Name: "price", Kind: row.Decimal},
-			{Name: "lines", Kind: row.Int}, {Name: "ratio", Kind: row.Float}, {Name: "held", Kind: row.Bool}, {Name: "wave_no", Kind: row.Int},
-			{Name: "released_at", Kind: row.Time}, {Name: "doc", Kind: row.JSON},
+			{Name: "sku", Kind: row.Text},
+			{Name: "zone", Kind: row.Text},
+			{Name: "qty", Kind: row.Decimal},
+			{Name: "price", Kind: row.Decimal},
+			{Name: "lines", Kind: row.Int},
+			{Name: "ratio", Kind: row.Float},
+			{Name: "held", Kind: row.Bool},
+			{Name: "wave_no", Kind: row.Int},
+			{Name: "released_at", Kind: row.Time},
+			{Name: "doc", Kind: row.JSON},
 		},
 		Values: []row.Value{
 			row.TextOf("TEST-42"), row.TextOf("A"), row.DecimalOf(-350, 2), row.DecimalOf(1990, 2),
-			row.IntOf(4), row.FloatOf(0.25), row.BoolOf(false), {},
+			row.IntOf(4), row.FloatOf(0.25), row.BoolOf(false),
+			{},
 			row.TimeOf(time.Date(2026, 5, 30, 22, 15, 0, 0, time.UTC)), row.JSONOf(`{"wave": 77, "lines": [{"sku": "A"}]}`),
 		},
 	}
