@@ -176,9 +176,13 @@ func used(r *rules.Rule) []string {
 		}
 		names = append(names, columns...)
 	}
+	parse := message.Parse
+	if r.Per == rules.PerResult || r.GroupBy != nil {
+		parse = message.ParseRows
+	}
 	for _, texts := range []map[string]string{r.Notice.Title, r.Notice.Body} {
 		for _, src := range texts {
-			if t, faults := message.Parse(src); len(faults) == 0 {
+			if t, faults := parse(src); len(faults) == 0 {
 				names = append(names, t.Columns()...)
 			}
 		}
