@@ -43,6 +43,7 @@ func differ(path string, want *strictyaml.Node, got any, exact bool) []differenc
 			}
 		}
 		return nil
+	case strictyaml.Scalar:
 	}
 	if sameScalar(want, got) {
 		return nil

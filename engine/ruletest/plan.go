@@ -88,12 +88,13 @@ func (p *planner) solve(ctx context.Context) ([]row.Kind, problem.List, error) {
 		kinds, problems, err := solve(slots, mostTries, func(kinds []row.Kind) (problem.List, error) {
 			return p.compile(columnsOf(slots, kinds)), nil
 		})
-		if len(problems) == 0 {
-			p.compile(columnsOf(slots, kinds))
+		if err == nil && len(problems) == 0 {
+			problems = p.compile(columnsOf(slots, kinds))
 		}
 		return kinds, p.explain(problems), err
 	case !p.test.queries():
-		return nil, p.prepare(ctx), ctx.Err()
+		problems, err := p.prepare(ctx)
+		return nil, problems, err
 	}
 	slots := p.tables.slots(tables)
 	try := func(kinds []row.Kind) (problem.List, error) {
@@ -117,18 +118,27 @@ func (p *planner) solve(ctx context.Context) ([]row.Kind, problem.List, error) {
 // cannot tells a source that is out of reach from a statement that it refuses.
 func (p *planner) cannot(err error) (problem.List, error) {
 	if e, ok := errors.AsType[*scanners.Error](err); ok && !e.Transient {
-		return refused(err, p.engine), nil
+		return p.refused(e), nil
 	}
 	return nil, err
 }
 
 // prepare takes the columns from the real engine.
-func (p *planner) prepare(ctx context.Context) problem.List {
+func (p *planner) prepare(ctx context.Context) (problem.List, error) {
 	prepared, err := p.db.Prepare(ctx, p.stmt)
 	if err != nil {
-		return refused(err, p.engine)
+		return p.cannot(err)
 	}
-	return p.compile(prepared.Columns())
+	return p.compile(prepared.Columns()), nil
+}
+
+// refused says in a test author's words why the probe does not run on the tables.
+func (p *planner) refused(e *scanners.Error) problem.List {
+	where, hint := p.engine, e.Hint
+	if where == "" {
+		where, hint = "SQLite, on the test's tables", joinHints(hint, "SQL that SQLite does not speak is tested on the real engine: --source NAME")
+	}
+	return problem.List{p.rule.Problem("probe.sql", string(e.Code), fmt.Sprintf("the probe does not run on %s: %s", where, e.Err), hint)}
 }
 
 // compile checks the rule against columns, which become those of the probe.

@@ -3,13 +3,11 @@ package ruletest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"tallyman/rules/probe"
-	"tallyman/rules/problem"
 	"tallyman/rules/row"
 	"tallyman/scanners"
 )
@@ -110,19 +108,4 @@ func describe(ctx context.Context, sessions scanners.Sessions, staged []scanners
 		return nil, err
 	}
 	return prepared.Columns(), nil
-}
-
-// refused says in a test author's words why a probe does not run on the fixtures.
-func refused(err error, engine string) problem.List {
-	p := problem.Problem{Code: string(scanners.CodeStatement), Message: err.Error()}
-	if e, ok := errors.AsType[*scanners.Error](err); ok {
-		p.Code, p.Message, p.Hint = string(e.Code), e.Err.Error(), e.Hint
-	}
-	if engine == "" {
-		p.Message = fmt.Sprintf("the probe does not run on the test's tables in SQLite: %s", p.Message)
-		p.Hint = strings.TrimPrefix(p.Hint+"; ", "; ") + "SQL that SQLite does not speak is tested on the real engine: --source NAME"
-	} else {
-		p.Message = fmt.Sprintf("the probe does not run on %s: %s", engine, p.Message)
-	}
-	return problem.List{p}
 }

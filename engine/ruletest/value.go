@@ -88,6 +88,7 @@ func plain(n *strictyaml.Node) any {
 			l[i] = plain(item)
 		}
 		return l
+	case strictyaml.Scalar:
 	}
 	switch n.Tag {
 	case "!!null":
