@@ -18,8 +18,11 @@ func (d *dialect) converter(f field, kind row.Kind) sqldb.Convert {
 	case row.Bool:
 		return convertBool
 	case row.Int:
-		if f.kind == typeBit {
+		switch {
+		case f.kind == typeBit:
 			return convertBits
+		case f.kind == typeLongLong && f.unsigned():
+			return convertUnsigned
 		}
 		return convertInt
 	case row.Float:
@@ -85,16 +88,22 @@ func convertBool(dst *row.Value, src any, _ *sqldb.Texts) error {
 }
 
 func convertInt(dst *row.Value, src any, _ *sqldb.Texts) error {
-	switch v := src.(type) {
-	case int64:
-		*dst = row.IntOf(v)
-		return nil
-	case []byte: // an unsigned one above the signed
-		if _, err := strconv.ParseUint(string(v), 10, 64); err == nil {
-			return fmt.Errorf("holds %s, which is more than an int does: write CAST(… AS DECIMAL(20))", v)
+	n, ok := src.(int64)
+	if !ok {
+		return changed(src, row.Int)
+	}
+	*dst = row.IntOf(n)
+	return nil
+}
+
+// convertUnsigned is for BIGINT UNSIGNED, of which the driver makes a text where it is above the signed ones.
+func convertUnsigned(dst *row.Value, src any, texts *sqldb.Texts) error {
+	if b, ok := src.([]byte); ok && len(b) >= 19 {
+		if _, err := strconv.ParseUint(string(b), 10, 64); err == nil {
+			return fmt.Errorf("holds %s, which is more than an int does: write CAST(… AS DECIMAL(20))", b)
 		}
 	}
-	return changed(src, row.Int)
+	return convertInt(dst, src, texts)
 }
 
 // convertBits reads BIT(n), whose bytes begin with the highest.

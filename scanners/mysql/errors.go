@@ -19,12 +19,13 @@ func (d *dialect) Answer(err error, code scanners.Code) *scanners.Error {
 	}
 	state := string(e.SQLState[:])
 	mapped := &scanners.Error{Code: code, Err: fmt.Errorf("%s [error %d, SQLSTATE %s]", strings.Join(strings.Fields(e.Message), " "), e.Number, state)}
-	if verdict, found := verdicts[e.Number]; found {
+	connecting := code == scanners.CodeUnreachable
+	if verdict, found := verdicts[e.Number]; found && !connecting {
 		mapped.Code, mapped.Transient, mapped.Hint = verdict.code, verdict.transient, verdict.hint
 		return mapped
 	}
 	switch {
-	case code == scanners.CodeUnreachable: // while it connects, whatever the reason
+	case connecting: // whatever the reason
 		mapped.Transient = true
 	case strings.HasPrefix(state, "42"):
 		mapped.Code = scanners.CodeStatement
@@ -63,6 +64,7 @@ var (
 	away       = verdict{code: scanners.CodeUnreachable, transient: true}
 	again      = verdict{code: scanners.CodeFailed, transient: true}
 	writes     = verdict{code: scanners.CodeReadOnly, hint: "a probe only reads; it may call a function that writes"}
+	noZone     = verdict{code: scanners.CodeUnreachable, transient: true, hint: "give the source's timezone as an offset (+08:00, in the URL %2B08:00), or load the server's time zone tables"}
 	notGranted = verdict{code: scanners.CodeStatement, hint: "the source's user needs SELECT on what the probe reads"}
 )
 
@@ -81,10 +83,12 @@ var verdicts = map[uint16]verdict{
 	1422: writes, // a commit in a function
 	1223: writes, // FLUSH TABLES WITH READ LOCK is held
 
-	1142: notGranted, 1143: notGranted, 1370: notGranted, 1227: notGranted,
+	1298: noZone,
+
+	1044: notGranted, 1142: notGranted, 1143: notGranted, 1370: notGranted, 1227: notGranted,
 
 	1040: away, 1203: away, 1226: away, // too many connections
 	1053: away, 1077: away, 1079: away, 1927: away, // the server stops, or this connection was killed
-	1044: away, 1045: away, 1049: away, 1129: away, 1130: away, 1698: away, // no access, or no such database
+	1045: away, 1129: away, 1130: away, 1698: away, // no access
 	1043: away, 1152: away, 1158: away, 1159: away, 1160: away, 1161: away, 1184: away, // the network
 }

@@ -29,11 +29,11 @@ const (
 	typeNewDecimal = 246
 	typeDecimal    = 0
 	typeTinyBlob   = 249
-	typeMediumBlob = 250
-	typeLongBlob   = 251
-	typeBlob       = 252
+	typeBlob       = 252 // and those between
 	typeVarString  = 253
 	typeString     = 254
+	typeGeometry   = 255
+	typeVector     = 242
 )
 
 // The flags of columns in the protocol.
@@ -128,10 +128,27 @@ func (f *field) typeName() string {
 			name += fmt.Sprintf("(%d)", f.decimals)
 		}
 	}
-	if f.unsigned() && f.rowKind() != row.Bool && f.kind != typeYear && f.kind != typeBit {
+	if kind := f.rowKind(); f.unsigned() && kind.IsNumber() && f.kind != typeYear && f.kind != typeBit {
 		name += " unsigned"
 	}
 	return name
+}
+
+// blobName is BLOB or TEXT with its size. The server describes all four sizes as the same type.
+func (f *field) blobName() string {
+	name, most := "blob", uint64(f.length)
+	if f.isText() {
+		name, most = "text", most/bytesPerRune
+	}
+	switch {
+	case most <= 255:
+		return "tiny" + name
+	case most <= 65535:
+		return name
+	case most <= 16777215:
+		return "medium" + name
+	}
+	return "long" + name
 }
 
 func (f *field) baseName() string {
@@ -142,6 +159,8 @@ func (f *field) baseName() string {
 		return "enum"
 	case f.kind == typeString && f.flags&flagSet != 0:
 		return "set"
+	case f.kind >= typeTinyBlob && f.kind <= typeBlob:
+		return f.blobName()
 	}
 	name, found := typeNames[f.kind]
 	if !found {
@@ -162,6 +181,5 @@ var typeNames = map[byte]string{
 	typeFloat: "float", typeDouble: "double", typeDecimal: "decimal", typeNewDecimal: "decimal", typeBit: "bit", typeNull: "null",
 	typeDate: "date", typeNewDate: "date", typeTime: "time", typeDateTime: "datetime", typeTimestamp: "timestamp", typeJSON: "json",
 	typeVarChar: "varbinary|varchar", typeVarString: "varbinary|varchar", typeString: "binary|char",
-	typeTinyBlob: "tinyblob|tinytext", typeBlob: "blob|text", typeMediumBlob: "mediumblob|mediumtext", typeLongBlob: "longblob|longtext",
-	255: "geometry", 242: "vector",
+	typeGeometry: "geometry", typeVector: "vector",
 }
