@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -58,13 +59,21 @@ func (c *cell) Scan(src any) error {
 		return nil
 	}
 	if err := c.convert(c.dst, src, &c.cursor.texts); err != nil {
-		c.cursor.err = &scanners.Error{
-			Code: scanners.CodeFailed, Hint: "correct the data, or CAST the column to what it holds",
-			Err: fmt.Errorf("column %s %w%s", c.column.Name, err, c.where()),
-		}
+		c.cursor.err = c.fault(err)
 		return c.cursor.err
 	}
 	return nil
+}
+
+// fault names the column of an error, and the row unless the whole column has become another.
+func (c *cell) fault(err error) error {
+	if e, ok := errors.AsType[*scanners.Error](err); ok {
+		return &scanners.Error{Code: e.Code, Transient: e.Transient, Hint: e.Hint, Err: fmt.Errorf("column %s: %w", c.column.Name, e.Err)}
+	}
+	return &scanners.Error{
+		Code: scanners.CodeFailed, Hint: "correct the data, or CAST the column to what it holds",
+		Err: fmt.Errorf("column %s %w%s", c.column.Name, err, c.where()),
+	}
 }
 
 // where tells which row it is, by its first column where that was read already.

@@ -1,0 +1,140 @@
+package sqlserver
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/golang-sql/civil"
+
+	"tallyman/rules/probe"
+	"tallyman/rules/row"
+	"tallyman/scanners/sqldb"
+)
+
+// wireGrace is how long the driver has to end a statement whose time is up, before its connection is cut.
+const wireGrace = 2 * time.Second
+
+// dialer hands a dial to the driver.
+type dialer struct{ dial sqldb.Dial }
+
+// DialContext is called by the driver.
+func (d dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	return d.dial(ctx, network, address)
+}
+
+// dialect is what SQL Server does its own way.
+type dialect struct {
+	location *time.Location
+	wires    *sqldb.Wires // nil in tests
+}
+
+// Style writes parameters as @p1.
+func (d *dialect) Style() probe.Style { return probe.At }
+
+//go:embed snapshot.sql
+var snapshotSQL string
+
+// Begin starts a transaction that End rolls back.
+func (d *dialect) Begin(ctx context.Context, conn *sql.Conn, timeout time.Duration) (sqldb.Transaction, error) {
+	t := &transaction{dialect: d, conn: conn}
+	defer t.watch(ctx)()
+	var state int
+	if err := conn.QueryRowContext(ctx, snapshotSQL).Scan(&state); err != nil {
+		return nil, err
+	}
+	isolation := "READ COMMITTED"
+	if state == 1 {
+		isolation = "SNAPSHOT"
+	}
+	_, err := conn.ExecContext(ctx, fmt.Sprintf("SET NOCOUNT ON; SET QUOTED_IDENTIFIER ON; SET ANSI_NULLS ON; SET ANSI_PADDING ON; SET CONCAT_NULL_YIELDS_NULL ON; "+
+		"SET LOCK_TIMEOUT %d; SET TRANSACTION ISOLATION LEVEL %s; BEGIN TRANSACTION", max(timeout.Milliseconds(), 1), isolation))
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// transaction is one on a connection that has had no other.
+type transaction struct {
+	dialect *dialect
+	conn    *sql.Conn
+	failed  bool // a statement did: the driver may not read on where its answer went on
+}
+
+func (t *transaction) watch(ctx context.Context) (stop func()) {
+	if t.dialect.wires == nil {
+		return func() {}
+	}
+	return t.dialect.wires.Watch(ctx, t.conn, wireGrace)
+}
+
+// Next is for sessions, which there are none of.
+func (t *transaction) Next(context.Context, time.Duration) error { return errNoSessions }
+
+var (
+	errNoSessions = errors.New("sessions are not available for SQL Server")
+	errFailed     = errors.New("a statement failed")
+)
+
+// Query runs the statement.
+func (t *transaction) Query(ctx context.Context, text string, args []any) (*sql.Rows, func(), error) {
+	stop := t.watch(ctx)
+	rows, err := t.conn.QueryContext(ctx, text, args...)
+	if err != nil {
+		stop()
+		t.failed = true
+		return nil, nil, err
+	}
+	return rows, func() {
+		stop()
+		t.failed = t.failed || rows.Err() != nil
+	}, nil
+}
+
+// Stop ends the context, whereupon the driver sends an attention.
+func (t *transaction) Stop(_ context.Context, cancel context.CancelFunc) { cancel() }
+
+// Abandon has nothing to do: the server rolls back what a closed connection had begun.
+func (t *transaction) Abandon(context.Context) {}
+
+// End rolls back. After a failed statement the connection is closed instead, and the server rolls back.
+func (t *transaction) End(ctx context.Context) error {
+	if t.failed {
+		return errFailed
+	}
+	defer t.watch(ctx)()
+	_, err := t.conn.ExecContext(ctx, "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION")
+	return err
+}
+
+// Bind makes of a parameter's value what the driver sends. Decimals go as their texts, which the server reads as the type that
+// they are compared with.
+func (d *dialect) Bind(v row.Value) (any, error) {
+	switch v.Kind() {
+	case row.Null:
+		return nil, nil //nolint:nilnil // NULL
+	case row.Bool:
+		return v.Bool(), nil
+	case row.Int:
+		return v.Int(), nil
+	case row.Float:
+		return v.Float(), nil
+	case row.Bytes:
+		return []byte(v.Text()), nil
+	case row.Date:
+		return civil.DateOf(v.Time()), nil
+	case row.Time:
+		return civil.DateTimeOf(v.Time().In(d.location)), nil
+	case row.Duration:
+		return nil, errors.New("is a duration, which SQL Server does not have")
+	case row.Text:
+		return v.Text(), nil
+	default:
+		return v.String(), nil
+	}
+}

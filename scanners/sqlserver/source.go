@@ -1,0 +1,89 @@
+package sqlserver
+
+import (
+	"database/sql/driver"
+	"errors"
+	"net"
+	"net/url"
+	"strconv"
+	"time"
+
+	mssql "github.com/microsoft/go-mssqldb"
+	"github.com/microsoft/go-mssqldb/msdsn"
+
+	"tallyman/scanners"
+	"tallyman/scanners/sqldb"
+)
+
+// Config is one configured source.
+type Config struct {
+	// URL is sqlserver://user:password@host:port/database. Options: instance, encrypt (true, false, strict, disable; true where it is
+	// not given), trust_server_certificate (true, false), timezone (of columns without a zone: Asia/Shanghai; UTC where it is not
+	// given), connect_timeout (seconds).
+	URL              string
+	MaxConnections   int           // scans at once; others wait. 0 = 4
+	StatementTimeout time.Duration // of a scan without a timeout of its own, and of Prepare. 0 = 30s
+}
+
+// Source is a SQL Server database.
+type Source struct{ *sqldb.Source }
+
+// Open makes a source. It connects when it is first used, so only a URL that cannot be read is an error.
+func Open(config Config) (*Source, error) {
+	address, err := sqldb.ParseURL(config.URL, "sqlserver", "1433", "instance", "encrypt", "trust_server_certificate")
+	if err != nil {
+		return nil, err
+	}
+	login, err := loginOf(&address)
+	if err != nil {
+		return nil, err
+	}
+	wires := sqldb.NewWires(mssql.NewConnectorConfig(login).Driver(), func(dial sqldb.Dial) driver.Connector {
+		c := mssql.NewConnectorConfig(login)
+		c.Dialer = dialer{dial}
+		return c
+	})
+	return &Source{Source: open(config, &address, wires, wires)}, nil
+}
+
+// open makes a source on any connector; wires may be nil.
+func open(config Config, address *sqldb.URL, connector driver.Connector, wires *sqldb.Wires) *sqldb.Source {
+	return sqldb.New(sqldb.Config{
+		Dialect: &dialect{location: address.Location, wires: wires}, Connector: connector,
+		MaxConnections: config.MaxConnections, StatementTimeout: config.StatementTimeout, ConnectTimeout: address.ConnectTimeout,
+		Secrets: []string{address.Password},
+	})
+}
+
+// loginOf makes the driver's settings from those that we know, and no others.
+func loginOf(address *sqldb.URL) (msdsn.Config, error) {
+	trust, err := address.Bool("trust_server_certificate", false)
+	if err != nil {
+		return msdsn.Config{}, err
+	}
+	encrypt := address.Options["encrypt"]
+	switch encrypt {
+	case "":
+		encrypt = "true"
+	case "true", "false", "strict", "disable":
+	default:
+		return msdsn.Config{}, urlError("the option encrypt of the source is true, false, strict or disable")
+	}
+	options := url.Values{
+		"database": {address.Database}, "app name": {"tallyman"}, "ApplicationIntent": {"ReadOnly"}, "encrypt": {encrypt},
+		"TrustServerCertificate": {strconv.FormatBool(trust)}, "disableretry": {"true"},
+	}
+	u := url.URL{
+		Scheme: "sqlserver", Host: net.JoinHostPort(address.Host, address.Port), User: url.UserPassword(address.User, address.Password),
+		Path: address.Options["instance"], RawQuery: options.Encode(),
+	}
+	login, err := msdsn.Parse(u.String())
+	if err != nil {
+		return msdsn.Config{}, urlError("the URL of the source cannot be read") // the driver's words may hold the password
+	}
+	return login, nil
+}
+
+func urlError(text string) error {
+	return &scanners.Error{Code: scanners.CodeUnreachable, Err: errors.New(text)}
+}

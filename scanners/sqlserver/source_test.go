@@ -1,0 +1,82 @@
+package sqlserver
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/microsoft/go-mssqldb/msdsn"
+
+	"tallyman/scanners"
+	"tallyman/scanners/sqldb"
+)
+
+// TestURL reads addresses; none of what is wrong with one shows its password.
+func TestURL(t *testing.T) {
+	t.Parallel()
+	for url, says := range map[string]string{
+		"sqlserver://sa:s3cret@db/wms":                                      "",
+		"sqlserver://sa:s3cret@db:1444/wms?encrypt=strict&instance=SQL2":    "",
+		"sqlserver://sa:s3cret@db/wms?timezone=Asia/Shanghai&encrypt=false": "",
+		"sqlserver://sa:s3cret@db/wms?trust_server_certificate=true":        "",
+		"sqlserver://sa:s3cret@db":                                          "no sqlserver address with a database",
+		"sqlserver://sa:s3cret@db/wms/more":                                 "no sqlserver address with a database",
+		"postgres://sa:s3cret@db/wms":                                       "no sqlserver address with a database",
+		"sqlserver://sa:s3cr#et@db/wms":                                     "cannot be read",
+		"sqlserver://sa:s3cret@db/wms?encrypt=maybe":                        "encrypt of the source is true, false, strict or disable",
+		"sqlserver://sa:s3cret@db/wms?trust_server_certificate=s3cret":      "is true or false",
+		"sqlserver://sa:s3cret@db/wms?timezone=Mars":                        `timezone "Mars" of the source is not known`,
+		"sqlserver://sa:s3cret@db/wms?connect_timeout=0":                    "is a number of seconds",
+		"sqlserver://sa:s3cret@db/wms?ApplicationIntent=ReadWrite":          `no option "ApplicationIntent"`,
+		"sqlserver://sa:s3cret@db/wms?a=%zz":                                "options in the URL of the source cannot be read",
+	} {
+		s, err := Open(Config{URL: url})
+		switch {
+		case err == nil:
+			_ = s.Close()
+			if says != "" {
+				t.Errorf("%s was taken", url)
+			}
+		case says == "":
+			t.Errorf("%s: %v", url, err)
+		default:
+			wantCode(t, err, scanners.CodeUnreachable, says)
+		}
+		if err != nil && (strings.Contains(err.Error(), "s3cr") || strings.Contains(err.Error(), "sa:")) {
+			t.Errorf("%s: the error shows it: %v", url, err)
+		}
+	}
+}
+
+// TestLogin is what the driver is told.
+func TestLogin(t *testing.T) {
+	t.Parallel()
+	address, err := sqldb.ParseURL("sqlserver://sa:p%40ss@db/wms?instance=SQL2&encrypt=disable", "sqlserver", "1433", "instance", "encrypt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	login, err := loginOf(&address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !login.ReadOnlyIntent || login.Database != "wms" || login.User != "sa" || login.Password != "p@ss" || login.Host != "db" || login.Instance != "SQL2" ||
+		login.Encryption != msdsn.EncryptionDisabled || login.AppName != "tallyman" || !login.DisableRetry {
+		t.Errorf("%+v", login)
+	}
+}
+
+// TestSilentServer accepts connections and never answers, or is not there.
+func TestSilentServer(t *testing.T) {
+	t.Parallel()
+	s, err := Open(Config{URL: "sqlserver://sa:s3cret@" + silent(t) + "/wms?connect_timeout=1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	start := time.Now()
+	err = s.Ping(t.Context())
+	wantCode(t, err, scanners.CodeUnreachable, "")
+	if took := time.Since(start); took > 10*time.Second || strings.Contains(err.Error(), "s3cret") || !scanners.IsTransient(err) {
+		t.Errorf("after %s: %v", took, err)
+	}
+}
