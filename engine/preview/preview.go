@@ -84,7 +84,7 @@ func Run(ctx context.Context, req Request) (*Preview, error) {
 		return nil, err
 	}
 	took := time.Since(began)
-	v := &view{req: &req, trial: trial, run: run, columns: columns, subs: map[string][]ledger.Subscription{}}
+	v := &view{req: &req, trial: trial, run: run, columns: columns, start: start, subs: map[string][]ledger.Subscription{}}
 	if v.lives, err = livesOf(&req, start.Findings, trial, run); err != nil {
 		return nil, err
 	}
@@ -116,6 +116,7 @@ type view struct {
 	run     *engine.TrialRun
 	columns []row.Column
 	lives   *lives
+	start   engine.TrialStart
 	report  *Report
 	made    []*notice.Notice                 // of all passes, in their order
 	known   map[string]bool                  // ids of events that the ledger has
@@ -129,7 +130,7 @@ func frame(req *Request, state ledger.ScopeState, from string, findings []findin
 		Rule: r.ID, Title: r.Title, Scope: r.Scope, Source: req.Name, Mode: string(r.Mode), Due: req.Due.UTC(), Timezone: r.Schedule.Timezone,
 		Enabled: r.Enabled, Shadow: r.Shadow && state.Promoted.IsZero(),
 		Start:   Start{From: from, LastRun: moment(state.LastDue)},
-		Columns: []Column{}, Rows: []Row{}, Findings: []Finding{}, Notices: []Notice{}, Notes: []string{},
+		Columns: []Column{}, Rows: []Row{}, Findings: []Finding{}, Notices: []Notice{}, Later: []Notice{}, Notes: []string{},
 	}
 	if from == FromNone {
 		rep.Start.Reason = req.NoLedger
@@ -171,7 +172,10 @@ func (v *view) fill(ctx context.Context, before ledger.ScopeState) error {
 		}
 	}
 	v.absent(seen)
-	return v.told(ctx)
+	if err := v.told(ctx); err != nil {
+		return err
+	}
+	return v.later(ctx)
 }
 
 // watermark tells from where to where a run of mode event has read.

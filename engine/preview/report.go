@@ -32,6 +32,7 @@ type Report struct {
 	Result    *Judgement `json:"result"`   // per: result; null where each row is judged
 	Findings  []Finding  `json:"findings"` // known ones that no row shows any more, and those of the rule itself
 	Notices   []Notice   `json:"notices"`
+	Later     []Notice   `json:"later"` // what pending findings would be told as if they last, as of now; without id and episode
 	LeftOut   LeftOut    `json:"leftOut"`
 	Notes     []string   `json:"notes"` // what must not be overlooked
 }
@@ -67,6 +68,7 @@ type LeftOut struct {
 	Rows     int `json:"rows"`
 	Findings int `json:"findings"`
 	Notices  int `json:"notices"`
+	Later    int `json:"later"`
 }
 
 // Plan is how the database runs the probe.

@@ -2,6 +2,7 @@ package preview
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,25 +19,69 @@ func isDigest(n *notice.Notice) bool { return strings.HasPrefix(n.Key, `["digest
 
 // told lists the notices of the run and who gets them.
 func (v *view) told(ctx context.Context) error {
+	var err error
+	v.report.Notices, err = v.list(ctx, v.made)
+	v.report.LeftOut.Notices = len(v.made) - len(v.report.Notices)
+	return err
+}
+
+// list addresses the notices, and says loudly where nobody would hear of one.
+func (v *view) list(ctx context.Context, made []*notice.Notice) ([]Notice, error) {
+	listed := []Notice{}
 	nobody := map[string]int{}
-	for i, n := range v.made {
+	for i, n := range made {
 		to, err := v.destinations(ctx, n)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, d := range to {
 			if d.Type == inboxType && len(d.Recipients) == 0 && n.Status != notice.Resolved {
 				nobody[fmt.Sprintf("nobody is subscribed to %s in warehouse %s", n.Type, n.Warehouse)]++
 			}
 		}
-		if v.req.Limit > 0 && i >= v.req.Limit {
-			v.report.LeftOut.Notices++
-			continue
+		if v.req.Limit == 0 || i < v.req.Limit {
+			listed = append(listed, Notice{Form: n.Form(), Texts: texts(n), Known: v.known[n.ID], To: to})
 		}
-		v.report.Notices = append(v.report.Notices, Notice{Form: n.Form(), Texts: texts(n), Known: v.known[n.ID], To: to})
 	}
 	for _, text := range slices.Sorted(maps.Keys(nobody)) {
 		v.note("%s: %s would reach no inbox", text, plural(nobody[text], "notice"))
+	}
+	return listed, nil
+}
+
+// later shows what the findings that wait for their time would be told as: the same rows once more, in a rule that does not wait.
+func (v *view) later(ctx context.Context) error {
+	if v.run.Run.Pending == 0 || v.run.Run.Outcome == ledger.OutcomeFailed {
+		return nil
+	}
+	hasty := *v.req.Rule
+	hasty.For = 0
+	trial, err := engine.NewTrial(&hasty, &fixed{columns: v.columns, rows: v.run.Rows}, v.req.Types, v.start)
+	if err != nil {
+		return err
+	}
+	if err := trial.Verify(ctx); err != nil {
+		return err
+	}
+	run, err := trial.Run(ctx, v.req.Due)
+	if err != nil {
+		return err
+	}
+	var made []*notice.Notice
+	for _, c := range run.Commits {
+		for _, n := range c.Notices {
+			if v.lives.made[n.Notice.ID] == nil && n.Notice.Status == notice.Firing {
+				made = append(made, n.Notice)
+			}
+		}
+	}
+	if v.report.Later, err = v.list(ctx, made); err != nil {
+		return err
+	}
+	v.report.LeftOut.Later = len(made) - len(v.report.Later)
+	for i := range v.report.Later {
+		form := &v.report.Later[i].Form // they will be those of the run that tells it
+		form.ID, form.Episode = "", json.RawMessage("null")
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"tallyman/internal/ledger"
 	"tallyman/rules"
 	"tallyman/rules/problem"
+	"tallyman/scanners"
 )
 
 // PreviewOptions says which rule is tried, and when.
@@ -52,9 +53,9 @@ func PreviewRule(ctx context.Context, cfg *config.Config, o PreviewOptions) (_ *
 	if err != nil {
 		return nil, &UsageError{err}
 	}
-	source, err := openSource(ctx, cfg.Sources[r.Source])
+	source, err := openNamed(ctx, cfg, r.Source)
 	if err != nil {
-		return nil, fmt.Errorf("open source %s: %w", r.Source, err)
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
 	return preview.Run(ctx, preview.Request{
@@ -63,6 +64,18 @@ func PreviewRule(ctx context.Context, cfg *config.Config, o PreviewOptions) (_ *
 		Subscriptions: known.Subscriptions,
 		Due:           due, Limit: o.Limit,
 	})
+}
+
+// openNamed opens one of the configured sources.
+func openNamed(ctx context.Context, cfg *config.Config, name string) (scanners.Source, error) {
+	if err := cfg.Need("sources", name); err != nil {
+		return nil, err
+	}
+	source, err := openSource(ctx, cfg.Sources[name])
+	if err != nil {
+		return nil, fmt.Errorf("open source %s: %w", name, err)
+	}
+	return source, nil
 }
 
 // pickRule loads the rule files and finds the rule in its scope.

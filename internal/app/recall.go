@@ -30,6 +30,10 @@ func recall(ctx context.Context, cfg *config.Config) (*recalled, error) {
 		return nil, err
 	}
 	known := &recalled{cfg: cfg, types: types}
+	if err := cfg.Need("ledger"); err != nil {
+		known.reason = reason(cfg.Ledger, err)
+		return known, nil
+	}
 	view, err := OpenLedgerReadOnly(ctx, cfg.Ledger)
 	if err != nil {
 		known.reason = reason(cfg.Ledger, err)

@@ -95,9 +95,9 @@ func (s *snapshots) of(ctx context.Context, name string) (scanners.Source, error
 		return nil, err
 	}
 	driver := s.cfg.Sources[name].Driver
-	source, err := openSource(ctx, s.cfg.Sources[name])
+	source, err := openNamed(ctx, s.cfg, name)
 	if err != nil {
-		return nil, fmt.Errorf("open source %s: %w", name, err)
+		return nil, err
 	}
 	sessions, ok := source.(scanners.Sessions)
 	if !ok {

@@ -63,7 +63,7 @@ func (t *diffText) effects(scopes []rulediff.Rule) {
 			unchanged += s.Effect.Unchanged.Count
 			continue
 		}
-		if s.Effect != nil {
+		if s.Effect != nil && (s.Old != nil || s.New != nil) {
 			rows = append(rows, effectRow(s, shown))
 		}
 	}
@@ -71,6 +71,9 @@ func (t *diffText) effects(scopes []rulediff.Rule) {
 		header := []string{"scope", "matching"}
 		for _, k := range shown {
 			header = append(header, k.name)
+		}
+		if len(scopes) == 1 && scopes[0].Scope == "" { // nothing to tell apart
+			header, rows[0] = header[1:], rows[0][1:]
 		}
 		grid(t, t.width, "    ", header, rows)
 	}
@@ -83,18 +86,11 @@ func (t *diffText) effects(scopes []rulediff.Rule) {
 }
 
 func effectRow(r rulediff.Rule, shown []kind) []string {
-	row := []string{scopeName(r.Scope), matching(r.Old) + " → " + matching(r.New)}
+	row := []string{r.Scope, matching(r.Old) + " → " + matching(r.New)}
 	for _, k := range shown {
 		row = append(row, strconv.Itoa(k.of(r.Effect).Count))
 	}
 	return row
-}
-
-func scopeName(scope string) string {
-	if scope == "" {
-		return "–"
-	}
-	return scope
 }
 
 // matching is how many rows a version's condition is met by.

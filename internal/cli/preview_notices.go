@@ -12,28 +12,37 @@ import (
 // notices shows what would be said, and to whom.
 func (t *previewText) notices() {
 	for _, n := range t.r.Notices {
-		modal := ""
-		if n.Modal == "popup" {
-			modal = ", popup"
-		}
-		t.line("\nNotice: %s, %s, warehouse %s, priority %d%s%s", n.Status, n.Type, n.Warehouse, n.Priority, modal, standsFor(n.Count))
-		wrapped(t, t.width, "  ", n.Title)
-		if n.Body != "" {
-			wrapped(t, t.width, "  ", n.Body)
-		}
-		t.translations(n)
-		if len(n.Data) > 0 {
-			wrapped(t, t.width, "  data ", fields(n.Data))
-		}
-		wrapped(t, t.width, "  key  ", n.Key)
-		if n.Known {
-			t.line("  told before: the ledger has it, and it is not told again")
-		}
-		for _, d := range n.To {
-			t.destination(d)
-		}
+		t.notice("Notice", n)
 	}
 	t.more(t.r.LeftOut.Notices, "notice")
+	for _, n := range t.r.Later {
+		t.notice("If it lasts", n)
+	}
+	t.more(t.r.LeftOut.Later, "notice")
+}
+
+func (t *previewText) notice(when string, n preview.Notice) {
+	modal := ""
+	if n.Modal == "popup" {
+		modal = ", popup"
+	}
+	t.line("")
+	wrapped(t, t.width, when+": ", fmt.Sprintf("%s, %s, warehouse %s, priority %d%s%s", n.Status, n.Type, n.Warehouse, n.Priority, modal, standsFor(n.Count)))
+	wrapped(t, t.width, "  ", n.Title)
+	if n.Body != "" {
+		wrapped(t, t.width, "  ", n.Body)
+	}
+	t.translations(n)
+	if len(n.Data) > 0 {
+		wrapped(t, t.width, "  data ", fields(n.Data))
+	}
+	wrapped(t, t.width, "  key  ", n.Key)
+	if n.Known {
+		t.line("  told before: the ledger has it, and it is not told again")
+	}
+	for _, d := range n.To {
+		t.destination(d)
+	}
 }
 
 func standsFor(n int) string {
@@ -54,7 +63,7 @@ func (t *previewText) translations(n preview.Notice) {
 	for _, lang := range langs {
 		text := n.Texts[lang]
 		wrapped(t, t.width, "  ", lang+": "+text.Title)
-		if text.Body != "" {
+		if text.Body != "" && text.Body != n.Body {
 			wrapped(t, t.width, "  "+strings.Repeat(" ", len(lang)+2), text.Body)
 		}
 	}

@@ -42,8 +42,8 @@ func (t *previewText) head() {
 	if w := r.Watermark; w != nil {
 		t.line("  reads     after %s, until %s", pairs(w.Columns, w.Before), t.full(w.Until))
 	}
-	t.line("  outcome   %s in %s: %s, %s, %s; then %d pending, %d firing", r.Outcome, took(r.TookMS), count(r.Counts.Rows, "row"),
-		matched(r.Counts), count(r.Counts.Notices, "notice"), r.Counts.Pending, r.Counts.Firing)
+	wrapped(t, t.width, "  outcome   ", fmt.Sprintf("%s in %s: %s, %s, %s; then %d pending, %d firing", r.Outcome, took(r.TookMS),
+		count(r.Counts.Rows, "row"), matched(r.Counts), count(r.Counts.Notices, "notice"), r.Counts.Pending, r.Counts.Firing))
 	if w := r.Watermark; w != nil && r.Error == "" {
 		t.line("  next run  reads after %s", pairs(w.Columns, w.After))
 	}

@@ -57,7 +57,7 @@ func (c *command) diff(cmd *cobra.Command, o DiffOptions) error {
 	var cfg *config.Config
 	if o.Run {
 		var err error
-		if cfg, err = c.loadConfig(); err != nil {
+		if cfg, err = c.lazyConfig(); err != nil {
 			return err
 		}
 	}

@@ -68,7 +68,7 @@ func (c *command) preview(cmd *cobra.Command, f *previewFlags) error {
 	case f.record != "" && !f.force && exists(f.record):
 		return usage("%s is there already; --force replaces it", f.record)
 	}
-	cfg, err := c.loadConfig()
+	cfg, err := c.lazyConfig()
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"database/sql"
 	"errors"
 	"io"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	_ "modernc.org/sqlite" // for the scripts' databases
 
 	"tallyman/internal/testenv"
 )
@@ -37,6 +39,7 @@ func TestScripts(t *testing.T) {
 				ts.Setenv(args[1], u.Host)
 			},
 			// postgres VAR: the URL of a fresh database.
+			"sqlite":   sqliteFile,
 			"postgres": func(ts *testscript.TestScript, _ bool, args []string) { ts.Setenv(args[0], testenv.Postgres(t)) },
 		},
 		Setup: func(e *testscript.Env) error {
@@ -45,6 +48,14 @@ func TestScripts(t *testing.T) {
 			return err
 		},
 	})
+}
+
+// sqliteFile makes a database, or changes one: sqlite FILE SQLFILE.
+func sqliteFile(ts *testscript.TestScript, _ bool, args []string) {
+	db, err := sql.Open("sqlite", ts.MkAbs(args[0]))
+	ts.Check(err)
+	_, err = db.Exec(ts.ReadFile(args[1]))
+	ts.Check(errors.Join(err, db.Close()))
 }
 
 // exits runs a command that must end with the exit code: exits 2 tallyman nonsense.
