@@ -49,7 +49,7 @@ func (d *dialect) converter(f field, kind row.Kind) sqldb.Convert {
 
 // changed is the error of a column that has become another.
 func changed(src any, kind row.Kind) error {
-	return scanners.Changed(fmt.Errorf("a column that was %s comes as %s", kind, shown(src)))
+	return scanners.Changed(fmt.Errorf("was %s and comes as %s", kind, shown(src)))
 }
 
 // misfit is the error of a value that its column's kind does not hold.
