@@ -75,10 +75,11 @@ func (p *pass) recall(ctx context.Context) (*before, error) {
 	p.start(known)
 	p.targets = p.address.now(p.rule, !state.Promoted.IsZero())
 	p.demote(ctx, &state)
-	known.findings, err = p.e.opts.Ledger.Findings(ctx, p.rule.ID, p.rule.Scope)
+	findings, err := p.e.opts.Ledger.Findings(ctx, p.rule.ID, p.rule.Scope)
 	if err != nil {
 		return nil, err
 	}
+	known.findings, known.alerts = finding.Split(findings)
 	return known, nil
 }
 

@@ -39,12 +39,12 @@ func (u *unit) getReady(ctx context.Context, stop <-chan struct{}, until time.Ti
 		if u.status.setReason(err.Error()) {
 			u.log.Warn("rule unverified: it does not run", "reason", err.Error())
 		}
+		if u.givesUp(err, until) {
+			return true
+		}
 		wait := retry.wait()
-		if u.tellsFailures() {
-			if u.givesUp(err, until) {
-				return true
-			}
-			wait = min(wait, max(u.e.opts.Clock.Real(until.Sub(u.now())), 0))
+		if left := u.e.opts.Clock.Real(until.Sub(u.now())); left > 0 {
+			wait = min(wait, left)
 		}
 		if !pause(ctx, stop, wait) {
 			return false

@@ -47,9 +47,9 @@ func (u *unit) checkOnce(ctx context.Context, stop <-chan struct{}) error {
 	return u.checkCost(ctx, stop)
 }
 
-// givesUp tells whether the rule has been waited for long enough. A ledger that is out of reach is waited for as ever: nothing
+// givesUp tells whether a rule that tells of its failures has been waited for long enough. A ledger that is out of reach is waited for as ever: nothing
 // could be recorded.
 func (u *unit) givesUp(err error, until time.Time) bool {
 	var noTypes *typesError
-	return !errors.As(err, &noTypes) && !u.now().Before(until)
+	return u.tellsFailures() && !errors.As(err, &noTypes) && !u.now().Before(until)
 }
