@@ -87,6 +87,8 @@ func writeTests(w io.Writer, r *ruletest.Report) {
 		fmt.Fprintf(w, "FAIL: %d of %s failed; %s\n", r.Failed, count(r.Tests, "test"), count(len(r.Problems), "problem"))
 	case r.Failed > 0:
 		fmt.Fprintf(w, "FAIL: %d of %s failed\n", r.Failed, count(r.Tests, "test"))
+	case len(r.Problems) > 0 && r.Tests == 0:
+		fmt.Fprintf(w, "FAIL: %s\n", count(len(r.Problems), "problem"))
 	case len(r.Problems) > 0:
 		fmt.Fprintf(w, "FAIL: %s; the tests that could be run passed: %s\n", count(len(r.Problems), "problem"), sum)
 	default:
