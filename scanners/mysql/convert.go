@@ -1,7 +1,6 @@
 package mysql
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -195,8 +194,6 @@ func convertJSON(dst *row.Value, src any, texts *sqldb.Texts) error {
 	*dst = row.JSONOf(texts.Keep(b))
 	return nil
 }
-
-var errZeroPart = errors.New("a date with a month or day of 0")
 
 func (d *dialect) convertDate(dst *row.Value, src any, _ *sqldb.Texts) error {
 	t, ok, err := parseTime(src, time.UTC)

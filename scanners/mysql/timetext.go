@@ -1,7 +1,7 @@
 package mysql
 
 import (
-	"fmt"
+	"errors"
 	"time"
 
 	"tallyman/rules/row"
@@ -29,13 +29,13 @@ func parseTime(src any, location *time.Location) (t time.Time, there bool, err e
 	if year == 0 && month == 0 && day == 0 {
 		return t, false, nil
 	}
-	if month == 0 || day == 0 {
-		return t, false, errZeroPart
+	if hour > 23 || minute > 59 || second > 59 || time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC).Day() != day || month == 0 || month > 12 {
+		return t, false, errTimeText // 2026-00-01, 2026-02-31: some modes of the server let them in
 	}
 	return time.Date(year, time.Month(month), day, hour, minute, second, nano, location), true, nil
 }
 
-var errTimeText = fmt.Errorf("not a date")
+var errTimeText = errors.New("not a date")
 
 // digits reads a number without sign; -1 where it is none.
 func digits(b []byte) int {
@@ -78,7 +78,7 @@ func convertDuration(dst *row.Value, src any, _ *sqldb.Texts) error {
 	for at < len(b) && b[at] != ':' {
 		at++
 	}
-	if at == 0 || len(b) < at+6 || b[at+3] != ':' {
+	if at == 0 || at > 3 || len(b) < at+6 || b[at+3] != ':' {
 		return changed(src, row.Duration)
 	}
 	hours, minutes, seconds, nano := digits(b[:at]), digits(b[at+1:at+3]), digits(b[at+4:at+6]), fraction(b[at+6:])
