@@ -11,10 +11,16 @@ var binNotice = catalog.Type{
 	Code: "BIN_NOTICE", ID: 1, Name: "Bin", Retention: time.Hour, Fields: map[string]catalog.Field{"bin": {Type: catalog.String}},
 }
 
-// ruleOf returns the rule that a test runs: mode state or mode event.
-func ruleOf(mode string) *rules.Rule {
+// The rules that a test runs, beside those that are named by their modes.
+const (
+	groups = "group" // a notice for each bin, and a digest of what is more than one
+	alerts = "alert" // tells of its failed runs
+)
+
+// ruleOf returns the rule of that name.
+func ruleOf(name string) *rules.Rule {
 	r := &rules.Rule{
-		ID: "bins", Scope: "W1", Enabled: true, Mode: rules.Mode(mode), Source: "wms",
+		ID: "bins", Scope: "W1", Enabled: true, Mode: rules.ModeState, Source: "wms",
 		Schedule: rules.Schedule{Cron: "* * * * * *", Overlap: rules.OverlapSkip, CatchUp: rules.CatchUpOnce},
 		Probe:    rules.Probe{SQL: "SELECT id, bin, qty FROM bin_stock WHERE qty < 0", Timeout: 5 * time.Second, MaxRows: 100},
 		When:     "qty < 0", Key: []string{"id"}, NoData: rules.PolicyOK, OnError: rules.PolicyKeepLast,
@@ -24,7 +30,13 @@ func ruleOf(mode string) *rules.Rule {
 		},
 		Deliver: []rules.Deliver{{Sink: "log"}},
 	}
-	if r.Mode == rules.ModeEvent {
+	switch name {
+	case groups:
+		r.GroupBy, r.Limit.Notices = []string{"bin"}, 1
+	case alerts:
+		r.OnError = rules.PolicyAlert
+	case string(rules.ModeEvent):
+		r.Mode = rules.ModeEvent
 		r.Notice.SendResolved = false
 		r.Probe.SQL = "SELECT id, bin, qty FROM bin_stock WHERE id > :wm_id ORDER BY id"
 		r.Probe.MaxRows = 2 // several passes in each firing
