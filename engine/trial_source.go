@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"tallyman/rules/probe"
@@ -21,6 +22,9 @@ type tap struct {
 	scanners.Source
 	rows []*row.Row
 }
+
+// mostTrialRows is how many rows a run of a trial keeps: it holds them all, whereas a firing lets them pass.
+const mostTrialRows = 100_000
 
 var errNoSource = errors.New("engine: a trial without a source")
 
@@ -42,6 +46,9 @@ type tapped struct {
 
 func (p tapped) Scan(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (scanners.Result, error) {
 	return p.Prepared.Scan(ctx, req, func(r *row.Row) error {
+		if len(p.tap.rows) == mostTrialRows {
+			return &runError{"too_many_rows", fmt.Sprintf("more than %d rows cannot be looked at together: narrow the probe", mostTrialRows)}
+		}
 		p.tap.rows = append(p.tap.rows, r.Clone())
 		return visit(r)
 	})

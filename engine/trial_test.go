@@ -3,11 +3,13 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"tallyman/engine"
 	"tallyman/engine/enginetest"
+	"tallyman/internal/ledger"
 	"tallyman/rules"
 	"tallyman/rules/catalog"
 	"tallyman/rules/row"
@@ -105,5 +107,22 @@ func TestTrialTellsWhyARuleWouldNotRun(t *testing.T) {
 	}
 	if err := trial.Verify(t.Context()); err == nil {
 		t.Fatal("a rule with an unknown column is verified")
+	}
+}
+
+// A trial holds its rows, so that there is an end to them, also where a watermark would go on and on.
+func TestTrialHasABound(t *testing.T) {
+	t.Parallel()
+	var fault error
+	rows := make([][]row.Value, 100_001)
+	for i := range rows {
+		rows[i] = stock("A", int64(i))
+	}
+	rule := negativeStock()
+	rule.Probe.MaxRows = 1_000_000
+	trial := trialOf(t, rule, engine.TrialStart{}, &rows, &fault)
+	run, err := trial.Run(t.Context(), time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC))
+	if err != nil || run.Run.Outcome != ledger.OutcomeFailed || !strings.HasPrefix(run.Run.Error, "too_many_rows: more than 100000 rows") {
+		t.Fatalf("%+v, %v", run.Run, err)
 	}
 }
