@@ -189,7 +189,7 @@ func (c *compiler) field(typ catalog.Type, name, path, src string) {
 		return
 	}
 	want := typ.Fields[name]
-	if !fits(want.Type, p.Kind()) {
+	if !Fits(want.Type, p.Kind()) {
 		c.fail(path, CodeDataKind, fmt.Sprintf("the field %q of %s is of type %s, this is a value of kind %s", name, typ.Code, want.Type, p.Kind()),
 			kindHint(want.Type, p.Kind()))
 	}

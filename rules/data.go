@@ -26,8 +26,8 @@ var fitting = map[catalog.FieldKind][]row.Kind{
 	catalog.Time:    {row.Time, row.Date},
 }
 
-// fits tells whether values of the kind may be told by such a field, as far as can be known before a row is there.
-func fits(want catalog.FieldKind, k row.Kind) bool {
+// Fits tells whether values of the kind may be told by such a field, as far as can be known before a row is there.
+func Fits(want catalog.FieldKind, k row.Kind) bool {
 	return k == row.Null || k == row.JSON || slices.Contains(fitting[want], k)
 }
 

@@ -46,8 +46,8 @@ func TestFit(t *testing.T) {
 				t.Errorf("%s in a field of type %s: %q, want %q", name, kind, got, c.want[kind])
 			}
 			// What fits a row fits at load; JSON may turn out not to.
-			if k := c.value.Kind(); (got != "") != fits(kind, k) && k != row.JSON {
-				t.Errorf("%s in a field of type %s: at load %v", name, kind, fits(kind, k))
+			if k := c.value.Kind(); (got != "") != Fits(kind, k) && k != row.JSON {
+				t.Errorf("%s in a field of type %s: at load %v", name, kind, Fits(kind, k))
 			}
 		}
 	}

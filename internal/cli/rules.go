@@ -4,7 +4,7 @@ import "github.com/spf13/cobra"
 
 func (c *command) rules() *cobra.Command {
 	return group("rules", "Check and try rules files; operate the rules of a running server",
-		c.rulesCheck(), c.rulesTest(), c.rulesPreview(), c.rulesDiff(), c.rulesSchema(),
+		c.rulesCheck(), c.rulesTest(), c.rulesPreview(), c.rulesDiff(), c.rulesNew(), c.rulesSchema(),
 		c.rulesWhy(), c.rulesPromote(),
 	)
 }

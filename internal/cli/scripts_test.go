@@ -10,10 +10,13 @@ import (
 	"os/exec"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	_ "github.com/jackc/pgx/v5/stdlib" // for the command sql
 	"github.com/rogpeppe/go-internal/testscript"
+	_ "modernc.org/sqlite" // for the command sql
 	_ "modernc.org/sqlite" // for the scripts' databases
 
 	"tallyman/internal/testenv"
@@ -41,6 +44,7 @@ func TestScripts(t *testing.T) {
 			// postgres VAR: the URL of a fresh database.
 			"sqlite":   sqliteFile,
 			"postgres": func(ts *testscript.TestScript, _ bool, args []string) { ts.Setenv(args[0], testenv.Postgres(t)) },
+			"sql":      runSQL,
 		},
 		Setup: func(e *testscript.Env) error {
 			root, err := os.Getwd()
@@ -75,6 +79,21 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("%v: exit code %d, want %d", args[1:], got, want)
+	}
+}
+
+// runSQL runs the statements of a file, one after the other: sql FILE.sqlite STATEMENTS, or sql postgres://… STATEMENTS.
+func runSQL(ts *testscript.TestScript, _ bool, args []string) {
+	driver, where := "sqlite", ts.MkAbs(args[0])
+	if strings.HasPrefix(args[0], "postgres:") {
+		driver, where = "pgx", args[0]
+	}
+	db, err := sql.Open(driver, where)
+	ts.Check(err)
+	defer func() { ts.Check(db.Close()) }()
+	for statement := range strings.SplitSeq(ts.ReadFile(args[1]), ";") {
+		_, err := db.Exec(statement)
+		ts.Check(err)
 	}
 }
 

@@ -24,6 +24,8 @@ type Services struct {
 	MigrateStatus func(ctx context.Context, cfg *config.Config) ([]ledger.Migration, error)
 	// CheckRules checks rules files; without cfg, what needs no source, sink or type.
 	CheckRules func(ctx context.Context, cfg *config.Config, o CheckOptions) (app.Checked, error)
+	// OpenRuleMaker opens a source to make a rule from one of its tables.
+	OpenRuleMaker func(ctx context.Context, cfg *config.Config, source string) (*app.RuleMaker, error)
 	// PreviewRule tries a rule on its source and writes nothing.
 	PreviewRule func(ctx context.Context, cfg *config.Config, o PreviewOptions) (*preview.Preview, error)
 	// DiffRules compares two versions of rule files; cfg is nil where they are not run.

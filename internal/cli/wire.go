@@ -20,6 +20,10 @@ func Default() Services {
 		Migrate:       app.Migrate,
 		MigrateStatus: app.MigrateStatus,
 		CheckRules:    app.CheckRules,
+		OpenRuleMaker: func(ctx context.Context, cfg *config.Config, source string) (*app.RuleMaker, error) {
+			m, err := app.OpenRuleMaker(ctx, cfg, source)
+			return m, siteError(err)
+		},
 		PreviewRule: func(ctx context.Context, cfg *config.Config, o PreviewOptions) (*preview.Preview, error) {
 			p, err := app.PreviewRule(ctx, cfg, app.PreviewOptions(o))
 			return p, siteError(err)

@@ -1,0 +1,231 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"tallyman/internal/app"
+	"tallyman/rules/catalog"
+	"tallyman/rules/problem"
+	"tallyman/rules/schedule"
+)
+
+// wizard goes through the questions of rules new. What a flag answers is not asked; without a prompt what is proposed is taken.
+type wizard struct {
+	*newFlags
+	prompt *prompt // nil where nothing is asked
+	maker  *app.RuleMaker
+}
+
+// answer is what the flag says, what is answered, or without a prompt what is proposed.
+func (w *wizard) answer(flag, given string, q question) (string, error) {
+	switch {
+	case w.given(flag):
+		if q.check != nil && given != "" {
+			if err := q.check(given); err != nil {
+				return "", usage("--%s: %w", flag, err)
+			}
+		}
+		return given, nil
+	case w.prompt != nil:
+		return w.prompt.ask(q)
+	case q.proposal == "" && !q.empty:
+		return "", usage("%s is not known; say it with --%s", q.text, flag)
+	}
+	return q.proposal, nil
+}
+
+func (w *wizard) rule(ctx context.Context) (*app.NewRule, error) {
+	r, err := w.start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, step := range []func(*app.NewRule) error{w.askWhere, w.askKey, w.askType, w.askFields, w.askWarehouse, w.askCron, w.askID} {
+		if err := step(r); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// start asks for the table, and what the database knows of it.
+func (w *wizard) start(ctx context.Context) (*app.NewRule, error) {
+	if w.prompt == nil || w.table != "" {
+		if w.table == "" {
+			return nil, usage("name the table with --table")
+		}
+		return w.maker.Start(ctx, w.table)
+	}
+	tables, err := w.maker.Tables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var r *app.NewRule
+	var broken error
+	_, err = w.prompt.ask(question{text: "Table or view", choices: tables, check: func(name string) error {
+		var wrong *app.UsageError
+		r, err = w.maker.Start(ctx, name)
+		if err != nil && !errors.As(err, &wrong) {
+			broken = err // asking again would not help
+			return nil
+		}
+		return err
+	}})
+	if err == nil && broken == nil {
+		fmt.Fprintf(w.prompt.out, "  its columns: %s\n", strings.Join(r.ColumnNames(), ", "))
+	}
+	return r, errors.Join(err, broken)
+}
+
+func (w *wizard) askWhere(r *app.NewRule) (err error) {
+	q := question{text: "Which rows are wrong, as a condition in SQL", proposal: r.Where}
+	if w.prompt != nil && r.Where == "" {
+		q.empty, q.text = true, q.text+" (empty: all)"
+	}
+	r.Where, err = w.answer("where", w.where, q)
+	return err
+}
+
+func (w *wizard) askKey(r *app.NewRule) error {
+	q := question{text: "Key: the columns that tell one finding from another", proposal: joined(r.Key), choices: r.ColumnNames()}
+	if r.KeyIs != "" {
+		q.text += ", " + r.KeyIs
+	} else if w.prompt != nil {
+		fmt.Fprintf(w.prompt.out, "  %s has neither a primary key nor a unique index: choose\n", r.Table)
+	}
+	q.check = func(answer string) error {
+		for _, name := range list(answer) {
+			if r.Column(name) == nil {
+				return unknown("column", name, r.ColumnNames())
+			}
+		}
+		return nil
+	}
+	answer, err := w.answer("key", joined(w.key), q)
+	if answer != joined(r.Key) {
+		r.Key, r.KeyIs = list(answer), ""
+	}
+	return err
+}
+
+func (w *wizard) askType(r *app.NewRule) error {
+	types := w.maker.Types()
+	var codes, shown []string
+	for _, t := range types {
+		codes, shown = append(codes, t.Code), append(shown, t.Code+"  "+t.Name)
+	}
+	code, err := w.answer("type", w.typ, question{
+		text: "Type of its notices", proposal: r.Type, choices: shown, check: oneOf(codes, "type"),
+	})
+	if i := slices.IndexFunc(types, func(t catalog.Type) bool { return t.Code == code }); i >= 0 && code != r.Type {
+		r.SetType(types[i])
+	}
+	return err
+}
+
+// askFields asks for the data that no column was found for, as far as it is required.
+func (w *wizard) askFields(r *app.NewRule) error {
+	for name := range w.fields {
+		if !slices.ContainsFunc(r.Fields, func(f app.NewField) bool { return f.Name == name }) {
+			return usage("--field: the type %s has no field %q", r.Type, name)
+		}
+	}
+	for i, f := range r.Fields {
+		switch given, ok := w.fields[f.Name]; {
+		case ok:
+			r.Fields[i].Expr = given
+		case f.Expr != "" || !f.Required:
+		case w.prompt == nil:
+			return usage("%s requires the field %q, and no column is called so; say what it is with --field %s=COLUMN", r.Type, f.Name, f.Name)
+		default:
+			answer, err := w.prompt.ask(question{text: fmt.Sprintf("Field %s of %s: a column or expression", f.Name, r.Type), choices: r.ColumnNames()})
+			if err != nil {
+				return err
+			}
+			r.Fields[i].Expr = answer
+		}
+	}
+	return nil
+}
+
+func (w *wizard) askWarehouse(r *app.NewRule) (err error) {
+	r.Warehouse, err = w.answer("warehouse", w.warehouse, question{
+		text: `Warehouse: a column, or a name in quotes such as "w1"`, proposal: r.Warehouse, choices: r.ColumnNames(),
+	})
+	return err
+}
+
+func (w *wizard) askCron(r *app.NewRule) (err error) {
+	r.Cron, err = w.answer("cron", w.cron, question{text: "When it looks (cron)", proposal: r.Cron, check: func(answer string) error {
+		_, err := schedule.Parse(answer, "UTC")
+		return err
+	}})
+	return err
+}
+
+var newID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
+
+func (w *wizard) askID(r *app.NewRule) error {
+	id, err := w.answer("id", w.id, question{text: "Id of the rule, for life", proposal: r.ID, check: func(answer string) error {
+		if !newID.MatchString(answer) {
+			return errors.New("lower-case letters, digits and -, at most 63")
+		}
+		return nil
+	}})
+	if id != r.ID && id != "" {
+		r.ID, r.Title = id, strings.ToUpper(id[:1])+strings.ReplaceAll(id[1:], "-", " ")
+	}
+	return err
+}
+
+// files asks where the rule goes.
+func (w *wizard) files(r *app.NewRule) ([]app.NewFile, error) {
+	path, err := w.answer("out", w.out, question{text: "File", proposal: shortPath(w.maker.DefaultFile(r)), check: func(answer string) error {
+		if _, err := os.Stat(answer); err == nil && !w.force {
+			return fmt.Errorf("%s is there already; --force replaces it", answer)
+		}
+		return nil
+	}})
+	if err != nil {
+		return nil, err
+	}
+	if w.prompt != nil && !w.given("test") {
+		if w.test, err = w.prompt.yes("A first test beside it?", true); err != nil {
+			return nil, err
+		}
+	}
+	return w.maker.Files(r, path, w.test)
+}
+
+func joined(names []string) string { return strings.Join(names, ", ") }
+
+// list is the inverse of joined.
+func list(s string) []string {
+	var names []string
+	for name := range strings.SplitSeq(s, ",") {
+		names = append(names, strings.TrimSpace(name))
+	}
+	return names
+}
+
+func oneOf(names []string, what string) func(string) error {
+	return func(answer string) error {
+		if slices.Contains(names, answer) {
+			return nil
+		}
+		return unknown(what, answer, names)
+	}
+}
+
+func unknown(what, name string, names []string) error {
+	hint := problem.DidYouMean(name, names)
+	if hint == "" {
+		hint = "there are: " + joined(names)
+	}
+	return fmt.Errorf("there is no %s %q; %s", what, name, hint)
+}
