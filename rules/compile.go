@@ -129,7 +129,6 @@ func (c *compiler) notice(types catalog.Catalog) {
 	}
 }
 
-// warehouse compiles the warehouse. A group lies in one, so there it depends on the group's columns only.
 func (c *compiler) warehouse() {
 	src := c.r.Notice.Warehouse
 	if src == "" {
@@ -142,15 +141,6 @@ func (c *compiler) warehouse() {
 	c.program.warehouse = p
 	if !slices.Contains([]row.Kind{row.Text, row.Int, row.Decimal, row.JSON}, p.Kind()) {
 		c.fail("notice.warehouse", CodeExprKind, fmt.Sprintf("the warehouse is a value of kind %s", p.Kind()), "a text or a whole number names a warehouse")
-	}
-	if c.r.GroupBy == nil {
-		return
-	}
-	for _, i := range p.Columns() {
-		if name := c.columns[i].Name; !slices.Contains(c.r.GroupBy, name) {
-			c.fail("notice.warehouse", CodeGroup, fmt.Sprintf("the warehouse depends on %s, by which the rule does not group, so a group could lie in two", name),
-				"add "+name+" to group_by")
-		}
 	}
 }
 
@@ -238,7 +228,7 @@ func (c *compiler) bind(path string, byLanguage map[string]string, zone *time.Lo
 }
 
 // manyRows tells whether a notice of the rule is about several rows.
-func (r *Rule) manyRows() bool { return r.Per == PerResult || r.GroupBy != nil }
+func (r *Rule) manyRows() bool { return r.Per == PerResult || len(r.GroupBy) > 0 }
 
 func parseText(r *Rule, src string) (*message.Template, []message.Fault) {
 	if r.manyRows() {

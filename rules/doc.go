@@ -3,7 +3,8 @@
 //	Load      files → Set: decoded strictly, merged (defaults < rule < scope), validated; every problem with its place
 //	Check     the Set against what a site has configured: sources, sinks, types
 //	Compile   one Rule against the columns that its probe returns → Program
-//	Program   Match, Key, Priority, Draft: what the engine asks about each row
+//	Program   what the engine asks: Match, Key, Group, Priority and Draft of a row, DraftGroup, and MatchResult, PriorityResult,
+//	          DraftResult of a result as a whole
 //
 // A bad file, or a bad rule, is reported and left out; the others run. A field that is decoded but does not work yet
 // is refused with the code not_available, never ignored.

@@ -150,7 +150,11 @@ func (v *validator) expr(path, src string) {
 	if n == nil || n.Kind != strictyaml.Scalar || n.IsNull() {
 		return
 	}
-	for _, e := range condition.Errors(condition.Parse(src)) {
+	parse := condition.Parse
+	if v.r.Per == PerResult {
+		parse = condition.ParseResult
+	}
+	for _, e := range condition.Errors(parse(src)) {
 		p := v.r.ProblemIn(path, e.Offset, string(e.Code), e.Message, e.Hint)
 		if p.Hint == "" && strings.Contains(p.Snippet, " #") {
 			p.Hint = "a # behind a space begins a comment in YAML: put the expression in quotes, or write .qty for #.qty"

@@ -2,7 +2,9 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 
+	"tallyman/rules/condition"
 	"tallyman/rules/strictyaml"
 )
 
@@ -43,8 +45,24 @@ func (v *validator) group() {
 	}
 	if len(list.Items) == 0 {
 		v.fail("group_by", strictyaml.CodeMissing, "group_by names no column", "remove the field, or name the columns whose values are the same in a group")
+		return
 	}
 	v.columns("group_by", v.r.GroupBy)
+	v.groupWarehouse()
+}
+
+// groupWarehouse checks that a group lies in one warehouse.
+func (v *validator) groupWarehouse() {
+	columns, _, err := condition.Names(v.r.Notice.Warehouse)
+	if err != nil {
+		return // there is none, or its fault is told
+	}
+	for _, name := range columns {
+		if !slices.Contains(v.r.GroupBy, name) {
+			v.fail("notice.warehouse", CodeGroup, fmt.Sprintf("the warehouse depends on %s, by which the rule does not group, so a group could lie in two", name),
+				"add "+name+" to group_by")
+		}
+	}
 }
 
 // alerts checks that a notice about the rule itself would have a warehouse.

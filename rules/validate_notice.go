@@ -49,7 +49,10 @@ func (v *validator) templates(path string, byLanguage map[string]string) {
 		v.fail(path, strictyaml.CodeMissing, path+" has no text", "write the text, or one a language as {en: …, zh: …}")
 	}
 	for _, lang := range slices.Sorted(maps.Keys(byLanguage)) {
-		_, faults := parseText(v.r, byLanguage[lang])
+		t, faults := parseText(v.r, byLanguage[lang])
+		if len(faults) == 0 {
+			faults = t.Outside(v.r.GroupBy)
+		}
 		for _, f := range faults {
 			v.problems = append(v.problems, v.r.ProblemIn(textPath(path, lang), f.Offset, f.Code, f.Message, f.Hint))
 		}

@@ -215,7 +215,8 @@ func (c *compiler) unknownName(name string, at int) {
 	case name == "$env":
 		c.unsupported(at, "$env has no use in a condition", "name the column")
 	case c.result && row.Index(c.columns, name) >= 0:
-		c.fail(at, CodeUnknownName, "per: result judges all the rows at once, so "+name+" alone has no value", c.columnHint(name))
+		n := len(c.elements)
+		c.faults = append(c.faults, aloneFault(name, at, n > 0 && c.elements[n-1].shape == record))
 	case function:
 		c.fail(at, CodeUnknownName, "there is no column "+name+"; "+name+" is a function", "call it: "+name+"(…)")
 	case c.result:

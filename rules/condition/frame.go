@@ -16,7 +16,7 @@ type bounds struct {
 
 var (
 	rowBounds    = bounds{work: 4 << 20, read: 64 << 20, steps: 1_000_000, what: "row"}
-	resultBounds = bounds{work: 64 << 20, read: 1 << 30, steps: 20_000_000, what: "result"}
+	resultBounds = bounds{work: 64 << 20, read: 256 << 20, steps: 10_000_000, what: "result"}
 )
 
 const freeText = 4 << 10

@@ -13,23 +13,33 @@ func Names(src string) (columns, members []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	f := find(tree)
+	for _, id := range f.names {
+		columns = once(columns, id.Value)
+	}
+	return columns, f.members, nil
+}
+
+// find collects the names of the tree, less those of variables and of functions that are called.
+func find(tree ast.Node) *finder {
 	f := &finder{}
 	ast.Walk(&tree, f)
-	columns = slices.DeleteFunc(f.names, func(name string) bool { return slices.Contains(f.taken, name) })
-	return columns, f.members, nil
+	f.names = slices.DeleteFunc(f.names, func(id *ast.IdentifierNode) bool { return slices.Contains(f.taken, id.Value) })
+	return f
 }
 
 // finder collects names.
 type finder struct {
-	names, members []string
-	taken          []string // by variables and calls
+	names   []*ast.IdentifierNode
+	members []string
+	taken   []string // by variables and calls
 }
 
 // Visit implements ast.Visitor.
 func (f *finder) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.IdentifierNode:
-		f.names = once(f.names, n.Value)
+		f.names = append(f.names, n)
 	case *ast.VariableDeclaratorNode:
 		f.taken = append(f.taken, n.Name)
 	case *ast.CallNode:

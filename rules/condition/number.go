@@ -138,7 +138,8 @@ func calculateBig(f *frame, op byte, a, b row.Value, at int) row.Value {
 	if !inBounds(x) || !inBounds(y) {
 		return f.fail(at, "a decimal of more than %d digits", maxDigits)
 	}
-	if !f.step(int(x.NumDigits()+y.NumDigits())/4+int(x.NumDigits()*y.NumDigits()>>8), at) {
+	const least = 50 // it allocates
+	if !f.step(least+int(x.NumDigits()+y.NumDigits())/4+int(x.NumDigits()*y.NumDigits()>>8), at) {
 		return row.Value{}
 	}
 	d := new(apd.Decimal)

@@ -219,3 +219,31 @@ func TestResultFaults(t *testing.T) {
 		})
 	}
 }
+
+// What is wrong with names is told without the columns, too: those of the table above, but for what depends on a kind.
+func TestParseResult(t *testing.T) {
+	for src, want := range map[string]string{
+		`qty < 0 or qty > 5`:                     "0 qty",
+		`any(rows, qty < 0) and row_cuont > 3`:   "10 qty, 23 row_cuont",
+		`row_count > 3 and rows[0].qty < 0`:      "",
+		`let w = rows[0].qty; w < 0`:             "",
+		`any(rows, let s = .sku; s == "A")`:      "",
+		`nosuch(rows) > 3`:                       "", // needs the columns, one of which may have the name
+		`now() > rows[0].at and len(rows) > max`: "",
+	} {
+		var got []string
+		for _, e := range condition.Errors(condition.ParseResult(src)) {
+			name := strings.TrimPrefix(e.Message, "there is no variable ")
+			if _, rest, ok := strings.Cut(e.Message, "so "); ok {
+				name, _, _ = strings.Cut(rest, " ")
+			}
+			got = append(got, fmt.Sprintf("%d %s", e.Offset, name))
+		}
+		if s := strings.Join(got, ", "); s != want {
+			t.Errorf("%s: %s, want %s", src, s, want)
+		}
+	}
+	if err := condition.ParseResult("rows >"); err == nil {
+		t.Error("a broken expression was taken")
+	}
+}

@@ -1,6 +1,7 @@
 package condition
 
 import (
+	"tallyman/rules/problem"
 	"tallyman/rules/row"
 )
 
@@ -26,12 +27,19 @@ func resultVariable(name string, at int) (operand, bool) {
 	return operand{}, false
 }
 
-// columnHint says how a column is reached from outside and inside of a predicate.
-func (c *compiler) columnHint(name string) string {
-	if n := len(c.elements); n > 0 && c.elements[n-1].shape == record {
-		return "inside a predicate write ." + name
+// aloneFault is that of a column without its row, from outside or inside of a predicate; or of a variable that there is not.
+func aloneFault(name string, at int, inside bool) *Error {
+	e := &Error{Offset: at, Code: CodeUnknownName, Message: "there is no variable " + name, Hint: problem.DidYouMean(name, resultNames)}
+	switch {
+	case e.Hint != "":
+		return e
+	case inside:
+		e.Hint = "inside a predicate write ." + name
+	default:
+		e.Hint = "write rows[0]." + name + " for the first row, or any(rows, ." + name + " …) for all of them"
 	}
-	return "write rows[0]." + name + " for the first row, or any(rows, ." + name + " …) for all of them"
+	e.Message = "per: result judges all the rows at once, so " + name + " alone has no value"
+	return e
 }
 
 // rowsHint says how a row or rows become values.

@@ -54,6 +54,18 @@ type ref struct {
 	each bool // of a row of .rows
 }
 
+// Outside returns what a template over rows names outside of range and may not: all but these columns, which are the same for all
+// its rows.
+func (t *Template) Outside(common []string) []Fault {
+	var faults []Fault
+	for _, r := range t.refs {
+		if t.rows && !r.each && !slices.Contains(common, r.name) {
+			faults = append(faults, t.outsideFault(r, common))
+		}
+	}
+	return faults
+}
+
 // Columns returns the columns that the template names, in order of appearance.
 func (t *Template) Columns() []string {
 	names := make([]string, len(t.refs))
@@ -101,12 +113,14 @@ func (t *Template) bind(columns, visible []row.Column, zone *time.Location) (*Bo
 	var faults []Fault
 	for _, r := range t.refs {
 		switch i := row.Index(columns, r.name); {
-		case i >= 0 && r.each:
+		case t.rows && !r.each && row.Index(visible, r.name) < 0:
+			faults = append(faults, t.outsideFault(r, namesOf(visible)))
+		case i < 0:
+			faults = append(faults, t.unknownColumn(r, columns))
+		case r.each:
 			b.each = append(b.each, i)
-		case i >= 0 && row.Index(visible, r.name) >= 0:
-			b.columns = append(b.columns, i)
 		default:
-			faults = append(faults, t.unknownColumn(r, columns, visible))
+			b.columns = append(b.columns, i)
 		}
 	}
 	if len(faults) > 0 {

@@ -3,6 +3,7 @@ package message
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"text/template/parse"
@@ -98,28 +99,30 @@ func (t *Template) chars(at parse.Pos) int {
 	return utf8.RuneCountInString(t.src[:min(max(int(at), 0), len(t.src))])
 }
 
-func (t *Template) unknownColumn(r ref, columns, visible []row.Column) Fault {
+func (t *Template) unknownColumn(r ref, columns []row.Column) Fault {
 	fault := Fault{Offset: t.chars(r.at), Code: CodeColumn, Message: fmt.Sprintf("the probe returns no column %q", r.name)}
-	names := namesOf(visible)
+	names := namesOf(columns)
 	switch {
 	case !t.rows && (r.name == nameRows || r.name == nameRowCount):
 		fault.Hint = "it belongs to group_by and per: result"
-		return fault
-	case t.rows && !r.each:
-		if row.Index(columns, r.name) >= 0 {
-			fault.Message = fmt.Sprintf("the column %q differs from row to row", r.name)
-			fault.Hint = "write {{ range .rows }}{{ ." + r.name + " }}{{ end }}"
-			if len(names) > 0 {
-				fault.Hint += "; outside of range there are " + strings.Join(append(names, nameRowCount), ", ")
-			}
-			return fault
-		}
-		names = append(names, nameRowCount, nameRows)
-	case r.each:
-		names = namesOf(columns)
-	}
-	if fault.Hint = problem.DidYouMean(r.name, names); fault.Hint == "" {
+	case problem.DidYouMean(r.name, names) != "":
+		fault.Hint = problem.DidYouMean(r.name, names)
+	default:
 		fault.Hint = "columns: " + strings.Join(names, ", ")
+	}
+	return fault
+}
+
+// outsideFault is that of a name outside of range, where only the columns that all rows have in common stand.
+func (t *Template) outsideFault(r ref, common []string) Fault {
+	there := append(slices.Clone(common), nameRowCount)
+	fault := Fault{
+		Offset: t.chars(r.at), Code: CodeColumn, Message: fmt.Sprintf("there is no %q outside of range", r.name),
+		Hint: problem.DidYouMean(r.name, there),
+	}
+	if fault.Hint == "" {
+		fault.Message = fmt.Sprintf("the column %q differs from row to row", r.name)
+		fault.Hint = "write {{ range .rows }}{{ ." + r.name + " }}{{ end }}; outside of range there is " + strings.Join(there, ", ")
 	}
 	return fault
 }

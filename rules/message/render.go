@@ -99,7 +99,7 @@ var errFull = errors.New("the text is too long")
 
 // maxWork is how much work one text may take: bytes that helpers read, and nodeWork for each part of a template that a
 // range runs.
-const maxWork = 64 << 20
+const maxWork = 16 << 20
 
 const nodeWork = 50
 

@@ -72,12 +72,12 @@ func TestRenderRows(t *testing.T) {
 
 func TestRowsFaults(t *testing.T) {
 	for src, want := range map[string]string{
-		"{{ .sku }}":                                                                  `3 unknown_column the column "sku" differs from row to row | write {{ range .rows }}{{ .sku }}{{ end }}; outside of range there are lot, gone, row_count`,
-		"{{ .skuu }}":                                                                 `3 unknown_column the probe returns no column "skuu" | columns: lot, gone, row_count, rows`,
-		"{{ .row_cuont }}":                                                            `3 unknown_column the probe returns no column "row_cuont" | did you mean "row_count"?`,
+		"{{ .sku }}":                                                                  `3 unknown_column the column "sku" differs from row to row | write {{ range .rows }}{{ .sku }}{{ end }}; outside of range there is lot, gone, row_count`,
+		"{{ .skuu }}":                                                                 `3 unknown_column the column "skuu" differs from row to row | write {{ range .rows }}{{ .skuu }}{{ end }}; outside of range there is lot, gone, row_count`,
+		"{{ .row_cuont }}":                                                            `3 unknown_column there is no "row_cuont" outside of range | did you mean "row_count"?`,
 		"{{ range .rows }}{{ .skuu }}{{ end }}":                                       `20 unknown_column the probe returns no column "skuu" | did you mean "sku"?`,
 		"{{ range .rows }}{{ .row_count }}{{ end }}":                                  `20 unknown_column the probe returns no column "row_count" | columns: sku, lot, n, qty, zero, ok, w, at, day, doc, took, gone`,
-		"{{ range .rows }}{{ $.sku }}{{ end }}":                                       `21 unknown_column the column "sku" differs from row to row | write {{ range .rows }}{{ .sku }}{{ end }}; outside of range there are lot, gone, row_count`,
+		"{{ range .rows }}{{ $.sku }}{{ end }}":                                       `21 unknown_column the column "sku" differs from row to row | write {{ range .rows }}{{ .sku }}{{ end }}; outside of range there is lot, gone, row_count`,
 		"{{ .rows }}":                                                                 "3 template_range .rows stands behind range only | {{ range .rows }}…{{ end }} goes over them, .row_count is how many there are",
 		"{{ if .rows }}x{{ end }}":                                                    "6 template_range .rows stands behind range only | {{ range .rows }}…{{ end }} goes over them, .row_count is how many there are",
 		"{{ range .lot }}x{{ end }}":                                                  "9 template_range range goes over .rows only | as in {{ range .rows }}{{ .sku }}{{ end }}",
