@@ -18,7 +18,7 @@ func (d *dialect) Answer(err error, code scanners.Code) *scanners.Error {
 		return nil
 	}
 	state := string(e.SQLState[:])
-	mapped := &scanners.Error{Code: code, Err: fmt.Errorf("%s [error %d, SQLSTATE %s]", strings.Join(strings.Fields(e.Message), " "), e.Number, state)}
+	mapped := &scanners.Error{Code: code, Err: fmt.Errorf("%s [error %d, SQLSTATE %s]", said(e), e.Number, state)}
 	connecting := code == scanners.CodeUnreachable
 	if verdict, found := verdicts[e.Number]; found && !connecting {
 		mapped.Code, mapped.Transient, mapped.Hint = verdict.code, verdict.transient, verdict.hint
@@ -33,6 +33,15 @@ func (d *dialect) Answer(err error, code scanners.Code) *scanners.Error {
 		mapped.Code, mapped.Transient = scanners.CodeUnreachable, true
 	}
 	return mapped
+}
+
+// said is the server's message in one line, a syntax error without the advice to read the manual.
+func said(e *mysql.MySQLError) string {
+	text := strings.Join(strings.Fields(e.Message), " ")
+	if _, near, found := strings.Cut(text, "for the right syntax to use near "); found {
+		return "syntax error near " + near + " of the probe"
+	}
+	return text
 }
 
 // noColumn is the number of "Unknown column".
