@@ -7,8 +7,10 @@ import (
 	"tallyman/internal/config"
 	"tallyman/scanners"
 	"tallyman/scanners/mysql"
+	"tallyman/scanners/oracle"
 	"tallyman/scanners/postgres"
 	"tallyman/scanners/sqlite"
+	"tallyman/scanners/sqlserver"
 )
 
 // source is an open source and since when it is as it is.
@@ -41,6 +43,14 @@ func openSource(ctx context.Context, c config.Source) (scanners.Source, error) {
 		})
 	case config.MySQL:
 		return mysql.Open(mysql.Config{
+			URL: c.URL.Reveal(), MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout,
+		})
+	case config.SQLServer:
+		return sqlserver.Open(sqlserver.Config{
+			URL: c.URL.Reveal(), MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout,
+		})
+	case config.Oracle:
+		return oracle.Open(oracle.Config{
 			URL: c.URL.Reveal(), MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout,
 		})
 	case config.SQLite:

@@ -137,11 +137,12 @@ func isFileName(s string) bool {
 }
 
 // drivers are those that a source may have.
-const drivers = "postgres, mysql (for MariaDB too) or sqlite"
+const drivers = "postgres, mysql (for MariaDB too), sqlserver, oracle or sqlite"
 
-func isMySQL(s string) bool {
+// isAddress says nothing about a bad URL but that it is bad: it may hold a password.
+func isAddress(s string, scheme Driver) bool {
 	u, err := url.Parse(s)
-	return err == nil && u.Scheme == "mysql" && strings.Trim(u.Path, "/") != ""
+	return err == nil && u.Scheme == string(scheme) && strings.Trim(u.Path, "/") != ""
 }
 
 func (d *decoder) checkSource(at path, s *Source) {
@@ -151,12 +152,9 @@ func (d *decoder) checkSource(at path, s *Source) {
 	case "":
 		d.missing(at, "driver")
 		return
-	case Postgres, MySQL, SQLite:
-	case "sqlserver", "oracle":
-		d.fail(at.to("driver"), CodeNotAvailable, fmt.Sprintf("%s.driver %s is not available in this version", at, s.Driver), drivers)
-		return
+	case Postgres, MySQL, SQLServer, Oracle, SQLite:
 	default:
-		hint := problem.DidYouMean(string(s.Driver), []string{string(Postgres), string(MySQL), string(SQLite)})
+		hint := problem.DidYouMean(string(s.Driver), []string{string(Postgres), string(MySQL), string(SQLServer), string(Oracle), string(SQLite)})
 		switch {
 		case s.Driver == "mariadb":
 			hint = "mysql is the driver of MariaDB too"
@@ -172,8 +170,12 @@ func (d *decoder) checkSource(at path, s *Source) {
 		d.missing(at, "url")
 	case s.Driver == Postgres && !isPostgres(u):
 		d.fail(url, CodeURL, fmt.Sprintf("%s is no PostgreSQL address", url), "postgres://user@host:5432/database")
-	case s.Driver == MySQL && !isMySQL(u):
+	case s.Driver == MySQL && !isAddress(u, MySQL):
 		d.fail(url, CodeURL, fmt.Sprintf("%s is no address of MySQL or MariaDB", url), "mysql://user@host:3306/database")
+	case s.Driver == SQLServer && !isAddress(u, SQLServer):
+		d.fail(url, CodeURL, fmt.Sprintf("%s is no SQL Server address", url), "sqlserver://user@host:1433/database")
+	case s.Driver == Oracle && !isAddress(u, Oracle):
+		d.fail(url, CodeURL, fmt.Sprintf("%s is no Oracle address", url), "oracle://user@host:1521/service")
 	case s.Driver == SQLite && (!strings.HasPrefix(u, "sqlite:") || !isFileName(u[7:])):
 		d.fail(url, CodeURL, fmt.Sprintf("%s names no SQLite file", url), "sqlite:FILE")
 	case s.Driver == SQLite:

@@ -42,6 +42,9 @@ const (
 	Postgres Driver = "postgres"
 	MySQL    Driver = "mysql" // MariaDB too
 	SQLite   Driver = "sqlite"
+
+	SQLServer Driver = "sqlserver"
+	Oracle    Driver = "oracle"
 )
 
 // Ledger is Tallyman's own database.
@@ -65,7 +68,7 @@ type Types struct {
 // Source is a database that probes read.
 type Source struct {
 	Driver           Driver
-	URL              Secret // postgres, mysql: the whole URL
+	URL              Secret // the whole URL, but of sqlite
 	Path             string // sqlite: the file, absolute
 	MaxConnections   int
 	StatementTimeout time.Duration // what a probe without a timeout of its own gets

@@ -81,8 +81,8 @@ func (w *Wires) forget(owner *driver.Conn) {
 	delete(w.under, *owner)
 }
 
-// Watch cuts the wire under conn when ctx has ended and the driver has not come back after the grace, until the returned function
-// is called.
+// Watch cuts the wire under conn when ctx has ended: after the grace, or when the returned function is called, with which the driver
+// has come back. A connection whose context has ended is closed in any case, and a driver may have words to exchange for that.
 func (w *Wires) Watch(ctx context.Context, conn *sql.Conn, grace time.Duration) (stop func()) {
 	var found *wire
 	_ = conn.Raw(func(driverConn any) error { // a closed connection has no wire to cut
@@ -107,7 +107,9 @@ func (w *Wires) Watch(ctx context.Context, conn *sql.Conn, grace time.Duration) 
 		}
 	})
 	return func() {
-		end()
 		close(done)
+		if !end() {
+			_ = found.Close()
+		}
 	}
 }

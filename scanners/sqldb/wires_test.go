@@ -83,6 +83,22 @@ func TestWires(t *testing.T) {
 	if err := run(true); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("a deaf driver: %v", err)
 	}
+	late, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	stop := wires.Watch(ctx, late, time.Hour)
+	cancel()
+	stop() // the driver has come back, too late
+	if _, err := late.ExecContext(t.Context(), "SELECT 1"); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("a statement whose time was up: %v", err)
+	}
+	_ = late.Raw(func(any) error { return driver.ErrBadConn })
+	_ = late.Close()
+	if server, err := l.Accept(); err == nil {
+		_ = server.Close()
+	}
 	if err := run(false); err != nil {
 		t.Errorf("a statement that was over: %v", err)
 	}

@@ -1,0 +1,77 @@
+package oracle
+
+import (
+	"database/sql/driver"
+	"net"
+	"net/url"
+	"strconv"
+	"time"
+
+	ora "github.com/sijms/go-ora/v2"
+
+	"tallyman/scanners/sqldb"
+)
+
+// rowsAtOnce is how many rows the driver asks for in one message; its own 25 make a round trip of every 25.
+const rowsAtOnce = 1000
+
+// Config is one configured source.
+type Config struct {
+	// URL is oracle://user:password@host:port/service. Options: tls (true, false), tls_verify (true, false; true where it is not given),
+	// wallet (a folder), timezone (of columns without a zone: Asia/Shanghai; UTC where it is not given), connect_timeout (seconds).
+	URL              string
+	MaxConnections   int           // scans at once; others wait. 0 = 4
+	StatementTimeout time.Duration // of a scan without a timeout of its own, and of Prepare. 0 = 30s
+}
+
+// Source is an Oracle database.
+type Source struct{ *sqldb.Source }
+
+// Open makes a source. It connects when it is first used, so only a URL that cannot be read is an error.
+func Open(config Config) (*Source, error) {
+	address, err := sqldb.ParseURL(config.URL, "oracle", "1521", "tls", "tls_verify", "wallet")
+	if err != nil {
+		return nil, err
+	}
+	login, err := loginOf(&address)
+	if err != nil {
+		return nil, err
+	}
+	wires := sqldb.NewWires(ora.NewDriver(), func(dial sqldb.Dial) driver.Connector {
+		c := ora.NewConnector(login)
+		if c, ok := c.(*ora.OracleConnector); ok {
+			c.Dialer(dialer{dial})
+		}
+		return c
+	})
+	return &Source{Source: open(config, &address, wires, wires)}, nil
+}
+
+// open makes a source on any connector; wires may be nil.
+func open(config Config, address *sqldb.URL, connector driver.Connector, wires *sqldb.Wires) *sqldb.Source {
+	return sqldb.New(sqldb.Config{
+		Dialect: &dialect{location: address.Location, zone: address.Location.String(), wires: wires}, Connector: connector,
+		MaxConnections: config.MaxConnections, StatementTimeout: config.StatementTimeout, ConnectTimeout: address.ConnectTimeout,
+		Secrets: []string{address.Password},
+	})
+}
+
+// loginOf makes the driver's URL from what we know, and nothing else: its own options write files, among other things.
+func loginOf(address *sqldb.URL) (string, error) {
+	options := url.Values{"PREFETCH_ROWS": {strconv.Itoa(rowsAtOnce)}, "PROGRAM": {"tallyman"}}
+	for ours, theirs := range map[string]string{"tls": "SSL", "tls_verify": "SSL VERIFY"} {
+		on, err := address.Bool(ours, ours == "tls_verify")
+		if err != nil {
+			return "", err
+		}
+		options.Set(theirs, strconv.FormatBool(on))
+	}
+	if wallet := address.Options["wallet"]; wallet != "" {
+		options.Set("WALLET", wallet)
+	}
+	u := url.URL{
+		Scheme: "oracle", Host: net.JoinHostPort(address.Host, address.Port), User: url.UserPassword(address.User, address.Password),
+		Path: "/" + address.Database, RawQuery: options.Encode(),
+	}
+	return u.String(), nil
+}
