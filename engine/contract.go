@@ -16,6 +16,7 @@ type Ledger interface {
 	Types(ctx context.Context) (catalog.Catalog, error)
 	TypesVersion(ctx context.Context) (int64, error)
 	LastRuns(ctx context.Context) ([]ledger.Run, error)
+	Judged(ctx context.Context) ([]ledger.Judged, error)
 	Promotions(ctx context.Context) ([]ledger.Promotion, error)
 	Recipients(ctx context.Context, typ, warehouse string) ([]string, error)
 	ledger.History

@@ -137,7 +137,7 @@ func TestFailuresAreLoudAndLocal(t *testing.T) {
 func TestRowsThatCannotBeJudged(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.rules[0].Notice.Warehouse = "bin_code"
-		w.start(w.options("a"))
+		n := w.start(w.options("a"))
 		w.set(stock("A-01", -1), stock("not a warehouse!", -1), stock("A-01", -5))
 		pass(6 * m)
 		run := w.ledger.Runs()[0]
@@ -146,6 +146,10 @@ func TestRowsThatCannotBeJudged(t *testing.T) {
 		}
 		if len(w.inbox.Taken("A-01")) != 1 {
 			t.Errorf("the row that could be judged was not told")
+		}
+		pass(5 * m)
+		if sum := status(t, n).Judged; sum.Runs != 2 || sum.Rows != 6 || sum.Errored != 2 {
+			t.Errorf("%+v", sum)
 		}
 	})
 }

@@ -19,7 +19,8 @@ type RuleStatus struct {
 	Reason   string      // why it is not verified; "" while it is, and for a rule that is not enabled
 	NextDue  time.Time   // zero while it does not run
 	LastRun  *ledger.Run // of any node; nil before the first
-	Warnings []string    // what does not keep it from running, each with its code
+	Judged   ledger.Judged
+	Warnings []string // what does not keep it from running, each with its code
 
 	Promoted   time.Time // a rule in shadow is live since; zero = it is not
 	PromotedBy string
@@ -40,6 +41,14 @@ func (e *Engine) Status(ctx context.Context) ([]RuleStatus, error) {
 	for _, p := range promotions {
 		promoted[ledger.Known(p.Rule, p.Scope)] = p
 	}
+	judged, jerr := e.opts.Ledger.Judged(ctx)
+	if jerr != nil {
+		err = errors.Join(err, fmt.Errorf("engine: summing up the runs: %w", jerr))
+	}
+	sums := make(map[string]ledger.Judged, len(judged))
+	for _, j := range judged {
+		sums[ledger.Known(j.Rule, j.Scope)] = j
+	}
 	last := make(map[string]*ledger.Run, len(runs))
 	for i := range runs {
 		last[ledger.Known(runs[i].Rule, runs[i].Scope)] = &runs[i]
@@ -53,6 +62,7 @@ func (e *Engine) Status(ctx context.Context) ([]RuleStatus, error) {
 		if run := last[ledger.Known(r.ID, r.Scope)]; run != nil {
 			list[i].LastRun = run
 		}
+		list[i].Judged = sums[ledger.Known(r.ID, r.Scope)]
 		if p, ok := promoted[ledger.Known(r.ID, r.Scope)]; ok && r.Shadow {
 			list[i].Promoted, list[i].PromotedBy = p.At, p.By
 		}

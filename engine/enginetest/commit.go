@@ -123,6 +123,23 @@ func (l *Ledger) LastRuns(ctx context.Context) ([]ledger.Run, error) {
 	return list, nil
 }
 
+// Judged sums up the runs of every rule and scope.
+func (l *Ledger) Judged(ctx context.Context) ([]ledger.Judged, error) {
+	leave, err := l.enter(ctx, "Judged")
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	sums := map[scopeID]ledger.Judged{}
+	for _, run := range l.runs {
+		sum := sums[scopeID{run.Rule, run.Scope}]
+		sums[scopeID{run.Rule, run.Scope}] = ledger.Judged{
+			Rule: run.Rule, Scope: run.Scope, Runs: sum.Runs + 1, Rows: sum.Rows + int64(run.Rows), Errored: sum.Errored + int64(run.Errored),
+		}
+	}
+	return slices.Collect(maps.Values(sums)), nil
+}
+
 // Types returns the catalogue.
 func (l *Ledger) Types(ctx context.Context) (catalog.Catalog, error) {
 	leave, err := l.enter(ctx, "Types")

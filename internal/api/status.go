@@ -45,8 +45,25 @@ type RuleStatus struct {
 	Warnings []string   `json:"warnings,omitempty" xml:"warnings>warning,omitempty" doc:"what does not keep it from running, each with its code" nullable:"false"`
 	Shadow   bool       `json:"shadow,omitempty" xml:"shadow,omitempty" doc:"its file has it in shadow: it tells the inbox of shadow:<id> alone until it is promoted"`
 	Promoted *time.Time `json:"promoted,omitempty" xml:"promoted,omitempty" doc:"live since, although its file has it in shadow"`
+	Recent   *Recent    `json:"recent,omitempty" xml:"recent,omitempty"`
 	Pending  int        `json:"pending" xml:"pending" doc:"findings that wait for their time"`
 	Firing   int        `json:"firing" xml:"firing" doc:"findings that were told"`
+}
+
+// Recent sums up the runs of a rule in a scope that the ledger keeps.
+type Recent struct {
+	Runs      int64   `json:"runs" xml:"runs" doc:"that the ledger keeps of it, 100 or so"`
+	Rows      int64   `json:"rows" xml:"rows" doc:"that their probes returned"`
+	Errored   int64   `json:"errored" xml:"errored" doc:"of those, the ones that could not be judged or told"`
+	ErrorRate float64 `json:"errorRate" xml:"errorRate" doc:"errored / rows, from 0 to 1"`
+}
+
+// NewRecent is the sum as the report shows it; nil where there is none.
+func NewRecent(j ledger.Judged) *Recent {
+	if j.Runs == 0 {
+		return nil
+	}
+	return &Recent{Runs: j.Runs, Rows: j.Rows, Errored: j.Errored, ErrorRate: min(float64(j.Errored)/float64(max(j.Rows, 1)), 1)}
 }
 
 // RunStatus is the execution of one firing.
@@ -57,8 +74,8 @@ type RunStatus struct {
 	Node         string    `json:"node" xml:"node"`
 	Outcome      string    `json:"outcome" xml:"outcome" enum:"ok,degraded,failed,skipped"`
 	Rows         int       `json:"rows" xml:"rows" doc:"that the probe returned"`
-	Matched      int       `json:"matched" xml:"matched" doc:"that met the condition"`
-	Errored      int       `json:"errored" xml:"errored" doc:"whose condition could not be judged"`
+	Matched      int       `json:"matched" xml:"matched" doc:"that met the condition and could be told"`
+	Errored      int       `json:"errored" xml:"errored" doc:"that could not be judged or told"`
 	Notices      int       `json:"notices" xml:"notices" doc:"that the run made"`
 	Unsubscribed int       `json:"unsubscribed" xml:"unsubscribed" doc:"that nobody subscribes to"`
 	Error        string    `json:"error,omitempty" xml:"error,omitempty"`

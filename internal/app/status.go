@@ -54,6 +54,7 @@ func ruleStatus(u engine.RuleStatus) api.RuleStatus {
 		Enabled: u.Rule.Enabled, Verified: u.Verified, Reason: u.Reason,
 	}
 	s.Warnings, s.Shadow = u.Warnings, u.Rule.Shadow
+	s.Recent = api.NewRecent(u.Judged)
 	if !u.Promoted.IsZero() {
 		promoted := u.Promoted.UTC()
 		s.Promoted = &promoted

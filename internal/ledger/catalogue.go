@@ -76,6 +76,8 @@ type SubscriptionFilter struct {
 type Reader interface {
 	// LastRuns returns the latest run of every registered rule and scope, by rule and scope.
 	LastRuns(ctx context.Context) ([]Run, error)
+	// Judged sums up the runs that are kept of every registered rule and scope, by rule and scope.
+	Judged(ctx context.Context) ([]Judged, error)
 	// Runs returns the runs of a rule (scope nil = all its scopes), latest first.
 	Runs(ctx context.Context, rule string, scope *string, limit int) ([]Run, error)
 	// Promotions returns the rules and scopes that were promoted, by rule and scope.
@@ -85,6 +87,12 @@ type Reader interface {
 	Totals(ctx context.Context) ([]Total, error)
 	// Version returns the schema's version.
 	Version(ctx context.Context) (int64, error)
+}
+
+// Judged is how many rows the kept runs of a rule in a scope have seen, and how many of them could not be judged or told.
+type Judged struct {
+	Rule, Scope         string
+	Runs, Rows, Errored int64
 }
 
 // Promotion is a rule that is live in a scope although its file has it in shadow.

@@ -16,6 +16,7 @@ type Metrics struct {
 	registry   *prometheus.Registry
 	notices    *prometheus.CounterVec
 	runs       *prometheus.CounterVec
+	rows       *prometheus.CounterVec
 	runTime    prometheus.Histogram
 	deliveries *prometheus.CounterVec
 	firingLag  prometheus.Histogram
@@ -33,6 +34,8 @@ func New(version, goVersion string) (*Metrics, error) {
 			"type", "status"),
 		runs: counter("runs_total", "Runs of rules, by rule and by how they ended: ok, degraded, failed or skipped.",
 			"rule", "outcome"),
+		rows: counter("rows_total", "Rows that probes returned, by rule and by what came of them: matched, unmatched or errored.",
+			"rule", "outcome"),
 		runTime: histogram("run_duration_seconds", "How long runs took, from the claim to the commit.",
 			[]float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120}),
 		deliveries: counter("deliveries_total", "Deliveries tried, by sink and by how it ended.",
@@ -48,7 +51,7 @@ func New(version, goVersion string) (*Metrics, error) {
 	}, []string{"version", "go"})
 	build.WithLabelValues(version, goVersion).Set(1)
 	for _, c := range []prometheus.Collector{
-		m.notices, m.runs, m.runTime, m.deliveries, m.firingLag, m.polls, m.pollTime, build,
+		m.notices, m.runs, m.rows, m.runTime, m.deliveries, m.firingLag, m.polls, m.pollTime, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	} {
 		if err := m.registry.Register(c); err != nil {
@@ -74,9 +77,17 @@ func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 // Register adds a collector of another part of the program.
 func (m *Metrics) Register(c prometheus.Collector) error { return m.registry.Register(c) }
 
-// RunDone counts a run. A skipped one took no time.
+// RunDone counts a run and its rows. A skipped one took no time.
 func (m *Metrics) RunDone(run ledger.Run) {
-	m.runs.WithLabelValues(m.rules.bounded(run.Rule), string(run.Outcome)).Inc()
+	rule := m.rules.bounded(run.Rule)
+	m.runs.WithLabelValues(rule, string(run.Outcome)).Inc()
+	for outcome, n := range map[string]int{
+		"matched": run.Matched, "errored": run.Errored, "unmatched": run.Rows - run.Matched - run.Errored,
+	} {
+		if n > 0 { // a result without rows may count as one that erred
+			m.rows.WithLabelValues(rule, outcome).Add(float64(n))
+		}
+	}
 	if run.Outcome != ledger.OutcomeSkipped {
 		m.runTime.Observe(run.Duration.Seconds())
 	}

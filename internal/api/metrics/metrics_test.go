@@ -40,7 +40,7 @@ func scrape(m *metrics.Metrics) []string {
 func TestNamesAndValues(t *testing.T) {
 	t.Parallel()
 	m := newMetrics(t)
-	m.RunDone(ledger.Run{Rule: "negative-bin-stock", Outcome: ledger.OutcomeOK, Duration: 20 * time.Millisecond})
+	m.RunDone(ledger.Run{Rule: "negative-bin-stock", Outcome: ledger.OutcomeOK, Rows: 10, Matched: 3, Errored: 2, Duration: 20 * time.Millisecond})
 	m.RunDone(ledger.Run{Rule: "negative-bin-stock", Outcome: ledger.OutcomeSkipped, Duration: time.Hour})
 	m.NoticeMade("REP_NOTICE", "firing")
 	m.DeliveryDone("inbox", "sent", 500)
@@ -55,6 +55,9 @@ func TestNamesAndValues(t *testing.T) {
 		`tallyman_poll_duration_seconds_sum 0.001`,
 		`tallyman_poll_duration_seconds_count 1`,
 		`tallyman_polls_total{outcome="not_modified"} 1`,
+		`tallyman_rows_total{outcome="errored",rule="negative-bin-stock"} 2`,
+		`tallyman_rows_total{outcome="matched",rule="negative-bin-stock"} 3`,
+		`tallyman_rows_total{outcome="unmatched",rule="negative-bin-stock"} 5`,
 		`tallyman_run_duration_seconds_sum 0.02`,
 		`tallyman_run_duration_seconds_count 1`,
 		`tallyman_runs_total{outcome="ok",rule="negative-bin-stock"} 1`,

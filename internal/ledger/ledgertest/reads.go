@@ -34,6 +34,23 @@ var readerTests = []testCase{
 		noError(t, err)
 		equal(t, []time.Time{due(3)}, dues(last))
 	}},
+	{"runs are summed up by rule and scope", func(t *testing.T, f *fixture) {
+		f.register(t)
+		_, err := f.Register(t.Context(), rule, "119241", start)
+		noError(t, err)
+		want := ledger.Judged{Rule: rule, Scope: scope, Runs: 2}
+		for n := 1; n <= 2; n++ {
+			c := f.claim(t, n)
+			run := commitOf(c)
+			run.Run.Rows, run.Run.Errored = 10*n, n
+			_, err := f.Commit(t.Context(), c, run)
+			noError(t, err)
+			want.Rows, want.Errored = want.Rows+int64(10*n), want.Errored+int64(n)
+		}
+		sums, err := f.Judged(t.Context())
+		noError(t, err)
+		equal(t, []ledger.Judged{want, {Rule: rule, Scope: "119241"}}, sums)
+	}},
 	{"notices are counted by type, rule and status", func(t *testing.T, f *fixture) {
 		f.register(t)
 		resolved := newNotice("n_3")

@@ -31,6 +31,15 @@ func scanRun(r pgx.CollectableRow) (ledger.Run, error) {
 	return run.Run()
 }
 
+// Judged implements ledger.Reader.
+func (l *Ledger) Judged(ctx context.Context) ([]ledger.Judged, error) {
+	return query(ctx, l, "judged", func(r pgx.CollectableRow) (ledger.Judged, error) {
+		var j ledger.Judged
+		err := r.Scan(&j.Rule, &j.Scope, &j.Runs, &j.Rows, &j.Errored)
+		return j, err
+	})
+}
+
 // Promotions implements ledger.Reader.
 func (l *Ledger) Promotions(ctx context.Context) ([]ledger.Promotion, error) {
 	return query(ctx, l, "promotions", func(r pgx.CollectableRow) (ledger.Promotion, error) {

@@ -38,6 +38,20 @@ func (l *Ledger) runs(ctx context.Context, name string, args ...any) ([]ledger.R
 	return out, nil
 }
 
+// Judged implements ledger.Reader.
+func (l *Ledger) Judged(ctx context.Context) ([]ledger.Judged, error) {
+	var out []ledger.Judged
+	var j ledger.Judged
+	err := each(ctx, l.read, "judged", nil, []any{&j.Rule, &j.Scope, &j.Runs, &j.Rows, &j.Errored}, func() error {
+		out = append(out, j)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	return out, nil
+}
+
 // Promotions implements ledger.Reader.
 func (l *Ledger) Promotions(ctx context.Context) ([]ledger.Promotion, error) {
 	var out []ledger.Promotion

@@ -8,6 +8,12 @@ FROM rule_scopes s
 CROSS JOIN LATERAL (SELECT * FROM firings f WHERE f.rule = s.rule AND f.scope = s.scope ORDER BY f.due DESC LIMIT 1) AS f
 ORDER BY f.rule, f.scope;
 
+-- name: judged
+-- Result: the runs that are kept of each rule and scope that is registered: their number, their rows, those that could not be judged.
+SELECT s.rule, s.scope, count(f.due), coalesce(sum(f.row_count), 0)::bigint, coalesce(sum(f.errored), 0)::bigint
+FROM rule_scopes s LEFT JOIN firings f ON f.rule = s.rule AND f.scope = s.scope
+GROUP BY s.rule, s.scope ORDER BY s.rule, s.scope;
+
 -- name: runs
 -- Arguments: $1 rule, $2 scope or null, $3 limit. Result: runs, latest first.
 SELECT f.rule, f.scope, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, f.pending,
