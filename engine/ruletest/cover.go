@@ -39,14 +39,15 @@ type Gap struct {
 	Miss string `json:"miss"` // such as: never true
 }
 
-// place is where something stands, which is what it is known by: scopes share it, unless one overrides it.
+// place is where something of a rule stands, which is what it is known by: scopes share it, unless one overrides it.
 type place struct {
 	file      string
 	line, col int
+	rule      string // rules may share what stands in the defaults
 }
 
 func (a place) compare(b place) int {
-	return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line), cmp.Compare(a.col, b.col))
+	return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line), cmp.Compare(a.col, b.col), cmp.Compare(a.rule, b.rule))
 }
 
 // coverage collects what the tests reach.
@@ -60,13 +61,12 @@ type coverage struct {
 
 // reached is something that a test reaches or not.
 type reached struct {
-	rule, name string
-	yes        bool
+	name string
+	yes  bool
 }
 
 // branches are the parts of a condition that decide.
 type branches struct {
-	rule   string
 	result bool // the condition is over the result as a whole
 	tested bool // leaves are those of the probe's columns
 	leaves []*branch
@@ -87,7 +87,7 @@ func newCoverage() *coverage {
 
 func placeOf(r *rules.Rule, path string, offset int) place {
 	p := r.ProblemIn(path, offset, "", "", "")
-	return place{p.File, p.Line, p.Col}
+	return place{p.File, p.Line, p.Col, r.ID}
 }
 
 func deliverPath(i int) string { return fmt.Sprintf("deliver[%d].sink", i) }
@@ -95,11 +95,11 @@ func deliverPath(i int) string { return fmt.Sprintf("deliver[%d].sink", i) }
 // add makes a rule one that should be tested.
 func (c *coverage) add(r *rules.Rule) {
 	if at := placeOf(r, "id", 0); c.rules[at] == nil {
-		c.rules[at] = &reached{rule: r.ID}
+		c.rules[at] = &reached{name: r.ID}
 	}
 	for i, d := range r.Deliver {
 		if at := placeOf(r, deliverPath(i), 0); c.sinks[at] == nil {
-			c.sinks[at] = &reached{rule: r.ID, name: d.Sink}
+			c.sinks[at] = &reached{name: d.Sink}
 		}
 	}
 	if at := placeOf(r, "when", 0); c.conditions[at] == nil && r.When != "true" {
@@ -107,7 +107,7 @@ func (c *coverage) add(r *rules.Rule) {
 		for _, name := range used(r) {
 			columns = append(columns, row.Column{Name: name})
 		}
-		c.conditions[at] = &branches{rule: r.ID, result: r.Per == rules.PerResult}
+		c.conditions[at] = &branches{result: r.Per == rules.PerResult}
 		c.conditions[at].take(r, columns)
 	}
 }

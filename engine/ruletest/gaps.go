@@ -12,14 +12,14 @@ func (c *coverage) sum() *Cover {
 	for at, r := range c.rules {
 		s.Rules.count(r.yes)
 		if !r.yes {
-			untested[r.rule] = true
-			s.miss(at, r.rule, "rule", "", "no test")
+			untested[at.rule] = true
+			s.miss(at, "rule", "", "no test")
 		}
 	}
 	for at, r := range c.sinks {
 		s.Deliveries.count(r.yes)
-		if !r.yes && !untested[r.rule] {
-			s.miss(at, r.rule, "delivery", r.name, "no notice goes there")
+		if !r.yes && !untested[at.rule] {
+			s.miss(at, "delivery", r.name, "no notice goes there")
 		}
 	}
 	for _, b := range c.conditions {
@@ -27,13 +27,13 @@ func (c *coverage) sum() *Cover {
 			s.Branches.count(leaf.yes)
 			s.Branches.count(leaf.no)
 			miss := map[[2]bool]string{{false, false}: "never true and never false", {false, true}: "never true", {true, false}: "never false"}[[2]bool{leaf.yes, leaf.no}]
-			if miss != "" && !untested[b.rule] {
-				s.miss(leaf.place, b.rule, "branch", leaf.text, miss)
+			if miss != "" && !untested[leaf.place.rule] {
+				s.miss(leaf.place, "branch", leaf.text, miss)
 			}
 		}
 	}
 	slices.SortFunc(s.Missing, func(a, b Gap) int {
-		return place{a.File, a.Line, a.Col}.compare(place{b.File, b.Line, b.Col})
+		return place{a.File, a.Line, a.Col, a.Rule}.compare(place{b.File, b.Line, b.Col, b.Rule})
 	})
 	reached, all := 0, 0
 	for _, share := range []Share{s.Rules, s.Branches, s.Deliveries} {
@@ -52,6 +52,6 @@ func (s *Share) count(reached bool) {
 	}
 }
 
-func (s *Cover) miss(at place, rule, what, text, miss string) {
-	s.Missing = append(s.Missing, Gap{File: at.file, Line: at.line, Col: at.col, Rule: rule, What: what, Text: text, Miss: miss})
+func (s *Cover) miss(at place, what, text, miss string) {
+	s.Missing = append(s.Missing, Gap{File: at.file, Line: at.line, Col: at.col, Rule: at.rule, What: what, Text: text, Miss: miss})
 }

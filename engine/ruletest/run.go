@@ -34,7 +34,9 @@ func Run(ctx context.Context, files []*File, o Options) (*Report, error) {
 	r := &runner{Options: o, report: &Report{Results: []Result{}, Problems: problem.List{}, Unchecked: []string{}}, sets: map[string]*rules.Set{}}
 	if o.Cover {
 		r.cover = newCoverage()
-		r.coverable(r.load(o.Extra))
+		for _, path := range o.Extra { // one by one: two rule packs may have a rule of the same id
+			r.coverable(r.load([]string{path}))
+		}
 	}
 	defer r.close()
 	for _, f := range files {
