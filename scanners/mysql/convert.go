@@ -10,8 +10,8 @@ import (
 	"tallyman/scanners/sqldb"
 )
 
-// converter makes values of the kind from what the driver returns: int64, float32, float64, or a []byte for everything else. The
-// type of a parameter may make a column another than was prepared, so each takes what fits.
+// converter makes values of the kind from what the driver returns: int64, float32, float64, or a []byte for everything else. Something
+// else means that the column has become another.
 func (d *dialect) converter(f field, kind row.Kind) sqldb.Convert {
 	switch kind {
 	case row.Bool:

@@ -46,6 +46,9 @@ func (t *transaction) Describe(ctx context.Context, stmt *probe.Statement, sql s
 		kind := f.rowKind()
 		columns[i].Column = row.Column{Name: f.name, Kind: kind, DBType: f.typeName(), Nullable: stmt.NullExtended || f.nullable()}
 		columns[i].Convert = t.dialect.converter(f, kind)
+		if params > 0 {
+			columns[i].Convert = drifting(columns[i].Convert, kind)
+		}
 	}
 	return columns, nil
 }

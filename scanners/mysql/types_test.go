@@ -215,3 +215,46 @@ func TestNullable(t *testing.T) {
 		}
 	}
 }
+
+// TestDrift gives parameters values of other types than the server took them for: what is a number of the column's kind all the same is one.
+func TestDrift(t *testing.T) {
+	t.Parallel()
+	d := testenv.MariaDB(t)
+	exec(t, d, "CREATE TABLE p (qty decimal(12,3), n int, at datetime); INSERT INTO p VALUES (1.5, 2, '2026-06-01 08:00:00')")
+	s := open(t, mysql.Config{URL: d.URL()})
+	decimal, err := row.ParseDecimal("1.25")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		sql  string
+		arg  any
+		want string
+	}{
+		{"qty * :x", int64(3), "float 4.5"},
+		{"qty * :x", 1.5, "float 2.25"},
+		{"qty * :x", decimal, "float 1.875"},
+		{"qty * CAST(:x AS DECIMAL(12,3))", decimal, "decimal 1.875000"},
+		{"qty * CAST(:x AS DECIMAL(12,3))", int64(3), "decimal 4.500000"},
+		{"n / :x", int64(4), "float 0.5"},
+		{"SUM(n * :x)", int64(3), "float 6"},
+		{"COALESCE(n, :x)", 1.5, "int 2"},
+		{"COALESCE(n, :x)", decimal, "int 2"},
+		{"COALESCE(:x, n)", "7", "int 7"},
+		{"COALESCE(qty, :x)", 1.5, "decimal 1.5"},
+		{"COALESCE(:x, n)", 1.5, "its type depends on the value of a parameter: write CAST(:name"},
+		{"COALESCE(:x, n)", "x", "holds \"x\", which is no int"},
+		{"COALESCE(:x, at)", int64(3), "holds \"3\", which is no time"},
+	} {
+		got := ""
+		_, err := prepare(t, s, "SELECT "+c.sql+" AS v FROM p").Scan(t.Context(), scanners.Request{Args: map[string]any{"x": c.arg}}, func(r *row.Row) error {
+			got = r.Columns[0].Kind.String() + " " + r.Values[0].String()
+			return nil
+		})
+		if err != nil {
+			wantCode(t, c.sql, err, scanners.CodeFailed, c.want)
+		} else if got != c.want {
+			t.Errorf("%s with %v: %q, want %q", c.sql, c.arg, got, c.want)
+		}
+	}
+}
