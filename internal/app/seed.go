@@ -3,18 +3,20 @@ package app
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"tallyman/internal/ledger"
 	"tallyman/rules/catalog"
 )
 
-// seed gives a new ledger the types and subscriptions of the files. What the ledger has already was changed through the
+// seed gives a ledger the types and subscriptions of the files, and the built-in types. What the ledger has already was changed through the
 // API perhaps, and stays as it is.
 func (a *App) seed(ctx context.Context) error {
 	types, problems := catalog.Load(a.cfg.Types.Path)
 	if err := problems.Err(); err != nil {
 		return fmt.Errorf("the type catalogue (types.path) has faults:\n%w", err)
 	}
+	maps.Copy(types, catalog.BuiltIn())
 	added, err := a.ledger.SeedTypes(ctx, types)
 	if err != nil {
 		return fmt.Errorf("seed the types: %w", err)
