@@ -42,6 +42,10 @@ func TestTypes(t *testing.T) {
 		{"POST", path, strings.Replace(lot, `:"string"`, `:"text"`, 1), 422, `"location":"body.fields`},
 		{"POST", path, strings.Replace(lot, `"id":7`, `"id":0`, 1), 422, `"location":"body.id"`},
 		{"POST", path, strings.Replace(lot, `"id":7`, `"id":"7"`, 1), 422, `"location":"body.id"`},
+		{"POST", path, strings.Replace(lot, "LOT_NOTICE", "TALLYMAN_LOT", 1), 422, `"location":"body.code"`},
+		{"PUT", path + "/TALLYMAN_NO_DATA", strings.Replace(lot, "LOT_NOTICE", "TALLYMAN_NO_DATA", 1), 422, `"location":"body.code"`},
+		{"POST", path, strings.Replace(lot, `"id":7`, `"id":2000000002`, 1), 422, `"location":"body.id"`},
+		{"DELETE", path + "/TALLYMAN_NO_DATA", "", 409, `"code":"type_reserved"`},
 		{"DELETE", path + "/LOT_NOTICE", "", 204, ""},
 		{"GET", path + "/LOT_NOTICE", "", 404, `"code":"unknown_type"`},
 	}

@@ -100,6 +100,9 @@ func (a *API) putType(ctx context.Context, t catalog.Type) (*typeOutput, error) 
 
 // deleteType answers DELETE /types/{code}.
 func (a *API) deleteType(ctx context.Context, in *typeCode) (*struct{}, error) {
+	if catalog.Reserved(in.Code) {
+		return nil, newProblem(http.StatusConflict, CodeTypeReserved, "type "+in.Code+" is built in and stays")
+	}
 	err := a.deps.Catalogue.DeleteType(ctx, in.Code)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
