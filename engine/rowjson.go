@@ -2,6 +2,9 @@ package engine
 
 import (
 	"encoding/json"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"tallyman/rules/row"
 )
@@ -23,9 +26,9 @@ func (j *rowJSON) encode(r *row.Row) []byte {
 		if mark > 1 {
 			j.buf = append(j.buf, ',')
 		}
-		j.value(r.Columns[i].Name)
+		j.text(r.Columns[i].Name)
 		j.buf = append(j.buf, ':')
-		j.value(dataValue(v))
+		j.value(v)
 		if len(j.buf) >= mostRowJSON {
 			j.buf = j.buf[:mark]
 			break
@@ -35,14 +38,32 @@ func (j *rowJSON) encode(r *row.Row) []byte {
 	return append([]byte(nil), j.buf...)
 }
 
-// value writes nil, a bool, an int64 or a text.
-func (j *rowJSON) value(v any) {
-	if text, is := v.(string); is {
-		v = cut(text, longRowText)
+func (j *rowJSON) value(v row.Value) {
+	switch v := dataValue(v).(type) {
+	case nil:
+		j.buf = append(j.buf, "null"...)
+	case bool:
+		j.buf = strconv.AppendBool(j.buf, v)
+	case int64:
+		j.buf = strconv.AppendInt(j.buf, v, 10)
+	case string:
+		j.text(cut(v, longRowText))
 	}
-	encoded, err := json.Marshal(v)
+}
+
+func (j *rowJSON) text(s string) {
+	if strings.IndexFunc(s, needsEscape) < 0 {
+		j.buf = append(append(append(j.buf, '"'), s...), '"')
+		return
+	}
+	escaped, err := json.Marshal(s)
 	if err != nil {
-		encoded = []byte("null") // none of the four fails
+		escaped = []byte(`""`) // a text always has a JSON form
 	}
-	j.buf = append(j.buf, encoded...)
+	j.buf = append(j.buf, escaped...)
+}
+
+// needsEscape is generous: what follows ASCII is valid UTF-8 already, and JSON takes it, but for the two line ends of Unicode.
+func needsEscape(r rune) bool {
+	return r < ' ' || r == '"' || r == '\\' || r == '\u2028' || r == '\u2029' || r == utf8.RuneError
 }
