@@ -34,8 +34,7 @@ func wordIn(sql, message string) int {
 	tokens, _ := probe.Lex(sql) // it has parsed before
 	for _, m := range quoted.FindAllStringSubmatch(message, -1) {
 		for _, group := range m[1:] {
-			names := strings.FieldsFunc(group, func(r rune) bool { return strings.ContainsRune(". ", r) })
-			for _, name := range slices.Backward(names) {
+			for _, name := range slices.Backward(strings.Split(group, ".")) {
 				if at := find(tokens, name); at >= 0 {
 					return utf8.RuneCountInString(sql[:at])
 				}

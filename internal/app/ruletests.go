@@ -61,6 +61,9 @@ func testDatabase(ctx context.Context, cfg *config.Config, name string) (ruletes
 	if err := knownSource(cfg, name); err != nil {
 		return nil, err
 	}
+	if err := cfg.Need("sources", name); err != nil {
+		return nil, err
+	}
 	source, err := openSource(ctx, cfg.Sources[name])
 	if err != nil {
 		return nil, fmt.Errorf("open source %s: %w", name, err)

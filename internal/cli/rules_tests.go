@@ -45,7 +45,7 @@ for a moment, before the real ones, and rolled back.`,
 			var cfg *config.Config
 			if c.config != "" || len(c.set) > 0 || source != "" {
 				var err error
-				if cfg, err = c.loadConfig(); err != nil {
+				if cfg, err = c.lazyConfig(); err != nil {
 					return err
 				}
 			}
