@@ -2,8 +2,8 @@
 // sinks.
 //
 //	rule → firing → scan → condition → findings → notices → ledger → sinks
-//	       plan.go  scan.go judge.go   finding/   compose.go commit.go deliver.go
-//	       unit.go
+//	       plan.go  scan.go judge_*.go finding/   compose.go commit.go deliver.go
+//	       unit.go                     alert.go   digest.go
 //	       claim.go
 //
 // pipeline.go has the run of one firing from top to bottom. Around it stand the loops, each in its own file:
