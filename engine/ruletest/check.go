@@ -129,7 +129,7 @@ func (t *Test) tables() []string {
 	var names []string
 	for _, s := range t.Steps {
 		for _, table := range s.Tables {
-			names = append(names, strings.ToLower(table.name))
+			names = append(names, folded(table.name))
 		}
 	}
 	slices.Sort(names)

@@ -69,6 +69,25 @@ stock.yaml:30:22 negative-bin-stock delivery inbox: no notice goes there
 	}
 }
 
+// TestCoverOfSeveralPacks: rule packs that do not know of each other may have rules of the same id.
+func TestCoverOfSeveralPacks(t *testing.T) {
+	t.Parallel()
+	pack := "version: 1\nrules:\n  - {id: a, schedule: {cron: \"* * * * *\"}, source: s, probe: {sql: SELECT 1 AS n}, key: [n], " +
+		"notice: {type: T, warehouse: \"'1'\", title: T, fields: {}}, deliver: [{sink: inbox}]}\n"
+	dir := folder(t, map[string]string{
+		"one/rules.yaml": pack, "two/rules.yaml": pack,
+		"one/a_test.yaml": "rules: rules.yaml\n" + test("rule: a", `{at: 0m, rows: [{n: 1}], expect: {firing: 1}}`),
+	})
+	files, _ := ruletest.Load([]string{dir})
+	r, err := ruletest.Run(t.Context(), files, ruletest.Options{Cover: true, Extra: ruletest.RuleFiles([]string{dir})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if passes(t, r); r.Cover.Percent != 50 || len(r.Cover.Missing) != 1 || !strings.Contains(r.Cover.Missing[0].File, "two") {
+		t.Errorf("%+v", r.Cover)
+	}
+}
+
 // TestCoverOfAResult: a condition over the result as a whole, one that is overridden in a scope, and none at all.
 func TestCoverOfAResult(t *testing.T) {
 	t.Parallel()

@@ -23,6 +23,7 @@ rules:
     group_by: [wave]
     notice: {type: ANY, warehouse: "'1'", title: "Wave {{ .wave }}: {{ .row_count }}", body: "{{ range .rows }}{{ .bin }} {{ end }}", fields: {wave: wave}, send_resolved: true}
   - id: limited
+    probe: {max_cost: 1000}
     limit: {notices: 1, on_exceed: digest}
     notice: {type: ANY, warehouse: "'1'", title: "{{ .bin }}", fields: {}}
   - id: alerting

@@ -15,6 +15,14 @@ import (
 // fixtures are the tables of a file. A table has one shape in all its tests, so that one may leave out what another has.
 type fixtures map[string][]column
 
+// folded is how a table is known: names in quotes keep their case, as in SQL.
+func folded(table string) string {
+	if strings.HasPrefix(table, `"`) {
+		return table
+	}
+	return strings.ToLower(table)
+}
+
 // tablesOf gathers the tables of all tests of the file.
 func tablesOf(f *File, fail func(cells, string, string)) fixtures {
 	rows, said := map[string][]cells{}, map[string]row.Kind{}
@@ -22,7 +30,7 @@ func tablesOf(f *File, fail func(cells, string, string)) fixtures {
 		maps.Copy(said, t.Columns)
 		for _, s := range t.Steps {
 			for _, table := range s.Tables {
-				name := strings.ToLower(table.name)
+				name := folded(table.name)
 				rows[name] = append(rows[name], table.rows...)
 			}
 		}
@@ -62,7 +70,7 @@ func (f fixtures) stage(tables []string, kinds []row.Kind, s *Step) ([]scanners.
 			}
 			t.Columns = append(t.Columns, row.Column{Name: c.name, Kind: kind, Nullable: true})
 		}
-		i := slices.IndexFunc(s.Tables, func(t table) bool { return strings.EqualFold(t.name, name) })
+		i := slices.IndexFunc(s.Tables, func(t table) bool { return folded(t.name) == name })
 		if i < 0 {
 			staged = append(staged, t)
 			continue
