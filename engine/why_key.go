@@ -133,9 +133,10 @@ func appendPart(dst []byte, part string, kind row.Kind) []byte {
 			return v.AppendKey(dst)
 		}
 	case row.JSON:
-		if json.Valid([]byte(part)) {
-			return row.JSONOf(part).AppendKey(dst)
+		if !json.Valid([]byte(part)) {
+			part = string(row.TextOf(part).AppendKey(nil))
 		}
+		return row.JSONOf(part).AppendKey(dst)
 	}
 	if !isText && json.Valid([]byte(part)) {
 		return append(dst, part...)

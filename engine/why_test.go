@@ -1,0 +1,232 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"tallyman/engine"
+	"tallyman/engine/enginetest"
+	"tallyman/internal/ledger"
+	"tallyman/rules"
+	"tallyman/rules/row"
+	"tallyman/scanners"
+)
+
+// why asks for a finding of the world's rule, with a look at the source.
+func (w *world) why(t *testing.T, n node, key string) *engine.Why {
+	t.Helper()
+	y, err := n.Why(w.t.Context(), "negative-bin-stock", nil, key, true)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return y
+}
+
+// heldBy are the codes of what holds a finding back.
+func heldBy(y *engine.Why) string {
+	var codes []string
+	for _, h := range y.Held {
+		codes = append(codes, h.Code)
+	}
+	return strings.Join(codes, " ")
+}
+
+func (w *world) isNext(t *testing.T, y *engine.Why, what string, after time.Duration) {
+	t.Helper()
+	due := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(after)
+	if y.Next == nil || y.Next.What != what || !y.Next.Due.Equal(due) {
+		t.Errorf("next: %+v, want %s at %s", y.Next, what, due)
+	}
+}
+
+func TestWhyThroughALife(t *testing.T) {
+	inWorld(t, func(w *world) {
+		r := w.rules[0]
+		r.For, r.KeepFiringFor, r.RepeatInterval = 10*m, 15*m, time.Hour
+		r.When = `qty < 0 and bin_code != "X"`
+		w.set(stock("A-01", -3))
+		n := w.start(w.options("a"))
+
+		pass(6 * m) // due at 5: pending
+		y := w.why(t, n, "A-01")
+		if y.Key != `["A-01"]` || y.Finding == nil || y.Finding.RowDue.Minute() != 5 || heldBy(y) != "for" {
+			t.Errorf("pending: %+v, held %v", y.Finding, y.Held)
+		}
+		if want := "it has been seen for 0s of the 10m that `for` asks: 10m are missing"; y.Held[0].Text != want {
+			t.Errorf("held: %s", y.Held[0].Text)
+		}
+		w.isNext(t, y, engine.NextFires, 15*m)
+		columns := engine.RowColumns(y.Finding.Row)
+		if len(columns) != 2 || columns[1].Name != "qty" || *columns[1].Value != "-3" {
+			t.Errorf("row: %+v", columns)
+		}
+		var parts []string
+		for _, p := range y.Look.Parts {
+			parts = append(parts, p.Text+" "+p.Outcome)
+		}
+		if got := strings.Join(parts, "; "); got != `qty < 0 and bin_code != "X" true; qty < 0 true; bin_code != "X" true` {
+			t.Errorf("condition: %s", got)
+		}
+
+		pass(10 * m) // due at 15: firing
+		y = w.why(t, n, `["A-01"]`)
+		w.isNext(t, y, engine.NextReminder, 75*m)
+		if heldBy(y) != "repeat" || len(y.Told) != 1 || y.Told[0].Deliveries[0].State != ledger.DeliverySent {
+			t.Errorf("firing: held %v, told %+v", y.Held, y.Told)
+		}
+
+		w.set(stock("A-01", 4)) // there, but fine by now: the last run that saw it was due at 15
+		y = w.why(t, n, "A-01")
+		w.isNext(t, y, engine.NextResolves, 30*m)
+		if heldBy(y) != "no_match repeat" || y.Look.Match {
+			t.Errorf("no longer wrong: %v", y.Held)
+		}
+		w.set()
+		pass(5 * m) // due at 20: absent
+		y = w.why(t, n, "A-01")
+		w.isNext(t, y, engine.NextResolves, 30*m)
+		if heldBy(y) != "absent keep_firing_for repeat" {
+			t.Errorf("absent: %v", y.Held)
+		}
+		pass(11 * m) // resolved at 30
+		y = w.why(t, n, "A-01")
+		if y.Finding != nil || len(y.Told) != 2 || y.Next != nil || heldBy(y) != "absent" || len(y.Alike) != 0 {
+			t.Errorf("gone: %+v", y)
+		}
+	})
+}
+
+func TestWhyOfAPendingRowThatGoes(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.rules[0].For = 10 * m
+		w.set(stock("A-01", -3))
+		n := w.start(w.options("a"))
+		pass(6 * m)
+		w.set()
+		w.isNext(t, w.why(t, n, "A-01"), engine.NextDropped, 10*m)
+	})
+}
+
+func TestWhyOfARowThatNoRunHasSeen(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.rules[0].For = 10 * m
+		w.rules[0].Schedule.Jitter = 20 * time.Second
+		n := w.start(w.options("a"))
+		pass(6 * m)
+		w.set(stock("A-01", -3))
+		y := w.why(t, n, "A-01")
+		w.isNext(t, y, engine.NextFires, 20*m) // seen at 10, and for 10 minutes at 20
+		if d := y.Next.At.Sub(y.Next.Due); d <= 0 || d >= 20*time.Second {
+			t.Errorf("the jitter is %s", d)
+		}
+		w.set(stock("A-01", 3))
+		if y := w.why(t, n, "A-01"); y.Next != nil || heldBy(y) != "no_match" || !y.Known() {
+			t.Errorf("%+v", y)
+		}
+	})
+}
+
+func TestWhyTheRuleTellsNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(w *world)
+		held   string
+	}{
+		"disabled":     {func(w *world) { w.rules[0].Enabled = false }, "disabled"},
+		"unsubscribed": {func(w *world) { w.ledger.Subscribers = nil }, "repeat unsubscribed"},
+		"shadow":       {func(w *world) { w.rules[0].Shadow = true }, "shadow repeat"},
+		"unverified": {func(w *world) {
+			w.source.Break(&scanners.Error{Code: scanners.CodeUnreachable, Transient: true, Err: errors.New("no route")})
+		}, "unverified"},
+		"priority":   {func(w *world) { w.rules[0].Notice.Priority = "5" }, "repeat"},
+		"failed":     {func(w *world) { w.rules[0].Probe.MaxRows = 1 }, "failed"},
+		"errored":    {func(w *world) { w.rules[0].When = "10 / (qty + 3) > 1" }, "errored"},
+		"too dear":   {func(w *world) { w.rules[0].Probe.MaxCost = 7 }, "unverified"},
+		"after 20 m": {func(w *world) { w.rules[0].Schedule.Cron = "0 * * * *" }, "not_run"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.set(stock("A-01", -3), stock("A-02", -3))
+				c.change(w)
+				n := w.start(w.options("a"))
+				pass(6 * m)
+				y := w.why(t, n, "A-01")
+				if got := heldBy(y); got != c.held {
+					t.Errorf("held by %s, want %s: %+v", got, c.held, y.Held)
+				}
+				for _, h := range y.Held {
+					if h.Text == "" {
+						t.Errorf("%s says nothing", h.Code)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestWhyWithoutTheSource(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.set(stock("A-01", -3))
+		n := w.start(w.options("a"))
+		pass(6 * m)
+		w.source.Break(&scanners.Error{Code: scanners.CodeUnreachable, Transient: true, Err: errors.New("no route")})
+		y := w.why(t, n, "A-01")
+		if !strings.HasPrefix(y.Look.Failed, "source_unreachable") || y.Finding == nil || len(y.Told) != 1 || heldBy(y) != "repeat" {
+			t.Errorf("%+v, held %v", y.Look, y.Held)
+		}
+		prepares := w.source.Prepares()
+		y, err := n.Why(w.t.Context(), "negative-bin-stock", nil, "A-01", false)
+		if err != nil || y.Look != nil || w.source.Prepares() != prepares {
+			t.Errorf("the source was asked: %+v, %v", y.Look, err)
+		}
+	})
+}
+
+// A source whose slots are taken by runs is not pressed further.
+func TestWhyWaitsForTheSource(t *testing.T) {
+	inWorld(t, func(w *world) {
+		o := w.options("a")
+		o.PerSource = 1
+		w.source.Rows = func(ctx context.Context, _ scanners.Request) ([][]row.Value, error) {
+			return w.current(), enginetest.Sleep(ctx, m)
+		}
+		n := w.start(o)
+		pass(5*m + 30*time.Second) // the run due at 5 holds the slot until 6
+		if y := w.why(t, n, "A-01"); !strings.HasPrefix(y.Look.Failed, "source_busy") {
+			t.Errorf("%+v", y.Look)
+		}
+	})
+}
+
+func TestWhyOfEvents(t *testing.T) {
+	inWorld(t, func(w *world) {
+		r := w.rules[0]
+		r.Mode, r.NoData, r.Notice.SendResolved = rules.ModeEvent, "", false
+		w.set(stock("A-01", -3))
+		n := w.start(w.options("a"))
+		pass(6 * m)
+		y := w.why(t, n, "A-01")
+		if len(y.Told) != 1 || y.Finding != nil {
+			t.Errorf("%+v", y)
+		}
+		w.isNext(t, y, engine.NextEvent, 10*m)
+	})
+}
+
+func TestWhyOfAResult(t *testing.T) {
+	inWorld(t, func(w *world) {
+		r := w.rules[0]
+		r.Per, r.Key, r.When, r.Notice.Priority, r.Notice.Fields = rules.PerResult, nil, "row_count > 2", "3", map[string]string{"bin": `"all"`}
+		r.Notice.Title, r.Notice.Body = map[string]string{"": "{{ .row_count }} rows"}, nil
+		w.set(stock("A-01", -3))
+		n := w.start(w.options("a"))
+		pass(6 * m)
+		if y := w.why(t, n, "[]"); heldBy(y) != "no_match" || y.Look.Rows != 1 || y.Next != nil {
+			t.Errorf("%+v, held %v", y.Look, y.Held)
+		}
+		w.set(stock("A-01", -3), stock("A-02", -3), stock("A-03", -3))
+		w.isNext(t, w.why(t, n, "[]"), engine.NextFires, 10*m)
+	})
+}
