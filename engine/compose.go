@@ -34,7 +34,7 @@ func (p *pass) compose(ctx context.Context, known *before, found *found) (*ledge
 		}
 		p.add(record, n)
 	}
-	if err := p.resolve(ctx, record, found.step.Over()); err != nil {
+	if err := p.resolve(ctx, record, &found.step); err != nil {
 		return nil, err
 	}
 	for i, c := range found.step.Changes {
@@ -103,8 +103,12 @@ func (p *pass) firstNotice(m *message) *notice.Notice {
 
 // resolve adds the notices that take back firing notices which are over. One that the ledger no longer has goes
 // without a word. Resolutions are not limited: each ends what was told as a notice of its own.
-func (p *pass) resolve(ctx context.Context, record *ledger.Commit, over []string) error {
-	if !p.rule.Notice.SendResolved || len(over) == 0 {
+func (p *pass) resolve(ctx context.Context, record *ledger.Commit, step *finding.Result) error {
+	if !p.rule.Notice.SendResolved {
+		return nil
+	}
+	over := step.Over()
+	if len(over) == 0 {
 		return nil
 	}
 	told, err := p.e.opts.Ledger.Notices(ctx, over)

@@ -43,7 +43,7 @@ func (p *pass) limit(known *before, all []message) (alone []message, digests []d
 	for _, name := range slices.Sorted(maps.Keys(byWarehouse)) {
 		digests = append(digests, digest{name, p.digestEpisode(known), byWarehouse[name]})
 	}
-	return append(sorted[:most:most], all[rows:]...), digests
+	return append(slices.Clip(sorted[:most]), all[rows:]...), digests
 }
 
 // digestEpisode tells the digests of a rule apart: the due time, and of a rule with a watermark also where the pass began, for

@@ -29,7 +29,6 @@ func newGroupJudge(p *pass, known *before) *groupJudge {
 }
 
 func (j *groupJudge) visit(r *row.Row) error {
-	key := ""
 	matches, err := j.program.Match(r)
 	if err == nil && !matches {
 		return nil
@@ -38,7 +37,7 @@ func (j *groupJudge) visit(r *row.Row) error {
 	if err == nil {
 		priority, err = j.program.Priority(r)
 	}
-	key = j.program.Key(r)
+	key := j.program.Key(r)
 	group := j.program.Group(r)
 	if err == nil && max(len(key), len(group)) > longestKey {
 		err = errLongKey

@@ -1,6 +1,9 @@
 package finding
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // The keys of the findings that no row makes. They are JSON strings, so that they never equal a row's key, which is
 // an array.
@@ -32,7 +35,7 @@ func Split(states []State) (rows, alerts []State) {
 func (res *Result) Alert(st State, wrong bool, priority int, p Policy, last, due time.Time) {
 	if st.Phase != 0 {
 		res.count([]State{st})
-		res.states = append(res.states[:len(res.states):len(res.states)], st)
+		res.states = append(slices.Clip(res.states), st)
 	}
 	switch {
 	case wrong:

@@ -119,9 +119,18 @@ func TestAlerts(t *testing.T) {
 		told  string
 		count string
 	}{
-		{false, "", "0/0"}, {true, "", "1/0"}, {false, "", "0/0"}, {true, "", "1/0"},
-		{true, `fire "on_error"1`, "0/1"}, {true, "", "0/1"}, {false, "", "0/1"}, {true, "", "0/1"},
-		{true, `remind "on_error"2`, "0/1"}, {false, "", "0/1"}, {false, `resolve "on_error"2`, "0/0"}, {false, "", "0/0"},
+		{false, "", "0/0"},
+		{true, "", "1/0"},
+		{false, "", "0/0"},
+		{true, "", "1/0"},
+		{true, `fire "on_error"1`, "0/1"},
+		{true, "", "0/1"},
+		{false, "", "0/1"},
+		{true, "", "0/1"},
+		{true, `remind "on_error"2`, "0/1"},
+		{false, "", "0/1"},
+		{false, `resolve "on_error"2`, "0/0"},
+		{false, "", "0/0"},
 	} {
 		due := start.Add(time.Duration(i) * 5 * m)
 		last := w.scope.LastDue
