@@ -9,6 +9,7 @@ import (
 	"tallyman/rules/row"
 	"tallyman/scanners"
 	"tallyman/scanners/scannertest"
+	"tallyman/scanners/sqlite"
 )
 
 const (
@@ -75,5 +76,35 @@ func bareLoop(b *testing.B, db *sql.DB) {
 	}
 	if err := rows.Err(); err != nil || n != benchRows {
 		b.Fatalf("%d rows, %v", n, err)
+	}
+}
+
+// BenchmarkStage is a step of a rule test that gives a table: a session in memory, ten rows, the probe prepared and run.
+func BenchmarkStage(b *testing.B) {
+	s, err := sqlite.Open(sqlite.Config{URL: "sqlite::memory:"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	staged := scanners.Staged{Table: "bins", Columns: []row.Column{{Name: "code", Kind: row.Text}, {Name: "qty", Kind: row.Decimal}}}
+	for i := range 10 {
+		staged.Rows = append(staged.Rows, []row.Value{row.TextOf("A"), row.IntOf(int64(i))})
+	}
+	stmt := scannertest.Parse(b, "SELECT code, qty FROM bins WHERE qty < :least")
+	for b.Loop() {
+		x, err := s.Session(b.Context(), []scanners.Staged{staged})
+		if err != nil {
+			b.Fatal(err)
+		}
+		p, err := x.Prepare(b.Context(), stmt)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if got, err := p.Scan(b.Context(), scanners.Request{Args: map[string]any{"least": 5}}, ignore); err != nil || got.Rows != 5 {
+			b.Fatal(got, err)
+		}
+		if err := x.Close(); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"strings"
 
 	"tallyman/rules/probe"
@@ -21,8 +23,12 @@ type tableColumn struct {
 // tableColumns returns the columns of a table or view of the file; none where there is no such table.
 func (c *connection) tableColumns(ctx context.Context, table string) ([]tableColumn, error) {
 	var create string
-	row := c.sql.QueryRowContext(ctx, "SELECT coalesce(max(sql), '') FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE AND type = 'table'", table)
-	if err := row.Scan(&create); err != nil {
+	err := c.sql.QueryRowContext(ctx, "SELECT iif(type = 'table', coalesce(sql, ''), '') FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')",
+		table).Scan(&create)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, nil
+	case err != nil:
 		return nil, mapError(ctx, err, scanners.CodeFailed)
 	}
 	definitions := columnDefinitions(create)
