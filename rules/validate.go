@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"tallyman/rules/condition"
 	"tallyman/rules/probe"
@@ -156,7 +157,7 @@ func (v *validator) expr(path, src string) {
 	}
 	for _, e := range condition.Errors(parse(src)) {
 		p := v.r.ProblemIn(path, e.Offset, string(e.Code), e.Message, e.Hint)
-		if p.Hint == "" && strings.Contains(p.Snippet, " #") {
+		if e.Offset >= utf8.RuneCountInString(strings.TrimSpace(src)) && strings.Contains(p.Snippet, " #") {
 			p.Hint = "a # behind a space begins a comment in YAML: put the expression in quotes, or write .qty for #.qty"
 		}
 		v.problems = append(v.problems, p)

@@ -172,7 +172,11 @@ func (c *compiler) callOther(n *ast.CallNode) operand {
 	default:
 		names := slices.Clone(builtin.Names)
 		names = slices.DeleteFunc(names, func(name string) bool { return name != "date" && c.function(name) == nil })
-		c.fail(at, CodeUnknownName, "there is no function "+id.Value, suggest(id.Value, names, ""))
+		hint, ok := sqlFunctions[strings.ToLower(id.Value)]
+		if !ok {
+			hint = suggest(id.Value, names, "")
+		}
+		c.fail(at, CodeUnknownName, "there is no function "+id.Value, hint)
 	}
 	return broken(at)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/expr-lang/expr/ast"
@@ -74,7 +75,31 @@ func syntaxError(src string, err error) error {
 	}
 	e.Message = "unexpected " + token
 	e.Hint = sqlHints[strings.ToLower(strings.Trim(token, `"`))]
+	if hint, ok := sqlFunctions[strings.ToLower(callAround([]rune(src), e.Offset))]; ok {
+		e.Hint = hint
+	}
 	return e
+}
+
+// callAround is the name of the function whose arguments the place is among, or "".
+func callAround(src []rune, at int) string {
+	open := 0
+	for at = min(at, len(src)) - 1; at >= 0 && open <= 0; at-- {
+		switch src[at] {
+		case '(':
+			open++
+		case ')':
+			open--
+		}
+	}
+	end := at + 1
+	for at >= 0 && (src[at] == '_' || unicode.IsLetter(src[at])) {
+		at--
+	}
+	if open <= 0 {
+		return ""
+	}
+	return string(src[at+1 : end])
 }
 
 // numberBefore finds the number that the parser has refused only after reading on.
@@ -94,6 +119,7 @@ func numberBefore(src []rune, at int) int {
 
 // sqlHints translate what people bring along from SQL.
 var sqlHints = map[string]string{
+	".":       "a column behind a point stands in the predicate of any, all, none, one, count, sum, map, filter or find, as in any(rows, .qty < 0)",
 	"=":       "write == to compare",
 	"<>":      "write != for not equal",
 	"and":     "operators are lower case: and",

@@ -79,6 +79,7 @@ func TestRowsFaults(t *testing.T) {
 		"{{ range .rows }}{{ .row_count }}{{ end }}":                                  `20 unknown_column the probe returns no column "row_count" | columns: sku, lot, n, qty, zero, ok, w, at, day, doc, took, gone`,
 		"{{ range .rows }}{{ $.sku }}{{ end }}":                                       `21 unknown_column the column "sku" differs from row to row | write {{ range .rows }}{{ .sku }}{{ end }}; outside of range there is lot, gone, row_count`,
 		"{{ .rows }}":                                                                 "3 template_range .rows stands behind range only | {{ range .rows }}…{{ end }} goes over them, .row_count is how many there are",
+		"{{ len .rows }}":                                                             `3 template_function there is no helper "len" | how many rows there are is .row_count`,
 		"{{ if .rows }}x{{ end }}":                                                    "6 template_range .rows stands behind range only | {{ range .rows }}…{{ end }} goes over them, .row_count is how many there are",
 		"{{ range .lot }}x{{ end }}":                                                  "9 template_range range goes over .rows only | as in {{ range .rows }}{{ .sku }}{{ end }}",
 		"{{ range 9999999 }}x{{ end }}":                                               "9 template_range range goes over .rows only | as in {{ range .rows }}{{ .sku }}{{ end }}",

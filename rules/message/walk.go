@@ -181,6 +181,8 @@ func (w *walk) call(f *parse.IdentifierNode, given int) {
 		names := helperNames()
 		hint := problem.DidYouMean(f.Ident, names)
 		switch {
+		case w.t.rows && (f.Ident == "len" || f.Ident == "count"):
+			hint = "how many rows there are is .row_count"
 		case given == 0:
 			hint = "a column is written with a dot, as ." + f.Ident
 		case hint == "":
