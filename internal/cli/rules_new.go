@@ -167,16 +167,12 @@ func pickSource(cfg *config.Config, f *newFlags, p *prompt) (string, error) {
 		return f.source, nil
 	case len(names) == 0:
 		return "", usage("the configuration has no sources; add one, with the address of the database")
-	case p == nil && len(names) > 1:
-		return "", usage("name the source with --source: %s", joined(names))
-	case p == nil:
+	case len(names) == 1:
 		return names[0], nil
+	case p == nil:
+		return "", usage("name the source with --source: %s", joined(names))
 	}
-	proposal := ""
-	if len(names) == 1 {
-		proposal = names[0]
-	}
-	return p.ask(question{text: "Source", proposal: proposal, choices: names, check: oneOf(names, "source")})
+	return p.ask(question{text: "Source", choices: names, check: oneOf(names, "source")})
 }
 
 // shortPath is the path from the working folder, where it is below it.
