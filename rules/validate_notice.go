@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"tallyman/rules/catalog"
 	"tallyman/rules/strictyaml"
 )
 
@@ -18,6 +19,9 @@ func (v *validator) notice() {
 		return
 	}
 	v.need("notice.type", "the code of a type in the catalogue")
+	if catalog.Reserved(v.r.Notice.Type) {
+		v.fail("notice.type", catalog.CodeReserved, v.r.Notice.Type+" is for what a rule tells of itself", "types of the catalogue that do not begin with "+catalog.ReservedPrefix)
+	}
 	v.need("notice.title", "")
 	if v.r.Scope == "" && !v.has("notice.warehouse") {
 		v.fail("notice.warehouse", strictyaml.CodeMissing, "notice.warehouse is missing, and the rule has no scopes whose names would stand for it",
