@@ -28,7 +28,7 @@ type field struct {
 
 // Describe prepares the statement, which neither runs it nor plans it.
 func (t *transaction) Describe(ctx context.Context, stmt *probe.Statement, sql string) ([]sqldb.Column, error) {
-	if err := readable(stmt); err != nil {
+	if err := sqldb.Refuse(stmt, probe.MySQL(stmt.Text)); err != nil {
 		return nil, err
 	}
 	fields, params, err := t.fields(ctx, sql)
@@ -51,22 +51,6 @@ func (t *transaction) Describe(ctx context.Context, stmt *probe.Statement, sql s
 		}
 	}
 	return columns, nil
-}
-
-// readable refuses what MySQL reads otherwise than rules/probe did.
-func readable(stmt *probe.Statement) error {
-	faults := probe.MySQL(stmt.Text)
-	if len(faults) == 0 {
-		return nil
-	}
-	f := faults[0]
-	line := 1
-	for i, r := range []rune(stmt.Text) {
-		if i < f.Offset && r == '\n' {
-			line++
-		}
-	}
-	return &scanners.Error{Code: scanners.CodeStatement, Hint: f.Hint, At: f.Offset + 1, Err: fmt.Errorf("%s (line %d of the probe)", f.Message, line)}
 }
 
 // fields prepares the statement on the driver's connection. The server describes the columns of the result in its answer; the

@@ -14,7 +14,7 @@ import (
 // Explain asks for the plan. The cost is MySQL's own; MariaDB's EXPLAIN has none that is there for every statement, so for it the cost is the
 // number of rows that the steps of the plan read, each as often as it is done.
 func (s *Source) Explain(ctx context.Context, stmt *probe.Statement, args map[string]any) (scanners.Plan, error) {
-	if err := readable(stmt); err != nil {
+	if err := sqldb.Refuse(stmt, probe.MySQL(stmt.Text)); err != nil {
 		return scanners.Plan{}, err
 	}
 	text, order := stmt.Render(s.dialect.Style())

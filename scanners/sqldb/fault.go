@@ -16,7 +16,7 @@ func Refuse(stmt *probe.Statement, faults []probe.Fault) error {
 	f := faults[0]
 	before := []rune(stmt.Text)[:f.Offset]
 	return &scanners.Error{
-		Code: scanners.CodeStatement, Hint: f.Hint,
+		Code: scanners.CodeStatement, Hint: f.Hint, At: f.Offset + 1,
 		Err: fmt.Errorf("%s (line %d of the probe)", f.Message, 1+strings.Count(string(before), "\n")),
 	}
 }
