@@ -97,12 +97,21 @@ func Run(ctx context.Context, req Request) (*Preview, error) {
 	return &Preview{Report: v.report, req: req, trial: trial, run: run}, nil
 }
 
+// RefusedError is why a node would not run the rule although it fits its source: what the probe costs.
+type RefusedError struct{ Err error }
+
+// Error says it; it begins with a code.
+func (e *RefusedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *RefusedError) Unwrap() error { return e.Err }
+
 // planOf asks what the probe costs. One that costs more than the rule allows is not run here either.
 func planOf(ctx context.Context, trial *engine.Trial, req *Request) (*Plan, error) {
 	plan, err := trial.Cost(ctx, req.Due)
 	switch {
 	case err != nil && req.Rule.Probe.MaxCost > 0:
-		return nil, err
+		return nil, &RefusedError{err}
 	case err != nil || plan == nil:
 		return nil, ctx.Err()
 	}

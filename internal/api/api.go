@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"tallyman/engine/preview"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 	"tallyman/rules/catalog"
@@ -44,6 +45,9 @@ type Deps struct {
 	Inbox     Inbox
 	Catalogue Catalogue
 	Rules     Rules
+	// Preview tries a rule and writes nothing. Errors are *engine.UnknownError, engine.ErrManyScopes, *AtError, ErrBusy, those of preview.Run,
+	// and the ledger's.
+	Preview func(ctx context.Context, q PreviewQuery) (*preview.Report, error)
 	// Status reports the state of the whole; it answers even where parts of it are out of reach.
 	Status func(ctx context.Context) (StatusReport, error)
 	// Ready returns nil, or an error for each thing that is not ready, joined with errors.Join.

@@ -61,6 +61,7 @@ func (a *API) registerRules(operations huma.API) {
 	huma.Register(operations, promote, a.promote)
 	why := operation("why", http.MethodGet, "/rules/{id}/why", "rules", "What is known of one finding, and what holds it back")
 	huma.Register(operations, why, a.why)
+	a.registerPreview(operations)
 }
 
 // promote answers POST /rules/{id}/promote.

@@ -45,6 +45,7 @@ type App struct {
 	engine   *engine.Engine
 	api      *api.API
 	listener net.Listener
+	previews chan struct{} // has room for those that may run at a time
 
 	ledgerHealth, indexHealth health
 }
@@ -52,7 +53,7 @@ type App struct {
 // New opens everything that the configuration names and starts to listen. What is out of reach but may come back
 // (a source, Redis) does not stop it; what needs a person does: a bad catalogue, a ledger of another version.
 func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err error) {
-	a := &App{cfg: cfg, opts: opts.withDefaults(), started: time.Now()}
+	a := &App{cfg: cfg, opts: opts.withDefaults(), started: time.Now(), previews: make(chan struct{}, previewsAtATime)}
 	a.log = a.opts.Logger
 	defer func() {
 		if err != nil {
@@ -194,6 +195,7 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 		Inbox:     a.index.inbox,
 		Catalogue: a.ledger,
 		Rules:     a.engine,
+		Preview:   a.preview,
 		Status:    a.status,
 		Ready:     a.ready,
 		Auth:      auth.None{},

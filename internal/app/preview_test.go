@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -95,6 +96,16 @@ func TestPreviewsAndComparisonsWriteNothing(t *testing.T) {
 			n := s.start("one")
 			n.await(nil, 2)
 			s.look(t) // beside the node
+			code, body := n.do(http.MethodPost, "/api/v1/rules/negative-bin-stock/preview", "application/json", `{"limit":1}`)
+			if code != http.StatusOK || !strings.Contains(body, `"fate":"goes_on"`) || !strings.Contains(body, `"leftOut":{"rows":1,`) || !strings.Contains(body, `"known":true`) {
+				t.Errorf("%d %s", code, body)
+			}
+			if code, body = n.do(http.MethodPost, "/api/v1/rules/negative-bin-stock/preview", "application/json", `{"at":"noon"}`); code != http.StatusUnprocessableEntity {
+				t.Errorf("%d %s", code, body)
+			}
+			if code, body = n.do(http.MethodPost, "/api/v1/rules/negative-bin-stok/preview", "application/json", `{}`); code != http.StatusNotFound || !strings.Contains(body, "did you mean") {
+				t.Errorf("%d %s", code, body)
+			}
 			n.stop()
 			_ = wms.db.Close()
 			before, beside := s.contents(), s.besideLedger()

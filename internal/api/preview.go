@@ -1,0 +1,105 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/engine/preview"
+	"tallyman/rules/problem"
+	"tallyman/scanners"
+)
+
+// PreviewQuery says which rule is tried, and when.
+type PreviewQuery struct {
+	Rule  string
+	Scope *string // may be nil where the rule has one
+	At    string  // see preview.ParseAt
+	Limit int     // of each list
+}
+
+// AtError says that a time was none.
+type AtError struct{ Err error }
+
+// Error returns why.
+func (e *AtError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *AtError) Unwrap() error { return e.Err }
+
+// ErrBusy says that as many previews run as may at a time.
+var ErrBusy = errors.New("other previews are running")
+
+// defaultPreviewed is how many rows, findings and notices an answer has where nothing is said.
+const defaultPreviewed = 20
+
+type (
+	previewInput struct {
+		ID   string `path:"id" doc:"the rule" example:"negative-bin-stock"`
+		Body *previewAskForm
+	}
+	previewAskForm struct {
+		Scope *string `json:"scope,omitempty" doc:"needed where the rule has several"`
+		At    string  `json:"at,omitempty" doc:"the firing's due time: RFC 3339, local in the rule's timezone, or a duration such as -1h; now by default" example:"-1h"`
+		Limit int     `json:"limit,omitempty" minimum:"1" maximum:"200" default:"20" doc:"rows, findings and notices that are listed at most"`
+	}
+	previewOutput struct{ Body *PreviewForm }
+)
+
+func (a *API) registerPreview(operations huma.API) {
+	op := operation("preview-rule", http.MethodPost, "/rules/{id}/preview", "rules", "Run a rule now and show what it would do")
+	op.Description = "The probe is run on the source, read-only, and judged as in a firing that goes on from the ledger's state. Nothing is written and nobody is told."
+	huma.Register(operations, op, a.preview)
+}
+
+// preview answers POST /rules/{id}/preview.
+func (a *API) preview(ctx context.Context, in *previewInput) (*previewOutput, error) {
+	q := PreviewQuery{Rule: in.ID, Limit: defaultPreviewed}
+	if in.Body != nil {
+		q.Scope, q.At = in.Body.Scope, in.Body.At
+		if in.Body.Limit > 0 {
+			q.Limit = in.Body.Limit
+		}
+	}
+	report, err := a.deps.Preview(ctx, q)
+	if err != nil {
+		return nil, a.previewFailed(ctx, err)
+	}
+	return &previewOutput{Body: newPreviewForm(report)}, nil
+}
+
+// previewFailed turns an error of a preview into a problem.
+func (a *API) previewFailed(ctx context.Context, err error) *Problem {
+	var at *AtError
+	var list problem.List
+	var scan *scanners.Error
+	var refused *preview.RefusedError
+	switch {
+	case errors.As(err, &at):
+		return newProblem(http.StatusUnprocessableEntity, CodeInvalidBody, "at: "+err.Error())
+	case errors.As(err, &list):
+		prob := newProblem(http.StatusConflict, CodeRuleUnverified, "the rule would not run: "+list[0].Message)
+		for _, p := range list {
+			prob.Errors = append(prob.Errors, Fault{Location: fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col), Message: p.Code + ": " + p.Message})
+		}
+		return prob
+	case errors.Is(err, ErrBusy):
+		return a.notNow(err.Error() + "; try again")
+	case errors.As(err, &scan) && scan.Transient, errors.Is(err, context.DeadlineExceeded):
+		a.log.LogAttrs(ctx, slog.LevelWarn, "a preview's source did not answer", slog.Any("error", err))
+		return a.notNow("the rule's source did not answer; try again")
+	case errors.As(err, &scan), errors.As(err, &refused):
+		return newProblem(http.StatusConflict, CodeRuleUnverified, "the rule would not run: "+err.Error())
+	}
+	return a.rulesFailed(ctx, err)
+}
+
+func (a *API) notNow(detail string) *Problem {
+	p := newProblem(http.StatusServiceUnavailable, CodeSourceUnavailable, detail)
+	p.retryAfter = 2
+	return p
+}
