@@ -74,7 +74,7 @@ func (d *diff) notices(want []noticeExpect, got []map[string]any) {
 		case p.want >= 0:
 			d.line("-", "notices[%d]: %s", p.want, flow(plain(want[p.want].node)))
 		default:
-			d.line("+", "notices[%d]: %s", p.got, flow(brief(got[p.got])))
+			d.line("+", "not expected: %s", flow(brief(got[p.got])))
 		}
 	}
 	switch {
@@ -131,56 +131,4 @@ func brief(n map[string]any) map[string]any {
 		short["count"] = n["count"]
 	}
 	return short
-}
-
-// pair is two elements that stand for each other; -1 where the other list has none.
-type pair struct{ want, got int }
-
-// align finds the longest run of elements that fit in order, and sets what lies between beside each other.
-func align(want []noticeExpect, got []map[string]any, exact bool) []pair {
-	fits := make([][]bool, len(want))
-	longest := make([][]int, len(want)+1) // of want[i:] and got[j:]
-	longest[len(want)] = make([]int, len(got)+1)
-	for i := len(want) - 1; i >= 0; i-- {
-		fits[i], longest[i] = make([]bool, len(got)), make([]int, len(got)+1)
-		for j := len(got) - 1; j >= 0; j-- {
-			fits[i][j] = len(differ("", want[i].node, got[j], exact)) == 0
-			longest[i][j] = max(longest[i+1][j], longest[i][j+1])
-			if fits[i][j] {
-				longest[i][j] = max(longest[i][j], longest[i+1][j+1]+1)
-			}
-		}
-	}
-	var pairs []pair
-	i, j, fromI, fromJ := 0, 0, 0, 0
-	flush := func() {
-		for fromI < i || fromJ < j {
-			p := pair{-1, -1}
-			if fromI < i {
-				p.want = fromI
-				fromI++
-			}
-			if fromJ < j {
-				p.got = fromJ
-				fromJ++
-			}
-			pairs = append(pairs, p)
-		}
-	}
-	for i < len(want) && j < len(got) {
-		switch {
-		case fits[i][j] && longest[i][j] == longest[i+1][j+1]+1:
-			flush()
-			pairs = append(pairs, pair{i, j})
-			i, j = i+1, j+1
-			fromI, fromJ = i, j
-		case longest[i+1][j] >= longest[i][j+1]:
-			i++
-		default:
-			j++
-		}
-	}
-	i, j = len(want), len(got)
-	flush()
-	return pairs
 }
