@@ -16,23 +16,8 @@ func TestFileName(path string) bool {
 	return false
 }
 
-// IsTest tells whether the file is a rule test: it has tests, or names the rule files that it is about.
-func IsTest(root *strictyaml.Node) bool {
-	if root.Kind != strictyaml.Mapping {
-		return false
-	}
-	if root.Get("tests") != nil {
-		return true
-	}
-	about := root.Get("rules")
-	switch {
-	case about == nil || root.Get("version") != nil:
-		return false
-	case about.Kind == strictyaml.Sequence:
-		return len(about.Items) > 0 && about.Items[0].Kind == strictyaml.Scalar
-	}
-	return about.Kind == strictyaml.Scalar && !about.IsNull()
-}
+// IsTest tells whether the file is a rule test: it has tests.
+func IsTest(root *strictyaml.Node) bool { return root.Get("tests") != nil }
 
 // Files returns the YAML files at or below the path: itself, or those of the folder and of the folders below it, less those whose name begins
 // with a dot. Rule tests are among them.

@@ -10,6 +10,9 @@ import (
 	"tallyman/rules/row"
 )
 
+// busy is how long a machine with other work to do may take for what takes it less than a second alone.
+const busy = time.Minute
+
 // What an author can write to make a compiler or an evaluation blow up ends soon here, as an error or not: in a second, or in
 // some on a busy machine, where without the bounds it takes minutes or all memory.
 func TestHostileExpressionsEndSoon(t *testing.T) {
@@ -60,7 +63,7 @@ func TestHostileExpressionsEndSoon(t *testing.T) {
 			} else {
 				t.Logf("refused: %.200v", err)
 			}
-			if took := time.Since(started); took > 20*time.Second {
+			if took := time.Since(started); took > busy {
 				t.Errorf("took %s", took)
 			}
 		})
@@ -109,7 +112,7 @@ func TestHostileResultsEndSoon(t *testing.T) {
 			if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("got %v, want %s", err, c.want)
 			}
-			if took := time.Since(started); took > 20*time.Second {
+			if took := time.Since(started); took > busy {
 				t.Errorf("took %s", took)
 			} else {
 				t.Logf("%s", took)

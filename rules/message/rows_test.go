@@ -142,7 +142,7 @@ func TestHostileTemplatesEndSoon(t *testing.T) {
 			if !strings.HasSuffix(got, "…") {
 				t.Errorf("what was stopped is not marked: %q", got[max(len(got)-20, 0):])
 			}
-			if took := time.Since(started); took > 20*time.Second {
+			if took := time.Since(started); took > time.Minute {
 				t.Errorf("took %s", took)
 			}
 		})
