@@ -10,7 +10,7 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// Load reads the test files: each path is a file, or a folder in which those are taken that rules.IsTest or rules.TestFileName knows, in
+// Load reads the test files: each path is a file, or a folder in which the tests are taken (see rules.IsTest), in
 // folders below it too. It returns all that is wrong with them.
 func Load(paths []string) ([]*File, problem.List) {
 	var files []*File
@@ -52,13 +52,22 @@ func Load(paths []string) ([]*File, problem.List) {
 	return files, tidy(problems)
 }
 
-// isTest tells whether the file is to be read as a test. One that is no YAML may be meant as one.
+// isTest tells whether the file is to be read as a test. One that is no YAML may be meant as one, and so may one that has no tests but
+// names rule files: a test that is not run because of a typing error must be told.
 func isTest(name string, src []byte) bool {
 	if rules.TestFileName(name) {
 		return true
 	}
 	parsed, _ := strictyaml.Parse(name, src) // what is wrong with it is told when it is read
-	return parsed == nil || rules.IsTest(parsed.Root)
+	if parsed == nil || rules.IsTest(parsed.Root) {
+		return true
+	}
+	about := parsed.Root.Get("rules")
+	if about == nil || parsed.Root.Get("version") != nil {
+		return false
+	}
+	return about.Kind == strictyaml.Scalar && !about.IsNull() ||
+		about.Kind == strictyaml.Sequence && len(about.Items) > 0 && about.Items[0].Kind == strictyaml.Scalar
 }
 
 // tidy drops repetitions: what stands behind an anchor is met at each alias.
@@ -86,7 +95,7 @@ func RuleFiles(paths []string) []string {
 				continue
 			}
 			f, _ := strictyaml.Parse(name, src)
-			if f == nil || rules.IsTest(f.Root) {
+			if f == nil || isTest(name, src) {
 				continue
 			}
 			if list := f.Root.Get("rules"); list != nil && list.Kind == strictyaml.Sequence && f.Root.Get("version") != nil {

@@ -119,13 +119,14 @@ func TestLoad(t *testing.T) {
 	dir := folder(t, map[string]string{
 		"rules/stock.yaml": "version: 1\nrules: []\n", "rules/stock_test.yaml": "rules: stock.yaml\n" + body,
 		"tests/a.yaml": "rules: ../rules\n" + body, "tests/.hidden.yaml": body, "tests/broken.yaml": "tests: [", "types.yaml": "types: []\n",
+		"misspelt.yaml": "rules: [rules]\ntest: []\n",
 	})
 	files, found := ruletest.Load([]string{dir, dir + "/tests", dir + "/nowhere", dir + "/types.yaml"})
 	var names []string
 	for _, f := range files {
 		names = append(names, filepath.Base(f.Path)+fmt.Sprint(len(f.Rules)))
 	}
-	if got := strings.Join(names, " "); got != "stock_test.yaml1 a.yaml1" {
+	if got := strings.Join(names, " "); got != "misspelt.yaml1 stock_test.yaml1 a.yaml1" {
 		t.Errorf("loaded %s", got)
 	}
 	var codes []string
@@ -133,7 +134,7 @@ func TestLoad(t *testing.T) {
 		codes = append(codes, filepath.Base(p.File)+" "+p.Code)
 	}
 	slices.Sort(codes)
-	want := "a.yaml no_tests, broken.yaml yaml_syntax, nowhere file_unreadable, stock_test.yaml no_tests, types.yaml no_tests"
+	want := "a.yaml no_tests, broken.yaml yaml_syntax, misspelt.yaml missing_field, misspelt.yaml unknown_field, nowhere file_unreadable, stock_test.yaml no_tests, types.yaml no_tests"
 	if got := strings.Join(codes, ", "); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
