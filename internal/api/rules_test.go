@@ -1,0 +1,144 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"tallyman/engine"
+	"tallyman/engine/finding"
+	"tallyman/internal/api"
+	"tallyman/internal/ledger"
+	"tallyman/rules"
+	"tallyman/rules/row"
+)
+
+// fakeRules answers as it was told, and remembers what it was asked.
+type fakeRules struct {
+	asked string
+	err   error
+}
+
+func (f *fakeRules) Promote(_ context.Context, rule string, scope *string, by string) ([]ledger.Promotion, error) {
+	f.asked = fmt.Sprint(rule, " ", scope != nil, " ", by)
+	return []ledger.Promotion{{Rule: rule, Scope: "119240", At: bin().CreatedAt, By: by}}, f.err
+}
+
+func (f *fakeRules) Why(_ context.Context, rule string, scope *string, key string, look bool) (*engine.Why, error) {
+	f.asked = fmt.Sprint(rule, " ", scope != nil, " ", key, " ", look)
+	return everyWhy(), f.err
+}
+
+// everyWhy is an answer with something in every place.
+func everyWhy() *engine.Why {
+	at := bin().CreatedAt
+	r := row.New([]row.Column{{Name: "bin_code", Kind: row.Text}, {Name: "wave_no", Kind: row.Int}})
+	r.Values[0] = row.TextOf("A-01")
+	return &engine.Why{
+		Rule: &rules.Rule{ID: "negative-bin-stock", Scope: "119240", Title: "Negative bin stock"}, Key: `[119240,"A-01"]`, Asked: at,
+		Finding: &ledger.Finding{State: finding.State{
+			Phase: finding.Firing, Episode: at, FiringSince: at, AbsentSince: at, Priority: 3, LastNotified: at, Ordinal: 2, NoticeID: "n_abc", Group: `["A"]`,
+		}, Row: []byte(`{"bin_code":"A-01","wave_no":null,"open":true,"qty":-3}`), RowDue: at},
+		Look: &engine.Look{Rows: 2, Found: true, Match: true, Row: r, Parts: []engine.Part{{Text: "qty < 0", Outcome: "true"}, {Text: "a / b", Depth: 1, Outcome: "error", Fault: "division by zero"}}},
+		Held: []engine.Held{{Code: "repeat", Text: "it was told at noon"}},
+		Next: &engine.Next{What: engine.NextReminder, Due: at, At: at.Add(time.Second)},
+		Told: []ledger.Traced{{Notice: bin().Notice, Deliveries: []ledger.TracedDelivery{
+			{Seq: 1, Lane: ledger.Lane{Sink: "inbox", Warehouse: "119240"}, State: ledger.DeliverySent, Attempts: 1, SentAt: at, Recipients: []string{"role:keeper", "user:1"}},
+			{Seq: 2, Lane: ledger.Lane{Sink: "gateway"}, State: ledger.DeliveryFailed, Attempts: 3, LastError: "a 400"},
+		}}},
+		More: true, Alike: []string{`[119240,"A-02"]`},
+	}
+}
+
+func setupRules(t *testing.T) (*bundle, *fakeRules) {
+	t.Helper()
+	f := &fakeRules{}
+	return setup(t, func(d *api.Deps) { d.Rules = f }), f
+}
+
+func TestWhy(t *testing.T) {
+	t.Parallel()
+	b, f := setupRules(t)
+	const path = "/api/v1/rules/negative-bin-stock/why?key=119240,A-01"
+	golden(t, "why.json", b.get(t, path).body)
+	if f.asked != "negative-bin-stock false 119240,A-01 true" {
+		t.Errorf("asked %s", f.asked)
+	}
+	golden(t, "why.xml", b.get(t, path+"&scope=119240&look=false", "Accept", "application/xml").body)
+	if f.asked != "negative-bin-stock true 119240,A-01 false" {
+		t.Errorf("asked %s", f.asked)
+	}
+}
+
+func TestPromote(t *testing.T) {
+	t.Parallel()
+	b, f := setupRules(t)
+	got := b.do(t, "POST", "/api/v1/rules/negative-bin-stock/promote", "")
+	const want = `{"promotions":[{"rule":"negative-bin-stock","scope":"119240","promoted":"2026-06-01T00:10:00Z","by":"anonymous"}]}`
+	if got.status != 200 || strings.TrimSpace(got.body) != want || f.asked != "negative-bin-stock false anonymous" {
+		t.Errorf("%d %s, asked %s", got.status, got.body, f.asked)
+	}
+	if got := b.get(t, "/api/v1/rules/negative-bin-stock/promote"); got.status != 405 {
+		t.Errorf("GET: %d", got.status)
+	}
+}
+
+func TestRulesRefusals(t *testing.T) {
+	t.Parallel()
+	b, f := setupRules(t)
+	for _, c := range []struct {
+		err    error
+		status int
+		code   string
+	}{
+		{&engine.UnknownError{What: "rule", Name: "x", Hint: `did you mean "y"?`}, 404, "rule_not_found"},
+		{&engine.UnknownError{What: "scope", Name: "x"}, 404, "scope_not_found"},
+		{&engine.KeyError{Text: "no"}, 400, "bad_key"},
+		{fmt.Errorf("%w: a, b", engine.ErrManyScopes), 400, "scope_missing"},
+		{engine.ErrNotShadow, 409, "rule_not_shadow"},
+		{errors.New("no route"), 503, "ledger_unavailable"},
+	} {
+		f.err = c.err
+		for _, got := range []answer{b.do(t, "POST", "/api/v1/rules/x/promote", ""), b.get(t, "/api/v1/rules/x/why?key=1")} {
+			if p := got.asProblem(t); got.status != c.status || p.Code != c.code {
+				t.Errorf("%v: %d %s", c.err, got.status, got.body)
+			}
+		}
+	}
+	f.err = nil
+	for path, code := range map[string]string{
+		"/api/v1/rules/x/why": "missing_parameter", "/api/v1/rules/x/why?key=": "missing_parameter",
+		"/api/v1/rules/x/why?key=1&look=maybe": "invalid_parameter", "/api/v1/rules/x/why?key=1&key=2": "repeated_parameter",
+		"/api/v1/rules/x/why?key=1&force=1": "unknown_parameter",
+	} {
+		if p := b.get(t, path).asProblem(t); p.Code != code {
+			t.Errorf("%s: %s, want %s", path, p.Code, code)
+		}
+	}
+}
+
+// The inbox of a rule in shadow is polled like any other, but nobody subscribes to it, and old clients do not know it.
+func TestShadowSubscriber(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.inbox.put(onePage())
+	if got := b.get(t, "/api/v1/notices?warehouse=119240&subscriber=shadow:negative-bin-stock"); got.status != 200 {
+		t.Errorf("poll: %d %s", got.status, got.body)
+	}
+	if q := b.inbox.asked(); len(q) == 0 || q[0].Subscribers[0] != "shadow:negative-bin-stock" {
+		t.Errorf("asked %+v", q)
+	}
+	const sub = `{"type":"REP_NOTICE","warehouse":"*","subscriber":"shadow:negative-bin-stock"}`
+	for _, got := range []answer{
+		b.get(t, "/api/v1/notices?warehouse=119240&subscriber=shadow:"), b.do(t, "POST", "/api/v1/subscriptions", sub),
+		b.get(t, "/api/v1/subscriptions?subscriber=shadow:negative-bin-stock"),
+		b.get(t, "/api/v1/legacy/listNotifications?whId=119240&subscriberIdList=shadow:negative-bin-stock", "Accept", "application/json"),
+	} {
+		if !strings.Contains(got.body, "bad_subscriber") {
+			t.Errorf("%d %s", got.status, got.body)
+		}
+	}
+}
