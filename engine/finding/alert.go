@@ -45,7 +45,7 @@ func (res *Result) Alert(st State, wrong bool, priority int, p Policy, last, due
 		}
 		res.keep(st, after)
 		if kind != None {
-			res.tell(Tell{Kind: kind, Change: len(res.Changes) - 1, prior: st})
+			res.tell(Tell{Kind: kind, Change: len(res.Changes) - 1, prior: priorOf(&st)})
 		}
 	case st.Phase != 0:
 		if after, gone := p.miss(st, last, due); gone {

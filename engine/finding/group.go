@@ -156,7 +156,7 @@ func (r *Run) settleGroups() {
 func (r *Run) tellGroups() {
 	for _, g := range r.telling {
 		if g.told {
-			r.res.tell(Tell{Kind: g.Kind, Group: g.Key, Change: g.changes[0], Members: g.changes, prior: g.prior})
+			r.res.tell(Tell{Kind: g.Kind, Group: g.Key, Change: g.changes[0], Members: g.changes, prior: priorOf(&g.prior)})
 		}
 	}
 }

@@ -162,3 +162,21 @@ func TestSplit(t *testing.T) {
 		t.Errorf("%v, %v", rows, alerts)
 	}
 }
+
+// A group whose columns are the key's is told by the same key as its finding: a rule that groups no longer goes on with the
+// episode, which is resolved once.
+func TestGroupOfTheKeyItself(t *testing.T) {
+	w := newWorld(finding.Policy{Shortest: 5 * time.Minute})
+	for i, c := range []struct {
+		seen []finding.Seen
+		want string
+	}{
+		{[]finding.Seen{{Key: "k", Group: "k", Priority: 3}}, "fire k1x1"},
+		{[]finding.Seen{{Key: "k", Priority: 4}}, "rise k2"},
+		{nil, "resolve k2"},
+	} {
+		if _, got := w.run(start.Add(time.Duration(i)*5*time.Minute), c.seen, false, false); got != c.want {
+			t.Errorf("run %d told %q, want %q", i, got, c.want)
+		}
+	}
+}

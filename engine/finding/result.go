@@ -1,6 +1,11 @@
 package finding
 
-import "tallyman/engine/notice"
+import (
+	"cmp"
+	"time"
+
+	"tallyman/engine/notice"
+)
 
 // Op is what happens to a finding's record.
 type Op uint8
@@ -17,7 +22,7 @@ type Change struct {
 	State
 	Op Op
 
-	was State // before the run; of one that goes without a word the zero State
+	was string // the notice that it carried before the run; "" of one that goes without a word
 }
 
 // Tell is a finding or a group that wants a notice. Its last state, whose Episode and Ordinal are the notice's,
@@ -28,8 +33,19 @@ type Tell struct {
 	Group   string // "" of a finding that is told by itself
 	Members []int  // of a group: the changes of all that fire in it; nil of a finding
 
-	prior State // how it was told before
+	prior prior
 }
+
+// prior is how something was told before.
+type prior struct {
+	noticeID string
+	line     string // its group, or its key
+	episode  time.Time
+}
+
+func priorOf(st *State) prior { return prior{st.NoticeID, line(st), st.Episode} }
+
+func line(st *State) string { return cmp.Or(st.Group, st.Key) }
 
 // Count is how many findings are told.
 func (t Tell) Count() int { return max(len(t.Members), 1) }
@@ -53,13 +69,13 @@ func (res *Result) State(t Tell) State { return res.Changes[t.Change].State }
 // Told records the id of the notice that tells, so that its resolution finds it. What has a notice of its own and is told
 // again in a digest keeps its own.
 func (res *Result) Told(t Tell, noticeID string) {
-	alone := t.prior.NoticeID != "" && !notice.IsDigest(t.prior.NoticeID)
+	alone := t.prior.noticeID != "" && !notice.IsDigest(t.prior.noticeID)
 	after := res.State(t)
-	if same := t.prior.Group == after.Group && t.prior.Episode.Equal(after.Episode); alone && same {
+	if same := t.prior.line == line(&after) && t.prior.episode.Equal(after.Episode); alone && same {
 		if notice.IsDigest(noticeID) {
-			noticeID = t.prior.NoticeID
+			noticeID = t.prior.noticeID
 		} else {
-			res.continues(t.prior.NoticeID)
+			res.continues(t.prior.noticeID)
 		}
 	}
 	res.Changes[t.Change].NoticeID = noticeID
@@ -100,7 +116,7 @@ func (res *Result) Over() (ids []string) {
 	}
 	for i := range res.Changes {
 		c := &res.Changes[i]
-		count(c.was.NoticeID, -1)
+		count(c.was, -1)
 		if c.Op != Delete {
 			count(c.NoticeID, 1)
 		}
@@ -116,10 +132,10 @@ func (res *Result) Over() (ids []string) {
 
 // left returns the notice that the finding carries no longer, or "".
 func (c *Change) left() string {
-	if c.Op != Delete && c.NoticeID == c.was.NoticeID {
+	if c.Op != Delete && c.NoticeID == c.was {
 		return ""
 	}
-	return c.was.NoticeID
+	return c.was
 }
 
 func (res *Result) tell(t Tell) { res.Tells = append(res.Tells, t) }
@@ -132,13 +148,13 @@ func (res *Result) keep(before, after State) {
 	}
 	res.move(before.Phase, -1)
 	res.move(after.Phase, 1)
-	res.Changes = append(res.Changes, Change{State: after, Op: op, was: before})
+	res.Changes = append(res.Changes, Change{State: after, Op: op, was: before.NoticeID})
 }
 
 // drop records a finding that is gone.
 func (res *Result) drop(before, after State) {
 	res.move(before.Phase, -1)
-	res.Changes = append(res.Changes, Change{State: after, Op: Delete, was: before})
+	res.Changes = append(res.Changes, Change{State: after, Op: Delete, was: before.NoticeID})
 }
 
 func (res *Result) count(states []State) {

@@ -125,7 +125,7 @@ func (r *Run) See(v Verdict) (changed bool) {
 		return false
 	}
 	if v.Kind != None {
-		r.res.tell(Tell{Kind: v.Kind, Change: len(r.res.Changes) - 1, prior: v.before})
+		r.res.tell(Tell{Kind: v.Kind, Change: len(r.res.Changes) - 1, prior: priorOf(&v.before)})
 	}
 	return true
 }
