@@ -29,6 +29,7 @@ func recall(ctx context.Context, cfg *config.Config) (*recalled, error) {
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
+	maps.Copy(types, catalog.BuiltIn())
 	known := &recalled{cfg: cfg, types: types}
 	if err := cfg.Need("ledger"); err != nil {
 		known.reason = reason(cfg.Ledger, err)

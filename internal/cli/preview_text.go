@@ -115,7 +115,11 @@ func (t *previewText) start() string {
 func (t *previewText) rows() {
 	r := t.r
 	if r.Result != nil {
-		t.line("\nThe result as a whole: %s", t.verdict(*r.Result))
+		verdict := t.verdict(*r.Result)
+		if verdict == "–" {
+			verdict = "does not meet the condition"
+		}
+		t.line("\nThe result as a whole: %s", verdict)
 		t.reasons([]preview.Row{{Judgement: *r.Result}})
 	}
 	if len(r.Rows) == 0 {
@@ -244,7 +248,7 @@ func (t *previewText) findings() {
 	if len(t.r.Findings) == 0 {
 		return
 	}
-	t.line("\nKnown findings that no row shows")
+	t.line("\nFindings that no row shows")
 	var rows [][]string
 	for _, f := range t.r.Findings {
 		since := ""
