@@ -23,6 +23,7 @@ const (
 	checkedSources = 4                // that are asked at a time
 	checkedProbes  = 4                // of one source at a time, or fewer where max_connections says so
 	reachTimeout   = 10 * time.Second // for the first answer of a source
+	mostTimeouts   = 3                // probes that are not answered in time; then the source is as good as out of reach
 )
 
 // ruleCheck is what the source of one rule has said of it.
@@ -67,6 +68,7 @@ type sourceCheck struct {
 	mu                 sync.Mutex // for what follows
 	problems, warnings problem.List
 	lost               error // the source is out of reach
+	timeouts           int
 }
 
 func (s *sourceCheck) run(ctx context.Context, cfg *config.Config) {
@@ -86,14 +88,18 @@ func (s *sourceCheck) run(ctx context.Context, cfg *config.Config) {
 	if err != nil {
 		s.lost = err
 	}
+	s.each(ctx, source, max(1, min(configured.MaxConnections, checkedProbes)))
+}
+
+// each checks the rules, so many at a time, until one has shown that the source is out of reach.
+func (s *sourceCheck) each(ctx context.Context, source scanners.Source, workers int) {
 	var g errgroup.Group
-	g.SetLimit(max(1, min(configured.MaxConnections, checkedProbes)))
+	g.SetLimit(workers)
 	for _, c := range s.checks {
-		if s.isLost() || ctx.Err() != nil {
-			break // running ones may end the same way
-		}
 		g.Go(func() error {
-			s.check(ctx, c, source)
+			if !s.isLost() && ctx.Err() == nil {
+				s.check(ctx, c, source)
+			}
 			return nil
 		})
 	}
@@ -146,6 +152,12 @@ func (s *sourceCheck) note(c *ruleCheck, err error) {
 	default:
 		c.reason = err.Error()
 		s.warnings = append(s.warnings, sqlProblem(c.rule, scan))
+		if scan.Code == scanners.CodeTimeout {
+			s.timeouts++
+		}
+		if s.timeouts == mostTimeouts {
+			s.lost = err
+		}
 	}
 }
 
