@@ -19,6 +19,7 @@ type Ledger interface {
 	Judged(ctx context.Context) ([]ledger.Judged, error)
 	Promotions(ctx context.Context) ([]ledger.Promotion, error)
 	Recipients(ctx context.Context, typ, warehouse string) ([]string, error)
+	ledger.Shadows
 	ledger.History
 	ledger.Plans
 	Prune(ctx context.Context, before time.Time, keepRuns int) (int64, error)

@@ -137,6 +137,7 @@ func appendPart(dst []byte, part string, kind row.Kind) []byte {
 			part = string(row.TextOf(part).AppendKey(nil))
 		}
 		return row.JSONOf(part).AppendKey(dst)
+	default: // as it looks
 	}
 	if !isText && json.Valid([]byte(part)) {
 		return append(dst, part...)

@@ -13,8 +13,12 @@ import (
 func TestResolveKey(t *testing.T) {
 	t.Parallel()
 	columns := []row.Column{
-		{Name: "wh", Kind: row.Int}, {Name: "bin", Kind: row.Text}, {Name: "qty", Kind: row.Decimal}, {Name: "at", Kind: row.Time},
-		{Name: "ok", Kind: row.Bool}, {Name: "day", Kind: row.Date},
+		{Name: "wh", Kind: row.Int},
+		{Name: "bin", Kind: row.Text},
+		{Name: "qty", Kind: row.Decimal},
+		{Name: "at", Kind: row.Time},
+		{Name: "ok", Kind: row.Bool},
+		{Name: "day", Kind: row.Date},
 	}
 	open := []finding.State{{Key: `["119240",7]`}}
 	for _, c := range []struct {

@@ -137,11 +137,9 @@ func (l *looker) judgeRow(to *Look) error {
 	parts.SetNow(l.now)
 	outcomes, faults := parts.Outcomes(to.Row)
 	to.Parts = partsOf(parts.List(), outcomes, faults)
-	if to.Match, err = program.Match(to.Row); err != nil {
-		to.Fault = err.Error()
-		return nil
-	}
-	if !to.Match {
+	var fault error
+	to.Match, fault = program.Match(to.Row)
+	if to.Fault = errorText(fault); !to.Match {
 		return nil
 	}
 	to.Group = program.Group(to.Row)
@@ -159,11 +157,9 @@ func (l *looker) judgeResult(all []*row.Row, to *Look) error {
 	parts.SetNow(l.now)
 	outcomes, faults := parts.ResultOutcomes(all)
 	to.Parts = partsOf(parts.List(), outcomes, faults)
-	if to.Match, err = program.MatchResult(all); err != nil {
-		to.Fault = err.Error()
-		return nil
-	}
-	if to.Match {
+	var fault error
+	to.Match, fault = program.MatchResult(all)
+	if to.Fault = errorText(fault); to.Match {
 		draft, err := program.DraftResult(all)
 		to.drafted(draft, err)
 	}

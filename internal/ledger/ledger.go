@@ -38,6 +38,7 @@ type Ledger interface {
 	InboxRecord
 	Catalogue
 	Reader
+	Shadows
 	History
 	Plans
 	// Prune removes what is older than before: finished deliveries with their notices (never those that an
@@ -71,11 +72,6 @@ type Firings interface {
 	Skip(ctx context.Context, rule, scope string, due time.Time, node, reason string) error
 	// Scope returns the state of the rule in the scope. ErrNotFound before Register.
 	Scope(ctx context.Context, rule, scope string) (ScopeState, error)
-	// Promote records that the rule, which the files have in shadow, is live in the scope from its next run on. It
-	// changes nothing where that is recorded already. ErrNotFound before Register.
-	Promote(ctx context.Context, rule, scope, by string, at time.Time) error
-	// Demote takes that back. It changes nothing where it was not recorded.
-	Demote(ctx context.Context, rule, scope string) error
 	// Findings returns all open findings, in no order.
 	Findings(ctx context.Context, rule, scope string) ([]finding.State, error)
 	// Notices returns those of the ids that the ledger still has.
@@ -92,6 +88,15 @@ type Firings interface {
 	// Forget closes the findings and state of rules and scopes that are in no file any more, silently.
 	// known holds Known of each. Waiting deliveries go on. It returns how many rules and scopes went.
 	Forget(ctx context.Context, known map[string]bool) (int64, error)
+}
+
+// Shadows keeps which rules in shadow are live.
+type Shadows interface {
+	// Promote records that the rule, which the files have in shadow, is live in the scope from its next run on. It
+	// changes nothing where that is recorded already. ErrNotFound before Register.
+	Promote(ctx context.Context, rule, scope, by string, at time.Time) error
+	// Demote takes that back. It changes nothing where it was not recorded.
+	Demote(ctx context.Context, rule, scope string) error
 }
 
 // ScopeState is what the ledger knows of a rule in a scope.

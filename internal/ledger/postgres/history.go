@@ -13,7 +13,7 @@ import (
 	"tallyman/internal/ledger/rows"
 )
 
-// Promote implements ledger.Firings.
+// Promote implements ledger.Shadows.
 func (l *Ledger) Promote(ctx context.Context, rule, scope, by string, at time.Time) error {
 	n, err := l.exec(ctx, "promote", rule, scope, by, rows.Micros(at))
 	if err == nil && n == 0 {
@@ -22,7 +22,7 @@ func (l *Ledger) Promote(ctx context.Context, rule, scope, by string, at time.Ti
 	return err
 }
 
-// Demote implements ledger.Firings.
+// Demote implements ledger.Shadows.
 func (l *Ledger) Demote(ctx context.Context, rule, scope string) error {
 	_, err := l.exec(ctx, "demote", rule, scope)
 	return err
