@@ -3,9 +3,10 @@
 // (engine.Trial), and writes nothing.
 //
 //	preview.go  the run
+//	frame.go    what is known before the run
 //	rows.go     what becomes of each row
 //	fate.go     before and after a run, in one word
 //	because.go  why a row does not meet the condition
 //	told.go     the notices and who gets them
-//	record.go   the run as a rule test; mask.go hides what must not stand in it
+//	record.go   the run as a rule test, which testfile.go writes; mask.go hides what must not stand in it
 package preview
