@@ -58,43 +58,43 @@ func (d *dialect) column(ct *sql.ColumnType, nullExtended bool) (sqldb.Column, e
 		case scale == 0 && precision > 0 && precision <= wholeDigits:
 			return set(row.Int, fmt.Sprintf("NUMBER(%d)", precision), convertInt)
 		case scale > 127: // as it comes, or FLOAT
-			return set(row.Decimal, "NUMBER", convertDecimal)
+			return set(row.Decimal, "NUMBER", sqldb.ToDecimal)
 		}
-		return set(row.Decimal, fmt.Sprintf("NUMBER(%d,%d)", precision, scale), convertDecimal)
+		return set(row.Decimal, fmt.Sprintf("NUMBER(%d,%d)", precision, scale), sqldb.ToDecimal)
 	case "IBFloat", "BFloat":
-		return set(row.Float, "BINARY_FLOAT", convertFloat)
+		return set(row.Float, "BINARY_FLOAT", sqldb.ToFloat)
 	case "IBDouble", "BDouble":
-		return set(row.Float, "BINARY_DOUBLE", convertFloat)
+		return set(row.Float, "BINARY_DOUBLE", sqldb.ToFloat)
 	case "NCHAR", "VARCHAR": // NCHAR is the driver's name for VARCHAR2 and NVARCHAR2
-		return set(row.Text, "VARCHAR2", convertText)
+		return set(row.Text, "VARCHAR2", sqldb.ToText)
 	case "CHAR", "CHARZ":
-		return set(row.Text, "CHAR", convertChar)
+		return set(row.Text, "CHAR", sqldb.ToChar)
 	case "LONG", "LongVarChar":
-		return set(row.Text, "LONG", convertText)
+		return set(row.Text, "LONG", sqldb.ToText)
 	case "OCIClobLocator":
-		return set(row.Text, "CLOB", convertText)
+		return set(row.Text, "CLOB", sqldb.ToText)
 	case "ROWID", "UROWID":
-		return set(row.Text, name, convertText)
+		return set(row.Text, name, sqldb.ToText)
 	case "RAW", "VarRaw":
-		return set(row.Bytes, "RAW", convertBytes)
+		return set(row.Bytes, "RAW", sqldb.ToBytes)
 	case "LongRaw", "LongVarRaw":
-		return set(row.Bytes, "LONG RAW", convertBytes)
+		return set(row.Bytes, "LONG RAW", sqldb.ToBytes)
 	case "OCIBlobLocator":
-		return set(row.Bytes, "BLOB", convertBytes)
+		return set(row.Bytes, "BLOB", sqldb.ToBytes)
 	case "DATE", "OCIDate":
-		return set(row.Time, "DATE", d.convertLocal)
+		return set(row.Time, "DATE", sqldb.ToLocal(d.location))
 	case "TIMESTAMP", "TimeStampDTY":
-		return set(row.Time, "TIMESTAMP", d.convertLocal)
+		return set(row.Time, "TIMESTAMP", sqldb.ToLocal(d.location))
 	case "TimeStampTZ", "TimeStampTZ_DTY":
-		return set(row.Time, "TIMESTAMP WITH TIME ZONE", convertInstant)
+		return set(row.Time, "TIMESTAMP WITH TIME ZONE", sqldb.ToInstant)
 	case "TimeStampeLTZ", "TimeStampLTZ_DTY":
-		return set(row.Time, "TIMESTAMP WITH LOCAL TIME ZONE", convertInstant)
+		return set(row.Time, "TIMESTAMP WITH LOCAL TIME ZONE", sqldb.ToInstant)
 	case "IntervalDS", "IntervalDS_DTY":
-		return set(row.Text, "INTERVAL DAY TO SECOND", convertText)
+		return set(row.Text, "INTERVAL DAY TO SECOND", sqldb.ToText)
 	case "IntervalYM", "IntervalYM_DTY":
-		return set(row.Text, "INTERVAL YEAR TO MONTH", convertText)
+		return set(row.Text, "INTERVAL YEAR TO MONTH", sqldb.ToText)
 	case booleanName:
-		return set(row.Bool, "BOOLEAN", convertBool)
+		return set(row.Bool, "BOOLEAN", sqldb.ToBool)
 	}
 	return c, &scanners.Error{
 		Code: scanners.CodeColumn, Hint: "CAST it to what it holds, or write JSON_SERIALIZE(…) or XMLSERIALIZE(…)",

@@ -128,7 +128,7 @@ func (d *dialect) Bind(v row.Value) (any, error) {
 	case row.Date:
 		return ora.TimeStamp(v.Time()), nil
 	case row.Time:
-		return ora.TimeStamp(clock(v.Time().In(d.location), time.UTC)), nil
+		return ora.TimeStamp(sqldb.At(v.Time().In(d.location), time.UTC)), nil
 	case row.Duration:
 		return nil, fmt.Errorf("is a duration: give a number of seconds, and compare with NUMTODSINTERVAL(…, 'SECOND')")
 	case row.Text:
@@ -136,9 +136,4 @@ func (d *dialect) Bind(v row.Value) (any, error) {
 	default:
 		return v.String(), nil
 	}
-}
-
-// clock is the moment at which the clocks of the place show what t shows.
-func clock(t time.Time, place *time.Location) time.Time {
-	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), place)
 }

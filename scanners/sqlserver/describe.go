@@ -97,25 +97,25 @@ func (d *dialect) column(f *field) (sqldb.Column, error) {
 	c := sqldb.Column{Column: row.Column{Name: f.name.String, DBType: f.typeName.String, Nullable: f.nullable}}
 	switch base {
 	case "bit":
-		c.Kind, c.Convert = row.Bool, convertBool
+		c.Kind, c.Convert = row.Bool, sqldb.ToBool
 	case "tinyint", "smallint", "int", "bigint":
-		c.Kind, c.Convert = row.Int, convertInt
+		c.Kind, c.Convert = row.Int, sqldb.ToInt
 	case "real", "float":
-		c.Kind, c.Convert = row.Float, convertFloat
+		c.Kind, c.Convert = row.Float, sqldb.ToFloat
 	case "decimal", "numeric", "money", "smallmoney":
-		c.Kind, c.Convert = row.Decimal, convertDecimal
+		c.Kind, c.Convert = row.Decimal, sqldb.ToDecimal
 	case "char", "nchar":
-		c.Kind, c.Convert = row.Text, convertChar
+		c.Kind, c.Convert = row.Text, sqldb.ToChar
 	case "varchar", "nvarchar", "text", "ntext", "xml", "sysname":
-		c.Kind, c.Convert = row.Text, convertText
+		c.Kind, c.Convert = row.Text, sqldb.ToText
 	case "binary", "varbinary", "image", "timestamp", "rowversion":
-		c.Kind, c.Convert = row.Bytes, convertBytes
+		c.Kind, c.Convert = row.Bytes, sqldb.ToBytes
 	case "date":
 		c.Kind, c.Convert = row.Date, convertDate
 	case "datetime", "datetime2", "smalldatetime":
-		c.Kind, c.Convert = row.Time, d.convertLocal
+		c.Kind, c.Convert = row.Time, sqldb.ToLocal(d.location)
 	case "datetimeoffset":
-		c.Kind, c.Convert = row.Time, convertInstant
+		c.Kind, c.Convert = row.Time, sqldb.ToInstant
 	case "time":
 		c.Kind, c.Convert = row.Text, convertTimeOfDay
 	case "uniqueidentifier":
