@@ -137,12 +137,12 @@ func encodeInterval(v row.Value) (string, error) {
 
 func isNo(v row.Value, name string) error {
 	if v.Kind() == row.Bytes {
-		return errors.New("is bytes, not a " + name)
+		return errors.New("is bytes, no " + name)
 	}
 	const most = 60
 	text := v.String()
 	if r := []rune(text); len(r) > most {
 		text = string(r[:most]) + "…"
 	}
-	return fmt.Errorf("is %q, not a %s", text, name)
+	return fmt.Errorf("is %q, no %s", text, name)
 }

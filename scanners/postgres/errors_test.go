@@ -32,22 +32,22 @@ func TestParameterErrors(t *testing.T) {
 		arg  any
 		text string
 	}{
-		{"bigint", "abc", `parameter :x is "abc", not a bigint`},
-		{"bigint", "119240.5", "not a bigint"},
-		{"integer", 1.5, `is "1.5", not a integer`},
+		{"bigint", "abc", `parameter :x is "abc", no bigint`},
+		{"bigint", "119240.5", "no bigint"},
+		{"integer", 1.5, `is "1.5", no integer`},
 		{"smallint", int64(70000), "is 70000, which does not fit a smallint"},
-		{"bigint", true, `is "true", not a bigint`},
-		{"numeric", "12,5", "not a numeric"},
-		{"float8", time.Now(), "not a double precision"},
-		{"boolean", "perhaps", "not a boolean"},
-		{"boolean", int64(1), "not a boolean"},
-		{"timestamptz", int64(5), "not a timestamp"},
+		{"bigint", true, `is "true", no bigint`},
+		{"numeric", "12,5", "no numeric"},
+		{"float8", time.Now(), "no double precision"},
+		{"boolean", "perhaps", "no boolean"},
+		{"boolean", int64(1), "no boolean"},
+		{"timestamptz", int64(5), "no timestamp"},
 		{"timestamptz", "soon", "parameter :x cannot be read"},
-		{"date", 1.5, "not a date"},
-		{"interval", true, "not a interval"},
+		{"date", 1.5, "no date"},
+		{"interval", true, "no interval"},
 		{"uuid", "x", "parameter :x cannot be read"},
 		{"int[]", "{a}", "parameter :x cannot be read"},
-		{"numeric", row.BytesOf("\x00"), "is bytes, not a numeric"},
+		{"numeric", row.BytesOf("\x00"), "is bytes, no numeric"},
 	} {
 		p := scannertest.Prepare(t, s, "SELECT 1 AS one WHERE :x::"+c.cast+" IS NOT NULL")
 		_, err := p.Scan(t.Context(), scanners.Request{Args: map[string]any{"x": c.arg}}, ignore)
