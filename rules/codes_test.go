@@ -24,13 +24,13 @@ const codesPage = "../docs/error-codes.md"
 //	row: qty 0, …         judge this row; columns that are not named are NULL
 //	path: NAME            load this file in the place of the example
 //	repeated: N           the last line of the example comes N times
+//	at most: N            so many rules are taken, each scope counted
 //	bytes                 \xNN is one byte
 func TestErrorCodesDocument(t *testing.T) {
 	base := codetest.Base(t, codesPage, "base")
 	codetest.Part{
 		Page: codesPage, Headings: "Rule files: ",
-		Codes:   codetest.Declared(t, codetest.Constant, "*.go", "*/*.go"),
-		Without: []string{rules.CodeTooMany},
+		Codes: codetest.Declared(t, codetest.Constant, "*.go", "*/*.go"),
 		Run: func(t *testing.T, e *codetest.Example) string {
 			t.Helper()
 			b := e.Blocks[0]
@@ -57,11 +57,7 @@ func exampleOutput(t *testing.T, base, flags, text string) string {
 		columns = value
 	case flag == "repeated":
 		lines := strings.SplitAfter(text, "\n")
-		n, err := strconv.Atoi(value)
-		if err != nil {
-			t.Fatal(err)
-		}
-		src += strings.Repeat(lines[len(lines)-2], n-1)
+		src += strings.Repeat(lines[len(lines)-2], number(t, value)-1)
 	case flag == "bytes":
 		src = regexp.MustCompile(`\\x..`).ReplaceAllStringFunc(text, func(s string) string {
 			var b [1]byte
@@ -77,6 +73,9 @@ func exampleOutput(t *testing.T, base, flags, text string) string {
 	known := site
 	known.Types = siteTypes(t)
 	set := rules.LoadFile("rule.yaml", []byte(src))
+	if flag == "at most" {
+		set = rules.LoadAtMost(number(t, value), "rule.yaml", []byte(src))
+	}
 	rules.Check(set, known)
 	found := set.Problems
 	for _, r := range set.Rules {
@@ -87,6 +86,15 @@ func exampleOutput(t *testing.T, base, flags, text string) string {
 		}
 	}
 	return shown(found)
+}
+
+func number(t *testing.T, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // shown is what `tallyman rules check` prints.

@@ -19,7 +19,7 @@ const maxRules = 100_000
 // folders below it too, less those whose name begins with a dot and those that are rule tests (see IsTest).
 // It never fails as a whole. A bad file, or a bad rule in a good file, is reported and left out.
 func Load(paths []string) *Set {
-	l := &loader{set: &Set{}, ids: map[string]problem.Problem{}}
+	l := newLoader(maxRules)
 	var files []string
 	named := map[string]bool{} // not met in a folder
 	for _, p := range paths {
@@ -49,7 +49,7 @@ func Load(paths []string) *Set {
 
 // LoadFile reads one rule file that is in memory; path is for messages.
 func LoadFile(path string, src []byte) *Set {
-	l := &loader{set: &Set{}, ids: map[string]problem.Problem{}}
+	l := newLoader(maxRules)
 	l.file(path, src, true)
 	return l.finish()
 }
@@ -83,8 +83,13 @@ func list(path string) ([]string, error) {
 
 // loader builds a Set.
 type loader struct {
-	set *Set
-	ids map[string]problem.Problem // where each id was seen first
+	set  *Set
+	ids  map[string]problem.Problem // where each id was seen first
+	most int                        // rules, each scope counted
+}
+
+func newLoader(most int) *loader {
+	return &loader{set: &Set{}, ids: map[string]problem.Problem{}, most: most}
 }
 
 func (l *loader) unreadable(path string, err error) {
@@ -126,8 +131,8 @@ func (l *loader) file(path string, src []byte, named bool) {
 	for _, n := range spec.Rules {
 		made, found := fr.rule(n)
 		found = append(found, l.claimID(f, n)...)
-		if len(l.set.Rules)+len(sound)+len(made) > maxRules {
-			found = append(found, f.Problem(n, CodeTooMany, fmt.Sprintf("this makes more than %d rules and scopes", maxRules), ""))
+		if len(l.set.Rules)+len(sound)+len(made) > l.most {
+			found = append(found, f.Problem(n, CodeTooMany, fmt.Sprintf("this makes more than %d rules and scopes", l.most), ""))
 		}
 		fr.problems = append(fr.problems, found...)
 		if len(found) == 0 {
