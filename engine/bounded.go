@@ -77,6 +77,16 @@ func (b bounded) TypesVersion(ctx context.Context) (int64, error) {
 	return ask(ctx, b.lease, b.Ledger.TypesVersion)
 }
 
+func (b bounded) LastPlan(ctx context.Context, rule, scope string) (ledger.ProbePlan, error) {
+	return ask(ctx, b.lease, func(ctx context.Context) (ledger.ProbePlan, error) {
+		return b.Ledger.LastPlan(ctx, rule, scope)
+	})
+}
+
+func (b bounded) RecordPlan(ctx context.Context, p ledger.ProbePlan) error {
+	return tell(ctx, b.lease, func(ctx context.Context) error { return b.Ledger.RecordPlan(ctx, p) })
+}
+
 func (b bounded) PendingLanes(ctx context.Context, sink string) ([]sinks.Lane, error) {
 	return ask(ctx, b.lease, func(ctx context.Context) ([]sinks.Lane, error) {
 		return b.Ledger.PendingLanes(ctx, sink)

@@ -15,8 +15,10 @@ import (
 type hung struct {
 	*enginetest.Ledger
 	hangs cell[bool]
+	plans cell[bool] // plans alone
 }
 
+// answers waits while the ledger hangs.
 func (h *hung) answers(ctx context.Context) error {
 	if !h.hangs.get() {
 		return nil
@@ -46,6 +48,14 @@ func (h *hung) PendingLanes(ctx context.Context, sink string) ([]sinks.Lane, err
 	return h.Ledger.PendingLanes(ctx, sink)
 }
 
+func (h *hung) LastPlan(ctx context.Context, rule, scope string) (ledger.ProbePlan, error) {
+	if h.plans.get() {
+		<-ctx.Done()
+		return ledger.ProbePlan{}, ctx.Err()
+	}
+	return h.Ledger.LastPlan(ctx, rule, scope)
+}
+
 // A connection that is cut without a word answers nothing, and fails nothing either.
 func TestLedgerThatHangsIsAskedAgain(t *testing.T) {
 	inWorld(t, func(w *world) {
@@ -63,5 +73,23 @@ func TestLedgerThatHangsIsAskedAgain(t *testing.T) {
 		if got := w.told(); !slices.Equal(got, []string{"firing Bin A-01 is at -3"}) {
 			t.Errorf("told %q", got)
 		}
+	})
+}
+
+// Nor does what is read of plans between two runs keep the rule from the next one.
+func TestLedgerThatHangsOverAPlan(t *testing.T) {
+	inWorld(t, func(w *world) {
+		_, _, _, source := w.costed(200)
+		h := &hung{Ledger: w.ledger}
+		o := w.options("a")
+		o.Ledger, o.Sources["wms"] = h, source
+		w.set(stock("A-01", -3))
+		w.start(o)
+		pass(6 * m)
+		h.plans.set(true)
+		pass(4*m + 10*time.Second) // the plan is read again at 10
+		h.plans.set(false)
+		pass(time.Minute)
+		w.wantDues("5 ok", "10 ok")
 	})
 }

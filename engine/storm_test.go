@@ -60,13 +60,18 @@ func grouped(r *rules.Rule) *rules.Rule {
 // binTrial is a trial of the rule whose probe answers *bins, or fails with *fault.
 func binTrial(t testing.TB, r *rules.Rule, bins *[]bin, fault *error) *engine.Trial {
 	t.Helper()
+	return binTrialFrom(t, r, bins, fault, engine.TrialStart{})
+}
+
+func binTrialFrom(t testing.TB, r *rules.Rule, bins *[]bin, fault *error, start engine.TrialStart) *engine.Trial {
+	t.Helper()
 	source := &enginetest.Source{Columns: binColumns, Rows: func(context.Context, scanners.Request) (rows [][]row.Value, err error) {
 		for _, b := range *bins {
 			rows = append(rows, b.values())
 		}
 		return rows, *fault
 	}}
-	trial, err := engine.NewTrial(r, source, catalog.Catalog{repNotice.Code: repNotice}, engine.TrialStart{})
+	trial, err := engine.NewTrial(r, source, catalog.Catalog{repNotice.Code: repNotice}, start)
 	if err == nil {
 		err = trial.Verify(t.Context())
 	}
