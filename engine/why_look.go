@@ -42,9 +42,6 @@ type Part struct {
 	Fault   string // why it cannot be judged
 }
 
-// lookWait is how long an answer waits for the source to have room for one more question.
-const lookWait = 10 * time.Second
-
 // looker asks the source of a rule beside the rule's own runs, within the same bounds.
 type looker struct {
 	e     *Engine
@@ -53,8 +50,6 @@ type looker struct {
 	now   time.Time
 	unit  *unit // of its own; nil until prepared
 }
-
-var errSourceBusy = errors.New("source_busy: the source has no room for one more question")
 
 // prepare verifies the rule as a node does.
 func (l *looker) prepare(ctx context.Context) error {
@@ -66,7 +61,7 @@ func (l *looker) prepare(ctx context.Context) error {
 	defer cancel()
 	if err := u.verify(ctx, wait.Done()); err != nil {
 		if errors.Is(err, errStopping) {
-			err = errSourceBusy
+			err = ErrSourceBusy
 		}
 		return err
 	}
@@ -80,13 +75,12 @@ func (l *looker) look(ctx context.Context, key string, to *Look) {
 		to.Skipped = "the finding is about the rule, not about a row"
 		return
 	}
-	wait, cancel := context.WithTimeout(ctx, lookWait)
-	defer cancel()
-	if !l.unit.slots.acquire(wait.Done()) {
-		to.Failed = errSourceBusy.Error()
+	release, err := l.e.Room(ctx, l.rule.Source)
+	if err != nil {
+		to.Failed = err.Error()
 		return
 	}
-	defer l.unit.slots.release()
+	defer release()
 	p := &pass{unit: l.unit, due: l.now, started: l.now}
 	p.start(l.known)
 	l.unit.ready.program.SetNow(l.now)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/engine"
 	"tallyman/engine/preview"
 	"tallyman/rules/problem"
 	"tallyman/scanners"
@@ -87,7 +88,7 @@ func (a *API) previewFailed(ctx context.Context, err error) *Problem {
 			prob.Errors = append(prob.Errors, Fault{Location: fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col), Message: p.Code + ": " + p.Message})
 		}
 		return prob
-	case errors.Is(err, ErrBusy):
+	case errors.Is(err, ErrBusy), errors.Is(err, engine.ErrSourceBusy):
 		return a.notNow(err.Error() + "; try again")
 	case errors.As(err, &scan) && scan.Transient, errors.Is(err, context.DeadlineExceeded):
 		a.log.LogAttrs(ctx, slog.LevelWarn, "a preview's source did not answer", slog.Any("error", err))

@@ -97,6 +97,7 @@ func TestPreviewsThatFail(t *testing.T) {
 		"out of reach":       {&scanners.Error{Code: scanners.CodeUnreachable, Transient: true, Err: errors.New("10.0.0.7 refused")}, 503, "source_unavailable"},
 		"too slow":           {errors.Join(errors.New("x"), context.DeadlineExceeded), 503, "source_unavailable"},
 		"others run":         {api.ErrBusy, 503, "source_unavailable"},
+		"rules run":          {engine.ErrSourceBusy, 503, "source_unavailable"},
 		"the ledger is away": {errors.New("gone"), 503, "ledger_unavailable"},
 	} {
 		fault = c.err

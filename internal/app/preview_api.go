@@ -37,6 +37,11 @@ func (a *App) preview(ctx context.Context, q api.PreviewQuery) (*preview.Report,
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
+	release, err := a.engine.Room(ctx, r.Source)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	types, err := a.ledger.Types(ctx)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,44 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"tallyman/engine"
+)
+
+// Whoever asks a source beside the rules has one of their places: a run waits for it, instead of failing for want of a connection.
+func TestRoomBesideTheRules(t *testing.T) {
+	inWorld(t, func(w *world) {
+		o := w.options("a")
+		o.PerSource = 1
+		n := w.start(o)
+		pass(4 * m)
+		release, err := n.Room(t.Context(), "wms")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := n.Room(t.Context(), "wms"); !errors.Is(err, engine.ErrSourceBusy) {
+			t.Errorf("two in one place: %v", err)
+		}
+		pass(2 * m)
+		w.wantDues()
+		release()
+		pass(time.Second)
+		w.wantDues("5 ok")
+		if _, err := n.Room(t.Context(), "erp"); err == nil {
+			t.Error("room on a source that there is not")
+		}
+		if release, err = n.Room(t.Context(), "wms"); err != nil {
+			t.Fatal(err)
+		}
+		defer release()
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := n.Room(gone, "wms"); !errors.Is(err, context.Canceled) {
+			t.Errorf("nobody waits any more: %v", err)
+		}
+	})
+}
