@@ -16,11 +16,11 @@ func TestRoomBesideTheRules(t *testing.T) {
 		o.PerSource = 1
 		n := w.start(o)
 		pass(4 * m)
-		release, err := n.Room(t.Context(), "wms")
+		release, err := n.Room(w.t.Context(), "wms")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := n.Room(t.Context(), "wms"); !errors.Is(err, engine.ErrSourceBusy) {
+		if _, err := n.Room(w.t.Context(), "wms"); !errors.Is(err, engine.ErrSourceBusy) {
 			t.Errorf("two in one place: %v", err)
 		}
 		pass(2 * m)
@@ -28,14 +28,14 @@ func TestRoomBesideTheRules(t *testing.T) {
 		release()
 		pass(time.Second)
 		w.wantDues("5 ok")
-		if _, err := n.Room(t.Context(), "erp"); err == nil {
+		if _, err := n.Room(w.t.Context(), "erp"); err == nil {
 			t.Error("room on a source that there is not")
 		}
-		if release, err = n.Room(t.Context(), "wms"); err != nil {
+		if release, err = n.Room(w.t.Context(), "wms"); err != nil {
 			t.Fatal(err)
 		}
 		defer release()
-		gone, cancel := context.WithCancel(t.Context())
+		gone, cancel := context.WithCancel(w.t.Context())
 		cancel()
 		if _, err := n.Room(gone, "wms"); !errors.Is(err, context.Canceled) {
 			t.Errorf("nobody waits any more: %v", err)

@@ -103,7 +103,7 @@ func (h *holder) firing(f *ledger.Finding) {
 	h.hold("repeat", "it was told at %s, and is %s", stamp(f.LastNotified), again(r.RepeatInterval, f.Priority))
 	switch n := h.told(f.NoticeID); {
 	case n == nil:
-	case strings.HasPrefix(n.Key, `["digest"`):
+	case notice.IsDigest(n.ID):
 		h.hold("limit", "it was told with %s in a digest, since the run had more to tell than limit.notices (%d)", counted(n.Count-1, "other finding"), r.Limit.Notices)
 	case n.Key != f.Key:
 		h.hold("group", "it was told as one of %s of the group %s", counted(n.Count, "finding"), n.Key)

@@ -85,7 +85,7 @@ func together(n *notice.Notice, key string) string {
 	switch {
 	case n.Key == key:
 		return ""
-	case isDigest(n):
+	case notice.IsDigest(n.ID):
 		return "digest"
 	}
 	return "group"

@@ -36,6 +36,16 @@ func TestAGroupIsToldAsOne(t *testing.T) {
 `)
 }
 
+// A group whose key reads like a digest's is none.
+func TestAGroupThatReadsLikeADigest(t *testing.T) {
+	t.Parallel()
+	rule := ruleOf(t, stockRule, append([]string{"key:", "group_by: [sku, wh_id]\n    key:"}, groupRule[2:]...)...)
+	r := site{rows: [][]row.Value{stock("A", "digest", "-3")}}.preview(t, rule).Report
+	is(t, "rows", rowsOf(r), `
+1 true | fires | group
+`)
+}
+
 func TestADigestTellsTheRest(t *testing.T) {
 	t.Parallel()
 	rule := ruleOf(t, stockRule, "key:", "limit: {notices: 1}\n    key:")

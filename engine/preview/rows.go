@@ -22,7 +22,7 @@ func (v *view) rows() (seen map[string]bool, err error) {
 	}
 	j.parts.SetNow(v.req.Due)
 	for _, n := range v.made {
-		if j.events[n.Key] = append(j.events[n.Key], n); isDigest(n) {
+		if j.events[n.Key] = append(j.events[n.Key], n); notice.IsDigest(n.ID) {
 			j.digest = n.ID
 		}
 	}

@@ -6,16 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"tallyman/engine"
 	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
 	"tallyman/rules"
 )
-
-// isDigest tells a notice that stands for what a limit has left over.
-func isDigest(n *notice.Notice) bool { return strings.HasPrefix(n.Key, `["digest",`) }
 
 // told lists the notices of the run and who gets them.
 func (v *view) told(ctx context.Context) error {
