@@ -27,18 +27,15 @@ import (
 
 // Part is what one test holds.
 type Part struct {
-	Page     string                                // the path of error-codes.md
-	Headings string                                // how the part's headings begin
-	Codes    map[string]bool                       // those that the program says
-	Without  []string                              // codes whose example would be out of proportion; their sections say so
-	Run      func(t *testing.T, e *Example) string // what the program says of the example, lines with their ends
-	Update   bool
-	Command  string // that runs the test
-	Sketch   string // how a new example may look
+	Page      string                                // the path of error-codes.md
+	Headings  string                                // how the part's headings begin
+	Codes     map[string]bool                       // those that the program says
+	Elsewhere []string                              // codes whose outcome another test holds, by Outcome
+	Run       func(t *testing.T, e *Example) string // what the program says of the example, lines with their ends
+	Update    bool
+	Command   string // that runs the test
+	Sketch    string // how a new example may look
 }
-
-// noExample is what the section of such a code says.
-const noExample = "There is no example"
 
 // Test runs the examples of the part.
 func (p Part) Test(t *testing.T) {
@@ -68,10 +65,7 @@ func (p Part) Test(t *testing.T) {
 // checked compares the outcome of the section's example with what stands below it, and returns the section as it should be.
 func (p Part) checked(t *testing.T, s *section) string {
 	t.Helper()
-	if slices.Contains(p.Without, s.code) {
-		if !strings.Contains(s.text, noExample) {
-			t.Errorf("the section %s of %s must say why it has no example, in a sentence that begins: %s", s.code, p.Page, noExample)
-		}
+	if slices.Contains(p.Elsewhere, s.code) {
 		return s.text
 	}
 	e, outcome := s.example()
@@ -87,6 +81,21 @@ func (p Part) checked(t *testing.T, s *section) string {
 		t.Errorf("below the example of %s must stand (`%s -update` writes it):\n```text\n%s```", s.code, p.Command, got)
 	}
 	return s.with(got)
+}
+
+// Outcome holds the outcome of a code that no rule or file brings about against what the program says.
+func Outcome(t *testing.T, page, headings, code, got string) {
+	t.Helper()
+	for _, s := range sectionsOf(readFile(t, page), headings) {
+		if s.code != code {
+			continue
+		}
+		if _, outcome := s.example(); outcome != got {
+			t.Errorf("in the section %s of %s must stand:\n```text\n%s```", code, page, got)
+		}
+		return
+	}
+	t.Errorf("%s has no section %s below %q", page, code, headings)
 }
 
 // Declared are the codes that the pattern's first group finds in the files, tests left out.
