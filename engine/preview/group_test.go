@@ -68,6 +68,22 @@ func TestADigestTellsTheRest(t *testing.T) {
 `)
 }
 
+// Each row is in the digest of its own warehouse, and no more rows are in one than it tells.
+func TestDigestsOfWarehouses(t *testing.T) {
+	t.Parallel()
+	events := ruleOf(t, countRule, "key:", "limit: {notices: 1}\n    key:", `"'1'"`, `"diff > 0 ? '1' : '2'"`)
+	r := site{columns: countColumns, rows: [][]row.Value{counted(1, 5), counted(2, -4), counted(3, 3), counted(3, 3)}}.preview(t, events).Report
+	is(t, "rows", rowsOf(r), `
+1 true | event
+2 true | event | digest
+3 true | event | digest
+4 true | repeated
+`)
+	if n := r.Notices; len(n) != 3 || r.Rows[1].Notice != n[2].ID || n[2].Warehouse != "2" || r.Rows[2].Notice != n[1].ID {
+		t.Errorf("rows %+v in %+v", r.Rows, n)
+	}
+}
+
 // The result as a whole is judged, and its rows are shown.
 func TestAResult(t *testing.T) {
 	t.Parallel()

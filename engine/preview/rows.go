@@ -12,7 +12,7 @@ import (
 // rows judges each row as the run did, and returns the keys that it saw. Those that met the condition or could not be judged are
 // listed before the others, where not all are.
 func (v *view) rows() (seen map[string]bool, err error) {
-	j := &judge{view: v, program: v.trial.Program(), seen: map[string]bool{}, events: map[string][]*notice.Notice{}}
+	j := &judge{view: v, program: v.trial.Program(), seen: map[string]bool{}, events: map[string][]*notice.Notice{}, digests: map[string][]string{}}
 	j.program.SetNow(v.req.Due)
 	if v.req.Rule.Per == rules.PerResult {
 		return j.result()
@@ -22,8 +22,10 @@ func (v *view) rows() (seen map[string]bool, err error) {
 	}
 	j.parts.SetNow(v.req.Due)
 	for _, n := range v.made {
-		if j.events[n.Key] = append(j.events[n.Key], n); notice.IsDigest(n.ID) {
-			j.digest = n.ID
+		if notice.IsDigest(n.ID) {
+			j.digests[n.Warehouse] = append(j.digests[n.Warehouse], slices.Repeat([]string{n.ID}, n.Count)...)
+		} else {
+			j.events[n.Key] = append(j.events[n.Key], n)
 		}
 	}
 	judged := make([]Judgement, len(v.run.Rows))
@@ -68,7 +70,7 @@ type judge struct {
 	parts   *condition.Parts
 	seen    map[string]bool
 	events  map[string][]*notice.Notice // mode event: those that no row was found for yet, by key
-	digest  string                      // id of the notice that tells what a limit left over
+	digests map[string][]string         // mode event: those of a warehouse, as often as rows that no digest was found for yet are in each
 }
 
 func (j *judge) judge(r *row.Row) Judgement {
@@ -86,9 +88,9 @@ func (j *judge) judge(r *row.Row) Judgement {
 	if _, err := j.program.Priority(r); err != nil {
 		return j.failed(key, err)
 	}
-	_, err = j.program.Draft(r)
+	draft, err := j.program.Draft(r)
 	if j.req.Rule.Mode == rules.ModeEvent {
-		return j.event(key, err)
+		return j.event(key, draft, err)
 	}
 	life := j.lives.of(key)
 	if life.Fate == "" || err != nil && life.Fate == Dropped { // it should fire, and cannot be told
@@ -139,7 +141,7 @@ func (j *judge) failed(key string, err error) Judgement {
 }
 
 // event is a row of mode event that meets the condition.
-func (j *judge) event(key string, err error) Judgement {
+func (j *judge) event(key string, draft *rules.Draft, err error) Judgement {
 	if err != nil {
 		return j.failed(key, err)
 	}
@@ -151,8 +153,9 @@ func (j *judge) event(key string, err error) Judgement {
 			life.Fate = KnownEvent
 		}
 		j.events[key] = left[1:]
-	} else if j.digest != "" {
-		life = Life{Fate: Event, Notice: j.digest, In: "digest"}
+	} else if left := j.digests[draft.Warehouse]; len(left) > 0 {
+		life = Life{Fate: Event, Notice: left[0], In: "digest"}
+		j.digests[draft.Warehouse] = left[1:]
 	}
 	return Judgement{Match: true, Key: key, Life: life}
 }
