@@ -128,6 +128,19 @@ func TestEffects(t *testing.T) {
 			rows: bins(-1, 0, -5), old: []string{"key:", "mode: event\n    key:", ", send_resolved: true", ""},
 			now: []string{"key:", "mode: event\n    key:", ", send_resolved: true", "", "qty < 0", "qty in [0, -1]"}, want: `fire 1 ["B"]; drop 1 ["C"]; same 1 ["A"]`,
 		},
+		"events in a digest": {
+			rows: bins(-1, 0, -5), old: []string{"key:", "mode: event\n    limit: {notices: 1}\n    key:", ", send_resolved: true", ""},
+			now:  []string{"key:", "mode: event\n    limit: {notices: 1}\n    key:", ", send_resolved: true", "", "qty < 0", "qty in [0, -1]"},
+			want: `fire 1 ["B"]; drop 1 ["C"]; same 1 ["A"]`,
+		},
+		"a limit": {
+			rows: bins(-1, -2, -3), old: []string{"key:", "mode: event\n    key:", ", send_resolved: true", ""},
+			now:  []string{"key:", "mode: event\n    limit: {notices: 1}\n    key:", ", send_resolved: true", ""}, want: `same 3 ["C"] ["B"] ["A"]`,
+		},
+		"a higher priority, told in a digest": {
+			rows: bins(-1, -9, -9), now: []string{"key:", "limit: {notices: 1}\n    key:", "title:", "priority: \"qty < -5 ? 5 : 3\", title:"},
+			want: `same 3 ["A"] ["B"] ["C"]; again 2 ["B"] ["C"]`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -108,19 +108,24 @@ func (in *Input) side(ctx context.Context, r *rules.Rule, start engine.TrialStar
 	if run.Run.Outcome == ledger.OutcomeFailed {
 		return nil, nil
 	}
-	made := map[string]bool{}
+	if r.Mode == rules.ModeEvent && r.Limit.Notices > 0 { // a digest does not say which events it tells
+		each := *r
+		each.Limit.Notices = 0
+		if t, run, err = in.trial(ctx, &each, start); err != nil {
+			return nil, err
+		}
+	}
 	for _, c := range run.Commits {
 		for _, n := range c.Notices {
-			if made[n.Notice.ID] = true; n.Notice.Status == notice.Event {
+			if n.Notice.Status == notice.Event {
 				out.events[n.Notice.ID] = n.Notice.Key
 			}
 		}
 	}
+	before := out.findings
 	out.findings = byKey(t.Findings())
-	for key, f := range out.findings {
-		if made[f.NoticeID] {
-			out.told[key] = true
-		}
+	for key, f := range out.findings { // what a digest reminds of keeps the notice that it had
+		out.told[key] = f.Phase == finding.Firing && (f.Ordinal != before[key].Ordinal || f.NoticeID != before[key].NoticeID)
 	}
 	return out, nil
 }
