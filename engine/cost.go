@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"tallyman/internal/ledger"
@@ -71,7 +72,7 @@ func (u *unit) tooDear() error {
 	}
 	return &runError{"probe_cost", fmt.Sprintf(
 		"the probe's plan costs %s and probe.max_cost is %d (%s): add an index, narrow the probe, or raise the limit",
-		number(u.cost.plan.Cost), u.rule.Probe.MaxCost, cut(u.cost.plan.Shape, longSample))}
+		number(u.cost.plan.Cost), u.rule.Probe.MaxCost, cut(inLine(u.cost.plan.Shape), longSample))}
 }
 
 // recallPlan reads what the ledger has of the plan, if it is of this very statement.
@@ -155,7 +156,16 @@ func (u *unit) planWarnings(now time.Time) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("plan_changed: since %s the source runs the probe as %q (cost %s), before as %q (cost %s)",
-		was.Until.Format(time.RFC3339), u.cost.plan.Shape, number(u.cost.plan.Cost), was.Shape, number(was.Cost))}
+		was.Until.Format(time.RFC3339), inLine(u.cost.plan.Shape), number(u.cost.plan.Cost), inLine(was.Shape), number(was.Cost))}
+}
+
+// inLine writes the steps of a plan, which stand on lines of their own, into one.
+func inLine(shape string) string {
+	steps := strings.Split(shape, "\n")
+	for i := range steps {
+		steps[i] = strings.TrimSpace(steps[i])
+	}
+	return strings.Join(steps, ", ")
 }
 
 // number writes a cost as people do.

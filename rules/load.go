@@ -37,7 +37,7 @@ func Load(paths []string) *Set {
 		if TestFileName(path) && !named[path] {
 			continue
 		}
-		src, err := os.ReadFile(path)
+		src, err := Read(path, named[path])
 		if err != nil {
 			l.unreadable(path, err)
 			continue

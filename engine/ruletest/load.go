@@ -1,7 +1,6 @@
 package ruletest
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -27,7 +26,7 @@ func Load(paths []string) ([]*File, problem.List) {
 		}
 		slices.Sort(found)
 		for _, name := range found {
-			src, err := os.ReadFile(name)
+			src, err := rules.Read(name, name == filepath.Clean(path))
 			if err != nil {
 				unreadable(name, err)
 				continue
@@ -90,8 +89,11 @@ func RuleFiles(paths []string) []string {
 			continue // Load tells it
 		}
 		for _, name := range found {
-			src, err := os.ReadFile(name)
-			if err != nil || name == filepath.Clean(path) || rules.TestFileName(name) {
+			if name == filepath.Clean(path) || rules.TestFileName(name) {
+				continue
+			}
+			src, err := rules.Read(name, false)
+			if err != nil {
 				continue
 			}
 			f, _ := strictyaml.Parse(name, src)

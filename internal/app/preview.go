@@ -98,6 +98,8 @@ func pickRule(cfg *config.Config, known *recalled, o PreviewOptions) (*rules.Rul
 	switch {
 	case len(scopes) == 0:
 		return nil, missing(set, o.Rule, slices.Sorted(maps.Keys(ids)))
+	case found == nil && len(scopes) == 1 && scopes[0] == "":
+		return nil, wrongUse("%s has no scopes: leave out --scope", o.Rule)
 	case found == nil:
 		return nil, wrongUse("%s has no scope %q; %s", o.Rule, *o.Scope, listed("its scopes", scopes))
 	case o.Scope == nil && len(scopes) > 1:

@@ -23,6 +23,9 @@ type RuleMaker struct {
 	types  catalog.Catalog
 }
 
+// Source is the name of the source whose catalogue is read.
+func (m *RuleMaker) Source() string { return m.name }
+
 // OpenRuleMaker opens the source, whose catalogue is read. The configuration may have been loaded lazily.
 func OpenRuleMaker(ctx context.Context, cfg *config.Config, source string) (*RuleMaker, error) {
 	if err := knownSource(cfg, source); err != nil {

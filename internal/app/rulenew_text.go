@@ -101,7 +101,8 @@ func (r *NewRule) selected() []NewColumn {
 func (r *NewRule) selectList() string {
 	var list []string
 	for _, c := range r.selected() {
-		if strings.ToLower(c.Written) == c.Name {
+		// A column's name folds to lower case, also where it is quoted. An alias would be a bare word, such as order, and no name.
+		if strings.ToLower(strings.Trim(c.Written, `"`)) == c.Name {
 			list = append(list, c.Written)
 		} else {
 			list = append(list, c.Written+" AS "+c.Name)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"tallyman/internal/app"
 )
@@ -27,7 +26,7 @@ func writeExplained(w io.Writer, e app.Explained) {
 	}
 	fmt.Fprintln(w, "  next due")
 	for _, at := range e.Next {
-		fmt.Fprintf(w, "    %s\n", at.Format("Mon "+time.RFC3339))
+		fmt.Fprintf(w, "    %s\n", at.Format("Mon 2006-01-02 15:04:05 -07:00"))
 	}
 	fmt.Fprintln(w, "  in force")
 	rows := make([][]string, len(e.Fields))
@@ -59,7 +58,10 @@ func writeColumns(w io.Writer, e app.Explained) {
 	}
 	columns(w, rows)
 	if e.Cost != nil {
-		fmt.Fprintf(w, "  cost by the database's plan: %.6g (%s)\n", *e.Cost, e.Plan)
+		fmt.Fprintf(w, "  cost by the database's plan: %.6g\n", *e.Cost)
+		for step := range strings.Lines(e.Plan) {
+			fmt.Fprintf(w, "    %s\n", strings.TrimRight(step, "\n"))
+		}
 	}
 }
 

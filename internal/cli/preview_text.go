@@ -70,7 +70,7 @@ func planned(p *preview.Plan) string {
 	if p.MaxCost > 0 {
 		text += fmt.Sprintf(" of %d", p.MaxCost)
 	}
-	return text + ": " + p.Shape
+	return text + ": " + strings.Join(strings.FieldsFunc(p.Shape, func(r rune) bool { return r == '\n' }), ",")
 }
 
 func within(scope string) string {

@@ -29,7 +29,7 @@ would not run.`,
 		Example: `  tallyman rules diff rules/stock.yaml stock-new.yaml
   tallyman rules diff rules/ /tmp/rules-new/ --source --config site.yaml
   tallyman rules diff rules/ /tmp/rules-new/ --source=pilot --rule negative-bin-stock`,
-		Args: cobra.ExactArgs(2),
+		Args: diffTakes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Old, o.New = args[:1], args[1:]
 			if cmd.Flags().Changed("scope") {

@@ -38,7 +38,7 @@ runs; where none is in reach the rule is run as if for the first time, and the o
 		Example: `  tallyman rules preview negative-bin-stock --scope 119240
   tallyman rules preview negative-bin-stock --scope 119240 --at -1h
   tallyman rules preview negative-bin-stock --scope 119240 --record stock_test.yaml --mask sku,bin_code`,
-		Args: cobra.ExactArgs(1),
+		Args: takes("RULE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.Rule = args[0]
 			if cmd.Flags().Changed("scope") {

@@ -30,7 +30,7 @@ From its next run on, on every node, the rule delivers what it newly finds to th
 again; its resolutions go where it was told, to the shadow inbox. The promotion outlives restarts. Take "shadow" out of the
 file when it suits you; the promotion is forgotten after that.`,
 		Example: "  tallyman rules promote negative-bin-stock --scope 119240",
-		Args:    cobra.ExactArgs(1),
+		Args:    takes("RULE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			list, err := c.client().promote(cmd.Context(), args[0], scope)
 			if err != nil {

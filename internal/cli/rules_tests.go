@@ -53,7 +53,7 @@ for a moment, before the real ones, and rolled back.`,
 			if err != nil {
 				return err
 			}
-			if err := c.print(report, func(w io.Writer) { writeTests(w, report) }); err != nil {
+			if err := c.print(report, func(w io.Writer) { writeTests(w, report, run) }); err != nil {
 				return err
 			}
 			if !report.Passed() {
@@ -69,7 +69,7 @@ for a moment, before the real ones, and rolled back.`,
 }
 
 // writeTests shows what failed, then the sum.
-func writeTests(w io.Writer, r *ruletest.Report) {
+func writeTests(w io.Writer, r *ruletest.Report, chosen string) {
 	printProblems(w, r.Problems)
 	for i := range r.Results {
 		writeResult(w, &r.Results[i])
@@ -78,7 +78,11 @@ func writeTests(w io.Writer, r *ruletest.Report) {
 		writeCover(w, r.Cover)
 	}
 	if r.Tests == 0 && len(r.Problems) == 0 {
-		fmt.Fprintln(w, "No rule tests were run: no file has any, or --run matches none.")
+		none := "No rule tests were run: the files have none."
+		if chosen != "" {
+			none = fmt.Sprintf("No rule tests were run: no file has any, or --run %s matches none.", chosen)
+		}
+		fmt.Fprintln(w, none)
 		return
 	}
 	sum := fmt.Sprintf("%s, %s, %s", count(r.Files, "file"), count(r.Tests, "test"), count(r.Steps, "step"))

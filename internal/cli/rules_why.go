@@ -27,7 +27,7 @@ KEY is the finding's key as a notice carries it, [119240,"A-01","S1"], or just i
 rule's own bounds. The exit code is 1 where nothing is known of the key.`,
 		Example: `  tallyman rules why negative-bin-stock 119240,A-01,S1 --scope 119240
   tallyman rules why negative-bin-stock '[119240,"A-01","S1"]' --look=false -o json`,
-		Args: cobra.ExactArgs(2),
+		Args: takes("RULE", "KEY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			raw, form, err := c.client().why(cmd.Context(), args[0], args[1], scope, look)
 			if err != nil {

@@ -60,7 +60,7 @@ func (c *command) subscriptionsAdd() *cobra.Command {
 		Use:     "add TYPE WAREHOUSE SUBSCRIBER",
 		Short:   "Subscribe user:<id> or role:<id> to a type in a warehouse, or in all with '*'",
 		Example: "  tallyman subscriptions add REP_NOTICE '*' role:keeper",
-		Args:    cobra.ExactArgs(3),
+		Args:    takes("TYPE", "WAREHOUSE", "SUBSCRIBER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			form, err := c.client().importSubscriptions(cmd.Context(), []ledger.Subscription{subscription(args)})
 			if err != nil {
@@ -81,7 +81,7 @@ func (c *command) subscriptionsRemove() *cobra.Command {
 	return c.withServer(&cobra.Command{
 		Use:   "remove TYPE WAREHOUSE SUBSCRIBER",
 		Short: "Remove a subscription",
-		Args:  cobra.ExactArgs(3),
+		Args:  takes("TYPE", "WAREHOUSE", "SUBSCRIBER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s := subscription(args)
 			if err := c.client().removeSubscription(cmd.Context(), s); err != nil {
@@ -103,7 +103,7 @@ func (c *command) subscriptionsImport() *cobra.Command {
 The file is a list, or a map that has one as subscriptions, as the configuration has:
 
   - {type: REP_NOTICE, warehouse: "*", subscriber: "role:keeper"}`,
-		Args: cobra.ExactArgs(1),
+		Args: takes("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			subs, err := c.readSubscriptions(args[0])
 			if err != nil {

@@ -35,7 +35,8 @@ func (w *wizard) answer(flag, given string, q question) (string, error) {
 	case w.prompt != nil:
 		return w.prompt.ask(q)
 	case q.proposal == "" && !q.empty:
-		return "", usage("%s is not known; say it with --%s", q.text, flag)
+		text := strings.TrimPrefix(q.text, "Key: ")
+		return "", usage("--%s is needed: %s", flag, strings.ToLower(text[:1])+text[1:])
 	}
 	return q.proposal, nil
 }
@@ -64,6 +65,9 @@ func (w *wizard) start(ctx context.Context) (*app.NewRule, error) {
 	tables, err := w.maker.Tables(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if len(tables) == 0 {
+		return nil, usage("the source %s has no tables or views; name another with --source, or a configuration with --config", w.maker.Source())
 	}
 	var r *app.NewRule
 	var broken error
