@@ -58,12 +58,21 @@ func PreviewRule(ctx context.Context, cfg *config.Config, o PreviewOptions) (_ *
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	return preview.Run(ctx, preview.Request{
+	shown, err := preview.Run(ctx, preview.Request{
 		Rule: r, Source: source, Name: r.Source, Types: known.types, Sinks: sinkTypes(cfg),
 		Ledger: known.recall(), NoLedger: known.reason,
 		Subscriptions: known.Subscriptions,
 		Due:           due, Limit: o.Limit,
 	})
+	return shown, ofSource(r.Source, err)
+}
+
+// ofSource says which source an error of a database came from.
+func ofSource(name string, err error) error {
+	if _, ok := errors.AsType[*scanners.Error](err); ok {
+		return fmt.Errorf("source %s: %w", name, err)
+	}
+	return err
 }
 
 // openNamed opens one of the configured sources.

@@ -63,7 +63,10 @@ func (m *RuleMaker) Types() []catalog.Type {
 }
 
 // Tables returns the names of the tables and views that a rule may read.
-func (m *RuleMaker) Tables(ctx context.Context) ([]string, error) { return m.tables.Tables(ctx) }
+func (m *RuleMaker) Tables(ctx context.Context) ([]string, error) {
+	names, err := m.tables.Tables(ctx)
+	return names, ofSource(m.name, err)
+}
 
 // Start proposes a rule on the table. A table that is not there is a *UsageError that says which one may have been meant.
 func (m *RuleMaker) Start(ctx context.Context, table string) (*NewRule, error) {
@@ -72,7 +75,7 @@ func (m *RuleMaker) Start(ctx context.Context, table string) (*NewRule, error) {
 		return nil, m.noTable(ctx, table)
 	}
 	if err != nil {
-		return nil, err
+		return nil, ofSource(m.name, err)
 	}
 	r := propose(t, m.types)
 	r.Source, r.Sink = m.name, m.sink()

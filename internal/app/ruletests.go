@@ -36,16 +36,16 @@ func TestRules(ctx context.Context, cfg *config.Config, o RuleTests) (_ *ruletes
 		}
 	}
 	if o.Source != "" {
-		db, err := testDatabase(ctx, cfg, o.Source)
-		if err != nil {
-			return nil, err
+		db, failed := testDatabase(ctx, cfg, o.Source)
+		if failed != nil {
+			return nil, failed
 		}
 		defer func() { err = errors.Join(err, db.Close()) }()
 		options.Source, options.Engine = db, o.Source
 	}
 	report, err := ruletest.Run(ctx, files, options)
 	if err != nil {
-		return nil, err
+		return nil, ofSource(o.Source, err)
 	}
 	report.Problems = append(append(problem.List{}, problems...), report.Problems...)
 	return report, nil

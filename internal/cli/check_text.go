@@ -14,7 +14,7 @@ func writeExplained(w io.Writer, e app.Explained) {
 	if e.Scope != "" {
 		name += " in " + e.Scope
 	}
-	fmt.Fprintf(w, "%s (%s, source %s)\n", name, e.File, e.Source)
+	fmt.Fprintf(w, "%s (%s, source %s)\n", name, shortPath(e.File), e.Source)
 	writeColumns(w, e)
 	if len(e.Params) > 0 {
 		fmt.Fprintln(w, "  parameters")
