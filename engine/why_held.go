@@ -100,7 +100,7 @@ func (h *holder) firing(f *ledger.Finding) {
 	if !f.AbsentSince.IsZero() {
 		h.hold("keep_firing_for", "no run since %s has seen it; it resolves when it has stayed away for %s", stamp(f.AbsentSince), span(r.KeepFiringFor))
 	}
-	h.hold("repeat", "it was told at %s, and is %s", stamp(f.LastNotified), again(r.RepeatInterval, f.Priority))
+	h.hold("repeat", "it was told at %s, and is %s", stamp(f.LastNotified), again(r, f.Priority))
 	switch n := h.told(f.NoticeID); {
 	case n == nil:
 	case notice.IsDigest(n.ID):
@@ -113,9 +113,17 @@ func (h *holder) firing(f *ledger.Finding) {
 const highestPriority = 5
 
 // again says when a firing finding is told again.
-func again(repeat time.Duration, priority int) string {
-	rises := fmt.Sprintf("when its priority rises above %d", priority)
-	switch can := priority < highestPriority; {
+func again(r *rules.Rule, priority int) string {
+	repeat, rises := r.RepeatInterval, fmt.Sprintf("when its priority rises above %d", priority)
+	can := priority < highestPriority
+	if len(r.GroupBy) > 0 {
+		joins := "when another finding joins its group"
+		if can {
+			joins += ", or " + rises
+		}
+		can, rises = true, joins
+	}
+	switch {
 	case repeat > 0 && can:
 		return "told again after " + span(repeat) + ", or " + rises
 	case repeat > 0:

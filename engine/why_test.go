@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -127,6 +128,27 @@ func TestWhyOfARowThatNoRunHasSeen(t *testing.T) {
 			t.Errorf("%+v", y)
 		}
 	})
+}
+
+// A finding of a group is told again for more reasons than its own.
+func TestWhyNamesWhatTellsAGroupAgain(t *testing.T) {
+	for priority, want := range map[string]string{
+		"3": "told again only when another finding joins its group, or when its priority rises above 3",
+		"5": "told again only when another finding joins its group: ",
+	} {
+		inWorld(t, func(w *world) {
+			w.rules[0].GroupBy, w.rules[0].Notice.Priority = []string{"bin"}, priority
+			w.rules[0].Notice.Title = map[string]string{"": "{{ .row_count }} bins"}
+			w.set(stock("A-01", -3))
+			n := w.start(w.options("a"))
+			pass(6 * m)
+			if held := w.why(t, n, "A-01").Held; !slices.ContainsFunc(held, func(h engine.Held) bool {
+				return h.Code == "repeat" && strings.Contains(h.Text, want)
+			}) {
+				t.Errorf("nothing says %q: %+v", want, held)
+			}
+		})
+	}
 }
 
 func TestWhyTheRuleTellsNothing(t *testing.T) {
