@@ -36,7 +36,7 @@ type lives struct {
 	due           time.Time
 	clock         time.Duration // the observed clock after the run
 	before, after map[string]finding.State
-	made          map[string]*notice.Notice // by the run
+	carried, made map[string]*notice.Notice // before the run, and by it
 }
 
 // of is the life of the finding with that key; "" where there is none.
@@ -59,12 +59,28 @@ func (l *lives) of(key string) Life {
 		life.Fate = told(before, after, known, life.In)
 		return life
 	}
+	if known && after.Ordinal > before.Ordinal { // told in a digest, and its own notice stays its own
+		life.Notice, life.In = l.digest(before.NoticeID), "digest"
+		life.Fate = told(before, after, known, life.In)
+		return life
+	}
 	if !after.AbsentSince.IsZero() {
 		life.Fate, life.Next = Kept, l.resolves(after)
 		return life
 	}
 	life.Fate, life.Next = GoesOn, l.reminded(after)
 	return life
+}
+
+// digest is the id of the run's digest in the warehouse of a notice; "" where either is not known.
+func (l *lives) digest(noticeID string) string {
+	own := l.carried[noticeID]
+	for id, n := range l.made {
+		if own != nil && notice.IsDigest(id) && n.Warehouse == own.Warehouse {
+			return id
+		}
+	}
+	return ""
 }
 
 // told is why a firing finding has a notice of this run.

@@ -84,6 +84,21 @@ func TestDigestsOfWarehouses(t *testing.T) {
 	}
 }
 
+// What has a notice of its own and is told again in a digest keeps its own, and is told all the same.
+func TestAReminderInADigest(t *testing.T) {
+	t.Parallel()
+	rule := ruleOf(t, stockRule, "key:", "limit: {notices: 1}\n    repeat_interval: 5m\n    key:")
+	k := after(t, rule, stockColumns, due.Add(-5*time.Minute), [][]row.Value{stock("B", "S1", "-1")})
+	r := site{ledger: k, rows: [][]row.Value{stock("A", "S1", "-3"), stock("B", "S1", "-1")}}.preview(t, rule).Report
+	is(t, "rows", rowsOf(r), `
+1 true | fires
+2 true | told_again | digest
+`)
+	if n := r.Notices; len(n) != 2 || r.Rows[1].Notice != n[1].ID {
+		t.Errorf("rows %+v in %+v", r.Rows, n)
+	}
+}
+
 // The result as a whole is judged, and its rows are shown.
 func TestAResult(t *testing.T) {
 	t.Parallel()

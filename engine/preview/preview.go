@@ -85,7 +85,7 @@ func Run(ctx context.Context, req Request) (*Preview, error) {
 	}
 	took := time.Since(began)
 	v := &view{req: &req, trial: trial, run: run, columns: columns, start: start, subs: map[string][]ledger.Subscription{}}
-	if v.lives, err = livesOf(&req, start.Findings, trial, run); err != nil {
+	if v.lives, err = livesOf(&req, &start, trial, run); err != nil {
 		return nil, err
 	}
 	v.report = frame(&req, before, from, start.Findings)
@@ -166,7 +166,7 @@ func (v *view) fill(ctx context.Context, before ledger.ScopeState) error {
 }
 
 // livesOf prepares the comparison of the findings before and after.
-func livesOf(req *Request, before []finding.State, trial *engine.Trial, run *engine.TrialRun) (*lives, error) {
+func livesOf(req *Request, start *engine.TrialStart, trial *engine.Trial, run *engine.TrialRun) (*lives, error) {
 	sched, err := schedule.Parse(req.Rule.Schedule.Cron, req.Rule.Schedule.Timezone)
 	if err != nil {
 		return nil, fmt.Errorf("rule %s: %w", req.Rule.ID, err)
@@ -176,7 +176,7 @@ func livesOf(req *Request, before []finding.State, trial *engine.Trial, run *eng
 	}
 	l := &lives{
 		rule: req.Rule, schedule: sched, due: req.Due, clock: run.Commits[len(run.Commits)-1].Scope.Clock,
-		before: byKey(before), after: byKey(trial.Findings()), made: map[string]*notice.Notice{},
+		before: byKey(start.Findings), after: byKey(trial.Findings()), carried: start.Notices, made: map[string]*notice.Notice{},
 	}
 	for _, c := range run.Commits {
 		for _, n := range c.Notices {
