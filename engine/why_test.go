@@ -137,7 +137,7 @@ func TestWhyNamesWhatTellsAGroupAgain(t *testing.T) {
 		"5": "told again only when another finding joins its group: ",
 	} {
 		inWorld(t, func(w *world) {
-			w.rules[0].GroupBy, w.rules[0].Notice.Priority = []string{"bin"}, priority
+			w.rules[0].GroupBy, w.rules[0].Notice.Priority = []string{"bin_code"}, priority
 			w.rules[0].Notice.Title = map[string]string{"": "{{ .row_count }} bins"}
 			w.set(stock("A-01", -3))
 			n := w.start(w.options("a"))
