@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tallyman/rules"
+	"tallyman/rules/probe"
 	"tallyman/rules/problem"
 	"tallyman/rules/strictyaml"
 )
@@ -22,6 +23,9 @@ func (r *runner) check(s *suite) {
 			fail(t, p)
 		}
 		if p, bad := s.uneven(t); bad {
+			fail(t, p)
+		}
+		for _, p := range s.unread(t) {
 			fail(t, p)
 		}
 	}
@@ -95,6 +99,31 @@ func (s *suite) uneven(t *Test) (problem.Problem, bool) {
 		}
 	}
 	return problem.Problem{}, false
+}
+
+// unread finds tables that the probe does not name: with a typing error in a name the probe would read an empty table.
+func (s *suite) unread(t *Test) (found problem.List) {
+	rule := s.find(t)
+	if rule == nil {
+		return nil
+	}
+	var names []string
+	tokens, _ := probe.Lex(rule.Probe.SQL)
+	for _, token := range tokens {
+		if name := token.Name(); name != "" {
+			names = append(names, strings.ToLower(name))
+		}
+	}
+	for _, step := range t.Steps {
+		for _, table := range step.Tables {
+			if !slices.Contains(names, strings.ToLower(strings.Trim(table.name, `"`))) {
+				key := step.node.Get("tables").Field(table.name).Key
+				found = append(found, s.yaml.Problem(key, CodeUnknownTable, fmt.Sprintf("the probe of %s reads no table %s", t.Rule, table.name),
+					problem.DidYouMean(strings.ToLower(table.name), names)))
+			}
+		}
+	}
+	return found
 }
 
 // key is where the row names the column.

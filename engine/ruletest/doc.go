@@ -16,4 +16,5 @@ const (
 	CodeValue        = "row_value"        // a value that its column does not take
 	CodeUnknownRule  = "unknown_rule"
 	CodeUnknownScope = "unknown_scope"
+	CodeUnknownTable = "unknown_table" // one that the probe does not read
 )
