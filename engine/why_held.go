@@ -158,10 +158,15 @@ func (h *holder) audience(ctx context.Context) error {
 		return nil
 	}
 	list, err := h.e.opts.Ledger.Recipients(ctx, typ, warehouse)
-	if err == nil && len(list) == 0 {
-		h.hold("unsubscribed", "nobody subscribes to %s in warehouse %s: no inbox gets it", typ, warehouse)
+	if err != nil || len(list) > 0 {
+		return err
 	}
-	return err
+	gets := "no inbox gets it"
+	if h.w.Rule.Shadow && h.w.Promoted.IsZero() {
+		gets = "no other inbox would get it once the rule is promoted"
+	}
+	h.hold("unsubscribed", "nobody subscribes to %s in warehouse %s: %s", typ, warehouse, gets)
+	return nil
 }
 
 // span writes a duration without the zero parts that Go adds.
