@@ -24,13 +24,13 @@ func (p *pass) compose(ctx context.Context, known *before, found *found) (*ledge
 	alone, digests := p.limit(known, found.messages())
 	for _, m := range alone {
 		n := p.firstNotice(&m)
-		found.told(&m, n.ID)
+		found.told(&m, n.ID, known.Promoted)
 		p.add(record, n)
 	}
 	for _, d := range digests {
 		n := p.digestNotice(&d)
 		for _, m := range d.messages {
-			found.told(&m, n.ID)
+			found.told(&m, n.ID, known.Promoted)
 		}
 		p.add(record, n)
 	}
@@ -75,10 +75,10 @@ func (f *found) messages() []message {
 	return list
 }
 
-// told remembers by which notice a message was told.
-func (f *found) told(m *message, noticeID string) {
+// told remembers by which notice a message was told. The rule is live since then, if it was in shadow.
+func (f *found) told(m *message, noticeID string, live time.Time) {
 	if m.tell != nil {
-		f.step.Told(*m.tell, noticeID)
+		f.step.Told(*m.tell, noticeID, live)
 	}
 }
 

@@ -205,3 +205,30 @@ func TestShadowNeedsAnInbox(t *testing.T) {
 		t.Errorf("New: %v", err)
 	}
 }
+
+// A finding that was told in shadow and goes on, live, in a digest is resolved where the digest went.
+func TestADigestAfterThePromotionIsResolvedLive(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.rules[0].Shadow = true
+		w.rules[0].Limit.Notices = 1
+		w.rules[0].RepeatInterval = 5 * m
+		n := w.start(w.options("a"))
+		w.set(stock("A-02", -3))
+		pass(6 * m)
+		if _, err := n.Promote(w.t.Context(), "negative-bin-stock", nil, "ann"); err != nil {
+			t.Fatal(err)
+		}
+		w.set(stock("A-01", -3), stock("A-02", -3))
+		pass(5 * m)
+		w.set()
+		pass(5 * m)
+		w.isTold(
+			t,
+			"shadow:negative-bin-stock: firing Bin A-02 is at -3",
+			"role:keeper: firing Bin A-01 is at -3",
+			"role:keeper: firing 1 more: negative-bin-stock",
+			"role:keeper: resolved Resolved: Bin A-01 is at -3",
+			"role:keeper: resolved Resolved: 1 more: negative-bin-stock",
+		)
+	})
+}

@@ -41,9 +41,10 @@ type prior struct {
 	noticeID string
 	line     string // its group, or its key
 	episode  time.Time
+	at       time.Time
 }
 
-func priorOf(st *State) prior { return prior{st.NoticeID, line(st), st.Episode} }
+func priorOf(st *State) prior { return prior{st.NoticeID, line(st), st.Episode, st.LastNotified} }
 
 func line(st *State) string { return cmp.Or(st.Group, st.Key) }
 
@@ -67,12 +68,12 @@ type Result struct {
 func (res *Result) State(t Tell) State { return res.Changes[t.Change].State }
 
 // Told records the id of the notice that tells, so that its resolution finds it. What has a notice of its own and is told
-// again in a digest keeps its own.
-func (res *Result) Told(t Tell, noticeID string) {
+// again in a digest keeps its own, unless that was made before live, when nobody but the shadow inbox heard of it.
+func (res *Result) Told(t Tell, noticeID string, live time.Time) {
 	alone := t.prior.noticeID != "" && !notice.IsDigest(t.prior.noticeID)
 	after := res.State(t)
 	if same := t.prior.line == line(&after) && t.prior.episode.Equal(after.Episode); alone && same {
-		if notice.IsDigest(noticeID) {
+		if notice.IsDigest(noticeID) && !t.prior.at.Before(live) {
 			noticeID = t.prior.noticeID
 		} else {
 			res.continues(t.prior.noticeID)

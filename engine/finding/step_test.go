@@ -238,7 +238,7 @@ func tells(res *finding.Result) string {
 		if tell.Group != "" {
 			text += fmt.Sprintf("x%d", tell.Count())
 		}
-		res.Told(tell, id)
+		res.Told(tell, id, time.Time{})
 		parts = append(parts, text)
 	}
 	for _, id := range res.Over() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,7 +41,9 @@ func isConnectError(err error) bool {
 }
 
 func (s *Source) unreachable(err error) *scanners.Error {
-	text := strings.Join(strings.Fields(err.Error()), " ")
+	// A line for each attempt: with TLS and without, which fail alike where nobody listens.
+	lines := slices.Compact(strings.Split(err.Error(), "\n"))
+	text := strings.Join(strings.Fields(strings.Join(lines, " ")), " ")
 	if s.password != "" {
 		text = strings.ReplaceAll(text, s.password, "***")
 	}
