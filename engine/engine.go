@@ -41,7 +41,7 @@ func New(o Options) (*Engine, error) {
 		deliverer: map[string]*deliverer{},
 	}
 	for name := range opts.Sources {
-		e.slots[name] = make(slots, opts.PerSource)
+		e.slots[name] = make(slots, opts.perSource(name))
 	}
 	for _, r := range opts.Rules {
 		if !r.Enabled {

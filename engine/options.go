@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"regexp"
+	"slices"
 	"time"
 
 	"tallyman/internal/ledger"
@@ -30,13 +32,13 @@ type Options struct {
 	Logger   *slog.Logger
 	Observer Observer // NoObserver
 
-	Lease     time.Duration // of claims and lanes, renewed after a third of it; 30s
-	Workers   int           // runs at a time; PerSource for each source, so that one that hangs leaves room for the others, and at least 8
-	PerSource int           // runs at a time on one source; 4
-	PerSink   int           // lanes of one sink that are drained at a time; 8
-	StopGrace time.Duration // how long a stop waits for runs and deliveries before it gives them back; 10s
-	Retention time.Duration // finished deliveries and their notices are kept for so long; 90 days
-	KeepRuns  int           // runs kept of each rule and scope; 100
+	Lease     time.Duration  // of claims and lanes, renewed after a third of it; 30s
+	Workers   int            // runs at a time; those of all sources, so that one that hangs leaves room for the others, and at least 8
+	PerSource map[string]int // runs at a time on a source, by its name; 4 where it is not named
+	PerSink   int            // lanes of one sink that are drained at a time; 8
+	StopGrace time.Duration  // how long a stop waits for runs and deliveries before it gives them back; 10s
+	Retention time.Duration  // finished deliveries and their notices are kept for so long; 90 days
+	KeepRuns  int            // runs kept of each rule and scope; 100
 
 	// Step is called between the steps of a firing and of a delivery, so that a test can end the process right
 	// there; see the Step constants.
@@ -66,8 +68,12 @@ var nodeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 func (o *Options) withDefaults() Options {
 	d := *o
 	d.Lease = cmp.Or(d.Lease, 30*time.Second)
-	d.PerSource = cmp.Or(d.PerSource, 4)
-	d.Workers = cmp.Or(d.Workers, max(8, len(d.Sources)*d.PerSource))
+	if d.Workers == 0 {
+		for name := range d.Sources {
+			d.Workers += d.perSource(name)
+		}
+		d.Workers = max(d.Workers, 8)
+	}
 	d.PerSink = cmp.Or(d.PerSink, 8)
 	d.StopGrace = cmp.Or(d.StopGrace, 10*time.Second)
 	d.Retention = cmp.Or(d.Retention, 90*24*time.Hour)
@@ -87,6 +93,8 @@ func (o *Options) withDefaults() Options {
 	return d
 }
 
+func (o *Options) perSource(name string) int { return cmp.Or(o.PerSource[name], 4) }
+
 // validate reports everything that is wrong, joined.
 func (o *Options) validate() error {
 	var errs []error
@@ -96,7 +104,7 @@ func (o *Options) validate() error {
 	if !nodeName.MatchString(o.Node) {
 		errs = append(errs, fmt.Errorf("engine: %q is no name for a node", o.Node))
 	}
-	if min(o.Lease, o.StopGrace, o.Retention) < 0 || min(o.Workers, o.PerSource, o.PerSink, o.KeepRuns) < 0 {
+	if min(o.Lease, o.StopGrace, o.Retention) < 0 || min(o.Workers, o.PerSink, o.KeepRuns) < 0 || slices.ContainsFunc(slices.Collect(maps.Values(o.PerSource)), func(n int) bool { return n < 0 }) {
 		errs = append(errs, errors.New("engine: a duration or count is negative"))
 	}
 	known := map[string]bool{}

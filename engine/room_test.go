@@ -13,7 +13,7 @@ import (
 func TestRoomBesideTheRules(t *testing.T) {
 	inWorld(t, func(w *world) {
 		o := w.options("a")
-		o.PerSource = 1
+		o.PerSource = map[string]int{"wms": 1}
 		n := w.start(o)
 		pass(4 * m)
 		release, err := n.Room(w.t.Context(), "wms")

@@ -210,7 +210,7 @@ func TestWhyWithoutTheSource(t *testing.T) {
 func TestWhyWaitsForTheSource(t *testing.T) {
 	inWorld(t, func(w *world) {
 		o := w.options("a")
-		o.PerSource = 1
+		o.PerSource = map[string]int{"wms": 1}
 		w.source.Rows = func(ctx context.Context, _ scanners.Request) ([][]row.Value, error) {
 			return w.current(), enginetest.Sleep(ctx, m)
 		}

@@ -164,6 +164,7 @@ func (a *App) newEngine(observer engine.Observer) (*engine.Engine, error) {
 	e, err := engine.New(engine.Options{
 		Ledger:    a.ledger,
 		Sources:   scannerSources(a.sources),
+		PerSource: connections(a.cfg.Sources),
 		Sinks:     a.sinks(),
 		Rules:     a.set.Rules,
 		Complete:  a.set.Complete(),

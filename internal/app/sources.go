@@ -69,3 +69,12 @@ func scannerSources(open map[string]*source) map[string]scanners.Source {
 	}
 	return list
 }
+
+// connections says how many runs a source has room for: as many as it may have connections.
+func connections(configured map[string]config.Source) map[string]int {
+	list := map[string]int{}
+	for name, c := range configured {
+		list[name] = c.MaxConnections
+	}
+	return list
+}
