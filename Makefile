@@ -29,7 +29,7 @@ build: ## Build bin/tallyman
 .PHONY: test
 test: ## Run all tests with the race detector; installs redis-server, PostgreSQL and MariaDB on Debian as root
 	@scripts/test-deps.sh cc redis postgres mariadb
-	$(GO) test -race -timeout 10m $(PKG)
+	$(GO) test -race -parallel 4 -timeout 10m $(PKG)
 
 .PHONY: check
 check: ## Check format, vet, lint, generated code and go.mod

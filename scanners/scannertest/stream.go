@@ -18,7 +18,7 @@ func stream(t *testing.T, d Dialect) {
 	t.Helper()
 	_, s := sample(t, d)
 	rows := 1_000_000
-	if testing.Short() || raceEnabled {
+	if testing.Short() {
 		rows = 40_000
 	}
 	p := Prepare(t, s, fmt.Sprintf(d.Series, rows))

@@ -1,5 +1,0 @@
-//go:build !race
-
-package scannertest
-
-const raceEnabled = false
