@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"regexp"
-	"slices"
 	"time"
 
 	"tallyman/internal/ledger"
@@ -104,8 +102,13 @@ func (o *Options) validate() error {
 	if !nodeName.MatchString(o.Node) {
 		errs = append(errs, fmt.Errorf("engine: %q is no name for a node", o.Node))
 	}
-	if min(o.Lease, o.StopGrace, o.Retention) < 0 || min(o.Workers, o.PerSink, o.KeepRuns) < 0 || slices.ContainsFunc(slices.Collect(maps.Values(o.PerSource)), func(n int) bool { return n < 0 }) {
+	if min(o.Lease, o.StopGrace, o.Retention) < 0 || min(o.Workers, o.PerSink, o.KeepRuns) < 0 {
 		errs = append(errs, errors.New("engine: a duration or count is negative"))
+	}
+	for name, runs := range o.PerSource {
+		if runs < 0 {
+			errs = append(errs, fmt.Errorf("engine: source %q has room for %d runs", name, runs))
+		}
 	}
 	known := map[string]bool{}
 	for _, r := range o.Rules {

@@ -74,22 +74,9 @@ func read(n *strictyaml.Node) (cell, *fault) {
 }
 
 // plain is a node as JSON has it; numbers keep their digits.
-func plain(n *strictyaml.Node) any {
-	switch n.Kind {
-	case strictyaml.Mapping:
-		m := make(map[string]any, len(n.Fields))
-		for _, f := range n.Fields {
-			m[f.Name] = plain(f.Value)
-		}
-		return m
-	case strictyaml.Sequence:
-		l := make([]any, len(n.Items))
-		for i, item := range n.Items {
-			l[i] = plain(item)
-		}
-		return l
-	case strictyaml.Scalar:
-	}
+func plain(n *strictyaml.Node) any { return n.Tree(plainScalar) }
+
+func plainScalar(n *strictyaml.Node) any {
 	switch n.Tag {
 	case "!!null":
 		return nil

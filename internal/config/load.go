@@ -160,22 +160,7 @@ func (l *layers) pathOf(name string) string {
 
 // plain turns the tree into maps, lists and values. Numbers and the like stay what the file says they are.
 func plain(n *strictyaml.Node) any {
-	switch n.Kind {
-	case strictyaml.Mapping:
-		m := make(map[string]any, len(n.Fields))
-		for _, f := range n.Fields {
-			m[f.Name] = plain(f.Value)
-		}
-		return m
-	case strictyaml.Sequence:
-		s := make([]any, len(n.Items))
-		for i, item := range n.Items {
-			s[i] = plain(item)
-		}
-		return s
-	default:
-		return scalar{Tag: n.Tag, Text: n.Text}
-	}
+	return n.Tree(func(leaf *strictyaml.Node) any { return scalar{Tag: leaf.Tag, Text: leaf.Text} })
 }
 
 // scalar is a value of the file. Its fields are exported because the merge copies what it can see.

@@ -32,6 +32,26 @@ type Node struct {
 	weight int     // nodes below and including this one, aliases expanded
 }
 
+// Tree makes maps and lists of mappings and sequences, and of each scalar what leaf says.
+func (n *Node) Tree(leaf func(*Node) any) any {
+	switch n.Kind {
+	case Mapping:
+		m := make(map[string]any, len(n.Fields))
+		for _, f := range n.Fields {
+			m[f.Name] = f.Value.Tree(leaf)
+		}
+		return m
+	case Sequence:
+		l := make([]any, len(n.Items))
+		for i, item := range n.Items {
+			l[i] = item.Tree(leaf)
+		}
+		return l
+	default:
+		return leaf(n)
+	}
+}
+
 // fault is a problem that waits for Decode.
 type fault struct {
 	at                  *Node

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tallyman/rules/row"
+	"tallyman/scanners/sqldb"
 )
 
 // timeForm is how the server reads a time, in the session's zone.
@@ -14,18 +15,6 @@ const timeForm = "2006-01-02 15:04:05.000000"
 // better that the driver would send.
 func (d *dialect) Bind(v row.Value) (any, error) {
 	switch v.Kind() {
-	case row.Null:
-		return nil, nil //nolint:nilnil // NULL
-	case row.Bool:
-		return v.Bool(), nil
-	case row.Int:
-		return v.Int(), nil
-	case row.Float:
-		return v.Float(), nil
-	case row.Bytes:
-		return []byte(v.Text()), nil
-	case row.Decimal:
-		return v.String(), nil
 	case row.Date:
 		return v.Time().Format(time.DateOnly), nil
 	case row.Time:
@@ -33,7 +22,7 @@ func (d *dialect) Bind(v row.Value) (any, error) {
 	case row.Duration:
 		return durationText(v.Duration()), nil
 	default:
-		return v.Text(), nil
+		return sqldb.Plain(v), nil
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"net"
 	"time"
 
 	ora "github.com/sijms/go-ora/v2"
@@ -15,17 +14,6 @@ import (
 	"tallyman/rules/row"
 	"tallyman/scanners/sqldb"
 )
-
-// wireGrace is how long the driver has to end a statement whose time is up, before its connection is cut.
-const wireGrace = 2 * time.Second
-
-// dialer hands a dial to the driver.
-type dialer struct{ dial sqldb.Dial }
-
-// DialContext is called by the driver.
-func (d dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	return d.dial(ctx, network, address)
-}
 
 // dialect is what Oracle does its own way.
 type dialect struct {
@@ -74,10 +62,7 @@ type transaction struct {
 var errDriver = errors.New("this version of the Oracle driver has no transactions")
 
 func (t *transaction) watch(ctx context.Context) (stop func()) {
-	if t.dialect.wires == nil {
-		return func() {}
-	}
-	return t.dialect.wires.Watch(ctx, t.conn, wireGrace)
+	return t.dialect.wires.Watch(ctx, t.conn, sqldb.WireGrace)
 }
 
 // Next is for sessions, which there are none of.
@@ -112,28 +97,18 @@ func (t *transaction) End(ctx context.Context) error {
 // Bind makes of a parameter's value what the driver sends. Decimals go as their texts, which the server reads as NUMBER.
 func (d *dialect) Bind(v row.Value) (any, error) {
 	switch v.Kind() {
-	case row.Null:
-		return nil, nil //nolint:nilnil // NULL
 	case row.Bool:
 		if v.Bool() { // BOOLEAN is only there from 23 on; what stands for it is a number
 			return int64(1), nil
 		}
 		return int64(0), nil
-	case row.Int:
-		return v.Int(), nil
-	case row.Float:
-		return v.Float(), nil
-	case row.Bytes:
-		return []byte(v.Text()), nil
 	case row.Date:
 		return ora.TimeStamp(v.Time()), nil
 	case row.Time:
 		return ora.TimeStamp(sqldb.At(v.Time().In(d.location), time.UTC)), nil
 	case row.Duration:
 		return nil, fmt.Errorf("is a duration: give a number of seconds, and compare with NUMTODSINTERVAL(…, 'SECOND')")
-	case row.Text:
-		return v.Text(), nil
 	default:
-		return v.String(), nil
+		return sqldb.Plain(v), nil
 	}
 }

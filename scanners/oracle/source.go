@@ -40,7 +40,7 @@ func Open(config Config) (*Source, error) {
 	wires := sqldb.NewWires(ora.NewDriver(), func(dial sqldb.Dial) driver.Connector {
 		c := ora.NewConnector(login)
 		if c, ok := c.(*ora.OracleConnector); ok {
-			c.Dialer(dialer{dial})
+			c.Dialer(dial)
 		}
 		return c
 	})

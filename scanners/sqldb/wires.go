@@ -12,6 +12,14 @@ import (
 // Dial opens a network connection.
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
+// DialContext is the form in which drivers take a dial.
+func (d Dial) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	return d(ctx, network, address)
+}
+
+// WireGrace is how long a driver has to end a statement whose time is up, before its connection is cut.
+const WireGrace = 2 * time.Second
+
 // Wires is a driver.Connector that knows the network connection under each of a driver's. It is for drivers that do not heed the
 // context of a statement while they wait for its rows: cutting the wire ends the wait.
 type Wires struct {
@@ -82,8 +90,11 @@ func (w *Wires) forget(owner *driver.Conn) {
 }
 
 // Watch cuts the wire under conn when ctx has ended: after the grace, or when the returned function is called, with which the driver
-// has come back. A connection whose context has ended is closed in any case, and a driver may have words to exchange for that.
+// has come back. A connection whose context has ended is closed in any case, and a driver may have words to exchange for that. Without wires there is nothing to cut.
 func (w *Wires) Watch(ctx context.Context, conn *sql.Conn, grace time.Duration) (stop func()) {
+	if w == nil {
+		return func() {}
+	}
 	var found *wire
 	_ = conn.Raw(func(driverConn any) error { // a closed connection has no wire to cut
 		if c, ok := driverConn.(driver.Conn); ok {

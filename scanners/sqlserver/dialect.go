@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"net"
 	"time"
 
 	"github.com/golang-sql/civil"
@@ -15,17 +14,6 @@ import (
 	"tallyman/rules/row"
 	"tallyman/scanners/sqldb"
 )
-
-// wireGrace is how long the driver has to end a statement whose time is up, before its connection is cut.
-const wireGrace = 2 * time.Second
-
-// dialer hands a dial to the driver.
-type dialer struct{ dial sqldb.Dial }
-
-// DialContext is called by the driver.
-func (d dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	return d.dial(ctx, network, address)
-}
 
 // dialect is what SQL Server does its own way.
 type dialect struct {
@@ -67,10 +55,7 @@ type transaction struct {
 }
 
 func (t *transaction) watch(ctx context.Context) (stop func()) {
-	if t.dialect.wires == nil {
-		return func() {}
-	}
-	return t.dialect.wires.Watch(ctx, t.conn, wireGrace)
+	return t.dialect.wires.Watch(ctx, t.conn, sqldb.WireGrace)
 }
 
 // Next is for sessions, which there are none of.
@@ -116,25 +101,13 @@ func (t *transaction) End(ctx context.Context) error {
 // they are compared with.
 func (d *dialect) Bind(v row.Value) (any, error) {
 	switch v.Kind() {
-	case row.Null:
-		return nil, nil //nolint:nilnil // NULL
-	case row.Bool:
-		return v.Bool(), nil
-	case row.Int:
-		return v.Int(), nil
-	case row.Float:
-		return v.Float(), nil
-	case row.Bytes:
-		return []byte(v.Text()), nil
 	case row.Date:
 		return civil.DateOf(v.Time()), nil
 	case row.Time:
 		return civil.DateTimeOf(v.Time().In(d.location)), nil
 	case row.Duration:
 		return nil, errors.New("is a duration, which SQL Server does not have")
-	case row.Text:
-		return v.Text(), nil
 	default:
-		return v.String(), nil
+		return sqldb.Plain(v), nil
 	}
 }

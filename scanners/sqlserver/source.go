@@ -40,7 +40,7 @@ func Open(config Config) (*Source, error) {
 	}
 	wires := sqldb.NewWires(mssql.NewConnectorConfig(login).Driver(), func(dial sqldb.Dial) driver.Connector {
 		c := mssql.NewConnectorConfig(login)
-		c.Dialer = dialer{dial}
+		c.Dialer = dial
 		return c
 	})
 	return &Source{Source: open(config, &address, wires, wires)}, nil
