@@ -46,6 +46,7 @@ func TestCursorPollingWhileInboxesAreTrimmed(t *testing.T) {
 	t.Parallel()
 	const most = 20
 	w := newWorld(t, testenv.Redis(t).Addr, capOf(most))
+	w.deliver(w.nodes[0], makeDeliveries(2*most, wh, "user:1")) // some of it is gone before the readers begin
 	readers := w.follow(3, query("role:k", "user:1"))
 	w.write(2*time.Millisecond, nil)
 	resets := 0
@@ -163,9 +164,11 @@ func (f *follower) poll(w *world, n *node, from int64) int64 {
 		f.seen = nil
 	}
 	f.seen = append(f.seen, got...)
-	// A page that follows one of a reset with more behind it still belongs to what was begun anew.
-	p := followed{from: from, to: pg.Clock, anew: pg.Reset, more: pg.More, seen: got}
-	if n := len(f.pages); n > 0 && f.pages[n-1].anew && f.pages[n-1].more {
+	// The first page, which comes without a cursor, and one of a reset begin anew: what the inboxes let go of before is
+	// not theirs. So does a page that follows such a one with more behind it.
+	before := len(f.pages)
+	p := followed{from: from, to: pg.Clock, anew: before == 0 || pg.Reset, more: pg.More, seen: got}
+	if before > 0 && f.pages[before-1].anew && f.pages[before-1].more {
 		p.anew = true
 	}
 	if pg.Reset {
@@ -184,7 +187,7 @@ type seen struct {
 // followed is a page: what came between two places in the order of delivery.
 type followed struct {
 	from, to int64 // 0 after a reset
-	anew     bool  // it belongs to what was read after a reset
+	anew     bool  // it belongs to what was read without a cursor or after a reset
 	more     bool
 	seen     []seen
 }
