@@ -23,8 +23,8 @@ type Delivered struct {
 	Score int64
 }
 
-// InboxState is the generation of the index in Redis, as the ledger records it.
-type InboxState struct {
+// IndexState is the generation of an index in Redis, as the ledger records it.
+type IndexState struct {
 	Epoch    string
 	RunIDs   []string // of the Redis servers it was built on, sorted
 	Building bool     // a node is writing it back; after Lease another may begin anew

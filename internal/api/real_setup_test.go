@@ -66,22 +66,22 @@ func (r *realInbox) deliver(t testing.TB, warehouse string, to []string, titles 
 // quietLedger is what the inbox needs to begin an epoch. It counts the questions: polls must ask none.
 type quietLedger struct {
 	mu    sync.Mutex
-	state *sinks.InboxState
+	state *sinks.IndexState
 	seq   atomic.Int64
 	asked atomic.Int64
 }
 
-func (l *quietLedger) InboxState(context.Context, string) (sinks.InboxState, error) {
+func (l *quietLedger) IndexState(context.Context, string) (sinks.IndexState, error) {
 	l.asked.Add(1)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state == nil {
-		return sinks.InboxState{}, sinks.ErrNotFound
+		return sinks.IndexState{}, sinks.ErrNotFound
 	}
 	return *l.state, nil
 }
 
-func (l *quietLedger) BeginEpoch(_ context.Context, _, _ string, next sinks.InboxState, _ string, _ time.Duration) error {
+func (l *quietLedger) BeginEpoch(_ context.Context, _, _ string, next sinks.IndexState, _ string, _ time.Duration) error {
 	l.asked.Add(1)
 	l.mu.Lock()
 	defer l.mu.Unlock()

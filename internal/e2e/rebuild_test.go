@@ -52,7 +52,7 @@ func (tr *trial) killWriter(nodes map[string]*node) {
 	}
 	var writer string
 	testenv.Eventually(t, func() bool {
-		state, err := tr.ledger.InboxState(t.Context(), sink)
+		state, err := tr.ledger.IndexState(t.Context(), sink)
 		writer = state.Node
 		return err == nil && state.Building
 	}, 10*time.Second)

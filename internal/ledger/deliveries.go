@@ -64,24 +64,28 @@ type Deliveries interface {
 	CountDeliveries(ctx context.Context) (map[string]map[DeliveryState]int64, error)
 }
 
-// InboxRecord is what the inbox needs to survive the loss of Redis.
-type InboxRecord interface {
-	// InboxState returns the recorded epoch and the Redis run ids it was built on; ErrNotFound before the first.
-	InboxState(ctx context.Context, sink string) (InboxState, error)
+// IndexRecord is what an index in Redis (the inbox, a queue) needs to tell its own life from another's.
+type IndexRecord interface {
+	// IndexState returns the recorded epoch and the Redis run ids it was built on; ErrNotFound before the first.
+	IndexState(ctx context.Context, sink string) (IndexState, error)
 	// BeginEpoch replaces the state if the recorded epoch is still prev ("" = none), otherwise ErrFenced:
 	// another node was faster, or one is building it within its lease. The rebuild follows; Building is true
 	// until FinishEpoch. next's Epoch and RunIDs count.
-	BeginEpoch(ctx context.Context, sink, prev string, next InboxState, node string, lease time.Duration) error
+	BeginEpoch(ctx context.Context, sink, prev string, next IndexState, node string, lease time.Duration) error
 	// FinishEpoch marks the rebuild as complete. ErrFenced if the epoch is not next any more.
 	FinishEpoch(ctx context.Context, sink, epoch string) error
+}
+
+// InboxRecord is what the inbox needs besides to survive the loss of Redis.
+type InboxRecord interface {
 	// HighestScores returns the highest recorded score of each warehouse.
 	HighestScores(ctx context.Context, sink string) (map[string]int64, error)
 	// Delivered returns sent inbox deliveries of unexpired notices with a score above after, ascending by score.
 	Delivered(ctx context.Context, lane Lane, after int64, limit int) ([]Delivered, error)
 }
 
-// InboxState is the generation of the index in Redis; see sinks.InboxState.
-type InboxState = sinks.InboxState
+// IndexState is the generation of an index in Redis; see sinks.IndexState.
+type IndexState = sinks.IndexState
 
 // Delivered is a delivery that the inbox had, with its score; see sinks.Delivered.
 type Delivered = sinks.Delivered

@@ -15,7 +15,7 @@ import (
 // ask none.
 type memoryLedger struct {
 	mu        sync.Mutex
-	state     *sinks.InboxState
+	state     *sinks.IndexState
 	delivered map[int64]sinks.Delivered // by seq
 	calls     int
 	begun     int
@@ -33,19 +33,19 @@ func (l *memoryLedger) enter() (func(), error) {
 	return l.mu.Unlock, l.down
 }
 
-func (l *memoryLedger) InboxState(context.Context, string) (sinks.InboxState, error) {
+func (l *memoryLedger) IndexState(context.Context, string) (sinks.IndexState, error) {
 	leave, err := l.enter()
 	defer leave()
 	if err != nil {
-		return sinks.InboxState{}, err
+		return sinks.IndexState{}, err
 	}
 	if l.state == nil {
-		return sinks.InboxState{}, sinks.ErrNotFound
+		return sinks.IndexState{}, sinks.ErrNotFound
 	}
 	return *l.state, nil
 }
 
-func (l *memoryLedger) BeginEpoch(_ context.Context, _, prev string, next sinks.InboxState, node string, lease time.Duration) error {
+func (l *memoryLedger) BeginEpoch(_ context.Context, _, prev string, next sinks.IndexState, node string, lease time.Duration) error {
 	leave, err := l.enter()
 	defer leave()
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 // sinks.ErrFenced. MarkSent must refuse receipts of another epoch than the recorded one, so that what an
 // old index took is delivered again to the new one.
 type Ledger interface {
-	InboxState(ctx context.Context, sink string) (sinks.InboxState, error)
-	BeginEpoch(ctx context.Context, sink, prev string, next sinks.InboxState, node string, lease time.Duration) error
+	IndexState(ctx context.Context, sink string) (sinks.IndexState, error)
+	BeginEpoch(ctx context.Context, sink, prev string, next sinks.IndexState, node string, lease time.Duration) error
 	FinishEpoch(ctx context.Context, sink, epoch string) error
 	HighestScores(ctx context.Context, sink string) (map[string]int64, error)
 	Delivered(ctx context.Context, lane sinks.Lane, after int64, limit int) ([]sinks.Delivered, error)

@@ -16,7 +16,7 @@ import (
 // renew begins the next epoch and writes back what the ledger has recorded. The ledger lets one node do it.
 func (in *Inbox) renew(ctx context.Context, prev string, next *generation, highest map[string]int64, why string) error {
 	began := time.Now()
-	state := sinks.InboxState{Epoch: next.epoch, RunIDs: next.runIDs, Building: true, Node: in.o.Node}
+	state := sinks.IndexState{Epoch: next.epoch, RunIDs: next.runIDs, Building: true, Node: in.o.Node}
 	err := in.o.Ledger.BeginEpoch(ctx, in.o.Sink, prev, state, in.o.Node, buildLease)
 	if errors.Is(err, sinks.ErrFenced) {
 		return errBuilding
@@ -52,7 +52,7 @@ func (in *Inbox) renew(ctx context.Context, prev string, next *generation, highe
 }
 
 // hold keeps the right to build until the context ends, and ends it when the right was lost.
-func (in *Inbox) hold(ctx context.Context, stop context.CancelCauseFunc, state sinks.InboxState) {
+func (in *Inbox) hold(ctx context.Context, stop context.CancelCauseFunc, state sinks.IndexState) {
 	tick := time.NewTicker(buildLease / 3)
 	defer tick.Stop()
 	for {

@@ -107,7 +107,7 @@ func (in *Inbox) recover(ctx context.Context) error {
 	if err := in.checkPolicy(ctx); err != nil {
 		return err
 	}
-	state, err := in.o.Ledger.InboxState(ctx, in.o.Sink)
+	state, err := in.o.Ledger.IndexState(ctx, in.o.Sink)
 	if err != nil && !errors.Is(err, sinks.ErrNotFound) {
 		return fmt.Errorf("ledger: %w", err)
 	}

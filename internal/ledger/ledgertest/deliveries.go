@@ -131,18 +131,18 @@ func (f *fixture) hasCounts(t testing.TB, want map[ledger.DeliveryState]int64) {
 var inboxTests = []testCase{
 	{"an epoch follows the one before", func(t *testing.T, f *fixture) {
 		b := f.other(t)
-		_, err := f.InboxState(t.Context(), inboxSink)
+		_, err := f.IndexState(t.Context(), inboxSink)
 		isError(t, ledger.ErrNotFound, err)
-		one := ledger.InboxState{Epoch: "e1", RunIDs: []string{"r1", "r2"}}
+		one := ledger.IndexState{Epoch: "e1", RunIDs: []string{"r1", "r2"}}
 		isError(t, ledger.ErrFenced, f.BeginEpoch(t.Context(), inboxSink, "e0", one, "a", lease))
 		noError(t, f.BeginEpoch(t.Context(), inboxSink, "", one, "a", lease))
 		isError(t, ledger.ErrFenced, b.BeginEpoch(t.Context(), inboxSink, "", one, "b", lease))
-		s, err := b.InboxState(t.Context(), inboxSink)
+		s, err := b.IndexState(t.Context(), inboxSink)
 		noError(t, err)
 		one.Building, one.Node, one.Lease = true, "a", start.Add(lease)
 		equal(t, one, s)
 
-		two := ledger.InboxState{Epoch: "e2"}
+		two := ledger.IndexState{Epoch: "e2"}
 		isError(t, ledger.ErrFenced, b.BeginEpoch(t.Context(), inboxSink, "e1", two, "b", lease)) // a builds it
 		isError(t, ledger.ErrFenced, f.FinishEpoch(t.Context(), inboxSink, "e0"))
 		noError(t, f.FinishEpoch(t.Context(), inboxSink, "e1"))
@@ -150,21 +150,21 @@ var inboxTests = []testCase{
 		isError(t, ledger.ErrFenced, f.BeginEpoch(t.Context(), inboxSink, "e1", two, "a", lease))
 		isError(t, ledger.ErrFenced, f.FinishEpoch(t.Context(), inboxSink, "e1"))
 		f.clock.Add(lease) // b died
-		noError(t, f.BeginEpoch(t.Context(), inboxSink, "e2", ledger.InboxState{Epoch: "e3"}, "a", lease))
-		noError(t, f.BeginEpoch(t.Context(), inboxSink, "e3", ledger.InboxState{Epoch: "e4"}, "a", lease)) // a begins anew
+		noError(t, f.BeginEpoch(t.Context(), inboxSink, "e2", ledger.IndexState{Epoch: "e3"}, "a", lease))
+		noError(t, f.BeginEpoch(t.Context(), inboxSink, "e3", ledger.IndexState{Epoch: "e4"}, "a", lease)) // a begins anew
 		noError(t, f.FinishEpoch(t.Context(), inboxSink, "e4"))
-		s, err = f.InboxState(t.Context(), inboxSink)
+		s, err = f.IndexState(t.Context(), inboxSink)
 		noError(t, err)
 		equal(t, false, s.Building)
 	}},
 	{"receipts of an epoch that is over are not recorded", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		f.commit(t, 1, to([]ledger.Target{inbox, {Sink: "gateway"}}, numbered("n_", 2)...))
-		noError(t, f.BeginEpoch(t.Context(), inboxSink, "", ledger.InboxState{Epoch: "e1"}, "a", lease))
+		noError(t, f.BeginEpoch(t.Context(), inboxSink, "", ledger.IndexState{Epoch: "e1"}, "a", lease))
 		list := f.pending(t, inboxLane)
 		f.send(t, list[:1], "e1", 100)
 		noError(t, f.FinishEpoch(t.Context(), inboxSink, "e1"))
-		noError(t, f.BeginEpoch(t.Context(), inboxSink, "e1", ledger.InboxState{Epoch: "e2"}, "b", lease))
+		noError(t, f.BeginEpoch(t.Context(), inboxSink, "e1", ledger.IndexState{Epoch: "e2"}, "b", lease))
 		err := f.MarkSent(t.Context(), []sinks.Receipt{{Seq: list[1].Seq, Score: 101, Epoch: "e1"}})
 		isError(t, ledger.ErrFenced, err)
 		equal(t, []string{"n_00001"}, ids(f.pending(t, inboxLane)))

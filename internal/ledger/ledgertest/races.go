@@ -121,7 +121,7 @@ var raceTests = []testCase{
 		f.subscribed(t)
 		f.commit(t, 1, to([]ledger.Target{inbox}, numbered("n_", 200)...))
 		list := f.pending(t, inboxLane)
-		noError(t, f.BeginEpoch(t.Context(), inboxSink, "", ledger.InboxState{Epoch: "e1"}, "a", 0))
+		noError(t, f.BeginEpoch(t.Context(), inboxSink, "", ledger.IndexState{Epoch: "e1"}, "a", 0))
 		b := f.other(t)
 		var recorded int
 		var wg sync.WaitGroup
@@ -134,7 +134,7 @@ var raceTests = []testCase{
 			}
 		})
 		wg.Go(func() {
-			if err := b.BeginEpoch(t.Context(), inboxSink, "e1", ledger.InboxState{Epoch: "e2"}, "b", lease); err != nil {
+			if err := b.BeginEpoch(t.Context(), inboxSink, "e1", ledger.IndexState{Epoch: "e2"}, "b", lease); err != nil {
 				t.Error(err)
 				return
 			}

@@ -4,42 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"time"
 
 	"tallyman/internal/ledger"
-	"tallyman/internal/ledger/rows"
 )
-
-// InboxState implements ledger.InboxRecord.
-func (l *Ledger) InboxState(ctx context.Context, sink string) (ledger.InboxState, error) {
-	var s ledger.InboxState
-	var ids string
-	var lease int64
-	found, err := one(ctx, l.read, "inbox-state", []any{sink}, &s.Epoch, &ids, &s.Building, &s.Node, &lease)
-	if err != nil {
-		return s, fmt.Errorf("ledger: %w", err)
-	}
-	if !found {
-		return s, fmt.Errorf("%w: the epoch of sink %q", ledger.ErrNotFound, sink)
-	}
-	s.Lease = rows.Time(lease)
-	s.RunIDs, err = rows.ParseTexts(ids)
-	return s, err
-}
-
-// BeginEpoch implements ledger.InboxRecord.
-func (l *Ledger) BeginEpoch(ctx context.Context, sink, prev string, next ledger.InboxState, node string, lease time.Duration) error {
-	args := []any{sink, next.Epoch, rows.Texts(next.RunIDs), node, l.until(lease)}
-	if prev == "" {
-		return fencedIfNone(l.exec(ctx, "first-epoch", args...))
-	}
-	return fencedIfNone(l.exec(ctx, "next-epoch", append(args, l.clock(), prev)...))
-}
-
-// FinishEpoch implements ledger.InboxRecord.
-func (l *Ledger) FinishEpoch(ctx context.Context, sink, epoch string) error {
-	return fencedIfNone(l.exec(ctx, "finish-epoch", sink, epoch))
-}
 
 // HighestScores implements ledger.InboxRecord.
 func (l *Ledger) HighestScores(ctx context.Context, sink string) (map[string]int64, error) {

@@ -66,7 +66,7 @@ FROM (SELECT lane_id, 0::smallint AS state, count(*) AS n FROM deliveries WHERE 
 JOIN lanes l ON l.id = c.lane_id
 GROUP BY l.sink, c.state;
 
--- name: inbox-state
+-- name: index-state
 -- Arguments: $1 sink. Result: epoch, run ids (JSON), building, node, lease until.
 SELECT epoch, run_ids, building, node, lease_until FROM inbox_states WHERE sink = $1;
 

@@ -72,7 +72,7 @@ FROM (SELECT lane_id, 0 AS state, count(*) AS n FROM deliveries WHERE state = 0 
 JOIN lanes l ON l.id = c.lane_id
 GROUP BY l.sink, c.state;
 
--- name: inbox-state
+-- name: index-state
 -- Arguments: ?1 sink. Result: epoch, run ids (JSON), building, node, lease until.
 SELECT epoch, run_ids, building, node, lease_until FROM inbox_states WHERE sink = ?1;
 
