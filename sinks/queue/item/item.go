@@ -1,0 +1,87 @@
+package item
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// The limits of one item and of one call.
+const (
+	MaxPayload = 64 << 10 // bytes
+	MaxBatch   = 1000     // items in one call
+	MaxName    = 128      // bytes of an id or a worker's name
+	MaxKey     = 512      // bytes of a dedupe key
+	MaxNote    = 500      // bytes of a note; longer ones are cut
+)
+
+// The priorities: 5 is served first.
+const (
+	LowestPriority  = 1
+	DefaultPriority = 3
+	HighestPriority = 5
+)
+
+// New is an item to be pushed.
+type New struct {
+	ID        string // "" = the queue gives one
+	Priority  int    // 1 … 5
+	Payload   json.RawMessage
+	DedupeKey string        // "" = none; refused while another item holds it
+	Delay     time.Duration // before it is ready
+	Created   time.Time     // zero = now; decides the day of a dedupe key
+	Subject   string        // what it was made of: a resolution of the same takes it back; "" = nothing
+}
+
+// PushOutcome is what became of an item that was pushed.
+type PushOutcome string
+
+// The outcomes of a push.
+const (
+	Pushed    PushOutcome = "pushed"
+	Exists    PushOutcome = "exists"    // the queue has, or had, an item of that id: nothing was changed
+	Duplicate PushOutcome = "duplicate" // another item holds the dedupe key: see PushResult.Of
+)
+
+// PushResult is the answer for one item, in the order of the call.
+type PushResult struct {
+	ID      string
+	Outcome PushOutcome
+	Of      string // with Duplicate: the item that holds the key
+}
+
+// Item is an item as it stands.
+type Item struct {
+	ID       string
+	State    State
+	Priority int
+	Payload  json.RawMessage
+	Attempt  int // grows with every lease and names it; it jumps by 1,000 when a lost index was written back
+	Failures int // nacks and leases that ran out since it was pushed or requeued; at max_attempts it is dead
+	Suspends int // since it was pushed or stored
+	Created  time.Time
+	Ready    time.Time // when it last became ready; zero before the first time
+	Due      time.Time // leased: end of the lease; delayed, suspended, stored: when it becomes ready; dead: when it died; else zero
+	Worker   string    // who has the lease
+	Assignee string    // the only worker that gets it; "" = any
+	Moves    int64     // how often its state has changed
+	Seq      int64     // the ledger's number; 0 without a ledger
+	Bucket   string    // names its dedupe key and window; "" = none
+}
+
+// Score is the place of a ready item in the order of the queue, as a number: the lower is served first. It is
+// (5 − priority) × 10^13 + the ms since 1970 when it became ready, below 2^53.
+func (i *Item) Score() int64 {
+	return int64(HighestPriority-i.Priority)*1e13 + i.Ready.UnixMilli()
+}
+
+// Lease is an item that a worker was given.
+type Lease struct {
+	ID       string
+	Attempt  int // operations name it
+	Priority int
+	Payload  json.RawMessage
+	Until    time.Time // then the item goes back to the head of its level
+	Created  time.Time
+	Failures int
+	Suspends int
+}

@@ -1,0 +1,70 @@
+package item
+
+import "time"
+
+// OpKind is what is done to an item.
+type OpKind string
+
+// The operations. Those of a worker name the attempt; with attempt 0 an operator acts on an item that nobody has.
+const (
+	Ack     OpKind = "ack"     // attempt: the work is done
+	Nack    OpKind = "nack"    // attempt: it failed; ready after Delay, or dead at max_attempts
+	Release OpKind = "release" // attempt: given back unused to the head of its level, no failure
+	Extend  OpKind = "extend"  // attempt: the lease ends Delay from now (0 = the queue's lease)
+	Suspend OpKind = "suspend" // attempt or 0: put off by the next of suspend_steps
+	Store   OpKind = "store"   // attempt or 0: put away for Delay; the suspends count anew
+	Finish  OpKind = "finish"  // 0: done without a lease
+	Assign  OpKind = "assign"  // 0: only Worker gets it; "" = anybody again. A delayed, suspended or stored item keeps its time
+	Remove  OpKind = "remove"  // 0: taken out; with Force also while it is leased
+	Requeue OpKind = "requeue" // 0: a dead item is ready again, its failures count anew
+)
+
+// Op is one operation.
+type Op struct {
+	Kind    OpKind
+	ID      string
+	Attempt int
+	Delay   time.Duration
+	Worker  string
+	Force   bool
+	Note    string // why, for the trace
+}
+
+// Outcome is what became of an operation.
+type Outcome string
+
+// The outcomes. All but OK have changed nothing.
+const (
+	OK           Outcome = "ok"
+	LeaseLost    Outcome = "lease_lost" // the attempt named is over: the lease ran out, or the item has gone on
+	NotFound     Outcome = "item_not_found"
+	IsLeased     Outcome = "item_leased"   // a worker has it, and the operation names no attempt
+	SuspendLimit Outcome = "suspend_limit" // every step is used: store or finish it
+	NotDead      Outcome = "item_not_dead"
+	IsDead       Outcome = "item_dead" // requeue or remove it
+)
+
+// Result is the answer for one operation, in the order of the call.
+type Result struct {
+	Kind    OpKind
+	ID      string
+	Outcome Outcome
+}
+
+// Step is one call of a worker or an operator: operations on what there is, then up to Max items more.
+type Step struct {
+	Test      bool
+	Worker    string        // needed with Max > 0
+	By        string        // who calls, for the trace; "" = Worker
+	RequestID string        // a repeated one of the same worker gets the same answer; "" = none
+	Ops       []Op          // at most MaxBatch
+	Max       int           // 0 … MaxBatch
+	Lease     time.Duration // 0 = the queue's
+	Wait      time.Duration // for the first item, while there is none
+}
+
+// Stepped is the answer.
+type Stepped struct {
+	Results []Result
+	Items   []Lease
+}

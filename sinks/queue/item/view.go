@@ -1,0 +1,53 @@
+package item
+
+import "time"
+
+// Level is the ready part of one priority.
+type Level struct {
+	Priority int
+	Ready    int64
+	Oldest   time.Time // when its first became ready; zero = there is none
+}
+
+// Sizes is how full a queue is.
+type Sizes struct {
+	Levels    []Level // 5 to 1
+	Ready     int64   // that anybody may take
+	Assigned  int64   // ready for one worker alone
+	Leased    int64
+	Delayed   int64
+	Suspended int64
+	Stored    int64
+	Dead      int64
+	Pause     Pause
+}
+
+// Assigned is the list of ready items that one worker alone gets; a state only of lists.
+const Assigned State = "assigned"
+
+// Query asks for a part of a queue.
+type Query struct {
+	Test  bool
+	State State  // ready (in the order of service), assigned, leased, delayed, suspended, stored (by due time), dead, or an end (the latest first, by the ledger)
+	Limit int    // 1 … MaxBatch
+	After string // the cursor of the page before
+}
+
+// Page is a part of a queue. What moves while pages are read may be seen twice or not at all.
+type Page struct {
+	Items  []Item
+	Cursor string // "" = there are no more
+}
+
+// Rank is the place of a ready item.
+type Rank struct {
+	ID    string
+	Place int64 // 1 is served next
+	Score int64
+}
+
+// Traced is an item and its moves.
+type Traced struct {
+	Item  Item
+	Trace []Move // the first is its push
+}
