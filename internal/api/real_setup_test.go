@@ -14,6 +14,7 @@ import (
 	"tallyman/internal/testenv"
 	"tallyman/sinks"
 	"tallyman/sinks/inbox"
+	"tallyman/sinks/index"
 )
 
 // realInbox is the inbox sink on a Redis.
@@ -26,7 +27,7 @@ type realInbox struct {
 
 func newRealInbox(t testing.TB, addr string) *realInbox {
 	t.Helper()
-	watch, ledger := inbox.NewWatch(), &quietLedger{}
+	watch, ledger := index.NewWatch(), &quietLedger{}
 	client := redis.NewClient(&redis.Options{Addr: addr, OnConnect: watch.OnConnect})
 	in, err := inbox.New(inbox.Options{
 		Client: client, Watch: watch, Ledger: ledger, Node: "node-1", Prefix: "tallyman:", Logger: slog.New(slog.DiscardHandler),

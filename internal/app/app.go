@@ -39,7 +39,7 @@ type App struct {
 	log      *slog.Logger
 	started  time.Time
 	ledger   ledger.Ledger
-	index    *index
+	index    *indexes
 	sources  map[string]*source
 	set      *rules.Set
 	engine   *engine.Engine

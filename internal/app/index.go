@@ -15,10 +15,11 @@ import (
 	"tallyman/internal/config"
 	"tallyman/internal/ledger"
 	"tallyman/sinks/inbox"
+	"tallyman/sinks/index"
 )
 
-// index is Redis and the inbox in it.
-type index struct {
+// indexes is Redis and what Tallyman keeps in it.
+type indexes struct {
 	sink     string // the inbox's name in the configuration
 	embedded *miniredis.Miniredis
 	client   redis.UniversalClient
@@ -26,8 +27,8 @@ type index struct {
 }
 
 // openIndex makes the client; it connects when it is first used, so a Redis that is down stops nothing.
-func openIndex(cfg *config.Config, l ledger.Ledger, node string, log *slog.Logger) (_ *index, err error) {
-	ix := &index{}
+func openIndex(cfg *config.Config, l ledger.Ledger, node string, log *slog.Logger) (_ *indexes, err error) {
+	ix := &indexes{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, ix.close())
@@ -40,7 +41,7 @@ func openIndex(cfg *config.Config, l ledger.Ledger, node string, log *slog.Logge
 	if err != nil {
 		return nil, err
 	}
-	watch := inbox.NewWatch()
+	watch := index.NewWatch()
 	options.OnConnect = watch.OnConnect
 	ix.client = redis.NewUniversalClient(options)
 	ix.inbox, err = inbox.New(inbox.Options{
@@ -54,7 +55,7 @@ func openIndex(cfg *config.Config, l ledger.Ledger, node string, log *slog.Logge
 }
 
 // server says how to reach Redis, and starts it first where it is the embedded one.
-func (ix *index) server(cfg config.Redis) (*redis.UniversalOptions, error) {
+func (ix *indexes) server(cfg config.Redis) (*redis.UniversalOptions, error) {
 	if !cfg.Embedded() {
 		options, err := cfg.Options()
 		if err != nil {
@@ -71,11 +72,11 @@ func (ix *index) server(cfg config.Redis) (*redis.UniversalOptions, error) {
 }
 
 // check refuses a Redis that would throw notices away. One that is out of reach stops nothing: it is asked again before it serves.
-func (ix *index) check(ctx context.Context, log *slog.Logger) error {
+func (ix *indexes) check(ctx context.Context, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	err := ix.inbox.Check(ctx)
-	if errors.Is(err, inbox.ErrEvicts) {
+	if errors.Is(err, index.ErrEvicts) {
 		return fmt.Errorf("redis.url: %w", err)
 	}
 	if err != nil {
@@ -102,7 +103,7 @@ func inboxSink(sinks map[string]config.Sink) (string, error) {
 	}
 }
 
-func (ix *index) close() error {
+func (ix *indexes) close() error {
 	var err error
 	if ix.client != nil {
 		err = ix.client.Close()

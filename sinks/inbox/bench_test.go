@@ -86,7 +86,7 @@ func (f *fanBench) measure(n int, run func(ctx context.Context, n int) error) (r
 	if err := f.client.FlushAll(ctx).Err(); err != nil {
 		f.b.Fatal(err)
 	}
-	f.n.checkNow()
+	f.n.keeper.CheckNow()
 	f.epochs++
 	testenv.Eventually(f.b, func() bool { return f.n.ledger.epochs() > f.epochs && f.n.Ready() == nil }, 20*time.Second)
 	for _, s := range f.subscribers {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tallyman/sinks/index"
 )
 
 func TestCapKeepsTheNewest(t *testing.T) {
@@ -149,7 +151,7 @@ func TestNewRefusesWhatBreaksTheTag(t *testing.T) {
 	for _, o := range []Options{
 		{Prefix: "a{b}:"}, {Prefix: "a b"}, {Prefix: "a\n"}, {Sink: "in{box"}, {Cap: -1},
 	} {
-		o.Client, o.Watch, o.Ledger, o.Node = n.client, NewWatch(), n.ledger, "x"
+		o.Client, o.Watch, o.Ledger, o.Node = n.client, index.NewWatch(), n.ledger, "x"
 		if _, err := New(o); err == nil {
 			t.Errorf("%q, %q, %d: taken", o.Prefix, o.Sink, o.Cap)
 		}

@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"github.com/redis/go-redis/v9"
+
+	"tallyman/sinks/index"
 )
 
 // clockState is the clock of a warehouse as Redis has it.
@@ -31,7 +33,7 @@ func (in *Inbox) askClocks(ctx context.Context, warehouses []string) ([]clockSta
 	for i, reply := range replies {
 		v := reply.Val()
 		if v[0] == nil {
-			states[i] = clockState{epoch: noEpoch}
+			states[i] = clockState{epoch: index.NoEpoch}
 			continue
 		}
 		p := parser{reply: v}
@@ -109,7 +111,7 @@ func (c *clockReader) work(ctx context.Context, batch *clockBatch) {
 }
 
 func (c *clockReader) once(ctx context.Context, warehouses []string) ([]clockState, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("inbox: Redis did not answer"))
+	ctx, cancel := context.WithTimeoutCause(ctx, index.Patience, errors.New("inbox: Redis did not answer"))
 	defer cancel()
 	return c.ask(ctx, warehouses)
 }

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"tallyman/sinks/index"
 )
 
 // counts remembers how many notices readers have, for as long as nothing moved in the warehouse.
@@ -27,17 +29,17 @@ func (r *reader) who() string {
 }
 
 // version is what the count is known for, "" if it is not.
-func (c *counts) version(g *generation, who string) string {
+func (c *counts) version(g *index.Generation, who string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if k := c.known[who]; k.epoch == g.epoch {
+	if k := c.known[who]; k.epoch == g.Epoch {
 		return k.version
 	}
 	return ""
 }
 
 // resolve returns the count of a slice: what the script counted, or what is known.
-func (c *counts) resolve(g *generation, who string, s *slice) int {
+func (c *counts) resolve(g *index.Generation, who string, s *slice) int {
 	version := strconv.FormatInt(s.clock, 10) + "." + s.sweeps
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,6 +49,6 @@ func (c *counts) resolve(g *generation, who string, s *slice) int {
 	if c.known == nil || len(c.known) >= maxCounts {
 		c.known = map[string]count{}
 	}
-	c.known[who] = count{epoch: g.epoch, version: version, n: s.count}
+	c.known[who] = count{epoch: g.Epoch, version: version, n: s.count}
 	return s.count
 }

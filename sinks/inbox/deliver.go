@@ -12,6 +12,7 @@ import (
 
 	"tallyman/sinks"
 	"tallyman/sinks/inbox/page"
+	"tallyman/sinks/index"
 )
 
 // Deliver puts the notices into the inboxes of their recipients, in order, and answers with the scores. The lane is a
@@ -22,24 +23,21 @@ func (in *Inbox) Deliver(ctx context.Context, lane string, deliveries []sinks.De
 	if err != nil || len(once) == 0 {
 		return nil, err
 	}
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(index.Patience)
 	for {
-		g, err := in.generations.await(ctx, deadline)
+		g, err := in.keeper.Await(ctx, deadline)
 		if err != nil {
 			return nil, err
 		}
 		scores, err := in.fanOut(ctx, g, lane, once)
 		if err == nil {
-			return receipts(deliveries, position, scores, g.epoch), nil
+			return receipts(deliveries, position, scores, g.Epoch), nil
 		}
-		if !errors.Is(err, errLost) {
+		if !errors.Is(err, index.ErrLost) {
 			return nil, err
 		}
 	}
 }
-
-// errLost says that the generation ended under an operation, which may be tried again in the next.
-var errLost = errors.New("inbox: the epoch is over")
 
 // distinct returns each notice once, and for each delivery where its notice stands among those. It refuses notices of
 // other warehouses.
@@ -94,13 +92,13 @@ func receipts(deliveries []sinks.Delivery, position []int, scores []int64, epoch
 }
 
 // fanOut delivers everything in one generation. While Redis works on one call, the next is made ready. After an error
-// part of it may be in Redis, where the next try finds it. errLost asks for that try.
-func (in *Inbox) fanOut(ctx context.Context, g *generation, warehouse string, once []*sinks.Delivery) ([]int64, error) {
+// part of it may be in Redis, where the next try finds it. index.ErrLost asks for that try.
+func (in *Inbox) fanOut(ctx context.Context, g *index.Generation, warehouse string, once []*sinks.Delivery) ([]int64, error) {
 	calls := make(chan *fanoutCall, 1)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		defer close(calls)
-		return in.encode(ctx, g.epoch, warehouse, once, calls)
+		return in.encode(ctx, g.Epoch, warehouse, once, calls)
 	})
 	scores := make([]int64, 0, len(once))
 	group.Go(func() error {
@@ -117,8 +115,8 @@ func (in *Inbox) fanOut(ctx context.Context, g *generation, warehouse string, on
 		return nil, err
 	}
 	// What was written over a connection to a server that turned out to be another one does not count.
-	if !in.generations.is(g) {
-		return nil, errLost
+	if !in.keeper.Is(g) {
+		return nil, index.ErrLost
 	}
 	in.learn(warehouse)
 	return scores, nil
@@ -152,9 +150,9 @@ func (in *Inbox) encode(ctx context.Context, epoch, warehouse string, once []*si
 }
 
 // putInto makes a call; where the warehouse has no clock yet, it gets one.
-func (in *Inbox) putInto(ctx context.Context, g *generation, warehouse string, call *fanoutCall) ([]int64, error) {
+func (in *Inbox) putInto(ctx context.Context, g *index.Generation, warehouse string, call *fanoutCall) ([]int64, error) {
 	scores, err := in.put(ctx, warehouse, call)
-	var other *epochError
+	var other *index.EpochError
 	if errors.As(err, &other) {
 		if err = in.openWarehouse(ctx, g, warehouse, other); err != nil {
 			return nil, err
@@ -197,7 +195,7 @@ func (in *Inbox) put(ctx context.Context, warehouse string, call *fanoutCall) ([
 
 // openWarehouse gives a warehouse that has never had a notice its clock. One that should have a clock, or has that of a
 // newer epoch, means that something was lost.
-func (in *Inbox) openWarehouse(ctx context.Context, g *generation, warehouse string, found *epochError) error {
+func (in *Inbox) openWarehouse(ctx context.Context, g *index.Generation, warehouse string, found *index.EpochError) error {
 	if in.knows(warehouse) {
 		return in.lost(g, warehouse, found)
 	}
@@ -208,15 +206,15 @@ func (in *Inbox) openWarehouse(ctx context.Context, g *generation, warehouse str
 	if highest[warehouse] > 0 {
 		return in.lost(g, warehouse, found)
 	}
-	err = in.beginWarehouse(ctx, g.epoch, warehouse, 0)
-	if _, newer := errors.AsType[*epochError](err); newer {
+	err = in.beginWarehouse(ctx, g.Epoch, warehouse, 0)
+	if _, newer := errors.AsType[*index.EpochError](err); newer {
 		return in.lost(g, warehouse, err)
 	}
 	return err
 }
 
 // lost ends the generation because of what a warehouse showed.
-func (in *Inbox) lost(g *generation, warehouse string, cause error) error {
-	in.lose(g, fmt.Errorf("warehouse %s: %w", warehouse, cause))
-	return errLost
+func (in *Inbox) lost(g *index.Generation, warehouse string, cause error) error {
+	in.keeper.Lose(g, fmt.Errorf("warehouse %s: %w", warehouse, cause))
+	return index.ErrLost
 }

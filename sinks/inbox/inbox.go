@@ -6,9 +6,10 @@ import (
 	"log/slog"
 	"strconv"
 	"sync"
-	"sync/atomic"
 
 	"tallyman/sinks"
+	"tallyman/sinks/inbox/page"
+	"tallyman/sinks/index"
 )
 
 // Inbox is the sink and the reader's side of it. It implements sinks.Sink.
@@ -18,11 +19,7 @@ type Inbox struct {
 	keys    keys
 	scripts scripts
 
-	generations *generations
-	kick        chan struct{}         // asks for a check at once
-	policy      atomic.Bool           // the eviction policy was found to be fine
-	newest      atomic.Int64          // the highest number of an epoch that was met in Redis
-	reach       atomic.Pointer[error] // why the last check did not reach Redis; nil = it did
+	keeper *index.Keeper
 
 	clocks  clockReader
 	waiters waiters
@@ -44,12 +41,15 @@ func New(o Options) (*Inbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &Inbox{
-		o: o, log: o.Logger.With("sink", o.Sink), keys: k, scripts: newScripts(),
-		generations: newGenerations(), kick: make(chan struct{}, 1), warehouses: map[string]bool{},
-	}
+	in := &Inbox{o: o, log: o.Logger.With("sink", o.Sink), keys: k, scripts: newScripts(), warehouses: map[string]bool{}}
 	in.clocks.ask = in.askClocks
-	o.Watch.listen(in.connected)
+	in.keeper, err = index.New(index.Options{
+		Client: o.Client, Watch: o.Watch, Ledger: o.Ledger, Contents: contents{in}, Node: o.Node, Sink: o.Sink,
+		EpochKey: k.epoch(), Channel: k.hints(), Logger: in.log, Unavailable: page.ErrUnavailable,
+	})
+	if err != nil {
+		return nil, err
+	}
 	return in, nil
 }
 
@@ -57,7 +57,7 @@ func New(o Options) (*Inbox, error) {
 // removes what has expired, and listens for hints. What goes wrong is logged and tried again.
 func (in *Inbox) Run(ctx context.Context) {
 	var wg sync.WaitGroup
-	wg.Go(func() { in.keep(ctx) })
+	wg.Go(func() { in.keeper.Run(ctx) })
 	wg.Go(func() { in.sweepAll(ctx) })
 	wg.Go(func() { in.listen(ctx) })
 	wg.Wait()
@@ -65,38 +65,15 @@ func (in *Inbox) Run(ctx context.Context) {
 
 // Ready returns nil while the inbox serves, otherwise the reason why it does not.
 func (in *Inbox) Ready() error {
-	g, _, cause := in.generations.get()
-	if g == nil {
-		return fmt.Errorf("inbox: %w", cause)
-	}
-	if err := in.reach.Load(); err != nil {
-		return fmt.Errorf("inbox: redis: %w", *err)
+	if err := in.keeper.Ready(); err != nil {
+		return fmt.Errorf("inbox: %w", err)
 	}
 	return nil
 }
 
-// connected is told of every new connection before it is used.
-func (in *Inbox) connected(runID string) {
-	if in.generations.connected(runID) {
-		in.log.Warn("Redis is another server than before: its contents are not trusted", "run_id", runID)
-		in.checkNow()
-	}
-}
-
-// lose ends the generation; the next check finds out what there is.
-func (in *Inbox) lose(g *generation, cause error) {
-	if in.generations.lose(g, cause) {
-		in.log.Warn("the index is not trusted any more", "epoch", g.epoch, "cause", cause)
-	}
-	in.checkNow()
-}
-
-func (in *Inbox) checkNow() {
-	select {
-	case in.kick <- struct{}{}:
-	default: // one is waiting already
-	}
-}
+// Check asks Redis what a site must not leave to chance, before anything is served. The error is index.ErrEvicts, or
+// that Redis is out of reach.
+func (in *Inbox) Check(ctx context.Context) error { return in.keeper.Check(ctx) }
 
 // now is the scripts' argument: 0 is the server's own clock.
 func (in *Inbox) now() string {

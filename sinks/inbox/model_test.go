@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,7 +27,7 @@ func TestInboxAgainstAModel(t *testing.T) {
 			most := rapid.IntRange(2, 8).Draw(rt, "cap")
 			ledger := newMemoryLedger()
 			ledger.now = clock.now
-			n := newNodeThat(t, (*Inbox).keep, t.addr, ledger, clock.option, capOf(most), func(o *Options) {
+			n := newNodeThat(t, func(in *Inbox, ctx context.Context) { in.keeper.Run(ctx) }, t.addr, ledger, clock.option, capOf(most), func(o *Options) {
 				o.Prefix = fmt.Sprintf("run%d:", runs.Add(1))
 				o.Logger = nil
 			})
@@ -243,7 +244,7 @@ func (m *model) advance(t *rapid.T) {
 func (m *model) lose(*rapid.T) {
 	begun := m.n.ledger.epochs()
 	m.n.flushAll(m.tb)
-	m.n.checkNow()
+	m.n.keeper.CheckNow()
 	testenv.Eventually(m.tb, func() bool { return m.n.ledger.epochs() > begun && m.n.Ready() == nil }, 20*time.Second)
 	m.inboxes = map[string]*modelInbox{}
 	delivered := slices.SortedFunc(maps.Values(m.n.ledger.delivered), func(a, b sinks.Delivered) int { return int(a.Score - b.Score) })

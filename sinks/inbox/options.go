@@ -9,15 +9,14 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"tallyman/sinks"
+	"tallyman/sinks/index"
 )
 
 // Ledger is what the inbox needs of the ledger to survive the loss of Redis. Its errors are sinks.ErrNotFound and
 // sinks.ErrFenced. MarkSent must refuse receipts of another epoch than the recorded one, so that what an
 // old index took is delivered again to the new one.
 type Ledger interface {
-	IndexState(ctx context.Context, sink string) (sinks.IndexState, error)
-	BeginEpoch(ctx context.Context, sink, prev string, next sinks.IndexState, node string, lease time.Duration) error
-	FinishEpoch(ctx context.Context, sink, epoch string) error
+	index.Ledger
 	HighestScores(ctx context.Context, sink string) (map[string]int64, error)
 	Delivered(ctx context.Context, lane sinks.Lane, after int64, limit int) ([]sinks.Delivered, error)
 }
@@ -25,7 +24,7 @@ type Ledger interface {
 // Options is what an inbox is made of.
 type Options struct {
 	Client redis.UniversalClient // needed; its OnConnect must be that of Watch
-	Watch  *Watch                // needed
+	Watch  *index.Watch          // needed
 	Ledger Ledger                // needed
 	Node   string                // needed: names this process among the nodes
 	Prefix string                // of every key, as redis.prefix says; without braces
@@ -42,13 +41,10 @@ const (
 	DefaultSink = "inbox"
 	DefaultCap  = 10_000
 
-	maxBatch   = 500     // notices in one script call
-	maxBytes   = 1 << 20 // of bodies in one script call
-	patience   = 5 * time.Second
-	retryPause = 50 * time.Millisecond
-	checkEvery = time.Second // how soon a lost hint or a flushed server is noticed
+	maxBatch   = 500         // notices in one script call
+	maxBytes   = 1 << 20     // of bodies in one script call
+	checkEvery = time.Second // how soon a lost hint is noticed
 	sweepEvery = time.Second
-	buildLease = 5 * time.Second // polls wait for so long when the node that writes the index back dies
 	maxUnread  = 999
 	window     = 72 * time.Hour
 )

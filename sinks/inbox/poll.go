@@ -2,13 +2,11 @@ package inbox
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
-	"time"
 
 	"tallyman/engine/notice"
 	"tallyman/sinks/inbox/page"
+	"tallyman/sinks/index"
 )
 
 // Poll answers a query from Redis alone, in one round trip unless notices are filtered out. While Redis is out of reach
@@ -20,43 +18,11 @@ func (in *Inbox) Poll(ctx context.Context, q page.Query) (page.Page, error) {
 		return page.Page{}, err
 	}
 	var pg page.Page
-	err = in.patiently(ctx, func(ctx context.Context, g *generation) error {
+	err = in.keeper.Serve(ctx, func(ctx context.Context, g *index.Generation) error {
 		pg, err = in.read(ctx, g, r)
 		return err
 	})
 	return pg, err
-}
-
-// patiently calls f with the generation in force until it succeeds in one that lasted, for 5 s at most.
-func (in *Inbox) patiently(ctx context.Context, f func(context.Context, *generation) error) error {
-	deadline := time.Now().Add(patience)
-	inner, cancel := context.WithDeadline(ctx, deadline)
-	defer cancel()
-	for {
-		g, err := in.generations.await(ctx, deadline)
-		if err != nil {
-			return err
-		}
-		if err = f(inner, g); err == nil && in.generations.is(g) {
-			return nil
-		}
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err == nil || errors.Is(err, errLost):
-			continue
-		}
-		pause := time.NewTimer(retryPause)
-		select {
-		case <-inner.Done():
-			pause.Stop()
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			return fmt.Errorf("%w: %w", page.ErrUnavailable, err)
-		case <-pause.C:
-		}
-	}
 }
 
 // reader is a query with what follows from it.
@@ -85,7 +51,7 @@ func newReader(q page.Query) (*reader, error) {
 const maxRounds = 10
 
 // read makes one page in one generation.
-func (in *Inbox) read(ctx context.Context, g *generation, r *reader) (page.Page, error) {
+func (in *Inbox) read(ctx context.Context, g *index.Generation, r *reader) (page.Page, error) {
 	pg := page.Page{Notices: make([]notice.View, 0, 8)}
 	from := r.start(g)
 	pg.Reset = from.reset
@@ -99,13 +65,13 @@ func (in *Inbox) read(ctx context.Context, g *generation, r *reader) (page.Page,
 		}
 		left := in.take(&pg, r, s)
 		pg.More = s.more || left
-		pg.Version = version(g.epoch, s.clock, s.sweeps, r.hash)
+		pg.Version = version(g.Epoch, s.clock, s.sweeps, r.hash)
 		pg.Unread, pg.UnreadMore = min(s.count, maxUnread), s.count > maxUnread
 		if !pg.More {
 			pg.Clock = s.clock
 		}
 		if !pg.More || len(pg.Notices) == r.Limit || round == maxRounds {
-			pg.Cursor = page.Cursor{Epoch: g.epoch, Score: pg.Clock, Query: r.hash, Removed: s.goneAbove(pg.Clock)}.Encode()
+			pg.Cursor = page.Cursor{Epoch: g.Epoch, Score: pg.Clock, Query: r.hash, Removed: s.goneAbove(pg.Clock)}.Encode()
 			return pg, nil
 		}
 		from = from.next(pg.Clock, s)

@@ -2,94 +2,70 @@ package inbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
+	"maps"
+	"slices"
 	"strconv"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"tallyman/sinks"
 )
 
-// renew begins the next epoch and writes back what the ledger has recorded. The ledger lets one node do it.
-func (in *Inbox) renew(ctx context.Context, prev string, next *generation, highest map[string]int64, why string) error {
-	began := time.Now()
-	state := sinks.IndexState{Epoch: next.epoch, RunIDs: next.runIDs, Building: true, Node: in.o.Node}
-	err := in.o.Ledger.BeginEpoch(ctx, in.o.Sink, prev, state, in.o.Node, buildLease)
-	if errors.Is(err, sinks.ErrFenced) {
-		return errBuilding
-	}
-	if err != nil {
-		return fmt.Errorf("ledger: %w", err)
-	}
-	level := slog.LevelWarn
-	if prev == "" {
-		level = slog.LevelInfo // there never was one
-	}
-	in.log.Log(ctx, level, "the index is written back", "epoch", next.epoch, "cause", why, "warehouses", len(highest))
+// contents is what the keeper of the index knows of the inbox.
+type contents struct{ in *Inbox }
 
-	building, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	held := make(chan struct{})
-	go func() {
-		defer close(held)
-		in.hold(building, stop, state)
-	}()
-	count, err := in.rebuild(building, next.epoch, highest)
-	stop(nil)
-	<-held
+// Missing implements index.Contents: each warehouse must be in the epoch, and its clock at or above what is recorded.
+func (c contents) Missing(ctx context.Context, epoch string) (string, error) {
+	highest, err := c.in.highest(ctx)
 	if err != nil {
-		return fmt.Errorf("rebuild: %w", err)
+		return "", err
 	}
-	if err := in.o.Ledger.FinishEpoch(ctx, in.o.Sink, next.epoch); err != nil {
-		return fmt.Errorf("ledger: %w", err)
+	warehouses := slices.Collect(maps.Keys(highest))
+	clocks, err := c.in.askClocks(ctx, warehouses)
+	if err != nil {
+		return "", fmt.Errorf("redis: %w", err)
 	}
-	in.log.Info("the index is back", "epoch", next.epoch, "notices", count, "took", time.Since(began))
-	// Other nodes would notice within a second anyway.
-	return in.o.Client.Publish(ctx, in.keys.hints(), "").Err()
-}
-
-// hold keeps the right to build until the context ends, and ends it when the right was lost.
-func (in *Inbox) hold(ctx context.Context, stop context.CancelCauseFunc, state sinks.IndexState) {
-	tick := time.NewTicker(buildLease / 3)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-		if err := in.o.Ledger.BeginEpoch(ctx, in.o.Sink, state.Epoch, state, in.o.Node, buildLease); err != nil {
-			stop(fmt.Errorf("the right to rebuild: %w", err))
-			return
+	for i, warehouse := range warehouses {
+		switch c := clocks[i]; {
+		case c.epoch != epoch:
+			return "warehouse " + warehouse + " is at epoch " + c.epoch, nil
+		case c.clock < highest[warehouse]:
+			return "the clock of warehouse " + warehouse + " has gone back", nil
 		}
 	}
+	c.in.knowOnly(highest)
+	return "", nil
 }
 
-// rebuild writes all warehouses back and then names the epoch.
-func (in *Inbox) rebuild(ctx context.Context, epoch string, highest map[string]int64) (int, error) {
+// Rebuild implements index.Contents: all warehouses are written back.
+func (c contents) Rebuild(ctx context.Context, epoch string) (int, error) {
+	highest, err := c.in.highest(ctx)
+	if err != nil {
+		return 0, err
+	}
 	total := 0
 	for warehouse, score := range highest {
-		if err := in.beginWarehouse(ctx, epoch, warehouse, score); err != nil {
-			return total, in.outdone(err)
+		if err := c.in.beginWarehouse(ctx, epoch, warehouse, score); err != nil {
+			return total, err
 		}
-		n, err := in.writeBack(ctx, epoch, warehouse)
+		n, err := c.in.writeBack(ctx, epoch, warehouse)
 		total += n
 		if err != nil {
-			return total, in.outdone(err)
+			return total, err
 		}
 	}
-	return total, in.o.Client.HSet(ctx, in.keys.epoch(), "epoch", epoch).Err()
+	c.in.knowOnly(highest)
+	return total, nil
 }
 
-// outdone remembers the number of a newer epoch that was met, so that the next one is above it.
-func (in *Inbox) outdone(err error) error {
-	if newer, ok := errors.AsType[*epochError](err); ok {
-		in.newest.Store(max(in.newest.Load(), epochNumber(newer.found)))
+// highest asks the ledger for the highest recorded score of each warehouse.
+func (in *Inbox) highest(ctx context.Context) (map[string]int64, error) {
+	highest, err := in.o.Ledger.HighestScores(ctx, in.o.Sink)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	return err
+	return highest, nil
 }
 
 // beginWarehouse removes what an older epoch left in a warehouse and sets its clock above the highest score.

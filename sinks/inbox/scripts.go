@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"tallyman/sinks/index"
 )
 
 var (
@@ -34,14 +36,6 @@ func newScripts() scripts {
 	}
 }
 
-// epochError is what a script answers when its warehouse is not in the epoch that the caller believes in.
-type epochError struct{ found string }
-
-// noEpoch is what is found where the clock is missing.
-const noEpoch = "none"
-
-func (e *epochError) Error() string { return "inbox: the index is at epoch " + e.found }
-
 // errAhead says that a reader's score lies ahead of the clock, which goes back only when something was lost.
 var errAhead = errors.New("inbox: the clock has gone back")
 
@@ -59,16 +53,10 @@ func (in *Inbox) runCount(ctx context.Context, s *redis.Script, keys []string, a
 
 // known gives the errors of our own scripts their types.
 func known(err error) error {
-	if err == nil {
-		return nil
-	}
-	if found, ok := strings.CutPrefix(err.Error(), "EPOCH "); ok {
-		return &epochError{found: found}
-	}
-	if strings.HasPrefix(err.Error(), "CLOCK ") {
+	if err != nil && strings.HasPrefix(err.Error(), "CLOCK ") {
 		return errAhead
 	}
-	return err
+	return index.Known(err)
 }
 
 // texts turns a script's reply into strings.

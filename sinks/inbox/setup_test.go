@@ -17,6 +17,7 @@ import (
 	"tallyman/internal/testenv"
 	"tallyman/sinks"
 	"tallyman/sinks/inbox/page"
+	"tallyman/sinks/index"
 )
 
 const wh = "119240"
@@ -28,7 +29,7 @@ type site struct {
 	addr string
 }
 
-func dial(addr string, watch *Watch) redis.UniversalClient {
+func dial(addr string, watch *index.Watch) redis.UniversalClient {
 	o := &redis.UniversalOptions{OnConnect: watch.OnConnect, DialTimeout: time.Second}
 	if primary, sentinels, ok := strings.Cut(addr, "@"); ok {
 		o.MasterName, addr = primary, sentinels
@@ -74,7 +75,7 @@ func newNode(t testing.TB, addr string, ledger *memoryLedger, change ...func(*Op
 // newNodeThat runs only a part of Run.
 func newNodeThat(t testing.TB, run func(*Inbox, context.Context), addr string, ledger *memoryLedger, change ...func(*Options)) *node {
 	t.Helper()
-	watch := NewWatch()
+	watch := index.NewWatch()
 	client := dial(addr, watch)
 	o := Options{
 		Client: client, Watch: watch, Ledger: ledger, Prefix: "tallyman:", Node: fmt.Sprintf("node-%d", nodes.Add(1)),

@@ -6,6 +6,7 @@ import (
 
 	"tallyman/internal/testenv"
 	"tallyman/sinks/inbox/page"
+	"tallyman/sinks/index"
 	"tallyman/sinks/sinktest"
 )
 
@@ -26,16 +27,13 @@ func TestSinkSuite(t *testing.T) {
 func TestAnEvictingServerIsRefused(t *testing.T) {
 	t.Parallel()
 	r := testenv.Redis(t, "--maxmemory-policy", "allkeys-lru")
-	watch := NewWatch()
+	watch := index.NewWatch()
 	in, err := New(Options{Client: r.Client(t), Watch: watch, Ledger: newMemoryLedger(), Node: "n"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := in.Check(t.Context()); !errors.Is(err, ErrEvicts) {
+	if err := in.Check(t.Context()); !errors.Is(err, index.ErrEvicts) {
 		t.Errorf("Check: %v", err)
-	}
-	if err := in.look(t.Context()); !errors.Is(err, ErrEvicts) {
-		t.Errorf("it would serve: %v", err)
 	}
 	ok := newNode(t, onMiniredis(t), newMemoryLedger())
 	if err := ok.Check(t.Context()); err != nil {
@@ -71,5 +69,5 @@ func TestPollsWaitAndThenSaySo(t *testing.T) {
 	if unavailable < 2 {
 		t.Errorf("%d of the polls said that the index is unavailable", unavailable)
 	}
-	testenv.Eventually(t, func() bool { return n.Ready() != nil }, patience*raceFactor)
+	testenv.Eventually(t, func() bool { return n.Ready() != nil }, index.Patience*raceFactor)
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"tallyman/sinks/inbox/page"
+	"tallyman/sinks/index"
 )
 
 // position is where a slice begins.
@@ -17,9 +18,9 @@ type position struct {
 	gone  []page.Removed // that the client knows of
 }
 
-func (r *reader) start(g *generation) position {
+func (r *reader) start(g *index.Generation) position {
 	switch {
-	case r.After != "" && (r.cursor.Epoch != g.epoch || r.cursor.Query != r.hash):
+	case r.After != "" && (r.cursor.Epoch != g.Epoch || r.cursor.Query != r.hash):
 		return position{mode: "window", reset: true}
 	case r.After != "":
 		return position{mode: "after", score: r.cursor.Score, gone: r.cursor.Removed}
@@ -68,7 +69,7 @@ type sliceEntry struct {
 const sliceHead = 6 // values before those of the inboxes and the entries
 
 // slice calls poll.lua.
-func (in *Inbox) slice(ctx context.Context, g *generation, r *reader, from position) (*slice, error) {
+func (in *Inbox) slice(ctx context.Context, g *index.Generation, r *reader, from position) (*slice, error) {
 	limit := r.Limit
 	if len(r.Types) > 0 {
 		limit = page.MaxLimit
@@ -82,7 +83,7 @@ func (in *Inbox) slice(ctx context.Context, g *generation, r *reader, from posit
 		}
 	}
 	args := make([]any, 0, 8+2*len(r.Subscribers))
-	args = append(args, g.epoch, in.now(), from.mode, from.score, window.Microseconds(), limit, in.counts.version(g, who), maxUnread+1)
+	args = append(args, g.Epoch, in.now(), from.mode, from.score, window.Microseconds(), limit, in.counts.version(g, who), maxUnread+1)
 	for i, s := range r.Subscribers {
 		keys = append(keys, in.keys.inbox(r.Warehouse, s))
 		args = append(args, s, gone[i])
@@ -101,11 +102,11 @@ func (in *Inbox) slice(ctx context.Context, g *generation, r *reader, from posit
 }
 
 // sliceFailed tells a warehouse that never had a notice from one that was lost.
-func (in *Inbox) sliceFailed(g *generation, r *reader, err error) (*slice, error) {
-	var other *epochError
+func (in *Inbox) sliceFailed(g *index.Generation, r *reader, err error) (*slice, error) {
+	var other *index.EpochError
 	switch {
 	case errors.As(err, &other):
-		if in.virgin(g, r, other.found) {
+		if in.virgin(g, r, other.Found) {
 			return &slice{sweeps: "0"}, nil
 		}
 		return nil, in.lost(g, r.Warehouse, err)
@@ -117,9 +118,9 @@ func (in *Inbox) sliceFailed(g *generation, r *reader, err error) (*slice, error
 
 // virgin tells whether a warehouse without a clock of this epoch never had a notice in it. One that this node knows had, and
 // so had one whose cursor says so.
-func (in *Inbox) virgin(g *generation, r *reader, found string) bool {
-	seen := r.cursor.Epoch == g.epoch && r.cursor.Query == r.hash && r.cursor.Score > 0
-	return !seen && !in.knows(r.Warehouse) && epochNumber(found) < epochNumber(g.epoch)
+func (in *Inbox) virgin(g *index.Generation, r *reader, found string) bool {
+	seen := r.cursor.Epoch == g.Epoch && r.cursor.Query == r.hash && r.cursor.Score > 0
+	return !seen && !in.knows(r.Warehouse) && index.EpochNumber(found) < index.EpochNumber(g.Epoch)
 }
 
 func parseSlice(reply []any, inboxes int) (*slice, error) {

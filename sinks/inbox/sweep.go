@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"tallyman/sinks/index"
 )
 
 // sweepAll removes what has expired, once a second. Every node does; it is done once.
@@ -28,7 +30,7 @@ func (in *Inbox) sweepAll(ctx context.Context) {
 
 // Sweep removes what has expired in all warehouses that this node knows. Run does it once a second.
 func (in *Inbox) Sweep(ctx context.Context) error {
-	g, _, _ := in.generations.get()
+	g, _ := in.keeper.Current()
 	if g == nil {
 		return nil
 	}
@@ -38,8 +40,8 @@ func (in *Inbox) Sweep(ctx context.Context) error {
 	}
 	for _, w := range due {
 		for {
-			n, err := in.sweepSome(ctx, g.epoch, w)
-			if _, other := errors.AsType[*epochError](err); other { // a reader or a delivery will find out what that means
+			n, err := in.sweepSome(ctx, g.Epoch, w)
+			if _, other := errors.AsType[*index.EpochError](err); other { // a reader or a delivery will find out what that means
 				break
 			}
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tallyman/sinks/inbox/page"
+	"tallyman/sinks/index"
 )
 
 // Version returns what Poll would give as the page's version, for one small read of Redis that concurrent callers
@@ -17,10 +18,10 @@ func (in *Inbox) Version(ctx context.Context, q page.Query) (string, error) {
 		return "", err
 	}
 	var v string
-	err = in.patiently(ctx, func(ctx context.Context, g *generation) error {
+	err = in.keeper.Serve(ctx, func(ctx context.Context, g *index.Generation) error {
 		c, err := in.clockOf(ctx, g, r)
 		if err == nil {
-			v = version(g.epoch, c.clock, c.sweeps, r.hash)
+			v = version(g.Epoch, c.clock, c.sweeps, r.hash)
 		}
 		return err
 	})
@@ -43,18 +44,18 @@ func splitVersion(v string) (epoch string, clock int64, err error) {
 }
 
 // clockOf reads the clock for a reader, and notices when something was lost.
-func (in *Inbox) clockOf(ctx context.Context, g *generation, r *reader) (clockState, error) {
+func (in *Inbox) clockOf(ctx context.Context, g *index.Generation, r *reader) (clockState, error) {
 	c, err := in.clocks.read(ctx, r.Warehouse)
 	if err != nil {
 		return c, err
 	}
-	if c.epoch != g.epoch {
+	if c.epoch != g.Epoch {
 		if in.virgin(g, r, c.epoch) {
-			return clockState{epoch: g.epoch, sweeps: "0"}, nil
+			return clockState{epoch: g.Epoch, sweeps: "0"}, nil
 		}
-		return c, in.lost(g, r.Warehouse, &epochError{found: c.epoch})
+		return c, in.lost(g, r.Warehouse, &index.EpochError{Found: c.epoch})
 	}
-	if r.cursor.Epoch == g.epoch && r.cursor.Query == r.hash && r.cursor.Score > c.clock {
+	if r.cursor.Epoch == g.Epoch && r.cursor.Query == r.hash && r.cursor.Score > c.clock {
 		return c, in.lost(g, r.Warehouse, errAhead)
 	}
 	return c, nil

@@ -30,8 +30,8 @@ func (in *Inbox) Wait(ctx context.Context, q page.Query, version string) error {
 	defer tick.Stop()
 	looked := clock // nothing above clock came up to this one
 	for {
-		g, changed, _ := in.generations.get()
-		if g != nil && g.epoch != epoch {
+		g, changed := in.keeper.Current()
+		if g != nil && g.Epoch != epoch {
 			return nil
 		}
 		if g != nil {
@@ -166,7 +166,7 @@ func (in *Inbox) listen(ctx context.Context) {
 			}
 			h := parseHint(m.Payload)
 			if h.warehouse == "" { // an epoch has begun
-				in.checkNow()
+				in.keeper.CheckNow()
 				continue
 			}
 			in.learn(h.warehouse)

@@ -52,13 +52,13 @@ func TestWaitSurvivesALostHint(t *testing.T) {
 		n.deliver(t, makeDeliveries(1, wh, "user:1"))
 		q := query("user:1")
 		done := waiting(t.Context(), n, q, n.poll(t, q).Version)
-		g, _, _ := n.generations.get()
+		g, _ := n.keeper.Current()
 		d := makeDeliveries(1, wh, "user:1")[0]
 		e, err := newEntry(d.Notice, d.Recipients, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		silent := n.newFanoutCall(g.epoch, wh, "", []entry{e}) // no channel, no hint
+		silent := n.newFanoutCall(g.Epoch, wh, "", []entry{e}) // no channel, no hint
 		if _, err := n.put(t.Context(), wh, silent); err != nil {
 			t.Fatal(err)
 		}

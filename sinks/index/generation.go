@@ -1,24 +1,20 @@
-package inbox
+package index
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
-	"time"
-
-	"tallyman/sinks/inbox/page"
 )
 
-// generation is one life of the index.
-type generation struct {
-	epoch  string
+// Generation is one life of the index.
+type Generation struct {
+	Epoch  string
 	runIDs []string // of the Redis servers it lives on; empty where they do not tell
 }
 
 // on tells whether the generation lives on the server.
-func (g *generation) on(runID string) bool {
+func (g *Generation) on(runID string) bool {
 	return runID == "" || len(g.runIDs) == 0 || slices.Contains(g.runIDs, runID)
 }
 
@@ -27,7 +23,7 @@ var errStarting = errors.New("not checked yet")
 // generations holds the generation that this node serves, and lets others wait for one.
 type generations struct {
 	mu      sync.Mutex
-	gen     *generation // nil while there is none to be trusted
+	gen     *Generation // nil while there is none to be trusted
 	cause   error       // why there is none
 	changed chan struct{}
 	since   map[string]bool // servers that connections were made to while there was none
@@ -38,21 +34,21 @@ func newGenerations() *generations {
 }
 
 // get returns the generation, a channel that is closed at the next change, and while there is none why.
-func (s *generations) get() (*generation, <-chan struct{}, error) {
+func (s *generations) get() (*Generation, <-chan struct{}, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.gen, s.changed, s.cause
 }
 
 // is tells whether g is still the one.
-func (s *generations) is(g *generation) bool {
+func (s *generations) is(g *Generation) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.gen == g
 }
 
 // begin puts g in force, unless a connection was made meanwhile to a server that g does not live on.
-func (s *generations) begin(g *generation) bool {
+func (s *generations) begin(g *Generation) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for runID := range s.since {
@@ -67,7 +63,7 @@ func (s *generations) begin(g *generation) bool {
 }
 
 // lose ends g, if it is still the one. It reports whether it was.
-func (s *generations) lose(g *generation, cause error) bool {
+func (s *generations) lose(g *Generation, cause error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if g == nil || s.gen != g {
@@ -109,25 +105,4 @@ func (s *generations) connected(runID string) bool {
 func (s *generations) wake() {
 	close(s.changed)
 	s.changed = make(chan struct{})
-}
-
-// await returns the generation, waiting for one until the deadline; then the error is page.ErrUnavailable.
-func (s *generations) await(ctx context.Context, deadline time.Time) (*generation, error) {
-	g, changed, cause := s.get()
-	if g != nil {
-		return g, nil
-	}
-	timer := time.NewTimer(time.Until(deadline))
-	defer timer.Stop()
-	for g == nil {
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-timer.C:
-			return nil, fmt.Errorf("%w: %w", page.ErrUnavailable, cause)
-		}
-		g, changed, cause = s.get()
-	}
-	return g, nil
 }

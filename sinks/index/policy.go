@@ -1,35 +1,36 @@
-package inbox
+package index
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// Check asks Redis what a site must not leave to chance, before anything is served. The error is ErrEvicts, or
-// that Redis is out of reach.
-func (in *Inbox) Check(ctx context.Context) error { return in.checkPolicy(ctx) }
+// ErrEvicts says that the Redis server would throw keys away when its memory is full.
+var ErrEvicts = errors.New("index: Redis evicts keys when its memory is full: set maxmemory-policy to noeviction")
 
-// checkPolicy refuses a server that would evict notices. It asks until it was told once; a managed Redis may not tell.
-func (in *Inbox) checkPolicy(ctx context.Context) error {
-	if in.policy.Load() {
+// Check refuses a server that would evict keys, before anything is served: the error is ErrEvicts, or that Redis is out of
+// reach. It asks until it was told once; a managed Redis may not tell.
+func (k *Keeper) Check(ctx context.Context) error {
+	if k.policy.Load() {
 		return nil
 	}
 	var err error
-	if cluster, ok := in.o.Client.(*redis.ClusterClient); ok {
+	if cluster, ok := k.o.Client.(*redis.ClusterClient); ok {
 		var mu sync.Mutex
 		err = cluster.ForEachMaster(ctx, func(ctx context.Context, c *redis.Client) error {
 			mu.Lock()
 			defer mu.Unlock()
-			return in.askPolicy(ctx, c)
+			return k.askPolicy(ctx, c)
 		})
 	} else {
-		err = in.askPolicy(ctx, in.o.Client)
+		err = k.askPolicy(ctx, k.o.Client)
 	}
 	if err == nil {
-		in.policy.Store(true)
+		k.policy.Store(true)
 	}
 	return err
 }
@@ -39,11 +40,11 @@ type configGetter interface {
 	ConfigGet(ctx context.Context, parameter string) *redis.MapStringStringCmd
 }
 
-func (in *Inbox) askPolicy(ctx context.Context, c configGetter) error {
+func (k *Keeper) askPolicy(ctx context.Context, c configGetter) error {
 	settings, err := c.ConfigGet(ctx, "maxmemory-policy").Result()
 	if refused(err) {
 		if s, err := askServer(ctx, c); err == nil && s.runID != "" { // not the in-process Redis, which evicts nothing
-			in.log.Warn("Redis does not tell its maxmemory-policy; it must be noeviction")
+			k.log.Warn("Redis does not tell its maxmemory-policy; it must be noeviction")
 		}
 		return nil
 	}
