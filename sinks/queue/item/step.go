@@ -49,6 +49,8 @@ type Result struct {
 	Kind    OpKind
 	ID      string
 	Outcome Outcome
+	State   State     // with OK: how the item stands after it
+	Due     time.Time // with OK: as Item.Due
 }
 
 // Step is one call of a worker or an operator: operations on what there is, then up to Max items more.
