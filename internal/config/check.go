@@ -187,11 +187,15 @@ func (d *decoder) checkSink(at path, s Sink) {
 	switch s.Type {
 	case "":
 		d.missing(at, "type")
-	case SinkInbox:
-	case "queue", "webhook", "mail", "chat":
-		d.fail(at.to("type"), CodeNotAvailable, fmt.Sprintf("%s: sinks of type %s are not available in this version", at, s.Type), "inbox is")
+	case SinkInbox, SinkQueue:
+	case "webhook", "mail", "chat":
+		d.fail(at.to("type"), CodeNotAvailable, fmt.Sprintf("%s: sinks of type %s are not available in this version", at, s.Type), "inbox and queue are")
 	default:
-		d.fail(at.to("type"), strictyaml.CodeEnum, fmt.Sprintf("%s.type cannot be %q", at, s.Type), "inbox is available in this version")
+		hint := problem.DidYouMean(string(s.Type), []string{string(SinkInbox), string(SinkQueue)})
+		if hint == "" {
+			hint = "inbox and queue are available in this version"
+		}
+		d.fail(at.to("type"), strictyaml.CodeEnum, fmt.Sprintf("%s.type cannot be %q", at, s.Type), hint)
 	}
 }
 

@@ -82,7 +82,8 @@ const SinkInbox SinkType = "inbox"
 
 // Sink is a place that notices go.
 type Sink struct {
-	Type SinkType
+	Type  SinkType
+	Queue *QueueSink // of a queue; else nil
 }
 
 // Subscription is (type, warehouse or "*") → subscriber.

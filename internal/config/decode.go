@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -157,6 +158,11 @@ func number(dst *int, low int) field {
 
 // duration reads a duration of at least low.
 func duration(dst *time.Duration, low time.Duration) field {
+	return durationUpTo(dst, low, math.MaxInt64)
+}
+
+// durationUpTo reads a duration of at least low and at most high.
+func durationUpTo(dst *time.Duration, low, high time.Duration) field {
 	return func(d *decoder, at path, v any) {
 		s, ok := d.scalar(at, v, "a duration such as 30s")
 		if !ok {
@@ -169,9 +175,33 @@ func duration(dst *time.Duration, low time.Duration) field {
 		case x < low:
 			d.fail(at, strictyaml.CodeOutOfRange,
 				fmt.Sprintf("%s is %s, at least %s is needed", at, s, strictyaml.FormatDuration(low)), "")
+		case x > high:
+			d.fail(at, strictyaml.CodeOutOfRange, fmt.Sprintf("%s is %s, at most %s is possible", at, s, strictyaml.FormatDuration(high)), "")
 		default:
 			*dst = x
 		}
+	}
+}
+
+// durations reads a list of durations; from outside the file it is one text with commas.
+func durations(dst *[]time.Duration, low, high time.Duration) field {
+	return func(d *decoder, at path, v any) {
+		list := []time.Duration{}
+		one := func(d *decoder, at path, v any) {
+			var x time.Duration
+			durationUpTo(&x, low, high)(d, at, v)
+			list = append(list, x)
+		}
+		if o, ok := v.(overlay); ok {
+			for part := range strings.SplitSeq(string(o), ",") {
+				if part = strings.TrimSpace(part); part != "" {
+					one(d, at, overlay(part))
+				}
+			}
+		} else {
+			items(func() field { return one })(d, at, v)
+		}
+		*dst = list
 	}
 }
 

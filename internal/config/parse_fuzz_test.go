@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"tallyman/rules/problem"
 )
@@ -15,6 +16,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("http: {listen: \"127.0.0.1:8080\"}\nredis: {url: [\"redis://a:1\"], prefix: \"${P}\"}", "redis.url=embedded")
 	f.Add("sources: {wms: {driver: sqlite, url: \"sqlite:x.db\", max_connections: 3, statement_timeout: 1m}}", "sources.wms.url=sqlite:y.db")
 	f.Add("sinks: {inbox: &i {type: inbox}, other: *i}\nsubscriptions: [{type: A, warehouse: '*', subscriber: 'user:1'}]", "rules.paths=a,b")
+	f.Add("sinks: {q: {type: queue, timezone: Asia/Shanghai, lease: 60s, max_attempts: 5, dedupe: day, suspend_steps: [2h, 12h]}}", "sinks.q.dedupe=4h")
 	f.Fuzz(func(t *testing.T, text, set string) {
 		if strings.Contains(text+set, "file:") {
 			return // it would read whatever is there
@@ -33,6 +35,12 @@ func FuzzParse(f *testing.F) {
 		}
 		if c.Auth.Mode != AuthNone || c.Ledger.Driver == "" || len(c.Rules.Paths) == 0 {
 			t.Fatalf("accepted: %+v", c)
+		}
+		for name, s := range c.Sinks {
+			if q := s.Queue; (q == nil) == (s.Type == SinkQueue) || q != nil &&
+				(q.Timezone == nil || q.Lease < time.Second || q.MaxAttempts < 1 || q.Dedupe.For < 0 || q.SuspendSteps == nil) {
+				t.Fatalf("accepted sink %q: %+v", name, s)
+			}
 		}
 		for name, s := range c.Sources {
 			if !namePattern.MatchString(name) || s.MaxConnections < 1 || (s.Path == "") == (s.Driver == SQLite) {
