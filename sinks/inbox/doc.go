@@ -7,8 +7,7 @@
 //	deliver.go     notices in: batches, scores, receipts       (batch.go, drop.go)
 //	poll.go        notices out: pages, cursors, counts         (version.go, wait.go)
 //	sweep.go       what has expired goes
-//	generation.go  which epoch this node serves, if any        (watch.go notices a changed server)
-//	recover.go     is Redis still what it was? if not: rebuild.go
+//	rebuild.go     what sinks/index writes back after a loss
 //
 // Run keeps all of it going; without it a node serves nothing.
 package inbox

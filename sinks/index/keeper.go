@@ -28,6 +28,9 @@ func New(o Options) (*Keeper, error) {
 		return nil, err
 	}
 	k := &Keeper{o: o, log: o.Logger, generations: newGenerations(), kick: make(chan struct{}, 1)}
+	if o.Ledger == nil {
+		k.o.Ledger = alone{k}
+	}
 	o.Watch.listen(k.connected)
 	return k, nil
 }

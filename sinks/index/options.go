@@ -26,11 +26,11 @@ type Contents interface {
 	Rebuild(ctx context.Context, epoch string) (count int, err error)
 }
 
-// Options is what a keeper is made of. All but Logger and Unavailable is needed.
+// Options is what a keeper is made of. All but Ledger, Logger and Unavailable is needed.
 type Options struct {
 	Client   redis.UniversalClient // its OnConnect must be that of Watch
 	Watch    *Watch
-	Ledger   Ledger
+	Ledger   Ledger // nil = Redis alone: what it has lost is lost, and a node that finds no epoch there begins one
 	Contents Contents
 	Node     string       // names this process among the nodes
 	Sink     string       // the sink's name in the configuration
@@ -54,8 +54,8 @@ const (
 )
 
 func (o Options) withDefaults() (Options, error) {
-	if o.Client == nil || o.Watch == nil || o.Ledger == nil || o.Contents == nil {
-		return o, errors.New("index: Client, Watch, Ledger and Contents are needed")
+	if o.Client == nil || o.Watch == nil || o.Contents == nil {
+		return o, errors.New("index: Client, Watch and Contents are needed")
 	}
 	if o.Node == "" || o.Sink == "" || o.EpochKey == "" || o.Channel == "" {
 		return o, errors.New("index: Node, Sink, EpochKey and Channel are needed")

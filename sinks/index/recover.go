@@ -52,6 +52,11 @@ func (k *Keeper) recover(ctx context.Context) error {
 	if err != nil && !errors.Is(err, sinks.ErrNotFound) {
 		return fmt.Errorf("ledger: %w", err)
 	}
+	if epoch != state.Epoch || !live(state.RunIDs, runIDs) { // another node may have been done between the two answers
+		if runIDs, epoch, err = k.ask(ctx); err != nil {
+			return fmt.Errorf("redis: %w", err)
+		}
+	}
 	var why string
 	switch {
 	case state.Epoch == "":
