@@ -1,0 +1,53 @@
+package queue
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"tallyman/sinks/queue/item"
+)
+
+// cursor is where a page ended. What the fields mean is up to the state: see scripts/list.lua; for ends, at is the ledger's
+// number of the last item.
+type cursor struct {
+	level int    // of a ready item
+	at    int64  // the place in its level, or the due time
+	id    string // of the last item that was looked at
+}
+
+// encode makes a text of it that is good for lists of the same state only.
+func (c cursor) encode(state item.State) string {
+	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%s %d %d %s", state, c.level, c.at, c.id))
+}
+
+// decodeCursor reads what encode has written; "" is the beginning.
+func decodeCursor(text string, state item.State) (cursor, error) {
+	if text == "" {
+		return cursor{}, nil
+	}
+	b, err := base64.RawURLEncoding.DecodeString(text)
+	fields := strings.SplitN(string(b), " ", 4)
+	if err != nil || len(fields) != 4 {
+		return cursor{}, badCursor("it is no cursor of a list of items")
+	}
+	if fields[0] != string(state) {
+		return cursor{}, badCursor("it belongs to a list of another state")
+	}
+	c := cursor{id: fields[3]}
+	level, errLevel := strconv.Atoi(fields[1])
+	at, errAt := strconv.ParseInt(fields[2], 10, 64)
+	if errLevel != nil || errAt != nil || level < 0 || level > item.HighestPriority || at < 0 || at > maxExact {
+		return cursor{}, badCursor("it is no cursor of a list of items")
+	}
+	c.level, c.at = level, at
+	return c, nil
+}
+
+// maxExact is what Lua's numbers hold exactly.
+const maxExact = 1 << 53
+
+func badCursor(message string) error {
+	return &item.InvalidError{Field: "after", Index: -1, Message: message}
+}
