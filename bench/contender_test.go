@@ -1,0 +1,81 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+	"testing"
+)
+
+// job is what goes through a queue: a payload of 300 bytes that has the number of the job, at one of five priorities.
+type job struct {
+	n       int
+	payload []byte
+}
+
+const (
+	levels      = 5
+	payloadSize = 300
+)
+
+// priority spreads the jobs over the levels evenly.
+func (j job) priority() int { return j.n%levels + 1 }
+
+// newJob makes the job of that number. No two payloads are alike.
+func newJob(n int) job {
+	p := make([]byte, 0, payloadSize)
+	p = append(p, `{"n":`...)
+	p = strconv.AppendInt(p, int64(n), 10)
+	p = append(p, `,"text":"`...)
+	for len(p) < payloadSize-2 {
+		p = append(p, 'x')
+	}
+	return job{n: n, payload: append(p, `"}`...)}
+}
+
+// number reads the number of a job out of its payload, which PostgreSQL may have written anew; -1 where there is none.
+func number(payload []byte) int {
+	_, after, found := bytes.Cut(payload, []byte(`:`))
+	text, _, more := bytes.Cut(after, []byte(`,`))
+	n, err := strconv.Atoi(string(bytes.TrimSpace(text)))
+	if !found || !more || err != nil {
+		return -1
+	}
+	return n
+}
+
+// jobs makes n of them, from that number on.
+func jobs(first, n int) []job {
+	list := make([]job, n)
+	for i := range list {
+		list[i] = newJob(first + i)
+	}
+	return list
+}
+
+// cell is one way to use a queue: how many in one call, from how many goroutines.
+type cell struct{ batch, workers int }
+
+// contender is one queue, with the settings that make it fastest.
+type contender struct {
+	name string
+	// open makes it ready on empty servers.
+	open func(t testing.TB, s *servers) queue
+	// backlog is how many jobs it works off in about a second.
+	backlog func(c cell) int
+	// ahead is how many jobs the pushers may be ahead of the workers while both run.
+	ahead func(c cell) int
+}
+
+// queue is a contender that runs.
+type queue interface {
+	// push hands the jobs over, in one call where there is such a call.
+	push(ctx context.Context, jobs []job) error
+	// start begins to take and to ack. taken is told of each job, acked of jobs whose ack was answered; where a library hides
+	// that moment, of jobs whose handler has returned.
+	start(ctx context.Context, c cell, taken func(payload []byte), acked func(n int)) error
+	// settle waits until nothing is left to do for what was acked.
+	settle(ctx context.Context) error
+	// close ends the workers and returns when they have ended.
+	close()
+}

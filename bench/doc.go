@@ -1,0 +1,3 @@
+// Package bench holds the queue against others, on the same servers, in the same run: hibiken/asynq, riverqueue/river and plain
+// Redis lists. It is a module of its own, so that the product depends on none of them. README.md says what each row means.
+package bench

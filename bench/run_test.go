@@ -1,0 +1,129 @@
+package bench
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// run is one contender in one cell, on empty servers.
+type run struct {
+	t testing.TB
+	s *servers
+	k contender
+	c cell
+	q queue
+
+	pushed atomic.Int64  // jobs so far, and so the number of the next
+	acked  atomic.Int64  // jobs
+	moved  chan struct{} // something was acked since one looked
+	room   chan struct{} // has an entry for every batch that the pushers are ahead; nil = they may be ahead as they like
+}
+
+// sample is what a run gave: jobs per second, and seconds of processor time per million jobs.
+type sample struct {
+	rate float64
+	cpu  usage
+}
+
+const (
+	loadBatch   = 500         // and loadPushers: how a backlog is laid
+	loadPushers = 8           //
+	runDeadline = time.Minute // a contender that stands still fails the benchmark
+)
+
+// measure takes a contender through one of the scenarios.
+func measure(t testing.TB, s *servers, k contender, c cell, scenario func(context.Context, *run) sample) sample {
+	t.Helper()
+	s.clear(t)
+	ctx, cancel := context.WithTimeout(t.Context(), runDeadline)
+	defer cancel()
+	r := &run{t: t, s: s, k: k, c: c, q: k.open(t, s), moved: make(chan struct{}, 1)}
+	defer r.q.close()
+	return scenario(ctx, r)
+}
+
+// timed measures what do does; it returns the number of jobs.
+func (r *run) timed(do func() int64) sample {
+	r.t.Helper()
+	before, began := r.s.usage(r.t), time.Now()
+	jobs := do()
+	took := time.Since(began)
+	return sample{rate: float64(jobs) / took.Seconds(), cpu: r.s.usage(r.t).since(before, jobs)}
+}
+
+// push has so many goroutines push batches for as long as more agrees.
+func (r *run) push(ctx context.Context, pushers, batch int, more func() bool) {
+	r.t.Helper()
+	group, ctx := errgroup.WithContext(ctx)
+	for range pushers {
+		group.Go(func() error {
+			for more() {
+				if err := r.pushOne(ctx, batch); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		r.t.Fatal(r.k.name, "push:", err)
+	}
+}
+
+func (r *run) pushOne(ctx context.Context, batch int) error {
+	if r.room != nil {
+		select {
+		case r.room <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	first := r.pushed.Add(int64(batch)) - int64(batch)
+	return r.q.push(ctx, jobs(int(first), batch))
+}
+
+// load lays a backlog of at least so many jobs.
+func (r *run) load(ctx context.Context, n int) {
+	r.t.Helper()
+	r.push(ctx, loadPushers, loadBatch, func() bool { return r.pushed.Load() < int64(n) })
+}
+
+// start begins to work.
+func (r *run) start(ctx context.Context, taken func(payload []byte)) {
+	r.t.Helper()
+	if err := r.q.start(ctx, r.c, taken, r.ack); err != nil {
+		r.t.Fatal(r.k.name, "start:", err)
+	}
+}
+
+func (r *run) ack(n int) {
+	total, batch := r.acked.Add(int64(n)), int64(r.c.batch)
+	if r.room != nil {
+		for range total/batch - (total-int64(n))/batch {
+			<-r.room
+		}
+	}
+	select {
+	case r.moved <- struct{}{}:
+	default:
+	}
+}
+
+// finish waits until everything that was pushed is acked, and nothing more is to be done for it.
+func (r *run) finish(ctx context.Context) {
+	r.t.Helper()
+	for r.acked.Load() < r.pushed.Load() {
+		select {
+		case <-r.moved:
+		case <-ctx.Done():
+			r.t.Fatalf("%s with %+v: %d of %d jobs acked", r.k.name, r.c, r.acked.Load(), r.pushed.Load())
+		}
+	}
+	if err := r.q.settle(ctx); err != nil {
+		r.t.Fatal(r.k.name, "settle:", err)
+	}
+}
