@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// item is one that this worker has.
+type item struct {
+	ID      string          `json:"id"`
+	Attempt int             `json:"attempt"`
+	Payload json.RawMessage `json:"payload"`
+}
+
+// op is an operation on an item. The attempt proves that it is still ours.
+type op struct {
+	Op      string `json:"op"`
+	ID      string `json:"id"`
+	Attempt int    `json:"attempt"`
+	Days    int    `json:"days,omitempty"`  // of store
+	Lease   string `json:"lease,omitempty"` // of extend
+	Note    string `json:"note,omitempty"`  // for the item's trace
+}
+
+// step is one request: first its operations, then new items, up to max.
+type step struct {
+	Worker    string `json:"worker"`
+	RequestID string `json:"requestId,omitempty"`
+	Ops       []op   `json:"ops,omitempty"`
+	Max       int    `json:"max"`
+	Lease     string `json:"lease,omitempty"`
+	Wait      string `json:"wait,omitempty"`
+}
+
+// stepped is its answer.
+type stepped struct {
+	Results []result `json:"results"`
+	Items   []item   `json:"items"`
+}
+
+// result says what became of one operation: "ok", or why nothing was changed.
+type result struct {
+	ID      string `json:"id"`
+	Outcome string `json:"outcome"`
+}
+
+// client speaks with one queue.
+type client struct {
+	http   *http.Client
+	server string
+	queue  string
+	name   string
+}
+
+// newRequestID names a request, so that it can be repeated: whatever became of the first, the answer is the same, and
+// nothing is done twice.
+func newRequestID() string { return rand.Text() }
+
+const (
+	firstPause = 200 * time.Millisecond
+	mostPause  = 5 * time.Second
+	patience   = wait + 15*time.Second // with one try
+)
+
+// step sends the request until it is answered. What cannot be repaired by waiting ends it: a 4xx, and the end of the context.
+func (c *client) step(ctx context.Context, s step) (stepped, error) {
+	s.Worker = c.name
+	body, err := json.Marshal(s)
+	if err != nil {
+		return stepped{}, err
+	}
+	for pause := firstPause; ; pause = min(2*pause, mostPause) {
+		answer, again, err := c.try(ctx, body)
+		if err == nil || !again {
+			return answer, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return stepped{}, fmt.Errorf("%w; the last try: %w", ctx.Err(), err)
+		}
+	}
+}
+
+// try sends it once. Again tells whether it makes sense to repeat it.
+func (c *client) try(ctx context.Context, body []byte) (answer stepped, again bool, err error) {
+	trying, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	at := c.server + "/api/v1/queues/" + url.PathEscape(c.queue) + "/step"
+	req, err := http.NewRequestWithContext(trying, http.MethodPost, at, bytes.NewReader(body))
+	if err != nil {
+		return answer, false, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return answer, ctx.Err() == nil, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	switch {
+	case err != nil:
+		return answer, ctx.Err() == nil, err
+	case resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests:
+		return answer, true, fmt.Errorf("%s: %s", resp.Status, text)
+	case resp.StatusCode != http.StatusOK:
+		return answer, false, fmt.Errorf("%s: %s", resp.Status, text)
+	}
+	if err := json.Unmarshal(text, &answer); err != nil {
+		return answer, false, fmt.Errorf("the answer is not understood: %w", err)
+	}
+	return answer, false, nil
+}

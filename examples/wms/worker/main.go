@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	// The first signal asks for a clean stop; the second ends the process, as without this program.
+	ctx, forget := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, forget)
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		if !errors.Is(err, errUsage) {
+			fmt.Fprintln(os.Stderr, "worker:", err)
+		}
+		os.Exit(1)
+	}
+}
+
+var errUsage = errors.New("wrong usage")
+
+func run(ctx context.Context, args []string, out, errs io.Writer) error {
+	flags := flag.NewFlagSet("worker", flag.ContinueOnError)
+	flags.SetOutput(errs)
+	server := flags.String("server", "http://127.0.0.1:8080", "where Tallyman listens")
+	queue := flags.String("queue", "replenishment", "the queue to take work from")
+	name := flags.String("name", defaultName(), "name of this worker; two that run at a time need two")
+	batch := flags.Int("batch", 3, "items to take at a time")
+	lease := flags.Duration("lease", 30*time.Second, "how long an item is this worker's before it has to renew")
+	takes := flags.Duration("takes", 2*time.Second, "how long one refill takes")
+	missing := flags.String("missing", "", "articles of which there is no reserve, as S003,S007")
+	closed := flags.String("closed", "", "aisles that nobody may enter today, as A,C")
+	if err := flags.Parse(args); err != nil || flags.NArg() > 0 {
+		if err == nil {
+			fmt.Fprintln(errs, "worker takes flags alone; see -help")
+		}
+		return errUsage
+	}
+	w := &worker{
+		queue: &client{http: &http.Client{}, server: strings.TrimSuffix(*server, "/"), queue: *queue, name: *name},
+		floor: floor{missing: list(*missing), closed: list(*closed), takes: *takes},
+		batch: *batch, lease: *lease, out: out,
+	}
+	w.say("waits for work in %s at %s", *queue, *server)
+	return w.run(ctx)
+}
+
+// defaultName tells workers of one machine apart.
+func defaultName() string { return fmt.Sprintf("forklift-%d", os.Getpid()) }
+
+func list(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+}
