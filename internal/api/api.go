@@ -40,9 +40,10 @@ type Meter interface {
 	PollDone(outcome string, took time.Duration)
 }
 
-// Deps is what the API is made of. Every field is needed.
+// Deps is what the API is made of. Every field but Queues is needed.
 type Deps struct {
 	Inbox     Inbox
+	Queues    map[string]ServedQueue // by name
 	Catalogue Catalogue
 	Rules     Rules
 	// Preview tries a rule and writes nothing. Errors are *engine.UnknownError, engine.ErrManyScopes, *AtError, ErrBusy, those of preview.Run,

@@ -12,7 +12,7 @@ func apiInfo(version string) *huma.Info {
 	return &huma.Info{
 		Title:   "Tallyman",
 		Version: version,
-		Description: "Clients poll their notices; operators keep types and subscriptions. " +
+		Description: "Clients poll their notices; workers take items from queues; operators keep types and subscriptions. " +
 			"Answers are JSON or XML, as Accept says. Errors are problems (RFC 9457) with a stable code.",
 		License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 	}
@@ -23,6 +23,7 @@ func apiTags() []*huma.Tag {
 		{Name: "notices", Description: "what clients poll"},
 		{Name: "types", Description: "the catalogue of notice types; a change is in force for the next commit on every node"},
 		{Name: "subscriptions", Description: "who gets what; a change is in force for the next commit on every node"},
+		{Name: "queues", Description: "work: producers push items, workers lease them and say what became of them, operators look and mend"},
 		{Name: "rules", Description: "what operators do with rules"},
 		{Name: "operations", Description: "the state of the service"},
 	}

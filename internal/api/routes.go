@@ -22,6 +22,7 @@ func (a *API) register(routes *router) []byte {
 	a.registerTypes(operations)
 	a.registerSubscriptions(operations)
 	a.registerRules(operations)
+	a.registerQueues(operations)
 	huma.Register(operations, operation("status", http.MethodGet, "/status", "operations",
 		"The state of the node, its rules and deliveries"), a.status)
 

@@ -1,0 +1,172 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/sinks"
+	"tallyman/sinks/queue/item"
+)
+
+// defaultItems is the size of a page where nothing is said.
+const defaultItems = 100
+
+type (
+	itemsInput struct {
+		queuePath
+		State itemState `query:"state" doc:"ready in the order of service, dead and the ends the latest first, the others by due time"`
+		Limit itemLimit `query:"limit" doc:"items in a page"`
+		After string    `query:"after" doc:"the cursor of the page before"`
+		Test  testFlag  `query:"test" doc:"of the test twin"`
+	}
+	itemInput struct {
+		queuePath
+		itemPath
+		Test testFlag `query:"test" doc:"the item is in the test twin"`
+	}
+	itemsOutput      struct{ Body ItemsForm }
+	tracedItemOutput struct{ Body TracedItemForm }
+	rankOutput       struct{ Body RankForm }
+)
+
+// itemState and itemLimit are read as text, so that bad ones get the codes that they have everywhere.
+type (
+	itemState string
+	itemLimit string
+)
+
+// listed are the states by which items are listed.
+var listed = [...]item.State{
+	item.Ready, item.Assigned, item.Leased, item.Delayed, item.Suspended, item.Stored, item.Dead, item.Done, item.Removed, item.Refused,
+}
+
+// Schema lists the states.
+func (itemState) Schema(huma.Registry) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeString, Default: string(item.Ready)}
+	for _, state := range listed {
+		s.Enum = append(s.Enum, string(state))
+	}
+	return s
+}
+
+// Schema says what the text has to be.
+func (itemLimit) Schema(huma.Registry) *huma.Schema { return integer(1, item.MaxBatch, defaultItems) }
+
+func (a *API) registerItems(operations huma.API) {
+	list := operation("list-items", http.MethodGet, "/queues/{queue}/items", "queues", "Look at the items of a state")
+	list.Description = "Nothing is taken. What moves while pages are read may come twice or not at all."
+	huma.Register(operations, list, a.listItems)
+	huma.Register(operations, operation("get-item", http.MethodGet, "/queues/{queue}/items/{id}", "queues", "An item, and what has happened to it"), a.getItem)
+	huma.Register(operations, operation("rank-item", http.MethodGet, "/queues/{queue}/items/{id}/rank", "queues", "How many are served before an item that is ready"), a.rankItem)
+}
+
+// listItems answers GET /queues/{queue}/items.
+func (a *API) listItems(ctx context.Context, in *itemsInput) (*itemsOutput, error) {
+	query, before, prob := in.parse()
+	if prob != nil {
+		return nil, prob
+	}
+	q, prob := a.queue(in.Queue)
+	if prob != nil {
+		return nil, prob
+	}
+	page, err := q.List(ctx, query)
+	if err != nil {
+		if invalid, ok := errors.AsType[*item.InvalidError](err); ok {
+			return nil, badItemsCursor(invalid.Message)
+		}
+		return nil, a.queueFailed(ctx, in.Queue, "", err)
+	}
+	out := &itemsOutput{Body: ItemsForm{Items: make([]ItemForm, len(page.Items))}}
+	now := time.Now()
+	for i := range page.Items {
+		out.Body.Items[i] = newItemForm(&page.Items[i], now)
+		if !query.State.Ended() {
+			out.Body.Items[i].Rank = before + int64(i) + 1
+		}
+	}
+	if page.Cursor != "" {
+		out.Body.Cursor = strconv.FormatInt(before+int64(len(page.Items)), 10) + "." + page.Cursor
+	}
+	return out, nil
+}
+
+// parse reads the query. A cursor carries how many items the pages before it had.
+func (in *itemsInput) parse() (query item.Query, before int64, prob *Problem) {
+	query = item.Query{State: item.Ready, Limit: defaultItems}
+	if query.Test, prob = in.Test.parse("test"); prob != nil {
+		return query, 0, prob
+	}
+	if in.State != "" {
+		query.State = item.State(in.State)
+	}
+	if !slices.Contains(listed[:], query.State) {
+		return query, 0, badParameter("state " + quote(string(in.State)) + " is not one that items are listed by")
+	}
+	if in.Limit != "" {
+		n, err := strconv.Atoi(string(in.Limit))
+		if err != nil || n < 1 || n > item.MaxBatch {
+			return query, 0, newProblem(http.StatusBadRequest, CodeBadLimit,
+				"limit "+quote(string(in.Limit))+" is not a number from 1 to "+strconv.Itoa(item.MaxBatch))
+		}
+		query.Limit = n
+	}
+	if in.After == "" {
+		return query, 0, nil
+	}
+	count, cursor, _ := strings.Cut(in.After, ".")
+	before, err := strconv.ParseInt(count, 10, 64)
+	if err != nil || before < 0 || cursor == "" {
+		return query, 0, badItemsCursor("it is not one that this service gave out")
+	}
+	query.After = cursor
+	return query, before, nil
+}
+
+func badItemsCursor(why string) *Problem {
+	return newProblem(http.StatusBadRequest, CodeBadCursor, "after is not a cursor of this list: "+why)
+}
+
+// getItem answers GET /queues/{queue}/items/{id}.
+func (a *API) getItem(ctx context.Context, in *itemInput) (*tracedItemOutput, error) {
+	test, prob := in.Test.parse("test")
+	if prob != nil {
+		return nil, prob
+	}
+	q, prob := a.queue(in.Queue)
+	if prob != nil {
+		return nil, prob
+	}
+	traced, err := q.Get(ctx, test, in.ID)
+	if err != nil {
+		return nil, a.queueFailed(ctx, in.Queue, "", err)
+	}
+	return &tracedItemOutput{Body: newTracedItemForm(&traced, time.Now())}, nil
+}
+
+// rankItem answers GET /queues/{queue}/items/{id}/rank.
+func (a *API) rankItem(ctx context.Context, in *itemInput) (*rankOutput, error) {
+	test, prob := in.Test.parse("test")
+	if prob != nil {
+		return nil, prob
+	}
+	q, prob := a.queue(in.Queue)
+	if prob != nil {
+		return nil, prob
+	}
+	rank, err := q.Rank(ctx, test, in.ID)
+	switch {
+	case errors.Is(err, sinks.ErrNotFound):
+		return nil, newProblem(http.StatusNotFound, CodeItemNotFound, "no item "+quote(in.ID)+" of queue "+in.Queue+" is ready for any worker; others have no rank")
+	case err != nil:
+		return nil, a.queueFailed(ctx, in.Queue, "", err)
+	}
+	return &rankOutput{Body: RankForm{ID: rank.ID, Rank: rank.Place, Score: rank.Score}}, nil
+}

@@ -1,0 +1,147 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/sinks/queue/item"
+)
+
+// ItemOpForm is an operation on the item of the path.
+type ItemOpForm struct {
+	OpFields
+	Worker *string `json:"worker,omitempty" doc:"who does it, for the trace; assign: who alone gets the item, empty = anybody again"`
+	Test   bool    `json:"test,omitempty" doc:"the item is in the test twin"`
+}
+
+type (
+	itemPath struct {
+		ID string `path:"id" doc:"the item" example:"i_k5xqm2…"`
+	}
+	itemOpInput struct {
+		queuePath
+		itemPath
+		caller
+		Body *ItemOpForm
+	}
+	itemOpOutput    struct{ Body ResultForm }
+	removeItemInput struct {
+		queuePath
+		itemPath
+		caller
+		Force testFlag `query:"force" doc:"even while it is leased"`
+		Test  testFlag `query:"test" doc:"the item is in the test twin"`
+		Note  string   `query:"note" doc:"why, for the trace; cut at 500 bytes"`
+	}
+)
+
+func (a *API) registerItemOps(operations huma.API) {
+	for _, op := range []struct {
+		kind             item.OpKind
+		summary, details string
+	}{
+		{item.Ack, "The work is done", ""},
+		{item.Nack, "The work has failed", "The item is ready again after delay, or dead where it has failed as often as the queue allows."},
+		{item.Release, "Give an item back that was not begun", "It goes to the head of its level and has not failed."},
+		{item.Extend, "Keep an item longer", ""},
+		{item.Suspend, "Put an item off", "For the next of the queue's suspend steps; where all are used, 409 suspend_limit. Without attempt an operator puts off what nobody has."},
+		{item.Store, "Put an item away for days", "Its suspends count anew. Without attempt an operator puts away what nobody has."},
+		{item.Finish, "End an item that nobody has", ""},
+		{item.Assign, "Let one worker alone have an item", "What is put off keeps its time."},
+		{item.Requeue, "Make a dead item ready again", "Its failures count anew."},
+	} {
+		kind := string(op.kind)
+		o := operation(kind+"-item", http.MethodPost, "/queues/{queue}/items/{id}/"+kind, "queues", op.summary)
+		o.Description = op.details
+		huma.Register(operations, o, func(ctx context.Context, in *itemOpInput) (*itemOpOutput, error) { return a.itemOp(ctx, op.kind, in) })
+	}
+	remove := operation("remove-item", http.MethodDelete, "/queues/{queue}/items/{id}", "queues", "Take an item out")
+	huma.Register(operations, remove, a.removeItem)
+}
+
+// itemOp answers POST /queues/{queue}/items/{id}/<operation>.
+func (a *API) itemOp(ctx context.Context, kind item.OpKind, in *itemOpInput) (*itemOpOutput, error) {
+	body := in.Body
+	if body == nil {
+		body = &ItemOpForm{}
+	}
+	form := OpForm{Op: string(kind), ID: in.ID, OpFields: body.OpFields}
+	worker := ""
+	switch {
+	case kind == item.Assign:
+		form.Worker = body.Worker
+	case body.Worker != nil:
+		worker = *body.Worker
+	}
+	op, faults := form.parse()
+	for i := range faults {
+		faults[i].Location = "body." + faults[i].Location
+	}
+	if len(faults) > 0 {
+		return nil, invalidBody(faults)
+	}
+	r, prob := a.oneOp(ctx, in.Queue, &in.caller, item.Step{Test: body.Test, Worker: worker, Ops: []item.Op{op}})
+	if prob != nil {
+		return nil, prob
+	}
+	return &itemOpOutput{Body: newResultForm(r)}, nil
+}
+
+// removeItem answers DELETE /queues/{queue}/items/{id}.
+func (a *API) removeItem(ctx context.Context, in *removeItemInput) (*struct{}, error) {
+	force, prob := in.Force.parse("force")
+	if prob != nil {
+		return nil, prob
+	}
+	test, prob := in.Test.parse("test")
+	if prob != nil {
+		return nil, prob
+	}
+	op := item.Op{Kind: item.Remove, ID: in.ID, Force: force, Note: in.Note}
+	if _, prob := a.oneOp(ctx, in.Queue, &in.caller, item.Step{Test: test, Ops: []item.Op{op}}); prob != nil {
+		return nil, prob
+	}
+	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
+}
+
+// oneOp does a step with one operation, whose failure is a problem.
+func (a *API) oneOp(ctx context.Context, name string, c *caller, s item.Step) (*item.Result, *Problem) {
+	q, prob := a.queue(name)
+	if prob != nil {
+		return nil, prob
+	}
+	if s.By, prob = a.by(c, s.Worker); prob != nil {
+		return nil, prob
+	}
+	done, err := q.Step(ctx, s)
+	if err != nil {
+		return nil, a.queueFailed(ctx, name, "", err)
+	}
+	r := &done.Results[0]
+	return r, outcomeProblem(name, &s.Ops[0], r.Outcome)
+}
+
+// outcomeProblem is the problem that an outcome is where it stands alone; nil for ok.
+func outcomeProblem(queue string, op *item.Op, outcome item.Outcome) *Problem {
+	it := "item " + quote(op.ID)
+	switch outcome {
+	case item.OK:
+		return nil
+	case item.LeaseLost:
+		return newProblem(http.StatusConflict, CodeLeaseLost,
+			"attempt "+strconv.Itoa(op.Attempt)+" of "+it+" is over: its lease has run out, or the item has gone on; nothing was changed")
+	case item.IsLeased:
+		return newProblem(http.StatusConflict, CodeItemLeased, "a worker has "+it+"; name the attempt, or wait until it is done")
+	case item.SuspendLimit:
+		return newProblem(http.StatusConflict, CodeSuspendLimit, it+" was suspended as often as the queue allows; store or finish it")
+	case item.IsDead:
+		return newProblem(http.StatusConflict, CodeItemDead, it+" is dead; requeue or remove it")
+	case item.NotDead:
+		return newProblem(http.StatusConflict, CodeItemNotDead, it+" is not dead")
+	case item.NotFound:
+	}
+	return newProblem(http.StatusNotFound, CodeItemNotFound, "queue "+queue+" has no "+it+", or it has ended")
+}

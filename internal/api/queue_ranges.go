@@ -1,0 +1,136 @@
+package api
+
+import (
+	"context"
+	"encoding/xml"
+	"log/slog"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/sinks/queue/item"
+)
+
+// RangeForm is a range of a list of items.
+type RangeForm struct {
+	State string `json:"state" enum:"ready,assigned,delayed,suspended,stored,dead"`
+	From  int64  `json:"from" minimum:"1" doc:"the rank of the first, as the list of the state has it"`
+	To    int64  `json:"to" minimum:"1" doc:"the rank of the last"`
+	Test  bool   `json:"test,omitempty" doc:"of the test twin"`
+}
+
+// RemovedForm says how many items were taken out.
+type RemovedForm struct {
+	XMLName xml.Name `json:"-" xml:"removed"`
+	Removed int      `json:"removed" xml:"removed"`
+}
+
+// RequeueForm names dead items.
+type RequeueForm struct {
+	IDs  []string `json:"ids,omitempty" maxItems:"1000" nullable:"false" doc:"these"`
+	All  bool     `json:"all,omitempty" doc:"every dead item, instead of ids"`
+	Test bool     `json:"test,omitempty" doc:"of the test twin"`
+}
+
+// RequeuedForm says what became of them.
+type RequeuedForm struct {
+	XMLName  xml.Name     `json:"-" xml:"requeued"`
+	Requeued int          `json:"requeued" xml:"requeued" doc:"that are ready again"`
+	Results  []ResultForm `json:"results,omitempty" xml:"results>result,omitempty" doc:"of those that were named, in their order" nullable:"false"`
+}
+
+type (
+	rangeInput struct {
+		queuePath
+		caller
+		Body RangeForm
+	}
+	removedOutput struct{ Body RemovedForm }
+	requeueInput  struct {
+		queuePath
+		caller
+		Body RequeueForm
+	}
+	requeuedOutput struct{ Body RequeuedForm }
+)
+
+func (a *API) registerRanges(operations huma.API) {
+	remove := operation("remove-range", http.MethodPost, "/queues/{queue}/remove", "queues", "Take out a range of items")
+	remove.Description = "The ranks are those of the list of the state at this moment: look at it right before, and pause the queue where it moves."
+	huma.Register(operations, remove, a.removeRange)
+	requeue := operation("requeue-items", http.MethodPost, "/queues/{queue}/requeue", "queues", "Make dead items ready again")
+	requeue.Description = "Those that are named, or all. Their failures count anew."
+	requeue.MaxBodyBytes = maxStepBody
+	huma.Register(operations, requeue, a.requeueItems)
+}
+
+// removeRange answers POST /queues/{queue}/remove.
+func (a *API) removeRange(ctx context.Context, in *rangeInput) (*removedOutput, error) {
+	q, prob := a.queue(in.Queue)
+	if prob != nil {
+		return nil, prob
+	}
+	by, prob := a.by(&in.caller, "")
+	if prob != nil {
+		return nil, prob
+	}
+	f := &in.Body
+	if f.To < f.From {
+		return nil, invalidBody([]Fault{{Location: "body.to", Message: "it is before from"}})
+	}
+	removed, err := q.RemoveRange(ctx, f.Test, by, item.State(f.State), f.From, f.To)
+	if err != nil {
+		return nil, a.queueFailed(ctx, in.Queue, "", err)
+	}
+	a.log.LogAttrs(ctx, slog.LevelInfo, "items were removed from a queue", slog.String("queue", in.Queue), slog.Bool("test", f.Test),
+		slog.String("state", f.State), slog.Int64("from", f.From), slog.Int64("to", f.To), slog.Int("removed", removed), slog.String("by", by))
+	return &removedOutput{Body: RemovedForm{Removed: removed}}, nil
+}
+
+// requeueItems answers POST /queues/{queue}/requeue.
+func (a *API) requeueItems(ctx context.Context, in *requeueInput) (*requeuedOutput, error) {
+	q, prob := a.queue(in.Queue)
+	if prob != nil {
+		return nil, prob
+	}
+	by, prob := a.by(&in.caller, "")
+	if prob != nil {
+		return nil, prob
+	}
+	f := &in.Body
+	if f.All == (len(f.IDs) > 0) {
+		return nil, invalidBody([]Fault{{Location: "body.ids", Message: "name some, or say all, and not both"}})
+	}
+	out := &requeuedOutput{}
+	if f.All {
+		n, err := q.RequeueDead(ctx, f.Test, by)
+		if err != nil {
+			return nil, a.queueFailed(ctx, in.Queue, "", err)
+		}
+		out.Body.Requeued = n
+	} else if prob := a.requeueNamed(ctx, q, in, by, &out.Body); prob != nil {
+		return nil, prob
+	}
+	a.log.LogAttrs(ctx, slog.LevelInfo, "dead items were requeued", slog.String("queue", in.Queue), slog.Bool("test", f.Test),
+		slog.Int("items", out.Body.Requeued), slog.String("by", by))
+	return out, nil
+}
+
+func (a *API) requeueNamed(ctx context.Context, q *ServedQueue, in *requeueInput, by string, out *RequeuedForm) *Problem {
+	s := item.Step{Test: in.Body.Test, By: by, Ops: make([]item.Op, len(in.Body.IDs))}
+	for i, id := range in.Body.IDs {
+		s.Ops[i] = item.Op{Kind: item.Requeue, ID: id}
+	}
+	done, err := q.Step(ctx, s)
+	if err != nil {
+		return a.queueFailed(ctx, in.Queue, "ids", err)
+	}
+	out.Results = make([]ResultForm, len(done.Results))
+	for i := range done.Results {
+		out.Results[i] = newResultForm(&done.Results[i])
+		if done.Results[i].Outcome == item.OK {
+			out.Requeued++
+		}
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"tallyman/sinks"
+	"tallyman/sinks/index"
+	"tallyman/sinks/queue/item"
+)
+
+// Queue is a queue of work and its test twin. Errors are *item.InvalidError, sinks.ErrNotFound, and index.ErrUnavailable after
+// seconds at the latest; others are faults of what lies behind it.
+type Queue interface {
+	Push(ctx context.Context, test bool, by string, items []item.New) ([]item.PushResult, error)
+	// Step ends promptly with its context. Where that happens while it waits, the results of its operations come with the
+	// context's error.
+	Step(ctx context.Context, s item.Step) (item.Stepped, error)
+	Sizes(ctx context.Context, test bool) (item.Sizes, error)
+	List(ctx context.Context, q item.Query) (item.Page, error)
+	// Get and Rank answer sinks.ErrNotFound for what is not there; only what is ready has a rank.
+	Get(ctx context.Context, test bool, id string) (item.Traced, error)
+	Rank(ctx context.Context, test bool, id string) (item.Rank, error)
+	// RemoveRange takes out the items of a state from one rank to another, both included and counted from 1. Leased ones stay.
+	RemoveRange(ctx context.Context, test bool, by string, state item.State, from, to int64) (removed int, err error)
+	RequeueDead(ctx context.Context, test bool, by string) (int, error)
+	Pause(ctx context.Context, test bool, by string) error
+	Resume(ctx context.Context, test bool, by string) error
+}
+
+// ServedQueue is a queue with what its configuration says of it.
+type ServedQueue struct {
+	Queue
+
+	Settings QueueSettings
+}
+
+// QueueSettings are shown to those who ask.
+type QueueSettings struct {
+	Timezone     string
+	Lease        time.Duration
+	MaxAttempts  int
+	Dedupe       string // as the configuration has it: until_done, day, or a duration
+	SuspendSteps []time.Duration
+}
+
+// The sizes of bodies: what 1,000 items or operations come to, well filled.
+const (
+	maxPushBody     = 8 << 20
+	maxStepBody     = 1 << 20
+	pushBodyTimeout = 30 * time.Second
+)
+
+func (a *API) registerQueues(operations huma.API) {
+	a.registerSizes(operations)
+	a.registerPush(operations)
+	a.registerSteps(operations)
+	a.registerItemOps(operations)
+	a.registerItems(operations)
+	a.registerRanges(operations)
+}
+
+// caller keeps the request of an operation, which says who asks.
+type caller struct{ request *http.Request }
+
+// Resolve is called with every request.
+func (c *caller) Resolve(ctx huma.Context) []error {
+	c.request, _ = humago.Unwrap(ctx)
+	return nil
+}
+
+// by is who does something, as the trace names it: the worker that the request names, or else who sent it.
+func (a *API) by(c *caller, worker string) (string, *Problem) {
+	if worker != "" {
+		return worker, nil
+	}
+	who, err := a.deps.Auth.Authenticate(c.request)
+	if err != nil {
+		return "", internalProblem()
+	}
+	return traceName(who.Subject), nil
+}
+
+// traceName makes a name for the trace of any text.
+func traceName(subject string) string {
+	name := strings.Map(func(r rune) rune {
+		if r < 0x80 && (isAlnum(byte(r)) || strings.ContainsRune("_.:@-", r)) {
+			return r
+		}
+		return '_'
+	}, subject)
+	name = strings.TrimLeft(name, "_.:@-")
+	return name[:min(len(name), item.MaxName)]
+}
+
+// queue finds the queue of that name.
+func (a *API) queue(name string) (*ServedQueue, *Problem) {
+	if q, ok := a.deps.Queues[name]; ok {
+		return &q, nil
+	}
+	detail := "there is no queue " + quote(name)
+	if names := slices.Sorted(maps.Keys(a.deps.Queues)); len(names) > 0 {
+		detail += "; there are " + strings.Join(names, ", ")
+	}
+	return nil, newProblem(http.StatusNotFound, CodeQueueNotFound, detail)
+}
+
+// queueFailed turns an error of a queue into a problem. The list is where the body has what an error's index counts; "" where the
+// request is about one item.
+func (a *API) queueFailed(ctx context.Context, queue, list string, err error) *Problem {
+	if invalid, ok := errors.AsType[*item.InvalidError](err); ok {
+		return invalidBody([]Fault{{Location: invalidAt(invalid, list), Message: invalid.Message}})
+	}
+	if errors.Is(err, sinks.ErrNotFound) {
+		return newProblem(http.StatusNotFound, CodeItemNotFound, "queue "+queue+" has no such item")
+	}
+	if !gone(ctx) {
+		level := slog.LevelError
+		if errors.Is(err, index.ErrUnavailable) {
+			level = slog.LevelDebug // the queue itself logs it, once
+		}
+		a.log.LogAttrs(ctx, level, "a queue failed a request", slog.String("queue", queue), slog.Any("error", err))
+	}
+	return queueUnavailable("the queue is out of reach or being written back; try again")
+}
+
+func queueUnavailable(detail string) *Problem {
+	p := newProblem(http.StatusServiceUnavailable, CodeQueueUnavailable, detail)
+	p.retryAfter = 1
+	return p
+}
+
+// invalidAt is the place of an error in the request.
+func invalidAt(e *item.InvalidError, list string) string {
+	switch {
+	case list == "" && e.Field == "id":
+		return "path.id"
+	case list == "" || e.Index < 0:
+		return "body." + e.Field
+	}
+	return "body." + list + "[" + strconv.Itoa(e.Index) + "]." + e.Field
+}
+
+// testFlag is a query's test=, read as text so that a bad one gets the code that it has everywhere.
+type testFlag string
+
+// Schema says what the text has to be.
+func (testFlag) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeBoolean, Default: false}
+}
+
+func (f testFlag) parse(name string) (bool, *Problem) {
+	switch f {
+	case "", "false":
+		return false, nil
+	case "true":
+		return true, nil
+	}
+	return false, badParameter(name + " " + quote(string(f)) + " is neither true nor false")
+}
