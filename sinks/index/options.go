@@ -26,7 +26,7 @@ type Contents interface {
 	Rebuild(ctx context.Context, epoch string) (count int, err error)
 }
 
-// Options is what a keeper is made of. All but Ledger, Logger and Unavailable is needed.
+// Options is what a keeper is made of. All but Ledger, Channel, Logger and Unavailable is needed.
 type Options struct {
 	Client   redis.UniversalClient // its OnConnect must be that of Watch
 	Watch    *Watch
@@ -35,7 +35,7 @@ type Options struct {
 	Node     string       // names this process among the nodes
 	Sink     string       // the sink's name in the configuration
 	EpochKey string       // of the hash that names the epoch in force
-	Channel  string       // where an empty message says that an epoch has begun; its reader calls CheckNow
+	Channel  string       // where an empty message says that an epoch has begun; its reader calls CheckNow. "" = nodes notice it themselves
 	Logger   *slog.Logger // none by default
 	// Unavailable is what those get who waited for an epoch in vain, with the cause behind it; ErrUnavailable by default.
 	Unavailable error
@@ -57,8 +57,8 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Client == nil || o.Watch == nil || o.Contents == nil {
 		return o, errors.New("index: Client, Watch and Contents are needed")
 	}
-	if o.Node == "" || o.Sink == "" || o.EpochKey == "" || o.Channel == "" {
-		return o, errors.New("index: Node, Sink, EpochKey and Channel are needed")
+	if o.Node == "" || o.Sink == "" || o.EpochKey == "" {
+		return o, errors.New("index: Node, Sink and EpochKey are needed")
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

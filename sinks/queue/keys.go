@@ -11,6 +11,7 @@ import (
 // keys builds the names of all keys of a queue or of its twin, and nothing else does. They share a hash tag, so that they lie
 // on one node of a cluster; the twin's lie beside its queue's. With the prefix tallyman: and the queue replenishment:
 //
+//	tallyman:{replenishment}:epoch        hash  epoch: that in force, of the queue and its twin
 //	tallyman:{replenishment}:meta         hash  epoch, paused, due, out, drained, drainer, drain_until
 //	tallyman:{replenishment}:items        hash  id → head, newline, payload: see value.go
 //	tallyman:{replenishment}:ready:5      list  ids in the order of service; one per level, 5 to 1
@@ -38,6 +39,7 @@ func newKeys(prefix, queue string, test bool) (keys, error) {
 	return k, nil
 }
 
+func (k keys) epoch() string     { return k.base + "epoch" }
 func (k keys) meta() string      { return k.base + "meta" }
 func (k keys) items() string     { return k.base + "items" }
 func (k keys) assigned() string  { return k.base + "assigned" }

@@ -1,0 +1,108 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"tallyman/sinks/queue/item"
+)
+
+// An entry of the outbox is what one call of a script has moved: a line "<when, µs> <node>", then a line of each move,
+//
+//	seq n from to attempt failures suspends due assignee by note
+//
+// with the letters of the states, times in µs, - for an empty text, and the note escaped as in a query.
+const moveFields = 11
+
+var errEntry = errors.New("queue: an entry of the outbox is not as the scripts write it")
+
+// parseEntry reads the entry at the position.
+func parseEntry(position int64, entry string) (item.Moves, error) {
+	head, rest, _ := strings.Cut(entry, "\n")
+	when, node, ok := strings.Cut(head, " ")
+	us, err := strconv.ParseInt(when, 10, 64)
+	if !ok || err != nil || us <= 0 {
+		return item.Moves{}, fmt.Errorf("%w: it begins with %.80q", errEntry, head)
+	}
+	at, node := fromMicro(us), fromDash(node)
+	moves := item.Moves{Position: position, List: make([]item.Move, 0, strings.Count(rest, "\n")+1)}
+	for line := range strings.SplitSeq(rest, "\n") {
+		m, err := parseMove(line)
+		if err != nil {
+			return item.Moves{}, err
+		}
+		m.At, m.Node = at, node
+		moves.List = append(moves.List, m)
+	}
+	return moves, nil
+}
+
+func parseMove(line string) (item.Move, error) {
+	var f [moveFields]string
+	rest, more := line, true
+	for i := range f {
+		if !more {
+			return item.Move{}, fmt.Errorf("%w: a move is %.200q", errEntry, line)
+		}
+		f[i], rest, more = strings.Cut(rest, " ")
+	}
+	if more {
+		return item.Move{}, fmt.Errorf("%w: a move is %.200q", errEntry, line)
+	}
+	from, badFrom := item.FromLetter(f[2])
+	to, badTo := item.FromLetter(f[3])
+	note, badNote := url.QueryUnescape(fromDash(f[10]))
+	if to == "" || badFrom != nil || badTo != nil || badNote != nil {
+		return item.Move{}, fmt.Errorf("%w: a move is %.200q", errEntry, line)
+	}
+	n := numbers{line: line}
+	m := item.Move{
+		Seq: n.read(f[0]), N: n.read(f[1]), From: from, To: to,
+		Attempt: int(n.read(f[4])), Failures: int(n.read(f[5])), Suspends: int(n.read(f[6])), Due: n.time(f[7]),
+		Assignee: fromDash(f[8]), By: fromDash(f[9]), Note: note,
+	}
+	return m, n.err
+}
+
+// numbers reads the numbers of a move, and keeps the first error.
+type numbers struct {
+	line string
+	err  error
+}
+
+func (n *numbers) read(s string) int64 {
+	v, err := strconv.ParseInt(s, 10, 64)
+	if (err != nil || v < 0) && n.err == nil {
+		n.err = fmt.Errorf("%w: a move is %.200q: %q is no count", errEntry, n.line, s)
+	}
+	return v
+}
+
+func (n *numbers) time(s string) time.Time { return fromMicro(n.read(s)) }
+
+// newEntry is an entry as the scripts write it.
+func newEntry(at time.Time, node string, moves []item.Move) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d %s", toMicro(at), orDash(node))
+	for _, m := range moves {
+		from := "-"
+		if m.From != "" {
+			from = m.From.Letter()
+		}
+		fmt.Fprintf(&b, "\n%d %d %s %s %d %d %d %d %s %s %s", m.Seq, m.N, from, m.To.Letter(), m.Attempt, m.Failures, m.Suspends,
+			toMicro(m.Due), orDash(m.Assignee), orDash(m.By), escapeNote(m.Note))
+	}
+	return b.String()
+}
+
+// escapeNote writes a note as an entry has it.
+func escapeNote(note string) string {
+	if note == "-" {
+		return "%2D" // what a dash alone means is an empty text
+	}
+	return orDash(url.QueryEscape(note))
+}
