@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -9,6 +10,15 @@ import (
 	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
 )
+
+// asynqOne is one server, as its users run it in a process.
+func asynqOne() contender { return viaAsynq("asynq", 1, false) }
+
+// asynqMany is eight servers in one process: with fewer it was slower, with more no faster.
+func asynqMany() contender { return viaAsynq("asynq ×8", 8, false) }
+
+// asynqUnique is one server, and each task holds a lock on its payload for as long as it lives.
+func asynqUnique() contender { return viaAsynq("asynq unique", 1, true) }
 
 // viaAsynq is asynq with five strict queues and a handler that does nothing. It asks for more every millisecond instead of every
 // second. It has no batches: a batch is as many calls. Its workers are the Concurrency of its servers; a server fetches in
@@ -39,7 +49,7 @@ type asynqQueue struct {
 
 func (q *asynqQueue) push(ctx context.Context, list []job) error {
 	for _, j := range list {
-		options := append(q.options[:len(q.options):len(q.options)], asynq.Queue(strconv.Itoa(j.priority())))
+		options := append(slices.Clip(q.options), asynq.Queue(strconv.Itoa(j.priority())))
 		if _, err := q.client.EnqueueContext(ctx, asynq.NewTask("bench", j.payload), options...); err != nil {
 			return err
 		}

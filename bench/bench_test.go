@@ -1,16 +1,55 @@
 package bench
 
 import (
+	"context"
 	"fmt"
 	"testing"
+
+	"tallyman/internal/testenv"
 )
 
-func BenchmarkTry(b *testing.B) {
+func TestMain(m *testing.M) { testenv.Main(m) }
+
+// cells are how the queues are used: how many in one call, from how many goroutines.
+func cells() []cell {
+	return []cell{{1, 1}, {1, 8}, {1, 10}, {1, 64}, {10, 1}, {10, 8}, {10, 64}, {100, 1}, {100, 8}, {100, 64}}
+}
+
+// BenchmarkPush has jobs come in while nobody takes any.
+func BenchmarkPush(b *testing.B) {
+	compare(b, "push", pushing, lists(), asynqOne(), asynqUnique(), viaRiver())
+}
+
+// BenchmarkWork has a backlog over all levels taken and acked while nothing comes in.
+func BenchmarkWork(b *testing.B) {
+	compare(b, "lease + ack", working, lists(), asynqOne(), asynqMany(), asynqUnique(), viaRiver())
+}
+
+// BenchmarkFlow has as many push as work.
+func BenchmarkFlow(b *testing.B) {
+	compare(b, "push + lease + ack", flowing, lists(), asynqOne(), asynqMany(), asynqUnique(), viaRiver())
+}
+
+// compare takes all contenders through a scenario in every cell, and prints the tables. An iteration is a round.
+func compare(b *testing.B, title string, scenario func(context.Context, *run) sample, list ...contender) {
+	b.Helper()
 	s := newServers(b)
-	for _, c := range []cell{{1, 1}, {1, 10}, {1, 64}, {100, 8}} {
-		for _, k := range contenders() {
-			p, w, f := measure(b, s, k, c, pushing), measure(b, s, k, c, working), measure(b, s, k, c, flowing)
-			fmt.Printf("%v %-14s push %8.0f work %8.0f flow %8.0f  cpu/M work redis %.1f pg %.1f client %.1f; flow %.1f %.1f %.1f\n", c, k.name, p.rate, w.rate, f.rate, w.cpu.redis, w.cpu.postgres, w.cpu.client, f.cpu.redis, f.cpu.postgres, f.cpu.client)
-		}
+	res := newResults(list)
+	for _, c := range cells() {
+		b.Run(fmt.Sprintf("batch=%d/workers=%d", c.batch, c.workers), func(b *testing.B) {
+			for round := 0; b.Loop(); round++ {
+				for i := range list {
+					k := list[(round+i)%len(list)] // nobody always comes first
+					res.add(c, k.name, measure(b, s, k, c, scenario))
+				}
+			}
+			b.ReportMetric(0, "ns/op")
+			for _, r := range ratios() {
+				if x, ok := res.ratio(c, r); ok {
+					b.ReportMetric(x, r.unit)
+				}
+			}
+		})
 	}
+	res.print(title)
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func contenders() []contender {
-	return []contender{lists(), viaAsynq("asynq", 1, false), viaAsynq("asynq ×4", 4, false), viaAsynq("asynq unique", 1, true), viaRiver()}
+	return []contender{lists(), asynqOne(), asynqMany(), asynqUnique(), viaRiver()}
 }
 
 // TestEveryJobOnce holds what is measured: each contender takes every job once.

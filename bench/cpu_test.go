@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,14 +15,14 @@ import (
 // usage is the processor time that has been spent, in seconds.
 type usage struct{ redis, postgres, client float64 }
 
-func (s *servers) usage(t testing.TB) usage {
+func (s *servers) usage(ctx context.Context, t testing.TB) usage {
 	t.Helper()
 	var self syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &self); err != nil {
 		t.Fatal(err)
 	}
 	return usage{
-		redis:    s.info(t, "cpu", "used_cpu_user") + s.info(t, "cpu", "used_cpu_sys"),
+		redis:    s.info(ctx, t, "cpu", "used_cpu_user") + s.info(ctx, t, "cpu", "used_cpu_sys"),
 		postgres: s.postgresCPU(),
 		client:   time.Duration(self.Utime.Nano() + self.Stime.Nano()).Seconds(),
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 )
 
-// The settings with which River was fastest here, of 100 to 10,000 workers and pauses of 1 ms to 20 ms.
+// The settings with which River was fastest, of 100 to 10,000 workers and pauses of 1 ms to 20 ms.
 const (
 	riverWorkers  = 1000
 	riverCooldown = 2 * time.Millisecond

@@ -47,12 +47,12 @@ func measure(t testing.TB, s *servers, k contender, c cell, scenario func(contex
 }
 
 // timed measures what do does; it returns the number of jobs.
-func (r *run) timed(do func() int64) sample {
+func (r *run) timed(ctx context.Context, do func() int64) sample {
 	r.t.Helper()
-	before, began := r.s.usage(r.t), time.Now()
+	before, began := r.s.usage(ctx, r.t), time.Now()
 	jobs := do()
 	took := time.Since(began)
-	return sample{rate: float64(jobs) / took.Seconds(), cpu: r.s.usage(r.t).since(before, jobs)}
+	return sample{rate: float64(jobs) / took.Seconds(), cpu: r.s.usage(ctx, r.t).since(before, jobs)}
 }
 
 // push has so many goroutines push batches for as long as more agrees.

@@ -12,7 +12,7 @@ const (
 
 // pushing is how fast jobs come in while nobody takes any.
 func pushing(ctx context.Context, r *run) sample {
-	return r.timed(func() int64 {
+	return r.timed(ctx, func() int64 {
 		r.push(ctx, r.c.workers, r.c.batch, during(pushWindow))
 		return r.pushed.Load()
 	})
@@ -21,7 +21,7 @@ func pushing(ctx context.Context, r *run) sample {
 // working is how fast a backlog over all levels is taken and acked while nothing comes in.
 func working(ctx context.Context, r *run) sample {
 	r.load(ctx, r.k.backlog(r.c))
-	return r.timed(func() int64 {
+	return r.timed(ctx, func() int64 {
 		r.start(ctx, ignore)
 		r.finish(ctx)
 		return r.acked.Load()
@@ -31,7 +31,7 @@ func working(ctx context.Context, r *run) sample {
 // flowing is how fast jobs go all the way while as many push as work. The pushers stay a little ahead of the workers.
 func flowing(ctx context.Context, r *run) sample {
 	r.room = make(chan struct{}, max(1, r.k.ahead(r.c)/r.c.batch))
-	return r.timed(func() int64 {
+	return r.timed(ctx, func() int64 {
 		r.start(ctx, ignore)
 		r.push(ctx, r.c.workers, r.c.batch, during(flowWindow))
 		r.finish(ctx)

@@ -52,9 +52,9 @@ func (s *servers) clear(t testing.TB) {
 }
 
 // info is a number of Redis' INFO.
-func (s *servers) info(t testing.TB, section, field string) float64 {
+func (s *servers) info(ctx context.Context, t testing.TB, section, field string) float64 {
 	t.Helper()
-	all, err := s.admin.InfoMap(t.Context(), section).Result()
+	all, err := s.admin.InfoMap(ctx, section).Result()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func (s *servers) info(t testing.TB, section, field string) float64 {
 // postmaster asks a backend for its parent.
 func (s *servers) postmaster(t testing.TB) int {
 	t.Helper()
-	ctx := context.Background()
+	ctx := t.Context()
 	c, err := pgx.Connect(ctx, s.postgres.URL("postgres"))
 	if err != nil {
 		t.Fatal(err)
