@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 )
 
@@ -62,6 +63,9 @@ type client struct {
 // newRequestID names a request, so that it can be repeated: whatever became of the first, the answer is the same, and
 // nothing is done twice.
 func newRequestID() string { return rand.Text() }
+
+// seconds writes a duration as the API reads it.
+func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s" }
 
 const (
 	firstPause = 200 * time.Millisecond

@@ -46,7 +46,7 @@ func (w *worker) run(stop context.Context) error {
 // take waits for items. When a stop cuts the request off, items may be on their way to us: the same request id, now
 // for no item, answers with those. They are given back like all that was not begun.
 func (w *worker) take(stop context.Context) ([]item, error) {
-	request := step{RequestID: newRequestID(), Max: w.batch, Lease: w.lease.String(), Wait: wait.String()}
+	request := step{RequestID: newRequestID(), Max: w.batch, Lease: seconds(w.lease), Wait: seconds(wait)}
 	answer, err := w.queue.step(stop, request)
 	if stop.Err() == nil || err == nil {
 		return answer.Items, err
@@ -126,7 +126,7 @@ func (w *worker) renew(ctx context.Context, mine *held) {
 			return
 		case <-tick.C:
 		}
-		ops := mine.ops("extend", w.lease.String())
+		ops := mine.ops("extend", seconds(w.lease))
 		if len(ops) == 0 {
 			continue
 		}
