@@ -124,16 +124,16 @@ func (a *API) getQueue(ctx context.Context, in *queueInput) (*queueOutput, error
 
 // pauseQueue answers POST /queues/{queue}/pause.
 func (a *API) pauseQueue(ctx context.Context, in *pauseInput) (*queueOutput, error) {
-	return a.switchQueue(ctx, in, "a queue was paused", Queue.Pause)
+	return a.switchQueue(ctx, in, "pause", Queue.Pause)
 }
 
 // resumeQueue answers POST /queues/{queue}/resume.
 func (a *API) resumeQueue(ctx context.Context, in *pauseInput) (*queueOutput, error) {
-	return a.switchQueue(ctx, in, "a queue was resumed", Queue.Resume)
+	return a.switchQueue(ctx, in, "resume", Queue.Resume)
 }
 
 func (a *API) switchQueue(
-	ctx context.Context, in *pauseInput, said string, change func(q Queue, ctx context.Context, test bool, by string) error,
+	ctx context.Context, in *pauseInput, what string, change func(q Queue, ctx context.Context, test bool, by string) error,
 ) (*queueOutput, error) {
 	test := in.Body != nil && in.Body.Test
 	q, prob := a.queue(in.Queue)
@@ -147,7 +147,7 @@ func (a *API) switchQueue(
 	if err := change(q.Queue, ctx, test, by); err != nil {
 		return nil, a.queueFailed(ctx, in.Queue, "", err)
 	}
-	a.log.LogAttrs(ctx, slog.LevelInfo, said, slog.String("queue", in.Queue), slog.Bool("test", test), slog.String("by", by))
+	a.log.LogAttrs(ctx, slog.LevelInfo, "a queue was switched", slog.String("to", what), slog.String("queue", in.Queue), slog.Bool("test", test), slog.String("by", by))
 	return a.queueAnswer(ctx, q, in.Queue, test)
 }
 

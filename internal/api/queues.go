@@ -15,11 +15,10 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"tallyman/sinks"
-	"tallyman/sinks/index"
 	"tallyman/sinks/queue/item"
 )
 
-// Queue is a queue of work and its test twin. Errors are *item.InvalidError, sinks.ErrNotFound, and index.ErrUnavailable after
+// Queue is a queue of work and its test twin. Errors are *item.InvalidError, sinks.ErrNotFound, and sinks.ErrUnavailable after
 // seconds at the latest; others are faults of what lies behind it.
 type Queue interface {
 	Push(ctx context.Context, test bool, by string, items []item.New) ([]item.PushResult, error)
@@ -91,15 +90,21 @@ func (a *API) by(c *caller, worker string) (string, *Problem) {
 	return traceName(who.Subject), nil
 }
 
+// Names in the trace are words of this alphabet; its first characters do not begin one.
+const (
+	traceAlphabet = "_.:@-" + "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	traceMarks    = 5
+)
+
 // traceName makes a name for the trace of any text.
 func traceName(subject string) string {
 	name := strings.Map(func(r rune) rune {
-		if r < 0x80 && (isAlnum(byte(r)) || strings.ContainsRune("_.:@-", r)) {
+		if strings.ContainsRune(traceAlphabet, r) {
 			return r
 		}
 		return '_'
 	}, subject)
-	name = strings.TrimLeft(name, "_.:@-")
+	name = strings.TrimLeft(name, traceAlphabet[:traceMarks])
 	return name[:min(len(name), item.MaxName)]
 }
 
@@ -126,7 +131,7 @@ func (a *API) queueFailed(ctx context.Context, queue, list string, err error) *P
 	}
 	if !gone(ctx) {
 		level := slog.LevelError
-		if errors.Is(err, index.ErrUnavailable) {
+		if errors.Is(err, sinks.ErrUnavailable) {
 			level = slog.LevelDebug // the queue itself logs it, once
 		}
 		a.log.LogAttrs(ctx, level, "a queue failed a request", slog.String("queue", queue), slog.Any("error", err))

@@ -42,7 +42,7 @@ type Options struct {
 }
 
 // ErrUnavailable says that there is no epoch in force.
-var ErrUnavailable = errors.New("the index is not in reach or being rebuilt")
+var ErrUnavailable = sinks.ErrUnavailable
 
 // Patience is how long a client waits for an epoch, or for Redis to answer.
 const Patience = 5 * time.Second

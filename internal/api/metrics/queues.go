@@ -1,0 +1,109 @@
+package metrics
+
+import (
+	"context"
+	"maps"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"tallyman/sinks/queue/item"
+)
+
+// Sizer tells how full a queue is. It ends with its context.
+type Sizer interface {
+	Sizes(ctx context.Context, test bool) (item.Sizes, error)
+}
+
+// Queues are gauges of queues, read when they are scraped. A queue that does not answer in time has no series in that scrape, and
+// holds up neither the others nor /metrics.
+type Queues struct {
+	queues map[string]Sizer
+	items  *prometheus.Desc
+	oldest *prometheus.Desc
+
+	mu    sync.Mutex
+	asked time.Time
+	last  map[string]item.Sizes // what asked has got
+}
+
+const (
+	sizesTimeout = 2 * time.Second // for all queues together
+	sizesFresh   = time.Second     // so that many who scrape ask no more often than one
+)
+
+// NewQueues makes the gauges of queues by their names; their test twins are not counted.
+func NewQueues(queues map[string]Sizer) *Queues {
+	return &Queues{
+		queues: maps.Clone(queues),
+		items: prometheus.NewDesc(namespace+"_queue_items", "Items in a queue, by state: ready, assigned (ready for one worker), leased, delayed, suspended, stored or dead.",
+			[]string{"queue", "state"}, nil),
+		oldest: prometheus.NewDesc(namespace+"_queue_oldest_seconds", "How long the first item of a priority has been ready; 0 where there is none.",
+			[]string{"queue", "priority"}, nil),
+	}
+}
+
+// Describe names the gauges.
+func (q *Queues) Describe(ch chan<- *prometheus.Desc) {
+	ch <- q.items
+	ch <- q.oldest
+}
+
+// Collect asks the queues.
+func (q *Queues) Collect(ch chan<- prometheus.Metric) {
+	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
+	now := time.Now()
+	for name, s := range q.sizes() {
+		for state, n := range map[item.State]int64{
+			item.Ready: s.Ready, item.Assigned: s.Assigned, item.Leased: s.Leased, item.Delayed: s.Delayed, item.Suspended: s.Suspended,
+			item.Stored: s.Stored, item.Dead: s.Dead,
+		} {
+			gauge(q.items, float64(n), name, string(state))
+		}
+		for _, l := range s.Levels {
+			age := 0.0
+			if !l.Oldest.IsZero() {
+				age = max(now.Sub(l.Oldest).Seconds(), 0)
+			}
+			gauge(q.oldest, age, name, strconv.Itoa(l.Priority))
+		}
+	}
+}
+
+// sizes returns those of the queues that answer. The map is shared: it is only read.
+func (q *Queues) sizes() map[string]item.Sizes {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.asked.IsZero() && time.Since(q.asked) < sizesFresh {
+		return q.last
+	}
+	q.last = ask(q.queues)
+	q.asked = time.Now()
+	return q.last
+}
+
+// ask asks all at once.
+func ask(queues map[string]Sizer) map[string]item.Sizes {
+	ctx, cancel := context.WithTimeout(context.Background(), sizesTimeout)
+	defer cancel()
+	var mu sync.Mutex
+	var asking sync.WaitGroup
+	sizes := make(map[string]item.Sizes, len(queues))
+	for name, queue := range queues {
+		asking.Go(func() {
+			s, err := queue.Sizes(ctx, false)
+			if err != nil {
+				return // its readiness says why
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			sizes[name] = s
+		})
+	}
+	asking.Wait()
+	return sizes
+}
