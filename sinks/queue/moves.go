@@ -11,11 +11,12 @@ import (
 	"tallyman/sinks/queue/item"
 )
 
-// An entry of the outbox is what one call of a script has moved: a line "<when, µs> <node>", then a line of each move,
+// An entry of the outbox is what one call of a script has moved: a line "<when, µs> <node>" (step.lua adds how many moves the
+// entries before it had, for its own use), then a line of each move,
 //
 //	seq n from to attempt failures suspends due assignee by note
 //
-// with the letters of the states, times in µs, - for an empty text, and the note escaped as in a query.
+// with the letters of the states, times in µs, - for an empty text, and who did it and the note escaped as in a query.
 const moveFields = 11
 
 var errEntry = errors.New("queue: an entry of the outbox is not as the scripts write it")
@@ -24,6 +25,7 @@ var errEntry = errors.New("queue: an entry of the outbox is not as the scripts w
 func parseEntry(position int64, entry string) (item.Moves, error) {
 	head, rest, _ := strings.Cut(entry, "\n")
 	when, node, ok := strings.Cut(head, " ")
+	node, _, _ = strings.Cut(node, " ")
 	us, err := strconv.ParseInt(when, 10, 64)
 	if !ok || err != nil || us <= 0 {
 		return item.Moves{}, fmt.Errorf("%w: it begins with %.80q", errEntry, head)
@@ -55,15 +57,16 @@ func parseMove(line string) (item.Move, error) {
 	}
 	from, badFrom := item.FromLetter(f[2])
 	to, badTo := item.FromLetter(f[3])
+	by, badBy := url.QueryUnescape(fromDash(f[9]))
 	note, badNote := url.QueryUnescape(fromDash(f[10]))
-	if to == "" || badFrom != nil || badTo != nil || badNote != nil {
+	if to == "" || badFrom != nil || badTo != nil || badBy != nil || badNote != nil {
 		return item.Move{}, fmt.Errorf("%w: a move is %.200q", errEntry, line)
 	}
 	n := numbers{line: line}
 	m := item.Move{
 		Seq: n.read(f[0]), N: n.read(f[1]), From: from, To: to,
 		Attempt: int(n.read(f[4])), Failures: int(n.read(f[5])), Suspends: int(n.read(f[6])), Due: n.time(f[7]),
-		Assignee: fromDash(f[8]), By: fromDash(f[9]), Note: note,
+		Assignee: fromDash(f[8]), By: by, Note: note,
 	}
 	return m, n.err
 }
@@ -94,15 +97,15 @@ func newEntry(at time.Time, node string, moves []item.Move) string {
 			from = m.From.Letter()
 		}
 		fmt.Fprintf(&b, "\n%d %d %s %s %d %d %d %d %s %s %s", m.Seq, m.N, from, m.To.Letter(), m.Attempt, m.Failures, m.Suspends,
-			toMicro(m.Due), orDash(m.Assignee), orDash(m.By), escapeNote(m.Note))
+			toMicro(m.Due), orDash(m.Assignee), escape(m.By), escape(m.Note))
 	}
 	return b.String()
 }
 
-// escapeNote writes a note as an entry has it.
-func escapeNote(note string) string {
-	if note == "-" {
+// escape writes who did something, or why, as an entry has it.
+func escape(s string) string {
+	if s == "-" {
 		return "%2D" // what a dash alone means is an empty text
 	}
-	return orDash(url.QueryEscape(note))
+	return orDash(url.QueryEscape(s))
 }

@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
@@ -11,20 +10,23 @@ import (
 	"tallyman/sinks/queue/item"
 )
 
-// The value of an item in Redis is its head, a newline, and its payload as it was pushed. The head has 13 fields with a space
-// between them, in this order; - is an empty text, times are µs since 1970 and 0 = none:
+// The value of an item in Redis is its head, a newline, and its payload as it was pushed. The head has 14 fields with a space
+// between them; - is an empty text, times are µs since 1970 and 0 = none. What changes with every lease stands first, so that
+// the scripts need not look at the rest:
 //
 //	state     a letter: see item.State.Letter
-//	priority  1 … 5
-//	attempt   failures  suspends  moves
-//	seq       the ledger's number, 0 = none
-//	created   ready     due
+//	attempt   moves     due
 //	worker    who has the lease
+//	failures  suspends
+//	seq       the ledger's number, 0 = none
 //	assignee  the only worker that gets it
 //	bucket    of its dedupe key
+//	priority  1 … 5
+//	ready     created
+//	place     of a ready item with an assignee: its number in the zset assigned; else 0
 //
 // scripts/common.lua reads and writes the same.
-const headFields = 13
+const headFields = 14
 
 var errValue = errors.New("queue: an item in Redis is not as the scripts write it")
 
@@ -35,9 +37,13 @@ func parseValue(id, value string) (item.Item, error) {
 	if !found || len(fields) != headFields {
 		return item.Item{}, fmt.Errorf("%w: item %s", errValue, id)
 	}
-	var numbers [9]int64
-	for i := range numbers {
-		n, err := strconv.ParseInt(fields[i+1], 10, 64)
+	var numbers [headFields]int64
+	for i := range fields {
+		switch i {
+		case 0, 4, 8, 9: // texts
+			continue
+		}
+		n, err := strconv.ParseInt(fields[i], 10, 64)
 		if err != nil {
 			return item.Item{}, fmt.Errorf("%w: item %s: %w", errValue, id, err)
 		}
@@ -48,21 +54,34 @@ func parseValue(id, value string) (item.Item, error) {
 		return item.Item{}, fmt.Errorf("%w: item %s: %w", errValue, id, err)
 	}
 	return item.Item{
-		ID: id, State: state, Priority: int(numbers[0]), Attempt: int(numbers[1]), Failures: int(numbers[2]), Suspends: int(numbers[3]),
-		Moves: numbers[4], Seq: numbers[5], Created: fromMicro(numbers[6]), Ready: fromMicro(numbers[7]), Due: fromMicro(numbers[8]),
-		Worker: fromDash(fields[10]), Assignee: fromDash(fields[11]), Bucket: fromDash(fields[12]),
-		Payload: []byte(payload),
+		ID: id, State: state, Payload: []byte(payload),
+		Attempt: int(numbers[1]), Moves: numbers[2], Due: fromMicro(numbers[3]), Worker: fromDash(fields[4]),
+		Failures: int(numbers[5]), Suspends: int(numbers[6]), Seq: numbers[7], Assignee: fromDash(fields[8]),
+		Bucket: fromDash(fields[9]), Priority: int(numbers[10]), Ready: fromMicro(numbers[11]), Created: fromMicro(numbers[12]),
 	}, nil
 }
 
 // newValue is the value of a record, as enqueue.lua puts it into Redis.
 func newValue(r *item.Record) string {
-	var b bytes.Buffer
-	b.Grow(160 + len(r.Payload))
-	fmt.Fprintf(&b, "%s %d %d %d %d %d %d %d %d %d - %s %s\n", r.State.Letter(), r.Priority, r.Attempt, r.Failures, r.Suspends,
-		r.Moves, r.Seq, toMicro(r.Created), toMicro(r.Ready), toMicro(r.Due), orDash(r.Assignee), orDash(r.Bucket))
-	b.Write(r.Payload)
-	return b.String()
+	b := make([]byte, 0, 160+len(r.Payload))
+	b = append(b, r.State.Letter()...)
+	b = appendNumbers(b, int64(r.Attempt), r.Moves, toMicro(r.Due))
+	b = append(b, " -"...)
+	b = appendNumbers(b, int64(r.Failures), int64(r.Suspends), r.Seq)
+	b = append(b, ' ')
+	b = append(b, orDash(r.Assignee)...)
+	b = append(b, ' ')
+	b = append(b, orDash(r.Bucket)...)
+	b = appendNumbers(b, int64(r.Priority), toMicro(r.Ready), toMicro(r.Created), 0)
+	b = append(b, '\n')
+	return string(append(b, r.Payload...))
+}
+
+func appendNumbers(b []byte, numbers ...int64) []byte {
+	for _, n := range numbers {
+		b = strconv.AppendInt(append(b, ' '), n, 10)
+	}
+	return b
 }
 
 func fromMicro(us int64) time.Time {

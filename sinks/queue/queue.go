@@ -1,0 +1,39 @@
+package queue
+
+import (
+	"log/slog"
+
+	"tallyman/sinks/index"
+)
+
+// Queue is a queue and its test twin.
+type Queue struct {
+	o   Options
+	log *slog.Logger
+
+	keeper *index.Keeper // one for both: their epochs begin together
+	lines  [2]*line      // the queue, its twin
+}
+
+// New returns a queue that waits for Run.
+func New(o Options) (*Queue, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	q := &Queue{o: o, log: o.Logger.With("queue", o.Name)}
+	for i, test := range []bool{false, true} {
+		if q.lines[i], err = newLine(&q.o, test); err != nil {
+			return nil, err
+		}
+	}
+	return q, nil
+}
+
+// line is the queue itself or its twin.
+func (q *Queue) line(test bool) *line {
+	if test {
+		return q.lines[1]
+	}
+	return q.lines[0]
+}

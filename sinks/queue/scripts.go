@@ -1,0 +1,31 @@
+package queue
+
+import (
+	_ "embed" // the scripts
+	"errors"
+
+	"github.com/redis/go-redis/v9"
+)
+
+var (
+	//go:embed scripts/common.lua
+	commonLua string
+	//go:embed scripts/enqueue.lua
+	enqueueLua string
+	//go:embed scripts/step.lua
+	stepLua string
+	//go:embed scripts/repair.lua
+	repairLua string
+)
+
+type scripts struct{ enqueue, step, repair *redis.Script }
+
+func newScripts() *scripts {
+	return &scripts{enqueue: newScript(enqueueLua), step: newScript(stepLua), repair: newScript(repairLua)}
+}
+
+// newScript puts what the scripts share before the text of one.
+func newScript(text string) *redis.Script { return redis.NewScript(commonLua + text) }
+
+// errBacklog says that so much waits for its way into the ledger that nothing more is taken; common.lua says it.
+var errBacklog = errors.New("BACKLOG")

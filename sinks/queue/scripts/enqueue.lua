@@ -1,0 +1,138 @@
+-- Puts items into a queue, those that are new and those that were lost. Each is in once: by its id, which comes first, and
+-- by its dedupe key. All or nothing.
+--
+-- KEYS 1 … 16 and ARGV 1, 2: see common.lua
+-- ARGV 3 channel for hints, 4 the hint
+--      5 token: empty for a push: it does not put in an item that a repair may have put in before (see repair.lua);
+--        * for the one who writes everything back, else the token of a repair
+--      6 n, the number of items
+--      then n × id
+--      then n × value, as the item is to stand; it is not leased
+--      then n × dedupe: empty, or "bucket until keep created": the window ends at until (0 = when the item has ended), its
+--      entry may be collected from keep on (0 = never), the item was created at created, µs
+-- Result: n texts: empty = it is in, = there is one of that id, ? a repair may have put it in, else the id of the item that
+--         holds the dedupe key.
+-- Error:  EPOCH <what was found, or none>; TOKEN if it is not the newest. Nothing was changed.
+
+local meta = rcall('HMGET', META, 'epoch', 'due', 'repaired', 'repairs', 'last')
+if meta[1] ~= ARGV[1] then return epochError(meta[1]) end
+local token = ARGV[5]
+if token ~= '' and token ~= '*' and token ~= meta[4] then return redis.error_reply('TOKEN') end
+
+local now = clock()
+local due, repaired, last = tonumber(meta[2] or 0), tonumber(meta[3] or 0), tonumber(meta[5] or MIDDLE)
+local n = tonumber(ARGV[6])
+local ids, values, dedupes = 6, 6 + n, 6 + 2 * n
+
+-- Who has the ids and the dedupe keys?
+local known = mget(ITEMS, ARGV, ids + 1, ids + n)
+local buckets, held = {}, {}
+for i = 1, n do
+  local dedupe = ARGV[dedupes + i]
+  if dedupe ~= '' then buckets[#buckets + 1] = match(dedupe, '^%S+') end
+end
+for i, entry in ipairs(mget(DEDUPE, buckets, 1, #buckets)) do held[buckets[i]] = entry end
+
+local result, fresh = {}, {}
+local sets, holds, keeps = {}, {}, {} -- arguments of HSET items, HSET dedupe, ZADD windows
+local levels, timed, assigned = {}, {}, {}
+local newest, hint = 0, false
+
+-- holder returns the id of another item that holds the dedupe key, else takes it.
+local function holder(id, dedupe)
+  local bucket, ends, keep, created = match(dedupe, '^(%S+) (%d+) (%d+) (%d+)$')
+  local entry = held[bucket]
+  if entry then
+    local to, by = match(entry, '^(%d+) (.+)$')
+    -- A day is part of the bucket's name: in it the key is held whatever the times are.
+    if by ~= id and (to == '0' or string.byte(bucket) == 100 or tonumber(created) < tonumber(to)) then return by end
+  end
+  entry = ends .. ' ' .. id
+  held[bucket] = entry
+  holds[#holds + 1] = bucket
+  holds[#holds + 1] = entry
+  if keep ~= '0' then
+    keeps[#keeps + 1] = keep
+    keeps[#keeps + 1] = bucket
+  end
+end
+
+for i = 1, n do
+  local id, value, dedupe = ARGV[ids + i], ARGV[values + i], ARGV[dedupes + i]
+  local state, at, seq, assignee, priority =
+    match(value, '^(%a) %d+ %d+ (%d+) %S+ %d+ %d+ (%d+) (%S+) %S+ (%d)')
+  seq = tonumber(seq)
+  if known[i] or fresh[id] then
+    result[i] = '='
+  elseif token == '' and seq > 0 and seq <= repaired then
+    result[i] = '?'
+  else
+    local other = dedupe ~= '' and holder(id, dedupe)
+    result[i] = other or ''
+    if not other then
+      fresh[id] = true
+      if seq > newest then newest = seq end
+      if state == 'r' and assignee ~= '-' then
+        last = last + 1
+        local place = text(last)
+        value = gsub(value, ' %d+\n', ' ' .. place .. '\n', 1)
+        assigned[#assigned + 1] = '0'
+        assigned[#assigned + 1] = member(assignee, priority, place, id)
+      elseif state == 'r' then
+        local level = levels[priority]
+        if not level then
+          level = {}
+          levels[priority] = level
+        end
+        level[#level + 1] = id
+      else
+        local set = timed[state]
+        if not set then
+          set = {}
+          timed[state] = set
+        end
+        set[#set + 1] = at
+        set[#set + 1] = id
+        if state ~= 'x' then
+          at = tonumber(at)
+          if due == 0 or at < due then
+            due = at
+            hint = hint or at - now < SOON
+          end
+        end
+      end
+      sets[#sets + 1] = id
+      sets[#sets + 1] = value
+    end
+  end
+end
+
+if #sets > 0 then
+  each('HSET', ITEMS, sets)
+  each('HSET', DEDUPE, holds)
+  each('ZADD', WINDOWS, keeps)
+  for state, set in pairs(timed) do each('ZADD', TIMED[state], set) end
+  for priority, level in pairs(levels) do hint = append(priority, level) or hint end
+  if #assigned > 0 then
+    each('ZADD', ASSIGNED, assigned)
+    hint = true
+  end
+  local changed = {}
+  local function note(field, value)
+    changed[#changed + 1] = field
+    changed[#changed + 1] = text(value)
+  end
+  if due ~= tonumber(meta[2] or 0) then note('due', due) end
+  if #assigned > 0 then note('last', last) end
+  if token ~= '' and newest > repaired then note('repaired', newest) end
+  each('HSET', META, changed)
+  if hint then rcall('PUBLISH', ARGV[3], ARGV[4]) end
+end
+
+-- Windows that ended long ago leave their entries behind.
+local old = rcall('ZRANGEBYSCORE', WINDOWS, '-inf', text(now), 'LIMIT', 0, 100)
+if #old > 0 then
+  rcall('HDEL', DEDUPE, unpack(old))
+  rcall('ZREM', WINDOWS, unpack(old))
+end
+return result
