@@ -1,5 +1,5 @@
 // Package ledger is the contract of Tallyman's own database, the truth that everything else can be rebuilt
-// from: firings, findings, notices, deliveries, types, subscriptions. postgres/ and sqlite/ implement it and
+// from: firings, findings, notices, deliveries, items, types, subscriptions. postgres/ and sqlite/ implement it and
 // pass the one suite in ledgertest.
 //
 // Callers declare the small interface that they need; Ledger is their union.
@@ -37,14 +37,16 @@ type Ledger interface {
 	Deliveries
 	IndexRecord
 	InboxRecord
+	Items
 	Catalogue
 	Reader
 	Shadows
 	History
 	Plans
 	// Prune removes what is older than before: finished deliveries with their notices (never those that an
-	// open finding names or that have not expired), and all but the last keepRuns (at least 1) firings of
-	// each rule and scope. It works in small batches and returns how many rows went.
+	// open finding names or that have not expired), items that were pushed and have ended before it (never those whose
+	// dedupe window is open), and all but the last keepRuns (at least 1) firings of each rule and scope. It works in
+	// small batches and returns how many rows went; an item with its trace is one.
 	Prune(ctx context.Context, before time.Time, keepRuns int) (int64, error)
 	Ping(ctx context.Context) error
 	Close() error

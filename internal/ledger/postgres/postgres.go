@@ -47,8 +47,9 @@ type Ledger struct {
 	pool *pgxpool.Pool
 	now  func() time.Time // nil = the server's clock
 
-	mu    sync.Mutex
-	lanes map[ledger.Lane]int32 // ids, which never change
+	mu     sync.Mutex
+	lanes  map[ledger.Lane]int32 // ids, which never change
+	queues map[string]int32      // likewise
 }
 
 var _ ledger.Ledger = (*Ledger)(nil)
@@ -79,7 +80,7 @@ func connect(ctx context.Context, url string, opts ledger.Options, session map[s
 	if err != nil {
 		return nil, fmt.Errorf("ledger: connect: %w", err)
 	}
-	l := &Ledger{pool: pool, now: opts.Now, lanes: map[ledger.Lane]int32{}}
+	l := &Ledger{pool: pool, now: opts.Now, lanes: map[ledger.Lane]int32{}, queues: map[string]int32{}}
 	if err := l.checkSchema(ctx); err != nil {
 		pool.Close()
 		return nil, err

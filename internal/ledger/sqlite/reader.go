@@ -106,6 +106,11 @@ func (l *Ledger) Prune(ctx context.Context, before time.Time, keepRuns int) (int
 			break
 		}
 	}
+	items, err := l.pruneItems(ctx, before)
+	removed += items
+	if err != nil {
+		return removed, err
+	}
 	for {
 		n, err := l.exec(ctx, "prune-firings", max(keepRuns, 1), pruneBatch)
 		if err != nil {

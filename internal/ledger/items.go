@@ -1,0 +1,50 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"tallyman/sinks/queue/item"
+)
+
+// Items is what a queue records of its items: what it must never lose, and what became of each. A queue is known by its
+// name; its test twin, whose name ends in TestTwin, is a queue of its own that has the epochs of its queue.
+type Items interface {
+	// PushItems records items that are about to be pushed, all or none, and answers in their order. One whose id the queue
+	// has had before, or that comes twice in the call, is left as it was. Records are kept as they are given, but for Seq.
+	PushItems(ctx context.Context, queue string, items []item.Record) ([]item.Known, error)
+	// RefuseItems ends items that were recorded and then refused for their dedupe key. Those that have ended stay as they are.
+	RefuseItems(ctx context.Context, queue string, refused []item.Refusal) error
+	// ApplyMoves records what happened, in one transaction and in the order given. Entries at or below the position that was
+	// applied last in the epoch change nothing; a position left out is no fault. A move that is not later than the item's last
+	// one is kept in its trace and changes nothing else. ErrFenced where the epoch is not the recorded one.
+	ApplyMoves(ctx context.Context, queue, epoch string, entries []item.Moves) error
+	// AppliedMoves returns the position that was applied last in the epoch, 0 = none.
+	AppliedMoves(ctx context.Context, queue, epoch string) (int64, error)
+	// UnfinishedItems returns items that have not ended, ascending by Seq.
+	UnfinishedItems(ctx context.Context, queue string, after int64, limit int) ([]item.Record, error)
+	// StillUnfinished returns those of the numbers whose items have not ended, ascending.
+	StillUnfinished(ctx context.Context, queue string, seqs []int64) ([]int64, error)
+	// HeldKeys returns the dedupe keys of items that are done and whose windows end after now, ascending by Seq. Those that
+	// were removed or refused hold none.
+	HeldKeys(ctx context.Context, queue string, now time.Time, after int64, limit int) ([]item.HeldKey, error)
+	ItemRecords
+}
+
+// ItemRecords is what the ledger tells of items to those who look.
+type ItemRecords interface {
+	// SubjectItems returns the ids of unfinished items that were made of the subject, in the order of their pushes.
+	SubjectItems(ctx context.Context, queue, subject string) ([]string, error)
+	// ItemTrace returns an item, ended or not, with its moves. The first is its push: N 0, From "", and By, Node and Created
+	// of its record. ErrNotFound.
+	ItemTrace(ctx context.Context, queue, id string) (item.Record, []item.Move, error)
+	// EndedItems returns items that have ended as the state says, with Seq below before (0 = any), the latest push first.
+	// ErrInvalid for a state that is no end.
+	EndedItems(ctx context.Context, queue string, state item.State, before int64, limit int) ([]item.Record, error)
+	// QueuePause returns the zero value for a queue that was never paused.
+	QueuePause(ctx context.Context, queue string) (item.Pause, error)
+	SetQueuePause(ctx context.Context, queue string, p item.Pause) error
+}
+
+// TestTwin is the end of the name of a queue's test twin.
+const TestTwin = ":test"

@@ -1,0 +1,157 @@
+-- What queues record.
+
+-- name: queue
+-- Arguments: $1 name. Result: its id; none if the queue is new.
+SELECT id FROM queues WHERE name = $1;
+
+-- name: add-queue
+-- Arguments: $1 name, $2 sink.
+INSERT INTO queues (name, sink) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING;
+
+-- name: take-item-seqs
+-- Arguments: $1 how many. Result: so many numbers, ascending.
+SELECT array_agg(n ORDER BY n) FROM (SELECT nextval('items_seq') AS n FROM generate_series(1, $1::integer)) AS s;
+
+-- name: known-items
+-- Arguments: $1 queue, $2 ids. Result: id, seq and the letter of the state of those that are there.
+SELECT i.id, i.seq, coalesce(o.state, e.state, 'd')
+FROM items i
+LEFT JOIN open_items o ON o.queue_id = i.queue_id AND o.seq = i.seq
+LEFT JOIN ended_early e ON e.queue_id = i.queue_id AND e.state IN ('m', 'f') AND e.seq = i.seq
+WHERE i.queue_id = $1 AND i.id = ANY($2::text[]);
+
+-- name: copy-items
+COPY items (seq, created_at, ready_at, until_at, queue_id, priority, id, bucket, dedupe_key, subject, pushed_by, node, payload)
+FROM STDIN BINARY;
+
+-- name: copy-open-items
+COPY open_items (seq, moves, due, subject_hash, queue_id, attempt, failures, suspends, state, assignee) FROM STDIN BINARY;
+
+-- name: copy-item-moves
+COPY item_moves (seq, at, moves) FROM STDIN BINARY;
+
+-- name: lock-queue
+-- Locks the queue against others who apply moves, and its epoch against change, until the commit. Arguments: $1 queue.
+-- Result: the epoch of the sink, the epoch and position of the last moves; none if the sink has no epoch.
+SELECT s.epoch, q.epoch, q.position FROM queues q JOIN inbox_states s ON s.sink = q.sink WHERE q.id = $1
+FOR NO KEY UPDATE OF q FOR SHARE OF s;
+
+-- name: move-on
+-- Arguments: $1 queue, $2 epoch, $3 position.
+UPDATE queues SET epoch = $2, position = $3 WHERE id = $1;
+
+-- name: applied
+-- Arguments: $1 name, $2 epoch. Result: the position; none if nothing was applied in the epoch.
+SELECT position FROM queues WHERE name = $1 AND epoch = $2;
+
+-- name: change-items
+-- Arguments: $1 queue, then one array per column. Items that have moved on further stay.
+UPDATE open_items o
+SET moves = n.moves, state = n.state, attempt = n.attempt, failures = n.failures, suspends = n.suspends, due = n.due, assignee = n.assignee
+FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::integer[], $6::integer[], $7::integer[], $8::bigint[], $9::text[])
+     AS n (seq, moves, state, attempt, failures, suspends, due, assignee)
+WHERE o.queue_id = $1 AND o.seq = n.seq AND o.moves < n.moves;
+
+-- name: end-items
+-- Arguments: $1 queue, $2 seqs, $3 the numbers of their last moves. Items that have moved on further stay.
+DELETE FROM open_items o USING unnest($2::bigint[], $3::bigint[]) AS n (seq, moves)
+WHERE o.queue_id = $1 AND o.seq = n.seq AND o.moves < n.moves;
+
+-- name: end-items-early
+-- end-items, for those that are removed or refused. Arguments: as there, $4 states.
+WITH ended AS (
+    DELETE FROM open_items o USING unnest($2::bigint[], $3::bigint[], $4::text[]) AS n (seq, moves, state)
+    WHERE o.queue_id = $1 AND o.seq = n.seq AND o.moves < n.moves RETURNING o.seq, n.state)
+INSERT INTO ended_early (queue_id, state, seq) SELECT $1, state, seq FROM ended;
+
+-- name: refuse-items
+-- Arguments: $1 queue, $2 seqs. Result: how those stood that had not ended: seq, moves, state, attempt, failures, suspends, assignee.
+WITH refused AS (
+    DELETE FROM open_items o WHERE o.queue_id = $1 AND o.seq = ANY($2::bigint[])
+    RETURNING o.seq, o.moves, o.state, o.attempt, o.failures, o.suspends, o.assignee),
+early AS (INSERT INTO ended_early (queue_id, state, seq) SELECT $1, 'f', seq FROM refused)
+SELECT seq, moves, state, attempt, failures, suspends, assignee FROM refused;
+
+-- name: unfinished-items
+-- Arguments: $1 queue, $2 seq to start after, $3 limit. Result: items as they stand, by seq.
+SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
+       o.state, o.moves, o.attempt, o.failures, o.suspends, o.due, o.assignee
+FROM (SELECT * FROM open_items WHERE queue_id = $1 AND seq > $2 ORDER BY seq LIMIT $3) AS o
+JOIN items i ON i.queue_id = $1 AND i.seq = o.seq
+ORDER BY o.seq;
+
+-- name: still-unfinished
+-- Arguments: $1 queue, $2 seqs. Result: those that have not ended, ascending.
+SELECT seq FROM open_items WHERE queue_id = $1 AND seq = ANY($2::bigint[]) ORDER BY seq;
+
+-- name: first-window
+-- Where held-keys may begin. Arguments: $1 queue, $2 now. Result: the lowest seq of a window that is open, or null.
+SELECT min(seq) FROM items WHERE queue_id = $1 AND until_at > $2 AND until_at > 0;
+
+-- name: held-keys
+-- Arguments: $1 queue, $2 now, $3 seq to start after, $4 limit. Result: seq, id, bucket, until of items that are done, by seq.
+SELECT i.seq, i.id, i.bucket, i.until_at FROM items i
+WHERE i.queue_id = $1 AND i.seq > $3 AND i.until_at > $2
+  AND NOT EXISTS (SELECT FROM open_items o WHERE o.queue_id = $1 AND o.seq = i.seq)
+  AND NOT EXISTS (SELECT FROM ended_early e WHERE e.queue_id = $1 AND e.state IN ('m', 'f') AND e.seq = i.seq)
+ORDER BY i.seq LIMIT $4;
+
+-- name: subject-items
+-- Arguments: $1 queue, $2 hash of the subject, $3 subject. Result: ids of items that have not ended.
+SELECT i.id FROM open_items o JOIN items i ON i.queue_id = o.queue_id AND i.seq = o.seq
+WHERE o.queue_id = $1 AND o.subject_hash = $2 AND o.subject_hash <> 0 AND i.subject = $3 ORDER BY o.seq;
+
+-- name: item
+-- Arguments: $1 queue, $2 id. Result: the item as in unfinished-items; one that has ended has no state.
+SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
+       coalesce(o.state, ''), coalesce(o.moves, 0), coalesce(o.attempt, 0), coalesce(o.failures, 0), coalesce(o.suspends, 0),
+       coalesce(o.due, 0), coalesce(o.assignee, '')
+FROM items i LEFT JOIN open_items o ON o.queue_id = i.queue_id AND o.seq = i.seq
+WHERE i.queue_id = $1 AND i.id = $2;
+
+-- name: item-moves
+-- Arguments: $1 seqs. Result: seq and moves, by seq.
+SELECT seq, moves FROM item_moves WHERE seq = ANY($1::bigint[]) ORDER BY seq;
+
+-- name: done-items
+-- Arguments: $1 queue, $2 seq to start below, $3 limit. Result: items, the latest push first.
+SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node
+FROM items i
+WHERE i.queue_id = $1 AND i.seq < $2
+  AND NOT EXISTS (SELECT FROM open_items o WHERE o.queue_id = $1 AND o.seq = i.seq)
+  AND NOT EXISTS (SELECT FROM ended_early e WHERE e.queue_id = $1 AND e.state IN ('m', 'f') AND e.seq = i.seq)
+ORDER BY i.seq DESC LIMIT $3;
+
+-- name: early-items
+-- Arguments: $1 queue, $2 seq to start below, $3 limit, $4 state. Result: as in done-items.
+SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node
+FROM (SELECT seq FROM ended_early WHERE queue_id = $1 AND state = $4 AND seq < $2 ORDER BY seq DESC LIMIT $3) AS e
+JOIN items i ON i.queue_id = $1 AND i.seq = e.seq
+ORDER BY i.seq DESC;
+
+-- name: queue-pause
+-- Arguments: $1 queue. Result: paused, by whom, since when.
+SELECT paused, paused_by, paused_at FROM queues WHERE id = $1;
+
+-- name: set-queue-pause
+-- Arguments: $1 queue, $2 paused, $3 by whom, $4 since when.
+UPDATE queues SET paused = $2, paused_by = $3, paused_at = $4 WHERE id = $1;
+
+-- name: queue-ids
+-- Result: all queues.
+SELECT id FROM queues ORDER BY id;
+
+-- name: prune-items
+-- Looks at one page of a queue's items and removes those of them that may go. Arguments: $1 queue, $2 seq to start after, $3 limit,
+-- $4 before, $5 now. Result: the last seq of the page (null = it is empty), whether any of it was pushed before, how many items went.
+WITH page AS MATERIALIZED (
+    SELECT seq, created_at, until_at FROM items WHERE queue_id = $1 AND seq > $2 ORDER BY seq LIMIT $3),
+old AS MATERIALIZED (
+    SELECT p.seq FROM page p
+    WHERE p.created_at < $4 AND p.until_at <= (SELECT ledger_now($5))
+      AND NOT EXISTS (SELECT FROM open_items o WHERE o.queue_id = $1 AND o.seq = p.seq)
+      AND NOT EXISTS (SELECT FROM item_moves m WHERE m.seq = p.seq AND m.at >= $4)),
+traces AS (DELETE FROM item_moves m USING old o WHERE m.seq = o.seq),
+early AS (DELETE FROM ended_early e USING old o WHERE e.queue_id = $1 AND e.state IN ('m', 'f') AND e.seq = o.seq),
+gone AS (DELETE FROM items i USING old o WHERE i.queue_id = $1 AND i.seq = o.seq)
+SELECT max(seq), coalesce(bool_or(created_at < $4), false), (SELECT count(*) FROM old) FROM page;

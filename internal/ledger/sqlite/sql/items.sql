@@ -1,0 +1,147 @@
+-- What queues record. The statements that insert many rows are repeated for several rows at a time, as in commit.sql.
+
+-- name: queue
+-- Arguments: ?1 name. Result: its id; none if the queue is new.
+SELECT id FROM queues WHERE name = ?1;
+
+-- name: add-queue
+-- Arguments: ?1 name, ?2 sink. Result: its id.
+INSERT INTO queues (name, sink) VALUES (?1, ?2) RETURNING id;
+
+-- name: known-items
+-- Arguments: ?1 queue, ?2 ids (JSON). Result: id, seq and the letter of the state of those that are there.
+SELECT i.id, i.seq, coalesce(o.state, e.state, 'd')
+FROM items i
+LEFT JOIN open_items o ON o.queue_id = i.queue_id AND o.seq = i.seq
+LEFT JOIN ended_early e ON e.queue_id = i.queue_id AND e.state IN ('m', 'f') AND e.seq = i.seq
+WHERE i.queue_id = ?1 AND i.id IN (SELECT value FROM json_each(?2));
+
+-- name: insert-items
+INSERT INTO items (seq, queue_id, id, priority, created_at, ready_at, until_at, bucket, dedupe_key, subject, pushed_by, node, payload)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: insert-open-items
+INSERT INTO open_items (queue_id, seq, state, moves, attempt, failures, suspends, due, assignee, subject_hash)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: insert-item-moves
+INSERT INTO item_moves (seq, at, moves) VALUES (?, ?, ?);
+
+-- name: insert-ended-early
+INSERT INTO ended_early (queue_id, state, seq) VALUES (?, ?, ?);
+
+-- name: queue-position
+-- Arguments: ?1 queue. Result: the epoch of the sink, the epoch and position of the last moves; none if the sink has no epoch.
+SELECT s.epoch, q.epoch, q.position FROM queues q JOIN inbox_states s ON s.sink = q.sink WHERE q.id = ?1;
+
+-- name: move-on
+-- Arguments: ?1 queue, ?2 epoch, ?3 position.
+UPDATE queues SET epoch = ?2, position = ?3 WHERE id = ?1;
+
+-- name: applied
+-- Arguments: ?1 name, ?2 epoch. Result: the position; none if nothing was applied in the epoch.
+SELECT position FROM queues WHERE name = ?1 AND epoch = ?2;
+
+-- name: change-item
+-- Arguments: ?1 queue, ?2 seq, ?3 moves, ?4 … ?9 the other columns. An item that has moved on further stays.
+UPDATE open_items SET moves = ?3, state = ?4, attempt = ?5, failures = ?6, suspends = ?7, due = ?8, assignee = ?9
+WHERE queue_id = ?1 AND seq = ?2 AND moves < ?3;
+
+-- name: end-item
+-- Arguments: ?1 queue, ?2 seq, ?3 the number of its last move. An item that has moved on further stays. Result: the number of rows.
+DELETE FROM open_items WHERE queue_id = ?1 AND seq = ?2 AND moves < ?3;
+
+-- name: refuse-items
+-- Arguments: ?1 queue, ?2 seqs (JSON). Result: how those stood that had not ended: seq, moves, state, attempt, failures, suspends,
+-- assignee.
+DELETE FROM open_items WHERE queue_id = ?1 AND seq IN (SELECT value FROM json_each(?2))
+RETURNING seq, moves, state, attempt, failures, suspends, assignee;
+
+-- name: unfinished-items
+-- Arguments: ?1 queue, ?2 seq to start after, ?3 limit. Result: items as they stand, by seq.
+SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
+       o.state, o.moves, o.attempt, o.failures, o.suspends, o.due, o.assignee
+FROM open_items o CROSS JOIN items i ON i.seq = o.seq
+WHERE o.queue_id = ?1 AND o.seq > ?2 ORDER BY o.seq LIMIT ?3;
+
+-- name: still-unfinished
+-- Arguments: ?1 queue, ?2 seqs (JSON). Result: those that have not ended, ascending.
+SELECT seq FROM open_items WHERE queue_id = ?1 AND seq IN (SELECT value FROM json_each(?2)) ORDER BY seq;
+
+-- name: first-window
+-- Where held-keys may begin. Arguments: ?1 queue, ?2 now. Result: the lowest seq of a window that is open, 0 = there is none.
+SELECT coalesce(min(seq), 0) FROM items WHERE queue_id = ?1 AND until_at > ?2 AND until_at > 0;
+
+-- name: held-keys
+-- Arguments: ?1 queue, ?2 now, ?3 seq to start after, ?4 limit. Result: seq, id, bucket, until of items that are done, by seq.
+-- The + keeps SQLite from sorting all open windows for each page.
+SELECT i.seq, i.id, i.bucket, i.until_at FROM items i
+WHERE i.queue_id = ?1 AND i.seq > ?3 AND +i.until_at > ?2
+  AND NOT EXISTS (SELECT 1 FROM open_items o WHERE o.queue_id = ?1 AND o.seq = i.seq)
+  AND NOT EXISTS (SELECT 1 FROM ended_early e WHERE e.queue_id = ?1 AND e.state IN ('m', 'f') AND e.seq = i.seq)
+ORDER BY i.seq LIMIT ?4;
+
+-- name: subject-items
+-- Arguments: ?1 queue, ?2 hash of the subject, ?3 subject. Result: ids of items that have not ended.
+SELECT i.id FROM open_items o JOIN items i ON i.seq = o.seq
+WHERE o.queue_id = ?1 AND o.subject_hash = ?2 AND o.subject_hash <> 0 AND i.subject = ?3 ORDER BY o.seq;
+
+-- name: item
+-- Arguments: ?1 queue, ?2 id. Result: the item as in unfinished-items; one that has ended has no state.
+SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
+       coalesce(o.state, ''), coalesce(o.moves, 0), coalesce(o.attempt, 0), coalesce(o.failures, 0), coalesce(o.suspends, 0),
+       coalesce(o.due, 0), coalesce(o.assignee, '')
+FROM items i LEFT JOIN open_items o ON o.queue_id = i.queue_id AND o.seq = i.seq
+WHERE i.queue_id = ?1 AND i.id = ?2;
+
+-- name: item-moves
+-- Arguments: ?1 seqs (JSON). Result: seq and moves, in the order in which they were recorded.
+SELECT seq, moves FROM item_moves WHERE seq IN (SELECT value FROM json_each(?1)) ORDER BY num;
+
+-- name: done-items
+-- Arguments: ?1 queue, ?2 seq to start below, ?3 limit. Result: items, the latest push first.
+SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node
+FROM items i
+WHERE i.queue_id = ?1 AND i.seq < ?2
+  AND NOT EXISTS (SELECT 1 FROM open_items o WHERE o.queue_id = ?1 AND o.seq = i.seq)
+  AND NOT EXISTS (SELECT 1 FROM ended_early e WHERE e.queue_id = ?1 AND e.state IN ('m', 'f') AND e.seq = i.seq)
+ORDER BY i.seq DESC LIMIT ?3;
+
+-- name: early-items
+-- Arguments: ?1 queue, ?2 seq to start below, ?3 limit, ?4 state. Result: as in done-items.
+SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node
+FROM ended_early e CROSS JOIN items i ON i.seq = e.seq
+WHERE e.queue_id = ?1 AND e.state = ?4 AND e.seq < ?2 ORDER BY e.seq DESC LIMIT ?3;
+
+-- name: queue-pause
+-- Arguments: ?1 name. Result: paused, by whom, since when.
+SELECT paused, paused_by, paused_at FROM queues WHERE name = ?1;
+
+-- name: set-queue-pause
+-- Arguments: ?1 queue, ?2 paused, ?3 by whom, ?4 since when.
+UPDATE queues SET paused = ?2, paused_by = ?3, paused_at = ?4 WHERE id = ?1;
+
+-- name: queue-ids
+-- Result: the ids of all queues (JSON).
+SELECT json_group_array(id) FROM queues;
+
+-- name: old-items
+-- Looks at one page of a queue's items. Arguments: ?1 queue, ?2 seq to start after, ?3 limit, ?4 before, ?5 now.
+-- Result: seq, whether it was pushed before, whether it may go.
+SELECT i.seq, i.created_at < ?4,
+       i.created_at < ?4 AND i.until_at <= ?5
+       AND NOT EXISTS (SELECT 1 FROM open_items o WHERE o.queue_id = ?1 AND o.seq = i.seq)
+       AND NOT EXISTS (SELECT 1 FROM item_moves m WHERE m.seq = i.seq AND m.at >= ?4)
+FROM items i WHERE i.queue_id = ?1 AND i.seq > ?2 ORDER BY i.seq LIMIT ?3;
+
+-- name: prune-item-moves
+-- Arguments: ?1 seqs (JSON).
+DELETE FROM item_moves WHERE seq IN (SELECT value FROM json_each(?1));
+
+-- name: prune-ended-early
+-- Arguments: ?1 queue, ?2 seqs (JSON).
+DELETE FROM ended_early WHERE queue_id = ?1 AND state IN ('m', 'f') AND seq IN (SELECT value FROM json_each(?2));
+
+-- name: prune-items
+-- Arguments: ?1 seqs (JSON). Result: the number of rows.
+DELETE FROM items WHERE seq IN (SELECT value FROM json_each(?1));
