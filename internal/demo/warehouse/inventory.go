@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // refill sends a forklift to every pick bin below its minimum; it takes a while to arrive.
@@ -22,7 +23,7 @@ func (m *minute) refill() error {
 	for _, bin := range low {
 		at, sent := m.refills[bin]
 		if !sent {
-			m.refills[bin] = m.in(6, 25)
+			m.refills[bin] = m.forklift()
 			continue
 		}
 		if at.After(m.now) {
@@ -36,6 +37,14 @@ func (m *minute) refill() error {
 		m.tell("bin %s refilled with %d", bin, qty)
 	}
 	return nil
+}
+
+// forklift is when one comes by itself. Where refills are left to others, it is somebody who sees an empty bin by chance.
+func (m *minute) forklift() time.Time {
+	if m.calm {
+		return m.in(60, 120)
+	}
+	return m.in(6, 25)
 }
 
 // count books a cycle count now and then; one in three differs from the book, which is then put right.

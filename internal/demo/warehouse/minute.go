@@ -14,6 +14,7 @@ type minute struct {
 	tx   *sql.Tx
 	now  time.Time
 	tell func(format string, args ...any)
+	calm bool // refills are left to others
 }
 
 // live does what happens in a minute, in the order in which a shift does it.

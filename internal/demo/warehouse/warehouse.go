@@ -24,6 +24,7 @@ type Simulator struct {
 	db    *sql.DB
 	sites []*site
 	tell  func(Event)
+	calm  bool // see LeaveRefills
 }
 
 // site is one warehouse with dice of its own, so that adding a warehouse does not change the others.
@@ -72,7 +73,7 @@ func (s *Simulator) Step(ctx context.Context, now time.Time) error {
 			s.tell(Event{At: now, Warehouse: st.name, Text: fmt.Sprintf(format, args...)})
 		}
 		err := inTx(ctx, s.db, func(tx *sql.Tx) error {
-			m := &minute{site: st, ctx: ctx, tx: tx, now: now, tell: tell}
+			m := &minute{site: st, ctx: ctx, tx: tx, now: now, tell: tell, calm: s.calm}
 			return m.live()
 		})
 		if err != nil {

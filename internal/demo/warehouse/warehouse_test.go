@@ -89,3 +89,45 @@ func TestAnHourShowsEveryFault(t *testing.T) {
 		}
 	}
 }
+
+// Bins that are left to others are refilled by them, once, and nobody else comes for an hour.
+func TestRefillsAreLeftToOthers(t *testing.T) {
+	db := open(t)
+	var told []string
+	sim, err := warehouse.New(t.Context(), db, 7, start, func(e warehouse.Event) { told = append(told, e.Text) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	sim.LeaveRefills()
+	for i := range 45 {
+		if err := sim.Step(t.Context(), start.Add(time.Duration(i+1)*time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text := strings.Join(told, "\n"); strings.Contains(text, "refilled") || !strings.Contains(text, "drove bin") {
+		t.Fatalf("somebody refilled, or no bin was short:\n%s", text)
+	}
+	var wh, bin string
+	var before int
+	if err := db.QueryRow(`SELECT wh_id, bin_code, qty FROM bin_stock WHERE qty < 0 LIMIT 1`).Scan(&wh, &bin, &before); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []bool{true, false} {
+		filled, err := sim.Refill(t.Context(), start.Add(time.Hour), wh, bin, "forklift-1")
+		if err != nil || filled != want {
+			t.Fatalf("refill %s: %v, %v", bin, filled, err)
+		}
+	}
+	var after int
+	if err := db.QueryRow(`SELECT qty FROM bin_stock WHERE wh_id = ? AND bin_code = ?`, wh, bin).Scan(&after); err != nil || after < before+30 || after > before+59 {
+		t.Fatalf("%s went from %d to %d (%v)", bin, before, after, err)
+	}
+	if last := told[len(told)-1]; !strings.HasPrefix(last, "forklift-1 refilled bin "+bin) {
+		t.Errorf("told %q", last)
+	}
+	for _, nowhere := range [][2]string{{wh, "Z-99"}, {"1", bin}} {
+		if filled, err := sim.Refill(t.Context(), start, nowhere[0], nowhere[1], "forklift-1"); filled || err != nil {
+			t.Errorf("%v: %v, %v", nowhere, filled, err)
+		}
+	}
+}
