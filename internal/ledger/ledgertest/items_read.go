@@ -1,0 +1,157 @@
+package ledgertest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"tallyman/internal/ledger"
+	"tallyman/sinks/queue/item"
+)
+
+var itemReadTests = []testCase{
+	{"unfinished items are read in pages", func(t *testing.T, f *fixture) {
+		items := f.pushed(t, numberedIDs("i_", 25)...)
+		var got []item.Record
+		after := int64(0)
+		for {
+			page, err := f.UnfinishedItems(t.Context(), queue, after, 10)
+			noError(t, err)
+			if len(page) == 0 {
+				break
+			}
+			got, after = append(got, page...), page[len(page)-1].Seq
+		}
+		equal(t, items, got)
+	}},
+	{"a trace begins with the push and has all moves in order", func(t *testing.T, f *fixture) {
+		f.begin(t, "", "e1")
+		items := f.push(t, delayedItem("i_1", time.Hour), newItem("i_2"))
+		r := items[0]
+		want := []item.Move{{Seq: r.Seq, At: start, To: item.Delayed, Due: start.Add(time.Hour), By: "rule", Node: "a"}}
+		for n, to := range []item.State{item.Ready, item.Leased, item.Stored, item.Ready, item.Leased, item.Dead} {
+			m := move(&r, int64(n+1), to)
+			m.Note = "the shelf is gone: " + strings.Repeat("é ", n)
+			if n == 2 {
+				m.By, m.Node, m.Note = "Jo Doe", "-", "100% +1\nline"
+			}
+			f.apply(t, int64(n+1), m)
+			want = append(want, m)
+		}
+		got, trace, err := f.ItemTrace(t.Context(), queue, "i_1")
+		noError(t, err)
+		equal(t, r, got)
+		equal(t, want, trace)
+		m := move(&r, 7, item.Done)
+		f.apply(t, 7, m)
+		got, trace, err = f.ItemTrace(t.Context(), queue, "i_1")
+		noError(t, err)
+		equal(t, r, got)
+		equal(t, append(want, m), trace)
+		got, trace, err = f.ItemTrace(t.Context(), queue, "i_2")
+		noError(t, err)
+		equal(t, items[1], got)
+		equal(t, []item.Move{{Seq: items[1].Seq, At: start, To: item.Ready, By: "rule", Node: "a"}}, trace)
+		for _, name := range []string{queue, queueTwin} {
+			_, _, err = f.ItemTrace(t.Context(), name, "i_3")
+			isError(t, ledger.ErrNotFound, err)
+		}
+	}},
+	{"ended items come by state, the latest push first", func(t *testing.T, f *fixture) {
+		f.begin(t, "", "e1")
+		items := f.pushed(t, numberedIDs("i_", 9)...)
+		ends := f.finish(t, 1, item.Done, items[1], items[3], items[5])
+		gone := f.finish(t, 2, item.Removed, items[2], items[6])
+		noError(t, f.RefuseItems(t.Context(), queue, []item.Refusal{{Seq: items[7].Seq, Of: "x", At: start, Node: "a"}}))
+		f.hasEnded(t, item.Done, 0, 10, ends[2], ends[1], ends[0])
+		f.hasEnded(t, item.Done, 0, 2, ends[2], ends[1])
+		f.hasEnded(t, item.Done, ends[1].Seq, 2, ends[0])
+		f.hasEnded(t, item.Removed, 0, 10, gone[1], gone[0])
+		f.hasEnded(t, item.Removed, gone[1].Seq, 10, gone[0])
+		refused := items[7]
+		refused.State, refused.Moves = item.Refused, 1
+		f.hasEnded(t, item.Refused, 0, 10, refused)
+		for _, state := range []item.State{item.Ready, item.Dead, "", "none"} {
+			_, err := f.EndedItems(t.Context(), queue, state, 0, 10)
+			isError(t, ledger.ErrInvalid, err)
+		}
+		list, err := f.EndedItems(t.Context(), queueTwin, item.Done, 0, 10)
+		noError(t, err)
+		equal(t, 0, len(list))
+	}},
+	{"items are found by what they were made of while they are unfinished", func(t *testing.T, f *fixture) {
+		f.begin(t, "", "e1")
+		records := []item.Record{newItem("i_1"), newItem("i_2"), newItem("i_3"), newItem("i_4")}
+		for i := range records {
+			records[i].Subject = "rule scope key"
+		}
+		records[2].Subject = "rule scope other"
+		records[3].Subject = ""
+		items := f.push(t, records...)
+		f.hasSubject(t, "rule scope key", "i_1", "i_2")
+		f.hasSubject(t, "rule scope other", "i_3")
+		f.hasSubject(t, "")
+		f.hasSubject(t, "nothing")
+		f.apply(t, 1, move(&items[1], 1, item.Leased))
+		f.finish(t, 2, item.Done, items[0])
+		f.hasSubject(t, "rule scope key", "i_2")
+	}},
+	{"keys are held by what is done while their windows are open", func(t *testing.T, f *fixture) {
+		f.begin(t, "", "e1")
+		items := f.push(t, newItem("until done"), windowItem("short", time.Minute), windowItem("long", time.Hour),
+			windowItem("open", time.Hour), windowItem("removed", time.Hour), windowItem("refused", time.Hour), windowItem("longer", 2*time.Hour))
+		f.finish(t, 1, item.Done, items[0], items[1], items[2], items[6])
+		f.finish(t, 2, item.Removed, items[4])
+		noError(t, f.RefuseItems(t.Context(), queue, []item.Refusal{{Seq: items[5].Seq, Of: "x", At: start, Node: "a"}}))
+		held := func(i int) item.HeldKey {
+			return item.HeldKey{Seq: items[i].Seq, ID: items[i].ID, Bucket: items[i].Bucket, Until: items[i].Until}
+		}
+		f.hasHeld(t, start, 0, 10, held(1), held(2), held(6))
+		f.hasHeld(t, start, 0, 2, held(1), held(2))
+		f.hasHeld(t, start, held(2).Seq, 2, held(6))
+		f.hasHeld(t, start.Add(time.Minute), 0, 10, held(2), held(6))
+		f.hasHeld(t, start.Add(time.Hour), 0, 10, held(6))
+		f.hasHeld(t, start.Add(2*time.Hour), 0, 10)
+	}},
+	{"pauses are kept", func(t *testing.T, f *fixture) {
+		f.hasPause(t, queue, item.Pause{})
+		paused := item.Pause{Paused: true, By: "jo", At: start}
+		noError(t, f.SetQueuePause(t.Context(), queue, paused))
+		f.hasPause(t, queue, paused)
+		f.hasPause(t, queueTwin, item.Pause{})
+		resumed := item.Pause{By: "al", At: start.Add(time.Hour)}
+		noError(t, f.SetQueuePause(t.Context(), queue, resumed))
+		f.hasPause(t, queue, resumed)
+		f.begin(t, "", "e1")
+		f.apply(t, 1)
+		f.hasPause(t, queue, resumed)
+	}},
+}
+
+func (f *fixture) hasEnded(t testing.TB, state item.State, before int64, limit int, want ...item.Record) {
+	t.Helper()
+	got, err := f.EndedItems(t.Context(), queue, state, before, limit)
+	noError(t, err)
+	equal(t, want, got)
+}
+
+func (f *fixture) hasSubject(t testing.TB, subject string, want ...string) {
+	t.Helper()
+	got, err := f.SubjectItems(t.Context(), queue, subject)
+	noError(t, err)
+	equal(t, want, got)
+}
+
+func (f *fixture) hasHeld(t testing.TB, now time.Time, after int64, limit int, want ...item.HeldKey) {
+	t.Helper()
+	got, err := f.HeldKeys(t.Context(), queue, now, after, limit)
+	noError(t, err)
+	equal(t, want, got)
+}
+
+func (f *fixture) hasPause(t testing.TB, queue string, want item.Pause) {
+	t.Helper()
+	got, err := f.QueuePause(t.Context(), queue)
+	noError(t, err)
+	equal(t, want, got)
+}
