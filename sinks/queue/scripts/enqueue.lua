@@ -36,7 +36,7 @@ for i, entry in ipairs(mget(DEDUPE, buckets, 1, #buckets)) do held[buckets[i]] =
 local result, fresh = {}, {}
 local sets, holds, keeps = {}, {}, {} -- arguments of HSET items, HSET dedupe, ZADD windows
 local levels, timed, assigned = {}, {}, {}
-local newest, hint = 0, false
+local newest, hint, told = 0, false, {} -- told: workers who have something of their own
 
 -- holder returns the id of another item that holds the dedupe key, else takes it.
 local function holder(id, dedupe)
@@ -78,6 +78,7 @@ for i = 1, n do
         value = gsub(value, ' %d+\n', ' ' .. place .. '\n', 1)
         assigned[#assigned + 1] = '0'
         assigned[#assigned + 1] = member(assignee, priority, place, id)
+        told[assignee] = true
       elseif state == 'r' then
         local level = levels[priority]
         if not level then
@@ -113,10 +114,7 @@ if #sets > 0 then
   each('ZADD', WINDOWS, keeps)
   for state, set in pairs(timed) do each('ZADD', TIMED[state], set) end
   for priority, level in pairs(levels) do hint = append(priority, level) or hint end
-  if #assigned > 0 then
-    each('ZADD', ASSIGNED, assigned)
-    hint = true
-  end
+  each('ZADD', ASSIGNED, assigned)
   local changed = {}
   local function note(field, value)
     changed[#changed + 1] = field
@@ -127,6 +125,7 @@ if #sets > 0 then
   if token ~= '' and newest > repaired then note('repaired', newest) end
   each('HSET', META, changed)
   if hint then rcall('PUBLISH', ARGV[3], ARGV[4]) end
+  for worker in pairs(told) do rcall('PUBLISH', ARGV[3], ARGV[4] .. ' ' .. worker) end
 end
 
 -- Windows that ended long ago leave their entries behind.

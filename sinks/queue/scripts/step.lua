@@ -36,6 +36,7 @@ local now = clock()
 local nowText = text(now)
 local due = tonumber(meta[3] or 0)
 local filled, hint = false, false -- a level was empty before; those who wait are to look in any case
+local told = {} -- workers who have something of their own
 local requests, operations = tonumber(ARGV[9]), tonumber(ARGV[10])
 local records = #KEYS - 16
 local request = 10 + 2 * records -- before the first request's arguments
@@ -228,6 +229,7 @@ local function settle()
     it.place = text(place)
     own[#own + 1] = '0'
     own[#own + 1] = member(it.assignee, it.priority, it.place, it.id)
+    told[it.assignee] = true
     return true
   end
   for i = #heads, 1, -1 do
@@ -276,7 +278,6 @@ local function settle()
   for priority, ids in pairs(byLevel[tails] or {}) do filled = append(priority, ids) or filled end
   if #own > 0 then
     each('ZADD', ASSIGNED, own)
-    hint = true
     meta[7], meta[8] = text(first), text(last)
     rcall('HSET', META, 'first', meta[7], 'last', meta[8])
   end
@@ -539,6 +540,7 @@ each('HSET', META, fields)
 local left = 0
 if full or filled then left = rcall('EXISTS', KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]) > 0 and 1 or 0 end
 if hint or (filled and left == 1) then rcall('PUBLISH', ARGV[3], ARGV[4]) end
+for worker in pairs(told) do rcall('PUBLISH', ARGV[3], ARGV[4] .. ' ' .. worker) end
 local reply = { meta[2] ~= '1' and left or 0, due == 0 and -1 or math.max(due - now, 0) }
 local k = #reply
 for _, a in ipairs(answers) do
