@@ -14,7 +14,7 @@ FUZZTIME ?= 10s
 
 .PHONY: help
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: ## Run the whole of Tallyman on a simulated warehouse; needs nothing but Go
@@ -39,12 +39,18 @@ check: ## Check format, vet, lint, generated code and go.mod
 	echo "vet"; $(GO) vet ./...; \
 	echo "lint"; "$$lint" run ./...; \
 	echo "generated code"; scripts/generate.sh --check; \
-	echo "go.mod"; $(GO) mod tidy -diff
+	echo "go.mod"; $(GO) mod tidy -diff; \
+	echo "bench"; cd bench; $(GO) mod tidy -diff; $(GO) vet ./...; "$$lint" run ./...
 
 .PHONY: bench
 bench: ## Measure against the raw libraries and print the ratios (BENCH=name, PKG=./folder)
 	@scripts/test-deps.sh redis postgres mariadb
 	@scripts/bench.sh '$(BENCH)' $(PKG)
+
+.PHONY: bench-queue
+bench-queue: ## Measure the queue beside asynq, River and plain lists, in ten minutes (BENCH=name)
+	@scripts/test-deps.sh redis postgres
+	@cd bench && $(GO) test ./... && BENCHTIME="$${BENCHTIME:-2x}" ../scripts/bench.sh '$(BENCH)' ./...
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for a short while (FUZZTIME=10s)
