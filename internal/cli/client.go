@@ -12,13 +12,14 @@ import (
 	"strings"
 	"time"
 
+	"tallyman/internal/api"
 	"tallyman/internal/ledger"
 )
 
 const (
 	defaultServer  = "http://127.0.0.1:8080"
 	requestTimeout = 30 * time.Second
-	maxAnswer      = 16 << 20 // bytes
+	maxAnswer      = 96 << 20 // bytes: 1,000 items of a queue with the largest payloads
 )
 
 // client talks to a server's API.
@@ -80,6 +81,23 @@ func (c *client) removeSubscription(ctx context.Context, s ledger.Subscription) 
 	return c.do(ctx, http.MethodDelete, "/subscriptions?"+query.Encode(), nil, nil)
 }
 
+// ask makes a request, and returns the answer as it came beside what was decoded into form.
+func (c *client) ask(ctx context.Context, method, path string, body, form any) (json.RawMessage, error) {
+	var raw json.RawMessage
+	if err := c.do(ctx, method, path, body, &raw); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(raw, form); err != nil {
+		return nil, c.strange(err)
+	}
+	return raw, nil
+}
+
+// strange is the error of an answer that Tallyman would not give.
+func (c *client) strange(err error) error {
+	return unreachable(fmt.Errorf("%s does not answer as Tallyman does: %w", c.base, err))
+}
+
 // do makes one request below /api/v1 and decodes the answer.
 func (c *client) do(ctx context.Context, method, path string, body, answer any) error {
 	var payload io.Reader
@@ -117,21 +135,21 @@ func (c *client) do(ctx context.Context, method, path string, body, answer any) 
 		return nil
 	}
 	if err := json.Unmarshal(b, answer); err != nil {
-		return unreachable(fmt.Errorf("%s does not answer as Tallyman does: %w", c.base, err))
+		return c.strange(err)
 	}
 	return nil
 }
 
 // refused makes the server's problem an error: its own words where it is one of Tallyman's.
 func (c *client) refused(status int, body []byte) error {
-	var p struct {
-		Code   string `json:"code"`
-		Detail string `json:"detail"`
-	}
+	var p api.Problem
 	if json.Unmarshal(body, &p) != nil || p.Code == "" {
 		return unreachable(fmt.Errorf("%s answers %d %s, which is not Tallyman's", c.base, status, http.StatusText(status)))
 	}
 	err := fmt.Errorf("%s: %s", p.Code, p.Detail)
+	for _, f := range p.Errors[min(1, len(p.Errors)):] { // the detail is the first
+		err = fmt.Errorf("%w\n  %s: %s", err, f.Location, f.Message)
+	}
 	if status >= http.StatusInternalServerError {
 		return unreachable(err)
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -58,15 +57,9 @@ func (c *client) why(ctx context.Context, rule, key, scope string, look bool) (j
 		query.Set("look", "false")
 	}
 	c.http.Timeout = whyTimeout
-	var raw json.RawMessage
-	if err := c.do(ctx, http.MethodGet, "/rules/"+url.PathEscape(rule)+"/why?"+query.Encode(), nil, &raw); err != nil {
-		return nil, nil, err
-	}
 	form := &api.WhyForm{}
-	if err := json.Unmarshal(raw, form); err != nil {
-		return nil, nil, unreachable(fmt.Errorf("%s does not answer as Tallyman does: %w", c.base, err))
-	}
-	return raw, form, nil
+	raw, err := c.ask(ctx, http.MethodGet, "/rules/"+url.PathEscape(rule)+"/why?"+query.Encode(), nil, form)
+	return raw, form, err
 }
 
 // known tells whether there is anything to say of the key.

@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"tallyman/internal/api"
+	"tallyman/sinks/queue/item"
+)
+
+// writeItems writes the items of a state, a line for each. What a state has nothing to say of has no column.
+func writeItems(w io.Writer, width int, state item.State, items []api.ItemForm) {
+	if len(items) == 0 {
+		fmt.Fprintf(w, "Nothing is %s.\n", state)
+		return
+	}
+	var header []string
+	rows := make([][]string, len(items))
+	for _, col := range itemColumns(state) {
+		header = append(header, col.name)
+		for i := range items {
+			rows[i] = append(rows[i], col.cell(&items[i]))
+		}
+	}
+	spread(w, width, "", header, rows)
+}
+
+// itemColumn is a column of a list of items.
+type itemColumn struct {
+	name string
+	cell func(*api.ItemForm) string
+}
+
+func itemColumns(state item.State) []itemColumn {
+	columns := []itemColumn{}
+	add := func(name string, cell func(*api.ItemForm) string) { columns = append(columns, itemColumn{name, cell}) }
+	if !state.Ended() {
+		add("RANK", func(i *api.ItemForm) string { return strconv.FormatInt(i.Rank, 10) })
+	}
+	add("ITEM", func(i *api.ItemForm) string { return i.ID })
+	add("PRIORITY", func(i *api.ItemForm) string { return strconv.Itoa(i.Priority) })
+	switch state {
+	case item.Ready:
+		add("SCORE", func(i *api.ItemForm) string { return strconv.FormatInt(i.Score, 10) })
+		add("READY SINCE", func(i *api.ItemForm) string { return when(i.ReadyAt) })
+	case item.Assigned:
+		add("FOR", func(i *api.ItemForm) string { return i.Assignee })
+		add("READY SINCE", func(i *api.ItemForm) string { return when(i.ReadyAt) })
+	case item.Leased:
+		add("WORKER", func(i *api.ItemForm) string { return i.Worker })
+		add("ATTEMPT", func(i *api.ItemForm) string { return strconv.Itoa(i.Attempt) })
+		add("REMAINING", remaining)
+		add("LEASE ENDS", func(i *api.ItemForm) string { return when(i.Due) })
+	case item.Delayed, item.Suspended, item.Stored:
+		add("REMAINING", remaining)
+		add("READY AT", func(i *api.ItemForm) string { return when(i.Due) })
+		if state == item.Suspended {
+			add("SUSPENDS", func(i *api.ItemForm) string { return strconv.Itoa(i.Suspends) })
+		}
+		add("FOR", func(i *api.ItemForm) string { return orDash(i.Assignee) })
+	case item.Dead:
+		add("DIED", func(i *api.ItemForm) string { return when(i.Due) })
+		add("FAILURES", func(i *api.ItemForm) string { return strconv.Itoa(i.Failures) })
+	default:
+		add("CREATED", func(i *api.ItemForm) string { return stamp(i.CreatedAt) })
+	}
+	add("PAYLOAD", func(i *api.ItemForm) string { return string(i.Payload) })
+	return columns
+}
+
+// remaining is how long an item is still leased or put off.
+func remaining(i *api.ItemForm) string {
+	if i.RemainingSeconds == nil {
+		return "-"
+	}
+	return lasting(*i.RemainingSeconds)
+}
+
+func when(t *time.Time) string {
+	if t == nil {
+		return "-"
+	}
+	return stamp(*t)
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// writePeek writes what is served next, with the whole payloads.
+func writePeek(w io.Writer, items []api.ItemForm) {
+	if len(items) == 0 {
+		fmt.Fprintln(w, "Nothing is ready.")
+	}
+	for i := range items {
+		it := &items[i]
+		fmt.Fprintf(w, "%d. %s  priority %d, ready since %s\n", it.Rank, it.ID, it.Priority, when(it.ReadyAt))
+		fmt.Fprintf(w, "   %s\n", oneLine(string(it.Payload)))
+	}
+}
+
+// writeTraced writes an item and what has happened to it.
+func writeTraced(w io.Writer, width int, queue string, t *api.TracedItemForm) {
+	fmt.Fprintf(w, "%s in %s\n", t.ID, queue)
+	wrapped(w, width, "  state     ", itemState(&t.ItemForm))
+	for _, f := range []struct{ name, text string }{
+		{"for", t.Assignee},
+		{"priority", strconv.Itoa(t.Priority)},
+		{"attempt", strconv.Itoa(t.Attempt)},
+		{"failures", strconv.Itoa(t.Failures)},
+		{"suspends", strconv.Itoa(t.Suspends)},
+		{"created", stamp(t.CreatedAt)},
+	} {
+		if f.text != "" {
+			fmt.Fprintf(w, "  %-8s  %s\n", f.name, f.text)
+		}
+	}
+	fmt.Fprintf(w, "  payload   %s\n", oneLine(string(t.Payload)))
+	if len(t.Trace) == 0 {
+		fmt.Fprintln(w, "\nThere is no trace.")
+		return
+	}
+	fmt.Fprintln(w, "\nTrace")
+	rows := make([][]string, len(t.Trace))
+	for i := range t.Trace {
+		m := &t.Trace[i]
+		rows[i] = []string{
+			m.At.UTC().Format("2006-01-02 15:04:05.000Z"), orDash(m.From), m.To, orDash(m.By), strconv.Itoa(m.Attempt), m.Node, moveNote(m),
+		}
+	}
+	spread(w, width, "  ", []string{"WHEN", "FROM", "TO", "BY", "ATTEMPT", "NODE", "NOTE"}, rows)
+}
+
+// moveNote is why, and for whom or until when.
+func moveNote(m *api.MoveForm) string {
+	text := ""
+	if m.Due != nil && m.To != string(item.Dead) {
+		text = "until " + stamp(*m.Due)
+	}
+	for _, more := range []struct{ lead, text string }{{"for ", m.Assignee}, {"", m.Note}} {
+		if more.text == "" {
+			continue
+		}
+		if text != "" {
+			text += ", "
+		}
+		text += more.lead + more.text
+	}
+	return text
+}
+
+// itemState says how an item stands, in words.
+func itemState(i *api.ItemForm) string {
+	text := i.State
+	switch item.State(i.State) {
+	case item.Ready:
+		text += " since " + when(i.ReadyAt)
+	case item.Leased:
+		text += " by " + orDash(i.Worker) + " until " + when(i.Due) + ", " + remaining(i) + " from now"
+	case item.Delayed, item.Suspended, item.Stored:
+		text += " until " + when(i.Due) + ", " + remaining(i) + " from now"
+	case item.Dead:
+		text += " since " + when(i.Due)
+	default: // an end says everything
+	}
+	return text
+}
+
+// refusal says what an outcome means that has changed nothing.
+func refusal(o item.Outcome, form *api.OpForm) string {
+	switch o {
+	case item.LeaseLost:
+		return fmt.Sprintf("attempt %d is over: its lease has run out, or the item has gone on", form.Attempt)
+	case item.NotFound:
+		return "the queue has no such item, or it has ended"
+	case item.IsLeased:
+		return "a worker has it"
+	case item.SuspendLimit:
+		return "it was suspended as often as the queue allows; store or finish it"
+	case item.NotDead:
+		return "it is not dead"
+	case item.IsDead:
+		return "it is dead; requeue or remove it"
+	default:
+		return "nothing was changed"
+	}
+}
+
+// writeOutcome says what became of an operation.
+func writeOutcome(w io.Writer, r *api.ResultForm, form *api.OpForm) {
+	if r.Outcome != string(item.OK) {
+		fmt.Fprintf(w, "%s: %s: %s\n", r.ID, r.Outcome, refusal(item.Outcome(r.Outcome), form))
+		return
+	}
+	text := r.ID + " is " + r.State
+	if r.Due != nil && r.State != string(item.Dead) {
+		text += " until " + stamp(*r.Due)
+	}
+	if form.Worker != nil && *form.Worker != "" {
+		text += ", for " + *form.Worker + " alone"
+	}
+	if form.Worker != nil && *form.Worker == "" {
+		text += ", for anybody"
+	}
+	fmt.Fprintln(w, text+".")
+}

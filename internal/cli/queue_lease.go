@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"tallyman/internal/api"
+	"tallyman/rules/strictyaml"
+	"tallyman/sinks/queue/item"
+)
+
+func (c *command) queueLease() *cobra.Command {
+	var form api.LeaseForm
+	cmd := c.withTwin(&cobra.Command{
+		Use:   "lease QUEUE --worker NAME",
+		Short: "Take items to work on: the highest priority first, in each the oldest first",
+		Long: `Take items to work on: the highest priority first, in each the oldest first. They are the worker's until the lease ends; ack, nack, extend and the
+like name the attempt that is shown. A request that is repeated under the same id gets the same answer, and nothing is taken twice.`,
+		Example: "  tallyman queue lease replenishment --worker packer-7 --max 10 --wait 25s",
+		Args:    takes("QUEUE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case form.Worker == "":
+				return usage("%s takes --worker: who asks", cmd.CommandPath())
+			case form.Max < 1 || form.Max > item.MaxBatch:
+				return usage("--max takes 1 to %d", item.MaxBatch)
+			}
+			cl := c.client()
+			if form.Wait != "" {
+				wait, err := strictyaml.ParseDuration(form.Wait)
+				if err != nil {
+					return usage("--wait: %w", err)
+				}
+				cl.http.Timeout += wait
+			}
+			var done api.LeasedItemsForm
+			raw, err := cl.ask(cmd.Context(), http.MethodPost, queuePath(args[0], "lease"), form, &done)
+			if err != nil {
+				return err
+			}
+			return c.print(raw, func(w io.Writer) { writeLeased(w, done.Items) })
+		},
+	}, &form.Test)
+	flags := cmd.Flags()
+	flags.StringVar(&form.Worker, "worker", "", "who asks: a name that no other worker of the queue has")
+	flags.IntVar(&form.Max, "max", 1, "so many items at most")
+	flags.Var((*span)(&form.Wait), "wait", "wait so long for the first item, at most 60s")
+	flags.Var((*span)(&form.Lease), "lease", "how long they are the worker's (default the queue's lease)")
+	flags.StringVar(&form.RequestID, "request-id", "", "names the request, so that it can be repeated")
+	return cmd
+}
+
+func writeLeased(w io.Writer, items []api.LeasedForm) {
+	if len(items) == 0 {
+		fmt.Fprintln(w, "Nothing is ready.")
+		return
+	}
+	for i := range items {
+		l := &items[i]
+		fmt.Fprintf(w, "%s  attempt %d, priority %d, until %s\n", l.ID, l.Attempt, l.Priority, stamp(l.LeaseUntil))
+		fmt.Fprintf(w, "  %s\n", oneLine(string(l.Payload))) // as it is: who copies it must get all of it
+	}
+}
