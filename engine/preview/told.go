@@ -102,8 +102,11 @@ func (v *view) knownEvents(ctx context.Context) (map[string]bool, error) {
 	return known, nil
 }
 
-// inboxType is the type of a sink whose deliveries have recipients.
-const inboxType = "inbox"
+// The types of sinks of which there is more to say: an inbox has recipients, a queue makes items.
+const (
+	inboxType = "inbox"
+	queueType = "queue"
+)
 
 // destinations are the sinks that get the notice, an inbox with its recipients as a commit would look them up.
 func (v *view) destinations(ctx context.Context, n *notice.Notice) ([]Destination, error) {
@@ -117,6 +120,10 @@ func (v *view) destinations(ctx context.Context, n *notice.Notice) ([]Destinatio
 	for _, d := range v.req.Rule.Deliver {
 		dest := Destination{Sink: d.Sink, Type: v.req.Sinks[d.Sink]}
 		switch {
+		case n.Status == notice.Resolved && dest.Type == queueType:
+			dest.Note = "takes back the item, unless a worker has it"
+		case dest.Type == queueType:
+			dest.Note = "an item of work, unless the queue still has one of the same finding"
 		case n.Status == notice.Resolved:
 			dest.Note = "as far as the notice that it takes back went there"
 		case dest.Type == inboxType:

@@ -1,0 +1,23 @@
+package preview_test
+
+import (
+	"testing"
+	"time"
+
+	"tallyman/rules/row"
+)
+
+// A queue makes work of a notice, and its resolution takes that back.
+func TestWork(t *testing.T) {
+	t.Parallel()
+	rule := ruleOf(t, stockRule, "deliver: [{sink: inbox}]", "deliver: [{sink: work}]")
+	low := [][]row.Value{stock("A", "S1", "-3")}
+	fires := site{rows: low}
+	is(t, "notices", noticesOf(fires.preview(t, rule).Report), `
+firing 3 Bin A is at -3 > work  an item of work, unless the queue still has one of the same finding
+`)
+	resolves := site{ledger: after(t, rule, stockColumns, due.Add(-5*time.Minute), low)}
+	is(t, "notices", noticesOf(resolves.preview(t, rule).Report), `
+resolved 3 Resolved: Bin A is at -3 > work  takes back the item, unless a worker has it
+`)
+}
