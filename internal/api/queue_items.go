@@ -20,15 +20,15 @@ const defaultItems = 100
 
 type (
 	itemsInput struct {
-		queuePath
+		QueuePath
 		State itemState `query:"state" doc:"ready in the order of service, dead and the ends the latest first, the others by due time"`
 		Limit itemLimit `query:"limit" doc:"items in a page"`
 		After string    `query:"after" doc:"the cursor of the page before"`
 		Test  testFlag  `query:"test" doc:"of the test twin"`
 	}
 	itemInput struct {
-		queuePath
-		itemPath
+		QueuePath
+		ItemPath
 		Test testFlag `query:"test" doc:"the item is in the test twin"`
 	}
 	itemsOutput      struct{ Body ItemsForm }

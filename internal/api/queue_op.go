@@ -17,20 +17,22 @@ type ItemOpForm struct {
 	Test   bool    `json:"test,omitempty" doc:"the item is in the test twin"`
 }
 
+// ItemPath names the item of a request.
+type ItemPath struct {
+	ID string `path:"id" doc:"the item" example:"picking-4711"`
+}
+
 type (
-	itemPath struct {
-		ID string `path:"id" doc:"the item" example:"i_k5xqm2…"`
-	}
 	itemOpInput struct {
-		queuePath
-		itemPath
+		QueuePath
+		ItemPath
 		caller
 		Body *ItemOpForm
 	}
 	itemOpOutput    struct{ Body ResultForm }
 	removeItemInput struct {
-		queuePath
-		itemPath
+		QueuePath
+		ItemPath
 		caller
 		Force testFlag `query:"force" doc:"even while it is leased"`
 		Test  testFlag `query:"test" doc:"the item is in the test twin"`

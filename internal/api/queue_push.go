@@ -27,7 +27,7 @@ type PushItemForm struct {
 	Payload   Payload `json:"payload"`
 	DedupeKey string  `json:"dedupeKey,omitempty" maxLength:"512" doc:"refused while another item holds the same key"`
 	Delay     string  `json:"delay,omitempty" doc:"before it is ready: a duration in s, m, h, d" example:"10m"`
-	Test      bool    `json:"test,omitempty" doc:"goes into the test twin"`
+	Test      bool    `json:"test,omitempty" doc:"it goes into the test twin; all items of a push say the same"`
 }
 
 // PushedForm is what became of the items of a push.
@@ -45,7 +45,7 @@ type PushedItemForm struct {
 
 type (
 	pushInput struct {
-		queuePath
+		QueuePath
 		caller
 		Body PushForm
 	}
@@ -70,63 +70,41 @@ func (a *API) pushItems(ctx context.Context, in *pushInput) (*pushOutput, error)
 	if prob != nil {
 		return nil, prob
 	}
-	pushes, prob := twins(in.Body.Items)
+	items, prob := in.Body.parse()
 	if prob != nil {
 		return nil, prob
 	}
-	out := &pushOutput{Body: PushedForm{Items: make([]PushedItemForm, len(in.Body.Items))}}
-	for test, push := range pushes {
-		if len(push.items) == 0 {
-			continue
-		}
-		results, err := q.Push(ctx, test == 1, by, push.items)
-		if err != nil {
-			return nil, a.queueFailed(ctx, in.Queue, "items", push.inBody(err))
-		}
-		for i, r := range results {
-			out.Body.Items[push.at[i]] = PushedItemForm{ID: r.ID, Outcome: string(r.Outcome), Of: r.Of}
-		}
+	results, err := q.Push(ctx, in.Body.Items[0].Test, by, items)
+	if err != nil {
+		return nil, a.queueFailed(ctx, in.Queue, "items", err)
+	}
+	out := &pushOutput{Body: PushedForm{Items: make([]PushedItemForm, len(results))}}
+	for i, r := range results {
+		out.Body.Items[i] = PushedItemForm{ID: r.ID, Outcome: string(r.Outcome), Of: r.Of}
 	}
 	return out, nil
 }
 
-// push is the part of a request that goes to one of the twins.
-type push struct {
-	items []item.New
-	at    []int // where each stands in the request
-}
-
-// twins parts the items of a request into those of the queue and those of its test twin.
-func twins(forms []PushItemForm) (pushes [2]push, prob *Problem) {
+// parse reads what the schema cannot check; the rest the queue checks.
+func (f *PushForm) parse() ([]item.New, *Problem) {
+	items := make([]item.New, len(f.Items))
 	var faults []Fault
-	for i := range forms {
-		p := &pushes[0]
-		if forms[i].Test {
-			p = &pushes[1]
+	for i := range f.Items {
+		at := "body.items[" + strconv.Itoa(i) + "]."
+		var err error
+		if items[i], err = f.Items[i].parse(); err != nil {
+			faults = append(faults, Fault{Location: at + "delay", Message: err.Error()})
 		}
-		parsed, err := forms[i].parse()
-		if err != nil {
-			faults = append(faults, Fault{Location: "body.items[" + strconv.Itoa(i) + "].delay", Message: err.Error()})
-			continue
+		if f.Items[i].Test != f.Items[0].Test { // one of two pushes could fail
+			faults = append(faults, Fault{Location: at + "test", Message: "a push goes to the queue or to its test twin: all items say the same"})
 		}
-		p.items, p.at = append(p.items, parsed), append(p.at, i)
 	}
 	if len(faults) > 0 {
-		return pushes, invalidBody(faults)
+		return nil, invalidBody(faults)
 	}
-	return pushes, nil
+	return items, nil
 }
 
-// inBody names the item that an error is about by its place in the request.
-func (p *push) inBody(err error) error {
-	invalid, ok := errors.AsType[*item.InvalidError](err)
-	if !ok || invalid.Index < 0 || invalid.Index >= len(p.at) {
-		return err
-	}
-	return &item.InvalidError{Field: invalid.Field, Index: p.at[invalid.Index], Message: invalid.Message}
-}
-
-// parse reads what the schema cannot check; the rest the queue checks.
 func (f *PushItemForm) parse() (item.New, error) {
 	parsed := item.New{ID: f.ID, Priority: f.Priority, Payload: json.RawMessage(f.Payload), DedupeKey: f.DedupeKey}
 	if parsed.Priority == 0 {

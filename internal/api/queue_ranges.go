@@ -41,13 +41,13 @@ type RequeuedForm struct {
 
 type (
 	rangeInput struct {
-		queuePath
+		QueuePath
 		caller
 		Body RangeForm
 	}
 	removedOutput struct{ Body RemovedForm }
 	requeueInput  struct {
-		queuePath
+		QueuePath
 		caller
 		Body RequeueForm
 	}

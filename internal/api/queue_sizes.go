@@ -56,20 +56,22 @@ type (
 		Test testFlag `query:"test" doc:"the test twins"`
 	}
 	queueInput struct {
-		queuePath
+		QueuePath
 		Test testFlag `query:"test" doc:"the test twin"`
-	}
-	queuePath struct {
-		Queue string `path:"queue" doc:"the queue" example:"replenishment"`
 	}
 	queuesOutput struct{ Body QueuesForm }
 	queueOutput  struct{ Body QueueForm }
 	pauseInput   struct {
-		queuePath
+		QueuePath
 		caller
 		Body *TwinForm
 	}
 )
+
+// QueuePath names the queue of a request. The OpenAPI library looks into exported types alone.
+type QueuePath struct {
+	Queue string `path:"queue" doc:"the queue" example:"replenishment"`
+}
 
 // QueuesForm is every queue.
 type QueuesForm struct {

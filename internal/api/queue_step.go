@@ -13,13 +13,13 @@ import (
 
 type (
 	leaseInput struct {
-		queuePath
+		QueuePath
 		caller
 		Body LeaseForm
 	}
 	leaseOutput struct{ Body LeasedItemsForm }
 	stepInput   struct {
-		queuePath
+		QueuePath
 		caller
 		Body StepForm
 	}

@@ -33,6 +33,7 @@ func TestMain(m *testing.M) { testenv.Main(m) }
 type bundle struct {
 	inbox     *fakeInbox
 	catalogue *fakeCatalogue
+	queue     *fakeTwins
 	meter     *fakeMeter
 	log       *lockedBuffer
 	deps      api.Deps
@@ -54,10 +55,13 @@ func setup(t *testing.T, changes ...func(*api.Deps)) *bundle {
 // newBundle makes an API without a server, for handle.
 func newBundle(changes ...func(*api.Deps)) *bundle {
 	b := &bundle{
-		inbox: newFakeInbox(page.Page{Version: "v0", Cursor: "c0"}), catalogue: newFakeCatalogue(), meter: &fakeMeter{}, log: &lockedBuffer{},
+		inbox: newFakeInbox(page.Page{Version: "v0", Cursor: "c0"}), catalogue: newFakeCatalogue(), queue: newFakeTwins(), meter: &fakeMeter{},
+		log: &lockedBuffer{},
 	}
 	b.deps = api.Deps{
-		Inbox: b.inbox, Catalogue: b.catalogue, Auth: auth.None{}, Gatherer: prometheus.NewRegistry(), Meter: b.meter,
+		Inbox: b.inbox, Catalogue: b.catalogue, Queues: map[string]api.ServedQueue{"replenishment": {Queue: b.queue, Settings: api.QueueSettings{
+			Timezone: "Asia/Shanghai", Lease: time.Minute, MaxAttempts: 5, Dedupe: "day", SuspendSteps: []time.Duration{2 * time.Hour, 12 * time.Hour},
+		}}}, Auth: auth.None{}, Gatherer: prometheus.NewRegistry(), Meter: b.meter,
 		Status:  func(context.Context) (api.StatusReport, error) { return api.StatusReport{}, nil },
 		Ready:   func(context.Context) error { return nil },
 		Logger:  slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -73,7 +77,13 @@ func newBundle(changes ...func(*api.Deps)) *bundle {
 // handle calls the handler without a connection; headers are name, value, …
 func (b *bundle) handle(t *testing.T, path string, headers ...string) answer {
 	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
+	return b.handleBody(t, http.MethodGet, path, "", headers...)
+}
+
+// handleBody is handle with a method and a body.
+func (b *bundle) handleBody(t *testing.T, method, path, body string, headers ...string) answer {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
 	r.Host = "localhost"
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Add(headers[i], headers[i+1])

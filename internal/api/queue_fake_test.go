@@ -1,0 +1,258 @@
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"tallyman/sinks"
+	"tallyman/sinks/queue/item"
+)
+
+// fakeQueue keeps the contract of a queue in memory, as far as the API can tell. Every twin is one of these.
+type fakeQueue struct {
+	mu      sync.Mutex
+	items   []*item.Item // in the order of their pushes
+	keys    map[string]string
+	pause   item.Pause
+	replays map[string]item.Stepped // by worker and request id
+	traces  map[string][]item.Move
+	changed chan struct{}
+	waiting chan struct{} // gets a value for each Step that began to wait
+	err     error
+	steps   []item.Step
+	now     func() time.Time
+}
+
+func newFakeQueue() *fakeQueue {
+	return &fakeQueue{
+		keys: map[string]string{}, replays: map[string]item.Stepped{}, traces: map[string][]item.Move{}, changed: make(chan struct{}), waiting: make(chan struct{}, 1000), now: time.Now,
+	}
+}
+
+// fakeTwins is a queue with its test twin.
+type fakeTwins [2]*fakeQueue
+
+func newFakeTwins() *fakeTwins { return &fakeTwins{newFakeQueue(), newFakeQueue()} }
+
+func (t *fakeTwins) of(test bool) *fakeQueue {
+	if test {
+		return t[1]
+	}
+	return t[0]
+}
+
+// fail makes every call fail from now on.
+func (t *fakeTwins) fail(err error) {
+	for _, q := range t {
+		q.mu.Lock()
+		q.err = err
+		q.mu.Unlock()
+	}
+}
+
+func (t *fakeTwins) Push(_ context.Context, test bool, by string, items []item.New) ([]item.PushResult, error) {
+	return t.of(test).push(by, items)
+}
+
+func (t *fakeTwins) Step(ctx context.Context, s item.Step) (item.Stepped, error) {
+	return t.of(s.Test).step(ctx, s)
+}
+
+func (t *fakeTwins) Sizes(_ context.Context, test bool) (item.Sizes, error) {
+	return t.of(test).sizes()
+}
+
+func (t *fakeTwins) List(_ context.Context, q item.Query) (item.Page, error) {
+	return t.of(q.Test).list(q)
+}
+
+func (t *fakeTwins) Get(_ context.Context, test bool, id string) (item.Traced, error) {
+	q := t.of(test)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	i := q.find(id)
+	if i == nil || q.err != nil {
+		return item.Traced{}, either(q.err, sinks.ErrNotFound)
+	}
+	return item.Traced{Item: *i, Trace: slices.Clone(q.traces[id])}, nil
+}
+
+func (t *fakeTwins) Rank(_ context.Context, test bool, id string) (item.Rank, error) {
+	q := t.of(test)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for place, i := range q.in(item.Ready) {
+		if i.ID == id {
+			return item.Rank{ID: id, Place: int64(place) + 1, Score: i.Score()}, q.err
+		}
+	}
+	return item.Rank{}, either(q.err, sinks.ErrNotFound)
+}
+
+func (t *fakeTwins) RemoveRange(_ context.Context, test bool, by string, state item.State, from, to int64) (int, error) {
+	q := t.of(test)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	list := q.in(state)
+	from, to = min(from-1, int64(len(list))), min(to, int64(len(list)))
+	for _, i := range list[from:to] {
+		q.move(i, item.Removed, by, "")
+	}
+	return int(to - from), q.err
+}
+
+func (t *fakeTwins) RequeueDead(_ context.Context, test bool, by string) (int, error) {
+	q := t.of(test)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	dead := q.in(item.Dead)
+	for _, i := range dead {
+		q.move(i, item.Ready, by, "")
+	}
+	return len(dead), q.err
+}
+
+func (t *fakeTwins) Pause(_ context.Context, test bool, by string) error {
+	return t.of(test).set(item.Pause{Paused: true, By: by})
+}
+
+func (t *fakeTwins) Resume(_ context.Context, test bool, by string) error {
+	return t.of(test).set(item.Pause{By: by})
+}
+
+func (q *fakeQueue) set(p item.Pause) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	p.At = q.now()
+	q.pause = p
+	q.wake()
+	return q.err
+}
+
+func either(err, other error) error {
+	if err != nil {
+		return err
+	}
+	return other
+}
+
+func (q *fakeQueue) find(id string) *item.Item {
+	for _, i := range q.items {
+		if i.ID == id {
+			return i
+		}
+	}
+	return nil
+}
+
+// in returns the items of a state, the ready ones in the order of service.
+func (q *fakeQueue) in(state item.State) []*item.Item {
+	var list []*item.Item
+	for _, i := range q.items {
+		if i.State == state {
+			list = append(list, i)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *item.Item) int { return b.Priority - a.Priority })
+	return list
+}
+
+func (q *fakeQueue) wake() {
+	close(q.changed)
+	q.changed = make(chan struct{})
+}
+
+func (q *fakeQueue) move(i *item.Item, to item.State, by, note string) {
+	i.Moves++
+	q.traces[i.ID] = append(q.traces[i.ID], item.Move{N: i.Moves, At: q.now(), From: i.State, To: to, Attempt: i.Attempt, By: by, Node: "node-1", Note: note})
+	i.State, i.Due, i.Worker = to, time.Time{}, ""
+	if to == item.Ready {
+		i.Ready = q.now()
+	}
+	q.wake()
+}
+
+func (q *fakeQueue) push(by string, items []item.New) ([]item.PushResult, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for n, i := range items {
+		if len(i.Payload) > item.MaxPayload {
+			return nil, &item.InvalidError{Field: "payload", Index: n, Message: fmt.Sprintf("%d bytes", len(i.Payload))}
+		}
+	}
+	if q.err != nil {
+		return nil, q.err
+	}
+	results := make([]item.PushResult, len(items))
+	for n, i := range items {
+		results[n] = q.pushOne(by, i)
+	}
+	return results, nil
+}
+
+func (q *fakeQueue) pushOne(by string, n item.New) item.PushResult {
+	id := n.ID
+	if id == "" {
+		id = fmt.Sprintf("i_%d", len(q.items)+1)
+	}
+	if q.find(id) != nil {
+		return item.PushResult{ID: id, Outcome: item.Exists}
+	}
+	if of, held := q.keys[n.DedupeKey]; held {
+		return item.PushResult{ID: id, Outcome: item.Duplicate, Of: of}
+	}
+	if n.DedupeKey != "" {
+		q.keys[n.DedupeKey] = id
+	}
+	i := &item.Item{ID: id, Priority: n.Priority, Payload: n.Payload, Created: q.now(), State: item.Ready, Ready: q.now()}
+	if n.Delay > 0 {
+		i.State, i.Due, i.Ready = item.Delayed, q.now().Add(n.Delay), time.Time{}
+	}
+	q.items = append(q.items, i)
+	q.traces[id] = []item.Move{{At: q.now(), To: i.State, By: by, Node: "node-1"}}
+	q.wake()
+	return item.PushResult{ID: id, Outcome: item.Pushed}
+}
+
+func (q *fakeQueue) sizes() (item.Sizes, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	s := item.Sizes{
+		Ready: int64(len(q.in(item.Ready))), Leased: int64(len(q.in(item.Leased))), Delayed: int64(len(q.in(item.Delayed))),
+		Suspended: int64(len(q.in(item.Suspended))), Stored: int64(len(q.in(item.Stored))), Dead: int64(len(q.in(item.Dead))), Pause: q.pause,
+	}
+	for p := item.HighestPriority; p >= item.LowestPriority; p-- {
+		l := item.Level{Priority: p}
+		for _, i := range q.in(item.Ready) {
+			if i.Priority == p {
+				l.Ready++
+				l.Oldest = i.Ready
+			}
+		}
+		s.Levels = append(s.Levels, l)
+	}
+	return s, q.err
+}
+
+func (q *fakeQueue) list(query item.Query) (item.Page, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if query.After != "" && query.After != "next" {
+		return item.Page{}, &item.InvalidError{Field: "after", Index: -1, Message: "never heard of it"}
+	}
+	var page item.Page
+	list := q.in(query.State)
+	if query.After == "next" {
+		list = list[min(query.Limit, len(list)):]
+	}
+	for _, i := range list[:min(query.Limit, len(list))] {
+		page.Items = append(page.Items, *i)
+	}
+	if len(list) > query.Limit {
+		page.Cursor = "next"
+	}
+	return page, q.err
+}
