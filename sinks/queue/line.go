@@ -2,11 +2,13 @@ package queue
 
 import (
 	"context"
+	"crypto/rand"
+	"log/slog"
 	"strconv"
+	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	"tallyman/sinks/index"
 )
 
 // line is a queue as its scripts see it: the queue itself, or its twin. It knows nothing of epochs coming and going; what it is
@@ -18,6 +20,15 @@ type line struct {
 	keys    keys
 	all     []string // of keys.all
 	scripts *scripts
+	log     *slog.Logger
+	waiters waiters // calls of this process that wait for items
+
+	suspendSteps string // as step.lua reads them
+	life         string // tells the calls of this process from those of another under the same name
+	calls        atomic.Int64
+	steps        *combiner[*request]
+	commits      *combiner[*pushed]
+	enqueues     *combiner[*enqueued]
 }
 
 func newLine(o *Options, test bool) (*line, error) {
@@ -25,20 +36,24 @@ func newLine(o *Options, test bool) (*line, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &line{o: o, name: o.Name, test: test, keys: k, all: k.all(0), scripts: newScripts()}
+	l := &line{
+		o: o, name: o.Name, test: test, keys: k, all: k.all(0), scripts: newScripts(), log: o.Logger.With("queue", o.Name),
+		suspendSteps: suspendSteps(o.SuspendSteps), life: rand.Text(),
+	}
 	if test {
 		l.name += ":test"
+		l.log = o.Logger.With("queue", l.name)
 	}
+	l.steps, l.commits, l.enqueues = l.newSteps(), l.newCommits(), l.newEnqueues()
 	return l, nil
 }
 
-// hint is what is published on keys.hints when something became ready: which of the two it was.
-func (l *line) hint() string {
-	if l.test {
-		return "test"
-	}
-	return ""
-}
+// nextCall names a call of a script.
+func (l *line) nextCall() string { return l.life + "/" + strconv.FormatInt(l.calls.Add(1), 10) }
+
+// hint is what is published on keys.hints when something became ready, or will soon be. The name of a worker behind it, and a
+// space between them, say that it alone gets that. (An empty message says that an epoch has begun.)
+func (l *line) hint() string { return "ready" }
 
 // node is the scripts' argument: who writes the outbox; without a ledger nobody does.
 func (l *line) node() string {
@@ -56,16 +71,16 @@ func (l *line) now() string {
 	return strconv.FormatInt(l.o.Now().UnixMicro(), 10)
 }
 
+// time is that of the scripts, for what Go compares with it.
+func (l *line) time() time.Time {
+	if l.o.Now == nil {
+		return time.Now()
+	}
+	return l.o.Now()
+}
+
 // run calls a script that answers with a list.
 func (l *line) run(ctx context.Context, s *redis.Script, keys []string, args ...any) ([]any, error) {
 	reply, err := s.Run(ctx, l.o.Client, keys, args...).Slice()
 	return reply, known(err)
-}
-
-// known gives the errors of our own scripts their types.
-func known(err error) error {
-	if err != nil && err.Error() == errBacklog.Error() {
-		return errBacklog
-	}
-	return index.Known(err)
 }

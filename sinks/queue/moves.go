@@ -11,12 +11,11 @@ import (
 	"tallyman/sinks/queue/item"
 )
 
-// An entry of the outbox is what one call of a script has moved: a line "<when, µs> <node>" (step.lua adds how many moves the
-// entries before it had, for its own use), then a line of each move,
+// An entry of the outbox is what one call of a script has moved: a line "<when, µs> <node> <number>", then a line of each move,
 //
 //	seq n from to attempt failures suspends due assignee by note
 //
-// with the letters of the states, times in µs, - for an empty text, and who did it and the note escaped as in a query.
+// with how many moves the entries before it had (which step.lua wants to know), the letters of the states, times in µs, - for an empty text, and who did it and the note escaped as in a query.
 const moveFields = 11
 
 var errEntry = errors.New("queue: an entry of the outbox is not as the scripts write it")
@@ -24,13 +23,12 @@ var errEntry = errors.New("queue: an entry of the outbox is not as the scripts w
 // parseEntry reads the entry at the position.
 func parseEntry(position int64, entry string) (item.Moves, error) {
 	head, rest, _ := strings.Cut(entry, "\n")
-	when, node, ok := strings.Cut(head, " ")
-	node, _, _ = strings.Cut(node, " ")
-	us, err := strconv.ParseInt(when, 10, 64)
-	if !ok || err != nil || us <= 0 {
+	fields := strings.Split(head, " ")
+	us, err := strconv.ParseInt(fields[0], 10, 64)
+	if err != nil || us <= 0 || len(fields) != 3 {
 		return item.Moves{}, fmt.Errorf("%w: it begins with %.80q", errEntry, head)
 	}
-	at, node := fromMicro(us), fromDash(node)
+	at, node := fromMicro(us), fromDash(fields[1])
 	moves := item.Moves{Position: position, List: make([]item.Move, 0, strings.Count(rest, "\n")+1)}
 	for line := range strings.SplitSeq(rest, "\n") {
 		m, err := parseMove(line)
@@ -87,16 +85,18 @@ func (n *numbers) read(s string) int64 {
 
 func (n *numbers) time(s string) time.Time { return fromMicro(n.read(s)) }
 
-// newEntry is an entry as the scripts write it.
-func newEntry(at time.Time, node string, moves []item.Move) string {
+// moveLines are the lines of moves in an entry, as the scripts write them.
+func moveLines(moves []item.Move) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d %s", toMicro(at), orDash(node))
-	for _, m := range moves {
+	for i, m := range moves {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
 		from := "-"
 		if m.From != "" {
 			from = m.From.Letter()
 		}
-		fmt.Fprintf(&b, "\n%d %d %s %s %d %d %d %d %s %s %s", m.Seq, m.N, from, m.To.Letter(), m.Attempt, m.Failures, m.Suspends,
+		fmt.Fprintf(&b, "%d %d %s %s %d %d %d %d %s %s %s", m.Seq, m.N, from, m.To.Letter(), m.Attempt, m.Failures, m.Suspends,
 			toMicro(m.Due), orDash(m.Assignee), escape(m.By), escape(m.Note))
 	}
 	return b.String()

@@ -13,6 +13,11 @@ type Queue struct {
 
 	keeper *index.Keeper // one for both: their epochs begin together
 	lines  [2]*line      // the queue, its twin
+	reads  *readScripts
+	life   *lifeScripts
+
+	drainers [2]*drainer // of the lines; nil without a ledger
+	sweepers [2]*sweeper
 }
 
 // New returns a queue that waits for Run.
@@ -21,11 +26,14 @@ func New(o Options) (*Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &Queue{o: o, log: o.Logger.With("queue", o.Name)}
+	q := &Queue{o: o, log: o.Logger.With("queue", o.Name), reads: newReadScripts(), life: newLifeScripts()}
 	for i, test := range []bool{false, true} {
 		if q.lines[i], err = newLine(&q.o, test); err != nil {
 			return nil, err
 		}
+	}
+	if err := q.live(); err != nil {
+		return nil, err
 	}
 	return q, nil
 }

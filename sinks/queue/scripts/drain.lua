@@ -3,13 +3,12 @@
 -- KEYS 1 meta      hash  epoch, out, drained, drainer, drain_until
 --      2 outbox    list  what has moved and is not in the ledger yet: positions drained + 1 to out
 -- ARGV 1 epoch
---      2 now, µs; 0 = the server's TIME
---      3 node
---      4 how long nobody else may drain, µs; 0 gives that up
---      5 the position up to which everything is in the ledger
---      6 the position behind which to read
---      7 how many entries at most; 0 = none
---      8 how many bytes, about
+--      2 node
+--      3 how long nobody else may drain, µs; 0 gives that up
+--      4 the position up to which everything is in the ledger
+--      5 the position behind which to read
+--      6 how many entries at most; 0 = none
+--      7 how many bytes, about
 -- Result: {1, out, position of the first entry, entries…} where the node drains,
 --         {0, out, for how long another does, µs} where it does not.
 -- Error:  EPOCH <what was found, or none>
@@ -19,24 +18,21 @@ local epoch = meta[1] or 'none'
 if epoch ~= ARGV[1] then return redis.error_reply('EPOCH ' .. epoch) end
 local out, drained = tonumber(meta[2]) or 0, tonumber(meta[3]) or 0
 
-local now = tonumber(ARGV[2])
-if now == 0 then
-  local t = redis.call('TIME')
-  now = tonumber(t[1]) * 1000000 + tonumber(t[2])
-end
+local t = redis.call('TIME')
+local now = tonumber(t[1]) * 1000000 + tonumber(t[2])
 local to = tonumber(meta[5]) or 0
-if meta[4] and meta[4] ~= ARGV[3] and to > now then return {0, out, to - now} end
-redis.call('HSET', KEYS[1], 'drainer', ARGV[3], 'drain_until', string.format('%.0f', now + tonumber(ARGV[4])))
+if meta[4] and meta[4] ~= ARGV[2] and to > now then return {0, out, to - now} end
+redis.call('HSET', KEYS[1], 'drainer', ARGV[2], 'drain_until', string.format('%.0f', now + tonumber(ARGV[3])))
 
-local applied = math.min(tonumber(ARGV[5]), out)
+local applied = math.min(tonumber(ARGV[4]), out)
 if applied > drained then
   redis.call('LTRIM', KEYS[2], applied - drained, -1)
   redis.call('HSET', KEYS[1], 'drained', string.format('%.0f', applied))
   drained = applied
 end
 
-local after = math.max(tonumber(ARGV[6]), drained)
-local left, room = tonumber(ARGV[7]), tonumber(ARGV[8])
+local after = math.max(tonumber(ARGV[5]), drained)
+local left, room = tonumber(ARGV[6]), tonumber(ARGV[7])
 local answer = {1, out, after + 1}
 local at = after - drained
 while left > 0 and room > 0 do

@@ -1,13 +1,17 @@
--- Appends an entry to the outbox: what a rebuild has changed.
+-- Appends an entry to the outbox: what a rebuild or a repair has moved.
 --
--- KEYS 1 meta      hash  epoch, out
---      2 outbox    list  what has moved and is not in the ledger yet
+-- KEYS 1 meta      hash  epoch, out, moved
+--      2 outbox    list  what has moved and is not in the ledger yet; see common.lua
 -- ARGV 1 epoch
---      2 the entry, as step.lua writes one
--- Result: its position.
+--      2 when and node: the entry's head, without the number
+--      3 how many moves there are
+--      4 their lines
+-- Result: the entry's number.
 -- Error:  EPOCH <what was found, or none>
 
-local epoch = redis.call('HGET', KEYS[1], 'epoch') or 'none'
+local meta = redis.call('HMGET', KEYS[1], 'epoch', 'moved')
+local epoch = meta[1] or 'none'
 if epoch ~= ARGV[1] then return redis.error_reply('EPOCH ' .. epoch) end
-redis.call('RPUSH', KEYS[2], ARGV[2])
+redis.call('RPUSH', KEYS[2], ARGV[2] .. ' ' .. string.format('%.0f', tonumber(meta[2]) or 0) .. '\n' .. ARGV[4])
+redis.call('HINCRBY', KEYS[1], 'moved', ARGV[3])
 return redis.call('HINCRBY', KEYS[1], 'out', 1)

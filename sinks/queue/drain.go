@@ -1,0 +1,238 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tallyman/sinks"
+	"tallyman/sinks/index"
+	"tallyman/sinks/queue/item"
+)
+
+const (
+	drainHold    = 2 * time.Second // how long the others wait for a node that drained and died
+	drainEntries = 1000            // in one transaction of the ledger
+	drainBytes   = 1 << 20
+	drainLast    = 3 * time.Second // for what is left when the node stops
+	drainPause   = 5 * time.Second // at most, between two tries
+)
+
+// drainer takes what a line has moved from its outbox into the ledger, in order. One node at a time does it: whoever was
+// first, until it stops or dies. The ledger knows the position that it has, so that each entry counts once, even where two
+// nodes believe to be the one.
+type drainer struct {
+	line    *line
+	scripts *lifeScripts
+	keeper  *index.Keeper
+	log     *slog.Logger
+
+	mu      sync.Mutex
+	mine    bool  // this node drains
+	applied int64 // the position that the ledger has, as far as this node knows
+}
+
+func newDrainer(l *line, s *lifeScripts, k *index.Keeper, log *slog.Logger) *drainer {
+	return &drainer{line: l, scripts: s, keeper: k, log: log}
+}
+
+// run drains until the context ends, and then what is left.
+func (d *drainer) run(ctx context.Context) {
+	pause, last := drainEvery, ""
+	for ctx.Err() == nil {
+		g, changed := d.keeper.Current()
+		if g == nil {
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			}
+			continue
+		}
+		began := time.Now()
+		err := d.drain(ctx, g)
+		d.set(false, 0)
+		if ctx.Err() != nil {
+			break
+		}
+		if time.Since(began) > drainPause { // it went well for a while
+			pause, last = drainEvery, ""
+		}
+		if text := err.Error(); text != last && !errors.Is(err, index.ErrLost) {
+			d.log.Warn("what has moved does not reach the ledger", "error", err)
+			last = text
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+		pause = min(2*pause, drainPause)
+	}
+	d.finish(ctx)
+}
+
+// drain goes on until the generation ends or something fails. While the ledger takes one page, the next is read.
+func (d *drainer) drain(ctx context.Context, g *index.Generation) error {
+	pages := make(chan []item.Moves, 1)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		defer close(pages)
+		return d.read(ctx, g, pages)
+	})
+	group.Go(func() error {
+		for page := range pages {
+			if err := d.apply(ctx, g, page); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return group.Wait()
+}
+
+// read brings the outbox page by page, while this node drains.
+func (d *drainer) read(ctx context.Context, g *index.Generation, pages chan<- []item.Moves) error {
+	after, ours := int64(0), false
+	for {
+		if !d.keeper.Is(g) {
+			return index.ErrLost
+		}
+		most := drainEntries
+		if !ours {
+			most = 0 // first of all it asks for the right
+		}
+		t, err := d.take(ctx, g, drainHold, after, most)
+		if err != nil {
+			return err
+		}
+		wait := drainEvery
+		switch {
+		case !t.ours:
+			ours = false
+			d.set(false, 0)
+			wait = min(max(t.left, drainEvery), drainHold)
+		case !ours:
+			ours, wait = true, 0
+			if after, err = d.begin(ctx, g, t); err != nil {
+				return err
+			}
+		case t.first > after+1: // another node has drained meanwhile
+			ours, wait = false, 0
+		case len(t.page) > 0:
+			if len(t.page) == most || t.bytes >= drainBytes {
+				wait = 0
+			}
+			after = t.page[len(t.page)-1].Position
+			select {
+			case pages <- t.page:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		if err := d.rest(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// begin asks the ledger how far it is, when this node has just got the right to drain.
+func (d *drainer) begin(ctx context.Context, g *index.Generation, t taken) (int64, error) {
+	applied, err := d.line.o.Ledger.AppliedMoves(ctx, d.line.name, g.Epoch)
+	if err != nil {
+		return 0, fmt.Errorf("ledger: %w", err)
+	}
+	if applied > t.out {
+		d.keeper.Lose(g, errOutbox)
+		return 0, index.ErrLost
+	}
+	if t.first > applied+1 {
+		d.log.Error("moves are missing in the ledger: it has gone back", "from", applied+1, "to", t.first-1)
+		applied = t.first - 1
+	}
+	d.set(true, applied)
+	return applied, nil
+}
+
+// errOutbox says that Redis lost a part of what it had.
+var errOutbox = errors.New("the outbox has gone back behind what the ledger has of it")
+
+// apply brings a page into the ledger.
+func (d *drainer) apply(ctx context.Context, g *index.Generation, page []item.Moves) error {
+	err := d.line.o.Ledger.ApplyMoves(ctx, d.line.name, g.Epoch, page)
+	if errors.Is(err, sinks.ErrFenced) {
+		d.keeper.Lose(g, errors.New("the ledger is at another epoch"))
+		return index.ErrLost
+	}
+	if err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	d.set(true, page[len(page)-1].Position)
+	return nil
+}
+
+// rest waits for the next turn.
+func (d *drainer) rest(ctx context.Context, wait time.Duration) error {
+	if wait == 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
+
+// finish drains what is left when the node stops, if it is the one, and gives the right to another.
+func (d *drainer) finish(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainLast)
+	defer cancel()
+	g, _ := d.keeper.Current()
+	if g == nil {
+		return
+	}
+	t, err := d.take(ctx, g, drainHold, 0, 0)
+	if err != nil || !t.ours {
+		return // what is left is another's, or will be
+	}
+	after, err := d.begin(ctx, g, t)
+	for err == nil && after < t.out {
+		if t, err = d.take(ctx, g, drainHold, after, drainEntries); err != nil || len(t.page) == 0 {
+			break
+		}
+		err = d.apply(ctx, g, t.page)
+		after = t.page[len(t.page)-1].Position
+	}
+	if err == nil {
+		_, err = d.take(ctx, g, 0, after, 0)
+	}
+	if err != nil {
+		d.log.Warn("the last moves were left in Redis", "error", err)
+	}
+}
+
+// set records how far the ledger is, or that another node drains.
+func (d *drainer) set(mine bool, applied int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.mine, d.applied = mine, applied
+}
+
+// position is the one that the ledger has, 0 where another node drains.
+func (d *drainer) position() int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.applied
+}
+
+// drains tells whether this node is the one.
+func (d *drainer) drains() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.mine
+}

@@ -1,0 +1,207 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tallyman/sinks/index"
+	"tallyman/sinks/queue/item"
+)
+
+const (
+	restorePage = 1000 // items in one call of a script
+	// restoreJump is added to the attempt and the moves of what is written back, so that none from before the loss, of
+	// which the ledger may not know the last, is taken for one from after it.
+	restoreJump = 1000
+	restoreNote = "written back from the ledger"
+)
+
+// contents is what the keeper of the index knows of a queue.
+type contents struct{ q *Queue }
+
+// Missing implements index.Contents: both lines must be in the epoch, and no outbox may be behind what the ledger has of it.
+// An item that is missing is found by the sweep.
+func (c contents) Missing(ctx context.Context, epoch string) (string, error) {
+	for _, l := range c.q.lines {
+		meta, err := l.o.Client.HMGet(ctx, l.keys.meta(), "epoch", "out").Result()
+		if err != nil {
+			return "", fmt.Errorf("redis: %w", err)
+		}
+		if found, _ := meta[0].(string); found != epoch {
+			return fmt.Sprintf("queue %s is at epoch %q", l.name, found), nil
+		}
+		if l.o.Ledger == nil {
+			continue
+		}
+		applied, err := l.o.Ledger.AppliedMoves(ctx, l.name, epoch)
+		if err != nil {
+			return "", fmt.Errorf("ledger: %w", err)
+		}
+		out, _ := meta[1].(string)
+		if n, err := strconv.ParseInt(out, 10, 64); err != nil || n < applied {
+			return fmt.Sprintf("the outbox of queue %s has gone back", l.name), nil
+		}
+	}
+	return "", nil
+}
+
+// Rebuild implements index.Contents: both lines begin anew, with what the ledger knows of them.
+func (c contents) Rebuild(ctx context.Context, epoch string) (int, error) {
+	total := 0
+	for _, l := range c.q.lines {
+		n, err := c.q.rebuild(ctx, l, epoch)
+		total += n
+		if err != nil {
+			return total, fmt.Errorf("queue %s: %w", l.name, err)
+		}
+	}
+	return total, nil
+}
+
+// rebuild empties a line and writes back its pause, the dedupe keys that ended items still hold, and the unfinished items in the
+// order of their pushes.
+func (q *Queue) rebuild(ctx context.Context, l *line, epoch string) (int, error) {
+	var pause item.Pause
+	if l.o.Ledger != nil {
+		var err error
+		if pause, err = l.o.Ledger.QueuePause(ctx, l.name); err != nil {
+			return 0, fmt.Errorf("ledger: %w", err)
+		}
+	}
+	begin := append([]any{epoch}, pauseArgs(pause)...)
+	if err := q.life.begin.Run(ctx, l.o.Client, l.all, begin...).Err(); err != nil {
+		return 0, index.Known(err)
+	}
+	if l.o.Ledger == nil {
+		return 0, nil
+	}
+	if err := q.holdKeys(ctx, l, epoch); err != nil {
+		return 0, err
+	}
+	return q.restoreAll(ctx, l, epoch)
+}
+
+// holdKeys writes back the dedupe keys of ended items whose windows are open.
+func (q *Queue) holdKeys(ctx context.Context, l *line, epoch string) error {
+	for after := int64(0); ; {
+		held, err := l.o.Ledger.HeldKeys(ctx, l.name, l.time(), after, restorePage)
+		if err != nil {
+			return fmt.Errorf("ledger: %w", err)
+		}
+		if len(held) == 0 {
+			return nil
+		}
+		args := make([]any, 0, 1+3*len(held))
+		args = append(args, epoch)
+		for _, h := range held {
+			args = append(args, h.Bucket, fmt.Sprintf("%d %s", toMicro(h.Until), h.ID), toMicro(h.Until.Add(keepWindow)))
+		}
+		keys := []string{l.keys.meta(), l.keys.dedupe(), l.keys.windows()}
+		if err := q.life.hold.Run(ctx, l.o.Client, keys, args...).Err(); err != nil {
+			return index.Known(err)
+		}
+		after = held[len(held)-1].Seq
+	}
+}
+
+// restoreAll writes the unfinished items back. The ledger is read ahead while Redis is written.
+func (q *Queue) restoreAll(ctx context.Context, l *line, epoch string) (int, error) {
+	pages := make(chan []item.Record, 2)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		defer close(pages)
+		for after := int64(0); ; {
+			page, err := l.o.Ledger.UnfinishedItems(ctx, l.name, after, restorePage)
+			if err != nil {
+				return fmt.Errorf("ledger: %w", err)
+			}
+			if len(page) == 0 {
+				return nil
+			}
+			after = page[len(page)-1].Seq
+			select {
+			case pages <- page:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+	})
+	count := 0
+	group.Go(func() error {
+		for page := range pages {
+			n, err := q.restore(ctx, l, epoch, tokenRebuild, page)
+			count += n
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	err := group.Wait()
+	return count, err
+}
+
+// restore puts items into Redis as the ledger has them, and returns how many are in now.
+func (q *Queue) restore(ctx context.Context, l *line, epoch, token string, records []item.Record) (int, error) {
+	answers, err := q.putBack(ctx, l, epoch, token, records)
+	count := 0
+	for _, answer := range answers {
+		if answer == enqueuedNew {
+			count++
+		}
+	}
+	return count, err
+}
+
+// putBack puts items into Redis as the ledger has them: leases have ended, everything else stands as it stood. It answers as
+// enqueue.lua does. One whose dedupe key is held by another was never answered as pushed, and is refused.
+func (q *Queue) putBack(ctx context.Context, l *line, epoch, token string, records []item.Record) ([]string, error) {
+	ended := map[int64]item.Move{}
+	for i := range records {
+		if m, ok := restored(&records[i]); ok {
+			ended[m.Seq] = m
+		}
+	}
+	answers, err := l.enqueue(ctx, epoch, token, records)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.refuse(ctx, records, answers); err != nil {
+		return answers, err
+	}
+	var told []item.Move
+	for i, answer := range answers {
+		if m, ok := ended[records[i].Seq]; ok && answer == enqueuedNew {
+			told = append(told, m)
+		}
+	}
+	return answers, q.tell(ctx, l, epoch, told)
+}
+
+// restored makes of an item as the ledger has it one as it comes back, and returns the move if that is one.
+func restored(r *item.Record) (item.Move, bool) {
+	r.Attempt += restoreJump
+	r.Moves += restoreJump
+	if r.State != item.Leased {
+		return item.Move{}, false
+	}
+	r.State, r.Due = item.Ready, time.Time{}
+	return item.Move{
+		Seq: r.Seq, N: r.Moves, From: item.Leased, To: item.Ready, Attempt: r.Attempt, Failures: r.Failures, Suspends: r.Suspends,
+		Assignee: r.Assignee, Note: restoreNote,
+	}, true
+}
+
+// tell records moves that no script of the queue has made.
+func (q *Queue) tell(ctx context.Context, l *line, epoch string, moves []item.Move) error {
+	if len(moves) == 0 {
+		return nil
+	}
+	head := fmt.Sprintf("%d %s", toMicro(l.time()), orDash(l.node()))
+	err := q.life.tell.Run(ctx, l.o.Client, []string{l.keys.meta(), l.keys.outbox()}, epoch, head, len(moves), moveLines(moves)).Err()
+	return index.Known(err)
+}

@@ -1,0 +1,182 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"tallyman/sinks/index"
+	"tallyman/sinks/queue/item"
+)
+
+const (
+	sweepEvery = time.Second
+	// sweepGrace is how long an unfinished item may be missing in Redis before it is put there: longer than a push takes from
+	// the ledger to Redis.
+	sweepGrace = 2 * patience
+)
+
+// sweeper finds items that the ledger has and Redis does not: those whose push died between the two, and those that Redis lost
+// without losing its epoch. The node that drains a line sweeps it, because it knows how far the ledger is.
+type sweeper struct {
+	q       *Queue
+	line    *line
+	drainer *drainer
+	log     *slog.Logger
+	grace   time.Duration
+
+	after   int64               // the number behind which the next page begins
+	missing map[int64]time.Time // since when
+}
+
+func newSweeper(q *Queue, l *line, d *drainer, log *slog.Logger) *sweeper {
+	return &sweeper{q: q, line: l, drainer: d, log: log, grace: sweepGrace, missing: map[int64]time.Time{}}
+}
+
+// run looks at one page a second until the context ends.
+func (s *sweeper) run(ctx context.Context) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		g, _ := s.q.keeper.Current()
+		if g == nil || !s.drainer.drains() {
+			clear(s.missing)
+			continue
+		}
+		if err := s.sweep(ctx, g); err != nil && ctx.Err() == nil && !errors.Is(err, index.ErrLost) {
+			s.log.Warn("the queue could not be compared with the ledger", "error", err)
+		}
+	}
+}
+
+// sweep looks at the page whose turn it is, or at that in which something has been missing for too long.
+func (s *sweeper) sweep(ctx context.Context, g *index.Generation) error {
+	first := s.after
+	late := s.late()
+	if late > 0 {
+		first = late - 1
+	}
+	page, err := s.line.o.Ledger.UnfinishedItems(ctx, s.line.name, first, restorePage)
+	if err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	last := int64(0) // 0 = the page is the last
+	if len(page) == restorePage {
+		last = page[len(page)-1].Seq
+	}
+	if late == 0 {
+		s.after = last
+	}
+	absent, err := s.absent(ctx, g, page)
+	if err != nil {
+		return err
+	}
+	s.watch(absent, first, last)
+	if late == 0 {
+		return nil
+	}
+	return s.repair(ctx, g, slices.DeleteFunc(absent, func(r item.Record) bool { return time.Since(s.missing[r.Seq]) < s.grace }))
+}
+
+// late is the lowest number of an item that has been missing for too long, 0 if there is none.
+func (s *sweeper) late() int64 {
+	lowest := int64(0)
+	for seq, since := range s.missing {
+		if time.Since(since) >= s.grace && (lowest == 0 || seq < lowest) {
+			lowest = seq
+		}
+	}
+	return lowest
+}
+
+// watch remembers what is absent of the items behind first up to last, and forgets what is not any more.
+func (s *sweeper) watch(absent []item.Record, first, last int64) {
+	still := make(map[int64]bool, len(absent))
+	for i := range absent {
+		seq := absent[i].Seq
+		still[seq] = true
+		if _, known := s.missing[seq]; !known {
+			s.missing[seq] = time.Now()
+		}
+	}
+	for seq := range s.missing {
+		if seq > first && (last == 0 || seq <= last) && !still[seq] {
+			delete(s.missing, seq)
+		}
+	}
+}
+
+// absent returns those of the items that Redis does not have.
+func (s *sweeper) absent(ctx context.Context, g *index.Generation, page []item.Record) ([]item.Record, error) {
+	if len(page) == 0 {
+		return nil, nil
+	}
+	args := make([]any, 0, 1+len(page))
+	args = append(args, g.Epoch)
+	for i := range page {
+		args = append(args, page[i].ID)
+	}
+	reply, err := s.line.run(ctx, s.q.life.absent, []string{s.line.keys.meta(), s.line.keys.items()}, args...)
+	if err != nil {
+		return nil, s.q.lost(g, err)
+	}
+	p := replyReader{reply: reply}
+	out := make([]item.Record, 0, len(reply))
+	for range reply {
+		place := p.number()
+		if place < 1 || place > int64(len(page)) {
+			return nil, errAnswer
+		}
+		out = append(out, page[place-1])
+	}
+	return out, p.err
+}
+
+// repair puts what has been absent for too long into Redis, as repair.go has it. What the ledger says of an item is asked
+// once more when it knows all that had moved.
+func (s *sweeper) repair(ctx context.Context, g *index.Generation, late []item.Record) error {
+	if len(late) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	l := s.line
+	position, token, missing, err := l.missing(ctx, g.Epoch, late)
+	if err != nil {
+		return s.q.lost(g, err)
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	if err := l.awaitApplied(ctx, g.Epoch, position); err != nil {
+		return err
+	}
+	wanted := make(map[int64]bool, len(missing))
+	for _, place := range missing {
+		wanted[late[place].Seq] = true
+	}
+	page, err := l.o.Ledger.UnfinishedItems(ctx, l.name, late[missing[0]].Seq-1, restorePage)
+	if err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	page = slices.DeleteFunc(page, func(r item.Record) bool { return !wanted[r.Seq] })
+	count, err := s.q.restore(ctx, l, g.Epoch, token, page)
+	if errors.Is(err, errToken) {
+		return nil // another repair has begun; the next round looks again
+	}
+	if err != nil {
+		return s.q.lost(g, err)
+	}
+	if count > 0 {
+		s.log.Warn("items that were missing in Redis were put there", "count", count, "first", page[0].ID)
+	}
+	return nil
+}
