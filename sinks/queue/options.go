@@ -77,10 +77,11 @@ const (
 	MaxDelay = 366 * 24 * time.Hour
 
 	patience     = 5 * time.Second        // how long a call waits while Redis is written back
+	retryPause   = 50 * time.Millisecond  // between two tries
 	lookEvery    = 5 * time.Second        // how often one who waits asks, whatever hints come
 	drainEvery   = 100 * time.Millisecond // how long a move waits for its way into the ledger, about
 	maxReclaimed = 1000                   // leases taken back, or items made ready, by one script
-	maxBacklog   = 20_000                 // entries in the outbox above which nothing more is taken
+	maxBacklog   = 1_000_000              // moves in the outbox, each about 70 bytes, above which nothing more is taken
 )
 
 // DefaultSuspendSteps is how long the first and the second suspend of an item last.

@@ -2,7 +2,6 @@ package queue
 
 import (
 	_ "embed" // the scripts
-	"errors"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -26,6 +25,3 @@ func newScripts() *scripts {
 
 // newScript puts what the scripts share before the text of one.
 func newScript(text string) *redis.Script { return redis.NewScript(commonLua + text) }
-
-// errBacklog says that so much waits for its way into the ledger that nothing more is taken; common.lua says it.
-var errBacklog = errors.New("BACKLOG")

@@ -14,8 +14,8 @@ if meta[1] ~= ARGV[1] then return epochError(meta[1]) end
 
 local n = tonumber(ARGV[3])
 local result, repaired = { meta[2] or '0', '' }, tonumber(meta[4] or 0)
-for i, value in ipairs(mget(ITEMS, ARGV, 4, 3 + n)) do
-  if not value then
+for i = 1, n do
+  if rcall('HEXISTS', ITEMS, ARGV[3 + i]) == 0 then
     result[#result + 1] = i
     repaired = math.max(repaired, tonumber(ARGV[3 + n + i]))
   end

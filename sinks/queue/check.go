@@ -1,0 +1,133 @@
+package queue
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"tallyman/sinks/queue/item"
+)
+
+// names are ids of items and requests, and workers.
+var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:@-]{0,127}$`)
+
+const nameRule = "must be 1 to 128 letters, digits or _ . : @ - and begin with a letter or digit"
+
+func checkName(field string, index int, name string) error {
+	if !names.MatchString(name) {
+		return invalid(field, index, nameRule)
+	}
+	return nil
+}
+
+// checkNew says what is wrong with an item that is to be pushed.
+func checkNew(i int, n *item.New) error {
+	if n.ID != "" {
+		if err := checkName("id", i, n.ID); err != nil {
+			return err
+		}
+	}
+	switch {
+	case n.Priority < item.LowestPriority || n.Priority > item.HighestPriority:
+		return invalid("priority", i, "must be %d to %d", item.LowestPriority, item.HighestPriority)
+	case len(n.Payload) > item.MaxPayload:
+		return invalid("payload", i, "has %d bytes; %d are the most", len(n.Payload), item.MaxPayload)
+	case !json.Valid(n.Payload) || !utf8.Valid(n.Payload):
+		return invalid("payload", i, "must be a JSON value in UTF-8")
+	case len(n.DedupeKey) > item.MaxKey:
+		return invalid("dedupeKey", i, "has %d bytes; %d are the most", len(n.DedupeKey), item.MaxKey)
+	case !utf8.ValidString(n.DedupeKey) || strings.Contains(n.DedupeKey, "\x00"):
+		return invalid("dedupeKey", i, "must be UTF-8 without zero bytes")
+	case n.Delay < 0 || n.Delay > MaxDelay:
+		return invalid("delay", i, "must be 0 to %d days", MaxDelay/(24*time.Hour))
+	case !n.Created.IsZero() && n.Created.UnixMicro() <= 0:
+		return invalid("createdAt", i, "must be after 1970")
+	}
+	return nil
+}
+
+// checkStep says what is wrong with a step.
+func checkStep(s *item.Step) error {
+	if s.Worker != "" || s.Max > 0 || s.RequestID != "" {
+		if err := checkName("worker", -1, s.Worker); err != nil {
+			return err
+		}
+	}
+	if s.RequestID != "" {
+		if err := checkName("requestId", -1, s.RequestID); err != nil {
+			return err
+		}
+	}
+	switch {
+	case len(s.Ops) > item.MaxBatch:
+		return invalid("ops", -1, "has %d operations; %d are the most", len(s.Ops), item.MaxBatch)
+	case s.Max < 0 || s.Max > item.MaxBatch:
+		return invalid("max", -1, "must be 0 to %d", item.MaxBatch)
+	case s.Lease != 0 && (s.Lease < time.Millisecond || s.Lease > MaxLease):
+		return invalid("lease", -1, "must be 1 ms to %d hours", MaxLease/time.Hour)
+	case s.Wait < 0 || s.Wait > MaxWait:
+		return invalid("wait", -1, "must be 0 to %d seconds", MaxWait/time.Second)
+	}
+	for i := range s.Ops {
+		if err := checkOp(i, &s.Ops[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkOp(i int, op *item.Op) error {
+	if err := checkName("id", i, op.ID); err != nil {
+		return err
+	}
+	most := time.Duration(0)
+	switch op.Kind {
+	case item.Ack, item.Nack, item.Release, item.Extend:
+		if op.Attempt == 0 {
+			return invalid("attempt", i, "%s names the attempt of the lease", op.Kind)
+		}
+	case item.Finish, item.Assign, item.Remove, item.Requeue:
+		if op.Attempt != 0 {
+			return invalid("attempt", i, "%s is for an item that nobody has, and names no attempt", op.Kind)
+		}
+	case item.Suspend, item.Store:
+	default:
+		return invalid("op", i, "%q is none", op.Kind)
+	}
+	switch op.Kind {
+	case item.Nack, item.Store:
+		most = MaxDelay
+	case item.Extend:
+		most = MaxLease
+	case item.Assign:
+		if op.Worker != "" {
+			if err := checkName("worker", i, op.Worker); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case op.Attempt < 0:
+		return invalid("attempt", i, "must be positive")
+	case op.Delay < 0 || op.Delay > most:
+		return invalid("delay", i, "must be 0 to %s", most)
+	case op.Kind == item.Store && op.Delay < time.Microsecond:
+		return invalid("delay", i, "says for how long the item is put away")
+	}
+	return nil
+}
+
+// cutNote shortens a note to what the trace keeps, between two characters.
+func cutNote(note string) string {
+	note = strings.ToValidUTF8(note, "\uFFFD")
+	if len(note) <= item.MaxNote {
+		return note
+	}
+	n := item.MaxNote
+	for !utf8.RuneStart(note[n]) {
+		n--
+	}
+	return note[:n]
+}

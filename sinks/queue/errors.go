@@ -1,0 +1,50 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+
+	"tallyman/sinks/index"
+	"tallyman/sinks/queue/item"
+)
+
+var (
+	// errBacklog says that so much waits for its way into the ledger that nothing more is taken; step.lua says it.
+	errBacklog = errors.New("BACKLOG")
+	// errToken says that another repair has begun; enqueue.lua says it.
+	errToken = errors.New("TOKEN")
+
+	errAnswer = errors.New("queue: a script's answer is not as its header says")
+)
+
+// known gives the errors of our own scripts their types.
+func known(err error) error {
+	if err == nil {
+		return nil
+	}
+	for _, own := range []error{errBacklog, errToken} {
+		if err.Error() == own.Error() {
+			return own
+		}
+	}
+	return index.Known(err)
+}
+
+// epochIsOver tells whether Redis is at another epoch than was believed.
+func epochIsOver(err error) bool {
+	_, ok := errors.AsType[*index.EpochError](err)
+	return ok
+}
+
+// lost ends the generation if the error says that it is over; then Serve may try again in the next.
+func (q *Queue) lost(g *index.Generation, err error) error {
+	if !epochIsOver(err) {
+		return err
+	}
+	q.keeper.Lose(g, err)
+	return fmt.Errorf("%w: %w", index.ErrLost, err)
+}
+
+func invalid(field string, index int, format string, args ...any) error {
+	return &item.InvalidError{Field: field, Index: index, Message: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,195 @@
+package queue
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"fmt"
+	"strings"
+	"time"
+
+	"tallyman/sinks/index"
+	"tallyman/sinks/queue/item"
+)
+
+// Push puts items into the queue, at most item.MaxBatch. Each is in the ledger before the answer says so. After an error it is
+// unknown which of them are in; who gives ids, or dedupe keys, may push them again. The errors are an
+// item.InvalidError, index.ErrUnavailable, the ledger's and the context's.
+func (q *Queue) Push(ctx context.Context, test bool, by string, items []item.New) ([]item.PushResult, error) {
+	l := q.line(test)
+	records, err := l.newRecords(by, items)
+	if err != nil || len(items) == 0 {
+		return nil, err
+	}
+	if l.o.Ledger != nil {
+		// Nothing is recorded while it is known that it cannot be pushed.
+		if _, err := q.keeper.Await(ctx, time.Now().Add(patience)); err != nil {
+			return nil, err
+		}
+	}
+	p := &pushed{records: records, known: make([]item.Known, len(records))}
+	if l.o.Ledger == nil {
+		for i := range p.known {
+			p.known[i].New = true
+		}
+	} else if err := l.commits.do(ctx, p); err != nil {
+		return nil, err
+	}
+	answers, err := q.enter(ctx, l, p)
+	if err != nil {
+		return nil, err
+	}
+	return results(p, answers), nil
+}
+
+// enter puts those of the recorded items into Redis that have not ended. For those that have the answer is that they exist.
+func (q *Queue) enter(ctx context.Context, l *line, p *pushed) ([]string, error) {
+	answers := make([]string, len(p.records))
+	var fresh, old places
+	for i, k := range p.known {
+		p.records[i].Seq = k.Seq
+		switch {
+		case k.New:
+			fresh.add(i, p.records)
+		case k.State.Ended():
+			answers[i] = enqueuedExists
+		default:
+			old.add(i, p.records)
+		}
+	}
+	if len(fresh.at)+len(old.at) == 0 {
+		return answers, nil
+	}
+	err := q.keeper.Serve(ctx, func(ctx context.Context, g *index.Generation) error {
+		got, err := q.enqueueNew(ctx, l, g.Epoch, fresh.records)
+		if err == nil {
+			fresh.put(answers, got)
+			if got, err = q.repair(ctx, l, g.Epoch, old.records); err == nil {
+				old.put(answers, got)
+			}
+		}
+		return q.lost(g, err)
+	})
+	return answers, err
+}
+
+// places are some of the records of a push.
+type places struct {
+	at      []int
+	records []item.Record
+}
+
+func (p *places) add(i int, records []item.Record) {
+	p.at, p.records = append(p.at, i), append(p.records, records[i])
+}
+
+func (p *places) put(answers, got []string) {
+	for i, at := range p.at {
+		answers[at] = got[i]
+	}
+}
+
+// enqueueNew enqueues what is new, repairs where that is needed, and ends in the ledger what was refused.
+func (q *Queue) enqueueNew(ctx context.Context, l *line, epoch string, records []item.Record) ([]string, error) {
+	if len(records) == 0 {
+		return nil, nil
+	}
+	e := &enqueued{epoch: epoch, records: records}
+	for i := range records {
+		e.bytes += len(records[i].Payload)
+	}
+	if err := l.enqueues.do(ctx, e); err != nil {
+		return nil, err
+	}
+	if l.o.Ledger == nil {
+		return e.answers, nil
+	}
+	if err := l.refuse(ctx, records, e.answers); err != nil {
+		return nil, err
+	}
+	return e.answers, q.repairThose(ctx, l, e)
+}
+
+// refuse ends in the ledger the items whose dedupe keys are held by others.
+func (l *line) refuse(ctx context.Context, records []item.Record, answers []string) error {
+	var refused []item.Refusal
+	for i, of := range answers {
+		if isHolder(of) {
+			refused = append(refused, item.Refusal{Seq: records[i].Seq, Of: of, At: time.Now(), Node: l.o.Node})
+		}
+	}
+	if len(refused) == 0 {
+		return nil
+	}
+	if err := l.o.Ledger.RefuseItems(ctx, l.name, refused); err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	return nil
+}
+
+// isHolder tells whether an answer of enqueue.lua is the id of another item that holds the dedupe key.
+func isHolder(answer string) bool {
+	return answer != enqueuedNew && answer != enqueuedExists && answer != enqueuedRepaired
+}
+
+// results makes the answer to the caller. Exists is what the queue had before this push: an item that the ledger has just got
+// is this push's, whoever put it into Redis.
+func results(p *pushed, answers []string) []item.PushResult {
+	out := make([]item.PushResult, len(answers))
+	for i, answer := range answers {
+		out[i] = item.PushResult{ID: p.records[i].ID, Outcome: item.Pushed}
+		switch {
+		case isHolder(answer):
+			out[i].Outcome, out[i].Of = item.Duplicate, answer
+		case !p.known[i].New || answer == enqueuedExists && p.known[i].Seq == 0:
+			out[i].Outcome = item.Exists
+		}
+	}
+	return out
+}
+
+// newRecords checks the items, and says all that the ledger and Redis are to know of them.
+func (l *line) newRecords(by string, items []item.New) ([]item.Record, error) {
+	if len(items) > item.MaxBatch {
+		return nil, invalid("items", -1, "has %d items; %d are the most", len(items), item.MaxBatch)
+	}
+	now := time.Now()
+	if l.o.Now != nil {
+		now = l.o.Now()
+	}
+	records := make([]item.Record, len(items))
+	for i := range items {
+		n := items[i]
+		if n.Priority == 0 {
+			n.Priority = item.DefaultPriority
+		}
+		if err := checkNew(i, &n); err != nil {
+			return nil, err
+		}
+		if n.ID == "" {
+			n.ID = newID()
+		}
+		if n.Created.IsZero() {
+			n.Created = now
+		}
+		n.Created = n.Created.Truncate(time.Microsecond).UTC()
+		records[i] = item.Record{New: n, By: cutNote(by), Node: l.o.Node, State: item.Ready, Ready: n.Created.Add(n.Delay).Truncate(time.Microsecond)}
+		r := &records[i]
+		if n.Delay > 0 {
+			r.State, r.Due = item.Delayed, r.Ready
+		}
+		if n.DedupeKey != "" {
+			r.Bucket, r.Until = l.o.Dedupe.bucket(n.DedupeKey, n.Created, l.o.Timezone)
+		}
+	}
+	return records, nil
+}
+
+var lowerBase32 = base32.StdEncoding.WithPadding(base32.NoPadding)
+
+// newID is for an item that came without one.
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return "i_" + strings.ToLower(lowerBase32.EncodeToString(b[:]))
+}

@@ -1,0 +1,159 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"tallyman/sinks/queue/item"
+)
+
+// An item that is recorded and not in Redis was lost there, or its push died on the way, or it has ended and the ledger does
+// not know it yet. Only the last must not be put in, and it cannot be told by looking once: the push may be late and the
+// item come, be worked on and end while one looks. So a repair goes like this:
+//
+//  1. repair.lua names those that are missing, and from this moment on no push puts them in
+//  2. the ledger gets all that had moved until then
+//  3. those that it still calls unfinished were never worked on since, and are put in, by the newest repair alone
+//
+// A push that is told to leave an item to repairs goes the same way: see enqueuedRepaired.
+
+// errRepair says that others repaired all the time.
+var errRepair = errors.New("queue: other nodes repair the same items")
+
+const repairTries = 20
+
+// repair puts those of the records into Redis that are missing there and unfinished, as the ledger has them. It answers as
+// enqueue.lua does, for those that have ended as for those that were there.
+func (q *Queue) repair(ctx context.Context, l *line, epoch string, records []item.Record) ([]string, error) {
+	for range repairTries {
+		answers, err := q.repairOnce(ctx, l, epoch, records)
+		if !errors.Is(err, errToken) {
+			return answers, err
+		}
+	}
+	return nil, errRepair
+}
+
+func (q *Queue) repairOnce(ctx context.Context, l *line, epoch string, records []item.Record) ([]string, error) {
+	answers := make([]string, len(records))
+	for i := range answers {
+		answers[i] = enqueuedExists
+	}
+	position, token, missing, err := l.missing(ctx, epoch, records)
+	if err != nil || len(missing) == 0 {
+		return answers, err
+	}
+	if err := l.awaitApplied(ctx, epoch, position); err != nil {
+		return nil, err
+	}
+	places := make(map[int64]int, len(missing)) // by seq
+	for _, place := range missing {
+		places[records[place].Seq] = place
+	}
+	lost, err := l.unfinished(ctx, places)
+	if err != nil {
+		return nil, err
+	}
+	got, err := q.putBack(ctx, l, epoch, token, lost)
+	if err != nil {
+		return nil, err
+	}
+	for i := range lost {
+		answers[places[lost[i].Seq]] = got[i]
+	}
+	return answers, nil
+}
+
+// unfinished reads those of the items that have not ended. Their numbers lie close together: one push gave them.
+func (l *line) unfinished(ctx context.Context, seqs map[int64]int) ([]item.Record, error) {
+	wanted := slices.Sorted(maps.Keys(seqs))
+	var found []item.Record
+	for len(wanted) > 0 {
+		page, err := l.o.Ledger.UnfinishedItems(ctx, l.name, wanted[0]-1, restorePage)
+		if err != nil {
+			return nil, fmt.Errorf("ledger: %w", err)
+		}
+		for i := range page {
+			if _, ok := seqs[page[i].Seq]; ok {
+				found = append(found, page[i])
+			}
+		}
+		if len(page) < restorePage {
+			break
+		}
+		last := page[len(page)-1].Seq
+		wanted = slices.DeleteFunc(wanted, func(seq int64) bool { return seq <= last })
+	}
+	return found, nil
+}
+
+// missing begins a repair.
+func (l *line) missing(ctx context.Context, epoch string, records []item.Record) (position int64, token string, places []int, err error) {
+	args := append(make([]any, 0, 3+2*len(records)), epoch, l.now(), len(records))
+	for i := range records {
+		args = append(args, records[i].ID)
+	}
+	for i := range records {
+		args = append(args, records[i].Seq)
+	}
+	reply, err := l.run(ctx, l.scripts.repair, l.all, args...)
+	if err != nil {
+		return 0, "", nil, err
+	}
+	p := replyReader{reply: reply}
+	position, token = p.count(), p.text()
+	for p.at < len(reply) {
+		place := p.number()
+		if place < 1 || place > int64(len(records)) {
+			return 0, "", nil, errAnswer
+		}
+		places = append(places, int(place-1))
+	}
+	return position, token, places, p.err
+}
+
+// repairThose does for a push what enqueue.lua left to repairs.
+func (q *Queue) repairThose(ctx context.Context, l *line, e *enqueued) error {
+	var records []item.Record
+	var places []int
+	for i, answer := range e.answers {
+		if answer == enqueuedRepaired {
+			records, places = append(records, e.records[i]), append(places, i)
+		}
+	}
+	if len(records) == 0 {
+		return nil
+	}
+	answers, err := q.repair(ctx, l, e.epoch, records)
+	if err != nil {
+		return err
+	}
+	for i, place := range places {
+		e.answers[place] = answers[i]
+	}
+	return nil
+}
+
+// awaitApplied waits until the ledger has what had moved up to the position, whichever node drains.
+func (l *line) awaitApplied(ctx context.Context, epoch string, position int64) error {
+	for {
+		applied, err := l.o.Ledger.AppliedMoves(ctx, l.name, epoch)
+		if err != nil {
+			return fmt.Errorf("ledger: %w", err)
+		}
+		if applied >= position {
+			return nil
+		}
+		pause := time.NewTimer(drainEvery / 4)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package queue
+
+import (
+	"strconv"
+
+	"tallyman/sinks/queue/item"
+)
+
+// replyReader reads the answer of a script value by value, and keeps the first error.
+type replyReader struct {
+	reply []any
+	at    int
+	err   error
+}
+
+func (p *replyReader) next() any {
+	if p.at >= len(p.reply) {
+		p.err = errAnswer
+		return nil
+	}
+	p.at++
+	return p.reply[p.at-1]
+}
+
+func (p *replyReader) text() string {
+	s, ok := p.next().(string)
+	if !ok {
+		p.err = errAnswer
+	}
+	return s
+}
+
+func (p *replyReader) number() int64 {
+	n, ok := p.next().(int64)
+	if !ok {
+		p.err = errAnswer
+	}
+	return n
+}
+
+// count is a number that came as a text.
+func (p *replyReader) count() int64 {
+	n, err := strconv.ParseInt(p.text(), 10, 64)
+	if err != nil {
+		p.err = errAnswer
+	}
+	return n
+}
+
+// readLease is what a worker is told of an item that it was given.
+func readLease(id, value string) (item.Lease, error) {
+	it, err := parseValue(id, value)
+	return item.Lease{
+		ID: id, Attempt: it.Attempt, Priority: it.Priority, Payload: it.Payload, Until: it.Due, Created: it.Created,
+		Failures: it.Failures, Suspends: it.Suspends,
+	}, err
+}

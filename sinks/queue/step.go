@@ -1,0 +1,125 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tallyman/sinks/index"
+	"tallyman/sinks/queue/item"
+)
+
+const (
+	stepFlights  = 2    // calls of step.lua under way at a time, of one process and line
+	stepRequests = 64   // in one call
+	stepWork     = 2000 // operations and leases in one call
+)
+
+// stepHint is what a step tells those who wait.
+type stepHint struct {
+	left bool          // items are ready that were not leased
+	next time.Duration // until something is due; -1 = never
+}
+
+// stepOnce applies the operations and leases what is ready now. It may be asked again with the same request id: what was
+// answered before is answered again, but for leases where it had none. Then Ops may be left out. The errors are an
+// item.InvalidError, index.ErrUnavailable and that of the context.
+func (q *Queue) stepOnce(ctx context.Context, s item.Step) (item.Stepped, stepHint, error) {
+	if err := checkStep(&s); err != nil {
+		return item.Stepped{}, stepHint{}, err
+	}
+	if len(s.Ops) == 0 && s.Max == 0 && s.RequestID == "" {
+		return item.Stepped{}, stepHint{next: -1}, nil
+	}
+	l := q.line(s.Test)
+	var r *request
+	err := q.keeper.Serve(ctx, func(ctx context.Context, g *index.Generation) error {
+		r = l.newRequest(g.Epoch, s)
+		return q.lost(g, l.steps.do(ctx, r))
+	})
+	if err != nil {
+		return item.Stepped{}, stepHint{}, err
+	}
+	if r.reused {
+		return item.Stepped{}, stepHint{}, invalid("requestId", -1, "%s was another request of the worker", s.RequestID)
+	}
+	return r.answer, r.hint, nil
+}
+
+// newSteps lets the steps of a process share calls of step.lua.
+func (l *line) newSteps() *combiner[*request] {
+	return &combiner[*request]{flights: stepFlights, fits: together, call: l.step}
+}
+
+// together tells whether a request may go into a call with others: those of one epoch, and one of each caller with a
+// record of its own.
+func together(parts []*part[*request], next *request) bool {
+	work := next.work()
+	for _, p := range parts {
+		r := p.what
+		if r.epoch != next.epoch || r.caller != "" && r.caller == next.caller {
+			return false
+		}
+		work += r.work()
+	}
+	return len(parts) < stepRequests && work <= stepWork
+}
+
+// step makes a call of step.lua, until it is answered or patience ends. To repeat it does no harm: step.lua knows it.
+func (l *line) step(ctx context.Context, flight int, parts []*part[*request]) {
+	requests := make([]*request, len(parts))
+	for i, p := range parts {
+		requests[i] = p.what
+	}
+	call := l.newCall(flight, requests)
+	err := l.insist(ctx, func(ctx context.Context) error {
+		reply, err := l.run(ctx, l.scripts.step, call.keys, call.args...)
+		if err == nil {
+			err = readAnswers(reply, requests)
+		}
+		return err
+	})
+	var nobody []item.Op
+	for _, p := range parts {
+		p.err = err
+		if !p.answer() && err == nil && p.what.caller == "" {
+			for _, lease := range p.what.answer.Items {
+				nobody = append(nobody, item.Op{Kind: item.Release, ID: lease.ID, Attempt: lease.Attempt, Note: "the caller was gone"})
+			}
+		}
+	}
+	l.giveBack(ctx, flight, requests[0].epoch, nobody)
+}
+
+// giveBack releases what was leased to callers that had gone meanwhile and cannot ask again: they named no request. What
+// cannot be given back now comes back when the lease ends.
+func (l *line) giveBack(ctx context.Context, flight int, epoch string, ops []item.Op) {
+	for len(ops) > 0 {
+		n := min(len(ops), item.MaxBatch)
+		call := l.newCall(flight, []*request{l.newRequest(epoch, item.Step{Ops: ops[:n]})})
+		if _, err := l.run(ctx, l.scripts.step, call.keys, call.args...); err != nil {
+			l.log.Warn("items that were leased to nobody wait for their leases to end", "count", len(ops), "error", err)
+			return
+		}
+		ops = ops[n:]
+	}
+}
+
+// insist calls f until it succeeds, finds that the epoch is over, or patience ends.
+func (l *line) insist(ctx context.Context, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no answer from Redis within %s", patience))
+	defer cancel()
+	for {
+		err := f(ctx)
+		if err == nil || epochIsOver(err) {
+			return err
+		}
+		pause := time.NewTimer(retryPause)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return err
+		}
+	}
+}
