@@ -30,16 +30,16 @@ func decodeCursor(text string, state item.State) (cursor, error) {
 	b, err := base64.RawURLEncoding.DecodeString(text)
 	fields := strings.SplitN(string(b), " ", 4)
 	if err != nil || len(fields) != 4 {
-		return cursor{}, badCursor("it is no cursor of a list of items")
+		return cursor{}, invalid("after", -1, "is no cursor of a list of items")
 	}
 	if fields[0] != string(state) {
-		return cursor{}, badCursor("it belongs to a list of another state")
+		return cursor{}, invalid("after", -1, "is the cursor of a list of another state")
 	}
 	c := cursor{id: fields[3]}
 	level, errLevel := strconv.Atoi(fields[1])
 	at, errAt := strconv.ParseInt(fields[2], 10, 64)
 	if errLevel != nil || errAt != nil || level < 0 || level > item.HighestPriority || at < 0 || at > maxExact {
-		return cursor{}, badCursor("it is no cursor of a list of items")
+		return cursor{}, invalid("after", -1, "is no cursor of a list of items")
 	}
 	c.level, c.at = level, at
 	return c, nil
@@ -47,7 +47,3 @@ func decodeCursor(text string, state item.State) (cursor, error) {
 
 // maxExact is what Lua's numbers hold exactly.
 const maxExact = 1 << 53
-
-func badCursor(message string) error {
-	return &item.InvalidError{Field: "after", Index: -1, Message: message}
-}

@@ -2,7 +2,7 @@
 -- and begin with the same arguments.
 --
 -- KEYS 1 meta       hash    epoch     in force
---                           paused    1: nothing is leased
+--                           paused    1: nothing is leased; paused_by, paused_at: who changed that, and when, µs
 --                           due       no lease ends and nothing becomes ready before it, µs; 0 or absent = there is nothing
 --                           out       number of the last entry of the outbox, counted from the epoch's beginning
 --                           drained   number of the last entry that was taken out of it

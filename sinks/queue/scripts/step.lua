@@ -306,7 +306,8 @@ for p = 1, records do
   recordID[p] = ARGV[1] .. ' ' .. ARGV[10 + 2 * p - 1] .. '\n'
   local record = rcall('GET', KEYS[16 + p])
   if record and string.sub(record, 1, #recordID[p]) == recordID[p] then
-    answered[p] = string.gmatch(string.sub(record, #recordID[p] + 1), '([^\n]*)\n')
+    answered[p] = {}
+    for row in string.gmatch(string.sub(record, #recordID[p] + 1), '([^\n]*)\n') do table.insert(answered[p], row) end
   end
 end
 
@@ -321,7 +322,7 @@ for r = 1, requests do
   }
   answers[r] = a
   local count, by = tonumber(ARGV[at + 2]), ARGV[at + 6]
-  local before = answered[a.record] and answered[a.record]()
+  local before = answered[a.record] and table.remove(answered[a.record], 1)
   if before then
     a.outcomes, a.dues, a.before = match(before, '^([^;]*);([^;]*);(.*)$')
     for i = op + 1, op + count do

@@ -1,0 +1,96 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tallyman/sinks"
+	"tallyman/sinks/queue/item"
+)
+
+const (
+	traceWait  = time.Second           // how long Get waits for what has just moved to be in the ledger
+	traceEvery = 20 * time.Millisecond // how often it looks
+)
+
+// Get returns an item with its trace, whatever has become of it. What has moved before the call is in the trace, unless the
+// ledger takes longer than a second. The errors are sinks.ErrNotFound, index.ErrUnavailable, the ledger's and the context's.
+func (q *Queue) Get(ctx context.Context, test bool, id string) (item.Traced, error) {
+	l := q.line(test)
+	answer, epoch, err := q.read(ctx, l, q.reads.get, id)
+	if err != nil {
+		return item.Traced{}, err
+	}
+	if len(answer) != 3 {
+		return item.Traced{}, fmt.Errorf("%w: get.lua gave %d values", errAnswer, len(answer))
+	}
+	var out item.Traced
+	found := answer[2] != ""
+	if found {
+		if out.Item, err = parseValue(id, answer[2]); err != nil {
+			return item.Traced{}, err
+		}
+	}
+	if q.o.Ledger == nil {
+		if !found {
+			err = notFound(id)
+		}
+		return out, err
+	}
+	where, err := counts(answer[:2])
+	if err != nil {
+		return item.Traced{}, err
+	}
+	if err := q.awaitMoves(ctx, l, epoch, where[0], where[1]); err != nil {
+		return item.Traced{}, err
+	}
+	record, trace, err := q.o.Ledger.ItemTrace(ctx, l.name, id)
+	if errors.Is(err, sinks.ErrNotFound) {
+		return item.Traced{}, notFound(id)
+	}
+	if err != nil {
+		return item.Traced{}, fmt.Errorf("ledger: %w", err)
+	}
+	if !found {
+		return item.Traced{Item: fromRecord(&record), Trace: trace}, nil
+	}
+	out.Trace = until(trace, out.Item.Moves)
+	return out, nil
+}
+
+func notFound(id string) error { return fmt.Errorf("queue: item %s: %w", id, sinks.ErrNotFound) }
+
+// until cuts off what moved after the item was read, so that the trace ends with the state that is shown.
+func until(trace []item.Move, moves int64) []item.Move {
+	for len(trace) > 1 && trace[len(trace)-1].N > moves {
+		trace = trace[:len(trace)-1]
+	}
+	return trace
+}
+
+// awaitMoves waits until what had moved is in the ledger, for a while.
+func (q *Queue) awaitMoves(ctx context.Context, l *line, epoch string, moved, drained int64) error {
+	tick := time.NewTicker(traceEvery)
+	defer tick.Stop()
+	over := time.NewTimer(traceWait)
+	defer over.Stop()
+	for drained < moved {
+		applied, err := q.o.Ledger.AppliedMoves(ctx, l.name, epoch)
+		if err != nil {
+			return fmt.Errorf("ledger: %w", err)
+		}
+		if applied >= moved {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-over.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}

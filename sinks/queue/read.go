@@ -1,0 +1,119 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"tallyman/sinks"
+	"tallyman/sinks/queue/item"
+)
+
+// maxPageBytes is how many bytes of items a page has at most, about: what a client or a node can be asked to hold at once.
+const maxPageBytes = 4 << 20
+
+// List returns a part of the queue: items of one state. Those that have ended come from the ledger, the others from Redis.
+// The errors are item.InvalidError, index.ErrUnavailable, the ledger's and the context's.
+func (q *Queue) List(ctx context.Context, query item.Query) (item.Page, error) {
+	if query.Limit < 1 || query.Limit > item.MaxBatch {
+		return item.Page{}, invalid("limit", -1, "must be 1 to %d", item.MaxBatch)
+	}
+	c, err := decodeCursor(query.After, query.State)
+	if err != nil {
+		return item.Page{}, err
+	}
+	if query.State.Ended() {
+		return q.ended(ctx, query, c)
+	}
+	letter := listLetter(query.State)
+	if letter == "" {
+		return item.Page{}, invalid("state", -1, "must be ready, assigned, leased, delayed, suspended, stored, dead, done, removed or refused")
+	}
+	answer, _, err := q.read(ctx, q.line(query.Test), q.reads.list, letter, query.Limit, maxPageBytes, c.level, c.at, c.id)
+	if err != nil {
+		return item.Page{}, err
+	}
+	return parsePage(answer, query.State)
+}
+
+// listLetter names a list of items that have not ended as the scripts do; "" = there is none.
+func listLetter(s item.State) string {
+	switch {
+	case s == item.Assigned:
+		return "a"
+	case !s.Valid() || s.Ended():
+		return ""
+	}
+	return s.Letter()
+}
+
+// parsePage reads the answer of list.lua.
+func parsePage(answer []string, state item.State) (item.Page, error) {
+	if len(answer) < 3 || len(answer)%2 == 0 {
+		return item.Page{}, fmt.Errorf("%w: list.lua gave %d values", errAnswer, len(answer))
+	}
+	where, err := counts(answer[:2])
+	if err != nil {
+		return item.Page{}, err
+	}
+	page := item.Page{Items: make([]item.Item, 0, len(answer)/2)}
+	for i := 3; i < len(answer); i += 2 {
+		one, err := parseValue(answer[i], answer[i+1])
+		if err != nil {
+			return item.Page{}, err
+		}
+		page.Items = append(page.Items, one)
+	}
+	if answer[2] != "" {
+		page.Cursor = cursor{level: int(where[0]), at: where[1], id: answer[2]}.encode(state)
+	}
+	return page, nil
+}
+
+// ended asks the ledger for items that have ended, and for one more to know whether there are more.
+func (q *Queue) ended(ctx context.Context, query item.Query, c cursor) (item.Page, error) {
+	if q.o.Ledger == nil {
+		return item.Page{}, invalid("state", -1, "%s: items that have ended are in the ledger, and there is none", query.State)
+	}
+	records, err := q.o.Ledger.EndedItems(ctx, q.line(query.Test).name, query.State, c.at, query.Limit+1)
+	if err != nil {
+		return item.Page{}, fmt.Errorf("ledger: %w", err)
+	}
+	page := item.Page{Items: make([]item.Item, 0, len(records))}
+	for i := range records[:min(len(records), query.Limit)] {
+		page.Items = append(page.Items, fromRecord(&records[i]))
+	}
+	if len(records) > query.Limit {
+		page.Cursor = cursor{at: records[query.Limit-1].Seq}.encode(query.State)
+	}
+	return page, nil
+}
+
+// fromRecord is an item as the ledger has it.
+func fromRecord(r *item.Record) item.Item {
+	return item.Item{
+		ID: r.ID, State: r.State, Priority: r.Priority, Payload: r.Payload, Attempt: r.Attempt, Failures: r.Failures,
+		Suspends: r.Suspends, Created: r.Created, Ready: r.Ready, Due: r.Due, Assignee: r.Assignee, Moves: r.Moves, Seq: r.Seq,
+		Bucket: r.Bucket,
+	}
+}
+
+// Rank tells when a ready item is served: its place among what anybody may take, or of one that a worker alone gets, its place
+// in what that worker is given. The errors are sinks.ErrNotFound for what is not ready, item.InvalidError,
+// index.ErrUnavailable and the context's.
+func (q *Queue) Rank(ctx context.Context, test bool, id string) (item.Rank, error) {
+	answer, _, err := q.read(ctx, q.line(test), q.reads.rank, id)
+	if err != nil {
+		return item.Rank{}, err
+	}
+	if len(answer) != 2 {
+		return item.Rank{}, fmt.Errorf("queue: item %s is not ready: %w", id, sinks.ErrNotFound)
+	}
+	one, err := parseValue(id, answer[1])
+	place, badPlace := strconv.ParseInt(answer[0], 10, 64)
+	if err := errors.Join(err, badPlace); err != nil {
+		return item.Rank{}, err
+	}
+	return item.Rank{ID: id, Place: place, Score: one.Score()}, nil
+}

@@ -1,0 +1,77 @@
+package queue
+
+import (
+	"context"
+	_ "embed" // the scripts
+	"fmt"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"tallyman/sinks/index"
+)
+
+var (
+	//go:embed scripts/sizes.lua
+	sizesLua string
+	//go:embed scripts/list.lua
+	listLua string
+	//go:embed scripts/range.lua
+	rangeLua string
+	//go:embed scripts/get.lua
+	getLua string
+	//go:embed scripts/rank.lua
+	rankLua string
+	//go:embed scripts/pause.lua
+	pauseLua string
+)
+
+// readScripts are those of operators: they look, and one pauses.
+type readScripts struct{ sizes, list, ranks, get, rank, pause *redis.Script }
+
+func newReadScripts() *readScripts {
+	return &readScripts{
+		sizes: newScript(sizesLua), list: newScript(listLua), ranks: newScript(rangeLua),
+		get: newScript(getLua), rank: newScript(rankLua), pause: newScript(pauseLua),
+	}
+}
+
+// read calls a script that answers with texts, in the epoch in force, which it returns. It waits for one as all calls do.
+func (q *Queue) read(ctx context.Context, l *line, s *redis.Script, args ...any) (answer []string, epoch string, err error) {
+	err = q.keeper.Serve(ctx, func(ctx context.Context, g *index.Generation) error {
+		reply, err := l.run(ctx, s, l.all, append([]any{g.Epoch, l.now()}, args...)...)
+		if err != nil {
+			return q.lost(g, err)
+		}
+		answer, err = texts(reply)
+		epoch = g.Epoch
+		return err
+	})
+	return answer, epoch, err
+}
+
+// texts turns a script's reply into strings.
+func texts(reply []any) ([]string, error) {
+	out := make([]string, len(reply))
+	for i, v := range reply {
+		s, ok := v.(string)
+		if !ok {
+			return nil, fmt.Errorf("%w: a %T where a text was due", errAnswer, v)
+		}
+		out[i] = s
+	}
+	return out, nil
+}
+
+// counts reads numbers that a script wrote as text.
+func counts(texts []string) ([]int64, error) {
+	out := make([]int64, len(texts))
+	for i, s := range texts {
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %q where a number was due", errAnswer, s)
+		}
+		out[i] = n
+	}
+	return out, nil
+}

@@ -1,0 +1,72 @@
+package queue
+
+import (
+	"context"
+	"time"
+
+	"tallyman/sinks/queue/item"
+)
+
+// Step applies the operations, then leases up to s.Max items. While there are none it waits, at most for s.Wait: it is woken by
+// hints, and since a hint may be lost it also asks when the next item is due and every 5 s. Where the context ends while it
+// waits, the error is the context's, and the results of the operations come with it.
+//
+// The errors are index.ErrUnavailable, item.InvalidError and the context's.
+func (q *Queue) Step(ctx context.Context, s item.Step) (item.Stepped, error) {
+	l := q.line(s.Test)
+	if s.Max == 0 || s.Wait <= 0 {
+		return q.ask(ctx, l, s)
+	}
+	w := l.waiters.enter(s.Worker) // before it asks, so that no hint comes in between
+	defer l.waiters.leave(w)
+	over := time.NewTimer(s.Wait)
+	defer over.Stop()
+	out, err := q.ask(ctx, l, s)
+	if err != nil || len(out.Items) > 0 {
+		return out, err
+	}
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-w.woken:
+		case <-tick.C:
+		case <-over.C:
+			return out, nil
+		case <-ctx.Done():
+			return out, ctx.Err()
+		}
+		more, err := q.ask(ctx, l, again(s))
+		out.Items = more.Items
+		if len(out.Items) > 0 {
+			return out, nil
+		}
+		if err != nil {
+			return out, err
+		}
+	}
+}
+
+// again is the step of one who waits on. With a request id it is the same call: its operations are answered as before, and an
+// answer without items is completed. Without one they must not be repeated.
+func again(s item.Step) item.Step {
+	if s.RequestID == "" {
+		s.Ops = nil
+	}
+	return s
+}
+
+// ask is one call of the script. Where it took items and left some, the next who waits is woken.
+func (q *Queue) ask(ctx context.Context, l *line, s item.Step) (item.Stepped, error) {
+	out, hint, err := q.stepOnce(ctx, s)
+	if err != nil {
+		return out, err
+	}
+	if len(out.Items) > 0 && hint.left {
+		l.waiters.wake("")
+	}
+	if hint.next >= 0 {
+		l.waiters.in(hint.next)
+	}
+	return out, nil
+}
