@@ -10,21 +10,24 @@ import (
 	"tallyman/sinks/queue/item"
 )
 
-// writeItems writes the items of a state, a line for each. What a state has nothing to say of has no column.
+// writeItems writes the items of a state, a line for each.
 func writeItems(w io.Writer, width int, state item.State, items []api.ItemForm) {
 	if len(items) == 0 {
 		fmt.Fprintf(w, "Nothing is %s.\n", state)
 		return
 	}
-	var header []string
+	var header, whole []string
 	rows := make([][]string, len(items))
 	for _, col := range itemColumns(state) {
 		header = append(header, col.name)
+		if col.name != payloadColumn {
+			whole = append(whole, col.name)
+		}
 		for i := range items {
 			rows[i] = append(rows[i], col.cell(&items[i]))
 		}
 	}
-	spread(w, width, "", header, rows)
+	spread(w, width, "", header, rows, whole)
 }
 
 // itemColumn is a column of a list of items.
@@ -33,40 +36,48 @@ type itemColumn struct {
 	cell func(*api.ItemForm) string
 }
 
+// payloadColumn is the one that is cut.
+const payloadColumn = "PAYLOAD"
+
+// itemColumns are those that say something in the state, what matters most first.
 func itemColumns(state item.State) []itemColumn {
-	columns := []itemColumn{}
+	var columns []itemColumn
 	add := func(name string, cell func(*api.ItemForm) string) { columns = append(columns, itemColumn{name, cell}) }
+	payload := func() { add(payloadColumn, func(i *api.ItemForm) string { return string(i.Payload) }) }
 	if !state.Ended() {
 		add("RANK", func(i *api.ItemForm) string { return strconv.FormatInt(i.Rank, 10) })
 	}
 	add("ITEM", func(i *api.ItemForm) string { return i.ID })
-	add("PRIORITY", func(i *api.ItemForm) string { return strconv.Itoa(i.Priority) })
+	add("PRIO", func(i *api.ItemForm) string { return strconv.Itoa(i.Priority) })
 	switch state {
 	case item.Ready:
-		add("SCORE", func(i *api.ItemForm) string { return strconv.FormatInt(i.Score, 10) })
+		payload()
 		add("READY SINCE", func(i *api.ItemForm) string { return when(i.ReadyAt) })
+		add("SCORE", func(i *api.ItemForm) string { return strconv.FormatInt(i.Score, 10) })
 	case item.Assigned:
 		add("FOR", func(i *api.ItemForm) string { return i.Assignee })
+		payload()
 		add("READY SINCE", func(i *api.ItemForm) string { return when(i.ReadyAt) })
 	case item.Leased:
-		add("WORKER", func(i *api.ItemForm) string { return i.Worker })
+		add("WORKER", func(i *api.ItemForm) string { return orDash(i.Worker) })
 		add("ATTEMPT", func(i *api.ItemForm) string { return strconv.Itoa(i.Attempt) })
 		add("REMAINING", remaining)
+		payload()
 		add("LEASE ENDS", func(i *api.ItemForm) string { return when(i.Due) })
 	case item.Delayed, item.Suspended, item.Stored:
 		add("REMAINING", remaining)
+		payload()
 		add("READY AT", func(i *api.ItemForm) string { return when(i.Due) })
-		if state == item.Suspended {
-			add("SUSPENDS", func(i *api.ItemForm) string { return strconv.Itoa(i.Suspends) })
-		}
 		add("FOR", func(i *api.ItemForm) string { return orDash(i.Assignee) })
+		add("SUSPENDS", func(i *api.ItemForm) string { return strconv.Itoa(i.Suspends) })
 	case item.Dead:
-		add("DIED", func(i *api.ItemForm) string { return when(i.Due) })
 		add("FAILURES", func(i *api.ItemForm) string { return strconv.Itoa(i.Failures) })
+		payload()
+		add("DIED", func(i *api.ItemForm) string { return when(i.Due) })
 	default:
+		payload()
 		add("CREATED", func(i *api.ItemForm) string { return stamp(i.CreatedAt) })
 	}
-	add("PAYLOAD", func(i *api.ItemForm) string { return string(i.Payload) })
 	return columns
 }
 
@@ -121,38 +132,46 @@ func writeTraced(w io.Writer, width int, queue string, t *api.TracedItemForm) {
 		}
 	}
 	fmt.Fprintf(w, "  payload   %s\n", oneLine(string(t.Payload)))
-	if len(t.Trace) == 0 {
+	writeTrace(w, width, t.Trace)
+}
+
+// writeTrace writes every move on a line, and below it why.
+func writeTrace(w io.Writer, width int, trace []api.MoveForm) {
+	if len(trace) == 0 {
 		fmt.Fprintln(w, "\nThere is no trace.")
 		return
 	}
 	fmt.Fprintln(w, "\nTrace")
-	rows := make([][]string, len(t.Trace))
-	for i := range t.Trace {
-		m := &t.Trace[i]
-		rows[i] = []string{
-			m.At.UTC().Format("2006-01-02 15:04:05.000Z"), orDash(m.From), m.To, orDash(m.By), strconv.Itoa(m.Attempt), m.Node, moveNote(m),
+	header := []string{"WHEN", "FROM", "TO", "BY", "ATTEMPT", "NODE", "UNTIL"}
+	rows := make([][]string, len(trace))
+	for i := range trace {
+		m := &trace[i]
+		until := when(m.Due)
+		if m.To == string(item.Dead) { // then it says since when
+			until = "-"
+		}
+		rows[i] = []string{m.At.UTC().Format(traceTime), orDash(m.From), m.To, orDash(m.By), strconv.Itoa(m.Attempt), m.Node, until}
+	}
+	lines, leftOut := gridLines(width, "  ", header, rows, []string{"WHEN", "FROM", "TO", "ATTEMPT", "UNTIL"})
+	fmt.Fprintln(w, lines[0])
+	for i := range trace {
+		m := &trace[i]
+		fmt.Fprintln(w, lines[i+1])
+		if m.Assignee != "" && (i == 0 || trace[i-1].Assignee != m.Assignee) {
+			wrapped(w, width, belowTime, "for "+m.Assignee+" alone")
+		}
+		if m.Note != "" {
+			wrapped(w, width, belowTime, m.Note)
 		}
 	}
-	spread(w, width, "  ", []string{"WHEN", "FROM", "TO", "BY", "ATTEMPT", "NODE", "NOTE"}, rows)
+	told(w, "  ", leftOut)
 }
 
-// moveNote is why, and for whom or until when.
-func moveNote(m *api.MoveForm) string {
-	text := ""
-	if m.Due != nil && m.To != string(item.Dead) {
-		text = "until " + stamp(*m.Due)
-	}
-	for _, more := range []struct{ lead, text string }{{"for ", m.Assignee}, {"", m.Note}} {
-		if more.text == "" {
-			continue
-		}
-		if text != "" {
-			text += ", "
-		}
-		text += more.lead + more.text
-	}
-	return text
-}
+// The times of a trace tell milliseconds apart. What is said of a move stands below its states.
+const (
+	traceTime = "2006-01-02 15:04:05.000Z"
+	belowTime = "                            "
+)
 
 // itemState says how an item stands, in words.
 func itemState(i *api.ItemForm) string {

@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"tallyman/internal/api"
-	"tallyman/rules/problem"
 	"tallyman/rules/strictyaml"
 	"tallyman/sinks/queue/item"
 )
@@ -25,9 +24,6 @@ const (
 	mostProblems = 20      // that are shown of a file
 )
 
-// codeBadItem is the code of a line that is no item.
-const codeBadItem = "bad_item"
-
 // itemLine is an item, and the line that it stands on.
 type itemLine struct {
 	line int
@@ -35,12 +31,12 @@ type itemLine struct {
 	size int // of the line, in bytes
 }
 
-// readItems reads a file with an item a line; empty lines are skipped. What is wrong is a problem.List.
+// readItems reads a file with an item a line; empty lines are skipped. What is wrong with it is told line by line.
 func readItems(in io.Reader, name string, test bool) ([]itemLine, error) {
 	scan := bufio.NewScanner(in)
 	scan.Buffer(make([]byte, 0, 64<<10), maxLine)
 	var lines []itemLine
-	var problems problem.List
+	var wrong []error
 	n := 0
 	for scan.Scan() {
 		n++
@@ -50,7 +46,7 @@ func readItems(in io.Reader, name string, test bool) ([]itemLine, error) {
 		}
 		form, err := readItem(text)
 		if err != nil {
-			problems = append(problems, problem.Problem{File: name, Line: n, Code: codeBadItem, Message: err.Error()})
+			wrong = append(wrong, fmt.Errorf("%s:%d: %w", name, n, err))
 			continue
 		}
 		form.Test = test
@@ -58,36 +54,38 @@ func readItems(in io.Reader, name string, test bool) ([]itemLine, error) {
 	}
 	switch err := scan.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		problems = append(problems, problem.Problem{File: name, Line: n + 1, Code: codeBadItem, Message: fmt.Sprintf("the line has more than %d bytes", maxLine)})
+		wrong = append(wrong, fmt.Errorf("%s:%d: the line has more than %d bytes", name, n+1, maxLine))
 	case err != nil:
 		return nil, &exitError{ExitUsage, err}
-	case len(lines)+len(problems) == 0:
-		problems = append(problems, problem.Problem{File: name, Code: codeBadItem, Message: "the file has no items"})
+	case len(lines)+len(wrong) == 0:
+		wrong = append(wrong, fmt.Errorf("%s: the file has no items", name))
 	}
-	if n := len(problems); n > mostProblems {
-		more := problem.Problem{File: name, Code: codeBadItem, Message: fmt.Sprintf("%d more lines are no items", n-mostProblems)}
-		problems = append(problems[:mostProblems], more)
+	if n := len(wrong); n > mostProblems {
+		wrong = append(wrong[:mostProblems], fmt.Errorf("and %d lines more", n-mostProblems))
 	}
-	return lines, problems.Err()
+	return lines, errors.Join(wrong...)
 }
 
 // readItem reads a line.
 func readItem(text []byte) (api.PushItemForm, error) {
 	var form api.PushItemForm
+	if text[0] != '{' {
+		return form, errors.New(`a line is an item, such as {"payload": {"bin": "A-01"}}`)
+	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
-	err := dec.Decode(&form)
+	if err := dec.Decode(&form); err != nil {
+		return form, inWords(err)
+	}
 	switch {
-	case err != nil:
-		return form, errors.New(strings.TrimPrefix(err.Error(), "json: "))
-	case dec.More():
+	case len(bytes.TrimSpace(text[dec.InputOffset():])) > 0:
 		return form, errors.New("there is something behind the item: a line has one")
 	case form.Payload == nil:
 		return form, errors.New("the item has no payload")
 	case form.Priority != 0 && (form.Priority < item.LowestPriority || form.Priority > item.HighestPriority):
-		return form, fmt.Errorf("the priority is %d to %d", item.LowestPriority, item.HighestPriority)
+		return form, fmt.Errorf("priority is %d to %d", item.LowestPriority, item.HighestPriority)
 	case form.Test:
-		return form, errors.New("the flag --test is for the whole file")
+		return form, errors.New("test is for the whole file: use the flag --test")
 	}
 	if form.Delay != "" {
 		if _, err := strictyaml.ParseDuration(form.Delay); err != nil {
@@ -95,6 +93,20 @@ func readItem(text []byte) (api.PushItemForm, error) {
 		}
 	}
 	return form, nil
+}
+
+// inWords says what is wrong with a line, without the names that a program gives to things.
+func inWords(err error) error {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Errorf("%s cannot be a %s", wrong.Field, wrong.Value)
+	}
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("no JSON: %w, at byte %d", syntax, syntax.Offset)
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("no JSON: the line ends in the middle of the item")
+	}
+	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 }
 
 // pushLines pushes the items, as many at a time as a request takes.

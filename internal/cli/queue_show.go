@@ -86,7 +86,7 @@ func (c *command) queueRank() *cobra.Command {
 				return err
 			}
 			return c.print(raw, func(w io.Writer) {
-				fmt.Fprintf(w, "%s is number %d, with the score %d.\n", form.ID, form.Rank, form.Score)
+				fmt.Fprintf(w, "%s is number %d of %s; its score is %d.\n", form.ID, form.Rank, named(args[0], test), form.Score)
 			})
 		},
 	}, &test)

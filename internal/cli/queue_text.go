@@ -9,7 +9,6 @@ import (
 
 	"tallyman/internal/api"
 	"tallyman/rules/strictyaml"
-	"tallyman/sinks/queue/item"
 )
 
 // writeQueues writes a line for each queue.
@@ -18,29 +17,38 @@ func writeQueues(w io.Writer, width int, queues []api.QueueForm) {
 		fmt.Fprintln(w, "There is no queue: the configuration has no sink of type queue.")
 		return
 	}
-	header := []string{"QUEUE"}
-	for p := item.HighestPriority; p >= item.LowestPriority; p-- {
-		header = append(header, "P"+strconv.Itoa(p))
-	}
-	header = append(header, "OLDEST", "LEASED", "DELAYED", "SUSPENDED", "STORED", "DEAD", "ASSIGNED", "PAUSED")
+	header := []string{"QUEUE", "READY", "OLDEST", "LEASED", "DEAD", "PAUSED", "SUSPENDED", "STORED", "DELAYED", "ASSIGNED"} // what matters most first
 	rows := make([][]string, len(queues))
 	for i := range queues {
 		q := &queues[i]
-		row, oldest := []string{q.Name}, 0.0
-		for _, l := range q.Levels {
-			row, oldest = append(row, strconv.FormatInt(l.Ready, 10)), max(oldest, l.OldestSeconds)
-		}
+		levels, oldest := ready(q.Levels)
 		paused := "no"
 		if q.Paused {
 			paused = "yes"
 		}
-		row = append(row, age(oldest))
-		for _, n := range []int64{q.Leased, q.Delayed, q.Suspended, q.Stored, q.Dead, q.Assigned} {
-			row = append(row, strconv.FormatInt(n, 10))
-		}
-		rows[i] = append(row, paused)
+		n := func(n int64) string { return strconv.FormatInt(n, 10) }
+		rows[i] = []string{q.Name, levels, oldest, n(q.Leased), n(q.Dead), paused, n(q.Suspended), n(q.Stored), n(q.Delayed), n(q.Assigned)}
 	}
-	spread(w, width, "", header, rows)
+	spread(w, width, "", header, rows, header)
+}
+
+// ready writes how many are ready, as priority:number where there are some, and how long the oldest has been.
+func ready(levels []api.LevelForm) (counts, oldest string) {
+	var list []string
+	var longest *api.LevelForm
+	for i := range levels {
+		l := &levels[i]
+		if l.Ready > 0 {
+			list = append(list, fmt.Sprintf("%d:%d", l.Priority, l.Ready))
+		}
+		if l.Oldest != nil && (longest == nil || l.OldestSeconds > longest.OldestSeconds) {
+			longest = l
+		}
+	}
+	if longest == nil {
+		return orDash(strings.Join(list, " ")), "-"
+	}
+	return orDash(strings.Join(list, " ")), age(longest)
 }
 
 // writeQueue writes one queue with its levels and what the configuration says of it.
@@ -78,7 +86,7 @@ func writeQueue(w io.Writer, width int, q *api.QueueForm) {
 	fmt.Fprintln(w, "\nReady by priority")
 	rows := make([][]string, len(q.Levels))
 	for i, l := range q.Levels {
-		rows[i] = []string{strconv.Itoa(l.Priority), strconv.FormatInt(l.Ready, 10), age(l.OldestSeconds)}
+		rows[i] = []string{strconv.Itoa(l.Priority), strconv.FormatInt(l.Ready, 10), age(&l)}
 	}
 	grid(w, width, "  ", []string{"PRIORITY", "READY", "OLDEST"}, rows)
 	writeSettings(w, &q.Settings)
@@ -97,12 +105,12 @@ func writeSettings(w io.Writer, s *api.SettingsForm) {
 	}
 }
 
-// age writes how long ago something was; "-" where there is nothing.
-func age(seconds float64) string {
-	if seconds == 0 {
+// age writes how long the first of a level has been ready; "-" where there is none.
+func age(l *api.LevelForm) string {
+	if l.Oldest == nil {
 		return "-"
 	}
-	return lasting(int64(seconds))
+	return lasting(int64(l.OldestSeconds))
 }
 
 // lasting writes seconds as people do: two units at most.
@@ -122,9 +130,18 @@ func lasting(seconds int64) string {
 	return text
 }
 
-// spread is grid, and says what there was no room for.
-func spread(w io.Writer, width int, indent string, header []string, rows [][]string) {
-	if n := grid(w, width, indent, header, rows); n > 0 {
-		fmt.Fprintf(w, "%s%s left out for want of room; -o json has everything.\n", indent, count(n, "column"))
+// spread writes a grid whose columns of these names are never cut, and says what there was no room for.
+func spread(w io.Writer, width int, indent string, header []string, rows [][]string, whole []string) {
+	lines, leftOut := gridLines(width, indent, header, rows, whole)
+	for _, line := range lines {
+		fmt.Fprintln(w, line)
+	}
+	told(w, indent, leftOut)
+}
+
+// told says how many columns there was no room for.
+func told(w io.Writer, indent string, leftOut int) {
+	if leftOut > 0 {
+		fmt.Fprintf(w, "%s(%s left out for want of room; -o json has everything)\n", indent, count(leftOut, "column"))
 	}
 }

@@ -74,69 +74,6 @@ func oneLine(s string) string {
 	}, s)
 }
 
-// The columns of a grid.
-const (
-	gap          = 2
-	leastColumn  = 8 // what a column keeps while others are wider
-	mostInColumn = 60
-)
-
-// grid writes a table that fits the width: the widest columns are cut first, and those for which there is still no room
-// are left out. It returns how many were.
-func grid(w io.Writer, width int, indent string, header []string, rows [][]string) (leftOut int) {
-	widths := natural(header, rows)
-	room := width - len(indent)
-	for total(widths) > room {
-		i := widest(widths)
-		if widths[i] <= leastColumn {
-			break
-		}
-		widths[i]--
-	}
-	for len(widths) > 1 && total(widths) > room {
-		widths = widths[:len(widths)-1]
-		leftOut++
-	}
-	for _, cells := range append([][]string{header}, rows...) {
-		var line strings.Builder
-		line.WriteString(indent)
-		for i, limit := range widths {
-			cell := fit(oneLine(cells[i]), limit)
-			line.WriteString(cell + strings.Repeat(" ", limit-cellWidth(cell)+gap))
-		}
-		_, _ = io.WriteString(w, strings.TrimRight(line.String(), " ")+"\n") // as all output: if that is gone, nobody reads on
-	}
-	return leftOut
-}
-
-func natural(header []string, rows [][]string) []int {
-	widths := make([]int, len(header))
-	for _, cells := range append([][]string{header}, rows...) {
-		for i, cell := range cells {
-			widths[i] = min(max(widths[i], cellWidth(oneLine(cell))), mostInColumn)
-		}
-	}
-	return widths
-}
-
-func total(widths []int) int {
-	sum := -gap
-	for _, n := range widths {
-		sum += n + gap
-	}
-	return sum
-}
-
-func widest(widths []int) int {
-	best := 0
-	for i, n := range widths {
-		if n >= widths[best] {
-			best = i
-		}
-	}
-	return best
-}
-
 // wrapped writes a text behind a lead, broken at spaces where a line would be too long; what follows stands below the text.
 func wrapped(w io.Writer, width int, lead, text string) {
 	line := lead
