@@ -3,7 +3,6 @@ package inbox
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -26,82 +25,7 @@ type loss struct {
 // losses are the ways in which Redis loses what it held.
 func losses(t *testing.T, test func(t loss)) {
 	t.Helper()
-	for name, begin := range map[string]func(t *testing.T) loss{
-		"flushall": func(t *testing.T) loss {
-			t.Helper()
-			r := testenv.Redis(t)
-			return loss{site{t, r.Addr}, func() {}, func() { flushAll(t, r) }}
-		},
-		"flushall of the in-process Redis": func(t *testing.T) loss {
-			t.Helper()
-			m := testenv.Miniredis(t)
-			return loss{site{t, m.Addr()}, func() {}, m.FlushAll}
-		},
-		"kill -9 and restart": func(t *testing.T) loss {
-			t.Helper()
-			r := testenv.Redis(t)
-			return loss{site{t, r.Addr}, func() {}, r.Restart}
-		},
-		"restart from an older snapshot": func(t *testing.T) loss {
-			t.Helper()
-			r := testenv.Redis(t)
-			return loss{site{t, r.Addr}, r.Save, r.Restart}
-		},
-		"promotion of a replica that lags behind": lagging,
-		"flushall of a cluster": func(t *testing.T) loss {
-			t.Helper()
-			c := testenv.Cluster(t)
-			return loss{site{t, strings.Join(c.Addrs(), ",")}, func() {}, func() { c.FlushAll(t) }}
-		},
-		"failover of a cluster's primary to a replica that lags behind": func(t *testing.T) loss {
-			t.Helper()
-			c := testenv.ClusterWithReplicas(t)
-			primary := c.Primary("{" + wh + "}")
-			replica := c.Replicas[primary]
-			freeze := func() {
-				c.Primaries[primary].WaitForReplica(replica)
-				replica.Freeze()
-			}
-			return loss{site{t, strings.Join(c.Addrs(), ",")}, freeze, func() {
-				c.Primaries[primary].Kill()
-				replica.Thaw()
-				c.FailOver(t, primary)
-			}}
-		},
-		"failover by a Sentinel to a replica that lags behind": func(t *testing.T) loss {
-			t.Helper()
-			s := testenv.Sentinel(t)
-			freeze := func() {
-				s.Primary.WaitForReplica(s.Replica)
-				s.Replica.Freeze()
-			}
-			return loss{site{t, s.Name + "@" + s.Addr}, freeze, func() {
-				s.Primary.Kill()
-				s.Replica.Thaw()
-				s.AwaitFailover(t)
-			}}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(begin(t))
-		})
-	}
-}
-
-func lagging(t *testing.T) loss {
-	t.Helper()
-	primary := testenv.Redis(t)
-	replica := testenv.Replica(t, primary)
-	proxy := testenv.NewProxy(t, primary.Addr)
-	snapshot := func() {
-		primary.WaitForReplica(replica)
-		replica.StopReplication()
-	}
-	return loss{site{t, proxy.Addr}, snapshot, func() {
-		replica.Promote()
-		proxy.Point(replica.Addr)
-	}}
+	testenv.Losses(t, "{"+wh+"}", func(t testenv.Loss) { test(loss{site{t.T, t.Addr}, t.Snapshot, t.Lose}) })
 }
 
 func flushAll(t *testing.T, r *testenv.RedisServer) {

@@ -1,0 +1,8 @@
+//go:build !race
+
+package queue
+
+const (
+	raceFactor = 1
+	rebuilt    = 100_000
+)
