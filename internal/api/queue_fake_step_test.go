@@ -31,7 +31,7 @@ func (q *fakeQueue) step(ctx context.Context, s item.Step) (item.Stepped, error)
 
 // await waits for something that is ready. The lock is held before and after.
 func (q *fakeQueue) await(ctx context.Context, s item.Step) error {
-	if s.Max == 0 || s.Wait == 0 {
+	if s.Max == 0 || s.Wait == 0 || q.hasty {
 		return nil
 	}
 	over := time.After(s.Wait)
@@ -68,7 +68,7 @@ func (q *fakeQueue) lease(s item.Step) []item.Lease {
 	for _, i := range ready[:min(s.Max, len(ready))] {
 		i.Attempt++
 		q.move(i, item.Leased, s.By, "")
-		i.Worker, i.Due = s.Worker, q.now().Add(lease)
+		i.Worker, i.Due = s.Worker, time.Now().Add(lease)
 		leased = append(leased, item.Lease{
 			ID: i.ID, Attempt: i.Attempt, Priority: i.Priority, Payload: i.Payload, Until: i.Due, Created: i.Created, Failures: i.Failures, Suspends: i.Suspends,
 		})
@@ -108,9 +108,9 @@ func (q *fakeQueue) apply(op item.Op, by string) item.Result {
 	q.move(i, to, by, op.Note)
 	switch to {
 	case item.Delayed, item.Stored, item.Leased:
-		i.Due = q.now().Add(op.Delay)
+		i.Due = time.Now().Add(op.Delay)
 	case item.Suspended:
-		i.Due = q.now().Add(2 * time.Hour)
+		i.Due = time.Now().Add(2 * time.Hour)
 	default: // it is not waited for
 	}
 	if to == item.Leased {

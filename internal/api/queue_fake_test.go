@@ -23,12 +23,13 @@ type fakeQueue struct {
 	waiting chan struct{} // gets a value for each Step that began to wait
 	err     error
 	steps   []item.Step
-	now     func() time.Time
+	hasty   bool // nobody waits
 }
 
 func newFakeQueue() *fakeQueue {
 	return &fakeQueue{
-		keys: map[string]string{}, replays: map[string]item.Stepped{}, traces: map[string][]item.Move{}, changed: make(chan struct{}), waiting: make(chan struct{}, 1000), now: time.Now,
+		keys: map[string]string{}, replays: map[string]item.Stepped{}, traces: map[string][]item.Move{}, changed: make(chan struct{}),
+		waiting: make(chan struct{}, 1000),
 	}
 }
 
@@ -42,6 +43,12 @@ func (t *fakeTwins) of(test bool) *fakeQueue {
 		return t[1]
 	}
 	return t[0]
+}
+
+// empty makes the twins anew, for those who do not wait.
+func (t *fakeTwins) empty() {
+	*t = *newFakeTwins()
+	t[0].hasty, t[1].hasty = true, true
 }
 
 // fail makes every call fail from now on.
@@ -126,7 +133,7 @@ func (t *fakeTwins) Resume(_ context.Context, test bool, by string) error {
 func (q *fakeQueue) set(p item.Pause) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	p.At = q.now()
+	p.At = time.Now()
 	q.pause = p
 	q.wake()
 	return q.err
@@ -167,10 +174,10 @@ func (q *fakeQueue) wake() {
 
 func (q *fakeQueue) move(i *item.Item, to item.State, by, note string) {
 	i.Moves++
-	q.traces[i.ID] = append(q.traces[i.ID], item.Move{N: i.Moves, At: q.now(), From: i.State, To: to, Attempt: i.Attempt, By: by, Node: "node-1", Note: note})
+	q.traces[i.ID] = append(q.traces[i.ID], item.Move{N: i.Moves, At: time.Now(), From: i.State, To: to, Attempt: i.Attempt, By: by, Node: "node-1", Note: note})
 	i.State, i.Due, i.Worker = to, time.Time{}, ""
 	if to == item.Ready {
-		i.Ready = q.now()
+		i.Ready = time.Now()
 	}
 	q.wake()
 }
@@ -207,12 +214,12 @@ func (q *fakeQueue) pushOne(by string, n item.New) item.PushResult {
 	if n.DedupeKey != "" {
 		q.keys[n.DedupeKey] = id
 	}
-	i := &item.Item{ID: id, Priority: n.Priority, Payload: n.Payload, Created: q.now(), State: item.Ready, Ready: q.now()}
+	i := &item.Item{ID: id, Priority: n.Priority, Payload: n.Payload, Created: time.Now(), State: item.Ready, Ready: time.Now()}
 	if n.Delay > 0 {
-		i.State, i.Due, i.Ready = item.Delayed, q.now().Add(n.Delay), time.Time{}
+		i.State, i.Due, i.Ready = item.Delayed, time.Now().Add(n.Delay), time.Time{}
 	}
 	q.items = append(q.items, i)
-	q.traces[id] = []item.Move{{At: q.now(), To: i.State, By: by, Node: "node-1"}}
+	q.traces[id] = []item.Move{{At: time.Now(), To: i.State, By: by, Node: "node-1"}}
 	q.wake()
 	return item.PushResult{ID: id, Outcome: item.Pushed}
 }

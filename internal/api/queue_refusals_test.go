@@ -140,10 +140,20 @@ func TestQueueFailures(t *testing.T) {
 	t.Parallel()
 	b := newBundle()
 	requests := [][3]string{
-		{"GET", "", ""}, {"GET", "/items", ""}, {"GET", "/items/a", ""}, {"GET", "/items/a/rank", ""}, {"DELETE", "/items/a", ""},
-		{"POST", "/items", `{"items":[{"payload":1}]}`}, {"POST", "/items/a/ack", `{"attempt":1}`}, {"POST", "/lease", `{"worker":"w","wait":"1s"}`},
-		{"POST", "/step", `{"worker":"w"}`}, {"POST", "/pause", ""}, {"POST", "/resume", ""}, {"POST", "/remove", `{"state":"dead","from":1,"to":1}`},
-		{"POST", "/requeue", `{"all":true}`}, {"POST", "/requeue", `{"ids":["a"]}`},
+		{"GET", "", ""},
+		{"GET", "/items", ""},
+		{"GET", "/items/a", ""},
+		{"GET", "/items/a/rank", ""},
+		{"DELETE", "/items/a", ""},
+		{"POST", "/items", `{"items":[{"payload":1}]}`},
+		{"POST", "/items/a/ack", `{"attempt":1}`},
+		{"POST", "/lease", `{"worker":"w","wait":"1s"}`},
+		{"POST", "/step", `{"worker":"w"}`},
+		{"POST", "/pause", ""},
+		{"POST", "/resume", ""},
+		{"POST", "/remove", `{"state":"dead","from":1,"to":1}`},
+		{"POST", "/requeue", `{"all":true}`},
+		{"POST", "/requeue", `{"ids":["a"]}`},
 	}
 	for _, tc := range []struct {
 		err    error
@@ -165,7 +175,7 @@ func TestQueueFailures(t *testing.T) {
 		t.Errorf("the list: %d %s", got.status, got.body)
 	}
 	log := b.log.String()
-	for _, line := range strings.Split(log, "\n") {
+	for line := range strings.SplitSeq(log, "\n") {
 		if strings.Contains(line, "a queue failed") && strings.Contains(line, "not in reach") && !strings.Contains(line, "level=DEBUG") {
 			t.Errorf("what the queue logs once is logged for each request: %s", line)
 		}
@@ -175,8 +185,11 @@ func TestQueueFailures(t *testing.T) {
 	}
 	b.queue.fail(&item.InvalidError{Field: "id", Index: 0, Message: "no name"})
 	for _, r := range [][4]string{
-		{"POST", "/items/-/ack", `{"attempt":1}`, "path.id"}, {"DELETE", "/items/-", "", "path.id"}, {"POST", "/requeue", `{"ids":["-"]}`, "body.ids[0].id"},
-		{"POST", "/step", `{"ops":[{"op":"finish","id":"-"}]}`, "body.ops[0].id"}, {"POST", "/items", `{"items":[{"payload":1}]}`, "body.items[0].id"},
+		{"POST", "/items/-/ack", `{"attempt":1}`, "path.id"},
+		{"DELETE", "/items/-", "", "path.id"},
+		{"POST", "/requeue", `{"ids":["-"]}`, "body.ids[0].id"},
+		{"POST", "/step", `{"ops":[{"op":"finish","id":"-"}]}`, "body.ops[0].id"},
+		{"POST", "/items", `{"items":[{"payload":1}]}`, "body.items[0].id"},
 	} {
 		p := b.handleBody(t, r[0], queuePath+r[1], r[2]).asProblem(t)
 		if p.Code != "invalid_body" || p.Errors[0].Location != r[3] {

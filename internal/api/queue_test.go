@@ -34,15 +34,21 @@ func TestTheLifeOfItems(t *testing.T) {
 		b := newBundle()
 		items, item := queuePath+"/items", func(rest string) string { return queuePath + "/items/" + rest }
 		b.follow(t, []request{
-			{"POST", items, `{"items":[{"id":"a","payload":{"bin":"A-01"},"dedupeKey":"A-01"},{"id":"b","priority":5,"payload":[1.50]},{"payload":"x","delay":"1d12h"}]}`, 200,
-				`{"items":[{"id":"a","outcome":"pushed"},{"id":"b","outcome":"pushed"},{"id":"i_3","outcome":"pushed"}]}`},
-			{"POST", items, `{"items":[{"id":"a","payload":1},{"id":"c","payload":1,"dedupeKey":"A-01"}]}`, 200,
-				`{"items":[{"id":"a","outcome":"exists"},{"id":"c","outcome":"duplicate","of":"a"}]}`},
+			{
+				"POST", items, `{"items":[{"id":"a","payload":{"bin":"A-01"},"dedupeKey":"A-01"},{"id":"b","priority":5,"payload":[1.50]},{"payload":"x","delay":"1d12h"}]}`, 200,
+				`{"items":[{"id":"a","outcome":"pushed"},{"id":"b","outcome":"pushed"},{"id":"i_3","outcome":"pushed"}]}`,
+			},
+			{
+				"POST", items, `{"items":[{"id":"a","payload":1},{"id":"c","payload":1,"dedupeKey":"A-01"}]}`, 200,
+				`{"items":[{"id":"a","outcome":"exists"},{"id":"c","outcome":"duplicate","of":"a"}]}`,
+			},
 			{"GET", item("a/rank"), "", 200, `{"id":"a","rank":2,"score":20946684800000}`},
 			{"GET", item("i_3/rank"), "", 404, `"code":"item_not_found"`},
 			{"GET", item("i_3"), "", 200, `"remainingSeconds":129600`},
-			{"POST", queuePath + "/lease", `{"worker":"w1"}`, 200,
-				`{"items":[{"id":"b","attempt":1,"priority":5,"payload":[1.50],"leaseUntil":"2000-01-01T00:01:00Z","createdAt":"2000-01-01T00:00:00Z","failures":0,"suspends":0}]}`},
+			{
+				"POST", queuePath + "/lease", `{"worker":"w1"}`, 200,
+				`{"items":[{"id":"b","attempt":1,"priority":5,"payload":[1.50],"leaseUntil":"2000-01-01T00:01:00Z","createdAt":"2000-01-01T00:00:00Z","failures":0,"suspends":0}]}`,
+			},
 			{"POST", queuePath + "/lease", `{"worker":"w2","max":10,"lease":"5m"}`, 200, `"leaseUntil":"2000-01-01T00:05:00Z"`},
 			{"POST", queuePath + "/lease", `{"worker":"w2"}`, 200, `{"items":[]}`},
 
@@ -66,13 +72,17 @@ func TestTheLifeOfItems(t *testing.T) {
 			{"POST", items, `{"items":[{"id":"d","payload":null},{"id":"e","payload":{}}]}`, 200, `pushed`},
 			{"POST", queuePath + "/step", `{"worker":"w1","max":2,"requestId":"r1"}`, 200, `{"results":[],"items":[{"id":"d","attempt":1,"priority":3,"payload":null,`},
 			{"POST", queuePath + "/step", `{"worker":"w1","max":2,"requestId":"r1"}`, 200, `{"results":[],"items":[{"id":"d","attempt":1,`},
-			{"POST", queuePath + "/step", `{"worker":"w1","ops":[{"op":"nack","id":"d","attempt":1},{"op":"release","id":"e","attempt":1},{"op":"ack","id":"d","attempt":1}]}`, 200,
-				`{"results":[{"op":"nack","id":"d","outcome":"ok","state":"ready"},{"op":"release","id":"e","outcome":"ok","state":"ready"},{"op":"ack","id":"d","outcome":"lease_lost"}],"items":[]}`},
+			{
+				"POST", queuePath + "/step", `{"worker":"w1","ops":[{"op":"nack","id":"d","attempt":1},{"op":"release","id":"e","attempt":1},{"op":"ack","id":"d","attempt":1}]}`, 200,
+				`{"results":[{"op":"nack","id":"d","outcome":"ok","state":"ready"},{"op":"release","id":"e","outcome":"ok","state":"ready"},{"op":"ack","id":"d","outcome":"lease_lost"}],"items":[]}`,
+			},
 			{"POST", queuePath + "/lease", `{"worker":"w1"}`, 200, `"id":"d","attempt":2`},
 			{"POST", item("d/nack"), `{"attempt":2}`, 200, `"state":"dead"`},
 			{"POST", item("d/store"), `{"days":1}`, 409, `"code":"item_dead"`},
-			{"POST", queuePath + "/requeue", `{"ids":["d","e"]}`, 200,
-				`{"requeued":1,"results":[{"op":"requeue","id":"d","outcome":"ok","state":"ready"},{"op":"requeue","id":"e","outcome":"item_not_dead"}]}`},
+			{
+				"POST", queuePath + "/requeue", `{"ids":["d","e"]}`, 200,
+				`{"requeued":1,"results":[{"op":"requeue","id":"d","outcome":"ok","state":"ready"},{"op":"requeue","id":"e","outcome":"item_not_dead"}]}`,
+			},
 			{"POST", queuePath + "/requeue", `{"all":true}`, 200, `{"requeued":0}`},
 
 			{"POST", queuePath + "/pause", "", 200, `"paused":true,"pausedBy":"anonymous","pausedAt":"2000-01-01T00:00:00Z"`},
@@ -89,8 +99,10 @@ func TestTheTwinIsAQueueOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle()
 		b.follow(t, []request{
-			{"POST", queuePath + "/items", `{"items":[{"id":"t","payload":1,"test":true},{"id":"u","payload":1,"test":true}]}`, 200,
-				`{"items":[{"id":"t","outcome":"pushed"},{"id":"u","outcome":"pushed"}]}`},
+			{
+				"POST", queuePath + "/items", `{"items":[{"id":"t","payload":1,"test":true},{"id":"u","payload":1,"test":true}]}`, 200,
+				`{"items":[{"id":"t","outcome":"pushed"},{"id":"u","outcome":"pushed"}]}`,
+			},
 			{"POST", queuePath + "/items", `{"items":[{"id":"r","payload":1}]}`, 200, `{"items":[{"id":"r","outcome":"pushed"}]}`},
 			{"GET", queuePath + "/items/t", "", 404, "item_not_found"},
 			{"GET", queuePath + "/items/t?test=true", "", 200, `"id":"t"`},
