@@ -82,6 +82,9 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err err
 	if err != nil {
 		return nil, err
 	}
+	if err := meter.Register(metrics.NewQueues(a.index.sizers())); err != nil {
+		return nil, err
+	}
 	if a.engine, err = a.newEngine(meter); err != nil {
 		return nil, err
 	}
@@ -101,17 +104,20 @@ func (a *App) Addr() string { return a.listener.Addr().String() }
 // Ledger is the open ledger, for those who read totals.
 func (a *App) Ledger() ledger.Ledger { return a.ledger }
 
-// Run runs the node until ctx ends or a part of it fails for good. On the way out the engine ends before the index, so
+// Run runs the node until ctx ends or a part of it fails for good. On the way out the engine ends before the indexes, so
 // that what it has committed can still be delivered.
 func (a *App) Run(ctx context.Context) error {
 	a.log.Info("running", "node", a.opts.Node, "listen", a.Addr(), "rules", len(a.set.Rules), "problems", len(a.set.Problems))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
-	// The index outlives the engine, which delivers to it until it has stopped.
+	// The indexes outlive the engine, which delivers to them until it has stopped, and the API, whose workers report to them.
 	indexCtx, endIndex := context.WithCancel(context.WithoutCancel(ctx))
 	var background, front sync.WaitGroup
 	background.Go(func() { a.index.inbox.Run(indexCtx) })
+	for _, q := range a.index.queues {
+		background.Go(func() { q.Run(indexCtx) })
+	}
 
 	failures := make(chan error, 2)
 	front.Go(func() {
@@ -183,9 +189,13 @@ func (a *App) newEngine(observer engine.Observer) (*engine.Engine, error) {
 	return e, nil
 }
 
-// sinks are the configured ones; an inbox is the only type that there is.
+// sinks are the configured ones: the inbox and the queues.
 func (a *App) sinks() map[string]engine.Sink {
-	return map[string]engine.Sink{a.index.sink: {Sink: a.index.inbox, Inbox: true}}
+	sinks := map[string]engine.Sink{a.index.sink: {Sink: a.index.inbox, Inbox: true}}
+	for name, q := range a.index.queues {
+		sinks[name] = engine.Sink{Sink: q}
+	}
+	return sinks
 }
 
 func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
@@ -194,6 +204,7 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 	}
 	return api.New(api.Deps{
 		Inbox:     a.index.inbox,
+		Queues:    a.index.served(),
 		Catalogue: a.ledger,
 		Rules:     a.engine,
 		Preview:   a.preview,

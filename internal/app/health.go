@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -47,5 +49,11 @@ func (a *App) pingLedger(ctx context.Context) error {
 
 // ready tells what keeps the node from its work. A source that is out of reach does not: it concerns its own rules.
 func (a *App) ready(ctx context.Context) error {
-	return errors.Join(a.pingLedger(ctx), a.index.inbox.Ready())
+	errs := []error{a.pingLedger(ctx), a.index.inbox.Ready()}
+	for _, name := range slices.Sorted(maps.Keys(a.index.queues)) {
+		if err := a.index.queues[name].Ready(); err != nil {
+			errs = append(errs, fmt.Errorf("queue %s: %w", name, err))
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -16,6 +16,7 @@ import (
 	"tallyman/internal/ledger"
 	"tallyman/sinks/inbox"
 	"tallyman/sinks/index"
+	"tallyman/sinks/queue"
 )
 
 // indexes is Redis and what Tallyman keeps in it.
@@ -24,6 +25,7 @@ type indexes struct {
 	embedded *miniredis.Miniredis
 	client   redis.UniversalClient
 	inbox    *inbox.Inbox
+	queues   map[string]*workQueue // by the name of their sink
 }
 
 // openIndex makes the client; it connects when it is first used, so a Redis that is down stops nothing.
@@ -51,7 +53,10 @@ func openIndex(cfg *config.Config, l ledger.Ledger, node string, log *slog.Logge
 	if err != nil {
 		return nil, fmt.Errorf("set up the inbox: %w", err)
 	}
-	return ix, nil
+	err = ix.openQueues(cfg.Sinks, queue.Options{
+		Client: ix.client, Watch: watch, Ledger: l, Node: node, Prefix: cfg.Redis.Prefix, Logger: log,
+	})
+	return ix, err
 }
 
 // server says how to reach Redis, and starts it first where it is the embedded one.
@@ -71,7 +76,7 @@ func (ix *indexes) server(cfg config.Redis) (*redis.UniversalOptions, error) {
 	return &redis.UniversalOptions{Addrs: []string{embedded.Addr()}}, nil
 }
 
-// check refuses a Redis that would throw notices away. One that is out of reach stops nothing: it is asked again before it serves.
+// check refuses a Redis that would throw notices or items away. One that is out of reach stops nothing: it is asked again before it serves.
 func (ix *indexes) check(ctx context.Context, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()

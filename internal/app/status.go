@@ -18,6 +18,10 @@ func (a *App) status(ctx context.Context) (api.StatusReport, error) {
 	}
 	r.Health = append(r.Health, a.ledgerHealth.report("ledger", "", a.pingLedger(ctx)))
 	r.Health = append(r.Health, a.indexHealth.report("redis", a.index.sink, a.index.inbox.Ready()))
+	for _, name := range slices.Sorted(maps.Keys(a.index.queues)) {
+		q := a.index.queues[name]
+		r.Health = append(r.Health, q.health.report("redis", name, q.Ready()))
+	}
 	for _, name := range slices.Sorted(maps.Keys(a.sources)) {
 		s := a.sources[name]
 		r.Health = append(r.Health, s.health.report("source", name, pingSource(ctx, s)))

@@ -21,6 +21,9 @@ func (c *command) demo() *cobra.Command {
 			if o.For < 0 {
 				return usage("--for must not be negative")
 			}
+			if o.Workers < 0 || o.Workers > mostForklifts {
+				return usage("--workers must be 0 to %d", mostForklifts)
+			}
 			if err := auth.CheckListen(o.Listen); err != nil {
 				return usage("--listen takes host:port on a loopback address, such as 127.0.0.1:8081, not %q", o.Listen)
 			}
@@ -31,8 +34,12 @@ func (c *command) demo() *cobra.Command {
 	cmd.Flags().Uint64Var(&o.Seed, "seed", 1, "the same seed makes the same warehouse")
 	cmd.Flags().Float64Var(&o.Speed, "speed", 60, "how many times faster than real time the warehouse lives")
 	cmd.Flags().DurationVar(&o.For, "for", 0, "stop after this long, such as 30s, and print what was found (default: until Ctrl-C)")
+	cmd.Flags().IntVar(&o.Workers, "workers", 3, "forklifts that take refills from the queue; 0 leaves its items to you")
 	return cmd
 }
+
+// mostForklifts is what the floor has room for.
+const mostForklifts = 50
 
 // isTerminal tells whether a person may be looking.
 func isTerminal(stream any) bool {

@@ -70,6 +70,7 @@ type DemoOptions struct {
 	Seed    uint64
 	Speed   float64       // how many times faster than real time the warehouse lives
 	For     time.Duration // 0 = until it is stopped
+	Workers int           // that take work from the queue
 	Version string
 	Out     io.Writer
 	Color   bool

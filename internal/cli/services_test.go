@@ -55,11 +55,11 @@ func TestServePassesItsFlagsOn(t *testing.T) {
 func TestDemoPassesItsFlagsOn(t *testing.T) {
 	t.Parallel()
 	s := Services{Demo: func(_ context.Context, o DemoOptions) error {
-		fmt.Fprintf(o.Out, "%s %d %g %s %v", o.Listen, o.Seed, o.Speed, o.For, o.Color)
+		fmt.Fprintf(o.Out, "%s %d %g %s %d %v", o.Listen, o.Seed, o.Speed, o.For, o.Workers, o.Color)
 		return nil
 	}}
-	code, out, errOut := local(t, s, "demo", "--listen", "127.0.0.1:1", "--seed", "7", "--speed", "0.5", "--for", "30s")
-	if code != ExitFine || out != "127.0.0.1:1 7 0.5 30s false" {
+	code, out, errOut := local(t, s, "demo", "--listen", "127.0.0.1:1", "--seed", "7", "--speed", "0.5", "--for", "30s", "--workers", "2")
+	if code != ExitFine || out != "127.0.0.1:1 7 0.5 30s 2 false" {
 		t.Errorf("got %d %q %q", code, out, errOut)
 	}
 }

@@ -38,6 +38,18 @@ const (
 	dedupeDay       = "day"
 )
 
+// String is the window as the configuration has it.
+func (d Dedupe) String() string {
+	switch {
+	case d.Day:
+		return dedupeDay
+	case d.For > 0:
+		return strictyaml.FormatDuration(d.For)
+	default:
+		return dedupeUntilDone
+	}
+}
+
 // The bounds of what a queue takes.
 const (
 	leastLease  = time.Second

@@ -51,6 +51,16 @@ sinks:
 	}
 }
 
+// What a window is written as is what it was read from.
+func TestDedupeText(t *testing.T) {
+	t.Parallel()
+	for want, d := range map[string]Dedupe{"until_done": {}, "day": {Day: true}, "4h": {For: 4 * time.Hour}, "1d": {For: 24 * time.Hour}} {
+		if got := d.String(); got != want {
+			t.Errorf("%+v is written %q, not %q", d, got, want)
+		}
+	}
+}
+
 // TestQueueDefaults holds what the configuration says where nothing is said against what the queue itself does.
 func TestQueueDefaults(t *testing.T) {
 	t.Parallel()

@@ -1,5 +1,5 @@
 // Package demo is Tallyman's main job to look at: a simulated warehouse makes mistakes, the rules of examples/wms
-// find them, and WMS clients poll the notices over HTTP. Everything runs in this process.
+// find them, WMS clients poll the notices over HTTP, and forklifts take the work that comes of them. Everything runs in this process.
 package demo
 
 import (
@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"sync"
 	"time"
@@ -23,6 +24,7 @@ type Options struct {
 	Seed    uint64        // of the warehouse's dice: the same seed, the same day
 	Speed   float64       // minutes of the warehouse in a minute of ours
 	For     time.Duration // stop by itself after so long; 0 = at Ctrl-C
+	Workers int           // forklifts that take refills from the queue; 0 = the warehouse refills its bins by itself
 	Version string        // of the program
 	Out     io.Writer
 	Color   bool
@@ -52,7 +54,10 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	clock := NewClock(start, o.Speed)
-	node, err := app.New(ctx, files.config(o.Listen), app.Options{
+	if o.Workers > 0 {
+		sim.LeaveRefills()
+	}
+	node, err := app.New(ctx, files.config(o.Listen, clock), app.Options{
 		Clock: clock, Version: o.Version, Logger: slog.New(slog.NewTextHandler(o.Out, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {
@@ -87,11 +92,13 @@ func openWarehouse(ctx context.Context, db *sql.DB, seed uint64, start time.Time
 
 // show is a running demo.
 type show struct {
-	options   Options
-	clock     *Clock
-	narrator  *narrator
+	options  Options
+	clock    *Clock
+	narrator *narrator
+	node     *app.App
+
+	floor     sync.Mutex // one at a time changes the warehouse
 	warehouse *warehouse.Simulator
-	node      *app.App
 }
 
 // play lets warehouse, node and clients live together until the time is over.
@@ -109,6 +116,9 @@ func (s *show) play(ctx context.Context) error {
 	part(s.node.Run)
 	for _, c := range s.clients() {
 		part(func(ctx context.Context) error { c.run(ctx); return nil })
+	}
+	for _, f := range s.forklifts() {
+		part(func(ctx context.Context) error { f.run(ctx); return nil })
 	}
 	opened := ctx
 	if s.options.For > 0 {
@@ -152,11 +162,37 @@ func (s *show) live(ctx context.Context) error {
 			return nil
 		case <-time.After(s.clock.Real(next.Sub(s.clock.Now()))):
 		}
-		if err := s.warehouse.Step(ctx, next); err != nil && ctx.Err() == nil {
+		if err := s.step(ctx, next); err != nil && ctx.Err() == nil {
 			return err
 		}
 		next = next.Add(time.Minute)
 	}
+}
+
+func (s *show) step(ctx context.Context, now time.Time) error {
+	s.floor.Lock()
+	defer s.floor.Unlock()
+	return s.warehouse.Step(ctx, now)
+}
+
+// fill has a forklift refill a bin.
+func (s *show) fill(ctx context.Context, warehouse, bin, by string) (bool, error) {
+	s.floor.Lock()
+	defer s.floor.Unlock()
+	return s.warehouse.Refill(ctx, s.clock.Now(), warehouse, bin, by)
+}
+
+// forklifts are the workers of the queue, who work in both warehouses.
+func (s *show) forklifts() []*forklift {
+	list := make([]*forklift, s.options.Workers)
+	for i := range list {
+		list[i] = &forklift{
+			http: &http.Client{}, base: "http://" + s.node.Addr(), name: fmt.Sprintf("forklift-%d", i+1),
+			dice:  rand.New(rand.NewPCG(s.options.Seed, uint64(i))), //nolint:gosec // dice of a simulation
+			clock: s.clock, fill: s.fill, tell: s.narrator.worked,
+		}
+	}
+	return list
 }
 
 // clients are the WMS clients of the demo: in each warehouse a keeper, who also sees what the dock and the quality
@@ -188,9 +224,11 @@ func banner(o Options, addr, dir string) []string {
 		fmt.Sprintf("A warehouse %g times as fast as life, %s (seed %d). Its times are in UTC.", o.Speed, until, o.Seed),
 		"Lines without a sign tell what happens in it. The others are notices that a WMS",
 		"client has polled:   ! notice   !! urgent (priority 4 or 5)   ✓ resolved",
+		"Two rules also make work, items of a queue. What forklifts do with them:   →",
 		"",
 		"  poll it yourself   curl 'http://" + addr + "/api/v1/notices?warehouse=119240&subscriber=role:keeper'",
 		"  as XML             curl -H 'Accept: application/xml' 'http://" + addr + "/api/v1/notices?warehouse=119240&subscriber=role:keeper'",
+		"  how much work      curl 'http://" + addr + "/api/v1/queues/replenishment'",
 		"  what runs          curl 'http://" + addr + "/api/v1/status'",
 		"  rules and data     " + dir,
 		"",

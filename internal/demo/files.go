@@ -53,7 +53,7 @@ func newFiles(ctx context.Context) (_ *files, err error) {
 func (f *files) path(name string) string { return filepath.Join(f.dir, name) }
 
 // config is what a site would write into tallyman.yaml.
-func (f *files) config(listen string) *config.Config {
+func (f *files) config(listen string, clock *Clock) *config.Config {
 	c := config.Default()
 	c.HTTP.Listen = listen
 	c.Ledger.Driver, c.Ledger.Path = config.SQLite, f.path("ledger.db")
@@ -62,6 +62,10 @@ func (f *files) config(listen string) *config.Config {
 	c.Sources = map[string]config.Source{
 		"wms": {Driver: config.SQLite, Path: f.path("wms.db"), MaxConnections: 4, StatementTimeout: 30 * time.Second},
 	}
+	c.Sinks[queueName] = config.Sink{Type: config.SinkQueue, Queue: &config.QueueSink{
+		Timezone: time.UTC, Lease: lease(clock), MaxAttempts: 5,
+		SuspendSteps: []time.Duration{clock.Real(firstSuspend), clock.Real(thenSuspend)},
+	}}
 	for subscriber, types := range map[string][]string{
 		"role:keeper":  {"REP_NOTICE", "PICK_FACE_LOW", "COUNT_DIFF", "WAVE_STUCK"},
 		"role:dock":    {"ORDER_LATE", "WAVE_STUCK"},
@@ -72,6 +76,11 @@ func (f *files) config(listen string) *config.Config {
 		}
 	}
 	return &c
+}
+
+// lease is long enough for the longest refill, however slowly the warehouse lives.
+func lease(clock *Clock) time.Duration {
+	return min(max(30*time.Second, clock.Real(2*longest)), 24*time.Hour)
 }
 
 func (f *files) close() error {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 
 	"tallyman/internal/demo/warehouse"
 )
@@ -30,6 +31,7 @@ const (
 	red    = "\x1b[31m"
 	green  = "\x1b[32m"
 	yellow = "\x1b[33m"
+	blue   = "\x1b[34m"
 	plain  = "\x1b[0m"
 )
 
@@ -66,6 +68,13 @@ func (n *narrator) noticed(p polled) {
 	}
 	_, _ = fmt.Fprintf(n.out, "%s  %s %s %s %s\n", p.CreatedAt.Format("15:04"), p.Warehouse,
 		n.paint(style, fmt.Sprintf("%2s", sign)), n.paint(bold, fmt.Sprintf("%-13s", p.Type)), p.Title)
+}
+
+// worked tells what a forklift does with an item of the queue.
+func (n *narrator) worked(at time.Time, warehouse, who, text string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	_, _ = fmt.Fprintf(n.out, "%s  %s %s %s %s\n", at.Format("15:04"), warehouse, n.paint(blue, " →"), n.paint(bold, fmt.Sprintf("%-13s", who)), text)
 }
 
 // say prints text as it is, each line on its own.

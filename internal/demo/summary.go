@@ -22,6 +22,10 @@ func (s *show) summary(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("sum up: %w", err)
 	}
+	work, err := countWork(ctx, s.node.Ledger())
+	if err != nil {
+		return fmt.Errorf("sum up the work: %w", err)
+	}
 	n := s.narrator
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -42,7 +46,7 @@ func (s *show) summary(ctx context.Context) error {
 	if all.notified > all.found {
 		_, _ = fmt.Fprintln(n.out, "\nA finding that grows worse is notified again.")
 	}
-	_, err = fmt.Fprintf(n.out, "\nThe WMS clients polled %d notices, %d of them twice.\n", n.got, n.twice)
+	_, err = fmt.Fprintf(n.out, "\nThe WMS clients polled %d notices, %d of them twice.\n%s\n", n.got, n.twice, work)
 	return err //nolint:wrapcheck // the terminal is gone
 }
 

@@ -2,8 +2,10 @@ package e2e
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -147,4 +149,30 @@ func (n *node) tell() {
 		return
 	}
 	n.t.Logf("node %s:\n%s", n.name, text)
+}
+
+// address is where the node listens, host:port.
+func (n *node) address() string { return strings.TrimPrefix(n.base, "http://") }
+
+// ask asks the node's queue, and tells whether there was an answer.
+func (n *node) ask(method, path, body string, answer any) bool {
+	n.t.Helper()
+	req, err := http.NewRequestWithContext(n.t.Context(), method, n.base+"/api/v1/queues/"+workQueue+path, strings.NewReader(body))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return false
+	}
+	if err := json.NewDecoder(resp.Body).Decode(answer); err != nil {
+		n.t.Errorf("%s %s: %v", method, path, err)
+	}
+	return true
 }

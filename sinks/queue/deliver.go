@@ -1,0 +1,103 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+
+	"tallyman/engine/notice"
+	"tallyman/sinks"
+	"tallyman/sinks/queue/item"
+)
+
+// Deliver makes items of notices, in order: the notice is the payload, its priority the item's, and an item holds the rule, scope
+// and key of its notice as its dedupe key. A resolution makes none: it takes back the items of its finding that no worker
+// has. A notice that can be no item is refused for good. The lane says nothing to a queue.
+func (q *Queue) Deliver(ctx context.Context, _ string, batch []sinks.Delivery) ([]sinks.Receipt, error) {
+	work, err := newWork(batch)
+	if err != nil {
+		return nil, err
+	}
+	for len(work) > 0 {
+		n := alike(work)
+		if work[0].resolution {
+			err = q.takeBack(ctx, work[:n])
+		} else {
+			err = q.takeIn(ctx, work[:n])
+		}
+		if err != nil {
+			return nil, err
+		}
+		work = work[n:]
+	}
+	receipts := make([]sinks.Receipt, len(batch))
+	for i, d := range batch {
+		receipts[i].Seq = d.Seq
+	}
+	return receipts, nil
+}
+
+// work is what one notice comes to.
+type work struct {
+	notice     *notice.Notice
+	resolution bool
+	item       item.New // unless it is a resolution
+}
+
+// newWork makes the items of a batch, or refuses those that can be none.
+func newWork(batch []sinks.Delivery) ([]work, error) {
+	list := make([]work, len(batch))
+	var refused sinks.RefusedError
+	for i, d := range batch {
+		w := &list[i]
+		w.notice, w.resolution = d.Notice, d.Notice.Status == notice.Resolved
+		if w.resolution {
+			continue
+		}
+		var err error
+		if w.item, err = newItem(d.Notice); err == nil {
+			err = checkNew(i, &w.item)
+		}
+		if err != nil {
+			refused.Seqs = append(refused.Seqs, d.Seq)
+			refused.Err = fmt.Errorf("queue: notice %s: %w", d.Notice.ID, err)
+		}
+	}
+	if len(refused.Seqs) > 0 {
+		return nil, &refused
+	}
+	return list, nil
+}
+
+// alike counts the notices at the beginning that one call can take.
+func alike(list []work) int {
+	for i := range list {
+		if list[i].resolution != list[0].resolution || i == item.MaxBatch {
+			return i
+		}
+	}
+	return len(list)
+}
+
+// takeIn pushes the items. Those of a notice that comes again exist, and one whose finding has an item already is refused as
+// its duplicate: both are as they should be.
+func (q *Queue) takeIn(ctx context.Context, list []work) error {
+	items := make([]item.New, len(list))
+	for i := range list {
+		items[i] = list[i].item
+	}
+	_, err := q.Push(ctx, false, maker(list), items)
+	return err
+}
+
+// maker is who pushes, for the trace: the rule, where all come from one.
+func maker(list []work) string {
+	for i := range list {
+		if list[i].notice.Rule != list[0].notice.Rule {
+			return ""
+		}
+	}
+	if list[0].notice.Rule == "" {
+		return ""
+	}
+	return "rule:" + list[0].notice.Rule
+}

@@ -1,0 +1,83 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"tallyman/sinks/index"
+	"tallyman/sinks/queue/item"
+)
+
+// takeBack removes the items of findings that have resolved, but those that a worker has.
+//
+// A resolution that is delivered again must not take back what a later life of the finding has asked for since: an item goes
+// only where its episode is not above the resolution's. Episodes are due times, the same on every node.
+func (q *Queue) takeBack(ctx context.Context, list []work) error {
+	if q.o.Ledger == nil {
+		return errors.New("queue: what a resolution takes back is known to the ledger alone")
+	}
+	by := maker(list)
+	last := map[string]int64{} // id of an item → the episode that has resolved
+	var ids []string
+	for i := range list {
+		n := list[i].notice
+		resolved, err := strconv.ParseInt(n.Episode, 10, 64)
+		if err != nil {
+			continue // an event's: nothing resolves it
+		}
+		made, err := q.o.Ledger.SubjectItems(ctx, q.line(false).name, subject(n))
+		if err != nil {
+			return err
+		}
+		for _, id := range made {
+			if _, known := last[id]; !known {
+				ids = append(ids, id)
+			}
+			last[id] = max(last[id], resolved)
+		}
+	}
+	values, err := q.values(ctx, ids)
+	if err != nil {
+		return err
+	}
+	var ops []item.Op
+	for i, id := range ids {
+		if of, ok := episode(values[i].Payload); ok && of <= last[id] {
+			ops = append(ops, item.Op{Kind: item.Remove, ID: id, Note: "resolved"})
+		}
+	}
+	for len(ops) > 0 {
+		n := min(len(ops), item.MaxBatch)
+		if _, err := q.Step(ctx, item.Step{By: by, Ops: ops[:n]}); err != nil {
+			return err
+		}
+		ops = ops[n:]
+	}
+	return nil
+}
+
+// values reads items as they stand in Redis; one that is not there is zero.
+func (q *Queue) values(ctx context.Context, ids []string) ([]item.Item, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	list := make([]item.Item, len(ids))
+	err := q.keeper.Serve(ctx, func(ctx context.Context, _ *index.Generation) error {
+		values, err := q.o.Client.HMGet(ctx, q.line(false).keys.items(), ids...).Result()
+		if err != nil {
+			return err
+		}
+		for i, v := range values {
+			text, ok := v.(string)
+			if !ok {
+				continue
+			}
+			if list[i], err = parseValue(ids[i], text); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return list, err
+}
