@@ -1,0 +1,165 @@
+package queue
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"tallyman/internal/testenv"
+	"tallyman/sinks/queue/item"
+)
+
+// atOnce runs a queue that puts at once into Redis what is missing there.
+func atOnce(q *Queue, ctx context.Context) {
+	for _, s := range q.sweepers {
+		s.grace = 0
+	}
+	q.Run(ctx)
+}
+
+// recordOnly is a push that dies between the ledger and Redis.
+func recordOnly(t testing.TB, l *line, items ...item.New) {
+	t.Helper()
+	records, err := l.newRecords("tester", items)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.o.Ledger.PushItems(t.Context(), l.name, records); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAPushThatDiedHalfwayIsFinished(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t site) {
+		ledger := newMemoryLedger()
+		n := newNodeThat(t, atOnce, t.addr, ledger)
+		for i, l := range n.lines {
+			recordOnly(t, l, newItems(2, 4, "i")...)
+			recordOnly(t, l, item.New{ID: "later", Priority: 5, Payload: []byte("1"), Delay: time.Hour})
+			s := item.Step{Test: i == 1, Worker: "w", Max: 10}
+			var got []string
+			testenv.Eventually(t, func() bool {
+				got = append(got, idsOf(n.mustStep(t, s).Items)...)
+				return len(got) == 2
+			}, 20*time.Second)
+			if !slices.Equal(got, []string{"i1", "i2"}) {
+				t.Errorf("%s has %v", l.name, got)
+			}
+			sizes, err := n.Sizes(t.Context(), i == 1)
+			if err != nil || sizes.Delayed != 1 {
+				t.Errorf("%s: %+v, %v", l.name, sizes, err)
+			}
+		}
+	})
+}
+
+// One that comes with a dedupe key that was taken meanwhile was never answered, and ends.
+func TestAPushThatDiedHalfwayDoesNotTakeAKeyAway(t *testing.T) {
+	t.Parallel()
+	ledger := newMemoryLedger()
+	n := newNodeThat(t, atOnce, testenv.Redis(t).Addr, ledger)
+	first := item.New{ID: "first", Payload: []byte("1"), DedupeKey: "bin A-01"}
+	second := first
+	second.ID = "second"
+	n.mustPush(t, second)
+	recordOnly(t, n.lines[0], first)
+	testenv.Eventually(t, func() bool { return ledger.state(queueName, "first") == item.Refused }, 20*time.Second)
+	if got := idsOf(n.mustLease(t, "w", 10)); !slices.Equal(got, []string{"second"}) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestAnItemThatRedisLostComesBackAsItStood(t *testing.T) {
+	t.Parallel()
+	ledger := newMemoryLedger()
+	n := newNodeThat(t, atOnce, testenv.Redis(t).Addr, ledger)
+	n.mustPush(t, newItems(3, 4, "i")...)
+	leases := n.mustLease(t, "w", 2)
+	n.mustStep(t, item.Step{Worker: "w", Ops: []item.Op{{Kind: item.Suspend, ID: "i2", Attempt: leases[1].Attempt}}})
+	if err := n.client.HDel(t.Context(), n.lines[0].keys.items(), "i1", "i2", "i3").Err(); err != nil {
+		t.Fatal(err)
+	}
+	// The ready one, and the leased one with the number of another attempt; the suspended one is suspended.
+	var again []item.Lease
+	testenv.Eventually(t, func() bool {
+		again = append(again, n.mustLease(t, "w", 10)...)
+		return len(again) == 2
+	}, 20*time.Second)
+	got := idsOf(again)
+	slices.Sort(got)
+	if !slices.Equal(got, []string{"i1", "i3"}) {
+		t.Errorf("leased %v", got)
+	}
+	n.mustDo(t, item.Op{Kind: item.Ack, ID: "i1", Attempt: leases[0].Attempt}, item.LeaseLost)
+	sizes, err := n.Sizes(t.Context(), false)
+	if err != nil || sizes.Suspended != 1 || sizes.Leased != 2 || sizes.Ready != 0 {
+		t.Errorf("%+v, %v", sizes, err)
+	}
+}
+
+// An item that has ended is not in Redis, and the ledger does not know it before the outbox is drained. It must not come back.
+func TestAFinishedItemDoesNotComeBack(t *testing.T) {
+	t.Parallel()
+	ledger := newMemoryLedger()
+	keepOnly := func(q *Queue, ctx context.Context) { q.keeper.Run(ctx) } // nothing is drained
+	n := newNodeThat(t, keepOnly, testenv.Redis(t).Addr, ledger)
+	n.mustPush(t, newItems(2, 4, "i")...)
+	id := n.work(t, "w", item.Op{Kind: item.Ack})
+	s := n.sweepers[0]
+	s.grace = 0
+	g, _ := n.keeper.Current()
+	if err := s.sweep(t.Context(), g); err != nil || len(s.missing) != 1 { // it looks lost, for the first time
+		t.Fatalf("%v, %v", s.missing, err)
+	}
+	swept := make(chan error, 1)
+	go func() { swept <- s.sweep(t.Context(), g) }()
+	ctx, cancel := context.WithCancel(t.Context())
+	drained := make(chan struct{})
+	go func() { defer close(drained); n.drainers[0].run(ctx) }()
+	if err := <-swept; err != nil {
+		t.Error(err)
+	}
+	cancel()
+	<-drained
+	if there, err := n.client.HExists(t.Context(), n.lines[0].keys.items(), id).Result(); err != nil || there {
+		t.Errorf("%s is there: %v, %v", id, there, err)
+	}
+	if got := ledger.state(queueName, id); got != item.Done {
+		t.Errorf("the ledger has it as %s", got)
+	}
+	if err := s.sweep(t.Context(), g); err != nil || len(s.missing) != 0 {
+		t.Errorf("%v, %v", s.missing, err)
+	}
+}
+
+// More items than one page: each page has its turn, and what is late is looked at out of turn.
+func TestEveryPageIsSwept(t *testing.T) {
+	t.Parallel()
+	ledger := newMemoryLedger()
+	n := newNode(t, testenv.Miniredis(t).Addr(), ledger)
+	for range 2 {
+		n.mustPush(t, newItems(restorePage, 4, "")...)
+	}
+	recordOnly(t, n.lines[0], newItems(1, 4, "last")...)
+	s := newSweeper(n.Queue, n.lines[0], n.drainers[0], n.log)
+	s.grace = 0
+	g, _ := n.keeper.Current()
+	rounds := 0
+	for there := false; !there; rounds++ {
+		if rounds == 10 {
+			t.Fatal("it was not found")
+		}
+		if err := s.sweep(t.Context(), g); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if there, err = n.client.HExists(t.Context(), n.lines[0].keys.items(), "last1").Result(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if rounds != 4 { // three pages, and that of the late one again
+		t.Errorf("%d rounds", rounds)
+	}
+}
