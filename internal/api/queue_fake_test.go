@@ -250,6 +250,9 @@ func (q *fakeQueue) list(query item.Query) (item.Page, error) {
 	if query.After != "" && query.After != "next" {
 		return item.Page{}, &item.InvalidError{Field: "after", Index: -1, Message: "never heard of it"}
 	}
+	if query.State == item.Refused {
+		return item.Page{}, &item.InvalidError{Field: "state", Index: -1, Message: "there is no ledger"}
+	}
 	var page item.Page
 	list := q.in(query.State)
 	if query.After == "next" {

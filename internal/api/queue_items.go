@@ -21,7 +21,7 @@ const defaultItems = 100
 type (
 	itemsInput struct {
 		QueuePath
-		State itemState `query:"state" doc:"ready in the order of service, dead and the ends the latest first, the others by due time"`
+		State itemState `query:"state" doc:"ready in the order of service, ends the latest push first, the others by due time (dead: when they died)"`
 		Limit itemLimit `query:"limit" doc:"items in a page"`
 		After string    `query:"after" doc:"the cursor of the page before"`
 		Test  testFlag  `query:"test" doc:"of the test twin"`
@@ -64,7 +64,7 @@ func (a *API) registerItems(operations huma.API) {
 	list.Description = "Nothing is taken. What moves while pages are read may come twice or not at all."
 	huma.Register(operations, list, a.listItems)
 	huma.Register(operations, operation("get-item", http.MethodGet, "/queues/{queue}/items/{id}", "queues", "An item, and what has happened to it"), a.getItem)
-	huma.Register(operations, operation("rank-item", http.MethodGet, "/queues/{queue}/items/{id}/rank", "queues", "How many are served before an item that is ready"), a.rankItem)
+	huma.Register(operations, operation("rank-item", http.MethodGet, "/queues/{queue}/items/{id}/rank", "queues", "When an item that is ready is served: its place among those that any worker, or its own, is given"), a.rankItem)
 }
 
 // listItems answers GET /queues/{queue}/items.
@@ -79,10 +79,7 @@ func (a *API) listItems(ctx context.Context, in *itemsInput) (*itemsOutput, erro
 	}
 	page, err := q.List(ctx, query)
 	if err != nil {
-		if invalid, ok := errors.AsType[*item.InvalidError](err); ok {
-			return nil, badItemsCursor(invalid.Message)
-		}
-		return nil, a.queueFailed(ctx, in.Queue, "", err)
+		return nil, a.listFailed(ctx, in.Queue, err)
 	}
 	out := &itemsOutput{Body: ItemsForm{Items: make([]ItemForm, len(page.Items))}}
 	now := time.Now()
@@ -96,6 +93,18 @@ func (a *API) listItems(ctx context.Context, in *itemsInput) (*itemsOutput, erro
 		out.Body.Cursor = strconv.FormatInt(before+int64(len(page.Items)), 10) + "." + page.Cursor
 	}
 	return out, nil
+}
+
+// listFailed turns an error of a list into a problem.
+func (a *API) listFailed(ctx context.Context, queue string, err error) *Problem {
+	invalid, ok := errors.AsType[*item.InvalidError](err)
+	switch {
+	case !ok:
+		return a.queueFailed(ctx, queue, "", err)
+	case invalid.Field == "after":
+		return badItemsCursor(invalid.Message)
+	}
+	return badParameter(invalid.Field + ": " + invalid.Message)
 }
 
 // parse reads the query. A cursor carries how many items the pages before it had.
@@ -164,7 +173,7 @@ func (a *API) rankItem(ctx context.Context, in *itemInput) (*rankOutput, error) 
 	rank, err := q.Rank(ctx, test, in.ID)
 	switch {
 	case errors.Is(err, sinks.ErrNotFound):
-		return nil, newProblem(http.StatusNotFound, CodeItemNotFound, "no item "+quote(in.ID)+" of queue "+in.Queue+" is ready for any worker; others have no rank")
+		return nil, newProblem(http.StatusNotFound, CodeItemNotFound, "no item "+quote(in.ID)+" of queue "+in.Queue+" is ready; others have no rank")
 	case err != nil:
 		return nil, a.queueFailed(ctx, in.Queue, "", err)
 	}

@@ -45,6 +45,7 @@ func TestQueueRefusals(t *testing.T) {
 		{"GET", "/items?after=3", "", 400, "bad_cursor", ""},
 		{"GET", "/items?after=-3.next", "", 400, "bad_cursor", ""},
 		{"GET", "/items?after=3.unheard-of", "", 400, "bad_cursor", ""},
+		{"GET", "/items?state=refused", "", 400, "invalid_parameter", ""},
 		{"GET", "/items?test=1", "", 400, "invalid_parameter", ""},
 		{"GET", "/items/nothing", "", 404, "item_not_found", ""},
 		{"GET", "/items/nothing?test=1", "", 400, "invalid_parameter", ""},

@@ -82,7 +82,7 @@ func checkOp(i int, op *item.Op) error {
 	if err := checkName("id", i, op.ID); err != nil {
 		return err
 	}
-	most := time.Duration(0)
+	most, field := time.Duration(0), "delay"
 	switch op.Kind {
 	case item.Ack, item.Nack, item.Release, item.Extend:
 		if op.Attempt == 0 {
@@ -100,7 +100,7 @@ func checkOp(i int, op *item.Op) error {
 	case item.Nack, item.Store:
 		most = MaxDelay
 	case item.Extend:
-		most = MaxLease
+		most, field = MaxLease, "lease"
 	case item.Assign:
 		if op.Worker != "" {
 			if err := checkName("worker", i, op.Worker); err != nil {
@@ -112,7 +112,7 @@ func checkOp(i int, op *item.Op) error {
 	case op.Attempt < 0:
 		return invalid("attempt", i, "must be positive")
 	case op.Delay < 0 || op.Delay > most:
-		return invalid("delay", i, "must be 0 to %s", most)
+		return invalid(field, i, "must be 0 to %s", most)
 	case op.Kind == item.Store && op.Delay < time.Microsecond:
 		return invalid("delay", i, "says for how long the item is put away")
 	}
