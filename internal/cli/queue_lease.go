@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -41,7 +42,12 @@ like name the attempt that is shown. A request that is repeated under the same i
 			if err != nil {
 				return err
 			}
-			return c.print(raw, func(w io.Writer) { writeLeased(w, done.Items) })
+			return c.print(raw, func(w io.Writer) {
+				if len(done.Items) == 0 {
+					fmt.Fprintln(w, c.whyNothing(cmd.Context(), args[0], form.Test))
+				}
+				writeLeased(w, done.Items)
+			})
 		},
 	}, &form.Test)
 	flags := cmd.Flags()
@@ -53,11 +59,17 @@ like name the attempt that is shown. A request that is repeated under the same i
 	return cmd
 }
 
-func writeLeased(w io.Writer, items []api.LeasedForm) {
-	if len(items) == 0 {
-		fmt.Fprintln(w, "Nothing is ready.")
-		return
+// whyNothing tells people who were given nothing whether there was nothing, or nothing may be given.
+func (c *command) whyNothing(ctx context.Context, queue string, test bool) string {
+	var form api.QueueForm
+	err := c.client().do(ctx, http.MethodGet, withQuery(queuePath(queue), twinQuery(test)), nil, &form)
+	if err == nil && form.Paused {
+		return named(queue, test) + " is paused: nothing is given out until it is resumed."
 	}
+	return "Nothing is ready."
+}
+
+func writeLeased(w io.Writer, items []api.LeasedForm) {
 	for i := range items {
 		l := &items[i]
 		fmt.Fprintf(w, "%s  attempt %d, priority %d, until %s\n", l.ID, l.Attempt, l.Priority, stamp(l.LeaseUntil))
