@@ -1,0 +1,240 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tallyman/internal/testenv"
+	"tallyman/sinks/queue/item"
+)
+
+// backWithin is how soon 100,000 items must be back.
+const backWithin = 10 * time.Second
+
+// before is a queue with something in every state.
+type before struct {
+	leased, early []item.Lease
+	dead          item.Lease
+}
+
+// fill pushes and moves. What is leased at last has not reached the ledger as leased where nothing drains any more.
+func fill(t testing.TB, n *node) before {
+	t.Helper()
+	var b before
+	n.mustPush(t, item.New{ID: "kept", Payload: []byte(`{"a":1}`), DedupeKey: "kept"}, item.New{ID: "done", Payload: []byte("1"), DedupeKey: "done"})
+	n.mustPush(t, newItems(3, 5, "early")...)
+	n.mustPush(t, newItems(8, 2, "late")...)
+	n.mustPush(t, item.New{ID: "delayed", Payload: []byte("1"), Delay: time.Hour}, item.New{ID: "mine", Priority: 5, Payload: []byte("1")})
+	if _, err := n.Push(t.Context(), true, "tester", newItems(2, 3, "twin")); err != nil {
+		t.Fatal(err)
+	}
+	n.mustDo(t, item.Op{Kind: item.Assign, ID: "mine", Worker: "w9"}, item.OK)
+	b.early = n.mustLease(t, "w", 3)
+	n.mustDo(t, item.Op{Kind: item.Finish, ID: "done"}, item.OK)
+	n.mustDo(t, item.Op{Kind: item.Suspend, ID: "late1"}, item.OK)
+	n.mustDo(t, item.Op{Kind: item.Store, ID: "late2", Delay: 24 * time.Hour}, item.OK)
+	n.mustDo(t, item.Op{Kind: item.Remove, ID: "late3"}, item.OK)
+	n.mustDo(t, item.Op{Kind: item.Nack, ID: b.early[0].ID, Attempt: b.early[0].Attempt}, item.OK)
+	b.dead = n.mustLease(t, "w", 1)[0]
+	n.mustDo(t, item.Op{Kind: item.Nack, ID: b.dead.ID, Attempt: b.dead.Attempt}, item.OK)
+	return b
+}
+
+// inLedger waits until the ledger has all that has moved.
+func inLedger(t testing.TB, n *node) {
+	t.Helper()
+	for _, l := range n.lines {
+		testenv.Eventually(t, func() bool {
+			meta, err := n.client.HMGet(t.Context(), l.keys.meta(), "epoch", "out").Result()
+			if err != nil || meta[1] == nil {
+				return false
+			}
+			out, _ := strconv.ParseInt(meta[1].(string), 10, 64)
+			applied, err := l.o.Ledger.AppliedMoves(t.Context(), l.name, meta[0].(string))
+			return err == nil && applied >= out
+		}, 10*time.Second)
+	}
+}
+
+// order leases everything that anybody may have, and returns the ids.
+func (n *node) order(t testing.TB) []string {
+	t.Helper()
+	return idsOf(n.mustLease(t, "w", 100))
+}
+
+func daily(o *Options) { o.Dedupe = Window{Day: true} }
+
+func twoTries(o *Options) { o.MaxAttempts = 2 }
+
+func TestQueuesComeBackAfterALoss(t *testing.T) {
+	t.Parallel()
+	testenv.Losses(t, "{"+queueName+"}", func(t testenv.Loss) {
+		ledger := newMemoryLedger()
+		nodes := []*node{newNode(t, t.Addr, ledger, daily, twoTries), newNode(t, t.Addr, ledger, daily, twoTries)}
+		b := fill(t, nodes[0])
+		if err := nodes[0].Pause(t.Context(), true, "operator"); err != nil {
+			t.Fatal(err)
+		}
+		inLedger(t, nodes[0])
+		t.Snapshot()
+		done := nodes[1].mustLease(t, "w", 1)[0]
+		nodes[1].mustDo(t, item.Op{Kind: item.Ack, ID: done.ID, Attempt: done.Attempt}, item.OK)
+		if done.ID != "kept" {
+			t.Fatalf("leased %s", done.ID)
+		}
+		held := nodes[1].mustLease(t, "w", 2)
+		inLedger(t, nodes[1])
+
+		t.Lose()
+		lost := time.Now()
+		for _, lease := range slices.Concat(b.early[1:], held) { // those of before are over, on every node
+			for _, n := range nodes {
+				n.mustDo(t, item.Op{Kind: item.Ack, ID: lease.ID, Attempt: lease.Attempt}, item.LeaseLost)
+			}
+		}
+		if took := time.Since(lost); took > backWithin*raceFactor {
+			t.Errorf("it took %s", took)
+		}
+		sizes, err := nodes[0].Sizes(t.Context(), false)
+		if err != nil || sizes.Delayed != 1 || sizes.Suspended != 1 || sizes.Stored != 1 || sizes.Dead != 1 || sizes.Leased != 0 || sizes.Assigned != 1 {
+			t.Errorf("%+v, %v", sizes, err)
+		}
+		want := []string{"early2", "early3", "late4", "late5", "late6", "late7", "late8"}
+		if diff := cmp.Diff(want, nodes[1].order(t)); diff != "" {
+			t.Errorf("-want +got\n%s", diff)
+		}
+		if got := idsOf(nodes[0].mustLease(t, "w9", 1)); !slices.Equal(got, []string{"mine"}) {
+			t.Errorf("w9 got %v", got)
+		}
+		// Keys of finished items hold until their day ends; the removed one's is free.
+		for key, outcome := range map[string]item.PushOutcome{"kept": item.Duplicate, "done": item.Duplicate, "free": item.Pushed} {
+			got, err := nodes[0].Push(t.Context(), false, "tester", []item.New{{ID: "again-" + key, Payload: []byte("1"), DedupeKey: key}})
+			if err != nil || got[0].Outcome != outcome {
+				t.Errorf("key %s: %+v, %v", key, got, err)
+			}
+		}
+		twin := item.Step{Test: true, Worker: "w", Max: 10}
+		if got := nodes[1].mustStep(t, twin).Items; len(got) != 0 {
+			t.Errorf("the twin is paused and gave out %v", idsOf(got))
+		}
+		if err := nodes[1].Resume(t.Context(), true, "operator"); err != nil {
+			t.Fatal(err)
+		}
+		if got := idsOf(nodes[0].mustStep(t, twin).Items); !slices.Equal(got, []string{"twin1", "twin2"}) {
+			t.Errorf("the twin gave out %v", got)
+		}
+		if n := ledger.epochs(); n != 2 {
+			t.Errorf("%d epochs", n)
+		}
+		inLedger(t, nodes[0])
+		if got := ledger.traced(t, "early2", item.Leased); !slices.Contains(got, "1001 leased>ready 1001 ") {
+			t.Errorf("the trace of early2: %v", got)
+		}
+	})
+}
+
+// What was moved and not drained when Redis was lost is not known: it may be done again, and nothing else may happen.
+func TestWhatWasNotDrainedMayBeDoneAgain(t *testing.T) {
+	t.Parallel()
+	r := testenv.Redis(t)
+	ledger := newMemoryLedger()
+	n := newNodeThat(t, func(q *Queue, ctx context.Context) { q.keeper.Run(ctx) }, r.Addr, ledger)
+	n.mustPush(t, newItems(3, 3, "i")...)
+	n.work(t, "w", item.Op{Kind: item.Ack})
+	lease := n.mustLease(t, "w", 1)[0]
+	r.Restart()
+	n.mustDo(t, item.Op{Kind: item.Ack, ID: lease.ID, Attempt: lease.Attempt}, item.LeaseLost)
+	if got := n.order(t); !slices.Equal(got, []string{"i1", "i2", "i3"}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// A restart of the node alone loses nothing and begins no epoch: leases and requests go on.
+func TestRestartOfANodeKeepsTheEpoch(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t site) {
+		ledger := newMemoryLedger()
+		first := newNode(t, t.addr, ledger)
+		first.mustPush(t, newItems(2, 3, "i")...)
+		lease := first.mustLease(t, "w", 1)[0]
+		first.stop()
+		second := newNode(t, t.addr, ledger)
+		second.mustDo(t, item.Op{Kind: item.Ack, ID: lease.ID, Attempt: lease.Attempt}, item.OK)
+		if n := ledger.epochs(); n != 1 {
+			t.Errorf("%d epochs", n)
+		}
+	})
+}
+
+// Without a ledger nothing comes back, and the queue goes on.
+func TestRedisAloneGoesOnAfterALoss(t *testing.T) {
+	t.Parallel()
+	r := testenv.Redis(t)
+	n := newNode(t, r.Addr, nil)
+	n.mustPush(t, newItems(2, 3, "i")...)
+	r.Restart()
+	if got := n.order(t); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+	n.mustPush(t, newItems(1, 3, "j")...)
+	if got := n.order(t); !slices.Equal(got, []string{"j1"}) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestALedgerThatIsDownEndsNoRebuildForEver(t *testing.T) {
+	t.Parallel()
+	r := testenv.Redis(t)
+	ledger := newMemoryLedger()
+	n := newNode(t, r.Addr, ledger)
+	n.mustPush(t, newItems(1, 3, "i")...)
+	ledger.fail(errors.New("the ledger is down"))
+	r.Restart()
+	testenv.Eventually(t, func() bool { return n.Ready() != nil }, 10*time.Second)
+	ledger.fail(nil)
+	if got := n.order(t); !slices.Equal(got, []string{"i1"}) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestRebuildOfManyIsQuick(t *testing.T) {
+	t.Parallel()
+	r := testenv.Redis(t)
+	ledger := newMemoryLedger()
+	records := make([]item.Record, rebuilt)
+	now := time.Now().Truncate(time.Microsecond).UTC()
+	payload := make([]byte, 300)
+	for i := range payload {
+		payload[i] = '1'
+	}
+	for i := range records {
+		records[i] = item.Record{
+			New:   item.New{ID: "i" + strconv.Itoa(i), Priority: 1 + i%5, Payload: payload, Created: now, DedupeKey: strconv.Itoa(i)},
+			State: item.Ready, Ready: now,
+		}
+		records[i].Bucket, _ = Window{}.bucket(records[i].DedupeKey, now, time.UTC)
+	}
+	if _, err := ledger.PushItems(t.Context(), queueName, records); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	n := newNode(t, r.Addr, ledger)
+	took := time.Since(began)
+	t.Logf("%d items came back in %s", rebuilt, took)
+	if took > backWithin*raceFactor {
+		t.Errorf("it took %s", took)
+	}
+	if got := idsOf(n.mustLease(t, "w", 3)); !slices.Equal(got, []string{"i4", "i9", "i14"}) {
+		t.Errorf("the first are %v", got)
+	}
+	sizes, err := n.Sizes(t.Context(), false)
+	if err != nil || sizes.Ready != rebuilt-3 {
+		t.Errorf("%+v, %v", sizes, err)
+	}
+}
