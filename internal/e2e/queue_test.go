@@ -52,7 +52,7 @@ func newWork(t *testing.T) *cluster {
 	const inbox = "  inbox: {type: inbox}\n"
 	c.write(configFile, strings.Replace(string(text), inbox, inbox+
 		"  "+workQueue+": {type: queue, lease: 2s, max_attempts: 50, suspend_steps: [1s]}\n", 1))
-	c.write("types.yaml", "types:\n  - {code: REP_NOTICE, id: 1, name: Replenishment notice, retention: 72h, fields: {bin: {type: string}, sku: {type: string}}}\n")
+	c.write("types.yaml", strings.Replace(typesText, "{bin: {type: string}}", "{bin: {type: string}, sku: {type: string}}", 1))
 	return c
 }
 
