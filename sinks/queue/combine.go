@@ -19,6 +19,7 @@ type combiner[T any] struct {
 	mu      sync.Mutex
 	flying  []bool
 	waiting [][]*part[T]
+	landed  chan struct{} // closed when no call is under way any more; nil while nobody wants to know
 }
 
 // part is what one caller asks of a call.
@@ -86,12 +87,31 @@ func (c *combiner[T]) next(flight int) []*part[T] {
 	defer c.mu.Unlock()
 	if len(c.waiting) == 0 {
 		c.flying[flight] = false
+		if c.landed != nil && !slices.Contains(c.flying, true) {
+			close(c.landed)
+			c.landed = nil
+		}
 		return nil
 	}
 	parts := c.waiting[0]
 	c.waiting[0] = nil
 	c.waiting = c.waiting[1:]
 	return parts
+}
+
+// rest waits until no call is under way: one may go on after all who shared it have left.
+func (c *combiner[T]) rest() {
+	c.mu.Lock()
+	if !slices.Contains(c.flying, true) {
+		c.mu.Unlock()
+		return
+	}
+	if c.landed == nil {
+		c.landed = make(chan struct{})
+	}
+	landed := c.landed
+	c.mu.Unlock()
+	<-landed
 }
 
 // answer lets the caller go on; it is false if nobody waits for it any more.

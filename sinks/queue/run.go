@@ -10,10 +10,10 @@ import (
 
 // live gives the queue what keeps it going.
 func (q *Queue) live() error {
-	real := q.lines[0].keys
+	k := q.lines[0].keys
 	o := index.Options{
 		Client: q.o.Client, Watch: q.o.Watch, Contents: contents{q}, Node: q.o.Node, Sink: q.o.Name,
-		EpochKey: real.epoch(), Channel: real.hints(), Logger: q.log,
+		EpochKey: k.epoch(), Channel: k.hints(), Logger: q.log,
 	}
 	if q.o.Ledger != nil {
 		o.Ledger = q.o.Ledger
@@ -33,7 +33,7 @@ func (q *Queue) live() error {
 // Run keeps the queue and its twin going until the context ends: it checks that Redis is still what it was and writes the queue
 // back if not, takes what has moved into the ledger, looks for what got lost on the way, and listens for hints. What goes
 // wrong is logged and tried again. What has moved before the context ends is in the ledger when Run returns, unless that
-// takes longer than 3 s.
+// takes longer than 3 s; calls under way whose callers have left are over, too.
 func (q *Queue) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	wg.Go(func() { q.keeper.Run(ctx) })
@@ -45,6 +45,11 @@ func (q *Queue) Run(ctx context.Context) {
 		}
 	}
 	wg.Wait()
+	for _, l := range q.lines {
+		l.commits.rest()
+		l.enqueues.rest()
+		l.steps.rest()
+	}
 }
 
 // Ready returns nil while the queue serves, otherwise the reason why it does not.
