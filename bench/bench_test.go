@@ -17,17 +17,20 @@ func cells() []cell {
 
 // BenchmarkPush has jobs come in while nobody takes any.
 func BenchmarkPush(b *testing.B) {
-	compare(b, "push", pushing, lists(), asynqOne(), asynqUnique(), viaRiver())
+	compare(b, "push", pushing,
+		lists(), asynqOne(), asynqUnique(), viaRiver(), tallyman(), tallymanKeyed(), withLedger())
 }
 
 // BenchmarkWork has a backlog over all levels taken and acked while nothing comes in.
 func BenchmarkWork(b *testing.B) {
-	compare(b, "lease + ack", working, lists(), asynqOne(), asynqMany(), asynqUnique(), viaRiver())
+	compare(b, "lease + ack", working,
+		lists(), asynqOne(), asynqMany(), asynqUnique(), viaRiver(), tallyman(), withLedger())
 }
 
 // BenchmarkFlow has as many push as work.
 func BenchmarkFlow(b *testing.B) {
-	compare(b, "push + lease + ack", flowing, lists(), asynqOne(), asynqMany(), asynqUnique(), viaRiver())
+	compare(b, "push + lease + ack", flowing,
+		lists(), asynqOne(), asynqMany(), asynqUnique(), viaRiver(), tallyman(), tallymanKeyed(), withLedger(), withoutTrace())
 }
 
 // compare takes all contenders through a scenario in every cell, and prints the tables. An iteration is a round.

@@ -7,7 +7,10 @@ import (
 )
 
 func contenders() []contender {
-	return []contender{lists(), asynqOne(), asynqMany(), asynqUnique(), viaRiver()}
+	return []contender{
+		lists(), asynqOne(), asynqMany(), asynqUnique(), viaRiver(),
+		tallyman(), tallymanKeyed(), withLedger(), withoutTrace(),
+	}
 }
 
 // TestEveryJobOnce holds what is measured: each contender takes every job once.

@@ -21,7 +21,7 @@ const (
 // 1,000 jobs a second and 8 workers. An iteration is a round; the rounds are put together.
 func BenchmarkLatency(b *testing.B) {
 	s := newServers(b)
-	list := []contender{lists(), asynqOne(), asynqMany(), viaRiver()}
+	list := []contender{lists(), asynqOne(), asynqMany(), viaRiver(), tallyman(), withLedger()}
 	taken := map[string][]time.Duration{}
 	cpu := map[string][]usage{}
 	for round := 0; b.Loop(); round++ {

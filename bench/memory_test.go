@@ -13,7 +13,7 @@ const memoryJobs = 50_000
 // BenchmarkMemory measures what a waiting job takes, its 300 bytes of payload among it: of Redis' memory, and of PostgreSQL's disk.
 func BenchmarkMemory(b *testing.B) {
 	s := newServers(b)
-	list := []contender{lists(), asynqOne(), asynqUnique(), viaRiver()}
+	list := []contender{lists(), asynqOne(), asynqUnique(), viaRiver(), tallyman(), tallymanKeyed(), withLedger()}
 	type size struct{ redis, postgres float64 }
 	sizes := map[string]size{}
 	for b.Loop() {

@@ -18,6 +18,7 @@ type servers struct {
 	postgres *testenv.PGServer
 	pid      int               // of the postmaster; 0 = unknown
 	urls     map[string]string // of the databases, by what they are for
+	opened   int               // queues so far: each has a name of its own
 }
 
 const connections = 200 // that a client of Redis may have; more than there are workers and pushers
