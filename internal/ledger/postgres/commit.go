@@ -65,13 +65,13 @@ func (w *commit) write(ctx context.Context, tx pgx.Tx) error {
 	if err != nil {
 		return err
 	}
-	if err := w.copyDeliveries(deliveries, seqs).run(ctx, tx, "copy-deliveries"); err != nil {
+	if err := w.copyDeliveries(deliveries, seqs).run(ctx, tx.Conn(), "copy-deliveries"); err != nil {
 		return err
 	}
 	if err := w.encoded(); err != nil {
 		return err
 	}
-	if err := w.copyNotices(deliveries, seqs).run(ctx, tx, "copy-notices"); err != nil {
+	if err := w.copyNotices(deliveries, seqs).run(ctx, tx.Conn(), "copy-notices"); err != nil {
 		return err
 	}
 	return w.writeState(ctx, tx)
@@ -192,7 +192,7 @@ func (w *commit) lanesOf(deliveries []rows.Delivery) []int32 {
 // writeState writes the findings, the run and the scope.
 func (w *commit) writeState(ctx context.Context, tx pgx.Tx) error {
 	f := newFindingChanges(w.scopeID, rows.Micros(w.claim.Due), w.run.Findings)
-	if err := f.inserts.run(ctx, tx, "copy-findings"); err != nil {
+	if err := f.inserts.run(ctx, tx.Conn(), "copy-findings"); err != nil {
 		return err
 	}
 	answer, err := rows.NewAnswer(w.plan.Digest, w.done)

@@ -65,12 +65,12 @@ func (c *copyRows) length(n int) {
 	c.buf = binary.BigEndian.AppendUint32(c.buf, uint32(n)) //nolint:gosec // a column is far below 2 GB
 }
 
-// run sends the rows with the query by name.
-func (c *copyRows) run(ctx context.Context, tx pgx.Tx, name string) error {
+// run sends the rows with the query by name, within the connection's transaction.
+func (c *copyRows) run(ctx context.Context, conn *pgx.Conn, name string) error {
 	if c.n == 0 {
 		return nil
 	}
-	tag, err := tx.Conn().PgConn().CopyFrom(ctx, bytes.NewReader(append(c.buf, copyTrailer...)), queries.Get(name))
+	tag, err := conn.PgConn().CopyFrom(ctx, bytes.NewReader(append(c.buf, copyTrailer...)), queries.Get(name))
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

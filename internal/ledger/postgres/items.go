@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -28,7 +27,7 @@ func (l *Ledger) PushItems(ctx context.Context, queue string, items []item.Recor
 	// Hardly ever has an item been pushed before. Looking would cost as much as the index that tells us if it has.
 	for try := range pushTries {
 		p := push{queue: id, plan: rows.NewPush(items), look: try > 0}
-		if err = l.inTx(ctx, "push items", func(tx pgx.Tx) error { return p.write(ctx, tx) }); err == nil {
+		if err = l.inShortTx(ctx, "push items", p.begin, p.write); err == nil {
 			return p.plan.Known, nil
 		}
 		if !hasState(err, uniqueViolation) {
@@ -42,42 +41,31 @@ func (l *Ledger) PushItems(ctx context.Context, queue string, items []item.Recor
 type push struct {
 	queue int32
 	plan  *rows.Push
-	look  bool // for items that are there already
+	look  bool    // for items that are there already
+	seqs  []int64 // for the new ones; there may be too many
 }
 
-func (p *push) write(ctx context.Context, tx pgx.Tx) error {
+// begin asks for the items that are there, and takes numbers for the others.
+func (p *push) begin(b *pgx.Batch) {
+	ids := p.plan.IDs()
 	if p.look {
-		if err := p.known(ctx, tx); err != nil {
+		b.Queue(queries.Get("by-key"))
+		b.Queue(queries.Get("known-items"), p.queue, ids).Query(func(found pgx.Rows) error {
+			var id, state string
+			var seq int64
+			_, err := pgx.ForEachRow(found, []any{&id, &seq, &state}, func() error { return p.plan.Is(id, seq, state) })
 			return err
-		}
+		})
 	}
-	var seqs []int64
-	count := p.plan.Count()
-	if count > 0 {
-		if err := tx.QueryRow(ctx, queries.Get("take-item-seqs"), count).Scan(&seqs); err != nil {
-			return err
-		}
-		if len(seqs) != count {
-			return fmt.Errorf("take-item-seqs: %d numbers for %d items", len(seqs), count)
-		}
-	}
-	items := p.plan.Rows(seqs)
-	if err := p.copyOpen(items).run(ctx, tx, "copy-open-items"); err != nil {
-		return err
-	}
-	return p.copyItems(items).run(ctx, tx, "copy-items")
+	b.Queue(queries.Get("take-item-seqs"), len(ids)).QueryRow(func(r pgx.Row) error { return r.Scan(&p.seqs) })
 }
 
-// known finds the items that are there.
-func (p *push) known(ctx context.Context, tx pgx.Tx) error {
-	found, err := tx.Query(ctx, queries.Get("known-items"), p.queue, p.plan.IDs())
-	if err != nil {
+func (p *push) write(ctx context.Context, conn *pgx.Conn, _ *pgx.Batch) error {
+	items := p.plan.Rows(p.seqs)
+	if err := p.copyOpen(items).run(ctx, conn, "copy-open-items"); err != nil {
 		return err
 	}
-	var id, state string
-	var seq int64
-	_, err = pgx.ForEachRow(found, []any{&id, &seq, &state}, func() error { return p.plan.Is(id, seq, state) })
-	return err
+	return p.copyItems(items).run(ctx, conn, "copy-items")
 }
 
 // copyItems makes the rows of items. They go in sorted by id: the index takes neighbours faster, and two who push the
@@ -144,22 +132,21 @@ func (l *Ledger) RefuseItems(ctx context.Context, queue string, refused []item.R
 		seqs[i] = refused[i].Seq
 		bySeq[seqs[i]] = &refused[i]
 	}
-	return l.inTx(ctx, "refuse items", func(tx pgx.Tx) error {
-		found, err := tx.Query(ctx, queries.Get("refuse-items"), id, seqs)
-		if err != nil {
-			return err
-		}
-		var was rows.Standing
-		var traces []rows.Trail
-		targets := []any{&was.Seq, &was.N, &was.State, &was.Attempt, &was.Failures, &was.Suspends, &was.Assignee}
-		_, err = pgx.ForEachRow(found, targets, func() error {
-			trail, err := rows.Refused(bySeq[was.Seq], &was)
-			traces = append(traces, trail)
+	var traces []rows.Trail
+	begin := func(b *pgx.Batch) {
+		b.Queue(queries.Get("by-key"))
+		b.Queue(queries.Get("refuse-items"), id, seqs).Query(func(found pgx.Rows) error {
+			var was rows.Standing
+			targets := []any{&was.Seq, &was.N, &was.State, &was.Attempt, &was.Failures, &was.Suspends, &was.Assignee}
+			_, err := pgx.ForEachRow(found, targets, func() error {
+				trail, err := rows.Refused(bySeq[was.Seq], &was)
+				traces = append(traces, trail)
+				return err
+			})
 			return err
 		})
-		if err != nil {
-			return err
-		}
-		return copyMoves(traces).run(ctx, tx, "copy-item-moves")
+	}
+	return l.inShortTx(ctx, "refuse items", begin, func(ctx context.Context, conn *pgx.Conn, _ *pgx.Batch) error {
+		return copyMoves(traces).run(ctx, conn, "copy-item-moves")
 	})
 }

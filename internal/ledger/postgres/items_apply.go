@@ -17,30 +17,31 @@ func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []
 	if err != nil {
 		return err
 	}
-	return l.inTx(ctx, "apply moves", func(tx pgx.Tx) error {
-		position, err := lockQueue(ctx, tx, id, epoch)
-		if err != nil {
+	var position int64
+	begin := func(b *pgx.Batch) {
+		b.Queue(queries.Get("by-key"))
+		b.Queue(queries.Get("lock-queue"), id).QueryRow(func(r pgx.Row) error {
+			var err error
+			position, err = positionIn(r, epoch)
 			return err
-		}
+		})
+	}
+	return l.inShortTx(ctx, "apply moves", begin, func(ctx context.Context, conn *pgx.Conn, last *pgx.Batch) error {
 		a := rows.NewApply(entries, position)
 		if a.Position == position {
 			return nil
 		}
-		if err := copyMoves(a.Traces).run(ctx, tx, "copy-item-moves"); err != nil {
-			return err
-		}
-		var b pgx.Batch
-		queueStandings(&b, id, a)
-		b.Queue(queries.Get("move-on"), id, epoch, a.Position)
-		return tx.SendBatch(ctx, &b).Close()
+		queueStandings(last, id, a)
+		last.Queue(queries.Get("move-on"), id, epoch, a.Position)
+		return copyMoves(a.Traces).run(ctx, conn, "copy-item-moves")
 	})
 }
 
-// lockQueue locks the queue and its epoch, and returns the position of what was applied last in the epoch.
-func lockQueue(ctx context.Context, tx pgx.Tx, id int32, epoch string) (int64, error) {
+// positionIn returns the position of what was applied last in the epoch. ErrFenced if that is not the recorded one.
+func positionIn(r pgx.Row, epoch string) (int64, error) {
 	var recorded, last string
 	var position int64
-	err := tx.QueryRow(ctx, queries.Get("lock-queue"), id).Scan(&recorded, &last, &position)
+	err := r.Scan(&recorded, &last, &position)
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && recorded != epoch {
 		return 0, ledger.ErrFenced
 	}

@@ -20,7 +20,7 @@ func (l *Ledger) UnfinishedItems(ctx context.Context, queue string, after int64,
 	if err != nil {
 		return nil, noQueue(err)
 	}
-	return query(ctx, l, "unfinished-items", func(r pgx.CollectableRow) (item.Record, error) {
+	return queryByKey(ctx, l, "unfinished-items", func(r pgx.CollectableRow) (item.Record, error) {
 		var i rows.Item
 		if err := r.Scan(i.Columns()...); err != nil {
 			return item.Record{}, err
@@ -35,7 +35,7 @@ func (l *Ledger) StillUnfinished(ctx context.Context, queue string, seqs []int64
 	if err != nil {
 		return nil, noQueue(err)
 	}
-	return query(ctx, l, "still-unfinished", pgx.RowTo[int64], id, seqs)
+	return queryByKey(ctx, l, "still-unfinished", pgx.RowTo[int64], id, seqs)
 }
 
 // HeldKeys implements ledger.Items.
@@ -54,7 +54,7 @@ func (l *Ledger) HeldKeys(ctx context.Context, queue string, now time.Time, afte
 		}
 		after = *first - 1
 	}
-	return query(ctx, l, "held-keys", func(r pgx.CollectableRow) (item.HeldKey, error) {
+	return queryByKey(ctx, l, "held-keys", func(r pgx.CollectableRow) (item.HeldKey, error) {
 		var k item.HeldKey
 		var until int64
 		err := r.Scan(&k.Seq, &k.ID, &k.Bucket, &until)
@@ -70,7 +70,7 @@ func (l *Ledger) SubjectItems(ctx context.Context, queue, subject string) ([]str
 		return nil, noQueue(err)
 	}
 	subject = rows.Text(subject)
-	return query(ctx, l, "subject-items", pgx.RowTo[string], id, rows.SubjectHash(subject), subject)
+	return queryByKey(ctx, l, "subject-items", pgx.RowTo[string], id, rows.SubjectHash(subject), subject)
 }
 
 // ItemTrace implements ledger.ItemRecords.
@@ -142,7 +142,7 @@ func (l *Ledger) EndedItems(ctx context.Context, queue string, state item.State,
 	if state != item.Done {
 		name, args = "early-items", append(args, state.Letter())
 	}
-	list, err := query(ctx, l, name, func(r pgx.CollectableRow) (item.Record, error) {
+	list, err := queryByKey(ctx, l, name, func(r pgx.CollectableRow) (item.Record, error) {
 		var i rows.Item
 		if err := r.Scan(i.ItemColumns()...); err != nil {
 			return item.Record{}, err

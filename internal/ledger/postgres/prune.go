@@ -18,22 +18,27 @@ func (l *Ledger) pruneItems(ctx context.Context, before time.Time) (int64, error
 	}
 	var removed int64
 	for _, id := range queues {
-		after := int64(0)
-		for {
-			var last *int64
-			var old bool
-			var gone int64
-			err := l.pool.QueryRow(ctx, queries.Get("prune-items"), id, after, pruneBatch, rows.Micros(before), l.clock()).
-				Scan(&last, &old, &gone)
+		p := itemPage{more: true}
+		for p.more {
+			page, err := queryByKey(ctx, l, "prune-items", scanItemPage, id, p.last, pruneBatch, rows.Micros(before), l.clock())
 			if err != nil {
-				return removed, failed("prune", err)
+				return removed, err
 			}
-			removed += gone
-			if last == nil || !old {
-				break
-			}
-			after = *last
+			p = page[0]
+			removed += p.gone
 		}
 	}
 	return removed, nil
+}
+
+// itemPage is what became of one page of a queue's items.
+type itemPage struct {
+	last, gone int64
+	more       bool // it had an item that is old
+}
+
+func scanItemPage(r pgx.CollectableRow) (itemPage, error) {
+	var p itemPage
+	err := r.Scan(&p.last, &p.more, &p.gone)
+	return p, err
 }

@@ -1,0 +1,187 @@
+package ledgertest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tallyman/internal/ledger"
+	"tallyman/sinks/queue/item"
+)
+
+// ItemLoad is how many queues are worked on at once, and how many items one call has.
+type ItemLoad struct{ Queues, Batch int }
+
+// ItemLoads are the loads that the benchmarks of items measure.
+func ItemLoads() []ItemLoad { return []ItemLoad{{1, 1}, {1, 100}, {1, 1000}, {8, 100}} }
+
+func (l ItemLoad) String() string { return fmt.Sprintf("queues=%d/batch=%d", l.Queues, l.Batch) }
+
+// BareItems writes the rows of a batch without a ledger: those of its push in one transaction, those of its moves in another.
+type BareItems func(b *testing.B, worker int, items []item.Record, moves item.Moves)
+
+// BenchmarkItems pushes batches, and then records that they were leased and done: by the ledger and by bare in turns. It reports
+// the items per second of both and their ratio.
+func BenchmarkItems(b *testing.B, l ledger.Ledger, bare BareItems, load ItemLoad) {
+	b.Helper()
+	workers := make([]*itemWorker, load.Queues)
+	for i := range workers {
+		workers[i] = &itemWorker{Ledger: l, number: i, queue: fmt.Sprintf("queue%d", i), batch: load.Batch}
+		noError(b, l.BeginEpoch(b.Context(), workers[i].queue, "", ledger.IndexState{Epoch: "e1"}, "a", 0))
+	}
+	all := func(do func(w *itemWorker)) time.Duration {
+		return timed(func() {
+			var wg sync.WaitGroup
+			for _, w := range workers {
+				wg.Go(func() { do(w) })
+			}
+			wg.Wait()
+		})
+	}
+	rounds := max(1, 1000/load.Batch)
+	var ours, theirs time.Duration
+	n := 0
+	for b.Loop() {
+		n += rounds * load.Batch * load.Queues
+		ours += all(func(w *itemWorker) {
+			for range rounds {
+				w.work(b)
+			}
+		})
+		theirs += all(func(w *itemWorker) {
+			for range rounds {
+				items, moves := w.next()
+				bare(b, w.number, items, moves)
+			}
+		})
+	}
+	b.ReportMetric(float64(n)/ours.Seconds(), "items/s")
+	b.ReportMetric(float64(n)/theirs.Seconds(), "bare-items/s")
+	b.ReportMetric(theirs.Seconds()/ours.Seconds(), "ratio")
+	b.ReportMetric(0, "ns/op")
+}
+
+// itemWorker works on one queue.
+type itemWorker struct {
+	ledger.Ledger
+	number   int
+	queue    string
+	batch    int
+	made     int64
+	position int64
+}
+
+// work pushes a batch, and records that it was leased and done.
+func (w *itemWorker) work(b *testing.B) {
+	items, moves := w.next()
+	known, err := w.PushItems(b.Context(), w.queue, items)
+	if err != nil {
+		b.Error(err)
+		return
+	}
+	for i := range moves.List {
+		moves.List[i].Seq = known[i/2].Seq
+	}
+	if err := w.ApplyMoves(b.Context(), w.queue, "e1", []item.Moves{moves}); err != nil {
+		b.Error(err)
+	}
+}
+
+// next makes a batch of items, with payloads of 300 bytes, and its moves.
+func (w *itemWorker) next() ([]item.Record, item.Moves) {
+	now := time.Now()
+	payload := []byte(`{"bin":"A-01-0077","note":"` + strings.Repeat("r", 271) + `"}`)
+	items := make([]item.Record, w.batch)
+	w.position++
+	moves := item.Moves{Position: w.position, List: make([]item.Move, 0, 2*w.batch)}
+	for i := range items {
+		w.made++
+		items[i] = item.Record{
+			New: item.New{
+				ID: fmt.Sprintf("i_%013x%013x", rand.Uint64()>>12, rand.Uint64()>>12), Priority: 3, Payload: payload, Created: now,
+			},
+			Ready: now, By: "producer", Node: "node-1", State: item.Ready,
+		}
+		leased := item.Move{
+			Seq: w.made, N: 1, At: now, From: item.Ready, To: item.Leased, Attempt: 1, Due: now.Add(lease), By: "worker-1", Node: "node-1",
+		}
+		done := leased
+		done.N, done.From, done.To, done.Due = 2, item.Leased, item.Done, time.Time{}
+		moves.List = append(moves.List, leased, done)
+	}
+	return items, moves
+}
+
+// BenchmarkItemReads fills a queue with 100,000 unfinished items, and as many that are done and hold their keys, and measures
+// reading them back, which a rebuild of the queue does.
+func BenchmarkItemReads(b *testing.B, l ledger.Ledger) {
+	b.Helper()
+	const count, batch, page = 100_000, 1000, 1000
+	w := &itemWorker{Ledger: l, queue: queue, batch: batch}
+	noError(b, l.BeginEpoch(b.Context(), queue, "", ledger.IndexState{Epoch: "e1"}, "a", 0))
+	for n := range 2 * count / batch {
+		items, moves := w.next()
+		for i := range items {
+			items[i].Bucket, items[i].Until = "d20260601:"+items[i].ID, items[i].Created.Add(time.Hour)
+		}
+		known, err := l.PushItems(b.Context(), queue, items)
+		noError(b, err)
+		if n%2 == 0 {
+			continue
+		}
+		for i := range moves.List {
+			moves.List[i].Seq = known[i/2].Seq
+		}
+		noError(b, l.ApplyMoves(b.Context(), queue, "e1", []item.Moves{moves}))
+	}
+	pages := func(b *testing.B, read func(after int64) (int, int64, error)) {
+		b.Helper()
+		for b.Loop() {
+			got, after := 0, int64(0)
+			for {
+				n, last, err := read(after)
+				noError(b, err)
+				if n == 0 {
+					break
+				}
+				got, after = got+n, last
+			}
+			equal(b, count, got)
+		}
+		b.ReportMetric(float64(count*b.N)/b.Elapsed().Seconds(), "items/s")
+	}
+	b.Run("unfinished", func(b *testing.B) {
+		pages(b, func(after int64) (int, int64, error) {
+			list, err := l.UnfinishedItems(b.Context(), queue, after, page)
+			if len(list) == 0 {
+				return 0, 0, err
+			}
+			return len(list), list[len(list)-1].Seq, err
+		})
+	})
+	b.Run("held keys", func(b *testing.B) {
+		pages(b, func(after int64) (int, int64, error) {
+			list, err := l.HeldKeys(b.Context(), queue, time.Now(), after, page)
+			if len(list) == 0 {
+				return 0, 0, err
+			}
+			return len(list), list[len(list)-1].Seq, err
+		})
+	})
+	b.Run("the latest done", func(b *testing.B) {
+		for b.Loop() {
+			list, err := l.EndedItems(b.Context(), queue, item.Done, 0, 100)
+			noError(b, err)
+			equal(b, 100, len(list))
+		}
+	})
+	b.Run("prune, nothing", func(b *testing.B) {
+		for b.Loop() {
+			_, err := l.Prune(b.Context(), time.Now().Add(-time.Hour), 5)
+			noError(b, err)
+		}
+	})
+}
