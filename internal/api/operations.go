@@ -1,10 +1,8 @@
 package api
 
 import (
-	"bytes"
 	"encoding/json"
 	"encoding/xml"
-	"errors"
 	"io"
 	"net/http"
 	"reflect"
@@ -53,16 +51,7 @@ func encodeJSON(w io.Writer, v any) error {
 func encodeXML(w io.Writer, v any) error { return xml.NewEncoder(w).Encode(v) }
 
 // decodeJSON takes one JSON value and nothing after it. What the value must be, the schema says.
-func decodeJSON(data []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	if err := d.Decode(v); err != nil {
-		return err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("there is something after the JSON value")
-	}
-	return nil
-}
+func decodeJSON(data []byte, v any) error { return json.Unmarshal(data, v) }
 
 // refuseXML says that bodies are JSON, although answers can be XML.
 func refuseXML([]byte, any) error { return huma.ErrUnknownContentType }

@@ -81,7 +81,7 @@ func (b *bundle) handle(t *testing.T, path string, headers ...string) answer {
 }
 
 // handleBody is handle with a method and a body.
-func (b *bundle) handleBody(t *testing.T, method, path, body string, headers ...string) answer {
+func (b *bundle) handleBody(t testing.TB, method, path, body string, headers ...string) answer {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
 	r.Host = "localhost"
