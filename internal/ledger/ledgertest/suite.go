@@ -36,6 +36,10 @@ func Run(t *testing.T, fresh func(t testing.TB) Database) {
 		t.Parallel()
 		checkClaims(t, newFixture(t, fresh))
 	})
+	t.Run("items behave as the model", func(t *testing.T) {
+		t.Parallel()
+		checkItems(t, newFixture(t, fresh))
+	})
 }
 
 type testCase struct {

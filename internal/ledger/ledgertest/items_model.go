@@ -1,0 +1,226 @@
+package ledgertest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"tallyman/internal/ledger"
+	"tallyman/sinks/queue/item"
+)
+
+// itemModel is what a ledger should do with the items of one queue, written as plainly as can be.
+type itemModel struct {
+	items    []*modelItem // in the order of Seq
+	epoch    string
+	position int64
+}
+
+// modelItem is an item and its trace.
+type modelItem struct {
+	item.Record
+	trace []item.Move
+}
+
+// checkItems walks pushes and moves at random, on the ledger and on the model.
+func checkItems(t *testing.T, f *fixture) {
+	t.Helper()
+	round := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		round++
+		m := &itemMachine{f: f, t: t, queue: fmt.Sprintf("queue-%d", round)}
+		m.NewEpoch(rt)
+		rt.Repeat(rapid.StateMachineActions(m))
+	})
+}
+
+// itemMachine is the state machine of rapid; its exported methods are the actions.
+type itemMachine struct {
+	f      *fixture
+	t      *testing.T
+	queue  string
+	model  itemModel
+	epochs int
+	old    string // the epoch before
+	sent   []item.Moves
+}
+
+// Push pushes a few items, of which some were pushed before or come twice.
+func (m *itemMachine) Push(t *rapid.T) {
+	records := rapid.SliceOfN(rapid.Custom(m.record), 1, 5).Draw(t, "items")
+	known, err := m.f.PushItems(m.t.Context(), m.queue, records)
+	must(t, err, nil)
+	for i, r := range records {
+		was := m.byID(r.ID)
+		want := item.Known{New: was == nil, State: r.State, Seq: known[i].Seq}
+		if was != nil {
+			want.Seq, want.State = was.Seq, was.State
+		} else {
+			if n := len(m.model.items); n > 0 && known[i].Seq <= m.model.items[n-1].Seq {
+				t.Fatalf("number %d after %d", known[i].Seq, m.model.items[n-1].Seq)
+			}
+			r.Seq = known[i].Seq
+			m.model.items = append(m.model.items, &modelItem{r, []item.Move{pushOf(&r)}})
+		}
+		same(t, want, known[i])
+	}
+}
+
+func pushOf(r *item.Record) item.Move {
+	return item.Move{Seq: r.Seq, At: r.Created, To: r.State, Due: r.Due, By: r.By, Node: r.Node}
+}
+
+func (m *itemMachine) record(t *rapid.T) item.Record {
+	r := newItem(fmt.Sprintf("i_%d", rapid.IntRange(1, 12).Draw(t, "id")))
+	r.Created = m.f.clock.Now()
+	r.Subject = rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "subject")
+	r.Delay = time.Duration(rapid.IntRange(0, 1).Draw(t, "delay")) * time.Minute
+	r.Ready = r.Created.Add(r.Delay)
+	if r.Delay > 0 {
+		r.State, r.Due = item.Delayed, r.Ready
+	}
+	if rapid.Bool().Draw(t, "window") {
+		r.Until = r.Created.Add(2 * time.Minute)
+	}
+	return r
+}
+
+// Apply applies entries that follow, behind some that were applied before.
+func (m *itemMachine) Apply(t *rapid.T) {
+	entries := m.sent[max(0, len(m.sent)-rapid.IntRange(0, 3).Draw(t, "repeated")):]
+	entries = slices.Clone(entries)
+	for range rapid.IntRange(0, 3).Draw(t, "entries") {
+		e := item.Moves{Position: m.model.position + int64(rapid.IntRange(1, 2).Draw(t, "step"))}
+		m.model.position = e.Position
+		for range rapid.IntRange(0, 4).Draw(t, "moves") {
+			if open := m.open(); len(open) > 0 {
+				e.List = append(e.List, m.step(t, rapid.SampledFrom(open).Draw(t, "item")))
+			}
+		}
+		entries, m.sent = append(entries, e), append(m.sent, e)
+	}
+	must(t, m.f.ApplyMoves(m.t.Context(), m.queue, m.model.epoch, entries), nil)
+}
+
+// step moves an item of the model.
+func (m *itemMachine) step(t *rapid.T, i *modelItem) item.Move {
+	to := rapid.SampledFrom([]item.State{
+		item.Ready, item.Leased, item.Leased, item.Delayed, item.Suspended, item.Stored, item.Dead, item.Done, item.Removed,
+	}).Draw(t, "to")
+	mv := move(&i.Record, i.Moves+1, to)
+	i.trace = append(i.trace, mv)
+	return mv
+}
+
+// ApplyOld applies moves of an epoch that is over.
+func (m *itemMachine) ApplyOld(t *rapid.T) {
+	err := m.f.ApplyMoves(m.t.Context(), m.queue, m.old, []item.Moves{{Position: 1 << 40}})
+	must(t, err, ledger.ErrFenced)
+}
+
+// NewEpoch begins another one.
+func (m *itemMachine) NewEpoch(t *rapid.T) {
+	m.epochs++
+	next := fmt.Sprintf("e%d", m.epochs)
+	must(t, m.f.BeginEpoch(m.t.Context(), m.queue, m.model.epoch, ledger.IndexState{Epoch: next}, "a", 0), nil)
+	m.old, m.model.epoch, m.model.position, m.sent = m.model.epoch, next, 0, nil
+}
+
+// Refuse refuses an item, ended or not.
+func (m *itemMachine) Refuse(t *rapid.T) {
+	if len(m.model.items) == 0 {
+		t.Skip("nothing was pushed yet")
+	}
+	i := rapid.SampledFrom(m.model.items).Draw(t, "item")
+	at := m.f.clock.Now()
+	must(t, m.f.RefuseItems(m.t.Context(), m.queue, []item.Refusal{{Seq: i.Seq, Of: "x", At: at, Node: "b"}}), nil)
+	if i.State.Ended() {
+		return
+	}
+	i.trace = append(i.trace, item.Move{
+		Seq: i.Seq, N: i.Moves + 1, At: at, From: i.State, To: item.Refused, Attempt: i.Attempt, Failures: i.Failures,
+		Suspends: i.Suspends, Assignee: i.Assignee, Node: "b", Note: "x",
+	})
+	i.State, i.Due = item.Refused, time.Time{}
+	i.Moves++
+}
+
+// Wait lets time pass.
+func (m *itemMachine) Wait(t *rapid.T) {
+	m.f.clock.Add(time.Duration(rapid.IntRange(1, 90).Draw(t, "seconds")) * time.Second)
+}
+
+// Check compares all that can be asked.
+func (m *itemMachine) Check(t *rapid.T) {
+	ctx := m.t.Context()
+	position, err := m.f.AppliedMoves(ctx, m.queue, m.model.epoch)
+	must(t, err, nil)
+	same(t, m.model.position, position)
+	now := m.f.clock.Now()
+	var open []item.Record
+	var held []item.HeldKey
+	ended := map[item.State][]item.Record{}
+	subjects := map[string][]string{}
+	for _, i := range m.model.items {
+		switch {
+		case i.State.Ended():
+			ended[i.State] = append([]item.Record{i.Record}, ended[i.State]...)
+		default:
+			open = append(open, i.Record)
+			if i.Subject != "" {
+				subjects[i.Subject] = append(subjects[i.Subject], i.ID)
+			}
+		}
+		if i.State == item.Done && i.Until.After(now) {
+			held = append(held, item.HeldKey{Seq: i.Seq, ID: i.ID, Bucket: i.Bucket, Until: i.Until})
+		}
+	}
+	gotOpen, err := m.f.UnfinishedItems(ctx, m.queue, 0, 100)
+	must(t, err, nil)
+	same(t, open, gotOpen)
+	gotHeld, err := m.f.HeldKeys(ctx, m.queue, now, 0, 100)
+	must(t, err, nil)
+	same(t, held, gotHeld)
+	for _, state := range []item.State{item.Done, item.Removed, item.Refused} {
+		got, err := m.f.EndedItems(ctx, m.queue, state, 0, 100)
+		must(t, err, nil)
+		same(t, ended[state], got)
+	}
+	for _, subject := range []string{"a", "b"} {
+		got, err := m.f.SubjectItems(ctx, m.queue, subject)
+		must(t, err, nil)
+		same(t, subjects[subject], got)
+	}
+	if len(m.model.items) > 0 {
+		i := rapid.SampledFrom(m.model.items).Draw(t, "traced")
+		r, trace, err := m.f.ItemTrace(ctx, m.queue, i.ID)
+		must(t, err, nil)
+		same(t, i.Record, r)
+		same(t, i.trace, trace)
+	}
+}
+
+func (m *itemMachine) open() []*modelItem {
+	return slices.DeleteFunc(slices.Clone(m.model.items), func(i *modelItem) bool { return i.State.Ended() })
+}
+
+func (m *itemMachine) byID(id string) *modelItem {
+	for _, i := range m.model.items {
+		if i.ID == id {
+			return i
+		}
+	}
+	return nil
+}
+
+func same(t *rapid.T, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Fatalf("not as the model has it (-model +ledger):\n%s", diff)
+	}
+}
