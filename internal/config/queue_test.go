@@ -51,10 +51,10 @@ sinks:
 	}
 }
 
-// What a window is written as is what it was read from.
+// A window is written as it may be read, days as hours.
 func TestDedupeText(t *testing.T) {
 	t.Parallel()
-	for want, d := range map[string]Dedupe{"until_done": {}, "day": {Day: true}, "4h": {For: 4 * time.Hour}, "1d": {For: 24 * time.Hour}} {
+	for want, d := range map[string]Dedupe{"until_done": {}, "day": {Day: true}, "4h": {For: 4 * time.Hour}, "24h": {For: 24 * time.Hour}} {
 		if got := d.String(); got != want {
 			t.Errorf("%+v is written %q, not %q", d, got, want)
 		}
