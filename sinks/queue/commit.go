@@ -16,6 +16,7 @@ const (
 type pushed struct {
 	records []item.Record
 	known   []item.Known
+	given   []bool // without a ledger: the caller gave the id, so that one that exists is not this push's own
 }
 
 // newCommits lets pushes that come at the same time share commits of the ledger.

@@ -27,10 +27,10 @@ func (q *Queue) Push(ctx context.Context, test bool, by string, items []item.New
 			return nil, err
 		}
 	}
-	p := &pushed{records: records, known: make([]item.Known, len(records))}
+	p := &pushed{records: records, known: make([]item.Known, len(records)), given: make([]bool, len(records))}
 	if l.o.Ledger == nil {
 		for i := range p.known {
-			p.known[i].New = true
+			p.known[i].New, p.given[i] = true, items[i].ID != ""
 		}
 	} else if err := l.commits.do(ctx, p); err != nil {
 		return nil, err
@@ -132,16 +132,16 @@ func isHolder(answer string) bool {
 	return answer != enqueuedNew && answer != enqueuedExists && answer != enqueuedRepaired
 }
 
-// results makes the answer to the caller. Exists is what the queue had before this push: an item that the ledger has just got
-// is this push's, whoever put it into Redis.
+// results makes the answer to the caller. What the ledger has just got is this push's, whoever put it into Redis; without a
+// ledger so is what has an id that this push made.
 func results(p *pushed, answers []string) []item.PushResult {
 	out := make([]item.PushResult, len(answers))
 	for i, answer := range answers {
 		out[i] = item.PushResult{ID: p.records[i].ID, Outcome: item.Pushed}
 		switch {
-		case isHolder(answer):
+		case isHolder(answer) && answer != out[i].ID:
 			out[i].Outcome, out[i].Of = item.Duplicate, answer
-		case !p.known[i].New || answer == enqueuedExists && p.known[i].Seq == 0:
+		case !p.known[i].New || answer != enqueuedNew && p.given[i]:
 			out[i].Outcome = item.Exists
 		}
 	}

@@ -11,7 +11,7 @@
 --      then n × dedupe: empty, or "bucket until keep created": the window ends at until (0 = when the item has ended), its
 --      entry may be collected from keep on (0 = never), the item was created at created, µs
 -- Result: n texts: empty = it is in, = there is one of that id, ? a repair may have put it in, else the id of the item that
---         holds the dedupe key.
+--         holds the dedupe key; it may have had the same id.
 -- Error:  EPOCH <what was found, or none>; TOKEN if it is not the newest. Nothing was changed.
 
 local meta = rcall('HMGET', META, 'epoch', 'due', 'repaired', 'repairs', 'last')
@@ -38,14 +38,15 @@ local sets, holds, keeps = {}, {}, {} -- arguments of HSET items, HSET dedupe, Z
 local levels, timed, assigned = {}, {}, {}
 local newest, hint, told = 0, false, {} -- told: workers who have something of their own
 
--- holder returns the id of another item that holds the dedupe key, else takes it.
+-- holder returns the id of the item that holds the dedupe key, else takes it. One that is put back may hold its own; of one
+-- that is pushed an earlier item had the id, and has ended.
 local function holder(id, dedupe)
   local bucket, ends, keep, created = match(dedupe, '^(%S+) (%d+) (%d+) (%d+)$')
   local entry = held[bucket]
   if entry then
     local to, by = match(entry, '^(%d+) (.+)$')
     -- A day is part of the bucket's name: in it the key is held whatever the times are.
-    if by ~= id and (to == '0' or string.byte(bucket) == 100 or tonumber(created) < tonumber(to)) then return by end
+    if (by ~= id or token == '') and (to == '0' or string.byte(bucket) == 100 or tonumber(created) < tonumber(to)) then return by end
   end
   entry = ends .. ' ' .. id
   held[bucket] = entry

@@ -1,0 +1,243 @@
+package queue
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"pgregory.net/rapid"
+
+	"tallyman/internal/testenv"
+	"tallyman/sinks/index"
+	"tallyman/sinks/queue/item"
+)
+
+const modelEpoch = "1-model"
+
+// TestAgainstAModel does random things to a line and to a plain model of it, and compares all there is after each.
+// -rapid.checks says how many sequences; thousands are fine.
+func TestAgainstAModel(t *testing.T) {
+	t.Parallel()
+	for name, addr := range map[string]func(testing.TB) string{
+		"redis":     func(t testing.TB) string { return testenv.Redis(t).Addr },
+		"miniredis": func(t testing.TB) string { return testenv.Miniredis(t).Addr() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client := dial(addr(t), index.NewWatch())
+			t.Cleanup(func() { _ = client.Close() })
+			var runs atomic.Int64
+			rapid.Check(t, func(rt *rapid.T) {
+				r := newModelRun(rt, client, fmt.Sprintf("run%d:", runs.Add(1)))
+				rt.Repeat(map[string]func(*rapid.T){
+					"push": r.push, "step": r.step, "step ": r.step, "repeat": r.repeat, "advance": r.advance, "pause": r.pause, "": r.compare,
+				})
+				if err := client.FlushAll(rt.Context()).Err(); err != nil {
+					rt.Fatal(err)
+				}
+			})
+		})
+	}
+}
+
+// modelRun is a line beside its model.
+type modelRun struct {
+	*model
+	line   *line
+	client redis.UniversalClient
+	clock  *testClock
+	seq    int64
+	ids    []string
+	last   []item.Step // that named a request
+	names  int
+}
+
+func newModelRun(t *rapid.T, client redis.UniversalClient, prefix string) *modelRun {
+	clock := newTestClock(time.Date(2026, 3, 28, 22, 0, 0, 0, time.UTC)) // an hour before a night of 23 hours in Berlin
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := Options{
+		Client: client, Watch: index.NewWatch(), Ledger: newMemoryLedger(), Node: "node", Prefix: prefix, Name: queueName, Timezone: berlin,
+		Lease: time.Minute, MaxAttempts: rapid.IntRange(1, 3).Draw(t, "max attempts"), SuspendSteps: []time.Duration{time.Hour, 2 * time.Hour},
+		Dedupe: rapid.SampledFrom([]Window{{}, {Day: true}, {For: 90 * time.Minute}}).Draw(t, "window"), Now: clock.now,
+	}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := newLine(&o, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client.HSet(t.Context(), l.keys.meta(), "epoch", modelEpoch).Err(); err != nil {
+		t.Fatal(err)
+	}
+	return &modelRun{line: l, client: client, clock: clock, model: &model{
+		now: clock.now().UnixMicro(), maxAttempts: o.MaxAttempts, steps: o.SuspendSteps, items: map[string]*modelItem{},
+		ended: map[int64]*modelItem{}, own: map[string]*[6][]string{}, dedupe: map[string]held{}, asked: map[string]*modelAnswer{},
+	}}
+}
+
+func (r *modelRun) push(t *rapid.T) {
+	items := make([]item.New, rapid.IntRange(1, 5).Draw(t, "items"))
+	for n := range items {
+		i := &items[n]
+		i.ID = fmt.Sprintf("i%d", len(r.ids)+1)
+		if len(r.ids) > 0 && rapid.IntRange(0, 9).Draw(t, "old") == 0 {
+			i.ID = rapid.SampledFrom(r.ids).Draw(t, "id")
+		} else {
+			r.ids = append(r.ids, i.ID)
+		}
+		i.Priority = rapid.IntRange(1, 5).Draw(t, "priority")
+		i.Payload = []byte(`{"of":"` + i.ID + "\",\n\"text\":\" 1\\n\"}")
+		i.DedupeKey = rapid.SampledFrom([]string{"", "", "a", "b"}).Draw(t, "key")
+		i.Delay = rapid.SampledFrom([]time.Duration{0, 0, 0, time.Second, time.Hour}).Draw(t, "delay")
+		if rapid.IntRange(0, 3).Draw(t, "late") == 0 {
+			i.Created = r.clock.now().Add(-time.Duration(rapid.IntRange(0, 7200).Draw(t, "seconds")) * time.Second)
+		}
+	}
+	records, err := r.line.newRecords("tester", items)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range records {
+		r.seq++
+		records[n].Seq = r.seq
+	}
+	got, err := r.line.enqueue(t.Context(), modelEpoch, tokenPush, records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := r.model.push(records); !slices.Equal(want, got) {
+		t.Fatalf("pushed %q, want %q", got, want)
+	}
+}
+
+var modelKinds = []item.OpKind{
+	item.Ack, item.Ack, item.Nack, item.Release, item.Extend, item.Suspend, item.Store, item.Finish, item.Assign, item.Remove, item.Requeue,
+}
+
+// drawOp draws an operation on an item that there is or was, with its attempt or another.
+func (r *modelRun) drawOp(t *rapid.T) item.Op {
+	o := item.Op{Kind: rapid.SampledFrom(modelKinds).Draw(t, "kind"), ID: rapid.SampledFrom(r.ids).Draw(t, "id")}
+	hours := time.Duration(rapid.IntRange(0, 3).Draw(t, "hours")) * time.Hour
+	switch o.Kind {
+	case item.Assign:
+		o.Worker = rapid.SampledFrom([]string{"", "w1", "w1.b"}).Draw(t, "to")
+	case item.Remove:
+		o.Force = rapid.Bool().Draw(t, "force")
+	case item.Nack:
+		o.Delay = hours
+	case item.Extend, item.Store:
+		o.Delay = hours + time.Second
+	}
+	named := slices.Contains([]item.OpKind{item.Ack, item.Nack, item.Release, item.Extend}, o.Kind)
+	named = named || (o.Kind == item.Suspend || o.Kind == item.Store) && rapid.Bool().Draw(t, "leased")
+	if named {
+		o.Attempt = 1
+		if i := r.items[o.ID]; i != nil {
+			o.Attempt = max(1, i.Attempt-rapid.SampledFrom([]int{0, 0, 0, 1}).Draw(t, "stale"))
+		}
+	}
+	if rapid.Bool().Draw(t, "note") {
+		o.Note = "why: é -"
+	}
+	return o
+}
+
+func (r *modelRun) drawStep(t *rapid.T) item.Step {
+	s := item.Step{Worker: rapid.SampledFrom([]string{"w1", "w1.b", "w2"}).Draw(t, "worker")}
+	if len(r.ids) > 0 {
+		for range rapid.IntRange(0, 4).Draw(t, "ops") {
+			s.Ops = append(s.Ops, r.drawOp(t))
+		}
+	}
+	s.Max = rapid.IntRange(0, 4).Draw(t, "max")
+	s.Lease = time.Duration(rapid.IntRange(1, 100).Draw(t, "lease")) * time.Second
+	if rapid.Bool().Draw(t, "named") {
+		r.names++
+		s.RequestID = "r" + strconv.Itoa(r.names)
+	}
+	return s
+}
+
+func (r *modelRun) step(t *rapid.T) {
+	steps := []item.Step{r.drawStep(t)}
+	for rapid.IntRange(0, 2).Draw(t, "more") == 0 {
+		s := r.drawStep(t)
+		if !slices.ContainsFunc(steps, func(o item.Step) bool { return o.RequestID != "" && s.RequestID != "" && o.Worker == s.Worker }) {
+			steps = append(steps, s)
+		}
+	}
+	r.do(t, steps)
+	for _, s := range steps {
+		if s.RequestID != "" {
+			r.last = append(r.last, s)
+		}
+	}
+}
+
+// repeat asks once more what was asked before.
+func (r *modelRun) repeat(t *rapid.T) {
+	if len(r.last) == 0 {
+		t.Skip("nothing was asked by name yet")
+	}
+	s := r.last[rapid.IntRange(max(0, len(r.last)-3), len(r.last)-1).Draw(t, "which")]
+	if a := r.asked[s.Worker]; (a == nil || a.id != s.RequestID) && len(s.Ops) > 0 {
+		t.Skip("it is forgotten: this would be another request")
+	}
+	r.do(t, []item.Step{s})
+}
+
+func (r *modelRun) do(t *rapid.T, steps []item.Step) {
+	requests := make([]*request, len(steps))
+	for n, s := range steps {
+		if err := checkStep(&s); err != nil {
+			t.Fatal(err)
+		}
+		requests[n] = r.line.newRequest(modelEpoch, s)
+	}
+	call := r.line.newCall(0, requests)
+	reply, err := r.line.run(t.Context(), r.line.scripts.step, call.keys, call.args...)
+	if err == nil {
+		err = readAnswers(reply, requests)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range r.model.step(requests) {
+		answer := requests[n].answer
+		var outcomes []item.Outcome
+		for _, result := range answer.Results {
+			outcomes = append(outcomes, result.Outcome)
+		}
+		var leased []modelLease
+		for _, l := range answer.Items {
+			leased = append(leased, modelLease{l.ID, l.Attempt})
+		}
+		if !slices.Equal(outcomes, want.outcomes) || !slices.Equal(leased, want.leased) {
+			t.Fatalf("request %d came out as %v and leased %v, want %v and %v", n, outcomes, leased, want.outcomes, want.leased)
+		}
+	}
+	next, due := requests[0].hint.next, r.soonest()
+	if due > 0 && (next < 0 || next > time.Duration(max(due-r.now, 0))*time.Microsecond) {
+		t.Fatalf("the next is due in %s, but something is at %d, now %d", next, due, r.now)
+	}
+}
+
+func (r *modelRun) advance(t *rapid.T) {
+	r.clock.advance(time.Duration(rapid.SampledFrom([]int{0, 1, 30, 3600, 90_000}).Draw(t, "seconds")) * time.Second)
+	r.now = r.clock.now().UnixMicro()
+}
+
+func (r *modelRun) pause(t *rapid.T) {
+	r.paused = !r.paused
+	if err := r.client.HSet(t.Context(), r.line.keys.meta(), "paused", map[bool]int{true: 1, false: 0}[r.paused]).Err(); err != nil {
+		t.Fatal(err)
+	}
+}

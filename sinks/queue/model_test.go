@@ -1,0 +1,310 @@
+package queue
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"tallyman/sinks/queue/item"
+)
+
+// model is what a line should be, in plain words.
+type model struct {
+	now         int64 // µs
+	maxAttempts int
+	steps       []time.Duration
+	paused      bool
+
+	items  map[string]*modelItem // unfinished
+	ended  map[int64]*modelItem  // by seq
+	common [6][]string           // ready for anybody, by level
+	own    map[string]*[6][]string
+	dedupe map[string]held
+	asked  map[string]*modelAnswer // by worker: the last request that was remembered
+}
+
+type modelItem struct {
+	item.Item
+	due int64
+}
+
+type held struct {
+	until, keep int64
+	id          string
+}
+
+type modelAnswer struct {
+	id       string
+	outcomes []item.Outcome
+	leased   []modelLease
+}
+
+type modelLease struct {
+	id      string
+	attempt int
+}
+
+func (m *model) owned(worker string) *[6][]string {
+	if m.own[worker] == nil {
+		m.own[worker] = &[6][]string{}
+	}
+	return m.own[worker]
+}
+
+// list is where a ready item stands.
+func (m *model) list(i *modelItem) *[]string {
+	if i.Assignee != "" {
+		return &m.owned(i.Assignee)[i.Priority]
+	}
+	return &m.common[i.Priority]
+}
+
+func (m *model) at(us int64) time.Time { return time.UnixMicro(us).UTC() }
+
+// push is enqueue.lua.
+func (m *model) push(records []item.Record) []string {
+	answers := make([]string, len(records))
+	for n, r := range records {
+		if m.items[r.ID] != nil {
+			answers[n] = enqueuedExists
+			continue
+		}
+		if r.Bucket != "" {
+			h, taken := m.dedupe[r.Bucket]
+			if taken && (h.until == 0 || strings.HasPrefix(r.Bucket, "d") || r.Created.UnixMicro() < h.until) {
+				answers[n] = h.id
+				continue
+			}
+			h = held{until: toMicro(r.Until), id: r.ID}
+			if h.until > 0 {
+				h.keep = r.Until.Add(keepWindow).UnixMicro()
+			}
+			m.dedupe[r.Bucket] = h
+		}
+		i := &modelItem{due: toMicro(r.Due), Item: item.Item{
+			ID: r.ID, State: r.State, Priority: r.Priority, Payload: r.Payload, Created: r.Created, Ready: r.Ready, Seq: r.Seq, Bucket: r.Bucket,
+		}}
+		m.items[r.ID] = i
+		if i.State == item.Ready {
+			m.common[i.Priority] = append(m.common[i.Priority], i.ID)
+		}
+	}
+	for bucket, h := range m.dedupe {
+		if h.keep > 0 && h.keep <= m.now {
+			delete(m.dedupe, bucket)
+		}
+	}
+	return answers
+}
+
+// modelCall is one call of step.lua.
+type modelCall struct {
+	*model
+	heads, tails []*modelItem
+}
+
+// leave takes an item out of the list that it stands in.
+func (c *modelCall) leave(i *modelItem) {
+	if i.State == item.Ready {
+		list := c.list(i)
+		*list = slices.DeleteFunc(*list, func(id string) bool { return id == i.ID })
+	}
+	same := func(other *modelItem) bool { return other == i }
+	c.heads, c.tails = slices.DeleteFunc(c.heads, same), slices.DeleteFunc(c.tails, same)
+}
+
+func (c *modelCall) moveTo(i *modelItem, to item.State, due int64) {
+	c.leave(i)
+	i.State, i.due, i.Worker = to, due, ""
+	i.Moves++
+	if to == item.Done || to == item.Removed {
+		delete(c.items, i.ID)
+		c.ended[i.Seq] = i
+		if h := c.dedupe[i.Bucket]; h.id == i.ID && (to == item.Removed || h.until == 0) {
+			delete(c.dedupe, i.Bucket)
+		}
+	}
+}
+
+func (c *modelCall) tail(i *modelItem) {
+	c.moveTo(i, item.Ready, 0)
+	i.Ready = c.at(c.now)
+	c.tails = append(c.tails, i)
+}
+
+func (c *modelCall) fail(i *modelItem, delay time.Duration, put func(*modelItem)) {
+	i.Failures++
+	switch {
+	case i.Failures >= c.maxAttempts:
+		c.moveTo(i, item.Dead, c.now)
+	case delay > 0:
+		c.moveTo(i, item.Delayed, c.now+delay.Microseconds())
+	default:
+		put(i)
+	}
+}
+
+func (c *modelCall) head(i *modelItem) {
+	c.moveTo(i, item.Ready, 0)
+	c.heads = append(c.heads, i)
+}
+
+func (c *modelCall) op(o item.Op) item.Outcome {
+	i := c.items[o.ID]
+	leased := i != nil && i.State == item.Leased
+	switch {
+	case i == nil:
+		return item.NotFound
+	case o.Attempt > 0 && (!leased || i.Attempt != o.Attempt):
+		return item.LeaseLost
+	case o.Attempt == 0 && leased && !o.Force:
+		return item.IsLeased
+	case o.Kind == item.Requeue && i.State != item.Dead:
+		return item.NotDead
+	case i.State == item.Dead && o.Kind != item.Requeue && o.Kind != item.Remove:
+		return item.IsDead
+	}
+	switch o.Kind {
+	case item.Ack, item.Finish:
+		c.moveTo(i, item.Done, 0)
+	case item.Remove:
+		c.moveTo(i, item.Removed, 0)
+	case item.Nack:
+		c.fail(i, o.Delay, c.tail)
+	case item.Release:
+		c.head(i)
+	case item.Extend:
+		i.due = c.now + o.Delay.Microseconds()
+	case item.Suspend:
+		if i.Suspends == len(c.steps) {
+			return item.SuspendLimit
+		}
+		i.Suspends++
+		c.moveTo(i, item.Suspended, c.now+c.steps[i.Suspends-1].Microseconds())
+	case item.Store:
+		i.Suspends = 0
+		c.moveTo(i, item.Stored, c.now+o.Delay.Microseconds())
+	case item.Requeue:
+		i.Failures = 0
+		c.tail(i)
+	case item.Assign:
+		c.assign(i, o.Worker)
+	}
+	return item.OK
+}
+
+func (c *modelCall) assign(i *modelItem, worker string) {
+	if i.Assignee == worker {
+		return
+	}
+	c.leave(i)
+	i.Assignee = worker
+	if i.State == item.Ready {
+		c.tail(i)
+	} else {
+		c.moveTo(i, i.State, i.due)
+	}
+}
+
+// settle puts what became ready into its lists.
+func (c *modelCall) settle() {
+	for _, i := range slices.Backward(c.heads) {
+		list := c.list(i)
+		*list = append([]string{i.ID}, *list...)
+	}
+	for _, i := range c.tails {
+		list := c.list(i)
+		*list = append(*list, i.ID)
+	}
+	c.heads, c.tails = nil, nil
+}
+
+// due returns the items of a state whose time has come, in the order of their times.
+func (c *modelCall) due(state item.State) []*modelItem {
+	var out []*modelItem
+	for _, i := range c.items {
+		if i.State == state && i.due <= c.now {
+			out = append(out, i)
+		}
+	}
+	slices.SortFunc(out, func(a, b *modelItem) int { return cmp.Or(cmp.Compare(a.due, b.due), cmp.Compare(a.ID, b.ID)) })
+	return out
+}
+
+func (c *modelCall) lease(s item.Step, lease time.Duration) (leased []modelLease) {
+	take := func(list *[]string) {
+		for len(*list) > 0 && len(leased) < s.Max {
+			i := c.items[(*list)[0]]
+			*list = (*list)[1:]
+			i.State, i.due, i.Worker = item.Leased, c.now+lease.Microseconds(), s.Worker
+			i.Attempt++
+			i.Moves++
+			leased = append(leased, modelLease{i.ID, i.Attempt})
+		}
+	}
+	for level := item.HighestPriority; level >= item.LowestPriority; level-- {
+		take(&c.owned(s.Worker)[level])
+		take(&c.common[level])
+	}
+	return leased
+}
+
+// step is one call of step.lua for some requests.
+func (m *model) step(requests []*request) []modelAnswer {
+	c := &modelCall{model: m}
+	answers := make([]modelAnswer, len(requests))
+	again := make([]bool, len(requests))
+	for n, r := range requests {
+		before := m.asked[r.step.Worker]
+		if again[n] = r.caller != "" && before != nil && before.id == r.step.RequestID; again[n] {
+			answers[n] = *before
+			continue
+		}
+		answers[n].id = r.step.RequestID
+		for _, o := range r.step.Ops {
+			answers[n].outcomes = append(answers[n].outcomes, c.op(o))
+		}
+	}
+	c.settle()
+	for _, i := range c.due(item.Leased) {
+		c.fail(i, 0, c.head)
+	}
+	c.settle()
+	for _, state := range []item.State{item.Delayed, item.Suspended, item.Stored} {
+		for _, i := range c.due(state) {
+			c.tail(i)
+		}
+	}
+	c.settle()
+	for n, r := range requests {
+		if len(answers[n].leased) > 0 { // given before: those that the worker still has
+			answers[n].leased = slices.DeleteFunc(slices.Clone(answers[n].leased), func(l modelLease) bool {
+				i := m.items[l.id]
+				return i == nil || i.State != item.Leased || i.Attempt != l.attempt
+			})
+			continue
+		}
+		if !m.paused {
+			answers[n].leased = c.lease(r.step, r.lease)
+		}
+		did := len(answers[n].leased) > 0 || !again[n] && slices.Contains(answers[n].outcomes, item.OK)
+		if r.caller != "" && did {
+			answer := answers[n]
+			m.asked[r.step.Worker] = &answer
+		}
+	}
+	return answers
+}
+
+// soonest is the earliest time that anything is due at, 0 = never.
+func (m *model) soonest() int64 {
+	first := int64(0)
+	for i := range maps.Values(m.items) {
+		if i.due > 0 && i.State != item.Dead && (first == 0 || i.due < first) {
+			first = i.due
+		}
+	}
+	return first
+}
