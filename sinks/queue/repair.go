@@ -29,6 +29,9 @@ const repairTries = 20
 // repair puts those of the records into Redis that are missing there and unfinished, as the ledger has them. It answers as
 // enqueue.lua does, for those that have ended as for those that were there.
 func (q *Queue) repair(ctx context.Context, l *line, epoch string, records []item.Record) ([]string, error) {
+	if len(records) == 0 {
+		return nil, nil
+	}
 	for range repairTries {
 		answers, err := q.repairOnce(ctx, l, epoch, records)
 		if !errors.Is(err, errToken) {
