@@ -21,12 +21,12 @@ func newItem(n *notice.Notice) (item.New, error) {
 	if err != nil {
 		return item.New{}, err
 	}
-	new := item.New{ID: n.ID, Priority: n.Priority, Payload: payload, Created: n.CreatedAt}
+	it := item.New{ID: n.ID, Priority: n.Priority, Payload: payload, Created: n.CreatedAt}
 	if n.Rule != "" {
-		new.Subject = subject(n)
-		new.DedupeKey = new.Subject
+		it.Subject = subject(n)
+		it.DedupeKey = it.Subject
 	}
-	return new, nil
+	return it, nil
 }
 
 // subject names what a notice is about: its rule, scope and key, so that all notices of a finding are about the same. Digests
