@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base32"
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"time"
@@ -185,11 +186,13 @@ func (l *line) newRecords(by string, items []item.New) ([]item.Record, error) {
 	return records, nil
 }
 
-var lowerBase32 = base32.StdEncoding.WithPadding(base32.NoPadding)
+var lowerBase32 = base32.HexEncoding.WithPadding(base32.NoPadding)
 
-// newID is for an item that came without one.
+// newID is for an item that came without one. It begins with the time, so that the index of ids in the ledger grows at its end:
+// what lies anywhere in it costs more, the more there is.
 func newID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return "i_" + strings.ToLower(lowerBase32.EncodeToString(b[:]))
+	var b [8 + 10]byte
+	binary.BigEndian.PutUint64(b[:], uint64(time.Now().UnixMilli())) //nolint:gosec // after 1970
+	_, _ = rand.Read(b[8:])                                          // never fails
+	return "i_" + strings.ToLower(lowerBase32.EncodeToString(b[2:]))
 }
