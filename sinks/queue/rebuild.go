@@ -14,8 +14,9 @@ import (
 
 const (
 	restorePage = 1000 // items in one call of a script
-	// restoreJump is added to the attempt and the moves of what is written back, so that none from before the loss, of
-	// which the ledger may not know the last, is taken for one from after it.
+	// restoreJump times the number of the epoch is added to the attempt and the moves of what is written back, so that none
+	// from before the loss, of which the ledger may not know the last, is taken for one from after it. (The same jump every
+	// time would not do: what the ledger did not hear of before two losses would come twice.)
 	restoreJump = 1000
 	restoreNote = "written back from the ledger"
 )
@@ -41,12 +42,17 @@ func (c contents) Missing(ctx context.Context, epoch string) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("ledger: %w", err)
 		}
-		out, _ := meta[1].(string)
-		if n, err := strconv.ParseInt(out, 10, 64); err != nil || n < applied {
+		if out, _ := meta[1].(string); !reaches(out, applied) {
 			return fmt.Sprintf("the outbox of queue %s has gone back", l.name), nil
 		}
 	}
 	return "", nil
+}
+
+// reaches tells whether the count, a text, is one and not below n.
+func reaches(count string, n int64) bool {
+	got, err := strconv.ParseInt(count, 10, 64)
+	return err == nil && got >= n
 }
 
 // Rebuild implements index.Contents: both lines begin anew, with what the ledger knows of them.
@@ -162,7 +168,7 @@ func (q *Queue) restore(ctx context.Context, l *line, epoch, token string, recor
 func (q *Queue) putBack(ctx context.Context, l *line, epoch, token string, records []item.Record) ([]string, error) {
 	ended := map[int64]item.Move{}
 	for i := range records {
-		if m, ok := restored(&records[i]); ok {
+		if m, ok := restored(&records[i], epoch); ok {
 			ended[m.Seq] = m
 		}
 	}
@@ -183,9 +189,10 @@ func (q *Queue) putBack(ctx context.Context, l *line, epoch, token string, recor
 }
 
 // restored makes of an item as the ledger has it one as it comes back, and returns the move if that is one.
-func restored(r *item.Record) (item.Move, bool) {
-	r.Attempt += restoreJump
-	r.Moves += restoreJump
+func restored(r *item.Record, epoch string) (item.Move, bool) {
+	jump := index.EpochNumber(epoch) * restoreJump
+	r.Attempt += int(jump)
+	r.Moves += jump
 	if r.State != item.Leased {
 		return item.Move{}, false
 	}

@@ -55,7 +55,7 @@ type Item struct {
 	State    State
 	Priority int
 	Payload  json.RawMessage
-	Attempt  int // grows with every lease and names it; it jumps by 1,000 when a lost index was written back
+	Attempt  int // grows with every lease and names it; it jumps by thousands when a lost index is written back
 	Failures int // nacks and leases that ran out since it was pushed or requeued; at max_attempts it is dead
 	Suspends int // since it was pushed or stored
 	Created  time.Time
