@@ -41,7 +41,7 @@ func newDrainer(l *line, s *lifeScripts, k *index.Keeper, log *slog.Logger) *dra
 	return &drainer{line: l, scripts: s, keeper: k, log: log}
 }
 
-// run drains until the context ends, and then what is left.
+// run drains until the context ends. What is left then is for finish.
 func (d *drainer) run(ctx context.Context) {
 	pause, last := drainEvery, ""
 	for ctx.Err() == nil {
@@ -72,7 +72,6 @@ func (d *drainer) run(ctx context.Context) {
 		}
 		pause = min(2*pause, drainPause)
 	}
-	d.finish(ctx)
 }
 
 // drain goes on until the generation ends or something fails. While the ledger takes one page, the next is read.

@@ -32,7 +32,7 @@ func (n *node) work(t testing.TB, worker string, op item.Op) string {
 // traced waits until the ledger has the item in the state, and returns its trace in short.
 func (l *memoryLedger) traced(t testing.TB, id string, state item.State) []string {
 	t.Helper()
-	testenv.Eventually(t, func() bool { return l.state(queueName, id) == state }, 10*time.Second)
+	testenv.Eventually(t, func() bool { return l.state(id) == state }, 10*time.Second)
 	_, trace, err := l.ItemTrace(t.Context(), queueName, id)
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestTheLastMovesAreDrainedAtTheEnd(t *testing.T) {
 	testenv.Eventually(t, func() bool { return n.drainers[0].drains() }, 10*time.Second)
 	id := n.work(t, "w", item.Op{Kind: item.Ack})
 	n.stop()
-	if got := ledger.state(queueName, id); got != item.Done {
+	if got := ledger.state(id); got != item.Done {
 		t.Errorf("the ledger has it as %s", got)
 	}
 }

@@ -295,9 +295,9 @@ func (l *memoryLedger) epochs() int {
 	return l.begun
 }
 
-// state is how the ledger has an item; "" = it does not.
-func (l *memoryLedger) state(queue, id string) item.State {
-	q, leave, _ := l.enter(queue)
+// state is how the ledger has an item of the queue; "" = it does not.
+func (l *memoryLedger) state(id string) item.State {
+	q, leave, _ := l.enter(queueName)
 	defer leave()
 	if i := q.items[q.byID[id]]; i != nil {
 		return i.State

@@ -50,6 +50,12 @@ func (q *Queue) Run(ctx context.Context) {
 		l.enqueues.rest()
 		l.steps.rest()
 	}
+	for _, d := range q.drainers {
+		if d != nil {
+			wg.Go(func() { d.finish(ctx) })
+		}
+	}
+	wg.Wait()
 }
 
 // Ready returns nil while the queue serves, otherwise the reason why it does not.

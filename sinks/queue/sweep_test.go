@@ -11,7 +11,7 @@ import (
 )
 
 // atOnce runs a queue that puts at once into Redis what is missing there.
-func atOnce(q *Queue, ctx context.Context) {
+func atOnce(q *Queue, ctx context.Context) { //nolint:revive // as a method expression has it
 	for _, s := range q.sweepers {
 		s.grace = 0
 	}
@@ -65,7 +65,7 @@ func TestAPushThatDiedHalfwayDoesNotTakeAKeyAway(t *testing.T) {
 	second.ID = "second"
 	n.mustPush(t, second)
 	recordOnly(t, n.lines[0], first)
-	testenv.Eventually(t, func() bool { return ledger.state(queueName, "first") == item.Refused }, 20*time.Second)
+	testenv.Eventually(t, func() bool { return ledger.state("first") == item.Refused }, 20*time.Second)
 	if got := idsOf(n.mustLease(t, "w", 10)); !slices.Equal(got, []string{"second"}) {
 		t.Errorf("%v", got)
 	}
@@ -126,7 +126,7 @@ func TestAFinishedItemDoesNotComeBack(t *testing.T) {
 	if there, err := n.client.HExists(t.Context(), n.lines[0].keys.items(), id).Result(); err != nil || there {
 		t.Errorf("%s is there: %v, %v", id, there, err)
 	}
-	if got := ledger.state(queueName, id); got != item.Done {
+	if got := ledger.state(id); got != item.Done {
 		t.Errorf("the ledger has it as %s", got)
 	}
 	if err := s.sweep(t.Context(), g); err != nil || len(s.missing) != 0 {

@@ -33,6 +33,9 @@ func (d *drainer) take(ctx context.Context, g *index.Generation, hold time.Durat
 	if err != nil {
 		return taken{}, fmt.Errorf("redis: %w", err)
 	}
+	if !d.keeper.Is(g) { // what was read of a server that turned out to be another one does not count
+		return taken{}, index.ErrLost
+	}
 	return d.parse(reply)
 }
 
