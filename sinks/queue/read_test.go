@@ -69,7 +69,10 @@ func TestSizes(t *testing.T) {
 		want := item.Sizes{
 			Ready: 3, Assigned: 1, Leased: 1, Delayed: 1, Suspended: 1, Stored: 1, Dead: 1,
 			Levels: []item.Level{
-				{Priority: 5, Ready: 2, Oldest: morning.Add(40 * time.Minute)}, {Priority: 4}, {Priority: 3}, {Priority: 2},
+				{Priority: 5, Ready: 2, Oldest: morning.Add(40 * time.Minute)},
+				{Priority: 4},
+				{Priority: 3},
+				{Priority: 2},
 				{Priority: 1, Ready: 1, Oldest: morning.Add(20 * time.Minute)},
 			},
 		}

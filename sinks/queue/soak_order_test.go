@@ -46,10 +46,10 @@ type orderItem struct {
 // freshHeap has the item on top whose push was answered first.
 type freshHeap []*orderItem
 
-func (h freshHeap) Len() int           { return len(h) }
-func (h freshHeap) Less(i, j int) bool { return h[i].answered.Before(h[j].answered) }
-func (h freshHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *freshHeap) Push(x any)        { *h = append(*h, x.(*orderItem)) }
+func (h *freshHeap) Len() int           { return len(*h) }
+func (h *freshHeap) Less(i, j int) bool { return (*h)[i].answered.Before((*h)[j].answered) }
+func (h *freshHeap) Swap(i, j int)      { (*h)[i], (*h)[j] = (*h)[j], (*h)[i] }
+func (h *freshHeap) Push(x any)         { *h = append(*h, x.(*orderItem)) }
 func (h *freshHeap) Pop() any {
 	last := (*h)[len(*h)-1]
 	*h = (*h)[:len(*h)-1]

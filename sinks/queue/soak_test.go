@@ -50,11 +50,11 @@ func TestSoak(t *testing.T) {
 			o.SuspendSteps = []time.Duration{50 * time.Millisecond, 100 * time.Millisecond}
 		}))
 	}
-	producing, enough := context.WithCancel(t.Context())
+	enough := make(chan struct{})
 	working, over := context.WithCancel(t.Context())
 	var producers, workers sync.WaitGroup
 	for i := range soakProducers {
-		producers.Go(func() { s.produce(producing, i) })
+		producers.Go(func() { s.produce(t.Context(), enough, i) })
 	}
 	for i := range soakWorkers {
 		workers.Go(func() { s.work(working, i) })
@@ -66,7 +66,7 @@ func TestSoak(t *testing.T) {
 		<-time.After(rand.N(100 * time.Millisecond))
 		r.Restart()
 	}
-	enough()
+	close(enough)
 	producers.Wait()
 	testenv.Eventually(t, s.finished, 60*time.Second)
 	over()
@@ -134,10 +134,15 @@ func (l *soakLedger) ApplyMoves(ctx context.Context, queue, epoch string, entrie
 	return nil
 }
 
-// produce pushes until the context ends. A push that fails is repeated with the same ids until it is answered.
-func (s *soak) produce(ctx context.Context, number int) {
+// produce pushes until it is enough. A push that fails is repeated with the same ids until it is answered.
+func (s *soak) produce(ctx context.Context, enough <-chan struct{}, number int) {
 	n := s.nodes[number%len(s.nodes)]
-	for batch := 0; ctx.Err() == nil; batch++ {
+	for batch := 0; ; batch++ {
+		select {
+		case <-enough:
+			return
+		default:
+		}
 		s.mu.Lock()
 		backlog := int64(len(s.pushes)) - s.done.Load()
 		s.mu.Unlock()
@@ -150,9 +155,9 @@ func (s *soak) produce(ctx context.Context, number int) {
 			items[i].Priority = 1 + rand.N(item.HighestPriority)
 		}
 		started := time.Now()
-		results, err := n.Push(s.Context(), false, "producer", items)
-		for err != nil && s.Context().Err() == nil {
-			results, err = n.Push(s.Context(), false, "producer", items)
+		results, err := n.Push(ctx, false, "producer", items)
+		for err != nil && ctx.Err() == nil {
+			results, err = n.Push(ctx, false, "producer", items)
 		}
 		answered := time.Now()
 		s.mu.Lock()

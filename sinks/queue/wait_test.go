@@ -177,13 +177,16 @@ func TestWhatBecomesDueWakes(t *testing.T) {
 	const delay = 700 * time.Millisecond
 	for name, prepare := range map[string]func(t *testing.T, n *node){
 		"pushed with a delay": func(t *testing.T, n *node) {
+			t.Helper()
 			n.mustPush(t, item.New{ID: "a1", Priority: 3, Payload: []byte("1"), Delay: delay})
 		},
 		"a lease that runs out": func(t *testing.T, n *node) {
+			t.Helper()
 			n.mustPush(t, newItems(1, 3, "a")...)
 			n.mustStep(t, item.Step{Worker: "gone", Max: 1, Lease: delay})
 		},
 		"put back with a delay": func(t *testing.T, n *node) {
+			t.Helper()
 			n.mustPush(t, newItems(1, 3, "a")...)
 			lease := n.mustLease(t, "other", 1)[0]
 			n.mustDo(t, item.Op{Kind: item.Nack, ID: lease.ID, Attempt: lease.Attempt, Delay: delay}, item.OK)
