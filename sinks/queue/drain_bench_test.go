@@ -1,0 +1,63 @@
+package queue
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/postgres"
+	"tallyman/internal/testenv"
+	"tallyman/sinks/queue/item"
+)
+
+// BenchmarkDrain takes the leases and acks of 20,000 items, in batches of 100, from the outbox into the ledger.
+func BenchmarkDrain(b *testing.B) {
+	b.Run("memory", func(b *testing.B) { benchmarkDrain(b, newMemoryLedger()) })
+	b.Run("postgres", func(b *testing.B) {
+		url := testenv.Postgres(b)
+		if _, err := postgres.Migrate(b.Context(), url); err != nil {
+			b.Fatal(err)
+		}
+		l, err := postgres.Open(b.Context(), url, ledger.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { _ = l.Close() })
+		benchmarkDrain(b, l)
+	})
+}
+
+func benchmarkDrain(b *testing.B, l Ledger) {
+	b.Helper()
+	const items, batch = 20_000, 100
+	keepOnly := func(q *Queue, ctx context.Context) { q.keeper.Run(ctx) }
+	n := newNodeThat(b, keepOnly, testenv.Redis(b).Addr, l, func(o *Options) { o.Logger = nil })
+	var took time.Duration
+	for b.Loop() {
+		b.StopTimer()
+		for range items / 1000 {
+			n.mustPush(b, newItems(1000, 3, "")...)
+		}
+		var ops []item.Op
+		for leased := 0; leased < items || len(ops) > 0; {
+			out := n.mustStep(b, item.Step{Worker: "w", Ops: ops, Max: batch})
+			ops = ops[:0]
+			for _, lease := range out.Items {
+				ops = append(ops, item.Op{Kind: item.Ack, ID: lease.ID, Attempt: lease.Attempt})
+			}
+			leased += len(out.Items)
+		}
+		b.StartTimer()
+		began := time.Now()
+		ctx, cancel := context.WithCancel(b.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); n.drainers[0].run(ctx) }()
+		inLedger(b, n)
+		took += time.Since(began)
+		cancel()
+		<-done
+		n.drainers[0].finish(b.Context())
+	}
+	b.ReportMetric(float64(2*items*b.N)/took.Seconds(), "moves/s")
+}
