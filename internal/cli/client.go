@@ -117,6 +117,9 @@ func (c *client) do(ctx context.Context, method, path string, body, answer any) 
 		req.Header.Set("Content-Type", "application/json")
 	}
 	res, err := c.http.Do(req)
+	if ctx.Err() != nil {
+		return unreachable(fmt.Errorf("stopped before %s had answered", c.base))
+	}
 	if err != nil {
 		if wrapped, ok := errors.AsType[*url.Error](err); ok { // its text repeats the whole URL
 			err = wrapped.Err

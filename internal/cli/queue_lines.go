@@ -149,7 +149,7 @@ func cutShort(err error, name string, lines []itemLine, done int) error {
 		return fmt.Sprintf("%s:%d: ", name, lines[i].line)
 	})
 	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == ExitUnreachable {
-		text += fmt.Sprintf("\nPushed %s; whether lines %d to %d were is not known. What has an id or a dedupe key can be pushed again without harm.",
+		text += fmt.Sprintf("\nPushed %s; whether lines %d to %d were is not known. What has an id can be pushed again without harm.",
 			count(done, "item"), lines[0].line, lines[len(lines)-1].line)
 		return unreachable(errors.New(text))
 	}

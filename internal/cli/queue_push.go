@@ -26,8 +26,8 @@ func (c *command) queuePush() *cobra.Command {
 
   {"id": "bin-17", "priority": 5, "payload": {"bin": "A-01"}, "dedupeKey": "A-01", "delay": "10m"}
 
-An item whose id the queue has or had, or whose dedupe key another item holds, is left out, which is no failure: so what has an id or a key can
-be pushed again without harm. The whole file is read and looked at before anything is pushed.`,
+An item whose id the queue has or had, or whose dedupe key another item holds, is left out, which is no failure: so what has an id can be pushed
+again without harm. The whole file is read and looked at before anything is pushed.`,
 		Example: `  tallyman queue push replenishment --payload '{"bin":"A-01"}' --priority 5 --dedupe-key A-01
   tallyman queue push replenishment --payload @item.json --delay 10m
   tallyman queue push replenishment items.jsonl`,
