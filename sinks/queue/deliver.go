@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"tallyman/engine/notice"
 	"tallyman/sinks"
@@ -47,6 +48,7 @@ type work struct {
 func newWork(batch []sinks.Delivery) ([]work, error) {
 	list := make([]work, len(batch))
 	var refused sinks.RefusedError
+	now := time.Now()
 	for i, d := range batch {
 		w := &list[i]
 		w.notice, w.resolution = d.Notice, d.Notice.Status == notice.Resolved
@@ -54,7 +56,7 @@ func newWork(batch []sinks.Delivery) ([]work, error) {
 			continue
 		}
 		var err error
-		if w.item, err = newItem(d.Notice); err == nil {
+		if w.item, err = newItem(d.Notice, now); err == nil {
 			err = checkNew(i, &w.item)
 		}
 		if err != nil {

@@ -219,6 +219,17 @@ func TestNoticesThatAreTooLong(t *testing.T) {
 	inOrder(t, "ready", n.ready(t))
 }
 
+// A warehouse whose clock is ahead makes no items of the future.
+func TestItemsAreNotOfTheFuture(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 6, 1, 8, 0, 30, 0, time.UTC)
+	for minute, want := range map[int]time.Time{0: now.Truncate(time.Minute), 1: now} {
+		if it, err := newItem(fires("A", minute, 0), now); err != nil || !it.Created.Equal(want) {
+			t.Errorf("%v, %v", it.Created, err)
+		}
+	}
+}
+
 // Without a ledger nobody knows what a resolution is about.
 func TestAResolutionNeedsTheLedger(t *testing.T) {
 	t.Parallel()

@@ -7,13 +7,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"tallyman/engine/notice"
 	"tallyman/sinks/queue/item"
 )
 
-// newItem makes an item of a notice. What a business system sent is about nothing but itself.
-func newItem(n *notice.Notice) (item.New, error) {
+// newItem makes an item of a notice: as old as that, but not younger than now, since the clock of a warehouse may be ahead of that of
+// machines. What a business system sent is about nothing but itself.
+func newItem(n *notice.Notice, now time.Time) (item.New, error) {
 	if _, err := notice.Marshal(n); err != nil {
 		return item.New{}, err
 	}
@@ -22,6 +24,9 @@ func newItem(n *notice.Notice) (item.New, error) {
 		return item.New{}, err
 	}
 	it := item.New{ID: n.ID, Priority: n.Priority, Payload: payload, Created: n.CreatedAt}
+	if it.Created.After(now) {
+		it.Created = now
+	}
 	if n.Rule != "" {
 		it.Subject = subject(n)
 		it.DedupeKey = it.Subject

@@ -15,10 +15,11 @@ import (
 )
 
 func main() {
-	// The first signal asks for a clean stop; the second ends the process, as without this program.
+	// A stop is clean and bounded, so that a second signal may as well be ignored: some supervisors send two at once.
 	ctx, forget := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, forget)
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	forget()
+	if err != nil {
 		if !errors.Is(err, errUsage) {
 			fmt.Fprintln(os.Stderr, "worker:", err)
 		}
