@@ -93,3 +93,20 @@ func TestLasting(t *testing.T) {
 		}
 	}
 }
+
+// A list says of a notice what its title says, and of anything else all of it.
+func TestGist(t *testing.T) {
+	t.Parallel()
+	for payload, want := range map[string]string{
+		`{"id":"n_1","title":"Bin A-01\n is at -3"}`: "Bin A-01  is at -3",
+		`{"title":""}`:   `{"title":""}`,
+		`{"title":[1]}`:  `{"title":[1]}`,
+		`{"bin":"A-01"}`: `{"bin":"A-01"}`,
+		`[1,2]`:          `[1,2]`,
+		`null`:           `null`,
+	} {
+		if got := gist(api.Payload(payload)); got != want {
+			t.Errorf("%s: %q", payload, got)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -36,6 +37,17 @@ type itemColumn struct {
 	cell func(*api.ItemForm) string
 }
 
+// gist is what a payload is about, for a line: its title where it has one, as a notice has; else all of it.
+func gist(payload api.Payload) string {
+	var titled struct {
+		Title string `json:"title"`
+	}
+	if json.Unmarshal(payload, &titled) == nil && titled.Title != "" {
+		return oneLine(titled.Title)
+	}
+	return string(payload)
+}
+
 // payloadColumn is the one that is cut.
 const payloadColumn = "PAYLOAD"
 
@@ -43,7 +55,7 @@ const payloadColumn = "PAYLOAD"
 func itemColumns(state item.State) []itemColumn {
 	var columns []itemColumn
 	add := func(name string, cell func(*api.ItemForm) string) { columns = append(columns, itemColumn{name, cell}) }
-	payload := func() { add(payloadColumn, func(i *api.ItemForm) string { return string(i.Payload) }) }
+	payload := func() { add(payloadColumn, func(i *api.ItemForm) string { return gist(i.Payload) }) }
 	if !state.Ended() {
 		add("RANK", func(i *api.ItemForm) string { return strconv.FormatInt(i.Rank, 10) })
 	}
