@@ -59,6 +59,21 @@ var itemPruneTests = []testCase{
 	}},
 }
 
+// ItemTables are those of which PruneAllItems leaves nothing.
+func ItemTables() []string { return []string{"items", "open_items", "ended_early", "item_moves"} }
+
+// PruneAllItems pushes items, ends each in another way, and prunes them, by a ledger that has the server's clock.
+func PruneAllItems(t testing.TB, l ledger.Ledger) {
+	t.Helper()
+	f := &fixture{Ledger: l}
+	f.begin(t, "", "e1")
+	items := f.push(t, newItem("done"), newItem("removed"), newItem("refused"))
+	f.finish(t, 1, item.Done, items[0])
+	f.finish(t, 2, item.Removed, items[1])
+	noError(t, f.RefuseItems(t.Context(), queue, []item.Refusal{{Seq: items[2].Seq, Of: "done", At: start, Node: "a"}}))
+	f.prunes(t, start.Add(day), 3)
+}
+
 func (f *fixture) prunes(t testing.TB, before time.Time, want int64) {
 	t.Helper()
 	n, err := f.Prune(t.Context(), before, 5)

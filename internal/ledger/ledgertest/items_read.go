@@ -98,19 +98,19 @@ var itemReadTests = []testCase{
 	}},
 	{"keys are held by what is done while their windows are open", func(t *testing.T, f *fixture) {
 		f.begin(t, "", "e1")
-		items := f.push(t, newItem("until done"), windowItem("short", time.Minute), windowItem("long", time.Hour),
-			windowItem("open", time.Hour), windowItem("removed", time.Hour), windowItem("refused", time.Hour), windowItem("longer", 2*time.Hour))
-		f.finish(t, 1, item.Done, items[0], items[1], items[2], items[6])
-		f.finish(t, 2, item.Removed, items[4])
-		noError(t, f.RefuseItems(t.Context(), queue, []item.Refusal{{Seq: items[5].Seq, Of: "x", At: start, Node: "a"}}))
+		items := f.push(t, newItem("until done"), windowItem("longer", 2*time.Hour), windowItem("short", time.Minute),
+			windowItem("long", time.Hour), windowItem("open", time.Hour), windowItem("removed", time.Hour), windowItem("refused", time.Hour))
+		f.finish(t, 1, item.Done, items[:4]...)
+		f.finish(t, 2, item.Removed, items[5])
+		noError(t, f.RefuseItems(t.Context(), queue, []item.Refusal{{Seq: items[6].Seq, Of: "x", At: start, Node: "a"}}))
 		held := func(i int) item.HeldKey {
 			return item.HeldKey{Seq: items[i].Seq, ID: items[i].ID, Bucket: items[i].Bucket, Until: items[i].Until}
 		}
-		f.hasHeld(t, start, 0, 10, held(1), held(2), held(6))
+		f.hasHeld(t, start, 0, 10, held(1), held(2), held(3))
 		f.hasHeld(t, start, 0, 2, held(1), held(2))
-		f.hasHeld(t, start, held(2).Seq, 2, held(6))
-		f.hasHeld(t, start.Add(time.Minute), 0, 10, held(2), held(6))
-		f.hasHeld(t, start.Add(time.Hour), 0, 10, held(6))
+		f.hasHeld(t, start, held(2).Seq, 2, held(3))
+		f.hasHeld(t, start.Add(time.Minute), 0, 10, held(1), held(3))
+		f.hasHeld(t, start.Add(time.Hour), 0, 10, held(1))
 		f.hasHeld(t, start.Add(2*time.Hour), 0, 10)
 	}},
 	{"pauses are kept", func(t *testing.T, f *fixture) {
