@@ -42,6 +42,9 @@ func (q *Queue) Step(ctx context.Context, s item.Step) (item.Stepped, error) {
 			return out, nil
 		}
 		if err != nil {
+			if len(out.Results) > 0 && ctx.Err() == nil {
+				err = nil // what was done must be told, whatever becomes of the rest
+			}
 			return out, err
 		}
 	}
