@@ -8,6 +8,7 @@ import (
 	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
 	"tallyman/sinks"
+	"tallyman/sinks/queue/item"
 )
 
 // The data that CheckMigrated wants of a ledger that was at its first version: a rule with two findings, the notice of the first
@@ -70,4 +71,9 @@ func CheckMigrated(t testing.TB, l ledger.Ledger) {
 	list := f.pending(t, ledger.Lane{Sink: OldSink})
 	equal(t, []string{old.NoticeID, "n_new"}, ids(list))
 	noError(t, l.MarkSent(t.Context(), []sinks.Receipt{{Seq: list[0].Seq}}))
+
+	f.begin(t, "", "e1")
+	items := f.pushed(t, "i_1", "i_2")
+	f.finish(t, 1, item.Done, items[0])
+	f.hasUnfinished(t, items[1])
 }

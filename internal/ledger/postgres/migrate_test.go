@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"fmt"
 	"io/fs"
 	"testing"
 
@@ -16,32 +17,49 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// A ledger of the first version, with data in it, is brought up to date and goes on where it stood.
-func TestMigrateFirstVersion(t *testing.T) {
+// A ledger of any older version, with data in it, is brought up to date and goes on where it stood.
+func TestMigrate(t *testing.T) {
 	t.Parallel()
+	for version := int64(1); version < 3; version++ {
+		t.Run(fmt.Sprintf("from %d", version), func(t *testing.T) {
+			t.Parallel()
+			checkMigrated(t, version)
+		})
+	}
+}
+
+func checkMigrated(t *testing.T, version int64) {
+	t.Helper()
 	url := testenv.Postgres(t)
-	cfg, err := pgx.ParseConfig(url)
-	noError(t, err)
-	db := stdlib.OpenDB(*cfg)
-	files, err := fs.Sub(migrationFiles, "migrations")
-	noError(t, err)
-	first, err := goose.NewProvider(goose.DialectPostgres, db, files,
-		goose.WithTableName(schema.Table), goose.WithDisableGlobalRegistry(true))
-	noError(t, err)
-	_, err = first.UpTo(t.Context(), 1)
-	noError(t, err)
-	noError(t, db.Close())
+	migrateTo(t, url, 1)
 	fillFirstVersion(t, url)
+	migrateTo(t, url, version)
 
 	applied, err := Migrate(t.Context(), url)
 	noError(t, err)
-	if len(applied) == 0 || applied[0].Version != 2 {
+	if len(applied) == 0 || applied[0].Version != version+1 {
 		t.Fatalf("applied %+v", applied)
 	}
 	l, err := Open(t.Context(), url, ledger.Options{Now: ledgertest.OldNow})
 	noError(t, err)
 	ledgertest.CheckMigrated(t, l)
 	noError(t, l.Close())
+}
+
+// migrateTo brings the schema to an older version than this program's.
+func migrateTo(t *testing.T, url string, version int64) {
+	t.Helper()
+	cfg, err := pgx.ParseConfig(url)
+	noError(t, err)
+	db := stdlib.OpenDB(*cfg)
+	defer func() { noError(t, db.Close()) }()
+	files, err := fs.Sub(migrationFiles, "migrations")
+	noError(t, err)
+	older, err := goose.NewProvider(goose.DialectPostgres, db, files,
+		goose.WithTableName(schema.Table), goose.WithDisableGlobalRegistry(true))
+	noError(t, err)
+	_, err = older.UpTo(t.Context(), version)
+	noError(t, err)
 }
 
 func fillFirstVersion(t *testing.T, url string) {

@@ -27,8 +27,8 @@ func appendMove(dst []byte, m *item.Move) []byte {
 	number := func(n int64) { dst = append(strconv.AppendInt(dst, n, 10), ' ') }
 	number(m.N)
 	number(Micros(m.At))
-	dst = append(append(dst, orDash(m.From.Letter())...), ' ')
-	dst = append(append(dst, orDash(m.To.Letter())...), ' ')
+	dst = append(append(dst, m.From.Letter()...), ' ')
+	dst = append(append(dst, m.To.Letter()...), ' ')
 	number(int64(m.Attempt))
 	number(int64(m.Failures))
 	number(int64(m.Suspends))
@@ -38,13 +38,6 @@ func appendMove(dst []byte, m *item.Move) []byte {
 	}
 	dst[len(dst)-1] = '\n'
 	return dst
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }
 
 // escaped is the text without spaces, and other than - unless it is empty.

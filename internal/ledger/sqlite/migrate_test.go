@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"database/sql"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"testing"
@@ -15,25 +16,37 @@ import (
 	"tallyman/internal/ledger/schema"
 )
 
-// A ledger of the first version, with data in it, is brought up to date and goes on where it stood.
-func TestMigrateFirstVersion(t *testing.T) {
+// A ledger of any older version, with data in it, is brought up to date and goes on where it stood.
+func TestMigrate(t *testing.T) {
 	t.Parallel()
+	for version := int64(1); version < 3; version++ {
+		t.Run(fmt.Sprintf("from %d", version), func(t *testing.T) {
+			t.Parallel()
+			checkMigrated(t, version)
+		})
+	}
+}
+
+func checkMigrated(t *testing.T, version int64) {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	db, err := openWriter(path)
 	noError(t, err)
 	files, err := fs.Sub(migrationFiles, "migrations")
 	noError(t, err)
-	first, err := goose.NewProvider(goose.DialectSQLite3, db, files,
+	older, err := goose.NewProvider(goose.DialectSQLite3, db, files,
 		goose.WithTableName(schema.Table), goose.WithDisableGlobalRegistry(true))
 	noError(t, err)
-	_, err = first.UpTo(t.Context(), 1)
+	_, err = older.UpTo(t.Context(), 1)
 	noError(t, err)
 	fillFirstVersion(t, db)
+	_, err = older.UpTo(t.Context(), version)
+	noError(t, err)
 	noError(t, db.Close())
 
 	applied, err := Migrate(t.Context(), path)
 	noError(t, err)
-	if len(applied) == 0 || applied[0].Version != 2 {
+	if len(applied) == 0 || applied[0].Version != version+1 {
 		t.Fatalf("applied %+v", applied)
 	}
 	l, err := Open(t.Context(), path, ledger.Options{Now: ledgertest.OldNow})

@@ -24,8 +24,13 @@ var letters = map[State]byte{
 	Ready: 'r', Leased: 'l', Delayed: 'y', Suspended: 's', Stored: 't', Dead: 'x', Done: 'd', Removed: 'm', Refused: 'f',
 }
 
-// Letter is the state in one character, as Redis and the trace have it.
-func (s State) Letter() string { return string(letters[s]) }
+// Letter is the state in one character, as Redis and the trace have it: - before the first.
+func (s State) Letter() string {
+	if l, ok := letters[s]; ok {
+		return string(l)
+	}
+	return "-"
+}
 
 // Ended tells whether an item in the state is finished for good.
 func (s State) Ended() bool { return s == Done || s == Removed || s == Refused }
