@@ -22,7 +22,7 @@ func tallyman() contender {
 	return contender{
 		name:    "tallyman",
 		open:    func(t testing.TB, s *servers) queue { t.Helper(); return openTallyman(t, s, nil) },
-		backlog: func(c cell) int { return 10_000 * min(c.workers, 3) * min(c.batch, 8) },
+		backlog: func(c cell) int { return 10_000 * min(c.workers, 3) * min(c.batch, 5) },
 		ahead:   steady,
 	}
 }
@@ -46,7 +46,7 @@ func withLedger() contender {
 	return contender{
 		name:    "ledger",
 		open:    func(t testing.TB, s *servers) queue { t.Helper(); return openTallyman(t, s, openLedger(t, s, true)) },
-		backlog: func(cell) int { return 30_000 },
+		backlog: func(c cell) int { return 6000 * min(c.workers, 3) * min(c.batch, 3) },
 		ahead:   func(c cell) int { return 5000 + steady(c) },
 	}
 }
