@@ -7,10 +7,15 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// BenchmarkRebuild writes 100,000 ready items of 300 bytes back into an empty Redis, from a ledger in memory.
+// BenchmarkRebuild writes 100,000 ready items of 300 bytes back into an empty Redis.
 func BenchmarkRebuild(b *testing.B) {
+	b.Run("memory", func(b *testing.B) { benchmarkRebuild(b, newMemoryLedger()) })
+	b.Run("postgres", func(b *testing.B) { benchmarkRebuild(b, postgresLedger(b)) })
+}
+
+func benchmarkRebuild(b *testing.B, ledger Ledger) {
+	b.Helper()
 	r := testenv.Redis(b)
-	ledger := newMemoryLedger()
 	record(b, ledger, rebuilt)
 	n := newNode(b, r.Addr, ledger, func(o *Options) { o.Logger = nil })
 	began := time.Now()

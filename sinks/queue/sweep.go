@@ -26,6 +26,7 @@ type sweeper struct {
 	line    *line
 	drainer *drainer
 	log     *slog.Logger
+	every   time.Duration
 	grace   time.Duration
 
 	after   int64               // the number behind which the next page begins
@@ -33,12 +34,12 @@ type sweeper struct {
 }
 
 func newSweeper(q *Queue, l *line, d *drainer, log *slog.Logger) *sweeper {
-	return &sweeper{q: q, line: l, drainer: d, log: log, grace: sweepGrace, missing: map[int64]time.Time{}}
+	return &sweeper{q: q, line: l, drainer: d, log: log, every: sweepEvery, grace: sweepGrace, missing: map[int64]time.Time{}}
 }
 
-// run looks at one page a second until the context ends.
+// run looks at one page at a time until the context ends.
 func (s *sweeper) run(ctx context.Context) {
-	tick := time.NewTicker(sweepEvery)
+	tick := time.NewTicker(s.every)
 	defer tick.Stop()
 	for {
 		select {

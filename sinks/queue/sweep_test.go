@@ -13,7 +13,7 @@ import (
 // atOnce runs a queue that puts at once into Redis what is missing there.
 func atOnce(q *Queue, ctx context.Context) { //nolint:revive // as a method expression has it
 	for _, s := range q.sweepers {
-		s.grace = 0
+		s.every, s.grace = 20*time.Millisecond, 0
 	}
 	q.Run(ctx)
 }
