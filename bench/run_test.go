@@ -49,10 +49,14 @@ func measure(t testing.TB, s *servers, k contender, c cell, scenario func(contex
 // timed measures what do does; it returns the number of jobs.
 func (r *run) timed(ctx context.Context, do func() int64) sample {
 	r.t.Helper()
-	before, began := r.s.usage(ctx, r.t), time.Now()
+	before := r.s.usage(ctx, r.t)
+	before.client = clientCPU(r.t)
+	began := time.Now()
 	jobs := do()
-	took := time.Since(began)
-	return sample{rate: float64(jobs) / took.Seconds(), cpu: r.s.usage(ctx, r.t).since(before, jobs)}
+	took, client := time.Since(began), clientCPU(r.t)
+	after := r.s.usage(ctx, r.t)
+	after.client = client
+	return sample{rate: float64(jobs) / took.Seconds(), cpu: after.since(before, jobs)}
 }
 
 // push has so many goroutines push batches for as long as more agrees.
