@@ -23,7 +23,7 @@ func (q *Queue) RemoveRange(ctx context.Context, test bool, by string, state ite
 		return 0, invalid("to", -1, "must not be less than from")
 	}
 	removed := 0
-	for from <= to {
+	for to = min(to, maxExact); from <= to; {
 		// What is removed moves the rest forward, what stays does not.
 		ids, _, err := q.read(ctx, q.line(test), q.reads.ranks, letter, from-1, min(to-from+1, maxRange))
 		if err != nil || len(ids) == 0 {

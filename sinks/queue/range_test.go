@@ -29,6 +29,8 @@ func TestRemoveRange(t *testing.T) {
 		remove(item.Ready, 1, 1, 1)
 		remove(item.Ready, 5, 1<<40, 1)
 		remove(item.Ready, 5, 9, 0)
+		remove(item.Stored, 1<<62, 1<<63-1, 0)
+		remove(item.Dead, 1<<53-1, 1<<63-1, 0)
 		if ids, _ := n.list(t, item.Ready, 100); strings.Join(ids, " ") != "mid3 mid4 low1 low2" {
 			t.Errorf("%v are left", ids)
 		}
