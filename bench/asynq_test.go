@@ -34,7 +34,7 @@ func viaAsynq(name string, processes int, unique bool) contender {
 			}
 			return q
 		},
-		backlog: func(c cell) int { return 3000 * min(c.workers, 2) },
+		backlog: func(c cell) int { return 2500 * min(c.workers, 2) },
 		ahead:   steady,
 	}
 }

@@ -24,7 +24,7 @@ func BenchmarkPush(b *testing.B) {
 // BenchmarkWork has a backlog over all levels taken and acked while nothing comes in.
 func BenchmarkWork(b *testing.B) {
 	compare(b, "lease + ack", working,
-		lists(), asynqOne(), asynqMany(), asynqUnique(), viaRiver(), tallyman(), withLedger())
+		lists(), asynqOne(), asynqMany(), viaRiver(), tallyman(), withLedger())
 }
 
 // BenchmarkFlow has as many push as work.

@@ -7,7 +7,7 @@ import (
 
 const (
 	pushWindow = 400 * time.Millisecond
-	flowWindow = 1500 * time.Millisecond
+	flowWindow = time.Second
 )
 
 // pushing is how fast jobs come in while nobody takes any.
