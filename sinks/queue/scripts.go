@@ -11,6 +11,8 @@ var (
 	commonLua string
 	//go:embed scripts/enqueue.lua
 	enqueueLua string
+	//go:embed scripts/work.lua
+	workLua string
 	//go:embed scripts/step.lua
 	stepLua string
 	//go:embed scripts/repair.lua
@@ -20,7 +22,7 @@ var (
 type scripts struct{ enqueue, step, repair *redis.Script }
 
 func newScripts() *scripts {
-	return &scripts{enqueue: newScript(enqueueLua), step: newScript(stepLua), repair: newScript(repairLua)}
+	return &scripts{enqueue: newScript(enqueueLua), step: newScript(workLua + stepLua), repair: newScript(repairLua)}
 }
 
 // newScript puts what the scripts share before the text of one.

@@ -85,8 +85,3 @@ local function member(worker, priority, place, id)
   return worker .. ' ' .. (5 - priority) .. ' ' .. place .. ' ' .. id
 end
 
--- append puts ids at the end of a level, and tells whether it was empty.
-local function append(priority, ids)
-  return each('RPUSH', readyKey(priority), ids) == #ids
-end
-

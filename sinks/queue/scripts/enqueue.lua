@@ -114,7 +114,9 @@ if #sets > 0 then
   each('HSET', DEDUPE, holds)
   each('ZADD', WINDOWS, keeps)
   for state, set in pairs(timed) do each('ZADD', TIMED[state], set) end
-  for priority, level in pairs(levels) do hint = append(priority, level) or hint end
+  for priority, level in pairs(levels) do
+    if each('RPUSH', readyKey(priority), level) == #level then hint = true end
+  end
   each('ZADD', ASSIGNED, assigned)
   local changed = {}
   local function note(field, value)

@@ -22,7 +22,7 @@
 --         the due times of those items that have one, with spaces between them; k, then k × (id, value) of leased items.
 -- Error:  EPOCH <what was found, or none>, BACKLOG: the outbox is full. Nothing was changed.
 
-local meta = rcall('HMGET', META, 'epoch', 'paused', 'due', 'out', 'drained', 'moved', 'first', 'last')
+local meta = rcall('HMGET', META, 'epoch', 'paused', 'due', 'out', 'drained', 'moved')
 if meta[1] ~= ARGV[1] then return epochError(meta[1]) end
 local node = ARGV[5]
 local recording = node ~= ''
@@ -33,22 +33,21 @@ if recording and out - (meta[5] or 0) > 1000 then
 end
 
 local now = clock()
-local nowText = text(now)
-local due = tonumber(meta[3] or 0)
-local filled, hint = false, false -- a level was empty before; those who wait are to look in any case
-local told = {} -- workers who have something of their own
 local requests, operations = tonumber(ARGV[9]), tonumber(ARGV[10])
 local records = #KEYS - 16
 local request = 10 + 2 * records -- before the first request's arguments
-local kinds = ARGV[request + 6 * requests + 1]
 local opIDs = request + 6 * requests + 1
 local attempts = opIDs + operations
-local argument = attempts + operations -- before the next operation's argument
-
-local lines, moves = { '' }, 1 -- the entry of the outbox
-local incremented = {}
+local kinds = ARGV[opIDs]
+local w = { -- see work.lua
+  now = now, nowText = text(now), recording = recording, argument = attempts + operations, due = tonumber(meta[3] or 0),
+  lines = { '' }, moves = 1, items = {}, gone = {}, unleased = {}, freed = {}, filled = false, hint = false, told = {},
+}
+local lines, moves = w.lines, 1
+local others -- the operations that are no plain acks
 
 -- up adds 1 to a number that is a text; a batch has few different ones.
+local incremented = {}
 local function up(n)
   local next = incremented[n]
   if not next then
@@ -58,252 +57,10 @@ local function up(n)
   return next
 end
 
--- lower keeps the promise of due: nothing is due before it.
-local function lower(at)
-  if due == 0 or at < due then due = at end
-end
-
--- What is known of the items that are operated on: their value, a table once more than an ack concerns them, false = there
--- is none. touched lists the tables, gone the items that have ended, freed their buckets and ids in turn.
-local items, touched, gone, freed = {}, {}, {}, {}
-local heads, tails = {}, {} -- items to be put before or behind the others of their level
-local unleased = {}
-
--- open makes a table of a value.
-local function open(id)
-  local it = items[id]
-  if type(it) ~= 'string' then return it end
-  local state, attempt, n, at, worker, failures, suspends, seq, assignee, bucket, priority, ready, created, place, payload =
-    match(it, '^(%a) (%d+) (%d+) (%d+) (%S+) (%d+) (%d+) (%d+) (%S+) (%S+) (%d) (%d+) (%d+) (%d+)\n()')
-  if not state then return false end
-  it = {
-    id = id, value = it, payload = payload, state = state, attempt = attempt, moves = n, due = at, worker = worker,
-    failures = failures, suspends = suspends, seq = seq, assignee = assignee, bucket = bucket, priority = priority,
-    ready = ready, created = created, place = place,
-    home = state, homeAssignee = assignee, homePlace = place, -- where Redis has it
-  }
-  items[id] = it
-  touched[#touched + 1] = it
-  return it
-end
-
--- moveTo changes the state of an item, and records that.
-local function moveTo(it, to, at, by, note)
-  it.moves = up(it.moves)
-  if recording then
-    moves = moves + 1
-    lines[moves] = it.seq .. ' ' .. it.moves .. ' ' .. it.state .. ' ' .. to .. ' ' .. it.attempt .. ' ' .. it.failures .. ' '
-      .. it.suspends .. ' ' .. at .. ' ' .. it.assignee .. ' ' .. by .. ' ' .. note
-  end
-  it.state, it.due, it.worker = to, at, '-'
-  it.list = nil
-end
-
--- putInto makes an item ready, in heads or tails.
-local function putInto(list, it, by, note)
-  moveTo(it, 'r', '0', by, note)
-  if list == tails then it.ready = nowText end
-  list[#list + 1] = it
-  it.list, it.at = list, #list
-end
-
--- fail ends an attempt: the item goes to the list, or waits for a time, or is dead.
-local function fail(it, list, delay, by, note)
-  it.failures = up(it.failures)
-  if tonumber(it.failures) >= tonumber(ARGV[6]) then
-    moveTo(it, 'x', nowText, by, note)
-  elseif delay > 0 then
-    moveTo(it, 'y', text(now + delay), by, note)
-  else
-    putInto(list, it, by, note)
-  end
-end
-
--- act applies an operation to an opened item, and returns what is wrong.
-local function act(kind, it, attempt, delay, worker, force, by, note)
-  if not it or it.state == 'd' or it.state == 'm' then return 'N' end
-  if attempt ~= '0' then
-    if it.state ~= 'l' or it.attempt ~= attempt then return 'L' end
-  elseif it.state == 'l' and force ~= '1' then
-    return 'H'
-  end
-  if kind == 'q' and it.state ~= 'x' then return 'D' end
-  if it.state == 'x' and kind ~= 'q' and kind ~= 'm' then return 'X' end
-
-  if kind == 'a' or kind == 'f' then
-    moveTo(it, 'd', '0', by, note)
-  elseif kind == 'm' then
-    moveTo(it, 'm', '0', by, note)
-  elseif kind == 'n' then
-    fail(it, tails, delay, by, note)
-  elseif kind == 'r' then
-    putInto(heads, it, by, note)
-  elseif kind == 'e' then
-    it.due = text(now + delay)
-  elseif kind == 's' then
-    local step, i = nil, 0
-    for s in string.gmatch(ARGV[7], '%d+') do
-      if i == tonumber(it.suspends) then step = s end
-      i = i + 1
-    end
-    if not step then return 'S' end
-    it.suspends = up(it.suspends)
-    moveTo(it, 's', text(now + step), by, note)
-  elseif kind == 't' then
-    it.suspends = '0'
-    moveTo(it, 't', text(now + delay), by, note)
-  elseif kind == 'q' then
-    it.failures = '0'
-    putInto(tails, it, by, note)
-  elseif kind == 'g' and it.assignee ~= worker then
-    it.assignee = worker
-    if it.state == 'r' then
-      putInto(tails, it, by, note)
-    else
-      moveTo(it, it.state, it.due, by, note)
-    end
-  end
-end
-
--- pull takes ids out of the middle of a level. A few are looked for one by one; for many the list is read once up to the last
--- of them.
-local function pull(priority, ids)
-  local key = readyKey(priority)
-  if #ids <= 16 then
-    for _, id in ipairs(ids) do rcall('LREM', key, 1, id) end
-    return
-  end
-  local wanted, left, at, marked = {}, #ids, 0, 0
-  for _, id in ipairs(ids) do wanted[id] = true end
-  while left > 0 do
-    local part = rcall('LRANGE', key, at, at + CHUNK - 1)
-    if #part == 0 then break end
-    for i, id in ipairs(part) do
-      if wanted[id] then
-        rcall('LSET', key, at + i - 1, '')
-        left, marked = left - 1, marked + 1
-      end
-    end
-    at = at + #part
-  end
-  if marked > 0 then rcall('LREM', key, marked, '') end
-end
-
--- leave collects where an item is to be taken out of.
-local function leave(it, out, levels)
-  if it.home == 'l' then
-    if it.state ~= 'l' then unleased[#unleased + 1] = it.id end
-  elseif it.home ~= 'r' then
-    if it.state ~= it.home then
-      out[it.home] = out[it.home] or {}
-      table.insert(out[it.home], it.id)
-    end
-  elseif it.state == 'r' and not it.list then
-    return -- it stays where it is
-  elseif it.homeAssignee ~= '-' then
-    out.r = out.r or {}
-    table.insert(out.r, member(it.homeAssignee, it.priority, it.homePlace, it.id))
-  else
-    levels[it.priority] = levels[it.priority] or {}
-    table.insert(levels[it.priority], it.id)
-  end
-end
-
--- settle writes what open and act have changed.
-local function settle()
-  if #gone == 0 and #touched == 0 then return end
-  local sets, out, into, levels, byLevel, own = {}, {}, {}, {}, {}, {}
-
-  -- Those of heads and tails that are still to go there. Of heads the last one is put in first.
-  local first, last = tonumber(meta[7] or MIDDLE), tonumber(meta[8] or MIDDLE)
-  local function arrive(list, i, place)
-    local it = list[i]
-    if it.list ~= list or it.at ~= i then return false end
-    if it.assignee == '-' then
-      it.place = '0'
-      byLevel[list] = byLevel[list] or {}
-      byLevel[list][it.priority] = byLevel[list][it.priority] or {}
-      table.insert(byLevel[list][it.priority], it.id)
-      return false
-    end
-    it.place = text(place)
-    own[#own + 1] = '0'
-    own[#own + 1] = member(it.assignee, it.priority, it.place, it.id)
-    told[it.assignee] = true
-    return true
-  end
-  for i = #heads, 1, -1 do
-    if arrive(heads, i, first - 1) then first = first - 1 end
-  end
-  for i = 1, #tails do
-    if arrive(tails, i, last + 1) then last = last + 1 end
-  end
-
-  for _, it in ipairs(touched) do
-    leave(it, out, levels)
-    if it.state == 'd' or it.state == 'm' then
-      gone[#gone + 1] = it.id
-      if it.bucket ~= '-' and (it.state == 'm' or string.byte(it.bucket) == 117) then
-        freed[#freed + 1] = it.bucket
-        freed[#freed + 1] = it.id
-      end
-    else
-      if it.state ~= 'r' then
-        into[it.state] = into[it.state] or {}
-        table.insert(into[it.state], it.due)
-        table.insert(into[it.state], it.id)
-        if it.state ~= 'x' then
-          local at = tonumber(it.due)
-          if it.state ~= 'l' and at - now < SOON and (due == 0 or at < due) then hint = true end
-          lower(at)
-        end
-        it.place = '0'
-      end
-      sets[#sets + 1] = it.id
-      sets[#sets + 1] = it.state .. ' ' .. it.attempt .. ' ' .. it.moves .. ' ' .. it.due .. ' ' .. it.worker .. ' ' .. it.failures
-        .. ' ' .. it.suspends .. ' ' .. it.seq .. ' ' .. it.assignee .. ' ' .. it.bucket .. ' ' .. it.priority .. ' ' .. it.ready
-        .. ' ' .. it.created .. ' ' .. it.place .. '\n' .. string.sub(it.value, it.payload)
-    end
-  end
-
-  each('HDEL', ITEMS, gone)
-  each('ZREM', LEASED, unleased)
-  each('HSET', ITEMS, sets)
-  for state, ids in pairs(out) do each('ZREM', state == 'r' and ASSIGNED or TIMED[state], ids) end
-  for priority, ids in pairs(levels) do pull(priority, ids) end
-  for state, members in pairs(into) do each('ZADD', state == 'l' and LEASED or TIMED[state], members) end
-  for priority, ids in pairs(byLevel[heads] or {}) do
-    filled = each('LPUSH', readyKey(priority), ids) == #ids or filled
-  end
-  for priority, ids in pairs(byLevel[tails] or {}) do filled = append(priority, ids) or filled end
-  if #own > 0 then
-    each('ZADD', ASSIGNED, own)
-    meta[7], meta[8] = text(first), text(last)
-    rcall('HSET', META, 'first', meta[7], 'last', meta[8])
-  end
-
-  -- A dedupe key goes with its item, unless another has taken it meanwhile.
-  if #freed > 0 then
-    local buckets, mine = {}, {}
-    for i = 1, #freed, 2 do buckets[#buckets + 1] = freed[i] end
-    for i, entry in ipairs(mget(DEDUPE, buckets, 1, #buckets)) do
-      if entry and match(entry, ' (.+)$') == freed[2 * i] then mine[#mine + 1] = buckets[i] end
-    end
-    each('HDEL', DEDUPE, mine)
-    local timed = {}
-    for _, bucket in ipairs(mine) do
-      if string.byte(bucket) ~= 117 then timed[#timed + 1] = bucket end
-    end
-    each('ZREM', WINDOWS, timed)
-  end
-  touched, gone, freed, unleased, heads, tails = {}, {}, {}, {}, {}, {}
-  items = {}
-end
-
 -- What was answered before is answered again.
 local answered, recordID = {}, {}
 for p = 1, records do
-  recordID[p] = ARGV[1] .. ' ' .. ARGV[10 + 2 * p - 1] .. '\n'
+  recordID[p] = ARGV[1] .. ' ' .. ARGV[9 + 2 * p] .. '\n'
   local record = rcall('GET', KEYS[16 + p])
   if record and string.sub(record, 1, #recordID[p]) == recordID[p] then
     answered[p] = {}
@@ -312,13 +69,15 @@ for p = 1, records do
 end
 
 -- 1. The operations.
-for i, value in ipairs(mget(ITEMS, ARGV, opIDs + 1, opIDs + operations)) do items[ARGV[opIDs + i]] = value end
+if operations > 0 then
+  for i, value in ipairs(mget(ITEMS, ARGV, opIDs + 1, opIDs + operations)) do w.items[ARGV[opIDs + i]] = value end
+end
 local answers, op, wanted = {}, 0, 0
 for r = 1, requests do
   local at = request + 6 * (r - 1)
   local a = {
     record = tonumber(ARGV[at + 1]), max = tonumber(ARGV[at + 3]), lease = tonumber(ARGV[at + 4]), worker = ARGV[at + 5],
-    leased = {}, values = {}, changed = false,
+    outcomes = '', dues = '', leased = {}, values = {}, changed = false,
   }
   answers[r] = a
   local count, by = tonumber(ARGV[at + 2]), ARGV[at + 6]
@@ -326,162 +85,92 @@ for r = 1, requests do
   if before then
     a.outcomes, a.dues, a.before = match(before, '^([^;]*);([^;]*);(.*)$')
     for i = op + 1, op + count do
-      if string.byte(kinds, i) ~= 97 then argument = argument + 1 end
+      if string.byte(kinds, i) ~= 97 then w.argument = w.argument + 1 end
     end
     op = op + count
-  else
+    if a.before ~= '' then a.max = 0 end -- it has its items; one that got none may get some now
+  elseif count > 0 then
     local outcomes, dues = {}, {}
     for i = 1, count do
       op = op + 1
-      local kind, id, attempt = string.sub(kinds, op, op), ARGV[opIDs + op], ARGV[attempts + op]
-      local it = items[id]
-      if kind == 'a' and type(it) == 'string' then
-        -- The ordinary case needs no table.
-        local held, n, counts, seq, assignee, bucket =
-          match(it, '^l (%d+) (%d+) %d+ %S+ (%d+ %d+) (%d+) (%S+) (%S+)')
+      local id, attempt = ARGV[opIDs + op], ARGV[attempts + op]
+      local it = w.items[id]
+      if string.byte(kinds, op) == 97 and type(it) ~= 'table' then
+        local held, n, counts, seq, assignee, bucket
+        if it then held, n, counts, seq, assignee, bucket = match(it, '^l (%d+) (%d+) %d+ %S+ (%d+ %d+) (%d+) (%S+) (%S+)') end
         if held == attempt then
           outcomes[i] = 'd'
-          items[id] = false
-          gone[#gone + 1] = id
-          unleased[#unleased + 1] = id
+          w.items[id] = false
+          w.gone[#w.gone + 1] = id
           if string.byte(bucket) == 117 then
-            freed[#freed + 1] = bucket
-            freed[#freed + 1] = id
+            w.freed[#w.freed + 1] = bucket
+            w.freed[#w.freed + 1] = id
           end
           if recording then
             moves = moves + 1
             lines[moves] = seq .. ' ' .. up(n) .. ' l d ' .. held .. ' ' .. counts .. ' 0 ' .. assignee .. ' ' .. by .. ' -'
           end
         else
-          outcomes[i] = 'L'
+          outcomes[i] = it and 'L' or 'N'
         end
       else
-        local delay, worker, force, note = 0, '-', '0', '-'
-        if kind ~= 'a' then
-          argument = argument + 1
-          local d
-          d, worker, force, note = match(ARGV[argument], '^(%d+) (%S+) (%d) (%S+)$')
-          delay = tonumber(d)
-        end
-        if kind == 'A' then kind = 'a' end
-        it = open(id)
-        local wrong = act(kind, it, attempt, delay, worker, force, by, note)
-        outcomes[i] = wrong or it.state
-        if not wrong and it.due ~= '0' then dues[#dues + 1] = it.due end
+        others = others or worker(w)
+        w.moves = moves
+        local due
+        outcomes[i], due = others.act(string.sub(kinds, op, op), id, attempt, by)
+        moves = w.moves
+        if due and due ~= '0' then dues[#dues + 1] = due end
       end
       if outcomes[i] > 'Z' then a.changed = true end
     end
     a.outcomes, a.dues = table.concat(outcomes), table.concat(dues, ' ')
   end
-  if a.before and a.before ~= '' then a.max = 0 end -- it has its items; one that got none may get some now
   wanted = wanted + a.max
 end
-settle()
+w.moves = moves
+if others then others.settle() end
+finish(w)
 
 -- 2. What is due.
-if due > 0 and now >= due then
-  local left = CHUNK
-  local function take(set)
-    local ids = rcall('ZRANGEBYSCORE', set, '-inf', nowText, 'LIMIT', 0, left)
-    for i, value in ipairs(mget(ITEMS, ids, 1, #ids)) do items[ids[i]] = value end
-    return ids
-  end
-  local astray = {}
-  for _, id in ipairs(take(LEASED)) do
-    local it = open(id)
-    if it and it.state == 'l' then
-      fail(it, heads, 0, '-', 'the+lease+ran+out')
-    else
-      astray[#astray + 1] = id
-    end
-  end
-  each('ZREM', LEASED, astray)
-  settle()
-  for _, state in ipairs({ 'y', 's', 't' }) do
-    if left > 0 then
-      astray = {}
-      local ids = take(TIMED[state])
-      left = left - #ids
-      for _, id in ipairs(ids) do
-        local it = open(id)
-        if it and it.state == state then
-          putInto(tails, it, '-', '-')
-        else
-          astray[#astray + 1] = id
-        end
-      end
-      each('ZREM', TIMED[state], astray)
-    end
-  end
-  settle()
-  due = 0
-  for _, set in ipairs({ LEASED, TIMED.y, TIMED.s, TIMED.t }) do
-    local head = rcall('ZRANGE', set, 0, 0, 'WITHSCORES')
-    if head[2] then lower(head[2] + 0) end
-  end
+if w.due > 0 and now >= w.due then
+  others = others or worker(w)
+  others.pass()
+  moves = w.moves
 end
 
 -- 3. The leases.
+local sets, leases, answerAt = {}, {}, 1
 
--- pop takes up to so many ids of the highest levels that have any.
-local function pop(count, ids)
-  while count > 0 do
-    local popped = rcall('LMPOP', 5, KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], 'LEFT', 'COUNT', count)
-    if not popped then return end
-    for _, id in ipairs(popped[2]) do ids[#ids + 1] = id end
-    count = count - #popped[2]
-  end
-end
-
--- popFor takes up to so many ids for a worker, its own first in each level.
-local function popFor(worker, count, ids)
-  local own = rcall('ZRANGEBYLEX', ASSIGNED, '[' .. worker .. ' ', '(' .. worker .. '!', 'LIMIT', 0, count)
-  if #own == 0 then return pop(count, ids) end
-  local taken, next = {}, 1
-  for priority = 5, 1, -1 do
-    while count > 0 and own[next] and match(own[next], '^%S+ (%d)') == tostring(5 - priority) do
-      taken[#taken + 1] = own[next]
-      ids[#ids + 1] = match(own[next], '(%S+)$')
-      next, count = next + 1, count - 1
+-- share leases items to the requests from number answerAt on, in their order. It returns how many were ready.
+local function share(ids)
+  local got, k = 0, #sets
+  local a = answers[answerAt]
+  local values = mget(ITEMS, ids, 1, #ids)
+  for i = 1, #ids do
+    while a.max == 0 do
+      answerAt = answerAt + 1
+      a = answers[answerAt]
     end
-    local popped = count > 0 and rcall('LPOP', readyKey(priority), count) or {}
-    for _, id in ipairs(popped) do ids[#ids + 1] = id end
-    count = count - #popped
-  end
-  each('ZREM', ASSIGNED, taken)
-end
-
-local sets, leases = {}, {}
-
--- lease gives an item to the one who made the request; false if it is not ready after all.
-local function lease(a, id, value)
-  local attempt, n, counts, seq, assignee, at = match(value or '', '^r (%d+) (%d+) %d+ %S+ (%d+ %d+) (%d+) (%S+)()')
-  if not attempt then return false end
-  attempt, n = up(attempt), up(n)
-  local rest = string.sub(value, at)
-  if assignee ~= '-' then rest = gsub(rest, ' %d+\n', ' 0\n', 1) end
-  value = 'l ' .. attempt .. ' ' .. n .. ' ' .. a.ends .. ' ' .. a.worker .. ' ' .. counts .. ' ' .. seq .. ' ' .. assignee .. rest
-  local k = #sets
-  sets[k + 1], sets[k + 2] = id, value
-  leases[k + 1], leases[k + 2] = a.ends, id
-  k = #a.values
-  a.values[k + 1], a.values[k + 2] = id, value
-  a.leased[k + 1], a.leased[k + 2] = id, attempt
-  if recording then
-    moves = moves + 1
-    lines[moves] = seq .. ' ' .. n .. ' r l ' .. attempt .. ' ' .. counts .. ' ' .. a.ends .. ' ' .. assignee .. ' ' .. a.worker .. ' -'
-  end
-  return true
-end
-
--- share leases items to the requests from number r on, in their order. It returns how many were ready.
-local function share(r, ids)
-  local got = 0
-  for i, value in ipairs(mget(ITEMS, ids, 1, #ids)) do
-    while answers[r].max == 0 do r = r + 1 end
-    if lease(answers[r], ids[i], value) then
+    local id, value = ids[i], values[i]
+    local attempt, n, counts, seq, assignee, at = match(value or '', '^r (%d+) (%d+) %d+ %S+ (%d+ %d+) (%d+) (%S+)()')
+    if attempt then
+      attempt, n = up(attempt), up(n)
+      local rest = string.sub(value, at)
+      if assignee ~= '-' then rest = gsub(rest, ' %d+\n', ' 0\n', 1) end -- it has no place any more
+      value = 'l ' .. attempt .. ' ' .. n .. ' ' .. a.ends .. ' ' .. a.worker .. ' ' .. counts .. ' ' .. seq .. ' ' .. assignee .. rest
+      sets[k + 1], sets[k + 2] = id, value
+      leases[k + 1], leases[k + 2] = a.ends, id
+      k = k + 2
+      local v, l = a.values, a.leased
+      local m = #v
+      v[m + 1], v[m + 2] = id, value
+      l[m + 1], l[m + 2] = id, attempt
+      if recording then
+        moves = moves + 1
+        lines[moves] = seq .. ' ' .. n .. ' r l ' .. attempt .. ' ' .. counts .. ' ' .. a.ends .. ' ' .. assignee .. ' ' .. a.worker .. ' -'
+      end
       got = got + 1
-      answers[r].max = answers[r].max - 1
+      a.max = a.max - 1
     end
   end
   return got
@@ -489,62 +178,81 @@ end
 
 local full = false
 if wanted > 0 and meta[2] ~= '1' then
-  for _, a in ipairs(answers) do a.ends = text(now + a.lease) end
+  for r = 1, requests do
+    local a = answers[r]
+    a.ends = text(now + a.lease)
+  end
   if rcall('EXISTS', ASSIGNED) == 0 then
-    local ids
     repeat
-      ids = {}
-      pop(wanted, ids)
-      wanted = wanted - share(1, ids)
-    until #ids == 0 or wanted == 0
+      local popped = rcall('LMPOP', 5, KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], 'LEFT', 'COUNT', wanted)
+      if popped then wanted = wanted - share(popped[2]) end
+    until wanted == 0 or not popped
   else
-    for r, a in ipairs(answers) do
-      local ids
-      while a.max > 0 and (not ids or #ids > 0) do
-        ids = {}
-        popFor(a.worker, a.max, ids)
-        wanted = wanted - share(r, ids)
+    -- Each worker gets its own first in each level.
+    for r = 1, requests do
+      local a, empty = answers[r], false
+      answerAt = r
+      while a.max > 0 and not empty do
+        local own = rcall('ZRANGEBYLEX', ASSIGNED, '[' .. a.worker .. ' ', '(' .. a.worker .. '!', 'LIMIT', 0, a.max)
+        local ids, taken, room = {}, {}, a.max
+        for level = 0, 4 do
+          local head = a.worker .. ' ' .. level .. ' '
+          while room > 0 and own[#taken + 1] and string.sub(own[#taken + 1], 1, #head) == head do
+            taken[#taken + 1] = own[#taken + 1]
+            ids[#ids + 1] = match(own[#taken], '(%S+)$')
+            room = room - 1
+          end
+          for _, id in ipairs(room > 0 and rcall('LPOP', readyKey(5 - level), room) or {}) do
+            ids[#ids + 1] = id
+            room = room - 1
+          end
+        end
+        each('ZREM', ASSIGNED, taken)
+        wanted = wanted - share(ids)
+        empty = #ids == 0
       end
     end
   end
   full = wanted == 0
-  for _, a in ipairs(answers) do
-    if #a.leased > 0 then lower(now + a.lease) end
+  for r = 1, requests do
+    local a = answers[r]
+    if #a.leased > 0 and (w.due == 0 or now + a.lease < w.due) then w.due = now + a.lease end
   end
   each('HSET', ITEMS, sets)
   each('ZADD', LEASED, leases)
 end
 
--- 4. What is remembered of it: the answers, the moves, when there is something to do again.
-local changed, rows = {}, {}
-for r, a in ipairs(answers) do
-  local given = a.before
+-- 4. What is remembered of it: the answers where something was done, and the moves.
+local rows, changed = {}, {}
+for r = 1, requests do
+  local a = answers[r]
+  local p, given = a.record, a.before
   if not given or given == '' then given = table.concat(a.leased, ' ') end
-  rows[a.record] = (rows[a.record] or '') .. a.outcomes .. ';' .. a.dues .. ';' .. given .. '\n'
-  if (a.changed or #a.leased > 0) then changed[a.record] = true end
+  local row = a.outcomes .. ';' .. a.dues .. ';' .. given .. '\n'
+  if rows[p] then row = rows[p] .. row end
+  rows[p] = row
+  if a.changed or #a.leased > 0 then changed[p] = true end
 end
-for p, row in pairs(rows) do
-  if changed[p] then rcall('SET', KEYS[16 + p], recordID[p] .. row, 'PX', ARGV[10 + 2 * p]) end
+for p = 1, records do
+  if changed[p] then rcall('SET', KEYS[16 + p], recordID[p] .. rows[p], 'PX', ARGV[10 + 2 * p]) end
 end
-local fields = {}
+local due = w.due
 if moves > 1 then
-  lines[1] = nowText .. ' ' .. node .. ' ' .. text(moved)
+  lines[1] = w.nowText .. ' ' .. node .. ' ' .. text(moved)
   rcall('RPUSH', OUTBOX, table.concat(lines, '\n'))
-  fields = { 'out', text(out + 1), 'moved', text(moved + moves - 1) }
+  rcall('HSET', META, 'out', text(out + 1), 'moved', text(moved + moves - 1), 'due', text(due))
+elseif due ~= tonumber(meta[3] or 0) then
+  rcall('HSET', META, 'due', text(due))
 end
-if due ~= tonumber(meta[3] or 0) then
-  fields[#fields + 1] = 'due'
-  fields[#fields + 1] = text(due)
-end
-each('HSET', META, fields)
 
 local left = 0
-if full or filled then left = rcall('EXISTS', KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]) > 0 and 1 or 0 end
-if hint or (filled and left == 1) then rcall('PUBLISH', ARGV[3], ARGV[4]) end
-for worker in pairs(told) do rcall('PUBLISH', ARGV[3], ARGV[4] .. ' ' .. worker) end
+if full or w.filled then left = rcall('EXISTS', KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]) > 0 and 1 or 0 end
+if w.hint or (w.filled and left == 1) then rcall('PUBLISH', ARGV[3], ARGV[4]) end
+for who in pairs(w.told) do rcall('PUBLISH', ARGV[3], ARGV[4] .. ' ' .. who) end
 local reply = { meta[2] ~= '1' and left or 0, due == 0 and -1 or math.max(due - now, 0) }
-local k = #reply
-for _, a in ipairs(answers) do
+local k = 2
+for r = 1, requests do
+  local a = answers[r]
   local values = a.values
   if a.before and a.before ~= '' then
     local ids, given = {}, {}
@@ -559,9 +267,10 @@ for _, a in ipairs(answers) do
       end
     end
   end
-  reply[k + 1], reply[k + 2], reply[k + 3] = a.outcomes, a.dues, #values / 2
+  local n = #values
+  reply[k + 1], reply[k + 2], reply[k + 3] = a.outcomes, a.dues, n / 2
   k = k + 3
-  for i = 1, #values do reply[k + i] = values[i] end
-  k = k + #values
+  for i = 1, n do reply[k + i] = values[i] end
+  k = k + n
 end
 return reply
