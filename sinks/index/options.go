@@ -26,7 +26,7 @@ type Contents interface {
 	Rebuild(ctx context.Context, epoch string) (count int, err error)
 }
 
-// Options is what a keeper is made of. All but Ledger, Channel, Logger and Unavailable is needed.
+// Options is what a keeper is made of. What has no default is needed.
 type Options struct {
 	Client   redis.UniversalClient // its OnConnect must be that of Watch
 	Watch    *Watch
@@ -37,6 +37,9 @@ type Options struct {
 	EpochKey string       // of the hash that names the epoch in force
 	Channel  string       // where an empty message says that an epoch has begun; its reader calls CheckNow. "" = nodes notice it themselves
 	Logger   *slog.Logger // none by default
+	// Salvage, if there is one, takes what it can of an epoch before the next one begins: Redis may still have all of it, or
+	// the most.
+	Salvage func(ctx context.Context, epoch string) error
 	// Unavailable is what those get who waited for an epoch in vain, with the cause behind it; ErrUnavailable by default.
 	Unavailable error
 }

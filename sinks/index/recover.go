@@ -76,6 +76,7 @@ func (k *Keeper) recover(ctx context.Context) error {
 	}
 	next := &Generation{Epoch: state.Epoch, runIDs: runIDs}
 	if why != "" {
+		k.salvage(ctx, state.Epoch)
 		next.Epoch = k.nextEpoch(state.Epoch, epoch)
 		if err := k.renew(ctx, state.Epoch, next, why); err != nil {
 			return err
@@ -86,6 +87,18 @@ func (k *Keeper) recover(ctx context.Context) error {
 	}
 	k.log.Info("the index is served", "epoch", next.Epoch)
 	return nil
+}
+
+// salvage lets the contents take what they can of the epoch that ends, for a while. What goes wrong there stops nothing.
+func (k *Keeper) salvage(ctx context.Context, epoch string) {
+	if k.o.Salvage == nil || epoch == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, Patience)
+	defer cancel()
+	if err := k.o.Salvage(ctx, epoch); err != nil {
+		k.log.Warn("what Redis still has of the epoch that ends is not all used", "epoch", epoch, "error", err)
+	}
 }
 
 // runIDs asks the server, or every primary of a cluster.

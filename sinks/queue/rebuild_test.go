@@ -151,6 +151,29 @@ func TestWhatWasNotDrainedMayBeDoneAgain(t *testing.T) {
 	}
 }
 
+// What a Redis that was restarted or replaced still has is recorded before the next epoch begins: that need not be done again.
+func TestWhatWasNotDrainedIsSalvaged(t *testing.T) {
+	t.Parallel()
+	r := testenv.Redis(t)
+	ledger := newMemoryLedger()
+	n := newNodeThat(t, func(q *Queue, ctx context.Context) { q.keeper.Run(ctx) }, r.Addr, ledger)
+	n.mustPush(t, newItems(3, 3, "i")...)
+	n.work(t, "w", item.Op{Kind: item.Ack})
+	n.work(t, "w", item.Op{Kind: item.Suspend})
+	r.Save()
+	n.work(t, "w", item.Op{Kind: item.Ack}) // this one is lost
+	r.Restart()
+	if got := n.order(t); !slices.Equal(got, []string{"i3"}) {
+		t.Errorf("%v", got)
+	}
+	if got := ledger.traced(t, "i1", item.Done); len(got) != 3 || ledger.state("i2") != item.Suspended {
+		t.Errorf("%v, %s", got, ledger.state("i2"))
+	}
+	if ledger.epochs() != 2 {
+		t.Errorf("%d epochs", ledger.epochs())
+	}
+}
+
 // A restart of the node alone loses nothing and begins no epoch: leases and requests go on.
 func TestRestartOfANodeKeepsTheEpoch(t *testing.T) {
 	t.Parallel()

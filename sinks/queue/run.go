@@ -16,7 +16,7 @@ func (q *Queue) live() error {
 		EpochKey: k.epoch(), Channel: k.hints(), Logger: q.log,
 	}
 	if q.o.Ledger != nil {
-		o.Ledger = q.o.Ledger
+		o.Ledger, o.Salvage = q.o.Ledger, q.salvage
 	}
 	var err error
 	if q.keeper, err = index.New(o); err != nil || q.o.Ledger == nil {

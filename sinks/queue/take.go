@@ -22,19 +22,24 @@ type taken struct {
 
 // take asks for the right to drain for as long as hold says, lets go what is in the ledger, and reads entries behind after.
 func (d *drainer) take(ctx context.Context, g *index.Generation, hold time.Duration, after int64, most int) (taken, error) {
-	l := d.line
-	applied := min(d.position(), after)
-	reply, err := l.run(ctx, d.scripts.drain, []string{l.keys.meta(), l.keys.outbox()}, g.Epoch, l.o.Node,
-		hold.Microseconds(), applied, after, most, drainBytes)
+	t, err := d.ask(ctx, g.Epoch, hold, min(d.position(), after), after, most)
 	if other, ok := errors.AsType[*index.EpochError](err); ok {
 		d.keeper.Lose(g, other)
 		return taken{}, index.ErrLost
 	}
+	if err == nil && !d.keeper.Is(g) { // what was read of a server that turned out to be another one does not count
+		err = index.ErrLost
+	}
+	return t, err
+}
+
+// ask is one call of drain.lua.
+func (d *drainer) ask(ctx context.Context, epoch string, hold time.Duration, applied, after int64, most int) (taken, error) {
+	l := d.line
+	reply, err := l.run(ctx, d.scripts.drain, []string{l.keys.meta(), l.keys.outbox()}, epoch, l.o.Node,
+		hold.Microseconds(), applied, after, most, drainBytes)
 	if err != nil {
 		return taken{}, fmt.Errorf("redis: %w", err)
-	}
-	if !d.keeper.Is(g) { // what was read of a server that turned out to be another one does not count
-		return taken{}, index.ErrLost
 	}
 	return d.parse(reply)
 }

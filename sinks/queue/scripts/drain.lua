@@ -4,12 +4,12 @@
 --      2 outbox    list  what has moved and is not in the ledger yet: positions drained + 1 to out
 -- ARGV 1 epoch
 --      2 node
---      3 how long nobody else may drain, µs; 0 gives that up
+--      3 how long nobody else may drain, µs; 0 gives that up; below 0 it only reads, whoever drains
 --      4 the position up to which everything is in the ledger
 --      5 the position behind which to read
 --      6 how many entries at most; 0 = none
 --      7 how many bytes, about
--- Result: {1, out, position of the first entry, entries…} where the node drains,
+-- Result: {1, out, position of the first entry, entries…} where the node drains or reads,
 --         {0, out, for how long another does, µs} where it does not.
 -- Error:  EPOCH <what was found, or none>
 
@@ -18,11 +18,14 @@ local epoch = meta[1] or 'none'
 if epoch ~= ARGV[1] then return redis.error_reply('EPOCH ' .. epoch) end
 local out, drained = tonumber(meta[2]) or 0, tonumber(meta[3]) or 0
 
-local t = redis.call('TIME')
-local now = tonumber(t[1]) * 1000000 + tonumber(t[2])
-local to = tonumber(meta[5]) or 0
-if meta[4] and meta[4] ~= ARGV[2] and to > now then return {0, out, to - now} end
-redis.call('HSET', KEYS[1], 'drainer', ARGV[2], 'drain_until', string.format('%.0f', now + tonumber(ARGV[3])))
+local hold = tonumber(ARGV[3])
+if hold >= 0 then
+  local t = redis.call('TIME')
+  local now = tonumber(t[1]) * 1000000 + tonumber(t[2])
+  local to = tonumber(meta[5]) or 0
+  if meta[4] and meta[4] ~= ARGV[2] and to > now then return {0, out, to - now} end
+  redis.call('HSET', KEYS[1], 'drainer', ARGV[2], 'drain_until', string.format('%.0f', now + hold))
+end
 
 local applied = math.min(tonumber(ARGV[4]), out)
 if applied > drained then
