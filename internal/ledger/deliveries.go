@@ -64,6 +64,13 @@ type Deliveries interface {
 	CountDeliveries(ctx context.Context) (map[string]map[DeliveryState]int64, error)
 }
 
+// Indexes is what is kept of what lives in Redis, so that it can be written back.
+type Indexes interface {
+	IndexRecord
+	InboxRecord
+	Items
+}
+
 // IndexRecord is what an index in Redis (the inbox, a queue) needs to tell its own life from another's.
 type IndexRecord interface {
 	// IndexState returns the recorded epoch and the Redis run ids it was built on; ErrNotFound before the first.

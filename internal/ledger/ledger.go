@@ -35,9 +35,7 @@ var (
 type Ledger interface {
 	Firings
 	Deliveries
-	IndexRecord
-	InboxRecord
-	Items
+	Indexes
 	Catalogue
 	Reader
 	Shadows

@@ -25,10 +25,11 @@ func newItem(id string) item.Record {
 	}
 }
 
-// delayedItem is one that is ready after the delay.
-func delayedItem(id string, delay time.Duration) item.Record {
+// delayedItem is one that is ready after an hour.
+func delayedItem(id string) item.Record {
 	r := newItem(id)
-	r.Delay, r.Ready, r.Due, r.State = delay, start.Add(delay), start.Add(delay), item.Delayed
+	r.Delay, r.State = time.Hour, item.Delayed
+	r.Ready, r.Due = start.Add(r.Delay), start.Add(r.Delay)
 	return r
 }
 
@@ -86,7 +87,7 @@ func move(r *item.Record, n int64, to item.State) item.Move {
 		m.Due = at.Add(2 * time.Hour)
 	case item.Ready:
 		r.Assignee = "w-9"
-	case item.Done, item.Removed, item.Refused:
+	case item.Done, item.Removed, item.Refused, item.Assigned:
 	}
 	m.Attempt, m.Failures, m.Suspends, m.Assignee = r.Attempt, r.Failures, r.Suspends, r.Assignee
 	r.State, r.Moves, r.Due = to, n, m.Due

@@ -110,11 +110,13 @@ var itemMoveTests = []testCase{
 	}},
 	{"a refused item has ended, with the item that held its key in its trace", func(t *testing.T, f *fixture) {
 		f.begin(t, "", "e1")
-		items := f.push(t, newItem("i_1"), delayedItem("i_2", time.Hour), newItem("i_3"), newItem("i_4"))
+		items := f.push(t, newItem("i_1"), delayedItem("i_2"), newItem("i_3"), newItem("i_4"))
 		f.finish(t, 1, item.Done, items[3])
 		refused := []item.Refusal{
-			{Seq: items[0].Seq, Of: "i_0", At: start.Add(time.Second), Node: "b"}, {Seq: items[1].Seq, Of: "i_0", At: start, Node: "b"},
-			{Seq: items[3].Seq, Of: "i_0", At: start, Node: "b"}, {Seq: 1 << 40, Of: "i_0", At: start, Node: "b"},
+			{Seq: items[0].Seq, Of: "i_0", At: start.Add(time.Second), Node: "b"},
+			{Seq: items[1].Seq, Of: "i_0", At: start, Node: "b"},
+			{Seq: items[3].Seq, Of: "i_0", At: start, Node: "b"},
+			{Seq: 1 << 40, Of: "i_0", At: start, Node: "b"},
 		}
 		noError(t, f.RefuseItems(t.Context(), queue, refused))
 		noError(t, f.RefuseItems(t.Context(), queue, refused))

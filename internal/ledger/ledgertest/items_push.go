@@ -14,7 +14,7 @@ import (
 
 var itemPushTests = []testCase{
 	{"items are recorded as they are", func(t *testing.T, f *fixture) {
-		full := delayedItem("i_2", time.Hour)
+		full := delayedItem("i_2")
 		full.Until, full.Moves, full.Attempt, full.Failures, full.Suspends = start.Add(time.Minute), 7, 6, 5, 4
 		full.Assignee, full.Subject = "w-1", ""
 		bare := item.Record{New: item.New{ID: "i_3", Priority: 1, Created: start}, Ready: start, State: item.Ready}
@@ -38,7 +38,7 @@ var itemPushTests = []testCase{
 		equal(t, first[0], got[0])
 	}},
 	{"an item that comes twice in a call is recorded once", func(t *testing.T, f *fixture) {
-		known, err := f.PushItems(t.Context(), queue, []item.Record{newItem("i_1"), delayedItem("i_2", time.Hour), newItem("i_1"), newItem("i_2")})
+		known, err := f.PushItems(t.Context(), queue, []item.Record{newItem("i_1"), delayedItem("i_2"), newItem("i_1"), newItem("i_2")})
 		noError(t, err)
 		equal(t, []bool{true, true, false, false}, []bool{known[0].New, known[1].New, known[2].New, known[3].New})
 		equal(t, item.Known{Seq: known[0].Seq, State: item.Ready}, known[2])
@@ -62,8 +62,10 @@ var itemPushTests = []testCase{
 		known, err := f.PushItems(t.Context(), queue, []item.Record{newItem("done"), newItem("removed"), newItem("refused"), newItem("leased")})
 		noError(t, err)
 		equal(t, []item.Known{
-			{Seq: items[0].Seq, State: item.Done}, {Seq: items[1].Seq, State: item.Removed},
-			{Seq: items[2].Seq, State: item.Refused}, {Seq: items[3].Seq, State: item.Leased},
+			{Seq: items[0].Seq, State: item.Done},
+			{Seq: items[1].Seq, State: item.Removed},
+			{Seq: items[2].Seq, State: item.Refused},
+			{Seq: items[3].Seq, State: item.Leased},
 		}, known)
 	}},
 	{"a queue, its twin and other queues know nothing of each other", func(t *testing.T, f *fixture) {

@@ -26,7 +26,7 @@ var itemReadTests = []testCase{
 	}},
 	{"a trace begins with the push and has all moves in order", func(t *testing.T, f *fixture) {
 		f.begin(t, "", "e1")
-		items := f.push(t, delayedItem("i_1", time.Hour), newItem("i_2"))
+		items := f.push(t, delayedItem("i_1"), newItem("i_2"))
 		r := items[0]
 		want := []item.Move{{Seq: r.Seq, At: start, To: item.Delayed, Due: start.Add(time.Hour), By: "rule", Node: "a"}}
 		for n, to := range []item.State{item.Ready, item.Leased, item.Stored, item.Ready, item.Leased, item.Dead} {

@@ -1,0 +1,76 @@
+package postgres_test
+
+import (
+	"fmt"
+	"net/url"
+	"testing"
+
+	"tallyman/internal/ledger"
+	"tallyman/internal/testenv"
+	"tallyman/sinks/queue/item"
+)
+
+// TestBrokenConnectionsOfQueues breaks the connection at every stage of pushes and of what is recorded of them, which the node
+// repeats until they are answered. In the end each item has been recorded once, and each move.
+func TestBrokenConnectionsOfQueues(t *testing.T) {
+	t.Parallel()
+	direct := migrated(t)
+	u, err := url.Parse(direct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := u.Host
+	proxy := testenv.NewProxy(t, target)
+	u.Host = proxy.Addr
+	l := open(t, u.String(), ledger.Options{MaxConnections: 2})
+	line := &line{proxy: proxy, target: target}
+	line.until(t, func() error {
+		err := l.BeginEpoch(t.Context(), "q", "", ledger.IndexState{Epoch: "e1"}, "a", 0)
+		if s, lookErr := l.IndexState(t.Context(), "q"); lookErr == nil && s.Epoch == "e1" {
+			return nil // the answer was lost
+		}
+		return err
+	})
+
+	const rounds, batch = 12, 20
+	for n := 1; n <= rounds; n++ {
+		items := make([]item.Record, batch)
+		for i := range items {
+			items[i] = item.Record{New: item.New{ID: fmt.Sprintf("i_%d_%d", n, i), Priority: 3, Created: at(n)}, State: item.Ready}
+		}
+		var known []item.Known
+		line.until(t, func() error {
+			var err error
+			known, err = l.PushItems(t.Context(), "q", items)
+			return err
+		})
+		moves := item.Moves{Position: int64(n)}
+		for i, k := range known {
+			moves.List = append(moves.List, item.Move{Seq: k.Seq, N: 1, At: at(n), From: item.Ready, To: item.Leased})
+			if i > 0 {
+				moves.List = append(moves.List, item.Move{Seq: k.Seq, N: 2, At: at(n), From: item.Leased, To: item.Done})
+			}
+		}
+		line.until(t, func() error { return l.ApplyMoves(t.Context(), "q", "e1", []item.Moves{moves}) })
+	}
+	t.Logf("%d calls broke", line.broken)
+	if line.broken == 0 {
+		t.Error("no call broke: the test shows nothing")
+	}
+
+	l = open(t, direct, ledger.Options{})
+	left, err := l.UnfinishedItems(t.Context(), "q", 0, 1000)
+	if err != nil || len(left) != rounds {
+		t.Fatalf("%d items are unfinished, %v", len(left), err)
+	}
+	done, err := l.EndedItems(t.Context(), "q", item.Done, 0, 1000)
+	if err != nil || len(done) != rounds*(batch-1) {
+		t.Fatalf("%d items are done, %v", len(done), err)
+	}
+	for i := range done {
+		_, trace, err := l.ItemTrace(t.Context(), "q", done[i].ID)
+		if err != nil || len(trace) != 3 {
+			t.Fatalf("%s has %d moves, %v", done[i].ID, len(trace), err)
+		}
+	}
+}
