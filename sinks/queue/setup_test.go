@@ -159,11 +159,13 @@ func (n *node) mustLease(t testing.TB, worker string, most int) []item.Lease {
 }
 
 // mustDo does one operation, which must come out as said.
-func (n *node) mustDo(t testing.TB, op item.Op, want item.Outcome) {
+func (n *node) mustDo(t testing.TB, op item.Op, want item.Outcome) item.Result {
 	t.Helper()
-	if got := n.mustStep(t, item.Step{By: "tester", Ops: []item.Op{op}}).Results[0]; got.Outcome != want {
+	got := n.mustStep(t, item.Step{By: "tester", Ops: []item.Op{op}}).Results[0]
+	if got.Outcome != want {
 		t.Fatalf("%s of %s came out as %s, not %s", op.Kind, op.ID, got.Outcome, want)
 	}
+	return got
 }
 
 func idsOf(leases []item.Lease) []string {
