@@ -220,11 +220,15 @@ func banner(o Options, addr, dir string) []string {
 	if o.For > 0 {
 		until = "for " + o.For.String()
 	}
+	work := "Two rules also make work, items of a queue. What forklifts do with them:   →"
+	if o.Workers == 0 {
+		work = "Two rules also make work, items of a queue, and leave it to you: see examples/wms/README.md."
+	}
 	return []string{
 		fmt.Sprintf("A warehouse %g times as fast as life, %s (seed %d). Its times are in UTC.", o.Speed, until, o.Seed),
 		"Lines without a sign tell what happens in it. The others are notices that a WMS",
 		"client has polled:   ! notice   !! urgent (priority 4 or 5)   ✓ resolved",
-		"Two rules also make work, items of a queue. What forklifts do with them:   →",
+		work,
 		"",
 		"  poll it yourself   curl 'http://" + addr + "/api/v1/notices?warehouse=119240&subscriber=role:keeper'",
 		"  as XML             curl -H 'Accept: application/xml' 'http://" + addr + "/api/v1/notices?warehouse=119240&subscriber=role:keeper'",

@@ -51,6 +51,6 @@ func countEnded(ctx context.Context, l ledger.Items, state item.State) (n int, e
 }
 
 func (w work) String() string {
-	return fmt.Sprintf("The queue had %d items: %d done, %d taken back because the bin was full again, %d left, of which %d put off.",
+	return fmt.Sprintf("The queue had %d items: %d done, %d taken back because the bin was full again, %d left, %d of them put off.",
 		w.done+w.removed+w.left, w.done, w.removed, w.left, w.putOff)
 }
