@@ -79,7 +79,7 @@ func newModelRun(t *rapid.T, client redis.UniversalClient, prefix string) *model
 	}
 	return &modelRun{line: l, client: client, clock: clock, model: &model{
 		now: clock.now().UnixMicro(), maxAttempts: o.MaxAttempts, steps: o.SuspendSteps, items: map[string]*modelItem{},
-		ended: map[int64]*modelItem{}, own: map[string]*[6][]string{}, dedupe: map[string]held{}, asked: map[string]*modelAnswer{},
+		ended: map[int64]*modelItem{}, own: map[string]*[6][]string{}, dedupe: map[string]held{}, asked: map[string]*modelAnswer{}, over: map[string]bool{},
 	}}
 }
 
@@ -187,10 +187,7 @@ func (r *modelRun) repeat(t *rapid.T) {
 	if len(r.last) == 0 {
 		t.Skip("nothing was asked by name yet")
 	}
-	s := r.last[rapid.IntRange(max(0, len(r.last)-3), len(r.last)-1).Draw(t, "which")]
-	if a := r.asked[s.Worker]; (a == nil || a.id != s.RequestID) && len(s.Ops) > 0 {
-		t.Skip("it is forgotten: this would be another request")
-	}
+	s := r.last[rapid.IntRange(max(0, len(r.last)-9), len(r.last)-1).Draw(t, "which")] // so many are remembered of each worker
 	r.do(t, []item.Step{s})
 }
 
@@ -219,6 +216,9 @@ func (r *modelRun) do(t *rapid.T, steps []item.Step) {
 		var leased []modelLease
 		for _, l := range answer.Items {
 			leased = append(leased, modelLease{l.ID, l.Attempt})
+		}
+		if requests[n].reused != want.over {
+			t.Fatalf("request %d was taken for an earlier one: %t, want %t", n, requests[n].reused, want.over)
 		}
 		if !slices.Equal(outcomes, want.outcomes) || !slices.Equal(leased, want.leased) {
 			t.Fatalf("request %d came out as %v and leased %v, want %v and %v", n, outcomes, leased, want.outcomes, want.leased)

@@ -22,7 +22,8 @@ type model struct {
 	common [6][]string           // ready for anybody, by level
 	own    map[string]*[6][]string
 	dedupe map[string]held
-	asked  map[string]*modelAnswer // by worker: the last request that was remembered
+	asked  map[string]*modelAnswer // by worker: the last request
+	over   map[string]bool         // the requests that others have followed
 }
 
 type modelItem struct {
@@ -39,6 +40,7 @@ type modelAnswer struct {
 	id       string
 	outcomes []item.Outcome
 	leased   []modelLease
+	over     bool // nothing was done
 }
 
 type modelLease struct {
@@ -262,6 +264,13 @@ func (m *model) step(requests []*request) []modelAnswer {
 			answers[n] = *before
 			continue
 		}
+		if m.over[r.step.RequestID] {
+			answers[n].over = true
+			continue
+		}
+		if r.caller != "" && before != nil {
+			m.over[before.id] = true
+		}
 		answers[n].id = r.step.RequestID
 		for _, o := range r.step.Ops {
 			answers[n].outcomes = append(answers[n].outcomes, c.op(o))
@@ -286,11 +295,13 @@ func (m *model) step(requests []*request) []modelAnswer {
 			})
 			continue
 		}
+		if answers[n].over {
+			continue
+		}
 		if !m.paused {
 			answers[n].leased = c.lease(r.step, r.lease)
 		}
-		did := len(answers[n].leased) > 0 || !again[n] && slices.Contains(answers[n].outcomes, item.OK)
-		if r.caller != "" && did {
+		if r.caller != "" {
 			answer := answers[n]
 			m.asked[r.step.Worker] = &answer
 		}

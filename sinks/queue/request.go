@@ -19,7 +19,7 @@ type request struct {
 
 	answer item.Stepped
 	hint   stepHint
-	reused bool // the id was that of another request
+	reused bool // the id was that of another request of the worker, or of an earlier one
 }
 
 func (l *line) newRequest(epoch string, s item.Step) *request {
@@ -158,7 +158,10 @@ func readAnswers(reply []any, requests []*request) error {
 	for _, r := range requests {
 		r.hint, r.answer = hint, item.Stepped{}
 		outcomes, dues := p.text(), p.text()
-		if len(r.step.Ops) > 0 {
+		switch {
+		case outcomes == "*":
+			r.reused = true
+		case len(r.step.Ops) > 0:
 			if err := readResults(r, outcomes, dues); err != nil {
 				return err
 			}

@@ -41,7 +41,7 @@ func (q *Queue) stepOnce(ctx context.Context, s item.Step) (item.Stepped, stepHi
 		return item.Stepped{}, stepHint{}, err
 	}
 	if r.reused {
-		return item.Stepped{}, stepHint{}, invalid("requestId", -1, "%s was another request of the worker", s.RequestID)
+		return item.Stepped{}, stepHint{}, invalid("requestId", -1, "%s was another request of the worker, or an earlier one", s.RequestID)
 	}
 	return r.answer, r.hint, nil
 }

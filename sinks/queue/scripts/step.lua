@@ -3,7 +3,8 @@
 --
 -- KEYS 1 … 16 and ARGV 1, 2: see common.lua
 --     17 … 16+p   string  records: what a caller was answered last, so that a call that is repeated does nothing twice.
---                         "epoch id", then a line "outcomes;dues;id attempt id attempt …" for each of its requests
+--                         "epoch id", the ids before that one, then a line "outcomes;dues;id attempt id attempt …" for
+--                         each of its requests
 -- ARGV 3 channel for hints, 4 the hint
 --      5 node, as the outbox names it; empty = nothing is recorded
 --      6 failures after which an item is dead
@@ -18,7 +19,8 @@
 --      then the arguments of the operations that have one: "delay worker force note"
 -- Result: 1 if ready items are left, else 0; µs until something is due, -1 = never;
 --         then for each request: its outcomes, a letter each: the state that the item is in now, or L lease_lost,
---         N item_not_found, H item_leased, S suspend_limit, D item_not_dead, X item_dead;
+--         N item_not_found, H item_leased, S suspend_limit, D item_not_dead, X item_dead; * alone: the id is that of an
+--         earlier request, which came late or twice, and nothing was done;
 --         the due times of those items that have one, with spaces between them; k, then k × (id, value) of leased items.
 -- Error:  EPOCH <what was found, or none>, BACKLOG: the outbox is full. Nothing was changed.
 
@@ -57,14 +59,26 @@ local function up(n)
   return next
 end
 
--- What was answered before is answered again.
-local answered, recordID = {}, {}
+-- What was answered before is answered again. A copy of an earlier call that was held up on its way, and whose caller has long
+-- been answered, would lease for nobody and have the last answer forgotten: so the ids before the last are known as well.
+local EARLIER = '^' .. string.rep(' %S+', 8)
+local answered, over, recordID, earlier = {}, {}, {}, {}
 for p = 1, records do
-  recordID[p] = ARGV[1] .. ' ' .. ARGV[9 + 2 * p] .. '\n'
+  local id = ARGV[9 + 2 * p]
+  recordID[p], earlier[p] = ARGV[1] .. ' ' .. id, ''
   local record = rcall('GET', KEYS[16 + p])
-  if record and string.sub(record, 1, #recordID[p]) == recordID[p] then
-    answered[p] = {}
-    for row in string.gmatch(string.sub(record, #recordID[p] + 1), '([^\n]*)\n') do table.insert(answered[p], row) end
+  if record then
+    local epoch, last, before, rows = match(record, '^(%S+) (%S+)([^\n]*)\n(.*)$')
+    if epoch == ARGV[1] then
+      if last == id then
+        answered[p], earlier[p] = {}, before
+        for row in string.gmatch(rows, '([^\n]*)\n') do table.insert(answered[p], row) end
+      else
+        over[p] = string.find(before .. ' ', ' ' .. id .. ' ', 1, true)
+        before = ' ' .. last .. before
+        earlier[p] = match(before, EARLIER) or before
+      end
+    end
   end
 end
 
@@ -77,18 +91,19 @@ for r = 1, requests do
   local at = request + 6 * (r - 1)
   local a = {
     record = tonumber(ARGV[at + 1]), max = tonumber(ARGV[at + 3]), lease = tonumber(ARGV[at + 4]), worker = ARGV[at + 5],
-    outcomes = '', dues = '', leased = {}, values = {}, changed = false,
+    outcomes = '', dues = '', leased = {}, values = {},
   }
   answers[r] = a
   local count, by = tonumber(ARGV[at + 2]), ARGV[at + 6]
   local before = answered[a.record] and table.remove(answered[a.record], 1)
+  if over[a.record] then before = '*;;' end
   if before then
     a.outcomes, a.dues, a.before = match(before, '^([^;]*);([^;]*);(.*)$')
     for i = op + 1, op + count do
       if string.byte(kinds, i) ~= 97 then w.argument = w.argument + 1 end
     end
     op = op + count
-    if a.before ~= '' then a.max = 0 end -- it has its items; one that got none may get some now
+    if a.before ~= '' or over[a.record] then a.max = 0 end -- it has its items; one that got none may get some now
   elseif count > 0 then
     local outcomes, dues = {}, {}
     for i = 1, count do
@@ -121,7 +136,6 @@ for r = 1, requests do
         moves = w.moves
         if due and due ~= '0' then dues[#dues + 1] = due end
       end
-      if outcomes[i] > 'Z' then a.changed = true end
     end
     a.outcomes, a.dues = table.concat(outcomes), table.concat(dues, ' ')
   end
@@ -222,7 +236,7 @@ if wanted > 0 and meta[2] ~= '1' then
   each('ZADD', LEASED, leases)
 end
 
--- 4. What is remembered of it: the answers where something was done, and the moves.
+-- 4. What is remembered of it: the answers, and the moves.
 local rows, changed = {}, {}
 for r = 1, requests do
   local a = answers[r]
@@ -231,10 +245,12 @@ for r = 1, requests do
   local row = a.outcomes .. ';' .. a.dues .. ';' .. given .. '\n'
   if rows[p] then row = rows[p] .. row end
   rows[p] = row
-  if a.changed or #a.leased > 0 then changed[p] = true end
+  if #a.leased > 0 then changed[p] = true end
 end
 for p = 1, records do
-  if changed[p] then rcall('SET', KEYS[16 + p], recordID[p] .. rows[p], 'PX', ARGV[10 + 2 * p]) end
+  if changed[p] or not answered[p] and not over[p] then
+    rcall('SET', KEYS[16 + p], recordID[p] .. earlier[p] .. '\n' .. rows[p], 'PX', ARGV[10 + 2 * p])
+  end
 end
 local due = w.due
 if moves > 1 then

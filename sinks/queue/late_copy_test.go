@@ -1,0 +1,49 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"tallyman/sinks/queue/item"
+)
+
+// TestALateCopyOfARequestDoesNothing: a worker hangs up, asks again, is answered and goes on; then the first copy comes through.
+// It must neither lease for nobody nor have the last answer forgotten.
+func TestALateCopyOfARequestDoesNothing(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t site) {
+		n := newNode(t, t.addr, nil)
+		n.mustPush(t, newItems(4, 3, "i")...)
+		step := func(s item.Step) item.Stepped {
+			t.Helper()
+			out, err := n.Step(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out
+		}
+		requests := []item.Step{{Worker: "w", RequestID: "r0"}, {Worker: "w", RequestID: "r1", Max: 1}}
+		step(requests[0]) // without an effect, and remembered all the same
+		first := step(requests[1])
+		for i := range 8 {
+			requests = append(requests, item.Step{Worker: "w", RequestID: fmt.Sprintf("r%d", i+2), Ops: []item.Op{{Kind: item.Ack, ID: fmt.Sprintf("none%d", i), Attempt: 1}}})
+			step(requests[len(requests)-1])
+		}
+		last := item.Step{Worker: "w", RequestID: "last", Max: 1, Ops: []item.Op{{Kind: item.Ack, ID: first.Items[0].ID, Attempt: 1}}}
+		answer := step(last)
+		for _, late := range requests[2:] {
+			late.Max = 1
+			out, err := n.Step(t.Context(), late)
+			if invalid, ok := errors.AsType[*item.InvalidError](err); !ok || invalid.Field != "requestId" || len(out.Items) > 0 {
+				t.Errorf("%s came late and got %v, %v", late.RequestID, out, err)
+			}
+		}
+		if again := step(last); again.Results[0].Outcome != item.OK || len(again.Items) != 1 || again.Items[0].ID != answer.Items[0].ID {
+			t.Errorf("after that the last answer is %v, it was %v", again, answer)
+		}
+		if s, err := n.Sizes(t.Context(), false); err != nil || s.Leased != 1 || s.Ready != 2 {
+			t.Errorf("%+v, %v", s, err)
+		}
+	})
+}
