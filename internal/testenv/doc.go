@@ -2,6 +2,6 @@
 // a free port with its files in a temporary folder, and the in-process Redis of the embedded mode.
 //
 // A server that is not installed fails the test and says what to install; no test is skipped for it.
-// Servers end with the test (Redis, PostgresServer) or with the test process (the server behind Postgres,
-// stopped by Main), and on Linux also when the test process is killed.
+// Servers end with the test (Redis, PostgresServer) or with the test process (those behind Postgres, MariaDB
+// and SharedCluster, stopped by Main), and on Linux also when the test process is killed.
 package testenv

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -20,13 +21,14 @@ import (
 const queueName = "replenishment"
 
 // site is a test with a Redis. Several addresses, with commas between them, are a Cluster; those of Sentinels follow the name of
-// their primary and an @.
+// their primary and an @; behind a # comes a prefix of keys, where others use the same servers.
 type site struct {
 	*testing.T
 	addr string
 }
 
 func dial(addr string, watch *index.Watch) redis.UniversalClient {
+	addr, _, _ = strings.Cut(addr, "#")
 	o := &redis.UniversalOptions{OnConnect: watch.OnConnect, DialTimeout: time.Second}
 	if primary, sentinels, ok := strings.Cut(addr, "@"); ok {
 		o.MasterName, addr = primary, sentinels
@@ -45,7 +47,7 @@ func onAll(t *testing.T, test func(t site)) {
 	})
 	t.Run("cluster", func(t *testing.T) {
 		t.Parallel()
-		test(site{t, strings.Join(testenv.Cluster(t).Addrs(), ",")})
+		test(site{t, strings.Join(testenv.SharedCluster(t).Addrs(), ",") + fmt.Sprintf("#site-%d:", sites.Add(1))})
 	})
 	t.Run("miniredis", func(t *testing.T) {
 		t.Parallel()
@@ -60,7 +62,7 @@ type node struct {
 	stop   func()
 }
 
-var nodes atomic.Int64
+var nodes, sites atomic.Int64
 
 // newNode connects a node and runs it. The ledger may be nil; the change may set options.
 func newNode(t testing.TB, addr string, ledger Ledger, change ...func(*Options)) *node {
@@ -72,9 +74,10 @@ func newNode(t testing.TB, addr string, ledger Ledger, change ...func(*Options))
 func newNodeThat(t testing.TB, run func(*Queue, context.Context), addr string, ledger Ledger, change ...func(*Options)) *node {
 	t.Helper()
 	watch := index.NewWatch()
+	_, prefix, _ := strings.Cut(addr, "#")
 	client := dial(addr, watch)
 	o := Options{
-		Client: client, Watch: watch, Ledger: ledger, Prefix: "tallyman:", Name: queueName,
+		Client: client, Watch: watch, Ledger: ledger, Prefix: cmp.Or(prefix, "tallyman:"), Name: queueName,
 		Node:   fmt.Sprintf("node-%d", nodes.Add(1)),
 		Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo})),
 	}
