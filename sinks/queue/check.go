@@ -107,6 +107,7 @@ func checkOp(i int, op *item.Op) error {
 				return err
 			}
 		}
+	default: // no more is asked of them
 	}
 	switch {
 	case op.Attempt < 0:

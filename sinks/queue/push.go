@@ -30,7 +30,7 @@ func (q *Queue) Push(ctx context.Context, test bool, by string, items []item.New
 	}
 	p := &pushed{records: records, known: make([]item.Known, len(records)), given: make([]bool, len(records))}
 	if l.o.Ledger == nil {
-		for i := range p.known {
+		for i := range items {
 			p.known[i].New, p.given[i] = true, items[i].ID != ""
 		}
 	} else if err := l.commits.do(ctx, p); err != nil {
@@ -192,7 +192,7 @@ var lowerBase32 = base32.HexEncoding.WithPadding(base32.NoPadding)
 // what lies anywhere in it costs more, the more there is.
 func newID() string {
 	var b [8 + 10]byte
-	binary.BigEndian.PutUint64(b[:], uint64(time.Now().UnixMilli())) //nolint:gosec // after 1970
-	_, _ = rand.Read(b[8:])                                          // never fails
+	binary.BigEndian.PutUint64(b[:], uint64(time.Now().UnixMilli()))
+	_, _ = rand.Read(b[8:]) // never fails
 	return "i_" + strings.ToLower(lowerBase32.EncodeToString(b[2:]))
 }
