@@ -54,8 +54,9 @@ func newLossyNode(t testing.TB, addr string, ledger Ledger) (*node, *lossy) {
 	l := &lossy{}
 	undrained := func(q *Queue, ctx context.Context) { q.keeper.Run(ctx) } // it calls no script by itself
 	return newNodeThat(t, undrained, addr, ledger, fresh, func(o *Options) {
+		servers, _, _ := strings.Cut(addr, "#")
 		client := redis.NewUniversalClient(&redis.UniversalOptions{
-			Addrs: strings.Split(addr, ","), OnConnect: o.Watch.OnConnect, Dialer: l.dial,
+			Addrs: strings.Split(servers, ","), OnConnect: o.Watch.OnConnect, Dialer: l.dial,
 		})
 		t.Cleanup(func() { _ = client.Close() })
 		o.Client = client
