@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -264,5 +265,23 @@ func TestNodesDieAndNoWorkIsLost(t *testing.T) {
 	}
 	for _, n := range nodes {
 		n.stop()
+	}
+}
+
+// A Redis that would throw items away when its memory is full is refused at the start, with the way out.
+func TestANodeRefusesARedisThatEvicts(t *testing.T) {
+	t.Parallel()
+	c := newWork(t)
+	if err := c.redis.Client(t).ConfigSet(t.Context(), "maxmemory-policy", "volatile-lru").Err(); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], "serve", "--config", filepath.Join(c.dir, configFile))
+	cmd.Env = append(os.Environ(), childNode+"=node-0-1")
+	if _, err := cmd.StdinPipe(); err != nil { // stays open, so that the node has no other reason to end
+		t.Fatal(err)
+	}
+	told, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(told), "set maxmemory-policy to noeviction (it is volatile-lru)") {
+		t.Errorf("%v: %s", err, told)
 	}
 }
