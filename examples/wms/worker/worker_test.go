@@ -141,7 +141,7 @@ func TestEndsWhereThereIsNoQueue(t *testing.T) {
 func TestStopGivesBack(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t, refill("i1", "A-01", "S001"), refill("i2", "A-02", "S001"), refill("i3", "A-03", "S001"))
-	r := start(t, q, "-takes", "300ms", "-lease", "60ms")
+	r := start(t, q, "-takes", "1500ms", "-lease", "60ms")
 	testenv.Eventually(t, func() bool { return q.count("extend") > 0 }, 10*time.Second)
 	if told := r.ends(); !strings.Contains(told, "gave back 2") {
 		t.Error(told)
@@ -184,7 +184,7 @@ func TestDoesNotBeginWhatItLost(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t, refill("i1", "A-01", "S001"), refill("i2", "A-02", "S001"))
 	q.outcome["extend i2"] = "lease_lost"
-	r := start(t, q, "-takes", "300ms", "-lease", "60ms")
+	r := start(t, q, "-takes", "1500ms", "-lease", "60ms")
 	q.awaitDone("ack i1")
 	testenv.Eventually(t, func() bool { return strings.Contains(r.out.String(), "lost i2 before it was begun") }, 10*time.Second)
 	r.ends()
