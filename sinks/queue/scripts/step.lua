@@ -41,12 +41,18 @@ local request = 10 + 2 * records -- before the first request's arguments
 local opIDs = request + 6 * requests + 1
 local attempts = opIDs + operations
 local kinds = ARGV[opIDs]
-local w = { -- see work.lua
-  now = now, nowText = text(now), recording = recording, argument = attempts + operations, due = tonumber(meta[3] or 0),
-  lines = { '' }, moves = 1, items = {}, gone = {}, unleased = {}, freed = {}, filled = false, hint = false, told = {},
-}
-local lines, moves = w.lines, 1
-local others -- the operations that are no plain acks
+local items, gone, freed = {}, {}, {} -- see work.lua
+local lines, moves, due = { '' }, 1, tonumber(meta[3] or 0)
+
+-- What is more than acks and leases has a table in hand, and the functions of work.lua.
+local w, others
+if string.find(kinds, '[^a]') or (due > 0 and now >= due) then
+  w = {
+    now = now, nowText = text(now), recording = recording, argument = attempts + operations, due = due, lines = lines, moves = 1,
+    items = items, gone = gone, unleased = {}, freed = freed, filled = false, hint = false, told = {},
+  }
+  others = worker(w)
+end
 
 -- up adds 1 to a number that is a text; a batch has few different ones.
 local incremented = {}
@@ -61,22 +67,29 @@ end
 
 -- What was answered before is answered again. A copy of an earlier call that was held up on its way, and whose caller has long
 -- been answered, would lease for nobody and have the last answer forgotten: so the ids before the last are known as well.
-local EARLIER = '^' .. string.rep(' %S+', 8)
-local answered, over, recordID, earlier = {}, {}, {}, {}
+-- Calls of a process are numbered, "name/number": of these the lower ones are earlier.
+local EARLIER = '^ %S+ %S+ %S+ %S+ %S+ %S+ %S+ %S+'
+local known = {}
 for p = 1, records do
   local id = ARGV[9 + 2 * p]
-  recordID[p], earlier[p] = ARGV[1] .. ' ' .. id, ''
+  local k = { id = id, earlier = '', over = false, rows = false, answer = '', changed = false }
+  known[p] = k
   local record = rcall('GET', KEYS[16 + p])
   if record then
-    local epoch, last, before, rows = match(record, '^(%S+) (%S+)([^\n]*)\n(.*)$')
-    if epoch == ARGV[1] then
-      if last == id then
-        answered[p], earlier[p] = {}, before
-        for row in string.gmatch(rows, '([^\n]*)\n') do table.insert(answered[p], row) end
+    local epoch, last, before, rows = match(record, '^(%S+) (%S+)([^\n]*)\n()')
+    if epoch ~= ARGV[1] then
+      before = nil
+    elseif last == id then
+      k.earlier, k.rows = before, {}
+      for row in string.gmatch(string.sub(record, rows), '([^\n]*)\n') do table.insert(k.rows, row) end
+    else
+      local name, number = match(id, '^(%S+/)(%d+)$')
+      if name then
+        k.over = string.sub(last, 1, #name) == name and tonumber(string.sub(last, #name + 1)) > tonumber(number)
       else
-        over[p] = string.find(before .. ' ', ' ' .. id .. ' ', 1, true)
+        k.over = string.find(before .. ' ', ' ' .. id .. ' ', 1, true)
         before = ' ' .. last .. before
-        earlier[p] = match(before, EARLIER) or before
+        k.earlier = match(before, EARLIER) or before
       end
     end
   end
@@ -84,42 +97,42 @@ end
 
 -- 1. The operations.
 if operations > 0 then
-  for i, value in ipairs(mget(ITEMS, ARGV, opIDs + 1, opIDs + operations)) do w.items[ARGV[opIDs + i]] = value end
+  for i, value in ipairs(mget(ITEMS, ARGV, opIDs + 1, opIDs + operations)) do items[ARGV[opIDs + i]] = value end
 end
 local answers, op, wanted = {}, 0, 0
 for r = 1, requests do
   local at = request + 6 * (r - 1)
   local a = {
-    record = tonumber(ARGV[at + 1]), max = tonumber(ARGV[at + 3]), lease = tonumber(ARGV[at + 4]), worker = ARGV[at + 5],
+    known = known[tonumber(ARGV[at + 1])], max = tonumber(ARGV[at + 3]), lease = tonumber(ARGV[at + 4]), worker = ARGV[at + 5],
     outcomes = '', dues = '', leased = {}, values = {},
   }
   answers[r] = a
   local count, by = tonumber(ARGV[at + 2]), ARGV[at + 6]
-  local before = answered[a.record] and table.remove(answered[a.record], 1)
-  if over[a.record] then before = '*;;' end
+  local before = a.known.rows and table.remove(a.known.rows, 1)
+  if a.known.over then before = '*;;' end
   if before then
     a.outcomes, a.dues, a.before = match(before, '^([^;]*);([^;]*);(.*)$')
     for i = op + 1, op + count do
       if string.byte(kinds, i) ~= 97 then w.argument = w.argument + 1 end
     end
     op = op + count
-    if a.before ~= '' or over[a.record] then a.max = 0 end -- it has its items; one that got none may get some now
+    if a.before ~= '' or a.known.over then a.max = 0 end -- it has its items; one that got none may get some now
   elseif count > 0 then
     local outcomes, dues = {}, {}
     for i = 1, count do
       op = op + 1
       local id, attempt = ARGV[opIDs + op], ARGV[attempts + op]
-      local it = w.items[id]
+      local it = items[id]
       if string.byte(kinds, op) == 97 and type(it) ~= 'table' then
         local held, n, counts, seq, assignee, bucket
         if it then held, n, counts, seq, assignee, bucket = match(it, '^l (%d+) (%d+) %d+ %S+ (%d+ %d+) (%d+) (%S+) (%S+)') end
         if held == attempt then
           outcomes[i] = 'd'
-          w.items[id] = false
-          w.gone[#w.gone + 1] = id
+          items[id] = false
+          gone[#gone + 1] = id
           if string.byte(bucket) == 117 then
-            w.freed[#w.freed + 1] = bucket
-            w.freed[#w.freed + 1] = id
+            freed[#freed + 1] = bucket
+            freed[#freed + 1] = id
           end
           if recording then
             moves = moves + 1
@@ -129,27 +142,25 @@ for r = 1, requests do
           outcomes[i] = it and 'L' or 'N'
         end
       else
-        others = others or worker(w)
         w.moves = moves
-        local due
-        outcomes[i], due = others.act(string.sub(kinds, op, op), id, attempt, by)
+        local ends
+        outcomes[i], ends = others.act(string.sub(kinds, op, op), id, attempt, by)
         moves = w.moves
-        if due and due ~= '0' then dues[#dues + 1] = due end
+        if ends and ends ~= '0' then dues[#dues + 1] = ends end
       end
     end
     a.outcomes, a.dues = table.concat(outcomes), table.concat(dues, ' ')
   end
   wanted = wanted + a.max
 end
-w.moves = moves
-if others then others.settle() end
-finish(w)
-
--- 2. What is due.
-if w.due > 0 and now >= w.due then
-  others = others or worker(w)
-  others.pass()
-  moves = w.moves
+if others then
+  -- 2. What is due.
+  w.moves = moves
+  others.settle()
+  if w.due > 0 and now >= w.due then others.pass() end
+  moves, due = w.moves, w.due
+elseif #gone > 0 then
+  finish(gone, {}, freed)
 end
 
 -- 3. The leases.
@@ -230,31 +241,28 @@ if wanted > 0 and meta[2] ~= '1' then
   full = wanted == 0
   for r = 1, requests do
     local a = answers[r]
-    if #a.leased > 0 and (w.due == 0 or now + a.lease < w.due) then w.due = now + a.lease end
+    if #a.leased > 0 and (due == 0 or now + a.lease < due) then due = now + a.lease end
   end
   each('HSET', ITEMS, sets)
   each('ZADD', LEASED, leases)
 end
 
 -- 4. What is remembered of it: the answers, and the moves.
-local rows, changed = {}, {}
 for r = 1, requests do
   local a = answers[r]
-  local p, given = a.record, a.before
+  local k, given = a.known, a.before
   if not given or given == '' then given = table.concat(a.leased, ' ') end
-  local row = a.outcomes .. ';' .. a.dues .. ';' .. given .. '\n'
-  if rows[p] then row = rows[p] .. row end
-  rows[p] = row
-  if #a.leased > 0 then changed[p] = true end
+  k.answer = k.answer .. a.outcomes .. ';' .. a.dues .. ';' .. given .. '\n'
+  if #a.leased > 0 then k.changed = true end
 end
 for p = 1, records do
-  if changed[p] or not answered[p] and not over[p] then
-    rcall('SET', KEYS[16 + p], recordID[p] .. earlier[p] .. '\n' .. rows[p], 'PX', ARGV[10 + 2 * p])
+  local k = known[p]
+  if k.changed or not (k.rows or k.over) then
+    rcall('SET', KEYS[16 + p], ARGV[1] .. ' ' .. k.id .. k.earlier .. '\n' .. k.answer, 'PX', ARGV[10 + 2 * p])
   end
 end
-local due = w.due
 if moves > 1 then
-  lines[1] = w.nowText .. ' ' .. node .. ' ' .. text(moved)
+  lines[1] = text(now) .. ' ' .. node .. ' ' .. text(moved)
   rcall('RPUSH', OUTBOX, table.concat(lines, '\n'))
   rcall('HSET', META, 'out', text(out + 1), 'moved', text(moved + moves - 1), 'due', text(due))
 elseif due ~= tonumber(meta[3] or 0) then
@@ -262,9 +270,11 @@ elseif due ~= tonumber(meta[3] or 0) then
 end
 
 local left = 0
-if full or w.filled then left = rcall('EXISTS', KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]) > 0 and 1 or 0 end
-if w.hint or (w.filled and left == 1) then rcall('PUBLISH', ARGV[3], ARGV[4]) end
-for who in pairs(w.told) do rcall('PUBLISH', ARGV[3], ARGV[4] .. ' ' .. who) end
+if full or w and w.filled then left = rcall('EXISTS', KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]) > 0 and 1 or 0 end
+if w then
+  if w.hint or (w.filled and left == 1) then rcall('PUBLISH', ARGV[3], ARGV[4]) end
+  for who in pairs(w.told) do rcall('PUBLISH', ARGV[3], ARGV[4] .. ' ' .. who) end
+end
 local reply = { meta[2] ~= '1' and left or 0, due == 0 and -1 or math.max(due - now, 0) }
 local k = 2
 for r = 1, requests do

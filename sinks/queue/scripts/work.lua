@@ -11,9 +11,8 @@
 --   filled, hint, told   a level was empty before; those who wait are to look in any case; workers who have something of their own
 
 -- finish takes away what has ended, and what nobody has any more. A dedupe key goes with its item, unless another has it.
-local function finish(w)
-  local gone, freed = w.gone, w.freed
-  if #w.unleased > 0 then each('ZREM', LEASED, w.unleased) end
+local function finish(gone, unleased, freed)
+  each('ZREM', LEASED, unleased)
   if #gone > 0 then
     each('HDEL', ITEMS, gone)
     each('ZREM', LEASED, gone)
@@ -30,7 +29,6 @@ local function finish(w)
     each('HDEL', DEDUPE, mine)
     each('ZREM', WINDOWS, timed)
   end
-  w.gone, w.unleased, w.freed = {}, {}, {}
 end
 
 local function worker(w)
@@ -227,9 +225,8 @@ local function worker(w)
     end
   end
 
-  -- settle writes what open and act have changed, but for what is in w.
+  -- settle writes what open and act have changed, and what acks have.
   local function settle()
-    if #touched == 0 then return end
     local values, before, behind, out = {}, {}, {}, {} -- items, levels of heads and tails, levels to be left
     local into, from = {}, {} -- zsets
 
@@ -274,7 +271,8 @@ local function worker(w)
     for priority, ids in pairs(behind) do
       if each('RPUSH', readyKey(priority), ids) == #ids then w.filled = true end
     end
-    touched, heads, tails, w.items = {}, {}, {}, {}
+    finish(w.gone, w.unleased, w.freed)
+    touched, heads, tails, w.items, w.gone, w.unleased, w.freed = {}, {}, {}, {}, {}, {}, {}
   end
 
   -- take reads items whose time has come. Those that do not stand where the zset says are taken out of it.
@@ -306,7 +304,6 @@ local function worker(w)
       end
     end
     settle()
-    finish(w)
     w.due = 0
     for _, set in ipairs({ LEASED, TIMED.y, TIMED.s, TIMED.t }) do
       local head = rcall('ZRANGE', set, 0, 0, 'WITHSCORES')
