@@ -75,11 +75,11 @@ func (s *generations) lose(g *Generation, cause error) bool {
 	return true
 }
 
-// fail records why there is still no generation.
+// fail records why there is still no generation. A check that went well says nothing: it may just have ended one.
 func (s *generations) fail(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.gen == nil {
+	if s.gen == nil && cause != nil {
 		s.cause = cause
 	}
 }
