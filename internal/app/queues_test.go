@@ -36,12 +36,11 @@ func (n *node) ask(method, path, body string, answer any) int {
 	return code
 }
 
-// awaitWork waits until the items of the state are those bins, in that order, and returns them.
-func (n *node) awaitWork(state string, bins ...string) []api.ItemForm {
+// awaitWork waits until the items of the state are those bins, in that order.
+func (n *node) awaitWork(state string, bins ...string) {
 	n.t.Helper()
-	var page api.ItemsForm
 	testenv.Eventually(n.t, func() bool {
-		page = api.ItemsForm{}
+		var page api.ItemsForm
 		if n.ask(http.MethodGet, "/items?state="+state, "", &page) != http.StatusOK {
 			return false
 		}
@@ -55,7 +54,6 @@ func (n *node) awaitWork(state string, bins ...string) []api.ItemForm {
 		}
 		return slices.Equal(got, bins)
 	}, 20*time.Second)
-	return page.Items
 }
 
 // The work of a rule, on the embedded default and on real servers: items come, are leased, done and taken back. A node that
