@@ -246,8 +246,12 @@ func (s *soak) note(ops []item.Op, results []item.Result) {
 	}
 }
 
-// finished tells whether the ledger has no unfinished item any more.
+// finished tells whether neither Redis nor the ledger has an unfinished item any more.
 func (s *soak) finished() bool {
+	sizes, err := s.nodes[0].Sizes(s.Context(), false)
+	if err != nil || sizes.Ready+sizes.Leased+sizes.Delayed+sizes.Suspended > 0 {
+		return false
+	}
 	left, err := s.ledger.UnfinishedItems(s.Context(), queueName, 0, 1)
 	return err == nil && len(left) == 0
 }
