@@ -3,6 +3,7 @@ package queue
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"tallyman/sinks/index"
 	"tallyman/sinks/queue/item"
@@ -10,9 +11,9 @@ import (
 
 var (
 	// errBacklog says that so much waits for its way into the ledger that nothing more is taken; step.lua says it.
-	errBacklog = errors.New("BACKLOG")
+	errBacklog = errors.New("queue: too much waits for its way into the ledger")
 	// errToken says that another repair has begun; enqueue.lua says it.
-	errToken = errors.New("TOKEN")
+	errToken = errors.New("queue: another repair has begun")
 
 	errAnswer = errors.New("queue: a script's answer is not as its header says")
 )
@@ -22,9 +23,9 @@ func known(err error) error {
 	if err == nil {
 		return nil
 	}
-	for _, own := range []error{errBacklog, errToken} {
-		if err.Error() == own.Error() {
-			return own
+	for begin, own := range map[string]error{"BACKLOG ": errBacklog, "TOKEN ": errToken} {
+		if rest, ok := strings.CutPrefix(err.Error(), begin); ok {
+			return fmt.Errorf("%w (%s)", own, rest)
 		}
 	}
 	return index.Known(err)

@@ -46,7 +46,8 @@ func (q *Queue) Push(ctx context.Context, test bool, by string, items []item.New
 // enter puts those of the recorded items into Redis that have not ended. For those that have the answer is that they exist.
 func (q *Queue) enter(ctx context.Context, l *line, p *pushed) ([]string, error) {
 	answers := make([]string, len(p.records))
-	var fresh, old places
+	fresh := places{at: make([]int, 0, len(p.records)), records: make([]item.Record, 0, len(p.records))}
+	var old places
 	for i, k := range p.known {
 		p.records[i].Seq = k.Seq
 		switch {

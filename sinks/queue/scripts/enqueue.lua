@@ -12,12 +12,12 @@
 --      entry may be collected from keep on (0 = never), the item was created at created, µs
 -- Result: n texts: empty = it is in, = there is one of that id, ? a repair may have put it in, else the id of the item that
 --         holds the dedupe key; it may have had the same id.
--- Error:  EPOCH <what was found, or none>; TOKEN if it is not the newest. Nothing was changed.
+-- Error:  EPOCH <what was found, or none>; TOKEN <the newest>. Nothing was changed.
 
 local meta = rcall('HMGET', META, 'epoch', 'due', 'repaired', 'repairs', 'last')
 if meta[1] ~= ARGV[1] then return epochError(meta[1]) end
 local token = ARGV[5]
-if token ~= '' and token ~= '*' and token ~= meta[4] then return redis.error_reply('TOKEN') end
+if token ~= '' and token ~= '*' and token ~= meta[4] then return redis.error_reply('TOKEN ' .. (meta[4] or 'none')) end
 
 local now = clock()
 local due, repaired, last = tonumber(meta[2] or 0), tonumber(meta[3] or 0), tonumber(meta[5] or MIDDLE)

@@ -4,7 +4,7 @@
 -- KEYS 1 … 16 and ARGV 1, 2: see common.lua
 --     17 … 16+p   string  records: what a caller was answered last, so that a call that is repeated does nothing twice.
 --                         "epoch id", the ids before that one, then a line "outcomes;dues;id attempt id attempt …" for
---                         each of its requests
+--                         each of its requests; - for the items says that there will be none
 -- ARGV 3 channel for hints, 4 the hint
 --      5 node, as the outbox names it; empty = nothing is recorded
 --      6 failures after which an item is dead
@@ -12,7 +12,8 @@
 --      8 how many moves may wait in the outbox
 --      9 r, the number of requests, 10 n, the number of operations
 --      then p × (id, ttl in ms) of the records
---      then r × (number of its record 1 … p, how many of the operations are its own, max, lease in µs, worker, by)
+--      then r × (number of its record 1 … p, how many of the operations are its own, max, lease in µs, worker, by,
+--           1 = the answer counts even without items, 0 = there may be some when it is repeated)
 --      then kinds, n letters: a ack, n nack, r release, e extend, s suspend, t store, f finish, g assign, m remove,
 --           q requeue; A is an ack with an argument, every other but a has one
 --      then n × id, n × attempt
@@ -22,7 +23,7 @@
 --         N item_not_found, H item_leased, S suspend_limit, D item_not_dead, X item_dead; * alone: the id is that of an
 --         earlier request, which came late or twice, and nothing was done;
 --         the due times of those items that have one, with spaces between them; k, then k × (id, value) of leased items.
--- Error:  EPOCH <what was found, or none>, BACKLOG: the outbox is full. Nothing was changed.
+-- Error:  EPOCH <what was found, or none>, BACKLOG <how many moves are in the outbox>. Nothing was changed.
 
 local meta = rcall('HMGET', META, 'epoch', 'paused', 'due', 'out', 'drained', 'moved')
 if meta[1] ~= ARGV[1] then return epochError(meta[1]) end
@@ -31,14 +32,14 @@ local recording = node ~= ''
 local out, moved = tonumber(meta[4] or 0), tonumber(meta[6] or 0)
 if recording and out - (meta[5] or 0) > 1000 then
   local before = match(rcall('LINDEX', OUTBOX, 0) or '', '^%d+ %S+ (%d+)')
-  if before and moved - before > tonumber(ARGV[8]) then return redis.error_reply('BACKLOG') end
+  if before and moved - before > tonumber(ARGV[8]) then return redis.error_reply('BACKLOG ' .. text(moved - before)) end
 end
 
 local now = clock()
 local requests, operations = tonumber(ARGV[9]), tonumber(ARGV[10])
 local records = #KEYS - 16
 local request = 10 + 2 * records -- before the first request's arguments
-local opIDs = request + 6 * requests + 1
+local opIDs = request + 7 * requests + 1
 local attempts = opIDs + operations
 local kinds = ARGV[opIDs]
 local items, gone, freed = {}, {}, {} -- see work.lua
@@ -101,10 +102,10 @@ if operations > 0 then
 end
 local answers, op, wanted = {}, 0, 0
 for r = 1, requests do
-  local at = request + 6 * (r - 1)
+  local at = request + 7 * (r - 1)
   local a = {
     known = known[tonumber(ARGV[at + 1])], max = tonumber(ARGV[at + 3]), lease = tonumber(ARGV[at + 4]), worker = ARGV[at + 5],
-    outcomes = '', dues = '', leased = {}, values = {},
+    outcomes = '', dues = '', leased = {}, values = {}, final = ARGV[at + 7] == '1',
   }
   answers[r] = a
   local count, by = tonumber(ARGV[at + 2]), ARGV[at + 6]
@@ -116,7 +117,7 @@ for r = 1, requests do
       if string.byte(kinds, i) ~= 97 then w.argument = w.argument + 1 end
     end
     op = op + count
-    if a.before ~= '' or a.known.over then a.max = 0 end -- it has its items; one that got none may get some now
+    if a.before ~= '' or a.known.over then a.max = 0 end -- it has its items, or there will be none
   elseif count > 0 then
     local outcomes, dues = {}, {}
     for i = 1, count do
@@ -251,13 +252,16 @@ end
 for r = 1, requests do
   local a = answers[r]
   local k, given = a.known, a.before
-  if not given or given == '' then given = table.concat(a.leased, ' ') end
+  if not given or given == '' then
+    given = table.concat(a.leased, ' ')
+    if given == '' and a.final then given = '-' end
+    if given ~= '' then k.changed = true end
+  end
   k.answer = k.answer .. a.outcomes .. ';' .. a.dues .. ';' .. given .. '\n'
-  if #a.leased > 0 then k.changed = true end
 end
 for p = 1, records do
   local k = known[p]
-  if k.changed or not (k.rows or k.over) then
+  if not k.over and (k.changed or not k.rows) then
     rcall('SET', KEYS[16 + p], ARGV[1] .. ' ' .. k.id .. k.earlier .. '\n' .. k.answer, 'PX', ARGV[10 + 2 * p])
   end
 end

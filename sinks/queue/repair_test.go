@@ -1,0 +1,177 @@
+package queue
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"tallyman/internal/testenv"
+	"tallyman/sinks/queue/item"
+)
+
+// heldUp is a push of an item that is in the ledger and not in Redis yet. What it returns lets the push go on, and answers what
+// came of it.
+func heldUp(t *testing.T, n *node, g *gate, id string) func() item.PushResult {
+	t.Helper()
+	g.closed.Store(true)
+	type answer struct {
+		results []item.PushResult
+		err     error
+	}
+	done := make(chan answer)
+	go func() {
+		results, err := n.Push(t.Context(), false, "tester", []item.New{{ID: id, Payload: []byte("{}")}})
+		done <- answer{results, err}
+	}()
+	<-g.met
+	return func() item.PushResult {
+		g.open <- struct{}{}
+		a := <-done
+		if a.err != nil {
+			t.Fatal(a.err)
+		}
+		return a.results[0]
+	}
+}
+
+// finish has a worker do the only item that there is.
+func (n *node) finish(t *testing.T, ledger *memoryLedger) {
+	t.Helper()
+	var leases []item.Lease
+	testenv.Eventually(t, func() bool {
+		out, err := n.Step(t.Context(), item.Step{Worker: "w", Max: 1})
+		leases = out.Items
+		return err == nil && len(leases) == 1
+	}, 20*time.Second)
+	n.mustDo(t, item.Op{Kind: item.Ack, ID: leases[0].ID, Attempt: leases[0].Attempt}, item.OK)
+	testenv.Eventually(t, func() bool { return ledger.state(leases[0].ID) == item.Done }, 20*time.Second)
+}
+
+// A push is held up for so long that a repair puts the item in and a worker finishes it. It is pushed, and does not come back.
+func TestAPushThatIsLateBringsNothingBackThatWasRepaired(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t site) {
+		ledger := newMemoryLedger()
+		late, g := newGatedNode(t, t.addr, ledger)
+		n := newNode(t, t.addr, ledger)
+		arrive := heldUp(t.T, late, g, "i1")
+		l := n.lines[0]
+		generation, _ := n.keeper.Current()
+		records, err := ledger.UnfinishedItems(t.Context(), l.name, 0, 10)
+		if err != nil || len(records) != 1 {
+			t.Fatal(records, err)
+		}
+		if got, err := n.repair(t.Context(), l, generation.Epoch, records); err != nil || !slices.Equal(got, []string{enqueuedNew}) {
+			t.Fatalf("repaired: %q, %v", got, err)
+		}
+		n.finish(t.T, ledger)
+		if r := arrive(); r.Outcome != item.Pushed {
+			t.Errorf("%+v", r)
+		}
+		if got := n.mustLease(t, "w", 1); len(got) > 0 {
+			t.Errorf("it came back: %+v", got)
+		}
+	})
+}
+
+// The same where Redis was lost meanwhile, and everything was written back.
+func TestAPushThatIsLateBringsNothingBackAfterALoss(t *testing.T) {
+	t.Parallel()
+	r := testenv.Redis(t)
+	ledger := newMemoryLedger()
+	late, g := newGatedNode(t, r.Addr, ledger)
+	n := newNode(t, r.Addr, ledger)
+	arrive := heldUp(t, late, g, "i1")
+	r.Restart()
+	n.finish(t, ledger)
+	if r := arrive(); r.Outcome != item.Pushed {
+		t.Errorf("%+v", r)
+	}
+	if got := n.mustLease(t, "w", 1); len(got) > 0 {
+		t.Errorf("it came back: %+v", got)
+	}
+}
+
+// One that is late and was not finished meanwhile is put in by its push after all.
+func TestAPushThatWasLeftToRepairsRepairs(t *testing.T) {
+	t.Parallel()
+	ledger := newMemoryLedger()
+	addr := testenv.Redis(t).Addr
+	late, g := newGatedNode(t, addr, ledger)
+	n := newNode(t, addr, ledger)
+	arrive := heldUp(t, late, g, "i1")
+	l := n.lines[0]
+	generation, _ := n.keeper.Current()
+	records, err := ledger.UnfinishedItems(t.Context(), l.name, 0, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, token, places, err := l.missing(t.Context(), generation.Epoch, records) // and this repair dies
+	if err != nil || len(places) != 1 {
+		t.Fatal(places, err)
+	}
+	if r := arrive(); r.Outcome != item.Pushed {
+		t.Errorf("%+v", r)
+	}
+	if got := idsOf(n.mustLease(t, "w", 2)); !slices.Equal(got, []string{"i1"}) {
+		t.Errorf("%v", got)
+	}
+	if _, err := l.enqueue(t.Context(), generation.Epoch, token, records); !errors.Is(err, errToken) {
+		t.Errorf("the repair that is not the newest any more: %v", err)
+	}
+}
+
+// Who pushes an id again that the ledger has and Redis lost gets it back as it stood, not anew.
+func TestAnIDThatIsPushedAgainIsRepaired(t *testing.T) {
+	t.Parallel()
+	ledger := newMemoryLedger()
+	n := newNode(t, testenv.Redis(t).Addr, ledger)
+	n.mustPush(t, newItems(1, 3, "i")...)
+	lease := n.mustLease(t, "w", 1)[0]
+	n.mustDo(t, item.Op{Kind: item.Nack, ID: "i1", Attempt: lease.Attempt}, item.OK)
+	l := n.lines[0]
+	n.client.HDel(t.Context(), l.keys.items(), "i1")
+	again := newItems(1, 3, "i")
+	again[0].Payload = []byte(`"another"`)
+	results, err := n.Push(t.Context(), false, "tester", again)
+	if err != nil || results[0].Outcome != item.Exists {
+		t.Fatalf("%+v, %v", results, err)
+	}
+	got := n.mustLease(t, "w", 1)
+	if len(got) != 1 || got[0].Failures != 1 || got[0].Attempt <= lease.Attempt || string(got[0].Payload) == `"another"` {
+		t.Errorf("%+v", got)
+	}
+}
+
+// While the ledger is away, work goes on until so many moves wait that they would fill Redis; pushes do not.
+func TestTooManyMovesWaitForTheLedger(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t site) {
+		n := newNodeThat(t, keep, t.addr, newMemoryLedger())
+		n.mustPush(t, newItems(2, 3, "i")...)
+		l := n.lines[0]
+		generation, _ := n.keeper.Current()
+		fill := func(moved int64) {
+			t.Helper()
+			n.client.Del(t.Context(), l.keys.outbox())
+			n.client.RPush(t.Context(), l.keys.outbox(), "1 node 7\n7 1 r l 1 0 0 0 - w -")
+			n.client.HSet(t.Context(), l.keys.meta(), "out", 5000, "drained", 10, "moved", 7+moved)
+		}
+		lease := func() error {
+			r := l.newRequest(generation.Epoch, item.Step{Worker: "w", Max: 1})
+			call := l.newCall(0, []*request{r})
+			_, err := l.run(t.Context(), l.scripts.step, call.keys, call.args...)
+			return err
+		}
+		fill(maxBacklog + 1)
+		if err := lease(); !errors.Is(err, errBacklog) {
+			t.Errorf("with too many: %v", err)
+		}
+		n.mustPush(t, newItems(1, 3, "j")...)
+		fill(maxBacklog)
+		if err := lease(); err != nil {
+			t.Errorf("with as many as may be: %v", err)
+		}
+	})
+}
