@@ -1,10 +1,13 @@
 package queue
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
+	"tallyman/internal/testenv"
 	"tallyman/sinks/queue/item"
 )
 
@@ -44,6 +47,42 @@ func TestALateCopyOfARequestDoesNothing(t *testing.T) {
 		}
 		if s, err := n.Sizes(t.Context(), false); err != nil || s.Leased != 1 || s.Ready != 2 {
 			t.Errorf("%+v, %v", s, err)
+		}
+	})
+}
+
+// TestACopyThatStillWaitsGetsNothing: a worker hangs up, asks again, is told that there is nothing, and goes on. The first copy of
+// its request may wait on for a while, because nobody has noticed: what comes is not for it.
+func TestACopyThatStillWaitsGetsNothing(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t site) {
+		n := newNode(t, t.addr, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		copied := make(chan item.Stepped, 1)
+		go func() {
+			out, _ := n.Step(ctx, item.Step{Worker: "w", RequestID: "r1", Max: 1, Wait: time.Minute})
+			copied <- out
+		}()
+		testenv.Eventually(t, func() bool { return n.lines[0].waiters.count() == 1 }, 5*time.Second)
+		for _, wait := range []time.Duration{50 * time.Millisecond, 0} {
+			out, err := n.Step(t.Context(), item.Step{Worker: "w", RequestID: "r1", Max: 1, Wait: wait})
+			if err != nil || len(out.Items) > 0 {
+				t.Fatalf("%v, %v", out, err)
+			}
+		}
+		n.mustPush(t, newItems(1, 3, "i")...)
+		n.lines[0].waiters.wake("") // it asks once more
+		out, err := n.Step(t.Context(), item.Step{Worker: "w", RequestID: "r1", Max: 1})
+		if err != nil || len(out.Items) > 0 {
+			t.Errorf("the same request was answered %v, %v", out, err)
+		}
+		if out, err = n.Step(t.Context(), item.Step{Worker: "w", RequestID: "r2", Max: 1, Wait: time.Second}); err != nil || len(out.Items) != 1 {
+			t.Errorf("the next request: %v, %v", out, err)
+		}
+		cancel()
+		if out := <-copied; len(out.Items) > 0 {
+			t.Errorf("the copy was given %v", out)
 		}
 	})
 }

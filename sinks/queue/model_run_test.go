@@ -161,6 +161,7 @@ func (r *modelRun) drawStep(t *rapid.T) item.Step {
 	}
 	s.Max = rapid.IntRange(0, 4).Draw(t, "max")
 	s.Lease = time.Duration(rapid.IntRange(1, 100).Draw(t, "lease")) * time.Second
+	s.Wait = time.Duration(rapid.IntRange(0, 1).Draw(t, "waits")) * time.Second // for the script: more may come
 	if rapid.Bool().Draw(t, "named") {
 		r.names++
 		s.RequestID = "r" + strconv.Itoa(r.names)

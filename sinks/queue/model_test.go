@@ -41,6 +41,7 @@ type modelAnswer struct {
 	outcomes []item.Outcome
 	leased   []modelLease
 	over     bool // nothing was done
+	final    bool // nothing more is leased
 }
 
 type modelLease struct {
@@ -257,10 +258,9 @@ func (c *modelCall) lease(s item.Step, lease time.Duration) (leased []modelLease
 func (m *model) step(requests []*request) []modelAnswer {
 	c := &modelCall{model: m}
 	answers := make([]modelAnswer, len(requests))
-	again := make([]bool, len(requests))
 	for n, r := range requests {
 		before := m.asked[r.step.Worker]
-		if again[n] = r.caller != "" && before != nil && before.id == r.step.RequestID; again[n] {
+		if r.caller != "" && before != nil && before.id == r.step.RequestID {
 			answers[n] = *before
 			continue
 		}
@@ -295,12 +295,13 @@ func (m *model) step(requests []*request) []modelAnswer {
 			})
 			continue
 		}
-		if answers[n].over {
+		if answers[n].over || answers[n].final {
 			continue
 		}
 		if !m.paused {
 			answers[n].leased = c.lease(r.step, r.lease)
 		}
+		answers[n].final = len(answers[n].leased) > 0 || r.step.Max == 0 || r.step.Wait == 0
 		if r.caller != "" {
 			answer := answers[n]
 			m.asked[r.step.Worker] = &answer

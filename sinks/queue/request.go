@@ -37,6 +37,14 @@ func (l *line) newRequest(epoch string, s item.Step) *request {
 	return r
 }
 
+// final is 1 where nobody waits for items that may come.
+func (r *request) final() int {
+	if r.step.Max > 0 && r.step.Wait > 0 {
+		return 0
+	}
+	return 1
+}
+
 func (r *request) work() int { return len(r.step.Ops) + r.step.Max }
 
 // recordFor is how long an answer is remembered, at least: longer than a client repeats a call that was cut off.
@@ -87,7 +95,7 @@ func (l *line) newCall(flight int, requests []*request) *stepCall {
 		records[i] = len(c.keys) - len(l.all)
 	}
 	for i, r := range requests {
-		c.args = append(c.args, records[i], len(r.step.Ops), r.step.Max, r.lease.Microseconds(), orDash(r.step.Worker), r.by)
+		c.args = append(c.args, records[i], len(r.step.Ops), r.step.Max, r.lease.Microseconds(), orDash(r.step.Worker), r.by, r.final())
 	}
 	l.addOps(c, requests, operations)
 	return c

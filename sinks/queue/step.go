@@ -22,7 +22,7 @@ type stepHint struct {
 }
 
 // stepOnce applies the operations and leases what is ready now. It may be asked again with the same request id: what was
-// answered before is answered again, but for leases where it had none. Then Ops may be left out. The errors are an
+// answered before is answered again; only while it waits there may be items where there were none. The errors are an
 // item.InvalidError, index.ErrUnavailable and that of the context.
 func (q *Queue) stepOnce(ctx context.Context, s item.Step) (item.Stepped, stepHint, error) {
 	if err := checkStep(&s); err != nil {

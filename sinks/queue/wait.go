@@ -32,7 +32,7 @@ func (q *Queue) Step(ctx context.Context, s item.Step) (item.Stepped, error) {
 		case <-w.woken:
 		case <-tick.C:
 		case <-over.C:
-			return out, nil
+			return q.askLast(ctx, l, s, out)
 		case <-ctx.Done():
 			return out, ctx.Err()
 		}
@@ -48,6 +48,16 @@ func (q *Queue) Step(ctx context.Context, s item.Step) (item.Stepped, error) {
 			return out, err
 		}
 	}
+}
+
+// askLast ends a wait. A request that has an id is over then for its copies, too: one that still waits although its caller has
+// hung up would be given items that nobody asks for any more.
+func (q *Queue) askLast(ctx context.Context, l *line, s item.Step, out item.Stepped) (item.Stepped, error) {
+	if s.RequestID == "" {
+		return out, nil
+	}
+	s.Wait = 0
+	return q.ask(ctx, l, s)
 }
 
 // again is the step of one who waits on. With a request id it is the same call: its operations are answered as before, and an
