@@ -47,8 +47,9 @@ func (r *request) final() int {
 
 func (r *request) work() int { return len(r.step.Ops) + r.step.Max }
 
-// recordFor is how long an answer is remembered, at least: longer than a client repeats a call that was cut off.
-const recordFor = time.Minute
+// recordFor is how long an answer is remembered, at least: longer than a request waits, which would do its operations again
+// otherwise, and then longer than a client repeats a call that was cut off.
+const recordFor = MaxWait + time.Minute
 
 // letters are the operations as step.lua has them.
 var letters = map[item.OpKind]byte{
