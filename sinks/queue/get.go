@@ -70,6 +70,23 @@ func until(trace []item.Move, moves int64) []item.Move {
 	return trace
 }
 
+// settle waits until what has moved by now is in the ledger, for a while. Without Redis there is nothing to wait for: what the
+// ledger has is told.
+func (q *Queue) settle(ctx context.Context, l *line) error {
+	if q.Ready() != nil {
+		return nil
+	}
+	answer, epoch, err := q.read(ctx, l, q.reads.get, "")
+	if err != nil {
+		return ctx.Err()
+	}
+	where, err := counts(answer[:2])
+	if err != nil {
+		return err
+	}
+	return q.awaitMoves(ctx, l, epoch, where[0], where[1])
+}
+
 // awaitMoves waits until what had moved is in the ledger, for a while.
 func (q *Queue) awaitMoves(ctx context.Context, l *line, epoch string, moved, drained int64) error {
 	tick := time.NewTicker(traceEvery)

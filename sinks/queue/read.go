@@ -71,10 +71,13 @@ func parsePage(answer []string, state item.State) (item.Page, error) {
 	return page, nil
 }
 
-// ended asks the ledger for items that have ended, and for one more to know whether there are more.
+// ended asks the ledger for items that have ended, what has just ended among them, and for one more to know whether there are more.
 func (q *Queue) ended(ctx context.Context, query item.Query, c cursor) (item.Page, error) {
 	if q.o.Ledger == nil {
 		return item.Page{}, invalid("state", -1, "%s: items that have ended are in the ledger, and there is none", query.State)
+	}
+	if err := q.settle(ctx, q.line(query.Test)); err != nil {
+		return item.Page{}, err
 	}
 	records, err := q.o.Ledger.EndedItems(ctx, q.line(query.Test).name, query.State, c.at, query.Limit+1)
 	if err != nil {

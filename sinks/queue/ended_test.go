@@ -1,0 +1,38 @@
+package queue
+
+import (
+	"testing"
+
+	"tallyman/internal/testenv"
+	"tallyman/sinks/queue/item"
+)
+
+// endedIDs are the items that have ended as the state says.
+func endedIDs(t testing.TB, n *node, state item.State) []string {
+	t.Helper()
+	page, err := n.List(t.Context(), item.Query{State: state, Limit: item.MaxBatch})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for i := range page.Items {
+		ids = append(ids, page.Items[i].ID)
+	}
+	return ids
+}
+
+// Who ends an item and asks for those that have ended is told of it; without Redis what the ledger has is told.
+func TestWhatHasJustEndedIsListed(t *testing.T) {
+	t.Parallel()
+	r := testenv.Redis(t)
+	n := newNode(t, r.Addr, newMemoryLedger())
+	n.mustPush(t, newItems(20, 3, "i")...)
+	for _, id := range []string{"i1", "i2", "i3", "i4", "i5"} {
+		n.mustDo(t, item.Op{Kind: item.Remove, ID: id}, item.OK)
+		if got := endedIDs(t, n, item.Removed); len(got) == 0 || got[0] != id {
+			t.Fatalf("removed %s, listed are %v", id, got)
+		}
+	}
+	r.Kill()
+	inOrder(t, "listed without Redis", endedIDs(t, n, item.Removed), "i5", "i4", "i3", "i2", "i1")
+}
