@@ -176,8 +176,11 @@ func readAnswers(reply []any, requests []*request) error {
 			}
 		}
 		n := p.number()
-		if p.err != nil || n > int64(len(reply)) {
+		if p.err != nil || n < -1 || n > int64(len(reply)) {
 			return errAnswer
+		}
+		if n == -1 {
+			r.hint.over, n = true, 0
 		}
 		r.answer.Items = make([]item.Lease, n)
 		for i := range r.answer.Items {

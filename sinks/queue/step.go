@@ -19,6 +19,7 @@ const (
 type stepHint struct {
 	left bool          // items are ready that were not leased
 	next time.Duration // until something is due; -1 = never
+	over bool          // it was answered before that there is nothing
 }
 
 // stepOnce applies the operations and leases what is ready now. It may be asked again with the same request id: what was

@@ -15,14 +15,15 @@ import (
 func (q *Queue) Step(ctx context.Context, s item.Step) (item.Stepped, error) {
 	l := q.line(s.Test)
 	if s.Max == 0 || s.Wait <= 0 {
-		return q.ask(ctx, l, s)
+		out, _, err := q.ask(ctx, l, s)
+		return out, err
 	}
 	w := l.waiters.enter(s.Worker) // before it asks, so that no hint comes in between
 	defer l.waiters.leave(w)
 	over := time.NewTimer(s.Wait)
 	defer over.Stop()
-	out, err := q.ask(ctx, l, s)
-	if err != nil || len(out.Items) > 0 {
+	out, answered, err := q.ask(ctx, l, s)
+	if err != nil || answered {
 		return out, err
 	}
 	tick := time.NewTicker(lookEvery)
@@ -32,13 +33,18 @@ func (q *Queue) Step(ctx context.Context, s item.Step) (item.Stepped, error) {
 		case <-w.woken:
 		case <-tick.C:
 		case <-over.C:
-			return q.askLast(ctx, l, s, out)
+			if s.RequestID == "" {
+				return out, nil
+			}
+			// The request is over for its copies, too: one that still waits although its caller has hung up would be given items
+			// that nobody asks for any more.
+			s.Wait = 0
 		case <-ctx.Done():
 			return out, ctx.Err()
 		}
-		more, err := q.ask(ctx, l, again(s))
+		more, answered, err := q.ask(ctx, l, again(s))
 		out.Items = more.Items
-		if len(out.Items) > 0 {
+		if answered {
 			return out, nil
 		}
 		if err != nil {
@@ -50,16 +56,6 @@ func (q *Queue) Step(ctx context.Context, s item.Step) (item.Stepped, error) {
 	}
 }
 
-// askLast ends a wait. A request that has an id is over then for its copies, too: one that still waits although its caller has
-// hung up would be given items that nobody asks for any more.
-func (q *Queue) askLast(ctx context.Context, l *line, s item.Step, out item.Stepped) (item.Stepped, error) {
-	if s.RequestID == "" {
-		return out, nil
-	}
-	s.Wait = 0
-	return q.ask(ctx, l, s)
-}
-
 // again is the step of one who waits on. With a request id it is the same call: its operations are answered as before, and an
 // answer without items is completed. Without one they must not be repeated.
 func again(s item.Step) item.Step {
@@ -69,11 +65,12 @@ func again(s item.Step) item.Step {
 	return s
 }
 
-// ask is one call of the script. Where it took items and left some, the next who waits is woken.
-func (q *Queue) ask(ctx context.Context, l *line, s item.Step) (item.Stepped, error) {
+// ask is one call of the script. Where it took items and left some, the next who waits is woken. It is answered when there are
+// items, or will be none.
+func (q *Queue) ask(ctx context.Context, l *line, s item.Step) (out item.Stepped, answered bool, err error) {
 	out, hint, err := q.stepOnce(ctx, s)
 	if err != nil {
-		return out, err
+		return out, false, err
 	}
 	if len(out.Items) > 0 && hint.left {
 		l.waiters.wake("")
@@ -81,5 +78,5 @@ func (q *Queue) ask(ctx context.Context, l *line, s item.Step) (item.Stepped, er
 	if hint.next >= 0 {
 		l.waiters.in(hint.next)
 	}
-	return out, nil
+	return out, len(out.Items) > 0 || hint.over || s.Wait <= 0, nil
 }

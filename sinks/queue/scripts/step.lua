@@ -22,7 +22,8 @@
 --         then for each request: its outcomes, a letter each: the state that the item is in now, or L lease_lost,
 --         N item_not_found, H item_leased, S suspend_limit, D item_not_dead, X item_dead; * alone: the id is that of an
 --         earlier request, which came late or twice, and nothing was done;
---         the due times of those items that have one, with spaces between them; k, then k × (id, value) of leased items.
+--         the due times of those items that have one, with spaces between them; k, then k × (id, value) of leased items;
+--         k is -1 where it was answered before that there are none.
 -- Error:  EPOCH <what was found, or none>, BACKLOG <how many moves are in the outbox>. Nothing was changed.
 
 local meta = rcall('HMGET', META, 'epoch', 'paused', 'due', 'out', 'drained', 'moved')
@@ -298,7 +299,7 @@ for r = 1, requests do
     end
   end
   local n = #values
-  reply[k + 1], reply[k + 2], reply[k + 3] = a.outcomes, a.dues, n / 2
+  reply[k + 1], reply[k + 2], reply[k + 3] = a.outcomes, a.dues, a.before == '-' and -1 or n / 2
   k = k + 3
   for i = 1, n do reply[k + i] = values[i] end
   k = k + n
