@@ -73,7 +73,7 @@ func until(trace []item.Move, moves int64) []item.Move {
 // settle waits until what has moved by now is in the ledger, for a while. Without Redis there is nothing to wait for: what the
 // ledger has is told.
 func (q *Queue) settle(ctx context.Context, l *line) error {
-	if q.Ready() != nil {
+	if g, _ := q.keeper.Current(); g == nil {
 		return nil
 	}
 	answer, epoch, err := q.read(ctx, l, q.reads.get, "")
