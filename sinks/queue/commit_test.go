@@ -90,8 +90,8 @@ func (c *combiner[T]) waits() int {
 
 func TestRequestsThatShareACall(t *testing.T) {
 	t.Parallel()
-	plain := func(max int, worker, id string) *request {
-		r := &request{epoch: "1-a", step: item.Step{Worker: worker, Max: max}}
+	plain := func(most int, worker, id string) *request {
+		r := &request{epoch: "1-a", step: item.Step{Worker: worker, Max: most}}
 		if id != "" {
 			r.caller = "w/" + worker
 		}

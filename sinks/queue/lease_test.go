@@ -3,6 +3,7 @@ package queue
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -116,7 +117,10 @@ func TestTenThousandLeasesEndAtOnce(t *testing.T) {
 	onAll(t, func(t site) {
 		clock := newTestClock(time.Now())
 		n := newNode(t, t.addr, nil, clock.option, func(o *Options) { o.MaxAttempts = 2 })
-		const dead, leased = 9000, 10_000
+		dead, leased := 9000, 10_000
+		if strings.HasSuffix(t.Name(), "miniredis") { // whose stack is another, and which is slow
+			dead, leased = 1000, 3000
+		}
 		for i := range (dead + leased) / item.MaxBatch {
 			n.mustPush(t, newItems(item.MaxBatch, 3, fmt.Sprintf("i%02d.", i))...)
 		}
@@ -136,7 +140,7 @@ func TestTenThousandLeasesEndAtOnce(t *testing.T) {
 			got = append(got, n.mustLease(t, "w", item.MaxBatch)...)
 		}
 		sizes, err := n.Sizes(t.Context(), false)
-		if len(got) != leased || err != nil || sizes.Dead != dead || sizes.Leased != leased || sizes.Ready != 0 {
+		if len(got) != leased || err != nil || int(sizes.Dead) != dead || int(sizes.Leased) != leased || sizes.Ready != 0 {
 			t.Fatalf("%d leased again; %+v, %v", len(got), sizes, err)
 		}
 		for i, lease := range got {

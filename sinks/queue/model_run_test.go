@@ -25,14 +25,17 @@ func TestAgainstAModel(t *testing.T) {
 	for _, name := range []string{"redis", "miniredis"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			addr := testenv.Redis(t).Addr
-			if name == "miniredis" {
-				addr = testenv.Miniredis(t).Addr()
+			addr, share := testenv.Redis(t).Addr, raceFactor
+			if name == "miniredis" { // it is slow, and to see what is different there a few are enough
+				addr, share = testenv.Miniredis(t).Addr(), 4*raceFactor
 			}
 			client := dial(addr, index.NewWatch())
 			t.Cleanup(func() { _ = client.Close() })
 			var runs atomic.Int64
 			rapid.Check(t, func(rt *rapid.T) {
+				if rapid.IntRange(1, share).Draw(rt, "share") > 1 {
+					return
+				}
 				r := newModelRun(rt, client, fmt.Sprintf("run%d:", runs.Add(1)))
 				rt.Repeat(map[string]func(*rapid.T){
 					"push": r.push, "step": r.step, "step ": r.step, "repeat": r.repeat, "advance": r.advance, "pause": r.pause, "": r.compare,

@@ -13,6 +13,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
 
 	"tallyman/sinks/queue/item"
@@ -39,48 +40,51 @@ func (r *modelRun) compare(t *rapid.T) {
 	}
 }
 
-// standing reads what there is in Redis.
+// standing reads what there is in Redis, in one round trip.
 func (r *modelRun) standing(ctx context.Context) (standing, error) {
 	s := standing{Own: map[string][]string{}, Timed: map[item.State][]string{}, Recorded: map[int64]item.Move{}}
+	k := r.line.keys
+	timed := map[item.State]string{
+		item.Leased: k.leased(), item.Delayed: k.delayed(), item.Suspended: k.suspended(), item.Stored: k.stored(), item.Dead: k.dead(),
+	}
+	p := r.client.Pipeline()
+	values, own, dedupe := p.HGetAll(ctx, k.items()), p.ZRange(ctx, k.assigned(), 0, -1), p.HGetAll(ctx, k.dedupe())
+	windows, entries := p.ZCard(ctx, k.windows()), p.LRange(ctx, k.outbox(), 0, -1)
+	var levels [item.HighestPriority + 1]*redis.StringSliceCmd
+	for level := item.LowestPriority; level <= item.HighestPriority; level++ {
+		levels[level] = p.LRange(ctx, k.ready(level), 0, -1)
+	}
+	waiting := map[item.State]*redis.StringSliceCmd{}
+	for state, key := range timed {
+		waiting[state] = p.ZRange(ctx, key, 0, -1)
+	}
+	if _, err := p.Exec(ctx); err != nil {
+		return s, err
+	}
+
 	var failed error
-	values, err := r.client.HGetAll(ctx, r.line.keys.items()).Result()
-	failed = errors.Join(failed, err)
-	for id, value := range values {
+	for id, value := range values.Val() {
 		i, err := parseValue(id, value)
 		failed = errors.Join(failed, err)
 		s.Items = append(s.Items, i)
 	}
 	slices.SortFunc(s.Items, func(a, b item.Item) int { return strings.Compare(a.ID, b.ID) })
 	for level := item.LowestPriority; level <= item.HighestPriority; level++ {
-		s.Common[level], err = r.client.LRange(ctx, r.line.keys.ready(level), 0, -1).Result()
-		failed = errors.Join(failed, err)
+		s.Common[level] = levels[level].Val()
 	}
-	own, err := r.client.ZRange(ctx, r.line.keys.assigned(), 0, -1).Result()
-	failed = errors.Join(failed, err)
-	for _, member := range own {
+	for _, member := range own.Val() {
 		f := strings.Split(member, " ")
 		level, _ := strconv.Atoi(f[1])
 		key := fmt.Sprintf("%s %d", f[0], 5-level)
 		s.Own[key] = append(s.Own[key], f[3])
 	}
-	for state, key := range map[item.State]string{
-		item.Leased: r.line.keys.leased(), item.Delayed: r.line.keys.delayed(), item.Suspended: r.line.keys.suspended(),
-		item.Stored: r.line.keys.stored(), item.Dead: r.line.keys.dead(),
-	} {
-		ids, err := r.client.ZRange(ctx, key, 0, -1).Result()
-		failed = errors.Join(failed, err)
-		if len(ids) > 0 {
-			s.Timed[state] = ids
+	for state, ids := range waiting {
+		if len(ids.Val()) > 0 {
+			s.Timed[state] = ids.Val()
 		}
 	}
-	s.Dedupe, err = r.client.HGetAll(ctx, r.line.keys.dedupe()).Result()
-	failed = errors.Join(failed, err)
-	windows, err := r.client.ZCard(ctx, r.line.keys.windows()).Result()
-	failed = errors.Join(failed, err)
-	s.Windows = int(windows)
-	entries, err := r.client.LRange(ctx, r.line.keys.outbox(), 0, -1).Result()
-	failed = errors.Join(failed, err)
-	for n, entry := range entries {
+	s.Dedupe, s.Windows = dedupe.Val(), int(windows.Val())
+	for n, entry := range entries.Val() {
 		moves, err := parseEntry(int64(n+1), entry)
 		failed = errors.Join(failed, err)
 		for _, m := range moves.List {
