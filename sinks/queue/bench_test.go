@@ -22,7 +22,7 @@ const (
 )
 
 // BenchmarkQueue pushes items, then leases and acks them, on Redis alone: in batches and with workers as the names say, beside the
-// least that a queue of plain commands does: LPUSH, and BRPOP that forgets what it gave away. All on one server, in turns.
+// least that a queue of plain commands does: LPUSH, and BRPOP (for batches RPOP with a count) that forgets what it gave away. All on one server, in turns.
 func BenchmarkQueue(b *testing.B) {
 	for _, workers := range []int{1, 10, 64} {
 		for _, batch := range []int{1, 10, 100} {
@@ -112,7 +112,7 @@ func (w *queueBench) push(ctx context.Context, _ int) error {
 	return err
 }
 
-// work leases a batch and acks it, with the next lease in the same call where there is one: a worker's ordinary round.
+// work leases a batch and acks it, in two calls. A worker that acks with its next lease has one.
 func (w *queueBench) work(ctx context.Context, worker int) error {
 	name := "w" + strconv.Itoa(worker)
 	out, err := w.n.Step(ctx, item.Step{Worker: name, Max: w.batch})
