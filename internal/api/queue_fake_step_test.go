@@ -82,6 +82,9 @@ func (q *fakeQueue) apply(op item.Op, by string) item.Result {
 	i := q.find(op.ID)
 	if i == nil || i.State.Ended() {
 		r.Outcome = item.NotFound
+		if op.Attempt > 0 {
+			r.Outcome = item.LeaseLost
+		}
 		return r
 	}
 	if r.Outcome = refusal(op, i); r.Outcome != item.OK {

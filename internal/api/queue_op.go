@@ -134,7 +134,7 @@ func outcomeProblem(queue string, op *item.Op, outcome item.Outcome) *Problem {
 		return nil
 	case item.LeaseLost:
 		return newProblem(http.StatusConflict, CodeLeaseLost,
-			"attempt "+strconv.Itoa(op.Attempt)+" of "+it+" is over: its lease has run out, or the item has gone on; nothing was changed")
+			"attempt "+strconv.Itoa(op.Attempt)+" of "+it+" is over: its lease has run out, or the item has gone on or ended; nothing was changed")
 	case item.IsLeased:
 		return newProblem(http.StatusConflict, CodeItemLeased, "a worker has "+it+"; name the attempt, or wait until it is done")
 	case item.SuspendLimit:

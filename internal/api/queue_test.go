@@ -54,7 +54,7 @@ func TestTheLifeOfItems(t *testing.T) {
 
 			{"POST", item("b/ack"), `{"attempt":2}`, 409, `"code":"lease_lost"`},
 			{"POST", item("b/ack"), `{"attempt":1,"worker":"w1"}`, 200, `{"op":"ack","id":"b","outcome":"ok","state":"done"}`},
-			{"POST", item("b/ack"), `{"attempt":1}`, 404, `"code":"item_not_found"`},
+			{"POST", item("b/ack"), `{"attempt":1}`, 409, `"code":"lease_lost"`},
 			{"POST", item("a/finish"), "", 409, `"code":"item_leased"`},
 			{"DELETE", item("a"), "", 409, `"code":"item_leased"`},
 			{"POST", item("a/extend"), `{"attempt":1,"lease":"10m"}`, 200, `{"op":"extend","id":"a","outcome":"ok","state":"leased","due":"2000-01-01T00:10:00Z"}`},
@@ -113,7 +113,7 @@ func TestTheTwinIsAQueueOfItsOwn(t *testing.T) {
 			{"POST", queuePath + "/lease", `{"worker":"w","max":9}`, 200, `"id":"r"`},
 			{"POST", queuePath + "/resume", `{"test":true}`, 200, `"paused":false`},
 			{"POST", queuePath + "/lease", `{"worker":"w","test":true}`, 200, `"id":"t"`},
-			{"POST", queuePath + "/items/t/nack", `{"attempt":1}`, 404, "item_not_found"},
+			{"POST", queuePath + "/items/t/nack", `{"attempt":1}`, 409, "lease_lost"},
 			{"POST", queuePath + "/items/t/nack", `{"attempt":1,"test":true}`, 200, `"state":"ready"`},
 			{"GET", queuePath + "?test=true", "", 200, `"test":true,"ready":2`},
 			{"GET", "/api/v1/queues?test=true", "", 200, `{"queues":[{"name":"replenishment","test":true,"ready":2`},

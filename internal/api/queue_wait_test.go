@@ -59,7 +59,7 @@ func TestShutdownWakesWorkers(t *testing.T) {
 	if got := <-lease; got.status != http.StatusOK || strings.TrimSpace(got.body) != `{"items":[]}` {
 		t.Errorf("lease: %d %s", got.status, got.body)
 	}
-	if got := <-step; got.status != http.StatusOK || strings.TrimSpace(got.body) != `{"results":[{"op":"ack","id":"nothing","outcome":"item_not_found"}],"items":[]}` {
+	if got := <-step; got.status != http.StatusOK || strings.TrimSpace(got.body) != `{"results":[{"op":"ack","id":"nothing","outcome":"lease_lost"}],"items":[]}` {
 		t.Errorf("step: %d %s", got.status, got.body)
 	}
 	if err := <-ended; err != nil {

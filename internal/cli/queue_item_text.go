@@ -206,7 +206,7 @@ func itemState(i *api.ItemForm) string {
 func refusal(o item.Outcome, form *api.OpForm) string {
 	switch o {
 	case item.LeaseLost:
-		return fmt.Sprintf("attempt %d is over: its lease has run out, or the item has gone on", form.Attempt)
+		return fmt.Sprintf("attempt %d is over: its lease has run out, or the item has gone on or ended", form.Attempt)
 	case item.NotFound:
 		return "the queue has no such item, or it has ended"
 	case item.IsLeased:

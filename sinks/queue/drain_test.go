@@ -52,14 +52,10 @@ func TestMovesReachTheLedgerInOrder(t *testing.T) {
 		ids := n.mustPush(t, newItems(3, 3, "i")...)
 		n.work(t, "w1", item.Op{Kind: item.Nack, Delay: time.Hour, Note: "no such bin"})
 		n.work(t, "w1", item.Op{Kind: item.Ack})
-		began := time.Now()
 		n.work(t, "w2", item.Op{Kind: item.Ack})
 		want := []string{"0 >ready 0 tester", "1 ready>leased 1 w2", "2 leased>done 1 w2"}
 		if diff := cmp.Diff(want, ledger.traced(t, ids[2], item.Done)); diff != "" {
 			t.Errorf("-want +got\n%s", diff)
-		}
-		if took := time.Since(began); took > 250*time.Millisecond*raceFactor {
-			t.Errorf("it took %s", took)
 		}
 		want = []string{"0 >ready 0 tester", "1 ready>leased 1 w1", "2 leased>delayed 1 w1"}
 		if diff := cmp.Diff(want, ledger.traced(t, ids[0], item.Delayed)); diff != "" {
@@ -99,7 +95,7 @@ func TestEachMoveIsRecordedOnce(t *testing.T) {
 	}
 }
 
-// shakyLedger fails every third time, before or after it has done what it was asked.
+// shakyLedger fails the first time and every third one after it, before or after it has done what it was asked.
 type shakyLedger struct {
 	*memoryLedger
 	failed struct {
@@ -112,11 +108,11 @@ func (l *shakyLedger) ApplyMoves(ctx context.Context, queue, epoch string, entri
 	l.failed.Lock()
 	defer l.failed.Unlock()
 	l.failed.calls++
-	if l.failed.calls%3 != 2 {
+	if l.failed.calls%3 != 1 {
 		return l.memoryLedger.ApplyMoves(ctx, queue, epoch, entries)
 	}
 	l.failed.n++
-	if l.failed.calls%2 == 0 {
+	if l.failed.n%2 == 1 {
 		if err := l.memoryLedger.ApplyMoves(ctx, queue, epoch, entries); err != nil {
 			return err
 		}

@@ -35,7 +35,7 @@ func TestAStaleAckIsRefusedAndTheHolderUndisturbed(t *testing.T) {
 			n.mustDo(t, item.Op{Kind: kind, ID: "i1"}, item.IsLeased)
 		}
 		n.mustDo(t, item.Op{Kind: item.Ack, ID: "i1", Attempt: holder.Attempt}, item.OK)
-		n.mustDo(t, item.Op{Kind: item.Ack, ID: "i1", Attempt: late.Attempt}, item.NotFound)
+		n.mustDo(t, item.Op{Kind: item.Ack, ID: "i1", Attempt: late.Attempt}, item.LeaseLost)
 	})
 }
 

@@ -158,10 +158,10 @@ func (c *modelCall) op(o item.Op) item.Outcome {
 	i := c.items[o.ID]
 	leased := i != nil && i.State == item.Leased
 	switch {
-	case i == nil:
-		return item.NotFound
 	case o.Attempt > 0 && (!leased || i.Attempt != o.Attempt):
 		return item.LeaseLost
+	case i == nil:
+		return item.NotFound
 	case o.Attempt == 0 && leased && !o.Force:
 		return item.IsLeased
 	case o.Kind == item.Requeue && i.State != item.Dead:

@@ -238,7 +238,7 @@ func (s *soak) note(ops []item.Op, results []item.Result) {
 		case r.Outcome == item.OK && ops[i].Kind == item.Ack:
 			s.acks[r.ID] = append(s.acks[r.ID], ops[i].Attempt)
 			s.done.Add(1)
-		case r.Outcome == item.LeaseLost || r.Outcome == item.NotFound:
+		case r.Outcome == item.LeaseLost:
 			s.lost.Add(1)
 		case r.Outcome != item.OK:
 			s.Errorf("%s of %s came out as %s", r.Kind, r.ID, r.Outcome)

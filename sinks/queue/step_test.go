@@ -58,7 +58,7 @@ func TestOperations(t *testing.T) {
 			{Outcome: item.OK, State: item.Leased},
 			{Outcome: item.OK, State: item.Suspended},
 			{Outcome: item.OK, State: item.Stored},
-			{Outcome: item.NotFound},
+			{Outcome: item.LeaseLost},
 			{Outcome: item.LeaseLost},
 			{Outcome: item.OK, State: item.Done},
 			{Outcome: item.OK, State: item.Removed},

@@ -313,7 +313,7 @@ func TestAWaitIsRepeatedByItsRequest(t *testing.T) {
 		if strings.Join(idsOf(again.Items), " ") != "b1 b2" || again.Items[0].Attempt != got.Items[0].Attempt {
 			t.Errorf("repeated it got %v", idsOf(again.Items))
 		}
-		for i, want := range []item.Outcome{item.OK, item.NotFound} {
+		for i, want := range []item.Outcome{item.OK, item.LeaseLost} {
 			if got.Results[i].Outcome != want || again.Results[i].Outcome != want {
 				t.Errorf("operation %d: %s, repeated %s, want %s", i, got.Results[i].Outcome, again.Results[i].Outcome, want)
 			}

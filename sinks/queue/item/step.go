@@ -36,10 +36,10 @@ type Outcome string
 // The outcomes. All but OK have changed nothing.
 const (
 	OK           Outcome = "ok"
-	LeaseLost    Outcome = "lease_lost" // the attempt named is over: the lease ran out, or the item has gone on
-	NotFound     Outcome = "item_not_found"
-	IsLeased     Outcome = "item_leased"   // a worker has it, and the operation names no attempt
-	SuspendLimit Outcome = "suspend_limit" // every step is used: store or finish it
+	LeaseLost    Outcome = "lease_lost"     // the attempt named is over: the lease ran out, or the item has gone on or ended
+	NotFound     Outcome = "item_not_found" // and no attempt was named
+	IsLeased     Outcome = "item_leased"    // a worker has it, and the operation names no attempt
+	SuspendLimit Outcome = "suspend_limit"  // every step is used: store or finish it
 	NotDead      Outcome = "item_not_dead"
 	IsDead       Outcome = "item_dead" // requeue or remove it
 )

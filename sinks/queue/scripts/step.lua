@@ -141,7 +141,7 @@ for r = 1, requests do
             lines[moves] = seq .. ' ' .. up(n) .. ' l d ' .. held .. ' ' .. counts .. ' 0 ' .. assignee .. ' ' .. by .. ' -'
           end
         else
-          outcomes[i] = it and 'L' or 'N'
+          outcomes[i] = (it or attempt ~= '0') and 'L' or 'N'
         end
       else
         w.moves = moves

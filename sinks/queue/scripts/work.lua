@@ -114,7 +114,7 @@ local function worker(w)
       delay = tonumber(delay)
     end
     local it = open(id)
-    if not it or it.state == 'd' or it.state == 'm' then return 'N' end
+    if not it or it.state == 'd' or it.state == 'm' then return attempt == '0' and 'N' or 'L' end
     if attempt ~= '0' then
       if it.state ~= 'l' or it.attempt ~= attempt then return 'L' end
     elseif it.state == 'l' and force ~= '1' then
