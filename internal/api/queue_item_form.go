@@ -20,7 +20,7 @@ type ItemForm struct {
 	Failures         int        `json:"failures" xml:"failures"`
 	Suspends         int        `json:"suspends" xml:"suspends"`
 	CreatedAt        time.Time  `json:"createdAt" xml:"createdAt"`
-	ReadyAt          *time.Time `json:"readyAt,omitempty" xml:"readyAt,omitempty" doc:"when it last became ready"`
+	ReadyAt          *time.Time `json:"readyAt,omitempty" xml:"readyAt,omitempty" doc:"when it last became ready; absent before the first time and where it has ended"`
 	Due              *time.Time `json:"due,omitempty" xml:"due,omitempty" doc:"leased: the lease ends; delayed, suspended, stored: it becomes ready; dead: it died"`
 	RemainingSeconds *int64     `json:"remainingSeconds,omitempty" xml:"remainingSeconds,omitempty" doc:"until due; absent where it is not waited for"`
 	Worker           string     `json:"worker,omitempty" xml:"worker,omitempty" doc:"who has the lease"`

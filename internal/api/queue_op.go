@@ -136,7 +136,7 @@ func outcomeProblem(queue string, op *item.Op, outcome item.Outcome) *Problem {
 		return newProblem(http.StatusConflict, CodeLeaseLost,
 			"attempt "+strconv.Itoa(op.Attempt)+" of "+it+" is over: its lease has run out, or the item has gone on or ended; nothing was changed")
 	case item.IsLeased:
-		return newProblem(http.StatusConflict, CodeItemLeased, "a worker has "+it+"; name the attempt, or wait until it is done")
+		return newProblem(http.StatusConflict, CodeItemLeased, "a worker has "+it+"; "+leasedHint(op.Kind))
 	case item.SuspendLimit:
 		return newProblem(http.StatusConflict, CodeSuspendLimit, it+" was suspended as often as the queue allows; store or finish it")
 	case item.IsDead:
@@ -146,4 +146,15 @@ func outcomeProblem(queue string, op *item.Op, outcome item.Outcome) *Problem {
 	case item.NotFound:
 	}
 	return newProblem(http.StatusNotFound, CodeItemNotFound, "queue "+queue+" has no "+it+", or it has ended")
+}
+
+// leasedHint is the way out for who operates on what a worker has.
+func leasedHint(kind item.OpKind) string {
+	switch n := needsOf(kind); {
+	case n.attempt != refused:
+		return "name the attempt, or wait until it is done"
+	case n.force != refused:
+		return "force takes it away all the same"
+	}
+	return "wait until it is done, or until its lease ends"
 }

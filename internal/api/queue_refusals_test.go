@@ -188,7 +188,7 @@ func TestQueueFailures(t *testing.T) {
 	for _, r := range [][4]string{
 		{"POST", "/items/-/ack", `{"attempt":1}`, "path.id"},
 		{"DELETE", "/items/-", "", "path.id"},
-		{"POST", "/requeue", `{"ids":["-"]}`, "body.ids[0].id"},
+		{"POST", "/requeue", `{"ids":["-"]}`, "body.ids[0]"},
 		{"POST", "/step", `{"ops":[{"op":"finish","id":"-"}]}`, "body.ops[0].id"},
 		{"POST", "/items", `{"items":[{"payload":1}]}`, "body.items[0].id"},
 	} {

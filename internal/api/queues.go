@@ -152,6 +152,8 @@ func invalidAt(e *item.InvalidError, list string) string {
 		return "path.id"
 	case list == "" || e.Index < 0:
 		return "body." + e.Field
+	case list == "ids": // they are texts
+		return "body.ids[" + strconv.Itoa(e.Index) + "]"
 	}
 	return "body." + list + "[" + strconv.Itoa(e.Index) + "]." + e.Field
 }

@@ -27,7 +27,7 @@ func (c *command) queueList() *cobra.Command {
 		Use:   "list [QUEUE]",
 		Short: "List all queues and how full they are, or the items of one in a state",
 		Long: `List all queues and how full they are, or the items of one in a state: ready in the order of service, what is leased or put off by the time
-that remains, the dead and the ended the latest first. Nothing is taken.`,
+that remains, the dead by when they died, the ended with the latest push first. Nothing is taken.`,
 		Example: `  tallyman queue list
   tallyman queue list replenishment --state suspended`,
 		Args: cobra.MaximumNArgs(1),

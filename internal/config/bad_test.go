@@ -87,7 +87,7 @@ func TestBadConfigurations(t *testing.T) {
 		{name: "dedupe", text: "sinks: {q: {type: queue, dedupe: daily}}", want: []string{`:1:34: bad_dedupe: sinks.q.dedupe cannot be "daily"`}, hint: "until_done, day, or a duration such as 4h"},
 		{name: "dedupe without a unit", text: "sinks: {q: {type: queue, dedupe: 4}}", want: []string{`bad_dedupe: sinks.q.dedupe cannot be "4"`}, hint: "4 has no unit: add s, m, h or d"},
 		{name: "dedupe for nothing", text: "sinks: {q: {type: queue, dedupe: 0s}}", want: []string{"out_of_range: sinks.q.dedupe is 0s, at least 1s is needed"}},
-		{name: "dedupe for ever", text: "sinks: {q: {type: queue, dedupe: 400d}}", want: []string{"out_of_range: sinks.q.dedupe is 400d, at most 8784h is possible"}},
+		{name: "dedupe for ever", text: "sinks: {q: {type: queue, dedupe: 400d}}", want: []string{"out_of_range: sinks.q.dedupe is 400d, at most 366d is possible"}},
 		{name: "dedupe is a list", text: "sinks: {q: {type: queue, dedupe: [day]}}", want: []string{"wrong_type: sinks.q.dedupe takes until_done, day, or a duration, found a list"}},
 		{name: "suspend steps", text: "sinks: {q: {type: queue, suspend_steps: [2h, 0s, soon]}}", want: []string{":1:46: out_of_range: sinks.q.suspend_steps.1", ":1:50: bad_duration: sinks.q.suspend_steps.2"}},
 		{name: "one suspend step", text: "sinks: {q: {type: queue, suspend_steps: 2h}}", want: []string{"wrong_type: sinks.q.suspend_steps takes a list, found a text"}},

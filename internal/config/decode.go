@@ -174,13 +174,22 @@ func durationUpTo(dst *time.Duration, low, high time.Duration) field {
 			d.fail(at, strictyaml.CodeDuration, fmt.Sprintf("%s: %q is no duration", at, s), err.Error())
 		case x < low:
 			d.fail(at, strictyaml.CodeOutOfRange,
-				fmt.Sprintf("%s is %s, at least %s is needed", at, s, strictyaml.FormatDuration(low)), "")
+				fmt.Sprintf("%s is %s, at least %s is needed", at, s, inUnits(low)), "")
 		case x > high:
-			d.fail(at, strictyaml.CodeOutOfRange, fmt.Sprintf("%s is %s, at most %s is possible", at, s, strictyaml.FormatDuration(high)), "")
+			d.fail(at, strictyaml.CodeOutOfRange, fmt.Sprintf("%s is %s, at most %s is possible", at, s, inUnits(high)), "")
 		default:
 			*dst = x
 		}
 	}
+}
+
+// inUnits writes a limit as people do: a year in days.
+func inUnits(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d > 2*day && d%day == 0 {
+		return strconv.FormatInt(int64(d/day), 10) + "d"
+	}
+	return strictyaml.FormatDuration(d)
 }
 
 // durations reads a list of durations; from outside the file it is one text with commas.

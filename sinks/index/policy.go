@@ -10,7 +10,7 @@ import (
 )
 
 // ErrEvicts says that the Redis server would throw keys away when its memory is full.
-var ErrEvicts = errors.New("index: Redis evicts keys when its memory is full: set maxmemory-policy to noeviction")
+var ErrEvicts = errors.New("this Redis evicts keys when its memory is full: set maxmemory-policy to noeviction")
 
 // Check refuses a server that would evict keys, before anything is served: the error is ErrEvicts, or that Redis is out of
 // reach. It asks until it was told once; a managed Redis may not tell.

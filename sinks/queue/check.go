@@ -2,6 +2,7 @@ package queue
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strings"
 	"time"
@@ -82,7 +83,7 @@ func checkOp(i int, op *item.Op) error {
 	if err := checkName("id", i, op.ID); err != nil {
 		return err
 	}
-	most, field := time.Duration(0), "delay"
+	most, field, limit := time.Duration(0), "delay", "0"
 	switch op.Kind {
 	case item.Ack, item.Nack, item.Release, item.Extend:
 		if op.Attempt == 0 {
@@ -98,9 +99,9 @@ func checkOp(i int, op *item.Op) error {
 	}
 	switch op.Kind {
 	case item.Nack, item.Store:
-		most = MaxDelay
+		most, limit = MaxDelay, fmt.Sprintf("0 to %d days", MaxDelay/(24*time.Hour))
 	case item.Extend:
-		most, field = MaxLease, "lease"
+		most, field, limit = MaxLease, "lease", fmt.Sprintf("0 to %d hours", MaxLease/time.Hour)
 	case item.Assign:
 		if op.Worker != "" {
 			if err := checkName("worker", i, op.Worker); err != nil {
@@ -113,7 +114,7 @@ func checkOp(i int, op *item.Op) error {
 	case op.Attempt < 0:
 		return invalid("attempt", i, "must be positive")
 	case op.Delay < 0 || op.Delay > most:
-		return invalid(field, i, "must be 0 to %s", most)
+		return invalid(field, i, "must be %s", limit)
 	case op.Kind == item.Store && op.Delay < time.Microsecond:
 		return invalid("delay", i, "says for how long the item is put away")
 	}

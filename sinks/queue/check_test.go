@@ -84,6 +84,21 @@ func TestStepsThatAreRefused(t *testing.T) {
 	}
 }
 
+// Limits are told in the units that people write.
+func TestLimitsAreToldInWords(t *testing.T) {
+	t.Parallel()
+	for want, op := range map[string]item.Op{
+		"[0].delay: must be 0 to 366 days": {Kind: item.Nack, Attempt: 1, Delay: MaxDelay + 1},
+		"[0].lease: must be 0 to 24 hours": {Kind: item.Extend, Attempt: 1, Delay: MaxLease + 1},
+		"[0].delay: must be 0":             {Kind: item.Suspend, Delay: time.Second},
+	} {
+		op.ID = "i1"
+		if err := checkStep(&item.Step{Ops: []item.Op{op}}); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
 func TestNotesAreCutBetweenCharacters(t *testing.T) {
 	t.Parallel()
 	for _, note := range []string{strings.Repeat("é", item.MaxNote), "x" + strings.Repeat("é", item.MaxNote), "\xff" + strings.Repeat("x", item.MaxNote)} {

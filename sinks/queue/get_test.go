@@ -61,7 +61,7 @@ func TestGetOfWhatHasEnded(t *testing.T) {
 			"a2": "→ready 0 by tester; ready→removed 0 by tester; ",
 		} {
 			got, err := n.Get(t.Context(), false, id)
-			if err != nil || told(got.Trace) != want || !got.Item.State.Ended() || len(got.Item.Payload) == 0 {
+			if err != nil || told(got.Trace) != want || !got.Item.State.Ended() || len(got.Item.Payload) == 0 || !got.Item.Ready.IsZero() {
 				t.Errorf("%+v, %v", got, err)
 			}
 		}

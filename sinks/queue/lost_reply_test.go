@@ -177,9 +177,9 @@ func TestLeasesOfACallerThatIsGoneAreGivenBack(t *testing.T) {
 	n.mustPush(t, newItems(3, 3, "i")...)
 	leave(t, n, g, item.Step{Worker: "w", Max: 2})
 	var got []item.Lease
-	testenv.Eventually(t, func() bool {
-		s, err := n.Sizes(t.Context(), false)
-		return err == nil && s.Ready == 3
+	testenv.Eventually(t, func() bool { // two were leased and given back
+		moved, err := n.client.HGet(t.Context(), n.lines[0].keys.meta(), "moved").Int()
+		return err == nil && moved == 4
 	}, 10*time.Second)
 	got = n.mustLease(t, "other", 3)
 	if !slices.Equal(idsOf(got), []string{"i1", "i2", "i3"}) || got[0].Failures != 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"tallyman/sinks"
 	"tallyman/sinks/queue/item"
@@ -95,11 +96,15 @@ func (q *Queue) ended(ctx context.Context, query item.Query, c cursor) (item.Pag
 
 // fromRecord is an item as the ledger has it.
 func fromRecord(r *item.Record) item.Item {
-	return item.Item{
+	i := item.Item{
 		ID: r.ID, State: r.State, Priority: r.Priority, Payload: r.Payload, Attempt: r.Attempt, Failures: r.Failures,
 		Suspends: r.Suspends, Created: r.Created, Ready: r.Ready, Due: r.Due, Assignee: r.Assignee, Moves: r.Moves, Seq: r.Seq,
 		Bucket: r.Bucket,
 	}
+	if i.State.Ended() { // the ledger has when it was ready first, and its trace when it was last
+		i.Ready = time.Time{}
+	}
+	return i
 }
 
 // Rank tells when a ready item is served: its place among what anybody may take, or of one that a worker alone gets, its place

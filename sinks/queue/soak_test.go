@@ -268,7 +268,7 @@ func (s *soak) check() {
 		if ends := count(trace, func(m item.Move) bool { return m.To.Ended() }); ends != 1 {
 			s.Errorf("%s has ended %d times: %v", p.id, ends, trace)
 		}
-		// Attempts jump by 1,000 with every epoch.
+		// Attempts jump with every epoch, by a multiple of restoreJump.
 		epochs := map[int]bool{}
 		for _, attempt := range s.acks[p.id] {
 			if epochs[attempt/restoreJump] {

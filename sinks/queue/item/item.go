@@ -59,7 +59,7 @@ type Item struct {
 	Failures int // nacks and leases that ran out since it was pushed or requeued; at max_attempts it is dead
 	Suspends int // since it was pushed or stored
 	Created  time.Time
-	Ready    time.Time // when it last became ready; zero before the first time
+	Ready    time.Time // when it last became ready; zero before the first time and when it has ended
 	Due      time.Time // leased: end of the lease; delayed, suspended, stored: when it becomes ready; dead: when it died; else zero
 	Worker   string    // who has the lease
 	Assignee string    // the only worker that gets it; "" = any
