@@ -44,6 +44,21 @@ func (s *servers) postgresCPU() float64 {
 	if s.pid == 0 {
 		return 0
 	}
+	// A child that ends while they are added up counts twice, or not at all.
+	before, ticks, after := s.postmasterTicks(), s.childrenTicks(), s.postmasterTicks()
+	for before.ended != after.ended {
+		before, ticks, after = after, s.childrenTicks(), s.postmasterTicks()
+	}
+	const perSecond = 100 // USER_HZ of Linux
+	return float64(ticks+after.own+after.ended) / perSecond
+}
+
+func (s *servers) postmasterTicks() process {
+	p, _ := readProcess(s.pid)
+	return p
+}
+
+func (s *servers) childrenTicks() int {
 	list, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
 		return 0
@@ -54,16 +69,11 @@ func (s *servers) postgresCPU() float64 {
 		if err != nil {
 			continue
 		}
-		p, found := readProcess(pid)
-		switch {
-		case found && pid == s.pid:
-			ticks += p.own + p.ended
-		case found && p.parent == s.pid:
+		if p, found := readProcess(pid); found && p.parent == s.pid {
 			ticks += p.own
 		}
 	}
-	const perSecond = 100 // USER_HZ of Linux
-	return float64(ticks) / perSecond
+	return ticks
 }
 
 // process is a line of /proc, in ticks: its own time, and that of its children that have ended.
