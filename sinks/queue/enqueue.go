@@ -2,6 +2,8 @@ package queue
 
 import (
 	"context"
+	"slices"
+	"strconv"
 	"time"
 
 	"tallyman/sinks/queue/item"
@@ -49,13 +51,13 @@ func (l *line) newEnqueues() *combiner[*enqueued] {
 			}
 			return next.epoch == parts[0].what.epoch && items <= enqueueItems && bytes <= enqueueBytes
 		},
-		call: func(ctx context.Context, _ int, parts []*part[*enqueued]) { l.enqueueAll(ctx, parts) },
+		call: l.enqueueAll,
 	}
 }
 
-// enqueueAll makes a call for some pushes. It is repeated until it is answered or patience ends: what is in by then is
-// called known, which a push that has just been recorded knows to be its own.
-func (l *line) enqueueAll(ctx context.Context, parts []*part[*enqueued]) {
+// enqueueAll makes a call for some pushes, until it is answered or patience ends. To repeat it does no harm: enqueue.lua knows
+// it, and brings nothing back that was worked on meanwhile.
+func (l *line) enqueueAll(ctx context.Context, flight int, parts []*part[*enqueued]) {
 	records := parts[0].what.records
 	if len(parts) > 1 {
 		records = nil
@@ -63,10 +65,15 @@ func (l *line) enqueueAll(ctx context.Context, parts []*part[*enqueued]) {
 			records = append(records, p.what.records...)
 		}
 	}
-	var answers []string
-	err := l.insist(ctx, func(ctx context.Context) (err error) {
-		answers, err = l.enqueue(ctx, parts[0].what.epoch, tokenPush, records)
-		return err
+	c := enqueueCall{epoch: parts[0].what.epoch, token: tokenPush, caller: "p/" + l.o.Node + "/" + strconv.Itoa(flight)}
+	answers := make([]string, 0, len(records))
+	err := inChunks(records, func(some []item.Record) error {
+		c.name = l.nextCall()
+		return l.insist(ctx, func(ctx context.Context) error {
+			got, err := l.enqueueOnce(ctx, c, some)
+			answers = append(answers, got...)
+			return err
+		})
 	})
 	for _, p := range parts {
 		n := len(p.what.records)
@@ -77,29 +84,59 @@ func (l *line) enqueueAll(ctx context.Context, parts []*part[*enqueued]) {
 	}
 }
 
-// enqueue puts items into Redis as they are recorded, in calls of a size that Redis is through with soon. It answers for each
-// as enqueue.lua does.
+// enqueue puts back into Redis what was lost there. It answers for each item as enqueue.lua does.
 func (l *line) enqueue(ctx context.Context, epoch, token string, records []item.Record) ([]string, error) {
-	answers := make([]string, 0, len(records))
+	c := enqueueCall{epoch: epoch, token: token}
+	if token != tokenPush && token != tokenRebuild {
+		c.caller = "repair" // the newest alone gets that far
+	}
+	answers, number := make([]string, 0, len(records)), 0
+	err := inChunks(records, func(some []item.Record) error {
+		number++
+		c.name = token + "/" + strconv.Itoa(number)
+		got, err := l.enqueueOnce(ctx, c, some)
+		answers = append(answers, got...)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answers, nil
+}
+
+// enqueueCall is what a call of enqueue.lua says beyond its items.
+type enqueueCall struct {
+	epoch, token string
+	caller       string // has the record of the answer; "" = there is none: nobody works while the call is repeated
+	name         string // of the call, in the record
+}
+
+// enqueueOnce is one call of enqueue.lua.
+func (l *line) enqueueOnce(ctx context.Context, c enqueueCall, records []item.Record) ([]string, error) {
+	keys := l.all
+	if c.caller != "" {
+		keys = append(slices.Clip(keys), l.keys.request(c.caller))
+	}
+	reply, err := l.run(ctx, l.scripts.enqueue, keys, l.enqueueArgs(c, records)...)
+	if err != nil {
+		return nil, err
+	}
+	if len(reply) != len(records) {
+		return nil, errAnswer
+	}
+	return texts(reply)
+}
+
+// inChunks calls f with some of the records after the others, so many at a time that Redis is through with them soon.
+func inChunks(records []item.Record, f func([]item.Record) error) error {
 	for len(records) > 0 {
 		n := chunk(records)
-		reply, err := l.run(ctx, l.scripts.enqueue, l.all, l.enqueueArgs(epoch, token, records[:n])...)
-		if err != nil {
-			return nil, err
-		}
-		if len(reply) != n {
-			return nil, errAnswer
-		}
-		p := replyReader{reply: reply}
-		for range reply {
-			answers = append(answers, p.text())
-		}
-		if p.err != nil {
-			return nil, p.err
+		if err := f(records[:n]); err != nil {
+			return err
 		}
 		records = records[n:]
 	}
-	return answers, nil
+	return nil
 }
 
 // chunk is how many of the records go into one call.
@@ -112,8 +149,9 @@ func chunk(records []item.Record) int {
 	return n
 }
 
-func (l *line) enqueueArgs(epoch, token string, records []item.Record) []any {
-	args := append(make([]any, 0, 6+3*len(records)), epoch, l.now(), l.keys.hints(), l.hint(), token, len(records))
+func (l *line) enqueueArgs(c enqueueCall, records []item.Record) []any {
+	args := append(make([]any, 0, 8+3*len(records)), c.epoch, l.now(), l.keys.hints(), l.hint(), c.token, c.name,
+		recordFor.Milliseconds(), len(records))
 	for i := range records {
 		args = append(args, records[i].ID)
 	}

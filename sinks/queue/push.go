@@ -62,8 +62,9 @@ func (q *Queue) enter(ctx context.Context, l *line, p *pushed) ([]string, error)
 	if len(fresh.at)+len(old.at) == 0 {
 		return answers, nil
 	}
+	first := &entry{records: fresh.records}
 	err := q.keeper.Serve(ctx, func(ctx context.Context, g *index.Generation) error {
-		got, err := q.enqueueNew(ctx, l, g.Epoch, fresh.records)
+		got, err := q.enqueueNew(ctx, l, g.Epoch, first)
 		if err == nil {
 			fresh.put(answers, got)
 			if got, err = q.repair(ctx, l, g.Epoch, old.records); err == nil {
@@ -91,25 +92,53 @@ func (p *places) put(answers, got []string) {
 	}
 }
 
-// enqueueNew enqueues what is new, repairs where that is needed, and ends in the ledger what was refused.
-func (q *Queue) enqueueNew(ctx context.Context, l *line, epoch string, records []item.Record) ([]string, error) {
-	if len(records) == 0 {
+// entry is the way of new items into Redis, which may need several tries.
+type entry struct {
+	records []item.Record
+	tried   string   // the epoch of the last try
+	answers []string // of enqueue.lua in that epoch; nil = unknown
+}
+
+// enqueueNew enqueues what is new, repairs where that is needed, and ends in the ledger what was refused. What was tried before may
+// be in, and worked on, and even finished: then only the ledger knows, and a repair asks it.
+func (q *Queue) enqueueNew(ctx context.Context, l *line, epoch string, n *entry) ([]string, error) {
+	if len(n.records) == 0 {
 		return nil, nil
 	}
-	e := &enqueued{epoch: epoch, records: records}
-	for i := range records {
-		e.bytes += len(records[i].Payload)
+	if n.tried == "" || l.o.Ledger == nil {
+		n.tried = epoch
+		e := &enqueued{epoch: epoch, records: n.records}
+		for i := range n.records {
+			e.bytes += len(n.records[i].Payload)
+		}
+		if err := l.enqueues.do(ctx, e); err != nil {
+			return nil, err
+		}
+		if n.answers = e.answers; l.o.Ledger == nil {
+			return n.answers, nil
+		}
 	}
-	if err := l.enqueues.do(ctx, e); err != nil {
+	n.doubt(epoch)
+	if err := l.refuse(ctx, n.records, n.answers); err != nil {
 		return nil, err
 	}
-	if l.o.Ledger == nil {
-		return e.answers, nil
+	return n.answers, q.repairThose(ctx, l, epoch, n)
+}
+
+// doubt leaves to repairs what may have become of the items since they were enqueued. Those that were refused stay so.
+func (n *entry) doubt(epoch string) {
+	if n.answers != nil && n.tried == epoch {
+		return
 	}
-	if err := l.refuse(ctx, records, e.answers); err != nil {
-		return nil, err
+	if n.answers == nil {
+		n.answers = make([]string, len(n.records))
 	}
-	return e.answers, q.repairThose(ctx, l, e)
+	for i, answer := range n.answers {
+		if !isHolder(answer) {
+			n.answers[i] = enqueuedRepaired
+		}
+	}
+	n.tried = epoch
 }
 
 // refuse ends in the ledger the items whose dedupe keys are held by others.

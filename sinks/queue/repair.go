@@ -120,7 +120,7 @@ func (l *line) missing(ctx context.Context, epoch string, records []item.Record)
 }
 
 // repairThose does for a push what enqueue.lua left to repairs.
-func (q *Queue) repairThose(ctx context.Context, l *line, e *enqueued) error {
+func (q *Queue) repairThose(ctx context.Context, l *line, epoch string, e *entry) error {
 	var records []item.Record
 	var places []int
 	for i, answer := range e.answers {
@@ -131,7 +131,7 @@ func (q *Queue) repairThose(ctx context.Context, l *line, e *enqueued) error {
 	if len(records) == 0 {
 		return nil
 	}
-	answers, err := q.repair(ctx, l, e.epoch, records)
+	answers, err := q.repair(ctx, l, epoch, records)
 	if err != nil {
 		return err
 	}

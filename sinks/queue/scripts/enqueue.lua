@@ -2,27 +2,43 @@
 -- by its dedupe key. All or nothing.
 --
 -- KEYS 1 … 16 and ARGV 1, 2: see common.lua
+--      17 string  record: what this caller was answered last: "epoch call", then a line for each item. A call whose reply was lost
+--                 is repeated, and meanwhile its items may have been worked on. None = calls are not repeated
 -- ARGV 3 channel for hints, 4 the hint
 --      5 token: empty for a push: it does not put in an item that a repair may have put in before (see repair.lua);
 --        * for the one who writes everything back, else the token of a repair
---      6 n, the number of items
+--      6 the call's name; of names "name/number" with one name the lower numbers are earlier, 7 ttl of the record in ms
+--      8 n, the number of items
 --      then n × id
 --      then n × value, as the item is to stand; it is not leased
 --      then n × dedupe: empty, or "bucket until keep created": the window ends at until (0 = when the item has ended), its
 --      entry may be collected from keep on (0 = never), the item was created at created, µs
 -- Result: n texts: empty = it is in, = there is one of that id, ? a repair may have put it in, else the id of the item that
---         holds the dedupe key; it may have had the same id.
+--         holds the dedupe key; it may have had the same id. Nothing at all for a call that came late: its caller has gone on.
 -- Error:  EPOCH <what was found, or none>; TOKEN <the newest>. Nothing was changed.
 
 local meta = rcall('HMGET', META, 'epoch', 'due', 'repaired', 'repairs', 'last')
 if meta[1] ~= ARGV[1] then return epochError(meta[1]) end
+local call, n = ARGV[6], tonumber(ARGV[8])
+local record = KEYS[17] and rcall('GET', KEYS[17])
+if record then
+  local epoch, last, answers = match(record, '^(%S+) (%S+)\n()')
+  if epoch == ARGV[1] and last == call then
+    local again = {}
+    for answer in string.gmatch(string.sub(record, answers), '([^\n]*)\n') do again[#again + 1] = answer end
+    return again
+  end
+  local name, number = match(call, '^(%S+/)(%d+)$')
+  if epoch == ARGV[1] and string.sub(last, 1, #name) == name and tonumber(string.sub(last, #name + 1)) > tonumber(number) then
+    return {}
+  end
+end
 local token = ARGV[5]
 if token ~= '' and token ~= '*' and token ~= meta[4] then return redis.error_reply('TOKEN ' .. (meta[4] or 'none')) end
 
 local now = clock()
 local due, repaired, last = tonumber(meta[2] or 0), tonumber(meta[3] or 0), tonumber(meta[5] or MIDDLE)
-local n = tonumber(ARGV[6])
-local ids, values, dedupes = 6, 6 + n, 6 + 2 * n
+local ids, values, dedupes = 8, 8 + n, 8 + 2 * n
 
 -- Who has the ids and the dedupe keys?
 local known = mget(ITEMS, ARGV, ids + 1, ids + n)
@@ -136,5 +152,8 @@ local old = rcall('ZRANGEBYSCORE', WINDOWS, '-inf', text(now), 'LIMIT', 0, 100)
 if #old > 0 then
   rcall('HDEL', DEDUPE, unpack(old))
   rcall('ZREM', WINDOWS, unpack(old))
+end
+if KEYS[17] then
+  rcall('SET', KEYS[17], ARGV[1] .. ' ' .. call .. '\n' .. table.concat(result, '\n') .. '\n', 'PX', ARGV[7])
 end
 return result
