@@ -23,8 +23,6 @@ type Items interface {
 	AppliedMoves(ctx context.Context, queue, epoch string) (int64, error)
 	// UnfinishedItems returns items that have not ended, ascending by Seq.
 	UnfinishedItems(ctx context.Context, queue string, after int64, limit int) ([]item.Record, error)
-	// StillUnfinished returns those of the numbers whose items have not ended, ascending.
-	StillUnfinished(ctx context.Context, queue string, seqs []int64) ([]int64, error)
 	// HeldKeys returns the dedupe keys of items that are done and whose windows end after now, ascending by Seq. Those that
 	// were removed or refused hold none.
 	HeldKeys(ctx context.Context, queue string, now time.Time, after int64, limit int) ([]item.HeldKey, error)

@@ -209,19 +209,6 @@ func (l *memoryLedger) UnfinishedItems(_ context.Context, queue string, after in
 	return out, err
 }
 
-func (l *memoryLedger) StillUnfinished(_ context.Context, queue string, seqs []int64) ([]int64, error) {
-	q, leave, err := l.enter(queue)
-	defer leave()
-	var out []int64
-	for _, seq := range seqs {
-		if i := q.items[seq]; i != nil && !i.State.Ended() {
-			out = append(out, seq)
-		}
-	}
-	slices.Sort(out)
-	return out, err
-}
-
 func (l *memoryLedger) HeldKeys(_ context.Context, queue string, now time.Time, after int64, limit int) ([]item.HeldKey, error) {
 	q, leave, err := l.enter(queue)
 	defer leave()

@@ -128,14 +128,6 @@ func itemIDs(list []item.Record) []string {
 	return out
 }
 
-func itemSeqs(list []item.Record) []int64 {
-	out := make([]int64, len(list))
-	for i := range list {
-		out[i] = list[i].Seq
-	}
-	return out
-}
-
 // numberedIDs are n ids of items.
 func numberedIDs(prefix string, n int) []string {
 	out := make([]string, n)

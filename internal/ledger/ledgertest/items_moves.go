@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"slices"
 	"context"
 	"sync"
 	"testing"
@@ -22,9 +23,6 @@ var itemMoveTests = []testCase{
 		f.hasUnfinished(t, items...)
 		f.apply(t, 3, move(&items[1], 2, item.Done), move(&items[2], 2, item.Dead), move(&items[3], 2, item.Removed))
 		f.hasUnfinished(t, items[0], items[2], items[4])
-		still, err := f.StillUnfinished(t.Context(), queue, append([]int64{1 << 40}, itemSeqs(items)...))
-		noError(t, err)
-		equal(t, itemSeqs([]item.Record{items[0], items[2], items[4]}), still)
 	}},
 	{"an entry that was applied changes nothing", func(t *testing.T, f *fixture) {
 		f.begin(t, "", "e1")
@@ -56,6 +54,7 @@ var itemMoveTests = []testCase{
 	}},
 	{"moves of another epoch are refused", func(t *testing.T, f *fixture) {
 		items := f.pushed(t, "i_1")
+		before := slices.Clone(items)
 		moves := []item.Moves{{Position: 1, List: []item.Move{move(&items[0], 1, item.Done)}}}
 		isError(t, ledger.ErrFenced, f.ApplyMoves(t.Context(), queue, "e1", moves))
 		f.begin(t, "", "e1")
@@ -63,9 +62,7 @@ var itemMoveTests = []testCase{
 		isError(t, ledger.ErrFenced, f.ApplyMoves(t.Context(), queue, "", moves))
 		f.begin(t, "e1", "e2")
 		isError(t, ledger.ErrFenced, f.ApplyMoves(t.Context(), queue, "e1", moves))
-		still, err := f.StillUnfinished(t.Context(), queue, itemSeqs(items))
-		noError(t, err)
-		equal(t, itemSeqs(items), still)
+		f.hasUnfinished(t, before...)
 		f.hasPosition(t, queue, "e1", 0)
 		noError(t, f.ApplyMoves(t.Context(), queue, "e2", moves))
 		f.hasUnfinished(t)

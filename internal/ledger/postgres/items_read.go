@@ -29,15 +29,6 @@ func (l *Ledger) UnfinishedItems(ctx context.Context, queue string, after int64,
 	}, id, after, limit)
 }
 
-// StillUnfinished implements ledger.Items.
-func (l *Ledger) StillUnfinished(ctx context.Context, queue string, seqs []int64) ([]int64, error) {
-	id, err := l.findQueue(ctx, queue)
-	if err != nil {
-		return nil, noQueue(err)
-	}
-	return queryByKey(ctx, l, "still-unfinished", pgx.RowTo[int64], id, seqs)
-}
-
 // HeldKeys implements ledger.Items.
 func (l *Ledger) HeldKeys(ctx context.Context, queue string, now time.Time, after int64, limit int) ([]item.HeldKey, error) {
 	id, err := l.findQueue(ctx, queue)

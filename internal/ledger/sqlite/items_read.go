@@ -35,24 +35,6 @@ func (l *Ledger) records(ctx context.Context, name string, args []any, i *rows.I
 	return out, nil
 }
 
-// StillUnfinished implements ledger.Items.
-func (l *Ledger) StillUnfinished(ctx context.Context, queue string, seqs []int64) ([]int64, error) {
-	id, err := l.findQueue(ctx, queue)
-	if err != nil {
-		return nil, err
-	}
-	var out []int64
-	var seq int64
-	err = each(ctx, l.read, "still-unfinished", []any{id, list(seqs)}, []any{&seq}, func() error {
-		out = append(out, seq)
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("ledger: %w", err)
-	}
-	return out, nil
-}
-
 // HeldKeys implements ledger.Items.
 func (l *Ledger) HeldKeys(ctx context.Context, queue string, now time.Time, after int64, limit int) ([]item.HeldKey, error) {
 	id, err := l.findQueue(ctx, queue)

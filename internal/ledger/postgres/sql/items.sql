@@ -92,12 +92,6 @@ FROM (SELECT * FROM open_items WHERE queue_id = $1 AND seq > $2 ORDER BY seq LIM
 CROSS JOIN LATERAL (SELECT * FROM items i WHERE i.queue_id = $1 AND i.seq = o.seq OFFSET 0) AS i
 ORDER BY o.seq;
 
--- name: still-unfinished
--- Arguments: $1 queue, $2 seqs. Result: those that have not ended, ascending.
-SELECT seq FROM (SELECT (SELECT o.seq FROM open_items o WHERE o.queue_id = $1 AND o.seq = n.seq) AS seq
-                 FROM unnest($2::bigint[]) AS n (seq) OFFSET 0) AS found
-WHERE seq IS NOT NULL ORDER BY seq;
-
 -- name: first-window
 -- Where held-keys may begin. Arguments: $1 queue, $2 now. Result: the lowest seq of a window that is open, or null.
 SELECT min(seq) FROM items WHERE queue_id = $1 AND until_at > $2 AND until_at > 0;

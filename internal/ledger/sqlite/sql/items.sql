@@ -64,10 +64,6 @@ SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_a
 FROM open_items o CROSS JOIN items i ON i.seq = o.seq
 WHERE o.queue_id = ?1 AND o.seq > ?2 ORDER BY o.seq LIMIT ?3;
 
--- name: still-unfinished
--- Arguments: ?1 queue, ?2 seqs (JSON). Result: those that have not ended, ascending.
-SELECT seq FROM open_items WHERE queue_id = ?1 AND seq IN (SELECT value FROM json_each(?2)) ORDER BY seq;
-
 -- name: first-window
 -- Where held-keys may begin. Arguments: ?1 queue, ?2 now. Result: the lowest seq of a window that is open, 0 = there is none.
 SELECT coalesce(min(seq), 0) FROM items WHERE queue_id = ?1 AND until_at > ?2 AND until_at > 0;
