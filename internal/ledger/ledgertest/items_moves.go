@@ -1,8 +1,8 @@
 package ledgertest
 
 import (
-	"slices"
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"time"
