@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -35,7 +34,7 @@ func checkNew(i int, n *item.New) error {
 		return invalid("priority", i, "must be %d to %d", item.LowestPriority, item.HighestPriority)
 	case len(n.Payload) > item.MaxPayload:
 		return invalid("payload", i, "has %d bytes; %d are the most", len(n.Payload), item.MaxPayload)
-	case !json.Valid(n.Payload) || !utf8.Valid(n.Payload):
+	case !validJSON(n.Payload) || !utf8.Valid(n.Payload):
 		return invalid("payload", i, "must be a JSON value in UTF-8")
 	case len(n.DedupeKey) > item.MaxKey:
 		return invalid("dedupeKey", i, "has %d bytes; %d are the most", len(n.DedupeKey), item.MaxKey)
