@@ -28,19 +28,19 @@ type contents struct{ q *Queue }
 // An item that is missing is found by the sweep.
 func (c contents) Missing(ctx context.Context, epoch string) (string, error) {
 	for _, l := range c.q.lines {
+		applied := int64(0) // asked first: others may be at work, and the outbox is never behind what the ledger had before
+		if l.o.Ledger != nil {
+			var err error
+			if applied, err = l.o.Ledger.AppliedMoves(ctx, l.name, epoch); err != nil {
+				return "", fmt.Errorf("ledger: %w", err)
+			}
+		}
 		meta, err := l.o.Client.HMGet(ctx, l.keys.meta(), "epoch", "out").Result()
 		if err != nil {
 			return "", fmt.Errorf("redis: %w", err)
 		}
 		if found, _ := meta[0].(string); found != epoch {
 			return fmt.Sprintf("queue %s is at epoch %q", l.name, found), nil
-		}
-		if l.o.Ledger == nil {
-			continue
-		}
-		applied, err := l.o.Ledger.AppliedMoves(ctx, l.name, epoch)
-		if err != nil {
-			return "", fmt.Errorf("ledger: %w", err)
 		}
 		if out, _ := meta[1].(string); !reaches(out, applied) {
 			return fmt.Sprintf("the outbox of queue %s has gone back", l.name), nil
