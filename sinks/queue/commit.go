@@ -35,12 +35,17 @@ func (l *line) newCommits() *combiner[*pushed] {
 }
 
 // commit records the items of some pushes in one transaction. Where that fails each push has one of its own, so that nobody
-// fails because of what another wants to push.
+// fails because of what another wants to push. A ledger that does not answer is not asked again for each.
 func (l *line) commit(ctx context.Context, parts []*part[*pushed]) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no answer from the ledger within %s", patience))
+	defer cancel()
 	if err := l.commitOnce(ctx, parts); err != nil {
 		for i := range parts {
 			one := parts[i : i+1]
-			if len(parts) > 1 {
+			switch {
+			case ctx.Err() != nil:
+				err = fmt.Errorf("ledger: %w", context.Cause(ctx))
+			case len(parts) > 1:
 				err = l.commitOnce(ctx, one)
 			}
 			one[0].err = err
@@ -52,8 +57,6 @@ func (l *line) commit(ctx context.Context, parts []*part[*pushed]) {
 }
 
 func (l *line) commitOnce(ctx context.Context, parts []*part[*pushed]) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no answer from the ledger within %s", patience))
-	defer cancel()
 	records := parts[0].what.records
 	if len(parts) > 1 {
 		records = nil
