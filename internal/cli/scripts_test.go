@@ -49,6 +49,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			root, err := os.Getwd()
 			e.Setenv("REPO", root+"/../..")
+			e.Setenv("GORACE", "atexit_sleep_ms=0") // under the race detector a process would rest for a second before it ends
 			return err
 		},
 	})

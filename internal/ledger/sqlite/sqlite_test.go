@@ -12,8 +12,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Each step of the model is a transaction or two, under -race a slow one. -rapid.checks still wins.
-	if err := flag.Set("rapid.checks", "30"); err != nil {
+	// Each step of the model is a transaction or two, under -race and in pure Go a slow one. -rapid.checks still wins.
+	if err := flag.Set("rapid.checks", "15"); err != nil {
 		panic(err)
 	}
 	testenv.Main(m)
