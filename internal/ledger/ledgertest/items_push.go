@@ -16,7 +16,7 @@ import (
 var itemPushTests = []testCase{
 	{"items are recorded as they are", func(t *testing.T, f *fixture) {
 		full := delayedItem("i_2")
-		full.Until, full.Moves, full.Attempt, full.Failures, full.Suspends = start.Add(time.Minute), 7, 6, 5, 4
+		full.Until, full.Moves, full.Attempt, full.Failures, full.Suspends = start.Add(time.Minute), 7<<40, 6<<40, 5, 4
 		full.Assignee, full.Subject = "w-1", ""
 		bare := item.Record{New: item.New{ID: "i_3", Priority: 1, Created: start}, Ready: start, State: item.Ready}
 		items := f.push(t, newItem("i_1"), full, bare)

@@ -98,7 +98,7 @@ func (p *push) copyItems(items []rows.Item) *copyRows {
 
 // copyOpen makes the rows of open_items.
 func (p *push) copyOpen(items []rows.Item) *copyRows {
-	const each = 2 + 10*4 + 4*8 + 4*4 + 1
+	const each = 2 + 10*4 + 5*8 + 3*4 + 1
 	out := newCopyRows(each * len(items))
 	for i := range items {
 		r := &items[i]
@@ -108,7 +108,7 @@ func (p *push) copyOpen(items []rows.Item) *copyRows {
 		out.int64(r.Due)
 		out.int64(r.SubjectHash)
 		out.int32(p.queue)
-		out.int32(r.Attempt)
+		out.int64(r.Attempt)
 		out.int32(r.Failures)
 		out.int32(r.Suspends)
 		out.text(r.State)

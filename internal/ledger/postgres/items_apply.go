@@ -86,9 +86,9 @@ func queueStandings(b *pgx.Batch, id int32, a *rows.Apply) {
 
 // standingColumns are standings as the statements take them.
 type standingColumns struct {
-	seqs, moves, dues            []int64
-	attempts, failures, suspends []int32
-	states, assignees            []string
+	seqs, moves, dues, attempts []int64
+	failures, suspends          []int32
+	states, assignees           []string
 }
 
 func columnsOf(list []rows.Standing) standingColumns {

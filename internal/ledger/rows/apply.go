@@ -25,11 +25,12 @@ type Trail struct {
 
 // Standing is how an item stands after its move N.
 type Standing struct {
-	Seq, N                      int64
-	State                       string // its letter
-	Attempt, Failures, Suspends int32
-	Due                         int64
-	Assignee                    string
+	Seq, N             int64
+	State              string // its letter
+	Attempt            int64
+	Failures, Suspends int32
+	Due                int64
+	Assignee           string
 }
 
 // NewApply takes the entries above the position, and puts the moves of each item together.
@@ -81,7 +82,7 @@ func (a *Apply) add(moves []*item.Move) {
 	last := moves[len(moves)-1]
 	a.Traces = append(a.Traces, Trail{Seq: last.Seq, At: Micros(last.At), Moves: text})
 	s := Standing{
-		Seq: last.Seq, N: last.N, State: last.To.Letter(), Attempt: int32(last.Attempt), Failures: int32(last.Failures), //nolint:gosec // counts
+		Seq: last.Seq, N: last.N, State: last.To.Letter(), Attempt: int64(last.Attempt), Failures: int32(last.Failures), //nolint:gosec // counts
 		Suspends: int32(last.Suspends), Due: Micros(last.Due), Assignee: last.Assignee, //nolint:gosec // counts
 	}
 	switch {

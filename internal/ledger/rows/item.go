@@ -16,7 +16,8 @@ type Item struct {
 	SubjectHash                        int64 // 0 = it has no subject
 	State                              string
 	Moves, Due                         int64
-	Attempt, Failures, Suspends        int32
+	Attempt                            int64 // it jumps whenever an index is written back
+	Failures, Suspends                 int32
 	Assignee                           string
 }
 
@@ -25,7 +26,7 @@ func NewItem(r *item.Record, seq int64) Item {
 	i := Item{
 		Seq: seq, Created: Micros(r.Created), Ready: Micros(r.Ready), Until: Micros(r.Until), Priority: int16(r.Priority), //nolint:gosec // 1 … 5
 		ID: r.ID, Bucket: Text(r.Bucket), Key: Text(r.DedupeKey), Subject: Text(r.Subject), By: Text(r.By), Node: Text(r.Node),
-		Payload: r.Payload, State: r.State.Letter(), Moves: r.Moves, Due: Micros(r.Due), Attempt: int32(r.Attempt), //nolint:gosec // counts
+		Payload: r.Payload, State: r.State.Letter(), Moves: r.Moves, Due: Micros(r.Due), Attempt: int64(r.Attempt),
 		Failures: int32(r.Failures), Suspends: int32(r.Suspends), Assignee: Text(r.Assignee), //nolint:gosec // counts
 	}
 	i.SubjectHash = SubjectHash(i.Subject)

@@ -45,7 +45,7 @@ CREATE TABLE open_items (
     due          bigint   NOT NULL,
     subject_hash bigint   NOT NULL,
     queue_id     integer  NOT NULL,
-    attempt      integer  NOT NULL,
+    attempt      bigint   NOT NULL,
     failures     integer  NOT NULL,
     suspends     integer  NOT NULL,
     state        text     NOT NULL,

@@ -57,7 +57,7 @@ SELECT position FROM queues WHERE name = $1 AND epoch = $2;
 UPDATE open_items o
 SET moves = n.moves, state = n.state, attempt = n.attempt, failures = n.failures, suspends = n.suspends, due = n.due, assignee = n.assignee
 FROM (SELECT (SELECT o.ctid FROM open_items o WHERE o.queue_id = $1 AND o.seq = c.seq AND o.moves < c.moves) AS place, c.*
-      FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::integer[], $6::integer[], $7::integer[], $8::bigint[], $9::text[])
+      FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::integer[], $7::integer[], $8::bigint[], $9::text[])
            AS c (seq, moves, state, attempt, failures, suspends, due, assignee) OFFSET 0) AS n
 WHERE o.ctid = n.place;
 
