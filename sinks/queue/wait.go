@@ -48,6 +48,9 @@ func (q *Queue) Step(ctx context.Context, s item.Step) (item.Stepped, error) {
 			return out, nil
 		}
 		if err != nil {
+			if ctx.Err() != nil {
+				w.wake() // what it was woken for may be there for another
+			}
 			if len(out.Results) > 0 && ctx.Err() == nil {
 				err = nil // what was done must be told, whatever becomes of the rest
 			}

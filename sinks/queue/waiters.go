@@ -61,11 +61,19 @@ func (ws *waiters) next(worker string) {
 		if worker != "" && w.worker != worker {
 			continue
 		}
-		select {
-		case w.woken <- struct{}{}:
+		if w.wake() {
 			return
-		default: // it will ask anyway, and may take no more than one item
 		}
+	}
+}
+
+// wake gives the waiter its token. One that has it will ask anyway, and may take no more than one item.
+func (w *waiter) wake() bool {
+	select {
+	case w.woken <- struct{}{}:
+		return true
+	default:
+		return false
 	}
 }
 
