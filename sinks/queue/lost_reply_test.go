@@ -164,9 +164,12 @@ func TestAStepWhoseContextEndedIsRepeated(t *testing.T) {
 	if again := n.mustStep(t, s); !slices.Equal(again.Results, want.Results) {
 		t.Errorf("%+v, then %+v", want.Results, again.Results)
 	}
-	s.Ops = s.Ops[:1]
-	if _, err := n.Step(t.Context(), s); !isInvalid(err, "requestId") {
-		t.Errorf("another request of the same id: %v", err)
+	for _, ops := range [][]item.Op{s.Ops[:1], {s.Ops[0], {Kind: item.Suspend, ID: "i3", Attempt: 1}}, nil} {
+		other := s
+		other.Ops = ops
+		if _, err := n.Step(t.Context(), other); !isInvalid(err, "requestId") {
+			t.Errorf("another request of the same id, %v: %v", ops, err)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"fmt"
+	"hash/fnv"
 	"strconv"
 	"strings"
 	"time"
@@ -45,6 +46,20 @@ func (r *request) final() int {
 	return 1
 }
 
+// id names the request and its operations, in the record: other operations under the same id are another request, which must
+// not be told what became of these.
+func (r *request) id() string {
+	if len(r.step.Ops) == 0 {
+		return r.step.RequestID
+	}
+	h := fnv.New64a()
+	for i := range r.step.Ops {
+		op := &r.step.Ops[i]
+		_, _ = fmt.Fprintf(h, "%s %s %d %d %s %t %q\n", op.Kind, op.ID, op.Attempt, op.Delay, op.Worker, op.Force, op.Note) // never fails
+	}
+	return r.step.RequestID + "#" + strconv.FormatUint(h.Sum64(), 36)
+}
+
 func (r *request) work() int { return len(r.step.Ops) + r.step.Max }
 
 // recordFor is how long an answer is remembered, at least: longer than a request waits, which would do its operations again
@@ -84,7 +99,7 @@ func (l *line) newCall(flight int, requests []*request) *stepCall {
 		switch {
 		case r.caller != "":
 			c.keys = append(c.keys, l.keys.request(r.caller))
-			c.args = append(c.args, r.step.RequestID, max(r.lease, recordFor).Milliseconds())
+			c.args = append(c.args, r.id(), max(r.lease, recordFor).Milliseconds())
 		case shared == 0:
 			c.keys = append(c.keys, l.keys.request("n/"+l.o.Node+"/"+strconv.Itoa(flight)))
 			c.args = append(c.args, l.nextCall(), recordFor.Milliseconds())

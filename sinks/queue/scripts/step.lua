@@ -11,7 +11,7 @@
 --      7 how long the first, second … suspend lasts: µs with spaces between them
 --      8 how many moves may wait in the outbox
 --      9 r, the number of requests, 10 n, the number of operations
---      then p × (id, ttl in ms) of the records
+--      then p × (id, ttl in ms) of the records; of ids that are the same up to a # the rest tells requests apart
 --      then r × (number of its record 1 … p, how many of the operations are its own, max, lease in µs, worker, by,
 --           1 = the answer counts even without items, 0 = there may be some when it is repeated)
 --      then kinds, n letters: a ack, n nack, r release, e extend, s suspend, t store, f finish, g assign, m remove,
@@ -84,6 +84,8 @@ for p = 1, records do
     elseif last == id then
       k.earlier, k.rows = before, {}
       for row in string.gmatch(string.sub(record, rows), '([^\n]*)\n') do table.insert(k.rows, row) end
+    elseif match(last, '^[^#]+') == match(id, '^[^#]+') then
+      k.over = true
     else
       local name, number = match(id, '^(%S+/)(%d+)$')
       if name then
