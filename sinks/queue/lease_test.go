@@ -43,7 +43,7 @@ func TestAStaleAckIsRefusedAndTheHolderUndisturbed(t *testing.T) {
 func TestAnAckThatComesLateCountsWhileNobodyElseHasTheItem(t *testing.T) {
 	t.Parallel()
 	clock := newTestClock(time.Now())
-	n := newNode(t, testenv.Redis(t).Addr, newMemoryLedger(), clock.option)
+	n := newNodeThat(t, keep, testenv.Redis(t).Addr, newMemoryLedger(), clock.option)
 	n.mustPush(t, newItems(2, 3, "i")...)
 	leases := n.mustLease(t, "w", 2)
 	clock.advance(2 * time.Minute)

@@ -31,13 +31,16 @@ func (q *Queue) live() error {
 }
 
 // Run keeps the queue and its twin going until the context ends: it checks that Redis is still what it was and writes the queue
-// back if not, takes what has moved into the ledger, looks for what got lost on the way, and listens for hints. What goes
+// back if not, does what is due, takes what has moved into the ledger, looks for what got lost on the way, and listens for hints. What goes
 // wrong is logged and tried again. What has moved before the context ends is in the ledger when Run returns, unless that
 // takes longer than 3 s; calls under way whose callers have left are over, too.
 func (q *Queue) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	wg.Go(func() { q.keeper.Run(ctx) })
 	wg.Go(func() { q.listen(ctx) })
+	for _, l := range q.lines {
+		wg.Go(func() { q.promote(ctx, l) })
+	}
 	for i, d := range q.drainers {
 		if d != nil {
 			wg.Go(func() { d.run(ctx) })

@@ -10,7 +10,7 @@
 --      6 failures after which an item is dead
 --      7 how long the first, second … suspend lasts: µs with spaces between them
 --      8 how many moves may wait in the outbox
---      9 r, the number of requests, 10 n, the number of operations
+--      9 r, the number of requests; 0 = only what is due, 10 n, the number of operations
 --      then p × (id, ttl in ms) of the records; of ids that are the same up to a # the rest tells requests apart
 --      then r × (number of its record 1 … p, how many of the operations are its own, max, lease in µs, worker, by,
 --           1 = the answer counts even without items, 0 = there may be some when it is repeated)

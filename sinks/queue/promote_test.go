@@ -1,0 +1,31 @@
+package queue
+
+import (
+	"testing"
+	"time"
+
+	"tallyman/internal/testenv"
+	"tallyman/sinks/queue/item"
+)
+
+// Where no worker asks, leases end and what was put off is ready all the same: those who look are told so, and the ledger.
+func TestWhatIsDueIsPromotedWhileNobodyAsks(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t site) {
+		clock, ledger := newTestClock(time.Now()), newMemoryLedger()
+		n := newNode(t, t.addr, ledger, clock.option)
+		n.mustPush(t, newItems(3, 3, "i")...)
+		n.mustLease(t, "w", 1)
+		n.mustDo(t, item.Op{Kind: item.Suspend, ID: "i2"}, item.OK)
+		n.mustDo(t, item.Op{Kind: item.Store, ID: "i3", Delay: time.Hour}, item.OK)
+		clock.advance(24 * time.Hour)
+		testenv.Eventually(t, func() bool {
+			s, err := n.Sizes(t.Context(), false)
+			return err == nil && s.Ready == 3 && s.Leased+s.Suspended+s.Stored == 0
+		}, 10*time.Second)
+		got, err := n.Get(t.Context(), false, "i1")
+		if last := got.Trace[len(got.Trace)-1]; err != nil || last.From != item.Leased || last.To != item.Ready || last.By != "" || last.Failures != 1 {
+			t.Errorf("%+v, %v", got.Trace, err)
+		}
+	})
+}
