@@ -71,19 +71,19 @@ func (c contents) Rebuild(ctx context.Context, epoch string) (int, error) {
 // rebuild empties a line and writes back its pause, the dedupe keys that ended items still hold, and the unfinished items in the
 // order of their pushes.
 func (q *Queue) rebuild(ctx context.Context, l *line, epoch string) (int, error) {
-	var pause item.Pause
-	if l.o.Ledger != nil {
-		var err error
-		if pause, err = l.o.Ledger.QueuePause(ctx, l.name); err != nil {
-			return 0, fmt.Errorf("ledger: %w", err)
-		}
-	}
-	begin := append([]any{epoch}, pauseArgs(pause)...)
-	if err := q.life.begin.Run(ctx, l.o.Client, l.all, begin...).Err(); err != nil {
+	if err := q.life.begin.Run(ctx, l.o.Client, l.all, epoch).Err(); err != nil {
 		return 0, index.Known(err)
 	}
 	if l.o.Ledger == nil {
 		return 0, nil
+	}
+	// Asked when the old epoch cannot be told of a pause any more, so that none is told to that one alone.
+	pause, err := l.o.Ledger.QueuePause(ctx, l.name)
+	if err != nil {
+		return 0, fmt.Errorf("ledger: %w", err)
+	}
+	if _, err := l.run(ctx, q.reads.pause, l.all, append([]any{epoch, l.now(), l.keys.hints(), l.hint()}, pauseArgs(pause)...)...); err != nil {
+		return 0, err
 	}
 	if err := q.holdKeys(ctx, l, epoch); err != nil {
 		return 0, err

@@ -2,7 +2,6 @@
 --
 -- KEYS 1-16 all keys of a line, in the order of keys.all: meta first
 -- ARGV 1 epoch, <number>-<random>
---      2 1 = the line is paused, 3 by whom, 4 when, µs
 -- Result: 1; also where the epoch has begun already, which then stays as it is.
 -- Error:  EPOCH <what was found> if that one is newer.
 
@@ -14,6 +13,5 @@ if found and number(found) >= number(ARGV[1]) then
   return redis.error_reply('EPOCH ' .. found)
 end
 redis.call('UNLINK', unpack(KEYS))
-redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'paused', ARGV[2], 'paused_by', ARGV[3], 'paused_at', ARGV[4],
-  'due', '0', 'out', '0', 'drained', '0')
+redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'due', '0', 'out', '0', 'drained', '0')
 return 1
