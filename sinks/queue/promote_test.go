@@ -23,9 +23,13 @@ func TestWhatIsDueIsPromotedWhileNobodyAsks(t *testing.T) {
 			s, err := n.Sizes(t.Context(), false)
 			return err == nil && s.Ready == 3 && s.Leased+s.Suspended+s.Stored == 0
 		}, 10*time.Second)
-		got, err := n.Get(t.Context(), false, "i1")
-		if last := got.Trace[len(got.Trace)-1]; err != nil || last.From != item.Leased || last.To != item.Ready || last.By != "" || last.Failures != 1 {
-			t.Errorf("%+v, %v", got.Trace, err)
-		}
+		testenv.Eventually(t, func() bool {
+			got, err := n.Get(t.Context(), false, "i1")
+			if err != nil || len(got.Trace) == 0 {
+				return false
+			}
+			last := got.Trace[len(got.Trace)-1]
+			return last.From == item.Leased && last.To == item.Ready && last.By == "" && last.Failures == 1
+		}, 10*time.Second)
 	})
 }
