@@ -104,7 +104,9 @@ func (q *fakeQueue) apply(op item.Op, by string) item.Result {
 	case item.Suspend:
 		i.Suspends++
 	case item.Assign:
-		i.Assignee = op.Worker
+		if i.Assignee = op.Worker; i.State == item.Leased {
+			to = item.Ready
+		}
 	default: // the state says it
 	}
 	worker := i.Worker

@@ -52,7 +52,7 @@ func (a *API) registerItemOps(operations huma.API) {
 		{item.Suspend, "Put an item off", "For the next of the queue's suspend steps; where all are used, 409 suspend_limit. Without attempt an operator puts off what nobody has."},
 		{item.Store, "Put an item away for days", "Its suspends count anew. Without attempt an operator puts away what nobody has."},
 		{item.Finish, "End an item that nobody has", ""},
-		{item.Assign, "Let one worker alone have an item", "What is put off keeps its time."},
+		{item.Assign, "Let one worker alone have an item", "What is put off keeps its time. With attempt the worker that has it passes it on; it has not failed."},
 		{item.Requeue, "Make a dead item ready again", "Its failures count anew."},
 	} {
 		kind := string(op.kind)

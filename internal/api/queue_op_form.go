@@ -18,7 +18,7 @@ type OpForm struct {
 
 // OpFields are what operations may need.
 type OpFields struct {
-	Attempt int    `json:"attempt,omitempty" minimum:"1" doc:"of the lease that the operation belongs to: ack, nack, release and extend need it, suspend and store take it"`
+	Attempt int    `json:"attempt,omitempty" minimum:"1" doc:"of the lease that the operation belongs to: ack, nack, release and extend need it, suspend, store and assign take it"`
 	Delay   string `json:"delay,omitempty" doc:"nack: before it is ready again; store: for how long. In s, m, h, d" example:"10m"`
 	Days    int    `json:"days,omitempty" minimum:"1" maximum:"366" doc:"store: for how many days, instead of delay"`
 	Lease   string `json:"lease,omitempty" doc:"extend: the lease ends that long from now, the queue's lease by default. In s, m, h, d" example:"5m"`
@@ -65,7 +65,7 @@ func needsOf(kind item.OpKind) needs {
 	case item.Store:
 		return needs{attempt: taken, delay: needed}
 	case item.Assign:
-		return needs{worker: needed}
+		return needs{attempt: taken, worker: needed}
 	case item.Remove:
 		return needs{force: taken}
 	case item.Finish, item.Requeue:

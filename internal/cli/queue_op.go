@@ -62,6 +62,8 @@ func (c *command) op(o opCommand, f *opFlags, ready func() error) *cobra.Command
 	}, &f.test)
 	if o.attempt != noAttempt {
 		cmd.Flags().IntVar(&f.form.Attempt, "attempt", 0, "of the lease that the operation belongs to")
+	}
+	if o.attempt != noAttempt && o.kind != item.Assign { // there it is who gets the item
 		cmd.Flags().StringVar(&f.worker, "worker", "", "who does it, for the trace")
 	}
 	cmd.Flags().StringVar(&f.form.Note, "note", "", "why, for the trace")

@@ -64,6 +64,10 @@ func TestQueueOperations(t *testing.T) {
 			body: `{"ops":[{"op":"assign","id":"i_a","worker":"anna"}]}`, out: "i_a is ready, for anna alone.\n",
 		},
 		{
+			args: []string{"assign", "q", "i_a", "--attempt", "2", "--worker", "anna"}, answer: `{"op":"assign","id":"i_a","outcome":"ok","state":"ready"}`,
+			body: `{"ops":[{"op":"assign","id":"i_a","attempt":2,"worker":"anna"}]}`, out: "i_a is ready, for anna alone.\n",
+		},
+		{
 			args: []string{"assign", "q", "i_a", "--anybody"}, answer: `{"op":"assign","id":"i_a","outcome":"ok","state":"ready"}`,
 			body: `{"ops":[{"op":"assign","id":"i_a","worker":""}]}`, out: "i_a is ready, for anybody.\n",
 		},

@@ -21,11 +21,12 @@ func (c *command) queueAssign() *cobra.Command {
 	var worker string
 	var anybody bool
 	cmd := c.op(opCommand{
-		kind: item.Assign, short: "Let one worker alone have items, or anybody again",
-		long: `Let one worker alone have items, or anybody again. An item that is delayed, suspended or stored keeps its time; one that a worker has is
-refused.`,
+		kind: item.Assign, attempt: mayAttempt, short: "Let one worker alone have items, or anybody again",
+		long: `Let one worker alone have items, or anybody again. An item that is delayed, suspended or stored keeps its time. One that a worker has is
+refused, unless the worker passes it on with --attempt.`,
 		example: `  tallyman queue assign replenishment i_7k2m --worker packer-7
-  tallyman queue assign replenishment i_7k2m --anybody`,
+  tallyman queue assign replenishment i_7k2m --anybody
+  tallyman queue assign replenishment i_7k2m --attempt 2 --worker packer-8`,
 	}, f, func() error {
 		if anybody == (worker != "") {
 			return usage("say who gets them: --worker NAME, or --anybody, and not both")

@@ -88,11 +88,11 @@ func checkOp(i int, op *item.Op) error {
 		if op.Attempt == 0 {
 			return invalid("attempt", i, "%s names the attempt of the lease", op.Kind)
 		}
-	case item.Finish, item.Assign, item.Remove, item.Requeue:
+	case item.Finish, item.Remove, item.Requeue:
 		if op.Attempt != 0 {
 			return invalid("attempt", i, "%s is for an item that nobody has, and names no attempt", op.Kind)
 		}
-	case item.Suspend, item.Store:
+	case item.Suspend, item.Store, item.Assign:
 	default:
 		return invalid("op", i, "%q is none", op.Kind)
 	}

@@ -203,3 +203,22 @@ func TestManyLeaveTheMiddleOfALevel(t *testing.T) {
 		}
 	})
 }
+
+// A worker hands what it has to another: nobody else gets it, it is the first there, and it has not failed.
+func TestAWorkerPassesItsItemOn(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t site) {
+		n := newNode(t, t.addr, newMemoryLedger())
+		n.mustPush(t, newItems(2, 3, "i")...)
+		had := n.mustLease(t, "w1", 1)[0]
+		on := item.Op{Kind: item.Assign, ID: had.ID, Attempt: had.Attempt, Worker: "w2"}
+		n.mustDo(t, on, item.OK)
+		n.mustDo(t, on, item.LeaseLost)
+		if got := n.mustLease(t, "w1", 2); len(got) != 1 || got[0].ID != "i2" {
+			t.Errorf("the one that had it got %v", idsOf(got))
+		}
+		if got := n.mustLease(t, "w2", 2); len(got) != 1 || got[0].ID != had.ID || got[0].Attempt != had.Attempt+1 || got[0].Failures != 0 {
+			t.Errorf("the other got %+v", got)
+		}
+	})
+}

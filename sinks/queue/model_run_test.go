@@ -142,7 +142,7 @@ func (r *modelRun) drawOp(t *rapid.T) item.Op {
 	default: // it needs nothing more
 	}
 	named := slices.Contains([]item.OpKind{item.Ack, item.Nack, item.Release, item.Extend}, o.Kind)
-	named = named || (o.Kind == item.Suspend || o.Kind == item.Store) && rapid.Bool().Draw(t, "leased")
+	named = named || (o.Kind == item.Suspend || o.Kind == item.Store || o.Kind == item.Assign) && rapid.Bool().Draw(t, "leased")
 	if named {
 		o.Attempt = 1
 		if i := r.items[o.ID]; i != nil {

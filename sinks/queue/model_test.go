@@ -199,6 +199,11 @@ func (c *modelCall) op(o item.Op) item.Outcome {
 }
 
 func (c *modelCall) assign(i *modelItem, worker string) {
+	if i.State == item.Leased {
+		i.Assignee = worker
+		c.head(i)
+		return
+	}
 	if i.Assignee == worker {
 		return
 	}

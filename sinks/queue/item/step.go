@@ -14,7 +14,7 @@ const (
 	Suspend OpKind = "suspend" // attempt or 0: put off by the next of suspend_steps
 	Store   OpKind = "store"   // attempt or 0: put away for Delay; the suspends count anew
 	Finish  OpKind = "finish"  // 0: done without a lease
-	Assign  OpKind = "assign"  // 0: only Worker gets it; "" = anybody again. A delayed, suspended or stored item keeps its time
+	Assign  OpKind = "assign"  // attempt or 0: only Worker gets it; "" = anybody again. A lease is passed on, without a failure; a delayed, suspended or stored item keeps its time
 	Remove  OpKind = "remove"  // 0: taken out; with Force also while it is leased
 	Requeue OpKind = "requeue" // 0: a dead item is ready again, its failures count anew
 )

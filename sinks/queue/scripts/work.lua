@@ -96,9 +96,13 @@ local function worker(w)
   end
 
   local function assign(it, who, by, note)
-    if it.assignee == who then return end
+    local before = it.assignee
     it.assignee = who
-    if it.state == 'r' then
+    if it.state == 'l' then
+      putInto(heads, it, by, note) -- who has it passes it on, and has not failed
+    elseif before == who then
+      return
+    elseif it.state == 'r' then
       putInto(tails, it, by, note)
     else
       moveTo(it, it.state, it.due, by, note)
