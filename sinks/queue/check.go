@@ -1,8 +1,8 @@
 package queue
 
 import (
+	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -10,13 +10,22 @@ import (
 	"tallyman/sinks/queue/item"
 )
 
-// names are ids of items and requests, and workers.
-var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:@-]{0,127}$`)
-
 const nameRule = "must be 1 to 128 letters, digits or _ . : @ - and begin with a letter or digit"
 
+// isName tells whether a text can be the id of an item or a request, or a worker. It is asked for every item.
+func isName(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+		if !letter && (i == 0 || !strings.ContainsRune("_.:@-", rune(c))) {
+			return false
+		}
+	}
+	return s != "" && len(s) <= item.MaxName
+}
+
 func checkName(field string, index int, name string) error {
-	if !names.MatchString(name) {
+	if !isName(name) {
 		return invalid(field, index, nameRule)
 	}
 	return nil
@@ -34,7 +43,7 @@ func checkNew(i int, n *item.New) error {
 		return invalid("priority", i, "must be %d to %d", item.LowestPriority, item.HighestPriority)
 	case len(n.Payload) > item.MaxPayload:
 		return invalid("payload", i, "has %d bytes; %d are the most", len(n.Payload), item.MaxPayload)
-	case !validJSON(n.Payload) || !utf8.Valid(n.Payload):
+	case !json.Valid(n.Payload) || !utf8.Valid(n.Payload):
 		return invalid("payload", i, "must be a JSON value in UTF-8")
 	case len(n.DedupeKey) > item.MaxKey:
 		return invalid("dedupeKey", i, "has %d bytes; %d are the most", len(n.DedupeKey), item.MaxKey)
