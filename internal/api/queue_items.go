@@ -145,11 +145,7 @@ func badItemsCursor(why string) *Problem {
 
 // getItem answers GET /queues/{queue}/items/{id}.
 func (a *API) getItem(ctx context.Context, in *itemInput) (*tracedItemOutput, error) {
-	test, prob := in.Test.parse("test")
-	if prob != nil {
-		return nil, prob
-	}
-	q, prob := a.queue(in.Queue)
+	q, test, prob := a.queueOrTwin(in.Queue, in.Test)
 	if prob != nil {
 		return nil, prob
 	}
@@ -162,11 +158,7 @@ func (a *API) getItem(ctx context.Context, in *itemInput) (*tracedItemOutput, er
 
 // rankItem answers GET /queues/{queue}/items/{id}/rank.
 func (a *API) rankItem(ctx context.Context, in *itemInput) (*rankOutput, error) {
-	test, prob := in.Test.parse("test")
-	if prob != nil {
-		return nil, prob
-	}
-	q, prob := a.queue(in.Queue)
+	q, test, prob := a.queueOrTwin(in.Queue, in.Test)
 	if prob != nil {
 		return nil, prob
 	}

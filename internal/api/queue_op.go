@@ -111,13 +111,11 @@ func (a *API) removeItem(ctx context.Context, in *removeItemInput) (*struct{}, e
 
 // oneOp does a step with one operation, whose failure is a problem.
 func (a *API) oneOp(ctx context.Context, name string, c *caller, s item.Step) (*item.Result, *Problem) {
-	q, prob := a.queue(name)
+	q, by, prob := a.queueFor(name, c, s.Worker)
 	if prob != nil {
 		return nil, prob
 	}
-	if s.By, prob = a.by(c, s.Worker); prob != nil {
-		return nil, prob
-	}
+	s.By = by
 	done, err := q.Step(ctx, s)
 	if err != nil {
 		return nil, a.queueFailed(ctx, name, "", err)

@@ -62,11 +62,7 @@ func (a *API) registerPush(operations huma.API) {
 
 // pushItems answers POST /queues/{queue}/items.
 func (a *API) pushItems(ctx context.Context, in *pushInput) (*pushOutput, error) {
-	q, prob := a.queue(in.Queue)
-	if prob != nil {
-		return nil, prob
-	}
-	by, prob := a.by(&in.caller, "")
+	q, by, prob := a.queueFor(in.Queue, &in.caller, "")
 	if prob != nil {
 		return nil, prob
 	}

@@ -66,11 +66,7 @@ func (a *API) registerRanges(operations huma.API) {
 
 // removeRange answers POST /queues/{queue}/remove.
 func (a *API) removeRange(ctx context.Context, in *rangeInput) (*removedOutput, error) {
-	q, prob := a.queue(in.Queue)
-	if prob != nil {
-		return nil, prob
-	}
-	by, prob := a.by(&in.caller, "")
+	q, by, prob := a.queueFor(in.Queue, &in.caller, "")
 	if prob != nil {
 		return nil, prob
 	}
@@ -89,11 +85,7 @@ func (a *API) removeRange(ctx context.Context, in *rangeInput) (*removedOutput, 
 
 // requeueItems answers POST /queues/{queue}/requeue.
 func (a *API) requeueItems(ctx context.Context, in *requeueInput) (*requeuedOutput, error) {
-	q, prob := a.queue(in.Queue)
-	if prob != nil {
-		return nil, prob
-	}
-	by, prob := a.by(&in.caller, "")
+	q, by, prob := a.queueFor(in.Queue, &in.caller, "")
 	if prob != nil {
 		return nil, prob
 	}

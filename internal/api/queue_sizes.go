@@ -113,11 +113,7 @@ func (a *API) listQueues(ctx context.Context, in *twinQuery) (*queuesOutput, err
 
 // getQueue answers GET /queues/{queue}.
 func (a *API) getQueue(ctx context.Context, in *queueInput) (*queueOutput, error) {
-	test, prob := in.Test.parse("test")
-	if prob != nil {
-		return nil, prob
-	}
-	q, prob := a.queue(in.Queue)
+	q, test, prob := a.queueOrTwin(in.Queue, in.Test)
 	if prob != nil {
 		return nil, prob
 	}
@@ -138,11 +134,7 @@ func (a *API) switchQueue(
 	ctx context.Context, in *pauseInput, what string, change func(q Queue, ctx context.Context, test bool, by string) error,
 ) (*queueOutput, error) {
 	test := in.Body != nil && in.Body.Test
-	q, prob := a.queue(in.Queue)
-	if prob != nil {
-		return nil, prob
-	}
-	by, prob := a.by(&in.caller, "")
+	q, by, prob := a.queueFor(in.Queue, &in.caller, "")
 	if prob != nil {
 		return nil, prob
 	}

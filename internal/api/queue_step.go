@@ -69,13 +69,11 @@ func (a *API) stepQueue(ctx context.Context, in *stepInput) (*stepOutput, error)
 
 // step has a queue do a step, and wait where it is to.
 func (a *API) step(ctx context.Context, name string, c *caller, s item.Step) (item.Stepped, *Problem) {
-	q, prob := a.queue(name)
+	q, by, prob := a.queueFor(name, c, s.Worker)
 	if prob != nil {
 		return item.Stepped{}, prob
 	}
-	if s.By, prob = a.by(c, s.Worker); prob != nil {
-		return item.Stepped{}, prob
-	}
+	s.By = by
 	done, err := a.stepAndWait(ctx, q, s)
 	if gone(ctx) && len(done.Items) > 0 && s.RequestID == "" {
 		a.giveBack(ctx, q, name, s, done.Items)

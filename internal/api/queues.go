@@ -120,6 +120,26 @@ func (a *API) queue(name string) (*ServedQueue, *Problem) {
 	return nil, newProblem(http.StatusNotFound, CodeQueueNotFound, detail)
 }
 
+// queueOrTwin finds the queue for a request that looks, and tells whether it is about the twin.
+func (a *API) queueOrTwin(name string, flag testFlag) (*ServedQueue, bool, *Problem) {
+	test, prob := flag.parse("test")
+	if prob != nil {
+		return nil, false, prob
+	}
+	q, prob := a.queue(name)
+	return q, test, prob
+}
+
+// queueFor finds the queue for a request that changes it, and who is to stand in the trace.
+func (a *API) queueFor(name string, c *caller, worker string) (*ServedQueue, string, *Problem) {
+	q, prob := a.queue(name)
+	if prob != nil {
+		return nil, "", prob
+	}
+	by, prob := a.by(c, worker)
+	return q, by, prob
+}
+
 // queueFailed turns an error of a queue into a problem. The list is where the body has what an error's index counts; "" where the
 // request is about one item.
 func (a *API) queueFailed(ctx context.Context, queue, list string, err error) *Problem {
