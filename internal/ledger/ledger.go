@@ -163,6 +163,9 @@ type Commit struct {
 	Again    bool
 	Findings []FindingChange
 	Notices  []NewNotice
+	// Over names the firing notices whose findings are over. Waiting deliveries of those findings that have `unless: resolved` are
+	// canceled, those of before the last reminder too.
+	Over []string
 }
 
 // FindingChange is a finding after the run.
@@ -197,6 +200,11 @@ type Target struct {
 	Sink       string
 	Inbox      bool
 	Recipients []string // of an inbox sink, instead of the subscribers
+	// Strategy makes it a push channel; nil of the inbox and of queues. Its lane has no warehouse.
+	Strategy *sinks.Strategy
+	// Each makes one delivery for each subscriber that has a mail address, looked up in the commit; then its
+	// recipients are that one.
+	Each bool
 }
 
 // Committed is what a commit did.

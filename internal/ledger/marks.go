@@ -1,0 +1,49 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"tallyman/sinks"
+)
+
+// MarkKind is what a user did with a notice.
+type MarkKind string
+
+// The kinds. An ack is a read, too.
+const (
+	MarkRead  MarkKind = "read"
+	MarkAcked MarkKind = "acked"
+)
+
+// Mark is one user's read or ack of one notice in one warehouse.
+type Mark struct {
+	Notice    string
+	Warehouse string
+	User      string   // user:<id>
+	As        []string // the user and the roles that it has, of which one at least is a recipient
+	Kind      MarkKind
+	At        time.Time
+}
+
+// Marks keeps who has read and acked what.
+type Marks interface {
+	// Mark records it, and cancels in the same transaction the waiting deliveries of the notice that it makes needless (`unless`). A repeated
+	// one changes nothing and keeps the first time. ErrNotFound unless the notice was delivered, or is on its way, to an inbox of As in
+	// the warehouse.
+	Mark(ctx context.Context, m Mark) error
+	// MarksOf returns the marks of a notice, in the order of time.
+	MarksOf(ctx context.Context, notice string) ([]Mark, error)
+}
+
+// Book is the address book: where the subscribers are reached by push channels.
+type Book interface {
+	// PutSubscriber adds or replaces an entry. ErrInvalid.
+	PutSubscriber(ctx context.Context, s sinks.Subscriber) (added bool, err error)
+	// DeleteSubscriber removes it; its subscriptions stay. ErrNotFound.
+	DeleteSubscriber(ctx context.Context, id string) error
+	// Subscribers returns the entries of the ids that have one.
+	Subscribers(ctx context.Context, ids []string) (map[string]sinks.Subscriber, error)
+	// ListSubscribers pages through the book in the order of ids, after "after".
+	ListSubscribers(ctx context.Context, after string, limit int) ([]sinks.Subscriber, error)
+}

@@ -1,0 +1,87 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"tallyman/sinks"
+)
+
+// Pushes is what package delivery needs: the deliveries to push channels, each under its strategy. Deliveries of one finding to
+// one sink go in order: only the first open one of them is ever claimed. All times are those of the database's clock.
+type Pushes interface {
+	// ClaimPushes gives the node up to limit deliveries of the sink that are due, the earliest first. Each stays claimed for
+	// the lease, unless it is settled before; then any node may claim it again. What has passed its deadline, or whose notice has
+	// expired, is never claimed.
+	ClaimPushes(ctx context.Context, sink, node string, lease time.Duration, limit int) (sinks.Claims, error)
+	// SettlePushes records how attempts ended, in one transaction. Sent is recorded whoever has the claim by now, also of what was
+	// canceled, failed or timed out meanwhile, because it is true. Everything else is recorded only under the token of the last claim and
+	// while the delivery is pending. What ends lets the next delivery of its finding go.
+	SettlePushes(ctx context.Context, settled []sinks.Settled) error
+	// EndPushes ends pending deliveries of the sink, at most limit: as timed_out those past their deadline, as canceled those whose
+	// notice has expired. One that is claimed is ended too: if its attempt succeeds all the same, it is recorded as sent.
+	EndPushes(ctx context.Context, sink string, limit int) (timedOut, canceled int, err error)
+}
+
+// Operated is what operators do to deliveries of every kind.
+type Operated interface {
+	// ListDeliveries returns deliveries, the latest first.
+	ListDeliveries(ctx context.Context, f DeliveryFilter) ([]DeliveryRecord, error)
+	// Delivery returns one. ErrNotFound.
+	Delivery(ctx context.Context, seq int64) (DeliveryRecord, error)
+	// RetryDeliveries makes those that failed, timed out or were canceled pending again, due at once: a timed one has all its time anew, and
+	// what canceled one before does not do so again. Those that are pending under a strategy and not claimed become due at once. Others, and those whose notice has expired, stay as
+	// they are. It returns the numbers that changed, and the lanes to wake.
+	RetryDeliveries(ctx context.Context, seqs []int64) (changed []int64, lanes []Lane, err error)
+	// CancelDeliveries ends those that are pending, with the reason. It returns the numbers that changed.
+	CancelDeliveries(ctx context.Context, seqs []int64, reason string) (changed []int64, err error)
+}
+
+// DeliveryFilter narrows a list; zero values narrow nothing.
+type DeliveryFilter struct {
+	Sink, Warehouse, Type, Rule, Notice string
+	States                              []DeliveryState
+	Before                              int64 // numbers below this one
+	Limit                               int   // at least 1
+}
+
+// DeliveryRecord is a delivery as operators see it.
+type DeliveryRecord struct {
+	TracedDelivery
+
+	Notice   string // its id
+	Type     string
+	Rule     string
+	Status   string // of the notice
+	Where    string // the notice's warehouse
+	Title    string
+	Created  time.Time       // of the notice
+	Expires  time.Time       // of the notice
+	Strategy *sinks.Strategy // nil of the inbox and of queues
+	Next     time.Time       // of the next attempt; zero unless pending under a strategy, or while Behind
+	Deadline time.Time       // of a timed one
+	Behind   bool            // it waits for an earlier delivery of its finding
+	Node     string          // that has it claimed now
+}
+
+// Sends is how a business system's own notices enter.
+type Sends interface {
+	// Send writes notices with their deliveries, as Commit does, in one transaction. One whose id the ledger has already changes nothing
+	// and is answered with what is there.
+	Send(ctx context.Context, notices []NewNotice) (SentNotices, error)
+}
+
+// SentNotices is the answer to Send.
+type SentNotices struct {
+	List  []SentNotice // as the notices were given
+	Lanes []Lane       // with something new to deliver
+}
+
+// SentNotice is what became of one notice.
+type SentNotice struct {
+	ID           string
+	Existing     bool // it was there before
+	Other        bool // and what is there says something else (times aside)
+	Deliveries   int  // made
+	Unsubscribed int  // deliveries not made, for want of a subscriber
+}
