@@ -54,7 +54,9 @@ func New(o Options) (*Engine, error) {
 		e.units[ledger.Known(r.ID, r.Scope)] = u
 	}
 	for name, sink := range opts.Sinks {
-		e.deliverer[name] = newDeliverer(e, name, sink.Sink)
+		if !sink.Push {
+			e.deliverer[name] = newDeliverer(e, name, sink.Sink)
+		}
 	}
 	return e, nil
 }
@@ -115,11 +117,13 @@ func (e *Engine) forget(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
-// wake tells the delivery loops of this node that a commit has put something into the lanes.
-func (e *Engine) wake(lanes []sinks.Lane) {
+// Wake tells the delivery loops of this node that a commit has put something into the lanes. It never blocks.
+func (e *Engine) Wake(lanes []sinks.Lane) {
 	for _, lane := range lanes {
 		if d := e.deliverer[lane.Sink]; d != nil {
 			d.wake(lane)
+		} else if wake := e.opts.Sinks[lane.Sink].Wake; wake != nil {
+			wake()
 		}
 	}
 }

@@ -43,11 +43,19 @@ type Options struct {
 	Step func(step string)
 }
 
-// Sink is a sink and how notices are addressed to it.
+// Sink is a sink and how notices are addressed to it. The engine delivers to the inbox and to queues itself, lane by lane; to a
+// push channel others do (package sinks/delivery), and it only wakes them.
 type Sink struct {
-	sinks.Sink
-	Inbox bool // has recipients, looked up in the commit
+	sinks.Sink // nil of a push channel
+
+	Inbox bool   // has recipients, looked up in the commit
+	Push  bool   // a push channel: its deliveries go by the rule's strategies
+	Each  bool   // of a push channel: a delivery for each subscriber that has an address (mail)
+	Wake  func() // of a push channel: something was committed for it; must not block. nil = nobody is to be woken
 }
+
+// exists tells whether there is such a sink.
+func (s *Sink) exists() bool { return s.Push || s.Sink != nil }
 
 // The steps that Options.Step hears of, in the order of their coming.
 const (
@@ -124,7 +132,7 @@ func (o *Options) validate() error {
 			errs = append(errs, fmt.Errorf("engine: rule %s is in shadow, but there is no inbox", r.ID))
 		}
 		for _, d := range r.Deliver {
-			if o.Sinks[d.Sink].Sink == nil {
+			if sink := o.Sinks[d.Sink]; !sink.exists() {
 				errs = append(errs, fmt.Errorf("engine: rule %s: unknown sink %q", r.ID, d.Sink))
 			}
 		}

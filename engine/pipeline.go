@@ -122,7 +122,7 @@ func (p *pass) commit(ctx context.Context, h *held, known *before, record *ledge
 
 // announce wakes the delivery loops and tells the observer and the status. Everything is in the ledger by now.
 func (p *pass) announce(h *held, record *ledger.Commit, committed ledger.Committed) {
-	p.e.wake(committed.Lanes)
+	p.e.Wake(committed.Lanes)
 	for _, n := range record.Notices {
 		p.e.opts.Observer.NoticeMade(n.Notice.Type, string(n.Notice.Status))
 	}
