@@ -40,6 +40,7 @@ type Claimed struct {
 
 // Claims is the answer to the question what is due.
 type Claims struct {
+	At   time.Time // by the ledger's clock; deadlines and expiries are measured from it, whatever the node's clock says
 	List []Claimed
 	More bool          // there is more that is due
 	Next time.Duration // until the next open delivery of the sink is due; 0 = none is known, or More
