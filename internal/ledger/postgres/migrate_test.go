@@ -20,7 +20,7 @@ import (
 // A ledger of any older version, with data in it, is brought up to date and goes on where it stood.
 func TestMigrate(t *testing.T) {
 	t.Parallel()
-	for version := int64(1); version < 3; version++ {
+	for version := int64(1); version < 4; version++ {
 		t.Run(fmt.Sprintf("from %d", version), func(t *testing.T) {
 			t.Parallel()
 			checkMigrated(t, version)
