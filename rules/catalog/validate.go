@@ -36,6 +36,9 @@ type Fault struct {
 	Field, Code, Message, Hint string
 }
 
+// IsLanguage tells whether the text is the code of a language, as zh or pt-BR.
+func IsLanguage(s string) bool { return languagePattern.MatchString(s) }
+
 // Validate returns all that is wrong with the type by itself; types from elsewhere than a file go through it.
 func (t Type) Validate() []Fault {
 	var l []Fault
@@ -58,7 +61,7 @@ func (t Type) Validate() []Fault {
 		fail("name", strictyaml.CodeMissing, "the type has no name", "what people call it, as Replenishment notice")
 	}
 	for _, lang := range slices.Sorted(maps.Keys(t.Names)) {
-		if !languagePattern.MatchString(lang) {
+		if !IsLanguage(lang) {
 			fail("names."+lang, CodeBadName, fmt.Sprintf("%q is no language", lang), "a code such as en, zh or pt-BR")
 		}
 	}
