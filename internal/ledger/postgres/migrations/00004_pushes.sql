@@ -25,11 +25,12 @@ CREATE TABLE marks (
 
 -- What a delivery to a push channel has besides its row in deliveries: its strategy, and when it is due. The row stays for life.
 --   due       when it may be claimed next: the end of the lease while node has it claimed, the highest number while it waits for
---             an earlier delivery of its finding, null once it has ended
+--             an earlier one of the same lane, finding and addressee, null once it has ended
 --   first_due when it may be claimed first
 --   deadline  of a timed one, 0 = none; ends is what comes first of it and the expiry of the notice
 --   token     of the last claim, counts up; node is '' once that claim was settled
 --   finding   as in notices; null = not a finding's, and in no order
+--   addressee a hash of the subscriber it is for, 0 = it is for all of them
 --   forgiven  attempts that the strategy counts no more, since an operator had it tried again
 CREATE TABLE pushes (
     seq       bigint  NOT NULL PRIMARY KEY,
@@ -38,6 +39,7 @@ CREATE TABLE pushes (
     deadline  bigint  NOT NULL,
     ends      bigint  NOT NULL,
     finding   bigint,
+    addressee bigint  NOT NULL,
     token     bigint  NOT NULL DEFAULT 0,
     delay     bigint  NOT NULL,
     at        bigint  NOT NULL,
@@ -51,4 +53,4 @@ CREATE TABLE pushes (
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX pushes_due ON pushes (lane_id, due, seq) WHERE due IS NOT NULL;
 CREATE INDEX pushes_ends ON pushes (lane_id, ends) WHERE due IS NOT NULL;
-CREATE INDEX pushes_finding ON pushes (finding, lane_id, seq) WHERE due IS NOT NULL AND finding IS NOT NULL;
+CREATE INDEX pushes_finding ON pushes (finding, lane_id, addressee, seq) WHERE due IS NOT NULL AND finding IS NOT NULL;

@@ -25,11 +25,12 @@ CREATE TABLE marks (
 
 -- What a delivery to a push channel has besides its row in deliveries: its strategy, and when it is due. The row stays for life.
 --   due       when it may be claimed next: the end of the lease while node has it claimed, the highest number while it waits for
---             an earlier delivery of its finding, null once it has ended
+--             an earlier one of the same lane, finding and addressee, null once it has ended
 --   first_due when it may be claimed first
 --   deadline  of a timed one, 0 = none; ends is what comes first of it and the expiry of the notice
 --   token     of the last claim, counts up; node is '' once that claim was settled
 --   finding   as in notices; null = not a finding's, and in no order
+--   addressee a hash of the subscriber it is for, 0 = it is for all of them
 --   forgiven  attempts that the strategy counts no more, since an operator had it tried again
 CREATE TABLE pushes (
     seq       INTEGER PRIMARY KEY,
@@ -39,6 +40,7 @@ CREATE TABLE pushes (
     deadline  INTEGER NOT NULL,
     ends      INTEGER NOT NULL,
     finding   INTEGER,
+    addressee INTEGER NOT NULL,
     token     INTEGER NOT NULL DEFAULT 0,
     node      TEXT    NOT NULL DEFAULT '',
     kind      TEXT    NOT NULL,
@@ -51,4 +53,4 @@ CREATE TABLE pushes (
 ) STRICT;
 CREATE INDEX pushes_due ON pushes (lane_id, due, seq) WHERE due IS NOT NULL;
 CREATE INDEX pushes_ends ON pushes (lane_id, ends) WHERE due IS NOT NULL;
-CREATE INDEX pushes_finding ON pushes (finding, lane_id, seq) WHERE due IS NOT NULL AND finding IS NOT NULL;
+CREATE INDEX pushes_finding ON pushes (finding, lane_id, addressee, seq) WHERE due IS NOT NULL AND finding IS NOT NULL;
