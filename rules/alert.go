@@ -47,7 +47,7 @@ func AlertDraft(r *Rule, kind, code, errText string, since time.Time) *Draft {
 	}
 	d := &Draft{
 		Type: t, Warehouse: warehouse, Priority: AlertPriority, Modal: r.Notice.Modal, Expires: r.Notice.Expires,
-		Texts: alertTexts(r, kind, code, errText, since),
+		Texts: alertTexts(r, kind, code, errText, since), Deliver: everywhere(r),
 	}
 	if d.Expires == 0 {
 		d.Expires = t.Retention

@@ -35,12 +35,7 @@ func checkRule(r *Rule, known Known) problem.List {
 		l = append(l, r.Problem("source", CodeUnknownSource, fmt.Sprintf("no source %q is configured", r.Source),
 			nearest(r.Source, known.Sources, "sources")))
 	}
-	for i, d := range r.Deliver {
-		if _, ok := known.Sinks[d.Sink]; !ok {
-			l = append(l, r.Problem(fmt.Sprintf("deliver[%d].sink", i), CodeUnknownSink, fmt.Sprintf("no sink %q is configured", d.Sink),
-				nearest(d.Sink, slices.Sorted(maps.Keys(known.Sinks)), "sinks")))
-		}
-	}
+	l = append(l, checkDeliver(r, known)...)
 	_, found := dataOf(r, known.Types)
 	return append(l, found...)
 }

@@ -22,7 +22,7 @@ func Compile(r *Rule, columns []row.Column, types catalog.Catalog) (*Program, pr
 	if len(c.problems) > 0 {
 		return nil, c.problems // every expression would fail on them
 	}
-	c.when()
+	c.program.when = c.condition("when", c.r.When)
 	c.program.key = c.positions("key", r.Key)
 	if r.GroupBy != nil {
 		c.program.group = c.positions("group_by", r.GroupBy)
@@ -30,6 +30,7 @@ func Compile(r *Rule, columns []row.Column, types catalog.Catalog) (*Program, pr
 	c.watermark()
 	c.notice(types)
 	c.texts()
+	c.deliver()
 	if len(c.problems) > 0 {
 		return nil, Tidy(c.problems)
 	}
@@ -77,15 +78,16 @@ func (c *compiler) expr(path, src string) *condition.Program {
 	return p
 }
 
-func (c *compiler) when() {
-	p := c.expr("when", c.r.When)
+// condition compiles an expression that gives true or false.
+func (c *compiler) condition(path, src string) *condition.Program {
+	p := c.expr(path, src)
 	if p == nil {
-		return
+		return nil
 	}
 	if k := p.Kind(); k != row.Bool && k != row.JSON {
-		c.fail("when", CodeExprKind, fmt.Sprintf("the condition gives a value of kind %s, not true or false", k), "compare it, as in qty < 0")
+		c.fail(path, CodeExprKind, fmt.Sprintf("the condition gives a value of kind %s, not true or false", k), "compare it, as in qty < 0")
 	}
-	c.program.when = p
+	return p
 }
 
 // positions finds columns by name.

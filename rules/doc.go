@@ -6,8 +6,7 @@
 //	Program   what the engine asks: Match, Key, Group, Priority and Draft of a row, DraftGroup, and MatchResult, PriorityResult,
 //	          DraftResult of a result as a whole
 //
-// A bad file, or a bad rule, is reported and left out; the others run. A field that is decoded but does not work yet
-// is refused with the code not_available, never ignored.
+// A bad file, or a bad rule, is reported and left out; the others run.
 //
 // The folders below hold the languages inside a rule: probe (SQL), condition (expr), message (templates), schedule
 // (cron), row (values), catalog (types); strictyaml decodes, problem tells.

@@ -111,7 +111,8 @@ func (p *Program) draft(s subject) (*Draft, error) {
 	if p.fallback != "" {
 		d.Texts[""] = d.Texts[p.fallback]
 	}
-	return d, nil
+	d.Deliver, err = p.applied(s)
+	return d, err
 }
 
 // render writes title and body. A title is one line.

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -53,7 +54,10 @@ func ruleOf(s *ruleSpec, scope string) *Rule {
 		}
 	}
 	for _, d := range s.Deliver {
-		r.Deliver = append(r.Deliver, Deliver{Sink: d.Sink})
+		r.Deliver = append(r.Deliver, Deliver{
+			Sink: d.Sink, Strategy: cmp.Or(Strategy(d.Strategy), StrategyImmediate), Within: d.Within, Delay: d.Delay, At: string(d.At),
+			Retry: d.Retry, Unless: Unless(d.Unless), When: string(d.When),
+		})
 	}
 	return r
 }

@@ -146,7 +146,7 @@ func (fr *fileReader) scoped(d draft, scope string) (*Rule, problem.List) {
 	r := ruleOf(spec, scope)
 	r.File = fr.file.Name
 	r.origin = origin{file: fr.file, tree: d.tree}
-	problems = append(problems, validate(r, spec, d.params, fr.params)...)
+	problems = append(problems, validate(r, d.params, fr.params)...)
 	r.Checksum = checksum(r)
 	return r, problems
 }

@@ -15,7 +15,6 @@ var (
 const (
 	CodeUnreadable    = "file_unreadable"
 	CodeRuleTest      = "rule_test"
-	CodeNotAvailable  = "not_available"
 	CodeBadID         = "bad_id"
 	CodeDuplicateID   = "duplicate_id"
 	CodeBadName       = "bad_name"
@@ -30,6 +29,10 @@ const (
 	CodePer           = "wrong_per"
 	CodeGroup         = "group_warehouse"
 	CodeAlert         = "alert_warehouse"
+	CodeStrategy      = "wrong_strategy"
+	CodeStrategySink  = "strategy_not_for_sink"
+	CodeUnread        = "unless_unread"
+	CodeTooLate       = "delivered_too_late"
 	CodeParamMissing  = "param_missing"
 	CodeParamUnused   = "param_unused"
 	CodeParamReserved = "param_reserved"

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"slices"
 	"time"
 
 	"tallyman/rules/catalog"
@@ -12,20 +13,22 @@ import (
 // Program is a rule compiled against the columns of its prepared probe. It is not safe for
 // concurrent use; a run makes its own with Clone.
 type Program struct {
-	rule      *Rule
-	typ       catalog.Type
-	when      *condition.Program
-	warehouse *condition.Program // nil = the scope's name
-	priority  *condition.Program // nil = fixed
-	fixed     int
-	key       []int // columns
-	group     []int // columns; nil = no groups
-	watermark []int
-	initial   []initialValue
-	fields    []field
-	texts     []text
-	fallback  string // the language whose text is that without a language too; "" = that one has its own
-	buf       []byte
+	rule       *Rule
+	typ        catalog.Type
+	when       *condition.Program
+	warehouse  *condition.Program // nil = the scope's name
+	priority   *condition.Program // nil = fixed
+	fixed      int
+	key        []int // columns
+	group      []int // columns; nil = no groups
+	watermark  []int
+	initial    []initialValue
+	fields     []field
+	texts      []text
+	fallback   string    // the language whose text is that without a language too; "" = that one has its own
+	deliver    []entry   // nil where no entry of the rule's deliver has an expression
+	everywhere []Applied // all entries
+	buf        []byte
 }
 
 // field is one typed value of the data.
@@ -57,6 +60,7 @@ type Draft struct {
 	Texts     map[string]Text // by language; "" always present
 	Fields    []Field         // in the catalogue's (sorted) order
 	Expires   time.Duration
+	Deliver   []Applied // where it goes; shared, never changed
 }
 
 // Field is one typed value of a notice's data. Its value has the kind that the catalogue asks for (Text, Int,
@@ -89,6 +93,15 @@ func (p *Program) Clone() *Program {
 			c.texts[i].body = t.body.Clone()
 		}
 	}
+	c.deliver = slices.Clone(p.deliver)
+	for i, e := range p.deliver {
+		if e.when != nil {
+			c.deliver[i].when = e.when.Clone()
+		}
+		if e.at != nil {
+			c.deliver[i].at = e.at.Clone()
+		}
+	}
 	return &c
 }
 
@@ -104,6 +117,14 @@ func (p *Program) SetNow(t time.Time) {
 	}
 	for _, f := range p.fields {
 		f.value.SetNow(t)
+	}
+	for _, e := range p.deliver {
+		if e.when != nil {
+			e.when.SetNow(t)
+		}
+		if e.at != nil {
+			e.at.SetNow(t)
+		}
 	}
 }
 

@@ -136,8 +136,3 @@ type Notice struct {
 	Expires      time.Duration     // 0 = the type's retention
 	SendResolved bool
 }
-
-// Deliver names a sink that gets the notices.
-type Deliver struct {
-	Sink string
-}

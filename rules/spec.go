@@ -93,12 +93,13 @@ type noticeSpec struct {
 
 type deliverSpec struct {
 	Sink     string        `yaml:"sink,required" doc:"A name under sinks in the configuration."`
-	Strategy string        `yaml:"strategy" enum:"immediate,delayed,important,timed" doc:"immediate: one attempt. delayed: after delay. important: until it succeeds. timed: until within has passed."`
-	Within   time.Duration `yaml:"within" min:"1s" doc:"timed: how long it is tried."`
-	Delay    time.Duration `yaml:"delay" doc:"delayed: how long it waits."`
-	At       exprText      `yaml:"at" doc:"delayed: when it goes out, an expression."`
-	Unless   string        `yaml:"unless" enum:"read,acked,resolved" doc:"delayed: what cancels it before it has gone out."`
-	When     exprText      `yaml:"when" doc:"Only the findings that meet this condition go to this sink."`
+	Strategy string        `yaml:"strategy" enum:"immediate,delayed,important,timed" doc:"Of a push channel. immediate: one attempt. delayed: the first attempt after delay, or at a time. important: until it succeeds. timed: until within has passed."`
+	Within   time.Duration `yaml:"within" min:"1s" max:"30d" doc:"timed: how long it is tried."`
+	Delay    time.Duration `yaml:"delay" max:"366d" doc:"delayed: how long it waits before the first attempt."`
+	At       exprText      `yaml:"at" doc:"delayed: the time of the first attempt instead of delay, an expression such as: released_at + duration(\"10m\"); NULL is at once."`
+	Retry    int           `yaml:"retry" min:"0" max:"100" doc:"delayed: how often it is tried again after an attempt that failed for a while; by default not at all."`
+	Unless   string        `yaml:"unless" enum:"read,acked,resolved" doc:"delayed: what cancels it before it has gone out. read: somebody has read the notice, or acked it. acked: somebody has acked it. resolved: the finding is over."`
+	When     exprText      `yaml:"when" doc:"Only notices whose row meets this condition go to this sink. NULL does not match."`
 }
 
 // exprText is an expression; a bare number or boolean is one as well.

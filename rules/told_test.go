@@ -23,7 +23,7 @@ import (
 //	# row: wh_id 119240, qty -3        columns that are not named are NULL
 //	# told 119240 3 Title | body | field=value …
 //
-// one line for each notice, for a row that cannot be judged or told the error. A rule with per: result makes at most one, one with group_by
+// one line for each notice, for a row that cannot be judged or told the error. Where deliver has when or at, → and the sinks that apply follow. A rule with per: result makes at most one, one with group_by
 // one for each group. -update writes the lines anew.
 func TestGoodFilesTell(t *testing.T) {
 	files, err := filepath.Glob("testdata/good/*.yaml")
@@ -93,31 +93,34 @@ func toldOf(t *testing.T, path, src string) []string {
 func tell(p *rules.Program, r *rules.Rule, rows []*row.Row) []string {
 	if r.Per == rules.PerResult {
 		if met, err := p.MatchResult(rows); err != nil || !met {
-			return said(nil, err)
+			return said(r, nil, err)
 		}
-		return said(p.DraftResult(rows))
+		d, err := p.DraftResult(rows)
+		return said(r, d, err)
 	}
 	var told []string
 	groups := map[string][]*row.Row{}
 	for _, candidate := range rows {
 		switch met, err := p.Match(candidate); {
 		case err != nil:
-			told = append(told, said(nil, err)...)
+			told = append(told, said(r, nil, err)...)
 		case !met:
 		case r.GroupBy != nil:
 			groups[p.Group(candidate)] = append(groups[p.Group(candidate)], candidate)
 		default:
-			told = append(told, said(p.Draft(candidate))...)
+			d, err := p.Draft(candidate)
+			told = append(told, said(r, d, err)...)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(groups)) {
 		slices.SortFunc(groups[key], func(a, b *row.Row) int { return strings.Compare(p.Key(a), p.Key(b)) })
-		told = append(told, said(p.DraftGroup(groups[key]))...)
+		d, err := p.DraftGroup(groups[key])
+		told = append(told, said(r, d, err)...)
 	}
 	return told
 }
 
-func said(d *rules.Draft, err error) []string {
+func said(r *rules.Rule, d *rules.Draft, err error) []string {
 	switch {
 	case err != nil:
 		return []string{"error: " + err.Error()}
@@ -132,6 +135,17 @@ func said(d *rules.Draft, err error) []string {
 	}
 	text := d.Texts[""]
 	line := fmt.Sprintf("%s %d %s | %s | %s", d.Warehouse, d.Priority, text.Title, text.Body, strings.Join(fields, " "))
+	if slices.ContainsFunc(r.Deliver, func(d rules.Deliver) bool { return d.When != "" || d.At != "" }) {
+		line += " →"
+	}
+	for _, a := range d.Deliver {
+		if strings.HasSuffix(line, "→") || strings.Contains(line, "→ ") {
+			line += " " + r.Deliver[a.Entry].Sink
+		}
+		if !a.At.IsZero() {
+			line += "@" + a.At.Format(time.RFC3339)
+		}
+	}
 	return []string{strings.TrimSpace(strings.ReplaceAll(line, "\n", " ⏎ "))}
 }
 

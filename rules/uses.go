@@ -34,6 +34,11 @@ func (p *Program) Uses(columns []row.Column) [][]string {
 	for _, f := range p.fields {
 		noteExpr("fields."+f.name, f.value)
 	}
+	for i, e := range p.deliver {
+		what := "deliver." + p.rule.Deliver[i].Sink
+		noteExpr(what+".at", e.at)
+		noteExpr(what+".when", e.when)
+	}
 	return uses
 }
 

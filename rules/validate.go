@@ -18,15 +18,13 @@ import (
 // validator checks one effective rule by itself: what needs neither configuration nor database.
 type validator struct {
 	r        *Rule
-	spec     *ruleSpec
 	use      *paramUse
 	problems problem.List
 }
 
-func validate(r *Rule, spec *ruleSpec, parts []paramPart, use *paramUse) problem.List {
-	v := &validator{r: r, spec: spec, use: use}
+func validate(r *Rule, parts []paramPart, use *paramUse) problem.List {
+	v := &validator{r: r, use: use}
 	v.identity()
-	v.notAvailable()
 	v.schedule()
 	v.mode()
 	v.per()
@@ -189,30 +187,5 @@ func (v *validator) columns(path string, names []string) {
 		case name != "" && slices.Contains(names[:i], name):
 			v.fail(at, CodeDuplicateName, fmt.Sprintf("%s has the column %q twice", path, name), "")
 		}
-	}
-}
-
-func (v *validator) deliver() {
-	v.need("deliver", "where the notices go, as [{sink: inbox}]")
-	list := v.r.origin.at("deliver", false)
-	if list == nil || list.Kind != strictyaml.Sequence {
-		return
-	}
-	if len(list.Items) == 0 {
-		v.fail("deliver", strictyaml.CodeMissing, "deliver names no sink, so nobody would be told", "as [{sink: inbox}]")
-	}
-	seen := map[string]bool{}
-	for i, d := range v.r.Deliver {
-		path := fmt.Sprintf("deliver[%d].sink", i)
-		if d.Sink == "" {
-			if v.isText(path) {
-				v.fail(path, strictyaml.CodeMissing, "the sink has no name", "")
-			}
-			continue
-		}
-		if seen[d.Sink] {
-			v.fail(path, CodeDuplicateName, fmt.Sprintf("the notices go to %q already", d.Sink), "name each sink once")
-		}
-		seen[d.Sink] = true
 	}
 }

@@ -28,26 +28,6 @@ func (v *validator) mode() {
 	}
 }
 
-// notAvailable refuses what is decoded but does not work yet.
-func (v *validator) notAvailable() {
-	no := func(path, what string) {
-		v.fail(path, CodeNotAvailable, what+" is not available in this version", "remove it; docs/rule-reference.md lists what works")
-	}
-	for i, d := range v.spec.Deliver {
-		path := fmt.Sprintf("deliver[%d]", i)
-		if d.Strategy != "" && d.Strategy != "immediate" {
-			no(path+".strategy", "strategy: "+d.Strategy)
-		}
-		for _, name := range []string{"within", "delay", "at", "unless", "when"} {
-			if v.has(path + "." + name) {
-				no(path+"."+name, name)
-			}
-		}
-		v.expr(path+".at", string(d.At))
-		v.expr(path+".when", string(d.When))
-	}
-}
-
 func (v *validator) watermark(stmt *probe.Statement) {
 	w := v.r.Probe.Watermark
 	if w == nil {

@@ -1,0 +1,107 @@
+package rules_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tallyman/rules"
+	"tallyman/rules/row"
+)
+
+func TestDeliverInWords(t *testing.T) {
+	for _, c := range []struct {
+		d    rules.Deliver
+		want string
+	}{
+		{rules.Deliver{Sink: "inbox"}, "inbox"},
+		{rules.Deliver{Sink: "inbox", Strategy: rules.StrategyImmediate, When: "qty < 0"}, "inbox, when qty < 0"},
+		{rules.Deliver{Sink: "sms", Strategy: rules.StrategyDelayed, Delay: 10 * time.Minute, Unless: rules.UnlessRead}, "sms after 10m unless read"},
+		{rules.Deliver{Sink: "sms", Strategy: rules.StrategyDelayed, At: "due_at"}, "sms at due_at"},
+		{rules.Deliver{Sink: "gw", Strategy: rules.StrategyImportant}, "gw until it succeeds"},
+		{rules.Deliver{Sink: "gw", Strategy: rules.StrategyTimed, Within: 30 * time.Minute}, "gw for 30m"},
+	} {
+		if got := c.d.String(); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+const deliverRule = `version: 1
+rules:
+  - id: a
+    schedule: {cron: "@hourly"}
+    source: wms
+    probe: {sql: "SELECT * FROM bin_stock"}
+    key: [bin_code]
+    notice: {type: T, warehouse: wh_id, title: x, fields: {bin: bin_code}}
+    deliver:
+`
+
+// deliverProgram is a rule with these entries of deliver.
+func deliverProgram(t *testing.T, entries ...string) (*rules.Program, *rules.Rule) {
+	t.Helper()
+	s := rules.LoadFile("f.yaml", []byte(deliverRule+"      - "+strings.Join(entries, "\n      - ")+"\n"))
+	if err := s.Problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	p, problems := rules.Compile(s.Rules[0], stock, types)
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return p, s.Rules[0]
+}
+
+func TestDeliverNamesItsColumns(t *testing.T) {
+	p, _ := deliverProgram(t, "{sink: inbox}", "{sink: sms, strategy: delayed, at: changed_at, when: qty < 0}")
+	uses := p.Uses(stock)
+	for column, want := range map[string]string{"changed_at": "deliver.sms.at", "qty": "deliver.sms.when", "sku": ""} {
+		if got := strings.Join(uses[row.Index(stock, column)], " "); got != want {
+			t.Errorf("%s: %q, want %q", column, got, want)
+		}
+	}
+}
+
+// A clone judges rows of its own, with its own now.
+func TestDeliverOfAClone(t *testing.T) {
+	p, _ := deliverProgram(t, `{sink: inbox}`, `{sink: sms, strategy: delayed, at: now(), when: now() > changed_at}`)
+	c := p.Clone()
+	p.SetNow(changed)
+	c.SetNow(changed.Add(time.Hour))
+	before, err := p.Draft(stockRow())
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := c.Draft(stockRow())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(before.Deliver) != 1 || len(after.Deliver) != 2 || !after.Deliver[1].At.Equal(changed.Add(time.Hour)) {
+		t.Fatalf("%+v and %+v", before.Deliver, after.Deliver)
+	}
+}
+
+func TestDeliverThatCannotBeJudged(t *testing.T) {
+	p, _ := deliverProgram(t, `{sink: inbox}`, `{sink: sms, when: "10 / (qty + 3) > 1"}`)
+	if _, err := p.Draft(stockRow()); err == nil || !strings.HasPrefix(err.Error(), "deliver[1], to sms: when: ") {
+		t.Fatalf("qty is -3.00: %v", err)
+	}
+}
+
+// What a rule tells of itself is about no row.
+func TestAlertsGoEverywhere(t *testing.T) {
+	_, r := deliverProgram(t, `{sink: inbox, when: qty < 0}`, `{sink: sms, strategy: delayed, at: changed_at}`)
+	d := rules.AlertDraft(r, rules.AlertOnError, "probe_failed", "x", changed)
+	if want := []rules.Applied{{Entry: 0}, {Entry: 1}}; !slices.Equal(d.Deliver, want) {
+		t.Fatalf("%+v", d.Deliver)
+	}
+}
+
+func TestPushSinks(t *testing.T) {
+	for typ, want := range map[string]bool{"inbox": false, "queue": false, "webhook": true, "mail": true, "chat": true, "stdout": true} {
+		if rules.PushSink(typ) != want {
+			t.Errorf("%s: %v", typ, !want)
+		}
+	}
+}
