@@ -35,9 +35,10 @@ type Catalogue interface {
 	RemoveSubscription(ctx context.Context, s ledger.Subscription) error
 }
 
-// Meter counts polls. The outcome is one of the Poll… constants.
+// Meter counts polls, whose outcome is one of the Poll… constants, and the notices that are sent.
 type Meter interface {
 	PollDone(outcome string, took time.Duration)
+	NoticeMade(noticeType, status string)
 }
 
 // Deps is what the API is made of. Every field but Queues is needed.
@@ -45,6 +46,9 @@ type Deps struct {
 	Inbox     Inbox
 	Queues    map[string]ServedQueue // by name
 	Catalogue Catalogue
+	Book      Book
+	Marks     Marks
+	Sends     Sends
 	Rules     Rules
 	// Preview tries a rule and writes nothing. Errors are *engine.UnknownError, engine.ErrManyScopes, *AtError, ErrBusy, those of preview.Run,
 	// and the ledger's.

@@ -135,7 +135,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"GET", "/", "", nil, 404, "not_found"},
 		{"GET", "/api/v1/nothing", "", nil, 404, "not_found"},
-		{"POST", pollPath, "", nil, 405, "method_not_allowed"},
+		{"PUT", pollPath, "", nil, 405, "method_not_allowed"},
 		{"PUT", subs, "{}", nil, 405, "method_not_allowed"},
 		{"PATCH", types, "{}", nil, 405, "method_not_allowed"},
 		{"GET", pollPath, "", []string{"Accept", "text/html"}, 406, "not_acceptable"},
@@ -180,7 +180,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s %.60s %.60s: %d %s (%s), want %d %s", tc.method, tc.path, tc.body, got.status, p.Code, p.Detail, tc.status, tc.code)
 		}
 	}
-	if got := b.do(t, "POST", pollPath, "").header.Get("Allow"); got != "GET, HEAD" {
+	if got := b.do(t, "PUT", pollPath, "").header.Get("Allow"); got != "GET, HEAD, POST" {
 		t.Errorf("Allow: %q", got)
 	}
 }

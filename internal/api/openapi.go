@@ -20,9 +20,10 @@ func apiInfo(version string) *huma.Info {
 
 func apiTags() []*huma.Tag {
 	return []*huma.Tag{
-		{Name: "notices", Description: "what clients poll"},
+		{Name: "notices", Description: "what clients poll, read and ack, and what business systems send"},
 		{Name: "types", Description: "the catalogue of notice types; a change is in force for the next commit on every node"},
 		{Name: "subscriptions", Description: "who gets what; a change is in force for the next commit on every node"},
+		{Name: "subscribers", Description: "the address book: where push channels reach users and roles"},
 		{Name: "queues", Description: "work: producers push items, workers lease them and say what became of them, operators look and mend"},
 		{Name: "rules", Description: "what operators do with rules"},
 		{Name: "operations", Description: "the state of the service"},

@@ -75,13 +75,14 @@ func negotiated(ctx huma.Context, next func(huma.Context)) {
 // noStore is shared by all answers; nobody appends to it.
 var noStore = []string{"no-store"}
 
-// strictQuery refuses parameters that the operation does not have, and those that come twice.
+// strictQuery refuses parameters that the operation does not have, and those that come twice and are no list.
 func strictQuery(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
-	known := map[string]bool{}
+	known, list := map[string]bool{}, map[string]bool{}
 	for _, p := range ctx.Operation().Parameters {
 		if p.In == "query" {
 			known[p.Name] = true
+			list[p.Name] = p.Schema.Type == huma.TypeArray
 		}
 	}
 	seen := map[string]bool{}
@@ -89,7 +90,7 @@ func strictQuery(ctx huma.Context, next func(huma.Context)) {
 		switch {
 		case !known[name]:
 			return unknownParameter(name)
-		case seen[name]:
+		case seen[name] && !list[name]:
 			return repeatedParameter(name)
 		}
 		seen[name] = true

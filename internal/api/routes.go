@@ -21,6 +21,9 @@ func (a *API) register(routes *router) []byte {
 	operations := newOperations(routes, a.deps.Version)
 	a.registerTypes(operations)
 	a.registerSubscriptions(operations)
+	a.registerSubscribers(operations)
+	a.registerSend(operations)
+	a.registerMarks(operations)
 	a.registerRules(operations)
 	a.registerQueues(operations)
 	huma.Register(operations, operation("status", http.MethodGet, "/status", "operations",

@@ -33,6 +33,9 @@ func TestMain(m *testing.M) { testenv.Main(m) }
 type bundle struct {
 	inbox     *fakeInbox
 	catalogue *fakeCatalogue
+	book      *fakeBook
+	marks     *fakeMarks
+	sends     *fakeSends
 	queue     *fakeTwins
 	meter     *fakeMeter
 	log       *lockedBuffer
@@ -56,12 +59,14 @@ func setup(t *testing.T, changes ...func(*api.Deps)) *bundle {
 func newBundle(changes ...func(*api.Deps)) *bundle {
 	b := &bundle{
 		inbox: newFakeInbox(page.Page{Version: "v0", Cursor: "c0"}), catalogue: newFakeCatalogue(), queue: newFakeTwins(), meter: &fakeMeter{},
-		log: &lockedBuffer{},
+		log: &lockedBuffer{}, book: newFakeBook(), marks: &fakeMarks{}, sends: newFakeSends(),
 	}
 	b.deps = api.Deps{
 		Inbox: b.inbox, Catalogue: b.catalogue, Queues: map[string]api.ServedQueue{"replenishment": {Queue: b.queue, Settings: api.QueueSettings{
 			Timezone: "Asia/Shanghai", Lease: time.Minute, MaxAttempts: 5, Dedupe: "day", SuspendSteps: []time.Duration{2 * time.Hour, 12 * time.Hour},
 		}}}, Auth: auth.None{}, Gatherer: prometheus.NewRegistry(), Meter: b.meter,
+		Book: b.book, Marks: b.marks,
+		Sends:   api.Sends{Send: b.sends.send, Wake: b.sends.wake, Targets: targets, Now: func() time.Time { return sentAt }},
 		Status:  func(context.Context) (api.StatusReport, error) { return api.StatusReport{}, nil },
 		Ready:   func(context.Context) error { return nil },
 		Logger:  slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -178,6 +183,10 @@ func (f *fakeMeter) PollDone(outcome string, _ time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.outcomes = append(f.outcomes, outcome)
+}
+
+func (f *fakeMeter) NoticeMade(noticeType, status string) {
+	f.PollDone(noticeType+" "+status, 0)
 }
 
 func (f *fakeMeter) all() []string {

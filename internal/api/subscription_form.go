@@ -89,8 +89,20 @@ func (listLimit) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeInteger, Minimum: &least, Maximum: &most, Default: defaultSubscriptions}
 }
 
+// parse reads it; the default is what counts where nothing is said.
+func (l listLimit) parse() (int, *Problem) {
+	if l == "" {
+		return defaultSubscriptions, nil
+	}
+	n, err := strconv.Atoi(string(l))
+	if err != nil || n < 1 || n > maxSubscriptions {
+		return 0, newProblem(http.StatusBadRequest, CodeBadLimit, "limit "+quote(string(l))+" is not a number from 1 to "+strconv.Itoa(maxSubscriptions))
+	}
+	return n, nil
+}
+
 func (f *subscriptionFilter) parse() (ledger.SubscriptionFilter, *Problem) {
-	filter := ledger.SubscriptionFilter{Type: f.Type, Warehouse: f.Warehouse, Subscriber: f.Subscriber, Limit: defaultSubscriptions}
+	filter := ledger.SubscriptionFilter{Type: f.Type, Warehouse: f.Warehouse, Subscriber: f.Subscriber}
 	switch {
 	case f.Type != "" && !isName(f.Type):
 		return filter, newProblem(http.StatusBadRequest, CodeBadType, "type "+quote(f.Type)+" is not the code of a type")
@@ -99,13 +111,9 @@ func (f *subscriptionFilter) parse() (ledger.SubscriptionFilter, *Problem) {
 	case f.Subscriber != "" && !isSubscriber(f.Subscriber):
 		return filter, badSubscriber(http.StatusBadRequest, "subscriber", f.Subscriber)
 	}
-	if f.Limit != "" {
-		n, err := strconv.Atoi(string(f.Limit))
-		if err != nil || n < 1 || n > maxSubscriptions {
-			return filter, newProblem(http.StatusBadRequest, CodeBadLimit,
-				"limit "+quote(string(f.Limit))+" is not a number from 1 to "+strconv.Itoa(maxSubscriptions))
-		}
-		filter.Limit = n
+	var prob *Problem
+	if filter.Limit, prob = f.Limit.parse(); prob != nil {
+		return filter, prob
 	}
 	if f.After != "" {
 		after, ok := parseSubscriptionCursor(f.After)

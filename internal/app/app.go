@@ -206,6 +206,7 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 		Inbox:     a.index.inbox,
 		Queues:    a.index.served(),
 		Catalogue: a.ledger,
+		Book:      a.ledger,
 		Rules:     a.engine,
 		Preview:   a.preview,
 		Status:    a.status,

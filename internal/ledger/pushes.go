@@ -67,7 +67,7 @@ type DeliveryRecord struct {
 // Sends is how a business system's own notices enter.
 type Sends interface {
 	// Send writes notices with their deliveries, as Commit does, in one transaction. One whose id the ledger has already changes nothing
-	// and is answered with what is there.
+	// and is answered with what is there. Where what is there is of another request, nothing is written at all.
 	Send(ctx context.Context, notices []NewNotice) (SentNotices, error)
 }
 
@@ -81,7 +81,7 @@ type SentNotices struct {
 type SentNotice struct {
 	ID           string
 	Existing     bool // it was there before
-	Other        bool // and what is there says something else (times aside)
+	Other        bool // and what is there came with another request: its episode is another one
 	Deliveries   int  // made
 	Unsubscribed int  // deliveries not made, for want of a subscriber
 }

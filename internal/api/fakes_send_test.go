@@ -1,0 +1,155 @@
+package api_test
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"tallyman/internal/api"
+	"tallyman/internal/ledger"
+	"tallyman/sinks"
+)
+
+// fakeSends keeps the contract of ledger.Sends in memory; nobody subscribes, so only who is named gets a notice into the inbox.
+type fakeSends struct {
+	mu    sync.Mutex
+	sent  map[string]ledger.NewNotice
+	order []string
+	woken []ledger.Lane
+	err   error
+}
+
+func newFakeSends() *fakeSends { return &fakeSends{sent: map[string]ledger.NewNotice{}} }
+
+func (f *fakeSends) send(_ context.Context, notices []ledger.NewNotice) (ledger.SentNotices, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err != nil {
+		return ledger.SentNotices{}, f.err
+	}
+	other := false
+	for _, n := range notices {
+		was, existing := f.sent[n.Notice.ID]
+		other = other || existing && was.Notice.Episode != n.Notice.Episode
+	}
+	var out ledger.SentNotices
+	lanes := map[ledger.Lane]bool{}
+	for _, n := range notices {
+		was, existing := f.sent[n.Notice.ID]
+		s := ledger.SentNotice{ID: n.Notice.ID, Existing: existing, Other: existing && was.Notice.Episode != n.Notice.Episode}
+		for _, t := range n.Sinks {
+			if t.Inbox && len(t.Recipients) == 0 {
+				s.Unsubscribed++
+				continue
+			}
+			s.Deliveries++
+			if !existing {
+				lanes[ledger.Lane{Sink: t.Sink}] = true
+			}
+		}
+		if !existing && !other {
+			f.sent[n.Notice.ID] = n
+			f.order = append(f.order, n.Notice.ID)
+		}
+		out.List = append(out.List, s)
+	}
+	out.Lanes = slices.Collect(maps.Keys(lanes))
+	return out, nil
+}
+
+func (f *fakeSends) wake(lanes []ledger.Lane) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.woken = append(f.woken, lanes...)
+}
+
+// all returns what was sent, in its order.
+func (f *fakeSends) all() []ledger.NewNotice {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []ledger.NewNotice
+	for _, id := range f.order {
+		out = append(out, f.sent[id])
+	}
+	return out
+}
+
+// targets are the sinks of the tests.
+var targets = map[string]api.TargetKind{
+	"inbox": api.TargetInbox, "replenishment": api.TargetQueue, "gateway": api.TargetPush, "letters": api.TargetEach,
+}
+
+// fakeMarks has one notice, in the inbox of the keepers in one warehouse.
+type fakeMarks struct {
+	mu    sync.Mutex
+	marks []ledger.Mark
+	err   error
+}
+
+func (f *fakeMarks) Mark(_ context.Context, m ledger.Mark) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err != nil {
+		return f.err
+	}
+	if m.Notice != "n_abc" || m.Warehouse != "119240" || !slices.Contains(m.As, "role:keeper") {
+		return ledger.ErrNotFound
+	}
+	f.marks = append(f.marks, m)
+	return nil
+}
+
+// fakeBook keeps the contract of ledger.Book in memory.
+type fakeBook struct {
+	mu      sync.Mutex
+	entries map[string]sinks.Subscriber
+	err     error
+}
+
+func newFakeBook() *fakeBook { return &fakeBook{entries: map[string]sinks.Subscriber{}} }
+
+func (f *fakeBook) PutSubscriber(_ context.Context, s sinks.Subscriber) (bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := ledger.CheckSubscriber(&s); err != nil {
+		return false, err
+	}
+	_, there := f.entries[s.ID]
+	f.entries[s.ID] = s
+	return !there, f.err
+}
+
+func (f *fakeBook) DeleteSubscriber(_ context.Context, id string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, ok := f.entries[id]; !ok {
+		return ledger.ErrNotFound
+	}
+	delete(f.entries, id)
+	return nil
+}
+
+func (f *fakeBook) Subscribers(_ context.Context, ids []string) (map[string]sinks.Subscriber, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := map[string]sinks.Subscriber{}
+	for _, id := range ids {
+		if s, ok := f.entries[id]; ok {
+			out[id] = s
+		}
+	}
+	return out, f.err
+}
+
+func (f *fakeBook) ListSubscribers(_ context.Context, after string, limit int) ([]sinks.Subscriber, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []sinks.Subscriber
+	for _, id := range slices.Sorted(maps.Keys(f.entries)) {
+		if id > after && len(out) < limit {
+			out = append(out, f.entries[id])
+		}
+	}
+	return out, f.err
+}

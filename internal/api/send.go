@@ -1,0 +1,101 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/internal/ledger"
+)
+
+// Sends takes the notices of business systems.
+type Sends struct {
+	// Send writes them with their deliveries; see ledger.Sends.
+	Send func(ctx context.Context, notices []ledger.NewNotice) (ledger.SentNotices, error)
+	// Wake tells who delivers that there is something new in the lanes.
+	Wake func(lanes []ledger.Lane)
+	// Targets are the sinks by name.
+	Targets map[string]TargetKind
+	// Now is the clock of warehouses; time.Now where nil.
+	Now func() time.Time
+}
+
+// TargetKind says how a sink takes notices.
+type TargetKind string
+
+// The kinds.
+const (
+	TargetInbox TargetKind = "inbox" // for subscribers
+	TargetQueue TargetKind = "queue"
+	TargetPush  TargetKind = "push" // under a strategy
+	TargetEach  TargetKind = "each" // under a strategy, one delivery for each subscriber
+)
+
+// A list of 1,000 notices, well filled.
+const (
+	maxSendBody     = 8 << 20
+	sendBodyTimeout = 30 * time.Second
+)
+
+func (a *API) registerSend(operations huma.API) {
+	send := operation("send-notices", http.MethodPost, "/notices", "notices", "Send notices")
+	send.Description = "A business system sends notices of its own, all or none. They are recorded before the answer comes. " +
+		"Under an Idempotency-Key a request whose answer was lost can be repeated: the answer is the same, and nothing is sent twice."
+	send.DefaultStatus = http.StatusCreated
+	send.Responses["200"] = &huma.Response{
+		Description: "the same request was made before under this key; this is its answer",
+		Content:     map[string]*huma.MediaType{string(mediaJSON): {Schema: schemaOf[SentForm](operations.OpenAPI())}},
+	}
+	send.MaxBodyBytes, send.BodyReadTimeout = maxSendBody, sendBodyTimeout
+	huma.Register(operations, send, a.sendNotices)
+}
+
+// sendNotices answers POST /notices: 201, or 200 where the request was made before.
+func (a *API) sendNotices(ctx context.Context, in *sendInput) (*sendOutput, error) {
+	sending, prob := a.newSending(in)
+	if prob != nil {
+		return nil, prob
+	}
+	types, err := a.deps.Catalogue.Types(ctx)
+	if err != nil {
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	sending.types = types
+	notices, prob := sending.notices(in.Body.Notices)
+	if prob != nil {
+		return nil, prob
+	}
+	sent, err := a.deps.Sends.Send(ctx, notices)
+	if err != nil {
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	a.deps.Sends.Wake(sent.Lanes)
+	return a.sent(ctx, notices, &sent)
+}
+
+// sent makes the answer.
+func (a *API) sent(ctx context.Context, notices []ledger.NewNotice, sent *ledger.SentNotices) (*sendOutput, error) {
+	out := &sendOutput{Status: http.StatusOK, Body: SentForm{Notices: make([]SentNoticeForm, len(sent.List))}}
+	added, deliveries := 0, 0
+	for i := range sent.List {
+		s := &sent.List[i]
+		if s.Other {
+			return nil, newProblem(http.StatusConflict, CodeIdempotencyKeyReused,
+				"another request was made under this Idempotency-Key; a key is for one request and its repetitions")
+		}
+		if !s.Existing {
+			added++
+			deliveries += s.Deliveries
+			a.deps.Meter.NoticeMade(notices[i].Notice.Type, string(notices[i].Notice.Status))
+		}
+		out.Body.Notices[i] = SentNoticeForm{ID: s.ID, Deliveries: s.Deliveries, Unsubscribed: s.Unsubscribed}
+	}
+	if added > 0 {
+		out.Status = http.StatusCreated
+		a.log.LogAttrs(ctx, slog.LevelInfo, "notices were sent", slog.Int("notices", added), slog.Int("deliveries", deliveries))
+	}
+	return out, nil
+}

@@ -1,0 +1,166 @@
+package api
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tallyman/internal/ledger"
+	"tallyman/rules/strictyaml"
+	"tallyman/sinks"
+)
+
+// The bounds of strategies.
+const (
+	mostDelay   = 366 * 24 * time.Hour
+	leastWithin = time.Second
+	mostWithin  = 30 * 24 * time.Hour
+)
+
+// deliver says where a notice goes: into the inbox, unless it says otherwise itself.
+func (s *sending) deliver(at string, f *SendNoticeForm, expires time.Duration) []ledger.Target {
+	recipients := s.recipients(at, f.Recipients)
+	forms := f.Deliver
+	if len(forms) == 0 {
+		forms = []DeliverForm{{Sink: s.inbox()}}
+	}
+	targets := make([]ledger.Target, len(forms))
+	seen := make(map[string]bool, len(forms))
+	asked := false // that somebody is to have it
+	for i := range forms {
+		where := at + "deliver[" + strconv.Itoa(i) + "]."
+		d := &forms[i]
+		kind, ok := s.targets[d.Sink]
+		switch {
+		case !ok:
+			s.add(CodeUnknownSink, where+"sink", "there is no sink "+quote(d.Sink)+"; there are "+strings.Join(slices.Sorted(maps.Keys(s.targets)), ", "))
+			continue
+		case seen[d.Sink]:
+			s.add(CodeInvalidBody, where+"sink", "a notice goes to a sink once; "+d.Sink+" is there before")
+		}
+		seen[d.Sink] = true
+		targets[i] = ledger.Target{Sink: d.Sink, Inbox: kind == TargetInbox, Each: kind == TargetEach}
+		if targets[i].Inbox || targets[i].Each {
+			targets[i].Recipients, asked = recipients, true
+		}
+		targets[i].Strategy = s.strategy(where, d, kind, expires)
+	}
+	if len(recipients) > 0 && !asked {
+		s.add(CodeInvalidBody, at+"recipients", "none of the sinks has recipients: leave them out, or deliver to "+s.inbox())
+	}
+	return targets
+}
+
+// inbox is the name of the sink that notices go to by default.
+func (s *sending) inbox() string {
+	for name, kind := range s.targets {
+		if kind == TargetInbox {
+			return name
+		}
+	}
+	return string(TargetInbox)
+}
+
+// recipients are those that are named, sorted.
+func (s *sending) recipients(at string, list []string) []string {
+	for i, r := range list {
+		if !isSubscriber(r) {
+			where := at + "recipients[" + strconv.Itoa(i) + "]"
+			s.add(CodeBadSubscriber, where, quote(r)+" is neither user:<id> nor role:<id>")
+		}
+	}
+	return sortedUnique(slices.Clone(list))
+}
+
+// strategy is how the notice goes to the sink; nil to the inbox and to queues, which are tried until they take it.
+func (s *sending) strategy(at string, d *DeliverForm, kind TargetKind, expires time.Duration) *sinks.Strategy {
+	st := &sinks.Strategy{Kind: sinks.StrategyKind(d.Strategy), Retry: d.Retry, Unless: sinks.Unless(d.Unless)}
+	if st.Kind == "" {
+		st.Kind = sinks.Immediate
+	}
+	if kind == TargetInbox || kind == TargetQueue {
+		s.notForLane(at, d, kind)
+		return nil
+	}
+	s.onlyWith(at, d, sinks.Delayed, map[string]bool{"delay": d.Delay != "", "at": d.At != "", "retry": d.Retry != 0, "unless": d.Unless != ""})
+	s.onlyWith(at, d, sinks.Timed, map[string]bool{"within": d.Within != ""})
+	switch st.Kind {
+	case sinks.Delayed:
+		st.Delay, st.At = s.start(at, d)
+		if first := st.First(s.now).Sub(s.now); first >= expires && expires > 0 {
+			s.add(CodeInvalidBody, at+"delay", "the notice expires after "+strictyaml.FormatDuration(expires)+", before it would be sent")
+		}
+	case sinks.Timed:
+		st.Within = s.within(at, d)
+	case sinks.Immediate, sinks.Important:
+	}
+	return st
+}
+
+// notForLane refuses what only push channels can do.
+func (s *sending) notForLane(at string, d *DeliverForm, kind TargetKind) {
+	later := d.Strategy == string(sinks.Delayed) || d.Strategy == string(sinks.Timed)
+	if later || d.Delay != "" || d.At != "" || d.Within != "" || d.Retry != 0 || d.Unless != "" {
+		what := "an inbox"
+		if kind == TargetQueue {
+			what = "a queue"
+		}
+		s.add(CodeStrategyNotForSink, at+"strategy", d.Sink+" is "+what+", which is tried at once and until it has taken the notice; "+
+			"delayed and timed, and what goes with them, are for push channels: leave them out")
+	}
+}
+
+// onlyWith refuses what another strategy than that does not use.
+func (s *sending) onlyWith(at string, d *DeliverForm, kind sinks.StrategyKind, given map[string]bool) {
+	if d.Strategy == string(kind) {
+		return
+	}
+	for _, field := range slices.Sorted(maps.Keys(given)) {
+		if given[field] {
+			s.add(CodeInvalidBody, at+field, "it means nothing without strategy "+string(kind))
+		}
+	}
+}
+
+// start reads when a delayed delivery is tried first.
+func (s *sending) start(at string, d *DeliverForm) (delay time.Duration, when time.Time) {
+	var err error
+	switch {
+	case d.Delay == "" && d.At == "":
+		s.add(CodeInvalidBody, at+"delay", "strategy delayed needs delay or at")
+	case d.Delay != "" && d.At != "":
+		s.add(CodeInvalidBody, at+"at", "it is another way to say delay: give one of them")
+	case d.Delay != "":
+		if delay, err = parseSpan(d.Delay); err != nil {
+			s.add(CodeInvalidBody, at+"delay", err.Error())
+		} else if delay > mostDelay {
+			s.add(CodeInvalidBody, at+"delay", "at most 366d")
+		}
+	default:
+		if when, err = time.Parse(time.RFC3339Nano, d.At); err != nil {
+			s.add(CodeInvalidBody, at+"at", "it takes a time in RFC 3339, such as 2026-06-01T18:00:00+08:00")
+		} else if when.Sub(s.now) > mostDelay {
+			s.add(CodeInvalidBody, at+"at", "it is more than 366d ahead")
+		}
+		when = when.UTC().Truncate(time.Microsecond)
+	}
+	return delay, when
+}
+
+// within reads for how long a timed delivery is tried.
+func (s *sending) within(at string, d *DeliverForm) time.Duration {
+	if d.Within == "" {
+		s.add(CodeInvalidBody, at+"within", "strategy timed needs it")
+		return 0
+	}
+	within, err := parseSpan(d.Within)
+	switch {
+	case err != nil:
+		s.add(CodeInvalidBody, at+"within", err.Error())
+	case within < leastWithin || within > mostWithin:
+		s.add(CodeInvalidBody, at+"within", "from 1s to 30d")
+	}
+	return within
+}

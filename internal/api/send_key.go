@@ -1,0 +1,53 @@
+package api
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// maxKey is the longest Idempotency-Key.
+const maxKey = 255
+
+// newSending reads who sends, and under which key. A request without a key is none that could be repeated.
+func (a *API) newSending(in *sendInput) (*sending, *Problem) {
+	who, err := a.deps.Auth.Authenticate(in.request)
+	if err != nil {
+		return nil, internalProblem()
+	}
+	s := &sending{caller: who.Subject, key: in.Key, targets: a.deps.Sends.Targets, now: time.Now()}
+	if a.deps.Sends.Now != nil {
+		s.now = a.deps.Sends.Now()
+	}
+	s.now = s.now.UTC().Truncate(time.Microsecond)
+	switch {
+	case s.key == "":
+		s.key = rand.Text()
+	case len(s.key) > maxKey || strings.ContainsFunc(s.key, func(r rune) bool { return r < ' ' || r > '~' }):
+		return nil, newProblem(http.StatusBadRequest, CodeBadIdempotencyKey, "an Idempotency-Key has at most 255 printable ASCII characters")
+	}
+	s.episode, err = s.digest(&in.Body)
+	if err != nil {
+		return nil, internalProblem()
+	}
+	return s, nil
+}
+
+// digest names the request and all that it says. Notices carry it as their episode, so that a repetition of their request is told
+// from another one under the same key.
+func (s *sending) digest(form *SendForm) (string, error) {
+	content, err := json.Marshal(form) // members in one order, numbers as they were written
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	for _, part := range []string{s.caller, s.key, string(content)} {
+		h.Write([]byte(part))
+		h.Write([]byte{0})
+	}
+	return `"s_` + base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:16]) + `"`, nil
+}

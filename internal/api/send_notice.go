@@ -1,0 +1,194 @@
+package api
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"tallyman/engine/notice"
+	"tallyman/internal/ledger"
+	"tallyman/rules/catalog"
+	"tallyman/rules/strictyaml"
+)
+
+// The bounds of a notice that is sent, beside those in its schema.
+const (
+	maxLabels      = 32
+	maxLabel       = 500 // characters
+	leastExpiry    = time.Second
+	mostExpiry     = 3650 * 24 * time.Hour
+	priorityUnsaid = 3
+)
+
+// sending makes notices of a request.
+type sending struct {
+	caller  string // who sends
+	key     string // of the request, as the ids are made of it
+	episode string // of all the notices: it stands for the request and all that it says
+	now     time.Time
+	targets map[string]TargetKind
+	types   catalog.Catalog
+	faults
+}
+
+// notices makes all of them, or says all that is wrong.
+func (s *sending) notices(forms []SendNoticeForm) ([]ledger.NewNotice, *Problem) {
+	list := make([]ledger.NewNotice, len(forms))
+	for i := range forms {
+		at := "body.notices[" + strconv.Itoa(i) + "]."
+		list[i] = s.notice(at, &forms[i])
+		list[i].Notice.ID = notice.ID("", s.caller, s.key, strconv.Itoa(i), notice.Sent, 0)
+	}
+	return list, s.problem()
+}
+
+// notice makes one of them but for its id.
+func (s *sending) notice(at string, f *SendNoticeForm) ledger.NewNotice {
+	typ := s.typeOf(at, f)
+	if !isName(f.Warehouse) {
+		s.add(CodeBadWarehouse, at+"warehouse", badWarehouse(0, "warehouse", f.Warehouse).Detail)
+	}
+	expires := s.expiry(at, f, typ)
+	n := &notice.Notice{
+		Type: f.Type, TypeID: typ.ID, Warehouse: f.Warehouse, Episode: s.episode, Status: notice.Sent, Priority: f.Priority, Modal: f.Modal,
+		Data: s.data(at, f, typ), Labels: s.labels(at, f), Count: 1, CreatedAt: s.now, ExpiresAt: s.now.Add(expires),
+	}
+	if n.Priority == 0 {
+		n.Priority = priorityUnsaid
+	}
+	if n.Modal == "" {
+		n.Modal = "silent"
+	}
+	s.words(at, n, f, typ)
+	return ledger.NewNotice{Notice: n, Sinks: s.deliver(at, f, expires)}
+}
+
+// typeOf finds the type in the catalogue.
+func (s *sending) typeOf(at string, f *SendNoticeForm) *catalog.Type {
+	typ, ok := s.types[f.Type]
+	switch {
+	case catalog.Reserved(f.Type):
+		s.add(CodeTypeReserved, at+"type", f.Type+" is built in: only Tallyman sends of it")
+	case !ok:
+		s.add(CodeUnknownType, at+"type", "the catalogue has no type "+quote(f.Type))
+	}
+	return &typ
+}
+
+// expiry is how long the notice lives.
+func (s *sending) expiry(at string, f *SendNoticeForm, typ *catalog.Type) time.Duration {
+	if f.Expires == "" {
+		return typ.Retention
+	}
+	d, err := strictyaml.ParseDuration(f.Expires)
+	switch {
+	case err != nil:
+		s.add(CodeInvalidBody, at+"expires", err.Error())
+	case d < leastExpiry || d > mostExpiry:
+		s.add(CodeInvalidBody, at+"expires", "a notice lives from 1s to 3650d")
+	}
+	return d
+}
+
+// labels are those of the notice.
+func (s *sending) labels(at string, f *SendNoticeForm) map[string]string {
+	if len(f.Labels) > maxLabels {
+		s.add(CodeInvalidBody, at+"labels", "more than "+strconv.Itoa(maxLabels)+" labels")
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.Labels)) {
+		where := at + "labels." + clip(name)
+		if !isName(name) {
+			s.add(CodeInvalidBody, where, "a label is named with letters, digits, _ . and -, at most 64, a letter or digit first")
+		}
+		if len([]rune(f.Labels[name])) > maxLabel {
+			s.add(CodeInvalidBody, where, "more than "+strconv.Itoa(maxLabel)+" characters")
+		}
+		s.printable(where, f.Labels[name])
+	}
+	return f.Labels
+}
+
+// words writes title, body and their translations. The type says what is left out.
+func (s *sending) words(at string, n *notice.Notice, f *SendNoticeForm, typ *catalog.Type) {
+	n.Title, n.Body = s.title(at+"title", f.Title), s.body(at+"body", f.Body)
+	if n.Title == "" && n.Body == "" && len(f.Texts) == 0 && len(f.Data) == 0 {
+		s.add(CodeInvalidBody, at+"data", "the notice says nothing: give it data, or a title")
+	}
+	texts := make(map[string]notice.Text, len(f.Texts))
+	for _, lang := range slices.Sorted(maps.Keys(f.Texts)) {
+		where := at + "texts." + clip(lang)
+		if !catalog.IsLanguage(lang) {
+			s.add(CodeInvalidBody, where, "it is no language; write a code such as en, zh or pt-BR")
+		}
+		t := f.Texts[lang]
+		texts[lang] = notice.Text{Title: s.title(where+".title", t.Title), Body: s.body(where+".body", t.Body)}
+	}
+	if n.Title == "" {
+		n.Title = typ.Name
+		for lang, name := range typ.Names {
+			t := texts[lang]
+			if t.Title == "" {
+				t.Title = name
+			}
+			texts[lang] = t
+		}
+	}
+	if n.Body == "" {
+		n.Body = bodyOf(n.Data)
+	}
+	if len(texts) > 0 {
+		n.Texts = texts
+	}
+}
+
+// title makes one line.
+func (s *sending) title(at, text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	s.printable(at, text)
+	return text
+}
+
+func (s *sending) body(at, text string) string {
+	s.printable(at, text)
+	return strings.TrimSpace(text)
+}
+
+// printable refuses what XML cannot hold.
+func (s *sending) printable(at, text string) {
+	bad := func(r rune) bool {
+		return unicode.Is(unicode.Cc, r) && r < ' ' && !strings.ContainsRune("\n\t\r", r) || r == 0xfffe || r == 0xffff
+	}
+	if strings.ContainsFunc(text, bad) {
+		s.add(CodeInvalidBody, at, "it has a control character")
+	}
+}
+
+// bodyOf writes the data as the body of a notice that has none, a field a line.
+func bodyOf(data []notice.Field) string {
+	var b strings.Builder
+	for _, f := range data {
+		value := ""
+		switch v := f.Value.(type) {
+		case string:
+			value = v
+		case int64:
+			value = strconv.FormatInt(v, 10)
+		case bool:
+			value = strconv.FormatBool(v)
+		}
+		b.WriteString(strings.TrimRight(f.Name+": "+value, " ") + "\n")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// clip keeps what a client sent short where it stands in a location.
+func clip(s string) string {
+	const most = 64
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}

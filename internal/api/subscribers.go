@@ -1,0 +1,110 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/internal/ledger"
+	"tallyman/sinks"
+)
+
+// Book is the address book; see ledger.Book for what each method promises.
+type Book interface {
+	PutSubscriber(ctx context.Context, s sinks.Subscriber) (added bool, err error)
+	DeleteSubscriber(ctx context.Context, id string) error
+	Subscribers(ctx context.Context, ids []string) (map[string]sinks.Subscriber, error)
+	ListSubscribers(ctx context.Context, after string, limit int) ([]sinks.Subscriber, error)
+}
+
+func (a *API) registerSubscribers(operations huma.API) {
+	huma.Register(operations, operation("list-subscribers", http.MethodGet, "/subscribers", "subscribers", "List the address book"), a.listSubscribers)
+	huma.Register(operations, operation("get-subscriber", http.MethodGet, "/subscribers/{id}", "subscribers", "Show an entry of the address book"), a.getSubscriber)
+	put := operation("put-subscriber", http.MethodPut, "/subscribers/{id}", "subscribers", "Add or replace an entry of the address book")
+	put.Responses["201"] = &huma.Response{
+		Description: "it was not there before",
+		Content:     map[string]*huma.MediaType{string(mediaJSON): {Schema: schemaOf[SubscriberForm](operations.OpenAPI())}},
+	}
+	huma.Register(operations, put, a.putSubscriber)
+	huma.Register(operations, operation("delete-subscriber", http.MethodDelete, "/subscribers/{id}", "subscribers",
+		"Remove an entry of the address book; the subscriptions stay"), a.deleteSubscriber)
+}
+
+// listSubscribers answers GET /subscribers.
+func (a *API) listSubscribers(ctx context.Context, in *subscriberPage) (*subscribersOutput, error) {
+	after, limit, prob := in.parse()
+	if prob != nil {
+		return nil, prob
+	}
+	list, err := a.deps.Book.ListSubscribers(ctx, after, limit+1) // one more tells whether there are more
+	if err != nil {
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	out := &subscribersOutput{}
+	if len(list) > limit {
+		list = list[:limit]
+		out.Body.Cursor = subscriberCursor(list[limit-1].ID)
+	}
+	out.Body.Subscribers = make([]SubscriberForm, len(list))
+	for i := range list {
+		out.Body.Subscribers[i] = newSubscriberForm(&list[i])
+	}
+	return out, nil
+}
+
+// getSubscriber answers GET /subscribers/{id}.
+func (a *API) getSubscriber(ctx context.Context, in *subscriberID) (*subscriberOutput, error) {
+	if prob := checkSubscriberID(in.ID); prob != nil {
+		return nil, prob
+	}
+	found, err := a.deps.Book.Subscribers(ctx, []string{in.ID})
+	if err != nil {
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	s, ok := found[in.ID]
+	if !ok {
+		return nil, subscriberNotFound(in.ID)
+	}
+	return &subscriberOutput{Status: http.StatusOK, Body: newSubscriberForm(&s)}, nil
+}
+
+// putSubscriber answers PUT /subscribers/{id}: 201, or 200 where an entry was replaced.
+func (a *API) putSubscriber(ctx context.Context, in *subscriberChange) (*subscriberOutput, error) {
+	s, prob := in.parse()
+	if prob != nil {
+		return nil, prob
+	}
+	added, err := a.deps.Book.PutSubscriber(ctx, s)
+	if err != nil {
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	a.log.LogAttrs(ctx, slog.LevelInfo, "a subscriber was put into the address book", slog.String("subscriber", s.ID))
+	out := &subscriberOutput{Status: http.StatusOK, Body: newSubscriberForm(&s)}
+	if added {
+		out.Status = http.StatusCreated
+	}
+	return out, nil
+}
+
+// deleteSubscriber answers DELETE /subscribers/{id}.
+func (a *API) deleteSubscriber(ctx context.Context, in *subscriberID) (*struct{}, error) {
+	if prob := checkSubscriberID(in.ID); prob != nil {
+		return nil, prob
+	}
+	err := a.deps.Book.DeleteSubscriber(ctx, in.ID)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		return nil, subscriberNotFound(in.ID)
+	case err != nil:
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	a.log.LogAttrs(ctx, slog.LevelInfo, "a subscriber was removed from the address book", slog.String("subscriber", in.ID))
+	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
+}
+
+func subscriberNotFound(id string) *Problem {
+	return newProblem(http.StatusNotFound, CodeSubscriberNotFound, "the address book has no "+quote(id))
+}
