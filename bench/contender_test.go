@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -21,16 +22,16 @@ const (
 // priority spreads the jobs over the levels evenly.
 func (j job) priority() int { return j.n%levels + 1 }
 
+// filler is what a payload ends with.
+var filler = strings.Repeat("x", payloadSize-2) + `"}`
+
 // newJob makes the job of that number. No two payloads are alike.
 func newJob(n int) job {
 	p := make([]byte, 0, payloadSize)
 	p = append(p, `{"n":`...)
 	p = strconv.AppendInt(p, int64(n), 10)
 	p = append(p, `,"text":"`...)
-	for len(p) < payloadSize-2 {
-		p = append(p, 'x')
-	}
-	return job{n: n, payload: append(p, `"}`...)}
+	return job{n: n, payload: append(p, filler[len(p):]...)}
 }
 
 // number reads the number of a job out of its payload, which PostgreSQL may have written anew; -1 where there is none.

@@ -58,23 +58,26 @@ func (l *line) newEnqueues() *combiner[*enqueued] {
 // enqueueAll makes a call for some pushes, until it is answered or patience ends. To repeat it does no harm: enqueue.lua knows
 // it, and brings nothing back that was worked on meanwhile.
 func (l *line) enqueueAll(ctx context.Context, flight int, parts []*part[*enqueued]) {
-	records := parts[0].what.records
-	if len(parts) > 1 {
-		records = nil
-		for _, p := range parts {
-			records = append(records, p.what.records...)
-		}
+	calls := [][][]item.Record{make([][]item.Record, len(parts))} // what fits goes into one call
+	items := 0
+	for i, p := range parts {
+		calls[0][i] = p.what.records
+		items += len(p.what.records)
+	}
+	if len(parts) == 1 {
+		calls = inChunks(parts[0].what.records)
 	}
 	c := enqueueCall{epoch: parts[0].what.epoch, token: tokenPush, caller: "p/" + l.o.Node + "/" + strconv.Itoa(flight)}
-	answers := make([]string, 0, len(records))
-	err := inChunks(records, func(some []item.Record) error {
+	answers := make([]string, 0, items)
+	var err error
+	for i := 0; i < len(calls) && err == nil; i++ {
 		c.name = l.nextCall()
-		return l.insist(ctx, func(ctx context.Context) error {
-			got, err := l.enqueueOnce(ctx, c, some)
+		err = l.insist(ctx, func(ctx context.Context) error {
+			got, err := l.enqueueOnce(ctx, c, calls[i])
 			answers = append(answers, got...)
 			return err
 		})
-	})
+	}
 	for _, p := range parts {
 		n := len(p.what.records)
 		if p.err = err; err == nil {
@@ -90,16 +93,14 @@ func (l *line) enqueue(ctx context.Context, epoch, token string, records []item.
 	if token != tokenPush && token != tokenRebuild {
 		c.caller = "repair" // the newest alone gets that far
 	}
-	answers, number := make([]string, 0, len(records)), 0
-	err := inChunks(records, func(some []item.Record) error {
-		number++
-		c.name = token + "/" + strconv.Itoa(number)
+	answers := make([]string, 0, len(records))
+	for i, some := range inChunks(records) {
+		c.name = token + "/" + strconv.Itoa(i+1)
 		got, err := l.enqueueOnce(ctx, c, some)
+		if err != nil {
+			return nil, err
+		}
 		answers = append(answers, got...)
-		return err
-	})
-	if err != nil {
-		return nil, err
 	}
 	return answers, nil
 }
@@ -111,32 +112,43 @@ type enqueueCall struct {
 	name         string // of the call, in the record
 }
 
-// enqueueOnce is one call of enqueue.lua.
-func (l *line) enqueueOnce(ctx context.Context, c enqueueCall, records []item.Record) ([]string, error) {
+// enqueueOnce is one call of enqueue.lua for some lists of records.
+func (l *line) enqueueOnce(ctx context.Context, c enqueueCall, lists [][]item.Record) ([]string, error) {
 	keys := l.all
 	if c.caller != "" {
 		keys = append(slices.Clip(keys), l.keys.request(c.caller))
 	}
-	reply, err := l.run(ctx, l.scripts.enqueue, keys, l.enqueueArgs(c, records)...)
+	reply, err := l.run(ctx, l.scripts.enqueue, keys, l.enqueueArgs(c, lists)...)
 	if err != nil {
 		return nil, err
 	}
-	if len(reply) != len(records) {
+	n := countRecords(lists)
+	if len(reply) == 1 && reply[0] == int64(1) {
+		return make([]string, n), nil
+	}
+	if len(reply) != n {
 		return nil, errAnswer
 	}
 	return texts(reply)
 }
 
-// inChunks calls f with some of the records after the others, so many at a time that Redis is through with them soon.
-func inChunks(records []item.Record, f func([]item.Record) error) error {
+func countRecords(lists [][]item.Record) int {
+	n := 0
+	for _, records := range lists {
+		n += len(records)
+	}
+	return n
+}
+
+// inChunks shares the records among calls, so many in each that Redis is through with them soon.
+func inChunks(records []item.Record) [][][]item.Record {
+	var calls [][][]item.Record
 	for len(records) > 0 {
 		n := chunk(records)
-		if err := f(records[:n]); err != nil {
-			return err
-		}
+		calls = append(calls, [][]item.Record{records[:n]})
 		records = records[n:]
 	}
-	return nil
+	return calls
 }
 
 // chunk is how many of the records go into one call.
@@ -147,32 +159,4 @@ func chunk(records []item.Record) int {
 		n++
 	}
 	return n
-}
-
-func (l *line) enqueueArgs(c enqueueCall, records []item.Record) []any {
-	args := append(make([]any, 0, 8+3*len(records)), c.epoch, l.now(), l.keys.hints(), l.hint(), c.token, c.name,
-		recordFor.Milliseconds(), len(records))
-	for i := range records {
-		args = append(args, records[i].ID)
-	}
-	for i := range records {
-		args = append(args, newValue(&records[i]))
-	}
-	for i := range records {
-		args = append(args, dedupeArg(&records[i]))
-	}
-	return args
-}
-
-// dedupeArg is what enqueue.lua is told of an item's dedupe key.
-func dedupeArg(r *item.Record) string {
-	if r.Bucket == "" {
-		return ""
-	}
-	keep := int64(0)
-	if !r.Until.IsZero() {
-		keep = r.Until.Add(keepWindow).UnixMicro()
-	}
-	b := append(make([]byte, 0, 96), r.Bucket...)
-	return string(appendNumbers(b, toMicro(r.Until), keep, toMicro(r.Created)))
 }

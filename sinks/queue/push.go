@@ -2,11 +2,7 @@ package queue
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/base32"
-	"encoding/binary"
 	"fmt"
-	"strings"
 	"time"
 
 	"tallyman/sinks/index"
@@ -46,19 +42,14 @@ func (q *Queue) Push(ctx context.Context, test bool, by string, items []item.New
 // enter puts those of the recorded items into Redis that have not ended. For those that have the answer is that they exist.
 func (q *Queue) enter(ctx context.Context, l *line, p *pushed) ([]string, error) {
 	answers := make([]string, len(p.records))
-	fresh := places{at: make([]int, 0, len(p.records)), records: make([]item.Record, 0, len(p.records))}
-	var old places
 	for i, k := range p.known {
 		p.records[i].Seq = k.Seq
-		switch {
-		case k.New:
-			fresh.add(i, p.records)
-		case k.State.Ended():
+		if !k.New && k.State.Ended() {
 			answers[i] = enqueuedExists
-		default:
-			old.add(i, p.records)
 		}
 	}
+	fresh := p.those(func(k item.Known) bool { return k.New })
+	old := p.those(func(k item.Known) bool { return !k.New && !k.State.Ended() })
 	if len(fresh.at)+len(old.at) == 0 {
 		return answers, nil
 	}
@@ -82,8 +73,22 @@ type places struct {
 	records []item.Record
 }
 
-func (p *places) add(i int, records []item.Record) {
-	p.at, p.records = append(p.at, i), append(p.records, records[i])
+// those picks records by what the ledger knows of them. All of them, the rule for what is new, are not copied.
+func (p *pushed) those(wanted func(item.Known) bool) places {
+	var some places
+	for i := range p.known {
+		if wanted(p.known[i]) {
+			some.at = append(some.at, i)
+		}
+	}
+	if len(some.at) == len(p.records) {
+		some.records = p.records
+		return some
+	}
+	for _, i := range some.at {
+		some.records = append(some.records, p.records[i])
+	}
+	return some
 }
 
 func (p *places) put(answers, got []string) {
@@ -184,45 +189,33 @@ func (l *line) newRecords(by string, items []item.New) ([]item.Record, error) {
 	if len(items) > item.MaxBatch {
 		return nil, invalid("items", -1, "has %d items; %d are the most", len(items), item.MaxBatch)
 	}
-	now := time.Now()
-	if l.o.Now != nil {
-		now = l.o.Now()
-	}
+	by, now := cutNote(by), l.time()
+	names := newIDs{at: time.Now()}
 	records := make([]item.Record, len(items))
 	for i := range items {
-		n := items[i]
-		if n.Priority == 0 {
-			n.Priority = item.DefaultPriority
+		r := &records[i]
+		r.New = items[i]
+		if r.Priority == 0 {
+			r.Priority = item.DefaultPriority
 		}
-		if err := checkNew(i, &n); err != nil {
+		if err := checkNew(i, &r.New); err != nil {
 			return nil, err
 		}
-		if n.ID == "" {
-			n.ID = newID()
+		if r.ID == "" {
+			r.ID = names.next(len(items) - i)
 		}
-		if n.Created.IsZero() {
-			n.Created = now
+		if r.Created.IsZero() {
+			r.Created = now
 		}
-		n.Created = n.Created.Truncate(time.Microsecond).UTC()
-		records[i] = item.Record{New: n, By: cutNote(by), Node: l.o.Node, State: item.Ready, Ready: n.Created.Add(n.Delay).Truncate(time.Microsecond)}
-		r := &records[i]
-		if n.Delay > 0 {
+		r.Created = r.Created.Truncate(time.Microsecond).UTC()
+		r.By, r.Node = by, l.o.Node
+		r.State, r.Ready = item.Ready, r.Created.Add(r.Delay).Truncate(time.Microsecond)
+		if r.Delay > 0 {
 			r.State, r.Due = item.Delayed, r.Ready
 		}
-		if n.DedupeKey != "" {
-			r.Bucket, r.Until = l.o.Dedupe.bucket(n.DedupeKey, n.Created, l.o.Timezone)
+		if r.DedupeKey != "" {
+			r.Bucket, r.Until = l.o.Dedupe.bucket(r.DedupeKey, r.Created, l.o.Timezone)
 		}
 	}
 	return records, nil
-}
-
-var lowerBase32 = base32.HexEncoding.WithPadding(base32.NoPadding)
-
-// newID is for an item that came without one. It begins with the time, so that the index of ids in the ledger grows at its end:
-// what lies anywhere in it costs more, the more there is.
-func newID() string {
-	var b [8 + 10]byte
-	binary.BigEndian.PutUint64(b[:], uint64(time.Now().UnixMilli()))
-	_, _ = rand.Read(b[8:]) // never fails
-	return "i_" + strings.ToLower(lowerBase32.EncodeToString(b[2:]))
 }

@@ -61,9 +61,8 @@ func parseValue(id, value string) (item.Item, error) {
 	}, nil
 }
 
-// newValue is the value of a record, as enqueue.lua puts it into Redis.
-func newValue(r *item.Record) string {
-	b := make([]byte, 0, 160+len(r.Payload))
+// appendValue appends the value of a record, as enqueue.lua puts it into Redis.
+func appendValue(b []byte, r *item.Record) []byte {
 	b = append(b, r.State.Letter()...)
 	b = appendNumbers(b, int64(r.Attempt), r.Moves, toMicro(r.Due))
 	b = append(b, " -"...)
@@ -74,7 +73,7 @@ func newValue(r *item.Record) string {
 	b = append(b, orDash(r.Bucket)...)
 	b = appendNumbers(b, int64(r.Priority), toMicro(r.Ready), toMicro(r.Created), 0)
 	b = append(b, '\n')
-	return string(append(b, r.Payload...))
+	return append(b, r.Payload...)
 }
 
 func appendNumbers(b []byte, numbers ...int64) []byte {

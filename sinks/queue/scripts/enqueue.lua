@@ -2,31 +2,36 @@
 -- by its dedupe key. All or nothing.
 --
 -- KEYS 1 … 16 and ARGV 1, 2: see common.lua
---      17 string  record: what this caller was answered last: "epoch call", then a line for each item. A call whose reply was lost
---                 is repeated, and meanwhile its items may have been worked on. None = calls are not repeated
+--      17 string  record: what this caller was answered last: "epoch call", then a line for each item, or none if all are in. A
+--                 call whose reply was lost is repeated, and meanwhile its items may have been worked on. None = calls are not
+--                 repeated
 -- ARGV 3 channel for hints, 4 the hint
 --      5 token: empty for a push: it does not put in an item that a repair may have put in before (see repair.lua);
 --        * for the one who writes everything back, else the token of a repair
 --      6 the call's name; of names "name/number" with one name the lower numbers are earlier, 7 ttl of the record in ms
---      8 n, the number of items
+--      8 the lowest number (seq) of the items
+--      9 kinds, n letters, one for each item: 1 … 5 = it is ready for anybody, at that priority; - = it is not, and its value
+--        says how it stands. A … E and + are the same for an item with a dedupe key
 --      then n × id
 --      then n × value, as the item is to stand; it is not leased
---      then n × dedupe: empty, or "bucket until keep created": the window ends at until (0 = when the item has ended), its
---      entry may be collected from keep on (0 = never), the item was created at created, µs
--- Result: n texts: empty = it is in, = there is one of that id, ? a repair may have put it in, else the id of the item that
---         holds the dedupe key; it may have had the same id. Nothing at all for a call that came late: its caller has gone on.
+--      then for the items with a dedupe key: each one's bucket,
+--      then each one's times "until keep created": the window ends at until (0 = when the item has ended), its entry may be
+--      collected from keep on (0 = never), the item was created at created, µs
+-- Result: {1} = all are in, else n texts: empty = it is in, = there is one of that id, ? a repair may have put it in, else the
+--         id of the item that holds the dedupe key; it may have had the same id. Nothing at all for a call that came late: its
+--         caller has gone on.
 -- Error:  EPOCH <what was found, or none>; TOKEN <the newest>. Nothing was changed.
 
 local meta = rcall('HMGET', META, 'epoch', 'due', 'repaired', 'repairs', 'last')
 if meta[1] ~= ARGV[1] then return epochError(meta[1]) end
-local call, n = ARGV[6], tonumber(ARGV[8])
+local call, kinds = ARGV[6], { string.byte(ARGV[9], 1, -1) }
 local record = KEYS[17] and rcall('GET', KEYS[17])
 if record then
   local epoch, last, answers = match(record, '^(%S+) (%S+)\n()')
   if epoch == ARGV[1] and last == call then
     local again = {}
     for answer in string.gmatch(string.sub(record, answers), '([^\n]*)\n') do again[#again + 1] = answer end
-    return again
+    return #again > 0 and again or { 1 }
   end
   local name, number = match(call, '^(%S+/)(%d+)$')
   if epoch == ARGV[1] and string.sub(last, 1, #name) == name and tonumber(string.sub(last, #name + 1)) > tonumber(number) then
@@ -38,27 +43,26 @@ if token ~= '' and token ~= '*' and token ~= meta[4] then return redis.error_rep
 
 local now = clock()
 local due, repaired, last = tonumber(meta[2] or 0), tonumber(meta[3] or 0), tonumber(meta[5] or MIDDLE)
-local ids, values, dedupes = 8, 8 + n, 8 + 2 * n
+local n = #kinds
+local ids, values, buckets = 9, 9 + n, 9 + 2 * n
+local times = buckets + (#ARGV - buckets) / 2
+local numbered = token ~= '' or tonumber(ARGV[8]) <= repaired -- the numbers of the items matter
 
 -- Who has the ids and the dedupe keys?
 local known = mget(ITEMS, ARGV, ids + 1, ids + n)
-local buckets, held = {}, {}
-for i = 1, n do
-  local dedupe = ARGV[dedupes + i]
-  if dedupe ~= '' then buckets[#buckets + 1] = match(dedupe, '^%S+') end
-end
-for i, entry in ipairs(mget(DEDUPE, buckets, 1, #buckets)) do held[buckets[i]] = entry end
+local held = {}
+for i, entry in ipairs(mget(DEDUPE, ARGV, buckets + 1, times)) do held[ARGV[buckets + i]] = entry end
 
-local result, fresh = {}, {}
+local result, others, fresh, key = {}, false, {}, 0
 local sets, holds, keeps = {}, {}, {} -- arguments of HSET items, HSET dedupe, ZADD windows
 local levels, timed, assigned = {}, {}, {}
 local newest, hint, told = 0, false, {} -- told: workers who have something of their own
 
--- holder returns the id of the item that holds the dedupe key, else takes it. One that is put back may hold its own; of one
+-- holder returns the id of the item that holds a dedupe key, else takes it. One that is put back may hold its own; of one
 -- that is pushed an earlier item had the id, and has ended.
-local function holder(id, dedupe)
-  local bucket, ends, keep, created = match(dedupe, '^(%S+) (%d+) (%d+) (%d+)$')
-  local entry = held[bucket]
+local function holder(id, bucket, window)
+  local entry, ends, keep, created = held[bucket], '0', '0', nil
+  if entry or string.byte(window) ~= 48 then ends, keep, created = match(window, '^(%d+) (%d+) (%d+)$') end
   if entry then
     local to, by = match(entry, '^(%d+) (.+)$')
     -- A day is part of the bucket's name: in it the key is held whatever the times are.
@@ -74,55 +78,67 @@ local function holder(id, dedupe)
   end
 end
 
-for i = 1, n do
-  local id, value, dedupe = ARGV[ids + i], ARGV[values + i], ARGV[dedupes + i]
-  local state, at, seq, assignee, priority =
-    match(value, '^(%a) %d+ %d+ (%d+) %S+ %d+ %d+ (%d+) (%S+) %S+ (%d)')
-  seq = tonumber(seq)
-  if known[i] or fresh[id] then
-    result[i] = '='
-  elseif token == '' and seq > 0 and seq <= repaired then
-    result[i] = '?'
-  else
-    local other = dedupe ~= '' and holder(id, dedupe)
-    result[i] = other or ''
-    if not other then
-      fresh[id] = true
-      if seq > newest then newest = seq end
-      if state == 'r' and assignee ~= '-' then
-        last = last + 1
-        local place = text(last)
-        value = gsub(value, ' %d+\n', ' ' .. place .. '\n', 1)
-        assigned[#assigned + 1] = '0'
-        assigned[#assigned + 1] = member(assignee, priority, place, id)
-        told[assignee] = true
-      elseif state == 'r' then
-        local level = levels[priority]
-        if not level then
-          level = {}
-          levels[priority] = level
-        end
-        level[#level + 1] = id
-      else
-        local set = timed[state]
-        if not set then
-          set = {}
-          timed[state] = set
-        end
-        set[#set + 1] = at
-        set[#set + 1] = id
-        if state ~= 'x' then
-          at = tonumber(at)
-          if due == 0 or at < due then
-            due = at
-            hint = hint or at - now < SOON
-          end
-        end
-      end
-      sets[#sets + 1] = id
-      sets[#sets + 1] = value
+-- place puts an item where its value says, which it returns.
+local function place(id, value)
+  local state, at, assignee, priority = match(value, '^(%a) %d+ %d+ (%d+) %S+ %d+ %d+ %d+ (%S+) %S+ (%d)')
+  if state == 'r' then
+    last = last + 1
+    local own = text(last)
+    assigned[#assigned + 1] = '0'
+    assigned[#assigned + 1] = member(assignee, priority, own, id)
+    told[assignee] = true
+    return (gsub(value, ' %d+\n', ' ' .. own .. '\n', 1))
+  end
+  local set = timed[state]
+  if not set then
+    set = {}
+    timed[state] = set
+  end
+  set[#set + 1] = at
+  set[#set + 1] = id
+  if state ~= 'x' then
+    at = tonumber(at)
+    if due == 0 or at < due then
+      due = at
+      hint = hint or at - now < SOON
     end
   end
+  return value
+end
+
+for i = 1, n do
+  local id, value, kind = ARGV[ids + i], ARGV[values + i], kinds[i]
+  local keyed, seq, answer = kind >= 65 or kind == 43, 0, nil
+  if keyed then key = key + 1 end
+  if numbered then seq = tonumber(match(value, '^%a %d+ %d+ %d+ %S+ %d+ %d+ (%d+)')) end
+  if known[i] or fresh[id] then
+    answer = '='
+  elseif token == '' and seq > 0 and seq <= repaired then
+    answer = '?'
+  elseif keyed then
+    answer = holder(id, ARGV[buckets + key], ARGV[times + key])
+  end
+  if answer then
+    others = true
+  else
+    answer = ''
+    fresh[id] = true
+    if seq > newest then newest = seq end
+    if kind < 48 then
+      value = place(id, value)
+    else
+      local priority = kind % 16
+      local level = levels[priority]
+      if not level then
+        level = {}
+        levels[priority] = level
+      end
+      level[#level + 1] = id
+    end
+    sets[#sets + 1] = id
+    sets[#sets + 1] = value
+  end
+  result[i] = answer
 end
 
 if #sets > 0 then
@@ -154,6 +170,7 @@ if #old > 0 then
   rcall('ZREM', WINDOWS, unpack(old))
 end
 if KEYS[17] then
-  rcall('SET', KEYS[17], ARGV[1] .. ' ' .. call .. '\n' .. table.concat(result, '\n') .. '\n', 'PX', ARGV[7])
+  local answers = others and table.concat(result, '\n') .. '\n' or ''
+  rcall('SET', KEYS[17], ARGV[1] .. ' ' .. call .. '\n' .. answers, 'PX', ARGV[7])
 end
-return result
+return others and result or { 1 }

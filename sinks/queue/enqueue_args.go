@@ -1,0 +1,88 @@
+package queue
+
+import (
+	"math"
+
+	"tallyman/sinks/queue/item"
+)
+
+// enqueueArgs writes the arguments of enqueue.lua. There are several for each of many items, so they are passed by reference, and
+// a value is made when it is sent.
+func (l *line) enqueueArgs(c enqueueCall, lists [][]item.Record) []any {
+	n, keyed, lowest := 0, 0, int64(math.MaxInt64)
+	for _, records := range lists {
+		for i := range records {
+			lowest = min(lowest, records[i].Seq)
+			if records[i].Bucket != "" {
+				keyed++
+			}
+		}
+		n += len(records)
+	}
+	kinds, values, times := make([]byte, 0, n), make([]any, 0, n), make([]any, 0, keyed)
+	made := make([]valueArg, 0, n) // not moved while there are references
+	args := append(make([]any, 0, 9+2*n+2*keyed), c.epoch, l.now(), l.keys.hints(), l.hint(), c.token, c.name,
+		recordFor.Milliseconds(), lowest, nil)
+	var buffer []byte
+	for _, records := range lists {
+		for i := range records {
+			r := &records[i]
+			kinds = append(kinds, kindOf(r))
+			args = append(args, &r.ID)
+			made = append(made, valueArg{r, &buffer})
+			values = append(values, &made[len(made)-1])
+		}
+	}
+	args[8] = kinds
+	args = append(args, values...)
+	if keyed == 0 {
+		return args
+	}
+	for _, records := range lists {
+		for i := range records {
+			if r := &records[i]; r.Bucket != "" {
+				args = append(args, &r.Bucket)
+				times = append(times, windowArg(r))
+			}
+		}
+	}
+	return append(args, times...)
+}
+
+// valueArg is the value of a record.
+type valueArg struct {
+	record *item.Record
+	buffer *[]byte // that all values of a call have, in turns: the client sends each before it asks for the next
+}
+
+// MarshalBinary implements encoding.BinaryMarshaler.
+func (v *valueArg) MarshalBinary() ([]byte, error) {
+	*v.buffer = appendValue((*v.buffer)[:0], v.record)
+	return *v.buffer, nil
+}
+
+// kindOf is the letter that tells enqueue.lua where the item is to stand.
+func kindOf(r *item.Record) byte {
+	switch anybody := r.State == item.Ready && r.Assignee == ""; {
+	case anybody && r.Bucket != "":
+		return "ABCDE"[r.Priority-1]
+	case anybody:
+		return "12345"[r.Priority-1]
+	case r.Bucket != "":
+		return '+'
+	default:
+		return '-'
+	}
+}
+
+// untilDone says that a window ends with its item.
+const untilDone = "0 0 0"
+
+// windowArg says when the window of an item's dedupe key ends.
+func windowArg(r *item.Record) any {
+	if r.Until.IsZero() {
+		return untilDone
+	}
+	b := make([]byte, 0, 60)
+	return appendNumbers(b, toMicro(r.Until), toMicro(r.Until.Add(keepWindow)), toMicro(r.Created))[1:]
+}
