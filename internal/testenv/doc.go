@@ -1,5 +1,6 @@
 // Package testenv gives tests the real servers that Tallyman talks to: redis-server and PostgreSQL, each on
-// a free port with its files in a temporary folder, and the in-process Redis of the embedded mode.
+// a free port with its files in a temporary folder, and the in-process Redis of the embedded mode. HTTPServer is a web
+// server that answers as a test tells it, Toxic a bad network in front of any of them.
 //
 // A server that is not installed fails the test and says what to install; no test is skipped for it.
 // Servers end with the test (Redis, PostgresServer) or with the test process (those behind Postgres, MariaDB
