@@ -67,9 +67,8 @@ func TestBadConfigurations(t *testing.T) {
 		{name: "no connections", text: `sources: {wms: {driver: sqlite, url: "sqlite:x", max_connections: 0}}`, want: []string{"out_of_range: sources.wms.max_connections is 0, at least 1 is needed"}},
 		{name: "half a connection", text: `sources: {wms: {driver: sqlite, url: "sqlite:x", max_connections: 0.5}}`, want: []string{"wrong_type"}},
 		{name: "name of a source", text: `sources: {"a b": {driver: sqlite, url: "sqlite:x"}}`, want: []string{`:1:11: bad_name: "a b" cannot be a name`}},
-		{name: "sink to come", text: "sinks: {q: {type: webhook, url: x, timeout: 1}}", want: []string{":1:19: not_available: sinks.q: sinks of type webhook"}, hint: "inbox and queue are"},
 		{name: "unknown sink", text: "sinks: {q: {type: inbux, lease: 60s}}", want: []string{"unknown_value: sinks.q.type"}, hint: `did you mean "inbox"?`},
-		{name: "unlike any sink", text: "sinks: {q: {type: pigeon}}", want: []string{"unknown_value: sinks.q.type"}, hint: "inbox and queue are available in this version"},
+		{name: "unlike any sink", text: "sinks: {q: {type: pigeon}}", want: []string{"unknown_value: sinks.q.type"}, hint: "one of inbox, queue, webhook, mail, chat, stdout"},
 		{name: "sink type is a number", text: "sinks: {q: {type: 1}}", want: []string{"wrong_type: sinks.q.type"}},
 		{name: "no sink type", text: "sinks: {q: {}}", want: []string{"missing_field: sinks.q.type is missing"}},
 		{name: "two inboxes", text: "sinks:\n  b: {type: inbox}\n  a: {type: inbox}", want: []string{":2:3: several_inboxes: sinks.b is a second inbox beside sinks.a"}},
@@ -98,7 +97,7 @@ func TestBadConfigurations(t *testing.T) {
 		},
 		{
 			name: "everything at once", text: "auth: {mode: jwt}\nhttp: {port: 1}\nsinks: {a: {type: chat}}\nrules: 7",
-			want: []string{":1:14: not_available", ":2:8: unknown_field", ":3:19: not_available", ":4:8: wrong_type"},
+			want: []string{":1:14: not_available", ":2:8: unknown_field", ":3:9: missing_field", ":4:8: wrong_type"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

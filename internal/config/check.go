@@ -183,22 +183,6 @@ func (d *decoder) checkSource(at path, s *Source) {
 	}
 }
 
-func (d *decoder) checkSink(at path, s Sink) {
-	switch s.Type {
-	case "":
-		d.missing(at, "type")
-	case SinkInbox, SinkQueue:
-	case "webhook", "mail", "chat":
-		d.fail(at.to("type"), CodeNotAvailable, fmt.Sprintf("%s: sinks of type %s are not available in this version", at, s.Type), "inbox and queue are")
-	default:
-		hint := problem.DidYouMean(string(s.Type), []string{string(SinkInbox), string(SinkQueue)})
-		if hint == "" {
-			hint = "inbox and queue are available in this version"
-		}
-		d.fail(at.to("type"), strictyaml.CodeEnum, fmt.Sprintf("%s.type cannot be %q", at, s.Type), hint)
-	}
-}
-
 func (d *decoder) checkSubscription(at path, s Subscription) {
 	for _, f := range []struct{ name, value string }{{"type", s.Type}, {"warehouse", s.Warehouse}, {"subscriber", s.Subscriber}} {
 		if f.value == "" {

@@ -74,18 +74,6 @@ type Source struct {
 	StatementTimeout time.Duration // what a probe without a timeout of its own gets
 }
 
-// SinkType is a kind of sink.
-type SinkType string
-
-// SinkInbox keeps notices for clients that poll.
-const SinkInbox SinkType = "inbox"
-
-// Sink is a place that notices go.
-type Sink struct {
-	Type  SinkType
-	Queue *QueueSink // of a queue; else nil
-}
-
 // Subscription is (type, warehouse or "*") → subscriber.
 type Subscription struct {
 	Type       string

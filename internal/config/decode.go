@@ -22,6 +22,7 @@ type decoder struct {
 	failed   map[string]bool // paths of values that are bad, or hold one that is
 	lazy     bool            // see Options
 	open     open
+	hidden   map[int]bool // lines of the file that hold what nobody may see
 }
 
 // fail reports a problem that stands at the value.

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -71,47 +70,6 @@ func sourceField(sources map[string]Source, name string) field {
 		}
 		sources[name] = s
 	}
-}
-
-// later are the fields that sinks of other types will have: the type is what is refused, not each of them.
-var later = []string{"url", "secret", "concurrency", "rate", "timeout"}
-
-// sinkField reads a sink: its type says which fields it has.
-func sinkField(sinks map[string]Sink, name string) field {
-	return func(d *decoder, at path, v any) {
-		var s Sink
-		if m, ok := v.(map[string]any); ok && m["type"] != nil {
-			text(&s.Type)(d, at.to("type"), m["type"])
-		}
-		typeRead := func(*decoder, path, any) {}
-		switch s.Type {
-		case SinkInbox:
-			section(map[string]field{"type": typeRead})(d, at, v)
-		case SinkQueue:
-			s.Queue = defaultQueue()
-			fields := s.Queue.fields()
-			fields["type"] = typeRead
-			section(fields)(d, at, v)
-		default:
-			section(anySink())(d, at, v)
-		}
-		if !d.bad(at) {
-			d.checkSink(at, s)
-		}
-		sinks[name] = s
-	}
-}
-
-// anySink lets every field of every type pass: the type is what is wrong.
-func anySink() map[string]field {
-	fields := defaultQueue().fields()
-	for name := range fields {
-		fields[name] = func(*decoder, path, any) {}
-	}
-	for _, name := range slices.Concat(later, []string{"type"}) {
-		fields[name] = func(*decoder, path, any) {}
-	}
-	return fields
 }
 
 func subscriptionField(subs *[]Subscription) field {

@@ -56,7 +56,7 @@ func parse(abs string, src []byte, o Options) (*Config, error) {
 		return nil, problem.List{file.Problem(file.Root, strictyaml.CodeType, "a configuration is a map of sections", "for example http: {listen: …}")}
 	}
 	l := &layers{file: file, over: map[string]string{}}
-	d := &decoder{layers: l, dir: filepath.Dir(abs), env: environment(o.Env), problems: l.faults(), failed: map[string]bool{}, lazy: o.Lazy}
+	d := &decoder{layers: l, dir: filepath.Dir(abs), env: environment(o.Env), problems: l.faults(), failed: map[string]bool{}, hidden: map[int]bool{}, lazy: o.Lazy}
 	merged, err := l.merge(o)
 	if err != nil {
 		return nil, err

@@ -79,8 +79,13 @@ func (l *layers) setBelow(p path) string {
 	return slices.Min(found)
 }
 
-// sorted orders the problems as a reader goes through the file.
+// sorted orders the problems as a reader goes through the file. Lines with secrets are not shown.
 func (d *decoder) sorted() problem.List {
+	for i, p := range d.problems {
+		if d.hidden[p.Line] && p.File == d.file.Name {
+			d.problems[i].Snippet = ""
+		}
+	}
 	slices.SortStableFunc(d.problems, func(a, b problem.Problem) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
 	})

@@ -14,9 +14,6 @@ const (
 	CodeDedupe   = "bad_dedupe"
 )
 
-// SinkQueue keeps items for workers.
-const SinkQueue SinkType = "queue"
-
 // QueueSink is what a sink of type queue has beside its type. Everything is set.
 type QueueSink struct {
 	Timezone     *time.Location  // of the days of dedupe
