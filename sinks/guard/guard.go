@@ -1,0 +1,59 @@
+// Package guard keeps push channels from the network that Tallyman itself stands in: a notice's address may come from people
+// who must not reach the machine, its neighbours, or the metadata service of a cloud.
+//
+// It looks at the address that a connection is about to be made to, after the name was resolved and for each
+// connection anew, so that a name that leads elsewhere a moment later (DNS rebinding) gains nothing.
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"syscall"
+)
+
+// ErrRefused says that an address is not of the public internet.
+var ErrRefused = errors.New("not an address of the public internet")
+
+// Control is for net.Dialer: it refuses every connection to an address that Check refuses.
+func Control(_, address string, _ syscall.RawConn) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("%w: %q", ErrRefused, address)
+	}
+	return Check(to.Addr())
+}
+
+// Check returns an ErrRefused that says what kind of address it is, unless it is one of the public internet.
+func Check(a netip.Addr) error {
+	if what := kind(a); what != "" {
+		return fmt.Errorf("%s is %s: %w", a, what, ErrRefused)
+	}
+	return nil
+}
+
+// kind names what keeps an address out of the public internet; "" of a public one. An IPv6 address that stands for one of IPv4 is
+// what that one is.
+func kind(a netip.Addr) string {
+	if !a.IsValid() {
+		return "no address"
+	}
+	if a.Zone() != "" {
+		return "a link-local address"
+	}
+	a = a.Unmap()
+	for _, b := range blocks {
+		if b.prefix.Contains(a) {
+			return b.what
+		}
+	}
+	for _, e := range embedded {
+		if e.prefix.Contains(a) {
+			return kind(e.of(a.As16()))
+		}
+	}
+	if a.Is6() && !global.Contains(a) {
+		return "a reserved address"
+	}
+	return ""
+}

@@ -1,0 +1,93 @@
+// Package scrub makes what a foreign server says, or what a library says of it, fit for a log: without the secrets that it was
+// told, on one line, and short.
+package scrub
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"html"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Hidden stands for a secret.
+const Hidden = "***"
+
+// Shortest is the length of the shortest secret that is taken out of texts: shorter ones are parts of words.
+const Shortest = 4
+
+// Scrubber takes secrets out of texts.
+type Scrubber struct {
+	forms    []string // of the secrets, the longest first
+	replacer *strings.Replacer
+}
+
+// New makes one for the secrets. They are also found as JSON, HTML, URLs and base64 write them, and each word of one that
+// has several ("Bearer …") by itself.
+func New(secrets ...string) *Scrubber {
+	var forms []string
+	for _, secret := range secrets {
+		for _, s := range append(strings.Fields(secret), secret) {
+			forms = append(forms, formsOf(s)...)
+		}
+	}
+	forms = slices.DeleteFunc(forms, func(s string) bool { return len(s) < Shortest || s == "Bearer" || s == "Basic" || s == "Token" })
+	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
+	forms = slices.Compact(forms)
+	var pairs []string
+	for _, s := range forms {
+		pairs = append(pairs, s, Hidden)
+	}
+	return &Scrubber{forms: forms, replacer: strings.NewReplacer(pairs...)}
+}
+
+// Text returns the text without the secrets, on one line, and at most limit bytes of it.
+func (s *Scrubber) Text(text string, limit int) string {
+	return shorten(s.replacer.Replace(line(s.replacer.Replace(text))), limit)
+}
+
+// Cut is Text of the beginning of a longer text: what may be the beginning of a secret at its end is left away.
+func (s *Scrubber) Cut(text string, limit int) string {
+	longest := 0
+	if len(s.forms) > 0 {
+		longest = len(s.forms[0])
+	}
+	return s.Text(text[:max(0, len(text)-longest)], limit)
+}
+
+func formsOf(s string) []string {
+	quoted, err := json.Marshal(s)
+	if err != nil || len(quoted) < 2 {
+		quoted = []byte(`""`)
+	}
+	inJSON := string(quoted[1 : len(quoted)-1])
+	return []string{
+		s, inJSON, strings.ReplaceAll(inJSON, "/", `\/`), html.EscapeString(s), url.QueryEscape(s), url.PathEscape(s), base64.StdEncoding.EncodeToString([]byte(s)),
+	}
+}
+
+// line has every run of spaces and of what cannot be printed as one space.
+func line(text string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "\uFFFD"), func(r rune) bool {
+		return unicode.IsSpace(r) || !unicode.IsPrint(r)
+	}), " ")
+}
+
+func shorten(text string, limit int) string {
+	const more = "…"
+	if len(text) <= limit {
+		return text
+	}
+	text = text[:max(0, limit-len(more))]
+	for len(text) > 0 {
+		if r, size := utf8.DecodeLastRuneInString(text); r != utf8.RuneError || size > 1 {
+			break
+		}
+		text = text[:len(text)-1]
+	}
+	return text + more
+}
