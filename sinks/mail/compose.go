@@ -1,0 +1,124 @@
+package mail
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	gomail "github.com/wneessen/go-mail"
+
+	netmail "net/mail"
+
+	"tallyman/engine/notice"
+	"tallyman/sinks"
+)
+
+// maxSubject is the longest subject, in characters.
+const maxSubject = 200
+
+// compose makes the mail of a notice for a subscriber.
+func (c *Channel) compose(n *notice.Notice, to sinks.Subscriber, list []*netmail.Address, id string) (*gomail.Msg, error) {
+	v := newView(n, to)
+	subject, err := c.render("subject", c.templates.subject, v)
+	if err != nil {
+		return nil, err
+	}
+	text, err := c.render("text", c.templates.text, v)
+	if err != nil {
+		return nil, err
+	}
+	html, err := c.render("html", c.templates.html, v)
+	if err != nil {
+		return nil, err
+	}
+	m := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
+	m.FromMailAddress(c.from)
+	m.ToMailAddress(list...)
+	m.Subject(shorten(oneLine(subject), maxSubject))
+	m.SetDate()
+	m.SetMessageIDWithValue(id)
+	c.setHeaders(m, n, v)
+	m.SetBodyString(gomail.TypeTextPlain, text)
+	m.AddAlternativeString(gomail.TypeTextHTML, html)
+	return m, nil
+}
+
+// render makes a part of the mail. A template of the operator that fails on this notice must not keep it from those who
+// are waiting for it: the built-in one stands in, and the log says so.
+func (c *Channel) render(what string, p part, v *View) (string, error) {
+	if p.own != nil {
+		text, err := render(p.own, v)
+		if err == nil {
+			return text, nil
+		}
+		c.log.Error("a mail template failed, the built-in one is used", "template", what, "notice", v.ID, "error", err)
+	}
+	text, err := render(p.builtIn, v)
+	if err != nil {
+		return "", fmt.Errorf("mail: the %s: %w", what, err)
+	}
+	return text, nil
+}
+
+// setHeaders says what kind of mail this is: to people, who sort by importance and thread, and to programs, which must not answer it.
+func (c *Channel) setHeaders(m *gomail.Msg, n *notice.Notice, v *View) {
+	domain := domainOf(c.from.Address)
+	switch {
+	case v.Status == string(notice.Resolved):
+	case v.Priority >= 5:
+		m.SetImportance(gomail.ImportanceUrgent)
+	case v.Priority == 4:
+		m.SetImportance(gomail.ImportanceHigh)
+	case v.Priority == 1:
+		m.SetImportance(gomail.ImportanceLow)
+	}
+	m.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834
+	m.SetGenHeader("X-Auto-Response-Suppress", "All")  // Exchange
+	m.SetGenHeader("List-Id", fmt.Sprintf("<%s.tallyman.%s>", label(v.Type), domain))
+	m.SetGenHeader("X-Tallyman-Notice", v.ID)
+	if n.Rule != "" { // the mails of one finding's episode make a thread, which begins with a mail that nobody sent
+		thread := fmt.Sprintf("<%s@%s>", hash(n.Rule, n.Scope, n.Key, n.Episode), domain)
+		m.SetGenHeader("References", thread)
+		m.SetGenHeader("In-Reply-To", thread)
+	}
+}
+
+// messageID is the same whenever this notice is mailed to this subscriber.
+func messageID(id, subscriber, from string) string {
+	return hash(id, subscriber) + "@" + domainOf(from)
+}
+
+func hash(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(sum[:16])
+}
+
+func domainOf(address string) string {
+	return address[strings.LastIndexByte(address, '@')+1:]
+}
+
+// label makes a label of a List-Id: a host name's letters.
+func label(s string) string {
+	out := strings.Trim(strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', '0' <= r && r <= '9':
+			return r
+		default:
+			return '-'
+		}
+	}, strings.ToLower(s)), "-")
+	if out == "" {
+		return "notice"
+	}
+	return out[:min(len(out), 60)]
+}
+
+// shorten cuts a text to so many characters.
+func shorten(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:n-1]) + "…"
+}

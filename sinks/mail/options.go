@@ -1,0 +1,121 @@
+package mail
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	netmail "net/mail"
+	"os"
+	"strings"
+
+	"tallyman/sinks"
+)
+
+// Security is how the connection to the server is protected.
+type Security string
+
+// The kinds.
+const (
+	StartTLS Security = "starttls" // plain at first, and nothing is said before it is encrypted
+	TLS      Security = "tls"      // encrypted from the first byte
+	None     Security = "none"     // not at all: a loopback address only
+)
+
+// Book says where subscribers are reached.
+type Book interface {
+	// Subscribers returns the entries of the ids that have one.
+	Subscribers(ctx context.Context, ids []string) (map[string]sinks.Subscriber, error)
+}
+
+// Options configure a channel.
+type Options struct {
+	Host     string
+	Port     int      // 0 = 587, with TLS 465
+	Security Security // "" = StartTLS
+	CA       string   // file of certificates that the server's is checked against; "" = those of the system
+	Username string   // "" = no authentication
+	Password string
+	From     string // as "Tallyman <tallyman@example.com>"
+	Helo     string // the name that the server is greeted with; "" = the machine's
+
+	// Files of templates instead of the built-in ones; "" = built-in.
+	Subject, Text, HTML string
+
+	Book   Book
+	Logger *slog.Logger
+}
+
+// The ports of submission: RFC 6409 and RFC 8314.
+const (
+	portSubmission  = 587
+	portSubmissions = 465
+)
+
+func (o *Options) setDefaults() {
+	if o.Security == "" {
+		o.Security = StartTLS
+	}
+	if o.Port == 0 {
+		o.Port = portSubmission
+		if o.Security == TLS {
+			o.Port = portSubmissions
+		}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+}
+
+func (o *Options) check() error {
+	switch {
+	case o.Host == "" || strings.ContainsAny(o.Host, " \r\n/"):
+		return fmt.Errorf("mail: the host %q is no name of a server", o.Host)
+	case o.Port < 1 || o.Port > 65535:
+		return fmt.Errorf("mail: there is no port %d", o.Port)
+	case o.Security != StartTLS && o.Security != TLS && o.Security != None:
+		return fmt.Errorf("mail: tls is %s, %s or %s", StartTLS, TLS, None)
+	case o.Security == None && !loopback(o.Host):
+		return fmt.Errorf("mail: without tls only a server on a loopback address is used, and %s is none", o.Host)
+	case o.Username == "" && o.Password != "":
+		return errors.New("mail: a password without a username")
+	case o.Book == nil:
+		return errors.New("mail: no address book")
+	default:
+		return nil
+	}
+}
+
+// loopback tells whether a host is this machine, without asking a name server.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func (o *Options) tlsConfig() (*tls.Config, error) {
+	config := &tls.Config{ServerName: o.Host, MinVersion: tls.VersionTLS12}
+	if o.CA == "" {
+		return config, nil
+	}
+	pem, err := os.ReadFile(o.CA)
+	if err != nil {
+		return nil, fmt.Errorf("mail: the certificates of the CA: %w", err)
+	}
+	config.RootCAs = x509.NewCertPool()
+	if !config.RootCAs.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("mail: %s has no certificate in PEM form", o.CA)
+	}
+	return config, nil
+}
+
+func parseFrom(from string) (*netmail.Address, error) {
+	a, err := netmail.ParseAddress(from)
+	if err != nil {
+		return nil, fmt.Errorf(`mail: from %q is no address, as "Tallyman <tallyman@example.com>": %w`, from, err)
+	}
+	a.Name = oneLine(a.Name)
+	return a, nil
+}
