@@ -25,16 +25,17 @@ func (p *pass) compose(ctx context.Context, known *before, found *found) (*ledge
 	for _, m := range alone {
 		n := p.firstNotice(&m)
 		found.told(&m, n.ID, known.Promoted)
-		p.add(record, n)
+		record.Notices = append(record.Notices, ledger.NewNotice{Notice: n, Sinks: p.to(m.draft.Deliver)})
 	}
 	for _, d := range digests {
 		n := p.digestNotice(&d)
 		for _, m := range d.messages {
 			found.told(&m, n.ID, known.Promoted)
 		}
-		p.add(record, n)
+		record.Notices = append(record.Notices, ledger.NewNotice{Notice: n, Sinks: p.everywhere()})
 	}
-	if err := p.resolve(ctx, record, &found.step); err != nil {
+	record.Over = found.step.Over()
+	if err := p.resolve(ctx, record); err != nil {
 		return nil, err
 	}
 	for i, c := range found.step.Changes {
@@ -82,11 +83,6 @@ func (f *found) told(m *message, noticeID string, live time.Time) {
 	}
 }
 
-// add puts a notice into the record.
-func (p *pass) add(record *ledger.Commit, n *notice.Notice) {
-	record.Notices = append(record.Notices, ledger.NewNotice{Notice: n, Sinks: p.targets})
-}
-
 // firstNotice is the notice of a message that is told by itself.
 func (p *pass) firstNotice(m *message) *notice.Notice {
 	d := m.draft
@@ -103,19 +99,15 @@ func (p *pass) firstNotice(m *message) *notice.Notice {
 
 // resolve adds the notices that take back firing notices which are over. One that the ledger no longer has goes
 // without a word. Resolutions are not limited: each ends what was told as a notice of its own.
-func (p *pass) resolve(ctx context.Context, record *ledger.Commit, step *finding.Result) error {
-	if !p.rule.Notice.SendResolved {
+func (p *pass) resolve(ctx context.Context, record *ledger.Commit) error {
+	if !p.rule.Notice.SendResolved || len(record.Over) == 0 {
 		return nil
 	}
-	over := step.Over()
-	if len(over) == 0 {
-		return nil
-	}
-	told, err := p.e.opts.Ledger.Notices(ctx, over)
+	told, err := p.e.opts.Ledger.Notices(ctx, record.Over)
 	if err != nil {
 		return fmt.Errorf("reading the notices that are to be resolved: %w", err)
 	}
-	for _, id := range over {
+	for _, id := range record.Over {
 		if firing := told[id]; firing != nil {
 			record.Notices = append(record.Notices, ledger.NewNotice{
 				Notice: p.resolved(firing), Sinks: p.address.back, After: id,

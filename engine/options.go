@@ -139,12 +139,3 @@ func (o *Options) validate() error {
 	}
 	return errors.Join(errs...)
 }
-
-// targets are the sinks of a rule as a commit wants them.
-func (o *Options) targets(r *rules.Rule) []ledger.Target {
-	list := make([]ledger.Target, len(r.Deliver))
-	for i, d := range r.Deliver {
-		list[i] = ledger.Target{Sink: d.Sink, Inbox: o.Sinks[d.Sink].Inbox}
-	}
-	return list
-}

@@ -29,7 +29,7 @@ type pass struct {
 	due     time.Time
 	started time.Time // on the engine's clock, µs
 	clock   time.Time // on the machine's, for the duration
-	targets []ledger.Target
+	shadow  bool      // it tells the shadow inbox alone
 }
 
 // before is what the ledger knows when a run starts.
@@ -73,7 +73,7 @@ func (p *pass) recall(ctx context.Context) (*before, error) {
 	}
 	known := &before{ScopeState: state}
 	p.start(known)
-	p.targets = p.address.now(p.rule, !state.Promoted.IsZero())
+	p.shadow = p.rule.Shadow && state.Promoted.IsZero()
 	p.demote(ctx, &state)
 	findings, err := p.e.opts.Ledger.Findings(ctx, p.rule.ID, p.rule.Scope)
 	if err != nil {

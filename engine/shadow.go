@@ -32,9 +32,9 @@ func (o *Options) address(r *rules.Rule) address {
 		live:   o.targets(r),
 		shadow: []ledger.Target{{Sink: name, Inbox: true, Recipients: []string{ShadowSubscriber(r.ID)}}},
 	}
-	a.back = a.live
+	a.back = backTargets(a.live)
 	if named := func(t ledger.Target) bool { return t.Sink == name }; (ok || r.Shadow) && !slices.ContainsFunc(a.live, named) {
-		a.back = slices.Concat(a.live, a.shadow)
+		a.back = append(a.back, a.shadow...)
 	}
 	return a
 }
@@ -47,14 +47,6 @@ func (o *Options) inbox() (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// now are the targets while the rule is promoted, or not.
-func (a *address) now(r *rules.Rule, promoted bool) []ledger.Target {
-	if r.Shadow && !promoted {
-		return a.shadow
-	}
-	return a.live
 }
 
 // demoteAfter is how long a node runs a rule that is no longer in shadow before its promotion is forgotten. Until then a node

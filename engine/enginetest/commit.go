@@ -41,6 +41,7 @@ func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, record *ledger.Comm
 		s.mark = slices.Clone(record.Watermark)
 	}
 	var committed ledger.Committed
+	l.over(record.Over)
 	for _, n := range record.Notices {
 		l.add(n, &committed)
 	}
@@ -60,31 +61,46 @@ func (l *Ledger) add(n ledger.NewNotice, committed *ledger.Committed) {
 	}
 	l.notices[n.Notice.ID] = n.Notice
 	for _, target := range n.Sinks {
-		d := &delivery{lane: sinks.Lane{Sink: target.Sink}}
-		wanted := true
-		if target.Inbox {
-			d.lane.Warehouse = n.Notice.Warehouse
-			d.Recipients = l.Subscribers
-			if target.Recipients != nil {
-				d.Recipients = target.Recipients
-			}
-			wanted = len(d.Recipients) > 0
-		}
-		if n.After != "" {
-			d.Recipients, wanted = l.told(n.After, d.lane)
-		}
-		if !wanted {
-			if target.Inbox && target.Recipients == nil {
-				committed.Unsubscribed++
-			}
+		if !target.Each {
+			l.deliver(n, target, committed)
 			continue
 		}
-		d.Seq, d.Notice = int64(len(l.delivery)+1), n.Notice
-		l.delivery = append(l.delivery, d)
-		committed.Deliveries++
-		if !slices.Contains(committed.Lanes, d.lane) {
-			committed.Lanes = append(committed.Lanes, d.lane)
+		for _, subscriber := range l.Subscribers {
+			target.Recipients = []string{subscriber}
+			l.deliver(n, target, committed)
 		}
+	}
+}
+
+// deliver adds the delivery of a notice to a target, where somebody gets it.
+func (l *Ledger) deliver(n ledger.NewNotice, target ledger.Target, committed *ledger.Committed) {
+	d := &delivery{lane: sinks.Lane{Sink: target.Sink}, strategy: target.Strategy}
+	d.Recipients = target.Recipients
+	wanted := true
+	if target.Inbox {
+		d.lane.Warehouse = n.Notice.Warehouse
+		if target.Recipients == nil {
+			d.Recipients = l.Subscribers
+		}
+		wanted = len(d.Recipients) > 0
+	}
+	switch {
+	case n.After != "" && target.Strategy != nil:
+		wanted = l.tried(n.After, d.lane)
+	case n.After != "":
+		d.Recipients, wanted = l.told(n.After, d.lane)
+	}
+	if !wanted {
+		if target.Inbox && target.Recipients == nil {
+			committed.Unsubscribed++
+		}
+		return
+	}
+	d.Seq, d.Notice = int64(len(l.delivery)+1), n.Notice
+	l.delivery = append(l.delivery, d)
+	committed.Deliveries++
+	if !slices.Contains(committed.Lanes, d.lane) {
+		committed.Lanes = append(committed.Lanes, d.lane)
 	}
 }
 

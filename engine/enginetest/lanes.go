@@ -15,7 +15,8 @@ type delivery struct {
 	lane     sinks.Lane
 	state    ledger.DeliveryState
 	attempts int
-	marks    int // how often it was marked sent
+	marks    int             // how often it was marked sent
+	strategy *sinks.Strategy // of a push channel
 }
 
 type laneLock struct {

@@ -1,0 +1,85 @@
+package enginetest
+
+import (
+	"tallyman/engine/notice"
+	"tallyman/internal/ledger"
+	"tallyman/sinks"
+)
+
+// Push is a delivery to a push channel.
+type Push struct {
+	Notice   *notice.Notice
+	Strategy sinks.Strategy
+	State    ledger.DeliveryState
+}
+
+// Pushes returns the deliveries to the push channel, in the order of their commits.
+func (l *Ledger) Pushes(sink string) []Push {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var list []Push
+	for _, d := range l.delivery {
+		if d.lane.Sink == sink && d.strategy != nil {
+			list = append(list, Push{d.Notice, *d.strategy, d.state})
+		}
+	}
+	return list
+}
+
+// Try counts an attempt of every pending delivery to the push channel, and ends it as sent, or leaves it pending.
+func (l *Ledger) Try(sink string, sent bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, d := range l.delivery {
+		if d.lane.Sink == sink && d.strategy != nil && d.state == ledger.DeliveryPending {
+			d.attempts++
+			if sent {
+				d.state = ledger.DeliverySent
+			}
+		}
+	}
+}
+
+// waiting returns the pending deliveries to push channels of the notice's finding; of a digest those of itself.
+func (l *Ledger) waiting(id string) (list []*delivery) {
+	of := l.notices[id]
+	if of == nil {
+		return nil
+	}
+	for _, d := range l.delivery {
+		n := d.Notice
+		finding := !notice.IsDigest(id) && !notice.IsDigest(n.ID) && n.Rule == of.Rule && n.Scope == of.Scope && n.Key == of.Key
+		if d.strategy != nil && d.state == ledger.DeliveryPending && (n.ID == id || finding) {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// over cancels what waits under unless: resolved for the findings of the notices.
+func (l *Ledger) over(ids []string) {
+	for _, id := range ids {
+		for _, d := range l.waiting(id) {
+			if d.strategy.Unless == sinks.UnlessResolved {
+				d.state = ledger.DeliveryCanceled
+			}
+		}
+	}
+}
+
+// tried tells whether the notice was sent in the lane, or is being tried. Where it still waits it is canceled, and so are earlier ones of
+// its finding.
+func (l *Ledger) tried(id string, lane sinks.Lane) bool {
+	tried := false
+	for _, d := range l.delivery {
+		if d.Notice.ID == id && d.lane == lane && (d.state == ledger.DeliverySent || d.state == ledger.DeliveryPending && d.attempts > 0) {
+			tried = true
+		}
+	}
+	for _, d := range l.waiting(id) {
+		if !tried && d.lane == lane && d.attempts == 0 {
+			d.state = ledger.DeliveryCanceled
+		}
+	}
+	return tried
+}
