@@ -35,6 +35,7 @@ var (
 type Ledger interface {
 	Firings
 	Deliveries
+	Pushes
 	Indexes
 	Catalogue
 	Reader

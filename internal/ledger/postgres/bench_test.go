@@ -33,7 +33,7 @@ CREATE TABLE bare_findings (scope_id integer, key_hash uuid, phase smallint, pri
     seen_clock bigint, absent_since bigint, firing_since bigint, last_notified bigint, key text, notice_id text COLLATE "C",
     group_key text, last_row bytea, row_due bigint);
 CREATE TABLE bare_notices (id text COLLATE "C", type text, rule text, status text, created_at bigint, expires_at bigint,
-    first_seq bigint, last_seq bigint, body bytea, finding bigint);
+    first_seq bigint, last_seq bigint, body bytea, finding bigint, warehouse text);
 CREATE TABLE bare_deliveries (seq bigint, expires_at bigint, lane_id integer, notice_id text COLLATE "C", recipients text)`
 
 const bareKeys = `
@@ -102,14 +102,14 @@ func bareRows(b *testing.B, batch *ledger.Commit, seq *int64) []rowSet {
 		created, expires := n.Notice.CreatedAt.UnixMicro(), n.Notice.ExpiresAt.UnixMicro()
 		notices = append(notices, []any{
 			n.Notice.ID, n.Notice.Type, n.Notice.Rule, string(n.Notice.Status), created, expires, *seq, *seq, body,
-			rows.FindingOf(n.Notice),
+			rows.FindingOf(n.Notice), n.Notice.Warehouse,
 		})
 		deliveries = append(deliveries, []any{*seq, expires, int32(1), n.Notice.ID, "role:keeper user:1"})
 	}
 	return []rowSet{
 		{"bare_deliveries", []string{"seq", "expires_at", "lane_id", "notice_id", "recipients"}, deliveries},
 		{"bare_notices", []string{
-			"id", "type", "rule", "status", "created_at", "expires_at", "first_seq", "last_seq", "body", "finding",
+			"id", "type", "rule", "status", "created_at", "expires_at", "first_seq", "last_seq", "body", "finding", "warehouse",
 		}, notices},
 		{"bare_findings", []string{
 			"scope_id", "key_hash", "phase", "priority", "ordinal", "episode", "seen_clock", "absent_since", "firing_since",

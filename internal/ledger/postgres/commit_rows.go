@@ -16,7 +16,7 @@ import (
 )
 
 // copyDeliveries makes the rows of the deliveries.
-func (w *commit) copyDeliveries(deliveries []rows.Delivery, seqs []int64) *copyRows {
+func (w *notices) copyDeliveries(deliveries []rows.Delivery, seqs []int64) *copyRows {
 	const fixed = 2 + 5*4 + 8 + 8 + 4
 	size := 0
 	for _, d := range deliveries {
@@ -37,13 +37,13 @@ func (w *commit) copyDeliveries(deliveries []rows.Delivery, seqs []int64) *copyR
 
 // copyNotices makes the rows of the notices, each with the first and last number of its deliveries. They go in
 // sorted by id, which is random otherwise: the index takes neighbours faster.
-func (w *commit) copyNotices(deliveries []rows.Delivery, seqs []int64) *copyRows {
-	const fixed = 2 + 10*4 + 5*8
+func (w *notices) copyNotices(deliveries []rows.Delivery, seqs []int64) *copyRows {
+	const fixed = 2 + 11*4 + 5*8
 	size := 0
 	order := make([]int, len(w.plan.Notices))
 	for i := range w.plan.Notices {
 		n := &w.plan.Notices[i]
-		size += fixed + len(n.ID) + len(n.Type) + len(n.Rule) + len(n.Status) + len(n.Body)
+		size += fixed + len(n.ID) + len(n.Type) + len(n.Rule) + len(n.Status) + len(n.Body) + len(n.Warehouse)
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return strings.Compare(w.plan.Notices[a].ID, w.plan.Notices[b].ID) })
@@ -51,7 +51,7 @@ func (w *commit) copyNotices(deliveries []rows.Delivery, seqs []int64) *copyRows
 	out := newCopyRows(size)
 	for _, i := range order {
 		n := &w.plan.Notices[i]
-		out.row(10)
+		out.row(11)
 		out.text(n.ID)
 		out.text(n.Type)
 		out.text(n.Rule)
@@ -62,6 +62,42 @@ func (w *commit) copyNotices(deliveries []rows.Delivery, seqs []int64) *copyRows
 		out.int64(spans[i].last)
 		out.bytes(n.Body)
 		out.int64(rows.FindingOf(n.Notice))
+		out.text(n.Warehouse)
+	}
+	return out
+}
+
+// copyPushes makes the rows of the deliveries to push channels.
+func (w *notices) copyPushes(deliveries []rows.Delivery, seqs []int64) *copyRows {
+	const size = 2 + 14*4 + 10*8 + 2*4 + 9 + 8
+	out := newCopyRows(0)
+	for i, d := range deliveries {
+		p := d.Push
+		if p == nil {
+			continue
+		}
+		if out.n == 0 {
+			out = newCopyRows(size * (len(deliveries) - i))
+		}
+		out.row(14)
+		out.int64(seqs[i])
+		out.int64(p.Due)
+		out.int64(p.First)
+		out.int64(p.Deadline)
+		out.int64(p.Ends)
+		if p.Finding == nil {
+			out.null()
+		} else {
+			out.int64(*p.Finding)
+		}
+		out.int64(p.Addressee)
+		out.int32(w.lanes[d.Lane])
+		out.text(p.Kind)
+		out.text(p.Unless)
+		out.int64(p.Delay)
+		out.int64(p.At)
+		out.int64(p.Within)
+		out.int32(p.Retry)
 	}
 	return out
 }

@@ -89,8 +89,8 @@ func (l *Ledger) RecordPlan(ctx context.Context, p ledger.ProbePlan) error {
 // Recipients implements ledger.CatalogueReader.
 func (l *Ledger) Recipients(ctx context.Context, typ, warehouse string) ([]string, error) {
 	var n int64
-	var list string
-	err := l.pool.QueryRow(ctx, queries.Get("recipients"), []string{typ}, []string{warehouse}).Scan(&n, &list)
+	var list, mail string
+	err := l.pool.QueryRow(ctx, queries.Get("recipients"), []string{typ}, []string{warehouse}).Scan(&n, &list, &mail)
 	if err := ignoreNone(err); err != nil {
 		return nil, failed("recipients", err)
 	}

@@ -28,6 +28,7 @@ const defaultConnections = 8
 const (
 	foreignKeyViolation = "23503"
 	uniqueViolation     = "23505"
+	deadlockDetected    = "40P01"
 	undefinedTable      = "42P01"
 )
 

@@ -68,8 +68,16 @@ func digest(c ledger.Claim, run *ledger.Commit) string {
 			buf = buf[:0]
 		}
 	}
+	number(int64(len(run.Notices)))
 	for i := range run.Notices {
 		text(run.Notices[i].Notice.ID)
+		if len(buf) > 32<<10 {
+			h.Write(buf)
+			buf = buf[:0]
+		}
+	}
+	for _, id := range run.Over {
+		text(id)
 		if len(buf) > 32<<10 {
 			h.Write(buf)
 			buf = buf[:0]

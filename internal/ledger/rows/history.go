@@ -14,8 +14,16 @@ func FindingOf(n *notice.Notice) int64 { return FindingHash(n.Rule, n.Scope, n.K
 // FindingHash is the number of a finding. Its upper 24 bits are those of rule and scope, so that the notices of a run lie
 // together in the index. Others may have it too: whoever finds a notice by it looks at the notice.
 func FindingHash(rule, scope, key string) int64 {
-	const low = 1<<40 - 1
-	return int64(hash(rule+"\x00"+scope)&^uint64(low) | hash(key)&low) //nolint:gosec // all 64 bits are used
+	return int64(hash(rule+"\x00"+scope)&^uint64(keyBits) | hash(key)&keyBits) //nolint:gosec // all 64 bits are used
+}
+
+// keyBits are the bits of a finding's number that come of its key.
+const keyBits = 1<<40 - 1
+
+// FindingsOf returns the lowest and highest number that findings of the rule in the scope may have.
+func FindingsOf(rule, scope string) (lowest, highest int64) {
+	lowest = FindingHash(rule, scope, "") &^ keyBits
+	return lowest, lowest | keyBits
 }
 
 func hash(text string) uint64 {

@@ -8,6 +8,7 @@ import (
 
 	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
+	"tallyman/sinks"
 )
 
 // Audience is whom a notice is for before the subscriptions are asked: everyone with a subscription of the
@@ -17,9 +18,11 @@ type Audience struct{ Type, Warehouse string }
 // Plan is a commit's notices and deliveries as far as they are known without asking the database.
 type Plan struct {
 	Notices   []Notice   // one per id, in the order of the commit
-	Audiences []Audience // of the inbox deliveries
+	Audiences []Audience // of the inbox deliveries, and of those to one subscriber each
+	Named     []string   // subscribers that are named where each is to have a delivery of his own
 	Lanes     []ledger.Lane
-	Digest    string // equal digests are the same commit
+	Over      []string // see ledger.Commit
+	Digest    string   // equal digests are the same commit
 }
 
 // Notice is a notice with its encoded body, which Encode makes.
@@ -27,13 +30,15 @@ type Notice struct {
 	*notice.Notice
 	Body     []byte
 	after    string // see ledger.NewNotice
-	audience int    // in Audiences; -1 = no inbox, or those of another notice
+	audience int    // in Audiences; -1 = none is asked for, or it is that of another notice
 	targets  []target
 }
 
 type target struct {
 	lane       int // in Plan.Lanes
 	inbox      bool
+	each       bool
+	strategy   *sinks.Strategy
 	recipients string // "" = the audience's
 }
 
@@ -48,35 +53,60 @@ type Delivery struct {
 	Notice     int // in Plan.Notices
 	Lane       int // in Plan.Lanes
 	Recipients string
+	Push       *Waiting // nil unless it goes to a push channel
 }
 
 // NewPlan prepares the commit under the claim. Of notices with the same id the first counts.
 func NewPlan(c ledger.Claim, run *ledger.Commit) *Plan {
-	p := &Plan{Notices: make([]Notice, 0, len(run.Notices))}
-	seen := make(map[string]bool, len(run.Notices))
-	audiences := map[Audience]int{}
-	lanes := map[ledger.Lane]int{}
-	for _, n := range run.Notices {
+	p := PlanOf(run.Notices)
+	p.Over = run.Over
+	p.Digest = digest(c, run)
+	return p
+}
+
+// PlanOf prepares notices that are written without a claim.
+func PlanOf(notices []ledger.NewNotice) *Plan {
+	p := &Plan{Notices: make([]Notice, 0, len(notices))}
+	seen := make(map[string]bool, len(notices))
+	b := planner{plan: p, audiences: map[Audience]int{}, lanes: map[ledger.Lane]int{}, named: map[string]int{}}
+	for i := range notices {
+		n := &notices[i]
 		if seen[n.Notice.ID] {
 			continue
 		}
 		seen[n.Notice.ID] = true
 		row := Notice{Notice: n.Notice, after: n.After, audience: -1}
-		for _, t := range n.Sinks {
-			lane := ledger.Lane{Sink: t.Sink}
-			if t.Inbox {
-				lane.Warehouse = n.Notice.Warehouse
-			}
-			recipients := strings.Join(t.Recipients, " ")
-			if t.Inbox && n.After == "" && recipients == "" {
-				row.audience = place(audiences, &p.Audiences, Audience{n.Notice.Type, n.Notice.Warehouse})
-			}
-			row.targets = append(row.targets, target{place(lanes, &p.Lanes, lane), t.Inbox, recipients})
+		for j := range n.Sinks {
+			row.targets = append(row.targets, b.target(&row, &n.Sinks[j]))
 		}
 		p.Notices = append(p.Notices, row)
 	}
-	p.Digest = digest(c, run)
 	return p
+}
+
+// planner finds what the notices of a plan have in common.
+type planner struct {
+	plan      *Plan
+	audiences map[Audience]int
+	lanes     map[ledger.Lane]int
+	named     map[string]int
+}
+
+func (b *planner) target(n *Notice, t *ledger.Target) target {
+	lane := ledger.Lane{Sink: t.Sink}
+	if t.Inbox {
+		lane.Warehouse = n.Warehouse
+	}
+	if n.after == "" && (t.Inbox || t.Each) {
+		if len(t.Recipients) == 0 {
+			n.audience = place(b.audiences, &b.plan.Audiences, Audience{n.Type, n.Warehouse})
+		} else if t.Each {
+			for _, s := range t.Recipients {
+				place(b.named, &b.plan.Named, s)
+			}
+		}
+	}
+	return target{place(b.lanes, &b.plan.Lanes, lane), t.Inbox, t.Each, t.Strategy, strings.Join(t.Recipients, " ")}
 }
 
 // Encode begins to encode the bodies, beside whatever the caller does meanwhile, and returns what waits for it. The
@@ -118,8 +148,7 @@ func (p *Plan) IDs() []string {
 	return ids
 }
 
-// After returns the ids of the notices that others of the plan take back. Their deliveries are what Deliveries wants to
-// be told.
+// After returns the ids of the notices that others of the plan take back. Their deliveries are what Make wants to be told.
 func (p *Plan) After() []string {
 	var ids []string
 	for i := range p.Notices {
@@ -136,50 +165,6 @@ func (p *Plan) Drop(existing map[string]bool) {
 		return
 	}
 	p.Notices = slices.DeleteFunc(p.Notices, func(n Notice) bool { return existing[n.ID] })
-}
-
-// Deliveries returns the rows in the order of the notices, and how many inbox deliveries have nobody to go to. It is given
-// the recipients of each audience ("" = nobody), and those of the notices of After where they were told.
-func (p *Plan) Deliveries(recipients []string, told map[Told]string) (out []Delivery, unsubscribed int) {
-	out = make([]Delivery, 0, len(p.Notices))
-	for i := range p.Notices {
-		n := &p.Notices[i]
-		for _, t := range n.targets {
-			d := Delivery{Notice: i, Lane: t.lane}
-			wanted := true
-			switch {
-			case n.after != "":
-				d.Recipients, wanted = told[Told{n.after, p.Lanes[t.lane]}]
-			case t.recipients != "":
-				d.Recipients = t.recipients
-			case t.inbox:
-				d.Recipients = recipients[n.audience]
-				wanted = d.Recipients != ""
-			}
-			if wanted {
-				out = append(out, d)
-			} else if t.inbox && t.recipients == "" { // who is named is no subscriber
-				unsubscribed++
-			}
-		}
-	}
-	return out, unsubscribed
-}
-
-// LanesOf returns the lanes of the deliveries, sorted.
-func (p *Plan) LanesOf(deliveries []Delivery) []ledger.Lane {
-	used := make([]bool, len(p.Lanes))
-	for i := range deliveries {
-		used[deliveries[i].Lane] = true
-	}
-	var out []ledger.Lane
-	for i, lane := range p.Lanes {
-		if used[i] {
-			out = append(out, lane)
-		}
-	}
-	slices.SortFunc(out, compareLanes)
-	return out
 }
 
 func compareLanes(a, b ledger.Lane) int {

@@ -26,15 +26,15 @@ func TestPlan(t *testing.T) {
 	equal(t, []string{"n1", "n2", "n3", "n4"}, p.IDs())
 	equal(t, []Audience{{"T", "w2"}, {"T", "w1"}}, p.Audiences)
 
-	deliveries, unsubscribed := p.Deliveries([]string{"user:1", ""}, nil)
-	equal(t, 1, unsubscribed)
-	equal(t, []Delivery{{0, 0, ""}, {0, 1, "user:1"}, {2, 1, "user:1"}}, deliveries)
-	equal(t, []ledger.Lane{{Sink: "inbox", Warehouse: "w2"}, {Sink: "queue"}}, p.LanesOf(deliveries))
+	made := p.Make(&Known{Audiences: []Reached{{All: "user:1"}, {}}})
+	equal(t, 1, made.Unsubscribed)
+	equal(t, []Delivery{{0, 0, "", nil}, {0, 1, "user:1", nil}, {2, 1, "user:1", nil}}, made.Deliveries)
+	equal(t, []ledger.Lane{{Sink: "inbox", Warehouse: "w2"}, {Sink: "queue"}}, p.LanesOf(made.Deliveries))
 
 	p.Drop(map[string]bool{"n1": true})
 	equal(t, []string{"n2", "n3", "n4"}, p.IDs())
-	deliveries, _ = p.Deliveries([]string{"user:1", "user:2"}, nil)
-	equal(t, []Delivery{{0, 2, "user:2"}, {1, 1, "user:1"}}, deliveries)
+	made = p.Make(&Known{Audiences: []Reached{{All: "user:1"}, {All: "user:2"}}})
+	equal(t, []Delivery{{0, 2, "user:2", nil}, {1, 1, "user:1", nil}}, made.Deliveries)
 }
 
 // A notice that takes another back goes where that one went, to whom that one went.
@@ -48,11 +48,11 @@ func TestPlanAfter(t *testing.T) {
 	p := NewPlan(ledger.Claim{}, &ledger.Commit{Notices: []ledger.NewNotice{back, alone, newNotice("n5", "w", inbox)}})
 	equal(t, []string{"n1", "n3"}, p.After())
 	equal(t, []Audience{{"T", "w"}}, p.Audiences)
-	deliveries, unsubscribed := p.Deliveries([]string{"user:2"}, map[Told]string{
+	made := p.Make(&Known{Audiences: []Reached{{All: "user:2"}}, Told: map[Told]string{
 		{"n1", ledger.Lane{Sink: "inbox", Warehouse: "w"}}: "user:1", {"n1", ledger.Lane{Sink: "mail"}}: "",
-	})
-	equal(t, 1, unsubscribed)
-	equal(t, []Delivery{{0, 0, "user:1"}, {2, 0, "user:2"}}, deliveries)
+	}})
+	equal(t, 1, made.Unsubscribed)
+	equal(t, []Delivery{{0, 0, "user:1", nil}, {2, 0, "user:2", nil}}, made.Deliveries)
 }
 
 func TestPlanRefusesWhatCannotBeEncoded(t *testing.T) {
@@ -94,6 +94,8 @@ func TestDigest(t *testing.T) {
 		func(_ *ledger.Claim, run *ledger.Commit) { run.Findings = nil },
 		func(_ *ledger.Claim, run *ledger.Commit) { run.Notices[0].Notice.ID = "n2" },
 		func(_ *ledger.Claim, run *ledger.Commit) { run.Notices = nil },
+		func(_ *ledger.Claim, run *ledger.Commit) { run.Over = []string{"n1"} },
+		func(_ *ledger.Claim, run *ledger.Commit) { run.Notices, run.Over = nil, []string{"n1"} },
 	} {
 		d := digestAfter(change)
 		if other, ok := seen[d]; ok {

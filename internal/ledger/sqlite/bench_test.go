@@ -27,7 +27,7 @@ CREATE TABLE findings (scope_id INTEGER, key TEXT, phase INTEGER, priority INTEG
     seen_clock INTEGER, absent_since INTEGER, firing_since INTEGER, last_notified INTEGER, notice_id TEXT,
     group_key TEXT, last_row BLOB, row_due INTEGER, PRIMARY KEY (scope_id, key)) WITHOUT ROWID;
 CREATE TABLE notices (num INTEGER PRIMARY KEY, id TEXT UNIQUE, type TEXT, rule TEXT, status TEXT, created_at INTEGER,
-    expires_at INTEGER, body BLOB, finding INTEGER);
+    expires_at INTEGER, body BLOB, finding INTEGER, warehouse TEXT);
 CREATE TABLE deliveries (seq INTEGER PRIMARY KEY, notice INTEGER, lane_id INTEGER, expires_at INTEGER, recipients TEXT)`
 
 // bareInserts makes the tables and returns how to fill them.
@@ -42,7 +42,7 @@ func bareInserts(b *testing.B) ledgertest.Bare {
 	check(b, err)
 	findings, err := db.PrepareContext(b.Context(), "INSERT INTO findings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
 	check(b, err)
-	notices, err := db.PrepareContext(b.Context(), "INSERT INTO notices VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
+	notices, err := db.PrepareContext(b.Context(), "INSERT INTO notices VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
 	check(b, err)
 	deliveries, err := db.PrepareContext(b.Context(), "INSERT INTO deliveries VALUES (?, ?, ?, ?, ?)")
 	check(b, err)
@@ -62,7 +62,7 @@ func bareInserts(b *testing.B) ledgertest.Bare {
 			})
 			sets[1].rows = append(sets[1].rows, []any{
 				num, n.Notice.ID, n.Notice.Type, n.Notice.Rule, string(n.Notice.Status), n.Notice.CreatedAt.UnixMicro(),
-				n.Notice.ExpiresAt.UnixMicro(), body, rows.FindingOf(n.Notice),
+				n.Notice.ExpiresAt.UnixMicro(), body, rows.FindingOf(n.Notice), n.Notice.Warehouse,
 			})
 			sets[2].rows = append(sets[2].rows, []any{num, num, 1, n.Notice.ExpiresAt.UnixMicro(), "role:keeper user:1"})
 		}

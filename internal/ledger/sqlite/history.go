@@ -84,9 +84,9 @@ func (l *Ledger) RecordPlan(ctx context.Context, p ledger.ProbePlan) error {
 
 // Recipients implements ledger.CatalogueReader.
 func (l *Ledger) Recipients(ctx context.Context, typ, warehouse string) ([]string, error) {
-	list, err := recipients(ctx, l.read, typ, warehouse)
+	found, err := recipients(ctx, l.read, typ, warehouse)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	return list, nil
+	return rows.Recipients(found.All), nil
 }

@@ -15,12 +15,18 @@ SELECT answer FROM firings WHERE rule = $1 AND scope = $2 AND due = $3 AND token
 SELECT id FROM notices WHERE id = ANY($1::text[]);
 
 -- name: recipients
--- Arguments: $1 types, $2 warehouses, alike in length. Result: position (from 1) and the subscribers, sorted and
--- separated by spaces; no row for a position without any.
-SELECT a.n, string_agg(DISTINCT s.subscriber, ' ' ORDER BY s.subscriber)
+-- Arguments: $1 types, $2 warehouses, alike in length. Result: position (from 1), the subscribers, and those of them that have a
+-- mail address, both sorted and separated by spaces; no row for a position without any.
+SELECT a.n, string_agg(DISTINCT s.subscriber, ' ' ORDER BY s.subscriber),
+       coalesce(string_agg(DISTINCT b.subscriber, ' ' ORDER BY b.subscriber), '')
 FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS a (type, warehouse, n)
 JOIN subscriptions s ON s.type = a.type COLLATE "C" AND s.warehouse IN (a.warehouse COLLATE "C", '*')
+LEFT JOIN subscribers b ON b.subscriber = s.subscriber AND b.mail <> ''
 GROUP BY a.n;
+
+-- name: with-mail
+-- Arguments: $1 subscribers. Result: those that have a mail address.
+SELECT subscriber FROM subscribers WHERE subscriber = ANY($1::text[]) AND mail <> '';
 
 -- name: told
 -- Where notices were sent or are on their way. Arguments: $1 ids. Result: id, sink, warehouse, recipients.
@@ -29,6 +35,49 @@ FROM notices n
 JOIN deliveries d ON d.seq BETWEEN n.first_seq AND n.last_seq AND d.notice_id = n.id AND d.state IN (0, 1)
 JOIN lanes l ON l.id = d.lane_id
 WHERE n.id = ANY($1::text[]);
+
+-- name: lock-findings
+-- Locks what is open of findings, so that whatever ends one of those waits for the commit and sees what it adds. Arguments: $1 numbers
+-- of findings, $2 ids of notices whose findings are over, $3 and $4 the lowest and highest number of a finding of the rule in the scope.
+-- Result: their number.
+WITH over AS MATERIALIZED (
+    SELECT DISTINCT n.finding FROM notices n
+    WHERE n.id = ANY($2::text[])
+      AND EXISTS (SELECT FROM pushes p WHERE p.due IS NOT NULL AND p.finding BETWEEN $3 AND $4))
+SELECT count(*)
+FROM (SELECT p.seq FROM pushes p
+      WHERE p.due IS NOT NULL AND p.finding = ANY (ARRAY(SELECT finding FROM over UNION SELECT unnest($1::bigint[])))
+      ORDER BY p.seq FOR UPDATE) AS locked;
+
+-- name: open-pushes
+-- What is open of findings, in a statement of its own after lock-findings: it sees what that waited for. Arguments: as those of
+-- lock-findings, $5 now. Result: the columns of rows.Open, in the order of seq.
+WITH over AS MATERIALIZED (
+    SELECT DISTINCT n.finding FROM notices n
+    WHERE n.id = ANY($2::text[])
+      AND EXISTS (SELECT FROM pushes p WHERE p.due IS NOT NULL AND p.finding BETWEEN $3 AND $4))
+SELECT p.seq, p.finding, p.addressee, l.sink, p.unless,
+       d.attempts > 0 OR (p.node <> '' AND p.due > (SELECT ledger_now($5))),
+       p.finding = ANY (ARRAY(SELECT finding FROM over)), n.id, n.status, n.created_at, d.recipients
+FROM pushes p
+JOIN deliveries d ON d.seq = p.seq
+JOIN notices n ON n.id = d.notice_id
+JOIN lanes l ON l.id = p.lane_id
+WHERE p.due IS NOT NULL AND p.finding = ANY (ARRAY(SELECT finding FROM over UNION SELECT unnest($1::bigint[])))
+ORDER BY p.seq;
+
+-- name: sent-pushes
+-- Which push channels were told of findings. Arguments: $1 ids of firing notices, $2 numbers of their findings, $3 when their
+-- episodes began. Result: the id, the sink and the recipients of each delivery of the notice, or of an earlier one of the episode, that was sent.
+SELECT t.id, l.sink, d.recipients
+FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS t (id, finding, since)
+CROSS JOIN LATERAL (
+    SELECT o.id, o.first_seq, o.last_seq FROM notices o WHERE o.id = t.id COLLATE "C"
+    UNION SELECT o.id, o.first_seq, o.last_seq FROM notices o
+    WHERE o.finding = t.finding AND o.created_at >= t.since AND o.status = 'firing') AS n
+JOIN deliveries d ON d.seq BETWEEN n.first_seq AND n.last_seq AND d.notice_id = n.id AND d.state = 1
+JOIN pushes p ON p.seq = d.seq
+JOIN lanes l ON l.id = p.lane_id;
 
 -- name: lock-lanes
 -- Holds the lanes until the commit, so that seq ascends in the order of commit. Sorted, so that two commits do not
@@ -42,8 +91,11 @@ SELECT array_agg(n ORDER BY n) FROM (SELECT nextval('deliveries_seq') AS n FROM 
 -- name: copy-deliveries
 COPY deliveries (seq, expires_at, lane_id, notice_id, recipients) FROM STDIN BINARY;
 
+-- name: copy-pushes
+COPY pushes (seq, due, first_due, deadline, ends, finding, addressee, lane_id, kind, unless, delay, at, within, retry) FROM STDIN BINARY;
+
 -- name: copy-notices
-COPY notices (id, type, rule, status, created_at, expires_at, first_seq, last_seq, body, finding) FROM STDIN BINARY;
+COPY notices (id, type, rule, status, created_at, expires_at, first_seq, last_seq, body, finding, warehouse) FROM STDIN BINARY;
 
 -- name: copy-findings
 COPY findings (scope_id, key_hash, phase, priority, ordinal, episode, seen_clock, absent_since, firing_since,

@@ -15,8 +15,13 @@ SELECT answer FROM firings WHERE rule = ?1 AND scope = ?2 AND due = ?3 AND token
 SELECT id FROM notices WHERE id IN (SELECT value FROM json_each(?1));
 
 -- name: recipients
--- Arguments: ?1 type, ?2 warehouse. Result: the subscribers, sorted.
-SELECT DISTINCT subscriber FROM subscriptions WHERE type = ?1 AND warehouse IN (?2, '*') ORDER BY subscriber;
+-- Arguments: ?1 type, ?2 warehouse. Result: the subscribers, sorted, and whether they have a mail address.
+SELECT DISTINCT s.subscriber, EXISTS (SELECT 1 FROM subscribers b WHERE b.subscriber = s.subscriber AND b.mail <> '')
+FROM subscriptions s WHERE s.type = ?1 AND s.warehouse IN (?2, '*') ORDER BY s.subscriber;
+
+-- name: with-mail
+-- Arguments: ?1 subscribers (JSON). Result: those that have a mail address.
+SELECT subscriber FROM subscribers WHERE subscriber IN (SELECT value FROM json_each(?1)) AND mail <> '';
 
 -- name: told
 -- Where notices were sent or are on their way. Arguments: ?1 ids (JSON). Result: id, sink, warehouse, recipients.
@@ -25,10 +30,45 @@ FROM notices n JOIN deliveries d ON d.notice = n.num AND d.state IN (0, 1) JOIN 
 WHERE n.id IN (SELECT value FROM json_each(?1));
 
 -- name: insert-notices
-INSERT INTO notices (num, id, type, rule, status, created_at, expires_at, body, finding) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO notices (num, id, type, rule, status, created_at, expires_at, body, finding, warehouse)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: insert-deliveries
-INSERT INTO deliveries (notice, lane_id, expires_at, recipients) VALUES (?, ?, ?, ?);
+INSERT INTO deliveries (seq, notice, lane_id, expires_at, recipients) VALUES (?, ?, ?, ?, ?);
+
+-- name: last-seq
+-- Result: the highest number that a delivery ever had; none before the first.
+SELECT seq FROM sqlite_sequence WHERE name = 'deliveries';
+
+-- name: insert-pushes
+INSERT INTO pushes (seq, due, first_due, deadline, ends, finding, addressee, lane_id, kind, unless, delay, at, within, retry)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: open-pushes
+-- What is open of findings. Arguments: ?1 numbers of findings (JSON), ?2 ids of notices whose findings are over (JSON), ?3 and ?4 the
+-- lowest and highest number of a finding of the rule in the scope, ?5 now. Result: the columns of rows.Open, in the order of seq.
+WITH over AS MATERIALIZED (
+    SELECT DISTINCT n.finding AS finding FROM notices n
+    WHERE EXISTS (SELECT 1 FROM pushes p WHERE p.due IS NOT NULL AND p.finding BETWEEN ?3 AND ?4)
+      AND n.id IN (SELECT value FROM json_each(?2)))
+SELECT p.seq, p.finding, p.addressee, l.sink, p.unless, d.attempts > 0 OR (p.node <> '' AND p.due > ?5),
+       p.finding IN (SELECT finding FROM over), n.id, n.status, n.created_at, d.recipients
+FROM pushes p
+JOIN deliveries d ON d.seq = p.seq
+JOIN notices n ON n.num = d.notice
+JOIN lanes l ON l.id = p.lane_id
+WHERE p.due IS NOT NULL AND p.finding IN (SELECT finding FROM over UNION SELECT value FROM json_each(?1))
+ORDER BY p.seq;
+
+-- name: sent-pushes
+-- Which push channels were told of a finding. Arguments: ?1 id of the firing notice, ?2 number of the finding, ?3 when its episode
+-- began. Result: the sink and the recipients of each delivery of the notice, or of an earlier one of the episode, that was sent.
+SELECT l.sink, d.recipients
+FROM (SELECT num FROM notices WHERE id = ?1
+      UNION SELECT num FROM notices WHERE finding = ?2 AND created_at >= ?3 AND status = 'firing') AS n
+JOIN deliveries d ON d.notice = n.num AND d.state = 1
+JOIN pushes p ON p.seq = d.seq
+JOIN lanes l ON l.id = p.lane_id;
 
 -- name: insert-findings
 INSERT INTO findings (scope_id, key, phase, priority, ordinal, episode, seen_clock, absent_since, firing_since,

@@ -1,0 +1,141 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tallyman/engine/notice"
+	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/rows"
+	"tallyman/sinks"
+)
+
+// ClaimPushes implements ledger.Pushes.
+func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.Duration, limit int) (sinks.Claims, error) {
+	lane, err := l.findLane(ctx, ledger.Lane{Sink: sink})
+	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
+		return sinks.Claims{}, err
+	}
+	var list []sinks.Claimed
+	var now, next int64
+	clock := l.clock()
+	begin := func(b *pgx.Batch) {
+		b.Queue(queries.Get("by-key"))
+		b.Queue(queries.Get("claim-pushes"), lane, node, lease.Microseconds(), limit, clock).Query(func(found pgx.Rows) error {
+			var err error
+			list, err = pgx.CollectRows(found, scanClaimed)
+			return err
+		})
+		b.Queue(queries.Get("next-push"), lane, clock).QueryRow(func(r pgx.Row) error { return r.Scan(&now, &next) })
+	}
+	err = l.inShortTx(ctx, "claim pushes", begin, func(context.Context, *pgx.Conn, *pgx.Batch) error { return nil })
+	if err != nil {
+		return sinks.Claims{}, err
+	}
+	return rows.ClaimsOf(list, limit, now, next), nil
+}
+
+func scanClaimed(r pgx.CollectableRow) (sinks.Claimed, error) {
+	var c rows.Claimed
+	var body []byte
+	if err := r.Scan(append(c.Columns(), &body)...); err != nil {
+		return sinks.Claimed{}, err
+	}
+	n, err := notice.Unmarshal(body)
+	return c.Claimed(n), err
+}
+
+// SettlePushes implements ledger.Pushes.
+func (l *Ledger) SettlePushes(ctx context.Context, settled []sinks.Settled) error {
+	s := rows.NewSettle(settled)
+	ended, clock := s.Ended(), l.clock()
+	return l.onPushes(ctx, "settle pushes", s.All(), ended, func(b *pgx.Batch) {
+		if len(s.Sent) > 0 {
+			b.Queue(queries.Get("settle-sent"), s.Sent, clock)
+		}
+		if f := &s.Failed; len(f.Seqs) > 0 {
+			b.Queue(queries.Get("settle-failed"), f.Seqs, f.Tokens, f.Errors)
+		}
+		if a := &s.Again; len(a.Seqs) > 0 {
+			b.Queue(queries.Get("settle-again"), a.Seqs, a.Tokens, a.Errors, a.After, clock)
+		}
+		if r := &s.Release; len(r.Seqs) > 0 {
+			b.Queue(queries.Get("settle-release"), r.Seqs, r.Tokens, clock)
+		}
+	})
+}
+
+// EndPushes implements ledger.Pushes.
+func (l *Ledger) EndPushes(ctx context.Context, sink string, limit int) (timedOut, canceled int, err error) {
+	lane, err := l.findLane(ctx, ledger.Lane{Sink: sink})
+	if err != nil {
+		if errors.Is(err, ledger.ErrNotFound) {
+			err = nil
+		}
+		return 0, 0, err
+	}
+	err = again(func() error {
+		var ended []int64
+		timedOut, canceled = 0, 0
+		begin := func(b *pgx.Batch) {
+			b.Queue(queries.Get("by-key"))
+			b.Queue(queries.Get("end-pushes"), lane, limit, l.clock()).Query(func(found pgx.Rows) error {
+				var seq int64
+				var state int16
+				_, err := pgx.ForEachRow(found, []any{&seq, &state}, func() error {
+					ended = append(ended, seq)
+					if ledger.DeliveryState(state) == ledger.DeliveryTimedOut {
+						timedOut++
+					} else {
+						canceled++
+					}
+					return nil
+				})
+				return err
+			})
+		}
+		return l.inShortTx(ctx, "end pushes", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
+			if len(ended) > 0 {
+				last.Queue(queries.Get("release-next"), ended, l.clock())
+			}
+			return nil
+		})
+	})
+	return timedOut, canceled, err
+}
+
+// onPushes runs the statements that do adds, while it holds the deliveries and what else is open of the findings of those that
+// may end; then it lets the next of their findings go.
+func (l *Ledger) onPushes(ctx context.Context, what string, seqs, ended []int64, do func(*pgx.Batch)) error {
+	if len(seqs) == 0 {
+		return nil
+	}
+	return again(func() error {
+		begin := func(b *pgx.Batch) {
+			b.Queue(queries.Get("by-key"))
+			b.Queue(queries.Get("lock-pushes"), seqs, ended)
+		}
+		return l.inShortTx(ctx, what, begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
+			do(last)
+			if len(ended) > 0 {
+				last.Queue(queries.Get("release-next"), ended, l.clock())
+			}
+			return nil
+		})
+	})
+}
+
+// again repeats a transaction that the server has ended because two waited for each other. Locks are taken in one order; but what a
+// commit adds while others wait for it is not in theirs.
+func again(do func() error) error {
+	var err error
+	for range 3 {
+		if err = do(); !hasState(err, deadlockDetected) {
+			break
+		}
+	}
+	return err
+}

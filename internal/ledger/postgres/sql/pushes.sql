@@ -1,0 +1,109 @@
+-- Deliveries to push channels. docs/adr/push-ledger.md tells the order of locks: all of a finding in a lane, in the order of seq, by
+-- whoever ends or releases one of them.
+--
+-- The table may have had three rows when a statement was planned, and has a million when it runs: these statements run after by-key.
+
+-- name: by-any
+-- Takes by-key back.
+SELECT set_config('enable_seqscan', 'on', true), set_config('enable_bitmapscan', 'on', true),
+       set_config('enable_hashjoin', 'on', true), set_config('enable_mergejoin', 'on', true);
+
+-- name: claim-pushes
+-- Arguments: $1 lane, $2 node, $3 lease in µs, $4 limit, $5 now. Result: the columns of rows.Claimed and the body of the notice, the
+-- earliest first. What others are just about to change is left out.
+WITH due AS MATERIALIZED (
+    SELECT p.seq, p.due FROM pushes p
+    WHERE p.lane_id = $1 AND p.due <= (SELECT ledger_now($5)) AND p.ends > (SELECT ledger_now($5))
+    ORDER BY p.due, p.seq LIMIT $4 FOR UPDATE SKIP LOCKED),
+claimed AS (
+    UPDATE pushes p SET due = (SELECT ledger_now($5)) + $3, token = p.token + 1, node = $2
+    FROM due WHERE p.seq = due.seq
+    RETURNING p.seq, due.due, p.token, p.deadline, p.forgiven, p.kind, p.unless, p.delay, p.at, p.within, p.retry)
+SELECT c.seq, c.token, c.deadline, d.attempts - c.forgiven, d.recipients, c.kind, c.unless, c.delay, c.at, c.within, c.retry, n.body
+FROM claimed c
+JOIN deliveries d ON d.seq = c.seq AND d.state = 0
+JOIN notices n ON n.id = d.notice_id
+ORDER BY c.due, c.seq;
+
+-- name: next-push
+-- Arguments: $1 lane, $2 now. Result: now, and when the next open delivery is due, 0 = there is none.
+SELECT (SELECT ledger_now($2)),
+       coalesce((SELECT p.due FROM pushes p WHERE p.lane_id = $1 AND p.due > 0 AND p.ends > (SELECT ledger_now($2))
+                 ORDER BY p.due, p.seq LIMIT 1), 0);
+
+-- name: lock-pushes
+-- Locks deliveries, and what else is open of the findings of those of them that may end. Arguments: $1 seqs, $2 those that may end.
+-- Result: their number.
+SELECT count(*)
+FROM (SELECT p.seq FROM pushes p
+      WHERE p.seq = ANY (ARRAY(
+          SELECT unnest($1::bigint[])
+          UNION SELECT o.seq FROM pushes e
+                JOIN pushes o ON o.finding = e.finding AND o.lane_id = e.lane_id AND o.addressee = e.addressee AND o.due IS NOT NULL
+                WHERE e.seq = ANY($2::bigint[])))
+      ORDER BY p.seq FOR UPDATE) AS locked;
+
+-- name: settle-sent
+-- Arguments: $1 seqs, $2 now.
+WITH ended AS (UPDATE pushes SET due = NULL, node = '' WHERE seq = ANY($1::bigint[]) RETURNING seq)
+UPDATE deliveries d SET state = 1, attempts = d.attempts + 1, sent_at = (SELECT ledger_now($2)), last_error = ''
+FROM ended e WHERE d.seq = e.seq AND d.state <> 1;
+
+-- name: settle-failed
+-- Arguments: $1 seqs, $2 tokens, $3 errors.
+WITH ended AS (
+    UPDATE pushes p SET due = NULL, node = ''
+    FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS s (seq, token, error)
+    WHERE p.seq = s.seq AND p.token = s.token AND p.node <> '' AND p.due IS NOT NULL
+    RETURNING p.seq, s.error)
+UPDATE deliveries d SET state = 2, attempts = d.attempts + 1, last_error = e.error FROM ended e WHERE d.seq = e.seq AND d.state = 0;
+
+-- name: settle-again
+-- Arguments: $1 seqs, $2 tokens, $3 errors, $4 µs until the next attempt, $5 now.
+WITH waiting AS (
+    UPDATE pushes p SET due = (SELECT ledger_now($5)) + s.after, node = ''
+    FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) AS s (seq, token, error, after)
+    WHERE p.seq = s.seq AND p.token = s.token AND p.node <> '' AND p.due IS NOT NULL
+    RETURNING p.seq, s.error)
+UPDATE deliveries d SET attempts = d.attempts + 1, last_error = w.error FROM waiting w WHERE d.seq = w.seq AND d.state = 0;
+
+-- name: settle-release
+-- Arguments: $1 seqs, $2 tokens, $3 now.
+UPDATE pushes p SET due = (SELECT ledger_now($3)), node = ''
+FROM unnest($1::bigint[], $2::bigint[]) AS s (seq, token)
+WHERE p.seq = s.seq AND p.token = s.token AND p.node <> '' AND p.due IS NOT NULL;
+
+-- name: cancel-deliveries
+-- Arguments: $1 seqs, $2 reason. Result: those that were pending.
+WITH ended AS (UPDATE pushes SET due = NULL, node = '' WHERE seq = ANY($1::bigint[]) AND due IS NOT NULL)
+UPDATE deliveries SET state = 4, last_error = $2 WHERE seq = ANY($1::bigint[]) AND state = 0 RETURNING seq;
+
+-- name: release-next
+-- Makes the first open delivery due of every finding of which none is, in a statement of its own after those that ended some.
+-- Arguments: $1 seqs of what ended, $2 now.
+UPDATE pushes n SET due = greatest(n.first_due, (SELECT ledger_now($2)))
+FROM (SELECT DISTINCT e.finding, e.lane_id, e.addressee FROM pushes e
+      WHERE e.seq = ANY($1::bigint[]) AND e.due IS NULL AND e.finding IS NOT NULL) AS q
+WHERE n.due = 9223372036854775807
+  AND n.seq = (SELECT o.seq FROM pushes o
+               WHERE o.due IS NOT NULL AND o.finding = q.finding AND o.lane_id = q.lane_id AND o.addressee = q.addressee
+               ORDER BY o.seq LIMIT 1)
+  AND NOT EXISTS (SELECT FROM pushes o
+                  WHERE o.finding = q.finding AND o.lane_id = q.lane_id AND o.addressee = q.addressee AND o.due < 9223372036854775807);
+
+-- name: end-pushes
+-- Ends what has passed its deadline, or whose notice has expired. One node does that to a lane at a time: it does not hold all of
+-- a finding, so that two who end neighbours would each leave the next one to the other. Arguments: $1 lane, $2 limit, $3 now.
+-- Result: seq and state.
+WITH over AS MATERIALIZED (
+    SELECT p.seq, p.deadline = p.ends AS late FROM pushes p
+    WHERE p.lane_id = $1 AND p.due IS NOT NULL AND p.ends <= (SELECT ledger_now($3))
+      AND (SELECT pg_try_advisory_xact_lock(1952541805, $1))
+    ORDER BY p.ends LIMIT $2 FOR UPDATE SKIP LOCKED),
+ended AS (UPDATE pushes p SET due = NULL, node = '' FROM over o WHERE p.seq = o.seq)
+UPDATE deliveries d
+SET state = CASE WHEN o.late THEN 3 ELSE 4 END,
+    last_error = CASE WHEN NOT o.late THEN 'the notice has expired'
+                      WHEN d.last_error = '' THEN 'its time was over before an attempt' ELSE d.last_error END
+FROM over o WHERE d.seq = o.seq AND d.state = 0
+RETURNING d.seq, d.state;

@@ -1,0 +1,156 @@
+package rows
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"tallyman/engine/notice"
+	"tallyman/internal/ledger"
+	"tallyman/sinks"
+)
+
+// Open is an open delivery to a push channel, as a commit sees it.
+type Open struct {
+	Seq, Finding, Addressee int64
+	Lane                    ledger.Lane
+	Unless                  string
+	Tried                   bool // or being tried
+	Over                    bool // its finding is that of one of Plan.Over
+	Notice                  string
+	Status                  string // of the notice
+	Created                 int64  // the notice
+	Recipients              string
+}
+
+// Columns returns pointers to the fields in the order of the query's columns.
+func (o *Open) Columns() []any {
+	return []any{
+		&o.Seq, &o.Finding, &o.Addressee, &o.Lane.Sink, &o.Unless, &o.Tried, &o.Over, &o.Notice, &o.Status, &o.Created,
+		&o.Recipients,
+	}
+}
+
+// Concerned returns the numbers of the findings whose open deliveries Make wants to be told, besides those of Over.
+func (p *Plan) Concerned() []int64 {
+	var out []int64
+	for i := range p.Notices {
+		if n := &p.Notices[i]; n.Status != notice.Sent && n.pushed() {
+			out = append(out, FindingOf(n.Notice))
+		}
+	}
+	return out
+}
+
+func (n *Notice) pushed() bool {
+	return slices.ContainsFunc(n.targets, func(t target) bool { return t.strategy != nil })
+}
+
+// TakenBack is a firing notice that another of the plan takes back from push channels.
+type TakenBack struct {
+	Notice  string
+	Finding int64
+	Since   int64 // when the episode began: what was told of the finding since is taken back, too
+}
+
+// TakenBack returns the firing notices that others of the plan take back from push channels.
+func (p *Plan) TakenBack() []TakenBack {
+	var out []TakenBack
+	for i := range p.Notices {
+		if n := &p.Notices[i]; n.after != "" && n.pushed() {
+			out = append(out, TakenBack{n.after, FindingOf(n.Notice), n.since()})
+		}
+	}
+	return out
+}
+
+// since is when the episode began that the notice ends. Digests have one key and are each for themselves.
+func (n *Notice) since() int64 {
+	us, err := strconv.ParseInt(n.Episode, 10, 64)
+	if err != nil || notice.IsDigest(n.after) {
+		return math.MaxInt64
+	}
+	return us
+}
+
+// openPushes is what is open of the findings of a plan, and what becomes of it.
+type openPushes struct {
+	plan     *Plan
+	sent     map[Told][]string
+	open     []Open
+	of       map[findingIn][]*Open
+	needless map[int64]bool
+}
+
+// findingIn is a finding in a lane.
+type findingIn struct {
+	finding int64
+	lane    ledger.Lane
+}
+
+// newOpenPushes cancels what waits unless its finding is over.
+func newOpenPushes(p *Plan, known *Known) *openPushes {
+	o := &openPushes{
+		plan: p, sent: known.Sent, open: known.Open, of: make(map[findingIn][]*Open, len(known.Open)), needless: map[int64]bool{},
+	}
+	for i := range o.open {
+		one := &o.open[i]
+		at := findingIn{one.Finding, one.Lane}
+		o.of[at] = append(o.of[at], one)
+		// Digests have one key and are each for themselves.
+		if one.Over && one.Unless == string(sinks.UnlessResolved) && (!notice.IsDigest(one.Notice) || slices.Contains(p.Over, one.Notice)) {
+			o.needless[one.Seq] = true
+		}
+	}
+	return o
+}
+
+// takeBack returns who is to be told that the finding is over: those who were told of it, or are being told. To others, what
+// waits is needless.
+func (o *openPushes) takeBack(n *Notice, t *target) []string {
+	lane := o.plan.Lanes[t.lane]
+	told := slices.Clone(o.sent[Told{n.after, lane}])
+	since := n.since()
+	for _, one := range o.of[findingIn{FindingOf(n.Notice), lane}] {
+		switch {
+		case one.Notice != n.after && (one.Status != string(notice.Firing) || one.Created < since): // of another episode
+		case one.Tried:
+			told = append(told, one.Recipients)
+		default:
+			o.needless[one.Seq] = true
+		}
+	}
+	slices.Sort(told)
+	return slices.Compact(told)
+}
+
+// canceled returns what is needless.
+func (o *openPushes) canceled() []int64 {
+	return slices.Sorted(maps.Keys(o.needless))
+}
+
+// line puts each delivery behind those of its finding that go on, and those that the plan made before it.
+func (o *openPushes) line(made []Delivery) {
+	type key struct {
+		findingIn
+		addressee int64
+	}
+	busy := map[key]bool{}
+	for i := range o.open {
+		if one := &o.open[i]; !o.needless[one.Seq] {
+			busy[key{findingIn{one.Finding, one.Lane}, one.Addressee}] = true
+		}
+	}
+	for i := range made {
+		p := made[i].Push
+		if p == nil || p.Finding == nil {
+			continue
+		}
+		at := key{findingIn{*p.Finding, o.plan.Lanes[made[i].Lane]}, p.Addressee}
+		if busy[at] {
+			p.Due = Behind
+		}
+		busy[at] = true
+	}
+}

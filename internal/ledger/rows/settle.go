@@ -1,0 +1,69 @@
+package rows
+
+import (
+	"time"
+
+	"tallyman/sinks"
+)
+
+// Settle is what is to be recorded of attempts, by kind. A delivery comes once: sent counts before all else, and else the last word.
+type Settle struct {
+	Sent    []int64
+	Failed  Settled
+	Again   Settled
+	Release Settled
+}
+
+// Settled are the columns of attempts that ended alike.
+type Settled struct {
+	Seqs, Tokens []int64
+	Errors       []string
+	After        []int64 // µs
+}
+
+// NewSettle sorts them.
+func NewSettle(list []sinks.Settled) *Settle {
+	last := make(map[int64]int, len(list))
+	for i := range list {
+		if at, ok := last[list[i].Seq]; !ok || list[at].Kind != sinks.SettleSent {
+			last[list[i].Seq] = i
+		}
+	}
+	var out Settle
+	for i := range list {
+		if last[list[i].Seq] != i {
+			continue
+		}
+		switch list[i].Kind {
+		case sinks.SettleSent:
+			out.Sent = append(out.Sent, list[i].Seq)
+		case sinks.SettleFailed:
+			out.Failed.add(&list[i])
+		case sinks.SettleAgain:
+			out.Again.add(&list[i])
+		case sinks.SettleRelease:
+			out.Release.add(&list[i])
+		}
+	}
+	return &out
+}
+
+// farthest is how far an attempt may be put off: no sum with it overflows.
+const farthest = 10 * 366 * 24 * time.Hour
+
+func (s *Settled) add(one *sinks.Settled) {
+	s.Seqs = append(s.Seqs, one.Seq)
+	s.Tokens = append(s.Tokens, one.Token)
+	s.Errors = append(s.Errors, Text(one.Error))
+	s.After = append(s.After, min(max(one.After, 0), farthest).Microseconds())
+}
+
+// Ended returns the deliveries that may end.
+func (s *Settle) Ended() []int64 {
+	return append(append(make([]int64, 0, len(s.Sent)+len(s.Failed.Seqs)), s.Sent...), s.Failed.Seqs...)
+}
+
+// All returns all of them.
+func (s *Settle) All() []int64 {
+	return append(append(s.Ended(), s.Again.Seqs...), s.Release.Seqs...)
+}

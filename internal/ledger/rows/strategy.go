@@ -1,0 +1,111 @@
+package rows
+
+import (
+	"math"
+	"time"
+
+	"tallyman/engine/notice"
+	"tallyman/sinks"
+)
+
+// Behind is when a delivery is due that waits for an earlier one.
+const Behind int64 = math.MaxInt64
+
+// Waiting is a row of pushes.
+type Waiting struct {
+	Due, First, Deadline, Ends int64
+	Finding                    *int64 // nil = in no order
+	Addressee                  int64
+	Strategy
+}
+
+// Strategy is the columns of a strategy.
+type Strategy struct {
+	Kind, Unless      string
+	Delay, At, Within int64
+	Retry             int32
+}
+
+// push makes the row of a delivery of the notice to the recipients; nil unless it goes to a push channel.
+func (t *target) push(n *notice.Notice, recipients string) *Waiting {
+	if t.strategy == nil {
+		return nil
+	}
+	p := &Waiting{
+		First: Micros(t.strategy.First(n.CreatedAt)), Deadline: Micros(t.strategy.Deadline(n.CreatedAt)), Ends: Micros(n.ExpiresAt),
+		Strategy: NewStrategy(t.strategy),
+	}
+	p.Due = p.First
+	if p.Deadline != 0 {
+		p.Ends = min(p.Ends, p.Deadline)
+	}
+	if t.each {
+		p.Addressee = int64(hash(recipients)) //nolint:gosec // all 64 bits are used
+	}
+	if n.Status != notice.Sent {
+		finding := FindingOf(n)
+		p.Finding = &finding
+	}
+	return p
+}
+
+// NewStrategy makes the columns of a strategy.
+func NewStrategy(s *sinks.Strategy) Strategy {
+	return Strategy{
+		Kind: string(s.Kind), Unless: string(s.Unless), Delay: s.Delay.Microseconds(), At: Micros(s.At),
+		Within: s.Within.Microseconds(), Retry: int32(min(s.Retry, math.MaxInt32)), //nolint:gosec // not above it
+	}
+}
+
+// Strategy is the reverse of NewStrategy.
+func (s *Strategy) Strategy() sinks.Strategy {
+	return sinks.Strategy{
+		Kind: sinks.StrategyKind(s.Kind), Unless: sinks.Unless(s.Unless), Delay: Span(s.Delay), At: Time(s.At),
+		Within: Span(s.Within), Retry: int(s.Retry),
+	}
+}
+
+// Columns returns pointers to the fields in the order that the queries name.
+func (s *Strategy) Columns() []any {
+	return []any{&s.Kind, &s.Unless, &s.Delay, &s.At, &s.Within, &s.Retry}
+}
+
+// Claimed is a claim as the query of claims names its columns.
+type Claimed struct {
+	Seq, Token, Deadline int64
+	Attempts             int
+	Recipients           string
+	Strategy
+}
+
+// Columns returns pointers to the fields in the order of the query's columns.
+func (c *Claimed) Columns() []any {
+	return append([]any{&c.Seq, &c.Token, &c.Deadline, &c.Attempts, &c.Recipients}, c.Strategy.Columns()...)
+}
+
+// Claimed is the row with its notice, as the runner of the sink sees it.
+func (c *Claimed) Claimed(n *notice.Notice) sinks.Claimed {
+	return sinks.Claimed{
+		Delivery: sinks.Delivery{Seq: c.Seq, Notice: n, Recipients: Recipients(c.Recipients)},
+		Strategy: c.Strategy.Strategy(), Token: c.Token, Attempts: c.Attempts, Deadline: Time(c.Deadline),
+	}
+}
+
+// soon is how long to wait for what is due and cannot be had: others are just taking it.
+const soon = 10 * time.Millisecond
+
+// ClaimsOf completes the answer to a claim of at most limit, from what was claimed, the time, and when the next open one is
+// due (0 = none is).
+func ClaimsOf(list []sinks.Claimed, limit int, now, next int64) sinks.Claims {
+	c := sinks.Claims{At: Time(now), List: list}
+	switch {
+	case next == 0 || next == Behind:
+	case next > now:
+		c.Next = Span(next - now)
+	case len(list) == limit:
+		c.More = true
+	default:
+		c.Next = soon
+	}
+	return c
+}

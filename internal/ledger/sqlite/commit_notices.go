@@ -1,0 +1,233 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+
+	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/rows"
+)
+
+// overReason is what the record says of deliveries that are canceled because their findings are over.
+const overReason = "the finding is over"
+
+// notices writes the notices of a plan, whose bodies are encoded, with their deliveries, in a transaction of the caller's.
+type notices struct {
+	plan *rows.Plan
+	now  int64
+	// The numbers that the findings of the commit's rule and scope may have.
+	lowest, highest int64
+
+	known rows.Known
+	made  *rows.Made
+}
+
+func (w *notices) write(ctx context.Context, tx *sql.Tx) error {
+	for _, step := range []func(context.Context, *sql.Tx) error{
+		w.dropExisting, w.askAudiences, w.askMail, w.askTold, w.askPushes, w.askSent,
+	} {
+		if err := step(ctx, tx); err != nil {
+			return err
+		}
+	}
+	w.made = w.plan.Make(&w.known)
+	if err := w.insert(ctx, tx); err != nil {
+		return err
+	}
+	return cancel(ctx, tx, w.made.Canceled, overReason, w.now)
+}
+
+func (w *notices) dropExisting(ctx context.Context, tx *sql.Tx) error {
+	if len(w.plan.Notices) == 0 {
+		return nil
+	}
+	existing := map[string]bool{}
+	var id string
+	err := each(ctx, tx, "existing-notices", []any{list(w.plan.IDs())}, []any{&id}, func() error {
+		existing[id] = true
+		return nil
+	})
+	w.plan.Drop(existing)
+	return err
+}
+
+// askAudiences looks up whom each audience is.
+func (w *notices) askAudiences(ctx context.Context, tx *sql.Tx) error {
+	w.known.Audiences = make([]rows.Reached, len(w.plan.Audiences))
+	for i, a := range w.plan.Audiences {
+		found, err := recipients(ctx, tx, a.Type, a.Warehouse)
+		if err != nil {
+			return err
+		}
+		w.known.Audiences[i] = found
+	}
+	return nil
+}
+
+// recipients looks up the subscribers of a type in a warehouse.
+func recipients(ctx context.Context, db queryer, typ, warehouse string) (rows.Reached, error) {
+	var all, mail []string
+	var subscriber string
+	var reached bool
+	err := each(ctx, db, "recipients", []any{typ, warehouse}, []any{&subscriber, &reached}, func() error {
+		all = append(all, subscriber)
+		if reached {
+			mail = append(mail, subscriber)
+		}
+		return nil
+	})
+	return rows.Reached{All: strings.Join(all, " "), Mail: strings.Join(mail, " ")}, err
+}
+
+// askMail looks up which of those that are named have an address.
+func (w *notices) askMail(ctx context.Context, tx *sql.Tx) error {
+	if len(w.plan.Named) == 0 {
+		return nil
+	}
+	w.known.Mail = map[string]bool{}
+	var subscriber string
+	return each(ctx, tx, "with-mail", []any{list(w.plan.Named)}, []any{&subscriber}, func() error {
+		w.known.Mail[subscriber] = true
+		return nil
+	})
+}
+
+// askTold finds where the notices went that others take back.
+func (w *notices) askTold(ctx context.Context, tx *sql.Tx) error {
+	after := w.plan.After()
+	if len(after) == 0 {
+		return nil
+	}
+	w.known.Told = make(map[rows.Told]string, len(after))
+	var at rows.Told
+	var recipients string
+	return each(ctx, tx, "told", []any{list(after)}, []any{&at.Notice, &at.Lane.Sink, &at.Lane.Warehouse, &recipients}, func() error {
+		w.known.Told[at] = recipients
+		return nil
+	})
+}
+
+// askPushes finds what is open of the findings that the plan has to do with.
+func (w *notices) askPushes(ctx context.Context, tx *sql.Tx) error {
+	findings := w.plan.Concerned()
+	if len(findings) == 0 && len(w.plan.Over) == 0 {
+		return nil
+	}
+	var one rows.Open
+	args := []any{list(findings), list(w.plan.Over), w.lowest, w.highest, w.now}
+	return each(ctx, tx, "open-pushes", args, one.Columns(), func() error {
+		w.known.Open = append(w.known.Open, one)
+		return nil
+	})
+}
+
+// askSent finds which push channels were told of what others take back.
+func (w *notices) askSent(ctx context.Context, tx *sql.Tx) error {
+	w.known.Sent = map[rows.Told][]string{}
+	for _, back := range w.plan.TakenBack() {
+		at := rows.Told{Notice: back.Notice}
+		var recipients string
+		args := []any{back.Notice, back.Finding, back.Since}
+		err := each(ctx, tx, "sent-pushes", args, []any{&at.Lane.Sink, &recipients}, func() error {
+			w.known.Sent[at] = append(w.known.Sent[at], recipients)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *notices) insert(ctx context.Context, tx *sql.Tx) error {
+	notices := w.plan.Notices
+	if len(notices) == 0 {
+		return nil
+	}
+	last, err := take(ctx, tx, "notice", len(notices))
+	if err != nil {
+		return err
+	}
+	first := last - int64(len(notices)) + 1
+	err = insertRows(ctx, tx, "insert-notices", len(notices), func(dst []any, i int) []any {
+		n := &notices[i]
+		return append(dst, first+int64(i), n.ID, n.Type, n.Rule, string(n.Status), rows.Micros(n.CreatedAt),
+			rows.Micros(n.ExpiresAt), n.Body, rows.FindingOf(n.Notice), n.Warehouse)
+	})
+	if err != nil {
+		return err
+	}
+	lanes, err := laneIDs(ctx, tx, w.plan.Lanes)
+	if err != nil {
+		return err
+	}
+	var seq int64
+	if _, err := one(ctx, tx, "last-seq", nil, &seq); err != nil {
+		return err
+	}
+	deliveries := w.made.Deliveries
+	err = insertRows(ctx, tx, "insert-deliveries", len(deliveries), func(dst []any, i int) []any {
+		d := deliveries[i]
+		return append(dst, seq+1+int64(i), first+int64(d.Notice), lanes[d.Lane], rows.Micros(notices[d.Notice].ExpiresAt), d.Recipients)
+	})
+	if err != nil {
+		return err
+	}
+	return insertPushes(ctx, tx, deliveries, lanes, seq+1)
+}
+
+func insertPushes(ctx context.Context, tx *sql.Tx, deliveries []rows.Delivery, lanes []int64, first int64) error {
+	var pushes []int
+	for i := range deliveries {
+		if deliveries[i].Push != nil {
+			pushes = append(pushes, i)
+		}
+	}
+	return insertRows(ctx, tx, "insert-pushes", len(pushes), func(dst []any, i int) []any {
+		d := &deliveries[pushes[i]]
+		p := d.Push
+		var finding any
+		if p.Finding != nil {
+			finding = *p.Finding
+		}
+		return append(dst, first+int64(pushes[i]), p.Due, p.First, p.Deadline, p.Ends, finding, p.Addressee, lanes[d.Lane],
+			p.Kind, p.Unless, p.Delay, p.At, p.Within, p.Retry)
+	})
+}
+
+// cancel ends deliveries that are pending, and lets the next of their findings go.
+func cancel(ctx context.Context, tx *sql.Tx, seqs []int64, reason string, now int64) error {
+	if len(seqs) == 0 {
+		return nil
+	}
+	if _, err := exec(ctx, tx, "cancel-deliveries", list(seqs), reason); err != nil {
+		return err
+	}
+	return endPushes(ctx, tx, seqs, now)
+}
+
+// endPushes notes of deliveries that they have ended, and lets the next of their findings go.
+func endPushes(ctx context.Context, tx *sql.Tx, seqs []int64, now int64) error {
+	if _, err := exec(ctx, tx, "end-waiting", list(seqs)); err != nil {
+		return err
+	}
+	_, err := exec(ctx, tx, "release-next", list(seqs), now)
+	return err
+}
+
+
+// laneIDs returns the ids of the lanes, making those that are new.
+func laneIDs(ctx context.Context, tx *sql.Tx, lanes []ledger.Lane) ([]int64, error) {
+	ids := make([]int64, len(lanes))
+	for i, lane := range lanes {
+		found, err := one(ctx, tx, "lane", []any{lane.Sink, lane.Warehouse}, &ids[i])
+		if err == nil && !found {
+			_, err = one(ctx, tx, "add-lane", []any{lane.Sink, lane.Warehouse}, &ids[i])
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}

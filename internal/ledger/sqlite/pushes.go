@@ -1,0 +1,183 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"tallyman/engine/notice"
+	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/rows"
+	"tallyman/sinks"
+)
+
+// ClaimPushes implements ledger.Pushes.
+func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.Duration, limit int) (sinks.Claims, error) {
+	lane, err := l.findLane(ctx, ledger.Lane{Sink: sink})
+	if err != nil {
+		return sinks.Claims{}, err
+	}
+	now := l.clock()
+	next, err := l.nextPush(ctx, lane, now)
+	if err != nil {
+		return sinks.Claims{}, err
+	}
+	if next == 0 || next > now { // as mostly; then nobody who writes has to wait
+		return rows.ClaimsOf(nil, limit, now, next), nil
+	}
+	var list []sinks.Claimed
+	err = l.inTx(ctx, "claim pushes", func(tx *sql.Tx) error {
+		now = l.clock()
+		list, err = claimPushes(ctx, tx, lane, node, now, now+lease.Microseconds(), limit)
+		return err
+	})
+	if err != nil {
+		return sinks.Claims{}, err
+	}
+	if next, err = l.nextPush(ctx, lane, now); err != nil {
+		return sinks.Claims{}, err
+	}
+	return rows.ClaimsOf(list, limit, now, next), nil
+}
+
+// nextPush returns when the next open delivery is due, 0 = there is none.
+func (l *Ledger) nextPush(ctx context.Context, lane, now int64) (int64, error) {
+	var next int64
+	if _, err := one(ctx, l.read, "next-push", []any{lane, now}, &next); err != nil {
+		return 0, failed("claim pushes", err)
+	}
+	return next, nil
+}
+
+func claimPushes(ctx context.Context, tx *sql.Tx, lane int64, node string, now, until int64, limit int) ([]sinks.Claimed, error) {
+	var seqs string
+	if _, err := one(ctx, tx, "due-pushes", []any{lane, now, limit}, &seqs); err != nil || seqs == "[]" {
+		return nil, err
+	}
+	if _, err := exec(ctx, tx, "claim-pushes", seqs, node, until); err != nil {
+		return nil, err
+	}
+	var list []sinks.Claimed
+	var c rows.Claimed
+	var body sql.RawBytes
+	err := each(ctx, tx, "claimed-pushes", []any{seqs}, append(c.Columns(), &body), func() error {
+		n, err := notice.Unmarshal(body)
+		list = append(list, c.Claimed(n))
+		return err
+	})
+	return list, err
+}
+
+// SettlePushes implements ledger.Pushes.
+func (l *Ledger) SettlePushes(ctx context.Context, settled []sinks.Settled) error {
+	if len(settled) == 0 {
+		return nil
+	}
+	s := rows.NewSettle(settled)
+	return l.inTx(ctx, "settle pushes", func(tx *sql.Tx) error {
+		now := l.clock()
+		if _, err := exec(ctx, tx, "settle-sent", list(s.Sent), now); err != nil {
+			return err
+		}
+		failed, err := settleFailed(ctx, tx, &s.Failed)
+		if err != nil {
+			return err
+		}
+		if err := settleAgain(ctx, tx, &s.Again, now); err != nil {
+			return err
+		}
+		err = repeat(ctx, tx, "settle-again", len(s.Release.Seqs), func(stmt *sql.Stmt, i int) error {
+			_, err := stmt.ExecContext(ctx, s.Release.Seqs[i], s.Release.Tokens[i], now)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return endPushes(ctx, tx, append(failed, s.Sent...), now)
+	})
+}
+
+// settleFailed returns those that it recorded.
+func settleFailed(ctx context.Context, tx *sql.Tx, s *rows.Settled) ([]int64, error) {
+	ended, errors, err := settleEach(ctx, tx, "settle-failed", s, func(int) []any { return nil })
+	if err != nil {
+		return nil, err
+	}
+	return ended, repeat(ctx, tx, "push-failed", len(ended), func(stmt *sql.Stmt, i int) error {
+		_, err := stmt.ExecContext(ctx, ended[i], errors[i])
+		return err
+	})
+}
+
+func settleAgain(ctx context.Context, tx *sql.Tx, s *rows.Settled, now int64) error {
+	waiting, errors, err := settleEach(ctx, tx, "settle-again", s, func(i int) []any { return []any{now + s.After[i]} })
+	if err != nil {
+		return err
+	}
+	return repeat(ctx, tx, "push-attempt", len(waiting), func(stmt *sql.Stmt, i int) error {
+		_, err := stmt.ExecContext(ctx, waiting[i], errors[i])
+		return err
+	})
+}
+
+// settleEach runs the query for each of them, and returns those whose claim was in force, with their errors.
+func settleEach(ctx context.Context, tx *sql.Tx, name string, s *rows.Settled, more func(i int) []any) (seqs []int64, errors []string, err error) {
+	err = repeat(ctx, tx, name, len(s.Seqs), func(stmt *sql.Stmt, i int) error {
+		res, err := stmt.ExecContext(ctx, append([]any{s.Seqs[i], s.Tokens[i]}, more(i)...)...)
+		if err != nil {
+			return err
+		}
+		n, err := res.RowsAffected()
+		if n == 1 {
+			seqs, errors = append(seqs, s.Seqs[i]), append(errors, s.Errors[i])
+		}
+		return err
+	})
+	return seqs, errors, err
+}
+
+// EndPushes implements ledger.Pushes.
+func (l *Ledger) EndPushes(ctx context.Context, sink string, limit int) (timedOut, canceled int, err error) {
+	lane, err := l.findLane(ctx, ledger.Lane{Sink: sink})
+	if err != nil {
+		return 0, 0, err
+	}
+	now := l.clock()
+	late, expired, err := overPushes(ctx, l.read, lane, limit, now)
+	if err != nil || len(late)+len(expired) == 0 { // as mostly; then nobody who writes has to wait
+		return 0, 0, err
+	}
+	err = l.inTx(ctx, "end pushes", func(tx *sql.Tx) error {
+		late, expired, err := overPushes(ctx, tx, lane, limit, now)
+		if err != nil {
+			return err
+		}
+		timedOut, canceled = len(late), len(expired)
+		if _, err := exec(ctx, tx, "time-out", list(late)); err != nil {
+			return err
+		}
+		if _, err := exec(ctx, tx, "cancel", list(expired)); err != nil {
+			return err
+		}
+		return endPushes(ctx, tx, append(late, expired...), now)
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	return timedOut, canceled, nil
+}
+
+// overPushes finds what has passed its deadline, and whose notice has expired.
+func overPushes(ctx context.Context, db queryer, lane int64, limit int, now int64) (late, expired []int64, err error) {
+	var seq int64
+	var deadline bool
+	err = each(ctx, db, "over-pushes", []any{lane, limit, now}, []any{&seq, &deadline}, func() error {
+		if deadline {
+			late = append(late, seq)
+		} else {
+			expired = append(expired, seq)
+		}
+		return nil
+	})
+	return late, expired, err
+}

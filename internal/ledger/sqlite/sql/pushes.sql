@@ -1,0 +1,77 @@
+-- Deliveries to push channels.
+
+-- name: due-pushes
+-- Arguments: ?1 lane, ?2 now, ?3 limit. Result: the numbers of those that may be claimed, the earliest first (JSON).
+SELECT json_group_array(seq)
+FROM (SELECT p.seq FROM pushes p JOIN deliveries d ON d.seq = p.seq AND d.state = 0
+      WHERE p.lane_id = ?1 AND p.due <= ?2 AND p.ends > ?2 ORDER BY p.due, p.seq LIMIT ?3);
+
+-- name: claim-pushes
+-- Arguments: ?1 seqs (JSON), ?2 node, ?3 end of the lease.
+UPDATE pushes SET due = ?3, token = token + 1, node = ?2 WHERE seq IN (SELECT value FROM json_each(?1));
+
+-- name: claimed-pushes
+-- Arguments: ?1 seqs (JSON). Result: the columns of rows.Claimed and the body of the notice, in the order of the list.
+SELECT p.seq, p.token, p.deadline, d.attempts - p.forgiven, d.recipients, p.kind, p.unless, p.delay, p.at, p.within, p.retry, n.body
+FROM json_each(?1) c
+CROSS JOIN pushes p ON p.seq = c.value
+CROSS JOIN deliveries d ON d.seq = p.seq
+CROSS JOIN notices n ON n.num = d.notice
+ORDER BY c.key;
+
+-- name: next-push
+-- Arguments: ?1 lane, ?2 now. Result: when the next open delivery is due; none if there is none.
+SELECT p.due FROM pushes p WHERE p.lane_id = ?1 AND p.due > 0 AND p.ends > ?2 ORDER BY p.due, p.seq LIMIT 1;
+
+-- name: settle-sent
+-- Arguments: ?1 seqs (JSON), ?2 now.
+UPDATE deliveries SET state = 1, attempts = attempts + 1, sent_at = ?2, last_error = ''
+WHERE seq IN (SELECT value FROM json_each(?1)) AND state <> 1;
+
+-- name: settle-again
+-- Arguments: ?1 seq, ?2 token, ?3 when it is due again. Result: the number of rows, 0 = the token is not that of a claim in force.
+UPDATE pushes SET due = ?3, node = '' WHERE seq = ?1 AND token = ?2 AND node <> '' AND due IS NOT NULL;
+
+-- name: settle-failed
+-- Arguments: ?1 seq, ?2 token. Result: the number of rows, 0 = the token is not that of a claim in force.
+UPDATE pushes SET due = NULL, node = '' WHERE seq = ?1 AND token = ?2 AND node <> '' AND due IS NOT NULL;
+
+-- name: cancel-deliveries
+-- Arguments: ?1 seqs (JSON), ?2 reason.
+UPDATE deliveries SET state = 4, last_error = ?2 WHERE seq IN (SELECT value FROM json_each(?1)) AND state = 0;
+
+-- name: end-waiting
+-- Arguments: ?1 seqs (JSON).
+UPDATE pushes SET due = NULL, node = '' WHERE seq IN (SELECT value FROM json_each(?1)) AND due IS NOT NULL;
+
+-- name: release-next
+-- Makes the first open delivery due of every finding of which none is. Arguments: ?1 seqs of what ended (JSON), ?2 now.
+UPDATE pushes AS n SET due = max(n.first_due, ?2)
+WHERE n.due = 9223372036854775807
+  AND n.seq IN (
+      SELECT (SELECT o.seq FROM pushes o
+              WHERE o.due IS NOT NULL AND o.finding = e.finding AND o.lane_id = e.lane_id AND o.addressee = e.addressee
+              ORDER BY o.seq LIMIT 1)
+      FROM json_each(?1) j CROSS JOIN pushes e ON e.seq = j.value AND e.due IS NULL AND e.finding IS NOT NULL)
+  AND NOT EXISTS (SELECT 1 FROM pushes o
+                  WHERE o.finding = n.finding AND o.lane_id = n.lane_id AND o.addressee = n.addressee
+                    AND o.due < 9223372036854775807);
+
+-- name: over-pushes
+-- What has passed its deadline, or whose notice has expired. Arguments: ?1 lane, ?2 limit, ?3 now. Result: seq, and whether it is the deadline.
+SELECT p.seq, p.deadline = p.ends FROM pushes p
+WHERE p.lane_id = ?1 AND p.due IS NOT NULL AND p.ends <= ?3 ORDER BY p.ends LIMIT ?2;
+
+-- name: time-out
+-- Arguments: ?1 seqs (JSON). Result: the number of rows.
+UPDATE deliveries
+SET state = 3, last_error = CASE WHEN last_error = '' THEN 'its time was over before an attempt' ELSE last_error END
+WHERE seq IN (SELECT value FROM json_each(?1)) AND state = 0;
+
+-- name: push-failed
+-- Arguments: ?1 seq, ?2 error.
+UPDATE deliveries SET state = 2, attempts = attempts + 1, last_error = ?2 WHERE seq = ?1 AND state = 0;
+
+-- name: push-attempt
+-- Arguments: ?1 seq, ?2 error.
+UPDATE deliveries SET attempts = attempts + 1, last_error = ?2 WHERE seq = ?1 AND state = 0;
