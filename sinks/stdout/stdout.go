@@ -1,0 +1,109 @@
+// Package stdout is the push channel that writes notices to the standard output, to see what a channel would get before it
+// gets it.
+package stdout
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"unicode"
+
+	"tallyman/engine/notice"
+	"tallyman/sinks"
+)
+
+// Format says how a notice is written.
+type Format string
+
+// The formats.
+const (
+	JSON Format = "json" // a line with the notice as a webhook gets it
+	Text Format = "text" // a line for people
+)
+
+// Options configure a channel.
+type Options struct {
+	Out    io.Writer
+	Format Format // "" = JSON
+}
+
+// Channel writes notices. It implements sinks.Pusher.
+type Channel struct {
+	format Format
+
+	mu  sync.Mutex // one line at a time
+	out io.Writer
+}
+
+// New makes the channel of the options.
+func New(o Options) (*Channel, error) {
+	if o.Format == "" {
+		o.Format = JSON
+	}
+	switch {
+	case o.Out == nil:
+		return nil, errors.New("stdout: nothing to write to")
+	case o.Format != JSON && o.Format != Text:
+		return nil, fmt.Errorf("stdout: the format is %s or %s, not %q", JSON, Text, o.Format)
+	}
+	return &Channel{format: o.Format, out: o.Out}, nil
+}
+
+// Push writes a line for each delivery, all in one write.
+func (c *Channel) Push(ctx context.Context, batch []sinks.Delivery) error {
+	var b bytes.Buffer
+	for i := range batch {
+		line, err := c.line(batch[i].Notice)
+		if err != nil {
+			return &sinks.RefusedError{Seqs: []int64{batch[i].Seq}, Err: fmt.Errorf("stdout: %w", err)}
+		}
+		b.Write(line)
+		b.WriteByte('\n')
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	if _, err := c.out.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("stdout: %w", err)
+	}
+	return nil
+}
+
+func (c *Channel) line(n *notice.Notice) ([]byte, error) {
+	if c.format == JSON {
+		return json.Marshal(n)
+	}
+	parts := []string{n.CreatedAt.UTC().Format("2006-01-02T15:04:05Z"), n.Warehouse, n.Type, string(n.Status), strings.Repeat("!", min(max(n.Priority, 0), 5)), n.Title}
+	if n.Body != "" {
+		parts = append(parts, "— "+n.Body)
+	}
+	return []byte(printable(strings.Join(parts, "  "))), nil
+}
+
+// printable has every run of what a terminal would obey instead of show as one space.
+func printable(s string) string {
+	var b strings.Builder
+	hidden := false
+	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
+		if !unicode.IsPrint(r) {
+			hidden = true
+			continue
+		}
+		if hidden {
+			b.WriteByte(' ')
+			hidden = false
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
