@@ -1,0 +1,108 @@
+package webhook
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"tallyman/sinks"
+)
+
+// shownText is how much of an answer's text an error shows, in bytes.
+const shownText = 200
+
+// longestWait bounds what Retry-After can ask for.
+const longestWait = time.Hour
+
+// answer is what a server has said.
+type answer struct {
+	status int
+	err    error         // nil of a success
+	later  time.Duration // 0 = it did not ask to be left alone
+}
+
+// understand reads an answer. Its text is what has come of it.
+func (w *Webhook) understand(resp *http.Response, text []byte) answer {
+	a := answer{status: resp.StatusCode}
+	if a.status/100 == 2 {
+		return a
+	}
+	said := "answered " + strings.TrimSpace(strconv.Itoa(a.status)+" "+http.StatusText(a.status))
+	if a.status/100 == 3 {
+		said += ", a redirect" + leadsTo(resp) + ", which is not followed: set the sink's url to where it leads"
+	}
+	shown := w.scrub.Text
+	if len(text) == readBytes {
+		shown = w.scrub.Cut
+	}
+	if told := shown(string(text), shownText); told != "" {
+		said += ": " + told
+	}
+	a.err = errors.New(w.url.Host + " " + said)
+	if a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable {
+		a.later = retryAfter(resp.Header, w.o.Now())
+	}
+	return a
+}
+
+// verdict is what the answer means for the deliveries of the call.
+func (a answer) verdict(batch []sinks.Delivery) error {
+	switch {
+	case a.err == nil:
+		return nil
+	case isOfNotice(a.status):
+		refused := &sinks.RefusedError{Err: a.err}
+		for _, d := range batch {
+			refused.Seqs = append(refused.Seqs, d.Seq)
+		}
+		return refused
+	case a.later > 0:
+		return &sinks.LaterError{After: a.later, Err: a.err}
+	default:
+		return a.err
+	}
+}
+
+// isOfNotice tells whether the status is about what was sent, so that it will be the same however often it is sent. All others
+// are about the endpoint: a wrong address or token, an overload, a fault.
+func isOfNotice(status int) bool {
+	switch status {
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+		return true
+	default:
+		return false
+	}
+}
+
+// leadsTo names the host of a redirect; the rest of its address may be a secret.
+func leadsTo(resp *http.Response) string {
+	u, err := url.Parse(resp.Header.Get("Location"))
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	return fmt.Sprintf(" to %.100q", u.Scheme+"://"+u.Host)
+}
+
+// retryAfter is how long the server asks to be left alone: so many seconds, or until a date, by its own clock where it tells that.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	text := strings.TrimSpace(h.Get("Retry-After"))
+	if text != "" && strings.Trim(text, "0123456789") == "" {
+		seconds, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || seconds > int64(longestWait/time.Second) { // more digits than fit are a long time, too
+			return longestWait
+		}
+		return time.Duration(seconds) * time.Second
+	}
+	until, err := http.ParseTime(text)
+	if err != nil {
+		return 0
+	}
+	if server, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = server
+	}
+	return min(max(until.Sub(now), 0), longestWait)
+}

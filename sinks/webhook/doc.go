@@ -1,0 +1,11 @@
+// Package webhook posts notices to an HTTP server of somebody else's.
+//
+// A call is a POST with the JSON of a notice, or of several, signed as Standard Webhooks says. The status of the answer decides; its
+// text only explains. What the server says of the notice (400, 413, 415, 422) is for good. Everything else that is not a success is
+// about the endpoint: a person mends that, and then everything must arrive.
+//
+//	options.go  what a site sets        message.go   the request's body and id
+//	webhook.go  a call                  sign.go      its signature
+//	answer.go   what the answer means   broken.go    no answer at all
+//	dial.go     connections, guarded    certs.go     certificates, read anew when they change
+package webhook

@@ -1,0 +1,109 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"tallyman/sinks"
+	"tallyman/sinks/scrub"
+)
+
+// Webhook is a push channel; see the package.
+type Webhook struct {
+	o         Options
+	url       *url.URL
+	header    http.Header // of each call
+	keys      [][]byte
+	transport *http.Transport
+	scrub     *scrub.Scrubber
+}
+
+// New makes one. It reads the certificates and connects to nothing. Close it.
+func New(o Options) (*Webhook, error) {
+	o = o.withDefaults()
+	u, err := o.target()
+	if err != nil {
+		return nil, err
+	}
+	w := &Webhook{o: o, url: u, header: o.header(u), scrub: scrub.New(o.secrets(u)...)}
+	if w.keys, err = keys(o.Secrets); err != nil {
+		return nil, err
+	}
+	certs, err := newCerts(o.TLS, o.Logger)
+	if err != nil {
+		return nil, err
+	}
+	w.transport = transport(&o, certs)
+	return w, nil
+}
+
+// Close ends the connections that wait for the next call.
+func (w *Webhook) Close() { w.transport.CloseIdleConnections() }
+
+// Push implements sinks.Pusher.
+func (w *Webhook) Push(ctx context.Context, batch []sinks.Delivery) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m, err := compose(batch, w.o.Batch)
+	if err != nil {
+		return err
+	}
+	a, err := w.call(ctx, m)
+	if err != nil {
+		return err
+	}
+	return a.verdict(batch)
+}
+
+// The bounds of what is read of an answer: its status decides, so neither a text without end nor one that trickles in holds up a
+// delivery.
+const (
+	readBytes = 64 << 10
+	readFor   = 2 * time.Second
+)
+
+// call makes one request and reads what it needs of the answer.
+func (w *Webhook) call(ctx context.Context, m message) (answer, error) {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	progress, ctx := watch(ctx)
+	req, err := w.request(ctx, m)
+	if err != nil {
+		return answer{}, err
+	}
+	resp, err := w.transport.RoundTrip(req)
+	if err != nil {
+		return answer{}, w.broken(ctx, progress, err)
+	}
+	defer resp.Body.Close()
+	slow := time.AfterFunc(readFor, end)
+	defer slow.Stop()
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, readBytes)) // as much of it as came
+	return w.understand(resp, text), nil
+}
+
+func (w *Webhook) request(ctx context.Context, m message) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "", bytes.NewReader(m.body))
+	if err != nil {
+		return nil, err
+	}
+	at := w.o.Now()
+	req.URL, req.Host = w.url, w.url.Host
+	req.Header = w.header.Clone()
+	req.Header.Set("Idempotency-Key", m.id)
+	req.Header.Set("Webhook-Id", m.id)
+	req.Header.Set("Webhook-Timestamp", strconv.FormatInt(at.Unix(), 10))
+	if len(w.keys) > 0 {
+		req.Header.Set("Webhook-Signature", signature(w.keys, m.id, at, m.body))
+	}
+	return req, nil
+}
