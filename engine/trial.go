@@ -63,11 +63,12 @@ func NewTrial(r *rules.Rule, source scanners.Source, types catalog.Catalog, star
 	return t, nil
 }
 
-// trialSinks are stand-ins that nothing is delivered to.
+// trialSinks are stand-ins that nothing is delivered to. What they are is not known, so that each target has the strategy that
+// the rule gives it.
 func trialSinks(r *rules.Rule) map[string]Sink {
 	sinks := map[string]Sink{}
 	for _, d := range r.Deliver {
-		sinks[d.Sink] = Sink{}
+		sinks[d.Sink] = Sink{Push: true}
 	}
 	return sinks
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	"tallyman/engine/finding"
 	"tallyman/engine/notice"
@@ -18,11 +19,12 @@ type memory struct {
 	state    ledger.ScopeState
 	findings map[string]finding.State
 	notices  map[string]*notice.Notice
+	targets  map[string][]ledger.Target // of the notices that the trial has made
 	types    catalog.Catalog
 }
 
 func newMemory(types catalog.Catalog, start TrialStart) *memory {
-	m := &memory{state: start.State, findings: map[string]finding.State{}, notices: map[string]*notice.Notice{}, types: types}
+	m := &memory{state: start.State, findings: map[string]finding.State{}, notices: map[string]*notice.Notice{}, targets: map[string][]ledger.Target{}, types: types}
 	for _, f := range start.Findings {
 		m.findings[f.Key] = f
 	}
@@ -58,6 +60,21 @@ func (m *memory) Notices(_ context.Context, ids []string) (map[string]*notice.No
 	return found, nil
 }
 
+// follow leaves a resolution those targets where the notice that it takes back has gone out, if every attempt succeeds and nobody reads
+// anything. Where a notice of before the trial went is not known.
+func (m *memory) follow(n *ledger.NewNotice) {
+	went, known := m.targets[n.After]
+	if !known {
+		return
+	}
+	after := m.notices[n.After]
+	n.Sinks = slices.DeleteFunc(slices.Clone(n.Sinks), func(t ledger.Target) bool {
+		return !slices.ContainsFunc(went, func(w ledger.Target) bool {
+			return w.Sink == t.Sink && (w.Strategy == nil || !w.Strategy.First(after.CreatedAt).After(n.Notice.CreatedAt))
+		})
+	})
+}
+
 // apply keeps what a run would commit, as strictly as a ledger does.
 func (m *memory) apply(c *ledger.Commit) error {
 	for _, f := range c.Findings {
@@ -70,9 +87,11 @@ func (m *memory) apply(c *ledger.Commit) error {
 			m.findings[f.Key] = f.State
 		}
 	}
-	for _, n := range c.Notices {
+	for i := range c.Notices {
+		n := &c.Notices[i]
+		m.follow(n)
 		if m.notices[n.Notice.ID] == nil {
-			m.notices[n.Notice.ID] = n.Notice
+			m.notices[n.Notice.ID], m.targets[n.Notice.ID] = n.Notice, n.Sinks
 		}
 	}
 	m.state.Scope = c.Scope

@@ -166,10 +166,14 @@ func used(r *rules.Rule) []string {
 	if w := r.Probe.Watermark; w != nil {
 		names = append(names, w.Columns...)
 	}
-	for _, src := range slices.Concat([]string{r.When, r.Notice.Warehouse, r.Notice.Priority}, slices.Collect(maps.Values(r.Notice.Fields))) {
+	sources := append([]string{r.When, r.Notice.Warehouse, r.Notice.Priority}, slices.Collect(maps.Values(r.Notice.Fields))...)
+	for _, d := range r.Deliver {
+		sources = append(sources, d.At, d.When)
+	}
+	for _, src := range sources {
 		columns, members, err := condition.Names(src)
 		if err != nil {
-			continue // a rule without a warehouse of its own; others have been checked
+			continue // the rule does not have it; others have been checked
 		}
 		if r.Per == rules.PerResult {
 			columns = members

@@ -8,11 +8,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // fieldOrder is the order in which a notice's fields are shown; others follow by name.
 var fieldOrder = []string{
-	"status", "type", "typeId", "warehouse", "priority", "modal", "key", "title", "body", "data", "labels", "count", "sinks",
+	"status", "type", "typeId", "warehouse", "priority", "modal", "key", "title", "body", "data", "labels", "count", "sinks", "deliver",
+	"sink", "strategy", "delay", "at", "within", "retry", "unless", // of an entry of deliver
 }
 
 func byField(a, b string) int {
@@ -59,6 +61,8 @@ func writeFlow(b *strings.Builder, v any) {
 			writeFlow(b, item)
 		}
 		b.WriteByte(']')
+	case span:
+		b.WriteString(short(time.Duration(v)))
 	case string:
 		if bare.MatchString(v) && !strings.HasSuffix(v, " ") && !slices.Contains(words, strings.ToLower(v)) {
 			b.WriteString(v)

@@ -22,7 +22,7 @@ const (
 type outcome struct {
 	run     ledger.Run
 	health  string
-	notices []map[string]any // as in JSON, with their sinks
+	notices []map[string]any // as in JSON, with their sinks, and how they go there
 }
 
 func outcomeOf(rule *rules.Rule, run *engine.TrialRun) (*outcome, error) {
@@ -51,7 +51,7 @@ func outcomeOf(rule *rules.Rule, run *engine.TrialRun) (*outcome, error) {
 			for i, target := range n.Sinks {
 				sinks[i] = target.Sink
 			}
-			fields["sinks"] = sinks
+			fields["sinks"], fields["deliver"] = sinks, deliverOf(n.Sinks)
 			o.notices = append(o.notices, fields)
 		}
 	}

@@ -67,6 +67,7 @@ type noticeSpec struct {
 	ExpireTime int64             `yaml:"expireTime"`
 	ExpiresAt  *strictyaml.Node  `yaml:"expiresAt"`
 	Sinks      []string          `yaml:"sinks"`
+	Deliver    deliverList       `yaml:"deliver"`
 }
 
 // paths is one path, or a list of them.
