@@ -4,6 +4,7 @@ import (
 	"fmt"
 	netmail "net/mail"
 	"strings"
+	"unicode"
 )
 
 // addresses parses the addresses of a subscriber; bad names those that are none. One that is there twice counts once.
@@ -11,7 +12,7 @@ func addresses(list []string) (good []*netmail.Address, bad []string) {
 	seen := map[string]bool{}
 	for _, s := range list {
 		a, err := netmail.ParseAddress(s)
-		if err != nil || strings.ContainsAny(a.Address, "\r\n\x00<> ") {
+		if err != nil || !validAddress(a.Address) {
 			bad = append(bad, fmt.Sprintf("%.100q is no mail address", s))
 			continue
 		}
@@ -22,4 +23,12 @@ func addresses(list []string) (good []*netmail.Address, bad []string) {
 		}
 	}
 	return good, bad
+}
+
+// validAddress tells whether an address without a name may stand in a command of SMTP.
+func validAddress(a string) bool {
+	at := strings.LastIndexByte(a, '@')
+	return at > 0 && at < len(a)-1 && len(a) <= 254 && !strings.ContainsFunc(a, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || r == '<' || r == '>'
+	})
 }

@@ -1,14 +1,12 @@
 package mail
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/textproto"
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // maxError is the longest error text, in bytes.
@@ -65,33 +63,8 @@ func answered(err error) bool {
 	return ok && r.Code != 421
 }
 
-// clean makes the error's text fit for log and ledger: one line, without the password, bounded. It keeps no cause, whose
-// text would be the one that was cleaned.
-func (c *Channel) clean(err error) error { return errors.New(c.hide(err.Error())) }
-
-func (c *Channel) hide(text string) string {
-	for _, form := range c.secrets() {
-		text = strings.ReplaceAll(text, form, "***")
-	}
-	text = oneLine(text)
-	if len(text) > maxError {
-		cut := maxError
-		for !utf8.RuneStart(text[cut]) {
-			cut--
-		}
-		text = text[:cut] + "…"
-	}
-	return text
-}
-
-// secrets are the forms in which a server has seen the password.
-func (c *Channel) secrets() []string {
-	if c.password == "" {
-		return nil
-	}
-	plain := "\x00" + c.username + "\x00" + c.password // of AUTH PLAIN
-	return []string{base64.StdEncoding.EncodeToString([]byte(plain)), base64.StdEncoding.EncodeToString([]byte(c.password)), c.password}
-}
+// clean makes the error's text fit for log and ledger. It keeps no cause, whose text would be the one that was cleaned.
+func (c *Channel) clean(err error) error { return errors.New(c.scrubber.Text(err.Error(), maxError)) }
 
 // oneLine makes one line of a text: white space and control characters become single spaces. Nothing that goes into a header
 // may begin another one.

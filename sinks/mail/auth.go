@@ -45,4 +45,6 @@ func (l *login) Start(server *smtp.ServerInfo) (string, []byte, error) {
 }
 
 // Next answers the server.
-func (l *login) Next(fromServer []byte, more bool) ([]byte, error) { return l.chosen.Next(fromServer, more) }
+func (l *login) Next(fromServer []byte, more bool) ([]byte, error) {
+	return l.chosen.Next(fromServer, more)
+}

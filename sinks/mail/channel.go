@@ -8,18 +8,18 @@ import (
 	"strings"
 
 	"tallyman/sinks"
+	"tallyman/sinks/scrub"
 )
 
 // Channel sends mails. It implements sinks.Pusher.
 type Channel struct {
 	book      Book
 	log       *slog.Logger
-	from      *netmail.Address
+	from      netmail.Address
 	templates *templates
 	pool      *pool
 	told      *told
-	username  string
-	password  string
+	scrubber  *scrub.Scrubber
 }
 
 // New makes the channel of the options. It speaks to no server yet.
@@ -28,10 +28,8 @@ func New(o Options) (*Channel, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	from, err := parseFrom(o.From)
-	if err != nil {
-		return nil, err
-	}
+	from := o.From
+	from.Name = oneLine(from.Name)
 	t, err := loadTemplates(o.Subject, o.Text, o.HTML)
 	if err != nil {
 		return nil, err
@@ -42,7 +40,7 @@ func New(o Options) (*Channel, error) {
 	}
 	return &Channel{
 		book: o.Book, log: o.Logger, from: from, templates: t, pool: newPool(d.dial), told: newTold(),
-		username: o.Username, password: o.Password,
+		scrubber: scrub.New(o.Password, "\x00"+o.Username+"\x00"+o.Password), // as AUTH PLAIN has it
 	}, nil
 }
 
@@ -126,7 +124,7 @@ func (c *Channel) settle(d *sinks.Delivery, id string, a *answer, bad []string) 
 		return refuse(d, c.clean(fmt.Errorf("mail: no address was taken: %s", strings.Join(bad, "; "))))
 	}
 	if len(bad) > 0 {
-		c.log.Warn("a mail left addresses out", "notice", d.Notice.ID, "subscriber", d.Recipients[0], "addresses", c.hide(strings.Join(bad, "; ")))
+		c.log.Warn("a mail left addresses out", "notice", d.Notice.ID, "subscriber", d.Recipients[0], "addresses", c.scrubber.Text(strings.Join(bad, "; "), maxError))
 	}
 	return nil
 }

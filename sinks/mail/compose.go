@@ -34,7 +34,7 @@ func (c *Channel) compose(n *notice.Notice, to sinks.Subscriber, list []*netmail
 		return nil, err
 	}
 	m := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
-	m.FromMailAddress(c.from)
+	m.FromMailAddress(&c.from)
 	m.ToMailAddress(list...)
 	m.Subject(shorten(oneLine(subject), maxSubject))
 	m.SetDate()

@@ -34,12 +34,12 @@ type Book interface {
 // Options configure a channel.
 type Options struct {
 	Host     string
-	Port     int      // 0 = 587, with TLS 465
+	Port     int      // 0 = 587, with TLS 465, with None 25
 	Security Security // "" = StartTLS
 	CA       string   // file of certificates that the server's is checked against; "" = those of the system
 	Username string   // "" = no authentication
 	Password string
-	From     string // as "Tallyman <tallyman@example.com>"
+	From     netmail.Address
 	Helo     string // the name that the server is greeted with; "" = the machine's
 
 	// Files of templates instead of the built-in ones; "" = built-in.
@@ -49,21 +49,15 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// The ports of submission: RFC 6409 and RFC 8314.
-const (
-	portSubmission  = 587
-	portSubmissions = 465
-)
+// ports are those of submission (RFC 6409, RFC 8314) and of a server on this machine.
+var ports = map[Security]int{StartTLS: 587, TLS: 465, None: 25}
 
 func (o *Options) setDefaults() {
 	if o.Security == "" {
 		o.Security = StartTLS
 	}
 	if o.Port == 0 {
-		o.Port = portSubmission
-		if o.Security == TLS {
-			o.Port = portSubmissions
-		}
+		o.Port = ports[o.Security]
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -74,14 +68,16 @@ func (o *Options) check() error {
 	switch {
 	case o.Host == "" || strings.ContainsAny(o.Host, " \r\n/"):
 		return fmt.Errorf("mail: the host %q is no name of a server", o.Host)
+	case ports[o.Security] == 0:
+		return fmt.Errorf("mail: tls is %s, %s or %s, not %q", StartTLS, TLS, None, o.Security)
 	case o.Port < 1 || o.Port > 65535:
 		return fmt.Errorf("mail: there is no port %d", o.Port)
-	case o.Security != StartTLS && o.Security != TLS && o.Security != None:
-		return fmt.Errorf("mail: tls is %s, %s or %s", StartTLS, TLS, None)
 	case o.Security == None && !loopback(o.Host):
 		return fmt.Errorf("mail: without tls only a server on a loopback address is used, and %s is none", o.Host)
 	case o.Username == "" && o.Password != "":
 		return errors.New("mail: a password without a username")
+	case !validAddress(o.From.Address):
+		return fmt.Errorf("mail: from %q is no address", o.From.Address)
 	case o.Book == nil:
 		return errors.New("mail: no address book")
 	default:
@@ -109,13 +105,4 @@ func (o *Options) tlsConfig() (*tls.Config, error) {
 		return nil, fmt.Errorf("mail: %s has no certificate in PEM form", o.CA)
 	}
 	return config, nil
-}
-
-func parseFrom(from string) (*netmail.Address, error) {
-	a, err := netmail.ParseAddress(from)
-	if err != nil {
-		return nil, fmt.Errorf(`mail: from %q is no address, as "Tallyman <tallyman@example.com>": %w`, from, err)
-	}
-	a.Name = oneLine(a.Name)
-	return a, nil
 }

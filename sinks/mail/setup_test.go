@@ -46,7 +46,7 @@ const password = "hush-hush-4711"
 func options(s *testenv.SMTP, b mail.Book) mail.Options {
 	return mail.Options{
 		Host: s.Host, Port: s.Port, CA: s.CAFile, Security: mail.StartTLS, Username: "tally", Password: password,
-		From: "Tallyman <tallyman@wms.example.com>", Helo: "node.example.com", Book: b,
+		From: netmail.Address{Name: "Tallyman", Address: "tallyman@wms.example.com"}, Helo: "node.example.com", Book: b,
 	}
 }
 

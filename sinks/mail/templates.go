@@ -1,8 +1,8 @@
 package mail
 
 import (
-	_ "embed" // the built-in templates
 	"bytes"
+	_ "embed" // the built-in templates
 	"fmt"
 	htmltemplate "html/template"
 	"io"
