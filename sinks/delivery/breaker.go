@@ -33,10 +33,10 @@ type breaker struct {
 func newBreaker(o Breaker) *breaker {
 	b := &breaker{open: o.Open, since: time.Now()}
 	b.cb = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
-		MaxRequests:  1,
-		Timeout:      o.Open,
-		ReadyToTrip:  func(c gobreaker.Counts) bool { return int64(c.ConsecutiveFailures) >= int64(o.Failures) },
-		IsExcluded:   func(err error) bool { return errors.Is(err, errUncounted) },
+		MaxRequests: 1,
+		Timeout:     o.Open,
+		ReadyToTrip: func(c gobreaker.Counts) bool { return int64(c.ConsecutiveFailures) >= int64(o.Failures) },
+		IsExcluded:  func(err error) bool { return errors.Is(err, errUncounted) },
 		OnStateChange: func(string, gobreaker.State, gobreaker.State) {
 			b.mu.Lock()
 			defer b.mu.Unlock()

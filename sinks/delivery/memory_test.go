@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tallyman/engine/notice"
@@ -28,7 +29,7 @@ type memory struct {
 	skew   time.Duration
 	away   error // what every call answers while the ledger is away
 	rows   []*row
-	claims int
+	claims atomic.Int64
 	groups [][]sinks.Settled
 }
 
@@ -41,8 +42,9 @@ type row struct {
 	due      time.Time // of the next attempt
 	first    time.Time
 	leased   time.Time // claimed until then
+	ends     time.Time // its end by the bubble's clock, as the last claim could see it
 	failure  string
-	ended    time.Time
+	ended    time.Time // by the bubble's clock, which does not jump; of the first end
 	settles  []sinks.SettleKind
 	attempts int
 }
@@ -92,7 +94,7 @@ func (m *memory) ClaimPushes(_ context.Context, _, _ string, lease time.Duration
 	if m.away != nil {
 		return sinks.Claims{}, m.away
 	}
-	m.claims++
+	m.claims.Add(1)
 	now := m.now()
 	got := sinks.Claims{At: now}
 	var open []*row
@@ -111,7 +113,10 @@ func (m *memory) ClaimPushes(_ context.Context, _, _ string, lease time.Duration
 	for _, r := range open {
 		switch wait := at(r).Sub(now); {
 		case wait <= 0 && len(got.List) < limit:
-			r.leased = now.Add(lease)
+			r.leased, r.ends = now.Add(lease), time.Now().Add(r.Notice.ExpiresAt.Sub(now))
+			if left := r.Deadline.Sub(now); !r.Deadline.IsZero() && left < r.Notice.ExpiresAt.Sub(now) {
+				r.ends = time.Now().Add(left)
+			}
 			r.Token++
 			c := r.Claimed
 			c.Attempts = r.attempts
@@ -164,10 +169,13 @@ func (m *memory) settle(r *row, s sinks.Settled) {
 
 // end ends a delivery; the next of its finding is due from now on.
 func (m *memory) end(r *row, state int) {
-	r.state, r.ended, r.leased = state, m.now(), time.Time{}
+	if r.state == pending {
+		r.ended = time.Now()
+	}
+	r.state, r.leased = state, time.Time{}
 	for _, o := range m.rows {
 		if o.finding == r.finding && o.finding != "" && o.Seq > r.Seq && o.state == pending {
-			o.due = latestOf(o.due, r.ended)
+			o.due = latestOf(o.due, m.now())
 			return
 		}
 	}

@@ -91,35 +91,36 @@ const (
 	patience   = 10 * time.Second // for an answer of the ledger
 )
 
-func (o Options) withDefaults() (Options, error) {
-	if o.Sink == "" || o.Node == "" || o.Ledger == nil || o.Pusher == nil {
-		return o, errors.New("delivery: Sink, Node, Ledger and Pusher are needed")
+func (o *Options) withDefaults() (Options, error) {
+	d := *o
+	if d.Sink == "" || d.Node == "" || d.Ledger == nil || d.Pusher == nil {
+		return d, errors.New("delivery: Sink, Node, Ledger and Pusher are needed")
 	}
-	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
-	o.Concurrency = cmp.Or(o.Concurrency, 8)
-	o.Breaker.Failures = cmp.Or(o.Breaker.Failures, 5)
-	o.Breaker.Open = cmp.Or(o.Breaker.Open, 30*time.Second)
-	o.Batch.Max = cmp.Or(o.Batch.Max, 1)
-	o.StopGrace = cmp.Or(o.StopGrace, 10*time.Second)
-	if o.Rate == 0 {
-		o.Rate = rate.Inf
+	d.Timeout = cmp.Or(d.Timeout, 10*time.Second)
+	d.Concurrency = cmp.Or(d.Concurrency, 8)
+	d.Breaker.Failures = cmp.Or(d.Breaker.Failures, 5)
+	d.Breaker.Open = cmp.Or(d.Breaker.Open, 30*time.Second)
+	d.Batch.Max = cmp.Or(d.Batch.Max, 1)
+	d.StopGrace = cmp.Or(d.StopGrace, 10*time.Second)
+	if d.Rate == 0 {
+		d.Rate = rate.Inf
 	}
-	if o.Burst == 0 && o.Rate != rate.Inf {
-		o.Burst = max(1, int(min(float64(o.Rate)/10, 1e6)))
+	if d.Burst == 0 && d.Rate != rate.Inf {
+		d.Burst = max(1, int(min(float64(d.Rate)/10, 1e6)))
 	}
-	if o.Redact == nil {
-		o.Redact = func(text string) string { return text }
+	if d.Redact == nil {
+		d.Redact = func(text string) string { return text }
 	}
-	if o.Observer == nil {
-		o.Observer = nobody{}
+	if d.Observer == nil {
+		d.Observer = nobody{}
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
+	if d.Logger == nil {
+		d.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.Step == nil {
-		o.Step = func(string) {}
+	if d.Step == nil {
+		d.Step = func(string) {}
 	}
-	return o, o.validate()
+	return d, d.validate()
 }
 
 func (o *Options) validate() error {

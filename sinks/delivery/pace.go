@@ -20,9 +20,9 @@ func (p *pace) count(at time.Time, n int) {
 }
 
 func (p *pace) roll(at time.Time) {
-	switch spans := at.Sub(p.start) / paceSpan; {
-	case spans == 0:
-	case spans == 1:
+	switch at.Sub(p.start) / paceSpan {
+	case 0:
+	case 1:
 		p.start, p.last, p.now = p.start.Add(paceSpan), p.now, 0
 	default:
 		p.start, p.last, p.now = at, 0, 0

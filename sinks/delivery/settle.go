@@ -121,5 +121,5 @@ func (r *retry) reset() { r.pause = 0 }
 
 func (r *retry) wait() time.Duration {
 	r.pause = min(max(2*r.pause, firstRetry), mostRetry)
-	return r.pause/2 + rand.N(r.pause/2)
+	return r.pause/2 + rand.N(r.pause/2) //nolint:gosec // a pause, no secret
 }
