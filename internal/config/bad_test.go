@@ -12,12 +12,7 @@ import (
 // file's name. A value of <name> is the place of an overlay.
 func TestBadConfigurations(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		name, text string
-		env        []string
-		want       []string
-		hint       string // of the first
-	}{
+	checkRefusals(t, []refused{
 		{name: "syntax", text: "http: {listen", want: []string{"yaml_syntax"}},
 		{name: "not a map", text: "[1, 2]", want: []string{":1:1: wrong_type: a configuration is a map of sections"}},
 		{name: "unknown section", text: "http: {}\nredsi: {url: embedded}", want: []string{`:2:1: unknown_field: there is no field "redsi"`}, hint: `did you mean "redis"?`},
@@ -99,14 +94,24 @@ func TestBadConfigurations(t *testing.T) {
 			name: "everything at once", text: "auth: {mode: jwt}\nhttp: {port: 1}\nsinks: {a: {type: chat}}\nrules: 7",
 			want: []string{":1:14: not_available", ":2:8: unknown_field", ":3:9: missing_field", ":4:8: wrong_type"},
 		},
-	} {
+	})
+}
+
+// refused is a configuration that is not taken.
+type refused struct {
+	name, text string
+	env        []string
+	want       []string // the problems, each less the file's name
+	hint       string   // of the first
+}
+
+func checkRefusals(t *testing.T, cases []refused) {
+	t.Helper()
+	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := Load(Options{File: write(t, c.text), Env: c.env})
-			var got problem.List
-			if !errors.As(err, &got) {
-				t.Fatalf("want a problem list, got %v", err)
-			}
+			got := problemsOf(t, err)
 			if len(got) != len(c.want) {
 				t.Fatalf("want %d problems, got:\n%v", len(c.want), err)
 			}
@@ -120,4 +125,13 @@ func TestBadConfigurations(t *testing.T) {
 			}
 		})
 	}
+}
+
+func problemsOf(t *testing.T, err error) problem.List {
+	t.Helper()
+	var list problem.List
+	if !errors.As(err, &list) {
+		t.Fatalf("want a problem list, got %v", err)
+	}
+	return list
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/url"
+	"strconv"
 )
 
 // ChatSink is what a sink of type chat has beside what every push channel has.
@@ -18,7 +19,10 @@ func defaultChat() *ChatSink { return &ChatSink{Title: true} }
 func (c *ChatSink) fields() map[string]field {
 	return map[string]field{
 		"url": func(d *decoder, at path, v any) {
-			if _, isList := v.([]any); isList {
+			if list, isList := v.([]any); isList {
+				for i, item := range list {
+					d.hide(at.to(strconv.Itoa(i)), item)
+				}
 				d.fail(at, CodeURL, at.String()+" is a list: a sink posts to one chat", "make a sink of each, and name them in the rule")
 				return
 			}

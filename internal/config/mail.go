@@ -47,7 +47,7 @@ func defaultMail() *MailSink { return &MailSink{TLS: MailStartTLS} }
 func (m *MailSink) fields() map[string]field {
 	return map[string]field{
 		"host":     host(&m.Host),
-		"port":     numberUpTo(&m.Port, 1, 65535),
+		"port":     numberUpTo(&m.Port, 65535),
 		"tls":      oneOf(&m.TLS, MailStartTLS, MailTLSOnly, MailNoTLS),
 		"username": text(&m.Username),
 		"password": hidden(&m.Password),

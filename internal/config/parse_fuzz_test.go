@@ -17,6 +17,8 @@ func FuzzParse(f *testing.F) {
 	f.Add("sources: {wms: {driver: sqlite, url: \"sqlite:x.db\", max_connections: 3, statement_timeout: 1m}}", "sources.wms.url=sqlite:y.db")
 	f.Add("sinks: {inbox: &i {type: inbox}, other: *i}\nsubscriptions: [{type: A, warehouse: '*', subscriber: 'user:1'}]", "rules.paths=a,b")
 	f.Add("sinks: {q: {type: queue, timezone: Asia/Shanghai, lease: 60s, max_attempts: 5, dedupe: day, suspend_steps: [2h, 12h]}}", "sinks.q.dedupe=4h")
+	f.Add("sinks: {w: {type: webhook, url: \"https://h/x\", secret: [whsec_c2VjcmV0, b], headers: {A: b}, tls: {server_name: n}, batch: {max: 9, wait: 1s}, rate: 50/s}}", "sinks.w.breaker.open=1m")
+	f.Add("sinks: {m: {type: mail, host: h, tls: tls, username: u, password: p, from: \"A <a@b.c>\"}, c: {type: chat, url: \"slack://a:b@c\", title: no}, o: {type: stdout, format: text}}", "sinks.m.port=25")
 	f.Fuzz(func(t *testing.T, text, set string) {
 		if strings.Contains(text+set, "file:") {
 			return // it would read whatever is there
@@ -40,6 +42,15 @@ func FuzzParse(f *testing.F) {
 			if q := s.Queue; (q == nil) == (s.Type == SinkQueue) || q != nil &&
 				(q.Timezone == nil || q.Lease < time.Second || q.MaxAttempts < 1 || q.Dedupe.For < 0 || q.SuspendSteps == nil) {
 				t.Fatalf("accepted sink %q: %+v", name, s)
+			}
+		}
+		for name, s := range c.Sinks {
+			if p := s.Push; (p == nil) == (s.Webhook != nil || s.Mail != nil || s.Chat != nil || s.Stdout != nil) || p != nil &&
+				(p.Timeout < time.Second || p.Concurrency < 1 || p.Rate.Calls < 0 || p.Breaker.Failures < 1 || p.Breaker.Open < time.Second) {
+				t.Fatalf("accepted push channel %q: %+v", name, s)
+			}
+			if s.Webhook != nil && (s.Webhook.URL.Reveal() == "" || s.Webhook.Batch.Max < 1) || s.Mail != nil && (s.Mail.Host == "" || s.Mail.Port < 1) {
+				t.Fatalf("accepted %q: %+v", name, s)
 			}
 		}
 		for name, s := range c.Sources {

@@ -83,10 +83,10 @@ func defaultPush() *PushSink {
 func (p *PushSink) fields() map[string]field {
 	return map[string]field{
 		"timeout":     durationUpTo(&p.Timeout, leastTimeout, longestTimeout),
-		"concurrency": numberUpTo(&p.Concurrency, 1, mostCalls),
+		"concurrency": numberUpTo(&p.Concurrency, mostCalls),
 		"rate":        rate(&p.Rate),
 		"breaker": section(map[string]field{
-			"failures": numberUpTo(&p.Breaker.Failures, 1, mostFailures),
+			"failures": numberUpTo(&p.Breaker.Failures, mostFailures),
 			"open":     durationUpTo(&p.Breaker.Open, leastOpen, longestOpen),
 		}),
 	}
@@ -94,7 +94,7 @@ func (p *PushSink) fields() map[string]field {
 
 func (b *Batch) field() field {
 	return section(map[string]field{
-		"max":  numberUpTo(&b.Max, 1, mostInBatch),
+		"max":  numberUpTo(&b.Max, mostInBatch),
 		"wait": durationUpTo(&b.Wait, 0, longestWait),
 	})
 }

@@ -105,12 +105,11 @@ func secrets(dst *[]Secret) field {
 	}
 }
 
-// numberUpTo reads a whole number of at least low and at most high.
-func numberUpTo(dst *int, low, high int) field {
+// numberUpTo reads a whole number of at least 1 and at most high.
+func numberUpTo(dst *int, high int) field {
 	return func(d *decoder, at path, v any) {
-		n := low
-		before := len(d.problems)
-		number(&n, low)(d, at, v)
+		n, before := 1, len(d.problems)
+		number(&n, 1)(d, at, v)
 		switch {
 		case len(d.problems) > before:
 		case n > high:

@@ -17,7 +17,7 @@ import (
 // The codes of webhooks.
 const (
 	CodeHeader        = "bad_header"
-	CodeSigningSecret = "bad_signing_secret"
+	CodeSigningSecret = "bad_signing_secret" //nolint:gosec // the name of a problem
 	CodeTLS           = "tls_without_https"
 )
 
