@@ -61,7 +61,11 @@ func (w *notices) copyNotices(deliveries []rows.Delivery, seqs []int64) *copyRow
 		out.int64(spans[i].first)
 		out.int64(spans[i].last)
 		out.bytes(n.Body)
-		out.int64(rows.FindingOf(n.Notice))
+		if rows.HasFinding(n.Notice) {
+			out.int64(rows.FindingOf(n.Notice))
+		} else {
+			out.null()
+		}
 		out.text(n.Warehouse)
 	}
 	return out

@@ -152,8 +152,12 @@ func (w *notices) insert(ctx context.Context, tx *sql.Tx) error {
 	first := last - int64(len(notices)) + 1
 	err = insertRows(ctx, tx, "insert-notices", len(notices), func(dst []any, i int) []any {
 		n := &notices[i]
+		var finding any
+		if rows.HasFinding(n.Notice) {
+			finding = rows.FindingOf(n.Notice)
+		}
 		return append(dst, first+int64(i), n.ID, n.Type, n.Rule, string(n.Status), rows.Micros(n.CreatedAt),
-			rows.Micros(n.ExpiresAt), n.Body, rows.FindingOf(n.Notice), n.Warehouse)
+			rows.Micros(n.ExpiresAt), n.Body, finding, n.Warehouse)
 	})
 	if err != nil {
 		return err
