@@ -127,5 +127,5 @@ func (l *loop) text(err error) string {
 	if refused, ok := errors.AsType[*sinks.RefusedError](err); ok {
 		err = refused.Err
 	}
-	return clean(err, l.o.Redact)
+	return l.clean.Text(l.o.Redact(err.Error()), longError)
 }

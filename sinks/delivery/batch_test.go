@@ -17,23 +17,24 @@ func batches(most int, waits time.Duration) func(*delivery.Options) {
 // A batch goes when it is full, or when its first has waited long enough.
 func TestBatches(t *testing.T) {
 	t.Parallel()
-	inBubble(t, batches(10, 2*time.Second), nil, func(t *testing.T, w *world) {
+	options := batches(10, 2*time.Second)
+	inBubble(t, options, nil, func(w *world) {
 		for range 25 {
 			w.commit("", important)
 		}
 		wait(time.Second)
 		if got := sizes(w); !slices.Equal(got, []int{10, 10}) {
-			t.Fatalf("after a second the batches are %v", got)
+			w.Fatalf("after a second the batches are %v", got)
 		}
 		for range 3 {
 			w.commit("", important)
 		}
 		wait(1100 * time.Millisecond)
 		if got := sizes(w); !slices.Equal(got, []int{10, 10, 8}) {
-			t.Fatalf("after two seconds the batches are %v", got)
+			w.Fatalf("after two seconds the batches are %v", got)
 		}
 		if got := w.states(); got[sent] != 28 {
-			t.Fatalf("%v", got)
+			w.Fatalf("%v", got)
 		}
 	})
 }
@@ -41,12 +42,13 @@ func TestBatches(t *testing.T) {
 // What has little time left waits no longer than half of it for others.
 func TestBatchDoesNotWaitPastADeadline(t *testing.T) {
 	t.Parallel()
-	inBubble(t, batches(10, time.Minute), nil, func(t *testing.T, w *world) {
+	options := batches(10, time.Minute)
+	inBubble(t, options, nil, func(w *world) {
 		w.commit("", important)
 		w.commit("", timed(10*time.Second))
 		wait(6 * time.Second)
 		if got := sizes(w); !slices.Equal(got, []int{2}) {
-			t.Fatalf("the batches are %v", got)
+			w.Fatalf("the batches are %v", got)
 		}
 	})
 }
@@ -60,16 +62,17 @@ func TestPartOfABatchIsRefused(t *testing.T) {
 		}
 		return nil
 	}
-	inBubble(t, batches(5, time.Second), answer, func(t *testing.T, w *world) {
+	options := batches(5, time.Second)
+	inBubble(t, options, answer, func(w *world) {
 		for range 5 {
 			w.commit("", immediate)
 		}
 		wait(3 * time.Second)
 		if got := w.states(); got[failed] != 1 || got[sent] != 4 || w.row(3).state != failed {
-			t.Fatalf("%v", got)
+			w.Fatalf("%v", got)
 		}
 		if r := w.row(1); r.attempts != 1 || len(w.heard()) != 2 {
-			t.Fatalf("%d attempts in %d calls", r.attempts, len(w.heard()))
+			w.Fatalf("%d attempts in %d calls", r.attempts, len(w.heard()))
 		}
 	})
 }
@@ -87,16 +90,17 @@ func TestWholeBatchIsRefused(t *testing.T) {
 		}
 		return nil
 	}
-	inBubble(t, batches(5, time.Second), answer, func(t *testing.T, w *world) {
+	options := batches(5, time.Second)
+	inBubble(t, options, answer, func(w *world) {
 		for range 5 {
 			w.commit("", immediate)
 		}
 		wait(5 * time.Second)
 		if got := w.states(); got[failed] != 1 || got[sent] != 4 || w.row(2).state != failed {
-			t.Fatalf("%v", got)
+			w.Fatalf("%v", got)
 		}
 		if got := sizes(w); !slices.Equal(got, []int{5, 1, 1, 1, 1, 1}) {
-			t.Fatalf("the batches are %v", got)
+			w.Fatalf("the batches are %v", got)
 		}
 	})
 }
@@ -104,13 +108,14 @@ func TestWholeBatchIsRefused(t *testing.T) {
 // A batch that failed for a while counts an attempt of each.
 func TestBatchFails(t *testing.T) {
 	t.Parallel()
-	inBubble(t, batches(3, time.Second), script(map[int64][]error{1: {errDown}}), func(t *testing.T, w *world) {
+	options := batches(3, time.Second)
+	inBubble(t, options, script(map[int64][]error{1: {errDown}}), func(w *world) {
 		w.commit("", immediate)
 		w.commit("", important)
 		w.commit("", delayed(0, 1))
 		wait(time.Minute)
 		if a, b, c := w.row(1), w.row(2), w.row(3); a.state != failed || b.state != sent || b.attempts != 2 || c.state != sent || c.attempts != 2 {
-			t.Fatalf("%+v, %+v, %+v", a, b, c)
+			w.Fatalf("%+v, %+v, %+v", a, b, c)
 		}
 	})
 }

@@ -22,36 +22,36 @@ func TestBreaker(t *testing.T) {
 		}
 		return nil
 	}
-	inBubble(t, func(o *delivery.Options) { o.Concurrency = 1 }, answer, func(t *testing.T, w *world) {
+	inBubble(t, func(o *delivery.Options) { o.Concurrency = 1 }, answer, func(w *world) {
 		if s := w.runner.Status(); s.Breaker != delivery.Closed || s.HeldBack() {
-			t.Fatalf("at first %+v", s)
+			w.Fatalf("at first %+v", s)
 		}
 		for range 50 {
 			w.commit("", immediate)
 		}
 		wait(10 * time.Second)
 		if n := len(w.heard()); n != 5 {
-			t.Fatalf("tried %d times in 10 s, want 5", n)
+			w.Fatalf("tried %d times in 10 s, want 5", n)
 		}
 		s := w.runner.Status()
 		if s.Breaker != delivery.Open || !s.HeldBack() || s.InFlight+s.Waiting != 0 || s.LastError != errDown.Error() || s.LastErrorAt.IsZero() ||
 			s.Until.Sub(s.Since).Round(time.Second) != 30*time.Second || !s.LastSent.IsZero() {
-			t.Fatalf("then %+v", s)
+			w.Fatalf("then %+v", s)
 		}
 		if got := w.states(); got[failed] != 5 || got[pending] != 45 {
-			t.Fatalf("held back: %v", got)
+			w.Fatalf("held back: %v", got)
 		}
 		wait(60 * time.Second) // two probes
 		if n := len(w.heard()); n != 7 {
-			t.Fatalf("tried %d times in 70 s, want 7", n)
+			w.Fatalf("tried %d times in 70 s, want 7", n)
 		}
 		down.Store(false)
 		wait(30 * time.Second)
 		if got := w.states(); got[failed] != 7 || got[sent] != 43 {
-			t.Fatalf("when the sink is well: %v", got)
+			w.Fatalf("when the sink is well: %v", got)
 		}
 		if s := w.runner.Status(); s.Breaker != delivery.Closed || s.Failures != 0 || s.LastSent.IsZero() {
-			t.Fatalf("at last %+v", s)
+			w.Fatalf("at last %+v", s)
 		}
 	})
 }
@@ -63,7 +63,7 @@ func TestBreakerProbesWithOne(t *testing.T) {
 		o.Concurrency, o.Batch = 4, delivery.Batch{Max: 10, Wait: 10 * time.Second}
 		o.Breaker = delivery.Breaker{Failures: 2, Open: time.Minute}
 	}
-	inBubble(t, options, func(context.Context, []sinks.Delivery) error { return errDown }, func(t *testing.T, w *world) {
+	inBubble(t, options, func(context.Context, []sinks.Delivery) error { return errDown }, func(w *world) {
 		for range 100 {
 			w.commit("", important)
 		}
@@ -72,11 +72,11 @@ func TestBreakerProbesWithOne(t *testing.T) {
 		wait(4 * time.Minute)
 		probes := w.heard()[before:]
 		if len(probes) != 4 {
-			t.Fatalf("%d probes in 4 minutes", len(probes))
+			w.Fatalf("%d probes in 4 minutes", len(probes))
 		}
 		for _, p := range probes {
 			if len(p.seqs) != 1 {
-				t.Errorf("a probe has %d deliveries", len(p.seqs))
+				w.Errorf("a probe has %d deliveries", len(p.seqs))
 			}
 		}
 	})
@@ -86,13 +86,13 @@ func TestBreakerProbesWithOne(t *testing.T) {
 func TestRefusalsDoNotOpenTheBreaker(t *testing.T) {
 	t.Parallel()
 	answer := func(_ context.Context, batch []sinks.Delivery) error { return refuse(batch[0].Seq) }
-	inBubble(t, nil, answer, func(t *testing.T, w *world) {
+	inBubble(t, nil, answer, func(w *world) {
 		for range 40 {
 			w.commit("", important)
 		}
 		wait(time.Second)
 		if got := w.states(); got[failed] != 40 {
-			t.Fatalf("%v", got)
+			w.Fatalf("%v", got)
 		}
 	})
 }
@@ -101,7 +101,7 @@ func TestRefusalsDoNotOpenTheBreaker(t *testing.T) {
 func TestHeldBackEnds(t *testing.T) {
 	t.Parallel()
 	options := func(o *delivery.Options) { o.Breaker.Open = time.Hour }
-	inBubble(t, options, func(context.Context, []sinks.Delivery) error { return errDown }, func(t *testing.T, w *world) {
+	inBubble(t, options, func(context.Context, []sinks.Delivery) error { return errDown }, func(w *world) {
 		for range 5 {
 			w.commit("", immediate)
 		}
@@ -110,10 +110,10 @@ func TestHeldBackEnds(t *testing.T) {
 		old := w.add("", important, 2*time.Minute)
 		wait(3 * time.Minute)
 		if a, b := w.row(late), w.row(old); a.state != timedOut || b.state != canceled || a.attempts+b.attempts != 0 {
-			t.Fatalf("the timed one is %d, the expired one %d", a.state, b.state)
+			w.Fatalf("the timed one is %d, the expired one %d", a.state, b.state)
 		}
 		if n := w.counts.all(); n[delivery.OutcomeTimedOut] != 1 || n[delivery.OutcomeCanceled] != 1 || n[delivery.OutcomeFailed] != 5 {
-			t.Errorf("counted %v", n)
+			w.Errorf("counted %v", n)
 		}
 	})
 }
@@ -130,25 +130,25 @@ func TestRetryAfter(t *testing.T) {
 			for seq := range int64(8) {
 				answers[seq+1] = []error{&sinks.LaterError{After: c.asked, Err: errDown}}
 			}
-			inBubble(t, nil, script(answers), func(t *testing.T, w *world) {
+			inBubble(t, nil, script(answers), func(w *world) {
 				for range 8 {
 					w.commit("", important)
 				}
 				wait(time.Second)
 				if s := w.runner.Status(); s.Breaker != delivery.Closed || !s.HeldBack() || s.HeldUntil.Sub(w.start).Round(time.Second) != c.got {
-					t.Fatalf("%+v", s)
+					w.Fatalf("%+v", s)
 				}
 				ninth := w.commit("", immediate)
 				wait(c.got - 2*time.Second)
 				if n := len(w.heard()); n != 8 {
-					t.Fatalf("tried %d times before the time is over, want 8", n)
+					w.Fatalf("tried %d times before the time is over, want 8", n)
 				}
 				wait(3 * time.Second)
 				if got := w.states(); got[sent] != 9 || w.times(ninth, w.start)[0] < c.got {
-					t.Fatalf("after it: %v", got)
+					w.Fatalf("after it: %v", got)
 				}
 				if s := w.runner.Status(); s.HeldBack() {
-					t.Fatalf("after it: %+v", s)
+					w.Fatalf("after it: %+v", s)
 				}
 			})
 		})
@@ -158,7 +158,7 @@ func TestRetryAfter(t *testing.T) {
 // A rate is kept, and what waits for it is not claimed long before.
 func TestRate(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(o *delivery.Options) { o.Rate = 50 }, nil, func(t *testing.T, w *world) {
+	inBubble(t, func(o *delivery.Options) { o.Rate = 50 }, nil, func(w *world) {
 		for range 1000 {
 			w.add("", important, time.Hour)
 		}
@@ -166,15 +166,15 @@ func TestRate(t *testing.T) {
 		for second := range 20 {
 			wait(time.Second)
 			if n, want := len(w.heard()), 50*(second+1); n < want-10 || n > want+5 {
-				t.Fatalf("%d calls in %d s", n, second+1)
+				w.Fatalf("%d calls in %d s", n, second+1)
 			}
 			if s := w.runner.Status(); s.Waiting > 20 {
-				t.Fatalf("%d are claimed ahead", s.Waiting)
+				w.Fatalf("%d are claimed ahead", s.Waiting)
 			}
 		}
 		wait(time.Second)
 		if got := w.states(); got[sent] != 1000 {
-			t.Fatalf("%v", got)
+			w.Fatalf("%v", got)
 		}
 	})
 }
@@ -182,7 +182,7 @@ func TestRate(t *testing.T) {
 // A rate of a few an hour claims nothing that it cannot try.
 func TestSlowRate(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(o *delivery.Options) { o.Rate = 4. / 3600 }, nil, func(t *testing.T, w *world) {
+	inBubble(t, func(o *delivery.Options) { o.Rate = 4. / 3600 }, nil, func(w *world) {
 		for range 3 {
 			w.commit("", important)
 		}
@@ -190,11 +190,11 @@ func TestSlowRate(t *testing.T) {
 		claims := w.claims.Load()
 		wait(13 * time.Minute)
 		if w.claims.Load() != claims || len(w.heard()) != 1 {
-			t.Fatalf("%d claims and %d calls in a quarter of an hour", w.claims.Load()-claims, len(w.heard()))
+			w.Fatalf("%d claims and %d calls in a quarter of an hour", w.claims.Load()-claims, len(w.heard()))
 		}
 		wait(18 * time.Minute)
 		if n := len(w.heard()); n != 3 {
-			t.Fatalf("%d calls in half an hour", n)
+			w.Fatalf("%d calls in half an hour", n)
 		}
 	})
 }
@@ -202,19 +202,19 @@ func TestSlowRate(t *testing.T) {
 // No more calls at a time than the sink has room for; a sink that hangs has nothing claimed ahead.
 func TestConcurrency(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(o *delivery.Options) { o.Concurrency, o.Breaker.Failures = 3, 1000 }, hang, func(t *testing.T, w *world) {
+	inBubble(t, func(o *delivery.Options) { o.Concurrency, o.Breaker.Failures = 3, 1000 }, hang, func(w *world) {
 		for range 100 {
 			w.commit("", immediate)
 		}
 		wait(25 * time.Second)
 		if w.most != 3 || len(w.heard()) != 9 {
-			t.Fatalf("%d at a time, %d calls in 25 s with a timeout of 10 s", w.most, len(w.heard()))
+			w.Fatalf("%d at a time, %d calls in 25 s with a timeout of 10 s", w.most, len(w.heard()))
 		}
 		if s := w.runner.Status(); s.InFlight != 3 || s.Waiting > 3 {
-			t.Fatalf("%+v", s)
+			w.Fatalf("%+v", s)
 		}
 		if r := w.row(1); r.failure != "no answer within 10s: context deadline exceeded" {
-			t.Errorf("the error is %q", r.failure)
+			w.Errorf("the error is %q", r.failure)
 		}
 	})
 }

@@ -200,6 +200,7 @@ func lived(r row, tries []tried) error {
 		attempts = 1
 	case sinks.Delayed:
 		attempts = 1 + r.Strategy.Retry
+	default:
 	}
 	ended := -1
 	for i, try := range tries {

@@ -4,7 +4,12 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"tallyman/sinks/scrub"
 )
+
+// longError is how much of an error's text is kept, in bytes.
+const longError = 2000
 
 // Runner delivers what is due for one sink.
 type Runner struct {
@@ -12,6 +17,7 @@ type Runner struct {
 	breaker *breaker
 	told    told
 	woken   chan struct{}
+	clean   *scrub.Scrubber // makes errors one short line; the secrets are Options.Redact's
 }
 
 // New makes a runner; Run sets it going.
@@ -21,7 +27,7 @@ func New(o Options) (*Runner, error) {
 		return nil, err
 	}
 	opts.Logger = opts.Logger.With("sink", opts.Sink)
-	return &Runner{o: opts, breaker: newBreaker(opts.Breaker), woken: make(chan struct{}, 1)}, nil
+	return &Runner{o: opts, breaker: newBreaker(opts.Breaker), woken: make(chan struct{}, 1), clean: scrub.New()}, nil
 }
 
 // Wake says that something may be due. It never blocks.

@@ -120,6 +120,7 @@ func (c *counts) all() map[string]int {
 
 // world is a runner with its ledger and its channel, in a bubble of time.
 type world struct {
+	*testing.T
 	*memory
 	*channel
 	runner *delivery.Runner
@@ -129,18 +130,18 @@ type world struct {
 }
 
 // inBubble starts a runner whose options change may adapt, and stops it at the end.
-func inBubble(t *testing.T, change func(*delivery.Options), answer func(context.Context, []sinks.Delivery) error, test func(t *testing.T, w *world)) {
+func inBubble(t *testing.T, change func(*delivery.Options), answer func(context.Context, []sinks.Delivery) error, test func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, change, answer)
 		defer w.stop()
-		test(t, w)
+		test(w)
 	})
 }
 
 func newWorld(t *testing.T, change func(*delivery.Options), answer func(context.Context, []sinks.Delivery) error) *world {
 	t.Helper()
-	w := &world{memory: &memory{}, channel: &channel{answer: answer}, counts: &counts{n: map[string]int{}}, start: time.Now()}
+	w := &world{T: t, memory: &memory{}, channel: &channel{answer: answer}, counts: &counts{n: map[string]int{}}, start: time.Now()}
 	o := delivery.Options{
 		Sink: "gateway", Node: "one", Ledger: w.memory, Pusher: w.channel, Observer: w.counts,
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),

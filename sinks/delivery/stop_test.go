@@ -24,50 +24,50 @@ func TestStopLetsCallsEnd(t *testing.T) {
 			return ctx.Err()
 		}
 	}
-	inBubble(t, func(o *delivery.Options) { o.Rate = 4; o.Burst = 2 }, slow, func(t *testing.T, w *world) {
+	inBubble(t, func(o *delivery.Options) { o.Rate = 4; o.Burst = 2 }, slow, func(w *world) {
 		for range 6 {
 			w.commit("", immediate)
 		}
 		wait(100 * time.Millisecond)
 		w.stop()
 		if took := time.Since(w.start); took > 6*time.Second {
-			t.Errorf("the stop took %s", took)
+			w.Errorf("the stop took %s", took)
 		}
 		if got := w.states(); got[sent] != 2 || got[pending] != 4 || len(w.heard()) != 2 {
-			t.Fatalf("%v after %d calls", got, len(w.heard()))
+			w.Fatalf("%v after %d calls", got, len(w.heard()))
 		}
-		w.nothingClaimed(t)
+		w.nothingClaimed()
 	})
 }
 
 // A call that takes longer than the grace is cut off. Nobody knows whether it was taken, so it is given back, and counts as no attempt.
 func TestStopCutsCallsOff(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(o *delivery.Options) { o.Timeout = time.Minute }, hang, func(t *testing.T, w *world) {
+	inBubble(t, func(o *delivery.Options) { o.Timeout = time.Minute }, hang, func(w *world) {
 		w.commit("", immediate)
 		wait(time.Second)
 		w.stop()
 		if took := time.Since(w.start); took > 12*time.Second {
-			t.Errorf("the stop took %s", took)
+			w.Errorf("the stop took %s", took)
 		}
 		if r := w.row(1); r.state != pending || r.attempts != 0 {
-			t.Fatalf("%+v", r)
+			w.Fatalf("%+v", r)
 		}
-		w.nothingClaimed(t)
+		w.nothingClaimed()
 	})
 }
 
 // A ledger that is away does not keep the node from stopping.
 func TestStopWithoutLedger(t *testing.T) {
 	t.Parallel()
-	inBubble(t, nil, nil, func(t *testing.T, w *world) {
+	inBubble(t, nil, nil, func(w *world) {
 		wait(time.Second)
 		w.answer = func(context.Context, []sinks.Delivery) error { w.fail(errAway); return nil }
 		w.commit("", immediate)
 		wait(time.Second)
 		w.stop()
 		if took := time.Since(w.start); took > 10*time.Second {
-			t.Errorf("the stop took %s", took)
+			w.Errorf("the stop took %s", took)
 		}
 	})
 }
@@ -75,7 +75,7 @@ func TestStopWithoutLedger(t *testing.T) {
 // What the sink took while the ledger was away is recorded when it is back, and not tried again; meanwhile nothing new is tried.
 func TestLedgerAway(t *testing.T) {
 	t.Parallel()
-	inBubble(t, nil, nil, func(t *testing.T, w *world) {
+	inBubble(t, nil, nil, func(w *world) {
 		wait(time.Second)
 		w.answer = func(context.Context, []sinks.Delivery) error { w.fail(errAway); return nil }
 		for range 20 {
@@ -85,13 +85,13 @@ func TestLedgerAway(t *testing.T) {
 		wait(30 * time.Second)
 		first := len(w.heard())
 		if first > 20 || w.states()[sent] != 0 {
-			t.Fatalf("%d calls, %v", first, w.states())
+			w.Fatalf("%d calls, %v", first, w.states())
 		}
 		w.answer = nil
 		w.fail(nil)
 		wait(2 * time.Minute) // more than a lease
 		if got := w.states(); got[sent] != 20 || len(w.heard()) != 20 {
-			t.Fatalf("%v after %d calls", got, len(w.heard()))
+			w.Fatalf("%v after %d calls", got, len(w.heard()))
 		}
 	})
 }
@@ -99,7 +99,7 @@ func TestLedgerAway(t *testing.T) {
 // An answer that comes to the ledger after the lease has ended does not make a delivery that was sent go again.
 func TestSentCountsAfterTheLease(t *testing.T) {
 	t.Parallel()
-	inBubble(t, nil, nil, func(t *testing.T, w *world) {
+	inBubble(t, nil, nil, func(w *world) {
 		wait(time.Second)
 		w.answer = func(context.Context, []sinks.Delivery) error { w.fail(errAway); return nil }
 		w.commit("", important)
@@ -107,7 +107,7 @@ func TestSentCountsAfterTheLease(t *testing.T) {
 		w.fail(nil)
 		wait(time.Minute)
 		if r := w.row(1); r.state != sent || len(w.heard()) != 1 {
-			t.Fatalf("%+v after %d calls", r, len(w.heard()))
+			w.Fatalf("%+v after %d calls", r, len(w.heard()))
 		}
 	})
 }
@@ -115,17 +115,17 @@ func TestSentCountsAfterTheLease(t *testing.T) {
 // A lease that has ended by the ledger's clock alone, which jumped, does not make this node try beside itself.
 func TestOwnLeaseEndsEarly(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(o *delivery.Options) { o.Concurrency = 2 }, hang, func(t *testing.T, w *world) {
+	inBubble(t, func(o *delivery.Options) { o.Concurrency = 2 }, hang, func(w *world) {
 		w.commit("", important)
 		wait(time.Second)
 		w.jump(time.Hour)
 		wait(5 * time.Second)
 		if n := len(w.heard()); n != 1 || w.row(1).Token != 2 {
-			t.Fatalf("%d calls under claim %d", n, w.row(1).Token)
+			w.Fatalf("%d calls under claim %d", n, w.row(1).Token)
 		}
 		wait(5 * time.Second) // it fails, and that counts under the later claim
 		if r := w.row(1); r.attempts != 1 {
-			t.Fatalf("%+v", r)
+			w.Fatalf("%+v", r)
 		}
 	})
 }
@@ -134,11 +134,11 @@ func TestOwnLeaseEndsEarly(t *testing.T) {
 func TestNoAttemptPastTheLease(t *testing.T) {
 	t.Parallel()
 	options := func(o *delivery.Options) { o.Concurrency, o.Breaker.Failures = 1, 1000 }
-	inBubble(t, options, nil, func(t *testing.T, w *world) {
+	inBubble(t, options, nil, func(w *world) {
 		var quick atomic.Int64
 		w.answer = func(ctx context.Context, batch []sinks.Delivery) error {
 			if left := time.Until(w.row(batch[0].Seq).leased); left < 20*time.Second {
-				t.Errorf("%d is tried %s before its lease ends", batch[0].Seq, left)
+				w.Errorf("%d is tried %s before its lease ends", batch[0].Seq, left)
 			}
 			if quick.Add(1) < 300 {
 				return nil
@@ -157,7 +157,7 @@ func TestNoAttemptPastTheLease(t *testing.T) {
 			}
 		}
 		if released < 10 || len(w.heard()) < 350 {
-			t.Errorf("%d were given back, %d calls", released, len(w.heard()))
+			w.Errorf("%d were given back, %d calls", released, len(w.heard()))
 		}
 	})
 }
@@ -172,11 +172,11 @@ func TestPanic(t *testing.T) {
 		}
 		return nil
 	}
-	inBubble(t, nil, answer, func(t *testing.T, w *world) {
+	inBubble(t, nil, answer, func(w *world) {
 		w.commit("", important)
 		wait(time.Minute)
 		if r := w.row(1); r.state != sent || r.attempts != 2 {
-			t.Fatalf("%+v", r)
+			w.Fatalf("%+v", r)
 		}
 	})
 }
@@ -188,24 +188,24 @@ func TestErrorsAreClean(t *testing.T) {
 		o.Redact = func(text string) string { return strings.ReplaceAll(text, "s3cret", "***") }
 	}
 	long := errors.New("s3cret\x00 a\nb \xff " + strings.Repeat("ä", 5000))
-	inBubble(t, redact, script(map[int64][]error{1: {long}}), func(t *testing.T, w *world) {
+	inBubble(t, redact, script(map[int64][]error{1: {long}}), func(w *world) {
 		w.commit("", immediate)
 		wait(time.Second)
 		got := w.row(1).failure
-		if !strings.HasPrefix(got, "***  a b � ä") || !strings.HasSuffix(got, "ä…") || len(got) > 2010 || w.runner.Status().LastError != got {
-			t.Fatalf("kept as %q", got)
+		if !strings.HasPrefix(got, "*** a b � ä") || !strings.HasSuffix(got, "ä…") || len(got) > 2010 || w.runner.Status().LastError != got {
+			w.Fatalf("kept as %q", got)
 		}
 	})
 }
 
 // nothingClaimed fails where a claim is in force.
-func (w *world) nothingClaimed(t *testing.T) {
-	t.Helper()
+func (w *world) nothingClaimed() {
+	w.Helper()
 	w.memory.mu.Lock()
 	defer w.memory.mu.Unlock()
 	for _, r := range w.rows {
 		if r.state == pending && !r.leased.IsZero() {
-			t.Errorf("%d is still claimed", r.Seq)
+			w.Errorf("%d is still claimed", r.Seq)
 		}
 	}
 }

@@ -46,26 +46,26 @@ func TestStrategies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inBubble(t, patient, script(map[int64][]error{1: c.answers}), func(t *testing.T, w *world) {
+			inBubble(t, patient, script(map[int64][]error{1: c.answers}), func(w *world) {
 				w.commit("", c.strategy)
 				wait(4 * time.Hour)
 				r, tries := w.row(1), w.times(1, w.start)
 				if r.state != c.state || r.failure != c.error {
-					t.Errorf("it ended as %d with %q, want %d with %q", r.state, r.failure, c.state, c.error)
+					w.Errorf("it ended as %d with %q, want %d with %q", r.state, r.failure, c.state, c.error)
 				}
 				if c.tries >= 0 && len(tries) != c.tries || len(tries) == 0 || r.attempts != len(tries) {
-					t.Fatalf("tried %d times (%d recorded), want %d", len(tries), r.attempts, c.tries)
+					w.Fatalf("tried %d times (%d recorded), want %d", len(tries), r.attempts, c.tries)
 				}
 				if late := tries[0] - c.first; late < 0 || late > time.Second {
-					t.Errorf("first tried after %s, want %s", tries[0], c.first)
+					w.Errorf("first tried after %s, want %s", tries[0], c.first)
 				}
 				for i := 1; i < len(tries); i++ {
 					if gap := tries[i] - tries[i-1]; gap < 100*time.Millisecond || gap > 5*time.Minute+time.Second {
-						t.Errorf("attempt %d came %s after the one before", i+1, gap)
+						w.Errorf("attempt %d came %s after the one before", i+1, gap)
 					}
 				}
 				if last := tries[len(tries)-1]; c.state == timedOut && last > time.Minute {
-					t.Errorf("tried %s after its notice was made", last)
+					w.Errorf("tried %s after its notice was made", last)
 				}
 			})
 		})
@@ -78,7 +78,7 @@ func TestDelayedLeavesInTime(t *testing.T) {
 	for name, jump := range map[string]time.Duration{"steady": 0, "forwards": 20 * time.Minute, "backwards": -20 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inBubble(t, nil, nil, func(t *testing.T, w *world) {
+			inBubble(t, nil, nil, func(w *world) {
 				due := map[int64]time.Duration{}
 				for _, d := range []time.Duration{0, time.Millisecond, 499 * time.Millisecond, 10 * time.Minute, 2 * time.Hour} {
 					due[w.commit("", delayed(d, 0))] = fromStart(d, jump)
@@ -91,10 +91,10 @@ func TestDelayedLeavesInTime(t *testing.T) {
 				for seq, want := range due {
 					got := w.times(seq, w.start)
 					if len(got) != 1 {
-						t.Fatalf("%d was tried at %v", seq, got)
+						w.Fatalf("%d was tried at %v", seq, got)
 					}
 					if late := got[0] - want; late < 0 || late > time.Second {
-						t.Errorf("%d left after %s, want %s", seq, got[0], want)
+						w.Errorf("%d left after %s, want %s", seq, got[0], want)
 					}
 				}
 			})
@@ -113,14 +113,14 @@ func fromStart(d, jump time.Duration) time.Duration {
 // The deliveries of one finding go in order, whatever their strategies; others do not wait for them.
 func TestOrderOfAFinding(t *testing.T) {
 	t.Parallel()
-	inBubble(t, patient, script(map[int64][]error{1: {errDown, errDown, errDown}}), func(t *testing.T, w *world) {
+	inBubble(t, patient, script(map[int64][]error{1: {errDown, errDown, errDown}}), func(w *world) {
 		for range 3 {
 			w.commit("bin A-01", important)
 		}
 		other := w.commit("bin A-02", immediate)
 		wait(time.Hour)
 		if got := w.times(other, w.start); len(got) != 1 || got[0] > time.Second {
-			t.Errorf("another finding's was tried at %v", got)
+			w.Errorf("another finding's was tried at %v", got)
 		}
 		var order []int64
 		for _, c := range w.heard() {
@@ -129,7 +129,7 @@ func TestOrderOfAFinding(t *testing.T) {
 			}
 		}
 		if want := []int64{1, 1, 1, 1, 2, 3}; !slices.Equal(order, want) {
-			t.Errorf("tried in the order %v, want %v", order, want)
+			w.Errorf("tried in the order %v, want %v", order, want)
 		}
 	})
 }
