@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -24,8 +25,9 @@ const (
 
 // client talks to a server's API.
 type client struct {
-	base string // without a trailing slash
-	http *http.Client
+	base   string // without a trailing slash
+	http   *http.Client
+	header http.Header // that requests have besides
 }
 
 func (c *command) client() *client {
@@ -112,6 +114,7 @@ func (c *client) do(ctx context.Context, method, path string, body, answer any) 
 	if err != nil || req.URL.Scheme != "http" && req.URL.Scheme != "https" || req.URL.Host == "" {
 		return usage("--server takes an address such as %s, not %q", defaultServer, c.base)
 	}
+	maps.Copy(req.Header, c.header)
 	req.Header.Set("Accept", "application/json")
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
@@ -156,5 +159,21 @@ func (c *client) refused(status int, body []byte) error {
 	if status >= http.StatusInternalServerError {
 		return unreachable(err)
 	}
-	return err
+	return &refusedError{p.Code, err}
+}
+
+// refusedError is a problem that the server found with a request.
+type refusedError struct {
+	code api.Code
+	err  error
+}
+
+func (r *refusedError) Error() string { return r.err.Error() }
+
+func (r *refusedError) Unwrap() error { return r.err }
+
+// hasCode tells whether the server refused a request for that reason.
+func hasCode(err error, code api.Code) bool {
+	r, ok := errors.AsType[*refusedError](err)
+	return ok && r.code == code
 }

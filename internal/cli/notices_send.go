@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	"tallyman/internal/api"
+)
+
+// maxSend is the longest body that the server takes.
+const maxSend = 8 << 20
+
+func (c *command) noticesSend() *cobra.Command {
+	var f sendFlags
+	var key string
+	cmd := c.withServer(&cobra.Command{
+		Use:   "send --type TYPE --warehouse WAREHOUSE … | FILE",
+		Short: "Send one notice, or those of a file, as a business system does",
+		Long: `Send one notice, or those of a JSON file; - is standard input. The file has one notice, a list of them, or what the API takes:
+
+  {"notices": [{"type": "REP_NOTICE", "warehouse": "119240", "data": {"bin": "A-01", "qty": "-3"}, "deliver": [{"sink": "inbox"}]}]}
+
+All of them are sent, or none, 1,000 at most. A notice says something: data, or a title, or both. It goes to those who subscribe to its type in the
+warehouse, unless it names recipients, and into the inbox, unless it names sinks. With --key a request that got no answer can be repeated: nothing is sent twice.`,
+		Example: `  tallyman notices send --type REP_NOTICE --warehouse 119240 --data bin=A-01 --data qty=-3 --priority 5
+  tallyman notices send --type REP_NOTICE --warehouse 119240 --title "Gate 3 is closed" --recipient role:keeper
+  tallyman notices send --type REP_NOTICE --warehouse 119240 --data bin=A-01 --deliver inbox --deliver sms,strategy=delayed,delay=10m,unless=read
+  tallyman notices send notices.json --key order-4711`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			body, err := c.sendBody(cmd, &f, args)
+			if err != nil {
+				return err
+			}
+			client := c.client()
+			if key != "" {
+				client.header = http.Header{"Idempotency-Key": {key}}
+			}
+			var sent api.SentForm
+			raw, err := client.ask(cmd.Context(), http.MethodPost, "/notices", body, &sent)
+			if err != nil {
+				return err
+			}
+			return c.print(raw, func(w io.Writer) { writeSent(w, sent.Notices) })
+		},
+	})
+	f.add(cmd.Flags())
+	cmd.Flags().StringVar(&key, "key", "", "names the request, so that whoever repeats it sends nothing twice")
+	return cmd
+}
+
+// sendBody is what the request says: the notice of the flags, or the notices of a file.
+func (c *command) sendBody(cmd *cobra.Command, f *sendFlags, args []string) (any, error) {
+	if len(args) == 0 {
+		form, err := f.form(cmd, func(code string) (fieldKinds, error) { return c.client().fieldKinds(cmd.Context(), code) })
+		return api.SendForm{Notices: []api.SendNoticeForm{form}}, err
+	}
+	if anyFlag(cmd, sendFlagNames...) {
+		return nil, usage("%s takes the notice of flags, or a file of notices, and not both", cmd.CommandPath())
+	}
+	if err := takes("FILE")(cmd, args); err != nil {
+		return nil, err
+	}
+	return c.readNotices(args[0])
+}
+
+// readNotices reads a file of notices and leaves them as they are: what is wrong with them the server says.
+func (c *command) readNotices(name string) (any, error) {
+	in, err := c.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = in.Close() }()
+	text, err := io.ReadAll(io.LimitReader(in, maxSend+1))
+	if err != nil {
+		return nil, &exitError{ExitUsage, err}
+	}
+	text = bytes.TrimSpace(text)
+	switch {
+	case len(text) > maxSend:
+		return nil, fmt.Errorf("%s has more than %d MB: send it in parts", name, maxSend>>20)
+	case !json.Valid(text):
+		return nil, fmt.Errorf("%s is no JSON", name)
+	case text[0] == '[':
+		return map[string]json.RawMessage{"notices": text}, nil
+	}
+	var whole map[string]json.RawMessage
+	if err := json.Unmarshal(text, &whole); err != nil {
+		return nil, fmt.Errorf("%s is neither a notice nor a list of notices", name)
+	}
+	if _, ok := whole["notices"]; ok {
+		return json.RawMessage(text), nil
+	}
+	return map[string][]json.RawMessage{"notices": {text}}, nil
+}
+
+// fieldKinds are the kinds of a type's fields by name.
+type fieldKinds map[string]struct {
+	Type string `json:"type"`
+}
+
+func (c *client) fieldKinds(ctx context.Context, code string) (fieldKinds, error) {
+	var typ struct {
+		Fields fieldKinds `json:"fields"`
+	}
+	err := c.do(ctx, http.MethodGet, "/types/"+url.PathEscape(code), nil, &typ)
+	return typ.Fields, err
+}
+
+// writeSent says what became of the notices, for people.
+func writeSent(w io.Writer, notices []api.SentNoticeForm) {
+	deliveries, alone := 0, 0
+	for _, n := range notices {
+		deliveries += n.Deliveries
+		if n.Deliveries == 0 {
+			alone++
+		}
+		line := n.ID + "  " + deliveriesOf(n.Deliveries)
+		if n.Unsubscribed > 0 {
+			line += "; for " + count(n.Unsubscribed, "sink") + " there is nobody to have it"
+		}
+		fmt.Fprintln(w, line)
+	}
+	if len(notices) > 1 {
+		fmt.Fprintf(w, "Sent %s: %s", count(len(notices), "notice"), deliveriesOf(deliveries))
+		if alone > 0 {
+			fmt.Fprintf(w, "; %d go to nobody", alone)
+		}
+		fmt.Fprintln(w, ".")
+	}
+}
+
+func deliveriesOf(n int) string {
+	if n == 1 {
+		return "1 delivery"
+	}
+	return fmt.Sprintf("%d deliveries", n)
+}

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const fullType = `{"code":"FULL","id":7,"name":"Full","fields":{"bin":{"type":"string"},"count":{"type":"int"},"done":{"type":"bool"},"qty":{"type":"decimal"}}}`
+
+func TestNoticesSendByFlags(t *testing.T) {
+	t.Parallel()
+	url, calls := server(t, answer{200, fullType}, answer{201, `{"notices":[{"id":"n_1","deliveries":2}]}`})
+	code, out, errOut := run(t, url, "", "notices", "send", "--type", "FULL", "--warehouse", "119240", "--data", "bin=17=b", "--data", "count=3",
+		"--data", "done=true", "--data", "qty=-3.10", "--data", "other=1", "--label", "area=north", "--priority", "5", "--popup", "--expires", "24h",
+		"--recipient", "user:1", "--recipient", "role:keeper", "--title", "T", "--deliver", "inbox",
+		"--deliver", "sms,strategy=delayed,delay=10m,retry=2,unless=read", "--deliver", "gateway,strategy=timed,within=30m")
+	if code != ExitFine || out != "n_1  2 deliveries\n" {
+		t.Fatalf("%d %q %q", code, out, errOut)
+	}
+	want := []call{
+		{http.MethodGet, "/api/v1/types/FULL", ""},
+		{http.MethodPost, "/api/v1/notices", `{"notices":[{"type":"FULL","warehouse":"119240","title":"T",` +
+			`"data":{"bin":"17=b","count":3,"done":true,"other":"1","qty":"-3.10"},"priority":5,"modal":"popup","labels":{"area":"north"},"expires":"24h",` +
+			`"recipients":["user:1","role:keeper"],"deliver":[{"sink":"inbox"},` +
+			`{"sink":"sms","strategy":"delayed","delay":"10m","retry":2,"unless":"read"},{"sink":"gateway","strategy":"timed","within":"30m"}]}]}`},
+	}
+	if diff := cmp.Diff(want, *calls, cmp.AllowUnexported(call{})); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+func TestNoticesSendAFile(t *testing.T) {
+	t.Parallel()
+	const one = `{"type":"FULL","warehouse":"1","data":{"qty":12345678901234567890.5}}`
+	for in, want := range map[string]string{
+		one:                                  `{"notices":[` + one + `]}`,
+		"[" + one + "," + one + "]\n":        `{"notices":[` + one + `,` + one + `]}`,
+		`{"notices":[` + one + `],"more":1}`: `{"notices":[` + one + `],"more":1}`,
+	} {
+		url, calls := server(t, answer{201, `{"notices":[{"id":"n_1","deliveries":1},{"id":"n_2","deliveries":0,"unsubscribed":1}]}`})
+		code, out, errOut := run(t, url, in, "notices", "send", "-")
+		const told = "n_1  1 delivery\nn_2  0 deliveries; for 1 sink there is nobody to have it\nSent 2 notices: 1 delivery; 1 go to nobody.\n"
+		if code != ExitFine || out != told || (*calls)[0].body != want {
+			t.Errorf("%s: %d %q %q, sent %s", in, code, out, errOut, (*calls)[0].body)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "notices.json")
+	for in, says := range map[string]string{"": "is no JSON", "{": "is no JSON", "5": "neither a notice", `"x"`: "neither a notice"} {
+		if err := os.WriteFile(file, []byte(in), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, _, errOut := run(t, "http://127.0.0.1:1", "", "notices", "send", file); code != ExitProblems || !strings.Contains(errOut, says) {
+			t.Errorf("%q: %d %q", in, code, errOut)
+		}
+	}
+}
+
+func TestNoticesSendNamesTheRequest(t *testing.T) {
+	t.Parallel()
+	var key string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		key = r.Header.Get("Idempotency-Key")
+		w.WriteHeader(http.StatusConflict)
+		_, _ = io.WriteString(w, `{"status":409,"code":"idempotency_key_reused","detail":"another request"}`)
+	}))
+	defer s.Close()
+	code, _, errOut := run(t, s.URL, "{}", "notices", "send", "-", "--key", "order 17")
+	if code != ExitProblems || key != "order 17" || !strings.Contains(errOut, "idempotency_key_reused: another request") {
+		t.Errorf("%d %q, key %q", code, errOut, key)
+	}
+}
+
+func TestNoticesMark(t *testing.T) {
+	t.Parallel()
+	url, calls := server(t, answer{204, ""}, answer{204, ""}, answer{404, `{"status":404,"code":"notice_not_found","detail":"it is in no inbox"}`})
+	for verb, want := range map[string]string{"read": "Read.\n", "ack": "Acked.\n"} {
+		code, out, errOut := run(t, url, "", "notices", verb, "n_1", "--warehouse", "119240", "--subscriber", "user:1", "--subscriber", "role:k")
+		if code != ExitFine || out != want {
+			t.Errorf("%s: %d %q %q", verb, code, out, errOut)
+		}
+		last := (*calls)[len(*calls)-1]
+		if last.method != http.MethodPost || last.path != "/api/v1/notices/n_1/"+verb+"?subscriber=user%3A1&subscriber=role%3Ak&warehouse=119240" {
+			t.Errorf("%s made %v", verb, last)
+		}
+	}
+	code, _, errOut := run(t, url, "", "notices", "read", "n_2", "--warehouse", "119240", "--subscriber", "user:1")
+	if code != ExitProblems || !strings.Contains(errOut, "notice_not_found: it is in no inbox") {
+		t.Errorf("%d %q", code, errOut)
+	}
+}
+
+func TestNoticesUsage(t *testing.T) {
+	t.Parallel()
+	for args, says := range map[string]string{
+		"send":                                   "--type, --warehouse",
+		"send --type A":                          "needs --warehouse",
+		"send --type A --warehouse 1":            "says nothing",
+		"send x.json --type A":                   "not both",
+		"send x.json y.json":                     "nothing behind",
+		"send nowhere.json":                      "no such file",
+		"send --type A --warehouse 1 --data bin": "--data takes NAME=VALUE",
+		"send --type A --warehouse 1 --title a --label x=1 --label x=2":   "has x twice",
+		"send --type A --warehouse 1 --title a --deliver ,strategy=timed": "the name of a sink",
+		"send --type A --warehouse 1 --title a --deliver strategy=timed":  "the name of a sink",
+		"send --type A --warehouse 1 --title a --deliver sms,wait=5m":     `not "wait=5m"`,
+		"send --type A --warehouse 1 --title a --deliver sms,retry=often": "retry takes a number",
+		"send --type A --warehouse 1 --title a --expires soon":            "--expires",
+		"read":                      "ID is missing",
+		"read n_1":                  "needs --warehouse",
+		"ack n_1 --warehouse 1":     "needs --subscriber",
+		"ack n_1 n_2 --warehouse 1": "nothing behind",
+		"forward n_1":               "no command",
+	} {
+		code, _, errOut := run(t, "http://127.0.0.1:1", "", append([]string{"notices"}, strings.Fields(args)...)...)
+		if code != ExitUsage || !strings.Contains(errOut, says) {
+			t.Errorf("%s: %d %q", args, code, errOut)
+		}
+	}
+}
