@@ -5,6 +5,8 @@ import (
 	netmail "net/mail"
 	"strings"
 	"unicode"
+
+	"tallyman/sinks/render"
 )
 
 // addresses parses the addresses of a subscriber; bad names those that are none. One that is there twice counts once.
@@ -18,7 +20,7 @@ func addresses(list []string) (good []*netmail.Address, bad []string) {
 		}
 		if key := strings.ToLower(a.Address); !seen[key] {
 			seen[key] = true
-			a.Name = oneLine(a.Name)
+			a.Name = render.OneLine(a.Name)
 			good = append(good, a)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"net/textproto"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // maxError is the longest error text, in bytes.
@@ -65,21 +64,3 @@ func answered(err error) bool {
 
 // clean makes the error's text fit for log and ledger. It keeps no cause, whose text would be the one that was cleaned.
 func (c *Channel) clean(err error) error { return errors.New(c.scrubber.Text(err.Error(), maxError)) }
-
-// oneLine makes one line of a text: white space and control characters become single spaces. Nothing that goes into a header
-// may begin another one.
-func oneLine(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
-}
-
-// lines is oneLine for a text of several lines.
-func lines(s string) string {
-	s = strings.ReplaceAll(strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n"), "\r", "\n")
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return -1
-		}
-		return r
-	}, s)
-}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tallyman/sinks"
+	"tallyman/sinks/render"
 	"tallyman/sinks/scrub"
 )
 
@@ -29,7 +30,7 @@ func New(o Options) (*Channel, error) {
 		return nil, err
 	}
 	from := o.From
-	from.Name = oneLine(from.Name)
+	from.Name = render.OneLine(from.Name)
 	t, err := loadTemplates(o.Subject, o.Text, o.HTML)
 	if err != nil {
 		return nil, err

@@ -4,15 +4,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	netmail "net/mail"
 	"strings"
-	"unicode/utf8"
 
 	gomail "github.com/wneessen/go-mail"
 
-	netmail "net/mail"
-
 	"tallyman/engine/notice"
 	"tallyman/sinks"
+	"tallyman/sinks/render"
 )
 
 // maxSubject is the longest subject, in characters.
@@ -20,7 +19,7 @@ const maxSubject = 200
 
 // compose makes the mail of a notice for a subscriber.
 func (c *Channel) compose(n *notice.Notice, to sinks.Subscriber, list []*netmail.Address, id string) (*gomail.Msg, error) {
-	v := newView(n, to)
+	v := render.NewView(n, to.Language, to)
 	subject, err := c.render("subject", c.templates.subject, v)
 	if err != nil {
 		return nil, err
@@ -36,7 +35,7 @@ func (c *Channel) compose(n *notice.Notice, to sinks.Subscriber, list []*netmail
 	m := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	m.FromMailAddress(&c.from)
 	m.ToMailAddress(list...)
-	m.Subject(shorten(oneLine(subject), maxSubject))
+	m.Subject(render.Shorten(render.OneLine(subject), maxSubject))
 	m.SetDate()
 	m.SetMessageIDWithValue(id)
 	c.setHeaders(m, n, v)
@@ -47,15 +46,15 @@ func (c *Channel) compose(n *notice.Notice, to sinks.Subscriber, list []*netmail
 
 // render makes a part of the mail. A template of the operator that fails on this notice must not keep it from those who
 // are waiting for it: the built-in one stands in, and the log says so.
-func (c *Channel) render(what string, p part, v *View) (string, error) {
+func (c *Channel) render(what string, p part, v *render.View) (string, error) {
 	if p.own != nil {
-		text, err := render(p.own, v)
+		text, err := p.own.Execute(v)
 		if err == nil {
 			return text, nil
 		}
 		c.log.Error("a mail template failed, the built-in one is used", "template", what, "notice", v.ID, "error", err)
 	}
-	text, err := render(p.builtIn, v)
+	text, err := p.builtIn.Execute(v)
 	if err != nil {
 		return "", fmt.Errorf("mail: the %s: %w", what, err)
 	}
@@ -63,7 +62,7 @@ func (c *Channel) render(what string, p part, v *View) (string, error) {
 }
 
 // setHeaders says what kind of mail this is: to people, who sort by importance and thread, and to programs, which must not answer it.
-func (c *Channel) setHeaders(m *gomail.Msg, n *notice.Notice, v *View) {
+func (c *Channel) setHeaders(m *gomail.Msg, n *notice.Notice, v *render.View) {
 	domain := domainOf(c.from.Address)
 	switch {
 	case v.Status == string(notice.Resolved):
@@ -113,12 +112,4 @@ func label(s string) string {
 		return "notice"
 	}
 	return out[:min(len(out), 60)]
-}
-
-// shorten cuts a text to so many characters.
-func shorten(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return string([]rune(s)[:n-1]) + "…"
 }

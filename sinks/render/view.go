@@ -1,4 +1,5 @@
-package mail
+// Package render has what the templates of push channels see of a notice, and the templates.
+package render
 
 import (
 	"fmt"
@@ -8,7 +9,7 @@ import (
 	"tallyman/sinks"
 )
 
-// View is what templates see: the notice in the subscriber's language, with clean texts.
+// View is what templates see: the notice in one language, with clean texts.
 type View struct {
 	ID, Type, Warehouse, Rule, Scope, Key string
 	Status                                string // firing | resolved | event | sent
@@ -19,8 +20,10 @@ type View struct {
 	Title, Body                           string
 	Data                                  []Field
 	Labels                                map[string]string
-	CreatedAt, ExpiresAt                  time.Time // UTC
-	Subscriber                            sinks.Subscriber
+	CreatedAt, ExpiresAt                  time.Time        // UTC
+	Subscriber                            sinks.Subscriber // of mails
+
+	notice *notice.Notice
 }
 
 // Field is a typed field of the notice, as text.
@@ -36,23 +39,30 @@ func (v *View) Field(name string) string {
 	return ""
 }
 
-func newView(n *notice.Notice, to sinks.Subscriber) *View {
-	n = n.Localize(to.Language)
+// In is the view in another language, such as "zh"; what is not translated stays as it is.
+func (v *View) In(language string) *View {
+	return NewView(v.notice, language, v.Subscriber)
+}
+
+// NewView is the view of a notice in a language; "" is that of the notice.
+func NewView(original *notice.Notice, language string, to sinks.Subscriber) *View {
+	n := original.Localize(language)
 	v := &View{
-		ID: oneLine(n.ID), Type: oneLine(n.Type), TypeID: n.TypeID, Warehouse: oneLine(n.Warehouse), Rule: oneLine(n.Rule), Scope: oneLine(n.Scope),
-		Key: oneLine(n.Key), Status: oneLine(string(n.Status)), Modal: oneLine(n.Modal), Priority: n.Priority, Count: n.Count,
-		Title: oneLine(n.Title), Body: lines(n.Body), Labels: make(map[string]string, len(n.Labels)),
+		notice: original,
+		ID:     OneLine(n.ID), Type: OneLine(n.Type), TypeID: n.TypeID, Warehouse: OneLine(n.Warehouse), Rule: OneLine(n.Rule), Scope: OneLine(n.Scope),
+		Key: OneLine(n.Key), Status: OneLine(string(n.Status)), Modal: OneLine(n.Modal), Priority: n.Priority, Count: n.Count,
+		Title: OneLine(n.Title), Body: Lines(n.Body), Labels: make(map[string]string, len(n.Labels)),
 		CreatedAt: n.CreatedAt.UTC(), ExpiresAt: n.ExpiresAt.UTC(), Subscriber: to,
 	}
 	for _, f := range n.Data {
-		field := Field{Name: oneLine(f.Name)}
+		field := Field{Name: OneLine(f.Name)}
 		if f.Value != nil {
-			field.Value = lines(fmt.Sprint(f.Value))
+			field.Value = Lines(fmt.Sprint(f.Value))
 		}
 		v.Data = append(v.Data, field)
 	}
 	for name, value := range n.Labels {
-		v.Labels[oneLine(name)] = lines(value)
+		v.Labels[OneLine(name)] = Lines(value)
 	}
 	return v
 }
@@ -60,11 +70,11 @@ func newView(n *notice.Notice, to sinks.Subscriber) *View {
 // sample is what templates are tried on when they are loaded: everything that a notice may have.
 func sample() *View {
 	created := time.Date(2026, 6, 1, 0, 10, 0, 0, time.UTC)
-	return newView(&notice.Notice{
+	return NewView(&notice.Notice{
 		ID: "n_aaaaaaaaaaaaaaaaaaaaaaaaaa", Type: "REP_NOTICE", TypeID: 124719, Warehouse: "119240", Rule: "negative-bin-stock",
 		Scope: "119240", Key: `[119240,"A-01"]`, Episode: "1780272600000000", Status: notice.Firing, Priority: 3, Modal: "popup",
 		Title: "Bin A-01 is at -3", Body: "S1 in A-01 went to -3 in wave 77. Replenish it.",
 		Data:   []notice.Field{{Name: "bin", Value: "A-01"}, {Name: "qty", Value: "-3"}, {Name: "none"}},
 		Labels: map[string]string{"area": "replenishment"}, Count: 1, CreatedAt: created, ExpiresAt: created.Add(24 * time.Hour),
-	}, sinks.Subscriber{ID: "role:keeper", Name: "Keepers", Language: "en", Mail: []string{"keeper@example.com"}})
+	}, "", sinks.Subscriber{ID: "role:keeper", Name: "Keepers", Language: "en", Mail: []string{"keeper@example.com"}})
 }

@@ -1,0 +1,121 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	htmltemplate "html/template"
+	"io"
+	"os"
+	texttemplate "text/template"
+	"time"
+)
+
+// maxTemplate is the largest template, and maxRendered the largest text made of one, in bytes.
+const (
+	maxTemplate = 256 << 10
+	maxRendered = 1 << 20
+)
+
+// Kind is what a template makes.
+type Kind string
+
+// The kinds.
+const (
+	Text Kind = "text"
+	HTML Kind = "html" // values are escaped for where they stand
+)
+
+// Template makes a text of a view. Beside the built-in functions of Go's templates it has `in`, a time in a zone
+// (in "Asia/Shanghai" .CreatedAt), and in texts `json`, a value as JSON.
+type Template struct {
+	parsed interface {
+		Execute(w io.Writer, data any) error
+	}
+}
+
+// Load reads a template from a file and tries it on a sample, so that a mistake shows at the start.
+func Load(kind Kind, file string) (*Template, error) {
+	text, err := read(file)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(kind, file, text)
+}
+
+// Parse makes a template of the text and tries it on a sample. name stands in errors.
+func Parse(kind Kind, name, text string) (*Template, error) {
+	t := &Template{}
+	var err error
+	if kind == HTML {
+		t.parsed, err = htmltemplate.New(name).Option("missingkey=error").Funcs(htmltemplate.FuncMap{"in": inZone}).Parse(text)
+	} else {
+		t.parsed, err = texttemplate.New(name).Option("missingkey=error").Funcs(texttemplate.FuncMap{"in": inZone, "json": asJSON}).Parse(text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, err := t.Execute(sample()); err != nil {
+		return nil, fmt.Errorf("tried on a sample: %w", err)
+	}
+	return t, nil
+}
+
+// Execute makes the text; what grows beyond all measure ends as an error.
+func (t *Template) Execute(v *View) (string, error) {
+	var b bytes.Buffer
+	if err := t.parsed.Execute(&limited{w: &b, left: maxRendered}, v); err != nil {
+		return "", err
+	}
+	return b.String(), nil
+}
+
+func read(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }()
+	b, err := io.ReadAll(io.LimitReader(f, maxTemplate+1))
+	if err != nil {
+		return "", err
+	}
+	if len(b) > maxTemplate {
+		return "", fmt.Errorf("%s has more than %d bytes", file, maxTemplate)
+	}
+	return string(b), nil
+}
+
+// inZone is the function `in`.
+func inZone(zone string, t time.Time) (time.Time, error) {
+	l, err := time.LoadLocation(zone)
+	if err != nil {
+		return t, err
+	}
+	return t.In(l), nil
+}
+
+// asJSON is the function `json`.
+func asJSON(v any) (string, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return "", err
+	}
+	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+}
+
+// limited is a writer that takes no more than it has room for.
+type limited struct {
+	w    io.Writer
+	left int
+}
+
+// Write fails when there is no room.
+func (l *limited) Write(p []byte) (int, error) {
+	if l.left -= len(p); l.left < 0 {
+		return 0, fmt.Errorf("more than %d bytes", maxRendered)
+	}
+	return l.w.Write(p)
+}
