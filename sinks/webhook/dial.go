@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
+	"syscall"
 	"time"
 
 	"tallyman/sinks/guard"
@@ -20,16 +21,24 @@ const (
 
 const headerBytes = 64 << 10
 
+// control decides whether a connection may be made; see net.Dialer.
+type control = func(network, address string, c syscall.RawConn) error
+
+func dialer(o *Options, allow control) *net.Dialer {
+	return &net.Dialer{Timeout: dialFor, KeepAlive: 30 * time.Second, Resolver: o.Resolver, Control: allow}
+}
+
 // transport speaks HTTP/1.1 and HTTP/2, follows nothing, and asks no proxy: it would connect where the guard does not look.
 func transport(o *Options, certs *certs) *http.Transport {
-	dialer := &net.Dialer{Timeout: dialFor, KeepAlive: 30 * time.Second, Resolver: o.Resolver}
-	if !o.AllowPrivate {
-		dialer.Control = guard.Control
+	allow := guard.Control
+	if o.AllowPrivate {
+		allow = nil
 	}
+	d := dialer(o, allow)
 	return &http.Transport{
-		DialContext: dialer.DialContext,
+		DialContext: d.DialContext,
 		DialTLSContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			return dialTLS(ctx, dialer, certs, network, addr)
+			return dialTLS(ctx, d, certs, network, addr)
 		},
 		ForceAttemptHTTP2:      true,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingFor},
@@ -41,14 +50,14 @@ func transport(o *Options, certs *certs) *http.Transport {
 }
 
 // dialTLS connects with the certificates of now.
-func dialTLS(ctx context.Context, dialer *net.Dialer, certs *certs, network, addr string) (net.Conn, error) {
+func dialTLS(ctx context.Context, d *net.Dialer, certs *certs, network, addr string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, err
 	}
 	ctx, end := context.WithTimeout(ctx, dialFor)
 	defer end()
-	raw, err := dialer.DialContext(ctx, network, addr)
+	raw, err := d.DialContext(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func (o Options) withDefaults() Options {
 }
 
 // target reads the URL. No error shows more of it than the host.
-func (o *Options) target() (*url.URL, error) {
+func (o Options) target() (*url.URL, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil {
 		return nil, errors.New("webhook: the url cannot be read")
@@ -69,7 +69,7 @@ func (o *Options) target() (*url.URL, error) {
 }
 
 // header is what each call has in common. What the protocol needs, whoever sets it, is ours.
-func (o *Options) header(u *url.URL) http.Header {
+func (o Options) header(u *url.URL) http.Header {
 	h := http.Header{}
 	if u.User != nil {
 		password, _ := u.User.Password()
@@ -88,7 +88,7 @@ func (o *Options) header(u *url.URL) http.Header {
 const longWord = 16
 
 // secrets are the texts that no error may show.
-func (o *Options) secrets(u *url.URL) []string {
+func (o Options) secrets(u *url.URL) []string {
 	all := append([]string{o.URL}, o.Secrets...)
 	for _, value := range o.Headers {
 		all = append(all, value)
