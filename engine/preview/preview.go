@@ -127,7 +127,7 @@ type view struct {
 	lives   *lives
 	start   engine.TrialStart
 	report  *Report
-	made    []*notice.Notice                 // of all passes, in their order
+	made    []ledger.NewNotice               // of all passes, in their order
 	known   map[string]bool                  // ids of events that the ledger has
 	subs    map[string][]ledger.Subscription // by type
 }
@@ -143,9 +143,7 @@ func (v *view) fill(ctx context.Context, before ledger.ScopeState) error {
 	v.watermark(before)
 	v.notes(before)
 	for _, c := range v.run.Commits {
-		for _, n := range c.Notices {
-			v.made = append(v.made, n.Notice)
-		}
+		v.made = append(v.made, c.Notices...)
 	}
 	rep.Counts.Notices = len(v.made)
 	var err error

@@ -142,6 +142,8 @@ type Text struct {
 type Destination struct {
 	Sink       string   `json:"sink"`
 	Type       string   `json:"type"`
-	Recipients []string `json:"recipients,omitempty"` // of an inbox
+	Strategy   string   `json:"strategy,omitempty"`   // of a push channel
+	How        string   `json:"how,omitempty"`        // of a push channel, in words: after 10m unless read
+	Recipients []string `json:"recipients,omitempty"` // of an inbox; of mail, as far as they have an address
 	Note       string   `json:"note,omitempty"`       // why nobody gets it, or who else
 }

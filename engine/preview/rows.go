@@ -21,7 +21,8 @@ func (v *view) rows() (seen map[string]bool, err error) {
 		return nil, err
 	}
 	j.parts.SetNow(v.req.Due)
-	for _, n := range v.made {
+	for _, made := range v.made {
+		n := made.Notice
 		if notice.IsDigest(n.ID) {
 			j.digests[n.Warehouse] = append(j.digests[n.Warehouse], slices.Repeat([]string{n.ID}, n.Count)...)
 		} else {

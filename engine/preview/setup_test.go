@@ -93,7 +93,7 @@ func (s site) request(r *rules.Rule) preview.Request {
 		s.due = due
 	}
 	return preview.Request{
-		Rule: r, Name: "wms", Types: types, Sinks: map[string]string{"inbox": "inbox", "sms": "chat", "work": "queue"},
+		Rule: r, Name: "wms", Types: types, Sinks: map[string]string{"inbox": "inbox", "sms": "chat", "work": "queue", "mail": "mail", "gateway": "webhook", "pager": "chat", "log": "stdout"},
 		Source: &enginetest.Source{Columns: s.columns, Rows: func(context.Context, scanners.Request) ([][]row.Value, error) {
 			return s.rows, s.fault
 		}},

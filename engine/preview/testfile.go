@@ -134,7 +134,11 @@ func (f *testFile) step(s step, i int, rows *yaml.Node) *yaml.Node {
 	notices := list()
 	for _, c := range s.run.Commits {
 		for _, made := range c.Notices {
-			notices.Content = append(notices.Content, noticeNode(made.Notice))
+			n := noticeNode(made.Notice)
+			if deliver := f.deliver(made.Sinks); deliver != nil {
+				put(n, "deliver", deliver)
+			}
+			notices.Content = append(notices.Content, n)
 		}
 	}
 	if len(notices.Content) == 0 {

@@ -22,13 +22,17 @@ func (v *view) told(ctx context.Context) error {
 }
 
 // list addresses the notices, and says loudly where nobody would hear of one.
-func (v *view) list(ctx context.Context, made []*notice.Notice) ([]Notice, error) {
+func (v *view) list(ctx context.Context, made []ledger.NewNotice) ([]Notice, error) {
 	listed := []Notice{}
 	nobody := map[string]int{}
-	for i, n := range made {
-		to, err := v.destinations(ctx, n)
+	for i := range made {
+		n := made[i].Notice
+		to, err := v.destinations(ctx, &made[i])
 		if err != nil {
 			return nil, err
+		}
+		if len(to) == 0 {
+			v.note("%s goes nowhere: no `when` of deliver lets it through", n.Title)
 		}
 		for _, d := range to {
 			if d.Type == inboxType && len(d.Recipients) == 0 && n.Status != notice.Resolved {
@@ -63,11 +67,11 @@ func (v *view) later(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var made []*notice.Notice
+	var made []ledger.NewNotice
 	for _, c := range run.Commits {
 		for _, n := range c.Notices {
 			if v.lives.made[n.Notice.ID] == nil && n.Notice.Status == notice.Firing {
-				made = append(made, n.Notice)
+				made = append(made, n)
 			}
 		}
 	}
@@ -90,7 +94,7 @@ func (v *view) knownEvents(ctx context.Context) (map[string]bool, error) {
 	}
 	ids := make([]string, len(v.made))
 	for i, n := range v.made {
-		ids[i] = n.ID
+		ids[i] = n.Notice.ID
 	}
 	found, err := v.req.Ledger.Notices(ctx, ids)
 	if err != nil {
@@ -100,68 +104,6 @@ func (v *view) knownEvents(ctx context.Context) (map[string]bool, error) {
 		known[id] = true
 	}
 	return known, nil
-}
-
-// The types of sinks of which there is more to say: an inbox has recipients, a queue makes items.
-const (
-	inboxType = "inbox"
-	queueType = "queue"
-)
-
-// destinations are the sinks that get the notice, an inbox with its recipients as a commit would look them up.
-func (v *view) destinations(ctx context.Context, n *notice.Notice) ([]Destination, error) {
-	to := []Destination{}
-	if v.report.Shadow {
-		return append(to, Destination{
-			Sink: v.req.inbox(), Type: inboxType, Recipients: []string{engine.ShadowSubscriber(n.Rule)},
-			Note: "the rule is in shadow: nobody else hears of it",
-		}), nil
-	}
-	for _, d := range v.req.Rule.Deliver {
-		dest := Destination{Sink: d.Sink, Type: v.req.Sinks[d.Sink]}
-		switch {
-		case n.Status == notice.Resolved && dest.Type == queueType:
-			dest.Note = "takes back the item, unless a worker has it"
-		case dest.Type == queueType:
-			dest.Note = "an item of work, unless the queue still has one of the same finding"
-		case n.Status == notice.Resolved:
-			dest.Note = "as far as the notice that it takes back went there"
-		case dest.Type == inboxType:
-			subs, err := v.subscriptions(ctx, n.Type)
-			if err != nil {
-				return nil, err
-			}
-			if dest.Recipients = recipients(subs, n.Warehouse); len(dest.Recipients) == 0 {
-				dest.Note = "nobody is subscribed"
-			}
-		}
-		to = append(to, dest)
-	}
-	return to, nil
-}
-
-// subscriptions are those of the type; they are asked for once.
-func (v *view) subscriptions(ctx context.Context, typ string) ([]ledger.Subscription, error) {
-	if subs, ok := v.subs[typ]; ok {
-		return subs, nil
-	}
-	subs, err := v.req.Subscriptions(ctx, typ)
-	if err != nil {
-		return nil, fmt.Errorf("look up the subscriptions: %w", err)
-	}
-	v.subs[typ] = subs
-	return subs, nil
-}
-
-func recipients(subs []ledger.Subscription, warehouse string) []string {
-	var list []string
-	for _, s := range subs {
-		if s.Warehouse == "*" || s.Warehouse == warehouse {
-			list = append(list, s.Subscriber)
-		}
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
 }
 
 func texts(n *notice.Notice) map[string]Text {

@@ -121,7 +121,9 @@ type translationForm struct {
 type destinationForm struct {
 	Sink       string   `json:"sink" xml:"sink,attr"`
 	Type       string   `json:"type" xml:"type,attr"`
-	Recipients []string `json:"recipients,omitempty" xml:"recipient,omitempty" doc:"of an inbox" nullable:"false"`
+	Strategy   string   `json:"strategy,omitempty" xml:"strategy,attr,omitempty" doc:"of a push channel" enum:"immediate,delayed,important,timed"`
+	How        string   `json:"how,omitempty" xml:"how,omitempty" doc:"of a push channel, in words: after 10m unless read"`
+	Recipients []string `json:"recipients,omitempty" xml:"recipient,omitempty" doc:"of an inbox; of mail as far as they have an address" nullable:"false"`
 	Note       string   `json:"note,omitempty" xml:"note,omitempty" doc:"why nobody gets it, or who else"`
 }
 

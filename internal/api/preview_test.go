@@ -27,7 +27,10 @@ func triedRule() *preview.Report {
 	}
 	told := preview.Notice{
 		Form: n.Form(), Texts: map[string]preview.Text{"zh": {Title: "货位", Body: "补货"}},
-		To: []preview.Destination{{Sink: "inbox", Type: "inbox", Recipients: []string{"role:keeper", "user:7"}}},
+		To: []preview.Destination{
+			{Sink: "inbox", Type: "inbox", Recipients: []string{"role:keeper", "user:7"}},
+			{Sink: "sms", Type: "chat", Strategy: "delayed", How: "after 10m unless read"},
+		},
 	}
 	later := told
 	later.To = []preview.Destination{{Sink: "inbox", Type: "inbox", Note: "nobody is subscribed"}}

@@ -149,9 +149,9 @@ func explainFields(r *rules.Rule) []ExplainedField {
 	explainNotice(r, add)
 	var sinks []string
 	for _, d := range r.Deliver {
-		sinks = append(sinks, d.Sink)
+		sinks = append(sinks, d.String())
 	}
-	add("deliver", strings.Join(sinks, ", "))
+	add("deliver", strings.Join(sinks, "; "))
 	return list
 }
 

@@ -82,13 +82,17 @@ func fields(data notice.DataForm) string {
 }
 
 func (t *previewText) destination(d preview.Destination) {
+	sink := d.Sink
+	if d.How != "" {
+		sink += " " + d.How
+	}
 	switch {
 	case len(d.Recipients) > 0:
-		wrapped(t, t.width, "  to   ", d.Sink+": "+strings.Join(d.Recipients, ", ")+suffix(d.Note))
+		wrapped(t, t.width, "  to   ", sink+": "+strings.Join(d.Recipients, ", ")+suffix(d.Note))
 	case d.Note == "nobody is subscribed":
-		t.line("  to   %s: NOBODY is subscribed", d.Sink)
+		t.line("  to   %s: NOBODY is subscribed", sink)
 	default:
-		wrapped(t, t.width, "  to   ", d.Sink+suffix(d.Note))
+		wrapped(t, t.width, "  to   ", sink+suffix(d.Note))
 	}
 }
 
