@@ -27,8 +27,8 @@ build: ## Build bin/tallyman
 	$(GO) build -trimpath -o bin/tallyman ./cmd/tallyman
 
 .PHONY: test
-test: ## Run all tests with the race detector; installs redis-server, PostgreSQL and MariaDB on Debian as root
-	@scripts/test-deps.sh cc redis postgres mariadb
+test: ## Run all tests with the race detector; installs redis-server, PostgreSQL, MariaDB and Python on Debian as root
+	@scripts/test-deps.sh cc redis postgres mariadb python3
 	$(GO) test -race -parallel 4 -timeout 10m $(PKG)
 
 .PHONY: check

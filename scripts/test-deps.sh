@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes sure that tools are there: test-deps.sh NAME…, of cc, redis, postgres, mariadb, protoc.
+# Makes sure that tools are there: test-deps.sh NAME…, of cc, redis, postgres, mariadb, protoc, python3.
 # On Debian and its like, as root, what is missing is installed through apt-get; elsewhere this says exactly what
 # to install and fails. No service is started: tests start servers of their own.
 set -euo pipefail
@@ -12,6 +12,7 @@ has() {
       compgen -G '/usr/local/opt/postgresql@*/bin/initdb' || command -v initdb ;;
     mariadb) command -v mariadbd || [ -x /usr/sbin/mariadbd ] ;;
     protoc) command -v protoc ;;
+    python3) command -v python3 ;; # for the receiver of docs/webhooks.md
     *) echo "test-deps.sh: unknown name: $1" >&2; exit 2 ;;
   esac >/dev/null
 }
@@ -23,6 +24,7 @@ debian_package() {
     postgres) echo postgresql ;;
     mariadb) echo mariadb-server ;;
     protoc) echo protobuf-compiler ;;
+    python3) echo python3 ;;
   esac
 }
 
@@ -33,6 +35,7 @@ brew_package() {
     postgres) echo postgresql@17 ;;
     mariadb) echo mariadb ;;
     protoc) echo protobuf ;;
+    python3) echo python3 ;;
   esac
 }
 
@@ -58,6 +61,7 @@ if ! command -v apt-get >/dev/null || [ "$(id -u)" -ne 0 ]; then
       redis) printf 'redis-server (7 or newer), ' ;;
       postgres) printf 'the PostgreSQL server with initdb (14 or newer), ' ;;
       mariadb) printf 'the MariaDB server with mariadb-install-db (10.6 or newer), ' ;;
+      python3) printf 'Python 3, ' ;;
       protoc) printf 'protoc, ' ;;
     esac; done)as programs in the PATH"
   } >&2

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -69,4 +70,21 @@ func port(server *testenv.HTTPServer) int { return server.Listener.Addr().(*net.
 
 func url(host string, server *testenv.HTTPServer) string {
 	return fmt.Sprintf("http://%s/hook", net.JoinHostPort(host, fmt.Sprint(port(server))))
+}
+
+// replay posts a call again, with more at the end of its body, and returns the status.
+func replay(t testing.TB, to string, call testenv.HTTPRequest, more string) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, to, strings.NewReader(string(call.Body)+more))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = call.Header
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode
 }
