@@ -135,3 +135,10 @@ func (f *fixture) hasGateway(t testing.TB, want map[ledger.DeliveryState]int64) 
 	noError(t, err)
 	equal(t, want, counts[gateway])
 }
+
+// living makes a notice that begins to live for a day at the time.
+func living(id string, at time.Time) *notice.Notice {
+	n := newNotice(id)
+	n.CreatedAt, n.ExpiresAt = at, at.Add(24*time.Hour)
+	return n
+}

@@ -23,7 +23,7 @@ func Run(t *testing.T, fresh func(t testing.TB) Database) {
 	t.Helper()
 	for _, group := range [][]testCase{
 		firingTests, commitTests, recipientTests, deliveryTests, inboxTests, catalogueTests, readerTests, pruneTests, historyTests,
-		shadowTests, bookTests, raceTests, itemPushTests, itemMoveTests, itemReadTests, itemPruneTests, pushTests,
+		shadowTests, bookTests, markTests, sendTests, raceTests, itemPushTests, itemMoveTests, itemReadTests, itemPruneTests, pushTests, operatedTests, pushPruneTests,
 	} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {

@@ -66,12 +66,15 @@ func (l *Ledger) Totals(ctx context.Context) ([]ledger.Total, error) {
 func (l *Ledger) Prune(ctx context.Context, before time.Time, keepRuns int) (int64, error) {
 	var removed int64
 	for {
-		n, err := l.exec(ctx, "prune-pending", rows.Micros(before), pruneBatch, l.clock())
+		expired, err := query(ctx, l, "long-expired", pgx.RowTo[int64], rows.Micros(before), pruneBatch, l.clock())
 		if err != nil {
 			return removed, err
 		}
-		if n == 0 {
+		if len(expired) == 0 {
 			break
+		}
+		if _, err := l.CancelDeliveries(ctx, expired, "the notice has expired"); err != nil {
+			return removed, err
 		}
 	}
 	for {

@@ -71,10 +71,7 @@ func (t *Trace) IDs() []string {
 // Add adds a delivery to its notice.
 func (t *Trace) Add(d *TracedDelivery) {
 	n := &t.Notices[t.at[d.Notice]]
-	n.Deliveries = append(n.Deliveries, ledger.TracedDelivery{
-		Seq: d.Seq, Lane: ledger.Lane{Sink: d.Sink, Warehouse: d.Warehouse}, State: ledger.DeliveryState(d.State),
-		Attempts: d.Attempts, LastError: d.LastError, SentAt: Time(d.SentAt), Recipients: Recipients(d.Recipients),
-	})
+	n.Deliveries = append(n.Deliveries, d.Traced())
 }
 
 // TracedDelivery is a delivery as the query of a trace names its columns.
@@ -92,6 +89,14 @@ type TracedDelivery struct {
 // Columns returns pointers to the fields in the order of the query's columns.
 func (d *TracedDelivery) Columns() []any {
 	return []any{&d.Notice, &d.Seq, &d.Sink, &d.Warehouse, &d.State, &d.Attempts, &d.LastError, &d.SentAt, &d.Recipients}
+}
+
+// Traced is the row as its readers see it.
+func (d *TracedDelivery) Traced() ledger.TracedDelivery {
+	return ledger.TracedDelivery{
+		Seq: d.Seq, Lane: ledger.Lane{Sink: d.Sink, Warehouse: d.Warehouse}, State: ledger.DeliveryState(d.State),
+		Attempts: d.Attempts, LastError: d.LastError, SentAt: Time(d.SentAt), Recipients: Recipients(d.Recipients),
+	}
 }
 
 // ProbePlan is a row of probe_plans.

@@ -87,12 +87,15 @@ func (l *Ledger) Totals(ctx context.Context) ([]ledger.Total, error) {
 // Prune implements ledger.Ledger.
 func (l *Ledger) Prune(ctx context.Context, before time.Time, keepRuns int) (int64, error) {
 	for {
-		n, err := l.exec(ctx, "prune-pending", rows.Micros(before), pruneBatch, l.clock())
+		expired, err := l.longExpired(ctx, before)
 		if err != nil {
 			return 0, err
 		}
-		if n == 0 {
+		if len(expired) == 0 {
 			break
+		}
+		if _, err := l.CancelDeliveries(ctx, expired, "the notice has expired"); err != nil {
+			return 0, err
 		}
 	}
 	var removed int64
@@ -123,12 +126,32 @@ func (l *Ledger) Prune(ctx context.Context, before time.Time, keepRuns int) (int
 	}
 }
 
-// pruneNotices removes one batch of notices with their deliveries and returns the number of both.
+// longExpired returns one batch of deliveries that wait although their notices have expired long ago.
+func (l *Ledger) longExpired(ctx context.Context, before time.Time) ([]int64, error) {
+	var expired []int64
+	var seq int64
+	args := []any{rows.Micros(before), pruneBatch, l.clock()}
+	err := each(ctx, l.read, "long-expired", args, []any{&seq}, func() error {
+		expired = append(expired, seq)
+		return nil
+	})
+	if err != nil {
+		return nil, failed("prune", err)
+	}
+	return expired, nil
+}
+
+// pruneNotices removes one batch of notices with their deliveries and marks, and returns the number of notices and deliveries.
 func (l *Ledger) pruneNotices(ctx context.Context, before time.Time) (notices, all int64, err error) {
 	err = l.inTx(ctx, "prune", func(tx *sql.Tx) error {
 		var old string
 		if _, err := one(ctx, tx, "old-notices", []any{rows.Micros(before), pruneBatch, l.clock()}, &old); err != nil {
 			return err
+		}
+		for _, name := range []string{"prune-pushes", "prune-marks"} {
+			if _, err := exec(ctx, tx, name, old); err != nil {
+				return err
+			}
 		}
 		deliveries, err := exec(ctx, tx, "prune-deliveries", old)
 		if err != nil {

@@ -79,11 +79,11 @@ WITH ended AS (UPDATE pushes SET due = NULL, node = '' WHERE seq = ANY($1::bigin
 UPDATE deliveries SET state = 4, last_error = $2 WHERE seq = ANY($1::bigint[]) AND state = 0 RETURNING seq;
 
 -- name: release-next
--- Makes the first open delivery due of every finding of which none is, in a statement of its own after those that ended some.
--- Arguments: $1 seqs of what ended, $2 now.
+-- Makes the first open delivery due of those findings of which none is, in a statement of its own after those that ended some.
+-- Arguments: $1 seqs of some of them, $2 now.
 UPDATE pushes n SET due = greatest(n.first_due, (SELECT ledger_now($2)))
 FROM (SELECT DISTINCT e.finding, e.lane_id, e.addressee FROM pushes e
-      WHERE e.seq = ANY($1::bigint[]) AND e.due IS NULL AND e.finding IS NOT NULL) AS q
+      WHERE e.seq = ANY($1::bigint[]) AND e.finding IS NOT NULL) AS q
 WHERE n.due = 9223372036854775807
   AND n.seq = (SELECT o.seq FROM pushes o
                WHERE o.due IS NOT NULL AND o.finding = q.finding AND o.lane_id = q.lane_id AND o.addressee = q.addressee

@@ -29,15 +29,14 @@ SELECT rule, scope, promoted_at, promoted_by FROM rule_scopes WHERE promoted_at 
 SELECT type, rule, status, count(*), max(created_at) FROM notices
 GROUP BY type, rule, status ORDER BY type COLLATE "C", rule COLLATE "C", status COLLATE "C";
 
--- name: prune-pending
--- Cancels what waits although its notice has expired long ago: its sink may be gone, and then nobody else does.
--- Arguments: $1 before, $2 limit, $3 now. Result: the number of rows.
-UPDATE deliveries SET state = 4, last_error = 'the notice has expired'
-WHERE seq IN (SELECT d.seq FROM deliveries d JOIN notices n ON n.id = d.notice_id
-              WHERE d.state = 0 AND d.expires_at <= (SELECT ledger_now($3)) AND n.created_at < $1 LIMIT $2);
+-- name: long-expired
+-- What waits although its notice has expired long ago: its sink may be gone, and then nobody else ends it.
+-- Arguments: $1 before, $2 limit, $3 now. Result: the numbers of deliveries.
+SELECT d.seq FROM deliveries d JOIN notices n ON n.id = d.notice_id
+WHERE d.state = 0 AND d.expires_at <= (SELECT ledger_now($3)) AND n.created_at < $1 LIMIT $2;
 
 -- name: prune-notices
--- Removes one batch of notices with their deliveries. Arguments: $1 before, $2 limit, $3 now.
+-- Removes one batch of notices with their deliveries and marks. Arguments: $1 before, $2 limit, $3 now.
 -- Result: the number of notices and of deliveries removed.
 WITH old AS MATERIALIZED (
     SELECT n.id, n.first_seq, n.last_seq FROM notices n
@@ -46,7 +45,9 @@ WITH old AS MATERIALIZED (
       AND NOT EXISTS (SELECT FROM deliveries d WHERE d.seq BETWEEN n.first_seq AND n.last_seq AND d.notice_id = n.id AND d.state = 0)
     LIMIT $2),
 gone AS (DELETE FROM deliveries d USING old o
-         WHERE d.seq BETWEEN o.first_seq AND o.last_seq AND d.notice_id = o.id RETURNING 1),
+         WHERE d.seq BETWEEN o.first_seq AND o.last_seq AND d.notice_id = o.id RETURNING d.seq),
+pushed AS (DELETE FROM pushes p USING gone g WHERE p.seq = g.seq),
+marked AS (DELETE FROM marks m USING old o WHERE m.notice_id = o.id),
 removed AS (DELETE FROM notices n USING old o WHERE n.id = o.id RETURNING 1)
 SELECT (SELECT count(*) FROM removed), (SELECT count(*) FROM gone);
 

@@ -45,14 +45,14 @@ UPDATE deliveries SET state = 4, last_error = ?2 WHERE seq IN (SELECT value FROM
 UPDATE pushes SET due = NULL, node = '' WHERE seq IN (SELECT value FROM json_each(?1)) AND due IS NOT NULL;
 
 -- name: release-next
--- Makes the first open delivery due of every finding of which none is. Arguments: ?1 seqs of what ended (JSON), ?2 now.
+-- Makes the first open delivery due of those findings of which none is. Arguments: ?1 seqs of some of them (JSON), ?2 now.
 UPDATE pushes AS n SET due = max(n.first_due, ?2)
 WHERE n.due = 9223372036854775807
   AND n.seq IN (
       SELECT (SELECT o.seq FROM pushes o
               WHERE o.due IS NOT NULL AND o.finding = e.finding AND o.lane_id = e.lane_id AND o.addressee = e.addressee
               ORDER BY o.seq LIMIT 1)
-      FROM json_each(?1) j CROSS JOIN pushes e ON e.seq = j.value AND e.due IS NULL AND e.finding IS NOT NULL)
+      FROM json_each(?1) j CROSS JOIN pushes e ON e.seq = j.value AND e.finding IS NOT NULL)
   AND NOT EXISTS (SELECT 1 FROM pushes o
                   WHERE o.finding = n.finding AND o.lane_id = n.lane_id AND o.addressee = n.addressee
                     AND o.due < 9223372036854775807);

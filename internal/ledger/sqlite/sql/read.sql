@@ -37,12 +37,11 @@ SELECT coalesce(max(version_id), 0) FROM ledger_schema WHERE is_applied;
 -- Result: 1 if the table of versions is there.
 SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'ledger_schema';
 
--- name: prune-pending
--- Cancels what waits although its notice has expired long ago: its sink may be gone, and then nobody else does.
--- Arguments: ?1 before, ?2 limit, ?3 now. Result: the number of rows.
-UPDATE deliveries SET state = 4, last_error = 'the notice has expired'
-WHERE seq IN (SELECT d.seq FROM deliveries d JOIN notices n ON n.num = d.notice
-              WHERE d.state = 0 AND d.expires_at <= ?3 AND n.created_at < ?1 LIMIT ?2);
+-- name: long-expired
+-- What waits although its notice has expired long ago: its sink may be gone, and then nobody else ends it.
+-- Arguments: ?1 before, ?2 limit, ?3 now. Result: the numbers of deliveries.
+SELECT d.seq FROM deliveries d JOIN notices n ON n.num = d.notice
+WHERE d.state = 0 AND d.expires_at <= ?3 AND n.created_at < ?1 LIMIT ?2;
 
 -- name: old-notices
 -- One batch of notices that may go. Arguments: ?1 before, ?2 limit, ?3 now. Result: their numbers (JSON).
@@ -52,6 +51,14 @@ SELECT json_group_array(num) FROM (
       AND n.id NOT IN (SELECT f.notice_id FROM findings f)
       AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.notice = n.num AND d.state = 0)
     LIMIT ?2);
+
+-- name: prune-pushes
+-- Arguments: ?1 numbers of notices (JSON).
+DELETE FROM pushes WHERE seq IN (SELECT seq FROM deliveries WHERE notice IN (SELECT value FROM json_each(?1)));
+
+-- name: prune-marks
+-- Arguments: ?1 numbers of notices (JSON).
+DELETE FROM marks WHERE notice_id IN (SELECT id FROM notices WHERE num IN (SELECT value FROM json_each(?1)));
 
 -- name: prune-deliveries
 -- Arguments: ?1 numbers of notices (JSON). Result: the number of rows.

@@ -1,0 +1,158 @@
+package ledgertest
+
+import (
+	"testing"
+	"time"
+
+	"tallyman/internal/ledger"
+	"tallyman/sinks"
+)
+
+var markTests = []testCase{
+	{"marks are kept with the time of the first", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		f.commit(t, 1, to([]ledger.Target{inbox}, newNotice("n_1"), newNotice("n_2")))
+		read := markOf("n_1", "user:1", ledger.MarkRead)
+		noError(t, f.Mark(t.Context(), read))
+		later := read
+		later.At = read.At.Add(time.Minute)
+		noError(t, f.Mark(t.Context(), later))
+		f.send(t, f.pending(t, inboxLane), "", 1)
+		acked := markOf("n_1", "user:2", ledger.MarkAcked)
+		acked.At, acked.As = start, []string{"role:keeper", "user:1", "user:2"}
+		noError(t, f.other(t).Mark(t.Context(), acked))
+		both := markOf("n_1", "user:1", ledger.MarkAcked)
+		both.At = start.Add(time.Hour)
+		noError(t, f.Mark(t.Context(), both))
+		f.hasMarks(t, "n_1", acked, read, both)
+		f.hasMarks(t, "n_2")
+	}},
+	{"who has not the notice cannot mark it", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		elsewhere := newNotice("n_2")
+		elsewhere.Warehouse = "119241"
+		mail := ledger.Target{Sink: "mail", Each: true, Strategy: &sinks.Strategy{Kind: sinks.Important}}
+		f.enters(t, sinks.Subscriber{ID: "user:1", Mail: []string{"ann@example.com"}}, true)
+		f.commit(t, 1, append(to([]ledger.Target{inbox}, newNotice("n_1"), elsewhere), to([]ledger.Target{mail}, newNotice("n_mail"))...))
+		canceled := f.pending(t, ledger.Lane{Sink: inboxSink, Warehouse: "119241"})
+		_, err := f.CancelDeliveries(t.Context(), seqs(canceled), "enough")
+		noError(t, err)
+		for _, m := range []ledger.Mark{
+			markOf("n_none", "user:1", ledger.MarkRead),
+			markOf("n_1", "user:10", ledger.MarkRead),
+			markOf("n_1", "user:", ledger.MarkRead),
+			{Notice: "n_1", Warehouse: "119241", User: "user:1", As: []string{"user:1"}, Kind: ledger.MarkAcked, At: start},
+			{Notice: "n_1", Warehouse: "", User: "user:1", As: []string{"user:1"}, Kind: ledger.MarkAcked, At: start},
+			{Notice: "n_1", Warehouse: warehouse, User: "user:1", Kind: ledger.MarkAcked, At: start},
+			markOf("n_mail", "user:1", ledger.MarkRead),
+			{Notice: "n_mail", Warehouse: "", User: "user:1", As: []string{"user:1"}, Kind: ledger.MarkRead, At: start},
+			{Notice: "n_2", Warehouse: "119241", User: "user:1", As: []string{"user:1"}, Kind: ledger.MarkRead, At: start},
+		} {
+			isError(t, ledger.ErrNotFound, f.Mark(t.Context(), m))
+			f.hasMarks(t, m.Notice)
+		}
+	}},
+	{"a mark cancels what it makes needless, and that alone", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		var targets []ledger.Target
+		for name, unless := range map[string]sinks.Unless{
+			"read": sinks.UnlessRead, "acked": sinks.UnlessAcked, "resolved": sinks.UnlessResolved, "never": "",
+		} {
+			targets = append(targets, ledger.Target{Sink: name, Strategy: &sinks.Strategy{Kind: sinks.Delayed, Delay: time.Minute, Unless: unless}})
+		}
+		targets = append(targets, inbox)
+		f.commit(t, 1, to(targets, newNotice("n_1"), newNotice("n_2"), newNotice("n_3")))
+		noError(t, f.Mark(t.Context(), markOf("n_1", "user:1", ledger.MarkRead)))
+		noError(t, f.Mark(t.Context(), markOf("n_2", "user:1", ledger.MarkAcked)))
+		f.clock.Add(time.Minute)
+		for name, want := range map[string][]string{
+			"read": {"n_3"}, "acked": {"n_1", "n_3"}, "resolved": {"n_1", "n_2", "n_3"}, "never": {"n_1", "n_2", "n_3"},
+		} {
+			equal(t, want, claimedIDs(f.claimAll(t, name)))
+		}
+		equal(t, 3, len(f.pending(t, inboxLane)))
+		f.canceledBecause(t, "read", map[string]string{"n_1": "read by user:1", "n_2": "acked by user:1"})
+		f.canceledBecause(t, "acked", map[string]string{"n_2": "acked by user:1"})
+	}},
+	{"what a mark cancels makes room for the next of the finding", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		unless := []ledger.Target{inbox, {Sink: "sms", Strategy: &sinks.Strategy{Kind: sinks.Delayed, Delay: time.Hour, Unless: sinks.UnlessRead}}}
+		atOnce := []ledger.Target{{Sink: "sms", Strategy: &sinks.Strategy{Kind: sinks.Important}}}
+		one, two := newNotice("n_1"), newNotice("n_2")
+		two.Key = one.Key
+		f.commit(t, 1, append(to(unless, one), to(atOnce, two)...))
+		equal(t, 0, len(f.claimAll(t, "sms").List))
+		noError(t, f.Mark(t.Context(), markOf("n_1", "user:1", ledger.MarkRead)))
+		equal(t, []string{"n_2"}, claimedIDs(f.claimAll(t, "sms")))
+	}},
+	{"what is being tried is canceled too, and sent if it succeeds all the same", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		targets := []ledger.Target{inbox, {Sink: "sms", Strategy: &sinks.Strategy{Kind: sinks.Delayed, Unless: sinks.UnlessAcked, Retry: 5}}}
+		f.commit(t, 1, to(targets, newNotice("n_1"), newNotice("n_2")))
+		claims := f.claimAll(t, "sms").List
+		for _, id := range []string{"n_1", "n_2"} {
+			noError(t, f.Mark(t.Context(), markOf(id, "user:1", ledger.MarkAcked)))
+		}
+		noError(t, f.SettlePushes(t.Context(), []sinks.Settled{
+			{Seq: claims[0].Seq, Token: claims[0].Token, Kind: sinks.SettleSent},
+			{Seq: claims[1].Seq, Token: claims[1].Token, Kind: sinks.SettleAgain, After: time.Second, Error: "no answer"},
+		}))
+		f.clock.Add(time.Hour)
+		equal(t, 0, len(f.claimAll(t, "sms").List))
+		f.hasState(t, claims[0].Seq, ledger.DeliverySent)
+		f.hasState(t, claims[1].Seq, ledger.DeliveryCanceled)
+	}},
+	{"marks go with their notice", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		f.commit(t, 1, to([]ledger.Target{inbox}, newNotice("n_1")))
+		noError(t, f.Mark(t.Context(), markOf("n_1", "user:1", ledger.MarkRead)))
+		f.send(t, f.pending(t, inboxLane), "", 1)
+		f.clock.Add(48 * time.Hour)
+		_, err := f.Prune(t.Context(), f.clock.Now().Add(-time.Hour), 1)
+		noError(t, err)
+		f.hasMarks(t, "n_1")
+	}},
+}
+
+// markOf is a mark of a user as the user alone.
+func markOf(id, user string, kind ledger.MarkKind) ledger.Mark {
+	return ledger.Mark{Notice: id, Warehouse: warehouse, User: user, As: []string{user}, Kind: kind, At: start.Add(time.Second)}
+}
+
+// hasMarks checks the marks of a notice, in the order of time.
+func (f *fixture) hasMarks(t testing.TB, id string, want ...ledger.Mark) {
+	t.Helper()
+	got, err := f.MarksOf(t.Context(), id)
+	noError(t, err)
+	for i := range want {
+		want[i].As = nil
+	}
+	equal(t, want, got)
+}
+
+// claimAll claims everything that is due at a push channel.
+func (f *fixture) claimAll(t testing.TB, sink string) sinks.Claims {
+	t.Helper()
+	claims, err := f.ClaimPushes(t.Context(), sink, "a", lease, 1000)
+	noError(t, err)
+	return claims
+}
+
+// canceledBecause checks which deliveries of a sink were canceled, and why, by the id of the notice.
+func (f *fixture) canceledBecause(t testing.TB, sink string, want map[string]string) {
+	t.Helper()
+	list, err := f.ListDeliveries(t.Context(), ledger.DeliveryFilter{Sink: sink, States: []ledger.DeliveryState{ledger.DeliveryCanceled}, Limit: 100})
+	noError(t, err)
+	got := map[string]string{}
+	for i := range list {
+		got[list[i].Notice] = list[i].LastError
+	}
+	equal(t, want, got)
+}
+
+func (f *fixture) hasState(t testing.TB, seq int64, want ledger.DeliveryState) {
+	t.Helper()
+	got, err := f.Delivery(t.Context(), seq)
+	noError(t, err)
+	equal(t, want, got.State)
+}

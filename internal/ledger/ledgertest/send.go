@@ -1,0 +1,158 @@
+package ledgertest
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"tallyman/engine/notice"
+	"tallyman/internal/ledger"
+	"tallyman/sinks"
+)
+
+var sendTests = []testCase{
+	{"what is sent is delivered as what is committed", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		f.enters(t, sinks.Subscriber{ID: "user:1", Mail: []string{"ann@example.com"}}, true)
+		important := &sinks.Strategy{Kind: sinks.Important}
+		named := ledger.Target{Sink: inboxSink, Inbox: true, Recipients: []string{"role:keeper", "user:2"}}
+		mail := ledger.Target{Sink: "mail", Each: true, Strategy: important}
+		list := append(to([]ledger.Target{inbox, {Sink: "queue"}, {Sink: gateway, Strategy: important}, mail}, sentNotice("n_1")),
+			to([]ledger.Target{named, {Sink: "mail", Each: true, Recipients: []string{"user:2"}, Strategy: important}}, sentNotice("n_2"))...)
+		got := f.sends(t, list)
+		equal(t, ledger.SentNotices{
+			List:  []ledger.SentNotice{{ID: "n_1", Deliveries: 4}, {ID: "n_2", Deliveries: 1, Unsubscribed: 1}},
+			Lanes: []ledger.Lane{{Sink: gateway}, inboxLane, {Sink: "mail"}, {Sink: "queue"}},
+		}, got)
+		pending := f.pending(t, inboxLane)
+		equal(t, []string{"n_1", "n_2"}, ids(pending))
+		equal(t, [][]string{{"user:1"}, {"role:keeper", "user:2"}}, [][]string{pending[0].Recipients, pending[1].Recipients})
+		equal(t, list[0].Notice, pending[0].Notice)
+		equal(t, []string{"n_1"}, ids(f.pending(t, ledger.Lane{Sink: "queue"})))
+		equal(t, []string{"n_1"}, claimedIDs(f.claimAll(t, gateway)))
+		mails := f.claimAll(t, "mail")
+		equal(t, []string{"n_1"}, claimedIDs(mails))
+		equal(t, []string{"user:1"}, mails.List[0].Recipients)
+		totals, err := f.Totals(t.Context())
+		noError(t, err)
+		of, err := f.Trace(t.Context(), "", "", []string{""}, nil, 10)
+		noError(t, err)
+		equal(t, 0, len(of))
+		equal(t, []ledger.Total{{Type: "REP_NOTICE", Status: "sent", Count: 2, Latest: start}}, totals)
+	}},
+	{"without anybody to have it a notice is kept", func(t *testing.T, f *fixture) {
+		got := f.sends(t, to([]ledger.Target{inbox}, sentNotice("n_1")))
+		equal(t, ledger.SentNotices{List: []ledger.SentNotice{{ID: "n_1", Unsubscribed: 1}}}, got)
+		found, err := f.Notices(t.Context(), []string{"n_1"})
+		noError(t, err)
+		equal(t, 1, len(found))
+	}},
+	{"a repeated request is answered as it was and changes nothing", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		list := to([]ledger.Target{inbox, by(sinks.Strategy{Kind: sinks.Important}), {Sink: "mail", Each: true, Strategy: &sinks.Strategy{Kind: sinks.Immediate}}},
+			sentNotice("n_1"), sentNotice("n_2"))
+		first := f.sends(t, list)
+		f.send(t, f.pending(t, inboxLane)[:1], "", 1)
+		noError(t, f.RemoveSubscription(t.Context(), ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:1"}))
+		f.enters(t, sinks.Subscriber{ID: "user:1", Mail: []string{"ann@example.com"}}, true)
+		f.clock.Add(time.Hour)
+		for i := range list {
+			n := *list[i].Notice
+			n.CreatedAt, n.ExpiresAt = n.CreatedAt.Add(time.Hour), n.ExpiresAt.Add(time.Hour)
+			list[i].Notice = &n
+		}
+		want := ledger.SentNotices{List: []ledger.SentNotice{
+			{ID: "n_1", Existing: true, Deliveries: 2, Unsubscribed: 1}, {ID: "n_2", Existing: true, Deliveries: 2, Unsubscribed: 1},
+		}}
+		for i := range first.List {
+			first.List[i].Existing = true
+		}
+		equal(t, want.List, first.List)
+		equal(t, want, f.sends(t, list))
+		equal(t, []string{"n_2"}, ids(f.pending(t, inboxLane)))
+		found, err := f.Notices(t.Context(), []string{"n_1"})
+		noError(t, err)
+		equal(t, start, found["n_1"].CreatedAt)
+	}},
+	{"another request under the ids of one writes nothing at all", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		f.sends(t, to([]ledger.Target{inbox}, sentNotice("n_1")))
+		other := sentNotice("n_1")
+		other.Episode = `"s_other"`
+		fresh := sentNotice("n_2")
+		fresh.Episode = other.Episode
+		got := f.sends(t, to([]ledger.Target{inbox}, fresh, other))
+		if !got.List[1].Other || !got.List[1].Existing || got.List[0].Other || got.List[0].Existing || len(got.Lanes) > 0 {
+			t.Fatalf("got %+v", got)
+		}
+		equal(t, []string{"n_1"}, ids(f.pending(t, inboxLane)))
+		found, err := f.Notices(t.Context(), []string{"n_1", "n_2"})
+		noError(t, err)
+		equal(t, map[string]*notice.Notice{"n_1": sentNotice("n_1")}, found)
+	}},
+	{"what is gone of a request is sent again", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		f.sends(t, to([]ledger.Target{inbox}, sentNotice("n_1")))
+		got := f.sends(t, to([]ledger.Target{inbox}, sentNotice("n_1"), sentNotice("n_2")))
+		equal(t, ledger.SentNotices{
+			List:  []ledger.SentNotice{{ID: "n_1", Existing: true, Deliveries: 1}, {ID: "n_2", Deliveries: 1}},
+			Lanes: []ledger.Lane{inboxLane},
+		}, got)
+		equal(t, []string{"n_1", "n_2"}, ids(f.pending(t, inboxLane)))
+	}},
+	{"what is sent waits for nothing else that is sent", func(t *testing.T, f *fixture) {
+		f.sends(t, to([]ledger.Target{by(sinks.Strategy{Kind: sinks.Important})}, sentNotice("n_1"), sentNotice("n_2")))
+		f.sends(t, to([]ledger.Target{by(sinks.Strategy{Kind: sinks.Important})}, sentNotice("n_3")))
+		equal(t, []string{"n_1", "n_2", "n_3"}, claimedIDs(f.claimAll(t, gateway)))
+	}},
+	{"a request that many make at once is sent once", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		const n, many = 50, 8
+		nodes := []ledger.Ledger{f.Ledger, f.other(t), f.other(t)}
+		answers := make([]ledger.SentNotices, many)
+		var all sync.WaitGroup
+		for i := range many {
+			all.Go(func() {
+				var list []ledger.NewNotice
+				for j := range n {
+					list = append(list, to([]ledger.Target{inbox, by(sinks.Strategy{Kind: sinks.Important})}, sentNotice(fmt.Sprintf("n_%02d", j)))...)
+				}
+				got, err := nodes[i%len(nodes)].Send(t.Context(), list)
+				if err != nil {
+					t.Error(err)
+				}
+				answers[i] = got
+			})
+		}
+		all.Wait()
+		made := 0
+		for _, a := range answers {
+			for _, s := range a.List {
+				if !s.Existing {
+					made++
+				}
+				if s.Other || s.Deliveries != 2 {
+					t.Fatalf("got %+v", s)
+				}
+			}
+		}
+		equal(t, n, made)
+		equal(t, n, len(f.pending(t, inboxLane)))
+		equal(t, n, len(f.claimAll(t, gateway).List))
+	}},
+}
+
+// sentNotice is a notice as a business system sends it.
+func sentNotice(id string) *notice.Notice {
+	n := newNotice(id)
+	n.Rule, n.Scope, n.Key, n.Episode, n.Status = "", "", "", `"s_request"`, notice.Sent
+	return n
+}
+
+func (f *fixture) sends(t testing.TB, list []ledger.NewNotice) ledger.SentNotices {
+	t.Helper()
+	got, err := f.Send(t.Context(), list)
+	noError(t, err)
+	return got
+}

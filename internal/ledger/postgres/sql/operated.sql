@@ -1,0 +1,80 @@
+-- What operators see of deliveries, and do to them.
+
+-- name: plan-anew
+-- The statement that follows in the transaction is planned for its arguments: most of a filter is empty.
+SELECT set_config('plan_cache_mode', 'force_custom_plan', true);
+
+-- name: list-deliveries
+-- Arguments: $1 sink, $2 warehouse, $3 type, $4 rule, $5 notice, '' = any; $6 states, none = any; $7 numbers below this one, $8 limit,
+-- $9 now. Result: the columns of rows.DeliveryRecord, the latest first. A notice of before the column has its warehouse in its lane only.
+SELECT d.notice_id, d.seq, l.sink, l.warehouse, d.state, d.attempts, d.last_error, d.sent_at, d.recipients, n.body,
+       coalesce(p.kind, ''), coalesce(p.unless, ''), coalesce(p.delay, 0), coalesce(p.at, 0), coalesce(p.within, 0), coalesce(p.retry, 0),
+       coalesce(p.due, 0), coalesce(p.deadline, 0), coalesce(p.node, ''), coalesce(p.node <> '' AND p.due > (SELECT ledger_now($9)), false)
+FROM deliveries d
+JOIN lanes l ON l.id = d.lane_id
+JOIN notices n ON n.id = d.notice_id
+LEFT JOIN pushes p ON p.seq = d.seq
+WHERE d.seq < $7
+  AND ($1 = '' OR d.lane_id = ANY (ARRAY(SELECT id FROM lanes WHERE sink = $1)))
+  AND ($2 = '' OR n.warehouse = $2 OR n.warehouse = '' AND l.warehouse = $2)
+  AND ($3 = '' OR n.type = $3)
+  AND ($4 = '' OR n.rule = $4)
+  AND ($5 = '' OR d.notice_id = $5 AND d.seq BETWEEN (SELECT first_seq FROM notices WHERE id = $5) AND (SELECT last_seq FROM notices WHERE id = $5))
+  AND (cardinality($6::smallint[]) = 0 OR d.state = ANY ($6::smallint[]))
+ORDER BY d.seq DESC LIMIT $8;
+
+-- name: lock-retries
+-- One operator has deliveries tried again at a time: where nothing of a finding is open, there is nothing else to hold.
+SELECT pg_advisory_xact_lock(1952541806);
+
+-- name: lock-rules
+-- Holds the rules of deliveries to push channels: no commit adds to their findings meanwhile. Arguments: $1 seqs. Result: their number.
+SELECT count(*)
+FROM (SELECT s.id FROM rule_scopes s
+      WHERE s.rule = ANY (ARRAY(SELECT DISTINCT n.rule FROM pushes p
+                                JOIN deliveries d ON d.seq = p.seq
+                                JOIN notices n ON n.id = d.notice_id
+                                WHERE p.seq = ANY($1::bigint[]) AND p.finding IS NOT NULL))
+      ORDER BY s.id FOR NO KEY UPDATE) AS locked;
+
+-- name: hasten-pushes
+-- Makes those due at once that wait unclaimed; one that is behind another stays so. Arguments: $1 seqs, $2 now. Result: their numbers.
+UPDATE pushes p
+SET first_due = least(p.first_due, (SELECT ledger_now($2))),
+    due = CASE WHEN p.due = 9223372036854775807 THEN p.due ELSE least(p.due, (SELECT ledger_now($2))) END,
+    forgiven = (SELECT d.attempts FROM deliveries d WHERE d.seq = p.seq)
+WHERE p.seq = ANY($1::bigint[]) AND p.due IS NOT NULL AND p.ends > (SELECT ledger_now($2))
+  AND NOT (p.node <> '' AND p.due > (SELECT ledger_now($2)))
+RETURNING p.seq;
+
+-- name: revive-deliveries
+-- Makes those pending again that have ended unsent. Arguments: $1 seqs, $2 now. Result: their numbers.
+UPDATE deliveries SET state = 0, last_error = CASE WHEN state = 4 THEN '' ELSE last_error END
+WHERE seq = ANY($1::bigint[]) AND state IN (2, 3, 4) AND expires_at > (SELECT ledger_now($2))
+RETURNING seq;
+
+-- name: revive-pushes
+-- Arguments: $1 seqs, of which those count that revive-deliveries has changed, $2 now.
+UPDATE pushes p
+SET due = CASE WHEN p.finding IS NULL THEN (SELECT ledger_now($2)) ELSE 9223372036854775807 END,
+    first_due = (SELECT ledger_now($2)),
+    deadline = CASE WHEN p.within > 0 THEN (SELECT ledger_now($2)) + p.within ELSE 0 END,
+    ends = CASE WHEN p.within > 0 THEN least(d.expires_at, (SELECT ledger_now($2)) + p.within) ELSE d.expires_at END,
+    unless = '', node = '', forgiven = d.attempts
+FROM deliveries d
+WHERE p.seq = ANY($1::bigint[]) AND p.due IS NULL AND d.seq = p.seq AND d.state = 0;
+
+-- name: line-up
+-- Puts behind what is due and unclaimed while an earlier one of its finding is open. Arguments: $1 seqs of some of the findings, $2 now.
+UPDATE pushes n SET due = 9223372036854775807, node = ''
+WHERE n.seq = ANY (ARRAY(
+        SELECT o.seq FROM pushes e
+        JOIN pushes o ON o.finding = e.finding AND o.lane_id = e.lane_id AND o.addressee = e.addressee AND o.due < 9223372036854775807
+        WHERE e.seq = ANY($1::bigint[])))
+  AND NOT (n.node <> '' AND n.due > (SELECT ledger_now($2)))
+  AND EXISTS (SELECT FROM pushes f
+              WHERE f.due IS NOT NULL AND f.finding = n.finding AND f.lane_id = n.lane_id AND f.addressee = n.addressee AND f.seq < n.seq);
+
+-- name: lanes-of
+-- Arguments: $1 seqs. Result: sink and warehouse of their lanes, sorted.
+SELECT DISTINCT l.sink, l.warehouse FROM deliveries d JOIN lanes l ON l.id = d.lane_id WHERE d.seq = ANY($1::bigint[]) ORDER BY 1, 2;

@@ -1,0 +1,68 @@
+-- What operators see of deliveries, and do to them.
+
+-- name: list-deliveries
+-- Arguments: ?1 sink, ?2 warehouse, ?3 type, ?4 rule, ?5 notice, '' = any; ?6 states (JSON), none = any; ?7 numbers below this one,
+-- ?8 limit, ?9 now. Result: the columns of rows.DeliveryRecord, the latest first. A notice of before the column has its warehouse in
+-- its lane only.
+SELECT n.id, d.seq, l.sink, l.warehouse, d.state, d.attempts, d.last_error, d.sent_at, d.recipients, n.body,
+       coalesce(p.kind, ''), coalesce(p.unless, ''), coalesce(p.delay, 0), coalesce(p.at, 0), coalesce(p.within, 0), coalesce(p.retry, 0),
+       coalesce(p.due, 0), coalesce(p.deadline, 0), coalesce(p.node, ''), coalesce(p.node <> '' AND p.due > ?9, 0)
+FROM deliveries d
+CROSS JOIN lanes l ON l.id = d.lane_id
+CROSS JOIN notices n ON n.num = d.notice
+LEFT JOIN pushes p ON p.seq = d.seq
+WHERE d.seq < ?7
+  AND (?1 = '' OR l.sink = ?1)
+  AND (?2 = '' OR n.warehouse = ?2 OR n.warehouse = '' AND l.warehouse = ?2)
+  AND (?3 = '' OR n.type = ?3)
+  AND (?4 = '' OR n.rule = ?4)
+  AND (?5 = '' OR d.seq IN (SELECT o.seq FROM notices m JOIN deliveries o ON o.notice = m.num WHERE m.id = ?5))
+  AND (json_array_length(?6) = 0 OR d.state IN (SELECT value FROM json_each(?6)))
+ORDER BY d.seq DESC LIMIT ?8;
+
+-- name: pending-deliveries
+-- Arguments: ?1 seqs (JSON). Result: those that are pending (JSON).
+SELECT json_group_array(seq) FROM (SELECT seq FROM deliveries WHERE seq IN (SELECT value FROM json_each(?1)) AND state = 0 ORDER BY seq);
+
+-- name: hasten-pushes
+-- Makes those due at once that wait unclaimed; one that is behind another stays so. Arguments: ?1 seqs (JSON), ?2 now.
+-- Result: their numbers.
+UPDATE pushes AS p
+SET first_due = min(p.first_due, ?2), due = CASE WHEN p.due = 9223372036854775807 THEN p.due ELSE min(p.due, ?2) END,
+    forgiven = (SELECT d.attempts FROM deliveries d WHERE d.seq = p.seq)
+WHERE p.seq IN (SELECT value FROM json_each(?1)) AND p.due IS NOT NULL AND p.ends > ?2 AND NOT (p.node <> '' AND p.due > ?2)
+RETURNING seq;
+
+-- name: revive-deliveries
+-- Makes those pending again that have ended unsent. Arguments: ?1 seqs (JSON), ?2 now. Result: their numbers.
+UPDATE deliveries SET state = 0, last_error = CASE WHEN state = 4 THEN '' ELSE last_error END
+WHERE seq IN (SELECT value FROM json_each(?1)) AND state IN (2, 3, 4) AND expires_at > ?2
+RETURNING seq;
+
+-- name: revive-pushes
+-- Arguments: ?1 seqs (JSON), of which those count that revive-deliveries has changed, ?2 now.
+UPDATE pushes AS p
+SET due = CASE WHEN p.finding IS NULL THEN ?2 ELSE 9223372036854775807 END, first_due = ?2,
+    deadline = CASE WHEN p.within > 0 THEN ?2 + p.within ELSE 0 END,
+    ends = CASE WHEN p.within > 0 THEN min(d.expires_at, ?2 + p.within) ELSE d.expires_at END,
+    unless = '', node = '', forgiven = d.attempts
+FROM deliveries d
+WHERE p.seq IN (SELECT value FROM json_each(?1)) AND p.due IS NULL AND d.seq = p.seq AND d.state = 0;
+
+-- name: line-up
+-- Puts behind what is due and unclaimed while an earlier one of its finding is open. Arguments: ?1 seqs of some of the findings (JSON),
+-- ?2 now.
+UPDATE pushes AS n SET due = 9223372036854775807, node = ''
+WHERE n.seq IN (
+        SELECT o.seq FROM json_each(?1) j
+        CROSS JOIN pushes e ON e.seq = j.value AND e.finding IS NOT NULL
+        JOIN pushes o ON o.finding = e.finding AND o.lane_id = e.lane_id AND o.addressee = e.addressee
+                     AND o.due IS NOT NULL AND o.due < 9223372036854775807)
+  AND NOT (n.node <> '' AND n.due > ?2)
+  AND EXISTS (SELECT 1 FROM pushes f
+              WHERE f.due IS NOT NULL AND f.finding = n.finding AND f.lane_id = n.lane_id AND f.addressee = n.addressee AND f.seq < n.seq);
+
+-- name: lanes-of
+-- Arguments: ?1 seqs (JSON). Result: sink and warehouse of their lanes, sorted.
+SELECT DISTINCT l.sink, l.warehouse FROM deliveries d JOIN lanes l ON l.id = d.lane_id
+WHERE d.seq IN (SELECT value FROM json_each(?1)) ORDER BY 1, 2;
