@@ -46,10 +46,7 @@ func New(o Options) (*Channel, error) {
 }
 
 // Close ends the connections that wait for more to send.
-func (c *Channel) Close() error {
-	c.pool.close()
-	return nil
-}
+func (c *Channel) Close() { c.pool.close() }
 
 // Push mails the deliveries one by one; a channel of mails is not configured for batches.
 func (c *Channel) Push(ctx context.Context, batch []sinks.Delivery) error {

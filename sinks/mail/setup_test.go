@@ -59,11 +59,7 @@ func newChannel(t *testing.T, o mail.Options) *mail.Channel {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(c.Close)
 	return c
 }
 
