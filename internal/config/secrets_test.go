@@ -5,9 +5,11 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"tallyman/sinks/scrub"
 )
 
-func TestRedactor(t *testing.T) {
+func TestSecretTexts(t *testing.T) {
 	t.Parallel()
 	c := load(t, `
 sinks:
@@ -21,7 +23,7 @@ sinks:
   ntfy: {type: chat, url: "ntfy://:n7fyp4ssw0rd@ntfy.sh/stock"}
   telegram: {type: chat, url: "telegram://110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw@telegram?chats=@stock"}
 `)
-	redact := Redactor(c.Sinks)
+	hide := scrub.New(SecretTexts(c.Sinks)...)
 	for text, want := range map[string]string{
 		`Post "https://u:***@gateway.example.com/hooks/t0k3n-of-it?key=ab%20cdefgh&format=json": dial tcp 10.0.0.1:443: refused`: `Post "https://u:***@gateway.example.com***": dial tcp 10.0.0.1:443: refused`,
 		"GET /hooks/t0k3n-of-it is not there":                                                            "GET *** is not there",
@@ -34,17 +36,17 @@ sinks:
 		"401 by ntfy.sh for n7fyp4ssw0rd":                                                                "401 by ntfy.sh for ***",
 		"the JSON of gateway.example.com is refused (400): bin":                                          "the JSON of gateway.example.com is refused (400): bin",
 	} {
-		if got := redact(text); got != want {
+		if got := hide.Text(text, 1000); got != want {
 			t.Errorf("%s\nbecomes %s\nwant    %s", text, got, want)
 		}
 	}
-	if got := Redactor(nil)("as it is"); got != "as it is" {
-		t.Errorf("without secrets: %s", got)
+	if got := SecretTexts(nil); len(got) != 0 {
+		t.Errorf("without secrets: %q", got)
 	}
 }
 
 // Whatever is secret, and however an error writes it, it is not shown.
-func FuzzRedactor(f *testing.F) {
+func FuzzSecretTexts(f *testing.F) {
 	f.Add("hunter22", "x-token-y")
 	f.Add("%41%42%43%44%45%46", "a b")
 	f.Fuzz(func(t *testing.T, secret, path string) {
@@ -52,13 +54,13 @@ func FuzzRedactor(f *testing.F) {
 			return
 		}
 		u := url.URL{Scheme: "https", User: url.UserPassword("u", secret), Host: "h", Path: "/" + path, RawQuery: url.Values{"key": {secret}}.Encode()}
-		redact := Redactor(map[string]Sink{
+		hide := scrub.New(SecretTexts(map[string]Sink{
 			"w": {Type: SinkWebhook, Webhook: &WebhookSink{URL: NewSecret(u.String())}},
 			"m": {Type: SinkMail, Mail: &MailSink{Password: NewSecret(secret)}},
-		})
+		})...)
 		for _, text := range []string{u.String(), u.RequestURI(), "is " + secret + "!", fmt.Sprintf("Get %s: no", u.Redacted())} {
-			if strings.Contains(redact(text), secret) {
-				t.Errorf("%q stays in %q: %q", secret, text, redact(text))
+			if got := hide.Text(text, 10000); strings.Contains(got, secret) {
+				t.Errorf("%q stays in %q: %q", secret, text, got)
 			}
 		}
 	})

@@ -7,18 +7,9 @@ import (
 	"strings"
 )
 
-// Redactor returns a function that puts *** for whatever of a text is a secret of the sinks. Errors come from libraries and from other
-// people's servers, which repeat what they were given whole or in part.
-func Redactor(sinks map[string]Sink) func(text string) string {
-	var pairs []string
-	for _, s := range secretTexts(sinks) {
-		pairs = append(pairs, s, redacted)
-	}
-	return strings.NewReplacer(pairs...).Replace
-}
-
-// secretTexts are the texts that nobody may see, the longest first: where one is a part of another, the whole is taken out.
-func secretTexts(sinks map[string]Sink) []string {
+// SecretTexts are the texts of the sinks that nobody may see, and the parts of them that libraries and other people's servers
+// repeat in errors. The longest come first: where one is a part of another, the whole is taken out.
+func SecretTexts(sinks map[string]Sink) []string {
 	var list []string
 	for _, s := range sinks {
 		list = append(list, s.secretTexts()...)
