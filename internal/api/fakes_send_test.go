@@ -75,6 +75,13 @@ func (f *fakeSends) all() []ledger.NewNotice {
 	return out
 }
 
+func (f *fakeSends) clear() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.order = nil
+	clear(f.sent)
+}
+
 // targets are the sinks of the tests.
 var targets = map[string]api.TargetKind{
 	"inbox": api.TargetInbox, "replenishment": api.TargetQueue, "gateway": api.TargetPush, "letters": api.TargetEach,
