@@ -23,8 +23,8 @@ type StatusReport struct {
 
 // Health is how one thing is that the node depends on.
 type Health struct {
-	Part  string     `json:"part" xml:"part" enum:"ledger,redis,source" doc:"what it is"`
-	Name  string     `json:"name,omitempty" xml:"name,omitempty" doc:"the name of the source or of the sink that uses it"`
+	Part  string     `json:"part" xml:"part" enum:"ledger,redis,sink,source" doc:"what it is"`
+	Name  string     `json:"name,omitempty" xml:"name,omitempty" doc:"the name of the source, of the push channel, or of the sink that uses Redis"`
 	OK    bool       `json:"ok" xml:"ok"`
 	Error string     `json:"error,omitempty" xml:"error,omitempty" doc:"why not"`
 	Since *time.Time `json:"since,omitempty" xml:"since,omitempty" doc:"how long it has been so"`

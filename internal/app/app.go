@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"runtime"
@@ -26,7 +27,8 @@ type Options struct {
 	Node    string       // name of this node; host name and process by default
 	Clock   engine.Clock // the machine's by default
 	Migrate bool         // bring the ledger's schema up to date; an SQLite ledger always is
-	Step    func(string) // see engine.Options.Step
+	Step    func(string) // see engine.Options.Step and delivery.Options.Step
+	Stdout  io.Writer    // of sinks of type stdout; the process's by default
 
 	Lease     time.Duration // of firings and lanes; the engine's default where zero, as below
 	StopGrace time.Duration // how long a stop waits for what runs
@@ -40,6 +42,7 @@ type App struct {
 	started  time.Time
 	ledger   ledger.Ledger
 	index    *indexes
+	pushes   pushSinks
 	sources  map[string]*source
 	set      *rules.Set
 	engine   *engine.Engine
@@ -85,6 +88,12 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err err
 	if err := meter.Register(metrics.NewQueues(a.index.sizers())); err != nil {
 		return nil, err
 	}
+	if err := a.openPushes(meter); err != nil {
+		return nil, err
+	}
+	if err := meter.Register(metrics.NewPushes(a.pushes.measured())); err != nil {
+		return nil, err
+	}
 	if a.engine, err = a.newEngine(meter); err != nil {
 		return nil, err
 	}
@@ -111,9 +120,14 @@ func (a *App) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
-	// The indexes outlive the engine, which delivers to them until it has stopped, and the API, whose workers report to them.
+	// The push channels and the indexes outlive the engine, which delivers to them until it has stopped, and the API, whose workers
+	// report to the indexes.
+	pushCtx, endPushes := context.WithCancel(context.WithoutCancel(ctx))
+	defer endPushes()
 	indexCtx, endIndex := context.WithCancel(context.WithoutCancel(ctx))
-	var background, front sync.WaitGroup
+	defer endIndex()
+	var background, pushing, front sync.WaitGroup
+	pushing.Go(func() { a.pushes.run(pushCtx) })
 	background.Go(func() { a.index.inbox.Run(indexCtx) })
 	for _, q := range a.index.queues {
 		background.Go(func() { q.Run(indexCtx) })
@@ -133,6 +147,8 @@ func (a *App) Run(ctx context.Context) error {
 		}
 	})
 	front.Wait()
+	endPushes()
+	pushing.Wait()
 	endIndex()
 	background.Wait()
 	close(failures)
@@ -157,6 +173,7 @@ func (a *App) Close() error {
 			errs = append(errs, fmt.Errorf("close source %s: %w", name, err))
 		}
 	}
+	a.pushes.closeAll()
 	if a.index != nil {
 		errs = append(errs, a.index.close())
 	}
@@ -189,9 +206,10 @@ func (a *App) newEngine(observer engine.Observer) (*engine.Engine, error) {
 	return e, nil
 }
 
-// sinks are the configured ones: the inbox and the queues.
+// sinks are the configured ones: the inbox, the queues and the push channels.
 func (a *App) sinks() map[string]engine.Sink {
-	sinks := map[string]engine.Sink{a.index.sink: {Sink: a.index.inbox, Inbox: true}}
+	sinks := a.pushes.engineSinks()
+	sinks[a.index.sink] = engine.Sink{Sink: a.index.inbox, Inbox: true}
 	for name, q := range a.index.queues {
 		sinks[name] = engine.Sink{Sink: q}
 	}
@@ -207,6 +225,8 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 		Queues:    a.index.served(),
 		Catalogue: a.ledger,
 		Book:      a.ledger,
+		Marks:     a.ledger,
+		Sends:     a.sends(),
 		Rules:     a.engine,
 		Preview:   a.preview,
 		Status:    a.status,

@@ -21,6 +21,9 @@ func (o Options) withDefaults() Options {
 	if o.Clock == nil {
 		o.Clock = engine.SystemClock{}
 	}
+	if o.Stdout == nil {
+		o.Stdout = os.Stdout
+	}
 	if o.Node == "" {
 		o.Node = nodeName()
 	}

@@ -22,6 +22,7 @@ func (a *App) status(ctx context.Context) (api.StatusReport, error) {
 		q := a.index.queues[name]
 		r.Health = append(r.Health, q.health.report("redis", name, q.Ready()))
 	}
+	r.Health = append(r.Health, a.pushes.reports()...)
 	for _, name := range slices.Sorted(maps.Keys(a.sources)) {
 		s := a.sources[name]
 		r.Health = append(r.Health, s.health.report("source", name, pingSource(ctx, s)))

@@ -42,6 +42,7 @@ type ServeOptions struct {
 	Version string
 	Migrate bool                 // bring the schema of a shared ledger up to date first
 	Ready   func(address string) // called once it listens
+	Out     io.Writer            // of sinks of type stdout
 }
 
 // PreviewOptions says which rule is tried, and when.

@@ -61,7 +61,7 @@ func (l *loop) start(ctx context.Context, jobs []*job, done func(error)) {
 func (r *Runner) push(ctx context.Context, batch []sinks.Claimed) (err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
-			r.o.Logger.Error("panic in a sink", "panic", r.o.Redact(fmt.Sprint(reason)), "stack", string(debug.Stack()))
+			r.o.Logger.Error("panic in a sink", "panic", r.o.Scrubber.Text(fmt.Sprint(reason), longError), "stack", string(debug.Stack()))
 			err = fmt.Errorf("panic: %v", reason)
 		}
 	}()
@@ -127,5 +127,5 @@ func (l *loop) text(err error) string {
 	if refused, ok := errors.AsType[*sinks.RefusedError](err); ok {
 		err = refused.Err
 	}
-	return l.clean.Text(l.o.Redact(err.Error()), longError)
+	return l.o.Scrubber.Text(err.Error(), longError)
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"tallyman/sinks"
+	"tallyman/sinks/scrub"
 )
 
 // Ledger is what a runner needs of the ledger; internal/ledger describes each method.
@@ -62,10 +63,9 @@ type Options struct {
 	Batch       Batch
 	StopGrace   time.Duration // how long a stop waits for calls; 10s
 
-	// Redact takes the secrets out of an error's text; nil = there are none.
-	Redact   func(text string) string
-	Observer Observer     // none
-	Logger   *slog.Logger // none
+	Scrubber *scrub.Scrubber // takes the secrets out of errors; none
+	Observer Observer        // none
+	Logger   *slog.Logger    // none
 
 	// Step is called between the steps of a delivery, so that a test can end the process right there.
 	Step func(step string)
@@ -108,8 +108,8 @@ func (o *Options) withDefaults() (Options, error) {
 	if d.Burst == 0 && d.Rate != rate.Inf {
 		d.Burst = max(1, int(min(float64(d.Rate)/10, 1e6)))
 	}
-	if d.Redact == nil {
-		d.Redact = func(text string) string { return text }
+	if d.Scrubber == nil {
+		d.Scrubber = scrub.New()
 	}
 	if d.Observer == nil {
 		d.Observer = nobody{}

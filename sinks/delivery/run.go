@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"tallyman/sinks/scrub"
 )
 
 // longError is how much of an error's text is kept, in bytes.
@@ -17,7 +15,6 @@ type Runner struct {
 	breaker *breaker
 	told    told
 	woken   chan struct{}
-	clean   *scrub.Scrubber // makes errors one short line; the secrets are Options.Redact's
 }
 
 // New makes a runner; Run sets it going.
@@ -27,7 +24,7 @@ func New(o Options) (*Runner, error) {
 		return nil, err
 	}
 	opts.Logger = opts.Logger.With("sink", opts.Sink)
-	return &Runner{o: opts, breaker: newBreaker(opts.Breaker), woken: make(chan struct{}, 1), clean: scrub.New()}, nil
+	return &Runner{o: opts, breaker: newBreaker(opts.Breaker), woken: make(chan struct{}, 1)}, nil
 }
 
 // Wake says that something may be due. It never blocks.

@@ -11,6 +11,7 @@ import (
 
 	"tallyman/sinks"
 	"tallyman/sinks/delivery"
+	"tallyman/sinks/scrub"
 )
 
 // A stop lets the calls under way end, records them, and gives back what was claimed.
@@ -184,9 +185,7 @@ func TestPanic(t *testing.T) {
 // Errors are cleaned before they are kept: no secrets, one line, UTF-8, not endless.
 func TestErrorsAreClean(t *testing.T) {
 	t.Parallel()
-	redact := func(o *delivery.Options) {
-		o.Redact = func(text string) string { return strings.ReplaceAll(text, "s3cret", "***") }
-	}
+	redact := func(o *delivery.Options) { o.Scrubber = scrub.New("s3cret") }
 	long := errors.New("s3cret\x00 a\nb \xff " + strings.Repeat("ä", 5000))
 	inBubble(t, redact, script(map[int64][]error{1: {long}}), func(w *world) {
 		w.commit("", immediate)

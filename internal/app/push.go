@@ -1,0 +1,124 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"golang.org/x/time/rate"
+
+	"tallyman/engine"
+	"tallyman/internal/api"
+	"tallyman/internal/api/metrics"
+	"tallyman/internal/config"
+	"tallyman/sinks"
+	"tallyman/sinks/delivery"
+	"tallyman/sinks/scrub"
+)
+
+// pushSink is a push channel with what delivers to it.
+type pushSink struct {
+	*delivery.Runner
+
+	config config.Sink
+	close  func() // gives back connections
+	health health
+}
+
+// pushSinks are the configured push channels, by name.
+type pushSinks map[string]*pushSink
+
+// openPushes makes the push channels. None is asked for anything before there is something to deliver, so one that is down stops
+// nothing; one that can never work, for a template that is wrong, does.
+func (a *App) openPushes(observer delivery.Observer) error {
+	a.pushes = pushSinks{}
+	scrubber := scrub.New(config.SecretTexts(a.cfg.Sinks)...)
+	for _, name := range slices.Sorted(maps.Keys(a.cfg.Sinks)) {
+		cfg := a.cfg.Sinks[name]
+		if cfg.Push == nil {
+			continue
+		}
+		channel, err := a.newPusher(name, &cfg)
+		if err != nil {
+			return fmt.Errorf("sinks.%s: %w", name, err)
+		}
+		s := &pushSink{config: cfg, close: channel.Close}
+		a.pushes[name] = s
+		if s.Runner, err = delivery.New(a.pushOptions(name, &cfg, channel, scrubber, observer)); err != nil {
+			return fmt.Errorf("sinks.%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (a *App) pushOptions(name string, cfg *config.Sink, p sinks.Pusher, scrubber *scrub.Scrubber, observer delivery.Observer) delivery.Options {
+	o := delivery.Options{
+		Sink: name, Node: a.opts.Node, Ledger: a.ledger, Pusher: p,
+		Timeout: cfg.Push.Timeout, Concurrency: cfg.Push.Concurrency, Rate: rate.Limit(cfg.Push.Rate.PerSecond()),
+		Breaker:   delivery.Breaker{Failures: cfg.Push.Breaker.Failures, Open: cfg.Push.Breaker.Open},
+		StopGrace: a.opts.StopGrace, Scrubber: scrubber, Observer: observer, Logger: a.log, Step: a.opts.Step,
+	}
+	if w := cfg.Webhook; w != nil {
+		o.Batch = delivery.Batch{Max: w.Batch.Max, Wait: w.Batch.Wait}
+	}
+	return o
+}
+
+// run delivers until ctx ends.
+func (p pushSinks) run(ctx context.Context) {
+	var wg sync.WaitGroup
+	for _, s := range p {
+		wg.Go(func() { s.Run(ctx) })
+	}
+	wg.Wait()
+}
+
+func (p pushSinks) closeAll() {
+	for _, s := range p {
+		s.close()
+	}
+}
+
+// engineSinks are the push channels as the engine has them.
+func (p pushSinks) engineSinks() map[string]engine.Sink {
+	list := map[string]engine.Sink{}
+	for name, s := range p {
+		list[name] = engine.Sink{Push: true, Each: s.config.Type == config.SinkMail, Wake: s.Wake}
+	}
+	return list
+}
+
+// measured are the push channels as the metrics have them.
+func (p pushSinks) measured() map[string]func() metrics.Push {
+	list := map[string]func() metrics.Push{}
+	for name, s := range p {
+		list[name] = func() metrics.Push {
+			now := s.Status()
+			return metrics.Push{Breaker: string(now.Breaker), InFlight: now.InFlight, HeldBack: now.HeldBack()}
+		}
+	}
+	return list
+}
+
+// reports tell which push channels are well. One that is not keeps nobody from work: its deliveries wait for it.
+func (p pushSinks) reports() []api.Health {
+	var list []api.Health
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		s := p[name]
+		list = append(list, s.health.report("sink", name, s.fault()))
+	}
+	return list
+}
+
+// fault is nil while the breaker is closed.
+func (s *pushSink) fault() error {
+	now := s.Status()
+	if now.Breaker == delivery.Closed {
+		return nil
+	}
+	return errors.New(cmp.Or(now.LastError, "it failed"))
+}
