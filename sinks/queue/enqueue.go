@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"strconv"
 	"time"
@@ -31,6 +32,9 @@ const (
 	enqueuedRepaired = "?" // a repair may have put it in: see repair.go
 )
 
+// allIn is the answer of enqueue.lua, alone, where each of the items is new.
+const allIn = int64(1)
+
 // enqueued is what a push wants to have in Redis.
 type enqueued struct {
 	epoch   string
@@ -58,26 +62,20 @@ func (l *line) newEnqueues() *combiner[*enqueued] {
 // enqueueAll makes a call for some pushes, until it is answered or patience ends. To repeat it does no harm: enqueue.lua knows
 // it, and brings nothing back that was worked on meanwhile.
 func (l *line) enqueueAll(ctx context.Context, flight int, parts []*part[*enqueued]) {
-	calls := [][][]item.Record{make([][]item.Record, len(parts))} // what fits goes into one call
-	items := 0
-	for i, p := range parts {
-		calls[0][i] = p.what.records
-		items += len(p.what.records)
-	}
-	if len(parts) == 1 {
-		calls = inChunks(parts[0].what.records)
+	var records []*item.Record
+	for _, p := range parts {
+		records = slices.AppendSeq(records, references(p.what.records))
 	}
 	c := enqueueCall{epoch: parts[0].what.epoch, token: tokenPush, caller: "p/" + l.o.Node + "/" + strconv.Itoa(flight)}
-	answers := make([]string, 0, items)
-	var err error
-	for i := 0; i < len(calls) && err == nil; i++ {
+	answers := make([]string, 0, len(records))
+	err := inChunks(records, func(some []*item.Record) error {
 		c.name = l.nextCall()
-		err = l.insist(ctx, func(ctx context.Context) error {
-			got, err := l.enqueueOnce(ctx, c, calls[i])
+		return l.insist(ctx, func(ctx context.Context) error {
+			got, err := l.enqueueOnce(ctx, c, some)
 			answers = append(answers, got...)
 			return err
 		})
-	}
+	})
 	for _, p := range parts {
 		n := len(p.what.records)
 		if p.err = err; err == nil {
@@ -87,20 +85,33 @@ func (l *line) enqueueAll(ctx context.Context, flight int, parts []*part[*enqueu
 	}
 }
 
+// references goes through records without copying them.
+func references(records []item.Record) iter.Seq[*item.Record] {
+	return func(yield func(*item.Record) bool) {
+		for i := range records {
+			if !yield(&records[i]) {
+				return
+			}
+		}
+	}
+}
+
 // enqueue puts back into Redis what was lost there. It answers for each item as enqueue.lua does.
 func (l *line) enqueue(ctx context.Context, epoch, token string, records []item.Record) ([]string, error) {
 	c := enqueueCall{epoch: epoch, token: token}
 	if token != tokenPush && token != tokenRebuild {
 		c.caller = "repair" // the newest alone gets that far
 	}
-	answers := make([]string, 0, len(records))
-	for i, some := range inChunks(records) {
-		c.name = token + "/" + strconv.Itoa(i+1)
+	answers, number := make([]string, 0, len(records)), 0
+	err := inChunks(slices.Collect(references(records)), func(some []*item.Record) error {
+		number++
+		c.name = token + "/" + strconv.Itoa(number)
 		got, err := l.enqueueOnce(ctx, c, some)
-		if err != nil {
-			return nil, err
-		}
 		answers = append(answers, got...)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	return answers, nil
 }
@@ -112,47 +123,38 @@ type enqueueCall struct {
 	name         string // of the call, in the record
 }
 
-// enqueueOnce is one call of enqueue.lua for some lists of records.
-func (l *line) enqueueOnce(ctx context.Context, c enqueueCall, lists [][]item.Record) ([]string, error) {
+// enqueueOnce is one call of enqueue.lua.
+func (l *line) enqueueOnce(ctx context.Context, c enqueueCall, records []*item.Record) ([]string, error) {
 	keys := l.all
 	if c.caller != "" {
 		keys = append(slices.Clip(keys), l.keys.request(c.caller))
 	}
-	reply, err := l.run(ctx, l.scripts.enqueue, keys, l.enqueueArgs(c, lists)...)
-	if err != nil {
+	reply, err := l.run(ctx, l.scripts.enqueue, keys, l.enqueueArgs(c, records)...)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	n := countRecords(lists)
-	if len(reply) == 1 && reply[0] == int64(1) {
-		return make([]string, n), nil
-	}
-	if len(reply) != n {
+	case len(reply) == 1 && reply[0] == allIn:
+		return make([]string, len(records)), nil
+	case len(reply) != len(records):
 		return nil, errAnswer
 	}
 	return texts(reply)
 }
 
-func countRecords(lists [][]item.Record) int {
-	n := 0
-	for _, records := range lists {
-		n += len(records)
-	}
-	return n
-}
-
-// inChunks shares the records among calls, so many in each that Redis is through with them soon.
-func inChunks(records []item.Record) [][][]item.Record {
-	var calls [][][]item.Record
+// inChunks calls f with some of the records after the others, so many at a time that Redis is through with them soon.
+func inChunks(records []*item.Record, f func([]*item.Record) error) error {
 	for len(records) > 0 {
 		n := chunk(records)
-		calls = append(calls, [][]item.Record{records[:n]})
+		if err := f(records[:n]); err != nil {
+			return err
+		}
 		records = records[n:]
 	}
-	return calls
+	return nil
 }
 
 // chunk is how many of the records go into one call.
-func chunk(records []item.Record) int {
+func chunk(records []*item.Record) int {
 	n, bytes := 0, 0
 	for n < len(records) && n < enqueueItems && (n == 0 || bytes+len(records[n].Payload) <= enqueueBytes) {
 		bytes += len(records[n].Payload)

@@ -6,44 +6,36 @@ import (
 	"tallyman/sinks/queue/item"
 )
 
-// enqueueArgs writes the arguments of enqueue.lua. There are several for each of many items, so they are passed by reference, and
-// a value is made when it is sent.
-func (l *line) enqueueArgs(c enqueueCall, lists [][]item.Record) []any {
-	n, keyed, lowest := 0, 0, int64(math.MaxInt64)
-	for _, records := range lists {
-		for i := range records {
-			lowest = min(lowest, records[i].Seq)
-			if records[i].Bucket != "" {
-				keyed++
-			}
+// enqueueArgs writes the arguments of enqueue.lua for the records. There are several for each of many items, so they are passed by
+// reference, and a value is made when it is sent.
+func (l *line) enqueueArgs(c enqueueCall, records []*item.Record) []any {
+	n, keyed, lowest := len(records), 0, int64(math.MaxInt64)
+	kinds := make([]byte, n)
+	for i, r := range records {
+		kinds[i] = kindOf(r)
+		lowest = min(lowest, r.Seq)
+		if r.Bucket != "" {
+			keyed++
 		}
-		n += len(records)
 	}
-	kinds, values, times := make([]byte, 0, n), make([]any, 0, n), make([]any, 0, keyed)
-	made := make([]valueArg, 0, n) // not moved while there are references
 	args := append(make([]any, 0, 9+2*n+2*keyed), c.epoch, l.now(), l.keys.hints(), l.hint(), c.token, c.name,
-		recordFor.Milliseconds(), lowest, nil)
-	var buffer []byte
-	for _, records := range lists {
-		for i := range records {
-			r := &records[i]
-			kinds = append(kinds, kindOf(r))
-			args = append(args, &r.ID)
-			made = append(made, valueArg{r, &buffer})
-			values = append(values, &made[len(made)-1])
-		}
+		recordFor.Milliseconds(), lowest, kinds)
+	for _, r := range records {
+		args = append(args, &r.ID)
 	}
-	args[8] = kinds
-	args = append(args, values...)
+	values, buffer := make([]valueArg, n), []byte(nil)
+	for i, r := range records {
+		values[i] = valueArg{r, &buffer}
+		args = append(args, &values[i])
+	}
 	if keyed == 0 {
 		return args
 	}
-	for _, records := range lists {
-		for i := range records {
-			if r := &records[i]; r.Bucket != "" {
-				args = append(args, &r.Bucket)
-				times = append(times, windowArg(r))
-			}
+	times := make([]any, 0, keyed)
+	for _, r := range records {
+		if r.Bucket != "" {
+			args = append(args, &r.Bucket)
+			times = append(times, windowArg(r))
 		}
 	}
 	return append(args, times...)

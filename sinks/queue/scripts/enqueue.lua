@@ -9,7 +9,7 @@
 --      5 token: empty for a push: it does not put in an item that a repair may have put in before (see repair.lua);
 --        * for the one who writes everything back, else the token of a repair
 --      6 the call's name; of names "name/number" with one name the lower numbers are earlier, 7 ttl of the record in ms
---      8 the lowest number (seq) of the items
+--      8 the lowest number (seq) of the items, 0 = they have none
 --      9 kinds, n letters, one for each item: 1 … 5 = it is ready for anybody, at that priority; - = it is not, and its value
 --        says how it stands. A … E and + are the same for an item with a dedupe key
 --      then n × id
@@ -46,7 +46,8 @@ local due, repaired, last = tonumber(meta[2] or 0), tonumber(meta[3] or 0), tonu
 local n = #kinds
 local ids, values, buckets = 9, 9 + n, 9 + 2 * n
 local times = buckets + (#ARGV - buckets) / 2
-local numbered = token ~= '' or tonumber(ARGV[8]) <= repaired -- the numbers of the items matter
+local lowest = tonumber(ARGV[8])
+local numbered = token ~= '' or (lowest > 0 and lowest <= repaired) -- the numbers of the items matter
 
 -- Who has the ids and the dedupe keys?
 local known = mget(ITEMS, ARGV, ids + 1, ids + n)
