@@ -138,12 +138,15 @@ func (s *site) start(name string) *node {
 	return n
 }
 
-// do sends a request and returns status and body.
-func (n *node) do(method, path, accept, body string) (int, string) {
+// do sends a request and returns status and body; headers are name, value, …
+func (n *node) do(method, path, accept, body string, headers ...string) (int, string) {
 	n.t.Helper()
 	req, err := http.NewRequestWithContext(n.t.Context(), method, n.base+path, strings.NewReader(body))
 	if err != nil {
 		n.t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
 	}
 	req.Header.Set("Accept", accept)
 	if body != "" {
