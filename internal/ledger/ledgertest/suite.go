@@ -23,7 +23,8 @@ func Run(t *testing.T, fresh func(t testing.TB) Database) {
 	t.Helper()
 	for _, group := range [][]testCase{
 		firingTests, commitTests, recipientTests, deliveryTests, inboxTests, catalogueTests, readerTests, pruneTests, historyTests,
-		shadowTests, bookTests, markTests, sendTests, raceTests, itemPushTests, itemMoveTests, itemReadTests, itemPruneTests, pushTests, operatedTests, pushPruneTests,
+		shadowTests, bookTests, markTests, sendTests, raceTests, itemPushTests, itemMoveTests, itemReadTests, itemPruneTests, pushTests, pushSettleTests, pushCommitTests, pushOverTests,
+		operatedTests, pushPruneTests,
 	} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {

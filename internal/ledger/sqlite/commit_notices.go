@@ -220,7 +220,6 @@ func endPushes(ctx context.Context, tx *sql.Tx, seqs []int64, now int64) error {
 	return err
 }
 
-
 // laneIDs returns the ids of the lanes, making those that are new.
 func laneIDs(ctx context.Context, tx *sql.Tx, lanes []ledger.Lane) ([]int64, error) {
 	ids := make([]int64, len(lanes))
