@@ -31,7 +31,12 @@ type trial struct {
 // newTrial makes one without nodes; the settings are those of the ledger's sessions.
 func newTrial(t *testing.T, settings ...string) *trial {
 	t.Helper()
-	c := newCluster(t, killLease, worldRules, settings...)
+	return trialOf(newCluster(t, killLease, worldRules, settings...))
+}
+
+// trialOf makes one of a cluster without nodes.
+func trialOf(c *cluster) *trial {
+	c.t.Helper()
 	tr := &trial{cluster: c, world: newWorld(c), ledger: c.openLedger()}
 	stopWorld := tr.world.live()
 	clients, stopClients := c.clients(warehouses...)

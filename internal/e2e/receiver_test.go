@@ -1,0 +1,85 @@
+package e2e
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"tallyman/internal/testenv"
+)
+
+// call is an attempt of a push channel as the receiver of a webhook saw it.
+type call struct {
+	heard
+
+	Type  string `json:"type"`
+	at    time.Time
+	body  string
+	taken bool // the receiver has it, whether it could say so or not
+}
+
+// receiver is the server of a webhook. It takes, fails, resets, hangs and loses answers as it pleases, until calm.
+type receiver struct {
+	*testenv.HTTPServer
+
+	t      *testing.T
+	mu     sync.Mutex
+	random *rand.Rand
+	calls  []call
+	failed int
+}
+
+func newReceiver(t *testing.T, seed uint64) *receiver {
+	t.Helper()
+	r := &receiver{HTTPServer: testenv.NewHTTPServer(t), t: t, random: rand.New(rand.NewPCG(seed, seed))}
+	r.Always(r.moody)
+	return r
+}
+
+// calm takes everything from now on.
+func (r *receiver) calm() {
+	r.Always(func(w http.ResponseWriter, asked testenv.HTTPRequest, gone <-chan struct{}) {
+		r.note(asked, true)
+		testenv.ReplyStatus(http.StatusNoContent, "")(w, asked, gone)
+	})
+}
+
+func (r *receiver) moody(w http.ResponseWriter, asked testenv.HTTPRequest, gone <-chan struct{}) {
+	r.mu.Lock()
+	mood := r.random.IntN(100)
+	r.mu.Unlock()
+	reply, taken := testenv.ReplyStatus(http.StatusNoContent, ""), true
+	switch {
+	case mood < 10:
+		reply = testenv.ReplyReset // after it was taken
+	case mood < 15:
+		reply, taken = testenv.ReplyReset, false
+	case mood < 25:
+		reply, taken = testenv.ReplyStatus(http.StatusInternalServerError, "out of order"), false
+	case mood < 27:
+		reply, taken = testenv.ReplyStatus(http.StatusTooManyRequests, "", "Retry-After", "1"), false
+	case mood < 30:
+		reply, taken = testenv.ReplyHang, false
+	}
+	r.note(asked, taken)
+	reply(w, asked, gone)
+}
+
+func (r *receiver) note(asked testenv.HTTPRequest, taken bool) {
+	c := call{at: asked.At, body: string(asked.Body), taken: taken}
+	if err := json.Unmarshal(asked.Body, &c); err != nil {
+		r.t.Errorf("a call that is no notice: %q", asked.Body)
+	}
+	if key := asked.Header.Get("Idempotency-Key"); key != c.ID || key == "" {
+		r.t.Errorf("notice %s came under the key %q", c.ID, key)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.calls = append(r.calls, c)
+	if !taken {
+		r.failed++
+	}
+}
