@@ -18,11 +18,17 @@ type Ledger interface {
 	LastRuns(ctx context.Context) ([]ledger.Run, error)
 	Judged(ctx context.Context) ([]ledger.Judged, error)
 	Promotions(ctx context.Context) ([]ledger.Promotion, error)
-	Recipients(ctx context.Context, typ, warehouse string) ([]string, error)
 	ledger.Shadows
-	ledger.History
+	Told
 	ledger.Plans
 	Prune(ctx context.Context, before time.Time, keepRuns int) (int64, error)
+}
+
+// Told is what Why asks of what was told, and who hears of it.
+type Told interface {
+	ledger.History
+	Recipients(ctx context.Context, typ, warehouse string) ([]string, error)
+	ListDeliveries(ctx context.Context, f ledger.DeliveryFilter) ([]ledger.DeliveryRecord, error)
 }
 
 // Lanes is what the delivery loops need of the ledger.

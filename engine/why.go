@@ -16,14 +16,15 @@ type Why struct {
 	Rule *rules.Rule
 	RuleStatus
 	Key     string
-	Asked   time.Time       // on the engine's clock
-	Finding *ledger.Finding // nil = none is open
-	Look    *Look           // nil = the source was not asked
-	Held    []Held          // why nothing is told now
-	Next    *Next           // nil = nothing is foreseen
-	Told    []ledger.Traced // every notice of it, the latest first
-	More    bool            // there are older ones
-	Alike   []string        // open keys that may have been meant, where nothing is known of this one
+	Asked   time.Time               // on the engine's clock
+	Finding *ledger.Finding         // nil = none is open
+	Look    *Look                   // nil = the source was not asked
+	Held    []Held                  // why nothing is told now
+	Next    *Next                   // nil = nothing is foreseen
+	Told    []ledger.Traced         // every notice of it, the latest first
+	More    bool                    // there are older ones
+	Waiting []ledger.DeliveryRecord // those of Told to push channels that are pending, the earliest first
+	Alike   []string                // open keys that may have been meant, where nothing is known of this one
 }
 
 // Known tells whether there is anything to say of the key.
@@ -102,6 +103,9 @@ func (e *Engine) Why(ctx context.Context, rule string, scope *string, key string
 	}
 	if !w.Known() {
 		w.Alike = alike(w.Key, open)
+	}
+	if err := w.waiting(ctx, e); err != nil {
+		return nil, err
 	}
 	h := &holder{w: w, state: state, e: e}
 	return w, h.explain(ctx)

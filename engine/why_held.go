@@ -30,6 +30,7 @@ func (h *holder) explain(ctx context.Context) error {
 	h.rule()
 	h.row()
 	h.finding()
+	h.pushes()
 	if err := h.audience(ctx); err != nil {
 		return err
 	}

@@ -27,6 +27,7 @@ type Look struct {
 	Group     string // of the row
 	Type      string // of the notice that it would make
 	Warehouse string
+	To        []string // where that notice would go: sms after 10m unless read
 }
 
 // answered tells whether the source says how the row is.
@@ -138,7 +139,7 @@ func (l *looker) judgeRow(to *Look) error {
 	}
 	to.Group = program.Group(to.Row)
 	draft, err := program.Draft(to.Row)
-	to.drafted(draft, err)
+	to.drafted(l.rule, draft, err)
 	return nil
 }
 
@@ -155,17 +156,17 @@ func (l *looker) judgeResult(all []*row.Row, to *Look) error {
 	to.Match, fault = program.MatchResult(all)
 	if to.Fault = errorText(fault); to.Match {
 		draft, err := program.DraftResult(all)
-		to.drafted(draft, err)
+		to.drafted(l.rule, draft, err)
 	}
 	return nil
 }
 
-func (l *Look) drafted(d *rules.Draft, err error) {
+func (l *Look) drafted(r *rules.Rule, d *rules.Draft, err error) {
 	if err != nil {
 		l.Fault = err.Error()
 		return
 	}
-	l.Type, l.Warehouse = d.Type.Code, d.Warehouse
+	l.Type, l.Warehouse, l.To = d.Type.Code, d.Warehouse, goesTo(r, d)
 }
 
 // partsOf joins the parts of a condition with what they come to.

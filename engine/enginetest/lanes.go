@@ -17,6 +17,7 @@ type delivery struct {
 	attempts int
 	marks    int             // how often it was marked sent
 	strategy *sinks.Strategy // of a push channel
+	edit     func(*ledger.DeliveryRecord)
 }
 
 type laneLock struct {

@@ -1,6 +1,9 @@
 package enginetest
 
 import (
+	"context"
+	"slices"
+
 	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
 	"tallyman/sinks"
@@ -24,6 +27,44 @@ func (l *Ledger) Pushes(sink string) []Push {
 		}
 	}
 	return list
+}
+
+// ListDeliveries returns the deliveries of a notice in the states, the latest first. It heeds no other filter.
+func (l *Ledger) ListDeliveries(ctx context.Context, f ledger.DeliveryFilter) ([]ledger.DeliveryRecord, error) {
+	leave, err := l.enter(ctx, "ListDeliveries")
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	var list []ledger.DeliveryRecord
+	for _, d := range slices.Backward(l.delivery) {
+		if d.Notice.ID != f.Notice || !slices.Contains(f.States, d.state) || len(list) == f.Limit {
+			continue
+		}
+		r := ledger.DeliveryRecord{
+			TracedDelivery: ledger.TracedDelivery{Seq: d.Seq, Lane: d.lane, State: d.state, Attempts: d.attempts, Recipients: d.Recipients},
+			Notice:         d.Notice.ID, Strategy: d.strategy,
+		}
+		if d.strategy != nil {
+			r.Next, r.Deadline = d.strategy.First(d.Notice.CreatedAt), d.strategy.Deadline(d.Notice.CreatedAt)
+		}
+		if d.edit != nil {
+			d.edit(&r)
+		}
+		list = append(list, r)
+	}
+	return list, nil
+}
+
+// Tell lets the ledger tell something else of the deliveries to the push channel than what it knows: how they wait.
+func (l *Ledger) Tell(sink string, edit func(*ledger.DeliveryRecord)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, d := range l.delivery {
+		if d.lane.Sink == sink {
+			d.edit = edit
+		}
+	}
 }
 
 // Try counts an attempt of every pending delivery to the push channel, and ends it as sent, or leaves it pending.

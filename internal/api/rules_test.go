@@ -42,14 +42,16 @@ func everyWhy() *engine.Why {
 		Finding: &ledger.Finding{State: finding.State{
 			Phase: finding.Firing, Episode: at, FiringSince: at, AbsentSince: at, Priority: 3, LastNotified: at, Ordinal: 2, NoticeID: "n_abc", Group: `["A"]`,
 		}, Row: []byte(`{"bin_code":"A-01","wave_no":null,"open":true,"qty":-3}`), RowDue: at},
-		Look: &engine.Look{Rows: 2, Found: true, Match: true, Row: r, Parts: []engine.Part{{Text: "qty < 0", Outcome: "true"}, {Text: "a / b", Depth: 1, Outcome: "error", Fault: "division by zero"}}},
+		Look: &engine.Look{Rows: 2, Found: true, Match: true, Row: r, To: []string{"inbox", "sms after 10m unless read"}, Parts: []engine.Part{{Text: "qty < 0", Outcome: "true"}, {Text: "a / b", Depth: 1, Outcome: "error", Fault: "division by zero"}}},
 		Held: []engine.Held{{Code: "repeat", Text: "it was told at noon"}},
 		Next: &engine.Next{What: engine.NextReminder, Due: at, At: at.Add(time.Second)},
 		Told: []ledger.Traced{{Notice: bin().Notice, Deliveries: []ledger.TracedDelivery{
 			{Seq: 1, Lane: ledger.Lane{Sink: "inbox", Warehouse: "119240"}, State: ledger.DeliverySent, Attempts: 1, SentAt: at, Recipients: []string{"role:keeper", "user:1"}},
 			{Seq: 2, Lane: ledger.Lane{Sink: "gateway"}, State: ledger.DeliveryFailed, Attempts: 3, LastError: "a 400"},
+			{Seq: 3, Lane: ledger.Lane{Sink: "sms"}, State: ledger.DeliveryPending, Attempts: 1, LastError: "a 503"},
 		}}},
-		More: true, Alike: []string{`[119240,"A-02"]`},
+		Waiting: []ledger.DeliveryRecord{{TracedDelivery: ledger.TracedDelivery{Seq: 3}, Next: at, Deadline: at.Add(time.Minute)}},
+		More:    true, Alike: []string{`[119240,"A-02"]`},
 	}
 }
 

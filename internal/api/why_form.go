@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/xml"
+	"slices"
 	"time"
 
 	"tallyman/engine"
@@ -60,6 +61,7 @@ type lookForm struct {
 	Match     bool        `json:"match" xml:"match" doc:"it meets the condition"`
 	Fault     string      `json:"fault,omitempty" xml:"fault,omitempty" doc:"why it cannot be judged or told"`
 	Row       []ValueForm `json:"row,omitempty" xml:"row>column,omitempty" nullable:"false"`
+	To        []string    `json:"to,omitempty" xml:"to,omitempty" doc:"where its notice would go: sms after 10m unless read" nullable:"false"`
 	Condition []partForm  `json:"condition,omitempty" xml:"condition>part,omitempty" doc:"the condition and its parts" nullable:"false"`
 }
 
@@ -103,7 +105,9 @@ type TracedDeliveryForm struct {
 	Attempts   int        `json:"attempts" xml:"attempts"`
 	SentAt     *time.Time `json:"sentAt,omitempty" xml:"sentAt,omitempty"`
 	Error      string     `json:"error,omitempty" xml:"error,omitempty" doc:"of the last attempt"`
-	Recipients []string   `json:"recipients,omitempty" xml:"recipient,omitempty" doc:"of the inbox" nullable:"false"`
+	Recipients []string   `json:"recipients,omitempty" xml:"recipient,omitempty" doc:"of the inbox; of a mail" nullable:"false"`
+	Next       *time.Time `json:"next,omitempty" xml:"next,omitempty" doc:"pending, to a push channel: when it is tried, unless it waits for an earlier one of the finding"`
+	Deadline   *time.Time `json:"deadline,omitempty" xml:"deadline,omitempty" doc:"pending, of strategy timed"`
 }
 
 func newWhyForm(w *engine.Why) *WhyForm {
@@ -128,7 +132,7 @@ func newWhyForm(w *engine.Why) *WhyForm {
 		f.Next = &nextForm{What: w.Next.What, Due: w.Next.Due, At: w.Next.At}
 	}
 	for i, t := range w.Told {
-		f.Told[i] = newTracedForm(&t)
+		f.Told[i] = newTracedForm(&t, w.Waiting)
 	}
 	if w.LastRun != nil {
 		f.LastRun = NewRunStatus(w.LastRun)
@@ -149,7 +153,7 @@ func newFindingForm(f *ledger.Finding) *findingForm {
 
 func newLookForm(l *engine.Look) *lookForm {
 	form := &lookForm{
-		Answered: l.Skipped == "" && l.Failed == "", Reason: l.Skipped + l.Failed, Rows: l.Rows, Found: l.Found, Match: l.Match, Fault: l.Fault,
+		Answered: l.Skipped == "" && l.Failed == "", Reason: l.Skipped + l.Failed, Rows: l.Rows, Found: l.Found, Match: l.Match, Fault: l.Fault, To: l.To,
 	}
 	if l.Row != nil {
 		for i, c := range l.Row.Columns {
@@ -170,7 +174,7 @@ func valueText(v row.Value) *string {
 	return &text
 }
 
-func newTracedForm(t *ledger.Traced) tracedForm {
+func newTracedForm(t *ledger.Traced, waiting []ledger.DeliveryRecord) tracedForm {
 	n := t.Notice
 	form := tracedForm{
 		ID: n.ID, Status: n.Status, Type: n.Type, Warehouse: n.Warehouse, Title: n.Title, Priority: n.Priority, Key: n.Key, Count: n.Count,
@@ -179,6 +183,10 @@ func newTracedForm(t *ledger.Traced) tracedForm {
 	for i, d := range t.Deliveries {
 		form.Deliveries[i] = TracedDeliveryForm{
 			Sink: d.Lane.Sink, State: d.State.String(), Attempts: d.Attempts, SentAt: instant(d.SentAt), Error: d.LastError, Recipients: d.Recipients,
+		}
+		at := slices.IndexFunc(waiting, func(r ledger.DeliveryRecord) bool { return r.Seq == d.Seq })
+		if at >= 0 {
+			form.Deliveries[i].Next, form.Deliveries[i].Deadline = instant(waiting[at].Next), instant(waiting[at].Deadline)
 		}
 	}
 	return form

@@ -40,6 +40,9 @@ func (t *whyText) head() {
 	if f.Next != nil {
 		wrapped(t, t.width, "  next   ", t.next())
 	}
+	if f.Look != nil && len(f.Look.To) > 0 {
+		wrapped(t, t.width, "  to     ", "its notice would go to "+strings.Join(f.Look.To, "; to "))
+	}
 	if run := f.LastRun; run != nil {
 		wrapped(t, t.width, "  run    ", fmt.Sprintf("the last was due at %s: %s, %s, %d matched", stamp(run.Due), run.Outcome, count(run.Rows, "row"), run.Matched))
 	}
@@ -208,6 +211,9 @@ func delivered(d *api.TracedDeliveryForm) string {
 	}
 	if len(d.Recipients) > 0 {
 		text += ", to " + strings.Join(d.Recipients, " ")
+	}
+	if d.Next != nil {
+		text += ", next at " + stamp(*d.Next)
 	}
 	if d.Error != "" {
 		text += ": " + d.Error

@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"tallyman/internal/ledger"
+	"tallyman/rules"
+	"tallyman/sinks"
+)
+
+// mostWaiting is how many pending deliveries of one notice are looked at.
+const mostWaiting = 1000
+
+// waiting reads how the pending deliveries to push channels stand.
+func (w *Why) waiting(ctx context.Context, e *Engine) error {
+	for _, t := range w.Told {
+		pending := func(d ledger.TracedDelivery) bool {
+			return d.State == ledger.DeliveryPending && e.opts.Sinks[d.Lane.Sink].Push
+		}
+		if !slices.ContainsFunc(t.Deliveries, pending) {
+			continue
+		}
+		list, err := e.opts.Ledger.ListDeliveries(ctx, ledger.DeliveryFilter{
+			Notice: t.Notice.ID, States: []ledger.DeliveryState{ledger.DeliveryPending}, Limit: mostWaiting,
+		})
+		if err != nil {
+			return fmt.Errorf("engine: reading the deliveries of %s: %w", t.Notice.ID, err)
+		}
+		for i := range list {
+			if list[i].Strategy != nil {
+				w.Waiting = append(w.Waiting, list[i])
+			}
+		}
+	}
+	slices.SortFunc(w.Waiting, func(a, b ledger.DeliveryRecord) int { return cmp.Compare(a.Seq, b.Seq) })
+	return nil
+}
+
+// pushes says why deliveries to push channels have not gone out; of many to one channel for one reason the first.
+func (h *holder) pushes() {
+	type reason struct{ sink, code string }
+	var order []reason
+	first, more := map[reason]string{}, map[reason]int{}
+	for i := range h.w.Waiting {
+		d := &h.w.Waiting[i]
+		code, text := whyPending(d, h.w.Asked)
+		r := reason{d.Lane.Sink, code}
+		if _, ok := first[r]; ok {
+			more[r]++
+			continue
+		}
+		first[r] = text
+		order = append(order, r)
+	}
+	for _, r := range order {
+		text := first[r]
+		if n := more[r]; n > 0 {
+			text += fmt.Sprintf("; and %d more to %s", n, r.sink)
+		}
+		h.hold(r.code, "%s", text)
+	}
+}
+
+func whyPending(d *ledger.DeliveryRecord, now time.Time) (code, text string) {
+	what := "the delivery to " + d.Lane.Sink
+	switch {
+	case d.Node != "":
+		return "push_running", fmt.Sprintf("%s is being tried by %s", what, d.Node)
+	case d.Behind:
+		return "push_behind", what + " waits until the one of the finding before it has ended"
+	case d.Attempts > 0:
+		text = fmt.Sprintf("%s has failed %s and is tried again at %s", what, timesOf(d.Attempts), stamp(d.Next))
+		if !d.Deadline.IsZero() {
+			text += ", until " + stamp(d.Deadline)
+		}
+		return "push_retry", text + ": " + d.LastError
+	case d.Next.After(now):
+		text = fmt.Sprintf("%s goes out at %s", what, stamp(d.Next))
+		if d.Strategy.Unless != "" {
+			text += fmt.Sprintf(" unless %s", unlessText[d.Strategy.Unless])
+		}
+		return "push_delayed", text
+	default:
+		return "push_due", what + " has not been tried yet: the channel is busy, held back after failures, or no node runs it"
+	}
+}
+
+var unlessText = map[sinks.Unless]string{
+	sinks.UnlessRead: "somebody reads the notice", sinks.UnlessAcked: "somebody acks the notice", sinks.UnlessResolved: "the finding is over by then",
+}
+
+func timesOf(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// goesTo says where a draft goes, an entry of deliver each.
+func goesTo(r *rules.Rule, d *rules.Draft) []string {
+	list := make([]string, len(d.Deliver))
+	for i, a := range d.Deliver {
+		entry := r.Deliver[a.Entry]
+		entry.When = ""
+		switch {
+		case entry.At == "":
+		case a.At.IsZero():
+			entry.At = "once"
+		default:
+			entry.At = a.At.UTC().Format(time.DateTime + "Z")
+		}
+		list[i] = entry.String()
+	}
+	return list
+}
