@@ -49,7 +49,10 @@ type Deps struct {
 	Book      Book
 	Marks     Marks
 	Sends     Sends
-	Rules     Rules
+	// Deliveries is the ledger; those that are tried again are told to Sends.Wake.
+	Deliveries Deliveries
+	Sinks      map[string]ServedSink // by name
+	Rules      Rules
 	// Preview tries a rule and writes nothing. Errors are *engine.UnknownError, engine.ErrManyScopes, *AtError, ErrBusy, those of preview.Run,
 	// and the ledger's.
 	Preview func(ctx context.Context, q PreviewQuery) (*preview.Report, error)

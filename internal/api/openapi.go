@@ -24,6 +24,7 @@ func apiTags() []*huma.Tag {
 		{Name: "types", Description: "the catalogue of notice types; a change is in force for the next commit on every node"},
 		{Name: "subscriptions", Description: "who gets what; a change is in force for the next commit on every node"},
 		{Name: "subscribers", Description: "the address book: where push channels reach users and roles"},
+		{Name: "deliveries", Description: "notices on their way to sinks: how they stand, and what operators do to them"},
 		{Name: "queues", Description: "work: producers push items, workers lease them and say what became of them, operators look and mend"},
 		{Name: "rules", Description: "what operators do with rules"},
 		{Name: "operations", Description: "the state of the service"},

@@ -24,6 +24,9 @@ func (a *API) register(routes *router) []byte {
 	a.registerSubscribers(operations)
 	a.registerSend(operations)
 	a.registerMarks(operations)
+	a.registerNoticeTrace(operations)
+	a.registerDeliveries(operations)
+	a.registerSinks(operations)
 	a.registerRules(operations)
 	a.registerQueues(operations)
 	huma.Register(operations, operation("status", http.MethodGet, "/status", "operations",

@@ -31,18 +31,19 @@ func TestMain(m *testing.M) { testenv.Main(m) }
 
 // bundle is an API over fakes on a real server.
 type bundle struct {
-	inbox     *fakeInbox
-	catalogue *fakeCatalogue
-	book      *fakeBook
-	marks     *fakeMarks
-	sends     *fakeSends
-	queue     *fakeTwins
-	meter     *fakeMeter
-	log       *lockedBuffer
-	deps      api.Deps
-	api       *api.API
-	url       string
-	client    *http.Client
+	inbox      *fakeInbox
+	catalogue  *fakeCatalogue
+	book       *fakeBook
+	marks      *fakeMarks
+	sends      *fakeSends
+	deliveries *fakeDeliveries
+	queue      *fakeTwins
+	meter      *fakeMeter
+	log        *lockedBuffer
+	deps       api.Deps
+	api        *api.API
+	url        string
+	client     *http.Client
 }
 
 // setup serves an API that the changes were made to.
@@ -60,12 +61,13 @@ func newBundle(changes ...func(*api.Deps)) *bundle {
 	b := &bundle{
 		inbox: newFakeInbox(page.Page{Version: "v0", Cursor: "c0"}), catalogue: newFakeCatalogue(), queue: newFakeTwins(), meter: &fakeMeter{},
 		log: &lockedBuffer{}, book: newFakeBook(), marks: &fakeMarks{}, sends: newFakeSends(),
+		deliveries: someDeliveries(),
 	}
 	b.deps = api.Deps{
 		Inbox: b.inbox, Catalogue: b.catalogue, Queues: map[string]api.ServedQueue{"replenishment": {Queue: b.queue, Settings: api.QueueSettings{
 			Timezone: "Asia/Shanghai", Lease: time.Minute, MaxAttempts: 5, Dedupe: "day", SuspendSteps: []time.Duration{2 * time.Hour, 12 * time.Hour},
 		}}}, Auth: auth.None{}, Gatherer: prometheus.NewRegistry(), Meter: b.meter,
-		Book: b.book, Marks: b.marks,
+		Book: b.book, Marks: b.marks, Deliveries: b.deliveries, Sinks: someSinks(),
 		Sends:   api.Sends{Send: b.sends.send, Wake: b.sends.wake, Targets: targets, Now: func() time.Time { return sentAt }},
 		Status:  func(context.Context) (api.StatusReport, error) { return api.StatusReport{}, nil },
 		Ready:   func(context.Context) error { return nil },

@@ -1,0 +1,147 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/internal/ledger"
+)
+
+// Deliveries is how deliveries stand and what operators do to them; see ledger.Operated and its neighbours for what each
+// method promises.
+type Deliveries interface {
+	ListDeliveries(ctx context.Context, f ledger.DeliveryFilter) ([]ledger.DeliveryRecord, error)
+	Delivery(ctx context.Context, seq int64) (ledger.DeliveryRecord, error)
+	RetryDeliveries(ctx context.Context, seqs []int64) (changed []int64, lanes []ledger.Lane, err error)
+	CancelDeliveries(ctx context.Context, seqs []int64, reason string) (changed []int64, err error)
+	CountDeliveries(ctx context.Context) (map[string]map[ledger.DeliveryState]int64, error)
+	Trace(ctx context.Context, rule, scope string, keys, ids []string, limit int) ([]ledger.Traced, error)
+	MarksOf(ctx context.Context, notice string) ([]ledger.Mark, error)
+}
+
+type (
+	deliveriesInput struct {
+		DeliveryQuery
+		Before deliveryID `query:"before" doc:"the number that the page before ended with"`
+		Limit  listLimit  `query:"limit" doc:"deliveries in a page"`
+	}
+	deliveryInput    struct{ DeliveryPath }
+	deliveriesOutput struct{ Body DeliveriesForm }
+	deliveryOutput   struct{ Body DeliveryForm }
+)
+
+// DeliveryPath names the delivery of a request. The OpenAPI library looks into exported types alone.
+type DeliveryPath struct {
+	ID deliveryID `path:"id" doc:"the delivery's number" example:"4711"`
+}
+
+// DeliveryQuery narrows a list of deliveries.
+type DeliveryQuery struct {
+	Sink      string   `query:"sink" doc:"to this sink alone"`
+	State     []string `query:"state,explode" doc:"only in this state; may be repeated: pending, sent, failed, timed_out, canceled" nullable:"false"`
+	Warehouse string   `query:"warehouse" doc:"only of notices of this warehouse"`
+	Type      string   `query:"type" doc:"only of notices of this type"`
+	Rule      string   `query:"rule" doc:"only of notices of this rule"`
+	Notice    string   `query:"notice" doc:"only of this notice"`
+}
+
+func (a *API) registerDeliveries(operations huma.API) {
+	list := operation("list-deliveries", http.MethodGet, "/deliveries", "deliveries", "List deliveries, the latest first")
+	list.Description = "A delivery is one notice on its way to one sink. To the inbox and to queues a delivery is tried until it succeeds; to push channels as its strategy says."
+	huma.Register(operations, list, a.listDeliveries)
+	huma.Register(operations, operation("get-delivery", http.MethodGet, "/deliveries/{id}", "deliveries", "Show a delivery"), a.getDelivery)
+	a.registerDeliveryChanges(operations)
+}
+
+// listDeliveries answers GET /deliveries.
+func (a *API) listDeliveries(ctx context.Context, in *deliveriesInput) (*deliveriesOutput, error) {
+	f, prob := in.parse()
+	if prob != nil {
+		return nil, prob
+	}
+	limit := f.Limit
+	f.Limit++ // one more tells whether there are more
+	list, err := a.deps.Deliveries.ListDeliveries(ctx, f)
+	if err != nil {
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	out := &deliveriesOutput{}
+	if len(list) > limit {
+		list = list[:limit]
+		out.Body.Before = list[limit-1].Seq
+	}
+	out.Body.Deliveries = newDeliveryForms(list)
+	return out, nil
+}
+
+// getDelivery answers GET /deliveries/{id}.
+func (a *API) getDelivery(ctx context.Context, in *deliveryInput) (*deliveryOutput, error) {
+	d, prob := a.delivery(ctx, in.ID)
+	if prob != nil {
+		return nil, prob
+	}
+	return &deliveryOutput{Body: newDeliveryForm(d)}, nil
+}
+
+// delivery finds the delivery of that number.
+func (a *API) delivery(ctx context.Context, id deliveryID) (*ledger.DeliveryRecord, *Problem) {
+	seq, ok := id.parse()
+	if !ok {
+		return nil, deliveryNotFound(id)
+	}
+	d, err := a.deps.Deliveries.Delivery(ctx, seq)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		return nil, deliveryNotFound(id)
+	case err != nil:
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	return &d, nil
+}
+
+func deliveryNotFound(id deliveryID) *Problem {
+	return newProblem(http.StatusNotFound, CodeDeliveryNotFound, "there is no delivery "+quote(string(id))+"; those that ended are kept for the ledger's retention")
+}
+
+func (in *deliveriesInput) parse() (ledger.DeliveryFilter, *Problem) {
+	f := ledger.DeliveryFilter{Sink: in.Sink, Warehouse: in.Warehouse, Type: in.Type, Rule: in.Rule, Notice: in.Notice}
+	if name, value := badFilter(&f); name != "" {
+		return f, badParameter(name + " " + quote(value) + " cannot be the name of one")
+	}
+	for _, name := range in.State {
+		state, ok := deliveryState(name)
+		if name != "" && !ok {
+			return f, badParameter("state " + quote(name) + " is none of " + stateNames())
+		}
+		if name != "" {
+			f.States = append(f.States, state)
+		}
+	}
+	var prob *Problem
+	if f.Limit, prob = in.Limit.parse(); prob != nil {
+		return f, prob
+	}
+	if in.Before == "" {
+		return f, nil
+	}
+	var ok bool
+	if f.Before, ok = in.Before.parse(); !ok {
+		return f, newProblem(http.StatusBadRequest, CodeBadCursor, "before "+quote(string(in.Before))+" is not the number of a delivery")
+	}
+	return f, nil
+}
+
+// badFilter returns the first member of the filter that names nothing that there can be; "" where all may be.
+func badFilter(f *ledger.DeliveryFilter) (name, value string) {
+	for _, m := range []struct{ name, value string }{
+		{"sink", f.Sink}, {"warehouse", f.Warehouse}, {"type", f.Type}, {"rule", f.Rule}, {"notice", f.Notice},
+	} {
+		if m.value != "" && !isName(m.value) {
+			return m.name, m.value
+		}
+	}
+	return "", ""
+}

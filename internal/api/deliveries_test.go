@@ -1,0 +1,225 @@
+package api_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tallyman/internal/api"
+	"tallyman/internal/ledger"
+)
+
+const deliveriesPath = "/api/v1/deliveries"
+
+func TestDeliveries(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	golden(t, "deliveries.json", b.get(t, deliveriesPath).body)
+	golden(t, "deliveries.xml", b.get(t, deliveriesPath, "Accept", "application/xml").body)
+	golden(t, "delivery.json", b.get(t, deliveriesPath+"/2").body)
+	golden(t, "delivery.xml", b.get(t, deliveriesPath+"/2", "Accept", "application/xml").body)
+}
+
+func TestDeliveryFilters(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for query, want := range map[string]string{
+		"": "6 5 4 3 2 1", "sink=sms": "5 4 3", "state=failed&state=canceled": "5 4", "warehouse=119241": "4", "rule=negative-bin-stock": "6 5 3 2 1",
+		"notice=n_other": "4", "type=NO": "", "before=3": "2 1", "sink=sms&state=pending&state=": "3", "sink=&before=&limit=": "6 5 4 3 2 1",
+	} {
+		if got := ids(b.get(t, deliveriesPath+"?"+query).body); got != want {
+			t.Errorf("%q: %s, want %s", query, got, want)
+		}
+	}
+	// Pages.
+	var pages []string
+	for before := ""; ; {
+		got := b.get(t, deliveriesPath+"?limit=4&before="+before)
+		pages = append(pages, ids(got.body))
+		_, rest, more := strings.Cut(got.body, `"before":`)
+		if !more {
+			break
+		}
+		before = strings.TrimRight(rest, "}\n")
+	}
+	if !slices.Equal(pages, []string{"6 5 4 3", "2 1"}) {
+		t.Errorf("pages %q", pages)
+	}
+}
+
+// ids are the numbers of the deliveries in an answer.
+func ids(body string) string {
+	var list []string
+	for _, part := range strings.Split(body, `{"id":`)[1:] {
+		id, _, _ := strings.Cut(part, ",")
+		list = append(list, id)
+	}
+	return strings.Join(list, " ")
+}
+
+func TestDeliveryRefusals(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.deliveries.list[4].Expires = b.deliveries.list[1].Created.Add(-time.Hour)
+	b.deliveries.list[2].Node = "node-7"
+	inbox := *b.deliveries.list[1]
+	inbox.Seq, inbox.State = 7, ledger.DeliveryPending
+	b.deliveries.list[7] = &inbox
+	for _, s := range []struct {
+		method, path, body string
+		status             int
+		contains           string
+	}{
+		{"GET", "?state=lost", "", 400, `state \"lost\" is none of pending, sent, failed, timed_out, canceled`},
+		{"GET", "?sink=a%20b", "", 400, `"code":"invalid_parameter"`},
+		{"GET", "?notice=%00", "", 400, `"code":"invalid_parameter"`},
+		{"GET", "?before=0", "", 400, `"code":"bad_cursor"`},
+		{"GET", "?limit=1001", "", 400, `"code":"bad_limit"`},
+		{"GET", "?after=1", "", 400, `"code":"unknown_parameter"`},
+		{"GET", "/99", "", 404, `"code":"delivery_not_found"`},
+		{"GET", "/x", "", 404, `"code":"delivery_not_found"`},
+		{"POST", "/99/retry", "", 404, `"code":"delivery_not_found"`},
+		{"POST", "/-1/cancel", "", 404, `"code":"delivery_not_found"`},
+		{"POST", "/1/retry", "", 409, "delivery 1 stays as it is: it was sent"},
+		{"POST", "/2/retry", "", 409, "node node-7 has it in hand now"},
+		{"POST", "/4/retry", "", 409, "its notice has expired"},
+		{"POST", "/7/retry", "", 409, "it is pending, and is tried until it succeeds"},
+		{"POST", "/4/cancel", "", 409, `it is failed, and only what is pending can be canceled`},
+		{"POST", "/3/cancel", `{"reason":"two\nlines"}`, 422, `"location":"body.reason"`},
+		{"POST", "/3/cancel", `{"reason":"` + strings.Repeat("x", 201) + `"}`, 422, `"location":"body.reason"`},
+		{"POST", "/3/cancel", `{"why":"x"}`, 422, `"location":"body.why"`},
+		{"POST", "/retry", ``, 400, `"code":"malformed_body"`},
+		{"POST", "/retry", `{}`, 422, "name some, or say a filter"},
+		{"POST", "/retry", `{"ids":[1],"filter":{"sink":"sms"}}`, 422, "and not both"},
+		{"POST", "/retry", `{"filter":{}}`, 422, "would choose every delivery"},
+		{"POST", "/retry", `{"filter":{"before":3}}`, 422, "would choose every delivery"},
+		{"POST", "/retry", `{"filter":{"sink":"a b"}}`, 422, `"location":"body.filter.sink"`},
+		{"POST", "/retry", `{"filter":{"state":["lost"]}}`, 422, `body.filter.state`},
+		{"POST", "/retry", `{"ids":[0]}`, 422, `body.ids`},
+		{"POST", "/cancel", `{"filter":{"state":["sent"]}}`, 422, "only what is pending can be canceled"},
+		{"POST", "/cancel", `{"ids":[3],"reason":"a\tb"}`, 422, `"location":"body.reason"`},
+	} {
+		got := b.do(t, s.method, deliveriesPath+s.path, s.body)
+		if got.status != s.status || !strings.Contains(got.body, s.contains) {
+			t.Errorf("%s %s %s: %d %s, want %d %s", s.method, s.path, s.body, got.status, got.body, s.status, s.contains)
+		}
+	}
+	b.deliveries.err = errBroken
+	for _, path := range []string{"", "/1", "/1/retry"} {
+		method := map[bool]string{true: "POST", false: "GET"}[strings.HasSuffix(path, "retry")]
+		if got := b.do(t, method, deliveriesPath+path, ""); got.status != 503 || got.asProblem(t).Code != "ledger_unavailable" || strings.Contains(got.body, "hunter2") {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+	}
+}
+
+func TestRetryAndCancel(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, s := range []struct{ path, body, want string }{
+		{"/4/retry", "", `"state":"pending"`},
+		{"/3/retry", "", `"state":"pending"`},
+		{"/3/cancel", `{"reason":" told by phone "}`, `"lastError":"told by phone"`},
+		{"/6/cancel", "", `"lastError":"canceled by an operator"`},
+		{"/retry", `{"ids":[1,3,2,99]}`, `{"changed":1,"ids":[3]}`},
+		{"/cancel", `{"ids":[1]}`, `{"changed":0}`},
+		{"/cancel", `{"filter":{"sink":"sms"},"reason":"over"}`, `{"changed":2}`},
+		{"/retry", `{"filter":{"sink":"sms"}}`, `{"changed":0}`}, // what was canceled is not brought back by itself
+		{"/retry", `{"filter":{"sink":"sms","state":["canceled"],"warehouse":"119241"}}`, `{"changed":1}`},
+	} {
+		got := b.do(t, "POST", deliveriesPath+s.path, s.body)
+		if got.status != 200 || !strings.Contains(got.body, s.want) {
+			t.Errorf("%s %s: %d %s, want %s", s.path, s.body, got.status, got.body, s.want)
+		}
+	}
+	var woken []string
+	for _, lane := range b.sends.woken {
+		woken = append(woken, lane.Sink)
+	}
+	if !slices.Equal(woken, []string{"sms", "sms", "sms", "sms"}) {
+		t.Errorf("woken %q", woken)
+	}
+	if log := b.log.String(); !strings.Contains(log, `reason="told by phone"`) || !strings.Contains(log, "deliveries=1 first=4 last=4") {
+		t.Errorf("the log is silent: %s", log)
+	}
+}
+
+// What a filter chooses is changed portion by portion, and a request ends before it takes for ever.
+func TestManyDeliveriesAreChangedInPortions(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const many = 20_500
+	for seq := int64(10); seq < 10+many; seq++ {
+		d := *b.deliveries.list[4]
+		d.Seq = seq
+		b.deliveries.list[seq] = &d
+	}
+	const filter = `{"filter":{"sink":"sms","state":["failed"]%s}}`
+	first := b.do(t, "POST", deliveriesPath+"/retry", fmt.Sprintf(filter, ""))
+	if want := fmt.Sprintf(`{"changed":20000,"before":%d}`, 10+500); strings.TrimSpace(first.body) != want {
+		t.Fatalf("%s, want %s", first.body, want)
+	}
+	rest := b.do(t, "POST", deliveriesPath+"/retry", fmt.Sprintf(filter, `,"before":510`))
+	if want := `{"changed":501}`; strings.TrimSpace(rest.body) != want {
+		t.Errorf("%s, want %s", rest.body, want)
+	}
+	for _, f := range b.deliveries.asked {
+		if f.Limit > 1000 || !slices.Equal(f.States, []ledger.DeliveryState{ledger.DeliveryFailed}) {
+			t.Errorf("asked %+v", f)
+		}
+	}
+}
+
+func TestSinks(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	golden(t, "sinks.json", b.get(t, "/api/v1/sinks").body)
+	golden(t, "sinks.xml", b.get(t, "/api/v1/sinks", "Accept", "application/xml").body)
+	if got := b.get(t, "/api/v1/sinks/gateway"); !strings.Contains(b.get(t, "/api/v1/sinks").body, strings.TrimSpace(got.body)) {
+		t.Errorf("one sink is %s", got.body)
+	}
+	if p := b.get(t, "/api/v1/sinks/pigeon").asProblem(t); p.Code != "sink_not_found" || p.Detail != `there is no sink "pigeon"; there are gateway, inbox, sms` {
+		t.Errorf("%+v", p)
+	}
+	b = setup(t, func(d *api.Deps) {
+		d.Sinks = map[string]api.ServedSink{"inbox": {Type: "inbox", Ready: func() error { return errors.New("it is being written back") }}}
+	})
+	if got := b.get(t, "/api/v1/sinks/inbox"); !strings.Contains(got.body, `"ok":false,"error":"it is being written back"`) {
+		t.Errorf("an inbox that is not ready is %s", got.body)
+	}
+	b.deliveries.err = errBroken
+	for _, path := range []string{"/sinks", "/sinks/inbox"} {
+		if got := b.get(t, "/api/v1"+path); got.asProblem(t).Code != "ledger_unavailable" {
+			t.Errorf("%s: %s", path, got.body)
+		}
+	}
+}
+
+func TestNoticeTrace(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	n := bin().Notice
+	b.deliveries.traced = []ledger.Traced{{Notice: n}}
+	b.deliveries.marks = []ledger.Mark{
+		{Notice: n.ID, Warehouse: "119240", User: "user:1", Kind: ledger.MarkRead, At: n.CreatedAt.Add(time.Minute)},
+		{Notice: n.ID, Warehouse: "119240", User: "user:1", Kind: ledger.MarkAcked, At: n.CreatedAt.Add(2 * time.Minute)},
+	}
+	golden(t, "notice_trace.json", b.get(t, "/api/v1/notices/"+n.ID).body)
+	golden(t, "notice_trace.xml", b.get(t, "/api/v1/notices/"+n.ID, "Accept", "application/xml").body)
+	for _, id := range []string{"n_none", "a%20b"} {
+		if p := b.get(t, "/api/v1/notices/"+id).asProblem(t); p.Code != "notice_not_found" {
+			t.Errorf("%s: %+v", id, p)
+		}
+	}
+	b.deliveries.marks = nil
+	if got := b.get(t, "/api/v1/notices/"+n.ID); !strings.Contains(got.body, `"marks":[]`) || !strings.Contains(got.body, `"read":false,"acked":false`) {
+		t.Errorf("a notice that nobody has read is %s", got.body)
+	}
+	b.deliveries.err = errBroken
+	if p := b.get(t, "/api/v1/notices/"+n.ID).asProblem(t); p.Code != "ledger_unavailable" {
+		t.Errorf("%+v", p)
+	}
+}

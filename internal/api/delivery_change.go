@@ -1,0 +1,208 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/internal/ledger"
+)
+
+type (
+	retryInput struct {
+		caller
+		DeliveryPath
+	}
+	cancelInput struct {
+		caller
+		DeliveryPath
+		Body *CancelForm
+	}
+	retryManyInput struct {
+		caller
+		Body DeliveryChoice
+	}
+	cancelManyInput struct {
+		caller
+		Body CancelManyForm
+	}
+	changedOutput struct{ Body ChangedForm }
+)
+
+func (a *API) registerDeliveryChanges(operations huma.API) {
+	retry := operation("retry-delivery", http.MethodPost, "/deliveries/{id}/retry", "deliveries", "Try a delivery again, at once")
+	retry.Description = "One that failed, timed out or was canceled is pending again: a timed one has all its time anew, and what canceled one does not do so again. " +
+		"One that waits for its time does not wait any more."
+	huma.Register(operations, retry, a.retryDelivery)
+	huma.Register(operations, operation("cancel-delivery", http.MethodPost, "/deliveries/{id}/cancel", "deliveries",
+		"Cancel a delivery that is pending"), a.cancelDelivery)
+	const portions = "The deliveries are named by their numbers or chosen by a filter. What a filter chooses is changed in portions: while the answer has `before`, there are more, " +
+		"and the same request with it as the filter's `before` goes on."
+	many := operation("retry-deliveries", http.MethodPost, "/deliveries/retry", "deliveries", "Try deliveries again, at once")
+	many.Description = portions + " Without a state, a filter chooses what failed or timed out."
+	huma.Register(operations, many, a.retryDeliveries)
+	cancel := operation("cancel-deliveries", http.MethodPost, "/deliveries/cancel", "deliveries", "Cancel deliveries that are pending")
+	cancel.Description = portions
+	huma.Register(operations, cancel, a.cancelDeliveries)
+}
+
+// retryDelivery answers POST /deliveries/{id}/retry.
+func (a *API) retryDelivery(ctx context.Context, in *retryInput) (*deliveryOutput, error) {
+	return a.changeOne(ctx, in.ID, a.retrying(&in.caller), func(d *ledger.DeliveryRecord) string {
+		switch {
+		case d.State == ledger.DeliverySent:
+			return "it was sent"
+		case d.Node != "":
+			return "node " + d.Node + " has it in hand now"
+		case d.State == ledger.DeliveryPending && d.Strategy == nil:
+			return "it is pending, and is tried until it succeeds"
+		case !d.Expires.IsZero() && d.Expires.Before(time.Now()):
+			return "its notice has expired"
+		}
+		return "it has just changed"
+	})
+}
+
+// cancelDelivery answers POST /deliveries/{id}/cancel.
+func (a *API) cancelDelivery(ctx context.Context, in *cancelInput) (*deliveryOutput, error) {
+	form := CancelForm{}
+	if in.Body != nil {
+		form = *in.Body
+	}
+	reason, prob := form.parse()
+	if prob != nil {
+		return nil, prob
+	}
+	return a.changeOne(ctx, in.ID, a.canceling(&in.caller, reason), func(d *ledger.DeliveryRecord) string {
+		return "it is " + d.State.String() + ", and only what is pending can be canceled"
+	})
+}
+
+// change does something to deliveries and returns the numbers of those that it changed.
+type change func(ctx context.Context, seqs []int64) ([]int64, error)
+
+func (a *API) retrying(c *caller) change {
+	return func(ctx context.Context, seqs []int64) ([]int64, error) {
+		changed, lanes, err := a.deps.Deliveries.RetryDeliveries(ctx, seqs)
+		if err != nil {
+			return nil, err
+		}
+		a.deps.Sends.Wake(lanes)
+		a.tell(ctx, c, "deliveries are tried again", changed)
+		return changed, nil
+	}
+}
+
+func (a *API) canceling(c *caller, reason string) change {
+	return func(ctx context.Context, seqs []int64) ([]int64, error) {
+		changed, err := a.deps.Deliveries.CancelDeliveries(ctx, seqs, reason)
+		if err == nil {
+			a.tell(ctx, c, "deliveries were canceled", changed, slog.String("reason", reason))
+		}
+		return changed, err
+	}
+}
+
+// tell logs what an operator has changed.
+func (a *API) tell(ctx context.Context, c *caller, what string, changed []int64, more ...slog.Attr) {
+	if len(changed) == 0 {
+		return
+	}
+	by, prob := a.by(c, "")
+	if prob != nil {
+		by = "?"
+	}
+	attrs := append([]slog.Attr{
+		slog.Int("deliveries", len(changed)), slog.Int64("first", slices.Min(changed)), slog.Int64("last", slices.Max(changed)), slog.String("by", by),
+	}, more...)
+	a.log.LogAttrs(ctx, slog.LevelInfo, what, attrs...)
+}
+
+// changeOne answers with the delivery as it is then. Where nothing changed, why says what stands in the way.
+func (a *API) changeOne(ctx context.Context, id deliveryID, do change, why func(*ledger.DeliveryRecord) string) (*deliveryOutput, error) {
+	d, prob := a.delivery(ctx, id)
+	if prob != nil {
+		return nil, prob
+	}
+	changed, err := do(ctx, []int64{d.Seq})
+	if err != nil {
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	if d, prob = a.delivery(ctx, id); prob != nil {
+		return nil, prob
+	}
+	if len(changed) == 0 {
+		return nil, newProblem(http.StatusConflict, CodeDeliveryUnchanged, "delivery "+string(id)+" stays as it is: "+why(d))
+	}
+	return &deliveryOutput{Body: newDeliveryForm(d)}, nil
+}
+
+// retryDeliveries answers POST /deliveries/retry.
+func (a *API) retryDeliveries(ctx context.Context, in *retryManyInput) (*changedOutput, error) {
+	f, prob := in.Body.filter([]ledger.DeliveryState{ledger.DeliveryFailed, ledger.DeliveryTimedOut})
+	if prob != nil {
+		return nil, prob
+	}
+	return a.changeMany(ctx, in.Body.IDs, f, a.retrying(&in.caller))
+}
+
+// cancelDeliveries answers POST /deliveries/cancel.
+func (a *API) cancelDeliveries(ctx context.Context, in *cancelManyInput) (*changedOutput, error) {
+	reason, prob := in.Body.parse()
+	if prob != nil {
+		return nil, prob
+	}
+	f, prob := in.Body.filter([]ledger.DeliveryState{ledger.DeliveryPending})
+	if prob != nil {
+		return nil, prob
+	}
+	if slices.ContainsFunc(f.States, func(s ledger.DeliveryState) bool { return s != ledger.DeliveryPending }) {
+		return nil, invalidBody([]Fault{{Location: "body.filter.state", Message: "only what is pending can be canceled"}})
+	}
+	return a.changeMany(ctx, in.Body.IDs, f, a.canceling(&in.caller, reason))
+}
+
+// A request changes so many deliveries at most: portions that are transactions of their own, so that nobody waits long for one.
+const (
+	portion  = maxChangeIDs
+	portions = 20
+)
+
+// changeMany changes those that are named, or what the filter chooses as far as one request goes.
+func (a *API) changeMany(ctx context.Context, ids []int64, f ledger.DeliveryFilter, do change) (*changedOutput, error) {
+	out := &changedOutput{}
+	if len(ids) > 0 {
+		changed, err := do(ctx, ids)
+		if err != nil {
+			return nil, a.ledgerFailed(ctx, err)
+		}
+		out.Body.Changed, out.Body.IDs = len(changed), changed
+		return out, nil
+	}
+	f.Limit = portion
+	for range portions {
+		list, err := a.deps.Deliveries.ListDeliveries(ctx, f)
+		if err != nil {
+			return nil, a.ledgerFailed(ctx, err)
+		}
+		seqs := make([]int64, len(list))
+		for i := range list {
+			seqs[i] = list[i].Seq
+		}
+		changed, err := do(ctx, seqs)
+		if err != nil {
+			return nil, a.ledgerFailed(ctx, err)
+		}
+		out.Body.Changed += len(changed)
+		if len(list) < portion {
+			return out, nil
+		}
+		f.Before = seqs[len(seqs)-1]
+	}
+	out.Body.Before = f.Before
+	return out, nil
+}

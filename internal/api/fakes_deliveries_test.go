@@ -1,0 +1,158 @@
+package api_test
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"tallyman/internal/api"
+	"tallyman/internal/ledger"
+	"tallyman/sinks"
+)
+
+// fakeDeliveries keeps the contract of ledger.Operated, Trace and MarksOf in memory.
+type fakeDeliveries struct {
+	mu     sync.Mutex
+	list   map[int64]*ledger.DeliveryRecord
+	traced []ledger.Traced
+	marks  []ledger.Mark
+	asked  []ledger.DeliveryFilter
+	err    error
+}
+
+// someDeliveries are one of each state, and one to the inbox.
+func someDeliveries() *fakeDeliveries {
+	at := time.Date(2026, 6, 1, 0, 10, 0, 0, time.UTC)
+	f := &fakeDeliveries{list: map[int64]*ledger.DeliveryRecord{}}
+	add := func(sink string, state ledger.DeliveryState, strategy *sinks.Strategy, change func(*ledger.DeliveryRecord)) {
+		d := &ledger.DeliveryRecord{
+			TracedDelivery: ledger.TracedDelivery{Seq: int64(len(f.list) + 1), Lane: ledger.Lane{Sink: sink}, State: state},
+			Notice:         "n_abc", Type: "REP_NOTICE", Rule: "negative-bin-stock", Status: "firing", Where: "119240", Title: "Bin A-01 is at -3",
+			Created: at, Expires: at.Add(24 * time.Hour), Strategy: strategy,
+		}
+		change(d)
+		f.list[d.Seq] = d
+	}
+	add("inbox", ledger.DeliverySent, nil, func(d *ledger.DeliveryRecord) {
+		d.Attempts, d.SentAt, d.Recipients, d.Lane.Warehouse = 1, at.Add(time.Second), []string{"role:keeper", "user:1"}, "119240"
+	})
+	add("gateway", ledger.DeliveryPending, &sinks.Strategy{Kind: sinks.Timed, Within: 30 * time.Minute}, func(d *ledger.DeliveryRecord) {
+		d.Attempts, d.LastError, d.Next, d.Deadline, d.Node = 2, "503 Service Unavailable: try later", at.Add(time.Minute), at.Add(30*time.Minute), "node-1"
+	})
+	add("sms", ledger.DeliveryPending, &sinks.Strategy{Kind: sinks.Delayed, Delay: 10 * time.Minute, Retry: 2, Unless: sinks.UnlessRead}, func(d *ledger.DeliveryRecord) {
+		d.Next = at.Add(10 * time.Minute)
+	})
+	add("sms", ledger.DeliveryFailed, &sinks.Strategy{Kind: sinks.Immediate}, func(d *ledger.DeliveryRecord) {
+		d.Attempts, d.LastError, d.Notice, d.Rule, d.Status, d.Where = 1, "400 Bad Request: no such number", "n_other", "", "sent", "119241"
+	})
+	add("sms", ledger.DeliveryCanceled, &sinks.Strategy{Kind: sinks.Delayed, At: at.Add(time.Hour)}, func(d *ledger.DeliveryRecord) {
+		d.LastError = "the notice was read"
+	})
+	add("gateway", ledger.DeliveryPending, &sinks.Strategy{Kind: sinks.Important}, func(d *ledger.DeliveryRecord) { d.Behind, d.Status = true, "resolved" })
+	return f
+}
+
+func (f *fakeDeliveries) ListDeliveries(_ context.Context, q ledger.DeliveryFilter) ([]ledger.DeliveryRecord, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked = append(f.asked, q)
+	var out []ledger.DeliveryRecord
+	for _, d := range f.list {
+		if matches(q.Sink, d.Lane.Sink) && matches(q.Warehouse, d.Where) && matches(q.Type, d.Type) && matches(q.Rule, d.Rule) && matches(q.Notice, d.Notice) &&
+			(len(q.States) == 0 || slices.Contains(q.States, d.State)) && (q.Before == 0 || d.Seq < q.Before) {
+			out = append(out, *d)
+		}
+	}
+	slices.SortFunc(out, func(a, b ledger.DeliveryRecord) int { return cmp.Compare(b.Seq, a.Seq) })
+	return out[:min(len(out), q.Limit)], f.err
+}
+
+func (f *fakeDeliveries) Delivery(_ context.Context, seq int64) (ledger.DeliveryRecord, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if d, ok := f.list[seq]; ok {
+		return *d, f.err
+	}
+	return ledger.DeliveryRecord{}, cmp.Or(f.err, ledger.ErrNotFound)
+}
+
+func (f *fakeDeliveries) RetryDeliveries(_ context.Context, seqs []int64) (changed []int64, lanes []ledger.Lane, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, seq := range seqs {
+		d, ok := f.list[seq]
+		if !ok || d.State == ledger.DeliverySent || d.State == ledger.DeliveryPending && (d.Strategy == nil || d.Node != "") || d.Expires.Before(f.list[1].Created) {
+			continue
+		}
+		d.State = ledger.DeliveryPending
+		changed = append(changed, seq)
+		if !slices.Contains(lanes, d.Lane) {
+			lanes = append(lanes, d.Lane)
+		}
+	}
+	return changed, lanes, f.err
+}
+
+func (f *fakeDeliveries) CancelDeliveries(_ context.Context, seqs []int64, reason string) (changed []int64, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, seq := range seqs {
+		if d, ok := f.list[seq]; ok && d.State == ledger.DeliveryPending {
+			d.State, d.LastError, d.Next = ledger.DeliveryCanceled, reason, time.Time{}
+			changed = append(changed, seq)
+		}
+	}
+	return changed, f.err
+}
+
+func (f *fakeDeliveries) CountDeliveries(context.Context) (map[string]map[ledger.DeliveryState]int64, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	counts := map[string]map[ledger.DeliveryState]int64{}
+	for _, d := range f.list {
+		if counts[d.Lane.Sink] == nil {
+			counts[d.Lane.Sink] = map[ledger.DeliveryState]int64{}
+		}
+		counts[d.Lane.Sink][d.State]++
+	}
+	return counts, f.err
+}
+
+func (f *fakeDeliveries) Trace(_ context.Context, _, _ string, _, ids []string, _ int) ([]ledger.Traced, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []ledger.Traced
+	for _, t := range f.traced {
+		if slices.Contains(ids, t.Notice.ID) {
+			out = append(out, t)
+		}
+	}
+	return out, f.err
+}
+
+func (f *fakeDeliveries) MarksOf(context.Context, string) ([]ledger.Mark, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.marks, f.err
+}
+
+// someSinks are the inbox and two push channels, one of which is left alone.
+func someSinks() map[string]api.ServedSink {
+	at := time.Date(2026, 6, 1, 0, 10, 0, 0, time.UTC)
+	channel := api.PushChannel{Timeout: 10 * time.Second, Concurrency: 8, Rate: "none", Failures: 5, Open: 30 * time.Second, BatchMax: 1}
+	good, bad := channel, channel
+	good.Rate, good.BatchMax, good.BatchWait = "50/s", 100, time.Second
+	good.Status = func() api.PushStatus {
+		return api.PushStatus{Breaker: "closed", Since: at, InFlight: 2, Waiting: 3, LastSent: at}
+	}
+	bad.Status = func() api.PushStatus {
+		return api.PushStatus{
+			Breaker: "open", Since: at, Until: at.Add(30 * time.Second), Failures: 5, HeldUntil: at.Add(time.Minute), LastError: "dial tcp: refused", LastErrorAt: at,
+		}
+	}
+	return map[string]api.ServedSink{
+		"inbox": {Type: "inbox", Ready: func() error { return nil }}, "gateway": {Type: "webhook", Push: &good}, "sms": {Type: "chat", Push: &bad},
+	}
+}
