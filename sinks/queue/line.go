@@ -29,6 +29,7 @@ type line struct {
 	steps        *combiner[*request]
 	commits      *combiner[*pushed]
 	enqueues     *combiner[*enqueued]
+	trouble      atomic.Pointer[error] // that calls of scripts meet; nil = the last one went well
 }
 
 func newLine(o *Options, test bool) (*line, error) {

@@ -117,7 +117,7 @@ func (q *Queue) enqueueNew(ctx context.Context, l *line, epoch string, n *entry)
 			e.bytes += len(n.records[i].Payload)
 		}
 		if err := l.enqueues.do(ctx, e); err != nil {
-			return nil, err
+			return nil, l.because(err)
 		}
 		if n.answers = e.answers; l.o.Ledger == nil {
 			return n.answers, nil

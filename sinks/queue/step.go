@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"tallyman/sinks/index"
@@ -36,7 +35,7 @@ func (q *Queue) stepOnce(ctx context.Context, s item.Step) (item.Stepped, stepHi
 	var r *request
 	err := q.keeper.Serve(ctx, func(ctx context.Context, g *index.Generation) error {
 		r = l.newRequest(g.Epoch, s)
-		return q.lost(g, l.steps.do(ctx, r))
+		return q.lost(g, l.because(l.steps.do(ctx, r)))
 	})
 	if err != nil {
 		return item.Stepped{}, stepHint{}, err
@@ -103,24 +102,5 @@ func (l *line) giveBack(ctx context.Context, flight int, epoch string, ops []ite
 			return
 		}
 		ops = ops[n:]
-	}
-}
-
-// insist calls f until it succeeds, finds that the epoch is over, or patience ends.
-func (l *line) insist(ctx context.Context, f func(context.Context) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no answer from Redis within %s", patience))
-	defer cancel()
-	for {
-		err := f(ctx)
-		if err == nil || epochIsOver(err) {
-			return err
-		}
-		pause := time.NewTimer(retryPause)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
-			return err
-		}
 	}
 }

@@ -1,0 +1,59 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestTheCauseIsNamed: who hears that a queue is unavailable is told why, whether the call's time was over first or the caller's.
+func TestTheCauseIsNamed(t *testing.T) {
+	t.Parallel()
+	refused := errors.New("connection refused")
+	for name, first := range map[string]time.Duration{"the call": 2 * patience, "the caller": patience - time.Second} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := &line{}
+				calls := combiner[int]{flights: 1, fits: func([]*part[int], int) bool { return false }}
+				calls.call = func(ctx context.Context, _ int, parts []*part[int]) {
+					tries := 0
+					parts[0].err = l.insist(ctx, func(ctx context.Context) error {
+						if tries++; tries < 3 {
+							return refused
+						}
+						<-ctx.Done() // the last try hangs
+						return ctx.Err()
+					})
+					parts[0].answer()
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), first)
+				defer cancel()
+				if err := l.because(calls.do(ctx, 1)); !errors.Is(err, refused) {
+					t.Errorf("the error is %v", err)
+				}
+				calls.rest()
+			})
+		})
+	}
+}
+
+// Trouble that is over is no cause of anything.
+func TestTroubleThatIsOverIsNotNamed(t *testing.T) {
+	t.Parallel()
+	l, tries := &line{}, 0
+	err := l.insist(t.Context(), func(context.Context) error {
+		if tries++; tries < 2 {
+			return errors.New("connection refused")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.because(context.DeadlineExceeded); err != context.DeadlineExceeded { //nolint:errorlint // nothing may be added
+		t.Errorf("the error is %v", err)
+	}
+}
