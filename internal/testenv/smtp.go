@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -104,6 +105,9 @@ func NewSMTP(t testing.TB, o SMTPOptions) *SMTP {
 	})
 	return s
 }
+
+// Address is host:port.
+func (s *SMTP) Address() string { return net.JoinHostPort(s.Host, strconv.Itoa(s.Port)) }
 
 // Script has the server answer so from now on. It is called from several goroutines.
 func (s *SMTP) Script(script func(SMTPStep) SMTPAnswer) {

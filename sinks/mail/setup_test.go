@@ -53,7 +53,7 @@ func options(s *testenv.SMTP, b mail.Book) mail.Options {
 // secured are the options of a server that the channel of options is welcome at.
 var secured = testenv.SMTPOptions{StartTLS: true, User: "tally", Password: password}
 
-func newChannel(t *testing.T, o mail.Options) *mail.Channel {
+func newChannel(t testing.TB, o mail.Options) *mail.Channel {
 	t.Helper()
 	c, err := mail.New(o)
 	if err != nil {
