@@ -24,7 +24,7 @@ func Run(t *testing.T, fresh func(t testing.TB) Database) {
 	for _, group := range [][]testCase{
 		firingTests, commitTests, recipientTests, deliveryTests, inboxTests, catalogueTests, readerTests, pruneTests, historyTests,
 		shadowTests, bookTests, markTests, sendTests, raceTests, itemPushTests, itemMoveTests, itemReadTests, itemPruneTests, pushTests, pushSettleTests, pushCommitTests, pushOverTests,
-		operatedTests, pushPruneTests,
+		operatedTests, pushPruneTests, pushRaceTests,
 	} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {
@@ -36,6 +36,10 @@ func Run(t *testing.T, fresh func(t testing.TB) Database) {
 	t.Run("claims behave as the model", func(t *testing.T) {
 		t.Parallel()
 		checkClaims(t, newFixture(t, fresh))
+	})
+	t.Run("push channels behave as the model", func(t *testing.T) {
+		t.Parallel()
+		checkPushes(t, newFixture(t, fresh))
 	})
 	t.Run("items behave as the model", func(t *testing.T) {
 		t.Parallel()
