@@ -8,7 +8,10 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -24,7 +27,7 @@ const (
 	childNode    = "TALLYMAN_E2E_NODE"    // its name
 	childLease   = "TALLYMAN_E2E_LEASE"   // of firings and lanes
 	childGrace   = "TALLYMAN_E2E_GRACE"   // of a stop; the default where empty
-	childDies    = "TALLYMAN_E2E_DIES"    // the step in which it kills itself; none where empty
+	childDies    = "TALLYMAN_E2E_DIES"    // the step in which it kills itself, or "step*3", the third time; none where empty
 	childFreezes = "TALLYMAN_E2E_FREEZES" // the step in which it stops itself, the first time; none where empty
 )
 
@@ -85,9 +88,15 @@ const frozen = "Frozen"
 // call, no flush.
 func fate(dies, freezes string) func(step string) {
 	var once sync.Once
+	var count atomic.Int64
+	dies, text, _ := strings.Cut(dies, "*")
+	times, _ := strconv.ParseInt(text, 10, 64)
 	return func(step string) {
 		switch step {
 		case dies:
+			if count.Add(1) < times {
+				return
+			}
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {}
 		case freezes:

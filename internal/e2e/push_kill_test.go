@@ -28,7 +28,7 @@ func TestPushesWithNodesKilledInEachStep(t *testing.T) {
 				others = append(others, p.start(place))
 			}
 			for _, step := range slices.Concat(pushSteps, steps) {
-				n := p.start(0, childDies+"="+step)
+				n := p.start(0, childDies+"="+step+"*3") // so that there is something under way by then
 				n.dies()
 				p.leaseEnds(n)
 			}
@@ -58,12 +58,14 @@ func TestPushesWithNodesKilledAtAnyMoment(t *testing.T) {
 	p.tested()
 }
 
-// tested proves that something went wrong at all.
+// tested proves that something went wrong at all: calls failed, and came again after they had been taken.
 func (p *pushTrial) tested() {
 	p.t.Helper()
-	for name, r := range p.receivers {
-		if again := r.repeats(); r.failed == 0 || again == 0 && name == important {
-			p.t.Errorf("%s: %d calls failed, %d came again: the test does not test", name, r.failed, again)
-		}
+	failed, again := 0, 0
+	for _, r := range p.receivers {
+		failed, again = failed+r.failed, again+r.repeats()
+	}
+	if failed == 0 || again == 0 {
+		p.t.Errorf("%d calls failed, %d came again: the test does not test", failed, again)
 	}
 }
