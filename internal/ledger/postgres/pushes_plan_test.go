@@ -1,0 +1,114 @@
+package postgres_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tallyman/engine/finding"
+	"tallyman/engine/notice"
+	"tallyman/internal/ledger"
+	"tallyman/internal/testenv"
+	"tallyman/sinks"
+)
+
+// TestPushesAreFoundByIndex works on a push channel with plans of a time at which it was empty, while a hundred thousand deliveries
+// wait: the work on a delivery must not grow with their number.
+func TestPushesAreFoundByIndex(t *testing.T) {
+	t.Parallel()
+	url := testenv.Postgres(t)
+	migrate(t, url)
+	execute(t, url, "ALTER TABLE pushes SET (autovacuum_enabled = false)") // which would have the plans made anew
+	l := open(t, url, ledger.Options{MaxConnections: 1})
+	if _, err := l.Register(t.Context(), "r", "", at(0)); err != nil {
+		t.Fatal(err)
+	}
+	const rounds = 8 // some of which plan for their arguments, as the server does at first
+	for n := 1; n <= rounds; n++ {
+		pushRound(t, l, n)
+	}
+	execute(t, url, `INSERT INTO pushes (seq, due, first_due, deadline, ends, finding, addressee, delay, at, within, lane_id, retry, kind, unless)
+		SELECT -n, (1::bigint << 60) + n, 0, 0, 1::bigint << 61, n, 0, 0, 0, 0, (SELECT id FROM lanes), 0, 'delayed', ''
+		FROM generate_series(1, 100000) AS n`)
+	scans, read := pushScans(t, url)
+	for n := rounds + 1; n <= 2*rounds; n++ {
+		pushRound(t, l, n)
+	}
+	if err := l.Close(); err != nil { // whereupon the server tells what it counted
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() bool { _, now := pushScans(t, url); return now > read }, 10*time.Second)
+	after, now := pushScans(t, url)
+	if after != scans {
+		t.Errorf("the table was read from end to end %d times", after-scans)
+	}
+	if got := now - read; got > rounds*2000 {
+		t.Errorf("%d entries of indexes were read for %d rounds", got, rounds)
+	}
+}
+
+// pushRound commits notices, has an earlier one taken back, tries what is due, and does all that a node and an operator do.
+func pushRound(t *testing.T, l ledger.Ledger, n int) {
+	t.Helper()
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, now := t.Context(), time.Now()
+	c, err := l.Claim(ctx, "r", "", at(n), "a", time.Minute)
+	check(err)
+	run := &ledger.Commit{Run: ledger.Run{Rule: "r", Due: c.Due, Started: now}, Scope: finding.Scope{LastDue: c.Due}}
+	target := []ledger.Target{{Sink: "sms", Strategy: &sinks.Strategy{Kind: sinks.Important}}}
+	for i := range 10 {
+		run.Notices = append(run.Notices, ledger.NewNotice{Sinks: target, Notice: &notice.Notice{
+			ID: fmt.Sprintf("n_%d_%d", n, i), Rule: "r", Key: fmt.Sprint(i), Status: notice.Firing, CreatedAt: now, ExpiresAt: now.Add(time.Hour),
+		}})
+	}
+	if n > 1 {
+		before := fmt.Sprintf("n_%d_0", n-1)
+		run.Over = []string{before}
+		run.Notices = append(run.Notices, ledger.NewNotice{Sinks: target, After: before, Notice: &notice.Notice{
+			ID: "over " + before, Rule: "r", Key: "0", Status: notice.Resolved, Episode: "1", CreatedAt: now, ExpiresAt: now.Add(time.Hour),
+		}})
+	}
+	_, err = l.Commit(ctx, c, run)
+	check(err)
+	_, _, err = l.EndPushes(ctx, "sms", 100)
+	check(err)
+	for range 2 {
+		claims, err := l.ClaimPushes(ctx, "sms", "a", time.Minute, 100)
+		check(err)
+		var settled []sinks.Settled
+		var seqs []int64
+		kinds := []sinks.SettleKind{sinks.SettleSent, sinks.SettleFailed, sinks.SettleAgain, sinks.SettleRelease}
+		for i := range claims.List {
+			seqs = append(seqs, claims.List[i].Seq)
+			settled = append(settled, sinks.Settled{Seq: claims.List[i].Seq, Token: claims.List[i].Token, Kind: kinds[i%len(kinds)]})
+		}
+		check(l.SettlePushes(ctx, settled))
+		_, _, err = l.RetryDeliveries(ctx, seqs)
+		check(err)
+		_, err = l.CancelDeliveries(ctx, seqs, "no")
+		check(err)
+	}
+}
+
+// pushScans tells how often the pushes were read from end to end, and how many entries of their indexes were read.
+func pushScans(t *testing.T, url string) (scans, entries int64) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(t.Context()) }()
+	query := `SELECT t.seq_scan, (SELECT sum(i.idx_tup_read)::bigint FROM pg_stat_user_indexes i WHERE i.relname = 'pushes')
+		FROM pg_stat_user_tables t WHERE t.relname = 'pushes'`
+	if err := conn.QueryRow(t.Context(), query).Scan(&scans, &entries); err != nil {
+		t.Fatal(err)
+	}
+	return scans, entries
+}
