@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -99,9 +100,7 @@ func (g *genericChat) post(m *message, _ time.Time) (*post, error) {
 	p := &post{method: g.config.RequestMethod, url: g.config.WebhookURL().String(), body: body, header: map[string]string{
 		"Content-Type": contentType, "Idempotency-Key": m.id,
 	}}
-	for name, value := range g.header {
-		p.header[name] = value
-	}
+	maps.Copy(p.header, g.header)
 	return p, nil
 }
 
@@ -129,8 +128,6 @@ func (s *shapedChat) post(m *message, now time.Time) (*post, error) {
 	if err != nil {
 		return nil, err
 	}
-	for name, value := range s.header {
-		p.header[name] = value
-	}
+	maps.Copy(p.header, s.header)
 	return p, nil
 }

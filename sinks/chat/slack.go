@@ -23,7 +23,7 @@ func openSlack(u *url.URL) (service, error) {
 	if err := only(u, "botname", "username", "icon", "icon_emoji", "icon_url", "thread_ts"); err != nil {
 		return nil, err
 	}
-	const form = "slack://hook:TOKEN@webhook or slack://xoxb:TOKEN@CHANNEL"
+	const form = "slack://hook:TOKEN@webhook or slack://xoxb:TOKEN@CHANNEL" //nolint:gosec // the form, with no token in it
 	if u.User == nil && len(u.Path) < 2 {
 		return nil, errForm(form)
 	}

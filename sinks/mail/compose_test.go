@@ -1,6 +1,7 @@
 package mail_test
 
 import (
+	"errors"
 	"io"
 	"maps"
 	"mime"
@@ -28,7 +29,7 @@ func bodies(t *testing.T, m *netmail.Message) map[string]string {
 	out := map[string]string{}
 	for r := multipart.NewReader(m.Body, params["boundary"]); ; {
 		p, err := r.NextPart()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return out
 		}
 		if err != nil {
@@ -152,6 +153,9 @@ func FuzzNoHeaderIsInjected(f *testing.F) {
 		d := delivery()
 		n := d.Notice
 		n.Title, n.Body, n.Type, n.Warehouse, n.Key, n.Data[0].Value, n.Labels["area"] = text, text, kind, text, text, text, text
+		if _, err := netmail.ParseAddress((&netmail.Address{Name: name, Address: "ann@example.com"}).String()); err != nil {
+			t.Skip("net/mail does not read what it writes")
+		}
 		m := compose(t, server, o, d, name)
 		if got := shape(m); !slices.Equal(got, want) {
 			t.Errorf("headers %q, want %q", got, want)

@@ -81,15 +81,15 @@ func TestSecurity(t *testing.T) {
 	}{
 		"starttls":            {server: secured},
 		"tls":                 {server: testenv.SMTPOptions{TLS: true, User: "tally", Password: password}, options: func(o *mail.Options) { o.Security = mail.TLS }},
-		"none":                {options: func(o *mail.Options) { *o = with(*o, mail.None, "", "") }},
+		"none":                {options: func(o *mail.Options) { *o = anonymous(*o, mail.None) }},
 		"none, known":         {server: testenv.SMTPOptions{User: "tally", Password: password}, options: func(o *mail.Options) { o.Security = mail.None }},
 		"not offered":         {want: "STARTTLS"},
 		"not offered, no CA":  {server: secured, options: func(o *mail.Options) { o.CA = "" }, want: "certificate"},
-		"tls, no CA":          {server: testenv.SMTPOptions{TLS: true}, options: func(o *mail.Options) { *o = with(*o, mail.TLS, "", ""); o.CA = "" }, want: "certificate"},
-		"tls to plain":        {options: func(o *mail.Options) { *o = with(*o, mail.TLS, "", "") }, want: "tls"},
+		"tls, no CA":          {server: testenv.SMTPOptions{TLS: true}, options: func(o *mail.Options) { *o = anonymous(*o, mail.TLS); o.CA = "" }, want: "certificate"},
+		"tls to plain":        {options: func(o *mail.Options) { *o = anonymous(*o, mail.TLS) }, want: "tls"},
 		"wrong password":      {server: secured, options: func(o *mail.Options) { o.Password = "wrong-4711" }, want: "535"},
 		"nobody is asked":     {server: testenv.SMTPOptions{StartTLS: true}, want: "no authentication that is supported"},
-		"a name is asked for": {server: secured, options: func(o *mail.Options) { *o = with(*o, mail.StartTLS, "", "") }, want: "authenticate"},
+		"a name is asked for": {server: secured, options: func(o *mail.Options) { *o = anonymous(*o, mail.StartTLS) }, want: "authenticate"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -114,8 +114,8 @@ func TestSecurity(t *testing.T) {
 	}
 }
 
-func with(o mail.Options, s mail.Security, user, password string) mail.Options {
-	o.Security, o.Username, o.Password = s, user, password
+func anonymous(o mail.Options, s mail.Security) mail.Options {
+	o.Security, o.Username, o.Password = s, "", ""
 	return o
 }
 

@@ -19,6 +19,7 @@ func TestPushSuite(t *testing.T) {
 			Lacks:   []sinktest.Answer{sinktest.Later}, // no reply of SMTP says when to come back
 			Answer:  func(_ testing.TB, a sinktest.Answer) { server.Script(answers(a)) },
 			Keys: func(t testing.TB) []string {
+				t.Helper()
 				var ids []string
 				for _, m := range server.Mails() {
 					ids = append(ids, parse(t, m).Header.Get("Message-Id"))

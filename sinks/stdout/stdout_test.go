@@ -63,6 +63,7 @@ func TestPushSuite(t *testing.T) {
 				w.answer = a
 			},
 			Keys: func(t testing.TB) []string {
+				t.Helper()
 				var ids []string
 				for _, line := range w.lines() {
 					var n struct{ ID string }
