@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"cmp"
-
 	"tallyman/internal/ledger"
 	"tallyman/rules"
 	"tallyman/sinks"
@@ -23,7 +21,7 @@ func (o *Options) targets(r *rules.Rule) []ledger.Target {
 
 func strategyOf(d *rules.Deliver) *sinks.Strategy {
 	return &sinks.Strategy{
-		Kind:  sinks.StrategyKind(cmp.Or(d.Strategy, rules.StrategyImmediate)),
+		Kind:  sinks.StrategyKind(d.Strategy.String()),
 		Delay: d.Delay, Within: d.Within, Retry: d.Retry, Unless: sinks.Unless(d.Unless),
 	}
 }

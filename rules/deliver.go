@@ -12,11 +12,21 @@ type Strategy string
 
 // The strategies.
 const (
-	StrategyImmediate Strategy = "immediate" // one attempt, at once
+	StrategyImmediate Strategy = ""          // one attempt, at once; also what a file calls immediate
 	StrategyDelayed   Strategy = "delayed"   // the first attempt later, then Retry more
 	StrategyImportant Strategy = "important" // until it succeeds
 	StrategyTimed     Strategy = "timed"     // until Within has passed
 )
+
+// String is what a file calls it.
+func (s Strategy) String() string {
+	if s == StrategyImmediate {
+		return immediate
+	}
+	return string(s)
+}
+
+const immediate = "immediate"
 
 // Unless says what cancels a delivery that still waits. The empty Unless is nothing.
 type Unless string
@@ -31,13 +41,13 @@ const (
 // Deliver names a sink that gets the notices, and says how.
 type Deliver struct {
 	Sink     string
-	Strategy Strategy      // "" is immediate; Load always says which
-	Within   time.Duration // timed
-	Delay    time.Duration // delayed, unless At gives a time
-	At       string        // delayed: expr, a time; NULL is at once. "" = Delay counts
-	Retry    int           // delayed: attempts after the first that failed for a while
-	Unless   Unless        // delayed
-	When     string        // expr; "" = every notice
+	Strategy Strategy      `json:",omitempty"`
+	Within   time.Duration `json:",omitempty"` // timed
+	Delay    time.Duration `json:",omitempty"` // delayed, unless At gives a time
+	At       string        `json:",omitempty"` // delayed: expr, a time; NULL is at once. "" = Delay counts
+	Retry    int           `json:",omitempty"` // delayed: attempts after the first that failed for a while
+	Unless   Unless        `json:",omitempty"` // delayed
+	When     string        `json:",omitempty"` // expr; "" = every notice
 }
 
 // String says it as people do: "sms after 10m unless read, when qty < 0".

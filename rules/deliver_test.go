@@ -63,6 +63,32 @@ func TestDeliverNamesItsColumns(t *testing.T) {
 	}
 }
 
+// Entries without expressions cost a row nothing: all drafts share them.
+func TestPlainDeliverIsShared(t *testing.T) {
+	p, _ := deliverProgram(t, "{sink: inbox, strategy: immediate}", "{sink: sms, strategy: delayed, delay: 10m}")
+	var drafts []*rules.Draft
+	for range 2 {
+		d, err := p.Clone().Draft(stockRow())
+		if err != nil {
+			t.Fatal(err)
+		}
+		drafts = append(drafts, d)
+	}
+	if a, b := drafts[0].Deliver, drafts[1].Deliver; len(a) != 2 || &a[0] != &b[0] {
+		t.Errorf("%+v and %+v", a, b)
+	}
+}
+
+// A file that writes immediate says the same as one that does not, and what no rule before strategies could say changes no checksum.
+func TestImmediateMeansNothing(t *testing.T) {
+	_, plain := deliverProgram(t, "{sink: inbox}")
+	_, written := deliverProgram(t, "{sink: inbox, strategy: immediate}")
+	_, important := deliverProgram(t, "{sink: inbox, strategy: important}")
+	if plain.Checksum != written.Checksum || plain.Checksum == important.Checksum {
+		t.Errorf("%s, %s and %s", plain.Checksum, written.Checksum, important.Checksum)
+	}
+}
+
 // A clone judges rows of its own, with its own now.
 func TestDeliverOfAClone(t *testing.T) {
 	p, _ := deliverProgram(t, `{sink: inbox}`, `{sink: sms, strategy: delayed, at: now(), when: now() > changed_at}`)

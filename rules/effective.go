@@ -1,11 +1,11 @@
 package rules
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -55,7 +55,7 @@ func ruleOf(s *ruleSpec, scope string) *Rule {
 	}
 	for _, d := range s.Deliver {
 		r.Deliver = append(r.Deliver, Deliver{
-			Sink: d.Sink, Strategy: cmp.Or(Strategy(d.Strategy), StrategyImmediate), Within: d.Within, Delay: d.Delay, At: string(d.At),
+			Sink: d.Sink, Strategy: Strategy(strings.TrimPrefix(d.Strategy, immediate)), Within: d.Within, Delay: d.Delay, At: string(d.At),
 			Retry: d.Retry, Unless: Unless(d.Unless), When: string(d.When),
 		})
 	}

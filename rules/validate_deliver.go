@@ -50,7 +50,7 @@ var strategyFields = []struct {
 func (v *validator) strategy(i int) {
 	d := v.r.Deliver[i]
 	written := v.r.origin.at(deliverPath(i, "strategy"), false)
-	if written != nil && written.Text != string(d.Strategy) {
+	if written != nil && written.Text != d.Strategy.String() {
 		return // it is none, which decoding has said
 	}
 	has := func(field string) bool { return v.has(deliverPath(i, field)) }

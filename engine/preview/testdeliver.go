@@ -14,7 +14,7 @@ import (
 
 // deliver is where a notice goes, for a rule that says more of it than names of sinks; else nil.
 func (f *testFile) deliver(targets []ledger.Target) *yaml.Node {
-	plain := func(d rules.Deliver) bool { return d == rules.Deliver{Sink: d.Sink, Strategy: rules.StrategyImmediate} }
+	plain := func(d rules.Deliver) bool { return d == rules.Deliver{Sink: d.Sink} }
 	if f.rule.Shadow || !slices.ContainsFunc(f.rule.Deliver, func(d rules.Deliver) bool { return !plain(d) }) {
 		return nil
 	}

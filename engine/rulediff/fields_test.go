@@ -110,7 +110,7 @@ func TestFieldsAreNamedAsInARuleFile(t *testing.T) {
 		Notice: rules.Notice{Title: map[string]string{"": "A", "zh": "甲"}}, Probe: rules.Probe{SQL: "SELECT 1", Params: map[string]any{"n": int64(1)}},
 	}
 	after := &rules.Rule{
-		For: 90 * time.Minute, Key: []string{"bin"}, Deliver: []rules.Deliver{{Sink: "inbox"}, {Sink: "sms"}},
+		For: 90 * time.Minute, Key: []string{"bin"}, Deliver: []rules.Deliver{{Sink: "inbox"}, {Sink: "sms", Strategy: rules.StrategyDelayed, Delay: 10 * time.Minute, Unless: rules.UnlessRead}},
 		Notice: rules.Notice{Title: map[string]string{"": "B", "zh": "甲"}}, Probe: rules.Probe{SQL: "SELECT 1", Params: map[string]any{"n": nil}, MaxRows: 5},
 	}
 	want := []Change{
@@ -119,7 +119,7 @@ func TestFieldsAreNamedAsInARuleFile(t *testing.T) {
 		{"key", "[wh_id, bin]", "[bin]"},
 		{"for", "1h", "1h30m"},
 		{"notice.title", "A", "B"},
-		{"deliver", "[{sink: inbox}]", "[{sink: inbox}, {sink: sms}]"},
+		{"deliver", "[{sink: inbox}]", "[{sink: inbox}, {sink: sms, strategy: delayed, delay: 10m, unless: read}]"},
 		{"probe.max_rows", "", "5"},
 	}
 	if got := changes(before, after); !reflect.DeepEqual(got, want) {
