@@ -1,0 +1,163 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tallyman/engine/notice"
+	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/postgres"
+	"tallyman/internal/testenv"
+	"tallyman/rules/catalog"
+	"tallyman/sinks"
+	"tallyman/sinks/delivery"
+	"tallyman/sinks/webhook"
+)
+
+const (
+	dueDeliveries = 10_000
+	callsAtATime  = 64
+)
+
+// receiver takes what is posted, and says when it has had so many.
+type receiver struct {
+	*httptest.Server
+
+	got  atomic.Int64
+	want int64
+	done chan struct{}
+}
+
+func newReceiver(b *testing.B) *receiver {
+	b.Helper()
+	r := &receiver{done: make(chan struct{}, 1), want: dueDeliveries}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if _, err := io.Copy(io.Discard, req.Body); err != nil {
+			b.Error(err)
+		}
+		w.WriteHeader(http.StatusNoContent)
+		if r.got.Add(1)%r.want == 0 {
+			r.done <- struct{}{}
+		}
+	}))
+	b.Cleanup(r.Close)
+	return r
+}
+
+// BenchmarkWebhook delivers 10,000 due notices to a webhook on loopback, 64 at a time, from a ledger in PostgreSQL (fsync on), until the
+// last is recorded as sent. BenchmarkPlainClient is what there is to compare it with.
+func BenchmarkWebhook(b *testing.B) {
+	url := testenv.Postgres(b)
+	if _, err := postgres.Migrate(b.Context(), url); err != nil {
+		b.Fatal(err)
+	}
+	l, err := postgres.Open(b.Context(), url, ledger.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close()
+	if err := l.PutType(b.Context(), catalog.Type{Code: "REP_NOTICE", ID: 124719, Name: "Replenishment notice", Retention: 72 * time.Hour}); err != nil {
+		b.Fatal(err)
+	}
+	r := newReceiver(b)
+	w, err := webhook.New(webhook.Options{URL: r.URL, Secrets: []string{"swordfish"}, AllowPrivate: true, Connections: callsAtATime})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer w.Close()
+	var took time.Duration
+	for n := range b.N {
+		sendDue(b, l, n)
+		runner, err := delivery.New(delivery.Options{
+			Sink: "gateway", Node: "one", Ledger: l, Pusher: w, Concurrency: callsAtATime,
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(b.Context())
+		var running sync.WaitGroup
+		start := time.Now()
+		running.Go(func() { runner.Run(ctx) })
+		<-r.done
+		stop()
+		running.Wait() // the last are recorded
+		took += time.Since(start)
+	}
+	counts, err := l.CountDeliveries(b.Context())
+	if err != nil || counts["gateway"][ledger.DeliverySent] != int64(dueDeliveries*b.N) {
+		b.Fatalf("%v, %v", counts, err)
+	}
+	b.ReportMetric(float64(dueDeliveries*b.N)/took.Seconds(), "deliveries/s")
+	b.ReportMetric(0, "ns/op")
+}
+
+// sendDue makes the deliveries, each of a notice of its own.
+func sendDue(b *testing.B, l *postgres.Ledger, round int) {
+	b.Helper()
+	for from := 0; from < dueDeliveries; from += 1000 {
+		list := make([]ledger.NewNotice, 1000)
+		for i := range list {
+			list[i] = ledger.NewNotice{
+				Notice: benchNotice(fmt.Sprintf("n_%d_%d", round, from+i)),
+				Sinks:  []ledger.Target{{Sink: "gateway", Strategy: &sinks.Strategy{Kind: sinks.Important}}},
+			}
+		}
+		if _, err := l.Send(b.Context(), list); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func benchNotice(id string) *notice.Notice {
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	return &notice.Notice{
+		ID: id, Type: "REP_NOTICE", TypeID: 124719, Warehouse: "119240", Status: notice.Sent, Priority: 3, Modal: "popup",
+		Title: "Bin A-01 is at -3", Body: "S1 in A-01 went to -3 in wave 77. Replenish it.", Count: 1, CreatedAt: now, ExpiresAt: now.Add(time.Hour),
+		Data: []notice.Field{{Name: "bin", Value: "A-01"}, {Name: "qty", Value: "-3"}},
+	}
+}
+
+// BenchmarkPlainClient posts the same bodies in a loop around net/http's client, without a ledger, signatures or guards.
+func BenchmarkPlainClient(b *testing.B) {
+	r := newReceiver(b)
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: callsAtATime, MaxConnsPerHost: callsAtATime}}
+	defer client.CloseIdleConnections()
+	body, err := benchNotice("n_0_0").MarshalJSON()
+	if err != nil {
+		b.Fatal(err)
+	}
+	start := time.Now()
+	for range b.N {
+		var left atomic.Int64
+		var posting sync.WaitGroup
+		for range callsAtATime {
+			posting.Go(func() {
+				for left.Add(1) <= dueDeliveries {
+					req, err := http.NewRequestWithContext(b.Context(), http.MethodPost, r.URL, bytes.NewReader(body))
+					if err != nil {
+						b.Error(err)
+						return
+					}
+					resp, err := client.Do(req)
+					if err != nil {
+						b.Error(err)
+						return
+					}
+					resp.Body.Close()
+				}
+			})
+		}
+		posting.Wait()
+		<-r.done
+	}
+	b.ReportMetric(float64(dueDeliveries*b.N)/time.Since(start).Seconds(), "deliveries/s")
+	b.ReportMetric(0, "ns/op")
+}
