@@ -1,6 +1,8 @@
 package ledgertest
 
 import (
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -101,6 +103,32 @@ var markTests = []testCase{
 		equal(t, 0, len(f.claimAll(t, "sms").List))
 		f.hasState(t, claims[0].Seq, ledger.DeliverySent)
 		f.hasState(t, claims[1].Seq, ledger.DeliveryCanceled)
+	}},
+	{"a mark and the commit of the next of the finding leave nothing behind", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		other := f.other(t)
+		for n := 1; n <= 20; n++ {
+			first, second := ofKey(fmt.Sprint(n), 1), ofKey(fmt.Sprint(n), 2)
+			f.commit(t, 2*n, to([]ledger.Target{inbox, delayed(time.Hour, sinks.UnlessRead)}, first))
+			c := f.claim(t, 2*n+1)
+			run := commitOf(c)
+			run.Notices = to([]ledger.Target{by(sinks.Strategy{Kind: sinks.Important})}, second)
+			var both sync.WaitGroup
+			both.Go(func() {
+				if err := other.Mark(t.Context(), markOf(first.ID, "user:1", ledger.MarkRead)); err != nil {
+					t.Error(err)
+				}
+			})
+			both.Go(func() {
+				if _, err := f.Commit(t.Context(), c, run); err != nil {
+					t.Error(err)
+				}
+			})
+			both.Wait()
+			claims := f.claimAll(t, gateway)
+			equal(t, []string{second.ID}, claimedIDs(claims))
+			f.settle(t, claims.List, sinks.SettleSent, 0)
+		}
 	}},
 	{"marks go with their notice", func(t *testing.T, f *fixture) {
 		f.subscribed(t)

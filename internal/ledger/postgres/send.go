@@ -26,7 +26,6 @@ func (l *Ledger) send(ctx context.Context, given []ledger.NewNotice) (ledger.Sen
 	if err != nil {
 		return ledger.SentNotices{}, err
 	}
-	n.look = true
 	sent := rows.NewSent(given)
 	var lanes []ledger.Lane
 	err = l.inTx(ctx, "send", func(tx pgx.Tx) error {
@@ -39,6 +38,7 @@ func (l *Ledger) send(ctx context.Context, given []ledger.NewNotice) (ledger.Sen
 		if sent.Others() {
 			return rows.ErrOther
 		}
+		n.existing = sent.Existing()
 		if err := n.write(ctx, tx); err != nil {
 			return err
 		}
@@ -55,6 +55,7 @@ func (l *Ledger) send(ctx context.Context, given []ledger.NewNotice) (ledger.Sen
 // askSent asks what is there of the notices.
 func askSent(b *pgx.Batch, sent *rows.Sent) {
 	ids := sent.IDs()
+	b.Queue(queries.Get("by-key"))
 	b.Queue(queries.Get("sent-notices"), ids).Query(func(found pgx.Rows) error {
 		var body []byte
 		_, err := pgx.ForEachRow(found, []any{&body}, func() error { return sent.Found(body) })
@@ -66,4 +67,5 @@ func askSent(b *pgx.Batch, sent *rows.Sent) {
 		_, err := pgx.ForEachRow(found, []any{&id, &sink, &n}, func() error { sent.Delivered(id, sink, n); return nil })
 		return err
 	})
+	b.Queue(queries.Get("by-any"))
 }

@@ -46,6 +46,15 @@ func (s *Sent) Found(body []byte) error {
 	return err
 }
 
+// Existing returns the ids of the notices that are there.
+func (s *Sent) Existing() map[string]bool {
+	ids := make(map[string]bool, len(s.existing))
+	for id := range s.existing {
+		ids[id] = true
+	}
+	return ids
+}
+
 // Delivered takes deliveries of a notice that is there.
 func (s *Sent) Delivered(id, sink string, n int) { s.deliveries[sentTo{id, sink}] += n }
 
