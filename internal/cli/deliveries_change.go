@@ -1,0 +1,235 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tallyman/internal/api"
+)
+
+// deliveryChange is a command that does something to deliveries.
+type deliveryChange struct {
+	verb, done     string // as the path has it, and as people are told
+	short, example string
+	states         []string // that --all chooses where no --state is given
+	reason         bool     // there is a --reason
+}
+
+func (c *command) deliveriesRetry() *cobra.Command {
+	return c.deliveryChange(&deliveryChange{
+		verb: "retry", done: "Tried again",
+		short: "Try deliveries again, at once: some by number, or all that a filter chooses (failed and timed out, where it names no state)",
+		example: `  tallyman deliveries retry 4711 4712
+  tallyman deliveries retry --all --sink gateway
+  tallyman deliveries retry --all --sink sms --state canceled --warehouse 119240 --yes`,
+		states: []string{"failed", "timed_out"},
+	})
+}
+
+func (c *command) deliveriesCancel() *cobra.Command {
+	return c.deliveryChange(&deliveryChange{
+		verb: "cancel", done: "Canceled",
+		short: "Cancel pending deliveries: some by number, or all that a filter chooses",
+		example: `  tallyman deliveries cancel 4711 --reason "told by phone"
+  tallyman deliveries cancel --all --sink gateway --rule negative-bin-stock`,
+		states: []string{"pending"}, reason: true,
+	})
+}
+
+func (c *command) deliveryChange(k *deliveryChange) *cobra.Command {
+	var f deliveryFlags
+	var all, yes bool
+	var reason string
+	cmd := c.withServer(&cobra.Command{
+		Use:     k.verb + " DELIVERY… | --all FILTER",
+		Short:   k.short,
+		Example: k.example,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			filtered := anyFlag(cmd, "sink", "state", "warehouse", "type", "rule", "notice")
+			body := api.CancelManyForm{CancelForm: api.CancelForm{Reason: reason}}
+			switch {
+			case all && len(args) > 0:
+				return usage("name deliveries, or say --all, and not both")
+			case all && !filtered:
+				return usage("--all takes a filter at least: --sink, --state, --warehouse, --type, --rule or --notice")
+			case all:
+				form := f.form()
+				body.Filter = &form
+				return c.changeAll(cmd.Context(), k, &f, body, yes)
+			case len(args) == 0:
+				return usage("%s takes the numbers of deliveries, or --all with a filter", cmd.CommandPath())
+			case filtered || yes:
+				return usage("a filter and --yes go with --all")
+			}
+			ids, err := deliveryNumbers(args)
+			if err != nil {
+				return err
+			}
+			body.IDs = ids
+			return c.changeNamed(cmd.Context(), k, body)
+		},
+	})
+	f.add(cmd)
+	cmd.Flags().BoolVar(&all, "all", false, "every delivery that the filter chooses")
+	cmd.Flags().BoolVar(&yes, "yes", false, "with --all: do not ask before")
+	if k.reason {
+		cmd.Flags().StringVar(&reason, "reason", "", "why; shown as the delivery's last error")
+	}
+	return cmd
+}
+
+func deliveryNumbers(args []string) ([]int64, error) {
+	ids := make([]int64, len(args))
+	for i, arg := range args {
+		n, err := strconv.ParseInt(arg, 10, 64)
+		if err != nil || n < 1 {
+			return nil, usage("%q is not the number of a delivery; deliveries list shows them", arg)
+		}
+		ids[i] = n
+	}
+	return ids, nil
+}
+
+// changeNamed changes one delivery, and says why not; or several, and says which not.
+func (c *command) changeNamed(ctx context.Context, k *deliveryChange, body api.CancelManyForm) error {
+	if len(body.IDs) == 1 {
+		var d api.DeliveryForm
+		path := "/deliveries/" + strconv.FormatInt(body.IDs[0], 10) + "/" + k.verb
+		raw, err := c.client().ask(ctx, http.MethodPost, path, k.one(body), &d)
+		if err != nil {
+			return err
+		}
+		return c.print(raw, func(w io.Writer) { fmt.Fprintf(w, "%s: delivery %d to %s.\n", k.done, d.ID, d.Sink) })
+	}
+	changed, err := c.client().changeDeliveries(ctx, k, body)
+	if err != nil {
+		return err
+	}
+	if err := c.print(changed, func(w io.Writer) { fmt.Fprintf(w, "%s: %s.\n", k.done, counted(changed.Changed)) }); err != nil {
+		return err
+	}
+	return unchanged(body.IDs, changed.IDs)
+}
+
+// unchanged is an error that names those that stay as they are, or nil.
+func unchanged(asked, changed []int64) error {
+	is := map[int64]bool{}
+	for _, id := range changed {
+		is[id] = true
+	}
+	var rest []string
+	for _, id := range asked {
+		if !is[id] {
+			rest = append(rest, strconv.FormatInt(id, 10))
+		}
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	return &exitError{ExitProblems, fmt.Errorf("not there, or not in a state that allows it: %s; deliveries show NUMBER says how it stands", strings.Join(rest, ", "))}
+}
+
+// one is the body for a single delivery: a retry has none.
+func (k *deliveryChange) one(body api.CancelManyForm) any {
+	if k.reason {
+		return body.CancelForm
+	}
+	return nil
+}
+
+// many is the body for several: a retry has no reason.
+func (k *deliveryChange) many(body api.CancelManyForm) any {
+	if k.reason {
+		return body
+	}
+	return body.DeliveryChoice
+}
+
+// changeAll asks whether that is meant, and changes portion by portion until nothing is left.
+func (c *command) changeAll(ctx context.Context, k *deliveryChange, f *deliveryFlags, body api.CancelManyForm, yes bool) error {
+	if !yes {
+		if err := c.confirm(ctx, k, f); err != nil {
+			return err
+		}
+	}
+	total := api.ChangedForm{}
+	for {
+		changed, err := c.client().changeDeliveries(ctx, k, body)
+		if err != nil {
+			if total.Changed > 0 {
+				return fmt.Errorf("%w\n  %s before that; what has been done stays done", err, counted(total.Changed))
+			}
+			return err
+		}
+		total.Changed += changed.Changed
+		if changed.Before == 0 {
+			return c.print(total, func(w io.Writer) { fmt.Fprintf(w, "%s: %s.\n", k.done, counted(total.Changed)) })
+		}
+		body.Filter.Before = changed.Before
+	}
+}
+
+// mostShown is how many deliveries are counted for a question.
+const mostShown = 1000
+
+func (c *command) confirm(ctx context.Context, k *deliveryChange, f *deliveryFlags) error {
+	chosen := *f
+	if len(chosen.states) == 0 {
+		chosen.states = k.states
+	}
+	list, err := c.client().listDeliveries(ctx, chosen.query(), mostShown, 0)
+	if err != nil {
+		return err
+	}
+	number := counted(len(list.Deliveries))
+	if list.Before > 0 {
+		number = "more than " + number
+	}
+	if len(list.Deliveries) == 0 {
+		return nil // and the server says so
+	}
+	p := &prompt{in: bufio.NewReader(c.In), out: c.Err}
+	sure, err := p.yes(fmt.Sprintf("%s %s (%s)?", strings.ToUpper(k.verb[:1])+k.verb[1:], number, strings.Join(chosen.words(), ", ")), false)
+	if err != nil {
+		return err
+	}
+	if !sure {
+		return &exitError{ExitProblems, errors.New("nothing was changed")}
+	}
+	return nil
+}
+
+// words are the filter for people.
+func (f *deliveryFlags) words() []string {
+	var list []string
+	for _, m := range [][2]string{
+		{"sink", f.sink}, {"state", strings.Join(f.states, " or ")}, {"warehouse", f.warehouse}, {"type", f.typ}, {"rule", f.rule}, {"notice", f.notice},
+	} {
+		if m[1] != "" {
+			list = append(list, m[0]+" "+m[1])
+		}
+	}
+	return list
+}
+
+func (c *client) changeDeliveries(ctx context.Context, k *deliveryChange, body api.CancelManyForm) (api.ChangedForm, error) {
+	var form api.ChangedForm
+	err := c.do(ctx, http.MethodPost, "/deliveries/"+k.verb, k.many(body), &form)
+	return form, err
+}
+
+// counted writes "1 delivery", "2 deliveries".
+func counted(n int) string {
+	if n == 1 {
+		return "1 delivery"
+	}
+	return strconv.Itoa(n) + " deliveries"
+}

@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tallyman/internal/api"
+)
+
+func (c *command) sinks() *cobra.Command {
+	return group("sinks", "Where notices go: how the inbox, queues and push channels of a running server do", c.sinksList(), c.sinksShow())
+}
+
+func (c *command) sinksList() *cobra.Command {
+	return c.withServer(&cobra.Command{
+		Use:   "list",
+		Short: "List the sinks, and how they do",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var form api.SinksForm
+			raw, err := c.client().ask(cmd.Context(), http.MethodGet, "/sinks", nil, &form)
+			if err != nil {
+				return err
+			}
+			return c.print(raw, func(w io.Writer) { writeSinks(w, c.width(), form.Sinks, time.Now()) })
+		},
+	})
+}
+
+func (c *command) sinksShow() *cobra.Command {
+	return c.withServer(&cobra.Command{
+		Use:     "show SINK",
+		Short:   "Show a sink: its deliveries by state, breaker, limits and last error",
+		Example: "  tallyman sinks show gateway",
+		Args:    takes("SINK"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var s api.SinkForm
+			raw, err := c.client().ask(cmd.Context(), http.MethodGet, "/sinks/"+url.PathEscape(args[0]), nil, &s)
+			if err != nil {
+				return err
+			}
+			return c.print(raw, func(w io.Writer) { writeSink(w, &s, time.Now()) })
+		},
+	})
+}
+
+// writeSinks writes a line for each sink.
+func writeSinks(w io.Writer, width int, list []api.SinkForm, now time.Time) {
+	header := []string{"SINK", "TYPE", "STATE", "PENDING", "FAILED", "TIMED OUT", "CANCELED", "SENT", "IN FLIGHT", "LAST SENT", "LAST ERROR"}
+	rows := make([][]string, len(list))
+	for i := range list {
+		s := &list[i]
+		n := func(n int64) string { return strconv.FormatInt(n, 10) }
+		flight, sent, last := "-", "-", s.Error
+		if p := s.Push; p != nil {
+			flight, last = strconv.Itoa(p.InFlight), p.LastError
+			if p.LastSent != nil {
+				sent = stamp(*p.LastSent)
+			}
+		}
+		d := &s.Deliveries
+		rows[i] = []string{s.Name, s.Type, sinkState(s, now), n(d.Pending), n(d.Failed), n(d.TimedOut), n(d.Canceled), n(d.Sent), flight, sent, orDash(last)}
+	}
+	spread(w, width, "", header, rows, header[:10])
+}
+
+// sinkState says in few words whether a sink takes deliveries.
+func sinkState(s *api.SinkForm, now time.Time) string {
+	p := s.Push
+	switch {
+	case p == nil && s.OK:
+		return "ok"
+	case p == nil:
+		return "not ready"
+	case p.Breaker.State == "open" && p.Breaker.Until != nil && p.Breaker.Until.After(now):
+		return "open, " + until(*p.Breaker.Until, now) + " more"
+	case p.Breaker.State != "closed":
+		return "trying one" // half open, or about to be
+	case p.HeldUntil != nil && p.HeldUntil.After(now):
+		return "held, " + until(*p.HeldUntil, now) + " more"
+	case p.Breaker.Failures > 0:
+		return "failing"
+	}
+	return "ok"
+}
+
+// writeSink writes one sink.
+func writeSink(w io.Writer, s *api.SinkForm, now time.Time) {
+	fmt.Fprintf(w, "%s (%s): %s\n", s.Name, s.Type, sinkState(s, now))
+	lines := [][2]string{}
+	if p := s.Push; p == nil {
+		lines = append(lines, [2]string{"error", oneLine(s.Error)})
+	} else {
+		b := &p.Breaker
+		breaker := b.State + " since " + stamp(b.Since)
+		if b.Until != nil {
+			breaker += ", one delivery is tried at " + stamp(*b.Until)
+		}
+		lines = append(lines,
+			[2]string{"breaker", breaker}, [2]string{"failures", strconv.Itoa(b.Failures) + " in a row"}, [2]string{"held until", at(p.HeldUntil, now)},
+			[2]string{"in flight", strconv.Itoa(p.InFlight) + ", and " + strconv.Itoa(p.Waiting) + " in hand"},
+			[2]string{"last sent", at(p.LastSent, now)}, [2]string{"last error", oneLine(p.LastError)}, [2]string{"error at", at(p.LastErrorAt, now)},
+		)
+	}
+	section(w, lines)
+	d := &s.Deliveries
+	fmt.Fprintln(w, "\nDeliveries")
+	for _, n := range []struct {
+		name  string
+		count int64
+	}{{"pending", d.Pending}, {"sent", d.Sent}, {"failed", d.Failed}, {"timed out", d.TimedOut}, {"canceled", d.Canceled}} {
+		fmt.Fprintf(w, "  %-11s  %d\n", n.name, n.count)
+	}
+	if o := s.Settings; o != nil {
+		fmt.Fprintln(w, "\nConfiguration")
+		section(w, [][2]string{
+			{"timeout", o.Timeout},
+			{"concurrency", strconv.Itoa(o.Concurrency)},
+			{"rate", o.Rate},
+			{"breaker", strconv.Itoa(o.Failures) + " failures, open " + o.Open},
+			{"batch", batchText(o)},
+		})
+	}
+}
+
+// section writes names and values; what has none is left away.
+func section(w io.Writer, lines [][2]string) {
+	for _, l := range lines {
+		if l[1] != "" {
+			fmt.Fprintf(w, "  %-11s  %s\n", l[0], l[1])
+		}
+	}
+}
+
+func batchText(o *api.PushSettingsForm) string {
+	if o.BatchMax == 1 {
+		return ""
+	}
+	return "up to " + strconv.Itoa(o.BatchMax) + ", waits " + o.BatchWait
+}

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"tallyman/internal/api"
+)
+
+func TestSinksTable(t *testing.T) {
+	t.Parallel()
+	form := decode[api.SinksForm](t, apiAnswer(t, "sinks.json"))
+	var text strings.Builder
+	writeSinks(&text, 200, form.Sinks, someTime.Add(-20*time.Second))
+	const want = `SINK     TYPE     STATE           PENDING  FAILED  TIMED OUT  CANCELED  SENT  IN FLIGHT  LAST SENT             LAST ERROR
+gateway  webhook  ok              2        0       0          0         0     2          2026-06-01 00:10:00Z  -
+inbox    inbox    ok              0        0       0          0         1     -          -                     -
+sms      chat     open, 20s more  1        1       0          1         0     0          -                     dial tcp: refused
+`
+	if text.String() != want {
+		t.Errorf("got\n%s", text.String())
+	}
+}
+
+func TestSinkStates(t *testing.T) {
+	t.Parallel()
+	soon := someTime.Add(90 * time.Second)
+	push := func(b api.BreakerForm, change func(*api.PushStatusForm)) *api.SinkForm {
+		s := &api.SinkForm{Push: &api.PushStatusForm{Breaker: b}}
+		change(s.Push)
+		return s
+	}
+	none := func(*api.PushStatusForm) {}
+	for want, s := range map[string]*api.SinkForm{
+		"ok":               {OK: true},
+		"not ready":        {Error: "it is being written back"},
+		"open, 1m30s more": push(api.BreakerForm{State: "open", Until: &soon}, none),
+		"trying one":       push(api.BreakerForm{State: "half_open"}, none),
+		"held, 1m30s more": push(api.BreakerForm{State: "closed"}, func(p *api.PushStatusForm) { p.HeldUntil = &soon }),
+		"failing":          push(api.BreakerForm{State: "closed", Failures: 2}, none),
+	} {
+		if got := sinkState(s, someTime); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+func TestSinks(t *testing.T) {
+	t.Parallel()
+	all := apiAnswer(t, "sinks.json")
+	one := func(name string) answer {
+		for part := range strings.SplitSeq(strings.TrimSuffix(strings.TrimSpace(all.body), "]}"), `{"name":`) {
+			if strings.HasPrefix(part, `"`+name+`"`) {
+				return answer{200, `{"name":` + strings.TrimSuffix(part, ",")}
+			}
+		}
+		t.Fatalf("there is no %s", name)
+		return answer{}
+	}
+	url, calls := server(t, all, one("sms"), one("gateway"), one("inbox"), answer{404, `{"status":404,"code":"sink_not_found","detail":"there is no sink \"x\""}`})
+	if code, out, errOut := run(t, url, "", "sinks", "list"); code != ExitFine || strings.Count(out, "\n") != 4 {
+		t.Errorf("%d %s%s", code, out, errOut)
+	}
+	const sms = `sms (chat): trying one
+  breaker      open since 2026-06-01 00:10:00Z, one delivery is tried at 2026-06-01 00:10:30Z
+  failures     5 in a row
+  held until   2026-06-01 00:11:00Z
+  in flight    0, and 0 in hand
+  last error   dial tcp: refused
+  error at     2026-06-01 00:10:00Z
+
+Deliveries
+  pending      1
+  sent         0
+  failed       1
+  timed out    0
+  canceled     1
+
+Configuration
+  timeout      10s
+  concurrency  8
+  rate         none
+  breaker      5 failures, open 30s
+`
+	if code, out, errOut := run(t, url, "", "sinks", "show", "sms"); code != ExitFine || out != sms {
+		t.Errorf("%d %s%s", code, out, errOut)
+	}
+	if _, out, _ := run(t, url, "", "sinks", "show", "gateway"); !strings.Contains(out, "  batch        up to 100, waits 1s\n") || !strings.Contains(out, "  last sent    2026-06-01 00:10:00Z\n") {
+		t.Errorf("%s", out)
+	}
+	if _, out, _ := run(t, url, "", "sinks", "show", "inbox"); !strings.HasPrefix(out, "inbox (inbox): ok\n\nDeliveries\n") || strings.Contains(out, "Configuration") {
+		t.Errorf("%s", out)
+	}
+	if code, _, errOut := run(t, url, "", "sinks", "show", "x"); code != ExitProblems || !strings.Contains(errOut, "sink_not_found") {
+		t.Errorf("%d %s", code, errOut)
+	}
+	if (*calls)[1].path != "/api/v1/sinks/sms" {
+		t.Errorf("asked %v", *calls)
+	}
+}
