@@ -28,7 +28,8 @@ type site struct {
 	dir string
 	cfg *config.Config
 
-	step func(string) // see app.Options.Step
+	step  func(string)  // see app.Options.Step
+	grace time.Duration // see app.Options.StopGrace
 }
 
 const types = `
@@ -111,7 +112,7 @@ func (s *site) start(name string) *node {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	a, err := app.New(ctx, s.cfg, app.Options{
-		Node: name, Migrate: true, Logger: slog.New(slog.NewTextHandler(s.t.Output(), nil)), Step: s.step,
+		Node: name, Migrate: true, Logger: slog.New(slog.NewTextHandler(s.t.Output(), nil)), Step: s.step, StopGrace: s.grace,
 	})
 	if err != nil {
 		cancel()
