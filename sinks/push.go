@@ -34,7 +34,7 @@ type Claimed struct {
 
 	Strategy Strategy
 	Token    int64     // of the claim; a later claim has a higher one
-	Attempts int       // made before this one
+	Attempts int       // made before this one, since an operator had it tried again
 	Deadline time.Time // of a timed delivery; zero = none
 }
 

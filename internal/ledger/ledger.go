@@ -35,17 +35,13 @@ var (
 type Ledger interface {
 	Firings
 	Deliveries
-	Pushes
-	Operated
+	Channels
 	Indexes
 	Catalogue
 	Reader
 	Shadows
 	History
 	Plans
-	Marks
-	Book
-	Sends
 	// Prune removes what is older than before: finished deliveries with their notices (never those that an
 	// open finding names or that have not expired), items that were pushed and have ended before it (never those whose
 	// dedupe window is open), and all but the last keepRuns (at least 1) firings of each rule and scope. It works in
@@ -152,7 +148,7 @@ type Run struct {
 	Pending      int // findings after the run
 	Firing       int
 	Notices      int      // made by the run
-	Unsubscribed int      // inbox deliveries not made, for want of a subscriber
+	Unsubscribed int      // deliveries to inboxes and by mail not made, for want of a subscriber
 	Error        string   // "" unless failed; with its code
 	Samples      []string // of what degraded it, at most 5
 }

@@ -7,6 +7,15 @@ import (
 	"tallyman/sinks"
 )
 
+// Channels is what push channels need besides, and those who send and read what goes through them.
+type Channels interface {
+	Pushes
+	Operated
+	Marks
+	Book
+	Sends
+}
+
 // Pushes is what package delivery needs: the deliveries to push channels, each under its strategy. Deliveries of one finding to
 // one sink go in order: only the first open one of them is ever claimed. All times are those of the database's clock.
 type Pushes interface {
@@ -29,8 +38,8 @@ type Operated interface {
 	ListDeliveries(ctx context.Context, f DeliveryFilter) ([]DeliveryRecord, error)
 	// Delivery returns one. ErrNotFound.
 	Delivery(ctx context.Context, seq int64) (DeliveryRecord, error)
-	// RetryDeliveries makes those that failed, timed out or were canceled pending again, due at once: a timed one has all its time anew, and
-	// what canceled one before does not do so again. Those that are pending under a strategy and not claimed become due at once. Others, and those whose notice has expired, stay as
+	// RetryDeliveries makes those that failed, timed out or were canceled pending again, due at once: a timed one has all its time anew,
+	// its strategy counts attempts from here on, and what canceled one before does not do so again. Those that are pending under a strategy and not claimed become due at once. Others, and those whose notice has expired, stay as
 	// they are. It returns the numbers that changed, and the lanes to wake.
 	RetryDeliveries(ctx context.Context, seqs []int64) (changed []int64, lanes []Lane, err error)
 	// CancelDeliveries ends those that are pending, with the reason. It returns the numbers that changed.

@@ -32,7 +32,7 @@ func delayed(delay time.Duration, unless sinks.Unless) ledger.Target {
 
 // ofKey makes the n-th notice of a finding.
 func ofKey(key string, n int) *notice.Notice {
-	out := newNotice(key + "_" + string(rune('a'+n)))
+	out := newNotice(key + "_" + "abcdef"[n:n+1])
 	out.Key = `["` + key + `"]`
 	return out
 }

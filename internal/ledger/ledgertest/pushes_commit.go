@@ -73,7 +73,9 @@ var pushCommitTests = []testCase{
 		each := ledger.Target{Sink: "mail", Each: true, Strategy: important.Strategy}
 		equal(t, ledger.Committed{Unsubscribed: 1}, f.commit(t, 1, to([]ledger.Target{each}, ofKey("k", 0))))
 		for _, s := range []sinks.Subscriber{
-			{ID: "role:keeper", Mail: []string{"k@example.com"}}, {ID: "user:1", Mail: []string{"a@example.com"}}, {ID: "user:2"},
+			{ID: "role:keeper", Mail: []string{"k@example.com"}},
+			{ID: "user:1", Mail: []string{"a@example.com"}},
+			{ID: "user:2"},
 			{ID: "user:9", Mail: []string{"z@example.com"}},
 		} {
 			_, err := f.PutSubscriber(t.Context(), s)

@@ -47,7 +47,9 @@ func (w *pushWalk) Commit(t *rapid.T) {
 	for range rapid.IntRange(1, 2).Draw(t, "notices") {
 		w.made++
 		s := rapid.SampledFrom([]sinks.Strategy{
-			{Kind: sinks.Immediate}, {Kind: sinks.Important}, {Kind: sinks.Timed, Within: 90 * time.Second},
+			{Kind: sinks.Immediate},
+			{Kind: sinks.Important},
+			{Kind: sinks.Timed, Within: 90 * time.Second},
 			{Kind: sinks.Delayed, Delay: time.Minute, Retry: 2, Unless: sinks.UnlessResolved},
 		}).Draw(t, "strategy")
 		key := rapid.SampledFrom([]string{"k1", "k2"}).Draw(t, "key")

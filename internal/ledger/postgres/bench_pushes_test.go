@@ -80,9 +80,11 @@ func fillPushes(b *testing.B, url string, n int, from time.Time) {
 		args []any
 	}{
 		{"INSERT INTO lanes (sink, warehouse) VALUES ('sms', '')", nil},
-		{`INSERT INTO notices (id, type, rule, status, created_at, expires_at, first_seq, last_seq, body, finding)
+		{
+			`INSERT INTO notices (id, type, rule, status, created_at, expires_at, first_seq, last_seq, body, finding)
 			SELECT 'n_' || md5(i::text), 'REP_NOTICE', 'r', 'firing', $2, $3, i, i, $4, i FROM generate_series(1, $1::bigint) AS i`,
-			[]any{n, from.UnixMicro(), expires, body}},
+			[]any{n, from.UnixMicro(), expires, body},
+		},
 		{`INSERT INTO deliveries (seq, expires_at, lane_id, notice_id)
 			SELECT i, $2, 1, 'n_' || md5(i::text) FROM generate_series(1, $1::bigint) AS i`, []any{n, expires}},
 		{`INSERT INTO pushes (seq, due, first_due, deadline, ends, finding, addressee, delay, at, within, lane_id, retry, kind, unless)

@@ -1,0 +1,74 @@
+package postgres_test
+
+import (
+	"net/url"
+	"testing"
+	"time"
+
+	"tallyman/internal/ledger"
+	"tallyman/internal/testenv"
+	"tallyman/sinks"
+)
+
+// TestBrokenConnectionsOfPushes breaks the connection at every stage of claims and settles, which are repeated until they are
+// answered. Each attempt is recorded once.
+func TestBrokenConnectionsOfPushes(t *testing.T) {
+	t.Parallel()
+	direct := migrated(t)
+	u, err := url.Parse(direct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := u.Host
+	proxy := testenv.NewProxy(t, target)
+	u.Host = proxy.Addr
+	straight := open(t, direct, ledger.Options{})
+	prepare(t, straight)
+	c, err := straight.Claim(t.Context(), "r", "", at(1), "a", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const deliveries = 60
+	run := commitOf(c, 1, deliveries)
+	for i := range run.Notices {
+		run.Notices[i].Sinks[0].Strategy = &sinks.Strategy{Kind: sinks.Important}
+	}
+	if _, err := straight.Commit(t.Context(), c, run); err != nil {
+		t.Fatal(err)
+	}
+
+	l := open(t, u.String(), ledger.Options{MaxConnections: 2})
+	line := &line{proxy: proxy, target: target}
+	attempts := map[int64]int{}
+	for sent := 0; sent < deliveries; {
+		var claims sinks.Claims
+		line.until(t, func() (err error) {
+			claims, err = l.ClaimPushes(t.Context(), "gateway", "a", 0, 10) // no lease: what was claimed and not answered is free again
+			return err
+		})
+		var ends []sinks.Settled
+		for _, d := range claims.List {
+			end := sinks.Settled{Seq: d.Seq, Token: d.Token, Kind: sinks.SettleAgain, Error: "no route"}
+			if d.Attempts == int(d.Seq%3) {
+				end.Kind = sinks.SettleSent
+				sent++
+			}
+			attempts[d.Seq]++
+			ends = append(ends, end)
+		}
+		line.until(t, func() error { return l.SettlePushes(t.Context(), ends) })
+	}
+	t.Logf("%d calls broke", line.broken)
+	if line.broken == 0 {
+		t.Error("no call broke: the test shows nothing")
+	}
+	list, err := straight.ListDeliveries(t.Context(), ledger.DeliveryFilter{Sink: "gateway", Limit: 2 * deliveries})
+	if err != nil || len(list) != deliveries {
+		t.Fatalf("%d deliveries, %v", len(list), err)
+	}
+	for _, d := range list {
+		if d.State != ledger.DeliverySent || d.Attempts != attempts[d.Seq] || d.Attempts != int(d.Seq%3)+1 {
+			t.Errorf("delivery %d is %s after %d attempts of %d", d.Seq, d.State, d.Attempts, attempts[d.Seq])
+		}
+	}
+}
