@@ -66,7 +66,7 @@ func (a *App) webhookOptions(name string, cfg *config.Sink) webhook.Options {
 func (a *App) mailOptions(name string, cfg *config.Sink) mail.Options {
 	c := cfg.Mail
 	return mail.Options{
-		Host: c.Host, Port: c.Port, Security: mail.Security(c.TLS), Username: c.Username, Password: c.Password.Reveal(),
+		Host: c.Host, Port: c.Port, Security: mail.Security(c.TLS), CA: c.CA, Username: c.Username, Password: c.Password.Reveal(),
 		From: c.From, Helo: c.Helo, Subject: c.Subject, Text: c.Text, HTML: c.HTML,
 		Book: a.ledger, Logger: a.log.With("sink", name),
 	}

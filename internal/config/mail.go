@@ -30,6 +30,7 @@ type MailSink struct {
 	Host     string
 	Port     int
 	TLS      MailTLS
+	CA       string // a file with authorities instead of the system's, absolute; "" = the system's
 	Username string // "" = without authentication
 	Password Secret
 	From     mail.Address
@@ -49,6 +50,7 @@ func (m *MailSink) fields() map[string]field {
 		"host":     host(&m.Host),
 		"port":     numberUpTo(&m.Port, 65535),
 		"tls":      oneOf(&m.TLS, MailStartTLS, MailTLSOnly, MailNoTLS),
+		"ca":       file(&m.CA),
 		"username": text(&m.Username),
 		"password": hidden(&m.Password),
 		"from":     address(&m.From),

@@ -40,6 +40,7 @@ sinks:
     type: mail
     host: smtp.example.com
     tls: tls
+    ca: ca.pem
     username: u
     password: "${TOKEN}"
     from: "Täl <a@example.com>"
@@ -79,7 +80,7 @@ sinks:
 		}},
 		"mail": {Type: SinkMail, Push: plain, Mail: &MailSink{Host: "localhost", Port: 25, TLS: MailNoTLS, From: mail.Address{Address: "a@example.com"}}},
 		"mails": {Type: SinkMail, Push: plain, Mail: &MailSink{
-			Host: "smtp.example.com", Port: 465, TLS: MailTLSOnly, Username: "u", Password: NewSecret("hunter2"),
+			Host: "smtp.example.com", Port: 465, TLS: MailTLSOnly, CA: in("ca.pem"), Username: "u", Password: NewSecret("hunter2"),
 			From: mail.Address{Name: "Täl", Address: "a@example.com"}, Helo: "me.example.com", Subject: in("s"), Text: in("t"), HTML: in("h"),
 		}},
 		"chat":  {Type: SinkChat, Push: plain, Chat: &ChatSink{URL: NewSecret("slack://hook:T@webhook"), Title: true}},

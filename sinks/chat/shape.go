@@ -30,6 +30,10 @@ const (
 	maxTeams    = 15_000
 )
 
+// busyFor is how long a service is left alone that has had too many messages and does not say for how long: their limits are by the
+// minute.
+const busyFor = time.Minute
+
 // clip cuts a text to so many bytes.
 func clip(s string, n int) string { return render.ShortenBytes(s, n) }
 
@@ -103,9 +107,9 @@ func (larkShape) shaped(m *message, to *url.URL, secret string, now time.Time) (
 	return jsonPost(to.String(), body)
 }
 
-// read judges an answer. 11232 and 9499 are too many messages, 11246 and 19002 a message that cannot be read.
+// read judges an answer. 11232 is too many messages, 11246 and 19002 a message that cannot be read.
 func (larkShape) read(body []byte) error {
-	return readCode(body, []int{11232, 9499}, []int{11246, 19002})
+	return readCode(body, []int{11232}, []int{11246, 19002})
 }
 
 // teamsShape is that of the workflow "post to a channel when a webhook request is received": an adaptive card.
@@ -155,7 +159,7 @@ func readCode(body []byte, busy, ofNotice []int) error {
 	err := fmt.Errorf("the answer is %d: %q", *code, words)
 	switch {
 	case slices.Contains(busy, *code):
-		return &laterError{err: err}
+		return &laterError{after: busyFor, err: err}
 	case slices.Contains(ofNotice, *code):
 		return &noticeError{err}
 	default:

@@ -51,7 +51,7 @@ func (t *teamsChat) read(body []byte) error {
 		return nil
 	}
 	if strings.Contains(told, "429") {
-		return &laterError{err: fmt.Errorf("the answer is %q", told)}
+		return &laterError{after: busyFor, err: fmt.Errorf("the answer is %q", told)}
 	}
 	return fmt.Errorf("the answer is %q", told)
 }
