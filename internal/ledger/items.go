@@ -31,8 +31,8 @@ type Items interface {
 
 // ItemRecords is what the ledger tells of items to those who look.
 type ItemRecords interface {
-	// SubjectItems returns the ids of unfinished items that were made of the subject, in the order of their pushes.
-	SubjectItems(ctx context.Context, queue, subject string) ([]string, error)
+	// SubjectItems returns for each of the subjects the ids of unfinished items that were made of it, in the order of their pushes.
+	SubjectItems(ctx context.Context, queue string, subjects []string) ([][]string, error)
 	// ItemTrace returns an item, ended or not, with its moves. The first is its push: N 0, From "", and By, Node and Created
 	// of its record. ErrNotFound.
 	ItemTrace(ctx context.Context, queue, id string) (item.Record, []item.Move, error)

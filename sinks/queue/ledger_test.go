@@ -221,13 +221,15 @@ func (l *memoryLedger) HeldKeys(_ context.Context, queue string, now time.Time, 
 	return out, err
 }
 
-func (l *memoryLedger) SubjectItems(_ context.Context, queue, subject string) ([]string, error) {
+func (l *memoryLedger) SubjectItems(_ context.Context, queue string, subjects []string) ([][]string, error) {
 	q, leave, err := l.enter(queue)
 	defer leave()
-	var out []string
-	for _, seq := range q.pushed {
-		if i := q.items[seq]; i.Subject == subject && !i.State.Ended() {
-			out = append(out, i.ID)
+	out := make([][]string, len(subjects))
+	for of, subject := range subjects {
+		for _, seq := range q.pushed {
+			if i := q.items[seq]; i.Subject == subject && !i.State.Ended() {
+				out[of] = append(out[of], i.ID)
+			}
 		}
 	}
 	return out, err

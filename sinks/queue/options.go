@@ -35,8 +35,8 @@ type Ledger interface {
 
 // Records is what the ledger tells of items to those who look.
 type Records interface {
-	// SubjectItems returns the ids of unfinished items that were made of the subject.
-	SubjectItems(ctx context.Context, queue, subject string) ([]string, error)
+	// SubjectItems returns for each of the subjects the ids of unfinished items that were made of it, in the order of their pushes.
+	SubjectItems(ctx context.Context, queue string, subjects []string) ([][]string, error)
 	// ItemTrace returns an item, ended or not, with its moves. sinks.ErrNotFound.
 	ItemTrace(ctx context.Context, queue, id string) (item.Record, []item.Move, error)
 	// EndedItems returns items that have ended as the state says, with Seq below before (0 = any), the latest push first.

@@ -18,23 +18,26 @@ func (q *Queue) takeBack(ctx context.Context, list []work) error {
 		return errors.New("queue: what a resolution takes back is known to the ledger alone")
 	}
 	by := maker(list)
-	last := map[string]int64{} // id of an item → the episode that has resolved
-	var ids []string
+	var subjects []string
+	var resolved []int64 // the episodes
 	for i := range list {
 		n := list[i].notice
-		resolved, err := strconv.ParseInt(n.Episode, 10, 64)
-		if err != nil {
-			continue // an event's: nothing resolves it
+		if of, err := strconv.ParseInt(n.Episode, 10, 64); err == nil { // an event has none: nothing resolves it
+			subjects, resolved = append(subjects, subject(n)), append(resolved, of)
 		}
-		made, err := q.o.Ledger.SubjectItems(ctx, q.line(false).name, subject(n))
-		if err != nil {
-			return err
-		}
-		for _, id := range made {
+	}
+	made, err := q.o.Ledger.SubjectItems(ctx, q.line(false).name, subjects)
+	if err != nil {
+		return err
+	}
+	last := map[string]int64{} // id of an item → the episode that has resolved
+	var ids []string
+	for i := range made {
+		for _, id := range made[i] {
 			if _, known := last[id]; !known {
 				ids = append(ids, id)
 			}
-			last[id] = max(last[id], resolved)
+			last[id] = max(last[id], resolved[i])
 		}
 	}
 	values, err := q.values(ctx, ids)

@@ -198,10 +198,13 @@ func (m *itemMachine) compare(t *rapid.T) {
 	gotEnded, err := m.f.EndedItems(ctx, m.queue, state, 0, 100)
 	must(t, err, nil)
 	same(t, ended[state], gotEnded)
-	subject := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "subject")
-	gotOf, err := m.f.SubjectItems(ctx, m.queue, subject)
+	asked := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "none"}), 0, 4).Draw(t, "subjects")
+	gotOf, err := m.f.SubjectItems(ctx, m.queue, asked)
 	must(t, err, nil)
-	same(t, subjects[subject], gotOf)
+	same(t, len(asked), len(gotOf))
+	for i, subject := range asked {
+		same(t, subjects[subject], gotOf[i])
+	}
 	if len(m.model.items) > 0 {
 		i := rapid.SampledFrom(m.model.items).Draw(t, "traced")
 		r, trace, err := m.f.ItemTrace(ctx, m.queue, i.ID)

@@ -137,9 +137,9 @@ func (f *fixture) hasEnded(t testing.TB, state item.State, before int64, limit i
 
 func (f *fixture) hasSubject(t testing.TB, subject string, want ...string) {
 	t.Helper()
-	got, err := f.SubjectItems(t.Context(), queue, subject)
+	got, err := f.SubjectItems(t.Context(), queue, []string{subject})
 	noError(t, err)
-	equal(t, want, got)
+	equal(t, [][]string{want}, got)
 }
 
 func (f *fixture) hasHeld(t testing.TB, now time.Time, after int64, limit int, want ...item.HeldKey) {

@@ -55,13 +55,26 @@ func (l *Ledger) HeldKeys(ctx context.Context, queue string, now time.Time, afte
 }
 
 // SubjectItems implements ledger.ItemRecords.
-func (l *Ledger) SubjectItems(ctx context.Context, queue, subject string) ([]string, error) {
+func (l *Ledger) SubjectItems(ctx context.Context, queue string, subjects []string) ([][]string, error) {
+	out := make([][]string, len(subjects))
 	id, err := l.findQueue(ctx, queue)
 	if err != nil {
-		return nil, noQueue(err)
+		return out, noQueue(err)
 	}
-	subject = rows.Text(subject)
-	return queryByKey(ctx, l, "subject-items", pgx.RowTo[string], id, rows.SubjectHash(subject), subject)
+	hashes, texts := make([]int64, len(subjects)), make([]string, len(subjects))
+	for i, subject := range subjects {
+		texts[i] = rows.Text(subject)
+		hashes[i] = rows.SubjectHash(texts[i])
+	}
+	type made struct {
+		Place int64
+		ID    string
+	}
+	found, err := queryByKey(ctx, l, "subject-items", pgx.RowToStructByPos[made], id, hashes, texts)
+	for _, m := range found {
+		out[m.Place-1] = append(out[m.Place-1], m.ID)
+	}
+	return out, err
 }
 
 // ItemTrace implements ledger.ItemRecords.

@@ -66,20 +66,22 @@ func (l *Ledger) HeldKeys(ctx context.Context, queue string, now time.Time, afte
 }
 
 // SubjectItems implements ledger.ItemRecords.
-func (l *Ledger) SubjectItems(ctx context.Context, queue, subject string) ([]string, error) {
+func (l *Ledger) SubjectItems(ctx context.Context, queue string, subjects []string) ([][]string, error) {
 	id, err := l.findQueue(ctx, queue)
 	if err != nil {
 		return nil, err
 	}
-	subject = rows.Text(subject)
-	var out []string
-	var found string
-	err = each(ctx, l.read, "subject-items", []any{id, rows.SubjectHash(subject), subject}, []any{&found}, func() error {
-		out = append(out, found)
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("ledger: %w", err)
+	out := make([][]string, len(subjects))
+	for i, subject := range subjects {
+		subject = rows.Text(subject)
+		var found string
+		err = each(ctx, l.read, "subject-items", []any{id, rows.SubjectHash(subject), subject}, []any{&found}, func() error {
+			out[i] = append(out[i], found)
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("ledger: %w", err)
+		}
 	}
 	return out, nil
 }

@@ -106,9 +106,12 @@ WHERE i.queue_id = $1 AND i.seq > $3 AND i.until_at + 0 > $2
 ORDER BY i.seq LIMIT $4;
 
 -- name: subject-items
--- Arguments: $1 queue, $2 hash of the subject, $3 subject. Result: ids of items that have not ended.
-SELECT i.id FROM open_items o JOIN items i ON i.queue_id = o.queue_id AND i.seq = o.seq
-WHERE o.queue_id = $1 AND o.subject_hash = $2 AND o.subject_hash <> 0 AND i.subject = $3 ORDER BY o.seq;
+-- Arguments: $1 queue, $2 hashes of the subjects, $3 subjects. Result: places of subjects, from 1, and ids of their items that have
+-- not ended.
+SELECT w.place, unnest(ARRAY(
+  SELECT i.id FROM open_items o JOIN items i ON i.queue_id = o.queue_id AND i.seq = o.seq
+  WHERE o.queue_id = $1 AND o.subject_hash = w.hash AND o.subject_hash <> 0 AND i.subject = w.subject ORDER BY o.seq))
+FROM unnest($2::bigint[], $3::text[]) WITH ORDINALITY AS w (hash, subject, place);
 
 -- name: item
 -- Arguments: $1 queue, $2 id. Result: the item as in unfinished-items; one that has ended has no state.
