@@ -72,6 +72,15 @@ func CheckMigrated(t testing.TB, l ledger.Ledger) {
 	equal(t, []string{old.NoticeID, "n_new"}, ids(list))
 	noError(t, l.MarkSent(t.Context(), []sinks.Receipt{{Seq: list[0].Seq}}))
 
+	records, err := l.ListDeliveries(t.Context(), ledger.DeliveryFilter{Sink: OldSink, Limit: 10})
+	noError(t, err)
+	equal(t, 2, len(records))
+	equal(t, OldNotice().Warehouse, records[1].Where)
+	f.commit(t, 10, to([]ledger.Target{important}, newNotice("n_pushed")))
+	claims, err := l.ClaimPushes(t.Context(), gateway, "a", lease, 10)
+	noError(t, err)
+	equal(t, []string{"n_pushed"}, claimedIDs(claims)) // and not what was sent there otherwise
+
 	f.begin(t, "", "e1")
 	items := f.pushed(t, "i_1", "i_2")
 	f.finish(t, 1, item.Done, items[0])

@@ -1,0 +1,54 @@
+package rows
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"tallyman/sinks"
+)
+
+func TestNewSettle(t *testing.T) {
+	t.Parallel()
+	s := NewSettle([]sinks.Settled{
+		{Seq: 1, Token: 1, Kind: sinks.SettleAgain, Error: "a\x00", After: math.MaxInt64},
+		{Seq: 2, Token: 2, Kind: sinks.SettleSent},
+		{Seq: 2, Token: 3, Kind: sinks.SettleFailed},
+		{Seq: 3, Token: 4, Kind: sinks.SettleSent},
+		{Seq: 3, Token: 4, Kind: sinks.SettleSent},
+		{Seq: 4, Token: 5, Kind: sinks.SettleFailed, Error: "first"},
+		{Seq: 4, Token: 6, Kind: sinks.SettleFailed, Error: "last"},
+		{Seq: 5, Token: 7, Kind: sinks.SettleRelease, After: -time.Second},
+		{Seq: 6, Token: 8, Kind: 99},
+	})
+	equal(t, &Settle{
+		Sent:    []int64{2, 3},
+		Failed:  Settled{Seqs: []int64{4}, Tokens: []int64{6}, Errors: []string{"last"}, After: []int64{0}},
+		Again:   Settled{Seqs: []int64{1}, Tokens: []int64{1}, Errors: []string{"a\uFFFD"}, After: []int64{farthest.Microseconds()}},
+		Release: Settled{Seqs: []int64{5}, Tokens: []int64{7}, Errors: []string{""}, After: []int64{0}},
+	}, s)
+	equal(t, []int64{2, 3, 4}, s.Ended())
+	equal(t, []int64{2, 3, 4, 1, 5}, s.All())
+}
+
+func TestClaimsOf(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)
+	list := []sinks.Claimed{{Token: 1}}
+	us := now.UnixMicro()
+	for _, c := range []struct {
+		limit int
+		next  int64
+		want  sinks.Claims
+	}{
+		{1, 0, sinks.Claims{}},
+		{1, Behind, sinks.Claims{}},
+		{1, us + 1000, sinks.Claims{Next: time.Millisecond}},
+		{1, us, sinks.Claims{More: true}},
+		{2, us, sinks.Claims{Next: soon}}, // it is there, but others are just taking it
+		{2, us - 1, sinks.Claims{Next: soon}},
+	} {
+		c.want.At, c.want.List = now, list
+		equal(t, c.want, ClaimsOf(list, c.limit, us, c.next))
+	}
+}
