@@ -73,7 +73,11 @@ func whyPending(d *ledger.DeliveryRecord, now time.Time) (code, text string) {
 	case d.Behind:
 		return "push_behind", what + " waits until the one of the finding before it has ended"
 	case d.Attempts > 0:
-		text = fmt.Sprintf("%s has failed %s and is tried again at %s", what, timesOf(d.Attempts), stamp(d.Next))
+		again := "is tried again at " + stamp(d.Next)
+		if !d.Next.After(now) {
+			again = "is to be tried again: the channel is busy, or held back after failures"
+		}
+		text = fmt.Sprintf("%s has failed %s and %s", what, timesOf(d.Attempts), again)
 		if !d.Deadline.IsZero() {
 			text += ", until " + stamp(d.Deadline)
 		}

@@ -43,6 +43,11 @@ func TestWhyAPushWaits(t *testing.T) {
 			},
 			"push_retry: the delivery to sms has failed 3 times and is tried again at 2000-01-01 00:20:00Z, until 2000-01-01 01:05:00Z: 503 from the gateway",
 		},
+		"held back": {
+			rules.Deliver{Sink: "sms", Strategy: rules.StrategyImportant},
+			func(d *ledger.DeliveryRecord) { d.Attempts, d.LastError, d.Next = 1, "503", midnight.Add(5 * time.Minute) },
+			"push_retry: the delivery to sms has failed once and is to be tried again: the channel is busy, or held back after failures: 503",
+		},
 		"running": {rules.Deliver{Sink: "sms"}, func(d *ledger.DeliveryRecord) { d.Node = "b" }, "push_running: the delivery to sms is being tried by b"},
 		"due":     {rules.Deliver{Sink: "sms"}, nil, "push_due: the delivery to sms has not been tried yet: the channel is busy, held back after failures, or no node runs it"},
 	} {
