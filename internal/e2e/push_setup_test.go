@@ -95,10 +95,11 @@ func (p *pushTrial) finish(nodes []*node) {
 	for _, n := range nodes {
 		n.stop()
 	}
-	p.trial.verify(p.ledger, p.clients, false)
+	p.verify(p.ledger, p.clients, false)
 	for _, name := range slices.Sorted(maps.Keys(p.receivers)) {
 		r := p.receivers[name]
-		p.t.Logf("%s: %d calls, %d failed; %v", name, len(r.calls), r.failed, counts[name])
+		calls, failed := r.seen()
+		p.t.Logf("%s: %d calls, %d failed; %v", name, len(calls), failed, counts[name])
 		p.verifyPushes(name, r)
 	}
 	p.verifyKnown(p.receivers[important])

@@ -42,10 +42,9 @@ func (p *pushTrial) verifyPushes(name string, r *receiver) {
 func (r *receiver) verifyCalls(name string, known map[string]ledger.DeliveryRecord) map[string]int {
 	t := r.t
 	t.Helper()
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	calls, _ := r.seen()
 	taken, bodies, last := map[string]int{}, map[string]string{}, map[string]int64{}
-	for _, c := range r.calls {
+	for _, c := range calls {
 		d, ok := known[c.ID]
 		finding := c.Rule + c.Key
 		switch body, again := bodies[c.ID]; {
@@ -73,7 +72,8 @@ func (r *receiver) verifyCalls(name string, known map[string]ledger.DeliveryReco
 func (p *pushTrial) verifyKnown(r *receiver) {
 	p.t.Helper()
 	word := map[string]string{}
-	for _, c := range r.calls {
+	calls, _ := r.seen()
+	for _, c := range calls {
 		if c.taken {
 			word[c.Key] = c.Status
 		}
@@ -85,16 +85,4 @@ func (p *pushTrial) verifyKnown(r *receiver) {
 			}
 		}
 	}
-}
-
-// repeats counts the calls with what had been taken before.
-func (r *receiver) repeats() int {
-	n, taken := 0, map[string]bool{}
-	for _, c := range r.calls {
-		if taken[c.ID] {
-			n++
-		}
-		taken[c.ID] = taken[c.ID] || c.taken
-	}
-	return n
 }

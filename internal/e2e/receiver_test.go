@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -82,4 +83,23 @@ func (r *receiver) note(asked testenv.HTTPRequest, taken bool) {
 	if !taken {
 		r.failed++
 	}
+}
+
+// seen returns the calls by now, and how many of them failed.
+func (r *receiver) seen() (calls []call, failed int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.calls), r.failed
+}
+
+// repeats counts the calls with what had been taken before.
+func repeats(calls []call) int {
+	n, taken := 0, map[string]bool{}
+	for _, c := range calls {
+		if taken[c.ID] {
+			n++
+		}
+		taken[c.ID] = taken[c.ID] || c.taken
+	}
+	return n
 }
