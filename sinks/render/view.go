@@ -3,6 +3,7 @@ package render
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"tallyman/engine/notice"
@@ -37,6 +38,21 @@ func (v *View) Field(name string) string {
 		}
 	}
 	return ""
+}
+
+// Rest are the fields that the body does not list already, a line each, as it does where a business system gave no text.
+func (v *View) Rest() []Field {
+	listed := map[string]bool{}
+	for line := range strings.SplitSeq(v.Body, "\n") {
+		listed[strings.TrimSpace(line)] = true
+	}
+	var out []Field
+	for _, f := range v.Data {
+		if !listed[strings.TrimSpace(f.Name+": "+f.Value)] {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // In is the view in another language, such as "zh"; what is not translated stays as it is.
