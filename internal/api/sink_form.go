@@ -45,7 +45,7 @@ type BreakerForm struct {
 	State    string     `json:"state" xml:"state" enum:"closed,open,half_open" doc:"open: nothing is tried; half_open: one delivery is, and decides"`
 	Since    time.Time  `json:"since" xml:"since"`
 	Until    *time.Time `json:"until,omitempty" xml:"until,omitempty" doc:"open: when one delivery is tried"`
-	Failures int        `json:"failures" xml:"failures" doc:"transient errors in a row"`
+	Failures int        `json:"failures" xml:"failures" doc:"transient errors in a row, while it is not open"`
 }
 
 // PushSettingsForm is what the configuration says of a push channel.

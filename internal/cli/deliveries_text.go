@@ -16,17 +16,23 @@ func writeDeliveries(w io.Writer, width int, list *api.DeliveriesForm, now time.
 		fmt.Fprintln(w, "There are no such deliveries.")
 		return
 	}
-	header := []string{"DELIVERY", "SINK", "STATE", "ATTEMPTS", "NEXT", "TITLE", "LAST ERROR", "WAREHOUSE", "CREATED", "NOTICE"} // what matters most first
+	header := []string{"DELIVERY", "SINK", "STATE", "ATTEMPTS", "NEXT", "LAST ERROR", "TITLE", "WAREHOUSE", "AGE", "NOTICE"} // what matters most first
+	if width < roomForNotices {
+		header = header[:len(header)-1]
+	}
 	rows := make([][]string, len(list.Deliveries))
 	for i := range list.Deliveries {
 		d := &list.Deliveries[i]
 		rows[i] = []string{
-			strconv.FormatInt(d.ID, 10), d.Sink, d.State, strconv.Itoa(d.Attempts), next(d, now), d.Title, orDash(d.LastError), d.Warehouse, stamp(d.CreatedAt), d.Notice,
+			strconv.FormatInt(d.ID, 10), d.Sink, d.State, strconv.Itoa(d.Attempts), next(d, now), orDash(d.LastError), d.Title, d.Warehouse, until(now, d.CreatedAt), d.Notice,
 		}
 	}
-	spread(w, width, "", header, rows, []string{"DELIVERY", "STATE", "ATTEMPTS", "NEXT", "CREATED", "NOTICE"})
+	spread(w, width, "", header, rows, []string{"DELIVERY", "STATE", "ATTEMPTS", "NEXT", "AGE", "NOTICE"})
 	moreDeliveries(w, list.Before)
 }
+
+// roomForNotices is the width from which on the ids of notices leave room for what is read first.
+const roomForNotices = 150
 
 // next says in few words when a delivery is tried.
 func next(d *api.DeliveryForm, now time.Time) string {

@@ -59,7 +59,7 @@ func writeSinks(w io.Writer, width int, list []api.SinkForm, now time.Time) {
 		n := func(n int64) string { return strconv.FormatInt(n, 10) }
 		flight, sent, last := "-", "-", s.Error
 		if p := s.Push; p != nil {
-			flight, last = strconv.Itoa(p.InFlight), p.LastError
+			flight, last = strconv.Itoa(p.InFlight), standing(p)
 			if p.LastSent != nil {
 				sent = stamp(*p.LastSent)
 			}
@@ -68,6 +68,14 @@ func writeSinks(w io.Writer, width int, list []api.SinkForm, now time.Time) {
 		rows[i] = []string{s.Name, s.Type, sinkState(s, now), n(d.Pending), n(d.Failed), n(d.TimedOut), n(d.Canceled), n(d.Sent), flight, sent, orDash(last)}
 	}
 	spread(w, width, "", header, rows, header[:10])
+}
+
+// standing is the last error, where nothing was sent since.
+func standing(p *api.PushStatusForm) string {
+	if p.LastSent != nil && p.LastErrorAt != nil && !p.LastErrorAt.After(*p.LastSent) {
+		return ""
+	}
+	return p.LastError
 }
 
 // sinkState says in few words whether a sink takes deliveries.
@@ -102,8 +110,12 @@ func writeSink(w io.Writer, s *api.SinkForm, now time.Time) {
 		if b.Until != nil {
 			breaker += ", one delivery is tried at " + stamp(*b.Until)
 		}
+		failures := ""
+		if b.Failures > 0 {
+			failures = strconv.Itoa(b.Failures) + " in a row"
+		}
 		lines = append(lines,
-			[2]string{"breaker", breaker}, [2]string{"failures", strconv.Itoa(b.Failures) + " in a row"}, [2]string{"held until", at(p.HeldUntil, now)},
+			[2]string{"breaker", breaker}, [2]string{"failures", failures}, [2]string{"held until", at(p.HeldUntil, now)},
 			[2]string{"in flight", strconv.Itoa(p.InFlight) + ", and " + strconv.Itoa(p.Waiting) + " in hand"},
 			[2]string{"last sent", at(p.LastSent, now)}, [2]string{"last error", oneLine(p.LastError)}, [2]string{"error at", at(p.LastErrorAt, now)},
 		)

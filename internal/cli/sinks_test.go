@@ -32,6 +32,13 @@ func TestSinkStates(t *testing.T) {
 		return s
 	}
 	none := func(*api.PushStatusForm) {}
+	earlier := someTime.Add(-time.Minute)
+	if got := standing(&api.PushStatusForm{LastError: "refused", LastErrorAt: &earlier, LastSent: &someTime}); got != "" {
+		t.Errorf("an error that is over: %s", got)
+	}
+	if got := standing(&api.PushStatusForm{LastError: "refused", LastErrorAt: &someTime, LastSent: &earlier}); got != "refused" {
+		t.Errorf("an error that stands: %s", got)
+	}
 	for want, s := range map[string]*api.SinkForm{
 		"ok":               {OK: true},
 		"not ready":        {Error: "it is being written back"},
