@@ -37,12 +37,13 @@ type pushSinks map[string]*pushSink
 func (a *App) openPushes(observer delivery.Observer) error {
 	a.pushes = pushSinks{}
 	scrubber := scrub.New(config.SecretTexts(a.cfg.Sinks)...)
+	c := channels{book: a.ledger, stdout: a.opts.Stdout, version: a.opts.Version, log: a.log}
 	for _, name := range slices.Sorted(maps.Keys(a.cfg.Sinks)) {
 		cfg := a.cfg.Sinks[name]
 		if cfg.Push == nil {
 			continue
 		}
-		channel, err := a.newPusher(name, &cfg)
+		channel, err := c.open(name, &cfg)
 		if err != nil {
 			return fmt.Errorf("sinks.%s: %w", name, err)
 		}

@@ -1,7 +1,13 @@
 package app
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
 
 	"tallyman/internal/config"
 	"tallyman/sinks"
@@ -17,17 +23,52 @@ type pusher interface {
 	Close()
 }
 
-// newPusher makes what hands notices to a push channel.
-func (a *App) newPusher(name string, cfg *config.Sink) (pusher, error) {
+// channels makes push channels.
+type channels struct {
+	book    mail.Book
+	stdout  io.Writer
+	version string
+	log     *slog.Logger
+}
+
+// CheckChannels makes each push channel of the configuration and closes it again, without connecting to anything: it tells what is
+// wrong with their addresses, templates and certificates before they are needed.
+func CheckChannels(cfg *config.Config) error {
+	c := channels{book: nobody{}, stdout: io.Discard, log: slog.New(slog.DiscardHandler)}
+	var problems []error
+	for _, name := range slices.Sorted(maps.Keys(cfg.Sinks)) {
+		sink := cfg.Sinks[name]
+		if sink.Push == nil {
+			continue
+		}
+		channel, err := c.open(name, &sink)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("sinks.%s: %w", name, err))
+			continue
+		}
+		channel.Close()
+	}
+	return errors.Join(problems...)
+}
+
+// nobody is an address book without entries.
+type nobody struct{}
+
+func (nobody) Subscribers(context.Context, []string) (map[string]sinks.Subscriber, error) {
+	return map[string]sinks.Subscriber{}, nil
+}
+
+// open makes what hands notices to a push channel.
+func (c *channels) open(name string, cfg *config.Sink) (pusher, error) {
 	switch cfg.Type {
 	case config.SinkWebhook:
-		return opened(webhook.New(a.webhookOptions(name, cfg)))
+		return opened(webhook.New(c.webhook(name, cfg)))
 	case config.SinkMail:
-		return opened(mail.New(a.mailOptions(name, cfg)))
+		return opened(mail.New(c.mail(name, cfg)))
 	case config.SinkChat:
-		return opened(chat.New(a.chatOptions(name, cfg)))
+		return opened(chat.New(c.chat(name, cfg)))
 	case config.SinkStdout:
-		s, err := stdout.New(stdout.Options{Out: a.opts.Stdout, Format: stdout.Format(cfg.Stdout.Format)})
+		s, err := stdout.New(stdout.Options{Out: c.stdout, Format: stdout.Format(cfg.Stdout.Format)})
 		return withoutClose{s}, err
 	default:
 		return nil, fmt.Errorf("a sink of type %s is no push channel", cfg.Type)
@@ -47,35 +88,35 @@ type withoutClose struct{ sinks.Pusher }
 
 func (withoutClose) Close() {}
 
-func (a *App) webhookOptions(name string, cfg *config.Sink) webhook.Options {
-	c := cfg.Webhook
+func (c *channels) webhook(name string, cfg *config.Sink) webhook.Options {
+	w := cfg.Webhook
 	o := webhook.Options{
-		URL: c.URL.Reveal(), AllowPrivate: c.AllowPrivate, Batch: c.Batch.Max > 1,
-		TLS:         webhook.TLS{CA: c.TLS.CA, Cert: c.TLS.Cert, Key: c.TLS.Key, ServerName: c.TLS.ServerName},
-		Connections: cfg.Push.Concurrency, Version: a.opts.Version, Logger: a.log.With("sink", name), Headers: map[string]string{},
+		URL: w.URL.Reveal(), AllowPrivate: w.AllowPrivate, Batch: w.Batch.Max > 1,
+		TLS:         webhook.TLS{CA: w.TLS.CA, Cert: w.TLS.Cert, Key: w.TLS.Key, ServerName: w.TLS.ServerName},
+		Connections: cfg.Push.Concurrency, Version: c.version, Logger: c.log.With("sink", name), Headers: map[string]string{},
 	}
-	for _, s := range c.Secrets {
+	for _, s := range w.Secrets {
 		o.Secrets = append(o.Secrets, s.Reveal())
 	}
-	for header, value := range c.Headers {
+	for header, value := range w.Headers {
 		o.Headers[header] = value.Reveal()
 	}
 	return o
 }
 
-func (a *App) mailOptions(name string, cfg *config.Sink) mail.Options {
-	c := cfg.Mail
+func (c *channels) mail(name string, cfg *config.Sink) mail.Options {
+	m := cfg.Mail
 	return mail.Options{
-		Host: c.Host, Port: c.Port, Security: mail.Security(c.TLS), CA: c.CA, Username: c.Username, Password: c.Password.Reveal(),
-		From: c.From, Helo: c.Helo, Subject: c.Subject, Text: c.Text, HTML: c.HTML,
-		Book: a.ledger, Logger: a.log.With("sink", name),
+		Host: m.Host, Port: m.Port, Security: mail.Security(m.TLS), CA: m.CA, Username: m.Username, Password: m.Password.Reveal(),
+		From: m.From, Helo: m.Helo, Subject: m.Subject, Text: m.Text, HTML: m.HTML,
+		Book: c.book, Logger: c.log.With("sink", name),
 	}
 }
 
-func (a *App) chatOptions(name string, cfg *config.Sink) chat.Options {
-	c := cfg.Chat
+func (c *channels) chat(name string, cfg *config.Sink) chat.Options {
+	t := cfg.Chat
 	return chat.Options{
-		URL: c.URL.Reveal(), AllowPrivate: c.AllowPrivate, Title: c.Title, Text: c.Text,
-		Version: a.opts.Version, Logger: a.log.With("sink", name),
+		URL: t.URL.Reveal(), AllowPrivate: t.AllowPrivate, Title: t.Title, Text: t.Text,
+		Version: c.version, Logger: c.log.With("sink", name),
 	}
 }

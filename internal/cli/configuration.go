@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tallyman/internal/app"
 	"tallyman/internal/config"
 	"tallyman/rules/problem"
 )
@@ -30,6 +31,11 @@ func (c *command) configuration() *cobra.Command {
 			list, ok := asProblems(err)
 			if err != nil && !ok {
 				return err
+			}
+			if err == nil {
+				if err := app.CheckChannels(cfg); err != nil {
+					return err
+				}
 			}
 			form.Problems = diagnostics(list, nil)
 			err = c.print(form, func(w io.Writer) { writeConfigCheck(w, form.File, list, cfg) })
