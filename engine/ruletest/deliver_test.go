@@ -83,6 +83,10 @@ func TestDeliverThatDiffers(t *testing.T) {
 	if got[strings.Index(got, "0s"):] != want[strings.Index(want, "0s"):] {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+	got = told(deliverTest(t, false, `{at: 0m, rows: [`+few+`], expect: {notices: [{deliver: [inbox]}]}}`))
+	if !strings.Contains(got, "+   deliver: [inbox, {sink: sms, strategy: delayed, ") {
+		t.Errorf("a list of another length shows\n%s", got)
+	}
 	for _, list := range []string{"[inbox, sms]", "[]", "[sms, inbox, mail, erp]", "[inbox, {sink: sms, delay: 9m}, mail, erp]", "[inbox, {sink: sms, at: 2026-06-01T08:10:00+08:00}, mail, erp]"} {
 		if deliverTest(t, false, `{at: 0m, rows: [`+few+`], expect: {notices: [{deliver: `+list+`}]}}`).Passed() {
 			t.Errorf("%s passes", list)
