@@ -121,3 +121,7 @@ func bareRows(b *testing.B, batch *ledger.Commit, seq *int64) []rowSet {
 func BenchmarkReads(b *testing.B) {
 	ledgertest.BenchmarkReads(b, open(b, migrated(b), ledger.Options{}))
 }
+
+func BenchmarkCommitPushes(b *testing.B) {
+	ledgertest.BenchmarkCommitPushes(b, open(b, migrated(b), ledger.Options{}))
+}

@@ -65,7 +65,7 @@ func pushRound(t *testing.T, l ledger.Ledger, n int) {
 	target := []ledger.Target{{Sink: "sms", Strategy: &sinks.Strategy{Kind: sinks.Important}}}
 	for i := range 10 {
 		run.Notices = append(run.Notices, ledger.NewNotice{Sinks: target, Notice: &notice.Notice{
-			ID: fmt.Sprintf("n_%d_%d", n, i), Rule: "r", Key: fmt.Sprint(i), Status: notice.Firing, CreatedAt: now, ExpiresAt: now.Add(time.Hour),
+			ID: fmt.Sprintf("n_%d_%d", n, i), Rule: "r", Key: fmt.Sprint(i / 2), Status: notice.Firing, CreatedAt: now, ExpiresAt: now.Add(time.Hour),
 		}})
 	}
 	if n > 1 {

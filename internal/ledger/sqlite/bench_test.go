@@ -112,3 +112,7 @@ func check(t testing.TB, err error) {
 func BenchmarkReads(b *testing.B) {
 	ledgertest.BenchmarkReads(b, open(b, migrated(b), ledger.Options{}))
 }
+
+func BenchmarkCommitPushes(b *testing.B) {
+	ledgertest.BenchmarkCommitPushes(b, open(b, migrated(b), ledger.Options{}))
+}

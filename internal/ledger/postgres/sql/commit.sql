@@ -40,30 +40,33 @@ WHERE n.id = ANY($1::text[]);
 -- Locks what is open of findings, so that whatever ends one of those waits for the commit and sees what it adds. Arguments: $1 numbers
 -- of findings, $2 ids of notices whose findings are over, $3 and $4 the lowest and highest number of a finding of the rule in the scope.
 -- Result: their number.
-WITH over AS MATERIALIZED (
-    SELECT DISTINCT n.finding FROM notices n
+WITH concerned AS MATERIALIZED (
+    SELECT n.finding FROM notices n
     WHERE n.id = ANY($2::text[])
-      AND EXISTS (SELECT FROM pushes p WHERE p.due IS NOT NULL AND p.finding BETWEEN $3 AND $4))
+      AND EXISTS (SELECT FROM pushes p WHERE p.due IS NOT NULL AND p.finding BETWEEN $3 AND $4)
+    UNION SELECT unnest($1::bigint[]))
 SELECT count(*)
 FROM (SELECT p.seq FROM pushes p
-      WHERE p.due IS NOT NULL AND p.finding = ANY (ARRAY(SELECT finding FROM over UNION SELECT unnest($1::bigint[])))
+      WHERE p.seq = ANY (ARRAY(SELECT o.seq FROM concerned c JOIN pushes o ON o.finding = c.finding AND o.due IS NOT NULL))
       ORDER BY p.seq FOR UPDATE) AS locked;
 
 -- name: open-pushes
 -- What is open of findings, in a statement of its own after lock-findings: it sees what that waited for. Arguments: as those of
 -- lock-findings, $5 now. Result: the columns of rows.Open, in the order of seq.
-WITH over AS MATERIALIZED (
-    SELECT DISTINCT n.finding FROM notices n
-    WHERE n.id = ANY($2::text[])
-      AND EXISTS (SELECT FROM pushes p WHERE p.due IS NOT NULL AND p.finding BETWEEN $3 AND $4))
+WITH concerned AS MATERIALIZED (
+    SELECT c.finding, bool_or(c.over) AS over
+    FROM (SELECT n.finding, true AS over FROM notices n
+          WHERE n.id = ANY($2::text[])
+            AND EXISTS (SELECT FROM pushes p WHERE p.due IS NOT NULL AND p.finding BETWEEN $3 AND $4)
+          UNION ALL SELECT unnest($1::bigint[]), false) AS c
+    GROUP BY c.finding)
 SELECT p.seq, p.finding, p.addressee, l.sink, p.unless,
-       d.attempts > 0 OR (p.node <> '' AND p.due > (SELECT ledger_now($5))),
-       p.finding = ANY (ARRAY(SELECT finding FROM over)), n.id, n.status, n.created_at, d.recipients
-FROM pushes p
+       d.attempts > 0 OR (p.node <> '' AND p.due > (SELECT ledger_now($5))), c.over, n.id, n.status, n.created_at, d.recipients
+FROM concerned c
+JOIN pushes p ON p.finding = c.finding AND p.due IS NOT NULL
 JOIN deliveries d ON d.seq = p.seq
 JOIN notices n ON n.id = d.notice_id
 JOIN lanes l ON l.id = p.lane_id
-WHERE p.due IS NOT NULL AND p.finding = ANY (ARRAY(SELECT finding FROM over UNION SELECT unnest($1::bigint[])))
 ORDER BY p.seq;
 
 -- name: sent-pushes
@@ -75,7 +78,7 @@ CROSS JOIN LATERAL (
     SELECT o.id, o.first_seq, o.last_seq FROM notices o WHERE o.id = t.id COLLATE "C"
     UNION SELECT o.id, o.first_seq, o.last_seq FROM notices o
     WHERE o.finding = t.finding AND o.created_at >= t.since AND o.status = 'firing') AS n
-JOIN deliveries d ON d.seq BETWEEN n.first_seq AND n.last_seq AND d.notice_id = n.id AND d.state = 1
+JOIN deliveries d ON d.seq BETWEEN n.first_seq AND n.last_seq AND d.notice_id = n.id AND d.state + 0 = 1
 JOIN pushes p ON p.seq = d.seq
 JOIN lanes l ON l.id = p.lane_id;
 

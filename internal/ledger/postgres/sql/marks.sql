@@ -12,8 +12,8 @@ SELECT EXISTS (
 -- name: needless-pushes
 -- Arguments: $1 notice, $2 what makes deliveries needless. Result: the open deliveries of the notice that are.
 SELECT p.seq FROM notices n
-JOIN deliveries d ON d.seq BETWEEN n.first_seq AND n.last_seq AND d.notice_id = n.id AND d.state = 0
-JOIN pushes p ON p.seq = d.seq AND p.due IS NOT NULL AND p.unless = ANY($2::text[])
+JOIN deliveries d ON d.seq BETWEEN n.first_seq AND n.last_seq AND d.notice_id = n.id AND d.state <= 0
+JOIN pushes p ON p.seq = d.seq AND coalesce(p.due, 0) > 0 AND p.unless = ANY($2::text[])
 WHERE n.id = $1 ORDER BY p.seq;
 
 -- name: add-mark

@@ -1,4 +1,4 @@
--- What operators see of deliveries, and do to them.
+-- What operators see of deliveries, and do to them. For the way in which conditions are written see pushes.sql.
 
 -- name: plan-anew
 -- The statement that follows in the transaction is planned for its arguments: most of a filter is empty.
@@ -43,14 +43,14 @@ UPDATE pushes p
 SET first_due = least(p.first_due, (SELECT ledger_now($2))),
     due = CASE WHEN p.due = 9223372036854775807 THEN p.due ELSE least(p.due, (SELECT ledger_now($2))) END,
     forgiven = (SELECT d.attempts FROM deliveries d WHERE d.seq = p.seq)
-WHERE p.seq = ANY($1::bigint[]) AND p.due IS NOT NULL AND p.ends > (SELECT ledger_now($2))
+WHERE p.seq = ANY($1::bigint[]) AND coalesce(p.due, 0) > 0 AND p.ends > (SELECT ledger_now($2))
   AND NOT (p.node <> '' AND p.due > (SELECT ledger_now($2)))
 RETURNING p.seq;
 
 -- name: revive-deliveries
 -- Makes those pending again that have ended unsent. Arguments: $1 seqs, $2 now. Result: their numbers.
 UPDATE deliveries SET state = 0, last_error = CASE WHEN state = 4 THEN '' ELSE last_error END
-WHERE seq = ANY($1::bigint[]) AND state IN (2, 3, 4) AND expires_at > (SELECT ledger_now($2))
+WHERE seq = ANY($1::bigint[]) AND state + 0 IN (2, 3, 4) AND expires_at > (SELECT ledger_now($2))
 RETURNING seq;
 
 -- name: revive-pushes
@@ -62,18 +62,18 @@ SET due = CASE WHEN p.finding IS NULL THEN (SELECT ledger_now($2)) ELSE 92233720
     ends = CASE WHEN p.within > 0 THEN least(d.expires_at, (SELECT ledger_now($2)) + p.within) ELSE d.expires_at END,
     unless = '', node = '', forgiven = d.attempts
 FROM deliveries d
-WHERE p.seq = ANY($1::bigint[]) AND p.due IS NULL AND d.seq = p.seq AND d.state = 0;
+WHERE p.seq = ANY($1::bigint[]) AND p.due IS NULL AND d.seq = p.seq AND d.state <= 0;
 
 -- name: line-up
 -- Puts behind what is due and unclaimed while an earlier one of its finding is open. Arguments: $1 seqs of some of the findings, $2 now.
 UPDATE pushes n SET due = 9223372036854775807, node = ''
 WHERE n.seq = ANY (ARRAY(
         SELECT o.seq FROM pushes e
-        JOIN pushes o ON o.finding = e.finding AND o.lane_id = e.lane_id AND o.addressee = e.addressee AND o.due < 9223372036854775807
+        JOIN pushes o ON o.finding = e.finding AND o.lane_id + 0 = e.lane_id AND o.addressee = e.addressee AND o.due IS NOT NULL
         WHERE e.seq = ANY($1::bigint[])))
-  AND NOT (n.node <> '' AND n.due > (SELECT ledger_now($2)))
+  AND coalesce(n.due, 0) BETWEEN 1 AND 9223372036854775806 AND NOT (n.node <> '' AND n.due > (SELECT ledger_now($2)))
   AND EXISTS (SELECT FROM pushes f
-              WHERE f.due IS NOT NULL AND f.finding = n.finding AND f.lane_id = n.lane_id AND f.addressee = n.addressee AND f.seq < n.seq);
+              WHERE f.due IS NOT NULL AND f.finding = n.finding AND f.lane_id + 0 = n.lane_id AND f.addressee = n.addressee AND f.seq < n.seq);
 
 -- name: lanes-of
 -- Arguments: $1 seqs. Result: sink and warehouse of their lanes, sorted.

@@ -2,6 +2,8 @@
 -- whoever ends or releases one of them.
 --
 -- The table may have had three rows when a statement was planned, and has a million when it runs: these statements run after by-key.
+-- Nor may a partial index look as if it would do, since all of it would be read: so what is pending is `state <= 0`, what is open
+-- `coalesce(due, 0) > 0`, and the lane is hidden (`lane_id + 0`) where the finding is to be looked up.
 
 -- name: by-any
 -- Takes by-key back.
@@ -21,7 +23,7 @@ claimed AS (
     RETURNING p.seq, due.due, p.token, p.deadline, p.forgiven, p.kind, p.unless, p.delay, p.at, p.within, p.retry)
 SELECT c.seq, c.token, c.deadline, d.attempts - c.forgiven, d.recipients, c.kind, c.unless, c.delay, c.at, c.within, c.retry, n.body
 FROM claimed c
-JOIN deliveries d ON d.seq = c.seq AND d.state = 0
+JOIN deliveries d ON d.seq = c.seq AND d.state <= 0
 JOIN notices n ON n.id = d.notice_id
 ORDER BY c.due, c.seq;
 
@@ -39,7 +41,7 @@ FROM (SELECT p.seq FROM pushes p
       WHERE p.seq = ANY (ARRAY(
           SELECT unnest($1::bigint[])
           UNION SELECT o.seq FROM pushes e
-                JOIN pushes o ON o.finding = e.finding AND o.lane_id = e.lane_id AND o.addressee = e.addressee AND o.due IS NOT NULL
+                JOIN pushes o ON o.finding = e.finding AND o.lane_id + 0 = e.lane_id AND o.addressee = e.addressee AND o.due IS NOT NULL
                 WHERE e.seq = ANY($2::bigint[])))
       ORDER BY p.seq FOR UPDATE) AS locked;
 
@@ -54,29 +56,29 @@ FROM ended e WHERE d.seq = e.seq AND d.state <> 1;
 WITH ended AS (
     UPDATE pushes p SET due = NULL, node = ''
     FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS s (seq, token, error)
-    WHERE p.seq = s.seq AND p.token = s.token AND p.node <> '' AND p.due IS NOT NULL
+    WHERE p.seq = s.seq AND p.token = s.token AND p.node <> ''
     RETURNING p.seq, s.error)
-UPDATE deliveries d SET state = 2, attempts = d.attempts + 1, last_error = e.error FROM ended e WHERE d.seq = e.seq AND d.state = 0;
+UPDATE deliveries d SET state = 2, attempts = d.attempts + 1, last_error = e.error FROM ended e WHERE d.seq = e.seq AND d.state <= 0;
 
 -- name: settle-again
 -- Arguments: $1 seqs, $2 tokens, $3 errors, $4 µs until the next attempt, $5 now.
 WITH waiting AS (
     UPDATE pushes p SET due = (SELECT ledger_now($5)) + s.after, node = ''
     FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) AS s (seq, token, error, after)
-    WHERE p.seq = s.seq AND p.token = s.token AND p.node <> '' AND p.due IS NOT NULL
+    WHERE p.seq = s.seq AND p.token = s.token AND p.node <> ''
     RETURNING p.seq, s.error)
-UPDATE deliveries d SET attempts = d.attempts + 1, last_error = w.error FROM waiting w WHERE d.seq = w.seq AND d.state = 0;
+UPDATE deliveries d SET attempts = d.attempts + 1, last_error = w.error FROM waiting w WHERE d.seq = w.seq AND d.state <= 0;
 
 -- name: settle-release
 -- Arguments: $1 seqs, $2 tokens, $3 now.
 UPDATE pushes p SET due = (SELECT ledger_now($3)), node = ''
 FROM unnest($1::bigint[], $2::bigint[]) AS s (seq, token)
-WHERE p.seq = s.seq AND p.token = s.token AND p.node <> '' AND p.due IS NOT NULL;
+WHERE p.seq = s.seq AND p.token = s.token AND p.node <> '';
 
 -- name: cancel-deliveries
 -- Arguments: $1 seqs, $2 reason. Result: those that were pending.
-WITH ended AS (UPDATE pushes SET due = NULL, node = '' WHERE seq = ANY($1::bigint[]) AND due IS NOT NULL)
-UPDATE deliveries SET state = 4, last_error = $2 WHERE seq = ANY($1::bigint[]) AND state = 0 RETURNING seq;
+WITH ended AS (UPDATE pushes SET due = NULL, node = '' WHERE seq = ANY($1::bigint[]) AND coalesce(due, 0) > 0)
+UPDATE deliveries SET state = 4, last_error = $2 WHERE seq = ANY($1::bigint[]) AND state <= 0 RETURNING seq;
 
 -- name: release-next
 -- Makes the first open delivery due of those findings of which none is, in a statement of its own after those that ended some.
@@ -85,11 +87,8 @@ UPDATE pushes n SET due = greatest(n.first_due, (SELECT ledger_now($2)))
 FROM (SELECT DISTINCT e.finding, e.lane_id, e.addressee FROM pushes e
       WHERE e.seq = ANY($1::bigint[]) AND e.finding IS NOT NULL) AS q
 WHERE n.due = 9223372036854775807
-  AND n.seq = (SELECT o.seq FROM pushes o
-               WHERE o.due IS NOT NULL AND o.finding = q.finding AND o.lane_id = q.lane_id AND o.addressee = q.addressee
-               ORDER BY o.seq LIMIT 1)
-  AND NOT EXISTS (SELECT FROM pushes o
-                  WHERE o.finding = q.finding AND o.lane_id = q.lane_id AND o.addressee = q.addressee AND o.due < 9223372036854775807);
+  AND n.seq = (SELECT CASE WHEN bool_and(o.due = 9223372036854775807) THEN min(o.seq) END FROM pushes o
+               WHERE o.due IS NOT NULL AND o.finding = q.finding AND o.lane_id + 0 = q.lane_id AND o.addressee = q.addressee);
 
 -- name: end-pushes
 -- Ends what has passed its deadline, or whose notice has expired. One node does that to a lane at a time: it does not hold all of
@@ -105,5 +104,5 @@ UPDATE deliveries d
 SET state = CASE WHEN o.late THEN 3 ELSE 4 END,
     last_error = CASE WHEN NOT o.late THEN 'the notice has expired'
                       WHEN d.last_error = '' THEN 'its time was over before an attempt' ELSE d.last_error END
-FROM over o WHERE d.seq = o.seq AND d.state = 0
+FROM over o WHERE d.seq = o.seq AND d.state <= 0
 RETURNING d.seq, d.state;
