@@ -30,6 +30,8 @@ type site struct {
 
 	step  func(string)  // see app.Options.Step
 	grace time.Duration // see app.Options.StopGrace
+
+	stdout io.Writer // see app.Options.Stdout
 }
 
 const types = `
@@ -112,7 +114,7 @@ func (s *site) start(name string) *node {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	a, err := app.New(ctx, s.cfg, app.Options{
-		Node: name, Migrate: true, Logger: slog.New(slog.NewTextHandler(s.t.Output(), nil)), Step: s.step, StopGrace: s.grace,
+		Node: name, Migrate: true, Logger: slog.New(slog.NewTextHandler(s.t.Output(), nil)), Step: s.step, StopGrace: s.grace, Stdout: s.stdout,
 	})
 	if err != nil {
 		cancel()

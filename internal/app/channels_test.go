@@ -1,0 +1,109 @@
+package app_test
+
+import (
+	"bytes"
+	"net/http"
+	netmail "net/mail"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tallyman/internal/config"
+	"tallyman/internal/testenv"
+)
+
+// channel adds a push channel.
+func (s *site) channel(name string, sink config.Sink) {
+	s.t.Helper()
+	if s.cfg.Sinks == nil {
+		s.cfg.Sinks = map[string]config.Sink{"inbox": {Type: config.SinkInbox}}
+	}
+	sink.Push = &config.PushSink{Timeout: 10 * time.Second, Concurrency: 8, Breaker: config.Breaker{Failures: 50, Open: time.Second}}
+	s.cfg.Sinks[name] = sink
+}
+
+// output is what a node writes for people.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+// Write appends.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+func (o *output) text() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+// A finding and its end are mailed to those in the address book, each in their language, and told to a chat and on the standard output; on
+// both ledgers.
+func TestMailChatAndStdout(t *testing.T) {
+	t.Parallel()
+	for name, prepare := range map[string]func(*site) *wmsDB{
+		"embedded":     (*site).sqliteWMS,
+		"real servers": func(s *site) *wmsDB { s.realServers(); return s.postgresWMS() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, post, chat := newSite(t), testenv.NewSMTP(t, testenv.SMTPOptions{}), testenv.NewHTTPServer(t)
+			chat.Always(testenv.ReplyStatus(http.StatusOK, `{"errcode":0}`))
+			out := &output{}
+			s.stdout = out
+			s.channel("mails", config.Sink{Type: config.SinkMail, Mail: &config.MailSink{
+				Host: post.Host, Port: post.Port, TLS: config.MailNoTLS, From: netmail.Address{Name: "Tallyman", Address: "tally@wms.example.com"},
+			}})
+			s.channel("shift", config.Sink{Type: config.SinkChat, Chat: &config.ChatSink{
+				URL: config.NewSecret("generic://" + chat.Listener.Addr().String() + "/robot/send?access_token=swordfish&template=dingtalk&disabletls=yes"), AllowPrivate: true, Title: true,
+			}})
+			s.channel("look", config.Sink{Type: config.SinkStdout, Stdout: &config.StdoutSink{Format: config.StdoutText}})
+			wms := prepare(s)
+			s.cfg.Subscriptions = append(s.cfg.Subscriptions,
+				config.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "role:keeper"},
+				config.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:ann"},
+				config.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:nobody"},
+			)
+			n := s.start("one")
+			for id, entry := range map[string]string{
+				"role:keeper": `{"mail":["early@example.com","late@example.com"]}`,
+				"user:ann":    `{"name":"Ann Lee","language":"zh","mail":["Ann Lee <ann@example.com>"]}`,
+			} {
+				if code, body := n.do(http.MethodPut, "/api/v1/subscribers/"+id, "application/json", entry); code != http.StatusCreated {
+					t.Fatalf("%s: %d %s", id, code, body)
+				}
+			}
+			n.stop()
+			rule := pushRule("{sink: mails}, {sink: shift, strategy: important}, {sink: look}")
+			s.rule("stock.yaml", strings.Replace(rule, `title: "Bin {{ .bin_code }} is at {{ .qty }}"`, `title: {en: "Bin {{ .bin_code }} is at {{ .qty }}", zh: "货位 {{ .bin_code }}"}`, 1))
+			wms.exec(`INSERT INTO bin_stock VALUES (119240, 'A-01', 'S1', -3)`)
+			n = s.start("two")
+			testenv.Eventually(t, func() bool { return len(post.Mails()) == 2 && chat.Asked() == 1 && out.text() != "" }, 15*time.Second)
+			mails := post.Mails()
+			slices.SortFunc(mails, func(a, b testenv.Mail) int { return strings.Compare(a.To[0], b.To[0]) })
+			if !slices.Equal(mails[0].To, []string{"ann@example.com"}) || !strings.Contains(mails[0].Data, "=E8=B4=A7=E4=BD=8D_A-01") {
+				t.Errorf("Ann got, to %s:\n%s", mails[0].To, mails[0].Data)
+			}
+			if !slices.Equal(mails[1].To, []string{"early@example.com", "late@example.com"}) || !strings.Contains(mails[1].Data, "Bin A-01 is at -3") {
+				t.Errorf("the keepers got, to %s:\n%s", mails[1].To, mails[1].Data)
+			}
+			if body := string(chat.Requests()[0].Body); body != `{"msgtype":"text","text":{"content":"Bin A-01 is at -3\nS1 in A-01 went to -3."}}` {
+				t.Errorf("the chat got %s", body)
+			}
+			if text := out.text(); !strings.Contains(text, "firing  !!!  Bin A-01 is at -3") {
+				t.Errorf("the standard output got %s", text)
+			}
+			wms.exec(`UPDATE bin_stock SET qty = 20 WHERE bin_code = 'A-01'`)
+			testenv.Eventually(t, func() bool {
+				return len(post.Mails()) == 4 && chat.Asked() == 2 && strings.Contains(out.text(), "resolved")
+			}, 15*time.Second)
+			n.stop()
+		})
+	}
+}
