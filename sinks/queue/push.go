@@ -10,7 +10,8 @@ import (
 )
 
 // Push puts items into the queue, at most item.MaxBatch. Each is in the ledger before the answer says so. After an error it is
-// unknown which of them are in; who gives ids, or dedupe keys, may push them again. The errors are an
+// unknown which of them are in; who gives ids, or dedupe keys, may push them again. Payloads must not be changed afterwards: after
+// an error they may still be on their way. The errors are an
 // item.InvalidError, index.ErrUnavailable, the ledger's and the context's.
 func (q *Queue) Push(ctx context.Context, test bool, by string, items []item.New) ([]item.PushResult, error) {
 	l := q.line(test)
