@@ -142,7 +142,7 @@ func TestRetryAndCancel(t *testing.T) {
 	if !slices.Equal(woken, []string{"sms", "sms", "sms", "sms"}) {
 		t.Errorf("woken %q", woken)
 	}
-	if log := b.log.String(); !strings.Contains(log, `reason="told by phone"`) || !strings.Contains(log, "deliveries=1 first=4 last=4") {
+	if log := b.log.String(); !strings.Contains(log, `reason="told by phone"`) || !strings.Contains(log, "change=retry deliveries=1 first=4 last=4") {
 		t.Errorf("the log is silent: %s", log)
 	}
 }

@@ -92,7 +92,7 @@ func (a *API) retrying(c *caller) change {
 			return nil, err
 		}
 		a.deps.Sends.Wake(lanes)
-		a.tell(ctx, c, "deliveries are tried again", changed)
+		a.logChange(ctx, c, "retry", changed)
 		return changed, nil
 	}
 }
@@ -101,14 +101,14 @@ func (a *API) canceling(c *caller, reason string) change {
 	return func(ctx context.Context, seqs []int64) ([]int64, error) {
 		changed, err := a.deps.Deliveries.CancelDeliveries(ctx, seqs, reason)
 		if err == nil {
-			a.tell(ctx, c, "deliveries were canceled", changed, slog.String("reason", reason))
+			a.logChange(ctx, c, "cancel", changed, slog.String("reason", reason))
 		}
 		return changed, err
 	}
 }
 
-// tell logs what an operator has changed.
-func (a *API) tell(ctx context.Context, c *caller, what string, changed []int64, more ...slog.Attr) {
+// logChange logs what an operator has changed.
+func (a *API) logChange(ctx context.Context, c *caller, verb string, changed []int64, more ...slog.Attr) {
 	if len(changed) == 0 {
 		return
 	}
@@ -117,9 +117,9 @@ func (a *API) tell(ctx context.Context, c *caller, what string, changed []int64,
 		by = "?"
 	}
 	attrs := append([]slog.Attr{
-		slog.Int("deliveries", len(changed)), slog.Int64("first", slices.Min(changed)), slog.Int64("last", slices.Max(changed)), slog.String("by", by),
+		slog.String("change", verb), slog.Int("deliveries", len(changed)), slog.Int64("first", slices.Min(changed)), slog.Int64("last", slices.Max(changed)), slog.String("by", by),
 	}, more...)
-	a.log.LogAttrs(ctx, slog.LevelInfo, what, attrs...)
+	a.log.LogAttrs(ctx, slog.LevelInfo, "an operator has changed deliveries", attrs...)
 }
 
 // changeOne answers with the delivery as it is then. Where nothing changed, why says what stands in the way.

@@ -101,15 +101,11 @@ func (c *command) deliveriesShow() *cobra.Command {
 	})
 }
 
-func deliveryPath(id string, parts ...string) (string, error) {
+func deliveryPath(id string) (string, error) {
 	if n, err := strconv.ParseInt(id, 10, 64); err != nil || n < 1 {
 		return "", usage("%q is not the number of a delivery; deliveries list shows them", id)
 	}
-	path := "/deliveries/" + id
-	for _, p := range parts {
-		path += "/" + p
-	}
-	return path, nil
+	return "/deliveries/" + id, nil
 }
 
 // listDeliveries reads as many pages as the limit asks for; 0 is all.

@@ -27,7 +27,7 @@ func writeDeliveries(w io.Writer, width int, list *api.DeliveriesForm, now time.
 			strconv.FormatInt(d.ID, 10), d.Sink, d.State, strconv.Itoa(d.Attempts), next(d, now), orDash(d.LastError), d.Title, d.Warehouse, until(now, d.CreatedAt), d.Notice,
 		}
 	}
-	spread(w, width, "", header, rows, []string{"DELIVERY", "STATE", "ATTEMPTS", "NEXT", "AGE", "NOTICE"})
+	spread(w, width, header, rows, []string{"DELIVERY", "STATE", "ATTEMPTS", "NEXT", "AGE", "NOTICE"})
 	moreDeliveries(w, list.Before)
 }
 

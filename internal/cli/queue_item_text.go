@@ -28,7 +28,7 @@ func writeItems(w io.Writer, width int, state item.State, items []api.ItemForm) 
 			rows[i] = append(rows[i], col.cell(&items[i]))
 		}
 	}
-	spread(w, width, "", header, rows, whole)
+	spread(w, width, header, rows, whole)
 }
 
 // itemColumn is a column of a list of items.

@@ -29,7 +29,7 @@ func writeQueues(w io.Writer, width int, queues []api.QueueForm) {
 		n := func(n int64) string { return strconv.FormatInt(n, 10) }
 		rows[i] = []string{q.Name, levels, oldest, n(q.Leased), n(q.Dead), paused, n(q.Suspended), n(q.Stored), n(q.Delayed), n(q.Assigned)}
 	}
-	spread(w, width, "", header, rows, header)
+	spread(w, width, header, rows, header)
 }
 
 // ready writes how many are ready, as priority:number where there are some, and how long the oldest has been.
@@ -131,12 +131,12 @@ func lasting(seconds int64) string {
 }
 
 // spread writes a grid whose columns of these names are never cut, and says what there was no room for.
-func spread(w io.Writer, width int, indent string, header []string, rows [][]string, whole []string) {
-	lines, leftOut := gridLines(width, indent, header, rows, whole)
+func spread(w io.Writer, width int, header []string, rows [][]string, whole []string) {
+	lines, leftOut := gridLines(width, "", header, rows, whole)
 	for _, line := range lines {
 		fmt.Fprintln(w, line)
 	}
-	told(w, indent, leftOut)
+	told(w, "", leftOut)
 }
 
 // told says how many columns there was no room for.

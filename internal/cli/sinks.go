@@ -67,7 +67,7 @@ func writeSinks(w io.Writer, width int, list []api.SinkForm, now time.Time) {
 		d := &s.Deliveries
 		rows[i] = []string{s.Name, s.Type, sinkState(s, now), n(d.Pending), n(d.Failed), n(d.TimedOut), n(d.Canceled), n(d.Sent), flight, sent, orDash(last)}
 	}
-	spread(w, width, "", header, rows, header[:10])
+	spread(w, width, header, rows, header[:10])
 }
 
 // standing is the last error, where nothing was sent since.

@@ -39,7 +39,7 @@ func (c *command) subscribersList() *cobra.Command {
 					s := &list[i]
 					rows[i] = []string{s.ID, orDash(strings.Join(s.Mail, ", ")), orDash(s.Language), orDash(s.Name)}
 				}
-				spread(w, c.width(), "", header, rows, header[:1])
+				spread(w, c.width(), header, rows, header[:1])
 			})
 		},
 	})
