@@ -45,7 +45,9 @@ func TestWhyAPushWaits(t *testing.T) {
 		},
 		"held back": {
 			rules.Deliver{Sink: "sms", Strategy: rules.StrategyImportant},
-			func(d *ledger.DeliveryRecord) { d.Attempts, d.LastError, d.Next = 1, "503", midnight.Add(5 * time.Minute) },
+			func(d *ledger.DeliveryRecord) {
+				d.Attempts, d.LastError, d.Next = 1, "503", midnight.Add(5*time.Minute)
+			},
 			"push_retry: the delivery to sms has failed once and is to be tried again: the channel is busy, or held back after failures: 503",
 		},
 		"running": {rules.Deliver{Sink: "sms"}, func(d *ledger.DeliveryRecord) { d.Node = "b" }, "push_running: the delivery to sms is being tried by b"},
