@@ -22,6 +22,7 @@ const (
 	idleFor     = 60 * time.Second
 	idlePerHost = 8
 	readBytes   = 64 << 10
+	readFor     = 2 * time.Second
 	headerBytes = 64 << 10
 )
 
@@ -47,6 +48,8 @@ type answer struct {
 
 // call makes the call and reads the answer. The context ends both.
 func (c *Channel) call(ctx context.Context, p *post) answer {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
 	method := p.method
 	if method == "" {
 		method = http.MethodPost
@@ -68,10 +71,9 @@ func (c *Channel) call(ctx context.Context, p *post) answer {
 		return answer{err: because(ctx, err)}
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, readBytes))
-	if err != nil {
-		return answer{err: because(ctx, fmt.Errorf("the answer broke off: %w", err))}
-	}
+	slow := time.AfterFunc(readFor, end)
+	defer slow.Stop()
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, readBytes)) // as much of it as came: who has said 200 has taken it
 	return answer{status: resp.StatusCode, header: resp.Header, body: body}
 }
 

@@ -101,3 +101,24 @@ func TestErrorsSayWhatTheServerSaid(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Neither a text without end nor one that trickles in holds up a push: who has said 200 has taken the message, unless the service says
+// so in the text.
+func TestAnswersThatDoNotEnd(t *testing.T) {
+	t.Parallel()
+	for name, reply := range map[string]testenv.HTTPReply{
+		"huge": testenv.ReplyHuge(http.StatusOK), "slow": testenv.ReplySlowly(http.StatusOK, 50*time.Millisecond), "cut": testenv.ReplyCut(http.StatusOK, `{"errcode":0`),
+	} {
+		for service, want := range map[string]string{"generic json": "sent", "discord": "sent", "wecom": "again"} {
+			t.Run(name+" "+service, func(t *testing.T) {
+				t.Parallel()
+				server := tlsServer(t)
+				server.Always(reply)
+				c := reach(t, server, Options{URL: examples()[service].url})
+				if err := push(t, c); verdict(err) != want {
+					t.Errorf("%s: %v, want %s", verdict(err), err, want)
+				}
+			})
+		}
+	}
+}

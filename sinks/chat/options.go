@@ -50,7 +50,7 @@ type post struct {
 // opener reads the URL of a service.
 type opener func(*url.URL) (service, error)
 
-// services are those that can be used. What else shoutrrr knows is refused: it would write to files or logs, or speak no HTTP.
+// services are those that can be used. What else shoutrrr knows is not compiled in; some of it writes to logs or speaks no HTTP.
 func services() map[string]opener {
 	return map[string]opener{
 		"discord": openDiscord, "generic": openGeneric, "gotify": openGotify, "lark": openLark, "mattermost": openMattermost,
