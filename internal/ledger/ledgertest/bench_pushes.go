@@ -53,7 +53,7 @@ func BenchmarkCommitPushes(b *testing.B, l ledger.Ledger) {
 // claimFor claims the n-th firing for as long as a benchmark takes.
 func (f *fixture) claimFor(b *testing.B, n int) ledger.Claim {
 	b.Helper()
-	c, err := f.Ledger.Claim(b.Context(), rule, scope, due(n), "a", time.Hour)
+	c, err := f.Claim(b.Context(), rule, scope, due(n), "a", time.Hour)
 	noError(b, err)
 	return c
 }

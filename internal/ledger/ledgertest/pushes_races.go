@@ -14,6 +14,9 @@ import (
 	"tallyman/sinks"
 )
 
+// patience is how long nodes look for what was forgotten.
+const patience = 30 * time.Second
+
 var pushRaceTests = []testCase{
 	{"claims of many nodes never overlap, and nothing is left out", func(t *testing.T, f *fixture) {
 		const deliveries = 200
@@ -22,6 +25,8 @@ var pushRaceTests = []testCase{
 		var mu sync.Mutex
 		claimed := map[int64]int{}
 		f.onNodes(t, func(ctx context.Context, l ledger.Ledger, node string) error {
+			ctx, cancel := context.WithTimeout(ctx, patience)
+			defer cancel()
 			for {
 				got, err := l.ClaimPushes(ctx, gateway, node, lease, 7)
 				if err != nil {
@@ -55,6 +60,8 @@ var pushRaceTests = []testCase{
 			if node == "node0" {
 				return f.addTo(ctx, l, commits, findings)
 			}
+			ctx, cancel := context.WithTimeout(ctx, patience)
+			defer cancel()
 			for w.count() < commits*findings {
 				if err := w.work(ctx, l, node); err != nil {
 					return err
