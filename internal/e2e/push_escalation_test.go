@@ -25,8 +25,8 @@ rules:
     notice: {type: REP_NOTICE, warehouse: wh_id, title: "Bin {{ .bin_code }} is empty", fields: {bin: bin_code}, send_resolved: true}
     deliver:
       - {sink: inbox}
-      - {sink: sms, strategy: delayed, delay: 5s, unless: read}
-      - {sink: pager, strategy: delayed, delay: 5s, unless: resolved, when: qty < -10}
+      - {sink: sms, strategy: delayed, delay: 10s, unless: read}
+      - {sink: pager, strategy: delayed, delay: 10s, unless: resolved, when: qty < -10}
 `
 
 // What somebody has read, or what is over, goes to nobody else; the rest goes when its time has come. The node that made the
@@ -34,7 +34,7 @@ rules:
 func TestEscalation(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, killLease, escalationRule)
-	sms, pager := newReceiver(t, 1), newReceiver(t, 2)
+	sms, pager := newReceiver(t, 1, 1), newReceiver(t, 2, 1)
 	sms.calm()
 	pager.calm()
 	text, err := os.ReadFile(filepath.Join(c.dir, configFile))
@@ -73,12 +73,12 @@ func TestEscalation(t *testing.T) {
 		}
 		defer resp.Body.Close()
 		return resp.StatusCode == http.StatusNoContent
-	}, 4*time.Second)
+	}, 8*time.Second)
 	c.exec(t.Context(), `UPDATE bin_stock SET qty = 1 WHERE bin_code = 'over-1'`)
 	testenv.Eventually(t, func() bool {
 		list, err := l.ListDeliveries(t.Context(), ledger.DeliveryFilter{Sink: "pager", States: []ledger.DeliveryState{ledger.DeliveryCanceled}, Limit: 10})
 		return err == nil && len(list) == 1
-	}, 4*time.Second)
+	}, 8*time.Second)
 	n.stop()
 	other := c.start(0)
 
@@ -92,7 +92,7 @@ func TestEscalation(t *testing.T) {
 			t.Errorf("%s was told of %+v", name, got)
 			continue
 		}
-		due := byBin["Bin urgent-1 is empty"].Created.Add(5 * time.Second)
+		due := byBin["Bin urgent-1 is empty"].Created.Add(10 * time.Second)
 		if late := got[0].at.Sub(due); late < 0 || late > time.Second+clockSlack {
 			t.Errorf("%s was told %s after the time", name, late)
 		}

@@ -46,7 +46,11 @@ func newPushTrial(t *testing.T, way func(address string) string) *pushTrial {
 	c := newCluster(t, killLease, pushRules())
 	var sinks strings.Builder
 	for i, name := range []string{important, timed, immediate} {
-		r := newReceiver(t, uint64(i)+5)
+		faults := 30
+		if name == timed {
+			faults = 75 // so that many are out of time
+		}
+		r := newReceiver(t, uint64(i)+5, faults)
 		p.receivers[name] = r
 		fmt.Fprintf(&sinks, "  %s: {type: webhook, url: \"http://%s/%s\", allow_private: true, timeout: %s, concurrency: 4, breaker: {failures: 5, open: 1s}}\n",
 			name, way(r.Listener.Addr().String()), name, pushTimeout)

@@ -22,20 +22,22 @@ type call struct {
 	taken bool // the receiver has it, whether it could say so or not
 }
 
-// receiver is the server of a webhook. It takes, fails, resets, hangs and loses answers as it pleases, until calm.
+// receiver is the server of a webhook. It takes, fails, resets, hangs and loses answers as it pleases, until calm: faults is how
+// many of a hundred calls go wrong.
 type receiver struct {
 	*testenv.HTTPServer
 
 	t      *testing.T
+	faults int
 	mu     sync.Mutex
 	random *rand.Rand
 	calls  []call
 	failed int
 }
 
-func newReceiver(t *testing.T, seed uint64) *receiver {
+func newReceiver(t *testing.T, seed uint64, faults int) *receiver {
 	t.Helper()
-	r := &receiver{HTTPServer: testenv.NewHTTPServer(t), t: t, random: rand.New(rand.NewPCG(seed, seed))}
+	r := &receiver{HTTPServer: testenv.NewHTTPServer(t), t: t, faults: faults, random: rand.New(rand.NewPCG(seed, seed))}
 	r.Always(r.moody)
 	return r
 }
@@ -50,7 +52,7 @@ func (r *receiver) calm() {
 
 func (r *receiver) moody(w http.ResponseWriter, asked testenv.HTTPRequest, gone <-chan struct{}) {
 	r.mu.Lock()
-	mood := r.random.IntN(100)
+	mood := r.random.IntN(3000) / r.faults // below 30: a fault
 	r.mu.Unlock()
 	reply, taken := testenv.ReplyStatus(http.StatusNoContent, ""), true
 	switch {
@@ -58,9 +60,9 @@ func (r *receiver) moody(w http.ResponseWriter, asked testenv.HTTPRequest, gone 
 		reply = testenv.ReplyReset // after it was taken
 	case mood < 15:
 		reply, taken = testenv.ReplyReset, false
-	case mood < 25:
+	case mood < 26:
 		reply, taken = testenv.ReplyStatus(http.StatusInternalServerError, "out of order"), false
-	case mood < 27:
+	case mood < 28:
 		reply, taken = testenv.ReplyStatus(http.StatusTooManyRequests, "", "Retry-After", "1"), false
 	case mood < 30:
 		reply, taken = testenv.ReplyHang, false
