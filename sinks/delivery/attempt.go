@@ -13,10 +13,9 @@ import (
 
 // flight is a call under way.
 type flight struct {
-	batch  []sinks.Claimed
-	cancel context.CancelCauseFunc
-	done   func(error) // tells the breaker how it ended
-	err    error
+	batch []sinks.Claimed
+	done  func(error) // tells the breaker how it ended
+	err   error
 }
 
 // begin makes as many calls as there is room for. While the sink is held back, what was claimed is given back, so that it
@@ -29,7 +28,7 @@ func (l *loop) begin(ctx context.Context, now time.Time) {
 		l.releaseWaiting()
 		return
 	}
-	for len(l.flights) < l.o.Concurrency && l.limits.ready(now) == 0 {
+	for l.flights < l.o.Concurrency && l.limits.ready(now) == 0 {
 		n, _ := l.ready(now, l.breaker.look().state == HalfOpen)
 		if n == 0 {
 			return
@@ -43,18 +42,28 @@ func (l *loop) begin(ctx context.Context, now time.Time) {
 	}
 }
 
+// start hands the call to a worker. There are as many workers as calls were ever under way at a time; they are kept, since a new one would have
+// to grow its stack first.
 func (l *loop) start(ctx context.Context, jobs []*job, done func(error)) {
 	f := &flight{batch: make([]sinks.Claimed, len(jobs)), done: done}
 	for i, j := range jobs {
 		f.batch[i] = j.Claimed
 	}
-	ctx, f.cancel = context.WithCancelCause(ctx)
-	l.flights[f] = true
-	go func() {
+	l.flights++
+	if l.flights > l.workers {
+		l.workers++
+		go l.work(ctx)
+	}
+	l.todo <- f
+}
+
+// work makes calls until the run ends.
+func (l *loop) work(ctx context.Context) {
+	for f := range l.todo {
 		f.err = l.push(ctx, f.batch)
-		f.cancel(nil)
 		l.answered <- f
-	}()
+	}
+	l.ended <- struct{}{}
 }
 
 // push makes one call. A panic is an error: a notice that a channel cannot cope with must not take the node down.
@@ -69,7 +78,7 @@ func (r *Runner) push(ctx context.Context, batch []sinks.Claimed) (err error) {
 	for i := range batch {
 		list[i] = batch[i].Delivery
 	}
-	call, done := context.WithTimeoutCause(ctx, r.o.Timeout, fmt.Errorf("no answer within %s", r.o.Timeout))
+	call, done := context.WithTimeoutCause(ctx, r.o.Timeout, r.silent)
 	defer done()
 	r.o.Step(StepTrying)
 	err = r.o.Pusher.Push(call, list)
@@ -88,7 +97,7 @@ func (r *Runner) push(ctx context.Context, batch []sinks.Claimed) (err error) {
 
 // land decides what becomes of the deliveries of a call that has ended.
 func (l *loop) land(f *flight) {
-	delete(l.flights, f)
+	l.flights--
 	now := time.Now()
 	for i := range f.batch {
 		f.batch[i].Token = l.jobs[f.batch[i].Seq].Token // of a later claim, where the lease ended meanwhile

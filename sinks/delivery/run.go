@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -15,6 +16,7 @@ type Runner struct {
 	breaker *breaker
 	told    told
 	woken   chan struct{}
+	silent  error // why a call ends that has no answer in time
 }
 
 // New makes a runner; Run sets it going.
@@ -24,7 +26,9 @@ func New(o Options) (*Runner, error) {
 		return nil, err
 	}
 	opts.Logger = opts.Logger.With("sink", opts.Sink)
-	return &Runner{o: opts, breaker: newBreaker(opts.Breaker), woken: make(chan struct{}, 1)}, nil
+	return &Runner{
+		o: opts, breaker: newBreaker(opts.Breaker), woken: make(chan struct{}, 1), silent: fmt.Errorf("no answer within %s", opts.Timeout),
+	}, nil
 }
 
 // Wake says that something may be due. It never blocks.
@@ -52,13 +56,16 @@ type loop struct {
 
 	jobs    map[int64]*job // what this node has claimed, by number
 	waiting []*job         // those that are not being tried, in the order of their claims
-	flights map[*flight]bool
+	flights int            // calls under way
 	limits  limits
 	pace    pace
 	asks    asks
 	records records
 	stop    stopping
 
+	workers  int
+	todo     chan *flight // for the workers
+	ended    chan struct{}
 	answered chan *flight
 }
 
@@ -67,6 +74,7 @@ type stopping struct {
 	begun  bool
 	cutAt  time.Time // calls under way are cut off
 	cut    bool
+	cutOff context.CancelCauseFunc
 	quitAt time.Time // what could not be recorded is left to the end of its lease
 	quit   bool
 }
@@ -78,10 +86,11 @@ func newLoop(r *Runner) *loop {
 	return &loop{
 		Runner:   r,
 		jobs:     map[int64]*job{},
-		flights:  map[*flight]bool{},
 		limits:   newLimits(&r.o),
 		asks:     asks{answer: make(chan claimed, 1)},
 		records:  records{answer: make(chan recorded, 1)},
+		todo:     make(chan *flight, r.o.Concurrency),
+		ended:    make(chan struct{}),
 		answered: make(chan *flight, r.o.Concurrency),
 	}
 }
@@ -90,12 +99,15 @@ func newLoop(r *Runner) *loop {
 func (l *loop) run(ctx context.Context, stop <-chan struct{}, giveUp context.CancelFunc) {
 	alarm := time.NewTimer(0)
 	defer alarm.Stop()
+	calls, cutOff := context.WithCancelCause(ctx)
+	defer cutOff(nil)
+	defer l.dismiss()
 	for {
 		now := time.Now()
 		if l.stop.begun && l.windDown(now, giveUp) {
 			return
 		}
-		l.begin(ctx, now)
+		l.begin(calls, now)
 		l.claim(ctx, now)
 		l.settle(ctx, now)
 		l.report()
@@ -120,8 +132,16 @@ func (l *loop) run(ctx context.Context, stop <-chan struct{}, giveUp context.Can
 		case <-alarm.C:
 		case <-stop:
 			stop = nil
-			l.stop = stopping{begun: true, cutAt: time.Now().Add(l.o.StopGrace)}
+			l.stop = stopping{begun: true, cutAt: time.Now().Add(l.o.StopGrace), cutOff: cutOff}
 		}
+	}
+}
+
+// dismiss ends the workers. None has a call any more.
+func (l *loop) dismiss() {
+	close(l.todo)
+	for range l.workers {
+		<-l.ended
 	}
 }
 
@@ -130,11 +150,9 @@ func (l *loop) windDown(now time.Time, giveUp context.CancelFunc) bool {
 	l.releaseWaiting()
 	if !l.stop.cut && !now.Before(l.stop.cutAt) {
 		l.stop.cut = true
-		for f := range l.flights {
-			f.cancel(errCut)
-		}
+		l.stop.cutOff(errCut)
 	}
-	if len(l.flights) > 0 {
+	if l.flights > 0 {
 		return false
 	}
 	if l.stop.quitAt.IsZero() {
@@ -181,7 +199,7 @@ func (l *loop) next(now time.Time) time.Duration {
 		sooner(until)
 		return wait
 	}
-	if len(l.flights) < l.o.Concurrency && len(l.waiting) > 0 {
+	if l.flights < l.o.Concurrency && len(l.waiting) > 0 {
 		sooner(l.batchReady(now))
 	}
 	if !l.asks.asking {

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	settleEvery = 5 * time.Millisecond // while the sink is busy, answers of so long are recorded together
-	mostSettled = 1000                 // in one transaction
-	settleSlack = 10 * time.Second     // of the lease is left for the record of an attempt
+	settleEvery = 20 * time.Millisecond // while the sink is busy, answers of so long are recorded together
+	mostSettled = 1000                  // in one transaction
+	settleSlack = 10 * time.Second      // of the lease is left for the record of an attempt
 )
 
 // records are answers on their way into the ledger, in one transaction at a time.
