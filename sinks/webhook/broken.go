@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http/httptrace"
 	"sync/atomic"
 
@@ -36,9 +37,21 @@ func (w *Webhook) broken(ctx context.Context, p *progress, cause error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: %w", where, err)
 	}
-	text := where + ": " + w.scrub.Text(cause.Error(), shownFault)
+	text := where + ": " + w.scrub.Text(fault(cause), shownFault)
 	if errors.Is(cause, guard.ErrRefused) {
 		text += "; allow_private: true of the sink lets it"
 	}
 	return errors.New(text)
+}
+
+// fault is what a connection failed of, without the addresses that are said already.
+func fault(cause error) string {
+	op, ok := errors.AsType[*net.OpError](cause)
+	if !ok || op.Err == nil || op.Op != "dial" && op.Op != "read" && op.Op != "write" {
+		return cause.Error()
+	}
+	if op.Op == "dial" && op.Addr != nil && !errors.Is(cause, guard.ErrRefused) {
+		return fmt.Sprintf("%v (%s)", op.Err, op.Addr)
+	}
+	return op.Err.Error()
 }

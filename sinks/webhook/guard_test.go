@@ -17,7 +17,7 @@ func TestGuard(t *testing.T) {
 	server := testenv.NewHTTPServer(t)
 	for _, address := range []string{"127.0.0.1", "169.254.169.254", "10.0.0.1", "0.0.0.0"} {
 		w := guarded(t, webhook.Options{URL: url("hook.example.com", server), Resolver: names(t, address)})
-		if err := push(t, w, one(1)); !has(err, "no connection to hook.example.com", guard.ErrRefused.Error(), "allow_private") {
+		if err := push(t, w, one(1)); !has(err, "no connection to hook.example.com:", ": "+address+" is ", guard.ErrRefused.Error(), "allow_private") {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
