@@ -58,15 +58,19 @@ func (f *fakeDeliveries) ListDeliveries(_ context.Context, q ledger.DeliveryFilt
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asked = append(f.asked, q)
-	var out []ledger.DeliveryRecord
+	var found []*ledger.DeliveryRecord
 	for _, d := range f.list {
 		if matches(q.Sink, d.Lane.Sink) && matches(q.Warehouse, d.Where) && matches(q.Type, d.Type) && matches(q.Rule, d.Rule) && matches(q.Notice, d.Notice) &&
 			(len(q.States) == 0 || slices.Contains(q.States, d.State)) && (q.Before == 0 || d.Seq < q.Before) {
-			out = append(out, *d)
+			found = append(found, d)
 		}
 	}
-	slices.SortFunc(out, func(a, b ledger.DeliveryRecord) int { return cmp.Compare(b.Seq, a.Seq) })
-	return out[:min(len(out), q.Limit)], f.err
+	slices.SortFunc(found, func(a, b *ledger.DeliveryRecord) int { return cmp.Compare(b.Seq, a.Seq) })
+	var out []ledger.DeliveryRecord
+	for _, d := range found[:min(len(found), q.Limit)] {
+		out = append(out, *d)
+	}
+	return out, f.err
 }
 
 func (f *fakeDeliveries) Delivery(_ context.Context, seq int64) (ledger.DeliveryRecord, error) {

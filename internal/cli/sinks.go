@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -52,7 +53,7 @@ func (c *command) sinksShow() *cobra.Command {
 
 // writeSinks writes a line for each sink.
 func writeSinks(w io.Writer, width int, list []api.SinkForm, now time.Time) {
-	header := []string{"SINK", "TYPE", "STATE", "PENDING", "FAILED", "TIMED OUT", "CANCELED", "SENT", "IN FLIGHT", "LAST SENT", "LAST ERROR"}
+	header := []string{"SINK", "TYPE", "STATE", "PENDING", "FAILED", "TIMED OUT", "LAST ERROR", "IN FLIGHT", "LAST SENT", "SENT", "CANCELED"} // what matters most first
 	rows := make([][]string, len(list))
 	for i := range list {
 		s := &list[i]
@@ -65,9 +66,10 @@ func writeSinks(w io.Writer, width int, list []api.SinkForm, now time.Time) {
 			}
 		}
 		d := &s.Deliveries
-		rows[i] = []string{s.Name, s.Type, sinkState(s, now), n(d.Pending), n(d.Failed), n(d.TimedOut), n(d.Canceled), n(d.Sent), flight, sent, orDash(last)}
+		rows[i] = []string{s.Name, s.Type, sinkState(s, now), n(d.Pending), n(d.Failed), n(d.TimedOut), orDash(last), flight, sent, n(d.Sent), n(d.Canceled)}
 	}
-	spread(w, width, header, rows, header[:10])
+	whole := slices.DeleteFunc(slices.Clone(header), func(name string) bool { return name == "LAST ERROR" })
+	spread(w, width, header, rows, whole)
 }
 
 // standing is the last error, where nothing was sent since.
