@@ -2,6 +2,7 @@ package notice
 
 import (
 	"bytes"
+	"encoding/json"
 	"encoding/xml"
 	"maps"
 	"slices"
@@ -19,24 +20,31 @@ const xsi = "http://www.w3.org/2001/XMLSchema-instance"
 // MarshalJSON writes {"bin":"A-01",…}.
 func (d DataForm) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
+	e := json.NewEncoder(&b) // one for all, since a notice is encoded for each webhook and each page
+	e.SetEscapeHTML(false)
+	put := func(v any, next byte) error {
+		if err := e.Encode(v); err != nil {
+			return err
+		}
+		b.Bytes()[b.Len()-1] = next // in the place of the line's end
+		return nil
+	}
 	b.WriteByte('{')
 	for i, f := range d {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		name, err := encode(f.Name)
-		if err != nil {
+		if err := put(f.Name, ':'); err != nil {
 			return nil, err
 		}
-		value, err := encode(f.Value)
-		if err != nil {
+		next := byte(',')
+		if i == len(d)-1 {
+			next = '}'
+		}
+		if err := put(f.Value, next); err != nil {
 			return nil, err
 		}
-		b.Write(name)
-		b.WriteByte(':')
-		b.Write(value)
 	}
-	b.WriteByte('}')
+	if len(d) == 0 {
+		b.WriteByte('}')
+	}
 	return b.Bytes(), nil
 }
 
