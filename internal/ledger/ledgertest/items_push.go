@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +22,22 @@ var itemPushTests = []testCase{
 		bare := item.Record{New: item.New{ID: "i_3", Priority: 1, Created: start}, Ready: start, State: item.Ready}
 		items := f.push(t, newItem("i_1"), full, bare)
 		f.hasUnfinished(t, items...)
+	}},
+	{"many items in a call are recorded as few are", func(t *testing.T, f *fixture) {
+		const many = 200
+		items := make([]item.Record, many)
+		for i := range items {
+			items[i] = delayedItem(fmt.Sprintf("i_%d", (i*37)%many)) // neighbours are not in the order of ids
+			items[i].Until, items[i].Moves, items[i].Attempt = start.Add(time.Minute), int64(i)<<40, i
+			items[i].Failures, items[i].Suspends, items[i].Assignee = i%5, i%3, "w-1"
+		}
+		f.hasUnfinished(t, f.push(t, items...)...)
+		again := append(slices.Clone(items), items[0], newItem("new"), newItem("new"))
+		known, err := f.PushItems(t.Context(), queue, again)
+		noError(t, err)
+		equal(t, item.Known{Seq: known[0].Seq, State: item.Delayed}, known[many])
+		equal(t, []bool{true, false}, []bool{known[many+1].New, known[many+2].New})
+		equal(t, known[many+1].Seq, known[many+2].Seq)
 	}},
 	{"an item that was pushed before is left as it was", func(t *testing.T, f *fixture) {
 		first := f.pushed(t, "i_1", "i_2")

@@ -27,7 +27,12 @@ func (l *Ledger) PushItems(ctx context.Context, queue string, items []item.Recor
 	// Hardly ever has an item been pushed before. Looking would cost as much as the index that tells us if it has.
 	for try := range pushTries {
 		p := push{queue: id, plan: rows.NewPush(items), look: try > 0}
-		if err = l.inShortTx(ctx, "push items", p.begin, p.write); err == nil {
+		if !p.look && len(items) <= fewItems {
+			err = p.insert(ctx, l)
+		} else {
+			err = l.inShortTx(ctx, "push items", p.begin, p.write)
+		}
+		if err == nil {
 			return p.plan.Known, nil
 		}
 		if !hasState(err, uniqueViolation) {

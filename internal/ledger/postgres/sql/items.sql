@@ -21,6 +21,26 @@ INSERT INTO queues (name, sink) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING;
 -- Arguments: $1 how many. Result: so many numbers, ascending.
 SELECT array_agg(n ORDER BY n) FROM (SELECT nextval('items_seq') AS n FROM generate_series(1, $1::integer)) AS s;
 
+-- name: insert-items
+-- Pushes new items in one statement, which for a few costs less than COPY with its round trips. Arguments: $1 queue, then an array for
+-- each column, alike in length. Result: their numbers, ascending. They go in sorted by id, so that two who push the same items never wait
+-- for each other in a circle.
+WITH given AS MATERIALIZED (
+    SELECT nextval('items_seq') AS seq, g.*
+    FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::smallint[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[],
+                $11::text[], $12::bytea[], $13::text[], $14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[], $18::integer[],
+                $19::integer[], $20::text[])
+         AS g (created_at, ready_at, until_at, priority, id, bucket, dedupe_key, subject, pushed_by, node, payload,
+               state, moves, due, subject_hash, attempt, failures, suspends, assignee)),
+kept AS (
+    INSERT INTO items (seq, created_at, ready_at, until_at, queue_id, priority, id, bucket, dedupe_key, subject, pushed_by, node, payload)
+    SELECT seq, created_at, ready_at, until_at, $1, priority, id, bucket, dedupe_key, subject, pushed_by, node, payload
+    FROM given ORDER BY id COLLATE "C"),
+opened AS (
+    INSERT INTO open_items (seq, moves, due, subject_hash, queue_id, attempt, failures, suspends, state, assignee)
+    SELECT seq, moves, due, subject_hash, $1, attempt, failures, suspends, state, assignee FROM given)
+SELECT seq FROM given ORDER BY seq;
+
 -- name: known-items
 -- Arguments: $1 queue, $2 ids. Result: id, seq and the letter of the state of those that are there.
 SELECT i.id, i.seq, coalesce(
