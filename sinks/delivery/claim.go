@@ -129,8 +129,12 @@ func (l *loop) take(got claimed) {
 }
 
 // add takes up one delivery. One that is here already was claimed anew because its lease has ended by the ledger's clock: it is
-// tried once, under the later claim.
+// tried once, under the later claim. One that the channel has taken is not tried again: that it was sent is on its way into the
+// ledger, and is recorded whoever has the claim.
 func (l *loop) add(c *sinks.Claimed, before, at time.Time) {
+	if l.records.sent[c.Seq] {
+		return
+	}
 	j := l.jobs[c.Seq]
 	if j == nil {
 		j = &job{}

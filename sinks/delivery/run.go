@@ -40,7 +40,8 @@ func (r *Runner) Wake() {
 }
 
 // Run delivers until ctx ends. Then nothing new is tried; calls under way have the stop grace, and how they ended is recorded
-// before Run returns, unless the ledger does not answer for some seconds. What was claimed and not tried is given back.
+// before Run returns, unless the ledger does not answer for some seconds, or a call does not end. What was claimed and not tried is
+// given back.
 func (r *Runner) Run(ctx context.Context) {
 	calls, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
@@ -75,12 +76,15 @@ type stopping struct {
 	cutAt  time.Time // calls under way are cut off
 	cut    bool
 	cutOff context.CancelCauseFunc
+	lost   bool      // calls that do not end although they were cut off are left to themselves
 	quitAt time.Time // what could not be recorded is left to the end of its lease
 	quit   bool
 }
 
-// quitAfter is how long a stop waits for the ledger once no call is under way.
-const quitAfter = 5 * time.Second
+const (
+	lostAfter = 5 * time.Second // how long a stop waits for calls that were cut off
+	quitAfter = 5 * time.Second // how long it waits for the ledger once no call is under way
+)
 
 func newLoop(r *Runner) *loop {
 	return &loop{
@@ -88,9 +92,9 @@ func newLoop(r *Runner) *loop {
 		jobs:     map[int64]*job{},
 		limits:   newLimits(&r.o),
 		asks:     asks{answer: make(chan claimed, 1)},
-		records:  records{answer: make(chan recorded, 1)},
+		records:  records{sent: map[int64]bool{}, answer: make(chan recorded, 1)},
 		todo:     make(chan *flight, r.o.Concurrency),
-		ended:    make(chan struct{}),
+		ended:    make(chan struct{}, r.o.Concurrency),
 		answered: make(chan *flight, r.o.Concurrency),
 	}
 }
@@ -137,10 +141,10 @@ func (l *loop) run(ctx context.Context, stop <-chan struct{}, giveUp context.Can
 	}
 }
 
-// dismiss ends the workers. None has a call any more.
+// dismiss ends the workers. None has a call any more, but for those that are lost.
 func (l *loop) dismiss() {
 	close(l.todo)
-	for range l.workers {
+	for range l.workers - l.flights {
 		<-l.ended
 	}
 }
@@ -152,7 +156,11 @@ func (l *loop) windDown(now time.Time, giveUp context.CancelFunc) bool {
 		l.stop.cut = true
 		l.stop.cutOff(errCut)
 	}
-	if l.flights > 0 {
+	if l.stop.cut && !l.stop.lost && !now.Before(l.stop.cutAt.Add(lostAfter)) && l.flights > 0 {
+		l.stop.lost = true
+		l.o.Logger.Error("calls of the sink do not end; their deliveries are tried again once their leases end", "calls", l.flights)
+	}
+	if l.flights > 0 && !l.stop.lost {
 		return false
 	}
 	if l.stop.quitAt.IsZero() {
@@ -184,8 +192,11 @@ func (l *loop) next(now time.Time) time.Duration {
 		sooner(l.records.at)
 	}
 	if l.stop.begun {
-		if !l.stop.cut {
+		switch {
+		case !l.stop.cut:
 			sooner(l.stop.cutAt)
+		case !l.stop.lost && l.flights > 0:
+			sooner(l.stop.cutAt.Add(lostAfter))
 		}
 		if !l.stop.quit {
 			sooner(l.stop.quitAt)

@@ -113,6 +113,65 @@ func TestSentCountsAfterTheLease(t *testing.T) {
 	})
 }
 
+// Also where so much was sent that the ledger, back after the leases have ended, takes it in portions.
+func TestMuchSentCountsAfterTheLease(t *testing.T) {
+	t.Parallel()
+	batches := func(o *delivery.Options) { o.Concurrency, o.Batch.Max = 4, 1000 }
+	inBubble(t, batches, nil, func(w *world) {
+		wait(time.Second)
+		w.answer = func(context.Context, []sinks.Delivery) error {
+			<-time.After(time.Second)
+			w.fail(errAway)
+			return nil
+		}
+		for range 4000 {
+			w.add("", important, time.Hour)
+		}
+		w.runner.Wake()
+		wait(10 * time.Minute)
+		calls := len(w.heard())
+		if calls < 2 {
+			w.Fatalf("%d calls", calls)
+		}
+		w.answer = nil
+		w.fail(nil)
+		wait(2 * time.Minute)
+		times := map[int64]int{}
+		for _, one := range w.heard() {
+			for _, seq := range one.seqs {
+				times[seq]++
+			}
+		}
+		for seq, n := range times {
+			if n > 1 {
+				w.Fatalf("delivery %d was sent %d times", seq, n)
+			}
+		}
+		if got := w.states(); got[sent] != 4000 {
+			w.Fatalf("%v", got)
+		}
+	})
+}
+
+// A channel that does not heed the end of its context does not keep the node from stopping.
+func TestStopLeavesWhatDoesNotEnd(t *testing.T) {
+	t.Parallel()
+	inBubble(t, nil, nil, func(w *world) {
+		ends := make(chan struct{}) // of the bubble
+		w.answer = func(context.Context, []sinks.Delivery) error { <-ends; return nil }
+		w.commit("", important)
+		wait(time.Second)
+		w.stop()
+		if took := time.Since(w.start); took > 22*time.Second {
+			w.Errorf("the stop took %s", took)
+		}
+		if r := w.row(1); r.state != pending || r.leased.IsZero() {
+			w.Errorf("%+v", r)
+		}
+		close(ends)
+	})
+}
+
 // A lease that has ended by the ledger's clock alone, which jumped, does not make this node try beside itself.
 func TestOwnLeaseEndsEarly(t *testing.T) {
 	t.Parallel()
