@@ -56,6 +56,37 @@ var pushOverTests = []testCase{
 		equal(t, []string{"over k_c"}, claimedIDs(f.claimPushes(t, "a", 10)))
 		f.hasGateway(t, map[ledger.DeliveryState]int64{0: 1, 1: 3, 4: 2})
 	}},
+	{"who is being told of an earlier notice of the episode is told that it is over, behind that", func(t *testing.T, f *fixture) {
+		f.register(t)
+		f.commit(t, 1, to([]ledger.Target{important}, ofEpisode("k", 0, start)))
+		got := f.claimPushes(t, "a", 10).List
+		f.commit(t, 2, to([]ledger.Target{important}, ofEpisode("k", 1, start)))
+		equal(t, 1, f.resolve(t, 3, important, ofEpisode("k", 1, start)).Deliveries)
+		f.hasAttempts(t, got[0].Seq+1, ledger.DeliveryCanceled, 0, "the finding is over")
+		equal(t, 0, len(f.claimPushes(t, "a", 10).List))
+		f.settle(t, got, sinks.SettleSent, 0)
+		equal(t, []string{"over k_b"}, claimedIDs(f.claimPushes(t, "a", 10)))
+	}},
+	{"what was told of another episode after this one began, as runs that come late do, is not taken back again", func(t *testing.T, f *fixture) {
+		f.register(t)
+		before := ofEpisode("k", 3, start.Add(-time.Hour)) // made when the next episode was due already
+		f.commit(t, 1, to([]ledger.Target{important}, before))
+		f.settle(t, f.claimPushes(t, "a", 10).List, sinks.SettleSent, 0)
+		f.commit(t, 2, to([]ledger.Target{delayed(time.Hour, "")}, ofEpisode("k", 4, start)))
+		equal(t, ledger.Committed{}, f.resolve(t, 3, important, ofEpisode("k", 4, start)))
+		f.hasGateway(t, map[ledger.DeliveryState]int64{1: 1, 4: 1})
+	}},
+	{"what a node had claimed that then died may have been told", func(t *testing.T, f *fixture) {
+		f.register(t)
+		f.commit(t, 1, to([]ledger.Target{important}, ofKey("k", 0)))
+		got := f.claimPushes(t, "a", 10).List
+		f.clock.Add(lease)
+		equal(t, 1, f.resolve(t, 2, important, ofKey("k", 0)).Deliveries)
+		got = append(got, f.claimPushes(t, "b", 10).List...)
+		equal(t, 2, len(got)) // the resolution waits until it is known
+		f.settle(t, got[1:], sinks.SettleSent, 0)
+		equal(t, []string{"over k_a"}, claimedIDs(f.claimPushes(t, "b", 10)))
+	}},
 	{"what failed, timed out or was canceled is not taken back", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{within(time.Second)}, ofKey("failed", 0), ofKey("canceled", 0), ofKey("late", 0)))

@@ -99,11 +99,13 @@ func (w *notices) askPushes(b *pgx.Batch) {
 	}
 	b.Queue(queries.Get("by-key"))
 	b.Queue(queries.Get("lock-findings"), findings, w.plan.Over, w.lowest, w.highest)
-	b.Queue(queries.Get("open-pushes"), findings, w.plan.Over, w.lowest, w.highest, w.ledger.clock()).Query(func(found pgx.Rows) error {
+	b.Queue(queries.Get("open-pushes"), findings, w.plan.Over, w.lowest, w.highest, w.plan.After()).Query(func(found pgx.Rows) error {
 		var one rows.Open
-		_, err := pgx.ForEachRow(found, one.Columns(), func() error {
+		var body []byte
+		_, err := pgx.ForEachRow(found, append(one.Columns(), &body), func() error {
+			err := one.Read(body)
 			w.known.Open = append(w.known.Open, one)
-			return nil
+			return err
 		})
 		return err
 	})
@@ -120,11 +122,12 @@ func (w *notices) askSent(b *pgx.Batch, back []rows.TakenBack) {
 		ids[i], findings[i], since[i] = t.Notice, t.Finding, t.Since
 	}
 	b.Queue(queries.Get("sent-pushes"), ids, findings, since).Query(func(found pgx.Rows) error {
-		var at rows.Told
-		var recipients string
-		_, err := pgx.ForEachRow(found, []any{&at.Notice, &at.Lane.Sink, &recipients}, func() error {
-			w.known.Sent[at] = append(w.known.Sent[at], recipients)
-			return nil
+		var n int64
+		var sink string
+		var recipients []string
+		var body []byte
+		_, err := pgx.ForEachRow(found, []any{&n, &sink, &recipients, &body}, func() error {
+			return w.known.AddSent(&back[n-1], sink, recipients, body)
 		})
 		return err
 	})

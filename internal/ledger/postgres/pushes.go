@@ -78,28 +78,30 @@ func (l *Ledger) EndPushes(ctx context.Context, sink string, limit int) (timedOu
 		return 0, 0, err
 	}
 	err = again(func() error {
-		var ended []int64
+		var over []int64
 		timedOut, canceled = 0, 0
+		count := func(found pgx.Rows) error {
+			var seq int64
+			var state int16
+			_, err := pgx.ForEachRow(found, []any{&seq, &state}, func() error {
+				if ledger.DeliveryState(state) == ledger.DeliveryTimedOut {
+					timedOut++
+				} else {
+					canceled++
+				}
+				return nil
+			})
+			return err
+		}
 		begin := func(b *pgx.Batch) {
 			b.Queue(queries.Get("by-key"))
-			b.Queue(queries.Get("end-pushes"), lane, limit, l.clock()).Query(func(found pgx.Rows) error {
-				var seq int64
-				var state int16
-				_, err := pgx.ForEachRow(found, []any{&seq, &state}, func() error {
-					ended = append(ended, seq)
-					if ledger.DeliveryState(state) == ledger.DeliveryTimedOut {
-						timedOut++
-					} else {
-						canceled++
-					}
-					return nil
-				})
-				return err
-			})
+			b.Queue(queries.Get("over-pushes"), lane, limit, l.clock()).Query(collect(&over))
 		}
 		return l.inShortTx(ctx, "end pushes", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
-			if len(ended) > 0 {
-				last.Queue(queries.Get("release-next"), ended, l.clock())
+			if len(over) > 0 {
+				last.Queue(queries.Get("lock-pushes"), over, over)
+				last.Queue(queries.Get("end-pushes"), over, l.clock()).Query(count)
+				last.Queue(queries.Get("release-next"), over, l.clock())
 			}
 			return nil
 		})

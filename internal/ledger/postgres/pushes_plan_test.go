@@ -44,7 +44,7 @@ func TestPushesAreFoundByIndex(t *testing.T) {
 	if after != scans {
 		t.Errorf("the table was read from end to end %d times", after-scans)
 	}
-	if got := now - read; got > rounds*2000 {
+	if got := now - read; got > 80_000 { // of 100,000, were they read once; entries of old versions count, too, and load leaves more of them
 		t.Errorf("%d entries of indexes were read for %d rounds", got, rounds)
 	}
 }

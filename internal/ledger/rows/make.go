@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
 )
 
@@ -16,6 +17,20 @@ type Known struct {
 	Told map[Told]string
 	Sent map[Told][]string // the recipients of each delivery to a push channel that was sent of the notice, or of an earlier one of its episode
 	Open []Open            // what is open of the findings that the plan has to do with, in the order of seq
+}
+
+// AddSent takes deliveries to a push channel that were sent, with the body of their notice: that which is taken back, or another
+// one of the finding's number, which counts if it is of the same episode.
+func (k *Known) AddSent(back *TakenBack, sink string, recipients []string, body []byte) error {
+	n, err := notice.Unmarshal(body)
+	if err != nil {
+		return err
+	}
+	if n.ID == back.Notice || episodeOf(n) == back.Episode {
+		at := Told{Notice: back.Notice, Lane: ledger.Lane{Sink: sink}}
+		k.Sent[at] = append(k.Sent[at], recipients...)
+	}
+	return nil
 }
 
 // Reached is an audience, as subscribers that are sorted and separated by spaces.

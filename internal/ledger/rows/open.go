@@ -16,20 +16,38 @@ type Open struct {
 	Seq, Finding, Addressee int64
 	Lane                    ledger.Lane
 	Unless                  string
-	Tried                   bool // or being tried
+	Tried                   bool // or claimed by a node that has not said how it ended
 	Over                    bool // its finding is that of one of Plan.Over
 	Notice                  string
-	Status                  string // of the notice
-	Created                 int64  // the notice
 	Recipients              string
+	Episode                 Episode // of a firing notice that is none of Plan.After
 }
 
 // Columns returns pointers to the fields in the order of the query's columns.
 func (o *Open) Columns() []any {
-	return []any{
-		&o.Seq, &o.Finding, &o.Addressee, &o.Lane.Sink, &o.Unless, &o.Tried, &o.Over, &o.Notice, &o.Status, &o.Created,
-		&o.Recipients,
+	return []any{&o.Seq, &o.Finding, &o.Addressee, &o.Lane.Sink, &o.Unless, &o.Tried, &o.Over, &o.Notice, &o.Recipients}
+}
+
+// Read takes the body of the notice, where the query has given it.
+func (o *Open) Read(body []byte) (err error) {
+	o.Episode = Episode{}
+	if body != nil {
+		o.Episode, err = episodeIn(body)
 	}
+	return err
+}
+
+// Episode is one life of one finding.
+type Episode struct{ Rule, Scope, Key, Began string }
+
+func episodeOf(n *notice.Notice) Episode { return Episode{n.Rule, n.Scope, n.Key, n.Episode} }
+
+func episodeIn(body []byte) (Episode, error) {
+	n, err := notice.Unmarshal(body)
+	if err != nil {
+		return Episode{}, err
+	}
+	return episodeOf(n), nil
 }
 
 // Concerned returns the numbers of the findings whose open deliveries Make wants to be told, besides those of Over.
@@ -51,7 +69,8 @@ func (n *Notice) pushed() bool {
 type TakenBack struct {
 	Notice  string
 	Finding int64
-	Since   int64 // when the episode began: what was told of the finding since is taken back, too
+	Since   int64 // when the episode began: what was told in it is taken back, too
+	Episode Episode
 }
 
 // TakenBack returns the firing notices that others of the plan take back from push channels.
@@ -59,7 +78,7 @@ func (p *Plan) TakenBack() []TakenBack {
 	var out []TakenBack
 	for i := range p.Notices {
 		if n := &p.Notices[i]; n.after != "" && n.pushed() {
-			out = append(out, TakenBack{n.after, FindingOf(n.Notice), n.since()})
+			out = append(out, TakenBack{n.after, FindingOf(n.Notice), n.since(), episodeOf(n.Notice)})
 		}
 	}
 	return out
@@ -111,10 +130,10 @@ func newOpenPushes(p *Plan, known *Known) *openPushes {
 func (o *openPushes) takeBack(n *Notice, t *target) []string {
 	lane := o.plan.Lanes[t.lane]
 	told := slices.Clone(o.sent[Told{n.after, lane}])
-	since := n.since()
+	episode := episodeOf(n.Notice)
 	for _, one := range o.of[findingIn{FindingOf(n.Notice), lane}] {
 		switch {
-		case one.Notice != n.after && (one.Status != string(notice.Firing) || one.Created < since): // of another episode
+		case one.Notice != n.after && one.Episode != episode: // another one's
 		case one.Tried:
 			told = append(told, one.Recipients)
 		default:

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"strings"
 
 	"tallyman/internal/ledger"
@@ -115,10 +116,12 @@ func (w *notices) askPushes(ctx context.Context, tx *sql.Tx) error {
 		return nil
 	}
 	var one rows.Open
-	args := []any{list(findings), list(w.plan.Over), w.lowest, w.highest, w.now}
-	return each(ctx, tx, "open-pushes", args, one.Columns(), func() error {
+	var body sql.RawBytes
+	args := []any{list(findings), list(w.plan.Over), w.lowest, w.highest, list(w.plan.After())}
+	return each(ctx, tx, "open-pushes", args, append(one.Columns(), &body), func() error {
+		err := one.Read(body)
 		w.known.Open = append(w.known.Open, one)
-		return nil
+		return err
 	})
 }
 
@@ -126,12 +129,15 @@ func (w *notices) askPushes(ctx context.Context, tx *sql.Tx) error {
 func (w *notices) askSent(ctx context.Context, tx *sql.Tx) error {
 	w.known.Sent = map[rows.Told][]string{}
 	for _, back := range w.plan.TakenBack() {
-		at := rows.Told{Notice: back.Notice}
-		var recipients string
+		var sink, text string
+		var body sql.RawBytes
 		args := []any{back.Notice, back.Finding, back.Since}
-		err := each(ctx, tx, "sent-pushes", args, []any{&at.Lane.Sink, &recipients}, func() error {
-			w.known.Sent[at] = append(w.known.Sent[at], recipients)
-			return nil
+		err := each(ctx, tx, "sent-pushes", args, []any{&sink, &text, &body}, func() error {
+			var recipients []string
+			if err := json.Unmarshal([]byte(text), &recipients); err != nil {
+				return err
+			}
+			return w.known.AddSent(&back, sink, recipients, body)
 		})
 		if err != nil {
 			return err

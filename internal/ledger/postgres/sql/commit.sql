@@ -52,7 +52,8 @@ FROM (SELECT p.seq FROM pushes p
 
 -- name: open-pushes
 -- What is open of findings, in a statement of its own after lock-findings: it sees what that waited for. Arguments: as those of
--- lock-findings, $5 now. Result: the columns of rows.Open, in the order of seq.
+-- lock-findings, $5 ids of firing notices that are taken back. Result: the columns of rows.Open, and the body of a firing notice that
+-- may be an earlier one of those, in the order of seq. What a node has claimed and said nothing of may have been told, whenever that was.
 WITH concerned AS MATERIALIZED (
     SELECT c.finding, bool_or(c.over) AS over
     FROM (SELECT n.finding, true AS over FROM notices n
@@ -61,7 +62,8 @@ WITH concerned AS MATERIALIZED (
           UNION ALL SELECT unnest($1::bigint[]), false) AS c
     GROUP BY c.finding)
 SELECT p.seq, p.finding, p.addressee, l.sink, p.unless,
-       d.attempts > 0 OR (p.node <> '' AND p.due > (SELECT ledger_now($5))), c.over, n.id, n.status, n.created_at, d.recipients
+       d.attempts > 0 OR p.node <> '', c.over, n.id, d.recipients,
+       CASE WHEN n.status = 'firing' AND cardinality($5::text[]) > 0 AND n.id <> ALL ($5::text[]) THEN n.body END
 FROM concerned c
 JOIN pushes p ON p.finding = c.finding AND p.due IS NOT NULL
 JOIN deliveries d ON d.seq = p.seq
@@ -71,16 +73,21 @@ ORDER BY p.seq;
 
 -- name: sent-pushes
 -- Which push channels were told of findings. Arguments: $1 ids of firing notices, $2 numbers of their findings, $3 when their
--- episodes began. Result: the id, the sink and the recipients of each delivery of the notice, or of an earlier one of the episode, that was sent.
-SELECT t.id, l.sink, d.recipients
-FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS t (id, finding, since)
+-- episodes began. Result: the position of the notice (from 1), and of it and of each that may be an earlier one of the episode: a sink, the
+-- recipients of its deliveries there that were sent, and the body.
+SELECT t.n, s.sink, s.recipients, n.body
+FROM unnest($1::text[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS t (id, finding, since, n)
 CROSS JOIN LATERAL (
-    SELECT o.id, o.first_seq, o.last_seq FROM notices o WHERE o.id = t.id COLLATE "C"
-    UNION SELECT o.id, o.first_seq, o.last_seq FROM notices o
-    WHERE o.finding = t.finding AND o.created_at >= t.since AND o.status = 'firing') AS n
-JOIN deliveries d ON d.seq BETWEEN n.first_seq AND n.last_seq AND d.notice_id = n.id AND d.state + 0 = 1
-JOIN pushes p ON p.seq = d.seq
-JOIN lanes l ON l.id = p.lane_id;
+    SELECT o.id, o.first_seq, o.last_seq, o.body FROM notices o WHERE o.id = t.id COLLATE "C"
+    UNION ALL SELECT o.id, o.first_seq, o.last_seq, o.body FROM notices o
+    WHERE o.finding = t.finding AND o.created_at >= t.since AND o.status = 'firing' AND o.id <> t.id) AS n
+CROSS JOIN LATERAL (
+    SELECT l.sink, array_agg(d.recipients) AS recipients
+    FROM deliveries d
+    JOIN pushes p ON p.seq = d.seq
+    JOIN lanes l ON l.id = p.lane_id
+    WHERE d.seq BETWEEN n.first_seq AND n.last_seq AND d.notice_id = n.id AND d.state + 0 = 1
+    GROUP BY l.sink) AS s;
 
 -- name: lock-lanes
 -- Holds the lanes until the commit, so that seq ascends in the order of commit. Sorted, so that two commits do not

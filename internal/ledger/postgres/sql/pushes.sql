@@ -90,15 +90,19 @@ WHERE n.due = 9223372036854775807
   AND n.seq = (SELECT CASE WHEN bool_and(o.due = 9223372036854775807) THEN min(o.seq) END FROM pushes o
                WHERE o.due IS NOT NULL AND o.finding = q.finding AND o.lane_id + 0 = q.lane_id AND o.addressee = q.addressee);
 
+-- name: over-pushes
+-- What has passed its deadline, or whose notice has expired. One node at a time ends that of a lane; others find nothing. Arguments:
+-- $1 lane, $2 limit, $3 now. Result: seq.
+SELECT p.seq FROM pushes p
+WHERE p.lane_id = $1 AND p.due IS NOT NULL AND p.ends <= (SELECT ledger_now($3))
+  AND (SELECT pg_try_advisory_xact_lock(1952541805, $1))
+ORDER BY p.ends LIMIT $2;
+
 -- name: end-pushes
--- Ends what has passed its deadline, or whose notice has expired. One node does that to a lane at a time: it does not hold all of
--- a finding, so that two who end neighbours would each leave the next one to the other. Arguments: $1 lane, $2 limit, $3 now.
--- Result: seq and state.
+-- Ends those that are over, as over-pushes found them and lock-pushes holds them. Arguments: $1 seqs, $2 now. Result: seq and state.
 WITH over AS MATERIALIZED (
     SELECT p.seq, p.deadline = p.ends AS late FROM pushes p
-    WHERE p.lane_id = $1 AND p.due IS NOT NULL AND p.ends <= (SELECT ledger_now($3))
-      AND (SELECT pg_try_advisory_xact_lock(1952541805, $1))
-    ORDER BY p.ends LIMIT $2 FOR UPDATE SKIP LOCKED),
+    WHERE p.seq = ANY($1::bigint[]) AND coalesce(p.due, 0) > 0 AND p.ends <= (SELECT ledger_now($2))),
 ended AS (UPDATE pushes p SET due = NULL, node = '' FROM over o WHERE p.seq = o.seq)
 UPDATE deliveries d
 SET state = CASE WHEN o.late THEN 3 ELSE 4 END,

@@ -46,13 +46,16 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: open-pushes
 -- What is open of findings. Arguments: ?1 numbers of findings (JSON), ?2 ids of notices whose findings are over (JSON), ?3 and ?4 the
--- lowest and highest number of a finding of the rule in the scope, ?5 now. Result: the columns of rows.Open, in the order of seq.
+-- lowest and highest number of a finding of the rule in the scope, ?5 ids of firing notices that are taken back (JSON). Result: the
+-- columns of rows.Open, and the body of a firing notice that may be an earlier one of those, in the order of seq. What a node has claimed
+-- and said nothing of may have been told, whenever that was.
 WITH over AS MATERIALIZED (
     SELECT DISTINCT n.finding AS finding FROM notices n
     WHERE EXISTS (SELECT 1 FROM pushes p WHERE p.due IS NOT NULL AND p.finding BETWEEN ?3 AND ?4)
       AND n.id IN (SELECT value FROM json_each(?2)))
-SELECT p.seq, p.finding, p.addressee, l.sink, p.unless, d.attempts > 0 OR (p.node <> '' AND p.due > ?5),
-       p.finding IN (SELECT finding FROM over), n.id, n.status, n.created_at, d.recipients
+SELECT p.seq, p.finding, p.addressee, l.sink, p.unless, d.attempts > 0 OR p.node <> '',
+       p.finding IN (SELECT finding FROM over), n.id, d.recipients,
+       CASE WHEN n.status = 'firing' AND json_array_length(?5) > 0 AND n.id NOT IN (SELECT value FROM json_each(?5)) THEN n.body END
 FROM pushes p
 JOIN deliveries d ON d.seq = p.seq
 JOIN notices n ON n.num = d.notice
@@ -62,13 +65,16 @@ ORDER BY p.seq;
 
 -- name: sent-pushes
 -- Which push channels were told of a finding. Arguments: ?1 id of the firing notice, ?2 number of the finding, ?3 when its episode
--- began. Result: the sink and the recipients of each delivery of the notice, or of an earlier one of the episode, that was sent.
-SELECT l.sink, d.recipients
+-- began. Result: of the notice and of each that may be an earlier one of the episode: a sink, the recipients of its deliveries there that
+-- were sent (JSON), and the body.
+SELECT l.sink, json_group_array(d.recipients), n.body
 FROM (SELECT num FROM notices WHERE id = ?1
-      UNION SELECT num FROM notices WHERE finding = ?2 AND created_at >= ?3 AND status = 'firing') AS n
+      UNION SELECT num FROM notices WHERE finding = ?2 AND created_at >= ?3 AND status = 'firing') AS o
+JOIN notices n ON n.num = o.num
 JOIN deliveries d ON d.notice = n.num AND d.state = 1
 JOIN pushes p ON p.seq = d.seq
-JOIN lanes l ON l.id = p.lane_id;
+JOIN lanes l ON l.id = p.lane_id
+GROUP BY n.num, l.id;
 
 -- name: insert-findings
 INSERT INTO findings (scope_id, key, phase, priority, ordinal, episode, seen_clock, absent_since, firing_since,
