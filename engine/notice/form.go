@@ -17,7 +17,8 @@ type Form struct {
 	Rule       string          `json:"rule" xml:"rule" doc:"empty when a business system sent it"`
 	Scope      string          `json:"scope" xml:"scope"`
 	Key        string          `json:"key" xml:"key" doc:"what the finding is about, a JSON array"`
-	Episode    json.RawMessage `json:"episode" xml:"episode" doc:"one unbroken life of a finding"`
+	Episode    json.RawMessage `json:"episode" xml:"-" doc:"one unbroken life of a finding"`
+	EpisodeXML string          `json:"-" xml:"episode"` // a text without the quotes that it has in JSON
 	Status     Status          `json:"status" xml:"status" enum:"firing,resolved,event,sent"`
 	Priority   int             `json:"priority" xml:"priority" minimum:"1" maximum:"5" doc:"5 is the highest"`
 	Modal      string          `json:"modal" xml:"modal" enum:"silent,popup"`
@@ -41,9 +42,10 @@ type ViewForm struct {
 
 // Form returns the notice as clients get it.
 func (n *Notice) Form() Form {
+	inJSON, inXML := episode(n.Episode)
 	return Form{
 		ID: n.ID, Type: n.Type, TypeID: n.TypeID, Warehouse: n.Warehouse, Rule: n.Rule, Scope: n.Scope, Key: n.Key,
-		Episode: episode(n.Episode), Status: n.Status, Priority: n.Priority, Modal: n.Modal, Title: n.Title, Body: n.Body,
+		Episode: inJSON, EpisodeXML: inXML, Status: n.Status, Priority: n.Priority, Modal: n.Modal, Title: n.Title, Body: n.Body,
 		Data: DataForm(n.Data), Labels: LabelForm(n.Labels), Count: n.Count,
 		CreatedAt: n.CreatedAt.UTC(), CreateTime: n.CreatedAt.UnixMilli(),
 		ExpireTime: int64(n.ExpiresAt.Sub(n.CreatedAt) / time.Second), ExpiresAt: n.ExpiresAt.UTC(),
@@ -88,18 +90,18 @@ func named(start xml.StartElement) xml.StartElement {
 	return start
 }
 
-// episode keeps what is JSON as it is; a text that is none becomes a JSON string, and no text null.
-func episode(s string) json.RawMessage {
+// episode keeps what is JSON as it is; a text that is none becomes a JSON string, and no text null, which is an empty element.
+func episode(s string) (inJSON json.RawMessage, inXML string) {
 	switch {
 	case s == "":
-		return json.RawMessage("null")
+		return json.RawMessage("null"), ""
 	case json.Valid([]byte(s)):
-		return json.RawMessage(s)
+		return json.RawMessage(s), s
 	default:
 		quoted, err := encode(s)
 		if err != nil { // a string always marshals
-			return json.RawMessage("null")
+			return json.RawMessage("null"), ""
 		}
-		return quoted
+		return quoted, s
 	}
 }
