@@ -20,6 +20,7 @@ func TestForms(t *testing.T) {
 	t.Parallel()
 	views := map[string]notice.View{
 		"sample": {Notice: sample(), Score: 7}, "odd": {Notice: odd(), Read: true, Acked: true}, "small": {Notice: &notice.Notice{ID: "n_1"}},
+		"sent": {Notice: &notice.Notice{ID: "n_2", Status: notice.Sent, Episode: "s_KZyvzrVnoKtJ"}},
 	}
 	for name, v := range views {
 		asJSON, err := json.Marshal(v)

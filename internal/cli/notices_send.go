@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -86,7 +87,7 @@ func (c *command) readNotices(name string) (any, error) {
 	case len(text) > maxSend:
 		return nil, fmt.Errorf("%s has more than %d MB: send it in parts", name, maxSend>>20)
 	case !json.Valid(text):
-		return nil, fmt.Errorf("%s is no JSON", name)
+		return nil, fmt.Errorf("%s is no JSON: %s", name, notJSON(text))
 	case text[0] == '[':
 		return map[string]json.RawMessage{"notices": text}, nil
 	}
@@ -141,4 +142,15 @@ func deliveriesOf(n int) string {
 		return "1 delivery"
 	}
 	return fmt.Sprintf("%d deliveries", n)
+}
+
+// notJSON says where a text stops being JSON, and why.
+func notJSON(text []byte) string {
+	bad, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(text, new(any)))
+	if !ok || len(text) == 0 {
+		return "it is empty"
+	}
+	read := text[:min(int(bad.Offset), len(text))]
+	line, before := bytes.Count(read, []byte("\n"))+1, bytes.LastIndexByte(read, '\n')+1
+	return fmt.Sprintf("line %d, column %d: %s", line, len(read)-before, bad)
 }

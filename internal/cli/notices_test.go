@@ -52,7 +52,7 @@ func TestNoticesSendAFile(t *testing.T) {
 		}
 	}
 	file := filepath.Join(t.TempDir(), "notices.json")
-	for in, says := range map[string]string{"": "is no JSON", "{": "is no JSON", "5": "neither a notice", `"x"`: "neither a notice"} {
+	for in, says := range map[string]string{"": "is no JSON", "{": "is no JSON", "[\n {bad}]": "is no JSON: line 2, column 3: invalid character 'b'", "5": "neither a notice", `"x"`: "neither a notice"} {
 		if err := os.WriteFile(file, []byte(in), 0o600); err != nil {
 			t.Fatal(err)
 		}

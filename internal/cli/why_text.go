@@ -193,7 +193,7 @@ func (t *whyText) told() {
 			t.line("%sto nobody", indent)
 		}
 		for _, d := range n.Deliveries {
-			wrapped(t, t.width, indent, delivered(&d))
+			wrapped(t, t.width, indent, delivered(&d, t.f.Asked))
 		}
 	}
 	if t.f.More {
@@ -201,7 +201,7 @@ func (t *whyText) told() {
 	}
 }
 
-func delivered(d *api.TracedDeliveryForm) string {
+func delivered(d *api.TracedDeliveryForm, asked time.Time) string {
 	text := d.Sink + ": " + d.State
 	if d.SentAt != nil {
 		text += " at " + stamp(*d.SentAt)
@@ -212,8 +212,12 @@ func delivered(d *api.TracedDeliveryForm) string {
 	if len(d.Recipients) > 0 {
 		text += ", to " + strings.Join(d.Recipients, " ")
 	}
-	if d.Next != nil {
+	switch {
+	case d.Next == nil:
+	case d.Next.After(asked):
 		text += ", next at " + stamp(*d.Next)
+	default:
+		text += ", due since " + stamp(*d.Next)
 	}
 	if d.Error != "" {
 		text += ": " + d.Error

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -135,6 +136,9 @@ func (teamsShape) shaped(m *message, to *url.URL, secret string, _ time.Time) (*
 // plainMarkdown keeps a text from making links in Teams.
 var plainMarkdown = strings.NewReplacer("[", `\[`, "]", `\]`, "<", "&lt;")
 
+// errNoCode is the answer of something else than the robot that the template is for.
+var errNoCode = errors.New("the answer has no code: the url may not be that of such a robot, see docs/channels.md")
+
 // readCode judges an answer that tells its errors under the status of a success: errcode and errmsg, or code and msg.
 func readCode(body []byte, busy, ofNotice []int) error {
 	var told struct {
@@ -144,7 +148,7 @@ func readCode(body []byte, busy, ofNotice []int) error {
 		Msg     string `json:"msg"`
 	}
 	if err := json.Unmarshal(body, &told); err != nil {
-		return fmt.Errorf("an answer without a code: %w", err)
+		return errNoCode
 	}
 	code, words := told.ErrCode, told.ErrMsg
 	if code == nil {
@@ -152,7 +156,7 @@ func readCode(body []byte, busy, ofNotice []int) error {
 	}
 	switch {
 	case code == nil:
-		return fmt.Errorf("an answer without a code")
+		return errNoCode
 	case *code == 0:
 		return nil
 	}

@@ -56,7 +56,7 @@ func Parse(kind Kind, name, text string) (*Template, error) {
 		return nil, err
 	}
 	if _, err := t.Execute(sample()); err != nil {
-		return nil, fmt.Errorf("tried on a sample: %w", err)
+		return nil, fmt.Errorf("tried on a sample: %w; docs/channels.md has all that a template may name", err)
 	}
 	return t, nil
 }
