@@ -19,7 +19,8 @@ const whyAnswer = `{"rule":"negative-bin-stock","scope":"119240","title":"Negati
 "next":{"what":"resolves","due":"2026-06-01T00:25:00Z","at":"2026-06-01T00:25:05Z"},
 "told":[{"id":"n_a","status":"firing","type":"REP_NOTICE","warehouse":"119240","title":"Bin A-01 is at -3","priority":3,"key":"[119240,\"A-01\"]","count":1,
 "createdAt":"2026-06-01T00:10:00Z","deliveries":[{"sink":"inbox","state":"sent","attempts":1,"sentAt":"2026-06-01T00:10:01Z","recipients":["role:keeper","user:1"]},
-{"sink":"gateway","state":"failed","attempts":3,"error":"a 400"}]},
+{"sink":"gateway","state":"failed","attempts":3,"error":"a 400"},
+{"sink":"sms","state":"pending","attempts":1,"next":"2026-06-01T00:19:00Z"},{"sink":"mail","state":"pending","attempts":0,"next":"2026-06-01T00:21:00Z"}]},
 {"id":"n_b","status":"firing","title":"2 more","key":"[\"digest\",\"119240\"]","count":2,"createdAt":"2026-05-31T00:10:00Z","deliveries":[]}],"more":true}`
 
 const whyShown = `negative-bin-stock in 119240: Negative bin stock
@@ -46,6 +47,8 @@ Told
   2026-06-01 00:10:00Z  firing    Bin A-01 is at -3
                                   inbox: sent at 2026-06-01 00:10:01Z, to role:keeper user:1
                                   gateway: failed, 3 attempts: a 400
+                                  sms: pending, 1 attempt, due since 2026-06-01 00:19:00Z
+                                  mail: pending, next at 2026-06-01 00:21:00Z
   2026-05-31 00:10:00Z  firing    2 more (with others: ["digest","119240"])
                                   to nobody
   and older ones

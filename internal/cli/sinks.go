@@ -90,6 +90,8 @@ func sinkState(s *api.SinkForm, now time.Time) string {
 		return "not ready"
 	case p.Breaker.State == "open" && p.Breaker.Until != nil && p.Breaker.Until.After(now):
 		return "open, " + until(*p.Breaker.Until, now) + " more"
+	case p.Breaker.State != "closed" && p.InFlight == 0 && s.Deliveries.Pending == 0:
+		return "tries the next" // which has yet to come
 	case p.Breaker.State != "closed":
 		return "trying one" // half open, or about to be
 	case p.HeldUntil != nil && p.HeldUntil.After(now):

@@ -43,7 +43,8 @@ func TestSinkStates(t *testing.T) {
 		"ok":               {OK: true},
 		"not ready":        {Error: "it is being written back"},
 		"open, 1m30s more": push(api.BreakerForm{State: "open", Until: &soon}, none),
-		"trying one":       push(api.BreakerForm{State: "half_open"}, none),
+		"tries the next":   push(api.BreakerForm{State: "half_open"}, none),
+		"trying one":       push(api.BreakerForm{State: "half_open"}, func(p *api.PushStatusForm) { p.InFlight = 1 }),
 		"held, 1m30s more": push(api.BreakerForm{State: "closed"}, func(p *api.PushStatusForm) { p.HeldUntil = &soon }),
 		"failing":          push(api.BreakerForm{State: "closed", Failures: 2}, none),
 	} {
