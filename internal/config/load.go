@@ -50,13 +50,13 @@ func Load(o Options) (*Config, error) {
 func parse(abs string, src []byte, o Options) (*Config, error) {
 	file, problems := strictyaml.Parse(o.File, src)
 	if len(problems) > 0 {
-		return nil, problems
+		return nil, withoutSecrets(problems)
 	}
 	if file.Root.Kind != strictyaml.Mapping {
 		return nil, problem.List{file.Problem(file.Root, strictyaml.CodeType, "a configuration is a map of sections", "for example http: {listen: …}")}
 	}
 	l := &layers{file: file, over: map[string]string{}}
-	d := &decoder{layers: l, dir: filepath.Dir(abs), env: environment(o.Env), problems: l.faults(), failed: map[string]bool{}, hidden: map[int]bool{}, lazy: o.Lazy}
+	d := &decoder{layers: l, dir: filepath.Dir(abs), env: environment(o.Env), problems: l.faults(), failed: map[string]bool{}, hidden: secretLines(file.Root), lazy: o.Lazy}
 	merged, err := l.merge(o)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,6 +78,45 @@ func (l *layers) setBelow(p path) string {
 		return ""
 	}
 	return slices.Min(found)
+}
+
+// secretNames are the fields whose values are secrets, or may hold one.
+var secretNames = []string{"url", "secret", "password", "headers"}
+
+// secretLines finds the lines of the file with secrets, whatever else is wrong with them. A reference is none, nor is the address
+// of a database without a password.
+func secretLines(root *strictyaml.Node) map[int]bool {
+	lines := map[int]bool{}
+	var walk func(n *strictyaml.Node, sink, secret bool)
+	walk = func(n *strictyaml.Node, sink, secret bool) {
+		reference := strings.HasPrefix(n.Text, "file:") || strings.Contains(n.Text, "${")
+		if secret && n.Kind == strictyaml.Scalar && !reference && (sink || strings.Contains(n.Text, "@")) {
+			lines[n.Line] = true
+		}
+		for _, item := range n.Items {
+			walk(item, sink, secret)
+		}
+		for _, f := range n.Fields {
+			walk(f.Value, sink, secret || slices.Contains(secretNames, f.Name))
+		}
+	}
+	for _, f := range root.Fields {
+		walk(f.Value, f.Name == "sinks", false)
+	}
+	return lines
+}
+
+// mayBeSecret finds in a file that cannot be read what looks like a secret.
+var mayBeSecret = regexp.MustCompile(`(?i)url|secret|passw|token|auth|bearer|header|key|whsec_|://|@`)
+
+// withoutSecrets are problems of a file that cannot be read, without the lines that may show one.
+func withoutSecrets(list problem.List) problem.List {
+	for i := range list {
+		if mayBeSecret.MatchString(list[i].Snippet) {
+			list[i].Snippet, list[i].Caret = "", 0
+		}
+	}
+	return list
 }
 
 // sorted orders the problems as a reader goes through the file. Lines with secrets are not shown.

@@ -50,6 +50,29 @@ sources: {wms: {driver: postgres, url: "postgres://u:hunter2@db/x"}}
 	}
 }
 
+// Nor does the line of the file, whatever else is wrong with it.
+func TestLinesDoNotShowSecrets(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		`sinks: {p: {type: webhook, url: [hunter2]}}`,
+		`sinks: {p: {type: webhook, url: {a: hunter2}}}`,
+		`sinks: {p: {type: webhok, url: "https://hunter2"}}`,
+		`sinks: {p: {type: webhook, url: "https://h/", headers: "Authorization: hunter2"}}`,
+		`sinks: {p: {type: mail, host: h, from: a@b.de, password: [hunter2]}}`,
+		`sinks: {p: {type: chat, url: ["slack://hook:hunter2@webhook"]}}`,
+		`sinks: {p: {type: webhook, url: "https://hunter2`,
+		"sinks:\n  p:\n    secret:\n      - whsec_hunter2\n     - x",
+		`redis: {url: {a: "redis://:hunter2@r"}}`,
+		`ledger: {url: "oracle://u:hunter2@x/x"}`,
+		`sources: {wms: {driver: oracel, url: "oracle://u:hunter2@x/x"}}`,
+	} {
+		_, err := Load(Options{File: write(t, text)})
+		if err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 func TestProblemsDoNotShowSecrets(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

@@ -70,14 +70,11 @@ func hidden(dst *Secret) field {
 	}
 }
 
-// hide returns the secret, and sees to it that its line is not shown where it holds more than a reference.
+// hide returns the secret.
 func (d *decoder) hide(at path, v any) (string, bool) {
 	x, ok := v.(scalar)
 	if !ok {
 		return d.secret(at, v)
-	}
-	if !strings.HasPrefix(x.Text, "file:") && !strings.Contains(x.Text, "${") {
-		d.hidden[d.at(at, false, "", "", "").Line] = true
 	}
 	if x.Tag != "!!str" && x.Tag != "!!null" {
 		d.fail(at, strictyaml.CodeType, at.String()+" takes a text", "put it in quotes")
