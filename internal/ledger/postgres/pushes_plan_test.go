@@ -44,7 +44,9 @@ func TestPushesAreFoundByIndex(t *testing.T) {
 	if after != scans {
 		t.Errorf("the table was read from end to end %d times", after-scans)
 	}
-	if got := now - read; got > 80_000 { // of 100,000, were they read once; entries of old versions count, too, and load leaves more of them
+	// Were all that wait read by one statement of a round, it would be 800,000. What is counted grows with the entries of old versions, which
+	// stay for as long as some transaction of the server may want to see them.
+	if got := now - read; got > 400_000 {
 		t.Errorf("%d entries of indexes were read for %d rounds", got, rounds)
 	}
 }

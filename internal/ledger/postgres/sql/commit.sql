@@ -92,7 +92,7 @@ CROSS JOIN LATERAL (
 -- name: lock-lanes
 -- Holds the lanes until the commit, so that seq ascends in the order of commit. Sorted, so that two commits do not
 -- wait for each other. Arguments: $1 ids of lanes.
-SELECT count(pg_advisory_xact_lock(1952541804, id)) FROM (SELECT unnest($1::integer[]) AS id ORDER BY 1) AS l;
+SELECT count(pg_advisory_xact_lock('lanes'::regclass::oid::integer, id)) FROM (SELECT unnest($1::integer[]) AS id ORDER BY 1) AS l;
 
 -- name: take-seqs
 -- Arguments: $1 how many. Result: so many numbers, ascending.

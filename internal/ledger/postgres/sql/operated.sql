@@ -25,7 +25,7 @@ ORDER BY d.seq DESC LIMIT $8;
 
 -- name: lock-retries
 -- One operator has deliveries tried again at a time: where nothing of a finding is open, there is nothing else to hold.
-SELECT pg_advisory_xact_lock(1952541806);
+SELECT pg_advisory_xact_lock('deliveries'::regclass::oid::integer, 0);
 
 -- name: lock-rules
 -- Holds the rules of deliveries to push channels: no commit adds to their findings meanwhile. Arguments: $1 seqs. Result: their number.

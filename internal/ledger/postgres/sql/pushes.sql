@@ -14,12 +14,12 @@ SELECT set_config('enable_seqscan', 'on', true), set_config('enable_bitmapscan',
 -- Arguments: $1 lane, $2 node, $3 lease in µs, $4 limit, $5 now. Result: the columns of rows.Claimed and the body of the notice, the
 -- earliest first. What others are just about to change is left out.
 WITH due AS MATERIALIZED (
-    SELECT p.seq, p.due FROM pushes p
+    SELECT p.ctid AS place, p.due FROM pushes p
     WHERE p.lane_id = $1 AND p.due <= (SELECT ledger_now($5)) AND p.ends > (SELECT ledger_now($5))
     ORDER BY p.due, p.seq LIMIT $4 FOR UPDATE SKIP LOCKED),
 claimed AS (
     UPDATE pushes p SET due = (SELECT ledger_now($5)) + $3, token = p.token + 1, node = $2
-    FROM due WHERE p.seq = due.seq
+    FROM due WHERE p.ctid = due.place
     RETURNING p.seq, due.due, p.token, p.deadline, p.forgiven, p.kind, p.unless, p.delay, p.at, p.within, p.retry)
 SELECT c.seq, c.token, c.deadline, d.attempts - c.forgiven, d.recipients, c.kind, c.unless, c.delay, c.at, c.within, c.retry, n.body
 FROM claimed c
@@ -95,7 +95,7 @@ WHERE n.due = 9223372036854775807
 -- $1 lane, $2 limit, $3 now. Result: seq.
 SELECT p.seq FROM pushes p
 WHERE p.lane_id = $1 AND p.due IS NOT NULL AND p.ends <= (SELECT ledger_now($3))
-  AND (SELECT pg_try_advisory_xact_lock(1952541805, $1))
+  AND (SELECT pg_try_advisory_xact_lock('pushes'::regclass::oid::integer, $1))
 ORDER BY p.ends LIMIT $2;
 
 -- name: end-pushes
