@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"bytes"
 	"context"
 	"flag"
 	"io"
@@ -39,7 +38,7 @@ type bundle struct {
 	deliveries *fakeDeliveries
 	queue      *fakeTwins
 	meter      *fakeMeter
-	log        *lockedBuffer
+	log        *testenv.Output
 	deps       api.Deps
 	api        *api.API
 	url        string
@@ -60,7 +59,7 @@ func setup(t *testing.T, changes ...func(*api.Deps)) *bundle {
 func newBundle(changes ...func(*api.Deps)) *bundle {
 	b := &bundle{
 		inbox: newFakeInbox(page.Page{Version: "v0", Cursor: "c0"}), catalogue: newFakeCatalogue(), queue: newFakeTwins(), meter: &fakeMeter{},
-		log: &lockedBuffer{}, book: newFakeBook(), marks: &fakeMarks{}, sends: newFakeSends(),
+		log: &testenv.Output{}, book: newFakeBook(), marks: &fakeMarks{}, sends: newFakeSends(),
 		deliveries: someDeliveries(),
 	}
 	b.deps = api.Deps{
@@ -195,22 +194,4 @@ func (f *fakeMeter) all() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.outcomes
-}
-
-// lockedBuffer is a log that is written from many requests.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }

@@ -1,12 +1,10 @@
 package app_test
 
 import (
-	"bytes"
 	"net/http"
 	netmail "net/mail"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,38 +22,16 @@ func (s *site) channel(name string, sink config.Sink) {
 	s.cfg.Sinks[name] = sink
 }
 
-// output is what a node writes for people.
-type output struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-// Write appends.
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.Write(p)
-}
-
-func (o *output) text() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.String()
-}
-
 // A finding and its end are mailed to those in the address book, each in their language, and told to a chat and on the standard output; on
 // both ledgers.
 func TestMailChatAndStdout(t *testing.T) {
 	t.Parallel()
-	for name, prepare := range map[string]func(*site) *wmsDB{
-		"embedded":     (*site).sqliteWMS,
-		"real servers": func(s *site) *wmsDB { s.realServers(); return s.postgresWMS() },
-	} {
+	for name, prepare := range environments {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, post, chat := newSite(t), testenv.NewSMTP(t, testenv.SMTPOptions{}), testenv.NewHTTPServer(t)
 			chat.Always(testenv.ReplyStatus(http.StatusOK, `{"errcode":0}`))
-			out := &output{}
+			out := &testenv.Output{}
 			s.stdout = out
 			s.channel("mails", config.Sink{Type: config.SinkMail, Mail: &config.MailSink{
 				Host: post.Host, Port: post.Port, TLS: config.MailNoTLS, From: netmail.Address{Name: "Tallyman", Address: "tally@wms.example.com"},
@@ -84,7 +60,7 @@ func TestMailChatAndStdout(t *testing.T) {
 			s.rule("stock.yaml", strings.Replace(rule, `title: "Bin {{ .bin_code }} is at {{ .qty }}"`, `title: {en: "Bin {{ .bin_code }} is at {{ .qty }}", zh: "货位 {{ .bin_code }}"}`, 1))
 			wms.exec(`INSERT INTO bin_stock VALUES (119240, 'A-01', 'S1', -3)`)
 			n = s.start("two")
-			testenv.Eventually(t, func() bool { return len(post.Mails()) == 2 && chat.Asked() == 1 && out.text() != "" }, 15*time.Second)
+			testenv.Eventually(t, func() bool { return len(post.Mails()) == 2 && chat.Asked() == 1 && out.String() != "" }, 15*time.Second)
 			mails := post.Mails()
 			slices.SortFunc(mails, func(a, b testenv.Mail) int { return strings.Compare(a.To[0], b.To[0]) })
 			if !slices.Equal(mails[0].To, []string{"ann@example.com"}) || !strings.Contains(mails[0].Data, "=E8=B4=A7=E4=BD=8D_A-01") {
@@ -96,12 +72,12 @@ func TestMailChatAndStdout(t *testing.T) {
 			if body := string(chat.Requests()[0].Body); body != `{"msgtype":"text","text":{"content":"Bin A-01 is at -3\nS1 in A-01 went to -3."}}` {
 				t.Errorf("the chat got %s", body)
 			}
-			if text := out.text(); !strings.Contains(text, "firing  !!!  Bin A-01 is at -3") {
+			if text := out.String(); !strings.Contains(text, "firing  !!!  Bin A-01 is at -3") {
 				t.Errorf("the standard output got %s", text)
 			}
 			wms.exec(`UPDATE bin_stock SET qty = 20 WHERE bin_code = 'A-01'`)
 			testenv.Eventually(t, func() bool {
-				return len(post.Mails()) == 4 && chat.Asked() == 2 && strings.Contains(out.text(), "resolved")
+				return len(post.Mails()) == 4 && chat.Asked() == 2 && strings.Contains(out.String(), "resolved")
 			}, 15*time.Second)
 			n.stop()
 		})

@@ -23,10 +23,7 @@ func deliveryTo(w api.WhyForm, sink string) api.TracedDeliveryForm {
 // Why tells what a delivery waits for, and what has canceled it: on both ledgers.
 func TestWhyOfAnEscalation(t *testing.T) {
 	t.Parallel()
-	for name, prepare := range map[string]func(*site) *wmsDB{
-		"embedded":     (*site).sqliteWMS,
-		"real servers": func(s *site) *wmsDB { s.realServers(); return s.postgresWMS() },
-	} {
+	for name, prepare := range environments {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, gateway := newSite(t), receive(t)

@@ -13,10 +13,7 @@ import (
 // legacy XML, the stock is put right, the resolution follows.
 func TestMainJob(t *testing.T) {
 	t.Parallel()
-	for name, prepare := range map[string]func(*site) *wmsDB{
-		"embedded":     (*site).sqliteWMS,
-		"real servers": func(s *site) *wmsDB { s.realServers(); return s.postgresWMS() },
-	} {
+	for name, prepare := range environments {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)

@@ -100,10 +100,7 @@ func down(w http.ResponseWriter, _ *http.Request) {
 // A rule's notice goes to the inbox and to a webhook, and so does its resolution, on both ledgers.
 func TestPushChannel(t *testing.T) {
 	t.Parallel()
-	for name, prepare := range map[string]func(*site) *wmsDB{
-		"embedded":     (*site).sqliteWMS,
-		"real servers": func(s *site) *wmsDB { s.realServers(); return s.postgresWMS() },
-	} {
+	for name, prepare := range environments {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, gateway := newSite(t), receive(t)

@@ -60,10 +60,7 @@ func (n *node) awaitWork(state string, bins ...string) {
 // starts on an empty Redis has what is unfinished, and a lease of before is over.
 func TestWorkOfARule(t *testing.T) {
 	t.Parallel()
-	for name, prepare := range map[string]func(*site) *wmsDB{
-		"embedded":     (*site).sqliteWMS,
-		"real servers": func(s *site) *wmsDB { s.realServers(); return s.postgresWMS() },
-	} {
+	for name, prepare := range environments {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
@@ -100,7 +97,7 @@ func TestWorkOfARule(t *testing.T) {
 			n.stop()
 
 			n = s.start("two")
-			if name == "embedded" { // which is empty again
+			if s.cfg.Ledger.Driver == config.SQLite { // with an embedded Redis, which is empty again
 				n.awaitWork("ready", "A-02")
 				if code := act(1, "ack", fmt.Sprintf(`{"attempt":%d}`, got.Items[1].Attempt)); code != http.StatusConflict {
 					t.Errorf("an ack of a lease from before the loss: %d", code)

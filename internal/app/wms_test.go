@@ -56,3 +56,9 @@ func (w *wmsDB) exec(query string) {
 		w.t.Fatal(err)
 	}
 }
+
+// environments are the embedded default and real servers; each prepares a site and makes its WMS.
+var environments = map[string]func(*site) *wmsDB{
+	"embedded":     (*site).sqliteWMS,
+	"real servers": func(s *site) *wmsDB { s.realServers(); return s.postgresWMS() },
+}

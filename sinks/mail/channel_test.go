@@ -3,6 +3,7 @@ package mail_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -71,16 +72,16 @@ func TestWhatAReplyMeans(t *testing.T) {
 
 func TestAddressesThatAreRefusedAreLeftOutAndNamed(t *testing.T) {
 	t.Parallel()
-	server, log := testenv.NewSMTP(t, secured), &journal{}
+	server, log := testenv.NewSMTP(t, secured), &testenv.Output{}
 	o := options(server, keepers("ann@example.com", "gone@example.com", "no address"))
-	o.Logger = log.logger()
+	o.Logger = slog.New(slog.NewTextHandler(log, nil))
 	c := newChannel(t, o)
 	server.Script(at("RCPT", "gone@example.com", testenv.SMTPAnswer{Code: 550, Text: "no such user " + password}))
 	push(t, c, delivery())
 	if mails := server.Mails(); len(mails) != 1 || !slices.Equal(mails[0].To, []string{"ann@example.com"}) {
 		t.Errorf("%+v", mails)
 	}
-	if text := log.text(); !strings.Contains(text, "gone@example.com: 550") || !strings.Contains(text, "no address") || strings.Contains(text, password) {
+	if text := log.String(); !strings.Contains(text, "gone@example.com: 550") || !strings.Contains(text, "no address") || strings.Contains(text, password) {
 		t.Error(text)
 	}
 	server.Script(at("RCPT", "", testenv.SMTPAnswer{Code: 550, Text: "no such user"}))

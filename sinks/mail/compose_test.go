@@ -3,6 +3,7 @@ package mail_test
 import (
 	"errors"
 	"io"
+	"log/slog"
 	"maps"
 	"mime"
 	"mime/multipart"
@@ -188,12 +189,12 @@ func TestTemplates(t *testing.T) {
 	}
 	d := delivery()
 	d.Notice.Title = "<b>Bin</b>"
-	log := &journal{}
+	log := &testenv.Output{}
 	m := mailed(t, d, func(o *mail.Options) {
 		o.Subject = write("{{ .Subscriber.Name }}: {{ .Title }}\nand more")
 		o.Text = write(`{{ .Field "bin" }} at {{ (in "Asia/Shanghai" .CreatedAt).Format "15:04" }}, {{ index .Labels "area" }}`)
 		o.HTML = write(`<p title="{{ .Title }}">{{ .Title }}</p>{{ if eq .Title "<b>Bin</b>" }}{{ index .Data 99 }}{{ end }}`)
-		o.Logger = log.logger()
+		o.Logger = slog.New(slog.NewTextHandler(log, nil))
 	})
 	if got := header(t, m, "Subject"); got != "Keepers: <b>Bin</b> and more" {
 		t.Error(got)
@@ -205,7 +206,7 @@ func TestTemplates(t *testing.T) {
 	if html := parts["text/html"]; !strings.Contains(html, "<h1") || !strings.Contains(html, "&lt;b&gt;Bin&lt;/b&gt;</h1>") {
 		t.Errorf("the built-in template does not stand in: %s", html)
 	}
-	if text := log.text(); !strings.Contains(text, "a mail template failed") {
+	if text := log.String(); !strings.Contains(text, "a mail template failed") {
 		t.Error(text)
 	}
 }

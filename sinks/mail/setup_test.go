@@ -1,13 +1,10 @@
 package mail_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"log/slog"
 	netmail "net/mail"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -112,24 +109,3 @@ func parse(t testing.TB, m testenv.Mail) *netmail.Message {
 	}
 	return msg
 }
-
-// journal is a log that tests read.
-type journal struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-// Write appends.
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.b.Write(p)
-}
-
-func (j *journal) text() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.b.String()
-}
-
-func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"tallyman/internal/testenv"
@@ -88,7 +87,7 @@ func TestReload(t *testing.T) {
 	write(t, files.CA, pemOf("CERTIFICATE", servers.cert.Raw))
 	give(before)
 	old, fresh := tlsServer(t, servers, "hook", before), tlsServer(t, servers, "hook", after)
-	logged := &lines{}
+	logged := &testenv.Output{}
 	logger := slog.New(slog.NewTextHandler(logged, nil))
 	toOld := newWebhook(t, webhook.Options{URL: old.URL, TLS: files, Logger: logger})
 	toFresh := newWebhook(t, webhook.Options{URL: fresh.URL, TLS: files, Logger: logger})
@@ -106,7 +105,7 @@ func TestReload(t *testing.T) {
 			t.Errorf("in the middle of it: %v", err)
 		}
 	}
-	if n := logged.count("cannot be read anew"); n != 1 {
+	if n := strings.Count(logged.String(), "cannot be read anew"); n != 1 {
 		t.Errorf("logged %d times", n)
 	}
 
@@ -127,25 +126,7 @@ func TestReload(t *testing.T) {
 	if err := os.Remove(files.CA); err != nil {
 		t.Fatal(err)
 	}
-	if err := push(t, toFresh, one(5)); !has(err, "certificate") || logged.count("no such file") != 1 {
+	if err := push(t, toFresh, one(5)); !has(err, "certificate") || strings.Count(logged.String(), "no such file") != 1 {
 		t.Errorf("without the file: %v", err)
 	}
-}
-
-// lines keeps what is logged.
-type lines struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lines) count(what string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.text.String(), what)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"net/http"
 	"slices"
@@ -18,31 +17,13 @@ type running struct {
 	t    *testing.T
 	stop context.CancelFunc
 	end  chan error
-	out  *lines
-}
-
-// lines is an output that may be read while it is written.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
+	out  *testenv.Output
 }
 
 func start(t *testing.T, q *queue, args ...string) *running {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	r := &running{t: t, stop: stop, end: make(chan error, 1), out: &lines{}}
+	r := &running{t: t, stop: stop, end: make(chan error, 1), out: &testenv.Output{}}
 	args = append([]string{"-server", q.url + "/", "-name", "w1", "-takes", "1ms"}, args...)
 	go func() { r.end <- run(ctx, args, r.out, r.out) }()
 	t.Cleanup(stop)
