@@ -41,6 +41,7 @@ type App struct {
 	log      *slog.Logger
 	started  time.Time
 	ledger   ledger.Ledger
+	follow   *follower
 	index    *indexes
 	pushes   pushSinks
 	sources  map[string]*source
@@ -66,6 +67,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err err
 	if a.ledger, err = openLedger(ctx, cfg.Ledger, a.opts.Migrate); err != nil {
 		return nil, err
 	}
+	a.follow = &follower{ledger: a.ledger, log: a.log}
 	if err := a.seed(ctx); err != nil {
 		return nil, err
 	}
@@ -133,6 +135,7 @@ func (a *App) Run(ctx context.Context) error {
 		background.Go(func() { q.Run(indexCtx) })
 	}
 
+	front.Go(func() { a.follow.run(ctx) })
 	failures := make(chan error, 2)
 	front.Go(func() {
 		if err := a.engine.Run(ctx); err != nil && ctx.Err() == nil {

@@ -39,7 +39,7 @@ type Ledger interface {
 	Indexes
 	Catalogue
 	Reader
-	Shadows
+	Operators
 	History
 	Plans
 	// Prune removes what is older than before: finished deliveries with their notices (never those that an
@@ -90,6 +90,12 @@ type Firings interface {
 	// Forget closes the findings and state of rules and scopes that are in no file any more, silently.
 	// known holds Known of each. Waiting deliveries go on. It returns how many rules and scopes went.
 	Forget(ctx context.Context, known map[string]bool) (int64, error)
+}
+
+// Operators keeps what people change while everything runs, and how nodes learn of it.
+type Operators interface {
+	Numbers
+	Shadows
 }
 
 // Shadows keeps which rules in shadow are live.

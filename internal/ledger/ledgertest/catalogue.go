@@ -9,6 +9,15 @@ import (
 )
 
 var catalogueTests = []testCase{
+	{"the number of what has changed grows, and no other", func(t *testing.T, f *fixture) {
+		before, err := f.Numbers(t.Context())
+		noError(t, err)
+		noError(t, f.PutType(t.Context(), repNotice()))
+		before["types_version"]++
+		after, err := f.Numbers(t.Context())
+		noError(t, err)
+		equal(t, before, after)
+	}},
 	{"types are added, replaced and removed", func(t *testing.T, f *fixture) {
 		v := f.typesVersion(t, 0)
 		noError(t, f.PutType(t.Context(), repNotice()))

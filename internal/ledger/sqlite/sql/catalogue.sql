@@ -4,6 +4,10 @@
 -- Result: every type, by code.
 SELECT code, numeric_id, name, names, category, retention, fields FROM types ORDER BY code;
 
+-- name: numbers
+-- Result: name and value of each.
+SELECT name, value FROM ledger_numbers;
+
 -- name: number
 -- Arguments: ?1 name. Result: the value.
 SELECT value FROM ledger_numbers WHERE name = ?1;

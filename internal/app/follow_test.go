@@ -1,0 +1,81 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// numbers is a ledger that has nothing else.
+type numbers struct {
+	mu  sync.Mutex
+	all map[string]int64
+	err error
+}
+
+func (n *numbers) Numbers(context.Context) (map[string]int64, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return maps.Clone(n.all), n.err
+}
+
+func (n *numbers) set(name string, value int64, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.all[name], n.err = value, err
+}
+
+func TestFollower(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := &numbers{all: map[string]int64{"tokens": 7, "other": 1}}
+		f := &follower{ledger: n, log: slog.New(slog.DiscardHandler)}
+		var reads atomic.Int32
+		var bad atomic.Bool
+		read := func(context.Context) error {
+			reads.Add(1)
+			if bad.Load() {
+				return errors.New("no")
+			}
+			return nil
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		if err := f.add(ctx, "tokens", read); err != nil || reads.Load() != 1 {
+			t.Fatalf("%v, %d reads", err, reads.Load())
+		}
+		if err := f.add(ctx, "nothing", read); err == nil {
+			t.Error("a number that is not there was taken")
+		}
+		go f.run(ctx)
+		after := func(want int32, why string) {
+			t.Helper()
+			<-time.After(time.Second) // of the bubble's clock
+			synctest.Wait()
+			if reads := reads.Load(); reads != want {
+				t.Errorf("%s: %d reads, want %d", why, reads, want)
+			}
+		}
+		after(1, "nothing has changed")
+		n.set("other", 2, nil)
+		after(1, "something else has changed")
+		n.set("tokens", 8, nil)
+		after(2, "it has changed")
+		n.set("tokens", 9, errors.New("away"))
+		after(2, "the ledger is away")
+		n.set("tokens", 9, nil)
+		after(3, "the ledger is back")
+		bad.Store(true)
+		n.set("tokens", 10, nil)
+		after(8, "it cannot be read, and is tried each time")
+		bad.Store(false)
+		after(9, "it can be read")
+		after(9, "nothing has changed since")
+	})
+}
