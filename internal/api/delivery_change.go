@@ -13,24 +13,15 @@ import (
 )
 
 type (
-	retryInput struct {
-		caller
-		DeliveryPath
-	}
+	retryInput  struct{ DeliveryPath }
 	cancelInput struct {
-		caller
 		DeliveryPath
+
 		Body *CancelForm
 	}
-	retryManyInput struct {
-		caller
-		Body DeliveryChoice
-	}
-	cancelManyInput struct {
-		caller
-		Body CancelManyForm
-	}
-	changedOutput struct{ Body ChangedForm }
+	retryManyInput  struct{ Body DeliveryChoice }
+	cancelManyInput struct{ Body CancelManyForm }
+	changedOutput   struct{ Body ChangedForm }
 )
 
 func (a *API) registerDeliveryChanges(operations huma.API) {
@@ -52,7 +43,7 @@ func (a *API) registerDeliveryChanges(operations huma.API) {
 
 // retryDelivery answers POST /deliveries/{id}/retry.
 func (a *API) retryDelivery(ctx context.Context, in *retryInput) (*deliveryOutput, error) {
-	return a.changeOne(ctx, in.ID, a.retrying(&in.caller), func(d *ledger.DeliveryRecord) string {
+	return a.changeOne(ctx, in.ID, a.retrying(), func(d *ledger.DeliveryRecord) string {
 		switch {
 		case d.State == ledger.DeliverySent:
 			return "it was sent"
@@ -77,7 +68,7 @@ func (a *API) cancelDelivery(ctx context.Context, in *cancelInput) (*deliveryOut
 	if prob != nil {
 		return nil, prob
 	}
-	return a.changeOne(ctx, in.ID, a.canceling(&in.caller, reason), func(d *ledger.DeliveryRecord) string {
+	return a.changeOne(ctx, in.ID, a.canceling(reason), func(d *ledger.DeliveryRecord) string {
 		return "it is " + d.State.String() + ", and only what is pending can be canceled"
 	})
 }
@@ -85,39 +76,35 @@ func (a *API) cancelDelivery(ctx context.Context, in *cancelInput) (*deliveryOut
 // change does something to deliveries and returns the numbers of those that it changed.
 type change func(ctx context.Context, seqs []int64) ([]int64, error)
 
-func (a *API) retrying(c *caller) change {
+func (a *API) retrying() change {
 	return func(ctx context.Context, seqs []int64) ([]int64, error) {
 		changed, lanes, err := a.deps.Deliveries.RetryDeliveries(ctx, seqs)
 		if err != nil {
 			return nil, err
 		}
 		a.deps.Sends.Wake(lanes)
-		a.logChange(ctx, c, "retry", changed)
+		a.logChange(ctx, "retry", changed)
 		return changed, nil
 	}
 }
 
-func (a *API) canceling(c *caller, reason string) change {
+func (a *API) canceling(reason string) change {
 	return func(ctx context.Context, seqs []int64) ([]int64, error) {
 		changed, err := a.deps.Deliveries.CancelDeliveries(ctx, seqs, reason)
 		if err == nil {
-			a.logChange(ctx, c, "cancel", changed, slog.String("reason", reason))
+			a.logChange(ctx, "cancel", changed, slog.String("reason", reason))
 		}
 		return changed, err
 	}
 }
 
 // logChange logs what an operator has changed.
-func (a *API) logChange(ctx context.Context, c *caller, verb string, changed []int64, more ...slog.Attr) {
+func (a *API) logChange(ctx context.Context, verb string, changed []int64, more ...slog.Attr) {
 	if len(changed) == 0 {
 		return
 	}
-	by, prob := a.by(c, "")
-	if prob != nil {
-		by = "?"
-	}
 	attrs := append([]slog.Attr{
-		slog.String("change", verb), slog.Int("deliveries", len(changed)), slog.Int64("first", slices.Min(changed)), slog.Int64("last", slices.Max(changed)), slog.String("by", by),
+		slog.String("change", verb), slog.Int("deliveries", len(changed)), slog.Int64("first", slices.Min(changed)), slog.Int64("last", slices.Max(changed)), slog.String("by", by(ctx, "")),
 	}, more...)
 	a.log.LogAttrs(ctx, slog.LevelInfo, "an operator has changed deliveries", attrs...)
 }
@@ -147,7 +134,7 @@ func (a *API) retryDeliveries(ctx context.Context, in *retryManyInput) (*changed
 	if prob != nil {
 		return nil, prob
 	}
-	return a.changeMany(ctx, in.Body.IDs, f, a.retrying(&in.caller))
+	return a.changeMany(ctx, in.Body.IDs, f, a.retrying())
 }
 
 // cancelDeliveries answers POST /deliveries/cancel.
@@ -163,7 +150,7 @@ func (a *API) cancelDeliveries(ctx context.Context, in *cancelManyInput) (*chang
 	if slices.ContainsFunc(f.States, func(s ledger.DeliveryState) bool { return s != ledger.DeliveryPending }) {
 		return nil, invalidBody([]Fault{{Location: "body.filter.state", Message: "only what is pending can be canceled"}})
 	}
-	return a.changeMany(ctx, in.Body.IDs, f, a.canceling(&in.caller, reason))
+	return a.changeMany(ctx, in.Body.IDs, f, a.canceling(reason))
 }
 
 // A request changes so many deliveries at most: portions that are transactions of their own, so that nobody waits long for one.

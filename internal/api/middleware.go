@@ -72,14 +72,15 @@ func (a *API) requestAttrs(w http.ResponseWriter, r *http.Request) []slog.Attr {
 	}
 }
 
-// authenticated lets those requests through that the authenticator knows.
+// authenticated lets those requests through that the authenticator knows. Their contexts have the identity from then on.
 func (a *API) authenticated(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, err := a.deps.Auth.Authenticate(r); err != nil {
+		who, err := a.deps.Auth.Authenticate(r)
+		if err != nil {
 			a.refused(w, r, err)
 			return
 		}
-		next.ServeHTTP(w, r)
+		next.ServeHTTP(w, r.WithContext(auth.With(r.Context(), &who)))
 	})
 }
 

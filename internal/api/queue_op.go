@@ -26,14 +26,12 @@ type (
 	itemOpInput struct {
 		QueuePath
 		ItemPath
-		caller
 		Body *ItemOpForm
 	}
 	itemOpOutput    struct{ Body ResultForm }
 	removeItemInput struct {
 		QueuePath
 		ItemPath
-		caller
 		Force testFlag `query:"force" doc:"even while it is leased"`
 		Test  testFlag `query:"test" doc:"the item is in the test twin"`
 		Note  string   `query:"note" doc:"why, for the trace; cut at 500 bytes"`
@@ -85,7 +83,7 @@ func (a *API) itemOp(ctx context.Context, kind item.OpKind, in *itemOpInput) (*i
 	if len(faults) > 0 {
 		return nil, invalidBody(faults)
 	}
-	r, prob := a.oneOp(ctx, in.Queue, &in.caller, item.Step{Test: body.Test, Worker: worker, Ops: []item.Op{op}})
+	r, prob := a.oneOp(ctx, in.Queue, item.Step{Test: body.Test, Worker: worker, Ops: []item.Op{op}})
 	if prob != nil {
 		return nil, prob
 	}
@@ -103,15 +101,15 @@ func (a *API) removeItem(ctx context.Context, in *removeItemInput) (*struct{}, e
 		return nil, prob
 	}
 	op := item.Op{Kind: item.Remove, ID: in.ID, Force: force, Note: in.Note}
-	if _, prob := a.oneOp(ctx, in.Queue, &in.caller, item.Step{Test: test, Ops: []item.Op{op}}); prob != nil {
+	if _, prob := a.oneOp(ctx, in.Queue, item.Step{Test: test, Ops: []item.Op{op}}); prob != nil {
 		return nil, prob
 	}
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
 }
 
 // oneOp does a step with one operation, whose failure is a problem.
-func (a *API) oneOp(ctx context.Context, name string, c *caller, s item.Step) (*item.Result, *Problem) {
-	q, by, prob := a.queueFor(name, c, s.Worker)
+func (a *API) oneOp(ctx context.Context, name string, s item.Step) (*item.Result, *Problem) {
+	q, by, prob := a.queueFor(ctx, name, s.Worker)
 	if prob != nil {
 		return nil, prob
 	}

@@ -46,7 +46,6 @@ type PushedItemForm struct {
 type (
 	pushInput struct {
 		QueuePath
-		caller
 		Body PushForm
 	}
 	pushOutput struct{ Body PushedForm }
@@ -62,7 +61,7 @@ func (a *API) registerPush(operations huma.API) {
 
 // pushItems answers POST /queues/{queue}/items.
 func (a *API) pushItems(ctx context.Context, in *pushInput) (*pushOutput, error) {
-	q, by, prob := a.queueFor(in.Queue, &in.caller, "")
+	q, by, prob := a.queueFor(ctx, in.Queue, "")
 	if prob != nil {
 		return nil, prob
 	}

@@ -42,13 +42,11 @@ type RequeuedForm struct {
 type (
 	rangeInput struct {
 		QueuePath
-		caller
 		Body RangeForm
 	}
 	removedOutput struct{ Body RemovedForm }
 	requeueInput  struct {
 		QueuePath
-		caller
 		Body RequeueForm
 	}
 	requeuedOutput struct{ Body RequeuedForm }
@@ -66,7 +64,7 @@ func (a *API) registerRanges(operations huma.API) {
 
 // removeRange answers POST /queues/{queue}/remove.
 func (a *API) removeRange(ctx context.Context, in *rangeInput) (*removedOutput, error) {
-	q, by, prob := a.queueFor(in.Queue, &in.caller, "")
+	q, by, prob := a.queueFor(ctx, in.Queue, "")
 	if prob != nil {
 		return nil, prob
 	}
@@ -85,7 +83,7 @@ func (a *API) removeRange(ctx context.Context, in *rangeInput) (*removedOutput, 
 
 // requeueItems answers POST /queues/{queue}/requeue.
 func (a *API) requeueItems(ctx context.Context, in *requeueInput) (*requeuedOutput, error) {
-	q, by, prob := a.queueFor(in.Queue, &in.caller, "")
+	q, by, prob := a.queueFor(ctx, in.Queue, "")
 	if prob != nil {
 		return nil, prob
 	}

@@ -63,7 +63,6 @@ type (
 	queueOutput  struct{ Body QueueForm }
 	pauseInput   struct {
 		QueuePath
-		caller
 		Body *TwinForm
 	}
 )
@@ -134,7 +133,7 @@ func (a *API) switchQueue(
 	ctx context.Context, in *pauseInput, what string, change func(q Queue, ctx context.Context, test bool, by string) error,
 ) (*queueOutput, error) {
 	test := in.Body != nil && in.Body.Test
-	q, by, prob := a.queueFor(in.Queue, &in.caller, "")
+	q, by, prob := a.queueFor(ctx, in.Queue, "")
 	if prob != nil {
 		return nil, prob
 	}

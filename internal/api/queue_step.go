@@ -14,13 +14,11 @@ import (
 type (
 	leaseInput struct {
 		QueuePath
-		caller
 		Body LeaseForm
 	}
 	leaseOutput struct{ Body LeasedItemsForm }
 	stepInput   struct {
 		QueuePath
-		caller
 		Body StepForm
 	}
 	stepOutput struct{ Body SteppedForm }
@@ -43,7 +41,7 @@ func (a *API) leaseItems(ctx context.Context, in *leaseInput) (*leaseOutput, err
 	if len(faults) > 0 {
 		return nil, invalidBody(faults)
 	}
-	done, prob := a.step(ctx, in.Queue, &in.caller, s)
+	done, prob := a.step(ctx, in.Queue, s)
 	if prob != nil {
 		return nil, prob
 	}
@@ -56,7 +54,7 @@ func (a *API) stepQueue(ctx context.Context, in *stepInput) (*stepOutput, error)
 	if prob != nil {
 		return nil, prob
 	}
-	done, prob := a.step(ctx, in.Queue, &in.caller, s)
+	done, prob := a.step(ctx, in.Queue, s)
 	if prob != nil {
 		return nil, prob
 	}
@@ -68,8 +66,8 @@ func (a *API) stepQueue(ctx context.Context, in *stepInput) (*stepOutput, error)
 }
 
 // step has a queue do a step, and wait where it is to.
-func (a *API) step(ctx context.Context, name string, c *caller, s item.Step) (item.Stepped, *Problem) {
-	q, by, prob := a.queueFor(name, c, s.Worker)
+func (a *API) step(ctx context.Context, name string, s item.Step) (item.Stepped, *Problem) {
+	q, by, prob := a.queueFor(ctx, name, s.Worker)
 	if prob != nil {
 		return item.Stepped{}, prob
 	}

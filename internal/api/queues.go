@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"tallyman/internal/auth"
 	"tallyman/sinks"
 	"tallyman/sinks/queue/item"
 )
@@ -69,25 +69,12 @@ func (a *API) registerQueues(operations huma.API) {
 	a.registerRanges(operations)
 }
 
-// caller keeps the request of an operation, which says who asks.
-type caller struct{ request *http.Request }
-
-// Resolve is called with every request.
-func (c *caller) Resolve(ctx huma.Context) []error {
-	c.request, _ = humago.Unwrap(ctx)
-	return nil
-}
-
 // by is who does something, as the trace names it: the worker that the request names, or else who sent it.
-func (a *API) by(c *caller, worker string) (string, *Problem) {
+func by(ctx context.Context, worker string) string {
 	if worker != "" {
-		return worker, nil
+		return worker
 	}
-	who, err := a.deps.Auth.Authenticate(c.request)
-	if err != nil {
-		return "", internalProblem()
-	}
-	return traceName(who.Subject), nil
+	return traceName(auth.From(ctx).Subject)
 }
 
 // Names in the trace are words of this alphabet; its first characters do not begin one.
@@ -131,13 +118,9 @@ func (a *API) queueOrTwin(name string, flag testFlag) (*ServedQueue, bool, *Prob
 }
 
 // queueFor finds the queue for a request that changes it, and who is to stand in the trace.
-func (a *API) queueFor(name string, c *caller, worker string) (*ServedQueue, string, *Problem) {
+func (a *API) queueFor(ctx context.Context, name, worker string) (*ServedQueue, string, *Problem) {
 	q, prob := a.queue(name)
-	if prob != nil {
-		return nil, "", prob
-	}
-	by, prob := a.by(c, worker)
-	return q, by, prob
+	return q, by(ctx, worker), prob
 }
 
 // queueFailed turns an error of a queue into a problem. The list is where the body has what an error's index counts; "" where the

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"tallyman/engine"
+	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 )
 
@@ -25,8 +25,6 @@ type (
 	promoteInput struct {
 		ID    string `path:"id" doc:"the rule" example:"negative-bin-stock"`
 		Scope string `query:"scope" doc:"one scope; without it, every scope in which the rule is in shadow"`
-
-		request *http.Request
 	}
 	promotionsOutput struct{ Body promotionsForm }
 	promotionsForm   struct {
@@ -48,12 +46,6 @@ type (
 	whyOutput struct{ Body *WhyForm }
 )
 
-// Resolve keeps the request, which says who asks.
-func (in *promoteInput) Resolve(ctx huma.Context) []error {
-	in.request, _ = humago.Unwrap(ctx)
-	return nil
-}
-
 func (a *API) registerRules(operations huma.API) {
 	promote := operation("promote-rule", http.MethodPost, "/rules/{id}/promote", "rules", "Make a rule in shadow live")
 	promote.Description = "From its next run on, on every node, the rule delivers what it newly finds. What it knows already is not told again, and " +
@@ -66,10 +58,7 @@ func (a *API) registerRules(operations huma.API) {
 
 // promote answers POST /rules/{id}/promote.
 func (a *API) promote(ctx context.Context, in *promoteInput) (*promotionsOutput, error) {
-	who, err := a.deps.Auth.Authenticate(in.request)
-	if err != nil {
-		return nil, internalProblem()
-	}
+	who := auth.From(ctx)
 	list, err := a.deps.Rules.Promote(ctx, in.ID, optional(in.Scope), who.Subject)
 	if err != nil {
 		return nil, a.rulesFailed(ctx, err)

@@ -55,7 +55,7 @@ func (a *API) registerSend(operations huma.API) {
 
 // sendNotices answers POST /notices: 201, or 200 where the request was made before.
 func (a *API) sendNotices(ctx context.Context, in *sendInput) (*sendOutput, error) {
-	sending, prob := a.newSending(in)
+	sending, prob := a.newSending(ctx, in)
 	if prob != nil {
 		return nil, prob
 	}

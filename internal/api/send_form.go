@@ -72,8 +72,6 @@ type SentNoticeForm struct {
 
 type (
 	sendInput struct {
-		caller
-
 		Key  string `header:"Idempotency-Key" doc:"at most 255 printable characters; who repeats a request under the same key sends nothing twice"`
 		Body SendForm
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -8,18 +9,16 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"tallyman/internal/auth"
 )
 
 // maxKey is the longest Idempotency-Key.
 const maxKey = 255
 
 // newSending reads who sends, and under which key. A request without a key is none that could be repeated.
-func (a *API) newSending(in *sendInput) (*sending, *Problem) {
-	who, err := a.deps.Auth.Authenticate(in.request)
-	if err != nil {
-		return nil, internalProblem()
-	}
-	s := &sending{caller: who.Subject, key: in.Key, targets: a.deps.Sends.Targets, now: time.Now()}
+func (a *API) newSending(ctx context.Context, in *sendInput) (*sending, *Problem) {
+	s := &sending{caller: auth.From(ctx).Subject, key: in.Key, targets: a.deps.Sends.Targets, now: time.Now()}
 	if a.deps.Sends.Now != nil {
 		s.now = a.deps.Sends.Now()
 	}
@@ -30,8 +29,8 @@ func (a *API) newSending(in *sendInput) (*sending, *Problem) {
 	case len(s.key) > maxKey || strings.ContainsFunc(s.key, func(r rune) bool { return r < ' ' || r > '~' }):
 		return nil, newProblem(http.StatusBadRequest, CodeBadIdempotencyKey, "an Idempotency-Key has at most 255 printable ASCII characters")
 	}
-	s.episode, err = s.digest(&in.Body)
-	if err != nil {
+	var err error
+	if s.episode, err = s.digest(&in.Body); err != nil {
 		return nil, internalProblem()
 	}
 	return s, nil

@@ -1,13 +1,96 @@
 package auth
 
-import "net/http"
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
 
-// Identity is who a request comes from.
+// Role says what a caller may do. It is not the role of a subscriber (role:keeper), which says what people are told.
+type Role string
+
+// The roles. What each of them may do stands in internal/api/access.go.
+const (
+	Client   Role = "client"   // polls the inboxes of its own user and roles
+	Service  Role = "service"  // polls and sends for subscribers, as an application server does
+	Producer Role = "producer" // pushes items and sends notices
+	Worker   Role = "worker"   // leases items and works on them
+	Viewer   Role = "viewer"   // looks at everything but inboxes
+	Operator Role = "operator" // changes what runs
+	Admin    Role = "admin"    // changes who may do what
+)
+
+// Roles are all of them.
+func Roles() []Role { return []Role{Client, Service, Producer, Worker, Viewer, Operator, Admin} }
+
+// AllWarehouses in a list of warehouses stands for every one.
+const AllWarehouses = "*"
+
+// Identity is who a request comes from. The zero value may do nothing.
 type Identity struct {
-	Subject string // who, as the log names it
+	Subject     string          // who, as logs and traces name it: user:ann, service:wms
+	Access      []Role          // what it may do
+	Subscribers []string        // whose inboxes are its own: user:ann, role:keeper
+	Warehouses  []string        // where; AllWarehouses = everywhere
+	Token       string          // id of the API token; "" of a JWT and in mode none
+	Expires     time.Time       // zero = never
+	Ended       <-chan struct{} // closed when it was revoked or has expired; nil = never
+}
+
+// Has tells whether the identity has one of the roles.
+func (id *Identity) Has(roles ...Role) bool {
+	return slices.ContainsFunc(roles, func(r Role) bool { return slices.Contains(id.Access, r) })
+}
+
+// InWarehouse tells whether the identity may do things in the warehouse.
+func (id *Identity) InWarehouse(warehouse string) bool {
+	return slices.Contains(id.Warehouses, warehouse) || id.Everywhere()
+}
+
+// Everywhere tells whether the identity may do things in every warehouse.
+func (id *Identity) Everywhere() bool { return slices.Contains(id.Warehouses, AllWarehouses) }
+
+// ForOthers tells whether the identity may read and mark for subscribers that are not its own.
+func (id *Identity) ForOthers() bool { return id.Has(Service, Admin) }
+
+// User is the user that the identity is, user:<id>; "" where it is none.
+func (id *Identity) User() string {
+	i := slices.IndexFunc(id.Subscribers, func(s string) bool { return strings.HasPrefix(s, "user:") })
+	if i < 0 {
+		return ""
+	}
+	return id.Subscribers[i]
+}
+
+// Over tells whether the identity was revoked or has expired since it was authenticated.
+func (id *Identity) Over() bool {
+	select {
+	case <-id.Ended:
+		return true
+	default:
+		return false
+	}
 }
 
 // Authenticator tells the identity of a request or refuses it. An error is one of this package's.
 type Authenticator interface {
 	Authenticate(r *http.Request) (Identity, error)
+}
+
+// key is the context's key of the identity.
+type key struct{}
+
+// With puts the identity into the context of a request.
+func With(ctx context.Context, id *Identity) context.Context {
+	return context.WithValue(ctx, key{}, id)
+}
+
+// From is the identity that the request was authenticated with; one that may do nothing where it was not.
+func From(ctx context.Context) *Identity {
+	if id, ok := ctx.Value(key{}).(*Identity); ok {
+		return id
+	}
+	return &Identity{}
 }
