@@ -31,7 +31,7 @@ func newPageForm(pg *page.Page, langs []string) *pageForm {
 		Unread: pg.Unread, UnreadMore: pg.UnreadMore, More: pg.More, Reset: pg.Reset,
 	}
 	for i, c := range pg.Changes {
-		form.Changes[i] = changeForm(c)
+		form.Changes[i] = changeForm{ID: c.ID, Kind: c.Kind}
 	}
 	return form
 }

@@ -71,6 +71,7 @@ func (in *Inbox) read(ctx context.Context, g *index.Generation, r *reader) (page
 			pg.Clock = s.clock
 		}
 		if !pg.More || len(pg.Notices) == r.Limit || round == maxRounds {
+			pg.Removed = s.goneAbove(0)
 			pg.Cursor = page.Cursor{Epoch: g.Epoch, Score: pg.Clock, Query: r.hash, Removed: s.goneAbove(pg.Clock)}.Encode()
 			return pg, nil
 		}

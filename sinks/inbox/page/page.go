@@ -42,10 +42,13 @@ type Page struct {
 	Reset      bool
 	Version    string // the ETag, without quotes: equal versions mean equal answers to the same query
 	Clock      int64  // the score that Cursor stands for, µs
+	// Removed lists what the inboxes had lost when the page was read, whatever Cursor says of it. CursorAt needs it.
+	Removed []Removed
 }
 
 // Change tells that another window of the same user changed a notice's state.
 type Change struct {
-	ID   string
-	Kind string // read | acked
+	ID    string
+	Kind  string // read | acked
+	Score int64  // its place among the notices: µs of the warehouse's clock
 }
