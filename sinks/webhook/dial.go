@@ -29,7 +29,7 @@ func dialer(o *Options, allow control) *net.Dialer {
 }
 
 // transport speaks HTTP/1.1 and HTTP/2, follows nothing, and asks no proxy: it would connect where the guard does not look.
-func transport(o *Options, certs *certs) *http.Transport {
+func transport(o *Options, certs *clientCerts) *http.Transport {
 	allow := guard.Control
 	if o.AllowPrivate {
 		allow = nil
@@ -50,7 +50,7 @@ func transport(o *Options, certs *certs) *http.Transport {
 }
 
 // dialTLS connects with the certificates of now.
-func dialTLS(ctx context.Context, d *net.Dialer, certs *certs, network, addr string) (net.Conn, error) {
+func dialTLS(ctx context.Context, d *net.Dialer, certs *clientCerts, network, addr string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, err

@@ -13,12 +13,12 @@ import (
 )
 
 // tlsServer is a server with a certificate of the authority's for the name; with clients, it wants theirs, too.
-func tlsServer(t *testing.T, a *authority, name string, clients *authority) *testenv.HTTPServer {
+func tlsServer(t *testing.T, a *testenv.Authority, name string, clients *testenv.Authority) *testenv.HTTPServer {
 	t.Helper()
 	server := testenv.UnstartedHTTPServer(t)
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{a.pair(name)}}
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{a.Pair(name)}}
 	if clients != nil {
-		server.TLS.ClientAuth, server.TLS.ClientCAs = tls.RequireAndVerifyClientCert, clients.pool()
+		server.TLS.ClientAuth, server.TLS.ClientCAs = tls.RequireAndVerifyClientCert, clients.Pool()
 	}
 	server.EnableHTTP2 = true
 	server.StartTLS()
@@ -28,17 +28,17 @@ func tlsServer(t *testing.T, a *authority, name string, clients *authority) *tes
 // TestAuthority proves whose certificates are believed, and under which name.
 func TestAuthority(t *testing.T) {
 	t.Parallel()
-	a, other := newAuthority(t, "ours"), newAuthority(t, "another")
+	a, other := testenv.NewAuthority(t, "ours"), testenv.NewAuthority(t, "another")
 	server := tlsServer(t, a, "hook.example.com", nil)
 	for name, test := range map[string]struct {
 		tls  webhook.TLS
 		want string // "" = taken
 	}{
-		"its authority":         {tls: webhook.TLS{CA: a.file()}},
-		"with its name":         {tls: webhook.TLS{CA: a.file(), ServerName: "hook.example.com"}},
+		"its authority":         {tls: webhook.TLS{CA: a.File()}},
+		"with its name":         {tls: webhook.TLS{CA: a.File(), ServerName: "hook.example.com"}},
 		"the system's":          {want: "certificate"},
-		"another authority":     {tls: webhook.TLS{CA: other.file()}, want: "certificate"},
-		"another server's name": {tls: webhook.TLS{CA: a.file(), ServerName: "other.example.com"}, want: "other.example.com"},
+		"another authority":     {tls: webhook.TLS{CA: other.File()}, want: "certificate"},
+		"another server's name": {tls: webhook.TLS{CA: a.File(), ServerName: "other.example.com"}, want: "other.example.com"},
 	} {
 		err := push(t, newWebhook(t, webhook.Options{URL: server.URL, TLS: test.tls}), one(1))
 		if test.want == "" && err != nil || test.want != "" && !has(err, "no connection to", test.want) {
@@ -53,11 +53,11 @@ func TestAuthority(t *testing.T) {
 // TestOldTLS proves that TLS 1.1 is refused.
 func TestOldTLS(t *testing.T) {
 	t.Parallel()
-	a := newAuthority(t, "ours")
+	a := testenv.NewAuthority(t, "ours")
 	server := testenv.UnstartedHTTPServer(t)
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{a.pair("x")}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{a.Pair("x")}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
 	server.StartTLS()
-	if err := push(t, newWebhook(t, webhook.Options{URL: server.URL, TLS: webhook.TLS{CA: a.file()}}), one(1)); !has(err, "protocol version") {
+	if err := push(t, newWebhook(t, webhook.Options{URL: server.URL, TLS: webhook.TLS{CA: a.File()}}), one(1)); !has(err, "protocol version") {
 		t.Error(err)
 	}
 }
@@ -76,15 +76,15 @@ func TestNoTLS(t *testing.T) {
 // in the middle of being replaced stop nothing.
 func TestReload(t *testing.T) {
 	t.Parallel()
-	servers, before, after := newAuthority(t, "servers"), newAuthority(t, "clients before"), newAuthority(t, "clients after")
+	servers, before, after := testenv.NewAuthority(t, "servers"), testenv.NewAuthority(t, "clients before"), testenv.NewAuthority(t, "clients after")
 	dir := t.TempDir()
 	files := webhook.TLS{CA: filepath.Join(dir, "ca.pem"), Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem")}
-	give := func(a *authority) {
-		cert, key := a.issue("tallyman")
+	give := func(a *testenv.Authority) {
+		cert, key := a.Issue("tallyman")
 		write(t, files.Cert, cert)
 		write(t, files.Key, key)
 	}
-	write(t, files.CA, pemOf("CERTIFICATE", servers.cert.Raw))
+	write(t, files.CA, testenv.PEM("CERTIFICATE", servers.Cert.Raw))
 	give(before)
 	old, fresh := tlsServer(t, servers, "hook", before), tlsServer(t, servers, "hook", after)
 	logged := &testenv.Output{}
@@ -118,7 +118,7 @@ func TestReload(t *testing.T) {
 		t.Error("the certificate of before is still in use")
 	}
 
-	write(t, files.CA, pemOf("CERTIFICATE", after.cert.Raw))
+	write(t, files.CA, testenv.PEM("CERTIFICATE", after.Cert.Raw))
 	toFresh.Close()
 	if err := push(t, toFresh, one(4)); !has(err, "certificate") {
 		t.Errorf("an authority that is not trusted any more: %v", err)

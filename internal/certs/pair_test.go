@@ -1,0 +1,104 @@
+package certs_test
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tallyman/internal/certs"
+	"tallyman/internal/testenv"
+)
+
+// files are a pair in a folder.
+type files struct{ cert, key string }
+
+func newFiles(t *testing.T) files {
+	t.Helper()
+	dir := t.TempDir()
+	return files{filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")}
+}
+
+func (f files) put(t *testing.T, cert, key []byte) {
+	t.Helper()
+	put(t, f.cert, string(cert))
+	put(t, f.key, string(key))
+}
+
+func TestPairsThatAreNoGood(t *testing.T) {
+	t.Parallel()
+	a := testenv.NewAuthority(t, "authority")
+	cert, key := a.Issue("api")
+	_, other := a.Issue("api")
+	chain := append(slices.Clip(cert), testenv.PEM("CERTIFICATE", a.Cert.Raw)...)
+	for name, test := range map[string]struct {
+		cert, key []byte
+		want      string // "" = good
+	}{
+		"good":           {cert, key, ""},
+		"with authority": {chain, key, ""},
+		"half a chain":   {chain[:len(chain)-60], key, "ends in the middle"},
+		"half a key":     {cert, key[:len(key)/2], "key"},
+		"another's key":  {cert, other, "does not match"},
+		"nothing":        {nil, nil, "find any PEM"},
+	} {
+		f := newFiles(t)
+		f.put(t, test.cert, test.key)
+		_, err := certs.OpenPair(f.cert, f.key, slog.New(slog.DiscardHandler))
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestWatchTells proves that a pair that is bad, mended, or has run out is told in the log although nobody connects, once each.
+func TestWatchTells(t *testing.T) {
+	t.Parallel()
+	f, a, logged := newFiles(t), testenv.NewAuthority(t, "authority"), &testenv.Output{}
+	good, fresh := bytesPair(a.IssueUntil("api", bubbleStart.Add(24*time.Hour))), bytesPair(a.IssueUntil("api", bubbleStart.Add(48*time.Hour)))
+	f.put(t, good[0], good[1])
+	synctest.Test(t, func(t *testing.T) {
+		pair, err := certs.OpenPair(f.cert, f.key, slog.New(slog.NewTextHandler(logged, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go pair.Watch(ctx)
+		said := func(after time.Duration, text string, times int) {
+			t.Helper()
+			time.Sleep(after) //nolint:forbidigo // in a bubble
+			synctest.Wait()
+			if n := strings.Count(logged.String(), text); n != times {
+				t.Errorf("%q was said %d times, not %d:\n%s", text, n, times, logged.String())
+			}
+		}
+		put(t, f.cert, "half a certif")
+		said(time.Minute, "cannot be read anew", 1)
+		if err := pair.Check(); err == nil || !strings.Contains(err.Error(), "stays in use until 2000-01-02T00:00:00Z") {
+			t.Error(err)
+		}
+		f.put(t, fresh[0], fresh[1])
+		said(time.Minute, "was read anew", 1)
+		if err := pair.Check(); err != nil {
+			t.Error(err)
+		}
+		said(49*time.Hour, "clients will refuse", 1)
+		if err := pair.Check(); err == nil || !strings.Contains(err.Error(), "run out at 2000-01-03T00:00:00Z") {
+			t.Error(err)
+		}
+		if c, err := pair.Config(tls.VersionTLS13).GetCertificate(nil); err != nil || len(c.Certificate) == 0 {
+			t.Errorf("a certificate that has run out is still the best there is: %v", err)
+		}
+	})
+}
+
+// bubbleStart is when time begins in a bubble.
+var bubbleStart = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func bytesPair(cert, key []byte) [2][]byte { return [2][]byte{cert, key} }
