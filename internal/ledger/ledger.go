@@ -96,6 +96,7 @@ type Firings interface {
 type Operators interface {
 	Numbers
 	Shadows
+	Tokens
 }
 
 // Shadows keeps which rules in shadow are live.

@@ -1,0 +1,140 @@
+package ledgertest
+
+import (
+	"crypto/sha256"
+	"sync"
+	"testing"
+	"time"
+
+	"tallyman/internal/ledger"
+)
+
+var tokenTests = []testCase{
+	{"tokens are listed as they were added, the latest first", func(t *testing.T, f *fixture) {
+		f.hasTokens(t, f)
+		bare := ledger.Token{ID: "t_bare", Hash: hashOf("bare"), Name: "bare", Subject: "service:x", Created: start, CreatedBy: "user:ann"}
+		noError(t, f.AddToken(t.Context(), bare))
+		full := tokenOf("t_full", time.Minute)
+		noError(t, f.other(t).AddToken(t.Context(), full))
+		same := tokenOf("t_also", time.Minute)
+		noError(t, f.AddToken(t.Context(), same))
+		f.hasTokens(t, f, same, full, bare)
+		f.hasTokens(t, f.other(t), same, full, bare)
+	}},
+	{"an id and a hash are there once", func(t *testing.T, f *fixture) {
+		first := tokenOf("t_1", 0)
+		noError(t, f.AddToken(t.Context(), first))
+		again := tokenOf("t_1", time.Minute)
+		again.Hash = hashOf("another")
+		isError(t, ledger.ErrExists, f.AddToken(t.Context(), again))
+		again.ID, again.Hash = "t_2", first.Hash
+		isError(t, ledger.ErrExists, f.AddToken(t.Context(), again))
+		f.hasTokens(t, f, first)
+		equal(t, 1, f.number(t, "tokens"))
+	}},
+	{"a token is revoked once", func(t *testing.T, f *fixture) {
+		one, two := tokenOf("t_1", 0), tokenOf("t_2", time.Minute)
+		noError(t, f.AddToken(t.Context(), one))
+		noError(t, f.AddToken(t.Context(), two))
+		isError(t, ledger.ErrNotFound, f.RevokeToken(t.Context(), "t_none", "user:ann", start))
+		equal(t, 2, f.number(t, "tokens"))
+		noError(t, f.other(t).RevokeToken(t.Context(), one.ID, "user:ann", start.Add(time.Hour)))
+		equal(t, 3, f.number(t, "tokens"))
+		noError(t, f.RevokeToken(t.Context(), one.ID, "user:bob", start.Add(2*time.Hour)))
+		equal(t, 3, f.number(t, "tokens"))
+		one.Revoked, one.RevokedBy = start.Add(time.Hour), "user:ann"
+		f.hasTokens(t, f, two, one)
+	}},
+	{"the last use is kept, and is no change", func(t *testing.T, f *fixture) {
+		one, two := tokenOf("t_1", 0), tokenOf("t_2", time.Minute)
+		noError(t, f.AddToken(t.Context(), one))
+		noError(t, f.AddToken(t.Context(), two))
+		noError(t, f.UseTokens(t.Context(), nil))
+		noError(t, f.UseTokens(t.Context(), map[string]time.Time{"t_1": start.Add(time.Hour), "t_none": start}))
+		noError(t, f.other(t).UseTokens(t.Context(), map[string]time.Time{"t_1": start.Add(time.Minute), "t_2": start}))
+		one.Used, two.Used = start.Add(time.Hour), start
+		f.hasTokens(t, f, two, one)
+		equal(t, 2, f.number(t, "tokens"))
+	}},
+	{"tokens that ended long ago are forgotten", func(t *testing.T, f *fixture) {
+		expired, revoked, live, endless := tokenOf("t_1", 0), tokenOf("t_2", 0), tokenOf("t_3", 0), tokenOf("t_4", 0)
+		expired.Expires, live.Expires, endless.Expires = start.Add(time.Hour), start.Add(3*time.Hour), time.Time{}
+		for _, token := range []ledger.Token{expired, revoked, live, endless} {
+			noError(t, f.AddToken(t.Context(), token))
+		}
+		noError(t, f.RevokeToken(t.Context(), revoked.ID, "user:ann", start.Add(time.Hour)))
+		for _, c := range []struct {
+			before time.Duration
+			want   int64
+		}{{time.Hour, 0}, {2 * time.Hour, 2}, {2 * time.Hour, 0}} {
+			n, err := f.ForgetTokens(t.Context(), start.Add(c.before))
+			noError(t, err)
+			equal(t, c.want, n)
+		}
+		f.hasTokens(t, f, live, endless)
+		equal(t, 6, f.number(t, "tokens"))
+	}},
+	{"uses and revocations at once", func(t *testing.T, f *fixture) {
+		ids := []string{"t_1", "t_2", "t_3"}
+		for _, id := range ids {
+			noError(t, f.AddToken(t.Context(), tokenOf(id, 0)))
+		}
+		a, b := ledger.Ledger(f), f.other(t)
+		var wg sync.WaitGroup
+		for i := range 20 {
+			l, used := a, map[string]time.Time{}
+			if i%2 == 1 {
+				l = b
+			}
+			for _, id := range ids {
+				used[id] = start.Add(time.Duration(i) * time.Minute)
+			}
+			wg.Go(func() {
+				if err := l.UseTokens(t.Context(), used); err != nil {
+					t.Error(err)
+				}
+			})
+			wg.Go(func() {
+				if err := l.RevokeToken(t.Context(), ids[i%len(ids)], "user:ann", start); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		list, err := f.ListTokens(t.Context())
+		noError(t, err)
+		for _, token := range list {
+			equal(t, []time.Time{start, start.Add(19 * time.Minute)}, []time.Time{token.Revoked, token.Used})
+		}
+		equal(t, 6, f.number(t, "tokens"))
+	}},
+}
+
+// tokenOf is a token that was created that long after the start, and lives a day.
+func tokenOf(id string, after time.Duration) ledger.Token {
+	return ledger.Token{
+		ID: id, Hash: hashOf(id), Name: "of the WMS", Subject: "service:wms", Access: []string{"service", "producer"},
+		Subscribers: []string{"user:1", "role:keeper"}, Warehouses: []string{"119240", "119241"},
+		Created: start.Add(after), CreatedBy: "local:root", Expires: start.Add(after + 24*time.Hour),
+	}
+}
+
+func hashOf(text string) []byte {
+	sum := sha256.Sum256([]byte(text))
+	return sum[:]
+}
+
+func (f *fixture) hasTokens(t testing.TB, l ledger.Ledger, want ...ledger.Token) {
+	t.Helper()
+	got, err := l.ListTokens(t.Context())
+	noError(t, err)
+	equal(t, want, got)
+}
+
+// number is the ledger's number of that name.
+func (f *fixture) number(t testing.TB, name string) int {
+	t.Helper()
+	numbers, err := f.Numbers(t.Context())
+	noError(t, err)
+	return int(numbers[name])
+}

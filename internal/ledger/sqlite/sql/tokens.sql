@@ -1,0 +1,27 @@
+-- API tokens.
+
+-- name: add-token
+-- Arguments: ?1 … ?10 in the order of the columns. A unique violation: there is one with that id.
+INSERT INTO tokens (id, hash, name, subject, access, subscribers, warehouses, created, created_by, expires)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10);
+
+-- name: tokens
+-- Result: all of them, the latest first.
+SELECT id, hash, name, subject, access, subscribers, warehouses, created, created_by, expires, used, revoked, revoked_by
+FROM tokens ORDER BY created DESC, id;
+
+-- name: has-token
+-- Arguments: ?1 id. Result: a row if there is one.
+SELECT 1 FROM tokens WHERE id = ?1;
+
+-- name: revoke-token
+-- Arguments: ?1 id, ?2 who, ?3 when. Result: the number of rows, 0 = it was revoked before, or there is none.
+UPDATE tokens SET revoked_by = ?2, revoked = ?3 WHERE id = ?1 AND revoked = 0;
+
+-- name: use-token
+-- Arguments: ?1 id, ?2 when it was used.
+UPDATE tokens SET used = ?2 WHERE id = ?1 AND used < ?2;
+
+-- name: forget-tokens
+-- Arguments: ?1 before. Result: the number of rows.
+DELETE FROM tokens WHERE revoked > 0 AND revoked < ?1 OR expires > 0 AND expires < ?1;

@@ -1,0 +1,38 @@
+package ledger
+
+import (
+	"context"
+	"time"
+)
+
+// Token is an API token as the ledger keeps it: all but the secret.
+type Token struct {
+	ID          string // public; made of the hash
+	Hash        []byte // SHA-256 of the secret
+	Name        string // what it is for
+	Subject     string // who uses it: user:ann, service:wms
+	Access      []string
+	Subscribers []string
+	Warehouses  []string
+	Created     time.Time
+	CreatedBy   string
+	Expires     time.Time // zero = never
+	Used        time.Time // to the minute or so; zero = never
+	Revoked     time.Time // zero = it is in force, unless it has expired
+	RevokedBy   string
+}
+
+// Tokens keeps the API tokens. Its number is "tokens".
+type Tokens interface {
+	// AddToken adds it. ErrExists where there is one with its id.
+	AddToken(ctx context.Context, t Token) error
+	// ListTokens returns all, also those that are revoked or have expired, the latest first.
+	ListTokens(ctx context.Context) ([]Token, error)
+	// RevokeToken ends a token for good. It changes nothing where that is done already. ErrNotFound.
+	RevokeToken(ctx context.Context, id, by string, at time.Time) error
+	// UseTokens records when tokens were used last. Earlier times than are known, and tokens that are not there, change nothing; nor
+	// does the number grow.
+	UseTokens(ctx context.Context, used map[string]time.Time) error
+	// ForgetTokens removes those that were revoked or expired before that time and returns how many.
+	ForgetTokens(ctx context.Context, before time.Time) (int64, error)
+}
