@@ -125,7 +125,7 @@ func (in *Inbox) newFanoutCall(epoch, warehouse, channel string, batch []entry) 
 		keys = append(keys, in.keys.inbox(warehouse, s))
 	}
 	args := make([]any, 0, 8+4*len(batch)+2*len(subscribers))
-	args = append(args, epoch, in.now(), in.o.Cap, channel, hint{warehouse, subscribers}.String(), len(batch))
+	args = append(args, epoch, in.now(), in.o.Cap, channel, hint{warehouse: warehouse, subscribers: subscribers}.String(), len(batch))
 	for _, e := range batch {
 		args = append(args, e.id, e.body)
 	}

@@ -23,6 +23,7 @@ type Inbox struct {
 
 	clocks  clockReader
 	waiters waiters
+	watches watches
 	counts  counts
 
 	mu         sync.Mutex
@@ -60,6 +61,7 @@ func (in *Inbox) Run(ctx context.Context) {
 	wg.Go(func() { in.keeper.Run(ctx) })
 	wg.Go(func() { in.sweepAll(ctx) })
 	wg.Go(func() { in.listen(ctx) })
+	wg.Go(func() { in.watchClocks(ctx) })
 	wg.Wait()
 }
 

@@ -49,6 +49,11 @@ func (in *Inbox) clockOf(ctx context.Context, g *index.Generation, r *reader) (c
 	if err != nil {
 		return c, err
 	}
+	return in.judgeClock(g, r, c)
+}
+
+// judgeClock tells the clock of a warehouse that never had a notice from one that was lost.
+func (in *Inbox) judgeClock(g *index.Generation, r *reader, c clockState) (clockState, error) {
 	if c.epoch != g.Epoch {
 		if in.virgin(g, r, c.epoch) {
 			return clockState{epoch: g.Epoch, sweeps: "0"}, nil

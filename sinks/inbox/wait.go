@@ -2,8 +2,6 @@ package inbox
 
 import (
 	"context"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -123,36 +121,6 @@ func (w *waiters) wake(h hint) {
 	}
 }
 
-// hint says that something was delivered, and to whom.
-type hint struct {
-	warehouse   string
-	subscribers []string // none = anybody
-}
-
-const maxHinted = 200 // subscribers; a hint to more is one to anybody
-
-func (h hint) String() string {
-	if len(h.subscribers) > maxHinted {
-		return h.warehouse
-	}
-	return strings.Join(append([]string{h.warehouse}, h.subscribers...), "\n")
-}
-
-func parseHint(s string) hint {
-	parts := strings.Split(s, "\n")
-	return hint{warehouse: parts[0], subscribers: parts[1:]}
-}
-
-func (h hint) concerns(sorted []string) bool {
-	if len(h.subscribers) == 0 {
-		return true
-	}
-	return slices.ContainsFunc(h.subscribers, func(s string) bool {
-		_, ok := slices.BinarySearch(sorted, s)
-		return ok
-	})
-}
-
 // listen passes hints on until the context ends.
 func (in *Inbox) listen(ctx context.Context) {
 	sub := in.o.Client.Subscribe(ctx, in.keys.hints())
@@ -171,6 +139,7 @@ func (in *Inbox) listen(ctx context.Context) {
 			}
 			in.learn(h.warehouse)
 			in.waiters.wake(h)
+			in.watches.hint(h)
 		case <-ctx.Done():
 			return
 		}

@@ -52,16 +52,7 @@ func TestWaitSurvivesALostHint(t *testing.T) {
 		n.deliver(t, makeDeliveries(1, wh, "user:1"))
 		q := query("user:1")
 		done := waiting(t.Context(), n, q, n.poll(t, q).Version)
-		g, _ := n.keeper.Current()
-		d := makeDeliveries(1, wh, "user:1")[0]
-		e, err := newEntry(d.Notice, d.Recipients, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		silent := n.newFanoutCall(g.Epoch, wh, "", []entry{e}) // no channel, no hint
-		if _, err := n.put(t.Context(), wh, silent); err != nil {
-			t.Fatal(err)
-		}
+		n.deliverSilently(t.T, "user:1")
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
@@ -118,14 +109,17 @@ func TestHints(t *testing.T) {
 		who  []string
 		want bool
 	}{
-		{hint{"w", []string{"role:k", "user:1"}}, []string{"user:0", "user:1"}, true},
-		{hint{"w", []string{"role:k", "user:1"}}, []string{"role:l", "user:2"}, false},
-		{hint{"w", nil}, []string{"user:2"}, true},
-		{hint{"w", many}, []string{"user:2"}, true}, // too many to name: anybody may be meant
+		{hint{warehouse: "w", subscribers: []string{"role:k", "user:1"}}, []string{"user:0", "user:1"}, true},
+		{hint{warehouse: "w", subscribers: []string{"role:k", "user:1"}}, []string{"role:l", "user:2"}, false},
+		{hint{warehouse: "w"}, []string{"user:2"}, true},
+		{hint{warehouse: "w", subscribers: many}, []string{"user:2"}, true}, // too many to name: anybody may be meant
 	} {
 		got := parseHint(c.h.String())
 		if got.warehouse != "w" || got.concerns(c.who) != c.want {
 			t.Errorf("%v for %v: %v", c.h, c.who, !c.want)
+		}
+		if got = parseHint(c.h.String() + "\n5-70"); got.from != 5 || got.to != 70 || got.concerns(c.who) != c.want {
+			t.Errorf("with a span: %v", got)
 		}
 	}
 }

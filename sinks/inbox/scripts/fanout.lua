@@ -8,7 +8,8 @@
 -- ARGV 1 epoch that the caller believes in
 --      2 now, µs; 0 = the server's TIME
 --      3 cap: how many notices an inbox keeps
---      4 channel for the hint, 5 its message; no hint when the channel is empty
+--      4 channel for the hint, 5 its message, to which a line is added that says from which clock to which this
+--        call went; no hint when the channel is empty
 --      6 n, the number of notices
 --      then n × (id, body)
 --      then n × expiry, µs
@@ -181,6 +182,8 @@ if fresh > 0 then
     at = at + s + 2 + m
   end
 
-  if ARGV[4] ~= '' then redis.call('PUBLISH', ARGV[4], ARGV[5]) end
+  if ARGV[4] ~= '' then
+    redis.call('PUBLISH', ARGV[4], ARGV[5] .. '\n' .. text(number(head[2])) .. '-' .. text(clock))
+  end
 end
 return reply

@@ -1,0 +1,171 @@
+package inbox
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"tallyman/sinks/inbox/page"
+)
+
+// Watch calls news whenever one of the subscribers, sorted and unique, may have something new in the warehouse, until stop is
+// called; a last call may come while it is. news must return at once. However many watch, a warehouse costs one
+// small read of Redis a second: hints say who is meant, and whether one was lost.
+func (in *Inbox) Watch(warehouse string, subscribers []string, news func()) (stop func()) {
+	w := &watch{warehouse: warehouse, subscribers: subscribers, news: news}
+	in.watches.enter(w)
+	return func() { in.watches.leave(w) }
+}
+
+// watch is one who watches.
+type watch struct {
+	warehouse   string
+	subscribers []string
+	news        func()
+}
+
+// watches holds those who watch, by warehouse.
+type watches struct {
+	mu    sync.Mutex
+	wards map[string]*ward
+}
+
+// ward is a warehouse that somebody watches.
+type ward struct {
+	all map[*watch]struct{}
+	by  map[string]map[*watch]struct{} // by subscriber
+	// seen is the score up to which all hints have come, or everybody was told; 0 = not known yet.
+	seen int64
+	// read is the clock as it was read last; 0 = not yet. A hint that is not there by the next reading is lost.
+	read int64
+}
+
+func (ws *watches) enter(w *watch) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if ws.wards == nil {
+		ws.wards = map[string]*ward{}
+	}
+	at := ws.wards[w.warehouse]
+	if at == nil {
+		at = &ward{all: map[*watch]struct{}{}, by: map[string]map[*watch]struct{}{}}
+		ws.wards[w.warehouse] = at
+	}
+	at.all[w] = struct{}{}
+	for _, s := range w.subscribers {
+		if at.by[s] == nil {
+			at.by[s] = map[*watch]struct{}{}
+		}
+		at.by[s][w] = struct{}{}
+	}
+}
+
+func (ws *watches) leave(w *watch) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	at := ws.wards[w.warehouse]
+	delete(at.all, w)
+	for _, s := range w.subscribers {
+		delete(at.by[s], w)
+		if len(at.by[s]) == 0 {
+			delete(at.by, s)
+		}
+	}
+	if len(at.all) == 0 {
+		delete(ws.wards, w.warehouse)
+	}
+}
+
+// hint tells those whom it concerns; everybody in the warehouse, where it shows that another one was lost.
+func (ws *watches) hint(h hint) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	at := ws.wards[h.warehouse]
+	if at == nil {
+		return
+	}
+	lost := at.seen > 0 && h.from > at.seen
+	at.seen = max(at.seen, h.to)
+	if lost || len(h.subscribers) == 0 {
+		tell(at.all)
+		return
+	}
+	for _, s := range h.subscribers {
+		tell(at.by[s])
+	}
+}
+
+// clock takes what was read of a warehouse's clock.
+func (ws *watches) clock(warehouse string, score int64) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	at := ws.wards[warehouse]
+	if at == nil {
+		return
+	}
+	if at.read > at.seen {
+		at.seen = at.read
+		tell(at.all)
+	}
+	at.read = score
+}
+
+// restart tells everybody: another epoch began, whose clocks have nothing to do with those of before.
+func (ws *watches) restart() {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	for _, at := range ws.wards {
+		at.seen, at.read = 0, 0
+		tell(at.all)
+	}
+}
+
+func (ws *watches) warehouses() []string {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	return slices.Collect(maps.Keys(ws.wards))
+}
+
+func tell(list map[*watch]struct{}) {
+	for w := range list {
+		w.news()
+	}
+}
+
+// watchClocks looks after lost hints and new epochs, for those who watch, until the context ends.
+func (in *Inbox) watchClocks(ctx context.Context) {
+	tick := time.NewTicker(checkEvery)
+	defer tick.Stop()
+	_, changed := in.keeper.Current()
+	for {
+		select {
+		case <-tick.C:
+			in.readClocks(ctx)
+		case <-changed:
+			_, changed = in.keeper.Current()
+			in.watches.restart()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// readClocks reads the clock of every warehouse that somebody watches. What fails is tried again a second later.
+func (in *Inbox) readClocks(ctx context.Context) {
+	warehouses := in.watches.warehouses()
+	g, _ := in.keeper.Current()
+	if g == nil || len(warehouses) == 0 {
+		return
+	}
+	clocks, err := in.askClocks(ctx, warehouses)
+	if err != nil {
+		return
+	}
+	for i, w := range warehouses {
+		if c, err := in.judgeClock(g, &reader{Query: page.Query{Warehouse: w}}, clocks[i]); err == nil {
+			in.watches.clock(w, c.clock)
+		}
+	}
+}
