@@ -72,7 +72,7 @@ func (in *Inbox) read(ctx context.Context, g *index.Generation, r *reader) (page
 		}
 		if !pg.More || len(pg.Notices) == r.Limit || round == maxRounds {
 			pg.Removed = s.goneAbove(0)
-			pg.Cursor = page.Cursor{Epoch: g.Epoch, Score: pg.Clock, Query: r.hash, Removed: s.goneAbove(pg.Clock)}.Encode()
+			pg.Cursor = page.Cursor{Epoch: g.Epoch, Score: pg.Clock, Changes: pg.Clock, Query: r.hash, Removed: s.goneAbove(pg.Clock)}.Encode()
 			return pg, nil
 		}
 		from = from.next(pg.Clock, s)

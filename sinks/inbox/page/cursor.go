@@ -11,8 +11,11 @@ import (
 // Cursor is a place in the order of delivery. To clients it is an opaque text.
 type Cursor struct {
 	Epoch string // of the index that gave it out
-	Score int64  // the warehouse clock, µs: everything up to it was seen
-	Query Hash   // what it was given for
+	Score int64  // the warehouse clock, µs: every notice up to it was seen
+	// Changes is the warehouse clock up to which the reader knows what became of those notices; at least Score. While pages
+	// lag behind, it is ahead: a notice on a page is as it was when the page was read, whenever it was delivered.
+	Changes int64
+	Query   Hash // what it was given for
 	// Removed lists the inboxes whose cap has removed something above Score that the client knows is gone, because
 	// it was told to begin anew. Without it, a client that reads such an inbox page by page beside one
 	// that kept older notices would be told so again and again. Ascending by Inbox.
@@ -30,10 +33,10 @@ type Hash [8]byte
 
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
-// The text of a cursor is base64url of: 1 (the version), the query's hash, the score in big endian, the number of removed
-// and for each its inbox and its score above the cursor's as varints, the epoch.
+// The text of a cursor is base64url of: 2 (the version), the query's hash, the score in big endian, as varints by how much
+// Changes is above the score, the number of removed and for each its inbox and its score above the cursor's, the epoch.
 const (
-	cursorVersion = 1
+	cursorVersion = 2
 	cursorHead    = 1 + 8 + 8
 	maxText       = 8192
 	maxInbox      = 1<<16 - 1
@@ -47,7 +50,8 @@ func (c Cursor) Encode() string {
 	b := make([]byte, 0, cursorHead+1+12*len(c.Removed)+len(c.Epoch))
 	b = append(b, cursorVersion)
 	b = append(b, c.Query[:]...)
-	b = binary.BigEndian.AppendUint64(b, uint64(c.Score)) //nolint:gosec // never negative
+	b = binary.BigEndian.AppendUint64(b, uint64(c.Score))  //nolint:gosec // never negative
+	b = binary.AppendUvarint(b, uint64(c.Changes-c.Score)) //nolint:gosec // never negative
 	b = binary.AppendUvarint(b, uint64(len(c.Removed)))
 	for _, r := range c.Removed {
 		b = binary.AppendUvarint(b, uint64(r.Inbox))         //nolint:gosec // never negative
@@ -71,9 +75,14 @@ func DecodeCursor(text string) (Cursor, error) {
 		return Cursor{}, ErrBadCursor
 	}
 	c := Cursor{Score: int64(score), Query: Hash(b[1:9])}
+	ahead, size := binary.Uvarint(b[cursorHead:])
+	if size <= 0 || ahead > maxScore-score {
+		return Cursor{}, ErrBadCursor
+	}
+	c.Changes = int64(score + ahead)
 	var rest []byte
 	var ok bool
-	c.Removed, rest, ok = decodeRemoved(c.Score, b[cursorHead:])
+	c.Removed, rest, ok = decodeRemoved(c.Score, b[cursorHead+size:])
 	c.Epoch = string(rest)
 	// One place has one text: no line breaks, no long varints.
 	if !ok || !validEpoch(rest) || c.Encode() != text {
@@ -91,7 +100,7 @@ func (p *Page) CursorAt(score int64) (string, error) {
 	if score >= c.Score {
 		return p.Cursor, nil
 	}
-	c.Score, c.Removed = score, nil
+	c.Score, c.Changes, c.Removed = score, score, nil // some changes come again
 	for _, r := range p.Removed {
 		if r.Score > score {
 			c.Removed = append(c.Removed, r)
@@ -142,6 +151,9 @@ func (q Query) Hash() Hash {
 			h.Write([]byte(s))
 			h.Write([]byte{1})
 		}
+	}
+	if q.Unread {
+		h.Write([]byte{2})
 	}
 	return Hash(h.Sum(nil)[:8])
 }

@@ -20,6 +20,7 @@ func TestCursorRoundTrip(t *testing.T) {
 			Score: rapid.Int64Range(0, 1<<53-1).Draw(t, "score"),
 			Query: page.Hash(rapid.SliceOfN(rapid.Byte(), 8, 8).Draw(t, "hash")),
 		}
+		c.Changes = rapid.Int64Range(c.Score, 1<<53-1).Draw(t, "changes")
 		inbox := -1
 		for range rapid.IntRange(0, 4).Draw(t, "inboxes") {
 			inbox += rapid.IntRange(1, 300).Draw(t, "gap")
@@ -38,14 +39,15 @@ func TestCursorRoundTrip(t *testing.T) {
 
 func TestCursorsThatWeNeverGave(t *testing.T) {
 	t.Parallel()
-	good := page.Cursor{Epoch: "1-abc", Score: 1780272600000000, Query: page.Hash{1, 2, 3}, Removed: []page.Removed{{Inbox: 1, Score: 1780272600000007}}}.Encode()
+	good := page.Cursor{Epoch: "1-abc", Score: 1780272600000000, Changes: 1780272600000005, Query: page.Hash{1, 2, 3}, Removed: []page.Removed{{Inbox: 1, Score: 1780272600000007}}}.Encode()
 	if _, err := page.DecodeCursor(good); err != nil {
 		t.Fatal(err)
 	}
 	for _, bad := range []string{
 		"", "x", "1780272600000", good + "=", good + "A", good[:len(good)-8], "A" + good, strings.ToUpper(good), good[:10] + "\n" + good[10:],
 		"-" + good[1:], strings.Repeat("A", 9000),
-		page.Cursor{Epoch: "1_b", Score: 1}.Encode(), page.Cursor{Score: 1}.Encode(), page.Cursor{Epoch: "1-b", Score: 1 << 53}.Encode(),
+		page.Cursor{Epoch: "1_b", Score: 1, Changes: 1}.Encode(), page.Cursor{Score: 1, Changes: 1}.Encode(), page.Cursor{Epoch: "1-b", Score: 1 << 53, Changes: 1 << 53}.Encode(),
+		page.Cursor{Epoch: "1-b", Score: 1, Changes: 1 << 53}.Encode(), page.Cursor{Epoch: "1-b", Score: 2, Changes: 1}.Encode(),
 		page.Cursor{Epoch: "1-b", Removed: []page.Removed{{Inbox: 2, Score: 1}, {Inbox: 2, Score: 1}}}.Encode(),
 		page.Cursor{Epoch: "1-b", Removed: []page.Removed{{Inbox: 2}}}.Encode(),
 		page.Cursor{Epoch: "1-b", Removed: []page.Removed{{Inbox: 1 << 17, Score: 1}}}.Encode(),
@@ -59,8 +61,8 @@ func TestCursorsThatWeNeverGave(t *testing.T) {
 // FuzzCursor proves that nothing crashes the decoder, and that a place has one text.
 func FuzzCursor(f *testing.F) {
 	f.Add("")
-	f.Add(page.Cursor{Epoch: "1-abc", Score: 1}.Encode())
-	f.Add(page.Cursor{Epoch: "12-k3j9xq", Score: 1780272600000000, Removed: []page.Removed{{Inbox: 0, Score: 1780272600000001}, {Inbox: 3, Score: 1790272600000000}}}.Encode())
+	f.Add(page.Cursor{Epoch: "1-abc", Score: 1, Changes: 1}.Encode())
+	f.Add(page.Cursor{Epoch: "12-k3j9xq", Score: 1780272600000000, Changes: 1780272600000003, Removed: []page.Removed{{Inbox: 0, Score: 1780272600000001}, {Inbox: 3, Score: 1790272600000000}}}.Encode())
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := page.DecodeCursor(text)
 		if err != nil {
@@ -85,6 +87,7 @@ func TestHashTellsQueriesApart(t *testing.T) {
 		{Warehouse: "a", Types: []string{"user:1"}},
 		{Warehouse: "a", Subscribers: []string{"user:1"}, Types: []string{"T"}},
 		{Warehouse: "b", Subscribers: []string{"user:1"}},
+		{Warehouse: "a", Subscribers: []string{"user:1"}, Unread: true},
 		{Warehouse: "a", Subscribers: []string{"user:1user:2"}},
 	} {
 		if other, ok := seen[q.Hash()]; ok {

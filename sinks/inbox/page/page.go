@@ -3,6 +3,7 @@ package page
 
 import (
 	"errors"
+	"strings"
 
 	"tallyman/engine/notice"
 )
@@ -26,12 +27,34 @@ type Query struct {
 	Warehouse   string
 	Subscribers []string // user:<id>, role:<id>; sorted and unique
 	Types       []string // codes; empty = all; sorted and unique
+	Unread      bool     // only what the reader has not read
 	After       string   // a cursor
 	Since       int64    // ms since 1970: delivered at or after; 0 = absent
 	Limit       int      // 1 … MaxLimit
+	Plain       bool     // without changes, for those who have no use for them
 }
 
-// Page is an answer. Notices ascend in the order of delivery.
+// Reader is the user whose read state the answer shows: the one among the subscribers. Without a user, or with several, there
+// is none, and nothing is read.
+func (q *Query) Reader() string { return Reader(q.Subscribers) }
+
+// Reader is the only user among the subscribers, "" where there is none, or more than one.
+func Reader(subscribers []string) string {
+	reader := ""
+	for _, s := range subscribers {
+		switch {
+		case !strings.HasPrefix(s, "user:"):
+		case reader != "":
+			return ""
+		default:
+			reader = s
+		}
+	}
+	return reader
+}
+
+// Page is an answer. The changes come first: they are about notices that the reader was given before this page. The notices
+// ascend in the order of delivery, and each is as the changes have left it.
 type Page struct {
 	Notices    []notice.View
 	Changes    []Change
@@ -41,14 +64,37 @@ type Page struct {
 	More       bool
 	Reset      bool
 	Version    string // the ETag, without quotes: equal versions mean equal answers to the same query
-	Clock      int64  // the score that Cursor stands for, µs
-	// Removed lists what the inboxes had lost when the page was read, whatever Cursor says of it. CursorAt needs it.
+	Clock      int64  // the score up to which the reader has the notices, µs
+	From       int64  // the score up to which it had them before
+	// Removed lists what the inboxes had lost when the page was read, whatever Cursor says of it. Events needs it.
 	Removed []Removed
 }
 
-// Change tells that another window of the same user changed a notice's state.
+// Change tells that the reader has read or acked a notice, perhaps in another window. What is acked is read, too.
 type Change struct {
 	ID    string
-	Kind  string // read | acked
-	Score int64  // its place among the notices: µs of the warehouse's clock
+	Kind  string // Read | Acked
+	Score int64  // when, µs of the warehouse's clock; those of one read-all share it
 }
+
+// The kinds of changes.
+const (
+	Read  = "read"
+	Acked = "acked"
+)
+
+// Summary is what a small window shows of some inboxes.
+type Summary struct {
+	Unread     int // exact to 999
+	UnreadMore bool
+	Popups     []notice.View // modal ones that the reader has not acked, oldest first
+	PopupsMore bool          // there are more than MaxPopups
+	Latest     []notice.View // newest first
+	Version    string        // of what a poll without a cursor would show
+}
+
+// The sizes of a summary.
+const (
+	MaxPopups = 50
+	Latest    = 5
+)
