@@ -37,7 +37,7 @@ func (h *holder) next() {
 	case !present:
 		since := f.AbsentSince
 		if since.IsZero() {
-			since = h.state.LastOKDue
+			since = h.state.SinceOK()
 		}
 		h.foresee(NextResolves, func(a ahead) bool { return a.due.Sub(since) >= w.Rule.KeepFiringFor })
 	case w.Rule.RepeatInterval > 0:
@@ -69,7 +69,7 @@ func (h *holder) foresee(what string, met func(ahead) bool) {
 	if due.IsZero() {
 		due = h.sched.Next(h.w.Asked)
 	}
-	last, clock := h.state.LastDue, h.state.Clock
+	last, clock := h.state.Since(), h.state.Clock
 	for range mostAhead {
 		if !last.IsZero() {
 			clock += min(due.Sub(last), h.sched.Shortest())

@@ -36,7 +36,9 @@ func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, record *ledger.Comm
 			s.findings[change.Key] = change.State
 		}
 	}
+	thawed := s.state.Thawed
 	s.state = record.Scope
+	s.state.Thawed = thawed
 	if record.Watermark != nil {
 		s.mark = slices.Clone(record.Watermark)
 	}

@@ -203,6 +203,28 @@ func (l *Ledger) Skip(ctx context.Context, rule, name string, due time.Time, nod
 	return nil
 }
 
+// Thaw is Skip for what was left out while the rule was disabled.
+func (l *Ledger) Thaw(ctx context.Context, rule, name string, due time.Time, node, reason string) error {
+	leave, err := l.enter(ctx, "Thaw")
+	if err != nil {
+		return err
+	}
+	defer leave()
+	s := l.scopes[scopeID{rule, name}]
+	if !due.After(s.done) || s.running != nil && s.running.Due.Equal(due) {
+		return nil
+	}
+	for key, f := range s.findings {
+		if frozen := due.Sub(s.state.Since()); !f.AbsentSince.IsZero() && frozen > 0 {
+			f.AbsentSince = f.AbsentSince.Add(frozen)
+			s.findings[key] = f
+		}
+	}
+	s.done, s.state.Thawed = due, due
+	l.runs = append(l.runs, ledger.Run{Rule: rule, Scope: name, Due: due, Node: node, Outcome: ledger.OutcomeSkipped, Error: reason})
+	return nil
+}
+
 // Scope returns the state of the rule in the scope.
 func (l *Ledger) Scope(ctx context.Context, rule, name string) (ledger.ScopeState, error) {
 	leave, err := l.enter(ctx, "Scope")

@@ -14,7 +14,7 @@ type Policy struct {
 // pass moves the scope on by one run.
 func (p Policy) pass(s Scope, due time.Time) Scope {
 	if !s.LastDue.IsZero() && due.After(s.LastDue) {
-		s.Clock += min(due.Sub(s.LastDue), p.Shortest)
+		s.Clock += max(min(due.Sub(s.Since()), p.Shortest), 0)
 	}
 	s.LastDue = due
 	return s

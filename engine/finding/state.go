@@ -34,4 +34,18 @@ type Scope struct {
 	LastDue   time.Time     // of the last run, failed or not
 	LastOKDue time.Time     // of the last run that saw the source's rows
 	Clock     time.Duration // observed time: sum of the spans between runs, each at most the schedule's shortest interval
+	Thawed    time.Time     // the last firing that was left out while the rule was disabled; zero before the first
+}
+
+// Since returns the due time of the last run, or of the last firing that was left out while the rule was disabled, whichever is later.
+func (s *Scope) Since() time.Time { return latest(s.LastDue, s.Thawed) }
+
+// SinceOK is Since for the last run that saw the source's rows.
+func (s *Scope) SinceOK() time.Time { return latest(s.LastOKDue, s.Thawed) }
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }

@@ -160,7 +160,7 @@ func (r *Run) Finish(noData bool) Result {
 	}
 	r.res.Scope.LastOKDue = r.due
 	for _, before := range r.unseen() {
-		after, gone := r.policy.miss(before, r.before.LastOKDue, r.due)
+		after, gone := r.policy.miss(before, r.before.SinceOK(), r.due)
 		if gone {
 			r.res.drop(before, after)
 		} else {

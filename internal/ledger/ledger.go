@@ -72,6 +72,9 @@ type Firings interface {
 	// Skip records that the firing did not run, because the one before it still did, and why. It does
 	// nothing where that firing runs, is done, or lies before the last one. ErrNotFound before Register.
 	Skip(ctx context.Context, rule, scope string, due time.Time, node, reason string) error
+	// Thaw is Skip for the last firing that was left out because the rule was disabled. For the findings no time has passed between the last run
+	// and this firing: what is absent has been so for no longer.
+	Thaw(ctx context.Context, rule, scope string, due time.Time, node, reason string) error
 	// Scope returns the state of the rule in the scope. ErrNotFound before Register.
 	Scope(ctx context.Context, rule, scope string) (ScopeState, error)
 	// Findings returns all open findings, in no order.
@@ -97,6 +100,8 @@ type Operators interface {
 	Numbers
 	Shadows
 	Tokens
+	Switches
+	Nodes
 }
 
 // Shadows keeps which rules in shadow are live.

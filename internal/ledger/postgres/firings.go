@@ -104,20 +104,7 @@ func (l *Ledger) Abandoned(ctx context.Context) ([]ledger.Claim, error) {
 
 // Skip implements ledger.Firings.
 func (l *Ledger) Skip(ctx context.Context, rule, scope string, due time.Time, node, reason string) error {
-	var n int64
-	err := l.inTx(ctx, "skip", func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, queries.Get("skip"), rule, scope, rows.Micros(due))
-		n = tag.RowsAffected()
-		if err != nil || n == 0 {
-			return err
-		}
-		_, err = tx.Exec(ctx, queries.Get("record-skip"), rule, scope, rows.Micros(due), node, reason, l.clock())
-		return err
-	})
-	if err == nil && n == 0 {
-		_, err = l.Scope(ctx, rule, scope)
-	}
-	return err
+	return l.leaveOut(ctx, "skip", rule, scope, due, node, reason)
 }
 
 // Findings implements ledger.Firings.

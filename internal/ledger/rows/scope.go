@@ -19,13 +19,14 @@ type Scope struct {
 	Alive                                          bool // the claim is in force
 	Promoted                                       int64
 	PromotedBy                                     string
+	Thawed                                         int64
 }
 
 // Columns returns pointers to the fields in the order of the columns that the query of a scope names.
 func (s *Scope) Columns() []any {
 	return []any{
 		&s.Registered, &s.LastDue, &s.LastOKDue, &s.Clock, &s.DoneDue, &s.Watermark, &s.Token, &s.RunningDue, &s.RunningNode,
-		&s.LeaseUntil, &s.Repeated, &s.Alive, &s.Promoted, &s.PromotedBy,
+		&s.LeaseUntil, &s.Repeated, &s.Alive, &s.Promoted, &s.PromotedBy, &s.Thawed,
 	}
 }
 
@@ -36,7 +37,7 @@ func (s *Scope) State() (ledger.ScopeState, error) {
 		return ledger.ScopeState{}, err
 	}
 	st := ledger.ScopeState{
-		Scope:      finding.Scope{LastDue: Time(s.LastDue), LastOKDue: Time(s.LastOKDue), Clock: Span(s.Clock)},
+		Scope:      finding.Scope{LastDue: Time(s.LastDue), LastOKDue: Time(s.LastOKDue), Clock: Span(s.Clock), Thawed: Time(s.Thawed)},
 		Registered: Time(s.Registered), Done: Time(s.DoneDue), Watermark: watermark,
 		Promoted: Time(s.Promoted), PromotedBy: s.PromotedBy,
 	}

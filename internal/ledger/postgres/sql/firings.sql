@@ -4,7 +4,7 @@
 -- The state of a rule in a scope. Arguments: $1 rule, $2 scope, $3 now. Result: one row or none.
 SELECT registered_at, last_due, last_ok_due, clock, done_due, watermark, token, coalesce(running_due, 0),
        running_node, lease_until, repeated, running_due IS NOT NULL AND lease_until > (SELECT ledger_now($3)),
-       promoted_at, promoted_by
+       promoted_at, promoted_by, thawed_due
 FROM rule_scopes WHERE rule = $1 AND scope = $2;
 
 -- name: register

@@ -1,0 +1,43 @@
+-- Live switches of rules, and the nodes of the cluster.
+
+-- name: switches
+-- Result: every switch, cleared and ended ones too, by rule and scope.
+SELECT rule, scope, state, until, at, reason, actor FROM switches ORDER BY rule, scope;
+
+-- name: set-switch
+-- Arguments: ?1 rule, ?2 scope, ?3 state, ?4 until, ?5 at, ?6 reason, ?7 actor.
+INSERT INTO switches (rule, scope, state, until, at, reason, actor) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+ON CONFLICT (rule, scope) DO UPDATE
+SET state = excluded.state, until = excluded.until, at = excluded.at, reason = excluded.reason, actor = excluded.actor;
+
+-- name: count-switches
+-- Grows with every change, in the change's transaction.
+UPDATE ledger_numbers SET value = value + 1 WHERE name = 'switches';
+
+-- name: thaw-findings
+-- Moves on by the time that was frozen what counts since it was seen last. Arguments: ?1 rule, ?2 scope, ?3 due. Goes before skip.
+UPDATE findings SET absent_since = absent_since + ?3 - (SELECT max(last_due, thawed_due) FROM rule_scopes WHERE id = scope_id)
+WHERE absent_since <> 0 AND scope_id = (
+    SELECT id FROM rule_scopes
+    WHERE rule = ?1 AND scope = ?2 AND done_due < ?3 AND running_due IS NOT ?3 AND ?3 > max(last_due, thawed_due));
+
+-- name: thaw
+-- Arguments: ?1 rule, ?2 scope, ?3 due. Goes with skip.
+UPDATE rule_scopes SET thawed_due = ?3 WHERE rule = ?1 AND scope = ?2 AND thawed_due < ?3;
+
+-- name: see-node
+-- Arguments: ?1 node, ?2 program, ?3 rules, ?4 started, ?5 now.
+INSERT INTO nodes (node, program, rules, started, seen) VALUES (?1, ?2, ?3, ?4, ?5)
+ON CONFLICT (node) DO UPDATE SET program = excluded.program, rules = excluded.rules, started = excluded.started, seen = excluded.seen;
+
+-- name: drop-nodes
+-- Arguments: ?1 µs that a node may be silent, ?2 now.
+DELETE FROM nodes WHERE seen < ?2 - ?1;
+
+-- name: leave-node
+-- Arguments: ?1 node.
+DELETE FROM nodes WHERE node = ?1;
+
+-- name: nodes
+-- Arguments: ?1 µs that a node may be silent, ?2 now. Result: the nodes, by name.
+SELECT node, program, rules, started, seen FROM nodes WHERE seen >= ?2 - ?1 ORDER BY node;
