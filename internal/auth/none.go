@@ -22,12 +22,15 @@ type None struct{}
 // everywhere is shared; nobody appends to it.
 var everywhere = []string{AllWarehouses}
 
+// Anonymous is the subject of everyone in mode none.
+const Anonymous = "anonymous"
+
 // Authenticate takes every request that was addressed to a loopback host. Its identity may do everything.
 func (None) Authenticate(r *http.Request) (Identity, error) {
 	if !isLoopback(hostOnly(r.Host)) {
 		return Identity{}, ErrForeignHost
 	}
-	return Identity{Subject: "anonymous", Access: Roles(), Warehouses: everywhere}, nil
+	return Identity{Subject: Anonymous, Access: Roles(), Warehouses: everywhere}, nil
 }
 
 // CheckListen refuses a listen address (host:port) that is not a loopback address. The empty host is every
