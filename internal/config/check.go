@@ -38,6 +38,7 @@ var (
 // check looks at the values of the sections; sources, sinks and subscriptions were checked one by one.
 func (d *decoder) check(c *Config) {
 	d.checkAuth(c)
+	d.checkHTTP(&c.HTTP)
 	d.checkRedis(c.Redis)
 	d.checkLedger(&c.Ledger)
 	d.checkInboxes(c.Sinks)

@@ -13,14 +13,10 @@ type Config struct {
 	Types         Types
 	Sources       map[string]Source
 	Sinks         map[string]Sink
+	Telemetry     Telemetry
 	Subscriptions []Subscription // the seed, applied when the ledger never had any
 
 	open open // of a lazy load
-}
-
-// HTTP is where the API listens.
-type HTTP struct {
-	Listen string // host:port; port 0 is any free one
 }
 
 // AuthMode says how callers prove who they are.
@@ -84,13 +80,15 @@ type Subscription struct {
 // Default is what applies where nothing is said.
 func Default() Config {
 	return Config{
-		HTTP:   HTTP{Listen: "127.0.0.1:8080"},
+		HTTP:   defaultHTTP(),
 		Auth:   Auth{Mode: AuthNone},
 		Redis:  Redis{URLs: []Secret{NewSecret(Embedded)}, Prefix: "tallyman:"},
 		Ledger: Ledger{URL: NewSecret("sqlite:tallyman.db"), Retention: 90 * 24 * time.Hour},
 		Rules:  Rules{Paths: []string{"rules"}},
 		Types:  Types{Path: "types.yaml"},
 		Sinks:  map[string]Sink{"inbox": {Type: SinkInbox}},
+
+		Telemetry: Telemetry{Traces: Traces{Sample: 1}},
 	}
 }
 

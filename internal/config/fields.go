@@ -10,7 +10,7 @@ import (
 // config reads everything and then checks what concerns several fields.
 func (d *decoder) config(c *Config, merged map[string]any) {
 	section(map[string]field{
-		"http":   section(map[string]field{"listen": text(&c.HTTP.Listen)}),
+		"http":   httpFields(&c.HTTP),
 		"auth":   section(map[string]field{"mode": text(&c.Auth.Mode)}),
 		"redis":  section(map[string]field{"url": redisURLs(&c.Redis), "prefix": text(&c.Redis.Prefix)}),
 		"ledger": section(map[string]field{"url": secret(&c.Ledger.URL), "retention": duration(&c.Ledger.Retention, day)}),
@@ -24,6 +24,7 @@ func (d *decoder) config(c *Config, merged map[string]any) {
 			c.Sinks = map[string]Sink{}
 			entries(func(name string) field { return sinkField(c.Sinks, name) })(d, at, v)
 		},
+		"telemetry":     c.Telemetry.field(),
 		"subscriptions": items(func() field { return subscriptionField(&c.Subscriptions) }),
 	})(d, nil, merged)
 	d.check(c)

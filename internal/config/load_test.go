@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 	"time"
 
@@ -50,7 +51,7 @@ func TestShippedConfigurationLoads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.HTTP != want.HTTP || c.Auth != want.Auth || c.Redis.Prefix != want.Redis.Prefix || c.Ledger.Retention != want.Ledger.Retention {
+	if !reflect.DeepEqual(c.HTTP, want.HTTP) || c.Auth != want.Auth || c.Redis.Prefix != want.Redis.Prefix || c.Ledger.Retention != want.Ledger.Retention {
 		t.Errorf("what it shows as defaults differs from the defaults:\n%+v\n%+v", c, want)
 	}
 	if diff := cmp.Diff(want.Sinks, c.Sinks); diff != "" {
