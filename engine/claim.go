@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
 )
 
@@ -47,6 +48,7 @@ func (u *unit) claimAndFire(ctx context.Context, stop <-chan struct{}, due time.
 		return ledger.Claim{}, errStale // it has waited for a worker
 	}
 
+	asked := time.Now()
 	claim, err := u.e.opts.Ledger.Claim(ctx, u.rule.ID, u.rule.Scope, due, u.e.opts.Node, u.e.opts.Lease)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -58,12 +60,13 @@ func (u *unit) claimAndFire(ctx context.Context, stop <-chan struct{}, due time.
 		u.e.skew.compare(u.now(), claim.LeaseUntil.Add(-u.e.opts.Lease))
 	}
 	u.e.opts.Observer.FiringLag(u.now().Sub(u.plan.start(claim.Due)))
-	return claim, u.hold(ctx, claim)
+	return claim, u.hold(ctx, claim, asked)
 }
 
 // hold runs the firing under the claim. What it cannot finish it gives back, unless another node has it already.
-func (u *unit) hold(ctx context.Context, claim ledger.Claim) error {
-	h := &held{ledger: u.e.opts.Ledger, claim: claim, lease: u.e.opts.Lease, renewed: time.Now()}
+func (u *unit) hold(ctx context.Context, claim ledger.Claim, asked time.Time) error {
+	now := time.Now()
+	h := &held{ledger: u.e.opts.Ledger, claim: claim, lease: u.e.opts.Lease, asked: asked, given: now, renewed: now}
 	work, cancel := context.WithCancelCause(ctx)
 	var renewing sync.WaitGroup
 	renewing.Go(func() { h.keep(work, cancel) })
@@ -95,7 +98,10 @@ type held struct {
 	ledger Ledger
 	claim  ledger.Claim
 	lease  time.Duration
-	run    ledger.Run // the sum of the passes
+	asked  time.Time      // the claim, on this machine's clock
+	given  time.Time      // and when it was
+	run    ledger.Run     // the sum of the passes
+	traced *notice.Origin // the last pass; nil before the first
 
 	mu      sync.Mutex // a renewal never runs beside the commit, which ends the claim
 	renewed time.Time  // on this machine's clock

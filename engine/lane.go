@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"tallyman/internal/trace"
 	"tallyman/sinks"
 )
 
@@ -59,7 +60,7 @@ func (d *deliverer) deliver(ctx context.Context, lane sinks.Lane, batch []sinks.
 	d.e.opts.Step(StepDelivering)
 	receipts, err := d.call(ctx, lane, batch)
 	if refused, ok := errors.AsType[*sinks.RefusedError](err); ok && among(refused.Seqs, batch) {
-		return d.end(ctx, lane, refused)
+		return d.end(ctx, lane, batch, refused)
 	}
 	if err != nil {
 		d.e.opts.Observer.DeliveryDone(d.name, OutcomeRetried, len(batch))
@@ -74,17 +75,23 @@ func (d *deliverer) deliver(ctx context.Context, lane sinks.Lane, batch []sinks.
 	}
 	d.e.opts.Step(StepMarked)
 	d.e.opts.Observer.DeliveryDone(d.name, OutcomeSent, len(batch))
+	d.log.Debug("delivered", "warehouse", lane.Warehouse, "notices", sinks.Logged(batch))
 	return nil
 }
 
 // end gives up on what the sink will never take. The others of its batch are still pending.
-func (d *deliverer) end(ctx context.Context, lane sinks.Lane, refused *sinks.RefusedError) error {
-	d.log.Error("deliveries failed for good", "warehouse", lane.Warehouse, "seqs", refused.Seqs, "error", refused.Err)
+func (d *deliverer) end(ctx context.Context, lane sinks.Lane, batch []sinks.Delivery, refused *sinks.RefusedError) error {
+	d.log.Error("deliveries failed for good", "warehouse", lane.Warehouse, "ids", refused.Seqs, "notices", refusedOf(batch, refused), "error", refused.Err)
 	if err := d.e.opts.Ledger.MarkFailed(ctx, refused.Seqs, cut(refused.Err.Error(), longError)); err != nil {
 		return fmt.Errorf("recording what the sink refused: %w", err)
 	}
 	d.e.opts.Observer.DeliveryDone(d.name, OutcomeRefused, len(refused.Seqs))
 	return nil
+}
+
+// refusedOf are those of the batch that the sink will never take.
+func refusedOf(batch []sinks.Delivery, refused *sinks.RefusedError) sinks.Logged {
+	return slices.DeleteFunc(slices.Clone(batch), func(d sinks.Delivery) bool { return !slices.Contains(refused.Seqs, d.Seq) })
 }
 
 // among tells whether the numbers are some of the batch's.
@@ -95,6 +102,8 @@ func among(some []int64, batch []sinks.Delivery) bool {
 
 // call turns a panic into an error: a notice that a sink cannot cope with must not take the node down.
 func (d *deliverer) call(ctx context.Context, lane sinks.Lane, batch []sinks.Delivery) (receipts []sinks.Receipt, err error) {
+	ctx, end := d.e.opts.Tracer.Deliver(ctx, &trace.Call{Sink: d.name, Warehouse: lane.Warehouse, Batch: batch})
+	defer func() { end(err) }()
 	defer func() {
 		if reason := recover(); reason != nil {
 			d.log.Error("panic in a sink", "warehouse", lane.Warehouse, "panic", fmt.Sprint(reason), "stack", string(debug.Stack()))

@@ -10,6 +10,7 @@ import (
 
 	"tallyman/internal/ledger"
 	"tallyman/rules"
+	"tallyman/internal/trace"
 	"tallyman/scanners"
 	"tallyman/sinks"
 )
@@ -28,7 +29,8 @@ type Options struct {
 	Node     string // name of this node, unique in the cluster
 	Clock    Clock  // SystemClock
 	Logger   *slog.Logger
-	Observer Observer // NoObserver
+	Observer Observer      // NoObserver
+	Tracer   *trace.Tracer // none
 
 	Lease     time.Duration  // of claims and lanes, renewed after a third of it; 30s
 	Workers   int            // runs at a time; those of all sources, so that one that hangs leaves room for the others, and at least 8

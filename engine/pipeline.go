@@ -41,26 +41,35 @@ type before struct {
 
 // run reads top to bottom as the flow does.
 func (p *pass) run(ctx context.Context, h *held) (again bool, err error) {
+	ctx, span := p.trace(ctx, h)
+	defer func() { span.End(err) }()
 	known, err := p.recall(ctx)
 	if err != nil {
 		return false, err
 	}
-	found := p.scan(ctx, known) // probe, condition, findings; a failure is something that was found, too
+	scanning, step := p.e.opts.Tracer.Step(ctx, "scan")
+	found := p.scan(scanning, known) // probe, condition, findings; a failure is something that was found, too
+	step.End(found.fault)
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
 	if p.stale(ctx) {
 		return false, errStale // the firing is given back and repeated at once
 	}
-	record, err := p.compose(ctx, known, found)
+	judging, step := p.e.opts.Tracer.Step(ctx, "judge")
+	record, err := p.compose(judging, known, found)
+	step.End(err)
 	if err != nil {
 		return false, err
 	}
 	p.e.opts.Step(StepJudged)
-	committed, err := p.commit(ctx, h, known, record)
+	committing, step := p.e.opts.Tracer.Step(ctx, "commit")
+	committed, err := p.commit(committing, h, known, record)
+	step.End(err)
 	if err != nil {
 		return false, err
 	}
+	describe(span, &record.Run)
 	p.announce(h, record, committed)
 	return record.Again, nil
 }
@@ -110,7 +119,7 @@ func (p *pass) commit(ctx context.Context, h *held, known *before, record *ledge
 		if ctx.Err() != nil || errors.Is(err, ledger.ErrFenced) {
 			return ledger.Committed{}, errors.Join(err, context.Cause(ctx))
 		}
-		p.log.Warn("the run could not be committed and is tried again", "due", p.due, "attempt", attempt, "error", err)
+		p.log.Warn("the run could not be committed and is tried again", "run", p.id(), "due", p.due, "attempt", attempt, "error", err)
 		if attempt >= patience && h.renew(ctx) == nil {
 			*record = *p.refused(ctx, known, err, attempt >= 2*patience)
 		}
@@ -136,7 +145,7 @@ func (p *pass) announce(h *held, record *ledger.Commit, committed ledger.Committ
 }
 
 func (p *pass) logRun(run *ledger.Run) {
-	log := p.log.With("due", run.Due, "duration", run.Duration, "rows", run.Rows, "notices", run.Notices)
+	log := p.log.With("run", p.id(), "due", run.Due, "duration", run.Duration, "rows", run.Rows, "notices", run.Notices)
 	switch run.Outcome {
 	case ledger.OutcomeFailed:
 		log.Warn("run failed", "error", run.Error)

@@ -79,7 +79,7 @@ var (
 // ourHeaders are set by Tallyman or by HTTP itself.
 var ourHeaders = []string{
 	"Connection", "Content-Encoding", "Content-Length", "Content-Type", "Host", "Idempotency-Key", "Keep-Alive", "Te", "Trailer",
-	"Transfer-Encoding", "Upgrade", "User-Agent", "Webhook-Id", "Webhook-Signature", "Webhook-Timestamp",
+	"Traceparent", "Transfer-Encoding", "Upgrade", "User-Agent", "Webhook-Id", "Webhook-Signature", "Webhook-Timestamp",
 }
 
 func (d *decoder) checkHeader(at path, name, value string, known map[string]Secret) bool {

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"tallyman/internal/trace"
 	"tallyman/sinks"
 )
 
@@ -68,16 +69,18 @@ func (l *loop) work(ctx context.Context) {
 
 // push makes one call. A panic is an error: a notice that a channel cannot cope with must not take the node down.
 func (r *Runner) push(ctx context.Context, batch []sinks.Claimed) (err error) {
+	list := make([]sinks.Delivery, len(batch))
+	for i := range batch {
+		list[i] = batch[i].Delivery
+	}
+	ctx, end := r.o.Tracer.Deliver(ctx, &trace.Call{Sink: r.o.Sink, Attempt: batch[0].Attempts + 1, Batch: list})
+	defer func() { end(r.clean(err)) }()
 	defer func() {
 		if reason := recover(); reason != nil {
 			r.o.Logger.Error("panic in a sink", "panic", r.o.Scrubber.Text(fmt.Sprint(reason), longError), "stack", string(debug.Stack()))
 			err = fmt.Errorf("panic: %v", reason)
 		}
 	}()
-	list := make([]sinks.Delivery, len(batch))
-	for i := range batch {
-		list[i] = batch[i].Delivery
-	}
 	call, done := context.WithTimeoutCause(ctx, r.o.Timeout, r.silent)
 	defer done()
 	r.o.Step(StepTrying)
@@ -128,13 +131,21 @@ func (l *loop) again(v verdict) {
 	l.waiting = append(list, l.waiting...)
 }
 
+// clean is the error without secrets, for traces.
+func (r *Runner) clean(err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New(r.text(err))
+}
+
 // text is an error for log and ledger.
-func (l *loop) text(err error) string {
+func (r *Runner) text(err error) string {
 	if err == nil {
 		return ""
 	}
 	if refused, ok := errors.AsType[*sinks.RefusedError](err); ok {
 		err = refused.Err
 	}
-	return l.o.Scrubber.Text(err.Error(), longError)
+	return r.o.Scrubber.Text(err.Error(), longError)
 }

@@ -1,7 +1,10 @@
 package delivery
 
 import (
+	"context"
 	"errors"
+	"log/slog"
+	"slices"
 	"time"
 
 	"tallyman/sinks"
@@ -45,17 +48,29 @@ func (l *loop) health(f *flight, now time.Time, text string) {
 // log tells of deliveries that have ended badly, and in detail of every attempt that failed.
 func (l *loop) log(f *flight, v verdict, text string) {
 	if f.err == nil {
+		if l.o.Logger.Enabled(context.Background(), slog.LevelDebug) {
+			l.o.Logger.Debug("delivered", "notices", logged(f.batch))
+		}
 		return
 	}
-	var failed []int64
+	var failed []sinks.Claimed
 	for _, s := range v.settled {
 		if s.Kind == sinks.SettleFailed {
-			failed = append(failed, s.Seq)
+			failed = append(failed, f.batch[slices.IndexFunc(f.batch, func(c sinks.Claimed) bool { return c.Seq == s.Seq })])
 		}
 	}
 	if len(failed) > 0 {
-		l.o.Logger.Warn("deliveries failed", "ids", failed, "error", text)
+		l.o.Logger.Warn("deliveries failed", "ids", seqs(failed), "notices", logged(failed), "error", text)
 		return
 	}
-	l.o.Logger.Debug("not delivered yet", "ids", seqs(f.batch), "error", text)
+	l.o.Logger.Debug("not delivered yet", "ids", seqs(f.batch), "notices", logged(f.batch), "error", text)
+}
+
+// logged are the deliveries for a log.
+func logged(batch []sinks.Claimed) sinks.Logged {
+	list := make(sinks.Logged, len(batch))
+	for i := range batch {
+		list[i] = batch[i].Delivery
+	}
+	return list
 }

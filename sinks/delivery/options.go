@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"tallyman/internal/trace"
 	"tallyman/sinks"
 	"tallyman/sinks/scrub"
 )
@@ -66,6 +67,7 @@ type Options struct {
 	Scrubber *scrub.Scrubber // takes the secrets out of errors; none
 	Observer Observer        // none
 	Logger   *slog.Logger    // none
+	Tracer   *trace.Tracer   // none
 
 	// Step is called between the steps of a delivery, so that a test can end the process right there.
 	Step func(step string)

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"tallyman/internal/trace"
 	"tallyman/sinks"
 	"tallyman/sinks/scrub"
 )
@@ -99,6 +100,7 @@ func (w *Webhook) request(ctx context.Context, m message) (*http.Request, error)
 	at := w.o.Now()
 	req.URL, req.Host = w.url, w.url.Host
 	req.Header = w.header.Clone()
+	trace.Inject(ctx, req.Header)
 	req.Header.Set("Idempotency-Key", m.id)
 	req.Header.Set("Webhook-Id", m.id)
 	req.Header.Set("Webhook-Timestamp", strconv.FormatInt(at.Unix(), 10))
