@@ -11,6 +11,7 @@ import (
 	"tallyman/engine/preview"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
+	"tallyman/internal/trace"
 	"tallyman/rules/catalog"
 	"tallyman/sinks/inbox/page"
 )
@@ -64,7 +65,8 @@ type Deps struct {
 	Gatherer prometheus.Gatherer
 	Meter    Meter
 	Logger   *slog.Logger
-	Version  string // of the program, for the OpenAPI document
+	Tracer   *trace.Tracer // nil = no traces
+	Version  string        // of the program, for the OpenAPI document
 }
 
 // API is the handler of everything that Tallyman serves.
@@ -82,7 +84,7 @@ func New(deps Deps) *API {
 	a := &API{deps: deps, log: deps.Logger, ids: newRequestIDs()}
 	routes := newRouter()
 	a.spec = a.register(routes)
-	a.handler = a.outer(a.authenticated(a.sameOrigin(routes)))
+	a.handler = a.outer(a.traced(routes, a.authenticated(a.sameOrigin(routes))))
 	return a
 }
 

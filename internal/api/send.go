@@ -68,9 +68,13 @@ func (a *API) sendNotices(ctx context.Context, in *sendInput) (*sendOutput, erro
 	if prob != nil {
 		return nil, prob
 	}
+	began := time.Now()
 	sent, err := a.deps.Sends.Send(ctx, notices)
 	if err != nil {
 		return nil, a.ledgerFailed(ctx, err)
+	}
+	if len(sent.List) > 0 && !sent.List[0].Existing {
+		a.deps.Tracer.Sent(ctx, notices[0].Notice, began, len(notices))
 	}
 	a.deps.Sends.Wake(sent.Lanes)
 	return a.sent(ctx, notices, &sent)

@@ -17,6 +17,8 @@ import (
 	"tallyman/internal/auth"
 	"tallyman/internal/config"
 	"tallyman/internal/ledger"
+	"tallyman/internal/trace"
+	"tallyman/internal/trace/otlp"
 	"tallyman/rules"
 )
 
@@ -42,6 +44,8 @@ type App struct {
 	started  time.Time
 	ledger   ledger.Ledger
 	follow   *follower
+	tracer   *trace.Tracer // nil = no traces
+	exporter *otlp.Exporter
 	index    *indexes
 	pushes   pushSinks
 	sources  map[string]*source
@@ -64,6 +68,9 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err err
 			err = errors.Join(err, a.Close())
 		}
 	}()
+	if err := a.openTraces(ctx); err != nil {
+		return nil, err
+	}
 	if a.ledger, err = openLedger(ctx, cfg.Ledger, a.opts.Migrate); err != nil {
 		return nil, err
 	}
@@ -183,6 +190,9 @@ func (a *App) Close() error {
 	if a.ledger != nil {
 		errs = append(errs, a.ledger.Close())
 	}
+	if a.exporter != nil {
+		errs = append(errs, a.exporter.Close())
+	}
 	return errors.Join(errs...)
 }
 
@@ -198,6 +208,7 @@ func (a *App) newEngine(observer engine.Observer) (*engine.Engine, error) {
 		Clock:     a.opts.Clock,
 		Logger:    a.log,
 		Observer:  observer,
+		Tracer:    a.tracer,
 		Lease:     a.opts.Lease,
 		StopGrace: a.opts.StopGrace,
 		Retention: a.cfg.Ledger.Retention,
@@ -240,6 +251,7 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 		Gatherer:   meter.Gatherer(),
 		Meter:      meter,
 		Logger:     a.log,
+		Tracer:     a.tracer,
 		Version:    a.opts.Version,
 	}), nil
 }
