@@ -32,11 +32,17 @@ func (p *pass) alert(known *before, found *found) {
 			found.step.Leave(st)
 			continue
 		}
-		tells := len(found.step.Tells)
-		found.step.Alert(st, a.wrong, rules.AlertPriority, policy, known.LastDue, p.due)
-		if len(found.step.Tells) > tells {
+		var draft *rules.Draft
+		by := ""
+		if a.wrong {
 			code, text := faultOf(found.fault)
-			found.drafts = append(found.drafts, rules.AlertDraft(p.rule, a.kind, code, text, p.lastRunAt(known)))
+			draft = rules.AlertDraft(p.rule, a.kind, code, text, p.lastRunAt(known))
+			by = p.silenced(draft)
+		}
+		tells := len(found.step.Tells)
+		found.step.Alert(st, a.wrong, rules.AlertPriority, policy, by, known.Since(), p.due)
+		if len(found.step.Tells) > tells {
+			found.drafts = append(found.drafts, draft)
 		}
 	}
 }

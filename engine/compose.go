@@ -17,7 +17,7 @@ import (
 
 // compose makes the record of a pass: what it found, and the notices that tell of it.
 func (p *pass) compose(ctx context.Context, known *before, found *found) (*ledger.Commit, error) {
-	record := &ledger.Commit{Scope: found.step.Scope, Watermark: found.watermark, Again: found.again}
+	record := &ledger.Commit{Scope: found.step.Scope, Watermark: found.watermark, Again: found.again, Silenced: found.silenced()}
 	if found.again {
 		record.Scope = known.Scope // the firing is not done
 	}
@@ -63,6 +63,9 @@ type message struct {
 func (f *found) messages() []message {
 	list := make([]message, 0, len(f.events)+len(f.drafts))
 	for _, e := range f.events {
+		if e.by != "" {
+			continue
+		}
 		list = append(list, message{key: e.key, episode: e.episode, status: notice.Event, count: 1, draft: e.draft})
 	}
 	for i := range f.drafts {

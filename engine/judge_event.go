@@ -16,6 +16,7 @@ import (
 // rows, also those that meet no condition.
 type eventJudge struct {
 	program *rules.Program
+	pass    *pass
 	maxRows int
 	due     string
 	columns []int           // positions of the watermark's columns
@@ -27,11 +28,12 @@ type eventJudge struct {
 	found   found
 }
 
-// event is one row of a rule of mode event that is told.
+// event is one row of a rule of mode event that is told, or dropped by a silence.
 type event struct {
 	key     string
 	episode string
 	draft   *rules.Draft
+	by      string // the silences that drop it; "" = it is told
 }
 
 // mark is the judge before a row.
@@ -45,6 +47,7 @@ type mark struct {
 func newEventJudge(p *pass, known *before) *eventJudge {
 	j := &eventJudge{
 		program: p.ready.program,
+		pass:    p,
 		maxRows: p.rule.Probe.MaxRows,
 		due:     strconv.FormatInt(p.due.UnixMicro(), 10),
 		ordered: true,
@@ -88,7 +91,7 @@ func (j *eventJudge) visit(r *row.Row) error {
 	}
 	j.found.run.Matched++
 	j.told[key+"\x00"+episode] = true
-	j.found.events = append(j.found.events, event{key, episode, draft})
+	j.found.events = append(j.found.events, event{key, episode, draft, j.pass.silenced(draft)})
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 // the words of a group are made of all its rows.
 type groupJudge struct {
 	program *rules.Program
+	pass    *pass
 	maxRows int
 	step    *finding.Run
 	rows    []*row.Row // as the step counts them
@@ -23,6 +24,7 @@ type groupJudge struct {
 func newGroupJudge(p *pass, known *before) *groupJudge {
 	return &groupJudge{
 		program: p.ready.program,
+		pass:    p,
 		maxRows: p.rule.Probe.MaxRows,
 		step:    finding.Begin(known.Scope, known.findings, p.policy, p.due),
 	}
@@ -77,7 +79,11 @@ func (j *groupJudge) draft(g *finding.Group) {
 	}
 	draft, err := j.program.DraftGroup(rows)
 	if err == nil {
-		j.found.drafts = append(j.found.drafts, draft)
+		if by := j.pass.silenced(draft); by != "" {
+			j.step.HoldGroup(g, by)
+		} else {
+			j.found.drafts = append(j.found.drafts, draft)
+		}
 		return
 	}
 	j.step.Untold(g)

@@ -13,6 +13,7 @@ const resultKey = "[]"
 // resultJudge makes one finding of all rows. None of them is kept with it, for none of them is what it is about.
 type resultJudge struct {
 	program  *rules.Program
+	pass     *pass
 	maxRows  int
 	keepLast bool
 	step     *finding.Run
@@ -23,6 +24,7 @@ type resultJudge struct {
 func newResultJudge(p *pass, known *before) *resultJudge {
 	return &resultJudge{
 		program:  p.ready.program,
+		pass:     p,
 		maxRows:  p.rule.Probe.MaxRows,
 		keepLast: p.policy.KeepLast,
 		step:     finding.Begin(known.Scope, known.findings, p.policy, p.due),
@@ -59,14 +61,20 @@ func (j *resultJudge) judge() error {
 		return err
 	}
 	verdict := j.step.Look(resultKey, priority)
-	if verdict.Kind != finding.None {
+	if verdict.Kind == finding.None {
+		j.step.See(verdict)
+	} else {
 		draft, err := j.program.DraftResult(j.rows)
 		if err != nil {
 			return err
 		}
-		j.found.drafts = append(j.found.drafts, draft)
+		if by := j.pass.silenced(draft); by != "" {
+			j.step.Hold(verdict, by)
+		} else {
+			j.found.drafts = append(j.found.drafts, draft)
+			j.step.See(verdict)
+		}
 	}
 	j.found.run.Matched = len(j.rows)
-	j.step.See(verdict)
 	return nil
 }

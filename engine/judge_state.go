@@ -11,6 +11,7 @@ import (
 // allocation, and only one that will be told is rendered.
 type stateJudge struct {
 	program *rules.Program
+	pass    *pass
 	maxRows int
 	step    *finding.Run
 	json    rowJSON
@@ -20,6 +21,7 @@ type stateJudge struct {
 func newStateJudge(p *pass, known *before) *stateJudge {
 	return &stateJudge{
 		program: p.ready.program,
+		pass:    p,
 		maxRows: p.rule.Probe.MaxRows,
 		step:    finding.Begin(known.Scope, known.findings, p.policy, p.due),
 	}
@@ -50,19 +52,31 @@ func (j *stateJudge) visit(r *row.Row) error {
 		sample(&j.found.run, "repeated key "+short(key))
 		return nil
 	}
-	if verdict.Kind != finding.None {
+	changed := false
+	if verdict.Kind == finding.None {
+		changed = j.step.See(verdict)
+	} else {
 		draft, err := j.program.Draft(r)
 		if err != nil {
 			j.errored(r, err)
 			return nil
 		}
-		j.found.drafts = append(j.found.drafts, draft)
+		changed = j.tell(verdict, draft)
 	}
 	j.found.run.Matched++
-	if j.step.See(verdict) {
+	if changed {
 		j.found.rows = append(j.found.rows, j.json.encode(r))
 	}
 	return nil
+}
+
+// tell counts a row whose finding is to be told, unless a silence holds that back.
+func (j *stateJudge) tell(verdict finding.Verdict, draft *rules.Draft) (changed bool) {
+	if by := j.pass.silenced(draft); by != "" {
+		return j.step.Hold(verdict, by)
+	}
+	j.found.drafts = append(j.found.drafts, draft)
+	return j.step.See(verdict)
 }
 
 func (j *stateJudge) errored(r *row.Row, err error) {

@@ -8,9 +8,10 @@ import (
 	"regexp"
 	"time"
 
+	"tallyman/engine/silence"
 	"tallyman/internal/ledger"
-	"tallyman/rules"
 	"tallyman/internal/trace"
+	"tallyman/rules"
 	"tallyman/scanners"
 	"tallyman/sinks"
 )
@@ -23,10 +24,13 @@ type Options struct {
 	Sinks   map[string]Sink
 	Rules   []*rules.Rule
 	// Complete tells that Rules has every rule that there is. Then findings of other rules and scopes, which
-	// were removed, are closed silently when the engine starts. Leave it false while a rule file is broken.
+	// were removed, are closed silently once every node has these rules. Leave it false while a rule file is broken.
 	Complete bool
 
+	Silencer Silencer // nothing is silenced
+
 	Node     string // name of this node, unique in the cluster
+	Version  string // of the program, for those who look at the nodes
 	Clock    Clock  // SystemClock
 	Logger   *slog.Logger
 	Observer Observer      // NoObserver
@@ -95,6 +99,9 @@ func (o *Options) withDefaults() Options {
 	if d.Observer == nil {
 		d.Observer = NoObserver{}
 	}
+	if d.Silencer == nil {
+		d.Silencer = &silence.Set{}
+	}
 	if d.Step == nil {
 		d.Step = func(string) {}
 	}
@@ -120,8 +127,14 @@ func (o *Options) validate() error {
 			errs = append(errs, fmt.Errorf("engine: source %q has room for %d runs", name, runs))
 		}
 	}
+	return errors.Join(errs...)
+}
+
+// validateRules reports everything that is wrong with rules that are to run, joined.
+func (o *Options) validateRules(list []*rules.Rule) error {
+	var errs []error
 	known := map[string]bool{}
-	for _, r := range o.Rules {
+	for _, r := range list {
 		if id := ledger.Known(r.ID, r.Scope); known[id] {
 			errs = append(errs, fmt.Errorf("engine: rule %s has scope %q twice", r.ID, r.Scope))
 		} else {

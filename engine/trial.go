@@ -32,6 +32,7 @@ type TrialStart struct {
 	State    ledger.ScopeState // a zero Registered means known since the first run
 	Findings []finding.State
 	Notices  map[string]*notice.Notice // those that the findings name
+	Silencer Silencer                  // nothing is silenced
 }
 
 // TrialRun is one run of a trial.
@@ -49,7 +50,7 @@ func NewTrial(r *rules.Rule, source scanners.Source, types catalog.Catalog, star
 	e := &Engine{
 		opts: (&Options{
 			Ledger: m, Node: "trial", Clock: clock, Logger: slog.New(slog.DiscardHandler),
-			Sinks: trialSinks(r),
+			Sinks: trialSinks(r), Silencer: start.Silencer,
 		}).withDefaults(),
 		log: slog.New(slog.DiscardHandler),
 	}

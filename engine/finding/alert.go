@@ -31,8 +31,8 @@ func Split(states []State) (rows, alerts []State) {
 }
 
 // Alert decides about a finding that no row makes: wrong tells whether the run gives rise to it. st is its state before
-// with its key, and no Phase where it is new; last is the due time of the run before.
-func (res *Result) Alert(st State, wrong bool, priority int, p Policy, last, due time.Time) {
+// with its key, and no Phase where it is new; last is the due time of the run before. by names what holds it back, "" = nothing does.
+func (res *Result) Alert(st State, wrong bool, priority int, p Policy, by string, last, due time.Time) {
 	if st.Phase != 0 {
 		res.count([]State{st})
 		res.states = append(slices.Clip(res.states), st)
@@ -40,6 +40,9 @@ func (res *Result) Alert(st State, wrong bool, priority int, p Policy, last, due
 	switch {
 	case wrong:
 		after, kind := p.decide(st, priority, res.Scope.Clock, due)
+		if kind != None && by != "" {
+			after, kind = after.hold(&st, by), None
+		}
 		if after == st {
 			return
 		}

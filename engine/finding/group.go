@@ -25,6 +25,7 @@ type Group struct {
 	joined   bool
 	told     bool
 	untold   bool
+	heldBy   string // what holds it back; "" = nothing does
 	changes  []int
 }
 
@@ -48,16 +49,16 @@ func (p Policy) join(before State, group string, clock time.Duration, due time.T
 	if st.Phase == 0 {
 		st.Phase, st.Episode, st.SeenClock = Pending, due, clock
 	}
-	st.Group, st.AbsentSince = group, time.Time{}
+	st.Group, st.AbsentSince, st.Silenced = group, time.Time{}, ""
 	if st.Phase == Pending && clock-st.SeenClock >= p.For {
 		st.Phase, st.FiringSince = Firing, due
 	}
-	joins := st.Phase == Firing && (before.Phase != Firing || before.Group != group)
+	joins := st.Phase == Firing && (before.Phase != Firing || before.Group != group || before.Ordinal == 0)
 	return member{before: before, after: st, joins: joins}
 }
 
 // Groups returns the groups that want a notice, in the order of their keys, after all rows have been seen. They are told
-// unless Untold is called.
+// unless Untold or HoldGroup is called.
 func (r *Run) Groups() []*Group {
 	r.groups = map[string]*Group{}
 	for i := range r.members {
@@ -95,21 +96,22 @@ func (r *Run) gather(i int) {
 	g.priority = max(g.priority, m.priority)
 }
 
-// recall finds out how the groups were told before. Members of one group know the same; should they not, the latest counts.
+// recall finds out how the groups were told before. Members of one group know the same, but those that were held back from the first; should
+// they not, the latest counts.
 func (r *Run) recall() {
 	if len(r.groups) == 0 {
 		return
 	}
 	for i := range r.states {
 		st := &r.states[i]
-		if g := r.groups[st.Group]; g != nil && st.Phase == Firing && later(st, &g.prior) {
+		if g := r.groups[st.Group]; g != nil && st.Phase == Firing && (g.prior.Phase == 0 || later(st, &g.prior)) {
 			g.prior = *st
 		}
 	}
 }
 
 func later(a, b *State) bool {
-	return cmp.Or(a.LastNotified.Compare(b.LastNotified), cmp.Compare(a.Ordinal, b.Ordinal), cmp.Compare(b.Key, a.Key)) > 0
+	return cmp.Or(a.LastNotified.Compare(b.LastNotified), cmp.Compare(a.Ordinal, b.Ordinal), b.Episode.Compare(a.Episode), cmp.Compare(b.Key, a.Key)) > 0
 }
 
 // decideGroup is decide for a group.
@@ -118,6 +120,8 @@ func (r *Run) decideGroup(g *Group) {
 	case g.prior.Phase == 0:
 		g.Kind = Fire
 		g.prior.Group, g.prior.Episode = g.Key, r.due
+	case g.prior.Ordinal == 0:
+		g.Kind = Fire // all this time it was held back; its episode began when the first of it fired
 	case g.joined:
 		g.Kind = Join
 	case g.priority > g.prior.Priority:
@@ -132,8 +136,13 @@ func (r *Run) decideGroup(g *Group) {
 func (g *Group) on(st State) State {
 	st.Episode, st.Priority, st.LastNotified = g.after.Episode, g.after.Priority, g.after.LastNotified
 	st.Ordinal, st.NoticeID = g.after.Ordinal, g.after.NoticeID
+	st.Silenced = ""
 	return st
 }
+
+// HoldGroup takes a group back that is not told, although it should be: by names what holds it back. Its members fire, and those that fire in it
+// for the first time do so again in the next run.
+func (r *Run) HoldGroup(g *Group, by string) { g.told, g.heldBy = false, by }
 
 // Untold takes a group back that no notice could be made of. The rows that fire in it for the first time leave their
 // findings as they were, so that the next run tries again.
@@ -143,13 +152,30 @@ func (r *Run) Untold(g *Group) { g.told, g.untold = false, true }
 func (r *Run) settleGroups() {
 	for i := range r.members {
 		m := &r.members[i]
-		if g := r.groups[m.after.Group]; g != nil && g.untold && m.joins {
-			m.after = m.before
+		if g := r.groups[m.after.Group]; g != nil && m.after.Phase == Firing {
+			switch {
+			case g.untold && m.joins:
+				m.after = m.before
+			case g.heldBy != "":
+				m.hold(g, r.due)
+			}
 		}
-		r.update(m.before, m.after)
+		r.update(m.before, m.after, true)
 	}
 	for _, i := range r.errored {
-		r.update(r.states[i], r.states[i])
+		r.update(r.states[i], r.states[i], false)
+	}
+}
+
+// hold is the member of a group that is held back. One that comes from another group has left that, and nothing was told of it in this one; it has an
+// episode of its own, so that what is told of the group once all that were told have gone is another notice than they had.
+func (m *member) hold(g *Group, due time.Time) {
+	if m.joins && (m.before.Phase != Firing || m.before.Ordinal > 0) {
+		m.after.Episode = due
+		m.after.Priority, m.after.LastNotified, m.after.Ordinal, m.after.NoticeID = 0, time.Time{}, 0, ""
+	}
+	if m.joins || g.Kind != Join {
+		m.after.Silenced = g.heldBy
 	}
 }
 

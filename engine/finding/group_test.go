@@ -140,7 +140,7 @@ func TestAlerts(t *testing.T) {
 		if len(alerts) > 0 {
 			st = alerts[0]
 		}
-		res.Alert(st, c.wrong, 4, p, last, due)
+		res.Alert(st, c.wrong, 4, p, "", last, due)
 		if got := tells(&res); got != c.told {
 			t.Errorf("run %d: told %q, want %q", i, got, c.told)
 		}

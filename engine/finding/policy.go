@@ -39,6 +39,7 @@ func (p Policy) decide(st State, priority int, clock time.Duration, due time.Tim
 	if st.Phase == 0 {
 		st.Phase, st.Episode, st.SeenClock = Pending, due, clock
 	}
+	st.Silenced = ""
 	if st.Phase == Pending {
 		if clock-st.SeenClock < p.For {
 			return st, None
@@ -50,6 +51,8 @@ func (p Policy) decide(st State, priority int, clock time.Duration, due time.Tim
 		st.AbsentSince = time.Time{} // back in time: the episode goes on
 	}
 	switch {
+	case st.Ordinal == 0:
+		return st.told(priority, due), Fire // all this time it was held back
 	case priority > st.Priority:
 		return st.told(priority, due), Rise
 	case p.RepeatInterval > 0 && due.Sub(st.LastNotified) >= p.RepeatInterval:
@@ -63,6 +66,15 @@ func (st State) told(priority int, due time.Time) State {
 	st.Priority, st.LastNotified = priority, due
 	st.Group = "" // it speaks for itself, whatever it belonged to before its rule was changed
 	st.Ordinal++
+	return st
+}
+
+// hold is the state after a run that had something to tell of the finding, which is held back by whoever by names: everything has happened
+// but that it was told. So the next run decides anew whether there is something to tell, and tells it unless it is held back, too.
+func (st State) hold(before *State, by string) State {
+	st.Priority, st.LastNotified, st.Ordinal = before.Priority, before.LastNotified, before.Ordinal
+	st.Group, st.NoticeID = before.Group, before.NoticeID
+	st.Silenced = by
 	return st
 }
 

@@ -24,17 +24,18 @@ type State struct {
 	FiringSince  time.Time     // due time; zero while pending
 	Priority     int           // as last notified
 	LastNotified time.Time     // due time of the last firing notice
-	Ordinal      int           // number of firing notices so far
+	Ordinal      int           // number of firing notices so far; 0 of a firing one = it was held back from the first
 	NoticeID     string        // the last firing notice, which a resolution repeats; "" while none was made
 	Group        string        // key of its group; "" where the rule does not group
+	Silenced     string        // what the last run that saw it had to tell was held back, by whom (see Hold); "" = nothing was
 }
 
 // Scope is what is kept of one rule in one scope between runs.
 type Scope struct {
 	LastDue   time.Time     // of the last run, failed or not
 	LastOKDue time.Time     // of the last run that saw the source's rows
-	Clock     time.Duration // observed time: sum of the spans between runs, each at most the schedule's shortest interval
 	Thawed    time.Time     // the last firing that was left out while the rule was disabled; zero before the first
+	Clock     time.Duration // observed time: sum of the spans between runs, each at most the schedule's shortest interval
 }
 
 // Since returns the due time of the last run, or of the last firing that was left out while the rule was disabled, whichever is later.

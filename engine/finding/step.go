@@ -130,6 +130,12 @@ func (r *Run) See(v Verdict) (changed bool) {
 	return true
 }
 
+// Hold is See for a row whose finding is not told, although the verdict says so: by names what holds it back.
+func (r *Run) Hold(v Verdict, by string) (changed bool) {
+	v.Kind, v.after = None, v.after.hold(&v.before, by)
+	return r.See(v)
+}
+
 // Err leaves the finding of a row that could not be judged as it was.
 func (r *Run) Err(key string) {
 	i, known := r.index[key]
@@ -164,7 +170,7 @@ func (r *Run) Finish(noData bool) Result {
 		if gone {
 			r.res.drop(before, after)
 		} else {
-			r.update(before, after)
+			r.update(before, after, false)
 		}
 	}
 	r.tellGroups()
@@ -182,10 +188,16 @@ func (r *Run) unseen() []State {
 	return left
 }
 
-// update is change of a finding that keeps its group, and is told what the group is told.
-func (r *Run) update(before, after State) {
+// update is change of a finding that keeps its group, and is told what the group is told. One of which nothing was ever told is in the
+// group's notice only where its row is: otherwise it goes on by itself, as one that fires from now on.
+func (r *Run) update(before, after State, shown bool) {
 	g := r.groups[after.Group]
-	if g == nil || after.Phase != Firing || !g.told {
+	switch {
+	case g == nil || after.Phase != Firing || !g.told:
+		r.change(before, after)
+		return
+	case !shown && after.Ordinal == 0:
+		after.Episode = r.due
 		r.change(before, after)
 		return
 	}

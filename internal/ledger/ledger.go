@@ -102,6 +102,7 @@ type Operators interface {
 	Tokens
 	Switches
 	Nodes
+	Silences
 }
 
 // Shadows keeps which rules in shadow are live.
@@ -179,6 +180,8 @@ type Commit struct {
 	// Over names the firing notices whose findings are over. Waiting deliveries of those findings that have `unless: resolved` are
 	// canceled, those of before the last reminder too.
 	Over []string
+	// Silenced is how many rows of mode event each silence has dropped, by its id.
+	Silenced map[string]int
 }
 
 // FindingChange is a finding after the run.

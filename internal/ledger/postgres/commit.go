@@ -119,5 +119,6 @@ func (w *commit) writeState(ctx context.Context, tx pgx.Tx) error {
 	b.Queue(queries.Get("record-run"), rows.RunArgs(w.claim, &w.run.Run, answer, w.done.Unsubscribed)...)
 	b.Queue(queries.Get("record-scope"), w.scopeID, rows.Micros(s.LastDue), rows.Micros(s.LastOKDue),
 		s.Clock.Microseconds(), watermark, rows.Micros(w.claim.Due), w.run.Again)
+	countEvents(&b, w.run.Silenced)
 	return tx.SendBatch(ctx, &b).Close()
 }

@@ -63,13 +63,14 @@ type Finding struct {
 	LastNotified int64
 	NoticeID     string
 	Group        string
+	Silenced     string
 }
 
 // Columns returns pointers to the fields in the order of the columns that the queries of findings name.
 func (f *Finding) Columns() []any {
 	return []any{
 		&f.Key, &f.Phase, &f.Episode, &f.SeenClock, &f.AbsentSince, &f.FiringSince, &f.Priority, &f.LastNotified, &f.Ordinal,
-		&f.NoticeID, &f.Group,
+		&f.NoticeID, &f.Group, &f.Silenced,
 	}
 }
 
@@ -79,7 +80,7 @@ func NewFinding(s *finding.State) Finding {
 		Key: s.Key, Phase: int16(s.Phase), Priority: int16(s.Priority), Ordinal: int32(s.Ordinal), //nolint:gosec // 1 … 5; a reminder a minute for 4000 years
 		Episode: Micros(s.Episode), SeenClock: s.SeenClock.Microseconds(), AbsentSince: Micros(s.AbsentSince),
 		FiringSince: Micros(s.FiringSince), LastNotified: Micros(s.LastNotified), NoticeID: s.NoticeID,
-		Group: s.Group,
+		Group: s.Group, Silenced: s.Silenced,
 	}
 }
 
@@ -89,7 +90,7 @@ func (f *Finding) State() finding.State {
 		Key: f.Key, Phase: finding.Phase(f.Phase), Priority: int(f.Priority), Ordinal: int(f.Ordinal), //nolint:gosec // as NewFinding wrote it
 		Episode: Time(f.Episode), SeenClock: Span(f.SeenClock), AbsentSince: Time(f.AbsentSince),
 		FiringSince: Time(f.FiringSince), LastNotified: Time(f.LastNotified), NoticeID: f.NoticeID,
-		Group: f.Group,
+		Group: f.Group, Silenced: f.Silenced,
 	}
 }
 

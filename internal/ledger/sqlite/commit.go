@@ -96,6 +96,9 @@ func (w *commit) writeState(ctx context.Context, tx *sql.Tx) error {
 		return err
 	}
 	s := w.run.Scope
+	if err := countEvents(ctx, tx, w.run.Silenced); err != nil {
+		return err
+	}
 	_, err = exec(ctx, tx, "record-scope", w.scopeID, rows.Micros(s.LastDue), rows.Micros(s.LastOKDue),
 		s.Clock.Microseconds(), watermark, rows.Micros(w.claim.Due), w.run.Again)
 	return err

@@ -18,7 +18,7 @@ func writeFindings(ctx context.Context, tx *sql.Tx, scopeID, due int64, changes 
 	columns := func(dst []any, c *ledger.FindingChange) []any {
 		f := rows.NewFinding(&c.State)
 		dst = append(dst, scopeID, f.Key, f.Phase, f.Priority, f.Ordinal, f.Episode, f.SeenClock, f.AbsentSince,
-			f.FiringSince, f.LastNotified, f.NoticeID, f.Group)
+			f.FiringSince, f.LastNotified, f.NoticeID, f.Group, f.Silenced)
 		if c.Row == nil {
 			return append(dst, nil, 0)
 		}

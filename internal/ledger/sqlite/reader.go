@@ -109,6 +109,11 @@ func (l *Ledger) Prune(ctx context.Context, before time.Time, keepRuns int) (int
 			break
 		}
 	}
+	silences, err := l.exec(ctx, "prune-silences", rows.Micros(before))
+	removed += silences
+	if err != nil {
+		return removed, err
+	}
 	items, err := l.pruneItems(ctx, before)
 	removed += items
 	if err != nil {

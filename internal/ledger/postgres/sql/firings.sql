@@ -65,7 +65,7 @@ UPDATE rule_scopes SET promoted_at = 0, promoted_by = '' WHERE rule = $1 AND sco
 -- name: findings
 -- Arguments: $1 rule, $2 scope. Result: all open findings.
 SELECT f.key, f.phase, f.episode, f.seen_clock, f.absent_since, f.firing_since, f.priority, f.last_notified, f.ordinal,
-       f.notice_id, f.group_key
+       f.notice_id, f.group_key, f.silenced
 FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = $1 AND s.scope = $2;
 
 -- name: notices

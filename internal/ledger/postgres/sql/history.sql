@@ -3,7 +3,7 @@
 -- name: finding
 -- Arguments: $1 rule, $2 scope, $3 hash of the key. Result: the open finding as in findings, its row and the row's due time.
 SELECT f.key, f.phase, f.episode, f.seen_clock, f.absent_since, f.firing_since, f.priority, f.last_notified, f.ordinal,
-       f.notice_id, f.group_key, f.last_row, f.row_due
+       f.notice_id, f.group_key, f.silenced, f.last_row, f.row_due
 FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = $1 AND s.scope = $2 AND f.key_hash = $3;
 
 -- name: trace

@@ -1,0 +1,39 @@
+package silence
+
+import (
+	"cmp"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// Holding is a silence that holds something back now.
+type Holding struct {
+	ID      string
+	Until   time.Time // unless somebody ends it before
+	Comment string
+}
+
+// Set is the silences that a node knows. It is safe for concurrent use; the zero value has none.
+type Set struct{ list atomic.Pointer[[]Silence] }
+
+// Replace makes the list the one that counts. The caller does not change it any more.
+func (s *Set) Replace(list []Silence) { s.list.Store(&list) }
+
+// Holding returns the active silences that are about the subject, the one that lasts longest first.
+func (s *Set) Holding(at time.Time, subject *Subject) []Holding {
+	list := s.list.Load()
+	if list == nil {
+		return nil
+	}
+	var found []Holding
+	for i := range *list {
+		one := &(*list)[i]
+		until, active := one.ActiveUntil(at)
+		if active && one.Matches(subject) {
+			found = append(found, Holding{one.ID, until, one.Comment})
+		}
+	}
+	slices.SortFunc(found, func(a, b Holding) int { return cmp.Or(b.Until.Compare(a.Until), cmp.Compare(a.ID, b.ID)) })
+	return found
+}

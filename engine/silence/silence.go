@@ -1,0 +1,136 @@
+package silence
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// State is how a silence stands at a time.
+type State string
+
+// The states. A recurring one is pending between its windows.
+const (
+	Pending State = "pending"
+	Active  State = "active"
+	Expired State = "expired"
+)
+
+// longestText bounds comments and authors, in bytes.
+const longestText = 1000
+
+// Silence holds back what is about all that its matchers match, for as long as it is active: from From until Until, or during
+// its windows.
+type Silence struct {
+	ID       string
+	Matchers []Matcher
+	From     time.Time
+	Until    time.Time // zero = for ever, which only a recurring one may
+	Window   *Window   // of a recurring one; nil = it is active all the time
+	Comment  string
+	Author   string
+	Created  time.Time
+
+	Ended   time.Time // when an operator ended it before its time; zero = nobody did
+	EndedBy string
+
+	Events int64 // rows of mode event that it has dropped; the ledger counts them
+}
+
+// Check finds what is wrong with a new silence at a time. The error is an *Error.
+func (s *Silence) Check(now time.Time) error {
+	switch {
+	case len(s.Matchers) == 0:
+		return &Error{FieldMatchers, "there is none", "say what to silence, as in rule=negative-bin-stock"}
+	case len(s.Matchers) > mostMatchers:
+		return &Error{FieldMatchers, fmt.Sprintf("there are more than %d", mostMatchers), ""}
+	case !slices.ContainsFunc(s.Matchers, func(m Matcher) bool { return !m.fits("") }):
+		return &Error{FieldMatchers, "each of them matches an empty text, too: together they would silence everything", "name at least one rule, type, warehouse, scope or label"}
+	case s.Until.IsZero() && s.Window == nil:
+		return &Error{FieldUntil, "is missing: a silence has an end", ""}
+	case !s.Until.IsZero() && !s.Until.After(s.From):
+		return &Error{FieldUntil, "is not after from", ""}
+	case !s.Until.IsZero() && !s.Until.After(now):
+		return &Error{FieldUntil, "has passed", ""}
+	}
+	for field, text := range map[string]string{FieldComment: s.Comment, FieldAuthor: s.Author} {
+		if len(text) > longestText {
+			return &Error{field, fmt.Sprintf("is longer than %d bytes", longestText), ""}
+		}
+		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+			return &Error{field, "is no text", ""}
+		}
+	}
+	return nil
+}
+
+// Matches tells whether the silence is about the subject. All its matchers have to match.
+func (s *Silence) Matches(subject *Subject) bool {
+	for i := range s.Matchers {
+		if !s.Matchers[i].Matches(subject) {
+			return false
+		}
+	}
+	return true
+}
+
+// State tells how the silence stands at a time.
+func (s *Silence) State(at time.Time) State {
+	switch _, active := s.ActiveUntil(at); {
+	case active:
+		return Active
+	case s.over(at):
+		return Expired
+	default:
+		return Pending
+	}
+}
+
+func (s *Silence) over(at time.Time) bool {
+	return !s.Ended.IsZero() && !at.Before(s.Ended) || !s.Until.IsZero() && !at.Before(s.Until)
+}
+
+// ActiveUntil tells whether the silence is active at a time, and until when it is if nobody ends it.
+func (s *Silence) ActiveUntil(at time.Time) (until time.Time, active bool) {
+	if s.over(at) || at.Before(s.From) {
+		return time.Time{}, false
+	}
+	until = s.Until
+	if s.Window != nil {
+		closes, open := s.Window.OpenUntil(at)
+		if !open {
+			return time.Time{}, false
+		}
+		if until.IsZero() || closes.Before(until) {
+			until = closes
+		}
+	}
+	return until, true
+}
+
+// Next returns when the silence begins to be active after a time; zero = it does not.
+func (s *Silence) Next(after time.Time) time.Time {
+	if s.over(after) {
+		return time.Time{}
+	}
+	from := s.From
+	if s.Window != nil {
+		from = s.Window.next(latest(after, s.From.Add(-1)))
+		if _, open := s.Window.OpenUntil(s.From); open && after.Before(s.From) {
+			from = s.From // it begins inside a window
+		}
+	}
+	if !from.After(after) || !s.Until.IsZero() && !from.Before(s.Until) {
+		return time.Time{}
+	}
+	return from
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

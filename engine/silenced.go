@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"strings"
+	"time"
+
+	"tallyman/engine/silence"
+	"tallyman/rules"
+)
+
+// Silencer knows the silences that are in force.
+type Silencer interface {
+	// Holding returns the silences that are active at the time and about the subject, the one that lasts longest first.
+	Holding(at time.Time, about *silence.Subject) []silence.Holding
+}
+
+// mostSilences is how many of the silences that hold a finding back are recorded with it.
+const mostSilences = 10
+
+// silenced names the silences that hold back what is about to be told, separated by spaces; "" = none does. Whether one is active is
+// decided by the engine's clock when the run began. A rule in shadow disturbs nobody, so that nothing silences it.
+func (p *pass) silenced(d *rules.Draft) string {
+	if p.shadow {
+		return ""
+	}
+	found := p.e.opts.Silencer.Holding(p.started, subjectOf(p.rule, d.Type.Code, d.Warehouse))
+	ids := make([]string, min(len(found), mostSilences))
+	for i := range ids {
+		ids[i] = found[i].ID
+	}
+	return strings.Join(ids, " ")
+}
+
+func subjectOf(r *rules.Rule, typ, warehouse string) *silence.Subject {
+	return &silence.Subject{Rule: r.ID, Type: typ, Warehouse: warehouse, Scope: r.Scope, Labels: r.Labels}
+}
+
+// silenced counts the events that each silence has dropped.
+func (f *found) silenced() map[string]int {
+	var counts map[string]int
+	for _, e := range f.events {
+		for id := range strings.FieldsSeq(e.by) {
+			if counts == nil {
+				counts = map[string]int{}
+			}
+			counts[id]++
+		}
+	}
+	return counts
+}

@@ -1,0 +1,53 @@
+-- Silences, and what they hold back.
+
+-- name: add-silence
+-- Arguments: $1 … $10 in the order of the columns. Result: the number of rows, 0 = the id is there.
+INSERT INTO silences (id, matchers, from_at, until_at, cron, timezone, duration, comment, author, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING;
+
+-- name: end-silence
+-- Arguments: $1 id, $2 when, $3 by whom. Result: the number of rows, 0 = it has ended before, or there is none.
+UPDATE silences SET ended_at = $2, ended_by = $3 WHERE id = $1 AND ended_at = 0 AND (until_at = 0 OR until_at > $2);
+
+-- name: count-silences
+-- Grows with every change, which the row's lock puts in order.
+UPDATE ledger_numbers SET value = value + 1 WHERE name = 'silences';
+
+-- name: silences
+-- Arguments: $1 id, '' = all. Result: the columns of rows.Silence, the latest first.
+SELECT id, matchers, from_at, until_at, cron, timezone, duration, comment, author, created_at, ended_at, ended_by, events
+FROM silences WHERE $1 = '' OR id = $1 ORDER BY created_at DESC, id;
+
+-- name: silenced-findings
+-- Result: ids of silences, separated by spaces, and how many findings they hold back together.
+SELECT silenced, count(*) FROM findings WHERE silenced <> '' GROUP BY silenced;
+
+-- name: silenced-pushes
+-- Arguments: $1 now. Result: id of a silence, and how many deliveries it holds back.
+SELECT held, count(*) FROM pushes WHERE held <> '' AND due IS NOT NULL AND due = held_until AND due > (SELECT ledger_now($1)) GROUP BY held;
+
+-- name: count-events
+-- Arguments: $1 id, $2 how many.
+UPDATE silences SET events = events + $2 WHERE id = $1;
+
+-- name: settle-hold
+-- Puts off what a silence holds back, as long as nobody has ended that: who does waits for this, and lets go what it has held. Arguments:
+-- $1 seqs, $2 tokens, $3 µs, $4 silences, $5 now.
+WITH live AS MATERIALIZED (SELECT id FROM silences WHERE id = ANY($4::text[]) AND ended_at = 0 FOR SHARE)
+UPDATE pushes p
+SET due = (SELECT ledger_now($5)) + CASE WHEN h.id IS NULL THEN 0 ELSE h.after END,
+    held_until = (SELECT ledger_now($5)) + h.after, held = coalesce(h.id, ''), until = 0, node = ''
+FROM (SELECT s.seq, s.token, s.after, v.id
+      FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[]) AS s (seq, token, after, silence)
+      LEFT JOIN live v ON v.id = s.silence) AS h
+WHERE p.seq = h.seq AND p.token = h.token AND p.node <> '';
+
+-- name: let-go
+-- Makes due what a silence has held. Arguments: $1 id, $2 now.
+UPDATE pushes p SET due = (SELECT ledger_now($2)), held = ''
+WHERE p.due = p.held_until AND p.seq = ANY (ARRAY(
+    SELECT h.seq FROM pushes h WHERE h.held = $1 AND h.held <> '' AND h.due IS NOT NULL ORDER BY h.seq FOR UPDATE));
+
+-- name: prune-silences
+-- Arguments: $1 before. Result: the number of rows.
+DELETE FROM silences WHERE ended_at > 0 AND ended_at < $1 OR until_at > 0 AND until_at < $1;

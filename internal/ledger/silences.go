@@ -1,0 +1,29 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"tallyman/engine/silence"
+)
+
+// Silences keeps what is not told for a while. Their number in Numbers is "silences".
+type Silences interface {
+	// AddSilence records a silence. ErrExists.
+	AddSilence(ctx context.Context, s *silence.Silence) error
+	// EndSilence ends it before its time and makes the deliveries due that it has held back. It changes nothing where it has ended, and
+	// tells whether it had not. ErrNotFound.
+	EndSilence(ctx context.Context, id, by string, at time.Time) (ended bool, err error)
+	// Silence returns one. ErrNotFound.
+	Silence(ctx context.Context, id string) (silence.Silence, error)
+	// Silences returns all that are kept, the latest first.
+	Silences(ctx context.Context) ([]silence.Silence, error)
+	// HeldBack counts what each silence holds back now, by its id.
+	HeldBack(ctx context.Context) (map[string]HeldBack, error)
+}
+
+// HeldBack is how much a silence holds back. What several hold back counts for each of them, but of deliveries, which one holds.
+type HeldBack struct {
+	Findings   int
+	Deliveries int // to push channels
+}
