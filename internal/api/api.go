@@ -62,6 +62,7 @@ type Deps struct {
 	// Ready returns nil, or an error for each thing that is not ready, joined with errors.Join.
 	Ready    func(ctx context.Context) error
 	Auth     auth.Authenticator
+	HTTP     HTTP
 	Gatherer prometheus.Gatherer
 	Meter    Meter
 	Logger   *slog.Logger
@@ -77,14 +78,16 @@ type API struct {
 	spec    []byte // the OpenAPI document
 	waiters waiters
 	ids     requestIDs
+	bounds  bounds
 }
 
 // New makes the API.
 func New(deps Deps) *API {
-	a := &API{deps: deps, log: deps.Logger, ids: newRequestIDs()}
+	deps.Auth = newCallers(deps.Auth, deps.HTTP.Rate)
+	a := &API{deps: deps, log: deps.Logger, ids: newRequestIDs(), bounds: defaultBounds()}
 	routes := newRouter()
 	a.spec = a.register(routes)
-	a.handler = a.outer(a.traced(routes, a.authenticated(a.sameOrigin(routes))))
+	a.handler = a.outer(a.traced(routes, a.shared(a.limited(a.authenticated(a.sameOrigin(routes))))))
 	return a
 }
 

@@ -45,3 +45,23 @@ func TagOf(t *testing.T, raw string) string {
 	}
 	return tagOf("v", identify(&p.Query, mediaJSON, ""), 0)
 }
+
+// Aging is an aging of numbers.
+type Aging struct{ *aging[int, int] }
+
+// NewAging is newAging.
+func NewAging(most int, life time.Duration) Aging { return Aging{newAging[int, int](most, life)} }
+
+// Get is get.
+func (a Aging) Get(now time.Time, k int) (int, bool) { return a.get(now, k) }
+
+// Put is put.
+func (a Aging) Put(now time.Time, k, v int) { a.put(now, k, v) }
+
+// Len is how many entries there are.
+func (a Aging) Len() int { return len(a.young) + len(a.old) }
+
+// SetBounds has connections live by other bounds than the default ones.
+func (a *API) SetBounds(header, read, write, idle time.Duration) {
+	a.bounds.header, a.bounds.read, a.bounds.write, a.bounds.idle = header, read, write, idle
+}

@@ -18,7 +18,7 @@ func (a *API) outer(next http.Handler) http.Handler {
 		rec := &response{ResponseWriter: w}
 		h := w.Header()
 		h[requestIDHeader] = []string{a.ids.next()}
-		h["X-Content-Type-Options"] = nosniff
+		secure(h, r)
 		defer func() {
 			if cause := recover(); cause != nil {
 				a.panicked(rec, r, cause)
@@ -28,9 +28,6 @@ func (a *API) outer(next http.Handler) http.Handler {
 		next.ServeHTTP(rec, r)
 	})
 }
-
-// nosniff is shared by all answers; nobody appends to it.
-var nosniff = []string{"nosniff"}
 
 // panicked answers 500 where nothing was sent yet, and aborts the connection otherwise.
 func (a *API) panicked(w *response, r *http.Request, cause any) {
@@ -85,21 +82,16 @@ func (a *API) authenticated(next http.Handler) http.Handler {
 }
 
 func (a *API) refused(w http.ResponseWriter, r *http.Request, err error) {
+	if busy, ok := errors.AsType[*busyError](err); ok {
+		a.tooBusy(w, r, busy)
+		return
+	}
 	if errors.Is(err, auth.ErrForeignHost) {
 		newProblem(http.StatusMisdirectedRequest, CodeBadHost, err.Error()).write(w, problemMedia(r))
 		return
 	}
 	a.log.LogAttrs(r.Context(), slog.LevelError, "cannot tell who is asking", append(a.requestAttrs(w, r), slog.Any("error", err))...)
 	internalProblem().write(w, problemMedia(r))
-}
-
-// sameOrigin keeps pages of other sites from changing anything through a user's browser.
-func (a *API) sameOrigin(next http.Handler) http.Handler {
-	guard := http.NewCrossOriginProtection()
-	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		newProblem(http.StatusForbidden, CodeCrossOrigin, "a page of another origin may not do this").write(w, problemMedia(r))
-	}))
-	return guard.Handler(next)
 }
 
 // gone reports whether the client left before it was answered.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -209,7 +210,11 @@ var (
 // pollHeader sets what every answer to a poll has, changed or not.
 func pollHeader(h http.Header, tag string) {
 	h["Etag"] = []string{tag}
-	h["Vary"] = vary
+	if before := h["Vary"]; before == nil {
+		h["Vary"] = vary
+	} else {
+		h["Vary"] = append(slices.Clip(before), vary...)
+	}
 	h["Cache-Control"] = cacheControl
 }
 

@@ -72,9 +72,6 @@ func negotiated(ctx huma.Context, next func(huma.Context)) {
 	next(ctx)
 }
 
-// noStore is shared by all answers; nobody appends to it.
-var noStore = []string{"no-store"}
-
 // strictQuery refuses parameters that the operation does not have, and those that come twice and are no list.
 func strictQuery(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)

@@ -1,0 +1,187 @@
+package api
+
+import (
+	"errors"
+	"hash/maphash"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"tallyman/internal/auth"
+)
+
+// What is remembered of callers: at most twice as many of each kind.
+const (
+	mostCallers   = 16 << 10
+	callersMemory = 10 * time.Minute
+)
+
+// callers is an Authenticator that keeps those out who ask too often. It counts before and after the one that it wraps:
+//
+//   - Who is known counts by token, or by subject where the credential is none of ours, and in mode none by address.
+//   - A credential that was wrong before is not looked at again while it comes too often.
+//   - An address that has tried too many different credentials has to wait before it may try another. A credential that was good
+//     lately is no try: who works is not held up by others at the same address, which may be a proxy's.
+type callers struct {
+	auth.Authenticator
+
+	limit Rate
+	seed  maphash.Seed
+
+	mu        sync.Mutex
+	known     *aging[string, *bucket]       // by caller
+	good      *aging[uint64, struct{}]      // credentials
+	wrong     *aging[uint64, *bucket]       // credentials, by address
+	addresses *aging[netip.Prefix, *bucket] // that had wrong ones
+}
+
+func newCallers(wrapped auth.Authenticator, limit Rate) *callers {
+	life := callersMemory
+	if limit.Requests > 0 { // who rests for so long has its whole burst again, and may be forgotten
+		life = max(life, time.Duration(float64(limit.Burst)/limit.Requests*float64(time.Second)))
+	}
+	return &callers{
+		Authenticator: wrapped, limit: limit, seed: maphash.MakeSeed(),
+		known: newAging[string, *bucket](mostCallers, life), good: newAging[uint64, struct{}](mostCallers, life),
+		wrong: newAging[uint64, *bucket](mostCallers, life), addresses: newAging[netip.Prefix, *bucket](mostCallers, life),
+	}
+}
+
+// Authenticate tells the identity of a request or refuses it; the error may be a *busyError.
+func (c *callers) Authenticate(r *http.Request) (auth.Identity, error) {
+	t := c.try(r)
+	if err := c.mayTry(&t); err != nil {
+		return auth.Identity{}, err
+	}
+	id, err := c.Authenticator.Authenticate(r)
+	if err != nil {
+		if isWrong(err) {
+			c.failed(&t)
+		}
+		return id, err
+	}
+	return id, c.take(&t, &id)
+}
+
+// isWrong tells whether the credential was no good, and not what has to judge it.
+func isWrong(err error) bool {
+	return errors.Is(err, auth.ErrNoToken) || errors.Is(err, auth.ErrBadToken) || errors.Is(err, auth.ErrExpired) || errors.Is(err, auth.ErrRevoked)
+}
+
+// try is one request that is to be authenticated.
+type try struct {
+	now        time.Time
+	address    netip.Prefix
+	credential uint64
+	here       uint64 // the credential as this address has sent it
+}
+
+func (c *callers) try(r *http.Request) try {
+	t := try{now: time.Now(), address: addressOf(r.RemoteAddr)}
+	credential := header(r, "Authorization")
+	t.credential = maphash.String(c.seed, credential)
+	t.here = maphash.String(c.seed, t.address.String()+" "+credential)
+	return t
+}
+
+// addressOf is what one caller is likely to have: an address, of IPv6 its network.
+func addressOf(remote string) netip.Prefix {
+	p, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return netip.Prefix{} // a listener that is no TCP: all its callers together
+	}
+	addr := p.Addr().Unmap().WithZone("")
+	bits := addr.BitLen()
+	if addr.Is6() {
+		bits = 64
+	}
+	prefix, _ := addr.Prefix(bits) // the bits fit
+	return prefix
+}
+
+// mayTry tells whether the credential may be looked at.
+func (c *callers) mayTry(t *try) error {
+	if c.limit.Failures == 0 {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if b, ok := c.wrong.get(t.now, t.here); ok {
+		return c.refusal(b, b.take(t.now), t, "this credential was wrong, and comes too often")
+	}
+	b, ok := c.addresses.get(t.now, t.address)
+	if !ok || b.TokensAt(t.now) >= 1 {
+		return nil
+	}
+	if _, ok := c.good.get(t.now, t.credential); ok {
+		return nil
+	}
+	wait := time.Duration((1 - b.TokensAt(t.now)) / float64(b.Limit()) * float64(time.Second))
+	return c.refusal(b, wait, t, "too many credentials from this address were wrong")
+}
+
+func (c *callers) refusal(b *bucket, wait time.Duration, t *try, detail string) error {
+	if wait <= 0 {
+		return nil
+	}
+	return &busyError{caller: "address " + t.address.String(), wait: wait, news: b.news(t.now), detail: detail}
+}
+
+// failed counts a wrong credential.
+func (c *callers) failed(t *try) {
+	if c.limit.Failures == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.wrong.get(t.now, t.here); ok {
+		return
+	}
+	for _, b := range []*bucket{
+		bucketOf(c.wrong, t.now, t.here, c.limit.Failures, c.limit.Tries),
+		bucketOf(c.addresses, t.now, t.address, c.limit.Failures, c.limit.Tries),
+	} {
+		b.take(t.now)
+	}
+	c.good.remove(t.credential) // it was revoked, or has expired
+}
+
+// take counts a request of a caller who is known.
+func (c *callers) take(t *try, id *auth.Identity) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.limit.Failures > 0 {
+		c.wrong.remove(t.here)
+		if _, ok := c.good.get(t.now, t.credential); !ok {
+			c.good.put(t.now, t.credential, struct{}{})
+		}
+	}
+	if c.limit.Requests == 0 {
+		return nil
+	}
+	name := id.Subject
+	switch {
+	case id.Token != "":
+		name = "token " + id.Token
+	case id.Subject == auth.Anonymous:
+		name = "address " + t.address.String()
+	}
+	b := bucketOf(c.known, t.now, name, c.limit.Requests, c.limit.Burst)
+	wait := b.take(t.now)
+	if wait == 0 {
+		return nil
+	}
+	return &busyError{caller: name, wait: wait, news: b.news(t.now), detail: "too many requests; the next may come after the seconds that Retry-After says"}
+}
+
+func bucketOf[K comparable](m *aging[K, *bucket], now time.Time, key K, perSecond float64, burst int) *bucket {
+	b, ok := m.get(now, key)
+	if !ok {
+		b = &bucket{Limiter: rate.NewLimiter(rate.Limit(perSecond), burst)}
+		m.put(now, key, b)
+	}
+	return b
+}
