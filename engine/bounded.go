@@ -57,6 +57,24 @@ func (b bounded) Skip(ctx context.Context, rule, scope string, due time.Time, no
 	})
 }
 
+func (b bounded) Thaw(ctx context.Context, rule, scope string, due time.Time, node, reason string) error {
+	return tell(ctx, b.lease, func(ctx context.Context) error {
+		return b.Ledger.Thaw(ctx, rule, scope, due, node, reason)
+	})
+}
+
+func (b bounded) Switches(ctx context.Context) ([]ledger.Switch, error) {
+	return ask(ctx, b.lease, b.Ledger.Switches)
+}
+
+func (b bounded) SeeNode(ctx context.Context, n ledger.Node) error {
+	return tell(ctx, b.lease, func(ctx context.Context) error { return b.Ledger.SeeNode(ctx, n) })
+}
+
+func (b bounded) Nodes(ctx context.Context) ([]ledger.Node, error) {
+	return ask(ctx, b.lease, b.Ledger.Nodes)
+}
+
 func (b bounded) Scope(ctx context.Context, rule, scope string) (ledger.ScopeState, error) {
 	return ask(ctx, b.lease, func(ctx context.Context) (ledger.ScopeState, error) {
 		return b.Ledger.Scope(ctx, rule, scope)

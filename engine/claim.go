@@ -44,6 +44,11 @@ func (u *unit) claimAndFire(ctx context.Context, stop <-chan struct{}, due time.
 		return ledger.Claim{}, errStopping
 	}
 	defer u.e.workers.release()
+	select {
+	case <-stop: // it was disabled while it waited
+		return ledger.Claim{}, errStopping
+	default:
+	}
 	if u.stale(ctx) {
 		return ledger.Claim{}, errStale // it has waited for a worker
 	}

@@ -19,6 +19,8 @@ type Ledger interface {
 	Judged(ctx context.Context) ([]ledger.Judged, error)
 	Promotions(ctx context.Context) ([]ledger.Promotion, error)
 	ledger.Shadows
+	ledger.Switches
+	ledger.Nodes
 	Told
 	ledger.Plans
 	Prune(ctx context.Context, before time.Time, keepRuns int) (int64, error)

@@ -2,12 +2,11 @@ package engine
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
 
-	"tallyman/internal/ledger"
 	"tallyman/sinks"
 )
 
@@ -19,14 +18,20 @@ type Engine struct {
 	skew      skew
 	workers   slots
 	slots     map[string]slots // of the sources
-	units     map[string]*unit // of the enabled rules, by ledger.Known
 	deliverer map[string]*deliverer
+	crew      crew
+	started   time.Time
+	reading   sync.Mutex    // held while the switches are read and put in force
+	changed   chan struct{} // has one when the crew has changed; Run sees to it
+	removed   chan struct{} // has one when rules may have been removed
+	orders    chan *order   // of firings that operators ask for
+	closed    chan struct{} // closed when no more orders are taken
 }
 
 // New checks the options and prepares an engine. Nothing is read or run before Run.
 func New(o Options) (*Engine, error) {
 	opts := o.withDefaults()
-	if err := opts.validate(); err != nil {
+	if err := errors.Join(opts.validate(), opts.validateRules(opts.Rules)); err != nil {
 		return nil, err
 	}
 	opts.Ledger = bounded{opts.Ledger, opts.Lease}
@@ -37,21 +42,18 @@ func New(o Options) (*Engine, error) {
 		skew:      skew{log: opts.Logger},
 		workers:   make(slots, opts.Workers),
 		slots:     map[string]slots{},
-		units:     map[string]*unit{},
 		deliverer: map[string]*deliverer{},
+		started:   time.Now().UTC(),
+		changed:   make(chan struct{}, 1),
+		removed:   make(chan struct{}, 1),
+		orders:    make(chan *order),
+		closed:    make(chan struct{}),
 	}
 	for name := range opts.Sources {
 		e.slots[name] = make(slots, opts.perSource(name))
 	}
-	for _, r := range opts.Rules {
-		if !r.Enabled {
-			continue
-		}
-		u, err := newUnit(e, r, e.slots[r.Source])
-		if err != nil {
-			return nil, err
-		}
-		e.units[ledger.Known(r.ID, r.Scope)] = u
+	if err := e.Replace(opts.Rules, opts.Complete); err != nil {
+		return nil, err
 	}
 	for name, sink := range opts.Sinks {
 		if !sink.Push {
@@ -70,10 +72,9 @@ func (e *Engine) Run(ctx context.Context) error {
 
 	var runs, loops sync.WaitGroup
 	committed := make(chan struct{}) // closed when nothing commits any more
+	runs.Go(func() { e.supervise(work, stop, &runs) })
+	loops.Go(func() { e.attend(work, stop) })
 	loops.Go(func() { e.forget(work, stop) })
-	for _, u := range e.units {
-		runs.Go(func() { u.loop(work, stop) })
-	}
 	for _, d := range e.deliverer {
 		loops.Go(func() { d.loop(work, committed) })
 	}
@@ -90,31 +91,6 @@ func (e *Engine) Run(ctx context.Context) error {
 	close(committed)
 	loops.Wait()
 	return nil
-}
-
-// forget closes the findings of rules and scopes that were removed from the files.
-func (e *Engine) forget(ctx context.Context, stop <-chan struct{}) {
-	if !e.opts.Complete {
-		return
-	}
-	known := make(map[string]bool, len(e.opts.Rules))
-	for _, r := range e.opts.Rules {
-		known[ledger.Known(r.ID, r.Scope)] = true
-	}
-	retry := backoff{first: time.Second, most: time.Minute}
-	for {
-		n, err := e.opts.Ledger.Forget(ctx, known)
-		if err == nil {
-			if n > 0 {
-				e.log.Info("state of removed rules closed", "rows", n)
-			}
-			return
-		}
-		e.log.Warn("state of removed rules could not be closed", "error", fmt.Errorf("forget: %w", err))
-		if !pause(ctx, stop, retry.wait()) {
-			return
-		}
-	}
 }
 
 // Wake tells the delivery loops of this node that a commit has put something into the lanes. It never blocks.

@@ -64,7 +64,7 @@ func (e *Engine) Promote(ctx context.Context, rule string, scope *string, by str
 func (e *Engine) find(rule string, scope *string) ([]*rules.Rule, error) {
 	var found []*rules.Rule
 	var ids, scopes []string
-	for _, r := range e.opts.Rules {
+	for _, r := range e.crew.all() {
 		ids = append(ids, r.ID)
 		if r.ID != rule {
 			continue

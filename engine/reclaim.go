@@ -1,10 +1,6 @@
 package engine
 
-import (
-	"context"
-
-	"tallyman/internal/ledger"
-)
+import "context"
 
 // reclaim looks, three times in the length of a lease, for firings that were claimed and never finished, and tells the
 // loops of their rules. A rule that is due once a day need not wait a day for the rest of its firing.
@@ -15,7 +11,7 @@ func (e *Engine) reclaim(ctx context.Context, stop <-chan struct{}) {
 			e.log.Warn("the ledger cannot be asked for abandoned firings", "error", err)
 		}
 		for _, claim := range left {
-			u := e.units[ledger.Known(claim.Rule, claim.Scope)]
+			u := e.crew.unit(claim.Rule, claim.Scope)
 			if u == nil {
 				continue // disabled, or another node's
 			}

@@ -15,6 +15,8 @@ import (
 // RuleStatus is how a rule is in a scope.
 type RuleStatus struct {
 	Rule     *rules.Rule
+	Enabled  bool           // it runs, whatever its file says
+	Switch   *ledger.Switch // what is switched beside the file; nil = nothing
 	Verified bool
 	Reason   string      // why it is not verified; "" while it is, and for a rule that is not enabled
 	NextDue  time.Time   // zero while it does not run
@@ -26,7 +28,7 @@ type RuleStatus struct {
 	PromotedBy string
 }
 
-// Status returns the status of every rule in every scope, in the order of Options.Rules. Where the ledger is out of
+// Status returns the status of every rule in every scope, by rule and scope as they were given. Where the ledger is out of
 // reach it also returns the error, and the last runs are those of this node.
 func (e *Engine) Status(ctx context.Context) ([]RuleStatus, error) {
 	runs, err := e.opts.Ledger.LastRuns(ctx)
@@ -53,12 +55,9 @@ func (e *Engine) Status(ctx context.Context) ([]RuleStatus, error) {
 	for i := range runs {
 		last[ledger.Known(runs[i].Rule, runs[i].Scope)] = &runs[i]
 	}
-	list := make([]RuleStatus, len(e.opts.Rules))
-	for i, r := range e.opts.Rules {
-		list[i] = RuleStatus{Rule: r}
-		if u := e.units[ledger.Known(r.ID, r.Scope)]; u != nil {
-			u.status.fill(&list[i])
-		}
+	list := e.crew.status(e.opts.Clock.Now())
+	for i := range list {
+		r := list[i].Rule
 		if run := last[ledger.Known(r.ID, r.Scope)]; run != nil {
 			list[i].LastRun = run
 		}
@@ -90,6 +89,26 @@ func (s *unitStatus) fill(to *RuleStatus) {
 	} else if s.reason == "" {
 		to.Reason = "not verified yet"
 	}
+}
+
+// lastRun is the run of this node that ended last, or nil.
+func (s *unitStatus) lastRun() *ledger.Run {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
+}
+
+// whyNot is why the rule is not verified; "" while it is, or has not been looked at.
+func (s *unitStatus) whyNot() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reason
+}
+
+func (s *unitStatus) isVerified() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.verified
 }
 
 // setVerified tells whether that is news.

@@ -30,7 +30,12 @@ type unit struct {
 	ready      ready
 	unverified error // why it is not ready
 	cost       cost
-	left       chan time.Time // due time of a firing that a dead node has left; see reclaim.go
+	from       time.Time       // what came due before is not made good: the rule was disabled then, or had another schedule
+	thaws      int             // so many firings at least left out before from are recorded as such; 0 = however many, they are not
+	off        chan struct{}   // closed when the rule is not to run any more
+	ended      chan struct{}   // closed when it does not
+	after      <-chan struct{} // of the unit whose place this one takes; nil = of none
+	left       chan time.Time  // due time of a firing that a dead node has left; see reclaim.go
 	status     unitStatus
 }
 
@@ -58,7 +63,7 @@ func newUnit(e *Engine, r *rules.Rule, sourceSlots slots) (*unit, error) {
 			schedule: sched, jitter: schedule.Jitter(r.ID, r.Scope, r.Schedule.Jitter),
 			overlap: r.Schedule.Overlap, catchUp: r.Schedule.CatchUp,
 		},
-		left: make(chan time.Time, 1),
+		left: make(chan time.Time, 1), off: make(chan struct{}), ended: make(chan struct{}),
 	}, nil
 }
 
@@ -112,13 +117,11 @@ func (u *unit) begin(ctx context.Context, stop <-chan struct{}) bool {
 	for {
 		state, err := u.e.opts.Ledger.Register(ctx, u.rule.ID, u.rule.Scope, u.now())
 		if err == nil {
-			base := state.Done
-			if base.IsZero() {
-				base = state.Registered
+			var base time.Time
+			if base, err = u.thaw(ctx, state, standing(state)); err == nil {
+				u.plan.begin(base, u.now())
+				return true
 			}
-			now := u.now()
-			u.plan.begin(base, now)
-			return true
 		}
 		if ctx.Err() != nil {
 			return false

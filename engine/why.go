@@ -159,7 +159,7 @@ func (e *Engine) statusOf(ctx context.Context, r *rules.Rule) (RuleStatus, error
 		return RuleStatus{}, err
 	}
 	for _, s := range list {
-		if s.Rule == r {
+		if s.Rule.ID == r.ID && s.Rule.Scope == r.Scope {
 			return s, nil
 		}
 	}
@@ -171,7 +171,7 @@ func (l *looker) columns(e *Engine) []row.Column {
 	if l.unit != nil && l.unit.ready.prepared != nil {
 		return l.unit.ready.prepared.Columns()
 	}
-	if u := e.units[ledger.Known(l.rule.ID, l.rule.Scope)]; u != nil {
+	if u := e.crew.unit(l.rule.ID, l.rule.Scope); u != nil {
 		return u.status.seenColumns()
 	}
 	return nil

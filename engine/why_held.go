@@ -46,8 +46,8 @@ func (h *holder) hold(code, format string, args ...any) {
 func (h *holder) rule() {
 	w := h.w
 	switch {
-	case !w.Rule.Enabled:
-		h.hold("disabled", "the rule is disabled: it does not run, and its findings stay as they are")
+	case !w.Enabled:
+		h.hold("disabled", "the rule is disabled%s: it does not run, and its findings stay as they are", switchedBy(w.Switch))
 	case !w.Verified:
 		h.hold("unverified", "the rule does not run: %s", w.Reason)
 	case w.LastRun == nil:

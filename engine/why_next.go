@@ -14,7 +14,7 @@ const mostAhead = 100_000
 // next foresees what comes of the finding if every run goes well and the row stays as the source shows it, or as it was seen last.
 func (h *holder) next() {
 	w := h.w
-	if !w.Rule.Enabled || !w.Verified || w.Look.answered() && w.Look.Fault != "" {
+	if !w.Enabled || !w.Verified || w.Look.answered() && w.Look.Fault != "" {
 		return
 	}
 	present := w.Finding != nil && w.Finding.AbsentSince.IsZero()

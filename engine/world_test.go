@@ -108,6 +108,11 @@ func (w *world) start(o engine.Options) node {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	return w.run(e)
+}
+
+func (w *world) run(e *engine.Engine) node {
+	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
 	done := make(chan error, 1)
 	go func() { done <- e.Run(ctx) }()

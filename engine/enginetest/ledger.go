@@ -33,6 +33,8 @@ type Ledger struct {
 	plans     map[scopeID]ledger.ProbePlan
 	pruned    []time.Time
 	forgotten map[string]bool
+	switches  map[scopeID]ledger.Switch
+	nodes     map[string]ledger.Node
 }
 
 type scopeID struct{ rule, scope string }
@@ -56,7 +58,7 @@ func NewLedger(types ...catalog.Type) *Ledger {
 	l := &Ledger{
 		Subscribers: []string{"role:keeper"},
 		scopes:      map[scopeID]*scope{}, notices: map[string]*notice.Notice{}, lanes: map[sinks.Lane]laneLock{},
-		plans: map[scopeID]ledger.ProbePlan{}, types: catalog.Catalog{}, version: 1,
+		plans: map[scopeID]ledger.ProbePlan{}, switches: map[scopeID]ledger.Switch{}, nodes: map[string]ledger.Node{}, types: catalog.Catalog{}, version: 1,
 	}
 	for _, t := range types {
 		l.types[t.Code] = t

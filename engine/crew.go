@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"tallyman/internal/ledger"
+	"tallyman/rules"
+)
+
+// crew is the rules of a node and the units that run the enabled ones.
+type crew struct {
+	mu       sync.Mutex
+	rules    []*rules.Rule // the enabled and the others
+	complete bool          // they are all that there are
+	version  string        // a hash of them
+	switches []ledger.Switch
+	units    map[string]*unit // of the enabled rules, by ledger.Known
+	fresh    []*unit          // not started yet
+	ending   []*unit          // told to end, and may not have ended
+	live     bool             // Run has begun
+	over     bool             // nothing starts any more
+}
+
+// all returns the rules. Nobody changes the list.
+func (c *crew) all() []*rules.Rule {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.rules
+}
+
+// unit returns the unit of an enabled rule in a scope, or nil.
+func (c *crew) unit(rule, scope string) *unit {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.units[ledger.Known(rule, scope)]
+}
+
+// status is what the crew knows of every rule in every scope.
+func (c *crew) status(now time.Time) []RuleStatus {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	board := newBoard(c.switches, now)
+	list := make([]RuleStatus, len(c.rules))
+	for i, r := range c.rules {
+		list[i] = RuleStatus{Rule: r}
+		list[i].Enabled, list[i].Switch = board.enabled(r)
+		if u := c.units[ledger.Known(r.ID, r.Scope)]; u != nil {
+			u.status.fill(&list[i])
+		}
+	}
+	return list
+}
+
+// arrange makes the units be those of the enabled rules. A unit whose rule means the same goes on untouched; one whose rule has
+// changed finishes its run before the new one begins. since is when rules have begun to run that did not by their file; zero where the files
+// have not changed.
+func (c *crew) arrange(make func(*rules.Rule) (*unit, error), now, since time.Time) error {
+	if c.over {
+		return nil
+	}
+	if !c.live { // nothing has been started
+		c.units, c.fresh = nil, nil
+	}
+	board := newBoard(c.switches, now)
+	wanted := map[string]*unit{}
+	var fresh []*unit
+	for _, r := range c.rules {
+		if on, _ := board.enabled(r); !on {
+			continue
+		}
+		id := ledger.Known(r.ID, r.Scope)
+		before := c.units[id]
+		if before != nil && before.means(r) {
+			wanted[id] = before
+			continue
+		}
+		u, err := make(r)
+		if err != nil {
+			return err
+		}
+		u.takeOver(before, board.free(r), since)
+		if before == nil {
+			u.after = c.endingOf(id)
+		}
+		wanted[id] = u
+		fresh = append(fresh, u)
+	}
+	for id, u := range c.units {
+		if wanted[id] != u {
+			c.end(u)
+		}
+	}
+	c.units = wanted
+	c.fresh = append(c.fresh, fresh...)
+	return nil
+}
+
+// end tells a unit to end. One that has not been started has ended by that.
+func (c *crew) end(u *unit) {
+	close(u.off)
+	c.ending = append(c.ending, u)
+}
+
+// endingOf is when the unit of a rule that was told to end will have ended; nil where none was.
+func (c *crew) endingOf(id string) <-chan struct{} {
+	c.ending = slices.DeleteFunc(c.ending, (*unit).hasEnded)
+	for _, u := range slices.Backward(c.ending) {
+		if ledger.Known(u.rule.ID, u.rule.Scope) == id {
+			return u.ended
+		}
+	}
+	return nil
+}
+
+// removing are the units that have not ended of rules that are there no more.
+func (c *crew) removing(known map[string]bool) []*unit {
+	return slices.DeleteFunc(slices.Clone(c.ending), func(u *unit) bool {
+		return u.hasEnded() || known[ledger.Known(u.rule.ID, u.rule.Scope)]
+	})
+}
+
+// versionOf is a hash of what the rules mean, and of whether they are all.
+func versionOf(list []*rules.Rule, complete bool) string {
+	lines := make([]string, len(list))
+	for i, r := range list {
+		lines[i] = ledger.Known(r.ID, r.Scope) + "\x00" + r.Checksum
+	}
+	slices.Sort(lines)
+	sum := sha256.New()
+	for _, line := range append(lines, strconv.FormatBool(complete)) {
+		sum.Write([]byte(line + "\n"))
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:6])
+}

@@ -1,0 +1,97 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"tallyman/engine"
+	"tallyman/internal/ledger"
+	"tallyman/rules/row"
+	"tallyman/scanners"
+)
+
+func TestRunNow(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		n := w.start(w.options("a"))
+		w.set(stock("A-01", -3))
+		pass(7 * time.Minute)
+		o, err := n.RunNow(w.t.Context(), "negative-bin-stock", nil)
+		if err != nil || o.Run == nil || o.Run.Outcome != ledger.OutcomeOK || o.Run.Firing != 1 || !o.Run.Due.Equal(o.Due) {
+			t.Fatalf("%+v, %v", o, err)
+		}
+		pass(4 * time.Minute)
+		w.hasRun("between the others", 5, 7, 10)
+	})
+}
+
+// A rule that is disabled runs when an operator asks for it, and is disabled after it. What it has found before has not aged.
+func TestRunNowOfADisabledRule(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.rules[0].KeepFiringFor = 10 * time.Minute
+		n := w.start(w.options("a"))
+		w.set(stock("A-01", -3))
+		pass(6 * time.Minute)
+		w.turn(n, nil, off)
+		w.set()
+		pass(time.Hour)
+		o, err := n.RunNow(w.t.Context(), "negative-bin-stock", nil)
+		if err != nil || o.Run == nil || o.Run.Firing != 1 {
+			t.Fatalf("%+v, %v", o, err)
+		}
+		pass(time.Hour)
+		w.hasRun("once", 5, 66)
+	})
+}
+
+func TestRunNowWaitsAFewSeconds(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.source.Rows = func(context.Context, scanners.Request) ([][]row.Value, error) {
+			time.Sleep(2 * time.Minute) //nolint:forbidigo // the bubble's clock
+			return nil, nil
+		}
+		w.rules[0].Probe.Timeout = time.Hour
+		nodes := []node{w.start(w.options("a")), w.start(w.options("b"))}
+		pass(time.Minute)
+		o, err := nodes[0].RunNow(w.t.Context(), "negative-bin-stock", nil)
+		if err != nil || o.Run != nil {
+			t.Fatalf("%+v, %v", o, err)
+		}
+		for _, n := range nodes {
+			if _, err := n.RunNow(w.t.Context(), "negative-bin-stock", nil); !errors.Is(err, engine.ErrRunning) {
+				t.Errorf("while it runs: %v", err)
+			}
+		}
+		pass(2 * time.Minute)
+		w.hasRun("it went on", 1)
+	})
+}
+
+func TestRunNowRefuses(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.source.Columns = nil // the rule's condition does not fit
+		n := w.start(w.options("a"))
+		pass(time.Second)
+		var unknown *engine.UnknownError
+		if _, err := n.RunNow(w.t.Context(), "no-rule", nil); !errors.As(err, &unknown) {
+			t.Errorf("%v", err)
+		}
+		var unverified *engine.UnverifiedError
+		if _, err := n.RunNow(w.t.Context(), "negative-bin-stock", nil); !errors.As(err, &unverified) {
+			t.Errorf("%v", err)
+		}
+		w.turn(n, nil, off)
+		if _, err := n.RunNow(w.t.Context(), "negative-bin-stock", nil); !errors.As(err, &unverified) {
+			t.Errorf("disabled: %v", err)
+		}
+		n.stop()
+		if _, err := n.RunNow(w.t.Context(), "negative-bin-stock", nil); !errors.Is(err, engine.ErrStopping) {
+			t.Errorf("stopped: %v", err)
+		}
+	})
+}

@@ -1,0 +1,168 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tallyman/internal/ledger"
+	"tallyman/rules"
+)
+
+// board is the switches at a time.
+type board struct {
+	now  time.Time
+	by   map[string]*ledger.Switch // those that say something, by ledger.Known
+	last map[string]time.Time      // when each was touched last
+}
+
+func newBoard(list []ledger.Switch, now time.Time) board {
+	b := board{now: now, by: map[string]*ledger.Switch{}, last: map[string]time.Time{}}
+	for i := range list {
+		s := &list[i]
+		id := ledger.Known(s.Rule, s.Scope)
+		b.last[id] = s.Free(now)
+		if s.InForce(now) {
+			b.by[id] = s
+		}
+	}
+	return b
+}
+
+// of are the names of the switches that a rule in a scope obeys, the strongest first.
+func (b *board) of(r *rules.Rule) []string {
+	return []string{ledger.Known(ledger.Every, ledger.Every), ledger.Known(r.ID, r.Scope), ledger.Known(r.ID, ledger.Every)}
+}
+
+// enabled tells whether the rule runs, and by which switch; nil = its file says so.
+func (b *board) enabled(r *rules.Rule) (bool, *ledger.Switch) {
+	for _, id := range b.of(r) {
+		if s := b.by[id]; s != nil {
+			switched := *s
+			return s.State == ledger.SwitchOn, &switched
+		}
+	}
+	return r.Enabled, nil
+}
+
+// free is when a switch of the rule was touched last; zero = never.
+func (b *board) free(r *rules.Rule) (at time.Time) {
+	for _, id := range b.of(r) {
+		if b.last[id].After(at) {
+			at = b.last[id]
+		}
+	}
+	return at
+}
+
+// ReadSwitches reads the switches from the ledger and puts them in force at once: what is disabled starts no firing any more, and a run that has begun
+// goes on to its commit.
+func (e *Engine) ReadSwitches(ctx context.Context) error {
+	e.reading.Lock() // what was read first must not come into force last
+	defer e.reading.Unlock()
+	list, err := e.opts.Ledger.Switches(ctx)
+	if err != nil {
+		return fmt.Errorf("engine: reading the switches: %w", err)
+	}
+	e.crew.mu.Lock()
+	e.crew.switches = list
+	e.crew.mu.Unlock()
+	e.rearrange()
+	return nil
+}
+
+// ErrUntilPast says that a switch was to end before it began.
+var ErrUntilPast = errors.New("the switch would have ended already")
+
+// Turn switches a rule on or off, or clears its switch, in one scope, or as a whole where scope is nil. It is in force on this node when it returns. A
+// scope's own switch wins over the whole rule's. Errors are *UnknownError, ErrUntilPast, and the ledger's. A switch of a rule that is gone can
+// still be cleared.
+func (e *Engine) Turn(ctx context.Context, rule string, scope *string, s ledger.Switch) ([]RuleStatus, error) {
+	_, err := e.find(rule, scope)
+	if err != nil && (s.State != ledger.SwitchCleared || !e.switched(rule, scope)) {
+		return nil, err
+	}
+	s.Rule, s.Scope = rule, ledger.Every
+	if scope != nil {
+		s.Scope = *scope
+	}
+	if err := e.turn(ctx, s); err != nil {
+		return nil, err
+	}
+	return e.Scopes(ctx, rule)
+}
+
+// Pause stops every rule, whatever else is switched, or ends that.
+func (e *Engine) Pause(ctx context.Context, s ledger.Switch) error {
+	s.Rule, s.Scope = ledger.Every, ledger.Every
+	return e.turn(ctx, s)
+}
+
+func (e *Engine) turn(ctx context.Context, s ledger.Switch) error {
+	s.At = e.opts.Clock.Now().UTC().Truncate(time.Microsecond)
+	if !s.Until.IsZero() && !s.Until.After(s.At) {
+		return fmt.Errorf("%w: it is %s", ErrUntilPast, s.At.Format(time.RFC3339))
+	}
+	if err := e.opts.Ledger.SetSwitch(ctx, s); err != nil {
+		return err
+	}
+	return e.ReadSwitches(ctx)
+}
+
+// switched tells whether there is a switch in force of that name.
+func (e *Engine) switched(rule string, scope *string) bool {
+	for _, s := range e.Switches() {
+		if s.Rule == rule && (scope == nil && s.Scope == ledger.Every || scope != nil && s.Scope == *scope) {
+			return true
+		}
+	}
+	return false
+}
+
+// Switches returns the switches that are in force.
+func (e *Engine) Switches() []ledger.Switch {
+	now := e.opts.Clock.Now()
+	e.crew.mu.Lock()
+	defer e.crew.mu.Unlock()
+	var list []ledger.Switch
+	for i := range e.crew.switches {
+		if s := &e.crew.switches[i]; s.InForce(now) {
+			list = append(list, *s)
+		}
+	}
+	return list
+}
+
+// Scopes returns the status of a rule in every scope; none where there is no such rule any more.
+func (e *Engine) Scopes(ctx context.Context, rule string) ([]RuleStatus, error) {
+	all, err := e.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []RuleStatus
+	for i := range all {
+		if all[i].Rule.ID == rule {
+			list = append(list, all[i])
+		}
+	}
+	return list, nil
+}
+
+// switchedBy says who has disabled a rule; "" where its file does.
+func switchedBy(s *ledger.Switch) string {
+	if s == nil {
+		return ""
+	}
+	text := " by " + s.By
+	if s.Rule == ledger.Every {
+		text += ", with all others"
+	}
+	if s.Reason != "" {
+		text += " (" + s.Reason + ")"
+	}
+	if !s.Until.IsZero() {
+		text += " until " + stamp(s.Until)
+	}
+	return text
+}
