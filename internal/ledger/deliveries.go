@@ -60,6 +60,8 @@ type Deliveries interface {
 	MarkAttempt(ctx context.Context, seqs []int64, cause string) error
 	// MarkFailed ends deliveries that can never succeed.
 	MarkFailed(ctx context.Context, seqs []int64, cause string) error
+	// CountPending returns the number of pending deliveries by sink, for those who ask often.
+	CountPending(ctx context.Context) (map[string]int64, error)
 	// CountDeliveries returns the number of deliveries by sink and state, for /status.
 	CountDeliveries(ctx context.Context) (map[string]map[DeliveryState]int64, error)
 }

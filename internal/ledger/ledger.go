@@ -102,6 +102,7 @@ type Operators interface {
 	Tokens
 	Switches
 	Nodes
+	Audit
 	Silences
 }
 

@@ -101,6 +101,9 @@ var deliveryTests = []testCase{
 		counts, err = f.CountDeliveries(t.Context())
 		noError(t, err)
 		equal(t, map[string]map[ledger.DeliveryState]int64{"inbox": {0: 2}, "gateway": {0: 1, 1: 1}}, counts)
+		pending, err := f.CountPending(t.Context())
+		noError(t, err)
+		equal(t, map[string]int64{"inbox": 2, "gateway": 1}, pending)
 	}},
 }
 

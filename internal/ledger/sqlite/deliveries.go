@@ -151,6 +151,17 @@ func (l *Ledger) MarkFailed(ctx context.Context, seqs []int64, cause string) err
 	return err
 }
 
+// CountPending implements ledger.Deliveries.
+func (l *Ledger) CountPending(ctx context.Context) (map[string]int64, error) {
+	counts := map[string]int64{}
+	var sink string
+	var n int64
+	if err := each(ctx, l.read, "count-pending", nil, []any{&sink, &n}, func() error { counts[sink] = n; return nil }); err != nil {
+		return nil, failed("count pending", err)
+	}
+	return counts, nil
+}
+
 // CountDeliveries implements ledger.Deliveries.
 func (l *Ledger) CountDeliveries(ctx context.Context) (map[string]map[ledger.DeliveryState]int64, error) {
 	counts := map[string]map[ledger.DeliveryState]int64{}

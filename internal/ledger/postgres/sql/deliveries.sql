@@ -57,6 +57,12 @@ UPDATE deliveries SET attempts = attempts + 1, last_error = $2 WHERE seq = ANY($
 -- Arguments: $1 seqs, $2 cause.
 UPDATE deliveries SET state = 2, attempts = attempts + 1, last_error = $2 WHERE seq = ANY($1::bigint[]) AND state = 0;
 
+-- name: count-pending
+-- Answered by the partial index of what is pending. Result: sink, number.
+SELECT l.sink, sum(c.n)::bigint
+FROM (SELECT lane_id, count(*) AS n FROM deliveries WHERE state = 0 GROUP BY lane_id) AS c JOIN lanes l ON l.id = c.lane_id
+GROUP BY l.sink;
+
 -- name: count-deliveries
 -- Three parts, each answered by its partial index alone. Result: sink, state, number.
 SELECT l.sink, c.state, sum(c.n)::bigint

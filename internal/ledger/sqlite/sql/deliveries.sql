@@ -63,6 +63,12 @@ WHERE seq IN (SELECT value FROM json_each(?1)) AND state = 0;
 UPDATE deliveries SET state = 2, attempts = attempts + 1, last_error = ?2
 WHERE seq IN (SELECT value FROM json_each(?1)) AND state = 0;
 
+-- name: count-pending
+-- Answered by the partial index of what is pending. Result: sink, number.
+SELECT l.sink, sum(c.n)
+FROM (SELECT lane_id, count(*) AS n FROM deliveries WHERE state = 0 GROUP BY lane_id) AS c JOIN lanes l ON l.id = c.lane_id
+GROUP BY l.sink;
+
 -- name: count-deliveries
 -- Three parts, each answered by its partial index alone. Result: sink, state, number.
 SELECT l.sink, c.state, sum(c.n)

@@ -1,0 +1,36 @@
+package sqlite_test
+
+import (
+	"database/sql"
+	"strings"
+	"testing"
+
+	"tallyman/internal/ledger"
+)
+
+// Nobody changes or removes what is recorded, unless he takes the triggers away.
+func TestAuditIsAppendOnly(t *testing.T) {
+	t.Parallel()
+	path := migrated(t)
+	l := open(t, path, ledger.Options{})
+	if err := l.AddChange(t.Context(), &ledger.Change{By: "user:ann", Via: ledger.ViaAPI, Action: "rule.run", Object: "rule:a"}); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", "file:"+strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	for _, statement := range []string{
+		"UPDATE audit SET actor = 'user:bo'", "DELETE FROM audit",
+		"REPLACE INTO audit VALUES (1, 0, '', '', '', '', NULL, NULL, '')",
+		"INSERT INTO audit VALUES (1, 0, '', '', '', '', NULL, NULL, '') ON CONFLICT DO UPDATE SET actor = ''",
+	} {
+		if _, err := db.ExecContext(t.Context(), statement); err == nil || !strings.Contains(err.Error(), "never changed or removed") {
+			t.Errorf("%s: %v", statement, err)
+		}
+	}
+	if list, err := l.Changes(t.Context(), ledger.ChangeFilter{Limit: 10}); err != nil || len(list) != 1 || list[0].By != "user:ann" {
+		t.Errorf("left: %+v, %v", list, err)
+	}
+}
