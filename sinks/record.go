@@ -26,6 +26,25 @@ type Delivered struct {
 	Score int64
 }
 
+// Mark is what a user did with a notice in a warehouse: it has read it, or acked it, too.
+type Mark struct {
+	Notice    string
+	Warehouse string
+	User      string // user:<id>
+	Acked     bool
+	At        time.Time
+	Expires   time.Time // the notice
+}
+
+// Watermark says that a user has read everything in an inbox up to a score.
+type Watermark struct {
+	Warehouse string
+	User      string // user:<id>
+	Inbox     string // user:<id> or role:<id>
+	Score     int64
+	At        time.Time // when it rose last
+}
+
 // IndexState is the generation of an index in Redis, as the ledger records it.
 type IndexState struct {
 	Epoch    string

@@ -26,6 +26,15 @@ type Mark struct {
 	At        time.Time
 }
 
+// ReadAll says that a user has read everything in some inboxes of a warehouse up to a score of its clock.
+type ReadAll struct {
+	Warehouse string
+	User      string // user:<id>
+	Inboxes   []string
+	UpTo      int64
+	At        time.Time
+}
+
 // Marks keeps who has read and acked what.
 type Marks interface {
 	// Mark records it, and cancels in the same transaction the waiting deliveries of the notice that it makes needless (`unless`). A repeated
@@ -34,6 +43,20 @@ type Marks interface {
 	Mark(ctx context.Context, m Mark) error
 	// MarksOf returns the marks of a notice, in the order of time.
 	MarksOf(ctx context.Context, notice string) ([]Mark, error)
+	// ReadAll records it as a watermark of each inbox, which only rises, and cancels the waiting deliveries with `unless: read` of the
+	// notices that lie there at or below it, in batches: one that is cut off is done by repeating it. It returns how many.
+	ReadAll(ctx context.Context, r ReadAll) (canceled int, err error)
+	MarkRecord
+}
+
+// MarkRecord is what the index in Redis is written back from.
+type MarkRecord interface {
+	// LiveMarks pages through the marks of notices that have not expired, each once.
+	LiveMarks(ctx context.Context, after sinks.Mark, limit int) ([]sinks.Mark, error)
+	// RecentMarks pages through all marks in the order of their time. After may be one with a time alone.
+	RecentMarks(ctx context.Context, after sinks.Mark, limit int) ([]sinks.Mark, error)
+	// Watermarks pages through all watermarks in the order of their time. After may be one with a time alone.
+	Watermarks(ctx context.Context, after sinks.Watermark, limit int) ([]sinks.Watermark, error)
 }
 
 // Book is the address book: where the subscribers are reached by push channels.

@@ -23,7 +23,7 @@ func Run(t *testing.T, fresh func(t testing.TB) Database) {
 	t.Helper()
 	for _, group := range [][]testCase{
 		firingTests, commitTests, recipientTests, deliveryTests, inboxTests, catalogueTests, readerTests, pruneTests, historyTests,
-		shadowTests, bookTests, markTests, sendTests, raceTests, itemPushTests, itemMoveTests, itemReadTests, itemPruneTests, pushTests, pushSettleTests, pushCommitTests, pushOverTests,
+		shadowTests, bookTests, markTests, readAllTests, sendTests, raceTests, itemPushTests, itemMoveTests, itemReadTests, itemPruneTests, pushTests, pushSettleTests, pushCommitTests, pushOverTests,
 		operatedTests, tokenTests, switchTests, auditTests, pushPruneTests, pushRaceTests,
 	} {
 		for _, c := range group {

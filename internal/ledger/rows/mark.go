@@ -1,6 +1,8 @@
 package rows
 
 import (
+	"time"
+
 	"tallyman/internal/ledger"
 	"tallyman/sinks"
 )
@@ -24,10 +26,57 @@ func MarkArgs(m *ledger.Mark) []any {
 	return []any{m.Notice, m.User, string(m.Kind), m.Warehouse, Micros(m.At)}
 }
 
+// Marked is a row of marks with all that the index wants of it.
+type Marked struct {
+	notice, user, kind, warehouse string
+	at, expires                   int64
+}
+
+// Columns returns pointers to the fields in the order of the query's columns.
+func (m *Marked) Columns() []any {
+	return []any{&m.notice, &m.user, &m.kind, &m.warehouse, &m.at, &m.expires}
+}
+
+// Mark is the row as the index takes it.
+func (m *Marked) Mark() sinks.Mark {
+	return sinks.Mark{
+		Notice: m.notice, Warehouse: m.warehouse, User: m.user, Acked: m.kind == string(ledger.MarkAcked), At: Time(m.at), Expires: Time(m.expires),
+	}
+}
+
+// PlaceAfter returns the arguments by which a page of marks begins behind one: first its time or its expiry.
+func PlaceAfter(first time.Time, m *sinks.Mark) []any {
+	kind := ""
+	switch {
+	case m.Acked:
+		kind = string(ledger.MarkAcked)
+	case m.Notice != "":
+		kind = string(ledger.MarkRead)
+	}
+	return []any{Micros(first), m.Notice, m.User, kind}
+}
+
+// Read is a row of reads.
+type Read struct {
+	warehouse, user, inbox string
+	score, at              int64
+}
+
+// Columns returns pointers to the fields in the order of the query's columns.
+func (r *Read) Columns() []any { return []any{&r.warehouse, &r.user, &r.inbox, &r.score, &r.at} }
+
+// Watermark is the row as the index takes it.
+func (r *Read) Watermark() sinks.Watermark {
+	return sinks.Watermark{Warehouse: r.warehouse, User: r.user, Inbox: r.inbox, Score: r.score, At: Time(r.at)}
+}
+
 // Needless returns which deliveries a mark makes needless, and what their record says of it. An ack is a read, too.
 func Needless(m *ledger.Mark) (unless []string, reason string) {
 	if m.Kind == ledger.MarkAcked {
 		return []string{string(sinks.UnlessRead), string(sinks.UnlessAcked)}, "acked by " + m.User
 	}
-	return []string{string(sinks.UnlessRead)}, "read by " + m.User
+	return []string{string(sinks.UnlessRead)}, ReadBy(m.User)
 }
+
+// ReadBy is what the record says of a delivery that the user has made needless by reading the notice.
+func ReadBy(user string) string { return "read by " + user }

@@ -109,6 +109,9 @@ func (l *Ledger) Prune(ctx context.Context, before time.Time, keepRuns int) (int
 			break
 		}
 	}
+	if _, err := l.exec(ctx, "prune-reads", rows.Micros(before), l.clock()); err != nil {
+		return removed, err
+	}
 	silences, err := l.exec(ctx, "prune-silences", rows.Micros(before))
 	removed += silences
 	if err != nil {

@@ -18,8 +18,51 @@ WHERE n.id = $1 ORDER BY p.seq;
 
 -- name: add-mark
 -- Arguments: $1 notice, $2 user, $3 kind, $4 warehouse, $5 at. One that is there stays.
-INSERT INTO marks (notice_id, subscriber, kind, warehouse, at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING;
+INSERT INTO marks (notice_id, subscriber, kind, warehouse, at, expires_at)
+SELECT $1, $2, $3, $4, $5, n.expires_at FROM notices n WHERE n.id = $1 ON CONFLICT DO NOTHING;
 
 -- name: marks
 -- Arguments: $1 notice. Result: its marks in the order of time.
 SELECT subscriber, kind, warehouse, at FROM marks WHERE notice_id = $1 ORDER BY at, subscriber, kind;
+
+-- name: live-marks
+-- Arguments: expiry, notice, user and kind to start after, $5 limit, $6 now. Result: the columns of rows.Marked.
+SELECT notice_id, subscriber, kind, warehouse, at, expires_at FROM marks
+WHERE (expires_at, notice_id, subscriber, kind) > ($1::bigint, $2, $3, $4) AND expires_at > (SELECT ledger_now($6))
+ORDER BY expires_at, notice_id, subscriber, kind LIMIT $5;
+
+-- name: recent-marks
+-- Arguments: time, notice, user and kind to start after, $5 limit. Result: the columns of rows.Marked.
+SELECT notice_id, subscriber, kind, warehouse, at, expires_at FROM marks
+WHERE (at, notice_id, subscriber, kind) > ($1::bigint, $2, $3, $4)
+ORDER BY at, notice_id, subscriber, kind LIMIT $5;
+
+-- name: raise-reads
+-- Arguments: $1 warehouse, $2 user, $3 inboxes, $4 score, $5 at. A watermark never falls.
+INSERT INTO reads (warehouse, subscriber, inbox, score, at)
+SELECT $1, $2, inbox, $4, $5 FROM unnest($3::text[]) AS inbox ORDER BY inbox
+ON CONFLICT (warehouse, subscriber, inbox) DO UPDATE SET score = excluded.score, at = excluded.at WHERE reads.score < excluded.score;
+
+-- name: reads
+-- Arguments: time, warehouse, user and inbox to start after, $5 limit. Result: warehouse, user, inbox, score, at.
+SELECT warehouse, subscriber, inbox, score, at FROM reads
+WHERE (at, warehouse, subscriber, inbox) > ($1::bigint, $2, $3, $4)
+ORDER BY at, warehouse, subscriber, inbox LIMIT $5;
+
+-- name: pushes-until-read
+-- One batch of what waits with `unless: read` although its notice was read: it lies in one of the inboxes at or below the score.
+-- Arguments: $1 warehouse, $2 inboxes, $3 score, $4 seq to start after, $5 limit. Result: the open deliveries, by seq.
+SELECT p.seq FROM pushes p
+JOIN deliveries d ON d.seq = p.seq AND d.state <= 0
+JOIN notices n ON n.id = d.notice_id
+WHERE p.due IS NOT NULL AND p.unless = 'read' AND p.seq > $4
+  AND EXISTS (SELECT FROM deliveries i JOIN lanes l ON l.id = i.lane_id AND l.warehouse = $1 AND l.warehouse <> ''
+              WHERE i.seq BETWEEN n.first_seq AND n.last_seq AND i.notice_id = n.id AND i.state + 0 = 1 AND i.score <= $3
+                AND string_to_array(i.recipients, ' ') && $2::text[])
+ORDER BY p.seq LIMIT $5;
+
+-- name: prune-reads
+-- Removes watermarks that have not risen since, below which nothing is left that has not expired. Arguments: $1 before, $2 now.
+DELETE FROM reads r WHERE r.at < $1 AND NOT EXISTS (
+    SELECT FROM deliveries d JOIN lanes l ON l.id = d.lane_id AND l.warehouse = r.warehouse
+    WHERE d.state = 1 AND d.score <= r.score AND d.expires_at > (SELECT ledger_now($2)));

@@ -1,0 +1,143 @@
+package ledgertest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"tallyman/internal/ledger"
+	"tallyman/sinks"
+)
+
+var readAllTests = []testCase{
+	{"watermarks only rise, and are paged in the order of their time", func(t *testing.T, f *fixture) {
+		f.reads(t, readAll("user:1", 50, 1, "role:keeper", "user:1"))
+		f.reads(t, readAll("user:2", 70, 2, "user:2"))
+		f.reads(t, readAll("user:1", 60, 3, "role:keeper"))
+		f.reads(t, readAll("user:1", 10, 4, "role:keeper", "user:1"))
+		want := []sinks.Watermark{
+			{Warehouse: warehouse, User: "user:1", Inbox: "user:1", Score: 50, At: start.Add(time.Minute)},
+			{Warehouse: warehouse, User: "user:2", Inbox: "user:2", Score: 70, At: start.Add(2 * time.Minute)},
+			{Warehouse: warehouse, User: "user:1", Inbox: "role:keeper", Score: 60, At: start.Add(3 * time.Minute)},
+		}
+		var got []sinks.Watermark
+		for after := (sinks.Watermark{}); ; {
+			list, err := f.Watermarks(t.Context(), after, 1)
+			noError(t, err)
+			if len(list) == 0 {
+				break
+			}
+			after = list[0]
+			got = append(got, list...)
+		}
+		equal(t, want, got)
+		since, err := f.Watermarks(t.Context(), sinks.Watermark{At: start.Add(2 * time.Minute)}, 10)
+		noError(t, err)
+		equal(t, want[1:], since)
+	}},
+	{"a read-all cancels what it makes needless, in batches", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		until := func(u sinks.Unless) ledger.Target {
+			return ledger.Target{Sink: "sms" + string(u), Strategy: &sinks.Strategy{Kind: sinks.Delayed, Delay: time.Minute, Unless: u}}
+		}
+		targets := []ledger.Target{until(sinks.UnlessRead), until(sinks.UnlessAcked), inbox}
+		var list []ledger.NewNotice
+		for i := range 600 {
+			list = append(list, to(targets, newNotice(fmt.Sprintf("n_%03d", i)))...)
+		}
+		f.commit(t, 1, list)
+		f.send(t, f.pending(t, inboxLane), "", 1) // scores 1 to 600, and one on its way
+		f.commit(t, 2, to(targets, newNotice("n_late")))
+		n, err := f.ReadAll(t.Context(), readAll("user:9", 1000, 1, "role:other"))
+		noError(t, err)
+		equal(t, 0, n)
+		elsewhere := readAll("user:1", 1000, 1, "user:1")
+		elsewhere.Warehouse = "119241"
+		n, err = f.ReadAll(t.Context(), elsewhere)
+		noError(t, err)
+		equal(t, 0, n)
+		n, err = f.ReadAll(t.Context(), readAll("user:1", 590, 1, "role:keeper", "user:1"))
+		noError(t, err)
+		equal(t, 590, n)
+		n, err = f.ReadAll(t.Context(), readAll("user:1", 590, 2, "role:keeper", "user:1"))
+		noError(t, err)
+		equal(t, 0, n)
+		f.clock.Add(time.Minute)
+		equal(t, 11, len(f.claimAll(t, "smsread").List))
+		equal(t, 601, len(f.claimAll(t, "smsacked").List))
+	}},
+	{"marks are paged for those who write them back", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		short := newNotice("n_short")
+		short.ExpiresAt = short.CreatedAt.Add(time.Hour)
+		f.commit(t, 1, to([]ledger.Target{inbox}, newNotice("n_1"), newNotice("n_2"), short))
+		var want []sinks.Mark
+		for i, id := range []string{"n_short", "n_2", "n_1"} {
+			m := markOf(id, "user:1", ledger.MarkRead)
+			m.At = start.Add(time.Duration(i) * time.Minute)
+			noError(t, f.Mark(t.Context(), m))
+			expires := newNotice(id).ExpiresAt
+			if id == short.ID {
+				expires = short.ExpiresAt
+			}
+			want = append(want, sinks.Mark{Notice: id, Warehouse: warehouse, User: "user:1", At: m.At, Expires: expires})
+		}
+		acked := markOf("n_1", "user:1", ledger.MarkAcked)
+		acked.At = want[2].At
+		noError(t, f.Mark(t.Context(), acked))
+		both := want[2]
+		both.Acked = true
+		byTime := append(want[:2:2], both, want[2]) // acked comes before read
+		equal(t, byTime, f.markPages(t, f.RecentMarks, sinks.Mark{}))
+		equal(t, byTime[1:], f.markPages(t, f.RecentMarks, sinks.Mark{At: want[1].At}))
+		f.clock.Add(2 * time.Hour)
+		equal(t, []sinks.Mark{both, want[2], want[1]}, f.markPages(t, f.LiveMarks, sinks.Mark{}))
+	}},
+	{"watermarks go when nothing is left below them", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		f.commit(t, 1, to([]ledger.Target{inbox}, newNotice("n_1")))
+		f.send(t, f.pending(t, inboxLane), "", 5)
+		f.reads(t, readAll("user:1", 5, 0, "user:1"))
+		f.reads(t, readAll("user:1", 4, 0, "role:keeper"))
+		prune := func(want int) {
+			t.Helper()
+			_, err := f.Prune(t.Context(), f.clock.Now().Add(-time.Minute), 1)
+			noError(t, err)
+			left, err := f.Watermarks(t.Context(), sinks.Watermark{}, 10)
+			noError(t, err)
+			equal(t, want, len(left))
+		}
+		prune(2)
+		f.clock.Add(time.Hour)
+		prune(1)
+		f.clock.Add(48 * time.Hour)
+		prune(0)
+	}},
+}
+
+// readAll is one of a user so many minutes after the start.
+func readAll(user string, upTo int64, minutes int, inboxes ...string) ledger.ReadAll {
+	return ledger.ReadAll{Warehouse: warehouse, User: user, Inboxes: inboxes, UpTo: upTo, At: start.Add(time.Duration(minutes) * time.Minute)}
+}
+
+func (f *fixture) reads(t testing.TB, r ledger.ReadAll) {
+	t.Helper()
+	_, err := f.ReadAll(t.Context(), r)
+	noError(t, err)
+}
+
+// markPages reads all pages of one mark.
+func (f *fixture) markPages(t testing.TB, page func(context.Context, sinks.Mark, int) ([]sinks.Mark, error), after sinks.Mark) []sinks.Mark {
+	t.Helper()
+	var got []sinks.Mark
+	for {
+		list, err := page(t.Context(), after, 1)
+		noError(t, err)
+		if len(list) == 0 {
+			return got
+		}
+		after = list[0]
+		got = append(got, list...)
+	}
+}

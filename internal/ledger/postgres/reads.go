@@ -1,0 +1,82 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/rows"
+	"tallyman/sinks"
+)
+
+// cancelBatch is how many deliveries a read-all cancels in one transaction.
+const cancelBatch = 500
+
+// ReadAll implements ledger.Marks.
+func (l *Ledger) ReadAll(ctx context.Context, r ledger.ReadAll) (int, error) {
+	if _, err := l.exec(ctx, "raise-reads", r.Warehouse, r.User, r.Inboxes, r.UpTo, rows.Micros(r.At)); err != nil {
+		return 0, err
+	}
+	canceled, after := 0, int64(0)
+	for {
+		batch, err := l.cancelRead(ctx, &r, after)
+		canceled += len(batch)
+		if err != nil || len(batch) < cancelBatch {
+			return canceled, err
+		}
+		after = batch[len(batch)-1]
+	}
+}
+
+// cancelRead cancels one batch of what the read-all makes needless, and returns it.
+func (l *Ledger) cancelRead(ctx context.Context, r *ledger.ReadAll, after int64) ([]int64, error) {
+	var needless []int64
+	err := again(func() error {
+		begin := func(b *pgx.Batch) {
+			b.Queue(queries.Get("by-key"))
+			b.Queue(queries.Get("pushes-until-read"), r.Warehouse, r.Inboxes, r.UpTo, after, cancelBatch).Query(func(found pgx.Rows) error {
+				var err error
+				needless, err = pgx.CollectRows(found, pgx.RowTo[int64])
+				return err
+			})
+		}
+		return l.inShortTx(ctx, "read-all", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
+			if len(needless) > 0 {
+				last.Queue(queries.Get("lock-pushes"), needless, needless)
+				last.Queue(queries.Get("cancel-deliveries"), needless, rows.ReadBy(r.User))
+				last.Queue(queries.Get("release-next"), needless, l.clock())
+			}
+			return nil
+		})
+	})
+	return needless, err
+}
+
+// LiveMarks implements ledger.MarkRecord.
+func (l *Ledger) LiveMarks(ctx context.Context, after sinks.Mark, limit int) ([]sinks.Mark, error) {
+	return l.markPage(ctx, "live-marks", after.Expires, &after, limit, l.clock())
+}
+
+// RecentMarks implements ledger.MarkRecord.
+func (l *Ledger) RecentMarks(ctx context.Context, after sinks.Mark, limit int) ([]sinks.Mark, error) {
+	return l.markPage(ctx, "recent-marks", after.At, &after, limit)
+}
+
+func (l *Ledger) markPage(ctx context.Context, name string, first time.Time, after *sinks.Mark, more ...any) ([]sinks.Mark, error) {
+	return query(ctx, l, name, func(r pgx.CollectableRow) (sinks.Mark, error) {
+		var m rows.Marked
+		err := r.Scan(m.Columns()...)
+		return m.Mark(), err
+	}, append(rows.PlaceAfter(first, after), more...)...)
+}
+
+// Watermarks implements ledger.MarkRecord.
+func (l *Ledger) Watermarks(ctx context.Context, after sinks.Watermark, limit int) ([]sinks.Watermark, error) {
+	return query(ctx, l, "reads", func(r pgx.CollectableRow) (sinks.Watermark, error) {
+		var w rows.Read
+		err := r.Scan(w.Columns()...)
+		return w.Watermark(), err
+	}, rows.Micros(after.At), after.Warehouse, after.User, after.Inbox, limit)
+}
