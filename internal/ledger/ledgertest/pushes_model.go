@@ -27,6 +27,7 @@ type modelPush struct {
 	forgiven  int
 	lastError string
 	due       time.Time
+	until     time.Time // the end of the lease
 	first     time.Time
 	deadline  time.Time
 	behind    bool
@@ -37,7 +38,7 @@ type modelPush struct {
 func (p *modelPush) open() bool { return p.state == ledger.DeliveryPending }
 
 func (p *modelPush) claimed(now time.Time) bool {
-	return p.open() && p.node != "" && !p.behind && p.due.After(now)
+	return p.open() && p.until.After(now)
 }
 
 func (p *modelPush) over(now time.Time) bool {
@@ -63,14 +64,14 @@ func (m *pushModel) add(p *modelPush) {
 func (m *pushModel) claim(node string, limit int, lease time.Duration) []*modelPush {
 	var due []*modelPush
 	for _, p := range m.pushes {
-		if p.open() && !p.behind && !p.due.After(m.now) && !p.over(m.now) {
+		if p.open() && !p.behind && !p.due.After(m.now) && !p.until.After(m.now) && !p.over(m.now) {
 			due = append(due, p)
 		}
 	}
 	slices.SortFunc(due, func(a, b *modelPush) int { return cmp.Or(a.due.Compare(b.due), cmp.Compare(a.seq, b.seq)) })
 	due = due[:min(limit, len(due))]
 	for _, p := range due {
-		p.node, p.due = node, m.now.Add(lease)
+		p.node, p.until = node, m.now.Add(lease)
 		p.token++
 	}
 	return due
@@ -87,15 +88,15 @@ func (m *pushModel) settle(p *modelPush, token int64, kind sinks.SettleKind, aft
 		m.end(p, ledger.DeliveryFailed, "no route")
 	case kind == sinks.SettleAgain && inForce:
 		p.attempts++
-		p.lastError, p.node, p.due = "no route", "", m.now.Add(after)
+		p.lastError, p.node, p.until, p.due = "no route", "", time.Time{}, m.now.Add(after)
 	case kind == sinks.SettleRelease && inForce:
-		p.node, p.due = "", m.now
+		p.node, p.until = "", time.Time{}
 	}
 }
 
 // end ends it, and lets the first of its finding go if none is due.
 func (m *pushModel) end(p *modelPush, state ledger.DeliveryState, cause string) {
-	p.state, p.lastError, p.node, p.behind = state, cause, "", false
+	p.state, p.lastError, p.node, p.until, p.behind = state, cause, "", time.Time{}, false
 	m.release(p.key)
 }
 
@@ -125,7 +126,7 @@ func (m *pushModel) endOver() (timedOut, canceled int) {
 func (m *pushModel) cancel(list []*modelPush, reason string) (changed []int64) {
 	for _, p := range list {
 		if p.open() {
-			p.state, p.lastError, p.node, p.behind = ledger.DeliveryCanceled, reason, "", false
+			p.state, p.lastError, p.node, p.until, p.behind = ledger.DeliveryCanceled, reason, "", time.Time{}, false
 			changed = append(changed, p.seq)
 		}
 	}
@@ -169,7 +170,7 @@ func (m *pushModel) retry(list []*modelPush) (changed []int64) {
 func (m *pushModel) lineUp(key string) {
 	for i, p := range m.openOf(key) {
 		if i > 0 && !p.behind && !p.claimed(m.now) {
-			p.behind, p.node = true, ""
+			p.behind, p.node, p.until = true, "", time.Time{}
 		}
 	}
 	m.release(key)

@@ -28,8 +28,8 @@ var pushSettleTests = []testCase{
 		equal(t, lease, next.Next) // both: that lease, and the minute until the other is due again
 		f.clock.Add(time.Minute)
 		next = f.claimPushes(t, "b", 10)
-		equal(t, []int64{got[2].Seq, got[3].Seq}, claimedSeqs(next))
-		equal(t, []int{1, 0}, []int{next.List[0].Attempts, next.List[1].Attempts})
+		equal(t, []int64{got[3].Seq, got[2].Seq}, claimedSeqs(next)) // the earliest due first
+		equal(t, []int{0, 1}, []int{next.List[0].Attempts, next.List[1].Attempts})
 		noError(t, f.SettlePushes(t.Context(), nil))
 	}},
 	{"under a claim that is not the last one, or was settled, only sent is recorded", func(t *testing.T, f *fixture) {

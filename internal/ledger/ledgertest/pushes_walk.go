@@ -151,7 +151,7 @@ func (w *pushWalk) Check(t *rapid.T) {
 			want.Next = p.due
 		}
 		if p.claimed(w.model.now) {
-			want.Node = p.node
+			want.Node, want.Next = p.node, p.until
 		}
 		got := list[i]
 		got.TracedDelivery = ledger.TracedDelivery{State: got.State, Attempts: got.Attempts, LastError: got.LastError}

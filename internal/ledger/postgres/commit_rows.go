@@ -73,7 +73,7 @@ func (w *notices) copyNotices(deliveries []rows.Delivery, seqs []int64) *copyRow
 
 // copyPushes makes the rows of the deliveries to push channels.
 func (w *notices) copyPushes(deliveries []rows.Delivery, seqs []int64) *copyRows {
-	const size = 2 + 14*4 + 10*8 + 2*4 + 9 + 8
+	const size = 2 + 15*4 + 11*8 + 2*4 + 9 + 8
 	out := newCopyRows(0)
 	for i, d := range deliveries {
 		p := d.Push
@@ -83,9 +83,10 @@ func (w *notices) copyPushes(deliveries []rows.Delivery, seqs []int64) *copyRows
 		if out.n == 0 {
 			out = newCopyRows(size * (len(deliveries) - i))
 		}
-		out.row(14)
+		out.row(15)
 		out.int64(seqs[i])
 		out.int64(p.Due)
+		out.int64(p.Created)
 		out.int64(p.First)
 		out.int64(p.Deadline)
 		out.int64(p.Ends)
@@ -137,7 +138,7 @@ type findingColumns struct {
 	phases, priorities                                 []int16
 	ordinals                                           []int32
 	episodes, seen, absentSince, firingSince, notified []int64
-	notices, groups                                    []string
+	notices, groups, silenced                          []string
 	rows                                               [][]byte
 }
 
@@ -146,7 +147,7 @@ func newFindingChanges(scopeID int32, due int64, changes []ledger.FindingChange)
 	for i := range changes {
 		if changes[i].Op == ledger.Insert {
 			c := &changes[i]
-			size += 2 + 15*4 + 4 + 16 + 2 + 2 + 4 + 6*8 + len(c.Key) + len(c.NoticeID) + len(c.Group) + len(c.Row)
+			size += 2 + 16*4 + 4 + 16 + 2 + 2 + 4 + 6*8 + len(c.Key) + len(c.NoticeID) + len(c.Group) + len(c.Silenced) + len(c.Row)
 		}
 	}
 	out := &findingChanges{scopeID: scopeID, due: due, inserts: newCopyRows(size)}
@@ -188,7 +189,7 @@ func keyHash(key string) pgtype.UUID {
 
 func (c *findingChanges) insert(f *rows.Finding, hash pgtype.UUID, seen []byte) {
 	r := c.inserts
-	r.row(15)
+	r.row(16)
 	r.int32(c.scopeID)
 	r.bytes(hash.Bytes[:])
 	r.int16(f.Phase)
@@ -202,6 +203,7 @@ func (c *findingChanges) insert(f *rows.Finding, hash pgtype.UUID, seen []byte) 
 	r.text(f.Key)
 	r.text(f.NoticeID)
 	r.text(f.Group)
+	r.text(f.Silenced)
 	if seen == nil {
 		r.null()
 		r.int64(0)
@@ -223,6 +225,7 @@ func (c *findingColumns) add(f *rows.Finding, hash pgtype.UUID, seen []byte) {
 	c.notified = append(c.notified, f.LastNotified)
 	c.notices = append(c.notices, f.NoticeID)
 	c.groups = append(c.groups, f.Group)
+	c.silenced = append(c.silenced, f.Silenced)
 	c.rows = append(c.rows, seen)
 }
 
@@ -230,7 +233,7 @@ func (c *findingColumns) add(f *rows.Finding, hash pgtype.UUID, seen []byte) {
 func (c *findingChanges) queue(b *pgx.Batch) {
 	if u := &c.updates; len(u.hashes) > 0 {
 		b.Queue(queries.Get("update-findings"), c.scopeID, u.hashes, u.phases, u.priorities, u.ordinals, u.episodes, u.seen,
-			u.absentSince, u.firingSince, u.notified, u.notices, u.groups, u.rows, c.due).Exec(all(len(u.hashes), "update"))
+			u.absentSince, u.firingSince, u.notified, u.notices, u.groups, u.silenced, u.rows, c.due).Exec(all(len(u.hashes), "update"))
 	}
 	if len(c.deletes) > 0 {
 		b.Queue(queries.Get("delete-findings"), c.scopeID, c.deletes).Exec(all(len(c.deletes), "delete"))

@@ -38,6 +38,7 @@ var session = map[string]string{
 	"application_name":                    "tallyman",
 	"idle_in_transaction_session_timeout": "30s",  // the next statement of a transaction follows within milliseconds
 	"statement_timeout":                   "6min", // longer than the engine lets a commit take; a COPY whose rows stay away is not ended by it
+	"jit":                                 "off",  // statements are short: compiling one takes longer than running it
 	"tcp_keepalives_idle":                 "10",
 	"tcp_keepalives_interval":             "5",
 	"tcp_keepalives_count":                "3",

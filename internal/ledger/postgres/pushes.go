@@ -51,6 +51,9 @@ func scanClaimed(r pgx.CollectableRow) (sinks.Claimed, error) {
 // SettlePushes implements ledger.Pushes.
 func (l *Ledger) SettlePushes(ctx context.Context, settled []sinks.Settled) error {
 	s := rows.NewSettle(settled)
+	if s.OnlySent() {
+		return l.settleSent(ctx, s.Sent)
+	}
 	ended, clock := s.Ended(), l.clock()
 	return l.onPushes(ctx, "settle pushes", s.All(), ended, func(b *pgx.Batch) {
 		if len(s.Sent) > 0 {
@@ -63,8 +66,32 @@ func (l *Ledger) SettlePushes(ctx context.Context, settled []sinks.Settled) erro
 			b.Queue(queries.Get("settle-again"), a.Seqs, a.Tokens, a.Errors, a.After, clock)
 		}
 		if r := &s.Release; len(r.Seqs) > 0 {
-			b.Queue(queries.Get("settle-release"), r.Seqs, r.Tokens, clock)
+			b.Queue(queries.Get("settle-release"), r.Seqs, r.Tokens)
 		}
+	})
+}
+
+// settleSent records that they were sent, which is mostly all there is to record.
+func (l *Ledger) settleSent(ctx context.Context, seqs []int64) error {
+	if len(seqs) == 0 {
+		return nil
+	}
+	return again(func() error {
+		var ordered []int64
+		begin := func(b *pgx.Batch) {
+			b.Queue(queries.Get("by-key"))
+			b.Queue(queries.Get("lock-followed"), seqs).QueryRow(func(r pgx.Row) error {
+				var locked int64
+				return r.Scan(&locked, &ordered)
+			})
+		}
+		return l.inShortTx(ctx, "settle pushes", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
+			last.Queue(queries.Get("settle-sent"), seqs, l.clock())
+			if len(ordered) > 0 {
+				last.Queue(queries.Get("release-next"), ordered, l.clock())
+			}
+			return nil
+		})
 	})
 }
 

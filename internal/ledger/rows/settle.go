@@ -58,6 +58,11 @@ func (s *Settled) add(one *sinks.Settled) {
 	s.After = append(s.After, min(max(one.After, 0), farthest).Microseconds())
 }
 
+// OnlySent tells that there is nothing to record but what was sent.
+func (s *Settle) OnlySent() bool {
+	return len(s.Failed.Seqs)+len(s.Again.Seqs)+len(s.Release.Seqs) == 0
+}
+
 // Ended returns the deliveries that may end.
 func (s *Settle) Ended() []int64 {
 	return append(append(make([]int64, 0, len(s.Sent)+len(s.Failed.Seqs)), s.Sent...), s.Failed.Seqs...)

@@ -14,6 +14,7 @@ const Behind int64 = math.MaxInt64
 // Waiting is a row of pushes.
 type Waiting struct {
 	Due, First, Deadline, Ends int64
+	Created                    int64  // of the notice
 	Finding                    *int64 // nil = in no order
 	Addressee                  int64
 	Strategy
@@ -32,7 +33,7 @@ func (t *target) push(n *notice.Notice, recipients string) *Waiting {
 		return nil
 	}
 	p := &Waiting{
-		First: Micros(t.strategy.First(n.CreatedAt)), Deadline: Micros(t.strategy.Deadline(n.CreatedAt)), Ends: Micros(n.ExpiresAt),
+		Created: Micros(n.CreatedAt), First: Micros(t.strategy.First(n.CreatedAt)), Deadline: Micros(t.strategy.Deadline(n.CreatedAt)), Ends: Micros(n.ExpiresAt),
 		Strategy: NewStrategy(t.strategy),
 	}
 	p.Due = p.First

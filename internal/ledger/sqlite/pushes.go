@@ -86,8 +86,8 @@ func (l *Ledger) SettlePushes(ctx context.Context, settled []sinks.Settled) erro
 		if err := settleAgain(ctx, tx, &s.Again, now); err != nil {
 			return err
 		}
-		err = repeat(ctx, tx, "settle-again", len(s.Release.Seqs), func(stmt *sql.Stmt, i int) error {
-			_, err := stmt.ExecContext(ctx, s.Release.Seqs[i], s.Release.Tokens[i], now)
+		err = repeat(ctx, tx, "settle-release", len(s.Release.Seqs), func(stmt *sql.Stmt, i int) error {
+			_, err := stmt.ExecContext(ctx, s.Release.Seqs[i], s.Release.Tokens[i])
 			return err
 		})
 		if err != nil {

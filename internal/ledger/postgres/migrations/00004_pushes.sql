@@ -24,9 +24,11 @@ CREATE TABLE marks (
 );
 
 -- What a delivery to a push channel has besides its row in deliveries: its strategy, and when it is due. The row stays for life.
---   due       when it may be claimed next: the end of the lease while node has it claimed, the highest number while it waits for
---             an earlier one of the same lane, finding and addressee, null once it has ended
+--   due       when it may be claimed next: the highest number while it waits for an earlier one of the same lane, finding and
+--             addressee, null once it has ended
+--   until     the end of the lease of the node that has it claimed, 0 = no claim is in force. No index has it, so a claim changes none
 --   first_due when it may be claimed first
+--   created   the notice's created_at, by which and seq it is found
 --   deadline  of a timed one, 0 = none; ends is what comes first of it and the expiry of the notice
 --   token     of the last claim, counts up; node is '' once that claim was settled
 --   finding   as in notices; null = not a finding's, and in no order
@@ -35,6 +37,8 @@ CREATE TABLE marks (
 CREATE TABLE pushes (
     seq       bigint  NOT NULL PRIMARY KEY,
     due       bigint,
+    until     bigint  NOT NULL DEFAULT 0,
+    created   bigint  NOT NULL,
     first_due bigint  NOT NULL,
     deadline  bigint  NOT NULL,
     ends      bigint  NOT NULL,
@@ -50,7 +54,11 @@ CREATE TABLE pushes (
     kind      text    NOT NULL,
     unless    text    NOT NULL,
     node      text    NOT NULL DEFAULT ''
-) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX pushes_due ON pushes (lane_id, due, seq) WHERE due IS NOT NULL;
 CREATE INDEX pushes_ends ON pushes (lane_id, ends) WHERE due IS NOT NULL;
 CREATE INDEX pushes_finding ON pushes (finding, lane_id, addressee, seq) WHERE due IS NOT NULL AND finding IS NOT NULL;
+
+-- A claim finds the notices of its deliveries here. Those of one commit have the same created_at, and ascending numbers.
+DROP INDEX notices_created;
+CREATE INDEX notices_created ON notices (created_at, first_seq);

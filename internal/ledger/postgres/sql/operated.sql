@@ -9,7 +9,8 @@ SELECT set_config('plan_cache_mode', 'force_custom_plan', true);
 -- $9 now. Result: the columns of rows.DeliveryRecord, the latest first. A notice of before the column has its warehouse in its lane only.
 SELECT d.notice_id, d.seq, l.sink, l.warehouse, d.state, d.attempts, d.last_error, d.sent_at, d.recipients, n.body,
        coalesce(p.kind, ''), coalesce(p.unless, ''), coalesce(p.delay, 0), coalesce(p.at, 0), coalesce(p.within, 0), coalesce(p.retry, 0),
-       coalesce(p.due, 0), coalesce(p.deadline, 0), coalesce(p.node, ''), coalesce(p.node <> '' AND p.due > (SELECT ledger_now($9)), false)
+       coalesce(CASE WHEN p.until > (SELECT ledger_now($9)) THEN p.until ELSE p.due END, 0), coalesce(p.deadline, 0), coalesce(p.node, ''),
+       coalesce(p.until > (SELECT ledger_now($9)), false)
 FROM deliveries d
 JOIN lanes l ON l.id = d.lane_id
 JOIN notices n ON n.id = d.notice_id
@@ -44,7 +45,7 @@ SET first_due = least(p.first_due, (SELECT ledger_now($2))),
     due = CASE WHEN p.due = 9223372036854775807 THEN p.due ELSE least(p.due, (SELECT ledger_now($2))) END,
     forgiven = (SELECT d.attempts FROM deliveries d WHERE d.seq = p.seq)
 WHERE p.seq = ANY($1::bigint[]) AND coalesce(p.due, 0) > 0 AND p.ends > (SELECT ledger_now($2))
-  AND NOT (p.node <> '' AND p.due > (SELECT ledger_now($2)))
+  AND p.until <= (SELECT ledger_now($2))
 RETURNING p.seq;
 
 -- name: revive-deliveries
@@ -60,18 +61,18 @@ SET due = CASE WHEN p.finding IS NULL THEN (SELECT ledger_now($2)) ELSE 92233720
     first_due = (SELECT ledger_now($2)),
     deadline = CASE WHEN p.within > 0 THEN (SELECT ledger_now($2)) + p.within ELSE 0 END,
     ends = CASE WHEN p.within > 0 THEN least(d.expires_at, (SELECT ledger_now($2)) + p.within) ELSE d.expires_at END,
-    unless = '', node = '', forgiven = d.attempts
+    until = 0, unless = '', node = '', forgiven = d.attempts
 FROM deliveries d
 WHERE p.seq = ANY($1::bigint[]) AND p.due IS NULL AND d.seq = p.seq AND d.state <= 0;
 
 -- name: line-up
 -- Puts behind what is due and unclaimed while an earlier one of its finding is open. Arguments: $1 seqs of some of the findings, $2 now.
-UPDATE pushes n SET due = 9223372036854775807, node = ''
+UPDATE pushes n SET due = 9223372036854775807, until = 0, node = ''
 WHERE n.seq = ANY (ARRAY(
         SELECT o.seq FROM pushes e
         JOIN pushes o ON o.finding = e.finding AND o.lane_id + 0 = e.lane_id AND o.addressee = e.addressee AND o.due IS NOT NULL
         WHERE e.seq = ANY($1::bigint[])))
-  AND coalesce(n.due, 0) BETWEEN 1 AND 9223372036854775806 AND NOT (n.node <> '' AND n.due > (SELECT ledger_now($2)))
+  AND coalesce(n.due, 0) BETWEEN 1 AND 9223372036854775806 AND n.until <= (SELECT ledger_now($2))
   AND EXISTS (SELECT FROM pushes f
               WHERE f.due IS NOT NULL AND f.finding = n.finding AND f.lane_id + 0 = n.lane_id AND f.addressee = n.addressee AND f.seq < n.seq);
 

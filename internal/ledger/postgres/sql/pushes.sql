@@ -12,26 +12,40 @@ SELECT set_config('enable_seqscan', 'on', true), set_config('enable_bitmapscan',
 
 -- name: claim-pushes
 -- Arguments: $1 lane, $2 node, $3 lease in µs, $4 limit, $5 now. Result: the columns of rows.Claimed and the body of the notice, the
--- earliest first. What others are just about to change is left out.
+-- earliest first. What others are just about to change is left out. Notices are looked up by time and number, of which neighbours are
+-- claimed together; ids are hashes, and each would be on another page of their index.
 WITH due AS MATERIALIZED (
-    SELECT p.ctid AS place, p.due FROM pushes p
-    WHERE p.lane_id = $1 AND p.due <= (SELECT ledger_now($5)) AND p.ends > (SELECT ledger_now($5))
+    SELECT p.ctid AS place FROM pushes p
+    WHERE p.lane_id = $1 AND p.due <= (SELECT ledger_now($5)) AND p.ends + 0 > (SELECT ledger_now($5))
+      AND p.until <= (SELECT ledger_now($5))
     ORDER BY p.due, p.seq LIMIT $4 FOR UPDATE SKIP LOCKED),
 claimed AS (
-    UPDATE pushes p SET due = (SELECT ledger_now($5)) + $3, token = p.token + 1, node = $2
+    UPDATE pushes p SET until = (SELECT ledger_now($5)) + $3, token = p.token + 1, node = $2
     FROM due WHERE p.ctid = due.place
-    RETURNING p.seq, due.due, p.token, p.deadline, p.forgiven, p.kind, p.unless, p.delay, p.at, p.within, p.retry)
+    RETURNING p.seq, p.due, p.created, p.token, p.deadline, p.forgiven, p.kind, p.unless, p.delay, p.at, p.within, p.retry)
 SELECT c.seq, c.token, c.deadline, d.attempts - c.forgiven, d.recipients, c.kind, c.unless, c.delay, c.at, c.within, c.retry, n.body
 FROM claimed c
 JOIN deliveries d ON d.seq = c.seq AND d.state <= 0
-JOIN notices n ON n.id = d.notice_id
+CROSS JOIN LATERAL (SELECT o.body FROM notices o
+                    WHERE o.created_at = c.created AND o.first_seq <= c.seq AND o.id IS NOT DISTINCT FROM d.notice_id
+                    ORDER BY o.first_seq DESC LIMIT 1) AS n
 ORDER BY c.due, c.seq;
 
 -- name: next-push
--- Arguments: $1 lane, $2 now. Result: now, and when the next open delivery is due, 0 = there is none.
-SELECT (SELECT ledger_now($2)),
-       coalesce((SELECT p.due FROM pushes p WHERE p.lane_id = $1 AND p.due > 0 AND p.ends > (SELECT ledger_now($2))
-                 ORDER BY p.due, p.seq LIMIT 1), 0);
+-- Arguments: $1 lane, $2 now. Result: now, and when the next open delivery may be claimed, 0 = there is none. All that is due is claimed where
+-- the first that is not is due later: then the end of a lease may come before it.
+WITH clock AS MATERIALIZED (SELECT ledger_now($2) AS now),
+first AS MATERIALIZED (
+    SELECT p.due FROM pushes p
+    WHERE p.lane_id = $1 AND p.due > 0 AND p.ends + 0 > (SELECT now FROM clock) AND p.until <= (SELECT now FROM clock)
+    ORDER BY p.due, p.seq LIMIT 1)
+SELECT c.now,
+       CASE WHEN f.due <= c.now THEN f.due
+            ELSE coalesce(least(f.due, (SELECT min(b.until)
+                                        FROM (SELECT p.until FROM pushes p
+                                              WHERE p.lane_id = $1 AND p.due <= c.now AND p.ends + 0 > c.now AND p.until > c.now
+                                              ORDER BY p.due, p.seq OFFSET 0) AS b)), 0) END
+FROM clock c LEFT JOIN first f ON true;
 
 -- name: lock-pushes
 -- Locks deliveries, and what else is open of the findings of those of them that may end. Arguments: $1 seqs, $2 those that may end.
@@ -45,16 +59,33 @@ FROM (SELECT p.seq FROM pushes p
                 WHERE e.seq = ANY($2::bigint[])))
       ORDER BY p.seq FOR UPDATE) AS locked;
 
+-- name: lock-followed
+-- What lock-pushes is to deliveries that were sent: while nothing else is open of their findings, which is usual, it locks nothing, for the record itself
+-- locks each of them in the same order. Otherwise it locks all of them, and what is open beside them. Arguments: $1 seqs. Result: how many it locked, and
+-- those that belong to a finding: others let nothing go.
+WITH concerned AS MATERIALIZED (
+    SELECT e.seq, ARRAY(SELECT o.seq FROM pushes o
+                        WHERE o.finding = e.finding AND o.lane_id + 0 = e.lane_id AND o.addressee = e.addressee
+                          AND o.due IS NOT NULL AND o.seq <> e.seq) AS others
+    FROM pushes e WHERE e.seq = ANY($1::bigint[]) AND e.finding IS NOT NULL)
+SELECT (SELECT count(*)
+        FROM (SELECT p.seq FROM pushes p
+              WHERE p.seq = ANY (ARRAY(
+                  SELECT unnest($1::bigint[]) WHERE EXISTS (SELECT FROM concerned c WHERE cardinality(c.others) > 0)
+                  UNION SELECT unnest(c.others) FROM concerned c))
+              ORDER BY p.seq FOR UPDATE) AS locked),
+       ARRAY(SELECT c.seq FROM concerned c);
+
 -- name: settle-sent
 -- Arguments: $1 seqs, $2 now.
-WITH ended AS (UPDATE pushes SET due = NULL, node = '' WHERE seq = ANY($1::bigint[]) RETURNING seq)
+WITH ended AS (UPDATE pushes SET due = NULL, until = 0, node = '' WHERE seq = ANY($1::bigint[]) RETURNING seq)
 UPDATE deliveries d SET state = 1, attempts = d.attempts + 1, sent_at = (SELECT ledger_now($2)), last_error = ''
 FROM ended e WHERE d.seq = e.seq AND d.state <> 1;
 
 -- name: settle-failed
 -- Arguments: $1 seqs, $2 tokens, $3 errors.
 WITH ended AS (
-    UPDATE pushes p SET due = NULL, node = ''
+    UPDATE pushes p SET due = NULL, until = 0, node = ''
     FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS s (seq, token, error)
     WHERE p.seq = s.seq AND p.token = s.token AND p.node <> ''
     RETURNING p.seq, s.error)
@@ -63,21 +94,21 @@ UPDATE deliveries d SET state = 2, attempts = d.attempts + 1, last_error = e.err
 -- name: settle-again
 -- Arguments: $1 seqs, $2 tokens, $3 errors, $4 µs until the next attempt, $5 now.
 WITH waiting AS (
-    UPDATE pushes p SET due = (SELECT ledger_now($5)) + s.after, node = ''
+    UPDATE pushes p SET due = (SELECT ledger_now($5)) + s.after, until = 0, node = ''
     FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) AS s (seq, token, error, after)
     WHERE p.seq = s.seq AND p.token = s.token AND p.node <> ''
     RETURNING p.seq, s.error)
 UPDATE deliveries d SET attempts = d.attempts + 1, last_error = w.error FROM waiting w WHERE d.seq = w.seq AND d.state <= 0;
 
 -- name: settle-release
--- Arguments: $1 seqs, $2 tokens, $3 now.
-UPDATE pushes p SET due = (SELECT ledger_now($3)), node = ''
+-- Arguments: $1 seqs, $2 tokens.
+UPDATE pushes p SET until = 0, node = ''
 FROM unnest($1::bigint[], $2::bigint[]) AS s (seq, token)
 WHERE p.seq = s.seq AND p.token = s.token AND p.node <> '';
 
 -- name: cancel-deliveries
 -- Arguments: $1 seqs, $2 reason. Result: those that were pending.
-WITH ended AS (UPDATE pushes SET due = NULL, node = '' WHERE seq = ANY($1::bigint[]) AND coalesce(due, 0) > 0)
+WITH ended AS (UPDATE pushes SET due = NULL, until = 0, node = '' WHERE seq = ANY($1::bigint[]) AND coalesce(due, 0) > 0)
 UPDATE deliveries SET state = 4, last_error = $2 WHERE seq = ANY($1::bigint[]) AND state <= 0 RETURNING seq;
 
 -- name: release-next
@@ -86,7 +117,7 @@ UPDATE deliveries SET state = 4, last_error = $2 WHERE seq = ANY($1::bigint[]) A
 UPDATE pushes n SET due = greatest(n.first_due, (SELECT ledger_now($2)))
 FROM (SELECT DISTINCT e.finding, e.lane_id, e.addressee FROM pushes e
       WHERE e.seq = ANY($1::bigint[]) AND e.finding IS NOT NULL) AS q
-WHERE n.due = 9223372036854775807
+WHERE coalesce(n.due, 0) = 9223372036854775807
   AND n.seq = (SELECT CASE WHEN bool_and(o.due = 9223372036854775807) THEN min(o.seq) END FROM pushes o
                WHERE o.due IS NOT NULL AND o.finding = q.finding AND o.lane_id + 0 = q.lane_id AND o.addressee = q.addressee);
 
@@ -103,7 +134,7 @@ ORDER BY p.ends LIMIT $2;
 WITH over AS MATERIALIZED (
     SELECT p.seq, p.deadline = p.ends AS late FROM pushes p
     WHERE p.seq = ANY($1::bigint[]) AND coalesce(p.due, 0) > 0 AND p.ends <= (SELECT ledger_now($2))),
-ended AS (UPDATE pushes p SET due = NULL, node = '' FROM over o WHERE p.seq = o.seq)
+ended AS (UPDATE pushes p SET due = NULL, until = 0, node = '' FROM over o WHERE p.seq = o.seq)
 UPDATE deliveries d
 SET state = CASE WHEN o.late THEN 3 ELSE 4 END,
     last_error = CASE WHEN NOT o.late THEN 'the notice has expired'

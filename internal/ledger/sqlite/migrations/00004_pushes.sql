@@ -24,8 +24,9 @@ CREATE TABLE marks (
 ) STRICT, WITHOUT ROWID;
 
 -- What a delivery to a push channel has besides its row in deliveries: its strategy, and when it is due. The row stays for life.
---   due       when it may be claimed next: the end of the lease while node has it claimed, the highest number while it waits for
---             an earlier one of the same lane, finding and addressee, null once it has ended
+--   due       when it may be claimed next: the highest number while it waits for an earlier one of the same lane, finding and
+--             addressee, null once it has ended
+--   until     the end of the lease of the node that has it claimed, 0 = no claim is in force. No index has it, so a claim changes none
 --   first_due when it may be claimed first
 --   deadline  of a timed one, 0 = none; ends is what comes first of it and the expiry of the notice
 --   token     of the last claim, counts up; node is '' once that claim was settled
@@ -36,6 +37,7 @@ CREATE TABLE pushes (
     seq       INTEGER PRIMARY KEY,
     lane_id   INTEGER NOT NULL,
     due       INTEGER,
+    until     INTEGER NOT NULL DEFAULT 0,
     first_due INTEGER NOT NULL,
     deadline  INTEGER NOT NULL,
     ends      INTEGER NOT NULL,

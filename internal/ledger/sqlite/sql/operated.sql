@@ -6,7 +6,7 @@
 -- its lane only.
 SELECT n.id, d.seq, l.sink, l.warehouse, d.state, d.attempts, d.last_error, d.sent_at, d.recipients, n.body,
        coalesce(p.kind, ''), coalesce(p.unless, ''), coalesce(p.delay, 0), coalesce(p.at, 0), coalesce(p.within, 0), coalesce(p.retry, 0),
-       coalesce(p.due, 0), coalesce(p.deadline, 0), coalesce(p.node, ''), coalesce(p.node <> '' AND p.due > ?9, 0)
+       iif(p.until > ?9, p.until, coalesce(p.due, 0)), coalesce(p.deadline, 0), coalesce(p.node, ''), coalesce(p.until > ?9, 0)
 FROM deliveries d
 CROSS JOIN lanes l ON l.id = d.lane_id
 CROSS JOIN notices n ON n.num = d.notice
@@ -30,7 +30,7 @@ SELECT json_group_array(seq) FROM (SELECT seq FROM deliveries WHERE seq IN (SELE
 UPDATE pushes AS p
 SET first_due = min(p.first_due, ?2), due = CASE WHEN p.due = 9223372036854775807 THEN p.due ELSE min(p.due, ?2) END,
     forgiven = (SELECT d.attempts FROM deliveries d WHERE d.seq = p.seq)
-WHERE p.seq IN (SELECT value FROM json_each(?1)) AND p.due IS NOT NULL AND p.ends > ?2 AND NOT (p.node <> '' AND p.due > ?2)
+WHERE p.seq IN (SELECT value FROM json_each(?1)) AND p.due IS NOT NULL AND p.ends > ?2 AND p.until <= ?2
 RETURNING seq;
 
 -- name: revive-deliveries
@@ -45,20 +45,20 @@ UPDATE pushes AS p
 SET due = CASE WHEN p.finding IS NULL THEN ?2 ELSE 9223372036854775807 END, first_due = ?2,
     deadline = CASE WHEN p.within > 0 THEN ?2 + p.within ELSE 0 END,
     ends = CASE WHEN p.within > 0 THEN min(d.expires_at, ?2 + p.within) ELSE d.expires_at END,
-    unless = '', node = '', forgiven = d.attempts
+    until = 0, unless = '', node = '', forgiven = d.attempts
 FROM deliveries d
 WHERE p.seq IN (SELECT value FROM json_each(?1)) AND p.due IS NULL AND d.seq = p.seq AND d.state = 0;
 
 -- name: line-up
 -- Puts behind what is due and unclaimed while an earlier one of its finding is open. Arguments: ?1 seqs of some of the findings (JSON),
 -- ?2 now.
-UPDATE pushes AS n SET due = 9223372036854775807, node = ''
+UPDATE pushes AS n SET due = 9223372036854775807, until = 0, node = ''
 WHERE n.seq IN (
         SELECT o.seq FROM json_each(?1) j
         CROSS JOIN pushes e ON e.seq = j.value AND e.finding IS NOT NULL
         JOIN pushes o ON o.finding = e.finding AND o.lane_id = e.lane_id AND o.addressee = e.addressee
                      AND o.due IS NOT NULL AND o.due < 9223372036854775807)
-  AND NOT (n.node <> '' AND n.due > ?2)
+  AND n.until <= ?2
   AND EXISTS (SELECT 1 FROM pushes f
               WHERE f.due IS NOT NULL AND f.finding = n.finding AND f.lane_id = n.lane_id AND f.addressee = n.addressee AND f.seq < n.seq);
 

@@ -4,11 +4,11 @@
 -- Arguments: ?1 lane, ?2 now, ?3 limit. Result: the numbers of those that may be claimed, the earliest first (JSON).
 SELECT json_group_array(seq)
 FROM (SELECT p.seq FROM pushes p JOIN deliveries d ON d.seq = p.seq AND d.state = 0
-      WHERE p.lane_id = ?1 AND p.due <= ?2 AND p.ends > ?2 ORDER BY p.due, p.seq LIMIT ?3);
+      WHERE p.lane_id = ?1 AND p.due <= ?2 AND +p.ends > ?2 AND p.until <= ?2 ORDER BY p.due, p.seq LIMIT ?3);
 
 -- name: claim-pushes
 -- Arguments: ?1 seqs (JSON), ?2 node, ?3 end of the lease.
-UPDATE pushes SET due = ?3, token = token + 1, node = ?2 WHERE seq IN (SELECT value FROM json_each(?1));
+UPDATE pushes SET until = ?3, token = token + 1, node = ?2 WHERE seq IN (SELECT value FROM json_each(?1));
 
 -- name: claimed-pushes
 -- Arguments: ?1 seqs (JSON). Result: the columns of rows.Claimed and the body of the notice, in the order of the list.
@@ -20,8 +20,14 @@ CROSS JOIN notices n ON n.num = d.notice
 ORDER BY c.key;
 
 -- name: next-push
--- Arguments: ?1 lane, ?2 now. Result: when the next open delivery is due; none if there is none.
-SELECT p.due FROM pushes p WHERE p.lane_id = ?1 AND p.due > 0 AND p.ends > ?2 ORDER BY p.due, p.seq LIMIT 1;
+-- Arguments: ?1 lane, ?2 now. Result: when the next open delivery may be claimed, 0 = there is none. All that is due is claimed where the
+-- first that is not is due later: then the end of a lease may come before it.
+SELECT coalesce(CASE WHEN f.due <= ?2 THEN f.due
+                     ELSE (SELECT min(at) FROM (SELECT f.due AS at
+                           UNION ALL SELECT min(p.until) FROM pushes p
+                                     WHERE p.lane_id = ?1 AND p.due <= ?2 AND +p.ends > ?2 AND p.until > ?2)) END, 0)
+FROM (SELECT (SELECT p.due FROM pushes p WHERE p.lane_id = ?1 AND p.due > 0 AND +p.ends > ?2 AND p.until <= ?2
+              ORDER BY p.due, p.seq LIMIT 1) AS due) AS f;
 
 -- name: settle-sent
 -- Arguments: ?1 seqs (JSON), ?2 now.
@@ -30,11 +36,15 @@ WHERE seq IN (SELECT value FROM json_each(?1)) AND state <> 1;
 
 -- name: settle-again
 -- Arguments: ?1 seq, ?2 token, ?3 when it is due again. Result: the number of rows, 0 = the token is not that of a claim in force.
-UPDATE pushes SET due = ?3, node = '' WHERE seq = ?1 AND token = ?2 AND node <> '' AND due IS NOT NULL;
+UPDATE pushes SET due = ?3, until = 0, node = '' WHERE seq = ?1 AND token = ?2 AND node <> '' AND due IS NOT NULL;
+
+-- name: settle-release
+-- Arguments: ?1 seq, ?2 token.
+UPDATE pushes SET until = 0, node = '' WHERE seq = ?1 AND token = ?2 AND node <> '' AND due IS NOT NULL;
 
 -- name: settle-failed
 -- Arguments: ?1 seq, ?2 token. Result: the number of rows, 0 = the token is not that of a claim in force.
-UPDATE pushes SET due = NULL, node = '' WHERE seq = ?1 AND token = ?2 AND node <> '' AND due IS NOT NULL;
+UPDATE pushes SET due = NULL, until = 0, node = '' WHERE seq = ?1 AND token = ?2 AND node <> '' AND due IS NOT NULL;
 
 -- name: cancel-deliveries
 -- Arguments: ?1 seqs (JSON), ?2 reason.
@@ -42,7 +52,7 @@ UPDATE deliveries SET state = 4, last_error = ?2 WHERE seq IN (SELECT value FROM
 
 -- name: end-waiting
 -- Arguments: ?1 seqs (JSON).
-UPDATE pushes SET due = NULL, node = '' WHERE seq IN (SELECT value FROM json_each(?1)) AND due IS NOT NULL;
+UPDATE pushes SET due = NULL, until = 0, node = '' WHERE seq IN (SELECT value FROM json_each(?1)) AND due IS NOT NULL;
 
 -- name: release-next
 -- Makes the first open delivery due of those findings of which none is. Arguments: ?1 seqs of some of them (JSON), ?2 now.
