@@ -15,6 +15,7 @@ type entry struct {
 	body    []byte
 	expires int64 // µs
 	score   int64 // 0 = to be given
+	popup   bool  // it is modal
 	to      []string
 }
 
@@ -23,7 +24,7 @@ func newEntry(n *notice.Notice, to []string, score int64) (entry, error) {
 	if err != nil {
 		return entry{}, err
 	}
-	return entry{id: n.ID, body: body, expires: n.ExpiresAt.UnixMicro(), score: score, to: to}, nil
+	return entry{id: n.ID, body: body, expires: n.ExpiresAt.UnixMicro(), score: score, popup: n.Modal == "popup", to: to}, nil
 }
 
 // audience is a set of notices with the same recipients.
@@ -120,7 +121,7 @@ type fanoutCall struct {
 // newFanoutCall makes a call for at most maxBatch entries. Without a channel there is no hint.
 func (in *Inbox) newFanoutCall(epoch, warehouse, channel string, batch []entry) *fanoutCall {
 	subscribers, lists := lists(audiences(batch))
-	keys := in.keys.all(warehouse, len(subscribers))
+	keys := in.keys.all(warehouse, len(subscribers))[:5]
 	for _, s := range subscribers {
 		keys = append(keys, in.keys.inbox(warehouse, s))
 	}
@@ -135,6 +136,14 @@ func (in *Inbox) newFanoutCall(epoch, warehouse, channel string, batch []entry) 
 	for _, e := range batch {
 		args = append(args, e.score)
 	}
+	args = append(args, 0)
+	count := len(args) - 1
+	for i, e := range batch {
+		if e.popup {
+			args = append(args, i+1)
+		}
+	}
+	args[count] = len(args) - count - 1
 	for _, s := range subscribers {
 		args = append(args, s)
 	}

@@ -70,16 +70,20 @@ func TestCountIsRememberedWhileNothingMoves(t *testing.T) {
 		t.Errorf("%d: counted again although nothing moved", pg.Unread)
 	}
 	n.deliver(t, makeDeliveries(1, wh, "user:2"))
-	if pg := n.poll(t, q); pg.Unread != 2 {
+	if pg := n.poll(t, q); pg.Unread != 3 {
+		t.Errorf("%d: counted again although only another's inbox moved", pg.Unread)
+	}
+	n.deliver(t, makeDeliveries(1, wh, "user:1"))
+	if pg := n.poll(t, q); pg.Unread != 3 {
 		t.Errorf("%d after something moved", pg.Unread)
 	}
 	n.counts.mu.Lock()
 	for i := range maxCounts {
-		n.counts.known[string(rune(i))] = count{}
+		n.counts.of[string(rune(i))] = count{}
 	}
 	n.counts.mu.Unlock()
 	n.deliver(t, makeDeliveries(1, wh, "user:1"))
-	if pg := n.poll(t, q); pg.Unread != 3 || len(n.counts.known) != 1 {
-		t.Errorf("%d unread, %d counts remembered", pg.Unread, len(n.counts.known))
+	if pg := n.poll(t, q); pg.Unread != 4 || len(n.counts.of) != 1 {
+		t.Errorf("%d unread, %d counts remembered", pg.Unread, len(n.counts.of))
 	}
 }

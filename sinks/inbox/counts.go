@@ -1,23 +1,23 @@
 package inbox
 
 import (
-	"strconv"
 	"strings"
 	"sync"
 
 	"tallyman/sinks/index"
 )
 
-// counts remembers how many notices readers have, for as long as nothing moved in the warehouse.
+// counts remembers how many unread notices readers have, for as long as nothing moved that is theirs.
 type counts struct {
-	mu    sync.Mutex
-	known map[string]count
+	mu sync.Mutex
+	of map[string]count
 }
 
 type count struct {
-	epoch   string
-	version string // clock and sweeps, joined by a dot
-	n       int
+	epoch  string
+	clock  int64 // of the warehouse when it was counted; 0 = it was not
+	sweeps string
+	n      int
 }
 
 // maxCounts bounds the memory. Whoever polls again is counted again.
@@ -28,27 +28,27 @@ func (r *reader) who() string {
 	return r.Warehouse + "\n" + strings.Join(r.Subscribers, "\n")
 }
 
-// version is what the count is known for, "" if it is not.
-func (c *counts) version(g *index.Generation, who string) string {
+// known is the last count.
+func (c *counts) known(g *index.Generation, who string) count {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if k := c.known[who]; k.epoch == g.Epoch {
-		return k.version
+	if k := c.of[who]; k.epoch == g.Epoch {
+		return k
 	}
-	return ""
+	return count{sweeps: "0"}
 }
 
-// resolve returns the count of a slice: what the script counted, or what is known.
-func (c *counts) resolve(g *index.Generation, who string, s *slice) int {
-	version := strconv.FormatInt(s.clock, 10) + "." + s.sweeps
+// resolve returns the count of a slice: what the script counted, or what was known before it.
+func (c *counts) resolve(g *index.Generation, who string, known count, s *slice) int {
+	n := s.count
+	if n < 0 {
+		n = known.n
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if s.count < 0 {
-		return c.known[who].n
+	if c.of == nil || len(c.of) >= maxCounts {
+		c.of = map[string]count{}
 	}
-	if c.known == nil || len(c.known) >= maxCounts {
-		c.known = map[string]count{}
-	}
-	c.known[who] = count{epoch: g.Epoch, version: version, n: s.count}
-	return s.count
+	c.of[who] = count{epoch: g.Epoch, clock: s.clock, sweeps: s.sweeps, n: n}
+	return n
 }

@@ -62,7 +62,7 @@ func (in *Inbox) drop(ctx context.Context, epoch, warehouse string, ids []string
 
 // remove is one call of sweep.lua.
 func (in *Inbox) remove(ctx context.Context, epoch, warehouse string, expired bool, blocks, ids []string, h holders) (int64, error) {
-	keys := in.keys.all(warehouse, len(h.subscribers))[:3]
+	keys := append(in.keys.all(warehouse, len(h.subscribers))[:3], in.keys.popups(warehouse))
 	args := make([]any, 0, 4+len(blocks)+3*len(ids)+len(h.subscribers))
 	mode := 0
 	if expired {

@@ -60,6 +60,8 @@ func (in *Inbox) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	wg.Go(func() { in.keeper.Run(ctx) })
 	wg.Go(func() { in.sweepAll(ctx) })
+	wg.Go(func() { in.trimAll(ctx) })
+	wg.Go(func() { in.catchUpAll(ctx) })
 	wg.Go(func() { in.listen(ctx) })
 	wg.Go(func() { in.watchClocks(ctx) })
 	wg.Wait()

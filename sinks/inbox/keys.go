@@ -13,7 +13,11 @@ import (
 //	tallyman:inbox:{119240}:notices          the bodies
 //	tallyman:inbox:{119240}:expiry           what expires when
 //	tallyman:inbox:{119240}:inboxes          the subscribers that have an inbox
+//	tallyman:inbox:{119240}:popups           which notices are modal
+//	tallyman:inbox:{119240}:readers          the users that have marked something
 //	tallyman:inbox:{119240}:of:role:keeper   one inbox
+//	tallyman:inbox:{119240}:marks:user:ann   the single notices that a user has read and acked
+//	tallyman:inbox:{119240}:upto:user:ann    up to where it has read which inbox
 type keys struct{ base string }
 
 func newKeys(prefix, sink string) (keys, error) {
@@ -35,11 +39,17 @@ func (k keys) clock(warehouse string) string   { return k.of(warehouse) + "clock
 func (k keys) notices(warehouse string) string { return k.of(warehouse) + "notices" }
 func (k keys) expiry(warehouse string) string  { return k.of(warehouse) + "expiry" }
 func (k keys) inboxes(warehouse string) string { return k.of(warehouse) + "inboxes" }
+func (k keys) popups(warehouse string) string  { return k.of(warehouse) + "popups" }
+func (k keys) readers(warehouse string) string { return k.of(warehouse) + "readers" }
 
-// all returns the four keys of a warehouse that are no inboxes, with room for more.
+func (k keys) marks(warehouse, user string) string { return k.of(warehouse) + "marks:" + user }
+func (k keys) upto(warehouse, user string) string  { return k.of(warehouse) + "upto:" + user }
+
+// all returns the six keys that every warehouse has one of, with room for more: most scripts begin with some of them, in this
+// order.
 func (k keys) all(warehouse string, more int) []string {
-	return append(make([]string, 0, 4+more),
-		k.clock(warehouse), k.notices(warehouse), k.expiry(warehouse), k.inboxes(warehouse))
+	return append(make([]string, 0, 6+more),
+		k.clock(warehouse), k.notices(warehouse), k.expiry(warehouse), k.inboxes(warehouse), k.popups(warehouse), k.readers(warehouse))
 }
 
 func (k keys) inbox(warehouse, subscriber string) string {

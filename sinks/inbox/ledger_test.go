@@ -17,6 +17,8 @@ type memoryLedger struct {
 	mu        sync.Mutex
 	state     *sinks.IndexState
 	delivered map[int64]sinks.Delivered // by seq
+	marks     []sinks.Mark              // in the order of their time
+	reads     []sinks.Watermark         // the same; every rise is one
 	calls     int
 	begun     int
 	down      error

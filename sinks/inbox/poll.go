@@ -28,6 +28,7 @@ func (in *Inbox) Poll(ctx context.Context, q page.Query) (page.Page, error) {
 // reader is a query with what follows from it.
 type reader struct {
 	page.Query
+	user   string // whose read state it is; "" = nobody's
 	hash   page.Hash
 	cursor page.Cursor // of After
 }
@@ -37,7 +38,7 @@ func newReader(q page.Query) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{Query: q, hash: q.Hash()}
+	r := &reader{Query: q, user: q.Reader(), hash: q.Hash()}
 	if q.After != "" {
 		if r.cursor, err = page.DecodeCursor(q.After); err != nil {
 			return nil, err
@@ -46,22 +47,27 @@ func newReader(q page.Query) (*reader, error) {
 	return r, nil
 }
 
-// maxRounds bounds the round trips of a poll whose type filter lets little through. Beyond them the page ends early, with
+// maxRounds bounds the round trips of a poll whose filters let little through. Beyond them the page ends early, with
 // more to follow.
 const maxRounds = 10
 
-// read makes one page in one generation.
+// read makes one page in one generation. Its notices are shown as they were when the first round was read, and so the changes
+// go up to there.
 func (in *Inbox) read(ctx context.Context, g *index.Generation, r *reader) (page.Page, error) {
 	pg := page.Page{Notices: make([]notice.View, 0, 8)}
 	from := r.start(g)
-	pg.Reset = from.reset
+	pg.Reset, pg.From = from.reset, from.before()
+	shown := int64(0)
 	for round := 1; ; round++ {
 		s, err := in.slice(ctx, g, r, from)
 		if err != nil {
 			return pg, err
 		}
 		if s.reset { // in the first round, or in a later one when the cap removed something meanwhile
-			pg.Reset, pg.Notices = true, pg.Notices[:0]
+			pg.Reset, pg.Notices, pg.Changes, pg.From = true, pg.Notices[:0], nil, 0
+		}
+		if round == 1 {
+			pg.Changes, pg.Clock, shown = s.changes, pg.From, s.told
 		}
 		left := in.take(&pg, r, s)
 		pg.More = s.more || left
@@ -70,12 +76,12 @@ func (in *Inbox) read(ctx context.Context, g *index.Generation, r *reader) (page
 		if !pg.More {
 			pg.Clock = s.clock
 		}
-		if !pg.More || len(pg.Notices) == r.Limit || round == maxRounds {
+		if !pg.More || len(pg.Notices) == r.Limit || round == maxRounds || s.told < s.clock {
 			pg.Removed = s.goneAbove(0)
-			pg.Cursor = page.Cursor{Epoch: g.Epoch, Score: pg.Clock, Changes: pg.Clock, Query: r.hash, Removed: s.goneAbove(pg.Clock)}.Encode()
+			pg.Cursor = page.Cursor{Epoch: g.Epoch, Score: pg.Clock, Changes: shown, Query: r.hash, Removed: s.goneAbove(pg.Clock)}.Encode()
 			return pg, nil
 		}
-		from = from.next(pg.Clock, s)
+		from = from.next(pg.Clock, shown, s)
 	}
 }
 
@@ -87,18 +93,23 @@ func (in *Inbox) take(pg *page.Page, r *reader, s *slice) bool {
 			return true
 		}
 		pg.Clock = e.score
-		n, err := notice.Unmarshal([]byte(e.body))
-		if err != nil {
-			if e.body != "" { // an empty one was dropped or swept
-				in.log.Error("a body in Redis is no notice", "warehouse", r.Warehouse, "id", e.id, "error", err)
-			}
-			continue
-		}
-		if n.ExpiresAt.UnixMicro() > s.now && r.wants(n.Type) {
-			pg.Notices = append(pg.Notices, notice.View{Notice: n, Score: e.score})
+		if v, ok := in.view(r, s.now, e); ok && r.wants(v.Type) && !(r.Unread && v.Read) {
+			pg.Notices = append(pg.Notices, v)
 		}
 	}
 	return false
+}
+
+// view is the notice of an entry, unless it is gone or has expired.
+func (in *Inbox) view(r *reader, now int64, e sliceEntry) (notice.View, bool) {
+	n, err := notice.Unmarshal([]byte(e.body))
+	if err != nil {
+		if e.body != "" { // an empty one was dropped or swept
+			in.log.Error("a body in Redis is no notice", "warehouse", r.Warehouse, "id", e.id, "error", err)
+		}
+		return notice.View{}, false
+	}
+	return notice.View{Notice: n, Score: e.score, Read: e.read, Acked: e.acked}, n.ExpiresAt.UnixMicro() > now
 }
 
 func (r *reader) wants(code string) bool {

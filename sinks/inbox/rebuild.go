@@ -56,7 +56,7 @@ func (c contents) Rebuild(ctx context.Context, epoch string) (int, error) {
 		}
 	}
 	c.in.knowOnly(highest)
-	return total, nil
+	return total, c.in.writeBackMarks(ctx, epoch)
 }
 
 // highest asks the ledger for the highest recorded score of each warehouse.
@@ -75,16 +75,22 @@ func (in *Inbox) beginWarehouse(ctx context.Context, epoch, warehouse string, hi
 		if err != nil || len(reply) == 0 {
 			return err
 		}
-		subscribers, err := texts(reply)
+		names, err := texts(reply)
 		if err != nil {
 			return err
 		}
-		keys := []string{in.keys.clock(warehouse), in.keys.inboxes(warehouse)}
-		args := []any{epoch}
-		for _, s := range subscribers {
-			keys = append(keys, in.keys.inbox(warehouse, s))
-			args = append(args, s)
+		inboxes, err := strconv.Atoi(names[0])
+		if err != nil || inboxes > len(names)-1 {
+			return fmt.Errorf("inbox: begin.lua answered %q", names[0])
 		}
+		keys := []string{in.keys.clock(warehouse), in.keys.inboxes(warehouse), in.keys.readers(warehouse)}
+		for _, s := range names[1 : 1+inboxes] {
+			keys = append(keys, in.keys.inbox(warehouse, s))
+		}
+		for _, user := range names[1+inboxes:] {
+			keys = append(keys, in.keys.marks(warehouse, user), in.keys.upto(warehouse, user))
+		}
+		args := appendTexts([]any{epoch}, names)
 		if _, err := in.runCount(ctx, in.scripts.wipe, keys, args...); err != nil {
 			return err
 		}

@@ -13,6 +13,16 @@ import (
 )
 
 var (
+	//go:embed scripts/read.lua
+	readLua string
+	//go:embed scripts/mark.lua
+	markLua string
+	//go:embed scripts/readall.lua
+	readAllLua string
+	//go:embed scripts/popups.lua
+	popupsLua string
+	//go:embed scripts/trim.lua
+	trimLua string
 	//go:embed scripts/fanout.lua
 	fanoutLua string
 	//go:embed scripts/poll.lua
@@ -27,12 +37,14 @@ var (
 	sweepLua string
 )
 
-type scripts struct{ fanout, poll, begin, wipe, due, sweep *redis.Script }
+type scripts struct{ fanout, poll, begin, wipe, due, sweep, mark, readAll, popups, trim *redis.Script }
 
 func newScripts() scripts {
 	return scripts{
-		fanout: redis.NewScript(fanoutLua), poll: redis.NewScript(pollLua), begin: redis.NewScript(beginLua),
+		fanout: redis.NewScript(fanoutLua), poll: redis.NewScript(readLua + pollLua), begin: redis.NewScript(beginLua),
 		wipe: redis.NewScript(wipeLua), due: redis.NewScript(dueLua), sweep: redis.NewScript(sweepLua),
+		mark: redis.NewScript(markLua), readAll: redis.NewScript(readLua + readAllLua), popups: redis.NewScript(readLua + popupsLua),
+		trim: redis.NewScript(readLua + trimLua),
 	}
 }
 

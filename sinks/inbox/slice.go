@@ -12,31 +12,48 @@ import (
 
 // position is where a slice begins.
 type position struct {
-	mode  string // see poll.lua
-	score int64
-	reset bool           // the cursor is not of this epoch or query
-	gone  []page.Removed // that the client knows of
+	mode    string // see poll.lua
+	score   int64
+	reset   bool           // the cursor is not of this epoch or query
+	gone    []page.Removed // that the client knows of
+	changes int64          // up to where the client knows what became of its notices; 0 = it wants no changes
+	shown   int64          // the clock at which notices are shown as read; 0 = now
 }
 
 func (r *reader) start(g *index.Generation) position {
+	p := position{mode: "window"}
 	switch {
 	case r.After != "" && (r.cursor.Epoch != g.Epoch || r.cursor.Query != r.hash):
-		return position{mode: "window", reset: true}
+		p.reset = true
 	case r.After != "":
-		return position{mode: "after", score: r.cursor.Score, gone: r.cursor.Removed}
+		p = position{mode: "after", score: r.cursor.Score, gone: r.cursor.Removed, changes: r.cursor.Changes}
 	case r.Since > 0:
-		return position{mode: "since", score: r.Since * 1000}
-	default:
-		return position{mode: "window"}
+		p = position{mode: "since", score: r.Since * 1000, changes: r.Since*1000 - 1}
 	}
+	if r.Plain {
+		p.changes = 0
+	}
+	return p
 }
 
-// next goes on behind the score. Only a client that follows with a cursor must be told of what was removed meanwhile.
-func (p position) next(score int64, s *slice) position {
-	if p.mode != "after" || s.reset {
-		return position{mode: "scan", score: score}
+// before is the score up to which the client has the notices.
+func (p position) before() int64 {
+	switch p.mode {
+	case "after":
+		return p.score
+	case "since":
+		return p.score - 1
 	}
-	return position{mode: "after", score: score, gone: s.goneAbove(score)}
+	return 0
+}
+
+// next goes on behind the score; shown is the clock that the page shows. Only a client that follows with a cursor must be told
+// of what was removed meanwhile.
+func (p position) next(score, shown int64, s *slice) position {
+	if p.mode != "after" || s.reset {
+		return position{mode: "scan", score: score, shown: shown}
+	}
+	return position{mode: "after", score: score, gone: s.goneAbove(score), shown: shown}
 }
 
 // slice is what poll.lua answers: some inboxes and the clock at one moment.
@@ -45,7 +62,9 @@ type slice struct {
 	sweeps      string
 	reset, more bool
 	count       int
+	told        int64   // the clock up to which the changes go
 	removed     []int64 // by inbox
+	changes     []page.Change
 	entries     []sliceEntry
 }
 
@@ -61,33 +80,40 @@ func (s *slice) goneAbove(score int64) []page.Removed {
 }
 
 type sliceEntry struct {
-	id    string
-	score int64
-	body  string
+	id          string
+	score       int64
+	body        string
+	read, acked bool
 }
 
-const sliceHead = 6 // values before those of the inboxes and the entries
+const (
+	sliceHead  = 8    // values before those of the inboxes, the changes and the entries
+	maxChanges = 1000 // marks that a page tells of; what a read-all covers comes on top
+)
 
 // slice calls poll.lua.
 func (in *Inbox) slice(ctx context.Context, g *index.Generation, r *reader, from position) (*slice, error) {
 	limit := r.Limit
-	if len(r.Types) > 0 {
+	if len(r.Types) > 0 || r.Unread {
 		limit = page.MaxLimit
 	}
-	keys := in.keys.all(r.Warehouse, len(r.Subscribers))
+	keys := in.keys.all(r.Warehouse, len(r.Subscribers))[:4]
 	who := r.who()
+	known := in.counts.known(g, who)
 	gone := make([]int64, len(r.Subscribers))
 	for _, g := range from.gone {
 		if g.Inbox < len(gone) {
 			gone[g.Inbox] = g.Score
 		}
 	}
-	args := make([]any, 0, 8+2*len(r.Subscribers))
-	args = append(args, g.Epoch, in.now(), from.mode, from.score, window.Microseconds(), limit, in.counts.version(g, who), maxUnread+1)
+	args := make([]any, 0, 13+2*len(r.Subscribers))
+	args = append(args, g.Epoch, in.now(), from.mode, from.score, window.Microseconds(), limit, known.clock, known.sweeps, maxUnread+1,
+		flag(r.user != ""), from.changes, maxChanges, from.shown)
 	for i, s := range r.Subscribers {
 		keys = append(keys, in.keys.inbox(r.Warehouse, s))
 		args = append(args, s, gone[i])
 	}
+	keys = in.readerKeys(keys, r)
 	reply, err := in.run(ctx, in.scripts.poll, keys, args...)
 	if err != nil {
 		return in.sliceFailed(g, r, err)
@@ -97,8 +123,24 @@ func (in *Inbox) slice(ctx context.Context, g *index.Generation, r *reader, from
 	if err != nil {
 		return nil, err
 	}
-	s.count = in.counts.resolve(g, who, s)
+	s.count = in.counts.resolve(g, who, known, s)
 	return s, nil
+}
+
+// readerKeys adds those of the reader, if there is one.
+func (in *Inbox) readerKeys(keys []string, r *reader) []string {
+	if r.user == "" {
+		return keys
+	}
+	return append(keys, in.keys.marks(r.Warehouse, r.user), in.keys.upto(r.Warehouse, r.user))
+}
+
+// flag is how scripts take a yes or no.
+func flag(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
 }
 
 // sliceFailed tells a warehouse that never had a notice from one that was lost.
@@ -124,20 +166,38 @@ func (in *Inbox) virgin(g *index.Generation, r *reader, found string) bool {
 }
 
 func parseSlice(reply []any, inboxes int) (*slice, error) {
-	first := sliceHead + inboxes
-	if len(reply) < first || (len(reply)-first)%3 != 0 {
-		return nil, fmt.Errorf("inbox: poll.lua answered %d values", len(reply))
+	odd := fmt.Errorf("inbox: poll.lua answered %d values", len(reply))
+	if len(reply) < sliceHead+inboxes {
+		return nil, odd
 	}
 	p := parser{reply: reply}
-	s := &slice{clock: p.score(0), sweeps: p.text(1), now: p.score(2), reset: p.number(3) == 1, more: p.number(4) == 1, count: int(p.number(5))}
-	for i := sliceHead; i < first; i++ {
+	s := &slice{
+		clock: p.score(0), sweeps: p.text(1), now: p.score(2), reset: p.number(3) == 1, more: p.number(4) == 1, count: int(p.number(5)),
+		told: p.score(6),
+	}
+	changes := sliceHead + inboxes
+	entries := changes + 3*int(p.number(7))
+	if p.err != nil || entries < changes || len(reply) < entries || (len(reply)-entries)%4 != 0 {
+		return nil, errors.Join(odd, p.err)
+	}
+	for i := sliceHead; i < changes; i++ {
 		s.removed = append(s.removed, p.score(i))
 	}
-	s.entries = make([]sliceEntry, 0, (len(reply)-first)/3)
-	for i := first; i < len(reply); i += 3 {
-		s.entries = append(s.entries, sliceEntry{id: p.text(i), score: p.score(i + 1), body: p.text(i + 2)})
+	for i := changes; i < entries; i += 3 {
+		s.changes = append(s.changes, page.Change{ID: p.text(i), Kind: p.text(i + 1), Score: p.score(i + 2)})
 	}
+	s.entries = p.entries(entries)
 	return s, p.err
+}
+
+// entries reads notices from the place to the end.
+func (p *parser) entries(from int) []sliceEntry {
+	out := make([]sliceEntry, 0, (len(p.reply)-from)/4)
+	for i := from; i+3 < len(p.reply); i += 4 {
+		became := p.number(i + 3)
+		out = append(out, sliceEntry{id: p.text(i), score: p.score(i + 1), body: p.text(i + 2), read: became > 0, acked: became > 1})
+	}
+	return out
 }
 
 // parser reads values of a reply and keeps the first error.

@@ -3,7 +3,6 @@ package inbox
 import (
 	"context"
 	"errors"
-	"strconv"
 	"strings"
 	"time"
 
@@ -113,5 +112,3 @@ func (in *Inbox) sweepSome(ctx context.Context, epoch, warehouse string) (int, e
 	_, err = in.remove(ctx, epoch, warehouse, true, blocks, ids, h)
 	return len(ids), err
 }
-
-func formatScore(score int64) string { return strconv.FormatInt(score, 10) }

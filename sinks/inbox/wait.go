@@ -10,8 +10,8 @@ import (
 	"tallyman/sinks/inbox/page"
 )
 
-// Wait returns nil as soon as one of the query's inboxes may have something that the version does not: a notice, or
-// another epoch. Otherwise it returns the context's error when that ends. It is woken by hints, and since a
+// Wait returns nil as soon as one of the query's inboxes may have something that the version does not: a notice, a
+// change, or another epoch. Otherwise it returns the context's error when that ends. It is woken by hints, and since a
 // hint may be lost it also looks for itself every second.
 func (in *Inbox) Wait(ctx context.Context, q page.Query, version string) error {
 	r, err := newReader(q)
@@ -53,12 +53,15 @@ func (in *Inbox) Wait(ctx context.Context, q page.Query, version string) error {
 	}
 }
 
-// above counts the notices in the reader's inboxes with a higher score.
+// above counts what the reader has with a higher score: notices in its inboxes, and marks.
 func (in *Inbox) above(ctx context.Context, r *reader, score int64) (int64, error) {
 	least := "(" + formatScore(score)
 	cmds, err := in.o.Client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, s := range r.Subscribers {
 			p.ZCount(ctx, in.keys.inbox(r.Warehouse, s), least, "+inf")
+		}
+		for _, key := range in.readerKeys(nil, r) {
+			p.ZCount(ctx, key, least, "+inf")
 		}
 		return nil
 	})

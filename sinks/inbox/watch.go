@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tallyman/sinks/inbox/page"
+	"tallyman/sinks/index"
 )
 
 // Watch calls news whenever one of the subscribers, sorted and unique, may have something new in the warehouse, until stop is
@@ -144,8 +145,10 @@ func (in *Inbox) watchClocks(ctx context.Context) {
 		case <-tick.C:
 			in.readClocks(ctx)
 		case <-changed:
-			_, changed = in.keeper.Current()
-			in.watches.restart()
+			var g *index.Generation
+			if g, changed = in.keeper.Current(); g != nil { // else there is nothing to look at yet
+				in.watches.restart()
+			}
 		case <-ctx.Done():
 			return
 		}

@@ -12,8 +12,8 @@ import (
 type Cursor struct {
 	Epoch string // of the index that gave it out
 	Score int64  // the warehouse clock, µs: every notice up to it was seen
-	// Changes is the warehouse clock up to which the reader knows what became of those notices; at least Score. While pages
-	// lag behind, it is ahead: a notice on a page is as it was when the page was read, whenever it was delivered.
+	// Changes is the warehouse clock up to which the reader knows what became of those notices. While pages lag behind, it is
+	// ahead: a notice on a page is as it was when the page was read, whenever it was delivered.
 	Changes int64
 	Query   Hash // what it was given for
 	// Removed lists the inboxes whose cap has removed something above Score that the client knows is gone, because
@@ -33,8 +33,8 @@ type Hash [8]byte
 
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
-// The text of a cursor is base64url of: 2 (the version), the query's hash, the score in big endian, as varints by how much
-// Changes is above the score, the number of removed and for each its inbox and its score above the cursor's, the epoch.
+// The text of a cursor is base64url of: 2 (the version), the query's hash, the score in big endian, as varints how far
+// Changes is from the score, the number of removed and for each its inbox and its score above the cursor's, the epoch.
 const (
 	cursorVersion = 2
 	cursorHead    = 1 + 8 + 8
@@ -50,8 +50,8 @@ func (c Cursor) Encode() string {
 	b := make([]byte, 0, cursorHead+1+12*len(c.Removed)+len(c.Epoch))
 	b = append(b, cursorVersion)
 	b = append(b, c.Query[:]...)
-	b = binary.BigEndian.AppendUint64(b, uint64(c.Score))  //nolint:gosec // never negative
-	b = binary.AppendUvarint(b, uint64(c.Changes-c.Score)) //nolint:gosec // never negative
+	b = binary.BigEndian.AppendUint64(b, uint64(c.Score)) //nolint:gosec // never negative
+	b = binary.AppendVarint(b, c.Changes-c.Score)
 	b = binary.AppendUvarint(b, uint64(len(c.Removed)))
 	for _, r := range c.Removed {
 		b = binary.AppendUvarint(b, uint64(r.Inbox))         //nolint:gosec // never negative
@@ -75,11 +75,11 @@ func DecodeCursor(text string) (Cursor, error) {
 		return Cursor{}, ErrBadCursor
 	}
 	c := Cursor{Score: int64(score), Query: Hash(b[1:9])}
-	ahead, size := binary.Uvarint(b[cursorHead:])
-	if size <= 0 || ahead > maxScore-score {
+	ahead, size := binary.Varint(b[cursorHead:])
+	c.Changes = c.Score + ahead
+	if size <= 0 || ahead > maxScore || c.Changes < 0 || c.Changes > maxScore {
 		return Cursor{}, ErrBadCursor
 	}
-	c.Changes = int64(score + ahead)
 	var rest []byte
 	var ok bool
 	c.Removed, rest, ok = decodeRemoved(c.Score, b[cursorHead+size:])

@@ -4,7 +4,8 @@
 --      2 notices   hash    id → body
 --      3 expiry    zset    block of ids separated by spaces → when they expire, µs
 --      4 inboxes   zset    subscriber → the highest score that the cap removed from its inbox
---      5 … 4+s     zset    the inbox of each subscriber: id → score
+--      5 popups    zset    ids of modal notices → score
+--      6 … 5+s     zset    the inbox of each subscriber: id → score
 -- ARGV 1 epoch that the caller believes in
 --      2 now, µs; 0 = the server's TIME
 --      3 cap: how many notices an inbox keeps
@@ -14,6 +15,7 @@
 --      then n × (id, body)
 --      then n × expiry, µs
 --      then n × score; 0 = give one (else it is written back as it was)
+--      then p, the number of modal notices, p × its number (1 …)
 --      then s × subscriber, in the order of the keys
 --      then the lists: s' inboxes that get the same notices: s', s' × number of the inbox (1 …), m, m × number of
 --      the notice (1 …); m = 0 means all of them
@@ -46,9 +48,10 @@ if now == 0 then
   now = tonumber(t[1]) * 1000000 + tonumber(t[2])
 end
 local cap, n = tonumber(ARGV[3]), tonumber(ARGV[6])
-local subscribers = #KEYS - 4
+local subscribers = #KEYS - 5
 local bodies, expiries, given = 7, 7 + 2 * n, 7 + 3 * n
-local names = given + n
+local popups = given + n
+local names = popups + 1 + tonumber(ARGV[popups])
 local lists = names + subscribers
 
 -- Which of them are here already?
@@ -71,7 +74,7 @@ local function each(visit)
     local s = tonumber(ARGV[at])
     local m = tonumber(ARGV[at + s + 1])
     for i = 1, s do
-      local key = KEYS[4 + tonumber(ARGV[at + i])]
+      local key = KEYS[5 + tonumber(ARGV[at + i])]
       for j = 1, m == 0 and n or m do
         visit(key, m == 0 and j or tonumber(ARGV[at + s + 1 + j]))
       end
@@ -141,6 +144,11 @@ if fresh > 0 then
     redis.call('ZADD', KEYS[3], at, table.concat(block, ' '))
   end
 
+  for at = popups + 1, names - 1 do
+    local i = tonumber(ARGV[at])
+    if not old[i] then redis.call('ZADD', KEYS[5], scores[i], ids[i]) end
+  end
+
   -- The inboxes are known by name, so that a rebuild can find them.
   local register = {}
   for i = 1, subscribers do
@@ -166,7 +174,7 @@ if fresh > 0 then
     end
     for i = 1, s do
       local who = tonumber(ARGV[at + i])
-      local key = KEYS[4 + who]
+      local key = KEYS[5 + who]
       call('ZADD', key, add, 1, #add)
       local over = redis.call('ZCARD', key) - cap
       if over > 0 then

@@ -3,7 +3,8 @@
 -- KEYS 1 clock     hash    epoch, clock, sweeps
 --      2 notices   hash    id → body
 --      3 expiry    zset    block of ids → when they expire, µs
---      4 … 3+s     zset    inboxes that may hold them
+--      4 popups    zset    ids of modal notices → score
+--      5 … 4+s     zset    inboxes that may hold them
 -- ARGV 1 epoch that the caller believes in
 --      2 1: remove them from the inboxes (they have expired). 0: remove only bodies that no inbox holds
 --      3 b, the number of blocks to forget, then b × block
@@ -28,7 +29,7 @@ local first = at + 1
 at = first + n
 
 local held = {}
-for i = 4, #KEYS do
+for i = 5, #KEYS do
   local m = tonumber(ARGV[at])
   for from = at + 1, at + m, CHUNK do
     local to = math.min(from + CHUNK - 1, at + m)
@@ -49,7 +50,10 @@ for from = first, first + n - 1, CHUNK do
   for i = from, math.min(from + CHUNK - 1, first + n - 1) do
     if not held[ARGV[i]] then ids[#ids + 1] = ARGV[i] end
   end
-  if #ids > 0 then gone = gone + redis.call('HDEL', KEYS[2], unpack(ids)) end
+  if #ids > 0 then
+    gone = gone + redis.call('HDEL', KEYS[2], unpack(ids))
+    redis.call('ZREM', KEYS[4], unpack(ids))
+  end
 end
 for from = blocks, blocks + b - 1, CHUNK do
   redis.call('ZREM', KEYS[3], unpack(ARGV, from, math.min(from + CHUNK - 1, blocks + b - 1)))

@@ -1,0 +1,158 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tallyman/sinks"
+	"tallyman/sinks/inbox/page"
+	"tallyman/sinks/index"
+)
+
+const (
+	keepUpto  = 200              // watermarks of a user in a warehouse, beside the last of each inbox
+	trimEvery = 15 * time.Minute // for one user
+	markStays = time.Hour        // in any case: its notice may be on its way
+	maxMarks  = 1000             // in one script call
+)
+
+// Mark tells the readers' other windows what the ledger has recorded. It does not wait for an index that is out of reach:
+// whatever fails here comes from the ledger, within seconds (see catchUp).
+func (in *Inbox) Mark(ctx context.Context, marks []sinks.Mark) error {
+	return in.inForce(func(g *index.Generation) error {
+		return in.putMarks(ctx, g, marks, func(sinks.Mark) int64 { return 0 })
+	})
+}
+
+// ReadAll does for watermarks what Mark does for marks.
+func (in *Inbox) ReadAll(ctx context.Context, list []sinks.Watermark) error {
+	return in.inForce(func(g *index.Generation) error {
+		return in.putWatermarks(ctx, g, list, func(sinks.Watermark) int64 { return 0 })
+	})
+}
+
+// UpTo is the score that a cursor stands for, never above the clock of the warehouse. Its errors are Poll's.
+func (in *Inbox) UpTo(ctx context.Context, warehouse, cursor string) (int64, error) {
+	c, err := page.DecodeCursor(cursor)
+	if err != nil {
+		return 0, err
+	}
+	r := &reader{Query: page.Query{Warehouse: warehouse}}
+	var score int64
+	err = in.keeper.Serve(ctx, func(ctx context.Context, g *index.Generation) error {
+		clock, err := in.clockOf(ctx, g, r)
+		score = min(c.Score, clock.clock)
+		return err
+	})
+	return score, err
+}
+
+// inForce calls f with the generation in force.
+func (in *Inbox) inForce(f func(*index.Generation) error) error {
+	g, _ := in.keeper.Current()
+	if g == nil {
+		return page.ErrUnavailable
+	}
+	if err := f(g); err != nil {
+		return err
+	}
+	if !in.keeper.Is(g) {
+		return page.ErrUnavailable
+	}
+	return nil
+}
+
+// putMarks puts marks into Redis, with the clock that each is from; 0 = it is made now, and windows that wait are told.
+func (in *Inbox) putMarks(ctx context.Context, g *index.Generation, marks []sinks.Mark, when func(sinks.Mark) int64) error {
+	type readers struct {
+		users []string
+		marks map[string][]sinks.Mark
+	}
+	warehouses := map[string]*readers{}
+	for _, m := range marks {
+		of := warehouses[m.Warehouse]
+		if of == nil {
+			of = &readers{marks: map[string][]sinks.Mark{}}
+			warehouses[m.Warehouse] = of
+		}
+		if _, ok := of.marks[m.User]; !ok {
+			of.users = append(of.users, m.User)
+		}
+		of.marks[m.User] = append(of.marks[m.User], m)
+	}
+	for warehouse, of := range warehouses {
+		keys := []string{in.keys.clock(warehouse), in.keys.readers(warehouse)}
+		args := in.markHead(g, warehouse, of.users)
+		for _, user := range of.users {
+			keys = append(keys, in.keys.marks(warehouse, user))
+			args = append(args, user, len(of.marks[user]))
+			for _, m := range of.marks[user] {
+				kind := "r"
+				if m.Acked {
+					kind = "a"
+				}
+				args = append(args, kind, m.Notice, when(m))
+			}
+		}
+		err := in.inWarehouse(ctx, g, warehouse, func() error {
+			_, err := in.runCount(ctx, in.scripts.mark, keys, args...)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putWatermarks does for watermarks what putMarks does for marks.
+func (in *Inbox) putWatermarks(ctx context.Context, g *index.Generation, list []sinks.Watermark, when func(sinks.Watermark) int64) error {
+	type place struct{ warehouse, user string }
+	var places []place
+	of := map[place][]sinks.Watermark{}
+	for _, w := range list {
+		at := place{w.Warehouse, w.User}
+		if _, ok := of[at]; !ok {
+			places = append(places, at)
+		}
+		of[at] = append(of[at], w)
+	}
+	for _, at := range places {
+		keys := []string{in.keys.clock(at.warehouse), in.keys.readers(at.warehouse), in.keys.upto(at.warehouse, at.user)}
+		args := append(in.markHead(g, at.warehouse, []string{at.user}), at.user, keepUpto)
+		for _, w := range of[at] {
+			args = append(args, w.Inbox, w.Score, when(w))
+		}
+		err := in.inWarehouse(ctx, g, at.warehouse, func() error {
+			_, err := in.runCount(ctx, in.scripts.readAll, keys, args...)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// markHead is what both scripts begin with.
+func (in *Inbox) markHead(g *index.Generation, warehouse string, users []string) []any {
+	return []any{g.Epoch, in.now(), trimEvery.Microseconds(), in.keys.hints(), hint{warehouse: warehouse, subscribers: users}.String()}
+}
+
+// inWarehouse makes a call; where the warehouse has no clock yet, it gets one.
+func (in *Inbox) inWarehouse(ctx context.Context, g *index.Generation, warehouse string, call func() error) error {
+	err := call()
+	var other *index.EpochError
+	if errors.As(err, &other) {
+		if err = in.openWarehouse(ctx, g, warehouse, other); err != nil {
+			return err
+		}
+		err = call()
+	}
+	if err != nil {
+		return fmt.Errorf("inbox: marks in warehouse %s: %w", warehouse, err)
+	}
+	return nil
+}

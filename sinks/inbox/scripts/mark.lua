@@ -1,0 +1,52 @@
+-- Records which single notices users have read and acked. Idempotent: what is marked already stays as it is.
+--
+-- KEYS 1 clock     hash    epoch, clock, sweeps
+--      2 readers   zset    user that has marked something → when its marks are looked through, µs
+--      3 … 2+u     zset    the marks of each user: see read.lua
+-- ARGV 1 epoch that the caller believes in
+--      2 now, µs; 0 = the server's TIME
+--      3 in how many µs the marks of a new reader are looked through
+--      4 channel for the hint, 5 its message, to which a line is added that says from which clock to which this
+--        call went; no hint when the channel is empty
+--      then for each user: its name, m, m × (r = read or a = acked, id, when); when is µs, or 0 for a mark that is made now: it
+--      moves the clock on, so that other windows hear of it. An ack is a read, too
+-- Result: how many marks were new.
+-- Error:  EPOCH <what was found, or none>; nothing was changed.
+
+local function text(score) return string.format('%.0f', score) end
+
+local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock')
+if head[1] ~= ARGV[1] then
+  return redis.error_reply('EPOCH ' .. (head[1] or 'none'))
+end
+local now = tonumber(ARGV[2])
+if now == 0 then
+  local t = redis.call('TIME')
+  now = tonumber(t[1]) * 1000000 + tonumber(t[2])
+end
+local before = head[2] + 0
+local clock, moved, fresh = before, false, 0
+
+local at = 6
+for u = 1, #KEYS - 2 do
+  local marks, m = KEYS[2 + u], tonumber(ARGV[at + 1])
+  redis.call('ZADD', KEYS[2], 'NX', text(now + tonumber(ARGV[3])), ARGV[at])
+  at = at + 2
+  for i = at, at + 3 * (m - 1), 3 do
+    local kind, id, when = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2])
+    local score = math.min(when, clock)
+    if when == 0 then score = math.max(clock + 1, now) end
+    local added = redis.call('ZADD', marks, 'NX', text(score), kind .. ' ' .. id)
+    if kind == 'a' then added = added + redis.call('ZADD', marks, 'NX', text(score), 'r ' .. id) end
+    if added > 0 then
+      fresh = fresh + 1
+      if when == 0 then clock, moved = score, true end
+    end
+  end
+  at = at + 3 * m
+end
+if moved then
+  redis.call('HSET', KEYS[1], 'clock', text(clock))
+  if ARGV[4] ~= '' then redis.call('PUBLISH', ARGV[4], ARGV[5] .. '\n' .. text(before) .. '-' .. text(clock)) end
+end
+return fresh

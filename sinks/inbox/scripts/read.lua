@@ -1,0 +1,155 @@
+-- What a user has read and acked, shared by the scripts that follow; it only defines functions.
+--
+-- A user has up to two keys in a warehouse:
+--   marks   zset   "r <id>" = it has read the notice, "a <id>" = it has acked it → the clock at which it did
+--   upto    zset   "<score> <inbox>" = it has read everything in the inbox up to the score → the clock at which it did;
+--                  "-" → the clock before which some of these are forgotten
+-- A notice that several inboxes hold is read as soon as one of them says so.
+
+local CHUNK = 500
+
+-- A score as a number. Redis may write it as 2e+15, which tonumber does not read everywhere; arithmetic does.
+local function number(score) return score + 0 end
+
+local function text(score) return string.format('%.0f', score) end
+
+-- readState reads a user's keys for the inboxes of these names and keys.
+local function readState(marks, upto, names, keys)
+  local state = {marks = marks, keys = keys, upto = {}, forgotten = 0, some = redis.call('EXISTS', marks) == 1}
+  local place = {}
+  for i, name in ipairs(names) do
+    state.upto[i] = {}
+    place[name] = i
+  end
+  local list = redis.call('ZRANGE', upto, 0, -1, 'WITHSCORES')
+  for j = 1, #list, 2 do
+    local at = number(list[j + 1])
+    if list[j] == '-' then
+      state.forgotten = at
+    else
+      local score, inbox = string.match(list[j], '^(%d+) (.+)$')
+      local i = place[inbox]
+      if i then table.insert(state.upto[i], {score = tonumber(score), at = at}) end
+    end
+  end
+  for i = 1, #names do
+    table.sort(state.upto[i], function(a, b) return a.score < b.score end)
+  end
+  return state
+end
+
+-- watermark is the score up to which everything in the inbox was read at the clock.
+local function watermark(state, i, clock)
+  local score = 0
+  if state then
+    for _, mark in ipairs(state.upto[i]) do
+      if mark.at <= clock then score = mark.score end
+    end
+  end
+  return score
+end
+
+-- marked returns when the ids were marked, false where they were not: two tables in the order of the ids.
+local function marked(state, ids)
+  local read, acked = {}, {}
+  if not state.some then return read, acked end
+  for from = 1, #ids, CHUNK do
+    local members = {}
+    local to = math.min(from + CHUNK - 1, #ids)
+    for i = from, to do
+      members[#members + 1] = 'r ' .. ids[i]
+      members[#members + 1] = 'a ' .. ids[i]
+    end
+    local found = redis.call('ZMSCORE', state.marks, unpack(members))
+    for i = from, to do
+      local at = 2 * (i - from) + 1
+      read[i] = found[at] and number(found[at])
+      acked[i] = found[at + 1] and number(found[at + 1])
+    end
+  end
+  return read, acked
+end
+
+-- earliest returns the clock at which a notice was first read: when it was marked, or when a watermark of an inbox that holds
+-- it came past its score; nil if it was not.
+local function earliest(state, marks, holders, score)
+  local first = marks or nil
+  for i in pairs(holders) do
+    for _, mark in ipairs(state.upto[i]) do
+      if mark.score >= score then
+        if not first or mark.at < first then first = mark.at end
+        break
+      end
+    end
+  end
+  return first
+end
+
+-- held finds which inboxes hold the ids: for each id a table inbox → true, and the ids' scores, which are the same everywhere.
+local function held(keys, ids)
+  local holders, scores = {}, {}
+  for i = 1, #ids do holders[i] = {} end
+  for k, key in ipairs(keys) do
+    for from = 1, #ids, CHUNK do
+      local found = redis.call('ZMSCORE', key, unpack(ids, from, math.min(from + CHUNK - 1, #ids)))
+      for j = 1, #found do
+        if found[j] then
+          holders[from + j - 1][k] = true
+          scores[from + j - 1] = number(found[j])
+        end
+      end
+    end
+  end
+  return holders, scores
+end
+
+-- between returns what changed after one clock, for notices up to a score that the inboxes hold: a list of {id, kind, clock} in
+-- the order of the clock, and the clock up to which it goes: that of the last mark if there are more than most, otherwise now.
+local function between(state, after, now, most, last)
+  local upTo, ids, known = now, {}, {}
+  if state.some then
+    local list = redis.call('ZRANGEBYSCORE', state.marks, '(' .. text(after), '+inf', 'WITHSCORES', 'LIMIT', 0, most + 1)
+    local step = 2
+    if #list > 2 * most then
+      upTo = number(list[2 * most])
+      list = redis.call('ZRANGEBYSCORE', state.marks, '(' .. text(after), text(upTo))
+      step = 1
+    end
+    for j = 1, #list, step do
+      local id = string.sub(list[j], 3)
+      if not known[id] then
+        known[id] = true
+        ids[#ids + 1] = id
+      end
+    end
+  end
+  for i = 1, #state.keys do
+    local from, to = watermark(state, i, after), math.min(watermark(state, i, upTo), last)
+    if to > from then
+      for _, id in ipairs(redis.call('ZRANGEBYSCORE', state.keys[i], '(' .. text(from), text(to))) do
+        if not known[id] then
+          known[id] = true
+          ids[#ids + 1] = id
+        end
+      end
+    end
+  end
+  local changes = {}
+  local holders, scores = held(state.keys, ids)
+  local read, acked = marked(state, ids)
+  for i, id in ipairs(ids) do
+    if scores[i] and scores[i] <= last then
+      local first = earliest(state, read[i], holders[i], scores[i])
+      if acked[i] and acked[i] > after and acked[i] <= upTo then
+        changes[#changes + 1] = {id, 'acked', acked[i]}
+      elseif first and first > after and first <= upTo then
+        changes[#changes + 1] = {id, 'read', first}
+      end
+    end
+  end
+  table.sort(changes, function(a, b)
+    if a[3] ~= b[3] then return a[3] < b[3] end
+    return a[1] < b[1]
+  end)
+  return changes, upTo
+end

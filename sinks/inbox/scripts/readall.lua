@@ -1,0 +1,71 @@
+-- Records up to where a user has read inboxes. Idempotent; a watermark only rises. It follows read.lua.
+--
+-- KEYS 1 clock     hash    epoch, clock, sweeps
+--      2 readers   zset    user that has marked something → when its marks are looked through, µs
+--      3 upto      zset    of the user: see read.lua
+-- ARGV 1 epoch that the caller believes in
+--      2 now, µs; 0 = the server's TIME
+--      3 in how many µs the marks of a new reader are looked through
+--      4 channel for the hint, 5 its message, to which a line is added that says from which clock to which this
+--        call went; no hint when the channel is empty
+--      6 the user
+--      7 how many entries of upto to keep at most, as long as each inbox keeps its last
+--      then (inbox, score, when) for each; when is µs, or 0 for a watermark that is set now: it moves the clock on
+-- Result: how many watermarks rose.
+-- Error:  EPOCH <what was found, or none>; nothing was changed.
+
+local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock')
+if head[1] ~= ARGV[1] then
+  return redis.error_reply('EPOCH ' .. (head[1] or 'none'))
+end
+local now = tonumber(ARGV[2])
+if now == 0 then
+  local t = redis.call('TIME')
+  now = tonumber(t[1]) * 1000000 + tonumber(t[2])
+end
+local before = number(head[2])
+local clock, rose, moved = math.max(before + 1, now), 0, false
+
+local names = {}
+for i = 8, #ARGV, 3 do names[#names + 1] = ARGV[i] end
+local state = readState(KEYS[3], KEYS[3], names, {})
+for i = 1, #names do
+  local score, when = math.min(tonumber(ARGV[6 + 3 * i]), before), tonumber(ARGV[7 + 3 * i])
+  local last = state.upto[i][#state.upto[i]]
+  if score > 0 and (not last or score > last.score) then
+    rose = rose + 1
+    local at = math.min(when, before)
+    if when == 0 then at, moved = clock, true end
+    redis.call('ZADD', KEYS[3], text(at), text(score) .. ' ' .. names[i])
+  end
+end
+if rose == 0 then return 0 end
+redis.call('ZADD', KEYS[2], 'NX', text(now + tonumber(ARGV[3])), ARGV[6])
+
+-- The oldest entries that later ones of their inboxes have come past are forgotten.
+local over = redis.call('ZCARD', KEYS[3]) - tonumber(ARGV[7])
+if over > 0 then
+  local list = redis.call('ZRANGE', KEYS[3], 0, -1, 'WITHSCORES')
+  local after, following = {}, {}
+  for j = #list - 1, 1, -2 do
+    local inbox = string.match(list[j], '^%d+ (.+)$')
+    if inbox then
+      after[j] = following[inbox]
+      following[inbox] = number(list[j + 1])
+    end
+  end
+  local forgotten = 0
+  for j = 1, #list, 2 do
+    if over > 0 and after[j] then
+      redis.call('ZREM', KEYS[3], list[j])
+      forgotten = math.max(forgotten, after[j])
+      over = over - 1
+    end
+  end
+  if forgotten > 0 then redis.call('ZADD', KEYS[3], text(forgotten), '-') end
+end
+if moved then
+  redis.call('HSET', KEYS[1], 'clock', text(clock))
+  if ARGV[4] ~= '' then redis.call('PUBLISH', ARGV[4], ARGV[5] .. '\n' .. text(before) .. '-' .. text(clock)) end
+end
+return rose

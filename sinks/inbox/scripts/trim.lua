@@ -1,0 +1,50 @@
+-- Removes what a user has marked of notices that are gone. It follows read.lua.
+--
+-- KEYS 1 clock     hash    epoch, clock, sweeps
+--      2 notices   hash    id → body
+--      3 readers   zset    user that has marked something → when its marks are looked through, µs
+--      4 marks, 5 upto of the user: see read.lua
+--      6 … 5+s     zset    the inboxes that its upto names
+-- ARGV 1 epoch that the caller believes in
+--      2 now, µs; 0 = the server's TIME
+--      3 in how many µs its marks are looked through again
+--      4 the user
+--      5 for how many µs a mark stays in any case: its notice may be on its way
+--      then s × subscriber, in the order of the keys
+-- Result: how many entries went.
+-- Error:  EPOCH <what was found, or none>; nothing was changed.
+
+local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock')
+if head[1] ~= ARGV[1] then
+  return redis.error_reply('EPOCH ' .. (head[1] or 'none'))
+end
+local now = tonumber(ARGV[2])
+if now == 0 then
+  local t = redis.call('TIME')
+  now = tonumber(t[1]) * 1000000 + tonumber(t[2])
+end
+
+local gone = 0
+for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', text(now - tonumber(ARGV[5])))) do
+  if redis.call('HEXISTS', KEYS[2], string.sub(member, 3)) == 0 then
+    gone = gone + redis.call('ZREM', KEYS[4], member)
+  end
+end
+
+-- A watermark below which an inbox holds nothing says nothing.
+local place = {}
+for i = 6, #ARGV do place[ARGV[i]] = KEYS[i] end
+for _, member in ipairs(redis.call('ZRANGE', KEYS[5], 0, -1)) do
+  local score, inbox = string.match(member, '^(%d+) (.+)$')
+  if score and place[inbox] and redis.call('ZCOUNT', place[inbox], '-inf', score) == 0 then
+    gone = gone + redis.call('ZREM', KEYS[5], member)
+  end
+end
+if redis.call('ZCARD', KEYS[5]) == 1 then redis.call('ZREM', KEYS[5], '-') end
+
+if redis.call('EXISTS', KEYS[4], KEYS[5]) == 0 then
+  redis.call('ZREM', KEYS[3], ARGV[4])
+else
+  redis.call('ZADD', KEYS[3], text(now + tonumber(ARGV[3])), ARGV[4])
+end
+return gone

@@ -1,0 +1,77 @@
+package inbox
+
+import (
+	"context"
+	"slices"
+
+	"tallyman/engine/notice"
+	"tallyman/sinks/inbox/page"
+	"tallyman/sinks/index"
+)
+
+// Summary answers what a small window shows of the query's inboxes, from Redis alone. Its errors are Poll's.
+func (in *Inbox) Summary(ctx context.Context, q page.Query) (page.Summary, error) {
+	q.After, q.Since, q.Limit = "", 0, page.Latest
+	r, err := newReader(q)
+	if err != nil {
+		return page.Summary{}, err
+	}
+	var sum page.Summary
+	err = in.keeper.Serve(ctx, func(ctx context.Context, g *index.Generation) error {
+		sum, err = in.summarize(ctx, g, r)
+		return err
+	})
+	return sum, err
+}
+
+func (in *Inbox) summarize(ctx context.Context, g *index.Generation, r *reader) (page.Summary, error) {
+	s, err := in.slice(ctx, g, r, position{mode: "latest"})
+	if err != nil {
+		return page.Summary{}, err
+	}
+	sum := page.Summary{
+		Unread: min(s.count, maxUnread), UnreadMore: s.count > maxUnread, Version: version(g.Epoch, s.clock, s.sweeps, r.hash),
+		Latest: in.views(r, s.now, s.entries),
+	}
+	slices.Reverse(sum.Latest)
+	if s.clock == 0 { // there was never a notice
+		return sum, nil
+	}
+	open, err := in.popups(ctx, g, r)
+	if err != nil {
+		return sum, err
+	}
+	sum.Popups = in.views(r, s.now, open)
+	sum.PopupsMore = len(sum.Popups) > page.MaxPopups
+	sum.Popups = sum.Popups[:min(len(sum.Popups), page.MaxPopups)]
+	return sum, nil
+}
+
+// views returns the notices of the entries that are there and have not expired.
+func (in *Inbox) views(r *reader, now int64, entries []sliceEntry) []notice.View {
+	out := make([]notice.View, 0, len(entries))
+	for _, e := range entries {
+		if v, ok := in.view(r, now, e); ok {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// popups calls popups.lua.
+func (in *Inbox) popups(ctx context.Context, g *index.Generation, r *reader) ([]sliceEntry, error) {
+	keys := []string{in.keys.clock(r.Warehouse), in.keys.notices(r.Warehouse), in.keys.popups(r.Warehouse)}
+	args := []any{g.Epoch, flag(r.user != ""), page.MaxPopups + 1}
+	for _, s := range r.Subscribers {
+		keys = append(keys, in.keys.inbox(r.Warehouse, s))
+		args = append(args, s)
+	}
+	reply, err := in.run(ctx, in.scripts.popups, in.readerKeys(keys, r), args...)
+	if err != nil {
+		_, err = in.sliceFailed(g, r, err)
+		return nil, err
+	}
+	p := parser{reply: reply}
+	list := p.entries(0)
+	return list, p.err
+}
