@@ -55,6 +55,7 @@ const (
 	SettleFailed                        // it will never be taken, or its strategy allows no other attempt
 	SettleAgain                         // not taken; tried again after After
 	SettleRelease                       // it was not tried: any node may claim it at once, and no attempt counts
+	SettleHold                          // the silence HeldBy holds it back for After, unless somebody ends that before; no attempt counts
 )
 
 // Settled is what is to be recorded of a claim.
@@ -62,8 +63,10 @@ type Settled struct {
 	Seq   int64
 	Token int64
 	Kind  SettleKind
-	After time.Duration // SettleAgain
-	Error string        // SettleFailed, SettleAgain; without secrets
+	After time.Duration // SettleAgain, SettleHold
+	// HeldBy is the id of the silence. SettleHold.
+	HeldBy string
+	Error  string // SettleFailed, SettleAgain; without secrets
 }
 
 // Subscriber is an entry of the address book.

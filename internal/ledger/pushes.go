@@ -70,6 +70,7 @@ type DeliveryRecord struct {
 	Next     time.Time       // of the next attempt; zero unless pending under a strategy, or while Behind
 	Deadline time.Time       // of a timed one
 	Behind   bool            // it waits for an earlier delivery of its finding
+	HeldBy   string          // the silence that holds it back until Next; "" = none does
 	Node     string          // that has it claimed now
 }
 

@@ -34,6 +34,9 @@ func (l *loop) begin(ctx context.Context, now time.Time) {
 		if n == 0 {
 			return
 		}
+		if l.hold(n) {
+			continue // what waits is other than it was
+		}
 		done := l.breaker.allow()
 		if done == nil {
 			return // a call is under way that will tell whether the sink is well

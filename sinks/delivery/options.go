@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"tallyman/engine/notice"
 	"tallyman/internal/trace"
 	"tallyman/sinks"
 	"tallyman/sinks/scrub"
@@ -64,6 +65,9 @@ type Options struct {
 	Batch       Batch
 	StopGrace   time.Duration // how long a stop waits for calls; 10s
 
+	// Silenced names the silence that holds a notice back and for how much longer it does; "" = none does. It must not block. None by default.
+	Silenced func(n *notice.Notice) (id string, left time.Duration)
+
 	Scrubber *scrub.Scrubber // takes the secrets out of errors; none
 	Observer Observer        // none
 	Logger   *slog.Logger    // none
@@ -109,6 +113,9 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	if d.Burst == 0 && d.Rate != rate.Inf {
 		d.Burst = max(1, int(min(float64(d.Rate)/10, 1e6)))
+	}
+	if d.Silenced == nil {
+		d.Silenced = func(*notice.Notice) (string, time.Duration) { return "", 0 }
 	}
 	if d.Scrubber == nil {
 		d.Scrubber = scrub.New()

@@ -68,6 +68,9 @@ func (l *Ledger) SettlePushes(ctx context.Context, settled []sinks.Settled) erro
 		if r := &s.Release; len(r.Seqs) > 0 {
 			b.Queue(queries.Get("settle-release"), r.Seqs, r.Tokens)
 		}
+		if h := &s.Hold; len(h.Seqs) > 0 {
+			b.Queue(queries.Get("settle-hold"), h.Seqs, h.Tokens, h.After, h.HeldBy, clock)
+		}
 	})
 }
 

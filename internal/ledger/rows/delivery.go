@@ -14,13 +14,14 @@ type DeliveryRecord struct {
 	Due, Deadline int64
 	Node          string
 	Claimed       bool
+	Held          string
 }
 
 // Columns returns pointers to the fields in the order of the query's columns.
 func (d *DeliveryRecord) Columns() []any {
 	columns := append(d.TracedDelivery.Columns(), &d.Body)
 	columns = append(columns, d.Strategy.Columns()...)
-	return append(columns, &d.Due, &d.Deadline, &d.Node, &d.Claimed)
+	return append(columns, &d.Due, &d.Deadline, &d.Node, &d.Claimed, &d.Held)
 }
 
 // Record is the row as operators see it.
@@ -31,7 +32,7 @@ func (d *DeliveryRecord) Record() (ledger.DeliveryRecord, error) {
 	}
 	out := ledger.DeliveryRecord{
 		TracedDelivery: d.Traced(), Notice: n.ID, Type: n.Type, Rule: n.Rule, Status: string(n.Status), Where: n.Warehouse,
-		Title: n.Title, Created: n.CreatedAt, Expires: n.ExpiresAt, Deadline: Time(d.Deadline),
+		Title: n.Title, Created: n.CreatedAt, Expires: n.ExpiresAt, Deadline: Time(d.Deadline), HeldBy: d.Held,
 	}
 	if d.Strategy.Kind != "" {
 		s := d.Strategy.Strategy()
@@ -41,7 +42,7 @@ func (d *DeliveryRecord) Record() (ledger.DeliveryRecord, error) {
 		out.Next = Time(d.Due)
 	}
 	if d.Claimed {
-		out.Node = d.Node
+		out.Node, out.HeldBy = d.Node, ""
 	}
 	return out, nil
 }

@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"slices"
 	"time"
 
 	"tallyman/sinks"
@@ -12,6 +13,7 @@ type Settle struct {
 	Failed  Settled
 	Again   Settled
 	Release Settled
+	Hold    Settled
 }
 
 // Settled are the columns of attempts that ended alike.
@@ -19,6 +21,7 @@ type Settled struct {
 	Seqs, Tokens []int64
 	Errors       []string
 	After        []int64 // µs
+	HeldBy       []string // of Hold
 }
 
 // NewSettle sorts them.
@@ -43,6 +46,9 @@ func NewSettle(list []sinks.Settled) *Settle {
 			out.Again.add(&list[i])
 		case sinks.SettleRelease:
 			out.Release.add(&list[i])
+		case sinks.SettleHold:
+			out.Hold.add(&list[i])
+			out.Hold.HeldBy = append(out.Hold.HeldBy, list[i].HeldBy)
 		}
 	}
 	return &out
@@ -60,7 +66,7 @@ func (s *Settled) add(one *sinks.Settled) {
 
 // OnlySent tells that there is nothing to record but what was sent.
 func (s *Settle) OnlySent() bool {
-	return len(s.Failed.Seqs)+len(s.Again.Seqs)+len(s.Release.Seqs) == 0
+	return len(s.Failed.Seqs)+len(s.Again.Seqs)+len(s.Release.Seqs)+len(s.Hold.Seqs) == 0
 }
 
 // Ended returns the deliveries that may end.
@@ -70,5 +76,5 @@ func (s *Settle) Ended() []int64 {
 
 // All returns all of them.
 func (s *Settle) All() []int64 {
-	return append(append(s.Ended(), s.Again.Seqs...), s.Release.Seqs...)
+	return slices.Concat(s.Ended(), s.Again.Seqs, s.Release.Seqs, s.Hold.Seqs)
 }

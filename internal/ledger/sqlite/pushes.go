@@ -93,6 +93,13 @@ func (l *Ledger) SettlePushes(ctx context.Context, settled []sinks.Settled) erro
 		if err != nil {
 			return err
 		}
+		err = repeat(ctx, tx, "settle-hold", len(s.Hold.Seqs), func(stmt *sql.Stmt, i int) error {
+			_, err := stmt.ExecContext(ctx, s.Hold.Seqs[i], s.Hold.Tokens[i], now+s.Hold.After[i], s.Hold.HeldBy[i], now)
+			return err
+		})
+		if err != nil {
+			return err
+		}
 		return endPushes(ctx, tx, append(failed, s.Sent...), now)
 	})
 }

@@ -10,7 +10,7 @@ SELECT set_config('plan_cache_mode', 'force_custom_plan', true);
 SELECT d.notice_id, d.seq, l.sink, l.warehouse, d.state, d.attempts, d.last_error, d.sent_at, d.recipients, n.body,
        coalesce(p.kind, ''), coalesce(p.unless, ''), coalesce(p.delay, 0), coalesce(p.at, 0), coalesce(p.within, 0), coalesce(p.retry, 0),
        coalesce(CASE WHEN p.until > (SELECT ledger_now($9)) THEN p.until ELSE p.due END, 0), coalesce(p.deadline, 0), coalesce(p.node, ''),
-       coalesce(p.until > (SELECT ledger_now($9)), false)
+       coalesce(p.until > (SELECT ledger_now($9)), false), CASE WHEN p.due = p.held_until AND p.due > (SELECT ledger_now($9)) THEN p.held ELSE '' END
 FROM deliveries d
 JOIN lanes l ON l.id = d.lane_id
 JOIN notices n ON n.id = d.notice_id
