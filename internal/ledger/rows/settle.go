@@ -20,7 +20,7 @@ type Settle struct {
 type Settled struct {
 	Seqs, Tokens []int64
 	Errors       []string
-	After        []int64 // µs
+	After        []int64  // µs
 	HeldBy       []string // of Hold
 }
 
