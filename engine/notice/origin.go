@@ -2,7 +2,7 @@ package notice
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
+	"fmt"
 	"strconv"
 	"time"
 )
@@ -16,7 +16,7 @@ type Origin struct {
 }
 
 // String is the id in hexadecimal, as logs and traces show it.
-func (o Origin) String() string { return hex.EncodeToString(o.ID[:]) }
+func (o Origin) String() string { return fmt.Sprintf("%x", o.ID) }
 
 // RunOrigin is that of the notices of a run, which have the time that it started at (µs, on the clock of warehouses) as CreatedAt.
 func RunOrigin(rule, scope string, started time.Time) Origin {
