@@ -57,16 +57,10 @@ func (v View) Form() ViewForm {
 	return ViewForm{Form: v.Notice.Form(), Read: v.Read, Acked: v.Acked}
 }
 
-// MarshalJSON writes the form that clients get.
-func (n *Notice) MarshalJSON() ([]byte, error) { return encode(n.Form()) }
-
 // MarshalXML writes the form that clients get.
 func (n *Notice) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
 	return e.EncodeElement(n.Form(), named(start))
 }
-
-// MarshalJSON writes the form that this reader gets.
-func (v View) MarshalJSON() ([]byte, error) { return encode(v.Form()) }
 
 // MarshalXML writes the form that this reader gets.
 func (v View) MarshalXML(e *xml.Encoder, start xml.StartElement) error {

@@ -1,0 +1,165 @@
+package notice
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// MarshalJSON writes the form that clients get.
+func (n *Notice) MarshalJSON() ([]byte, error) {
+	b, ok := n.appendJSON(make([]byte, 0, n.roughly()))
+	if !ok {
+		return encode(n.Form())
+	}
+	return append(b, '}'), nil
+}
+
+// MarshalJSON writes the form that this reader gets.
+func (v View) MarshalJSON() ([]byte, error) {
+	b, ok := v.appendJSON(make([]byte, 0, v.roughly()))
+	if !ok {
+		return encode(v.Form())
+	}
+	b = strconv.AppendBool(append(b, `,"read":`...), v.Read)
+	b = strconv.AppendBool(append(b, `,"acked":`...), v.Acked)
+	return append(b, '}'), nil
+}
+
+// roughly is how many bytes the JSON needs, which is a guess.
+func (n *Notice) roughly() int {
+	return 640 + len(n.Title) + len(n.Body) + len(n.Key) + 48*(len(n.Data)+len(n.Labels))
+}
+
+// appendJSON writes what encode makes of the Form, but for the brace at its end, in a sixth of the time: a notice is written for each
+// webhook and each page. What is unusual it leaves to encode, whose errors are the right ones: then it is not ok.
+func (n *Notice) appendJSON(b []byte) (_ []byte, ok bool) {
+	b = appendText(append(b, `{"id":`...), n.ID)
+	b = appendText(append(b, `,"type":`...), n.Type)
+	b = strconv.AppendInt(append(b, `,"typeId":`...), n.TypeID, 10)
+	b = appendText(append(b, `,"warehouse":`...), n.Warehouse)
+	b = appendText(append(b, `,"rule":`...), n.Rule)
+	b = appendText(append(b, `,"scope":`...), n.Scope)
+	b = appendText(append(b, `,"key":`...), n.Key)
+	b = appendEpisode(append(b, `,"episode":`...), n.Episode)
+	b = appendText(append(b, `,"status":`...), string(n.Status))
+	b = strconv.AppendInt(append(b, `,"priority":`...), int64(n.Priority), 10)
+	b = appendText(append(b, `,"modal":`...), n.Modal)
+	b = appendText(append(b, `,"title":`...), n.Title)
+	b = appendText(append(b, `,"body":`...), n.Body)
+	if b, ok = appendData(append(b, `,"data":`...), n.Data); !ok {
+		return nil, false
+	}
+	b = appendLabels(append(b, `,"labels":`...), n.Labels)
+	b = strconv.AppendInt(append(b, `,"count":`...), int64(n.Count), 10)
+	if b, ok = appendTime(append(b, `,"createdAt":`...), n.CreatedAt); !ok {
+		return nil, false
+	}
+	b = strconv.AppendInt(append(b, `,"createTime":`...), n.CreatedAt.UnixMilli(), 10)
+	b = strconv.AppendInt(append(b, `,"expireTime":`...), int64(n.ExpiresAt.Sub(n.CreatedAt)/time.Second), 10)
+	return appendTime(append(b, `,"expiresAt":`...), n.ExpiresAt)
+}
+
+// appendEpisode knows the usual episode, a time, at a glance.
+func appendEpisode(b []byte, s string) []byte {
+	if s != "" && s[0] != '0' && strings.Trim(s, "0123456789") == "" {
+		return append(b, s...)
+	}
+	inJSON, _ := episode(s)
+	buf := bytes.NewBuffer(b)
+	if err := json.Compact(buf, inJSON); err != nil { // it is JSON
+		return append(b, "null"...)
+	}
+	return buf.Bytes()
+}
+
+func appendData(b []byte, data []Field) (_ []byte, ok bool) {
+	b = append(b, '{')
+	for i := range data {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(appendText(b, data[i].Name), ':')
+		switch v := data[i].Value.(type) {
+		case nil:
+			b = append(b, "null"...)
+		case string:
+			b = appendText(b, v)
+		case int64:
+			b = strconv.AppendInt(b, v, 10)
+		case bool:
+			b = strconv.AppendBool(b, v)
+		default:
+			return nil, false
+		}
+	}
+	return append(b, '}'), true
+}
+
+func appendLabels(b []byte, labels map[string]string) []byte {
+	b = append(b, '{')
+	for i, name := range slices.Sorted(maps.Keys(labels)) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(appendText(b, name), ':')
+		b = appendText(b, labels[name])
+	}
+	return append(b, '}')
+}
+
+// appendTime is not ok with a year that RFC 3339 does not have.
+func appendTime(b []byte, t time.Time) (_ []byte, ok bool) {
+	b, err := t.UTC().AppendText(append(b, '"'))
+	return append(b, '"'), err == nil
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendText writes a JSON string. As encoding/json does, it escapes the two line ends that JavaScript does not take in a string, and
+// what is no UTF-8 becomes U+FFFD.
+func appendText(b []byte, s string) []byte {
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		r, size := rune(c), 1
+		if c >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(s[i:])
+		}
+		if c < utf8.RuneSelf || r == '\u2028' || r == '\u2029' || r == utf8.RuneError && size == 1 {
+			b = appendEscaped(append(b, s[start:i]...), r)
+			start = i + size
+		}
+		i += size
+	}
+	return append(append(b, s[start:]...), '"')
+}
+
+func appendEscaped(b []byte, r rune) []byte {
+	switch r {
+	case '"', '\\':
+		return append(b, '\\', byte(r))
+	case '\b':
+		return append(b, '\\', 'b')
+	case '\f':
+		return append(b, '\\', 'f')
+	case '\n':
+		return append(b, '\\', 'n')
+	case '\r':
+		return append(b, '\\', 'r')
+	case '\t':
+		return append(b, '\\', 't')
+	default:
+		return append(b, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
+	}
+}
