@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 )
 
@@ -59,6 +60,9 @@ func (a *API) registerDeliveries(operations huma.API) {
 // listDeliveries answers GET /deliveries.
 func (a *API) listDeliveries(ctx context.Context, in *deliveriesInput) (*deliveriesOutput, error) {
 	f, prob := in.parse()
+	if prob == nil {
+		prob = ownDeliveries(ctx, &f)
+	}
 	if prob != nil {
 		return nil, prob
 	}
@@ -98,8 +102,18 @@ func (a *API) delivery(ctx context.Context, id deliveryID) (*ledger.DeliveryReco
 		return nil, deliveryNotFound(id)
 	case err != nil:
 		return nil, a.ledgerFailed(ctx, err)
+	case !auth.From(ctx).InWarehouse(d.Where):
+		return nil, deliveryNotFound(id)
 	}
 	return &d, nil
+}
+
+// ownDeliveries narrows a list to what is the caller's to see.
+func ownDeliveries(ctx context.Context, f *ledger.DeliveryFilter) (prob *Problem) {
+	if who := auth.From(ctx); !who.Everywhere() {
+		f.Warehouse, prob = ownWarehouse(who, "warehouse", f.Warehouse)
+	}
+	return prob
 }
 
 func deliveryNotFound(id deliveryID) *Problem {

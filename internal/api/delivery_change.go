@@ -5,10 +5,12 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 )
 
@@ -159,16 +161,35 @@ const (
 	portions = 20
 )
 
+// ownIDs is nil where the deliveries are the caller's to change. Those that are not there are for the ledger to leave out.
+func (a *API) ownIDs(ctx context.Context, ids []int64) *Problem {
+	if auth.From(ctx).Everywhere() {
+		return nil
+	}
+	for _, id := range ids {
+		if _, prob := a.delivery(ctx, deliveryID(strconv.FormatInt(id, 10))); prob != nil {
+			return prob
+		}
+	}
+	return nil
+}
+
 // changeMany changes those that are named, or what the filter chooses as far as one request goes.
 func (a *API) changeMany(ctx context.Context, ids []int64, f ledger.DeliveryFilter, do change) (*changedOutput, error) {
 	out := &changedOutput{}
 	if len(ids) > 0 {
+		if prob := a.ownIDs(ctx, ids); prob != nil {
+			return nil, prob
+		}
 		changed, err := do(ctx, ids)
 		if err != nil {
 			return nil, a.ledgerFailed(ctx, err)
 		}
 		out.Body.Changed, out.Body.IDs = len(changed), changed
 		return out, nil
+	}
+	if prob := ownDeliveries(ctx, &f); prob != nil {
+		return nil, prob
 	}
 	f.Limit = portion
 	for range portions {

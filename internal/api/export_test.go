@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/auth"
 	"tallyman/sinks/inbox/page"
 )
 
@@ -30,16 +31,19 @@ func Negotiate(accept string) (string, bool) {
 // Languages is languages.
 func Languages(header string) []string { return languages(header) }
 
+// anyone is who may poll everything.
+var anyone = auth.Identity{Access: auth.Roles(), Warehouses: []string{auth.AllWarehouses}}
+
 // ParsePoll is parsePoll.
 func ParsePoll(raw string) (page.Query, time.Duration, *Problem) {
-	p, prob := parsePoll(raw)
+	p, prob := parsePoll(&anyone, raw)
 	return p.Query, p.wait, prob
 }
 
 // TagOf is the tag of a page of version v that answers the query in JSON.
 func TagOf(t *testing.T, raw string) string {
 	t.Helper()
-	p, prob := parsePoll(raw)
+	p, prob := parsePoll(&anyone, raw)
 	if prob != nil {
 		t.Fatal(prob)
 	}

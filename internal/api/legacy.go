@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tallyman/engine/notice"
+	"tallyman/internal/auth"
 	"tallyman/sinks/inbox/page"
 )
 
@@ -81,13 +82,12 @@ func newLegacyExchange(r *http.Request) (*exchange, *Problem) {
 		}
 		return unknownParameter(name)
 	})
-	switch {
-	case prob != nil:
+	if prob != nil {
 		return nil, prob
-	case x.Warehouse == "":
-		return nil, missingParameter("whId")
-	case len(x.Subscribers) == 0:
-		return nil, missingParameter("subscriberIdList")
+	}
+	x.Warehouse, x.Subscribers, prob = own(auth.From(r.Context()), legacyNames, x.Warehouse, x.Subscribers)
+	if prob != nil {
+		return nil, prob
 	}
 	x.Subscribers = sortedUnique(x.Subscribers)
 	return x, nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 )
 
@@ -22,8 +23,8 @@ type Marks interface {
 // markInput says which notice a user has read or acked, and as whom it was told.
 type markInput struct {
 	ID          string   `path:"id" doc:"the notice"`
-	Warehouse   string   `query:"warehouse" required:"true" doc:"whose inbox has it" example:"119240"`
-	Subscribers []string `query:"subscriber,explode" required:"true" doc:"the user, once, and the roles that it has: user:<id>, role:<id>. One of them at least is a recipient" nullable:"false"`
+	Warehouse   string   `query:"warehouse" doc:"whose inbox has it; may be left out by a token that has one" example:"119240"`
+	Subscribers []string `query:"subscriber,explode" doc:"the user, once, and the roles that it has: user:<id>, role:<id>. One of them at least is a recipient. Without it, those of the token" nullable:"false"`
 }
 
 func (a *API) registerMarks(operations huma.API) {
@@ -46,7 +47,7 @@ func (a *API) ackNotice(ctx context.Context, in *markInput) (*struct{}, error) {
 }
 
 func (a *API) mark(ctx context.Context, in *markInput, kind ledger.MarkKind) (*struct{}, error) {
-	m, prob := in.parse()
+	m, prob := in.parse(auth.From(ctx))
 	if prob != nil {
 		return nil, prob
 	}
@@ -63,21 +64,16 @@ func (a *API) mark(ctx context.Context, in *markInput, kind ledger.MarkKind) (*s
 }
 
 // parse reads the mark but for its kind and time.
-func (in *markInput) parse() (ledger.Mark, *Problem) {
-	m := ledger.Mark{Notice: in.ID, Warehouse: in.Warehouse}
+func (in *markInput) parse(who *auth.Identity) (ledger.Mark, *Problem) {
+	m := ledger.Mark{Notice: in.ID}
 	given := slices.DeleteFunc(in.Subscribers, func(s string) bool { return s == "" })
 	switch {
-	case in.Warehouse == "":
-		return m, missingParameter("warehouse")
-	case !isName(in.Warehouse):
+	case in.Warehouse != "" && !isName(in.Warehouse):
 		return m, badWarehouse(http.StatusBadRequest, "warehouse", in.Warehouse)
-	case len(given) == 0:
-		return m, missingParameter("subscriber")
 	case len(given) > maxSubscribers:
 		return m, newProblem(http.StatusBadRequest, CodeBadSubscriber, "more than "+strconv.Itoa(maxSubscribers)+" subscribers")
 	}
-	m.As = sortedUnique(given)
-	for _, s := range m.As {
+	for _, s := range given {
 		switch {
 		case !isSubscriber(s):
 			return m, badSubscriber(http.StatusBadRequest, "subscriber", s)
@@ -88,6 +84,14 @@ func (in *markInput) parse() (ledger.Mark, *Problem) {
 			m.User = s
 		}
 	}
+	var prob *Problem
+	if m.Warehouse, m.As, prob = own(who, pollNames, in.Warehouse, given); prob != nil {
+		return m, prob
+	}
+	if m.User == "" && (len(given) == 0 || !who.ForOthers()) {
+		m.User = who.User() // who reads for a role is a user all the same
+	}
+	m.As = sortedUnique(m.As)
 	if m.User == "" {
 		return m, newProblem(http.StatusBadRequest, CodeBadSubscriber, "name the user who has read it beside the roles: subscriber=user:<id>")
 	}

@@ -69,9 +69,14 @@ func (a *API) requestAttrs(w http.ResponseWriter, r *http.Request) []slog.Attr {
 	}
 }
 
-// authenticated lets those requests through that the authenticator knows. Their contexts have the identity from then on.
+// authenticated lets those requests through that the authenticator knows, and those that need no token. The contexts of the former have the
+// identity from then on.
 func (a *API) authenticated(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isOpen(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
 		who, err := a.deps.Auth.Authenticate(r)
 		if err != nil {
 			a.refused(w, r, err)
@@ -88,6 +93,11 @@ func (a *API) refused(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	if errors.Is(err, auth.ErrForeignHost) {
 		newProblem(http.StatusMisdirectedRequest, CodeBadHost, err.Error()).write(w, problemMedia(r))
+		return
+	}
+	if prob := unauthorized(err); prob != nil {
+		a.logRefusal(w, r, prob)
+		prob.write(w, problemMedia(r))
 		return
 	}
 	a.log.LogAttrs(r.Context(), slog.LevelError, "cannot tell who is asking", append(a.requestAttrs(w, r), slog.Any("error", err))...)

@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/engine/notice"
+	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 )
 
@@ -51,7 +52,7 @@ func (a *API) getNotice(ctx context.Context, in *noticeInput) (*noticeTraceOutpu
 	if err != nil {
 		return nil, a.ledgerFailed(ctx, err)
 	}
-	if len(found) == 0 {
+	if len(found) == 0 || !auth.From(ctx).InWarehouse(found[0].Notice.Warehouse) {
 		return nil, missing
 	}
 	deliveries, err := a.deps.Deliveries.ListDeliveries(ctx, ledger.DeliveryFilter{Notice: in.ID, Limit: maxSubscriptions})

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"tallyman/internal/auth"
 	"tallyman/sinks/inbox/page"
 )
 
@@ -68,7 +69,7 @@ func newExchange(r *http.Request, started time.Time) (*exchange, *Problem) {
 	if !ok {
 		return nil, notAcceptable()
 	}
-	q, prob := parsePoll(r.URL.RawQuery)
+	q, prob := parsePoll(auth.From(r.Context()), r.URL.RawQuery)
 	if prob != nil {
 		return nil, prob
 	}
@@ -145,10 +146,14 @@ func (a *API) wait(ctx context.Context, x *exchange, version string) (bool, erro
 		return false, nil
 	}
 	defer leave()
+	who := auth.From(ctx)
+	defer whenOver(waiting, who, cancel)()
 	err := a.deps.Inbox.Wait(waiting, x.Query, version)
 	switch {
 	case ctx.Err() != nil:
 		return false, ctx.Err()
+	case who.Over():
+		return false, who.Why()
 	case waiting.Err() != nil:
 		return false, nil
 	}
@@ -220,6 +225,10 @@ func pollHeader(h http.Header, tag string) {
 
 // pollFailed answers a poll that the inbox could not.
 func (a *API) pollFailed(w http.ResponseWriter, r *http.Request, err error, m media) string {
+	if prob := unauthorized(err); prob != nil {
+		prob.write(w, m)
+		return PollRefused
+	}
 	switch {
 	case gone(r.Context()):
 		return PollGone

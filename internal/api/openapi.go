@@ -27,6 +27,7 @@ func apiTags() []*huma.Tag {
 		{Name: "deliveries", Description: "notices on their way to sinks: how they stand, and what operators do to them"},
 		{Name: "queues", Description: "work: producers push items, workers lease them and say what became of them, operators look and mend"},
 		{Name: "rules", Description: "what operators do with rules"},
+		{Name: "tokens", Description: "API tokens: who may do what; a change is in force on every node within a second"},
 		{Name: "operations", Description: "the state of the service"},
 	}
 }
@@ -56,6 +57,9 @@ func complete(doc *huma.OpenAPI) {
 		Description: "a problem; its code says which",
 		Content:     both("application/problem+json", "application/problem+xml", schemaOf[Problem](doc)),
 	}
+	doc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{bearerScheme: {
+		Type: "http", Scheme: "bearer", Description: "An API token (tly_…) or a JWT. With auth.mode none, none is asked for.",
+	}}
 	sent := map[string]bool{}
 	for _, item := range doc.Paths {
 		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Delete} {
@@ -66,6 +70,7 @@ func complete(doc *huma.OpenAPI) {
 				addXML(op, response)
 			}
 			op.Responses["default"] = problem
+			documentAccess(op)
 			if op.RequestBody != nil {
 				mark(doc.Components.Schemas, op.RequestBody.Content[string(mediaJSON)].Schema, sent)
 			}

@@ -38,7 +38,7 @@ func newOperations(routes *router, version string) huma.API {
 		DefaultFormat: string(mediaJSON),
 		Transformers:  []huma.Transformer{problems},
 	})
-	operations.UseMiddleware(negotiated, strictQuery)
+	operations.UseMiddleware(permitted, negotiated, strictQuery)
 	return operations
 }
 

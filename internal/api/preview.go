@@ -66,6 +66,9 @@ func (a *API) preview(ctx context.Context, in *previewInput) (*previewOutput, er
 			q.Limit = in.Body.Limit
 		}
 	}
+	if prob := inScope(ctx, q.Scope); prob != nil {
+		return nil, prob
+	}
 	report, err := a.deps.Preview(ctx, q)
 	if err != nil {
 		return nil, a.previewFailed(ctx, err)

@@ -18,7 +18,8 @@ type Problem struct { //nolint:errname // the RFC's word
 	RequestID string   `json:"requestId,omitempty" xml:"requestId,omitempty" doc:"names the request in the server's log"`
 	Errors    []Fault  `json:"errors,omitempty" xml:"errors>i,omitempty" doc:"the single faults, where there are several" nullable:"false"`
 
-	retryAfter int // seconds; 0 = say nothing
+	retryAfter int    // seconds; 0 = say nothing
+	challenge  string // WWW-Authenticate; "" = say nothing
 }
 
 // Fault is one of several things that are wrong.
@@ -48,10 +49,17 @@ func (p *Problem) ContentType(ct string) string {
 
 // GetHeaders are those that go with the problem.
 func (p *Problem) GetHeaders() http.Header {
-	if p.retryAfter == 0 {
+	if p.retryAfter == 0 && p.challenge == "" {
 		return nil
 	}
-	return http.Header{"Retry-After": {strconv.Itoa(p.retryAfter)}}
+	h := http.Header{}
+	if p.retryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(p.retryAfter))
+	}
+	if p.challenge != "" {
+		h.Set("WWW-Authenticate", p.challenge)
+	}
+	return h
 }
 
 // encode writes the problem in the form.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"tallyman/internal/auth"
 	"tallyman/sinks/inbox/page"
 )
 
@@ -17,20 +18,26 @@ const (
 	maxSince       = (1<<53 - 1) / 1000 // ms; scores are exact in a double up to 2^53 µs
 )
 
+// The parameters that say where a request reads and whose inboxes.
+var (
+	pollNames   = [2]string{"warehouse", "subscriber"}
+	legacyNames = [2]string{"whId", "subscriberIdList"}
+)
+
 // poll is what a client asked of its inboxes.
 type poll struct {
 	page.Query
 	wait time.Duration
 }
 
-// parsePoll reads the query of GET /notices.
-func parsePoll(raw string) (poll, *Problem) {
+// parsePoll reads the query of GET /notices, as far as it is the caller's to ask.
+func parsePoll(who *auth.Identity, raw string) (poll, *Problem) {
 	p := poll{Query: page.Query{Limit: page.DefaultLimit}}
 	var seen seenParams
 	if prob := params(raw, func(name, value string) *Problem { return p.set(&seen, name, value) }); prob != nil {
 		return p, prob
 	}
-	return p, p.finish()
+	return p, p.finish(who)
 }
 
 // seenParams remembers the parameters that may come once only, a bit each.
@@ -156,15 +163,14 @@ func (p *poll) setWait(seen *seenParams, value string) *Problem {
 	return nil
 }
 
-// finish checks the whole and brings lists into the order that page.Query wants.
-func (p *poll) finish() *Problem {
-	switch {
-	case p.Warehouse == "":
-		return missingParameter("warehouse")
-	case len(p.Subscribers) == 0:
-		return missingParameter("subscriber")
-	case p.After != "" && p.Since != 0:
+// finish checks the whole, settles whose inboxes it is about, and brings lists into the order that page.Query wants.
+func (p *poll) finish(who *auth.Identity) *Problem {
+	if p.After != "" && p.Since != 0 {
 		return badParameter("after and since exclude each other")
+	}
+	var prob *Problem
+	if p.Warehouse, p.Subscribers, prob = own(who, pollNames, p.Warehouse, p.Subscribers); prob != nil {
+		return prob
 	}
 	p.Subscribers = sortedUnique(p.Subscribers)
 	p.Types = sortedUnique(p.Types)

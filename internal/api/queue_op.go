@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/auth"
 	"tallyman/sinks/queue/item"
 )
 
@@ -114,6 +115,9 @@ func (a *API) oneOp(ctx context.Context, name string, s item.Step) (*item.Result
 		return nil, prob
 	}
 	s.By = by
+	if prob := mayStep(auth.From(ctx), s.Ops); prob != nil {
+		return nil, prob
+	}
 	done, err := q.Step(ctx, s)
 	if err != nil {
 		return nil, a.queueFailed(ctx, name, "", err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/auth"
 	"tallyman/sinks/queue/item"
 )
 
@@ -72,9 +73,16 @@ func (a *API) step(ctx context.Context, name string, s item.Step) (item.Stepped,
 		return item.Stepped{}, prob
 	}
 	s.By = by
+	if prob := mayStep(auth.From(ctx), s.Ops); prob != nil {
+		return item.Stepped{}, prob
+	}
 	done, err := a.stepAndWait(ctx, q, s)
-	if gone(ctx) && len(done.Items) > 0 && s.RequestID == "" {
+	over := auth.From(ctx).Over()
+	if (gone(ctx) || over) && len(done.Items) > 0 && (over || s.RequestID == "") {
 		a.giveBack(ctx, q, name, s, done.Items)
+	}
+	if over && s.Max > 0 {
+		return done, unauthorized(auth.From(ctx).Why())
 	}
 	if err != nil {
 		return done, a.queueFailed(ctx, name, "ops", err)
@@ -95,11 +103,28 @@ func (a *API) stepAndWait(ctx context.Context, q *ServedQueue, s item.Step) (ite
 		return q.Step(ctx, s)
 	}
 	defer leave()
+	who := auth.From(ctx)
+	defer whenOver(waiting, who, cancel)()
 	done, err := q.Step(waiting, s)
 	if err != nil && waiting.Err() != nil && ctx.Err() == nil && len(done.Results) == len(s.Ops) {
 		return done, nil // the server ends: the client asks another
 	}
 	return done, err
+}
+
+// mayStep is nil where the caller may do all of the operations. A worker may touch what it has leased, and nothing else.
+func mayStep(who *auth.Identity, ops []item.Op) *Problem {
+	operates := who.Has(operators...)
+	for i := range ops {
+		if prob := mayDo(who, string(ops[i].Kind)+"-item"); prob != nil {
+			return prob
+		}
+		if !operates && ops[i].Attempt == 0 {
+			return denied(CodeRoleMissing, "without an attempt this ("+string(ops[i].Kind)+"-item) is about an item that you have not leased; it takes the role "+
+				orList(roleNames(operators)))
+		}
+	}
+	return nil
 }
 
 // giveBackTimeout bounds how long a request goes on whose client has left.

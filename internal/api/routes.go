@@ -29,6 +29,7 @@ func (a *API) register(routes *router) []byte {
 	a.registerSinks(operations)
 	a.registerRules(operations)
 	a.registerQueues(operations)
+	a.registerTokens(operations)
 	huma.Register(operations, operation("status", http.MethodGet, "/status", "operations",
 		"The state of the node, its rules and deliveries"), a.status)
 
@@ -40,8 +41,9 @@ func (a *API) register(routes *router) []byte {
 	}
 	for _, op := range plain {
 		doc.AddOperation(op)
-		routes.HandleFunc(op.Method+" "+op.Path, handlers[op.OperationID])
+		routes.HandleFunc(op.Method+" "+op.Path, guarded(op.OperationID, handlers[op.OperationID]))
 	}
+	mustHaveAccess(doc)
 	complete(doc)
 	spec, err := json.Marshal(doc)
 	if err != nil { // it is made of the program's own types

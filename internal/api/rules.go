@@ -58,6 +58,9 @@ func (a *API) registerRules(operations huma.API) {
 
 // promote answers POST /rules/{id}/promote.
 func (a *API) promote(ctx context.Context, in *promoteInput) (*promotionsOutput, error) {
+	if prob := inScope(ctx, optional(in.Scope)); prob != nil {
+		return nil, prob
+	}
 	who := auth.From(ctx)
 	list, err := a.deps.Rules.Promote(ctx, in.ID, optional(in.Scope), who.Subject)
 	if err != nil {
@@ -78,6 +81,9 @@ func (a *API) why(ctx context.Context, in *whyInput) (*whyOutput, error) {
 	}
 	if in.Look != "" && in.Look != "true" && in.Look != "false" {
 		return nil, badParameter("look " + quote(in.Look) + " is neither true nor false")
+	}
+	if prob := inScope(ctx, optional(in.Scope)); prob != nil {
+		return nil, prob
 	}
 	w, err := a.deps.Rules.Why(ctx, in.ID, optional(in.Scope), in.Key, in.Look != "false")
 	if err != nil {

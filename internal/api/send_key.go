@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,7 +19,14 @@ const maxKey = 255
 
 // newSending reads who sends, and under which key. A request without a key is none that could be repeated.
 func (a *API) newSending(ctx context.Context, in *sendInput) (*sending, *Problem) {
-	s := &sending{caller: auth.From(ctx).Subject, key: in.Key, targets: a.deps.Sends.Targets, now: time.Now()}
+	who := auth.From(ctx)
+	for i := range in.Body.Notices {
+		if prob := inWarehouse(who, in.Body.Notices[i].Warehouse); prob != nil && isName(in.Body.Notices[i].Warehouse) {
+			prob.Errors = []Fault{{Location: "body.notices[" + strconv.Itoa(i) + "].warehouse", Message: prob.Detail}}
+			return nil, prob
+		}
+	}
+	s := &sending{who: who, key: in.Key, targets: a.deps.Sends.Targets, now: time.Now()}
 	if a.deps.Sends.Now != nil {
 		s.now = a.deps.Sends.Now()
 	}
@@ -44,7 +52,7 @@ func (s *sending) digest(form *SendForm) (string, error) {
 		return "", err
 	}
 	h := sha256.New()
-	for _, part := range []string{s.caller, s.key, string(content)} {
+	for _, part := range []string{s.who.Subject, s.key, string(content)} {
 		h.Write([]byte(part))
 		h.Write([]byte{0})
 	}

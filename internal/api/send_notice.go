@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"tallyman/engine/notice"
+	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 	"tallyman/rules/catalog"
 	"tallyman/rules/strictyaml"
@@ -25,9 +26,9 @@ const (
 
 // sending makes notices of a request.
 type sending struct {
-	caller  string // who sends
-	key     string // of the request, as the ids are made of it
-	episode string // of all the notices: it stands for the request and all that it says
+	who     *auth.Identity // who sends
+	key     string         // of the request, as the ids are made of it
+	episode string         // of all the notices: it stands for the request and all that it says
 	now     time.Time
 	targets map[string]TargetKind
 	types   catalog.Catalog
@@ -40,7 +41,7 @@ func (s *sending) notices(forms []SendNoticeForm) ([]ledger.NewNotice, *Problem)
 	for i := range forms {
 		at := "body.notices[" + strconv.Itoa(i) + "]."
 		list[i] = s.notice(at, &forms[i])
-		list[i].Notice.ID = notice.ID("", s.caller, s.key, strconv.Itoa(i), notice.Sent, 0)
+		list[i].Notice.ID = notice.ID("", s.who.Subject, s.key, strconv.Itoa(i), notice.Sent, 0)
 	}
 	return list, s.problem()
 }

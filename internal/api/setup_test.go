@@ -65,7 +65,7 @@ func newBundle(changes ...func(*api.Deps)) *bundle {
 	b.deps = api.Deps{
 		Inbox: b.inbox, Catalogue: b.catalogue, Queues: map[string]api.ServedQueue{"replenishment": {Queue: b.queue, Settings: api.QueueSettings{
 			Timezone: "Asia/Shanghai", Lease: time.Minute, MaxAttempts: 5, Dedupe: "day", SuspendSteps: []time.Duration{2 * time.Hour, 12 * time.Hour},
-		}}}, Auth: auth.None{}, Gatherer: prometheus.NewRegistry(), Meter: b.meter,
+		}}}, Auth: auth.None{}, Tokens: &fakeTokens{}, Gatherer: prometheus.NewRegistry(), Meter: b.meter,
 		Book: b.book, Marks: b.marks, Deliveries: b.deliveries, Sinks: someSinks(),
 		Sends:   api.Sends{Send: b.sends.send, Wake: b.sends.wake, Targets: targets, Now: func() time.Time { return sentAt }},
 		Status:  func(context.Context) (api.StatusReport, error) { return api.StatusReport{}, nil },

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 )
 
@@ -19,6 +20,9 @@ const (
 // listSubscriptions answers GET /subscriptions.
 func (a *API) listSubscriptions(ctx context.Context, in *subscriptionFilter) (*subscriptionsOutput, error) {
 	filter, prob := in.parse()
+	if who := auth.From(ctx); prob == nil && !who.Everywhere() {
+		filter.Warehouse, prob = ownWarehouse(who, "warehouse", filter.Warehouse)
+	}
 	if prob != nil {
 		return nil, prob
 	}
@@ -80,6 +84,11 @@ func (a *API) addSubscriptions(ctx context.Context, subs []ledger.Subscription) 
 	if len(subs) == 0 {
 		return 0, nil
 	}
+	for _, s := range subs {
+		if prob := inWarehouse(auth.From(ctx), s.Warehouse); prob != nil {
+			return 0, prob
+		}
+	}
 	types, err := a.deps.Catalogue.Types(ctx)
 	if err != nil {
 		return 0, a.ledgerFailed(ctx, err)
@@ -107,6 +116,9 @@ func (a *API) removeSubscription(ctx context.Context, in *subscriptionKey) (*str
 		return nil, prob
 	}
 	if prob := checkSubscription(http.StatusBadRequest, sub); prob != nil {
+		return nil, prob
+	}
+	if prob := inWarehouse(auth.From(ctx), sub.Warehouse); prob != nil {
 		return nil, prob
 	}
 	err := a.deps.Catalogue.RemoveSubscription(ctx, sub)

@@ -44,6 +44,9 @@ type App struct {
 	started  time.Time
 	ledger   ledger.Ledger
 	follow   *follower
+	tokens   *tokens
+	auth     auth.Authenticator
+	endKeys  func()        // of the identity provider; nil = there are none
 	tracer   *trace.Tracer // nil = no traces
 	exporter *otlp.Exporter
 	index    *indexes
@@ -75,6 +78,9 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err err
 		return nil, err
 	}
 	a.follow = &follower{ledger: a.ledger, log: a.log}
+	if err := a.openAuth(ctx); err != nil {
+		return nil, err
+	}
 	if err := a.seed(ctx); err != nil {
 		return nil, err
 	}
@@ -143,6 +149,7 @@ func (a *App) Run(ctx context.Context) error {
 	}
 
 	front.Go(func() { a.follow.run(ctx) })
+	front.Go(func() { a.tokens.run(ctx) })
 	failures := make(chan error, 2)
 	front.Go(func() {
 		if err := a.engine.Run(ctx); err != nil && ctx.Err() == nil {
@@ -182,6 +189,12 @@ func (a *App) Close() error {
 		if err := s.Close(); err != nil {
 			errs = append(errs, fmt.Errorf("close source %s: %w", name, err))
 		}
+	}
+	if a.endKeys != nil {
+		a.endKeys()
+	}
+	if a.tokens != nil {
+		a.tokens.memory.Close()
 	}
 	a.pushes.closeAll()
 	if a.index != nil {
@@ -231,9 +244,6 @@ func (a *App) sinks() map[string]engine.Sink {
 }
 
 func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
-	if err := auth.CheckListen(a.cfg.HTTP.Listen); err != nil {
-		return nil, fmt.Errorf("http.listen: %w", err)
-	}
 	return api.New(api.Deps{
 		Inbox:      a.index.inbox,
 		Queues:     a.index.served(),
@@ -247,7 +257,8 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 		Preview:    a.preview,
 		Status:     a.status,
 		Ready:      a.ready,
-		Auth:       auth.None{},
+		Auth:       a.auth,
+		Tokens:     a.tokens,
 		Gatherer:   meter.Gatherer(),
 		Meter:      meter,
 		Logger:     a.log,

@@ -74,6 +74,14 @@ func (id *Identity) Over() bool {
 	}
 }
 
+// Why tells what ended the identity: ErrExpired or ErrRevoked.
+func (id *Identity) Why() error {
+	if !id.Expires.IsZero() && !time.Now().Before(id.Expires) {
+		return ErrExpired
+	}
+	return ErrRevoked
+}
+
 // Authenticator tells the identity of a request or refuses it. An error is one of this package's.
 type Authenticator interface {
 	Authenticate(r *http.Request) (Identity, error)

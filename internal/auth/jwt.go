@@ -30,6 +30,7 @@ type JWT struct {
 	opts   JWTOptions
 	parser *jwt.Parser
 	key    func(context.Context) jwt.Keyfunc
+	ends   ends
 }
 
 // NewJWT makes what knows the JWTs of one kind of key, whose algorithm alone is taken, whatever a token says of itself.
@@ -82,8 +83,12 @@ func (j *JWT) identify(ctx context.Context, text string) (Identity, error) {
 		return Identity{}, fmt.Errorf("%w: it has no exp", ErrBadToken)
 	}
 	who, err := j.opts.identity(claims)
+	if err != nil {
+		return Identity{}, err
+	}
 	who.Expires = expires.Add(j.opts.Leeway)
-	return who, err
+	who.Ended = j.ends.at(who.Expires)
+	return who, nil
 }
 
 // whyNot says in words of ours what is wrong with a token. Its claims are looked at only where the signature is good, so that whoever cannot

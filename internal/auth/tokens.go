@@ -3,6 +3,7 @@ package auth
 import (
 	"crypto/subtle"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,6 +57,26 @@ func (t *Tokens) Set(list []ledger.Token) {
 		if now[id] == nil {
 			h.revoke()
 		}
+	}
+}
+
+// Add takes over one token more.
+func (t *Tokens) Add(token ledger.Token) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	before := *t.list.Load()
+	if before[token.ID] != nil {
+		return
+	}
+	now := maps.Clone(before)
+	now[token.ID] = hold(&token)
+	t.list.Store(&now)
+}
+
+// Revoke ends a token at once.
+func (t *Tokens) Revoke(id string) {
+	if h := (*t.list.Load())[id]; h != nil {
+		h.revoke()
 	}
 }
 

@@ -36,7 +36,6 @@ func TestBadConfigurations(t *testing.T) {
 		{name: "none on a foreign address", text: `http: {listen: "10.0.0.1:8080"}`, want: []string{"auth_none_not_loopback"}},
 		{name: "no port", text: `http: {listen: "localhost"}`, want: []string{"bad_listen_address"}},
 		{name: "impossible port", text: `http: {listen: "localhost:99999"}`, want: []string{"bad_listen_address"}},
-		{name: "token", text: "auth: {mode: token}", want: []string{":1:14: not_available: auth.mode token"}},
 		{name: "unknown mode", text: "auth: {mode: open}", want: []string{":1:14: unknown_value: auth.mode"}},
 		{name: "redis scheme", text: "redis: {url: http://x}", want: []string{":1:14: bad_url: redis.url is no address"}},
 		{name: "redis list", text: "redis: {url: []}", want: []string{"bad_url: redis.url is an empty list"}},
@@ -92,7 +91,7 @@ func TestBadConfigurations(t *testing.T) {
 		},
 		{
 			name: "everything at once", text: "auth: {mode: jwt}\nhttp: {port: 1}\nsinks: {a: {type: chat}}\nrules: 7",
-			want: []string{":1:14: not_available", ":2:8: unknown_field", ":3:9: missing_field", ":4:8: wrong_type"},
+			want: []string{":1:14: unknown_value", ":2:8: unknown_field", ":3:9: missing_field", ":4:8: wrong_type"},
 		},
 	})
 }

@@ -1,9 +1,7 @@
 package config
 
 import (
-	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"regexp"
 	"slices"
@@ -11,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"tallyman/internal/auth"
 	"tallyman/rules/problem"
 	"tallyman/rules/strictyaml"
 )
@@ -57,27 +54,6 @@ func (d *decoder) checkInboxes(sinks map[string]Sink) {
 	for _, name := range inboxes[min(1, len(inboxes)):] {
 		d.failName(path{"sinks", name}, CodeInboxes, fmt.Sprintf("sinks.%s is a second inbox beside sinks.%s", name, inboxes[0]),
 			"keep one: clients poll the inbox")
-	}
-}
-
-// checkAuth refuses to let strangers in: without authentication only this machine may call.
-func (d *decoder) checkAuth(c *Config) {
-	mode, listen := path{"auth", "mode"}, path{"http", "listen"}
-	if _, port, err := net.SplitHostPort(c.HTTP.Listen); err != nil || !isPort(port) {
-		d.fail(listen, CodeListen, fmt.Sprintf("http.listen %q is not host:port", c.HTTP.Listen), `for example "127.0.0.1:8080"`)
-		return
-	}
-	switch c.Auth.Mode {
-	case AuthNone:
-		if errors.Is(auth.CheckListen(c.HTTP.Listen), auth.ErrNotLoopback) {
-			d.fail(listen, CodeAuthNone, fmt.Sprintf("http.listen %q can be reached from outside, and auth.mode none lets everyone in", c.HTTP.Listen),
-				`listen on a loopback address, such as "127.0.0.1:8080"`)
-		}
-	case "token", "jwt":
-		d.fail(mode, CodeNotAvailable, fmt.Sprintf("auth.mode %s is not available in this version", c.Auth.Mode),
-			"use none, on a loopback address")
-	default:
-		d.fail(mode, strictyaml.CodeEnum, fmt.Sprintf("auth.mode cannot be %q", c.Auth.Mode), "use none, on a loopback address")
 	}
 }
 

@@ -19,17 +19,6 @@ type Config struct {
 	open open // of a lazy load
 }
 
-// AuthMode says how callers prove who they are.
-type AuthMode string
-
-// AuthNone asks nothing of callers, and is accepted on a loopback address only.
-const AuthNone AuthMode = "none"
-
-// Auth says who may call.
-type Auth struct {
-	Mode AuthMode
-}
-
 // Driver is a kind of database.
 type Driver string
 

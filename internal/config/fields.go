@@ -11,7 +11,7 @@ import (
 func (d *decoder) config(c *Config, merged map[string]any) {
 	section(map[string]field{
 		"http":   httpFields(&c.HTTP),
-		"auth":   section(map[string]field{"mode": text(&c.Auth.Mode)}),
+		"auth":   c.Auth.field(),
 		"redis":  section(map[string]field{"url": redisURLs(&c.Redis), "prefix": text(&c.Redis.Prefix)}),
 		"ledger": section(map[string]field{"url": secret(&c.Ledger.URL), "retention": duration(&c.Ledger.Retention, day)}),
 		"rules":  section(map[string]field{"paths": texts(&c.Rules.Paths)}),

@@ -1,0 +1,184 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"tallyman/internal/auth"
+)
+
+// Those who may, by what they do.
+var (
+	everybody  = auth.Roles()
+	onlookers  = []auth.Role{auth.Viewer, auth.Operator, auth.Admin}
+	operators  = []auth.Role{auth.Operator, auth.Admin}
+	admins     = []auth.Role{auth.Admin}
+	pollers    = []auth.Role{auth.Client, auth.Service, auth.Viewer, auth.Operator, auth.Admin} // viewers and operators: shadow inboxes alone
+	readers    = []auth.Role{auth.Client, auth.Service, auth.Admin}
+	senders    = []auth.Role{auth.Service, auth.Producer, auth.Operator, auth.Admin}
+	subscribes = []auth.Role{auth.Service, auth.Operator, auth.Admin}
+	pushers    = []auth.Role{auth.Producer, auth.Operator, auth.Admin}
+	workers    = []auth.Role{auth.Worker, auth.Operator, auth.Admin}
+	queuers    = []auth.Role{auth.Producer, auth.Worker, auth.Viewer, auth.Operator, auth.Admin}
+)
+
+// openAccess is the roles of what asks for no token at all.
+var openAccess = []auth.Role{}
+
+// access says who may do what: the roles that each operation is allowed to, by its id. An operation that is not here is not served: the
+// program does not start.
+var access = map[string][]auth.Role{
+	"healthz": openAccess,
+	"readyz":  openAccess,
+	"openapi": everybody,
+	"metrics": onlookers,
+	"status":  onlookers,
+
+	"poll-notices":              pollers,
+	"stream-notices":            pollers,
+	"legacy-list-notifications": pollers,
+	"read-notice":               readers,
+	"ack-notice":                readers,
+	"send-notices":              senders,
+	"get-notice":                onlookers,
+
+	"list-types":  everybody,
+	"get-type":    everybody,
+	"create-type": operators,
+	"put-type":    operators,
+	"delete-type": operators,
+
+	"list-subscriptions":   {auth.Service, auth.Viewer, auth.Operator, auth.Admin},
+	"create-subscription":  subscribes,
+	"import-subscriptions": subscribes,
+	"delete-subscription":  subscribes,
+	"list-subscribers":     onlookers,
+	"get-subscriber":       onlookers,
+	"put-subscriber":       operators,
+	"delete-subscriber":    operators,
+
+	"list-queues":   queuers,
+	"get-queue":     queuers,
+	"list-items":    queuers,
+	"get-item":      queuers,
+	"rank-item":     queuers,
+	"push-items":    pushers,
+	"lease-items":   workers,
+	"step":          workers, // and for each of its operations the line below
+	"ack-item":      workers,
+	"nack-item":     workers,
+	"release-item":  workers,
+	"extend-item":   workers,
+	"suspend-item":  workers, // a worker: what it has leased, and so below
+	"store-item":    workers,
+	"assign-item":   workers,
+	"finish-item":   operators,
+	"requeue-item":  operators,
+	"remove-item":   operators,
+	"remove-range":  operators,
+	"requeue-items": operators,
+	"pause-queue":   operators,
+	"resume-queue":  operators,
+
+	"why":          onlookers,
+	"promote-rule": operators,
+	"preview-rule": operators,
+
+	"list-silences":  onlookers,
+	"get-silence":    onlookers,
+	"create-silence": operators, // one that is not for all warehouses: for his own by name, and so below
+	"expire-silence": operators,
+
+	"list-sinks":        onlookers,
+	"get-sink":          onlookers,
+	"list-deliveries":   onlookers,
+	"get-delivery":      onlookers,
+	"retry-delivery":    operators,
+	"retry-deliveries":  operators,
+	"cancel-delivery":   operators,
+	"cancel-deliveries": operators,
+
+	"list-tokens":  admins,
+	"create-token": admins,
+	"revoke-token": admins,
+}
+
+// mustHaveAccess panics where an operation of the document is not in the table.
+func mustHaveAccess(doc *huma.OpenAPI) {
+	for path, item := range doc.Paths {
+		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
+			if op == nil {
+				continue
+			}
+			if _, ok := access[op.OperationID]; !ok {
+				panic("operation " + op.OperationID + " (" + path + ") is not in the table of internal/api/access.go")
+			}
+		}
+	}
+}
+
+// isOpen tells whether the request is for what needs no token.
+func isOpen(r *http.Request) bool { return r.URL.Path == "/healthz" || r.URL.Path == "/readyz" }
+
+// permitted lets those do an operation of the OpenAPI library who may.
+func permitted(ctx huma.Context, next func(huma.Context)) {
+	if prob := mayDo(auth.From(ctx.Context()), ctx.Operation().OperationID); prob != nil {
+		r, w := humago.Unwrap(ctx)
+		prob.write(w, problemMedia(r))
+		return
+	}
+	next(ctx)
+}
+
+// guarded lets those do a plain operation who may.
+func guarded(operation string, next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if prob := mayDo(auth.From(r.Context()), operation); prob != nil {
+			prob.write(w, problemMedia(r))
+			return
+		}
+		next(w, r)
+	}
+}
+
+// mayDo is nil where the table lets the caller do the operation.
+func mayDo(who *auth.Identity, operation string) *Problem {
+	roles := access[operation]
+	if roles != nil && len(roles) == 0 || who.Has(roles...) {
+		return nil
+	}
+	return denied(CodeRoleMissing, "your token may not do this ("+operation+"); it takes the role "+orList(roleNames(roles)))
+}
+
+func roleNames(roles []auth.Role) []string {
+	names := make([]string, len(roles))
+	for i, r := range roles {
+		names[i] = string(r)
+	}
+	return names
+}
+
+// orList is a, b or c.
+func orList(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// bearerScheme is the name of the one way to say who one is.
+const bearerScheme = "bearer"
+
+// documentAccess says in the document who may do the operation.
+func documentAccess(op *huma.Operation) {
+	roles := access[op.OperationID]
+	if len(roles) == 0 {
+		return
+	}
+	op.Security = []map[string][]string{{bearerScheme: {}}}
+	op.Extensions = map[string]any{"x-roles": roleNames(roles)}
+}

@@ -1,0 +1,102 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"tallyman/internal/auth"
+)
+
+// own settles where a request reads and whose inboxes: what it asks for, or where it asks for nothing what is the caller's own. Parameters only
+// narrow. The names are those of the parameters, for the problems.
+func own(who *auth.Identity, names [2]string, warehouse string, subscribers []string) (string, []string, *Problem) {
+	warehouse, prob := ownWarehouse(who, names[0], warehouse)
+	if prob != nil {
+		return "", nil, prob
+	}
+	if len(subscribers) == 0 {
+		if !who.Has(auth.Client) || len(who.Subscribers) == 0 {
+			return "", nil, missingParameter(names[1])
+		}
+		return warehouse, slices.Clone(who.Subscribers), nil
+	}
+	for _, s := range subscribers {
+		if !mayRead(who, s) {
+			return "", nil, denied(CodeSubscriberDenied, "the inbox of "+s+" is not yours"+yours(who.Subscribers))
+		}
+	}
+	return warehouse, subscribers, nil
+}
+
+// ownWarehouse is the warehouse that was asked for, or the only one that the caller has.
+func ownWarehouse(who *auth.Identity, name, warehouse string) (string, *Problem) {
+	switch {
+	case warehouse != "":
+		return warehouse, inWarehouse(who, warehouse)
+	case len(who.Warehouses) == 1 && !who.Everywhere():
+		return who.Warehouses[0], nil
+	}
+	prob := missingParameter(name)
+	if !who.Everywhere() {
+		prob.Detail += yours(who.Warehouses)
+	}
+	return "", prob
+}
+
+// inWarehouse is nil where the caller may do things in the warehouse.
+func inWarehouse(who *auth.Identity, warehouse string) *Problem {
+	if who.InWarehouse(warehouse) {
+		return nil
+	}
+	if warehouse == auth.AllWarehouses {
+		return denied(CodeWarehouseDenied, "this is about all warehouses"+yours(who.Warehouses))
+	}
+	return denied(CodeWarehouseDenied, "warehouse "+quote(warehouse)+" is not yours"+yours(who.Warehouses))
+}
+
+// inScope is nil where the caller may do things to a rule's scope, nil for all of them. A scope is a warehouse as far as tokens go: one that is
+// not for all warehouses is for the scopes of their names.
+func inScope(ctx context.Context, scope *string) *Problem {
+	who := auth.From(ctx)
+	switch {
+	case who.Everywhere():
+		return nil
+	case scope == nil:
+		return denied(CodeWarehouseDenied, "this is about all scopes of the rule; name the scope"+yours(who.Warehouses))
+	}
+	return inWarehouse(who, *scope)
+}
+
+// mayRead tells whether the caller may read and mark for the subscriber.
+func mayRead(who *auth.Identity, subscriber string) bool {
+	if strings.HasPrefix(subscriber, "shadow:") {
+		return who.Has(onlookers...)
+	}
+	return who.ForOthers() || who.Has(auth.Client) && slices.Contains(who.Subscribers, subscriber)
+}
+
+// denied says that the caller asks for what is not his.
+func denied(code Code, detail string) *Problem {
+	p := newProblem(http.StatusForbidden, code, detail)
+	p.challenge = insufficient
+	return p
+}
+
+// yours names what the caller has; he knows it anyway.
+func yours(list []string) string {
+	if len(list) == 0 {
+		return "; your token has none"
+	}
+	return "; your token has " + quoteList(list)
+}
+
+// quoteList shows some of a list.
+func quoteList(list []string) string {
+	const most = 10
+	if len(list) > most {
+		return strings.Join(list[:most], ", ") + ", …"
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,71 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"tallyman/internal/auth"
+)
+
+// What WWW-Authenticate says (RFC 6750).
+const (
+	challenge    = `Bearer realm="tallyman"`
+	insufficient = challenge + `, error="insufficient_scope"`
+	invalid      = challenge + `, error="invalid_token"`
+)
+
+// unauthorized is the problem of a request whose caller is not known; nil where the error is none of those. Codes and texts tell who has no good
+// token nothing: that one has expired, or was revoked, only he learns who has it.
+func unauthorized(err error) *Problem {
+	for _, c := range []struct {
+		is        error
+		code      Code
+		challenge string
+	}{
+		{auth.ErrNoToken, CodeTokenMissing, challenge},
+		{auth.ErrBadToken, CodeTokenInvalid, invalid},
+		{auth.ErrExpired, CodeTokenExpired, invalid},
+		{auth.ErrRevoked, CodeTokenRevoked, invalid},
+	} {
+		if errors.Is(err, c.is) {
+			p := newProblem(http.StatusUnauthorized, c.code, err.Error())
+			p.challenge = c.challenge
+			return p
+		}
+	}
+	if errors.Is(err, auth.ErrNoKeys) {
+		p := newProblem(http.StatusServiceUnavailable, CodeKeysUnavailable, err.Error()+"; try again")
+		p.retryAfter = 5
+		return p
+	}
+	return nil
+}
+
+// whenOver calls cancel when the caller's token ends before the context does, so that who waits is not left waiting. The function that it returns
+// lets go of it.
+func whenOver(ctx context.Context, who *auth.Identity, cancel func()) func() {
+	if who.Ended == nil {
+		return func() {}
+	}
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-who.Ended:
+			cancel()
+		case <-done:
+		case <-ctx.Done():
+		}
+	}()
+	return func() { close(done) }
+}
+
+// logRefusal tells of a caller that is not known. Tokens are not in it, nor what a client made up.
+func (a *API) logRefusal(w http.ResponseWriter, r *http.Request, prob *Problem) {
+	level := slog.LevelInfo
+	if prob.Code == CodeTokenMissing {
+		level = slog.LevelDebug // browsers and people who look around
+	}
+	a.log.LogAttrs(r.Context(), level, "a request was refused", append(a.requestAttrs(w, r), slog.String("code", string(prob.Code)), slog.String("detail", prob.Detail))...)
+}

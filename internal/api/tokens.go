@@ -1,0 +1,101 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/internal/auth"
+	"tallyman/internal/ledger"
+)
+
+// Tokens keeps the API tokens; see ledger.Tokens. What it adds and revokes counts on this node when it returns.
+type Tokens interface {
+	AddToken(ctx context.Context, t ledger.Token) error
+	ListTokens(ctx context.Context) ([]ledger.Token, error)
+	RevokeToken(ctx context.Context, id, by string, at time.Time) error
+}
+
+func (a *API) registerTokens(operations huma.API) {
+	create := operation("create-token", http.MethodPost, "/tokens", "tokens", "Create an API token")
+	create.Description = "The answer has its secret, which is kept nowhere. The token is good on every node within a second."
+	create.DefaultStatus = http.StatusCreated
+	huma.Register(operations, create, a.createToken)
+	huma.Register(operations, operation("list-tokens", http.MethodGet, "/tokens", "tokens", "List the API tokens, without their secrets"), a.listTokens)
+	revoke := operation("revoke-token", http.MethodPost, "/tokens/{id}/revoke", "tokens", "End an API token")
+	revoke.Description = "It is refused from then on, on every node within a second, and what is open under it, streams too, ends. Revoking twice changes nothing."
+	huma.Register(operations, revoke, a.revokeToken)
+}
+
+// createToken answers POST /tokens.
+func (a *API) createToken(ctx context.Context, in *tokenAskInput) (*newTokenOutput, error) {
+	who, now := auth.From(ctx), time.Now()
+	spec, faults := in.Body.spec(now)
+	if len(faults) > 0 {
+		return nil, invalidBody(faults)
+	}
+	token, secret, wrong := auth.NewToken(spec, who.Subject, now)
+	for _, f := range wrong {
+		faults = append(faults, Fault{Location: "body." + f.Field, Message: f.Message})
+	}
+	if len(faults) > 0 {
+		return nil, invalidBody(faults)
+	}
+	for _, w := range token.Warehouses { // nobody gives away more than he has
+		if prob := inWarehouse(who, w); prob != nil {
+			return nil, prob
+		}
+	}
+	if err := a.deps.Tokens.AddToken(ctx, token); err != nil {
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	a.log.LogAttrs(ctx, slog.LevelInfo, "a token was created", slog.String("token", token.ID), slog.String("subject", token.Subject),
+		slog.Any("access", token.Access), slog.String("by", who.Subject))
+	return &newTokenOutput{Body: NewTokenForm{TokenForm: newTokenForm(&token, now), Secret: secret}}, nil
+}
+
+// listTokens answers GET /tokens.
+func (a *API) listTokens(ctx context.Context, in *tokenListInput) (*tokensOutput, error) {
+	ended, prob := in.Ended.parse("ended")
+	if prob != nil {
+		return nil, prob
+	}
+	list, err := a.deps.Tokens.ListTokens(ctx)
+	if err != nil {
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	out, now := &tokensOutput{Body: tokensForm{Tokens: []TokenForm{}}}, time.Now()
+	for i := range list {
+		if form := newTokenForm(&list[i], now); ended || form.State == "live" {
+			out.Body.Tokens = append(out.Body.Tokens, form)
+		}
+	}
+	return out, nil
+}
+
+// revokeToken answers POST /tokens/{id}/revoke.
+func (a *API) revokeToken(ctx context.Context, in *tokenInput) (*tokenOutput, error) {
+	who := auth.From(ctx)
+	err := a.deps.Tokens.RevokeToken(ctx, in.ID, who.Subject, time.Now())
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		return nil, newProblem(http.StatusNotFound, CodeTokenNotFound, "there is no token "+quote(in.ID))
+	case err != nil:
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	a.log.LogAttrs(ctx, slog.LevelInfo, "a token was revoked", slog.String("token", in.ID), slog.String("by", who.Subject))
+	list, err := a.deps.Tokens.ListTokens(ctx)
+	if err != nil {
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	i := slices.IndexFunc(list, func(t ledger.Token) bool { return t.ID == in.ID })
+	if i < 0 { // it has been forgotten meanwhile
+		return nil, newProblem(http.StatusNotFound, CodeTokenNotFound, "there is no token "+quote(in.ID))
+	}
+	return &tokenOutput{Body: newTokenForm(&list[i], time.Now())}, nil
+}

@@ -1,0 +1,149 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"tallyman/internal/auth"
+	"tallyman/internal/config"
+	"tallyman/internal/ledger"
+)
+
+const (
+	tokensUsedEvery   = time.Minute
+	tokensForgetEvery = time.Hour
+	leastKeyBits      = 2048 // of RSA
+)
+
+// tokens are the API tokens: the ledger's and what the node has of them in memory, in step.
+type tokens struct {
+	ledger.Tokens
+
+	memory    *auth.Tokens
+	retention time.Duration // of those that have ended
+	log       *slog.Logger
+
+	mu sync.Mutex // else what was read before a change could be put over it
+}
+
+// read takes over what the ledger has.
+func (t *tokens) read(ctx context.Context) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	list, err := t.ListTokens(ctx)
+	if err != nil {
+		return fmt.Errorf("read the tokens: %w", err)
+	}
+	t.memory.Set(list)
+	return nil
+}
+
+// AddToken adds a token, which is good on this node at once.
+func (t *tokens) AddToken(ctx context.Context, token ledger.Token) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.Tokens.AddToken(ctx, token); err != nil {
+		return err
+	}
+	t.memory.Add(token)
+	return nil
+}
+
+// RevokeToken ends a token, on this node at once.
+func (t *tokens) RevokeToken(ctx context.Context, id, by string, at time.Time) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.Tokens.RevokeToken(ctx, id, by, at); err != nil {
+		return err
+	}
+	t.memory.Revoke(id)
+	return nil
+}
+
+// run records now and then which tokens were used, and forgets those that ended long ago, until the context ends.
+func (t *tokens) run(ctx context.Context) {
+	used, forget := time.NewTicker(tokensUsedEvery), time.NewTicker(tokensForgetEvery)
+	defer used.Stop()
+	defer forget.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			t.record(context.WithoutCancel(ctx))
+			return
+		case <-used.C:
+			t.record(ctx)
+		case <-forget.C:
+			if _, err := t.ForgetTokens(ctx, time.Now().Add(-t.retention)); err != nil && ctx.Err() == nil {
+				t.log.Warn("tokens that ended long ago stay for now", "error", err)
+			}
+		}
+	}
+}
+
+// record writes down when tokens were used. What cannot be written is lost: it is for people to look at, and the next use is soon.
+func (t *tokens) record(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, followTimeout)
+	defer cancel()
+	if err := t.UseTokens(ctx, t.memory.Used()); err != nil && ctx.Err() == nil {
+		t.log.Warn("when tokens were used is not recorded", "error", err)
+	}
+}
+
+// openAuth makes what tells who is asking.
+func (a *App) openAuth(ctx context.Context) error {
+	a.tokens = &tokens{Tokens: a.ledger, memory: auth.NewTokens(), retention: a.cfg.Ledger.Retention, log: a.log}
+	if err := a.follow.add(ctx, "tokens", a.tokens.read); err != nil {
+		return err
+	}
+	if a.cfg.Auth.Mode == config.AuthNone {
+		if err := auth.CheckListen(a.cfg.HTTP.Listen); err != nil {
+			return fmt.Errorf("http.listen: %w", err)
+		}
+		a.auth = auth.None{}
+		return nil
+	}
+	bearer := &auth.Bearer{Tokens: a.tokens.memory}
+	if c := a.cfg.Auth.JWT; c != nil {
+		var err error
+		if bearer.JWT, err = a.openJWT(ctx, c); err != nil {
+			return fmt.Errorf("auth.jwt: %w", err)
+		}
+	}
+	a.auth = bearer
+	return nil
+}
+
+func (a *App) openJWT(ctx context.Context, c *config.JWT) (*auth.JWT, error) {
+	o := auth.JWTOptions{
+		Secret: []byte(c.Secret.Reveal()), Audience: c.Audience, Issuer: c.Issuer, Leeway: c.Leeway,
+		Claims: auth.Claims(c.Claims), Access: c.Access, Warehouses: c.Warehouses,
+	}
+	switch {
+	case c.PublicKey != "":
+		pemText, err := os.ReadFile(c.PublicKey)
+		if err != nil {
+			return nil, fmt.Errorf("public_key: %w", err)
+		}
+		if o.PublicKey, err = jwt.ParseRSAPublicKeyFromPEM(pemText); err != nil {
+			return nil, fmt.Errorf("public_key: %s holds no RSA public key in PEM: %w", c.PublicKey, err)
+		}
+		if bits := o.PublicKey.N.BitLen(); bits < leastKeyBits {
+			return nil, fmt.Errorf("public_key: %s has %d bits; at least %d are needed", c.PublicKey, bits, leastKeyBits)
+		}
+	case c.JWKS != "":
+		keysCtx, end := context.WithCancel(context.WithoutCancel(ctx))
+		a.endKeys = end
+		keys, err := auth.NewKeys(keysCtx, c.JWKS, a.log, auth.KeysOptions{})
+		if err != nil {
+			return nil, err
+		}
+		o.Keys = keys
+	}
+	return auth.NewJWT(o), nil
+}
