@@ -20,6 +20,7 @@ type holder struct {
 	e     *Engine
 	state ledger.ScopeState
 	sched *schedule.Schedule
+	quiet time.Time // until when silences hold back all that there is to tell
 }
 
 func (h *holder) explain(ctx context.Context) error {
@@ -30,6 +31,7 @@ func (h *holder) explain(ctx context.Context) error {
 	h.rule()
 	h.row()
 	h.finding()
+	h.silences()
 	h.pushes()
 	if err := h.audience(ctx); err != nil {
 		return err
@@ -101,6 +103,9 @@ func (h *holder) firing(f *ledger.Finding) {
 	if !f.AbsentSince.IsZero() {
 		h.hold("keep_firing_for", "no run since %s has seen it; it resolves when it has stayed away for %s", stamp(f.AbsentSince), span(r.KeepFiringFor))
 	}
+	if f.Ordinal == 0 {
+		return // it was silenced from the first
+	}
 	h.hold("repeat", "it was told at %s, and is %s", stamp(f.LastNotified), again(r, f.Priority))
 	switch n := h.told(f.NoticeID); {
 	case n == nil:
@@ -148,12 +153,7 @@ func (h *holder) told(id string) *notice.Notice {
 
 // audience looks whether anybody would get it.
 func (h *holder) audience(ctx context.Context) error {
-	typ, warehouse := "", ""
-	if l := h.w.Look; l != nil && l.Type != "" {
-		typ, warehouse = l.Type, l.Warehouse
-	} else if len(h.w.Told) > 0 {
-		typ, warehouse = h.w.Told[0].Notice.Type, h.w.Told[0].Notice.Warehouse
-	}
+	typ, warehouse := h.aboutWhat()
 	inbox := func(t ledger.Target) bool { return t.Inbox && t.Recipients == nil }
 	if warehouse == "" || !slices.ContainsFunc(h.e.opts.targets(h.w.Rule), inbox) {
 		return nil

@@ -24,7 +24,7 @@ func (h *holder) next() {
 	switch f := w.Finding; {
 	case w.Rule.Mode == rules.ModeEvent:
 		if present && w.Look.answered() {
-			h.foresee(NextEvent, func(ahead) bool { return true })
+			h.event()
 		}
 	case f == nil:
 		if present {
@@ -40,10 +40,23 @@ func (h *holder) next() {
 			since = h.state.SinceOK()
 		}
 		h.foresee(NextResolves, func(a ahead) bool { return a.due.Sub(since) >= w.Rule.KeepFiringFor })
+	case f.Ordinal == 0:
+		h.foresee(NextFires, h.tells)
 	case w.Rule.RepeatInterval > 0:
-		h.foresee(NextReminder, func(a ahead) bool { return a.due.Sub(f.LastNotified) >= w.Rule.RepeatInterval })
+		h.foresee(NextReminder, func(a ahead) bool { return a.due.Sub(f.LastNotified) >= w.Rule.RepeatInterval && h.tells(a) })
 	}
 }
+
+// event foresees that the next firing tells the row, unless it drops it.
+func (h *holder) event() {
+	h.foresee(NextEvent, func(ahead) bool { return true })
+	if h.w.Next != nil && h.w.Next.At.Before(h.quiet) {
+		h.w.Next = nil
+	}
+}
+
+// tells says whether a firing to come may tell what there is: as far as is known now, nothing silences it any more.
+func (h *holder) tells(a ahead) bool { return !a.at.Before(h.quiet) }
 
 // fires foresees the first firing by which the finding has been seen for long enough. seen is the scope's clock when it
 // was seen first, negative where no run has seen it yet.
@@ -52,13 +65,14 @@ func (h *holder) fires(seen time.Duration) {
 		if seen < 0 {
 			seen = a.clock
 		}
-		return a.clock-seen >= h.w.Rule.For
+		return a.clock-seen >= h.w.Rule.For && h.tells(a)
 	})
 }
 
 // ahead is the scope at a firing to come.
 type ahead struct {
 	due   time.Time
+	at    time.Time     // with the rule's jitter
 	clock time.Duration // as observed by then
 }
 
@@ -74,8 +88,9 @@ func (h *holder) foresee(what string, met func(ahead) bool) {
 		if !last.IsZero() {
 			clock += min(due.Sub(last), h.sched.Shortest())
 		}
-		if met(ahead{due, clock}) {
-			h.w.Next = &Next{What: what, Due: due.UTC(), At: due.UTC().Add(schedule.Jitter(r.ID, r.Scope, r.Schedule.Jitter))}
+		at := due.UTC().Add(schedule.Jitter(r.ID, r.Scope, r.Schedule.Jitter))
+		if met(ahead{due, at, clock}) {
+			h.w.Next = &Next{What: what, Due: due.UTC(), At: at}
 			return
 		}
 		last, due = due, h.sched.Next(due)

@@ -72,6 +72,8 @@ func whyPending(d *ledger.DeliveryRecord, now time.Time) (code, text string) {
 		return "push_running", fmt.Sprintf("%s is being tried by %s", what, d.Node)
 	case d.Behind:
 		return "push_behind", what + " waits until the one of the finding before it has ended"
+	case d.HeldBy != "":
+		return "push_silenced", fmt.Sprintf("%s is held back by silence %s; it is looked at again at %s, or when somebody ends that", what, d.HeldBy, stamp(d.Next))
 	case d.Attempts > 0:
 		again := "is tried again at " + stamp(d.Next)
 		if !d.Next.After(now) {

@@ -86,7 +86,7 @@ func (l *lives) digest(noticeID string) string {
 // told is why a firing finding has a notice of this run.
 func told(before, after finding.State, known bool, in string) Fate {
 	switch {
-	case !known || before.Phase == finding.Pending:
+	case !known || before.Phase == finding.Pending || before.Ordinal == 0: // silenced from the first
 		return Fires
 	case after.Priority > before.Priority:
 		return Rises

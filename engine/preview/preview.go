@@ -30,6 +30,7 @@ type Request struct {
 	NoLedger string
 	// Subscriptions returns those of a type.
 	Subscriptions func(ctx context.Context, typ string) ([]ledger.Subscription, error)
+	Silencer      engine.Silencer // nil = nothing is silenced
 	Due           time.Time
 	Limit         int // rows, findings and notices that are listed at most; 0 = all
 }

@@ -129,7 +129,9 @@ type Notice struct {
 	notice.Form
 	Texts map[string]Text `json:"texts,omitempty"` // translations by language
 	Known bool            `json:"known"`           // an event that the ledger has already: it is not told again
-	To    []Destination   `json:"to"`
+	// Silenced says which silence would hold it back, and until when.
+	Silenced string        `json:"silenced,omitempty"`
+	To       []Destination `json:"to"`
 }
 
 // Text is a notice in another language.

@@ -25,6 +25,7 @@ func (v *view) told(ctx context.Context) error {
 func (v *view) list(ctx context.Context, made []ledger.NewNotice) ([]Notice, error) {
 	listed := []Notice{}
 	nobody := map[string]int{}
+	silent := map[string]int{}
 	for i := range made {
 		n := made[i].Notice
 		to, err := v.destinations(ctx, &made[i])
@@ -39,9 +40,16 @@ func (v *view) list(ctx context.Context, made []ledger.NewNotice) ([]Notice, err
 				nobody[fmt.Sprintf("nobody is subscribed to %s in warehouse %s", n.Type, n.Warehouse)]++
 			}
 		}
-		if v.req.Limit == 0 || i < v.req.Limit {
-			listed = append(listed, Notice{Form: n.Form(), Texts: texts(n), Known: v.known[n.ID], To: to})
+		by := v.silencedBy(n)
+		if by != "" {
+			silent[by]++
 		}
+		if v.req.Limit == 0 || i < v.req.Limit {
+			listed = append(listed, Notice{Form: n.Form(), Texts: texts(n), Known: v.known[n.ID], Silenced: by, To: to})
+		}
+	}
+	for _, by := range slices.Sorted(maps.Keys(silent)) {
+		v.note("%s: %s would not be made", by, plural(silent[by], "notice"))
 	}
 	for _, text := range slices.Sorted(maps.Keys(nobody)) {
 		v.note("%s: %s would reach no inbox", text, plural(nobody[text], "notice"))

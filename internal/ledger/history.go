@@ -6,6 +6,7 @@ import (
 
 	"tallyman/engine/finding"
 	"tallyman/engine/notice"
+	"tallyman/engine/silence"
 )
 
 // History answers what the ledger knows of one finding.
@@ -74,5 +75,6 @@ type View interface {
 	Findings(ctx context.Context, rule, scope string) ([]finding.State, error)
 	Notices(ctx context.Context, ids []string) (map[string]*notice.Notice, error)
 	CatalogueReader
+	Silences(ctx context.Context) ([]silence.Silence, error)
 	Close() error
 }
