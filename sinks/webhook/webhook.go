@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -19,7 +20,7 @@ type Webhook struct {
 	o         Options
 	url       *url.URL
 	header    http.Header // of each call
-	keys      [][]byte
+	keys      []*key
 	transport *http.Transport
 	scrub     *scrub.Scrubber
 }
@@ -86,6 +87,9 @@ func (w *Webhook) call(ctx context.Context, m message) (answer, error) {
 		return answer{}, w.broken(ctx, progress, err)
 	}
 	defer resp.Body.Close()
+	if resp.Body == http.NoBody { // as of most: no timer is needed
+		return w.understand(resp, nil), nil
+	}
 	slow := time.AfterFunc(readFor, end)
 	defer slow.Stop()
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, readBytes)) // as much of it as came
@@ -99,13 +103,14 @@ func (w *Webhook) request(ctx context.Context, m message) (*http.Request, error)
 	}
 	at := w.o.Now()
 	req.URL, req.Host = w.url, w.url.Host
-	req.Header = w.header.Clone()
+	req.Header = make(http.Header, len(w.header)+6)
+	maps.Copy(req.Header, w.header) // of which nobody changes a value
 	trace.Inject(ctx, req.Header)
-	req.Header.Set("Idempotency-Key", m.id)
-	req.Header.Set("Webhook-Id", m.id)
-	req.Header.Set("Webhook-Timestamp", strconv.FormatInt(at.Unix(), 10))
+	id := []string{m.id}
+	req.Header["Idempotency-Key"], req.Header["Webhook-Id"] = id, id
+	req.Header["Webhook-Timestamp"] = []string{strconv.FormatInt(at.Unix(), 10)}
 	if len(w.keys) > 0 {
-		req.Header.Set("Webhook-Signature", signature(w.keys, m.id, at, m.body))
+		req.Header["Webhook-Signature"] = []string{signature(w.keys, m.id, at, m.body)}
 	}
 	return req, nil
 }
