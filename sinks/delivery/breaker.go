@@ -3,6 +3,7 @@ package delivery
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sony/gobreaker/v2"
@@ -26,21 +27,24 @@ type breaker struct {
 	open time.Duration
 	cb   *gobreaker.TwoStepCircuitBreaker[struct{}]
 
-	mu    sync.Mutex
-	since time.Time
+	mu     sync.Mutex
+	since  time.Time
+	closed atomic.Bool // as it mostly is; only a failure changes that, no time that passes
 }
 
 func newBreaker(o Breaker) *breaker {
 	b := &breaker{open: o.Open, since: time.Now()}
+	b.closed.Store(true)
 	b.cb = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		MaxRequests: 1,
 		Timeout:     o.Open,
 		ReadyToTrip: func(c gobreaker.Counts) bool { return int64(c.ConsecutiveFailures) >= int64(o.Failures) },
 		IsExcluded:  func(err error) bool { return errors.Is(err, errUncounted) },
-		OnStateChange: func(string, gobreaker.State, gobreaker.State) {
+		OnStateChange: func(_ string, _, now gobreaker.State) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			b.since = time.Now()
+			b.closed.Store(now == gobreaker.StateClosed)
 		},
 	})
 	return b
@@ -57,19 +61,20 @@ func (b *breaker) allow() (done func(error)) {
 
 // breakerView is a breaker at one moment.
 type breakerView struct {
-	state    BreakerState
-	since    time.Time
-	until    time.Time // open: when it will be half open
-	failures int       // in a row
+	state BreakerState
+	since time.Time
+	until time.Time // open: when it will be half open
 }
 
 // look may find that the time of being open has passed.
 func (b *breaker) look() breakerView {
-	state := b.cb.State()
-	v := breakerView{failures: int(b.cb.Counts().ConsecutiveFailures)}
+	state := gobreaker.StateClosed
+	if !b.closed.Load() {
+		state = b.cb.State()
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	v.since = b.since
+	v := breakerView{since: b.since}
 	switch state {
 	case gobreaker.StateOpen:
 		v.state, v.until = Open, b.since.Add(b.open+time.Nanosecond) // it opens after that moment, not at it
@@ -80,3 +85,6 @@ func (b *breaker) look() breakerView {
 	}
 	return v
 }
+
+// failures is how many calls failed in a row.
+func (b *breaker) failures() int { return int(b.cb.Counts().ConsecutiveFailures) }

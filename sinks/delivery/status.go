@@ -42,7 +42,7 @@ func (r *Runner) Status() Status {
 	s := r.told.s
 	r.told.mu.Unlock()
 	b := r.breaker.look()
-	s.Breaker, s.Since, s.Until, s.Failures = b.state, b.since, b.until, b.failures
+	s.Breaker, s.Since, s.Until, s.Failures = b.state, b.since, b.until, r.breaker.failures()
 	if !time.Now().Before(s.HeldUntil) {
 		s.HeldUntil = time.Time{}
 	}
