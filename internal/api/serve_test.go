@@ -43,18 +43,6 @@ func TestShutdownWakesThoseWhoWait(t *testing.T) {
 	}
 }
 
-func TestHeadersAreBounded(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	stop := b.serve(t)
-	if got := b.get(t, pollPath, "X-Large", long(64<<10)); got.status != http.StatusRequestHeaderFieldsTooLarge {
-		t.Errorf("64 KB of headers: %d", got.status)
-	}
-	if err := <-stop(); err != nil {
-		t.Errorf("Serve: %v", err)
-	}
-}
-
 func TestServeSaysWhyItEnded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

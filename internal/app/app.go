@@ -56,9 +56,10 @@ type App struct {
 	engine   *engine.Engine
 	api      *api.API
 	listener net.Listener
+	tls      *api.TLS      // nil = plain HTTP
 	previews chan struct{} // has room for those that may run at a time
 
-	ledgerHealth, indexHealth health
+	ledgerHealth, indexHealth, tlsHealth health
 }
 
 // New opens everything that the configuration names and starts to listen. What is out of reach but may come back
@@ -244,7 +245,13 @@ func (a *App) sinks() map[string]engine.Sink {
 }
 
 func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
+	callers, err := a.http()
+	if err != nil {
+		return nil, err
+	}
+	a.tls = callers.TLS
 	return api.New(api.Deps{
+		HTTP:       callers,
 		Inbox:      a.index.inbox,
 		Queues:     a.index.served(),
 		Catalogue:  a.ledger,

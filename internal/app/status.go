@@ -27,6 +27,9 @@ func (a *App) status(ctx context.Context) (api.StatusReport, error) {
 		s := a.sources[name]
 		r.Health = append(r.Health, s.health.report("source", name, pingSource(ctx, s)))
 	}
+	if a.tls != nil {
+		r.Health = append(r.Health, a.tlsHealth.report("tls", "", a.tls.Pair.Check()))
+	}
 	units, err := a.engine.Status(ctx)
 	if err != nil {
 		a.log.Warn("last runs not read", "error", err)

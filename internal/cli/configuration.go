@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -33,7 +34,7 @@ func (c *command) configuration() *cobra.Command {
 				return err
 			}
 			if err == nil {
-				if err := app.CheckChannels(cfg); err != nil {
+				if err := errors.Join(app.CheckChannels(cfg), app.CheckTLS(cfg)); err != nil {
 					return err
 				}
 			}
@@ -58,6 +59,6 @@ func writeConfigCheck(w io.Writer, file string, problems problem.List, cfg *conf
 	if !cfg.Redis.Embedded() {
 		redis = "Redis"
 	}
-	fmt.Fprintf(w, "%s is fine: %s, %s, a ledger in %s, %s, listening on %s\n", file,
-		count(len(cfg.Sources), "source"), count(len(cfg.Sinks), "sink"), cfg.Ledger.Driver, redis, cfg.HTTP.Listen)
+	fmt.Fprintf(w, "%s is fine: %s, %s, a ledger in %s, %s, listening on %s://%s\n", file,
+		count(len(cfg.Sources), "source"), count(len(cfg.Sinks), "sink"), cfg.Ledger.Driver, redis, cfg.HTTP.Scheme(), cfg.HTTP.Listen)
 }

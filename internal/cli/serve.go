@@ -26,7 +26,7 @@ func (c *command) serve() *cobra.Command {
 			return c.services.Serve(cmd.Context(), cfg, ServeOptions{
 				Logger: logger, Version: buildVersion().Version, Migrate: migrate,
 				Out:   c.Out,
-				Ready: func(address string) { fmt.Fprintf(c.Out, "Listening on http://%s\n", address) },
+				Ready: func(address string) { fmt.Fprintf(c.Out, "Listening on %s://%s\n", cfg.HTTP.Scheme(), address) },
 			})
 		},
 	})

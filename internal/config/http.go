@@ -44,6 +44,14 @@ type TLSFiles struct {
 // On tells whether the API speaks TLS.
 func (t TLSFiles) On() bool { return t.Cert != "" }
 
+// Scheme is that of the API's address.
+func (h *HTTP) Scheme() string {
+	if h.TLS.On() {
+		return "https"
+	}
+	return "http"
+}
+
 // TLSVersion is a version of TLS.
 type TLSVersion string
 
