@@ -54,6 +54,7 @@ type Deps struct {
 	Deliveries Deliveries
 	Sinks      map[string]ServedSink // by name
 	Rules      Rules
+	Silences   Silences
 	Tokens     Tokens
 	// Preview tries a rule and writes nothing. Errors are *engine.UnknownError, engine.ErrManyScopes, *AtError, ErrBusy, those of preview.Run,
 	// and the ledger's.

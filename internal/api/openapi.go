@@ -27,6 +27,7 @@ func apiTags() []*huma.Tag {
 		{Name: "deliveries", Description: "notices on their way to sinks: how they stand, and what operators do to them"},
 		{Name: "queues", Description: "work: producers push items, workers lease them and say what became of them, operators look and mend"},
 		{Name: "rules", Description: "what operators do with rules"},
+		{Name: "silences", Description: "what is not told for a while, and maintenance windows that recur; a change is in force on every node within a second"},
 		{Name: "tokens", Description: "API tokens: who may do what; a change is in force on every node within a second"},
 		{Name: "operations", Description: "the state of the service"},
 	}

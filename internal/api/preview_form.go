@@ -106,10 +106,11 @@ type absentForm struct {
 
 // triedNoticeForm is a notice that the run would make, and who would get it.
 type triedNoticeForm struct {
-	Notice notice.Form       `json:"notice" xml:"notice"`
-	Texts  []translationForm `json:"texts,omitempty" xml:"text,omitempty" doc:"translations" nullable:"false"`
-	Known  bool              `json:"known" xml:"known" doc:"an event that was told before: it is not told again"`
-	To     []destinationForm `json:"to" xml:"to" nullable:"false"`
+	Notice   notice.Form       `json:"notice" xml:"notice"`
+	Texts    []translationForm `json:"texts,omitempty" xml:"text,omitempty" doc:"translations" nullable:"false"`
+	Known    bool              `json:"known" xml:"known" doc:"an event that was told before: it is not told again"`
+	Silenced string            `json:"silenced,omitempty" xml:"silenced,omitempty" doc:"the silence that holds it back, and until when"`
+	To       []destinationForm `json:"to" xml:"to" nullable:"false"`
 }
 
 type translationForm struct {
@@ -174,7 +175,7 @@ func newLifeForm(l preview.Life) lifeForm {
 func triedNotices(list []preview.Notice) []triedNoticeForm {
 	out := make([]triedNoticeForm, len(list))
 	for i, n := range list {
-		out[i] = triedNoticeForm{Notice: n.Form, Known: n.Known, To: make([]destinationForm, len(n.To))}
+		out[i] = triedNoticeForm{Notice: n.Form, Known: n.Known, Silenced: n.Silenced, To: make([]destinationForm, len(n.To))}
 		for _, lang := range slices.Sorted(maps.Keys(n.Texts)) {
 			out[i].Texts = append(out[i].Texts, translationForm{lang, n.Texts[lang].Title, n.Texts[lang].Body})
 		}

@@ -28,6 +28,7 @@ func (a *API) register(routes *router) []byte {
 	a.registerDeliveries(operations)
 	a.registerSinks(operations)
 	a.registerRules(operations)
+	a.registerSilences(operations)
 	a.registerQueues(operations)
 	a.registerTokens(operations)
 	huma.Register(operations, operation("status", http.MethodGet, "/status", "operations",

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tallyman/engine"
+	"tallyman/engine/silence"
 	"tallyman/internal/api"
 	"tallyman/internal/api/metrics"
 	"tallyman/internal/auth"
@@ -53,6 +54,7 @@ type App struct {
 	pushes   pushSinks
 	sources  map[string]*source
 	set      *rules.Set
+	silences silence.Set
 	engine   *engine.Engine
 	api      *api.API
 	listener net.Listener
@@ -83,6 +85,9 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err err
 		return nil, err
 	}
 	if err := a.seed(ctx); err != nil {
+		return nil, err
+	}
+	if err := a.openSilences(ctx); err != nil {
 		return nil, err
 	}
 	if a.index, err = openIndex(cfg, a.ledger, a.opts.Node, a.log); err != nil {
@@ -218,6 +223,7 @@ func (a *App) newEngine(observer engine.Observer) (*engine.Engine, error) {
 		Sinks:     a.sinks(),
 		Rules:     a.set.Rules,
 		Complete:  a.set.Complete(),
+		Silencer:  &a.silences,
 		Node:      a.opts.Node,
 		Clock:     a.opts.Clock,
 		Logger:    a.log,
@@ -261,6 +267,7 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 		Deliveries: a.ledger,
 		Sinks:      a.servedSinks(),
 		Rules:      a.engine,
+		Silences:   a.servedSilences(),
 		Preview:    a.preview,
 		Status:     a.status,
 		Ready:      a.ready,

@@ -62,7 +62,7 @@ func PreviewRule(ctx context.Context, cfg *config.Config, o PreviewOptions) (_ *
 		Rule: r, Source: source, Name: r.Source, Types: known.types, Sinks: sinkTypes(cfg),
 		Ledger: known.recall(), NoLedger: known.reason,
 		Subscriptions: known.Subscriptions,
-		Due:           due, Limit: o.Limit,
+		Silencer:      &known.silences, Due: due, Limit: o.Limit,
 	})
 	return shown, ofSource(r.Source, err)
 }

@@ -51,7 +51,7 @@ func (a *App) preview(ctx context.Context, q api.PreviewQuery) (*preview.Report,
 		Subscriptions: func(ctx context.Context, typ string) ([]ledger.Subscription, error) {
 			return a.ledger.Subscriptions(ctx, ledger.SubscriptionFilter{Type: typ})
 		},
-		Due: due, Limit: q.Limit,
+		Silencer: &a.silences, Due: due, Limit: q.Limit,
 	})
 	if err != nil {
 		return nil, errors.Join(err, context.Cause(ctx))

@@ -61,6 +61,7 @@ func (a *App) pushOptions(name string, cfg *config.Sink, p sinks.Pusher, scrubbe
 		Sink: name, Node: a.opts.Node, Ledger: a.ledger, Pusher: p,
 		Timeout: cfg.Push.Timeout, Concurrency: cfg.Push.Concurrency, Rate: rate.Limit(cfg.Push.Rate.PerSecond()),
 		Breaker:   delivery.Breaker{Failures: cfg.Push.Breaker.Failures, Open: cfg.Push.Breaker.Open},
+		Silenced:  a.silenced,
 		StopGrace: a.opts.StopGrace, Scrubber: scrubber, Observer: observer, Tracer: a.tracer, Logger: a.log, Step: a.opts.Step,
 	}
 	if w := cfg.Webhook; w != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tallyman/engine"
+	"tallyman/engine/silence"
 	"tallyman/internal/config"
 	"tallyman/internal/ledger"
 	"tallyman/rules/catalog"
@@ -21,6 +22,8 @@ type recalled struct {
 	reason string      // why
 	cfg    *config.Config
 	types  catalog.Catalog
+
+	silences silence.Set
 }
 
 // recall opens the ledger for reading, beside a node that runs perhaps. Without one the files have to do.
@@ -46,6 +49,11 @@ func recall(ctx context.Context, cfg *config.Config) (*recalled, error) {
 		return nil, errors.Join(fmt.Errorf("read the types: %w", err), view.Close())
 	}
 	maps.Copy(known.types, recorded) // a node adds those of the file that the ledger does not have
+	silences, err := view.Silences(ctx)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read the silences: %w", err), view.Close())
+	}
+	known.silences.Replace(silences)
 	return known, nil
 }
 

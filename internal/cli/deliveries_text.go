@@ -43,6 +43,8 @@ func next(d *api.DeliveryForm, now time.Time) string {
 		return "now"
 	case d.Behind:
 		return "behind"
+	case d.HeldBy != "":
+		return "silenced"
 	case d.NextAttempt == nil:
 		return "-"
 	case !d.NextAttempt.After(now):
@@ -102,6 +104,8 @@ func nextLong(d *api.DeliveryForm, now time.Time) string {
 		return "node " + d.Node + " has it in hand"
 	case d.Behind:
 		return "after the delivery of the same finding before it"
+	case d.HeldBy != "":
+		return "silence " + d.HeldBy + " holds it back; it is looked at again at " + at(d.NextAttempt, now)
 	case d.NextAttempt == nil:
 		return "as soon as the sink takes it"
 	case !d.NextAttempt.After(now):

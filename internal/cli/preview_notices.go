@@ -40,6 +40,9 @@ func (t *previewText) notice(when string, n preview.Notice) {
 	if n.Known {
 		t.line("  told before: the ledger has it, and it is not told again")
 	}
+	if n.Silenced != "" {
+		wrapped(t, t.width, "  ", "not told now: "+n.Silenced)
+	}
 	for _, d := range n.To {
 		t.destination(d)
 	}

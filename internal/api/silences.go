@@ -1,0 +1,176 @@
+package api
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/engine/silence"
+	"tallyman/internal/auth"
+	"tallyman/internal/ledger"
+)
+
+// Silences is how operators keep notices back.
+type Silences struct {
+	Ledger SilenceLedger
+	Now    func() time.Time // on the engine's clock, which decides what is active
+	// Changed takes in what the ledger has now, so that it is in force on this node before the answer; the others follow.
+	Changed func(ctx context.Context) error
+}
+
+// SilenceLedger keeps them; see ledger.Silences for what each method promises.
+type SilenceLedger interface {
+	AddSilence(ctx context.Context, s *silence.Silence) error
+	EndSilence(ctx context.Context, id, by string, at time.Time) (ended bool, err error)
+	Silence(ctx context.Context, id string) (silence.Silence, error)
+	Silences(ctx context.Context) ([]silence.Silence, error)
+	HeldBack(ctx context.Context) (map[string]ledger.HeldBack, error)
+}
+
+// mostSilences is how many there may be that are not over. Each is looked at whenever something is to be told.
+const mostSilences = 1000
+
+func (a *API) registerSilences(operations huma.API) {
+	list := operation("list-silences", http.MethodGet, "/silences", "silences", "List silences and maintenance windows, the latest first")
+	list.Description = "A silence holds back notices and deliveries, not findings: those open, last and resolve as ever. What still fires when it ends is told by the next run of its rule."
+	huma.Register(operations, list, a.listSilences)
+	huma.Register(operations, operation("get-silence", http.MethodGet, "/silences/{id}", "silences", "Show a silence"), a.getSilence)
+	create := operation("create-silence", http.MethodPost, "/silences", "silences", "Add a silence or a recurring maintenance window")
+	create.DefaultStatus = http.StatusCreated
+	huma.Register(operations, create, a.createSilence)
+	huma.Register(operations, operation("expire-silence", http.MethodPost, "/silences/{id}/expire", "silences",
+		"End a silence now; one that is over stays as it is"), a.expireSilence)
+}
+
+// listSilences answers GET /silences.
+func (a *API) listSilences(ctx context.Context, in *silencesInput) (*silencesOutput, error) {
+	for _, name := range in.State {
+		if name != "" && !slices.Contains(silenceStates, silence.State(name)) {
+			return nil, badParameter("state " + quote(name) + " is none of pending, active, expired")
+		}
+	}
+	list, err := a.deps.Silences.Ledger.Silences(ctx)
+	if err != nil {
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	held, err := a.deps.Silences.Ledger.HeldBack(ctx)
+	if err != nil {
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	now := a.deps.Silences.Now()
+	out := &silencesOutput{Body: SilencesForm{Silences: []SilenceForm{}}}
+	for i := range list {
+		form := newSilenceForm(&list[i], held[list[i].ID], now)
+		if wanted := strings.Join(in.State, ""); wanted == "" || slices.Contains(in.State, form.State) {
+			out.Body.Silences = append(out.Body.Silences, form)
+		}
+	}
+	return out, nil
+}
+
+// getSilence answers GET /silences/{id}.
+func (a *API) getSilence(ctx context.Context, in *silenceInput) (*silenceOutput, error) {
+	s, prob := a.silence(ctx, in.ID)
+	if prob != nil {
+		return nil, prob
+	}
+	return a.showSilence(ctx, &s)
+}
+
+func (a *API) showSilence(ctx context.Context, s *silence.Silence) (*silenceOutput, error) {
+	held, err := a.deps.Silences.Ledger.HeldBack(ctx)
+	if err != nil {
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	return &silenceOutput{Body: newSilenceForm(s, held[s.ID], a.deps.Silences.Now())}, nil
+}
+
+func (a *API) silence(ctx context.Context, id string) (silence.Silence, *Problem) {
+	s, err := a.deps.Silences.Ledger.Silence(ctx, id)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		return s, newProblem(http.StatusNotFound, CodeSilenceNotFound, "there is no silence "+quote(id)+"; those that are over are kept for the ledger's retention")
+	case err != nil:
+		return s, a.ledgerFailed(ctx, err)
+	}
+	return s, nil
+}
+
+// createSilence answers POST /silences.
+func (a *API) createSilence(ctx context.Context, in *silenceChange) (*silenceOutput, error) {
+	who, now := auth.From(ctx), a.deps.Silences.Now().UTC().Truncate(time.Microsecond)
+	s, prob := in.Body.silence(now)
+	if prob != nil {
+		return nil, prob
+	}
+	s.ID, s.Author, s.Created = "s_"+strings.ToLower(rand.Text()[:12]), who.Subject, now
+	if err := s.Check(now); err != nil {
+		return nil, silenceFault(err)
+	}
+	if prob := silencesOwn(who, &s); prob != nil {
+		return nil, prob
+	}
+	list, err := a.deps.Silences.Ledger.Silences(ctx)
+	if err != nil {
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	over := func(one silence.Silence) bool { return one.State(now) == silence.Expired }
+	if len(slices.DeleteFunc(list, over)) >= mostSilences {
+		return nil, newProblem(http.StatusConflict, CodeTooManySilences, "there are 1000 silences that are not over: end some of them first")
+	}
+	if err := a.deps.Silences.Ledger.AddSilence(ctx, &s); err != nil {
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	if err := a.deps.Silences.Changed(ctx); err != nil {
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	a.log.LogAttrs(ctx, slog.LevelInfo, "a silence was added", slog.String("silence", s.ID), slog.String("by", s.Author),
+		slog.Any("matchers", matcherTexts(&s)), slog.String("comment", s.Comment))
+	return &silenceOutput{Body: newSilenceForm(&s, ledger.HeldBack{}, now)}, nil
+}
+
+// expireSilence answers POST /silences/{id}/expire.
+func (a *API) expireSilence(ctx context.Context, in *silenceInput) (*silenceOutput, error) {
+	who := auth.From(ctx)
+	s, prob := a.silence(ctx, in.ID)
+	if prob != nil {
+		return nil, prob
+	}
+	if prob := silencesOwn(who, &s); prob != nil {
+		return nil, prob
+	}
+	ended, err := a.deps.Silences.Ledger.EndSilence(ctx, s.ID, who.Subject, a.deps.Silences.Now().UTC())
+	if err != nil {
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	if ended {
+		a.log.LogAttrs(ctx, slog.LevelInfo, "a silence was ended", slog.String("silence", s.ID), slog.String("by", who.Subject))
+	}
+	if err := a.deps.Silences.Changed(ctx); err != nil {
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	if s, prob = a.silence(ctx, in.ID); prob != nil {
+		return nil, prob
+	}
+	return a.showSilence(ctx, &s)
+}
+
+// silencesOwn is nil where the silence is about what the caller may do things to: one that is not for all warehouses silences his own by name.
+func silencesOwn(who *auth.Identity, s *silence.Silence) *Problem {
+	if who.Everywhere() {
+		return nil
+	}
+	for _, m := range s.Matchers {
+		if m.Name == "warehouse" && m.Op == silence.Equal {
+			return inWarehouse(who, m.Value)
+		}
+	}
+	return denied(CodeWarehouseDenied, "this is about all warehouses; name one, as in warehouse=119240"+yours(who.Warehouses))
+}

@@ -1,0 +1,43 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tallyman/engine/notice"
+	"tallyman/engine/silence"
+	"tallyman/internal/api"
+)
+
+// openSilences reads the silences, and again whenever one is added or ended anywhere.
+func (a *App) openSilences(ctx context.Context) error {
+	return a.follow.add(ctx, "silences", a.readSilences)
+}
+
+// readSilences makes those the ledger has the ones that count on this node.
+func (a *App) readSilences(ctx context.Context) error {
+	list, err := a.ledger.Silences(ctx)
+	if err != nil {
+		return fmt.Errorf("read the silences: %w", err)
+	}
+	a.silences.Replace(list)
+	return nil
+}
+
+// silenced names the silence that holds back the deliveries of a notice, and for how much longer it does on the machine's clock. It is the one
+// that lasts longest: if somebody ends it, the next is asked for.
+func (a *App) silenced(n *notice.Notice) (id string, left time.Duration) {
+	now := a.opts.Clock.Now()
+	holding := a.silences.Holding(now, &silence.Subject{
+		Rule: n.Rule, Type: n.Type, Warehouse: n.Warehouse, Scope: n.Scope, Labels: n.Labels,
+	})
+	if len(holding) == 0 {
+		return "", 0
+	}
+	return holding[0].ID, a.opts.Clock.Real(holding[0].Until.Sub(now))
+}
+
+func (a *App) servedSilences() api.Silences {
+	return api.Silences{Ledger: a.ledger, Now: a.opts.Clock.Now, Changed: a.readSilences}
+}

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tallyman/internal/api"
+)
+
+func (c *command) silences() *cobra.Command {
+	return group("silences", "What is not told for a while, and maintenance windows that recur",
+		c.silencesList(), c.silencesShow(), c.silencesAdd(), c.silencesExpire())
+}
+
+func (c *command) silencesList() *cobra.Command {
+	var states []string
+	var all bool
+	cmd := c.withServer(&cobra.Command{
+		Use:   "list",
+		Short: "List the silences that are active or will be, the latest first",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			query := url.Values{"state": states}
+			if all && len(states) > 0 {
+				return usage("%s takes --all or --state, not both", cmd.CommandPath())
+			}
+			if !all && len(states) == 0 {
+				query["state"] = []string{"active", "pending"}
+			}
+			var list api.SilencesForm
+			raw, err := c.client().ask(cmd.Context(), http.MethodGet, withQuery("/silences", query), nil, &list)
+			if err != nil {
+				return err
+			}
+			return c.print(raw, func(w io.Writer) { writeSilences(w, c.width(), &list, time.Now()) })
+		},
+	})
+	cmd.Flags().StringSliceVar(&states, "state", nil, "only in this state: pending, active or expired; may be repeated")
+	cmd.Flags().BoolVar(&all, "all", false, "those that are over, too")
+	return cmd
+}
+
+func (c *command) silencesShow() *cobra.Command {
+	return c.withServer(&cobra.Command{
+		Use:   "show SILENCE",
+		Short: "Show a silence and how much it holds back now",
+		Args:  takes("SILENCE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.oneSilence(cmd, http.MethodGet, silencePath(args[0]), nil, "")
+		},
+	})
+}
+
+func (c *command) silencesExpire() *cobra.Command {
+	return c.withServer(&cobra.Command{
+		Use:   "expire SILENCE",
+		Short: "End a silence now; what it held back is told by the next runs",
+		Args:  takes("SILENCE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.oneSilence(cmd, http.MethodPost, silencePath(args[0])+"/expire", nil, "")
+		},
+	})
+}
+
+func (c *command) silencesAdd() *cobra.Command {
+	var f silenceFlags
+	cmd := c.withServer(&cobra.Command{
+		Use:   "add MATCHER...",
+		Short: "Hold back what matches, for a time or in maintenance windows",
+		Long: `Hold back notices and deliveries of what matches all the matchers, for a time or in maintenance windows that recur. Findings open, last and
+resolve as ever; what still fires in the end is told by the next run of its rule.
+
+A matcher is NAME=TEXT, NAME!=TEXT, NAME=~EXPRESSION or NAME!~EXPRESSION. A name is rule, type, warehouse, scope, or that of a label. An
+expression (RE2) has to fit the whole text. Put matchers in quotes, lest the shell reads them.`,
+		Example: `  tallyman silences add 'rule=negative-bin-stock' 'warehouse=~1192.*' 'area!=inbound' --for 2h --comment "stocktake"
+  tallyman silences add 'warehouse=119240' --from 2026-06-01T22:00:00+08:00 --until 2026-06-02T06:00:00+08:00
+  tallyman silences add 'warehouse=119240' --cron "0 22 * * 6" --timezone Asia/Shanghai --duration 8h --comment "weekly stocktake"`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			body, err := f.fields(cmd, args)
+			if err != nil {
+				return err
+			}
+			return c.oneSilence(cmd, http.MethodPost, "/silences", body, "Added.")
+		},
+	})
+	f.add(cmd)
+	return cmd
+}
+
+// silenceFlags are those of a new silence.
+type silenceFlags struct {
+	from, until, lasts, comment string
+	window                      api.WindowForm
+}
+
+func (f *silenceFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.lasts, "for", "", "how long it lasts, such as 2h or 1d")
+	cmd.Flags().StringVar(&f.from, "from", "", "when it begins, such as 2026-06-01T22:00:00+08:00 (default now)")
+	cmd.Flags().StringVar(&f.until, "until", "", "when it ends")
+	cmd.Flags().StringVar(&f.window.Cron, "cron", "", "when a maintenance window opens, such as \"0 22 * * 6\"")
+	cmd.Flags().StringVar(&f.window.Duration, "duration", "", "how long the window stays open, such as 8h")
+	cmd.Flags().StringVar(&f.window.Timezone, "timezone", "", "of the cron, such as Asia/Shanghai (default UTC)")
+	cmd.Flags().StringVar(&f.comment, "comment", "", "why, for those who wonder")
+}
+
+// fields are the body of the request.
+func (f *silenceFlags) fields(cmd *cobra.Command, matchers []string) (*api.SilenceFields, error) {
+	body := &api.SilenceFields{Matchers: matchers, For: f.lasts, Comment: f.comment}
+	switch {
+	case len(matchers) == 0:
+		return nil, usage("%s takes at least one MATCHER, such as 'rule=negative-bin-stock'", cmd.CommandPath())
+	case f.window.Cron == "" && anyFlag(cmd, "duration", "timezone"):
+		return nil, usage("%s: --duration and --timezone are those of a window; --cron says when it opens", cmd.CommandPath())
+	case f.window.Cron != "" && f.window.Duration == "":
+		return nil, usage("%s: --duration is missing: how long the window stays open", cmd.CommandPath())
+	case f.lasts != "" && f.until != "":
+		return nil, usage("%s takes --for or --until, not both", cmd.CommandPath())
+	case f.window.Cron == "" && f.lasts == "" && f.until == "":
+		return nil, usage("%s needs an end: --for, --until, or the windows of --cron and --duration", cmd.CommandPath())
+	}
+	if f.window.Cron != "" {
+		body.Window = &f.window
+	}
+	for name, to := range map[string]**time.Time{"from": &body.From, "until": &body.Until} {
+		text := cmd.Flags().Lookup(name).Value.String()
+		if text == "" {
+			continue
+		}
+		t, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			return nil, usage("--%s takes a time such as 2026-06-01T22:00:00+08:00, not %q", name, text)
+		}
+		*to = &t
+	}
+	return body, nil
+}
+
+// oneSilence asks for one and shows it.
+func (c *command) oneSilence(cmd *cobra.Command, method, path string, body any, done string) error {
+	var s api.SilenceForm
+	raw, err := c.client().ask(cmd.Context(), method, path, body, &s)
+	if err != nil {
+		return err
+	}
+	return c.print(raw, func(w io.Writer) {
+		if done != "" {
+			fmt.Fprintln(w, done)
+		}
+		writeSilence(w, c.width(), &s, time.Now())
+	})
+}
+
+func silencePath(id string) string { return "/silences/" + url.PathEscape(id) }
