@@ -42,6 +42,8 @@ var access = map[string][]auth.Role{
 	"legacy-list-notifications": pollers,
 	"read-notice":               readers,
 	"ack-notice":                readers,
+	"read-all-notices":          readers,
+	"summarize-notices":         pollers,
 	"send-notices":              senders,
 	"get-notice":                onlookers,
 

@@ -49,6 +49,7 @@ type Deps struct {
 	Catalogue Catalogue
 	Book      Book
 	Marks     Marks
+	Reads     ReadState // the inbox
 	Sends     Sends
 	// Deliveries is the ledger; those that are tried again are told to Sends.Wake.
 	Deliveries Deliveries
@@ -61,6 +62,8 @@ type Deps struct {
 	Preview func(ctx context.Context, q PreviewQuery) (*preview.Report, error)
 	// Status reports the state of the whole; it answers even where parts of it are out of reach.
 	Status func(ctx context.Context) (StatusReport, error)
+	// RuleCount is how the rules are that watch a warehouse, as it was some seconds ago at most: it is asked often.
+	RuleCount func(ctx context.Context, warehouse string) RuleCount
 	// Ready returns nil, or an error for each thing that is not ready, joined with errors.Join.
 	Ready    func(ctx context.Context) error
 	Auth     auth.Authenticator

@@ -51,7 +51,7 @@ func TestBadPolls(t *testing.T) {
 		ok + "&after=a&since=1":             "invalid_parameter",
 		ok + "&type=%zz":                    "invalid_parameter",
 		ok + "&%zz=1":                       "invalid_parameter",
-		ok + "&unread=true":                 "not_available",
+		ok + "&unread=yes":                  "invalid_parameter",
 		ok + "&Limit=5":                     "unknown_parameter",
 		ok + "&token=secret":                "unknown_parameter",
 	} {

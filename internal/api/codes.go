@@ -36,7 +36,6 @@ const (
 	CodeMethodNotAllowed     Code = "method_not_allowed"
 	CodeMissingParameter     Code = "missing_parameter"
 	CodeNotAcceptable        Code = "not_acceptable"
-	CodeNotAvailable         Code = "not_available"
 	CodeNotFound             Code = "not_found"
 	CodeNotReady             Code = "not_ready"
 	CodeNoticeNotFound       Code = "notice_not_found"

@@ -31,7 +31,7 @@ func identify(q *page.Query, m media, language string) identity {
 	for _, s := range q.Types {
 		h = h.add(s)
 	}
-	h = h.add(string(m)).add(language).add(q.After)
+	h = h.add(strconv.FormatBool(q.Unread)).add(string(m)).add(language).add(q.After)
 	return h.add(strconv.FormatInt(q.Since, 10)).add(strconv.Itoa(q.Limit))
 }
 

@@ -91,6 +91,7 @@ var targets = map[string]api.TargetKind{
 type fakeMarks struct {
 	mu    sync.Mutex
 	marks []ledger.Mark
+	all   []ledger.ReadAll
 	err   error
 }
 

@@ -69,7 +69,7 @@ func (a *API) legacy(w http.ResponseWriter, r *http.Request) {
 // newLegacyExchange reads the parameters under their old names.
 func newLegacyExchange(r *http.Request) (*exchange, *Problem) {
 	x := &exchange{media: mediaXML, language: header(r, "Accept-Language")}
-	x.Limit = page.MaxLimit
+	x.Limit, x.Plain = page.MaxLimit, true
 	var seen seenParams
 	prob := params(r.URL.RawQuery, func(name, value string) *Problem {
 		switch name {

@@ -32,7 +32,7 @@ func TestLegacyForms(t *testing.T) {
 	}
 	golden(t, "legacy.xml", got.body)
 	want := page.Query{
-		Warehouse: "119240", Subscribers: []string{"role:keeper", "user:1", "user:2"}, Since: 1780272600000, Limit: page.MaxLimit,
+		Warehouse: "119240", Subscribers: []string{"role:keeper", "user:1", "user:2"}, Since: 1780272600000, Limit: page.MaxLimit, Plain: true,
 	}
 	for _, q := range b.inbox.asked() {
 		if diff := cmp.Diff(want, q); diff != "" {

@@ -13,11 +13,13 @@ import (
 
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
+	"tallyman/sinks"
 )
 
 // Marks keeps what users have read and acked; see ledger.Marks.
 type Marks interface {
 	Mark(ctx context.Context, m ledger.Mark) error
+	ReadAll(ctx context.Context, r ledger.ReadAll) (canceled int, err error)
 }
 
 // markInput says which notice a user has read or acked, and as whom it was told.
@@ -47,11 +49,11 @@ func (a *API) ackNotice(ctx context.Context, in *markInput) (*struct{}, error) {
 }
 
 func (a *API) mark(ctx context.Context, in *markInput, kind ledger.MarkKind) (*struct{}, error) {
-	m, prob := in.parse(auth.From(ctx))
+	r, prob := whoReads(auth.From(ctx), in.Warehouse, in.Subscribers)
 	if prob != nil {
 		return nil, prob
 	}
-	m.Kind, m.At = kind, time.Now()
+	m := ledger.Mark{Notice: in.ID, Warehouse: r.warehouse, User: r.user, As: r.as, Kind: kind, At: time.Now()}
 	err := a.deps.Marks.Mark(ctx, m)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
@@ -60,16 +62,25 @@ func (a *API) mark(ctx context.Context, in *markInput, kind ledger.MarkKind) (*s
 	case err != nil:
 		return nil, a.ledgerFailed(ctx, err)
 	}
+	told := []sinks.Mark{{Notice: m.Notice, Warehouse: m.Warehouse, User: m.User, Acked: kind == ledger.MarkAcked, At: m.At}}
+	a.tellInbox(ctx, func(ctx context.Context) error { return a.deps.Reads.Mark(ctx, told) })
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
 }
 
-// parse reads the mark but for its kind and time.
-func (in *markInput) parse(who *auth.Identity) (ledger.Mark, *Problem) {
-	m := ledger.Mark{Notice: in.ID}
-	given := slices.DeleteFunc(in.Subscribers, func(s string) bool { return s == "" })
+// whoMarks is who marks something, and where.
+type whoMarks struct {
+	warehouse string
+	user      string
+	as        []string // the user, and the roles that it names; sorted and unique
+}
+
+// whoReads settles who has read something in the warehouse as these subscribers.
+func whoReads(who *auth.Identity, warehouse string, subscribers []string) (whoMarks, *Problem) {
+	var m whoMarks
+	given := slices.DeleteFunc(subscribers, func(s string) bool { return s == "" })
 	switch {
-	case in.Warehouse != "" && !isName(in.Warehouse):
-		return m, badWarehouse(http.StatusBadRequest, "warehouse", in.Warehouse)
+	case warehouse != "" && !isName(warehouse):
+		return m, badWarehouse(http.StatusBadRequest, "warehouse", warehouse)
 	case len(given) > maxSubscribers:
 		return m, newProblem(http.StatusBadRequest, CodeBadSubscriber, "more than "+strconv.Itoa(maxSubscribers)+" subscribers")
 	}
@@ -78,21 +89,21 @@ func (in *markInput) parse(who *auth.Identity) (ledger.Mark, *Problem) {
 		case !isSubscriber(s):
 			return m, badSubscriber(http.StatusBadRequest, "subscriber", s)
 		case !strings.HasPrefix(s, "user:"):
-		case m.User != "":
-			return m, newProblem(http.StatusBadRequest, CodeBadSubscriber, "both "+m.User+" and "+s+" are users: one user reads a notice")
+		case m.user != "":
+			return m, newProblem(http.StatusBadRequest, CodeBadSubscriber, "both "+m.user+" and "+s+" are users: one user reads a notice")
 		default:
-			m.User = s
+			m.user = s
 		}
 	}
 	var prob *Problem
-	if m.Warehouse, m.As, prob = own(who, pollNames, in.Warehouse, given); prob != nil {
+	if m.warehouse, m.as, prob = own(who, pollNames, warehouse, given); prob != nil {
 		return m, prob
 	}
-	if m.User == "" && (len(given) == 0 || !who.ForOthers()) {
-		m.User = who.User() // who reads for a role is a user all the same
+	if m.user == "" && (len(given) == 0 || !who.ForOthers()) {
+		m.user = who.User() // who reads for a role is a user all the same
 	}
-	m.As = sortedUnique(m.As)
-	if m.User == "" {
+	m.as = sortedUnique(m.as)
+	if m.user == "" {
 		return m, newProblem(http.StatusBadRequest, CodeBadSubscriber, "name the user who has read it beside the roles: subscriber=user:<id>")
 	}
 	return m, nil

@@ -233,16 +233,24 @@ func (a *API) pollFailed(w http.ResponseWriter, r *http.Request, err error, m me
 	case gone(r.Context()):
 		return PollGone
 	case errors.Is(err, page.ErrBadCursor):
-		newProblem(http.StatusBadRequest, CodeBadCursor, "the cursor is not one that this service gave out; poll without one").write(w, m)
+		badCursor().write(w, m)
 		return PollRefused
 	case errors.Is(err, page.ErrUnavailable):
 		a.log.LogAttrs(r.Context(), slog.LevelDebug, "a poll found no inbox", append(a.requestAttrs(w, r), slog.Any("error", err))...)
-		p := newProblem(http.StatusServiceUnavailable, CodeInboxUnavailable, "the inboxes are out of reach or being rebuilt; poll again with the same cursor")
-		p.retryAfter = 1
-		p.write(w, m)
+		inboxUnavailable().write(w, m)
 		return PollUnavailable
 	}
 	a.log.LogAttrs(r.Context(), slog.LevelError, "a poll failed", append(a.requestAttrs(w, r), slog.Any("error", err))...)
 	internalProblem().write(w, m)
 	return PollFailed
+}
+
+func badCursor() *Problem {
+	return newProblem(http.StatusBadRequest, CodeBadCursor, "the cursor is not one that this service gave out; poll without one")
+}
+
+func inboxUnavailable() *Problem {
+	p := newProblem(http.StatusServiceUnavailable, CodeInboxUnavailable, "the inboxes are out of reach or being rebuilt; ask again with the same cursor")
+	p.retryAfter = 1
+	return p
 }

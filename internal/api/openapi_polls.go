@@ -25,6 +25,7 @@ func pollOperation(doc *huma.OpenAPI) *huma.Operation {
 			queryParam("wait", "hold the answer back until something is new, at most that long: a duration up to 60s, such as 25s", false, text("")),
 			queryParam("type", "only notices of this type; repeat it for more than one", false,
 				&huma.Schema{Type: huma.TypeArray, Items: nameSchema(), MaxItems: new(maxTypes)}),
+			queryParam("unread", "true: only what the user among the subscribers has not read", false, &huma.Schema{Type: huma.TypeBoolean}),
 			{Name: "Accept-Language", In: "header", Description: "picks translated titles and bodies", Schema: text("")},
 			{Name: "If-None-Match", In: "header", Description: "the ETag of the last answer", Schema: text("")},
 		},

@@ -9,29 +9,29 @@ import (
 
 // pageForm is a page as clients get it (docs/api.md). XML has unreadMore only where it is true.
 type pageForm struct {
-	XMLName    xml.Name      `json:"-" xml:"notices"`
-	Notices    []notice.View `json:"notices" xml:"notice" doc:"in the order of delivery" nullable:"false"`
-	Changes    []changeForm  `json:"changes" xml:"change" doc:"notices whose state another window of the user changed" nullable:"false"`
-	Cursor     string        `json:"cursor" xml:"cursor,attr" doc:"poll with it as after to get what follows"`
-	Unread     int           `json:"unread" xml:"unread,attr" doc:"unread notices of these subscribers, exact to 999"`
-	UnreadMore bool          `json:"unreadMore" xml:"unreadMore,attr,omitempty" doc:"there are more than 999"`
-	More       bool          `json:"more" xml:"more,attr" doc:"the page is full and more is there already"`
-	Reset      bool          `json:"reset" xml:"reset,attr" doc:"the cursor does not hold any more: forget what you have, this is a fresh window"`
+	XMLName    xml.Name           `json:"-" xml:"notices"`
+	Notices    []notice.View      `json:"notices" xml:"notice" doc:"in the order of delivery" nullable:"false"`
+	Changes    []noticeChangeForm `json:"changes" xml:"change" doc:"notices whose state another window of the user changed" nullable:"false"`
+	Cursor     string             `json:"cursor" xml:"cursor,attr" doc:"poll with it as after to get what follows"`
+	Unread     int                `json:"unread" xml:"unread,attr" doc:"unread notices of these subscribers, exact to 999"`
+	UnreadMore bool               `json:"unreadMore" xml:"unreadMore,attr,omitempty" doc:"there are more than 999"`
+	More       bool               `json:"more" xml:"more,attr" doc:"the page is full and more is there already"`
+	Reset      bool               `json:"reset" xml:"reset,attr" doc:"the cursor does not hold any more: forget what you have, this is a fresh window"`
 }
 
-// changeForm is a change of a notice's state.
-type changeForm struct {
+// noticeChangeForm is a change of a notice's state.
+type noticeChangeForm struct {
 	ID   string `json:"id" xml:"id,attr"`
 	Kind string `json:"kind" xml:"kind,attr" enum:"read,acked"`
 }
 
 func newPageForm(pg *page.Page, langs []string) *pageForm {
 	form := &pageForm{
-		Notices: localized(pg.Notices, langs), Changes: make([]changeForm, len(pg.Changes)), Cursor: pg.Cursor,
+		Notices: localized(pg.Notices, langs), Changes: make([]noticeChangeForm, len(pg.Changes)), Cursor: pg.Cursor,
 		Unread: pg.Unread, UnreadMore: pg.UnreadMore, More: pg.More, Reset: pg.Reset,
 	}
 	for i, c := range pg.Changes {
-		form.Changes[i] = changeForm{ID: c.ID, Kind: c.Kind}
+		form.Changes[i] = noticeChangeForm{ID: c.ID, Kind: c.Kind}
 	}
 	return form
 }

@@ -70,9 +70,7 @@ func (p *poll) set(seen *seenParams, name, value string) *Problem {
 	case "wait":
 		return p.setWait(seen, value)
 	case "unread":
-		if value != "" {
-			return newProblem(http.StatusBadRequest, CodeNotAvailable, "the filter unread is not available yet")
-		}
+		return p.setUnread(seen, value)
 	default:
 		return unknownParameter(name)
 	}
@@ -145,6 +143,20 @@ func (p *poll) setLimit(seen *seenParams, value string) *Problem {
 			"limit "+quote(value)+" is not a number from 1 to "+strconv.Itoa(page.MaxLimit))
 	}
 	p.Limit = n
+	return nil
+}
+
+func (p *poll) setUnread(seen *seenParams, value string) *Problem {
+	if seen.again(32) {
+		return repeatedParameter("unread")
+	}
+	switch value {
+	case "", "false":
+	case "true":
+		p.Unread = true
+	default:
+		return badParameter("unread " + quote(value) + " is neither true nor false")
+	}
 	return nil
 }
 

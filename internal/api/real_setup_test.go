@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,7 +26,13 @@ type realInbox struct {
 
 func newRealInbox(t testing.TB, addr string) *realInbox {
 	t.Helper()
-	watch, ledger := index.NewWatch(), &quietLedger{}
+	return newNode(t, addr, &quietLedger{})
+}
+
+// newNode is another process with that inbox.
+func newNode(t testing.TB, addr string, ledger *quietLedger) *realInbox {
+	t.Helper()
+	watch := index.NewWatch()
 	client := redis.NewClient(&redis.Options{Addr: addr, OnConnect: watch.OnConnect})
 	in, err := inbox.New(inbox.Options{
 		Client: client, Watch: watch, Ledger: ledger, Node: "node-1", Prefix: "tallyman:", Logger: slog.New(slog.DiscardHandler),
@@ -47,9 +52,15 @@ func newRealInbox(t testing.TB, addr string) *realInbox {
 	return &realInbox{Inbox: in, ledger: ledger, client: client}
 }
 
-// deliver puts notices with these titles into the inboxes of the recipients.
+// deliver puts notices with these titles into the inboxes of the recipients, and records it.
 func (r *realInbox) deliver(t testing.TB, warehouse string, to []string, titles ...string) {
 	t.Helper()
+	if err := r.tryDeliver(t.Context(), warehouse, to, titles...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (r *realInbox) tryDeliver(ctx context.Context, warehouse string, to []string, titles ...string) error {
 	batch := make([]sinks.Delivery, len(titles))
 	for i, title := range titles {
 		seq := r.ledger.seq.Add(1)
@@ -59,52 +70,13 @@ func (r *realInbox) deliver(t testing.TB, warehouse string, to []string, titles 
 			Key: "[1]", Episode: "1", Status: notice.Firing, Priority: 3, Modal: "silent", Title: title, Count: 1, CreatedAt: now, ExpiresAt: now.Add(time.Hour),
 		}}
 	}
-	if _, err := r.Deliver(t.Context(), warehouse, batch); err != nil {
-		t.Fatal(err)
+	for {
+		receipts, err := r.Deliver(ctx, warehouse, batch)
+		if err != nil {
+			return err
+		}
+		if r.ledger.record(batch, receipts) {
+			return nil
+		}
 	}
-}
-
-// quietLedger is what the inbox needs to begin an epoch. It counts the questions: polls must ask none.
-type quietLedger struct {
-	mu    sync.Mutex
-	state *sinks.IndexState
-	seq   atomic.Int64
-	asked atomic.Int64
-}
-
-func (l *quietLedger) IndexState(context.Context, string) (sinks.IndexState, error) {
-	l.asked.Add(1)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.state == nil {
-		return sinks.IndexState{}, sinks.ErrNotFound
-	}
-	return *l.state, nil
-}
-
-func (l *quietLedger) BeginEpoch(_ context.Context, _, _ string, next sinks.IndexState, _ string, _ time.Duration) error {
-	l.asked.Add(1)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	next.Building = true
-	l.state = &next
-	return nil
-}
-
-func (l *quietLedger) FinishEpoch(context.Context, string, string) error {
-	l.asked.Add(1)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.state.Building = false
-	return nil
-}
-
-func (l *quietLedger) HighestScores(context.Context, string) (map[string]int64, error) {
-	l.asked.Add(1)
-	return map[string]int64{}, nil
-}
-
-func (l *quietLedger) Delivered(context.Context, sinks.Lane, int64, int) ([]sinks.Delivered, error) {
-	l.asked.Add(1)
-	return nil, nil
 }

@@ -24,6 +24,8 @@ func (a *API) register(routes *router) []byte {
 	a.registerSubscribers(operations)
 	a.registerSend(operations)
 	a.registerMarks(operations)
+	a.registerReadAll(operations)
+	a.registerSummary(operations)
 	a.registerNoticeTrace(operations)
 	a.registerDeliveries(operations)
 	a.registerSinks(operations)

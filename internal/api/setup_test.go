@@ -34,6 +34,7 @@ type bundle struct {
 	catalogue  *fakeCatalogue
 	book       *fakeBook
 	marks      *fakeMarks
+	reads      *fakeReads
 	sends      *fakeSends
 	deliveries *fakeDeliveries
 	queue      *fakeTwins
@@ -59,14 +60,14 @@ func setup(t *testing.T, changes ...func(*api.Deps)) *bundle {
 func newBundle(changes ...func(*api.Deps)) *bundle {
 	b := &bundle{
 		inbox: newFakeInbox(page.Page{Version: "v0", Cursor: "c0"}), catalogue: newFakeCatalogue(), queue: newFakeTwins(), meter: &fakeMeter{},
-		log: &testenv.Output{}, book: newFakeBook(), marks: &fakeMarks{}, sends: newFakeSends(),
+		log: &testenv.Output{}, book: newFakeBook(), marks: &fakeMarks{}, reads: &fakeReads{}, sends: newFakeSends(),
 		deliveries: someDeliveries(),
 	}
 	b.deps = api.Deps{
 		Inbox: b.inbox, Catalogue: b.catalogue, Queues: map[string]api.ServedQueue{"replenishment": {Queue: b.queue, Settings: api.QueueSettings{
 			Timezone: "Asia/Shanghai", Lease: time.Minute, MaxAttempts: 5, Dedupe: "day", SuspendSteps: []time.Duration{2 * time.Hour, 12 * time.Hour},
 		}}}, Auth: auth.None{}, Tokens: &fakeTokens{}, Gatherer: prometheus.NewRegistry(), Meter: b.meter,
-		Book: b.book, Marks: b.marks, Deliveries: b.deliveries, Sinks: someSinks(),
+		Book: b.book, Marks: b.marks, Reads: b.reads, RuleCount: ruleCount, Deliveries: b.deliveries, Sinks: someSinks(),
 		Sends:   api.Sends{Send: b.sends.send, Wake: b.sends.wake, Targets: targets, Now: func() time.Time { return sentAt }},
 		Status:  func(context.Context) (api.StatusReport, error) { return api.StatusReport{}, nil },
 		Ready:   func(context.Context) error { return nil },

@@ -263,6 +263,8 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 		Catalogue:  a.ledger,
 		Book:       a.ledger,
 		Marks:      a.ledger,
+		Reads:      a.index.inbox,
+		RuleCount:  (&ruleCounts{read: a.engine.Status, log: a.log}).of,
 		Sends:      a.sends(),
 		Deliveries: a.ledger,
 		Sinks:      a.servedSinks(),

@@ -1,0 +1,71 @@
+package api_test
+
+import (
+	"context"
+	"sync"
+
+	"tallyman/internal/api"
+	"tallyman/internal/ledger"
+	"tallyman/sinks"
+	"tallyman/sinks/inbox/page"
+)
+
+// fakeReads is an inbox that remembers what it is told. Its clock stands at 100, and cursors are named by their scores.
+type fakeReads struct {
+	mu      sync.Mutex
+	marks   []sinks.Mark
+	all     []sinks.Watermark
+	queries []page.Query
+	sum     page.Summary
+	err     error
+}
+
+func (f *fakeReads) Mark(_ context.Context, marks []sinks.Mark) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.marks = append(f.marks, marks...)
+	return f.err
+}
+
+func (f *fakeReads) ReadAll(_ context.Context, list []sinks.Watermark) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.all = append(f.all, list...)
+	return f.err
+}
+
+func (f *fakeReads) UpTo(_ context.Context, _, cursor string) (int64, error) {
+	switch cursor {
+	case "c70":
+		return 70, nil
+	case "later":
+		return 0, page.ErrUnavailable
+	case "broken":
+		return 0, errBroken
+	}
+	return 0, page.ErrBadCursor
+}
+
+func (f *fakeReads) Summary(_ context.Context, q page.Query) (page.Summary, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.queries = append(f.queries, q)
+	return f.sum, f.err
+}
+
+// ReadAll records what is read.
+func (f *fakeMarks) ReadAll(_ context.Context, r ledger.ReadAll) (int, error) {
+	if f.err != nil {
+		return 0, f.err
+	}
+	f.all = append(f.all, r)
+	return 0, nil
+}
+
+// ruleCount says of warehouse 119240 that one rule fails.
+func ruleCount(_ context.Context, warehouse string) api.RuleCount {
+	if warehouse == "119240" {
+		return api.RuleCount{OK: 7, Failing: 1}
+	}
+	return api.RuleCount{OK: 7}
+}

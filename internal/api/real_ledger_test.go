@@ -1,0 +1,107 @@
+package api_test
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tallyman/sinks"
+)
+
+// quietLedger is what the inbox needs to begin an epoch and to write back what was delivered. It counts the questions: polls
+// must ask none.
+type quietLedger struct {
+	mu        sync.Mutex
+	state     *sinks.IndexState
+	delivered []sinks.Delivered
+	seq       atomic.Int64
+	asked     atomic.Int64
+}
+
+// record keeps what was delivered, unless that was in an epoch that is over.
+func (l *quietLedger) record(batch []sinks.Delivery, receipts []sinks.Receipt) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, r := range receipts {
+		if r.Epoch != l.state.Epoch {
+			return false
+		}
+	}
+	for i, r := range receipts {
+		l.delivered = append(l.delivered, sinks.Delivered{Delivery: batch[i], Score: r.Score})
+	}
+	return true
+}
+
+func (l *quietLedger) IndexState(context.Context, string) (sinks.IndexState, error) {
+	l.asked.Add(1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state == nil {
+		return sinks.IndexState{}, sinks.ErrNotFound
+	}
+	return *l.state, nil
+}
+
+func (l *quietLedger) BeginEpoch(_ context.Context, _, prev string, next sinks.IndexState, _ string, lease time.Duration) error {
+	l.asked.Add(1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state == nil && prev != "" || l.state != nil && l.state.Epoch != prev {
+		return sinks.ErrFenced
+	}
+	next.Building, next.Lease = true, time.Now().Add(lease)
+	l.state = &next
+	return nil
+}
+
+func (l *quietLedger) FinishEpoch(_ context.Context, _, epoch string) error {
+	l.asked.Add(1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state.Epoch != epoch {
+		return sinks.ErrFenced
+	}
+	l.state.Building = false
+	return nil
+}
+
+func (l *quietLedger) HighestScores(context.Context, string) (map[string]int64, error) {
+	l.asked.Add(1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	highest := map[string]int64{}
+	for _, d := range l.delivered {
+		highest[d.Notice.Warehouse] = max(highest[d.Notice.Warehouse], d.Score)
+	}
+	return highest, nil
+}
+
+func (l *quietLedger) Delivered(_ context.Context, lane sinks.Lane, after int64, limit int) ([]sinks.Delivered, error) {
+	l.asked.Add(1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []sinks.Delivered
+	for _, d := range l.delivered {
+		if d.Notice.Warehouse == lane.Warehouse && d.Score > after {
+			out = append(out, d)
+		}
+	}
+	slices.SortFunc(out, func(a, b sinks.Delivered) int { return cmp.Compare(a.Score, b.Score) })
+	return out[:min(limit, len(out))], nil
+}
+
+func (l *quietLedger) LiveMarks(context.Context, sinks.Mark, int) ([]sinks.Mark, error) {
+	return nil, nil
+}
+
+func (l *quietLedger) RecentMarks(context.Context, sinks.Mark, int) ([]sinks.Mark, error) {
+	return nil, nil
+}
+
+func (l *quietLedger) Watermarks(context.Context, sinks.Watermark, int) ([]sinks.Watermark, error) {
+	return nil, nil
+}
