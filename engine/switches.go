@@ -166,3 +166,12 @@ func switchedBy(s *ledger.Switch) string {
 	}
 	return text
 }
+
+// Find tells whether there is such a rule, in that scope where one is given. The error is an *UnknownError.
+func (e *Engine) Find(rule string, scope *string) error {
+	_, err := e.find(rule, scope)
+	return err
+}
+
+// Now is the time of the engine's clock.
+func (e *Engine) Now() time.Time { return e.opts.Clock.Now() }

@@ -97,9 +97,7 @@ func (l *loader) unreadable(path string, err error) {
 }
 
 func (l *loader) finish() *Set {
-	slices.SortStableFunc(l.set.Rules, func(a, b *Rule) int {
-		return strings.Compare(a.ID+"\x00"+a.Scope, b.ID+"\x00"+b.Scope)
-	})
+	Sort(l.set.Rules)
 	l.set.drop(nil)
 	return l.set
 }

@@ -3,6 +3,7 @@ package rules
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"tallyman/rules/problem"
 )
@@ -33,6 +34,13 @@ func (s *Set) Find(id, scope string) *Rule {
 		}
 	}
 	return nil
+}
+
+// Sort orders rules by id and scope.
+func Sort(list []*Rule) {
+	slices.SortStableFunc(list, func(a, b *Rule) int {
+		return strings.Compare(a.ID+"\x00"+a.Scope, b.ID+"\x00"+b.Scope)
+	})
 }
 
 // drop removes the rules that the problems name, in all their scopes, and adds the problems.

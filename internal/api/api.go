@@ -55,8 +55,12 @@ type Deps struct {
 	Deliveries Deliveries
 	Sinks      map[string]ServedSink // by name
 	Rules      Rules
-	Silences   Silences
-	Tokens     Tokens
+	// History is the ledger. RuleFiles is what the node knows of its rule files, Reload reads them again.
+	History   RuleHistory
+	RuleFiles func() RuleFiles
+	Reload    func(ctx context.Context) (Reloaded, error)
+	Silences  Silences
+	Tokens    Tokens
 	// Preview tries a rule and writes nothing. Errors are *engine.UnknownError, engine.ErrManyScopes, *AtError, ErrBusy, those of preview.Run,
 	// and the ledger's.
 	Preview func(ctx context.Context, q PreviewQuery) (*preview.Report, error)

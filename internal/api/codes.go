@@ -43,6 +43,7 @@ const (
 	CodeQueueUnavailable     Code = "queue_unavailable"
 	CodeRepeatedParameter    Code = "repeated_parameter"
 	CodeRoleMissing          Code = "role_missing"
+	CodeRuleBusy             Code = "rule_busy"
 	CodeRuleNotFound         Code = "rule_not_found"
 	CodeRuleNotShadow        Code = "rule_not_shadow"
 	CodeRuleUnverified       Code = "rule_unverified"

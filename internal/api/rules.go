@@ -18,6 +18,16 @@ import (
 // Rules are what operators ask of the running rules; the engine is.
 type Rules interface {
 	Promote(ctx context.Context, rule string, scope *string, by string) ([]ledger.Promotion, error)
+	// Turn and Pause switch; RunNow runs a firing. See package engine.
+	Turn(ctx context.Context, rule string, scope *string, s ledger.Switch) ([]engine.RuleStatus, error)
+	Pause(ctx context.Context, s ledger.Switch) error
+	RunNow(ctx context.Context, rule string, scope *string) (*engine.Ordered, error)
+	Switches() []ledger.Switch
+	// Status is of every rule, Scopes of one; Find tells whether there is such a rule and scope.
+	Status(ctx context.Context) ([]engine.RuleStatus, error)
+	Scopes(ctx context.Context, rule string) ([]engine.RuleStatus, error)
+	Find(rule string, scope *string) error
+	Now() time.Time // of the rules
 	Why(ctx context.Context, rule string, scope *string, key string, look bool) (*engine.Why, error)
 }
 
@@ -54,6 +64,8 @@ func (a *API) registerRules(operations huma.API) {
 	why := operation("why", http.MethodGet, "/rules/{id}/why", "rules", "What is known of one finding, and what holds it back")
 	huma.Register(operations, why, a.why)
 	a.registerPreview(operations)
+	a.registerRulesLook(operations)
+	a.registerRulesChange(operations)
 }
 
 // promote answers POST /rules/{id}/promote.
@@ -112,6 +124,8 @@ func (a *API) rulesFailed(ctx context.Context, err error) *Problem {
 		return newProblem(http.StatusBadRequest, CodeBadKey, err.Error())
 	case errors.Is(err, engine.ErrManyScopes):
 		return newProblem(http.StatusBadRequest, CodeScopeMissing, err.Error())
+	case errors.Is(err, engine.ErrUntilPast):
+		return newProblem(http.StatusUnprocessableEntity, CodeInvalidBody, "until: "+err.Error())
 	case errors.Is(err, engine.ErrNotShadow):
 		return newProblem(http.StatusConflict, CodeRuleNotShadow, err.Error()+"; it delivers already")
 	}

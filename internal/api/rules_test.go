@@ -16,22 +16,6 @@ import (
 	"tallyman/rules/row"
 )
 
-// fakeRules answers as it was told, and remembers what it was asked.
-type fakeRules struct {
-	asked string
-	err   error
-}
-
-func (f *fakeRules) Promote(_ context.Context, rule string, scope *string, by string) ([]ledger.Promotion, error) {
-	f.asked = fmt.Sprint(rule, " ", scope != nil, " ", by)
-	return []ledger.Promotion{{Rule: rule, Scope: "119240", At: bin().CreatedAt, By: by}}, f.err
-}
-
-func (f *fakeRules) Why(_ context.Context, rule string, scope *string, key string, look bool) (*engine.Why, error) {
-	f.asked = fmt.Sprint(rule, " ", scope != nil, " ", key, " ", look)
-	return everyWhy(), f.err
-}
-
 // everyWhy is an answer with something in every place.
 func everyWhy() *engine.Why {
 	at := bin().CreatedAt
@@ -57,8 +41,13 @@ func everyWhy() *engine.Why {
 
 func setupRules(t *testing.T) (*bundle, *fakeRules) {
 	t.Helper()
-	f := &fakeRules{}
-	return setup(t, func(d *api.Deps) { d.Rules = f }), f
+	f := &fakeRules{scopes: twoScopes()}
+	return setup(t, func(d *api.Deps) {
+		d.Rules, d.History, d.RuleFiles = f, f, ruleFiles
+		d.Reload = func(context.Context) (api.Reloaded, error) {
+			return api.Reloaded{Files: 2, Rules: 7, Added: 1, Changed: 2, Removed: 1, Kept: 1, Version: "0a1b2c", Problems: ruleFiles().Problems}, f.err
+		}
+	}), f
 }
 
 func TestWhy(t *testing.T) {

@@ -16,6 +16,8 @@ type StatusReport struct {
 	Node       string          `json:"node" xml:"node" doc:"the name of the node that answers"`
 	Started    time.Time       `json:"started" xml:"started"`
 	Health     []Health        `json:"health" xml:"health>dependency" doc:"what the node depends on" nullable:"false"`
+	Nodes      []NodeStatus    `json:"nodes" xml:"nodes>node" doc:"that run, the one that answers among them" nullable:"false"`
+	Paused     *SwitchForm     `json:"paused,omitempty" xml:"paused,omitempty" doc:"every rule is stopped"`
 	Rules      []RuleStatus    `json:"rules" xml:"rules>rule" doc:"every rule in every scope" nullable:"false"`
 	Problems   []FileProblem   `json:"problems" xml:"problems>problem" doc:"of the rule files that are not in force" nullable:"false"`
 	Deliveries []DeliveryCount `json:"deliveries" xml:"deliveries>delivery" doc:"by sink and state" nullable:"false"`
@@ -30,24 +32,36 @@ type Health struct {
 	Since *time.Time `json:"since,omitempty" xml:"since,omitempty" doc:"how long it has been so"`
 }
 
+// NodeStatus is a node of the cluster.
+type NodeStatus struct {
+	Name    string    `json:"name" xml:"name"`
+	Version string    `json:"version" xml:"version" doc:"of its program"`
+	Rules   string    `json:"rules" xml:"rules" doc:"a hash of the rules that it runs"`
+	Differs bool      `json:"differs,omitempty" xml:"differs,omitempty" doc:"it runs another program or other rules than the node that answers"`
+	Started time.Time `json:"started" xml:"started"`
+	Seen    time.Time `json:"seen" xml:"seen" doc:"when it was last there; it says so every few seconds, and is gone after a minute"`
+}
+
 // RuleStatus is a rule in a scope.
 type RuleStatus struct {
-	ID       string     `json:"id" xml:"id"`
-	Scope    string     `json:"scope" xml:"scope" doc:"empty where the rule has no scopes"`
-	Title    string     `json:"title,omitempty" xml:"title,omitempty"`
-	Source   string     `json:"source" xml:"source"`
-	File     string     `json:"file" xml:"file"`
-	Enabled  bool       `json:"enabled" xml:"enabled"`
-	Verified bool       `json:"verified" xml:"verified" doc:"its probe was prepared on the source; a rule that is not does not run"`
-	Reason   string     `json:"reason,omitempty" xml:"reason,omitempty" doc:"why it is not verified"`
-	NextDue  *time.Time `json:"nextDue,omitempty" xml:"nextDue,omitempty"`
-	LastRun  *RunStatus `json:"lastRun,omitempty" xml:"lastRun,omitempty"`
-	Warnings []string   `json:"warnings,omitempty" xml:"warnings>warning,omitempty" doc:"what does not keep it from running, each with its code" nullable:"false"`
-	Shadow   bool       `json:"shadow,omitempty" xml:"shadow,omitempty" doc:"its file has it in shadow: it tells the inbox of shadow:<id> alone until it is promoted"`
-	Promoted *time.Time `json:"promoted,omitempty" xml:"promoted,omitempty" doc:"live since, although its file has it in shadow"`
-	Recent   *Recent    `json:"recent,omitempty" xml:"recent,omitempty"`
-	Pending  int        `json:"pending" xml:"pending" doc:"findings that wait for their time"`
-	Firing   int        `json:"firing" xml:"firing" doc:"findings that were told"`
+	ID       string      `json:"id" xml:"id"`
+	Scope    string      `json:"scope" xml:"scope" doc:"empty where the rule has no scopes"`
+	Title    string      `json:"title,omitempty" xml:"title,omitempty"`
+	Source   string      `json:"source" xml:"source"`
+	File     string      `json:"file" xml:"file"`
+	Enabled  bool        `json:"enabled" xml:"enabled" doc:"it runs, by its file or by a switch"`
+	Switch   *SwitchForm `json:"switch,omitempty" xml:"switch,omitempty" doc:"what an operator says instead of the file"`
+	Stale    bool        `json:"stale,omitempty" xml:"stale,omitempty" doc:"its file is bad: this is the last good version"`
+	Verified bool        `json:"verified" xml:"verified" doc:"its probe was prepared on the source; a rule that is not does not run"`
+	Reason   string      `json:"reason,omitempty" xml:"reason,omitempty" doc:"why it is not verified"`
+	NextDue  *time.Time  `json:"nextDue,omitempty" xml:"nextDue,omitempty"`
+	LastRun  *RunStatus  `json:"lastRun,omitempty" xml:"lastRun,omitempty"`
+	Warnings []string    `json:"warnings,omitempty" xml:"warnings>warning,omitempty" doc:"what does not keep it from running, each with its code" nullable:"false"`
+	Shadow   bool        `json:"shadow,omitempty" xml:"shadow,omitempty" doc:"its file has it in shadow: it tells the inbox of shadow:<id> alone until it is promoted"`
+	Promoted *time.Time  `json:"promoted,omitempty" xml:"promoted,omitempty" doc:"live since, although its file has it in shadow"`
+	Recent   *Recent     `json:"recent,omitempty" xml:"recent,omitempty"`
+	Pending  int         `json:"pending" xml:"pending" doc:"findings that wait for their time"`
+	Firing   int         `json:"firing" xml:"firing" doc:"findings that were told"`
 }
 
 // Recent sums up the runs of a rule in a scope that the ledger keeps.
@@ -118,6 +132,7 @@ func (a *API) status(ctx context.Context, _ *struct{}) (*statusOutput, error) {
 		return nil, internalProblem()
 	}
 	report.Health = notNil(report.Health)
+	report.Nodes = notNil(report.Nodes)
 	report.Rules = notNil(report.Rules)
 	report.Problems = notNil(report.Problems)
 	report.Deliveries = notNil(report.Deliveries)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"runtime"
 	"sync"
 	"time"
@@ -20,7 +21,6 @@ import (
 	"tallyman/internal/ledger"
 	"tallyman/internal/trace"
 	"tallyman/internal/trace/otlp"
-	"tallyman/rules"
 )
 
 // Options is what a process adds to its configuration.
@@ -32,6 +32,8 @@ type Options struct {
 	Migrate bool         // bring the ledger's schema up to date; an SQLite ledger always is
 	Step    func(string) // see engine.Options.Step and delivery.Options.Step
 	Stdout  io.Writer    // of sinks of type stdout; the process's by default
+
+	Hangup <-chan os.Signal // has the rule files read again; nil = nothing does
 
 	Lease     time.Duration // of firings and lanes; the engine's default where zero, as below
 	StopGrace time.Duration // how long a stop waits for what runs
@@ -53,7 +55,7 @@ type App struct {
 	index    *indexes
 	pushes   pushSinks
 	sources  map[string]*source
-	set      *rules.Set
+	book     ruleBook
 	silences silence.Set
 	engine   *engine.Engine
 	api      *api.API
@@ -118,6 +120,9 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err err
 	if a.engine, err = a.newEngine(meter); err != nil {
 		return nil, err
 	}
+	if err := a.follow.add(ctx, "switches", a.engine.ReadSwitches); err != nil {
+		return nil, err
+	}
 	if a.api, err = a.newAPI(meter); err != nil {
 		return nil, err
 	}
@@ -137,7 +142,8 @@ func (a *App) Ledger() ledger.Ledger { return a.ledger }
 // Run runs the node until ctx ends or a part of it fails for good. On the way out the engine ends before the indexes, so
 // that what it has committed can still be delivered.
 func (a *App) Run(ctx context.Context) error {
-	a.log.Info("running", "node", a.opts.Node, "listen", a.Addr(), "rules", len(a.set.Rules), "problems", len(a.set.Problems))
+	set, list, _ := a.book.get()
+	a.log.Info("running", "node", a.opts.Node, "listen", a.Addr(), "rules", len(list), "problems", len(set.Problems))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
@@ -155,6 +161,7 @@ func (a *App) Run(ctx context.Context) error {
 	}
 
 	front.Go(func() { a.follow.run(ctx) })
+	front.Go(func() { a.watchRules(ctx) })
 	front.Go(func() { a.tokens.run(ctx) })
 	failures := make(chan error, 2)
 	front.Go(func() {
@@ -216,15 +223,17 @@ func (a *App) Close() error {
 }
 
 func (a *App) newEngine(observer engine.Observer) (*engine.Engine, error) {
+	set, list, _ := a.book.get()
 	e, err := engine.New(engine.Options{
 		Ledger:    a.ledger,
 		Sources:   scannerSources(a.sources),
 		PerSource: connections(a.cfg.Sources),
 		Sinks:     a.sinks(),
-		Rules:     a.set.Rules,
-		Complete:  a.set.Complete(),
+		Rules:     list,
+		Complete:  set.Complete(),
 		Silencer:  &a.silences,
 		Node:      a.opts.Node,
+		Version:   a.opts.Version,
 		Clock:     a.opts.Clock,
 		Logger:    a.log,
 		Observer:  observer,
@@ -269,6 +278,9 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 		Deliveries: a.ledger,
 		Sinks:      a.servedSinks(),
 		Rules:      a.engine,
+		History:    a.ledger,
+		RuleFiles:  a.ruleFiles,
+		Reload:     func(ctx context.Context) (api.Reloaded, error) { return a.reload(ctx, "request") },
 		Silences:   a.servedSilences(),
 		Preview:    a.preview,
 		Status:     a.status,

@@ -11,18 +11,42 @@ import (
 	"tallyman/rules/catalog"
 )
 
-// loadRules reads the rule files and holds them against what is configured. Bad ones are told and left out.
+// loadRules reads the rule files for the first time. Bad ones are told and left out.
 func (a *App) loadRules(ctx context.Context) error {
+	seen := fingerprint(a.cfg.Rules.Paths)
+	set, err := a.readRules(ctx)
+	if err != nil {
+		return err
+	}
+	a.book.put(set, set.Rules, nil, seen)
+	a.tellProblems(set, nil)
+	return nil
+}
+
+// readRules reads the rule files and holds them against what is configured.
+func (a *App) readRules(ctx context.Context) (*rules.Set, error) {
 	types, err := a.ledger.Types(ctx)
 	if err != nil {
-		return fmt.Errorf("read the types: %w", err)
+		return nil, fmt.Errorf("read the types: %w", err)
 	}
-	a.set = rules.Load(a.cfg.Rules.Paths)
-	rules.Check(a.set, known(a.cfg, types))
-	for _, p := range a.set.Problems {
-		a.log.Error("rule not in force", "problem", p.Error(), "rule", p.Rule, "hint", p.Hint)
+	set := rules.Load(a.cfg.Rules.Paths)
+	rules.Check(set, known(a.cfg, types))
+	return set, nil
+}
+
+// tellProblems logs what is wrong with the files and was not so before.
+func (a *App) tellProblems(set, before *rules.Set) {
+	told := map[string]bool{}
+	if before != nil {
+		for _, p := range before.Problems {
+			told[p.Error()] = true
+		}
 	}
-	return nil
+	for _, p := range set.Problems {
+		if !told[p.Error()] {
+			a.log.Error("rule not in force", "problem", p.Error(), "rule", p.Rule, "hint", p.Hint)
+		}
+	}
 }
 
 func known(cfg *config.Config, types catalog.Catalog) rules.Known {

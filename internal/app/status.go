@@ -12,9 +12,10 @@ import (
 
 // status answers even where parts are out of reach: their health says so.
 func (a *App) status(ctx context.Context) (api.StatusReport, error) {
+	files := a.ruleFiles()
 	r := api.StatusReport{
 		Version: a.opts.Version, Node: a.opts.Node, Started: a.started.UTC(),
-		Rules: []api.RuleStatus{}, Problems: []api.FileProblem{}, Deliveries: []api.DeliveryCount{},
+		Rules: []api.RuleStatus{}, Problems: files.Problems, Deliveries: []api.DeliveryCount{},
 	}
 	r.Health = append(r.Health, a.ledgerHealth.report("ledger", "", a.pingLedger(ctx)))
 	r.Health = append(r.Health, a.indexHealth.report("redis", a.index.sink, a.index.inbox.Ready()))
@@ -30,17 +31,20 @@ func (a *App) status(ctx context.Context) (api.StatusReport, error) {
 	if a.tls != nil {
 		r.Health = append(r.Health, a.tlsHealth.report("tls", "", a.tls.Pair.Check()))
 	}
+	r.Nodes = a.nodes(ctx)
+	for _, s := range a.engine.Switches() {
+		if s.Rule == ledger.Every {
+			r.Paused = api.NewSwitchForm(&s)
+		}
+	}
 	units, err := a.engine.Status(ctx)
 	if err != nil {
 		a.log.Warn("last runs not read", "error", err)
 	}
 	for _, u := range units {
-		r.Rules = append(r.Rules, ruleStatus(u))
-	}
-	for _, p := range a.set.Problems {
-		r.Problems = append(r.Problems, api.FileProblem{
-			Code: p.Code, File: p.File, Line: p.Line, Col: p.Col, Message: p.Message, Hint: p.Hint, Rule: p.Rule,
-		})
+		one := ruleStatus(u)
+		one.Stale = files.Stale[one.ID]
+		r.Rules = append(r.Rules, one)
 	}
 	if counts, err := a.ledger.CountDeliveries(ctx); err != nil {
 		a.log.Warn("deliveries not counted", "error", err)
@@ -48,6 +52,29 @@ func (a *App) status(ctx context.Context) (api.StatusReport, error) {
 		r.Deliveries = deliveryCounts(counts)
 	}
 	return r, nil
+}
+
+// ruleFiles is what the node knows of its rule files.
+func (a *App) ruleFiles() api.RuleFiles {
+	set, _, stale := a.book.get()
+	return api.RuleFiles{Problems: fileProblems(set), Stale: stale, Version: a.engine.Version()}
+}
+
+// nodes are those that the ledger has heard of; none where it is out of reach.
+func (a *App) nodes(ctx context.Context) (list []api.NodeStatus) {
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	nodes, err := a.ledger.Nodes(ctx)
+	if err != nil {
+		a.log.Warn("nodes not read", "error", err)
+	}
+	for _, n := range nodes {
+		list = append(list, api.NodeStatus{
+			Name: n.Name, Version: n.Version, Rules: n.Rules, Started: n.Started.UTC(), Seen: n.Seen.UTC(),
+			Differs: n.Version != a.opts.Version || n.Rules != a.engine.Version(),
+		})
+	}
+	return list
 }
 
 func pingSource(ctx context.Context, s *source) error {
@@ -59,7 +86,7 @@ func pingSource(ctx context.Context, s *source) error {
 func ruleStatus(u engine.RuleStatus) api.RuleStatus {
 	s := api.RuleStatus{
 		ID: u.Rule.ID, Scope: u.Rule.Scope, Title: u.Rule.Title, Source: u.Rule.Source, File: u.Rule.File,
-		Enabled: u.Rule.Enabled, Verified: u.Verified, Reason: u.Reason,
+		Enabled: u.Enabled, Switch: api.NewSwitchForm(u.Switch), Verified: u.Verified, Reason: u.Reason,
 	}
 	s.Warnings, s.Shadow = u.Warnings, u.Rule.Shadow
 	s.Recent = api.NewRecent(u.Judged)

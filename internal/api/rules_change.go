@@ -1,0 +1,216 @@
+package api
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/engine"
+	"tallyman/internal/auth"
+	"tallyman/internal/ledger"
+)
+
+type (
+	switchInput struct {
+		ID    string `path:"id" doc:"the rule" example:"negative-bin-stock"`
+		Scope string `query:"scope" doc:"one scope, whose switch wins over the whole rule's; without it, the whole rule"`
+		Body  *switchAskForm
+	}
+	pauseRulesInput struct{ Body *switchAskForm }
+	switchAskForm   struct {
+		Until  *time.Time `json:"until,omitempty" doc:"when the switch ends by itself and the file counts again"`
+		For    string     `json:"for,omitempty" doc:"instead of until: so long from now" example:"2h"`
+		Reason string     `json:"reason,omitempty" maxLength:"200" example:"stocktake in aisle 7"`
+	}
+	clearInput struct {
+		ID    string `path:"id" doc:"the rule" example:"negative-bin-stock"`
+		Scope string `query:"scope" doc:"one scope; without it, the whole rule"`
+	}
+	switchedOutput struct{ Body *SwitchedForm }
+	// SwitchedForm is a rule after a switch.
+	SwitchedForm struct {
+		XMLName xml.Name    `json:"-" xml:"switched"`
+		Rule    string      `json:"rule" xml:"rule"`
+		Scopes  []ScopeForm `json:"scopes" xml:"scope" doc:"every scope of the rule; none where no file has it any more" nullable:"false"`
+	}
+	pausedOutput struct{ Body *PausedForm }
+	// PausedForm tells whether all rules are stopped.
+	PausedForm struct {
+		XMLName xml.Name    `json:"-" xml:"paused"`
+		Paused  *SwitchForm `json:"paused,omitempty" xml:"switch,omitempty"`
+	}
+	runInput struct {
+		ID    string `path:"id" doc:"the rule" example:"negative-bin-stock"`
+		Scope string `query:"scope" doc:"needed where the rule has several"`
+	}
+	runOutput struct {
+		Status   int
+		Location string `header:"Location"`
+		Body     *OrderedForm
+	}
+	// OrderedForm is a firing that was asked for.
+	OrderedForm struct {
+		XMLName xml.Name     `json:"-" xml:"ordered"`
+		Rule    string       `json:"rule" xml:"rule"`
+		Scope   string       `json:"scope" xml:"scope"`
+		Due     time.Time    `json:"due" xml:"due"`
+		Run     *RuleRunForm `json:"run,omitempty" xml:"run,omitempty" doc:"absent of one that has not ended: it will be among the rule's runs"`
+	}
+	reloadOutput struct{ Body Reloaded }
+	// Reloaded is what reading the rule files again has changed. Each scope of a rule counts.
+	Reloaded struct {
+		XMLName  xml.Name      `json:"-" xml:"reloaded"`
+		Files    int           `json:"files" xml:"files"`
+		Rules    int           `json:"rules" xml:"rules" doc:"in force"`
+		Added    int           `json:"added" xml:"added"`
+		Changed  int           `json:"changed" xml:"changed"`
+		Removed  int           `json:"removed" xml:"removed"`
+		Kept     int           `json:"kept" xml:"kept" doc:"rules that stay as they were, because their file is bad"`
+		Version  string        `json:"version" xml:"version" doc:"a hash of the rules in force"`
+		Problems []FileProblem `json:"problems" xml:"problems>problem" nullable:"false"`
+	}
+)
+
+func (a *API) registerRulesChange(operations huma.API) {
+	enable := operation("enable-rule", http.MethodPost, "/rules/{id}/enable", "rules", "Let a rule run, whatever its file says")
+	enable.Description = "In force on every node within a second, and across reloads and restarts until it is cleared or ends. Firings that came due while the rule was disabled are not made good."
+	huma.Register(operations, enable, func(ctx context.Context, in *switchInput) (*switchedOutput, error) {
+		return a.turn(ctx, in.ID, in.Scope, in.Body, ledger.SwitchOn)
+	})
+	disable := operation("disable-rule", http.MethodPost, "/rules/{id}/disable", "rules", "Stop a rule, whatever its file says")
+	disable.Description = "In force on every node within a second. A run that has begun goes on to its end. Findings are frozen: nothing is told or resolved, and no time passes for them."
+	huma.Register(operations, disable, func(ctx context.Context, in *switchInput) (*switchedOutput, error) {
+		return a.turn(ctx, in.ID, in.Scope, in.Body, ledger.SwitchOff)
+	})
+	huma.Register(operations, operation("clear-rule", http.MethodPost, "/rules/{id}/clear", "rules", "Go back to what the rule's file says"),
+		func(ctx context.Context, in *clearInput) (*switchedOutput, error) {
+			return a.turn(ctx, in.ID, in.Scope, nil, ledger.SwitchCleared)
+		})
+	pause := operation("pause-rules", http.MethodPost, "/rules/pause", "rules", "Stop every rule, whatever else is switched")
+	huma.Register(operations, pause, func(ctx context.Context, in *pauseRulesInput) (*pausedOutput, error) {
+		return a.pauseRules(ctx, in.Body, ledger.SwitchOff)
+	})
+	huma.Register(operations, operation("resume-rules", http.MethodPost, "/rules/resume", "rules", "End the pause of all rules"),
+		func(ctx context.Context, _ *struct{}) (*pausedOutput, error) {
+			return a.pauseRules(ctx, nil, ledger.SwitchCleared)
+		})
+	run := operation("run-rule", http.MethodPost, "/rules/{id}/run", "rules", "Run a firing of a rule now")
+	run.Description = "Once in the cluster, also of a rule that is disabled. A run that takes longer than a few seconds is answered with 202, and goes on."
+	run.Responses["202"] = &huma.Response{
+		Description: "it has not ended yet", Content: map[string]*huma.MediaType{string(mediaJSON): {Schema: schemaOf[OrderedForm](operations.OpenAPI())}},
+	}
+	huma.Register(operations, run, a.runRule)
+	huma.Register(operations, operation("reload-rules", http.MethodPost, "/rules/reload", "rules", "Read the rule files of the answering node again"), a.reloadRules)
+}
+
+// turn answers POST /rules/{id}/enable, /disable and /clear.
+func (a *API) turn(ctx context.Context, id, scope string, ask *switchAskForm, state ledger.SwitchState) (*switchedOutput, error) {
+	s, prob := a.newSwitch(ctx, ask, state)
+	if prob != nil {
+		return nil, prob
+	}
+	list, err := a.deps.Rules.Turn(ctx, id, optional(scope), s)
+	if err != nil {
+		return nil, a.rulesFailed(ctx, err)
+	}
+	form := &SwitchedForm{Rule: id, Scopes: make([]ScopeForm, len(list))}
+	for i := range list {
+		form.Scopes[i] = newScopeForm(&list[i])
+	}
+	a.log.LogAttrs(ctx, slog.LevelInfo, "a rule was switched", slog.String("rule", id), slog.String("scope", scope), slog.String("state", stateText(state)),
+		slog.Time("until", s.Until), slog.String("reason", s.Reason), slog.String("by", s.By))
+	return &switchedOutput{form}, nil
+}
+
+func stateText(s ledger.SwitchState) string {
+	return map[ledger.SwitchState]string{ledger.SwitchCleared: "cleared", ledger.SwitchOn: "enabled", ledger.SwitchOff: "disabled"}[s]
+}
+
+// newSwitch is the switch that a request asks for.
+func (a *API) newSwitch(ctx context.Context, ask *switchAskForm, state ledger.SwitchState) (ledger.Switch, *Problem) {
+	s := ledger.Switch{State: state, By: auth.From(ctx).Subject}
+	if ask == nil {
+		return s, nil
+	}
+	s.Reason = ask.Reason
+	switch {
+	case utf8.RuneCountInString(ask.Reason) > maxReason:
+		return s, newProblem(http.StatusUnprocessableEntity, CodeInvalidBody, "reason: it is too long")
+	case ask.Until != nil && ask.For != "":
+		return s, newProblem(http.StatusUnprocessableEntity, CodeInvalidBody, "for: until says when the switch ends already")
+	case ask.Until != nil:
+		s.Until = ask.Until.UTC().Truncate(time.Microsecond)
+	case ask.For != "":
+		d, err := parseSpan(ask.For)
+		if err != nil {
+			return s, newProblem(http.StatusUnprocessableEntity, CodeInvalidBody, "for: "+err.Error())
+		}
+		s.Until = a.deps.Rules.Now().UTC().Add(d).Truncate(time.Microsecond)
+	}
+	return s, nil
+}
+
+// pauseRules answers POST /rules/pause and /resume.
+func (a *API) pauseRules(ctx context.Context, ask *switchAskForm, state ledger.SwitchState) (*pausedOutput, error) {
+	s, prob := a.newSwitch(ctx, ask, state)
+	if prob != nil {
+		return nil, prob
+	}
+	if err := a.deps.Rules.Pause(ctx, s); err != nil {
+		return nil, a.rulesFailed(ctx, err)
+	}
+	form := &RulesForm{}
+	form.switches(a.deps.Rules.Switches(), nil)
+	a.log.LogAttrs(ctx, slog.LevelInfo, "all rules were switched", slog.Bool("paused", state == ledger.SwitchOff), slog.Time("until", s.Until),
+		slog.String("reason", s.Reason), slog.String("by", s.By))
+	return &pausedOutput{&PausedForm{Paused: form.Paused}}, nil
+}
+
+// runRule answers POST /rules/{id}/run.
+func (a *API) runRule(ctx context.Context, in *runInput) (*runOutput, error) {
+	by := auth.From(ctx).Subject
+	o, err := a.deps.Rules.RunNow(ctx, in.ID, optional(in.Scope))
+	if err != nil {
+		return nil, a.runFailed(ctx, err)
+	}
+	a.log.LogAttrs(ctx, slog.LevelInfo, "a rule was run", slog.String("rule", o.Rule), slog.String("scope", o.Scope), slog.Time("due", o.Due), slog.String("by", by))
+	out := &runOutput{Status: http.StatusOK, Body: &OrderedForm{Rule: o.Rule, Scope: o.Scope, Due: o.Due}}
+	if o.Run == nil {
+		out.Status, out.Location = http.StatusAccepted, base+"/rules/"+o.Rule+"/runs"
+	} else {
+		run := newRuleRunForm(o.Run)
+		out.Body.Run = &run
+	}
+	return out, nil
+}
+
+// runFailed turns an error of RunNow into a problem.
+func (a *API) runFailed(ctx context.Context, err error) *Problem {
+	var unverified *engine.UnverifiedError
+	switch {
+	case errors.Is(err, engine.ErrRunning):
+		return newProblem(http.StatusConflict, CodeRuleBusy, err.Error())
+	case errors.As(err, &unverified):
+		return newProblem(http.StatusConflict, CodeRuleUnverified, err.Error())
+	case errors.Is(err, engine.ErrStopping):
+		p := newProblem(http.StatusServiceUnavailable, CodeNotReady, err.Error()+"; ask another one, or again")
+		p.retryAfter = 2
+		return p
+	}
+	return a.rulesFailed(ctx, err)
+}
+
+// reloadRules answers POST /rules/reload.
+func (a *API) reloadRules(ctx context.Context, _ *struct{}) (*reloadOutput, error) {
+	r, err := a.deps.Reload(ctx)
+	if err != nil {
+		return nil, a.rulesFailed(ctx, err)
+	}
+	return &reloadOutput{r}, nil
+}

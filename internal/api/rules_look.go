@@ -1,0 +1,243 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/xml"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/engine"
+	"tallyman/engine/finding"
+	"tallyman/internal/ledger"
+)
+
+// RuleFiles is what the node knows of its rule files.
+type RuleFiles struct {
+	Problems []FileProblem
+	Stale    map[string]bool // ids of rules that are in force as they were before their file went bad
+	Version  string
+}
+
+// RuleHistory is what the ledger keeps of rules.
+type RuleHistory interface {
+	Runs(ctx context.Context, rule string, scope *string, limit int) ([]ledger.Run, error)
+	Findings(ctx context.Context, rule, scope string) ([]finding.State, error)
+}
+
+type (
+	rulesInput struct {
+		Limit string `query:"limit" doc:"1 to 1000 rules; 100 by default"`
+		After string `query:"after" doc:"rules after this id: the cursor of the page before"`
+	}
+	ruleInput struct {
+		ID string `path:"id" doc:"the rule" example:"negative-bin-stock"`
+	}
+	runsInput struct {
+		ID    string `path:"id" doc:"the rule" example:"negative-bin-stock"`
+		Scope string `query:"scope" doc:"this one alone"`
+		Limit string `query:"limit" doc:"1 to 1000 runs; 50 by default"`
+	}
+	findingsInput struct {
+		ID    string `path:"id" doc:"the rule" example:"negative-bin-stock"`
+		Scope string `query:"scope" doc:"this one alone"`
+		State string `query:"state" enum:"pending,firing" doc:"these alone"`
+		Limit string `query:"limit" doc:"1 to 10000 findings; 100 by default"`
+	}
+	rulesOutput struct{ Body *RulesForm }
+	ruleOutput  struct{ Body *RuleForm }
+	runsOutput  struct{ Body *RunsForm }
+
+	// RunsForm is the latest runs of a rule.
+	RunsForm struct {
+		XMLName xml.Name      `json:"-" xml:"runs"`
+		Runs    []RuleRunForm `json:"runs" xml:"run" doc:"the latest first" nullable:"false"`
+	}
+	// RuleRunForm is a run of a rule in a scope.
+	RuleRunForm struct {
+		Scope string `json:"scope" xml:"scope"`
+		RunStatus
+		Pending int `json:"pending" xml:"pending" doc:"findings after the run"`
+		Firing  int `json:"firing" xml:"firing" doc:"findings after the run"`
+	}
+	findingsOutput struct{ Body *FindingsForm }
+	// FindingsForm is the open findings of a rule.
+	FindingsForm struct {
+		XMLName  xml.Name          `json:"-" xml:"findings"`
+		Findings []OpenFindingForm `json:"findings" xml:"finding" doc:"by scope and key" nullable:"false"`
+		Total    int               `json:"total" xml:"total" doc:"that there are, listed or not"`
+	}
+	// OpenFindingForm is an open finding.
+	OpenFindingForm struct {
+		Scope        string     `json:"scope" xml:"scope"`
+		Key          string     `json:"key" xml:"key"`
+		State        string     `json:"state" xml:"state" enum:"pending,firing"`
+		Group        string     `json:"group,omitempty" xml:"group,omitempty"`
+		Priority     int        `json:"priority,omitempty" xml:"priority,omitempty"`
+		Since        time.Time  `json:"since" xml:"since" doc:"of a pending one, when it was seen first; of a firing one, since when it fires"`
+		AbsentSince  *time.Time `json:"absentSince,omitempty" xml:"absentSince,omitempty" doc:"no run has seen it since"`
+		LastNotified *time.Time `json:"lastNotified,omitempty" xml:"lastNotified,omitempty"`
+		Notices      int        `json:"notices" xml:"notices" doc:"that were made of it, without its resolution"`
+		NoticeID     string     `json:"noticeId,omitempty" xml:"noticeId,omitempty" doc:"the last of them"`
+	}
+)
+
+func (a *API) registerRulesLook(operations huma.API) {
+	huma.Register(operations, operation("list-rules", http.MethodGet, "/rules", "rules", "List the rules and how they are"), a.listRules)
+	huma.Register(operations, operation("get-rule", http.MethodGet, "/rules/{id}", "rules", "Show a rule and how it is in each scope"), a.getRule)
+	huma.Register(operations, operation("list-runs", http.MethodGet, "/rules/{id}/runs", "rules", "List the latest runs of a rule"), a.listRuns)
+	huma.Register(operations, operation("list-findings", http.MethodGet, "/rules/{id}/findings", "rules", "List the open findings of a rule"), a.listFindings)
+}
+
+// number reads a limit of an operation whose parameters the library leaves alone.
+func number(text string, least, most, otherwise int) (int, *Problem) {
+	if text == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least || n > most {
+		return 0, newProblem(http.StatusBadRequest, CodeBadLimit, "limit "+quote(text)+" is not a number from "+strconv.Itoa(least)+" to "+strconv.Itoa(most))
+	}
+	return n, nil
+}
+
+// listRules answers GET /rules.
+func (a *API) listRules(ctx context.Context, in *rulesInput) (*rulesOutput, error) {
+	limit, prob := number(in.Limit, 1, 1000, 100)
+	if prob != nil {
+		return nil, prob
+	}
+	list, err := a.deps.Rules.Status(ctx)
+	if err != nil {
+		return nil, a.rulesFailed(ctx, err)
+	}
+	files := a.deps.RuleFiles()
+	form := &RulesForm{Problems: notNil(files.Problems), Version: files.Version}
+	form.switches(a.deps.Rules.Switches(), list)
+	list = slices.DeleteFunc(list, func(s engine.RuleStatus) bool { return s.Rule.ID <= in.After })
+	form.Rules = newRuleForms(list, files.Stale)
+	if len(form.Rules) > limit {
+		form.Rules = form.Rules[:limit]
+		form.Cursor = form.Rules[limit-1].ID
+	}
+	return &rulesOutput{form}, nil
+}
+
+// switches finds those that are of all rules, or of none.
+func (f *RulesForm) switches(list []ledger.Switch, rules []engine.RuleStatus) {
+	known := map[string]bool{}
+	for i := range rules {
+		known[ledger.Known(rules[i].Rule.ID, rules[i].Rule.Scope)], known[ledger.Known(rules[i].Rule.ID, ledger.Every)] = true, true
+	}
+	for i := range list {
+		switch s := &list[i]; {
+		case s.Rule == ledger.Every:
+			f.Paused = NewSwitchForm(s)
+		case !known[ledger.Known(s.Rule, s.Scope)]:
+			f.Strays = append(f.Strays, *NewSwitchForm(s))
+		}
+	}
+}
+
+// getRule answers GET /rules/{id}.
+func (a *API) getRule(ctx context.Context, in *ruleInput) (*ruleOutput, error) {
+	scopes, prob := a.scopesOf(ctx, in.ID, nil)
+	if prob != nil {
+		return nil, prob
+	}
+	return &ruleOutput{&newRuleForms(scopes, a.deps.RuleFiles().Stale)[0]}, nil
+}
+
+// scopesOf returns how a rule is, in all scopes or in one.
+func (a *API) scopesOf(ctx context.Context, id string, scope *string) ([]engine.RuleStatus, *Problem) {
+	if err := a.deps.Rules.Find(id, scope); err != nil {
+		return nil, a.rulesFailed(ctx, err)
+	}
+	list, err := a.deps.Rules.Scopes(ctx, id)
+	if err != nil {
+		return nil, a.rulesFailed(ctx, err)
+	}
+	if scope != nil {
+		list = slices.DeleteFunc(list, func(s engine.RuleStatus) bool { return s.Rule.Scope != *scope })
+	}
+	if len(list) == 0 { // it was removed meanwhile
+		return nil, newProblem(http.StatusNotFound, CodeRuleNotFound, "there is no rule "+quote(id))
+	}
+	return list, nil
+}
+
+// listRuns answers GET /rules/{id}/runs.
+func (a *API) listRuns(ctx context.Context, in *runsInput) (*runsOutput, error) {
+	limit, prob := number(in.Limit, 1, 1000, 50)
+	if prob != nil {
+		return nil, prob
+	}
+	if err := a.deps.Rules.Find(in.ID, optional(in.Scope)); err != nil {
+		return nil, a.rulesFailed(ctx, err)
+	}
+	runs, err := a.deps.History.Runs(ctx, in.ID, optional(in.Scope), limit)
+	if err != nil {
+		return nil, a.rulesFailed(ctx, err)
+	}
+	form := &RunsForm{Runs: make([]RuleRunForm, len(runs))}
+	for i := range runs {
+		form.Runs[i] = newRuleRunForm(&runs[i])
+	}
+	return &runsOutput{form}, nil
+}
+
+func newRuleRunForm(r *ledger.Run) RuleRunForm {
+	return RuleRunForm{Scope: r.Scope, RunStatus: *NewRunStatus(r), Pending: r.Pending, Firing: r.Firing}
+}
+
+// listFindings answers GET /rules/{id}/findings.
+func (a *API) listFindings(ctx context.Context, in *findingsInput) (*findingsOutput, error) {
+	limit, prob := number(in.Limit, 1, 10_000, 100)
+	if prob != nil {
+		return nil, prob
+	}
+	if in.State != "" && in.State != "pending" && in.State != "firing" {
+		return nil, badParameter("state " + quote(in.State) + " is neither pending nor firing")
+	}
+	scopes, prob := a.scopesOf(ctx, in.ID, optional(in.Scope))
+	if prob != nil {
+		return nil, prob
+	}
+	form := &FindingsForm{Findings: []OpenFindingForm{}}
+	for i := range scopes {
+		open, err := a.deps.History.Findings(ctx, in.ID, scopes[i].Rule.Scope)
+		if err != nil {
+			return nil, a.rulesFailed(ctx, err)
+		}
+		form.add(open, scopes[i].Rule.Scope, in.State)
+	}
+	form.Total = len(form.Findings)
+	form.Findings = form.Findings[:min(limit, form.Total)]
+	return &findingsOutput{form}, nil
+}
+
+// add adds those in the state, all where it is "".
+func (f *FindingsForm) add(open []finding.State, scope, state string) {
+	slices.SortFunc(open, func(a, b finding.State) int { return cmp.Compare(a.Key, b.Key) })
+	for i := range open {
+		if one := newOpenFindingForm(&open[i], scope); state == "" || one.State == state {
+			f.Findings = append(f.Findings, one)
+		}
+	}
+}
+
+func newOpenFindingForm(s *finding.State, scope string) OpenFindingForm {
+	f := OpenFindingForm{
+		Scope: scope, Key: s.Key, State: "pending", Group: s.Group, Priority: s.Priority, Since: s.Episode.UTC(), AbsentSince: moment(s.AbsentSince),
+		LastNotified: moment(s.LastNotified), Notices: s.Ordinal, NoticeID: strings.TrimSpace(s.NoticeID),
+	}
+	if s.Phase == finding.Firing {
+		f.State, f.Since = "firing", s.FiringSince.UTC()
+	}
+	return f
+}

@@ -1,0 +1,74 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"tallyman/internal/api"
+	"tallyman/internal/ledger"
+	"tallyman/rules"
+)
+
+// reloadTimeout bounds what a reload asks of the ledger: the types that rules are held against.
+const reloadTimeout = 10 * time.Second
+
+// byRequest is why a reload was asked for through the API.
+const byRequest = "request"
+
+// reload reads the rule files and puts them in force: rules that mean the same go on untouched. Of a bad file the last good version stays.
+// Sources, sinks and everything else of the configuration are as they were when the node started.
+func (a *App) reload(ctx context.Context, why string) (api.Reloaded, error) {
+	a.book.reloading.Lock()
+	defer a.book.reloading.Unlock()
+	ctx, done := context.WithTimeout(ctx, reloadTimeout)
+	defer done()
+	seen := fingerprint(a.cfg.Rules.Paths) // before they are read: what changes meanwhile is read again
+	set, err := a.readRules(ctx)
+	if err != nil {
+		return api.Reloaded{}, err
+	}
+	lastSet, before, _ := a.book.get()
+	list, stale := keepGood(before, set)
+	if err := a.engine.Replace(list, set.Complete()); err != nil {
+		return api.Reloaded{}, err
+	}
+	a.book.put(set, list, stale, seen)
+	a.tellProblems(set, lastSet)
+	r := compare(before, list)
+	r.Files, r.Version, r.Kept, r.Problems = len(set.Files), a.engine.Version(), len(stale), fileProblems(set)
+	a.log.Info("rule files read again", "why", why, "files", r.Files, "rules", r.Rules, "added", r.Added, "changed", r.Changed, "removed", r.Removed,
+		"kept", r.Kept, "problems", len(r.Problems), "version", r.Version)
+	return r, nil
+}
+
+// compare counts what differs; each scope of a rule counts.
+func compare(before, after []*rules.Rule) api.Reloaded {
+	r := api.Reloaded{Rules: len(after)}
+	old := make(map[string]string, len(before))
+	for _, rule := range before {
+		old[ledger.Known(rule.ID, rule.Scope)] = rule.Checksum
+	}
+	for _, rule := range after {
+		id := ledger.Known(rule.ID, rule.Scope)
+		checksum, known := old[id]
+		switch {
+		case !known:
+			r.Added++
+		case checksum != rule.Checksum:
+			r.Changed++
+		}
+		delete(old, id)
+	}
+	r.Removed = len(old)
+	return r
+}
+
+func fileProblems(set *rules.Set) []api.FileProblem {
+	list := []api.FileProblem{}
+	for _, p := range set.Problems {
+		list = append(list, api.FileProblem{
+			Code: p.Code, File: p.File, Line: p.Line, Col: p.Col, Message: p.Message, Hint: p.Hint, Rule: p.Rule,
+		})
+	}
+	return list
+}

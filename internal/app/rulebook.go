@@ -1,0 +1,77 @@
+package app
+
+import (
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"tallyman/rules"
+)
+
+// ruleBook is what was read of the rule files, and what of it is in force.
+type ruleBook struct {
+	reloading sync.Mutex // held while they are read and put in force
+
+	mu    sync.Mutex
+	set   *rules.Set      // as the files are
+	rules []*rules.Rule   // in force
+	stale map[string]bool // ids of those that are in force as they were before their file went bad
+	seen  string          // fingerprint of the files that were read
+}
+
+func (b *ruleBook) put(set *rules.Set, list []*rules.Rule, stale map[string]bool, seen string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.set, b.rules, b.stale, b.seen = set, list, stale, seen
+}
+
+func (b *ruleBook) get() (set *rules.Set, list []*rules.Rule, stale map[string]bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.set, b.rules, b.stale
+}
+
+func (b *ruleBook) fingerprint() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.seen
+}
+
+// keepGood returns the rules that are in force once the set was read. Of a bad file that had rules in force before, these stay as they were, all of them:
+// a file is taken in as a whole or not at all. A rule of it that is in another, good file by now is taken from there.
+func keepGood(before []*rules.Rule, set *rules.Set) (list []*rules.Rule, stale map[string]bool) {
+	var kept []*rules.Rule
+	for _, r := range before {
+		if isBad(set, r.File) {
+			kept = append(kept, r)
+		}
+	}
+	files, ids := map[string]bool{}, map[string]bool{}
+	for _, r := range kept {
+		files[r.File] = true
+	}
+	for _, r := range set.Rules {
+		if !files[r.File] {
+			list, ids[r.ID] = append(list, r), true
+		}
+	}
+	stale = map[string]bool{}
+	for _, r := range kept {
+		if !ids[r.ID] {
+			list, stale[r.ID] = append(list, r), true
+		}
+	}
+	rules.Sort(list)
+	return list, stale
+}
+
+// isBad tells whether something is wrong with the file, or with a folder that it is in.
+func isBad(set *rules.Set, file string) bool {
+	for _, p := range set.Problems {
+		bad := filepath.Clean(p.File)
+		if file == bad || strings.HasPrefix(file, bad+string(filepath.Separator)) {
+			return true
+		}
+	}
+	return false
+}
