@@ -35,14 +35,7 @@ func (a *API) registerTokens(operations huma.API) {
 // createToken answers POST /tokens.
 func (a *API) createToken(ctx context.Context, in *tokenAskInput) (*newTokenOutput, error) {
 	who, now := auth.From(ctx), time.Now()
-	spec, faults := in.Body.spec(now)
-	if len(faults) > 0 {
-		return nil, invalidBody(faults)
-	}
-	token, secret, wrong := auth.NewToken(spec, who.Subject, now)
-	for _, f := range wrong {
-		faults = append(faults, Fault{Location: "body." + f.Field, Message: f.Message})
-	}
+	token, secret, faults := in.Body.Token(who.Subject, now)
 	if len(faults) > 0 {
 		return nil, invalidBody(faults)
 	}
@@ -56,7 +49,7 @@ func (a *API) createToken(ctx context.Context, in *tokenAskInput) (*newTokenOutp
 	}
 	a.log.LogAttrs(ctx, slog.LevelInfo, "a token was created", slog.String("token", token.ID), slog.String("subject", token.Subject),
 		slog.Any("access", token.Access), slog.String("by", who.Subject))
-	return &newTokenOutput{Body: NewTokenForm{TokenForm: newTokenForm(&token, now), Secret: secret}}, nil
+	return &newTokenOutput{Body: NewTokenForm{TokenForm: FormOfToken(&token, now), Secret: secret}}, nil
 }
 
 // listTokens answers GET /tokens.
@@ -69,13 +62,7 @@ func (a *API) listTokens(ctx context.Context, in *tokenListInput) (*tokensOutput
 	if err != nil {
 		return nil, a.ledgerFailed(ctx, err)
 	}
-	out, now := &tokensOutput{Body: tokensForm{Tokens: []TokenForm{}}}, time.Now()
-	for i := range list {
-		if form := newTokenForm(&list[i], now); ended || form.State == "live" {
-			out.Body.Tokens = append(out.Body.Tokens, form)
-		}
-	}
-	return out, nil
+	return &tokensOutput{Body: tokensForm{Tokens: FormsOfTokens(list, ended, time.Now())}}, nil
 }
 
 // revokeToken answers POST /tokens/{id}/revoke.
@@ -97,5 +84,5 @@ func (a *API) revokeToken(ctx context.Context, in *tokenInput) (*tokenOutput, er
 	if i < 0 { // it has been forgotten meanwhile
 		return nil, newProblem(http.StatusNotFound, CodeTokenNotFound, "there is no token "+quote(in.ID))
 	}
-	return &tokenOutput{Body: newTokenForm(&list[i], time.Now())}, nil
+	return &tokenOutput{Body: FormOfToken(&list[i], time.Now())}, nil
 }

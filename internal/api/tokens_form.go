@@ -60,7 +60,8 @@ type (
 	}
 )
 
-func newTokenForm(t *ledger.Token, now time.Time) TokenForm {
+// FormOfToken is a token of the ledger as the API shows it.
+func FormOfToken(t *ledger.Token, now time.Time) TokenForm {
 	f := TokenForm{
 		ID: t.ID, Name: t.Name, Subject: t.Subject, Access: t.Access, Subscribers: t.Subscribers, Warehouses: t.Warehouses, State: "live",
 		Created: t.Created, CreatedBy: t.CreatedBy, Expires: timeOrNil(t.Expires), Used: timeOrNil(t.Used), Revoked: timeOrNil(t.Revoked), RevokedBy: t.RevokedBy,
@@ -72,6 +73,30 @@ func newTokenForm(t *ledger.Token, now time.Time) TokenForm {
 		f.State = "expired"
 	}
 	return f
+}
+
+// FormsOfTokens are those that are live, or where ended is asked for all.
+func FormsOfTokens(list []ledger.Token, ended bool, now time.Time) []TokenForm {
+	forms := []TokenForm{}
+	for i := range list {
+		if form := FormOfToken(&list[i], now); ended || form.State == "live" {
+			forms = append(forms, form)
+		}
+	}
+	return forms
+}
+
+// Token makes the token and its secret, or says what is wrong with the form.
+func (f *TokenAskForm) Token(by string, now time.Time) (token ledger.Token, secret string, faults []Fault) {
+	spec, faults := f.spec(now)
+	if len(faults) > 0 {
+		return token, "", faults
+	}
+	token, secret, wrong := auth.NewToken(spec, by, now)
+	for _, w := range wrong {
+		faults = append(faults, Fault{Location: "body." + w.Field, Message: w.Message})
+	}
+	return token, secret, faults
 }
 
 // spec reads what the schema cannot.

@@ -93,3 +93,8 @@ func explain(doing string, err error) error {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
 }
+
+// OpenTokens opens the configured ledger for its tokens alone. An SQLite file that is not there is made.
+func OpenTokens(ctx context.Context, cfg *config.Config) (ledger.Ledger, error) {
+	return openLedger(ctx, cfg.Ledger, false)
+}

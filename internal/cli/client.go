@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -28,6 +29,8 @@ type client struct {
 	base   string // without a trailing slash
 	http   *http.Client
 	header http.Header // that requests have besides
+	token  string      // the bearer token; "" = none
+	bad    error       // why there is none though one was named
 }
 
 func (c *command) client() *client {
@@ -41,7 +44,32 @@ func (c *command) client() *client {
 	if !strings.Contains(server, "://") {
 		server = "http://" + server
 	}
-	return &client{base: strings.TrimRight(server, "/"), http: &http.Client{Timeout: requestTimeout}}
+	token, err := c.token()
+	return &client{base: strings.TrimRight(server, "/"), http: &http.Client{Timeout: requestTimeout}, token: token, bad: err}
+}
+
+// maxTokenFile bounds what is read of a token's file, in bytes.
+const maxTokenFile = 64 << 10
+
+// token is what the file of --token-file has, or $TALLYMAN_TOKEN. There is no flag for the token itself: others see command lines.
+func (c *command) token() (string, error) {
+	if c.tokenFile == "" {
+		return strings.TrimSpace(c.getenv("TALLYMAN_TOKEN")), nil
+	}
+	f, err := os.Open(c.tokenFile)
+	if err != nil {
+		return "", usage("--token-file: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	b, err := io.ReadAll(io.LimitReader(f, maxTokenFile))
+	if err != nil {
+		return "", usage("--token-file: %w", err)
+	}
+	token := strings.TrimSpace(string(b))
+	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", usage("--token-file: %s holds no token", c.tokenFile)
+	}
+	return token, nil
 }
 
 // listSubscriptions asks for every page; an empty field of the filter is any.
@@ -115,6 +143,12 @@ func (c *client) do(ctx context.Context, method, path string, body, answer any) 
 		return usage("--server takes an address such as %s, not %q", defaultServer, c.base)
 	}
 	maps.Copy(req.Header, c.header)
+	if c.bad != nil {
+		return c.bad
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
 	req.Header.Set("Accept", "application/json")
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
@@ -155,6 +189,9 @@ func (c *client) refused(status int, body []byte) error {
 	err := fmt.Errorf("%s: %s", p.Code, p.Detail)
 	for _, f := range p.Errors[min(1, len(p.Errors)):] { // the detail is the first
 		err = fmt.Errorf("%w\n  %s: %s", err, f.Location, f.Message)
+	}
+	if p.Code == api.CodeTokenMissing {
+		err = fmt.Errorf("%w; name its file with --token-file, or set TALLYMAN_TOKEN", err)
 	}
 	if status >= http.StatusInternalServerError {
 		return unreachable(err)

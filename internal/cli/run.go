@@ -53,11 +53,12 @@ type command struct {
 	services Services
 	started  bool // the command line was fine, and the command's own work began
 
-	config string
-	set    []string
-	output string
-	server string
-	listen string // serve's, over http.listen
+	config    string
+	set       []string
+	output    string
+	server    string
+	tokenFile string // of --token-file
+	listen    string // serve's, over http.listen
 }
 
 // exitError carries the exit code of an error that says nothing more, or everything, itself.

@@ -32,6 +32,8 @@ type Services struct {
 	DiffRules func(ctx context.Context, cfg *config.Config, o DiffOptions) (*rulediff.Diff, error)
 	// TestRules runs rule tests; cfg is nil where neither its types nor a source are asked for.
 	TestRules func(ctx context.Context, cfg *config.Config, o RuleTestOptions) (*ruletest.Report, error)
+	// OpenTokens opens the configured ledger for its tokens alone; ledger.ErrInUse while a server has it.
+	OpenTokens func(ctx context.Context, cfg *config.Config) (TokenLedger, error)
 	// Demo runs the simulated warehouse until ctx ends or o.For is over.
 	Demo func(ctx context.Context, o DemoOptions) error
 }

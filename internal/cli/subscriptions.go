@@ -17,9 +17,10 @@ func (c *command) subscriptions() *cobra.Command {
 		c.subscriptionsList(), c.subscriptionsAdd(), c.subscriptionsRemove(), c.subscriptionsImport())
 }
 
-// withServer adds the flag of commands that talk to a server.
+// withServer adds the flags of commands that talk to a server.
 func (c *command) withServer(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&c.server, "server", "", "the server's address (default $TALLYMAN_SERVER, or "+defaultServer+")")
+	cmd.Flags().StringVar(&c.tokenFile, "token-file", "", "the file of the token to call with (default what $TALLYMAN_TOKEN has, if anything)")
 	return cmd
 }
 

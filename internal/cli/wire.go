@@ -36,6 +36,7 @@ func Default() Services {
 			r, err := app.TestRules(ctx, cfg, app.RuleTests(o))
 			return r, siteError(err)
 		},
+		OpenTokens:    func(ctx context.Context, cfg *config.Config) (TokenLedger, error) { return app.OpenTokens(ctx, cfg) },
 		Demo: func(ctx context.Context, o DemoOptions) error {
 			return demo.Run(ctx, demo.Options(o))
 		},

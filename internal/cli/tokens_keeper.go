@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os/user"
+	"slices"
+	"time"
+
+	"tallyman/internal/api"
+	"tallyman/internal/ledger"
+)
+
+// TokenLedger is the ledger, open for its tokens alone.
+type TokenLedger interface {
+	ledger.Tokens
+	Close() error
+}
+
+// tokenKeeper is where tokens are kept: a server or the ledger.
+type tokenKeeper interface {
+	create(ctx context.Context, ask *api.TokenAskForm) (api.NewTokenForm, error)
+	list(ctx context.Context, ended bool) ([]api.TokenForm, error)
+	revoke(ctx context.Context, id string) (api.TokenForm, error)
+	close() error
+}
+
+// tokenKeeper is the server where one is named, else the configured ledger.
+func (c *command) tokenKeeper(ctx context.Context) (tokenKeeper, error) {
+	if c.server != "" || c.getenv("TALLYMAN_SERVER") != "" {
+		if c.config != "" || len(c.set) > 0 {
+			return nil, usage("--server asks a server and --config and --set open the ledger: give one of them")
+		}
+		return remoteTokens{c.client()}, nil
+	}
+	cfg, err := c.lazyConfig()
+	if err != nil {
+		return nil, err
+	}
+	if err := cfg.Need("ledger", "url"); err != nil {
+		return nil, err
+	}
+	l, err := c.services.OpenTokens(ctx, cfg)
+	if errors.Is(err, ledger.ErrInUse) {
+		return nil, unreachable(fmt.Errorf("%w\nWhile a server has the ledger open, ask it: --server %s://%s --token-file FILE, with the token of an admin", err, cfg.HTTP.Scheme(), cfg.HTTP.Listen))
+	}
+	if err != nil {
+		return nil, unreachable(err)
+	}
+	return localTokens{l}, nil
+}
+
+// remoteTokens asks a server.
+type remoteTokens struct{ client *client }
+
+func (r remoteTokens) create(ctx context.Context, ask *api.TokenAskForm) (token api.NewTokenForm, err error) {
+	return token, r.client.do(ctx, http.MethodPost, "/tokens", ask, &token)
+}
+
+func (r remoteTokens) list(ctx context.Context, ended bool) ([]api.TokenForm, error) {
+	var answer struct {
+		Tokens []api.TokenForm `json:"tokens"`
+	}
+	path := "/tokens"
+	if ended {
+		path += "?ended=true"
+	}
+	err := r.client.do(ctx, http.MethodGet, path, nil, &answer)
+	return answer.Tokens, err
+}
+
+func (r remoteTokens) revoke(ctx context.Context, id string) (token api.TokenForm, err error) {
+	return token, r.client.do(ctx, http.MethodPost, "/tokens/"+url.PathEscape(id)+"/revoke", nil, &token)
+}
+
+func (remoteTokens) close() error { return nil }
+
+// localTokens opens the ledger itself.
+type localTokens struct{ ledger TokenLedger }
+
+func (l localTokens) create(ctx context.Context, ask *api.TokenAskForm) (api.NewTokenForm, error) {
+	now := time.Now()
+	token, secret, faults := ask.Token(localUser(), now)
+	if len(faults) > 0 {
+		return api.NewTokenForm{}, usage("--%s: %s", flagOf[faults[0].Location], faults[0].Message)
+	}
+	if err := l.ledger.AddToken(ctx, token); err != nil {
+		return api.NewTokenForm{}, err
+	}
+	return api.NewTokenForm{TokenForm: api.FormOfToken(&token, now), Secret: secret}, nil
+}
+
+// flagOf has the flags by the members of the form.
+var flagOf = map[string]string{
+	"body.name": "name", "body.subject": "subject", "body.access": "access", "body.subscribers": "subscriber", "body.warehouses": "warehouse",
+	"body.expires": "expires",
+}
+
+func (l localTokens) list(ctx context.Context, ended bool) ([]api.TokenForm, error) {
+	list, err := l.ledger.ListTokens(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return api.FormsOfTokens(list, ended, time.Now()), nil
+}
+
+func (l localTokens) revoke(ctx context.Context, id string) (api.TokenForm, error) {
+	if err := l.ledger.RevokeToken(ctx, id, localUser(), time.Now()); err != nil {
+		return api.TokenForm{}, err
+	}
+	list, err := l.ledger.ListTokens(ctx)
+	if err != nil {
+		return api.TokenForm{}, err
+	}
+	i := slices.IndexFunc(list, func(t ledger.Token) bool { return t.ID == id })
+	if i < 0 { // it has been forgotten meanwhile
+		return api.TokenForm{}, fmt.Errorf("%w: token %q", ledger.ErrNotFound, id)
+	}
+	return api.FormOfToken(&list[i], time.Now()), nil
+}
+
+func (l localTokens) close() error { return l.ledger.Close() }
+
+// localUser is who runs the program, as the ledger names it.
+func localUser() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return "local:" + u.Username
+	}
+	return "local:unknown"
+}
