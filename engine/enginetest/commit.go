@@ -42,6 +42,7 @@ func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, record *ledger.Comm
 	if record.Watermark != nil {
 		s.mark = slices.Clone(record.Watermark)
 	}
+	l.dropped = append(l.dropped, record.Silenced)
 	var committed ledger.Committed
 	l.over(record.Over)
 	for _, n := range record.Notices {
@@ -114,6 +115,13 @@ func (l *Ledger) told(id string, lane sinks.Lane) ([]string, bool) {
 		}
 	}
 	return nil, false
+}
+
+// Dropped returns how many events each commit says that silences have dropped.
+func (l *Ledger) Dropped() []map[string]int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.dropped)
 }
 
 // Runs returns all runs, in the order of their commit.

@@ -35,6 +35,7 @@ type Ledger struct {
 	forgotten map[string]bool
 	switches  map[scopeID]ledger.Switch
 	nodes     map[string]ledger.Node
+	dropped   []map[string]int
 }
 
 type scopeID struct{ rule, scope string }
