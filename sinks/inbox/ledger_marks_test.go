@@ -111,3 +111,12 @@ type fataler interface {
 	Helper()
 	Fatal(args ...any)
 }
+
+// markOf and watermarkOf are of user:1.
+func markOf(id string, acked bool, at time.Time) sinks.Mark {
+	return sinks.Mark{Notice: id, Warehouse: wh, User: "user:1", Acked: acked, At: at}
+}
+
+func watermarkOf(inbox string, score int64, at time.Time) sinks.Watermark {
+	return sinks.Watermark{Warehouse: wh, User: "user:1", Inbox: inbox, Score: score, At: at}
+}

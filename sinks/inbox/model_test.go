@@ -32,9 +32,10 @@ func TestInboxAgainstAModel(t *testing.T) {
 				o.Logger = nil
 			})
 			defer n.stop()
-			m := &model{tb: t, n: n, clock: clock, most: most, inboxes: map[string]*modelInbox{}, cursors: map[string]modelCursor{}}
+			m := &model{tb: t, n: n, clock: clock, most: most, inboxes: map[string]*modelInbox{}, cursors: map[string]modelCursor{}, readers: map[string]*modelReader{}}
 			rt.Repeat(map[string]func(*rapid.T){
-				"deliver": m.deliver, "again": m.again, "poll": m.poll, "sweep": m.sweep, "advance": m.advance, "lose": m.lose,
+				"deliver": m.deliver, "again": m.again, "poll": m.poll, "follow": m.follow, "sweep": m.sweep, "advance": m.advance, "lose": m.lose,
+				"mark": m.mark, "read all": m.readAll, "trim": m.trimMarks,
 			})
 		})
 	})
@@ -52,6 +53,7 @@ type model struct {
 	batches [][]sinks.Delivery
 	cursors map[string]modelCursor // by text
 	held    []string
+	readers map[string]*modelReader
 }
 
 type modelInbox struct {
@@ -70,6 +72,8 @@ type modelCursor struct {
 	epoch   int
 	who     string
 	score   int64
+	changes int64
+	query   page.Query
 	removed map[string]int64
 }
 
@@ -83,7 +87,7 @@ func (m *model) inbox(s string) *modelInbox {
 func (m *model) deliver(t *rapid.T) {
 	var batch []sinks.Delivery
 	for range rapid.IntRange(1, 3).Draw(t, "groups") {
-		to := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"role:a", "role:b", "user:1"}), 1, 3, rapid.ID[string]).Draw(t, "to")
+		to := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"role:a", "role:b", "user:1", "user:2"}), 1, 3, rapid.ID[string]).Draw(t, "to")
 		for _, d := range makeDeliveries(rapid.IntRange(1, 3).Draw(t, "notices"), wh, to...) {
 			d.Notice.CreatedAt = m.clock.now()
 			d.Notice.ExpiresAt = m.clock.now().Add(time.Duration(rapid.IntRange(1, 5).Draw(t, "hours")) * time.Hour)
@@ -143,13 +147,35 @@ func (m *model) give(t *rapid.T, batch []sinks.Delivery) {
 	}
 }
 
+// poll asks anew, or with any cursor that was given.
 func (m *model) poll(t *rapid.T) {
-	who := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"role:a", "role:b", "user:1"}), 1, 3, rapid.ID[string]).Draw(t, "who")
+	who := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"role:a", "role:b", "user:1", "user:2"}), 1, 3, rapid.ID[string]).Draw(t, "who")
 	q := query(who...)
-	q.Limit = rapid.IntRange(1, 6).Draw(t, "limit")
-	if len(m.held) > 0 && rapid.Bool().Draw(t, "follow") {
-		q.After = m.held[rapid.IntRange(max(0, len(m.held)-4), len(m.held)-1).Draw(t, "cursor")]
+	q.Unread = rapid.IntRange(0, 4).Draw(t, "unread") == 0
+	switch rapid.IntRange(0, 3).Draw(t, "from") {
+	case 0:
+		q.Since = m.clock.now().Add(-time.Duration(rapid.IntRange(0, 200).Draw(t, "ago")) * time.Minute).UnixMilli()
+	case 1:
+		if len(m.held) > 0 {
+			q.After = m.held[rapid.IntRange(max(0, len(m.held)-4), len(m.held)-1).Draw(t, "cursor")]
+		}
 	}
+	m.ask(t, q)
+}
+
+// follow goes on where a window left off.
+func (m *model) follow(t *rapid.T) {
+	if len(m.held) == 0 {
+		t.Skip("nobody has polled yet")
+	}
+	cursor := m.held[rapid.IntRange(max(0, len(m.held)-4), len(m.held)-1).Draw(t, "cursor")]
+	q := m.cursors[cursor].query
+	q.After, q.Since = cursor, 0
+	m.ask(t, q)
+}
+
+func (m *model) ask(t *rapid.T, q page.Query) {
+	q.Limit = rapid.IntRange(1, 6).Draw(t, "limit")
 	got, err := m.n.Poll(t.Context(), q)
 	if err != nil {
 		t.Fatal(err)
@@ -158,30 +184,45 @@ func (m *model) poll(t *rapid.T) {
 	m.cursors[got.Cursor] = cursor
 	m.held = append(m.held, got.Cursor)
 	if diff := cmp.Diff(want, summary(got)); diff != "" {
-		t.Fatalf("%v after %+v: -want +got\n%s", who, m.cursors[q.After], diff)
+		t.Fatalf("%+v with %+v: -want +got\n%s", q, m.cursors[q.After], diff)
 	}
 }
 
 // modelPage is what a page comes to.
 type modelPage struct {
-	IDs         []string
+	Notices     []string // with what became of them
+	Changes     []string
 	Unread      int
 	More, Reset bool
 	Clock       int64
 }
 
 func summary(pg page.Page) modelPage {
-	return modelPage{IDs: ids(pg), Unread: pg.Unread, More: pg.More, Reset: pg.Reset, Clock: pg.Clock}
+	out := modelPage{Notices: []string{}, Changes: []string{}, Unread: pg.Unread, More: pg.More, Reset: pg.Reset, Clock: pg.Clock}
+	for _, v := range pg.Notices {
+		out.Notices = append(out.Notices, noted(v.ID, v.Read, v.Acked))
+	}
+	for _, c := range pg.Changes {
+		out.Changes = append(out.Changes, fmt.Sprint(c.ID, " ", c.Kind, " ", c.Score))
+	}
+	slices.Sort(out.Changes)
+	return out
 }
+
+func noted(id string, read, acked bool) string { return fmt.Sprint(id, " ", read, " ", acked) }
 
 // expect is the whole of the reader's side, in plain words.
 func (m *model) expect(q page.Query) (modelPage, modelCursor) {
-	who := fmt.Sprint(q.Subscribers)
+	who := fmt.Sprint(q.Subscribers, q.Unread)
 	now := m.clock.now()
 	from := now.Add(-window).UnixMicro() - 1
-	want := modelPage{IDs: []string{}, Clock: m.last}
+	want := modelPage{Notices: []string{}, Changes: []string{}, Clock: m.last}
 	if !m.opened {
 		want.Clock = 0
+	}
+	if q.Since > 0 {
+		from = q.Since*1000 - 1
+		want.Changes = m.changes(q, from, from)
 	}
 	if c, ok := m.cursors[q.After]; ok {
 		want.Reset = c.epoch != m.n.ledger.epochs() || c.who != who
@@ -190,6 +231,7 @@ func (m *model) expect(q page.Query) (modelPage, modelCursor) {
 		}
 		if !want.Reset {
 			from = c.score
+			want.Changes = m.changes(q, c.score, c.changes)
 		}
 	}
 	all, alive := map[int64]modelNotice{}, map[int64]bool{}
@@ -201,21 +243,24 @@ func (m *model) expect(q page.Query) (modelPage, modelCursor) {
 			}
 		}
 	}
-	want.Unread = len(alive)
 	for _, score := range slices.Sorted(maps.Keys(all)) {
-		if score <= from {
+		read, acked := m.became(q, all[score])
+		if alive[score] && read == 0 {
+			want.Unread++
+		}
+		if score <= from || want.More {
 			continue
 		}
-		if len(want.IDs) == q.Limit {
+		if len(want.Notices) == q.Limit {
 			want.More, want.Clock = true, from
-			break
+			continue
 		}
-		if alive[score] {
-			want.IDs = append(want.IDs, all[score].id)
+		if alive[score] && !(q.Unread && read > 0) {
+			want.Notices = append(want.Notices, noted(all[score].id, read > 0, acked > 0))
 		}
 		from = score
 	}
-	c := modelCursor{epoch: m.n.ledger.epochs(), who: who, score: want.Clock, removed: map[string]int64{}}
+	c := modelCursor{epoch: m.n.ledger.epochs(), who: who, score: want.Clock, changes: m.last, query: q, removed: map[string]int64{}}
 	for _, s := range q.Subscribers {
 		c.removed[s] = m.inbox(s).removed
 	}
@@ -258,6 +303,16 @@ func (m *model) lose(*rapid.T) {
 	m.trim()
 	if m.opened {
 		m.last = max(delivered[len(delivered)-1].Score, m.clock.now().UnixMicro())
+	}
+	m.readers = map[string]*modelReader{}
+	for _, k := range m.n.ledger.marks {
+		m.reader(k.User).marks(m.clock.now())
+		m.reader(k.User).mark(k.Notice, k.Acked, min(k.At.UnixMicro(), m.last))
+	}
+	for _, w := range m.n.ledger.reads {
+		r := m.reader(w.User)
+		r.marks(m.clock.now())
+		r.upTo = append(r.upTo, modelUpTo{inbox: w.Inbox, score: w.Score, at: min(w.At.UnixMicro(), m.last)})
 	}
 }
 

@@ -1,0 +1,219 @@
+package inbox
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tallyman/internal/testenv"
+	"tallyman/sinks/inbox/page"
+)
+
+// TestWindowsFollowEachOther has writers on two nodes, and two users with three windows each who read, ack and read all while
+// they poll. Each window must end up with what is true, and is never told anything twice.
+func TestWindowsFollowEachOther(t *testing.T) {
+	t.Parallel()
+	for name, during := range map[string]func(*testing.T, *testenv.RedisServer){"undisturbed": nil, "over a loss": flushAll} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := testenv.Redis(t)
+			w := newWorld(t, r.Addr)
+			var windows []*pane
+			for _, user := range []string{"user:1", "user:2"} {
+				for i := range 3 {
+					p := &pane{user: user, node: w.nodes[i%2], query: query("role:k", user), known: map[string]state{}}
+					p.query.Limit = []int{200, 7, 50}[i]
+					windows = append(windows, p)
+				}
+			}
+			for _, p := range windows {
+				w.wg.Go(func() { p.live(w) })
+			}
+			var middle func()
+			if during != nil {
+				middle = func() { during(t, r) }
+			}
+			w.write(5*time.Millisecond, middle)
+			close(w.stop)
+			w.wg.Wait()
+			for i, p := range windows {
+				p.expectTruth(t, w, i)
+			}
+		})
+	}
+}
+
+// state is what became of a notice.
+type state struct{ read, acked bool }
+
+// pane is one window of a user.
+type pane struct {
+	user  string
+	node  *node
+	query page.Query
+	known map[string]state
+	pages int
+	last  page.Page
+}
+
+// live polls, and now and then marks something that it shows, until the world stops; then it polls to the end.
+func (p *pane) live(w *world) {
+	for stopping := false; ; {
+		p.poll(w)
+		select {
+		case <-w.stop:
+			if stopping && !p.last.More {
+				return
+			}
+			stopping = true
+			continue
+		default:
+		}
+		switch rand.IntN(6) {
+		case 0, 1:
+			for id := range p.known {
+				p.mark(w, id, rand.IntN(2) == 0)
+				break
+			}
+		case 2:
+			if p.pages%5 == 0 {
+				p.readAll(w)
+			}
+		}
+		pause(polled)
+	}
+}
+
+// poll takes a page in, and complains of what it was told already.
+func (p *pane) poll(w *world) {
+	pg, err := p.node.Poll(w.t.Context(), p.query)
+	if err != nil {
+		w.t.Errorf("poll: %v", err)
+		return
+	}
+	p.pages++
+	if pg.Reset {
+		p.known = map[string]state{}
+	}
+	for _, c := range pg.Changes {
+		was, ok := p.known[c.ID]
+		if !ok || was.acked || c.Kind == page.Read && was.read {
+			w.t.Errorf("%s is told that %s is %s, and knew %v %+v", p.user, c.ID, c.Kind, ok, was)
+		}
+		p.known[c.ID] = state{true, c.Kind == page.Acked}
+	}
+	for _, v := range pg.Notices {
+		if _, ok := p.known[v.ID]; ok {
+			w.t.Errorf("%s got %s twice", p.user, v.ID)
+		}
+		p.known[v.ID] = state{v.Read, v.Acked}
+	}
+	p.query.After, p.last = pg.Cursor, pg
+}
+
+// quiet is a t for marks that a loss of Redis may cut off: what the ledger has comes back from there.
+type quiet struct{ t *testing.T }
+
+func (q quiet) Helper() {}
+
+func (q quiet) Fatal(args ...any) { q.t.Log(args...) }
+
+func (p *pane) mark(w *world, id string, acked bool) {
+	p.node.mark(quiet{w.t}, time.Now(), p.user, acked, id)
+}
+
+func (p *pane) readAll(w *world) {
+	if p.query.After != "" {
+		p.node.readAll(quiet{w.t}, time.Now(), p.user, p.query.After, [][]string{{"role:k"}, {p.user}, {"role:k", p.user}}[rand.IntN(3)]...)
+	}
+}
+
+// expectTruth lets the marks in that a loss cut off, and compares the window with what the ledger says.
+func (p *pane) expectTruth(t *testing.T, w *world, number int) {
+	t.Helper()
+	if err := p.node.catchUp(context.Background(), 0); err != nil {
+		t.Fatal(err)
+	}
+	for p.poll(w); p.last.More; {
+		p.poll(w)
+	}
+	want, unread := w.truth(p.user, p.query)
+	if diff := cmp.Diff(want, p.known, cmp.AllowUnexported(state{})); diff != "" {
+		t.Errorf("window %d of %s after %d pages: -want +got\n%s", number, p.user, p.pages, diff)
+	}
+	if p.last.Unread != min(unread, maxUnread) || p.last.UnreadMore != (unread > maxUnread) {
+		t.Errorf("window %d of %s: %d unread, more %v, want %d", number, p.user, p.last.Unread, p.last.UnreadMore, unread)
+	}
+	if len(want) < writers*perWriter/2 || unread == len(want) {
+		t.Errorf("%d notices, %d of them unread", len(want), unread)
+	}
+}
+
+// truth is what the ledger has for a user's query.
+func (w *world) truth(user string, q page.Query) (map[string]state, int) {
+	out := map[string]state{}
+	for _, s := range w.wanted(q) {
+		out[s.ID] = state{}
+	}
+	inboxes := map[string]map[string]bool{}
+	for _, s := range q.Subscribers {
+		inboxes[s] = map[string]bool{}
+		for _, one := range w.wanted(query(s)) {
+			inboxes[s][one.ID] = true
+		}
+	}
+	for _, m := range w.ledger.marks {
+		if was, ok := out[m.Notice]; ok && m.User == user {
+			out[m.Notice] = state{true, was.acked || m.Acked}
+		}
+	}
+	for _, r := range w.ledger.reads {
+		for _, s := range w.wanted(q) {
+			if r.User == user && s.Score <= r.Score && inboxes[r.Inbox][s.ID] {
+				out[s.ID] = state{true, out[s.ID].acked}
+			}
+		}
+	}
+	unread := 0
+	for _, s := range out {
+		if !s.read {
+			unread++
+		}
+	}
+	return out, unread
+}
+
+// What a node recorded and could not tell, because it died or Redis was away, reaches the windows all the same.
+func TestMarksCatchUp(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t site) {
+		n := newNode(t, t.addr, newMemoryLedger())
+		batch := makeDeliveries(4, wh, "user:1", "role:k")
+		n.deliver(t, batch)
+		first := n.poll(t, query("user:1"))
+		at := time.Now()
+		n.ledger.mark(markOf(batch[0].Notice.ID, false, at), markOf(batch[1].Notice.ID, true, at))
+		n.ledger.readAll(watermarkOf("user:1", first.Notices[2].Score, at))
+		for range 2 { // once more changes nothing
+			if err := n.catchUp(t.Context(), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pg := n.poll(t, after(query("user:1"), first.Cursor))
+		want := []string{batch[0].Notice.ID + " read", batch[1].Notice.ID + " acked", batch[2].Notice.ID + " read"}
+		got := []string{}
+		for _, c := range pg.Changes {
+			got = append(got, fmt.Sprint(c.ID, " ", c.Kind))
+		}
+		if diff := cmp.Diff(want, got); diff != "" || pg.Unread != 1 {
+			t.Errorf("%d unread, -want +got\n%s", pg.Unread, diff)
+		}
+		if pg := n.poll(t, after(query("user:1"), pg.Cursor)); len(pg.Changes) != 0 {
+			t.Errorf("told again: %v", pg.Changes)
+		}
+	})
+}
