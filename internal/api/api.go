@@ -88,12 +88,13 @@ type API struct {
 	waiters waiters
 	ids     requestIDs
 	bounds  bounds
+	callers *callers
 }
 
 // New makes the API.
 func New(deps Deps) *API {
 	deps.Auth = newCallers(deps.Auth, deps.HTTP.Rate)
-	a := &API{deps: deps, log: deps.Logger, ids: newRequestIDs(), bounds: defaultBounds()}
+	a := &API{deps: deps, log: deps.Logger, ids: newRequestIDs(), bounds: defaultBounds(), callers: newCallers(deps.Auth, deps.HTTP.Rate)}
 	routes := newRouter()
 	a.spec = a.register(routes)
 	a.handler = a.outer(a.traced(routes, a.shared(a.limited(a.authenticated(a.sameOrigin(routes))))))

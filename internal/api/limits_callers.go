@@ -151,17 +151,7 @@ func (c *callers) failed(t *try) {
 
 // take counts a request of a caller who is known.
 func (c *callers) take(t *try, id *auth.Identity) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.limit.Failures > 0 {
-		c.wrong.remove(t.here)
-		if _, ok := c.good.get(t.now, t.credential); !ok {
-			c.good.put(t.now, t.credential, struct{}{})
-		}
-	}
-	if c.limit.Requests == 0 {
-		return nil
-	}
+	c.remember(t)
 	name := id.Subject
 	switch {
 	case id.Token != "":
@@ -169,6 +159,35 @@ func (c *callers) take(t *try, id *auth.Identity) error {
 	case id.Subject == auth.Anonymous:
 		name = "address " + t.address.String()
 	}
+	return c.count(t, name)
+}
+
+// passing counts a request that needs no token, by address.
+func (c *callers) passing(r *http.Request) error {
+	t := try{now: time.Now(), address: addressOf(r.RemoteAddr)}
+	return c.count(&t, "address "+t.address.String())
+}
+
+// remember keeps in mind that the credential is good.
+func (c *callers) remember(t *try) {
+	if c.limit.Failures == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wrong.remove(t.here)
+	if _, ok := c.good.get(t.now, t.credential); !ok {
+		c.good.put(t.now, t.credential, struct{}{})
+	}
+}
+
+// count counts a request of a caller.
+func (c *callers) count(t *try, name string) error {
+	if c.limit.Requests == 0 {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	b := bucketOf(c.known, t.now, name, c.limit.Requests, c.limit.Burst)
 	wait := b.take(t.now)
 	if wait == 0 {

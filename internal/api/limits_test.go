@@ -156,6 +156,20 @@ func TestWrongCredentials(t *testing.T) {
 	})
 }
 
+// TestRateWithoutToken proves that what needs no token is limited by address, and takes nothing from those who have one.
+func TestRateWithoutToken(t *testing.T) {
+	t.Parallel()
+	poll, b := limitedBy(t, api.Rate{Requests: 0.001, Burst: 2}, &tokens{})
+	for i, want := range []int{200, 200, 429} {
+		if got := b.handle(t, "/healthz"); got.status != want {
+			t.Errorf("%d: %d", i, got.status)
+		}
+	}
+	if got := poll(here, "token a"); got.status != http.StatusOK {
+		t.Errorf("with a token: %d", got.status)
+	}
+}
+
 // TestNetworksOfIPv6 proves that one who has a whole network has no more tries than others.
 func TestNetworksOfIPv6(t *testing.T) {
 	t.Parallel()

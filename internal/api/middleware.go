@@ -74,10 +74,14 @@ func (a *API) requestAttrs(w http.ResponseWriter, r *http.Request) []slog.Attr {
 func (a *API) authenticated(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isOpen(r) {
+			if err := a.callers.passing(r); err != nil {
+				a.refused(w, r, err)
+				return
+			}
 			next.ServeHTTP(w, r)
 			return
 		}
-		who, err := a.deps.Auth.Authenticate(r)
+		who, err := a.callers.Authenticate(r)
 		if err != nil {
 			a.refused(w, r, err)
 			return
