@@ -60,8 +60,8 @@ func (in *Inbox) views(r *reader, now int64, entries []sliceEntry) []notice.View
 
 // popups calls popups.lua.
 func (in *Inbox) popups(ctx context.Context, g *index.Generation, r *reader) ([]sliceEntry, error) {
-	keys := []string{in.keys.clock(r.Warehouse), in.keys.notices(r.Warehouse), in.keys.popups(r.Warehouse)}
-	args := []any{g.Epoch, flag(r.user != ""), page.MaxPopups + 1}
+	keys := []string{in.keys.clock(r.Warehouse), in.keys.notices(r.Warehouse), in.keys.expiry(r.Warehouse), in.keys.popups(r.Warehouse)}
+	args := []any{g.Epoch, in.now(), flag(r.user != ""), page.MaxPopups + 1}
 	for _, s := range r.Subscribers {
 		keys = append(keys, in.keys.inbox(r.Warehouse, s))
 		args = append(args, s)

@@ -2,12 +2,14 @@
 --
 -- KEYS 1 clock     hash    epoch, clock, sweeps
 --      2 notices   hash    id → body
---      3 popups    zset    ids of modal notices → score
---      4 … 3+s     zset    the inboxes
+--      3 expiry    zset    block of ids → when they expire, µs
+--      4 popups    zset    ids of modal notices → score
+--      5 … 4+s     zset    the inboxes
 --      then, if there is a reader, its marks and its upto: see read.lua
 -- ARGV 1 epoch that the caller believes in
---      2 1 if there is a reader, 0 if not
---      3 how many at most
+--      2 now, µs; 0 = the server's TIME
+--      3 1 if there is a reader, 0 if not
+--      4 how many at most
 --      then s × subscriber, in the order of the keys
 -- Result: (id, score, body, what became of it) of each, as poll.lua has it, ascending; the body is empty where it is gone.
 -- Error:  EPOCH <what was found, or none>
@@ -16,19 +18,28 @@ local found = redis.call('HGET', KEYS[1], 'epoch')
 if found ~= ARGV[1] then
   return redis.error_reply('EPOCH ' .. (found or 'none'))
 end
+local now = tonumber(ARGV[2])
+if now == 0 then
+  local t = redis.call('TIME')
+  now = tonumber(t[1]) * 1000000 + tonumber(t[2])
+end
 local names, keys = {}, {}
-for i = 4, #ARGV do
-  names[i - 3] = ARGV[i]
-  keys[i - 3] = KEYS[i]
+for i = 5, #ARGV do
+  names[i - 4] = ARGV[i]
+  keys[i - 4] = KEYS[i]
+end
+local expired = {}
+for _, block in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', text(now), 'LIMIT', 0, 100)) do
+  for id in string.gmatch(block, '%S+') do expired[id] = true end
 end
 local state = nil
-if ARGV[2] == '1' then state = readState(KEYS[#KEYS - 1], KEYS[#KEYS], names, keys) end
+if ARGV[3] == '1' then state = readState(KEYS[#KEYS - 1], KEYS[#KEYS], names, keys) end
 
 local ids, scores = {}, {}
 for _, key in ipairs(keys) do
-  local list = redis.call('ZINTER', 2, KEYS[3], key, 'AGGREGATE', 'MIN', 'WITHSCORES')
+  local list = redis.call('ZINTER', 2, KEYS[4], key, 'AGGREGATE', 'MIN', 'WITHSCORES')
   for j = 1, #list, 2 do
-    if not scores[list[j]] then
+    if not scores[list[j]] and not expired[list[j]] then
       ids[#ids + 1] = list[j]
       scores[list[j]] = number(list[j + 1])
     end
@@ -39,7 +50,7 @@ table.sort(ids, function(a, b) return scores[a] < scores[b] end)
 local open, read, acked = {}, {}, {}
 if state then read, acked = marked(state, ids) end
 for i, id in ipairs(ids) do
-  if not acked[i] and #open < tonumber(ARGV[3]) then open[#open + 1] = id end
+  if not acked[i] and #open < tonumber(ARGV[4]) then open[#open + 1] = id end
 end
 local reply = {}
 if #open > 0 then
