@@ -3,6 +3,7 @@ package delivery
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -123,6 +124,7 @@ func (l *loop) run(ctx context.Context, stop <-chan struct{}, giveUp context.Can
 			l.take(got)
 		case f := <-l.answered:
 			l.land(f)
+			runtime.Gosched() // other calls that have ended are landed with it
 			for more := true; more; {
 				select {
 				case f := <-l.answered:
