@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
@@ -25,8 +26,13 @@ func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.
 	begin := func(b *pgx.Batch) {
 		b.Queue(queries.Get("by-key"))
 		b.Queue(queries.Get("claim-pushes"), lane, node, lease.Microseconds(), limit, clock).Query(func(found pgx.Rows) error {
-			var err error
-			list, err = pgx.CollectRows(found, scanClaimed)
+			var c rows.Claimed
+			var body pgtype.DriverBytes // what was read of the connection, until the next row
+			_, err := pgx.ForEachRow(found, append(c.Columns(), &body), func() error {
+				n, err := notice.Unmarshal(body)
+				list = append(list, c.Claimed(n))
+				return err
+			})
 			return err
 		})
 		b.Queue(queries.Get("next-push"), lane, clock).QueryRow(func(r pgx.Row) error { return r.Scan(&now, &next) })
@@ -36,16 +42,6 @@ func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.
 		return sinks.Claims{}, err
 	}
 	return rows.ClaimsOf(list, limit, now, next), nil
-}
-
-func scanClaimed(r pgx.CollectableRow) (sinks.Claimed, error) {
-	var c rows.Claimed
-	var body []byte
-	if err := r.Scan(append(c.Columns(), &body)...); err != nil {
-		return sinks.Claimed{}, err
-	}
-	n, err := notice.Unmarshal(body)
-	return c.Claimed(n), err
 }
 
 // SettlePushes implements ledger.Pushes.
