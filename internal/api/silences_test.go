@@ -1,0 +1,113 @@
+package api_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"tallyman/engine/silence"
+	"tallyman/internal/api"
+)
+
+func TestSilencesList(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	golden(t, "silences.json", b.get(t, "/api/v1/silences").body)
+	golden(t, "silences.xml", b.get(t, "/api/v1/silences", "Accept", "application/xml").body)
+	golden(t, "silence.json", b.get(t, "/api/v1/silences/s_stocktake").body)
+	for query, want := range map[string]int{"": 3, "?state=active": 1, "?state=pending&state=active": 2, "?state=expired": 1} {
+		var form api.SilencesForm
+		if err := json.Unmarshal([]byte(b.get(t, "/api/v1/silences"+query).body), &form); err != nil || len(form.Silences) != want {
+			t.Errorf("%s: %d silences, %v", query, len(form.Silences), err)
+		}
+	}
+	for path, want := range map[string]string{"/silences?state=ended": "invalid_parameter", "/silences/s_none": "silence_not_found"} {
+		if got := b.get(t, "/api/v1"+path); !strings.Contains(got.body, `"code":"`+want+`"`) {
+			t.Errorf("%s: %s", path, got.body)
+		}
+	}
+}
+
+func TestSilencesAreAddedAndEnded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	got := b.do(t, http.MethodPost, "/api/v1/silences", `{"matchers":["rule=x","warehouse=~1192.*"],"for":"2h","comment":"stocktake"}`, "Content-Type", "application/json")
+	var form api.SilenceForm
+	if err := json.Unmarshal([]byte(got.body), &form); err != nil || got.status != http.StatusCreated {
+		t.Fatalf("%d %s, %v", got.status, got.body, err)
+	}
+	if form.State != "active" || form.Author != "anonymous" || !form.From.Equal(quarterPast) || !form.Until.Equal(quarterPast.Add(2*time.Hour)) || !strings.HasPrefix(form.ID, "s_") {
+		t.Errorf("%+v", form)
+	}
+	for _, want := range []string{"expired", "expired"} {
+		got = b.do(t, http.MethodPost, "/api/v1/silences/"+form.ID+"/expire", "")
+		if err := json.Unmarshal([]byte(got.body), &form); err != nil || got.status != http.StatusOK || form.State != want || form.EndedBy != "anonymous" {
+			t.Errorf("%d %s, %v", got.status, got.body, err)
+		}
+	}
+	if got = b.do(t, http.MethodPost, "/api/v1/silences/s_none/expire", ""); got.status != http.StatusNotFound {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	got = b.do(t, http.MethodPost, "/api/v1/silences", `{"matchers":["warehouse=119240"],"from":"2026-06-02T00:00:00+08:00","window":{"cron":"0 22 * * 6","timezone":"Asia/Shanghai","duration":"8h"}}`, "Content-Type", "application/json")
+	if err := json.Unmarshal([]byte(got.body), &form); err != nil || form.State != "pending" || form.Next == nil || form.Window.Duration != "8h" {
+		t.Errorf("%d %s, %v", got.status, got.body, err)
+	}
+	if b.silences.changed != 4 {
+		t.Errorf("the node has taken in %d changes", b.silences.changed)
+	}
+}
+
+func TestBadSilencesAreRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for body, want := range map[string]string{
+		`{"matchers":["rule"],"for":"2h"}`:                                                 `body.matchers: \"rule\": has no operator`,
+		`{"matchers":["rule=~("],"for":"2h"}`:                                              `body.matchers: \"rule=~(\": missing closing )`,
+		`{"matchers":["rule=~.*"],"for":"2h"}`:                                             "body.matchers: each of them matches an empty text",
+		`{"matchers":[],"for":"2h"}`:                                                       "body.matchers: there is none",
+		`{"matchers":["rule=x"]}`:                                                          "body.until: is missing",
+		`{"matchers":["rule=x"],"for":"2 hours"}`:                                          "body.for: ",
+		`{"matchers":["rule=x"],"for":"2h","until":"2026-06-02T00:00:00Z"}`:                "body.for: until says",
+		`{"matchers":["rule=x"],"until":"2026-05-02T00:00:00Z"}`:                           "body.until: is not after from",
+		`{"matchers":["rule=x"],"until":"tomorrow"}`:                                       "body.until",
+		`{"matchers":["rule=x"],"window":{"cron":"0 22 * *","duration":"8h"}}`:             "body.window.cron: has 4 fields",
+		`{"matchers":["rule=x"],"window":{"cron":"0 22 * * *","duration":"a day"}}`:        "body.window.duration: ",
+		`{"matchers":["rule=x"],"window":{"cron":"0 * * * *","duration":"2h"}}`:            "body.window.duration: is not shorter than the 1h0m0s between two openings",
+		`{"matchers":["rule=x"],"for":"2h","comment":"` + strings.Repeat("x", 1001) + `"}`: "body.comment: is longer",
+	} {
+		got := b.do(t, http.MethodPost, "/api/v1/silences", body, "Content-Type", "application/json")
+		if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, want) || !strings.Contains(got.body, `"code":"invalid_body"`) {
+			t.Errorf("%s: %d %s", body, got.status, got.body)
+		}
+	}
+	if b.silences.changed != 0 {
+		t.Error("something was added")
+	}
+}
+
+func TestTooManySilences(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for i := range 999 {
+		b.silences.list = append(b.silences.list, silence.Silence{ID: fmt.Sprint(i), Until: quarterPast.Add(time.Hour)})
+	}
+	got := b.do(t, http.MethodPost, "/api/v1/silences", `{"matchers":["rule=x"],"for":"2h"}`, "Content-Type", "application/json")
+	if got.status != http.StatusConflict || !strings.Contains(got.body, `"code":"too_many_silences"`) {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}
+
+func TestSilencesWithoutALedger(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.silences.failure = errors.New("away")
+	for _, path := range []string{"/silences", "/silences/s_stocktake"} {
+		if got := b.get(t, "/api/v1"+path); got.status != http.StatusServiceUnavailable {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+	}
+}
