@@ -24,6 +24,8 @@ type Inbox interface {
 	Poll(ctx context.Context, q page.Query) (page.Page, error)
 	// Wait returns nil as soon as the version is another one, and the context's error when that ends first.
 	Wait(ctx context.Context, q page.Query, version string) error
+	// Watch calls news whenever one of the subscribers may have something new, until stop is called. news returns at once.
+	Watch(warehouse string, subscribers []string, news func()) (stop func())
 }
 
 // Catalogue keeps types and subscriptions; see ledger.Catalogue for what each method promises.
@@ -40,6 +42,9 @@ type Catalogue interface {
 type Meter interface {
 	PollDone(outcome string, took time.Duration)
 	NoticeMade(noticeType, status string)
+	StreamOpened()
+	// StreamEnded gives one of the Stream… constants.
+	StreamEnded(reason string)
 }
 
 // Deps is what the API is made of. Every field but Queues is needed.
@@ -72,6 +77,7 @@ type Deps struct {
 	Ready    func(ctx context.Context) error
 	Auth     auth.Authenticator
 	HTTP     HTTP
+	Streams  StreamLimits
 	Gatherer prometheus.Gatherer
 	Meter    Meter
 	Logger   *slog.Logger
@@ -86,6 +92,7 @@ type API struct {
 	handler http.Handler
 	spec    []byte // the OpenAPI document
 	waiters waiters
+	streams *streams
 	ids     requestIDs
 	bounds  bounds
 	callers *callers
@@ -95,6 +102,7 @@ type API struct {
 func New(deps Deps) *API {
 	deps.Auth = newCallers(deps.Auth, deps.HTTP.Rate)
 	a := &API{deps: deps, log: deps.Logger, ids: newRequestIDs(), bounds: defaultBounds(), callers: newCallers(deps.Auth, deps.HTTP.Rate)}
+	a.streams = newStreams(&a.deps)
 	routes := newRouter()
 	a.spec = a.register(routes)
 	a.handler = a.outer(a.traced(routes, a.shared(a.limited(a.authenticated(a.sameOrigin(routes))))))

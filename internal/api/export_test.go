@@ -15,6 +15,13 @@ func (a *API) Waiting() int {
 	return len(a.waiters.cancel)
 }
 
+// Streams is the number of open streams.
+func (a *API) Streams() int {
+	a.streams.mu.Lock()
+	defer a.streams.mu.Unlock()
+	return len(a.streams.open)
+}
+
 // Patterns are the routes of an API as they were registered.
 func Patterns(deps Deps) []string {
 	routes := newRouter()

@@ -21,6 +21,8 @@ type fakeInbox struct {
 	changed chan struct{}
 	waiting chan struct{} // gets a value for each Wait that began
 	queries []page.Query
+	news    map[int]func() // of those who watch
+	watches int
 }
 
 func newFakeInbox(pg page.Page) *fakeInbox {
@@ -32,6 +34,9 @@ func (f *fakeInbox) put(pg page.Page) {
 	defer f.mu.Unlock()
 	f.page = pg
 	close(f.changed)
+	for _, news := range f.news {
+		news()
+	}
 	f.changed = make(chan struct{})
 }
 
@@ -84,6 +89,23 @@ func (f *fakeInbox) Wait(ctx context.Context, _ page.Query, version string) erro
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+	}
+}
+
+// Watch calls news with each new page.
+func (f *fakeInbox) Watch(_ string, _ []string, news func()) func() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.watches++
+	id := f.watches
+	if f.news == nil {
+		f.news = map[int]func(){}
+	}
+	f.news[id] = news
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.news, id)
 	}
 }
 

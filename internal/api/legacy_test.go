@@ -116,6 +116,8 @@ func (s *scriptedInbox) Wait(ctx context.Context, _ page.Query, _ string) error 
 	return ctx.Err()
 }
 
+func (s *scriptedInbox) Watch(string, []string, func()) func() { return func() {} }
+
 func (s *scriptedInbox) Poll(_ context.Context, q page.Query) (page.Page, error) {
 	s.polls++
 	from := q.Since * 1000

@@ -1,8 +1,10 @@
 package api
 
 import (
+	"bufio"
 	"crypto/rand"
 	"encoding/hex"
+	"net"
 	"net/http"
 	"strconv"
 	"sync/atomic"
@@ -51,6 +53,15 @@ func (w *response) Write(p []byte) (int, error) {
 	n, err := w.ResponseWriter.Write(p)
 	w.bytes += int64(n)
 	return n, err
+}
+
+// Hijack hands over the connection. Whoever takes it answers by himself, and only what succeeds is answered so.
+func (w *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(w.ResponseWriter).Hijack()
+	if err == nil {
+		w.status = http.StatusOK
+	}
+	return conn, rw, err
 }
 
 // Unwrap gives http.ResponseController what it works on.

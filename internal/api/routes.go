@@ -37,9 +37,9 @@ func (a *API) register(routes *router) []byte {
 		"The state of the node, its rules and deliveries"), a.status)
 
 	doc := operations.OpenAPI()
-	plain := append(plainOperations(), pollOperation(doc), legacyOperation(doc))
+	plain := append(plainOperations(), pollOperation(doc), streamOperation(doc), legacyOperation(doc))
 	handlers := map[string]http.HandlerFunc{
-		"poll-notices": a.notices, "legacy-list-notifications": a.legacy,
+		"poll-notices": a.notices, "stream-notices": a.stream, "legacy-list-notifications": a.legacy,
 		"healthz": a.healthz, "readyz": a.readyz, "metrics": a.metrics().ServeHTTP, "openapi": a.openapi,
 	}
 	for _, op := range plain {

@@ -26,7 +26,12 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-func TestMain(m *testing.M) { testenv.Main(m) }
+func TestMain(m *testing.M) {
+	if addr := os.Getenv(clientsEnv); addr != "" {
+		os.Exit(streamClients(addr))
+	}
+	testenv.Main(m)
+}
 
 // bundle is an API over fakes on a real server.
 type bundle struct {
@@ -191,6 +196,10 @@ func (f *fakeMeter) PollDone(outcome string, _ time.Duration) {
 func (f *fakeMeter) NoticeMade(noticeType, status string) {
 	f.PollDone(noticeType+" "+status, 0)
 }
+
+func (f *fakeMeter) StreamOpened() { f.PollDone("stream", 0) }
+
+func (f *fakeMeter) StreamEnded(reason string) { f.PollDone("stream "+reason, 0) }
 
 func (f *fakeMeter) all() []string {
 	f.mu.Lock()

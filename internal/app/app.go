@@ -267,6 +267,7 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 	a.tls = callers.TLS
 	return api.New(api.Deps{
 		HTTP:       callers,
+		Streams:    api.StreamLimits{Max: a.cfg.HTTP.MaxStreams, PerToken: a.cfg.HTTP.MaxStreamsPerToken},
 		Inbox:      a.index.inbox,
 		Queues:     a.index.served(),
 		Catalogue:  a.ledger,

@@ -21,6 +21,9 @@ type HTTP struct {
 	Rate   CallerRate
 	CORS   CORS
 	TLS    TLSFiles
+
+	MaxStreams         int // open at a time, of the node
+	MaxStreamsPerToken int // of one token
 }
 
 // CallerRate is how often a caller may ask.
@@ -67,6 +70,7 @@ const (
 	defaultRequests = 1000 // a second
 	burstSeconds    = 20   // of requests at once, where no burst is given
 	mostBurst       = 10_000_000
+	mostStreams     = 1_000_000
 )
 
 func defaultHTTP() HTTP {
@@ -74,6 +78,8 @@ func defaultHTTP() HTTP {
 		Listen: "127.0.0.1:8080",
 		Rate:   CallerRate{Failures: Rate{Calls: 300, Per: time.Minute}},
 		TLS:    TLSFiles{MinVersion: TLS12},
+
+		MaxStreams: 20_000, MaxStreamsPerToken: 10_000,
 	}
 }
 
@@ -94,7 +100,9 @@ func (r CallerRate) Limits(mode AuthMode) (requests float64, burst int) {
 
 func httpFields(h *HTTP) field {
 	return section(map[string]field{
-		"listen": text(&h.Listen),
+		"listen":                text(&h.Listen),
+		"max_streams":           numberUpTo(&h.MaxStreams, mostStreams),
+		"max_streams_per_token": numberUpTo(&h.MaxStreamsPerToken, mostStreams),
 		"rate": section(map[string]field{
 			"requests": func(d *decoder, at path, v any) {
 				h.Rate.Requests = new(Rate)

@@ -22,6 +22,8 @@ type Metrics struct {
 	firingLag  prometheus.Histogram
 	polls      *prometheus.CounterVec
 	pollTime   prometheus.Histogram
+	streams    prometheus.Gauge
+	streamEnds *prometheus.CounterVec
 
 	types, rules, sinks names
 }
@@ -45,13 +47,17 @@ func New(version, goVersion string) (*Metrics, error) {
 		polls: counter("polls_total", "Polls, by how they ended.", "outcome"),
 		pollTime: histogram("poll_duration_seconds", "How long polls took, without the time that they waited for something new.",
 			[]float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5}),
+		streams: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: namespace, Name: "streams", Help: "Streams of notices that are open.",
+		}),
+		streamEnds: counter("streams_ended_total", "Streams of notices that have ended, by why.", "reason"),
 	}
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "build_info", Help: "1, labelled with what runs.",
 	}, []string{"version", "go"})
 	build.WithLabelValues(version, goVersion).Set(1)
 	for _, c := range []prometheus.Collector{
-		m.notices, m.runs, m.rows, m.runTime, m.deliveries, m.firingLag, m.polls, m.pollTime, build,
+		m.notices, m.runs, m.rows, m.runTime, m.deliveries, m.firingLag, m.polls, m.pollTime, m.streams, m.streamEnds, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	} {
 		if err := m.registry.Register(c); err != nil {
@@ -110,4 +116,13 @@ func (m *Metrics) FiringLag(d time.Duration) { m.firingLag.Observe(d.Seconds()) 
 func (m *Metrics) PollDone(outcome string, took time.Duration) {
 	m.polls.WithLabelValues(outcome).Inc()
 	m.pollTime.Observe(took.Seconds())
+}
+
+// StreamOpened counts a stream among the open ones.
+func (m *Metrics) StreamOpened() { m.streams.Inc() }
+
+// StreamEnded counts a stream that was open.
+func (m *Metrics) StreamEnded(reason string) {
+	m.streams.Dec()
+	m.streamEnds.WithLabelValues(reason).Inc()
 }

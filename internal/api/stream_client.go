@@ -1,0 +1,240 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"tallyman/sinks/inbox/page"
+)
+
+// The bounds of one stream.
+const (
+	streamPatience = 10 * time.Second // how long a client may take to read what is sent to it at once
+	farewellTime   = time.Second      // or that the stream ends
+	maxBacklog     = 256 << 10        // bytes that wait for a client
+)
+
+// stream is one client's. While it is idle it has no goroutine that writes; whoever has something for it starts one.
+type stream struct {
+	hub      *streams
+	feed     *feed
+	grant    *grant // nil = it cannot end
+	line     line
+	langs    []string
+	language string // the header that langs were read from
+	holder   string
+	beat     uint8         // at which its heartbeats are due
+	place    page.Query    // with the cursor that it is at, until it is live
+	at       int           // its place in the feed, while it is live; guarded by the feed
+	done     chan struct{} // closed when the line is
+
+	mu      sync.Mutex
+	queue   [][]byte
+	queued  int  // bytes in it
+	writing bool // somebody sends, or will when the stream has caught up
+	live    bool
+	ended   bool
+	unread  int // as the client knows it; -1 = not yet
+	more    bool
+}
+
+// take queues what a page has for the client.
+func (s *stream) take(l *leaflet) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(l.events) > 0 {
+		s.add(l.events)
+	}
+	if s.unread != l.unread || s.more != l.more {
+		s.unread, s.more = l.unread, l.more
+		s.add(l.count)
+	}
+}
+
+// push queues a part.
+func (s *stream) push(part []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.add(part)
+}
+
+// add queues a part and sees that somebody sends it. A client for which too much waits is cut off. The caller holds the lock.
+func (s *stream) add(part []byte) {
+	if s.ended {
+		return
+	}
+	if s.queued > 0 && s.queued+len(part) > maxBacklog {
+		go s.end(StreamSlow) // it takes locks that the caller may hold
+		return
+	}
+	s.queue = append(s.queue, part)
+	s.queued += len(part)
+	if !s.writing {
+		s.writing = true
+		go s.write()
+	}
+}
+
+// write sends what is queued until there is nothing more, and hangs up if the stream has ended.
+func (s *stream) write() {
+	for {
+		parts, patience, over := s.next()
+		if parts == nil {
+			if over {
+				s.line.close()
+				close(s.done)
+			}
+			return
+		}
+		s.send(parts, patience)
+	}
+}
+
+// next takes the queue. With nothing in it, nobody writes any more until there is.
+func (s *stream) next() (parts net.Buffers, patience time.Duration, over bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	parts, patience = s.queue, streamPatience
+	s.queue, s.queued = nil, 0
+	if s.ended {
+		patience = farewellTime
+	}
+	if parts == nil {
+		s.writing = s.ended
+	}
+	return parts, patience, s.ended
+}
+
+// send writes to the line. A stream whose client does not take it ends.
+func (s *stream) send(parts net.Buffers, patience time.Duration) {
+	switch err := s.line.send(parts, patience); {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		s.end(StreamSlow)
+	case err != nil:
+		s.end(StreamGone)
+	}
+}
+
+// end ends the stream: the client is told why, where it can be. What waited for it is dropped. Only the first end counts.
+func (s *stream) end(reason string) {
+	word := farewell(reason)
+	s.mu.Lock()
+	if s.ended {
+		s.mu.Unlock()
+		return
+	}
+	s.ended = true
+	live, write := s.live, !s.writing
+	s.writing = true
+	s.queue, s.queued = nil, 0
+	left := time.Duration(0)
+	if word != nil {
+		s.queue, left = [][]byte{word}, farewellTime
+	}
+	if s.line != nil {
+		s.line.hurry(left)
+	}
+	s.mu.Unlock()
+	if live {
+		s.feed.remove(s)
+	}
+	s.hub.leave(s)
+	s.hub.meter.StreamEnded(reason)
+	if write {
+		go s.write()
+	}
+}
+
+// over tells whether the stream has ended.
+func (s *stream) over() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended
+}
+
+// begin connects the stream with its client.
+func (s *stream) begin(l line) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.line = l
+	s.add(greeting())
+}
+
+// abandon ends a stream that never began: the request was answered otherwise.
+func (s *stream) abandon() {
+	s.mu.Lock()
+	began := s.line != nil
+	s.mu.Unlock()
+	if !began {
+		s.end(StreamFailed)
+		close(s.done)
+	}
+}
+
+// catchUp sends the first page and all that follow, until there are no more.
+func (s *stream) catchUp(ctx context.Context, pg page.Page) error {
+	for {
+		l, err := newLeaflet(&pg, s.langs)
+		if err != nil {
+			return err
+		}
+		s.take(l)
+		if parts, patience, _ := s.next(); parts != nil {
+			s.send(parts, patience)
+		}
+		s.place.After, s.place.Since = pg.Cursor, 0
+		if !pg.More || s.over() {
+			return nil
+		}
+		if pg, err = s.hub.inbox.Poll(ctx, s.place); err != nil {
+			return err
+		}
+	}
+}
+
+// follow queues what came up since the stream caught up. It reports whether all of it is known at another place.
+func (s *stream) follow(ctx context.Context, known page.Cursor) (bool, error) {
+	alike := true
+	for {
+		pg, err := s.hub.inbox.Poll(ctx, s.place)
+		if err != nil {
+			return false, err
+		}
+		l, err := newLeaflet(&pg, s.langs)
+		if err != nil {
+			return false, err
+		}
+		s.take(l)
+		s.place.After = pg.Cursor
+		alike = alike && !pg.More && !bringsNew(&pg, known)
+		if !pg.More {
+			return alike, nil
+		}
+	}
+}
+
+// bringsNew tells whether the page has something that lies behind the place, or leads into another epoch.
+func bringsNew(pg *page.Page, known page.Cursor) bool {
+	at, err := page.DecodeCursor(pg.Cursor)
+	if err != nil || at.Epoch != known.Epoch || at.Score < known.Score || at.Changes < known.Changes {
+		return true
+	}
+	n, c := len(pg.Notices), len(pg.Changes)
+	return n > 0 && pg.Notices[n-1].Score > known.Score || c > 0 && pg.Changes[c-1].Score > known.Changes
+}
+
+// settle makes the stream live at that place in its feed, unless it has ended meanwhile.
+func (s *stream) settle(at int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return false
+	}
+	s.live, s.at = true, at
+	s.place = page.Query{}
+	return true
+}

@@ -1,0 +1,186 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"tallyman/sinks/inbox/page"
+)
+
+// feed polls for all streams that ask the same. They are all at one place: what a poll brings is the next for each of them.
+type feed struct {
+	hub     *streams
+	key     string
+	members int    // streams that ask this; guarded by streams.mu
+	stop    func() // ends the watch
+
+	turn  sync.Mutex // held by who polls
+	place page.Query // with the cursor that the streams are at; guarded by turn
+
+	mu      sync.Mutex
+	live    []*stream // that have caught up
+	dirty   bool      // something may be new
+	running bool
+}
+
+// feedOf returns the feed of a query, which the caller joins; it holds the lock of the streams.
+func (hub *streams) feedOf(q *page.Query) *feed {
+	key := strings.Join([]string{q.Warehouse, strings.Join(q.Subscribers, "\n"), strings.Join(q.Types, "\n")}, "\n\n")
+	f := hub.feeds[key]
+	if f == nil {
+		f = &feed{hub: hub, key: key}
+		hub.feeds[key] = f
+		f.stop = hub.inbox.Watch(q.Warehouse, q.Subscribers, f.wake)
+	}
+	f.members++
+	return f
+}
+
+// releaseFeed is the end of one stream's part in a feed; the caller holds the lock of the streams.
+func (hub *streams) releaseFeed(f *feed) {
+	f.members--
+	if f.members == 0 {
+		delete(hub.feeds, f.key)
+		delete(hub.failed, f)
+		f.stop()
+	}
+}
+
+// wake has the feed polled soon.
+func (f *feed) wake() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.dirty = true
+	f.start()
+}
+
+// start polls in the background if there is a reason; the caller holds the lock.
+func (f *feed) start() {
+	if f.dirty && !f.running && len(f.live) > 0 {
+		f.running = true
+		go f.run()
+	}
+}
+
+// run polls until nothing is new.
+func (f *feed) run() {
+	f.turn.Lock()
+	defer f.turn.Unlock()
+	for f.again() {
+		if err := f.advance(context.Background()); err != nil {
+			f.hub.log.LogAttrs(context.Background(), slog.LevelDebug, "a poll for streams failed; it is tried again", slog.Any("error", err))
+			f.hub.later(f)
+		}
+	}
+}
+
+func (f *feed) again() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.running = f.dirty && len(f.live) > 0
+	f.dirty = false
+	return f.running
+}
+
+// advance brings the streams to the present. The caller has the turn.
+func (f *feed) advance(ctx context.Context) error {
+	for {
+		pg, err := f.hub.poll(ctx, f.place)
+		if err != nil {
+			return err
+		}
+		if err := f.hand(&pg); err != nil {
+			return err
+		}
+		f.place.After, f.place.Since = pg.Cursor, 0
+		if !pg.More {
+			return nil
+		}
+	}
+}
+
+// hand gives a page to every stream. Streams in one language share its bytes.
+func (f *feed) hand(pg *page.Page) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	byLanguage := map[string]*leaflet{}
+	for _, s := range f.live {
+		l := byLanguage[s.language]
+		if l == nil {
+			var err error
+			if l, err = newLeaflet(pg, s.langs); err != nil {
+				return err
+			}
+			byLanguage[s.language] = l
+		}
+		s.take(l)
+	}
+	return nil
+}
+
+// join takes in a stream that has caught up. Whoever is there already is brought to the same place first, and what came up
+// meanwhile goes to all of them.
+func (f *feed) join(ctx context.Context, s *stream) error {
+	f.turn.Lock()
+	defer f.turn.Unlock()
+	for {
+		if f.add(s) {
+			return nil
+		}
+		if err := f.advance(ctx); err != nil {
+			return err
+		}
+		known, err := page.DecodeCursor(f.place.After)
+		if err != nil {
+			return err
+		}
+		alike, err := s.follow(ctx, known)
+		if err != nil {
+			return err
+		}
+		if alike { // nothing came up since, so this is one place, whatever the clock says
+			f.place = s.place
+		}
+	}
+}
+
+// add makes the stream live if it is where the feed is, or the first.
+func (f *feed) add(s *stream) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.live) == 0 {
+		f.place = s.place
+	}
+	if f.place.After != s.place.After {
+		return false
+	}
+	if s.settle(len(f.live)) {
+		f.live = append(f.live, s)
+		f.start()
+	}
+	return true
+}
+
+// remove takes a stream out that was live.
+func (f *feed) remove(s *stream) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	last := len(f.live) - 1
+	moved := f.live[last]
+	f.live[s.at], moved.at = moved, s.at
+	f.live[last] = nil
+	f.live = f.live[:last]
+}
+
+// poll asks the inbox when its turn has come.
+func (hub *streams) poll(ctx context.Context, q page.Query) (page.Page, error) {
+	select {
+	case hub.polls <- struct{}{}:
+	case <-ctx.Done():
+		return page.Page{}, ctx.Err()
+	}
+	defer func() { <-hub.polls }()
+	return hub.inbox.Poll(ctx, q)
+}
