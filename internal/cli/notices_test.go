@@ -96,6 +96,31 @@ func TestNoticesMark(t *testing.T) {
 	}
 }
 
+// What is not given is the token's, for the server to say.
+func TestNoticesReadAll(t *testing.T) {
+	t.Parallel()
+	url, calls := server(t, answer{200, `{"cursor":"c9","notices":[]}`}, answer{204, ""}, answer{204, ""}, answer{204, ""})
+	code, out, errOut := run(t, url, "", "notices", "read-all", "--warehouse", "119240", "--subscriber", "user:1")
+	if code != ExitFine || out != "All read.\n" {
+		t.Errorf("%d %q %q", code, out, errOut)
+	}
+	run(t, url, "", "notices", "read-all", "--up-to", "c7")
+	run(t, url, "", "notices", "read", "n_1")
+	var got []string
+	for _, c := range *calls {
+		got = append(got, c.method+" "+c.path+" "+strings.TrimSpace(c.body))
+	}
+	want := []string{
+		"GET /api/v1/notices?since=9007199254740&subscriber=user%3A1&warehouse=119240 ",
+		`POST /api/v1/notices/read-all {"warehouse":"119240","upTo":"c9","subscribers":["user:1"]}`,
+		`POST /api/v1/notices/read-all {"upTo":"c7"}`,
+		"POST /api/v1/notices/n_1/read ",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
 func TestNoticesUsage(t *testing.T) {
 	t.Parallel()
 	for args, says := range map[string]string{
@@ -113,8 +138,7 @@ func TestNoticesUsage(t *testing.T) {
 		"send --type A --warehouse 1 --title a --deliver sms,retry=often": "retry takes a number",
 		"send --type A --warehouse 1 --title a --expires soon":            "--expires",
 		"read":                      "ID is missing",
-		"read n_1":                  "needs --warehouse",
-		"ack n_1 --warehouse 1":     "needs --subscriber",
+		"read-all n_1":              "n_1",
 		"ack n_1 n_2 --warehouse 1": "nothing behind",
 		"forward n_1":               "no command",
 	} {
