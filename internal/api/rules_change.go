@@ -111,6 +111,9 @@ func (a *API) registerRulesChange(operations huma.API) {
 
 // turn answers POST /rules/{id}/enable, /disable and /clear.
 func (a *API) turn(ctx context.Context, id, scope string, ask *switchAskForm, state ledger.SwitchState) (*switchedOutput, error) {
+	if prob := inScope(ctx, optional(scope)); prob != nil {
+		return nil, prob
+	}
 	s, prob := a.newSwitch(ctx, ask, state)
 	if prob != nil {
 		return nil, prob
@@ -158,6 +161,9 @@ func (a *API) newSwitch(ctx context.Context, ask *switchAskForm, state ledger.Sw
 
 // pauseRules answers POST /rules/pause and /resume.
 func (a *API) pauseRules(ctx context.Context, ask *switchAskForm, state ledger.SwitchState) (*pausedOutput, error) {
+	if prob := inScope(ctx, nil); prob != nil {
+		return nil, prob
+	}
 	s, prob := a.newSwitch(ctx, ask, state)
 	if prob != nil {
 		return nil, prob
@@ -174,6 +180,9 @@ func (a *API) pauseRules(ctx context.Context, ask *switchAskForm, state ledger.S
 
 // runRule answers POST /rules/{id}/run.
 func (a *API) runRule(ctx context.Context, in *runInput) (*runOutput, error) {
+	if prob := inScope(ctx, optional(in.Scope)); prob != nil {
+		return nil, prob
+	}
 	by := auth.From(ctx).Subject
 	o, err := a.deps.Rules.RunNow(ctx, in.ID, optional(in.Scope))
 	if err != nil {
@@ -208,6 +217,9 @@ func (a *API) runFailed(ctx context.Context, err error) *Problem {
 
 // reloadRules answers POST /rules/reload.
 func (a *API) reloadRules(ctx context.Context, _ *struct{}) (*reloadOutput, error) {
+	if prob := inScope(ctx, nil); prob != nil {
+		return nil, prob
+	}
 	r, err := a.deps.Reload(ctx)
 	if err != nil {
 		return nil, a.rulesFailed(ctx, err)

@@ -204,6 +204,9 @@ func (a *API) listFindings(ctx context.Context, in *findingsInput) (*findingsOut
 	if in.State != "" && in.State != "pending" && in.State != "firing" {
 		return nil, badParameter("state " + quote(in.State) + " is neither pending nor firing")
 	}
+	if prob := inScope(ctx, optional(in.Scope)); prob != nil { // keys are data
+		return nil, prob
+	}
 	scopes, prob := a.scopesOf(ctx, in.ID, optional(in.Scope))
 	if prob != nil {
 		return nil, prob

@@ -35,7 +35,12 @@ func (a *App) reload(ctx context.Context, why string) (api.Reloaded, error) {
 	a.book.put(set, list, stale, seen)
 	a.tellProblems(set, lastSet)
 	r := compare(before, list)
-	r.Files, r.Version, r.Kept, r.Problems = len(set.Files), a.engine.Version(), len(stale), fileProblems(set)
+	r.Files, r.Version, r.Problems = len(set.Files), a.engine.Version(), fileProblems(set)
+	for _, one := range list {
+		if stale[one.ID] {
+			r.Kept++
+		}
+	}
 	a.log.Info("rule files read again", "why", why, "files", r.Files, "rules", r.Rules, "added", r.Added, "changed", r.Changed, "removed", r.Removed,
 		"kept", r.Kept, "problems", len(r.Problems), "version", r.Version)
 	return r, nil

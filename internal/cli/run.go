@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,6 +29,9 @@ type Process struct {
 	Env      []string // NAME=value
 	In       io.Reader
 	Out, Err io.Writer
+	// Hangup has the signals on which a server reads its rule files again, from when it is called; nil = there are none. Other commands
+	// leave them to the system.
+	Hangup func() <-chan os.Signal
 }
 
 // Run runs one command and returns the exit code.

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"log/slog"
+	"os"
 
 	"github.com/spf13/cobra"
 )
@@ -24,6 +25,7 @@ func (c *command) serve() *cobra.Command {
 				return err
 			}
 			return c.services.Serve(cmd.Context(), cfg, ServeOptions{
+				Hangup: c.hangup(),
 				Logger: logger, Version: buildVersion().Version, Migrate: migrate,
 				Out:   c.Out,
 				Ready: func(address string) { fmt.Fprintf(c.Out, "Listening on %s://%s\n", cfg.HTTP.Scheme(), address) },
@@ -51,4 +53,12 @@ func (c *command) logger(level, format string) (*slog.Logger, error) {
 		return slog.New(slog.NewJSONHandler(c.Err, options)), nil
 	}
 	return nil, usage("--log-format takes text or json, not %q", format)
+}
+
+// hangup is where the signals come on which the rule files are read again.
+func (c *command) hangup() <-chan os.Signal {
+	if c.Hangup == nil {
+		return nil
+	}
+	return c.Hangup()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"os"
 	"time"
 
 	"tallyman/engine/preview"
@@ -45,6 +46,7 @@ type ServeOptions struct {
 	Migrate bool                 // bring the schema of a shared ledger up to date first
 	Ready   func(address string) // called once it listens
 	Out     io.Writer            // of sinks of type stdout
+	Hangup  <-chan os.Signal     // has the rule files read again; nil = nothing does
 }
 
 // PreviewOptions says which rule is tried, and when.

@@ -36,7 +36,7 @@ func Default() Services {
 			r, err := app.TestRules(ctx, cfg, app.RuleTests(o))
 			return r, siteError(err)
 		},
-		OpenTokens:    func(ctx context.Context, cfg *config.Config) (TokenLedger, error) { return app.OpenTokens(ctx, cfg) },
+		OpenTokens: func(ctx context.Context, cfg *config.Config) (TokenLedger, error) { return app.OpenTokens(ctx, cfg) },
 		Demo: func(ctx context.Context, o DemoOptions) error {
 			return demo.Run(ctx, demo.Options(o))
 		},
@@ -46,7 +46,7 @@ func Default() Services {
 // runNode runs one node until ctx ends.
 func runNode(ctx context.Context, cfg *config.Config, o ServeOptions) (err error) {
 	app.LogRedisTo(o.Logger)
-	node, err := app.New(ctx, cfg, app.Options{Logger: o.Logger, Version: o.Version, Migrate: o.Migrate, Stdout: o.Out})
+	node, err := app.New(ctx, cfg, app.Options{Logger: o.Logger, Version: o.Version, Migrate: o.Migrate, Stdout: o.Out, Hangup: o.Hangup})
 	if err != nil {
 		return err
 	}
