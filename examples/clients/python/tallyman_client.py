@@ -84,11 +84,32 @@ class Server:
         return Refused(response.status, code, detail)
 
 
-class Client:
-    """Reads notices and hands them to the printer."""
+class Stop:
+    """The end that SIGTERM asks for: at once while we wait, but never between what is printed and what is kept of it."""
 
-    def __init__(self, args, server, place):
-        self.args, self.server, self.place = args, server, place
+    def __init__(self):
+        self.asked = self.busy = False
+        signal.signal(signal.SIGTERM, self.ask)
+
+    def ask(self, *_):
+        self.asked = True
+        if not self.busy:
+            sys.exit(0)
+
+    def __enter__(self):
+        self.busy = True
+
+    def __exit__(self, *_):
+        self.busy = False
+        if self.asked:
+            sys.exit(0)
+
+
+class Client:
+    """Reads notices and prints them."""
+
+    def __init__(self, args, server, place, stop):
+        self.args, self.server, self.place, self.stop = args, server, place, stop
         self.tries = 0
 
     def run(self):
@@ -188,8 +209,9 @@ class Client:
     def notice(self, notice):
         if self.place.saw(notice.id):
             return
-        print(f"{notice.created}  {notice.type}  {notice.status}  {notice.title}  [{notice.id}]", flush=True)
-        self.place.see(notice.id)
+        with self.stop:
+            print(f"{notice.created}  {notice.type}  {notice.status}  {notice.title}  [{notice.id}]", flush=True)
+            self.place.see(notice.id)
 
     def change(self, change):
         print(f"[{change[0]}] was {change[1]}", file=sys.stderr)
@@ -213,7 +235,6 @@ def arguments():
 
 
 def main():
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     args = arguments()
     token = ""
     if args.token_file:
@@ -222,7 +243,7 @@ def main():
     # A stream says something every 15 s, a poll answers when its time is over: silence beyond that is a dead connection.
     patience = 45 if args.stream else args.wait + 20
     try:
-        Client(args, Server(args.server, token, patience), Place(args.state)).run()
+        Client(args, Server(args.server, token, patience), Place(args.state), Stop()).run()
     except Refused as err:
         sys.exit(f"refused: {err}")
     except KeyboardInterrupt:
