@@ -2,9 +2,9 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"tallyman/internal/api"
 	"tallyman/internal/ledger"
 )
 
@@ -30,7 +29,7 @@ type client struct {
 	http   *http.Client
 	header http.Header // that requests have besides
 	token  string      // the bearer token; "" = none
-	bad    error       // why there is none though one was named
+	bad    error       // what is wrong with the files of token and authority
 }
 
 func (c *command) client() *client {
@@ -44,8 +43,9 @@ func (c *command) client() *client {
 	if !strings.Contains(server, "://") {
 		server = "http://" + server
 	}
-	token, err := c.token()
-	return &client{base: strings.TrimRight(server, "/"), http: &http.Client{Timeout: requestTimeout}, token: token, bad: err}
+	token, badToken := c.token()
+	caller, badFile := c.httpClient(requestTimeout)
+	return &client{base: strings.TrimRight(server, "/"), http: caller, token: token, bad: cmp.Or(badToken, badFile)}
 }
 
 // maxTokenFile bounds what is read of a token's file, in bytes.
@@ -123,11 +123,6 @@ func (c *client) ask(ctx context.Context, method, path string, body, form any) (
 	return raw, nil
 }
 
-// strange is the error of an answer that Tallyman would not give.
-func (c *client) strange(err error) error {
-	return unreachable(fmt.Errorf("%s does not answer as Tallyman does: %w", c.base, err))
-}
-
 // do makes one request below /api/v1 and decodes the answer.
 func (c *client) do(ctx context.Context, method, path string, body, answer any) error {
 	var payload io.Reader
@@ -158,10 +153,7 @@ func (c *client) do(ctx context.Context, method, path string, body, answer any) 
 		return unreachable(fmt.Errorf("stopped before %s had answered", c.base))
 	}
 	if err != nil {
-		if wrapped, ok := errors.AsType[*url.Error](err); ok { // its text repeats the whole URL
-			err = wrapped.Err
-		}
-		return unreachable(fmt.Errorf("no answer from %s: %w; is tallyman serve running there?", c.base, err))
+		return c.unanswered(err)
 	}
 	defer func() { _ = res.Body.Close() }()
 	b, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
@@ -169,48 +161,16 @@ func (c *client) do(ctx context.Context, method, path string, body, answer any) 
 		return unreachable(fmt.Errorf("the answer of %s broke off: %w", c.base, err))
 	}
 	if res.StatusCode >= http.StatusMultipleChoices {
-		return c.refused(res.StatusCode, b)
+		return c.refused(res, b)
 	}
 	if answer == nil {
 		return nil
+	}
+	if isPage(res) {
+		return c.foreign(res, b)
 	}
 	if err := json.Unmarshal(b, answer); err != nil {
 		return c.strange(err)
 	}
 	return nil
-}
-
-// refused makes the server's problem an error: its own words where it is one of Tallyman's.
-func (c *client) refused(status int, body []byte) error {
-	var p api.Problem
-	if json.Unmarshal(body, &p) != nil || p.Code == "" {
-		return unreachable(fmt.Errorf("%s answers %d %s, which is not Tallyman's", c.base, status, http.StatusText(status)))
-	}
-	err := fmt.Errorf("%s: %s", p.Code, p.Detail)
-	for _, f := range p.Errors[min(1, len(p.Errors)):] { // the detail is the first
-		err = fmt.Errorf("%w\n  %s: %s", err, f.Location, f.Message)
-	}
-	if p.Code == api.CodeTokenMissing {
-		err = fmt.Errorf("%w; name its file with --token-file, or set TALLYMAN_TOKEN", err)
-	}
-	if status >= http.StatusInternalServerError {
-		return unreachable(err)
-	}
-	return &refusedError{p.Code, err}
-}
-
-// refusedError is a problem that the server found with a request.
-type refusedError struct {
-	code api.Code
-	err  error
-}
-
-func (r *refusedError) Error() string { return r.err.Error() }
-
-func (r *refusedError) Unwrap() error { return r.err }
-
-// hasCode tells whether the server refused a request for that reason.
-func hasCode(err error, code api.Code) bool {
-	r, ok := errors.AsType[*refusedError](err)
-	return ok && r.code == code
 }

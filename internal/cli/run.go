@@ -62,6 +62,7 @@ type command struct {
 	output    string
 	server    string
 	tokenFile string // of --token-file
+	caFile    string // of --ca-file
 	listen    string // serve's, over http.listen
 }
 

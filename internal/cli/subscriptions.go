@@ -21,6 +21,7 @@ func (c *command) subscriptions() *cobra.Command {
 func (c *command) withServer(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&c.server, "server", "", "the server's address (default $TALLYMAN_SERVER, or "+defaultServer+")")
 	cmd.Flags().StringVar(&c.tokenFile, "token-file", "", "the file of the token to call with (default what $TALLYMAN_TOKEN has, if anything)")
+	cmd.Flags().StringVar(&c.caFile, "ca-file", "", "the file of an authority to trust besides the system's (default $TALLYMAN_CA_FILE)")
 	return cmd
 }
 

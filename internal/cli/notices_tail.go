@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+const (
+	tailWait  = "25s" // of a poll; less than requestTimeout
+	firstRest = 500 * time.Millisecond
+	longRest  = 5 * time.Second
+	mostSeen  = 20_000 // notices that are remembered, to print none twice after a reset
+)
+
+func (c *command) noticesTail() *cobra.Command {
+	var flags pollFlags
+	var last int
+	cmd := c.withServer(&cobra.Command{
+		Use:   "tail",
+		Short: "Print the latest notices of subscribers, and go on with those to come",
+		Long: `Print the latest notices of subscribers in a warehouse, and go on with those to come, in the order of delivery, until it is stopped.
+
+It outlasts restarts of the server and of Redis: nothing is left out, nothing printed twice. With -o json each notice is a line.`,
+		Example: "  tallyman notices tail --warehouse 119240 --subscriber role:keeper\n  tallyman notices tail --warehouse 119240 --subscriber role:keeper --since 1h -o json | jq .title",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			query, err := flags.query(cmd, time.Now())
+			if err != nil {
+				return err
+			}
+			if last < 0 {
+				return usage("--last must not be negative")
+			}
+			t := &tail{command: c, client: c.client(), query: query, seen: newSeen(mostSeen)}
+			if flags.since != "" {
+				last = -1
+			}
+			return t.run(cmd.Context(), last)
+		},
+	})
+	flags.add(cmd)
+	cmd.Flags().IntVar(&last, "last", 10, "print so many of those that are there before it goes on; --since prints all since then")
+	return cmd
+}
+
+// tail prints notices as they come.
+type tail struct {
+	*command
+
+	client *client
+	query  url.Values
+	seen   *seen
+}
+
+// run prints the last of those that are there, all with -1, and follows.
+func (t *tail) run(ctx context.Context, last int) error {
+	var latest []json.RawMessage
+	cursor, err := t.client.window(ctx, t.query, func(n json.RawMessage) {
+		t.seen.isNew(lineOf(n).ID)
+		if latest = append(latest, n); last >= 0 && len(latest) > last {
+			latest = latest[1:]
+		}
+	})
+	if err == nil {
+		err = t.write(latest)
+	}
+	if err != nil {
+		return unlessStopped(ctx, err)
+	}
+	t.query.Set("wait", tailWait)
+	return unlessStopped(ctx, t.follow(ctx, cursor))
+}
+
+// follow polls until the context ends or the server refuses; what may come back is waited for.
+func (t *tail) follow(ctx context.Context, cursor string) error {
+	rest := firstRest
+	away := false
+	for {
+		var page noticePage
+		t.query.Set("after", cursor)
+		err := t.client.do(ctx, http.MethodGet, withQuery("/notices", t.query), nil, &page)
+		var exit *exitError
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.As(err, &exit) && exit.code == ExitUnreachable:
+			if !away {
+				fmt.Fprintf(t.Err, "tallyman: %v; trying again\n", err)
+			}
+			away = true
+			if !pause(ctx, rest) {
+				return ctx.Err()
+			}
+			rest = min(2*rest, longRest)
+			continue
+		case err != nil:
+			return err
+		}
+		if away {
+			fmt.Fprintf(t.Err, "tallyman: %s answers again\n", t.client.base)
+		}
+		away, rest, cursor = false, firstRest, page.Cursor
+		if err := t.write(t.fresh(page.Notices)); err != nil {
+			return err
+		}
+	}
+}
+
+// fresh leaves out what was printed: after a reset the last 3 days come again.
+func (t *tail) fresh(list []json.RawMessage) []json.RawMessage {
+	var fresh []json.RawMessage
+	for _, n := range list {
+		if t.seen.isNew(lineOf(n).ID) {
+			fresh = append(fresh, n)
+		}
+	}
+	return fresh
+}
+
+func (t *tail) write(list []json.RawMessage) error {
+	for _, raw := range list {
+		if err := t.writeOne(raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tail) writeOne(raw json.RawMessage) error {
+	switch t.output {
+	case "json":
+		_, err := fmt.Fprintf(t.Out, "%s\n", raw)
+		return err
+	case "yaml":
+		if _, err := io.WriteString(t.Out, "---\n"); err != nil {
+			return err
+		}
+		return writeYAML(t.Out, raw)
+	}
+	n := lineOf(raw)
+	line := fmt.Sprintf("%s  %-8s  %d  %s  %s (%s)", stamp(n.CreatedAt), n.Status, n.Priority, n.ID, oneLine(n.Title), n.Type)
+	_, err := fmt.Fprintln(t.Out, fit(line, t.width()))
+	return err
+}
+
+// pause waits, and tells whether it was for the whole time.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// unlessStopped makes it fine to stop a command that would never end by itself.
+func unlessStopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// seen remembers the last ids.
+type seen struct {
+	ids  map[string]bool
+	ring []string
+	next int
+}
+
+func newSeen(most int) *seen { return &seen{ids: map[string]bool{}, ring: make([]string, most)} }
+
+// isNew tells whether the id is new, and remembers it.
+func (s *seen) isNew(id string) bool {
+	if s.ids[id] {
+		return false
+	}
+	delete(s.ids, s.ring[s.next])
+	s.ids[id], s.ring[s.next] = true, id
+	s.next = (s.next + 1) % len(s.ring)
+	return true
+}
