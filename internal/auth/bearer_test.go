@@ -1,0 +1,64 @@
+package auth
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func TestBearerHeaders(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		headers []string
+		want    string
+		err     error
+	}{
+		"none":          {nil, "", ErrNoToken},
+		"empty":         {[]string{""}, "", ErrNoToken},
+		"bearer":        {[]string{"Bearer abc"}, "abc", nil},
+		"case":          {[]string{"bEaReR abc"}, "abc", nil},
+		"spaces":        {[]string{"Bearer   abc  "}, "abc", nil},
+		"base64":        {[]string{"Bearer a+b/c_d-e.f~g=="}, "a+b/c_d-e.f~g==", nil},
+		"two":           {[]string{"Bearer abc", "Bearer abd"}, "", ErrBadToken},
+		"two, one bare": {[]string{"", "Bearer abc"}, "", ErrBadToken},
+		"basic":         {[]string{"Basic abc"}, "", ErrNoToken},
+		"bare":          {[]string{"abc"}, "", ErrNoToken},
+		"no token":      {[]string{"Bearer "}, "", ErrBadToken},
+		"two words":     {[]string{"Bearer abc def"}, "", ErrBadToken},
+		"comma":         {[]string{"Bearer abc,Bearer def"}, "", ErrBadToken},
+		"tab":           {[]string{"Bearer\tabc"}, "", ErrNoToken},
+		"not ascii":     {[]string{"Bearer äbc"}, "", ErrBadToken},
+		"long":          {[]string{"Bearer " + strings.Repeat("a", maxToken+1)}, "", ErrBadToken},
+	} {
+		if got, err := bearer(c.headers); got != c.want || !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}
+
+// FuzzBearer wants whatever a client sends to be taken as one token or refused, and never repeated in what is said about it.
+func FuzzBearer(f *testing.F) {
+	secret := NewSecret()
+	for _, s := range []string{"", "Bearer", "Bearer x", "bearer a.b.c", "Bearer " + secret, "Bearer eyJhbGciOiJub25lIn0.e30.", "Bearer  a ", "Basic Zm9v", "Bearer a\x00b"} {
+		f.Add(s)
+	}
+	b := &Bearer{Tokens: NewTokens(), JWT: NewJWT(JWTOptions{Secret: make([]byte, 32), Audience: "a", Claims: Claims{Subject: "sub"}})}
+	f.Fuzz(func(t *testing.T, header string) {
+		r := &http.Request{Header: http.Header{"Authorization": {header}}}
+		who, err := b.Authenticate(r)
+		if err == nil {
+			t.Fatalf("%q is %+v", header, who)
+		}
+		if !errors.Is(err, ErrNoToken) && !errors.Is(err, ErrBadToken) {
+			t.Fatalf("%q: %v", header, err)
+		}
+		if _, token, ok := strings.Cut(header, " "); ok && len(token) > 20 && strings.Contains(err.Error(), token) {
+			t.Fatalf("%v repeats the token", err)
+		}
+		token, err := bearer(r.Header["Authorization"])
+		if (err == nil) != (token != "") || strings.ContainsAny(token, " \t\r\n,") || len(token) > maxToken {
+			t.Fatalf("%q is read as %q, %v", header, token, err)
+		}
+	})
+}
