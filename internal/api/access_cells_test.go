@@ -21,6 +21,7 @@ metrics                    . . . . x x x  .
 status                     . . . . x x x  .
 
 poll-notices               x x . . x x x  .
+stream-notices             x x . . x x x  .
 legacy-list-notifications  x x . . x x x  .
 summarize-notices          x x . . x x x  .
 read-notice                x x . . . . x  .
