@@ -114,6 +114,8 @@ var access = map[string][]auth.Role{
 	"cancel-delivery":   operators,
 	"cancel-deliveries": operators,
 
+	"list-audit": onlookers, // who sees all warehouses
+
 	"list-tokens":  admins,
 	"create-token": admins,
 	"revoke-token": admins,

@@ -38,9 +38,10 @@ type Catalogue interface {
 	RemoveSubscription(ctx context.Context, s ledger.Subscription) error
 }
 
-// Meter counts polls, whose outcome is one of the Poll… constants, and the notices that are sent.
+// Meter counts polls, whose outcome is one of the Poll… constants, streams, and the notices that are sent.
 type Meter interface {
 	PollDone(outcome string, took time.Duration)
+	RequestDone(operation string, status int)
 	NoticeMade(noticeType, status string)
 	StreamOpened()
 	// StreamEnded gives one of the Stream… constants.
@@ -64,8 +65,8 @@ type Deps struct {
 	History   RuleHistory
 	RuleFiles func() RuleFiles
 	Reload    func(ctx context.Context) (Reloaded, error)
-	Silences  Silences
 	Tokens    Tokens
+	Silences  Silences
 	// Preview tries a rule and writes nothing. Errors are *engine.UnknownError, engine.ErrManyScopes, *AtError, ErrBusy, those of preview.Run,
 	// and the ledger's.
 	Preview func(ctx context.Context, q PreviewQuery) (*preview.Report, error)
@@ -80,6 +81,7 @@ type Deps struct {
 	Streams  StreamLimits
 	Gatherer prometheus.Gatherer
 	Meter    Meter
+	Audit    Audit
 	Logger   *slog.Logger
 	Tracer   *trace.Tracer // nil = no traces
 	Version  string        // of the program, for the OpenAPI document
@@ -87,15 +89,16 @@ type Deps struct {
 
 // API is the handler of everything that Tallyman serves.
 type API struct {
-	deps    Deps
-	log     *slog.Logger
-	handler http.Handler
-	spec    []byte // the OpenAPI document
-	waiters waiters
-	streams *streams
-	ids     requestIDs
-	bounds  bounds
-	callers *callers
+	deps       Deps
+	log        *slog.Logger
+	handler    http.Handler
+	spec       []byte            // the OpenAPI document
+	operations map[string]string // their ids by route
+	waiters    waiters
+	streams    *streams
+	ids        requestIDs
+	bounds     bounds
+	callers    *callers
 }
 
 // New makes the API.
@@ -105,7 +108,7 @@ func New(deps Deps) *API {
 	a.streams = newStreams(&a.deps)
 	routes := newRouter()
 	a.spec = a.register(routes)
-	a.handler = a.outer(a.traced(routes, a.shared(a.limited(a.authenticated(a.sameOrigin(routes))))))
+	a.handler = a.outer(a.traced(routes, a.shared(a.limited(a.authenticated(a.sameOrigin(a.counted(routes)))))))
 	return a
 }
 

@@ -5,6 +5,7 @@ type Code string
 
 // The codes.
 const (
+	CodeAuditUnavailable     Code = "audit_unavailable"
 	CodeBadCursor            Code = "bad_cursor"
 	CodeBadKey               Code = "bad_key"
 	CodeBadHost              Code = "bad_host"
@@ -49,8 +50,8 @@ const (
 	CodeRuleUnverified       Code = "rule_unverified"
 	CodeScopeMissing         Code = "scope_missing"
 	CodeScopeNotFound        Code = "scope_not_found"
-	CodeSilenceNotFound      Code = "silence_not_found"
 	CodeShuttingDown         Code = "shutting_down"
+	CodeSilenceNotFound      Code = "silence_not_found"
 	CodeSinkNotFound         Code = "sink_not_found"
 	CodeSourceUnavailable    Code = "source_unavailable"
 	CodeStrategyNotForSink   Code = "strategy_not_for_sink"
@@ -59,13 +60,13 @@ const (
 	CodeSubscriptionNotFound Code = "subscription_not_found"
 	CodeSuspendLimit         Code = "suspend_limit"
 	CodeTooManyRequests      Code = "too_many_requests"
+	CodeTooManySilences      Code = "too_many_silences"
+	CodeTooManyStreams       Code = "too_many_streams"
 	CodeTokenExpired         Code = "token_expired"
 	CodeTokenInvalid         Code = "token_invalid"
 	CodeTokenMissing         Code = "token_missing"
 	CodeTokenNotFound        Code = "token_not_found"
 	CodeTokenRevoked         Code = "token_revoked"
-	CodeTooManySilences      Code = "too_many_silences"
-	CodeTooManyStreams       Code = "too_many_streams"
 	CodeTypeExists           Code = "type_exists"
 	CodeTypeIDTaken          Code = "type_id_taken"
 	CodeTypeReserved         Code = "type_reserved"

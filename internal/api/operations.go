@@ -14,7 +14,7 @@ import (
 )
 
 // newOperations makes the OpenAPI library serve on the router: our forms, our problems, no pages of its own.
-func newOperations(routes *router, version string) huma.API {
+func newOperations(routes *router, version string, audited func(huma.Context, func(huma.Context))) huma.API {
 	registry := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	for from, to := range map[reflect.Type]reflect.Type{
 		reflect.TypeFor[huma.ErrorModel](): reflect.TypeFor[Problem](),
@@ -36,9 +36,9 @@ func newOperations(routes *router, version string) huma.API {
 			string(mediaJSON): jsonFormat, "json": jsonFormat, string(mediaXML): xmlFormat, "xml": xmlFormat,
 		},
 		DefaultFormat: string(mediaJSON),
-		Transformers:  []huma.Transformer{problems},
+		Transformers:  []huma.Transformer{problems, answered},
 	})
-	operations.UseMiddleware(permitted, negotiated, strictQuery)
+	operations.UseMiddleware(permitted, negotiated, strictQuery, audited)
 	return operations
 }
 

@@ -59,6 +59,9 @@ func (a *API) stepQueue(ctx context.Context, in *stepInput) (*stepOutput, error)
 	if prob != nil {
 		return nil, prob
 	}
+	if prob := a.recordStep(ctx, in.Queue, &s, done.Results); prob != nil {
+		return nil, prob
+	}
 	out := &stepOutput{Body: SteppedForm{Results: make([]ResultForm, len(done.Results)), Items: newLeasedForms(done.Items)}}
 	for i := range done.Results {
 		out.Body.Results[i] = newResultForm(&done.Results[i])

@@ -18,7 +18,7 @@ const (
 
 // register serves everything on the router and returns the OpenAPI document that describes it.
 func (a *API) register(routes *router) []byte {
-	operations := newOperations(routes, a.deps.Version)
+	operations := newOperations(routes, a.deps.Version, a.audited)
 	a.registerTypes(operations)
 	a.registerSubscriptions(operations)
 	a.registerSubscribers(operations)
@@ -33,6 +33,7 @@ func (a *API) register(routes *router) []byte {
 	a.registerSilences(operations)
 	a.registerQueues(operations)
 	a.registerTokens(operations)
+	a.registerAudit(operations)
 	huma.Register(operations, operation("status", http.MethodGet, "/status", "operations",
 		"The state of the node, its rules and deliveries"), a.status)
 
@@ -48,6 +49,7 @@ func (a *API) register(routes *router) []byte {
 	}
 	mustHaveAccess(doc)
 	complete(doc)
+	a.operations = operationsOf(doc)
 	spec, err := json.Marshal(doc)
 	if err != nil { // it is made of the program's own types
 		panic(err)

@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"flag"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -43,6 +44,7 @@ type bundle struct {
 	sends      *fakeSends
 	deliveries *fakeDeliveries
 	silences   *fakeSilences
+	audit      *fakeAudit
 	queue      *fakeTwins
 	meter      *fakeMeter
 	log        *testenv.Output
@@ -67,13 +69,13 @@ func newBundle(changes ...func(*api.Deps)) *bundle {
 	b := &bundle{
 		inbox: newFakeInbox(page.Page{Version: "v0", Cursor: "c0"}), catalogue: newFakeCatalogue(), queue: newFakeTwins(), meter: &fakeMeter{},
 		log: &testenv.Output{}, book: newFakeBook(), marks: &fakeMarks{}, reads: &fakeReads{}, sends: newFakeSends(),
-		deliveries: someDeliveries(), silences: someSilences(),
+		deliveries: someDeliveries(), silences: someSilences(), audit: &fakeAudit{},
 	}
 	b.deps = api.Deps{
 		Inbox: b.inbox, Catalogue: b.catalogue, Queues: map[string]api.ServedQueue{"replenishment": {Queue: b.queue, Settings: api.QueueSettings{
 			Timezone: "Asia/Shanghai", Lease: time.Minute, MaxAttempts: 5, Dedupe: "day", SuspendSteps: []time.Duration{2 * time.Hour, 12 * time.Hour},
 		}}}, Auth: auth.None{}, Tokens: &fakeTokens{}, Gatherer: prometheus.NewRegistry(), Meter: b.meter,
-		Book: b.book, Marks: b.marks, Reads: b.reads, RuleCount: ruleCount, Deliveries: b.deliveries, Sinks: someSinks(), Silences: b.silences.served(),
+		Audit: b.audit, Book: b.book, Marks: b.marks, Reads: b.reads, RuleCount: ruleCount, Deliveries: b.deliveries, Sinks: someSinks(), Silences: b.silences.served(),
 		Sends:   api.Sends{Send: b.sends.send, Wake: b.sends.wake, Targets: targets, Now: func() time.Time { return sentAt }},
 		Status:  func(context.Context) (api.StatusReport, error) { return api.StatusReport{}, nil },
 		Ready:   func(context.Context) error { return nil },
@@ -185,6 +187,7 @@ func golden(t *testing.T, name, got string) {
 type fakeMeter struct {
 	mu       sync.Mutex
 	outcomes []string
+	requests []string
 }
 
 func (f *fakeMeter) PollDone(outcome string, _ time.Duration) {
@@ -195,6 +198,12 @@ func (f *fakeMeter) PollDone(outcome string, _ time.Duration) {
 
 func (f *fakeMeter) NoticeMade(noticeType, status string) {
 	f.PollDone(noticeType+" "+status, 0)
+}
+
+func (f *fakeMeter) RequestDone(operation string, status int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.requests = append(f.requests, fmt.Sprint(operation, " ", status))
 }
 
 func (f *fakeMeter) StreamOpened() { f.PollDone("stream", 0) }

@@ -49,7 +49,8 @@ type App struct {
 	follow   *follower
 	tokens   *tokens
 	auth     auth.Authenticator
-	endKeys  func()        // of the identity provider; nil = there are none
+	endKeys  func() // of the identity provider; nil = there are none
+	meter    *metrics.Metrics
 	tracer   *trace.Tracer // nil = no traces
 	exporter *otlp.Exporter
 	index    *indexes
@@ -108,6 +109,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err err
 	if err != nil {
 		return nil, err
 	}
+	a.meter = meter
 	if err := meter.Register(metrics.NewQueues(a.index.sizers())); err != nil {
 		return nil, err
 	}
@@ -143,6 +145,8 @@ func (a *App) Ledger() ledger.Ledger { return a.ledger }
 // that what it has committed can still be delivered.
 func (a *App) Run(ctx context.Context) error {
 	set, list, _ := a.book.get()
+	a.meter.RulesRead(len(set.Problems))
+	a.recordRules(ctx, ledger.ViaStart, rulesState{Version: a.engine.Version(), Rules: len(list), Problems: len(set.Problems)})
 	a.log.Info("running", "node", a.opts.Node, "listen", a.Addr(), "rules", len(list), "problems", len(set.Problems))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -265,6 +269,10 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 		return nil, err
 	}
 	a.tls = callers.TLS
+	counts := &ruleCounts{read: a.engine.Status, log: a.log}
+	if err := a.measure(meter, counts); err != nil {
+		return nil, err
+	}
 	return api.New(api.Deps{
 		HTTP:       callers,
 		Streams:    api.StreamLimits{Max: a.cfg.HTTP.MaxStreams, PerToken: a.cfg.HTTP.MaxStreamsPerToken},
@@ -274,14 +282,15 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 		Book:       a.ledger,
 		Marks:      a.ledger,
 		Reads:      a.index.inbox,
-		RuleCount:  (&ruleCounts{read: a.engine.Status, log: a.log}).of,
+		RuleCount:  counts.of,
 		Sends:      a.sends(),
 		Deliveries: a.ledger,
+		Audit:      a.ledger,
 		Sinks:      a.servedSinks(),
 		Rules:      a.engine,
 		History:    a.ledger,
 		RuleFiles:  a.ruleFiles,
-		Reload:     func(ctx context.Context) (api.Reloaded, error) { return a.reload(ctx, "request") },
+		Reload:     func(ctx context.Context) (api.Reloaded, error) { return a.reload(ctx, byRequest) },
 		Silences:   a.servedSilences(),
 		Preview:    a.preview,
 		Status:     a.status,

@@ -25,11 +25,13 @@ func (a *App) reload(ctx context.Context, why string) (api.Reloaded, error) {
 	seen := fingerprint(a.cfg.Rules.Paths) // before they are read: what changes meanwhile is read again
 	set, err := a.readRules(ctx)
 	if err != nil {
+		a.meter.RulesNotRead()
 		return api.Reloaded{}, err
 	}
 	lastSet, before, _ := a.book.get()
 	list, stale := keepGood(before, set)
 	if err := a.engine.Replace(list, set.Complete()); err != nil {
+		a.meter.RulesNotRead()
 		return api.Reloaded{}, err
 	}
 	a.book.put(set, list, stale, seen)
@@ -40,6 +42,12 @@ func (a *App) reload(ctx context.Context, why string) (api.Reloaded, error) {
 		if stale[one.ID] {
 			r.Kept++
 		}
+	}
+	a.meter.RulesRead(len(r.Problems))
+	if why != byRequest { // which is recorded as one
+		state := rulesState{Version: r.Version, Rules: r.Rules, Problems: len(r.Problems)}
+		state.Added, state.Changed, state.Removed = differing(before, list)
+		a.recordRules(ctx, ledger.ViaFile, state)
 	}
 	a.log.Info("rule files read again", "why", why, "files", r.Files, "rules", r.Rules, "added", r.Added, "changed", r.Changed, "removed", r.Removed,
 		"kept", r.Kept, "problems", len(r.Problems), "version", r.Version)

@@ -23,6 +23,7 @@ func (a *App) seed(ctx context.Context) error {
 	}
 	if added > 0 {
 		a.log.Info("types added to the ledger", "count", added, "file", a.cfg.Types.Path)
+		a.record(ctx, &ledger.Change{Via: ledger.ViaStart, Action: "type.seed", Object: "types", After: jsonOf(map[string]int{"added": added})})
 	}
 	subs := make([]ledger.Subscription, len(a.cfg.Subscriptions))
 	for i, s := range a.cfg.Subscriptions {
@@ -33,6 +34,7 @@ func (a *App) seed(ctx context.Context) error {
 	}
 	if added > 0 {
 		a.log.Info("subscriptions added to the ledger", "count", added)
+		a.record(ctx, &ledger.Change{Via: ledger.ViaStart, Action: "subscription.seed", Object: "subscriptions", After: jsonOf(subs)})
 	}
 	return nil
 }

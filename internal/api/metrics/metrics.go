@@ -18,6 +18,11 @@ type Metrics struct {
 	runs       *prometheus.CounterVec
 	rows       *prometheus.CounterVec
 	runTime    prometheus.Histogram
+	runSeconds *prometheus.CounterVec
+	requests   *prometheus.CounterVec
+	reloads    *prometheus.CounterVec
+	problems   prometheus.Gauge
+	lastReload prometheus.Gauge
 	deliveries *prometheus.CounterVec
 	firingLag  prometheus.Histogram
 	polls      *prometheus.CounterVec
@@ -40,6 +45,17 @@ func New(version, goVersion string) (*Metrics, error) {
 			"rule", "outcome"),
 		runTime: histogram("run_duration_seconds", "How long runs took, from the claim to the commit.",
 			[]float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120}),
+		runSeconds: counter("run_seconds_total", "How long the runs of a rule took, all together.", "rule"),
+		requests: counter("http_requests_total", "Requests of the API that were answered, by operation and by the class of the status: 2xx, 3xx, 4xx or 5xx.",
+			"operation", "class"),
+		reloads: counter("rule_reloads_total", "Readings of the rule files, by how they ended: ok, problems (a file is bad, and stays as it was) or failed.",
+			"outcome"),
+		problems: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: namespace, Name: "rule_problems", Help: "What is wrong with the rule files as they were last read.",
+		}),
+		lastReload: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: namespace, Name: "rule_reload_timestamp_seconds", Help: "When the rule files were last read and put in force.",
+		}),
 		deliveries: counter("deliveries_total", "Deliveries tried, by sink and by how it ended.",
 			"sink", "outcome"),
 		firingLag: histogram("firing_lag_seconds", "How long after its due time a firing was claimed.",
@@ -57,7 +73,7 @@ func New(version, goVersion string) (*Metrics, error) {
 	}, []string{"version", "go"})
 	build.WithLabelValues(version, goVersion).Set(1)
 	for _, c := range []prometheus.Collector{
-		m.notices, m.runs, m.rows, m.runTime, m.deliveries, m.firingLag, m.polls, m.pollTime, m.streams, m.streamEnds, build,
+		m.notices, m.runs, m.rows, m.runTime, m.runSeconds, m.requests, m.reloads, m.problems, m.lastReload, m.deliveries, m.firingLag, m.polls, m.pollTime, m.streams, m.streamEnds, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	} {
 		if err := m.registry.Register(c); err != nil {
@@ -96,6 +112,7 @@ func (m *Metrics) RunDone(run ledger.Run) {
 	}
 	if run.Outcome != ledger.OutcomeSkipped {
 		m.runTime.Observe(run.Duration.Seconds())
+		m.runSeconds.WithLabelValues(rule).Add(run.Duration.Seconds())
 	}
 }
 

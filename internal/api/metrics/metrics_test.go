@@ -58,10 +58,14 @@ func TestNamesAndValues(t *testing.T) {
 		`tallyman_rows_total{outcome="errored",rule="negative-bin-stock"} 2`,
 		`tallyman_rows_total{outcome="matched",rule="negative-bin-stock"} 3`,
 		`tallyman_rows_total{outcome="unmatched",rule="negative-bin-stock"} 5`,
+		`tallyman_rule_problems 0`,
+		`tallyman_rule_reload_timestamp_seconds 0`,
 		`tallyman_run_duration_seconds_sum 0.02`,
 		`tallyman_run_duration_seconds_count 1`,
+		`tallyman_run_seconds_total{rule="negative-bin-stock"} 0.02`,
 		`tallyman_runs_total{outcome="ok",rule="negative-bin-stock"} 1`,
 		`tallyman_runs_total{outcome="skipped",rule="negative-bin-stock"} 1`,
+		`tallyman_streams 0`,
 	}
 	if got := scrape(m); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -1,31 +1,39 @@
 package metrics
 
-import "sync"
+import (
+	"maps"
+	"slices"
+	"sync"
+)
 
-// maxNames bounds the values of a label. Rules and types come and go with their files while the process runs, and
-// what was counted stays; so the names beyond the bound are counted together.
+// maxNames bounds the values of a label. Rules and types come and go with their files while the process runs; the names beyond the
+// bound are counted together.
 const maxNames = 2000
 
 // other is the label of those.
 const other = "(other)"
 
-// names are the values of a label so far.
+// names are the values of a label so far, or those that there may be.
 type names struct {
-	mu   sync.RWMutex
-	seen map[string]bool
+	mu    sync.RWMutex
+	seen  map[string]bool
+	fixed bool // no others may come
 }
 
 // bounded returns the name, or other.
 func (s *names) bounded(name string) string {
 	s.mu.RLock()
-	known := s.seen[name]
+	known, fixed := s.seen[name], s.fixed
 	s.mu.RUnlock()
 	if known {
 		return name
 	}
+	if fixed {
+		return other
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.seen) >= maxNames && !s.seen[name] {
+	if (s.fixed || len(s.seen) >= maxNames) && !s.seen[name] {
 		return other
 	}
 	if s.seen == nil {
@@ -33,4 +41,24 @@ func (s *names) bounded(name string) string {
 	}
 	s.seen[name] = true
 	return name
+}
+
+// keep allows these names, as many as there is room for, and no others. It returns those that are gone.
+func (s *names) keep(list []string) (gone []string) {
+	kept := map[string]bool{}
+	for _, name := range list[:min(len(list), maxNames)] {
+		kept[name] = true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name := range s.seen {
+		if !kept[name] {
+			gone = append(gone, name)
+		}
+	}
+	if !s.fixed || !maps.Equal(s.seen, kept) {
+		s.seen, s.fixed = kept, true
+	}
+	slices.Sort(gone)
+	return gone
 }

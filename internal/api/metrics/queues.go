@@ -22,6 +22,7 @@ type Sizer interface {
 type Queues struct {
 	queues map[string]Sizer
 	items  *prometheus.Desc
+	ready  *prometheus.Desc
 	oldest *prometheus.Desc
 
 	mu    sync.Mutex
@@ -40,6 +41,8 @@ func NewQueues(queues map[string]Sizer) *Queues {
 		queues: maps.Clone(queues),
 		items: prometheus.NewDesc(namespace+"_queue_items", "Items in a queue, by state: ready, assigned (ready for one worker), leased, delayed, suspended, stored or dead.",
 			[]string{"queue", "state"}, nil),
+		ready: prometheus.NewDesc(namespace+"_queue_ready_items", "Items that are ready, by priority.",
+			[]string{"queue", "priority"}, nil),
 		oldest: prometheus.NewDesc(namespace+"_queue_oldest_seconds", "How long the first item of a priority has been ready; 0 where there is none.",
 			[]string{"queue", "priority"}, nil),
 	}
@@ -48,6 +51,7 @@ func NewQueues(queues map[string]Sizer) *Queues {
 // Describe names the gauges.
 func (q *Queues) Describe(ch chan<- *prometheus.Desc) {
 	ch <- q.items
+	ch <- q.ready
 	ch <- q.oldest
 }
 
@@ -69,6 +73,7 @@ func (q *Queues) Collect(ch chan<- prometheus.Metric) {
 			if !l.Oldest.IsZero() {
 				age = max(now.Sub(l.Oldest).Seconds(), 0)
 			}
+			gauge(q.ready, float64(l.Ready), name, strconv.Itoa(l.Priority))
 			gauge(q.oldest, age, name, strconv.Itoa(l.Priority))
 		}
 	}

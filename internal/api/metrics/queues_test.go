@@ -60,6 +60,8 @@ func TestQueuesAreCounted(t *testing.T) {
 			`tallyman_queue_items{queue="replenishment",state="suspended"} 5`,
 			`tallyman_queue_oldest_seconds{priority="3",queue="replenishment"} 0`,
 			`tallyman_queue_oldest_seconds{priority="5",queue="replenishment"} 90`,
+			`tallyman_queue_ready_items{priority="3",queue="replenishment"} 0`,
+			`tallyman_queue_ready_items{priority="5",queue="replenishment"} 2`,
 		}
 		if got := queueSeries(m); !slices.Equal(got, want) {
 			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -1,0 +1,104 @@
+package metrics_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tallyman/internal/api/metrics"
+	"tallyman/internal/ledger"
+)
+
+func TestRulesAreSummedOverTheirScopes(t *testing.T) {
+	t.Parallel()
+	m := newMetrics(t)
+	err := m.Register(metrics.NewRules(m, func(context.Context) []metrics.RuleState {
+		return []metrics.RuleState{
+			{Rule: "a", State: "ok", Pending: 1, Firing: 2}, {Rule: "a", State: "failing", Firing: 3},
+			{Rule: "b", State: "disabled", Firing: 1}, {Rule: "c", State: "unverified"},
+		}
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`tallyman_findings{rule="a",state="firing"} 5`, `tallyman_findings{rule="a",state="pending"} 1`,
+		`tallyman_findings{rule="b",state="firing"} 1`, `tallyman_findings{rule="b",state="pending"} 0`,
+		`tallyman_findings{rule="c",state="firing"} 0`, `tallyman_findings{rule="c",state="pending"} 0`,
+		`tallyman_rule_failing{rule="a"} 1`, `tallyman_rule_failing{rule="b"} 0`, `tallyman_rule_failing{rule="c"} 1`,
+		`tallyman_rules{state="disabled"} 1`, `tallyman_rules{state="failing"} 1`, `tallyman_rules{state="ok"} 1`, `tallyman_rules{state="unverified"} 1`,
+	}
+	got := slices.DeleteFunc(scrape(m), func(line string) bool {
+		return !strings.HasPrefix(line, "tallyman_findings") && !strings.HasPrefix(line, "tallyman_rule_failing") && !strings.HasPrefix(line, "tallyman_rules{")
+	})
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// A rule that is in no file any more loses its series, and what is still counted of it makes none.
+func TestARemovedRuleLosesItsSeries(t *testing.T) {
+	t.Parallel()
+	m := newMetrics(t)
+	run := func(rule string) {
+		m.RunDone(ledger.Run{Rule: rule, Outcome: ledger.OutcomeOK, Rows: 2, Matched: 1, Duration: time.Second})
+	}
+	run("stays")
+	run("goes")
+	m.KeepRules([]string{"stays"})
+	run("goes")
+	run("stays")
+	var left []string
+	for _, line := range scrape(m) {
+		if strings.Contains(line, `rule="goes"`) {
+			t.Errorf("left %s", line)
+		}
+		if strings.HasPrefix(line, "tallyman_runs_total") {
+			left = append(left, line)
+		}
+	}
+	if want := []string{`tallyman_runs_total{outcome="ok",rule="(other)"} 1`, `tallyman_runs_total{outcome="ok",rule="stays"} 2`}; !slices.Equal(left, want) {
+		t.Errorf("got %q", left)
+	}
+}
+
+// 2,000 rules in 30 warehouses each, which have done everything that a rule can do, stay under 12 series a rule: no series knows a scope, a
+// warehouse or a subscriber.
+func TestSeriesOfManyRules(t *testing.T) {
+	t.Parallel()
+	const rules, scopes, most = 2000, 30, 12
+	m := newMetrics(t)
+	var states []metrics.RuleState
+	for i := range rules {
+		for range scopes {
+			states = append(states, metrics.RuleState{Rule: fmt.Sprintf("rule-%d", i), State: "ok", Firing: 1})
+		}
+	}
+	if err := m.Register(metrics.NewRules(m, func(context.Context) []metrics.RuleState { return states })); err != nil {
+		t.Fatal(err)
+	}
+	for i := range rules {
+		for scope := range scopes {
+			for _, outcome := range []ledger.Outcome{ledger.OutcomeOK, ledger.OutcomeDegraded, ledger.OutcomeFailed, ledger.OutcomeSkipped} {
+				m.RunDone(ledger.Run{
+					Rule: fmt.Sprintf("rule-%d", i), Scope: fmt.Sprint(119000 + scope), Outcome: outcome, Rows: 3, Matched: 1, Errored: 1, Duration: time.Millisecond,
+				})
+			}
+		}
+	}
+	families, err := m.Gatherer().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := 0
+	for _, f := range families {
+		series += len(f.GetMetric())
+	}
+	if series < rules*8 || series > rules*most {
+		t.Errorf("%d series for %d rules in %d scopes, at most %d are wanted", series, rules, scopes, rules*most)
+	}
+	t.Logf("%d series", series)
+}
