@@ -1,7 +1,6 @@
 package inbox
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -135,7 +134,7 @@ func (p *pane) readAll(w *world) {
 // expectTruth lets the marks in that a loss cut off, and compares the window with what the ledger says.
 func (p *pane) expectTruth(t *testing.T, w *world, number int) {
 	t.Helper()
-	if err := p.node.catchUp(context.Background(), 0); err != nil {
+	if err := p.node.catchUp(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
 	for p.poll(w); p.last.More; {

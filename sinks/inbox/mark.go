@@ -144,8 +144,7 @@ func (in *Inbox) markHead(g *index.Generation, warehouse string, users []string)
 // inWarehouse makes a call; where the warehouse has no clock yet, it gets one.
 func (in *Inbox) inWarehouse(ctx context.Context, g *index.Generation, warehouse string, call func() error) error {
 	err := call()
-	var other *index.EpochError
-	if errors.As(err, &other) {
+	if other, ok := errors.AsType[*index.EpochError](err); ok {
 		if err = in.openWarehouse(ctx, g, warehouse, other); err != nil {
 			return err
 		}

@@ -255,7 +255,7 @@ func (m *model) expect(q page.Query) (modelPage, modelCursor) {
 			want.More, want.Clock = true, from
 			continue
 		}
-		if alive[score] && !(q.Unread && read > 0) {
+		if alive[score] && (!q.Unread || read == 0) {
 			want.Notices = append(want.Notices, noted(all[score].id, read > 0, acked > 0))
 		}
 		from = score

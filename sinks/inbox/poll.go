@@ -93,7 +93,7 @@ func (in *Inbox) take(pg *page.Page, r *reader, s *slice) bool {
 			return true
 		}
 		pg.Clock = e.score
-		if v, ok := in.view(r, s.now, e); ok && r.wants(v.Type) && !(r.Unread && v.Read) {
+		if v, ok := in.view(r, s.now, e); ok && r.wants(v.Type) && (!r.Unread || !v.Read) {
 			pg.Notices = append(pg.Notices, v)
 		}
 	}

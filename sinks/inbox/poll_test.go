@@ -229,13 +229,16 @@ func TestPollsAskTheLedgerNothing(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {
 		ledger := newMemoryLedger()
-		n := newNode(t, t.addr, ledger)
-		n.deliver(t, makeDeliveries(3, wh, "user:1"))
+		n := newNodeThat(t, func(in *Inbox, ctx context.Context) { in.keeper.Run(ctx) }, t.addr, ledger) // nothing else may ask either
+		batch := makeDeliveries(3, wh, "user:1", "role:k")
+		n.deliver(t, batch)
+		n.mark(t, time.Now(), "user:1", true, batch[1].Notice.ID)
+		n.readAll(t, time.Now(), "user:1", n.poll(t, query("user:1")).Cursor, "role:k")
 		before := ledger.asked()
 		ledger.mu.Lock()
 		ledger.down = errors.New("the database is down")
 		ledger.mu.Unlock()
-		q := query("user:1")
+		q := query("user:1", "role:k")
 		for range 20 {
 			pg := n.poll(t, q)
 			v, err := n.Version(t.Context(), q)
@@ -248,6 +251,9 @@ func TestPollsAskTheLedgerNothing(t *testing.T) {
 			}
 			cancel()
 			q.After = pg.Cursor
+			if _, err := n.Summary(t.Context(), q); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if asked := ledger.asked() - before; asked != 0 {
 			t.Errorf("polls asked the ledger %d questions", asked)

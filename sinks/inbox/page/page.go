@@ -36,7 +36,7 @@ type Query struct {
 
 // Reader is the user whose read state the answer shows: the one among the subscribers. Without a user, or with several, there
 // is none, and nothing is read.
-func (q *Query) Reader() string { return Reader(q.Subscribers) }
+func (q Query) Reader() string { return Reader(q.Subscribers) }
 
 // Reader is the only user among the subscribers, "" where there is none, or more than one.
 func Reader(subscribers []string) string {
