@@ -24,11 +24,6 @@ import (
 	"tallyman/sinks/webhook"
 )
 
-const (
-	dueDeliveries = 10_000
-	callsAtATime  = 64
-)
-
 // receiver takes what is posted, and says when it has had so many.
 type receiver struct {
 	*httptest.Server

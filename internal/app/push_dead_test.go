@@ -13,6 +13,11 @@ import (
 	"tallyman/internal/testenv"
 )
 
+const (
+	dueDeliveries = 10_000
+	callsAtATime  = 64
+)
+
 // A webhook that hangs, with 64 calls under way and thousands of deliveries waiting for it, does not slow the inbox: from the commit to the poll
 // takes as long as without it.
 func TestDeadWebhookDoesNotSlowTheInbox(t *testing.T) {
