@@ -25,18 +25,18 @@ type pollFlags struct {
 }
 
 func (f *pollFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.warehouse, "warehouse", "", "whose inboxes to look into")
+	cmd.Flags().StringVar(&f.warehouse, "warehouse", "", "whose inboxes to look into, where the token is not for one alone")
 	cmd.Flags().StringArrayVar(&f.subscribers, "subscriber", nil, "user:<id> or role:<id>, where not those of the token; may be repeated")
 	cmd.Flags().StringArrayVar(&f.types, "type", nil, "only of this type; may be repeated")
 	cmd.Flags().StringVar(&f.since, "since", "", "delivered since: a span such as 2h, or a time such as 2026-06-01T08:00:00Z")
 }
 
 // query is a poll's.
-func (f *pollFlags) query(cmd *cobra.Command, now time.Time) (url.Values, error) {
-	if f.warehouse == "" {
-		return nil, usage("%s needs --warehouse", cmd.CommandPath())
+func (f *pollFlags) query(now time.Time) (url.Values, error) {
+	query := url.Values{"limit": {"200"}}
+	if f.warehouse != "" {
+		query.Set("warehouse", f.warehouse)
 	}
-	query := url.Values{"warehouse": {f.warehouse}, "limit": {"200"}}
 	if len(f.subscribers) > 0 {
 		query["subscriber"] = f.subscribers
 	}
@@ -120,7 +120,7 @@ with --limit the latest of them are listed.`,
 			if limit < 0 {
 				return usage("--limit must not be negative")
 			}
-			query, err := flags.query(cmd, time.Now())
+			query, err := flags.query(time.Now())
 			if err != nil {
 				return err
 			}

@@ -32,7 +32,7 @@ It outlasts restarts of the server and of Redis: nothing is left out, nothing pr
 		Example: "  tallyman notices tail --warehouse 119240 --subscriber role:keeper\n  tallyman notices tail --warehouse 119240 --subscriber role:keeper --since 1h -o json | jq .title",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			query, err := flags.query(cmd, time.Now())
+			query, err := flags.query(time.Now())
 			if err != nil {
 				return err
 			}
