@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"tallyman/engine/notice"
+	"tallyman/internal/api"
+	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 	"tallyman/sinks"
 	"tallyman/sinks/inbox/page"
@@ -157,3 +159,43 @@ func TestUnreadFilter(t *testing.T) {
 		}
 	}
 }
+
+// A client reads its own notices in its own warehouse, and need not say so.
+func TestAClientReadsItsOwn(t *testing.T) {
+	t.Parallel()
+	ann := auth.Identity{
+		Subject: "user:ann", Access: []auth.Role{auth.Client}, Subscribers: []string{"user:ann", "role:keeper"}, Warehouses: []string{"119240"},
+	}
+	b := setup(t, func(d *api.Deps) { d.Auth = only{ann} })
+	post := func(path, body string, want int) {
+		t.Helper()
+		if got := b.do(t, http.MethodPost, "/api/v1/notices/"+path, body, "Content-Type", "application/json"); got.status != want {
+			t.Errorf("%s %s: %d %s", path, body, got.status, got.body)
+		}
+	}
+	post("read-all", `{"upTo":"c70"}`, http.StatusNoContent)
+	post("n_abc/ack", "", http.StatusNoContent)
+	post("n_abc/read?subscriber=role:keeper", "", http.StatusNoContent)
+	post("read-all", `{"upTo":"c70","subscribers":["user:bob"]}`, http.StatusForbidden)
+	post("read-all", `{"upTo":"c70","warehouse":"119241"}`, http.StatusForbidden)
+	if got := b.do(t, http.MethodGet, "/api/v1/notices/summary?subscriber=user:bob", ""); got.status != http.StatusForbidden {
+		t.Errorf("another's summary: %d", got.status)
+	}
+	b.get(t, "/api/v1/notices/summary")
+	if q := b.reads.queries; len(q) != 1 || q[0].Reader() != "user:ann" || q[0].Warehouse != "119240" {
+		t.Errorf("%+v", q)
+	}
+	for _, r := range b.marks.all {
+		if r.User != "user:ann" || r.Warehouse != "119240" || len(r.Inboxes) != 2 {
+			t.Errorf("%+v", r)
+		}
+	}
+	if len(b.marks.all) != 1 || len(b.marks.marks) != 2 || b.marks.marks[1].User != "user:ann" {
+		t.Errorf("%+v, %+v", b.marks.all, b.marks.marks)
+	}
+}
+
+// only lets everybody in as one.
+type only struct{ id auth.Identity }
+
+func (o only) Authenticate(*http.Request) (auth.Identity, error) { return o.id, nil }
