@@ -145,6 +145,7 @@ func (c *client) do(ctx context.Context, method, path string, body, answer any) 
 		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", api.CLIAgent+buildVersion().Version)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}

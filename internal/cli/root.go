@@ -30,7 +30,7 @@ func (c *command) root() *cobra.Command {
 		RunE: needsCommand,
 	}
 	root.PersistentFlags().StringVarP(&c.output, "output", "o", "table", "how to print: table, json or yaml")
-	root.AddCommand(c.demo(), c.serve(), c.migrate(), c.configuration(), c.rules(), c.notices(), c.queue(), c.deliveries(), c.silences(), c.sinks(), c.subscriptions(), c.subscribers(), c.tokens(), c.status(), c.version())
+	root.AddCommand(c.demo(), c.serve(), c.migrate(), c.configuration(), c.rules(), c.notices(), c.queue(), c.deliveries(), c.silences(), c.sinks(), c.subscriptions(), c.subscribers(), c.tokens(), c.audit(), c.status(), c.version())
 	c.complete(root)
 	return root
 }

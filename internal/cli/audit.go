@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"tallyman/internal/api"
+)
+
+// mostChanges is how many changes a page of the server may have.
+const mostChanges = 1000
+
+func (c *command) audit() *cobra.Command {
+	return group("audit", "Who changed what, when, from what to what", c.auditList())
+}
+
+func (c *command) auditList() *cobra.Command {
+	query := url.Values{}
+	flags := map[string]*string{}
+	var limit int
+	cmd := c.withServer(&cobra.Command{
+		Use:   "list",
+		Short: "List changes, the latest first",
+		Long: `List changes, the latest first. Each change over the API, by this command line, by a rule file or at the start of a node has a record, which
+nobody can change or remove. An object or action stands for all that begins with it: rule is every rule, rule:a is rule a in all its scopes.`,
+		Example: `  tallyman audit list --object rule:negative-bin-stock
+  tallyman audit list --by user:ann --since 7d
+  tallyman audit list --action token -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if limit < 1 || limit > mostChanges {
+				return usage("%s: --limit takes 1 to %d", cmd.CommandPath(), mostChanges)
+			}
+			for name, value := range flags {
+				if *value != "" {
+					query.Set(name, *value)
+				}
+			}
+			query.Set("limit", strconv.Itoa(limit))
+			var page api.AuditForm
+			raw, err := c.client().ask(cmd.Context(), http.MethodGet, withQuery("/audit", query), nil, &page)
+			if err != nil {
+				return err
+			}
+			return c.print(raw, func(w io.Writer) { writeAudit(w, c.width(), &page) })
+		},
+	})
+	for name, help := range map[string]string{
+		"object": "of this, or what begins with it: rule, rule:negative-bin-stock, queue:replenishment",
+		"by":     "made by this one, such as user:ann", "action": "of this kind: rule, rule.disable, token.create",
+		"since": "made then or later: a time, or so long ago, such as 7d", "after": "the cursor of the page before",
+	} {
+		flags[name] = cmd.Flags().String(name, "", help)
+	}
+	cmd.Flags().IntVar(&limit, "limit", 50, "changes at most")
+	return cmd
+}
+
+// writeAudit writes a line for each change.
+func writeAudit(w io.Writer, width int, page *api.AuditForm) {
+	if len(page.Changes) == 0 {
+		fmt.Fprintln(w, "There are no such changes.")
+		return
+	}
+	header := []string{"AT", "BY", "VIA", "ACTION", "OBJECT", "FROM", "TO", "REASON"}
+	rows := make([][]string, len(page.Changes))
+	for i := range page.Changes {
+		s := &page.Changes[i]
+		rows[i] = []string{stamp(s.At), s.By, s.Via, s.Action, s.Object, orDash(short(s.Before)), orDash(short(s.After)), orDash(s.Reason)}
+	}
+	spread(w, width, header, rows, []string{"AT", "BY", "ACTION", "OBJECT"})
+	if page.Cursor != "" {
+		fmt.Fprintf(w, "There are earlier ones: --after %s. The whole states are in -o json.\n", page.Cursor)
+	}
+}
+
+// longestState is how much of a state a table shows, in characters.
+const longestState = 60
+
+func short(state api.State) string {
+	text := []rune(string(state))
+	if len(text) > longestState {
+		return string(text[:longestState]) + "…"
+	}
+	return string(text)
+}
