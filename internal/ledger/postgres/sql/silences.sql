@@ -33,13 +33,13 @@ UPDATE silences SET events = events + $2 WHERE id = $1;
 -- name: settle-hold
 -- Puts off what a silence holds back, as long as nobody has ended that: who does waits for this, and lets go what it has held. Arguments:
 -- $1 seqs, $2 tokens, $3 µs, $4 silences, $5 now.
-WITH live AS MATERIALIZED (SELECT id FROM silences WHERE id = ANY($4::text[]) AND ended_at = 0 FOR SHARE)
-UPDATE pushes p
-SET due = (SELECT ledger_now($5)) + CASE WHEN h.id IS NULL THEN 0 ELSE h.after END,
-    held_until = (SELECT ledger_now($5)) + h.after, held = coalesce(h.id, ''), until = 0, node = ''
-FROM (SELECT s.seq, s.token, s.after, v.id
-      FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[]) AS s (seq, token, after, silence)
-      LEFT JOIN live v ON v.id = s.silence) AS h
+WITH live AS MATERIALIZED (SELECT id FROM silences WHERE id = ANY($4::text[]) AND ended_at = 0 FOR SHARE),
+held AS MATERIALIZED ( -- the clock is read once: due and held_until are the same
+    SELECT s.seq, s.token, v.id, ledger_now($5) + CASE WHEN v.id IS NULL THEN 0 ELSE s.after END AS until
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[]) AS s (seq, token, after, silence)
+    LEFT JOIN live v ON v.id = s.silence)
+UPDATE pushes p SET due = h.until, held_until = h.until, held = coalesce(h.id, ''), until = 0, node = ''
+FROM held h
 WHERE p.seq = h.seq AND p.token = h.token AND p.node <> '';
 
 -- name: let-go
