@@ -59,7 +59,7 @@ func (c *crew) status(now time.Time) []RuleStatus {
 // arrange makes the units be those of the enabled rules. A unit whose rule means the same goes on untouched; one whose rule has
 // changed finishes its run before the new one begins. since is when rules have begun to run that did not by their file; zero where the files
 // have not changed.
-func (c *crew) arrange(make func(*rules.Rule) (*unit, error), now, since time.Time) error {
+func (c *crew) arrange(newUnit func(*rules.Rule) (*unit, error), now, since time.Time) error {
 	if c.over {
 		return nil
 	}
@@ -79,7 +79,7 @@ func (c *crew) arrange(make func(*rules.Rule) (*unit, error), now, since time.Ti
 			wanted[id] = before
 			continue
 		}
-		u, err := make(r)
+		u, err := newUnit(r)
 		if err != nil {
 			return err
 		}
@@ -126,13 +126,13 @@ func (c *crew) removing(known map[string]bool) []*unit {
 
 // versionOf is a hash of what the rules mean, and of whether they are all.
 func versionOf(list []*rules.Rule, complete bool) string {
-	lines := make([]string, len(list))
-	for i, r := range list {
-		lines[i] = ledger.Known(r.ID, r.Scope) + "\x00" + r.Checksum
+	lines := []string{strconv.FormatBool(complete)}
+	for _, r := range list {
+		lines = append(lines, ledger.Known(r.ID, r.Scope)+"\x00"+r.Checksum)
 	}
 	slices.Sort(lines)
 	sum := sha256.New()
-	for _, line := range append(lines, strconv.FormatBool(complete)) {
+	for _, line := range lines {
 		sum.Write([]byte(line + "\n"))
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:6])

@@ -101,7 +101,7 @@ func TestBadRuleFileLeavesTheLastGoodVersion(t *testing.T) {
 	s.rule("stock.yaml", stockRule)
 	s.rule("other.yaml", strings.Replace(stockRule, "negative-bin-stock", "another-rule", 1))
 	n := s.start("one")
-	s.rule("stock.yaml", strings.Replace(tells("New"), "when:", "whn:", 1))
+	s.rule("stock.yaml", strings.Replace(tells("New"), "when:", "hwen:", 1))
 	n.shows("bad", func(r *api.StatusReport) bool {
 		return len(r.Problems) == 1 && strings.HasSuffix(r.Problems[0].File, "stock.yaml") && r.Problems[0].Line > 1 && len(r.Rules) == 2 && r.Rules[1].Stale
 	})

@@ -111,17 +111,14 @@ func (w *watch) follow() {
 func folders(paths []string) []string {
 	var list []string
 	add := func(path string) {
-		list = append(list, path)
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			list = append(list, real)
-		}
+		list = append(list, path, realPath(path))
 	}
 	for _, p := range paths {
 		add(filepath.Dir(filepath.Clean(p)))
 		_ = filepath.WalkDir(realPath(p), func(path string, e os.DirEntry, err error) error {
 			switch {
 			case err != nil:
-				return nil // the next look tries again
+				return nil //nolint:nilerr // the next look tries again
 			case e.IsDir() && path != realPath(p) && strings.HasPrefix(e.Name(), "."):
 				return filepath.SkipDir
 			case e.IsDir():
@@ -138,8 +135,8 @@ func folders(paths []string) []string {
 
 // realPath follows links; a path that does not exist stays as it is.
 func realPath(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target
 	}
 	return path
 }
@@ -151,7 +148,7 @@ func fingerprint(paths []string) string {
 		files, err := rules.Files(p)
 		fmt.Fprintf(sum, "%v\n", err)
 		for _, path := range files {
-			text, err := os.ReadFile(path) //nolint:gosec // the configuration names it
+			text, err := os.ReadFile(path)
 			fmt.Fprintf(sum, "%q %d %v\n", path, len(text), err)
 			sum.Write(text)
 		}

@@ -59,7 +59,7 @@ func (c *command) rulesShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.print(raw, func(w io.Writer) { writeRule(w, c.width(), &r, time.Now()) })
+			return c.print(raw, func(w io.Writer) { writeRule(w, &r, time.Now()) })
 		},
 	})
 }

@@ -23,7 +23,7 @@ negative-bin-stock  119241  disabled, file bad  0       0        -         -    
 The switch of gone in x is about a rule that no file has; tallyman rules clear gone --scope x takes it away.
 
 Not in force, because of their files:
-  rules/stock.yaml:3:5: unknown_field: unknown field whn
+  rules/stock.yaml:3:5: unknown_field: unknown field hwen
       did you mean when?
 `
 	if wide.String() != want {

@@ -128,7 +128,7 @@ func writeFileProblems(w io.Writer, list []api.FileProblem) {
 }
 
 // writeRule writes one rule.
-func writeRule(w io.Writer, width int, r *api.RuleForm, now time.Time) {
+func writeRule(w io.Writer, r *api.RuleForm, now time.Time) {
 	fmt.Fprintln(w, r.ID)
 	file := r.File
 	if r.Stale {
