@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"tallyman/internal/api"
 	"tallyman/internal/ledger"
 )
 
