@@ -33,6 +33,11 @@ func TestSilenceOnTwoNodes(t *testing.T) {
 	wms.exec(`INSERT INTO bin_stock VALUES (119240, 'A-01', 'S1', -3)`)
 	one, two := s.start("one"), s.start("two")
 	one.await(nil, 1)
+	var pending api.DeliveriesForm
+	testenv.Eventually(t, func() bool { // else its resolution would cancel it
+		one.asks(http.MethodGet, "/deliveries?sink=gateway", "", &pending)
+		return len(pending.Deliveries) == 1 && pending.Deliveries[0].Attempts > 0
+	}, waitForSilence)
 
 	var added api.SilenceForm
 	if code := one.asks(http.MethodPost, "/silences", `{"matchers":["rule=negative-bin-stock","warehouse=~1192.*","area!=inbound"],"for":"1h","comment":"stocktake"}`, &added); code != http.StatusCreated {
@@ -56,7 +61,7 @@ func TestSilenceOnTwoNodes(t *testing.T) {
 	if codes := heldCodes(one.why("119240,A-01,S1")); !slices.Contains(codes, "push_silenced") {
 		t.Errorf("the delivery of A-01 is held back by %q", codes)
 	}
-	var pending api.DeliveriesForm
+	pending = api.DeliveriesForm{}
 	two.asks(http.MethodGet, "/deliveries?sink=gateway", "", &pending)
 	if len(pending.Deliveries) != 1 || pending.Deliveries[0].HeldBy != added.ID || pending.Deliveries[0].State != "pending" {
 		t.Errorf("%+v", pending.Deliveries)
