@@ -97,6 +97,7 @@ retry-deliveries           . . . . . x x  .
 cancel-delivery            . . . . . x x  .
 cancel-deliveries          . . . . . x x  .
 
+list-audit                 . . . . x x x  .
 list-tokens                . . . . . . x  .
 create-token               . . . . . . x  .
 revoke-token               . . . . . . x  .

@@ -1,0 +1,145 @@
+package api_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"tallyman/internal/api"
+	"tallyman/internal/auth"
+)
+
+// people are identities by the bearer token of their name.
+type people map[string]auth.Identity
+
+func (p people) Authenticate(r *http.Request) (auth.Identity, error) {
+	who, ok := p[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
+	if !ok {
+		return auth.Identity{}, auth.ErrBadToken
+	}
+	return who, nil
+}
+
+func somePeople() people {
+	own := func(access ...auth.Role) auth.Identity {
+		return auth.Identity{Subject: "user:ann", Access: access, Subscribers: []string{"role:keeper", "user:ann"}, Warehouses: []string{"W1"}}
+	}
+	everywhere := []string{"*"}
+	two := own(auth.Client)
+	two.Warehouses = []string{"W1", "W2"}
+	kiosk := auth.Identity{Subject: "service:kiosk", Access: []auth.Role{auth.Client}, Subscribers: []string{"role:keeper"}, Warehouses: []string{"W1"}}
+	return people{
+		"client": own(auth.Client), "two": two, "kiosk": kiosk, "nowhere": {Subject: "user:eve", Access: []auth.Role{auth.Client}, Subscribers: []string{"user:eve"}},
+		"service":  {Subject: "service:wms", Access: []auth.Role{auth.Service}, Warehouses: []string{"W1"}},
+		"viewer":   {Subject: "user:vic", Access: []auth.Role{auth.Viewer}, Warehouses: everywhere},
+		"admin":    {Subject: "user:root", Access: []auth.Role{auth.Admin}, Warehouses: everywhere},
+		"site":     {Subject: "user:sue", Access: []auth.Role{auth.Operator}, Warehouses: []string{"119240"}},
+		"producer": {Subject: "service:erp", Access: []auth.Role{auth.Producer}, Warehouses: []string{"119240"}},
+		"chief":    {Subject: "user:cid", Access: []auth.Role{auth.Admin}, Warehouses: []string{"W1"}},
+	}
+}
+
+// asking is a request of somebody, and a piece of what it is to be answered.
+type asking struct {
+	who, method, path, body string
+	status                  int
+	want                    string
+}
+
+func (b *bundle) ask(t *testing.T, list []asking) {
+	t.Helper()
+	for _, a := range list {
+		got := b.handleBody(t, a.method, "/api/v1"+a.path, a.body, "Authorization", "Bearer "+a.who)
+		if got.status != a.status || !strings.Contains(got.body, a.want) {
+			t.Errorf("%s: %s %s answers %d %s; want %d with %s", a.who, a.method, a.path, got.status, got.body, a.status, a.want)
+		}
+	}
+}
+
+func asPeople(d *api.Deps) { d.Auth = somePeople() }
+
+func TestPollsAreOfOnesOwn(t *testing.T) {
+	t.Parallel()
+	b := newBundle(asPeople)
+	const warehouse, subscriber, missing = "warehouse_denied", "subscriber_denied", "missing_parameter"
+	b.ask(t, []asking{
+		{"client", "GET", "/notices", "", 200, ""},
+		{"client", "GET", "/notices?warehouse=W1&subscriber=user:ann", "", 200, ""},
+		{"client", "GET", "/notices?warehouse=W2", "", 403, warehouse},
+		{"client", "GET", "/notices?subscriber=user:bob", "", 403, subscriber},
+		{"client", "GET", "/notices?subscriber=user:ann&subscriber=role:boss", "", 403, `the inbox of role:boss is not yours; your token has role:keeper, user:ann`},
+		{"client", "GET", "/notices?subscriber=shadow:rule", "", 403, subscriber},
+		{"client", "GET", "/notices?subscriber=USER:ann", "", 400, "bad_subscriber"},
+		{"two", "GET", "/notices", "", 400, "parameter warehouse is missing; your token has W1, W2"},
+		{"two", "GET", "/notices?warehouse=W2", "", 200, ""},
+		{"nowhere", "GET", "/notices", "", 400, missing},
+		{"nowhere", "GET", "/notices?warehouse=W1", "", 403, warehouse},
+		{"service", "GET", "/notices", "", 400, missing},
+		{"service", "GET", "/notices?subscriber=user:bob&subscriber=role:boss", "", 200, ""},
+		{"service", "GET", "/notices?subscriber=shadow:rule", "", 403, subscriber},
+		{"service", "GET", "/notices?warehouse=W2&subscriber=user:bob", "", 403, warehouse},
+		{"viewer", "GET", "/notices?warehouse=W2&subscriber=user:bob", "", 403, subscriber},
+		{"viewer", "GET", "/notices?warehouse=W2&subscriber=shadow:rule", "", 200, ""},
+		{"admin", "GET", "/notices?warehouse=W2&subscriber=user:bob", "", 200, ""},
+		{"admin", "GET", "/notices?warehouse=W2", "", 400, missing},
+		{"client", "GET", "/legacy/listNotifications", "", 200, "<whId>W1</whId>"},
+		{"client", "GET", "/legacy/listNotifications?whId=W1&subscriberIdList=ann,role:keeper", "", 200, ""},
+		{"client", "GET", "/legacy/listNotifications?subscriberIdList=bob", "", 403, subscriber},
+		{"client", "GET", "/legacy/listNotifications?whId=W2", "", 403, warehouse},
+		{"client", "GET", "/notices/summary?subscriber=user:bob", "", 403, subscriber},
+		{"client", "GET", "/notices/summary?warehouse=W2", "", 403, warehouse},
+		{"client", "GET", "/notices/stream?subscriber=user:bob", "", 403, subscriber},
+		{"client", "GET", "/notices/stream?warehouse=W2", "", 403, warehouse},
+		{"stranger", "GET", "/notices", "", 401, "token_invalid"},
+	})
+	b.inbox.mu.Lock()
+	defer b.inbox.mu.Unlock()
+	for _, q := range b.inbox.queries {
+		if q.Warehouse == "" || len(q.Subscribers) == 0 {
+			t.Errorf("the inbox was asked for %+v", q)
+		}
+	}
+}
+
+func TestMarksAreOnesOwn(t *testing.T) {
+	t.Parallel()
+	b := newBundle(asPeople)
+	b.ask(t, []asking{
+		{"client", "POST", "/notices/n_1/read?subscriber=user:bob", "", 403, "subscriber_denied"},
+		{"client", "POST", "/notices/n_1/ack?warehouse=W2", "", 403, "warehouse_denied"},
+		{"client", "POST", "/notices/read-all", `{"upTo":"c0","subscribers":["user:bob"]}`, 403, "subscriber_denied"},
+		{"kiosk", "POST", "/notices/n_1/read", "", 400, "bad_subscriber"},
+		{"service", "POST", "/notices/n_1/read", "", 400, "missing_parameter"},
+		{"service", "POST", "/notices/n_1/read?subscriber=user:bob&warehouse=W2", "", 403, "warehouse_denied"},
+		{"viewer", "POST", "/notices/n_1/read?warehouse=W1&subscriber=user:vic", "", 403, "role_missing"},
+	})
+}
+
+func TestChangesStayInOnesOwnWarehouses(t *testing.T) {
+	t.Parallel()
+	b := newBundle(asPeople)
+	const denied = "warehouse_denied"
+	sub := func(warehouse string) string {
+		return `{"type":"REP_NOTICE","warehouse":"` + warehouse + `","subscriber":"user:1"}`
+	}
+	b.ask(t, []asking{
+		{"producer", "POST", "/notices", `{"notices":[{"type":"REP_NOTICE","warehouse":"W1","title":"x"}]}`, 403, "body.notices[0].warehouse"},
+		{"site", "GET", "/subscriptions?warehouse=W1", "", 403, denied},
+		{"site", "GET", "/subscriptions?warehouse=*", "", 403, "this is about all warehouses; your token has 119240"},
+		{"site", "GET", "/subscriptions", "", 200, ""},
+		{"site", "POST", "/subscriptions", sub("W1"), 403, denied},
+		{"site", "POST", "/subscriptions", sub("*"), 403, denied},
+		{"site", "POST", "/subscriptions", sub("119240"), 201, ""},
+		{"site", "POST", "/subscriptions/import", `{"subscriptions":[` + sub("119240") + "," + sub("W1") + `]}`, 403, denied},
+		{"site", "DELETE", "/subscriptions?type=REP_NOTICE&warehouse=W1&subscriber=user:1", "", 403, denied},
+		{"site", "GET", "/deliveries?warehouse=W1", "", 403, denied},
+		{"site", "POST", "/deliveries/cancel", `{"filter":{"warehouse":"W1"}}`, 403, denied},
+		{"site", "POST", "/rules/negative-bin-stock/promote", "", 403, "this is about all scopes of the rule"},
+		{"site", "POST", "/rules/negative-bin-stock/promote?scope=W1", "", 403, denied},
+		{"site", "POST", "/rules/negative-bin-stock/preview", `{"scope":"W1"}`, 403, denied},
+		{"site", "GET", "/rules/negative-bin-stock/why?key=1&scope=W1", "", 403, denied},
+		{"chief", "POST", "/tokens", `{"subject":"user:x","access":["admin"]}`, 403, denied},
+		{"chief", "POST", "/tokens", `{"subject":"user:x","access":["admin"],"warehouses":["W2"]}`, 403, denied},
+		{"chief", "POST", "/tokens", `{"subject":"user:x","access":["admin"],"warehouses":["W1"]}`, 201, ""},
+	})
+}
