@@ -22,6 +22,19 @@ func (a *API) Streams() int {
 	return len(a.streams.open)
 }
 
+// Live is the number of streams that have caught up.
+func (a *API) Live() int {
+	a.streams.mu.Lock()
+	defer a.streams.mu.Unlock()
+	n := 0
+	for _, f := range a.streams.feeds {
+		f.mu.Lock()
+		n += len(f.live)
+		f.mu.Unlock()
+	}
+	return n
+}
+
 // Patterns are the routes of an API as they were registered.
 func Patterns(deps Deps) []string {
 	routes := newRouter()

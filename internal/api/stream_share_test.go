@@ -1,0 +1,135 @@
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tallyman/internal/api"
+	"tallyman/internal/testenv"
+	"tallyman/sinks/inbox/page"
+)
+
+const beat = 500 * time.Millisecond
+
+// at is a page of the fake inbox with the notice and a cursor that many µs later.
+func at(n int64, more bool) page.Page {
+	pg := onePage()
+	score := bin().Score + n
+	pg.Notices[0].Score, pg.Clock, pg.More, pg.Unread = score, score, more, int(n)
+	pg.Cursor = page.Cursor{Epoch: "1-a", Score: score, Changes: score}.Encode()
+	pg.Version = fmt.Sprint("v", n)
+	return pg
+}
+
+// Streams that ask the same share a poll, and nobody polls for streams that nothing is new for.
+func TestStreamsThatAskTheSameShareAPoll(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.inbox.put(at(1, false))
+	var open []*listener
+	for range 10 {
+		l := b.listen(t, streamPath)
+		l.titles(t, 1)
+		l.next(t, "unread")
+		open = append(open, l)
+	}
+	testenv.Eventually(t, func() bool { return b.api.Live() == 10 }, 20*time.Second)
+	b.inbox.asked()
+	b.inbox.put(at(2, false))
+	for _, l := range open {
+		l.titles(t, 1)
+		if e := l.next(t, "unread"); e.data != `{"unread":2,"unreadMore":false}` {
+			t.Errorf("%v", e)
+		}
+	}
+	if polls := b.inbox.asked(); len(polls) != 1 {
+		t.Errorf("%d polls for 10 streams that ask the same", len(polls))
+	}
+}
+
+func TestStreamsTellOfChangesAndResets(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.inbox.put(at(1, false))
+	l := b.listen(t, streamPath)
+	l.titles(t, 1)
+	l.next(t, "unread")
+	pg := at(5, false)
+	pg.Notices, pg.Unread = nil, 1
+	pg.Changes = []page.Change{{ID: "n_a", Kind: page.Read, Score: bin().Score + 3}, {ID: "n_b", Kind: page.Acked, Score: bin().Score + 3}, {ID: "n_c", Kind: page.Read, Score: bin().Score + 4}}
+	b.inbox.put(pg)
+	a, bb, c := l.next(t, "change"), l.next(t, "change"), l.next(t, "change")
+	if a.data != `{"id":"n_a","kind":"read"}` || bb.data != `{"id":"n_b","kind":"acked"}` || c.data != `{"id":"n_c","kind":"read"}` {
+		t.Errorf("%v %v %v", a, bb, c)
+	}
+	if a.id != "" || bb.id == "" || c.id != pg.Cursor {
+		t.Errorf("the ids are %q, %q, %q: those of one moment share the last one's", a.id, bb.id, c.id)
+	}
+	again := at(6, false)
+	again.Reset = true
+	b.inbox.put(again)
+	reset, n := l.next(t, "reset"), l.next(t, "notice")
+	from, err := page.DecodeCursor(reset.id)
+	if err != nil || from.Score != again.Clock-1 || n.id != again.Cursor {
+		t.Errorf("the window begins at %v (%v), its notice is at %q", from, err, n.id)
+	}
+}
+
+func TestStreamsAreKeptAliveByComments(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle()
+		b.inbox.put(at(1, false))
+		ctx, leave := context.WithTimeout(t.Context(), 60*time.Second+beat)
+		defer leave()
+		r := httptest.NewRequestWithContext(ctx, http.MethodGet, streamPath, http.NoBody)
+		r.Host = "localhost"
+		rec := httptest.NewRecorder()
+		b.api.ServeHTTP(rec, r)
+		if n := strings.Count(rec.Body.String(), "\n:\n"); n != 4 {
+			t.Errorf("%d comments in a minute:\n%s", n, rec.Body)
+		}
+		if !strings.HasPrefix(rec.Body.String(), "retry: ") {
+			t.Errorf("the stream begins with %.20q", rec.Body)
+		}
+	})
+}
+
+// Over HTTP/2 one connection carries many streams, which outlive the server's timeouts.
+func TestStreamsOverHTTP2(t *testing.T) {
+	t.Parallel()
+	in := newRealInbox(t, testenv.Redis(t).Addr)
+	b := newBundle(func(d *api.Deps) { d.Inbox = in })
+	server := httptest.NewUnstartedServer(b.api)
+	server.EnableHTTP2 = true
+	server.Config.WriteTimeout, server.Config.ReadTimeout = 2*time.Second, 2*time.Second
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	b.url, b.client = server.URL, server.Client()
+	one, two := b.listen(t, streamPath), b.listen(t, streamPath)
+	if one.resp.ProtoMajor != 2 {
+		t.Fatal(one.resp.Proto)
+	}
+	one.next(t, "unread")
+	two.next(t, "unread")
+	began := time.Now()
+	testenv.Eventually(t, func() bool { return time.Since(began) > 3*time.Second }, 20*time.Second)
+	in.deliver(t, "119240", []string{"user:1"}, "late")
+	for _, l := range []*listener{one, two} {
+		if titles, _ := l.titles(t, 1); !slices.Equal(titles, []string{"late"}) {
+			t.Errorf("%v", titles)
+		}
+	}
+	one.leave()
+	testenv.Eventually(t, func() bool { return b.api.Streams() == 1 }, 20*time.Second)
+	in.deliver(t, "119240", []string{"user:1"}, "later")
+	if titles, _ := two.titles(t, 1); !slices.Equal(titles, []string{"later"}) {
+		t.Errorf("%v", titles)
+	}
+}
