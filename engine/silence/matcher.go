@@ -122,9 +122,9 @@ func (m Matcher) compile(text string) (Matcher, error) {
 }
 
 // Matches tells whether the subject meets the condition. What has no such label has it empty.
-func (m *Matcher) Matches(s *Subject) bool { return m.fits(s.field(m.Name)) }
+func (m Matcher) Matches(s *Subject) bool { return m.fits(s.field(m.Name)) }
 
-func (m *Matcher) fits(text string) bool {
+func (m Matcher) fits(text string) bool {
 	switch m.Op {
 	case Equal:
 		return text == m.Value

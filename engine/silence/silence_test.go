@@ -62,8 +62,12 @@ func TestWindows(t *testing.T) {
 		at   time.Time
 		want State
 	}{
-		{noon.Add(-24 * time.Hour), Pending}, {opens.Add(-1), Pending}, {opens, Active}, {opens.Add(8*time.Hour - 1), Active},
-		{opens.Add(8 * time.Hour), Pending}, {opens.Add(24 * time.Hour), Active},
+		{noon.Add(-24 * time.Hour), Pending},
+		{opens.Add(-1), Pending},
+		{opens, Active},
+		{opens.Add(8*time.Hour - 1), Active},
+		{opens.Add(8 * time.Hour), Pending},
+		{opens.Add(24 * time.Hour), Active},
 	} {
 		if got := s.State(c.at); got != c.want {
 			t.Errorf("at %s: %s", c.at, got)
