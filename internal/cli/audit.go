@@ -1,11 +1,15 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -82,10 +86,44 @@ func writeAudit(w io.Writer, width int, page *api.AuditForm) {
 // longestState is how much of a state a table shows, in characters.
 const longestState = 60
 
+// toldElsewhere are members of a state that the record itself says in other columns.
+var toldElsewhere = []string{"at", "by", "reason", "rule", "scope", "id", "author", "comment"}
+
+// short is a state in few words: name=value of what stands in it, one after the other.
 func short(state api.State) string {
-	text := []rune(string(state))
+	var v any
+	if json.Unmarshal(state, &v) != nil {
+		return ""
+	}
+	text := []rune(strings.Join(members(v, ""), " "))
 	if len(text) > longestState {
 		return string(text[:longestState]) + "…"
 	}
 	return string(text)
+}
+
+// members are the single values of a state, each with its name.
+func members(v any, name string) []string {
+	switch x := v.(type) {
+	case map[string]any:
+		var list []string
+		for _, member := range slices.Sorted(maps.Keys(x)) {
+			if !slices.Contains(toldElsewhere, member) {
+				list = append(list, members(x[member], member)...)
+			}
+		}
+		return list
+	case []any:
+		if len(x) == 0 {
+			return nil
+		}
+		if _, single := x[0].(map[string]any); !single {
+			return []string{name + "=" + strings.Trim(fmt.Sprint(x), "[]")}
+		}
+		return []string{strings.TrimSpace(fmt.Sprintf("%s (%d)", name, len(x)))}
+	case nil:
+		return nil
+	default:
+		return []string{fmt.Sprintf("%s=%v", name, x)}
+	}
 }

@@ -19,14 +19,21 @@ func TestAuditTable(t *testing.T) {
 	out = &testenv.Output{}
 	writeAudit(out, 200, &api.AuditForm{Cursor: "7", Changes: []api.AuditChangeForm{{
 		ID: 8, At: time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC), By: "user:ann", Via: "cli", Action: "rule.disable", Object: "rule:a",
-		After: api.State(`{"state":"disabled"}`), Reason: "stocktake",
+		After: api.State(`{"at":"2026-06-01T08:00:00Z","by":"user:ann","state":"disabled","until":null}`), Reason: "stocktake",
 	}}})
-	for _, want := range []string{"2026-06-01 08:00:00Z", "user:ann", "rule.disable", "rule:a", `{"state":"disabled"}`, "stocktake", "--after 7"} {
+	for _, want := range []string{"2026-06-01 08:00:00Z", "user:ann", "rule.disable", "rule:a", "state=disabled ", "stocktake", "--after 7"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %s in\n%s", want, out)
 		}
 	}
-	if long := short(api.State(`"` + strings.Repeat("ü", 100) + `"`)); len([]rune(long)) != longestState+1 {
-		t.Errorf("a long state is shown as %q", long)
+	for state, want := range map[string]string{
+		`{"name":"` + strings.Repeat("ü", 100) + `"}`:                              "name=" + strings.Repeat("ü", 55) + "…",
+		`{"asked":{"filter":{"sink":"gateway"}},"done":{"changed":2,"ids":[4,5]}}`: "sink=gateway changed=2 ids=4 5",
+		`{"subscriptions":[{"type":"A"},{"type":"B"}]}`:                            "subscriptions (2)",
+		``: "", `{"list":[]}`: "",
+	} {
+		if got := short(api.State(state)); got != want {
+			t.Errorf("%s is shown as %q", state, got)
+		}
 	}
 }
