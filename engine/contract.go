@@ -13,8 +13,7 @@ import (
 type Ledger interface {
 	ledger.Firings
 	Lanes
-	Types(ctx context.Context) (catalog.Catalog, error)
-	TypesVersion(ctx context.Context) (int64, error)
+	Catalogue
 	LastRuns(ctx context.Context) ([]ledger.Run, error)
 	Judged(ctx context.Context) ([]ledger.Judged, error)
 	Promotions(ctx context.Context) ([]ledger.Promotion, error)
@@ -24,6 +23,12 @@ type Ledger interface {
 	Told
 	ledger.Plans
 	Prune(ctx context.Context, before time.Time, keepRuns int) (int64, error)
+}
+
+// Catalogue are the types of notices as they are now.
+type Catalogue interface {
+	Types(ctx context.Context) (catalog.Catalog, error)
+	TypesVersion(ctx context.Context) (int64, error)
 }
 
 // Told is what Why asks of what was told, and who hears of it.

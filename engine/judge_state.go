@@ -52,7 +52,7 @@ func (j *stateJudge) visit(r *row.Row) error {
 		sample(&j.found.run, "repeated key "+short(key))
 		return nil
 	}
-	changed := false
+	var changed bool
 	if verdict.Kind == finding.None {
 		changed = j.step.See(verdict)
 	} else {

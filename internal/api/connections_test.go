@@ -123,6 +123,7 @@ func TestEndlessBodies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			defer res.Body.Close()
 			body, _ := io.ReadAll(res.Body) // the connection may be reset behind it
 			if got := res.Status + string(body); !strings.Contains(got, test.want) {
 				t.Errorf("answered: %q", got)

@@ -119,8 +119,8 @@ func both(jsonType, xmlType string, schema *huma.Schema) map[string]*huma.MediaT
 	return map[string]*huma.MediaType{jsonType: {Schema: schema}, xmlType: {Schema: schema}}
 }
 
-func queryParam(name, description string, required bool, schema *huma.Schema) *huma.Param {
-	return &huma.Param{Name: name, In: "query", Description: description, Required: required, Schema: schema}
+func queryParam(name, description string, schema *huma.Schema) *huma.Param {
+	return &huma.Param{Name: name, In: "query", Description: description, Schema: schema}
 }
 
 func nameSchema() *huma.Schema { return text("^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$") }

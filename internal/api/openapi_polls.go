@@ -16,16 +16,16 @@ func pollOperation(doc *huma.OpenAPI) *huma.Operation {
 			"Send the answer's ETag as If-None-Match along: while nothing is new the answer is a 304. With wait the answer is held back until " +
 			"something is new or the time is over. reset means that the cursor does not hold any more and the page is a fresh window of the last three days.",
 		Parameters: []*huma.Param{
-			queryParam("warehouse", "the warehouse; may be left out by a token that has one", false, nameSchema()),
-			queryParam("subscriber", "user:<id>, role:<id>, or shadow:<rule> for what a rule in shadow finds; repeat it for more than one. Without it, the user and roles of the token", false,
+			queryParam("warehouse", "the warehouse; may be left out by a token that has one", nameSchema()),
+			queryParam("subscriber", "user:<id>, role:<id>, or shadow:<rule> for what a rule in shadow finds; repeat it for more than one. Without it, the user and roles of the token",
 				&huma.Schema{Type: huma.TypeArray, Items: text("^(user|role|shadow):[A-Za-z0-9][A-Za-z0-9_.@-]{0,127}$"), MaxItems: new(maxSubscribers)}),
-			queryParam("after", "the cursor of the last answer", false, text("")),
-			queryParam("since", "instead of after: delivered at or after that many ms since 1970; without either, the last three days", false, integer(0, maxSince, nil)),
-			queryParam("limit", "notices in a page", false, integer(1, 200, 50)),
-			queryParam("wait", "hold the answer back until something is new, at most that long: a duration up to 60s, such as 25s", false, text("")),
-			queryParam("type", "only notices of this type; repeat it for more than one", false,
+			queryParam("after", "the cursor of the last answer", text("")),
+			queryParam("since", "instead of after: delivered at or after that many ms since 1970; without either, the last three days", integer(0, maxSince, nil)),
+			queryParam("limit", "notices in a page", integer(1, 200, 50)),
+			queryParam("wait", "hold the answer back until something is new, at most that long: a duration up to 60s, such as 25s", text("")),
+			queryParam("type", "only notices of this type; repeat it for more than one",
 				&huma.Schema{Type: huma.TypeArray, Items: nameSchema(), MaxItems: new(maxTypes)}),
-			queryParam("unread", "true: only what the user among the subscribers has not read", false, &huma.Schema{Type: huma.TypeBoolean}),
+			queryParam("unread", "true: only what the user among the subscribers has not read", &huma.Schema{Type: huma.TypeBoolean}),
 			{Name: "Accept-Language", In: "header", Description: "picks translated titles and bodies", Schema: text("")},
 			{Name: "If-None-Match", In: "header", Description: "the ETag of the last answer", Schema: text("")},
 		},
@@ -69,9 +69,9 @@ func legacyOperation(doc *huma.OpenAPI) *huma.Operation {
 		Description: "Always XML. Poll with the lastFetchTimeStamp of the last answer; notices of that very millisecond come again, so tell them apart by id. " +
 			"createTime is the time of delivery.",
 		Parameters: []*huma.Param{
-			queryParam("whId", "the warehouse; may be left out by a token that has one", false, nameSchema()),
-			queryParam("subscriberIdList", "ids separated by commas: a bare id is a user, role:x a role. Without it, the user and roles of the token", false, text("")),
-			queryParam("lastFetchTimeStamp", "ms since 1970; without it, the last three days", false, integer(0, maxSince, nil)),
+			queryParam("whId", "the warehouse; may be left out by a token that has one", nameSchema()),
+			queryParam("subscriberIdList", "ids separated by commas: a bare id is a user, role:x a role. Without it, the user and roles of the token", text("")),
+			queryParam("lastFetchTimeStamp", "ms since 1970; without it, the last three days", integer(0, maxSince, nil)),
 			{Name: "Accept-Language", In: "header", Description: "picks translated titles and bodies", Schema: text("")},
 		},
 		Responses: map[string]*huma.Response{"200": {

@@ -88,5 +88,5 @@ func (p *Problem) write(w http.ResponseWriter, m media) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(p.Status)
-	_, _ = w.Write(body) //nolint:gosec // it is encoded, and the client may have gone
+	_, _ = w.Write(body) // the client may have gone
 }

@@ -29,7 +29,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestMain(m *testing.M) {
 	if addr := os.Getenv(clientsEnv); addr != "" {
-		os.Exit(streamClients(addr))
+		os.Exit(streamClients(addr)) //nolint:forbidigo // this is the main function of the other process
 	}
 	testenv.Main(m)
 }

@@ -23,7 +23,7 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	language := header(r, "Accept-Language")
-	s, prob := a.streams.enter(auth.From(r.Context()), q, languages(language), language)
+	s, prob := a.streams.enter(auth.From(r.Context()), q, languages(language), language) //nolint:contextcheck // feeds poll for many streams
 	if prob != nil {
 		prob.write(w, problemMedia(r))
 		return

@@ -63,13 +63,15 @@ func BenchmarkStreams(b *testing.B) {
 				return w, "role:all"
 			}},
 		} {
+			due := time.NewTicker(time.Second / time.Duration(mix.rate))
 			for i := range 10 * mix.rate {
-				due := time.Second / time.Duration(mix.rate)
-				time.Sleep(due - time.Since(time.Now().Truncate(due)))
+				<-due.C
 				w, s := mix.to(i)
 				in.deliver(b, w, []string{s}, "T"+strconv.FormatInt(time.Now().UnixNano(), 10))
 			}
-			time.Sleep(time.Second)
+			due.Reset(time.Second)
+			<-due.C // for the last ones
+			due.Stop()
 			var n int
 			var p50, p99 float64
 			if _, err := fmt.Sscan(clients.ask(b, "report"), &n, &p50, &p99); err != nil {
@@ -112,7 +114,7 @@ func memoryNow(b *testing.B) memory {
 	if err != nil {
 		b.Fatal(err)
 	}
-	return memory{live: m.HeapAlloc + m.StackInuse, resident: pages * uint64(os.Getpagesize())} //nolint:gosec // a size
+	return memory{live: m.HeapAlloc + m.StackInuse, resident: pages * uint64(os.Getpagesize())}
 }
 
 // clientsProcess is the other process.
@@ -126,7 +128,7 @@ const clientsEnv = "TALLYMAN_BENCH_STREAMS"
 
 func startClients(b *testing.B, addr string) *clientsProcess {
 	b.Helper()
-	cmd := exec.CommandContext(b.Context(), os.Args[0]) //nolint:gosec // ourselves
+	cmd := exec.CommandContext(b.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), clientsEnv+"="+addr)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()

@@ -31,9 +31,9 @@ func streamClients(addr string) int {
 				fmt.Fprintln(os.Stderr, err)
 				return 1
 			}
-			fmt.Println("open")
+			fmt.Fprintln(os.Stdout, "open")
 		case "report":
-			fmt.Println(c.report())
+			fmt.Fprintln(os.Stdout, c.report())
 		}
 	}
 	return 0

@@ -126,7 +126,7 @@ func (f *feed) join(ctx context.Context, s *stream) error {
 	f.turn.Lock()
 	defer f.turn.Unlock()
 	for {
-		if f.add(s) {
+		if f.add(s) { //nolint:contextcheck // the feed polls for many streams
 			return nil
 		}
 		if err := f.advance(ctx); err != nil {

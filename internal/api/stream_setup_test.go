@@ -39,7 +39,7 @@ func (b *bundle) listen(t testing.TB, path string, headers ...string) *listener 
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Add(headers[i], headers[i+1])
 	}
-	resp, err := b.client.Do(r)
+	resp, err := b.client.Do(r) //nolint:bodyclose // it is, in the cleanup
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,10 +19,10 @@ import (
 const beat = 500 * time.Millisecond
 
 // at is a page of the fake inbox with the notice and a cursor that many µs later.
-func at(n int64, more bool) page.Page {
+func at(n int64) page.Page {
 	pg := onePage()
 	score := bin().Score + n
-	pg.Notices[0].Score, pg.Clock, pg.More, pg.Unread = score, score, more, int(n)
+	pg.Notices[0].Score, pg.Clock, pg.Unread = score, score, int(n)
 	pg.Cursor = page.Cursor{Epoch: "1-a", Score: score, Changes: score}.Encode()
 	pg.Version = fmt.Sprint("v", n)
 	return pg
@@ -32,7 +32,7 @@ func at(n int64, more bool) page.Page {
 func TestStreamsThatAskTheSameShareAPoll(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.inbox.put(at(1, false))
+	b.inbox.put(at(1))
 	var open []*listener
 	for range 10 {
 		l := b.listen(t, streamPath)
@@ -42,7 +42,7 @@ func TestStreamsThatAskTheSameShareAPoll(t *testing.T) {
 	}
 	testenv.Eventually(t, func() bool { return b.api.Live() == 10 }, 20*time.Second)
 	b.inbox.asked()
-	b.inbox.put(at(2, false))
+	b.inbox.put(at(2))
 	for _, l := range open {
 		l.titles(t, 1)
 		if e := l.next(t, "unread"); e.data != `{"unread":2,"unreadMore":false}` {
@@ -57,11 +57,11 @@ func TestStreamsThatAskTheSameShareAPoll(t *testing.T) {
 func TestStreamsTellOfChangesAndResets(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.inbox.put(at(1, false))
+	b.inbox.put(at(1))
 	l := b.listen(t, streamPath)
 	l.titles(t, 1)
 	l.next(t, "unread")
-	pg := at(5, false)
+	pg := at(5)
 	pg.Notices, pg.Unread = nil, 1
 	pg.Changes = []page.Change{{ID: "n_a", Kind: page.Read, Score: bin().Score + 3}, {ID: "n_b", Kind: page.Acked, Score: bin().Score + 3}, {ID: "n_c", Kind: page.Read, Score: bin().Score + 4}}
 	b.inbox.put(pg)
@@ -72,7 +72,7 @@ func TestStreamsTellOfChangesAndResets(t *testing.T) {
 	if a.id != "" || bb.id == "" || c.id != pg.Cursor {
 		t.Errorf("the ids are %q, %q, %q: those of one moment share the last one's", a.id, bb.id, c.id)
 	}
-	again := at(6, false)
+	again := at(6)
 	again.Reset = true
 	b.inbox.put(again)
 	reset, n := l.next(t, "reset"), l.next(t, "notice")
@@ -85,7 +85,7 @@ func TestStreamsTellOfChangesAndResets(t *testing.T) {
 func TestStreamsAreKeptAliveByComments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle()
-		b.inbox.put(at(1, false))
+		b.inbox.put(at(1))
 		ctx, leave := context.WithTimeout(t.Context(), 60*time.Second+beat)
 		defer leave()
 		r := httptest.NewRequestWithContext(ctx, http.MethodGet, streamPath, http.NoBody)

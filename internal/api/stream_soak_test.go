@@ -103,7 +103,7 @@ func (s *soak) restart() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background()) //nolint:usetesting // it ends with stop
+	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- b.api.Serve(ctx, ln) }()
 	s.url.Store("http://" + ln.Addr().String())

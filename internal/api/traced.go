@@ -22,7 +22,7 @@ func (a *API) traced(routes *router, next http.Handler) http.Handler {
 		ctx, end := a.deps.Tracer.Request(r, pattern)
 		status := http.StatusInternalServerError // of a handler that panics
 		defer func() { end(status) }()
-		next.ServeHTTP(w, r.WithContext(ctx))
+		next.ServeHTTP(w, r.WithContext(ctx)) //nolint:contextcheck // it is made of the request's
 		if rec, ok := w.(*response); ok {
 			status = rec.status
 		}

@@ -72,7 +72,7 @@ type App struct {
 func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err error) {
 	a := &App{cfg: cfg, opts: opts.withDefaults(), started: time.Now(), previews: make(chan struct{}, previewsAtATime)}
 	a.log = a.opts.Logger
-	defer func() {
+	defer func() { //nolint:contextcheck // what is given back must not depend on a context that may be over
 		if err != nil {
 			err = errors.Join(err, a.Close())
 		}

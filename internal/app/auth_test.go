@@ -20,9 +20,9 @@ import (
 const hmacSecret = "0123456789abcdef0123456789abcdef"
 
 // with sends a request with the bearer token and returns the status and the code of a problem.
-func (n *node) with(token, method, path, body string) (int, string) {
+func (n *node) with(token, method, path string) (int, string) {
 	n.t.Helper()
-	status, text := n.do(method, "/api/v1"+path, "application/json", body, "Authorization", "Bearer "+token)
+	status, text := n.do(method, "/api/v1"+path, "application/json", "", "Authorization", "Bearer "+token)
 	var p struct{ Code string }
 	_ = json.Unmarshal([]byte(text), &p) // an answer that is no problem has none
 	return status, p.Code
@@ -46,11 +46,11 @@ func TestTokensOnTwoNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	testenv.Eventually(t, func() bool {
-		status, _ := one.with(admin, http.MethodGet, "/tokens", "")
+		status, _ := one.with(admin, http.MethodGet, "/tokens")
 		return status == http.StatusOK
 	}, 20*time.Second)
 	two := s.start("two")
-	if status, code := two.with(admin, http.MethodGet, "/tokens", ""); status != http.StatusOK {
+	if status, code := two.with(admin, http.MethodGet, "/tokens"); status != http.StatusOK {
 		t.Fatal(status, code)
 	}
 
@@ -60,24 +60,24 @@ func TestTokensOnTwoNodes(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &made); err != nil || made.Secret == "" {
 		t.Fatal(text, err)
 	}
-	if status, code := one.with(made.Secret, http.MethodGet, "/notices", ""); status != http.StatusOK {
+	if status, code := one.with(made.Secret, http.MethodGet, "/notices"); status != http.StatusOK {
 		t.Errorf("on the node that made it, at once: %d %s", status, code)
 	}
 	testenv.Eventually(t, func() bool {
-		status, _ := two.with(made.Secret, http.MethodGet, "/notices", "")
+		status, _ := two.with(made.Secret, http.MethodGet, "/notices")
 		return status == http.StatusOK
 	}, 20*time.Second)
 
 	waits := make(chan string, 1)
 	go func() {
-		_, code := two.with(made.Secret, http.MethodGet, "/notices?wait=60s", "")
+		_, code := two.with(made.Secret, http.MethodGet, "/notices?wait=60s")
 		waits <- code
 	}()
-	if status, code := one.with(admin, http.MethodPost, "/tokens/"+made.ID+"/revoke", ""); status != http.StatusOK {
+	if status, code := one.with(admin, http.MethodPost, "/tokens/"+made.ID+"/revoke"); status != http.StatusOK {
 		t.Fatal(status, code)
 	}
 	began := time.Now()
-	if status, code := one.with(made.Secret, http.MethodGet, "/notices", ""); status != http.StatusUnauthorized || code != "token_revoked" {
+	if status, code := one.with(made.Secret, http.MethodGet, "/notices"); status != http.StatusUnauthorized || code != "token_revoked" {
 		t.Errorf("on the node that revoked it, at once: %d %s", status, code)
 	}
 	if code := <-waits; code != "token_revoked" {
@@ -115,7 +115,7 @@ func checkJWTs(t *testing.T, n *node) {
 		{sign(jwt.MapClaims{"sub": "bob", "aud": "another", "exp": time.Now().Add(time.Hour).Unix()}), "/notices", 401, "token_invalid"},
 		{sign(jwt.MapClaims{"sub": "bob", "aud": "tallyman", "exp": 1}), "/notices", 401, "token_expired"},
 	} {
-		if status, code := n.with(c.token, http.MethodGet, c.path, ""); status != c.status || code != c.code {
+		if status, code := n.with(c.token, http.MethodGet, c.path); status != c.status || code != c.code {
 			t.Errorf("%s answers %d %s, want %d %s", c.path, status, code, c.status, c.code)
 		}
 	}

@@ -28,14 +28,14 @@ func (a *App) status(ctx context.Context) (api.StatusReport, error) {
 		s := a.sources[name]
 		r.Health = append(r.Health, s.health.report("source", name, pingSource(ctx, s)))
 	}
-	if a.tls != nil {
-		r.Health = append(r.Health, a.tlsHealth.report("tls", "", a.tls.Pair.Check()))
-	}
 	r.Nodes = a.nodes(ctx)
 	for _, s := range a.engine.Switches() {
 		if s.Rule == ledger.Every {
 			r.Paused = api.NewSwitchForm(&s)
 		}
+	}
+	if a.tls != nil {
+		r.Health = append(r.Health, a.tlsHealth.report("tls", "", a.tls.Pair.Check()))
 	}
 	units, err := a.engine.Status(ctx)
 	if err != nil {

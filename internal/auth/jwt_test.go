@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -58,9 +59,7 @@ func claims(changes map[string]any) jwt.MapClaims {
 func sign(t *testing.T, method jwt.SigningMethod, key any, header map[string]any, c jwt.MapClaims) string {
 	t.Helper()
 	token := jwt.NewWithClaims(method, c)
-	for name, v := range header {
-		token.Header[name] = v
-	}
+	maps.Copy(token.Header, header)
 	text, err := token.SignedString(key)
 	if err != nil {
 		t.Fatal(err)

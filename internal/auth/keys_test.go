@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
@@ -63,10 +64,11 @@ func jwk(id string, key *rsa.PrivateKey, more map[string]any) string {
 		"kty": "RSA", "kid": id, "use": "sig", "alg": "RS256",
 		"n": base64.RawURLEncoding.EncodeToString(key.N.Bytes()), "e": base64.RawURLEncoding.EncodeToString(big.NewInt(int64(key.E)).Bytes()),
 	}
-	for name, v := range more {
-		k[name] = v
+	maps.Copy(k, more)
+	b, err := json.Marshal(k)
+	if err != nil {
+		panic(err)
 	}
-	b, _ := json.Marshal(k)
 	return string(b)
 }
 

@@ -29,7 +29,7 @@ func (c *command) httpClient(timeout time.Duration) (*http.Client, error) {
 	if !pool.AppendCertsFromPEM(pem) {
 		return h, usage("--ca-file: there is no certificate in %s", file)
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:errcheck,forcetypeassert // it is one
+	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	h.Transport = transport
 	return h, nil

@@ -165,10 +165,10 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // unlessStopped makes it fine to stop a command that would never end by itself.
 func unlessStopped(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
+	if ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil
 }
 
 // seen remembers the last ids.

@@ -54,9 +54,11 @@ func (s *tailed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		list = append(list, map[string]any{"id": fmt.Sprintf("n_%d", i), "title": "notice " + strconv.Itoa(i), "status": "event"})
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]any{
+	if err := json.NewEncoder(w).Encode(map[string]any{
 		"notices": list, "changes": []any{}, "cursor": fmt.Sprintf("%d.%d", s.epoch, last), "more": last < s.notices, "reset": reset,
-	})
+	}); err != nil {
+		panic(http.ErrAbortHandler) // the tail went away
+	}
 }
 
 // listen serves on the address until the returned function is called.
@@ -121,7 +123,7 @@ func TestTailOutlastsTheServer(t *testing.T) {
 	d := json.NewDecoder(strings.NewReader(out.String()))
 	for {
 		var n struct{ ID string }
-		if err := d.Decode(&n); err == io.EOF { //nolint:errorlint // as Decode gives it
+		if err := d.Decode(&n); err == io.EOF {
 			break
 		} else if err != nil {
 			t.Fatal(err)

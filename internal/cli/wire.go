@@ -50,7 +50,7 @@ func runNode(ctx context.Context, cfg *config.Config, o ServeOptions) (err error
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, node.Close()) }()
+	defer func() { err = errors.Join(err, node.Close()) }() //nolint:contextcheck // what is given back must not depend on a context that may be over
 	o.Ready(node.Addr())
 	return node.Run(ctx)
 }

@@ -83,6 +83,9 @@ func (l *layers) setBelow(p path) string {
 // secretNames are the fields whose values are secrets, or may hold one.
 var secretNames = []string{"url", "secret", "password", "headers"}
 
+// addressName is a field that is shown unless somebody has put credentials into it.
+const addressName = "endpoint"
+
 // secretLines finds the lines of the file with secrets, whatever else is wrong with them. A reference is none, nor is the address
 // of a database without a password.
 func secretLines(root *strictyaml.Node) map[int]bool {
@@ -97,11 +100,11 @@ func secretLines(root *strictyaml.Node) map[int]bool {
 			walk(item, sink, secret)
 		}
 		for _, f := range n.Fields {
-			walk(f.Value, sink, secret || slices.Contains(secretNames, f.Name))
+			walk(f.Value, sink && f.Name != addressName, secret || f.Name == addressName || slices.Contains(secretNames, f.Name))
 		}
 	}
 	for _, f := range root.Fields {
-		walk(f.Value, f.Name == "sinks", false)
+		walk(f.Value, f.Name == "sinks" || f.Name == "telemetry", false)
 	}
 	return lines
 }

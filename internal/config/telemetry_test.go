@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,12 +44,13 @@ func TestBadTelemetry(t *testing.T) {
 		`{endpoint: "http://me:swordfish@collector"}`: CodeURL,
 		`{sample: 1.5}`:                               "out_of_range",
 		`{sample: NaN}`:                               "out_of_range",
+		`{headers: {A: swordfish}, sample: 2}`:        "out_of_range",
 		`{sample: much}`:                              "type",
 		`{headers: {"a b": c}}`:                       CodeHeader,
 		`{enabled: true}`:                             "unknown",
 	} {
 		_, err := loadTelemetry(t, "rules: {paths: [.]}\ntelemetry: {traces: "+traces+"}\n")
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "swordfish") {
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(fmt.Sprintf("%+v", err), "swordfish") {
 			t.Errorf("%s: %v, want %s", traces, err, want)
 		}
 	}

@@ -63,7 +63,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, node.Close()) }()
+	defer func() { err = errors.Join(err, node.Close()) }() //nolint:contextcheck // what is given back must not depend on a context that may be over
 	n.say(banner(o, node.Addr(), files.dir)...)
 
 	d := &show{options: o, clock: clock, narrator: n, warehouse: sim, node: node}

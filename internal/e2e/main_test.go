@@ -68,7 +68,7 @@ func serve(ctx context.Context, cfg *config.Config, o cli.ServeOptions) (err err
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, node.Close()) }()
+	defer func() { err = errors.Join(err, node.Close()) }() //nolint:contextcheck // what is given back must not depend on a context that may be over
 	o.Ready(node.Addr())
 	return node.Run(ctx)
 }

@@ -21,9 +21,9 @@ type Call struct {
 	Batch     []sinks.Delivery
 }
 
-// Deliver begins a span in the trace of each origin that has notices in the call. ctx carries the one of the first notice from then
-// on, also where that is not kept, for the traceparent of a webhook; the others are linked with it. end tells them how the call went.
-func (t *Tracer) Deliver(ctx context.Context, c *Call) (with context.Context, end func(error)) {
+// Deliver begins a span in the trace of each origin that has notices in the call. The context carries the one of the first notice, also where
+// that is not kept, for the traceparent of a webhook; the others are linked with it. The function tells them how the call went.
+func (t *Tracer) Deliver(ctx context.Context, c *Call) (context.Context, func(error)) {
 	if t == nil || len(c.Batch) == 0 {
 		return ctx, func(error) {}
 	}
@@ -33,18 +33,17 @@ func (t *Tracer) Deliver(ctx context.Context, c *Call) (with context.Context, en
 		parent := t.parent(g.origin)
 		made := trace.ContextWithRemoteSpanContext(ctx, parent)
 		if parent.IsSampled() {
-			var span trace.Span
-			made, span = t.spans.Start(made, "deliver "+c.Sink, trace.WithSpanKind(trace.SpanKindProducer), trace.WithAttributes(c.attributes(g)...))
+			_, span := t.spans.Start(made, "deliver "+c.Sink, trace.WithSpanKind(trace.SpanKindProducer), trace.WithAttributes(c.attributes(g)...))
 			if i > 0 && first.IsSampled() {
 				span.AddLink(trace.Link{SpanContext: first})
 			}
-			spans = append(spans, Span{span})
+			spans, parent = append(spans, Span{span}), span.SpanContext()
 		}
 		if i == 0 {
-			with, first = made, trace.SpanContextFromContext(made)
+			first = parent
 		}
 	}
-	return with, func(err error) {
+	return trace.ContextWithSpanContext(ctx, first), func(err error) {
 		for i := range spans {
 			spans[i].End(err)
 		}

@@ -1,7 +1,6 @@
 package delivery
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"slices"
@@ -48,9 +47,7 @@ func (l *loop) health(f *flight, now time.Time, text string) {
 // log tells of deliveries that have ended badly, and in detail of every attempt that failed.
 func (l *loop) log(f *flight, v verdict, text string) {
 	if f.err == nil {
-		if l.o.Logger.Enabled(context.Background(), slog.LevelDebug) {
-			l.o.Logger.Debug("delivered", "notices", logged(f.batch))
-		}
+		l.o.Logger.Debug("delivered", "notices", logged(f.batch))
 		return
 	}
 	var failed []sinks.Claimed
@@ -66,11 +63,14 @@ func (l *loop) log(f *flight, v verdict, text string) {
 	l.o.Logger.Debug("not delivered yet", "ids", seqs(f.batch), "notices", logged(f.batch), "error", text)
 }
 
-// logged are the deliveries for a log.
-func logged(batch []sinks.Claimed) sinks.Logged {
-	list := make(sinks.Logged, len(batch))
-	for i := range batch {
-		list[i] = batch[i].Delivery
+// logged are deliveries as logs name them, worked out only where the line is written.
+type logged []sinks.Claimed
+
+// LogValue implements slog.LogValuer.
+func (l logged) LogValue() slog.Value {
+	list := make(sinks.Logged, len(l))
+	for i := range l {
+		list[i] = l[i].Delivery
 	}
-	return list
+	return list.LogValue()
 }

@@ -17,8 +17,10 @@ func TestRulesAreSummedOverTheirScopes(t *testing.T) {
 	m := newMetrics(t)
 	err := m.Register(metrics.NewRules(m, func(context.Context) []metrics.RuleState {
 		return []metrics.RuleState{
-			{Rule: "a", State: "ok", Pending: 1, Firing: 2}, {Rule: "a", State: "failing", Firing: 3},
-			{Rule: "b", State: "disabled", Firing: 1}, {Rule: "c", State: "unverified"},
+			{Rule: "a", State: "ok", Pending: 1, Firing: 2},
+			{Rule: "a", State: "failing", Firing: 3},
+			{Rule: "b", State: "disabled", Firing: 1},
+			{Rule: "c", State: "unverified"},
 		}
 	}))
 	if err != nil {

@@ -29,8 +29,10 @@ var auditTests = []testCase{
 	}},
 	{"changes are found by object, kind, who, action and time, page by page", func(t *testing.T, f *fixture) {
 		for i, c := range []ledger.Change{
-			{By: "user:ann", Action: "rule.disable", Object: "rule:a"}, {By: "user:bo", Action: "rule.enable", Object: "rule:a:119240"},
-			{By: "user:ann", Action: "rule.disable", Object: "rule:ab"}, {By: "user:ann", Action: "type.put", Object: "type:A_%"},
+			{By: "user:ann", Action: "rule.disable", Object: "rule:a"},
+			{By: "user:bo", Action: "rule.enable", Object: "rule:a:119240"},
+			{By: "user:ann", Action: "rule.disable", Object: "rule:ab"},
+			{By: "user:ann", Action: "type.put", Object: "type:A_%"},
 			{By: "user:bo", Action: "rules.reload", Object: "rules"},
 		} {
 			c.Via, c.Reason = ledger.ViaAPI, fmt.Sprint(i)
