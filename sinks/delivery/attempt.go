@@ -110,7 +110,9 @@ func (l *loop) land(f *flight) {
 	}
 	text := l.text(f.err)
 	v := judge(f.batch, f.err, text, rand.Float64)
-	for _, s := range v.settled {
+	for i := range v.settled {
+		s := &v.settled[i]
+		l.records.answers.add(s, l.jobs[s.Seq].Attempts)
 		delete(l.jobs, s.Seq)
 	}
 	l.records.add(v.settled...)

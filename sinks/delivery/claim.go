@@ -103,6 +103,7 @@ func (l *loop) askAt(now time.Time) time.Time {
 // take adds what was claimed to what waits.
 func (l *loop) take(got claimed) {
 	l.asks.asking = false
+	defer l.records.answers.forget()
 	now := time.Now()
 	if got.err != nil {
 		if l.asks.retry.first() {
@@ -129,10 +130,10 @@ func (l *loop) take(got claimed) {
 }
 
 // add takes up one delivery. One that is here already was claimed anew because its lease has ended by the ledger's clock: it is
-// tried once, under the later claim. One that the channel has taken is not tried again: that it was sent is on its way into the
-// ledger, and is recorded whoever has the claim.
+// tried once, under the later claim. So is one whose answer the ledger had not heard of: that answer counts, under the later claim.
 func (l *loop) add(c *sinks.Claimed, before, at time.Time) {
-	if l.records.sent[c.Seq] {
+	if s, known := l.records.answers.of(c); known {
+		l.records.add(s...)
 		return
 	}
 	j := l.jobs[c.Seq]

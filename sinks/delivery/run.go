@@ -93,7 +93,7 @@ func newLoop(r *Runner) *loop {
 		jobs:     map[int64]*job{},
 		limits:   newLimits(&r.o),
 		asks:     asks{answer: make(chan claimed, 1)},
-		records:  records{sent: map[int64]bool{}, answer: make(chan recorded, 1)},
+		records:  records{answers: answers{known: map[int64]answer{}}, answer: make(chan recorded, 1)},
 		todo:     make(chan *flight, r.o.Concurrency),
 		ended:    make(chan struct{}, r.o.Concurrency),
 		answered: make(chan *flight, r.o.Concurrency),

@@ -17,8 +17,8 @@ const (
 // records are answers on their way into the ledger, in one transaction at a time.
 type records struct {
 	list      []sinks.Settled // not recorded yet
-	sent      map[int64]bool  // what the channel has taken and the ledger does not know of yet, by number
-	at        time.Time       // when the next are recorded
+	answers   answers
+	at        time.Time // when the next are recorded
 	recording bool
 	failed    bool // the ledger did not take the last ones: nothing new is tried before it does
 	retry     retry
@@ -31,14 +31,7 @@ type recorded struct {
 	err   error
 }
 
-func (r *records) add(list ...sinks.Settled) {
-	r.list = append(r.list, list...)
-	for i := range list {
-		if list[i].Kind == sinks.SettleSent {
-			r.sent[list[i].Seq] = true
-		}
-	}
-}
+func (r *records) add(list ...sinks.Settled) { r.list = append(r.list, list...) }
 
 // settle records what there is: at once when the sink was idle, else with what has come within some milliseconds.
 func (l *loop) settle(ctx context.Context, now time.Time) {
@@ -81,8 +74,9 @@ func (l *loop) noted(done recorded) {
 	r.retry.reset()
 	counts := map[sinks.SettleKind]int{}
 	for _, s := range done.group {
-		counts[s.Kind]++
-		delete(r.sent, s.Seq)
+		if r.answers.recorded(&s, l.asks.asking) {
+			counts[s.Kind]++
+		}
 	}
 	for kind, outcome := range map[sinks.SettleKind]string{
 		sinks.SettleSent: OutcomeSent, sinks.SettleFailed: OutcomeFailed, sinks.SettleAgain: OutcomeRetried,
