@@ -140,7 +140,11 @@ func (l *Ledger) LastRuns(ctx context.Context) ([]ledger.Run, error) {
 	defer leave()
 	last := map[scopeID]ledger.Run{}
 	for _, run := range l.runs {
-		last[scopeID{run.Rule, run.Scope}] = run
+		id := scopeID{run.Rule, run.Scope}
+		if run.Outcome == ledger.OutcomeSkipped {
+			run.Pending, run.Firing = last[id].Pending, last[id].Firing
+		}
+		last[id] = run
 	}
 	var list []ledger.Run
 	for _, run := range last {

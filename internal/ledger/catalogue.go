@@ -74,7 +74,8 @@ type SubscriptionFilter struct {
 
 // Reader answers /status and the CLI.
 type Reader interface {
-	// LastRuns returns the latest run of every registered rule and scope, by rule and scope.
+	// LastRuns returns the latest run of every registered rule and scope, by rule and scope. One that was skipped has the findings of
+	// the last that was not.
 	LastRuns(ctx context.Context) ([]Run, error)
 	// Judged sums up the runs that are kept of every registered rule and scope, by rule and scope.
 	Judged(ctx context.Context) ([]Judged, error)

@@ -34,6 +34,25 @@ var readerTests = []testCase{
 		noError(t, err)
 		equal(t, []time.Time{due(3)}, dues(last))
 	}},
+	{"a skipped firing leaves the findings of the last run to be seen", func(t *testing.T, f *fixture) {
+		f.register(t)
+		noError(t, f.Skip(t.Context(), rule, scope, due(1), "b", "overlap"))
+		last, err := f.LastRuns(t.Context())
+		noError(t, err)
+		equal(t, [2]int{0, 0}, [2]int{last[0].Pending, last[0].Firing})
+		run := commitOf(f.claim(t, 2))
+		run.Run.Pending, run.Run.Firing = 3, 4
+		noError(t, f.Skip(t.Context(), rule, scope, due(3), "b", "overlap"))
+		noError(t, f.Skip(t.Context(), rule, scope, due(4), "b", "overlap"))
+		c, err := f.Scope(t.Context(), rule, scope)
+		noError(t, err)
+		_, err = f.Commit(t.Context(), *c.Running, run)
+		noError(t, err)
+		last, err = f.LastRuns(t.Context())
+		noError(t, err)
+		equal(t, ledger.OutcomeSkipped, last[0].Outcome)
+		equal(t, [2]int{3, 4}, [2]int{last[0].Pending, last[0].Firing})
+	}},
 	{"runs are summed up by rule and scope", func(t *testing.T, f *fixture) {
 		f.register(t)
 		_, err := f.Register(t.Context(), rule, "119241", start)

@@ -1,11 +1,13 @@
 -- What /status and the command line show, and the removal of what is old.
 
 -- name: last-runs
--- Result: the latest run of each rule and scope that is registered.
-SELECT f.rule, f.scope, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, f.pending,
-       f.firing, f.notices, f.unsubscribed, f.error, f.samples
+-- Result: the latest run of each rule and scope that is registered; its findings are those of the last that was not skipped.
+SELECT f.rule, f.scope, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, coalesce(r.pending, 0),
+       coalesce(r.firing, 0), f.notices, f.unsubscribed, f.error, f.samples
 FROM rule_scopes s
 CROSS JOIN LATERAL (SELECT * FROM firings f WHERE f.rule = s.rule AND f.scope = s.scope ORDER BY f.due DESC LIMIT 1) AS f
+LEFT JOIN LATERAL (SELECT r.pending, r.firing FROM firings r WHERE r.rule = s.rule AND r.scope = s.scope AND r.outcome <> 'skipped'
+                   ORDER BY r.due DESC LIMIT 1) AS r ON true
 ORDER BY f.rule, f.scope;
 
 -- name: judged

@@ -1,12 +1,14 @@
 -- What /status and the command line show, and the removal of what is old.
 
 -- name: last-runs
--- Result: the latest run of each rule and scope that is registered.
-SELECT f.rule, f.scope, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, f.pending,
-       f.firing, f.notices, f.unsubscribed, f.error, f.samples
+-- Result: the latest run of each rule and scope that is registered; its findings are those of the last that was not skipped.
+SELECT f.rule, f.scope, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, coalesce(r.pending, 0),
+       coalesce(r.firing, 0), f.notices, f.unsubscribed, f.error, f.samples
 FROM rule_scopes s
 JOIN firings f ON f.rule = s.rule AND f.scope = s.scope
      AND f.due = (SELECT max(k.due) FROM firings k WHERE k.rule = s.rule AND k.scope = s.scope)
+LEFT JOIN firings r ON r.rule = s.rule AND r.scope = s.scope
+     AND r.due = (SELECT max(k.due) FROM firings k WHERE k.rule = s.rule AND k.scope = s.scope AND k.outcome <> 'skipped')
 ORDER BY f.rule, f.scope;
 
 -- name: judged
