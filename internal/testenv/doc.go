@@ -3,6 +3,6 @@
 // server that answers as a test tells it, Toxic a bad network in front of any of them.
 //
 // A server that is not installed fails the test and says what to install; no test is skipped for it.
-// Servers end with the test (Redis, PostgresServer) or with the test process (those behind Postgres, MariaDB
-// and SharedCluster, stopped by Main), and on Linux also when the test process is killed.
+// Servers end with the test (Redis, PostgresServer) or with the test process (those behind Postgres, MariaDB,
+// SharedCluster and SharedSentinel, stopped by Main), and on Linux also when the test process is killed.
 package testenv

@@ -21,7 +21,7 @@ func Run(m *testing.M, allowed ...goleak.Option) int {
 	code := m.Run()
 	stopShared()
 	stopSharedMaria()
-	stopSharedCluster()
+	stopSharedRedis()
 	if code == 0 {
 		// A closed Redis client whose server was down ends its dialling goroutine after the pause of a second that it is in.
 		allowed = append(allowed, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))

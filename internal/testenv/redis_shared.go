@@ -7,32 +7,58 @@ import (
 	"testing"
 )
 
-// sharedCluster is the one behind SharedCluster: started by the first test that asks, stopped with the process.
-var sharedCluster struct {
-	once    sync.Once
-	life    *lifetime
-	cluster *RedisCluster
+// sharedRedis is a server that is started by the first test that asks, and stopped with the process.
+type sharedRedis[T any] struct {
+	once   sync.Once
+	life   *lifetime
+	server *T
+}
+
+var (
+	sharedCluster  sharedRedis[RedisCluster]
+	sharedSentinel sharedRedis[RedisSentinel]
+)
+
+func (s *sharedRedis[T]) get(t testing.TB, start func(testing.TB) *T) *T {
+	t.Helper()
+	s.once.Do(func() {
+		s.life = &lifetime{TB: t}
+		s.server = start(s.life)
+	})
+	if s.server == nil {
+		t.Fatal("the shared Redis did not start")
+	}
+	return s.server
+}
+
+func (s *sharedRedis[T]) stop() {
+	if s.life != nil {
+		s.life.end()
+	}
 }
 
 // SharedCluster returns a Redis Cluster that the tests of the process share: three primaries take seconds to find each other.
 // Each test needs keys of its own, and must leave the servers alone.
 func SharedCluster(t testing.TB) *RedisCluster {
 	t.Helper()
-	s := &sharedCluster
-	s.once.Do(func() {
-		s.life = &lifetime{TB: t}
-		s.cluster = Cluster(s.life)
-	})
-	if s.cluster == nil {
-		t.Fatal("the shared Redis Cluster did not start")
-	}
-	return s.cluster
+	return sharedCluster.get(t, func(t testing.TB) *RedisCluster { return Cluster(t) })
 }
 
-func stopSharedCluster() {
-	if sharedCluster.life != nil {
-		sharedCluster.life.end()
-	}
+// SharedSentinel returns a Sentinel that the tests of the process share. Its primary has died, and the replica has taken its place.
+// Each test needs keys of its own, and must leave the servers alone.
+func SharedSentinel(t testing.TB) *RedisSentinel {
+	t.Helper()
+	return sharedSentinel.get(t, func(t testing.TB) *RedisSentinel {
+		s := Sentinel(t)
+		s.Primary.Kill()
+		s.AwaitFailover(t)
+		return s
+	})
+}
+
+func stopSharedRedis() {
+	sharedCluster.stop()
+	sharedSentinel.stop()
 }
 
 // lifetime is a test whose servers live on after it.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -53,10 +52,9 @@ func newLossyNode(t testing.TB, addr string, ledger Ledger) (*node, *lossy) {
 	t.Helper()
 	l := &lossy{}
 	return newNodeThat(t, keep, addr, ledger, fresh, func(o *Options) {
-		servers, _, _ := strings.Cut(addr, "#")
-		client := redis.NewUniversalClient(&redis.UniversalOptions{
-			Addrs: strings.Split(servers, ","), OnConnect: o.Watch.OnConnect, Dialer: l.dial,
-		})
+		to := dialOptions(addr, o.Watch)
+		to.Dialer = l.dial
+		client := redis.NewUniversalClient(to)
 		t.Cleanup(func() { _ = client.Close() })
 		o.Client = client
 	}), l

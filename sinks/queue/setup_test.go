@@ -28,17 +28,21 @@ type site struct {
 }
 
 func dial(addr string, watch *index.Watch) redis.UniversalClient {
+	return redis.NewUniversalClient(dialOptions(addr, watch))
+}
+
+func dialOptions(addr string, watch *index.Watch) *redis.UniversalOptions {
 	addr, _, _ = strings.Cut(addr, "#")
 	o := &redis.UniversalOptions{OnConnect: watch.OnConnect, DialTimeout: time.Second}
 	if primary, sentinels, ok := strings.Cut(addr, "@"); ok {
 		o.MasterName, addr = primary, sentinels
 	}
 	o.Addrs = strings.Split(addr, ",")
-	return redis.NewUniversalClient(o)
+	return o
 }
 
-// onAll runs a test on a real Redis, on a Cluster, which refuses what is not in one slot, and on the in-process one, which
-// differs in how Lua's numbers become text and in the commands that it has.
+// onAll runs a test on a real Redis, on a Cluster, which refuses what is not in one slot, on a primary that a Sentinel has put in
+// the place of another, and on the in-process one, which differs in how Lua's numbers become text and in the commands that it has.
 func onAll(t *testing.T, test func(t site)) {
 	t.Helper()
 	t.Run("redis", func(t *testing.T) {
@@ -48,6 +52,11 @@ func onAll(t *testing.T, test func(t site)) {
 	t.Run("cluster", func(t *testing.T) {
 		t.Parallel()
 		test(site{t, strings.Join(testenv.SharedCluster(t).Addrs(), ",") + fmt.Sprintf("#site-%d:", sites.Add(1))})
+	})
+	t.Run("sentinel", func(t *testing.T) {
+		t.Parallel()
+		s := testenv.SharedSentinel(t)
+		test(site{t, s.Name + "@" + s.Addr + fmt.Sprintf("#site-%d:", sites.Add(1))})
 	})
 	t.Run("miniredis", func(t *testing.T) {
 		t.Parallel()
