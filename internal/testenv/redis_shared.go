@@ -41,7 +41,10 @@ func (s *sharedRedis[T]) stop() {
 // Each test needs keys of its own, and must leave the servers alone.
 func SharedCluster(t testing.TB) *RedisCluster {
 	t.Helper()
-	return sharedCluster.get(t, func(t testing.TB) *RedisCluster { return Cluster(t) })
+	return sharedCluster.get(t, func(t testing.TB) *RedisCluster {
+		t.Helper()
+		return Cluster(t)
+	})
 }
 
 // SharedSentinel returns a Sentinel that the tests of the process share. Its primary has died, and the replica has taken its place.
@@ -49,6 +52,7 @@ func SharedCluster(t testing.TB) *RedisCluster {
 func SharedSentinel(t testing.TB) *RedisSentinel {
 	t.Helper()
 	return sharedSentinel.get(t, func(t testing.TB) *RedisSentinel {
+		t.Helper()
 		s := Sentinel(t)
 		s.Primary.Kill()
 		s.AwaitFailover(t)
