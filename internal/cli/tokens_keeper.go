@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,9 +15,10 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// TokenLedger is the ledger, open for its tokens alone.
+// TokenLedger is the ledger, open for its tokens and the records of their changes alone.
 type TokenLedger interface {
 	ledger.Tokens
+	AddChange(ctx context.Context, c *ledger.Change) error
 	Close() error
 }
 
@@ -90,7 +92,23 @@ func (l localTokens) create(ctx context.Context, ask *api.TokenAskForm) (api.New
 	if err := l.ledger.AddToken(ctx, token); err != nil {
 		return api.NewTokenForm{}, err
 	}
-	return api.NewTokenForm{TokenForm: api.FormOfToken(&token, now), Secret: secret}, nil
+	form := api.FormOfToken(&token, now)
+	if err := l.record(ctx, "token.create", &form); err != nil {
+		return api.NewTokenForm{}, fmt.Errorf("%w; revoke %s and create another", err, token.ID)
+	}
+	return api.NewTokenForm{TokenForm: form, Secret: secret}, nil
+}
+
+// record writes who has changed the token, as a server does.
+func (l localTokens) record(ctx context.Context, action string, form *api.TokenForm) error {
+	after, err := json.Marshal(form)
+	if err == nil {
+		err = l.ledger.AddChange(ctx, &ledger.Change{By: localUser(), Via: ledger.ViaCLI, Action: action, Object: "token:" + form.ID, After: after})
+	}
+	if err != nil {
+		return fmt.Errorf("it was done, but the record of who did it could not be written: %w", err)
+	}
+	return nil
 }
 
 // flagOf has the flags by the members of the form.
@@ -108,15 +126,26 @@ func (l localTokens) list(ctx context.Context, ended bool) ([]api.TokenForm, err
 }
 
 func (l localTokens) revoke(ctx context.Context, id string) (api.TokenForm, error) {
+	form, err := l.show(ctx, id)
+	if err != nil || form.Revoked != nil { // twice changes nothing
+		return form, err
+	}
 	if err := l.ledger.RevokeToken(ctx, id, localUser(), time.Now()); err != nil {
 		return api.TokenForm{}, err
 	}
+	if form, err = l.show(ctx, id); err != nil {
+		return api.TokenForm{}, err
+	}
+	return form, l.record(ctx, "token.revoke", &form)
+}
+
+func (l localTokens) show(ctx context.Context, id string) (api.TokenForm, error) {
 	list, err := l.ledger.ListTokens(ctx)
 	if err != nil {
 		return api.TokenForm{}, err
 	}
 	i := slices.IndexFunc(list, func(t ledger.Token) bool { return t.ID == id })
-	if i < 0 { // it has been forgotten meanwhile
+	if i < 0 {
 		return api.TokenForm{}, fmt.Errorf("%w: token %q", ledger.ErrNotFound, id)
 	}
 	return api.FormOfToken(&list[i], time.Now()), nil
