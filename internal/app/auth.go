@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -21,33 +20,28 @@ const (
 	leastKeyBits      = 2048 // of RSA
 )
 
-// tokens are the API tokens: the ledger's and what the node has of them in memory, in step.
+// tokens are the API tokens: the ledger's and what the node has of them in memory, in step. No change waits for another, nor for a list.
 type tokens struct {
 	ledger.Tokens
 
 	memory    *auth.Tokens
 	retention time.Duration // of those that have ended
 	log       *slog.Logger
-
-	mu sync.Mutex // else what was read before a change could be put over it
 }
 
 // read takes over what the ledger has.
 func (t *tokens) read(ctx context.Context) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	before := t.memory.Mark()
 	list, err := t.ListTokens(ctx)
 	if err != nil {
 		return fmt.Errorf("read the tokens: %w", err)
 	}
-	t.memory.Set(list)
+	t.memory.Set(list, before)
 	return nil
 }
 
 // AddToken adds a token, which is good on this node at once.
 func (t *tokens) AddToken(ctx context.Context, token ledger.Token) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	if err := t.Tokens.AddToken(ctx, token); err != nil {
 		return err
 	}
@@ -57,8 +51,6 @@ func (t *tokens) AddToken(ctx context.Context, token ledger.Token) error {
 
 // RevokeToken ends a token, on this node at once.
 func (t *tokens) RevokeToken(ctx context.Context, id, by string, at time.Time) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	if err := t.Tokens.RevokeToken(ctx, id, by, at); err != nil {
 		return err
 	}

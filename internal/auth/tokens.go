@@ -13,9 +13,13 @@ import (
 
 // Tokens holds the API tokens of the ledger in memory. It is safe for concurrent use.
 type Tokens struct {
-	mu   sync.Mutex // of those who change it
-	list atomic.Pointer[map[string]*held]
+	mu      sync.Mutex // of those who change it
+	list    atomic.Pointer[map[string]*held]
+	changes Mark // how often Add and Revoke changed it
 }
+
+// Mark is a moment in the life of a Tokens.
+type Mark uint64
 
 // NewTokens knows no token yet; see Set.
 func NewTokens() *Tokens {
@@ -26,8 +30,9 @@ func NewTokens() *Tokens {
 
 // held is one token.
 type held struct {
-	hash    []byte
+	hash    []byte // nil of one that was revoked before it was known
 	who     Identity
+	changed Mark // when Add or Revoke brought it in; guarded by Tokens.mu
 	ended   chan struct{}
 	end     func() // closes ended; more than once is fine
 	timer   *time.Timer
@@ -36,21 +41,38 @@ type held struct {
 	told    atomic.Int64 // the latest use that Used has told
 }
 
-// Set takes over all tokens as the ledger has them. Those that were revoked, or are gone, end at once.
-func (t *Tokens) Set(list []ledger.Token) {
+// Mark is this moment. Take it before reading the list for Set.
+func (t *Tokens) Mark() Mark {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.changes
+}
+
+// Set takes over all tokens as the ledger had them at some time after the mark. Those that were revoked, or are gone, end at once. What Add
+// and Revoke have brought since the mark stays: the list may have been read before.
+func (t *Tokens) Set(list []ledger.Token, read Mark) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before := *t.list.Load()
 	now := make(map[string]*held, len(list))
 	for i := range list {
 		h := before[list[i].ID]
-		if h == nil {
+		if h == nil || h.hash == nil {
+			revoked := h != nil
 			h = hold(&list[i])
+			if revoked {
+				h.revoke()
+			}
 		}
 		if !list[i].Revoked.IsZero() {
 			h.revoke()
 		}
 		now[list[i].ID] = h
+	}
+	for id, h := range before {
+		if now[id] == nil && h.changed > read {
+			now[id] = h
+		}
 	}
 	t.list.Store(&now)
 	for id, h := range before {
@@ -64,20 +86,31 @@ func (t *Tokens) Set(list []ledger.Token) {
 func (t *Tokens) Add(token ledger.Token) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	before := *t.list.Load()
-	if before[token.ID] != nil {
+	if (*t.list.Load())[token.ID] != nil {
 		return
 	}
-	now := maps.Clone(before)
-	now[token.ID] = hold(&token)
+	t.add(hold(&token))
+}
+
+// add brings in a token that is not there. The caller holds the lock.
+func (t *Tokens) add(h *held) {
+	t.changes++
+	h.changed = t.changes
+	now := maps.Clone(*t.list.Load())
+	now[h.who.Token] = h
 	t.list.Store(&now)
 }
 
-// Revoke ends a token at once.
+// Revoke ends a token at once, also one that another node has just made and that is not known here yet.
 func (t *Tokens) Revoke(id string) {
-	if h := (*t.list.Load())[id]; h != nil {
-		h.revoke()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	h := (*t.list.Load())[id]
+	if h == nil {
+		h = hold(&ledger.Token{ID: id})
+		t.add(h)
 	}
+	h.revoke()
 }
 
 // Close ends the timers of all tokens, and no token.

@@ -49,7 +49,7 @@ func TestTheLifeOfAToken(t *testing.T) {
 		}
 		token, secret := made(t, spec)
 		wantError(t, b, secret, ErrBadToken) // nobody has it yet
-		tokens.Set([]ledger.Token{token})
+		tokens.Set([]ledger.Token{token}, tokens.Mark())
 		who, err := b.Authenticate(request(secret))
 		if err != nil || who.Over() {
 			t.Fatal(who, err)
@@ -63,8 +63,8 @@ func TestTheLifeOfAToken(t *testing.T) {
 		if diff := cmp.Diff(want, who); diff != "" {
 			t.Error(diff)
 		}
-		tokens.Set([]ledger.Token{token})   // read again: it goes on
-		time.Sleep(time.Hour - time.Second) //nolint:forbidigo // inside a bubble
+		tokens.Set([]ledger.Token{token}, tokens.Mark()) // read again: it goes on
+		time.Sleep(time.Hour - time.Second)              //nolint:forbidigo // inside a bubble
 		synctest.Wait()
 		wantError(t, b, secret, nil)
 		time.Sleep(time.Second) //nolint:forbidigo // inside a bubble
@@ -80,8 +80,11 @@ func TestTheLifeOfAToken(t *testing.T) {
 func TestRevokedTokensEndAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, revoke := range map[string]func(*Tokens, ledger.Token){
-		"here":      func(ts *Tokens, token ledger.Token) { ts.Revoke(token.ID) },
-		"elsewhere": func(ts *Tokens, token ledger.Token) { token.Revoked = time.Now(); ts.Set([]ledger.Token{token}) },
+		"here": func(ts *Tokens, token ledger.Token) { ts.Revoke(token.ID) },
+		"elsewhere": func(ts *Tokens, token ledger.Token) {
+			token.Revoked = time.Now()
+			ts.Set([]ledger.Token{token}, ts.Mark())
+		},
 	} {
 		tokens := NewTokens()
 		b := &Bearer{Tokens: tokens}
@@ -98,7 +101,7 @@ func TestRevokedTokensEndAtOnce(t *testing.T) {
 			t.Errorf("%s: what is open under it goes on", name)
 		}
 		wantError(t, b, secret, ErrRevoked)
-		tokens.Set([]ledger.Token{token, other}) // read before it was revoked, and put here after
+		tokens.Set([]ledger.Token{token, other}, tokens.Mark()) // read before it was revoked, and put here after
 		wantError(t, b, secret, ErrRevoked)
 		wantError(t, b, otherSecret, nil)
 	}
@@ -109,15 +112,48 @@ func TestForgottenTokensEnd(t *testing.T) {
 	tokens := NewTokens()
 	b := &Bearer{Tokens: tokens}
 	token, secret := made(t, admin("a"))
-	tokens.Set([]ledger.Token{token})
+	tokens.Set([]ledger.Token{token}, tokens.Mark())
 	who, err := b.Authenticate(request(secret))
 	if err != nil {
 		t.Fatal(err)
 	}
-	tokens.Set(nil)
+	tokens.Set(nil, tokens.Mark())
 	wantError(t, b, secret, ErrBadToken)
 	if !who.Over() {
 		t.Error("what is open under it goes on")
+	}
+}
+
+// TestAListThatIsLate has changes come between the reading of a list and its being taken over.
+func TestAListThatIsLate(t *testing.T) {
+	t.Parallel()
+	tokens := NewTokens()
+	b := &Bearer{Tokens: tokens}
+	old, oldSecret := made(t, admin("old"))
+	fresh, secret := made(t, admin("fresh"))
+	theirs, theirSecret := made(t, admin("of another node"))
+	tokens.Add(old)
+
+	before := tokens.Mark()
+	tokens.Add(fresh)
+	who, err := b.Authenticate(request(secret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens.Revoke(theirs.ID)                        // of which nothing was known here
+	tokens.Set([]ledger.Token{old, theirs}, before) // without the one, and with the other in force
+	wantError(t, b, oldSecret, nil)
+	wantError(t, b, secret, nil)
+	wantError(t, b, theirSecret, ErrRevoked)
+	if who.Over() {
+		t.Error("what is open under the token was ended")
+	}
+
+	tokens.Set([]ledger.Token{old}, tokens.Mark()) // both are forgotten
+	wantError(t, b, secret, ErrBadToken)
+	wantError(t, b, theirSecret, ErrBadToken)
+	if !who.Over() {
+		t.Error("what is open under the token goes on")
 	}
 }
 
@@ -168,7 +204,7 @@ func TestManyAtOnce(t *testing.T) {
 		token, secrets[i] = made(t, admin("x"))
 		list = append(list, token)
 	}
-	tokens.Set(list)
+	tokens.Set(list, tokens.Mark())
 	var wg sync.WaitGroup
 	known := make(chan string, n)
 	for i := range n {
@@ -189,7 +225,7 @@ func TestManyAtOnce(t *testing.T) {
 	for range n {
 		id := <-known
 		wg.Go(func() { tokens.Revoke(id) })
-		wg.Go(func() { tokens.Set(slices.Clone(list)) })
+		wg.Go(func() { tokens.Set(slices.Clone(list), tokens.Mark()) })
 	}
 	wg.Wait()
 }

@@ -1,0 +1,108 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"tallyman/internal/auth"
+	"tallyman/internal/ledger"
+)
+
+// slowTokens is a ledger whose answers are held up.
+type slowTokens struct {
+	ledger.Tokens
+
+	mu   sync.Mutex
+	list []ledger.Token
+	read chan struct{} // hears that a list was read
+	give chan struct{} // lets it go out; nil = at once
+	hang chan struct{} // hears of a token that is never taken; nil = all are
+}
+
+func (s *slowTokens) ListTokens(context.Context) ([]ledger.Token, error) {
+	s.mu.Lock()
+	list := append([]ledger.Token{}, s.list...)
+	s.mu.Unlock()
+	if s.give != nil {
+		s.read <- struct{}{}
+		<-s.give
+	}
+	return list, nil
+}
+
+func (s *slowTokens) AddToken(ctx context.Context, t ledger.Token) error {
+	if s.hang != nil {
+		s.hang <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = append(s.list, t)
+	return nil
+}
+
+const tokenPatience = 10 * time.Second
+
+func inTime(t *testing.T, what string, done <-chan error) {
+	t.Helper()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+	case <-time.After(tokenPatience):
+		t.Fatalf("%s is held up", what)
+	}
+}
+
+func newTestToken(t *testing.T) (ledger.Token, *http.Request) {
+	t.Helper()
+	token, secret, faults := auth.NewToken(auth.Spec{Subject: "user:ann", Access: []auth.Role{auth.Admin}}, "", time.Now())
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	return token, &http.Request{Header: http.Header{"Authorization": {"Bearer " + secret}}}
+}
+
+// A list of tokens that was read before one was added does not end it.
+func TestATokenThatAListDoesNotHaveYet(t *testing.T) {
+	t.Parallel()
+	l := &slowTokens{read: make(chan struct{}), give: make(chan struct{})}
+	all := &tokens{Tokens: l, memory: auth.NewTokens(), log: slog.New(slog.DiscardHandler)}
+	token, request := newTestToken(t)
+	reading, adding := make(chan error, 1), make(chan error, 1)
+	go func() { reading <- all.read(t.Context()) }()
+	<-l.read
+	go func() { adding <- all.AddToken(t.Context(), token) }()
+	inTime(t, "a token, by a list,", adding)
+	close(l.give)
+	inTime(t, "the list", reading)
+	if _, err := (&auth.Bearer{Tokens: all.memory}).Authenticate(request); err != nil {
+		t.Error(err)
+	}
+}
+
+// A change that the ledger does not answer keeps the node from nothing that others have changed.
+func TestAChangeOfTokensThatHangs(t *testing.T) {
+	t.Parallel()
+	l := &slowTokens{hang: make(chan struct{})}
+	all := &tokens{Tokens: l, memory: auth.NewTokens(), log: slog.New(slog.DiscardHandler)}
+	token, _ := newTestToken(t)
+	theirs, request := newTestToken(t)
+	l.list = []ledger.Token{theirs}
+	ctx, cancel := context.WithCancel(t.Context())
+	adding, reading := make(chan error, 1), make(chan error, 1)
+	go func() { adding <- all.AddToken(ctx, token) }()
+	<-l.hang
+	go func() { reading <- all.read(ctx) }()
+	defer func() { cancel(); <-adding }()
+	inTime(t, "the list", reading)
+	if _, err := (&auth.Bearer{Tokens: all.memory}).Authenticate(request); err != nil {
+		t.Error(err)
+	}
+}
