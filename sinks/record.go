@@ -51,5 +51,5 @@ type IndexState struct {
 	RunIDs   []string // of the Redis servers it was built on, sorted
 	Building bool     // a node is writing it back; after Lease another may begin anew
 	Node     string
-	Lease    time.Time
+	Lease    time.Time // by the clock of whoever asks
 }

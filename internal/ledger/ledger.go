@@ -48,6 +48,8 @@ type Ledger interface {
 	// small batches and returns how many rows went; an item with its trace is one.
 	Prune(ctx context.Context, before time.Time, keepRuns int) (int64, error)
 	Ping(ctx context.Context) error
+	// Now returns the time by the clock that leases are judged by.
+	Now(ctx context.Context) (time.Time, error)
 	Close() error
 }
 

@@ -82,6 +82,14 @@ var readerTests = []testCase{
 			{Type: "REP_NOTICE", Rule: rule, Status: "resolved", Count: 1, Latest: due(1)},
 		}, totals)
 	}},
+	{"it tells the time that leases are judged by", func(t *testing.T, f *fixture) {
+		for range 2 {
+			now, err := f.Now(t.Context())
+			noError(t, err)
+			equal(t, f.clock.Now(), now)
+			f.clock.Add(time.Second)
+		}
+	}},
 	{"it answers and knows its version", func(t *testing.T, f *fixture) {
 		noError(t, f.Ping(t.Context()))
 		v, err := f.Version(t.Context())

@@ -16,15 +16,19 @@ import (
 func (l *Ledger) IndexState(ctx context.Context, sink string) (ledger.IndexState, error) {
 	var s ledger.IndexState
 	var ids string
-	var lease int64
-	err := l.pool.QueryRow(ctx, queries.Get("index-state"), sink).Scan(&s.Epoch, &ids, &s.Building, &s.Node, &lease)
+	var left int64
+	now := time.Now
+	if l.now != nil {
+		now = l.now
+	}
+	err := l.pool.QueryRow(ctx, queries.Get("index-state"), sink, l.clock()).Scan(&s.Epoch, &ids, &s.Building, &s.Node, &left)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return s, fmt.Errorf("%w: the epoch of sink %q", ledger.ErrNotFound, sink)
 	}
 	if err != nil {
 		return s, failed("index state", err)
 	}
-	s.Lease = rows.Time(lease)
+	s.Lease = now().Add(time.Duration(left) * time.Microsecond)
 	s.RunIDs, err = rows.ParseTexts(ids)
 	return s, err
 }

@@ -15,6 +15,7 @@ import (
 
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/named"
+	"tallyman/internal/ledger/rows"
 )
 
 //go:embed sql
@@ -112,6 +113,15 @@ func (l *Ledger) Ping(ctx context.Context) error {
 		return fmt.Errorf("ledger: ping: %w", err)
 	}
 	return nil
+}
+
+// Now implements ledger.Ledger.
+func (l *Ledger) Now(ctx context.Context) (time.Time, error) {
+	var us int64
+	if err := l.pool.QueryRow(ctx, queries.Get("now"), l.clock()).Scan(&us); err != nil {
+		return time.Time{}, failed("now", err)
+	}
+	return rows.Time(us), nil
 }
 
 // Close closes the connections, waiting for those in use.

@@ -17,6 +17,7 @@ import (
 
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/named"
+	"tallyman/internal/ledger/rows"
 )
 
 //go:embed sql
@@ -122,6 +123,9 @@ func (l *Ledger) Ping(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Now implements ledger.Ledger. The file belongs to one node, and its clock is that of the node's machine.
+func (l *Ledger) Now(context.Context) (time.Time, error) { return rows.Time(l.clock()), nil }
 
 // Close closes the file and lets others in. Closing twice is fine.
 func (l *Ledger) Close() error {

@@ -73,8 +73,8 @@ JOIN lanes l ON l.id = c.lane_id
 GROUP BY l.sink, c.state;
 
 -- name: index-state
--- Arguments: $1 sink. Result: epoch, run ids (JSON), building, node, lease until.
-SELECT epoch, run_ids, building, node, lease_until FROM inbox_states WHERE sink = $1;
+-- Arguments: $1 sink, $2 now. Result: epoch, run ids (JSON), building, node, µs that are left of the lease.
+SELECT epoch, run_ids, building, node, lease_until - (SELECT ledger_now($2)) FROM inbox_states WHERE sink = $1;
 
 -- name: first-epoch
 -- Arguments: $1 sink, $2 epoch, $3 run ids, $4 node, $5 lease in µs, $6 now. Result: the number of rows, 0 = there is one.
