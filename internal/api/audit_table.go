@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/engine/silence"
 	"tallyman/internal/ledger"
 )
 
@@ -54,8 +57,8 @@ var audit = map[string]auditedOperation{
 	"retry-deliveries":  {action: "delivery.retry", object: "deliveries", after: stateOfBoth},
 	"cancel-deliveries": {action: "delivery.cancel", object: "deliveries", after: stateOfBoth, reason: "body.reason"},
 
-	"pause-queue":   {action: "queue.pause", object: "queue:{queue}"},
-	"resume-queue":  {action: "queue.resume", object: "queue:{queue}"},
+	"pause-queue":   {action: "queue.pause", object: "queue:{queue}", after: stateOfRequest}, // says whether it is the test twin
+	"resume-queue":  {action: "queue.resume", object: "queue:{queue}", after: stateOfRequest},
 	"remove-range":  {action: "queue.remove", object: "queue:{queue}", after: stateOfBoth},
 	"requeue-items": {action: "queue.requeue", object: "queue:{queue}", after: stateOfBoth},
 	"remove-item":   {action: "item.remove", object: "item:{queue}:{id}", reason: "query.note"},
@@ -70,13 +73,13 @@ var audit = map[string]auditedOperation{
 	"pause-rules":  {action: "rules.pause", object: "rules", before: pauseSwitch, afterwards: pauseSwitch, reason: "body.reason"},
 	"resume-rules": {action: "rules.resume", object: "rules", before: pauseSwitch, afterwards: pauseSwitch},
 	"run-rule":     {action: "rule.run", object: "rule:{id}:{query.scope}", after: stateOfAnswer},
-	"reload-rules": {action: "rules.reload", object: "rules", after: stateOfAnswer},
+	"reload-rules": {action: "rules.reload", object: "rules", before: rulesBefore, after: stateOfAnswer},
 
 	"create-silence": {action: "silence.add", object: "silence:{answer.id}", after: stateOfAnswer, reason: "body.comment"},
-	"expire-silence": {action: "silence.expire", object: "silence:{id}", after: stateOfAnswer},
+	"expire-silence": {action: "silence.expire", object: "silence:{id}", before: silenceBefore, after: stateOfAnswer, skip: wasOver},
 
 	"create-token": {action: "token.create", object: "token:{answer.id}", after: stateOfAnswer},
-	"revoke-token": {action: "token.revoke", object: "token:{id}", after: stateOfAnswer},
+	"revoke-token": {action: "token.revoke", object: "token:{id}", before: tokenBefore, after: stateOfAnswer, skip: wasOver},
 }
 
 // unaudited are operations that change no setting, and why they need no record here.
@@ -106,6 +109,17 @@ func auditedAs(op *huma.Operation) auditedOperation {
 
 // wasThere tells that there was nothing to add.
 func wasThere(c *changing) bool { return c.status == http.StatusOK }
+
+// wasOver tells that there was nothing to end.
+func wasOver(c *changing) bool {
+	switch before := c.before.(type) {
+	case SilenceForm:
+		return before.State == string(silence.Expired)
+	case TokenForm:
+		return before.Revoked != nil
+	}
+	return false
+}
 
 func typeBefore(ctx context.Context, a *API, part func(string) string) (any, error) {
 	types, err := a.deps.Catalogue.Types(ctx)
@@ -147,6 +161,28 @@ func (a *API) switchOf(rule, scope string) any {
 		}
 	}
 	return nil
+}
+
+func rulesBefore(_ context.Context, a *API, _ func(string) string) (any, error) {
+	return map[string]string{"version": a.deps.RuleFiles().Version}, nil
+}
+
+func silenceBefore(ctx context.Context, a *API, part func(string) string) (any, error) {
+	if s, prob := a.silence(ctx, part("id")); prob == nil {
+		return newSilenceForm(&s, ledger.HeldBack{}, a.deps.Silences.Now()), nil
+	}
+	return nil, nil //nolint:nilnil // the operation itself says what is wrong
+}
+
+func tokenBefore(ctx context.Context, a *API, part func(string) string) (any, error) {
+	list, err := a.deps.Tokens.ListTokens(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(list, func(t ledger.Token) bool { return t.ID == part("id") }); i >= 0 {
+		return FormOfToken(&list[i], time.Now()), nil
+	}
+	return nil, nil //nolint:nilnil // the operation itself says what is wrong
 }
 
 func deliveryBefore(ctx context.Context, a *API, part func(string) string) (any, error) {

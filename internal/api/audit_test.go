@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -89,6 +90,40 @@ func TestWhatStaysIsNoChange(t *testing.T) {
 	if len(list) != 1 || list[0].Object != "subscription:REP_NOTICE:119240:role:auditor" || string(list[0].After) != `{"subscriber":"role:auditor","type":"REP_NOTICE","warehouse":"119240"}` || list[0].Via != "api" {
 		t.Errorf("%+v", list)
 	}
+}
+
+// What has ended is not ended again, and whoever tried is not said to have done it.
+func TestEndingTwiceIsRecordedOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var made struct{ ID string }
+	got := b.do(t, http.MethodPost, "/api/v1/tokens", `{"subject":"user:bo","access":["viewer"]}`, "Content-Type", "application/json")
+	if err := json.Unmarshal([]byte(got.body), &made); err != nil {
+		t.Fatal(err)
+	}
+	for action, path := range map[string]string{"silence.expire": "/api/v1/silences/s_stocktake/expire", "token.revoke": "/api/v1/tokens/" + made.ID + "/revoke"} {
+		for range 2 {
+			if got := b.do(t, http.MethodPost, path, ""); got.status != http.StatusOK {
+				t.Fatalf("%d %s", got.status, got.body)
+			}
+		}
+		var states []string
+		for _, c := range b.audit.all() {
+			if c.Action == action {
+				states = append(states, stateIn(c.Before)+" to "+stateIn(c.After))
+			}
+		}
+		want := map[string]string{"silence.expire": "active to expired", "token.revoke": "live to revoked"}[action]
+		if len(states) != 1 || states[0] != want {
+			t.Errorf("%s is recorded from %q, not from %s", action, states, want)
+		}
+	}
+}
+
+func stateIn(state json.RawMessage) string {
+	var form struct{ State string }
+	_ = json.Unmarshal(state, &form) // "" where there is none
+	return form.State
 }
 
 // A worker's step is work; an operator's is recorded, with what came of it.
