@@ -12,7 +12,7 @@ type Via string
 // The ways.
 const (
 	ViaAPI   Via = "api"
-	ViaCLI   Via = "cli"   // by the API, from this program's command line
+	ViaCLI   Via = "cli"   // from this program's command line, by the API or in the ledger itself
 	ViaFile  Via = "file"  // rule files were read anew
 	ViaStart Via = "start" // a node has started
 )
@@ -21,7 +21,7 @@ const (
 type Change struct {
 	Seq    int64 // the ledger's number; later changes have higher ones
 	At     time.Time
-	By     string // user:ann, service:wms; a node, as node:n-1, of what no person asked for
+	By     string // user:ann, service:wms; local:ann where the ledger was opened itself; node:n-1 of what no person asked for
 	Via    Via
 	Action string          // what was done, as rule.disable
 	Object string          // to what, as rule:negative-bin-stock:119240
