@@ -35,6 +35,7 @@ type Claimed struct {
 	Strategy Strategy
 	Token    int64     // of the claim; a later claim has a higher one
 	Attempts int       // made before this one, since an operator had it tried again
+	Ever     int       // made before this one, whatever an operator had tried again
 	Deadline time.Time // of a timed delivery; zero = none
 }
 

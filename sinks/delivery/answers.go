@@ -11,15 +11,15 @@ type answers struct {
 type answer struct {
 	sinks.Settled
 
-	attempts int // made before the one that it answers
+	before   int // attempts that were ever made before the one that it answers
 	recorded bool
 	counted  bool
 }
 
-func (a *answers) add(s *sinks.Settled, attempts int) {
+func (a *answers) add(s *sinks.Settled, before int) {
 	switch s.Kind {
 	case sinks.SettleSent, sinks.SettleFailed, sinks.SettleAgain:
-		a.known[s.Seq] = answer{Settled: *s, attempts: attempts}
+		a.known[s.Seq] = answer{Settled: *s, before: before}
 	default: // it was not tried
 	}
 }
@@ -33,7 +33,7 @@ func (a *answers) of(c *sinks.Claimed) (again []sinks.Settled, known bool) {
 		return nil, false
 	case was.Kind == sinks.SettleSent:
 		return nil, true
-	case c.Attempts > was.attempts: // it does
+	case c.Ever > was.before: // it does; what an operator has tried again has fewer attempts, but not fewer ever
 		delete(a.known, c.Seq)
 		return nil, false
 	}

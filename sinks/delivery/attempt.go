@@ -22,6 +22,7 @@ type flight struct {
 // begin makes as many calls as there is room for. While the sink is held back, what was claimed is given back, so that it
 // can be canceled, and be tried elsewhere.
 func (l *loop) begin(ctx context.Context, now time.Time) {
+	l.barred = false
 	if l.stop.begun || l.records.failed || len(l.waiting) == 0 {
 		return
 	}
@@ -39,7 +40,8 @@ func (l *loop) begin(ctx context.Context, now time.Time) {
 		}
 		done := l.breaker.allow()
 		if done == nil {
-			return // a call is under way that will tell whether the sink is well
+			l.barred = true // a call is under way that will tell whether the sink is well
+			return
 		}
 		l.limits.take(now)
 		l.start(ctx, l.shift(n), done)
@@ -112,7 +114,7 @@ func (l *loop) land(f *flight) {
 	v := judge(f.batch, f.err, text, rand.Float64)
 	for i := range v.settled {
 		s := &v.settled[i]
-		l.records.answers.add(s, l.jobs[s.Seq].Attempts)
+		l.records.answers.add(s, l.jobs[s.Seq].Ever)
 		delete(l.jobs, s.Seq)
 	}
 	l.records.add(v.settled...)

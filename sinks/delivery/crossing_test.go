@@ -57,6 +57,40 @@ func TestClaimCrossesAnAnswerOnItsWay(t *testing.T) {
 	}
 }
 
+// What an operator has tried again is tried, also where the claim was asked for before the answer of the attempt before was recorded.
+func TestRetryCrossesAClaim(t *testing.T) {
+	t.Parallel()
+	for what, strategy := range map[string]sinks.Strategy{"it had failed": immediate, "it waited for its next attempt": important} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			var on atomic.Bool
+			two := func(o *delivery.Options) {
+				o.Concurrency = 2
+				asksLate(o, func() bool { return on.CompareAndSwap(true, false) })
+			}
+			fails := func(context.Context, []sinks.Delivery) error {
+				<-time.After(2 * time.Second)
+				return errDown
+			}
+			inBubble(t, two, fails, func(w *world) {
+				w.commit("", strategy)
+				wait(1900 * time.Millisecond)
+				on.Store(true)
+				w.runner.Wake()
+				wait(200 * time.Millisecond) // the attempt has failed, and that is recorded
+				if r := w.row(1); r.attempts != 1 {
+					w.Fatalf("before the retry %+v", r)
+				}
+				w.retry(1)
+				wait(6 * time.Second)
+				if n, r := len(w.heard()), w.row(1); n < 2 || r.attempts < 2 || r.attempts > n {
+					w.Fatalf("%d calls, then %+v", n, r)
+				}
+			})
+		})
+	}
+}
+
 // An answer that is recorded does not stand in for the attempts that follow it, also where their claim is heard of at once.
 func TestRecordedAnswersAreForgotten(t *testing.T) {
 	t.Parallel()

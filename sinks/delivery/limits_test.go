@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/engine/notice"
 	"tallyman/sinks"
 	"tallyman/sinks/delivery"
 )
@@ -78,6 +79,40 @@ func TestBreakerProbesWithOne(t *testing.T) {
 			if len(p.seqs) != 1 {
 				w.Errorf("a probe has %d deliveries", len(p.seqs))
 			}
+		}
+	})
+}
+
+// While a probe is under way nothing else is, and the loop sleeps, also where a claim that was long on its way has brought more.
+func TestBreakerWaitsForItsProbe(t *testing.T) {
+	t.Parallel()
+	var slow atomic.Bool
+	var looks atomic.Int64
+	options := func(o *delivery.Options) {
+		o.Concurrency, o.Breaker = 4, delivery.Breaker{Failures: 1, Open: time.Second}
+		asksLate(o, slow.Load)
+		o.Silenced = func(*notice.Notice) (string, time.Duration) { // is asked whenever a call might begin
+			if looks.Add(1) > 1000 {
+				return "a loop that does not sleep", time.Hour
+			}
+			return "", 0
+		}
+	}
+	inBubble(t, options, func(ctx context.Context, _ []sinks.Delivery) error {
+		if !slow.Swap(true) {
+			<-time.After(time.Second)
+			return errDown
+		}
+		return hang(ctx, nil)
+	}, func(w *world) {
+		w.commit("", important)
+		wait(100 * time.Millisecond)
+		for range 5 {
+			w.commit("", important)
+		}
+		wait(9 * time.Second)
+		if s, n := w.runner.Status(), len(w.heard()); n != 2 || s.Breaker != delivery.HalfOpen || s.InFlight != 1 || looks.Load() > 100 {
+			w.Errorf("%d calls, %d looks, %+v", n, looks.Load(), s)
 		}
 	})
 }

@@ -31,6 +31,7 @@ type memory struct {
 	rows   []*row
 	claims atomic.Int64
 	groups [][]sinks.Settled
+	onWay  func() // how long a question what is due takes to get here; nil = no time
 }
 
 // row is a delivery in memory.
@@ -47,6 +48,7 @@ type row struct {
 	ended    time.Time // by the bubble's clock, which does not jump; of the first end
 	settles  []sinks.SettleKind
 	attempts int
+	forgiven int // those before an operator had it tried again
 }
 
 func (m *memory) now() time.Time { return time.Now().Add(m.skew) }
@@ -89,6 +91,9 @@ func (m *memory) over(r *row, now time.Time) bool {
 }
 
 func (m *memory) ClaimPushes(_ context.Context, _, _ string, lease time.Duration, limit int) (sinks.Claims, error) {
+	if m.onWay != nil {
+		m.onWay()
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.away != nil {
@@ -119,7 +124,7 @@ func (m *memory) ClaimPushes(_ context.Context, _, _ string, lease time.Duration
 			}
 			r.Token++
 			c := r.Claimed
-			c.Attempts = r.attempts
+			c.Attempts, c.Ever = r.attempts-r.forgiven, r.attempts
 			got.List = append(got.List, c)
 		case wait <= 0:
 			got.More = true
@@ -203,6 +208,14 @@ func (m *memory) EndPushes(_ context.Context, _ string, limit int) (late, expire
 		}
 	}
 	return late, expired, nil
+}
+
+// retry is what an operator does: it is due at once, and its strategy counts from here on.
+func (m *memory) retry(seq int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.rows[seq-1]
+	r.state, r.due, r.forgiven = pending, m.now(), r.attempts
 }
 
 // row returns a copy of a delivery.

@@ -59,6 +59,7 @@ type loop struct {
 	jobs    map[int64]*job // what this node has claimed, by number
 	waiting []*job         // those that are not being tried, in the order of their claims
 	flights int            // calls under way
+	barred  bool           // none may begin before one of them has ended
 	limits  limits
 	pace    pace
 	asks    asks
@@ -212,7 +213,7 @@ func (l *loop) next(now time.Time) time.Duration {
 		sooner(until)
 		return wait
 	}
-	if l.flights < l.o.Concurrency && len(l.waiting) > 0 {
+	if l.flights < l.o.Concurrency && len(l.waiting) > 0 && !l.barred {
 		sooner(l.batchReady(now))
 	}
 	if !l.asks.asking {

@@ -123,10 +123,11 @@ type world struct {
 	*testing.T
 	*memory
 	*channel
-	runner *delivery.Runner
-	counts *counts
-	start  time.Time
-	stop   func()
+	runner  *delivery.Runner
+	options delivery.Options
+	counts  *counts
+	start   time.Time
+	stop    func()
 }
 
 // inBubble starts a runner whose options change may adapt, and stops it at the end.
@@ -149,15 +150,31 @@ func newWorld(t *testing.T, change func(*delivery.Options), answer func(context.
 	if change != nil {
 		change(&o)
 	}
-	var err error
-	if w.runner, err = delivery.New(o); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() { w.runner.Run(ctx); close(ended) }()
-	w.stop = func() { cancel(); <-ended }
+	w.options = o
+	w.runner, w.stop = w.run()
 	return w
+}
+
+// run starts a runner.
+func (w *world) run() (r *delivery.Runner, stop func()) {
+	w.Helper()
+	r, err := delivery.New(w.options)
+	if err != nil {
+		w.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(w.Context())
+	ended := make(chan struct{})
+	go func() { r.Run(ctx); close(ended) }()
+	return r, func() { cancel(); <-ended }
+}
+
+// another starts the same on a second node, which ends with the first.
+func (w *world) another() {
+	w.Helper()
+	w.options.Node = "two"
+	first := w.stop
+	_, second := w.run()
+	w.stop = func() { first(); second() }
 }
 
 // commit adds a delivery and wakes the runner, as the engine does after a commit.
@@ -171,6 +188,16 @@ func (w *world) commit(finding string, s sinks.Strategy) int64 {
 func wait(d time.Duration) {
 	time.Sleep(d) //nolint:forbidigo // in a synctest bubble
 	synctest.Wait()
+}
+
+// asksLate has the question what is due take three seconds to get to the ledger, as long as on says so.
+func asksLate(o *delivery.Options, on func() bool) {
+	m, _ := o.Ledger.(*memory)
+	m.onWay = func() {
+		if on() {
+			<-time.After(3 * time.Second)
+		}
+	}
 }
 
 // patient is a breaker that never opens.

@@ -80,7 +80,7 @@ func (w *pushWalk) Claim(t *rapid.T) {
 	}
 	for i, p := range want {
 		c := &got.List[i]
-		if w.number(c.Seq) != p.seq || c.Token != p.token || c.Attempts != p.attempts-p.forgiven || !c.Deadline.Equal(p.deadline) {
+		if w.number(c.Seq) != p.seq || c.Token != p.token || c.Attempts != p.attempts-p.forgiven || c.Ever != p.attempts || !c.Deadline.Equal(p.deadline) {
 			t.Fatalf("claim %d is %+v, want %+v", i, c, p)
 		}
 	}

@@ -74,21 +74,21 @@ func (s *Strategy) Columns() []any {
 // Claimed is a claim as the query of claims names its columns.
 type Claimed struct {
 	Seq, Token, Deadline int64
-	Attempts             int
+	Attempts, Ever       int
 	Recipients           string
 	Strategy
 }
 
 // Columns returns pointers to the fields in the order of the query's columns.
 func (c *Claimed) Columns() []any {
-	return append([]any{&c.Seq, &c.Token, &c.Deadline, &c.Attempts, &c.Recipients}, c.Strategy.Columns()...)
+	return append([]any{&c.Seq, &c.Token, &c.Deadline, &c.Attempts, &c.Ever, &c.Recipients}, c.Strategy.Columns()...)
 }
 
 // Claimed is the row with its notice, as the runner of the sink sees it.
 func (c *Claimed) Claimed(n *notice.Notice) sinks.Claimed {
 	return sinks.Claimed{
 		Delivery: sinks.Delivery{Seq: c.Seq, Notice: n, Recipients: Recipients(c.Recipients)},
-		Strategy: c.Strategy.Strategy(), Token: c.Token, Attempts: c.Attempts, Deadline: Time(c.Deadline),
+		Strategy: c.Strategy.Strategy(), Token: c.Token, Attempts: c.Attempts, Ever: c.Ever, Deadline: Time(c.Deadline),
 	}
 }
 
