@@ -15,7 +15,7 @@ import (
 const (
 	streamPatience = 10 * time.Second // how long a client may take to read what is sent to it at once
 	farewellTime   = time.Second      // or that the stream ends
-	maxBacklog     = 256 << 10        // bytes that wait for a client
+	maxBacklog     = 256 << 10        // bytes that may wait for a client while a page is added
 )
 
 // stream is one client's. While it is idle it has no goroutine that writes; whoever has something for it starts one.
@@ -46,13 +46,15 @@ type stream struct {
 func (s *stream) take(l *leaflet) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var parts [][]byte
 	if len(l.events) > 0 {
-		s.add(l.events)
+		parts = append(parts, l.events)
 	}
 	if s.unread != l.unread || s.more != l.more {
 		s.unread, s.more = l.unread, l.more
-		s.add(l.count)
+		parts = append(parts, l.count)
 	}
+	s.add(parts...)
 }
 
 // push queues a part.
@@ -62,17 +64,20 @@ func (s *stream) push(part []byte) {
 	s.add(part)
 }
 
-// add queues a part and sees that somebody sends it. A client for which too much waits is cut off. The caller holds the lock.
-func (s *stream) add(part []byte) {
-	if s.ended {
+// add queues parts, however long they are, and sees that somebody sends them. A client for which too much waits already is cut
+// off. The caller holds the lock.
+func (s *stream) add(parts ...[]byte) {
+	if s.ended || len(parts) == 0 {
 		return
 	}
-	if s.queued > 0 && s.queued+len(part) > maxBacklog {
+	if s.queued > maxBacklog {
 		go s.end(StreamSlow) // it takes locks that the caller may hold
 		return
 	}
-	s.queue = append(s.queue, part)
-	s.queued += len(part)
+	s.queue = append(s.queue, parts...)
+	for _, part := range parts {
+		s.queued += len(part)
+	}
 	if !s.writing {
 		s.writing = true
 		go s.write()
