@@ -22,6 +22,10 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request) {
 		prob.write(w, problemMedia(r))
 		return
 	}
+	if r.Method == http.MethodHead { // the mux brings it here, too
+		streamHeader(w.Header())
+		return
+	}
 	language := header(r, "Accept-Language")
 	s, prob := a.streams.enter(auth.From(r.Context()), q, languages(language), language) //nolint:contextcheck // feeds poll for many streams
 	if prob != nil {

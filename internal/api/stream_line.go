@@ -100,7 +100,11 @@ func (l *responseLine) send(parts net.Buffers, within time.Duration) error {
 	if _, err := parts.WriteTo(l.w); err != nil {
 		return err
 	}
-	return l.rc.Flush()
+	if err := l.rc.Flush(); err != nil {
+		return err
+	}
+	_ = l.rc.SetWriteDeadline(time.Time{}) // one that passes ends a stream of HTTP/2, also while nobody writes
+	return nil
 }
 
 func (l *responseLine) hurry(within time.Duration) {

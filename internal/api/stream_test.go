@@ -16,11 +16,17 @@ import (
 func streaming(t testing.TB, changes ...func(*api.Deps)) (*bundle, *realInbox) {
 	t.Helper()
 	in := newRealInbox(t, testenv.Redis(t).Addr)
+	return streamingOn(t, in, changes...), in
+}
+
+// streamingOn is an API over that inbox.
+func streamingOn(t testing.TB, in *realInbox, changes ...func(*api.Deps)) *bundle {
+	t.Helper()
 	b := newBundle(append(changes, func(d *api.Deps) { d.Inbox = in })...)
 	server := httptest.NewServer(b.api)
 	b.url, b.client = server.URL, server.Client()
 	t.Cleanup(server.Close)
-	return b, in
+	return b
 }
 
 func TestStreamGivesWhatIsThereAndWhatFollows(t *testing.T) {
