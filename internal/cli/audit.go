@@ -71,13 +71,13 @@ func writeAudit(w io.Writer, width int, page *api.AuditForm) {
 		fmt.Fprintln(w, "There are no such changes.")
 		return
 	}
-	header := []string{"AT", "BY", "VIA", "ACTION", "OBJECT", "FROM", "TO", "REASON"}
+	header := []string{"AT", "BY", "ACTION", "OBJECT", "FROM", "TO", "REASON", "VIA"} // what matters most first
 	rows := make([][]string, len(page.Changes))
 	for i := range page.Changes {
 		s := &page.Changes[i]
-		rows[i] = []string{stamp(s.At), s.By, s.Via, s.Action, s.Object, orDash(short(s.Before)), orDash(short(s.After)), orDash(s.Reason)}
+		rows[i] = []string{stamp(s.At), s.By, s.Action, s.Object, orDash(short(s.Before)), orDash(short(s.After)), orDash(s.Reason), s.Via}
 	}
-	spread(w, width, header, rows, []string{"AT", "BY", "ACTION", "OBJECT"})
+	spread(w, width, header, rows, []string{"AT", "ACTION", "OBJECT"})
 	if page.Cursor != "" {
 		fmt.Fprintf(w, "There are earlier ones: --after %s. The whole states are in -o json.\n", page.Cursor)
 	}

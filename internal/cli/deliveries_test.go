@@ -57,7 +57,7 @@ There are more: --limit 0 lists all, --before 1 those that follow.
 			t.Errorf("too wide: %s", line)
 		}
 	}
-	if strings.Contains(narrow.String(), "NOTICE") || !strings.Contains(narrow.String(), "LAST ERR…") {
+	if strings.Contains(narrow.String(), "NOTICE") || !strings.Contains(narrow.String(), "LAST ERROR") {
 		t.Errorf("got\n%s", narrow.String())
 	}
 }

@@ -9,12 +9,15 @@ import (
 // The columns of a grid.
 const (
 	gap          = 2
-	leastColumn  = 8 // what a column keeps while others are wider
+	leastColumn  = 12 // what a column keeps: less of a title or an error says nothing
 	mostInColumn = 60
 )
 
-// grid writes a table that fits the width: the widest columns are cut first, and those for which there is still no room
-// are left out, from the right. It returns how many were.
+// nothing is in a cell that has nothing to say.
+const nothing = "-"
+
+// grid writes a table that fits the width: columns that say nothing go first, then the widest are cut, and those for which there is
+// still no room are left out, from the right. It returns how many were that say something.
 func grid(w io.Writer, width int, indent string, header []string, rows [][]string) (leftOut int) {
 	lines, leftOut := gridLines(width, indent, header, rows, nil)
 	for _, line := range lines {
@@ -29,6 +32,9 @@ func gridLines(width int, indent string, header []string, rows [][]string, whole
 	cut := make([]bool, len(header))
 	for i, name := range header {
 		cut[i] = !slices.Contains(whole, name)
+	}
+	if total(natural(header, rows, cut)) > width-len(indent) {
+		header, rows, cut = telling(header, rows, cut)
 	}
 	var widths []int
 	for n := len(header); ; n-- {
@@ -47,6 +53,26 @@ func gridLines(width int, indent string, header []string, rows [][]string, whole
 		lines = append(lines, strings.TrimRight(line.String(), " "))
 	}
 	return lines, len(header) - len(widths)
+}
+
+// telling leaves out the columns in which no row has anything; the first says which row it is.
+func telling(header []string, rows [][]string, cut []bool) ([]string, [][]string, []bool) {
+	silent := func(i int) bool {
+		return i > 0 && len(rows) > 0 && !slices.ContainsFunc(rows, func(cells []string) bool { return cells[i] != nothing })
+	}
+	var kept []string
+	var keptCut []bool
+	keptRows := make([][]string, len(rows))
+	for i, name := range header {
+		if silent(i) {
+			continue
+		}
+		kept, keptCut = append(kept, name), append(keptCut, cut[i])
+		for r, cells := range rows {
+			keptRows[r] = append(keptRows[r], cells[i])
+		}
+	}
+	return kept, keptRows, keptCut
 }
 
 // natural are the widths of columns that are not cut by others.

@@ -110,7 +110,7 @@ func when(t *time.Time) string {
 
 func orDash(s string) string {
 	if s == "" {
-		return "-"
+		return nothing
 	}
 	return s
 }

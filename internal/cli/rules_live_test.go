@@ -52,7 +52,7 @@ func TestRulesLook(t *testing.T) {
 		{[]string{"rules", "list"}, "RULE"},
 		{[]string{"rules", "show", "negative-bin-stock"}, "  switch       disabled by user:ann until 2026-06-01 01:10:00Z: stocktake\n"},
 		{[]string{"rules", "runs", "negative-bin-stock", "--scope", "119240"}, "2026-06-01 00:10:00Z  119240  ok"},
-		{[]string{"rules", "findings", "negative-bin-stock", "--state", "firing"}, `["A"]  firing`},
+		{[]string{"rules", "findings", "negative-bin-stock", "--state", "firing"}, `["A"]  119240  firing`},
 	} {
 		if code, out, errOut := run(t, url, "", c.args...); code != ExitFine || !strings.Contains(out, c.want) {
 			t.Errorf("%v: %d %s%s", c.args, code, out, errOut)

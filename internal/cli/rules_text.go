@@ -147,7 +147,7 @@ func writeRule(w io.Writer, r *api.RuleForm, now time.Time) {
 			{"health", healthText(r, s)},
 			{"reason", oneLine(s.Reason)},
 			{"switch", switchText(s.Switch)},
-			{"the file", map[bool]string{true: "enabled", false: "disabled"}[s.FileEnabled]},
+			{"by its file", map[bool]string{true: "enabled", false: "disabled"}[s.FileEnabled]},
 			{"schedule", s.Cron + " " + s.Timezone},
 			{"next firing", at(s.NextDue, now)},
 			{"last run", lastRunText(s.LastRun)},
@@ -179,20 +179,20 @@ func writeFindings(w io.Writer, width int, form *api.FindingsForm) {
 		fmt.Fprintln(w, "There are no open findings.")
 		return
 	}
-	header := []string{"KEY", "STATE", "SINCE", "PRIORITY", "LAST TOLD", "SCOPE", "ABSENT SINCE", "GROUP"}
+	header := []string{"KEY", "SCOPE", "STATE", "SINCE", "PRIORITY", "LAST TOLD", "ABSENT SINCE", "GROUP"} // key and scope are what why is asked with
 	rows := make([][]string, len(form.Findings))
 	for i := range form.Findings {
 		f := &form.Findings[i]
-		told, absent := "-", "-"
+		told, absent := nothing, nothing
 		if f.LastNotified != nil {
 			told = stamp(*f.LastNotified)
 		}
 		if f.AbsentSince != nil {
 			absent = stamp(*f.AbsentSince)
 		}
-		rows[i] = []string{f.Key, f.State, stamp(f.Since), strconv.Itoa(f.Priority), told, orDash(f.Scope), absent, orDash(f.Group)}
+		rows[i] = []string{f.Key, orDash(f.Scope), f.State, stamp(f.Since), strconv.Itoa(f.Priority), told, absent, orDash(f.Group)}
 	}
-	spread(w, width, header, rows, []string{"STATE", "SINCE", "PRIORITY", "LAST TOLD"})
+	spread(w, width, header, rows, header[:6])
 	if form.Total > len(form.Findings) {
 		fmt.Fprintf(w, "There are %d; --limit shows more.\n", form.Total)
 	}

@@ -45,8 +45,24 @@ func TestAGridCutsTheWidestFirst(t *testing.T) {
 	}
 	b.Reset()
 	many := strings.Split(strings.Repeat("column-name ", 12), " ")
-	if out := grid(&b, 50, "", many, nil); out != 8 || !strings.HasPrefix(b.String(), "column-n…  column-n…  column-…") { // those that stay share the room
+	if out := grid(&b, 49, "", many, nil); out != 10 || b.String() != "column-name  column-name  column-name\n" { // what cannot be read any more is left out
 		t.Errorf("%d left out: %s", out, b.String())
+	}
+}
+
+// Where not all fits, a column that says nothing makes room for those that do, and nobody misses it.
+func TestAGridLeavesOutWhatSaysNothing(t *testing.T) {
+	t.Parallel()
+	header := []string{"sink", "error", "next", "title"}
+	rows := [][]string{{"-", "-", "-", "Bin A-01 is at -3"}, {"-", "-", "due", "Bin A-02 is at -4"}}
+	for width, want := range map[int]string{
+		44: "sink  error  next  title\n-     -      -     Bin A-01 is at -3\n-     -      due   Bin A-02 is at -4\n",
+		29: "sink  next  title\n-     -     Bin A-01 is at -3\n-     due   Bin A-02 is at -4\n",
+	} {
+		var b strings.Builder
+		if out := grid(&b, width, "", header, rows); out != 0 || b.String() != want {
+			t.Errorf("in %d columns, %d left out:\n%s", width, out, b.String())
+		}
 	}
 }
 
