@@ -4,11 +4,8 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,20 +20,29 @@ type shape interface {
 	read(body []byte) error
 }
 
-// The longest texts, in bytes.
-const (
-	maxDingTalk = 15_000
-	maxWeCom    = 2_000
-	maxLark     = 15_000
-	maxTeams    = 15_000
-)
+// maxWeCom is the longest text of WeCom, in bytes.
+const maxWeCom = 2_000
 
-// busyFor is how long a service is left alone that has had too many messages and does not say for how long: their limits are by the
-// minute.
-const busyFor = time.Minute
+// The longest bodies, in bytes: DingTalk refuses a message of more than 20,000 bytes, Lark a request of more than 20 KB, Teams a message of
+// more than 28 KB.
+const (
+	mostDingTalk = 20_000
+	mostLark     = 20_000
+	mostTeams    = 28_000
+)
 
 // clip cuts a text to so many bytes.
 func clip(s string, n int) string { return render.ShortenBytes(s, n) }
+
+// fitted makes the call with as much of the text as its body has room for. The text counts as it is encoded, in Lark's body once a language.
+func fitted(to, text string, most int, body func(text string) any) (*post, error) {
+	for n := min(len(text), most); ; n = n * 9 / 10 {
+		p, err := jsonPost(to, body(clip(text, n)))
+		if err != nil || len(p.body) <= most || n < 100 {
+			return p, err
+		}
+	}
+}
 
 func firstLine(m *message) string {
 	line, _, _ := strings.Cut(m.whole(), "\n")
@@ -63,11 +69,12 @@ func (dingTalkShape) shaped(m *message, to *url.URL, secret string, now time.Tim
 		signed.RawQuery = query.Encode()
 		to = &signed
 	}
-	return jsonPost(to.String(), map[string]any{"msgtype": "text", "text": map[string]string{"content": clip(m.whole(), maxDingTalk)}})
+	return fitted(to.String(), m.whole(), mostDingTalk, func(text string) any {
+		return map[string]any{"msgtype": "text", "text": map[string]string{"content": text}}
+	})
 }
 
-// read judges an answer. 130101 is too many messages in a minute; 40035 a message that cannot be read.
-func (dingTalkShape) read(body []byte) error { return readCode(body, []int{130101}, []int{40035}) }
+func (dingTalkShape) read(body []byte) error { return dingTalkCodes().read(body) }
 
 // weComShape is that of the bots of WeCom's groups.
 type weComShape struct{ users, phones []string }
@@ -86,32 +93,28 @@ func (w weComShape) shaped(m *message, to *url.URL, secret string, _ time.Time) 
 	return jsonPost(to.String(), map[string]any{"msgtype": "text", "text": text})
 }
 
-// read judges an answer. 45009 is too many messages in a minute; the others are about the message.
-func (weComShape) read(body []byte) error {
-	return readCode(body, []int{45009}, []int{40008, 40058, 44004, 45002})
-}
+func (weComShape) read(body []byte) error { return weComCodes().read(body) }
 
 // larkShape is that of the custom bots of Lark and Feishu. A post, unlike a text, has no markup that could mention people.
 type larkShape struct{}
 
 func (larkShape) shaped(m *message, to *url.URL, secret string, now time.Time) (*post, error) {
-	var content [][]map[string]string
-	for line := range strings.SplitSeq(clip(m.text, maxLark), "\n") {
-		content = append(content, []map[string]string{{"tag": "text", "text": line}})
-	}
-	words := map[string]any{"title": m.title, "content": content}
-	body := map[string]any{"msg_type": "post", "content": map[string]any{"post": map[string]any{"zh_cn": words, "en_us": words}}}
-	if secret != "" {
-		at := strconv.FormatInt(now.Unix(), 10)
-		body["timestamp"], body["sign"] = at, sign(at+"\n"+secret, "")
-	}
-	return jsonPost(to.String(), body)
+	return fitted(to.String(), m.text, mostLark, func(text string) any {
+		var content [][]map[string]string
+		for line := range strings.SplitSeq(text, "\n") {
+			content = append(content, []map[string]string{{"tag": "text", "text": line}})
+		}
+		words := map[string]any{"title": m.title, "content": content}
+		body := map[string]any{"msg_type": "post", "content": map[string]any{"post": map[string]any{"zh_cn": words, "en_us": words}}}
+		if secret != "" {
+			at := strconv.FormatInt(now.Unix(), 10)
+			body["timestamp"], body["sign"] = at, sign(at+"\n"+secret, "")
+		}
+		return body
+	})
 }
 
-// read judges an answer. 11232 is too many messages, 11246 and 19002 a message that cannot be read.
-func (larkShape) read(body []byte) error {
-	return readCode(body, []int{11232}, []int{11246, 19002})
-}
+func (larkShape) read(body []byte) error { return larkCodes().read(body) }
 
 // teamsShape is that of the workflow "post to a channel when a webhook request is received": an adaptive card.
 type teamsShape struct{ any2xx }
@@ -120,53 +123,20 @@ func (teamsShape) shaped(m *message, to *url.URL, secret string, _ time.Time) (*
 	if secret != "" {
 		return nil, fmt.Errorf("the secret of a workflow is in its address")
 	}
-	var blocks []map[string]any
-	if m.title != "" {
-		blocks = append(blocks, map[string]any{"type": "TextBlock", "text": plainMarkdown.Replace(m.title), "weight": "bolder", "size": "medium", "wrap": true})
-	}
-	for line := range strings.SplitSeq(clip(m.text, maxTeams), "\n") {
-		blocks = append(blocks, map[string]any{"type": "TextBlock", "text": plainMarkdown.Replace(line), "wrap": true})
-	}
-	return jsonPost(to.String(), map[string]any{"type": "message", "attachments": []any{map[string]any{
-		"contentType": "application/vnd.microsoft.card.adaptive",
-		"content":     map[string]any{"$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard", "version": "1.4", "body": blocks},
-	}}})
+	return fitted(to.String(), m.text, mostTeams, func(text string) any {
+		var blocks []map[string]any
+		if m.title != "" {
+			blocks = append(blocks, map[string]any{"type": "TextBlock", "text": plainMarkdown.Replace(m.title), "weight": "bolder", "size": "medium", "wrap": true})
+		}
+		for line := range strings.SplitSeq(text, "\n") {
+			blocks = append(blocks, map[string]any{"type": "TextBlock", "text": plainMarkdown.Replace(line), "wrap": true})
+		}
+		return map[string]any{"type": "message", "attachments": []any{map[string]any{
+			"contentType": "application/vnd.microsoft.card.adaptive",
+			"content":     map[string]any{"$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard", "version": "1.4", "body": blocks},
+		}}}
+	})
 }
 
 // plainMarkdown keeps a text from making links in Teams.
 var plainMarkdown = strings.NewReplacer("[", `\[`, "]", `\]`, "<", "&lt;")
-
-// errNoCode is the answer of something else than the robot that the template is for.
-var errNoCode = errors.New("the answer has no code: the url may not be that of such a robot, see docs/channels.md")
-
-// readCode judges an answer that tells its errors under the status of a success: errcode and errmsg, or code and msg.
-func readCode(body []byte, busy, ofNotice []int) error {
-	var told struct {
-		ErrCode *int   `json:"errcode"`
-		ErrMsg  string `json:"errmsg"`
-		Code    *int   `json:"code"`
-		Msg     string `json:"msg"`
-	}
-	if err := json.Unmarshal(body, &told); err != nil {
-		return errNoCode
-	}
-	code, words := told.ErrCode, told.ErrMsg
-	if code == nil {
-		code, words = told.Code, told.Msg
-	}
-	switch {
-	case code == nil:
-		return errNoCode
-	case *code == 0:
-		return nil
-	}
-	err := fmt.Errorf("the answer is %d: %q", *code, words)
-	switch {
-	case slices.Contains(busy, *code):
-		return &laterError{after: busyFor, err: err}
-	case slices.Contains(ofNotice, *code):
-		return &noticeError{err}
-	default:
-		return err
-	}
-}

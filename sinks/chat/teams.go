@@ -37,11 +37,12 @@ func openTeams(u *url.URL) (service, error) {
 }
 
 func (t *teamsChat) post(m *message, _ time.Time) (*post, error) {
-	p, err := jsonPost(t.to, map[string]any{
-		"@type": "MessageCard", "@context": "http://schema.org/extensions", "summary": firstLine(m), "themeColor": fmt.Sprintf("%06x", m.color()),
-		"title": m.title, "text": strings.ReplaceAll(plainMarkdown.Replace(clip(m.text, maxTeams)), "\n", "\n\n"),
+	return fitted(t.to, m.text, mostTeams, func(text string) any {
+		return map[string]any{
+			"@type": "MessageCard", "@context": "http://schema.org/extensions", "summary": firstLine(m), "themeColor": fmt.Sprintf("%06x", m.color()),
+			"title": m.title, "text": strings.ReplaceAll(plainMarkdown.Replace(text), "\n", "\n\n"),
+		}
 	})
-	return p, err
 }
 
 // read judges an answer: this service tells its errors in words, under the status of a success.
