@@ -3,12 +3,20 @@ package webhook
 import (
 	"net/http"
 	"time"
+
+	"tallyman/sinks"
 )
 
 // Sign is what a call is signed with.
 func Sign(secrets []string, id string, at time.Time, body []byte) (string, error) {
 	all, err := keys(secrets)
 	return signature(all, id, at, body), err
+}
+
+// Body is what a call with the deliveries carries.
+func Body(batch []sinks.Delivery, together bool) ([]byte, error) {
+	m, err := compose(batch, together)
+	return m.body, err
 }
 
 // RetryAfter is what an answer with the header asks for.

@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +58,38 @@ func TestRotation(t *testing.T) {
 	r.Body = append(r.Body, ' ')
 	if verified(t, r, secret) {
 		t.Error("a changed body passes")
+	}
+}
+
+// TestSignaturesAtOnce proves that calls that are signed at the same time, whose hashes are used again, do not get into each other's.
+func TestSignaturesAtOnce(t *testing.T) {
+	t.Parallel()
+	server := testenv.NewHTTPServer(t)
+	w := newWebhook(t, webhook.Options{URL: server.URL, Secrets: []string{secret, "the old one"}})
+	const callers, each = 16, 20
+	errs := make(chan error, callers)
+	for c := range int64(callers) {
+		go func() {
+			var all error
+			for i := range int64(each) {
+				all = errors.Join(all, w.Push(t.Context(), one(c*each+i)))
+			}
+			errs <- all
+		}()
+	}
+	for range callers {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	requests := server.Requests()
+	for _, r := range requests {
+		if !verified(t, r, secret) || !verified(t, r, "the old one") {
+			t.Errorf("%s: signature %q", r.Header.Get("Webhook-Id"), r.Header.Get("Webhook-Signature"))
+		}
+	}
+	if len(requests) != callers*each {
+		t.Errorf("%d calls", len(requests))
 	}
 }
 
