@@ -103,7 +103,6 @@ type API struct {
 
 // New makes the API.
 func New(deps Deps) *API {
-	deps.Auth = newCallers(deps.Auth, deps.HTTP.Rate)
 	a := &API{deps: deps, log: deps.Logger, ids: newRequestIDs(), bounds: defaultBounds(), callers: newCallers(deps.Auth, deps.HTTP.Rate)}
 	a.streams = newStreams(&a.deps)
 	routes := newRouter()

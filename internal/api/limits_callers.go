@@ -23,8 +23,8 @@ const (
 //
 //   - Who is known counts by token, or by subject where the credential is none of ours, and in mode none by address.
 //   - A credential that was wrong before is not looked at again while it comes too often.
-//   - An address that has tried too many different credentials has to wait before it may try another. A credential that was good
-//     lately is no try: who works is not held up by others at the same address, which may be a proxy's.
+//   - An address that has tried too many different credentials is told to wait with each wrong one. A good one is always taken: an address may be
+//     a proxy's, and those behind it must not be kept out by one who makes up credentials. Nobody can guess one.
 type callers struct {
 	auth.Authenticator
 
@@ -33,7 +33,6 @@ type callers struct {
 
 	mu        sync.Mutex
 	known     *aging[string, *bucket]       // by caller
-	good      *aging[uint64, struct{}]      // credentials
 	wrong     *aging[uint64, *bucket]       // credentials, by address
 	addresses *aging[netip.Prefix, *bucket] // that had wrong ones
 }
@@ -45,8 +44,8 @@ func newCallers(wrapped auth.Authenticator, limit Rate) *callers {
 	}
 	return &callers{
 		Authenticator: wrapped, limit: limit, seed: maphash.MakeSeed(),
-		known: newAging[string, *bucket](mostCallers, life), good: newAging[uint64, struct{}](mostCallers, life),
-		wrong: newAging[uint64, *bucket](mostCallers, life), addresses: newAging[netip.Prefix, *bucket](mostCallers, life),
+		known: newAging[string, *bucket](mostCallers, life), wrong: newAging[uint64, *bucket](mostCallers, life),
+		addresses: newAging[netip.Prefix, *bucket](mostCallers, life),
 	}
 }
 
@@ -57,13 +56,13 @@ func (c *callers) Authenticate(r *http.Request) (auth.Identity, error) {
 		return auth.Identity{}, err
 	}
 	id, err := c.Authenticator.Authenticate(r)
-	if err != nil {
-		if isWrong(err) {
-			c.failed(&t)
-		}
-		return id, err
+	switch {
+	case err == nil:
+		return id, c.take(&t, &id)
+	case isWrong(err):
+		err = c.failed(&t, err)
 	}
-	return id, c.take(&t, &id)
+	return auth.Identity{}, err
 }
 
 // isWrong tells whether the credential was no good, and not what has to judge it.
@@ -73,17 +72,15 @@ func isWrong(err error) bool {
 
 // try is one request that is to be authenticated.
 type try struct {
-	now        time.Time
-	address    netip.Prefix
-	credential uint64
-	here       uint64 // the credential as this address has sent it
+	now     time.Time
+	address netip.Prefix
+	here    uint64 // the credential as this address has sent it
+	again   bool   // it was wrong before
 }
 
 func (c *callers) try(r *http.Request) try {
 	t := try{now: time.Now(), address: addressOf(r.RemoteAddr)}
-	credential := header(r, "Authorization")
-	t.credential = maphash.String(c.seed, credential)
-	t.here = maphash.String(c.seed, t.address.String()+" "+credential)
+	t.here = maphash.String(c.seed, t.address.String()+" "+header(r, "Authorization"))
 	return t
 }
 
@@ -109,49 +106,44 @@ func (c *callers) mayTry(t *try) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if b, ok := c.wrong.get(t.now, t.here); ok {
-		return c.refusal(b, b.take(t.now), t, "this credential was wrong, and comes too often")
-	}
-	b, ok := c.addresses.get(t.now, t.address)
-	if !ok || b.TokensAt(t.now) >= 1 {
+	b, ok := c.wrong.get(t.now, t.here)
+	if t.again = ok; !ok {
 		return nil
 	}
-	if _, ok := c.good.get(t.now, t.credential); ok {
-		return nil
-	}
-	wait := time.Duration((1 - b.TokensAt(t.now)) / float64(b.Limit()) * float64(time.Second))
-	return c.refusal(b, wait, t, "too many credentials from this address were wrong")
+	return c.refusal(b, t, "this credential was wrong, and comes too often")
 }
 
-func (c *callers) refusal(b *bucket, wait time.Duration, t *try, detail string) error {
-	if wait <= 0 {
+// refusal takes one from the bucket; nil where there was one.
+func (c *callers) refusal(b *bucket, t *try, detail string) error {
+	wait := b.take(t.now)
+	if wait == 0 {
 		return nil
 	}
 	return &busyError{caller: "address " + t.address.String(), wait: wait, news: b.news(t.now), detail: detail}
 }
 
-// failed counts a wrong credential.
-func (c *callers) failed(t *try) {
-	if c.limit.Failures == 0 {
-		return
+// failed counts a wrong credential, and returns what is to be said of it: why it is wrong, or that there were too many.
+func (c *callers) failed(t *try, why error) error {
+	if c.limit.Failures == 0 || t.again {
+		return why
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.wrong.get(t.now, t.here); ok {
-		return
+	address := bucketOf(c.addresses, t.now, t.address, c.limit.Failures, c.limit.Tries)
+	if busy := c.refusal(address, t, "too many credentials from this address were wrong"); busy != nil {
+		return busy
 	}
-	for _, b := range []*bucket{
-		bucketOf(c.wrong, t.now, t.here, c.limit.Failures, c.limit.Tries),
-		bucketOf(c.addresses, t.now, t.address, c.limit.Failures, c.limit.Tries),
-	} {
-		b.take(t.now)
-	}
-	c.good.remove(t.credential) // it was revoked, or has expired
+	bucketOf(c.wrong, t.now, t.here, c.limit.Failures, c.limit.Tries).take(t.now)
+	return why
 }
 
 // take counts a request of a caller who is known.
 func (c *callers) take(t *try, id *auth.Identity) error {
-	c.remember(t)
+	if t.again { // it has become good: a token that this node had not heard of yet
+		c.mu.Lock()
+		c.wrong.remove(t.here)
+		c.mu.Unlock()
+	}
 	name := id.Subject
 	switch {
 	case id.Token != "":
@@ -166,19 +158,6 @@ func (c *callers) take(t *try, id *auth.Identity) error {
 func (c *callers) passing(r *http.Request) error {
 	t := try{now: time.Now(), address: addressOf(r.RemoteAddr)}
 	return c.count(&t, "address "+t.address.String())
-}
-
-// remember keeps in mind that the credential is good.
-func (c *callers) remember(t *try) {
-	if c.limit.Failures == 0 {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.wrong.remove(t.here)
-	if _, ok := c.good.get(t.now, t.credential); !ok {
-		c.good.put(t.now, t.credential, struct{}{})
-	}
 }
 
 // count counts a request of a caller.
