@@ -61,9 +61,6 @@ func (u *unit) claimAndFire(ctx context.Context, stop <-chan struct{}, due time.
 		}
 		return claim, err
 	}
-	if _, system := u.e.opts.Clock.(SystemClock); system {
-		u.e.skew.compare(u.now(), claim.LeaseUntil.Add(-u.e.opts.Lease))
-	}
 	u.e.opts.Observer.FiringLag(u.now().Sub(u.plan.start(claim.Due)))
 	return claim, u.hold(ctx, claim, asked)
 }

@@ -15,7 +15,6 @@ type Engine struct {
 	opts      Options
 	log       *slog.Logger
 	types     types
-	skew      skew
 	workers   slots
 	slots     map[string]slots // of the sources
 	deliverer map[string]*deliverer
@@ -39,7 +38,6 @@ func New(o Options) (*Engine, error) {
 		opts:      opts,
 		log:       opts.Logger,
 		types:     types{ledger: opts.Ledger},
-		skew:      skew{log: opts.Logger},
 		workers:   make(slots, opts.Workers),
 		slots:     map[string]slots{},
 		deliverer: map[string]*deliverer{},

@@ -28,7 +28,7 @@ type Options struct {
 	Logger  *slog.Logger
 	Version string       // of the program
 	Node    string       // name of this node; host name and process by default
-	Clock   engine.Clock // the machine's by default
+	Clock   engine.Clock // of the machine, by default its own; nodes of a PostgreSQL go by that one's
 	Migrate bool         // bring the ledger's schema up to date; an SQLite ledger always is
 	Step    func(string) // see engine.Options.Step and delivery.Options.Step
 	Stdout  io.Writer    // of sinks of type stdout; the process's by default
@@ -46,6 +46,7 @@ type App struct {
 	log      *slog.Logger
 	started  time.Time
 	ledger   ledger.Ledger
+	clock    *clock // nil = the machine's, since nobody shares the ledger
 	follow   *follower
 	tokens   *tokens
 	auth     auth.Authenticator
@@ -82,6 +83,13 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err err
 	}
 	if a.ledger, err = openLedger(ctx, cfg.Ledger, a.opts.Migrate); err != nil {
 		return nil, err
+	}
+	if cfg.Ledger.Driver == config.Postgres {
+		a.clock = newClock(a.opts.Clock, a.ledger.Now, a.log)
+		if err := a.clock.compare(ctx); err != nil {
+			return nil, err
+		}
+		a.opts.Clock = a.clock
 	}
 	a.follow = &follower{ledger: a.ledger, log: a.log}
 	if err := a.openAuth(ctx); err != nil {
@@ -164,6 +172,9 @@ func (a *App) Run(ctx context.Context) error {
 		background.Go(func() { q.Run(indexCtx) })
 	}
 
+	if a.clock != nil {
+		front.Go(func() { a.clock.run(ctx) })
+	}
 	front.Go(func() { a.follow.run(ctx) })
 	front.Go(func() { a.watchRules(ctx) })
 	front.Go(func() { a.tokens.run(ctx) })
