@@ -58,6 +58,19 @@ func (f *fakeSends) send(_ context.Context, notices []ledger.NewNotice) (ledger.
 	return out, nil
 }
 
+func (f *fakeSends) told(_ context.Context, notices []ledger.NewNotice) (ledger.SentNotices, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out ledger.SentNotices
+	for _, n := range notices {
+		was, existing := f.sent[n.Notice.ID]
+		out.List = append(out.List, ledger.SentNotice{
+			ID: n.Notice.ID, Existing: existing, Other: existing && was.Notice.Episode != n.Notice.Episode, Deliveries: len(n.Sinks),
+		})
+	}
+	return out, f.err
+}
+
 func (f *fakeSends) wake(lanes []ledger.Lane) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

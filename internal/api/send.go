@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -15,6 +16,8 @@ import (
 type Sends struct {
 	// Send writes them with their deliveries; see ledger.Sends.
 	Send func(ctx context.Context, notices []ledger.NewNotice) (ledger.SentNotices, error)
+	// Sent tells what was sent of them before; see ledger.Sends.
+	Sent func(ctx context.Context, notices []ledger.NewNotice) (ledger.SentNotices, error)
 	// Wake tells who delivers that there is something new in the lanes.
 	Wake func(lanes []ledger.Lane)
 	// Targets are the sinks by name.
@@ -66,7 +69,7 @@ func (a *API) sendNotices(ctx context.Context, in *sendInput) (*sendOutput, erro
 	sending.types = types
 	notices, prob := sending.notices(in.Body.Notices)
 	if prob != nil {
-		return nil, prob
+		return a.sentBefore(ctx, in.Key, notices, prob)
 	}
 	began := time.Now()
 	sent, err := a.deps.Sends.Send(ctx, notices)
@@ -77,6 +80,22 @@ func (a *API) sendNotices(ctx context.Context, in *sendInput) (*sendOutput, erro
 		a.deps.Tracer.Sent(ctx, notices[0].Notice, began, len(notices))
 	}
 	a.deps.Sends.Wake(sent.Lanes)
+	return a.sent(ctx, notices, &sent)
+}
+
+// sentBefore answers a request that cannot be taken: as it was answered when it was made for the first time, since what is wrong with it by
+// now (its type has gone) was not so then, and else with the problem.
+func (a *API) sentBefore(ctx context.Context, key string, notices []ledger.NewNotice, prob *Problem) (*sendOutput, error) {
+	if key == "" {
+		return nil, prob
+	}
+	sent, err := a.deps.Sends.Sent(ctx, notices)
+	if err != nil {
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	if slices.ContainsFunc(sent.List, func(s ledger.SentNotice) bool { return !s.Existing || s.Other }) {
+		return nil, prob
+	}
 	return a.sent(ctx, notices, &sent)
 }
 

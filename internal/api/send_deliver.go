@@ -32,6 +32,7 @@ func (s *sending) deliver(at string, f *SendNoticeForm, expires time.Duration) [
 	for i := range forms {
 		where := at + "deliver[" + strconv.Itoa(i) + "]."
 		d := &forms[i]
+		targets[i].Sink = d.Sink
 		kind, ok := s.targets[d.Sink]
 		switch {
 		case !ok:

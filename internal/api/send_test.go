@@ -156,6 +156,34 @@ func TestSendAnswers(t *testing.T) {
 	}
 }
 
+// A request that would be refused by now, since its type has gone, is answered as it was when it is repeated. Another one is not.
+func TestSendAgainAfterAChange(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	typed(b)
+	const body = `{"notices":[{"type":"BARE","warehouse":"1","title":"a","recipients":["user:1"]},{"type":"REP_NOTICE","warehouse":"1","title":"b","recipients":["user:1"]}]}`
+	key := []string{"Idempotency-Key", "order 18"}
+	first := b.do(t, http.MethodPost, sendPath, body, key...)
+	if first.status != http.StatusCreated {
+		t.Fatalf("first: %d %s", first.status, first.body)
+	}
+	delete(b.catalogue.types, "BARE")
+	woken := len(b.sends.woken)
+	if again := b.do(t, http.MethodPost, sendPath, body, key...); again.status != http.StatusOK || again.body != first.body {
+		t.Errorf("again: %d %s", again.status, again.body)
+	}
+	for what, other := range map[string][]string{
+		"no key": {body}, "another key": {body, "Idempotency-Key", "order 19"}, "another request": {strings.Replace(body, `"b"`, `"c"`, 1), key[0], key[1]},
+	} {
+		if got := b.do(t, http.MethodPost, sendPath, other[0], other[1:]...); got.status != http.StatusUnprocessableEntity || got.asProblem(t).Code != "unknown_type" {
+			t.Errorf("%s: %d %s", what, got.status, got.body)
+		}
+	}
+	if len(b.sends.all()) != 2 || len(b.sends.woken) != woken {
+		t.Errorf("%d notices, woken %d times", len(b.sends.all()), len(b.sends.woken)-woken)
+	}
+}
+
 func TestSendFailures(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -76,7 +76,7 @@ func newBundle(changes ...func(*api.Deps)) *bundle {
 			Timezone: "Asia/Shanghai", Lease: time.Minute, MaxAttempts: 5, Dedupe: "day", SuspendSteps: []time.Duration{2 * time.Hour, 12 * time.Hour},
 		}}}, Auth: auth.None{}, Tokens: &fakeTokens{}, Gatherer: prometheus.NewRegistry(), Meter: b.meter,
 		Audit: b.audit, Book: b.book, Marks: b.marks, Reads: b.reads, RuleCount: ruleCount, Deliveries: b.deliveries, Sinks: someSinks(), Silences: b.silences.served(),
-		Sends:   api.Sends{Send: b.sends.send, Wake: b.sends.wake, Targets: targets, Now: func() time.Time { return sentAt }},
+		Sends:   api.Sends{Send: b.sends.send, Sent: b.sends.told, Wake: b.sends.wake, Targets: targets, Now: func() time.Time { return sentAt }},
 		Status:  func(context.Context) (api.StatusReport, error) { return api.StatusReport{}, nil },
 		Ready:   func(context.Context) error { return nil },
 		Logger:  slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug})),

@@ -11,7 +11,7 @@ func (a *App) sends() api.Sends {
 	for name, s := range a.sinks() {
 		targets[name] = targetKind(&s)
 	}
-	return api.Sends{Send: a.ledger.Send, Wake: a.engine.Wake, Targets: targets, Now: a.opts.Clock.Now}
+	return api.Sends{Send: a.ledger.Send, Sent: a.ledger.Sent, Wake: a.engine.Wake, Targets: targets, Now: a.opts.Clock.Now}
 }
 
 func targetKind(s *engine.Sink) api.TargetKind {

@@ -79,9 +79,11 @@ type Sends interface {
 	// Send writes notices with their deliveries, as Commit does, in one transaction. One whose id the ledger has already changes nothing
 	// and is answered with what is there. Where what is there is of another request, nothing is written at all.
 	Send(ctx context.Context, notices []NewNotice) (SentNotices, error)
+	// Sent answers as Send does for what is there already, and writes nothing.
+	Sent(ctx context.Context, notices []NewNotice) (SentNotices, error)
 }
 
-// SentNotices is the answer to Send.
+// SentNotices is the answer to Send and Sent.
 type SentNotices struct {
 	List  []SentNotice // as the notices were given
 	Lanes []Lane       // with something new to deliver

@@ -70,10 +70,29 @@ var sendTests = []testCase{
 		}
 		equal(t, want.List, first.List)
 		equal(t, want, f.sends(t, list))
+		asked, err := f.Sent(t.Context(), list)
+		noError(t, err)
+		equal(t, want, asked)
 		equal(t, []string{"n_2"}, ids(f.pending(t, inboxLane)))
 		found, err := f.Notices(t.Context(), []string{"n_1"})
 		noError(t, err)
 		equal(t, start, found["n_1"].CreatedAt)
+	}},
+	{"what was sent is told of what is there, and nothing is written", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		f.sends(t, to([]ledger.Target{inbox}, sentNotice("n_1")))
+		other := sentNotice("n_1")
+		other.Episode = `"s_other"`
+		for _, asked := range [][]*notice.Notice{{sentNotice("n_1"), sentNotice("n_2")}, {other, sentNotice("n_2")}} {
+			got, err := f.Sent(t.Context(), to([]ledger.Target{inbox}, asked...))
+			noError(t, err)
+			equal(t, ledger.SentNotices{List: []ledger.SentNotice{
+				{ID: "n_1", Existing: true, Other: asked[0] == other, Deliveries: 1}, {ID: "n_2", Unsubscribed: 1},
+			}}, got)
+		}
+		found, err := f.Notices(t.Context(), []string{"n_1", "n_2"})
+		noError(t, err)
+		equal(t, 1, len(found))
 	}},
 	{"another request under the ids of one writes nothing at all", func(t *testing.T, f *fixture) {
 		f.subscribed(t)

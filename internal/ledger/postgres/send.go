@@ -52,6 +52,16 @@ func (l *Ledger) send(ctx context.Context, given []ledger.NewNotice) (ledger.Sen
 	return sent.Answer(lanes), nil
 }
 
+// Sent implements ledger.Sends.
+func (l *Ledger) Sent(ctx context.Context, given []ledger.NewNotice) (ledger.SentNotices, error) {
+	sent := rows.NewSent(given)
+	begin := func(b *pgx.Batch) { askSent(b, sent) }
+	if err := l.inShortTx(ctx, "sent", begin, func(context.Context, *pgx.Conn, *pgx.Batch) error { return nil }); err != nil {
+		return ledger.SentNotices{}, err
+	}
+	return sent.Answer(nil), nil
+}
+
 // askSent asks what is there of the notices.
 func askSent(b *pgx.Batch, sent *rows.Sent) {
 	ids := sent.IDs()

@@ -38,15 +38,24 @@ func (l *Ledger) Send(ctx context.Context, given []ledger.NewNotice) (ledger.Sen
 	return sent.Answer(lanes), nil
 }
 
+// Sent implements ledger.Sends.
+func (l *Ledger) Sent(ctx context.Context, given []ledger.NewNotice) (ledger.SentNotices, error) {
+	sent := rows.NewSent(given)
+	if err := askSent(ctx, l.read, sent); err != nil {
+		return ledger.SentNotices{}, failed("sent", err)
+	}
+	return sent.Answer(nil), nil
+}
+
 // askSent asks what is there of the notices.
-func askSent(ctx context.Context, tx *sql.Tx, sent *rows.Sent) error {
+func askSent(ctx context.Context, db queryer, sent *rows.Sent) error {
 	ids := []any{list(sent.IDs())}
 	var body []byte
-	err := each(ctx, tx, "sent-notices", ids, []any{&body}, func() error { return sent.Found(body) })
+	err := each(ctx, db, "sent-notices", ids, []any{&body}, func() error { return sent.Found(body) })
 	if err != nil {
 		return err
 	}
 	var id, sink string
 	var n int
-	return each(ctx, tx, "sent-deliveries", ids, []any{&id, &sink, &n}, func() error { sent.Delivered(id, sink, n); return nil })
+	return each(ctx, db, "sent-deliveries", ids, []any{&id, &sink, &n}, func() error { sent.Delivered(id, sink, n); return nil })
 }
