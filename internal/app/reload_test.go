@@ -18,6 +18,11 @@ func tells(title string) string {
 	return strings.Replace(stockRule, `"Bin {{ .bin_code }} is at {{ .qty }}"`, `"`+title+`"`, 1)
 }
 
+// titled is the same rule where the rule itself has a title.
+func titled(title string) string {
+	return strings.Replace(stockRule, "    source: wms\n", "    source: wms\n    title: "+title+"\n", 1)
+}
+
 // shows asks until ok says that the rules are as they should be.
 func (n *node) shows(what string, ok func(r *api.StatusReport) bool) {
 	n.t.Helper()

@@ -4,11 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -24,65 +24,38 @@ const (
 
 // watchRules reads the rule files again when they change, and on each hangup, until the context ends.
 func (a *App) watchRules(ctx context.Context) {
-	w := &watch{paths: a.cfg.Rules.Paths}
-	events, err := w.open()
-	if err != nil {
-		a.log.Warn("changes of rule files are seen late: the system does not tell of them", "every", lookEvery, "error", err)
-	}
+	w := &watch{paths: a.cfg.Rules.Paths, log: a.log, every: lookEvery}
+	w.open()
 	defer w.close()
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
-	var settled <-chan time.Time
-	var first time.Time
-	for {
-		why := "changed"
-		select {
-		case <-ctx.Done():
-			return
-		case e := <-events:
-			if e.Op == fsnotify.Chmod {
-				continue
-			}
-			if settled == nil {
-				first = time.Now()
-			}
-			settled = time.After(min(settleFor, max(settleMost-time.Since(first), 0)))
-			continue
-		case <-a.opts.Hangup:
-			why = "hangup"
-		case <-settled:
-		case <-look.C:
-		}
-		settled = nil
-		w.follow()
-		if why == "changed" && fingerprint(w.paths) == a.book.fingerprint() {
-			continue
-		}
+	w.run(ctx, a.opts.Hangup, a.book.fingerprint, func(why string) {
 		if _, err := a.reload(ctx, why); err != nil && ctx.Err() == nil {
 			a.log.Error("the rule files could not be read again; the rules go on as they were", "error", err)
 		}
-	}
+	})
 }
 
-// watch has the system tell of changes in every folder that rule files are in or are linked from.
+// watch tells when rule files change. The system tells it of changes in every folder that they are in or are linked from, and it looks
+// by itself now and then.
 type watch struct {
-	paths  []string
+	paths []string
+	log   *slog.Logger
+	every time.Duration // between two looks
+
 	system *fsnotify.Watcher // nil where there is none
+	events <-chan fsnotify.Event
+	lost   <-chan error // that events were lost
+	places places       // that are watched
+	late   bool         // some of them cannot be
 }
 
-func (w *watch) open() (<-chan fsnotify.Event, error) {
+func (w *watch) open() {
 	system, err := fsnotify.NewWatcher()
 	if err != nil {
-		return nil, err
+		w.tellLate(err)
+		return
 	}
-	w.system = system
-	go func() {
-		for range system.Errors { // an overflow; the next look finds what was lost
-			continue
-		}
-	}()
+	w.system, w.events, w.lost = system, system.Events, system.Errors
 	w.follow()
-	return system.Events, nil
 }
 
 func (w *watch) close() {
@@ -91,54 +64,82 @@ func (w *watch) close() {
 	}
 }
 
+// run calls read when the files are others than known says, and on each hangup, until the context ends. Files that change are given a moment to come
+// to rest: what is half written is not what was meant.
+func (w *watch) run(ctx context.Context, hangup <-chan os.Signal, known func() string, read func(why string)) {
+	look := time.NewTicker(w.every)
+	defer look.Stop()
+	var settled <-chan time.Time // nil while nothing has changed
+	var first time.Time
+	stir := func() {
+		if settled == nil {
+			first = time.Now()
+		}
+		settled = time.After(min(settleFor, max(settleMost-time.Since(first), 0)))
+	}
+	if fingerprint(w.paths) != known() { // since they were read, and before they were watched
+		stir()
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case e := <-w.events:
+			if w.places.matter(e) {
+				stir()
+			}
+		case err := <-w.lost:
+			w.log.Info("the system has lost changes of files; they are looked at", "error", err)
+			stir()
+		case <-look.C:
+			w.follow()
+			if settled == nil && fingerprint(w.paths) != known() {
+				stir()
+			}
+		case <-hangup:
+			settled = nil
+			w.follow()
+			read("hangup")
+		case <-settled:
+			settled = nil
+			w.follow()
+			if fingerprint(w.paths) != known() {
+				read("changed")
+			}
+		}
+	}
+}
+
 // follow watches the folders as they are now. A folder that was replaced is watched anew, since the system knows folders, not names.
 func (w *watch) follow() {
 	if w.system == nil {
 		return
 	}
-	wanted := folders(w.paths)
+	w.places = placesOf(w.paths)
 	for _, name := range w.system.WatchList() {
-		if !slices.Contains(wanted, name) {
+		if !w.places.folders[name] {
 			_ = w.system.Remove(name) // it may be gone
 		}
 	}
-	for _, name := range wanted {
-		_ = w.system.Add(name) // what cannot be watched is looked at
+	var failed error
+	for name := range w.places.folders {
+		if err := w.system.Add(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			failed = fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if failed == nil {
+		w.late = false
+	} else {
+		w.tellLate(failed)
 	}
 }
 
-// folders are those whose changes may change rule files: where the files are, where they really are, and where the paths themselves stand.
-func folders(paths []string) []string {
-	var list []string
-	add := func(path string) {
-		list = append(list, path, realPath(path))
+// tellLate says once that the system does not tell of changes.
+func (w *watch) tellLate(err error) {
+	if !w.late {
+		w.log.Warn("changes of rule files are seen late: the system does not tell of all of them", "every", w.every, "error", err)
 	}
-	for _, p := range paths {
-		add(filepath.Dir(filepath.Clean(p)))
-		_ = filepath.WalkDir(realPath(p), func(path string, e os.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return nil //nolint:nilerr // the next look tries again
-			case e.IsDir() && path != realPath(p) && strings.HasPrefix(e.Name(), "."):
-				return filepath.SkipDir
-			case e.IsDir():
-				add(path)
-			case e.Type()&os.ModeSymlink != 0:
-				add(filepath.Dir(realPath(path)))
-			}
-			return nil
-		})
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
-}
-
-// realPath follows links; a path that does not exist stays as it is.
-func realPath(path string) string {
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		return target
-	}
-	return path
+	w.late = true
 }
 
 // fingerprint changes with the names and the contents of the rule files.
