@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -65,20 +66,34 @@ func (f *follower) run(ctx context.Context) {
 	}
 }
 
+// look reads what has changed. One thing that cannot be read keeps no other back.
 func (f *follower) look(ctx context.Context) error {
-	ctx, done := context.WithTimeout(ctx, followTimeout)
-	defer done()
-	numbers, err := f.ledger.Numbers(ctx)
+	var numbers map[string]int64
+	err := within(ctx, func(ctx context.Context) (err error) {
+		numbers, err = f.ledger.Numbers(ctx)
+		return err
+	})
 	if err != nil {
 		return err
 	}
+	var errs []error
 	for _, one := range f.list {
-		if now := numbers[one.name]; now != one.known {
-			if err := one.read(ctx); err != nil {
-				return fmt.Errorf("%s: %w", one.name, err)
-			}
-			one.known = now
+		now := numbers[one.name]
+		if now == one.known {
+			continue
 		}
+		if err := within(ctx, one.read); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", one.name, err))
+			continue
+		}
+		one.known = now
 	}
-	return nil
+	return errors.Join(errs...)
+}
+
+// within asks for as long as one question may take.
+func within(ctx context.Context, ask func(context.Context) error) error {
+	ctx, done := context.WithTimeout(ctx, followTimeout)
+	defer done()
+	return ask(ctx)
 }

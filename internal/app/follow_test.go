@@ -79,3 +79,48 @@ func TestFollower(t *testing.T) {
 		after(9, "nothing has changed since")
 	})
 }
+
+// What cannot be read, and what hangs, keeps nothing else back.
+func TestFollowerGoesOn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := &numbers{all: map[string]int64{"broken": 1, "hanging": 1, "switches": 1}}
+		f := &follower{ledger: n, log: slog.New(slog.DiscardHandler)}
+		var live atomic.Bool
+		var reads atomic.Int32
+		for name, read := range map[string]func(context.Context) error{
+			"broken": func(context.Context) error { return errors.New("no") },
+			"hanging": func(ctx context.Context) error {
+				<-ctx.Done()
+				return ctx.Err()
+			},
+		} {
+			if err := f.add(t.Context(), name, func(ctx context.Context) error {
+				if live.Load() {
+					return read(ctx)
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := f.add(t.Context(), "switches", func(ctx context.Context) error {
+			reads.Add(1)
+			return ctx.Err()
+		}); err != nil {
+			t.Fatal(err)
+		}
+		live.Store(true)
+		for name := range n.all {
+			n.set(name, 2, nil)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		go f.run(ctx)
+		<-time.After(followTimeout + time.Second) // of the bubble's clock
+		synctest.Wait()
+		if got := reads.Load(); got != 2 {
+			t.Errorf("the switches were read %d times, want 2: at the start, and when they had changed", got)
+		}
+	})
+}
