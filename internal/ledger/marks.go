@@ -41,7 +41,8 @@ type Marks interface {
 	// one changes nothing and keeps the first time. ErrNotFound unless the notice was delivered, or is on its way, to an inbox of As in
 	// the warehouse.
 	Mark(ctx context.Context, m Mark) error
-	// MarksOf returns the marks of a notice, in the order of time.
+	// MarksOf returns the marks of a notice, and a read for each user who has none and has read it among all, with the time of the last
+	// such, in the order of time.
 	MarksOf(ctx context.Context, notice string) ([]Mark, error)
 	// ReadAll records it as a watermark of each inbox, which only rises, and cancels the waiting deliveries with `unless: read` of the
 	// notices that lie there at or below it, in batches: one that is cut off is done by repeating it. It returns how many.

@@ -67,6 +67,48 @@ var readAllTests = []testCase{
 		equal(t, 11, len(f.claimAll(t, "smsread").List))
 		equal(t, 601, len(f.claimAll(t, "smsacked").List))
 	}},
+	{"who has read a notice among all is known", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		f.subscribe(t, ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "role:keeper"})
+		f.commit(t, 1, to([]ledger.Target{inbox}, newNotice("n_1"), newNotice("n_2")))
+		f.send(t, f.pending(t, inboxLane), "", 1)
+		acked := markOf("n_1", "user:1", ledger.MarkAcked)
+		noError(t, f.Mark(t.Context(), acked))
+		f.reads(t, readAll("user:1", 1, 1, "role:keeper", "user:1"))
+		f.reads(t, readAll("user:2", 1, 2, "role:keeper", "user:2"))
+		f.reads(t, readAll("user:3", 2, 3, "role:other"))
+		elsewhere := readAll("user:4", 2, 4, "role:keeper")
+		elsewhere.Warehouse = "119241"
+		f.reads(t, elsewhere)
+		among := markOf("n_1", "user:2", ledger.MarkRead)
+		among.At = start.Add(2 * time.Minute)
+		f.hasMarks(t, "n_1", acked, among)
+		f.hasMarks(t, "n_2")
+	}},
+	{"a read-all cancels also what it comes before", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		f.subscribe(t, ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "role:keeper"})
+		until := ledger.Target{Sink: "sms", Strategy: &sinks.Strategy{Kind: sinks.Delayed, Delay: time.Minute, Unless: sinks.UnlessRead}}
+		f.commit(t, 1, to([]ledger.Target{until, inbox}, newNotice("n_1"), newNotice("n_2"), newNotice("n_3")))
+		// They lie in the inboxes, where their users see them, and the ledger does not know yet.
+		score := f.clock.Now().UnixMicro()
+		for user, upTo := range map[string]int64{"user:1": score + 1, "user:2": score, "user:9": score + 2} {
+			r := readAll(user, upTo, 0, "role:keeper")
+			if user == "user:9" {
+				r.Inboxes = []string{"role:other", user}
+			}
+			n, err := f.other(t).ReadAll(t.Context(), r)
+			noError(t, err)
+			equal(t, 0, n)
+		}
+		lie := f.pending(t, inboxLane)
+		for range 2 { // whoever repeats it changes nothing
+			f.send(t, lie, "", score)
+		}
+		f.canceledBecause(t, "sms", map[string]string{"n_1": "read by user:1", "n_2": "read by user:1"})
+		f.clock.Add(time.Minute)
+		equal(t, []string{"n_3"}, claimedIDs(f.claimAll(t, "sms")))
+	}},
 	{"marks are paged for those who write them back", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		short := newNotice("n_short")

@@ -93,7 +93,10 @@ func (l *Ledger) MarkSent(ctx context.Context, receipts []sinks.Receipt) error {
 		seqs[i], scores[i], epochs[i] = r.Seq, r.Score, r.Epoch
 	}
 	marked, err := l.exec(ctx, "mark-sent", seqs, scores, epochs, l.clock())
-	if err != nil || marked == int64(len(receipts)) {
+	if err != nil {
+		return err
+	}
+	if err := l.cancelReadAlready(ctx, seqs); err != nil || marked == int64(len(receipts)) {
 		return err
 	}
 	var stale int64

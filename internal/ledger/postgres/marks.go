@@ -31,11 +31,7 @@ func (l *Ledger) Mark(ctx context.Context, m ledger.Mark) error {
 				return fmt.Errorf("%w: notice %q in an inbox of %s in warehouse %s", ledger.ErrNotFound, m.Notice, strings.Join(m.As, ", "), m.Warehouse)
 			}
 			last.Queue(queries.Get("add-mark"), rows.MarkArgs(&m)...)
-			if len(needless) > 0 {
-				last.Queue(queries.Get("lock-pushes"), needless, needless)
-				last.Queue(queries.Get("cancel-deliveries"), needless, reason)
-				last.Queue(queries.Get("release-next"), needless, l.clock())
-			}
+			l.cancelNeedless(last, needless, reason)
 			return nil
 		})
 	})

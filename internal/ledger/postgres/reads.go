@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,6 +15,9 @@ import (
 
 // cancelBatch is how many deliveries a read-all cancels in one transaction.
 const cancelBatch = 500
+
+// clocksDiffer is more than the clocks of nodes and of Redis do.
+const clocksDiffer = time.Minute
 
 // ReadAll implements ledger.Marks.
 func (l *Ledger) ReadAll(ctx context.Context, r ledger.ReadAll) (int, error) {
@@ -43,15 +48,52 @@ func (l *Ledger) cancelRead(ctx context.Context, r *ledger.ReadAll, after int64)
 			})
 		}
 		return l.inShortTx(ctx, "read-all", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
-			if len(needless) > 0 {
-				last.Queue(queries.Get("lock-pushes"), needless, needless)
-				last.Queue(queries.Get("cancel-deliveries"), needless, rows.ReadBy(r.User))
-				last.Queue(queries.Get("release-next"), needless, l.clock())
-			}
+			l.cancelNeedless(last, needless, rows.ReadBy(r.User))
 			return nil
 		})
 	})
 	return needless, err
+}
+
+// cancelNeedless cancels deliveries, and lets what waits behind them go.
+func (l *Ledger) cancelNeedless(b *pgx.Batch, needless []int64, reason string) {
+	if len(needless) > 0 {
+		b.Queue(queries.Get("lock-pushes"), needless, needless)
+		b.Queue(queries.Get("cancel-deliveries"), needless, reason)
+		b.Queue(queries.Get("release-next"), needless, l.clock())
+	}
+}
+
+// cancelReadAlready does for deliveries that were recorded just now what a read-all did not do that came before. Of the two,
+// whichever looks second sees what the other has recorded.
+func (l *Ledger) cancelReadAlready(ctx context.Context, seqs []int64) error {
+	needless := map[string][]int64{}
+	var ask pgx.Batch // which is one transaction, and one round trip
+	ask.Queue(queries.Get("by-key"))
+	ask.Queue(queries.Get("read-already"), seqs, clocksDiffer.Microseconds()).Query(func(found pgx.Rows) error {
+		var user string
+		var list []int64
+		_, err := pgx.ForEachRow(found, []any{&user, &list}, func() error {
+			needless[user] = list
+			return nil
+		})
+		return err
+	})
+	if err := l.pool.SendBatch(ctx, &ask).Close(); err != nil {
+		return failed("read already", err)
+	}
+	if len(needless) == 0 {
+		return nil
+	}
+	return again(func() error {
+		begin := func(b *pgx.Batch) { b.Queue(queries.Get("by-key")) }
+		return l.inShortTx(ctx, "read already", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
+			for _, user := range slices.Sorted(maps.Keys(needless)) {
+				l.cancelNeedless(last, needless[user], rows.ReadBy(user))
+			}
+			return nil
+		})
+	})
 }
 
 // LiveMarks implements ledger.MarkRecord.

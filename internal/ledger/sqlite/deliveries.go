@@ -117,11 +117,12 @@ func delivery(seq int64, recipients string, body []byte) (sinks.Delivery, error)
 
 // MarkSent implements ledger.Deliveries.
 func (l *Ledger) MarkSent(ctx context.Context, receipts []sinks.Receipt) error {
-	list := make([][3]any, len(receipts))
+	told := make([][3]any, len(receipts))
+	seqs := make([]int64, len(receipts))
 	for i, r := range receipts {
-		list[i] = [3]any{r.Seq, r.Score, r.Epoch}
+		told[i], seqs[i] = [3]any{r.Seq, r.Score, r.Epoch}, r.Seq
 	}
-	text, err := json.Marshal(list)
+	text, err := json.Marshal(told)
 	if err != nil {
 		return failed("mark sent", err)
 	}
@@ -130,8 +131,10 @@ func (l *Ledger) MarkSent(ctx context.Context, receipts []sinks.Receipt) error {
 		if _, err := one(ctx, tx, "stale-receipts", []any{string(text)}, &stale); err != nil {
 			return err
 		}
-		_, err := exec(ctx, tx, "mark-sent", string(text), l.clock())
-		return err
+		if _, err := exec(ctx, tx, "mark-sent", string(text), l.clock()); err != nil {
+			return err
+		}
+		return l.cancelReadAlready(ctx, tx, seqs)
 	})
 	if err == nil && stale > 0 {
 		err = fmt.Errorf("%d receipts are of another epoch: %w", stale, ledger.ErrFenced)

@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"maps"
+	"slices"
 	"time"
 
 	"tallyman/internal/ledger"
@@ -45,6 +47,26 @@ func (l *Ledger) cancelRead(ctx context.Context, r *ledger.ReadAll, after int64)
 		return cancel(ctx, tx, needless, rows.ReadBy(r.User), l.clock())
 	})
 	return needless, err
+}
+
+// cancelReadAlready does for deliveries that were recorded just now what a read-all did not do that came before.
+func (l *Ledger) cancelReadAlready(ctx context.Context, tx *sql.Tx, seqs []int64) error {
+	needless := map[string][]int64{}
+	var user string
+	var seq int64
+	err := each(ctx, tx, "read-already", []any{list(seqs)}, []any{&user, &seq}, func() error {
+		needless[user] = append(needless[user], seq)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, user := range slices.Sorted(maps.Keys(needless)) {
+		if err := cancel(ctx, tx, needless[user], rows.ReadBy(user), l.clock()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // LiveMarks implements ledger.MarkRecord.

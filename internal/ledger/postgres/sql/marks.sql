@@ -22,8 +22,17 @@ INSERT INTO marks (notice_id, subscriber, kind, warehouse, at, expires_at)
 SELECT $1, $2, $3, $4, $5, n.expires_at FROM notices n WHERE n.id = $1 ON CONFLICT DO NOTHING;
 
 -- name: marks
--- Arguments: $1 notice. Result: its marks in the order of time.
-SELECT subscriber, kind, warehouse, at FROM marks WHERE notice_id = $1 ORDER BY at, subscriber, kind;
+-- Arguments: $1 notice. Result: its marks, and one for each user who has none and has read it among all, in the order of time.
+SELECT subscriber, kind, warehouse, at FROM marks WHERE notice_id = $1
+UNION ALL
+SELECT r.subscriber, 'read', r.warehouse, min(r.at) AS at
+FROM notices n
+JOIN deliveries d ON d.seq BETWEEN n.first_seq AND n.last_seq AND d.notice_id = n.id AND d.state = 1
+JOIN lanes l ON l.id = d.lane_id AND l.warehouse <> ''
+JOIN reads r ON r.warehouse = l.warehouse AND r.score >= d.score AND r.inbox = ANY(string_to_array(d.recipients, ' '))
+WHERE n.id = $1 AND NOT EXISTS (SELECT FROM marks m WHERE m.notice_id = n.id AND m.subscriber = r.subscriber)
+GROUP BY r.subscriber, r.warehouse
+ORDER BY at, subscriber, kind;
 
 -- name: live-marks
 -- Arguments: expiry, notice, user and kind to start after, $5 limit, $6 now. Result: the columns of rows.Marked.
@@ -60,6 +69,22 @@ WHERE p.due IS NOT NULL AND p.unless = 'read' AND p.seq > $4
               WHERE i.seq BETWEEN n.first_seq AND n.last_seq AND i.notice_id = n.id AND i.state + 0 = 1 AND i.score <= $3
                 AND string_to_array(i.recipients, ' ') && $2::text[])
 ORDER BY p.seq LIMIT $5;
+
+-- name: read-already
+-- What waits with `unless: read` although its notice was read before the ledger knew where it lies. Arguments: $1 deliveries to inboxes that
+-- were recorded just now, $2 µs by which clocks may differ: who has read one has done so since it got its score. Result: user, its open deliveries.
+WITH waiting AS MATERIALIZED (
+    SELECT l.warehouse, d.score, string_to_array(d.recipients, ' ') AS inboxes, p.seq
+    FROM deliveries d
+    JOIN lanes l ON l.id = d.lane_id AND l.warehouse <> ''
+    JOIN notices n ON n.id = d.notice_id
+    JOIN pushes p ON p.seq BETWEEN n.first_seq AND n.last_seq AND p.due IS NOT NULL AND p.unless = 'read'
+    JOIN deliveries o ON o.seq = p.seq AND o.notice_id = n.id AND o.state <= 0
+    WHERE d.seq = ANY($1::bigint[]) AND d.state + 0 = 1 AND EXISTS (SELECT FROM pushes WHERE due IS NOT NULL AND unless = 'read'))
+SELECT r.subscriber, array_agg(DISTINCT w.seq) FROM waiting w
+JOIN reads r ON r.warehouse = w.warehouse AND r.inbox = ANY(w.inboxes) AND r.score >= w.score
+WHERE r.at > (SELECT min(score) FROM waiting) - $2::bigint
+GROUP BY r.subscriber ORDER BY r.subscriber;
 
 -- name: prune-reads
 -- Removes watermarks that have not risen since, below which nothing is left that has not expired. Arguments: $1 before, $2 now.

@@ -20,8 +20,17 @@ INSERT INTO marks (notice_id, subscriber, kind, warehouse, at, expires_at)
 SELECT ?1, ?2, ?3, ?4, ?5, n.expires_at FROM notices n WHERE n.id = ?1 ON CONFLICT DO NOTHING;
 
 -- name: marks
--- Arguments: ?1 notice. Result: its marks in the order of time.
-SELECT subscriber, kind, warehouse, at FROM marks WHERE notice_id = ?1 ORDER BY at, subscriber, kind;
+-- Arguments: ?1 notice. Result: its marks, and one for each user who has none and has read it among all, in the order of time.
+SELECT subscriber, kind, warehouse, at FROM marks WHERE notice_id = ?1
+UNION ALL
+SELECT r.subscriber, 'read', r.warehouse, min(r.at)
+FROM notices n
+JOIN deliveries d ON d.notice = n.num AND d.state = 1
+JOIN lanes l ON l.id = d.lane_id AND l.warehouse <> ''
+JOIN reads r ON r.warehouse = l.warehouse AND r.score >= d.score AND instr(' ' || d.recipients || ' ', ' ' || r.inbox || ' ')
+WHERE n.id = ?1 AND NOT EXISTS (SELECT 1 FROM marks m WHERE m.notice_id = n.id AND m.subscriber = r.subscriber)
+GROUP BY r.subscriber, r.warehouse
+ORDER BY at, subscriber, kind;
 
 -- name: live-marks
 -- Arguments: expiry, notice, user and kind to start after, ?5 limit, ?6 now. Result: the columns of rows.Marked.
@@ -56,6 +65,19 @@ WHERE p.due IS NOT NULL AND p.unless = 'read' AND p.seq > ?4
               WHERE i.notice = d.notice AND i.state = 1 AND i.score <= ?3
                 AND EXISTS (SELECT 1 FROM json_each(?2) WHERE instr(' ' || i.recipients || ' ', ' ' || value || ' ')))
 ORDER BY p.seq LIMIT ?5;
+
+-- name: read-already
+-- What waits with `unless: read` although its notice was read before the ledger knew where it lies. Arguments: ?1 deliveries to inboxes that
+-- were recorded just now (JSON). Result: user, an open delivery.
+SELECT DISTINCT r.subscriber, p.seq
+FROM json_each(?1) s
+JOIN deliveries d ON d.seq = s.value AND d.state = 1
+JOIN lanes l ON l.id = d.lane_id AND l.warehouse <> ''
+JOIN deliveries o ON o.notice = d.notice AND o.state = 0
+JOIN pushes p ON p.seq = o.seq AND p.due IS NOT NULL AND p.unless = 'read'
+JOIN reads r ON r.warehouse = l.warehouse AND r.score >= d.score AND instr(' ' || d.recipients || ' ', ' ' || r.inbox || ' ')
+WHERE EXISTS (SELECT 1 FROM pushes WHERE due IS NOT NULL AND unless = 'read')
+ORDER BY r.subscriber, p.seq;
 
 -- name: prune-reads
 -- Removes watermarks that have not risen since, below which nothing is left that has not expired. Arguments: ?1 before, ?2 now.
