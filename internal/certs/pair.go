@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -40,7 +41,11 @@ func OpenPair(cert, key string, log *slog.Logger) (*Pair, error) {
 
 // ParsePair reads a certificate, with those that lead to its authority, and its key. It refuses files that end in the middle.
 func ParsePair(cert, key []byte) (tls.Certificate, error) {
-	if bytes.Count(cert, []byte("-----BEGIN ")) != bytes.Count(cert, []byte("-----END ")) {
+	last := cert // what follows the last whole certificate
+	for block, rest := pem.Decode(cert); block != nil; block, rest = pem.Decode(rest) {
+		last = rest
+	}
+	if bytes.Contains(last, []byte("-----")) {
 		return tls.Certificate{}, errors.New("the file of the certificate ends in the middle of one")
 	}
 	return tls.X509KeyPair(cert, key)

@@ -1,6 +1,7 @@
 package certs_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"log/slog"
@@ -53,6 +54,26 @@ func TestPairsThatAreNoGood(t *testing.T) {
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestChainsThatAreCut cuts a file anywhere in its second certificate, but for the dashes with which that begins: without it clients that do not
+// know the authority between would refuse what is shown to them.
+func TestChainsThatAreCut(t *testing.T) {
+	t.Parallel()
+	a := testenv.NewAuthority(t, "authority")
+	cert, key := a.Issue("api")
+	chain := append(slices.Clip(cert), testenv.PEM("CERTIFICATE", a.Cert.Raw)...)
+	for at := len(cert) + len("-----"); at < len(chain)-len("\n"); at++ {
+		if _, err := certs.ParsePair(chain[:at], key); err == nil {
+			t.Errorf("taken: …%q", chain[max(at-30, 0):at])
+		}
+	}
+	if pair, err := certs.ParsePair(bytes.TrimSpace(chain), key); err != nil || len(pair.Certificate) != 2 {
+		t.Errorf("whole: %d certificates, %v", len(pair.Certificate), err)
+	}
+	if _, err := certs.ParsePair(append([]byte("# of the API -----\n"), append(chain, "# its end\n"...)...), key); err != nil {
+		t.Errorf("with words around it: %v", err)
 	}
 }
 
