@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -16,11 +17,18 @@ import (
 // they poll. Each window must end up with what is true, and is never told anything twice.
 func TestWindowsFollowEachOther(t *testing.T) {
 	t.Parallel()
-	for name, during := range map[string]func(*testing.T, *testenv.RedisServer){"undisturbed": nil, "over a loss": flushAll} {
+	for name, c := range map[string]struct {
+		during func(*testing.T, *testenv.RedisServer)
+		most   int
+	}{
+		"undisturbed": {nil, DefaultCap}, "over a loss": {flushAll, DefaultCap},
+		"while inboxes are trimmed": {nil, 60}, "over a loss, while inboxes are trimmed": {flushAll, 60},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := testenv.Redis(t)
-			w := newWorld(t, r.Addr)
+			w := newWorld(t, r.Addr, capOf(c.most))
+			w.most = c.most
 			var windows []*pane
 			for _, user := range []string{"user:1", "user:2"} {
 				for i := range 3 {
@@ -33,8 +41,8 @@ func TestWindowsFollowEachOther(t *testing.T) {
 				w.wg.Go(func() { p.live(w) })
 			}
 			var middle func()
-			if during != nil {
-				middle = func() { during(t, r) }
+			if c.during != nil {
+				middle = func() { c.during(t, r) }
 			}
 			w.write(5*time.Millisecond, middle)
 			close(w.stop)
@@ -125,9 +133,15 @@ func (p *pane) mark(w *world, id string, acked bool) {
 	p.node.mark(quiet{w.t}, time.Now(), p.user, acked, id)
 }
 
+// readAll reads the notices of this inbox, that inbox, or both. What the cap takes out of the only inbox that it was read in, and leaves in the
+// other, is unread again there: so while inboxes are trimmed, it is both.
 func (p *pane) readAll(w *world) {
+	inboxes := [][]string{{"role:k", p.user}, {"role:k"}, {p.user}}
+	if w.most < DefaultCap {
+		inboxes = inboxes[:1]
+	}
 	if p.query.After != "" {
-		p.node.readAll(quiet{w.t}, time.Now(), p.user, p.query.After, [][]string{{"role:k"}, {p.user}, {"role:k", p.user}}[rand.IntN(3)]...)
+		p.node.readAll(quiet{w.t}, time.Now(), p.user, p.query.After, inboxes[rand.IntN(len(inboxes))]...)
 	}
 }
 
@@ -141,13 +155,17 @@ func (p *pane) expectTruth(t *testing.T, w *world, number int) {
 		p.poll(w)
 	}
 	want, unread := w.truth(p.user, p.query)
+	maps.DeleteFunc(p.known, func(id string, _ state) bool { // what the cap took out changes no more
+		_, held := want[id]
+		return !held
+	})
 	if diff := cmp.Diff(want, p.known, cmp.AllowUnexported(state{})); diff != "" {
 		t.Errorf("window %d of %s after %d pages: -want +got\n%s", number, p.user, p.pages, diff)
 	}
 	if p.last.Unread != min(unread, maxUnread) || p.last.UnreadMore != (unread > maxUnread) {
 		t.Errorf("window %d of %s: %d unread, more %v, want %d", number, p.user, p.last.Unread, p.last.UnreadMore, unread)
 	}
-	if len(want) < writers*perWriter/2 || unread == len(want) {
+	if len(want) < min(writers*perWriter/2, w.most) || unread == len(want) && w.most == DefaultCap {
 		t.Errorf("%d notices, %d of them unread", len(want), unread)
 	}
 }
@@ -155,14 +173,15 @@ func (p *pane) expectTruth(t *testing.T, w *world, number int) {
 // truth is what the ledger has for a user's query.
 func (w *world) truth(user string, q page.Query) (map[string]state, int) {
 	out := map[string]state{}
-	for _, s := range w.wanted(q) {
-		out[s.ID] = state{}
-	}
 	inboxes := map[string]map[string]bool{}
 	for _, s := range q.Subscribers {
 		inboxes[s] = map[string]bool{}
-		for _, one := range w.wanted(query(s)) {
+		list := w.wanted(query(s))
+		for _, one := range list {
 			inboxes[s][one.ID] = true
+		}
+		for _, one := range list[max(0, len(list)-w.most):] {
+			out[one.ID] = state{}
 		}
 	}
 	for _, m := range w.ledger.marks {
@@ -172,8 +191,8 @@ func (w *world) truth(user string, q page.Query) (map[string]state, int) {
 	}
 	for _, r := range w.ledger.reads {
 		for _, s := range w.wanted(q) {
-			if r.User == user && s.Score <= r.Score && inboxes[r.Inbox][s.ID] {
-				out[s.ID] = state{true, out[s.ID].acked}
+			if was, ok := out[s.ID]; ok && r.User == user && s.Score <= r.Score && inboxes[r.Inbox][s.ID] {
+				out[s.ID] = state{true, was.acked}
 			}
 		}
 	}

@@ -80,6 +80,7 @@ type world struct {
 	t      *testing.T
 	nodes  []*node
 	ledger *memoryLedger
+	most   int // how many an inbox keeps
 	stop   chan struct{}
 	wg     sync.WaitGroup
 

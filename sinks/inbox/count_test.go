@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -46,12 +47,44 @@ func TestCountLeavesOutWhatExpired(t *testing.T) {
 		n.deliver(t, batch)
 		n.stop() // nobody sweeps from here on
 		clock.advance(2 * time.Hour)
-		reader := newNode(t, t.addr, n.ledger, clock.option, func(o *Options) { o.Prefix = "tallyman:" })
+		reader := newNode(t, t.addr, n.ledger, clock.option)
 		for _, q := range []page.Query{query("user:1"), query("user:1", "role:k")} {
 			pg := reader.poll(t, q)
 			if pg.Unread != 4 || !slices.Equal(ids(pg), idsOf(batch[2:])) {
 				t.Errorf("%v: %d unread, %v", q.Subscribers, pg.Unread, ids(pg))
 			}
+		}
+	})
+}
+
+// However much has expired since the last sweep, nothing of it is counted or shown.
+func TestCountLeavesOutManyThatExpired(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t site) {
+		clock := newTestClock(time.Now())
+		n := newNodeThat(t, func(in *Inbox, ctx context.Context) { in.keeper.Run(ctx) }, t.addr, newMemoryLedger(), clock.option)
+		old := makeDeliveries(300, wh, "user:1", "role:k")
+		for i, d := range old {
+			d.Notice.Modal, d.Notice.ExpiresAt = "popup", clock.now().Add(time.Hour+time.Duration(i)*time.Millisecond)
+		}
+		batch := makeDeliveries(7, wh, "user:1", "role:k")
+		batch[0].Notice.Modal = "popup"
+		n.deliver(t, slices.Concat(old[:150], batch, old[150:]))
+		clock.advance(2 * time.Hour)
+		for _, q := range []page.Query{query("user:1"), query("user:1", "role:k")} {
+			if pg := n.poll(t, q); pg.Unread != len(batch) || !slices.Equal(ids(pg), idsOf(batch)) {
+				t.Errorf("%v: %d unread, %v", q.Subscribers, pg.Unread, ids(pg))
+			}
+		}
+		again := makeDeliveries(300, wh, "user:1")
+		for i, d := range again {
+			d.Notice.Modal, d.Notice.ExpiresAt = "popup", clock.now().Add(time.Hour+time.Duration(i)*time.Millisecond)
+		}
+		n.deliver(t, again)
+		clock.advance(2 * time.Hour)
+		sum, err := n.Summary(t.Context(), query("user:1"))
+		if err != nil || sum.Unread != len(batch) || len(sum.Latest) != page.Latest || len(sum.Popups) != 1 {
+			t.Errorf("%d unread, %d latest, %d popups, %v", sum.Unread, len(sum.Latest), len(sum.Popups), err)
 		}
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync"
 
+	"golang.org/x/sync/singleflight"
+
 	"tallyman/sinks"
 	"tallyman/sinks/inbox/page"
 	"tallyman/sinks/index"
@@ -25,6 +27,7 @@ type Inbox struct {
 	waiters waiters
 	watches watches
 	counts  counts
+	sweeps  singleflight.Group // of warehouses
 
 	mu         sync.Mutex
 	warehouses map[string]bool // that have a clock in Redis, as far as this node knows

@@ -283,6 +283,34 @@ func TestMarksComeBackAfterALoss(t *testing.T) {
 	})
 }
 
+// Where the next Redis has a clock that is behind, what comes is not read before it is there: the clock goes on from where users
+// have read up to.
+func TestNothingIsReadBeforeItIsThere(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t site) {
+		clock := newTestClock(time.Now())
+		n := newNode(t, t.addr, newMemoryLedger(), clock.option)
+		n.deliver(t, makeDeliveries(1, wh, "user:1"))
+		clock.advance(2 * time.Second)
+		if _, err := n.Deliver(t.Context(), wh, makeDeliveries(1, wh, "user:1")); err != nil { // and the ledger never hears of it
+			t.Fatal(err)
+		}
+		n.readAll(t, clock.now(), "user:1", n.poll(t, query("user:1")).Cursor, "user:1")
+		clock.advance(-2 * time.Second)
+		begun := n.ledger.epochs()
+		n.forget(t)
+		n.keeper.CheckNow()
+		testenv.Eventually(t, func() bool { return n.ledger.epochs() > begun && n.Ready() == nil }, 20*time.Second)
+		n.deliver(t, makeDeliveries(1, wh, "user:1"))
+		if err := n.catchUp(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		if pg := n.poll(t, query("user:1")); pg.Unread != 1 || len(pg.Notices) != 2 || !pg.Notices[0].Read || pg.Notices[1].Read {
+			t.Errorf("%d unread: %+v", pg.Unread, pg.Notices)
+		}
+	})
+}
+
 func TestRebuildOfManyMarks(t *testing.T) {
 	t.Parallel()
 	r := testenv.Redis(t)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,14 +20,13 @@ import (
 func TestInboxAgainstAModel(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {
-		var runs atomic.Int64
 		rapid.Check(t, func(rt *rapid.T) {
 			clock := newTestClock(time.UnixMicro(1780272600000000))
 			most := rapid.IntRange(2, 8).Draw(rt, "cap")
 			ledger := newMemoryLedger()
 			ledger.now = clock.now
 			n := newNodeThat(t, func(in *Inbox, ctx context.Context) { in.keeper.Run(ctx) }, t.addr, ledger, clock.option, capOf(most), func(o *Options) {
-				o.Prefix = fmt.Sprintf("run%d:", runs.Add(1))
+				o.Prefix = newPrefix()
 				o.Logger = nil
 			})
 			defer n.stop()
@@ -288,7 +286,7 @@ func (m *model) advance(t *rapid.T) {
 // lose empties Redis. What comes back is what the ledger has, less what expired.
 func (m *model) lose(*rapid.T) {
 	begun := m.n.ledger.epochs()
-	m.n.flushAll(m.tb)
+	m.n.forget(m.tb)
 	m.n.keeper.CheckNow()
 	testenv.Eventually(m.tb, func() bool { return m.n.ledger.epochs() > begun && m.n.Ready() == nil }, 20*time.Second)
 	m.inboxes = map[string]*modelInbox{}
@@ -303,6 +301,9 @@ func (m *model) lose(*rapid.T) {
 	m.trim()
 	if m.opened {
 		m.last = max(delivered[len(delivered)-1].Score, m.clock.now().UnixMicro())
+	}
+	for _, w := range m.n.ledger.reads {
+		m.last = max(m.last, w.Score)
 	}
 	m.readers = map[string]*modelReader{}
 	for _, k := range m.n.ledger.marks {

@@ -206,6 +206,42 @@ func TestClockGoneBackIsNoticed(t *testing.T) {
 	})
 }
 
+// A cursor that lies ahead of what the ledger knows is no sign of a loss: its reader begins anew, and nobody else is disturbed.
+func TestCursorsThatWereMadeUpDisturbNobody(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t site) {
+		ledger := newMemoryLedger()
+		n := newNode(t, t.addr, ledger)
+		batch := makeDeliveries(2, wh, "user:1")
+		n.deliver(t, batch)
+		held, _ := n.keeper.Current()
+		madeUp := func(q page.Query, score, changes int64) page.Query {
+			return after(q, page.Cursor{Epoch: ledger.epoch(), Score: score, Changes: changes, Query: q.Hash()}.Encode())
+		}
+		mine, far := query("user:1"), time.Now().Add(time.Hour).UnixMicro()
+		for _, q := range []page.Query{madeUp(mine, far, far), madeUp(mine, 1, far)} {
+			if _, err := n.Version(t.Context(), q); err != nil {
+				t.Fatal(err)
+			}
+			pg := n.poll(t, q)
+			if diff := cmp.Diff(idsOf(batch), ids(pg)); diff != "" || !pg.Reset || pg.Unread != 2 {
+				t.Errorf("reset %v, %d unread, -want +got\n%s", pg.Reset, pg.Unread, diff)
+			}
+			if pg := n.poll(t, after(mine, pg.Cursor)); pg.Reset || len(pg.Notices) != 0 {
+				t.Errorf("it goes on with %+v", pg)
+			}
+		}
+		elsewhere := query("user:1")
+		elsewhere.Warehouse = "none"
+		if pg := n.poll(t, madeUp(elsewhere, far, far)); !pg.Reset || len(pg.Notices) != 0 {
+			t.Errorf("where there was never a notice: %+v", pg)
+		}
+		if g, _ := n.keeper.Current(); g != held || ledger.begun != 1 {
+			t.Errorf("the index was given up, %d epochs were begun", ledger.begun)
+		}
+	})
+}
+
 func scores(pg page.Page) []int64 {
 	out := []int64{}
 	for _, v := range pg.Notices {

@@ -5,6 +5,7 @@ import (
 	_ "embed" // the scripts
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -48,13 +49,33 @@ func newScripts() scripts {
 	}
 }
 
-// errAhead says that a reader's score lies ahead of the clock, which goes back only when something was lost.
-var errAhead = errors.New("inbox: the clock has gone back")
+// errDue says that more has expired than a script looks through.
+var errDue = errors.New("inbox: what has expired is to be swept first")
+
+// aheadError says that a reader's score lies ahead of the clock.
+type aheadError struct{ clock int64 }
+
+func (e *aheadError) Error() string {
+	return "the clock is at " + formatScore(e.clock) + ", behind a reader's cursor"
+}
 
 // run calls a script that answers with texts and numbers.
 func (in *Inbox) run(ctx context.Context, s *redis.Script, keys []string, args ...any) ([]any, error) {
 	reply, err := s.Run(ctx, in.o.Client, keys, args...).Slice()
 	return reply, known(err)
+}
+
+// look is run for scripts of readers. Where too much has expired, that is removed first.
+func (in *Inbox) look(ctx context.Context, g *index.Generation, r *reader, s *redis.Script, keys []string, args ...any) ([]any, error) {
+	for {
+		reply, err := in.run(ctx, s, keys, args...)
+		if !errors.Is(err, errDue) {
+			return reply, err
+		}
+		if err := in.sweepOne(ctx, g.Epoch, r.Warehouse); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // runCount calls a script that answers with a number.
@@ -65,8 +86,16 @@ func (in *Inbox) runCount(ctx context.Context, s *redis.Script, keys []string, a
 
 // known gives the errors of our own scripts their types.
 func known(err error) error {
-	if err != nil && strings.HasPrefix(err.Error(), "CLOCK ") {
-		return errAhead
+	if err == nil {
+		return nil
+	}
+	if strings.HasPrefix(err.Error(), "DUE ") {
+		return errDue
+	}
+	if text, ok := strings.CutPrefix(err.Error(), "CLOCK "); ok {
+		if clock, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return &aheadError{clock}
+		}
 	}
 	return index.Known(err)
 }

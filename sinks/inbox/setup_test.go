@@ -23,7 +23,7 @@ import (
 const wh = "119240"
 
 // site is a test with a Redis. Several addresses, with commas between them, are a Cluster; those of Sentinels follow the name of
-// their primary and an @.
+// their primary and an @. Where the servers are others', too, the prefix of the test's keys comes last, after a #.
 type site struct {
 	*testing.T
 	addr string
@@ -48,13 +48,18 @@ func onAll(t *testing.T, test func(t site)) {
 	})
 	t.Run("cluster", func(t *testing.T) {
 		t.Parallel()
-		test(site{t, strings.Join(testenv.Cluster(t).Addrs(), ",")})
+		test(site{t, strings.Join(testenv.SharedCluster(t).Addrs(), ",") + "#" + newPrefix()})
 	})
 	t.Run("miniredis", func(t *testing.T) {
 		t.Parallel()
 		test(site{t, testenv.Miniredis(t).Addr()})
 	})
 }
+
+var prefixes atomic.Int64
+
+// newPrefix is one for keys that no other test has.
+func newPrefix() string { return fmt.Sprintf("test%d:", prefixes.Add(1)) }
 
 // node is one process with its inbox.
 type node struct {
@@ -76,9 +81,13 @@ func newNode(t testing.TB, addr string, ledger *memoryLedger, change ...func(*Op
 func newNodeThat(t testing.TB, run func(*Inbox, context.Context), addr string, ledger *memoryLedger, change ...func(*Options)) *node {
 	t.Helper()
 	watch := index.NewWatch()
+	addr, prefix, ok := strings.Cut(addr, "#")
+	if !ok {
+		prefix = "tallyman:"
+	}
 	client := dial(addr, watch)
 	o := Options{
-		Client: client, Watch: watch, Ledger: ledger, Prefix: "tallyman:", Node: fmt.Sprintf("node-%d", nodes.Add(1)),
+		Client: client, Watch: watch, Ledger: ledger, Prefix: prefix, Node: fmt.Sprintf("node-%d", nodes.Add(1)),
 		Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo})),
 	}
 	for _, f := range change {
@@ -156,13 +165,13 @@ func (n *node) everywhere(t testing.TB, f func(ctx context.Context, c redis.Cmda
 	}
 }
 
-// keysLike returns the keys that match, sorted.
+// keysLike returns the keys of the node that match, sorted.
 func (n *node) keysLike(t testing.TB, pattern string) []string {
 	t.Helper()
 	var mu sync.Mutex
 	var all []string
 	n.everywhere(t, func(ctx context.Context, c redis.Cmdable) error {
-		found, err := c.Keys(ctx, pattern).Result()
+		found, err := c.Keys(ctx, n.o.Prefix+pattern).Result()
 		mu.Lock()
 		defer mu.Unlock()
 		all = append(all, found...)
@@ -172,9 +181,14 @@ func (n *node) keysLike(t testing.TB, pattern string) []string {
 	return all
 }
 
-func (n *node) flushAll(t testing.TB) {
+// forget removes whatever the node has in Redis, as FLUSHALL does.
+func (n *node) forget(t testing.TB) {
 	t.Helper()
-	n.everywhere(t, func(ctx context.Context, c redis.Cmdable) error { return c.FlushAll(ctx).Err() })
+	for _, key := range n.keysLike(t, "*") {
+		if err := n.client.Del(t.Context(), key).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func query(subscribers ...string) page.Query {

@@ -114,9 +114,9 @@ func (in *Inbox) slice(ctx context.Context, g *index.Generation, r *reader, from
 		args = append(args, s, gone[i])
 	}
 	keys = in.readerKeys(keys, r)
-	reply, err := in.run(ctx, in.scripts.poll, keys, args...)
+	reply, err := in.look(ctx, g, r, in.scripts.poll, keys, args...)
 	if err != nil {
-		return in.sliceFailed(g, r, err)
+		return in.sliceFailed(ctx, g, r, err)
 	}
 	in.learn(r.Warehouse)
 	s, err := parseSlice(reply, len(r.Subscribers))
@@ -143,26 +143,51 @@ func flag(yes bool) int {
 	return 0
 }
 
-// sliceFailed tells a warehouse that never had a notice from one that was lost.
-func (in *Inbox) sliceFailed(g *index.Generation, r *reader, err error) (*slice, error) {
-	var other *index.EpochError
-	switch {
-	case errors.As(err, &other):
-		if in.virgin(g, r, other.Found) {
-			return &slice{sweeps: "0"}, nil
+// sliceFailed tells a warehouse that never had a notice, and a cursor that means nothing here, from a loss.
+func (in *Inbox) sliceFailed(ctx context.Context, g *index.Generation, r *reader, err error) (*slice, error) {
+	if other, ok := errors.AsType[*index.EpochError](err); ok {
+		switch {
+		case !in.virgin(g, r.Warehouse, other.Found):
+			return nil, in.lost(g, r.Warehouse, err)
+		case r.knows(g):
+			return in.doubt(ctx, g, r, 0, err)
 		}
-		return nil, in.lost(g, r.Warehouse, err)
-	case errors.Is(err, errAhead):
-		return nil, in.lost(g, r.Warehouse, err)
+		return &slice{sweeps: "0"}, nil
+	}
+	if ahead, ok := errors.AsType[*aheadError](err); ok {
+		return in.doubt(ctx, g, r, ahead.clock, err)
 	}
 	return nil, err
 }
 
-// virgin tells whether a warehouse without a clock of this epoch never had a notice in it. One that this node knows had, and
-// so had one whose cursor says so.
-func (in *Inbox) virgin(g *index.Generation, r *reader, found string) bool {
-	seen := r.cursor.Epoch == g.Epoch && r.cursor.Query == r.hash && r.cursor.Score > 0
-	return !seen && !in.knows(r.Warehouse) && index.EpochNumber(found) < index.EpochNumber(g.Epoch)
+// virgin tells whether a warehouse without a clock of this epoch never had a notice in it, as far as this node knows.
+func (in *Inbox) virgin(g *index.Generation, warehouse, found string) bool {
+	return !in.knows(warehouse) && index.EpochNumber(found) < index.EpochNumber(g.Epoch)
+}
+
+// knows tells whether the reader's cursor says that the warehouse has a clock.
+func (r *reader) knows(g *index.Generation) bool {
+	return r.cursor.Epoch == g.Epoch && r.cursor.Query == r.hash && max(r.cursor.Score, r.cursor.Changes) > 0
+}
+
+// doubt is for a cursor that says more than Redis. If the ledger does too, Redis has lost something. If not, the reader begins
+// anew and nobody else is concerned: what it saw was recorded nowhere, or it made the cursor up.
+func (in *Inbox) doubt(ctx context.Context, g *index.Generation, r *reader, clock int64, cause error) (*slice, error) {
+	highest, err := in.highest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if clock < highest[r.Warehouse] {
+		return nil, in.lost(g, r.Warehouse, cause)
+	}
+	s := &slice{sweeps: "0"}
+	if clock > 0 {
+		if s, err = in.slice(ctx, g, r, position{mode: "window"}); err != nil {
+			return nil, err
+		}
+	}
+	s.reset = true
+	return s, nil
 }
 
 func parseSlice(reply []any, inboxes int) (*slice, error) {

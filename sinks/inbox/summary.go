@@ -66,9 +66,9 @@ func (in *Inbox) popups(ctx context.Context, g *index.Generation, r *reader) ([]
 		keys = append(keys, in.keys.inbox(r.Warehouse, s))
 		args = append(args, s)
 	}
-	reply, err := in.run(ctx, in.scripts.popups, in.readerKeys(keys, r), args...)
+	reply, err := in.look(ctx, g, r, in.scripts.popups, in.readerKeys(keys, r), args...)
 	if err != nil {
-		_, err = in.sliceFailed(g, r, err)
+		_, err = in.sliceFailed(ctx, g, r, err)
 		return nil, err
 	}
 	p := parser{reply: reply}

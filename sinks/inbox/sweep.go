@@ -38,20 +38,31 @@ func (in *Inbox) Sweep(ctx context.Context) error {
 		return err
 	}
 	for _, w := range due {
-		for {
-			n, err := in.sweepSome(ctx, g.Epoch, w)
-			if _, other := errors.AsType[*index.EpochError](err); other { // a reader or a delivery will find out what that means
-				break
-			}
-			if err != nil {
-				return err
-			}
-			if n == 0 {
-				break
-			}
+		err := in.sweepOne(ctx, g.Epoch, w)
+		if _, other := errors.AsType[*index.EpochError](err); err != nil && !other { // of which a reader or a delivery will find out what it means
+			return err
 		}
 	}
 	return nil
+}
+
+// sweepOne removes what has expired in a warehouse. Callers who come meanwhile wait for the one that does.
+func (in *Inbox) sweepOne(ctx context.Context, epoch, warehouse string) error {
+	done := in.sweeps.DoChan(epoch+" "+warehouse, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), index.Patience) // it does not end with this caller
+		defer cancel()
+		for {
+			if n, err := in.sweepSome(ctx, epoch, warehouse); n == 0 || err != nil {
+				return nil, err
+			}
+		}
+	})
+	select {
+	case result := <-done:
+		return result.Err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // dueWarehouses finds those in which something has expired, in one round trip.

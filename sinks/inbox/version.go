@@ -49,19 +49,16 @@ func (in *Inbox) clockOf(ctx context.Context, g *index.Generation, r *reader) (c
 	if err != nil {
 		return c, err
 	}
-	return in.judgeClock(g, r, c)
+	return in.judgeClock(g, r.Warehouse, c)
 }
 
 // judgeClock tells the clock of a warehouse that never had a notice from one that was lost.
-func (in *Inbox) judgeClock(g *index.Generation, r *reader, c clockState) (clockState, error) {
-	if c.epoch != g.Epoch {
-		if in.virgin(g, r, c.epoch) {
-			return clockState{epoch: g.Epoch, sweeps: "0"}, nil
-		}
-		return c, in.lost(g, r.Warehouse, &index.EpochError{Found: c.epoch})
+func (in *Inbox) judgeClock(g *index.Generation, warehouse string, c clockState) (clockState, error) {
+	switch {
+	case c.epoch == g.Epoch:
+		return c, nil
+	case in.virgin(g, warehouse, c.epoch):
+		return clockState{epoch: g.Epoch, sweeps: "0"}, nil
 	}
-	if r.cursor.Epoch == g.Epoch && r.cursor.Query == r.hash && r.cursor.Score > c.clock {
-		return c, in.lost(g, r.Warehouse, errAhead)
-	}
-	return c, nil
+	return c, in.lost(g, warehouse, &index.EpochError{Found: c.epoch})
 }

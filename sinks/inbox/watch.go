@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"tallyman/sinks/inbox/page"
 	"tallyman/sinks/index"
 )
 
@@ -167,7 +166,7 @@ func (in *Inbox) readClocks(ctx context.Context) {
 		return
 	}
 	for i, w := range warehouses {
-		if c, err := in.judgeClock(g, &reader{Query: page.Query{Warehouse: w}}, clocks[i]); err == nil {
+		if c, err := in.judgeClock(g, w, clocks[i]); err == nil {
 			in.watches.clock(w, c.clock)
 		}
 	}

@@ -91,24 +91,6 @@ func DecodeCursor(text string) (Cursor, error) {
 	return c, nil
 }
 
-// CursorAt is the cursor of a place within the page, by which a reader goes on that has taken what lies up to the score.
-func (p *Page) CursorAt(score int64) (string, error) {
-	c, err := DecodeCursor(p.Cursor)
-	if err != nil {
-		return "", err
-	}
-	if score >= c.Score {
-		return p.Cursor, nil
-	}
-	c.Score, c.Changes, c.Removed = score, score, nil // some changes come again
-	for _, r := range p.Removed {
-		if r.Score > score {
-			c.Removed = append(c.Removed, r)
-		}
-	}
-	return c.Encode(), nil
-}
-
 func decodeRemoved(score int64, b []byte) (out []Removed, rest []byte, ok bool) {
 	n, size := binary.Uvarint(b)
 	if size <= 0 || n > uint64(len(b)) {

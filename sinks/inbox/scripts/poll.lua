@@ -26,7 +26,8 @@
 --      then (id, kind, clock) of each change in that order: read or acked,
 --      then (id, score, body, what became of it) of each notice, ascending; the body is empty where it is gone. What became of
 --      it: 0 nothing, 1 read, 2 acked. There are no notices while changes are left.
--- Error:  EPOCH <what was found, or none>; CLOCK <clock> if the score lies ahead of it.
+-- Error:  EPOCH <what was found, or none>; CLOCK <clock> if the score lies ahead of it; DUE <blocks> if more has expired than a
+--      count looks through: it is to be swept first.
 
 local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock', 'sweeps')
 if head[1] ~= ARGV[1] then
@@ -78,7 +79,8 @@ if state and after > 0 and (mode == 'after' or mode == 'since') then
 end
 
 -- What expired since the last sweep.
-local due = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', text(now), 'LIMIT', 0, 100)
+local due = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', text(now), 'LIMIT', 0, MOST_DUE + 1)
+if #due > MOST_DUE then return redis.error_reply('DUE ' .. #due) end
 local expired, anyExpired = {}, 0
 for _, block in ipairs(due) do
   for id in string.gmatch(block, '%S+') do

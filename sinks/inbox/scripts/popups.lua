@@ -12,7 +12,7 @@
 --      4 how many at most
 --      then s × subscriber, in the order of the keys
 -- Result: (id, score, body, what became of it) of each, as poll.lua has it, ascending; the body is empty where it is gone.
--- Error:  EPOCH <what was found, or none>
+-- Error:  EPOCH <what was found, or none>; DUE as poll.lua has it.
 
 local found = redis.call('HGET', KEYS[1], 'epoch')
 if found ~= ARGV[1] then
@@ -28,8 +28,10 @@ for i = 5, #ARGV do
   names[i - 4] = ARGV[i]
   keys[i - 4] = KEYS[i]
 end
+local due = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', text(now), 'LIMIT', 0, MOST_DUE + 1)
+if #due > MOST_DUE then return redis.error_reply('DUE ' .. #due) end
 local expired = {}
-for _, block in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', text(now), 'LIMIT', 0, 100)) do
+for _, block in ipairs(due) do
   for id in string.gmatch(block, '%S+') do expired[id] = true end
 end
 local state = nil

@@ -8,6 +8,9 @@
 
 local CHUNK = 500
 
+-- How many blocks of ids may have expired and not been swept while something is counted.
+local MOST_DUE = 100
+
 -- A score as a number. Redis may write it as 2e+15, which tonumber does not read everywhere; arithmetic does.
 local function number(score) return score + 0 end
 

@@ -10,7 +10,8 @@
 --        call went; no hint when the channel is empty
 --      6 the user
 --      7 how many entries of upto to keep at most, as long as each inbox keeps its last
---      then (inbox, score, when) for each; when is µs, or 0 for a watermark that is set now: it moves the clock on
+--      then (inbox, score, when) for each. when is 0 for a watermark that is set now: it moves the clock on, and is not above it. Else it
+--      is written back, and when is µs: the clock goes up to it, lest what comes next is read before it is there
 -- Result: how many watermarks rose.
 -- Error:  EPOCH <what was found, or none>; nothing was changed.
 
@@ -24,6 +25,10 @@ if now == 0 then
   now = tonumber(t[1]) * 1000000 + tonumber(t[2])
 end
 local before = number(head[2])
+for i = 8, #ARGV, 3 do
+  if ARGV[i + 2] ~= '0' then before = math.max(before, tonumber(ARGV[i + 1])) end
+end
+if before > number(head[2]) then redis.call('HSET', KEYS[1], 'clock', text(before)) end
 local clock, rose, moved = math.max(before + 1, now), 0, false
 
 local names = {}
