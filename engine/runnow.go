@@ -91,7 +91,7 @@ func (e *Engine) newOrder(ctx context.Context, r *rules.Rule) (*order, error) {
 		return nil, fmt.Errorf("%w: it was due at %s and is on node %s", ErrRunning, stamp(state.Running.Due), state.Running.Node)
 	}
 	if running := e.crew.unit(r.ID, r.Scope); running == nil {
-		u.from, u.thaws = now, 1 // for its findings no time has passed while it was disabled
+		u.from, u.thaws = now, true // for its findings no time has passed while it was disabled
 		if _, err := u.thaw(ctx, state, standing(state)); err != nil {
 			return nil, err
 		}

@@ -31,7 +31,8 @@ type unit struct {
 	unverified error // why it is not ready
 	cost       cost
 	from       time.Time       // what came due before is not made good: the rule was disabled then, or had another schedule
-	thaws      int             // so many firings at least left out before from are recorded as such; 0 = however many, they are not
+	thaws      bool            // that is recorded: the rule was disabled
+	others     time.Duration   // what came due so shortly before from is not: a node that had the file earlier may be about to run it
 	off        chan struct{}   // closed when the rule is not to run any more
 	ended      chan struct{}   // closed when it does not
 	after      <-chan struct{} // of the unit whose place this one takes; nil = of none
