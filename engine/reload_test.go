@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/ledger"
 	"tallyman/rules"
 	"tallyman/rules/row"
 	"tallyman/scanners"
@@ -117,6 +118,10 @@ func TestReplaceRemoves(t *testing.T) {
 			t.Error("the findings were closed while node b may run the rule")
 		}
 		w.replace(b, true)
+		pass(29 * time.Second)
+		if len(w.ledger.Forgotten()) == 0 {
+			t.Error("the findings were closed at once")
+		}
 		pass(10 * time.Second)
 		if forgotten := w.ledger.Forgotten(); forgotten == nil || len(forgotten) != 0 {
 			t.Errorf("forgotten but for %v", forgotten)
@@ -144,6 +149,56 @@ func TestReplaceRefusesWhatDoesNotFit(t *testing.T) {
 	})
 }
 
+// A rule that is back before its state was closed goes on with it: it has moved from one file to another, or its file was being written.
+func TestReplaceBringsARuleBack(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		n := w.start(w.options("a"))
+		w.set(stock("A-01", -3))
+		pass(6 * time.Minute)
+		w.replace(n, true)
+		pass(29 * time.Second)
+		w.replace(n, true, w.rules[0])
+		pass(5 * time.Minute)
+		w.hasRun("but for half a minute", 5, 10)
+		w.replace(n, true)
+		pass(31 * time.Second)
+		w.replace(n, true, w.rules[0])
+		pass(5 * time.Minute)
+		w.hasRun("again", 5, 10, 15)
+		if got := w.told(); !slices.Equal(got, []string{"firing Bin A-01 is at -3", "firing Bin A-01 is at -3"}) {
+			t.Errorf("told once in each life of the rule: %v", got)
+		}
+	})
+}
+
+// Other nodes hear at once which rules a node has read, whether or not these are all.
+func TestReplaceIsTold(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		n := w.start(w.options("a"))
+		pass(time.Second)
+		for _, complete := range []bool{false, true} {
+			w.replace(n, complete, changed(w.rules[0], func(*rules.Rule) {}))
+			pass(time.Millisecond)
+			nodes, err := w.ledger.Nodes(t.Context())
+			if err != nil || len(nodes) != 1 || nodes[0].Rules != n.Version() {
+				t.Errorf("complete %v: %+v, %v, want version %s", complete, nodes, err, n.Version())
+			}
+		}
+	})
+}
+
+// leftOut are the entries about firings that were left out.
+func (w *world) leftOut() (list []string) {
+	for _, run := range w.ledger.Runs() {
+		if run.Outcome == ledger.OutcomeSkipped {
+			list = append(list, run.Due.Format("15:04 ")+run.Error)
+		}
+	}
+	return list
+}
+
 // A rule that its file enables again goes on as one that an operator enables.
 func TestReplaceEnables(t *testing.T) {
 	t.Parallel()
@@ -151,10 +206,26 @@ func TestReplaceEnables(t *testing.T) {
 		w.rules[0].Schedule.CatchUp = rules.CatchUpAll
 		n := w.start(w.options("a"))
 		pass(6 * time.Minute)
-		w.replace(n, true, changed(w.rules[0], func(r *rules.Rule) { r.Enabled = false }))
+		disabled := changed(w.rules[0], func(r *rules.Rule) { r.Enabled = false })
+		w.replace(n, true, disabled)
 		pass(20 * time.Minute)
 		w.replace(n, true, w.rules[0])
 		pass(5 * time.Minute)
 		w.hasRun("disabled from 6 to 26", 5, 30)
+		w.replace(n, true, disabled)
+		pass(5 * time.Minute)
+		w.replace(n, true, w.rules[0])
+		w.replace(n, true, disabled)
+		pass(4*time.Minute + 5*time.Second)
+		w.replace(n, true, w.rules[0])
+		pass(5 * time.Minute)
+		w.hasRun("disabled from 31 to 36, and to 5 s after 40", 5, 30, 45)
+		want := []string{
+			"00:25 disabled: 4 firings came due while the rule was disabled",
+			"00:35 disabled: a firing came due while the rule was disabled",
+		}
+		if got := w.leftOut(); !slices.Equal(got, want) { // that of 40 may be another node's
+			t.Errorf("left out %q", got)
+		}
 	})
 }

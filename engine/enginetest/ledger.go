@@ -279,7 +279,7 @@ func (l *Ledger) Drop(rule, name string) {
 	delete(l.scopes, scopeID{rule, name})
 }
 
-// Forget notes what it was told.
+// Forget forgets all rules and scopes but the known.
 func (l *Ledger) Forget(ctx context.Context, known map[string]bool) (int64, error) {
 	leave, err := l.enter(ctx, "Forget")
 	if err != nil {
@@ -287,5 +287,7 @@ func (l *Ledger) Forget(ctx context.Context, known map[string]bool) (int64, erro
 	}
 	defer leave()
 	l.forgotten = known
-	return 0, nil
+	before := len(l.scopes)
+	maps.DeleteFunc(l.scopes, func(id scopeID, _ *scope) bool { return !known[ledger.Known(id.rule, id.scope)] })
+	return int64(before - len(l.scopes)), nil
 }
