@@ -27,24 +27,29 @@ func TestRunNow(t *testing.T) {
 	})
 }
 
-// A rule that is disabled runs when an operator asks for it, and is disabled after it. What it has found before has not aged.
+// A rule that is disabled, or paused with all others, runs when an operator asks for it, and is disabled after it. What it has found before has not aged.
 func TestRunNowOfADisabledRule(t *testing.T) {
 	t.Parallel()
-	inWorld(t, func(w *world) {
-		w.rules[0].KeepFiringFor = 10 * time.Minute
-		n := w.start(w.options("a"))
-		w.set(stock("A-01", -3))
-		pass(6 * time.Minute)
-		w.turn(n, nil, off)
-		w.set()
-		pass(time.Hour)
-		o, err := n.RunNow(w.t.Context(), "negative-bin-stock", nil)
-		if err != nil || o.Run == nil || o.Run.Firing != 1 {
-			t.Fatalf("%+v, %v", o, err)
-		}
-		pass(time.Hour)
-		w.hasRun("once", 5, 66)
-	})
+	for name, disable := range map[string]func(w *world, n node){
+		"disabled": func(w *world, n node) { w.turn(n, nil, off) },
+		"paused":   func(w *world, n node) { w.pause(n, off) },
+	} {
+		inWorld(t, func(w *world) {
+			w.rules[0].KeepFiringFor = 10 * time.Minute
+			n := w.start(w.options("a"))
+			w.set(stock("A-01", -3))
+			pass(6 * time.Minute)
+			disable(w, n)
+			w.set()
+			pass(time.Hour)
+			o, err := n.RunNow(w.t.Context(), "negative-bin-stock", nil)
+			if err != nil || o.Run == nil || o.Run.Firing != 1 {
+				t.Fatalf("%s: %+v, %v", name, o, err)
+			}
+			pass(time.Hour)
+			w.hasRun(name+", once", 5, 66)
+		})
+	}
 }
 
 func TestRunNowWaitsAFewSeconds(t *testing.T) {

@@ -66,14 +66,17 @@ type world struct {
 // inWorld runs a test in a bubble whose clock shows midnight in UTC, 2000-01-01.
 func inWorld(t *testing.T, test func(w *world)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		w := &world{
-			t: t, ledger: enginetest.NewLedger(repNotice), inbox: &enginetest.Sink{},
-			source: &enginetest.Source{Columns: stockColumns}, rules: []*rules.Rule{negativeStock()},
-		}
-		w.source.Rows = func(context.Context, scanners.Request) ([][]row.Value, error) { return w.current(), nil }
-		test(w)
-	})
+	synctest.Test(t, func(t *testing.T) { test(newWorld(t)) })
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{
+		t: t, ledger: enginetest.NewLedger(repNotice), inbox: &enginetest.Sink{},
+		source: &enginetest.Source{Columns: stockColumns}, rules: []*rules.Rule{negativeStock()},
+	}
+	w.source.Rows = func(context.Context, scanners.Request) ([][]row.Value, error) { return w.current(), nil }
+	return w
 }
 
 func (w *world) current() [][]row.Value {

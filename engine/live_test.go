@@ -1,0 +1,254 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"tallyman/engine"
+	"tallyman/engine/enginetest"
+	"tallyman/internal/ledger"
+	"tallyman/rules"
+	"tallyman/rules/row"
+	"tallyman/scanners"
+)
+
+// liveOp is something that an operator does, or that happens.
+type liveOp struct {
+	kind  string
+	node  int
+	line  int
+	whole bool // of a switch: the whole rule
+	span  int  // minutes
+}
+
+var liveOps = rapid.Custom(func(t *rapid.T) liveOp {
+	return liveOp{
+		kind: rapid.SampledFrom([]string{
+			"pass", "pass", "pass", "disable", "disable for", "enable", "enable for", "clear", "pause", "pause for", "resume", "run", "run twice",
+			"edit", "disable in file", "remove", "read", "read", "read all", "stop or start", "stock",
+		}).Draw(t, "kind"),
+		node:  rapid.IntRange(0, 1).Draw(t, "node"),
+		line:  rapid.IntRange(0, 2).Draw(t, "line"),
+		whole: rapid.Bool().Draw(t, "whole"),
+		span:  rapid.IntRange(1, 4).Draw(t, "span"),
+	}
+})
+
+// TestLiveRules: whatever is switched, edited, read, started, stopped and asked for, in whatever order and in the middle of runs too: what runs, what is recorded as left
+// out, and what is told is what the model says. So nothing begins while its switch or its file says no, what a switch says outlives reloads and restarts, each
+// firing runs once on all nodes together, and state goes by the id of the rule: nothing is told twice, and nothing is forgotten.
+func TestLiveRules(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		m := &liveModel{switches: map[string]ledger.Switch{}, lines: []*liveLine{
+			{rule: "stock", scope: "A", every: time.Minute},
+			{rule: "stock", scope: "B", every: time.Minute},
+			{rule: "recount", scope: "C", every: 5 * time.Minute},
+		}}
+		m.disk = map[string]liveFile{"stock": {true, true, 1}, "recount": {true, rapid.Bool().Draw(r, "enabled"), 1}}
+		m.catchUp = rapid.SampledFrom([]rules.CatchUp{rules.CatchUpNone, rules.CatchUpOnce, rules.CatchUpAll}).Draw(r, "catch up")
+		if m.catchUp != rules.CatchUpAll && rapid.Bool().Draw(r, "slow") {
+			m.slow = 20 * time.Second // what begins at :00 is in the middle at :10, when operators act
+		}
+		ops := rapid.SliceOfN(liveOps, 10, 30).Draw(r, "ops")
+		var fault string
+		synctest.Test(t, func(t *testing.T) { fault = playLive(t, m, ops) })
+		if fault != "" {
+			r.Fatal(fault)
+		}
+	})
+}
+
+// liveGame is a cluster and its model.
+type liveGame struct {
+	*world
+	m     *liveModel
+	nodes [2]node
+
+	mu    sync.Mutex
+	stock map[string]bool // by scope
+}
+
+func playLive(t *testing.T, m *liveModel, ops []liveOp) string {
+	t.Helper()
+	g := &liveGame{world: newWorld(t), m: m, stock: map[string]bool{}}
+	m.nodes = []*liveNode{{units: map[*liveLine]int{}}, {units: map[*liveLine]int{}}}
+	defer func() {
+		for i := range g.nodes {
+			if m.nodes[i].on {
+				g.nodes[i].stop()
+			}
+		}
+	}()
+	pass(10 * time.Second)
+	m.now = time.Now()
+	for i, op := range slices.Concat([]liveOp{{kind: "stop or start"}, {kind: "stop or start", node: 1}}, ops) {
+		fault := g.do(op)
+		synctest.Wait()
+		if wait := time.Since(m.now); wait > 0 || m.slow > 0 { // it took a while: go on at ten seconds past
+			pass(time.Until(time.Now().Add(-10 * time.Second).Truncate(time.Minute).Add(70 * time.Second)))
+			m.pass(time.Now())
+		}
+		if fault == "" {
+			fault = g.differs()
+		}
+		if fault != "" {
+			return fmt.Sprintf("after %d operations, the last %+v, at %s: %s", i+1, op, m.now.Format(time.TimeOnly), fault)
+		}
+	}
+	return ""
+}
+
+// rulesOf are the files as a node reads them.
+func (g *liveGame) rulesOf(files map[string]liveFile) (list []*rules.Rule) {
+	for _, l := range g.m.lines {
+		f := files[l.rule]
+		if !f.there {
+			continue
+		}
+		r := negativeStock()
+		r.ID, r.Scope, r.Source, r.Enabled = l.rule, l.scope, l.scope, f.enabled
+		r.Checksum = fmt.Sprint(l.rule, l.scope, f)
+		r.Schedule.Cron, r.Schedule.CatchUp = fmt.Sprintf("*/%d * * * *", int(l.every.Minutes())), g.m.catchUp
+		r.Notice.Title = map[string]string{"": fmt.Sprintf("Version %d", f.version)}
+		r.Probe.Timeout = time.Hour
+		list = append(list, r)
+	}
+	return list
+}
+
+// start starts a node, which knows the switches before it runs.
+func (g *liveGame) start(i int) error {
+	n := g.m.nodes[i]
+	g.m.read(n)
+	o := g.options(fmt.Sprintf("node-%d", i))
+	o.Rules, o.Complete, o.StopGrace = g.rulesOf(n.files), true, 30*time.Second
+	o.Sources = map[string]scanners.Source{}
+	for _, l := range g.m.lines {
+		o.Sources[l.scope] = &enginetest.Source{Columns: stockColumns, Rows: g.rowsOf(l.scope)}
+	}
+	e, err := engine.New(o)
+	if err == nil {
+		err = e.ReadSwitches(g.t.Context())
+	}
+	if err != nil {
+		return err
+	}
+	g.nodes[i] = g.run(e)
+	n.on = true
+	g.m.settle(n, time.Time{})
+	return nil
+}
+
+// rowsOf is a source's answer for a scope: what it had when it was asked.
+func (g *liveGame) rowsOf(scope string) func(context.Context, scanners.Request) ([][]row.Value, error) {
+	return func(context.Context, scanners.Request) ([][]row.Value, error) {
+		g.mu.Lock()
+		there := g.stock[scope]
+		g.mu.Unlock()
+		time.Sleep(g.m.slow) //nolint:forbidigo // the bubble's clock
+		if there {
+			return [][]row.Value{stock("A-01", -3)}, nil
+		}
+		return nil, nil
+	}
+}
+
+// runNow asks one node, or both at once, for a run of a line.
+func (g *liveGame) runNow(nodes []int, l *liveLine) string {
+	busy := l.busy.After(g.m.now)
+	dues := make([]time.Time, len(nodes))
+	errs := make([]error, len(nodes))
+	var asking sync.WaitGroup
+	for i, n := range nodes {
+		asking.Go(func() {
+			o, err := g.nodes[n].RunNow(g.t.Context(), l.rule, &l.scope)
+			if errs[i] = err; err == nil {
+				dues[i] = o.Due
+			}
+		})
+	}
+	asking.Wait()
+	ran := map[time.Time]bool{}
+	for i, n := range nodes {
+		var unknown *engine.UnknownError
+		known := g.m.nodes[n].files[l.rule].there
+		switch {
+		case !known && errors.As(errs[i], &unknown):
+		case known && errors.Is(errs[i], engine.ErrRunning) && (busy || len(nodes) > 1):
+		case known && errs[i] == nil && !busy && !ran[dues[i]]:
+			ran[dues[i]] = true
+			g.m.order(g.m.nodes[n], l)
+		default:
+			return fmt.Sprintf("node %d answers %v, %v; busy: %v", n, dues[i], errs[i], busy)
+		}
+	}
+	if len(nodes) > 1 && len(ran) == 0 && !busy && g.m.nodes[0].files[l.rule].there {
+		return fmt.Sprintf("nobody ran it: %v", errs)
+	}
+	return ""
+}
+
+// differs says what is otherwise than the model has it.
+func (g *liveGame) differs() string {
+	for _, l := range g.m.lines {
+		var ran []time.Time
+		var left, told []string
+		for _, run := range g.ledger.Runs() {
+			switch {
+			case run.Rule != l.rule || run.Scope != l.scope:
+			case run.Outcome == ledger.OutcomeSkipped:
+				left = append(left, run.Due.Format(time.TimeOnly)+" "+run.Error)
+			default:
+				ran = append(ran, run.Due)
+			}
+		}
+		ids := map[string]bool{}
+		for _, n := range g.inbox.Taken(l.scope) {
+			told = append(told, string(n.Status))
+			if ids[n.ID] {
+				return "told twice: " + n.ID
+			}
+			ids[n.ID] = true
+		}
+		want := l.ran
+		if l.busy.After(g.m.now) { // it has begun, and nobody can see that yet
+			want = want[:len(want)-1]
+		}
+		if !slices.EqualFunc(ran, want, time.Time.Equal) || strings.Join(left, "\n") != strings.Join(l.left, "\n") {
+			return fmt.Sprintf("%s in %s ran\n%v\nwant\n%v\nleft out\n%s\nwant\n%s", l.rule, l.scope, ran, want, strings.Join(left, "\n"), strings.Join(l.left, "\n"))
+		}
+		if !l.busy.After(g.m.now) && !slices.Equal(told, l.told) {
+			return fmt.Sprintf("%s in %s told %v, want %v", l.rule, l.scope, told, l.told)
+		}
+	}
+	return g.statusDiffers()
+}
+
+func (g *liveGame) statusDiffers() string {
+	for i, n := range g.m.nodes {
+		if !n.on {
+			continue
+		}
+		list, err := g.nodes[i].Status(g.t.Context())
+		if err != nil {
+			return err.Error()
+		}
+		for _, l := range g.m.lines {
+			at := slices.IndexFunc(list, func(s engine.RuleStatus) bool { return s.Rule.ID == l.rule && s.Rule.Scope == l.scope })
+			if got, want := at >= 0, n.files[l.rule].there; got != want || at >= 0 && list[at].Enabled != g.m.enabled(n, l) {
+				return fmt.Sprintf("on node %d %s in %s is known: %v, enabled: %v", i, l.rule, l.scope, got, at >= 0 && list[at].Enabled)
+			}
+		}
+	}
+	return ""
+}
