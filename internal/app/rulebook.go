@@ -38,17 +38,14 @@ func (b *ruleBook) fingerprint() string {
 }
 
 // keepGood returns the rules that are in force once the set was read. Of a bad file that had rules in force before, these stay as they were, all of them:
-// a file is taken in as a whole or not at all. A rule of it that is in another, good file by now is taken from there.
+// a file is taken in as a whole or not at all. A rule of it that is in another, good file by now is taken from there; one that has moved into a bad file stays as it
+// was in its own.
 func keepGood(before []*rules.Rule, set *rules.Set) (list []*rules.Rule, stale map[string]bool) {
-	var kept []*rules.Rule
+	files, ids := map[string]bool{}, map[string]bool{} // bad files that had rules in force, and what the good ones have
 	for _, r := range before {
 		if isBad(set, r.File) {
-			kept = append(kept, r)
+			files[r.File] = true
 		}
-	}
-	files, ids := map[string]bool{}, map[string]bool{}
-	for _, r := range kept {
-		files[r.File] = true
 	}
 	for _, r := range set.Rules {
 		if !files[r.File] {
@@ -56,13 +53,26 @@ func keepGood(before []*rules.Rule, set *rules.Set) (list []*rules.Rule, stale m
 		}
 	}
 	stale = map[string]bool{}
-	for _, r := range kept {
-		if !ids[r.ID] {
+	moved := inBadFiles(set)
+	for _, r := range before {
+		if (files[r.File] || moved[r.ID]) && !ids[r.ID] {
 			list, stale[r.ID] = append(list, r), true
 		}
 	}
 	rules.Sort(list)
 	return list, stale
+}
+
+// inBadFiles are the ids of the rules that bad files are known to hold.
+func inBadFiles(set *rules.Set) map[string]bool {
+	ids := map[string]bool{}
+	for _, r := range set.Rules {
+		ids[r.ID] = ids[r.ID] || isBad(set, r.File)
+	}
+	for _, p := range set.Problems {
+		ids[p.Rule] = true
+	}
+	return ids
 }
 
 // isBad tells whether something is wrong with the file, or with a folder that it is in.
