@@ -68,10 +68,14 @@ func (a *App) nodes(ctx context.Context) (list []api.NodeStatus) {
 	if err != nil {
 		a.log.Warn("nodes not read", "error", err)
 	}
+	here := a.engine.Version()
 	for _, n := range nodes {
+		if n.Name == a.opts.Node { // the ledger has yet to hear what it has read just now
+			n.Version, n.Rules = a.opts.Version, here
+		}
 		list = append(list, api.NodeStatus{
 			Name: n.Name, Version: n.Version, Rules: n.Rules, Started: n.Started.UTC(), Seen: n.Seen.UTC(),
-			Differs: n.Version != a.opts.Version || n.Rules != a.engine.Version(),
+			Differs: n.Version != a.opts.Version || n.Rules != here,
 		})
 	}
 	return list

@@ -100,7 +100,9 @@ func TestNodesAndRunsThatAreAskedFor(t *testing.T) {
 	yearly := strings.Replace(stockRule, `"@every 1s"`, `"0 0 1 1 *"`, 1)
 	s.rule("stock.yaml", yearly)
 	one := s.start("one")
-	s.cfg.Rules.Paths = []string{s.dir + "/rules", s.dir + "/more"} // which is not there
+	cfg := *s.cfg
+	cfg.Rules.Paths = []string{s.dir + "/rules", s.dir + "/more"} // which is not there
+	s.cfg = &cfg
 	two := s.start("two")
 	one.shows("nodes that differ", func(r *api.StatusReport) bool {
 		return len(r.Nodes) == 2 && r.Nodes[0].Name == "one" && !r.Nodes[0].Differs && r.Nodes[1].Differs && r.Nodes[1].Rules != r.Nodes[0].Rules
