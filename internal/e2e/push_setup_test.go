@@ -78,7 +78,7 @@ func throughWay(url string, way func(string) string) string {
 // leaseEnds is that the time has passed for which a dead node had claimed deliveries.
 func (p *pushTrial) leaseEnds(dead *node) {
 	p.t.Helper()
-	if _, err := p.connect().Exec(p.t.Context(), `UPDATE pushes SET due = first_due WHERE node = $1 AND due IS NOT NULL`, dead.name); err != nil {
+	if _, err := p.connect().Exec(p.t.Context(), `UPDATE pushes SET until = 0 WHERE node = $1 AND due IS NOT NULL`, dead.name); err != nil {
 		p.t.Fatal(err)
 	}
 }
