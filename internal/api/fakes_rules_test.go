@@ -20,6 +20,7 @@ type fakeRules struct {
 	switches []ledger.Switch
 	scopes   []engine.RuleStatus
 	ordered  *engine.Ordered
+	runs     []ledger.Run // nil = the last one of the first scope
 }
 
 func (f *fakeRules) Promote(_ context.Context, rule string, scope *string, by string) ([]ledger.Promotion, error) {
@@ -68,6 +69,9 @@ func (f *fakeRules) Now() time.Time { return bin().CreatedAt }
 // Runs is what the ledger has of the rule.
 func (f *fakeRules) Runs(_ context.Context, rule string, scope *string, limit int) ([]ledger.Run, error) {
 	f.asked = fmt.Sprint(rule, " ", scope != nil, " ", limit)
+	if f.runs != nil {
+		return slices.Clone(f.runs), nil
+	}
 	return []ledger.Run{*f.scopes[0].LastRun}, nil
 }
 

@@ -126,6 +126,7 @@ func (a *API) turn(ctx context.Context, id, scope string, ask *switchAskForm, st
 	for i := range list {
 		form.Scopes[i] = newScopeForm(&list[i])
 	}
+	ownScopes(ctx, form.Scopes)
 	a.log.LogAttrs(ctx, slog.LevelInfo, "a rule was switched", slog.String("rule", id), slog.String("scope", scope), slog.String("state", stateText(state)),
 		slog.Time("until", s.Until), slog.String("reason", s.Reason), slog.String("by", s.By))
 	return &switchedOutput{form}, nil

@@ -125,6 +125,9 @@ func (a *API) listRules(ctx context.Context, in *rulesInput) (*rulesOutput, erro
 		form.Rules = form.Rules[:limit]
 		form.Cursor = form.Rules[limit-1].ID
 	}
+	for i := range form.Rules {
+		ownScopes(ctx, form.Rules[i].Scopes)
+	}
 	return &rulesOutput{form}, nil
 }
 
@@ -150,7 +153,9 @@ func (a *API) getRule(ctx context.Context, in *ruleInput) (*ruleOutput, error) {
 	if prob != nil {
 		return nil, prob
 	}
-	return &ruleOutput{&newRuleForms(scopes, a.deps.RuleFiles().Stale)[0]}, nil
+	form := &newRuleForms(scopes, a.deps.RuleFiles().Stale)[0]
+	ownScopes(ctx, form.Scopes)
+	return &ruleOutput{form}, nil
 }
 
 // scopesOf returns how a rule is, in all scopes or in one.
@@ -187,6 +192,7 @@ func (a *API) listRuns(ctx context.Context, in *runsInput) (*runsOutput, error) 
 	form := &RunsForm{Runs: make([]RuleRunForm, len(runs))}
 	for i := range runs {
 		form.Runs[i] = newRuleRunForm(&runs[i])
+		ownRun(ctx, runs[i].Scope, &form.Runs[i].RunStatus)
 	}
 	return &runsOutput{form}, nil
 }

@@ -136,6 +136,9 @@ func (a *API) status(ctx context.Context, _ *struct{}) (*statusOutput, error) {
 	report.Rules = notNil(report.Rules)
 	report.Problems = notNil(report.Problems)
 	report.Deliveries = notNil(report.Deliveries)
+	for i := range report.Rules {
+		ownRun(ctx, report.Rules[i].Scope, report.Rules[i].LastRun)
+	}
 	return &statusOutput{Body: report}, nil
 }
 
