@@ -168,24 +168,6 @@ func TestBadSilences(t *testing.T) {
 	}
 }
 
-func TestHolding(t *testing.T) {
-	t.Parallel()
-	var set Set
-	if got := set.Holding(noon, &bin); got != nil {
-		t.Errorf("%+v", got)
-	}
-	set.Replace([]Silence{
-		{ID: "s_short", Matchers: matchers(t, "rule=~neg.*"), From: noon, Until: noon.Add(time.Hour), Comment: "one"},
-		{ID: "s_long", Matchers: matchers(t, "warehouse=119240", "area!=inbound"), From: noon, Until: noon.Add(2 * time.Hour)},
-		{ID: "s_other", Matchers: matchers(t, "warehouse=119240", "area=inbound"), From: noon, Until: noon.Add(3 * time.Hour)},
-		{ID: "s_later", Matchers: matchers(t, "warehouse=119240"), From: noon.Add(time.Hour), Until: noon.Add(3 * time.Hour)},
-	})
-	got := set.Holding(noon, &bin)
-	if len(got) != 2 || got[0].ID != "s_long" || got[1] != (Holding{"s_short", noon.Add(time.Hour), "one"}) {
-		t.Errorf("%+v", got)
-	}
-}
-
 // Whatever the window: what Next and ActiveUntil foresee is what State says, minute by minute.
 func TestWindowsAreWhatTheyForesee(t *testing.T) {
 	t.Parallel()

@@ -17,11 +17,10 @@ func (a *App) openSilences(ctx context.Context) error {
 
 // readSilences makes those the ledger has the ones that count on this node.
 func (a *App) readSilences(ctx context.Context) error {
-	list, err := a.ledger.Silences(ctx)
+	err := a.silences.Refresh(func() ([]silence.Silence, error) { return a.ledger.Silences(ctx) })
 	if err != nil {
 		return fmt.Errorf("read the silences: %w", err)
 	}
-	a.silences.Replace(list)
 	return nil
 }
 
