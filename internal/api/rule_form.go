@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tallyman/engine"
+	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
 )
 
@@ -27,7 +28,7 @@ type (
 		Description string            `json:"description,omitempty" xml:"description,omitempty"`
 		Owner       string            `json:"owner,omitempty" xml:"owner,omitempty"`
 		RunbookURL  string            `json:"runbookUrl,omitempty" xml:"runbookUrl,omitempty"`
-		Labels      map[string]string `json:"labels,omitempty" xml:"-"`
+		Labels      notice.LabelForm  `json:"labels,omitempty" xml:"labels,omitempty"`
 		File        string            `json:"file" xml:"file"`
 		Stale       bool              `json:"stale,omitempty" xml:"stale,omitempty" doc:"its file is bad: this is the last good version"`
 		Source      string            `json:"source" xml:"source"`
