@@ -114,3 +114,43 @@ func pushScans(t *testing.T, url string) (scans, entries int64) {
 	}
 	return scans, entries
 }
+
+// TestClaimsChangeNoIndex holds what makes claims cheap: a claimed row is written beside the old one, and no index hears of it.
+func TestClaimsChangeNoIndex(t *testing.T) {
+	t.Parallel()
+	const deliveries = 500
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	url := migrated(t)
+	l := open(t, url, ledger.Options{MaxConnections: 1})
+	prepare(t, l)
+	c, err := l.Claim(t.Context(), "r", "", at(1), "a", time.Hour)
+	check(err)
+	run := commitOf(c, 1, deliveries)
+	for i := range run.Notices {
+		run.Notices[i].Sinks[0].Strategy = &sinks.Strategy{Kind: sinks.Important}
+	}
+	_, err = l.Commit(t.Context(), c, run)
+	check(err)
+	claims, err := l.ClaimPushes(t.Context(), "gateway", "a", time.Minute, deliveries)
+	check(err)
+	if len(claims.List) != deliveries {
+		t.Fatalf("%d were claimed", len(claims.List))
+	}
+	check(l.Close()) // whereupon the server tells what it counted
+	conn, err := pgx.Connect(t.Context(), url)
+	check(err)
+	defer func() { _ = conn.Close(t.Context()) }()
+	var changed, beside int64
+	testenv.Eventually(t, func() bool {
+		err := conn.QueryRow(t.Context(), "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'pushes'").Scan(&changed, &beside)
+		return err == nil && changed > 0
+	}, 20*time.Second)
+	if changed != deliveries || beside != changed {
+		t.Errorf("%d rows were changed, %d of them beside the old ones", changed, beside)
+	}
+}
