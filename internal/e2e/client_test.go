@@ -42,15 +42,22 @@ type client struct {
 
 // clients polls each of the warehouses until stop is called.
 func (c *cluster) clients(warehouses ...string) (list []*client, stop func()) {
+	return c.follow(warehouses, func(ctx context.Context, cl *client, random *rand.Rand) bool {
+		cl.http.Timeout = 7 * time.Second // longer than a node waits for Redis before it answers 503
+		return cl.poll(ctx, cl.c.base(random.IntN(100)), cl.query(random))
+	})
+}
+
+// follow has a client for each of the warehouses ask again and again, until stop is called. ask tells whether it went well.
+func (c *cluster) follow(warehouses []string, ask func(context.Context, *client, *rand.Rand) bool) (list []*client, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	for i, w := range warehouses {
 		one := &client{c: c, warehouse: w, window: map[string]bool{}, seen: map[string]bool{}}
 		one.http.Transport = &http.Transport{}
-		one.http.Timeout = 7 * time.Second // longer than a node waits for Redis before it answers 503
 		list = append(list, one)
 		random := rand.New(rand.NewPCG(1, uint64(i)))
-		running.Go(func() { one.run(ctx, random) })
+		running.Go(func() { one.run(ctx, random, ask) })
 	}
 	stop = func() {
 		cancel()
@@ -63,16 +70,9 @@ func (c *cluster) clients(warehouses ...string) (list []*client, stop func()) {
 	return list, stop
 }
 
-func (cl *client) run(ctx context.Context, random *rand.Rand) {
+func (cl *client) run(ctx context.Context, random *rand.Rand, ask func(context.Context, *client, *rand.Rand) bool) {
 	for ctx.Err() == nil {
-		q := url.Values{
-			"warehouse": {cl.warehouse}, "subscriber": {"role:keeper", "user:7"},
-			"limit": {strconv.Itoa(1 + random.IntN(40))}, "wait": {strconv.Itoa(random.IntN(800)) + "ms"},
-		}
-		if cl.cursor != "" {
-			q.Set("after", cl.cursor)
-		}
-		if cl.poll(ctx, cl.c.base(random.IntN(100)), q) {
+		if ask(ctx, cl, random) {
 			continue
 		}
 		select { // as a client that is told to come again
@@ -80,6 +80,18 @@ func (cl *client) run(ctx context.Context, random *rand.Rand) {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// query is the next poll, of whatever length it pleases.
+func (cl *client) query(random *rand.Rand) url.Values {
+	q := url.Values{
+		"warehouse": {cl.warehouse}, "subscriber": {"role:keeper", "user:7"},
+		"limit": {strconv.Itoa(1 + random.IntN(40))}, "wait": {strconv.Itoa(random.IntN(800)) + "ms"},
+	}
+	if cl.cursor != "" {
+		q.Set("after", cl.cursor)
+	}
+	return q
 }
 
 type page struct {
@@ -93,21 +105,27 @@ func (cl *client) poll(ctx context.Context, base string, q url.Values) bool {
 	code, p, err := cl.get(ctx, base+"/api/v1/notices?"+q.Encode())
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
-	switch {
-	case ctx.Err() != nil:
-		return false
-	case err != nil:
-		cl.refused++
-		return false
-	case code == http.StatusServiceUnavailable:
-		cl.later++
-		return false
-	case code != http.StatusOK:
-		cl.faults = append(cl.faults, fmt.Sprintf("a poll with %v answers %d", q, code))
+	if !cl.answered(ctx, code, err) {
 		return false
 	}
 	cl.take(p)
 	return true
+}
+
+// answered tells whether the client got what it asked for, and notes why not.
+func (cl *client) answered(ctx context.Context, code int, err error) bool {
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		cl.refused++
+	case code == http.StatusServiceUnavailable:
+		cl.later++
+	case code != http.StatusOK:
+		cl.faults = append(cl.faults, fmt.Sprintf("after cursor %q the answer is %d", cl.cursor, code))
+	default:
+		return true
+	}
+	return false
 }
 
 func (cl *client) get(ctx context.Context, at string) (code int, p page, err error) {

@@ -99,6 +99,23 @@ func (c *cluster) write(name, text string) {
 	}
 }
 
+// configure replaces texts of the configuration: old, new, …
+func (c *cluster) configure(pairs ...string) {
+	c.t.Helper()
+	text, err := os.ReadFile(filepath.Join(c.dir, configFile))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.write(configFile, strings.NewReplacer(pairs...).Replace(string(text)))
+}
+
+// sinks adds lines to the sinks of the configuration.
+func (c *cluster) sinks(lines string) {
+	c.t.Helper()
+	const inbox = "  inbox: {type: inbox}\n"
+	c.configure(inbox, inbox+lines)
+}
+
 // exec changes the WMS.
 func (c *cluster) exec(ctx context.Context, query string, args ...any) {
 	c.t.Helper()

@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -39,12 +40,14 @@ func trialOf(c *cluster) *trial {
 	c.t.Helper()
 	tr := &trial{cluster: c, world: newWorld(c), ledger: c.openLedger()}
 	stopWorld := tr.world.live()
-	clients, stopClients := c.clients(warehouses...)
-	tr.clients = clients
+	polls, stopPolls := c.clients(warehouses...)
+	streams, stopStreams := c.streams(warehouses...)
+	tr.clients = slices.Concat(polls, streams)
 	tr.end = func() {
 		stopWorld()
-		tr.world.settle(tr.ledger, clients)
-		stopClients()
+		tr.world.settle(tr.ledger, tr.clients)
+		stopPolls()
+		stopStreams()
 	}
 	return tr
 }

@@ -29,6 +29,7 @@ const (
 	childGrace   = "TALLYMAN_E2E_GRACE"   // of a stop; the default where empty
 	childDies    = "TALLYMAN_E2E_DIES"    // the step in which it kills itself, or "step*3", the third time; none where empty
 	childFreezes = "TALLYMAN_E2E_FREEZES" // the step in which it stops itself, the first time; none where empty
+	childAhead   = "TALLYMAN_E2E_AHEAD"   // by how much its machine's clock is ahead; see wrongClock
 )
 
 func TestMain(m *testing.M) {
@@ -64,6 +65,13 @@ func serve(ctx context.Context, cfg *config.Config, o cli.ServeOptions) (err err
 	if options.StopGrace, err = duration(childGrace); err != nil {
 		return err
 	}
+	ahead, err := duration(childAhead)
+	if err != nil {
+		return err
+	}
+	if ahead != 0 {
+		options.Clock = newWrongClock(ctx, ahead)
+	}
 	node, err := app.New(ctx, cfg, options)
 	if err != nil {
 		return err
@@ -80,6 +88,31 @@ func duration(variable string) (time.Duration, error) {
 	}
 	return time.ParseDuration(text)
 }
+
+// wrongClock is the clock of a machine that is not set right. SIGUSR1 sets it back by an hour.
+type wrongClock struct{ ahead atomic.Int64 }
+
+func newWrongClock(ctx context.Context, ahead time.Duration) *wrongClock {
+	c := &wrongClock{}
+	c.ahead.Store(int64(ahead))
+	set := make(chan os.Signal, 1)
+	signal.Notify(set, syscall.SIGUSR1)
+	go func() {
+		defer signal.Stop(set)
+		select {
+		case <-set:
+			c.ahead.Add(-int64(time.Hour))
+		case <-ctx.Done():
+		}
+	}()
+	return c
+}
+
+// Now returns what the machine shows. Nobody can tell by it how much time has gone by.
+func (c *wrongClock) Now() time.Time { return time.Now().Round(0).Add(time.Duration(c.ahead.Load())) }
+
+// Real returns d.
+func (*wrongClock) Real(d time.Duration) time.Duration { return d }
 
 // frozen is what a node says before it stops itself.
 const frozen = "Frozen"

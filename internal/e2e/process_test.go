@@ -157,7 +157,13 @@ func (n *node) address() string { return strings.TrimPrefix(n.base, "http://") }
 // ask asks the node's queue, and tells whether there was an answer.
 func (n *node) ask(method, path, body string, answer any) bool {
 	n.t.Helper()
-	req, err := http.NewRequestWithContext(n.t.Context(), method, n.base+"/api/v1/queues/"+workQueue+path, strings.NewReader(body))
+	return n.call(method, "/queues/"+workQueue+path, body, answer) == http.StatusOK
+}
+
+// call asks the node's API and returns the status of its answer, 0 where there is none.
+func (n *node) call(method, path, body string, answer any) int {
+	n.t.Helper()
+	req, err := http.NewRequestWithContext(n.t.Context(), method, n.base+"/api/v1"+path, strings.NewReader(body))
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -165,14 +171,14 @@ func (n *node) ask(method, path, body string, answer any) bool {
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Do(req)
 	if err != nil {
-		return false
+		return 0
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return false
+	if resp.StatusCode >= http.StatusBadRequest {
+		return resp.StatusCode
 	}
 	if err := json.NewDecoder(resp.Body).Decode(answer); err != nil {
 		n.t.Errorf("%s %s: %v", method, path, err)
 	}
-	return true
+	return resp.StatusCode
 }

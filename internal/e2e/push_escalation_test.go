@@ -3,9 +3,6 @@ package e2e
 import (
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -34,17 +31,8 @@ rules:
 func TestEscalation(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, killLease, escalationRule)
-	sms, pager := newReceiver(t, 1, 1), newReceiver(t, 2, 1)
-	sms.calm()
-	pager.calm()
-	text, err := os.ReadFile(filepath.Join(c.dir, configFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	const inbox = "  inbox: {type: inbox}\n"
-	c.write(configFile, strings.Replace(string(text), inbox, inbox+
-		"  sms: {type: webhook, url: \""+sms.URL+"\", allow_private: true}\n"+
-		"  pager: {type: webhook, url: \""+pager.URL+"\", allow_private: true}\n", 1))
+	sms, pager := calmReceiver(t), calmReceiver(t)
+	c.sinks(webhook("sms", sms) + webhook("pager", pager))
 	l := c.openLedger()
 	n := c.start(0)
 	c.bins("read", -1, 1, 1)

@@ -3,8 +3,6 @@ package e2e
 import (
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -55,13 +53,8 @@ func newPushTrial(t *testing.T, way func(address string) string) *pushTrial {
 		fmt.Fprintf(&sinks, "  %s: {type: webhook, url: \"http://%s/%s\", allow_private: true, timeout: %s, concurrency: 4, breaker: {failures: 5, open: 1s}}\n",
 			name, way(r.Listener.Addr().String()), name, pushTimeout)
 	}
-	text, err := os.ReadFile(filepath.Join(c.dir, configFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	const inbox = "  inbox: {type: inbox}\n"
-	c.write(configFile, strings.NewReplacer(inbox, inbox+sinks.String(),
-		fmt.Sprintf("%q", c.ledgerURL), fmt.Sprintf("%q", throughWay(c.ledgerURL, way)), c.redis.Addr, way(c.redis.Addr)).Replace(string(text)))
+	c.configure(fmt.Sprintf("%q", c.ledgerURL), fmt.Sprintf("%q", throughWay(c.ledgerURL, way)), c.redis.Addr, way(c.redis.Addr))
+	c.sinks(sinks.String())
 	p.trial = trialOf(c)
 	return p
 }

@@ -46,13 +46,7 @@ rules:
 func newWork(t *testing.T) *cluster {
 	t.Helper()
 	c := newCluster(t, killLease, workRule)
-	text, err := os.ReadFile(filepath.Join(c.dir, configFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	const inbox = "  inbox: {type: inbox}\n"
-	c.write(configFile, strings.Replace(string(text), inbox, inbox+
-		"  "+workQueue+": {type: queue, lease: 2s, max_attempts: 50, suspend_steps: [1s]}\n", 1))
+	c.sinks("  " + workQueue + ": {type: queue, lease: 2s, max_attempts: 50, suspend_steps: [1s]}\n")
 	c.write("types.yaml", strings.Replace(typesText, "{bin: {type: string}}", "{bin: {type: string}, sku: {type: string}}", 1))
 	return c
 }

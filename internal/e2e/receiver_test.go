@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -33,6 +34,19 @@ type receiver struct {
 	random *rand.Rand
 	calls  []call
 	failed int
+}
+
+// calmReceiver is one that takes everything.
+func calmReceiver(t *testing.T) *receiver {
+	t.Helper()
+	r := newReceiver(t, 1, 1)
+	r.calm()
+	return r
+}
+
+// webhook is the line of the configuration for a sink that calls the receiver.
+func webhook(name string, r *receiver) string {
+	return fmt.Sprintf("  %s: {type: webhook, url: %q, allow_private: true}\n", name, r.URL)
 }
 
 func newReceiver(t *testing.T, seed uint64, faults int) *receiver {

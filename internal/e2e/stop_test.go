@@ -13,13 +13,16 @@ import (
 	"tallyman/internal/testenv"
 )
 
+// everySecond is a cron.
+const everySecond = "* * * * * *"
+
 // slowRule takes as long as the WMS says.
 const slowRule = `
 version: 1
 rules:
   - id: negative-bin-stock
     source: wms
-    schedule: {cron: "* * * * * *"}
+    schedule: {cron: "` + everySecond + `"}
     probe:
       sql: SELECT wh_id, bin_code, qty FROM bin_stock WHERE qty < 0 AND (SELECT pg_sleep((SELECT seconds FROM pace))) IS NOT NULL
       timeout: 50s
@@ -31,10 +34,10 @@ rules:
 // longLease is a lease that nobody waits for: what is taken over sooner was given back.
 const longLease = 30 * time.Second
 
-// newSlowCluster is a cluster with one bad bin, whose scans take the seconds.
-func newSlowCluster(t *testing.T, seconds float64) *cluster {
+// newSlowCluster is a cluster with one bad bin and a slow rule, whose scans take the seconds.
+func newSlowCluster(t *testing.T, lease time.Duration, rule string, seconds float64) *cluster {
 	t.Helper()
-	c := newCluster(t, longLease, slowRule)
+	c := newCluster(t, lease, rule)
 	c.exec(t.Context(), `CREATE TABLE pace (seconds FLOAT8 NOT NULL)`)
 	c.exec(t.Context(), `INSERT INTO pace VALUES ($1)`, seconds)
 	c.exec(t.Context(), `INSERT INTO bin_stock VALUES (119240, 'A-01', -3)`)
@@ -100,7 +103,7 @@ func (c *cluster) askAndWait(n *node, answered chan<- error) {
 // A node that is told to stop finishes the firing that it runs, and answers the client that waits.
 func TestStopFinishesWhatRuns(t *testing.T) {
 	t.Parallel()
-	c := newSlowCluster(t, 2)
+	c := newSlowCluster(t, longLease, slowRule, 2)
 	l := c.openLedger()
 	n := c.start(0)
 	claim := c.awaitScan(l)
@@ -125,7 +128,7 @@ func TestStopFinishesWhatRuns(t *testing.T) {
 // end of the lease.
 func TestStopGivesBackWhatTakesTooLong(t *testing.T) {
 	t.Parallel()
-	c := newSlowCluster(t, 40)
+	c := newSlowCluster(t, longLease, slowRule, 40)
 	l := c.openLedger()
 	nodes := map[string]*node{}
 	for place := range 2 {
