@@ -7,6 +7,7 @@ import (
 
 	"tallyman/internal/api"
 	"tallyman/internal/auth"
+	"tallyman/internal/ledger"
 )
 
 // people are identities by the bearer token of their name.
@@ -142,4 +143,31 @@ func TestChangesStayInOnesOwnWarehouses(t *testing.T) {
 		{"chief", "POST", "/tokens", `{"subject":"user:x","access":["admin"],"warehouses":["W2"]}`, 403, denied},
 		{"chief", "POST", "/tokens", `{"subject":"user:x","access":["admin"],"warehouses":["W1"]}`, 201, ""},
 	})
+}
+
+// TestTokensOfOthersAreNotOnesOwn has an admin of one warehouse look for tokens of more, and try to end them.
+func TestTokensOfOthersAreNotOnesOwn(t *testing.T) {
+	t.Parallel()
+	kept := &fakeTokens{}
+	for id, warehouses := range map[string][]string{"t_all": {"*"}, "t_both": {"W1", "W2"}, "t_theirs": {"W2"}, "t_mine": {"W1"}} {
+		if err := kept.AddToken(t.Context(), ledger.Token{ID: id, Subject: "user:x", Warehouses: warehouses}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := newBundle(asPeople, func(d *api.Deps) { d.Tokens = kept })
+	b.ask(t, []asking{
+		{"chief", "POST", "/tokens/t_all/revoke", "", 404, "token_not_found"},
+		{"chief", "POST", "/tokens/t_both/revoke", "", 404, "token_not_found"},
+		{"chief", "POST", "/tokens/t_theirs/revoke", "", 404, "token_not_found"},
+		{"admin", "GET", "/tokens", "", 200, "t_all"},
+		{"chief", "POST", "/tokens/t_mine/revoke", "", 200, `"state":"revoked"`},
+		{"admin", "POST", "/tokens/t_theirs/revoke", "", 200, `"state":"revoked"`},
+	})
+	list := b.handle(t, tokensPath+"?ended=true", "Authorization", "Bearer chief").body
+	if !strings.Contains(list, "t_mine") || strings.Count(list, `"id"`) != 1 {
+		t.Errorf("an admin of W1 sees %s", list)
+	}
+	if live := b.handle(t, tokensPath, "Authorization", "Bearer admin").body; !strings.Contains(live, "t_all") || !strings.Contains(live, "t_both") || strings.Contains(live, "t_theirs") {
+		t.Errorf("in force are %s", live)
+	}
 }

@@ -24,13 +24,17 @@ func TestRunsOfOthersTellNoData(t *testing.T) {
 	f.scopes[0].LastRun, f.scopes[1].LastRun, f.runs = mine, theirs, []ledger.Run{*mine, *theirs}
 	b.deps.Status = func(context.Context) (api.StatusReport, error) {
 		return api.StatusReport{Rules: []api.RuleStatus{
-			{ID: "negative-bin-stock", Scope: "119240", LastRun: api.NewRunStatus(mine)}, {ID: "negative-bin-stock", Scope: "119241", LastRun: api.NewRunStatus(theirs)},
+			{ID: "negative-bin-stock", Scope: "119240", LastRun: api.NewRunStatus(mine)},
+			{ID: "negative-bin-stock", Scope: "119241", LastRun: api.NewRunStatus(theirs)},
 			{ID: "without-scopes", LastRun: api.NewRunStatus(theirs)},
 		}}, nil
 	}
 	b.api = api.New(b.deps)
 	for _, c := range []struct{ method, path string }{
-		{"GET", "/rules"}, {"GET", "/rules/negative-bin-stock"}, {"GET", "/rules/negative-bin-stock/runs"}, {"GET", "/status"},
+		{"GET", "/rules"},
+		{"GET", "/rules/negative-bin-stock"},
+		{"GET", "/rules/negative-bin-stock/runs"},
+		{"GET", "/status"},
 		{"POST", "/rules/negative-bin-stock/disable?scope=119240"},
 	} {
 		got := b.handleBody(t, c.method, "/api/v1"+c.path, "", "Authorization", "Bearer site")

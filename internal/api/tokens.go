@@ -58,31 +58,50 @@ func (a *API) listTokens(ctx context.Context, in *tokenListInput) (*tokensOutput
 	if prob != nil {
 		return nil, prob
 	}
-	list, err := a.deps.Tokens.ListTokens(ctx)
-	if err != nil {
-		return nil, a.ledgerFailed(ctx, err)
+	list, prob := a.ownTokens(ctx)
+	if prob != nil {
+		return nil, prob
 	}
 	return &tokensOutput{Body: tokensForm{Tokens: FormsOfTokens(list, ended, time.Now())}}, nil
 }
 
-// revokeToken answers POST /tokens/{id}/revoke.
-func (a *API) revokeToken(ctx context.Context, in *tokenInput) (*tokenOutput, error) {
-	who := auth.From(ctx)
-	err := a.deps.Tokens.RevokeToken(ctx, in.ID, who.Subject, time.Now())
-	switch {
-	case errors.Is(err, ledger.ErrNotFound):
-		return nil, newProblem(http.StatusNotFound, CodeTokenNotFound, "there is no token "+quote(in.ID))
-	case err != nil:
-		return nil, a.ledgerFailed(ctx, err)
-	}
-	a.log.LogAttrs(ctx, slog.LevelInfo, "a token was revoked", slog.String("token", in.ID), slog.String("by", who.Subject))
+// ownTokens are those that the caller may see and end: nobody ends what is good for more than his own warehouses.
+func (a *API) ownTokens(ctx context.Context) ([]ledger.Token, *Problem) {
 	list, err := a.deps.Tokens.ListTokens(ctx)
 	if err != nil {
 		return nil, a.ledgerFailed(ctx, err)
 	}
-	i := slices.IndexFunc(list, func(t ledger.Token) bool { return t.ID == in.ID })
-	if i < 0 { // it has been forgotten meanwhile
-		return nil, newProblem(http.StatusNotFound, CodeTokenNotFound, "there is no token "+quote(in.ID))
+	who := auth.From(ctx)
+	foreign := func(w string) bool { return !who.InWarehouse(w) }
+	return slices.DeleteFunc(list, func(t ledger.Token) bool { return slices.ContainsFunc(t.Warehouses, foreign) }), nil
+}
+
+// ownToken is the one of that id among them.
+func (a *API) ownToken(ctx context.Context, id string) (*ledger.Token, *Problem) {
+	list, prob := a.ownTokens(ctx)
+	if prob != nil {
+		return nil, prob
 	}
-	return &tokenOutput{Body: FormOfToken(&list[i], time.Now())}, nil
+	i := slices.IndexFunc(list, func(t ledger.Token) bool { return t.ID == id })
+	if i < 0 {
+		return nil, newProblem(http.StatusNotFound, CodeTokenNotFound, "there is no token "+quote(id))
+	}
+	return &list[i], nil
+}
+
+// revokeToken answers POST /tokens/{id}/revoke.
+func (a *API) revokeToken(ctx context.Context, in *tokenInput) (*tokenOutput, error) {
+	if _, prob := a.ownToken(ctx, in.ID); prob != nil {
+		return nil, prob
+	}
+	by := auth.From(ctx).Subject
+	if err := a.deps.Tokens.RevokeToken(ctx, in.ID, by, time.Now()); err != nil && !errors.Is(err, ledger.ErrNotFound) {
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	a.log.LogAttrs(ctx, slog.LevelInfo, "a token was revoked", slog.String("token", in.ID), slog.String("by", by))
+	token, prob := a.ownToken(ctx, in.ID)
+	if prob != nil { // it has been forgotten meanwhile
+		return nil, prob
+	}
+	return &tokenOutput{Body: FormOfToken(token, time.Now())}, nil
 }
