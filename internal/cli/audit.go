@@ -55,13 +55,13 @@ nobody can change or remove. An object or action stands for all that begins with
 		},
 	})
 	for name, help := range map[string]string{
-		"object": "of this, or what begins with it: rule, rule:negative-bin-stock, queue:replenishment",
-		"by":     "made by this one, such as user:ann", "action": "of this kind: rule, rule.disable, token.create",
-		"since": "made then or later: a time, or so long ago, such as 7d", "after": "the cursor of the page before",
+		"object": "what was changed, or how it begins: rule, rule:negative-bin-stock, queue:replenishment",
+		"by":     "who changed it, such as user:ann", "action": "what was done, or how it begins: rule, rule.disable, token.create",
+		"since": "changes since then: a time, or a span such as 7d", "after": "go on behind the page that ended with this cursor",
 	} {
 		flags[name] = cmd.Flags().String(name, "", help)
 	}
-	cmd.Flags().IntVar(&limit, "limit", 50, "changes at most")
+	cmd.Flags().IntVar(&limit, "limit", 50, "how many changes at most")
 	return cmd
 }
 

@@ -64,13 +64,14 @@ func isPage(res *http.Response) bool {
 
 // whatNext says what the caller can do about a problem; "" where the problem says it.
 var whatNext = map[api.Code]string{
-	api.CodeTokenMissing: "name its file with --token-file, or set TALLYMAN_TOKEN",
-	api.CodeTokenInvalid: "is it another server's token? `tallyman tokens list` shows those that there are",
-	api.CodeTokenExpired: "`tallyman tokens create` makes another one",
-	api.CodeTokenRevoked: "`tallyman tokens create` makes another one",
-	api.CodeRoleMissing:  "call with the token of somebody who may (--token-file)",
-	api.CodeNotFound:     "the server may be older than this program: `tallyman version` and `tallyman status` tell",
-	api.CodeBadHost:      "call it by localhost or 127.0.0.1, on the machine where it runs",
+	api.CodeMissingParameter: "the flag of that name says it",
+	api.CodeTokenMissing:     "name its file with --token-file, or set TALLYMAN_TOKEN",
+	api.CodeTokenInvalid:     "is it another server's token? `tallyman tokens list` shows those that there are",
+	api.CodeTokenExpired:     "`tallyman tokens create` makes another one",
+	api.CodeTokenRevoked:     "`tallyman tokens create` makes another one",
+	api.CodeRoleMissing:      "call with the token of somebody who may (--token-file)",
+	api.CodeNotFound:         "the server may be older than this program: `tallyman version` and `tallyman status` tell",
+	api.CodeBadHost:          "call it by localhost or 127.0.0.1, on the machine where it runs",
 }
 
 // refused makes the server's problem an error: its own words where it is one of Tallyman's.

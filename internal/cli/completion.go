@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"tallyman/internal/auth"
 )
 
 // completionTimeout is how long a shell may have to wait for the names that a server knows.
@@ -30,6 +32,15 @@ var flagLists = map[string]string{"rule": "RULE", "sink": "SINK", "type": "TYPE"
 // fixedFlags are the flags that take one of a few words.
 var fixedFlags = map[string][]string{
 	"output": {"table", "json", "yaml"}, "log-level": {"debug", "info", "warn", "error"}, "log-format": {"text", "json"},
+	"access": roleNames(),
+}
+
+func roleNames() []string {
+	var names []string
+	for _, role := range auth.Roles() {
+		names = append(names, string(role))
+	}
+	return names
 }
 
 // fileArguments are the arguments that are files.

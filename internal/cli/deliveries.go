@@ -15,7 +15,7 @@ import (
 )
 
 func (c *command) deliveries() *cobra.Command {
-	return group("deliveries", "Notices on their way to sinks: how they stand; try them again, or cancel them",
+	return group("deliveries", "Notices on their way to sinks: see, retry and cancel them",
 		c.deliveriesList(), c.deliveriesShow(), c.deliveriesRetry(), c.deliveriesCancel())
 }
 
@@ -75,7 +75,7 @@ func (c *command) deliveriesList() *cobra.Command {
 		},
 	})
 	f.add(cmd)
-	cmd.Flags().IntVar(&limit, "limit", 50, "so many deliveries at most; 0 is all")
+	cmd.Flags().IntVar(&limit, "limit", 50, "how many deliveries at most; 0 = all")
 	cmd.Flags().Int64Var(&before, "before", 0, "go on behind the list that ended with this number")
 	return cmd
 }

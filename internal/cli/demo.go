@@ -12,7 +12,7 @@ func (c *command) demo() *cobra.Command {
 	o := DemoOptions{Version: buildVersion().Version, Out: c.Out, Color: isTerminal(c.Out) && c.getenv("NO_COLOR") == ""}
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Run everything on a simulated warehouse; needs no other server and leaves nothing behind",
+		Short: "Run everything on a simulated warehouse; needs no other server",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Speed <= 0 {

@@ -14,7 +14,7 @@ import (
 )
 
 func (c *command) notices() *cobra.Command {
-	return group("notices", "Notices of a running server: see and send them, and say that a user has read or acked them",
+	return group("notices", "See and send notices, and say that a user has read or acked them",
 		c.noticesList(), c.noticesTail(), c.noticesSend(), c.noticesMark("read", "Read", "A user has read a notice", "unless: read"),
 		c.noticesMark("ack", "Acked", "A user has acked a notice, which is to have read it, too", "unless: read or unless: acked"),
 		c.noticesReadAll())

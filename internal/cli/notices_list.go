@@ -25,8 +25,8 @@ type pollFlags struct {
 }
 
 func (f *pollFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.warehouse, "warehouse", "", "whose inboxes to look into, where the token is not for one alone")
-	cmd.Flags().StringArrayVar(&f.subscribers, "subscriber", nil, "user:<id> or role:<id>, where not those of the token; may be repeated")
+	cmd.Flags().StringVar(&f.warehouse, "warehouse", "", "whose inboxes (default: the token's warehouse, if it has one)")
+	cmd.Flags().StringArrayVar(&f.subscribers, "subscriber", nil, "user:<id> or role:<id>; may be repeated (default: those of the token)")
 	cmd.Flags().StringArrayVar(&f.types, "type", nil, "only of this type; may be repeated")
 	cmd.Flags().StringVar(&f.since, "since", "", "delivered since: a span such as 2h, or a time such as 2026-06-01T08:00:00Z")
 }
@@ -137,7 +137,7 @@ with --limit the latest of them are listed.`,
 	})
 	flags.add(cmd)
 	cmd.Flags().BoolVar(&flags.unread, "unread", false, "only those that the user has not read")
-	cmd.Flags().IntVar(&limit, "limit", 0, "the latest so many; 0 = all")
+	cmd.Flags().IntVar(&limit, "limit", 0, "only the latest ones, this many; 0 = all")
 	return cmd
 }
 

@@ -47,7 +47,7 @@ It outlasts restarts of the server and of Redis: nothing is left out, nothing pr
 		},
 	})
 	flags.add(cmd)
-	cmd.Flags().IntVar(&last, "last", 10, "print so many of those that are there before it goes on; --since prints all since then")
+	cmd.Flags().IntVar(&last, "last", 10, "how many of those that are there to print first; --since prints all since then")
 	return cmd
 }
 

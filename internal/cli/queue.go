@@ -10,7 +10,7 @@ import (
 )
 
 func (c *command) queue() *cobra.Command {
-	return group("queue", "Work queues of a running server: look into them, and do what workers and operators do",
+	return group("queue", "Work queues: look into them, and do what workers and operators do",
 		c.queueList(), c.queueShow(), c.queuePeek(), c.queueRank(),
 		c.queuePush(), c.queueLease(),
 		c.queueAck(), c.queueNack(), c.queueRelease(), c.queueExtend(), c.queueSuspend(), c.queueStore(),

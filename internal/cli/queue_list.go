@@ -44,7 +44,7 @@ that remains, the dead by when they died, the ended with the latest push first. 
 		},
 	}, &f.test)
 	cmd.Flags().StringVar(&f.state, "state", string(item.Ready), "ready, assigned, leased, delayed, suspended, stored, dead, done, removed or refused")
-	cmd.Flags().IntVar(&f.limit, "limit", 50, "so many items at most; 0 is all")
+	cmd.Flags().IntVar(&f.limit, "limit", 50, "how many items at most; 0 = all")
 	cmd.Flags().StringVar(&f.after, "after", "", "go on behind the list that ended with this cursor")
 	return cmd
 }

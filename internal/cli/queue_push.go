@@ -152,7 +152,7 @@ func writePushed(w io.Writer, items []api.PushedItemForm) {
 	}
 	text := "Pushed " + count(n[item.Pushed], "item")
 	if n[item.Exists] > 0 {
-		text += fmt.Sprintf("; %d were there already", n[item.Exists])
+		text += fmt.Sprintf("; already there: %d", n[item.Exists])
 	}
 	if n[item.Duplicate] > 0 {
 		text += fmt.Sprintf("; left out %d whose dedupe keys others hold", n[item.Duplicate])

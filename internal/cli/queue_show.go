@@ -69,7 +69,7 @@ func (c *command) queuePeek() *cobra.Command {
 			return c.print(form, func(w io.Writer) { writePeek(w, form.Items) })
 		},
 	}, &f.test)
-	cmd.Flags().IntVar(&f.limit, "max", 1, "so many items")
+	cmd.Flags().IntVar(&f.limit, "max", 1, "how many items")
 	return cmd
 }
 

@@ -22,8 +22,8 @@ func (c *command) rulesCheck() *cobra.Command {
 	var o CheckOptions
 	cmd := c.withConfig(&cobra.Command{
 		Use:   "check [PATH…]",
-		Short: "Check rules files or folders: every problem at once",
-		Long: `Check rules files, or the *.yaml files of folders: every problem at once, with its place.
+		Short: "Check rule files or folders: every problem at once",
+		Long: `Check rule files, or the *.yaml files of folders: every problem at once, with its place.
 
 With --config, or without a PATH (then the configuration's rules.paths are checked), the sources, sinks and types that rules
 name must be there too; the secrets of the configuration need not be.

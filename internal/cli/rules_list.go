@@ -100,7 +100,7 @@ func (c *command) rulesRuns() *cobra.Command {
 		},
 	})
 	cmd.Flags().StringVar(&f.scope, "scope", "", "only in this scope")
-	cmd.Flags().IntVar(&f.limit, "limit", 20, "so many runs at most")
+	cmd.Flags().IntVar(&f.limit, "limit", 20, "how many runs at most")
 	return cmd
 }
 
@@ -123,6 +123,6 @@ func (c *command) rulesFindings() *cobra.Command {
 	})
 	cmd.Flags().StringVar(&f.scope, "scope", "", "only in this scope")
 	cmd.Flags().StringVar(&f.state, "state", "", "only in this state: pending or firing")
-	cmd.Flags().IntVar(&f.limit, "limit", 50, "so many findings at most")
+	cmd.Flags().IntVar(&f.limit, "limit", 50, "how many findings at most")
 	return cmd
 }

@@ -12,10 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tallyman/internal/ledger"
 	"tallyman/rules/problem"
 )
 
-// The exit codes.
+// The exit codes, as `tallyman --help` tells them.
 const (
 	ExitFine        = 0
 	ExitProblems    = 1
@@ -99,7 +100,7 @@ func (c *command) exitCode(err error) int {
 		return exit.code
 	case !c.started:
 		return ExitUsage
-	case errors.As(err, &netErr) && netErr.Op == "dial", errors.As(err, &urlErr):
+	case errors.As(err, &netErr) && netErr.Op == "dial", errors.As(err, &urlErr), errors.Is(err, ledger.ErrInUse):
 		return ExitUnreachable
 	default:
 		return ExitProblems

@@ -16,8 +16,7 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib" // for the command sql
 	"github.com/rogpeppe/go-internal/testscript"
-	_ "modernc.org/sqlite" // for the command sql
-	_ "modernc.org/sqlite" // for the scripts' databases
+	_ "modernc.org/sqlite" // for the commands sql and sqlite
 
 	"tallyman/internal/testenv"
 )

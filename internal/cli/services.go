@@ -23,7 +23,7 @@ type Services struct {
 	Migrate func(ctx context.Context, cfg *config.Config) ([]ledger.Migration, error)
 	// MigrateStatus returns every step, the pending ones without a time.
 	MigrateStatus func(ctx context.Context, cfg *config.Config) ([]ledger.Migration, error)
-	// CheckRules checks rules files; without cfg, what needs no source, sink or type.
+	// CheckRules checks rule files; without cfg, what needs no source, sink or type.
 	CheckRules func(ctx context.Context, cfg *config.Config, o CheckOptions) (app.Checked, error)
 	// OpenRuleMaker opens a source to make a rule from one of its tables.
 	OpenRuleMaker func(ctx context.Context, cfg *config.Config, source string) (*app.RuleMaker, error)
@@ -81,5 +81,5 @@ type DemoOptions struct {
 	Color   bool
 }
 
-// CheckOptions says how far a check of rules files looks.
+// CheckOptions says how far a check of rule files looks.
 type CheckOptions = app.CheckOptions

@@ -73,6 +73,7 @@ func TestExitCodesOfFailures(t *testing.T) {
 		"refused": {fmt.Errorf("open the ledger: %w", &net.OpError{Op: "dial", Err: errors.New("refused")}), ExitUnreachable},
 		"no file": {fmt.Errorf("read the rules: %w", fs.ErrNotExist), ExitProblems},
 		"schema":  {ledger.ErrSchema, ExitProblems},
+		"in use":  {fmt.Errorf("open the ledger: %w", ledger.ErrInUse), ExitUnreachable},
 	} {
 		s := Services{Serve: func(context.Context, *config.Config, ServeOptions) error { return c.err }}
 		code, _, errOut := local(t, s, "serve")

@@ -15,7 +15,7 @@ import (
 )
 
 func (c *command) sinks() *cobra.Command {
-	return group("sinks", "Where notices go: how the inbox, queues and push channels of a running server do", c.sinksList(), c.sinksShow())
+	return group("sinks", "Where notices go, and how each sink is doing", c.sinksList(), c.sinksShow())
 }
 
 func (c *command) sinksList() *cobra.Command {
@@ -120,7 +120,7 @@ func writeSink(w io.Writer, s *api.SinkForm, now time.Time) {
 		}
 		lines = append(lines,
 			[2]string{"breaker", breaker}, [2]string{"failures", failures}, [2]string{"held until", at(p.HeldUntil, now)},
-			[2]string{"in flight", strconv.Itoa(p.InFlight) + "; " + strconv.Itoa(p.Waiting) + " next"},
+			[2]string{"in flight", strconv.Itoa(p.InFlight) + ", and " + strconv.Itoa(p.Waiting) + " that are next"},
 			[2]string{"last sent", at(p.LastSent, now)}, [2]string{"last error", oneLine(p.LastError)}, [2]string{"error at", at(p.LastErrorAt, now)},
 		)
 	}

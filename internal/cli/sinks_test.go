@@ -74,7 +74,7 @@ func TestSinks(t *testing.T) {
   breaker      open since 2026-06-01 00:10:00Z, one delivery is tried at 2026-06-01 00:10:30Z
   failures     5 in a row
   held until   2026-06-01 00:11:00Z
-  in flight    0; 0 next
+  in flight    0, and 0 that are next
   last error   dial tcp: refused
   error at     2026-06-01 00:10:00Z
 

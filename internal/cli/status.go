@@ -16,7 +16,7 @@ import (
 func (c *command) status() *cobra.Command {
 	return c.withServer(&cobra.Command{
 		Use:   "status",
-		Short: "Show how a running server is: what it depends on, its rules and deliveries; exit code 1 where something is wrong",
+		Short: "Show how a running server is doing; exit code 1 if something is wrong",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var s api.StatusReport
@@ -42,7 +42,7 @@ func ailments(s *api.StatusReport) []string {
 		}
 	}
 	if s.Paused != nil {
-		list = append(list, "every rule is paused")
+		list = append(list, "every rule is stopped"+switchedBy(s.Paused))
 	}
 	for _, n := range s.Nodes {
 		if n.Differs {
@@ -85,7 +85,7 @@ func writeStatus(w io.Writer, width int, s *api.StatusReport, now time.Time) {
 			running++
 		}
 	}
-	fmt.Fprintf(w, "%s: %d of %d in their scopes run\n", count(len(ids), "rule"), running, len(s.Rules))
+	fmt.Fprintf(w, "%s: %d of %d run, each scope counted\n", count(len(ids), "rule"), running, len(s.Rules))
 	if len(s.Nodes) > 1 {
 		fmt.Fprintf(w, "%d nodes run\n", len(s.Nodes))
 	}

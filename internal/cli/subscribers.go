@@ -28,7 +28,7 @@ func (c *command) subscribersList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.print(list, func(w io.Writer) {
+			return c.print(api.SubscribersForm{Subscribers: list}, func(w io.Writer) {
 				if len(list) == 0 {
 					fmt.Fprintln(w, "The address book is empty.")
 					return

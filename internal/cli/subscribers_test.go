@@ -21,9 +21,12 @@ func TestSubscribersListReadsEveryPage(t *testing.T) {
 	if len(*calls) != 2 || !strings.Contains((*calls)[1].path, "after=next") {
 		t.Errorf("requests: %v", *calls)
 	}
-	empty, _ := server(t, answer{200, `{"subscribers":[]}`})
+	empty, _ := server(t, answer{200, `{"subscribers":[]}`}, answer{200, `{"subscribers":[]}`})
 	if _, out, _ := run(t, empty, "", "subscribers", "list"); out != "The address book is empty.\n" {
 		t.Errorf("an empty book: %q", out)
+	}
+	if _, out, _ := run(t, empty, "", "subscribers", "list", "-o", "json"); out != "{\n  \"subscribers\": []\n}\n" {
+		t.Errorf("an empty book as JSON: %q", out)
 	}
 }
 

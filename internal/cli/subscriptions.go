@@ -13,15 +13,15 @@ import (
 )
 
 func (c *command) subscriptions() *cobra.Command {
-	return group("subscriptions", "Who gets which notices: list and change it on a running server",
+	return group("subscriptions", "Who gets which notices",
 		c.subscriptionsList(), c.subscriptionsAdd(), c.subscriptionsRemove(), c.subscriptionsImport())
 }
 
 // withServer adds the flags of commands that talk to a server.
 func (c *command) withServer(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&c.server, "server", "", "the server's address (default $TALLYMAN_SERVER, or "+defaultServer+")")
-	cmd.Flags().StringVar(&c.tokenFile, "token-file", "", "the file of the token to call with (default what $TALLYMAN_TOKEN has, if anything)")
-	cmd.Flags().StringVar(&c.caFile, "ca-file", "", "the file of an authority to trust besides the system's (default $TALLYMAN_CA_FILE)")
+	cmd.Flags().StringVar(&c.tokenFile, "token-file", "", "the file that holds the token to call with (default the token in $TALLYMAN_TOKEN)")
+	cmd.Flags().StringVar(&c.caFile, "ca-file", "", "the certificate file of an authority to trust besides the system's (default $TALLYMAN_CA_FILE)")
 	return cmd
 }
 
@@ -36,12 +36,16 @@ func (c *command) subscriptionsList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.print(subs, func(w io.Writer) {
+			return c.print(map[string][]ledger.Subscription{"subscriptions": subs}, func(w io.Writer) {
+				if len(subs) == 0 {
+					fmt.Fprintln(w, "There are no such subscriptions.")
+					return
+				}
 				rows := make([][]string, len(subs))
 				for i, s := range subs {
 					rows[i] = []string{s.Type, s.Warehouse, s.Subscriber}
 				}
-				table(w, []string{"TYPE", "WAREHOUSE", "SUBSCRIBER"}, rows)
+				spread(w, c.width(), []string{"TYPE", "WAREHOUSE", "SUBSCRIBER"}, rows, nil)
 			})
 		},
 	})
@@ -116,7 +120,7 @@ The file is a list, or a map that has one as subscriptions, as the configuration
 				return err
 			}
 			return c.print(form, func(w io.Writer) {
-				fmt.Fprintf(w, "Added %d; %d were there already.\n", form.Added, form.Present)
+				fmt.Fprintf(w, "Added %d; already there: %d.\n", form.Added, form.Present)
 			})
 		},
 	})

@@ -62,6 +62,10 @@ func TestSubscriptionsListReadsEveryPage(t *testing.T) {
 	if out != want {
 		t.Errorf("got\n%swant\n%s", out, want)
 	}
+	empty, _ := server(t, answer{200, `{"subscriptions":[]}`})
+	if _, out, _ := run(t, empty, "", "subscriptions", "list"); out != "There are no such subscriptions.\n" {
+		t.Errorf("none: %q", out)
+	}
 	if len(*calls) != 2 || (*calls)[0].path != "/api/v1/subscriptions?limit=1000&warehouse=%2A" ||
 		!strings.Contains((*calls)[1].path, "after=next") {
 		t.Errorf("requests: %v", *calls)
@@ -71,10 +75,10 @@ func TestSubscriptionsListReadsEveryPage(t *testing.T) {
 func TestSubscriptionsListAsJSON(t *testing.T) {
 	t.Parallel()
 	url, _ := server(t, answer{200, `{"subscriptions":[]}`}, answer{200, `{"subscriptions":[{"type":"A","warehouse":"119240","subscriber":"user:1"}]}`})
-	if code, out, _ := run(t, url, "", "subscriptions", "list", "-o", "json"); code != ExitFine || out != "[]\n" {
+	if code, out, _ := run(t, url, "", "subscriptions", "list", "-o", "json"); code != ExitFine || out != "{\n  \"subscriptions\": []\n}\n" {
 		t.Errorf("an empty list: %d %q", code, out)
 	}
-	want := "- type: A\n  warehouse: \"119240\"\n  subscriber: user:1\n"
+	want := "subscriptions:\n  - type: A\n    warehouse: \"119240\"\n    subscriber: user:1\n"
 	if code, out, _ := run(t, url, "", "subscriptions", "list", "-o", "yaml"); code != ExitFine || out != want {
 		t.Errorf("got %d\n%swant\n%s", code, out, want)
 	}
@@ -120,7 +124,7 @@ func TestSubscriptionsImport(t *testing.T) {
 	} {
 		url, calls := server(t, answer{200, `{"added":1,"present":1}`})
 		code, out, errOut := run(t, url, in, "subscriptions", "import", "-")
-		if code != ExitFine || out != "Added 1; 1 were there already.\n" {
+		if code != ExitFine || out != "Added 1; already there: 1.\n" {
 			t.Errorf("%s: got %d %q %q", name, code, out, errOut)
 			continue
 		}

@@ -40,6 +40,9 @@ what it is good for goes to standard error.`,
   tallyman tokens create --subject user:bob --access client --subscriber role:keeper --warehouse 119240`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if ask.Subject == "" || len(ask.Access) == 0 {
+				return usage("%s needs --subject and --access: who uses the token, and what it may do", cmd.CommandPath())
+			}
 			keeper, err := c.tokenKeeper(cmd.Context())
 			if err != nil {
 				return err
@@ -79,7 +82,7 @@ func (c *command) tokensList() *cobra.Command {
 			if err = errors.Join(err, keeper.close()); err != nil {
 				return err
 			}
-			return c.print(list, func(w io.Writer) { writeTokens(w, c.width(), list) })
+			return c.print(map[string][]api.TokenForm{"tokens": list}, func(w io.Writer) { writeTokens(w, c.width(), list) })
 		},
 	})
 	cmd.Flags().BoolVar(&all, "all", false, "those too that were revoked or have expired")
