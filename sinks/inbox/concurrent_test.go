@@ -16,9 +16,8 @@ import (
 )
 
 const (
-	writers   = 8
-	perWriter = 120
-	polled    = 4 * time.Millisecond // between two polls, about
+	writers = 8
+	polled  = 4 * time.Millisecond // between two polls, about
 )
 
 // TestCursorPollingLosesAndRepeatsNothing has 8 writers on two nodes deliver notices a random while after they were made,

@@ -12,7 +12,6 @@ import (
 )
 
 const (
-	keepUpto  = 200              // watermarks of a user in a warehouse, beside the last of each inbox
 	trimEvery = 15 * time.Minute // for one user
 	markStays = time.Hour        // in any case: its notice may be on its way
 	maxMarks  = 1000             // in one script call
@@ -121,7 +120,7 @@ func (in *Inbox) putWatermarks(ctx context.Context, g *index.Generation, list []
 	}
 	for _, at := range places {
 		keys := []string{in.keys.clock(at.warehouse), in.keys.readers(at.warehouse), in.keys.upto(at.warehouse, at.user)}
-		args := append(in.markHead(g, at.warehouse, []string{at.user}), at.user, keepUpto)
+		args := append(in.markHead(g, at.warehouse, []string{at.user}), at.user, in.o.keepUpto)
 		for _, w := range of[at] {
 			args = append(args, w.Inbox, w.Score, when(w))
 		}

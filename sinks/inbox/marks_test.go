@@ -61,25 +61,25 @@ func TestAMarkWakesTheReadersOtherWindows(t *testing.T) {
 func TestManyChangesComeInPages(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {
-		n := newNode(t, t.addr, newMemoryLedger())
-		const many = maxChanges + maxChanges/2
+		const most, many = 100, 150
+		n := newNode(t, t.addr, newMemoryLedger(), func(o *Options) { o.maxChanges = most })
 		batch := makeDeliveries(many, wh, "user:1")
 		n.deliver(t, batch)
 		q := query("user:1")
 		q.Limit = page.MaxLimit
 		cursor := n.readToEnd(t, q)
 		ids := idsOf(batch)
-		for part := range slices.Chunk(ids, 300) {
+		for part := range slices.Chunk(ids, 30) {
 			n.mark(t, time.Now(), "user:1", false, part...)
 		}
 		late := makeDeliveries(1, wh, "user:1")
 		n.deliver(t, late)
 		first := n.poll(t, after(q, cursor))
-		if len(first.Changes) != maxChanges || !first.More || len(first.Notices) != 0 {
+		if len(first.Changes) != most || !first.More || len(first.Notices) != 0 {
 			t.Fatalf("%d changes, more %v, %d notices", len(first.Changes), first.More, len(first.Notices))
 		}
 		second := n.poll(t, after(q, first.Cursor))
-		if len(second.Changes) != many-maxChanges || second.More || len(second.Notices) != 1 || second.Unread != 1 {
+		if len(second.Changes) != many-most || second.More || len(second.Notices) != 1 || second.Unread != 1 {
 			t.Fatalf("%d changes, more %v, %d notices, %d unread", len(second.Changes), second.More, len(second.Notices), second.Unread)
 		}
 		got := []string{}
@@ -91,11 +91,11 @@ func TestManyChangesComeInPages(t *testing.T) {
 		}
 		// Each event of the page has a cursor that goes on right behind it.
 		events, err := second.Events()
-		if err != nil || len(events) != many-maxChanges+1 {
+		if err != nil || len(events) != many-most+1 {
 			t.Fatalf("%d events, %v", len(events), err)
 		}
-		pg := n.poll(t, after(q, events[199].Cursor))
-		if diff := cmp.Diff(second.Changes[200:], pg.Changes); diff != "" || len(pg.Notices) != 1 {
+		pg := n.poll(t, after(q, events[19].Cursor))
+		if diff := cmp.Diff(second.Changes[20:], pg.Changes); diff != "" || len(pg.Notices) != 1 {
 			t.Errorf("-want +got\n%s", diff)
 		}
 	})
@@ -117,21 +117,23 @@ func (n *node) readToEnd(t testing.TB, q page.Query) string {
 func TestForgottenWatermarksReset(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {
-		n := newNode(t, t.addr, newMemoryLedger())
+		const most = 20
+		n := newNode(t, t.addr, newMemoryLedger(), func(o *Options) { o.keepUpto = most })
 		q := query("role:k", "user:1")
+		q.Limit = 7
 		n.deliver(t, makeDeliveries(2, wh, "user:1"))
 		early := n.poll(t, q).Cursor
 		var late string
-		for i := range keepUpto + 5 {
+		for i := range most + 5 {
 			n.deliver(t, makeDeliveries(1, wh, "user:1"))
 			cursor := n.poll(t, query("user:1")).Cursor
-			if i == keepUpto {
+			if i == most {
 				late = n.readToEnd(t, q)
 			}
 			n.readAll(t, time.Now(), "user:1", n.readToEnd(t, after(query("user:1"), cursor)), "user:1")
 		}
 		card, err := n.client.ZCard(t.Context(), n.keys.upto(wh, "user:1")).Result()
-		if err != nil || card > keepUpto+1 {
+		if err != nil || card > most+1 {
 			t.Errorf("%d entries, %v", card, err)
 		}
 		pg := n.poll(t, after(q, early))

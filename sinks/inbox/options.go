@@ -40,6 +40,9 @@ type Options struct {
 	// Now replaces the server's clock. For tests alone: nodes whose clocks differ would see notices expire at
 	// different times.
 	Now func() time.Time
+
+	keepUpto   int // watermarks of a user in a warehouse, beside the last of each inbox
+	maxChanges int // marks that a page tells of; what a read-all covers comes on top
 }
 
 // The defaults and the limits of the design.
@@ -52,6 +55,8 @@ const (
 	checkEvery = time.Second // how soon a lost hint is noticed
 	sweepEvery = time.Second
 	maxUnread  = 999
+	keepUpto   = 200
+	maxChanges = 1000
 	window     = 72 * time.Hour
 )
 
@@ -64,6 +69,12 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Cap == 0 {
 		o.Cap = DefaultCap
+	}
+	if o.keepUpto == 0 {
+		o.keepUpto = keepUpto
+	}
+	if o.maxChanges == 0 {
+		o.maxChanges = maxChanges
 	}
 	if o.Cap < 1 {
 		return o, errors.New("inbox: the cap must be positive")

@@ -5,4 +5,5 @@ package inbox
 const (
 	raceFactor = 1
 	rebuilt    = 100_000
+	perWriter  = 120
 )

@@ -6,4 +6,5 @@ package inbox
 const (
 	raceFactor = 4
 	rebuilt    = 20_000
+	perWriter  = 60
 )

@@ -181,10 +181,12 @@ func (n *node) keysLike(t testing.TB, pattern string) []string {
 	return all
 }
 
-// forget removes whatever the node has in Redis, as FLUSHALL does.
+// forget removes whatever the node has in Redis, as FLUSHALL does. The epoch goes last: nothing is written back before all is gone.
 func (n *node) forget(t testing.TB) {
 	t.Helper()
-	for _, key := range n.keysLike(t, "*") {
+	epoch := n.keys.epoch()
+	keys := slices.DeleteFunc(n.keysLike(t, "*"), func(key string) bool { return key == epoch })
+	for _, key := range append(keys, epoch) {
 		if err := n.client.Del(t.Context(), key).Err(); err != nil {
 			t.Fatal(err)
 		}

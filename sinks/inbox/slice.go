@@ -86,10 +86,8 @@ type sliceEntry struct {
 	read, acked bool
 }
 
-const (
-	sliceHead  = 8    // values before those of the inboxes, the changes and the entries
-	maxChanges = 1000 // marks that a page tells of; what a read-all covers comes on top
-)
+// sliceHead is how many values come before those of the inboxes, the changes and the entries.
+const sliceHead = 8
 
 // slice calls poll.lua.
 func (in *Inbox) slice(ctx context.Context, g *index.Generation, r *reader, from position) (*slice, error) {
@@ -108,7 +106,7 @@ func (in *Inbox) slice(ctx context.Context, g *index.Generation, r *reader, from
 	}
 	args := make([]any, 0, 13+2*len(r.Subscribers))
 	args = append(args, g.Epoch, in.now(), from.mode, from.score, window.Microseconds(), limit, known.clock, known.sweeps, maxUnread+1,
-		flag(r.user != ""), from.changes, maxChanges, from.shown)
+		flag(r.user != ""), from.changes, in.o.maxChanges, from.shown)
 	for i, s := range r.Subscribers {
 		keys = append(keys, in.keys.inbox(r.Warehouse, s))
 		args = append(args, s, gone[i])
