@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -18,7 +19,8 @@ func (a *API) healthz(w http.ResponseWriter, _ *http.Request) {
 	writeBody(w, mediaJSON, []byte(`{"status":"alive"}`+"\n"))
 }
 
-// readyz says whether the node can do its work, and if not what stands in the way.
+// readyz says whether the node can do its work, and if not which parts stand in the way. Their errors, which have addresses and names of users in
+// them, are for those who may see the status: whoever reaches the address may ask here.
 func (a *API) readyz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
@@ -30,7 +32,8 @@ func (a *API) readyz(w http.ResponseWriter, r *http.Request) {
 	}
 	p := newProblem(http.StatusServiceUnavailable, CodeNotReady, "not everything that this node needs is in reach")
 	for _, reason := range reasons(err) {
-		p.Errors = append(p.Errors, Fault{Message: reason.Error()})
+		part, _, _ := strings.Cut(reason.Error(), ": ")
+		p.Errors = append(p.Errors, Fault{Message: part + ": not ready; " + base + "/status says why"})
 	}
 	p.write(w, problemMedia(r))
 }

@@ -175,14 +175,17 @@ func TestHealth(t *testing.T) {
 			t.Errorf("%s: %d %s", path, got.status, got.body)
 		}
 	}
-	ready = errors.Join(errors.New("redis: connection refused"), errors.New("ledger: not there"))
+	ready = errors.Join(errors.New("inbox: dial tcp 10.0.0.7:6379: connection refused"), errors.New("ledger: user=tallyman: not there"))
 	got := b.get(t, "/readyz")
 	p := got.asProblem(t)
-	if got.status != http.StatusServiceUnavailable || p.Code != "not_ready" || len(p.Errors) != 2 || p.Errors[0].Message != "redis: connection refused" {
+	if got.status != http.StatusServiceUnavailable || p.Code != "not_ready" || len(p.Errors) != 2 || p.Errors[1].Message != "ledger: not ready; /api/v1/status says why" {
 		t.Errorf("%d %s", got.status, got.body)
 	}
+	if strings.Contains(got.body, "10.0.0.7") || strings.Contains(got.body, "user=") { // whoever reaches the address may ask
+		t.Errorf("strangers are told %s", got.body)
+	}
 	ready = errors.New("rules: none loaded")
-	if p := b.get(t, "/readyz", "Accept", "application/xml").asProblem(t); len(p.Errors) != 1 || p.Errors[0].Message != "rules: none loaded" {
+	if p := b.get(t, "/readyz", "Accept", "application/xml").asProblem(t); len(p.Errors) != 1 || !strings.HasPrefix(p.Errors[0].Message, "rules: not ready") {
 		t.Errorf("%+v", p)
 	}
 	if got := b.get(t, "/healthz"); got.status != http.StatusOK {
