@@ -22,6 +22,8 @@ const (
 	keysUnknown  = 10 * time.Second // and at most so often for keys that are not known
 	keysTimeout  = 5 * time.Second
 	maxKeysBytes = 1 << 20
+
+	mostRedirects = 5
 )
 
 // Keys are the public keys that an identity provider shows at a URL (JWKS). They are fetched again all the time, and when a token names one that
@@ -50,6 +52,7 @@ func NewKeys(ctx context.Context, url string, log *slog.Logger, o KeysOptions) (
 	if o.Client == nil {
 		o.Client = &http.Client{Transport: limited{http.DefaultTransport}}
 	}
+	o.Client.CheckRedirect = keepTLS
 	k := &Keys{room: rate.NewLimiter(rate.Every(o.Unknown), 1)}
 	failed := func(ctx context.Context, err error) {
 		k.failed.Store(true)
@@ -117,6 +120,18 @@ func (g gate) KeyRead(ctx context.Context, id string) (jwkset.JWK, error) {
 		err = ErrNoKeys
 	}
 	return key, err
+}
+
+// keepTLS follows no redirect that leads out of TLS, nor one without it away from this machine: who can change the keys on their way can let
+// anybody in.
+func keepTLS(next *http.Request, before []*http.Request) error {
+	switch {
+	case len(before) == mostRedirects:
+		return errors.New("too many redirects")
+	case next.URL.Scheme != "https" && (before[0].URL.Scheme == "https" || !isLoopback(next.URL.Hostname())):
+		return errors.New("the redirect leads to an address without TLS")
+	}
+	return nil
 }
 
 // limited cuts answers that are far longer than keys are.

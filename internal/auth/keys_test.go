@@ -188,3 +188,29 @@ func TestKeysThatAreForSomethingElse(t *testing.T) {
 	isIdentified(t, j, sign(t, jwt.SigningMethodHS256, publicPEM(t, goodKey()), map[string]any{"kid": "k1"}, claims(nil)), ErrBadToken)
 	isIdentified(t, j, sign(t, jwt.SigningMethodRS256, goodKey(), map[string]any{"kid": 7}, claims(nil)), ErrBadToken)
 }
+
+// TestKeysComeByNoWayThatOthersCanChange has a provider lead to keys that come without TLS.
+func TestKeysComeByNoWayThatOthersCanChange(t *testing.T) {
+	t.Parallel()
+	plain := newProvider(t, jwk("k1", goodKey(), nil))
+	secure := httptest.NewTLSServer(http.RedirectHandler(plain.URL, http.StatusFound))
+	t.Cleanup(secure.Close)
+	j := byKeys(t, &provider{Server: secure}, time.Nanosecond)
+	isIdentified(t, j, ofKey(t, "k1", goodKey()), ErrNoKeys)
+	if n := plain.asked.Load(); n != 0 {
+		t.Errorf("it was asked %d times", n)
+	}
+	isIdentified(t, byKeys(t, plain, time.Nanosecond), ofKey(t, "k1", goodKey()), nil) // of this machine
+	for _, c := range []struct {
+		from, to string
+		taken    bool
+	}{
+		{"https://id.example.com/keys", "https://keys.example.com", true}, {"https://id.example.com/keys", "http://127.0.0.1/keys", false},
+		{"http://localhost/keys", "http://127.0.0.1/keys", true}, {"http://localhost/keys", "http://10.0.0.7/keys", false},
+	} {
+		from, to := httptest.NewRequest(http.MethodGet, c.from, http.NoBody), httptest.NewRequest(http.MethodGet, c.to, http.NoBody)
+		if err := keepTLS(to, []*http.Request{from}); (err == nil) != c.taken {
+			t.Errorf("from %s to %s: %v", c.from, c.to, err)
+		}
+	}
+}
