@@ -205,8 +205,10 @@ func TestKeysComeByNoWayThatOthersCanChange(t *testing.T) {
 		from, to string
 		taken    bool
 	}{
-		{"https://id.example.com/keys", "https://keys.example.com", true}, {"https://id.example.com/keys", "http://127.0.0.1/keys", false},
-		{"http://localhost/keys", "http://127.0.0.1/keys", true}, {"http://localhost/keys", "http://10.0.0.7/keys", false},
+		{"https://id.example.com/keys", "https://keys.example.com", true},
+		{"https://id.example.com/keys", "http://127.0.0.1/keys", false},
+		{"http://localhost/keys", "http://127.0.0.1/keys", true},
+		{"http://localhost/keys", "http://10.0.0.7/keys", false},
 	} {
 		from, to := httptest.NewRequest(http.MethodGet, c.from, http.NoBody), httptest.NewRequest(http.MethodGet, c.to, http.NoBody)
 		if err := keepTLS(to, []*http.Request{from}); (err == nil) != c.taken {
