@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/engine"
 	"tallyman/engine/enginetest"
 	"tallyman/internal/ledger"
 	"tallyman/rules"
@@ -278,6 +279,40 @@ func TestRefusedRecordBecomesFailedRun(t *testing.T) {
 		pass(5 * m)
 		if len(w.told()) != 1 {
 			t.Errorf("the next run told %v", w.told())
+		}
+	})
+}
+
+// A node that joins while another is busy with a firing goes on where that one ends, in every scope: what comes due then is not left out
+// because it had waited for long.
+func TestANodeThatJoinsDuringALongRunLeavesNothingOutAfterIt(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.rules = nil
+		for i := range 20 {
+			r := negativeStock()
+			r.Scope, r.Schedule.Cron = fmt.Sprint(119240+i), "* * * * * *"
+			w.rules = append(w.rules, r)
+		}
+		takes := slow(w, 20*time.Second+300*time.Millisecond)
+		options := func(node string) engine.Options {
+			o := w.options(node)
+			o.PerSource = map[string]int{"wms": 20}
+			return o
+		}
+		a := w.start(options("a"))
+		pass(3 * time.Second)
+		w.start(options("b"))
+		pass(10 * time.Second)
+		takes.set(0)
+		pass(5 * time.Second)
+		a.stop()
+		pass(10 * time.Second)
+		last := map[string]time.Time{}
+		for _, run := range w.ledger.Runs() {
+			if before := last[run.Scope]; !before.IsZero() && run.Outcome == ledger.OutcomeOK && run.Due.Sub(before) != time.Second {
+				t.Errorf("after %v scope %s ran %v", before, run.Scope, run.Due)
+			}
+			last[run.Scope] = run.Due
 		}
 	})
 }

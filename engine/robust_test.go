@@ -96,35 +96,6 @@ func (l logged) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// ahead is a ledger whose clock is not this node's.
-type ahead struct {
-	*enginetest.Ledger
-	by time.Duration
-}
-
-func (a ahead) Claim(ctx context.Context, rule, scope string, due time.Time, node string, lease time.Duration) (ledger.Claim, error) {
-	c, err := a.Ledger.Claim(ctx, rule, scope, due, node, lease)
-	c.LeaseUntil = c.LeaseUntil.Add(a.by)
-	return c, err
-}
-
-func TestWrongClockIsTold(t *testing.T) {
-	for by, want := range map[time.Duration]int{4 * time.Second: 0, -4 * time.Second: 0, 6 * time.Second: 3, -time.Hour: 3} {
-		inWorld(t, func(w *world) {
-			messages := &cell[[]string]{}
-			o := w.options("a")
-			o.Logger, o.Ledger = logTo(messages), ahead{w.ledger, by}
-			w.manyScopes(3)
-			o.Rules = w.rules
-			w.start(o)
-			pass(16 * m)
-			if got := messages.get(); len(got) != want {
-				t.Errorf("%v: logged %q", by, got)
-			}
-		})
-	}
-}
-
 func TestFiringsOfTheFutureAreTold(t *testing.T) {
 	inWorld(t, func(w *world) {
 		messages := &cell[[]string]{}

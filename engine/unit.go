@@ -103,6 +103,11 @@ func (u *unit) loop(ctx context.Context, stop <-chan struct{}) {
 			if !pause(ctx, stop, failing.wait()) {
 				return
 			}
+		case waiting:
+			failing.reset()
+			if !pause(ctx, stop, askAgain) {
+				return
+			}
 		case stopped:
 			return
 		}
@@ -161,12 +166,17 @@ func (u *unit) waitUntil(ctx context.Context, stop <-chan struct{}, at time.Time
 
 func (u *unit) now() time.Time { return u.e.opts.Clock.Now() }
 
+// askAgain is how long a firing that waits for the one before may wait for longer. Schedules have seconds: what comes due after that one has ended must not
+// be late by one.
+const askAgain = 500 * time.Millisecond
+
 // progress is what came of an attempt to run a firing.
 type progress uint8
 
 const (
 	settled   progress = iota + 1 // the plan has moved on
 	unsettled                     // it could not be run now: plan anew and try again soon
+	waiting                       // it waits for the one before to end
 	forgotten                     // the ledger does not know the rule any more
 	stopped                       // the engine stops
 )
@@ -215,7 +225,7 @@ func (u *unit) busy(ctx context.Context, due time.Time) progress {
 	skipped := u.plan.overlapped(u.now())
 	u.skip(ctx, skipped)
 	if len(skipped) == 0 {
-		return unsettled // the firing waits for the other to end
+		return waiting
 	}
 	return settled
 }
