@@ -39,7 +39,7 @@ type AuditForm struct {
 type AuditChangeForm struct {
 	ID     int64     `json:"id" xml:"id,attr"`
 	At     time.Time `json:"at" xml:"at"`
-	By     string    `json:"by" xml:"by" doc:"user:<id>, service:<id>, or node:<name> of what no person asked for"`
+	By     string    `json:"by" xml:"by" doc:"user:<id>, service:<id>, local:<user> of who has opened the ledger itself, or node:<name> of what no person asked for"`
 	Via    string    `json:"via" xml:"via" enum:"api,cli,file,start" doc:"by a request, by the command line's, by rule files that were read anew, at the start of a node"`
 	Action string    `json:"action" xml:"action" example:"rule.disable"`
 	Object string    `json:"object" xml:"object" example:"rule:negative-bin-stock"`

@@ -15,7 +15,7 @@ type SinkForm struct {
 	Type       string            `json:"type" xml:"type" enum:"inbox,queue,webhook,mail,chat,stdout"`
 	OK         bool              `json:"ok" xml:"ok" doc:"it takes deliveries: of a push channel, its breaker is closed"`
 	Error      string            `json:"error,omitempty" xml:"error,omitempty" doc:"why not"`
-	Deliveries StateCountsForm   `json:"deliveries" xml:"deliveries" doc:"that the ledger keeps, by state"`
+	Deliveries StateCountsForm   `json:"deliveries" xml:"deliveries" doc:"that the ledger keeps, by state; each is counted up to 10000, which stands for so many or more"`
 	Push       *PushStatusForm   `json:"push,omitempty" xml:"push,omitempty" doc:"of a push channel: how it does on the node that answers"`
 	Settings   *PushSettingsForm `json:"settings,omitempty" xml:"settings,omitempty" doc:"of a push channel: what the configuration says"`
 }

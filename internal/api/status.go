@@ -20,7 +20,7 @@ type StatusReport struct {
 	Paused     *SwitchForm     `json:"paused,omitempty" xml:"paused,omitempty" doc:"every rule is stopped"`
 	Rules      []RuleStatus    `json:"rules" xml:"rules>rule" doc:"every rule in every scope" nullable:"false"`
 	Problems   []FileProblem   `json:"problems" xml:"problems>problem" doc:"of the rule files that are not in force" nullable:"false"`
-	Deliveries []DeliveryCount `json:"deliveries" xml:"deliveries>delivery" doc:"by sink and state" nullable:"false"`
+	Deliveries []DeliveryCount `json:"deliveries" xml:"deliveries>delivery" doc:"by sink and state; each is counted up to 10000, which stands for so many or more" nullable:"false"`
 }
 
 // Health is how one thing is that the node depends on.

@@ -93,7 +93,7 @@ func BenchmarkWebhook(b *testing.B) {
 	}
 	cpu.report(b, dueDeliveries*b.N)
 	counts, err := l.CountDeliveries(b.Context())
-	if err != nil || counts["gateway"][ledger.DeliverySent] != int64(dueDeliveries*b.N) {
+	if err != nil || counts["gateway"][ledger.DeliverySent] != int64(min(dueDeliveries*b.N, ledger.MostCounted)) {
 		b.Fatalf("%v, %v", counts, err)
 	}
 	b.ReportMetric(float64(dueDeliveries*b.N)/took.Seconds(), "deliveries/s")

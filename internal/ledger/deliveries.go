@@ -20,6 +20,10 @@ const (
 	DeliveryCanceled DeliveryState = 4
 )
 
+// MostCounted is how far the deliveries of a sink in a state are counted: who looks at a sink should not have to wait because it has been in use for
+// months. Whoever wants to know more counts what happens (tallyman_deliveries_total).
+const MostCounted = 10_000
+
 // String returns the name that output uses.
 func (s DeliveryState) String() string {
 	switch s {
@@ -62,7 +66,7 @@ type Deliveries interface {
 	MarkFailed(ctx context.Context, seqs []int64, cause string) error
 	// CountPending returns the number of pending deliveries by sink, for those who ask often.
 	CountPending(ctx context.Context) (map[string]int64, error)
-	// CountDeliveries returns the number of deliveries by sink and state, for /status.
+	// CountDeliveries returns the number of deliveries by sink and state, up to MostCounted of each.
 	CountDeliveries(ctx context.Context) (map[string]map[DeliveryState]int64, error)
 }
 

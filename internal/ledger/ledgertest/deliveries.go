@@ -105,6 +105,17 @@ var deliveryTests = []testCase{
 		noError(t, err)
 		equal(t, map[string]int64{"inbox": 2, "gateway": 1}, pending)
 	}},
+	{"a sink with many deliveries is not counted to the end", func(t *testing.T, f *fixture) {
+		f.register(t)
+		f.commit(t, 1, to([]ledger.Target{{Sink: "gateway"}}, numbered("n_", ledger.MostCounted+1)...))
+		f.commit(t, 2, to([]ledger.Target{{Sink: "sms"}}, newNotice("n_x")))
+		counts, err := f.CountDeliveries(t.Context())
+		noError(t, err)
+		equal(t, map[string]map[ledger.DeliveryState]int64{"gateway": {0: ledger.MostCounted}, "sms": {0: 1}}, counts)
+		pending, err := f.CountPending(t.Context())
+		noError(t, err)
+		equal(t, map[string]int64{"gateway": ledger.MostCounted + 1, "sms": 1}, pending)
+	}},
 }
 
 func (f *fixture) acquires(t testing.TB, l ledger.Ledger, node string, want bool) {

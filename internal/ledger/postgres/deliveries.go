@@ -139,7 +139,7 @@ func (l *Ledger) CountPending(ctx context.Context) (map[string]int64, error) {
 // CountDeliveries implements ledger.Deliveries.
 func (l *Ledger) CountDeliveries(ctx context.Context) (map[string]map[ledger.DeliveryState]int64, error) {
 	counts := map[string]map[ledger.DeliveryState]int64{}
-	found, err := l.pool.Query(ctx, queries.Get("count-deliveries"))
+	found, err := l.pool.Query(ctx, queries.Get("count-deliveries"), ledger.MostCounted)
 	if err != nil {
 		return nil, failed("count deliveries", err)
 	}

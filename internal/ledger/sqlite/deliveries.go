@@ -171,7 +171,10 @@ func (l *Ledger) CountDeliveries(ctx context.Context) (map[string]map[ledger.Del
 	var sink string
 	var state int16
 	var n int64
-	err := each(ctx, l.read, "count-deliveries", nil, []any{&sink, &state, &n}, func() error {
+	err := each(ctx, l.read, "count-deliveries", []any{ledger.MostCounted}, []any{&sink, &state, &n}, func() error {
+		if n == 0 {
+			return nil
+		}
 		if counts[sink] == nil {
 			counts[sink] = map[ledger.DeliveryState]int64{}
 		}
