@@ -101,6 +101,40 @@ func TestManyChangesComeInPages(t *testing.T) {
 	})
 }
 
+// What a read-all covers is told at once, and so it is bounded: beyond that the reader begins anew, and finds everything as it is.
+func TestAReadAllOfVeryManyBeginsAnew(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t site) {
+		const most = 100
+		clock := newTestClock(time.Now())
+		n := newNode(t, t.addr, newMemoryLedger(), clock.option, func(o *Options) { o.maxChanges = most / 10 })
+		n.deliver(t, makeDeliveries(most/2, wh, "user:1"))
+		n.deliver(t, makeDeliveries(most/2, wh, "role:k", "user:1"))
+		q := query("user:1")
+		q.Limit = page.MaxLimit
+		both := query("role:k", "user:1")
+		both.Limit = page.MaxLimit
+		one, two := n.readToEnd(t, q), n.readToEnd(t, both)
+		clock.advance(time.Minute)
+		n.readAll(t, clock.now(), "user:1", one, "role:k", "user:1")
+		if pg := n.poll(t, after(q, one)); pg.Reset || len(pg.Changes) != most || pg.Unread != 0 {
+			t.Errorf("reset %v, %d changes, %d unread", pg.Reset, len(pg.Changes), pg.Unread)
+		}
+		pg := n.poll(t, after(both, two))
+		if !pg.Reset || len(pg.Changes) != 0 || len(pg.Notices) != most || !pg.Notices[0].Read || pg.Unread != 0 {
+			t.Errorf("reset %v, %d changes, %d notices, %d unread", pg.Reset, len(pg.Changes), len(pg.Notices), pg.Unread)
+		}
+		if pg := n.poll(t, after(both, pg.Cursor)); pg.Reset || len(pg.Changes)+len(pg.Notices) != 0 {
+			t.Errorf("it goes on with reset %v, %d changes, %d notices", pg.Reset, len(pg.Changes), len(pg.Notices))
+		}
+		q.Since = clock.now().Add(-time.Second).UnixMilli()
+		both.Since = q.Since
+		if few, many := n.poll(t, q), n.poll(t, both); few.Reset || len(few.Changes) != most || many.Reset || len(many.Changes) != 0 {
+			t.Errorf("since a time: %d changes; of very many: reset %v, %d changes", len(few.Changes), many.Reset, len(many.Changes))
+		}
+	})
+}
+
 // readToEnd polls until there is no more, and returns the cursor.
 func (n *node) readToEnd(t testing.TB, q page.Query) string {
 	t.Helper()

@@ -42,7 +42,7 @@ type Options struct {
 	Now func() time.Time
 
 	keepUpto   int // watermarks of a user in a warehouse, beside the last of each inbox
-	maxChanges int // marks that a page tells of; what a read-all covers comes on top
+	maxChanges int // marks that a page tells of; what read-alls cover comes on top, ten times as many at most
 }
 
 // The defaults and the limits of the design.

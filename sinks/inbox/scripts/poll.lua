@@ -16,10 +16,11 @@
 --      9 how far a count goes
 --      10 1 if there is a reader, 0 if not
 --      11 the clock after which the reader wants changes, 0 = it wants none
---      12 how many marks to tell of at most
+--      12 how many marks to tell of at most; where read-alls cover more than ten times as many, none is told, and mode after becomes
+--      a window
 --      13 the clock at which notices are to be shown as read; 0 = now
 --      then s × (subscriber, the score up to which the caller knows that its notices were removed), in the order of the keys
--- Result: clock, sweeps, now, 1 if a window was read instead because something above the score was removed or forgotten,
+-- Result: clock, sweeps, now, 1 if a window was read instead because something above the score was removed or forgotten, or too much was read,
 --      1 if more follow, the count of notices that are not read and have not expired or -1 where the caller knows it,
 --      the clock up to which changes are told, the number of changes,
 --      then for each inbox the highest score that the cap removed from it,
@@ -65,6 +66,16 @@ if mode == 'after' then
   end
   if state and after > 0 and after < state.forgotten then
     mode, reset = 'window', 1
+  end
+end
+if state and after > 0 and (mode == 'after' or mode == 'since') then
+  local _, _, many = covered(state, after, clock, from)
+  if many > 10 * tonumber(ARGV[12]) then
+    if mode == 'since' then
+      after = 0
+    else
+      mode, reset = 'window', 1
+    end
   end
 end
 if mode == 'window' then from = now - tonumber(ARGV[5]) end

@@ -78,12 +78,13 @@ end
 local function earliest(state, marks, holders, score)
   local first = marks or nil
   for i in pairs(holders) do
-    for _, mark in ipairs(state.upto[i]) do
-      if mark.score >= score then
-        if not first or mark.at < first then first = mark.at end
-        break
-      end
+    local list = state.upto[i]
+    local low, high = 1, #list + 1
+    while low < high do
+      local middle = math.floor((low + high) / 2)
+      if list[middle].score >= score then high = middle else low = middle + 1 end
     end
+    if list[low] and (not first or list[low].at < first) then first = list[low].at end
   end
   return first
 end
@@ -106,10 +107,21 @@ local function held(keys, ids)
   return holders, scores
 end
 
+-- covered returns for each inbox between which scores watermarks came past notices after one clock and up to another, and about how
+-- many notices that are. Only those up to a score count.
+local function covered(state, after, upTo, last)
+  local from, to, many = {}, {}, 0
+  for i, key in ipairs(state.keys) do
+    from[i], to[i] = watermark(state, i, after), math.min(watermark(state, i, upTo), last)
+    if to[i] > from[i] then many = many + redis.call('ZCOUNT', key, '(' .. text(from[i]), text(to[i])) end
+  end
+  return from, to, many
+end
+
 -- between returns what changed after one clock, for notices up to a score that the inboxes hold: a list of {id, kind, clock} in
 -- the order of the clock, and the clock up to which it goes: that of the last mark if there are more than most, otherwise now.
 local function between(state, after, now, most, last)
-  local upTo, ids, known = now, {}, {}
+  local upTo, marks, single = now, {}, {}
   if state.some then
     local list = redis.call('ZRANGEBYSCORE', state.marks, '(' .. text(after), '+inf', 'WITHSCORES', 'LIMIT', 0, most + 1)
     local step = 2
@@ -120,39 +132,60 @@ local function between(state, after, now, most, last)
     end
     for j = 1, #list, step do
       local id = string.sub(list[j], 3)
-      if not known[id] then
-        known[id] = true
-        ids[#ids + 1] = id
+      if not single[id] then
+        single[id] = true
+        marks[#marks + 1] = id
       end
     end
   end
-  for i = 1, #state.keys do
-    local from, to = watermark(state, i, after), math.min(watermark(state, i, upTo), last)
-    if to > from then
-      for _, id in ipairs(redis.call('ZRANGEBYSCORE', state.keys[i], '(' .. text(from), text(to))) do
-        if not known[id] then
-          known[id] = true
-          ids[#ids + 1] = id
+  local ids, holders, scores = marks, held(state.keys, marks)
+
+  -- What watermarks came past, with the inboxes in which they did.
+  local from, to = covered(state, after, upTo, last)
+  local place, first = {}, #marks + 1
+  for i, key in ipairs(state.keys) do
+    local list = {}
+    if to[i] > from[i] then list = redis.call('ZRANGEBYSCORE', key, '(' .. text(from[i]), text(to[i]), 'WITHSCORES') end
+    for j = 1, #list, 2 do
+      local id = list[j]
+      if not single[id] then
+        local n = place[id]
+        if not n then
+          n = #ids + 1
+          ids[n], place[id], holders[n], scores[n] = id, n, {}, number(list[j + 1])
         end
+        holders[n][i] = true
       end
     end
   end
+  -- Had those of another inbox come past them before?
+  for i, key in ipairs(state.keys) do
+    local ask, asked = {}, {}
+    for n = first, #ids do
+      if scores[n] <= from[i] then
+        ask[#ask + 1] = ids[n]
+        asked[#ask] = n
+      end
+    end
+    for start = 1, #ask, CHUNK do
+      for j, score in ipairs(redis.call('ZMSCORE', key, unpack(ask, start, math.min(start + CHUNK - 1, #ask)))) do
+        if score then holders[asked[start + j - 1]][i] = true end
+      end
+    end
+  end
+
   local changes = {}
-  local holders, scores = held(state.keys, ids)
   local read, acked = marked(state, ids)
   for i, id in ipairs(ids) do
     if scores[i] and scores[i] <= last then
-      local first = earliest(state, read[i], holders[i], scores[i])
+      local at = earliest(state, read[i], holders[i], scores[i])
       if acked[i] and acked[i] > after and acked[i] <= upTo then
         changes[#changes + 1] = {id, 'acked', acked[i]}
-      elseif first and first > after and first <= upTo then
-        changes[#changes + 1] = {id, 'read', first}
+      elseif at and at > after and at <= upTo then
+        changes[#changes + 1] = {id, 'read', at}
       end
     end
   end
-  table.sort(changes, function(a, b)
-    if a[3] ~= b[3] then return a[3] < b[3] end
-    return a[1] < b[1]
-  end)
+  table.sort(changes, function(a, b) return a[3] < b[3] end)
   return changes, upTo
 end
