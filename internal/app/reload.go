@@ -30,11 +30,18 @@ func (a *App) reload(ctx context.Context, why string) (api.Reloaded, error) {
 	}
 	lastSet, before, _ := a.book.get()
 	list, stale := keepGood(before, set)
+	refused := a.refuse(ctx, set, before, list)
+	if refused {
+		list, stale = keepGood(before, set)
+	}
 	if err := a.engine.Replace(list, set.Complete()); err != nil {
 		a.meter.RulesNotRead()
 		return api.Reloaded{}, err
 	}
 	a.book.put(set, list, stale, seen)
+	if refused {
+		a.book.readAgain(time.Now().Add(verifyAgain))
+	}
 	a.tellProblems(set, lastSet)
 	r := compare(before, list)
 	r.Files, r.Version, r.Problems = len(set.Files), a.engine.Version(), fileProblems(set)

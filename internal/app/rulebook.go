@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"tallyman/rules"
 )
@@ -17,12 +18,20 @@ type ruleBook struct {
 	rules []*rules.Rule   // in force
 	stale map[string]bool // ids of those that are in force as they were before their file went bad
 	seen  string          // fingerprint of the files that were read
+	again time.Time       // when they are read again even if they are the same; zero = they are not
 }
 
 func (b *ruleBook) put(set *rules.Set, list []*rules.Rule, stale map[string]bool, seen string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.set, b.rules, b.stale, b.seen = set, list, stale, seen
+	b.set, b.rules, b.stale, b.seen, b.again = set, list, stale, seen, time.Time{}
+}
+
+// readAgain has the files read again at that time, unless they are read before.
+func (b *ruleBook) readAgain(at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.again = at
 }
 
 func (b *ruleBook) get() (set *rules.Set, list []*rules.Rule, stale map[string]bool) {
@@ -31,9 +40,13 @@ func (b *ruleBook) get() (set *rules.Set, list []*rules.Rule, stale map[string]b
 	return b.set, b.rules, b.stale
 }
 
+// fingerprint is that of the files that were read; none when they are to be read again.
 func (b *ruleBook) fingerprint() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if !b.again.IsZero() && !time.Now().Before(b.again) {
+		return ""
+	}
 	return b.seen
 }
 

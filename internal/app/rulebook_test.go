@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"tallyman/rules"
 )
@@ -120,4 +122,23 @@ func TestGoodRulesAreKept(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestFilesAreReadAgainInTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var b ruleBook
+		b.put(nil, nil, nil, "1")
+		b.readAgain(time.Now().Add(verifyAgain))
+		for _, want := range []string{"1", "1", ""} {
+			if got := b.fingerprint(); got != want {
+				t.Errorf("it is %q, want %q", got, want)
+			}
+			<-time.After(verifyAgain / 2) // of the bubble's clock
+		}
+		b.put(nil, nil, nil, "2")
+		if got := b.fingerprint(); got != "2" {
+			t.Errorf("after it %q", got)
+		}
+	})
 }

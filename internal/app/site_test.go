@@ -168,14 +168,16 @@ func (n *node) do(method, path, accept, body string, headers ...string) (int, st
 	return resp.StatusCode, string(text)
 }
 
+type noticeJSON struct {
+	ID, Type, Warehouse, Rule, Key, Status, Modal, Title, Body string
+	TypeID                                                     int64
+	Priority                                                   int
+	Data                                                       map[string]any
+	Labels                                                     map[string]string
+}
+
 type pageJSON struct {
-	Notices []struct {
-		ID, Type, Warehouse, Rule, Key, Status, Modal, Title, Body string
-		TypeID                                                     int64
-		Priority                                                   int
-		Data                                                       map[string]any
-		Labels                                                     map[string]string
-	}
+	Notices     []noticeJSON
 	Cursor      string
 	Unread      int
 	More, Reset bool

@@ -1,0 +1,77 @@
+package app
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"tallyman/internal/ledger"
+	"tallyman/rules"
+	"tallyman/rules/problem"
+)
+
+const (
+	verifyTimeout = time.Second // for all sources together: changed files are to be in force soon
+	verifyAgain   = time.Minute // a rule that its source has refused is held against it again: a table may have been changed
+)
+
+// refuse takes out of the set what would take the place of a rule that runs, and would itself not run: its source refuses the probe, or has not the columns that
+// the rule names. What it says of them is among the set's problems then. It asks no source that is busy, slow or out of reach: what is not checked here
+// is verified when it first runs.
+func (a *App) refuse(ctx context.Context, set *rules.Set, before, after []*rules.Rule) (refused bool) {
+	changed := changedRules(before, after)
+	if len(changed) == 0 {
+		return false
+	}
+	types, err := a.ledger.Types(ctx)
+	if err != nil {
+		return false // without them nothing can be verified
+	}
+	ctx, done := context.WithTimeout(ctx, verifyTimeout)
+	defer done()
+	names := slices.Sorted(maps.Keys(changed))
+	found := make([]problem.List, len(names))
+	var asking sync.WaitGroup
+	for i, name := range names {
+		asking.Go(func() { found[i] = a.verify(ctx, &sourceCheck{name: name, types: types, checks: changed[name]}) })
+	}
+	asking.Wait()
+	bad := map[string]bool{}
+	for _, p := range slices.Concat(found...) {
+		bad[p.Rule] = true
+	}
+	set.Problems = rules.Tidy(slices.Concat(append([]problem.List{set.Problems}, found...)...))
+	set.Rules = slices.DeleteFunc(set.Rules, func(r *rules.Rule) bool { return bad[r.ID] })
+	return len(bad) > 0
+}
+
+// verify holds the rules of a source against it, in the place of one run.
+func (a *App) verify(ctx context.Context, s *sourceCheck) problem.List {
+	leave, err := a.engine.Room(ctx, s.name)
+	if err != nil {
+		return nil
+	}
+	defer leave()
+	s.each(ctx, a.sources[s.name], 1)
+	if ctx.Err() != nil {
+		return nil // what was said last may be about that
+	}
+	return s.problems
+}
+
+// changedRules are those that another version is in force of, by their sources.
+func changedRules(before, after []*rules.Rule) map[string][]*ruleCheck {
+	old := make(map[string]string, len(before))
+	for _, r := range before {
+		old[ledger.Known(r.ID, r.Scope)] = r.Checksum
+	}
+	changed := map[string][]*ruleCheck{}
+	for _, r := range after {
+		if checksum, known := old[ledger.Known(r.ID, r.Scope)]; known && checksum != r.Checksum {
+			changed[r.Source] = append(changed[r.Source], &ruleCheck{rule: r})
+		}
+	}
+	return changed
+}
