@@ -3,6 +3,7 @@ package engine
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -21,7 +22,7 @@ type crew struct {
 	switches []ledger.Switch
 	units    map[string]*unit // of the enabled rules, by ledger.Known
 	fresh    []*unit          // not started yet
-	ending   []*unit          // told to end, and may not have ended
+	ending   map[string]*unit // the last of each that was told to end, and may not have ended, by ledger.Known
 	live     bool             // Run has begun
 	over     bool             // nothing starts any more
 }
@@ -66,6 +67,7 @@ func (c *crew) arrange(newUnit func(*rules.Rule) (*unit, error), now, since time
 	if !c.live { // nothing has been started
 		c.units, c.fresh = nil, nil
 	}
+	maps.DeleteFunc(c.ending, func(_ string, u *unit) bool { return u.hasEnded() })
 	board := newBoard(c.switches, now)
 	wanted := map[string]*unit{}
 	var fresh []*unit
@@ -84,8 +86,8 @@ func (c *crew) arrange(newUnit func(*rules.Rule) (*unit, error), now, since time
 			return err
 		}
 		u.takeOver(before, board.free(r), since)
-		if before == nil {
-			u.after = c.endingOf(id)
+		if last := c.ending[id]; before == nil && last != nil {
+			u.after = last.ended
 		}
 		wanted[id] = u
 		fresh = append(fresh, u)
@@ -103,25 +105,17 @@ func (c *crew) arrange(newUnit func(*rules.Rule) (*unit, error), now, since time
 // end tells a unit to end. One that has not been started has ended by that.
 func (c *crew) end(u *unit) {
 	close(u.off)
-	c.ending = append(c.ending, u)
-}
-
-// endingOf is when the unit of a rule that was told to end will have ended; nil where none was.
-func (c *crew) endingOf(id string) <-chan struct{} {
-	c.ending = slices.DeleteFunc(c.ending, (*unit).hasEnded)
-	for _, u := range slices.Backward(c.ending) {
-		if ledger.Known(u.rule.ID, u.rule.Scope) == id {
-			return u.ended
-		}
-	}
-	return nil
+	c.ending[ledger.Known(u.rule.ID, u.rule.Scope)] = u // which waits for the one before it
 }
 
 // removing are the units that have not ended of rules that are there no more.
-func (c *crew) removing(known map[string]bool) []*unit {
-	return slices.DeleteFunc(slices.Clone(c.ending), func(u *unit) bool {
-		return u.hasEnded() || known[ledger.Known(u.rule.ID, u.rule.Scope)]
-	})
+func (c *crew) removing(known map[string]bool) (list []*unit) {
+	for id, u := range c.ending {
+		if !known[id] && !u.hasEnded() {
+			list = append(list, u)
+		}
+	}
+	return list
 }
 
 // versionOf is a hash of what the rules mean, and of whether they are all.

@@ -41,6 +41,7 @@ func New(o Options) (*Engine, error) {
 		workers:   make(slots, opts.Workers),
 		slots:     map[string]slots{},
 		deliverer: map[string]*deliverer{},
+		crew:      crew{ending: map[string]*unit{}},
 		started:   time.Now().UTC(),
 		changed:   make(chan struct{}, 1),
 		removed:   make(chan struct{}, 1),
