@@ -31,10 +31,7 @@ type RuleStatus struct {
 // Status returns the status of every rule in every scope, by rule and scope as they were given. Where the ledger is out of
 // reach it also returns the error, and the last runs are those of this node.
 func (e *Engine) Status(ctx context.Context) ([]RuleStatus, error) {
-	runs, err := e.opts.Ledger.LastRuns(ctx)
-	if err != nil {
-		err = fmt.Errorf("engine: reading the last runs: %w", err)
-	}
+	list, err := e.Standing(ctx)
 	promotions, perr := e.opts.Ledger.Promotions(ctx)
 	if perr != nil {
 		err = errors.Join(err, fmt.Errorf("engine: reading the promotions: %w", perr))
@@ -51,19 +48,31 @@ func (e *Engine) Status(ctx context.Context) ([]RuleStatus, error) {
 	for _, j := range judged {
 		sums[ledger.Known(j.Rule, j.Scope)] = j
 	}
+	for i := range list {
+		r := list[i].Rule
+		list[i].Judged = sums[ledger.Known(r.ID, r.Scope)]
+		if p, ok := promoted[ledger.Known(r.ID, r.Scope)]; ok && r.Shadow {
+			list[i].Promoted, list[i].PromotedBy = p.At, p.By
+		}
+	}
+	return list, err
+}
+
+// Standing is Status for those who ask all the time: how the rules are by their last runs, without Judged, for which the ledger goes through
+// all runs that it keeps, and without the promotions.
+func (e *Engine) Standing(ctx context.Context) ([]RuleStatus, error) {
+	runs, err := e.opts.Ledger.LastRuns(ctx)
+	if err != nil {
+		err = fmt.Errorf("engine: reading the last runs: %w", err)
+	}
 	last := make(map[string]*ledger.Run, len(runs))
 	for i := range runs {
 		last[ledger.Known(runs[i].Rule, runs[i].Scope)] = &runs[i]
 	}
 	list := e.crew.status(e.opts.Clock.Now())
 	for i := range list {
-		r := list[i].Rule
-		if run := last[ledger.Known(r.ID, r.Scope)]; run != nil {
+		if run := last[ledger.Known(list[i].Rule.ID, list[i].Rule.Scope)]; run != nil {
 			list[i].LastRun = run
-		}
-		list[i].Judged = sums[ledger.Known(r.ID, r.Scope)]
-		if p, ok := promoted[ledger.Known(r.ID, r.Scope)]; ok && r.Shadow {
-			list[i].Promoted, list[i].PromotedBy = p.At, p.By
 		}
 	}
 	return list, err

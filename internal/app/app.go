@@ -280,7 +280,7 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 		return nil, err
 	}
 	a.tls = callers.TLS
-	counts := &ruleCounts{read: a.engine.Status, log: a.log}
+	counts := &ruleCounts{read: a.engine.Standing, log: a.log}
 	if err := a.measure(meter, counts); err != nil {
 		return nil, err
 	}

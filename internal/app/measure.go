@@ -6,10 +6,18 @@ import (
 	"tallyman/engine"
 	"tallyman/internal/api/metrics"
 	"tallyman/internal/ledger"
+	"tallyman/sinks/delivery"
 )
 
-// measure adds the gauges that are read when somebody scrapes.
+// measure adds the gauges that are read when somebody scrapes, and has the deliveries of each sink counted from 0.
 func (a *App) measure(meter *metrics.Metrics, counts *ruleCounts) error {
+	for name := range a.cfg.Sinks {
+		outcomes := []string{engine.OutcomeSent, engine.OutcomeRetried, engine.OutcomeRefused}
+		if a.pushes[name] != nil {
+			outcomes = append(outcomes, delivery.OutcomeTimedOut, delivery.OutcomeCanceled)
+		}
+		meter.KeepSink(name, outcomes)
+	}
 	if err := meter.Register(metrics.NewNode(a.measured)); err != nil {
 		return err
 	}
@@ -30,11 +38,14 @@ func (a *App) measured(ctx context.Context) metrics.NodeState {
 	return state
 }
 
-// states are the rules as the metrics have them. While the ledger does not answer they are what they were.
+// states are the rules as the metrics have them. While the ledger does not answer they are what they were; nil = it never has.
 func (c *ruleCounts) states(ctx context.Context) []metrics.RuleState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.freshen(ctx)
+	if c.scopes == nil {
+		return nil
+	}
 	list := make([]metrics.RuleState, len(c.units))
 	for i := range c.units {
 		list[i] = ruleState(&c.units[i])

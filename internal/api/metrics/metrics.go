@@ -72,6 +72,9 @@ func New(version, goVersion string) (*Metrics, error) {
 		Namespace: namespace, Name: "build_info", Help: "1, labelled with what runs.",
 	}, []string{"version", "go"})
 	build.WithLabelValues(version, goVersion).Set(1)
+	for _, outcome := range []string{reloadOK, reloadProblems, reloadFailed} { // Prometheus sees no increase in a series that begins with 1
+		m.reloads.WithLabelValues(outcome)
+	}
 	for _, c := range []prometheus.Collector{
 		m.notices, m.runs, m.rows, m.runTime, m.runSeconds, m.requests, m.reloads, m.problems, m.lastReload, m.deliveries, m.firingLag, m.polls, m.pollTime, m.streams, m.streamEnds, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),

@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"maps"
-	"slices"
 	"sync"
 )
 
@@ -43,8 +42,8 @@ func (s *names) bounded(name string) string {
 	return name
 }
 
-// keep allows these names, as many as there is room for, and no others. It returns those that are gone.
-func (s *names) keep(list []string) (gone []string) {
+// keep allows these names, as many as there is room for, and no others. It returns those that it has not kept before, and those that are gone.
+func (s *names) keep(list []string) (come, gone []string) {
 	kept := map[string]bool{}
 	for _, name := range list[:min(len(list), maxNames)] {
 		kept[name] = true
@@ -56,9 +55,13 @@ func (s *names) keep(list []string) (gone []string) {
 			gone = append(gone, name)
 		}
 	}
+	for name := range kept {
+		if !s.fixed || !s.seen[name] {
+			come = append(come, name)
+		}
+	}
 	if !s.fixed || !maps.Equal(s.seen, kept) {
 		s.seen, s.fixed = kept, true
 	}
-	slices.Sort(gone)
-	return gone
+	return come, gone
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"tallyman/internal/ledger"
 )
 
 // RuleState is how a rule is in one scope.
@@ -30,8 +32,8 @@ type Rules struct {
 // rulesTimeout bounds the question behind a scrape.
 const rulesTimeout = 5 * time.Second
 
-// NewRules makes the gauges. read remembers what it has read for some seconds, and ends with its context. With each scrape the counters lose the
-// series of rules that are in no file any more.
+// NewRules makes the gauges. read remembers what it has read for some seconds, and ends with its context; nil = it does not know. With each scrape
+// the counters lose the series of rules that are in no file any more.
 func NewRules(m *Metrics, read func(ctx context.Context) []RuleState) *Rules {
 	return &Rules{
 		metrics: m, read: read,
@@ -61,9 +63,13 @@ type ruleSum struct {
 func (r *Rules) Collect(ch chan<- prometheus.Metric) {
 	ctx, done := context.WithTimeout(context.Background(), rulesTimeout)
 	defer done()
+	list := r.read(ctx)
+	if list == nil {
+		return
+	}
 	sums, states := map[string]*ruleSum{}, map[string]int{}
 	var ids []string
-	for _, s := range r.read(ctx) {
+	for _, s := range list {
 		sum := sums[s.Rule]
 		if sum == nil {
 			sum = &ruleSum{}
@@ -90,21 +96,45 @@ func (r *Rules) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// KeepRules says which rules there are: the others lose their series, and what is still counted of them is counted together.
+// outcomes are how runs end.
+var outcomes = []ledger.Outcome{ledger.OutcomeOK, ledger.OutcomeDegraded, ledger.OutcomeFailed, ledger.OutcomeSkipped}
+
+// KeepRules says which rules there are: the others lose their series, and what is still counted of them is counted together. A new one counts
+// from 0: Prometheus sees no increase in a series that begins with 1.
 func (m *Metrics) KeepRules(ids []string) {
-	for _, gone := range m.rules.keep(ids) {
-		labels := prometheus.Labels{"rule": gone}
+	come, gone := m.rules.keep(ids)
+	for _, id := range gone {
+		labels := prometheus.Labels{"rule": id}
 		m.runs.DeletePartialMatch(labels)
 		m.rows.DeletePartialMatch(labels)
 		m.runSeconds.DeletePartialMatch(labels)
 	}
+	for _, id := range come {
+		for _, outcome := range outcomes {
+			m.runs.WithLabelValues(id, string(outcome))
+		}
+	}
 }
+
+// KeepSink says that there is a sink whose deliveries end in one of these ways, and counts each from 0.
+func (m *Metrics) KeepSink(name string, outcomes []string) {
+	for _, outcome := range outcomes {
+		m.deliveries.WithLabelValues(m.sinks.bounded(name), outcome)
+	}
+}
+
+// How a reading of the rule files ends.
+const (
+	reloadOK       = "ok"
+	reloadProblems = "problems"
+	reloadFailed   = "failed"
+)
 
 // RulesRead counts a reading of the rule files that was put in force.
 func (m *Metrics) RulesRead(problems int) {
-	outcome := "ok"
+	outcome := reloadOK
 	if problems > 0 {
-		outcome = "problems"
+		outcome = reloadProblems
 	}
 	m.reloads.WithLabelValues(outcome).Inc()
 	m.problems.Set(float64(problems))
@@ -112,4 +142,4 @@ func (m *Metrics) RulesRead(problems int) {
 }
 
 // RulesNotRead counts one that was not: the rules go on as they were.
-func (m *Metrics) RulesNotRead() { m.reloads.WithLabelValues("failed").Inc() }
+func (m *Metrics) RulesNotRead() { m.reloads.WithLabelValues(reloadFailed).Inc() }

@@ -58,12 +58,44 @@ func TestARemovedRuleLosesItsSeries(t *testing.T) {
 		if strings.Contains(line, `rule="goes"`) {
 			t.Errorf("left %s", line)
 		}
-		if strings.HasPrefix(line, "tallyman_runs_total") {
+		if strings.HasPrefix(line, "tallyman_runs_total") && !strings.HasSuffix(line, " 0") {
 			left = append(left, line)
 		}
 	}
 	if want := []string{`tallyman_runs_total{outcome="ok",rule="(other)"} 1`, `tallyman_runs_total{outcome="ok",rule="stays"} 2`}; !slices.Equal(left, want) {
 		t.Errorf("got %q", left)
+	}
+}
+
+// What an alert asks the increase of counts from 0: Prometheus sees none in a series that begins with 1.
+func TestSeriesBeginWithNothing(t *testing.T) {
+	t.Parallel()
+	m := newMetrics(t)
+	m.KeepRules([]string{"a"})
+	m.KeepSink("gateway", []string{"failed"})
+	series := scrape(m)
+	for _, want := range []string{
+		`tallyman_runs_total{outcome="degraded",rule="a"} 0`, `tallyman_runs_total{outcome="skipped",rule="a"} 0`,
+		`tallyman_deliveries_total{outcome="failed",sink="gateway"} 0`, `tallyman_rule_reloads_total{outcome="failed"} 0`,
+	} {
+		if !slices.Contains(series, want) {
+			t.Errorf("no %s in\n%s", want, strings.Join(series, "\n"))
+		}
+	}
+}
+
+// A ledger that has not said yet which rules there are takes no series away.
+func TestRulesThatAreNotKnown(t *testing.T) {
+	t.Parallel()
+	m := newMetrics(t)
+	if err := m.Register(metrics.NewRules(m, func(context.Context) []metrics.RuleState { return nil })); err != nil {
+		t.Fatal(err)
+	}
+	m.RunDone(ledger.Run{Rule: "a", Outcome: ledger.OutcomeOK, Duration: time.Second})
+	scrape(m)
+	m.RunDone(ledger.Run{Rule: "a", Outcome: ledger.OutcomeOK, Duration: time.Second})
+	if series := scrape(m); !slices.Contains(series, `tallyman_runs_total{outcome="ok",rule="a"} 2`) {
+		t.Errorf("got\n%s", strings.Join(series, "\n"))
 	}
 }
 
