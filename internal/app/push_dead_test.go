@@ -46,7 +46,8 @@ func TestDeadWebhookDoesNotSlowTheInbox(t *testing.T) {
 		t.Errorf("%d deliveries wait", waiting)
 	}
 	t.Logf("from the commit to the poll: %s without, %s with a dead webhook (medians)", before[samples/2], with[samples/2])
-	if with[samples/2] > 2*before[samples/2]+20*time.Millisecond || with[samples*9/10] > 2*before[samples*9/10]+200*time.Millisecond {
+	// Who waits for the webhook waits for a minute. The rest is what a machine that does much else may take.
+	if with[samples/2] > 3*before[samples/2]+100*time.Millisecond || with[samples*9/10] > 3*before[samples*9/10]+time.Second {
 		t.Errorf("the inbox was slowed: without %v, with %v", before, with)
 	}
 }
