@@ -12,14 +12,6 @@ import (
 	"tallyman/rules/problem"
 )
 
-const rootHelp = `Keeps count for a warehouse: rules over its database become typed notices.
-
-Begin with "tallyman demo", which needs nothing else. Commands that talk to a running server take its address from --server or TALLYMAN_SERVER
-(else ` + defaultServer + `), a token from the file of --token-file or from TALLYMAN_TOKEN, and an authority of the site's own from the
-file of --ca-file or TALLYMAN_CA_FILE. Tables are as wide as the terminal, or as COLUMNS says; programs read -o json.
-
-Exit codes: 0 fine; 1 it found problems, or the server has refused; 2 wrong usage; 3 something could not be reached, or is busy.`
-
 func (c *command) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "tallyman",
@@ -41,6 +33,7 @@ func (c *command) root() *cobra.Command {
 	root.PersistentFlags().StringVarP(&c.output, "output", "o", "table", "how to print: table, json or yaml")
 	root.AddCommand(c.demo(), c.serve(), c.migrate(), c.configuration(), c.rules(), c.notices(), c.queue(), c.deliveries(), c.silences(), c.sinks(), c.subscriptions(), c.subscribers(), c.tokens(), c.audit(), c.status(), c.version())
 	c.complete(root)
+	c.fitHelp(root)
 	return root
 }
 
