@@ -58,6 +58,33 @@ func TestStopCutsCallsOff(t *testing.T) {
 	})
 }
 
+// What the channel has answered and the ledger has yet to hear of is recorded before the node stops.
+func TestStopRecordsAnswersThatWait(t *testing.T) {
+	t.Parallel()
+	slow := func(o *delivery.Options) {
+		o.Concurrency = 4
+		o.Step = func(step string) {
+			if step == delivery.StepSettling {
+				<-time.After(2 * time.Second)
+			}
+		}
+	}
+	inBubble(t, slow, nil, func(w *world) {
+		for range 4 {
+			w.commit("", immediate)
+			wait(200 * time.Millisecond)
+		}
+		if got := w.states(); got[pending] != 4 || len(w.heard()) != 4 {
+			w.Fatalf("before the stop %v after %d calls", got, len(w.heard()))
+		}
+		w.stop()
+		if got := w.states(); got[sent] != 4 {
+			w.Errorf("%v after %d calls", got, len(w.heard()))
+		}
+		w.nothingClaimed()
+	})
+}
+
 // A ledger that is away does not keep the node from stopping.
 func TestStopWithoutLedger(t *testing.T) {
 	t.Parallel()
