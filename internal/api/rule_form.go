@@ -22,19 +22,19 @@ type (
 	}
 	// RuleForm is a rule and how it is in each scope.
 	RuleForm struct {
-		XMLName     xml.Name          `json:"-" xml:"rule"`
-		ID          string            `json:"id" xml:"id"`
-		Title       string            `json:"title,omitempty" xml:"title,omitempty"`
-		Description string            `json:"description,omitempty" xml:"description,omitempty"`
-		Owner       string            `json:"owner,omitempty" xml:"owner,omitempty"`
-		RunbookURL  string            `json:"runbookUrl,omitempty" xml:"runbookUrl,omitempty"`
-		Labels      notice.LabelForm  `json:"labels,omitempty" xml:"labels,omitempty"`
-		File        string            `json:"file" xml:"file"`
-		Stale       bool              `json:"stale,omitempty" xml:"stale,omitempty" doc:"its file is bad: this is the last good version"`
-		Source      string            `json:"source" xml:"source"`
-		Mode        string            `json:"mode" xml:"mode" enum:"state,event"`
-		Type        string            `json:"type" xml:"type" doc:"of its notices"`
-		Scopes      []ScopeForm       `json:"scopes" xml:"scopes>scope" doc:"one, with an empty name, where the rule has no scopes" nullable:"false"`
+		XMLName     xml.Name         `json:"-" xml:"rule"`
+		ID          string           `json:"id" xml:"id"`
+		Title       string           `json:"title,omitempty" xml:"title,omitempty"`
+		Description string           `json:"description,omitempty" xml:"description,omitempty"`
+		Owner       string           `json:"owner,omitempty" xml:"owner,omitempty"`
+		RunbookURL  string           `json:"runbookUrl,omitempty" xml:"runbookUrl,omitempty"`
+		Labels      notice.LabelForm `json:"labels,omitempty" xml:"labels,omitempty"`
+		File        string           `json:"file" xml:"file"`
+		Stale       bool             `json:"stale,omitempty" xml:"stale,omitempty" doc:"its file is bad: this is the last good version"`
+		Source      string           `json:"source" xml:"source"`
+		Mode        string           `json:"mode" xml:"mode" enum:"state,event"`
+		Type        string           `json:"type" xml:"type" doc:"of its notices"`
+		Scopes      []ScopeForm      `json:"scopes" xml:"scopes>scope" doc:"one, with an empty name, where the rule has no scopes" nullable:"false"`
 	}
 	// ScopeForm is a rule in a scope.
 	ScopeForm struct {

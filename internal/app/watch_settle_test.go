@@ -54,22 +54,24 @@ func (s *settling) after(d time.Duration, what string, want int) {
 	}
 }
 
-func (s *settling) event(name string) {
-	s.events <- fsnotify.Event{Name: s.at(name), Op: fsnotify.Write}
+// event tells of the file.
+func (s *settling) event() {
+	s.events <- fsnotify.Event{Name: s.at("rules/stock.yaml"), Op: fsnotify.Write}
+}
 }
 
 func TestManyChangesAreReadOnce(t *testing.T) {
 	t.Parallel()
 	settles(t, nil, func(s *settling) {
 		for range 500 {
-			s.event("rules/stock.yaml")
+			s.event()
 			<-time.After(time.Millisecond)
 		}
 		s.write("rules/stock.yaml", "2")
-		s.event("rules/stock.yaml")
+		s.event()
 		s.after(settleFor-time.Millisecond, "they are given a moment", 0)
 		s.after(2*time.Millisecond, "they have settled", 1)
-		s.event("rules/stock.yaml")
+		s.event()
 		s.after(time.Second, "the same content", 1)
 	})
 }
@@ -80,7 +82,7 @@ func TestChangesWithoutAnEnd(t *testing.T) {
 	settles(t, nil, func(s *settling) {
 		s.write("rules/stock.yaml", "2")
 		for range 11 {
-			s.event("rules/stock.yaml")
+			s.event()
 			<-time.After(settleFor / 2)
 		}
 		s.after(0, "a second after the first", 1)
@@ -93,10 +95,10 @@ func TestLookWaitsForWhatIsBeingWritten(t *testing.T) {
 	settles(t, nil, func(s *settling) {
 		s.after(lookEvery-settleFor/2, "before the look", 0)
 		s.write("rules/stock.yaml", "")
-		s.event("rules/stock.yaml")
+		s.event()
 		s.after(settleFor/2+time.Millisecond, "at the look", 0)
 		s.write("rules/stock.yaml", "2")
-		s.event("rules/stock.yaml")
+		s.event()
 		s.after(settleFor+time.Millisecond, "it has settled", 1)
 	})
 }
