@@ -58,7 +58,6 @@ func (s *settling) after(d time.Duration, what string, want int) {
 func (s *settling) event() {
 	s.events <- fsnotify.Event{Name: s.at("rules/stock.yaml"), Op: fsnotify.Write}
 }
-}
 
 func TestManyChangesAreReadOnce(t *testing.T) {
 	t.Parallel()
