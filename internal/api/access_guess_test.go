@@ -40,3 +40,24 @@ func TestGuessedIDs(t *testing.T) {
 		}
 	}
 }
+
+// TestKeysOfOthers has two systems send under the same Idempotency-Key: neither is answered with what the other has sent, nor told that the key
+// was used.
+func TestKeysOfOthers(t *testing.T) {
+	t.Parallel()
+	b := newBundle(asPeople)
+	ids := map[string]bool{}
+	for i, c := range []struct{ who, title string }{{"producer", "a"}, {"site", "a"}, {"admin", "b"}} {
+		body := `{"notices":[{"type":"REP_NOTICE","warehouse":"119240","title":"` + c.title + `","recipients":["user:1"]}]}`
+		for _, status := range []int{201, 200} {
+			got := b.handleBody(t, "POST", "/api/v1/notices", body, "Authorization", "Bearer "+c.who, "Idempotency-Key", "order-1")
+			if got.status != status {
+				t.Errorf("%s: %d %s", c.who, got.status, got.body)
+			}
+			ids[got.body] = true
+		}
+		if len(ids) != i+1 {
+			t.Errorf("the answers are %v", ids)
+		}
+	}
+}
