@@ -124,3 +124,29 @@ func TestFollowerGoesOn(t *testing.T) {
 		}
 	})
 }
+
+// What cannot be read holds up nothing else.
+func TestFollowerGoesOnBehindWhatFails(t *testing.T) {
+	t.Parallel()
+	n := &numbers{all: map[string]int64{"silences": 1, "switches": 1}}
+	f := &follower{ledger: n, log: slog.New(slog.DiscardHandler)}
+	var bad error
+	reads := 0
+	if err := errors.Join(
+		f.add(t.Context(), "silences", func(context.Context) error { return bad }),
+		f.add(t.Context(), "switches", func(context.Context) error { reads++; return nil }),
+	); err != nil {
+		t.Fatal(err)
+	}
+	bad = errors.New("no")
+	n.set("silences", 2, nil)
+	n.set("switches", 2, nil)
+	for range 3 {
+		if err := f.look(t.Context()); !errors.Is(err, bad) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if reads != 2 {
+		t.Errorf("what could be read was read %d times", reads)
+	}
+}
