@@ -47,7 +47,7 @@ func (s *Silence) Check(now time.Time) error {
 	case len(s.Matchers) > mostMatchers:
 		return &Error{FieldMatchers, fmt.Sprintf("there are more than %d", mostMatchers), ""}
 	case !slices.ContainsFunc(s.Matchers, func(m Matcher) bool { return !m.fits("") }):
-		return &Error{FieldMatchers, "each of them matches an empty text, too: together they would silence everything", "name at least one rule, type, warehouse, scope or label"}
+		return &Error{FieldMatchers, "each of them matches an empty text, too, so that they could silence everything", "add one that names a rule, type, warehouse, scope or label, as in warehouse=119240"}
 	case s.Until.IsZero() && s.Window == nil:
 		return &Error{FieldUntil, "is missing: a silence has an end", ""}
 	case !s.Until.IsZero() && !s.Until.After(s.From):

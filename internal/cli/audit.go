@@ -75,7 +75,8 @@ func writeAudit(w io.Writer, width int, page *api.AuditForm) {
 	rows := make([][]string, len(page.Changes))
 	for i := range page.Changes {
 		s := &page.Changes[i]
-		rows[i] = []string{stamp(s.At), s.By, s.Action, s.Object, orDash(short(s.Before)), orDash(short(s.After)), orDash(s.Reason), s.Via}
+		from, to := short(s.Before, s.After)
+		rows[i] = []string{stamp(s.At), s.By, s.Action, s.Object, orDash(from), orDash(to), orDash(s.Reason), s.Via}
 	}
 	spread(w, width, header, rows, []string{"AT", "ACTION", "OBJECT"})
 	if page.Cursor != "" {
@@ -89,17 +90,30 @@ const longestState = 60
 // toldElsewhere are members of a state that the record itself says in other columns.
 var toldElsewhere = []string{"at", "by", "reason", "rule", "scope", "id", "author", "comment"}
 
-// short is a state in few words: name=value of what stands in it, one after the other.
-func short(state api.State) string {
-	var v any
-	if json.Unmarshal(state, &v) != nil {
-		return ""
+// short is two states in few words: name=value of what stands in one of them alone. What is called a state comes first.
+func short(before, after api.State) (from, to string) {
+	old, now := membersOf(before), membersOf(after)
+	return shortened(old, now), shortened(now, old)
+}
+
+func shortened(list, other []string) string {
+	list = slices.DeleteFunc(slices.Clone(list), func(m string) bool { return slices.Contains(other, m) })
+	if i := slices.IndexFunc(list, func(m string) bool { return strings.HasPrefix(m, "state=") }); i > 0 {
+		list = slices.Concat(list[i:i+1], list[:i], list[i+1:])
 	}
-	text := []rune(strings.Join(members(v, ""), " "))
+	text := []rune(strings.Join(list, " "))
 	if len(text) > longestState {
 		return string(text[:longestState]) + "…"
 	}
 	return string(text)
+}
+
+func membersOf(state api.State) []string {
+	var v any
+	if json.Unmarshal(state, &v) != nil {
+		return nil
+	}
+	return members(v, "")
 }
 
 // members are the single values of a state, each with its name.

@@ -32,8 +32,12 @@ func TestAuditTable(t *testing.T) {
 		`{"subscriptions":[{"type":"A"},{"type":"B"}]}`:                            "subscriptions (2)",
 		``: "", `{"list":[]}`: "",
 	} {
-		if got := short(api.State(state)); got != want {
+		if _, got := short(nil, api.State(state)); got != want {
 			t.Errorf("%s is shown as %q", state, got)
 		}
+	}
+	from, to := short(api.State(`{"activeUntil":"9","matchers":["rule=x"],"state":"active"}`), api.State(`{"endedBy":"user:bo","matchers":["rule=x"],"state":"expired"}`))
+	if from != "state=active activeUntil=9" || to != "state=expired endedBy=user:bo" {
+		t.Errorf("from %q to %q", from, to)
 	}
 }
