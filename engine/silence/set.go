@@ -46,8 +46,10 @@ func (s *Set) Holding(at time.Time, subject *Subject) []Holding {
 	var found []Holding
 	for i := range *list {
 		one := &(*list)[i]
-		until, active := one.ActiveUntil(at)
-		if active && one.Matches(subject) {
+		if !one.Matches(subject) { // first, since a window asks its cron
+			continue
+		}
+		if until, active := one.ActiveUntil(at); active {
 			found = append(found, Holding{one.ID, until, one.Comment})
 		}
 	}
