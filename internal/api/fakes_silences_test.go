@@ -19,6 +19,7 @@ type fakeSilences struct {
 	held    map[string]ledger.HeldBack
 	changed int
 	failure error
+	unread  error // of the node that is to take changes in
 }
 
 var quarterPast = time.Date(2026, 6, 1, 0, 15, 0, 0, time.UTC)
@@ -28,7 +29,7 @@ func (f *fakeSilences) served() api.Silences {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.changed++
-		return f.failure
+		return f.unread
 	}}
 }
 

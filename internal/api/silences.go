@@ -128,9 +128,7 @@ func (a *API) createSilence(ctx context.Context, in *silenceChange) (*silenceOut
 	if err := a.deps.Silences.Ledger.AddSilence(ctx, &s); err != nil {
 		return nil, a.ledgerFailed(ctx, err)
 	}
-	if err := a.deps.Silences.Changed(ctx); err != nil {
-		return nil, a.ledgerFailed(ctx, err)
-	}
+	a.takeInSilences(ctx, s.ID)
 	a.log.LogAttrs(ctx, slog.LevelInfo, "a silence was added", slog.String("silence", s.ID), slog.String("by", s.Author),
 		slog.Any("matchers", matcherTexts(&s)), slog.String("comment", s.Comment))
 	return &silenceOutput{Body: newSilenceForm(&s, ledger.HeldBack{}, now)}, nil
@@ -146,20 +144,27 @@ func (a *API) expireSilence(ctx context.Context, in *silenceInput) (*silenceOutp
 	if prob := silencesOwn(who, &s); prob != nil {
 		return nil, prob
 	}
-	ended, err := a.deps.Silences.Ledger.EndSilence(ctx, s.ID, who.Subject, a.deps.Silences.Now().UTC())
+	now := a.deps.Silences.Now().UTC().Truncate(time.Microsecond)
+	ended, err := a.deps.Silences.Ledger.EndSilence(ctx, s.ID, who.Subject, now)
 	if err != nil {
 		return nil, a.ledgerFailed(ctx, err)
 	}
+	a.takeInSilences(ctx, s.ID)
 	if ended {
+		s.Ended, s.EndedBy = now, who.Subject
 		a.log.LogAttrs(ctx, slog.LevelInfo, "a silence was ended", slog.String("silence", s.ID), slog.String("by", who.Subject))
-	}
-	if err := a.deps.Silences.Changed(ctx); err != nil {
-		return nil, a.ledgerFailed(ctx, err)
-	}
-	if s, prob = a.silence(ctx, in.ID); prob != nil {
+	} else if s, prob = a.silence(ctx, in.ID); prob != nil {
 		return nil, prob
 	}
-	return a.showSilence(ctx, &s)
+	return &silenceOutput{Body: newSilenceForm(&s, ledger.HeldBack{}, now)}, nil
+}
+
+// takeInSilences puts what was changed in force on this node. Where that cannot be read now it is soon, as on the others: the change was made, and
+// must not be answered as if it were not.
+func (a *API) takeInSilences(ctx context.Context, id string) {
+	if err := a.deps.Silences.Changed(ctx); err != nil {
+		a.log.LogAttrs(ctx, slog.LevelWarn, "a silence was changed, which this node has yet to read", slog.String("silence", id), slog.Any("error", err))
+	}
 }
 
 // silencesOwn is nil where the silence is about what the caller may do things to: one that is not for all warehouses silences his own by name.
