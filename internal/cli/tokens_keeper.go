@@ -47,7 +47,7 @@ func (c *command) tokenKeeper(ctx context.Context) (tokenKeeper, error) {
 	}
 	l, err := c.services.OpenTokens(ctx, cfg)
 	if errors.Is(err, ledger.ErrInUse) {
-		return nil, unreachable(fmt.Errorf("%w\nWhile a server has the ledger open, ask it: --server %s://%s --token-file FILE, with the token of an admin", err, cfg.HTTP.Scheme(), cfg.HTTP.Listen))
+		return nil, unreachable(fmt.Errorf("%w\nWhile a server has the ledger open, ask it: --server %s://%s --token-file FILE, with the token of an admin. To make the first one, stop it for a moment", err, cfg.HTTP.Scheme(), cfg.HTTP.Listen))
 	}
 	if err != nil {
 		return nil, unreachable(err)
