@@ -16,9 +16,6 @@ import (
 // cancelBatch is how many deliveries a read-all cancels in one transaction.
 const cancelBatch = 500
 
-// clocksDiffer is more than the clocks of nodes and of Redis do.
-const clocksDiffer = time.Minute
-
 // ReadAll implements ledger.Marks.
 func (l *Ledger) ReadAll(ctx context.Context, r ledger.ReadAll) (int, error) {
 	if _, err := l.exec(ctx, "raise-reads", r.Warehouse, r.User, r.Inboxes, r.UpTo, rows.Micros(r.At)); err != nil {
@@ -70,11 +67,11 @@ func (l *Ledger) cancelReadAlready(ctx context.Context, seqs []int64) error {
 	needless := map[string][]int64{}
 	var ask pgx.Batch // which is one transaction, and one round trip
 	ask.Queue(queries.Get("by-key"))
-	ask.Queue(queries.Get("read-already"), seqs, clocksDiffer.Microseconds()).Query(func(found pgx.Rows) error {
+	ask.Queue(queries.Get("read-already"), seqs, rows.ClocksDiffer.Microseconds()).Query(func(found pgx.Rows) error {
 		var user string
-		var list []int64
-		_, err := pgx.ForEachRow(found, []any{&user, &list}, func() error {
-			needless[user] = list
+		var seq int64
+		_, err := pgx.ForEachRow(found, []any{&user, &seq}, func() error {
+			needless[user] = append(needless[user], seq)
 			return nil
 		})
 		return err

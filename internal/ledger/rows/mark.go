@@ -7,6 +7,9 @@ import (
 	"tallyman/sinks"
 )
 
+// ClocksDiffer is more than the clocks of nodes and of Redis do.
+const ClocksDiffer = time.Minute
+
 // Mark is a row of marks but for its notice.
 type Mark struct {
 	User, Kind, Warehouse string

@@ -54,7 +54,7 @@ func (l *Ledger) cancelReadAlready(ctx context.Context, tx *sql.Tx, seqs []int64
 	needless := map[string][]int64{}
 	var user string
 	var seq int64
-	err := each(ctx, tx, "read-already", []any{list(seqs)}, []any{&user, &seq}, func() error {
+	err := each(ctx, tx, "read-already", []any{list(seqs), rows.ClocksDiffer.Microseconds()}, []any{&user, &seq}, func() error {
 		needless[user] = append(needless[user], seq)
 		return nil
 	})

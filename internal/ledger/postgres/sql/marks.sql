@@ -72,7 +72,7 @@ ORDER BY p.seq LIMIT $5;
 
 -- name: read-already
 -- What waits with `unless: read` although its notice was read before the ledger knew where it lies. Arguments: $1 deliveries to inboxes that
--- were recorded just now, $2 µs by which clocks may differ: who has read one has done so since it got its score. Result: user, its open deliveries.
+-- were recorded just now, $2 µs by which clocks may differ: who has read one has done so since it got its score. Result: one user who has read it, open delivery.
 WITH waiting AS MATERIALIZED (
     SELECT l.warehouse, d.score, string_to_array(d.recipients, ' ') AS inboxes, p.seq
     FROM deliveries d
@@ -80,11 +80,13 @@ WITH waiting AS MATERIALIZED (
     JOIN notices n ON n.id = d.notice_id
     JOIN pushes p ON p.seq BETWEEN n.first_seq AND n.last_seq AND p.due IS NOT NULL AND p.unless = 'read'
     JOIN deliveries o ON o.seq = p.seq AND o.notice_id = n.id AND o.state <= 0
-    WHERE d.seq = ANY($1::bigint[]) AND d.state + 0 = 1 AND EXISTS (SELECT FROM pushes WHERE due IS NOT NULL AND unless = 'read'))
-SELECT r.subscriber, array_agg(DISTINCT w.seq) FROM waiting w
-JOIN reads r ON r.warehouse = w.warehouse AND r.inbox = ANY(w.inboxes) AND r.score >= w.score
-WHERE r.at > (SELECT min(score) FROM waiting) - $2::bigint
-GROUP BY r.subscriber ORDER BY r.subscriber;
+    WHERE d.seq = ANY($1::bigint[]) AND d.state + 0 = 1 AND EXISTS (SELECT FROM pushes WHERE due IS NOT NULL AND unless = 'read')),
+recent AS MATERIALIZED (
+    SELECT r.warehouse, r.subscriber, r.inbox, r.score FROM reads r
+    WHERE r.at > (SELECT min(score) FROM waiting) - $2::bigint AND r.score >= (SELECT min(score) FROM waiting))
+SELECT min(r.subscriber), w.seq
+FROM recent r JOIN waiting w ON r.warehouse = w.warehouse AND r.inbox = ANY(w.inboxes) AND r.score >= w.score
+GROUP BY w.seq ORDER BY w.seq;
 
 -- name: prune-reads
 -- Removes watermarks that have not risen since, below which nothing is left that has not expired. Arguments: $1 before, $2 now.

@@ -68,16 +68,22 @@ ORDER BY p.seq LIMIT ?5;
 
 -- name: read-already
 -- What waits with `unless: read` although its notice was read before the ledger knew where it lies. Arguments: ?1 deliveries to inboxes that
--- were recorded just now (JSON). Result: user, an open delivery.
-SELECT DISTINCT r.subscriber, p.seq
-FROM json_each(?1) s
-JOIN deliveries d ON d.seq = s.value AND d.state = 1
-JOIN lanes l ON l.id = d.lane_id AND l.warehouse <> ''
-JOIN deliveries o ON o.notice = d.notice AND o.state = 0
-JOIN pushes p ON p.seq = o.seq AND p.due IS NOT NULL AND p.unless = 'read'
-JOIN reads r ON r.warehouse = l.warehouse AND r.score >= d.score AND instr(' ' || d.recipients || ' ', ' ' || r.inbox || ' ')
-WHERE EXISTS (SELECT 1 FROM pushes WHERE due IS NOT NULL AND unless = 'read')
-ORDER BY r.subscriber, p.seq;
+-- were recorded just now (JSON), ?2 µs by which clocks may differ: who has read one has done so since it got its score. Result: one user who
+-- has read it, open delivery.
+WITH waiting AS MATERIALIZED (
+    SELECT l.warehouse, d.score, ' ' || d.recipients || ' ' AS inboxes, p.seq
+    FROM json_each(?1) s
+    JOIN deliveries d ON d.seq = s.value AND d.state = 1
+    JOIN lanes l ON l.id = d.lane_id AND l.warehouse <> ''
+    JOIN deliveries o ON o.notice = d.notice AND o.state = 0
+    JOIN pushes p ON p.seq = o.seq AND p.due IS NOT NULL AND p.unless = 'read'
+    WHERE EXISTS (SELECT 1 FROM pushes WHERE due IS NOT NULL AND unless = 'read')),
+recent AS MATERIALIZED (
+    SELECT r.warehouse, r.subscriber, r.inbox, r.score FROM reads r
+    WHERE r.at > (SELECT min(score) FROM waiting) - ?2 AND r.score >= (SELECT min(score) FROM waiting))
+SELECT min(r.subscriber), w.seq
+FROM recent r JOIN waiting w ON r.warehouse = w.warehouse AND r.score >= w.score AND instr(w.inboxes, ' ' || r.inbox || ' ')
+GROUP BY w.seq ORDER BY w.seq;
 
 -- name: prune-reads
 -- Removes watermarks that have not risen since, below which nothing is left that has not expired. Arguments: ?1 before, ?2 now.
