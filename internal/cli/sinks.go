@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tallyman/internal/api"
+	"tallyman/internal/ledger"
 )
 
 func (c *command) sinks() *cobra.Command {
@@ -57,7 +58,6 @@ func writeSinks(w io.Writer, width int, list []api.SinkForm, now time.Time) {
 	rows := make([][]string, len(list))
 	for i := range list {
 		s := &list[i]
-		n := func(n int64) string { return strconv.FormatInt(n, 10) }
 		flight, sent, last := "-", "-", s.Error
 		if p := s.Push; p != nil {
 			flight, last = strconv.Itoa(p.InFlight), standing(p)
@@ -66,10 +66,18 @@ func writeSinks(w io.Writer, width int, list []api.SinkForm, now time.Time) {
 			}
 		}
 		d := &s.Deliveries
-		rows[i] = []string{s.Name, s.Type, sinkState(s, now), n(d.Pending), n(d.Failed), n(d.TimedOut), orDash(last), flight, sent, n(d.Sent), n(d.Canceled)}
+		rows[i] = []string{s.Name, s.Type, sinkState(s, now), upTo(d.Pending), upTo(d.Failed), upTo(d.TimedOut), orDash(last), flight, sent, upTo(d.Sent), upTo(d.Canceled)}
 	}
 	whole := slices.DeleteFunc(slices.Clone(header), func(name string) bool { return name == "LAST ERROR" })
 	spread(w, width, header, rows, whole)
+}
+
+// upTo is a number of deliveries; the server counts no further than the highest.
+func upTo(n int64) string {
+	if n >= ledger.MostCounted {
+		return strconv.Itoa(ledger.MostCounted) + "+"
+	}
+	return strconv.FormatInt(n, 10)
 }
 
 // standing is the last error, where nothing was sent since.
@@ -131,7 +139,7 @@ func writeSink(w io.Writer, s *api.SinkForm, now time.Time) {
 		name  string
 		count int64
 	}{{"pending", d.Pending}, {"sent", d.Sent}, {"failed", d.Failed}, {"timed out", d.TimedOut}, {"canceled", d.Canceled}} {
-		fmt.Fprintf(w, "  %-11s  %d\n", n.name, n.count)
+		fmt.Fprintf(w, "  %-11s  %s\n", n.name, upTo(n.count))
 	}
 	if o := s.Settings; o != nil {
 		fmt.Fprintln(w, "\nConfiguration")

@@ -107,3 +107,10 @@ Configuration
 		t.Errorf("asked %v", *calls)
 	}
 }
+
+func TestCountsThatEnd(t *testing.T) {
+	t.Parallel()
+	if few, most := upTo(9999), upTo(10000); few != "9999" || most != "10000+" {
+		t.Errorf("got %s and %s", few, most)
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -102,7 +101,7 @@ func writeStatus(w io.Writer, width int, s *api.StatusReport, now time.Time) {
 	fmt.Fprintln(w)
 	rows := make([][]string, len(s.Deliveries))
 	for i, d := range s.Deliveries {
-		rows[i] = []string{d.Sink, strings.ReplaceAll(d.State, "_", " "), strconv.FormatInt(d.Count, 10)}
+		rows[i] = []string{d.Sink, strings.ReplaceAll(d.State, "_", " "), upTo(d.Count)}
 	}
 	spread(w, width, []string{"SINK", "DELIVERIES", "COUNT"}, rows, nil)
 }
