@@ -171,7 +171,7 @@ func (f *firings) standstill() func(due time.Time) bool {
 }
 
 // verifyTicks proves that the rules that fire every second have, and that the source was read once for each run. Since that time there were
-// nodes in so many places, of which each has run a fair part. They have ended.
+// nodes in so many places, of which each has run a part, also one that was away for a while. They have ended.
 func (c *cluster) verifyTicks(l ledger.Ledger, places int, since time.Time) {
 	c.t.Helper()
 	every, latest := c.firings(l, everyRule), c.firings(l, latestRule)
@@ -188,7 +188,7 @@ func (c *cluster) verifyTicks(l ledger.Ledger, places int, since time.Time) {
 	}
 	c.t.Logf("%d runs, %v", total, by)
 	for place := range places {
-		if name := fmt.Sprintf("node-%d", place); by[name]*10 < total {
+		if name := fmt.Sprintf("node-%d", place); by[name]*20 < total {
 			c.t.Errorf("%s ran %d of %d firings", name, by[name], total)
 		}
 	}

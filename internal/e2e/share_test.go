@@ -12,7 +12,7 @@ import (
 
 const (
 	nodesOfThree = 3
-	tickScopes   = 6
+	tickScopes   = 4
 )
 
 // Three nodes share what there is to do: each firing is run once, by one of them, and what it finds reaches inbox, queue and

@@ -27,7 +27,7 @@ const (
 var skewRules = worldRules + tickRules(tickScopes, fmt.Sprintf("{sink: courier, strategy: timed, within: %s}, {sink: sms, strategy: delayed, delay: %s}",
 	courierWithin, smsDelay)) + `
   - id: early-firing
-    scopes: [{name: a}, {name: b}, {name: c}, {name: d}]
+    scopes: [{name: a}, {name: b}]
     probe: {sql: "SELECT 1 AS n, extract(epoch FROM :scheduled_at - clock_timestamp()) AS early"}
     when: early > 0.3
     key: [n]
