@@ -5,7 +5,8 @@
 //	keys.go        the names of all keys; docs/redis-keys.md describes them
 //	scripts/       what Redis does in one step, a file each, with its contract
 //	deliver.go     notices in: batches, scores, receipts       (batch.go, drop.go)
-//	poll.go        notices out: pages, cursors, counts         (version.go, wait.go)
+//	poll.go        notices out: pages, cursors, counts         (slice.go, summary.go, version.go, wait.go, watch.go)
+//	mark.go        what users have read and acked              (catchup.go, trim.go)
 //	sweep.go       what has expired goes
 //	rebuild.go     what sinks/index writes back after a loss
 //
