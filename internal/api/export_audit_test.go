@@ -15,6 +15,3 @@ func Audited(operation string) (recorded bool, why string) {
 func AuditTables() []string {
 	return slices.Concat(slices.Collect(maps.Keys(audit)), slices.Collect(maps.Keys(unaudited)))
 }
-
-// StateJSON is stateJSON.
-func StateJSON(v any) string { return string(stateJSON(v, nil)) }

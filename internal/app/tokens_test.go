@@ -100,7 +100,10 @@ func TestAChangeOfTokensThatHangs(t *testing.T) {
 	go func() { adding <- all.AddToken(ctx, token) }()
 	<-l.hang
 	go func() { reading <- all.read(ctx) }()
-	defer func() { cancel(); <-adding }()
+	defer func() {
+		cancel()
+		<-adding //nolint:errcheck // it was given up
+	}()
 	inTime(t, "the list", reading)
 	if _, err := (&auth.Bearer{Tokens: all.memory}).Authenticate(request); err != nil {
 		t.Error(err)

@@ -47,6 +47,11 @@ type Ledger interface {
 	// dedupe window is open), and all but the last keepRuns (at least 1) firings of each rule and scope. It works in
 	// small batches and returns how many rows went; an item with its trace is one.
 	Prune(ctx context.Context, before time.Time, keepRuns int) (int64, error)
+	Server
+}
+
+// Server is the database behind the ledger.
+type Server interface {
 	Ping(ctx context.Context) error
 	// Now returns the time by the clock that leases are judged by.
 	Now(ctx context.Context) (time.Time, error)
