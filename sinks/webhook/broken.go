@@ -14,38 +14,25 @@ import (
 // shownFault is how much of a library's words an error shows, in bytes.
 const shownFault = 300
 
-// far is how far a call has come.
-type far int32
+// progress is how far a call has come.
+type progress struct{ connected, written atomic.Bool }
 
-const (
-	unconnected far = iota
-	connected
-	written
-	heard // something of an answer has come
-)
-
-// watch has net/http tell how far a call has come.
-func watch(ctx context.Context) (*atomic.Int32, context.Context) {
-	come := &atomic.Int32{}
-	return come, httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: func(httptrace.GotConnInfo) { come.CompareAndSwap(int32(unconnected), int32(connected)) },
-		WroteRequest: func(info httptrace.WroteRequestInfo) {
-			if info.Err == nil {
-				come.Store(int32(written))
-			}
-		},
+func watch(ctx context.Context) (*progress, context.Context) {
+	p := &progress{}
+	return p, httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn:      func(httptrace.GotConnInfo) { p.connected.Store(true) },
+		WroteRequest: func(info httptrace.WroteRequestInfo) { p.written.Store(info.Err == nil) },
 	})
 }
 
 // broken says why there is no answer, in words that show no secret; of the cause only the end of a context is kept.
-func (w *Webhook) broken(ctx context.Context, come far, cause error) error {
+func (w *Webhook) broken(ctx context.Context, p *progress, cause error) error {
 	where := "no connection to " + w.url.Host
-	switch come {
-	case written, heard:
+	switch {
+	case p.written.Load():
 		where = w.url.Host + " did not answer"
-	case connected:
+	case p.connected.Load():
 		where = w.url.Host + " did not take the request"
-	case unconnected:
 	}
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: %w", where, err)

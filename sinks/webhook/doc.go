@@ -8,5 +8,4 @@
 //	webhook.go  a call                  sign.go      its signature
 //	answer.go   what the answer means   broken.go    no answer at all
 //	dial.go     connections, guarded    certs.go     certificates, read anew when they change
-//	lines.go    those of plain HTTP     speak.go     a call on one of them
 package webhook

@@ -23,10 +23,4 @@ func Body(batch []sinks.Delivery, together bool) ([]byte, error) {
 func RetryAfter(h http.Header, now time.Time) time.Duration { return retryAfter(h, now) }
 
 // Judge replaces what says which addresses a connection may be made to.
-func (w *Webhook) Judge(allow control) {
-	w.transport.DialContext = dialer(&w.o, allow).DialContext
-	w.lines.dial = w.transport.DialContext
-}
-
-// IdleFor is how long connections are kept without a call.
-func (w *Webhook) IdleFor(d time.Duration) { w.lines.idleFor = d }
+func (w *Webhook) Judge(allow control) { w.transport.DialContext = dialer(&w.o, allow).DialContext }

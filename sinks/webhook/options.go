@@ -79,9 +79,6 @@ func (o Options) header(u *url.URL) http.Header {
 	for name, value := range o.Headers {
 		h.Set(name, value)
 	}
-	for _, name := range []string{"Idempotency-Key", "Webhook-Id", "Webhook-Timestamp", "Webhook-Signature", "Traceparent"} { // see Webhook.mark
-		h.Del(name)
-	}
 	h.Set("Content-Type", "application/json")
 	h.Set("User-Agent", "tallyman/"+o.Version)
 	return h

@@ -21,7 +21,6 @@ type Webhook struct {
 	url       *url.URL
 	header    http.Header // of each call
 	keys      []*key
-	lines     *lines // nil = all calls are the transport's
 	transport *http.Transport
 	scrub     *scrub.Scrubber
 }
@@ -42,19 +41,11 @@ func New(o Options) (*Webhook, error) {
 		return nil, err
 	}
 	w.transport = transport(&o, certs)
-	if w.lines, err = newLines(u, w.header, &o, w.transport.DialContext); err != nil {
-		return nil, err
-	}
 	return w, nil
 }
 
 // Close ends the connections that wait for the next call.
-func (w *Webhook) Close() {
-	w.transport.CloseIdleConnections()
-	if w.lines != nil {
-		w.lines.close()
-	}
-}
+func (w *Webhook) Close() { w.transport.CloseIdleConnections() }
 
 // Push implements sinks.Pusher.
 func (w *Webhook) Push(ctx context.Context, batch []sinks.Delivery) error {
@@ -84,19 +75,16 @@ const (
 
 // call makes one request and reads what it needs of the answer.
 func (w *Webhook) call(ctx context.Context, m message) (answer, error) {
-	if w.lines != nil && len(m.body) <= smallBody && isPlain(m.id) {
-		return w.speak(ctx, m)
-	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	come, ctx := watch(ctx)
+	progress, ctx := watch(ctx)
 	req, err := w.request(ctx, m)
 	if err != nil {
 		return answer{}, err
 	}
 	resp, err := w.transport.RoundTrip(req)
 	if err != nil {
-		return answer{}, w.broken(ctx, far(come.Load()), err)
+		return answer{}, w.broken(ctx, progress, err)
 	}
 	defer resp.Body.Close()
 	if resp.Body == http.NoBody { // as of most: no timer is needed
@@ -113,24 +101,16 @@ func (w *Webhook) request(ctx context.Context, m message) (*http.Request, error)
 	if err != nil {
 		return nil, err
 	}
-	req.URL, req.Host = w.url, w.url.Host
-	req.Header = maps.Clone(w.header) // of which nobody changes a value
-	w.mark(ctx, m, func(name, value string) { req.Header[name] = []string{value} })
-	return req, nil
-}
-
-// mark gives the headers that are the call's own.
-func (w *Webhook) mark(ctx context.Context, m message, set func(name, value string)) {
 	at := w.o.Now()
-	set("Idempotency-Key", m.id)
-	set("Webhook-Id", m.id)
-	set("Webhook-Timestamp", strconv.FormatInt(at.Unix(), 10))
+	req.URL, req.Host = w.url, w.url.Host
+	req.Header = make(http.Header, len(w.header)+6)
+	maps.Copy(req.Header, w.header) // of which nobody changes a value
+	trace.Inject(ctx, req.Header)
+	id := []string{m.id}
+	req.Header["Idempotency-Key"], req.Header["Webhook-Id"] = id, id
+	req.Header["Webhook-Timestamp"] = []string{strconv.FormatInt(at.Unix(), 10)}
 	if len(w.keys) > 0 {
-		set("Webhook-Signature", signature(w.keys, m.id, at, m.body))
+		req.Header["Webhook-Signature"] = []string{signature(w.keys, m.id, at, m.body)}
 	}
-	traced := http.Header{}
-	trace.Inject(ctx, traced)
-	for name := range traced {
-		set(name, traced.Get(name))
-	}
+	return req, nil
 }

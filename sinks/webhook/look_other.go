@@ -1,9 +1,0 @@
-//go:build !unix
-
-package webhook
-
-import "syscall"
-
-const canLook = false
-
-func isQuiet(syscall.RawConn) bool { return false }
