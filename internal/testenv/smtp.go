@@ -86,7 +86,8 @@ func NewSMTP(t testing.TB, o SMTPOptions) *SMTP {
 	addr := l.Addr().(*net.TCPAddr)
 	s.Host, s.Port = addr.IP.String(), addr.Port
 	if o.StartTLS || o.TLS {
-		server.TLSConfig, s.CAFile = selfSigned(t)
+		ca := NewAuthority(t, "mail.test")
+		server.TLSConfig, s.CAFile = &tls.Config{Certificates: []tls.Certificate{ca.Pair("localhost")}}, ca.File()
 	}
 	if o.TLS {
 		l = tls.NewListener(l, server.TLSConfig)
