@@ -1,33 +1,45 @@
 package app
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"tallyman/internal/testenv"
 )
 
 // machineClock is the clock of a machine that is so much ahead.
-type machineClock struct{ ahead time.Duration }
+type machineClock struct{ ahead atomic.Int64 }
 
-func (m *machineClock) Now() time.Time                   { return time.Now().Round(0).Add(m.ahead) }
+func newMachineClock(ahead time.Duration) *machineClock {
+	m := &machineClock{}
+	m.ahead.Store(int64(ahead))
+	return m
+}
+
+func (m *machineClock) Now() time.Time                   { return time.Now().Round(0).Add(time.Duration(m.ahead.Load())) }
 func (*machineClock) Real(d time.Duration) time.Duration { return d }
 
 // ledgerClock is asked and answers on ways that take so long.
 type ledgerClock struct {
-	there, back, ahead time.Duration
-	err                error
+	there, back time.Duration
+	ahead       atomic.Int64
+	away        atomic.Bool
 }
 
 func (l *ledgerClock) ask(context.Context) (time.Time, error) {
 	time.Sleep(l.there) //nolint:forbidigo // in a synctest bubble
-	now := time.Now().Round(0).Add(l.ahead)
+	now := time.Now().Round(0).Add(time.Duration(l.ahead.Load()))
 	time.Sleep(l.back) //nolint:forbidigo // in a synctest bubble
-	return now, l.err
+	if l.away.Load() {
+		return time.Time{}, errors.New("away")
+	}
+	return now, nil
 }
 
 // wrong is by how much the node's time is.
@@ -48,7 +60,7 @@ func TestTheLedgersTimeCounts(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				l := &ledgerClock{there: test.there, back: test.back}
-				c := newClock(&machineClock{test.machine}, l.ask, slog.New(slog.DiscardHandler))
+				c := newClock(newMachineClock(test.machine), l.ask, slog.New(slog.DiscardHandler))
 				if err := c.compare(t.Context()); err != nil {
 					t.Fatal(err)
 				}
@@ -64,8 +76,8 @@ func TestTheLedgersTimeCounts(t *testing.T) {
 func TestClocksThatAreSet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var said bytes.Buffer
-		machine, l := &machineClock{}, &ledgerClock{}
+		var said testenv.Output
+		machine, l := newMachineClock(0), &ledgerClock{}
 		c := newClock(machine, l.ask, slog.New(slog.NewTextHandler(&said, nil)))
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
@@ -78,17 +90,17 @@ func TestClocksThatAreSet(t *testing.T) {
 			}
 		}
 		passes("nobody sets anything", 0)
-		if said.Len() > 0 {
+		if said.String() != "" {
 			t.Errorf("of a clock that is right: %s", &said)
 		}
-		machine.ahead = -time.Hour
+		machine.ahead.Store(int64(-time.Hour))
 		passes("the machine's clock is set back", 0)
 		if n := strings.Count(said.String(), "the clock of this machine is wrong"); n != 2 {
 			t.Errorf("in 90 s there were %d words of it: %s", n, &said)
 		}
-		l.ahead = 7 * time.Second
+		l.ahead.Store(int64(7 * time.Second))
 		passes("the ledger's clock is set", 7*time.Second)
-		l.err = errors.New("away")
+		l.away.Store(true)
 		passes("the ledger is away", 7*time.Second)
 		stop()
 		<-ended
