@@ -32,6 +32,8 @@ type Dialect struct {
 	Zoned string              // the literal of 2026-06-01T08:00:00+08:00
 	// Series is a SELECT of n rows with the columns n (1 … n), sku, qty (a decimal) and note. %d stands for n.
 	Series string
+	// Stream is how many rows a long scan has; 0 = a million.
+	Stream int
 	// Endless is a SELECT that runs for hours before its first row, Trickle one that runs for hours after its first.
 	Endless, Trickle string
 	// Writers set up functions, and call them in SELECTs that must be refused as writes. May be empty.

@@ -2,7 +2,9 @@ package sqlite_test
 
 import (
 	"flag"
+	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"tallyman/internal/ledger"
@@ -33,11 +35,30 @@ func TestLedger(t *testing.T) {
 	})
 }
 
+// empty is the file of a new ledger. The migrations take longer than most tests.
+var empty struct {
+	once sync.Once
+	file []byte
+}
+
 // migrated makes a new ledger and returns its path.
 func migrated(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ledger 100%?#.db")
-	if _, err := sqlite.Migrate(t.Context(), path); err != nil {
+	empty.once.Do(func() {
+		first := filepath.Join(t.TempDir(), "first.db")
+		if _, err := sqlite.Migrate(t.Context(), first); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if empty.file, err = os.ReadFile(first); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if len(empty.file) == 0 {
+		t.Fatal("there is no empty ledger")
+	}
+	if err := os.WriteFile(path, empty.file, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path
