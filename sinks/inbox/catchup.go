@@ -27,18 +27,11 @@ const markedField = "marked"
 // catchUpAll brings marks into Redis that a node recorded and could not put there, or died before it did. The nodes take
 // turns, as the hash of the epoch says.
 func (in *Inbox) catchUpAll(ctx context.Context) {
-	tick := time.NewTicker(catchUpEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
+	every(ctx, catchUpEvery, func() {
 		if err := in.catchUp(ctx, catchUpEvery); err != nil && ctx.Err() == nil {
 			in.log.Debug("marks could not be looked after; they are again in a moment", "error", err)
 		}
-	}
+	})
 }
 
 // catchUp does so unless it was done for as long as every.
@@ -68,10 +61,28 @@ func (in *Inbox) catchUp(ctx context.Context, every time.Duration) error {
 	return in.markedUntil(ctx, began)
 }
 
-// putSince puts the marks since then into Redis; those that are there already change nothing.
+// putSince puts the marks since then into Redis; those that are there already change nothing, and others are told of.
 func (in *Inbox) putSince(ctx context.Context, g *index.Generation, since time.Time) error {
+	return in.putAll(ctx, g, since, in.o.Ledger.RecentMarks, func(time.Time) int64 { return 0 })
+}
+
+// writeBackMarks puts all marks of notices that have not expired into Redis, as they were; nobody is told. began is taken
+// first, so that what is marked meanwhile is looked after later.
+func (in *Inbox) writeBackMarks(ctx context.Context, epoch string) error {
+	began, g := in.time(), &index.Generation{Epoch: epoch}
+	if err := in.putAll(ctx, g, time.Time{}, in.o.Ledger.LiveMarks, time.Time.UnixMicro); err != nil {
+		return err
+	}
+	return in.markedUntil(ctx, began)
+}
+
+// putAll puts what read has of marks, and all watermarks, since then into Redis, at the time in µs that at makes of theirs; 0 = now.
+func (in *Inbox) putAll(
+	ctx context.Context, g *index.Generation, since time.Time,
+	read func(ctx context.Context, after sinks.Mark, limit int) ([]sinks.Mark, error), at func(time.Time) int64,
+) error {
 	for after := (sinks.Mark{At: since}); ; {
-		list, err := in.o.Ledger.RecentMarks(ctx, after, markPage)
+		list, err := read(ctx, after, markPage)
 		if err != nil {
 			return err
 		}
@@ -80,7 +91,7 @@ func (in *Inbox) putSince(ctx context.Context, g *index.Generation, since time.T
 		}
 		after = list[len(list)-1]
 		for part := range slices.Chunk(list, maxMarks) {
-			if err := in.putMarks(ctx, g, part, func(sinks.Mark) int64 { return 0 }); err != nil {
+			if err := in.putMarks(ctx, g, part, func(m sinks.Mark) int64 { return at(m.At) }); err != nil {
 				return err
 			}
 		}
@@ -91,41 +102,7 @@ func (in *Inbox) putSince(ctx context.Context, g *index.Generation, since time.T
 			return err
 		}
 		after = list[len(list)-1]
-		if err := in.putWatermarks(ctx, g, list, func(sinks.Watermark) int64 { return 0 }); err != nil {
-			return err
-		}
-	}
-}
-
-// writeBackMarks puts all marks of notices that have not expired into Redis, as they were; nobody is told. began is taken
-// first, so that what is marked meanwhile is looked after later.
-func (in *Inbox) writeBackMarks(ctx context.Context, epoch string) error {
-	began, g := in.time(), &index.Generation{Epoch: epoch}
-	for after := (sinks.Mark{}); ; {
-		list, err := in.o.Ledger.LiveMarks(ctx, after, markPage)
-		if err != nil {
-			return err
-		}
-		if len(list) == 0 {
-			break
-		}
-		after = list[len(list)-1]
-		for part := range slices.Chunk(list, maxMarks) {
-			if err := in.putMarks(ctx, g, part, func(m sinks.Mark) int64 { return m.At.UnixMicro() }); err != nil {
-				return err
-			}
-		}
-	}
-	for after := (sinks.Watermark{}); ; {
-		list, err := in.o.Ledger.Watermarks(ctx, after, markPage)
-		if err != nil {
-			return err
-		}
-		if len(list) == 0 {
-			return in.markedUntil(ctx, began)
-		}
-		after = list[len(list)-1]
-		if err := in.putWatermarks(ctx, g, list, func(w sinks.Watermark) int64 { return w.At.UnixMicro() }); err != nil {
+		if err := in.putWatermarks(ctx, g, list, func(w sinks.Watermark) int64 { return at(w.At) }); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strconv"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/singleflight"
 
@@ -68,6 +69,20 @@ func (in *Inbox) Run(ctx context.Context) {
 	wg.Go(func() { in.listen(ctx) })
 	wg.Go(func() { in.watchClocks(ctx) })
 	wg.Wait()
+}
+
+// every does something again and again until the context ends.
+func every(ctx context.Context, d time.Duration, do func()) {
+	tick := time.NewTicker(d)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			do()
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // Ready returns nil while the inbox serves, otherwise the reason why it does not.

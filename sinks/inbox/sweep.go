@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -13,18 +12,11 @@ import (
 
 // sweepAll removes what has expired, once a second. Every node does; it is done once.
 func (in *Inbox) sweepAll(ctx context.Context) {
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
+	every(ctx, sweepEvery, func() {
 		if err := in.Sweep(ctx); err != nil && ctx.Err() == nil {
 			in.log.Warn("what has expired could not be removed", "error", err)
 		}
-	}
+	})
 }
 
 // Sweep removes what has expired in all warehouses that this node knows. Run does it once a second.

@@ -13,18 +13,11 @@ import (
 
 // trimAll removes marks whose notices are gone, once a minute. Until then they take room and change nothing.
 func (in *Inbox) trimAll(ctx context.Context) {
-	tick := time.NewTicker(time.Minute)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
+	every(ctx, time.Minute, func() {
 		if err := in.Trim(ctx); err != nil && ctx.Err() == nil {
 			in.log.Warn("marks of notices that are gone could not be removed", "error", err)
 		}
-	}
+	})
 }
 
 // maxTrimmed bounds how many readers of a warehouse are looked through in a row.
