@@ -1,6 +1,8 @@
 package api
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"tallyman/internal/auth"
@@ -50,10 +52,7 @@ func (hub *streams) await(g *grant) {
 		reason = StreamExpired
 	}
 	hub.mu.Lock()
-	list := make([]*stream, 0, len(g.streams))
-	for s := range g.streams {
-		list = append(list, s)
-	}
+	list := slices.Collect(maps.Keys(g.streams))
 	hub.mu.Unlock()
 	for _, s := range list {
 		s.end(reason)

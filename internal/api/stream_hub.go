@@ -2,8 +2,10 @@ package api
 
 import (
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -194,10 +196,7 @@ func (hub *streams) later(f *feed) {
 func (hub *streams) drain() {
 	hub.mu.Lock()
 	hub.drained = true
-	open := make([]*stream, 0, len(hub.open))
-	for s := range hub.open {
-		open = append(open, s)
-	}
+	open := slices.Collect(maps.Keys(hub.open))
 	hub.mu.Unlock()
 	for _, s := range open {
 		s.end(StreamShutdown)
