@@ -197,12 +197,7 @@ func (l *Ledger) Skip(ctx context.Context, rule, name string, due time.Time, nod
 		return err
 	}
 	defer leave()
-	s := l.scopes[scopeID{rule, name}]
-	if !due.After(s.done) || s.running != nil && s.running.Due.Equal(due) {
-		return nil
-	}
-	s.done = due
-	l.runs = append(l.runs, ledger.Run{Rule: rule, Scope: name, Due: due, Node: node, Outcome: ledger.OutcomeSkipped, Error: reason})
+	l.leaveOut(rule, name, due, node, reason)
 	return nil
 }
 
@@ -213,19 +208,29 @@ func (l *Ledger) Thaw(ctx context.Context, rule, name string, due time.Time, nod
 		return err
 	}
 	defer leave()
-	s := l.scopes[scopeID{rule, name}]
-	if !due.After(s.done) || s.running != nil && s.running.Due.Equal(due) {
+	if !l.leaveOut(rule, name, due, node, reason) {
 		return nil
 	}
+	s := l.scopes[scopeID{rule, name}]
 	for key, f := range s.findings {
 		if frozen := due.Sub(s.state.Since()); !f.AbsentSince.IsZero() && frozen > 0 {
 			f.AbsentSince = f.AbsentSince.Add(frozen)
 			s.findings[key] = f
 		}
 	}
-	s.done, s.state.Thawed = due, due
-	l.runs = append(l.runs, ledger.Run{Rule: rule, Scope: name, Due: due, Node: node, Outcome: ledger.OutcomeSkipped, Error: reason})
+	s.state.Thawed = due
 	return nil
+}
+
+// leaveOut records the firing as skipped, and tells whether it was neither done nor running.
+func (l *Ledger) leaveOut(rule, name string, due time.Time, node, reason string) bool {
+	s := l.scopes[scopeID{rule, name}]
+	if !due.After(s.done) || s.running != nil && s.running.Due.Equal(due) {
+		return false
+	}
+	s.done = due
+	l.runs = append(l.runs, ledger.Run{Rule: rule, Scope: name, Due: due, Node: node, Outcome: ledger.OutcomeSkipped, Error: reason})
+	return true
 }
 
 // Scope returns the state of the rule in the scope.
