@@ -16,10 +16,8 @@ func TestReplaceEnablesWhileAnotherNodeRuns(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.rules[0].Probe.Timeout = time.Hour
-		w.source.Rows = func(context.Context, scanners.Request) ([][]row.Value, error) {
-			time.Sleep(7 * time.Minute) //nolint:forbidigo // the bubble's clock
-			return [][]row.Value{stock("A-01", -3)}, nil
-		}
+		w.set(stock("A-01", -3))
+		slow(w, 7*time.Minute)
 		w.start(w.options("a"))
 		pass(5*time.Minute + time.Second) // a runs until 12
 		o := w.options("b")

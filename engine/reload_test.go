@@ -1,15 +1,12 @@
 package engine_test
 
 import (
-	"context"
 	"slices"
 	"testing"
 	"time"
 
 	"tallyman/internal/ledger"
 	"tallyman/rules"
-	"tallyman/rules/row"
-	"tallyman/scanners"
 )
 
 // changed is the rule with another meaning.
@@ -74,10 +71,8 @@ func TestReplaceWaitsForTheRun(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.rules[0].Probe.Timeout = time.Hour
-		w.source.Rows = func(context.Context, scanners.Request) ([][]row.Value, error) {
-			time.Sleep(7 * time.Minute) //nolint:forbidigo // the bubble's clock
-			return [][]row.Value{stock("A-01", -3)}, nil
-		}
+		w.set(stock("A-01", -3))
+		slow(w, 7*time.Minute)
 		n := w.start(w.options("a"))
 		pass(6 * time.Minute)
 		last := w.rules[0]

@@ -1,15 +1,12 @@
 package engine_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
 
 	"tallyman/engine"
 	"tallyman/internal/ledger"
-	"tallyman/rules/row"
-	"tallyman/scanners"
 )
 
 func TestRunNow(t *testing.T) {
@@ -55,10 +52,7 @@ func TestRunNowOfADisabledRule(t *testing.T) {
 func TestRunNowWaitsAFewSeconds(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		w.source.Rows = func(context.Context, scanners.Request) ([][]row.Value, error) {
-			time.Sleep(2 * time.Minute) //nolint:forbidigo // the bubble's clock
-			return nil, nil
-		}
+		slow(w, 2*time.Minute)
 		w.rules[0].Probe.Timeout = time.Hour
 		nodes := []node{w.start(w.options("a")), w.start(w.options("b"))}
 		pass(time.Minute)

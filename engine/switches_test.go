@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -10,8 +9,6 @@ import (
 	"tallyman/engine"
 	"tallyman/internal/ledger"
 	"tallyman/rules"
-	"tallyman/rules/row"
-	"tallyman/scanners"
 )
 
 var (
@@ -238,10 +235,8 @@ func TestTurnRefuses(t *testing.T) {
 func TestRunInFlightFinishes(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		w.source.Rows = func(context.Context, scanners.Request) ([][]row.Value, error) {
-			time.Sleep(2 * time.Minute) //nolint:forbidigo // the bubble's clock
-			return [][]row.Value{stock("A-01", -3)}, nil
-		}
+		w.set(stock("A-01", -3))
+		slow(w, 2*time.Minute)
 		w.rules[0].Probe.Timeout = time.Hour
 		n := w.start(w.options("a"))
 		pass(6 * time.Minute)
