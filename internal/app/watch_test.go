@@ -143,39 +143,31 @@ func TestChangesThatTheSystemTellsOf(t *testing.T) {
 	}
 }
 
+// configMap is a folder as Kubernetes makes it of a ConfigMap.
+func (f *folder) configMap() {
+	f.write("map/..1/stock.yaml", "1")
+	f.link("..1", "map/..data")
+	f.link("..data/stock.yaml", "map/stock.yaml")
+}
+
+// swap is how it changes that.
+func (f *folder) swap() {
+	f.write("map/..2/stock.yaml", "2")
+	f.link("..2", "map/..tmp")
+	f.rename("map/..tmp", "map/..data")
+}
+
 func TestChangesBehindLinks(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		path           string
 		before, change func(f *folder)
 	}{
-		"a ConfigMap": {
-			"map",
-			func(f *folder) {
-				f.write("map/..1/stock.yaml", "1")
-				f.link("..1", "map/..data")
-				f.link("..data/stock.yaml", "map/stock.yaml")
-			},
-			func(f *folder) {
-				f.write("map/..2/stock.yaml", "2")
-				f.link("..2", "map/..tmp")
-				f.rename("map/..tmp", "map/..data")
-				f.remove("map/..1")
-			},
-		},
-		"one file of a ConfigMap": {
-			"map/stock.yaml",
-			func(f *folder) {
-				f.write("map/..1/stock.yaml", "1")
-				f.link("..1", "map/..data")
-				f.link("..data/stock.yaml", "map/stock.yaml")
-			},
-			func(f *folder) {
-				f.write("map/..2/stock.yaml", "2")
-				f.link("..2", "map/..tmp")
-				f.rename("map/..tmp", "map/..data")
-			},
-		},
+		"a ConfigMap": {"map", (*folder).configMap, func(f *folder) {
+			f.swap()
+			f.remove("map/..1")
+		}},
+		"one file of a ConfigMap": {"map/stock.yaml", (*folder).configMap, (*folder).swap},
 		"a folder that is a link": {
 			"current",
 			func(f *folder) { f.link("rules", "current") },
