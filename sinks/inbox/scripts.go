@@ -14,6 +14,8 @@ import (
 )
 
 var (
+	//go:embed scripts/common.lua
+	commonLua string
 	//go:embed scripts/read.lua
 	readLua string
 	//go:embed scripts/mark.lua
@@ -41,11 +43,11 @@ var (
 type scripts struct{ fanout, poll, begin, wipe, due, sweep, mark, readAll, popups, trim *redis.Script }
 
 func newScripts() scripts {
+	common := func(texts ...string) *redis.Script { return redis.NewScript(commonLua + strings.Join(texts, "")) }
 	return scripts{
-		fanout: redis.NewScript(fanoutLua), poll: redis.NewScript(readLua + pollLua), begin: redis.NewScript(beginLua),
-		wipe: redis.NewScript(wipeLua), due: redis.NewScript(dueLua), sweep: redis.NewScript(sweepLua),
-		mark: redis.NewScript(markLua), readAll: redis.NewScript(readLua + readAllLua), popups: redis.NewScript(readLua + popupsLua),
-		trim: redis.NewScript(readLua + trimLua),
+		fanout: common(fanoutLua), poll: common(readLua, pollLua), begin: common(beginLua), wipe: redis.NewScript(wipeLua),
+		due: common(dueLua), sweep: redis.NewScript(sweepLua), mark: common(markLua), readAll: common(readLua, readAllLua),
+		popups: common(readLua, popupsLua), trim: common(readLua, trimLua),
 	}
 }
 

@@ -15,11 +15,11 @@
 --      has begun, or had already.
 -- Error:  EPOCH <what was found, or none> if that one is newer.
 
-local function number(epoch) return tonumber(string.match(epoch, '^%d+')) or 0 end
+local function ordinal(epoch) return tonumber(string.match(epoch, '^%d+')) or 0 end
 
 local found = redis.call('HGET', KEYS[1], 'epoch')
 if found == ARGV[1] then return {} end
-if found and number(found) >= number(ARGV[1]) then
+if found and ordinal(found) >= ordinal(ARGV[1]) then
   return redis.error_reply('EPOCH ' .. found)
 end
 local left = redis.call('ZRANGE', KEYS[4], 0, tonumber(ARGV[4]) - 1)
@@ -28,12 +28,7 @@ for _, subscriber in ipairs(left) do reply[#reply + 1] = subscriber end
 for _, user in ipairs(redis.call('ZRANGE', KEYS[6], 0, tonumber(ARGV[4]) - 1)) do reply[#reply + 1] = user end
 if #reply > 1 then return reply end
 
-local clock = tonumber(ARGV[2])
-if clock == 0 then
-  local t = redis.call('TIME')
-  clock = tonumber(t[1]) * 1000000 + tonumber(t[2])
-end
-clock = math.max(clock, tonumber(ARGV[3]))
+local clock = math.max(time(ARGV[2]), tonumber(ARGV[3]))
 redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3], KEYS[5])
 redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'clock', string.format('%.0f', clock), 'sweeps', '0')
 return {}

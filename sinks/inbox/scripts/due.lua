@@ -13,11 +13,7 @@ local found = redis.call('HGET', KEYS[1], 'epoch')
 if found ~= ARGV[1] then
   return redis.error_reply('EPOCH ' .. (found or 'none'))
 end
-local now = tonumber(ARGV[2])
-if now == 0 then
-  local t = redis.call('TIME')
-  now = tonumber(t[1]) * 1000000 + tonumber(t[2])
-end
+local now = time(ARGV[2])
 
 local reply, taken, most = {}, 0, tonumber(ARGV[3])
 for _, block in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', string.format('%.0f', now), 'LIMIT', 0, most)) do

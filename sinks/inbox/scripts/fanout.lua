@@ -25,11 +25,6 @@
 -- How many arguments one call takes: unpack needs room on Lua's stack.
 local CHUNK = 1000
 
--- A score as a number. Redis may write it as 2e+15, which tonumber does not read everywhere; arithmetic does.
-local function number(score) return score + 0 end
-
-local function text(score) return string.format('%.0f', score) end
-
 -- call runs a command on a key with any number of arguments.
 local function call(command, key, args, first, last)
   for i = first, last, CHUNK do
@@ -42,11 +37,7 @@ if head[1] ~= ARGV[1] then
   return redis.error_reply('EPOCH ' .. (head[1] or 'none'))
 end
 
-local now = tonumber(ARGV[2])
-if now == 0 then
-  local t = redis.call('TIME')
-  now = tonumber(t[1]) * 1000000 + tonumber(t[2])
-end
+local now = time(ARGV[2])
 local cap, n = tonumber(ARGV[3]), tonumber(ARGV[6])
 local subscribers = #KEYS - 5
 local bodies, expiries, given = 7, 7 + 2 * n, 7 + 3 * n

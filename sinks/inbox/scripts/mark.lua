@@ -13,17 +13,11 @@
 -- Result: how many marks were new.
 -- Error:  EPOCH <what was found, or none>; nothing was changed.
 
-local function text(score) return string.format('%.0f', score) end
-
 local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock')
 if head[1] ~= ARGV[1] then
   return redis.error_reply('EPOCH ' .. (head[1] or 'none'))
 end
-local now = tonumber(ARGV[2])
-if now == 0 then
-  local t = redis.call('TIME')
-  now = tonumber(t[1]) * 1000000 + tonumber(t[2])
-end
+local now = time(ARGV[2])
 local before = head[2] + 0
 local clock, moved, fresh = before, false, 0
 

@@ -34,11 +34,7 @@ local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock', 'sweeps')
 if head[1] ~= ARGV[1] then
   return redis.error_reply('EPOCH ' .. (head[1] or 'none'))
 end
-local now, clock = tonumber(ARGV[2]), number(head[2])
-if now == 0 then
-  local t = redis.call('TIME')
-  now = tonumber(t[1]) * 1000000 + tonumber(t[2])
-end
+local now, clock = time(ARGV[2]), number(head[2])
 local withReader = ARGV[10] == '1'
 local inboxes = #KEYS - 4
 if withReader then inboxes = inboxes - 2 end

@@ -18,11 +18,7 @@ local found = redis.call('HGET', KEYS[1], 'epoch')
 if found ~= ARGV[1] then
   return redis.error_reply('EPOCH ' .. (found or 'none'))
 end
-local now = tonumber(ARGV[2])
-if now == 0 then
-  local t = redis.call('TIME')
-  now = tonumber(t[1]) * 1000000 + tonumber(t[2])
-end
+local now = time(ARGV[2])
 local names, keys = {}, {}
 for i = 5, #ARGV do
   names[i - 4] = ARGV[i]

@@ -11,11 +11,6 @@ local CHUNK = 500
 -- How many blocks of ids may have expired and not been swept while something is counted.
 local MOST_DUE = 100
 
--- A score as a number. Redis may write it as 2e+15, which tonumber does not read everywhere; arithmetic does.
-local function number(score) return score + 0 end
-
-local function text(score) return string.format('%.0f', score) end
-
 -- readState reads a user's keys for the inboxes of these names and keys.
 local function readState(marks, upto, names, keys)
   local state = {marks = marks, keys = keys, upto = {}, forgotten = 0, some = redis.call('EXISTS', marks) == 1}

@@ -19,11 +19,7 @@ local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock')
 if head[1] ~= ARGV[1] then
   return redis.error_reply('EPOCH ' .. (head[1] or 'none'))
 end
-local now = tonumber(ARGV[2])
-if now == 0 then
-  local t = redis.call('TIME')
-  now = tonumber(t[1]) * 1000000 + tonumber(t[2])
-end
+local now = time(ARGV[2])
 local before = number(head[2])
 for i = 8, #ARGV, 3 do
   if ARGV[i + 2] ~= '0' then before = math.max(before, tonumber(ARGV[i + 1])) end

@@ -18,11 +18,7 @@ local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock')
 if head[1] ~= ARGV[1] then
   return redis.error_reply('EPOCH ' .. (head[1] or 'none'))
 end
-local now = tonumber(ARGV[2])
-if now == 0 then
-  local t = redis.call('TIME')
-  now = tonumber(t[1]) * 1000000 + tonumber(t[2])
-end
+local now = time(ARGV[2])
 
 local gone = 0
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', text(now - tonumber(ARGV[5])))) do
