@@ -18,7 +18,7 @@ if head[1] ~= ARGV[1] then
   return redis.error_reply('EPOCH ' .. (head[1] or 'none'))
 end
 local now = time(ARGV[2])
-local before = head[2] + 0
+local before = number(head[2])
 local clock, moved, fresh = before, false, 0
 
 local at = 6
