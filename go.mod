@@ -2,6 +2,8 @@ module tallyman
 
 go 1.26.0
 
+ignore ./internal/console/web
+
 require (
 	github.com/MicahParks/jwkset v0.11.3
 	github.com/MicahParks/keyfunc/v3 v3.8.2
