@@ -1,0 +1,72 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { AxeResults } from "axe-core";
+import type { BrowserContext, Page } from "playwright-core";
+import { patience } from "./until";
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** What went wrong in the pages of a context: violations of the content security policy, uncaught errors, errors in the console. */
+export class Faults {
+  readonly found: string[] = [];
+  private readonly expected: RegExp[] = [];
+
+  /** Errors that a test brings about itself, such as a connection that it cuts. */
+  expect(...patterns: RegExp[]): void {
+    this.expected.push(...patterns);
+  }
+
+  add(text: string): void {
+    this.found.push(text);
+  }
+
+  /** Throws if there is one that was not expected. */
+  check(): void {
+    const rest = this.found.filter((fault) => !this.expected.some((pattern) => pattern.test(fault)));
+    if (rest.length > 0) {
+      throw new Error(`the page has faults:\n${rest.join("\n")}`);
+    }
+  }
+}
+
+/** Watches every page that the context will have. Call check at the end of each test. */
+export async function watch(context: BrowserContext): Promise<Faults> {
+  const faults = new Faults();
+  context.setDefaultTimeout(patience);
+  await context.addInitScript(() => {
+    addEventListener("securitypolicyviolation", (event) => {
+      console.error(
+        `CSP violation: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`,
+      );
+    });
+  });
+  context.on("page", (page) => {
+    page.on("pageerror", (error) => faults.add(`uncaught: ${error.stack ?? error.message}`));
+    page.on("console", (message) => {
+      if (message.type() === "error") {
+        faults.add(`console: ${message.text()} ${message.location().url}`);
+      }
+    });
+  });
+  return faults;
+}
+
+/** Throws if axe finds something serious or critical in the page, shadow trees included. */
+export async function axe(page: Page, within?: string): Promise<void> {
+  await page.evaluate(axeSource); // through the debugger, which the page's policy does not bind
+  const results = await page.evaluate(async (selector): Promise<AxeResults> => {
+    const { axe } = window as unknown as {
+      axe: { run(context: unknown, options: unknown): Promise<AxeResults> };
+    };
+    return axe.run(selector ?? document, { resultTypes: ["violations"] });
+  }, within);
+  const serious = results.violations.filter(
+    (each) => each.impact === "serious" || each.impact === "critical",
+  );
+  if (serious.length > 0) {
+    const lines = serious.flatMap((each) =>
+      each.nodes.map((node) => `${each.id}: ${node.target.join(" ")}: ${node.failureSummary}`),
+    );
+    throw new Error(`axe finds ${serious.length} serious faults:\n${lines.join("\n")}`);
+  }
+}

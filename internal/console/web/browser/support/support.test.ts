@@ -1,0 +1,62 @@
+import { createServer, type Server as HTTPServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { launch } from "./chromium";
+import { axe, watch } from "./page";
+import { until } from "./until";
+
+// Tests that rely on these helpers would pass on a broken page if they found nothing.
+
+let browser: Browser;
+let site: HTTPServer;
+let body = "";
+
+beforeAll(async () => {
+  browser = await launch();
+  site = createServer((_, answer) => {
+    answer.setHeader("Content-Type", "text/html");
+    answer.setHeader("Content-Security-Policy", "default-src 'none'; script-src 'self'");
+    answer.end(`<!doctype html><html lang="en"><title>page</title><main>${body}</main></html>`);
+  }).listen(0, "127.0.0.1");
+  await until(() => site.listening, "the site");
+});
+
+afterAll(async () => {
+  await browser.close();
+  site.close();
+});
+
+async function open(html: string) {
+  body = html;
+  const context = await browser.newContext();
+  const faults = await watch(context);
+  const page = await context.newPage();
+  await page.goto(`http://127.0.0.1:${(site.address() as AddressInfo).port}/`);
+  return { page, faults, context };
+}
+
+test("a violation of the policy is a fault", async () => {
+  const { faults, context } = await open("<script>1</script>");
+  await until(() => faults.found.length > 0, "a fault");
+  expect(() => faults.check()).toThrow(/Content Security Policy|CSP violation/);
+  await context.close();
+});
+
+test("an uncaught error is a fault, but for those that are expected", async () => {
+  const { page, faults, context } = await open("");
+  await page.evaluate(() => setTimeout(() => Promise.reject(new Error("lost"))));
+  await until(() => faults.found.length > 0, "a fault");
+  expect(() => faults.check()).toThrow("lost");
+  faults.expect(/lost/);
+  faults.check();
+  await context.close();
+});
+
+test("axe finds a button without a name", async () => {
+  const { page, context } = await open("<h1>page</h1><button></button>");
+  await expect(axe(page)).rejects.toThrow("button-name");
+  await page.evaluate(() => (document.querySelector("button")!.textContent = "Go"));
+  await axe(page);
+  await context.close();
+});
