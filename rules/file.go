@@ -34,12 +34,13 @@ func (fr *fileReader) readDefaults(n *strictyaml.Node) {
 // draft is a rule on its way to one scope.
 type draft struct {
 	tree   *strictyaml.Node
+	item   int // of the file's list
 	params []paramPart
 }
 
 // rule makes one Rule for each scope of the entry, and all that is wrong with any of them. Where there is a
 // problem the rules are of no use.
-func (fr *fileReader) rule(n *strictyaml.Node) ([]*Rule, problem.List) {
+func (fr *fileReader) rule(n *strictyaml.Node, item int) ([]*Rule, problem.List) {
 	id := ""
 	if key := n.Get("id"); key != nil && key.Kind == strictyaml.Scalar {
 		id = key.Text
@@ -53,7 +54,7 @@ func (fr *fileReader) rule(n *strictyaml.Node) ([]*Rule, problem.List) {
 	problems = append(problems, fr.file.Decode(merged, spec)...)
 
 	var made []*Rule
-	base := draft{tree: merged.Without("scopes"), params: []paramPart{
+	base := draft{tree: merged.Without("scopes"), item: item, params: []paramPart{
 		{fr.defaults.Get("probe", "params"), ""}, {n.Get("probe", "params"), id},
 	}}
 	if scopes := merged.Field("scopes"); scopes == nil {
@@ -112,7 +113,7 @@ var fixedFields = []string{"id", "mode", "key", "per", "scopes"}
 // overlay lays a scope's own settings over the rule.
 func (fr *fileReader) overlay(id string, base draft, n *strictyaml.Node, s scopeSpec) (draft, problem.List) {
 	var problems problem.List
-	own := draft{tree: base.tree, params: slices.Clone(base.params)}
+	own := draft{tree: base.tree, item: base.item, params: slices.Clone(base.params)}
 	if o := s.Overrides; o != nil {
 		problems = append(problems, fr.file.Decode(o, newSpec())...)
 		if o.Kind == strictyaml.Mapping {
@@ -145,7 +146,7 @@ func (fr *fileReader) scoped(d draft, scope string) (*Rule, problem.List) {
 	problems := fr.file.Decode(d.tree, spec)
 	r := ruleOf(spec, scope)
 	r.File = fr.file.Name
-	r.origin = origin{file: fr.file, tree: d.tree}
+	r.origin = origin{file: fr.file, tree: d.tree, item: d.item}
 	problems = append(problems, validate(r, d.params, fr.params)...)
 	r.Checksum = checksum(r)
 	return r, problems

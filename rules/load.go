@@ -89,7 +89,7 @@ type loader struct {
 }
 
 func newLoader(most int) *loader {
-	return &loader{set: &Set{}, ids: map[string]problem.Problem{}, most: most}
+	return &loader{set: &Set{written: map[string]origin{}}, ids: map[string]problem.Problem{}, most: most}
 }
 
 func (l *loader) unreadable(path string, err error) {
@@ -115,6 +115,9 @@ func (l *loader) file(path string, src []byte, named bool) {
 	if test {
 		problems = problem.List{f.Problem(nil, CodeRuleTest, "this is a rule test, no rule file", "run it with tallyman rules test "+path)}
 	}
+	if f == nil {
+		l.set.broken = append(l.set.broken, brokenFile{path, string(src)})
+	}
 	if f == nil || test {
 		l.set.Problems = append(l.set.Problems, problems...)
 		return
@@ -126,9 +129,9 @@ func (l *loader) file(path string, src []byte, named bool) {
 	fr := &fileReader{file: f, params: newParamUse()}
 	fr.readDefaults(spec.Defaults)
 	var sound []*Rule
-	for _, n := range spec.Rules {
-		made, found := fr.rule(n)
-		found = append(found, l.claimID(f, n)...)
+	for i, n := range spec.Rules {
+		made, found := fr.rule(n, i)
+		found = append(found, l.claimID(f, n, i)...)
 		if len(l.set.Rules)+len(sound)+len(made) > l.most {
 			found = append(found, f.Problem(n, CodeTooMany, fmt.Sprintf("this makes more than %d rules and scopes", l.most), ""))
 		}
@@ -155,7 +158,7 @@ func fileWide(l problem.List) bool {
 }
 
 // claimID reports an id that another rule has.
-func (l *loader) claimID(f *strictyaml.File, n *strictyaml.Node) problem.List {
+func (l *loader) claimID(f *strictyaml.File, n *strictyaml.Node, item int) problem.List {
 	id := n.Get("id")
 	if id == nil || id.Kind != strictyaml.Scalar {
 		return nil
@@ -165,6 +168,7 @@ func (l *loader) claimID(f *strictyaml.File, n *strictyaml.Node) problem.List {
 	first, taken := l.ids[id.Text]
 	if !taken {
 		l.ids[id.Text] = here
+		l.set.written[id.Text] = origin{file: f, item: item}
 		return nil
 	}
 	here.Hint = fmt.Sprintf("it is used in %s:%d; ids are unique over all files", first.File, first.Line)

@@ -9,6 +9,7 @@ import (
 type origin struct {
 	file *strictyaml.File
 	tree *strictyaml.Node
+	item int // of the file's list of rules
 }
 
 // Problem makes a problem that stands at the field with that path, e.g. "notice.priority" or

@@ -13,6 +13,9 @@ type Set struct {
 	Rules    []*Rule      // sound ones, by id and scope
 	Problems problem.List // of all files, by file and place
 	Files    []File       // by path
+
+	written map[string]origin // where each id was met first, its tree left out; bad rules too
+	broken  []brokenFile
 }
 
 // File is one rule file.

@@ -1,0 +1,132 @@
+package rules
+
+import (
+	"fmt"
+
+	"tallyman/rules/problem"
+	"tallyman/rules/strictyaml"
+)
+
+// Written is how a rule is written in its file, with the scopes that it has.
+type Written struct {
+	File string
+	Line int    // of its beginning
+	YAML string // as it stands there, indentation and comments included
+}
+
+// brokenFile is a file that is no YAML.
+type brokenFile struct{ path, src string }
+
+func writtenAs(e strictyaml.Entry) Written {
+	return Written{File: e.File(), Line: e.Line(), YAML: e.Text()}
+}
+
+// entry is how the rule is written; false of a rule that was not read from a file.
+func (o origin) entry() (strictyaml.Entry, bool) {
+	if o.file == nil {
+		return strictyaml.Entry{}, false
+	}
+	return o.file.Entry(o.file.Root.Get("rules"), o.item), true
+}
+
+// Written returns how the rule was written when it was loaded, whatever became of its file since.
+func (r *Rule) Written() Written {
+	e, ok := r.origin.entry()
+	if !ok {
+		return Written{File: r.File}
+	}
+	return writtenAs(e)
+}
+
+// Written returns how the rule of that id is written in the files, be it bad; of a file that is no YAML, what looks like it. false: it is nowhere.
+func (s *Set) Written(id string) (Written, bool) {
+	if e, ok := s.written[id].entry(); ok {
+		return writtenAs(e), true
+	}
+	for _, f := range s.broken {
+		if e, ok := strictyaml.EntryIn(f.path, f.src, "id", id); ok {
+			return writtenAs(e), true
+		}
+	}
+	return Written{}, false
+}
+
+// Rewritten is what a rule's file would be with another text of the rule.
+type Rewritten struct {
+	Set *Set // the rule's scopes, and what is wrong with them and with the frame of the file
+
+	put strictyaml.Put
+	r   *Rule
+}
+
+// Rewrite puts a text in the place of the rule's own: its item of the list or the mapping that it is. The defaults and anchors of the file hold for it. The id
+// has to stay.
+func (r *Rule) Rewrite(text string) *Rewritten {
+	e, ok := r.origin.entry()
+	if !ok {
+		return &Rewritten{Set: &Set{Problems: problem.List{r.Problem("", CodeUnreadable, "this rule has no file", "")}}, r: r}
+	}
+	d := &Rewritten{put: e.Put(text), r: r}
+	d.Set = LoadFile(r.File, d.put.Source)
+	d.keepOwn()
+	if len(d.Set.Problems) == 0 {
+		d.Set.Problems = d.frame()
+	}
+	if len(d.Set.Problems) > 0 {
+		d.Set.Rules = nil
+	}
+	return d
+}
+
+// keepOwn drops what is of the file's other rules.
+func (d *Rewritten) keepOwn() {
+	var own []*Rule
+	for _, r := range d.Set.Rules {
+		if r.ID == d.r.ID {
+			own = append(own, r)
+		}
+	}
+	var problems problem.List
+	for _, p := range d.Set.Problems {
+		if _, _, inside := d.put.Place(p.Line, p.Col); inside || p.Rule == "" || p.Rule == d.r.ID {
+			problems = append(problems, p)
+		}
+	}
+	d.Set.Rules, d.Set.Problems = own, problems
+}
+
+// frame holds the text against the file around it: it is one rule, and the same.
+func (d *Rewritten) frame() problem.List {
+	f, problems := strictyaml.Parse(d.r.File, d.put.Source)
+	if f == nil {
+		return problems
+	}
+	list := f.Root.Get("rules")
+	before := len(d.r.origin.file.Root.Get("rules").Items)
+	first := &strictyaml.Node{Line: d.put.Line(), Col: 1}
+	switch {
+	case list == nil || len(list.Items) < before:
+		return problem.List{f.Problem(first, strictyaml.CodeMissing, "this is no rule", "write the rule's entry as it stands in its file")}
+	case len(list.Items) > before:
+		return problem.List{f.Problem(list.Items[d.r.origin.item+1], CodeConflict, "another rule begins here", "a draft is of one rule")}
+	}
+	n := list.Items[d.r.origin.item]
+	if id := n.Get("id"); id == nil || id.Text != d.r.ID {
+		return problem.List{f.Problem(n.Get("id"), CodeBadID, fmt.Sprintf("the id is no longer %q", d.r.ID), "a rule keeps its id for life; another id is another rule")}
+	}
+	return nil
+}
+
+// Place returns the problem with the place that it has in the text of the draft, and no file. One that stands elsewhere in the file keeps that, and has the place that it has there
+// without the draft.
+func (d *Rewritten) Place(p problem.Problem) problem.Problem {
+	line, col, inside := d.put.Place(p.Line, p.Col)
+	if p.Line == 0 {
+		return p
+	}
+	if inside {
+		p.File = ""
+	}
+	p.Line, p.Col = line, col
+	return p
+}
