@@ -48,7 +48,7 @@ type Meter interface {
 	StreamEnded(reason string)
 }
 
-// Deps is what the API is made of. Every field but Queues is needed.
+// Deps is what the API is made of. Every field is needed but Queues and those that say what nil means.
 type Deps struct {
 	Inbox     Inbox
 	Queues    map[string]ServedQueue // by name
@@ -82,6 +82,7 @@ type Deps struct {
 	Gatherer prometheus.Gatherer
 	Meter    Meter
 	Audit    Audit
+	Pages    Pages // nil = none
 	Logger   *slog.Logger
 	Tracer   *trace.Tracer // nil = no traces
 	Version  string        // of the program, for the OpenAPI document
@@ -107,7 +108,7 @@ func New(deps Deps) *API {
 	a.streams = newStreams(&a.deps)
 	routes := newRouter()
 	a.spec = a.register(routes)
-	a.handler = a.outer(a.traced(routes, a.shared(a.limited(a.authenticated(a.sameOrigin(a.counted(routes)))))))
+	a.handler = a.outer(a.withPages(a.traced(routes, a.shared(a.limited(a.authenticated(a.sameOrigin(a.counted(routes))))))))
 	return a
 }
 

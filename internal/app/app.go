@@ -18,6 +18,7 @@ import (
 	"tallyman/internal/api/metrics"
 	"tallyman/internal/auth"
 	"tallyman/internal/config"
+	"tallyman/internal/console"
 	"tallyman/internal/ledger"
 	"tallyman/internal/trace"
 	"tallyman/internal/trace/otlp"
@@ -284,8 +285,13 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 	if err := a.measure(meter, counts); err != nil {
 		return nil, err
 	}
+	pages, err := console.New()
+	if err != nil {
+		return nil, err
+	}
 	return api.New(api.Deps{
 		HTTP:       callers,
+		Pages:      pages,
 		Streams:    api.StreamLimits{Max: a.cfg.HTTP.MaxStreams, PerToken: a.cfg.HTTP.MaxStreamsPerToken},
 		Inbox:      a.index.inbox,
 		Queues:     a.index.served(),

@@ -7,11 +7,11 @@ export default defineConfig({
   build: {
     outDir: "../dist",
     emptyOutDir: true,
-    target: "es2023",
+    target: ["chrome123", "firefox125", "safari17.5"], // since 2024: light-dark(), popovers, dialogs
     assetsInlineLimit: 0, // data: URLs would need room in the content security policy
     modulePreload: { polyfill: false }, // it would be an inline script
     reportCompressedSize: false,
-    license: true,
+    license: { fileName: "licenses.md" },
   },
   server: {
     // `npm run dev` beside `tallyman serve`

@@ -1,0 +1,99 @@
+import { EventSourceParserStream } from "eventsource-parser/stream";
+import type { Schemas } from "./client";
+import { Failure } from "./failure";
+import { session } from "./session.svelte";
+
+/** connecting: for the first time. live: events come. retrying: they came before, or cannot. */
+export type LiveState = "connecting" | "live" | "retrying";
+
+/** The server sends something every 15 s; a connection that is silent for longer than this is dead. */
+const silence = 40_000;
+const shortest = 1_000;
+const longest = 30_000;
+
+/**
+ * The state of the whole, as the server streams it. Pages that show a part of it read `overview`; those that show more
+ * load again when `tick` moves.
+ */
+class Live {
+  overview = $state.raw<Schemas["Overview"]>();
+  state = $state<LiveState>("connecting");
+  tick = $state(0);
+
+  #running: AbortController | undefined;
+
+  /** Follows the stream until stop. A second start does nothing. */
+  start(): void {
+    if (this.#running) return;
+    this.#running = new AbortController();
+    void this.#follow(this.#running.signal);
+  }
+
+  stop(): void {
+    this.#running?.abort();
+    this.#running = undefined;
+    this.overview = undefined;
+    this.state = "connecting";
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    let failures = 0;
+    while (!signal.aborted) {
+      try {
+        await this.#connect(signal, () => (failures = 0));
+      } catch (thrown) {
+        if (Failure.from(thrown).kind === "unauthorised") session.refused();
+      }
+      if (signal.aborted) return;
+      this.state = "retrying";
+      const bound = Math.min(longest, shortest * 2 ** Math.min(failures++, 5));
+      await pause(bound / 2 + (Math.random() * bound) / 2, signal);
+    }
+  }
+
+  async #connect(signal: AbortSignal, heard: () => void): Promise<void> {
+    const connection = new AbortController();
+    const end = () => connection.abort();
+    signal.addEventListener("abort", end);
+    let timer = setTimeout(end, silence);
+    const alive = new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, out) {
+        clearTimeout(timer);
+        timer = setTimeout(end, silence);
+        out.enqueue(chunk);
+      },
+    });
+    try {
+      const response = await fetch("/api/v1/overview/stream", {
+        headers: session.token ? { Authorization: `Bearer ${session.token}` } : {},
+        signal: connection.signal,
+      });
+      if (!response.ok || !response.body) throw await Failure.of(response);
+      const events = response.body
+        .pipeThrough(alive)
+        .pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>)
+        .pipeThrough(new EventSourceParserStream())
+        .getReader();
+      for (let next = await events.read(); !next.done; next = await events.read()) {
+        if (next.value.event !== "overview") continue;
+        heard();
+        this.overview = JSON.parse(next.value.data) as Schemas["Overview"];
+        this.state = "live";
+        this.tick++;
+      }
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      connection.abort();
+    }
+  }
+}
+
+function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
+  });
+}
+
+export const live = new Live();

@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { duration, relative } from "./moment";
+
+test.each([
+  [0, "now"],
+  [-999, "now"],
+  [-12_000, "12 sec ago"],
+  [-90_000, "1 min ago"],
+  [2 * 3_600_000 + 1, "in 2 hr"],
+  [-50 * 3_600_000, "2 days ago"],
+])("%i ms from now is %s", (away, text) => {
+  expect(relative("en", 1_000_000_000 + away, 1_000_000_000)).toBe(text);
+});
+
+test.each([
+  [0, "0 ms"],
+  [340.4, "340 ms"],
+  [1_540, "1.5 sec"],
+  [61_000, "1 min 1 sec"],
+  [3_600_000, "1 hr"],
+  [90_061_000, "1 day 1 hr"],
+  [59_999.6, "1 min"],
+])("%d ms last %s", (milliseconds, text) => {
+  expect(duration("en", milliseconds)).toBe(text);
+});
+
+test("Chinese has its own words", () => {
+  expect(relative("zh", 0, 120_000)).toBe("2分钟前");
+  expect(duration("zh", 3_700_000)).toBe("1小时 1分钟");
+});

@@ -1,0 +1,71 @@
+import { tag, type Locale } from "./text";
+
+/** Milliseconds of the units that times are told in, the largest first. */
+const units = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+  ["second", 1_000],
+] as const;
+
+const cached = <T>(make: (locale: Locale) => T): ((locale: Locale) => T) => {
+  const made = new Map<Locale, T>();
+  return (locale) => {
+    const known = made.get(locale) ?? make(locale);
+    made.set(locale, known);
+    return known;
+  };
+};
+
+const relativeFormat = cached(
+  (locale) =>
+    new Intl.RelativeTimeFormat(tag(locale), { numeric: "auto", style: locale === "zh" ? "long" : "short" }),
+);
+const dateTime = cached(
+  (locale) => new Intl.DateTimeFormat(tag(locale), { dateStyle: "medium", timeStyle: "medium" }),
+);
+const clockTime = cached(
+  (locale) => new Intl.DateTimeFormat(tag(locale), { hour: "2-digit", minute: "2-digit", hour12: false }),
+);
+
+/** How long ago, or until, in the largest unit that fits: "3 min ago", "in 2 hr". */
+export function relative(locale: Locale, at: number, now: number): string {
+  const away = at - now;
+  for (const [unit, size] of units) {
+    if (Math.abs(away) >= size) return relativeFormat(locale).format(Math.trunc(away / size), unit);
+  }
+  return relativeFormat(locale).format(0, "second");
+}
+
+/** Date and time in the reader's timezone. */
+export function absolute(locale: Locale, at: number): string {
+  return dateTime(locale).format(at);
+}
+
+/** Hour and minute in the reader's timezone. */
+export function hour(locale: Locale, at: number): string {
+  return clockTime(locale).format(at);
+}
+
+/** A length of time in its two largest units: "2 h 5 min", "340 ms". */
+export function duration(locale: Locale, milliseconds: number): string {
+  const format = (value: number, unit: string, digits = 0) =>
+    new Intl.NumberFormat(tag(locale), {
+      style: "unit",
+      unit,
+      unitDisplay: locale === "zh" ? "long" : "short",
+      maximumFractionDigits: digits,
+    }).format(value);
+  if (milliseconds < 1_000) return format(Math.round(milliseconds), "millisecond");
+  if (milliseconds < 10_000) return format(milliseconds / 1_000, "second", 1);
+  const parts: string[] = [];
+  let left = Math.round(milliseconds / 1_000) * 1_000;
+  for (const [unit, size] of units) {
+    const count = Math.floor(left / size);
+    left -= count * size;
+    if (count > 0) parts.push(format(count, unit));
+    else if (parts.length > 0) break;
+    if (parts.length === 2) break;
+  }
+  return parts.join(" ");
+}

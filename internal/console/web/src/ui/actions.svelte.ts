@@ -1,0 +1,113 @@
+import { Failure } from "../api/failure";
+
+/** A message at the foot of the page. */
+export interface Toast {
+  id: number;
+  tone: "good" | "bad";
+  text: string;
+  /** Takes the action back. */
+  undo?: () => Promise<unknown>;
+}
+
+/** A question that stands before an action. */
+export interface Question {
+  title: string;
+  /** What the action does, in a sentence. */
+  text: string;
+  /** What the button says: the action's verb. */
+  action: string;
+  danger?: boolean;
+  /** Whether a reason may be given, or must. */
+  reason?: "optional" | "required";
+  /** Choices of how long it holds, as durations that the API takes; the empty one is for good. */
+  until?: readonly { value: string; label: string }[];
+}
+
+/** What somebody answered. */
+export interface Answer {
+  reason: string;
+  until: string;
+}
+
+export interface Action<T> {
+  /** Asked first: whatever is dangerous, or has no undo. */
+  ask?: Question;
+  run: (answer: Answer) => Promise<T>;
+  /** What has happened, for the toast. */
+  done: string | ((result: T) => string);
+  /** How it is taken back; an action without it says in its question that it has no undo. */
+  undo?: (result: T) => Promise<unknown>;
+  /** Loads again what the action has changed. */
+  after?: () => unknown;
+}
+
+/** How long a toast stays; one that can be undone or failed stays until it is dismissed or others push it out. */
+const lifetime = 5_000;
+const most = 4;
+
+class Actions {
+  toasts = $state<Toast[]>([]);
+  question = $state.raw<(Question & { undo: boolean; answer: (answer?: Answer) => void }) | undefined>();
+  #ids = 0;
+
+  /** Runs an action: asks, does, says so, offers the way back. False where it was not done. */
+  async run<T>(action: Action<T>): Promise<boolean> {
+    let answer: Answer | undefined = { reason: "", until: "" };
+    if (action.ask) answer = await this.#ask(action.ask, action.undo !== undefined);
+    if (!answer) return false;
+    try {
+      const result = await action.run(answer);
+      const text = typeof action.done === "string" ? action.done : action.done(result);
+      const { undo } = action;
+      this.say("good", text, undo && (() => undo(result)), action.after);
+      return true;
+    } catch (thrown) {
+      this.fail(thrown);
+      return false;
+    } finally {
+      action.after?.();
+    }
+  }
+
+  say(tone: Toast["tone"], text: string, undo?: () => Promise<unknown>, after?: () => unknown): void {
+    const toast: Toast = { id: ++this.#ids, tone, text };
+    if (undo) toast.undo = () => this.#undo(toast.id, undo, after);
+    this.toasts = [...this.toasts, toast].slice(-most);
+    if (tone === "good" && !undo) setTimeout(() => this.dismiss(toast.id), lifetime);
+  }
+
+  fail(thrown: unknown): void {
+    const failure = Failure.from(thrown);
+    const faults = failure.faults
+      .map((fault) => fault.message)
+      .filter((text) => !failure.message.includes(text));
+    this.say("bad", [failure.message, ...faults].join(" · "));
+  }
+
+  dismiss(id: number): void {
+    this.toasts = this.toasts.filter((toast) => toast.id !== id);
+  }
+
+  async #undo(id: number, undo: () => Promise<unknown>, after?: () => unknown): Promise<void> {
+    this.dismiss(id);
+    try {
+      await undo();
+    } catch (thrown) {
+      this.fail(thrown);
+    }
+    after?.();
+  }
+
+  #ask(question: Question, undo: boolean): Promise<Answer | undefined> {
+    this.question?.answer();
+    return new Promise((resolve) => {
+      const answer = (given?: Answer) => {
+        this.question = undefined;
+        resolve(given);
+      };
+      this.question = { ...question, undo, answer };
+    });
+  }
+}
+
+export const actions = new Actions();
