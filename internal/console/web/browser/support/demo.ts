@@ -1,0 +1,45 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { inject } from "vitest";
+import { freePort } from "./server";
+import { until } from "./until";
+
+/** A `tallyman demo`: a warehouse at work, which asks for no token. */
+export class Demo {
+  private constructor(
+    private readonly process: ChildProcess,
+    /** Its address, without a slash at the end. */
+    readonly address: string,
+  ) {}
+
+  /** Starts a demo and waits until it answers. */
+  static async start(...flags: string[]): Promise<Demo> {
+    const port = await freePort();
+    const child = spawn(inject("tallyman"), ["demo", "--listen", `127.0.0.1:${port}`, ...flags], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let log = "";
+    child.stdout.on("data", (chunk: Buffer) => (log += chunk.toString()));
+    child.stderr.on("data", (chunk: Buffer) => (log += chunk.toString()));
+    const demo = new Demo(child, `http://127.0.0.1:${port}`);
+    await until(async () => {
+      if (child.exitCode !== null) throw new Error(`tallyman demo has ended:\n${log}`);
+      return (await fetch(`${demo.address}/readyz`).catch(() => undefined))?.ok;
+    }, "the demo to be ready");
+    return demo;
+  }
+
+  /** Reads something of the API. */
+  async get<T>(path: string): Promise<T> {
+    const answer = await fetch(this.address + path);
+    if (!answer.ok) throw new Error(`GET ${path}: ${answer.status} ${await answer.text()}`);
+    return (await answer.json()) as T;
+  }
+
+  /** Ends the demo, which removes its folder. */
+  async stop(): Promise<void> {
+    if (this.process.exitCode !== null) return;
+    const gone = new Promise((resolve) => this.process.once("exit", resolve));
+    this.process.kill("SIGTERM");
+    await gone;
+  }
+}
