@@ -42,6 +42,7 @@ type Ledger interface {
 	Operators
 	History
 	Plans
+	Overviews
 	// Prune removes what is older than before: finished deliveries with their notices (never those that an
 	// open finding names or that have not expired), items that were pushed and have ended before it (never those whose
 	// dedupe window is open), and all but the last keepRuns (at least 1) firings of each rule and scope. It works in

@@ -24,7 +24,7 @@ func Run(t *testing.T, fresh func(t testing.TB) Database) {
 	for _, group := range [][]testCase{
 		firingTests, commitTests, recipientTests, deliveryTests, inboxTests, catalogueTests, readerTests, pruneTests, historyTests,
 		shadowTests, bookTests, markTests, readAllTests, sendTests, raceTests, itemPushTests, itemMoveTests, itemReadTests, itemPruneTests, pushTests, pushSettleTests, pushCommitTests, pushOverTests,
-		operatedTests, tokenTests, switchTests, silenceTests, silencePushTests, auditTests, pushPruneTests, pushRaceTests,
+		operatedTests, overviewTests, tokenTests, switchTests, silenceTests, silencePushTests, auditTests, pushPruneTests, pushRaceTests,
 	} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {

@@ -100,7 +100,7 @@ func ignoreNone(err error) error {
 
 // writeState writes the findings, the run and the scope.
 func (w *commit) writeState(ctx context.Context, tx pgx.Tx) error {
-	f := newFindingChanges(w.scopeID, rows.Micros(w.claim.Due), w.run.Findings)
+	f := newFindingChanges(w.scopeID, rows.Micros(w.claim.Due), w.run)
 	if err := f.inserts.run(ctx, tx.Conn(), "copy-findings"); err != nil {
 		return err
 	}

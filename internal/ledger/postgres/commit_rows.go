@@ -38,7 +38,7 @@ func (w *notices) copyDeliveries(deliveries []rows.Delivery, seqs []int64) *copy
 // copyNotices makes the rows of the notices, each with the first and last number of its deliveries. They go in
 // sorted by id, which is random otherwise: the index takes neighbours faster.
 func (w *notices) copyNotices(deliveries []rows.Delivery, seqs []int64) *copyRows {
-	const fixed = 2 + 11*4 + 5*8
+	const fixed = 2 + 12*4 + 5*8 + 2
 	size := 0
 	order := make([]int, len(w.plan.Notices))
 	for i := range w.plan.Notices {
@@ -51,7 +51,7 @@ func (w *notices) copyNotices(deliveries []rows.Delivery, seqs []int64) *copyRow
 	out := newCopyRows(size)
 	for _, i := range order {
 		n := &w.plan.Notices[i]
-		out.row(11)
+		out.row(12)
 		out.text(n.ID)
 		out.text(n.Type)
 		out.text(n.Rule)
@@ -67,6 +67,7 @@ func (w *notices) copyNotices(deliveries []rows.Delivery, seqs []int64) *copyRow
 			out.null()
 		}
 		out.text(n.Warehouse)
+		out.int16(int16(n.Priority)) //nolint:gosec // 1 … 5
 	}
 	return out
 }
@@ -138,21 +139,22 @@ type findingColumns struct {
 	phases, priorities                                 []int16
 	ordinals                                           []int32
 	episodes, seen, absentSince, firingSince, notified []int64
-	notices, groups, silenced                          []string
+	notices, groups, silenced, warehouses              []string
 	rows                                               [][]byte
 }
 
-func newFindingChanges(scopeID int32, due int64, changes []ledger.FindingChange) *findingChanges {
-	size := 0
+func newFindingChanges(scopeID int32, due int64, run *ledger.Commit) *findingChanges {
+	size, changes, warehouses := 0, run.Findings, rows.Warehouses(run)
 	for i := range changes {
 		if changes[i].Op == ledger.Insert {
 			c := &changes[i]
-			size += 2 + 16*4 + 4 + 16 + 2 + 2 + 4 + 6*8 + len(c.Key) + len(c.NoticeID) + len(c.Group) + len(c.Silenced) + len(c.Row)
+			size += 2 + 17*4 + 4 + 16 + 2 + 2 + 4 + 6*8 + len(c.Key) + len(c.NoticeID) + len(c.Group) + len(c.Silenced) + len(warehouses[c.NoticeID]) + len(c.Row)
 		}
 	}
 	out := &findingChanges{scopeID: scopeID, due: due, inserts: newCopyRows(size)}
 	for _, k := range sortedKeys(changes) {
 		f := rows.NewFinding(&changes[k.at].State)
+		f.Warehouse = warehouses[f.NoticeID]
 		switch changes[k.at].Op {
 		case ledger.Insert:
 			out.insert(&f, k.hash, changes[k.at].Row)
@@ -189,7 +191,7 @@ func keyHash(key string) pgtype.UUID {
 
 func (c *findingChanges) insert(f *rows.Finding, hash pgtype.UUID, seen []byte) {
 	r := c.inserts
-	r.row(16)
+	r.row(17)
 	r.int32(c.scopeID)
 	r.bytes(hash.Bytes[:])
 	r.int16(f.Phase)
@@ -204,6 +206,7 @@ func (c *findingChanges) insert(f *rows.Finding, hash pgtype.UUID, seen []byte) 
 	r.text(f.NoticeID)
 	r.text(f.Group)
 	r.text(f.Silenced)
+	r.text(f.Warehouse)
 	if seen == nil {
 		r.null()
 		r.int64(0)
@@ -226,6 +229,7 @@ func (c *findingColumns) add(f *rows.Finding, hash pgtype.UUID, seen []byte) {
 	c.notices = append(c.notices, f.NoticeID)
 	c.groups = append(c.groups, f.Group)
 	c.silenced = append(c.silenced, f.Silenced)
+	c.warehouses = append(c.warehouses, f.Warehouse)
 	c.rows = append(c.rows, seen)
 }
 
@@ -233,7 +237,7 @@ func (c *findingColumns) add(f *rows.Finding, hash pgtype.UUID, seen []byte) {
 func (c *findingChanges) queue(b *pgx.Batch) {
 	if u := &c.updates; len(u.hashes) > 0 {
 		b.Queue(queries.Get("update-findings"), c.scopeID, u.hashes, u.phases, u.priorities, u.ordinals, u.episodes, u.seen,
-			u.absentSince, u.firingSince, u.notified, u.notices, u.groups, u.silenced, u.rows, c.due).Exec(all(len(u.hashes), "update"))
+			u.absentSince, u.firingSince, u.notified, u.notices, u.groups, u.silenced, u.warehouses, u.rows, c.due).Exec(all(len(u.hashes), "update"))
 	}
 	if len(c.deletes) > 0 {
 		b.Queue(queries.Get("delete-findings"), c.scopeID, c.deletes).Exec(all(len(c.deletes), "delete"))

@@ -64,6 +64,7 @@ type Finding struct {
 	NoticeID     string
 	Group        string
 	Silenced     string
+	Warehouse    string // of the notice; written, and counted by the database
 }
 
 // Columns returns pointers to the fields in the order of the columns that the queries of findings name.
@@ -72,6 +73,18 @@ func (f *Finding) Columns() []any {
 		&f.Key, &f.Phase, &f.Episode, &f.SeenClock, &f.AbsentSince, &f.FiringSince, &f.Priority, &f.LastNotified, &f.Ordinal,
 		&f.NoticeID, &f.Group, &f.Silenced,
 	}
+}
+
+// Warehouses are those of the notices that the run makes, by id: the findings that name them are there.
+func Warehouses(run *ledger.Commit) map[string]string {
+	if len(run.Findings) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(run.Notices))
+	for i := range run.Notices {
+		out[run.Notices[i].Notice.ID] = run.Notices[i].Notice.Warehouse
+	}
+	return out
 }
 
 // NewFinding makes the row of a finding.

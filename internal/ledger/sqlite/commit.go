@@ -48,7 +48,7 @@ func (w *commit) write(ctx context.Context, tx *sql.Tx) error {
 	w.done = ledger.Committed{
 		Deliveries: len(made.Deliveries), Unsubscribed: made.Unsubscribed, Lanes: w.notices.plan.LanesOf(made.Deliveries),
 	}
-	if err := writeFindings(ctx, tx, w.scopeID, rows.Micros(w.claim.Due), w.run.Findings); err != nil {
+	if err := writeFindings(ctx, tx, w.scopeID, rows.Micros(w.claim.Due), w.run); err != nil {
 		return err
 	}
 	return w.writeState(ctx, tx)

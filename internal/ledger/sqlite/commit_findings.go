@@ -10,7 +10,8 @@ import (
 )
 
 // writeFindings writes the findings that changed.
-func writeFindings(ctx context.Context, tx *sql.Tx, scopeID, due int64, changes []ledger.FindingChange) error {
+func writeFindings(ctx context.Context, tx *sql.Tx, scopeID, due int64, run *ledger.Commit) error {
+	changes, warehouses := run.Findings, rows.Warehouses(run)
 	byOp := map[ledger.Op][]*ledger.FindingChange{}
 	for i := range changes {
 		byOp[changes[i].Op] = append(byOp[changes[i].Op], &changes[i])
@@ -18,7 +19,7 @@ func writeFindings(ctx context.Context, tx *sql.Tx, scopeID, due int64, changes 
 	columns := func(dst []any, c *ledger.FindingChange) []any {
 		f := rows.NewFinding(&c.State)
 		dst = append(dst, scopeID, f.Key, f.Phase, f.Priority, f.Ordinal, f.Episode, f.SeenClock, f.AbsentSince,
-			f.FiringSince, f.LastNotified, f.NoticeID, f.Group, f.Silenced)
+			f.FiringSince, f.LastNotified, f.NoticeID, f.Group, f.Silenced, warehouses[f.NoticeID])
 		if c.Row == nil {
 			return append(dst, nil, 0)
 		}

@@ -163,7 +163,7 @@ func (w *notices) insert(ctx context.Context, tx *sql.Tx) error {
 			finding = rows.FindingOf(n.Notice)
 		}
 		return append(dst, first+int64(i), n.ID, n.Type, n.Rule, string(n.Status), rows.Micros(n.CreatedAt),
-			rows.Micros(n.ExpiresAt), n.Body, finding, n.Warehouse)
+			rows.Micros(n.ExpiresAt), n.Body, finding, n.Warehouse, n.Priority)
 	})
 	if err != nil {
 		return err

@@ -105,23 +105,24 @@ COPY deliveries (seq, expires_at, lane_id, notice_id, recipients) FROM STDIN BIN
 COPY pushes (seq, due, created, first_due, deadline, ends, finding, addressee, lane_id, kind, unless, delay, at, within, retry) FROM STDIN BINARY;
 
 -- name: copy-notices
-COPY notices (id, type, rule, status, created_at, expires_at, first_seq, last_seq, body, finding, warehouse) FROM STDIN BINARY;
+COPY notices (id, type, rule, status, created_at, expires_at, first_seq, last_seq, body, finding, warehouse, priority) FROM STDIN BINARY;
 
 -- name: copy-findings
 COPY findings (scope_id, key_hash, phase, priority, ordinal, episode, seen_clock, absent_since, firing_since,
-               last_notified, key, notice_id, group_key, silenced, last_row, row_due) FROM STDIN BINARY;
+               last_notified, key, notice_id, group_key, silenced, warehouse, last_row, row_due) FROM STDIN BINARY;
 
 -- name: update-findings
--- Arguments: $1 scope id, then one array per column, $15 row due; a row that is null stays. Result: the number of rows.
+-- Arguments: $1 scope id, then one array per column, $16 row due; a row that is null stays, and so does the warehouse with the
+-- notice. Result: the number of rows.
 UPDATE findings f
 SET phase = n.phase, priority = n.priority, ordinal = n.ordinal, episode = n.episode, seen_clock = n.seen_clock,
     absent_since = n.absent_since, firing_since = n.firing_since, last_notified = n.last_notified, notice_id = n.notice_id,
-    group_key = n.group_key, silenced = n.silenced, last_row = coalesce(n.last_row, f.last_row),
-    row_due = CASE WHEN n.last_row IS NULL THEN f.row_due ELSE $15 END
+    group_key = n.group_key, silenced = n.silenced, warehouse = CASE WHEN n.notice_id = f.notice_id THEN f.warehouse ELSE n.warehouse END,
+    last_row = coalesce(n.last_row, f.last_row), row_due = CASE WHEN n.last_row IS NULL THEN f.row_due ELSE $16 END
 FROM unnest($2::uuid[], $3::smallint[], $4::smallint[], $5::integer[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[],
-            $10::bigint[], $11::text[], $12::text[], $13::text[], $14::bytea[])
+            $10::bigint[], $11::text[], $12::text[], $13::text[], $14::text[], $15::bytea[])
      AS n (key_hash, phase, priority, ordinal, episode, seen_clock, absent_since, firing_since, last_notified, notice_id,
-           group_key, silenced, last_row)
+           group_key, silenced, warehouse, last_row)
 WHERE f.scope_id = $1 AND f.key_hash = n.key_hash;
 
 -- name: delete-findings

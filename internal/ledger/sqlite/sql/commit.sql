@@ -30,8 +30,8 @@ FROM notices n JOIN deliveries d ON d.notice = n.num AND d.state IN (0, 1) JOIN 
 WHERE n.id IN (SELECT value FROM json_each(?1));
 
 -- name: insert-notices
-INSERT INTO notices (num, id, type, rule, status, created_at, expires_at, body, finding, warehouse)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO notices (num, id, type, rule, status, created_at, expires_at, body, finding, warehouse, priority)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: insert-deliveries
 INSERT INTO deliveries (seq, notice, lane_id, expires_at, recipients) VALUES (?, ?, ?, ?, ?);
@@ -78,15 +78,15 @@ GROUP BY n.num, l.id;
 
 -- name: insert-findings
 INSERT INTO findings (scope_id, key, phase, priority, ordinal, episode, seen_clock, absent_since, firing_since,
-                      last_notified, notice_id, group_key, silenced, last_row, row_due)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+                      last_notified, notice_id, group_key, silenced, warehouse, last_row, row_due)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: update-finding
--- Arguments: ?1 scope id, ?2 key, then the other columns; a row that is null stays. Result: the number of rows.
+-- Arguments: ?1 scope id, ?2 key, then the other columns; a row that is null stays, and so does the warehouse with the notice. Result: the number of rows.
 UPDATE findings
 SET phase = ?3, priority = ?4, ordinal = ?5, episode = ?6, seen_clock = ?7, absent_since = ?8, firing_since = ?9,
-    last_notified = ?10, notice_id = ?11, group_key = ?12, silenced = ?13, last_row = coalesce(?14, last_row),
-    row_due = CASE WHEN ?14 IS NULL THEN row_due ELSE ?15 END
+    last_notified = ?10, notice_id = ?11, group_key = ?12, silenced = ?13, warehouse = CASE WHEN notice_id = ?11 THEN warehouse ELSE ?14 END,
+    last_row = coalesce(?15, last_row), row_due = CASE WHEN ?15 IS NULL THEN row_due ELSE ?16 END
 WHERE scope_id = ?1 AND key = ?2;
 
 -- name: delete-findings
