@@ -26,8 +26,7 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request) {
 		streamHeader(w.Header())
 		return
 	}
-	language := header(r, "Accept-Language")
-	s, prob := a.streams.enter(auth.From(r.Context()), q, languages(language), language) //nolint:contextcheck // feeds poll for many streams
+	s, prob := a.streams.enterNotices(auth.From(r.Context()), q, header(r, "Accept-Language")) //nolint:contextcheck // feeds poll for many streams
 	if prob != nil {
 		prob.write(w, problemMedia(r))
 		return
@@ -38,6 +37,11 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request) {
 		a.pollFailed(w, r, err, problemMedia(r))
 		return
 	}
+	a.serveStream(w, r, &s.stream, func(ctx context.Context) { a.follow(ctx, s, pg) })
+}
+
+// serveStream begins a stream that was admitted, and has it brought to the present.
+func (a *API) serveStream(w http.ResponseWriter, r *http.Request, s *stream, follow func(ctx context.Context)) {
 	streamHeader(w.Header())
 	l, hold, err := openLine(w, r, func() { s.end(StreamGone) })
 	if err != nil {
@@ -45,7 +49,8 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request) {
 	}
 	a.log.LogAttrs(r.Context(), slog.LevelDebug, "a stream begins", a.requestAttrs(w, r)...)
 	s.begin(l)
-	a.follow(r.Context(), s, pg)
+	follow(r.Context())
+	s.write()
 	if hold {
 		select {
 		case <-s.done:
@@ -57,7 +62,7 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request) {
 }
 
 // follow brings a stream to the present and leaves it to its feed.
-func (a *API) follow(ctx context.Context, s *stream, pg page.Page) {
+func (a *API) follow(ctx context.Context, s *noticeStream, pg page.Page) {
 	err := s.catchUp(ctx, pg)
 	if err == nil {
 		err = s.feed.join(ctx, s)
@@ -72,7 +77,6 @@ func (a *API) follow(ctx context.Context, s *stream, pg page.Page) {
 		a.log.LogAttrs(ctx, slog.LevelError, "a stream failed", slog.Any("error", err))
 		s.end(StreamFailed)
 	}
-	s.write()
 }
 
 // newStreamQuery reads the request. A client that comes back says by Last-Event-ID where it was, whatever its address says.

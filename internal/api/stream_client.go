@@ -1,14 +1,11 @@
 package api
 
 import (
-	"context"
 	"errors"
 	"net"
 	"os"
 	"sync"
 	"time"
-
-	"tallyman/sinks/inbox/page"
 )
 
 // The bounds of one stream.
@@ -18,43 +15,28 @@ const (
 	maxBacklog     = 256 << 10        // bytes that may wait for a client while a page is added
 )
 
+// source is where a stream has its events from.
+type source interface {
+	drop()    // takes the stream out of those that are live
+	release() // ends its part in the source; the lock of the streams is held
+}
+
 // stream is one client's. While it is idle it has no goroutine that writes; whoever has something for it starts one.
 type stream struct {
-	hub      *streams
-	feed     *feed
-	grant    *grant // nil = it cannot end
-	line     line
-	langs    []string
-	language string // the header that langs were read from
-	holder   string
-	beat     uint8         // at which its heartbeats are due
-	place    page.Query    // with the cursor that it is at, until it is live
-	at       int           // its place in the feed, while it is live; guarded by the feed
-	done     chan struct{} // closed when the line is
+	hub    *streams
+	source source
+	grant  *grant // nil = it cannot end
+	line   line
+	holder string
+	beat   uint8         // at which its heartbeats are due
+	done   chan struct{} // closed when the line is
 
 	mu      sync.Mutex
 	queue   [][]byte
 	queued  int  // bytes in it
 	writing bool // somebody sends, or will when the stream has caught up
-	live    bool
+	live    bool // its source has things for it
 	ended   bool
-	unread  int // as the client knows it; -1 = not yet
-	more    bool
-}
-
-// take queues what a page has for the client.
-func (s *stream) take(l *leaflet) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var parts [][]byte
-	if len(l.events) > 0 {
-		parts = append(parts, l.events)
-	}
-	if s.unread != l.unread || s.more != l.more {
-		s.unread, s.more = l.unread, l.more
-		parts = append(parts, l.count)
-	}
-	s.add(parts...)
 }
 
 // push queues a part.
@@ -145,7 +127,7 @@ func (s *stream) end(reason string) {
 	}
 	s.mu.Unlock()
 	if live {
-		s.feed.remove(s)
+		s.source.drop()
 	}
 	s.hub.leave(s)
 	s.hub.meter.StreamEnded(reason)
@@ -178,68 +160,4 @@ func (s *stream) abandon() {
 		s.end(StreamFailed)
 		close(s.done)
 	}
-}
-
-// catchUp sends the first page and all that follow, until there are no more.
-func (s *stream) catchUp(ctx context.Context, pg page.Page) error {
-	for {
-		l, err := newLeaflet(&pg, s.langs)
-		if err != nil {
-			return err
-		}
-		s.take(l)
-		if parts, patience, _ := s.next(); parts != nil {
-			s.send(parts, patience)
-		}
-		s.place.After, s.place.Since = pg.Cursor, 0
-		if !pg.More || s.over() {
-			return nil
-		}
-		if pg, err = s.hub.inbox.Poll(ctx, s.place); err != nil {
-			return err
-		}
-	}
-}
-
-// follow queues what came up since the stream caught up. It reports whether all of it is known at another place.
-func (s *stream) follow(ctx context.Context, known page.Cursor) (bool, error) {
-	alike := true
-	for {
-		pg, err := s.hub.inbox.Poll(ctx, s.place)
-		if err != nil {
-			return false, err
-		}
-		l, err := newLeaflet(&pg, s.langs)
-		if err != nil {
-			return false, err
-		}
-		s.take(l)
-		s.place.After = pg.Cursor
-		alike = alike && !pg.More && !bringsNew(&pg, known)
-		if !pg.More {
-			return alike, nil
-		}
-	}
-}
-
-// bringsNew tells whether the page has something that lies behind the place, or leads into another epoch.
-func bringsNew(pg *page.Page, known page.Cursor) bool {
-	at, err := page.DecodeCursor(pg.Cursor)
-	if err != nil || at.Epoch != known.Epoch || at.Score < known.Score || at.Changes < known.Changes {
-		return true
-	}
-	n, c := len(pg.Notices), len(pg.Changes)
-	return n > 0 && pg.Notices[n-1].Score > known.Score || c > 0 && pg.Changes[c-1].Score > known.Changes
-}
-
-// settle makes the stream live at that place in its feed, unless it has ended meanwhile.
-func (s *stream) settle(at int) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ended {
-		return false
-	}
-	s.live, s.at = true, at
-	s.place = page.Query{}
-	return true
 }

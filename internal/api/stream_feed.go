@@ -20,8 +20,8 @@ type feed struct {
 	place page.Query // with the cursor that the streams are at; guarded by turn
 
 	mu      sync.Mutex
-	live    []*stream // that have caught up
-	dirty   bool      // something may be new
+	live    []*noticeStream // that have caught up
+	dirty   bool            // something may be new
 	running bool
 }
 
@@ -122,7 +122,7 @@ func (f *feed) hand(pg *page.Page) error {
 
 // join takes in a stream that has caught up. Whoever is there already is brought to the same place first, and what came up
 // meanwhile goes to all of them.
-func (f *feed) join(ctx context.Context, s *stream) error {
+func (f *feed) join(ctx context.Context, s *noticeStream) error {
 	f.turn.Lock()
 	defer f.turn.Unlock()
 	for {
@@ -147,7 +147,7 @@ func (f *feed) join(ctx context.Context, s *stream) error {
 }
 
 // add makes the stream live if it is where the feed is, or the first.
-func (f *feed) add(s *stream) bool {
+func (f *feed) add(s *noticeStream) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.live) == 0 {
@@ -164,7 +164,7 @@ func (f *feed) add(s *stream) bool {
 }
 
 // remove takes a stream out that was live.
-func (f *feed) remove(s *stream) {
+func (f *feed) remove(s *noticeStream) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	last := len(f.live) - 1

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"tallyman/internal/auth"
-	"tallyman/sinks/inbox/page"
 )
 
 // StreamLimits bound the streams of a node. 0 = the default.
@@ -76,25 +75,22 @@ func newStreams(deps *Deps) *streams {
 	return hub
 }
 
-// enter admits a stream, which has to end.
-func (hub *streams) enter(id *auth.Identity, q page.Query, langs []string, language string) (*stream, *Problem) {
+// enter admits a stream, which has to end. attach gives its source; the lock of the streams is held.
+func (hub *streams) enter(id *auth.Identity, s *stream, attach func() source) *Problem {
 	hub.mu.Lock()
 	defer hub.mu.Unlock()
 	holder := holderOf(id)
 	switch {
 	case hub.drained:
-		return nil, retryable(http.StatusServiceUnavailable, CodeShuttingDown, "this node is shutting down; ask another one")
+		return retryable(http.StatusServiceUnavailable, CodeShuttingDown, "this node is shutting down; ask another one")
 	case len(hub.open) >= hub.limits.Max:
-		return nil, retryable(http.StatusServiceUnavailable, CodeTooManyStreams, "this node has as many streams open as it may")
+		return retryable(http.StatusServiceUnavailable, CodeTooManyStreams, "this node has as many streams open as it may")
 	case holder != "" && hub.holders[holder] >= hub.limits.PerToken:
-		return nil, retryable(http.StatusTooManyRequests, CodeTooManyStreams, "this token has as many streams open as it may")
+		return retryable(http.StatusTooManyRequests, CodeTooManyStreams, "this token has as many streams open as it may")
 	}
 	hub.opened++
-	s := &stream{
-		hub: hub, place: q, langs: langs, language: language, holder: holder, beat: uint8(hub.opened % heartbeatBeats),
-		writing: true, unread: -1, done: make(chan struct{}),
-	}
-	s.feed = hub.feedOf(&q)
+	s.hub, s.holder, s.beat, s.writing, s.done = hub, holder, uint8(hub.opened%heartbeatBeats), true, make(chan struct{})
+	s.source = attach()
 	s.grant = hub.grantOf(id)
 	if s.grant != nil {
 		s.grant.streams[s] = struct{}{}
@@ -108,7 +104,7 @@ func (hub *streams) enter(id *auth.Identity, q page.Query, langs []string, langu
 		hub.stop = make(chan struct{})
 		go hub.run(hub.stop)
 	}
-	return s, nil
+	return nil
 }
 
 // holderOf is whose streams are counted together; "" = nobody's.
@@ -141,7 +137,7 @@ func (hub *streams) leave(s *stream) {
 	if s.grant != nil {
 		hub.releaseGrant(s)
 	}
-	hub.releaseFeed(s.feed)
+	s.source.release()
 	if len(hub.open) == 0 {
 		close(hub.stop)
 		hub.stop = nil

@@ -64,9 +64,9 @@ func New(version, goVersion string) (*Metrics, error) {
 		pollTime: histogram("poll_duration_seconds", "How long polls took, without the time that they waited for something new.",
 			[]float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5}),
 		streams: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: namespace, Name: "streams", Help: "Streams of notices that are open.",
+			Namespace: namespace, Name: "streams", Help: "Streams that are open.",
 		}),
-		streamEnds: counter("streams_ended_total", "Streams of notices that have ended, by why.", "reason"),
+		streamEnds: counter("streams_ended_total", "Streams that have ended, by why.", "reason"),
 	}
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "build_info", Help: "1, labelled with what runs.",

@@ -1,0 +1,113 @@
+package api
+
+import (
+	"context"
+
+	"tallyman/internal/auth"
+	"tallyman/sinks/inbox/page"
+)
+
+// noticeStream is a stream of a poll's page and all that follows.
+type noticeStream struct {
+	stream
+
+	feed     *feed
+	langs    []string
+	language string     // the header that langs were read from
+	place    page.Query // with the cursor that it is at, until it is live
+	at       int        // its place in the feed, while it is live; guarded by the feed
+	unread   int        // as the client knows it; -1 = not yet
+	more     bool
+}
+
+// enterNotices admits a stream of notices, which has to end.
+func (hub *streams) enterNotices(id *auth.Identity, q page.Query, language string) (*noticeStream, *Problem) {
+	s := &noticeStream{place: q, langs: languages(language), language: language, unread: -1}
+	return s, hub.enter(id, &s.stream, func() source {
+		s.feed = hub.feedOf(&q)
+		return s
+	})
+}
+
+func (s *noticeStream) drop() { s.feed.remove(s) }
+
+func (s *noticeStream) release() { s.hub.releaseFeed(s.feed) }
+
+// take queues what a page has for the client.
+func (s *noticeStream) take(l *leaflet) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var parts [][]byte
+	if len(l.events) > 0 {
+		parts = append(parts, l.events)
+	}
+	if s.unread != l.unread || s.more != l.more {
+		s.unread, s.more = l.unread, l.more
+		parts = append(parts, l.count)
+	}
+	s.add(parts...)
+}
+
+// catchUp sends the first page and all that follow, until there are no more.
+func (s *noticeStream) catchUp(ctx context.Context, pg page.Page) error {
+	for {
+		l, err := newLeaflet(&pg, s.langs)
+		if err != nil {
+			return err
+		}
+		s.take(l)
+		if parts, patience, _ := s.next(); parts != nil {
+			s.send(parts, patience)
+		}
+		s.place.After, s.place.Since = pg.Cursor, 0
+		if !pg.More || s.over() {
+			return nil
+		}
+		if pg, err = s.hub.inbox.Poll(ctx, s.place); err != nil {
+			return err
+		}
+	}
+}
+
+// follow queues what came up since the stream caught up. It reports whether all of it is known at another place.
+func (s *noticeStream) follow(ctx context.Context, known page.Cursor) (bool, error) {
+	alike := true
+	for {
+		pg, err := s.hub.inbox.Poll(ctx, s.place)
+		if err != nil {
+			return false, err
+		}
+		l, err := newLeaflet(&pg, s.langs)
+		if err != nil {
+			return false, err
+		}
+		s.take(l)
+		s.place.After = pg.Cursor
+		alike = alike && !pg.More && !bringsNew(&pg, known)
+		if !pg.More {
+			return alike, nil
+		}
+	}
+}
+
+// bringsNew tells whether the page has something that lies behind the place, or leads into another epoch.
+func bringsNew(pg *page.Page, known page.Cursor) bool {
+	at, err := page.DecodeCursor(pg.Cursor)
+	if err != nil || at.Epoch != known.Epoch || at.Score < known.Score || at.Changes < known.Changes {
+		return true
+	}
+	n, c := len(pg.Notices), len(pg.Changes)
+	return n > 0 && pg.Notices[n-1].Score > known.Score || c > 0 && pg.Changes[c-1].Score > known.Changes
+}
+
+// settle makes the stream live at that place in its feed, unless it has ended meanwhile.
+func (s *noticeStream) settle(at int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return false
+	}
+	s.live, s.at = true, at
+	s.place = page.Query{}
+	return true
+}
