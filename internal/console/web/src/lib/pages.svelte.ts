@@ -1,0 +1,150 @@
+import { untrack } from "svelte";
+import { Failure } from "../api/failure";
+import { live } from "../api/live.svelte";
+
+/** A page of a list, and what leads to the page that follows; nothing where there is none. */
+export interface PageOf<T> {
+  rows: readonly T[];
+  next?: string | undefined;
+}
+
+export interface PagesOptions {
+  /** Look for new rows when the server says that something has changed. */
+  live?: boolean;
+}
+
+/** At most so often the top of a list is looked at again, however fast the server ticks. */
+const patience = 4_000;
+
+/**
+ * A long list that the server gives out page by page, the latest first. New rows do not push away what somebody reads:
+ * they are counted in `fresh` until `show` is called. Rows that have changed are replaced where they stand.
+ */
+export class Pages<T> {
+  data = $state.raw<readonly T[]>();
+  failure = $state.raw<Failure>();
+  /** True until the first answer to what is asked now. */
+  loading = $state(true);
+  /** The next page is on its way. */
+  going = $state(false);
+  /** Why the next page did not come. */
+  broken = $state.raw<Failure>();
+  /** How many rows are newer than the first that is shown. */
+  fresh = $state(0);
+  /** Not all that is new is known: there is more than a page of it. */
+  freshMore = $state(false);
+  next = $state.raw<string>();
+
+  readonly #load: (after: string | undefined, signal: AbortSignal) => Promise<PageOf<T>>;
+  readonly #key: (row: T) => string | number;
+  #running = new AbortController();
+  #looked = 0;
+
+  constructor(
+    load: (after: string | undefined, signal: AbortSignal) => Promise<PageOf<T>>,
+    key: (row: T) => string | number,
+  ) {
+    this.#load = load;
+    this.#key = key;
+  }
+
+  /** Starts with the first page and returns what stops it. Read states are tracked by the effect that calls it. */
+  start(): () => void {
+    const running = this.#renew();
+    const loaded = this.#load(undefined, running.signal);
+    untrack(() => (this.loading = true));
+    void this.#begin(loaded, running.signal);
+    return () => running.abort();
+  }
+
+  /** Begins anew with the first page: after a failure, a change, or to show what is new. */
+  async reload(): Promise<void> {
+    const running = this.#renew();
+    await this.#begin(
+      untrack(() => this.#load(undefined, running.signal)),
+      running.signal,
+    );
+  }
+
+  /** Fetches the page that follows, once. */
+  async more(): Promise<void> {
+    if (this.going || this.loading || !this.data || this.next === undefined) return;
+    const { signal } = this.#running;
+    this.going = true;
+    this.broken = undefined;
+    try {
+      const page = await this.#load(this.next, signal);
+      if (signal.aborted) return;
+      const known = new Set(this.data.map(this.#key));
+      this.data = [...this.data, ...page.rows.filter((row) => !known.has(this.#key(row)))];
+      this.next = page.next;
+    } catch (thrown) {
+      if (!signal.aborted) this.broken = Failure.from(thrown);
+    } finally {
+      if (!signal.aborted) this.going = false;
+    }
+  }
+
+  /** Looks at the first page again: replaces rows that have changed and counts those that are new. */
+  async look(now = Date.now()): Promise<void> {
+    if (this.loading || now - this.#looked < patience) return;
+    this.#looked = now;
+    const { signal } = this.#running;
+    try {
+      const page = await untrack(() => this.#load(undefined, signal));
+      if (signal.aborted) return;
+      this.failure = undefined;
+      if (!this.data?.length) return this.#fill(page);
+      const shown = new Set(this.data.map(this.#key));
+      const latest = new Map(page.rows.map((row) => [this.#key(row), row]));
+      this.data = this.data.map((row) => latest.get(this.#key(row)) ?? row);
+      this.fresh = page.rows.filter((row) => !shown.has(this.#key(row))).length;
+      this.freshMore = page.next !== undefined && this.fresh === page.rows.length;
+    } catch (thrown) {
+      if (!signal.aborted) this.failure = Failure.from(thrown);
+    }
+  }
+
+  #renew(): AbortController {
+    this.#running.abort();
+    this.#running = new AbortController();
+    untrack(() => (this.going = false));
+    return this.#running;
+  }
+
+  async #begin(loaded: Promise<PageOf<T>>, signal: AbortSignal): Promise<void> {
+    try {
+      const page = await loaded;
+      if (signal.aborted) return;
+      this.#fill(page);
+      this.failure = undefined;
+    } catch (thrown) {
+      if (signal.aborted) return;
+      this.failure = Failure.from(thrown);
+    }
+    this.loading = false;
+  }
+
+  #fill(page: PageOf<T>): void {
+    Object.assign(this, { data: page.rows, next: page.next, fresh: 0, freshMore: false, broken: undefined });
+  }
+}
+
+/** Makes a long list for the component that calls it. */
+export function pages<T>(
+  load: (after: string | undefined, signal: AbortSignal) => Promise<PageOf<T>>,
+  key: (row: T) => string | number,
+  options: PagesOptions = {},
+): Pages<T> {
+  const made = new Pages(load, key);
+  $effect(() => made.start());
+  if (options.live) {
+    let seen = live.tick;
+    $effect(() => {
+      if (live.tick === seen) return;
+      seen = live.tick;
+      void untrack(() => made.look());
+    });
+  }
+  return made;
+}
