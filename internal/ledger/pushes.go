@@ -7,10 +7,11 @@ import (
 	"tallyman/sinks"
 )
 
-// Channels is what push channels need besides, and those who send and read what goes through them.
+// Channels is what push channels need besides, and those who send, read and search for what goes through them.
 type Channels interface {
 	Pushes
 	Operated
+	Search
 	Marks
 	Book
 	Sends

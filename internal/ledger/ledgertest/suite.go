@@ -23,7 +23,7 @@ func Run(t *testing.T, fresh func(t testing.TB) Database) {
 	t.Helper()
 	for _, group := range [][]testCase{
 		firingTests, commitTests, recipientTests, deliveryTests, inboxTests, catalogueTests, readerTests, pruneTests, historyTests,
-		shadowTests, bookTests, markTests, readAllTests, sendTests, raceTests, itemPushTests, itemMoveTests, itemReadTests, itemPruneTests, pushTests, pushSettleTests, pushCommitTests, pushOverTests,
+		shadowTests, searchTests, bookTests, markTests, readAllTests, sendTests, raceTests, itemPushTests, itemMoveTests, itemReadTests, itemPruneTests, pushTests, pushSettleTests, pushCommitTests, pushOverTests,
 		operatedTests, overviewTests, tokenTests, switchTests, silenceTests, silencePushTests, auditTests, pushPruneTests, pushRaceTests,
 	} {
 		for _, c := range group {

@@ -1,0 +1,109 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/rows"
+)
+
+// searches are the statements of a search, by what leads.
+var searches = [...]string{
+	rows.LeadTime: "search", rows.LeadWarehouse: "search-warehouse", rows.LeadType: "search-type", rows.LeadRule: "search-rule",
+	rows.LeadFinding: "search-finding",
+}
+
+// SearchNotices implements ledger.Search.
+func (l *Ledger) SearchNotices(ctx context.Context, f ledger.NoticeFilter) (ledger.FoundNotices, error) {
+	s := rows.NewSearch(f)
+	for {
+		args, more := s.Next()
+		if !more {
+			return s.Found(), nil
+		}
+		list, err := l.look(ctx, s, &args)
+		if err != nil {
+			return ledger.FoundNotices{}, err
+		}
+		if err := s.Look(list, len(list) == args.Limit); err != nil {
+			return ledger.FoundNotices{}, failed("search notices", err)
+		}
+	}
+}
+
+// look looks at notices.
+func (l *Ledger) look(ctx context.Context, s *rows.Search, a *rows.LookArgs) ([]rows.LookedAt, error) {
+	var list []rows.LookedAt
+	begin := func(b *pgx.Batch) {
+		if s.Lead != rows.LeadFinding { // whose notices are few, and in no order
+			b.Queue(queries.Get("in-order"))
+		}
+		b.Queue(queries.Get(searches[s.Lead]), leadArgs(s, a)...).Query(func(found pgx.Rows) error {
+			var err error
+			list, err = pgx.CollectRows(found, func(r pgx.CollectableRow) (n rows.LookedAt, err error) {
+				err = r.Scan(&n.At, &n.N, &n.ID)
+				return n, err
+			})
+			return err
+		})
+	}
+	err := l.inShortTx(ctx, "search notices", begin, func(context.Context, *pgx.Conn, *pgx.Batch) error { return nil })
+	if err != nil {
+		return nil, err
+	}
+	return list, l.bodies(ctx, list, a)
+}
+
+// leadArgs are the arguments of the statement that leads.
+func leadArgs(s *rows.Search, a *rows.LookArgs) []any {
+	args := []any{a.From, a.To, a.At, a.N, a.ID, a.Limit}
+	switch s.Lead {
+	case rows.LeadTime:
+	case rows.LeadFinding:
+		args = append(args, s.Number)
+	case rows.LeadWarehouse, rows.LeadType, rows.LeadRule:
+		args = append(args, s.Values)
+	}
+	return args
+}
+
+// bodies adds the bodies of those that may match.
+func (l *Ledger) bodies(ctx context.Context, list []rows.LookedAt, a *rows.LookArgs) error {
+	ids, places := make([]string, len(list)), make(map[string]int, len(list))
+	for i := range list {
+		ids[i], places[list[i].ID] = list[i].ID, i
+	}
+	found, err := l.pool.Query(ctx, queries.Get("looked-at"), ids, a.Warehouses, a.Types, a.Statuses, a.Rule, []byte(a.Key), a.Priority)
+	if err != nil {
+		return failed("search notices", err)
+	}
+	var id string
+	var body []byte
+	_, err = pgx.ForEachRow(found, []any{&id, &body}, func() error {
+		list[places[id]].Body = body
+		body = nil
+		return nil
+	})
+	if err != nil {
+		return failed("search notices", err)
+	}
+	return nil
+}
+
+// RunAt implements ledger.Search.
+func (l *Ledger) RunAt(ctx context.Context, rule, scope string, at time.Time) (ledger.Run, error) {
+	var r rows.Run
+	err := l.pool.QueryRow(ctx, queries.Get("run-at"), rule, scope, rows.Micros(at)).Scan(r.Columns()...)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return ledger.Run{}, fmt.Errorf("%w: a run of rule %q in scope %q", ledger.ErrNotFound, rule, scope)
+	}
+	if err != nil {
+		return ledger.Run{}, failed("run at", err)
+	}
+	return r.Run()
+}

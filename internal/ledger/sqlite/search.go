@@ -1,0 +1,74 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/rows"
+)
+
+// searches are the statements of a search, by what leads.
+var searches = [...]string{
+	rows.LeadTime: "search", rows.LeadWarehouse: "search-warehouse", rows.LeadType: "search-type", rows.LeadRule: "search-rule",
+	rows.LeadFinding: "search-finding",
+}
+
+// SearchNotices implements ledger.Search.
+func (l *Ledger) SearchNotices(ctx context.Context, f ledger.NoticeFilter) (ledger.FoundNotices, error) {
+	s := rows.NewSearch(f)
+	for {
+		args, more := s.Next()
+		if !more {
+			return s.Found(), nil
+		}
+		looked, full, err := l.look(ctx, s, &args)
+		if err == nil {
+			err = s.Look(looked, full)
+		}
+		if err != nil {
+			return ledger.FoundNotices{}, failed("search notices", err)
+		}
+	}
+}
+
+// look looks at notices. full tells whether there were as many as were asked for.
+func (l *Ledger) look(ctx context.Context, s *rows.Search, a *rows.LookArgs) (looked []rows.LookedAt, full bool, err error) {
+	args := []any{a.From, a.To, a.At, a.N, a.Limit}
+	switch s.Lead {
+	case rows.LeadTime:
+	case rows.LeadFinding:
+		args = append(args, s.Number)
+	case rows.LeadWarehouse, rows.LeadType, rows.LeadRule:
+		args = append(args, list(s.Values))
+	}
+	var nums []int64
+	var num int64
+	err = each(ctx, l.read, searches[s.Lead], args, []any{&num}, func() error {
+		nums = append(nums, num)
+		return nil
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	var n rows.LookedAt
+	args = []any{list(nums), list(a.Warehouses), list(a.Types), list(a.Statuses), a.Rule, a.Key, a.Priority}
+	err = each(ctx, l.read, "looked-at", args, []any{&n.At, &n.N, &n.ID, &n.Body}, func() error {
+		looked = append(looked, n)
+		return nil
+	})
+	return looked, len(nums) == a.Limit, err
+}
+
+// RunAt implements ledger.Search.
+func (l *Ledger) RunAt(ctx context.Context, rule, scope string, at time.Time) (ledger.Run, error) {
+	list, err := l.runs(ctx, "run-at", rule, scope, rows.Micros(at))
+	if err != nil {
+		return ledger.Run{}, err
+	}
+	if len(list) == 0 {
+		return ledger.Run{}, fmt.Errorf("%w: a run of rule %q in scope %q", ledger.ErrNotFound, rule, scope)
+	}
+	return list[0], nil
+}

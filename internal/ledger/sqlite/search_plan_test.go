@@ -1,0 +1,55 @@
+package sqlite
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tallyman/internal/ledger/rows"
+)
+
+// TestSearchesGoByIndex wants every search to be led by an index that gives its order, too.
+func TestSearchesGoByIndex(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	_, err := Migrate(t.Context(), path)
+	noError(t, err)
+	db, err := openWriter(path)
+	noError(t, err)
+	defer func() { noError(t, db.Close()) }()
+	for lead, want := range map[rows.Lead]string{
+		rows.LeadTime: "SEARCH notices USING COVERING INDEX notices_created (created_at>? AND created_at<?)", rows.LeadFinding: "INDEX notices_finding (finding=?)",
+		rows.LeadRule: "INDEX notices_rule (rule=? AND created_at>?", rows.LeadType: "INDEX notices_type (type=? AND created_at>?",
+		rows.LeadWarehouse: "INDEX notices_warehouse (warehouse=? AND created_at>?",
+	} {
+		args := []any{1, 2, 3, 4, 5, `["a","b"]`}
+		if lead == rows.LeadTime {
+			args = args[:5]
+		}
+		plan, err := planOf(t.Context(), db, searches[lead], args...)
+		noError(t, err)
+		if !strings.Contains(plan, want) {
+			t.Errorf("want %s, got\n%s", want, plan)
+		}
+	}
+}
+
+// planOf is how the query by name is answered.
+func planOf(ctx context.Context, db queryer, name string, args ...any) (string, error) {
+	found, err := db.QueryContext(ctx, "EXPLAIN QUERY PLAN "+queries.Get(name), args...)
+	if err != nil {
+		return "", err
+	}
+	defer found.Close()
+	var lines []string
+	for found.Next() {
+		var id, parent, unused int
+		var detail string
+		if err := found.Scan(&id, &parent, &unused, &detail); err != nil {
+			return "", err
+		}
+		lines = append(lines, detail)
+	}
+	return strings.Join(lines, "\n"), found.Err()
+}

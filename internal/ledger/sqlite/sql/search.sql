@@ -1,0 +1,57 @@
+-- What operators search for among notices. A search looks at notices in turn, the latest first: an index leads to them, and then
+-- looked-at says more of them. Arguments of those that lead: ?1 made then or later, ?2 and before that, ?3, ?4 created_at and num of the notice
+-- looked at last, ?5 how many at most, ?6 what leads. Result: num.
+
+-- name: search
+SELECT num FROM notices WHERE created_at >= ?1 AND created_at < ?2 AND (created_at, num) < (?3, ?4)
+ORDER BY created_at DESC, num DESC LIMIT ?5;
+
+-- name: search-finding
+-- ?6 the number of the finding.
+SELECT num FROM notices WHERE finding = ?6 AND created_at >= ?1 AND created_at < ?2 AND (created_at, num) < (?3, ?4)
+ORDER BY created_at DESC, num DESC LIMIT ?5;
+
+-- name: search-rule
+-- ?6 rules (JSON).
+SELECT n.num FROM json_each(?6) v CROSS JOIN notices n ON n.num IN (
+    SELECT m.num FROM notices m
+    WHERE m.rule = v.value AND m.created_at >= ?1 AND m.created_at < ?2 AND (m.created_at, m.num) < (?3, ?4)
+    ORDER BY m.created_at DESC, m.num DESC LIMIT ?5)
+ORDER BY n.created_at DESC, n.num DESC LIMIT ?5;
+
+-- name: search-type
+-- ?6 types (JSON).
+SELECT n.num FROM json_each(?6) v CROSS JOIN notices n ON n.num IN (
+    SELECT m.num FROM notices m
+    WHERE m.type = v.value AND m.created_at >= ?1 AND m.created_at < ?2 AND (m.created_at, m.num) < (?3, ?4)
+    ORDER BY m.created_at DESC, m.num DESC LIMIT ?5)
+ORDER BY n.created_at DESC, n.num DESC LIMIT ?5;
+
+-- name: search-warehouse
+-- ?6 warehouses (JSON).
+SELECT n.num FROM json_each(?6) v CROSS JOIN notices n ON n.num IN (
+    SELECT m.num FROM notices m
+    WHERE m.warehouse = v.value AND m.created_at >= ?1 AND m.created_at < ?2 AND (m.created_at, m.num) < (?3, ?4)
+    ORDER BY m.created_at DESC, m.num DESC LIMIT ?5)
+ORDER BY n.created_at DESC, n.num DESC LIMIT ?5;
+
+-- name: looked-at
+-- Arguments: ?1 nums (JSON), ?2 warehouses, ?3 types, ?4 statuses (JSON), none = any, ?5 rule, ?6 a part of the key, '' = any,
+-- ?7 priority at least. Result: created_at, num, id; the body of those that may match. A notice of before the columns has '' as its warehouse and
+-- 0 as its priority.
+SELECT n.created_at, n.num, n.id,
+       CASE WHEN (?2 = '[]' OR n.warehouse = '' OR n.warehouse IN (SELECT value FROM json_each(?2)))
+             AND (?3 = '[]' OR n.type IN (SELECT value FROM json_each(?3)))
+             AND (?4 = '[]' OR n.status IN (SELECT value FROM json_each(?4)))
+             AND (?5 = '' OR n.rule = ?5)
+             AND (n.priority >= ?7 OR n.priority = 0)
+             AND (?6 = '' OR instr(n.body, CAST(?6 AS BLOB)) > 0) THEN n.body END
+FROM json_each(?1) j CROSS JOIN notices n ON n.num = j.value
+ORDER BY n.created_at DESC, n.num DESC;
+
+-- name: run-at
+-- Arguments: ?1 rule, ?2 scope, ?3 time. Result: the latest run that had begun by then and was not skipped, as in runs.
+SELECT f.rule, f.scope, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, f.pending,
+       f.firing, f.notices, f.unsubscribed, f.error, f.samples
+FROM firings f WHERE f.rule = ?1 AND f.scope = ?2 AND f.due <= ?3 AND f.started_at <= ?3 AND f.outcome <> 'skipped'
+ORDER BY f.due DESC LIMIT 1;
