@@ -71,6 +71,7 @@ func TestSizes(t *testing.T) {
 				{Priority: 2},
 				{Priority: 1, Ready: 1, Oldest: morning.Add(20 * time.Minute)},
 			},
+			Recent: item.Recent{Span: 5 * time.Minute, Pushed: 1},
 		}
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%+v\nwant %+v", got, want)

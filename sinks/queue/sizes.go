@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"tallyman/sinks/queue/item"
 )
@@ -19,7 +20,7 @@ func (q *Queue) Sizes(ctx context.Context, test bool) (item.Sizes, error) {
 // parseSizes reads the answer of sizes.lua.
 func parseSizes(answer []string) (item.Sizes, error) {
 	const levels = item.HighestPriority - item.LowestPriority + 1
-	if len(answer) != 9+2*levels {
+	if len(answer) != 9+2*levels+5 {
 		return item.Sizes{}, fmt.Errorf("%w: sizes.lua gave %d values", errAnswer, len(answer))
 	}
 	n, err := counts(answer[:6])
@@ -51,5 +52,10 @@ func parseSizes(answer []string) (item.Sizes, error) {
 		s.Levels[i] = level
 		s.Ready += level.Ready
 	}
+	r, err := counts(answer[9+2*levels:])
+	if err != nil {
+		return item.Sizes{}, err
+	}
+	s.Recent = item.Recent{Span: time.Duration(r[0]) * time.Microsecond, Pushed: r[1], Done: r[2], Failed: r[3], Dead: r[4]}
 	return s, nil
 }

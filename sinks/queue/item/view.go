@@ -20,6 +20,16 @@ type Sizes struct {
 	Stored    int64
 	Dead      int64
 	Pause     Pause
+	Recent    Recent
+}
+
+// Recent is what moved of late. It is counted by Redis, and begins anew when that has lost its data.
+type Recent struct {
+	Span   time.Duration // that was counted: five minutes and up to ten seconds more
+	Pushed int64         // that were taken in
+	Done   int64         // acked or finished
+	Failed int64         // attempts: nacked, or their leases ran out
+	Dead   int64         // items that died of their last attempt
 }
 
 // Assigned is the list of ready items that one worker alone gets; a state only of lists.

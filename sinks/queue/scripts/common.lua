@@ -9,6 +9,7 @@
 --                           moved     how many moves those entries had
 --                           first, last   the lowest and the highest place given in assigned
 --                           repairs, repaired   see repair.lua
+--                           r0 … r30  what moved of late, see tally
 --      2 items      hash    id → head, newline, payload: see value.go
 --      3 … 7 ready  list    ids in the order of service, levels 5 … 1; those that are ready for anybody, and no others
 --      8 assigned   zset    "worker level place id" at score 0, ready for one worker alone; level counts from 0 = priority 5
@@ -37,6 +38,9 @@ local SOON = 5000000
 
 -- The middle of the places in assigned, which have 16 digits.
 local MIDDLE = 5000000000000000
+
+-- What moved is counted in slots of so many µs: the one that is being filled, and those of five minutes before it.
+local SLOT, SLOTS = 10000000, 31
 
 local rcall, match, gsub = redis.call, string.match, string.gsub
 
@@ -85,3 +89,13 @@ local function member(worker, priority, place, id)
   return worker .. ' ' .. (5 - priority) .. ' ' .. place .. ' ' .. id
 end
 
+-- tally counts what a call has moved: items pushed and done, attempts that failed, items that died of it. A slot is a text
+-- "number pushed done failed dead"; that of 310 s ago gives up its place.
+local function tally(now, pushed, done, failed, dead)
+  if pushed + done + failed == 0 then return end
+  local slot = math.floor(now / SLOT)
+  local field = 'r' .. text(slot % SLOTS)
+  local number, p, d, f, x = match(rcall('HGET', META, field) or '', '^(%d+) (%d+) (%d+) (%d+) (%d+)$')
+  if number ~= text(slot) then p, d, f, x = 0, 0, 0, 0 end
+  rcall('HSET', META, field, text(slot) .. ' ' .. text(p + pushed) .. ' ' .. text(d + done) .. ' ' .. text(f + failed) .. ' ' .. text(x + dead))
+end

@@ -160,6 +160,7 @@ if #sets > 0 then
   if #assigned > 0 then note('last', last) end
   if token ~= '' and newest > repaired then note('repaired', newest) end
   each('HSET', META, changed)
+  if token == '' then tally(now, #sets / 2, 0, 0, 0) end
   if hint then rcall('PUBLISH', ARGV[3], ARGV[4]) end
   for worker in pairs(told) do rcall('PUBLISH', ARGV[3], ARGV[4] .. ' ' .. worker) end
 end

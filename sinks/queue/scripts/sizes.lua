@@ -2,7 +2,8 @@
 --
 -- KEYS 1 … 16 and ARGV 1, 2: see common.lua
 -- Result: assigned, leased, delayed, suspended, stored, dead; paused, by whom, when; then of the levels 5 … 1 how many are ready
---         and the value of the first, or empty
+--         and the value of the first, or empty; then for how long what moved was counted, µs, and how many were pushed, are done,
+--         have failed, and died
 -- Error:  EPOCH <what was found, or none>
 
 local meta = rcall('HMGET', META, 'epoch', 'paused', 'paused_by', 'paused_at')
@@ -16,4 +17,15 @@ for level = 5, 1, -1 do
   -- Without its payload.
   answer[#answer + 1] = first and match(rcall('HGET', ITEMS, first) or '', '^[^\n]*') or ''
 end
+local now, fields = clock(), {}
+for i = 0, SLOTS - 1 do fields[i + 1] = 'r' .. text(i) end
+local oldest, moved = math.floor(now / SLOT) - SLOTS + 1, { 0, 0, 0, 0 }
+for _, slot in ipairs(rcall('HMGET', META, unpack(fields))) do
+  local counts = { match(slot or '', '^(%d+) (%d+) (%d+) (%d+) (%d+)$') }
+  if counts[1] and tonumber(counts[1]) >= oldest then
+    for i = 1, 4 do moved[i] = moved[i] + counts[i + 1] end
+  end
+end
+answer[#answer + 1] = text(now - oldest * SLOT)
+for i = 1, 4 do answer[#answer + 1] = text(moved[i]) end
 return answer

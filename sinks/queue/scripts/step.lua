@@ -51,7 +51,7 @@ local w, others
 if string.find(kinds, '[^a]') or (due > 0 and now >= due) then
   w = {
     now = now, nowText = text(now), recording = recording, argument = attempts + operations, due = due, lines = lines, moves = 1,
-    items = items, gone = gone, unleased = {}, freed = freed, filled = false, hint = false, told = {},
+    items = items, gone = gone, unleased = {}, freed = freed, done = 0, failed = 0, dead = 0, filled = false, hint = false, told = {},
   }
   others = worker(w)
 end
@@ -157,6 +157,7 @@ for r = 1, requests do
   end
   wanted = wanted + a.max
 end
+local done = #gone
 if others then
   -- 2. What is due.
   w.moves = moves
@@ -275,6 +276,7 @@ if moves > 1 then
 elseif due ~= tonumber(meta[3] or 0) then
   rcall('HSET', META, 'due', text(due))
 end
+tally(now, 0, w and done + w.done or done, w and w.failed or 0, w and w.dead or 0)
 
 local left = 0
 if full or w and w.filled then left = rcall('EXISTS', KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]) > 0 and 1 or 0 end

@@ -8,6 +8,7 @@
 --   lines, moves      the entry of the outbox and how many lines it has
 --   gone, unleased    ids of items that have ended, and of those that nobody has any more
 --   freed             buckets and ids, in turn, of items that give up their dedupe keys
+--   done, failed, dead   how many are done, attempts have failed, and died of it
 --   filled, hint, told   a level was empty before; those who wait are to look in any case; workers who have something of their own
 
 -- finish takes away what has ended, and what nobody has any more. A dedupe key goes with its item, unless another has it.
@@ -75,7 +76,9 @@ local function worker(w)
   -- fail ends an attempt: the item goes to the list, or waits for a time, or is dead.
   local function fail(it, list, delay, by, note)
     it.failures = text(it.failures + 1)
+    w.failed = w.failed + 1
     if tonumber(it.failures) >= tonumber(ARGV[6]) then
+      w.dead = w.dead + 1
       moveTo(it, 'x', w.nowText, by, note)
     elseif delay > 0 then
       moveTo(it, 'y', text(w.now + delay), by, note)
@@ -128,6 +131,7 @@ local function worker(w)
     if it.state == 'x' and kind ~= 'q' and kind ~= 'm' then return 'X' end
 
     if kind == 'a' or kind == 'A' or kind == 'f' then
+      w.done = w.done + 1
       moveTo(it, 'd', '0', by, note)
     elseif kind == 'm' then
       moveTo(it, 'm', '0', by, note)
