@@ -52,6 +52,7 @@ func (c *crew) status(now time.Time) []RuleStatus {
 		list[i].Enabled, list[i].Switch = board.enabled(r)
 		if u := c.units[ledger.Known(r.ID, r.Scope)]; u != nil {
 			u.status.fill(&list[i])
+			list[i].Runs = u.rule
 		}
 	}
 	return list

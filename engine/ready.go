@@ -36,7 +36,7 @@ func (u *unit) getReady(ctx context.Context, stop <-chan struct{}, until time.Ti
 		if ctx.Err() != nil {
 			return false
 		}
-		if u.status.setReason(err.Error()) {
+		if u.status.setReason(err) {
 			u.log.Warn("rule unverified: it does not run", "reason", err.Error())
 		}
 		if u.givesUp(err, until) {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"tallyman/rules"
 )
@@ -16,4 +17,9 @@ func (e *Engine) Rule(id string, scope *string) (*rules.Rule, error) {
 		return nil, fmt.Errorf("%w: name one of %s", ErrManyScopes, scopesOf(found))
 	}
 	return found[0], nil
+}
+
+// Here is how this node has the rule in each of its scopes, without what the ledger knows.
+func (e *Engine) Here(id string) []RuleStatus {
+	return slices.DeleteFunc(e.crew.status(e.opts.Clock.Now()), func(s RuleStatus) bool { return s.Rule.ID != id })
 }

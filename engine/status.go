@@ -19,6 +19,8 @@ type RuleStatus struct {
 	Switch   *ledger.Switch // what is switched beside the file; nil = nothing
 	Verified bool
 	Reason   string      // why it is not verified; "" while it is, and for a rule that is not enabled
+	Runs     *rules.Rule // what runs, where that means the same as Rule and was read before it; nil while nothing runs
+	Cause    error       // the error that Reason tells; nil where it is not one
 	NextDue  time.Time   // zero while it does not run
 	LastRun  *ledger.Run // of any node; nil before the first
 	Judged   ledger.Judged
@@ -83,6 +85,7 @@ type unitStatus struct {
 	mu       sync.Mutex
 	verified bool
 	reason   string
+	cause    error
 	columns  []row.Column // of the probe, when it was verified last
 	next     time.Time
 	warnings []string
@@ -92,7 +95,7 @@ type unitStatus struct {
 func (s *unitStatus) fill(to *RuleStatus) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	to.Verified, to.Reason, to.LastRun, to.Warnings = s.verified, s.reason, s.last, s.warnings
+	to.Verified, to.Reason, to.Cause, to.LastRun, to.Warnings = s.verified, s.reason, s.cause, s.last, s.warnings
 	if s.verified {
 		to.NextDue = s.next
 	} else if s.reason == "" {
@@ -125,7 +128,7 @@ func (s *unitStatus) setVerified(columns []row.Column) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	news := !s.verified
-	s.verified, s.reason, s.columns = true, "", columns
+	s.verified, s.reason, s.cause, s.columns = true, "", nil, columns
 	return news
 }
 
@@ -136,11 +139,12 @@ func (s *unitStatus) seenColumns() []row.Column {
 }
 
 // setReason tells whether that is news.
-func (s *unitStatus) setReason(reason string) bool {
+func (s *unitStatus) setReason(cause error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	reason := cause.Error()
 	news := s.verified || s.reason != reason
-	s.verified, s.reason = false, reason
+	s.verified, s.reason, s.cause = false, reason, cause
 	return news
 }
 

@@ -70,6 +70,7 @@ resume-queue               . . . . . x x  .
 
 list-rules                 . . . . x x x  .
 get-rule                   . . . . x x x  .
+get-rule-source            . . . . x x x  .
 list-runs                  . . . . x x x  .
 list-findings              . . . . x x x  .
 why                        . . . . x x x  .
@@ -82,6 +83,7 @@ run-rule                   . . . . . x x  .
 reload-rules               . . . . . x x  .
 promote-rule               . . . . . x x  .
 preview-rule               . . . . . x x  .
+draft-rule                 . . . . . x x  .
 
 list-silences              . . . . x x x  .
 get-silence                . . . . x x x  .

@@ -70,6 +70,10 @@ type Deps struct {
 	// Preview tries a rule and writes nothing. Errors are *engine.UnknownError, engine.ErrManyScopes, *AtError, ErrBusy, those of preview.Run,
 	// and the ledger's.
 	Preview func(ctx context.Context, q PreviewQuery) (*preview.Report, error)
+	// RuleSource is how a rule is written. Errors are *engine.UnknownError.
+	RuleSource func(id string) (*RuleSource, error)
+	// Draft tries another text of a rule and writes nothing. Errors are as those of Preview.
+	Draft func(ctx context.Context, q DraftQuery) (*Drafted, error)
 	// Status reports the state of the whole; it answers even where parts of it are out of reach.
 	Status func(ctx context.Context) (StatusReport, error)
 	// RuleCount is how the rules are that watch a warehouse, as it was some seconds ago at most: it is asked often.

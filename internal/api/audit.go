@@ -53,7 +53,7 @@ func (a *API) audited(ctx huma.Context, next func(huma.Context)) {
 		}
 	}
 	next(c)
-	if c.status < http.StatusMultipleChoices && (c.how.skip == nil || !c.how.skip(c)) {
+	if c.isDone() && (c.how.skip == nil || !c.how.skip(c)) {
 		if prob := a.record(ctx.Context(), via, op.OperationID, c.change(ctx.Context(), a)); prob != nil {
 			a.answerProblem(ctx, prob)
 			return
@@ -131,6 +131,12 @@ func answered(ctx huma.Context, _ string, v any) (any, error) {
 	return v, nil
 }
 
+// isDone tells whether there is something to record. What was refused before anything was tried is not.
+func (c *changing) isDone() bool {
+	return c.status < http.StatusMultipleChoices ||
+		c.how.tried && (c.status == http.StatusConflict || c.status >= http.StatusInternalServerError)
+}
+
 // change is the record but for who and how. A state afterwards that cannot be read any more is left out: the change itself was made.
 func (c *changing) change(ctx context.Context, a *API) *ledger.Change {
 	after := map[auditedState]any{
@@ -142,7 +148,7 @@ func (c *changing) change(ctx context.Context, a *API) *ledger.Change {
 	}
 	return &ledger.Change{
 		Action: c.how.action, Object: c.name(c.how.object), Reason: c.part(c.how.reason),
-		Before: stateJSON(c.before, nil), After: stateJSON(after, c.how.without),
+		Before: stateJSON(c.before, nil), After: stateWithin(max(c.how.largest, largestState), after, c.how.without),
 	}
 }
 

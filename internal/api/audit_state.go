@@ -8,7 +8,10 @@ import (
 
 // stateJSON is a state as a record keeps it: without the members that are named and those that are secret. One that is too large is told
 // by its size.
-func stateJSON(v any, without []string) json.RawMessage {
+func stateJSON(v any, without []string) json.RawMessage { return stateWithin(largestState, v, without) }
+
+// stateWithin is stateJSON of a state that may have so many bytes.
+func stateWithin(most int, v any, without []string) json.RawMessage {
 	if v == nil {
 		return nil
 	}
@@ -16,7 +19,7 @@ func stateJSON(v any, without []string) json.RawMessage {
 	if err != nil {
 		return nil
 	}
-	if len(b) > largestState {
+	if len(b) > most {
 		b, _ = json.Marshal(map[string]int{"omittedBytes": len(b)}) //nolint:errchkjson // a map of a number
 		return b
 	}

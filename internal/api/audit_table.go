@@ -25,6 +25,9 @@ type auditedOperation struct {
 	reason  string
 	without []string
 	skip    func(*changing) bool // where nothing was changed
+	// tried has one recorded that was not answered well, too; its state may have so many bytes.
+	tried   bool
+	largest int
 }
 
 // auditedState says what a record has as the state after the change.
@@ -73,6 +76,7 @@ var audit = map[string]auditedOperation{
 	"pause-rules":  {action: "rules.pause", object: "rules", before: pauseSwitch, afterwards: pauseSwitch, reason: "body.reason"},
 	"resume-rules": {action: "rules.resume", object: "rules", before: pauseSwitch, afterwards: pauseSwitch},
 	"run-rule":     {action: "rule.run", object: "rule:{id}:{query.scope}", after: stateOfAnswer},
+	"draft-rule":   {action: "rule.draft", object: "rule:{id}:{body.scope}", after: stateOfRequest, tried: true, largest: 8 * largestDraft},
 	"reload-rules": {action: "rules.reload", object: "rules", before: rulesBefore, after: stateOfAnswer},
 
 	"create-silence": {action: "silence.add", object: "silence:{answer.id}", after: stateOfAnswer, reason: "body.comment"},

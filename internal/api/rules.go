@@ -64,6 +64,8 @@ func (a *API) registerRules(operations huma.API) {
 	why := operation("why", http.MethodGet, "/rules/{id}/why", "rules", "What is known of one finding, and what holds it back")
 	huma.Register(operations, why, a.why)
 	a.registerPreview(operations)
+	a.registerRuleSource(operations)
+	a.registerDraft(operations)
 	a.registerRulesLook(operations)
 	a.registerRulesChange(operations)
 }

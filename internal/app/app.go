@@ -310,6 +310,8 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 		Reload:     func(ctx context.Context) (api.Reloaded, error) { return a.reload(ctx, byRequest) },
 		Silences:   a.servedSilences(),
 		Preview:    a.preview,
+		RuleSource: a.ruleSource,
+		Draft:      a.draft,
 		Status:     a.status,
 		Ready:      a.ready,
 		Auth:       a.auth,

@@ -2,15 +2,13 @@ package app
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"tallyman/engine/preview"
 	"tallyman/internal/api"
-	"tallyman/internal/ledger"
 )
 
-// The bounds of previews that the API is asked for.
+// The bounds of previews that the API is asked for, and of drafts.
 const (
 	previewTimeout  = 30 * time.Second
 	previewsAtATime = 2
@@ -29,14 +27,11 @@ func (a *App) preview(ctx context.Context, q api.PreviewQuery) (*preview.Report,
 	if err != nil {
 		return nil, &api.AtError{Err: err}
 	}
-	select {
-	case a.previews <- struct{}{}:
-		defer func() { <-a.previews }()
-	case <-time.After(previewsWaitFor):
-		return nil, api.ErrBusy
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	leave, err := a.enterPreview(ctx)
+	if err != nil {
+		return nil, err
 	}
+	defer leave()
 	release, err := a.engine.Room(ctx, r.Source)
 	if err != nil {
 		return nil, err
@@ -46,15 +41,17 @@ func (a *App) preview(ctx context.Context, q api.PreviewQuery) (*preview.Report,
 	if err != nil {
 		return nil, err
 	}
-	p, err := preview.Run(ctx, preview.Request{
-		Rule: r, Source: a.sources[r.Source].Source, Name: r.Source, Types: types, Sinks: sinkTypes(a.cfg), Ledger: a.ledger,
-		Subscriptions: func(ctx context.Context, typ string) ([]ledger.Subscription, error) {
-			return a.ledger.Subscriptions(ctx, ledger.SubscriptionFilter{Type: typ})
-		},
-		Silencer: &a.silences, Due: due, Limit: q.Limit,
-	})
-	if err != nil {
-		return nil, errors.Join(err, context.Cause(ctx))
+	return a.previewOf(ctx, r, types, due, q.Limit)
+}
+
+// enterPreview waits for the place of one of the previews that run at a time.
+func (a *App) enterPreview(ctx context.Context) (leave func(), err error) {
+	select {
+	case a.previews <- struct{}{}:
+		return func() { <-a.previews }, nil
+	case <-time.After(previewsWaitFor):
+		return nil, api.ErrBusy
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
-	return p.Report, nil
 }

@@ -7,6 +7,7 @@ import (
 	"tallyman/internal/api"
 	"tallyman/internal/ledger"
 	"tallyman/rules"
+	"tallyman/rules/problem"
 )
 
 // reloadTimeout bounds what a reload asks of the ledger: the types that rules are held against.
@@ -83,9 +84,12 @@ func compare(before, after []*rules.Rule) api.Reloaded {
 	return r
 }
 
-func fileProblems(set *rules.Set) []api.FileProblem {
+func fileProblems(set *rules.Set) []api.FileProblem { return forms(set.Problems) }
+
+// forms are the problems as the API tells them.
+func forms(problems problem.List) []api.FileProblem {
 	list := []api.FileProblem{}
-	for _, p := range set.Problems {
+	for _, p := range problems {
 		list = append(list, api.FileProblem{
 			Code: p.Code, File: p.File, Line: p.Line, Col: p.Col, Message: p.Message, Hint: p.Hint, Rule: p.Rule,
 		})

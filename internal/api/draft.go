@@ -1,0 +1,74 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/engine/preview"
+	"tallyman/engine/rulediff"
+	"tallyman/internal/auth"
+)
+
+// DraftQuery is another text of a rule, and what of it is tried.
+type DraftQuery struct {
+	Text string
+	PreviewQuery
+}
+
+// Drafted is what a draft comes to.
+type Drafted struct {
+	Scope    string
+	Problems []FileProblem // with places in the text and no file, or of the file
+	Changes  []rulediff.Change
+	Warnings []string
+	Preview  *preview.Report // nil where the draft would not run
+	Effect   *rulediff.Rule  // nil where the versions were not run
+	Notes    []string
+}
+
+// largestDraft is how many bytes the text of a draft may have.
+const largestDraft = 64 << 10
+
+type (
+	draftInput struct {
+		ID   string `path:"id" doc:"the rule" example:"negative-bin-stock"`
+		Body draftAskForm
+	}
+	draftAskForm struct {
+		Text  string  `json:"text" minLength:"1" maxLength:"65536" doc:"the rule's entry in YAML, as /source has it: the item of the list with its dash, or the mapping alone; at most 64 KB. The file's defaults hold for it"`
+		Scope *string `json:"scope,omitempty" doc:"needed where the draft has several"`
+		At    string  `json:"at,omitempty" doc:"as of a preview"`
+		Limit int     `json:"limit,omitempty" minimum:"1" maximum:"200" default:"20" doc:"rows, findings, notices and keys that are listed at most"`
+	}
+	draftOutput struct{ Body *DraftForm }
+)
+
+func (a *API) registerDraft(operations huma.API) {
+	op := operation("draft-rule", http.MethodPost, "/rules/{id}/draft", "rules", "Try another text of a rule")
+	op.Description = "The text is checked as its file would be, held against the running version, and run on the source, read-only, from the ledger's state. Nothing is " +
+		"saved: rules come from files alone. For those who see all warehouses; who has tried which text is in the audit."
+	op.MaxBodyBytes = 8 * largestDraft // escaped, and the rest
+	huma.Register(operations, op, a.draft)
+}
+
+// draft answers POST /rules/{id}/draft.
+func (a *API) draft(ctx context.Context, in *draftInput) (*draftOutput, error) {
+	if prob := inWarehouse(auth.From(ctx), auth.AllWarehouses); prob != nil {
+		return nil, prob
+	}
+	if len(in.Body.Text) > largestDraft {
+		return nil, newProblem(http.StatusUnprocessableEntity, CodeInvalidBody, "text: it has "+strconv.Itoa(len(in.Body.Text))+" bytes, at most "+strconv.Itoa(largestDraft)+" are taken")
+	}
+	q := DraftQuery{Text: in.Body.Text, PreviewQuery: PreviewQuery{Rule: in.ID, Scope: in.Body.Scope, At: in.Body.At, Limit: defaultPreviewed}}
+	if in.Body.Limit > 0 {
+		q.Limit = in.Body.Limit
+	}
+	d, err := a.deps.Draft(ctx, q)
+	if err != nil {
+		return nil, a.previewFailed(ctx, err)
+	}
+	return &draftOutput{newDraftForm(in.ID, d)}, nil
+}

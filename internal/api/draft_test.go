@@ -1,0 +1,134 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"tallyman/engine"
+	"tallyman/engine/rulediff"
+	"tallyman/internal/api"
+)
+
+// triedDraft is an answer that has everything.
+func triedDraft() *api.Drafted {
+	keys := func(keys ...string) rulediff.Keys { return rulediff.Keys{Count: len(keys) + 1, Keys: keys} }
+	return &api.Drafted{
+		Scope:    "119240",
+		Problems: []api.FileProblem{{Code: "unknown_field", Line: 3, Col: 5, Message: "there is no field hwen", Hint: "did you mean when?", Rule: "negative-bin-stock"}},
+		Changes:  []rulediff.Change{{Field: "when", Old: "qty < 0", New: "qty < -5 & qty > -9"}, {Field: "for", New: "10m"}},
+		Warnings: []string{"key: findings get another identity"}, Preview: triedRule(), Notes: []string{"no snapshot"},
+		Effect: &rulediff.Rule{
+			From: rulediff.FromLedger, Old: &rulediff.Side{Outcome: "ok", Rows: 4, Matched: 3}, New: &rulediff.Side{Outcome: "failed", Error: "timeout"},
+			Effect: &rulediff.Effect{
+				Fire: keys(`["A"]`), Pend: keys(`["B"]`), Resolve: keys(`["C"]`), Keep: keys(`["D"]`), Drop: keys(`["E"]`), Unchanged: keys(`["F"]`), Again: keys(`["G"]`),
+			},
+		},
+	}
+}
+
+func TestDraft(t *testing.T) {
+	t.Parallel()
+	var asked api.DraftQuery
+	answer := triedDraft()
+	b := setup(t, func(d *api.Deps) {
+		d.Draft = func(_ context.Context, q api.DraftQuery) (*api.Drafted, error) {
+			asked = q
+			return answer, nil
+		}
+	})
+	const path = "/api/v1/rules/negative-bin-stock/draft"
+	for form, file := range map[string]string{"application/json": "draft.json", "application/xml": "draft.xml"} {
+		got := b.do(t, http.MethodPost, path, `{"text":"id: negative-bin-stock","scope":"119240","at":"-1h","limit":5}`, "Accept", form)
+		if got.status != http.StatusOK {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+		golden(t, file, got.body)
+	}
+	if asked.Rule != "negative-bin-stock" || asked.Text != "id: negative-bin-stock" || *asked.Scope != "119240" || asked.At != "-1h" || asked.Limit != 5 {
+		t.Errorf("%+v", asked)
+	}
+	*answer = api.Drafted{Effect: &rulediff.Rule{From: rulediff.FromNone}}
+	got := b.do(t, http.MethodPost, path, `{"text":"x"}`)
+	for _, part := range []string{`"problems":[]`, `"fields":[]`, `"warnings":[]`, `"notes":[]`, `"compared":false`, `"fire":{"count":0,"keys":[]}`} {
+		if !strings.Contains(got.body, part) {
+			t.Errorf("%s has no %s", got.body, part)
+		}
+	}
+	if asked.Scope != nil || asked.Limit != 20 || strings.Contains(got.body, `"preview"`) || strings.Contains(got.body, `"running"`) {
+		t.Errorf("%+v %s", asked, got.body)
+	}
+	for _, body := range []string{``, `{}`, `{"text":""}`, `{"text":7}`, `{"text":"x","limit":201}`, `{"text":"x","save":true}`, `{"text":"` + strings.Repeat("库", 22_000) + `"}`} {
+		asked.Text = "not asked"
+		if got := b.do(t, http.MethodPost, path, body); got.status != http.StatusUnprocessableEntity && got.status != http.StatusBadRequest || asked.Text != "not asked" {
+			t.Errorf("%.40s: %d %s", body, got.status, got.body)
+		}
+	}
+}
+
+// Whoever tries SQL is on record with it, however it went; what was refused before is not.
+func TestDraftsAreOnRecord(t *testing.T) {
+	t.Parallel()
+	var fault error
+	b := setup(t, func(d *api.Deps) {
+		d.Draft = func(context.Context, api.DraftQuery) (*api.Drafted, error) { return &api.Drafted{}, fault }
+	})
+	long := `SELECT 1 -- ` + strings.Repeat(`\"`, 30_000)
+	for _, fault = range []error{nil, context.DeadlineExceeded, errors.New("away")} {
+		b.do(t, http.MethodPost, "/api/v1/rules/negative-bin-stock/draft", `{"text":"`+long+`","scope":"119240"}`)
+	}
+	fault = &engine.UnknownError{What: "rule", Name: "x"}
+	if got := b.do(t, http.MethodPost, "/api/v1/rules/x/draft", `{"text":"x"}`); got.status != http.StatusNotFound {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	list := b.audit.all()
+	if len(list) != 3 {
+		t.Fatalf("%d records", len(list))
+	}
+	for _, c := range list {
+		if c.Action != "rule.draft" || c.Object != "rule:negative-bin-stock:119240" || !strings.Contains(string(c.After), long) {
+			t.Errorf("%s %s %.80s", c.Action, c.Object, c.After)
+		}
+	}
+}
+
+func TestDraftsAndSourcesOfOneWarehouse(t *testing.T) {
+	t.Parallel()
+	source := &api.RuleSource{
+		Rule: "negative-bin-stock", File: "rules/stock.yaml", Line: 4, Text: "  - id: negative-bin-stock\n    when: qty < 0 and sku != \"<A>\"", Version: "0a1b2c",
+		Problems: []api.FileProblem{{Code: "plan_changed", File: "rules/stock.yaml", Line: 6, Col: 7, Message: "another plan", Rule: "negative-bin-stock"}},
+		Disk:     &api.DiskSource{File: "rules/stock.yaml", Line: 5, Text: "  - id: negative-bin-stock\n    hwen: x", Problems: ruleFiles().Problems}, Scopes: []string{"119240"},
+	}
+	b := setup(t, func(d *api.Deps) {
+		d.Auth = somePeople()
+		d.RuleSource = func(id string) (*api.RuleSource, error) {
+			if id != source.Rule {
+				return nil, &engine.UnknownError{What: "rule", Name: id}
+			}
+			one := *source
+			return &one, nil
+		}
+		d.Draft = func(context.Context, api.DraftQuery) (*api.Drafted, error) { return &api.Drafted{}, nil }
+	})
+	const path = "/api/v1/rules/negative-bin-stock"
+	for form, file := range map[string]string{"application/json": "source.json", "application/xml": "source.xml"} {
+		golden(t, file, b.do(t, http.MethodGet, path+"/source", "", "Authorization", "Bearer admin", "Accept", form).body)
+	}
+	if got := b.do(t, http.MethodGet, path+"/source", "", "Authorization", "Bearer site"); got.status != http.StatusOK || !strings.Contains(got.body, "qty") || strings.Contains(got.body, "disk") {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	for _, others := range [][]string{{"119240", "119241"}, {""}} {
+		source.Scopes = others
+		if got := b.do(t, http.MethodGet, path+"/source", "", "Authorization", "Bearer site"); got.status != http.StatusForbidden || strings.Contains(got.body, "qty") {
+			t.Errorf("%q: %d %s", others, got.status, got.body)
+		}
+	}
+	if got := b.do(t, http.MethodPost, path+"/draft", `{"text":"x","scope":"119240"}`, "Authorization", "Bearer site"); got.status != http.StatusForbidden {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	if got := b.do(t, http.MethodGet, "/api/v1/rules/none/source", "", "Authorization", "Bearer admin"); got.status != http.StatusNotFound {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}

@@ -1,0 +1,105 @@
+package app
+
+import (
+	"cmp"
+	"errors"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"tallyman/engine"
+	"tallyman/internal/api"
+	"tallyman/rules"
+	"tallyman/rules/problem"
+	"tallyman/scanners"
+)
+
+// ruleSource is how a rule is written: as it was loaded, and in the file by now where that is another text.
+func (a *App) ruleSource(id string) (*api.RuleSource, error) {
+	if err := a.engine.Find(id, nil); err != nil {
+		return nil, err
+	}
+	set, list, stale := a.book.get()
+	s := &api.RuleSource{Rule: id, Version: a.engine.Version()}
+	var first *rules.Rule
+	for _, r := range list {
+		if r.ID == id {
+			first = cmp.Or(first, r)
+			s.Scopes = append(s.Scopes, r.Scope)
+		}
+	}
+	if first == nil { // it was removed meanwhile
+		return nil, &engine.UnknownError{What: "rule", Name: id}
+	}
+	w := first.Written()
+	s.File, s.Line, s.Text = w.File, w.Line, w.YAML
+	s.Problems = forms(a.remarks(id, w))
+	if stale[id] {
+		s.Disk = onDisk(set, id, w.File)
+	}
+	return s, nil
+}
+
+// remarks is what the node has to say of the rule as it runs: why it is not verified, and what does not keep it from running.
+func (a *App) remarks(id string, w rules.Written) problem.List {
+	var all problem.List
+	for _, s := range a.engine.Here(id) {
+		found := causes(s.Rule, s.Cause)
+		if s.Runs != nil { // of the same meaning, and read before: its places may have moved
+			was := s.Runs.Written()
+			for i := range found {
+				if n := found[i].Line - was.Line; n >= 0 && n <= strings.Count(was.YAML, "\n") {
+					found[i].Line += w.Line - was.Line
+				}
+			}
+		}
+		all = append(all, found...)
+		for _, text := range s.Warnings {
+			code, message, _ := strings.Cut(text, ": ")
+			all = append(all, s.Rule.Problem("probe.sql", code, message, ""))
+		}
+	}
+	for i := range all {
+		all[i].Rule = id
+	}
+	return rules.Tidy(all)
+}
+
+// causes are why a rule is not verified, each in its place. Of a source that is out of reach they do not say where it is.
+func causes(r *rules.Rule, err error) problem.List {
+	var list problem.List
+	var scan *scanners.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &scan) && scan.Code == scanners.CodeUnreachable:
+		return problem.List{r.Problem("source", string(scan.Code), "the source "+r.Source+" is out of reach", "")}
+	case errors.As(err, &scan), errors.As(err, &list), coded.MatchString(err.Error()):
+		var check sourceCheck
+		check.note(&ruleCheck{rule: r}, err)
+		return slices.Concat(check.problems, check.warnings)
+	}
+	return problem.List{r.Problem("source", string(api.CodeRuleUnverified), err.Error(), "")}
+}
+
+// coded is an error of a probe that costs too much.
+var coded = regexp.MustCompile(`^[a-z_]+: `)
+
+// onDisk is what the files have of a rule that is in force as it was before, and why they are refused.
+func onDisk(set *rules.Set, id, file string) *api.DiskSource {
+	d := &api.DiskSource{}
+	w, found := set.Written(id)
+	if d.Gone = !found; found {
+		d.File, d.Line, d.Text, file = w.File, w.Line, w.YAML, w.File
+	}
+	var why problem.List
+	for _, p := range set.Problems {
+		bad := filepath.Clean(p.File)
+		if p.Rule == id || file == bad || strings.HasPrefix(file, bad+string(filepath.Separator)) {
+			why = append(why, p)
+		}
+	}
+	d.Problems = forms(why)
+	return d
+}
