@@ -82,7 +82,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err err
 	if err := a.openTraces(ctx); err != nil {
 		return nil, err
 	}
-	if a.ledger, err = openLedger(ctx, cfg.Ledger, a.opts.Migrate); err != nil {
+	if a.ledger, err = openLedger(ctx, cfg.Ledger, a.opts.Clock, a.opts.Migrate); err != nil {
 		return nil, err
 	}
 	if cfg.Ledger.Driver == config.Postgres {

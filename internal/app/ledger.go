@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"tallyman/engine"
 	"tallyman/internal/config"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/postgres"
@@ -12,8 +13,8 @@ import (
 )
 
 // openLedger opens the ledger. An SQLite file belongs to this node alone, so its schema is brought up to date without
-// asking; that of a shared one only if migrate says so.
-func openLedger(ctx context.Context, cfg config.Ledger, migrate bool) (ledger.Ledger, error) {
+// asking, and it goes by this node's clock; that of a shared one only if migrate says so, and nodes go by its clock.
+func openLedger(ctx context.Context, cfg config.Ledger, clock engine.Clock, migrate bool) (ledger.Ledger, error) {
 	if migrate || cfg.Driver == config.SQLite {
 		if _, err := migrateLedger(ctx, cfg); err != nil {
 			return nil, err
@@ -23,7 +24,7 @@ func openLedger(ctx context.Context, cfg config.Ledger, migrate bool) (ledger.Le
 	var err error
 	switch cfg.Driver {
 	case config.SQLite:
-		l, err = sqlite.Open(ctx, cfg.Path, ledger.Options{})
+		l, err = sqlite.Open(ctx, cfg.Path, ledger.Options{Now: clock.Now})
 	case config.Postgres:
 		l, err = postgres.Open(ctx, cfg.URL.Reveal(), ledger.Options{})
 	default:
@@ -96,5 +97,5 @@ func explain(doing string, err error) error {
 
 // OpenTokens opens the configured ledger for its tokens alone. An SQLite file that is not there is made.
 func OpenTokens(ctx context.Context, cfg *config.Config) (ledger.Ledger, error) {
-	return openLedger(ctx, cfg.Ledger, false)
+	return openLedger(ctx, cfg.Ledger, engine.SystemClock{}, false)
 }

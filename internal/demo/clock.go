@@ -22,3 +22,6 @@ func (c *Clock) Now() time.Time {
 
 // Real returns how long d of the warehouse's time takes on the wall clock.
 func (c *Clock) Real(d time.Duration) time.Duration { return time.Duration(float64(d) / c.speed) }
+
+// Span returns how far the warehouse's time goes in d of the wall clock.
+func (c *Clock) Span(d time.Duration) time.Duration { return time.Duration(float64(d) * c.speed) }

@@ -33,6 +33,9 @@ type Options struct {
 // head is how long the warehouse has worked before anybody looks.
 const head = time.Hour
 
+// lease is how long the node may hold a firing, on the wall clock.
+const lease = 30 * time.Second
+
 // settle is how long the rules may still work after the warehouse has stopped, before the summary.
 const settle = 2 * time.Second
 
@@ -57,8 +60,13 @@ func Run(ctx context.Context, o Options) (err error) {
 	if o.Workers > 0 {
 		sim.LeaveRefills()
 	}
-	node, err := app.New(ctx, files.config(o.Listen, clock), app.Options{
-		Clock: clock, Version: o.Version, Logger: slog.New(slog.NewTextHandler(o.Out, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	carriers, err := openCarrier(ctx, clock)
+	if err != nil {
+		return err
+	}
+	defer carriers.close()
+	node, err := app.New(ctx, files.config(o.Listen, clock, carriers.url()), app.Options{
+		Clock: clock, Lease: clock.Span(lease), Version: o.Version, Logger: slog.New(slog.NewTextHandler(o.Out, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {
 		return err
@@ -66,7 +74,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	defer func() { err = errors.Join(err, node.Close()) }() //nolint:contextcheck // what is given back must not depend on a context that may be over
 	n.say(banner(o, node.Addr(), files.dir)...)
 
-	d := &show{options: o, clock: clock, narrator: n, warehouse: sim, node: node}
+	d := &show{options: o, clock: clock, narrator: n, warehouse: sim, node: node, carriers: carriers}
 	if err := d.play(ctx); err != nil {
 		return err
 	}
@@ -96,6 +104,7 @@ type show struct {
 	clock    *Clock
 	narrator *narrator
 	node     *app.App
+	carriers *carrier
 
 	floor     sync.Mutex // one at a time changes the warehouse
 	warehouse *warehouse.Simulator
@@ -113,6 +122,7 @@ func (s *show) play(ctx context.Context) error {
 			}
 		})
 	}
+	part(s.carriers.run)
 	part(s.node.Run)
 	for _, c := range s.clients() {
 		part(func(ctx context.Context) error { c.run(ctx); return nil })
@@ -229,6 +239,7 @@ func banner(o Options, addr, dir string) []string {
 		"Lines without a sign tell what happens in it. The others are notices that a WMS",
 		"client has polled:   ! notice   !! urgent (priority 4 or 5)   ✓ resolved",
 		work,
+		"A webhook tells the carriers' system of late orders; for 12 minutes of each hour that is down.",
 		"",
 		"  poll it yourself   curl 'http://" + addr + "/api/v1/notices?warehouse=119240&subscriber=role:keeper'",
 		"  as XML             curl -H 'Accept: application/xml' 'http://" + addr + "/api/v1/notices?warehouse=119240&subscriber=role:keeper'",

@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"database/sql"
+	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,6 +17,11 @@ import (
 	"tallyman/examples/wms"
 	"tallyman/internal/config"
 )
+
+// ownRules are the demo's beside the pack of the sample warehouse.
+//
+//go:embed rules/*.yaml
+var ownRules embed.FS
 
 // files is the folder of one demo: rules, catalogue, the WMS database and the ledger. It goes when the demo ends.
 type files struct {
@@ -33,8 +39,10 @@ func newFiles(ctx context.Context) (_ *files, err error) {
 			err = errors.Join(err, f.close())
 		}
 	}()
-	if err := os.CopyFS(f.dir, wms.Rules); err != nil {
-		return nil, fmt.Errorf("write the rules: %w", err)
+	for _, pack := range []fs.FS{wms.Rules, ownRules} {
+		if err := os.CopyFS(f.dir, pack); err != nil {
+			return nil, fmt.Errorf("write the rules: %w", err)
+		}
 	}
 	if err := os.WriteFile(f.path("types.yaml"), configs.Types, 0o600); err != nil {
 		return nil, fmt.Errorf("write the type catalogue: %w", err)
@@ -53,7 +61,7 @@ func newFiles(ctx context.Context) (_ *files, err error) {
 func (f *files) path(name string) string { return filepath.Join(f.dir, name) }
 
 // config is what a site would write into tallyman.yaml.
-func (f *files) config(listen string, clock *Clock) *config.Config {
+func (f *files) config(listen string, clock *Clock, carrierURL string) *config.Config {
 	c := config.Default()
 	c.HTTP.Listen = listen
 	c.Ledger.Driver, c.Ledger.Path = config.SQLite, f.path("ledger.db")
@@ -63,9 +71,13 @@ func (f *files) config(listen string, clock *Clock) *config.Config {
 		"wms": {Driver: config.SQLite, Path: f.path("wms.db"), MaxConnections: 4, StatementTimeout: 30 * time.Second},
 	}
 	c.Sinks[queueName] = config.Sink{Type: config.SinkQueue, Queue: &config.QueueSink{
-		Timezone: time.UTC, Lease: lease(clock), MaxAttempts: 5,
+		Timezone: time.UTC, Lease: itemLease(clock), MaxAttempts: 5,
 		SuspendSteps: []time.Duration{clock.Real(firstSuspend), clock.Real(thenSuspend)},
 	}}
+	c.Sinks[carrierName] = config.Sink{
+		Type: config.SinkWebhook, Webhook: &config.WebhookSink{URL: config.NewSecret(carrierURL), AllowPrivate: true, Batch: config.Batch{Max: 1}},
+		Push: &config.PushSink{Timeout: min(clock.Span(5*time.Second), 5*time.Minute), Concurrency: 4, Breaker: config.Breaker{Failures: 5, Open: 10 * time.Second}},
+	}
 	for subscriber, types := range map[string][]string{
 		"role:keeper":  {"REP_NOTICE", "PICK_FACE_LOW", "COUNT_DIFF", "WAVE_STUCK"},
 		"role:dock":    {"ORDER_LATE", "WAVE_STUCK"},
@@ -78,8 +90,8 @@ func (f *files) config(listen string, clock *Clock) *config.Config {
 	return &c
 }
 
-// lease is long enough for the longest refill, however slowly the warehouse lives.
-func lease(clock *Clock) time.Duration {
+// itemLease is long enough for the longest refill, however slowly the warehouse lives.
+func itemLease(clock *Clock) time.Duration {
 	return min(max(30*time.Second, clock.Real(2*longest)), 24*time.Hour)
 }
 
