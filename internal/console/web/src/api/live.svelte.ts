@@ -19,6 +19,8 @@ class Live {
   overview = $state.raw<Schemas["Overview"]>();
   state = $state<LiveState>("connecting");
   tick = $state(0);
+  /** By how many milliseconds the server's clock is ahead of the browser's. Rules go by the server's. */
+  skew = $state(0);
 
   #running: AbortController | undefined;
 
@@ -78,6 +80,7 @@ class Live {
         if (next.value.event !== "overview") continue;
         heard();
         this.overview = JSON.parse(next.value.data) as Schemas["Overview"];
+        this.skew = Date.parse(this.overview.at) - Date.now();
         this.state = "live";
         this.tick++;
       }

@@ -1,12 +1,18 @@
-/** The time that relative times are told from: one timer for the whole page, only while somebody looks. */
+import { live } from "../api/live.svelte";
+
+/** The server's time, which relative times are told from: one timer for the whole page, only while somebody looks. */
 class Clock {
-  now = $state(Date.now());
+  #browser = $state(Date.now());
 
   constructor() {
     setInterval(() => {
-      if (!document.hidden) this.now = Date.now();
+      if (!document.hidden) this.#browser = Date.now();
     }, 1_000);
-    document.addEventListener("visibilitychange", () => (this.now = Date.now()));
+    document.addEventListener("visibilitychange", () => (this.#browser = Date.now()));
+  }
+
+  get now(): number {
+    return this.#browser + live.skew;
   }
 }
 
