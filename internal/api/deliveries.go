@@ -21,6 +21,7 @@ type Deliveries interface {
 	CountDeliveries(ctx context.Context) (map[string]map[ledger.DeliveryState]int64, error)
 	Trace(ctx context.Context, rule, scope string, keys, ids []string, limit int) ([]ledger.Traced, error)
 	MarksOf(ctx context.Context, notice string) ([]ledger.Mark, error)
+	ledger.Search
 }
 
 type (

@@ -197,29 +197,3 @@ func TestSinks(t *testing.T) {
 		}
 	}
 }
-
-func TestNoticeTrace(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	n := bin().Notice
-	b.deliveries.traced = []ledger.Traced{{Notice: n}}
-	b.deliveries.marks = []ledger.Mark{
-		{Notice: n.ID, Warehouse: "119240", User: "user:1", Kind: ledger.MarkRead, At: n.CreatedAt.Add(time.Minute)},
-		{Notice: n.ID, Warehouse: "119240", User: "user:1", Kind: ledger.MarkAcked, At: n.CreatedAt.Add(2 * time.Minute)},
-	}
-	golden(t, "notice_trace.json", b.get(t, "/api/v1/notices/"+n.ID).body)
-	golden(t, "notice_trace.xml", b.get(t, "/api/v1/notices/"+n.ID, "Accept", "application/xml").body)
-	for _, id := range []string{"n_none", "a%20b"} {
-		if p := b.get(t, "/api/v1/notices/"+id).asProblem(t); p.Code != "notice_not_found" {
-			t.Errorf("%s: %+v", id, p)
-		}
-	}
-	b.deliveries.marks = nil
-	if got := b.get(t, "/api/v1/notices/"+n.ID); !strings.Contains(got.body, `"marks":[]`) || !strings.Contains(got.body, `"read":false,"acked":false`) {
-		t.Errorf("a notice that nobody has read is %s", got.body)
-	}
-	b.deliveries.err = errBroken
-	if p := b.get(t, "/api/v1/notices/"+n.ID).asProblem(t); p.Code != "ledger_unavailable" {
-		t.Errorf("%+v", p)
-	}
-}

@@ -19,6 +19,9 @@ type fakeDeliveries struct {
 	traced []ledger.Traced
 	marks  []ledger.Mark
 	asked  []ledger.DeliveryFilter
+	found  ledger.FoundNotices
+	sought []ledger.NoticeFilter
+	run    *ledger.Run
 	err    error
 }
 
@@ -140,6 +143,24 @@ func (f *fakeDeliveries) MarksOf(context.Context, string) ([]ledger.Mark, error)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.marks, f.err
+}
+
+func (f *fakeDeliveries) SearchNotices(_ context.Context, q ledger.NoticeFilter) (ledger.FoundNotices, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sought = append(f.sought, q)
+	found := f.found
+	found.Notices = slices.Clone(found.Notices)
+	return found, f.err
+}
+
+func (f *fakeDeliveries) RunAt(_ context.Context, rule, scope string, at time.Time) (ledger.Run, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if r := f.run; r != nil && r.Rule == rule && r.Scope == scope && !at.Before(r.Started) {
+		return *r, f.err
+	}
+	return ledger.Run{}, cmp.Or(f.err, ledger.ErrNotFound)
 }
 
 // someSinks are the inbox and two push channels, one of which is left alone.

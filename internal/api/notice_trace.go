@@ -3,7 +3,9 @@ package api
 import (
 	"context"
 	"encoding/xml"
+	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -11,14 +13,30 @@ import (
 	"tallyman/engine/notice"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
+	"tallyman/sinks"
 )
 
-// NoticeTraceForm is a notice and what became of it.
+// maxEpisode is how many notices of an episode a trace shows.
+const maxEpisode = 100
+
+// NoticeTraceForm is a notice from the firing that made it to those who have read it.
 type NoticeTraceForm struct {
-	XMLName    xml.Name         `json:"-" xml:"trace"`
-	Notice     notice.View      `json:"notice" xml:"notice" doc:"read and acked by anybody"`
-	Deliveries []DeliveryForm   `json:"deliveries" xml:"deliveries>delivery" doc:"the latest first, 1000 at most" nullable:"false"`
-	Marks      []NoticeMarkForm `json:"marks" xml:"marks>mark" doc:"who has read and acked it, in the order of time" nullable:"false"`
+	XMLName    xml.Name          `json:"-" xml:"trace"`
+	Notice     notice.View       `json:"notice" xml:"notice" doc:"read and acked by anybody"`
+	Origin     string            `json:"origin" xml:"origin" doc:"what made it, a run or a request of a business system: the id that logs and traces show"`
+	Run        *RuleRunForm      `json:"run,omitempty" xml:"run,omitempty" doc:"that made it; absent where a business system sent it, or the ledger keeps the run no more"`
+	Episode    []FoundNoticeForm `json:"episode" xml:"episode>notice" doc:"the other notices of the finding's life: its firing, reminders, its resolution. The latest first, 100 at most" nullable:"false"`
+	Deliveries []DeliveryForm    `json:"deliveries" xml:"deliveries>delivery" doc:"the latest first, 1000 at most" nullable:"false"`
+	Items      []NoticeItemForm  `json:"items" xml:"items>item" doc:"what queues have made of it" nullable:"false"`
+	Marks      []NoticeMarkForm  `json:"marks" xml:"marks>mark" doc:"who has read and acked it, in the order of time" nullable:"false"`
+}
+
+// NoticeItemForm is the item of a queue that a delivery came to.
+type NoticeItemForm struct {
+	Delivery int64  `json:"delivery" xml:"delivery" doc:"its number"`
+	Queue    string `json:"queue" xml:"queue"`
+	ID       string `json:"id" xml:"id" doc:"the item"`
+	State    string `json:"state,omitempty" xml:"state,omitempty" enum:"ready,leased,delayed,suspended,stored,dead,done,removed,refused" doc:"absent while the queue is out of reach"`
 }
 
 // NoticeMarkForm is what a user did with a notice.
@@ -38,8 +56,9 @@ type (
 
 func (a *API) registerNoticeTrace(operations huma.API) {
 	get := operation("get-notice", http.MethodGet, "/notices/{id}", "notices", "Show a notice and what became of it")
-	get.Description = "For operators: the notice as the ledger has it, its deliveries to all sinks, and who has read and acked it."
+	get.Description = "For operators: the notice as the ledger has it, the run that made it, the other notices of its episode, its deliveries to all sinks with the items of queues, and who has read and acked it."
 	huma.Register(operations, get, a.getNotice)
+	a.registerNoticeSearch(operations)
 }
 
 // getNotice answers GET /notices/{id}.
@@ -55,21 +74,92 @@ func (a *API) getNotice(ctx context.Context, in *noticeInput) (*noticeTraceOutpu
 	if len(found) == 0 || !auth.From(ctx).InWarehouse(found[0].Notice.Warehouse) {
 		return nil, missing
 	}
-	deliveries, err := a.deps.Deliveries.ListDeliveries(ctx, ledger.DeliveryFilter{Notice: in.ID, Limit: maxSubscriptions})
+	form, err := a.traceOf(ctx, found[0].Notice)
 	if err != nil {
 		return nil, a.ledgerFailed(ctx, err)
 	}
-	marks, err := a.deps.Deliveries.MarksOf(ctx, in.ID)
-	if err != nil {
-		return nil, a.ledgerFailed(ctx, err)
+	return &noticeTraceOutput{Body: *form}, nil
+}
+
+// traceOf asks the ledger for all that it knows of a notice, and the queues for their items.
+func (a *API) traceOf(ctx context.Context, n *notice.Notice) (*NoticeTraceForm, error) {
+	form := &NoticeTraceForm{Notice: notice.View{Notice: n}, Origin: n.Origin().String()}
+	var err error
+	if form.Run, err = a.runOf(ctx, n); err != nil {
+		return nil, err
 	}
-	out := &noticeTraceOutput{Body: NoticeTraceForm{
-		Notice: notice.View{Notice: found[0].Notice}, Deliveries: newDeliveryForms(deliveries), Marks: make([]NoticeMarkForm, len(marks)),
-	}}
+	if form.Episode, err = a.episodeOf(ctx, n); err != nil {
+		return nil, err
+	}
+	deliveries, err := a.deps.Deliveries.ListDeliveries(ctx, ledger.DeliveryFilter{Notice: n.ID, Limit: maxSubscriptions})
+	if err != nil {
+		return nil, err
+	}
+	form.Deliveries, form.Items = newDeliveryForms(deliveries), a.itemsOf(ctx, n, deliveries)
+	marks, err := a.deps.Deliveries.MarksOf(ctx, n.ID)
+	if err != nil {
+		return nil, err
+	}
+	form.Marks = make([]NoticeMarkForm, len(marks))
 	for i, m := range marks {
-		out.Body.Notice.Read = true
-		out.Body.Notice.Acked = out.Body.Notice.Acked || m.Kind == ledger.MarkAcked
-		out.Body.Marks[i] = NoticeMarkForm{User: m.User, Kind: string(m.Kind), Warehouse: m.Warehouse, At: m.At.UTC()}
+		form.Notice.Read = true
+		form.Notice.Acked = form.Notice.Acked || m.Kind == ledger.MarkAcked
+		form.Marks[i] = NoticeMarkForm{User: m.User, Kind: string(m.Kind), Warehouse: m.Warehouse, At: m.At.UTC()}
 	}
-	return out, nil
+	return form, nil
+}
+
+// runOf returns the run that made the notice, if the ledger has it. What it tells of data is as much the caller's as its scope.
+func (a *API) runOf(ctx context.Context, n *notice.Notice) (*RuleRunForm, error) {
+	if n.Status == notice.Sent {
+		return nil, nil //nolint:nilnil // no run made it
+	}
+	run, err := a.deps.Deliveries.RunAt(ctx, n.Rule, n.Scope, n.CreatedAt)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil, nil //nolint:nilnil // the ledger has it no more
+	}
+	if err != nil {
+		return nil, err
+	}
+	form := newRuleRunForm(&run)
+	ownRun(ctx, run.Scope, &form.RunStatus)
+	return &form, nil
+}
+
+// episodeOf returns the other notices of the finding's episode that are the caller's to see.
+func (a *API) episodeOf(ctx context.Context, n *notice.Notice) ([]FoundNoticeForm, error) {
+	if n.Status == notice.Sent {
+		return []FoundNoticeForm{}, nil
+	}
+	f := ledger.NoticeFilter{Rule: n.Rule, Scope: &n.Scope, Finding: n.Key, Episode: n.Episode, Limit: maxEpisode}
+	if who := auth.From(ctx); !who.Everywhere() {
+		f.Warehouses = slices.Clone(who.Warehouses)
+	}
+	found, err := a.deps.Deliveries.SearchNotices(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return newFoundNoticeForms(slices.DeleteFunc(found.Notices, func(o *notice.Notice) bool { return o.ID == n.ID }), nil), nil
+}
+
+// itemsOf asks the queues what they have made of the notice. Its item has its id; a resolution has none, and only takes items back.
+func (a *API) itemsOf(ctx context.Context, n *notice.Notice, deliveries []ledger.DeliveryRecord) []NoticeItemForm {
+	items := []NoticeItemForm{}
+	for i := range deliveries {
+		d := &deliveries[i]
+		q, ok := a.deps.Queues[d.Lane.Sink]
+		if !ok || n.Status == notice.Resolved || d.State != ledger.DeliverySent {
+			continue
+		}
+		form := NoticeItemForm{Delivery: d.Seq, Queue: d.Lane.Sink, ID: n.ID}
+		found, err := q.Get(ctx, false, n.ID)
+		switch {
+		case errors.Is(err, sinks.ErrNotFound):
+			continue
+		case err == nil:
+			form.State = string(found.Item.State)
+		}
+		items = append(items, form)
+	}
+	return items
 }

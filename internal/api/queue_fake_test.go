@@ -230,6 +230,7 @@ func (q *fakeQueue) sizes() (item.Sizes, error) {
 	s := item.Sizes{
 		Ready: int64(len(q.in(item.Ready))), Leased: int64(len(q.in(item.Leased))), Delayed: int64(len(q.in(item.Delayed))),
 		Suspended: int64(len(q.in(item.Suspended))), Stored: int64(len(q.in(item.Stored))), Dead: int64(len(q.in(item.Dead))), Pause: q.pause,
+		Recent: item.Recent{Span: 5 * time.Minute, Pushed: 40, Done: 30, Failed: 2, Dead: 1},
 	}
 	for p := item.HighestPriority; p >= item.LowestPriority; p-- {
 		l := item.Level{Priority: p}

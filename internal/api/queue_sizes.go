@@ -28,10 +28,20 @@ type QueueForm struct {
 	Stored    int64        `json:"stored" xml:"stored"`
 	Dead      int64        `json:"dead" xml:"dead"`
 	Levels    []LevelForm  `json:"levels" xml:"levels>level" doc:"what is ready, by priority, in the order of service" nullable:"false"`
+	Recent    MovedForm    `json:"recent" xml:"recent" doc:"what has moved of late, on all nodes together; begins anew when Redis has lost its data"`
 	Paused    bool         `json:"paused" xml:"paused" doc:"nothing is leased until it is resumed"`
 	PausedBy  string       `json:"pausedBy,omitempty" xml:"pausedBy,omitempty"`
 	PausedAt  *time.Time   `json:"pausedAt,omitempty" xml:"pausedAt,omitempty"`
 	Settings  SettingsForm `json:"settings" xml:"settings" doc:"of the configuration"`
+}
+
+// MovedForm is what moved in a queue.
+type MovedForm struct {
+	Seconds float64 `json:"seconds" xml:"seconds,attr" doc:"that were counted: the last five minutes, and up to ten seconds more"`
+	Pushed  int64   `json:"pushed" xml:"pushed" doc:"items that were taken in"`
+	Done    int64   `json:"done" xml:"done" doc:"items that were acked or finished"`
+	Failed  int64   `json:"failed" xml:"failed" doc:"attempts that were nacked, or whose leases ran out"`
+	Dead    int64   `json:"dead" xml:"dead" doc:"items that died of such an attempt"`
 }
 
 // LevelForm is the ready part of one priority.
@@ -167,6 +177,9 @@ func newQueueForm(name string, test bool, s *item.Sizes, settings *QueueSettings
 		Stored: s.Stored, Dead: s.Dead, Levels: make([]LevelForm, len(s.Levels)), Paused: s.Pause.Paused, Settings: SettingsForm{
 			Timezone: settings.Timezone, Lease: strictyaml.FormatDuration(settings.Lease), MaxAttempts: settings.MaxAttempts,
 			Dedupe: settings.Dedupe, SuspendSteps: make([]string, len(settings.SuspendSteps)),
+		},
+		Recent: MovedForm{
+			Seconds: s.Recent.Span.Round(time.Millisecond).Seconds(), Pushed: s.Recent.Pushed, Done: s.Recent.Done, Failed: s.Recent.Failed, Dead: s.Recent.Dead,
 		},
 	}
 	for i, l := range s.Levels {

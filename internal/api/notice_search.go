@@ -1,0 +1,245 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/engine/notice"
+	"tallyman/internal/auth"
+	"tallyman/internal/ledger"
+)
+
+// The bounds of a search.
+const (
+	defaultFound = 50
+	maxFound     = 200
+	maxKeyPart   = 1000 // bytes
+)
+
+type (
+	searchInput struct {
+		Warehouses []string    `query:"warehouse,explode" doc:"of this warehouse; may be repeated. Without it, those of the token" nullable:"false"`
+		Types      []string    `query:"type,explode" doc:"of this type; may be repeated" nullable:"false"`
+		Statuses   []string    `query:"status,explode" doc:"with this status; may be repeated: firing, resolved, event, sent" nullable:"false"`
+		Rule       string      `query:"rule" doc:"of this rule" example:"negative-bin-stock"`
+		Scope      string      `query:"scope" doc:"of this scope"`
+		Key        string      `query:"key" doc:"whose key has this in it, as it is written; with rule and scope a whole key, as [119240,\"A-01\"], is found at once" example:"A-01"`
+		Priority   string      `query:"priority" doc:"1 to 5: this priority or a higher one"`
+		From       string      `query:"from" doc:"made then or later: RFC 3339" example:"2026-06-01T00:00:00Z"`
+		To         string      `query:"to" doc:"made before then: RFC 3339"`
+		Before     string      `query:"before" doc:"the cursor of the page before"`
+		Limit      searchLimit `query:"limit" doc:"notices in a page"`
+		Language   string      `header:"Accept-Language" doc:"picks translated titles"`
+	}
+	searchOutput struct {
+		Vary string `header:"Vary"`
+		Body FoundNoticesForm
+	}
+)
+
+// FoundNoticesForm is a page of a search.
+type FoundNoticesForm struct {
+	XMLName xml.Name          `json:"-" xml:"notices"`
+	Notices []FoundNoticeForm `json:"notices" xml:"notice" doc:"the latest first" nullable:"false"`
+	Cursor  string            `json:"cursor,omitempty" xml:"cursor,attr,omitempty" doc:"there are more: ask with it as before"`
+	Through *time.Time        `json:"through,omitempty" xml:"through,attr,omitempty" doc:"the search has looked at 20,000 notices, back to this time, and found fewer than were asked for; cursor goes on"`
+}
+
+// FoundNoticeForm is what a list shows of a notice. Its members are those of the notice.
+type FoundNoticeForm struct {
+	ID        string    `json:"id" xml:"id"`
+	Type      string    `json:"type" xml:"type"`
+	Warehouse string    `json:"warehouse" xml:"warehouse"`
+	Rule      string    `json:"rule" xml:"rule" doc:"empty when a business system sent it"`
+	Scope     string    `json:"scope" xml:"scope"`
+	Key       string    `json:"key" xml:"key" doc:"what the finding is about, a JSON array"`
+	Status    string    `json:"status" xml:"status" enum:"firing,resolved,event,sent"`
+	Priority  int       `json:"priority" xml:"priority" minimum:"1" maximum:"5"`
+	Title     string    `json:"title" xml:"title"`
+	Count     int       `json:"count" xml:"count" doc:"findings that it stands for"`
+	CreatedAt time.Time `json:"createdAt" xml:"createdAt"`
+	ExpiresAt time.Time `json:"expiresAt" xml:"expiresAt"`
+}
+
+func newFoundNoticeForms(list []*notice.Notice, langs []string) []FoundNoticeForm {
+	forms := make([]FoundNoticeForm, len(list))
+	for i, n := range list {
+		forms[i] = FoundNoticeForm{
+			ID: n.ID, Type: n.Type, Warehouse: n.Warehouse, Rule: n.Rule, Scope: n.Scope, Key: n.Key, Status: string(n.Status), Priority: n.Priority,
+			Title: localize(n, langs).Title, Count: n.Count, CreatedAt: n.CreatedAt.UTC(), ExpiresAt: n.ExpiresAt.UTC(),
+		}
+	}
+	return forms
+}
+
+func (a *API) registerNoticeSearch(operations huma.API) {
+	search := operation("search-notices", http.MethodGet, "/notices/search", "notices", "Search the notices of the ledger, the latest first")
+	search.Description = "For operators: what has been told, to anybody, for as long as the ledger keeps it. A page looks at 20,000 notices at most: those of the rule, " +
+		"else of the types, else of the warehouses, else of the time. What is narrowed by other things alone may take more than one page to be found: through says how far back it has looked."
+	huma.Register(operations, search, a.searchNotices)
+}
+
+// searchNotices answers GET /notices/search.
+func (a *API) searchNotices(ctx context.Context, in *searchInput) (*searchOutput, error) {
+	f, prob := in.parse()
+	if prob == nil {
+		f.Warehouses, prob = searchedWarehouses(auth.From(ctx), f.Warehouses)
+	}
+	if prob != nil {
+		return nil, prob
+	}
+	found, err := a.deps.Deliveries.SearchNotices(ctx, f)
+	if err != nil {
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	out := &searchOutput{Vary: vary[0], Body: FoundNoticesForm{
+		Notices: newFoundNoticeForms(found.Notices, languages(in.Language)), Cursor: noticeCursor(found.Next),
+	}}
+	if found.Stopped {
+		out.Body.Through = timeOrNil(found.Next.At)
+	}
+	return out, nil
+}
+
+// searchedWarehouses narrows a search to the warehouses that are the caller's.
+func searchedWarehouses(who *auth.Identity, asked []string) ([]string, *Problem) {
+	for _, w := range asked {
+		if prob := inWarehouse(who, w); prob != nil {
+			return nil, prob
+		}
+	}
+	if len(asked) > 0 || who.Everywhere() {
+		return asked, nil
+	}
+	if len(who.Warehouses) == 0 {
+		return nil, denied(CodeWarehouseDenied, "notices are of warehouses"+yours(nil))
+	}
+	return slices.Clone(who.Warehouses), nil
+}
+
+func (in *searchInput) parse() (ledger.NoticeFilter, *Problem) {
+	f := ledger.NoticeFilter{Rule: in.Rule, Scope: optional(in.Scope), Key: in.Key}
+	var prob *Problem
+	if f.Warehouses, prob = someNames("warehouse", in.Warehouses); prob != nil {
+		return f, prob
+	}
+	if f.Types, prob = someNames("type", in.Types); prob != nil {
+		return f, prob
+	}
+	if in.Rule != "" && !isName(in.Rule) {
+		return f, badParameter("rule " + quote(in.Rule) + " cannot be the name of one")
+	}
+	for name, value := range map[string]string{"scope": in.Scope, "key": in.Key} {
+		if len(value) > maxKeyPart || !utf8.ValidString(value) || strings.ContainsRune(value, 0) {
+			return f, badParameter(name + " " + quote(value) + " cannot be a part of one: it is longer than " + strconv.Itoa(maxKeyPart) + " bytes, or no text")
+		}
+	}
+	if f.Rule != "" && f.Scope != nil && strings.HasPrefix(f.Key, "[") && json.Valid([]byte(f.Key)) {
+		f.Finding = f.Key
+	}
+	for _, s := range in.Statuses {
+		switch status := notice.Status(s); status {
+		case notice.Firing, notice.Resolved, notice.Event, notice.Sent:
+			f.Statuses = append(f.Statuses, status)
+		case "":
+		default:
+			return f, badParameter("status " + quote(s) + " is none of firing, resolved, event, sent")
+		}
+	}
+	if in.Priority != "" {
+		if len(in.Priority) != 1 || in.Priority < "1" || in.Priority > "5" {
+			return f, badParameter("priority " + quote(in.Priority) + " is not a number from 1 to 5")
+		}
+		f.Priority = int(in.Priority[0] - '0')
+	}
+	if f.From, f.To, prob = between(in.From, in.To); prob != nil {
+		return f, prob
+	}
+	if f.Limit, prob = in.Limit.parse(); prob != nil || in.Before == "" {
+		return f, prob
+	}
+	var ok bool
+	if f.Before, ok = parseNoticeCursor(in.Before); !ok {
+		return f, newProblem(http.StatusBadRequest, CodeBadCursor, "before "+quote(in.Before)+" is not a cursor of this list")
+	}
+	return f, nil
+}
+
+// someNames are those of a list that are not empty.
+func someNames(parameter string, list []string) (names []string, prob *Problem) {
+	for _, name := range list {
+		if name != "" && !isName(name) {
+			return nil, badParameter(parameter + " " + quote(name) + " cannot be the name of one")
+		}
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	if len(names) > maxTypes {
+		return nil, badParameter("there are more than " + strconv.Itoa(maxTypes) + " of " + parameter)
+	}
+	return names, nil
+}
+
+// between reads from when and until when.
+func between(from, to string) (first, last time.Time, prob *Problem) {
+	for _, p := range []struct {
+		name, value string
+		into        *time.Time
+	}{{"from", from, &first}, {"to", to, &last}} {
+		if p.value == "" {
+			continue
+		}
+		at, err := time.Parse(time.RFC3339, p.value)
+		if err != nil || at.Year() < 1970 {
+			return first, last, badParameter(p.name + " " + quote(p.value) + " is not a time such as 2026-06-01T00:00:00Z")
+		}
+		*p.into = at
+	}
+	return first, last, nil
+}
+
+// noticeCursor is the place as clients hold it, "" of none.
+func noticeCursor(p ledger.NoticePlace) string {
+	if p == (ledger.NoticePlace{}) {
+		return ""
+	}
+	return strconv.FormatInt(p.At.UnixMicro(), 36) + "." + strconv.FormatInt(p.N, 36) + "." + p.ID
+}
+
+func parseNoticeCursor(s string) (ledger.NoticePlace, bool) {
+	parts := strings.SplitN(s, ".", 3)
+	if len(parts) != 3 || !isName(parts[2]) {
+		return ledger.NoticePlace{}, false
+	}
+	at, atErr := strconv.ParseInt(parts[0], 36, 64)
+	n, nErr := strconv.ParseInt(parts[1], 36, 64)
+	p := ledger.NoticePlace{At: time.UnixMicro(at).UTC(), N: n, ID: parts[2]}
+	return p, atErr == nil && nErr == nil && at > 0 && n >= 0 && noticeCursor(p) == s
+}
+
+// searchLimit is read as text, so that a bad one gets the code that it has everywhere.
+type searchLimit string
+
+// Schema says what the text has to be.
+func (searchLimit) Schema(huma.Registry) *huma.Schema { return integer(1, maxFound, defaultFound) }
+
+func (l searchLimit) parse() (int, *Problem) {
+	if l == "" {
+		return defaultFound, nil
+	}
+	n, err := strconv.Atoi(string(l))
+	if err != nil || n < 1 || n > maxFound {
+		return 0, newProblem(http.StatusBadRequest, CodeBadLimit, "limit "+quote(string(l))+" is not a number from 1 to "+strconv.Itoa(maxFound))
+	}
+	return n, nil
+}
