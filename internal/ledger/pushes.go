@@ -51,6 +51,7 @@ type Operated interface {
 type DeliveryFilter struct {
 	Sink, Warehouse, Type, Rule, Notice string
 	States                              []DeliveryState
+	Held                                bool  // pending ones that wait for more than their time: behind another, or held back by a silence
 	Before                              int64 // numbers below this one
 	Limit                               int   // at least 1
 }
@@ -71,6 +72,7 @@ type DeliveryRecord struct {
 	Next     time.Time       // of the next attempt; zero unless pending under a strategy, or while Behind
 	Deadline time.Time       // of a timed one
 	Behind   bool            // it waits for an earlier delivery of its finding
+	InFront  int64           // Behind: the number of the one of its finding that goes first
 	HeldBy   string          // the silence that holds it back until Next; "" = none does
 	Node     string          // that has it claimed now
 }

@@ -62,7 +62,7 @@ var operatedTests = []testCase{
 		want.Strategy, want.Next, want.Deadline = limit.Strategy, start, start.Add(time.Hour)
 		f.isDelivery(t, want)
 		behind := want
-		behind.Seq, behind.Notice, behind.Behind, behind.Next = 3, ofKey("k", 1).ID, true, time.Time{}
+		behind.Seq, behind.Notice, behind.Behind, behind.InFront, behind.Next = 3, ofKey("k", 1).ID, true, 2, time.Time{}
 		f.isDelivery(t, behind)
 		claimed := f.claimPushes(t, "a", 1).List
 		want.Node, want.Next = "a", start.Add(lease)

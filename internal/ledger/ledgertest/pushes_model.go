@@ -55,6 +55,16 @@ func (m *pushModel) openOf(key string) []*modelPush {
 	return out
 }
 
+// first is the number of the one of a finding that goes before all others.
+func (m *pushModel) first(key string) int64 {
+	for _, p := range m.openOf(key) {
+		if !p.behind {
+			return p.seq
+		}
+	}
+	return 0
+}
+
 func (m *pushModel) add(p *modelPush) {
 	p.behind = len(m.openOf(p.key)) > 0
 	p.due = p.first

@@ -153,6 +153,9 @@ func (w *pushWalk) Check(t *rapid.T) {
 		if p.claimed(w.model.now) {
 			want.Node, want.Next = p.node, p.until
 		}
+		if want.Behind {
+			want.InFront = w.first + w.model.first(p.key) - 1
+		}
 		got := list[i]
 		got.TracedDelivery = ledger.TracedDelivery{State: got.State, Attempts: got.Attempts, LastError: got.LastError}
 		ignored := cmpopts.IgnoreFields(ledger.DeliveryRecord{}, "Notice", "Type", "Rule", "Status", "Where", "Title", "Created", "Expires")

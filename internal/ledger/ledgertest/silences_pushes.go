@@ -26,6 +26,18 @@ func (f *fixture) heldBy(t testing.TB, seq int64) string {
 	return d.HeldBy
 }
 
+// hasWaiting checks which deliveries wait for more than their time, the latest first.
+func (f *fixture) hasWaiting(t testing.TB, want ...int64) {
+	t.Helper()
+	list, err := f.ListDeliveries(t.Context(), ledger.DeliveryFilter{Held: true, Limit: 100})
+	noError(t, err)
+	var got []int64
+	for i := range list {
+		got = append(got, list[i].Seq)
+	}
+	equal(t, want, got)
+}
+
 // silencePushTests are of what silences do to deliveries to push channels.
 var silencePushTests = []testCase{
 	{"a delivery that is held back is due when the silence ends, and no attempt counts", func(t *testing.T, f *fixture) {
@@ -36,6 +48,7 @@ var silencePushTests = []testCase{
 		got := f.claimPushes(t, "a", 1).List
 		f.hold(t, "s_1", got, time.Minute)
 		equal(t, "s_1", f.heldBy(t, got[0].Seq))
+		f.hasWaiting(t, got[0].Seq)
 		f.hasAttempts(t, got[0].Seq, ledger.DeliveryPending, 0, "")
 		f.hasHeldBack(t, map[string]ledger.HeldBack{"s_1": {Deliveries: 1}})
 		rest := f.claimPushes(t, "a", 10)
@@ -43,6 +56,7 @@ var silencePushTests = []testCase{
 		f.settle(t, rest.List, sinks.SettleSent, 0)
 		f.clock.Add(time.Minute)
 		f.hasHeldBack(t, nil)
+		f.hasWaiting(t)
 		equal(t, "", f.heldBy(t, got[0].Seq))
 		got = f.claimPushes(t, "b", 10).List
 		equal(t, []string{"n_00000"}, claimedIDs(sinks.Claims{List: got}))
@@ -75,6 +89,7 @@ var silencePushTests = []testCase{
 		f.commit(t, 1, to([]ledger.Target{within(30 * time.Second)}, ofKey("A", 0), ofKey("A", 1)))
 		got := f.claimPushes(t, "a", 10).List
 		equal(t, []string{"A_a"}, claimedIDs(sinks.Claims{List: got}))
+		f.hasWaiting(t, got[0].Seq+1) // what is being tried is not held back, what is behind it is
 		f.hold(t, "s_1", got, time.Hour)
 		equal(t, 0, len(f.claimPushes(t, "a", 10).List))
 		f.clock.Add(30 * time.Second)

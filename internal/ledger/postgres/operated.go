@@ -25,7 +25,7 @@ func (l *Ledger) ListDeliveries(ctx context.Context, f ledger.DeliveryFilter) ([
 	var list []ledger.DeliveryRecord
 	begin := func(b *pgx.Batch) {
 		b.Queue(queries.Get("plan-anew"))
-		b.Queue(queries.Get("list-deliveries"), f.Sink, f.Warehouse, f.Type, f.Rule, f.Notice, states, before, f.Limit, l.clock()).
+		b.Queue(queries.Get("list-deliveries"), f.Sink, f.Warehouse, f.Type, f.Rule, f.Notice, states, before, f.Limit, l.clock(), f.Held).
 			Query(func(found pgx.Rows) error {
 				var err error
 				list, err = pgx.CollectRows(found, scanDelivery)

@@ -15,13 +15,14 @@ type DeliveryRecord struct {
 	Node          string
 	Claimed       bool
 	Held          string
+	InFront       int64
 }
 
 // Columns returns pointers to the fields in the order of the query's columns.
 func (d *DeliveryRecord) Columns() []any {
 	columns := append(d.TracedDelivery.Columns(), &d.Body)
 	columns = append(columns, d.Strategy.Columns()...)
-	return append(columns, &d.Due, &d.Deadline, &d.Node, &d.Claimed, &d.Held)
+	return append(columns, &d.Due, &d.Deadline, &d.Node, &d.Claimed, &d.Held, &d.InFront)
 }
 
 // Record is the row as operators see it.
@@ -32,7 +33,7 @@ func (d *DeliveryRecord) Record() (ledger.DeliveryRecord, error) {
 	}
 	out := ledger.DeliveryRecord{
 		TracedDelivery: d.Traced(), Notice: n.ID, Type: n.Type, Rule: n.Rule, Status: string(n.Status), Where: n.Warehouse,
-		Title: n.Title, Created: n.CreatedAt, Expires: n.ExpiresAt, Deadline: Time(d.Deadline), HeldBy: d.Held,
+		Title: n.Title, Created: n.CreatedAt, Expires: n.ExpiresAt, Deadline: Time(d.Deadline), HeldBy: d.Held, InFront: d.InFront,
 	}
 	if d.Strategy.Kind != "" {
 		s := d.Strategy.Strategy()

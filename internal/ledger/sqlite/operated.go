@@ -24,7 +24,7 @@ func (l *Ledger) ListDeliveries(ctx context.Context, f ledger.DeliveryFilter) ([
 	}
 	var out []ledger.DeliveryRecord
 	var d rows.DeliveryRecord
-	args := []any{f.Sink, f.Warehouse, f.Type, f.Rule, f.Notice, list(states), before, f.Limit, l.clock()}
+	args := []any{f.Sink, f.Warehouse, f.Type, f.Rule, f.Notice, list(states), before, f.Limit, l.clock(), f.Held}
 	err := each(ctx, l.read, "list-deliveries", args, d.Columns(), func() error {
 		r, err := d.Record()
 		out = append(out, r)

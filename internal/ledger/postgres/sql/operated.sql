@@ -6,11 +6,15 @@ SELECT set_config('plan_cache_mode', 'force_custom_plan', true);
 
 -- name: list-deliveries
 -- Arguments: $1 sink, $2 warehouse, $3 type, $4 rule, $5 notice, '' = any; $6 states, none = any; $7 numbers below this one, $8 limit,
--- $9 now. Result: the columns of rows.DeliveryRecord, the latest first. A notice of before the column has its warehouse in its lane only.
+-- $9 now, $10 only those that wait for more than their time. Result: the columns of rows.DeliveryRecord, the latest first. A notice of before the column has its warehouse in its lane only.
 SELECT d.notice_id, d.seq, l.sink, l.warehouse, d.state, d.attempts, d.last_error, d.sent_at, d.recipients, n.body,
        coalesce(p.kind, ''), coalesce(p.unless, ''), coalesce(p.delay, 0), coalesce(p.at, 0), coalesce(p.within, 0), coalesce(p.retry, 0),
        coalesce(CASE WHEN p.until > (SELECT ledger_now($9)) THEN p.until ELSE p.due END, 0), coalesce(p.deadline, 0), coalesce(p.node, ''),
-       coalesce(p.until > (SELECT ledger_now($9)), false), CASE WHEN p.due = p.held_until AND p.due > (SELECT ledger_now($9)) THEN p.held ELSE '' END
+       coalesce(p.until > (SELECT ledger_now($9)), false), CASE WHEN p.due = p.held_until AND p.due > (SELECT ledger_now($9)) THEN p.held ELSE '' END,
+       CASE WHEN p.due = 9223372036854775807 THEN coalesce((
+              SELECT min(f.seq) FROM pushes f
+              WHERE f.finding = p.finding AND f.lane_id = p.lane_id AND f.addressee = p.addressee AND f.due < 9223372036854775807), 0)
+            ELSE 0 END
 FROM deliveries d
 JOIN lanes l ON l.id = d.lane_id
 JOIN notices n ON n.id = d.notice_id
@@ -22,6 +26,7 @@ WHERE d.seq < $7
   AND ($4 = '' OR n.rule = $4)
   AND ($5 = '' OR d.notice_id = $5 AND d.seq BETWEEN (SELECT first_seq FROM notices WHERE id = $5) AND (SELECT last_seq FROM notices WHERE id = $5))
   AND (cardinality($6::smallint[]) = 0 OR d.state = ANY ($6::smallint[]))
+  AND (NOT $10::boolean OR p.until <= (SELECT ledger_now($9)) AND p.due > (SELECT ledger_now($9)) AND p.due IN (9223372036854775807, p.held_until))
 ORDER BY d.seq DESC LIMIT $8;
 
 -- name: lock-retries

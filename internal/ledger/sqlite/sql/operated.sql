@@ -2,11 +2,16 @@
 
 -- name: list-deliveries
 -- Arguments: ?1 sink, ?2 warehouse, ?3 type, ?4 rule, ?5 notice, '' = any; ?6 states (JSON), none = any; ?7 numbers below this one,
--- ?8 limit, ?9 now. Result: the columns of rows.DeliveryRecord, the latest first. A notice of before the column has its warehouse in
+-- ?8 limit, ?9 now, ?10 1 = only those that wait for more than their time. Result: the columns of rows.DeliveryRecord, the latest first. A notice of before the column has its warehouse in
 -- its lane only.
 SELECT n.id, d.seq, l.sink, l.warehouse, d.state, d.attempts, d.last_error, d.sent_at, d.recipients, n.body,
        coalesce(p.kind, ''), coalesce(p.unless, ''), coalesce(p.delay, 0), coalesce(p.at, 0), coalesce(p.within, 0), coalesce(p.retry, 0),
-       iif(p.until > ?9, p.until, coalesce(p.due, 0)), coalesce(p.deadline, 0), coalesce(p.node, ''), coalesce(p.until > ?9, 0), CASE WHEN p.due = p.held_until AND p.due > ?9 THEN p.held ELSE '' END
+       iif(p.until > ?9, p.until, coalesce(p.due, 0)), coalesce(p.deadline, 0), coalesce(p.node, ''), coalesce(p.until > ?9, 0),
+       CASE WHEN p.due = p.held_until AND p.due > ?9 THEN p.held ELSE '' END,
+       CASE WHEN p.due = 9223372036854775807 THEN coalesce((
+              SELECT min(f.seq) FROM pushes f
+              WHERE f.finding = p.finding AND f.lane_id = p.lane_id AND f.addressee = p.addressee AND f.due < 9223372036854775807), 0)
+            ELSE 0 END
 FROM deliveries d
 CROSS JOIN lanes l ON l.id = d.lane_id
 CROSS JOIN notices n ON n.num = d.notice
@@ -18,6 +23,7 @@ WHERE d.seq < ?7
   AND (?4 = '' OR n.rule = ?4)
   AND (?5 = '' OR d.seq IN (SELECT o.seq FROM notices m JOIN deliveries o ON o.notice = m.num WHERE m.id = ?5))
   AND (json_array_length(?6) = 0 OR d.state IN (SELECT value FROM json_each(?6)))
+  AND (?10 = 0 OR p.until <= ?9 AND p.due > ?9 AND p.due IN (9223372036854775807, p.held_until))
 ORDER BY d.seq DESC LIMIT ?8;
 
 -- name: pending-deliveries
