@@ -5,6 +5,8 @@ import { live } from "../api/live.svelte";
 export interface ResourceOptions {
   /** Load again when the server says that something has changed. */
   live?: boolean;
+  /** Not more often than this, in ms: for what is large and changes seldom. */
+  atMost?: number;
 }
 
 /**
@@ -70,9 +72,11 @@ export function resource<T>(
   $effect(() => made.start());
   if (options.live) {
     let seen = live.tick;
+    let then = Date.now();
     $effect(() => {
-      if (live.tick === seen) return;
+      if (live.tick === seen || Date.now() - then < (options.atMost ?? 0)) return;
       seen = live.tick;
+      then = Date.now();
       void made.reload();
     });
   }

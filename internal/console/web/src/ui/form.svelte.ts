@@ -1,0 +1,50 @@
+import { Failure } from "../api/failure";
+
+/** A form that is sent to the API: whether it is on its way, and what the server says is wrong with which field. */
+export class Form {
+  busy = $state(false);
+  failure = $state.raw<Failure>();
+
+  /** Sends; false where it was refused, which `failure` then tells. */
+  async send(run: () => Promise<unknown>): Promise<boolean> {
+    this.busy = true;
+    try {
+      await run();
+      this.failure = undefined;
+      return true;
+    } catch (thrown) {
+      this.failure = Failure.from(thrown);
+      return false;
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  /** Forgets what was wrong: the form is opened anew. */
+  clear(): void {
+    this.failure = undefined;
+  }
+
+  /** What is wrong with one of the fields, or with what is below them: "body.fields.bin" is told of "body.fields". */
+  at(...locations: string[]): string | undefined {
+    const texts = (this.failure?.faults ?? [])
+      .filter((fault) => locations.some((location) => within(fault.location, location)))
+      .map((fault) => fault.message);
+    return texts.length > 0 ? [...new Set(texts)].join(" · ") : undefined;
+  }
+
+  /** What is wrong with no field of these: it stands at the foot of the form. */
+  elsewhere(...locations: string[]): string | undefined {
+    if (!this.failure) return undefined;
+    const { faults, message } = this.failure;
+    if (faults.length === 0) return message;
+    const rest = faults.filter((fault) => !locations.some((location) => within(fault.location, location)));
+    if (rest.length === 0) return undefined;
+    return rest.map((fault) => [fault.location, fault.message].filter(Boolean).join(": ")).join(" · ");
+  }
+}
+
+function within(location: string | undefined, whole: string): boolean {
+  if (!location?.startsWith(whole)) return false;
+  return location.length === whole.length || [".", "["].includes(location.charAt(whole.length));
+}
