@@ -13,6 +13,8 @@ export interface Me {
   subscribers?: string[];
   mode: "token" | "none";
   expires?: string;
+  /** The id of the API token; a JWT has none. */
+  token?: string;
   may: string[];
 }
 
