@@ -36,6 +36,10 @@ var access = map[string][]auth.Role{
 	"openapi": everybody,
 	"metrics": onlookers,
 	"status":  onlookers,
+	"me":      everybody,
+
+	"overview":        onlookers,
+	"stream-overview": onlookers,
 
 	"poll-notices":              pollers,
 	"stream-notices":            pollers,
@@ -46,7 +50,6 @@ var access = map[string][]auth.Role{
 	"summarize-notices":         pollers,
 	"send-notices":              senders,
 	"get-notice":                onlookers,
-	"search-notices":            onlookers,
 
 	"list-types":  everybody,
 	"get-type":    everybody,

@@ -19,6 +19,9 @@ readyz                     x x x x x x x  x
 openapi                    x x x x x x x  .
 metrics                    . . . . x x x  .
 status                     . . . . x x x  .
+me                         x x x x x x x  .
+overview                   . . . . x x x  .
+stream-overview            . . . . x x x  .
 
 poll-notices               x x . . x x x  .
 stream-notices             x x . . x x x  .
@@ -29,7 +32,6 @@ ack-notice                 x x . . . . x  .
 read-all-notices           x x . . . . x  .
 send-notices               . x x . . x x  .
 get-notice                 . . . . x x x  .
-search-notices             . . . . x x x  .
 
 list-types                 x x x x x x x  .
 get-type                   x x x x x x x  .

@@ -75,7 +75,8 @@ type Deps struct {
 	// Draft tries another text of a rule and writes nothing. Errors are as those of Preview.
 	Draft func(ctx context.Context, q DraftQuery) (*Drafted, error)
 	// Status reports the state of the whole; it answers even where parts of it are out of reach.
-	Status func(ctx context.Context) (StatusReport, error)
+	Status   func(ctx context.Context) (StatusReport, error)
+	Overview Overview
 	// RuleCount is how the rules are that watch a warehouse, as it was some seconds ago at most: it is asked often.
 	RuleCount func(ctx context.Context, warehouse string) RuleCount
 	// Ready returns nil, or an error for each thing that is not ready, joined with errors.Join.
@@ -101,6 +102,8 @@ type API struct {
 	operations map[string]string // their ids by route
 	waiters    waiters
 	streams    *streams
+	lookout    *lookout
+	overviews  *overviewStreams
 	ids        requestIDs
 	bounds     bounds
 	callers    *callers
@@ -110,6 +113,8 @@ type API struct {
 func New(deps Deps) *API {
 	a := &API{deps: deps, log: deps.Logger, ids: newRequestIDs(), bounds: defaultBounds(), callers: newCallers(deps.Auth, deps.HTTP.Rate)}
 	a.streams = newStreams(&a.deps)
+	a.lookout = newLookout(&a.deps)
+	a.overviews = &overviewStreams{lookout: a.lookout, live: map[*overviewStream]struct{}{}}
 	routes := newRouter()
 	a.spec = a.register(routes)
 	a.handler = a.outer(a.withPages(a.traced(routes, a.shared(a.limited(a.authenticated(a.sameOrigin(a.counted(routes))))))))

@@ -89,3 +89,6 @@ func (a Aging) Len() int { return len(a.young) + len(a.old) }
 func (a *API) SetBounds(header, read, write, idle time.Duration) {
 	a.bounds.header, a.bounds.read, a.bounds.write, a.bounds.idle = header, read, write, idle
 }
+
+// Drain ends all streams, as the end of the node does.
+func (a *API) Drain() { a.streams.drain() }

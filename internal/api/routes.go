@@ -34,13 +34,15 @@ func (a *API) register(routes *router) []byte {
 	a.registerQueues(operations)
 	a.registerTokens(operations)
 	a.registerAudit(operations)
+	a.registerMe(operations)
+	a.registerOverview(operations)
 	huma.Register(operations, operation("status", http.MethodGet, "/status", "operations",
 		"The state of the node, its rules and deliveries"), a.status)
 
 	doc := operations.OpenAPI()
-	plain := append(plainOperations(), pollOperation(doc), streamOperation(doc), legacyOperation(doc))
+	plain := append(plainOperations(), pollOperation(doc), streamOperation(doc), legacyOperation(doc), overviewStreamOperation())
 	handlers := map[string]http.HandlerFunc{
-		"poll-notices": a.notices, "stream-notices": a.stream, "legacy-list-notifications": a.legacy,
+		"poll-notices": a.notices, "stream-notices": a.stream, "stream-overview": a.overviewStream, "legacy-list-notifications": a.legacy,
 		"healthz": a.healthz, "readyz": a.readyz, "metrics": a.metrics().ServeHTTP, "openapi": a.openapi,
 	}
 	for _, op := range plain {

@@ -80,7 +80,7 @@ func newBundle(changes ...func(*api.Deps)) *bundle {
 		Status:  func(context.Context) (api.StatusReport, error) { return api.StatusReport{}, nil },
 		Ready:   func(context.Context) error { return nil },
 		Logger:  slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		Version: "test",
+		Version: "test", Overview: newFakeOverview().served(),
 	}
 	for _, change := range changes {
 		change(&b.deps)

@@ -136,6 +136,14 @@ func (s *stream) end(reason string) {
 	}
 }
 
+// settle makes the stream live, unless it has ended meanwhile.
+func (s *stream) settle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.live = s.live || !s.ended
+	return !s.ended
+}
+
 // over tells whether the stream has ended.
 func (s *stream) over() bool {
 	s.mu.Lock()

@@ -156,7 +156,8 @@ func (f *feed) add(s *noticeStream) bool {
 	if f.place.After != s.place.After {
 		return false
 	}
-	if s.settle(len(f.live)) {
+	s.at, s.place = len(f.live), page.Query{}
+	if s.settle() {
 		f.live = append(f.live, s)
 		f.start()
 	}

@@ -99,15 +99,3 @@ func bringsNew(pg *page.Page, known page.Cursor) bool {
 	n, c := len(pg.Notices), len(pg.Changes)
 	return n > 0 && pg.Notices[n-1].Score > known.Score || c > 0 && pg.Changes[c-1].Score > known.Changes
 }
-
-// settle makes the stream live at that place in its feed, unless it has ended meanwhile.
-func (s *noticeStream) settle(at int) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ended {
-		return false
-	}
-	s.live, s.at = true, at
-	s.place = page.Query{}
-	return true
-}

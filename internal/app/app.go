@@ -313,6 +313,7 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 		RuleSource: a.ruleSource,
 		Draft:      a.draft,
 		Status:     a.status,
+		Overview:   api.Overview{Ledger: a.ledger, Standing: a.engine.Standing, Node: a.node},
 		Ready:      a.ready,
 		Auth:       a.auth,
 		Tokens:     a.tokens,

@@ -17,25 +17,12 @@ func (a *App) status(ctx context.Context) (api.StatusReport, error) {
 		Version: a.opts.Version, Node: a.opts.Node, Started: a.started.UTC(),
 		Rules: []api.RuleStatus{}, Problems: files.Problems, Deliveries: []api.DeliveryCount{},
 	}
-	r.Health = append(r.Health, a.ledgerHealth.report("ledger", "", a.pingLedger(ctx)))
-	r.Health = append(r.Health, a.indexHealth.report("redis", a.index.sink, a.index.inbox.Ready()))
-	for _, name := range slices.Sorted(maps.Keys(a.index.queues)) {
-		q := a.index.queues[name]
-		r.Health = append(r.Health, q.health.report("redis", name, q.Ready()))
-	}
-	r.Health = append(r.Health, a.pushes.reports()...)
-	for _, name := range slices.Sorted(maps.Keys(a.sources)) {
-		s := a.sources[name]
-		r.Health = append(r.Health, s.health.report("source", name, pingSource(ctx, s)))
-	}
-	r.Nodes = a.nodes(ctx)
+	node := a.node(ctx)
+	r.Health, r.Nodes = node.Health, node.Nodes
 	for _, s := range a.engine.Switches() {
 		if s.Rule == ledger.Every {
 			r.Paused = api.NewSwitchForm(&s)
 		}
-	}
-	if a.tls != nil {
-		r.Health = append(r.Health, a.tlsHealth.report("tls", "", a.tls.Pair.Check()))
 	}
 	units, err := a.engine.Status(ctx)
 	if err != nil {
@@ -58,33 +45,6 @@ func (a *App) status(ctx context.Context) (api.StatusReport, error) {
 func (a *App) ruleFiles() api.RuleFiles {
 	set, _, stale := a.book.get()
 	return api.RuleFiles{Problems: fileProblems(set), Stale: stale, Version: a.engine.Version()}
-}
-
-// nodes are those that the ledger has heard of; none where it is out of reach.
-func (a *App) nodes(ctx context.Context) (list []api.NodeStatus) {
-	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
-	defer cancel()
-	nodes, err := a.ledger.Nodes(ctx)
-	if err != nil {
-		a.log.Warn("nodes not read", "error", err)
-	}
-	here := a.engine.Version()
-	for _, n := range nodes {
-		if n.Name == a.opts.Node { // the ledger has yet to hear what it has read just now
-			n.Version, n.Rules = a.opts.Version, here
-		}
-		list = append(list, api.NodeStatus{
-			Name: n.Name, Version: n.Version, Rules: n.Rules, Started: n.Started.UTC(), Seen: n.Seen.UTC(),
-			Differs: n.Version != a.opts.Version || n.Rules != here,
-		})
-	}
-	return list
-}
-
-func pingSource(ctx context.Context, s *source) error {
-	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
-	defer cancel()
-	return s.Ping(ctx)
 }
 
 func ruleStatus(u engine.RuleStatus) api.RuleStatus {

@@ -1,0 +1,174 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"tallyman/engine"
+	"tallyman/internal/ledger"
+)
+
+// OverviewLedger is what the ledger counts for overviews.
+type OverviewLedger interface {
+	ledger.Overviews
+	Promotions(ctx context.Context) ([]ledger.Promotion, error)
+}
+
+// Overview is what overviews are made of that other answers are not.
+type Overview struct {
+	Ledger OverviewLedger
+	// Standing is how the rules are by their last runs. With an error it is how they are without those.
+	Standing func(ctx context.Context) ([]engine.RuleStatus, error)
+	// Node is the node and what it reaches; it answers within seconds.
+	Node func(ctx context.Context) NodeReport
+}
+
+// NodeReport is a node and what it reaches.
+type NodeReport struct {
+	Node, Version string
+	Health        []Health
+	Nodes         []NodeStatus
+}
+
+// The bounds of looking: how often, and how long a part may take. Where the ledger takes long it is asked less often, so that it has other
+// things to do for nine tenths of the time.
+const (
+	lookEvery    = 2 * time.Second
+	lookPatience = 10 * time.Second
+	lookShare    = 10
+)
+
+// lookout looks for all who ask for an overview: at most every two seconds, whoever asks.
+type lookout struct {
+	deps *Deps
+
+	mu    sync.Mutex // held while it looks: who comes meanwhile has what it finds
+	last  *outlook
+	next  time.Time // when it may look again
+	count noticeCounts
+}
+
+// outlook is what was seen, before it is narrowed. It does not change any more.
+type outlook struct {
+	at       time.Time
+	node     NodeReport
+	rules    map[string]*RuleHealthForm // by scope
+	paused   *SwitchForm
+	problems int
+	notices  counted
+	findings []ledger.FindingCount
+	queues   []QueueForm
+	sinks    []SinkForm
+	counts   map[string]map[ledger.DeliveryState]int64 // that the sinks have
+	stale    []string
+}
+
+func newLookout(deps *Deps) *lookout {
+	return &lookout{deps: deps, last: &outlook{}, count: noticeCounts{
+		ledger: deps.Overview.Ledger, hours: map[time.Time]tallies{}, minutes: map[time.Time]tallies{},
+	}}
+}
+
+// look is how things are, as of two seconds ago at most.
+func (l *lookout) look(ctx context.Context) *outlook {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if time.Now().Before(l.next) {
+		return l.last
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookPatience) // others wait for it, too
+	defer cancel()
+	began := time.Now()
+	o := &outlook{at: l.deps.Rules.Now(), problems: len(l.deps.RuleFiles().Problems)}
+	var took time.Duration
+	var noQueues bool
+	var parts sync.WaitGroup
+	parts.Go(func() {
+		l.askLedger(ctx, o)
+		took = time.Since(began)
+	})
+	parts.Go(func() { noQueues = !l.askQueues(ctx, o) })
+	parts.Go(func() { o.node = l.deps.Overview.Node(ctx) })
+	parts.Wait()
+	if noQueues {
+		o.stale = append(o.stale, "queues")
+	}
+	slices.Sort(o.stale)
+	for _, s := range l.deps.Rules.Switches() {
+		if s.Rule == ledger.Every {
+			o.paused = NewSwitchForm(&s)
+		}
+	}
+	l.last, l.next = o, began.Add(max(lookEvery, min(took, lookPatience/lookShare)*lookShare))
+	return o
+}
+
+// askLedger asks for what the ledger knows. What it does not answer is as it was before.
+func (l *lookout) askLedger(ctx context.Context, o *outlook) {
+	failed := func(part string, err error) bool {
+		if err != nil {
+			l.deps.Logger.LogAttrs(ctx, slog.LevelWarn, "an overview lacks a part", slog.String("part", part), slog.Any("error", err))
+			o.stale = append(o.stale, part)
+		}
+		return err != nil
+	}
+	var err error
+	if o.rules, err = l.askRules(ctx); failed("rules", err) && l.last.rules != nil {
+		o.rules = l.last.rules
+	}
+	o.notices, err = l.count.count(ctx, o.at)
+	failed("notices", err)
+	if o.findings, err = l.deps.Overview.Ledger.CountFindings(ctx); failed("findings", err) {
+		o.findings = l.last.findings
+	}
+	if o.counts, err = l.deps.Deliveries.CountDeliveries(ctx); failed("sinks", err) {
+		o.counts = l.last.counts
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.deps.Sinks)) {
+		o.sinks = append(o.sinks, newSinkForm(name, l.deps.Sinks[name], o.counts[name]))
+	}
+}
+
+// askRules counts the rules by scope.
+func (l *lookout) askRules(ctx context.Context) (map[string]*RuleHealthForm, error) {
+	list, err := l.deps.Overview.Standing(ctx)
+	promoted := map[string]bool{}
+	if err == nil {
+		var promotions []ledger.Promotion
+		promotions, err = l.deps.Overview.Ledger.Promotions(ctx)
+		for _, p := range promotions {
+			promoted[ledger.Known(p.Rule, p.Scope)] = true
+		}
+	}
+	out := map[string]*RuleHealthForm{}
+	for i := range list {
+		r := list[i].Rule
+		if out[r.Scope] == nil {
+			out[r.Scope] = &RuleHealthForm{}
+		}
+		out[r.Scope].add(&list[i], promoted[ledger.Known(r.ID, r.Scope)])
+	}
+	return out, err
+}
+
+// askQueues asks the queues how full they are, and tells whether all have answered. One that does not is as it was before.
+func (l *lookout) askQueues(ctx context.Context, o *outlook) bool {
+	all := true
+	for _, name := range slices.Sorted(maps.Keys(l.deps.Queues)) {
+		q := l.deps.Queues[name]
+		sizes, err := q.Sizes(ctx, false)
+		if err == nil {
+			o.queues = append(o.queues, newQueueForm(name, false, &sizes, &q.Settings, time.Now()))
+			continue
+		}
+		all = false
+		if i := slices.IndexFunc(l.last.queues, func(f QueueForm) bool { return f.Name == name }); i >= 0 {
+			o.queues = append(o.queues, l.last.queues[i])
+		}
+	}
+	return all
+}

@@ -1,0 +1,141 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"tallyman/internal/ledger"
+)
+
+// How late a notice may be in the ledger, after the time that it says it was made: an hour is counted for good so long after its end, and a
+// minute so long after its own.
+const (
+	hourSettles   = 5 * time.Minute
+	minuteSettles = 2 * time.Minute
+)
+
+// hoursShown is how many hours an overview has, the running one among them.
+const hoursShown = 24
+
+type (
+	// noticeCounts keeps what was counted of the notices: hours that are over, and since then minutes. So the ledger counts the same thing
+	// once, and of what still grows a few minutes at a time.
+	noticeCounts struct {
+		ledger  OverviewLedger
+		hours   map[time.Time]tallies // by their start
+		minutes map[time.Time]tallies
+		settled time.Time // minutes before it are counted for good
+	}
+	tally   struct{ count, urgent int64 }
+	tallies map[string]tally // by warehouse
+	// counted is what an overview has of notices.
+	counted struct {
+		hours    []countedHour
+		lastHour tallies
+	}
+	countedHour struct {
+		start   time.Time
+		tallies tallies
+	}
+)
+
+func (t tallies) add(warehouse string, n tally) {
+	sum := t[warehouse]
+	t[warehouse] = tally{sum.count + n.count, sum.urgent + n.urgent}
+}
+
+// count counts what is not known yet. What was counted before an error is kept.
+func (c *noticeCounts) count(ctx context.Context, now time.Time) (counted, error) {
+	first, over := now.Truncate(time.Hour).Add(-(hoursShown-1)*time.Hour), now.Add(-hourSettles).Truncate(time.Hour)
+	err := c.countHours(ctx, first, over)
+	if err == nil {
+		err = c.countMinutes(ctx, earlier(over, lastHour(now)), now)
+	}
+	return c.sum(first, now), err
+}
+
+// lastHour is when the first of the last 60 minutes began.
+func lastHour(now time.Time) time.Time { return now.Truncate(time.Minute).Add(-59 * time.Minute) }
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// countHours counts the hours that are over, each once.
+func (c *noticeCounts) countHours(ctx context.Context, first, over time.Time) error {
+	for start := range c.hours {
+		if start.Before(first) || !start.Before(over) {
+			delete(c.hours, start)
+		}
+	}
+	for start := first; start.Before(over); start = start.Add(time.Hour) {
+		if c.hours[start] != nil {
+			continue
+		}
+		found, err := c.ledger.CountNotices(ctx, start, start.Add(time.Hour), time.Hour)
+		if err != nil {
+			return err
+		}
+		c.hours[start] = tallies{}
+		for i := range found {
+			c.hours[start].add(found[i].Warehouse, tallyOf(&found[i]))
+		}
+	}
+	return nil
+}
+
+func tallyOf(n *ledger.NoticeCount) tally { return tally{n.Count, n.Urgent} }
+
+// countMinutes counts the minutes since then that may still grow.
+func (c *noticeCounts) countMinutes(ctx context.Context, since, now time.Time) error {
+	from := since
+	if c.settled.After(since) && c.settled.Before(now) {
+		from = c.settled
+	}
+	found, err := c.ledger.CountNotices(ctx, from, now.Truncate(time.Minute).Add(time.Minute), time.Minute)
+	if err != nil {
+		return err
+	}
+	for start := range c.minutes {
+		if start.Before(since) || !start.Before(from) {
+			delete(c.minutes, start)
+		}
+	}
+	for i := range found {
+		start := found[i].Start
+		if c.minutes[start] == nil {
+			c.minutes[start] = tallies{}
+		}
+		c.minutes[start].add(found[i].Warehouse, tallyOf(&found[i]))
+	}
+	c.settled = now.Add(-minuteSettles).Truncate(time.Minute)
+	return nil
+}
+
+// sum brings hours and minutes together.
+func (c *noticeCounts) sum(first, now time.Time) counted {
+	out := counted{hours: make([]countedHour, hoursShown), lastHour: tallies{}}
+	for i := range out.hours {
+		start := first.Add(time.Duration(i) * time.Hour)
+		out.hours[i] = countedHour{start, c.hours[start]}
+		if out.hours[i].tallies == nil {
+			out.hours[i].tallies = tallies{}
+		}
+	}
+	for start, n := range c.minutes {
+		at := int(start.Sub(first) / time.Hour)
+		counts := !start.Before(first) && at < hoursShown && c.hours[start.Truncate(time.Hour)] == nil
+		for warehouse, t := range n {
+			if counts {
+				out.hours[at].tallies.add(warehouse, t)
+			}
+			if !start.Before(lastHour(now)) {
+				out.lastHour.add(warehouse, t)
+			}
+		}
+	}
+	return out
+}
