@@ -19,6 +19,7 @@ type Engine struct {
 	slots     map[string]slots // of the sources
 	deliverer map[string]*deliverer
 	crew      crew
+	sums      sums // of the runs
 	started   time.Time
 	reading   sync.Mutex    // held while the switches are read and put in force
 	changed   chan struct{} // has one when the crew has changed; Run sees to it

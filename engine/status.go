@@ -42,17 +42,13 @@ func (e *Engine) Status(ctx context.Context) ([]RuleStatus, error) {
 	for _, p := range promotions {
 		promoted[ledger.Known(p.Rule, p.Scope)] = p
 	}
-	judged, jerr := e.opts.Ledger.Judged(ctx)
+	judged, jerr := e.sums.get(ctx, e.opts.Ledger)
 	if jerr != nil {
 		err = errors.Join(err, fmt.Errorf("engine: summing up the runs: %w", jerr))
 	}
-	sums := make(map[string]ledger.Judged, len(judged))
-	for _, j := range judged {
-		sums[ledger.Known(j.Rule, j.Scope)] = j
-	}
 	for i := range list {
 		r := list[i].Rule
-		list[i].Judged = sums[ledger.Known(r.ID, r.Scope)]
+		list[i].Judged = judged[ledger.Known(r.ID, r.Scope)]
 		if p, ok := promoted[ledger.Known(r.ID, r.Scope)]; ok && r.Shadow {
 			list[i].Promoted, list[i].PromotedBy = p.At, p.By
 		}

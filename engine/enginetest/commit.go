@@ -165,6 +165,13 @@ func (l *Ledger) Judged(ctx context.Context) ([]ledger.Judged, error) {
 		sum := sums[scopeID{run.Rule, run.Scope}]
 		sums[scopeID{run.Rule, run.Scope}] = ledger.Judged{
 			Rule: run.Rule, Scope: run.Scope, Runs: sum.Runs + 1, Rows: sum.Rows + int64(run.Rows), Errored: sum.Errored + int64(run.Errored),
+			Last: sum.Last,
+		}
+		if run.Outcome != ledger.OutcomeSkipped {
+			one := sums[scopeID{run.Rule, run.Scope}]
+			one.Last = append(one.Last, ledger.Brief{Took: run.Duration, Outcome: run.Outcome})
+			one.Last = one.Last[max(0, len(one.Last)-ledger.LastBriefs):]
+			sums[scopeID{run.Rule, run.Scope}] = one
 		}
 	}
 	return slices.Collect(maps.Values(sums)), nil

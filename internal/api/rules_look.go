@@ -32,8 +32,9 @@ type RuleHistory interface {
 
 type (
 	rulesInput struct {
-		Limit string `query:"limit" doc:"1 to 1000 rules; 100 by default"`
-		After string `query:"after" doc:"rules after this id: the cursor of the page before"`
+		Limit string   `query:"limit" doc:"1 to 2000 rules; 100 by default"`
+		After string   `query:"after" doc:"rules after this id: the cursor of the page before"`
+		IDs   []string `query:"id,explode" doc:"these alone, 200 at most; those that are not there are left out" example:"[\"negative-bin-stock\"]"`
 	}
 	ruleInput struct {
 		ID string `path:"id" doc:"the rule" example:"negative-bin-stock"`
@@ -94,6 +95,12 @@ func (a *API) registerRulesLook(operations huma.API) {
 	huma.Register(operations, operation("list-findings", http.MethodGet, "/rules/{id}/findings", "rules", "List the open findings of a rule"), a.listFindings)
 }
 
+// The bounds of a page of rules, and of those that are asked for by id.
+const (
+	mostRules   = 2000
+	mostRuleIDs = 200
+)
+
 // number reads a limit of an operation whose parameters the library leaves alone.
 func number(text string, least, most, otherwise int) (int, *Problem) {
 	if text == "" {
@@ -108,9 +115,15 @@ func number(text string, least, most, otherwise int) (int, *Problem) {
 
 // listRules answers GET /rules.
 func (a *API) listRules(ctx context.Context, in *rulesInput) (*rulesOutput, error) {
-	limit, prob := number(in.Limit, 1, 1000, 100)
+	limit, prob := number(in.Limit, 1, mostRules, 100)
 	if prob != nil {
 		return nil, prob
+	}
+	if len(in.IDs) > mostRuleIDs {
+		return nil, badParameter("id is there " + strconv.Itoa(len(in.IDs)) + " times, at most " + strconv.Itoa(mostRuleIDs) + " are taken")
+	}
+	if len(in.IDs) > 0 && in.Limit == "" {
+		limit = mostRuleIDs
 	}
 	list, err := a.deps.Rules.Status(ctx)
 	if err != nil {
@@ -119,7 +132,13 @@ func (a *API) listRules(ctx context.Context, in *rulesInput) (*rulesOutput, erro
 	files := a.deps.RuleFiles()
 	form := &RulesForm{Problems: notNil(files.Problems), Version: files.Version}
 	form.switches(a.deps.Rules.Switches(), list)
-	list = slices.DeleteFunc(list, func(s engine.RuleStatus) bool { return s.Rule.ID <= in.After })
+	asked := make(map[string]bool, len(in.IDs))
+	for _, id := range in.IDs {
+		asked[id] = true
+	}
+	list = slices.DeleteFunc(list, func(s engine.RuleStatus) bool {
+		return s.Rule.ID <= in.After || len(asked) > 0 && !asked[s.Rule.ID]
+	})
 	form.Rules = newRuleForms(list, files.Stale)
 	if len(form.Rules) > limit {
 		form.Rules = form.Rules[:limit]

@@ -133,3 +133,35 @@ func TestShadowSubscriber(t *testing.T) {
 		}
 	}
 }
+
+// Who shows a part of the list asks for what he shows; each scope has the runs of a sparkline.
+func TestRulesByID(t *testing.T) {
+	t.Parallel()
+	b, f := setupRules(t)
+	for _, id := range []string{"a-rule", "c-rule"} {
+		one := f.scopes[0]
+		rule := *one.Rule
+		rule.ID, one.Rule = id, &rule
+		f.scopes = append(f.scopes, one)
+	}
+	f.scopes[0].Judged = ledger.Judged{Runs: 3, Rows: 8, Errored: 2, Last: []ledger.Brief{
+		{Took: 1500 * time.Microsecond, Outcome: ledger.OutcomeOK}, {Took: 2 * time.Second, Outcome: ledger.OutcomeDegraded}, {Took: 3 * time.Second, Outcome: ledger.OutcomeFailed},
+	}}
+	got := b.get(t, "/api/v1/rules?id=c-rule&id=negative-bin-stock&id=none")
+	if got.status != 200 || strings.Count(got.body, `"title"`) != 2 || strings.Contains(got.body, "a-rule") || strings.Contains(got.body, "cursor") {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	if want := `"recent":{"runs":3,"rows":8,"errored":2,"errorRate":0.25,"durationsMs":[1,2000,3000],"outcomes":"odf"}`; !strings.Contains(got.body, want) {
+		t.Errorf("%s has no %s", got.body, want)
+	}
+	if got := b.get(t, "/api/v1/rules?id=negative-bin-stock", "Accept", "application/xml"); !strings.Contains(got.body, "<durationsMs><run>1</run><run>2000</run><run>3000</run></durationsMs><outcomes>odf</outcomes>") {
+		t.Error(got.body)
+	}
+	for query, want := range map[string]int{
+		"limit=2000": 200, "limit=2001": 400, "id=none": 200, "id=x" + strings.Repeat("&id=y", 199): 200, "id=x" + strings.Repeat("&id=y", 200): 400,
+	} {
+		if got := b.get(t, "/api/v1/rules?"+query); got.status != want {
+			t.Errorf("%.30s: %d %s", query, got.status, got.body)
+		}
+	}
+}

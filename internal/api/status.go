@@ -70,6 +70,9 @@ type Recent struct {
 	Rows      int64   `json:"rows" xml:"rows" doc:"that their probes returned"`
 	Errored   int64   `json:"errored" xml:"errored" doc:"of those, the ones that could not be judged or told"`
 	ErrorRate float64 `json:"errorRate" xml:"errorRate" doc:"errored / rows, from 0 to 1"`
+
+	DurationsMS []int64 `json:"durationsMs" xml:"durationsMs>run" doc:"of the last 20 that were not skipped, the latest last" nullable:"false"`
+	Outcomes    string  `json:"outcomes" xml:"outcomes" doc:"of the same runs, a letter each: o = ok, d = degraded, f = failed" example:"ooodf"`
 }
 
 // NewRecent is the sum as the report shows it; nil where there is none.
@@ -77,7 +80,14 @@ func NewRecent(j ledger.Judged) *Recent {
 	if j.Runs == 0 {
 		return nil
 	}
-	return &Recent{Runs: j.Runs, Rows: j.Rows, Errored: j.Errored, ErrorRate: min(float64(j.Errored)/float64(max(j.Rows, 1)), 1)}
+	r := &Recent{
+		Runs: j.Runs, Rows: j.Rows, Errored: j.Errored, ErrorRate: min(float64(j.Errored)/float64(max(j.Rows, 1)), 1), DurationsMS: make([]int64, len(j.Last)),
+	}
+	for i, run := range j.Last {
+		r.DurationsMS[i] = run.Took.Milliseconds()
+		r.Outcomes += string(run.Outcome[:min(1, len(run.Outcome))])
+	}
+	return r
 }
 
 // RunStatus is the execution of one firing.

@@ -94,6 +94,16 @@ type Reader interface {
 type Judged struct {
 	Rule, Scope         string
 	Runs, Rows, Errored int64
+	Last                []Brief // the last 20 that were not skipped, the latest last
+}
+
+// LastBriefs is how many runs Judged.Last has at most.
+const LastBriefs = 20
+
+// Brief is how long a run took, and what it came to.
+type Brief struct {
+	Took    time.Duration
+	Outcome Outcome
 }
 
 // Promotion is a rule that is live in a scope although its file has it in shadow.

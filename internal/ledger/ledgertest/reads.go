@@ -61,11 +61,17 @@ var readerTests = []testCase{
 		for n := 1; n <= 2; n++ {
 			c := f.claim(t, n)
 			run := commitOf(c)
-			run.Run.Rows, run.Run.Errored = 10*n, n
+			run.Run.Rows, run.Run.Errored, run.Run.Duration = 10*n, n, time.Duration(n)*time.Second
+			if n == 2 {
+				run.Run.Outcome = ledger.OutcomeDegraded
+			}
+			want.Last = append(want.Last, ledger.Brief{Took: run.Run.Duration, Outcome: run.Run.Outcome})
 			_, err := f.Commit(t.Context(), c, run)
 			noError(t, err)
 			want.Rows, want.Errored = want.Rows+int64(10*n), want.Errored+int64(n)
 		}
+		noError(t, f.Skip(t.Context(), rule, scope, due(3), "b", "overlap"))
+		want.Runs++
 		sums, err := f.Judged(t.Context())
 		noError(t, err)
 		equal(t, []ledger.Judged{want, {Rule: rule, Scope: "119241"}}, sums)

@@ -35,9 +35,14 @@ func scanRun(r pgx.CollectableRow) (ledger.Run, error) {
 func (l *Ledger) Judged(ctx context.Context) ([]ledger.Judged, error) {
 	return query(ctx, l, "judged", func(r pgx.CollectableRow) (ledger.Judged, error) {
 		var j ledger.Judged
-		err := r.Scan(&j.Rule, &j.Scope, &j.Runs, &j.Rows, &j.Errored)
+		var last string
+		if err := r.Scan(&j.Rule, &j.Scope, &j.Runs, &j.Rows, &j.Errored, &last); err != nil {
+			return j, err
+		}
+		var err error
+		j.Last, err = rows.Briefs(last)
 		return j, err
-	})
+	}, ledger.LastBriefs)
 }
 
 // Promotions implements ledger.Reader.

@@ -42,9 +42,11 @@ func (l *Ledger) runs(ctx context.Context, name string, args ...any) ([]ledger.R
 func (l *Ledger) Judged(ctx context.Context) ([]ledger.Judged, error) {
 	var out []ledger.Judged
 	var j ledger.Judged
-	err := each(ctx, l.read, "judged", nil, []any{&j.Rule, &j.Scope, &j.Runs, &j.Rows, &j.Errored}, func() error {
+	var last string
+	err := each(ctx, l.read, "judged", []any{ledger.LastBriefs}, []any{&j.Rule, &j.Scope, &j.Runs, &j.Rows, &j.Errored, &last}, func() (err error) {
+		j.Last, err = rows.Briefs(last)
 		out = append(out, j)
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)

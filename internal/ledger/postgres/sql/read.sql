@@ -11,8 +11,12 @@ LEFT JOIN LATERAL (SELECT r.pending, r.firing FROM firings r WHERE r.rule = s.ru
 ORDER BY f.rule, f.scope;
 
 -- name: judged
--- Result: the runs that are kept of each rule and scope that is registered: their number, their rows, those that could not be judged.
-SELECT s.rule, s.scope, count(f.due), coalesce(sum(f.row_count), 0)::bigint, coalesce(sum(f.errored), 0)::bigint
+-- Arguments: $1 how many runs at most. Result: the runs that are kept of each rule and scope that is registered: their number, their rows, those that
+-- could not be judged, and as many of the last that were not skipped, the latest last: outcome:µs,…
+SELECT s.rule, s.scope, count(f.due), coalesce(sum(f.row_count), 0)::bigint, coalesce(sum(f.errored), 0)::bigint,
+       coalesce((SELECT string_agg(k.outcome || ':' || k.duration, ',' ORDER BY k.due)
+                 FROM (SELECT due, outcome, duration FROM firings WHERE rule = s.rule AND scope = s.scope AND outcome <> 'skipped'
+                       ORDER BY due DESC LIMIT $1) AS k), '')
 FROM rule_scopes s LEFT JOIN firings f ON f.rule = s.rule AND f.scope = s.scope
 GROUP BY s.rule, s.scope ORDER BY s.rule, s.scope;
 

@@ -12,8 +12,12 @@ LEFT JOIN firings r ON r.rule = s.rule AND r.scope = s.scope
 ORDER BY f.rule, f.scope;
 
 -- name: judged
--- Result: the runs that are kept of each rule and scope that is registered: their number, their rows, those that could not be judged.
-SELECT s.rule, s.scope, count(f.due), coalesce(sum(f.row_count), 0), coalesce(sum(f.errored), 0)
+-- Arguments: ?1 how many runs at most. Result: the runs that are kept of each rule and scope that is registered: their number, their rows, those that
+-- could not be judged, and as many of the last that were not skipped, the latest last: outcome:µs,…
+SELECT s.rule, s.scope, count(f.due), coalesce(sum(f.row_count), 0), coalesce(sum(f.errored), 0),
+       coalesce((SELECT group_concat(k.outcome || ':' || k.duration, ',' ORDER BY k.due)
+                 FROM (SELECT due, outcome, duration FROM firings WHERE rule = s.rule AND scope = s.scope AND outcome <> 'skipped'
+                       ORDER BY due DESC LIMIT ?1) AS k), '')
 FROM rule_scopes s LEFT JOIN firings f ON f.rule = s.rule AND f.scope = s.scope
 GROUP BY s.rule, s.scope ORDER BY s.rule, s.scope;
 
