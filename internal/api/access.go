@@ -50,6 +50,7 @@ var access = map[string][]auth.Role{
 	"summarize-notices":         pollers,
 	"send-notices":              senders,
 	"get-notice":                onlookers,
+	"search-notices":            onlookers,
 
 	"list-types":  everybody,
 	"get-type":    everybody,

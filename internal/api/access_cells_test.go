@@ -32,6 +32,7 @@ ack-notice                 x x . . . . x  .
 read-all-notices           x x . . . . x  .
 send-notices               . x x . . x x  .
 get-notice                 . . . . x x x  .
+search-notices             . . . . x x x  .
 
 list-types                 x x x x x x x  .
 get-type                   x x x x x x x  .
