@@ -10,7 +10,7 @@ import { top } from "./setup";
 import { until } from "./until";
 
 export type Notice = components["schemas"]["Notice"];
-type SendNotice = components["schemas"]["SendNotice"];
+export type SendNotice = components["schemas"]["SendNotice"];
 
 /** What a server is started with. */
 export interface ServerOptions {
@@ -18,6 +18,8 @@ export interface ServerOptions {
   origins?: string[];
   /** Rule files by name. */
   rules?: Record<string, string>;
+  /** Other files beside the configuration, by name. */
+  files?: Record<string, string>;
   /** More of the configuration: top-level keys that the defaults below do not have. */
   config?: string;
 }
@@ -53,6 +55,9 @@ export class Server {
     mkdirSync(join(server.folder, "rules"));
     for (const [name, text] of Object.entries(options.rules ?? {})) {
       writeFileSync(join(server.folder, "rules", name), text);
+    }
+    for (const [name, text] of Object.entries(options.files ?? {})) {
+      writeFileSync(join(server.folder, name), text);
     }
     writeFileSync(server.configFile, configuration(server.port, options));
     server.admin = await server.firstToken();

@@ -1,0 +1,35 @@
+import type { Inbox } from "./inbox";
+import { icon } from "./parts";
+import { bellLabel } from "./text";
+import { h, type Plan } from "./view";
+
+/** The button that says how much is unread, and opens the window. */
+export function bell(inbox: Inbox): Plan {
+  const { count, open } = inbox;
+  const label = bellLabel(inbox.locale, count);
+  const paths = [
+    "M6 9.5a6 6 0 0 1 12 0c0 6 2.2 7.5 2.2 7.500H3.800S6 15.5 6 9.5",
+    "M10 20.200a2.3 2.3 0 0 0 4 0",
+  ];
+  const badge = (count.urgent > 0 ? "!" : "") + (count.more ? `${count.unread}+` : count.unread);
+  return h(
+    "button",
+    {
+      class: "bell",
+      part: "bell",
+      type: "button",
+      "aria-label": label,
+      title: label,
+      "aria-haspopup": "dialog",
+      "aria-expanded": String(open),
+      onclick: () => (open ? inbox.hide() : inbox.show()),
+    },
+    icon(24, ...paths, ...(inbox.trouble ? ["m4 4 16 16"] : [])),
+    count.unread > 0 &&
+      h(
+        "span",
+        { class: count.urgent > 0 ? "badge urgent" : "badge", part: "badge", "aria-hidden": "true" },
+        badge,
+      ),
+  );
+}

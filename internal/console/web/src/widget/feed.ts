@@ -1,0 +1,247 @@
+import { readEvents, SilentStream } from "../lib/sse";
+import { Backoff, pause } from "./backoff";
+import { batchOf, ofPage } from "./batches";
+import type { Client } from "./client";
+import { Refusal } from "./refusal";
+import type { Batch, Status, Trouble } from "./types";
+
+/** What a feed is told, and what it tells. */
+export interface FeedHost {
+  /** Where to go on from; empty: from the beginning. */
+  cursor(): string;
+  loaded(): boolean;
+  take(batch: Batch): void;
+  /** How it goes; heard: the server has just said something. */
+  report(status: Status, heard: boolean, detail?: string): void;
+  online(): boolean;
+  /** Nobody looks, and no other tab needs what this one is told. */
+  idle(): boolean;
+}
+
+/** The server says something every 15 s. */
+const silence = 45_000;
+/** A stream that is not there after this long is held up by something in between. */
+const firstByte = 20_000;
+/** How long the server may hold a poll back, in s. */
+const wait = 25;
+const pollPatience = 45_000;
+/** How long polls take the place of streams that are blocked, the first time. */
+const firstDetour = 15_000;
+const longestDetour = 900_000;
+/** How often a tab asks that nobody looks at, and that has to speak for itself. */
+const idlePause = 60_000;
+
+/**
+ * Brings notices from the server: the first window by polls, then a stream, or polls where streams are blocked. It goes on
+ * from the cursor through every failure, until its signal ends it or the server does not let this user in.
+ */
+export class Feed {
+  private readonly backoff = new Backoff(1000, 30_000);
+  private retry = 1000;
+  private tag = "";
+  private taggedCursor = "";
+  private detourUntil = 0;
+  private detours = 0;
+  private polled = false;
+  private step = new AbortController();
+
+  constructor(
+    private readonly client: Client,
+    private readonly host: FeedHost,
+  ) {}
+
+  /** Does at once what it waits for: something about this page has changed. */
+  wake(): void {
+    this.step.abort();
+  }
+
+  /** Works until the signal ends it. Throws a Refusal if who asks is not let in. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.step = new AbortController();
+      const end = () => this.step.abort();
+      signal.addEventListener("abort", end);
+      try {
+        await this.turn(this.step.signal);
+      } catch (thrown) {
+        if (!this.step.signal.aborted) {
+          await this.failed(Refusal.from(thrown, this.host.online()));
+        }
+      } finally {
+        signal.removeEventListener("abort", end);
+      }
+    }
+  }
+
+  private async turn(signal: AbortSignal): Promise<void> {
+    if (!this.host.online()) {
+      this.host.report("offline", false);
+      await pause(2 ** 31 - 1, signal); // the browser says when it is back
+    } else if (!this.host.loaded()) {
+      await this.load(signal);
+    } else if (Date.now() < this.detourUntil || this.host.idle()) {
+      await this.poll(signal);
+    } else {
+      await this.stream(signal);
+    }
+  }
+
+  /** The first window: what the last days have brought, and popups that are older. */
+  private async load(signal: AbortSignal): Promise<void> {
+    let cursor = "";
+    for (let more = true; more;) {
+      const { page, tag } = await this.client.poll(cursor, "", 0, signal);
+      if (!page) {
+        throw new Refusal("error", "304 without an If-None-Match", 304);
+      }
+      this.host.take({ ...ofPage(page), reset: cursor === "" });
+      cursor = page.cursor;
+      more = page.more;
+      this.keepTag(tag, cursor);
+    }
+    const { popups } = await this.client.summary(signal);
+    this.host.take({ older: popups, loaded: true });
+    this.backoff.reset();
+    this.host.report("connecting", true);
+  }
+
+  private async poll(signal: AbortSignal): Promise<void> {
+    const cursor = this.host.cursor();
+    const tag = cursor === this.taggedCursor ? this.tag : "";
+    const held = this.polled && !this.host.idle() ? wait : 0;
+    const began = Date.now();
+    const polled = await this.bounded(signal, pollPatience, (bound) =>
+      this.client.poll(cursor, tag, held, bound),
+    );
+    this.polled = true;
+    this.backoff.reset();
+    this.keepTag(polled.tag, polled.page?.cursor ?? cursor);
+    if (polled.page) {
+      this.host.take(ofPage(polled.page));
+    }
+    this.host.report("polling", true);
+    if (this.host.idle()) {
+      await pause(idlePause, signal);
+    } else if (!polled.page?.more && held && Date.now() - began < 1000) {
+      await pause(1000, signal); // something in between does not let the server wait
+    }
+  }
+
+  private keepTag(tag: string, cursor: string): void {
+    this.tag = tag;
+    this.taggedCursor = cursor;
+  }
+
+  private async stream(signal: AbortSignal): Promise<void> {
+    const line = new AbortController();
+    const end = () => line.abort();
+    signal.addEventListener("abort", end);
+    const patience = setTimeout(end, firstByte);
+    let renewal: ReturnType<typeof setTimeout> | undefined;
+    let heard = false;
+    try {
+      const body = await this.client.stream(this.host.cursor(), line.signal);
+      // A stream ends with its token, so a new one begins before that.
+      renewal = setTimeout(() => this.wake(), Math.min(this.client.tokens.expiresIn(), 2 ** 31 - 1));
+      await readEvents(body, {
+        silence,
+        onRetry: (milliseconds) => (this.retry = milliseconds),
+        onEvents: (events) => {
+          clearTimeout(patience);
+          heard = true;
+          this.detours = 0;
+          this.polled = false;
+          this.backoff.reset();
+          const { batch, end } = batchOf(events);
+          if (batch) {
+            this.host.take(batch);
+          }
+          this.host.report("live", true);
+          if (end) {
+            this.ended(end);
+          }
+        },
+      });
+      throw new SilentStream("the stream has ended");
+    } catch (thrown) {
+      await this.broken(thrown, heard, signal);
+    } finally {
+      clearTimeout(patience);
+      clearTimeout(renewal);
+      signal.removeEventListener("abort", end);
+      line.abort();
+    }
+  }
+
+  /** The server's last word. */
+  private ended(reason: string): void {
+    if (reason === "revoked" || reason === "expired") {
+      this.client.tokens.forget();
+      this.retry = 0;
+    }
+  }
+
+  /** A stream that broke off is opened again. One that never began may be blocked, which a poll will show. */
+  private async broken(thrown: unknown, heard: boolean, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) {
+      return;
+    }
+    if (heard) {
+      this.host.report("connecting", false);
+      await pause(this.retry, signal);
+      return;
+    }
+    if (thrown instanceof Refusal && !isBlock(thrown)) {
+      throw thrown;
+    }
+    this.detourUntil = Date.now() + Math.min(longestDetour, firstDetour * 4 ** this.detours);
+    this.detours++;
+    this.polled = false; // the first answer comes without a wait
+  }
+
+  private async failed(refusal: Refusal): Promise<void> {
+    const { trouble } = refusal;
+    if (isRefused(trouble)) {
+      throw refusal;
+    }
+    if (refusal.status === 0 && this.detourUntil > 0) {
+      this.detourUntil = 0; // polls do not come through either, so it is not the stream's fault
+      this.detours = 0;
+    }
+    if (refusal.code === "bad_cursor") {
+      this.host.take({ reset: true, cursor: "" });
+    }
+    this.host.report(this.host.online() ? trouble : "offline", false, refusal.message);
+    await pause(this.backoff.next(refusal.retryAfter), this.step.signal);
+  }
+
+  /** Runs something that has to answer in time. */
+  private async bounded<T>(
+    signal: AbortSignal,
+    milliseconds: number,
+    run: (bound: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const bound = new AbortController();
+    const end = () => bound.abort();
+    signal.addEventListener("abort", end);
+    const timer = setTimeout(end, milliseconds);
+    try {
+      return await run(bound.signal);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+    }
+  }
+}
+
+/** The user is not let in; asking again at once is of no use. */
+export function isRefused(trouble: Trouble): boolean {
+  return trouble === "unauthorised" || trouble === "forbidden";
+}
+
+/** Answers that say that streams do not come through, or that there are too many, while polls may do. */
+function isBlock({ code, status }: Refusal): boolean {
+  return (
+    code === "no_stream" || code === "too_many_streams" || [404, 405, 406, 501, 502, 504].includes(status)
+  );
+}

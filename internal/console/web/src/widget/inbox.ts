@@ -1,0 +1,316 @@
+import { type Locale, tag, type Values } from "../lib/text";
+import { fullTime, relativeTime } from "../lib/time";
+import { Arrivals } from "./arrivals";
+import { Connection } from "./connection";
+import { laterAfter, Popups } from "./popups";
+import type { Refusal } from "./refusal";
+import type { Health } from "./share";
+import type { Count, Entry } from "./store";
+import { type Key, localeOf, text } from "./text";
+import type { TokenProvider } from "./tokens";
+import type { Mark, Notice, NoticeType, Place, Trouble } from "./types";
+
+/** What the element is set to. */
+export interface Settings {
+  place: Place;
+  provider: TokenProvider | undefined;
+  /** The page's language. */
+  language: string;
+}
+
+/** Who shows the inbox, and whom it tells what happens. */
+export interface InboxHost {
+  /** Something has changed. */
+  draw(): void;
+  notice(notice: Notice): void;
+  /** The user has chosen a notice; true: the widget is to unfold it. */
+  open(notice: Notice): boolean;
+  unread(count: Count): void;
+}
+
+/** So many notices are drawn, and as many more each time older ones are asked for. */
+const pageSize = 50;
+const nothing: Count = { unread: 0, more: false, urgent: 0 };
+const connecting: Health = { status: "connecting", heardAt: 0, detail: "" };
+
+/** What the widget shows, and what the user can do with it. */
+export class Inbox {
+  locale: Locale = "en";
+  open = false;
+  health = connecting;
+  now = Date.now();
+  filter = { unread: false, urgent: false, type: "" };
+  /** The notice that the keyboard is at. */
+  current = "";
+  older: "maybe" | "loading" | "none" = "maybe";
+  /** What the server has refused. */
+  failure = "";
+  /** What a screen reader is to say. */
+  announcement = "";
+  /** The user was asked whether everything is to be marked. */
+  asking = false;
+
+  private connection: Connection | undefined;
+  private popups = new Popups();
+  private types: ReadonlyMap<string, NoticeType> = new Map();
+  private expanded = new Set<string>();
+  /** What was delivered after this is held back while somebody reads. */
+  private shownUpTo = Infinity;
+  private limit = pageSize;
+  private clock: ReturnType<typeof setInterval> | undefined;
+  private told = JSON.stringify(nothing);
+  private readonly arrivals = new Arrivals((arrived) => {
+    const [first] = arrived;
+    const count = arrived.length;
+    const words =
+      count === 1 && first
+        ? this.text("arrivedOne", { title: first.title })
+        : this.text("arrivedMany", { count });
+    this.update({ announcement: words });
+  });
+
+  constructor(private readonly host: InboxHost) {}
+
+  /** Changes what is shown. */
+  update(change: Partial<Inbox>): void {
+    Object.assign(this, change);
+    this.host.draw();
+  }
+
+  /** Begins with these settings, from nothing: they may be somebody else's. */
+  connect(settings: Settings): void {
+    this.stop();
+    this.filter = { unread: false, urgent: false, type: "" };
+    this.popups = new Popups();
+    this.types = new Map();
+    this.limit = pageSize;
+    this.shownUpTo = Infinity;
+    const connection = new Connection(settings.place, settings.provider, {
+      changed: (arrived) => this.changed(arrived),
+      health: (health) => this.update({ health }),
+      later: (id, until) => this.putOff(id, until),
+      otherUser: () => this.connect(settings),
+    });
+    this.connection = connection;
+    connection.start();
+    this.tick();
+    this.update({ locale: localeOf(settings.language), health: connecting, failure: "", older: "maybe" });
+    this.changed([]);
+  }
+
+  /** Ends everything that goes on in the background. */
+  stop(): void {
+    this.connection?.stop();
+    this.connection = undefined;
+    clearInterval(this.clock);
+    this.arrivals.stop();
+  }
+
+  retry(): void {
+    this.connection?.retry();
+  }
+
+  show(): void {
+    this.shownUpTo = Infinity;
+    this.limit = pageSize;
+    this.update({ open: true });
+    this.tick();
+    if (this.types.size === 0) {
+      this.connection?.types().then(
+        (types) => {
+          this.types = new Map(types.map((type) => [type.code, type]));
+          this.host.draw();
+        },
+        () => undefined, // the codes say it, too
+      );
+    }
+  }
+
+  hide(): void {
+    this.update({ open: false, failure: "", asking: false });
+    this.tick();
+  }
+
+  /** All notices, the latest first. */
+  get entries(): Entry[] {
+    return this.connection?.store.list().reverse() ?? [];
+  }
+
+  get count(): Count {
+    return this.connection?.store.counts() ?? nothing;
+  }
+
+  get loaded(): boolean {
+    return !!this.connection?.store.loaded;
+  }
+
+  get popup(): ReturnType<Popups["next"]> {
+    return this.connection && this.popups.next(this.connection.store, this.now);
+  }
+
+  get trouble(): Trouble | undefined {
+    const { status } = this.health;
+    return status === "connecting" || status === "live" || status === "polling" ? undefined : status;
+  }
+
+  get filtering(): boolean {
+    return this.filter.unread || this.filter.urgent || this.filter.type !== "";
+  }
+
+  /** The notices of the list: those that are drawn, how many there are, and how many wait. */
+  list(): { drawn: Entry[]; size: number; heldBack: number; all: number } {
+    const { entries } = this;
+    const passing = entries.filter((entry) => this.passes(entry));
+    const shown = passing.filter((entry) => entry.order <= this.shownUpTo);
+    return {
+      drawn: shown.slice(0, this.limit),
+      size: shown.length,
+      heldBack: passing.length - shown.length,
+      all: entries.length,
+    };
+  }
+
+  /** Somebody reads, so that what comes is held back and nothing moves; or not any more. */
+  reading(on: boolean): void {
+    const upTo = on ? Math.min(this.shownUpTo, this.entries[0]?.order ?? -1) : Infinity;
+    if (upTo !== this.shownUpTo) {
+      this.shownUpTo = upTo;
+      this.host.draw();
+    }
+  }
+
+  isRead(entry: Entry): boolean {
+    return this.connection?.store.isRead(entry) ?? true;
+  }
+
+  isAcked(entry: Entry): boolean {
+    return this.connection?.store.isAcked(entry) ?? true;
+  }
+
+  isExpanded({ notice }: Entry): boolean {
+    return this.expanded.has(notice.id);
+  }
+
+  /** Opens a notice: the page may do that, or else it unfolds. It is read in any case. */
+  choose(entry: Entry): void {
+    const { id } = entry.notice;
+    if (this.host.open(entry.notice) && !this.expanded.delete(id)) {
+      this.expanded.add(id);
+    }
+    this.update({ current: id });
+    void this.mark(entry, "read");
+  }
+
+  async mark(entry: Entry, mark: Mark): Promise<void> {
+    const done = mark === "read" ? this.isRead(entry) : this.isAcked(entry);
+    if (!done) {
+      this.answered(
+        mark === "read" ? "readFailed" : "ackFailed",
+        await this.connection?.mark(entry.notice.id, mark),
+      );
+    }
+  }
+
+  async readAll(): Promise<void> {
+    this.answered("readFailed", await this.connection?.readAll());
+  }
+
+  /** Closes a popup for a while, here and in the other tabs. */
+  later(id: string): void {
+    const until = Date.now() + laterAfter;
+    this.connection?.later(id, until);
+    this.failure = "";
+    this.putOff(id, until);
+  }
+
+  async showOlder(): Promise<void> {
+    if (this.list().size > this.limit) {
+      this.limit += pageSize;
+      this.host.draw();
+      return;
+    }
+    this.update({ older: "loading" });
+    try {
+      this.limit += (await this.connection?.loadOlder()) ? pageSize : 0;
+      this.update({ older: "none" });
+    } catch (thrown) {
+      this.update({ older: "maybe", failure: this.text("olderFailed", { why: String(thrown) }) });
+    }
+  }
+
+  /** There may be notices that are not drawn. */
+  get hasOlder(): boolean {
+    return this.loaded && !this.filtering && (this.older !== "none" || this.list().size > this.limit);
+  }
+
+  /** The types that there are notices of, with their names. */
+  typesHere(): [code: string, name: string][] {
+    const codes = [...new Set(this.entries.map(({ notice }) => notice.type))];
+    return codes
+      .map((code): [string, string] => [code, this.typeName(code)])
+      .sort((a, b) => a[1].localeCompare(b[1]));
+  }
+
+  typeName(code: string): string {
+    const type = this.types.get(code);
+    return type?.names?.[this.locale] ?? type?.name ?? code;
+  }
+
+  text(key: Key, values?: Values): string {
+    return text(this.locale, key, values);
+  }
+
+  ago(moment: number): string {
+    return relativeTime(Math.min(moment, this.now), this.now, tag(this.locale));
+  }
+
+  fullTime(moment: number): string {
+    return fullTime(moment, tag(this.locale));
+  }
+
+  private passes(entry: Entry): boolean {
+    const { unread, urgent, type } = this.filter;
+    return (
+      (!unread || !this.isRead(entry) || entry.notice.id === this.current) &&
+      (!urgent || !!this.connection?.store.isUrgent(entry)) &&
+      (!type || entry.notice.type === type)
+    );
+  }
+
+  private changed(arrived: Notice[]): void {
+    this.now = Date.now();
+    this.host.draw();
+    arrived.forEach((notice) => this.host.notice(notice));
+    this.arrivals.add(arrived.filter((notice) => !notice.read));
+    const { count } = this;
+    if (this.told !== JSON.stringify(count)) {
+      this.told = JSON.stringify(count);
+      this.host.unread(count);
+    }
+  }
+
+  private answered(key: Key, refusal: Refusal | undefined): void {
+    const why = refusal && (refusal.status ? refusal.message : this.text("noAnswer"));
+    this.update({ failure: why ? this.text(key, { why }) : "" });
+  }
+
+  private putOff(id: string, until: number): void {
+    this.popups.putOff(id, until);
+    this.host.draw();
+  }
+
+  /** Time is shown while the window is open; else it is for what expires and comes again. */
+  private tick(): void {
+    clearInterval(this.clock);
+    this.clock = setInterval(
+      () => {
+        this.update({ now: Date.now() });
+        if (this.connection?.store.expire(this.now)) {
+          this.changed([]);
+        }
+      },
+      this.open ? 1000 : 5000,
+    );
+    this.update({ now: Date.now() });
+  }
+}

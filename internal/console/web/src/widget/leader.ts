@@ -1,0 +1,77 @@
+/** The part of navigator.locks that is needed. */
+export interface Locks {
+  request(
+    name: string,
+    options: { signal?: AbortSignal; steal?: boolean },
+    hold: () => Promise<void>,
+  ): Promise<void>;
+}
+
+/**
+ * Lets one tab of the browser work at a time. Who is first works; the others wait in a queue that the browser keeps, and the
+ * next one begins when the first has closed, crashed or left.
+ */
+export class Leader {
+  /** This tab is the one. */
+  leads = false;
+  private waiting = new AbortController();
+  private steal = false;
+
+  constructor(
+    private readonly name: string,
+    /** Without locks (a page over plain http) every tab works for itself. */
+    private readonly locks: Locks | undefined,
+  ) {}
+
+  /** There are no other tabs as far as this one can tell. */
+  get alone(): boolean {
+    return !this.locks;
+  }
+
+  /** Waits for its turn and works. Ends when the work does, when another tab has taken over, or by the signal. */
+  async lead(signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const term = new AbortController();
+    this.waiting = new AbortController();
+    const end = () => {
+      term.abort();
+      this.waiting.abort();
+    };
+    signal.addEventListener("abort", end);
+    try {
+      await this.request(async () => {
+        if (term.signal.aborted) {
+          return;
+        }
+        this.leads = true;
+        await work(term.signal);
+      });
+    } catch (thrown) {
+      if (!isAbort(thrown)) {
+        throw thrown;
+      }
+    } finally {
+      this.leads = false;
+      term.abort(); // the lock may have been taken away while the work went on
+      signal.removeEventListener("abort", end);
+    }
+  }
+
+  /** Takes over from a tab that holds the lock and has fallen silent: the system has frozen it. */
+  takeOver(): void {
+    this.steal = true;
+    this.waiting.abort();
+  }
+
+  private request(hold: () => Promise<void>): Promise<void> {
+    if (!this.locks) {
+      return hold();
+    }
+    const options = this.steal ? { steal: true } : { signal: this.waiting.signal };
+    this.steal = false;
+    return this.locks.request(this.name, options, hold);
+  }
+}
+
+function isAbort(thrown: unknown): boolean {
+  return thrown instanceof DOMException && thrown.name === "AbortError";
+}

@@ -1,0 +1,111 @@
+import type { Inbox } from "./inbox";
+import type { Action } from "./keys";
+import { notice } from "./notice";
+import { button } from "./parts";
+import { type Child, h, type Plan } from "./view";
+
+/** The list, and above it what waits while somebody reads. */
+export function list(inbox: Inbox): Child[] {
+  const { drawn, size, heldBack, all } = inbox.list();
+  const here = (event: Event) => event.currentTarget as HTMLElement;
+  return [
+    heldBack > 0 &&
+      button("pill", inbox.text("pill", { count: heldBack }), () => inbox.reading(false), {
+        part: "pill",
+        onclick: (event: Event) => showNew(inbox, here(event).nextElementSibling as HTMLElement),
+      }),
+    h(
+      "div",
+      {
+        class: "list",
+        onfocusin: () => inbox.reading(true),
+        onfocusout: (event: FocusEvent) => inbox.reading(isReading(here(event), event.relatedTarget)),
+        onscroll: (event: Event) =>
+          inbox.reading(isReading(here(event), (here(event).getRootNode() as ShadowRoot).activeElement)),
+      },
+      drawn.length === 0
+        ? state(inbox, all)
+        : h(
+            "div",
+            {
+              class: "feed",
+              part: "feed",
+              role: "feed",
+              "aria-labelledby": "title",
+              "aria-busy": String(!inbox.loaded),
+            },
+            drawn.map((entry, i) => notice(inbox, entry, i, inbox.older === "none" ? size : -1)),
+          ),
+      inbox.hasOlder &&
+        button(
+          "plain more",
+          inbox.text(inbox.older === "loading" ? "searching" : "older"),
+          () => inbox.showOlder(),
+          {
+            disabled: inbox.older === "loading",
+          },
+        ),
+    ),
+  ];
+}
+
+/** What stands in the place of an empty list. Each reason has its own words. */
+function state(inbox: Inbox, all: number): Plan {
+  const { trouble } = inbox;
+  const filtered = inbox.filtering && all > 0;
+  const key = filtered ? "filtered" : (trouble ?? (inbox.loaded ? "empty" : "loading"));
+  return h(
+    "div",
+    { class: "state", part: "state", "data-state": key, role: trouble ? "alert" : false },
+    key === "loading" &&
+      h("div", { class: "skeleton", "aria-hidden": "true" }, h("i", {}), h("i", {}), h("i", {})),
+    h("p", {}, inbox.text(key)),
+    filtered &&
+      button("plain", inbox.text("clear"), () =>
+        inbox.update({ filter: { unread: false, urgent: false, type: "" } }),
+      ),
+    !filtered && !!trouble && button("plain", inbox.text("retry"), () => inbox.retry()),
+    !filtered && !!trouble && inbox.health.detail !== "" && h("p", { class: "origin" }, inbox.health.detail),
+  );
+}
+
+/** Does what a key means for the list; false: nothing. */
+export function act(
+  inbox: Inbox,
+  list: HTMLElement,
+  action: Exclude<Action, "close">,
+  target: Element,
+): boolean {
+  const { drawn } = inbox.list();
+  const at = drawn.findIndex((entry) => entry.notice.id === inbox.current);
+  const entry = drawn[at];
+  if (action === "choose" || action === "read") {
+    if (!entry || (action === "choose" && !target.matches("article"))) {
+      return false;
+    }
+    if (action === "choose") {
+      inbox.choose(entry);
+    } else {
+      void inbox.mark(entry, "read");
+    }
+    return true;
+  }
+  const next = list.contains(target) ? at + 1 : Math.max(at, 0);
+  const to = { first: 0, last: drawn.length - 1, next, previous: at - 1 }[action];
+  const article = list.querySelectorAll<HTMLElement>("article")[Math.max(0, Math.min(to, drawn.length - 1))];
+  article?.focus();
+  return !!article;
+}
+
+/** Who has the focus in the list, or has scrolled it, reads; nothing is to move then, nor while the pill is pressed. */
+function isReading(list: HTMLElement, focused: EventTarget | null): boolean {
+  const element = focused as Element | null;
+  return list.scrollTop > 8 || list.contains(element) || !!element?.matches(".pill");
+}
+
+function showNew(inbox: Inbox, list: HTMLElement): void {
+  list.scrollTop = 0;
+  inbox.current = "";
+  inbox.reading(false);
+  queueMicrotask(() => act(inbox, list, "first", list)); // when they are drawn
+}

@@ -1,0 +1,31 @@
+/** Room between the bell, the window and the edges of the page, in px. */
+const gap = 8;
+
+/**
+ * Puts a window beside the bell, where there is room, in the top layer where the browser has one, so that nothing of the page
+ * covers or clips it. Returns what ends it. On narrow screens the style sheet lets it fill the screen.
+ */
+export function anchor(window: HTMLElement, bell: HTMLElement): () => void {
+  const life = new AbortController();
+  const place = () => {
+    const { left, right, top, bottom } = bell.getBoundingClientRect();
+    const { clientWidth, clientHeight } = document.documentElement;
+    const { offsetWidth } = window;
+    const below = clientHeight - bottom >= top;
+    // Under the bell's outer edge, and never over an edge of the page.
+    const wanted = (left + right) / 2 > clientWidth / 2 ? right - offsetWidth : left;
+    const x = Math.max(gap, Math.min(wanted, clientWidth - offsetWidth - gap));
+    window.style.setProperty("--x", `${x}px`);
+    window.style.setProperty("--top", below ? `${bottom + gap}px` : "auto");
+    window.style.setProperty("--bottom", below ? "auto" : `${clientHeight - top + gap}px`);
+    window.style.setProperty("--room", `${(below ? clientHeight - bottom : top) - 2 * gap}px`);
+  };
+  if ("popover" in window) {
+    window.popover = "manual";
+    window.showPopover();
+  }
+  place();
+  addEventListener("resize", place, { signal: life.signal });
+  addEventListener("scroll", place, { signal: life.signal, capture: true, passive: true });
+  return () => life.abort();
+}

@@ -1,0 +1,97 @@
+import { bell } from "./bell";
+import type { Inbox } from "./inbox";
+import { keyAction } from "./keys";
+import { act } from "./list";
+import { anchor } from "./place";
+import { popup } from "./popup";
+import { h, View } from "./view";
+import { floatingWindow } from "./window";
+
+/** Draws an inbox into a shadow root. */
+export class Root {
+  private readonly view: View;
+  private due = false;
+
+  constructor(
+    private readonly shadow: ShadowRoot,
+    private readonly inbox: Inbox,
+  ) {
+    this.view = new View(shadow);
+  }
+
+  /** Draws soon, once for all that changes until then. */
+  draw(): void {
+    if (!this.due) {
+      this.due = true;
+      queueMicrotask(() => {
+        this.due = false;
+        this.drawNow();
+      });
+    }
+  }
+
+  /** Takes everything away. */
+  clear(): void {
+    this.view.render();
+  }
+
+  private drawNow(): void {
+    if (!this.shadow.host.isConnected) {
+      return;
+    }
+    const { inbox } = this;
+    const focused = this.shadow.activeElement;
+    const next = inbox.popup;
+    this.view.render(
+      h(
+        "div",
+        { class: "root", lang: inbox.locale, onkeydown: (event: KeyboardEvent) => this.key(event) },
+        bell(inbox),
+        h("p", { class: "hidden", role: "status" }, inbox.announcement),
+        inbox.open &&
+          floatingWindow(
+            inbox,
+            () => this.close(),
+            (element) => this.opened(element),
+          ),
+        next && [popup(inbox, next.entry, next.waiting)],
+      ),
+    );
+    if (focused && !focused.isConnected && inbox.open && !next) {
+      this.act("next", this.shadow.querySelector(".bell")!); // its button is gone: on to where it was
+    }
+  }
+
+  private opened(element: HTMLElement): () => void {
+    const end = anchor(element, this.shadow.querySelector<HTMLElement>(".bell")!);
+    if (!this.act("first", element)) {
+      element.focus();
+    }
+    return end;
+  }
+
+  private close(): void {
+    this.inbox.hide();
+    this.shadow.querySelector<HTMLElement>(".bell")?.focus();
+  }
+
+  // Keys count only while the focus is in the widget, and those that it knows are not for the page.
+  private key(event: KeyboardEvent): void {
+    const { inbox } = this;
+    const action = inbox.open && !inbox.popup ? keyAction(event) : undefined;
+    if (!action) {
+      return;
+    }
+    if (action === "close") {
+      this.close();
+    } else if (!this.act(action, event.target as Element)) {
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  private act(action: Parameters<typeof act>[2], target: Element): boolean {
+    return act(this.inbox, this.shadow.querySelector<HTMLElement>(".list")!, action, target);
+  }
+}

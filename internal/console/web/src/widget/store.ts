@@ -1,0 +1,197 @@
+import type { Batch, Change, Mark, Notice } from "./types";
+
+/** A notice in the list. */
+export interface Entry {
+  readonly notice: Notice;
+  /** Its place in the order of delivery; what is loaded of the past comes before 0. */
+  readonly order: number;
+  /** What it told of is over. */
+  resolved: boolean;
+}
+
+/** What the bell says. */
+export interface Count {
+  unread: number;
+  /** There are more than that. */
+  more: boolean;
+  /** Unread ones of priority 4 and 5 whose matter is not over. */
+  urgent: number;
+}
+
+/** So many notices are kept; the oldest go first. */
+const most = 2000;
+
+/** From this priority on a notice is urgent. */
+export const urgentFrom = 4;
+
+/** The notices of one place as the server has told them, and on top of that what the user has done and the server has not answered yet. */
+export class Store {
+  cursor = "";
+  loaded = false;
+
+  private entries = new Map<string, Entry>();
+  private count = { unread: 0, unreadMore: false };
+  private countedAt = 0;
+  private next = 0;
+  private before = -1;
+  private over = new Set<string>();
+  private readonly asked = new Map<string, Mark>();
+  private readonly seen = new Set<string>();
+
+  /** Takes in what has happened, and returns the notices that nobody has been shown before. */
+  apply(batch: Batch, now: number): Notice[] {
+    if (batch.reset) {
+      this.entries = new Map();
+      this.over = new Set();
+      this.next = 0;
+      this.before = -1;
+      this.loaded &&= batch.cursor !== "";
+    }
+    const wasLoaded = this.loaded;
+    const arrivals = (batch.notices ?? []).filter((notice) => this.add(notice, now) && wasLoaded);
+    this.addOlder(batch.older ?? [], now);
+    batch.changes?.forEach((change) => this.change(change));
+    if (batch.count) {
+      this.count = batch.count;
+      this.countedAt = now;
+    }
+    this.cursor = batch.cursor ?? this.cursor;
+    this.loaded ||= !!batch.loaded;
+    this.trim();
+    return arrivals;
+  }
+
+  /** All there is, for a tab that has just been opened. */
+  snapshot(): Batch {
+    const notices = this.list().map((entry) => entry.notice);
+    return { reset: true, notices, count: this.count, cursor: this.cursor, loaded: this.loaded };
+  }
+
+  private addOlder(notices: readonly Notice[], now: number): void {
+    for (const notice of [...notices].reverse()) {
+      if (!this.entries.has(notice.id) && Date.parse(notice.expiresAt) > now) {
+        this.seen.add(notice.id);
+        this.place(notice, this.before--);
+      }
+    }
+  }
+
+  get(id: string): Entry | undefined {
+    return this.entries.get(id);
+  }
+
+  /** All notices in the order of delivery. */
+  list(): Entry[] {
+    return [...this.entries.values()].sort((a, b) => a.order - b.order);
+  }
+
+  isRead({ notice }: Entry): boolean {
+    return notice.read || this.asked.has(notice.id);
+  }
+
+  isAcked({ notice }: Entry): boolean {
+    return notice.acked || this.asked.get(notice.id) === "acked";
+  }
+
+  isUrgent({ notice, resolved }: Entry): boolean {
+    return notice.priority >= urgentFrom && !resolved;
+  }
+
+  counts(): Count {
+    const unread = [...this.entries.values()].filter((entry) => !entry.notice.read);
+    const marked = unread.filter((entry) => this.isRead(entry)).length;
+    const urgent = unread.filter((entry) => this.isUrgent(entry) && !this.isRead(entry)).length;
+    const rest = this.count.unreadMore ? this.count.unread : Math.max(0, this.count.unread - marked);
+    return { unread: rest, more: this.count.unreadMore, urgent: Math.min(urgent, rest) };
+  }
+
+  /** The user has read or acked: it shows at once. */
+  ask(id: string, mark: Mark): void {
+    if (this.asked.get(id) !== "acked") {
+      this.asked.set(id, mark);
+    }
+  }
+
+  /** The server has answered: it is so, or it is not. */
+  settle(changes: readonly Change[], done: boolean): void {
+    for (const change of changes) {
+      this.asked.delete(change.id);
+      if (done) {
+        this.change(change);
+      }
+    }
+  }
+
+  /** The ids that everything-up-to-here would mark. */
+  unreadIds(): string[] {
+    return this.list()
+      .filter((entry) => !this.isRead(entry))
+      .map((entry) => entry.notice.id);
+  }
+
+  /** Drops what has expired, and tells whether there was something. */
+  expire(now: number): boolean {
+    const gone = [...this.entries.values()].filter((entry) => Date.parse(entry.notice.expiresAt) <= now);
+    for (const { notice } of gone) {
+      this.entries.delete(notice.id);
+      if (!notice.read && Date.parse(notice.expiresAt) > this.countedAt) {
+        this.countDown();
+      }
+    }
+    return gone.length > 0;
+  }
+
+  /** Tells whether it is a notice that was never here. */
+  private add(notice: Notice, now: number): boolean {
+    const isNew = !this.seen.has(notice.id);
+    this.seen.add(notice.id);
+    if (!this.entries.has(notice.id) && Date.parse(notice.expiresAt) > now) {
+      this.place(notice, this.next++);
+    }
+    return isNew;
+  }
+
+  private place(notice: Notice, order: number): void {
+    const life = lifeOf(notice);
+    if (life && notice.status === "resolved") {
+      this.over.add(life);
+      for (const entry of this.entries.values()) {
+        entry.resolved ||= lifeOf(entry.notice) === life;
+      }
+    }
+    // A copy: what other tabs and the host were given stays as it was.
+    this.entries.set(notice.id, { notice: { ...notice }, order, resolved: this.over.has(life) });
+  }
+
+  private change({ id, kind }: Change): void {
+    const notice = this.entries.get(id)?.notice;
+    if (!notice) {
+      return;
+    }
+    if (!notice.read) {
+      this.countDown(); // until the server says it
+    }
+    notice.read = true;
+    notice.acked ||= kind === "acked";
+  }
+
+  private countDown(): void {
+    if (!this.count.unreadMore) {
+      this.count = { ...this.count, unread: Math.max(0, this.count.unread - 1) };
+    }
+  }
+
+  private trim(): void {
+    if (this.entries.size <= most) {
+      return;
+    }
+    for (const entry of this.list().slice(0, this.entries.size - most)) {
+      this.entries.delete(entry.notice.id);
+    }
+  }
+}
+
+/** Names the unbroken life of a finding; empty for what no rule has found. */
+function lifeOf({ rule, scope, key, episode }: Notice): string {
+  return rule && JSON.stringify([rule, scope, key, episode]);
+}

@@ -1,0 +1,39 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { gzipSync } from "node:zlib";
+import { defineConfig, type Plugin } from "vite";
+
+/** What the widget may weigh, in bytes of gzip. */
+const limit = 25_000;
+
+/** Ends the build if the widget weighs too much: every page of a warehouse's handhelds loads it. */
+function weigh(): Plugin {
+  return {
+    name: "weigh",
+    writeBundle({ dir }) {
+      const size = gzipSync(readFileSync(resolve(dir ?? "", "widget.js")), { level: 9 }).length;
+      this.info(`widget.js: ${size} bytes of gzip`);
+      if (size > limit) {
+        this.error(`widget.js has ${size} bytes of gzip, and ${limit} are allowed`);
+      }
+    },
+  };
+}
+
+// The widget: one file that is a module and a plain script alike.
+export default defineConfig({
+  plugins: [weigh()],
+  publicDir: false,
+  build: {
+    outDir: "../dist",
+    emptyOutDir: false, // the console is there already
+    target: "es2022",
+    reportCompressedSize: false,
+    lib: {
+      entry: "src/widget/main.ts",
+      formats: ["iife"],
+      name: "TallymanInbox",
+      fileName: () => "widget.js",
+    },
+  },
+});
