@@ -43,7 +43,7 @@ func BenchmarkSearch(b *testing.B) {
 	_, err = conn.Exec(b.Context(), `INSERT INTO notices (id, type, rule, status, created_at, expires_at, first_seq, last_seq, body, finding, warehouse, priority)
 		SELECT 'n_' || md5(i::text), CASE WHEN i < 1000 THEN 'OLD' ELSE 'T' || i % 20 END,
 		       CASE WHEN i < 1000 THEN 'old-rule' WHEN i % 2 = 0 THEN 'rule-1' ELSE 'rule-' || i % 2000 END,
-		       CASE WHEN i % 3 = 0 THEN 'resolved' ELSE 'firing' END, $1 + i / 100 * 259200000::bigint, 9e15::bigint, i, i, CASE WHEN i < 1000 THEN $3 ELSE $2 END, i % 50000,
+		       CASE WHEN i % 3 = 0 THEN 'resolved' ELSE 'firing' END, $1 + i / 100 * 259200000::bigint, 9e15::bigint, i, i, CASE WHEN i < 1000 THEN $3::bytea ELSE $2::bytea END, i % 50000,
 		       CASE WHEN i < 1000 THEN 'old' ELSE 'W' || i % 50 END, 3
 		FROM generate_series(1, $4::integer) AS i`, first, body, old, notices)
 	if err != nil {
