@@ -23,6 +23,7 @@ type MeForm struct {
 	Warehouses  []string   `json:"warehouses" xml:"warehouses>warehouse" doc:"where; * = everywhere" nullable:"false"`
 	Subscribers []string   `json:"subscribers,omitempty" xml:"subscribers>subscriber,omitempty" doc:"whose inboxes are the caller's own" nullable:"false"`
 	Mode        string     `json:"mode" xml:"mode" enum:"token,none" doc:"auth.mode: none asks for no token"`
+	Token       string     `json:"token,omitempty" xml:"token,omitempty" doc:"the id of the API token; a JWT has none" example:"t_5rmwxhkqj2ab"`
 	Expires     *time.Time `json:"expires,omitempty" xml:"expires,omitempty" doc:"when the token ends by itself"`
 	May         []string   `json:"may" xml:"may>operation" doc:"ids of the operations that the roles allow, sorted" nullable:"false"`
 }
@@ -40,7 +41,7 @@ func (a *API) me(ctx context.Context, _ *struct{}) (*meOutput, error) {
 	who := auth.From(ctx)
 	form := MeForm{
 		Subject: who.Subject, Roles: roleNames(who.Access), Warehouses: notNil(who.Warehouses), Subscribers: who.Subscribers, Mode: "token",
-		Expires: moment(who.Expires), May: []string{},
+		Token: who.Token, Expires: moment(who.Expires), May: []string{},
 	}
 	if who.Subject == auth.Anonymous {
 		form.Mode = "none"
