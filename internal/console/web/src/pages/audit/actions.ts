@@ -1,0 +1,83 @@
+/** The actions that a filter offers, in groups; the prefixes of a group stand for all that begins with them. */
+export const groups = [
+  {
+    title: "groupRules",
+    prefixes: ["rule", "rules"],
+    actions: [
+      "rule.enable",
+      "rule.disable",
+      "rule.clear",
+      "rule.run",
+      "rule.promote",
+      "rule.draft",
+      "rules.pause",
+      "rules.resume",
+      "rules.reload",
+    ],
+  },
+  { title: "groupSilences", prefixes: ["silence"], actions: ["silence.add", "silence.expire"] },
+  {
+    title: "groupQueues",
+    prefixes: ["queue", "item"],
+    actions: [
+      "queue.pause",
+      "queue.resume",
+      "queue.remove",
+      "queue.requeue",
+      "queue.step",
+      "item.remove",
+      "item.finish",
+      "item.assign",
+      "item.requeue",
+    ],
+  },
+  { title: "groupDeliveries", prefixes: ["delivery"], actions: ["delivery.retry", "delivery.cancel"] },
+  {
+    title: "groupCatalogue",
+    prefixes: ["type", "subscription", "subscriber"],
+    actions: [
+      "type.create",
+      "type.put",
+      "type.delete",
+      "type.seed",
+      "subscription.add",
+      "subscription.remove",
+      "subscription.import",
+      "subscription.seed",
+      "subscriber.put",
+      "subscriber.delete",
+    ],
+  },
+  { title: "groupTokens", prefixes: ["token"], actions: ["token.create", "token.revoke"] },
+] as const;
+
+/** Where the console shows the object of a record; nothing where it has no page. */
+export function pageOf(object: string): string | undefined {
+  const [kind = "", name = "", ...rest] = object.split(":");
+  const part = encodeURIComponent;
+  switch (kind) {
+    case "rule":
+      return `/rules/${part(name)}`;
+    case "rules":
+      return "/rules";
+    case "queue":
+      return `/queues/${part(name)}`;
+    case "item":
+      return `/queues/${part(name)}/items/${part(rest.join(":"))}`;
+    case "silence":
+      return `/silences?state=all&id=${part(name)}`;
+    case "delivery":
+    case "deliveries":
+      return "/deliveries";
+    case "type":
+    case "types":
+      return "/types";
+    case "subscription":
+    case "subscriptions":
+    case "subscriber":
+      return "/subscriptions";
+    case "token":
+      return "/tokens";
+  }
+  return undefined;
+}

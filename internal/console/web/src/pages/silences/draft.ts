@@ -1,0 +1,87 @@
+import type { Schemas } from "../../api/client";
+import { parse, write, type Matcher } from "./matcher";
+
+/** A silence as a form has it. Times are of the reader's own zone, as inputs write them. */
+export interface Draft {
+  matchers: Matcher[];
+  recurring: boolean;
+  /** Empty = now. */
+  from: string;
+  /** A duration; empty = `until` says it. */
+  lasts: string;
+  /** Empty = for ever, which only a window may be. */
+  until: string;
+  cron: string;
+  duration: string;
+  timezone: string;
+  comment: string;
+}
+
+export function blank(texts: readonly string[] = []): Draft {
+  const matchers = texts.map(parse).filter((matcher) => matcher !== undefined);
+  return {
+    matchers: matchers.length > 0 ? matchers : [{ name: "rule", op: "=", value: "" }],
+    recurring: false,
+    from: "",
+    lasts: "2h",
+    until: "",
+    cron: "0 22 * * 6",
+    duration: "8h",
+    timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    comment: "",
+  };
+}
+
+/** A draft with what a silence says. What of it has passed already begins now. */
+export function draftOf(silence: Schemas["Silence"], now: number): Draft {
+  const draft = blank(silence.matchers);
+  const { window, until } = silence;
+  if (Date.parse(silence.from) > now) draft.from = local(silence.from);
+  draft.comment = silence.comment ?? "";
+  if (window) {
+    Object.assign(draft, { recurring: true, cron: window.cron, duration: window.duration });
+    draft.timezone = window.timezone || "UTC";
+  }
+  if (until && Date.parse(until) > now) {
+    draft.until = local(until);
+    draft.lasts = "";
+  }
+  return draft;
+}
+
+/** What the API is asked for. */
+export function fieldsOf(draft: Draft): Schemas["SilenceFields"] {
+  const matchers = draft.matchers.filter((each) => each.name.trim() !== "" || each.value !== "").map(write);
+  const fields: Schemas["SilenceFields"] = { matchers };
+  if (draft.from) fields.from = new Date(draft.from).toISOString();
+  if (draft.recurring) {
+    const { cron, duration, timezone } = draft;
+    fields.window = {
+      cron: cron.trim(),
+      duration: duration.trim(),
+      ...(timezone.trim() && { timezone: timezone.trim() }),
+    };
+    if (draft.until) fields.until = new Date(draft.until).toISOString();
+  } else if (draft.lasts) fields.for = draft.lasts;
+  else if (draft.until) fields.until = new Date(draft.until).toISOString();
+  if (draft.comment.trim()) fields.comment = draft.comment.trim();
+  return fields;
+}
+
+/** What brings a silence back that was just ended: the same, with the rest of its time. */
+export function restOf(silence: Schemas["Silence"], now: number): Schemas["SilenceFields"] {
+  const { matchers, until, window, comment, from } = silence;
+  return {
+    matchers,
+    ...(Date.parse(from) > now && { from }),
+    ...(until && { until }),
+    ...(window && { window }),
+    ...(comment && { comment }),
+  };
+}
+
+/** A moment as an input of date and time writes it. */
+export function local(at: string): string {
+  const moment = new Date(at);
+  return new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
