@@ -12,10 +12,11 @@ const identify: Middleware = {
     request.headers.set("Accept", "application/json");
     return request;
   },
-  async onResponse({ response }) {
+  async onResponse({ request, response }) {
     if (response.ok || response.status === 304) return;
     const failure = await Failure.of(response);
-    if (failure.kind === "unauthorised") session.refused();
+    if (failure.kind === "unauthorised")
+      session.refused(request.headers.get("Authorization")?.replace("Bearer ", "") ?? "");
     throw failure;
   },
   onError({ error }) {

@@ -3,13 +3,17 @@ import type { Schemas } from "./client";
 import { Failure } from "./failure";
 import { session } from "./session.svelte";
 
-/** connecting: for the first time. live: events come. retrying: they came before, or cannot. */
-export type LiveState = "connecting" | "live" | "retrying";
+/**
+ * connecting: for the first time. live: events come. retrying: they came before, or cannot. timed: the token may not see
+ * the overview, so pages look again from time to time.
+ */
+export type LiveState = "connecting" | "live" | "retrying" | "timed";
 
 /** The server sends something every 15 s; a connection that is silent for longer than this is dead. */
 const silence = 40_000;
 const shortest = 1_000;
 const longest = 30_000;
+const timed = 10_000;
 
 /**
  * The state of the whole, as the server streams it. Pages that show a part of it read `overview`; those that show more
@@ -41,16 +45,25 @@ class Live {
   async #follow(signal: AbortSignal): Promise<void> {
     let failures = 0;
     while (!signal.aborted) {
+      const { token } = session;
       try {
         await this.#connect(signal, () => (failures = 0));
       } catch (thrown) {
-        if (Failure.from(thrown).kind === "unauthorised") session.refused();
+        const { kind } = Failure.from(thrown);
+        if (kind === "unauthorised") session.refused(token);
+        if (kind === "forbidden") return this.#count(signal);
       }
       if (signal.aborted) return;
       this.state = "retrying";
       const bound = Math.min(longest, shortest * 2 ** Math.min(failures++, 5));
       await pause(bound / 2 + (Math.random() * bound) / 2, signal);
     }
+  }
+
+  /** Moves the tick from time to time, for those who may not see the overview. */
+  async #count(signal: AbortSignal): Promise<void> {
+    this.state = "timed";
+    for (await pause(timed, signal); !signal.aborted; await pause(timed, signal)) this.tick++;
   }
 
   async #connect(signal: AbortSignal, heard: () => void): Promise<void> {
@@ -92,10 +105,18 @@ class Live {
   }
 }
 
+/** Waits, though not after the network is back. */
 function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, milliseconds);
-    signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      window.removeEventListener("online", end);
+      resolve();
+    };
+    const timer = setTimeout(end, milliseconds);
+    signal.addEventListener("abort", end);
+    window.addEventListener("online", end);
   });
 }
 

@@ -97,6 +97,33 @@ test("a token that is taken no longer ends the session", async () => {
   expect([session.state, session.token, session.ended]).toEqual(["out", "", true]);
 });
 
+test("whoever may not see the overview looks again from time to time", async () => {
+  answers = [() => new Response("{}", { status: 403 })];
+  live.start();
+  await passes(10);
+  expect(live.state).toBe("timed");
+  const before = live.tick;
+  await passes(30_000);
+  expect(live.tick - before).toBe(3);
+  expect(calls.length).toBe(1);
+  live.stop();
+  await passes(30_000);
+  expect(live.tick - before).toBe(3);
+});
+
+test("it does not wait when the network is back", async () => {
+  const stream = connection();
+  live.start();
+  await passes(60_000);
+  answers = [() => new Response(stream.body)];
+  const tried = calls.length;
+  window.dispatchEvent(new Event("online"));
+  stream.send(event("1"));
+  await passes(10);
+  expect(calls.length).toBe(tried + 1);
+  expect(live.state).toBe("live");
+});
+
 test("stop ends the connection and the waiting", async () => {
   const stream = connection();
   answers = [() => new Response(stream.body)];

@@ -158,6 +158,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who the caller is, and what he may do
+         * @description For pages that show what their user may do. What a role allows may still be about another's warehouse or inbox, and is refused then.
+         */
+        get: operations["me"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/notices": {
         parameters: {
             query?: never;
@@ -191,7 +211,7 @@ export interface paths {
         };
         /**
          * Show a notice and what became of it
-         * @description For operators: the notice as the ledger has it, its deliveries to all sinks, and who has read and acked it.
+         * @description For operators: the notice as the ledger has it, the run that made it, the other notices of its episode, its deliveries to all sinks with the items of queues, and who has read and acked it.
          */
         get: operations["get-notice"];
         put?: never;
@@ -262,6 +282,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/notices/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search the notices of the ledger, the latest first
+         * @description For operators: what has been told, to anybody, for as long as the ledger keeps it. A page looks at 20,000 notices at most: those of the rule, else of the types, else of the warehouses, else of the time. What is narrowed by other things alone may take more than one page to be found: through says how far back it has looked.
+         */
+        get: operations["search-notices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/notices/stream": {
         parameters: {
             query?: never;
@@ -294,6 +334,46 @@ export interface paths {
          * @description Unread notices, modal notices that wait for an ack, the last five, and how the rules are whose scope is the warehouse or that have no scopes. The rules are as they were some seconds ago.
          */
         get: operations["summarize-notices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How everything is, at a glance
+         * @description Rules by health, notices by the hour, findings by warehouse, queues, sinks, nodes, and what the node reaches. It is looked up every two seconds at most, whoever asks, and answers also where parts of it are out of reach. Rules, notices and findings are those of the token's warehouses; queues and sinks have none.
+         */
+        get: operations["overview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/overview/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stream the overview
+         * @description Server-sent events: overview has what GET /overview answers, at once and then whenever it has changed, every two seconds at most; what time alone changes (at, seen, ages) comes along, and by itself every 15 s at most. end says why the server ends the stream. A comment comes every 15 s. A client that does not read is cut off.
+         */
+        get: operations["stream-overview"];
         put?: never;
         post?: never;
         delete?: never;
@@ -754,6 +834,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/rules/{id}/draft": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try another text of a rule
+         * @description The text is checked as its file would be, held against the running version, and run on the source, read-only, from the ledger's state. Nothing is saved: rules come from files alone. For those who see all warehouses; who has tried which text is in the audit.
+         */
+        post: operations["draft-rule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/rules/{id}/enable": {
         parameters: {
             query?: never;
@@ -860,6 +960,26 @@ export interface paths {
         };
         /** List the latest runs of a rule */
         get: operations["list-runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/rules/{id}/source": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show how a rule is written
+         * @description The text is that of the running version, of the answering node's files. A token that is not for all warehouses sees a rule of whose scopes all are its own.
+         */
+        get: operations["get-rule-source"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1267,7 +1387,57 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        "": {
+        Absent: {
+            /** @enum {string} */
+            fate?: "pends" | "fires" | "goes_on" | "reminded" | "rises" | "told_again" | "resolves" | "dropped" | "kept" | "untouched" | "repeated" | "event" | "known_event";
+            /**
+             * @description where that notice tells others too
+             * @enum {string}
+             */
+            in?: "group" | "digest";
+            key: string;
+            /**
+             * Format: date-time
+             * @description pends: when it fires; kept: when it resolves; goes_on: when it is told again
+             */
+            next?: string;
+            /** @description id of the notice that tells it */
+            notice?: string;
+            /**
+             * Format: date-time
+             * @description pending: seen first; firing: fired
+             */
+            since?: string;
+        };
+        Audit: {
+            /** @description the latest first */
+            changes: components["schemas"]["AuditChange"][];
+            /** @description there are earlier ones: ask with it as after */
+            cursor?: string;
+        };
+        AuditChange: {
+            /** @example rule.disable */
+            action: string;
+            /** @description the state after, or what was asked and done */
+            after?: unknown;
+            /** Format: date-time */
+            at: string;
+            /** @description the state before; absent where there was none or it does not matter */
+            before?: unknown;
+            /** @description user:<id>, service:<id>, local:<user> of who has opened the ledger itself, or node:<name> of what no person asked for */
+            by: string;
+            /** Format: int64 */
+            id: number;
+            /** @example rule:negative-bin-stock */
+            object: string;
+            reason?: string;
+            /**
+             * @description by a request, by the command line's, by rule files that were read anew, at the start of a node
+             * @enum {string}
+             */
+            via: "api" | "cli" | "file" | "start";
+        };
+        BareNotice: {
             body: string;
             /**
              * Format: int64
@@ -1323,37 +1493,6 @@ export interface components {
             typeId: number;
             warehouse: string;
         };
-        Absent: {
-            key: string;
-        };
-        Audit: {
-            /** @description the latest first */
-            changes: components["schemas"]["AuditChange"][];
-            /** @description there are earlier ones: ask with it as after */
-            cursor?: string;
-        };
-        AuditChange: {
-            /** @example rule.disable */
-            action: string;
-            /** @description the state after, or what was asked and done */
-            after?: unknown;
-            /** Format: date-time */
-            at: string;
-            /** @description the state before; absent where there was none or it does not matter */
-            before?: unknown;
-            /** @description user:<id>, service:<id>, local:<user> of who has opened the ledger itself, or node:<name> of what no person asked for */
-            by: string;
-            /** Format: int64 */
-            id: number;
-            /** @example rule:negative-bin-stock */
-            object: string;
-            reason?: string;
-            /**
-             * @description by a request, by the command line's, by rule files that were read anew, at the start of a node
-             * @enum {string}
-             */
-            via: "api" | "cli" | "file" | "start";
-        };
         Breaker: {
             /**
              * Format: int64
@@ -1404,6 +1543,16 @@ export interface components {
             changed: number;
             /** @description which of those that were named */
             ids?: number[];
+        };
+        ChangedField: {
+            after: string;
+            /** @description empty where it is not set */
+            before: string;
+            /**
+             * @description as in a rule file
+             * @example schedule.cron
+             */
+            path: string;
         };
         Column: {
             /** @description the database's own name of the type */
@@ -1507,6 +1656,11 @@ export interface components {
              * @description its number
              */
             id: number;
+            /**
+             * Format: int64
+             * @description behind: the number of the one that goes first
+             */
+            inFront?: number;
             /** @description of the last attempt that failed, or why it was canceled */
             lastError?: string;
             /**
@@ -1558,6 +1712,8 @@ export interface components {
              * @description its number is below this one
              */
             before?: number;
+            /** @description it waits for more than its time: a silence holds it back, or an earlier one of its finding does */
+            held?: boolean;
             /** @description its id */
             notice?: string;
             /** @description of the notice */
@@ -1584,6 +1740,72 @@ export interface components {
              */
             strategy?: "immediate" | "delayed" | "important" | "timed";
             type: string;
+        };
+        DiskSource: {
+            file?: string;
+            /** @description no file has it any more, or none that can be read */
+            gone?: boolean;
+            /** Format: int64 */
+            line?: number;
+            /** @description why its file is refused */
+            problems: components["schemas"]["FileProblem"][];
+            text?: string;
+        };
+        Draft: {
+            /** @description of the draft in the place of what runs, both run over one snapshot; there where they differ, and the source has snapshots */
+            effect?: components["schemas"]["Effect"];
+            /** @description in which the draft differs from what runs, in this scope */
+            fields: components["schemas"]["ChangedField"][];
+            /** @description why something is not there */
+            notes: string[];
+            /** @description of the draft; there where it would run */
+            preview?: components["schemas"]["Preview"];
+            /** @description with places in the text, and an empty file; those that stand elsewhere in the rule's file name it. With one of them the file would be refused */
+            problems: components["schemas"]["FileProblem"][];
+            rule: string;
+            scope: string;
+            /** @description what a change does that is easily overlooked */
+            warnings: string[];
+        };
+        DraftAsk: {
+            /** @description as of a preview */
+            at?: string;
+            /**
+             * Format: int64
+             * @description rows, findings, notices and keys that are listed at most
+             * @default 20
+             */
+            limit: number;
+            /** @description needed where the draft has several */
+            scope?: string;
+            /** @description the rule's entry in YAML, as /source has it: the item of the list with its dash, or the mapping alone; at most 64 KB. The file's defaults hold for it */
+            text: string;
+        };
+        Effect: {
+            /** @description told already, and told again by the draft only; counted besides */
+            again: components["schemas"]["Keys"];
+            /** @description both could be run; without it the lists are empty */
+            compared: boolean;
+            /** @description left out where it is disabled */
+            draft?: components["schemas"]["Side"];
+            /** @description pending, and gone in the draft; of mode event, rows that are not told */
+            drop: components["schemas"]["Keys"];
+            /** @description told by the draft only; of mode event, rows */
+            fire: components["schemas"]["Keys"];
+            /**
+             * @description the state that both begin with: the ledger's; as if the running version had told all that it finds now; or nothing
+             * @enum {string}
+             */
+            from: "ledger" | "old" | "none";
+            /** @description told already: they go on in the draft, and would be gone */
+            keep: components["schemas"]["Keys"];
+            /** @description wait for their time in the draft, and would not be there or would fire now */
+            pend: components["schemas"]["Keys"];
+            /** @description firing, and gone in the draft */
+            resolve: components["schemas"]["Keys"];
+            /** @description left out where it is disabled */
+            running?: components["schemas"]["Side"];
+            unchanged: components["schemas"]["Keys"];
         };
         Fault: {
             /** @description where, e.g. body.fields.bin.type */
@@ -1644,6 +1866,14 @@ export interface components {
              */
             told: number;
         };
+        FindingCount: {
+            /** Format: int64 */
+            firing: number;
+            /** Format: int64 */
+            pending: number;
+            /** @description empty: of rules without scopes, before there is a notice */
+            warehouse: string;
+        };
         Findings: {
             /** @description by scope and key */
             findings: components["schemas"]["OpenFinding"][];
@@ -1652,6 +1882,41 @@ export interface components {
              * @description that there are, listed or not
              */
             total: number;
+        };
+        FoundNotice: {
+            /**
+             * Format: int64
+             * @description findings that it stands for
+             */
+            count: number;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            expiresAt: string;
+            id: string;
+            /** @description what the finding is about, a JSON array */
+            key: string;
+            /** Format: int64 */
+            priority: number;
+            /** @description empty when a business system sent it */
+            rule: string;
+            scope: string;
+            /** @enum {string} */
+            status: "firing" | "resolved" | "event" | "sent";
+            title: string;
+            type: string;
+            warehouse: string;
+        };
+        FoundNotices: {
+            /** @description there are more: ask with it as before */
+            cursor?: string;
+            /** @description the latest first */
+            notices: components["schemas"]["FoundNotice"][];
+            /**
+             * Format: date-time
+             * @description the search has looked at 20,000 notices, back to this time, and found fewer than were asked for; cursor goes on
+             */
+            through?: string;
         };
         Health: {
             /** @description why not */
@@ -1783,8 +2048,33 @@ export interface components {
             because?: string[];
             /** @description why it cannot be judged, or would not be told */
             error?: string;
+            /** @enum {string} */
+            fate?: "pends" | "fires" | "goes_on" | "reminded" | "rises" | "told_again" | "resolves" | "dropped" | "kept" | "untouched" | "repeated" | "event" | "known_event";
+            /**
+             * @description where that notice tells others too
+             * @enum {string}
+             */
+            in?: "group" | "digest";
             key?: string;
             match: boolean;
+            /**
+             * Format: date-time
+             * @description pends: when it fires; kept: when it resolves; goes_on: when it is told again
+             */
+            next?: string;
+            /** @description id of the notice that tells it */
+            notice?: string;
+            /**
+             * Format: date-time
+             * @description pending: seen first; firing: fired
+             */
+            since?: string;
+        };
+        Keys: {
+            /** Format: int64 */
+            count: number;
+            /** @description the first of them */
+            keys: string[];
         };
         Lease: {
             /**
@@ -1904,6 +2194,38 @@ export interface components {
             before: string | null;
             name: string;
         };
+        Me: {
+            /**
+             * Format: date-time
+             * @description when the token ends by itself
+             */
+            expires?: string;
+            /** @description ids of the operations that the roles allow, sorted */
+            may: string[];
+            /**
+             * @description auth.mode: none asks for no token
+             * @enum {string}
+             */
+            mode: "token" | "none";
+            /** @description of the user, as the address book has it */
+            name?: string;
+            /** @description that say what the caller may do */
+            roles: string[];
+            /**
+             * @description anonymous with auth.mode none
+             * @example user:ann
+             */
+            subject: string;
+            /** @description whose inboxes are the caller's own */
+            subscribers?: string[];
+            /**
+             * @description the id of the API token; a JWT has none
+             * @example t_5rmwxhkqj2ab
+             */
+            token?: string;
+            /** @description where; * = everywhere */
+            warehouses: string[];
+        };
         Move: {
             assignee?: string;
             /** Format: date-time */
@@ -1930,6 +2252,33 @@ export interface components {
             suspends: number;
             /** @enum {string} */
             to: "ready" | "leased" | "delayed" | "suspended" | "stored" | "dead" | "done" | "removed" | "refused";
+        };
+        Moved: {
+            /**
+             * Format: int64
+             * @description items that died of such an attempt
+             */
+            dead: number;
+            /**
+             * Format: int64
+             * @description items that were acked or finished
+             */
+            done: number;
+            /**
+             * Format: int64
+             * @description attempts that were nacked, or whose leases ran out
+             */
+            failed: number;
+            /**
+             * Format: int64
+             * @description items that were taken in
+             */
+            pushed: number;
+            /**
+             * Format: double
+             * @description that were counted: the last five minutes, and up to ten seconds more
+             */
+            seconds: number;
         };
         NewToken: {
             access: string[];
@@ -2053,6 +2402,41 @@ export interface components {
             /** @enum {string} */
             kind: "read" | "acked";
         };
+        NoticeCounts: {
+            /** @description the last 24, the running one among them as the last */
+            hours: components["schemas"]["NoticeHour"][];
+            /**
+             * Format: int64
+             * @description in the last 60 minutes, the running one among them
+             */
+            lastHour: number;
+        };
+        NoticeHour: {
+            /** Format: int64 */
+            count: number;
+            /** Format: date-time */
+            start: string;
+            /**
+             * Format: int64
+             * @description of those, the ones of priority 4 and 5
+             */
+            urgent: number;
+        };
+        NoticeItem: {
+            /**
+             * Format: int64
+             * @description its number
+             */
+            delivery: number;
+            /** @description the item */
+            id: string;
+            queue: string;
+            /**
+             * @description absent while the queue is out of reach
+             * @enum {string}
+             */
+            state?: "ready" | "leased" | "delayed" | "suspended" | "stored" | "dead" | "done" | "removed" | "refused";
+        };
         NoticeMark: {
             /** Format: date-time */
             at: string;
@@ -2084,10 +2468,18 @@ export interface components {
         NoticeTrace: {
             /** @description the latest first, 1000 at most */
             deliveries: components["schemas"]["Delivery"][];
+            /** @description the other notices of the finding's life: its firing, reminders, its resolution. The latest first, 100 at most */
+            episode: components["schemas"]["FoundNotice"][];
+            /** @description what queues have made of it */
+            items: components["schemas"]["NoticeItem"][];
             /** @description who has read and acked it, in the order of time */
             marks: components["schemas"]["NoticeMark"][];
             /** @description read and acked by anybody */
             notice: components["schemas"]["Notice"];
+            /** @description what made it, a run or a request of a business system: the id that logs and traces show */
+            origin: string;
+            /** @description that made it; absent where a business system sent it, or the ledger keeps the run no more */
+            run?: components["schemas"]["RuleRun"];
         };
         Notification: {
             body: string;
@@ -2177,6 +2569,40 @@ export interface components {
             /** @description absent of one that has not ended: it will be among the rule's runs */
             run?: components["schemas"]["RuleRun"];
             scope: string;
+        };
+        Overview: {
+            /**
+             * Format: date-time
+             * @description when this was looked up
+             */
+            at: string;
+            /** @description that are open, by the warehouse of their notice; before there is one, by their scope */
+            findings: components["schemas"]["FindingCount"][];
+            /** @description what the node depends on */
+            health: components["schemas"]["Health"][];
+            /** @description the name of the node that answers */
+            node: string;
+            /** @description that run, the one that answers among them */
+            nodes: components["schemas"]["NodeStatus"][];
+            /** @description that were made, for these warehouses */
+            notices: components["schemas"]["NoticeCounts"];
+            /** @description every rule is stopped */
+            paused?: components["schemas"]["Switch"];
+            /**
+             * Format: int64
+             * @description of the rule files, which GET /rules lists
+             */
+            problems: number;
+            /** @description in the order of their names */
+            queues: components["schemas"]["Queue"][];
+            /** @description each scope of a rule counts; of the warehouses, and those without scopes */
+            rules: components["schemas"]["RuleHealth"];
+            /** @description in the order of their names */
+            sinks: components["schemas"]["Sink"][];
+            /** @description parts that could not be looked up: they are as they were before, or empty, and health says why */
+            stale?: ("rules" | "notices" | "findings" | "queues" | "sinks")[];
+            /** @description of the program */
+            version: string;
         };
         Pack: {
             /**
@@ -2441,6 +2867,8 @@ export interface components {
              * @description that any worker may take
              */
             ready: number;
+            /** @description what has moved of late, on all nodes together; begins anew when Redis has lost its data */
+            recent: components["schemas"]["Moved"];
             /** @description of the configuration */
             settings: components["schemas"]["Settings"];
             /** Format: int64 */
@@ -2495,6 +2923,8 @@ export interface components {
             warehouse?: string;
         };
         Recent: {
+            /** @description of the last 20 that were not skipped, the latest last */
+            durationsMs: number[];
             /**
              * Format: int64
              * @description of those, the ones that could not be judged or told
@@ -2505,6 +2935,11 @@ export interface components {
              * @description errored / rows, from 0 to 1
              */
             errorRate: number;
+            /**
+             * @description of the same runs, a letter each: o = ok, d = degraded, f = failed
+             * @example ooodf
+             */
+            outcomes: string;
             /**
              * Format: int64
              * @description that their probes returned
@@ -2580,11 +3015,36 @@ export interface components {
             state?: "ready" | "leased" | "delayed" | "suspended" | "stored" | "dead" | "done" | "removed";
         };
         Row: {
+            /** @description the parts of the condition that were not true */
+            because?: string[];
+            /** @description why it cannot be judged, or would not be told */
+            error?: string;
+            /** @enum {string} */
+            fate?: "pends" | "fires" | "goes_on" | "reminded" | "rises" | "told_again" | "resolves" | "dropped" | "kept" | "untouched" | "repeated" | "event" | "known_event";
+            /**
+             * @description where that notice tells others too
+             * @enum {string}
+             */
+            in?: "group" | "digest";
+            key?: string;
+            match: boolean;
+            /**
+             * Format: date-time
+             * @description pends: when it fires; kept: when it resolves; goes_on: when it is told again
+             */
+            next?: string;
+            /** @description id of the notice that tells it */
+            notice?: string;
             /**
              * Format: int64
              * @description from 1, in the order of the probe
              */
             number: number;
+            /**
+             * Format: date-time
+             * @description pending: seen first; firing: fired
+             */
+            since?: string;
             values: components["schemas"]["Value"][];
         };
         Rule: {
@@ -2618,6 +3078,25 @@ export interface components {
              * @description whose last run went well, or that have not run yet
              */
             ok: number;
+        };
+        RuleHealth: {
+            /** Format: int64 */
+            degraded: number;
+            /** Format: int64 */
+            disabled: number;
+            /** Format: int64 */
+            failing: number;
+            /** Format: int64 */
+            ok: number;
+            /**
+             * Format: int64
+             * @description of all these, those in shadow that are not promoted
+             */
+            shadow: number;
+            /** Format: int64 */
+            unverified: number;
+            /** Format: int64 */
+            waiting: number;
         };
         RuleRun: {
             /** Format: date-time */
@@ -2680,6 +3159,23 @@ export interface components {
             rules: components["schemas"]["Rule"][];
             /** @description switches of rules or scopes that no file has */
             strays?: components["schemas"]["Switch"][];
+            /** @description a hash of the rules that the answering node runs */
+            version: string;
+        };
+        RuleSource: {
+            /** @description where the node's file does not have this text: an edit that is refused, or a rule that is gone; for those who see all warehouses */
+            disk?: components["schemas"]["DiskSource"];
+            file: string;
+            /**
+             * Format: int64
+             * @description of the text's beginning, from 1
+             */
+            line: number;
+            /** @description of the rule as it runs: why it is not verified, and what to look at; places are those of the file */
+            problems: components["schemas"]["FileProblem"][];
+            rule: string;
+            /** @description the rule's entry as its file had it when it was loaded, with its indentation and comments; what the file's defaults add is not in it */
+            text: string;
             /** @description a hash of the rules that the answering node runs */
             version: string;
         };
@@ -2891,6 +3387,20 @@ export interface components {
             /** @description how long the first and the further suspends of an item last */
             suspendSteps: string[];
             timezone: string;
+        };
+        Side: {
+            /** @description why it failed, or would not run */
+            error?: string;
+            /** Format: int64 */
+            errored: number;
+            /** Format: int64 */
+            matched: number;
+            /** Format: int64 */
+            notices: number;
+            /** @enum {string} */
+            outcome: "ok" | "degraded" | "failed";
+            /** Format: int64 */
+            rows: number;
         };
         Silence: {
             /**
@@ -3379,7 +3889,7 @@ export interface components {
         TriedNotice: {
             /** @description an event that was told before: it is not told again */
             known: boolean;
-            notice: components["schemas"];
+            notice: components["schemas"]["BareNotice"];
             /** @description the silence that holds it back, and until when */
             silenced?: string;
             /** @description translations */
@@ -3542,6 +4052,8 @@ export interface operations {
             query?: {
                 /** @description the number that the page before ended with */
                 before?: number;
+                /** @description only pending ones that wait for more than their time: held back by a silence, or for an earlier one of their finding */
+                held?: boolean;
                 /** @description deliveries in a page */
                 limit?: number;
                 /** @description only of this notice */
@@ -3788,6 +4300,37 @@ export interface operations {
                 content: {
                     /** @example <packNotificationVo><whId>119240</whId><lastFetchTimeStamp>1780272600000</lastFetchTimeStamp><unreadCount>1</unreadCount><notifications><notification><id>n_…</id><title>…</title><body>…</body><createTime>1780272600000</createTime><expireTime>86400</expireTime><whId>119240</whId><messageTypeId>124719</messageTypeId></notification></notifications></packNotificationVo> */
                     "application/xml": components["schemas"]["Pack"];
+                };
+            };
+            /** @description a problem; its code says which */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    me: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                    "application/xml": components["schemas"]["Me"];
                 };
             };
             /** @description a problem; its code says which */
@@ -4058,6 +4601,64 @@ export interface operations {
             };
         };
     };
+    "search-notices": {
+        parameters: {
+            query?: {
+                /** @description the cursor of the page before */
+                before?: string;
+                /** @description made then or later: RFC 3339 */
+                from?: string;
+                /** @description whose key has this in it, as it is written; with rule and scope a whole key, as [119240,"A-01"], is found at once */
+                key?: string;
+                /** @description notices in a page */
+                limit?: number;
+                /** @description 1 to 5: this priority or a higher one */
+                priority?: string;
+                /** @description of this rule */
+                rule?: string;
+                /** @description of this scope */
+                scope?: string;
+                /** @description with this status; may be repeated: firing, resolved, event, sent */
+                status?: string[];
+                /** @description made before then: RFC 3339 */
+                to?: string;
+                /** @description of this type; may be repeated */
+                type?: string[];
+                /** @description of this warehouse; may be repeated. Without it, those of the token */
+                warehouse?: string[];
+            };
+            header?: {
+                /** @description picks translated titles */
+                "Accept-Language"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    Vary?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FoundNotices"];
+                    "application/xml": components["schemas"]["FoundNotices"];
+                };
+            };
+            /** @description a problem; its code says which */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "stream-notices": {
         parameters: {
             query?: {
@@ -4141,6 +4742,79 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Summary"];
                     "application/xml": components["schemas"]["Summary"];
+                };
+            };
+            /** @description a problem; its code says which */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    overview: {
+        parameters: {
+            query?: {
+                /** @description these alone; repeat it for more than one. Without it, all that the token has */
+                warehouse?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Overview"];
+                    "application/xml": components["schemas"]["Overview"];
+                };
+            };
+            /** @description a problem; its code says which */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "stream-overview": {
+        parameters: {
+            query?: {
+                /** @description these alone; repeat it for more than one. Without it, all that the token has */
+                warehouse?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description events, until the client leaves */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example retry: 2718
+                     *
+                     *     event: overview
+                     *     data: {"at":"2026-06-01T00:10:00Z","node":"one","rules":{"ok":7,…},…}
+                     */
+                    "text/event-stream": string;
                 };
             };
             /** @description a problem; its code says which */
@@ -5018,7 +5692,9 @@ export interface operations {
             query?: {
                 /** @description rules after this id: the cursor of the page before */
                 after?: string;
-                /** @description 1 to 1000 rules; 100 by default */
+                /** @description these alone, 200 at most; those that are not there are left out */
+                id?: string[] | null;
+                /** @description 1 to 2000 rules; 100 by default */
                 limit?: string;
             };
             header?: never;
@@ -5147,6 +5823,44 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Switched"];
                     "application/xml": components["schemas"]["Switched"];
+                };
+            };
+            /** @description a problem; its code says which */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "draft-rule": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the rule */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DraftAsk"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Draft"];
+                    "application/xml": components["schemas"]["Draft"];
                 };
             };
             /** @description a problem; its code says which */
@@ -5391,6 +6105,40 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Runs"];
                     "application/xml": components["schemas"]["Runs"];
+                };
+            };
+            /** @description a problem; its code says which */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-rule-source": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the rule */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuleSource"];
+                    "application/xml": components["schemas"]["RuleSource"];
                 };
             };
             /** @description a problem; its code says which */

@@ -1,22 +1,11 @@
 import { Failure } from "./failure";
-import type { operations } from "./schema";
+import type { components, operations } from "./schema";
 
 /** An operation of the public API, by its id. */
 export type Operation = keyof operations;
 
 /** Who the token belongs to, as GET /me says. */
-export interface Me {
-  subject: string;
-  name?: string;
-  roles: string[];
-  warehouses: string[];
-  subscribers?: string[];
-  mode: "token" | "none";
-  expires?: string;
-  /** The id of the API token; a JWT has none. */
-  token?: string;
-  may: string[];
-}
+export type Me = components["schemas"]["Me"];
 
 const key = "tallyman.token";
 
@@ -36,12 +25,13 @@ class Session {
 
   /** Asks the server who we are. */
   async start(): Promise<void> {
+    const { token } = this;
     try {
-      this.me = await this.#ask(this.token);
+      this.me = await this.#ask(token);
       this.state = "in";
     } catch (thrown) {
       const failure = Failure.from(thrown);
-      if (failure.kind === "unauthorised" || failure.kind === "forbidden") this.refused();
+      if (failure.kind === "unauthorised" || failure.kind === "forbidden") this.refused(token);
       else this.state = "unreachable";
     }
   }
@@ -58,8 +48,9 @@ class Session {
     this.ended = false;
   }
 
-  /** The server took the token no longer: it has expired, or was revoked. */
-  refused(): void {
+  /** The server took a token no longer: it has expired, or was revoked. One that nobody uses now does not matter. */
+  refused(token: string): void {
+    if (token !== this.token) return;
     this.ended = this.token !== "";
     this.#forget();
   }

@@ -88,6 +88,12 @@ class Actions {
     this.toasts = this.toasts.filter((toast) => toast.id !== id);
   }
 
+  /** Takes everything away: what was asked and offered was for somebody who has left. */
+  clear(): void {
+    this.question?.answer();
+    this.toasts = [];
+  }
+
   async #undo(id: number, undo: () => Promise<unknown>, after?: () => unknown): Promise<void> {
     this.dismiss(id);
     try {
