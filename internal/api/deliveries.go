@@ -44,6 +44,7 @@ type DeliveryPath struct {
 type DeliveryQuery struct {
 	Sink      string   `query:"sink" doc:"to this sink alone"`
 	State     []string `query:"state,explode" doc:"only in this state; may be repeated: pending, sent, failed, timed_out, canceled" nullable:"false"`
+	Held      testFlag `query:"held" doc:"only pending ones that wait for more than their time: held back by a silence, or for an earlier one of their finding"`
 	Warehouse string   `query:"warehouse" doc:"only of notices of this warehouse"`
 	Type      string   `query:"type" doc:"only of notices of this type"`
 	Rule      string   `query:"rule" doc:"only of notices of this rule"`
@@ -136,6 +137,9 @@ func (in *deliveriesInput) parse() (ledger.DeliveryFilter, *Problem) {
 		}
 	}
 	var prob *Problem
+	if f.Held, prob = in.Held.parse("held"); prob != nil {
+		return f, prob
+	}
 	if f.Limit, prob = in.Limit.parse(); prob != nil {
 		return f, prob
 	}

@@ -29,6 +29,7 @@ func TestDeliveryFilters(t *testing.T) {
 	for query, want := range map[string]string{
 		"": "6 5 4 3 2 1", "sink=sms": "5 4 3", "state=failed&state=canceled": "5 4", "warehouse=119241": "4", "rule=negative-bin-stock": "6 5 3 2 1",
 		"notice=n_other": "4", "type=NO": "", "before=3": "2 1", "sink=sms&state=pending&state=": "3", "sink=&before=&limit=": "6 5 4 3 2 1",
+		"held=true": "6", "held=false&sink=inbox": "1",
 	} {
 		if got := ids(b.get(t, deliveriesPath+"?"+query).body); got != want {
 			t.Errorf("%q: %s, want %s", query, got, want)
@@ -76,6 +77,7 @@ func TestDeliveryRefusals(t *testing.T) {
 		{"GET", "?state=lost", "", 400, `state \"lost\" is none of pending, sent, failed, timed_out, canceled`},
 		{"GET", "?sink=a%20b", "", 400, `"code":"invalid_parameter"`},
 		{"GET", "?notice=%00", "", 400, `"code":"invalid_parameter"`},
+		{"GET", "?held=yes", "", 400, `"code":"invalid_parameter"`},
 		{"GET", "?before=0", "", 400, `"code":"bad_cursor"`},
 		{"GET", "?limit=1001", "", 400, `"code":"bad_limit"`},
 		{"GET", "?after=1", "", 400, `"code":"unknown_parameter"`},
@@ -120,6 +122,7 @@ func TestRetryAndCancel(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for _, s := range []struct{ path, body, want string }{
+		{"/retry", `{"filter":{"held":true}}`, `{"changed":1}`},
 		{"/4/retry", "", `"state":"pending"`},
 		{"/3/retry", "", `"state":"pending"`},
 		{"/3/cancel", `{"reason":" told by phone "}`, `"lastError":"told by phone"`},
@@ -139,7 +142,7 @@ func TestRetryAndCancel(t *testing.T) {
 	for _, lane := range b.sends.woken {
 		woken = append(woken, lane.Sink)
 	}
-	if !slices.Equal(woken, []string{"sms", "sms", "sms", "sms"}) {
+	if !slices.Equal(woken, []string{"gateway", "sms", "sms", "sms", "sms"}) {
 		t.Errorf("woken %q", woken)
 	}
 	if log := b.log.String(); !strings.Contains(log, `reason="told by phone"`) || !strings.Contains(log, "change=retry deliveries=1 first=4 last=4") {

@@ -25,6 +25,7 @@ type DeliveryChoice struct {
 type DeliveryFilterForm struct {
 	Sink      string   `json:"sink,omitempty"`
 	State     []string `json:"state,omitempty" doc:"one of these" enum:"pending,sent,failed,timed_out,canceled" nullable:"false"`
+	Held      bool     `json:"held,omitempty" doc:"it waits for more than its time: a silence holds it back, or an earlier one of its finding does"`
 	Warehouse string   `json:"warehouse,omitempty" doc:"of the notice"`
 	Type      string   `json:"type,omitempty" doc:"of the notice"`
 	Rule      string   `json:"rule,omitempty" doc:"of the notice"`
@@ -61,9 +62,10 @@ func (c *DeliveryChoice) filter(states []ledger.DeliveryState) (ledger.DeliveryF
 		return f, nil
 	}
 	f = ledger.DeliveryFilter{
-		Sink: c.Filter.Sink, Warehouse: c.Filter.Warehouse, Type: c.Filter.Type, Rule: c.Filter.Rule, Notice: c.Filter.Notice, Before: c.Filter.Before,
+		Sink: c.Filter.Sink, Warehouse: c.Filter.Warehouse, Type: c.Filter.Type, Rule: c.Filter.Rule, Notice: c.Filter.Notice,
+		Before: c.Filter.Before, Held: c.Filter.Held,
 	}
-	if f.Sink+f.Warehouse+f.Type+f.Rule+f.Notice == "" && len(c.Filter.State) == 0 {
+	if f.Sink+f.Warehouse+f.Type+f.Rule+f.Notice == "" && !f.Held && len(c.Filter.State) == 0 {
 		return f, invalidBody([]Fault{{Location: "body.filter", Message: "it names nothing, and would choose every delivery"}})
 	}
 	if name, value := badFilter(&f); name != "" {
@@ -73,7 +75,11 @@ func (c *DeliveryChoice) filter(states []ledger.DeliveryState) (ledger.DeliveryF
 		state, _ := deliveryState(name) // the schema lets no other pass
 		f.States = append(f.States, state)
 	}
-	if len(f.States) == 0 {
+	switch {
+	case len(f.States) > 0:
+	case f.Held:
+		f.States = []ledger.DeliveryState{ledger.DeliveryPending}
+	default:
 		f.States = states
 	}
 	return f, nil

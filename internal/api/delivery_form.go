@@ -33,6 +33,7 @@ type DeliveryForm struct {
 	NextAttempt *time.Time    `json:"nextAttempt,omitempty" xml:"nextAttempt,omitempty" doc:"the earliest time of the next attempt; while a node has it, when another may take it up"`
 	Deadline    *time.Time    `json:"deadline,omitempty" xml:"deadline,omitempty" doc:"timed: when it gives up"`
 	Behind      bool          `json:"behind,omitempty" xml:"behind,omitempty" doc:"it waits for an earlier delivery of the same finding to the same sink"`
+	InFront     int64         `json:"inFront,omitempty" xml:"inFront,omitempty" doc:"behind: the number of the one that goes first"`
 	HeldBy      string        `json:"heldBy,omitempty" xml:"heldBy,omitempty" doc:"the silence that holds it back; it is looked at again at nextAttempt, or when somebody ends that"`
 	Node        string        `json:"node,omitempty" xml:"node,omitempty" doc:"that has it in hand now"`
 	CreatedAt   time.Time     `json:"createdAt" xml:"createdAt" doc:"of the notice"`
@@ -69,7 +70,7 @@ func newDeliveryForm(d *ledger.DeliveryRecord) DeliveryForm {
 	return DeliveryForm{
 		ID: d.Seq, Sink: d.Lane.Sink, State: d.State.String(), Flag: int(d.State), Notice: d.Notice, Type: d.Type, Warehouse: d.Where, Rule: d.Rule,
 		Status: d.Status, Title: d.Title, Recipients: d.Recipients, Strategy: newStrategyForm(d.Strategy), Attempts: d.Attempts,
-		LastError: d.LastError, NextAttempt: timeOrNil(d.Next), Deadline: timeOrNil(d.Deadline), Behind: d.Behind, HeldBy: d.HeldBy, Node: d.Node,
+		LastError: d.LastError, NextAttempt: timeOrNil(d.Next), Deadline: timeOrNil(d.Deadline), Behind: d.Behind, InFront: d.InFront, HeldBy: d.HeldBy, Node: d.Node,
 		CreatedAt: d.Created.UTC(), ExpiresAt: timeOrNil(d.Expires), SentAt: timeOrNil(d.SentAt),
 	}
 }

@@ -53,7 +53,9 @@ func someDeliveries() *fakeDeliveries {
 	add("sms", ledger.DeliveryCanceled, &sinks.Strategy{Kind: sinks.Delayed, At: at.Add(time.Hour)}, func(d *ledger.DeliveryRecord) {
 		d.LastError = "the notice was read"
 	})
-	add("gateway", ledger.DeliveryPending, &sinks.Strategy{Kind: sinks.Important}, func(d *ledger.DeliveryRecord) { d.Behind, d.Status = true, "resolved" })
+	add("gateway", ledger.DeliveryPending, &sinks.Strategy{Kind: sinks.Important}, func(d *ledger.DeliveryRecord) {
+		d.Behind, d.InFront, d.Status = true, 2, "resolved"
+	})
 	return f
 }
 
@@ -64,7 +66,8 @@ func (f *fakeDeliveries) ListDeliveries(_ context.Context, q ledger.DeliveryFilt
 	var found []*ledger.DeliveryRecord
 	for _, d := range f.list {
 		if matches(q.Sink, d.Lane.Sink) && matches(q.Warehouse, d.Where) && matches(q.Type, d.Type) && matches(q.Rule, d.Rule) && matches(q.Notice, d.Notice) &&
-			(len(q.States) == 0 || slices.Contains(q.States, d.State)) && (q.Before == 0 || d.Seq < q.Before) {
+			(len(q.States) == 0 || slices.Contains(q.States, d.State)) && (q.Before == 0 || d.Seq < q.Before) &&
+			(!q.Held || d.Behind || d.HeldBy != "") {
 			found = append(found, d)
 		}
 	}
