@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import type { Schemas } from "../../api/client";
+import { wrong } from "./wrong";
+
+const well = {
+  rules: { ok: 12, degraded: 0, failing: 0, unverified: 0, waiting: 1, disabled: 2, shadow: 1 },
+  problems: 0,
+  queues: [{ name: "work", dead: 0, paused: false }],
+  sinks: [{ name: "inbox", ok: true }],
+  nodes: [{ name: "one" }],
+  health: [{ part: "ledger", ok: true }],
+} as unknown as Schemas["Overview"];
+
+const ids = (change: object) => wrong({ ...well, ...change }).map((each) => each.id);
+
+test("nothing is wrong where all is well; rules that wait or are off are no fault", () => {
+  expect(wrong(well)).toEqual([]);
+});
+
+test("what has failed stands before what is worth a look", () => {
+  expect(
+    ids({
+      rules: { ...well.rules, failing: 2, degraded: 1, unverified: 3 },
+      problems: 4,
+      paused: { by: "user:ann", at: "2026-06-01T00:00:00Z" },
+      queues: [{ name: "work", dead: 4, paused: true, pausedBy: "user:bo" }],
+      nodes: [{ name: "one" }, { name: "two", differs: true }],
+      health: [{ part: "source", name: "wms", ok: false, error: "refused" }],
+    }),
+  ).toEqual([
+    "part source wms",
+    "failing",
+    "unverified",
+    "problems",
+    "paused",
+    "degraded",
+    "dead work",
+    "pause work",
+    "node two",
+  ]);
+});
+
+test("a sink that health tells of is told once", () => {
+  const sinks = [
+    { name: "sms", ok: false, error: "refused" },
+    { name: "mail", ok: false, push: { breaker: { since: "2026-06-01T00:00:00Z" }, lastError: "451" } },
+  ];
+  const found = wrong({
+    ...well,
+    sinks,
+    health: [{ part: "sink", name: "sms", ok: false, error: "refused" }],
+  } as unknown as Schemas["Overview"]);
+  expect(found.map((each) => [each.id, each.error])).toEqual([
+    ["part sink sms", "refused"],
+    ["sink mail", "451"],
+  ]);
+  expect(found[1]?.href).toBe("/deliveries?sink=mail");
+});
+
+test("parts that could not be looked up are told", () => {
+  expect(wrong({ ...well, stale: ["findings"] })).toEqual([
+    { id: "stale findings", tone: "bad", text: "wrongStale", values: { part: "findings" } },
+  ]);
+});

@@ -1,0 +1,166 @@
+import type { Schemas } from "../../api/client";
+
+/** Something that is wrong, with the way to where it can be looked at. */
+export interface Wrong {
+  /** Keeps its place in the list. */
+  id: string;
+  tone: "bad" | "warn";
+  /** A text of this page and what fills it. */
+  text: WrongText;
+  values: Record<string, string | number>;
+  /** What the server says about it. */
+  error?: string | undefined;
+  /** Since when it is so. */
+  since?: string | undefined;
+  href?: string;
+}
+
+export type WrongText =
+  | "wrongLedger"
+  | "wrongRedis"
+  | "wrongSource"
+  | "wrongSink"
+  | "wrongTls"
+  | "wrongFailing"
+  | "wrongUnverified"
+  | "wrongDegraded"
+  | "wrongProblems"
+  | "wrongPaused"
+  | "wrongBreaker"
+  | "wrongDead"
+  | "wrongQueuePaused"
+  | "wrongNode"
+  | "wrongStale";
+
+type Overview = Schemas["Overview"];
+
+const parts: Record<Schemas["Health"]["part"], WrongText> = {
+  ledger: "wrongLedger",
+  redis: "wrongRedis",
+  source: "wrongSource",
+  sink: "wrongSink",
+  tls: "wrongTls",
+};
+
+/** All that is wrong, the worst first. */
+export function wrong(overview: Overview): Wrong[] {
+  const all = [
+    ...parted(overview),
+    ...ruled(overview),
+    ...sunk(overview),
+    ...queued(overview),
+    ...noded(overview),
+  ];
+  return [...all.filter((each) => each.tone === "bad"), ...all.filter((each) => each.tone === "warn")];
+}
+
+function parted({ health, stale }: Overview): Wrong[] {
+  const found: Wrong[] = health
+    .filter((part) => !part.ok)
+    .map(({ part, name = "", error, since }) => ({
+      id: `part ${part} ${name}`,
+      tone: "bad",
+      text: parts[part],
+      values: { name },
+      error,
+      since,
+      ...(part === "sink" && { href: `/deliveries?sink=${encodeURIComponent(name)}` }),
+    }));
+  return [
+    ...found,
+    ...(stale ?? []).map((part): Wrong => ({
+      id: `stale ${part}`,
+      tone: "bad",
+      text: "wrongStale",
+      values: { part },
+    })),
+  ];
+}
+
+function ruled({ rules, problems, paused }: Overview): Wrong[] {
+  const found: Wrong[] = [];
+  if (paused) {
+    const { by, at, reason } = paused;
+    found.push({
+      id: "paused",
+      tone: "warn",
+      text: "wrongPaused",
+      values: { by },
+      error: reason,
+      since: at,
+      href: "/rules",
+    });
+  }
+  for (const [health, text, tone] of [
+    ["failing", "wrongFailing", "bad"],
+    ["unverified", "wrongUnverified", "bad"],
+    ["degraded", "wrongDegraded", "warn"],
+  ] as const) {
+    const count = rules[health];
+    if (count > 0) found.push({ id: health, tone, text, values: { count }, href: `/rules?health=${health}` });
+  }
+  if (problems > 0) {
+    found.push({
+      id: "problems",
+      tone: "bad",
+      text: "wrongProblems",
+      values: { count: problems },
+      href: "/rules",
+    });
+  }
+  return found;
+}
+
+/** Sinks that take nothing, but for those that health has told of already. */
+function sunk({ sinks, health }: Overview): Wrong[] {
+  return sinks
+    .filter((sink) => !sink.ok && !health.some((part) => !part.ok && part.name === sink.name))
+    .map(({ name, error, push }) => ({
+      id: `sink ${name}`,
+      tone: "bad",
+      text: "wrongBreaker",
+      values: { name },
+      error: error ?? push?.lastError,
+      since: push?.breaker.since,
+      href: `/deliveries?sink=${encodeURIComponent(name)}`,
+    }));
+}
+
+function queued({ queues }: Overview): Wrong[] {
+  return queues.flatMap(({ name, dead, paused, pausedAt, pausedBy = "" }) => {
+    const href = `/queues/${encodeURIComponent(name)}`;
+    const found: Wrong[] = [];
+    if (dead > 0) {
+      found.push({
+        id: `dead ${name}`,
+        tone: "warn",
+        text: "wrongDead",
+        values: { count: dead, name },
+        href: `${href}?state=dead`,
+      });
+    }
+    if (paused) {
+      const values = { name, by: pausedBy };
+      found.push({
+        id: `pause ${name}`,
+        tone: "warn",
+        text: "wrongQueuePaused",
+        values,
+        since: pausedAt,
+        href,
+      });
+    }
+    return found;
+  });
+}
+
+function noded({ nodes }: Overview): Wrong[] {
+  return nodes
+    .filter((node) => node.differs)
+    .map(({ name, version, rules }) => ({
+      id: `node ${name}`,
+      tone: "warn",
+      text: "wrongNode",
+      values: { name, version, rules },
+    }));
+}
