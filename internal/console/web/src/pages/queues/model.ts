@@ -1,0 +1,93 @@
+import type { Schemas } from "../../api/client";
+import type { IconName } from "../../ui/Icon.svelte";
+
+export type Queue = Schemas["Queue"];
+export type Item = Schemas["Item"];
+export type Move = Schemas["Move"];
+export type ItemState = Item["state"];
+
+/** What the items of a queue are listed by: ready ones for one worker alone stand apart from those that anybody may take. */
+export const waiting = ["ready", "assigned", "leased", "delayed", "suspended", "stored", "dead"] as const;
+export const ended = ["done", "removed", "refused"] as const;
+export type ListState = (typeof waiting)[number] | (typeof ended)[number];
+
+export function isListState(text: string | null): text is ListState {
+  return [...waiting, ...ended].some((state) => state === text);
+}
+
+/** Whether items of a list can be taken out by their places in it. */
+export function hasRanges(state: ListState): boolean {
+  return state !== "leased" && waiting.some((each) => each === state);
+}
+
+/** When something comes by itself, in ms: the lease ends, or the item is ready again. */
+export function comesAt(item: Item): number | undefined {
+  return item.remainingSeconds === undefined || !item.due ? undefined : Date.parse(item.due);
+}
+
+/** How a state looks; the icon says it to those who see no colours. */
+export const looks: Record<
+  ListState,
+  { tone: "neutral" | "good" | "warn" | "bad" | "info"; icon: IconName }
+> = {
+  ready: { tone: "info", icon: "play" },
+  assigned: { tone: "info", icon: "user" },
+  leased: { tone: "good", icon: "refresh" },
+  delayed: { tone: "neutral", icon: "clock" },
+  suspended: { tone: "warn", icon: "pause" },
+  stored: { tone: "neutral", icon: "queues" },
+  dead: { tone: "bad", icon: "error" },
+  done: { tone: "good", icon: "check" },
+  removed: { tone: "neutral", icon: "trash" },
+  refused: { tone: "neutral", icon: "close" },
+};
+
+/** What an item is about, in a line: its title, or its plain fields. */
+export function summary(payload: unknown): string {
+  if (payload === null || typeof payload !== "object") return String(payload);
+  if (Array.isArray(payload)) return payload.map(summary).join(", ");
+  const fields = payload as Record<string, unknown>;
+  if (typeof fields["title"] === "string" && fields["title"] !== "") return fields["title"];
+  return Object.entries(fields)
+    .filter(([, value]) => value !== null && typeof value !== "object")
+    .map(([name, value]) => `${name} ${String(value)}`)
+    .join(" · ");
+}
+
+/** The most bytes of a payload. */
+export const maxPayload = 64 * 1024;
+
+/** What stands in the way of a payload: it is no JSON (and why), or too long. Nothing where it is fine. */
+export function payloadFault(text: string): { fault: "json"; why: string } | { fault: "size" } | undefined {
+  let compact: string;
+  try {
+    compact = JSON.stringify(JSON.parse(text));
+  } catch (thrown) {
+    return { fault: "json", why: thrown instanceof Error ? thrown.message : String(thrown) };
+  }
+  return new TextEncoder().encode(compact).length > maxPayload ? { fault: "size" } : undefined;
+}
+
+/** Items of a list that have gone elsewhere since it was read: they stood before one that is still there, or the list ends. */
+export function movedOn(
+  shown: readonly { id: string }[],
+  latest: readonly { id: string }[],
+  complete: boolean,
+): ReadonlySet<string> {
+  const there = new Set(latest.map((item) => item.id));
+  const known = complete ? shown.length : shown.findLastIndex((item) => there.has(item.id));
+  return new Set(shown.slice(0, Math.max(known, 0)).flatMap((item) => (there.has(item.id) ? [] : [item.id])));
+}
+
+/** Where a queue is on the console. */
+export function queueHref(queue: string, test: boolean, state?: ListState): string {
+  const query = new URLSearchParams();
+  if (state) query.set("state", state);
+  if (test) query.set("test", "true");
+  return `/queues/${encodeURIComponent(queue)}${query.size > 0 ? `?${query}` : ""}`;
+}
+
+/** Where an item is on the console. */
+export function itemHref(queue: string, id: string, test: boolean): string {
+  return `/queues/${encodeURIComponent(queue)}/items/${encodeURIComponent(id)}${test ? "?test=true" : ""}`;
+}

@@ -1,0 +1,139 @@
+import type { Schemas } from "../../api/client";
+import type { Operation } from "../../api/session.svelte";
+import type { Item, ItemState } from "./model";
+
+/** What can be done with items. wake: back from where they wait, at once. */
+export const kinds = [
+  "assign",
+  "wake",
+  "requeue",
+  "suspend",
+  "store",
+  "extend",
+  "release",
+  "fail",
+  "finish",
+  "remove",
+] as const;
+export type Kind = (typeof kinds)[number];
+
+/** What somebody says besides. */
+export interface Terms {
+  worker: string;
+  days: number;
+  /** fail: before it is ready again; extend: until the lease ends. */
+  span: string;
+  note: string;
+}
+
+const open: readonly Kind[] = ["assign", "suspend", "store", "finish", "remove"];
+const away: readonly Kind[] = ["assign", "wake", "suspend", "store", "finish", "remove"];
+const byState: Record<ItemState, readonly Kind[]> = {
+  ready: open,
+  leased: ["assign", "suspend", "store", "extend", "release", "fail", "finish", "remove"],
+  delayed: away,
+  suspended: away,
+  stored: away,
+  dead: ["requeue", "remove"],
+  done: [],
+  removed: [],
+  refused: [],
+};
+
+/** The operation of the API behind a kind, for an item: what is leased is ended, and the like, in the name of its attempt. */
+export function operationOf(kind: Kind, item: Item): Operation {
+  const leased = item.state === "leased";
+  switch (kind) {
+    case "wake":
+      return "store-item";
+    case "fail":
+      return "nack-item";
+    case "finish":
+      return leased ? "ack-item" : "finish-item";
+    default:
+      return `${kind}-item`;
+  }
+}
+
+/** What may be done with an item as it stands. Who is no operator touches only what is leased, by its attempt. */
+export function allowed(item: Item, may: (operation: Operation) => boolean): readonly Kind[] {
+  const operates = may("finish-item");
+  return byState[item.state].filter(
+    (kind) => may("step") && may(operationOf(kind, item)) && (operates || item.state === "leased"),
+  );
+}
+
+/** What may be done with one of several items, at least. */
+export function allowedOfAny(
+  items: readonly Item[],
+  may: (operation: Operation) => boolean,
+): readonly Kind[] {
+  return kinds.filter((kind) => items.some((item) => allowed(item, may).includes(kind)));
+}
+
+/** The operation as a step has it. */
+export function opOf(kind: Kind, item: Item, terms: Terms): Schemas["Op"] {
+  const leased = item.state === "leased";
+  const op = (name: Schemas["Op"]["op"], more: Partial<Schemas["Op"]> = {}): Schemas["Op"] => ({
+    op: name,
+    id: item.id,
+    ...more,
+    ...(terms.note.trim() ? { note: terms.note.trim() } : {}),
+  });
+  const attempt = leased ? { attempt: item.attempt } : {};
+  switch (kind) {
+    case "assign":
+      return op("assign", { worker: terms.worker.trim(), ...attempt });
+    case "wake":
+      return op("store", { delay: "0.001s" });
+    case "suspend":
+      return op("suspend", attempt);
+    case "store":
+      return op("store", { days: terms.days, ...attempt });
+    case "extend":
+      return op("extend", { attempt: item.attempt, lease: terms.span.trim() });
+    case "release":
+      return op("release", { attempt: item.attempt });
+    case "fail":
+      return op("nack", {
+        attempt: item.attempt,
+        ...(terms.span.trim() ? { delay: terms.span.trim() } : {}),
+      });
+    case "finish":
+      return leased ? op("ack", attempt) : op("finish");
+    case "requeue":
+      return op("requeue");
+    case "remove":
+      return op("remove", leased ? { force: true } : {});
+  }
+}
+
+/** What takes an assignment back: the items go to those who had them before. What was leased has been passed on for good. */
+export function undoOf(kind: Kind, items: readonly Item[], note: string): Schemas["Op"][] | undefined {
+  if (kind !== "assign" || items.some((item) => item.state === "leased")) return undefined;
+  return items.map((item) => ({ op: "assign", id: item.id, worker: item.assignee ?? "", note }));
+}
+
+/** How the operations of a step went. */
+export interface Tally {
+  done: readonly string[];
+  /** How often each refusal came. */
+  refused: ReadonlyMap<Refusal, number>;
+}
+export type Refusal = Exclude<Schemas["Result"]["outcome"], "ok">;
+
+export function tally(results: readonly Schemas["Result"][]): Tally {
+  const refused = new Map<Refusal, number>();
+  const done: string[] = [];
+  for (const { id, outcome } of results) {
+    if (outcome === "ok") done.push(id);
+    else refused.set(outcome, (refused.get(outcome) ?? 0) + 1);
+  }
+  return { done, refused };
+}
+
+/** Whether a text is a duration as the API takes it: "90s", "1h30m", "2d". */
+export function isSpan(text: string): boolean {
+  const part = (unit: string) => `(\\d+(\\.\\d+)?${unit})?`;
+  return text.trim() !== "" && new RegExp(`^${["d", "h", "m", "s"].map(part).join("")}$`).test(text.trim());
+}
