@@ -41,6 +41,8 @@ func schemaName(t reflect.Type, hint string) string {
 		return "Notice"
 	case "PageForm":
 		return "Notices"
+	case "Form":
+		return "BareNotice" // as it was made, without what its reader has done
 	case "StatusReport":
 		return "Status"
 	}

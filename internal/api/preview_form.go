@@ -32,7 +32,7 @@ type PreviewForm struct {
 	Watermark []markForm        `json:"watermark,omitempty" xml:"watermark>column,omitempty" doc:"mode event: from where to where it reads" nullable:"false"`
 	Columns   []columnForm      `json:"columns" xml:"columns>column" nullable:"false"`
 	Rows      []rowForm         `json:"rows" xml:"rows>row" doc:"those that met the condition or could not be judged before the others" nullable:"false"`
-	Result    *judgementForm    `json:"result,omitempty" xml:"result,omitempty" doc:"per: result"`
+	Result    *JudgementForm    `json:"result,omitempty" xml:"result,omitempty" doc:"per: result"`
 	Findings  []absentForm      `json:"findings" xml:"findings>finding" doc:"known ones that no row shows" nullable:"false"`
 	Notices   []triedNoticeForm `json:"notices" xml:"notices>entry" nullable:"false"`
 	Later     []triedNoticeForm `json:"later" xml:"later>entry" doc:"what pending findings would be told as if they last" nullable:"false"`
@@ -78,20 +78,20 @@ type columnForm struct {
 type rowForm struct {
 	Number int         `json:"number" xml:"number,attr" doc:"from 1, in the order of the probe"`
 	Values []ValueForm `json:"values" xml:"column" nullable:"false"`
-	judgementForm
+	JudgementForm
 }
 
-// judgementForm is what the condition says, and what becomes of the finding.
-type judgementForm struct {
+// JudgementForm is what the condition says, and what becomes of the finding. It is exported so that the schema has its fields where it is embedded.
+type JudgementForm struct {
 	Match   bool     `json:"match" xml:"match"`
 	Because []string `json:"because,omitempty" xml:"because,omitempty" doc:"the parts of the condition that were not true" nullable:"false"`
 	Error   string   `json:"error,omitempty" xml:"error,omitempty" doc:"why it cannot be judged, or would not be told"`
 	Key     string   `json:"key,omitempty" xml:"key,omitempty"`
-	lifeForm
+	LifeForm
 }
 
-// lifeForm is what the run makes of a finding.
-type lifeForm struct {
+// LifeForm is what the run makes of a finding.
+type LifeForm struct {
 	Fate   string     `json:"fate,omitempty" xml:"fate,omitempty" enum:"pends,fires,goes_on,reminded,rises,told_again,resolves,dropped,kept,untouched,repeated,event,known_event"`
 	Since  *time.Time `json:"since,omitempty" xml:"since,omitempty" doc:"pending: seen first; firing: fired"`
 	Next   *time.Time `json:"next,omitempty" xml:"next,omitempty" doc:"pends: when it fires; kept: when it resolves; goes_on: when it is told again"`
@@ -101,7 +101,7 @@ type lifeForm struct {
 
 type absentForm struct {
 	Key string `json:"key" xml:"key"`
-	lifeForm
+	LifeForm
 }
 
 // triedNoticeForm is a notice that the run would make, and who would get it.
@@ -148,7 +148,7 @@ func newPreviewForm(r *preview.Report) *PreviewForm {
 		f.Columns = append(f.Columns, columnForm(c))
 	}
 	for _, row := range r.Rows {
-		form := rowForm{Number: row.Number, Values: []ValueForm{}, judgementForm: newJudgementForm(row.Judgement)}
+		form := rowForm{Number: row.Number, Values: []ValueForm{}, JudgementForm: newJudgementForm(row.Judgement)}
 		for i, v := range row.Values {
 			form.Values = append(form.Values, ValueForm{r.Columns[i].Name, v})
 		}
@@ -164,12 +164,12 @@ func newPreviewForm(r *preview.Report) *PreviewForm {
 	return f
 }
 
-func newJudgementForm(j preview.Judgement) judgementForm {
-	return judgementForm{Match: j.Match, Because: j.Because, Error: j.Error, Key: j.Key, lifeForm: newLifeForm(j.Life)}
+func newJudgementForm(j preview.Judgement) JudgementForm {
+	return JudgementForm{Match: j.Match, Because: j.Because, Error: j.Error, Key: j.Key, LifeForm: newLifeForm(j.Life)}
 }
 
-func newLifeForm(l preview.Life) lifeForm {
-	return lifeForm{Fate: string(l.Fate), Since: l.Since, Next: l.Next, Notice: l.Notice, In: l.In}
+func newLifeForm(l preview.Life) LifeForm {
+	return LifeForm{Fate: string(l.Fate), Since: l.Since, Next: l.Next, Notice: l.Notice, In: l.In}
 }
 
 func triedNotices(list []preview.Notice) []triedNoticeForm {
