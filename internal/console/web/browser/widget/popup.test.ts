@@ -55,6 +55,23 @@ test("popups come one at a time, the most urgent first, and Enter of a scanner a
   await shows(widget, "Low"); // Esc is for later, not for good
 });
 
+test("Esc puts a popup off in all tabs, also where nobody has touched the page", async () => {
+  await shared.users("lea");
+  const context = await shared.context();
+  const widgets = [await shared.open(context, { user: "lea" }), await shared.open(context, { user: "lea" })];
+  await shared.send("lea", "Stop", { modal: "popup" });
+  for (const widget of widgets) {
+    await shows(widget, "Stop");
+  }
+  await widgets[1]!.page.keyboard.press("Escape");
+  for (const widget of widgets) {
+    await closes(widget);
+    await widget.says("1 unread notice");
+  }
+  await widgets[0]!.page.reload();
+  await shows(widgets[0]!, "Stop");
+});
+
 test("the focus goes back to where it was", async () => {
   await shared.users("fay");
   const widget = await shared.open(await shared.context(), { user: "fay" });

@@ -57,6 +57,13 @@ export class Site {
 
   private serve(request: IncomingMessage, answer: ServerResponse): void {
     const { pathname, searchParams } = new URL(request.url ?? "/", this.origin);
+    if (pathname.startsWith("/example/")) {
+      // The example says itself what its pages may do. Its server is at another address here.
+      const text = readFileSync(join(top, "examples/widget", pathname.slice("/example/".length)), "utf8");
+      answer.setHeader("Content-Type", types[extname(pathname)] ?? "text/plain");
+      answer.end(text.replaceAll("http://127.0.0.1:8080", this.tallyman));
+      return;
+    }
     answer.setHeader(
       "Content-Security-Policy",
       `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' ${this.tallyman}; base-uri 'none'; require-trusted-types-for 'script'; trusted-types 'none'`,
@@ -82,10 +89,6 @@ export class Site {
       case "/widget.js":
         answer.end(readFileSync(join(top, "internal/console/dist/widget.js")));
         return;
-    }
-    if (pathname.startsWith("/example/")) {
-      answer.end(readFileSync(join(top, "examples/widget", pathname.slice("/example/".length))));
-      return;
     }
     answer.writeHead(404).end();
   }

@@ -16,7 +16,7 @@ export function popup(inbox: Inbox, entry: Entry, waiting: number): Plan {
       "aria-labelledby": "popup-title",
       "aria-describedby": "popup-marks popup-body",
       tabindex: -1,
-      ref: show,
+      ref: (element) => show(element as HTMLDialogElement, () => inbox.later(id)),
       oncancel: (event: Event) => {
         event.preventDefault();
         inbox.later(id);
@@ -38,9 +38,13 @@ export function popup(inbox: Inbox, entry: Entry, waiting: number): Plan {
 }
 
 /** The focus goes to the dialog itself: the Enter that a scanner sends after a code acks nothing. Afterwards it goes back. */
-function show(element: HTMLElement): () => void {
-  const dialog = element as HTMLDialogElement;
+function show(dialog: HTMLDialogElement, later: () => void): () => void {
   dialog.showModal();
   dialog.focus();
-  return () => dialog.close();
+  // Esc closes it without asking where the user has not touched the page since it opened.
+  dialog.addEventListener("close", later);
+  return () => {
+    dialog.removeEventListener("close", later);
+    dialog.close();
+  };
 }

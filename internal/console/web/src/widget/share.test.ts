@@ -7,8 +7,14 @@ import { type Health, Share } from "./share";
 import { Store } from "./store";
 import type { Batch, Notice } from "./types";
 
-beforeEach(() => vi.useFakeTimers({ now: noon }));
-afterEach(() => vi.useRealTimers());
+beforeEach(() => {
+  vi.useFakeTimers({ now: noon });
+  vi.spyOn(Math, "random").mockReturnValue(1);
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
 
 /** The tabs of one browser. */
 class Tabs {

@@ -21,6 +21,9 @@ export interface Count {
 /** So many notices are kept; the oldest go first. */
 const most = 2000;
 
+/** So many ids are remembered, so that nothing is told twice. */
+const remembered = 20_000;
+
 /** From this priority on a notice is urgent. */
 export const urgentFrom = 4;
 
@@ -70,7 +73,7 @@ export class Store {
   private addOlder(notices: readonly Notice[], now: number): void {
     for (const notice of [...notices].reverse()) {
       if (!this.entries.has(notice.id) && Date.parse(notice.expiresAt) > now) {
-        this.seen.add(notice.id);
+        this.see(notice.id);
         this.place(notice, this.before--);
       }
     }
@@ -144,11 +147,22 @@ export class Store {
   /** Tells whether it is a notice that was never here. */
   private add(notice: Notice, now: number): boolean {
     const isNew = !this.seen.has(notice.id);
-    this.seen.add(notice.id);
+    this.see(notice.id);
     if (!this.entries.has(notice.id) && Date.parse(notice.expiresAt) > now) {
       this.place(notice, this.next++);
     }
     return isNew;
+  }
+
+  private see(id: string): void {
+    this.seen.delete(id); // to the end of the set
+    this.seen.add(id);
+    for (const oldest of this.seen) {
+      if (this.seen.size <= remembered) {
+        break;
+      }
+      this.seen.delete(oldest);
+    }
   }
 
   private place(notice: Notice, order: number): void {
