@@ -1,0 +1,106 @@
+import { yaml } from "@codemirror/lang-yaml";
+import { lintGutter, setDiagnostics, type Diagnostic } from "@codemirror/lint";
+import { EditorState, type Extension, type Text } from "@codemirror/state";
+import { EditorView, highlightActiveLine, highlightActiveLineGutter, lineNumbers } from "@codemirror/view";
+import type { Problem } from "../model";
+import { history } from "./history";
+import { theme } from "./theme";
+import { typing } from "./typing";
+
+export interface EditorOptions {
+  /**
+   * A shadow root: there the editor's styles are sheets that it constructs; in the document they would be a style element,
+   * which the console's policy forbids.
+   */
+  root: ShadowRoot;
+  text: string;
+  label: string;
+  /** The number of the first line in its file. */
+  firstLine: number;
+  /** Called with what was typed; without it the text can only be read. */
+  onchange?: ((text: string) => void) | undefined;
+}
+
+/** A text of a rule in an editor. */
+export class Editor {
+  readonly #view: EditorView;
+
+  constructor({ root, text, label, firstLine, onchange }: EditorOptions) {
+    this.#view = new EditorView({
+      root,
+      parent: root,
+      state: EditorState.create({
+        doc: text,
+        extensions: [
+          yaml(),
+          lineNumbers({ formatNumber: (number) => String(number + firstLine - 1) }),
+          lintGutter(),
+          highlightActiveLine(),
+          highlightActiveLineGutter(),
+          theme,
+          EditorView.lineWrapping,
+          EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
+          onchange ? writing(onchange) : EditorState.readOnly.of(true),
+        ],
+      }),
+    });
+  }
+
+  get text(): string {
+    return this.#view.state.doc.toString();
+  }
+
+  /** Puts another text in the place of all. */
+  set text(text: string) {
+    if (text === this.text) return;
+    this.#view.dispatch({ changes: { from: 0, to: this.#view.state.doc.length, insert: text } });
+  }
+
+  /** Marks problems; their lines count from the first of the text. */
+  mark(problems: readonly Problem[]): void {
+    const { doc } = this.#view.state;
+    const found = problems.filter((problem) => problem.line > 0).map((problem) => diagnostic(doc, problem));
+    this.#view.dispatch(setDiagnostics(this.#view.state, found));
+  }
+
+  /** Puts the cursor where a problem is. */
+  go(problem: Problem): void {
+    const anchor = range(this.#view.state.doc, problem).from;
+    this.#view.dispatch({
+      selection: { anchor },
+      effects: EditorView.scrollIntoView(anchor, { y: "center" }),
+    });
+    this.#view.focus();
+  }
+
+  destroy(): void {
+    this.#view.destroy();
+  }
+}
+
+function writing(onchange: (text: string) => void): Extension {
+  return [
+    history(),
+    typing,
+    EditorView.updateListener.of((update) => {
+      if (update.docChanged) onchange(update.state.doc.toString());
+    }),
+  ];
+}
+
+function diagnostic(doc: Text, problem: Problem): Diagnostic {
+  const { code, message, hint } = problem;
+  return {
+    ...range(doc, problem),
+    severity: "error",
+    message: hint ? `${code}: ${message}\n${hint}` : `${code}: ${message}`,
+  };
+}
+
+/** From the place of a problem to the end of the word there. */
+export function range(doc: Text, { line: number, col }: Problem): { from: number; to: number } {
+  const line = doc.line(Math.min(Math.max(number, 1), doc.lines));
+  const from = Math.min(line.from + Math.max(col - 1, 0), line.to);
+  const word = /^[\w.-]+|^\S/.exec(line.text.slice(from - line.from))?.[0].length ?? 0;
+  return { from, to: from + word };
+}

@@ -1,0 +1,48 @@
+import { texts } from "../../../lib/preferences.svelte";
+
+/** The open findings of a rule. */
+export const t = texts({
+  en: {
+    findings: "Findings",
+    key: "Key",
+    state: "State",
+    all: "All states",
+    since: "Since",
+    priority: "Priority",
+    told: "Notices",
+    lastTold: "Last told",
+    why: "Why?",
+    whyOf: "Why? {key}",
+    absent: "Not seen",
+    absentMeans: "No run has seen it since then. It resolves when it has been away for long enough.",
+    none: "No findings are open",
+    noneMeans: "The rule finds nothing wrong now.",
+    partly: {
+      one: "{count} finding in all; the first {shown} are listed.",
+      other: "{count} findings in all; the first {shown} are listed.",
+    },
+    stateFilter: "State",
+    notice: "Last notice",
+    open: "Open",
+  },
+  zh: {
+    findings: "发现项",
+    key: "键",
+    state: "状态",
+    all: "所有状态",
+    since: "自",
+    priority: "优先级",
+    told: "通知数",
+    lastTold: "上次通知",
+    why: "为什么？",
+    whyOf: "为什么？{key}",
+    absent: "未再出现",
+    absentMeans: "从那时起没有运行再见到它。消失足够久后即解除。",
+    none: "没有未结的发现项",
+    noneMeans: "规则目前没有发现问题。",
+    partly: "共 {count} 个发现项，列出前 {shown} 个。",
+    stateFilter: "状态",
+    notice: "最近的通知",
+    open: "打开",
+  },
+});

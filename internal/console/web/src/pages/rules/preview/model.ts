@@ -1,0 +1,31 @@
+import type { Schemas } from "../../../api/client";
+import type { IconName } from "../../../ui/Icon.svelte";
+
+export type Preview = Schemas["Preview"];
+export type TriedNotice = Schemas["TriedNotice"];
+export type Judgement = NonNullable<Preview["result"]>;
+export type PreviewRow = Preview["rows"][number];
+
+type Fate = NonNullable<Judgement["fate"]>;
+
+/** What the condition said of a row. */
+export type Verdict = "match" | "no" | "error";
+
+export function verdict(judgement: Judgement): Verdict {
+  if (judgement.error) return "error";
+  return judgement.match ? "match" : "no";
+}
+
+export const signs: Record<Verdict, { tone: "good" | "neutral" | "bad"; icon: IconName }> = {
+  match: { tone: "good", icon: "check" },
+  no: { tone: "neutral", icon: "close" },
+  error: { tone: "bad", icon: "error" },
+};
+
+/** What becomes of a finding, as a key of the texts. */
+export const fateKey = (fate: Fate): `fate_${Fate}` => `fate_${fate}`;
+
+/** Why a row did not meet the condition, or what is wrong with it. */
+export function reasons(judgement: Judgement): string[] {
+  return [...(judgement.error ? [judgement.error] : []), ...(judgement.because ?? [])];
+}
