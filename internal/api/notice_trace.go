@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/xml"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -23,12 +24,20 @@ const maxEpisode = 100
 type NoticeTraceForm struct {
 	XMLName    xml.Name          `json:"-" xml:"trace"`
 	Notice     notice.View       `json:"notice" xml:"notice" doc:"read and acked by anybody"`
+	Texts      []NoticeTextForm  `json:"texts" xml:"texts>text" doc:"its words in other languages, by language" nullable:"false"`
 	Origin     string            `json:"origin" xml:"origin" doc:"what made it, a run or a request of a business system: the id that logs and traces show"`
 	Run        *RuleRunForm      `json:"run,omitempty" xml:"run,omitempty" doc:"that made it; absent where a business system sent it, or the ledger keeps the run no more"`
 	Episode    []FoundNoticeForm `json:"episode" xml:"episode>notice" doc:"the other notices of the finding's life: its firing, reminders, its resolution. The latest first, 100 at most" nullable:"false"`
 	Deliveries []DeliveryForm    `json:"deliveries" xml:"deliveries>delivery" doc:"the latest first, 1000 at most" nullable:"false"`
 	Items      []NoticeItemForm  `json:"items" xml:"items>item" doc:"what queues have made of it" nullable:"false"`
 	Marks      []NoticeMarkForm  `json:"marks" xml:"marks>mark" doc:"who has read and acked it, in the order of time" nullable:"false"`
+}
+
+// NoticeTextForm is what a notice says in a language.
+type NoticeTextForm struct {
+	Language string `json:"language" xml:"language,attr" example:"zh"`
+	Title    string `json:"title" xml:"title"`
+	Body     string `json:"body" xml:"body"`
 }
 
 // NoticeItemForm is the item of a queue that a delivery came to.
@@ -83,7 +92,7 @@ func (a *API) getNotice(ctx context.Context, in *noticeInput) (*noticeTraceOutpu
 
 // traceOf asks the ledger for all that it knows of a notice, and the queues for their items.
 func (a *API) traceOf(ctx context.Context, n *notice.Notice) (*NoticeTraceForm, error) {
-	form := &NoticeTraceForm{Notice: notice.View{Notice: n}, Origin: n.Origin().String()}
+	form := &NoticeTraceForm{Notice: notice.View{Notice: n}, Texts: textsOf(n), Origin: n.Origin().String()}
 	var err error
 	if form.Run, err = a.runOf(ctx, n); err != nil {
 		return nil, err
@@ -107,6 +116,15 @@ func (a *API) traceOf(ctx context.Context, n *notice.Notice) (*NoticeTraceForm, 
 		form.Marks[i] = NoticeMarkForm{User: m.User, Kind: string(m.Kind), Warehouse: m.Warehouse, At: m.At.UTC()}
 	}
 	return form, nil
+}
+
+// textsOf returns what the notice says in other languages than its first.
+func textsOf(n *notice.Notice) []NoticeTextForm {
+	texts := make([]NoticeTextForm, 0, len(n.Texts))
+	for _, lang := range slices.Sorted(maps.Keys(n.Texts)) {
+		texts = append(texts, NoticeTextForm{Language: lang, Title: n.Texts[lang].Title, Body: n.Texts[lang].Body})
+	}
+	return texts
 }
 
 // runOf returns the run that made the notice, if the ledger has it. What it tells of data is as much the caller's as its scope.

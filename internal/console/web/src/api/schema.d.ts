@@ -1603,7 +1603,7 @@ export interface components {
              * @default immediate
              * @enum {string}
              */
-            strategy: "immediate" | "delayed" | "important" | "timed";
+            strategy?: "immediate" | "delayed" | "important" | "timed";
             /**
              * @description delayed: what makes it needless, by any recipient
              * @enum {string}
@@ -1775,7 +1775,7 @@ export interface components {
              * @description rows, findings, notices and keys that are listed at most
              * @default 20
              */
-            limit: number;
+            limit?: number;
             /** @description needed where the draft has several */
             scope?: string;
             /** @description the rule's entry in YAML, as /source has it: the item of the list with its dash, or the mapping alone; at most 64 KB. The file's defaults hold for it */
@@ -2087,7 +2087,7 @@ export interface components {
              * @description items at most
              * @default 1
              */
-            max: number;
+            max?: number;
             /** @description a worker that repeats its last request under the same id gets the same answer, and nothing is done twice */
             requestId?: string;
             /** @description the test twin */
@@ -2465,6 +2465,12 @@ export interface components {
             /** @description there are more than 999 */
             unreadMore: boolean;
         };
+        NoticeText: {
+            body: string;
+            /** @example zh */
+            language: string;
+            title: string;
+        };
         NoticeTrace: {
             /** @description the latest first, 1000 at most */
             deliveries: components["schemas"]["Delivery"][];
@@ -2480,6 +2486,8 @@ export interface components {
             origin: string;
             /** @description that made it; absent where a business system sent it, or the ledger keeps the run no more */
             run?: components["schemas"]["RuleRun"];
+            /** @description its words in other languages, by language */
+            texts: components["schemas"]["NoticeText"][];
         };
         Notification: {
             body: string;
@@ -2707,7 +2715,7 @@ export interface components {
              * @description rows, findings and notices that are listed at most
              * @default 20
              */
-            limit: number;
+            limit?: number;
             /** @description needed where the rule has several */
             scope?: string;
         };
@@ -2785,7 +2793,7 @@ export interface components {
              * @description 5 is served first
              * @default 3
              */
-            priority: number;
+            priority?: number;
             /** @description it goes into the test twin; all items of a push say the same */
             test?: boolean;
         };
@@ -3331,13 +3339,13 @@ export interface components {
              * @default silent
              * @enum {string}
              */
-            modal: "silent" | "popup";
+            modal?: "silent" | "popup";
             /**
              * Format: int64
              * @description 5 is the highest
              * @default 3
              */
-            priority: number;
+            priority?: number;
             /** @description user:<id> or role:<id>; those who subscribe to the type in the warehouse by default */
             recipients?: string[];
             /** @description title and body by language */
@@ -3555,7 +3563,7 @@ export interface components {
              * @description items at most
              * @default 0
              */
-            max: number;
+            max?: number;
             /** @description done in order, before items are leased */
             ops?: components["schemas"]["Op"][];
             /** @description a worker that repeats its last request under the same id gets the same answer, and nothing is done twice */
