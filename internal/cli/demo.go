@@ -34,6 +34,7 @@ func (c *command) demo() *cobra.Command {
 	cmd.Flags().Uint64Var(&o.Seed, "seed", 1, "the same seed makes the same warehouse")
 	cmd.Flags().Float64Var(&o.Speed, "speed", 60, "how many times faster than real time the warehouse lives")
 	cmd.Flags().DurationVar(&o.For, "for", 0, "stop after this long, such as 30s, and print what was found (default: until Ctrl-C)")
+	cmd.Flags().BoolVar(&o.Browse, "browse", isTerminal(c.Out), "open the console in a browser, if this machine has a screen")
 	cmd.Flags().IntVar(&o.Workers, "workers", 3, "forklifts that take refills from the queue; 0 leaves its items to you")
 	return cmd
 }

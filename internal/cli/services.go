@@ -79,6 +79,7 @@ type DemoOptions struct {
 	Version string
 	Out     io.Writer
 	Color   bool
+	Browse  bool // open the console in a browser
 }
 
 // CheckOptions says how far a check of rule files looks.

@@ -51,7 +51,7 @@ func read(root fs.FS) (*Pages, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the console's files: %w", err)
 	}
-	for _, needed := range []string{indexName} {
+	for _, needed := range []string{indexName, widgetName} {
 		if p.files[needed] == nil {
 			return nil, fmt.Errorf("the console's files lack %s: build them with make console", needed)
 		}

@@ -26,7 +26,7 @@ func open(t *testing.T) *Pages {
 }
 
 // get asks for a path; nil where it is no page's.
-func get(t *testing.T, p *Pages, method, path string, header ...string) *http.Response {
+func get(t *testing.T, p *Pages, method, path string, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, path, nil)
 	for i := 0; i < len(header); i += 2 {
@@ -36,7 +36,7 @@ func get(t *testing.T, p *Pages, method, path string, header ...string) *http.Re
 	if !p.Serve(w, r) {
 		return nil
 	}
-	return w.Result()
+	return w
 }
 
 func TestPagesAnswerWhatIsTheirs(t *testing.T) {
@@ -79,21 +79,21 @@ func TestFilesAreCachedAsTheirNamesAllow(t *testing.T) {
 	for path, want := range map[string]string{
 		"/": "no-cache", "/widget.js": "no-cache", "/assets/a-1.js": "public, max-age=31536000, immutable",
 	} {
-		if got := get(t, p, "GET", path).Header.Get("Cache-Control"); got != want {
+		if got := get(t, p, "GET", path).Header().Get("Cache-Control"); got != want {
 			t.Errorf("%s: Cache-Control %q, want %q", path, got, want)
 		}
 	}
 	first := get(t, p, "GET", "/widget.js")
-	again := get(t, p, "GET", "/widget.js", "If-None-Match", first.Header.Get("ETag"))
-	if again.StatusCode != http.StatusNotModified {
-		t.Errorf("asked again with the ETag: %d, want 304", again.StatusCode)
+	again := get(t, p, "GET", "/widget.js", "If-None-Match", first.Header().Get("ETag"))
+	if again.Code != http.StatusNotModified {
+		t.Errorf("asked again with the ETag: %d, want 304", again.Code)
 	}
 }
 
 func TestFilesArePackedForThoseWhoTakeIt(t *testing.T) {
 	p := open(t)
 	packed := get(t, p, "GET", "/widget.js", "Accept-Encoding", "br, gzip;q=0.5")
-	if packed.Header.Get("Content-Encoding") != "gzip" {
+	if packed.Header().Get("Content-Encoding") != "gzip" {
 		t.Fatal("not packed")
 	}
 	zip, err := gzip.NewReader(packed.Body)
@@ -105,24 +105,24 @@ func TestFilesArePackedForThoseWhoTakeIt(t *testing.T) {
 	}
 	for _, refused := range []string{"", "br", "gzip; q=0", "gzipped"} {
 		res := get(t, p, "GET", "/widget.js", "Accept-Encoding", refused)
-		if res.Header.Get("Content-Encoding") != "" {
+		if res.Header().Get("Content-Encoding") != "" {
 			t.Errorf("packed for %q", refused)
 		}
-		if res.Header.Get("ETag") == packed.Header.Get("ETag") {
+		if res.Header().Get("ETag") == packed.Header().Get("ETag") {
 			t.Error("both forms have one ETag")
 		}
 	}
-	if small := get(t, p, "GET", "/assets/a-1.js", "Accept-Encoding", "gzip"); small.Header.Get("Content-Encoding") != "" {
+	if small := get(t, p, "GET", "/assets/a-1.js", "Accept-Encoding", "gzip"); small.Header().Get("Content-Encoding") != "" {
 		t.Error("a file that packing makes larger was packed")
 	}
 }
 
 func TestWidgetMayBeEmbeddedAndPagesMayNot(t *testing.T) {
 	p := open(t)
-	if got := get(t, p, "GET", "/widget.js").Header.Get("Cross-Origin-Resource-Policy"); got != "cross-origin" {
+	if got := get(t, p, "GET", "/widget.js").Header().Get("Cross-Origin-Resource-Policy"); got != "cross-origin" {
 		t.Errorf("the widget's resource policy is %q", got)
 	}
-	index := get(t, p, "GET", "/").Header
+	index := get(t, p, "GET", "/").Header()
 	for _, want := range []string{"default-src 'none'", "frame-ancestors 'none'", "script-src 'self';", "style-src 'self';"} {
 		if !strings.Contains(index.Get("Content-Security-Policy"), want) {
 			t.Errorf("the policy lacks %s", want)
@@ -134,8 +134,8 @@ func TestWidgetMayBeEmbeddedAndPagesMayNot(t *testing.T) {
 }
 
 func TestMissingFilesAreNamed(t *testing.T) {
-	_, err := read(fstest.MapFS{widgetName: {}})
-	if err == nil || !strings.Contains(err.Error(), "lack index.html: build them with make console") {
+	_, err := read(fstest.MapFS{indexName: {}})
+	if err == nil || !strings.Contains(err.Error(), "lack widget.js: build them with make console") {
 		t.Errorf("got %v", err)
 	}
 }

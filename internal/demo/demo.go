@@ -28,6 +28,7 @@ type Options struct {
 	Version string        // of the program
 	Out     io.Writer
 	Color   bool
+	Browse  bool // open the console in the browser of whoever sits at this machine
 }
 
 // head is how long the warehouse has worked before anybody looks.
@@ -72,9 +73,14 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, node.Close()) }() //nolint:contextcheck // what is given back must not depend on a context that may be over
-	n.say(banner(o, node.Addr(), files.dir)...)
+	wms, err := openScreen(ctx, o.Listen, node.Addr())
+	if err != nil {
+		return err
+	}
+	defer wms.close()
+	n.say(banner(o, node.Addr(), wms.url(), files.dir)...)
 
-	d := &show{options: o, clock: clock, narrator: n, warehouse: sim, node: node, carriers: carriers}
+	d := &show{options: o, clock: clock, narrator: n, warehouse: sim, node: node, carriers: carriers, wms: wms}
 	if err := d.play(ctx); err != nil {
 		return err
 	}
@@ -105,6 +111,7 @@ type show struct {
 	narrator *narrator
 	node     *app.App
 	carriers *carrier
+	wms      *screen
 
 	floor     sync.Mutex // one at a time changes the warehouse
 	warehouse *warehouse.Simulator
@@ -123,7 +130,11 @@ func (s *show) play(ctx context.Context) error {
 		})
 	}
 	part(s.carriers.run)
+	part(s.wms.run)
 	part(s.node.Run)
+	if s.options.Browse {
+		browse(running, "http://"+s.node.Addr()+"/")
+	}
 	for _, c := range s.clients() {
 		part(func(ctx context.Context) error { c.run(ctx); return nil })
 	}
@@ -225,7 +236,7 @@ func merge(a, b context.Context) (context.Context, context.CancelFunc) {
 	return ctx, func() { stop(); cancel() }
 }
 
-func banner(o Options, addr, dir string) []string {
+func banner(o Options, addr, wms, dir string) []string {
 	until := "until Ctrl-C"
 	if o.For > 0 {
 		until = "for " + o.For.String()
@@ -240,6 +251,9 @@ func banner(o Options, addr, dir string) []string {
 		"client has polled:   ! notice   !! urgent (priority 4 or 5)   ✓ resolved",
 		work,
 		"A webhook tells the carriers' system of late orders; for 12 minutes of each hour that is down.",
+		"",
+		"  the console        http://" + addr + "/",
+		"  a page of a WMS    " + wms,
 		"",
 		"  poll it yourself   curl 'http://" + addr + "/api/v1/notices?warehouse=119240&subscriber=role:keeper'",
 		"  as XML             curl -H 'Accept: application/xml' 'http://" + addr + "/api/v1/notices?warehouse=119240&subscriber=role:keeper'",

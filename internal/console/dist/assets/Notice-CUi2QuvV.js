@@ -1,1 +1,0 @@
-import{a as e,c as t,i as n,n as r,o as i,r as a,s as o,t as s}from"./index-CxvqRa8O.js";var c=n(`<p></p>`);function l(n,l){t(l,!0);{let t=i(()=>r(`notices`));s(n,{get title(){return e(t)},children:(e,t)=>{var n=c();a(e,n)},$$slots:{default:!0}})}o()}export{l as default};

@@ -1,0 +1,1 @@
+var e={d:864e5,h:36e5,m:6e4,s:1e3};function t(t){if(!/^(\d+[dhms])+$/.test(t))return;let n=0;for(let[,r,i]of t.matchAll(/(\d+)([dhms])/g))n+=Number(r)*(e[i]??0);return n}export{t};
