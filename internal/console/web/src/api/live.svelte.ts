@@ -23,8 +23,10 @@ class Live {
   overview = $state.raw<Schemas["Overview"]>();
   state = $state<LiveState>("connecting");
   tick = $state(0);
-  /** By how many milliseconds the server's clock is ahead of the browser's. Rules go by the server's. */
+  /** By how many milliseconds the clock that rules go by is ahead of the browser's. */
   skew = $state(0);
+  /** The same of the server's machine, which queues, breakers and tokens go by. It is another one where the ledger has a clock of its own. */
+  machineSkew = $state(0);
 
   #running: AbortController | undefined;
 
@@ -84,6 +86,8 @@ class Live {
         signal: connection.signal,
       });
       if (!response.ok || !response.body) throw await Failure.of(response);
+      const date = Date.parse(response.headers.get("Date") ?? "");
+      if (!Number.isNaN(date)) this.machineSkew = date + 500 - Date.now(); // it has whole seconds
       const events = response.body
         .pipeThrough(alive)
         .pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>)

@@ -59,6 +59,15 @@ test("the server's clock is followed", async () => {
   expect(live.skew).toBeLessThanOrEqual(5_000);
 });
 
+test("the machine's clock is another one", async () => {
+  const date = new Date(Math.floor(Date.now() / 1_000) * 1_000 - 60_000).toUTCString();
+  answers = [() => new Response(connection().body, { headers: { Date: date } })];
+  live.start();
+  await passes(10);
+  expect(live.machineSkew).toBeGreaterThan(-61_000);
+  expect(live.machineSkew).toBeLessThan(-59_000);
+});
+
 test("a connection that is silent is given up, one with heartbeats is not", async () => {
   const silent = connection();
   answers = [() => new Response(silent.body)];

@@ -1,6 +1,6 @@
 import { live } from "../api/live.svelte";
 
-/** The server's time, which relative times are told from: one timer for the whole page, only while somebody looks. */
+/** The time that relative times are told from: one timer for the whole page, only while somebody looks. */
 class Clock {
   #browser = $state(Date.now());
 
@@ -11,8 +11,14 @@ class Clock {
     document.addEventListener("visibilitychange", () => (this.#browser = Date.now()));
   }
 
+  /** The time of rules, findings, notices and deliveries. */
   get now(): number {
     return this.#browser + live.skew;
+  }
+
+  /** The time of the server's machine: of queues, breakers and tokens. */
+  get machine(): number {
+    return this.#browser + live.machineSkew;
   }
 }
 
