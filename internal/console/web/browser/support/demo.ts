@@ -9,6 +9,8 @@ export class Demo {
     private readonly process: ChildProcess,
     /** Its address, without a slash at the end. */
     readonly address: string,
+    /** The address of its page of a WMS, which has the widget. */
+    readonly wms: string,
   ) {}
 
   /** Starts a demo and waits until it answers. */
@@ -20,12 +22,13 @@ export class Demo {
     let log = "";
     child.stdout.on("data", (chunk: Buffer) => (log += chunk.toString()));
     child.stderr.on("data", (chunk: Buffer) => (log += chunk.toString()));
-    const demo = new Demo(child, `http://127.0.0.1:${port}`);
+    const address = `http://127.0.0.1:${port}`;
     await until(async () => {
       if (child.exitCode !== null) throw new Error(`tallyman demo has ended:\n${log}`);
-      return (await fetch(`${demo.address}/readyz`).catch(() => undefined))?.ok;
+      return (await fetch(`${address}/readyz`).catch(() => undefined))?.ok;
     }, "the demo to be ready");
-    return demo;
+    const wms = await until(() => /a page of a WMS +(\S+)\//.exec(log)?.[1], "the address of the WMS");
+    return new Demo(child, address, wms);
   }
 
   /** Reads something of the API. */

@@ -1,0 +1,87 @@
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll } from "vitest";
+import { launch } from "./chromium";
+import { axe, type Faults, watch } from "./page";
+import { Server, type ServerOptions } from "./server";
+
+/** How somebody looks at the console. */
+export interface Look extends BrowserContextOptions {
+  /** The secret that he is logged in with; nothing: he is not. */
+  token?: string;
+  locale?: "en" | "zh";
+}
+
+/** What one of the tests has open. */
+export interface Seat {
+  page: Page;
+  context: BrowserContext;
+  faults: Faults;
+}
+
+/** A narrow screen that is touched. */
+export const handheld: Look = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
+
+/** A server with tokens and a browser, for all tests of a file. */
+export class Console {
+  server!: Server;
+  private browser!: Browser;
+  private seats: Seat[] = [];
+
+  constructor(private readonly options: ServerOptions) {}
+
+  async start(): Promise<void> {
+    [this.server, this.browser] = await Promise.all([Server.start(this.options), launch()]);
+  }
+
+  async stop(): Promise<void> {
+    await this.browser.close();
+    await this.server.stop();
+  }
+
+  /** Opens a page of the console; as the admin, unless the look says otherwise. */
+  async open(path: string, look: Look = {}): Promise<Seat> {
+    const { token = this.server.admin, locale = "en", ...rest } = look;
+    const context = await this.browser.newContext({
+      viewport: { width: 1280, height: 800 },
+      ...rest,
+      locale,
+    });
+    const faults = await watch(context);
+    await context.addInitScript((secret) => {
+      if (!location.protocol.startsWith("http")) return; // a page that is none yet has no storage
+      if (sessionStorage.getItem("seated")) return; // once: who logs out stays out
+      sessionStorage.setItem("seated", "yes");
+      if (secret) sessionStorage.setItem("tallyman.token", secret);
+    }, token);
+    const page = await context.newPage();
+    const seat = { page, context, faults };
+    this.seats.push(seat);
+    await page.goto(this.server.address + path);
+    return seat;
+  }
+
+  /** Closes what the test has opened, and throws where a page had a fault. */
+  async finish(): Promise<void> {
+    const { seats } = this;
+    this.seats = [];
+    for (const { context } of seats) await context.close();
+    for (const { faults } of seats) faults.check();
+  }
+}
+
+/** A console for the tests of this file. Its pages are checked for faults after each test. */
+export function consoleFixture(options: ServerOptions = {}): Console {
+  const shared = new Console(options);
+  beforeAll(() => shared.start());
+  afterEach(() => shared.finish());
+  afterAll(() => shared.stop());
+  return shared;
+}
+
+/** Looks with axe at the page in light and in dark colours. */
+export async function axeBoth(page: Page): Promise<void> {
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    await axe(page);
+  }
+}
