@@ -1,0 +1,78 @@
+import type { Schemas } from "../../api/client";
+
+type Trace = Schemas["NoticeTrace"];
+
+/** Something that happened to a notice, or to the finding that it tells of. */
+export type Happening =
+  | { kind: "run"; id: string; at: string; run: Schemas["RuleRun"] }
+  | { kind: "made"; id: string; at: string }
+  | { kind: "told"; id: string; at: string; notice: Schemas["FoundNotice"] }
+  | {
+      kind: "delivery";
+      id: string;
+      at: string;
+      delivery: Schemas["Delivery"];
+      item?: Schemas["NoticeItem"] | undefined;
+    }
+  | { kind: "mark"; id: string; at: string; mark: Schemas["NoticeMark"] }
+  | { kind: "expires"; id: string; at: string };
+
+/** What stands first of what happened at one moment. */
+const order: Record<Happening["kind"], number> = {
+  run: 0,
+  made: 1,
+  told: 2,
+  delivery: 3,
+  mark: 4,
+  expires: 5,
+};
+
+/** The whole life of a notice in the order of time, from the run that made it to those who have read it. */
+export function timeline(trace: Trace): Happening[] {
+  const { notice, run, episode, deliveries, items, marks } = trace;
+  const all: Happening[] = [
+    { kind: "made", id: "made", at: notice.createdAt },
+    { kind: "expires", id: "expires", at: notice.expiresAt },
+    ...episode.map((each): Happening => ({ kind: "told", id: each.id, at: each.createdAt, notice: each })),
+    ...deliveries.map((delivery): Happening => ({
+      kind: "delivery",
+      id: `delivery ${delivery.id}`,
+      at: momentOf(delivery, notice.createdAt),
+      delivery,
+      item: items.find((item) => item.delivery === delivery.id),
+    })),
+    ...marks.map((mark): Happening => ({
+      kind: "mark",
+      id: `${mark.user} ${mark.kind} ${mark.at}`,
+      at: mark.at,
+      mark,
+    })),
+  ];
+  // A run begins before it makes anything, whatever the clock of its source says.
+  if (run) all.push({ kind: "run", id: "run", at: earlier(run.started, notice.createdAt), run });
+  return all.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at) || order[a.kind] - order[b.kind]);
+}
+
+/** When a delivery arrived; of one that has not, when it is tried next, or when it began. */
+function momentOf({ sentAt, state, nextAttempt }: Schemas["Delivery"], createdAt: string): string {
+  return sentAt ?? (state === "pending" ? (nextAttempt ?? createdAt) : createdAt);
+}
+
+function earlier(a: string, b: string): string {
+  return Date.parse(a) < Date.parse(b) ? a : b;
+}
+
+/** The address of a new silence of what a notice is about. */
+export function silenceOf(notice: Schemas["Notice"]): string {
+  const matchers = [
+    notice.rule ? `rule=${notice.rule}` : `type=${notice.type}`,
+    `warehouse=${notice.warehouse}`,
+  ];
+  return `/silences?create=1&${matchers.map((text) => `matcher=${encodeURIComponent(text)}`).join("&")}`;
+}
+
+/** The address of what is known of the finding that a notice tells of. */
+export function whyOf({ rule, scope, key }: Schemas["Notice"]): string {
+  const query = new URLSearchParams({ tab: "why", ...(scope && { scope }), key });
+  return `/rules/${encodeURIComponent(rule)}?${query.toString()}`;
+}
