@@ -6,6 +6,9 @@ import { defineConfig, type Plugin } from "vite";
 /** What the widget may weigh, in bytes of gzip. */
 const limit = 25_000;
 
+const banner =
+  "/*! Tallyman's inbox widget, Apache-2.0. Contains eventsource-parser, MIT, (c) Espen Hovlandsdal. */";
+
 /** Ends the build if the widget weighs too much: every page of a warehouse's handhelds loads it. */
 function weigh(): Plugin {
   return {
@@ -29,6 +32,7 @@ export default defineConfig({
     emptyOutDir: false, // the console is there already
     target: "es2022",
     reportCompressedSize: false,
+    rolldownOptions: { output: { postBanner: banner } },
     lib: {
       entry: "src/widget/main.ts",
       formats: ["iife"],

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll } from "vitest";
 import { launch } from "../support/chromium";
 import { type Faults, watch } from "../support/page";
 import { type SendNotice, Server } from "../support/server";
+import { until } from "../support/until";
 import { type PageOptions, Site } from "./site";
 
 /** What the tests of a file share: a server, a site that embeds the widget, and a browser. */
@@ -47,6 +48,13 @@ export class Fixture {
       ...more,
     };
     return (await this.server.send(notice as SendNotice))[0]!;
+  }
+
+  /** Waits until a user's inbox has so many notices: they are delivered after they were sent. */
+  async delivered(user: string, count: number): Promise<void> {
+    const poll = () =>
+      this.server.call<{ notices: unknown[] }>("GET", "/api/v1/notices", undefined, this.site.tokens[user]);
+    await until(async () => (await poll()).notices.length === count, `${count} notices of ${user}`);
   }
 
   /** How many streams the server has open. */

@@ -13,6 +13,9 @@ test("tabs of a user share a stream; the next takes it over and misses nothing",
   await until(async () => (await shared.streams()) === 1, "a stream");
   const second = await shared.open(context);
   const third = await shared.open(context);
+  for (const widget of [first, second, third]) {
+    await widget.says("No unread notices");
+  }
   await shared.send("ann", "N1");
   for (const widget of [first, second, third]) {
     await widget.says("1 unread notice");
@@ -29,7 +32,7 @@ test("tabs of a user share a stream; the next takes it over and misses nothing",
       await shared.send("ann", title);
     }
   })();
-  await second.says("5 unread notices");
+  await until(async () => (await second.heard("tallyman-notice")).length > 4, "some of them");
   await first.page.close();
   await sending;
   for (const widget of [second, third]) {
@@ -53,6 +56,7 @@ test("a restart of the server loses nothing and shows nothing twice", async () =
   const leader = await shared.open(context, { user: "rex" });
   await leader.says("No unread notices");
   const follower = await shared.open(context, { user: "rex" });
+  await follower.says("No unread notices");
   await shared.send("rex", "N1");
   for (const widget of [leader, follower]) {
     await widget.says("1 unread notice");
@@ -62,7 +66,7 @@ test("a restart of the server loses nothing and shows nothing twice", async () =
   await shared.send("rex", "N3");
   for (const widget of [leader, follower]) {
     await widget.says("3 unread notices");
-    expect(await widget.heard("tallyman-notice")).toEqual(titles(1, 3).slice(widget === leader ? 0 : -3));
+    expect(await widget.heard("tallyman-notice")).toEqual(titles(1, 3));
     await widget.bell.click();
     await widget.lists("N3", "N2", "N1");
   }
@@ -72,9 +76,9 @@ test("without locks, as on plain http, each tab works for itself", async () => {
   await shared.users("lan");
   const context = await shared.context();
   await context.addInitScript(() => Object.defineProperty(navigator, "locks", { value: undefined }));
-  const before = await shared.streams();
+  await until(async () => (await shared.streams()) === 0, "the end of the streams of before");
   const widgets = [await shared.open(context, { user: "lan" }), await shared.open(context, { user: "lan" })];
-  await until(async () => (await shared.streams()) === before + 2, "two streams");
+  await until(async () => (await shared.streams()) === 2, "two streams");
   await shared.send("lan", "N1", { modal: "popup" });
   for (const widget of widgets) {
     await widget.says("1 unread notice");
@@ -89,16 +93,16 @@ test("without locks, as on plain http, each tab works for itself", async () => {
 
 test("what is taken out of the page leaves nothing behind", async () => {
   await shared.users("liv");
-  const before = await shared.streams();
+  await until(async () => (await shared.streams()) === 0, "the end of the streams of before");
   const widget = await shared.open(await shared.context(), { user: "liv" });
   await widget.says("No unread notices");
-  await until(async () => (await shared.streams()) === before + 1, "a stream");
+  await until(async () => (await shared.streams()) === 1, "a stream");
   await widget.page.evaluate(() => {
     const element = document.querySelector("tallyman-inbox")!;
     Object.assign(window, { element });
     element.remove();
   });
-  await until(async () => (await shared.streams()) === before, "the end of the stream");
+  await until(async () => (await shared.streams()) === 0, "the end of the stream");
   const held = () => widget.page.evaluate(async () => (await navigator.locks.query()).held?.length);
   await until(async () => (await held()) === 0, "no lock");
   await shared.send("liv", "N1");

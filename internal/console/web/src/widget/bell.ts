@@ -6,7 +6,7 @@ import { h, type Plan } from "./view";
 /** The button that says how much is unread, and opens the window. */
 export function bell(inbox: Inbox): Plan {
   const { count, open } = inbox;
-  const label = bellLabel(inbox.locale, count);
+  const label = inbox.loaded ? bellLabel(inbox.locale, count) : inbox.text("title"); // nobody knows yet
   const paths = [
     "M6 9.5a6 6 0 0 1 12 0c0 6 2.2 7.5 2.2 7.500H3.800S6 15.5 6 9.5",
     "M10 20.200a2.3 2.3 0 0 0 4 0",

@@ -48,7 +48,7 @@ export class Connection {
   start(): void {
     const { signal } = this.life;
     const wake = () => this.feed.wake();
-    addEventListener("online", () => this.retry(), { signal });
+    addEventListener("online", wake, { signal });
     addEventListener("offline", wake, { signal });
     if (!navigator.locks) {
       document.addEventListener("visibilitychange", wake, { signal });
@@ -63,8 +63,7 @@ export class Connection {
 
   /** Does at once what it waits for. */
   retry(): void {
-    this.share?.wake();
-    this.feed.wake();
+    this.share?.retry();
   }
 
   /** Marks a notice: it shows at once, and is taken back if the server refuses. */
@@ -127,6 +126,7 @@ export class Connection {
         },
         later: (id, until) => this.host.later(id, until),
         visible: () => !document.hidden,
+        wake: () => this.feed.wake(),
         work: (term) => this.feed.run(term),
       },
       new Leader(name, "BroadcastChannel" in window ? navigator.locks : undefined),

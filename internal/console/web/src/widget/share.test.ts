@@ -31,6 +31,7 @@ class Tab {
   readonly store = new Store();
   readonly arrivals: string[] = [];
   readonly later: string[] = [];
+  woken = 0;
   readonly channel;
   readonly share: Share;
   readonly leader: Leader;
@@ -52,6 +53,7 @@ class Tab {
         marked: (changes) => this.store.settle(changes, true),
         later: (id) => this.later.push(id),
         visible: () => true,
+        wake: () => this.woken++,
         work: (term) => work(this, term),
       },
       this.leader,
@@ -184,5 +186,7 @@ test("what the user does in one tab shows in the others", async () => {
   b.share.send({ kind: "later", id: "n1", until: noon });
   expect(a.store.get("n1")?.notice).toMatchObject({ read: true, acked: true });
   expect(a.later).toEqual(["n1"]);
+  b.share.retry(); // of which it is the leader that waits
+  expect(a.woken).toBe(1);
   await Promise.all([a.close(), b.close()]);
 });

@@ -20,7 +20,9 @@ export type Message =
   | { kind: "news"; leader: string; number: number; whole: boolean; batch?: Batch; health: Health }
   /** The user has done this in one of the tabs. */
   | { kind: "marked"; changes: Change[] }
-  | { kind: "later"; id: string; until: number };
+  | { kind: "later"; id: string; until: number }
+  /** The user of one of the tabs does not want to wait any longer. */
+  | { kind: "retry" };
 
 /** The part of a BroadcastChannel that is needed. */
 export interface Channel {
@@ -39,6 +41,8 @@ export interface ShareHost {
   marked(changes: readonly Change[]): void;
   later(id: string, until: number): void;
   visible(): boolean;
+  /** Does at once what the work waits for. */
+  wake(): void;
   /** Works as the one tab that speaks with the server. */
   work(signal: AbortSignal): Promise<void>;
 }
@@ -101,9 +105,11 @@ export class Share {
     this.news({ whole: false });
   }
 
-  /** Ends the pause after a refusal. */
-  wake(): void {
+  /** Tries again, whichever tab it is that waits. */
+  retry(): void {
     this.rest.abort();
+    this.host.wake();
+    this.send({ kind: "retry" });
   }
 
   /** Tells the other tabs what the user did in this one. */
@@ -151,6 +157,9 @@ export class Share {
         break;
       case "marked":
         this.host.marked(message.changes);
+        break;
+      case "retry":
+        this.host.wake();
         break;
       case "later":
         this.host.later(message.id, message.until);
