@@ -19,7 +19,7 @@ export function origin(inbox: Inbox, { notice }: Entry): Plan {
   return h(
     "p",
     { class: "origin" },
-    h("span", {}, inbox.typeName(type)),
+    h("span", { title: inbox.typeName(type) }, inbox.typeName(type)),
     h("span", {}, inbox.text("warehouse", { name: warehouse })),
     h("time", { datetime: createdAt, title: inbox.fullTime(createTime) }, inbox.ago(createTime)),
   );
