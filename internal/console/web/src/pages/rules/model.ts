@@ -33,6 +33,11 @@ export function paused(scope: Scope): boolean {
   return scope.switch?.rule === "*";
 }
 
+/** Whether it delivers to its shadow inbox only: its file says so, and nobody has promoted it. */
+export function inShadow(scope: Scope): boolean {
+  return scope.shadow === true && scope.promoted === undefined;
+}
+
 /** What somebody has said of this rule: in this scope, or as a whole. A pause of all rules is none of its own. */
 export function ownSwitch(scope: Scope): Switch | undefined {
   return paused(scope) ? undefined : scope.switch;

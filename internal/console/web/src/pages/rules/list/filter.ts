@@ -1,4 +1,4 @@
-import { ownSwitch, paused, type Health, type Rule, type Scope } from "../model";
+import { inShadow, ownSwitch, paused, type Health, type Rule, type Scope } from "../model";
 
 /** A rule in one of its scopes: a row of the list. */
 export interface Entry {
@@ -51,10 +51,6 @@ export function matcher(filter: Filter): (entry: Entry) => boolean {
     (!filter.switched || ownSwitch(scope) !== undefined || paused(scope)) &&
     (!filter.findings || scope.firing + scope.pending > 0) &&
     (words.length === 0 || words.every((word) => searched({ rule, scope }).includes(word)));
-}
-
-export function inShadow(scope: Scope): boolean {
-  return scope.shadow === true;
 }
 
 /** How many entries there are of each health. */
