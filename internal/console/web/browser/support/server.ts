@@ -20,6 +20,8 @@ export interface ServerOptions {
   rules?: Record<string, string>;
   /** Other files beside the configuration, by name. */
   files?: Record<string, string>;
+  /** The section auth; API tokens alone by default. */
+  auth?: string;
   /** More of the configuration: top-level keys that the defaults below do not have. */
   config?: string;
 }
@@ -171,7 +173,7 @@ function configuration(port: number, options: ServerOptions): string {
   return `http:
   listen: "127.0.0.1:${port}"
   cors: {origins: ${JSON.stringify(options.origins ?? [])}}
-auth: {mode: token}
+auth: ${options.auth ?? "{mode: token}"}
 redis: {url: embedded}
 ledger: {url: "sqlite:tallyman.db"}
 rules: {paths: [rules]}

@@ -1,21 +1,22 @@
 import { createRouter } from "sv-router";
 import Missing from "./Missing.svelte";
+import { unloaded } from "./unloaded";
 
-/** The addresses of the console. Each page is loaded when it is opened first. */
+/** The addresses of the console. Each page is loaded when it is opened first: the router knows such a one by its `() => import`. */
 export const { p, navigate, isActive, route, preload } = createRouter({
-  "/": () => import("../pages/overview/Overview.svelte"),
-  "/rules": () => import("../pages/rules/Rules.svelte"),
-  "/rules/:id": () => import("../pages/rules/Rule.svelte"),
-  "/notices": () => import("../pages/notices/Notices.svelte"),
-  "/notices/:id": () => import("../pages/notices/Notice.svelte"),
-  "/queues": () => import("../pages/queues/Queues.svelte"),
-  "/queues/:queue": () => import("../pages/queues/Queue.svelte"),
-  "/queues/:queue/items/:id": () => import("../pages/queues/Item.svelte"),
-  "/deliveries": () => import("../pages/deliveries/Deliveries.svelte"),
-  "/subscriptions": () => import("../pages/subscriptions/Subscriptions.svelte"),
-  "/types": () => import("../pages/types/Types.svelte"),
-  "/silences": () => import("../pages/silences/Silences.svelte"),
-  "/tokens": () => import("../pages/tokens/Tokens.svelte"),
-  "/audit": () => import("../pages/audit/Audit.svelte"),
+  "/": () => import("../pages/overview/Overview.svelte").catch(unloaded),
+  "/rules": () => import("../pages/rules/Rules.svelte").catch(unloaded),
+  "/rules/:id": () => import("../pages/rules/Rule.svelte").catch(unloaded),
+  "/notices": () => import("../pages/notices/Notices.svelte").catch(unloaded),
+  "/notices/:id": () => import("../pages/notices/Notice.svelte").catch(unloaded),
+  "/queues": () => import("../pages/queues/Queues.svelte").catch(unloaded),
+  "/queues/:queue": () => import("../pages/queues/Queue.svelte").catch(unloaded),
+  "/queues/:queue/items/:id": () => import("../pages/queues/Item.svelte").catch(unloaded),
+  "/deliveries": () => import("../pages/deliveries/Deliveries.svelte").catch(unloaded),
+  "/subscriptions": () => import("../pages/subscriptions/Subscriptions.svelte").catch(unloaded),
+  "/types": () => import("../pages/types/Types.svelte").catch(unloaded),
+  "/silences": () => import("../pages/silences/Silences.svelte").catch(unloaded),
+  "/tokens": () => import("../pages/tokens/Tokens.svelte").catch(unloaded),
+  "/audit": () => import("../pages/audit/Audit.svelte").catch(unloaded),
   "*": Missing,
 });
