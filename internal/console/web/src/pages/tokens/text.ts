@@ -64,7 +64,6 @@ export const t = texts({
     copySecret: "Copy the secret",
     secretUse: "It is sent as the header Authorization: Bearer …",
     done: "I have copied it",
-    createdDone: "Token {name} was created",
   },
   zh: {
     title: "令牌",
@@ -128,6 +127,5 @@ export const t = texts({
     copySecret: "复制密钥",
     secretUse: "调用时放在请求头 Authorization: Bearer … 中。",
     done: "我已复制",
-    createdDone: "已创建令牌 {name}",
   },
 });
