@@ -14,7 +14,7 @@ export interface PagesOptions {
 }
 
 /** At most so often the top of a list is looked at again, however fast the server ticks. */
-const patience = 4_000;
+const patience = 2_000;
 
 /**
  * A long list that the server gives out page by page, the latest first. New rows do not push away what somebody reads:
@@ -39,6 +39,7 @@ export class Pages<T> {
   readonly #key: (row: T) => string | number;
   #running = new AbortController();
   #looked = 0;
+  #later: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
     load: (after: string | undefined, signal: AbortSignal) => Promise<PageOf<T>>,
@@ -54,7 +55,10 @@ export class Pages<T> {
     const loaded = this.#load(undefined, running.signal);
     untrack(() => (this.loading = true));
     void this.#begin(loaded, running.signal);
-    return () => running.abort();
+    return () => {
+      running.abort();
+      this.#forget();
+    };
   }
 
   /** Begins anew with the first page: after a failure, a change, or to show what is new. */
@@ -85,10 +89,15 @@ export class Pages<T> {
     }
   }
 
-  /** Looks at the first page again: replaces rows that have changed and counts those that are new. */
-  async look(now = Date.now()): Promise<void> {
-    if (this.loading || now - this.#looked < patience) return;
-    this.#looked = now;
+  /** Looks at the first page again, soon: replaces rows that have changed and counts those that are new. */
+  async look(): Promise<void> {
+    if (this.loading || this.#later) return;
+    const early = this.#looked + patience - Date.now();
+    if (early > 0) {
+      this.#later = setTimeout(() => (this.#forget(), void this.look()), early);
+      return;
+    }
+    this.#looked = Date.now();
     const { signal } = this.#running;
     try {
       const page = await untrack(() => this.#load(undefined, signal));
@@ -105,7 +114,13 @@ export class Pages<T> {
     }
   }
 
+  #forget(): void {
+    clearTimeout(this.#later);
+    this.#later = undefined;
+  }
+
   #renew(): AbortController {
+    this.#forget();
     this.#running.abort();
     this.#running = new AbortController();
     untrack(() => (this.going = false));

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Failure } from "../api/failure";
 import { Pages, type PageOf } from "./pages.svelte";
 
@@ -6,6 +6,9 @@ interface Row {
   id: number;
   text: string;
 }
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
 
 /** A list of numbers that the server has, the latest first, two to a page. */
 class Server {
@@ -50,18 +53,32 @@ test("new rows are counted and move nothing until they are shown; changed ones c
   expect(pages.data?.[0]?.text).toBe("changed");
   expect([pages.fresh, pages.freshMore]).toEqual([1, false]);
   server.rows = [{ id: 8, text: "new" }, { id: 7, text: "new" }, ...server.rows];
-  await pages.look(Date.now() + 60_000);
+  vi.advanceTimersByTime(60_000);
+  await pages.look();
   expect([pages.fresh, pages.freshMore]).toEqual([2, true]);
   await pages.reload();
   expect(ids(pages)).toEqual([8, 7]);
   expect(pages.fresh).toBe(0);
 });
 
-test("the top is not looked at all the time", async () => {
+test("the top is not looked at all the time, and at last once more", async () => {
   const server = new Server();
   const pages = await begun(server);
-  await pages.look(10_000);
-  await pages.look(11_000);
+  for (let i = 0; i < 5; i++) await pages.look();
+  expect(server.asked).toHaveLength(2);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(server.asked).toHaveLength(3);
+});
+
+test("what is left does not look any more", async () => {
+  const server = new Server();
+  const pages = new Pages(server.load, (row) => row.id);
+  const stop = pages.start();
+  await vi.advanceTimersByTimeAsync(0);
+  await pages.look();
+  await pages.look();
+  stop();
+  await vi.advanceTimersByTimeAsync(60_000);
   expect(server.asked).toHaveLength(2);
 });
 
