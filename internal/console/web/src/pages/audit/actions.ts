@@ -67,6 +67,7 @@ export function pageOf(object: string): string | undefined {
     case "silence":
       return `/silences?state=all&id=${part(name)}`;
     case "delivery":
+      return `/deliveries?delivery=${part(name)}`;
     case "deliveries":
       return "/deliveries";
     case "type":

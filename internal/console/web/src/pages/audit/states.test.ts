@@ -43,6 +43,7 @@ test.each([
   ["item:replenishment:a:b", "/queues/replenishment/items/a%3Ab"],
   ["silence:s_1", "/silences?state=all&id=s_1"],
   ["rules", "/rules"],
+  ["delivery:7", "/deliveries?delivery=7"],
   ["/unknown", undefined],
 ])("%s is shown at %s", (object, page) => {
   expect(pageOf(object)).toBe(page);
