@@ -21,7 +21,6 @@ export const t = texts({
     nothing: "No rules yet",
     nothingMeans:
       "Rules come from the files that rules.paths of the configuration names. Add one and reload.",
-    loadingMore: "Loading more…",
     changed: {
       one: "{count} row has changed: update the list",
       other: "{count} rows have changed: update the list",
@@ -67,7 +66,6 @@ export const t = texts({
     recentRuns: "{label}：{last}，最长 {most}",
     nothing: "还没有规则",
     nothingMeans: "规则来自配置项 rules.paths 所指的文件。请添加规则文件，然后重新加载。",
-    loadingMore: "正在加载更多…",
     changed: "{count} 行已变化：更新列表",
     reload: "重新加载文件",
     reloadTitle: "重新读取规则文件？",

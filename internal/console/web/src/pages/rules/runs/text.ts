@@ -24,7 +24,6 @@ export const t = texts({
       "A firing of this moment is run, once in the cluster: what it finds is told as in any other run.",
     ran: "{name}: {outcome}, {rows} rows, {notices} notices",
     stillRuns: "{name} is running",
-    which: "In which scope?",
   },
   zh: {
     runs: "运行",
@@ -47,6 +46,5 @@ export const t = texts({
     runText: "以此刻为触发时间运行一次，整个集群只运行一次；结果与其他运行一样会发出通知。",
     ran: "{name}：{outcome}，{rows} 行，{notices} 条通知",
     stillRuns: "{name} 正在运行",
-    which: "在哪个范围？",
   },
 });

@@ -4,7 +4,6 @@ import { texts } from "../../../lib/preferences.svelte";
 export const t = texts({
   en: {
     runs: "{name} runs",
-    whole: "{rule}, all scopes",
     inScope: "{rule} in {scope}",
     enable: "Enable",
     disable: "Disable",
@@ -18,7 +17,6 @@ export const t = texts({
     enabled: "{name} is enabled",
     disabled: "{name} is disabled",
     cleared: "{name} is as its file says",
-    clear: "As its file says",
     hour: "1 hour",
     hours: "4 hours",
     tomorrow: "Until tomorrow, 08:00",
@@ -38,7 +36,6 @@ export const t = texts({
   },
   zh: {
     runs: "{name} 运行",
-    whole: "{rule}（所有范围）",
     inScope: "{rule}（{scope}）",
     enable: "启用",
     disable: "停用",
@@ -50,7 +47,6 @@ export const t = texts({
     enabled: "{name} 已启用",
     disabled: "{name} 已停用",
     cleared: "{name} 已恢复为规则文件的设置",
-    clear: "恢复文件设置",
     hour: "1 小时",
     hours: "4 小时",
     tomorrow: "到明天 08:00",
