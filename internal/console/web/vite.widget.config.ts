@@ -6,8 +6,8 @@ import { defineConfig, type Plugin } from "vite";
 /** What the widget may weigh, in bytes of gzip. */
 const limit = 25_000;
 
-const banner =
-  "/*! Tallyman's inbox widget, Apache-2.0. Contains eventsource-parser, MIT, (c) Espen Hovlandsdal. */";
+const banner = `/*! Tallyman's inbox widget, Apache-2.0.
+Contains preact, MIT, (c) Jason Miller, and eventsource-parser, MIT, (c) Espen Hovlandsdal. */`;
 
 /** Ends the build if the widget weighs too much: every page of a warehouse's handhelds loads it. */
 function weigh(): Plugin {

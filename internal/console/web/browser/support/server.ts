@@ -67,6 +67,11 @@ export class Server {
     return server;
   }
 
+  /** Writes a file beside the configuration, such as rules/stock.yaml, which the server then reads again. */
+  write(name: string, text: string): void {
+    writeFileSync(join(this.folder, name), text);
+  }
+
   private get configFile(): string {
     return join(this.folder, "tallyman.yaml");
   }

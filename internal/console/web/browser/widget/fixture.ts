@@ -2,7 +2,7 @@ import type { Browser, BrowserContext, Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll } from "vitest";
 import { launch } from "../support/chromium";
 import { type Faults, watch } from "../support/page";
-import { type SendNotice, Server } from "../support/server";
+import { type SendNotice, Server, type ServerOptions } from "../support/server";
 import { until } from "../support/until";
 import { type PageOptions, Site } from "./site";
 
@@ -62,9 +62,9 @@ export class Fixture {
     return this.server.metric("tallyman_streams");
   }
 
-  async start(): Promise<void> {
+  async start(options: ServerOptions): Promise<void> {
     this.site = await Site.start();
-    this.server = await Server.start({ origins: [this.site.origin] });
+    this.server = await Server.start({ ...options, origins: [this.site.origin] });
     this.site.tallyman = this.server.address;
     this.browser = await launch();
   }
@@ -130,9 +130,9 @@ export class Widget {
 }
 
 /** A fixture for the tests of this file. */
-export function fixture(): Fixture {
+export function fixture(options: ServerOptions = {}): Fixture {
   const shared = new Fixture();
-  beforeAll(() => shared.start());
+  beforeAll(() => shared.start(options));
   afterEach(() => shared.finish());
   afterAll(() => shared.stop());
   return shared;

@@ -22,6 +22,7 @@ test("a popup is acked on the server and closed in other tabs and in another bro
   for (const widget of widgets) {
     await shows(widget, "Stop");
   }
+  await widgets[0]!.popup.getByText("Replenishment notice").waitFor();
   expect(await widgets[0]!.popup.getAttribute("aria-describedby")).toContain("popup-body");
   await widgets[0]!.popup.getByRole("button", { name: "Acknowledge" }).click();
   for (const widget of widgets) {

@@ -105,6 +105,11 @@ test("what is taken out of the page leaves nothing behind", async () => {
   await until(async () => (await shared.streams()) === 0, "the end of the stream");
   const held = () => widget.page.evaluate(async () => (await navigator.locks.query()).held?.length);
   await until(async () => (await held()) === 0, "no lock");
+  const left = () =>
+    widget.page.evaluate(
+      () => (window as unknown as { element: Element }).element.shadowRoot!.childElementCount,
+    );
+  expect(await left()).toBe(0);
   await shared.send("liv", "N1");
   await widget.page.evaluate(() =>
     document.querySelector("header")!.append((window as unknown as { element: Element }).element),

@@ -1,10 +1,10 @@
+import { type ComponentChild, h } from "preact";
 import type { Inbox } from "./inbox";
 import { icon } from "./parts";
 import { bellLabel } from "./text";
-import { h, type Plan } from "./view";
 
 /** The button that says how much is unread, and opens the window. */
-export function bell(inbox: Inbox): Plan {
+export function bell(inbox: Inbox): ComponentChild {
   const { count, open } = inbox;
   const label = inbox.loaded ? bellLabel(inbox.locale, count) : inbox.text("title"); // nobody knows yet
   const paths = [
@@ -15,20 +15,20 @@ export function bell(inbox: Inbox): Plan {
   return h(
     "button",
     {
-      class: "bell",
+      class: count.unread > 0 ? "bell some" : "bell",
       part: "bell",
       type: "button",
       "aria-label": label,
       title: label,
       "aria-haspopup": "dialog",
-      "aria-expanded": String(open),
-      onclick: () => (open ? inbox.hide() : inbox.show()),
+      "aria-expanded": open,
+      onClick: () => (open ? inbox.hide() : inbox.show()),
     },
     icon(24, ...paths, ...(inbox.trouble ? ["m4 4 16 16"] : [])),
     count.unread > 0 &&
       h(
         "span",
-        { class: count.urgent > 0 ? "badge urgent" : "badge", part: "badge", "aria-hidden": "true" },
+        { class: count.urgent > 0 ? "badge urgent" : "badge", part: "badge", "aria-hidden": true },
         badge,
       ),
   );

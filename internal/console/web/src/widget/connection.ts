@@ -37,6 +37,7 @@ export class Connection {
     this.feed = new Feed(this.client, {
       cursor: () => this.store.cursor,
       loaded: () => this.store.loaded,
+      lacksPopups: () => this.store.lacksPopups,
       take: (batch) => this.share?.take(batch),
       report: (status, heard, detail) => this.share?.report(status, heard, detail),
       online: () => navigator.onLine,

@@ -33,6 +33,8 @@ class FakeClient {
   streams: (() => ReadableStream<Uint8Array> | Promise<never>)[] = [];
   tokens = { expiresIn: () => Infinity, forget: vi.fn() };
   popups = [aNotice("old-popup", { modal: "popup" })];
+  popupsMore = false;
+  summaries = 0;
 
   poll(after: string, tag: string, wait: number, signal: AbortSignal): Promise<Polled> {
     this.asked.push(`poll ${after}|${tag}|${wait}`);
@@ -40,7 +42,8 @@ class FakeClient {
   }
 
   summary() {
-    return Promise.resolve({ popups: this.popups });
+    this.summaries++;
+    return Promise.resolve({ popups: this.popups, popupsMore: this.popupsMore });
   }
 
   async stream(after: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
@@ -71,6 +74,7 @@ function setup() {
   const feed = new Feed(client as unknown as Client, {
     cursor: () => store.cursor,
     loaded: () => store.loaded,
+    lacksPopups: () => store.lacksPopups,
     take: (batch) => void store.apply(batch, Date.now()),
     report: (status) => void (reports.at(-1) === status || reports.push(status)),
     online: () => state.online,
@@ -272,6 +276,42 @@ test("a tab that speaks for itself and is not seen asks once a minute", async ()
   feed.wake();
   await flush();
   expect(client.asked.at(-1)).toBe("stream c1");
+  life.abort();
+  await running;
+});
+
+test("of more popups than the server tells at once, the rest is asked for when few are left", async () => {
+  const { client, store, life, loaded, run } = setup();
+  const popups = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, i) => aNotice(`p${from + i}`, { modal: "popup" }));
+  loaded();
+  client.popups = popups(0, 50);
+  client.popupsMore = true;
+  let push!: (text: string) => void;
+  client.streams.push(
+    () =>
+      new ReadableStream({
+        start: (controller) => void (push = (text) => controller.enqueue(new TextEncoder().encode(text))),
+      }),
+  );
+  const acked = (from: number, to: number) =>
+    popups(from, to)
+      .map(({ id }) => event("c2", "change", { id, kind: "acked" }))
+      .join("");
+  const running = run();
+  await flush();
+  client.popups = popups(40, 60);
+  client.popupsMore = false;
+  push(acked(0, 40));
+  await flush();
+  expect(client.summaries).toBe(1);
+  push(acked(40, 41));
+  await flush();
+  expect(client.summaries).toBe(2);
+  expect(store.get("p59")).toBeDefined();
+  push(acked(41, 60));
+  await flush();
+  expect(client.summaries).toBe(2);
   life.abort();
   await running;
 });

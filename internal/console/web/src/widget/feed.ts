@@ -10,6 +10,8 @@ export interface FeedHost {
   /** Where to go on from; empty: from the beginning. */
   cursor(): string;
   loaded(): boolean;
+  /** Popups that it has not taken are needed. */
+  lacksPopups(): boolean;
   take(batch: Batch): void;
   /** How it goes; heard: the server has just said something. */
   report(status: Status, heard: boolean, detail?: string): void;
@@ -43,6 +45,7 @@ export class Feed {
   private detourUntil = 0;
   private detours = 0;
   private polled = false;
+  private asking = false;
   private step = new AbortController();
 
   constructor(
@@ -99,10 +102,26 @@ export class Feed {
       more = page.more;
       this.keepTag(tag, cursor);
     }
-    const { popups } = await this.client.summary(signal);
-    this.host.take({ older: popups, loaded: true });
+    await this.popups(signal);
     this.backoff.reset();
     this.host.report("connecting", true);
+  }
+
+  /** The open popups, the oldest first; there may be more, which are asked for when few of these are left. */
+  private async popups(signal: AbortSignal): Promise<void> {
+    const { popups, popupsMore } = await this.client.summary(signal);
+    this.host.take({ older: popups, popupsMore: !!popupsMore, loaded: true });
+  }
+
+  /** Takes in what the server says, and asks for the popups that it makes room for. */
+  private take(batch: Batch, signal: AbortSignal): void {
+    this.host.take(batch);
+    if (this.host.lacksPopups() && !this.asking) {
+      this.asking = true;
+      this.popups(signal)
+        .catch(() => undefined) // what happens next asks again
+        .finally(() => (this.asking = false));
+    }
   }
 
   private async poll(signal: AbortSignal): Promise<void> {
@@ -117,7 +136,7 @@ export class Feed {
     this.backoff.reset();
     this.keepTag(polled.tag, polled.page?.cursor ?? cursor);
     if (polled.page) {
-      this.host.take(ofPage(polled.page));
+      this.take(ofPage(polled.page), signal);
     }
     this.host.report("polling", true);
     if (this.host.idle()) {
@@ -154,7 +173,7 @@ export class Feed {
           this.backoff.reset();
           const { batch, end } = batchOf(events);
           if (batch) {
-            this.host.take(batch);
+            this.take(batch, signal);
           }
           this.host.report("live", true);
           if (end) {

@@ -53,6 +53,8 @@ export class Inbox {
   private connection: Connection | undefined;
   private popups = new Popups();
   private types: ReadonlyMap<string, NoticeType> = new Map();
+  /** Whose types are being asked for, or were. */
+  private naming: Connection | undefined;
   private expanded = new Set<string>();
   /** What was delivered after this is held back while somebody reads. */
   private shownUpTo = Infinity;
@@ -115,15 +117,7 @@ export class Inbox {
     this.limit = pageSize;
     this.update({ open: true });
     this.tick();
-    if (this.types.size === 0) {
-      this.connection?.types().then(
-        (types) => {
-          this.types = new Map(types.map((type) => [type.code, type]));
-          this.host.draw();
-        },
-        () => undefined, // the codes say it, too
-      );
-    }
+    this.nameTypes();
   }
 
   hide(): void {
@@ -185,6 +179,10 @@ export class Inbox {
 
   isAcked(entry: Entry): boolean {
     return this.connection?.store.isAcked(entry) ?? true;
+  }
+
+  needsAck(entry: Entry): boolean {
+    return !!this.connection?.store.needsAck(entry);
   }
 
   isExpanded({ notice }: Entry): boolean {
@@ -280,6 +278,9 @@ export class Inbox {
   private changed(arrived: Notice[]): void {
     this.now = Date.now();
     this.host.draw();
+    if (this.popup) {
+      this.nameTypes();
+    }
     arrived.forEach((notice) => this.host.notice(notice));
     this.arrivals.add(arrived.filter((notice) => !notice.read));
     const { count } = this;
@@ -297,6 +298,22 @@ export class Inbox {
   private putOff(id: string, until: number): void {
     this.popups.putOff(id, until);
     this.host.draw();
+  }
+
+  /** Loads the names of types, once something is shown that has one. */
+  private nameTypes(): void {
+    const { connection } = this;
+    if (this.types.size > 0 || this.naming === connection) {
+      return;
+    }
+    this.naming = connection;
+    connection
+      ?.types()
+      .then((types) => {
+        this.types = new Map(types.map((type) => [type.code, type]));
+        this.host.draw();
+      })
+      .catch(() => (this.naming = undefined)); // the codes say it, too
   }
 
   /** Time is shown while the window is open; else it is for what expires and comes again. */

@@ -1,26 +1,27 @@
+import { type ComponentChild, h } from "preact";
 import type { Inbox } from "./inbox";
 import type { Action } from "./keys";
 import { notice } from "./notice";
 import { button } from "./parts";
-import { type Child, h, type Plan } from "./view";
 
 /** The list, and above it what waits while somebody reads. */
-export function list(inbox: Inbox): Child[] {
+export function list(inbox: Inbox): ComponentChild[] {
   const { drawn, size, heldBack, all } = inbox.list();
   const here = (event: Event) => event.currentTarget as HTMLElement;
   return [
     heldBack > 0 &&
-      button("pill", inbox.text("pill", { count: heldBack }), () => inbox.reading(false), {
+      button("pill", inbox.text("pill", { count: heldBack }), (event) => showNew(inbox, event), {
+        key: "pill",
         part: "pill",
-        onclick: (event: Event) => showNew(inbox, here(event).nextElementSibling as HTMLElement),
       }),
     h(
       "div",
       {
+        key: "list",
         class: "list",
-        onfocusin: () => inbox.reading(true),
-        onfocusout: (event: FocusEvent) => inbox.reading(isReading(here(event), event.relatedTarget)),
-        onscroll: (event: Event) =>
+        onFocusIn: () => inbox.reading(true),
+        onFocusOut: (event: FocusEvent) => inbox.reading(isReading(here(event), event.relatedTarget)),
+        onScroll: (event: Event) =>
           inbox.reading(isReading(here(event), (here(event).getRootNode() as ShadowRoot).activeElement)),
       },
       drawn.length === 0
@@ -28,11 +29,12 @@ export function list(inbox: Inbox): Child[] {
         : h(
             "div",
             {
+              key: "feed",
               class: "feed",
               part: "feed",
               role: "feed",
               "aria-labelledby": "title",
-              "aria-busy": String(!inbox.loaded),
+              "aria-busy": !inbox.loaded,
             },
             drawn.map((entry, i) => notice(inbox, entry, i, inbox.older === "none" ? size : -1)),
           ),
@@ -41,24 +43,22 @@ export function list(inbox: Inbox): Child[] {
           "plain more",
           inbox.text(inbox.older === "loading" ? "searching" : "older"),
           () => inbox.showOlder(),
-          {
-            disabled: inbox.older === "loading",
-          },
+          { key: "older", disabled: inbox.older === "loading" },
         ),
     ),
   ];
 }
 
 /** What stands in the place of an empty list. Each reason has its own words. */
-function state(inbox: Inbox, all: number): Plan {
+function state(inbox: Inbox, all: number): ComponentChild {
   const { trouble } = inbox;
   const filtered = inbox.filtering && all > 0;
   const key = filtered ? "filtered" : (trouble ?? (inbox.loaded ? "empty" : "loading"));
   return h(
     "div",
-    { class: "state", part: "state", "data-state": key, role: trouble ? "alert" : false },
+    { key: "state", class: "state", part: "state", "data-state": key, role: trouble ? "alert" : undefined },
     key === "loading" &&
-      h("div", { class: "skeleton", "aria-hidden": "true" }, h("i", {}), h("i", {}), h("i", {})),
+      h("div", { class: "skeleton", "aria-hidden": true }, h("i", {}), h("i", {}), h("i", {})),
     h("p", {}, inbox.text(key)),
     filtered &&
       button("plain", inbox.text("clear"), () =>
@@ -103,7 +103,8 @@ function isReading(list: HTMLElement, focused: EventTarget | null): boolean {
   return list.scrollTop > 8 || list.contains(element) || !!element?.matches(".pill");
 }
 
-function showNew(inbox: Inbox, list: HTMLElement): void {
+function showNew(inbox: Inbox, { currentTarget: pill }: MouseEvent): void {
+  const list = (pill as HTMLElement).nextElementSibling as HTMLElement;
   list.scrollTop = 0;
   inbox.current = "";
   inbox.reading(false);

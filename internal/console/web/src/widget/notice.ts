@@ -1,15 +1,15 @@
+import { type ComponentChild, h } from "preact";
 import type { Inbox } from "./inbox";
-import { button, marks, needsAck, origin } from "./parts";
+import { button, marks, origin } from "./parts";
 import type { Entry } from "./store";
-import { h, type Plan } from "./view";
 
 /** A notice of the feed. Only the current one is on the way of the Tab key; j and k lead to the others. */
-export function notice(inbox: Inbox, entry: Entry, index: number, size: number): Plan {
+export function notice(inbox: Inbox, entry: Entry, index: number, size: number): ComponentChild {
   const { id, title, body, data, status } = entry.notice;
   const read = inbox.isRead(entry);
   const expanded = inbox.isExpanded(entry);
   const tabindex = (inbox.current ? inbox.current === id : index === 0) ? 0 : -1;
-  const toAck = needsAck(inbox, entry);
+  const toAck = inbox.needsAck(entry);
   const over = entry.resolved || status === "resolved";
   return h(
     "article",
@@ -22,7 +22,7 @@ export function notice(inbox: Inbox, entry: Entry, index: number, size: number):
       "aria-setsize": size,
       "aria-labelledby": `t-${id}`,
       "aria-describedby": `m-${id} b-${id}`,
-      onfocusin: () => inbox.current !== id && inbox.update({ current: id }),
+      onFocusIn: () => inbox.current !== id && inbox.update({ current: id }),
     },
     origin(inbox, entry),
     h(
@@ -31,7 +31,7 @@ export function notice(inbox: Inbox, entry: Entry, index: number, size: number):
       button("title", title, () => inbox.choose(entry), {
         part: "title",
         tabindex,
-        "aria-expanded": String(expanded),
+        "aria-expanded": expanded,
       }),
     ),
     marks(inbox, entry, `m-${id}`),
@@ -48,9 +48,14 @@ export function notice(inbox: Inbox, entry: Entry, index: number, size: number):
     (toAck || !read) &&
       h(
         "p",
-        { class: "acts" },
-        toAck && button("main", inbox.text("acknowledge"), () => inbox.mark(entry, "acked"), { tabindex }),
-        !read && button("plain", inbox.text("markRead"), () => inbox.mark(entry, "read"), { tabindex }),
+        { class: toAck ? "acts due" : "acts" },
+        toAck &&
+          button("main", inbox.text("acknowledge"), () => inbox.mark(entry, "acked"), {
+            key: "ack",
+            tabindex,
+          }),
+        !read &&
+          button("plain", inbox.text("markRead"), () => inbox.mark(entry, "read"), { key: "read", tabindex }),
       ),
   );
 }

@@ -1,50 +1,64 @@
+import { Component, type ComponentChild, h } from "preact";
 import type { Inbox } from "./inbox";
 import { button, marks, origin } from "./parts";
 import type { Entry } from "./store";
-import { h, type Plan } from "./view";
 
-/** A modal notice that waits for an ack. Esc puts it off. */
-export function popup(inbox: Inbox, entry: Entry, waiting: number): Plan {
-  const { id, title, body } = entry.notice;
-  return h(
-    "dialog",
-    {
-      key: id,
-      class: "popup",
-      part: "popup",
-      role: "alertdialog",
-      "aria-labelledby": "popup-title",
-      "aria-describedby": "popup-marks popup-body",
-      tabindex: -1,
-      ref: (element) => show(element as HTMLDialogElement, () => inbox.later(id)),
-      oncancel: (event: Event) => {
-        event.preventDefault();
-        inbox.later(id);
-      },
-    },
-    origin(inbox, entry),
-    h("h2", { id: "popup-title" }, title),
-    marks(inbox, entry, "popup-marks", true),
-    h("p", { id: "popup-body", class: "body" }, body),
-    inbox.failure !== "" && h("p", { class: "banner bad", role: "alert" }, inbox.failure),
-    h(
-      "div",
-      { class: "acts" },
-      button("main", inbox.text("acknowledge"), () => inbox.mark(entry, "acked")),
-      button("plain", inbox.text("later"), () => inbox.later(id)),
-      waiting > 0 && h("span", { class: "waiting" }, inbox.text("waiting", { count: waiting })),
-    ),
-  );
+interface Props {
+  inbox: Inbox;
+  entry: Entry;
+  /** So many more come after it. */
+  waiting: number;
 }
 
-/** The focus goes to the dialog itself: the Enter that a scanner sends after a code acks nothing. Afterwards it goes back. */
-function show(dialog: HTMLDialogElement, later: () => void): () => void {
-  dialog.showModal();
-  dialog.focus();
-  // Esc closes it without asking where the user has not touched the page since it opened.
-  dialog.addEventListener("close", later);
-  return () => {
-    dialog.removeEventListener("close", later);
-    dialog.close();
-  };
+/**
+ * A modal notice that waits for an ack. Esc puts it off. The focus goes to the dialog itself: the Enter that a scanner sends
+ * after a code acks nothing. Afterwards it goes back.
+ */
+export class Popup extends Component<Props> {
+  override componentDidMount(): void {
+    this.dialog.showModal();
+    this.dialog.focus();
+  }
+
+  override componentWillUnmount(): void {
+    this.dialog.close(); // which gives the focus back; what is only removed does not
+  }
+
+  private get dialog(): HTMLDialogElement {
+    return this.base as HTMLDialogElement;
+  }
+
+  override render({ inbox, entry, waiting }: Props): ComponentChild {
+    const { id, title, body } = entry.notice;
+    const later = () => inbox.later(id);
+    return h(
+      "dialog",
+      {
+        class: "popup",
+        part: "popup",
+        role: "alertdialog",
+        "aria-labelledby": "popup-title",
+        "aria-describedby": "popup-marks popup-body",
+        tabindex: -1,
+        onCancel: (event: Event) => {
+          event.preventDefault();
+          later();
+        },
+        // Esc closes it without asking where the user has not touched the page since it opened.
+        onClose: () => this.base && later(), // without a base it has gone already
+      },
+      origin(inbox, entry),
+      h("h2", { id: "popup-title" }, title),
+      marks(inbox, entry, "popup-marks", true),
+      h("p", { id: "popup-body", class: "body" }, body),
+      inbox.failure !== "" && h("p", { key: "failure", class: "banner bad", role: "alert" }, inbox.failure),
+      h(
+        "div",
+        { key: "acts", class: "acts" },
+        button("main", inbox.text("acknowledge"), () => inbox.mark(entry, "acked")),
+        button("plain", inbox.text("later"), later),
+        waiting > 0 && h("span", { class: "waiting" }, inbox.text("waiting", { count: waiting })),
+      ),
+    );
+  }
 }

@@ -31,14 +31,7 @@ export class Popups {
   }
 
   private isOpen(store: Store, entry: Entry, now: number): boolean {
-    const { id, modal, status, expiresAt } = entry.notice;
-    return (
-      modal === "popup" &&
-      status !== "resolved" &&
-      !entry.resolved &&
-      !store.isAcked(entry) &&
-      Date.parse(expiresAt) > now &&
-      (this.later.get(id) ?? 0) <= now
-    );
+    const { id, expiresAt } = entry.notice;
+    return store.needsAck(entry) && Date.parse(expiresAt) > now && (this.later.get(id) ?? 0) <= now;
   }
 }

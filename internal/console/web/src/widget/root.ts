@@ -1,23 +1,20 @@
+import { h, render } from "preact";
 import { bell } from "./bell";
 import type { Inbox } from "./inbox";
 import { keyAction } from "./keys";
 import { act } from "./list";
 import { anchor } from "./place";
-import { popup } from "./popup";
-import { h, View } from "./view";
-import { floatingWindow } from "./window";
+import { Popup } from "./popup";
+import { FloatingWindow } from "./window";
 
 /** Draws an inbox into a shadow root. */
 export class Root {
-  private readonly view: View;
   private due = false;
 
   constructor(
     private readonly shadow: ShadowRoot,
     private readonly inbox: Inbox,
-  ) {
-    this.view = new View(shadow);
-  }
+  ) {}
 
   /** Draws soon, once for all that changes until then. */
   draw(): void {
@@ -32,7 +29,7 @@ export class Root {
 
   /** Takes everything away. */
   clear(): void {
-    this.view.render();
+    render(null, this.shadow);
   }
 
   private drawNow(): void {
@@ -42,20 +39,21 @@ export class Root {
     const { inbox } = this;
     const focused = this.shadow.activeElement;
     const next = inbox.popup;
-    this.view.render(
+    render(
       h(
         "div",
-        { class: "root", lang: inbox.locale, onkeydown: (event: KeyboardEvent) => this.key(event) },
+        { class: "root", lang: inbox.locale, onKeyDown: (event: KeyboardEvent) => this.key(event) },
         bell(inbox),
         h("p", { class: "hidden", role: "status" }, inbox.announcement),
         inbox.open &&
-          floatingWindow(
+          h(FloatingWindow, {
             inbox,
-            () => this.close(),
-            (element) => this.opened(element),
-          ),
-        next && [popup(inbox, next.entry, next.waiting)],
+            close: () => this.close(),
+            opened: (element) => this.opened(element),
+          }),
+        next && h(Popup, { key: next.entry.notice.id, inbox, ...next }),
       ),
+      this.shadow,
     );
     if (focused && !focused.isConnected && inbox.open && !next) {
       this.act("next", this.shadow.querySelector(".bell")!); // its button is gone: on to where it was

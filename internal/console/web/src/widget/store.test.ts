@@ -60,6 +60,26 @@ describe("what comes", () => {
     expect(ids(store)[0]).toBe("n100");
   });
 
+  test("popups that wait for an ack stay, and what is loaded between them finds its place", () => {
+    const popup = aNotice("popup", { modal: "popup", createTime: 1 });
+    const store = loaded(...Array.from({ length: 2000 }, (_, i) => aNotice(`n${i}`)));
+    store.apply({ older: [popup], popupsMore: false }, noon);
+    expect(ids(store).slice(0, 2)).toEqual(["popup", "n1"]);
+
+    const few = loaded(aNotice("new", { createTime: 9 }));
+    few.apply({ older: [aNotice("old", { createTime: 2 }), aNotice("late", { createTime: 6 })] }, noon);
+    few.apply({ older: [aNotice("oldest", { createTime: 1 }), aNotice("between", { createTime: 4 })] }, noon);
+    expect(ids(few)).toEqual(["oldest", "old", "between", "late", "new"]);
+  });
+
+  test("after a reset the popups of before its window are asked for again", () => {
+    const store = loaded(aNotice("a"));
+    store.apply({ popupsMore: false }, noon);
+    expect(store.lacksPopups).toBe(false);
+    store.apply({ reset: true, notices: [aNotice("a")], cursor: "c2" }, noon);
+    expect(store.lacksPopups).toBe(true);
+  });
+
   test("a snapshot makes another store the same", () => {
     const store = loaded(aNotice("a"), aNotice("b", { read: true }));
     const other = new Store();

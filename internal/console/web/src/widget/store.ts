@@ -4,7 +4,7 @@ import type { Batch, Change, Mark, Notice } from "./types";
 export interface Entry {
   readonly notice: Notice;
   /** Its place in the order of delivery; what is loaded of the past comes before 0. */
-  readonly order: number;
+  order: number;
   /** What it told of is over. */
   resolved: boolean;
 }
@@ -24,6 +24,9 @@ const most = 2000;
 /** So many ids are remembered, so that nothing is told twice. */
 const remembered = 20_000;
 
+/** Popups that are not loaded are asked for when there are less than so many left. */
+const fewPopups = 10;
+
 /** From this priority on a notice is urgent. */
 export const urgentFrom = 4;
 
@@ -35,8 +38,8 @@ export class Store {
   private entries = new Map<string, Entry>();
   private count = { unread: 0, unreadMore: false };
   private countedAt = 0;
+  private popupsMore = false;
   private next = 0;
-  private before = -1;
   private over = new Set<string>();
   private readonly asked = new Map<string, Mark>();
   private readonly seen = new Set<string>();
@@ -47,12 +50,13 @@ export class Store {
       this.entries = new Map();
       this.over = new Set();
       this.next = 0;
-      this.before = -1;
+      this.popupsMore = true; // those that were here, or new ones
       this.loaded &&= batch.cursor !== "";
     }
     const wasLoaded = this.loaded;
     const arrivals = (batch.notices ?? []).filter((notice) => this.add(notice, now) && wasLoaded);
     this.addOlder(batch.older ?? [], now);
+    this.popupsMore = batch.popupsMore ?? this.popupsMore;
     batch.changes?.forEach((change) => this.change(change));
     if (batch.count) {
       this.count = batch.count;
@@ -67,16 +71,21 @@ export class Store {
   /** All there is, for a tab that has just been opened. */
   snapshot(): Batch {
     const notices = this.list().map((entry) => entry.notice);
-    return { reset: true, notices, count: this.count, cursor: this.cursor, loaded: this.loaded };
+    const { count, cursor, loaded, popupsMore } = this;
+    return { reset: true, notices, count, cursor, loaded, popupsMore };
   }
 
   private addOlder(notices: readonly Notice[], now: number): void {
-    for (const notice of [...notices].reverse()) {
+    for (const notice of notices) {
       if (!this.entries.has(notice.id) && Date.parse(notice.expiresAt) > now) {
         this.see(notice.id);
-        this.place(notice, this.before--);
+        this.place(notice, -1);
       }
     }
+    // Popups come before what was delivered between them.
+    const past = this.list().filter((entry) => entry.order < 0);
+    past.sort((a, b) => a.notice.createTime - b.notice.createTime);
+    past.forEach((entry, i) => (entry.order = i - past.length));
   }
 
   get(id: string): Entry | undefined {
@@ -98,6 +107,17 @@ export class Store {
 
   isUrgent({ notice, resolved }: Entry): boolean {
     return notice.priority >= urgentFrom && !resolved;
+  }
+
+  /** It is a popup that nobody has acked, and not over. */
+  needsAck(entry: Entry): boolean {
+    const { modal, status } = entry.notice;
+    return modal === "popup" && status !== "resolved" && !entry.resolved && !this.isAcked(entry);
+  }
+
+  /** There are popups that the server has not told yet, and few that it has. */
+  get lacksPopups(): boolean {
+    return this.popupsMore && this.list().filter((entry) => this.needsAck(entry)).length < fewPopups;
   }
 
   counts(): Count {
@@ -199,7 +219,9 @@ export class Store {
     if (this.entries.size <= most) {
       return;
     }
-    for (const entry of this.list().slice(0, this.entries.size - most)) {
+    // A popup stays until it is acked.
+    const rest = this.list().filter((entry) => !this.needsAck(entry));
+    for (const entry of rest.slice(0, this.entries.size - most)) {
       this.entries.delete(entry.notice.id);
     }
   }

@@ -24,6 +24,8 @@ export interface Batch {
   notices?: Notice[];
   /** Notices that were delivered before all that are here. */
   older?: Notice[];
+  /** There are more popups than those that were told. */
+  popupsMore?: boolean;
   changes?: Change[];
   count?: { unread: number; unreadMore: boolean };
   /** Where to go on from. */

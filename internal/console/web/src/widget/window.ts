@@ -1,42 +1,66 @@
+import { Component, type ComponentChild, h } from "preact";
 import type { Inbox } from "./inbox";
 import { list } from "./list";
 import { button, icon } from "./parts";
-import { h, type Plan } from "./view";
+
+interface Props {
+  inbox: Inbox;
+  close: () => void;
+  /** Is told when it is in the page, and what it returns is called when it goes. */
+  opened: (element: HTMLElement) => () => void;
+}
 
 /** The floating window. */
-export function floatingWindow(
-  inbox: Inbox,
-  close: () => void,
-  ref: (element: HTMLElement) => () => void,
-): Plan {
-  const { failure, trouble } = inbox;
+export class FloatingWindow extends Component<Props> {
+  private end = () => {};
+
+  override componentDidMount(): void {
+    this.end = this.props.opened(this.base as HTMLElement);
+  }
+
+  override componentWillUnmount(): void {
+    this.end();
+  }
+
+  override render({ inbox, close }: Props): ComponentChild {
+    return h(
+      "div",
+      { class: "window", part: "window", role: "dialog", "aria-labelledby": "title", tabindex: -1 },
+      head(inbox, close),
+      filters(inbox),
+      ...banners(inbox),
+      ...list(inbox),
+      foot(inbox),
+    );
+  }
+}
+
+function head(inbox: Inbox, close: () => void): ComponentChild {
   const label = inbox.text("close");
+  const props = {
+    part: "button",
+    type: "button",
+    "aria-label": label,
+    title: label,
+    onClick: close,
+  } as const;
   return h(
-    "div",
-    { class: "window", part: "window", role: "dialog", "aria-labelledby": "title", tabindex: -1, ref },
-    h(
-      "header",
-      { class: "head", part: "header" },
-      h("h2", { id: "title" }, inbox.text("title")),
-      h("p", { class: "updated", part: "updated" }, updated(inbox)),
-      h(
-        "button",
-        {
-          class: "plain close",
-          part: "button",
-          type: "button",
-          "aria-label": label,
-          title: label,
-          onclick: close,
-        },
-        icon(20, "M6 6l12 12M18 6 6 18"),
-      ),
-    ),
-    filters(inbox),
+    "header",
+    { class: "head", part: "header" },
+    h("h2", { id: "title" }, inbox.text("title")),
+    h("p", { class: "updated", part: "updated" }, updated(inbox)),
+    h("button", { class: "plain close", ...props }, icon(20, "M6 6l12 12M18 6 6 18")),
+  );
+}
+
+/** What went wrong, and what is wrong. */
+function banners(inbox: Inbox): ComponentChild[] {
+  const { failure, trouble } = inbox;
+  return [
     failure !== "" &&
       h(
         "p",
-        { class: "banner bad", part: "failure", role: "alert" },
+        { key: "failure", class: "banner bad", part: "failure", role: "alert" },
         h("span", {}, failure),
         button("plain", inbox.text("dismiss"), () => inbox.update({ failure: "" })),
       ),
@@ -44,13 +68,11 @@ export function floatingWindow(
       inbox.entries.length > 0 &&
       h(
         "p",
-        { class: "banner", part: "trouble", role: "status" },
+        { key: "trouble", class: "banner", part: "trouble", role: "status" },
         h("span", {}, inbox.text(trouble)),
         button("plain", inbox.text("retry"), () => inbox.retry()),
       ),
-    ...list(inbox),
-    foot(inbox),
-  );
+  ];
 }
 
 function updated(inbox: Inbox): string {
@@ -62,14 +84,14 @@ function updated(inbox: Inbox): string {
   return inbox.text(key, { when: inbox.ago(heardAt) });
 }
 
-function filters(inbox: Inbox): Plan {
+function filters(inbox: Inbox): ComponentChild {
   const { filter } = inbox;
   const toggle = (name: "unread" | "urgent", label: string) =>
     button("chip", label, () => inbox.update({ filter: { ...filter, [name]: !filter[name] } }), {
       part: "filter",
-      "aria-pressed": String(filter[name]),
+      "aria-pressed": filter[name],
     });
-  const onchange = (event: Event) =>
+  const onChange = (event: Event) =>
     inbox.update({ filter: { ...inbox.filter, type: (event.target as HTMLSelectElement).value } });
   return h(
     "div",
@@ -78,7 +100,7 @@ function filters(inbox: Inbox): Plan {
     toggle("urgent", inbox.text("onlyUrgent")),
     h(
       "select",
-      { class: "chip", part: "filter", "aria-label": inbox.text("type"), value: filter.type, onchange },
+      { class: "chip", part: "filter", "aria-label": inbox.text("type"), value: filter.type, onChange },
       h("option", { value: "" }, inbox.text("allTypes")),
       inbox.typesHere().map(([code, name]) => h("option", { key: code, value: code }, name)),
     ),
@@ -86,7 +108,7 @@ function filters(inbox: Inbox): Plan {
 }
 
 /** Marking everything has no undo, so it asks, in its place. */
-function foot(inbox: Inbox): Plan | false {
+function foot(inbox: Inbox): ComponentChild {
   const { count, asking } = inbox;
   if (count.unread === 0) {
     return false;
@@ -104,10 +126,15 @@ function foot(inbox: Inbox): Plan | false {
           ),
           button("main", inbox.text("confirm"), () => (end(), inbox.readAll()), {
             key: "yes",
-            ref: (element) => element.focus(),
+            ref: takeFocus,
           }),
           button("plain", inbox.text("cancel"), end, { key: "no" }),
         ]
-      : [button("plain", inbox.text("markAll"), () => inbox.update({ asking: true }))]),
+      : [button("plain", inbox.text("markAll"), () => inbox.update({ asking: true }), { key: "all" })]),
   );
+}
+
+/** For what has just come, so the function is always the same. */
+function takeFocus(element: HTMLElement | null): void {
+  element?.focus();
 }
