@@ -102,15 +102,15 @@ export class Feed {
       more = page.more;
       this.keepTag(tag, cursor);
     }
-    await this.popups(signal);
+    this.host.take({ ...(await this.popups(signal)), loaded: true });
     this.backoff.reset();
     this.host.report("connecting", true);
   }
 
   /** The open popups, the oldest first; there may be more, which are asked for when few of these are left. */
-  private async popups(signal: AbortSignal): Promise<void> {
+  private async popups(signal: AbortSignal): Promise<Batch> {
     const { popups, popupsMore } = await this.client.summary(signal);
-    this.host.take({ older: popups, popupsMore: !!popupsMore, loaded: true });
+    return { older: popups, popupsMore: !!popupsMore };
   }
 
   /** Takes in what the server says, and asks for the popups that it makes room for. */
@@ -119,6 +119,7 @@ export class Feed {
     if (this.host.lacksPopups() && !this.asking) {
       this.asking = true;
       this.popups(signal)
+        .then((popups) => this.host.take(popups))
         .catch(() => undefined) // what happens next asks again
         .finally(() => (this.asking = false));
     }
