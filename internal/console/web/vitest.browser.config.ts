@@ -1,12 +1,13 @@
 import { defineConfig } from "vitest/config";
 
-// Tests in a real browser against a real server. They share two cores with both, so files run one after the other and waits
+// Tests in a real browser against a real server. They share two cores with both, so two files run at a time and waits
 // are long; nothing sleeps.
 export default defineConfig({
   test: {
     include: ["browser/**/*.test.ts"],
     globalSetup: ["browser/support/setup.ts"],
-    fileParallelism: false,
+    maxWorkers: 2,
+    isolate: false, // what test files share has no state, and loading the driver takes a second
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

@@ -1,8 +1,9 @@
-import { type Browser, chromium } from "playwright-core";
+import { type Browser, type BrowserServer, chromium } from "playwright-core";
+import { inject } from "vitest";
 
-/** Starts the system's Chromium, which speaks to nobody but the pages under test. */
-export async function launch(): Promise<Browser> {
-  return chromium.launch({
+/** Starts the system's Chromium, which speaks to nobody but the pages under test: one for all test files. */
+export async function startChromium(): Promise<BrowserServer> {
+  return chromium.launchServer({
     executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
     args: [
       "--no-sandbox",
@@ -14,4 +15,9 @@ export async function launch(): Promise<Browser> {
       "--disable-sync",
     ],
   });
+}
+
+/** Connects to the Chromium of all tests. Closing it ends the contexts of the test file, not the browser. */
+export async function launch(): Promise<Browser> {
+  return chromium.connect(inject("chromium"));
 }

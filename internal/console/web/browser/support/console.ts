@@ -89,6 +89,6 @@ export async function axeBoth(page: Page): Promise<void> {
     await page.evaluate(
       () => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))),
     );
-    await axe(page);
+    await axe(page, undefined, colorScheme === "light" ? "everything" : "colours"); // the rest is the same in both
   }
 }

@@ -51,15 +51,24 @@ export async function watch(context: BrowserContext): Promise<Faults> {
   return faults;
 }
 
+/** What axe is asked: everything, or what colours alone decide. */
+export type Asked = "everything" | "colours";
+
 /** Throws if axe finds something serious or critical in the page, shadow trees included. */
-export async function axe(page: Page, within?: string): Promise<void> {
-  await page.evaluate(axeSource); // through the debugger, which the page's policy does not bind
-  const results = await page.evaluate(async (selector): Promise<AxeResults> => {
-    const { axe } = window as unknown as {
-      axe: { run(context: unknown, options: unknown): Promise<AxeResults> };
-    };
-    return axe.run(selector ?? document, { resultTypes: ["violations"] });
-  }, within);
+export async function axe(page: Page, within?: string, asked: Asked = "everything"): Promise<void> {
+  if (!(await page.evaluate(() => "axe" in window))) {
+    await page.evaluate(axeSource); // through the debugger, which the page's policy does not bind
+  }
+  const results = await page.evaluate(
+    async ([selector, rules]): Promise<AxeResults> => {
+      const { axe } = window as unknown as {
+        axe: { run(context: unknown, options: unknown): Promise<AxeResults> };
+      };
+      const runOnly = rules === "colours" ? { runOnly: ["color-contrast"] } : {};
+      return axe.run(selector ?? document, { resultTypes: ["violations"], ...runOnly });
+    },
+    [within, asked] as const,
+  );
   const serious = results.violations.filter(
     (each) => each.impact === "serious" || each.impact === "critical",
   );

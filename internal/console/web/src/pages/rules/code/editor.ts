@@ -1,11 +1,16 @@
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
 import { lintGutter, setDiagnostics, type Diagnostic } from "@codemirror/lint";
 import { EditorState, type Extension, type Text } from "@codemirror/state";
-import { EditorView, highlightActiveLine, highlightActiveLineGutter, lineNumbers } from "@codemirror/view";
+import {
+  EditorView,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  keymap,
+  lineNumbers,
+} from "@codemirror/view";
 import type { Problem } from "../model";
-import { history } from "./history";
 import { theme } from "./theme";
-import { typing } from "./typing";
 
 export interface EditorOptions {
   /**
@@ -78,10 +83,11 @@ export class Editor {
   }
 }
 
+/** What somebody needs who writes. Tab moves text; Escape and then Tab leaves, as the editor has it built in. */
 function writing(onchange: (text: string) => void): Extension {
   return [
     history(),
-    typing,
+    keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
     EditorView.updateListener.of((update) => {
       if (update.docChanged) onchange(update.state.doc.toString());
     }),
