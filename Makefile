@@ -27,20 +27,32 @@ build: ## Build bin/tallyman
 	$(GO) build -trimpath -o bin/tallyman ./cmd/tallyman
 
 .PHONY: test
-test: ## Run all tests with the race detector; installs redis-server, PostgreSQL, MariaDB and Python on Debian as root
-	@scripts/test-deps.sh cc redis postgres mariadb python3
+test: ## Run all tests with the race detector, and those in a browser; installs on Debian, as root, the servers and Chromium
+	@scripts/test-deps.sh cc redis postgres mariadb python3 node chromium
 	$(GO) test -race -parallel 4 -timeout 10m $(PKG)
+	@scripts/console.sh test
 
 .PHONY: check
 check: ## Check format, vet, lint, generated code and go.mod
-	@scripts/test-deps.sh protoc
+	@scripts/test-deps.sh protoc node
 	@lint=$$(scripts/golangci-lint.sh $(LINT_VERSION)); \
 	echo "format"; "$$lint" fmt --diff; \
 	echo "vet"; $(GO) vet ./...; \
 	echo "lint"; "$$lint" run ./...; \
 	echo "generated code"; scripts/generate.sh --check; \
+	echo "console"; scripts/console.sh check; \
 	echo "go.mod"; $(GO) mod tidy -diff; \
 	echo "bench"; cd bench; $(GO) mod tidy -diff; $(GO) vet ./...; "$$lint" run ./...
+
+.PHONY: console
+console: ## Build the console and the widget again: internal/console/web into internal/console/dist
+	@scripts/test-deps.sh node
+	@scripts/console.sh build
+
+.PHONY: screenshots
+screenshots: ## Take a picture of every page of the console and of the widget, at two sizes, into docs/screenshots
+	@scripts/test-deps.sh node chromium fonts
+	@scripts/console.sh screenshots
 
 .PHONY: bench
 bench: ## Measure against the raw libraries and print the ratios (BENCH=name, PKG=./folder)

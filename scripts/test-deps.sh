@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes sure that tools are there: test-deps.sh NAME…, of cc, redis, postgres, mariadb, protoc, python3.
+# Makes sure that tools are there: test-deps.sh NAME…, of cc, redis, postgres, mariadb, protoc, python3, node, chromium, fonts.
 # On Debian and its like, as root, what is missing is installed through apt-get; elsewhere this says exactly what
 # to install and fails. No service is started: tests start servers of their own.
 set -euo pipefail
@@ -13,6 +13,9 @@ has() {
     mariadb) command -v mariadbd || [ -x /usr/sbin/mariadbd ] ;;
     protoc) command -v protoc ;;
     python3) command -v python3 ;; # for the receiver of docs/webhooks.md
+    node) command -v npm && node -e 'process.exit(process.versions.node.localeCompare("20.19", "en", { numeric: true }) < 0 ? 1 : 0)' ;;
+    chromium) [ -x "${CHROMIUM:-/usr/bin/chromium}" ] ;;
+    fonts) [ -n "$(fc-list :lang=zh)" ] ;; # for pictures of the Chinese pages
     *) echo "test-deps.sh: unknown name: $1" >&2; exit 2 ;;
   esac >/dev/null
 }
@@ -25,6 +28,9 @@ debian_package() {
     mariadb) echo mariadb-server ;;
     protoc) echo protobuf-compiler ;;
     python3) echo python3 ;;
+    node) echo nodejs npm ;;
+    chromium) echo chromium ;;
+    fonts) echo fontconfig fonts-wqy-microhei ;;
   esac
 }
 
@@ -36,6 +42,9 @@ brew_package() {
     mariadb) echo mariadb ;;
     protoc) echo protobuf ;;
     python3) echo python3 ;;
+    node) echo node ;;
+    chromium) echo --cask chromium ;;
+    fonts) ;;
   esac
 }
 
@@ -63,6 +72,9 @@ if ! command -v apt-get >/dev/null || [ "$(id -u)" -ne 0 ]; then
       mariadb) printf 'the MariaDB server with mariadb-install-db (10.6 or newer), ' ;;
       python3) printf 'Python 3, ' ;;
       protoc) printf 'protoc, ' ;;
+      node) printf 'Node (20.19 or newer) with npm, ' ;;
+      chromium) printf 'Chromium at /usr/bin/chromium or where CHROMIUM says, ' ;;
+      fonts) printf 'a font with Chinese letters, ' ;;
     esac; done)as programs in the PATH"
   } >&2
   exit 1

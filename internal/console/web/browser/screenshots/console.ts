@@ -11,7 +11,7 @@ let demo: Demo;
 
 beforeAll(async () => {
   browser = await launch();
-  demo = await Demo.start("--speed", "240");
+  demo = await Demo.start("--speed", "480");
   // A few hours of the warehouse: rules have fired, deliveries have failed, work was done.
   await until(async () => {
     const { hours } = (await demo.get<{ notices: { hours: { count: number }[] } }>("/api/v1/overview"))
@@ -56,7 +56,9 @@ const aFinding = async (): Promise<string> => {
 const tab = (name: string) => () => `${rule}?tab=${name}&scope=119240`;
 /** The page behind the tabs begins with what the tab shows. */
 const scrollToTabs = (page: Page) =>
-  page.locator("main [role=tablist]").evaluate((tabs) => tabs.scrollIntoView());
+  page
+    .locator("main [role=tablist]")
+    .evaluate((tabs) => scrollTo(0, tabs.getBoundingClientRect().top + scrollY - 72)); // below the top bar
 
 const shots: Shot[] = [
   { name: "overview", path: () => "/" },
@@ -92,6 +94,7 @@ for (const [size, device] of Object.entries(sizes)) {
       const context = await browser.newContext(device);
       const faults = await watch(context);
       await context.addInitScript(({ locale, theme }) => {
+        if (location.protocol !== "http:") return; // about:blank has no storage
         localStorage.setItem("tallyman.locale", locale);
         localStorage.setItem("tallyman.theme", theme);
       }, look);

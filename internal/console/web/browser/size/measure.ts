@@ -43,3 +43,16 @@ export async function scrollThrough(page: Page, steps: number): Promise<{ p95: n
     return { p95: took[Math.floor(took.length * 0.95)] ?? 0, longest: took.at(-1) ?? 0 };
   }, steps);
 }
+
+/** Scrolls to the end, and again as more rows come, until the table has so many. */
+export async function scrollToAll(page: Page, count: number): Promise<void> {
+  await page.waitForFunction(
+    (all) => {
+      scrollTo(0, document.documentElement.scrollHeight);
+      const table = document.querySelector("main [role=table]");
+      return Number(table?.getAttribute("aria-rowcount")) - 1 === all;
+    },
+    count,
+    { timeout: 100_000 }, // asked once a frame
+  );
+}

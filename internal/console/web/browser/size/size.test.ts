@@ -4,7 +4,7 @@ import { launch } from "../support/chromium";
 import { type Faults, watch } from "../support/page";
 import type { Server } from "../support/server";
 import { until } from "../support/until";
-import { firstRow, noteFirstRow, rowsInDocument, rowsInTable, scrollThrough } from "./measure";
+import { firstRow, noteFirstRow, rowsInDocument, rowsInTable, scrollThrough, scrollToAll } from "./measure";
 import { largeSite, noticeCount, ruleCount } from "./site";
 
 // What is large must not become slow. How fast it is is printed, not asserted: that depends on the machine.
@@ -54,10 +54,7 @@ test(`${ruleCount} rules: only those in sight are in the document, and the last 
 test(`${noticeCount} notices: all can be scrolled to, and the document stays small`, async () => {
   await page.goto(`${server.address}/notices`);
   const first = await firstRow(page);
-  await until(async () => {
-    await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
-    return (await rowsInTable(page)) === noticeCount;
-  }, "all notices");
+  await scrollToAll(page, noticeCount);
   expect(await rowsInDocument(page)).toBeLessThan(inDocument);
   await page.evaluate(() => scrollTo(0, 0));
   const frames = await scrollThrough(page, 240);

@@ -1,1 +1,0 @@
-import{I as e,L as t,Q as n,_ as r,at as i,bt as a,rt as o,z as s}from"./preferences.svelte-FtU-2g0f.js";var c=s(`<pre tabindex="0" role="region" class="svelte-1qh82ap"><code> </code></pre>`);function l(s,l){var u=c(),d=o(u),f=i(d,!0);a(u),n(()=>{r(u,`aria-label`,l.label),e(f,l.text)}),t(s,u)}export{l as t};

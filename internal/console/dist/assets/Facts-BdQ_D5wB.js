@@ -1,1 +1,0 @@
-import{L as e,bt as t,k as n,rt as r,z as i}from"./preferences.svelte-FtU-2g0f.js";var a=i(`<dl class="svelte-58vaxh"><!></dl>`);function o(i,o){var s=a(),c=r(s);n(c,()=>o.children),t(s),e(i,s)}export{o as t};

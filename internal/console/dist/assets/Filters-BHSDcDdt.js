@@ -1,1 +1,0 @@
-import{L as e,Q as t,_ as n,bt as r,gt as i,ht as a,k as o,rt as s,z as c}from"./preferences.svelte-FtU-2g0f.js";import{n as l}from"./State-MBnaysGf.js";var u=c(`<div class="filters svelte-6c0qfh" role="search"><!></div>`);function d(c,d){i(d,!0);var f=u(),p=s(f);o(p,()=>d.children),r(f),t(e=>n(f,`aria-label`,e),[()=>l(`filters`)]),e(c,f),a()}export{d as t};

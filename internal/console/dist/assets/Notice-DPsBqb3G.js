@@ -1,1 +1,0 @@
-import{L as e,gt as t,ht as n,pt as r,q as i,z as a}from"./preferences.svelte-FtU-2g0f.js";import{_ as o,a as s}from"./index-C2k3Xbsy.js";var c=a(`<p></p>`);function l(a,l){t(l,!0);{let t=r(()=>o(`notices`));s(a,{get title(){return i(t)},children:(t,n)=>{var r=c();e(t,r)},$$slots:{default:!0}})}n()}export{l as default};
