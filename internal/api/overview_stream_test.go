@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -27,7 +28,7 @@ func TestOverviewStream(t *testing.T) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, overviewStreamPath, http.NoBody)
 		r.Host = "localhost"
 		r.Header.Set("Authorization", "one")
-		rec := httptest.NewRecorder()
+		rec := &guarded{ResponseRecorder: httptest.NewRecorder()}
 		go func() {
 			defer close(ended)
 			b.api.ServeHTTP(rec, r)
@@ -35,8 +36,7 @@ func TestOverviewStream(t *testing.T) {
 		told := func(after time.Duration) (events, beats int) {
 			pass(after)
 			synctest.Wait()
-			text := rec.Body.String()
-			rec.Body.Reset()
+			text := rec.take()
 			return strings.Count(text, "event: overview\ndata: {"), strings.Count(text, ":\n\n")
 		}
 		if events, _ := told(0); events != 1 {
@@ -56,13 +56,38 @@ func TestOverviewStream(t *testing.T) {
 		}
 		b.api.Drain()
 		<-ended
-		if text := rec.Body.String(); !strings.Contains(text, "event: end\ndata: {\"reason\":\"shutdown\"}") {
+		if text := rec.take(); !strings.Contains(text, "event: end\ndata: {\"reason\":\"shutdown\"}") {
 			t.Errorf("the end: %s", text)
 		}
 		if b.api.Streams() != 0 {
 			t.Error("it is still open")
 		}
 	})
+}
+
+// guarded is an answer that the test reads while it is written.
+type guarded struct {
+	*httptest.ResponseRecorder
+
+	mu sync.Mutex
+}
+
+func (g *guarded) Write(p []byte) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.ResponseRecorder.Write(p)
+}
+
+// Unwrap leads a response controller to the recorder.
+func (g *guarded) Unwrap() http.ResponseWriter { return g.ResponseRecorder }
+
+// take returns what was written since it was asked last.
+func (g *guarded) take() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	text := g.Body.String()
+	g.Body.Reset()
+	return text
 }
 
 func TestOverviewStreamsShareALook(t *testing.T) {

@@ -50,6 +50,7 @@ var auditCases = map[string]auditCase{
 	"disable-rule": {http.MethodPost, "/rules/negative-bin-stock/disable", `{"reason":"stocktake"}`, "rule.disable", "rule:negative-bin-stock", `"state":"disabled"`},
 	"enable-rule":  {http.MethodPost, "/rules/negative-bin-stock/enable", ``, "rule.enable", "rule:negative-bin-stock", `"state":"enabled"`},
 	"clear-rule":   {http.MethodPost, "/rules/negative-bin-stock/clear", ``, "rule.clear", "rule:negative-bin-stock", `"state":"enabled"`},
+	"draft-rule":   {http.MethodPost, "/rules/negative-bin-stock/draft", `{"text":"id: negative-bin-stock"}`, "rule.draft", "rule:negative-bin-stock", `"text"`},
 	"run-rule":     {http.MethodPost, "/rules/negative-bin-stock/run", ``, "rule.run", "rule:negative-bin-stock", `"due"`},
 	"pause-rules":  {http.MethodPost, "/rules/pause", `{"reason":"stocktake"}`, "rules.pause", "rules", `"state":"disabled"`},
 	"resume-rules": {http.MethodPost, "/rules/resume", ``, "rules.resume", "rules", `"reason":"stocktake"`},
