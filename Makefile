@@ -26,11 +26,22 @@ demo: ## Run the whole of Tallyman on a simulated warehouse; needs nothing but G
 build: ## Build bin/tallyman
 	$(GO) build -trimpath -o bin/tallyman ./cmd/tallyman
 
+# Packages whose tests drive databases, processes or a single goroutine, where the race detector finds little and costs most:
+# make race watches them too.
+UNWATCHED := ./cmd/... ./configs/... ./docs/... ./engine/crashtest/... ./examples/... ./internal/cli/... ./internal/demo/... \
+	./internal/e2e/... ./internal/ledger/... ./rules/... ./scanners/...
+
 .PHONY: test
-test: ## Run all tests with the race detector, and those in a browser; installs on Debian, as root, the servers and Chromium
+test: ## Run all tests, and those in a browser; installs on Debian, as root, the servers and Chromium
 	@scripts/test-deps.sh cc redis postgres mariadb python3 node chromium
-	$(GO) test -race -parallel 4 -timeout 10m $(PKG)
-	@scripts/console.sh test
+	@unwatched=$$($(GO) list $(UNWATCHED)); \
+	$(GO) test -race -parallel 4 -timeout 10m $$($(GO) list ./... | grep -vxF "$$unwatched"); \
+	scripts/beside.sh "scripts/console.sh test" $(GO) test -parallel 4 -timeout 10m $$unwatched
+
+.PHONY: race
+race: ## Run all Go tests with the race detector (PKG=./folder)
+	@scripts/test-deps.sh cc redis postgres mariadb python3
+	$(GO) test -race -parallel 4 -timeout 20m $(PKG)
 
 .PHONY: check
 check: ## Check format, vet, lint, generated code and go.mod

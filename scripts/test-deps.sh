@@ -14,7 +14,7 @@ has() {
     protoc) command -v protoc ;;
     python3) command -v python3 ;; # for the receiver of docs/webhooks.md
     node) command -v npm && node -e 'process.exit(process.versions.node.localeCompare("20.19", "en", { numeric: true }) < 0 ? 1 : 0)' ;;
-    chromium) [ -x "${CHROMIUM:-/usr/bin/chromium}" ] ;;
+    chromium) [ -n "${CHROMIUM:-}" ] || command -v chromium-headless-shell || command -v chromium ;;
     fonts) [ -n "$(fc-list :lang=zh)" ] ;; # for pictures of the Chinese pages
     *) echo "test-deps.sh: unknown name: $1" >&2; exit 2 ;;
   esac >/dev/null
@@ -29,7 +29,7 @@ debian_package() {
     protoc) echo protobuf-compiler ;;
     python3) echo python3 ;;
     node) echo nodejs npm ;;
-    chromium) echo chromium ;;
+    chromium) echo chromium-headless-shell ;;
     fonts) echo fontconfig fonts-wqy-microhei ;;
   esac
 }
@@ -73,7 +73,7 @@ if ! command -v apt-get >/dev/null || [ "$(id -u)" -ne 0 ]; then
       python3) printf 'Python 3, ' ;;
       protoc) printf 'protoc, ' ;;
       node) printf 'Node (20.19 or newer) with npm, ' ;;
-      chromium) printf 'Chromium at /usr/bin/chromium or where CHROMIUM says, ' ;;
+      chromium) printf 'Chromium, in the PATH or where CHROMIUM says, ' ;;
       fonts) printf 'a font with Chinese letters, ' ;;
     esac; done)as programs in the PATH"
   } >&2

@@ -43,6 +43,7 @@ export class Console {
     const { token = this.server.admin, locale = "en", ...rest } = look;
     const context = await this.browser.newContext({
       viewport: { width: 1280, height: 800 },
+      reducedMotion: "reduce", // nothing to wait for
       ...rest,
       locale,
     });

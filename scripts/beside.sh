@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Runs a command line beside another command: beside.sh "LINE" COMMAND ARG…. Both wait for servers and timers much of
+# the time. What LINE says is printed once it has ended; the status is 0 where both have succeeded.
+set -euo pipefail
+line=$1
+shift
+
+said=$(mktemp)
+trap 'rm -f "$said"' EXIT
+bash -c "$line" >"$said" 2>&1 &
+beside=$!
+status=0
+"$@" || status=$?
+wait "$beside" || status=$?
+cat "$said"
+exit $status
