@@ -14,6 +14,7 @@ export interface ItemAnswer {
   id: string;
   state: string;
   attempt: number;
+  failures: number;
   priority: number;
   payload: unknown;
   assignee?: string;

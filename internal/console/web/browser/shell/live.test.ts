@@ -9,9 +9,11 @@ test("the sign is live, says when the server goes away, and is live again when i
   faults.expect(/ERR_/, /status of 50/);
   const sign = page.locator("header [role=status]");
   await sign.getByText("Live").waitFor();
+  const shown = page.getByText("Stock count difference");
+  await shown.waitFor();
   await shared.server.down();
   await sign.getByText("Reconnecting…").waitFor();
-  await page.getByText("Stock count difference").waitFor(); // what was shown stays
+  expect(await shown.isVisible()).toBe(true); // what was shown stays
   await page.getByRole("link", { name: "Tokens" }).click();
   await page.getByRole("alert").getByText("This page cannot be loaded").waitFor();
   await axeBoth(page);

@@ -186,14 +186,18 @@ types: {path: ${JSON.stringify(join(top, "configs/types.yaml"))}}
 ${options.config ?? "sinks: {inbox: {type: inbox}}\n"}`;
 }
 
-/** Finds a port that nobody listens on. */
+/**
+ * Finds a port that nobody listens on, below those that systems hand out by themselves: a server that is down for a moment
+ * finds its own still free.
+ */
 export async function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
-      const { port } = probe.address() as { port: number };
-      probe.close(() => resolve(port));
+  for (;;) {
+    const port = 15_000 + Math.floor(Math.random() * 15_000);
+    const free = await new Promise<boolean>((resolve) => {
+      const probe = createServer();
+      probe.once("error", () => resolve(false));
+      probe.listen(port, "127.0.0.1", () => probe.close(() => resolve(true)));
     });
-  });
+    if (free) return port;
+  }
 }

@@ -44,7 +44,7 @@ export class Editor {
           highlightActiveLineGutter(),
           theme,
           EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
+          EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0" }), // what scrolls is reached by keyboard
           onchange ? writing(onchange) : EditorState.readOnly.of(true),
         ],
       }),

@@ -1,0 +1,83 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { launch } from "../support/chromium";
+import { Demo } from "../support/demo";
+import { axe, watch } from "../support/page";
+import { until } from "../support/until";
+
+let browser: Browser;
+let demo: Demo;
+
+beforeAll(async () => {
+  browser = await launch();
+  demo = await Demo.start("--speed", "480");
+  await until(async () => {
+    const { hours } = (await demo.get<{ notices: { hours: { count: number }[] } }>("/api/v1/overview"))
+      .notices;
+    return hours.filter((hour) => hour.count > 0).length >= 2;
+  }, "notices of two hours");
+});
+
+afterAll(async () => {
+  await browser.close();
+  await demo.stop();
+});
+
+/** Every page, with what the demo has to show. */
+async function addresses(): Promise<string[]> {
+  const found = await demo.get<{ notices: { id: string }[] }>(
+    "/api/v1/notices/search?rule=negative-bin-stock&limit=1",
+  );
+  const done = await demo.get<{ items: { id: string }[] }>(
+    "/api/v1/queues/replenishment/items?state=done&limit=1",
+  );
+  const rule = "/rules/negative-bin-stock";
+  return [
+    ..."/ /rules /notices /queues /queues/replenishment /deliveries /subscriptions /types /silences /tokens /audit".split(
+      " ",
+    ),
+    ...["findings", "runs", "source", "preview", "draft", "why"].map(
+      (tab) => `${rule}?tab=${tab}&scope=119240`,
+    ),
+    `/notices/${found.notices[0]?.id}`,
+    `/queues/replenishment/items/${done.items[0]?.id}`,
+  ];
+}
+
+test.each([
+  ["on a desk", { viewport: { width: 1280, height: 800 } }],
+  ["in a hand", { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true }],
+])("every page shows a warehouse at work, %s", async (_, device) => {
+  const context = await browser.newContext({ ...device, reducedMotion: "reduce", locale: "en" });
+  const faults = await watch(context);
+  const page = await context.newPage();
+  for (const address of await addresses()) {
+    await page.goto(demo.address + address);
+    await page.locator("main h1").waitFor();
+    await page.waitForFunction(() => !document.querySelector(".skeleton"));
+    expect(await page.getByRole("alert").count(), `${address} shows a failure`).toBe(0);
+    const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    expect(wider, `${address} is wider than the screen`).toBeLessThanOrEqual(0);
+    await axe(page);
+  }
+  faults.check();
+  await context.close();
+});
+
+test("the page of the WMS has the widget at work", async () => {
+  const context = await browser.newContext({ reducedMotion: "reduce", locale: "en" });
+  const faults = await watch(context);
+  const page = await context.newPage();
+  await page.goto(demo.wms);
+  const popup = page.getByRole("alertdialog");
+  await popup.waitFor();
+  await axe(page);
+  await until(async () => {
+    if (await popup.isVisible()) await page.keyboard.press("Escape"); // puts it off
+    return !(await popup.isVisible());
+  }, "no popup");
+  await page.getByRole("button", { name: /unread notices/ }).press("Enter");
+  await page.getByRole("article").first().waitFor();
+  faults.check();
+  await context.close();
+});
