@@ -3,14 +3,17 @@ import { afterAll, beforeAll, test } from "vitest";
 import { launch } from "../support/chromium";
 import { Demo } from "../support/demo";
 import { watch } from "../support/page";
+import { Server } from "../support/server";
 import { until } from "../support/until";
 import { place, sizes } from "../support/pictures";
 
 let browser: Browser;
 let demo: Demo;
+let asks: Server; // for a token, which the demo does not
 
 beforeAll(async () => {
   browser = await launch();
+  asks = await Server.start();
   demo = await Demo.start("--speed", "480");
   // A few hours of the warehouse: rules have fired, deliveries have failed, work was done.
   await until(async () => {
@@ -22,7 +25,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await browser.close();
-  await demo.stop();
+  await Promise.all([demo.stop(), asks.stop()]);
 });
 
 interface Shot {
@@ -107,6 +110,10 @@ for (const [size, device] of Object.entries(sizes)) {
         const name = `${shot.name}-${size}${look.suffix}`;
         await page.screenshot({ path: place(name) });
       }
+      await page.goto(asks.address);
+      await page.locator("input[type=password]").waitFor();
+      await page.screenshot({ path: place(`login-${size}${look.suffix}`) });
+      faults.expect(/status of 401/); // /me, before the login
       faults.check();
       await context.close();
     });
