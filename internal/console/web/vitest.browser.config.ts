@@ -10,5 +10,6 @@ export default defineConfig({
     isolate: false, // what test files share has no state, and loading the driver takes a second
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } }, // as long as until.ts waits
   },
 });

@@ -70,7 +70,7 @@ test("a new record waits until it is asked for", async () => {
   await enable();
   const pill = page.getByRole("button", { name: "1 new record" });
   await pill.waitFor();
-  expect(await row(page, "Rule enabled").count()).toBe(1);
+  await expect.poll(() => row(page, "Rule enabled").count()).toBe(1);
   await pill.click();
   await until(async () => (await row(page, "Rule enabled").count()) === 2, "the new record");
 });
@@ -84,7 +84,7 @@ test("pages follow when the end comes into sight", async () => {
     await page.mouse.wheel(0, 4_000);
     return page.getByText("That is all").isVisible();
   }, "the end of the list");
-  expect(await page.getByRole("table").getAttribute("aria-rowcount")).toBe("131");
+  await expect.poll(() => page.getByRole("table").getAttribute("aria-rowcount")).toBe("131");
 });
 
 test("those who do not see all warehouses are told so in the server's words", async () => {

@@ -95,7 +95,9 @@ test("what timed out stands under its filter", async () => {
   await page.getByRole("tab", { name: /^超时/ }).waitFor();
   await page.evaluate(() => scrollTo(0, document.body.scrollHeight)); // what is far below is not drawn
   await page.getByRole("link", { name: "Too late" }).waitFor();
-  expect(await page.getByRole("tab", { name: /^超时/ }).getAttribute("aria-selected")).toBe("true");
+  await expect
+    .poll(() => page.getByRole("tab", { name: /^超时/ }).getAttribute("aria-selected"))
+    .toBe("true");
   await axeBoth(page);
   expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
 });
@@ -112,7 +114,7 @@ test("what a silence holds back is listed as such, with the reason and a way to 
   await page.getByRole("tab", { name: "Held back" }).click();
   const row = page.getByRole("row", { name: /Held by a silence/ });
   expect(await row.getByRole("link", { name: "silenced" }).getAttribute("href")).toBe("/silences");
-  expect(await page.getByRole("link", { name: "Too late" }).count()).toBe(0);
+  await expect.poll(() => page.getByRole("link", { name: "Too late" }).count()).toBe(0);
   expect(receiver.calls.get("/quiet") ?? 0).toBe(0);
 });
 
@@ -148,7 +150,7 @@ test("a viewer looks and changes nothing; a server that does not answer is said"
   const { page, faults } = await shared.open("/deliveries", { token });
   await page.getByRole("link", { name: "Many 1" }).waitFor();
   for (const name of [/^Try/, /^Cancel/]) expect(await page.getByRole("button", { name }).count()).toBe(0);
-  expect(await page.getByRole("checkbox").count()).toBe(0);
+  await expect.poll(() => page.getByRole("checkbox").count()).toBe(0);
   faults.expect(/net::ERR_FAILED/);
   await page.route(/\/api\/v1\/deliveries\?/, (route) => route.abort());
   await page.getByRole("tab", { name: /^Canceled/ }).click();

@@ -49,14 +49,14 @@ test("the list tells what was told, with types by their names, and goes on to th
     await page.mouse.wheel(0, 6_000);
     return page.getByText("That is all").isVisible();
   }, "the end of the list");
-  expect(await page.getByRole("table").getAttribute("aria-rowcount")).toBe("233");
+  await expect.poll(() => page.getByRole("table").getAttribute("aria-rowcount")).toBe("233");
   expect(await page.getByRole("row").count()).toBeLessThan(80);
 });
 
 test("filters are asked of the server, live in the address and can be cleared", async () => {
   const { page } = await shared.open("/notices?warehouse=119242");
   await row(page, "Elsewhere").waitFor();
-  expect(await page.getByRole("row").count()).toBe(2);
+  await expect.poll(() => page.getByRole("row").count()).toBe(2);
   await page.getByRole("combobox", { name: "Warehouse" }).fill("119240");
   await page.getByLabel("Type").selectOption("REP_NOTICE");
   await page.getByLabel("Status").selectOption("firing");

@@ -43,9 +43,9 @@ test("the figures are those of the API, and lead to what they count", async () =
     await page.getByRole("heading", { name: heading }).waitFor();
   }
   await page.getByText("Ledger").waitFor();
-  expect(await page.getByRole("link", { name: "0 pending" }).first().getAttribute("href")).toBe(
-    "/deliveries?sink=inbox&state=pending",
-  );
+  await expect
+    .poll(() => page.getByRole("link", { name: "0 pending" }).first().getAttribute("href"))
+    .toBe("/deliveries?sink=inbox&state=pending");
   await axeBoth(page);
 });
 

@@ -19,7 +19,7 @@ test("the list is searched, narrowed and sorted, and its address says how", asyn
 
   await page.getByRole("searchbox").fill("severity=high bin");
   await table.getByRole("link", { name: "negative-bin-stock" }).nth(1).waitFor();
-  expect(await table.getByRole("row").count()).toBe(3);
+  await expect.poll(() => table.getByRole("row").count()).toBe(3);
   expect(new URL(page.url()).searchParams.get("q")).toBe("severity=high bin");
   await page.getByLabel("Warehouse or scope").selectOption("119241");
   await until(async () => (await table.getByRole("row").count()) === 2, "one row");
@@ -36,9 +36,9 @@ test("the list is searched, narrowed and sorted, and its address says how", asyn
   await table.getByRole("button", { name: "Rule" }).click();
   await table.getByRole("button", { name: "Rule" }).click();
   await table.getByRole("link", { name: "without-table" }).waitFor();
-  expect(await table.getByRole("columnheader", { name: "Rule" }).getAttribute("aria-sort")).toBe(
-    "descending",
-  );
+  await expect
+    .poll(() => table.getByRole("columnheader", { name: "Rule" }).getAttribute("aria-sort"))
+    .toBe("descending");
 });
 
 test("problems of the files say where and what to do; the files are read again", async () => {
@@ -108,7 +108,7 @@ test("all rules are paused and resumed, and both can be undone", async () => {
   const banner = page.getByRole("region", { name: "All rules are paused" });
   await banner.getByText("By user:root: upgrade").waitFor();
   expect((await paused())?.reason).toBe("upgrade");
-  expect(await page.getByRole("switch").first().isDisabled()).toBe(true);
+  await expect.poll(() => page.getByRole("switch").first().isDisabled()).toBe(true);
   await axeBoth(page);
   await banner.getByRole("button", { name: "Resume" }).click();
   await banner.waitFor({ state: "detached" });

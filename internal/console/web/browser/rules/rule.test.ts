@@ -142,7 +142,7 @@ test("what is typed in a draft is taken back and brought again", async () => {
   await page.locator(".cm-activeLine", { hasText: "A rule on trial" }).waitFor();
   await page.keyboard.press("End");
   await page.keyboard.type(" for now");
-  expect(await text.innerText()).toContain("A rule on trial for now");
+  await expect.poll(() => text.innerText()).toContain("A rule on trial for now");
   await page.keyboard.press("Control+z");
   await until(async () => !(await text.innerText()).includes("for now"), "the typing to be taken back");
   await page.keyboard.press("Control+y");

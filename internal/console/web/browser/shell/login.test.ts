@@ -34,7 +34,7 @@ test("a wrong token is refused, the right one leads to the page that was asked f
   await page.keyboard.type("tm_wrong"); // the focus is in the one field
   await page.keyboard.press("Enter");
   await page.getByText("The server does not take this token.").waitFor();
-  expect(await page.getByLabel("Token").getAttribute("aria-invalid")).toBe("true");
+  await expect.poll(() => page.getByLabel("Token").getAttribute("aria-invalid")).toBe("true");
   await login(page, ` ${shared.server.admin}\n`); // as it is pasted
   await page.getByRole("heading", { name: "Types" }).waitFor();
   expect(new URL(page.url()).pathname).toBe("/types");
@@ -87,7 +87,7 @@ test("who logs out is out, also after a reload", async () => {
   await page.getByRole("button", { name: "Account: user:root" }).click();
   await page.getByRole("button", { name: "Log out" }).click();
   await loginForm(page).waitFor();
-  expect(await page.getByText("Your token has expired or was revoked.").count()).toBe(0);
+  await expect.poll(() => page.getByText("Your token has expired or was revoked.").count()).toBe(0);
   await page.reload();
   await loginForm(page).waitFor();
   expect(await page.evaluate(() => sessionStorage.getItem("tallyman.token"))).toBe(null);

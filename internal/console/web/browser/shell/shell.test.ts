@@ -29,7 +29,9 @@ test("language and colours are chosen, and kept over a reload", async () => {
   await until(async () => (await ground()) !== light, "the device's dark colours");
   await page.keyboard.press("Escape");
   await page.getByLabel("颜色", { exact: true }).waitFor({ state: "hidden" });
-  expect(await page.evaluate(() => document.activeElement?.getAttribute("aria-label"))).toBe("语言 · 颜色");
+  await expect
+    .poll(() => page.evaluate(() => document.activeElement?.getAttribute("aria-label")))
+    .toBe("语言 · 颜色");
 });
 
 test("the first Tab offers to skip what every page has", async () => {
@@ -40,7 +42,7 @@ test("the first Tab offers to skip what every page has", async () => {
   await axeBoth(page);
   await page.keyboard.press("Enter");
   await page.keyboard.press("Tab");
-  expect(await focused(page)).toBe("New type");
+  await expect.poll(() => focused(page)).toBe("New type");
   expect(await page.getByRole("heading", { name: "Types" }).count()).toBe(1); // and it is the same page
 });
 
@@ -70,7 +72,7 @@ test("the keyboard leads everywhere", async () => {
   await ready(page);
   await page.keyboard.press("/");
   await page.keyboard.type("g k?/"); // in a field they are letters
-  expect(await page.getByRole("searchbox").inputValue()).toBe("g k?/");
+  await expect.poll(() => page.getByRole("searchbox").inputValue()).toBe("g k?/");
   expect(new URL(page.url()).pathname).toBe("/types");
   await page.goBack();
   await page.getByRole("heading", { name: "Subscriptions" }).waitFor();
@@ -92,12 +94,14 @@ test("on a narrow screen the menu opens, leads on, and closes with Esc, a touch 
   expect(await link.isVisible()).toBe(false);
   await menu.press("Enter");
   await link.waitFor();
-  expect(await menu.getAttribute("aria-expanded")).toBe("true");
+  await expect.poll(() => menu.getAttribute("aria-expanded")).toBe("true");
   await until(async () => (await focused(page)) === "Types", "the focus at where we are");
   await axeBoth(page);
   await page.keyboard.press("Escape");
   await link.waitFor({ state: "hidden" });
-  expect(await page.evaluate(() => document.activeElement?.getAttribute("aria-label"))).toBe("Menu");
+  await expect
+    .poll(() => page.evaluate(() => document.activeElement?.getAttribute("aria-label")))
+    .toBe("Menu");
   await menu.tap();
   await link.waitFor();
   await page.touchscreen.tap(340, 400);

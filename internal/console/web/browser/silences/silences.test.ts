@@ -38,7 +38,7 @@ test("a silence is made of what a notice asks for, and its undo expires it", asy
   );
   const dialog = page.getByRole("dialog");
   await dialog.getByText("Right now it matches 1 rule with 1 finding that fires.").waitFor();
-  expect(await dialog.getByLabel("Value").nth(1).inputValue()).toBe("119240");
+  await expect.poll(() => dialog.getByLabel("Value").nth(1).inputValue()).toBe("119240");
   expect(new URL(page.url()).search).toBe("");
   await axeBoth(page);
   await dialog.getByLabel("Lasts").selectOption("1h");

@@ -38,6 +38,16 @@ export class Demo {
     return (await answer.json()) as T;
   }
 
+  /** Changes something through the API. */
+  async post(path: string, body: unknown): Promise<void> {
+    const answer = await fetch(this.address + path, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    if (!answer.ok) throw new Error(`POST ${path}: ${answer.status} ${await answer.text()}`);
+  }
+
   /** Ends the demo, which removes its folder. */
   async stop(): Promise<void> {
     if (this.process.exitCode !== null) return;

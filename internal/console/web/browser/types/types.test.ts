@@ -45,7 +45,7 @@ test("a type is made, and what the server says of a field stands there", async (
   await dialog.getByRole("button", { name: "Create" }).click();
   await dialog.getByText(/expected string to match pattern/).waitFor();
   const code = dialog.getByLabel("Code");
-  expect(await code.getAttribute("aria-invalid")).toBe("true");
+  await expect.poll(() => code.getAttribute("aria-invalid")).toBe("true");
   await code.fill("LATE_TRUCK");
   await dialog.getByRole("button", { name: "Create" }).click();
   await dialog.getByText(/a duration is numbers with the units/).waitFor();

@@ -10,7 +10,7 @@ test("the bell says how many are unread and urgent, and follows them", async () 
   await shared.send("ann", "Two", { priority: 4 });
   const widget = await shared.open(await shared.context());
   await widget.says("2 unread notices, 1 urgent");
-  expect(await widget.bell.getByText("!2").isVisible()).toBe(true);
+  await expect.poll(() => widget.bell.getByText("!2").isVisible()).toBe(true);
 
   await shared.send("ann", "Three");
   await widget.says("3 unread notices, 1 urgent");
@@ -92,7 +92,7 @@ test("filters leave notices out, and say so", async () => {
   await widget.page.getByText("None of the notices passes the filters.").waitFor();
   await widget.page.getByRole("button", { name: "Show all" }).click();
   await widget.lists("Urgent bin", "Wave");
-  expect(await urgent.getAttribute("aria-pressed")).toBe("false");
+  await expect.poll(() => urgent.getAttribute("aria-pressed")).toBe("false");
   await widget.notices.first().getByRole("button", { name: "Mark read" }).click();
   await widget.says("1 unread notice");
   await widget.notices.last().focus();

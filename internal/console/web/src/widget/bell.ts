@@ -1,4 +1,5 @@
 import { type ComponentChild, h } from "preact";
+import { formatNumber } from "../lib/text";
 import type { Inbox } from "./inbox";
 import { icon } from "./parts";
 import { bellLabel } from "./text";
@@ -6,16 +7,19 @@ import { bellLabel } from "./text";
 /** The button that says how much is unread, and opens the window. */
 export function bell(inbox: Inbox): ComponentChild {
   const { count, open } = inbox;
-  const label = inbox.loaded ? bellLabel(inbox.locale, count) : inbox.text("title"); // nobody knows yet
+  const known = inbox.loaded; // before that what has come is only a part
+  const label = known ? bellLabel(inbox.locale, count) : inbox.text("title");
+  const some = known && count.unread > 0;
   const paths = [
     "M6 9.5a6 6 0 0 1 12 0c0 6 2.2 7.5 2.2 7.500H3.800S6 15.5 6 9.5",
     "M10 20.200a2.3 2.3 0 0 0 4 0",
   ];
-  const badge = (count.urgent > 0 ? "!" : "") + (count.more ? `${count.unread}+` : count.unread);
+  const unread = formatNumber(inbox.locale, count.unread); // as the label writes it
+  const badge = (count.urgent > 0 ? "!" : "") + unread + (count.more ? "+" : "");
   return h(
     "button",
     {
-      class: count.unread > 0 ? "bell some" : "bell",
+      class: some ? "bell some" : "bell",
       part: "bell",
       type: "button",
       "aria-label": label,
@@ -25,7 +29,7 @@ export function bell(inbox: Inbox): ComponentChild {
       onClick: () => (open ? inbox.hide() : inbox.show()),
     },
     icon(24, ...paths, ...(inbox.trouble ? ["m4 4 16 16"] : [])),
-    count.unread > 0 &&
+    some &&
       h(
         "span",
         { class: count.urgent > 0 ? "badge urgent" : "badge", part: "badge", "aria-hidden": true },
