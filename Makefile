@@ -27,7 +27,7 @@ build: ## Build bin/tallyman
 	$(GO) build -trimpath -o bin/tallyman ./cmd/tallyman
 
 # Packages whose tests drive databases, processes or a single goroutine, where the race detector finds little and costs most:
-# make race watches them too.
+# make race watches them too. No test run vets, for make check does.
 UNWATCHED := ./cmd/... ./configs/... ./docs/... ./engine/crashtest/... ./examples/... ./internal/cli/... ./internal/demo/... \
 	./internal/e2e/... ./internal/ledger/... ./rules/... ./scanners/...
 
@@ -35,8 +35,8 @@ UNWATCHED := ./cmd/... ./configs/... ./docs/... ./engine/crashtest/... ./example
 test: ## Run all tests, and those in a browser; installs on Debian, as root, the servers and Chromium
 	@scripts/test-deps.sh cc redis postgres mariadb python3 node chromium
 	@unwatched=$$($(GO) list $(UNWATCHED)); \
-	$(GO) test -race -parallel 4 -timeout 10m $$($(GO) list ./... | grep -vxF "$$unwatched"); \
-	scripts/beside.sh "scripts/console.sh test" $(GO) test -parallel 4 -timeout 10m $$unwatched
+	$(GO) test -vet=off -race -parallel 4 -timeout 10m $$($(GO) list ./... | grep -vxF "$$unwatched"); \
+	scripts/beside.sh "scripts/console.sh test" $(GO) test -vet=off -parallel 4 -timeout 10m $$unwatched
 
 .PHONY: race
 race: ## Run all Go tests with the race detector (PKG=./folder)
@@ -44,16 +44,15 @@ race: ## Run all Go tests with the race detector (PKG=./folder)
 	$(GO) test -race -parallel 4 -timeout 20m $(PKG)
 
 .PHONY: check
-check: ## Check format, vet, lint, generated code and go.mod
+check: ## Check format, lint (go vet among it), generated code, the console and go.mod
 	@scripts/test-deps.sh protoc node
 	@lint=$$(scripts/golangci-lint.sh $(LINT_VERSION)); \
 	echo "format"; "$$lint" fmt --diff; \
-	echo "vet"; $(GO) vet ./...; \
 	echo "lint"; "$$lint" run ./...; \
 	echo "generated code"; scripts/generate.sh --check; \
 	echo "console"; scripts/console.sh check; \
 	echo "go.mod"; $(GO) mod tidy -diff; \
-	echo "bench"; cd bench; $(GO) mod tidy -diff; $(GO) vet ./...; "$$lint" run ./...
+	echo "bench"; cd bench; $(GO) mod tidy -diff; "$$lint" run ./...
 
 .PHONY: console
 console: ## Build the console and the widget again: internal/console/web into internal/console/dist

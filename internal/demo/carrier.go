@@ -3,12 +3,8 @@ package demo
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"net"
 	"net/http"
 	"strings"
-	"time"
 )
 
 // carrierName is the sink that tells the carriers' system.
@@ -23,39 +19,16 @@ const (
 // carrier stands for the carriers' own system, which takes what a webhook brings. It is down for some minutes of each hour, and does
 // not know every order: so the demo has deliveries that are tried again, that come too late and that are refused.
 type carrier struct {
-	listener net.Listener
-	server   *http.Server
-	clock    *Clock
+	clock *Clock
 }
 
-// openCarrier starts it on a free port of this machine.
-func openCarrier(ctx context.Context, clock *Clock) (*carrier, error) {
-	var listen net.ListenConfig
-	listener, err := listen.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("open the carriers' system: %w", err)
-	}
-	c := &carrier{listener: listener, clock: clock}
-	c.server = &http.Server{Handler: http.HandlerFunc(c.take), ReadHeaderTimeout: 5 * time.Second}
-	return c, nil
+// openCarrier listens on this machine alone.
+func openCarrier(ctx context.Context, clock *Clock) (*server, error) {
+	return openServer(ctx, "the carriers' system", "127.0.0.1", carrier{clock: clock})
 }
 
-func (c *carrier) url() string { return "http://" + c.listener.Addr().String() + "/late-orders" }
-
-// run answers until ctx ends.
-func (c *carrier) run(ctx context.Context) error {
-	stop := context.AfterFunc(ctx, func() { _ = c.server.Close() })
-	defer stop()
-	if err := c.server.Serve(c.listener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serve the carriers' system: %w", err)
-	}
-	return nil
-}
-
-// close frees the port where run never began.
-func (c *carrier) close() { _ = c.listener.Close() }
-
-func (c *carrier) take(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP takes a notice of an order that is late.
+func (c carrier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var late struct {
 		Data struct {
 			Order string `json:"order"`

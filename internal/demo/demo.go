@@ -66,7 +66,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer carriers.close()
-	node, err := app.New(ctx, files.config(o.Listen, clock, carriers.url()), app.Options{
+	node, err := app.New(ctx, files.config(o.Listen, clock, carriers.url("/late-orders")), app.Options{
 		Clock: clock, Lease: clock.Span(lease), Version: o.Version, Logger: slog.New(slog.NewTextHandler(o.Out, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {
@@ -78,7 +78,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer wms.close()
-	n.say(banner(o, node.Addr(), wms.url(), files.dir)...)
+	n.say(banner(o, node.Addr(), wms.url("/"), files.dir)...)
 
 	d := &show{options: o, clock: clock, narrator: n, warehouse: sim, node: node, carriers: carriers, wms: wms}
 	if err := d.play(ctx); err != nil {
@@ -110,8 +110,8 @@ type show struct {
 	clock    *Clock
 	narrator *narrator
 	node     *app.App
-	carriers *carrier
-	wms      *screen
+	carriers *server
+	wms      *server
 
 	floor     sync.Mutex // one at a time changes the warehouse
 	warehouse *warehouse.Simulator

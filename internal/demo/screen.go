@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"embed"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -24,25 +23,15 @@ var page embed.FS
 const screenPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types svelte-trusted-html"
 
-// screen is the WMS's own web server: it has a page with the inbox widget, and passes what the widget asks for on to Tallyman, as a
+// openScreen opens the WMS's page with the inbox widget, on the host of listen. What the widget asks for is passed on to the node, as a
 // site does that has both behind one address.
-type screen struct {
-	listener net.Listener
-	server   *http.Server
-}
-
-// openScreen listens on the host of listen, on any free port.
-func openScreen(ctx context.Context, listen, node string) (*screen, error) {
+func openScreen(ctx context.Context, listen, node string) (*server, error) {
+	const what = "the WMS's page"
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
-		return nil, fmt.Errorf("open the WMS's page: %w", err)
+		return nil, fmt.Errorf("open %s: %w", what, err)
 	}
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
-	if err != nil {
-		return nil, fmt.Errorf("open the WMS's page: %w", err)
-	}
-	return &screen{listener: listener, server: &http.Server{Handler: screenPages(node), ReadHeaderTimeout: 5 * time.Second}}, nil
+	return openServer(ctx, what, host, screenPages(node))
 }
 
 // screenPages serves the page, and the node behind the same address.
@@ -70,18 +59,3 @@ func screenPages(node string) http.Handler {
 	})
 	return mux
 }
-
-func (s *screen) url() string { return "http://" + s.listener.Addr().String() + "/" }
-
-// run serves until ctx ends.
-func (s *screen) run(ctx context.Context) error {
-	stop := context.AfterFunc(ctx, func() { _ = s.server.Close() })
-	defer stop()
-	if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serve the WMS's page: %w", err)
-	}
-	return nil
-}
-
-// close frees the port where run never began.
-func (s *screen) close() { _ = s.listener.Close() }

@@ -21,24 +21,11 @@ var searches = [...]string{
 // SearchNotices implements ledger.Search.
 func (l *Ledger) SearchNotices(ctx context.Context, f ledger.NoticeFilter) (ledger.FoundNotices, error) {
 	s := rows.NewSearch(f)
-	for {
-		args, more := s.Next()
-		if !more {
-			return s.Found(), nil
-		}
-		list, err := l.look(ctx, s, &args)
-		if err != nil {
-			return ledger.FoundNotices{}, err
-		}
-		if err := s.Look(list, len(list) == args.Limit); err != nil {
-			return ledger.FoundNotices{}, failed("search notices", err)
-		}
-	}
+	return s.Run(func(a *rows.LookArgs) ([]rows.LookedAt, bool, error) { return l.look(ctx, s, a) })
 }
 
-// look looks at notices.
-func (l *Ledger) look(ctx context.Context, s *rows.Search, a *rows.LookArgs) ([]rows.LookedAt, error) {
-	var list []rows.LookedAt
+// look looks at notices. full tells whether there were as many as were asked for.
+func (l *Ledger) look(ctx context.Context, s *rows.Search, a *rows.LookArgs) (list []rows.LookedAt, full bool, err error) {
 	begin := func(b *pgx.Batch) {
 		if s.Lead != rows.LeadFinding { // whose notices are few, and in no order
 			b.Queue(queries.Get("in-order"))
@@ -52,11 +39,11 @@ func (l *Ledger) look(ctx context.Context, s *rows.Search, a *rows.LookArgs) ([]
 			return err
 		})
 	}
-	err := l.inShortTx(ctx, "search notices", begin, func(context.Context, *pgx.Conn, *pgx.Batch) error { return nil })
+	err = l.inShortTx(ctx, "search notices", begin, func(context.Context, *pgx.Conn, *pgx.Batch) error { return nil })
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return list, l.bodies(ctx, list, a)
+	return list, len(list) == a.Limit, l.bodies(ctx, list, a)
 }
 
 // leadArgs are the arguments of the statement that leads.

@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -93,9 +94,9 @@ func (s *Search) Next() (LookArgs, bool) {
 	return a, true
 }
 
-// Look takes what was looked at: the places of all notices, and the bodies of those that may match. more tells whether there were as many
+// take takes what was looked at: the places of all notices, and the bodies of those that may match. more tells whether there were as many
 // as were asked for.
-func (s *Search) Look(list []LookedAt, more bool) error {
+func (s *Search) take(list []LookedAt, more bool) error {
 	s.more = more
 	s.looked += max(len(list), 1)
 	for i := range list {
@@ -107,7 +108,7 @@ func (s *Search) Look(list []LookedAt, more bool) error {
 		if l.Body != nil {
 			n, err := notice.Unmarshal(l.Body)
 			if err != nil {
-				return err
+				return fmt.Errorf("ledger: search notices: read %s: %w", l.ID, err)
 			}
 			if s.matches(n) {
 				s.found.Notices = append(s.found.Notices, n)
@@ -131,8 +132,19 @@ func (s *Search) matches(n *notice.Notice) bool {
 		(f.Episode == "" || n.Episode == f.Episode) && n.Priority >= f.Priority
 }
 
-// Found is the answer.
-func (s *Search) Found() ledger.FoundNotices { return s.found }
+// Run looks until the search is over. look also tells whether there were as many as were asked for.
+func (s *Search) Run(look func(a *LookArgs) (list []LookedAt, full bool, err error)) (ledger.FoundNotices, error) {
+	for a, more := s.Next(); more; a, more = s.Next() {
+		list, full, err := look(&a)
+		if err == nil {
+			err = s.take(list, full)
+		}
+		if err != nil {
+			return ledger.FoundNotices{}, err
+		}
+	}
+	return s.found, nil
+}
 
 // LookedAt is a notice that a search has looked at. Body is nil where its columns do not match.
 type LookedAt struct {

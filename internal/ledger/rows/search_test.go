@@ -20,9 +20,8 @@ func TestSearchStops(t *testing.T) {
 	f := ledger.NoticeFilter{Limit: 50}
 	var looked []int
 	for page := 0; ; page++ {
-		s := rows.NewSearch(f)
-		looked = append(looked, search(t, s, there, func(int) bool { return false }))
-		found := s.Found()
+		found, n := search(t, f, there, func(int) bool { return false })
+		looked = append(looked, n)
 		if found.Stopped != (page == 0) {
 			t.Fatalf("page %d: %+v", page, found)
 		}
@@ -50,9 +49,7 @@ func TestSearchProperty(t *testing.T) {
 			}
 		}
 		for page := 0; page <= there; page++ {
-			s := rows.NewSearch(f)
-			search(t, s, there, matches)
-			found := s.Found()
+			found, _ := search(t, f, there, matches)
 			for _, n := range found.Notices {
 				got = append(got, n.ID)
 			}
@@ -70,28 +67,23 @@ func TestSearchProperty(t *testing.T) {
 	})
 }
 
-// search looks at notices 1 … there, and returns at how many.
-func search(t rapid.TB, s *rows.Search, there int, matches func(n int) bool) (looked int) {
-	for {
-		a, more := s.Next()
-		if !more {
-			return looked
-		}
-		var list []rows.LookedAt
+// search looks at notices 1 … there, and returns what it found and at how many it has looked.
+func search(t rapid.TB, f ledger.NoticeFilter, there int, matches func(n int) bool) (found ledger.FoundNotices, looked int) {
+	found, err := rows.NewSearch(f).Run(func(a *rows.LookArgs) (list []rows.LookedAt, full bool, err error) {
 		for n := int(min(a.At-1, int64(there))); n > 0 && len(list) < a.Limit; n-- {
 			l := rows.LookedAt{At: int64(n), ID: fmt.Sprint("n_", n)}
 			if matches(n) {
-				body, err := notice.Marshal(&notice.Notice{ID: l.ID, CreatedAt: time.UnixMicro(int64(n))})
-				if err != nil {
-					t.Fatal(err)
+				if l.Body, err = notice.Marshal(&notice.Notice{ID: l.ID, CreatedAt: time.UnixMicro(int64(n))}); err != nil {
+					return nil, false, err
 				}
-				l.Body = body
 			}
 			list = append(list, l)
 		}
 		looked += len(list)
-		if err := s.Look(list, len(list) == a.Limit); err != nil {
-			t.Fatal(err)
-		}
+		return list, len(list) == a.Limit, nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
+	return found, looked
 }

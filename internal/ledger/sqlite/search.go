@@ -18,19 +18,7 @@ var searches = [...]string{
 // SearchNotices implements ledger.Search.
 func (l *Ledger) SearchNotices(ctx context.Context, f ledger.NoticeFilter) (ledger.FoundNotices, error) {
 	s := rows.NewSearch(f)
-	for {
-		args, more := s.Next()
-		if !more {
-			return s.Found(), nil
-		}
-		looked, full, err := l.look(ctx, s, &args)
-		if err == nil {
-			err = s.Look(looked, full)
-		}
-		if err != nil {
-			return ledger.FoundNotices{}, failed("search notices", err)
-		}
-	}
+	return s.Run(func(a *rows.LookArgs) ([]rows.LookedAt, bool, error) { return l.look(ctx, s, a) })
 }
 
 // look looks at notices. full tells whether there were as many as were asked for.
@@ -50,7 +38,7 @@ func (l *Ledger) look(ctx context.Context, s *rows.Search, a *rows.LookArgs) (lo
 		return nil
 	})
 	if err != nil {
-		return nil, false, err
+		return nil, false, failed("search notices", err)
 	}
 	var n rows.LookedAt
 	args = []any{list(nums), list(a.Warehouses), list(a.Types), list(a.Statuses), a.Rule, a.Key, a.Priority}
@@ -58,7 +46,10 @@ func (l *Ledger) look(ctx context.Context, s *rows.Search, a *rows.LookArgs) (lo
 		looked = append(looked, n)
 		return nil
 	})
-	return looked, len(nums) == a.Limit, err
+	if err != nil {
+		return nil, false, failed("search notices", err)
+	}
+	return looked, len(nums) == a.Limit, nil
 }
 
 // RunAt implements ledger.Search.

@@ -1,4 +1,6 @@
-import { EventSourceParserStream } from "eventsource-parser/stream";
+import type { EventSourceMessage } from "eventsource-parser";
+import { Backoff, pause } from "../lib/backoff";
+import { readEvents } from "../lib/sse";
 import type { Schemas } from "./client";
 import { Failure } from "./failure";
 import { session } from "./session.svelte";
@@ -13,6 +15,7 @@ export type LiveState = "connecting" | "live" | "retrying" | "timed";
 const silence = 40_000;
 const shortest = 1_000;
 const longest = 30_000;
+/** How often pages look again that have no stream. */
 const timed = 10_000;
 
 /**
@@ -45,11 +48,17 @@ class Live {
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
-    let failures = 0;
+    const backoff = new Backoff(shortest, longest);
     while (!signal.aborted) {
       const { token } = session;
       try {
-        await this.#connect(signal, () => (failures = 0));
+        await readEvents(await this.#open(signal), {
+          silence,
+          onEvents: (events) => {
+            backoff.reset();
+            this.#take(events);
+          },
+        });
       } catch (thrown) {
         const { kind } = Failure.from(thrown);
         if (kind === "unauthorised") session.refused(token);
@@ -57,71 +66,51 @@ class Live {
       }
       if (signal.aborted) return;
       this.state = "retrying";
-      const bound = Math.min(longest, shortest * 2 ** Math.min(failures++, 5));
-      await pause(bound / 2 + (Math.random() * bound) / 2, signal);
+      await rest(backoff.next(), signal);
     }
   }
 
   /** Moves the tick from time to time, for those who may not see the overview. */
   async #count(signal: AbortSignal): Promise<void> {
     this.state = "timed";
-    for (await pause(timed, signal); !signal.aborted; await pause(timed, signal)) this.tick++;
+    for (await rest(timed, signal); !signal.aborted; await rest(timed, signal)) this.tick++;
   }
 
-  async #connect(signal: AbortSignal, heard: () => void): Promise<void> {
+  /** Begins the stream, and reads the machine's clock from the answer. */
+  async #open(signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
     const connection = new AbortController();
     const end = () => connection.abort();
+    const timer = setTimeout(end, silence);
     signal.addEventListener("abort", end);
-    let timer = setTimeout(end, silence);
-    const alive = new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, out) {
-        clearTimeout(timer);
-        timer = setTimeout(end, silence);
-        out.enqueue(chunk);
-      },
-    });
-    try {
-      const response = await fetch("/api/v1/overview/stream", {
-        headers: session.token ? { Authorization: `Bearer ${session.token}` } : {},
-        signal: connection.signal,
-      });
-      if (!response.ok || !response.body) throw await Failure.of(response);
-      const date = Date.parse(response.headers.get("Date") ?? "");
-      if (!Number.isNaN(date)) this.machineSkew = date + 500 - Date.now(); // it has whole seconds
-      const events = response.body
-        .pipeThrough(alive)
-        .pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>)
-        .pipeThrough(new EventSourceParserStream())
-        .getReader();
-      for (let next = await events.read(); !next.done; next = await events.read()) {
-        if (next.value.event !== "overview") continue;
-        heard();
-        this.overview = JSON.parse(next.value.data) as Schemas["Overview"];
-        this.skew = Date.parse(this.overview.at) - Date.now();
-        this.state = "live";
-        this.tick++;
-      }
-    } finally {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      connection.abort();
-    }
+    const response = await fetch("/api/v1/overview/stream", {
+      headers: session.token ? { Authorization: `Bearer ${session.token}` } : {},
+      signal: connection.signal,
+    }).finally(() => clearTimeout(timer));
+    if (!response.ok || !response.body) throw await Failure.of(response);
+    const date = Date.parse(response.headers.get("Date") ?? "");
+    if (!Number.isNaN(date)) this.machineSkew = date + 500 - Date.now(); // it has whole seconds
+    return response.body;
+  }
+
+  /** Shows what the last event says: each of them is the whole state. */
+  #take(events: EventSourceMessage[]): void {
+    const event = events.filter((each) => each.event === "overview").at(-1);
+    if (!event) return;
+    this.overview = JSON.parse(event.data) as Schemas["Overview"];
+    this.skew = Date.parse(this.overview.at) - Date.now();
+    this.state = "live";
+    this.tick++;
   }
 }
 
 /** Waits, though not after the network is back. */
-function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      window.removeEventListener("online", end);
-      resolve();
-    };
-    const timer = setTimeout(end, milliseconds);
-    signal.addEventListener("abort", end);
-    window.addEventListener("online", end);
-  });
+async function rest(milliseconds: number, signal: AbortSignal): Promise<void> {
+  const waiting = new AbortController();
+  const end = () => waiting.abort();
+  signal.addEventListener("abort", end, { signal: waiting.signal });
+  window.addEventListener("online", end, { signal: waiting.signal });
+  await pause(milliseconds, waiting.signal);
+  end(); // which takes the listeners away
 }
 
 export const live = new Live();

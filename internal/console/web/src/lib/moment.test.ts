@@ -1,11 +1,14 @@
 import { expect, test } from "vitest";
-import { duration, relative } from "./moment";
+import { absolute, duration, relative } from "./moment";
 
 test.each([
   [0, "now"],
   [-999, "now"],
   [-12_000, "12 sec ago"],
+  [-59_999, "59 sec ago"],
   [-90_000, "1 min ago"],
+  [-3_599_000, "59 min ago"],
+  [-86_399_000, "23 hr ago"],
   [2 * 3_600_000 + 1, "in 2 hr"],
   [-50 * 3_600_000, "2 days ago"],
 ])("%i ms from now is %s", (away, text) => {
@@ -27,4 +30,8 @@ test.each([
 test("Chinese has its own words", () => {
   expect(relative("zh", 0, 120_000)).toBe("2分钟前");
   expect(duration("zh", 3_700_000)).toBe("1小时 1分钟");
+});
+
+test("a moment in full has its date and its seconds", () => {
+  expect(absolute("en", Date.parse("2026-06-01T12:00:00Z"))).toMatch(/ Jun 2026, \d\d:\d\d:00/);
 });

@@ -33,6 +33,9 @@ export const t = texts({
     end: "That is all",
     never: "never",
     now: "now",
+    selected: { one: "{count} selected", other: "{count} selected" },
+    noneSelected: "None selected",
+    selectAll: "Select all that are shown",
   },
   zh: {
     cancel: "取消",
@@ -65,5 +68,8 @@ export const t = texts({
     end: "已全部显示",
     never: "从未",
     now: "现在",
+    selected: "已选 {count} 项",
+    noneSelected: "未选择",
+    selectAll: "选择所有已显示的项",
   },
 });

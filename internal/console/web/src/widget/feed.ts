@@ -1,5 +1,5 @@
 import { readEvents, SilentStream } from "../lib/sse";
-import { Backoff, pause } from "./backoff";
+import { Backoff, pause } from "../lib/backoff";
 import { batchOf, ofPage } from "./batches";
 import type { Client } from "./client";
 import { Refusal } from "./refusal";

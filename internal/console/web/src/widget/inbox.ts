@@ -1,5 +1,5 @@
-import { type Locale, tag, type Values } from "../lib/text";
-import { fullTime, relativeTime } from "../lib/time";
+import { absolute, relative } from "../lib/moment";
+import type { Locale, Values } from "../lib/text";
 import { Arrivals } from "./arrivals";
 import { Connection } from "./connection";
 import { laterAfter, Popups } from "./popups";
@@ -259,11 +259,11 @@ export class Inbox {
   }
 
   ago(moment: number): string {
-    return relativeTime(Math.min(moment, this.now), this.now, tag(this.locale));
+    return relative(this.locale, Math.min(moment, this.now), this.now);
   }
 
   fullTime(moment: number): string {
-    return fullTime(moment, tag(this.locale));
+    return absolute(this.locale, moment);
   }
 
   private passes(entry: Entry): boolean {

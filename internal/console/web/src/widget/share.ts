@@ -1,4 +1,4 @@
-import { Backoff, pause } from "./backoff";
+import { Backoff, pause } from "../lib/backoff";
 import type { Leader } from "./leader";
 import { Refusal } from "./refusal";
 import type { Batch, Change, Status } from "./types";
