@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/postgres"
+	"tallyman/internal/ledger/sqlite"
 	"tallyman/internal/testenv"
 	"tallyman/rules/catalog"
 	"tallyman/sinks"
@@ -49,18 +51,38 @@ func newReceiver(b *testing.B) *receiver {
 	return r
 }
 
-// BenchmarkWebhook delivers 10,000 due notices to a webhook on loopback, 64 at a time, from a ledger in PostgreSQL (fsync on), until the
-// last is recorded as sent. BenchmarkPlainClient is what there is to compare it with.
+// BenchmarkWebhook delivers 10,000 due notices to a webhook on loopback, 64 at a time, from a ledger (fsync on), until the last is
+// recorded as sent. BenchmarkPlainClient is what there is to compare it with.
 func BenchmarkWebhook(b *testing.B) {
-	url := testenv.Postgres(b)
-	if _, err := postgres.Migrate(b.Context(), url); err != nil {
-		b.Fatal(err)
-	}
-	l, err := postgres.Open(b.Context(), url, ledger.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer l.Close()
+	b.Run("postgres", func(b *testing.B) {
+		url := testenv.Postgres(b)
+		_, err := postgres.Migrate(b.Context(), url)
+		if err != nil {
+			b.Fatal(err)
+		}
+		l, err := postgres.Open(b.Context(), url, ledger.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		benchWebhook(b, l, newMeter(b, url))
+	})
+	b.Run("sqlite", func(b *testing.B) {
+		path := filepath.Join(b.TempDir(), "ledger.db")
+		_, err := sqlite.Migrate(b.Context(), path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		l, err := sqlite.Open(b.Context(), path, ledger.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		benchWebhook(b, l, newMeter(b, ""))
+	})
+}
+
+func benchWebhook(b *testing.B, l ledger.Ledger, cpu *meter) {
+	b.Helper()
+	defer func() { _ = l.Close() }()
 	if err := l.PutType(b.Context(), catalog.Type{Code: "REP_NOTICE", ID: 124719, Name: "Replenishment notice", Retention: 72 * time.Hour}); err != nil {
 		b.Fatal(err)
 	}
@@ -71,7 +93,6 @@ func BenchmarkWebhook(b *testing.B) {
 	}
 	defer w.Close()
 	var took time.Duration
-	cpu := newMeter(b, url)
 	for n := range b.N {
 		sendDue(b, l, n)
 		runner, err := delivery.New(delivery.Options{
@@ -101,7 +122,7 @@ func BenchmarkWebhook(b *testing.B) {
 }
 
 // sendDue makes the deliveries, each of a notice of its own.
-func sendDue(b *testing.B, l *postgres.Ledger, round int) {
+func sendDue(b *testing.B, l ledger.Ledger, round int) {
 	b.Helper()
 	for from := 0; from < dueDeliveries; from += 1000 {
 		list := make([]ledger.NewNotice, 1000)

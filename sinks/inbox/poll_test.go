@@ -105,6 +105,28 @@ func TestAFilterThatLetsNothingThroughEndsThePage(t *testing.T) {
 	}
 }
 
+// What has expired and was not swept yet is passed over, however small the page is.
+func TestAPagePassesOverWhatHasExpired(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t site) {
+		clock := newTestClock(time.UnixMicro(1780272600000000))
+		n := newNodeThat(t, func(in *Inbox, ctx context.Context) { in.keeper.Run(ctx) }, t.addr, newMemoryLedger(), clock.option)
+		batch := makeDeliveries(40, wh, "user:1")
+		for i := range batch {
+			batch[i].Notice.CreatedAt, batch[i].Notice.ExpiresAt = clock.now(), clock.now().Add(time.Hour)
+		}
+		last := batch[len(batch)-1].Notice
+		last.ExpiresAt = clock.now().Add(3 * time.Hour)
+		n.deliver(t, batch)
+		clock.advance(2 * time.Hour)
+		q := query("user:1")
+		q.Limit = 1
+		if pg := n.poll(t, q); !slices.Equal(ids(pg), []string{last.ID}) || pg.More || pg.Unread != 1 {
+			t.Errorf("a page of %v, more: %t, unread: %d", ids(pg), pg.More, pg.Unread)
+		}
+	})
+}
+
 func TestSinceMeansDeliveredAtOrAfter(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {

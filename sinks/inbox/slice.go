@@ -18,6 +18,7 @@ type position struct {
 	gone    []page.Removed // that the client knows of
 	changes int64          // up to where the client knows what became of its notices; 0 = it wants no changes
 	shown   int64          // the clock at which notices are shown as read; 0 = now
+	rounds  int            // before this one, which did not fill the page
 }
 
 func (r *reader) start(g *index.Generation) position {
@@ -50,10 +51,11 @@ func (p position) before() int64 {
 // next goes on behind the score; shown is the clock that the page shows. Only a client that follows with a cursor must be told
 // of what was removed meanwhile.
 func (p position) next(score, shown int64, s *slice) position {
-	if p.mode != "after" || s.reset {
-		return position{mode: "scan", score: score, shown: shown}
+	then := position{mode: "scan", score: score, shown: shown, rounds: p.rounds + 1}
+	if p.mode == "after" && !s.reset {
+		then.mode, then.gone = "after", s.goneAbove(score)
 	}
-	return position{mode: "after", score: score, gone: s.goneAbove(score), shown: shown}
+	return then
 }
 
 // slice is what poll.lua answers: some inboxes and the clock at one moment.
@@ -91,7 +93,7 @@ const sliceHead = 8
 
 // slice calls poll.lua.
 func (in *Inbox) slice(ctx context.Context, g *index.Generation, r *reader, from position) (*slice, error) {
-	limit := r.Limit
+	limit := min(r.Limit<<from.rounds, page.MaxLimit) // where little comes through, as of what has expired, more is looked at
 	if len(r.Types) > 0 || r.Unread {
 		limit = page.MaxLimit
 	}
