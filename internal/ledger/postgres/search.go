@@ -12,12 +12,6 @@ import (
 	"tallyman/internal/ledger/rows"
 )
 
-// searches are the statements of a search, by what leads.
-var searches = [...]string{
-	rows.LeadTime: "search", rows.LeadWarehouse: "search-warehouse", rows.LeadType: "search-type", rows.LeadRule: "search-rule",
-	rows.LeadFinding: "search-finding",
-}
-
 // SearchNotices implements ledger.Search.
 func (l *Ledger) SearchNotices(ctx context.Context, f ledger.NoticeFilter) (ledger.FoundNotices, error) {
 	s := rows.NewSearch(f)
@@ -27,10 +21,11 @@ func (l *Ledger) SearchNotices(ctx context.Context, f ledger.NoticeFilter) (ledg
 // look looks at notices. full tells whether there were as many as were asked for.
 func (l *Ledger) look(ctx context.Context, s *rows.Search, a *rows.LookArgs) (list []rows.LookedAt, full bool, err error) {
 	begin := func(b *pgx.Batch) {
-		if s.Lead != rows.LeadFinding { // whose notices are few, and in no order
+		if s.Finding == nil { // the notices of one are few, and in no order
 			b.Queue(queries.Get("in-order"))
 		}
-		b.Queue(queries.Get(searches[s.Lead]), leadArgs(s, a)...).Query(func(found pgx.Rows) error {
+		lead, args := leadOf(s, a)
+		b.Queue(lead, args...).Query(func(found pgx.Rows) error {
 			var err error
 			list, err = pgx.CollectRows(found, func(r pgx.CollectableRow) (n rows.LookedAt, err error) {
 				err = r.Scan(&n.At, &n.N, &n.ID)
@@ -46,17 +41,13 @@ func (l *Ledger) look(ctx context.Context, s *rows.Search, a *rows.LookArgs) (li
 	return list, len(list) == a.Limit, l.bodies(ctx, list, a)
 }
 
-// leadArgs are the arguments of the statement that leads.
-func leadArgs(s *rows.Search, a *rows.LookArgs) []any {
+// leadOf is the statement that leads, with its arguments.
+func leadOf(s *rows.Search, a *rows.LookArgs) (string, []any) {
 	args := []any{a.From, a.To, a.At, a.N, a.ID, a.Limit}
-	switch s.Lead {
-	case rows.LeadTime:
-	case rows.LeadFinding:
-		args = append(args, s.Number)
-	case rows.LeadWarehouse, rows.LeadType, rows.LeadRule:
-		args = append(args, s.Values)
+	if s.Finding != nil {
+		return queries.Get("search-finding"), append(args, *s.Finding)
 	}
-	return args
+	return queries.Get("search"), append(args, a.Warehouses, a.Types, a.Rule, a.Priority)
 }
 
 // bodies adds the bodies of those that may match.

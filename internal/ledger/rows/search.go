@@ -10,18 +10,6 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// Lead is what leads a search to the notices that it looks at.
-type Lead int
-
-// The leads: the narrowest that the filter has is taken.
-const (
-	LeadTime Lead = iota
-	LeadWarehouse
-	LeadType
-	LeadRule
-	LeadFinding
-)
-
 // The notices that a search looks at in one statement: few at first, since most searches end with them.
 const (
 	firstLook = 250
@@ -32,9 +20,7 @@ const (
 // Search collects the answer to ledger.Search's question of that name. The database looks at notices in turn, and leaves out the bodies of
 // those whose columns do not match; what only a body tells is looked at here.
 type Search struct {
-	Lead   Lead
-	Values []string // that lead
-	Number int64    // of the finding that leads
+	Finding *int64 // the number of the finding whose notices are looked at; nil = all are
 
 	filter ledger.NoticeFilter
 	found  ledger.FoundNotices
@@ -47,15 +33,8 @@ type Search struct {
 // NewSearch begins a search.
 func NewSearch(f ledger.NoticeFilter) *Search {
 	s := &Search{filter: f, last: f.Before, look: max(firstLook, f.Limit+1)}
-	switch {
-	case f.Finding != "" && f.Rule != "" && f.Scope != nil:
-		s.Lead, s.Number = LeadFinding, FindingHash(f.Rule, *f.Scope, f.Finding)
-	case f.Rule != "":
-		s.Lead, s.Values = LeadRule, []string{f.Rule}
-	case len(f.Types) > 0:
-		s.Lead, s.Values = LeadType, f.Types
-	case len(f.Warehouses) > 0: // '' is of those that were written before there was the column
-		s.Lead, s.Values = LeadWarehouse, append(slices.Clone(f.Warehouses), "")
+	if f.Finding != "" && f.Rule != "" && f.Scope != nil {
+		s.Finding = new(FindingHash(f.Rule, *f.Scope, f.Finding))
 	}
 	return s
 }

@@ -9,12 +9,6 @@ import (
 	"tallyman/internal/ledger/rows"
 )
 
-// searches are the statements of a search, by what leads.
-var searches = [...]string{
-	rows.LeadTime: "search", rows.LeadWarehouse: "search-warehouse", rows.LeadType: "search-type", rows.LeadRule: "search-rule",
-	rows.LeadFinding: "search-finding",
-}
-
 // SearchNotices implements ledger.Search.
 func (l *Ledger) SearchNotices(ctx context.Context, f ledger.NoticeFilter) (ledger.FoundNotices, error) {
 	s := rows.NewSearch(f)
@@ -23,17 +17,10 @@ func (l *Ledger) SearchNotices(ctx context.Context, f ledger.NoticeFilter) (ledg
 
 // look looks at notices. full tells whether there were as many as were asked for.
 func (l *Ledger) look(ctx context.Context, s *rows.Search, a *rows.LookArgs) (looked []rows.LookedAt, full bool, err error) {
-	args := []any{a.From, a.To, a.At, a.N, a.Limit}
-	switch s.Lead {
-	case rows.LeadTime:
-	case rows.LeadFinding:
-		args = append(args, s.Number)
-	case rows.LeadWarehouse, rows.LeadType, rows.LeadRule:
-		args = append(args, list(s.Values))
-	}
+	lead, args := leadOf(s, a)
 	var nums []int64
 	var num int64
-	err = each(ctx, l.read, searches[s.Lead], args, []any{&num}, func() error {
+	err = each(ctx, l.read, lead, args, []any{&num}, func() error {
 		nums = append(nums, num)
 		return nil
 	})
@@ -50,6 +37,15 @@ func (l *Ledger) look(ctx context.Context, s *rows.Search, a *rows.LookArgs) (lo
 		return nil, false, failed("search notices", err)
 	}
 	return looked, len(nums) == a.Limit, nil
+}
+
+// leadOf is the statement that leads, with its arguments.
+func leadOf(s *rows.Search, a *rows.LookArgs) (string, []any) {
+	args := []any{a.From, a.To, a.At, a.N, a.Limit}
+	if s.Finding != nil {
+		return "search-finding", append(args, *s.Finding)
+	}
+	return "search", append(args, list(a.Warehouses), list(a.Types), a.Rule, a.Priority)
 }
 
 // RunAt implements ledger.Search.

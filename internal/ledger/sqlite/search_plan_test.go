@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/rows"
 )
 
@@ -18,19 +19,22 @@ func TestSearchesGoByIndex(t *testing.T) {
 	db, err := openWriter(path)
 	noError(t, err)
 	defer func() { noError(t, db.Close()) }()
-	for lead, want := range map[rows.Lead]string{
-		rows.LeadTime: "SEARCH notices USING COVERING INDEX notices_created (created_at>? AND created_at<?)", rows.LeadFinding: "INDEX notices_finding (finding=?)",
-		rows.LeadRule: "INDEX notices_rule (rule=? AND created_at>?", rows.LeadType: "INDEX notices_type (type=? AND created_at>?",
-		rows.LeadWarehouse: "INDEX notices_warehouse (warehouse=? AND created_at>?",
+	scope := "119240"
+	for want, filters := range map[string][]ledger.NoticeFilter{
+		"SEARCH notices USING COVERING INDEX notices_created (created_at>? AND created_at<?)": {
+			{}, {Rule: "rule-7"}, {Types: []string{"T1"}, Priority: 4}, {Warehouses: []string{"W1"}},
+		},
+		"INDEX notices_finding (finding=?)": {{Rule: "rule-7", Scope: &scope, Finding: "[1]"}},
 	} {
-		args := []any{1, 2, 3, 4, 5, `["a","b"]`}
-		if lead == rows.LeadTime {
-			args = args[:5]
-		}
-		plan, err := planOf(t.Context(), db, searches[lead], args...)
-		noError(t, err)
-		if !strings.Contains(plan, want) {
-			t.Errorf("want %s, got\n%s", want, plan)
+		for _, f := range filters {
+			s := rows.NewSearch(f)
+			a, _ := s.Next()
+			lead, args := leadOf(s, &a)
+			plan, err := planOf(t.Context(), db, lead, args...)
+			noError(t, err)
+			if !strings.Contains(plan, want) {
+				t.Errorf("want %s, got\n%s", want, plan)
+			}
 		}
 	}
 }

@@ -1,17 +1,20 @@
 -- What operators search for among notices. A search looks at notices in turn, the latest first: an index leads to them, and then looked-at
 -- gives those that may be meant. Arguments of those that lead: $1 made then or later, $2 and before that, $3 … $5 created_at, first_seq and id
--- of the notice looked at last, $6 how many at most, $7 what leads. Result: created_at, first_seq, id.
---
--- However many notices the planner believes a rule to have: with the rule in the order, and its range written so that nobody can see that
--- it is one value, no other index gives the order, and nothing is sorted but what has the same time.
+-- of the notice looked at last, $6 how many at most. Result: created_at, first_seq, id. A notice of before the columns has '' as its
+-- warehouse and 0 as its priority.
 
 -- name: in-order
--- What is off looks so costly to the planner that it would have the rest compiled; and it has to know how many are asked for.
+-- What is off looks so costly to the planner that it would have the rest compiled; and it has to know what is asked for.
 SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true), set_config('enable_sort', 'off', true), set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true);
 
 -- name: search
+-- $7 warehouses, $8 types, none = any; $9 rule, '' = any; $10 priority at least. It reads the index alone, however far back it has to look.
 SELECT n.created_at, n.first_seq, n.id FROM notices n
 WHERE n.created_at >= $1::bigint AND n.created_at <= least($2::bigint - 1, $3::bigint) AND (n.created_at, n.first_seq, n.id) < ($3, $4::bigint, $5)
+  AND (cardinality($7::text[]) = 0 OR n.warehouse = ANY ($7::text[]) OR n.warehouse = '')
+  AND (cardinality($8::text[]) = 0 OR n.type = ANY ($8::text[]))
+  AND ($9 = '' OR n.rule = $9)
+  AND (n.priority >= $10 OR n.priority = 0)
 ORDER BY n.created_at DESC, n.first_seq DESC, n.id DESC LIMIT $6;
 
 -- name: search-finding
@@ -20,39 +23,9 @@ SELECT n.created_at, n.first_seq, n.id FROM notices n
 WHERE n.finding = $7 AND n.created_at >= $1::bigint AND n.created_at <= least($2::bigint - 1, $3::bigint) AND (n.created_at, n.first_seq, n.id) < ($3, $4::bigint, $5)
 ORDER BY n.created_at DESC, n.first_seq DESC, n.id DESC LIMIT $6;
 
--- name: search-rule
--- $7 rules.
-SELECT s.* FROM unnest($7::text[]) AS v (value) CROSS JOIN LATERAL (
-    SELECT n.created_at, n.first_seq, n.id FROM notices n
-    WHERE (n.rule COLLATE "C", n.created_at) >= (v.value, $1::bigint)
-      AND (n.rule COLLATE "C", n.created_at, n.first_seq) <= (v.value, least($2::bigint - 1, $3::bigint), $4::bigint)
-      AND (n.created_at, n.first_seq, n.id) < ($3, $4, $5)
-    ORDER BY n.rule COLLATE "C" DESC, n.created_at DESC, n.first_seq DESC, n.id DESC LIMIT $6) AS s
-ORDER BY s.created_at DESC, s.first_seq DESC, s.id DESC LIMIT $6;
-
--- name: search-type
--- $7 types.
-SELECT s.* FROM unnest($7::text[]) AS v (value) CROSS JOIN LATERAL (
-    SELECT n.created_at, n.first_seq, n.id FROM notices n
-    WHERE (n.type COLLATE "C", n.created_at) >= (v.value, $1::bigint)
-      AND (n.type COLLATE "C", n.created_at, n.first_seq) <= (v.value, least($2::bigint - 1, $3::bigint), $4::bigint)
-      AND (n.created_at, n.first_seq, n.id) < ($3, $4, $5)
-    ORDER BY n.type COLLATE "C" DESC, n.created_at DESC, n.first_seq DESC, n.id DESC LIMIT $6) AS s
-ORDER BY s.created_at DESC, s.first_seq DESC, s.id DESC LIMIT $6;
-
--- name: search-warehouse
--- $7 warehouses.
-SELECT s.* FROM unnest($7::text[]) AS v (value) CROSS JOIN LATERAL (
-    SELECT n.created_at, n.first_seq, n.id FROM notices n
-    WHERE (n.warehouse, n.created_at) >= (v.value, $1::bigint)
-      AND (n.warehouse, n.created_at, n.first_seq) <= (v.value, least($2::bigint - 1, $3::bigint), $4::bigint)
-      AND (n.created_at, n.first_seq, n.id) < ($3, $4, $5)
-    ORDER BY n.warehouse DESC, n.created_at DESC, n.first_seq DESC, n.id DESC LIMIT $6) AS s
-ORDER BY s.created_at DESC, s.first_seq DESC, s.id DESC LIMIT $6;
-
 -- name: looked-at
 -- Arguments: $1 ids, $2 warehouses, $3 types, $4 statuses, none = any; $5 rule, $6 a part of the key, empty = any;
--- $7 priority at least. Result: id and body of those that may match. A notice of before the columns has '' as its warehouse and 0 as its priority.
+-- $7 priority at least. Result: id and body of those that may match.
 SELECT n.id, n.body FROM notices n
 WHERE n.id = ANY ($1::text[])
   AND (cardinality($2::text[]) = 0 OR n.warehouse = ANY ($2::text[]) OR n.warehouse = '')

@@ -1,9 +1,15 @@
 -- What operators search for among notices. A search looks at notices in turn, the latest first: an index leads to them, and then
 -- looked-at says more of them. Arguments of those that lead: ?1 made then or later, ?2 and before that, ?3, ?4 created_at and num of the notice
--- looked at last, ?5 how many at most, ?6 what leads. Result: num.
+-- looked at last, ?5 how many at most. Result: num. A notice of before the columns has '' as its warehouse and 0 as its priority.
 
 -- name: search
+-- ?6 warehouses, ?7 types (JSON), none = any; ?8 rule, '' = any; ?9 priority at least. It reads the index alone, however far back it has to
+-- look.
 SELECT num FROM notices WHERE created_at >= ?1 AND created_at < ?2 AND (created_at, num) < (?3, ?4)
+  AND (?6 = '[]' OR warehouse = '' OR warehouse IN (SELECT value FROM json_each(?6)))
+  AND (?7 = '[]' OR type IN (SELECT value FROM json_each(?7)))
+  AND (?8 = '' OR rule = ?8)
+  AND (priority >= ?9 OR priority = 0)
 ORDER BY created_at DESC, num DESC LIMIT ?5;
 
 -- name: search-finding
@@ -11,34 +17,9 @@ ORDER BY created_at DESC, num DESC LIMIT ?5;
 SELECT num FROM notices WHERE finding = ?6 AND created_at >= ?1 AND created_at < ?2 AND (created_at, num) < (?3, ?4)
 ORDER BY created_at DESC, num DESC LIMIT ?5;
 
--- name: search-rule
--- ?6 rules (JSON).
-SELECT n.num FROM json_each(?6) v CROSS JOIN notices n ON n.num IN (
-    SELECT m.num FROM notices m
-    WHERE m.rule = v.value AND m.created_at >= ?1 AND m.created_at < ?2 AND (m.created_at, m.num) < (?3, ?4)
-    ORDER BY m.created_at DESC, m.num DESC LIMIT ?5)
-ORDER BY n.created_at DESC, n.num DESC LIMIT ?5;
-
--- name: search-type
--- ?6 types (JSON).
-SELECT n.num FROM json_each(?6) v CROSS JOIN notices n ON n.num IN (
-    SELECT m.num FROM notices m
-    WHERE m.type = v.value AND m.created_at >= ?1 AND m.created_at < ?2 AND (m.created_at, m.num) < (?3, ?4)
-    ORDER BY m.created_at DESC, m.num DESC LIMIT ?5)
-ORDER BY n.created_at DESC, n.num DESC LIMIT ?5;
-
--- name: search-warehouse
--- ?6 warehouses (JSON).
-SELECT n.num FROM json_each(?6) v CROSS JOIN notices n ON n.num IN (
-    SELECT m.num FROM notices m
-    WHERE m.warehouse = v.value AND m.created_at >= ?1 AND m.created_at < ?2 AND (m.created_at, m.num) < (?3, ?4)
-    ORDER BY m.created_at DESC, m.num DESC LIMIT ?5)
-ORDER BY n.created_at DESC, n.num DESC LIMIT ?5;
-
 -- name: looked-at
 -- Arguments: ?1 nums (JSON), ?2 warehouses, ?3 types, ?4 statuses (JSON), none = any, ?5 rule, ?6 a part of the key, '' = any,
--- ?7 priority at least. Result: created_at, num, id; the body of those that may match. A notice of before the columns has '' as its warehouse and
--- 0 as its priority.
+-- ?7 priority at least. Result: created_at, num, id; the body of those that may match.
 SELECT n.created_at, n.num, n.id,
        CASE WHEN (?2 = '[]' OR n.warehouse = '' OR n.warehouse IN (SELECT value FROM json_each(?2)))
              AND (?3 = '[]' OR n.type IN (SELECT value FROM json_each(?3)))
