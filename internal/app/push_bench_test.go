@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"tallyman/engine/notice"
+	"tallyman/internal/app"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/postgres"
 	"tallyman/internal/ledger/sqlite"
@@ -82,6 +83,7 @@ func BenchmarkWebhook(b *testing.B) {
 
 func benchWebhook(b *testing.B, l ledger.Ledger, cpu *meter) {
 	b.Helper()
+	defer app.SpareHeap()() // as a node does
 	defer func() { _ = l.Close() }()
 	if err := l.PutType(b.Context(), catalog.Type{Code: "REP_NOTICE", ID: 124719, Name: "Replenishment notice", Retention: 72 * time.Hour}); err != nil {
 		b.Fatal(err)

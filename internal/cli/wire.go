@@ -46,6 +46,7 @@ func Default() Services {
 // runNode runs one node until ctx ends.
 func runNode(ctx context.Context, cfg *config.Config, o ServeOptions) (err error) {
 	app.LogRedisTo(o.Logger)
+	defer app.SpareHeap()()
 	node, err := app.New(ctx, cfg, app.Options{Logger: o.Logger, Version: o.Version, Migrate: o.Migrate, Stdout: o.Out, Hangup: o.Hangup})
 	if err != nil {
 		return err
