@@ -47,7 +47,7 @@ export const c = texts({
 
     sinks: "Sinks",
     show: "Show the deliveries to {sink}",
-    ok: "well",
+    ok: "OK",
     open: "breaker open",
     half_open: "trying one",
     held: "held",
