@@ -57,6 +57,23 @@ test("a sink that health tells of is told once", () => {
   expect(found[1]?.href).toBe("/deliveries?sink=mail");
 });
 
+test("each is told by the clock that noted it", () => {
+  const at = "2026-06-01T00:00:00Z";
+  const found = wrong({
+    ...well,
+    paused: { by: "user:ann", at },
+    health: [{ part: "ledger", ok: false, since: at }],
+    sinks: [{ name: "mail", ok: false, push: { breaker: { since: at } } }],
+    queues: [{ name: "work", dead: 0, paused: true, pausedAt: at }],
+  } as unknown as Schemas["Overview"]);
+  expect(found.map(({ id, since, machine = false }) => [id, since, machine])).toEqual([
+    ["part ledger ", at, true],
+    ["sink mail", at, true],
+    ["paused", at, false],
+    ["pause work", at, true],
+  ]);
+});
+
 test("parts that could not be looked up are told", () => {
   expect(wrong({ ...well, stale: ["findings"] })).toEqual([
     { id: "stale findings", tone: "bad", text: "wrongStale", values: { part: "findings" } },

@@ -12,6 +12,8 @@ export interface Wrong {
   error?: string | undefined;
   /** Since when it is so. */
   since?: string | undefined;
+  /** That was noted by the machine's clock: of parts, breakers and queues. */
+  machine?: boolean;
   href?: string;
 }
 
@@ -64,6 +66,7 @@ function parted({ health, stale }: Overview): Wrong[] {
       values: { name },
       error,
       since,
+      machine: true,
       ...(part === "sink" && { href: `/deliveries?sink=${encodeURIComponent(name)}` }),
     }));
   return [
@@ -122,6 +125,7 @@ function sunk({ sinks, health }: Overview): Wrong[] {
       values: { name },
       error: error ?? push?.lastError,
       since: push?.breaker.since,
+      machine: true,
       href: `/deliveries?sink=${encodeURIComponent(name)}`,
     }));
 }
@@ -147,6 +151,7 @@ function queued({ queues }: Overview): Wrong[] {
         text: "wrongQueuePaused",
         values,
         since: pausedAt,
+        machine: true,
         href,
       });
     }
