@@ -2,5 +2,9 @@
 
 package testenv
 
-// Race tells whether the tests run under the race detector.
-const Race = false
+// What the race detector asks of tests; see race_on.go.
+const (
+	Race       = false
+	RaceFactor = 1
+	RaceCut    = 1
+)

@@ -2,5 +2,9 @@
 
 package testenv
 
-// Race tells whether the tests run under the race detector.
-const Race = true
+// Under the race detector things may take longer, and there are fewer of them.
+const (
+	Race       = true
+	RaceFactor = 4 // so many times as long
+	RaceCut    = 5 // one in so many
+)

@@ -20,6 +20,13 @@ import (
 	"tallyman/sinks/index"
 )
 
+// What tests may take, and how much they have.
+const (
+	raceFactor = testenv.RaceFactor
+	rebuilt    = 100_000 / testenv.RaceCut
+	perWriter  = 120 / min(testenv.RaceCut, 2)
+)
+
 const wh = "119240"
 
 // site is a test with a Redis. Several addresses, with commas between them, are a Cluster; those of Sentinels follow the name of

@@ -18,6 +18,12 @@ import (
 	"tallyman/sinks/queue/item"
 )
 
+// What tests may take, and how much they have.
+const (
+	raceFactor = testenv.RaceFactor
+	rebuilt    = 100_000 / testenv.RaceCut
+)
+
 const queueName = "replenishment"
 
 // site is a test with a Redis. Several addresses, with commas between them, are a Cluster; those of Sentinels follow the name of

@@ -1,8 +1,0 @@
-//go:build !race
-
-package queue
-
-const (
-	raceFactor = 1
-	rebuilt    = 100_000
-)

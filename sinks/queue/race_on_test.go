@@ -1,9 +1,0 @@
-//go:build race
-
-package queue
-
-// Under the race detector things may take longer, and there are fewer of them.
-const (
-	raceFactor = 4
-	rebuilt    = 20_000
-)
