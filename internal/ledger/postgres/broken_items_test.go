@@ -2,11 +2,9 @@ package postgres_test
 
 import (
 	"fmt"
-	"net/url"
 	"testing"
 
 	"tallyman/internal/ledger"
-	"tallyman/internal/testenv"
 	"tallyman/sinks/queue/item"
 )
 
@@ -15,15 +13,8 @@ import (
 func TestBrokenConnectionsOfQueues(t *testing.T) {
 	t.Parallel()
 	direct := migrated(t)
-	u, err := url.Parse(direct)
-	if err != nil {
-		t.Fatal(err)
-	}
-	target := u.Host
-	proxy := testenv.NewProxy(t, target)
-	u.Host = proxy.Addr
-	l := open(t, u.String(), ledger.Options{MaxConnections: 2})
-	line := &line{proxy: proxy, target: target}
+	line := newLine(t, direct)
+	l := open(t, line.url, ledger.Options{MaxConnections: 2})
 	line.until(t, func() error {
 		err := l.BeginEpoch(t.Context(), "q", "", ledger.IndexState{Epoch: "e1"}, "a", 0)
 		if s, lookErr := l.IndexState(t.Context(), "q"); lookErr == nil && s.Epoch == "e1" {

@@ -1,12 +1,10 @@
 package postgres_test
 
 import (
-	"net/url"
 	"testing"
 	"time"
 
 	"tallyman/internal/ledger"
-	"tallyman/internal/testenv"
 	"tallyman/sinks"
 )
 
@@ -15,13 +13,6 @@ import (
 func TestBrokenConnectionsOfPushes(t *testing.T) {
 	t.Parallel()
 	direct := migrated(t)
-	u, err := url.Parse(direct)
-	if err != nil {
-		t.Fatal(err)
-	}
-	target := u.Host
-	proxy := testenv.NewProxy(t, target)
-	u.Host = proxy.Addr
 	straight := open(t, direct, ledger.Options{})
 	prepare(t, straight)
 	c, err := straight.Claim(t.Context(), "r", "", at(1), "a", time.Hour)
@@ -37,8 +28,8 @@ func TestBrokenConnectionsOfPushes(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	l := open(t, u.String(), ledger.Options{MaxConnections: 2})
-	line := &line{proxy: proxy, target: target}
+	line := newLine(t, direct)
+	l := open(t, line.url, ledger.Options{MaxConnections: 2})
 	attempts := map[int64]int{}
 	for sent := 0; sent < deliveries; {
 		var claims sinks.Claims

@@ -1,11 +1,14 @@
 package postgres_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"tallyman/engine/finding"
 	"tallyman/engine/notice"
@@ -19,18 +22,11 @@ import (
 func TestBrokenConnections(t *testing.T) {
 	t.Parallel()
 	direct := migrated(t)
-	u, err := url.Parse(direct)
-	if err != nil {
-		t.Fatal(err)
-	}
-	target := u.Host
-	proxy := testenv.NewProxy(t, target)
-	u.Host = proxy.Addr
-	l := open(t, u.String(), ledger.Options{MaxConnections: 2})
+	line := newLine(t, direct)
+	l := open(t, line.url, ledger.Options{MaxConnections: 2})
 	prepare(t, l)
 
 	const firings, perFiring = 12, 20
-	line := &line{proxy: proxy, target: target}
 	for n := 1; n <= firings; n++ {
 		var c ledger.Claim
 		line.until(t, func() error {
@@ -97,20 +93,42 @@ func TestServerRestart(t *testing.T) {
 	}
 }
 
-// line is a connection that breaks during each call, each time a little later, until the call is through before.
+// lineName is the application_name of connections through a line.
+const lineName = "through the line"
+
+// line is a way to the server that breaks during each call, each time a little later, until the call is through before.
 type line struct {
+	url    string // the ledger's, by this way
 	proxy  *testenv.Proxy
 	target string
+	beside *pgx.Conn // which does not break
 	broken int
+}
+
+func newLine(t *testing.T, direct string) *line {
+	t.Helper()
+	u, err := url.Parse(direct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &line{target: u.Host, proxy: testenv.NewProxy(t, u.Host)}
+	if l.beside, err = pgx.Connect(t.Context(), direct); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.beside.Close(context.WithoutCancel(t.Context())) })
+	u.Host = l.proxy.Addr
+	query := u.Query()
+	query.Set("application_name", lineName)
+	u.RawQuery = query.Encode()
+	l.url = u.String()
+	return l
 }
 
 // until calls do until it succeeds.
 func (l *line) until(t *testing.T, do func() error) {
 	t.Helper()
 	for try := 1; ; try++ {
-		cut := time.AfterFunc(time.Duration(try)*time.Millisecond, func() {
-			l.proxy.Point(l.target) // breaks what is under way, lets new connections through
-		})
+		cut := time.AfterFunc(time.Duration(try)*time.Millisecond, l.cut)
 		err := do()
 		cut.Stop()
 		for _, answer := range []error{ledger.ErrFenced, ledger.ErrDone, ledger.ErrBusy} {
@@ -125,7 +143,25 @@ func (l *line) until(t *testing.T, do func() error) {
 		if try == 1000 {
 			t.Fatal(err)
 		}
+		l.settle(t)
 	}
+}
+
+// cut breaks what is under way, and lets new connections through.
+func (l *line) cut() { l.proxy.Point(l.target) }
+
+// settle waits until the server has done what reached it before the cut: done later, it would undo the next call.
+func (l *line) settle(t *testing.T) {
+	t.Helper()
+	l.cut()
+	const query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1"
+	testenv.Eventually(t, func() bool {
+		left := -1
+		if err := l.beside.QueryRow(t.Context(), query, lineName).Scan(&left); err != nil {
+			t.Fatal(err)
+		}
+		return left == 0
+	}, 20*time.Second)
 }
 
 func at(n int) time.Time {
