@@ -94,7 +94,7 @@ func TestServerRestart(t *testing.T) {
 }
 
 // lineName is the application_name of connections through a line.
-const lineName = "through the line"
+const lineName = "line"
 
 // line is a way to the server that breaks during each call, each time a little later, until the call is through before.
 type line struct {
