@@ -43,7 +43,7 @@ type Claimed struct {
 type Claims struct {
 	At   time.Time // by the ledger's clock; deadlines and expiries are measured from it, whatever the node's clock says
 	List []Claimed
-	More bool          // there is more that is due
+	More bool          // as many were claimed as could be: more may be due
 	Next time.Duration // until the next open delivery of the sink is due; 0 = none is known, or More
 }
 

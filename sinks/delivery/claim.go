@@ -41,7 +41,6 @@ func (a *asks) wake() { a.at, a.again = time.Time{}, true }
 // claimed is the ledger's answer to a claim.
 type claimed struct {
 	before time.Time // that it was asked
-	limit  int
 	claims sinks.Claims
 	err    error
 }
@@ -59,7 +58,7 @@ func (l *loop) claim(ctx context.Context, now time.Time) {
 	go func() {
 		ctx, done := context.WithTimeout(ctx, patience)
 		defer done()
-		got := claimed{before: time.Now(), limit: limit}
+		got := claimed{before: time.Now()}
 		got.claims, got.err = l.o.Ledger.ClaimPushes(ctx, l.o.Sink, l.o.Node, l.o.lease(), limit)
 		if len(got.claims.List) > 0 {
 			l.o.Step(StepClaimed)
@@ -117,7 +116,7 @@ func (l *loop) take(got claimed) {
 	switch next := got.claims.Next; {
 	case l.asks.again:
 		l.asks.at = now
-	case len(list) > 0 && (got.claims.More || len(list) == got.limit):
+	case got.claims.More:
 		l.asks.at = now
 	case next > 0:
 		l.asks.at = now.Add(min(max(next, time.Millisecond), pollEvery))

@@ -127,8 +127,7 @@ func (m *memory) ClaimPushes(_ context.Context, _, _ string, lease time.Duration
 			c.Attempts, c.Ever = r.attempts-r.forgiven, r.attempts
 			got.List = append(got.List, c)
 		case wait <= 0:
-			got.More = true
-			return got, nil
+			return sinks.Claims{At: now, List: got.List, More: true}, nil
 		case got.Next == 0 || wait < got.Next:
 			got.Next = wait
 		}

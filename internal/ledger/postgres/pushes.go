@@ -35,9 +35,14 @@ func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.
 			})
 			return err
 		})
-		b.Queue(queries.Get("next-push"), lane, clock).QueryRow(func(r pgx.Row) error { return r.Scan(&now, &next) })
+		b.Queue(queries.Get("now"), clock).QueryRow(func(r pgx.Row) error { return r.Scan(&now) })
 	}
-	err = l.inShortTx(ctx, "claim pushes", begin, func(context.Context, *pgx.Conn, *pgx.Batch) error { return nil })
+	err = l.inShortTx(ctx, "claim pushes", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
+		if len(list) < limit {
+			last.Queue(queries.Get("next-push"), lane, clock).QueryRow(func(r pgx.Row) error { return r.Scan(&now, &next) })
+		}
+		return nil
+	})
 	if err != nil {
 		return sinks.Claims{}, err
 	}

@@ -41,10 +41,10 @@ func TestClaimsOf(t *testing.T) {
 		next  int64
 		want  sinks.Claims
 	}{
-		{1, 0, sinks.Claims{}},
-		{1, Behind, sinks.Claims{}},
-		{1, us + 1000, sinks.Claims{Next: time.Millisecond}},
-		{1, us, sinks.Claims{More: true}},
+		{2, 0, sinks.Claims{}},
+		{2, Behind, sinks.Claims{}},
+		{2, us + 1000, sinks.Claims{Next: time.Millisecond}},
+		{1, 0, sinks.Claims{More: true}},
 		{2, us, sinks.Claims{Next: soon}}, // it is there, but others are just taking it
 		{2, us - 1, sinks.Claims{Next: soon}},
 	} {

@@ -96,15 +96,15 @@ func (c *Claimed) Claimed(n *notice.Notice) sinks.Claimed {
 const soon = 10 * time.Millisecond
 
 // ClaimsOf completes the answer to a claim of at most limit, from what was claimed, the time, and when the next open one is
-// due (0 = none is).
+// due (0 = none is), for which nobody need ask where as many were claimed as could be.
 func ClaimsOf(list []sinks.Claimed, limit int, now, next int64) sinks.Claims {
 	c := sinks.Claims{At: Time(now), List: list}
 	switch {
+	case len(list) == limit:
+		c.More = true
 	case next == 0 || next == Behind:
 	case next > now:
 		c.Next = Span(next - now)
-	case len(list) == limit:
-		c.More = true
 	default:
 		c.Next = soon
 	}

@@ -34,8 +34,10 @@ func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.
 	if err != nil {
 		return sinks.Claims{}, err
 	}
-	if next, err = l.nextPush(ctx, lane, now); err != nil {
-		return sinks.Claims{}, err
+	if len(list) < limit {
+		if next, err = l.nextPush(ctx, lane, now); err != nil {
+			return sinks.Claims{}, err
+		}
 	}
 	return rows.ClaimsOf(list, limit, now, next), nil
 }
