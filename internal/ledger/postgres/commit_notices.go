@@ -171,7 +171,7 @@ func (w *notices) cancel(b *pgx.Batch) {
 	if len(w.made.Canceled) > 0 {
 		b.Queue(queries.Get("by-key"))
 		b.Queue(queries.Get("cancel-deliveries"), w.made.Canceled, overReason)
-		b.Queue(queries.Get("release-next"), w.made.Canceled, w.ledger.clock())
+		w.ledger.releaseNext(b, w.made.Canceled, followed{})
 		b.Queue(queries.Get("by-any"))
 	}
 }

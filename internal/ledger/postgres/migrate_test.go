@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -15,6 +16,7 @@ import (
 	"tallyman/internal/ledger/rows"
 	"tallyman/internal/ledger/schema"
 	"tallyman/internal/testenv"
+	"tallyman/sinks"
 )
 
 // A ledger of any older version, with data in it, is brought up to date and goes on where it stood.
@@ -44,6 +46,48 @@ func checkMigrated(t *testing.T, version int64) {
 	noError(t, err)
 	ledgertest.CheckMigrated(t, l)
 	noError(t, l.Close())
+}
+
+// What was sent before its row went keeps what operators are shown of it; what waits keeps its row.
+func TestMigrateSentPushes(t *testing.T) {
+	t.Parallel()
+	url := testenv.Postgres(t)
+	migrateTo(t, url, 1)
+	fillFirstVersion(t, url)
+	migrateTo(t, url, 12)
+	conn, err := pgx.Connect(t.Context(), url)
+	noError(t, err)
+	defer func() { noError(t, conn.Close(t.Context())) }()
+	const waiting = ledgertest.OldSeq + 1
+	for _, query := range []string{
+		"INSERT INTO deliveries (seq, expires_at, lane_id, notice_id) SELECT seq + 1, expires_at, lane_id, notice_id FROM deliveries",
+		`INSERT INTO pushes (seq, due, created, first_due, deadline, ends, addressee, delay, at, within, lane_id, retry, kind, unless)
+			SELECT seq, 1, 1, 1, 60000000, 60000000, 0, 0, 0, 60000000, lane_id, 3, 'timed', 'read' FROM deliveries`,
+		"UPDATE pushes SET due = NULL WHERE seq < (SELECT max(seq) FROM pushes)",
+		"UPDATE deliveries SET state = 1 WHERE seq < (SELECT max(seq) FROM deliveries)",
+	} {
+		_, err := conn.Exec(t.Context(), query)
+		noError(t, err)
+	}
+	_, err = Migrate(t.Context(), url)
+	noError(t, err)
+
+	l, err := Open(t.Context(), url, ledger.Options{Now: ledgertest.OldNow})
+	noError(t, err)
+	defer func() { noError(t, l.Close()) }()
+	for seq, state := range map[int64]ledger.DeliveryState{ledgertest.OldSeq: ledger.DeliverySent, waiting: ledger.DeliveryPending} {
+		d, err := l.Delivery(t.Context(), seq)
+		noError(t, err)
+		want := sinks.Strategy{Kind: sinks.Timed, Within: time.Minute, Retry: 3, Unless: sinks.UnlessRead}
+		if d.State != state || d.Strategy == nil || *d.Strategy != want || !d.Deadline.Equal(time.Unix(60, 0)) {
+			t.Errorf("delivery %d is %s under %+v until %s", seq, d.State, d.Strategy, d.Deadline)
+		}
+	}
+	var left int64
+	noError(t, conn.QueryRow(t.Context(), "SELECT seq FROM pushes").Scan(&left))
+	if left != waiting {
+		t.Errorf("delivery %d has a row", left)
+	}
 }
 
 // migrateTo brings the schema to an older version than this program's.

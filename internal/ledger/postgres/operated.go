@@ -63,9 +63,20 @@ func noDelivery(seq int64) error { return fmt.Errorf("%w: delivery %d", ledger.E
 
 // CancelDeliveries implements ledger.Operated.
 func (l *Ledger) CancelDeliveries(ctx context.Context, seqs []int64, reason string) (changed []int64, err error) {
-	err = l.onPushes(ctx, "cancel deliveries", seqs, seqs, func(b *pgx.Batch) {
+	if len(seqs) == 0 {
+		return nil, nil
+	}
+	err = again(func() error {
 		changed = nil
-		b.Queue(queries.Get("cancel-deliveries"), seqs, rows.Text(reason)).Query(collect(&changed))
+		begin := func(b *pgx.Batch) {
+			b.Queue(queries.Get("by-key"))
+			b.Queue(queries.Get("lock-pushes"), seqs, seqs)
+		}
+		return l.inShortTx(ctx, "cancel deliveries", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
+			last.Queue(queries.Get("cancel-deliveries"), seqs, rows.Text(reason)).Query(collect(&changed))
+			l.releaseNext(last, seqs, followed{})
+			return nil
+		})
 	})
 	slices.Sort(changed)
 	return changed, err
@@ -90,7 +101,7 @@ func (l *Ledger) RetryDeliveries(ctx context.Context, seqs []int64) (changed []i
 		return l.inShortTx(ctx, "retry deliveries", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
 			last.Queue(queries.Get("revive-pushes"), changed, clock)
 			last.Queue(queries.Get("line-up"), changed, clock)
-			last.Queue(queries.Get("release-next"), changed, clock)
+			l.releaseNext(last, changed, followed{})
 			last.Queue(queries.Get("lanes-of"), changed).Query(func(found pgx.Rows) error {
 				var err error
 				lanes, err = pgx.CollectRows(found, pgx.RowToStructByPos[ledger.Lane])

@@ -51,52 +51,64 @@ func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.
 
 // SettlePushes implements ledger.Pushes.
 func (l *Ledger) SettlePushes(ctx context.Context, settled []sinks.Settled) error {
-	s := rows.NewSettle(settled)
-	if s.OnlySent() {
-		return l.settleSent(ctx, s.Sent)
-	}
-	ended, clock := s.Ended(), l.clock()
-	return l.onPushes(ctx, "settle pushes", s.All(), ended, func(b *pgx.Batch) {
-		if len(s.Sent) > 0 {
-			b.Queue(queries.Get("settle-sent"), s.Sent, clock)
-		}
-		if f := &s.Failed; len(f.Seqs) > 0 {
-			b.Queue(queries.Get("settle-failed"), f.Seqs, f.Tokens, f.Errors)
-		}
-		if a := &s.Again; len(a.Seqs) > 0 {
-			b.Queue(queries.Get("settle-again"), a.Seqs, a.Tokens, a.Errors, a.After, clock)
-		}
-		if r := &s.Release; len(r.Seqs) > 0 {
-			b.Queue(queries.Get("settle-release"), r.Seqs, r.Tokens)
-		}
-		if h := &s.Hold; len(h.Seqs) > 0 {
-			b.Queue(queries.Get("settle-hold"), h.Seqs, h.Tokens, h.After, h.HeldBy, clock)
-		}
-	})
-}
-
-// settleSent records that they were sent, which is mostly all there is to record.
-func (l *Ledger) settleSent(ctx context.Context, seqs []int64) error {
-	if len(seqs) == 0 {
+	if len(settled) == 0 {
 		return nil
 	}
+	s := rows.NewSettle(settled)
 	return again(func() error {
-		var ordered []int64
+		var sent followed
 		begin := func(b *pgx.Batch) {
 			b.Queue(queries.Get("by-key"))
-			b.Queue(queries.Get("lock-followed"), seqs).QueryRow(func(r pgx.Row) error {
-				var locked int64
-				return r.Scan(&locked, &ordered)
-			})
+			if !s.OnlySent() { // as mostly
+				b.Queue(queries.Get("lock-pushes"), s.All(), s.Ended())
+			}
+			b.Queue(queries.Get("lock-followed"), s.Sent).QueryRow(sent.scan)
 		}
 		return l.inShortTx(ctx, "settle pushes", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
-			last.Queue(queries.Get("settle-sent"), seqs, l.clock())
-			if len(ordered) > 0 {
-				last.Queue(queries.Get("release-next"), ordered, l.clock())
+			l.settle(last, s)
+			if len(s.Failed.Seqs)+len(sent.findings) > 0 {
+				l.releaseNext(last, s.Failed.Seqs, sent)
 			}
 			return nil
 		})
 	})
+}
+
+// settle adds what records it.
+func (l *Ledger) settle(b *pgx.Batch, s *rows.Settle) {
+	clock := l.clock()
+	if len(s.Sent) > 0 {
+		b.Queue(queries.Get("settle-sent"), s.Sent, clock)
+	}
+	if f := &s.Failed; len(f.Seqs) > 0 {
+		b.Queue(queries.Get("settle-failed"), f.Seqs, f.Tokens, f.Errors)
+	}
+	if a := &s.Again; len(a.Seqs) > 0 {
+		b.Queue(queries.Get("settle-again"), a.Seqs, a.Tokens, a.Errors, a.After, clock)
+	}
+	if r := &s.Release; len(r.Seqs) > 0 {
+		b.Queue(queries.Get("settle-release"), r.Seqs, r.Tokens)
+	}
+	if h := &s.Hold; len(h.Seqs) > 0 {
+		b.Queue(queries.Get("settle-hold"), h.Seqs, h.Tokens, h.After, h.HeldBy, clock)
+	}
+}
+
+// followed is where others may wait for deliveries whose rows go: their findings, lanes and addressees.
+type followed struct {
+	findings, addressees []int64
+	lanes                []int32
+}
+
+// scan reads the answer of lock-followed.
+func (f *followed) scan(r pgx.Row) error {
+	var locked int64
+	return r.Scan(&locked, &f.findings, &f.lanes, &f.addressees)
+}
+
+// releaseNext adds what lets the next delivery go of the findings of those, and of what was gone.
+func (l *Ledger) releaseNext(b *pgx.Batch, seqs []int64, gone followed) {
+	b.Queue(queries.Get("release-next"), seqs, gone.findings, gone.lanes, gone.addressees, l.clock())
 }
 
 // EndPushes implements ledger.Pushes.
@@ -132,33 +144,12 @@ func (l *Ledger) EndPushes(ctx context.Context, sink string, limit int) (timedOu
 			if len(over) > 0 {
 				last.Queue(queries.Get("lock-pushes"), over, over)
 				last.Queue(queries.Get("end-pushes"), over, l.clock()).Query(count)
-				last.Queue(queries.Get("release-next"), over, l.clock())
+				l.releaseNext(last, over, followed{})
 			}
 			return nil
 		})
 	})
 	return timedOut, canceled, err
-}
-
-// onPushes runs the statements that do adds, while it holds the deliveries and what else is open of the findings of those that
-// may end; then it lets the next of their findings go.
-func (l *Ledger) onPushes(ctx context.Context, what string, seqs, ended []int64, do func(*pgx.Batch)) error {
-	if len(seqs) == 0 {
-		return nil
-	}
-	return again(func() error {
-		begin := func(b *pgx.Batch) {
-			b.Queue(queries.Get("by-key"))
-			b.Queue(queries.Get("lock-pushes"), seqs, ended)
-		}
-		return l.inShortTx(ctx, what, begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
-			do(last)
-			if len(ended) > 0 {
-				last.Queue(queries.Get("release-next"), ended, l.clock())
-			}
-			return nil
-		})
-	})
 }
 
 // again repeats a transaction that the server has ended because two waited for each other. Locks are taken in one order; but what a

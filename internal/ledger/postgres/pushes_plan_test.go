@@ -115,8 +115,9 @@ func pushScans(t *testing.T, url string) (scans, entries int64) {
 	return scans, entries
 }
 
-// TestClaimsChangeNoIndex holds what makes claims cheap: a claimed row is written beside the old one, and no index hears of it.
-func TestClaimsChangeNoIndex(t *testing.T) {
+// TestPushesChangeNoIndex holds what makes claims and records cheap: a claimed row is written beside the old one, that of what was
+// sent goes, and no index hears of either.
+func TestPushesChangeNoIndex(t *testing.T) {
 	t.Parallel()
 	const deliveries = 500
 	check := func(err error) {
@@ -141,16 +142,25 @@ func TestClaimsChangeNoIndex(t *testing.T) {
 	if len(claims.List) != deliveries {
 		t.Fatalf("%d were claimed", len(claims.List))
 	}
+	settled := make([]sinks.Settled, deliveries)
+	for i := range settled {
+		settled[i] = sinks.Settled{Seq: claims.List[i].Seq, Token: claims.List[i].Token, Kind: sinks.SettleSent}
+	}
+	check(l.SettlePushes(t.Context(), settled))
 	check(l.Close()) // whereupon the server tells what it counted
 	conn, err := pgx.Connect(t.Context(), url)
 	check(err)
 	defer func() { _ = conn.Close(t.Context()) }()
-	var changed, beside int64
+	var changed, beside, left int64
 	testenv.Eventually(t, func() bool {
 		err := conn.QueryRow(t.Context(), "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'pushes'").Scan(&changed, &beside)
 		return err == nil && changed > 0
 	}, 20*time.Second)
 	if changed != deliveries || beside != changed {
 		t.Errorf("%d rows were changed, %d of them beside the old ones", changed, beside)
+	}
+	check(conn.QueryRow(t.Context(), "SELECT count(*) FROM pushes").Scan(&left))
+	if left != 0 {
+		t.Errorf("%d rows are left of what was sent", left)
 	}
 }

@@ -57,7 +57,7 @@ func (l *Ledger) cancelNeedless(b *pgx.Batch, needless []int64, reason string) {
 	if len(needless) > 0 {
 		b.Queue(queries.Get("lock-pushes"), needless, needless)
 		b.Queue(queries.Get("cancel-deliveries"), needless, reason)
-		b.Queue(queries.Get("release-next"), needless, l.clock())
+		l.releaseNext(b, needless, followed{})
 	}
 }
 

@@ -84,9 +84,8 @@ CROSS JOIN LATERAL (
 CROSS JOIN LATERAL (
     SELECT l.sink, array_agg(d.recipients) AS recipients
     FROM deliveries d
-    JOIN pushes p ON p.seq = d.seq
-    JOIN lanes l ON l.id = p.lane_id
-    WHERE d.seq BETWEEN n.first_seq AND n.last_seq AND d.notice_id = n.id AND d.state + 0 = 1
+    JOIN lanes l ON l.id = d.lane_id
+    WHERE d.seq BETWEEN n.first_seq AND n.last_seq AND d.notice_id = n.id AND d.state + 0 = 1 AND d.kind IS NOT NULL
     GROUP BY l.sink) AS s;
 
 -- name: lock-lanes

@@ -62,11 +62,12 @@ FROM (SELECT p.seq FROM pushes p
 -- name: lock-followed
 -- What lock-pushes is to deliveries that were sent: while nothing else is open of their findings, which is usual, it locks nothing, for the record itself
 -- locks each of them in the same order. Otherwise it locks all of them, and what is open beside them. Arguments: $1 seqs. Result: how many it locked, and
--- those that belong to a finding: others let nothing go.
+-- the findings, lanes and addressees of those that belong to a finding: others let nothing go.
 WITH concerned AS MATERIALIZED (
-    SELECT e.seq, ARRAY(SELECT o.seq FROM pushes o
-                        WHERE o.finding = e.finding AND o.lane_id + 0 = e.lane_id AND o.addressee = e.addressee
-                          AND o.due IS NOT NULL AND o.seq <> e.seq) AS others
+    SELECT e.finding, e.lane_id, e.addressee,
+           ARRAY(SELECT o.seq FROM pushes o
+                 WHERE o.finding = e.finding AND o.lane_id + 0 = e.lane_id AND o.addressee = e.addressee
+                   AND o.due IS NOT NULL AND o.seq <> e.seq) AS others
     FROM pushes e WHERE e.seq = ANY($1::bigint[]) AND e.finding IS NOT NULL)
 SELECT (SELECT count(*)
         FROM (SELECT p.seq FROM pushes p
@@ -74,13 +75,15 @@ SELECT (SELECT count(*)
                   SELECT unnest($1::bigint[]) WHERE EXISTS (SELECT FROM concerned c WHERE cardinality(c.others) > 0)
                   UNION SELECT unnest(c.others) FROM concerned c))
               ORDER BY p.seq FOR UPDATE) AS locked),
-       ARRAY(SELECT c.seq FROM concerned c);
+       ARRAY(SELECT c.finding FROM concerned c), ARRAY(SELECT c.lane_id FROM concerned c), ARRAY(SELECT c.addressee FROM concerned c);
 
 -- name: settle-sent
--- Arguments: $1 seqs, $2 now.
-WITH ended AS (UPDATE pushes SET due = NULL, until = 0, node = '' WHERE seq = ANY($1::bigint[]) RETURNING seq)
-UPDATE deliveries d SET state = 1, attempts = d.attempts + 1, sent_at = (SELECT ledger_now($2)), last_error = ''
-FROM ended e WHERE d.seq = e.seq AND d.state <> 1;
+-- Nothing is done with them any more, so their rows go; what operators are shown of them stays in deliveries. Arguments: $1 seqs, $2 now.
+WITH sent AS (DELETE FROM pushes WHERE seq = ANY($1::bigint[]) RETURNING seq, kind, unless, delay, at, within, retry, deadline)
+UPDATE deliveries d
+SET state = 1, attempts = d.attempts + 1, sent_at = (SELECT ledger_now($2)), last_error = '',
+    kind = s.kind, unless = s.unless, delay = s.delay, at = s.at, within = s.within, retry = s.retry, deadline = s.deadline
+FROM sent s WHERE d.seq = s.seq AND d.state <> 1;
 
 -- name: settle-failed
 -- Arguments: $1 seqs, $2 tokens, $3 errors.
@@ -113,10 +116,11 @@ UPDATE deliveries SET state = 4, last_error = $2 WHERE seq = ANY($1::bigint[]) A
 
 -- name: release-next
 -- Makes the first open delivery due of those findings of which none is, in a statement of its own after those that ended some.
--- Arguments: $1 seqs of some of them, $2 now.
-UPDATE pushes n SET due = greatest(n.first_due, (SELECT ledger_now($2)))
-FROM (SELECT DISTINCT e.finding, e.lane_id, e.addressee FROM pushes e
-      WHERE e.seq = ANY($1::bigint[]) AND e.finding IS NOT NULL) AS q
+-- Arguments: $1 seqs of some of them, $2 to $4 findings, lanes and addressees of others, as lock-followed told them, $5 now.
+UPDATE pushes n SET due = greatest(n.first_due, (SELECT ledger_now($5)))
+FROM (SELECT e.finding, e.lane_id, e.addressee FROM pushes e
+      WHERE e.seq = ANY($1::bigint[]) AND e.finding IS NOT NULL
+      UNION SELECT * FROM unnest($2::bigint[], $3::integer[], $4::bigint[])) AS q
 WHERE coalesce(n.due, 0) = 9223372036854775807
   AND n.seq = (SELECT CASE WHEN bool_and(o.due = 9223372036854775807) THEN min(o.seq) END FROM pushes o
                WHERE o.due IS NOT NULL AND o.finding = q.finding AND o.lane_id + 0 = q.lane_id AND o.addressee = q.addressee);
