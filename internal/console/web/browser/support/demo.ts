@@ -33,19 +33,13 @@ export class Demo {
 
   /** Reads something of the API. */
   async get<T>(path: string): Promise<T> {
-    const answer = await fetch(this.address + path);
-    if (!answer.ok) throw new Error(`GET ${path}: ${answer.status} ${await answer.text()}`);
-    return (await answer.json()) as T;
+    return (await (await this.ask(path)).json()) as T;
   }
 
   /** Changes something through the API. */
   async post(path: string, body: unknown): Promise<void> {
-    const answer = await fetch(this.address + path, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(body),
-    });
-    if (!answer.ok) throw new Error(`POST ${path}: ${answer.status} ${await answer.text()}`);
+    const headers = { "Content-Type": "application/json" };
+    await this.ask(path, { method: "POST", headers, body: JSON.stringify(body) });
   }
 
   /** Ends the demo, which removes its folder. */
@@ -54,5 +48,12 @@ export class Demo {
     const gone = new Promise((resolve) => this.process.once("exit", resolve));
     this.process.kill("SIGTERM");
     await gone;
+  }
+
+  private async ask(path: string, how?: RequestInit): Promise<Response> {
+    const answer = await fetch(this.address + path, how);
+    if (!answer.ok)
+      throw new Error(`${how?.method ?? "GET"} ${path}: ${answer.status} ${await answer.text()}`);
+    return answer;
   }
 }

@@ -78,13 +78,11 @@ class Live {
 
   /** Begins the stream, and reads the machine's clock from the answer. */
   async #open(signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
-    const connection = new AbortController();
-    const end = () => connection.abort();
-    const timer = setTimeout(end, silence);
-    signal.addEventListener("abort", end);
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), silence);
     const response = await fetch("/api/v1/overview/stream", {
       headers: session.token ? { Authorization: `Bearer ${session.token}` } : {},
-      signal: connection.signal,
+      signal: AbortSignal.any([signal, late.signal]),
     }).finally(() => clearTimeout(timer));
     if (!response.ok || !response.body) throw await Failure.of(response);
     const date = Date.parse(response.headers.get("Date") ?? "");
