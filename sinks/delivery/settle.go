@@ -33,13 +33,13 @@ type recorded struct {
 
 func (r *records) add(list ...sinks.Settled) { r.list = append(r.list, list...) }
 
-// settle records what there is: at once when the sink was idle, else with what has come within some milliseconds.
+// settle records what there is: at once when the sink was idle or is now, else with what has come within some milliseconds.
 func (l *loop) settle(ctx context.Context, now time.Time) {
 	r := &l.records
 	if r.recording || len(r.list) == 0 {
 		return
 	}
-	if now.Before(r.at) && (r.failed || len(r.list) < mostSettled) {
+	if now.Before(l.settleAt()) {
 		return
 	}
 	r.list = latest(r.list)
@@ -56,6 +56,15 @@ func (l *loop) settle(ctx context.Context, now time.Time) {
 		}
 		r.answer <- recorded{group, err}
 	}()
+}
+
+// settleAt is when to record what there is; zero = now.
+func (l *loop) settleAt() time.Time {
+	r := &l.records
+	if !r.failed && (len(r.list) >= mostSettled || l.flights == 0 && len(l.waiting) == 0 && !l.asks.asking) { // nothing is about to join them
+		return time.Time{}
+	}
+	return r.at
 }
 
 // noted takes the ledger's answer. What it did not take is recorded again with what has come since.

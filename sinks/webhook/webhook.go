@@ -75,8 +75,6 @@ const (
 
 // call makes one request and reads what it needs of the answer.
 func (w *Webhook) call(ctx context.Context, m message) (answer, error) {
-	ctx, end := context.WithCancel(ctx)
-	defer end()
 	progress, ctx := watch(ctx)
 	req, err := w.request(ctx, m)
 	if err != nil {
@@ -90,7 +88,7 @@ func (w *Webhook) call(ctx context.Context, m message) (answer, error) {
 	if resp.Body == http.NoBody { // as of most: no timer is needed
 		return w.understand(resp, nil), nil
 	}
-	slow := time.AfterFunc(readFor, end)
+	slow := time.AfterFunc(readFor, func() { _ = resp.Body.Close() })
 	defer slow.Stop()
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, readBytes)) // as much of it as came
 	return w.understand(resp, text), nil

@@ -8,7 +8,7 @@ export default defineConfig({
     globalSetup: ["browser/support/setup.ts"],
     maxWorkers: 2,
     isolate: false, // what test files share has no state, and loading the driver takes a second
-    testTimeout: 60_000,
+    testTimeout: 180_000, // the longest walks through some twenty pages
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } }, // as long as until.ts waits
   },
