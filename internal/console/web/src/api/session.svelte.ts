@@ -51,7 +51,7 @@ class Session {
   /** The server took a token no longer: it has expired, or was revoked. One that nobody uses now does not matter. */
   refused(token: string): void {
     if (token !== this.token) return;
-    this.ended = this.token !== "";
+    this.ended ||= token !== "";
     this.#forget();
   }
 
