@@ -98,7 +98,7 @@ type API struct {
 	deps       Deps
 	log        *slog.Logger
 	handler    http.Handler
-	spec       []byte            // the OpenAPI document
+	spec       func() []byte     // the OpenAPI document
 	operations map[string]string // their ids by route
 	waiters    waiters
 	streams    *streams

@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"net/http"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -16,8 +17,8 @@ const (
 	maxImportBody = 4 << 20
 )
 
-// register serves everything on the router and returns the OpenAPI document that describes it.
-func (a *API) register(routes *router) []byte {
+// register serves everything on the router and returns what makes the OpenAPI document that describes it.
+func (a *API) register(routes *router) (document func() []byte) {
 	operations := newOperations(routes, a.deps.Version, a.audited)
 	a.registerTypes(operations)
 	a.registerSubscriptions(operations)
@@ -52,14 +53,16 @@ func (a *API) register(routes *router) []byte {
 	mustHaveAccess(doc)
 	complete(doc)
 	a.operations = operationsOf(doc)
-	spec, err := json.Marshal(doc)
-	if err != nil { // it is made of the program's own types
-		panic(err)
-	}
-	return spec
+	return sync.OnceValue(func() []byte { // hardly a node is ever asked for it
+		spec, err := json.Marshal(doc)
+		if err != nil { // it is made of the program's own types
+			panic(err)
+		}
+		return spec
+	})
 }
 
-func (a *API) openapi(w http.ResponseWriter, _ *http.Request) { writeBody(w, mediaJSON, a.spec) }
+func (a *API) openapi(w http.ResponseWriter, _ *http.Request) { writeBody(w, mediaJSON, a.spec()) }
 
 func (a *API) registerTypes(operations huma.API) {
 	huma.Register(operations, operation("list-types", http.MethodGet, "/types", "types", "List the catalogue"), a.listTypes)
