@@ -25,9 +25,12 @@ type Toxic struct {
 // one goroutine.
 func NewToxic(t testing.TB, target string) *Toxic {
 	t.Helper()
-	x := &Toxic{Addr: "127.0.0.1:0", t: t, target: target}
+	port, err := freePort() // which no outgoing connection takes while it is free for a moment
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &Toxic{Addr: fmt.Sprintf("127.0.0.1:%d", port), t: t, target: target}
 	x.start()
-	x.Addr = x.proxy.Listen
 	t.Cleanup(func() { x.proxy.Stop() })
 	return x
 }

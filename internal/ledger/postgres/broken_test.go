@@ -128,7 +128,7 @@ func newLine(t *testing.T, direct string) *line {
 func (l *line) until(t *testing.T, do func() error) {
 	t.Helper()
 	for try := 1; ; try++ {
-		cut := time.AfterFunc(time.Duration(try)*time.Millisecond, l.cut)
+		cut := time.AfterFunc(time.Duration(try*try)*time.Millisecond/4, l.cut)
 		err := do()
 		cut.Stop()
 		for _, answer := range []error{ledger.ErrFenced, ledger.ErrDone, ledger.ErrBusy} {
