@@ -35,9 +35,12 @@ UNWATCHED := ./cmd/... ./configs/... ./docs/... ./engine/crashtest/... ./engine/
 # SQLite, which is C made into Go, is not watched: a third of the time in which it compiles would go into that.
 UNWATCHED_C := -gcflags=modernc.org/...=-race=false
 
-.PHONY: test
-test: ## Run all tests, and those in a browser; installs on Debian, as root, the servers and Chromium
+.PHONY: test-deps
+test-deps: ## Install, on Debian as root, the servers and Chromium that tests need
 	@scripts/test-deps.sh cc redis postgres mariadb python3 node chromium
+
+.PHONY: test
+test: test-deps ## Run all tests, and those in a browser
 	@unwatched=$$($(GO) list $(UNWATCHED)); \
 	$(GO) test -vet=off -race $(UNWATCHED_C) -parallel 4 -timeout 10m $$($(GO) list ./... | grep -vxF "$$unwatched"); \
 	scripts/beside.sh "scripts/console.sh test" $(GO) test -vet=off -parallel 4 -timeout 10m $$unwatched

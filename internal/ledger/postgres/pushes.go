@@ -59,7 +59,7 @@ func (l *Ledger) SettlePushes(ctx context.Context, settled []sinks.Settled) erro
 		var sent followed
 		begin := func(b *pgx.Batch) {
 			b.Queue(queries.Get("by-key"))
-			if !s.OnlySent() { // as mostly
+			if !s.OnlySent() { // mostly there is nothing else
 				b.Queue(queries.Get("lock-pushes"), s.All(), s.Ended())
 			}
 			b.Queue(queries.Get("lock-followed"), s.Sent).QueryRow(sent.scan)
