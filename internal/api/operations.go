@@ -14,7 +14,7 @@ import (
 )
 
 // newOperations makes the OpenAPI library serve on the router: our forms, our problems, no pages of its own.
-func newOperations(routes *router, version string, audited func(huma.Context, func(huma.Context))) huma.API {
+func newOperations(routes *router, version string, ours ...func(huma.Context, func(huma.Context))) huma.API {
 	registry := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	for from, to := range map[reflect.Type]reflect.Type{
 		reflect.TypeFor[huma.ErrorModel](): reflect.TypeFor[Problem](),
@@ -38,7 +38,7 @@ func newOperations(routes *router, version string, audited func(huma.Context, fu
 		DefaultFormat: string(mediaJSON),
 		Transformers:  []huma.Transformer{problems, answered},
 	})
-	operations.UseMiddleware(permitted, negotiated, strictQuery, audited)
+	operations.UseMiddleware(append([]func(huma.Context, func(huma.Context)){permitted, negotiated, strictQuery}, ours...)...)
 	return operations
 }
 
@@ -49,9 +49,6 @@ func encodeJSON(w io.Writer, v any) error {
 }
 
 func encodeXML(w io.Writer, v any) error { return xml.NewEncoder(w).Encode(v) }
-
-// decodeJSON takes one JSON value and nothing after it. What the value must be, the schema says.
-func decodeJSON(data []byte, v any) error { return json.Unmarshal(data, v) }
 
 // refuseXML says that bodies are JSON, although answers can be XML.
 func refuseXML([]byte, any) error { return huma.ErrUnknownContentType }

@@ -19,7 +19,7 @@ const (
 
 // register serves everything on the router and returns what makes the OpenAPI document that describes it.
 func (a *API) register(routes *router) (document func() []byte) {
-	operations := newOperations(routes, a.deps.Version, a.audited)
+	operations := newOperations(routes, a.deps.Version, a.checkedBody, a.audited)
 	a.registerTypes(operations)
 	a.registerSubscriptions(operations)
 	a.registerSubscribers(operations)
@@ -52,7 +52,7 @@ func (a *API) register(routes *router) (document func() []byte) {
 	}
 	mustHaveAccess(doc)
 	complete(doc)
-	a.operations = operationsOf(doc)
+	a.operations, a.bodies = operationsOf(doc), mustCheckBodies(doc)
 	return sync.OnceValue(func() []byte { // hardly a node is ever asked for it
 		spec, err := json.Marshal(doc)
 		if err != nil { // it is made of the program's own types
@@ -94,11 +94,11 @@ func (a *API) registerSubscriptions(operations huma.API) {
 }
 
 // operation is one that the OpenAPI library serves. Parameters are checked by the handlers, so that each fault has the
-// code that it has everywhere; bodies are checked against their schema.
+// code that it has everywhere; bodies are checked against their schema by checkedBody.
 func operation(id, method, path, tag, summary string) huma.Operation {
 	return huma.Operation{
 		OperationID: id, Method: method, Path: base + path, Tags: []string{tag}, Summary: summary,
-		MaxBodyBytes: maxBody, SkipValidateParams: true,
+		MaxBodyBytes: maxBody, SkipValidateParams: true, SkipValidateBody: true,
 		Responses: map[string]*huma.Response{"default": {}}, // completed later
 	}
 }

@@ -1,0 +1,143 @@
+package api
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"tallyman/internal/api/body"
+	"tallyman/internal/strictjson"
+)
+
+// mustCheckBodies makes of the document what bodies are held against, by the ids of operations. A body that could not be checked for all that the
+// document says of it is a fault of the program: it does not start.
+func mustCheckBodies(doc *huma.OpenAPI) map[string]*body.Schema {
+	bodies := map[string]*body.Schema{}
+	for _, item := range doc.Paths {
+		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Delete} {
+			if op == nil || op.RequestBody == nil {
+				continue
+			}
+			schema, err := body.Compile(doc.Components.Schemas, op.RequestBody.Content[string(mediaJSON)].Schema)
+			if err == nil && op.MaxBodyBytes <= 0 {
+				err = errors.New("its body has no bound")
+			}
+			if err != nil {
+				panic(fmt.Sprintf("operation %s: %v", op.OperationID, err))
+			}
+			bodies[op.OperationID] = schema
+		}
+	}
+	return bodies
+}
+
+// checkedBody reads the body, refuses what is not as the document says, and hands on the bytes that it has looked at. Nothing else has seen the
+// body before.
+func (a *API) checkedBody(ctx huma.Context, next func(huma.Context)) {
+	op := ctx.Operation()
+	schema := a.bodies[op.OperationID]
+	if schema == nil {
+		next(ctx)
+		return
+	}
+	text, prob := readBody(ctx, op)
+	if prob == nil {
+		prob = checkBody(schema, text, ctx.Header("Content-Type"), op.RequestBody.Required)
+	}
+	if prob != nil {
+		a.answerProblem(ctx, prob)
+		return
+	}
+	next(&bodyContext{humaContext: ctx, text: text})
+}
+
+// bodyContext gives the body again.
+type bodyContext struct {
+	humaContext
+
+	text []byte
+}
+
+// Unwrap gives the adapter its own context.
+func (c *bodyContext) Unwrap() huma.Context { return c.humaContext }
+
+// BodyReader reads the body that was checked.
+func (c *bodyContext) BodyReader() io.Reader { return bytes.NewReader(c.text) }
+
+// firstBuffer is what is taken for a body at first, whatever its Content-Length promises.
+const firstBuffer = 1 << 20
+
+// readBody reads a body of fewer bytes than the operation's bound.
+func readBody(ctx huma.Context, op *huma.Operation) ([]byte, *Problem) {
+	r, _ := humago.Unwrap(ctx)
+	_ = ctx.SetReadDeadline(time.Now().Add(op.BodyReadTimeout)) // what is no connection has no deadline
+	tooLarge := func() *Problem {
+		return newProblem(http.StatusRequestEntityTooLarge, CodeBodyTooLarge,
+			"request body is too large limit="+strconv.FormatInt(op.MaxBodyBytes, 10)+" bytes")
+	}
+	if r.ContentLength >= op.MaxBodyBytes {
+		return nil, tooLarge()
+	}
+	var b bytes.Buffer
+	if r.ContentLength > 0 {
+		b.Grow(int(min(r.ContentLength+bytes.MinRead, firstBuffer)))
+	}
+	n, err := b.ReadFrom(io.LimitReader(ctx.BodyReader(), op.MaxBodyBytes))
+	late, isNet := errors.AsType[net.Error](err)
+	switch {
+	case n == op.MaxBodyBytes:
+		return nil, tooLarge()
+	case isNet && late.Timeout():
+		return nil, newProblem(http.StatusRequestTimeout, CodeBodyTimeout, "request body read timeout")
+	case err != nil:
+		return nil, newProblem(http.StatusBadRequest, CodeMalformedBody, "the request body broke off")
+	}
+	return b.Bytes(), nil
+}
+
+// checkBody says what is wrong with a body; nil is nothing.
+func checkBody(schema *body.Schema, text []byte, contentType string, required bool) *Problem {
+	switch {
+	case len(text) == 0 && required:
+		return newProblem(http.StatusBadRequest, CodeMalformedBody, "request body is required")
+	case len(text) == 0:
+		return nil
+	case !isJSONType(contentType):
+		return newProblem(http.StatusUnsupportedMediaType, CodeUnsupportedMediaType, "bodies are JSON: send them as application/json")
+	}
+	found := schema.Check(text)
+	if len(found) == 0 {
+		return nil
+	}
+	prob := newProblem(http.StatusUnprocessableEntity, CodeInvalidBody, found[0].At+": "+found[0].Message)
+	if found[0].Syntax {
+		prob.Status, prob.Code = http.StatusBadRequest, CodeMalformedBody
+		prob.Title = http.StatusText(prob.Status)
+	}
+	for _, f := range found {
+		prob.Errors = append(prob.Errors, Fault{Location: f.At, Message: f.Message})
+	}
+	if len(found) == body.MostFaults {
+		prob.Errors = append(prob.Errors, Fault{Message: "and maybe more"})
+	}
+	return prob
+}
+
+// isJSONType tells whether a Content-Type is JSON, as it is where there is none. JSON is UTF-8 (RFC 8259), whatever else a charset says.
+func isJSONType(contentType string) bool {
+	name, _, _ := strings.Cut(contentType, ";")
+	name = strings.ToLower(strings.TrimSpace(name))
+	return name == "" || name == string(mediaJSON) || strings.HasSuffix(name, "+json")
+}
+
+// decodeJSON decodes a body that was checked. Names match exactly here, too: what was checked is what is acted on.
+func decodeJSON(data []byte, v any) error { return strictjson.Unmarshal(data, v) }

@@ -1,0 +1,184 @@
+// Package body holds the JSON bodies of requests against their schemas in the OpenAPI document, in one pass and before anything is made of
+// them. What it lets through has the names, the kinds and the bounds that the document says, in JSON that everybody reads in the same way.
+package body
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/validation"
+)
+
+// mostMembers is how many members a schema may name: those that a body has are remembered as bits.
+const mostMembers = 64
+
+// Schema is what a value must be.
+type Schema struct {
+	kind     string // one of huma's types; "" is any value
+	nullable bool
+
+	members  map[string]member // of an object
+	required uint64            // bits of members
+	names    []string          // of the required members, by bit
+	others   *Schema           // of members that are not named; nil: there may be none
+	most     int               // members or elements; -1 is any number
+	least    int
+	element  *Schema // of an array
+
+	shortest, longest int // characters of a text; longest -1 is any number
+	pattern           *regexp.Regexp
+	isTime            bool // RFC 3339
+	enum              []string
+	minimum, maximum  *float64
+}
+
+type member struct {
+	bit    uint64
+	schema *Schema
+}
+
+// anything is the schema of a free-form value.
+var anything = &Schema{most: -1, longest: -1}
+
+// Compile reads a schema of the document. It fails where the schema says something that Check does not look at.
+func Compile(registry huma.Registry, s *huma.Schema) (*Schema, error) {
+	c := compiler{registry: registry, done: map[string]*Schema{}}
+	return c.compile("body", s)
+}
+
+type compiler struct {
+	registry huma.Registry
+	done     map[string]*Schema // by reference
+}
+
+func (c *compiler) compile(at string, s *huma.Schema) (*Schema, error) {
+	if s.Ref == "" {
+		out := &Schema{}
+		return out, c.fill(at, s, out)
+	}
+	if done := c.done[s.Ref]; done != nil {
+		return done, nil
+	}
+	out := &Schema{}
+	c.done[s.Ref] = out
+	return out, c.fill(at, c.registry.SchemaFromRef(s.Ref), out)
+}
+
+func (c *compiler) fill(at string, s *huma.Schema, out *Schema) error {
+	if err := checkable(s); err != nil {
+		return fmt.Errorf("%s: %w", at, err)
+	}
+	*out = Schema{
+		kind: s.Type, nullable: s.Nullable || s.Type == "", most: -1, longest: orAny(s.MaxLength), shortest: orNone(s.MinLength),
+		minimum: s.Minimum, maximum: s.Maximum, isTime: s.Format == "date-time",
+	}
+	for _, v := range s.Enum {
+		text, ok := v.(string)
+		if !ok {
+			return fmt.Errorf("%s: the enum has %v, which is no text", at, v)
+		}
+		out.enum = append(out.enum, text)
+	}
+	if s.Pattern != "" {
+		var err error
+		if out.pattern, err = regexp.Compile(s.Pattern); err != nil {
+			return fmt.Errorf("%s: %w", at, err)
+		}
+	}
+	switch s.Type {
+	case huma.TypeArray:
+		out.most, out.least = orAny(s.MaxItems), orNone(s.MinItems)
+		var err error
+		out.element, err = c.compile(at+"[]", s.Items)
+		return err
+	case huma.TypeObject:
+		out.most, out.least = orAny(s.MaxProperties), orNone(s.MinProperties)
+		return c.fillMembers(at, s, out)
+	}
+	return nil
+}
+
+// fillMembers reads what an object has.
+func (c *compiler) fillMembers(at string, s *huma.Schema, out *Schema) error {
+	if len(s.Properties) > mostMembers {
+		return fmt.Errorf("%s: it has %d members, %d are the most", at, len(s.Properties), mostMembers)
+	}
+	out.members = make(map[string]member, len(s.Properties))
+	for _, name := range append(slices.Clone(s.Required), others(s)...) {
+		compiled, err := c.compile(at+"."+name, s.Properties[name])
+		if err != nil {
+			return err
+		}
+		bit := uint64(1) << len(out.members)
+		out.members[name] = member{bit, compiled}
+		if slices.Contains(s.Required, name) {
+			out.required |= bit
+			out.names = append(out.names, name)
+		}
+	}
+	switch of := s.AdditionalProperties.(type) {
+	case bool:
+		if of {
+			out.others = anything
+		}
+	case nil: // as JSON Schema has it
+		out.others = anything
+	case *huma.Schema:
+		var err error
+		out.others, err = c.compile(at+".*", of)
+		return err
+	}
+	return nil
+}
+
+// others are the members that may be left out.
+func others(s *huma.Schema) []string {
+	var names []string
+	for name := range s.Properties {
+		if !slices.Contains(s.Required, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// checkable names what the schema says and Check would pass over.
+func checkable(s *huma.Schema) error {
+	var not []string
+	for word, said := range map[string]bool{
+		"oneOf": s.OneOf != nil, "anyOf": s.AnyOf != nil, "allOf": s.AllOf != nil, "not": s.Not != nil,
+		"exclusiveMinimum": s.ExclusiveMinimum != nil, "exclusiveMaximum": s.ExclusiveMaximum != nil, "multipleOf": s.MultipleOf != nil,
+		"uniqueItems": s.UniqueItems, "dependentRequired": len(s.DependentRequired) > 0, "contentEncoding": s.ContentEncoding != "",
+		"readOnly": s.ReadOnly, "format " + s.Format: !slices.Contains([]string{"", "date-time", "int64", "int32"}, s.Format),
+		"enum of a " + s.Type: len(s.Enum) > 0 && s.Type != huma.TypeString,
+	} {
+		if said {
+			not = append(not, word)
+		}
+	}
+	if len(not) > 0 {
+		slices.Sort(not)
+		return fmt.Errorf("bodies are not checked for %s", strings.Join(not, ", "))
+	}
+	return nil
+}
+
+func orAny(bound *int) int {
+	if bound == nil {
+		return -1
+	}
+	return *bound
+}
+
+func orNone(bound *int) int {
+	if bound == nil {
+		return 0
+	}
+	return *bound
+}
+
+// The message of a required member that is missing.
+func missing(name string) string { return fmt.Sprintf(validation.MsgExpectedRequiredProperty, name) }
