@@ -119,7 +119,7 @@ func New(deps Deps) *API {
 	a.overviews = &overviewStreams{lookout: a.lookout, live: map[*overviewStream]struct{}{}}
 	routes := newRouter()
 	a.spec = a.register(routes)
-	a.handler = a.outer(a.withPages(a.traced(routes, a.shared(a.limited(a.authenticated(a.sameOrigin(a.counted(routes))))))))
+	a.handler = a.outer(onceOnly(a.withPages(a.traced(routes, a.shared(a.limited(a.authenticated(a.sameOrigin(a.counted(routes)))))))))
 	return a
 }
 

@@ -42,6 +42,7 @@ const (
 	CodeNoticeNotFound       Code = "notice_not_found"
 	CodeQueueNotFound        Code = "queue_not_found"
 	CodeQueueUnavailable     Code = "queue_unavailable"
+	CodeRepeatedHeader       Code = "repeated_header"
 	CodeRepeatedParameter    Code = "repeated_parameter"
 	CodeRoleMissing          Code = "role_missing"
 	CodeRuleBusy             Code = "rule_busy"

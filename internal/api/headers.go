@@ -24,3 +24,23 @@ func secure(h http.Header, r *http.Request) {
 		h["Strict-Transport-Security"] = oneYearOfTLS
 	}
 }
+
+// singleHeaders are the request headers that are read as one value, by whatever part of the program. Lists are not among them: Accept,
+// Accept-Language, Accept-Encoding and If-None-Match may come in several lines.
+var singleHeaders = map[string]bool{
+	"Authorization": true, "Content-Type": true, "Idempotency-Key": true, "Last-Event-Id": true, "User-Agent": true,
+	"Origin": true, "Sec-Fetch-Site": true, "Access-Control-Request-Method": true, "Traceparent": true,
+}
+
+// onceOnly refuses requests that give one of them twice: who reads the first and who reads the last would see different requests.
+func onceOnly(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for name, lines := range r.Header {
+			if len(lines) > 1 && singleHeaders[name] {
+				newProblem(http.StatusBadRequest, CodeRepeatedHeader, "header "+name+" is given more than once").write(w, problemMedia(r))
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}

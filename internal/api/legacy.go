@@ -76,6 +76,9 @@ func newLegacyExchange(r *http.Request) (*exchange, *Problem) {
 		case "whId":
 			return x.setWarehouse(&seen, name, value)
 		case "subscriberIdList":
+			if seen.again(64) {
+				return repeatedParameter(name)
+			}
 			return x.addSubscribers(value)
 		case "lastFetchTimeStamp":
 			return x.setSince(&seen, name, value)

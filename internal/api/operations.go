@@ -65,6 +65,9 @@ func negotiated(ctx huma.Context, next func(huma.Context)) {
 		m = mediaXML
 	}
 	r.Header.Set("Accept", string(m))
+	if len(r.Header["Accept-Language"]) > 1 { // the library reads the first line alone
+		r.Header.Set("Accept-Language", header(r, "Accept-Language"))
+	}
 	w.Header()["Cache-Control"] = noStore
 	next(ctx)
 }
