@@ -394,7 +394,9 @@ func (o object) without(name string) object {
 	return slices.DeleteFunc(slices.Clone(o), func(p pair) bool { return p.name == quoted(name) })
 }
 
-func (o object) with(name string, v any) object { return append(o.without(name), pair{quoted(name), v}) }
+func (o object) with(name string, v any) object {
+	return append(o.without(name), pair{quoted(name), v})
+}
 
 // valid makes a value that the schema takes.
 func (g *generator) valid(at string, s schemaJSON) any {

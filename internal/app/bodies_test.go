@@ -49,7 +49,7 @@ var baseRequests = map[string]baseRequest{
 	"preview-rule": {path: "negative-bin-stock", body: `{"limit":1}`},
 	"draft-rule":   {path: "negative-bin-stock", body: `{"text":"$rule"}`},
 
-	"push-items":    {path: workQueue, body: `{"items":[{"payload":{"bin":"A-01"}},{"id":"step","payload":1},{"id":"assign","payload":2},
+	"push-items": {path: workQueue, body: `{"items":[{"payload":{"bin":"A-01"}},{"id":"step","payload":1},{"id":"assign","payload":2},
 		{"id":"suspend","payload":3},{"id":"store","payload":4},{"id":"finish","payload":5}]}`},
 	"lease-items":   {path: workQueue, body: `{"worker":"w1"}`},
 	"step":          {path: workQueue, body: `{"ops":[{"op":"finish","id":"step"}]}`},

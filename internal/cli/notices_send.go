@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tallyman/internal/api"
+	"tallyman/internal/strictjson"
 )
 
 // maxSend is the longest body that the server takes.
@@ -83,11 +84,14 @@ func (c *command) readNotices(name string) (any, error) {
 		return nil, &exitError{ExitUsage, err}
 	}
 	text = bytes.TrimSpace(text)
+	if err := strictjson.Check(text); err != nil && len(text) > 0 {
+		return nil, fmt.Errorf("%s: %s: %w", name, placeInFile(text, err), err)
+	}
 	switch {
 	case len(text) > maxSend:
 		return nil, fmt.Errorf("%s has more than %d MB: send it in parts", name, maxSend>>20)
-	case !json.Valid(text):
-		return nil, fmt.Errorf("%s is no JSON: %s", name, notJSON(text))
+	case len(text) == 0:
+		return nil, fmt.Errorf("%s is empty", name)
 	case text[0] == '[':
 		return map[string]json.RawMessage{"notices": text}, nil
 	}
@@ -144,13 +148,13 @@ func deliveriesOf(n int) string {
 	return fmt.Sprintf("%d deliveries", n)
 }
 
-// notJSON says where a text stops being JSON, and why.
-func notJSON(text []byte) string {
-	bad, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(text, new(any)))
-	if !ok || len(text) == 0 {
-		return "it is empty"
+// placeInFile is the line and column at which a text stops being JSON that everybody reads in the same way.
+func placeInFile(text []byte, err error) string {
+	bad, ok := errors.AsType[*strictjson.Error](err)
+	if !ok {
+		return ""
 	}
 	read := text[:min(int(bad.Offset), len(text))]
 	line, before := bytes.Count(read, []byte("\n"))+1, bytes.LastIndexByte(read, '\n')+1
-	return fmt.Sprintf("line %d, column %d: %s", line, len(read)-before, bad)
+	return fmt.Sprintf("line %d, column %d", line, len(read)-before+1)
 }

@@ -52,7 +52,10 @@ func TestNoticesSendAFile(t *testing.T) {
 		}
 	}
 	file := filepath.Join(t.TempDir(), "notices.json")
-	for in, says := range map[string]string{"": "is no JSON", "{": "is no JSON", "[\n {bad}]": "is no JSON: line 2, column 3: invalid character 'b'", "5": "neither a notice", `"x"`: "neither a notice"} {
+	for in, says := range map[string]string{
+		"": "is empty", "{": "this is no JSON", "[\n {bad}]": "line 2, column 3: [0]: this is no JSON: invalid character 'b'", "5": "neither a notice",
+		`"x"`: "neither a notice", "{\"title\":\"a\",\n\"title\":\"b\"}": "line 2, column 1: title: the member is there twice",
+	} {
 		if err := os.WriteFile(file, []byte(in), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -4,16 +4,15 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"regexp"
 	"strconv"
-	"strings"
 
 	"tallyman/internal/api"
+	"tallyman/internal/strictjson"
 	"tallyman/rules/strictyaml"
 	"tallyman/sinks/queue/item"
 )
@@ -72,14 +71,10 @@ func readItem(text []byte) (api.PushItemForm, error) {
 	if text[0] != '{' {
 		return form, errors.New(`a line is an item, such as {"payload": {"bin": "A-01"}}`)
 	}
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&form); err != nil {
-		return form, inWords(err)
+	if err := strictjson.Unmarshal(text, &form); err != nil {
+		return form, err
 	}
 	switch {
-	case len(bytes.TrimSpace(text[dec.InputOffset():])) > 0:
-		return form, errors.New("there is something behind the item: a line has one")
 	case form.Payload == nil:
 		return form, errors.New("the item has no payload")
 	case form.Priority != 0 && (form.Priority < item.LowestPriority || form.Priority > item.HighestPriority):
@@ -93,20 +88,6 @@ func readItem(text []byte) (api.PushItemForm, error) {
 		}
 	}
 	return form, nil
-}
-
-// inWords says what is wrong with a line, without the names that a program gives to things.
-func inWords(err error) error {
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Errorf("%s cannot be a %s", wrong.Field, wrong.Value)
-	}
-	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Errorf("no JSON: %w, at byte %d", syntax, syntax.Offset)
-	}
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("no JSON: the line ends in the middle of the item")
-	}
-	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 }
 
 // pushLines pushes the items, as many at a time as a request takes.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tallyman/internal/api"
+	"tallyman/internal/strictjson"
 	"tallyman/sinks/queue/item"
 )
 
@@ -69,8 +69,8 @@ func (c *command) pushOne(ctx context.Context, queue, payload string, form api.P
 	if err != nil {
 		return err
 	}
-	if !json.Valid(text) {
-		return usage("--payload is no JSON value; a text is one in quotes: '\"A-01\"'")
+	if err := strictjson.Check(text); err != nil {
+		return usage("--payload is no JSON value; a text is one in quotes: '\"A-01\"' (%s)", err)
 	}
 	form.Payload = text
 	var done api.PushedForm

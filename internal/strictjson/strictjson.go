@@ -83,7 +83,7 @@ func SyntaxMessage(e *jsontext.SyntacticError) string {
 	case e.Err == nil:
 		return "this is no JSON"
 	}
-	return "this is no JSON: " + strings.TrimPrefix(e.Err.Error(), "jsontext: ") + " after byte " + strconv.FormatInt(e.ByteOffset, 10)
+	return "this is no JSON: " + strings.TrimPrefix(e.Err.Error(), "jsontext: ") + " at byte " + strconv.FormatInt(e.ByteOffset, 10)
 }
 
 func kindName(k jsontext.Kind) string {
