@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"tallyman/engine/notice"
 	"tallyman/rules/catalog"
 	"tallyman/rules/message"
 	"tallyman/rules/row"
@@ -85,7 +86,7 @@ func printable(s string, most int) string {
 
 // clampPriority makes a priority of what the expression gave.
 func clampPriority(v row.Value) (int, error) {
-	const low, high = 1, 5
+	const low, high = notice.LowestPriority, notice.HighestPriority
 	switch v.Kind() {
 	case row.Int, row.Decimal, row.Float:
 	case row.Null:

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"tallyman/engine/notice"
 	"tallyman/rules/condition"
 	"tallyman/rules/probe"
 	"tallyman/rules/problem"
@@ -82,6 +83,11 @@ func (v *validator) identity() {
 		for _, f := range labels.Fields {
 			if !plainName.MatchString(f.Name) {
 				v.at(f.Key, CodeBadName, fmt.Sprintf("%q cannot name a label", f.Name), "letters, digits, _ . and -, at most 64")
+			}
+		}
+		for _, f := range notice.CheckLabels(v.r.Labels) {
+			if name, isOne := strings.CutPrefix(f.At, "labels."); !isOne || plainName.MatchString(name) {
+				v.fail(f.At, strictyaml.CodeOutOfRange, f.At+": "+f.Message, "every notice carries them")
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 
+	"tallyman/engine/notice"
 	"tallyman/rules/strictyaml"
 )
 
@@ -14,6 +15,9 @@ func (v *validator) deliver() {
 	}
 	if len(list.Items) == 0 {
 		v.fail("deliver", strictyaml.CodeMissing, "deliver names no sink, so nobody would be told", "as [{sink: inbox}]")
+	}
+	if n := len(v.r.Deliver); n > notice.MaxSinks {
+		v.fail("deliver", strictyaml.CodeOutOfRange, fmt.Sprintf("deliver has %d entries, %d are the most", n, notice.MaxSinks), "name each sink once")
 	}
 	seen := map[string]bool{}
 	for i := range v.r.Deliver {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"tallyman/engine/notice"
 	"tallyman/rules/catalog"
 	"tallyman/rules/strictyaml"
 )
@@ -39,7 +40,7 @@ func (v *validator) notice() {
 func (v *validator) priority() {
 	src := v.r.Notice.Priority
 	if plainNumber.MatchString(src) {
-		if n, err := strconv.Atoi(src); err != nil || n < 1 || n > 5 {
+		if n, err := strconv.Atoi(src); err != nil || n < notice.LowestPriority || n > notice.HighestPriority {
 			v.fail("notice.priority", CodePriority, fmt.Sprintf("the priority %s is none of 1 (low) to 5 (high)", src), "")
 		}
 		return

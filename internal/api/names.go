@@ -1,17 +1,16 @@
 package api
 
-import "strings"
+import (
+	"strings"
 
-// The longest names.
-const (
-	maxName         = 64
-	maxSubscriberID = 128
+	"tallyman/engine/notice"
 )
 
+// maxSubscriberID is the longest id of a user or role.
+const maxSubscriberID = 128
+
 // isName is what a warehouse or the code of a type may be: [A-Za-z0-9][A-Za-z0-9_.-]{0,63}.
-func isName(s string) bool {
-	return isWord(s, maxName, false)
-}
+func isName(s string) bool { return notice.IsName(s) }
 
 // isInbox is a subscriber, or shadow:<rule id>, to which nobody subscribes: the inbox of a rule in shadow.
 func isInbox(s string) bool {
@@ -25,16 +24,17 @@ func isSubscriber(s string) bool {
 	if !ok {
 		id, ok = strings.CutPrefix(s, "role:")
 	}
-	return ok && isWord(id, maxSubscriberID, true)
+	return ok && isID(id)
 }
 
-func isWord(s string, longest int, at bool) bool {
-	if s == "" || len(s) > longest || !isAlnum(s[0]) {
+// isID is [A-Za-z0-9][A-Za-z0-9_.@-]{0,127}.
+func isID(s string) bool {
+	if s == "" || len(s) > maxSubscriberID || !isAlnum(s[0]) {
 		return false
 	}
 	for i := 1; i < len(s); i++ {
 		switch c := s[i]; {
-		case isAlnum(c), c == '_', c == '.', c == '-', at && c == '@':
+		case isAlnum(c), c == '_', c == '.', c == '-', c == '@':
 		default:
 			return false
 		}

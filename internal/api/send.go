@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
 )
 
@@ -37,11 +38,8 @@ const (
 	TargetEach  TargetKind = "each" // under a strategy, one delivery for each subscriber
 )
 
-// A list of 1,000 notices, well filled.
-const (
-	maxSendBody     = 8 << 20
-	sendBodyTimeout = 30 * time.Second
-)
+// sendBodyTimeout is for a list of 1,000 notices, well filled.
+const sendBodyTimeout = 30 * time.Second
 
 func (a *API) registerSend(operations huma.API) {
 	send := operation("send-notices", http.MethodPost, "/notices", "notices", "Send notices")
@@ -52,7 +50,7 @@ func (a *API) registerSend(operations huma.API) {
 		Description: "the same request was made before under this key; this is its answer",
 		Content:     map[string]*huma.MediaType{string(mediaJSON): {Schema: schemaOf[SentForm](operations.OpenAPI())}},
 	}
-	send.MaxBodyBytes, send.BodyReadTimeout = maxSendBody, sendBodyTimeout
+	send.MaxBodyBytes, send.BodyReadTimeout = notice.MaxRequestBytes, sendBodyTimeout
 	huma.Register(operations, send, a.sendNotices)
 }
 

@@ -18,11 +18,8 @@ import (
 	"tallyman/rules/row"
 )
 
-// The bounds of a field.
-const (
-	maxFieldText = 16 << 10 // bytes
-	maxDecimal   = 1000     // digits before the point, and after it
-)
+// maxDecimal bounds a decimal.
+const maxDecimal = 1000 // digits before the point, and after it
 
 // data reads the typed fields. Where there are none, and the notice says something in words, none is missing.
 func (s *sending) data(at string, f *SendNoticeForm, typ *catalog.Type) []notice.Field {
@@ -78,9 +75,6 @@ func fieldValue(kind catalog.FieldKind, raw json.RawMessage) (value any, fault s
 	case catalog.String:
 		if !isText {
 			return nil, "it takes a text in quotes"
-		}
-		if len(text) > maxFieldText {
-			return nil, "it takes " + strconv.Itoa(maxFieldText) + " bytes at most"
 		}
 		return text, ""
 	case catalog.Bool:

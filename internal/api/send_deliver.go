@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
 	"tallyman/rules/strictyaml"
 	"tallyman/sinks"
@@ -66,6 +67,7 @@ func (s *sending) inbox() string {
 
 // recipients are those that are named, sorted.
 func (s *sending) recipients(at string, list []string) []string {
+	s.beyond(at, notice.CheckRecipients(len(list)))
 	for i, r := range list {
 		if !isSubscriber(r) {
 			where := at + "recipients[" + strconv.Itoa(i) + "]"

@@ -5,33 +5,68 @@ import (
 	"encoding/xml"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/engine/notice"
 )
 
 // SendForm is a list of notices that a business system sends.
 type SendForm struct {
-	Notices []SendNoticeForm `json:"notices" minItems:"1" maxItems:"1000" nullable:"false"`
+	Notices []SendNoticeForm `json:"notices" minItems:"1" nullable:"false"`
+}
+
+// TransformSchema sets the limits.
+func (SendForm) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	s.Properties["notices"].MaxItems = new(notice.MaxRequest)
+	return s
 }
 
 // SendNoticeForm is a notice that a business system sends. It says something: data, or a title, or both.
 type SendNoticeForm struct {
 	Type       string                  `json:"type" doc:"code of a type in the catalogue" example:"REP_NOTICE"`
 	Warehouse  string                  `json:"warehouse" doc:"whose inboxes get it" example:"119240"`
-	Title      string                  `json:"title,omitempty" maxLength:"500" doc:"the name of the type where it is left out, in each of its languages"`
-	Body       string                  `json:"body,omitempty" maxLength:"16384" doc:"a list of the data where it is left out"`
+	Title      string                  `json:"title,omitempty" doc:"the name of the type where it is left out, in each of its languages"`
+	Body       string                  `json:"body,omitempty" doc:"a list of the data where it is left out"`
 	Texts      map[string]SendTextForm `json:"texts,omitempty" doc:"title and body by language"`
 	Data       SendData                `json:"data,omitempty" doc:"the typed fields of the type"`
-	Priority   int                     `json:"priority,omitempty" minimum:"1" maximum:"5" default:"3" doc:"5 is the highest"`
+	Priority   int                     `json:"priority,omitempty" default:"3" doc:"5 is the highest"`
 	Modal      string                  `json:"modal,omitempty" enum:"silent,popup" default:"silent"`
-	Labels     map[string]string       `json:"labels,omitempty" doc:"texts by name, at most 32"`
+	Labels     map[string]string       `json:"labels,omitempty" doc:"texts by name"`
 	Expires    string                  `json:"expires,omitempty" doc:"how long it lives, in s, m, h, d; the retention of the type by default" example:"24h"`
-	Recipients []string                `json:"recipients,omitempty" maxItems:"1000" nullable:"false" doc:"user:<id> or role:<id>; those who subscribe to the type in the warehouse by default"`
-	Deliver    []DeliverForm           `json:"deliver,omitempty" maxItems:"32" nullable:"false" doc:"where it goes; the inbox by default"`
+	Recipients []string                `json:"recipients,omitempty" nullable:"false" doc:"user:<id> or role:<id>; those who subscribe to the type in the warehouse by default"`
+	Deliver    []DeliverForm           `json:"deliver,omitempty" nullable:"false" doc:"where it goes; the inbox by default"`
+}
+
+// TransformSchema sets the limits.
+func (SendNoticeForm) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	setTextLimits(s)
+	s.Properties["warehouse"].MaxLength = new(notice.MaxName)
+	s.Properties["texts"].MaxProperties = new(notice.MaxLanguages)
+	s.Properties["priority"].Minimum, s.Properties["priority"].Maximum = new(float64(notice.LowestPriority)), new(float64(notice.HighestPriority))
+	labels := s.Properties["labels"]
+	labels.MaxProperties = new(notice.MaxLabels)
+	if of, ok := labels.AdditionalProperties.(*huma.Schema); ok {
+		of.MaxLength = new(notice.MaxLabel)
+	}
+	recipients := s.Properties["recipients"]
+	recipients.MaxItems, recipients.Items.MaxLength = new(notice.MaxRecipients), new(len("user:")+maxSubscriberID)
+	s.Properties["deliver"].MaxItems = new(notice.MaxSinks)
+	return s
+}
+
+func setTextLimits(s *huma.Schema) {
+	s.Properties["title"].MaxLength, s.Properties["body"].MaxLength = new(notice.MaxTitle), new(notice.MaxBody)
 }
 
 // SendTextForm is a translation of title and body.
 type SendTextForm struct {
-	Title string `json:"title,omitempty" maxLength:"500"`
-	Body  string `json:"body,omitempty" maxLength:"16384"`
+	Title string `json:"title,omitempty"`
+	Body  string `json:"body,omitempty"`
+}
+
+// TransformSchema sets the limits.
+func (SendTextForm) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	setTextLimits(s)
+	return s
 }
 
 // DeliverForm is a sink that a notice goes to. Push channels have a strategy; the inbox and queues are tried until they take it.

@@ -15,15 +15,6 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// The bounds of a notice that is sent, beside those in its schema.
-const (
-	maxLabels      = 32
-	maxLabel       = 500 // characters
-	leastExpiry    = time.Second
-	mostExpiry     = 3650 * 24 * time.Hour
-	priorityUnsaid = 3
-)
-
 // sending makes notices of a request.
 type sending struct {
 	who     *auth.Identity // who sends
@@ -38,12 +29,22 @@ type sending struct {
 // notices makes all of them, or says all that is wrong.
 func (s *sending) notices(forms []SendNoticeForm) ([]ledger.NewNotice, *Problem) {
 	list := make([]ledger.NewNotice, len(forms))
+	recipients := 0
 	for i := range forms {
 		at := "body.notices[" + strconv.Itoa(i) + "]."
 		list[i] = s.notice(at, &forms[i])
+		recipients += len(forms[i].Recipients)
 		list[i].Notice.ID = notice.ID("", s.who.Subject, s.key, strconv.Itoa(i), notice.Sent, 0)
 	}
+	s.beyond("body.", notice.CheckRequest(len(forms), recipients))
 	return list, s.problem()
+}
+
+// beyond adds what is beyond the limits of notices.
+func (s *sending) beyond(at string, found []notice.Fault) {
+	for _, f := range found {
+		s.add(CodeInvalidBody, at+f.At, f.Message)
+	}
 }
 
 // notice makes one of them but for its id.
@@ -58,12 +59,15 @@ func (s *sending) notice(at string, f *SendNoticeForm) ledger.NewNotice {
 		Data: s.data(at, f, typ), Labels: s.labels(at, f), Count: 1, CreatedAt: s.now, ExpiresAt: s.now.Add(expires),
 	}
 	if n.Priority == 0 {
-		n.Priority = priorityUnsaid
+		n.Priority = notice.DefaultPriority
 	}
 	if n.Modal == "" {
 		n.Modal = "silent"
 	}
 	s.words(at, n, f, typ)
+	if typ.Code != "" { // without a type it has neither data nor a life
+		s.beyond(at, notice.CheckSent(n))
+	}
 	return ledger.NewNotice{Notice: n, Sinks: s.deliver(at, f, expires)}
 }
 
@@ -85,29 +89,17 @@ func (s *sending) expiry(at string, f *SendNoticeForm, typ *catalog.Type) time.D
 		return typ.Retention
 	}
 	d, err := strictyaml.ParseDuration(f.Expires)
-	switch {
-	case err != nil:
+	if err != nil {
 		s.add(CodeInvalidBody, at+"expires", err.Error())
-	case d < leastExpiry || d > mostExpiry:
-		s.add(CodeInvalidBody, at+"expires", "a notice lives from 1s to 3650d")
+		return typ.Retention
 	}
 	return d
 }
 
 // labels are those of the notice.
 func (s *sending) labels(at string, f *SendNoticeForm) map[string]string {
-	if len(f.Labels) > maxLabels {
-		s.add(CodeInvalidBody, at+"labels", "more than "+strconv.Itoa(maxLabels)+" labels")
-	}
 	for _, name := range slices.Sorted(maps.Keys(f.Labels)) {
-		where := at + "labels." + clip(name)
-		if !isName(name) {
-			s.add(CodeInvalidBody, where, "a label is named with letters, digits, _ . and -, at most 64, a letter or digit first")
-		}
-		if len([]rune(f.Labels[name])) > maxLabel {
-			s.add(CodeInvalidBody, where, "more than "+strconv.Itoa(maxLabel)+" characters")
-		}
-		s.printable(where, f.Labels[name])
+		s.printable(at+"labels."+clip(name), f.Labels[name])
 	}
 	return f.Labels
 }

@@ -1,15 +1,20 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tallyman/engine/notice"
 	"tallyman/internal/api"
 	"tallyman/rules/catalog"
+	"tallyman/rules/strictyaml"
 )
 
 // sendFlags is a notice as flags say it.
@@ -64,6 +69,9 @@ func (f *sendFlags) form(cmd *cobra.Command, kinds func(code string) (fieldKinds
 		}
 		n.Deliver = append(n.Deliver, d)
 	}
+	if err := withinLimits(&n); err != nil {
+		return n, err
+	}
 	values, err := namedValues("data", f.data)
 	if err != nil || len(values) == 0 {
 		return n, err
@@ -77,6 +85,28 @@ func (f *sendFlags) form(cmd *cobra.Command, kinds func(code string) (fieldKinds
 		n.Data[name] = fieldJSON(catalog.FieldKind(of[name].Type), value)
 	}
 	return n, nil
+}
+
+// withinLimits says before the server does what is beyond the limits of a notice.
+func withinLimits(n *api.SendNoticeForm) error {
+	life := notice.MaxLife // stands in for the type's, which the server knows
+	if n.Expires != "" {
+		var err error
+		if life, err = strictyaml.ParseDuration(n.Expires); err != nil {
+			return usage("--expires: %s", err)
+		}
+	}
+	found := notice.CheckSent(&notice.Notice{
+		Title: n.Title, Body: n.Body, Labels: n.Labels, Priority: cmp.Or(n.Priority, notice.DefaultPriority), ExpiresAt: time.Time{}.Add(life),
+	})
+	found = append(found, notice.CheckRecipients(len(n.Recipients))...)
+	if len(n.Deliver) > notice.MaxSinks {
+		found = append(found, notice.Fault{At: "deliver", Message: fmt.Sprintf("it has %d sinks, %d are the most", len(n.Deliver), notice.MaxSinks)})
+	}
+	for _, f := range found {
+		return usage("%s: %s", f.At, f.Message)
+	}
+	return nil
 }
 
 // fieldJSON writes a value as its kind has it. What does not fit goes as a text, for the server to say so.

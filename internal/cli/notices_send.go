@@ -12,12 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tallyman/engine/notice"
 	"tallyman/internal/api"
 	"tallyman/internal/strictjson"
 )
-
-// maxSend is the longest body that the server takes.
-const maxSend = 8 << 20
 
 func (c *command) noticesSend() *cobra.Command {
 	var f sendFlags
@@ -79,20 +77,26 @@ func (c *command) readNotices(name string) (any, error) {
 		return nil, err
 	}
 	defer func() { _ = in.Close() }()
-	text, err := io.ReadAll(io.LimitReader(in, maxSend+1))
+	text, err := io.ReadAll(io.LimitReader(in, notice.MaxRequestBytes+1))
 	if err != nil {
 		return nil, &exitError{ExitUsage, err}
 	}
 	text = bytes.TrimSpace(text)
-	if err := strictjson.Check(text); err != nil && len(text) > 0 {
-		return nil, fmt.Errorf("%s: %s: %w", name, placeInFile(text, err), err)
-	}
-	switch {
-	case len(text) > maxSend:
-		return nil, fmt.Errorf("%s has more than %d MB: send it in parts", name, maxSend>>20)
+	switch err := strictjson.Check(text); {
+	case len(text) > notice.MaxRequestBytes:
+		return nil, fmt.Errorf("%s has more than %d MB: send it in parts", name, notice.MaxRequestBytes>>20)
 	case len(text) == 0:
 		return nil, fmt.Errorf("%s is empty", name)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %s: %w", name, placeInFile(text, err), err)
 	case text[0] == '[':
+		var list []json.RawMessage
+		if err := strictjson.Unmarshal(text, &list); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		for _, f := range notice.CheckRequest(len(list), 0) {
+			return nil, fmt.Errorf("%s: %s: send it in parts", name, f.Message)
+		}
 		return map[string]json.RawMessage{"notices": text}, nil
 	}
 	var whole map[string]json.RawMessage

@@ -10,11 +10,12 @@ import (
 	"text/template/parse"
 	"time"
 
+	"tallyman/engine/notice"
 	"tallyman/rules/row"
 )
 
 // MaxSize is how long a template, and what it renders, may be, in bytes. Longer output is cut and ends in "…".
-const MaxSize = 64 << 10
+const MaxSize = notice.MaxText
 
 // The codes of this package's problems.
 const (

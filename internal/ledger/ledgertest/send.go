@@ -1,7 +1,10 @@
 package ledgertest
 
 import (
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -40,6 +43,50 @@ var sendTests = []testCase{
 		noError(t, err)
 		equal(t, 0, len(of))
 		equal(t, []ledger.Total{{Type: "REP_NOTICE", Status: "sent", Count: 2, Latest: start}}, totals)
+	}},
+	{"what is beyond the limits is refused, and nothing is written", func(t *testing.T, f *fixture) {
+		many := make([]string, notice.MaxRecipients+1)
+		for i := range many {
+			many[i] = fmt.Sprintf("user:%d", i)
+		}
+		change := func(do func(*notice.Notice)) []ledger.NewNotice {
+			bad := sentNotice("n_2")
+			do(bad)
+			return to([]ledger.Target{inbox}, sentNotice("n_1"), bad)
+		}
+		full := to([]ledger.Target{{Sink: inboxSink, Inbox: true, Recipients: many[:notice.MaxRecipients]}})
+		for i := range notice.MaxRequestRecipients/notice.MaxRecipients + 1 {
+			full = append(full, to([]ledger.Target{{Sink: inboxSink, Inbox: true, Recipients: many[:notice.MaxRecipients]}}, sentNotice(fmt.Sprintf("n_%d", i)))...)
+		}
+		long := make([]ledger.NewNotice, notice.MaxRequest+1)
+		for i := range long {
+			long[i] = to([]ledger.Target{inbox}, sentNotice(fmt.Sprintf("n_%d", i)))[0]
+		}
+		for what, list := range map[string][]ledger.NewNotice{
+			"priority":    change(func(n *notice.Notice) { n.Priority = 99 }),
+			"no priority": change(func(n *notice.Notice) { n.Priority = 0 }),
+			"title":       change(func(n *notice.Notice) { n.Title = strings.Repeat("库", notice.MaxTitle+1) }),
+			"body":        change(func(n *notice.Notice) { n.Body = strings.Repeat("x", notice.MaxBody+1) }),
+			"translation": change(func(n *notice.Notice) {
+				n.Texts = map[string]notice.Text{"zh": {Body: strings.Repeat("x", notice.MaxBody+1)}}
+			}),
+			"data": change(func(n *notice.Notice) {
+				n.Data = []notice.Field{{Name: "bin", Value: strings.Repeat("x", notice.MaxFieldText+1)}}
+			}),
+			"label":           change(func(n *notice.Notice) { n.Labels = map[string]string{"a": strings.Repeat("x", notice.MaxLabel+1)} }),
+			"life":            change(func(n *notice.Notice) { n.ExpiresAt = n.CreatedAt }),
+			"recipients":      to([]ledger.Target{{Sink: inboxSink, Inbox: true, Recipients: many}}, sentNotice("n_1")),
+			"recipients, all": full,
+			"sinks":           to(slices.Repeat([]ledger.Target{inbox}, notice.MaxSinks+1), sentNotice("n_1")),
+			"notices":         long,
+		} {
+			if _, err := f.Send(t.Context(), list); !errors.Is(err, ledger.ErrInvalid) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		found, err := f.Notices(t.Context(), []string{"n_0", "n_1", "n_2"})
+		noError(t, err)
+		equal(t, 0, len(found))
 	}},
 	{"without anybody to have it a notice is kept", func(t *testing.T, f *fixture) {
 		got := f.sends(t, to([]ledger.Target{inbox}, sentNotice("n_1")))

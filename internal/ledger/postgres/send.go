@@ -13,6 +13,9 @@ import (
 // Send implements ledger.Sends. Where the same notices are being sent elsewhere, the key of the table makes it wait for them; then
 // they are there.
 func (l *Ledger) Send(ctx context.Context, notices []ledger.NewNotice) (ledger.SentNotices, error) {
+	if err := ledger.CheckSend(notices); err != nil {
+		return ledger.SentNotices{}, err
+	}
 	sent, err := l.send(ctx, notices)
 	if hasState(err, uniqueViolation) {
 		sent, err = l.send(ctx, notices)

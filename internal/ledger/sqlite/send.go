@@ -11,6 +11,9 @@ import (
 
 // Send implements ledger.Sends.
 func (l *Ledger) Send(ctx context.Context, given []ledger.NewNotice) (ledger.SentNotices, error) {
+	if err := ledger.CheckSend(given); err != nil {
+		return ledger.SentNotices{}, err
+	}
 	plan := rows.PlanOf(given)
 	if err := plan.Encode()(); err != nil { // before the transaction, for which others wait
 		return ledger.SentNotices{}, failed("send", err)

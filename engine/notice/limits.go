@@ -1,0 +1,153 @@
+package notice
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// The priorities.
+const (
+	LowestPriority  = 1
+	HighestPriority = 5
+	DefaultPriority = 3
+)
+
+// The limits of every notice.
+const (
+	MaxText   = 64 << 10 // bytes of a title, a body or a text of the data
+	MaxLabels = 32
+	MaxLabel  = 500 // characters of a label's text
+	MaxName   = 64  // bytes of the name of a label
+	MaxSinks  = 32  // to which it goes
+)
+
+// The limits of a notice that a business system sends, within those of every notice, and of the requests that send them. The schema of the API has
+// its numbers from here, and CheckSent and CheckRequest hold what is acted on against them once more.
+const (
+	MaxTitle      = 500       // characters
+	MaxBody       = 16 << 10  // characters; as many bytes as MaxText at most
+	MaxLanguages  = 32        // translations
+	MaxFieldText  = 16 << 10  // bytes of a text of the data
+	MaxSize       = 256 << 10 // bytes of all its texts
+	MaxRecipients = 1000
+	MinLife       = time.Second
+	MaxLife       = 3650 * 24 * time.Hour
+
+	MaxRequest           = 1000    // notices
+	MaxRequestRecipients = 20_000  // of all notices of a request
+	MaxRequestBytes      = 8 << 20 // of its body
+)
+
+// Fault is what is beyond the limits. At is the path of the member in the JSON that a notice is sent in, such as texts.zh.title.
+type Fault struct{ At, Message string }
+
+// CheckSent says what of a notice that is sent is beyond the limits, in the order of its members. It looks at what will be stored; names and kinds
+// have been looked at before.
+func CheckSent(n *Notice) []Fault {
+	var c limitCheck
+	size := c.texts("", Text{n.Title, n.Body})
+	c.most("texts", len(n.Texts), MaxLanguages, "languages")
+	for _, lang := range slices.Sorted(maps.Keys(n.Texts)) {
+		size += len(lang) + c.texts("texts."+lang+".", n.Texts[lang])
+	}
+	for _, f := range n.Data {
+		if text, ok := f.Value.(string); ok {
+			size += len(f.Name) + len(text)
+			c.most("data."+f.Name, len(text), MaxFieldText, "bytes")
+		}
+	}
+	c.labels(n.Labels)
+	if n.Priority < LowestPriority || n.Priority > HighestPriority {
+		c.add("priority", "%d is none of %d to %d", n.Priority, LowestPriority, HighestPriority)
+	}
+	if life := n.ExpiresAt.Sub(n.CreatedAt); life < MinLife || life > MaxLife {
+		c.add("expires", "a notice lives from 1s to 3650d")
+	}
+	if len(c.faults) == 0 {
+		c.most("body", size, MaxSize, "bytes of texts")
+	}
+	return c.faults
+}
+
+// CheckLabels says what of labels is beyond the limits, in the order of their names.
+func CheckLabels(labels map[string]string) []Fault {
+	var c limitCheck
+	c.labels(labels)
+	return c.faults
+}
+
+// CheckRecipients says what is beyond the limits of those that a notice names.
+func CheckRecipients(n int) []Fault {
+	var c limitCheck
+	c.most("recipients", n, MaxRecipients, "recipients")
+	return c.faults
+}
+
+// CheckRequest says what is beyond the limits of one request: of how many notices, and to how many recipients of all of them.
+func CheckRequest(notices, recipients int) []Fault {
+	var c limitCheck
+	c.most("notices", notices, MaxRequest, "notices")
+	c.most("notices", recipients, MaxRequestRecipients, "recipients in one request; send it in parts")
+	return c.faults
+}
+
+// IsName tells whether a text can name a label or a warehouse: letters, digits, _ . and -, at most 64, a letter or digit first.
+func IsName(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		plain := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !plain && (i == 0 || c != '_' && c != '.' && c != '-') {
+			return false
+		}
+	}
+	return s != "" && len(s) <= MaxName
+}
+
+// limitCheck collects what is beyond.
+type limitCheck struct{ faults []Fault }
+
+func (c *limitCheck) add(at, format string, args ...any) {
+	c.faults = append(c.faults, Fault{at, fmt.Sprintf(format, args...)})
+}
+
+func (c *limitCheck) most(at string, n, limit int, what string) {
+	if n > limit {
+		c.add(at, "it has %d %s, %d are the most", n, what, limit)
+	}
+}
+
+// texts checks title and body, and returns how many bytes they have.
+func (c *limitCheck) texts(at string, t Text) int {
+	c.characters(at+"title", t.Title, MaxTitle)
+	c.characters(at+"body", t.Body, MaxBody)
+	return len(t.Title) + len(t.Body)
+}
+
+func (c *limitCheck) characters(at, text string, limit int) {
+	if len(text) > limit { // there are no more characters than bytes
+		c.most(at, utf8.RuneCountInString(text), limit, "characters")
+	}
+}
+
+func (c *limitCheck) labels(labels map[string]string) {
+	c.most("labels", len(labels), MaxLabels, "labels")
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		at := "labels." + shortName(name)
+		if !IsName(name) {
+			c.add(at, "a label is named with letters, digits, _ . and -, at most %d, a letter or digit first", MaxName)
+		}
+		c.characters(at, labels[name], MaxLabel)
+	}
+}
+
+// shortName keeps a name that somebody made up short.
+func shortName(name string) string {
+	if len(name) > MaxName {
+		return strings.ToValidUTF8(name[:MaxName], "") + "…"
+	}
+	return name
+}
