@@ -152,7 +152,7 @@ func checkable(s *huma.Schema) error {
 		"oneOf": s.OneOf != nil, "anyOf": s.AnyOf != nil, "allOf": s.AllOf != nil, "not": s.Not != nil,
 		"exclusiveMinimum": s.ExclusiveMinimum != nil, "exclusiveMaximum": s.ExclusiveMaximum != nil, "multipleOf": s.MultipleOf != nil,
 		"uniqueItems": s.UniqueItems, "dependentRequired": len(s.DependentRequired) > 0, "contentEncoding": s.ContentEncoding != "",
-		"readOnly": s.ReadOnly, "format " + s.Format: !slices.Contains([]string{"", "date-time", "int64", "int32"}, s.Format),
+		"readOnly": s.ReadOnly, "format " + s.Format: !slices.Contains([]string{"", "date-time", "int64", "int32", "double", "float"}, s.Format),
 		"enum of a " + s.Type: len(s.Enum) > 0 && s.Type != huma.TypeString,
 	} {
 		if said {
