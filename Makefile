@@ -51,12 +51,13 @@ race: ## Run all Go tests with the race detector (PKG=./folder)
 	$(GO) test -race $(UNWATCHED_C) -parallel 4 -timeout 20m $(PKG)
 
 .PHONY: check
-check: ## Check lint (with format and go vet), generated code, the console and go.mod
+check: ## Check lint (with format and go vet), generated code, the console, clients of the API and go.mod
 	@scripts/test-deps.sh protoc node
 	@lint=$$(scripts/golangci-lint.sh $(LINT_VERSION)); \
 	echo "lint"; "$$lint" run ./...; \
 	echo "generated code"; scripts/generate.sh --check; \
 	echo "console"; scripts/console.sh check; \
+	echo "clients of the API"; scripts/clients.sh check; \
 	echo "go.mod"; $(GO) mod tidy -diff; \
 	echo "bench"; cd bench; $(GO) mod tidy -diff; "$$lint" run ./...
 

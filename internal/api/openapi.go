@@ -2,8 +2,10 @@ package api
 
 import (
 	"fmt"
+	"math"
 	"path"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -81,9 +83,27 @@ func complete(doc *huma.OpenAPI) {
 		}
 	}
 	nameRoles(doc)
+	tellPresets(doc)
 	for name, schema := range doc.Components.Schemas.Map() {
 		if !sent[name] {
 			schema.AdditionalProperties = nil // answers may grow: a client must not trip over a new member
+		}
+	}
+}
+
+// tellPresets moves the presets of members into words: generators of TypeScript take a member with a default for one that is always there, and
+// ask for it in bodies.
+func tellPresets(doc *huma.OpenAPI) {
+	for _, schema := range doc.Components.Schemas.Map() {
+		for name, member := range schema.Properties {
+			if member.Default == nil || slices.Contains(schema.Required, name) {
+				continue
+			}
+			words := fmt.Sprintf("%v by default", member.Default)
+			if member.Description != "" {
+				words = member.Description + ". " + strings.ToUpper(words[:1]) + words[1:]
+			}
+			member.Description, member.Default = words, nil
 		}
 	}
 }
@@ -144,5 +164,9 @@ func nameSchema() *huma.Schema { return text("^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
 func text(pattern string) *huma.Schema { return &huma.Schema{Type: huma.TypeString, Pattern: pattern} }
 
 func integer(least, most float64, preset any) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeInteger, Minimum: &least, Maximum: &most, Default: preset}
+	s := &huma.Schema{Type: huma.TypeInteger, Minimum: &least, Maximum: &most, Default: preset}
+	if most > math.MaxInt32 {
+		s.Format = "int64" // what is generated for a machine of 32 bits must hold it
+	}
+	return s
 }
