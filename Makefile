@@ -45,6 +45,11 @@ test: test-deps ## Run all tests, and those in a browser
 	$(GO) test -vet=off -race $(UNWATCHED_C) -parallel 4 -timeout 10m $$($(GO) list ./... | grep -vxF "$$unwatched"); \
 	scripts/beside.sh "scripts/console.sh test" $(GO) test -vet=off -parallel 4 -timeout 10m $$unwatched
 
+.PHONY: test-site
+test-site: ## Run the tests with servers that a site has and CI does not start: nginx, HAProxy, Caddy
+	@scripts/test-deps.sh cc redis postgres nginx haproxy caddy
+	$(GO) test -tags site -run '^TestSite' -parallel 4 -timeout 10m ./internal/e2e
+
 .PHONY: race
 race: ## Run all Go tests with the race detector (PKG=./folder)
 	@scripts/test-deps.sh cc redis postgres mariadb python3
