@@ -45,18 +45,24 @@ test: test-deps ## Run all tests, and those in a browser
 	$(GO) test -vet=off -race $(UNWATCHED_C) -parallel 4 -timeout 10m $$($(GO) list ./... | grep -vxF "$$unwatched"); \
 	scripts/beside.sh "scripts/console.sh test" $(GO) test -vet=off -parallel 4 -timeout 10m $$unwatched
 
+.PHONY: test-site
+test-site: ## Run the tests with servers that a site has and CI does not start: nginx, HAProxy, Caddy
+	@scripts/test-deps.sh cc redis postgres nginx haproxy caddy
+	$(GO) test -tags site -run '^TestSite' -parallel 4 -timeout 10m ./internal/e2e
+
 .PHONY: race
 race: ## Run all Go tests with the race detector (PKG=./folder)
 	@scripts/test-deps.sh cc redis postgres mariadb python3
 	$(GO) test -race $(UNWATCHED_C) -parallel 4 -timeout 20m $(PKG)
 
 .PHONY: check
-check: ## Check lint (with format and go vet), generated code, the console and go.mod
+check: ## Check lint (with format and go vet), generated code, the console, clients of the API and go.mod
 	@scripts/test-deps.sh protoc node
 	@lint=$$(scripts/golangci-lint.sh $(LINT_VERSION)); \
 	echo "lint"; "$$lint" run ./...; \
 	echo "generated code"; scripts/generate.sh --check; \
 	echo "console"; scripts/console.sh check; \
+	echo "clients of the API"; scripts/clients.sh check; \
 	echo "go.mod"; $(GO) mod tidy -diff; \
 	echo "bench"; cd bench; $(GO) mod tidy -diff; "$$lint" run ./...
 

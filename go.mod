@@ -2,7 +2,10 @@ module tallyman
 
 go 1.26.0
 
-ignore ./internal/console/web
+ignore (
+	./internal/console/web
+	./internal/e2e/clients/typescript
+)
 
 require (
 	github.com/MicahParks/jwkset v0.11.3

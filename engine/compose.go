@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -72,7 +71,7 @@ func (f *found) messages() []message {
 		tell := &f.step.Tells[i]
 		st := f.step.State(*tell)
 		list = append(list, message{
-			key: cmp.Or(tell.Group, st.Key), episode: micros(st.Episode), status: notice.Firing, ordinal: st.Ordinal - 1,
+			key: cmp.Or(tell.Group, st.Key), episode: notice.EpisodeAt(st.Episode), status: notice.Firing, ordinal: st.Ordinal - 1,
 			count: tell.Count(), draft: f.drafts[i], tell: tell,
 		})
 	}
@@ -191,7 +190,6 @@ func operation(op finding.Op) ledger.Op {
 }
 
 // micros is a due time as the episodes of notices carry it.
-func micros(t time.Time) string { return strconv.FormatInt(t.UnixMicro(), 10) }
 
 // translations are the texts but the one without a language.
 func translations(texts map[string]rules.Text) map[string]notice.Text {

@@ -49,7 +49,7 @@ func (p *pass) limit(known *before, all []message) (alone []message, digests []d
 // digestEpisode tells the digests of a rule apart: the due time, and of a rule with a watermark also where the pass began, for
 // a firing may take several passes. A repeated pass begins there again and makes the same digests.
 func (p *pass) digestEpisode(known *before) string {
-	due := micros(p.due)
+	due := notice.EpisodeAt(p.due)
 	if p.rule.Probe.Watermark == nil {
 		return due
 	}

@@ -1,12 +1,9 @@
 package notice
 
 import (
-	"bytes"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -46,7 +43,7 @@ func (n *Notice) appendJSON(b []byte) (_ []byte, ok bool) {
 	b = appendText(append(b, `,"rule":`...), n.Rule)
 	b = appendText(append(b, `,"scope":`...), n.Scope)
 	b = appendText(append(b, `,"key":`...), n.Key)
-	b = appendEpisode(append(b, `,"episode":`...), n.Episode)
+	b = appendText(append(b, `,"episode":`...), n.Episode)
 	b = appendText(append(b, `,"status":`...), string(n.Status))
 	b = strconv.AppendInt(append(b, `,"priority":`...), int64(n.Priority), 10)
 	b = appendText(append(b, `,"modal":`...), n.Modal)
@@ -63,19 +60,6 @@ func (n *Notice) appendJSON(b []byte) (_ []byte, ok bool) {
 	b = strconv.AppendInt(append(b, `,"createTime":`...), n.CreatedAt.UnixMilli(), 10)
 	b = strconv.AppendInt(append(b, `,"expireTime":`...), int64(n.ExpiresAt.Sub(n.CreatedAt)/time.Second), 10)
 	return appendTime(append(b, `,"expiresAt":`...), n.ExpiresAt)
-}
-
-// appendEpisode knows the usual episode, a time, at a glance.
-func appendEpisode(b []byte, s string) []byte {
-	if s != "" && s[0] != '0' && strings.Trim(s, "0123456789") == "" {
-		return append(b, s...)
-	}
-	inJSON, _ := episode(s)
-	buf := bytes.NewBuffer(b)
-	if err := json.Compact(buf, inJSON); err != nil { // it is JSON
-		return append(b, "null"...)
-	}
-	return buf.Bytes()
 }
 
 func appendData(b []byte, data []Field) (_ []byte, ok bool) {

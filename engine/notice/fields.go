@@ -54,7 +54,7 @@ func (d DataForm) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
 		return err
 	}
 	for _, f := range d {
-		if err := encodeNamed(e, "field", f.Name, f.Value); err != nil {
+		if err := encodeField(e, f.Name, f.Value); err != nil {
 			return err
 		}
 	}
@@ -69,26 +69,27 @@ func (l LabelForm) MarshalJSON() ([]byte, error) {
 	return encode(map[string]string(l))
 }
 
-// MarshalXML writes <labels><area>replenishment</area>…</labels>.
+// MarshalXML writes <labels><label name="area">replenishment</label>…</labels>, whatever a label is called.
 func (l LabelForm) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
 	if err := e.EncodeToken(start); err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(l)) {
-		if err := encodeNamed(e, "label", name, l[name]); err != nil {
+		label := xml.StartElement{Name: xml.Name{Local: "label"}, Attr: []xml.Attr{{Name: xml.Name{Local: "name"}, Value: name}}}
+		if err := e.EncodeElement(l[name], label); err != nil {
 			return err
 		}
 	}
 	return e.EncodeToken(start.End())
 }
 
-// encodeNamed writes an element of that name. A name that XML does not allow goes into an attribute of a
-// generic element, so that the document stays well-formed whatever a label is called.
-func encodeNamed(e *xml.Encoder, generic, name string, value any) error {
+// encodeField writes an element of that name. A name that XML does not allow goes into an attribute of <field>, so that the
+// document stays well-formed whatever a field is called.
+func encodeField(e *xml.Encoder, name string, value any) error {
 	start := xml.StartElement{Name: xml.Name{Local: name}}
 	if !isXMLName(name) {
 		start = xml.StartElement{
-			Name: xml.Name{Local: generic}, Attr: []xml.Attr{{Name: xml.Name{Local: "name"}, Value: name}},
+			Name: xml.Name{Local: "field"}, Attr: []xml.Attr{{Name: xml.Name{Local: "name"}, Value: name}},
 		}
 	}
 	if value == nil {

@@ -9,28 +9,27 @@ import (
 
 // Form is a notice as clients get it, in JSON and in XML: the same names in the same order.
 type Form struct {
-	XMLName    xml.Name        `json:"-" xml:"notice"`
-	ID         string          `json:"id" xml:"id" doc:"the same for every delivery of this notice"`
-	Type       string          `json:"type" xml:"type" doc:"code in the type catalogue"`
-	TypeID     int64           `json:"typeId" xml:"typeId" doc:"number in the type catalogue"`
-	Warehouse  string          `json:"warehouse" xml:"warehouse"`
-	Rule       string          `json:"rule" xml:"rule" doc:"empty when a business system sent it"`
-	Scope      string          `json:"scope" xml:"scope"`
-	Key        string          `json:"key" xml:"key" doc:"what the finding is about, a JSON array"`
-	Episode    json.RawMessage `json:"episode" xml:"-" doc:"one unbroken life of a finding"`
-	EpisodeXML string          `json:"-" xml:"episode"` // a text without the quotes that it has in JSON
-	Status     Status          `json:"status" xml:"status" enum:"firing,resolved,event,sent"`
-	Priority   int             `json:"priority" xml:"priority" minimum:"1" maximum:"5" doc:"5 is the highest"`
-	Modal      string          `json:"modal" xml:"modal" enum:"silent,popup"`
-	Title      string          `json:"title" xml:"title"`
-	Body       string          `json:"body" xml:"body"`
-	Data       DataForm        `json:"data" xml:"data" doc:"the typed fields; decimals and times are strings"`
-	Labels     LabelForm       `json:"labels" xml:"labels"`
-	Count      int             `json:"count" xml:"count" doc:"findings that it stands for"`
-	CreatedAt  time.Time       `json:"createdAt" xml:"createdAt"`
-	CreateTime int64           `json:"createTime" xml:"createTime" doc:"createdAt in ms since 1970"`
-	ExpireTime int64           `json:"expireTime" xml:"expireTime" doc:"seconds of life"`
-	ExpiresAt  time.Time       `json:"expiresAt" xml:"expiresAt"`
+	XMLName    xml.Name  `json:"-" xml:"notice"`
+	ID         string    `json:"id" xml:"id" doc:"the same for every delivery of this notice"`
+	Type       string    `json:"type" xml:"type" doc:"code in the type catalogue"`
+	TypeID     int64     `json:"typeId" xml:"typeId" doc:"number in the type catalogue"`
+	Warehouse  string    `json:"warehouse" xml:"warehouse"`
+	Rule       string    `json:"rule" xml:"rule" doc:"empty when a business system sent it"`
+	Scope      string    `json:"scope" xml:"scope"`
+	Key        string    `json:"key" xml:"key" doc:"what the finding is about, a JSON array"`
+	Episode    string    `json:"episode" xml:"episode" doc:"names one unbroken life of a finding, or the request that sent the notice: an opaque text, to be compared and not to be read"`
+	Status     Status    `json:"status" xml:"status" enum:"firing,resolved,event,sent"`
+	Priority   int       `json:"priority" xml:"priority" minimum:"1" maximum:"5" doc:"5 is the highest"`
+	Modal      string    `json:"modal" xml:"modal" enum:"silent,popup"`
+	Title      string    `json:"title" xml:"title"`
+	Body       string    `json:"body" xml:"body"`
+	Data       DataForm  `json:"data" xml:"data" doc:"the typed fields; decimals and times are strings"`
+	Labels     LabelForm `json:"labels" xml:"labels"`
+	Count      int       `json:"count" xml:"count" doc:"findings that it stands for"`
+	CreatedAt  time.Time `json:"createdAt" xml:"createdAt"`
+	CreateTime int64     `json:"createTime" xml:"createTime" doc:"createdAt in ms since 1970"`
+	ExpireTime int64     `json:"expireTime" xml:"expireTime" doc:"seconds of life"`
+	ExpiresAt  time.Time `json:"expiresAt" xml:"expiresAt"`
 }
 
 // ViewForm is a notice as one reader gets it.
@@ -42,10 +41,9 @@ type ViewForm struct {
 
 // Form returns the notice as clients get it.
 func (n *Notice) Form() Form {
-	inJSON, inXML := episode(n.Episode)
 	return Form{
 		ID: n.ID, Type: n.Type, TypeID: n.TypeID, Warehouse: n.Warehouse, Rule: n.Rule, Scope: n.Scope, Key: n.Key,
-		Episode: inJSON, EpisodeXML: inXML, Status: n.Status, Priority: n.Priority, Modal: n.Modal, Title: n.Title, Body: n.Body,
+		Episode: n.Episode, Status: n.Status, Priority: n.Priority, Modal: n.Modal, Title: n.Title, Body: n.Body,
 		Data: DataForm(n.Data), Labels: LabelForm(n.Labels), Count: n.Count,
 		CreatedAt: n.CreatedAt.UTC(), CreateTime: n.CreatedAt.UnixMilli(),
 		ExpireTime: int64(n.ExpiresAt.Sub(n.CreatedAt) / time.Second), ExpiresAt: n.ExpiresAt.UTC(),
@@ -82,20 +80,4 @@ func encode(v any) ([]byte, error) {
 func named(start xml.StartElement) xml.StartElement {
 	start.Name = xml.Name{Local: "notice"}
 	return start
-}
-
-// episode keeps what is JSON as it is; a text that is none becomes a JSON string, and no text null, which is an empty element.
-func episode(s string) (inJSON json.RawMessage, inXML string) {
-	switch {
-	case s == "":
-		return json.RawMessage("null"), ""
-	case json.Valid([]byte(s)):
-		return json.RawMessage(s), s
-	default:
-		quoted, err := encode(s)
-		if err != nil { // a string always marshals
-			return json.RawMessage("null"), ""
-		}
-		return quoted, s
-	}
 }

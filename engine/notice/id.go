@@ -5,6 +5,7 @@ import (
 	"encoding/base32"
 	"strconv"
 	"strings"
+	"time"
 )
 
 var idEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
@@ -15,6 +16,9 @@ var idEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadd
 func ID(rule, scope, key, episode string, status Status, ordinal int) string {
 	return hashed("n_", rule, scope, key, episode, status, ordinal)
 }
+
+// EpisodeAt returns the episode of a finding, or of a digest, that the firing of that due time opened.
+func EpisodeAt(due time.Time) string { return strconv.FormatInt(due.UnixMicro(), 10) }
 
 // digest begins the ids of digests, so that they are told from those of the findings that they stand for: the key of a
 // finding may read like that of a digest.

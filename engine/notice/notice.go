@@ -24,7 +24,7 @@ type Notice struct {
 	Rule      string
 	Scope     string
 	Key       string // canonical JSON array
-	Episode   string // JSON: the due time (µs) of the firing that opened the finding; an event's watermark values as an array; a name of the request that sent it
+	Episode   string // opaque to clients; the due time (µs) of the firing that opened the finding; an event's watermark values as an array; a name of the request that sent it
 	Status    Status
 	Priority  int    // 1 (low) … 5 (high)
 	Modal     string // silent | popup

@@ -2,7 +2,6 @@ package preview
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -89,7 +88,7 @@ func (v *view) later(ctx context.Context) error {
 	v.report.LeftOut.Later = len(made) - len(v.report.Later)
 	for i := range v.report.Later {
 		form := &v.report.Later[i].Form // they will be those of the run that tells it
-		form.ID, form.Episode = "", json.RawMessage("null")
+		form.ID, form.Episode = "", ""
 	}
 	return nil
 }

@@ -18,12 +18,12 @@ import (
 
 type (
 	auditInput struct {
-		Object string    `query:"object" doc:"changes of this, or of what begins with it: rule, rule:negative-bin-stock, queue:replenishment" example:"rule:negative-bin-stock"`
-		By     string    `query:"by" doc:"made by this one" example:"user:ann"`
-		Action string    `query:"action" doc:"this was done, or what begins with it: rule, rule.disable" example:"rule.disable"`
-		Since  string    `query:"since" doc:"made then or later: RFC 3339, or so long ago, as 7d" example:"7d"`
-		After  string    `query:"after" doc:"the cursor of the page before"`
-		Limit  listLimit `query:"limit" doc:"changes in a page"`
+		Object string        `query:"object" doc:"changes of this, or of what begins with it: rule, rule:negative-bin-stock, queue:replenishment" example:"rule:negative-bin-stock"`
+		By     string        `query:"by" doc:"made by this one" example:"user:ann"`
+		Action string        `query:"action" doc:"this was done, or what begins with it: rule, rule.disable" example:"rule.disable"`
+		Since  string        `query:"since" doc:"made then or later: RFC 3339, or so long ago, as 7d" example:"7d"`
+		After  string        `query:"after" doc:"the cursor of the page before"`
+		Limit  limit[ofList] `query:"limit" doc:"changes in a page"`
 	}
 	auditOutput struct{ Body AuditForm }
 )

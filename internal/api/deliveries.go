@@ -27,8 +27,8 @@ type Deliveries interface {
 type (
 	deliveriesInput struct {
 		DeliveryQuery
-		Before deliveryID `query:"before" doc:"the number that the page before ended with"`
-		Limit  listLimit  `query:"limit" doc:"deliveries in a page"`
+		Before deliveryID    `query:"before" doc:"the number that the page before ended with"`
+		Limit  limit[ofList] `query:"limit" doc:"deliveries in a page"`
 	}
 	deliveryInput    struct{ DeliveryPath }
 	deliveriesOutput struct{ Body DeliveriesForm }

@@ -41,8 +41,8 @@ type notificationForm struct {
 	MessageTypeID int64  `json:"messageTypeId" xml:"messageTypeId"`
 }
 
-// legacy serves GET /api/v1/legacy/listNotifications. It always speaks XML: its clients send whatever their library
-// does as Accept.
+// legacy serves GET /api/v1/legacy/listNotifications. It always speaks XML, under the name that Accept asks for: its clients
+// send whatever their library does as Accept.
 func (a *API) legacy(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
 	x, prob := newLegacyExchange(r)
@@ -61,7 +61,7 @@ func (a *API) legacy(w http.ResponseWriter, r *http.Request) {
 			outcome = PollNotices
 		}
 		w.Header()["Cache-Control"] = cacheControl
-		a.writeForm(w, pack, mediaXML)
+		a.writeForm(w, pack, x.media)
 	}
 	a.deps.Meter.PollDone(outcome, time.Since(started))
 }
@@ -69,6 +69,9 @@ func (a *API) legacy(w http.ResponseWriter, r *http.Request) {
 // newLegacyExchange reads the parameters under their old names.
 func newLegacyExchange(r *http.Request) (*exchange, *Problem) {
 	x := &exchange{media: mediaXML, language: header(r, "Accept-Language")}
+	if m, ok := negotiate(r); ok && m == mediaTextXML {
+		x.media = m
+	}
 	x.Limit, x.Plain = page.MaxLimit, true
 	var seen seenParams
 	prob := params(r.URL.RawQuery, func(name, value string) *Problem {

@@ -27,24 +27,30 @@ const (
 
 type (
 	searchInput struct {
-		Warehouses []string    `query:"warehouse,explode" doc:"of this warehouse; may be repeated. Without it, those of the token" nullable:"false"`
-		Types      []string    `query:"type,explode" doc:"of this type; may be repeated" nullable:"false"`
-		Statuses   []string    `query:"status,explode" doc:"with this status; may be repeated: firing, resolved, event, sent" nullable:"false"`
-		Rule       string      `query:"rule" doc:"of this rule" example:"negative-bin-stock"`
-		Scope      string      `query:"scope" doc:"of this scope"`
-		Key        string      `query:"key" doc:"whose key has this in it, as it is written; with rule and scope a whole key, as [119240,\"A-01\"], is found at once" example:"A-01"`
-		Priority   string      `query:"priority" doc:"1 to 5: this priority or a higher one"`
-		From       string      `query:"from" doc:"made then or later: RFC 3339" example:"2026-06-01T00:00:00Z"`
-		To         string      `query:"to" doc:"made before then: RFC 3339"`
-		Before     string      `query:"before" doc:"the cursor of the page before"`
-		Limit      searchLimit `query:"limit" doc:"notices in a page"`
-		Language   string      `header:"Accept-Language" doc:"picks translated titles"`
+		Warehouses []string        `query:"warehouse,explode" doc:"of this warehouse; may be repeated. Without it, those of the token" nullable:"false"`
+		Types      []string        `query:"type,explode" doc:"of this type; may be repeated" nullable:"false"`
+		Statuses   []string        `query:"status,explode" doc:"with this status; may be repeated: firing, resolved, event, sent" nullable:"false"`
+		Rule       string          `query:"rule" doc:"of this rule" example:"negative-bin-stock"`
+		Scope      string          `query:"scope" doc:"of this scope"`
+		Key        string          `query:"key" doc:"whose key has this in it, as it is written; with rule and scope a whole key, as [119240,\"A-01\"], is found at once" example:"A-01"`
+		Priority   priorityFloor   `query:"priority" doc:"this priority or a higher one"`
+		From       string          `query:"from" doc:"made then or later: RFC 3339" example:"2026-06-01T00:00:00Z"`
+		To         string          `query:"to" doc:"made before then: RFC 3339"`
+		Before     string          `query:"before" doc:"the cursor of the page before"`
+		Limit      limit[ofSearch] `query:"limit" doc:"notices in a page"`
+		Language   string          `header:"Accept-Language" doc:"picks translated titles"`
 	}
 	searchOutput struct {
 		Vary string `header:"Vary"`
 		Body FoundNoticesForm
 	}
 )
+
+// priorityFloor is read as text, so that a bad one gets the code that it has everywhere.
+type priorityFloor string
+
+// Schema says what the text has to be.
+func (priorityFloor) Schema(huma.Registry) *huma.Schema { return integer(1, 5, nil) }
 
 // FoundNoticesForm is a page of a search.
 type FoundNoticesForm struct {
@@ -157,7 +163,7 @@ func (in *searchInput) parse() (ledger.NoticeFilter, *Problem) {
 	}
 	if in.Priority != "" {
 		if len(in.Priority) != 1 || in.Priority < "1" || in.Priority > "5" {
-			return f, badParameter("priority " + quote(in.Priority) + " is not a number from 1 to 5")
+			return f, badParameter("priority " + quote(string(in.Priority)) + " is not a number from 1 to 5")
 		}
 		f.Priority = int(in.Priority[0] - '0')
 	}
@@ -225,21 +231,4 @@ func parseNoticeCursor(s string) (ledger.NoticePlace, bool) {
 	n, nErr := strconv.ParseInt(parts[1], 36, 64)
 	p := ledger.NoticePlace{At: time.UnixMicro(at).UTC(), N: n, ID: parts[2]}
 	return p, atErr == nil && nErr == nil && at > 0 && n >= 0 && noticeCursor(p) == s
-}
-
-// searchLimit is read as text, so that a bad one gets the code that it has everywhere.
-type searchLimit string
-
-// Schema says what the text has to be.
-func (searchLimit) Schema(huma.Registry) *huma.Schema { return integer(1, maxFound, defaultFound) }
-
-func (l searchLimit) parse() (int, *Problem) {
-	if l == "" {
-		return defaultFound, nil
-	}
-	n, err := strconv.Atoi(string(l))
-	if err != nil || n < 1 || n > maxFound {
-		return 0, newProblem(http.StatusBadRequest, CodeBadLimit, "limit "+quote(string(l))+" is not a number from 1 to "+strconv.Itoa(maxFound))
-	}
-	return n, nil
 }

@@ -27,7 +27,7 @@ type NoticeTraceForm struct {
 	Texts      []NoticeTextForm  `json:"texts" xml:"texts>text" doc:"its words in other languages, by language" nullable:"false"`
 	Origin     string            `json:"origin" xml:"origin" doc:"what made it, a run or a request of a business system: the id that logs and traces show"`
 	Run        *RuleRunForm      `json:"run,omitempty" xml:"run,omitempty" doc:"that made it; absent where a business system sent it, or the ledger keeps the run no more"`
-	Episode    []FoundNoticeForm `json:"episode" xml:"episode>notice" doc:"the other notices of the finding's life: its firing, reminders, its resolution. The latest first, 100 at most" nullable:"false"`
+	Siblings   []FoundNoticeForm `json:"episodeNotices" xml:"episodeNotices>notice" doc:"the other notices of the finding's life: its firing, reminders, its resolution. The latest first, 100 at most" nullable:"false"`
 	Deliveries []DeliveryForm    `json:"deliveries" xml:"deliveries>delivery" doc:"the latest first, 1000 at most" nullable:"false"`
 	Items      []NoticeItemForm  `json:"items" xml:"items>item" doc:"what queues have made of it" nullable:"false"`
 	Marks      []NoticeMarkForm  `json:"marks" xml:"marks>mark" doc:"who has read and acked it, in the order of time" nullable:"false"`
@@ -97,7 +97,7 @@ func (a *API) traceOf(ctx context.Context, n *notice.Notice) (*NoticeTraceForm, 
 	if form.Run, err = a.runOf(ctx, n); err != nil {
 		return nil, err
 	}
-	if form.Episode, err = a.episodeOf(ctx, n); err != nil {
+	if form.Siblings, err = a.episodeOf(ctx, n); err != nil {
 		return nil, err
 	}
 	deliveries, err := a.deps.Deliveries.ListDeliveries(ctx, ledger.DeliveryFilter{Notice: n.ID, Limit: maxSubscriptions})

@@ -85,10 +85,10 @@ func TestNoticeTraceWithGaps(t *testing.T) {
 	check("it is not in the queue yet", `"items":[]`)
 	b.deliveries.list[7].State = ledger.DeliverySent
 	n.Status = notice.Resolved
-	check("it only took back an item", `"items":[]`, `"episode":[{"id":"n_again"`)
+	check("it only took back an item", `"items":[]`, `"episodeNotices":[{"id":"n_again"`)
 	b.deliveries.run = &ledger.Run{Rule: n.Rule, Scope: n.Scope, Started: n.CreatedAt}
 	n.Status = notice.Sent
-	check("a business system sent it", `"episode":[]`)
+	check("a business system sent it", `"episodeNotices":[]`)
 	b.deliveries.err = errBroken
 	if p := b.get(t, noticePath+n.ID).asProblem(t); p.Code != "ledger_unavailable" {
 		t.Errorf("%+v", p)

@@ -1,8 +1,11 @@
 package api
 
 import (
+	"fmt"
+	"math"
 	"path"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -13,7 +16,8 @@ func apiInfo(version string) *huma.Info {
 		Title:   "Tallyman",
 		Version: version,
 		Description: "Clients poll their notices; workers take items from queues; operators keep types and subscriptions. " +
-			"Answers are JSON or XML, as Accept says. Errors are problems (RFC 9457) with a stable code.",
+			"Answers are application/json or application/xml, as Accept says, and the same XML as text/xml where Accept names that; " +
+			"the document has one of the two, because generators of clients trip over both. Errors are problems (RFC 9457) with a stable code.",
 		License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 	}
 }
@@ -56,10 +60,9 @@ func schemaOf[T any](doc *huma.OpenAPI) *huma.Schema {
 
 // complete adds to every operation what the library does not know of: XML beside JSON, and the problems.
 func complete(doc *huma.OpenAPI) {
-	problem := &huma.Response{
-		Description: "a problem; its code says which",
-		Content:     both("application/problem+json", "application/problem+xml", schemaOf[Problem](doc)),
-	}
+	problemForms := both("application/problem+json", "application/problem+xml", schemaOf[Problem](doc))
+	refused := &huma.Response{Description: "the request is refused; the problem's code says why", Content: problemForms}
+	problem := &huma.Response{Description: "the service cannot answer now; the problem's code says why", Content: problemForms}
 	doc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{bearerScheme: {
 		Type: "http", Scheme: "bearer", Description: "An API token (tly_…) or a JWT. With auth.mode none, none is asked for.",
 	}}
@@ -72,13 +75,15 @@ func complete(doc *huma.OpenAPI) {
 			for _, response := range op.Responses {
 				addXML(op, response)
 			}
-			op.Responses["default"] = problem
+			op.Responses["4XX"], op.Responses["default"] = refused, problem
 			documentAccess(op)
 			if op.RequestBody != nil {
 				mark(doc.Components.Schemas, op.RequestBody.Content[string(mediaJSON)].Schema, sent)
 			}
 		}
 	}
+	nameRoles(doc)
+	tellPresets(doc)
 	for name, schema := range doc.Components.Schemas.Map() {
 		if !sent[name] {
 			schema.AdditionalProperties = nil // answers may grow: a client must not trip over a new member
@@ -86,7 +91,36 @@ func complete(doc *huma.OpenAPI) {
 	}
 }
 
-// addXML documents that an answer in JSON is there in XML too.
+// tellPresets moves the presets of members into words: generators of TypeScript take a member with a default for one that is always there, and
+// ask for it in bodies.
+func tellPresets(doc *huma.OpenAPI) {
+	for _, schema := range doc.Components.Schemas.Map() {
+		for name, member := range schema.Properties {
+			if member.Default == nil || slices.Contains(schema.Required, name) {
+				continue
+			}
+			words := fmt.Sprintf("%v by default", member.Default)
+			if member.Description != "" {
+				words = member.Description + ". " + strings.ToUpper(words[:1]) + words[1:]
+			}
+			member.Description, member.Default = words, nil
+		}
+	}
+}
+
+// nameRoles gives generators names for the roles: what some make of client alone is the name of their own client.
+func nameRoles(doc *huma.OpenAPI) {
+	items := doc.Components.Schemas.Map()["TokenAsk"].Properties["access"].Items
+	names := make([]string, len(items.Enum))
+	for i, role := range items.Enum {
+		text := fmt.Sprint(role)
+		names[i] = "Access" + strings.ToUpper(text[:1]) + text[1:]
+	}
+	items.Extensions = map[string]any{"x-enum-varnames": names}
+}
+
+// addXML documents that an answer in JSON is there in XML too. text/xml is left out: it would be the same form twice, which generators
+// of clients make the same name of.
 func addXML(op *huma.Operation, response *huma.Response) {
 	m, ok := response.Content[string(mediaJSON)]
 	if _, has := response.Content[string(mediaXML)]; ok && !has && !plainJSON[op.OperationID] {
@@ -117,8 +151,8 @@ func mark(registry huma.Registry, schema *huma.Schema, sent map[string]bool) {
 // plainJSON holds the operations that answer the same JSON to everyone.
 var plainJSON = map[string]bool{"healthz": true, "readyz": true, "openapi": true}
 
-func both(jsonType, xmlType string, schema *huma.Schema) map[string]*huma.MediaType {
-	return map[string]*huma.MediaType{jsonType: {Schema: schema}, xmlType: {Schema: schema}}
+func both(one, other string, schema *huma.Schema) map[string]*huma.MediaType {
+	return map[string]*huma.MediaType{one: {Schema: schema}, other: {Schema: schema}}
 }
 
 func queryParam(name, description string, schema *huma.Schema) *huma.Param {
@@ -130,5 +164,9 @@ func nameSchema() *huma.Schema { return text("^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
 func text(pattern string) *huma.Schema { return &huma.Schema{Type: huma.TypeString, Pattern: pattern} }
 
 func integer(least, most float64, preset any) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeInteger, Minimum: &least, Maximum: &most, Default: preset}
+	s := &huma.Schema{Type: huma.TypeInteger, Minimum: &least, Maximum: &most, Default: preset}
+	if most > math.MaxInt32 {
+		s.Format = "int64" // what is generated for a machine of 32 bits must hold it
+	}
+	return s
 }

@@ -22,7 +22,7 @@ func pollOperation(doc *huma.OpenAPI) *huma.Operation {
 			queryParam("after", "the cursor of the last answer", text("")),
 			queryParam("since", "instead of after: delivered at or after that many ms since 1970; without either, the last three days", integer(0, maxSince, nil)),
 			queryParam("limit", "notices in a page", integer(1, 200, 50)),
-			queryParam("wait", "hold the answer back until something is new, at most that long: a duration up to 60s, such as 25s", text("")),
+			queryParam("wait", "hold the answer back until something is new, at most that long: a duration up to 60s, such as 25s. After 55s an answer comes in any case", text("")),
 			queryParam("type", "only notices of this type; repeat it for more than one",
 				&huma.Schema{Type: huma.TypeArray, Items: nameSchema(), MaxItems: new(maxTypes)}),
 			queryParam("unread", "true: only what the user among the subscribers has not read", &huma.Schema{Type: huma.TypeBoolean}),
@@ -31,12 +31,8 @@ func pollOperation(doc *huma.OpenAPI) *huma.Operation {
 		},
 		Responses: map[string]*huma.Response{
 			"200": {
-				Description: "a page, oldest first", Headers: pollHeaders(),
-				Content: map[string]*huma.MediaType{
-					string(mediaJSON):    {Schema: schema},
-					string(mediaXML):     {Schema: schema, Example: pageXML},
-					string(mediaTextXML): {Schema: schema},
-				},
+				Description: "a page, oldest first; in XML " + pageXML, Headers: pollHeaders(),
+				Content: both(string(mediaJSON), string(mediaXML), schema),
 			},
 			"304": {Description: "nothing is new", Headers: pollHeaders()},
 		},
@@ -66,7 +62,7 @@ func legacyOperation(doc *huma.OpenAPI) *huma.Operation {
 	return &huma.Operation{
 		OperationID: "legacy-list-notifications", Method: http.MethodGet, Path: base + "/legacy/listNotifications", Tags: []string{"notices"},
 		Summary: "Poll as clients of the old web service do",
-		Description: "Always XML. Poll with the lastFetchTimeStamp of the last answer; notices of that very millisecond come again, so tell them apart by id. " +
+		Description: "Always XML, as text/xml where Accept asks for that. Poll with the lastFetchTimeStamp of the last answer; notices of that very millisecond come again, so tell them apart by id. " +
 			"createTime is the time of delivery.",
 		Parameters: []*huma.Param{
 			queryParam("whId", "the warehouse; may be left out by a token that has one", nameSchema()),
@@ -75,26 +71,31 @@ func legacyOperation(doc *huma.OpenAPI) *huma.Operation {
 			{Name: "Accept-Language", In: "header", Description: "picks translated titles and bodies", Schema: text("")},
 		},
 		Responses: map[string]*huma.Response{"200": {
-			Description: "what is new, oldest first",
-			Content:     map[string]*huma.MediaType{string(mediaXML): {Schema: schemaOf[packForm](doc), Example: packXML}},
+			Description: "what is new, oldest first: " + packXML,
+			Content:     map[string]*huma.MediaType{string(mediaXML): {Schema: schemaOf[packForm](doc)}},
 		}},
 	}
 }
 
+// condition is how a process says that it is well.
+func condition(word string) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{"status": {Type: huma.TypeString, Enum: []any{word}}}, Required: []string{"status"}}
+}
+
 // plainOperations describe what has no parameters.
 func plainOperations() []*huma.Operation {
-	simple := func(id, path, summary, form, description string) *huma.Operation {
+	simple := func(id, path, summary, form string, schema *huma.Schema, description string) *huma.Operation {
 		return &huma.Operation{
 			OperationID: id, Method: http.MethodGet, Path: path, Tags: []string{"operations"}, Summary: summary,
 			Responses: map[string]*huma.Response{"200": {
-				Description: description, Content: map[string]*huma.MediaType{form: {Schema: &huma.Schema{}}},
+				Description: description, Content: map[string]*huma.MediaType{form: {Schema: schema}},
 			}},
 		}
 	}
 	return []*huma.Operation{
-		simple("healthz", "/healthz", "Is the process alive?", string(mediaJSON), "it is"),
-		simple("readyz", "/readyz", "Can the node do its work?", string(mediaJSON), "it can; otherwise a problem with code not_ready lists what is missing"),
-		simple("metrics", "/metrics", "Metrics for Prometheus", "text/plain", "the metrics"),
-		simple("openapi", "/openapi.json", "This document", string(mediaJSON), "OpenAPI 3.1"),
+		simple("healthz", "/healthz", "Is the process alive?", string(mediaJSON), condition("alive"), "it is"),
+		simple("readyz", "/readyz", "Can the node do its work?", string(mediaJSON), condition("ready"), "it can; otherwise a problem with code not_ready lists what is missing"),
+		simple("metrics", "/metrics", "Metrics for Prometheus", "text/plain", text(""), "the metrics"),
+		simple("openapi", "/openapi.json", "This document", string(mediaJSON), &huma.Schema{Type: huma.TypeObject}, "OpenAPI 3.1"),
 	}
 }

@@ -29,14 +29,15 @@ func newOperations(routes *router, version string, ours ...func(huma.Context, fu
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI:    "3.1.0",
 			Info:       apiInfo(version),
+			Servers:    []*huma.Server{{URL: "/", Description: "the node that this document comes from"}},
 			Tags:       apiTags(),
 			Components: &huma.Components{Schemas: registry},
 		},
 		Formats: map[string]huma.Format{ // the short names serve the types that end in +json and +xml
-			string(mediaJSON): jsonFormat, "json": jsonFormat, string(mediaXML): xmlFormat, "xml": xmlFormat,
+			string(mediaJSON): jsonFormat, "json": jsonFormat, string(mediaXML): xmlFormat, string(mediaTextXML): xmlFormat, "xml": xmlFormat,
 		},
 		DefaultFormat: string(mediaJSON),
-		Transformers:  []huma.Transformer{problems, answered},
+		Transformers:  []huma.Transformer{typed, problems, answered},
 	})
 	operations.UseMiddleware(append([]func(huma.Context, func(huma.Context)){permitted, negotiated, strictQuery}, ours...)...)
 	return operations
@@ -60,9 +61,6 @@ func negotiated(ctx huma.Context, next func(huma.Context)) {
 	if !ok {
 		notAcceptable().write(w, mediaJSON)
 		return
-	}
-	if m == mediaTextXML {
-		m = mediaXML
 	}
 	r.Header.Set("Accept", string(m))
 	if len(r.Header["Accept-Language"]) > 1 { // the library reads the first line alone
@@ -98,6 +96,15 @@ func strictQuery(ctx huma.Context, next func(huma.Context)) {
 		return
 	}
 	next(ctx)
+}
+
+// typed names the form of the answer as the plain handlers do, with the encoding of XML.
+func typed(ctx huma.Context, _ string, v any) (any, error) {
+	r, w := humago.Unwrap(ctx)
+	if h := w.Header(); h["Content-Type"] != nil {
+		h["Content-Type"] = contentTypes[problemMedia(r)]
+	}
+	return v, nil
 }
 
 // problems gives the library's own errors our form and codes, and every problem the request's id.

@@ -12,7 +12,8 @@ import (
 
 // The bounds of a poll.
 const (
-	maxWait        = time.Minute
+	maxWait        = time.Minute      // that a client may ask for
+	longestHold    = 54 * time.Second // that an answer is held back, whatever was asked for: a second later it is written, 5 s before proxies give up
 	maxSubscribers = 100
 	maxTypes       = 100
 	maxSince       = (1<<53 - 1) / 1000 // ms; scores are exact in a double up to 2^53 µs
@@ -171,7 +172,7 @@ func (p *poll) setWait(seen *seenParams, value string) *Problem {
 	if err != nil || d < 0 || d > maxWait {
 		return newProblem(http.StatusBadRequest, CodeBadWait, "wait "+quote(value)+" is not a duration from 0s to 60s, such as 25s")
 	}
-	p.wait = d
+	p.wait = min(d, longestHold)
 	return nil
 }
 

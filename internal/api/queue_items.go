@@ -21,10 +21,10 @@ const defaultItems = 100
 type (
 	itemsInput struct {
 		QueuePath
-		State itemState `query:"state" doc:"ready in the order of service, ends the latest push first, the others by due time (dead: when they died)"`
-		Limit itemLimit `query:"limit" doc:"items in a page"`
-		After string    `query:"after" doc:"the cursor of the page before"`
-		Test  testFlag  `query:"test" doc:"of the test twin"`
+		State itemState      `query:"state" doc:"ready in the order of service, ends the latest push first, the others by due time (dead: when they died)"`
+		Limit limit[ofItems] `query:"limit" doc:"items in a page"`
+		After string         `query:"after" doc:"the cursor of the page before"`
+		Test  testFlag       `query:"test" doc:"of the test twin"`
 	}
 	itemInput struct {
 		QueuePath
@@ -36,11 +36,8 @@ type (
 	rankOutput       struct{ Body RankForm }
 )
 
-// itemState and itemLimit are read as text, so that bad ones get the codes that they have everywhere.
-type (
-	itemState string
-	itemLimit string
-)
+// itemState is read as text, so that a bad one gets the code that it has everywhere.
+type itemState string
 
 // listed are the states by which items are listed.
 var listed = [...]item.State{
@@ -55,9 +52,6 @@ func (itemState) Schema(huma.Registry) *huma.Schema {
 	}
 	return s
 }
-
-// Schema says what the text has to be.
-func (itemLimit) Schema(huma.Registry) *huma.Schema { return integer(1, item.MaxBatch, defaultItems) }
 
 func (a *API) registerItems(operations huma.API) {
 	list := operation("list-items", http.MethodGet, "/queues/{queue}/items", "queues", "Look at the items of a state")

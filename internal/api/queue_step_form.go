@@ -26,7 +26,7 @@ type StepForm struct {
 // Terms are how items are leased.
 type Terms struct {
 	RequestID string `json:"requestId,omitempty" doc:"a worker that repeats its last request under the same id gets the same answer, and nothing is done twice"`
-	Wait      string `json:"wait,omitempty" doc:"hold the answer back until there is an item, at most that long: a duration up to 60s" example:"25s"`
+	Wait      string `json:"wait,omitempty" doc:"hold the answer back until there is an item, at most that long: a duration up to 60s. After 55s an answer comes in any case" example:"25s"`
 	Lease     string `json:"lease,omitempty" doc:"how long the items are the worker's, the queue's lease by default. In s, m, h, d" example:"60s"`
 	Test      bool   `json:"test,omitempty" doc:"the test twin"`
 }
@@ -84,6 +84,7 @@ func (t *Terms) step(worker string, most int) (item.Step, []Fault) {
 	if s.Wait > maxWait {
 		faults = append(faults, Fault{Location: "body.wait", Message: "at most 60s"})
 	}
+	s.Wait = min(s.Wait, longestHold)
 	return s, faults
 }
 

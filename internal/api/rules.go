@@ -48,13 +48,21 @@ type (
 		By       string    `json:"by" xml:"by"`
 	}
 	whyInput struct {
-		ID    string `path:"id" doc:"the rule" example:"negative-bin-stock"`
-		Scope string `query:"scope" doc:"needed where the rule has several"`
-		Key   string `query:"key" required:"true" doc:"the key: a JSON array, or its values separated by commas" example:"[119240,\"A-01\",\"S1\"]"`
-		Look  string `query:"look" enum:"true,false" default:"true" doc:"whether the source is asked how the row is now; it is only read"`
+		ID    string   `path:"id" doc:"the rule" example:"negative-bin-stock"`
+		Scope string   `query:"scope" doc:"needed where the rule has several"`
+		Key   string   `query:"key" required:"true" doc:"the key: a JSON array, or its values separated by commas" example:"[119240,\"A-01\",\"S1\"]"`
+		Look  lookFlag `query:"look" doc:"whether the source is asked how the row is now; it is only read"`
 	}
 	whyOutput struct{ Body *WhyForm }
 )
+
+// lookFlag is read as text, so that a bad one gets the code that it has everywhere.
+type lookFlag string
+
+// Schema says what the text has to be.
+func (lookFlag) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeBoolean, Default: true}
+}
 
 func (a *API) registerRules(operations huma.API) {
 	promote := operation("promote-rule", http.MethodPost, "/rules/{id}/promote", "rules", "Make a rule in shadow live")
@@ -94,7 +102,7 @@ func (a *API) why(ctx context.Context, in *whyInput) (*whyOutput, error) {
 		return nil, missingParameter("key")
 	}
 	if in.Look != "" && in.Look != "true" && in.Look != "false" {
-		return nil, badParameter("look " + quote(in.Look) + " is neither true nor false")
+		return nil, badParameter("look " + quote(string(in.Look)) + " is neither true nor false")
 	}
 	if prob := inScope(ctx, optional(in.Scope)); prob != nil {
 		return nil, prob

@@ -32,23 +32,23 @@ type RuleHistory interface {
 
 type (
 	rulesInput struct {
-		Limit string   `query:"limit" doc:"1 to 2000 rules; 100 by default"`
-		After string   `query:"after" doc:"rules after this id: the cursor of the page before"`
-		IDs   []string `query:"id,explode" doc:"these alone, 200 at most; those that are not there are left out" example:"[\"negative-bin-stock\"]"`
+		Limit limit[ofRules] `query:"limit" doc:"rules in a page"`
+		After string         `query:"after" doc:"rules after this id: the cursor of the page before"`
+		IDs   []string       `query:"id,explode" maxItems:"200" doc:"these alone; those that are not there are left out" example:"[\"negative-bin-stock\"]" nullable:"false"`
 	}
 	ruleInput struct {
 		ID string `path:"id" doc:"the rule" example:"negative-bin-stock"`
 	}
 	runsInput struct {
-		ID    string `path:"id" doc:"the rule" example:"negative-bin-stock"`
-		Scope string `query:"scope" doc:"this one alone"`
-		Limit string `query:"limit" doc:"1 to 1000 runs; 50 by default"`
+		ID    string        `path:"id" doc:"the rule" example:"negative-bin-stock"`
+		Scope string        `query:"scope" doc:"this one alone"`
+		Limit limit[ofRuns] `query:"limit" doc:"runs, the latest"`
 	}
 	findingsInput struct {
-		ID    string `path:"id" doc:"the rule" example:"negative-bin-stock"`
-		Scope string `query:"scope" doc:"this one alone"`
-		State string `query:"state" enum:"pending,firing" doc:"these alone"`
-		Limit string `query:"limit" doc:"1 to 10000 findings; 100 by default"`
+		ID    string            `path:"id" doc:"the rule" example:"negative-bin-stock"`
+		Scope string            `query:"scope" doc:"this one alone"`
+		State string            `query:"state" enum:"pending,firing" doc:"these alone"`
+		Limit limit[ofFindings] `query:"limit" doc:"findings"`
 	}
 	rulesOutput struct{ Body *RulesForm }
 	ruleOutput  struct{ Body *RuleForm }
@@ -95,27 +95,12 @@ func (a *API) registerRulesLook(operations huma.API) {
 	huma.Register(operations, operation("list-findings", http.MethodGet, "/rules/{id}/findings", "rules", "List the open findings of a rule"), a.listFindings)
 }
 
-// The bounds of a page of rules, and of those that are asked for by id.
-const (
-	mostRules   = 2000
-	mostRuleIDs = 200
-)
-
-// number reads a limit of an operation whose parameters the library leaves alone.
-func number(text string, least, most, otherwise int) (int, *Problem) {
-	if text == "" {
-		return otherwise, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < least || n > most {
-		return 0, newProblem(http.StatusBadRequest, CodeBadLimit, "limit "+quote(text)+" is not a number from "+strconv.Itoa(least)+" to "+strconv.Itoa(most))
-	}
-	return n, nil
-}
+// mostRuleIDs is how many rules are asked for by id.
+const mostRuleIDs = 200
 
 // listRules answers GET /rules.
 func (a *API) listRules(ctx context.Context, in *rulesInput) (*rulesOutput, error) {
-	limit, prob := number(in.Limit, 1, mostRules, 100)
+	limit, prob := in.Limit.parse()
 	if prob != nil {
 		return nil, prob
 	}
@@ -197,7 +182,7 @@ func (a *API) scopesOf(ctx context.Context, id string, scope *string) ([]engine.
 
 // listRuns answers GET /rules/{id}/runs.
 func (a *API) listRuns(ctx context.Context, in *runsInput) (*runsOutput, error) {
-	limit, prob := number(in.Limit, 1, 1000, 50)
+	limit, prob := in.Limit.parse()
 	if prob != nil {
 		return nil, prob
 	}
@@ -222,7 +207,7 @@ func newRuleRunForm(r *ledger.Run) RuleRunForm {
 
 // listFindings answers GET /rules/{id}/findings.
 func (a *API) listFindings(ctx context.Context, in *findingsInput) (*findingsOutput, error) {
-	limit, prob := number(in.Limit, 1, 10_000, 100)
+	limit, prob := in.Limit.parse()
 	if prob != nil {
 		return nil, prob
 	}

@@ -43,8 +43,8 @@ type (
 		Body   SubscriberForm
 	}
 	subscriberPage struct {
-		After string    `query:"after" doc:"the cursor of the page before"`
-		Limit listLimit `query:"limit" doc:"subscribers in a page"`
+		After string        `query:"after" doc:"the cursor of the page before"`
+		Limit limit[ofList] `query:"limit" doc:"subscribers in a page"`
 	}
 	subscribersOutput struct{ Body SubscribersForm }
 )

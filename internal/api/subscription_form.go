@@ -4,10 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/xml"
 	"net/http"
-	"strconv"
 	"strings"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/internal/ledger"
 )
@@ -73,32 +70,11 @@ func (k *subscriptionKey) missing() *Problem {
 
 // subscriptionFilter is the query of a list.
 type subscriptionFilter struct {
-	Type       string    `query:"type" doc:"only of this type"`
-	Warehouse  string    `query:"warehouse" doc:"only of this warehouse; * means those for all warehouses"`
-	Subscriber string    `query:"subscriber" doc:"only of this subscriber"`
-	After      string    `query:"after" doc:"the cursor of the page before"`
-	Limit      listLimit `query:"limit" doc:"subscriptions in a page"`
-}
-
-// listLimit is read as text, so that a bad one gets the code that it has everywhere.
-type listLimit string
-
-// Schema says what the text has to be.
-func (listLimit) Schema(huma.Registry) *huma.Schema {
-	least, most := 1.0, float64(maxSubscriptions)
-	return &huma.Schema{Type: huma.TypeInteger, Minimum: &least, Maximum: &most, Default: defaultSubscriptions}
-}
-
-// parse reads it; the default is what counts where nothing is said.
-func (l listLimit) parse() (int, *Problem) {
-	if l == "" {
-		return defaultSubscriptions, nil
-	}
-	n, err := strconv.Atoi(string(l))
-	if err != nil || n < 1 || n > maxSubscriptions {
-		return 0, newProblem(http.StatusBadRequest, CodeBadLimit, "limit "+quote(string(l))+" is not a number from 1 to "+strconv.Itoa(maxSubscriptions))
-	}
-	return n, nil
+	Type       string        `query:"type" doc:"only of this type"`
+	Warehouse  string        `query:"warehouse" doc:"only of this warehouse; * means those for all warehouses"`
+	Subscriber string        `query:"subscriber" doc:"only of this subscriber"`
+	After      string        `query:"after" doc:"the cursor of the page before"`
+	Limit      limit[ofList] `query:"limit" doc:"subscriptions in a page"`
 }
 
 func (f *subscriptionFilter) parse() (ledger.SubscriptionFilter, *Problem) {

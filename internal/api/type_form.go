@@ -6,22 +6,24 @@ import (
 	"net/http"
 	"slices"
 
-	"tallyman/engine/notice"
 	"tallyman/rules/catalog"
 	"tallyman/rules/strictyaml"
 )
 
 // typeForm is an entry of the catalogue as the API speaks it.
 type typeForm struct {
-	XMLName   xml.Name         `json:"-" xml:"type"`
-	Code      string           `json:"code" xml:"code" pattern:"^[A-Z][A-Z0-9_]{0,63}$" doc:"unique; rules and subscriptions name it" example:"REP_NOTICE"`
-	ID        int64            `json:"id" xml:"id" minimum:"1" doc:"unique; the number that the WMS knows the type by" example:"124719"`
-	Name      string           `json:"name" xml:"name" minLength:"1" maxLength:"200"`
-	Names     notice.LabelForm `json:"names,omitempty" xml:"names,omitempty" doc:"the name by language" example:"{\"zh\":\"补货通知\"}"`
-	Category  string           `json:"category,omitempty" xml:"category,omitempty" maxLength:"64"`
-	Retention string           `json:"retention,omitempty" xml:"retention" doc:"how long its notices live unless a rule says otherwise, in s, m, h, d; 72h by default" example:"72h"`
-	Fields    fieldsForm       `json:"fields,omitempty" xml:"fields,omitempty" doc:"the typed data of its notices"`
+	XMLName   xml.Name   `json:"-" xml:"type"`
+	Code      string     `json:"code" xml:"code" pattern:"^[A-Z][A-Z0-9_]{0,63}$" doc:"unique; rules and subscriptions name it" example:"REP_NOTICE"`
+	ID        int64      `json:"id" xml:"id" minimum:"1" doc:"unique; the number that the WMS knows the type by" example:"124719"`
+	Name      string     `json:"name" xml:"name" minLength:"1" maxLength:"200"`
+	Names     namesForm  `json:"names,omitempty" xml:"names,omitempty" doc:"the name by language" example:"{\"zh\":\"补货通知\"}"`
+	Category  string     `json:"category,omitempty" xml:"category,omitempty" maxLength:"64"`
+	Retention string     `json:"retention,omitempty" xml:"retention" doc:"how long its notices live unless a rule says otherwise, in s, m, h, d; 72h by default" example:"72h"`
+	Fields    fieldsForm `json:"fields,omitempty" xml:"fields,omitempty" doc:"the typed data of its notices"`
 }
+
+// namesForm is the name by language; in XML <name language=> in the order of the languages.
+type namesForm map[string]string
 
 // fieldsForm is the fields by name; in XML <field name= type= required=> in the order of the names.
 type fieldsForm map[string]fieldForm
@@ -29,6 +31,20 @@ type fieldsForm map[string]fieldForm
 type fieldForm struct {
 	Type     string `json:"type" xml:"type,attr" enum:"string,int,decimal,bool,time"`
 	Required bool   `json:"required,omitempty" xml:"required,attr"`
+}
+
+// MarshalXML writes the names one by one.
+func (f namesForm) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
+	if err := e.EncodeToken(start); err != nil {
+		return err
+	}
+	for _, language := range slices.Sorted(maps.Keys(f)) {
+		name := xml.StartElement{Name: xml.Name{Local: "name"}, Attr: []xml.Attr{{Name: xml.Name{Local: "language"}, Value: language}}}
+		if err := e.EncodeElement(f[language], name); err != nil {
+			return err
+		}
+	}
+	return e.EncodeToken(start.End())
 }
 
 // MarshalXML writes the fields one by one.

@@ -34,7 +34,8 @@ type WhyForm struct {
 
 // findingForm is the state of an open finding.
 type findingForm struct {
-	Episode      time.Time   `json:"episode" xml:"episode"`
+	Episode      string      `json:"episode" xml:"episode" doc:"as its notices have it"`
+	OpenedAt     time.Time   `json:"openedAt" xml:"openedAt" doc:"the due time of the firing that opened it"`
 	FiringSince  *time.Time  `json:"firingSince,omitempty" xml:"firingSince,omitempty"`
 	AbsentSince  *time.Time  `json:"absentSince,omitempty" xml:"absentSince,omitempty" doc:"the last run that saw it, where later ones did not"`
 	Priority     int         `json:"priority,omitempty" xml:"priority,omitempty" doc:"as it was told last"`
@@ -117,7 +118,7 @@ func newWhyForm(w *engine.Why) *WhyForm {
 	}
 	if w.Finding != nil {
 		f.Finding = newFindingForm(w.Finding)
-		f.State, f.Since = "pending", &f.Finding.Episode
+		f.State, f.Since = "pending", &f.Finding.OpenedAt
 		if w.Finding.Phase == finding.Firing {
 			f.State, f.Since = "firing", f.Finding.FiringSince
 		}
@@ -142,7 +143,7 @@ func newWhyForm(w *engine.Why) *WhyForm {
 
 func newFindingForm(f *ledger.Finding) *findingForm {
 	form := &findingForm{
-		Episode: f.Episode.UTC(), FiringSince: instant(f.FiringSince), AbsentSince: instant(f.AbsentSince), Priority: f.Priority,
+		Episode: notice.EpisodeAt(f.Episode), OpenedAt: f.Episode.UTC(), FiringSince: instant(f.FiringSince), AbsentSince: instant(f.AbsentSince), Priority: f.Priority,
 		LastNotified: instant(f.LastNotified), Told: f.Ordinal, Notice: f.NoticeID, Group: f.Group, RowDue: instant(f.RowDue),
 	}
 	for _, c := range engine.RowColumns(f.Row) {

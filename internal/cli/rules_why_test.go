@@ -11,7 +11,7 @@ import (
 
 const whyAnswer = `{"rule":"negative-bin-stock","scope":"119240","title":"Negative bin stock","key":"[119240,\"A-01\"]","asked":"2026-06-01T00:20:00Z",
 "state":"firing","since":"2026-06-01T00:10:00Z",
-"finding":{"episode":"2026-06-01T00:10:00Z","firingSince":"2026-06-01T00:10:00Z","priority":3,"lastNotified":"2026-06-01T00:10:00Z","told":1,
+"finding":{"episode":"1780272600000000","openedAt":"2026-06-01T00:10:00Z","firingSince":"2026-06-01T00:10:00Z","priority":3,"lastNotified":"2026-06-01T00:10:00Z","told":1,
 "row":[{"name":"bin_code","value":"A-01"},{"name":"qty","value":"-3"}],"rowDue":"2026-06-01T00:10:00Z"},
 "look":{"answered":true,"rows":1,"found":true,"match":false,"row":[{"name":"bin_code","value":"A-01"},{"name":"qty","value":null}],
 "condition":[{"text":"qty < 0 and open","depth":0,"outcome":"null"},{"text":"qty < 0","depth":1,"outcome":"null"},{"text":"open","depth":1,"outcome":"error","fault":"no bool"}]},

@@ -33,7 +33,7 @@ type Notice struct {
 	Rule          string                 `protobuf:"bytes,5,opt,name=rule,proto3" json:"rule,omitempty"`
 	Scope         string                 `protobuf:"bytes,6,opt,name=scope,proto3" json:"scope,omitempty"`
 	Key           string                 `protobuf:"bytes,7,opt,name=key,proto3" json:"key,omitempty"`             // canonical JSON array
-	Episode       string                 `protobuf:"bytes,8,opt,name=episode,proto3" json:"episode,omitempty"`     // JSON
+	Episode       string                 `protobuf:"bytes,8,opt,name=episode,proto3" json:"episode,omitempty"`     // opaque
 	Status        string                 `protobuf:"bytes,9,opt,name=status,proto3" json:"status,omitempty"`       // firing, resolved, event, sent
 	Priority      int32                  `protobuf:"varint,10,opt,name=priority,proto3" json:"priority,omitempty"` // 1 (low) to 5 (high)
 	Modal         string                 `protobuf:"bytes,11,opt,name=modal,proto3" json:"modal,omitempty"`        // silent, popup

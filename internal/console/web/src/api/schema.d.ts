@@ -147,7 +147,7 @@ export interface paths {
         };
         /**
          * Poll as clients of the old web service do
-         * @description Always XML. Poll with the lastFetchTimeStamp of the last answer; notices of that very millisecond come again, so tell them apart by id. createTime is the time of delivery.
+         * @description Always XML, as text/xml where Accept asks for that. Poll with the lastFetchTimeStamp of the last answer; notices of that very millisecond come again, so tell them apart by id. createTime is the time of delivery.
          */
         get: operations["legacy-list-notifications"];
         put?: never;
@@ -1455,8 +1455,8 @@ export interface components {
             data: {
                 [key: string]: unknown;
             };
-            /** @description one unbroken life of a finding */
-            episode: unknown;
+            /** @description names one unbroken life of a finding, or the request that sent the notice: an opaque text, to be compared and not to be read */
+            episode: string;
             /** Format: date-time */
             expiresAt: string;
             /**
@@ -1838,7 +1838,7 @@ export interface components {
              * @description the last run that saw it, where later ones did not
              */
             absentSince?: string;
-            /** Format: date-time */
+            /** @description as its notices have it */
             episode: string;
             /** Format: date-time */
             firingSince?: string;
@@ -1848,6 +1848,11 @@ export interface components {
             lastNotified?: string;
             /** @description id of the notice that told it last */
             notice?: string;
+            /**
+             * Format: date-time
+             * @description the due time of the firing that opened it
+             */
+            openedAt: string;
             /**
              * Format: int64
              * @description as it was told last
@@ -2093,7 +2098,7 @@ export interface components {
             /** @description the test twin */
             test?: boolean;
             /**
-             * @description hold the answer back until there is an item, at most that long: a duration up to 60s
+             * @description hold the answer back until there is an item, at most that long: a duration up to 60s. After 55s an answer comes in any case
              * @example 25s
              */
             wait?: string;
@@ -2358,8 +2363,8 @@ export interface components {
             data: {
                 [key: string]: unknown;
             };
-            /** @description one unbroken life of a finding */
-            episode: unknown;
+            /** @description names one unbroken life of a finding, or the request that sent the notice: an opaque text, to be compared and not to be read */
+            episode: string;
             /** Format: date-time */
             expiresAt: string;
             /**
@@ -2475,7 +2480,7 @@ export interface components {
             /** @description the latest first, 1000 at most */
             deliveries: components["schemas"]["Delivery"][];
             /** @description the other notices of the finding's life: its firing, reminders, its resolution. The latest first, 100 at most */
-            episode: components["schemas"]["FoundNotice"][];
+            episodeNotices: components["schemas"]["FoundNotice"][];
             /** @description what queues have made of it */
             items: components["schemas"]["NoticeItem"][];
             /** @description who has read and acked it, in the order of time */
@@ -3571,7 +3576,7 @@ export interface components {
             /** @description the test twin */
             test?: boolean;
             /**
-             * @description hold the answer back until there is an item, at most that long: a duration up to 60s
+             * @description hold the answer back until there is an item, at most that long: a duration up to 60s. After 55s an answer comes in any case
              * @example 25s
              */
             wait?: string;
@@ -4033,6 +4038,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -4043,7 +4058,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Audit"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4083,6 +4098,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -4093,7 +4118,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Deliveries"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4117,6 +4142,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -4127,7 +4162,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Delivery"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4155,6 +4190,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -4165,7 +4210,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Delivery"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4189,6 +4234,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -4199,7 +4254,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Delivery"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4224,6 +4279,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -4234,7 +4299,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Changed"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4259,6 +4324,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -4269,7 +4344,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Changed"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4300,17 +4375,26 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description what is new, oldest first */
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description what is new, oldest first: <packNotificationVo><whId>119240</whId><lastFetchTimeStamp>1780272600000</lastFetchTimeStamp><unreadCount>1</unreadCount><notifications><notification><id>n_…</id><title>…</title><body>…</body><createTime>1780272600000</createTime><expireTime>86400</expireTime><whId>119240</whId><messageTypeId>124719</messageTypeId></notification></notifications></packNotificationVo> */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example <packNotificationVo><whId>119240</whId><lastFetchTimeStamp>1780272600000</lastFetchTimeStamp><unreadCount>1</unreadCount><notifications><notification><id>n_…</id><title>…</title><body>…</body><createTime>1780272600000</createTime><expireTime>86400</expireTime><whId>119240</whId><messageTypeId>124719</messageTypeId></notification></notifications></packNotificationVo> */
                     "application/xml": components["schemas"]["Pack"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4331,6 +4415,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -4341,7 +4435,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Me"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4368,7 +4462,7 @@ export interface operations {
                 type?: string[];
                 /** @description true: only what the user among the subscribers has not read */
                 unread?: boolean;
-                /** @description hold the answer back until something is new, at most that long: a duration up to 60s, such as 25s */
+                /** @description hold the answer back until something is new, at most that long: a duration up to 60s, such as 25s. After 55s an answer comes in any case */
                 wait?: string;
                 /** @description the warehouse; may be left out by a token that has one */
                 warehouse?: string;
@@ -4384,7 +4478,17 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description a page, oldest first */
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description a page, oldest first; in XML <notices cursor="…" unread="3" more="false" reset="false"><notice><id>n_…</id><type>REP_NOTICE</type>…<data><bin>A-01</bin><sku>S1</sku><qty>-3</qty></data>…</notice><change id="n_…" kind="read"></change></notices> */
             200: {
                 headers: {
                     "Cache-Control"?: string;
@@ -4395,9 +4499,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Notices"];
-                    /** @example <notices cursor="…" unread="3" more="false" reset="false"><notice><id>n_…</id><type>REP_NOTICE</type>…<data><bin>A-01</bin><sku>S1</sku><qty>-3</qty></data>…</notice><change id="n_…" kind="read"></change></notices> */
                     "application/xml": components["schemas"]["Notices"];
-                    "text/xml": components["schemas"]["Notices"];
                 };
             };
             /** @description nothing is new */
@@ -4411,7 +4513,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4439,6 +4541,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description the same request was made before under this key; this is its answer */
             200: {
                 headers: {
@@ -4459,7 +4571,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Sent"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4483,6 +4595,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -4493,7 +4615,7 @@ export interface operations {
                     "application/xml": components["schemas"]["NoticeTrace"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4522,6 +4644,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description No Content */
             204: {
                 headers: {
@@ -4529,7 +4661,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4558,6 +4690,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description No Content */
             204: {
                 headers: {
@@ -4565,7 +4707,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4590,6 +4732,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description No Content */
             204: {
                 headers: {
@@ -4597,7 +4749,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4620,8 +4772,8 @@ export interface operations {
                 key?: string;
                 /** @description notices in a page */
                 limit?: number;
-                /** @description 1 to 5: this priority or a higher one */
-                priority?: string;
+                /** @description this priority or a higher one */
+                priority?: number;
                 /** @description of this rule */
                 rule?: string;
                 /** @description of this scope */
@@ -4644,6 +4796,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -4655,7 +4817,7 @@ export interface operations {
                     "application/xml": components["schemas"]["FoundNotices"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4692,6 +4854,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description events, until the client leaves */
             200: {
                 headers: {
@@ -4712,7 +4884,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4741,6 +4913,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -4752,7 +4934,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Summary"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4776,6 +4958,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -4786,7 +4978,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Overview"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4810,6 +5002,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description events, until the client leaves */
             200: {
                 headers: {
@@ -4825,7 +5027,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4849,6 +5051,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -4859,7 +5071,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Queues"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4886,6 +5098,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -4896,7 +5118,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Queue"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4929,6 +5151,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -4939,7 +5171,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Items"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4967,6 +5199,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -4977,7 +5219,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Pushed"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5006,6 +5248,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -5016,7 +5268,7 @@ export interface operations {
                     "application/xml": components["schemas"]["TracedItem"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5049,6 +5301,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description No Content */
             204: {
                 headers: {
@@ -5056,7 +5318,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5086,6 +5348,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -5096,7 +5368,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Result"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5126,6 +5398,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -5136,7 +5418,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Result"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5166,6 +5448,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -5176,7 +5468,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Result"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5206,6 +5498,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -5216,7 +5518,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Result"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5246,6 +5548,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -5256,7 +5568,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Result"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5285,6 +5597,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -5295,7 +5617,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Rank"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5325,6 +5647,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -5335,7 +5667,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Result"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5365,6 +5697,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -5375,7 +5717,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Result"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5405,6 +5747,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -5415,7 +5767,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Result"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5445,6 +5797,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -5455,7 +5817,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Result"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5483,6 +5845,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -5493,7 +5865,7 @@ export interface operations {
                     "application/xml": components["schemas"]["LeasedItems"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5521,6 +5893,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -5531,7 +5913,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Queue"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5559,6 +5941,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -5569,7 +5961,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Removed"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5597,6 +5989,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -5607,7 +6009,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Requeued"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5635,6 +6037,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -5645,7 +6057,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Queue"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5673,6 +6085,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -5683,7 +6105,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Stepped"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5700,10 +6122,10 @@ export interface operations {
             query?: {
                 /** @description rules after this id: the cursor of the page before */
                 after?: string;
-                /** @description these alone, 200 at most; those that are not there are left out */
-                id?: string[] | null;
-                /** @description 1 to 2000 rules; 100 by default */
-                limit?: string;
+                /** @description these alone; those that are not there are left out */
+                id?: string[];
+                /** @description rules in a page */
+                limit?: number;
             };
             header?: never;
             path?: never;
@@ -5711,6 +6133,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -5721,7 +6153,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Rules"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5745,6 +6177,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -5755,7 +6197,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Rule"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5782,6 +6224,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -5792,7 +6244,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Switched"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5823,6 +6275,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -5833,7 +6295,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Switched"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5861,6 +6323,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -5871,7 +6343,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Draft"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5902,6 +6374,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -5912,7 +6394,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Switched"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5927,8 +6409,8 @@ export interface operations {
     "list-findings": {
         parameters: {
             query?: {
-                /** @description 1 to 10000 findings; 100 by default */
-                limit?: string;
+                /** @description findings */
+                limit?: number;
                 /** @description this one alone */
                 scope?: string;
                 /** @description these alone */
@@ -5943,6 +6425,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -5953,7 +6445,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Findings"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5981,6 +6473,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -5991,7 +6493,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Preview"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6018,6 +6520,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -6028,7 +6540,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Promotions"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6055,6 +6567,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -6076,7 +6598,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Ordered"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6091,8 +6613,8 @@ export interface operations {
     "list-runs": {
         parameters: {
             query?: {
-                /** @description 1 to 1000 runs; 50 by default */
-                limit?: string;
+                /** @description runs, the latest */
+                limit?: number;
                 /** @description this one alone */
                 scope?: string;
             };
@@ -6105,6 +6627,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -6115,7 +6647,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Runs"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6139,6 +6671,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -6149,7 +6691,7 @@ export interface operations {
                     "application/xml": components["schemas"]["RuleSource"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6167,7 +6709,7 @@ export interface operations {
                 /** @description the key: a JSON array, or its values separated by commas */
                 key: string;
                 /** @description whether the source is asked how the row is now; it is only read */
-                look?: "true" | "false";
+                look?: boolean;
                 /** @description needed where the rule has several */
                 scope?: string;
             };
@@ -6180,6 +6722,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -6190,7 +6742,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Why"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6215,6 +6767,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -6225,7 +6787,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Paused"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6246,6 +6808,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -6256,7 +6828,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Reloaded"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6277,6 +6849,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -6287,7 +6869,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Paused"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6311,6 +6893,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -6321,7 +6913,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Silences"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6346,6 +6938,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description Created */
             201: {
                 headers: {
@@ -6356,7 +6958,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Silence"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6380,6 +6982,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -6390,7 +7002,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Silence"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6414,6 +7026,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -6424,7 +7046,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Silence"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6445,6 +7067,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -6455,7 +7087,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Sinks"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6479,6 +7111,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -6489,7 +7131,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Sink"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6510,6 +7152,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -6520,7 +7172,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Status"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6546,6 +7198,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -6556,7 +7218,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Subscribers"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6580,6 +7242,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -6590,7 +7262,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Subscriber"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6618,6 +7290,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -6638,7 +7320,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Subscriber"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6662,6 +7344,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description No Content */
             204: {
                 headers: {
@@ -6669,7 +7361,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6701,6 +7393,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -6711,7 +7413,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Subscriptions"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6736,6 +7438,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description it was there already */
             200: {
                 headers: {
@@ -6756,7 +7468,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Subscription"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6784,6 +7496,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description No Content */
             204: {
                 headers: {
@@ -6791,7 +7513,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6816,6 +7538,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -6826,7 +7558,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Imported"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6850,6 +7582,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -6860,7 +7602,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Tokens"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6885,6 +7627,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description Created */
             201: {
                 headers: {
@@ -6895,7 +7647,7 @@ export interface operations {
                     "application/xml": components["schemas"]["NewToken"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6919,6 +7671,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -6929,7 +7691,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Token"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6950,6 +7712,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -6960,7 +7732,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Types"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6985,6 +7757,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description Created */
             201: {
                 headers: {
@@ -6995,7 +7777,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Type"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7019,6 +7801,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -7029,7 +7821,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Type"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7057,6 +7849,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OK */
             200: {
                 headers: {
@@ -7067,7 +7869,7 @@ export interface operations {
                     "application/xml": components["schemas"]["Type"];
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7091,6 +7893,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description No Content */
             204: {
                 headers: {
@@ -7098,7 +7910,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7119,16 +7931,29 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description it is */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": {
+                        /** @enum {string} */
+                        status: "alive";
+                    };
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7149,16 +7974,26 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description the metrics */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/plain": unknown;
+                    "text/plain": string;
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7179,16 +8014,26 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description OpenAPI 3.1 */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": Record<string, never>;
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7209,16 +8054,29 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
             /** @description it can; otherwise a problem with code not_ready lists what is missing */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": {
+                        /** @enum {string} */
+                        status: "ready";
+                    };
                 };
             };
-            /** @description a problem; its code says which */
+            /** @description the service cannot answer now; the problem's code says why */
             default: {
                 headers: {
                     [name: string]: unknown;

@@ -44,7 +44,7 @@ test("one that was put off comes again", () => {
 });
 
 test("one that is refused comes back, one that is over or expired does not", () => {
-  const life = { rule: "r", scope: "s", key: "k", episode: 1 };
+  const life = { rule: "r", scope: "s", key: "k", episode: "1" };
   const { store, next } = setup(popup("a", { ...life, status: "firing" }));
   store.ask("a", "acked");
   expect(next()).toBeUndefined();

@@ -97,12 +97,12 @@ describe("what comes", () => {
 });
 
 describe("resolved", () => {
-  const life = { rule: "negative-bin", scope: "W1", key: '["A-01"]', episode: 7 };
+  const life = { rule: "negative-bin", scope: "W1", key: '["A-01"]', episode: "7" };
 
   test("closes what it resolves and nothing else", () => {
     const store = loaded(
       aNotice("firing", { ...life, status: "firing", priority: 5 }),
-      aNotice("next", { ...life, status: "firing", episode: 8 }),
+      aNotice("next", { ...life, status: "firing", episode: "8" }),
       aNotice("sent"),
     );
     expect(store.counts().urgent).toBe(1);

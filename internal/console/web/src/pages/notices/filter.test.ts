@@ -24,7 +24,7 @@ test("each filter is asked for in its form", () => {
     rule: "bins",
     key: "A-01",
     status: ["firing"],
-    priority: "4",
+    priority: 4,
   });
 });
 

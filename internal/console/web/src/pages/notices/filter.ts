@@ -44,7 +44,7 @@ export function parameters(filter: Filter, now: number) {
     ...(status && { status: [status] }),
     ...(rule && { rule }),
     ...(key && { key }),
-    ...(priority && { priority }),
+    ...(priority && { priority: Number(priority) }),
     ...(from && { from }),
     ...(to && { to }),
   };

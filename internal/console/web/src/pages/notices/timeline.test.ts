@@ -17,7 +17,7 @@ const notice = {
 const trace = {
   notice,
   run: { started: at(10) },
-  episode: [
+  episodeNotices: [
     { id: "n_3", createdAt: at(40) },
     { id: "n_0", createdAt: at(5) },
   ],

@@ -29,11 +29,16 @@ const order: Record<Happening["kind"], number> = {
 
 /** The whole life of a notice in the order of time, from the run that made it to those who have read it. */
 export function timeline(trace: Trace): Happening[] {
-  const { notice, run, episode, deliveries, items, marks } = trace;
+  const { notice, run, episodeNotices, deliveries, items, marks } = trace;
   const all: Happening[] = [
     { kind: "made", id: "made", at: notice.createdAt },
     { kind: "expires", id: "expires", at: notice.expiresAt },
-    ...episode.map((each): Happening => ({ kind: "told", id: each.id, at: each.createdAt, notice: each })),
+    ...episodeNotices.map((each): Happening => ({
+      kind: "told",
+      id: each.id,
+      at: each.createdAt,
+      notice: each,
+    })),
     ...deliveries.map((delivery): Happening => ({
       kind: "delivery",
       id: `delivery ${delivery.id}`,

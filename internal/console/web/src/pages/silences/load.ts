@@ -17,7 +17,7 @@ export async function rulesAndValues(): Promise<{
   let after: string | undefined;
   do {
     const page = await body(
-      api.GET("/api/v1/rules", { params: { query: { limit: "1000", ...(after && { after }) } } }),
+      api.GET("/api/v1/rules", { params: { query: { limit: 1000, ...(after && { after }) } } }),
     );
     rules.push(...page.rules);
     after = page.cursor;

@@ -69,7 +69,7 @@ export async function scopes(signal?: AbortSignal): Promise<string[]> {
   const found = new Set<string>();
   let after: string | undefined;
   do {
-    const query = { limit: String(page), ...(after && { after }) };
+    const query = { limit: page, ...(after && { after }) };
     const got = await body(api.GET("/api/v1/rules", { params: { query }, signal: signal ?? null }));
     for (const rule of got.rules) for (const { scope } of rule.scopes) if (scope) found.add(scope);
     after = got.cursor;

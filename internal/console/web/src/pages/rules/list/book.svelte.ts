@@ -46,7 +46,7 @@ export class Book {
     let after: string | undefined;
     let limit = first;
     do {
-      const query = { limit: String(limit), ...(after === undefined ? {} : { after }) };
+      const query = { limit, ...(after === undefined ? {} : { after }) };
       const page = await body(api.GET("/api/v1/rules", { params: { query }, signal }));
       for (const key of this.#take(page)) found.add(key);
       after = page.cursor;

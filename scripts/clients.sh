@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# What others make of the OpenAPI document: clients.sh lint, clients.sh build DOCUMENT FOLDER, clients.sh check.
+# lint holds the committed document to the recommended rules of Redocly. build generates a Go and a TypeScript client of a document,
+# compiles both strictly, and leaves programs that use them: FOLDER/go/roundtrip, FOLDER/typescript/out/roundtrip.js. check is both, of the
+# committed document. Generated code stays in FOLDER.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+document=$PWD/internal/api/testdata/openapi.json
+clients=$PWD/internal/e2e/clients
+npm_folder=$clients/typescript
+
+# install brings exactly the packages of the lock file, once for each state of it.
+install() {
+  local stamp=$npm_folder/node_modules/.tallyman
+  if cmp -s "$npm_folder/package-lock.json" "$stamp"; then
+    return
+  fi
+  npm --prefix "$npm_folder" ci --no-audit --no-fund --ignore-scripts --loglevel=error
+  cp "$npm_folder/package-lock.json" "$stamp"
+}
+
+# run runs a program of the installed packages; none of them calls home.
+run() { REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true "$npm_folder/node_modules/.bin/$@"; }
+
+# quietly shows what a command says only where it fails.
+quietly() {
+  local said
+  said=$("$@" 2>&1) || { echo "$said" >&2; return 1; }
+}
+
+# Warnings are errors.
+lint() { quietly run redocly lint --config "$npm_folder/redocly.yaml" --max-problems 20 "$document" ; }
+
+build_typescript() {
+  local to=$2/typescript
+  mkdir -p "$to"
+  cp "$npm_folder"/{package.json,tsconfig.json,roundtrip.ts} "$to"
+  ln -sfn "$npm_folder/node_modules" "$to/node_modules"
+  quietly run openapi-typescript "$1" --output "$to/schema.d.ts"
+  run tsc --project "$to"
+}
+
+build_go() {
+  local to=$2/go
+  mkdir -p "$to/client"
+  cp "$clients"/go/{go.mod,go.sum,main.go,oapi-codegen.yaml} "$to"
+  (
+    cd "$to"
+    "${GO:-go}" tool oapi-codegen --config oapi-codegen.yaml "$1"
+    "${GO:-go}" vet ./...
+    "${GO:-go}" build -o roundtrip .
+  )
+}
+
+build() {
+  build_typescript "$@" &
+  local typescript=$!
+  build_go "$@"
+  wait "$typescript"
+}
+
+install
+case $1 in
+  lint) lint ;;
+  build) build "$2" "$3" ;;
+  check)
+    lint
+    made=$(mktemp -d)
+    trap 'rm -rf "$made"' EXIT
+    build "$document" "$made"
+    cd "$made/go"
+    "${GO:-go}" mod tidy -diff
+    ;;
+  *)
+    echo "clients.sh: lint, build or check, not $1" >&2
+    exit 2
+    ;;
+esac
