@@ -153,7 +153,7 @@ func TestErrorsThatNoLedgerTakes(t *testing.T) {
 
 // TestARunKeepsSoMuch has rules of all kinds find rows that are each small enough, and too many together. The next run goes on.
 func TestARunKeepsSoMuch(t *testing.T) {
-	large := strings.Repeat("x", 1<<20)
+	large, long := strings.Repeat("x", 1<<20), strings.Repeat("x", 64<<10)
 	bins := func(code string, qty int64, label string) []row.Value {
 		return []row.Value{row.TextOf("W1"), row.TextOf(code), row.IntOf(qty), row.TextOf(label)}
 	}
@@ -164,7 +164,7 @@ func TestARunKeepsSoMuch(t *testing.T) {
 	}{
 		"state": {func(r *rules.Rule) {
 			r.Notice.Body = map[string]string{"": "{{ .label }}"}
-		}, func(i int) []row.Value { return bins(fmt.Sprint(i), -1, large) }, 1100},
+		}, func(i int) []row.Value { return bins(fmt.Sprint(i), -1, long) }, 1100},
 		"state, keys that are too long": {func(*rules.Rule) {}, func(i int) []row.Value { return bins(fmt.Sprint(i)+large, -1, "") }, 200},
 		"group":                         {func(r *rules.Rule) { grouped(r) }, func(i int) []row.Value { return bins(fmt.Sprint(i), -1, large) }, 200},
 		"result": {func(r *rules.Rule) {
@@ -175,7 +175,7 @@ func TestARunKeepsSoMuch(t *testing.T) {
 		"event": {func(r *rules.Rule) {
 			r.Mode, r.Notice.SendResolved = rules.ModeEvent, false
 			r.Notice.Body = map[string]string{"": "{{ .label }}"}
-		}, func(i int) []row.Value { return bins(fmt.Sprint(i), -1, large) }, 1100},
+		}, func(i int) []row.Value { return bins(fmt.Sprint(i), -1, long) }, 1100},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
