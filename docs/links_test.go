@@ -59,7 +59,7 @@ func TestEveryPageIsLinked(t *testing.T) {
 // pages are all that are written for people.
 func pages(t *testing.T) []string {
 	t.Helper()
-	all := []string{"../README.md", "../CHANGELOG.md"}
+	all := []string{"../README.md", "../CHANGELOG.md", "../SECURITY.md"}
 	for _, glob := range []string{"*.md", "adr/*.md", "../examples/*/README.md", "../examples/*/*/README.md", "../bench/README.md"} {
 		found, err := filepath.Glob(glob)
 		if err != nil {

@@ -12,6 +12,21 @@ func tooManyRows(most int) error {
 	return &runError{"too_many_rows", fmt.Sprintf("the probe returns more than %d rows: raise probe.max_rows or narrow the probe", most)}
 }
 
+// mostKept is how many bytes a run keeps until its commit, of rows, keys and messages. What a source takes of one row is
+// bounded by the source; this bounds what many rows come to.
+const mostKept = 128 << 20
+
+// kept counts what a run keeps.
+type kept struct{ bytes int }
+
+func (k *kept) add(size int) error {
+	if k.bytes += size; k.bytes > mostKept {
+		return &runError{"too_many_bytes", fmt.Sprintf("the run would keep more than %d MB of rows and messages: "+
+			"select fewer or shorter columns, lower probe.max_rows or narrow the condition", mostKept>>20)}
+	}
+	return nil
+}
+
 // longestKey is how many bytes a key may have: it is kept, indexed and carried by every notice, and cannot be cut.
 const longestKey = 4 << 10
 

@@ -25,6 +25,7 @@ type eventJudge struct {
 	below   mark            // where the rows that have the highest watermark begin
 	ordered bool            // no row lay below the one before it
 	told    map[string]bool // key and episode of the events so far
+	kept    kept
 	found   found
 }
 
@@ -92,7 +93,7 @@ func (j *eventJudge) visit(r *row.Row) error {
 	j.found.run.Matched++
 	j.told[key+"\x00"+episode] = true
 	j.found.events = append(j.found.events, event{key, episode, draft, j.pass.silenced(draft)})
-	return nil
+	return j.kept.add(2*(len(key)+len(episode)) + draft.Size())
 }
 
 func (j *eventJudge) errored(r *row.Row, err error) {

@@ -18,6 +18,7 @@ type groupJudge struct {
 	step    *finding.Run
 	rows    []*row.Row // as the step counts them
 	json    rowJSON
+	kept    kept
 	found   found
 }
 
@@ -47,7 +48,7 @@ func (j *groupJudge) visit(r *row.Row) error {
 	if err != nil {
 		j.step.Err(key)
 		j.found.errored(key, err)
-		return nil
+		return j.kept.add(len(key))
 	}
 	j.found.run.Matched++
 	if j.step.Join(key, group, priority) {
@@ -55,7 +56,7 @@ func (j *groupJudge) visit(r *row.Row) error {
 		return nil
 	}
 	j.rows = append(j.rows, r.Clone())
-	return nil
+	return j.kept.add(len(key) + len(group) + r.Size())
 }
 
 func (j *groupJudge) finish(res scanners.Result) (*found, error) {
@@ -63,7 +64,9 @@ func (j *groupJudge) finish(res scanners.Result) (*found, error) {
 		return nil, tooManyRows(j.maxRows)
 	}
 	for _, g := range j.step.Groups() {
-		j.draft(g)
+		if err := j.draft(g); err != nil {
+			return nil, err
+		}
 	}
 	j.found.step = j.step.Finish(res.Rows == 0)
 	j.keepRows()
@@ -72,7 +75,7 @@ func (j *groupJudge) finish(res scanners.Result) (*found, error) {
 
 // draft makes the words of a group. One that has none is not told: the run is degraded and says why, and the next one
 // tries again.
-func (j *groupJudge) draft(g *finding.Group) {
+func (j *groupJudge) draft(g *finding.Group) error {
 	rows := make([]*row.Row, len(g.Rows))
 	for i, at := range g.Rows {
 		rows[i] = j.rows[at]
@@ -84,12 +87,13 @@ func (j *groupJudge) draft(g *finding.Group) {
 		} else {
 			j.found.drafts = append(j.found.drafts, draft)
 		}
-		return
+		return j.kept.add(draft.Size())
 	}
 	j.step.Untold(g)
 	j.found.run.Matched -= len(rows)
 	j.found.run.Errored += len(rows)
 	sample(&j.found.run, fmt.Sprintf("group %s of %d: %v", short(g.Key), len(rows), err))
+	return nil
 }
 
 // keepRows keeps each member's own row.

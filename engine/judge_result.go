@@ -18,6 +18,7 @@ type resultJudge struct {
 	keepLast bool
 	step     *finding.Run
 	rows     []*row.Row
+	kept     kept
 	found    found
 }
 
@@ -33,7 +34,7 @@ func newResultJudge(p *pass, known *before) *resultJudge {
 
 func (j *resultJudge) visit(r *row.Row) error {
 	j.rows = append(j.rows, r.Clone())
-	return nil
+	return j.kept.add(r.Size())
 }
 
 func (j *resultJudge) finish(res scanners.Result) (*found, error) {

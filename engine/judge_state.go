@@ -15,6 +15,7 @@ type stateJudge struct {
 	maxRows int
 	step    *finding.Run
 	json    rowJSON
+	kept    kept
 	found   found
 }
 
@@ -30,21 +31,18 @@ func newStateJudge(p *pass, known *before) *stateJudge {
 func (j *stateJudge) visit(r *row.Row) error {
 	matches, err := j.program.Match(r)
 	if err != nil {
-		j.errored(r, err)
-		return nil
+		return j.errored(r, err)
 	}
 	if !matches {
 		return nil
 	}
 	priority, err := j.program.Priority(r)
 	if err != nil {
-		j.errored(r, err)
-		return nil
+		return j.errored(r, err)
 	}
 	key := j.program.Key(r)
 	if len(key) > longestKey {
-		j.errored(r, errLongKey)
-		return nil
+		return j.errored(r, errLongKey)
 	}
 	verdict := j.step.Look(key, priority)
 	if verdict.Repeated {
@@ -52,22 +50,24 @@ func (j *stateJudge) visit(r *row.Row) error {
 		sample(&j.found.run, "repeated key "+short(key))
 		return nil
 	}
-	var changed bool
+	changed, size := false, len(key)
 	if verdict.Kind == finding.None {
 		changed = j.step.See(verdict)
 	} else {
 		draft, err := j.program.Draft(r)
 		if err != nil {
-			j.errored(r, err)
-			return nil
+			return j.errored(r, err)
 		}
 		changed = j.tell(verdict, draft)
+		size += draft.Size()
 	}
 	j.found.run.Matched++
 	if changed {
-		j.found.rows = append(j.found.rows, j.json.encode(r))
+		encoded := j.json.encode(r)
+		j.found.rows = append(j.found.rows, encoded)
+		size += len(encoded)
 	}
-	return nil
+	return j.kept.add(size)
 }
 
 // tell counts a row whose finding is to be told, unless a silence holds that back.
@@ -79,10 +79,11 @@ func (j *stateJudge) tell(verdict finding.Verdict, draft *rules.Draft) (changed 
 	return j.step.See(verdict)
 }
 
-func (j *stateJudge) errored(r *row.Row, err error) {
+func (j *stateJudge) errored(r *row.Row, err error) error {
 	key := j.program.Key(r)
 	j.step.Err(key)
 	j.found.errored(key, err)
+	return j.kept.add(len(key))
 }
 
 func (j *stateJudge) finish(res scanners.Result) (*found, error) {

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"tallyman/engine/enginetest"
 	"tallyman/internal/ledger"
+	"tallyman/rules"
 	"tallyman/rules/probe"
 	"tallyman/rules/row"
 	"tallyman/scanners"
@@ -147,4 +149,56 @@ func TestErrorsThatNoLedgerTakes(t *testing.T) {
 			t.Errorf("%d: %+q", len(run.Error), run.Error)
 		}
 	})
+}
+
+// TestARunKeepsSoMuch has rules of all kinds find rows that are each small enough, and too many together. The next run goes on.
+func TestARunKeepsSoMuch(t *testing.T) {
+	large, long := strings.Repeat("x", 1<<20), strings.Repeat("x", 64<<10)
+	bins := func(code string, qty int64, label string) []row.Value {
+		return []row.Value{row.TextOf("W1"), row.TextOf(code), row.IntOf(qty), row.TextOf(label)}
+	}
+	for name, c := range map[string]struct {
+		edit func(r *rules.Rule)
+		row  func(i int) []row.Value
+		rows int // that are too many; two of them are not
+	}{
+		"state": {func(r *rules.Rule) {
+			r.Notice.Body = map[string]string{"": "{{ .label }}"}
+		}, func(i int) []row.Value { return bins(fmt.Sprint(i), -1, long) }, 1100},
+		"state, keys that are too long": {func(*rules.Rule) {}, func(i int) []row.Value { return bins(fmt.Sprint(i)+large, -1, "") }, 200},
+		"group":                         {func(r *rules.Rule) { grouped(r) }, func(i int) []row.Value { return bins(fmt.Sprint(i), -1, large) }, 200},
+		"result": {func(r *rules.Rule) {
+			r.Per, r.Key, r.When, r.Notice.Warehouse = rules.PerResult, nil, "row_count > 0", `"W1"`
+			r.Notice.Fields = map[string]string{"bin": "rows[0].bin_code", "qty": "row_count"}
+			r.Notice.Priority, r.Notice.Title, r.Notice.Body = "3", map[string]string{"": "{{ .row_count }} rows"}, nil
+		}, func(i int) []row.Value { return bins(fmt.Sprint(i), 1, large) }, 200},
+		"event": {func(r *rules.Rule) {
+			r.Mode, r.Notice.SendResolved = rules.ModeEvent, false
+			r.Notice.Body = map[string]string{"": "{{ .label }}"}
+		}, func(i int) []row.Value { return bins(fmt.Sprint(i), -1, long) }, 1100},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				r := manyBins()
+				c.edit(r)
+				w.rules, w.source.Columns = []*rules.Rule{r}, binColumns
+				fill := func(n int) {
+					rows := make([][]row.Value, n)
+					for i := range rows {
+						rows[i] = c.row(i)
+					}
+					w.set(rows...)
+				}
+				fill(c.rows)
+				w.start(w.options("a"))
+				pass(6 * m)
+				fill(2)
+				pass(5 * m)
+				runs := w.ledger.Runs()
+				if len(runs) != 2 || !strings.HasPrefix(runs[0].Error, "too_many_bytes: the run would keep more than 128 MB") || runs[1].Outcome == ledger.OutcomeFailed {
+					t.Errorf("%d runs: %.300q", len(runs), fmt.Sprintf("%+v", runs))
+				}
+			})
+		})
+	}
 }

@@ -92,7 +92,7 @@ func (t *Trial) Run(ctx context.Context, due time.Time) (*TrialRun, error) {
 		t.memory.state.Registered = due
 	}
 	out, sum := &TrialRun{}, &held{}
-	t.tap.rows = nil
+	t.tap.rows, t.tap.kept = nil, kept{}
 	for again := true; again; {
 		if t.unit.ready.prepared == nil { // the source has refused the statement in the run before
 			if t.unit.unverified = t.Verify(ctx); t.unit.unverified != nil && !t.unit.tellsFailures() {

@@ -21,6 +21,7 @@ func (c *trialClock) Real(d time.Duration) time.Duration { return d }
 type tap struct {
 	scanners.Source
 	rows []*row.Row
+	kept kept
 }
 
 // mostTrialRows is how many rows a run of a trial keeps: it holds them all, whereas a firing lets them pass.
@@ -48,6 +49,9 @@ func (p tapped) Scan(ctx context.Context, req scanners.Request, visit func(*row.
 	return p.Prepared.Scan(ctx, req, func(r *row.Row) error {
 		if len(p.tap.rows) == mostTrialRows {
 			return &runError{"too_many_rows", fmt.Sprintf("more than %d rows cannot be looked at together: narrow the probe", mostTrialRows)}
+		}
+		if err := p.tap.kept.add(r.Size()); err != nil {
+			return err
 		}
 		p.tap.rows = append(p.tap.rows, r.Clone())
 		return visit(r)

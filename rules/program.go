@@ -3,6 +3,7 @@ package rules
 import (
 	"slices"
 	"time"
+	"unsafe"
 
 	"tallyman/rules/catalog"
 	"tallyman/rules/condition"
@@ -61,6 +62,18 @@ type Draft struct {
 	Fields    []Field         // in the catalogue's (sorted) order
 	Expires   time.Duration
 	Deliver   []Applied // where it goes; shared, never changed
+}
+
+// Size is about how many bytes the draft takes.
+func (d *Draft) Size() int {
+	size := int(unsafe.Sizeof(*d)) + len(d.Warehouse)
+	for _, t := range d.Texts {
+		size += int(unsafe.Sizeof(t)) + len(t.Title) + len(t.Body)
+	}
+	for i := range d.Fields {
+		size += int(unsafe.Sizeof(d.Fields[i])) + d.Fields[i].Value.Size()
+	}
+	return size
 }
 
 // Field is one typed value of a notice's data. Its value has the kind that the catalogue asks for (Text, Int,

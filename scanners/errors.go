@@ -14,6 +14,7 @@ const (
 	CodeChanged     Code = "probe_changed"      // the result is no longer what was prepared
 	CodeReadOnly    Code = "probe_writes"       // the read-only transaction refused a write
 	CodeParam       Code = "probe_param"        // a parameter does not convert to the prepared type
+	CodeTooLarge    Code = "probe_too_large"    // a value or a row has more bytes than the source takes
 	CodeFailed      Code = "probe_failed"       // anything else that the database reports
 	CodeTable       Code = "table_unknown"      // the catalogue has no such table
 	CodeStage       Code = "table_not_staged"   // a table of a session cannot be set up

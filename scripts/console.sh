@@ -4,19 +4,38 @@
 set -euo pipefail
 cd "$(dirname "$0")/../internal/console/web"
 
+# What installs the packages where npm is older than 11: this version, of this content.
+npm_version=11.21.2
+npm_integrity=sha512-7HPApk+AflMUavSseL1Pm6CnYqMIHk53x+KmuhqmTDqPkjPMgxIpTPcTqsE91EKNw4gFBJV9fnXiSdGm1DXq9A==
+
+# fetch_npm puts that npm into the folder, and fails where the registry has another content for it.
+fetch_npm() {
+  local tarball="$1/npm-$npm_version.tgz" found
+  npm pack "npm@$npm_version" --pack-destination "$1" --silent >/dev/null
+  found=sha512-$(node -e 'process.stdout.write(require("crypto").hash("sha512", require("fs").readFileSync(process.argv[1]), "base64"))' "$tarball")
+  if [ "$found" != "$npm_integrity" ]; then
+    echo "console.sh: npm $npm_version from the registry is $found instead of $npm_integrity" >&2
+    return 1
+  fi
+  tar -xzf "$tarball" -C "$1"
+}
+
 # install brings exactly the packages of the lock file, once for each state of it.
 install() {
   local stamp=node_modules/.tallyman
   if cmp -s package-lock.json "$stamp"; then
     return
   fi
-  local npm=(npm)
+  local npm=(npm) fetched=
   if [ "$(npm --version | cut -d. -f1)" -lt 11 ]; then # older ones leave out what Vite needs of this platform
-    npm=(npx --yes npm@11)
+    fetched=$(mktemp -d)
+    fetch_npm "$fetched"
+    npm=(node "$fetched/package/bin/npm-cli.js")
   fi
   echo "Installing the packages of the console"
   "${npm[@]}" ci --no-audit --no-fund --ignore-scripts --loglevel=error
   cp package-lock.json "$stamp"
+  [ -z "$fetched" ] || rm -rf "$fetched"
 }
 
 # fresh fails where the file or folder that was made again differs from what is committed.

@@ -76,6 +76,28 @@ func (s *Silence) Matches(subject *Subject) bool {
 	return true
 }
 
+// Concerns tells whether the silence may be about something in the warehouse: whether its matchers of warehouse fit the warehouse, those of
+// scope the scope of its name or a rule without scopes, and those of rule one of the rules, which are all that may tell something there, or
+// a notice that no rule has made.
+func (s *Silence) Concerns(warehouse string, rules []string) bool {
+	for i := range s.Matchers {
+		m := &s.Matchers[i]
+		fits := true
+		switch m.Name {
+		case nameWarehouse:
+			fits = m.fits(warehouse)
+		case nameScope:
+			fits = m.fits(warehouse) || m.fits("")
+		case nameRule:
+			fits = m.fits("") || slices.ContainsFunc(rules, m.fits)
+		}
+		if !fits {
+			return false
+		}
+	}
+	return true
+}
+
 // State tells how the silence stands at a time.
 func (s *Silence) State(at time.Time) State {
 	switch _, active := s.ActiveUntil(at); {

@@ -34,7 +34,7 @@ var access = map[string][]auth.Role{
 	"healthz": openAccess,
 	"readyz":  openAccess,
 	"openapi": everybody,
-	"metrics": onlookers,
+	"metrics": onlookers, // who sees all warehouses
 	"status":  onlookers,
 	"me":      everybody,
 

@@ -70,7 +70,7 @@ func (f *fakeRules) Now() time.Time { return bin().CreatedAt }
 func (f *fakeRules) Runs(_ context.Context, rule string, scope *string, limit int) ([]ledger.Run, error) {
 	f.asked = fmt.Sprint(rule, " ", scope != nil, " ", limit)
 	if f.runs != nil {
-		return slices.Clone(f.runs), nil
+		return slices.DeleteFunc(slices.Clone(f.runs), func(r ledger.Run) bool { return scope != nil && r.Scope != *scope }), nil
 	}
 	return []ledger.Run{*f.scopes[0].LastRun}, nil
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"tallyman/internal/auth"
 )
 
 // readyTimeout bounds the questions behind /readyz.
@@ -47,11 +49,18 @@ func reasons(err error) []error {
 }
 
 // metrics serves what Prometheus scrapes.
-func (a *API) metrics() http.Handler {
-	return promhttp.HandlerFor(a.deps.Gatherer, promhttp.HandlerOpts{
+func (a *API) metrics() http.HandlerFunc {
+	all := promhttp.HandlerFor(a.deps.Gatherer, promhttp.HandlerOpts{
 		ErrorLog:            slog.NewLogLogger(a.log.Handler(), slog.LevelError),
 		ErrorHandling:       promhttp.ContinueOnError,
 		MaxRequestsInFlight: 4,
 		Timeout:             10 * time.Second,
 	})
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !auth.From(r.Context()).Everywhere() {
+			denied(CodeWarehouseDenied, "the metrics are of all warehouses, and your token is not").write(w, problemMedia(r))
+			return
+		}
+		all.ServeHTTP(w, r)
+	}
 }

@@ -30,7 +30,7 @@ func (a *API) overview(ctx context.Context, in *overviewInput) (*overviewOutput,
 	if prob != nil {
 		return nil, prob
 	}
-	return &overviewOutput{a.lookout.look(ctx).form(warehouses)}, nil
+	return &overviewOutput{a.lookout.look(ctx).form(warehouses, auth.From(ctx).Everywhere())}, nil
 }
 
 // overviewWarehouses are those that were asked for, or all of the caller's; none = every one there is.
@@ -87,7 +87,7 @@ func (a *API) overviewStream(w http.ResponseWriter, r *http.Request) {
 		streamHeader(w.Header())
 		return
 	}
-	s := &overviewStream{all: a.overviews, warehouses: warehouses}
+	s := &overviewStream{all: a.overviews, warehouses: warehouses, everywhere: auth.From(r.Context()).Everywhere()}
 	if prob := a.streams.enter(auth.From(r.Context()), &s.stream, func() source { return s }); prob != nil { //nolint:contextcheck // feeds poll for many streams
 		prob.write(w, problemMedia(r))
 		return

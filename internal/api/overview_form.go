@@ -81,12 +81,16 @@ func (f *RuleHealthForm) sum(other *RuleHealthForm) {
 	f.Unverified, f.Waiting, f.Disabled, f.Shadow = f.Unverified+other.Unverified, f.Waiting+other.Waiting, f.Disabled+other.Disabled, f.Shadow+other.Shadow
 }
 
-// form is what those see of the outlook who see these warehouses; none = all of them.
-func (o *outlook) form(warehouses []string) *OverviewForm {
+// form is what those see of the outlook who see these warehouses; none = all of them. Texts that belong to no warehouse are for those who see
+// everything.
+func (o *outlook) form(warehouses []string, everywhere bool) *OverviewForm {
 	sees := func(warehouse string) bool { return len(warehouses) == 0 || slices.Contains(warehouses, warehouse) }
 	f := &OverviewForm{
 		At: o.at.UTC(), Node: o.node.Node, Version: o.node.Version, Paused: o.paused, Problems: o.problems, Findings: []FindingCountForm{},
 		Queues: notNil(o.queues), Sinks: notNil(o.sinks), Nodes: notNil(o.node.Nodes), Health: notNil(o.node.Health), Stale: o.stale,
+	}
+	if !everywhere {
+		f.Sinks, f.Health = notNil(ownSinks(f.Sinks)), notNil(ownHealth(f.Health))
 	}
 	for scope, n := range o.rules {
 		if scope == "" || sees(scope) { // as the rules of a summary

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ type overviewStream struct {
 
 	all        *overviewStreams
 	warehouses []string // none = all
+	everywhere bool     // the caller sees all warehouses, whichever this is about
 	sent       string   // what lasts of the overview that the client has; guarded by the lock of all
 }
 
@@ -40,7 +42,7 @@ func (all *overviewStreams) join(ctx context.Context, s *overviewStream) {
 		return
 	}
 	all.live[s] = struct{}{}
-	s.give(newOverviewEvent(o, s.warehouses))
+	s.give(newOverviewEvent(o, s))
 	if all.stop == nil {
 		run, stop := context.WithCancel(context.WithoutCancel(ctx)) // it is for all streams
 		all.stop = stop
@@ -79,9 +81,9 @@ func (all *overviewStreams) hand(o *outlook) {
 	defer all.mu.Unlock()
 	events := map[string]*overviewEvent{}
 	for s := range all.live {
-		key := strings.Join(s.warehouses, "\n")
+		key := strconv.FormatBool(s.everywhere) + "\n" + strings.Join(s.warehouses, "\n")
 		if events[key] == nil {
-			events[key] = newOverviewEvent(o, s.warehouses)
+			events[key] = newOverviewEvent(o, s)
 		}
 		s.give(events[key])
 	}
@@ -101,8 +103,8 @@ type overviewEvent struct {
 	lasting string // what it says without what time alone changes
 }
 
-func newOverviewEvent(o *outlook, warehouses []string) *overviewEvent {
-	form := o.form(warehouses)
+func newOverviewEvent(o *outlook, s *overviewStream) *overviewEvent {
+	form := o.form(s.warehouses, s.everywhere)
 	lasting, err := json.Marshal(form.lasting())
 	if err != nil { // our own forms always encode
 		panic(err)

@@ -44,7 +44,7 @@ func (a *API) register(routes *router) (document func() []byte) {
 	plain := append(plainOperations(), pollOperation(doc), streamOperation(doc), legacyOperation(doc), overviewStreamOperation())
 	handlers := map[string]http.HandlerFunc{
 		"poll-notices": a.notices, "stream-notices": a.stream, "stream-overview": a.overviewStream, "legacy-list-notifications": a.legacy,
-		"healthz": a.healthz, "readyz": a.readyz, "metrics": a.metrics().ServeHTTP, "openapi": a.openapi,
+		"healthz": a.healthz, "readyz": a.readyz, "metrics": a.metrics(), "openapi": a.openapi,
 	}
 	for _, op := range plain {
 		doc.AddOperation(op)

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/xml"
 	"net/http"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/engine"
 	"tallyman/internal/auth"
 )
 
@@ -47,6 +49,9 @@ func (a *API) ruleSource(ctx context.Context, in *ruleInput) (*sourceOutput, err
 		return nil, a.rulesFailed(ctx, err)
 	}
 	who := auth.From(ctx)
+	if !slices.ContainsFunc(source.Scopes, func(scope string) bool { return concerns(who, scope) }) {
+		return nil, a.rulesFailed(ctx, &engine.UnknownError{What: "rule", Name: in.ID})
+	}
 	for _, scope := range source.Scopes { // the text has all of them, with their parameters
 		if prob := inWarehouse(who, scope); prob != nil {
 			return nil, prob

@@ -125,6 +125,9 @@ func optional(s string) *string {
 func (a *API) rulesFailed(ctx context.Context, err error) *Problem {
 	var unknown *engine.UnknownError
 	var key *engine.KeyError
+	if errors.As(err, &unknown) && !auth.From(ctx).Everywhere() { // what was meant may be another's
+		err = &engine.UnknownError{What: unknown.What, Name: unknown.Name}
+	}
 	switch {
 	case errors.As(err, &unknown) && unknown.What == "scope":
 		return newProblem(http.StatusNotFound, CodeScopeNotFound, err.Error())

@@ -122,6 +122,7 @@ func (a *API) turn(ctx context.Context, id, scope string, ask *switchAskForm, st
 	if err != nil {
 		return nil, a.rulesFailed(ctx, err)
 	}
+	list = ownRules(ctx, list)
 	form := &SwitchedForm{Rule: id, Scopes: make([]ScopeForm, len(list))}
 	for i := range list {
 		form.Scopes[i] = newScopeForm(&list[i])
@@ -173,7 +174,7 @@ func (a *API) pauseRules(ctx context.Context, ask *switchAskForm, state ledger.S
 		return nil, a.rulesFailed(ctx, err)
 	}
 	form := &RulesForm{}
-	form.switches(a.deps.Rules.Switches(), nil)
+	form.switches(auth.From(ctx), a.deps.Rules.Switches(), nil)
 	a.log.LogAttrs(ctx, slog.LevelInfo, "all rules were switched", slog.Bool("paused", state == ledger.SwitchOff), slog.Time("until", s.Until),
 		slog.String("reason", s.Reason), slog.String("by", s.By))
 	return &pausedOutput{&PausedForm{Paused: form.Paused}}, nil

@@ -14,6 +14,7 @@ import (
 
 	"tallyman/engine"
 	"tallyman/engine/finding"
+	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 )
 
@@ -115,8 +116,12 @@ func (a *API) listRules(ctx context.Context, in *rulesInput) (*rulesOutput, erro
 		return nil, a.rulesFailed(ctx, err)
 	}
 	files := a.deps.RuleFiles()
-	form := &RulesForm{Problems: notNil(files.Problems), Version: files.Version}
-	form.switches(a.deps.Rules.Switches(), list)
+	form := &RulesForm{Version: files.Version}
+	form.switches(auth.From(ctx), a.deps.Rules.Switches(), list)
+	list = ownRules(ctx, list)
+	form.Problems = notNil(ownProblems(ctx, files.Problems, func(rule string) bool {
+		return slices.ContainsFunc(list, func(s engine.RuleStatus) bool { return s.Rule.ID == rule })
+	}))
 	asked := make(map[string]bool, len(in.IDs))
 	for _, id := range in.IDs {
 		asked[id] = true
@@ -135,8 +140,9 @@ func (a *API) listRules(ctx context.Context, in *rulesInput) (*rulesOutput, erro
 	return &rulesOutput{form}, nil
 }
 
-// switches finds those that are of all rules, or of none.
-func (f *RulesForm) switches(list []ledger.Switch, rules []engine.RuleStatus) {
+// switches finds those that are of all rules, or of none. Of these the caller sees those of their own scopes: which warehouses a rule had
+// that is gone, nobody knows.
+func (f *RulesForm) switches(who *auth.Identity, list []ledger.Switch, rules []engine.RuleStatus) {
 	known := map[string]bool{}
 	for i := range rules {
 		known[ledger.Known(rules[i].Rule.ID, rules[i].Rule.Scope)], known[ledger.Known(rules[i].Rule.ID, ledger.Every)] = true, true
@@ -145,7 +151,7 @@ func (f *RulesForm) switches(list []ledger.Switch, rules []engine.RuleStatus) {
 		switch s := &list[i]; {
 		case s.Rule == ledger.Every:
 			f.Paused = NewSwitchForm(s)
-		case !known[ledger.Known(s.Rule, s.Scope)]:
+		case !known[ledger.Known(s.Rule, s.Scope)] && who.InWarehouse(s.Scope):
 			f.Strays = append(f.Strays, *NewSwitchForm(s))
 		}
 	}
@@ -162,7 +168,7 @@ func (a *API) getRule(ctx context.Context, in *ruleInput) (*ruleOutput, error) {
 	return &ruleOutput{form}, nil
 }
 
-// scopesOf returns how a rule is, in all scopes or in one.
+// scopesOf returns how a rule is, in all of the caller's scopes or in one. A rule that has none of them answers as one that is not there.
 func (a *API) scopesOf(ctx context.Context, id string, scope *string) ([]engine.RuleStatus, *Problem) {
 	if err := a.deps.Rules.Find(id, scope); err != nil {
 		return nil, a.rulesFailed(ctx, err)
@@ -171,6 +177,7 @@ func (a *API) scopesOf(ctx context.Context, id string, scope *string) ([]engine.
 	if err != nil {
 		return nil, a.rulesFailed(ctx, err)
 	}
+	list = ownRules(ctx, list)
 	if scope != nil {
 		list = slices.DeleteFunc(list, func(s engine.RuleStatus) bool { return s.Rule.Scope != *scope })
 	}
@@ -186,12 +193,9 @@ func (a *API) listRuns(ctx context.Context, in *runsInput) (*runsOutput, error) 
 	if prob != nil {
 		return nil, prob
 	}
-	if err := a.deps.Rules.Find(in.ID, optional(in.Scope)); err != nil {
-		return nil, a.rulesFailed(ctx, err)
-	}
-	runs, err := a.deps.History.Runs(ctx, in.ID, optional(in.Scope), limit)
-	if err != nil {
-		return nil, a.rulesFailed(ctx, err)
+	runs, prob := a.runsOf(ctx, in.ID, optional(in.Scope), limit)
+	if prob != nil {
+		return nil, prob
 	}
 	form := &RunsForm{Runs: make([]RuleRunForm, len(runs))}
 	for i := range runs {
@@ -199,6 +203,39 @@ func (a *API) listRuns(ctx context.Context, in *runsInput) (*runsOutput, error) 
 		ownRun(ctx, runs[i].Scope, &form.Runs[i].RunStatus)
 	}
 	return &runsOutput{form}, nil
+}
+
+// runsOf returns the latest runs of a rule, of the caller's scopes, or of one scope.
+func (a *API) runsOf(ctx context.Context, id string, scope *string, limit int) ([]ledger.Run, *Problem) {
+	if auth.From(ctx).Everywhere() {
+		if err := a.deps.Rules.Find(id, scope); err != nil {
+			return nil, a.rulesFailed(ctx, err)
+		}
+		runs, err := a.deps.History.Runs(ctx, id, scope, limit)
+		if err != nil {
+			return nil, a.rulesFailed(ctx, err)
+		}
+		return runs, nil
+	}
+	if scope != nil {
+		if prob := inScope(ctx, scope); prob != nil {
+			return nil, prob
+		}
+	}
+	scopes, prob := a.scopesOf(ctx, id, scope)
+	if prob != nil {
+		return nil, prob
+	}
+	var all []ledger.Run
+	for i := range scopes {
+		runs, err := a.deps.History.Runs(ctx, id, &scopes[i].Rule.Scope, limit)
+		if err != nil {
+			return nil, a.rulesFailed(ctx, err)
+		}
+		all = append(all, runs...)
+	}
+	slices.SortStableFunc(all, func(a, b ledger.Run) int { return b.Due.Compare(a.Due) })
+	return all[:min(limit, len(all))], nil
 }
 
 func newRuleRunForm(r *ledger.Run) RuleRunForm {

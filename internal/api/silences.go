@@ -49,7 +49,7 @@ func (a *API) registerSilences(operations huma.API) {
 		"End a silence now; one that is over stays as it is"), a.expireSilence)
 }
 
-// listSilences answers GET /silences.
+// listSilences answers GET /silences: those that may be about the caller's warehouses.
 func (a *API) listSilences(ctx context.Context, in *silencesInput) (*silencesOutput, error) {
 	for _, name := range in.State {
 		if name != "" && !slices.Contains(silenceStates, silence.State(name)) {
@@ -64,6 +64,11 @@ func (a *API) listSilences(ctx context.Context, in *silencesInput) (*silencesOut
 	if err != nil {
 		return nil, a.ledgerFailed(ctx, err)
 	}
+	sees, err := a.ownSilences(ctx)
+	if err != nil {
+		return nil, a.ledgerFailed(ctx, err)
+	}
+	list = slices.DeleteFunc(list, func(s silence.Silence) bool { return !sees(&s) })
 	now := a.deps.Silences.Now()
 	out := &silencesOutput{Body: SilencesForm{Silences: []SilenceForm{}}}
 	for i := range list {
@@ -94,8 +99,12 @@ func (a *API) showSilence(ctx context.Context, s *silence.Silence) (*silenceOutp
 
 func (a *API) silence(ctx context.Context, id string) (silence.Silence, *Problem) {
 	s, err := a.deps.Silences.Ledger.Silence(ctx, id)
+	var sees func(s *silence.Silence) bool
+	if err == nil {
+		sees, err = a.ownSilences(ctx)
+	}
 	switch {
-	case errors.Is(err, ledger.ErrNotFound):
+	case errors.Is(err, ledger.ErrNotFound), err == nil && !sees(&s): // what is another's answers as what is not there
 		return s, newProblem(http.StatusNotFound, CodeSilenceNotFound, "there is no silence "+quote(id)+"; those that are over are kept for the ledger's retention")
 	case err != nil:
 		return s, a.ledgerFailed(ctx, err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 )
 
@@ -75,6 +76,9 @@ func (a *API) listSinks(ctx context.Context, _ *struct{}) (*sinksOutput, error) 
 	for _, name := range slices.Sorted(maps.Keys(a.deps.Sinks)) {
 		out.Body.Sinks = append(out.Body.Sinks, newSinkForm(name, a.deps.Sinks[name], counts[name]))
 	}
+	if !auth.From(ctx).Everywhere() {
+		out.Body.Sinks = ownSinks(out.Body.Sinks)
+	}
 	return out, nil
 }
 
@@ -89,7 +93,11 @@ func (a *API) getSink(ctx context.Context, in *sinkInput) (*sinkOutput, error) {
 	if err != nil {
 		return nil, a.ledgerFailed(ctx, err)
 	}
-	return &sinkOutput{Body: newSinkForm(in.Name, sink, counts[in.Name])}, nil
+	form := newSinkForm(in.Name, sink, counts[in.Name])
+	if !auth.From(ctx).Everywhere() {
+		form = ownSinks([]SinkForm{form})[0]
+	}
+	return &sinkOutput{Body: form}, nil
 }
 
 func newStateCounts(counts map[ledger.DeliveryState]int64) StateCountsForm {

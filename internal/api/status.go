@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/xml"
 	"log/slog"
+	"slices"
 	"time"
 
+	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 )
 
@@ -140,6 +142,13 @@ func (a *API) status(ctx context.Context, _ *struct{}) (*statusOutput, error) {
 	if err != nil {
 		a.log.LogAttrs(ctx, slog.LevelError, "the state cannot be reported", slog.Any("error", err))
 		return nil, internalProblem()
+	}
+	if who := auth.From(ctx); !who.Everywhere() {
+		report.Rules = slices.DeleteFunc(report.Rules, func(r RuleStatus) bool { return !concerns(who, r.Scope) })
+		report.Problems = ownProblems(ctx, report.Problems, func(rule string) bool {
+			return slices.ContainsFunc(report.Rules, func(r RuleStatus) bool { return r.ID == rule })
+		})
+		report.Health = ownHealth(report.Health)
 	}
 	report.Health = notNil(report.Health)
 	report.Nodes = notNil(report.Nodes)

@@ -36,26 +36,27 @@ func openSources(ctx context.Context, configured map[string]config.Source) (map[
 }
 
 func openSource(ctx context.Context, c config.Source) (scanners.Source, error) {
+	limits := scanners.Limits{Cell: c.MaxCellBytes, Row: c.MaxRowBytes}
 	switch c.Driver {
 	case config.Postgres:
 		return postgres.Open(ctx, postgres.Config{
-			URL: c.URL.Reveal(), MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout,
+			URL: c.URL.Reveal(), MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout, Limits: limits,
 		})
 	case config.MySQL:
 		return mysql.Open(mysql.Config{
-			URL: c.URL.Reveal(), MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout,
+			URL: c.URL.Reveal(), MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout, Limits: limits,
 		})
 	case config.SQLServer:
 		return sqlserver.Open(sqlserver.Config{
-			URL: c.URL.Reveal(), MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout,
+			URL: c.URL.Reveal(), MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout, Limits: limits,
 		})
 	case config.Oracle:
 		return oracle.Open(oracle.Config{
-			URL: c.URL.Reveal(), MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout,
+			URL: c.URL.Reveal(), MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout, Limits: limits,
 		})
 	case config.SQLite:
 		return sqlite.Open(sqlite.Config{
-			URL: "sqlite:" + c.Path, MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout,
+			URL: "sqlite:" + c.Path, MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout, Limits: limits,
 		})
 	default:
 		return nil, fmt.Errorf("there is no driver %q", c.Driver)

@@ -12,7 +12,7 @@ import (
 // Claims are the names of the claims that say who a JWT is from. One inside another is written with dots, as in realm_access.roles; a claim
 // whose own name has these dots comes first. Empty ones are not looked at.
 type Claims struct {
-	Subject    string // a user's id, or user:<id> or service:<id>
+	Subject    string // a user's id, without the user: that the identity has before it
 	Roles      string // of the subscriber, a list or a text with spaces between: keeper stands for role:keeper
 	Warehouses string // likewise; numbers will do
 	Access     string // likewise; words that are no roles of ours are left out
@@ -24,16 +24,16 @@ func (o *JWTOptions) identity(claims jwt.MapClaims) (Identity, error) {
 	if len(subjects) != 1 {
 		return Identity{}, fmt.Errorf("%w: its claim %s names nobody", ErrBadToken, o.Claims.Subject)
 	}
-	who := Identity{Subject: subjects[0], Access: o.Access, Warehouses: o.Warehouses}
-	if !strings.HasPrefix(who.Subject, "user:") && !strings.HasPrefix(who.Subject, "service:") {
-		who.Subject = "user:" + who.Subject
+	// The id is the provider's, the kind is ours: a name that somebody has chosen there must not be another kind of principal here, as service:wms,
+	// which API tokens are, or the id of somebody else, as user:ann.
+	if strings.Contains(subjects[0], ":") {
+		return Identity{}, fmt.Errorf("%w: its claim %s has a colon; a JWT is of a user, whose id has none, and a service has an API token", ErrBadToken, o.Claims.Subject)
 	}
+	who := Identity{Subject: "user:" + subjects[0], Access: o.Access, Warehouses: o.Warehouses}
 	if !subjectPattern.MatchString(who.Subject) {
 		return Identity{}, fmt.Errorf("%w: its claim %s is no id of a user: letters, digits, _ . @ -", ErrBadToken, o.Claims.Subject)
 	}
-	if strings.HasPrefix(who.Subject, "user:") {
-		who.Subscribers = append(who.Subscribers, who.Subject)
-	}
+	who.Subscribers = append(who.Subscribers, who.Subject)
 	for _, role := range words(find(claims, o.Claims.Roles)) {
 		role = "role:" + strings.TrimPrefix(role, "role:")
 		if subscriberPattern.MatchString(role) && !slices.Contains(who.Subscribers, role) { // what is no subscriber has no inbox

@@ -83,9 +83,9 @@ func TestWhoAJWTIsFrom(t *testing.T) {
 		want    Identity
 	}{
 		"usual": {nil, Identity{Subject: "user:ann", Access: []Role{Client}, Subscribers: []string{"user:ann", "role:keeper"}, Warehouses: []string{"119240", "119241"}}},
-		"a service": {
-			map[string]any{"sub": "service:wms", "https://tallyman.example/access": "service producer offline_access", "warehouses": "119240 119241", "realm": nil},
-			Identity{Subject: "service:wms", Access: []Role{Service, Producer}, Warehouses: []string{"119240", "119241"}},
+		"a system": {
+			map[string]any{"sub": "wms", "https://tallyman.example/access": "service producer offline_access", "warehouses": "119240 119241", "realm": nil},
+			Identity{Subject: "user:wms", Access: []Role{Service, Producer}, Subscribers: []string{"user:wms"}, Warehouses: []string{"119240", "119241"}},
 		},
 		"no warehouses":     {map[string]any{"warehouses": nil}, Identity{Subject: "user:ann", Access: []Role{Client}, Subscribers: []string{"user:ann", "role:keeper"}}},
 		"one warehouse":     {map[string]any{"warehouses": 7}, Identity{Subject: "user:ann", Access: []Role{Client}, Subscribers: []string{"user:ann", "role:keeper"}, Warehouses: []string{"7"}}},
@@ -158,6 +158,32 @@ func TestAttacks(t *testing.T) {
 		who, err := c.jwt.identify(t.Context(), c.text)
 		if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) || (err != nil && who.Subject != "") {
 			t.Errorf("%s: %+v, %v; want %v", name, who, err, c.want)
+		}
+	}
+}
+
+// TestJWTsAreUsers has subjects in the form of every kind of principal that the program knows, and of some that it does not. None becomes that
+// principal, whatever the claim is called.
+func TestJWTsAreUsers(t *testing.T) {
+	t.Parallel()
+	for _, claim := range []string{"sub", "preferred_username"} {
+		o := usual(JWTOptions{Secret: []byte(hmacSecret)})
+		o.Claims.Subject = claim
+		j := NewJWT(o)
+		for _, subject := range []string{
+			"service:wms", "Service:wms", "service:", "user:ann", "user:service:wms", "role:keeper", "local:root", "node:one", "shadow:rule", "anonymous:", ":ann", "ann:", "a:b",
+			"service\u003awms", "service：wms", "*", "",
+		} {
+			who, err := j.identify(t.Context(), sign(t, jwt.SigningMethodHS256, []byte(hmacSecret), nil, claims(map[string]any{claim: subject})))
+			if !errors.Is(err, ErrBadToken) || who.Subject != "" || len(who.Subscribers) > 0 {
+				t.Errorf("%s %q: %+v, %v", claim, subject, who, err)
+			}
+		}
+		for _, subject := range []string{"anonymous", "service", "root", "service.wms", "ann@example.com"} { // a user of that name, and nothing else
+			who, err := j.identify(t.Context(), sign(t, jwt.SigningMethodHS256, []byte(hmacSecret), nil, claims(map[string]any{claim: subject})))
+			if err != nil || who.Subject != "user:"+subject || who.User() != who.Subject {
+				t.Errorf("%s %q: %+v, %v", claim, subject, who, err)
+			}
 		}
 	}
 }

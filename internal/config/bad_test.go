@@ -59,6 +59,12 @@ func TestBadConfigurations(t *testing.T) {
 		{name: "wrong url", text: `sources: {wms: {driver: sqlite, url: "postgres://x/y"}}`, want: []string{"bad_url: sources.wms.url names no SQLite file"}},
 		{name: "no database", text: `sources: {wms: {driver: postgres, url: "postgres://x"}}`, want: []string{"bad_url: sources.wms.url is no PostgreSQL address"}},
 		{name: "no connections", text: `sources: {wms: {driver: sqlite, url: "sqlite:x", max_connections: 0}}`, want: []string{"out_of_range: sources.wms.max_connections is 0, at least 1 is needed"}},
+		{name: "no cell", text: `sources: {wms: {driver: sqlite, url: "sqlite:x", max_cell_bytes: 1023}}`, want: []string{"out_of_range: sources.wms.max_cell_bytes is 1023, at least 1024 is needed"}},
+		{name: "any row", text: `sources: {wms: {driver: sqlite, url: "sqlite:x", max_row_bytes: 1073741825}}`, want: []string{"out_of_range: sources.wms.max_row_bytes is 1073741825, at most 1073741824 is possible"}},
+		{
+			name: "cell above row", text: `sources: {wms: {driver: sqlite, url: "sqlite:x", max_cell_bytes: 5000000}}`,
+			want: []string{":1:66: out_of_range: sources.wms.max_cell_bytes is 5000000, more than the 4194304 of a whole row"}, hint: "raise max_row_bytes too",
+		},
 		{name: "half a connection", text: `sources: {wms: {driver: sqlite, url: "sqlite:x", max_connections: 0.5}}`, want: []string{"wrong_type"}},
 		{name: "name of a source", text: `sources: {"a b": {driver: sqlite, url: "sqlite:x"}}`, want: []string{`:1:11: bad_name: "a b" cannot be a name`}},
 		{name: "unknown sink", text: "sinks: {q: {type: inbux, lease: 60s}}", want: []string{"unknown_value: sinks.q.type"}, hint: `did you mean "inbox"?`},

@@ -122,6 +122,12 @@ func isAddress(s string, scheme Driver) bool {
 	return err == nil && u.Scheme == string(scheme) && strings.Trim(u.Path, "/") != ""
 }
 
+// The least value, and the largest row, that a source may be bounded to.
+const (
+	leastCellBytes = 1 << 10
+	mostRowBytes   = 1 << 30
+)
+
 func (d *decoder) checkSource(at path, s *Source) {
 	url := at.to("url")
 	u := s.URL.Reveal()
@@ -140,6 +146,10 @@ func (d *decoder) checkSource(at path, s *Source) {
 		}
 		d.fail(at.to("driver"), strictyaml.CodeEnum, fmt.Sprintf("%s.driver cannot be %q", at, s.Driver), hint)
 		return
+	}
+	if s.MaxCellBytes > s.MaxRowBytes {
+		d.fail(at.to("max_cell_bytes"), strictyaml.CodeOutOfRange,
+			fmt.Sprintf("%s.max_cell_bytes is %d, more than the %d of a whole row", at, s.MaxCellBytes, s.MaxRowBytes), "raise max_row_bytes too")
 	}
 	switch {
 	case d.open.has(url):

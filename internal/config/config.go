@@ -57,6 +57,8 @@ type Source struct {
 	Path             string // sqlite: the file, absolute
 	MaxConnections   int
 	StatementTimeout time.Duration // what a probe without a timeout of its own gets
+	MaxCellBytes     int           // of one value of a row
+	MaxRowBytes      int           // of all values of a row together
 }
 
 // Subscription is (type, warehouse or "*") → subscriber.
@@ -83,5 +85,5 @@ func Default() Config {
 
 // defaultSource is what a source has where nothing is said.
 func defaultSource() Source {
-	return Source{MaxConnections: 4, StatementTimeout: 30 * time.Second}
+	return Source{MaxConnections: 4, StatementTimeout: 30 * time.Second, MaxCellBytes: 1 << 20, MaxRowBytes: 4 << 20}
 }

@@ -65,6 +65,8 @@ func sourceField(sources map[string]Source, name string) field {
 			"url":               secret(&s.URL),
 			"max_connections":   number(&s.MaxConnections, 1),
 			"statement_timeout": duration(&s.StatementTimeout, time.Millisecond),
+			"max_cell_bytes":    number(&s.MaxCellBytes, leastCellBytes),
+			"max_row_bytes":     numberUpTo(&s.MaxRowBytes, mostRowBytes),
 		})(d, at, v)
 		if !d.bad(at) {
 			d.checkSource(at, &s)

@@ -73,7 +73,7 @@ func TestDefaultsAndPaths(t *testing.T) {
 	file := write(t, `
 sources:
   wms: {driver: postgres, url: "postgres://u:p@db/wms"}
-  pilot: {driver: sqlite, url: "sqlite:../pilot.db", max_connections: 2, statement_timeout: 1m30s}
+  pilot: {driver: sqlite, url: "sqlite:../pilot.db", max_connections: 2, statement_timeout: 1m30s, max_cell_bytes: 2048, max_row_bytes: 8388608}
 `)
 	c, err := Load(Options{File: file})
 	if err != nil {

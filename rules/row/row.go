@@ -1,5 +1,7 @@
 package row
 
+import "unsafe"
+
 // Column is one column of a prepared probe.
 type Column struct {
 	Name     string // folded to lower case
@@ -30,6 +32,15 @@ func Index(columns []Column, name string) int {
 		}
 	}
 	return -1
+}
+
+// Size is about how many bytes a clone takes.
+func (r *Row) Size() int {
+	size := 0
+	for i := range r.Values {
+		size += int(unsafe.Sizeof(Value{})) + r.Values[i].Size()
+	}
+	return size
 }
 
 // Clone returns a copy that stays valid after the scan moves on.

@@ -205,3 +205,22 @@ func asError(err error) *scanners.Error {
 	e, _ := err.(*scanners.Error) //nolint:errorlint // it is what a source returns
 	return e
 }
+
+// TestLargeColumns names the columns that may hold what was too large to be read.
+func TestLargeColumns(t *testing.T) {
+	t.Parallel()
+	db := newServer(t)
+	db.Exec(t, "SET GLOBAL max_allowed_packet = 1073741824")
+	s := db.Open(t, 1)
+	for columns, says := range map[string]string{
+		"1 AS id, repeat('x', 20000000) AS a":                                                                                 "column a holds more than the 1048576 bytes",
+		"1 AS id, repeat('x', 20000000) AS a, repeat('x', 2000000) AS b":                                                      "one of the columns a, b holds more than the 1048576 bytes",
+		"repeat('x', 2000000) AS a, repeat('x', 2000000) AS b, repeat('x', 2000000) AS c, repeat('x', 2000000) AS d, '' AS e": "a row holds more than the 4194304 bytes",
+	} {
+		_, err := scannertest.Prepare(t, s, "SELECT "+columns).Scan(t.Context(), scanners.Request{}, ignore)
+		wantCode(t, columns, err, scanners.CodeTooLarge, says)
+		if got := scannertest.One(t, s, "SELECT 7 AS n", nil); got != "7" {
+			t.Errorf("the next scan says %s", got)
+		}
+	}
+}

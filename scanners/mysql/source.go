@@ -26,19 +26,36 @@ func Open(config Config) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	connector, err := mysql.NewConnector(a.driver)
-	if err != nil {
+	if _, err := mysql.NewConnector(a.driver); err != nil {
 		return nil, urlError(fmt.Errorf("the URL of the source: %w", err))
 	}
+	connector := sqldb.NewWires(mysql.MySQLDriver{}, func(dial sqldb.Dial) driver.Connector {
+		c := a.driver.Clone()
+		c.DialFunc = dial
+		connector, err := mysql.NewConnector(c)
+		if err != nil {
+			return refusal{err} // not of a configuration that was taken above
+		}
+		return connector
+	})
 	d := &dialect{connector: connector, database: a.driver.DBName, location: a.location, zone: a.zone}
 	return &Source{
 		dialect: d,
 		Source: sqldb.New(sqldb.Config{
 			Dialect: d, Connector: connector, MaxConnections: config.MaxConnections, StatementTimeout: config.StatementTimeout,
-			ConnectTimeout: a.connectTimeout, Grace: deadlineGrace, Secrets: []string{a.driver.Passwd},
+			ConnectTimeout: a.connectTimeout, Grace: deadlineGrace, Secrets: []string{a.driver.Passwd}, Limits: config.Limits,
 		}),
 	}, nil
 }
+
+// refusal is a connector that never connects.
+type refusal struct{ err error }
+
+// Connect is called by database/sql.
+func (r refusal) Connect(context.Context) (driver.Conn, error) { return nil, r.err }
+
+// Driver is called by database/sql.
+func (r refusal) Driver() driver.Driver { return mysql.MySQLDriver{} }
 
 // dialect is what MySQL does its own way.
 type dialect struct {

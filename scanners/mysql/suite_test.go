@@ -63,6 +63,11 @@ func (s *server) Open(t testing.TB, maxConnections int) scanners.Source {
 	return open(t, mysql.Config{URL: s.proxied, MaxConnections: maxConnections})
 }
 
+func (s *server) Limited(t testing.TB, limits scanners.Limits) scanners.Source {
+	t.Helper()
+	return open(t, mysql.Config{URL: s.proxied, MaxConnections: 1, Limits: limits})
+}
+
 func open(t testing.TB, config mysql.Config) *mysql.Source {
 	t.Helper()
 	source, err := mysql.Open(config)
@@ -86,9 +91,10 @@ func dialect() scannertest.Dialect {
 			"bool": "boolean", "small": "smallint", "big": "bigint", "ratio": "double", "decimal": "decimal(12,3)", "text": "text",
 			"bytes": "blob", "date": "date", "time": "datetime(6)", "zoned": "timestamp(6) NULL", "json": "json",
 		},
-		Bytes:   "x'00ff'",
-		Zoned:   "'2026-06-01 00:00:00'",
-		Series:  "SELECT seq AS n, CONCAT('SKU-', seq %% 97) AS sku, seq * 0.25 AS qty, 'a note' AS note FROM seq_1_to_%d",
+		Bytes:  "x'00ff'",
+		Zoned:  "'2026-06-01 00:00:00'",
+		Series: "SELECT seq AS n, CONCAT('SKU-', seq %% 97) AS sku, seq * 0.25 AS qty, 'a note' AS note FROM seq_1_to_%d",
+		Repeat: "repeat('x', %d)", LargeSetup: "SET GLOBAL max_allowed_packet = 1073741824",
 		Endless: "SELECT count(*) AS n FROM seq_1_to_100000 a, seq_1_to_100000000 b WHERE a.seq + b.seq > 0",
 		Kinds:   map[string]row.Kind{"json": row.Text}, // a LONGTEXT with a check
 		Trickle: "SELECT 1 AS n UNION ALL SELECT b.seq FROM seq_1_to_100000 a, seq_1_to_1000000 b WHERE a.seq + b.seq < 0",
@@ -123,4 +129,8 @@ func dialect() scannertest.Dialect {
 func TestSuite(t *testing.T) {
 	t.Parallel()
 	scannertest.Run(t, dialect())
+}
+
+func TestLargeRows(t *testing.T) { //nolint:paralleltest // it measures the process
+	scannertest.Memory(t, dialect())
 }

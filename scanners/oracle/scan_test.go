@@ -1,8 +1,11 @@
 package oracle
 
 import (
+	"context"
 	"database/sql/driver"
 	"errors"
+	"io"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -240,5 +243,89 @@ func TestTimeout(t *testing.T) {
 		if log := fake.Log(); log[len(log)-1] != "close" {
 			t.Errorf("the connection stays open: %q", log)
 		}
+	}
+}
+
+// flooded is the stand-in with a network connection on which the server sends on and on when it is asked for rows.
+type flooded struct {
+	driver.Conn
+	wire net.Conn
+}
+
+func (c flooded) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
+	return c.Conn.(driver.ConnBeginTx).BeginTx(ctx, o)
+}
+
+func (c flooded) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	return c.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
+}
+
+func (c flooded) CheckNamedValue(*driver.NamedValue) error { return nil }
+
+func (c flooded) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if !strings.Contains(query, "WHERE 1 = 0") {
+		if _, err := io.Copy(io.Discard, c.wire); err != nil {
+			return nil, errors.New("the driver's words for a closed connection")
+		}
+	}
+	return c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
+}
+
+func (c flooded) Close() error { _ = c.wire.Close(); return c.Conn.Close() }
+
+type connectorFunc func(ctx context.Context) (driver.Conn, error)
+
+func (f connectorFunc) Connect(ctx context.Context) (driver.Conn, error) { return f(ctx) }
+func (f connectorFunc) Driver() driver.Driver                            { return nil }
+
+// TestLargeRows ends a connection on which rows come that are too large together, after so many bytes.
+func TestLargeRows(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	const few, many = 16 << 20, 64 << 20
+	sizes := make(chan int, 10)
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer func() { _ = conn.Close() }()
+				_, _ = conn.Write(make([]byte, <-sizes))
+			}()
+		}
+	}()
+	fake := &sqldbtest.Fake{Answers: []sqldbtest.Answer{
+		described(number("N")), {Match: "dual", Columns: []sqldbtest.Column{number("N")}, Rows: [][]driver.Value{{"7"}}},
+	}}
+	wires := sqldb.NewWires(nil, func(dial sqldb.Dial) driver.Connector {
+		return connectorFunc(func(ctx context.Context) (driver.Conn, error) {
+			wire, err := dial(ctx, "tcp", l.Addr().String())
+			if err != nil {
+				return nil, err
+			}
+			conn, err := fake.Connector().Connect(ctx)
+			return flooded{conn, wire}, err
+		})
+	})
+	address, err := sqldb.ParseURL("oracle://wms@db/FREEPDB1", "oracle", "1521")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := open(Config{MaxConnections: 1}, &address, wires, wires)
+	defer func() { _ = s.Close() }()
+	sizes <- 0
+	p := scannertest.Prepare(t, s, "SELECT 7 AS n FROM dual")
+	sizes <- many
+	_, err = p.Scan(t.Context(), scanners.Request{}, ignore)
+	wantCode(t, err, scanners.CodeTooLarge, "the rows that the database sends at once hold more than 16777216 bytes")
+	sizes <- few
+	if rows := scannertest.Rows(t, p, nil); len(rows) != 1 {
+		t.Errorf("%d rows", len(rows))
 	}
 }

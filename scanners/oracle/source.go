@@ -9,11 +9,16 @@ import (
 
 	ora "github.com/sijms/go-ora/v2"
 
+	"tallyman/scanners"
 	"tallyman/scanners/sqldb"
 )
 
-// rowsAtOnce is how many rows the driver asks for in one message; its own 25 make a round trip of every 25.
-const rowsAtOnce = 1000
+const (
+	// rowsAtOnce is how many rows the driver asks for in one message, all of which it holds; its own 25 make a round trip of every 25.
+	rowsAtOnce = 100
+	// rowsAhead is how many of them may be as large as a row may be: where rows are large, 100 of them at once are too many.
+	rowsAhead = 4
+)
 
 // Config is one configured source.
 type Config struct {
@@ -22,6 +27,7 @@ type Config struct {
 	URL              string
 	MaxConnections   int           // scans at once; others wait. 0 = 4
 	StatementTimeout time.Duration // of a scan without a timeout of its own, and of Prepare. 0 = 30s
+	Limits           scanners.Limits
 }
 
 // Source is an Oracle database.
@@ -52,7 +58,7 @@ func open(config Config, address *sqldb.URL, connector driver.Connector, wires *
 	return sqldb.New(sqldb.Config{
 		Dialect: &dialect{location: address.Location, zone: address.Location.String(), wires: wires}, Connector: connector,
 		MaxConnections: config.MaxConnections, StatementTimeout: config.StatementTimeout, ConnectTimeout: address.ConnectTimeout,
-		Secrets: []string{address.Password},
+		Secrets: []string{address.Password}, Limits: config.Limits, Ahead: rowsAhead,
 	})
 }
 

@@ -17,6 +17,9 @@ import (
 // mapError names what went wrong. The error of a context that ended can be found with errors.Is; a driver's error
 // is kept as its text only, since it holds the configuration. sql is what was sent, where a place in it may be named.
 func (s *Source) mapError(ctx context.Context, err error, sql string) *scanners.Error {
+	if e, ok := errors.AsType[*tooLarge](err); ok {
+		return s.tooLarge(e)
+	}
 	var pgErr *pgconn.PgError
 	answered := errors.As(err, &pgErr)
 	switch cause := ctx.Err(); {
@@ -33,6 +36,17 @@ func (s *Source) mapError(ctx context.Context, err error, sql string) *scanners.
 		}
 	}
 	return s.unreachable(err)
+}
+
+// tooLarge is the error of a message that the gate has refused, and whose column is not known.
+func (s *Source) tooLarge(e *tooLarge) *scanners.Error {
+	if e.row {
+		return s.limits.RowError(e.size)
+	}
+	return &scanners.Error{
+		Code: scanners.CodeTooLarge, Hint: "a message of an error may repeat a value of a row: have the probe cut it",
+		Err: fmt.Errorf("the server sent a message of %d bytes, of which the source takes %d", e.size, max(s.limits.Row, leastMessage)),
+	}
 }
 
 func isConnectError(err error) bool {

@@ -160,3 +160,18 @@ func TestSecrets(t *testing.T) {
 		}
 	}
 }
+
+// TestLargeMessages has the server put large texts into other messages than rows.
+func TestLargeMessages(t *testing.T) {
+	t.Parallel()
+	url := testenv.Postgres(t)
+	exec(t, url, `CREATE FUNCTION shout() RETURNS int LANGUAGE plpgsql STABLE AS $$ BEGIN RAISE WARNING '%', repeat('x', 20000000); RETURN 1; END $$`)
+	s := open(t, postgres.Config{URL: url, MaxConnections: 1})
+	for _, sql := range []string{"SELECT CAST(repeat('x', 20000000) AS integer) AS n", "SELECT shout() AS n"} {
+		_, err := scannertest.Prepare(t, s, sql).Scan(t.Context(), scanners.Request{}, ignore)
+		wantCode(t, sql, err, scanners.CodeTooLarge, "of which the source takes 4194304")
+		if got := scannertest.One(t, s, "SELECT 7 AS n", nil); got != "7" {
+			t.Errorf("the next scan says %s", got)
+		}
+	}
+}

@@ -38,6 +38,9 @@ func (p *prepared) Scan(ctx context.Context, req scanners.Request, visit func(*r
 		return result, visitErr
 	}
 	if _, err := reader.Close(); err != nil {
+		if e, ok := errors.AsType[*tooLarge](err); ok && e.column >= 0 && e.column < len(p.columns) {
+			return result, p.source.limits.CellError(e.size, p.columns[e.column].Name)
+		}
 		return result, p.paramError(p.source.mapError(ctx, err, p.sql), err)
 	}
 	if conn.Conn().PgConn().TxStatus() != 'T' {
@@ -92,7 +95,12 @@ func (p *prepared) sameFields(fields []pgconn.FieldDescription) error {
 
 func (p *prepared) decode(c *cursor, values [][]byte) error {
 	c.scratch = c.scratch[:0]
+	limits, total := p.source.limits, 0
 	for i, src := range values {
+		if len(src) > limits.Cell || total+len(src) > limits.Row {
+			return limits.Check(p.columns[i].Name, len(src), total)
+		}
+		total += len(src)
 		if src == nil {
 			if !p.columns[i].Nullable {
 				return scanners.Changed(fmt.Errorf("column %s was NOT NULL and holds NULL", p.columns[i].Name))

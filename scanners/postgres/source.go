@@ -27,12 +27,14 @@ type Config struct {
 	URL              string        // postgres://user:password@host:port/database, or a keyword/value string
 	MaxConnections   int           // scans at once; others wait. 0 = 4
 	StatementTimeout time.Duration // of a scan without a timeout of its own, and of Prepare. 0 = 30s
+	Limits           scanners.Limits
 }
 
 // Source is a PostgreSQL database.
 type Source struct {
 	pool     *pgxpool.Pool
 	timeout  time.Duration
+	limits   scanners.Limits
 	password string // kept to take it out of messages
 	timezone bool   // the URL sets the session's time zone
 }
@@ -53,7 +55,8 @@ func Open(ctx context.Context, config Config) (*Source, error) {
 	if config.MaxConnections > 0 {
 		poolConfig.MaxConns = int32(min(config.MaxConnections, 1000))
 	}
-	s := &Source{timeout: config.StatementTimeout, password: poolConfig.ConnConfig.Password}
+	s := &Source{timeout: config.StatementTimeout, limits: config.Limits.WithDefaults(), password: poolConfig.ConnConfig.Password}
+	poolConfig.ConnConfig.BuildFrontend = newFrontend(s.limits)
 	if s.timeout <= 0 {
 		s.timeout = defaultStatementTimeout
 	}

@@ -60,6 +60,11 @@ func (s *server) Open(t testing.TB, maxConnections int) scanners.Source {
 	return open(t, postgres.Config{URL: s.proxied, MaxConnections: maxConnections})
 }
 
+func (s *server) Limited(t testing.TB, limits scanners.Limits) scanners.Source {
+	t.Helper()
+	return open(t, postgres.Config{URL: s.proxied, MaxConnections: 1, Limits: limits})
+}
+
 func open(t testing.TB, config postgres.Config) *postgres.Source {
 	t.Helper()
 	source, err := postgres.Open(t.Context(), config)
@@ -83,6 +88,7 @@ func dialect() scannertest.Dialect {
 		Bytes:   `'\x00ff'`,
 		Zoned:   "'2026-06-01T08:00:00+08:00'",
 		Series:  "SELECT n, 'SKU-' || n %% 97 AS sku, n * 0.25 AS qty, 'a note' AS note FROM (SELECT generate_series(1, %d) AS n) s",
+		Repeat:  "repeat('x', %d)",
 		Endless: "SELECT count(*) AS n FROM generate_series(1, 100000) a, generate_series(1, 100000000) b",
 		Trickle: "SELECT 1 AS n UNION ALL SELECT b FROM generate_series(1, 100000) a, generate_series(1, 1000000) b WHERE a + b < 0",
 		WriterSetup: `
@@ -115,4 +121,8 @@ func dialect() scannertest.Dialect {
 func TestSuite(t *testing.T) {
 	t.Parallel()
 	scannertest.Run(t, dialect())
+}
+
+func TestLargeRows(t *testing.T) { //nolint:paralleltest // it measures the process
+	scannertest.Memory(t, dialect())
 }

@@ -16,6 +16,8 @@ type Database interface {
 	Exec(t testing.TB, sql string)
 	// Open returns a source on it that runs at most maxConnections scans at once; it is closed when the test ends.
 	Open(t testing.TB, maxConnections int) scanners.Source
+	// Limited is Open for one connection, with other limits than the usual ones.
+	Limited(t testing.TB, limits scanners.Limits) scanners.Source
 	// Cut takes the database out of reach, and Restore brings it back with its tables.
 	Cut(t testing.TB)
 	Restore(t testing.TB)
@@ -32,6 +34,12 @@ type Dialect struct {
 	Zoned string              // the literal of 2026-06-01T08:00:00+08:00
 	// Series is a SELECT of n rows with the columns n (1 … n), sku, qty (a decimal) and note. %d stands for n.
 	Series string
+	// Repeat is an expression for a text of %d ASCII characters, which the database makes when the statement runs. LargeSetup has the database
+	// make large ones.
+	Repeat     string
+	LargeSetup string
+	// Untold tells that the column of a value that is larger than the limit of a row is not known.
+	Untold bool
 	// Stream is how many rows a long scan has; 0 = a million.
 	Stream int
 	// Endless is a SELECT that runs for hours before its first row, Trickle one that runs for hours after its first.
@@ -72,7 +80,7 @@ func Run(t *testing.T, d Dialect) {
 		"read only": readOnly, "session": session, "concurrent": concurrent, "stream": stream, "reach": reach,
 		"sessions/snapshot": snapshot, "sessions/guards": sessionGuards, "sessions/goes on": sessionGoesOn, "sessions/over": sessionOver,
 		"sessions/staged kinds": stagedKinds, "sessions/staged like": stagedLike, "sessions/staged faults": stagedFaults,
-		"sessions/bypass": bypass, "explain": explain, "inspect": inspect,
+		"sessions/bypass": bypass, "explain": explain, "inspect": inspect, "limits": limits, "sessions/limits": sessionLimits,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

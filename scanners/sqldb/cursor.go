@@ -17,6 +17,9 @@ type cursor struct {
 	cells []cell
 	dest  []any // the cells, as database/sql takes them
 	err   error // of a cell; database/sql would wrap it in words about Go
+
+	limits scanners.Limits
+	bytes  int // of the values of the row so far
 }
 
 // cell receives one column. It takes the driver's value as it is, where a *any would have it copied.
@@ -28,7 +31,7 @@ type cell struct {
 }
 
 func newCursor(p *prepared) *cursor {
-	c := &cursor{row: row.New(p.columns), cells: make([]cell, len(p.columns)), dest: make([]any, len(p.columns))}
+	c := &cursor{limits: p.source.config.Limits, row: row.New(p.columns), cells: make([]cell, len(p.columns)), dest: make([]any, len(p.columns))}
 	for i := range c.cells {
 		c.cells[i] = cell{cursor: c, column: &p.columns[i], dst: &c.row.Values[i], convert: p.convert[i]}
 		c.dest[i] = &c.cells[i]
@@ -39,6 +42,7 @@ func newCursor(p *prepared) *cursor {
 // read converts the row at which rows stands.
 func (c *cursor) read(rows *sql.Rows) error {
 	c.texts.buffer = c.texts.buffer[:0]
+	c.bytes = 0
 	if err := rows.Scan(c.dest...); err != nil {
 		if c.err != nil {
 			return c.err
@@ -58,10 +62,31 @@ func (c *cell) Scan(src any) error {
 		*c.dst = row.Value{}
 		return nil
 	}
+	if err := c.cursor.count(c, src); err != nil {
+		c.cursor.err = err
+		return err
+	}
 	if err := c.convert(c.dst, src, &c.cursor.texts); err != nil {
 		c.cursor.err = c.fault(err)
 		return c.cursor.err
 	}
+	return nil
+}
+
+// count refuses a value that is too large, or that makes the row too large.
+func (c *cursor) count(cell *cell, src any) error {
+	size := 0
+	switch v := src.(type) {
+	case []byte:
+		size = len(v)
+	case string:
+		size = len(v)
+	}
+	if err := c.limits.Check(cell.column.Name, size, c.bytes); err != nil {
+		err.Err = fmt.Errorf("%w%s", err.Err, cell.where())
+		return err
+	}
+	c.bytes += size
 	return nil
 }
 

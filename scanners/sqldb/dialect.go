@@ -46,6 +46,7 @@ type Transaction interface {
 type Column struct {
 	row.Column
 	Convert Convert
+	Most    int // bytes that a value of the column may have, as the database describes it; 0 = any number, or not known
 }
 
 // Convert makes a value of what the driver returns for a column, which is not nil. A []byte is the driver's: what is kept

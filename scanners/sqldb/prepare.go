@@ -18,6 +18,8 @@ type prepared struct {
 	order   []string // parameter n+1
 	columns []row.Column
 	convert []Convert
+	large   []string // names of the columns whose values may be larger than the source takes
+	small   int      // bytes that the values of all others may have together
 }
 
 // Prepare has the database look at the statement, without running it.
@@ -51,6 +53,13 @@ func (h *held) prepare(ctx context.Context, stmt *probe.Statement) (*prepared, e
 	}
 	if err := scanners.Fold(p.columns); err != nil {
 		return nil, err
+	}
+	for i, c := range columns {
+		if c.Most == 0 || c.Most > s.config.Limits.Cell {
+			p.large = append(p.large, p.columns[i].Name)
+		} else {
+			p.small += c.Most
+		}
 	}
 	return p, nil
 }

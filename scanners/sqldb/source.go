@@ -35,12 +35,17 @@ type Config struct {
 	Grace time.Duration
 	// Secrets are taken out of messages.
 	Secrets []string
+	Limits  scanners.Limits
+	// Ahead is how many rows a driver reads before it hands over the first of them; 0 = 1. They may be so many times as large as
+	// Limits allow one to be, all together.
+	Ahead int
 }
 
 // Source is a database behind database/sql.
 type Source struct {
 	config Config
 	db     *sql.DB
+	wires  *Wires // nil where the connector has none
 }
 
 // New makes a source. It connects when it is first used.
@@ -54,7 +59,9 @@ func New(config Config) *Source {
 	if config.ConnectTimeout <= 0 {
 		config.ConnectTimeout = defaultConnectTimeout
 	}
+	config.Limits = config.Limits.WithDefaults()
 	s := &Source{config: config, db: sql.OpenDB(&connector{Connector: config.Connector, timeout: config.ConnectTimeout})}
+	s.wires, _ = config.Connector.(*Wires)
 	s.db.SetMaxOpenConns(config.MaxConnections)
 	s.db.SetMaxIdleConns(config.Idle)
 	return s

@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,8 +22,9 @@ func (d Dial) DialContext(ctx context.Context, network, address string) (net.Con
 // WireGrace is how long a driver has to end a statement whose time is up, before its connection is cut.
 const WireGrace = 2 * time.Second
 
-// Wires is a driver.Connector that knows the network connection under each of a driver's. It is for drivers that do not heed the
-// context of a statement while they wait for its rows: cutting the wire ends the wait.
+// Wires is a driver.Connector that knows the network connection under each of a driver's. Some drivers do not heed the context of a
+// statement while they wait for its rows: cutting the wire ends the wait. None of them bounds a row: the wire counts what comes, and
+// ends a connection on which too much does before it can all be read.
 type Wires struct {
 	driver driver.Driver
 	make   func(dial Dial) driver.Connector
@@ -30,11 +33,47 @@ type Wires struct {
 	under map[driver.Conn]*wire
 }
 
-// wire is a network connection that forgets itself when it is closed.
+// wire is a network connection that forgets itself when it is closed, and that counts.
 type wire struct {
 	net.Conn
 	closed func()
+
+	most atomic.Int64 // bytes that may come between two rows; 0 = any number
+	came atomic.Int64 // since the last row
+	over atomic.Bool  // more came, and the connection was closed
 }
+
+// errTooMuch is what the driver sees of a connection on which too much came.
+var errTooMuch = errors.New("more came than may")
+
+// Read is called by the driver.
+func (w *wire) Read(p []byte) (int, error) {
+	n, err := w.Conn.Read(p)
+	if most := w.most.Load(); most > 0 && w.came.Add(int64(n)) > most {
+		w.over.Store(true)
+		_ = w.Close()
+		return 0, errTooMuch
+	}
+	return n, err
+}
+
+// row begins to count anew.
+func (w *wire) row() {
+	if w != nil {
+		w.came.Store(0)
+	}
+}
+
+// bound says how many bytes may come between two rows from here on.
+func (w *wire) bound(most int) {
+	if w != nil {
+		w.came.Store(0)
+		w.most.Store(int64(most))
+	}
+}
+
+// wasOver tells whether the connection was closed because too much came.
+func (w *wire) wasOver() bool { return w != nil && w.over.Load() }
 
 // Close is called by the driver.
 func (w *wire) Close() error {
@@ -89,14 +128,12 @@ func (w *Wires) forget(owner *driver.Conn) {
 	delete(w.under, *owner)
 }
 
-// Watch cuts the wire under conn when ctx has ended: after the grace, or when the returned function is called, with which the driver
-// has come back. A connection whose context has ended is closed in any case, and a driver may have words to exchange for that. Without wires there is nothing to cut.
-func (w *Wires) Watch(ctx context.Context, conn *sql.Conn, grace time.Duration) (stop func()) {
+// find returns the wire under conn; nil where there are no wires, and of a closed connection.
+func (w *Wires) find(conn *sql.Conn) (found *wire) {
 	if w == nil {
-		return func() {}
+		return nil
 	}
-	var found *wire
-	_ = conn.Raw(func(driverConn any) error { // a closed connection has no wire to cut
+	_ = conn.Raw(func(driverConn any) error {
 		if c, ok := driverConn.(driver.Conn); ok {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -104,6 +141,13 @@ func (w *Wires) Watch(ctx context.Context, conn *sql.Conn, grace time.Duration) 
 		}
 		return nil
 	})
+	return found
+}
+
+// Watch cuts the wire under conn when ctx has ended: after the grace, or when the returned function is called, with which the driver
+// has come back. A connection whose context has ended is closed in any case, and a driver may have words to exchange for that. Without wires there is nothing to cut.
+func (w *Wires) Watch(ctx context.Context, conn *sql.Conn, grace time.Duration) (stop func()) {
+	found := w.find(conn)
 	if found == nil {
 		return func() {}
 	}

@@ -66,6 +66,34 @@ func readsOnly(action sqlite.AuthorizerActionCode, pragma string) sqlite.Authori
 	}
 }
 
+// mostAtOnce is how many rows, each as large as a row may be, SQLite may hold the values of.
+const mostAtOnce = 4
+
+// bound says how long a value may be in statements whose result has so many columns. SQLite bounds values, whether it reads them or
+// makes them, and the rows that it sorts, but not a row of a result: each of whose values it holds before we see the first.
+// So the more columns there are, the shorter is a value. With the default limits that begins with the 17th column.
+func (c *connection) bound(limits scanners.Limits, columns int) (most int, err error) {
+	most = limits.Row
+	if columns > mostAtOnce {
+		most = min(most, mostAtOnce*limits.Row/columns)
+	}
+	most = max(most, leastLength)
+	// A row that is sorted has a head of its own.
+	if _, err := sqlite.Limit(c.sql, sqlite3.SQLITE_LIMIT_LENGTH, most+sortedHead+columns*sortedColumn); err != nil {
+		return 0, err
+	}
+	return most, nil
+}
+
+// leastLength lets SQLite read the statements that made its tables.
+const leastLength = 64 << 10
+
+// What SQLite writes before the values of a row that it sorts: at most so many bytes, and so many for each column.
+const (
+	sortedHead   = 64
+	sortedColumn = 9
+)
+
 // interruptible interrupts what the connection runs when ctx ends, until the returned function is called.
 func (c *connection) interruptible(ctx context.Context) (stop func()) {
 	done := make(chan struct{})

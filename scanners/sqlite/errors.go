@@ -32,6 +32,8 @@ func mapError(ctx context.Context, err error, generic scanners.Code) *scanners.E
 		return errorf(generic, false, "", "%w", err)
 	}
 	switch dbErr.Code() & 0xff {
+	case sqlite3.SQLITE_TOOBIG:
+		return errorf(scanners.CodeTooLarge, false, "", "%w", err)
 	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM:
 		return errorf(scanners.CodeUnreachable, true, "", "%w", err)
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH:

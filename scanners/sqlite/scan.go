@@ -34,9 +34,13 @@ func (p *prepared) Scan(ctx context.Context, req scanners.Request, visit func(*r
 	if err != nil {
 		return scanners.Result{}, err
 	}
-	rows, err := conn.sql.QueryContext(ctx, p.sql, args...)
+	most, err := conn.bound(p.source.limits, len(p.columns))
 	if err != nil {
 		return scanners.Result{}, mapError(ctx, err, scanners.CodeFailed)
+	}
+	rows, err := conn.sql.QueryContext(ctx, p.sql, args...)
+	if err != nil {
+		return scanners.Result{}, p.tooLarge(ctx, err, most)
 	}
 	defer func() { _ = rows.Close() }()
 	result, visitErr := p.read(ctx, rows, req.MaxRows, visit)
@@ -44,9 +48,24 @@ func (p *prepared) Scan(ctx context.Context, req scanners.Request, visit func(*r
 		return result, visitErr
 	}
 	if err := rows.Err(); err != nil {
-		return result, mapError(ctx, err, scanners.CodeFailed)
+		return result, p.tooLarge(ctx, err, most)
 	}
 	return result, nil
+}
+
+// tooLarge is mapError for what a scan may say: SQLite does not tell which value it was that is too long.
+func (p *prepared) tooLarge(ctx context.Context, err error, most int) *scanners.Error {
+	mapped := mapError(ctx, err, scanners.CodeFailed)
+	if mapped.Code != scanners.CodeTooLarge {
+		return mapped
+	}
+	if limits := p.source.limits; most < limits.Cell {
+		mapped = scanners.Limits{Cell: most}.CellError(0)
+		mapped.Hint = fmt.Sprintf("it is so few because the result has %d columns: select fewer, or raise the source's max_row_bytes", len(p.columns))
+	} else {
+		mapped = limits.CellError(0)
+	}
+	return mapped
 }
 
 func (p *prepared) read(ctx context.Context, rows *sql.Rows, maxRows int, visit func(*row.Row) error) (scanners.Result, error) {
@@ -84,8 +103,21 @@ func (p *prepared) read(ctx context.Context, rows *sql.Rows, maxRows int, visit 
 }
 
 func (p *prepared) convert(r *row.Row, values []any) error {
+	total := 0
 	for i, src := range values {
 		c := &p.columns[i]
+		size := 0
+		switch v := src.(type) {
+		case []byte:
+			size = len(v)
+		case string:
+			size = len(v)
+		}
+		if err := p.source.limits.Check(c.Name, size, total); err != nil {
+			err.Err = fmt.Errorf("%w%s", err.Err, where(r, i))
+			return err
+		}
+		total += size
 		if src == nil {
 			if !c.Nullable {
 				return scanners.Changed(fmt.Errorf("column %s was NOT NULL and holds NULL", c.Name))

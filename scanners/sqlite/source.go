@@ -30,6 +30,7 @@ type Config struct {
 	URL              string        // sqlite:FILE, or sqlite::memory: for an empty database that sessions stage tables in
 	MaxConnections   int           // scans at once; others wait. 0 = 4
 	StatementTimeout time.Duration // of a scan without a timeout of its own, and of Prepare. 0 = 30s
+	Limits           scanners.Limits
 }
 
 // Source is a SQLite file.
@@ -37,6 +38,7 @@ type Source struct {
 	db      *sql.DB
 	path    string // "" in memory
 	timeout time.Duration
+	limits  scanners.Limits
 }
 
 // Open makes a source. The file is opened when it is first used, and never created.
@@ -68,7 +70,7 @@ func Open(config Config) (*Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up SQLite: %w", err)
 	}
-	s := &Source{db: sql.OpenDB(connector), path: path, timeout: config.StatementTimeout}
+	s := &Source{db: sql.OpenDB(connector), path: path, timeout: config.StatementTimeout, limits: config.Limits.WithDefaults()}
 	if s.timeout <= 0 {
 		s.timeout = defaultStatementTimeout
 	}

@@ -55,6 +55,16 @@ func (f *file) Open(t testing.TB, maxConnections int) scanners.Source {
 	return s
 }
 
+func (f *file) Limited(t testing.TB, limits scanners.Limits) scanners.Source {
+	t.Helper()
+	s, err := sqlite.Open(sqlite.Config{URL: "sqlite:" + f.path, MaxConnections: 1, Limits: limits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
 func (f *file) Cut(t testing.TB) {
 	t.Helper()
 	f.rename(t, f.path, f.path+".away")
@@ -88,6 +98,8 @@ func dialect() scannertest.Dialect {
 		Zoned:     "'2026-06-01T08:00:00+08:00'",
 		Series:    series,
 		Stream:    250_000, // pure Go under -race takes 40 s for a million; 35 bytes that were kept of a row would still show
+		Repeat:    "substr(hex(zeroblob((%[1]d + 1) / 2)), 1, %[1]d)",
+		Untold:    true,
 		Endless:   hours + "SELECT count(*) AS n FROM s",
 		Trickle:   hours + "SELECT CAST(n AS INTEGER) AS n FROM s WHERE n = 1 OR n < 0",
 		Leaks:     []string{"SELECT last_insert_rowid() + 0 AS n", "SELECT random() AS n"},
@@ -102,4 +114,8 @@ func dialect() scannertest.Dialect {
 func TestSuite(t *testing.T) {
 	t.Parallel()
 	scannertest.Run(t, dialect())
+}
+
+func TestLargeRows(t *testing.T) { //nolint:paralleltest // it measures the process
+	scannertest.Memory(t, dialect())
 }

@@ -12,6 +12,7 @@ import (
 
 	"tallyman/rules/probe"
 	"tallyman/rules/row"
+	"tallyman/scanners"
 	"tallyman/scanners/sqldb"
 )
 
@@ -19,6 +20,7 @@ import (
 type dialect struct {
 	location *time.Location
 	wires    *sqldb.Wires // nil in tests
+	limits   scanners.Limits
 }
 
 // Style writes parameters as @p1.
@@ -40,12 +42,16 @@ func (d *dialect) Begin(ctx context.Context, conn *sql.Conn, timeout time.Durati
 		isolation = "SNAPSHOT"
 	}
 	_, err := conn.ExecContext(ctx, fmt.Sprintf("SET NOCOUNT ON; SET QUOTED_IDENTIFIER ON; SET ANSI_NULLS ON; SET ANSI_PADDING ON; SET CONCAT_NULL_YIELDS_NULL ON; "+
-		"SET LOCK_TIMEOUT %d; SET TRANSACTION ISOLATION LEVEL %s; BEGIN TRANSACTION", max(timeout.Milliseconds(), 1), isolation))
+		"SET LOCK_TIMEOUT %d; SET TEXTSIZE %d; SET TRANSACTION ISOLATION LEVEL %s; BEGIN TRANSACTION", max(timeout.Milliseconds(), 1), d.textSize(), isolation))
 	if err != nil {
 		return nil, err
 	}
 	return t, nil
 }
+
+// textSize is where the server cuts values of the types that have no size: so far behind the limit that what is left of a longer value
+// is above the limit too, whether the server counts bytes or UTF-16, of which each unit is a byte of UTF-8 at least.
+func (d *dialect) textSize() int { return 2 * (d.limits.Cell + 1) }
 
 // transaction is one on a connection that has had no other.
 type transaction struct {

@@ -57,7 +57,7 @@ func TestTransaction(t *testing.T) {
 		s := source(t, "UTC", fake)
 		p := scannertest.Prepare(t, s, "SELECT id FROM bins WHERE id = :x OR at <= :now OR id = :x")
 		log := fake.Log()
-		if len(log) != 5 || !strings.Contains(log[1], "SET LOCK_TIMEOUT 3000; SET TRANSACTION ISOLATION LEVEL "+isolation+"; BEGIN TRANSACTION") ||
+		if len(log) != 5 || !strings.Contains(log[1], "SET LOCK_TIMEOUT 3000; SET TEXTSIZE 2097154; SET TRANSACTION ISOLATION LEVEL "+isolation+"; BEGIN TRANSACTION") ||
 			!strings.Contains(log[2], "@p1 nvarchar(4000), @p2 datetime2, @p3 nvarchar(4000)") || log[3] != "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION" || log[4] != "close" {
 			t.Errorf("prepare: %q", log)
 		}
@@ -258,5 +258,39 @@ func TestTimeout(t *testing.T) {
 		if err != enough || got.Rows != 1 { //nolint:errorlint // unwrapped, as the contract says
 			t.Errorf("stopped: %+v, %v", got, err)
 		}
+	}
+}
+
+// TestLargeValues holds values that the server has cut at SET TEXTSIZE against the limit: each of them is above.
+func TestLargeValues(t *testing.T) {
+	t.Parallel()
+	d := dialect{limits: scanners.Limits{}.WithDefaults()}
+	cut := d.textSize()
+	for what, c := range map[string]struct {
+		kind  string
+		value driver.Value
+		says  string
+	}{
+		"at the limit":         {"varchar(max)", strings.Repeat("x", scanners.DefaultMaxCell), ""},
+		"bytes, cut":           {"varbinary(max)", make([]byte, cut), "column v holds 2097154 bytes, more than the 1048576"},
+		"UTF-16, cut":          {"nvarchar(max)", strings.Repeat("x", cut/2), "column v holds 1048577 bytes"},
+		"UTF-16 of two, cut":   {"nvarchar(max)", strings.Repeat("é", cut/2), "column v holds 2097154 bytes"},
+		"UTF-16 of four, cut":  {"nvarchar(max)", strings.Repeat("😀", cut/4), "column v holds 2097152 bytes"},
+		"a code page, cut":     {"varchar(max)", strings.Repeat("货", cut/2), "column v holds 3145731 bytes"},
+		"what cannot be cut":   {"xml", strings.Repeat("x", 5_000_000), "column v holds 5000000 bytes"},
+		"a type with its size": {"varchar(8000)", strings.Repeat("x", 8000), ""},
+	} {
+		fake := &sqldbtest.Fake{Answers: []sqldbtest.Answer{
+			snapshot(1), described("id int!", "v "+c.kind),
+			{Match: "FROM x", Columns: []sqldbtest.Column{{Name: "id"}, {Name: "v"}}, Rows: [][]driver.Value{{int64(7), c.value}}},
+		}}
+		_, err := scannertest.Prepare(t, source(t, "UTC", fake), "SELECT id, v FROM x").Scan(t.Context(), scanners.Request{}, func(*row.Row) error { return nil })
+		if c.says == "" {
+			if err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+			continue
+		}
+		wantCode(t, err, scanners.CodeTooLarge, c.says)
 	}
 }

@@ -15,6 +15,9 @@ import (
 	"tallyman/scanners/sqldb"
 )
 
+// rowsAhead is how many rows the driver holds at most: five that wait to be taken, the one that is, and the one that it reads.
+const rowsAhead = 7
+
 // Config is one configured source.
 type Config struct {
 	// URL is sqlserver://user:password@host:port/database. Options: instance, encrypt (true, false, strict, disable; true where it is
@@ -23,6 +26,7 @@ type Config struct {
 	URL              string
 	MaxConnections   int           // scans at once; others wait. 0 = 4
 	StatementTimeout time.Duration // of a scan without a timeout of its own, and of Prepare. 0 = 30s
+	Limits           scanners.Limits
 }
 
 // Source is a SQL Server database.
@@ -49,9 +53,9 @@ func Open(config Config) (*Source, error) {
 // open makes a source on any connector; wires may be nil.
 func open(config Config, address *sqldb.URL, connector driver.Connector, wires *sqldb.Wires) *sqldb.Source {
 	return sqldb.New(sqldb.Config{
-		Dialect: &dialect{location: address.Location, wires: wires}, Connector: connector,
+		Dialect: &dialect{location: address.Location, wires: wires, limits: config.Limits.WithDefaults()}, Connector: connector,
 		MaxConnections: config.MaxConnections, StatementTimeout: config.StatementTimeout, ConnectTimeout: address.ConnectTimeout,
-		Secrets: []string{address.Password},
+		Secrets: []string{address.Password}, Limits: config.Limits, Ahead: rowsAhead,
 	})
 }
 

@@ -2,7 +2,8 @@
 // who must not reach the machine, its neighbours, or the metadata service of a cloud.
 //
 // It looks at the address that a connection is about to be made to, after the name was resolved and for each
-// connection anew, so that a name that leads elsewhere a moment later (DNS rebinding) gains nothing.
+// connection anew, so that a name that leads elsewhere a moment later (DNS rebinding) gains nothing. What is public and what is not, it has
+// from IANA's registries of special-purpose addresses, of the date in blocks.go.
 package guard
 
 import (
@@ -42,18 +43,25 @@ func kind(a netip.Addr) string {
 		return "a link-local address"
 	}
 	a = a.Unmap()
+	narrowest, what := -1, ""
 	for _, b := range blocks {
-		if b.prefix.Contains(a) {
-			return b.what
+		if b.prefix.Bits() > narrowest && b.prefix.Contains(a) {
+			narrowest, what = b.prefix.Bits(), b.what
 		}
+	}
+	if what != "" || a.Is4() {
+		return what
 	}
 	for _, e := range embedded {
 		if e.prefix.Contains(a) {
 			return kind(e.of(a.As16()))
 		}
 	}
-	if a.Is6() && !global.Contains(a) {
+	if !global.Contains(a) {
 		return "a reserved address"
+	}
+	if to, ok := isatap(a.As16()); ok {
+		return kind(to)
 	}
 	return ""
 }

@@ -1,0 +1,109 @@
+package postgres
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"tallyman/scanners"
+)
+
+const (
+	mostColumns  = 1664 // that a result of PostgreSQL has
+	headerLength = 5    // of a message: its kind, and its length without the kind
+	leastMessage = 1 << 20
+)
+
+// gate stands between the network and the driver, which makes room for a whole message as soon as it has read the message's
+// length. The gate reads the length first. A message that is too long ends the connection: what stands behind it cannot be
+// read without reading it.
+type gate struct {
+	from    io.Reader
+	limits  scanners.Limits
+	most    int // bytes of a message that pass
+	left    int // bytes of the present message that are still to come
+	header  [headerLength]byte
+	have    int // bytes of the next message's header that have come
+	refused error
+}
+
+// tooLarge is the error of a message that did not pass.
+type tooLarge struct {
+	row    bool // it was a row; anything else is words of the server
+	column int  // whose value is too long, from 0; -1 = none is, or it is not known
+	size   int  // of the value, or else of the message
+}
+
+func (e *tooLarge) Error() string { return fmt.Sprintf("a message of %d bytes does not pass", e.size) }
+
+// newFrontend makes the driver's side of a connection. A row that is a little too large passes, for the sake of the lengths between
+// its values; decode counts the bytes of the values themselves.
+func newFrontend(limits scanners.Limits) func(io.Reader, io.Writer) *pgproto3.Frontend {
+	most := max(limits.Row, leastMessage) + 2 + 4*mostColumns
+	return func(r io.Reader, w io.Writer) *pgproto3.Frontend {
+		f := pgproto3.NewFrontend(&gate{from: r, limits: limits, most: most}, w)
+		f.SetMaxBodyLen(most)
+		return f
+	}
+}
+
+// Read is called by the driver. It follows the messages from length to length.
+func (g *gate) Read(p []byte) (int, error) {
+	if g.refused != nil {
+		return 0, g.refused
+	}
+	n, err := g.from.Read(p)
+	for at := 0; at < n; {
+		if g.left > 0 {
+			step := min(g.left, n-at)
+			g.left -= step
+			at += step
+			continue
+		}
+		took := copy(g.header[g.have:], p[at:n])
+		g.have += took
+		at += took
+		if g.have < headerLength {
+			break
+		}
+		g.have = 0
+		g.left = int(binary.BigEndian.Uint32(g.header[1:])) - 4
+		if g.left > g.most {
+			g.refused = g.refuse(p[at:n])
+			return at - took, g.refused
+		}
+	}
+	return n, err
+}
+
+// refuse looks into a message that does not pass as far as it takes to name the column. rest is what has come of the message.
+func (g *gate) refuse(rest []byte) error {
+	e := &tooLarge{row: g.header[0] == 'D', column: -1, size: g.left}
+	if !e.row {
+		return e
+	}
+	body := io.MultiReader(bytes.NewReader(bytes.Clone(rest)), g.from)
+	var buf [4]byte
+	if _, err := io.ReadFull(body, buf[:2]); err != nil {
+		return e
+	}
+	columns := int(binary.BigEndian.Uint16(buf[:2]))
+	for i := range columns {
+		if _, err := io.ReadFull(body, buf[:]); err != nil {
+			return e
+		}
+		size := int(int32(binary.BigEndian.Uint32(buf[:]))) //nolint:gosec // -1 is NULL
+		if size > g.limits.Cell {
+			e.column, e.size = i, size
+			return e
+		}
+		if _, err := io.CopyN(io.Discard, body, int64(max(size, 0))); err != nil {
+			return e
+		}
+	}
+	e.size -= 2 + 4*columns
+	return e
+}
