@@ -66,7 +66,7 @@ func (n *node) document(token string) []byte {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // it was read
+	defer resp.Body.Close()
 	document, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {
 		n.t.Fatalf("%d %v %s", resp.StatusCode, err, document)

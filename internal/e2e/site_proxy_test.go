@@ -164,7 +164,7 @@ func documented(t *testing.T, language string) string {
 
 func freePort(t *testing.T) string {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is closed at once
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,6 +182,7 @@ type siteClient struct {
 }
 
 func (p *siteClient) in(t *testing.T) *siteClient {
+	t.Helper()
 	sub := *p
 	sub.t = t
 	return &sub
@@ -234,17 +235,14 @@ func (p *siteClient) idleStream(n *node) {
 	ctx, leave := context.WithCancel(p.t.Context())
 	defer leave()
 	resp, err := p.begin(ctx, http.MethodGet, "/api/v1/notices/stream"+p.inbox("stream"), nil, "Accept", "text/event-stream")
-	if err != nil || resp.StatusCode != http.StatusOK {
-		p.t.Fatalf("%v %v", resp, err)
+	if err != nil {
+		p.t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	lines := make(chan string, 100)
-	go func() {
-		defer close(lines)
-		for s := bufio.NewScanner(resp.Body); s.Scan(); {
-			lines <- s.Text()
-		}
-	}()
+	if resp.StatusCode != http.StatusOK {
+		p.t.Fatalf("the stream begins with %d", resp.StatusCode)
+	}
+	lines := linesOf(resp.Body)
 	next := func(within time.Duration) string {
 		select {
 		case line, ok := <-lines:
@@ -272,7 +270,19 @@ func (p *siteClient) idleStream(n *node) {
 	}
 	had := p.streams(n)
 	leave()
-	testenv.Eventually(p.t, func() bool { return p.streams(n) < had }, 30*time.Second)
+	testenv.Eventually(p.t, func() bool { return p.streams(n) < had }, 10*time.Second)
+}
+
+// linesOf are the lines of a body as they come; the channel is closed with its end.
+func linesOf(body io.Reader) <-chan string {
+	lines := make(chan string, 100)
+	go func() {
+		defer close(lines)
+		for s := bufio.NewScanner(body); s.Scan(); {
+			lines <- s.Text()
+		}
+	}()
+	return lines
 }
 
 // streams is how many are open at the node. Other proxies of the test have streams, too, and close theirs later or sooner.
