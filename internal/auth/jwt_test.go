@@ -154,6 +154,9 @@ func TestAttacks(t *testing.T) {
 		"a subject with a path":       {rs, sign(t, jwt.SigningMethodRS256, good, nil, claims(map[string]any{"sub": "../ann"})), ErrBadToken},
 		"a role as subject":           {rs, sign(t, jwt.SigningMethodRS256, good, nil, claims(map[string]any{"sub": "role:keeper"})), ErrBadToken},
 		"rubbish":                     {rs, "a.b.c", ErrBadToken},
+		"a subject twice":             {hs, signText(t, `{"sub":"ann","sub":"eve","aud":"tallyman","iss":"https://id.example.com","exp":4000000000}`), ErrBadToken},
+		"a role twice, deep inside":   {hs, signText(t, `{"sub":"ann","realm":{"roles":[],"roles":["x"]},"aud":"tallyman","iss":"https://id.example.com","exp":4000000000}`), ErrBadToken},
+		"claims as text":              {hs, signText(t, `{"sub":"ann","Sub":"eve","aud":"tallyman","iss":"https://id.example.com","exp":4000000000,"warehouses":["1"]}`), nil},
 	} {
 		who, err := c.jwt.identify(t.Context(), c.text)
 		if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) || (err != nil && who.Subject != "") {
@@ -186,6 +189,18 @@ func TestJWTsAreUsers(t *testing.T) {
 			}
 		}
 	}
+}
+
+// signText signs claims as they are written.
+func signText(t *testing.T, claims string) string {
+	t.Helper()
+	encode := base64.RawURLEncoding.EncodeToString
+	text := encode([]byte(`{"alg":"HS256","typ":"JWT"}`)) + "." + encode([]byte(claims))
+	signature, err := jwt.SigningMethodHS256.Sign(text, []byte(hmacSecret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text + "." + encode(signature)
 }
 
 func TestJWTsEnd(t *testing.T) {

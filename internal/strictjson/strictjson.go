@@ -100,8 +100,9 @@ func kindName(k jsontext.Kind) string {
 		return "a list"
 	case jsontext.KindBeginObject:
 		return "an object"
+	default:
+		return "this value"
 	}
-	return "this value"
 }
 
 // place writes a pointer into a text as people read it: list indices in brackets.

@@ -27,7 +27,7 @@ type order struct {
 	Labels   map[string]string `json:"labels,omitempty" maxProperties:"2"`
 	Data     map[string]any    `json:"data,omitempty"`
 	Note     *note             `json:"note,omitempty"`
-	Payload  payload           `json:"payload,omitempty"`
+	Payload  payload           `json:"payload,omitzero"`
 }
 
 type line struct {
