@@ -50,7 +50,8 @@ func (j *stateJudge) visit(r *row.Row) error {
 		sample(&j.found.run, "repeated key "+short(key))
 		return nil
 	}
-	changed, size := false, len(key)
+	var changed bool
+	size := len(key)
 	if verdict.Kind == finding.None {
 		changed = j.step.See(verdict)
 	} else {

@@ -203,6 +203,7 @@ func TestOneWarehouseSeesNothingOfAnother(t *testing.T) {
 	}
 	for role, foreign := range map[string]bool{"viewer": true, "operator": true, "admin": true, "": false} {
 		t.Run(role, func(t *testing.T) {
+			t.Parallel()
 			token := admin
 			if foreign {
 				token = n.newToken(admin, fmt.Sprintf(`{"subject":"user:%s","access":[%q],"warehouses":["119240"]}`, role, role))

@@ -17,7 +17,7 @@ import (
 // mapError names what went wrong. The error of a context that ended can be found with errors.Is; a driver's error
 // is kept as its text only, since it holds the configuration. sql is what was sent, where a place in it may be named.
 func (s *Source) mapError(ctx context.Context, err error, sql string) *scanners.Error {
-	if e, ok := errors.AsType[*tooLarge](err); ok {
+	if e, ok := errors.AsType[*tooLargeError](err); ok {
 		return s.tooLarge(e)
 	}
 	var pgErr *pgconn.PgError
@@ -39,7 +39,7 @@ func (s *Source) mapError(ctx context.Context, err error, sql string) *scanners.
 }
 
 // tooLarge is the error of a message that the gate has refused, and whose column is not known.
-func (s *Source) tooLarge(e *tooLarge) *scanners.Error {
+func (s *Source) tooLarge(e *tooLargeError) *scanners.Error {
 	if e.row {
 		return s.limits.RowError(e.size)
 	}

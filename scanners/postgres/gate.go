@@ -30,14 +30,14 @@ type gate struct {
 	refused error
 }
 
-// tooLarge is the error of a message that did not pass.
-type tooLarge struct {
+// tooLargeError is of a message that did not pass.
+type tooLargeError struct {
 	row    bool // it was a row; anything else is words of the server
 	column int  // whose value is too long, from 0; -1 = none is, or it is not known
 	size   int  // of the value, or else of the message
 }
 
-func (e *tooLarge) Error() string { return fmt.Sprintf("a message of %d bytes does not pass", e.size) }
+func (e *tooLargeError) Error() string { return fmt.Sprintf("a message of %d bytes does not pass", e.size) }
 
 // newFrontend makes the driver's side of a connection. A row that is a little too large passes, for the sake of the lengths between
 // its values; decode counts the bytes of the values themselves.
@@ -81,7 +81,7 @@ func (g *gate) Read(p []byte) (int, error) {
 
 // refuse looks into a message that does not pass as far as it takes to name the column. rest is what has come of the message.
 func (g *gate) refuse(rest []byte) error {
-	e := &tooLarge{row: g.header[0] == 'D', column: -1, size: g.left}
+	e := &tooLargeError{row: g.header[0] == 'D', column: -1, size: g.left}
 	if !e.row {
 		return e
 	}

@@ -38,7 +38,7 @@ func (p *prepared) Scan(ctx context.Context, req scanners.Request, visit func(*r
 		return result, visitErr
 	}
 	if _, err := reader.Close(); err != nil {
-		if e, ok := errors.AsType[*tooLarge](err); ok && e.column >= 0 && e.column < len(p.columns) {
+		if e, ok := errors.AsType[*tooLargeError](err); ok && e.column >= 0 && e.column < len(p.columns) {
 			return result, p.source.limits.CellError(e.size, p.columns[e.column].Name)
 		}
 		return result, p.paramError(p.source.mapError(ctx, err, p.sql), err)
