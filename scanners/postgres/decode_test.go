@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"tallyman/rules/row"
+	"tallyman/scanners"
 )
 
 var decodable = []uint32{
@@ -53,7 +54,7 @@ func TestNoAllocation(t *testing.T) {
 		[]byte("A-01   "),
 		{1},
 	}
-	p := &prepared{}
+	p := &prepared{source: &Source{limits: scanners.Limits{}.WithDefaults()}}
 	for _, oid := range oids {
 		p.decoders = append(p.decoders, typeOf(oid).decode)
 		p.columns = append(p.columns, row.Column{Kind: typeOf(oid).kind})
