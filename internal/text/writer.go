@@ -2,12 +2,14 @@ package text
 
 import (
 	"io"
+	"sync"
 	"unicode/utf8"
 )
 
-// Writer writes texts for people to another writer, with the marks of Visible. A character may come in parts; its rest is awaited.
+// Writer writes texts for people to another writer, with the marks of Visible. A character may come in parts; its rest is awaited. Several may write at once.
 type Writer struct {
 	to   io.Writer
+	mu   sync.Mutex
 	rest []byte // the beginning of a character, or a carriage return whose line feed may follow
 }
 
@@ -16,6 +18,8 @@ func NewWriter(to io.Writer) *Writer { return &Writer{to: to} }
 
 // Write writes a part of the text.
 func (w *Writer) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	text := p
 	if len(w.rest) > 0 {
 		text = append(w.rest, p...)
@@ -31,6 +35,8 @@ func (w *Writer) Write(p []byte) (int, error) {
 
 // Flush writes what was the beginning of a character, and stays without its rest.
 func (w *Writer) Flush() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	rest := string(w.rest)
 	w.rest = nil
 	if rest == "" {
