@@ -8,7 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	visible "tallyman/internal/text"
+	policy "tallyman/internal/text"
 )
 
 // print writes v as -o says; for people, text does it.
@@ -19,7 +19,7 @@ func (c *command) print(v any, text func(w io.Writer)) error {
 	case "yaml":
 		return writeYAML(c.Out, v)
 	default:
-		shown := visible.NewWriter(c.Out)
+		shown := policy.NewWriter(c.Out)
 		text(shown)
 		_ = shown.Flush() // as all output: if that is gone, nobody reads on
 		return nil
@@ -35,7 +35,7 @@ func writeJSON(w io.Writer, v any) error {
 	if err := enc.Encode(v); err != nil {
 		return err
 	}
-	_, err := w.Write(visible.EscapeJSON(bytes.ToValidUTF8(b.Bytes(), []byte("\uFFFD"))))
+	_, err := w.Write(policy.EscapeJSON(bytes.ToValidUTF8(b.Bytes(), []byte("\uFFFD"))))
 	return err
 }
 

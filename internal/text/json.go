@@ -14,7 +14,13 @@ import (
 
 // EscapeJSON returns JSON, or YAML in the form of JSON, in which the characters that the policy refuses stand as \u0085 wherever the encoder has
 // left them as they are. The value is the same. Where there are none, the bytes are returned as they are.
-func EscapeJSON(data []byte) []byte {
+func EscapeJSON(data []byte) []byte { return replaceRefused(data, `\u%04x`) }
+
+// Mark returns what an encoder has written, XML say, with the marks of Visible in the place of what it has left as it is and no text may have. Control characters
+// below U+0020 are none of those: no encoder leaves them but for line breaks and tabs.
+func Mark(data []byte) []byte { return replaceRefused(data, "[U+%04X]") }
+
+func replaceRefused(data []byte, format string) []byte {
 	at := rawRefused(data, 0)
 	if at < 0 {
 		return data
@@ -24,7 +30,7 @@ func EscapeJSON(data []byte) []byte {
 	for at >= 0 {
 		r, size := utf8.DecodeRune(data[at:])
 		out = append(out, data[from:at]...)
-		out = fmt.Appendf(out, `\u%04x`, r)
+		out = fmt.Appendf(out, format, r)
 		from = at + size
 		at = rawRefused(data, from)
 	}

@@ -124,6 +124,27 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
+// CanonicalKey writes a key as AppendKey does, whatever escapes its texts have: what is not to be shown as it is can be asked for by an escape. False where
+// it is no key, a JSON array.
+func CanonicalKey(key string) (string, bool) {
+	var parts []json.RawMessage
+	if !strings.HasPrefix(key, "[") || json.Unmarshal([]byte(key), &parts) != nil {
+		return "", false
+	}
+	out := []byte{'['}
+	for i, part := range parts {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		if s, ok := KeyText(string(part)); ok {
+			out = TextOf(s).AppendKey(out)
+		} else {
+			out = append(out, part...)
+		}
+	}
+	return string(append(out, ']')), true
+}
+
 // KeyText reads a text as keys have it, a JSON string with its quotes; false where it is none. It is the inverse of AppendKey for texts.
 func KeyText(quoted string) (string, bool) {
 	var out strings.Builder
