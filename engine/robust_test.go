@@ -132,7 +132,7 @@ func TestRowsOfAllSorts(t *testing.T) {
 			t.Fatalf("%+v", run)
 		}
 		n := w.notices()[0]
-		if n.Key != `["A\u0000\u0001`+"\ufffd\ufffe"+`"]` || n.Title != "Bin A\ufffd\ufffd\ufffd\ufffd is at -1" || n.Data[0].Value != "A\ufffd\ufffd\ufffd\ufffd" {
+		if n.Key != `["A\u0000\u0001\udcff`+"\ufffe"+`"]` || n.Title != "Bin A\x00\x01\ufffd\ufffe is at -1" || n.Data[0].Value != "A\x00\x01\ufffd\ufffe" {
 			t.Errorf("%+v", n)
 		}
 	})

@@ -147,8 +147,10 @@ func appendPart(dst []byte, part string, kind row.Kind) []byte {
 
 // unquote returns the text of a JSON string, or what it was given.
 func unquote(part string) (text string, isText bool) {
-	if strings.HasPrefix(part, `"`) && json.Unmarshal([]byte(part), &text) == nil {
-		return text, true
+	if strings.HasPrefix(part, `"`) {
+		if text, isText = row.KeyText(part); isText {
+			return text, true
+		}
 	}
 	return part, false
 }

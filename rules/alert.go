@@ -41,7 +41,7 @@ func AlertDraft(r *Rule, kind, code, errText string, since time.Time) *Draft {
 		t = catalog.BuiltIn()[catalog.RuleFailed]
 	}
 	warehouse, _ := r.AlertWarehouse()
-	errText = printable(errText, longestFault)
+	errText = bounded(errText, longestFault)
 	values := map[string]row.Value{
 		"rule": row.TextOf(r.ID), "scope": row.TextOf(r.Scope), "since": row.TimeOf(since), "code": row.TextOf(code), "error": row.TextOf(errText),
 	}
@@ -62,7 +62,7 @@ func AlertDraft(r *Rule, kind, code, errText string, since time.Time) *Draft {
 func alertTexts(r *Rule, kind, code, errText string, since time.Time) map[string]Text {
 	name, where, whereZH := r.ID, "", ""
 	if r.Title != "" {
-		name = printable(r.Title, longestFault)
+		name = bounded(r.Title, longestFault)
 	}
 	if r.Scope != "" {
 		where, whereZH = " in "+r.Scope, "（"+r.Scope+"）"

@@ -68,16 +68,16 @@ func TestAlertDraft(t *testing.T) {
 
 	r.Notice.Expires, r.Title, r.Schedule.Timezone = time.Hour, "", "UTC"
 	d = rules.AlertDraft(r, rules.AlertOnError, "probe_timeout", "canceled\x00 after 10s", since)
-	if got, want := show(d), "TALLYMAN_RULE_FAILED 119240 4 popup 1h0m0s code=probe_timeout error=canceled\uFFFD after 10s rule=neg scope=119240 since=2026-06-01T00:10:00Z"; got != want {
+	if got, want := show(d), "TALLYMAN_RULE_FAILED 119240 4 popup 1h0m0s code=probe_timeout error=canceled\x00 after 10s rule=neg scope=119240 since=2026-06-01T00:10:00Z"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if got, want := d.Texts[""], (rules.Text{
 		Title: "Rule fails: neg",
-		Body:  "Rule neg in 119240 has failed since 2026-06-01 00:10 UTC. What was found before is kept as it was.\nprobe_timeout: canceled\uFFFD after 10s",
+		Body:  "Rule neg in 119240 has failed since 2026-06-01 00:10 UTC. What was found before is kept as it was.\nprobe_timeout: canceled\x00 after 10s",
 	}); got != want {
 		t.Errorf("%+v", got)
 	}
-	if got := d.Texts["zh"]; got.Title != "规则运行失败：neg" || !strings.HasSuffix(got.Body, "probe_timeout: canceled\uFFFD after 10s") {
+	if got := d.Texts["zh"]; got.Title != "规则运行失败：neg" || !strings.HasSuffix(got.Body, "probe_timeout: canceled\x00 after 10s") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"tallyman/engine/notice"
 	"tallyman/rules/catalog"
@@ -55,7 +54,7 @@ func fit(want catalog.FieldKind, v row.Value) (row.Value, error) {
 	}
 	switch {
 	case want == catalog.String:
-		return row.TextOf(printable(v.String(), message.MaxSize)), nil
+		return row.TextOf(bounded(v.String(), message.MaxSize)), nil
 	case want == catalog.Decimal && v.Kind() == row.Int:
 		return row.DecimalOf(v.Int(), 0), nil
 	case want == catalog.Decimal && v.Kind() == row.Float:
@@ -69,19 +68,13 @@ func fit(want catalog.FieldKind, v row.Value) (row.Value, error) {
 	return v, nil
 }
 
-// printable replaces what XML and PostgreSQL's text cannot hold. Where there are more than most bytes, the rest is cut off and
-// the text ends in "…".
-func printable(s string, most int) string {
+// bounded makes a text valid UTF-8. Where there are more than most bytes, the rest is cut off and the text ends in "…".
+func bounded(s string, most int) string {
 	if len(s) > most {
 		const mark = "…"
 		s = strings.ToValidUTF8(s[:most-len(mark)], "") + mark
 	}
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' && r != '\r' || r == 0xfffe || r == 0xffff {
-			return utf8.RuneError
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
+	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
 // clampPriority makes a priority of what the expression gave.

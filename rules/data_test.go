@@ -21,7 +21,7 @@ func TestFit(t *testing.T) {
 		value row.Value
 		want  map[catalog.FieldKind]string
 	}{
-		"text":         {row.TextOf("a\x00\xff"), map[catalog.FieldKind]string{catalog.String: "text a\uFFFD\uFFFD"}},
+		"text":         {row.TextOf("a\x00\xff"), map[catalog.FieldKind]string{catalog.String: "text a\x00\uFFFD"}},
 		"json":         {row.JSONOf(`{"a":1}`), map[catalog.FieldKind]string{catalog.String: `text {"a":1}`}},
 		"int":          {row.IntOf(7), map[catalog.FieldKind]string{catalog.String: "text 7", catalog.Int: "int 7", catalog.Decimal: "decimal 7"}},
 		"decimal":      {row.DecimalOf(150, 2), map[catalog.FieldKind]string{catalog.String: "text 1.50", catalog.Decimal: "decimal 1.50"}},

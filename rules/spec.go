@@ -19,7 +19,7 @@ type fileSpec struct {
 type ruleSpec struct {
 	ID             string            `yaml:"id" doc:"Identity for life, unique over all files: lower-case letters, digits and -. Editing anything else keeps the findings."`
 	Title          string            `yaml:"title" doc:"What the rule is called, for people."`
-	Description    string            `yaml:"description" doc:"Why the rule is there, for people."`
+	Description    string            `yaml:"description" text:"lines" doc:"Why the rule is there, for people."`
 	Owner          string            `yaml:"owner" doc:"Who looks after the rule."`
 	RunbookURL     string            `yaml:"runbook_url" doc:"A web address that says what to do."`
 	Labels         map[string]string `yaml:"labels" doc:"Texts by name, carried by every notice."`
@@ -31,7 +31,7 @@ type ruleSpec struct {
 	Source         string            `yaml:"source" doc:"The database to ask: a name under sources in the configuration."`
 	Probe          probeSpec         `yaml:"probe" doc:"What to ask."`
 	Per            string            `yaml:"per" enum:"row,result" doc:"row: each row that meets the condition is a finding. result: the result as a whole is one; the condition sees rows and row_count."`
-	When           exprText          `yaml:"when" doc:"The condition, an expression such as: qty < 0 and not (sku startsWith \"TEST-\"). NULL does not match."`
+	When           exprText          `yaml:"when" text:"lines" doc:"The condition, an expression such as: qty < 0 and not (sku startsWith \"TEST-\"). NULL does not match."`
 	Key            []string          `yaml:"key" doc:"The columns that tell one finding from another."`
 	GroupBy        []string          `yaml:"group_by" doc:"One notice for all findings that are alike in these columns."`
 	For            time.Duration     `yaml:"for" max:"365d" doc:"How long a finding must last before it is told."`
@@ -55,13 +55,13 @@ type scheduleSpec struct {
 type scopeSpec struct {
 	Name      string           `yaml:"name,required" doc:"The name of the scope: a warehouse. Quote numbers."`
 	Timezone  string           `yaml:"timezone" doc:"The timezone of the schedule in this scope."`
-	Params    scalars          `yaml:"params" doc:"Values for the :name parameters of the probe in this scope."`
+	Params    scalars          `yaml:"params" text:"lines" doc:"Values for the :name parameters of the probe in this scope."`
 	Overrides *strictyaml.Node `yaml:"overrides" doc:"Fields that differ in this scope: any but id, mode, key, per and scopes."`
 }
 
 type probeSpec struct {
-	SQL       string        `yaml:"sql" doc:"One SELECT. :name is a parameter; :now, :scheduled_at, :last_run_at and :scope are built in."`
-	Params    scalars       `yaml:"params" doc:"Values for the :name parameters of the SQL."`
+	SQL       string        `yaml:"sql" text:"lines" doc:"One SELECT. :name is a parameter; :now, :scheduled_at, :last_run_at and :scope are built in."`
+	Params    scalars       `yaml:"params" text:"lines" doc:"Values for the :name parameters of the SQL."`
 	Timeout   time.Duration `yaml:"timeout" min:"0.001s" max:"1h" doc:"How long the statement may take."`
 	MaxRows   int           `yaml:"max_rows" min:"1" max:"10000000" doc:"One row more and the run fails (mode event: it goes on at once with the rest)."`
 	MaxCost   int           `yaml:"max_cost" min:"1" doc:"Total cost by the database's plan above which the rule does not run."`
@@ -70,7 +70,7 @@ type probeSpec struct {
 
 type watermarkSpec struct {
 	Columns []string      `yaml:"columns,required" doc:"Columns of the probe that grow with every new row; :wm_<column> holds those of the last run."`
-	Initial scalars       `yaml:"initial" doc:"What the first run begins after, for each column; for a time a duration before it, as \"-1h\"."`
+	Initial scalars       `yaml:"initial" text:"lines" doc:"What the first run begins after, for each column; for a time a duration before it, as \"-1h\"."`
 	Lag     time.Duration `yaml:"lag" max:"1d" doc:":until is the due time less this, so that rows of transactions that commit late are not overtaken."`
 }
 
@@ -81,12 +81,12 @@ type limitSpec struct {
 
 type noticeSpec struct {
 	Type         string              `yaml:"type" doc:"The code of a type in the catalogue."`
-	Warehouse    exprText            `yaml:"warehouse" doc:"The warehouse whose inboxes get it, an expression such as wh_id; by default the name of the scope."`
-	Priority     exprText            `yaml:"priority" doc:"1 (low) to 5 (high), a number or an expression such as: qty < -100 ? 5 : 3"`
+	Warehouse    exprText            `yaml:"warehouse" text:"lines" doc:"The warehouse whose inboxes get it, an expression such as wh_id; by default the name of the scope."`
+	Priority     exprText            `yaml:"priority" text:"lines" doc:"1 (low) to 5 (high), a number or an expression such as: qty < -100 ? 5 : 3"`
 	Modal        string              `yaml:"modal" enum:"silent,popup" doc:"silent, or popup: how a client shows it."`
-	Title        texts               `yaml:"title" doc:"One line: a template such as \"Bin {{ .bin_code }} is at {{ .qty }}\", or one for each language: {en: …, zh: …}"`
-	Body         texts               `yaml:"body" doc:"The text: a template, or one for each language."`
-	Fields       map[string]exprText `yaml:"fields" doc:"The typed data: an expression for each field of the type. By default the columns that have the fields' names."`
+	Title        texts               `yaml:"title" text:"lines" doc:"One line: a template such as \"Bin {{ .bin_code }} is at {{ .qty }}\", or one for each language: {en: …, zh: …}"`
+	Body         texts               `yaml:"body" text:"lines" doc:"The text: a template, or one for each language."`
+	Fields       map[string]exprText `yaml:"fields" text:"lines" doc:"The typed data: an expression for each field of the type. By default the columns that have the fields' names."`
 	Expires      time.Duration       `yaml:"expires" min:"1s" max:"3650d" doc:"How long it lives; by default the type's retention."`
 	SendResolved bool                `yaml:"send_resolved" doc:"Tell as well when the finding is over."`
 }
@@ -96,10 +96,10 @@ type deliverSpec struct {
 	Strategy string        `yaml:"strategy" enum:"immediate,delayed,important,timed" doc:"Of a push channel. immediate: one attempt. delayed: the first attempt after delay, or at a time. important: until it succeeds. timed: until within has passed."`
 	Within   time.Duration `yaml:"within" min:"1s" max:"30d" doc:"timed: how long it is tried."`
 	Delay    time.Duration `yaml:"delay" max:"366d" doc:"delayed: how long it waits before the first attempt."`
-	At       exprText      `yaml:"at" doc:"delayed: the time of the first attempt instead of delay, an expression such as: released_at + duration(\"10m\"); NULL is at once."`
+	At       exprText      `yaml:"at" text:"lines" doc:"delayed: the time of the first attempt instead of delay, an expression such as: released_at + duration(\"10m\"); NULL is at once."`
 	Retry    int           `yaml:"retry" min:"0" max:"100" doc:"delayed: how often it is tried again after an attempt that failed for a while; by default not at all."`
 	Unless   string        `yaml:"unless" enum:"read,acked,resolved" doc:"delayed: what cancels it before it has gone out. read: somebody has read the notice, or acked it. acked: somebody has acked it. resolved: the finding is over."`
-	When     exprText      `yaml:"when" doc:"Only notices whose row meets this condition go to this sink. NULL does not match."`
+	When     exprText      `yaml:"when" text:"lines" doc:"Only notices whose row meets this condition go to this sink. NULL does not match."`
 }
 
 // exprText is an expression; a bare number or boolean is one as well.

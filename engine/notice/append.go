@@ -6,13 +6,16 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"tallyman/internal/text"
 )
 
 // MarshalJSON writes the form that clients get.
 func (n *Notice) MarshalJSON() ([]byte, error) {
 	b, ok := n.appendJSON(make([]byte, 0, n.roughly()))
 	if !ok {
-		return encode(n.Form())
+		b, err := encode(n.Form())
+		return text.EscapeJSON(b), err
 	}
 	return append(b, '}'), nil
 }
@@ -21,7 +24,8 @@ func (n *Notice) MarshalJSON() ([]byte, error) {
 func (v View) MarshalJSON() ([]byte, error) {
 	b, ok := v.appendJSON(make([]byte, 0, v.roughly()))
 	if !ok {
-		return encode(v.Form())
+		b, err := encode(v.Form())
+		return text.EscapeJSON(b), err
 	}
 	b = strconv.AppendBool(append(b, `,"read":`...), v.Read)
 	b = strconv.AppendBool(append(b, `,"acked":`...), v.Acked)
@@ -106,13 +110,13 @@ func appendTime(b []byte, t time.Time) (_ []byte, ok bool) {
 const hexDigits = "0123456789abcdef"
 
 // appendText writes a JSON string. As encoding/json does, it escapes the two line ends that JavaScript does not take in a string, and
-// what is no UTF-8 becomes U+FFFD.
+// what is no UTF-8 becomes U+FFFD. What no text may have is escaped too: whoever shows the JSON as it is shows nothing odd.
 func appendText(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0
 	for i := 0; i < len(s); {
 		c := s[i]
-		if c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' {
+		if c >= ' ' && c < 0x7f && c != '"' && c != '\\' {
 			i++
 			continue
 		}
@@ -120,7 +124,7 @@ func appendText(b []byte, s string) []byte {
 		if c >= utf8.RuneSelf {
 			r, size = utf8.DecodeRuneInString(s[i:])
 		}
-		if c < utf8.RuneSelf || r == '\u2028' || r == '\u2029' || r == utf8.RuneError && size == 1 {
+		if c < utf8.RuneSelf || r == '\u2028' || r == '\u2029' || r == utf8.RuneError && size == 1 || text.Refused(r) {
 			b = appendEscaped(append(b, s[start:i]...), r)
 			start = i + size
 		}

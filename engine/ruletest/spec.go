@@ -29,7 +29,7 @@ type stepSpec struct {
 	At     time.Duration                 `yaml:"at,required" max:"3650d"`
 	Rows   []*strictyaml.Node            `yaml:"rows"`
 	Tables map[string][]*strictyaml.Node `yaml:"tables"`
-	Error  string                        `yaml:"error"`
+	Error  string                        `yaml:"error" text:"raw"`
 	Expect *strictyaml.Node              `yaml:"expect"`
 }
 
@@ -57,9 +57,9 @@ type noticeSpec struct {
 	Status     string            `yaml:"status" enum:"firing,resolved,event"`
 	Priority   int               `yaml:"priority" min:"1" max:"5"`
 	Modal      string            `yaml:"modal" enum:"silent,popup"`
-	Title      string            `yaml:"title"`
-	Body       string            `yaml:"body"`
-	Data       plainMap          `yaml:"data"`
+	Title      string            `yaml:"title" text:"raw"`
+	Body       string            `yaml:"body" text:"raw"`
+	Data       plainMap          `yaml:"data" text:"raw"`
 	Labels     map[string]string `yaml:"labels"`
 	Count      int               `yaml:"count" min:"1"`
 	CreatedAt  *strictyaml.Node  `yaml:"createdAt"`

@@ -28,7 +28,7 @@ func TestBadPolls(t *testing.T) {
 		"subscriber=team:1":            "bad_subscriber",
 		"subscriber=user:":             "bad_subscriber",
 		"subscriber=user:a%20b":        "bad_subscriber",
-		"subscriber=user:a%0Ab":        "bad_subscriber",
+		"subscriber=user:a%0Ab":        "bad_text",
 		"subscriber=user:" + long(129): "bad_subscriber",
 		ok + strings.Repeat("&subscriber=role:x", 100): "bad_subscriber",
 		ok + "&type=a%20b":                  "bad_type",

@@ -13,6 +13,7 @@ const (
 	CodeBadLimit             Code = "bad_limit"
 	CodeBadSince             Code = "bad_since"
 	CodeBadSubscriber        Code = "bad_subscriber"
+	CodeBadText              Code = "bad_text" // text.Code
 	CodeBadType              Code = "bad_type"
 	CodeBadWait              Code = "bad_wait"
 	CodeBadWarehouse         Code = "bad_warehouse"

@@ -76,7 +76,7 @@ func TestDeliveryRefusals(t *testing.T) {
 	}{
 		{"GET", "?state=lost", "", 400, `state \"lost\" is none of pending, sent, failed, timed_out, canceled`},
 		{"GET", "?sink=a%20b", "", 400, `"code":"invalid_parameter"`},
-		{"GET", "?notice=%00", "", 400, `"code":"invalid_parameter"`},
+		{"GET", "?notice=%00", "", 400, `"code":"bad_text"`},
 		{"GET", "?held=yes", "", 400, `"code":"invalid_parameter"`},
 		{"GET", "?before=0", "", 400, `"code":"bad_cursor"`},
 		{"GET", "?limit=1001", "", 400, `"code":"bad_limit"`},

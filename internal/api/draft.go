@@ -38,7 +38,7 @@ type (
 		Body draftAskForm
 	}
 	draftAskForm struct {
-		Text  string  `json:"text" minLength:"1" maxLength:"65536" doc:"the rule's entry in YAML, as /source has it: the item of the list with its dash, or the mapping alone; at most 64 KB. The file's defaults hold for it"`
+		Text  string  `json:"text" text:"lines" minLength:"1" maxLength:"65536" doc:"the rule's entry in YAML, as /source has it: the item of the list with its dash, or the mapping alone; at most 64 KB. The file's defaults hold for it"`
 		Scope *string `json:"scope,omitempty" doc:"needed where the draft has several"`
 		At    string  `json:"at,omitempty" doc:"as of a preview"`
 		Limit int     `json:"limit,omitempty" minimum:"1" maximum:"200" default:"20" doc:"rows, findings, notices and keys that are listed at most"`

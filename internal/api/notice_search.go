@@ -2,20 +2,19 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"encoding/xml"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/engine/notice"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
+	"tallyman/rules/row"
 )
 
 // The bounds of a search.
@@ -145,12 +144,12 @@ func (in *searchInput) parse() (ledger.NoticeFilter, *Problem) {
 		return f, badParameter("rule " + quote(in.Rule) + " cannot be the name of one")
 	}
 	for name, value := range map[string]string{"scope": in.Scope, "key": in.Key} {
-		if len(value) > maxKeyPart || !utf8.ValidString(value) || strings.ContainsRune(value, 0) {
-			return f, badParameter(name + " " + quote(value) + " cannot be a part of one: it is longer than " + strconv.Itoa(maxKeyPart) + " bytes, or no text")
+		if len(value) > maxKeyPart {
+			return f, badParameter(name + " " + quote(value) + " cannot be a part of one: it is longer than " + strconv.Itoa(maxKeyPart) + " bytes")
 		}
 	}
-	if f.Rule != "" && f.Scope != nil && strings.HasPrefix(f.Key, "[") && json.Valid([]byte(f.Key)) {
-		f.Finding = f.Key
+	if key, ok := row.CanonicalKey(f.Key); ok && f.Rule != "" && f.Scope != nil {
+		f.Finding, f.Key = key, key
 	}
 	for _, s := range in.Statuses {
 		switch status := notice.Status(s); status {

@@ -62,8 +62,8 @@ func TestNoticeSearchFilters(t *testing.T) {
 		}
 	}
 	for query, code := range map[string]string{
-		"warehouse=a%20b": "invalid_parameter", "type=%00": "invalid_parameter", "rule=a/b": "invalid_parameter", "status=lost": "invalid_parameter",
-		"priority=6": "invalid_parameter", "priority=10": "invalid_parameter", "key=%ff": "invalid_parameter", "scope=%00": "invalid_parameter",
+		"warehouse=a%20b": "invalid_parameter", "type=%00": "bad_text", "rule=a/b": "invalid_parameter", "status=lost": "invalid_parameter",
+		"priority=6": "invalid_parameter", "priority=10": "invalid_parameter", "key=%ff": "bad_text", "scope=%00": "bad_text", "key=%E2%80%AE": "bad_text",
 		"key=" + strings.Repeat("x", 1001): "invalid_parameter", "from=yesterday": "invalid_parameter", "to=1969-01-01T00:00:00Z": "invalid_parameter",
 		"limit=0": "bad_limit", "limit=201": "bad_limit", "before=x": "bad_cursor", "before=1.0.a%20b": "bad_cursor", "before=01.0.n": "bad_cursor",
 		"text=x": "unknown_parameter", "warehouse=W" + strings.Repeat("&warehouse=W", 100): "invalid_parameter",

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"encoding/xml"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"tallyman/internal/auth"
+	policy "tallyman/internal/text"
 	"tallyman/sinks/inbox/page"
 )
 
@@ -184,8 +184,9 @@ func (a *API) writeForm(w http.ResponseWriter, form any, m media) {
 	var err error
 	if m == mediaJSON {
 		err = json.NewEncoder(buf).Encode(form)
+		replace(buf, 0, policy.EscapeJSON)
 	} else {
-		err = xml.NewEncoder(buf).Encode(form)
+		err = appendXML(buf, form)
 	}
 	if err != nil { // nothing was sent yet: the request ends as a 500 with the error in the log
 		panic(err)

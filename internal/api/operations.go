@@ -2,7 +2,6 @@ package api
 
 import (
 	"encoding/json"
-	"encoding/xml"
 	"io"
 	"net/http"
 	"reflect"
@@ -11,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"tallyman/engine/notice"
+	policy "tallyman/internal/text"
 )
 
 // newOperations makes the OpenAPI library serve on the router: our forms, our problems, no pages of its own.
@@ -43,13 +43,9 @@ func newOperations(routes *router, version string, ours ...func(huma.Context, fu
 	return operations
 }
 
-func encodeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false) // people read user:<id>, and nobody puts an answer into a page as it is
-	return e.Encode(v)
-}
+func encodeJSON(w io.Writer, v any) error { return throughBuffer(w, v, appendJSON) }
 
-func encodeXML(w io.Writer, v any) error { return xml.NewEncoder(w).Encode(v) }
+func encodeXML(w io.Writer, v any) error { return throughBuffer(w, v, appendXML) }
 
 // refuseXML says that bodies are JSON, although answers can be XML.
 func refuseXML([]byte, any) error { return huma.ErrUnknownContentType }
@@ -70,7 +66,7 @@ func negotiated(ctx huma.Context, next func(huma.Context)) {
 	next(ctx)
 }
 
-// strictQuery refuses parameters that the operation does not have, and those that come twice and are no list.
+// strictQuery refuses parameters that the operation does not have, those that come twice and are no list, and those of query and path that are no texts.
 func strictQuery(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
 	known, list := map[string]bool{}, map[string]bool{}
@@ -91,6 +87,11 @@ func strictQuery(ctx huma.Context, next func(huma.Context)) {
 		seen[name] = true
 		return nil
 	})
+	for _, p := range ctx.Operation().Parameters {
+		if prob == nil && p.In == "path" {
+			prob = checkText("path."+p.Name, r.PathValue(p.Name), policy.Line)
+		}
+	}
 	if prob != nil {
 		prob.write(w, problemMedia(r))
 		return

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	policy "tallyman/internal/text"
 )
 
 // params calls set with every parameter of a raw query that has a value; a parameter without one (limit=) counts
@@ -22,6 +24,12 @@ func params(raw string, set func(name, value string) *Problem) *Problem {
 		}
 		if value, err = unescape(value); err != nil {
 			return badParameter("parameter " + name + " is not well escaped: " + err.Error())
+		}
+		if p := checkText("query", name, policy.Line); p != nil {
+			return p
+		}
+		if p := checkText("query."+name, value, parameterShape(name)); p != nil {
+			return p
 		}
 		if p := set(name, value); p != nil {
 			return p
@@ -56,5 +64,5 @@ func quote(s string) string {
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "") + "…"
 	}
-	return `"` + strings.ToValidUTF8(s, "?") + `"`
+	return `"` + policy.VisibleLine(s) + `"`
 }

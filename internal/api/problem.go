@@ -64,15 +64,12 @@ func (p *Problem) GetHeaders() http.Header {
 
 // encode writes the problem in the form.
 func (p *Problem) encode(m media) []byte {
+	appended := appendJSON
 	if m != mediaJSON {
-		b, err := xml.Marshal(p)
-		if err != nil { // a struct of strings and numbers always encodes
-			panic(err)
-		}
-		return b
+		appended = appendXML
 	}
 	var b bytes.Buffer
-	if err := encodeJSON(&b, p); err != nil {
+	if err := appended(&b, p); err != nil { // a struct of strings and numbers always encodes
 		panic(err)
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))

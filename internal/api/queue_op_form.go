@@ -22,7 +22,7 @@ type OpFields struct {
 	Delay   string `json:"delay,omitempty" doc:"nack: before it is ready again; store: for how long. In s, m, h, d" example:"10m"`
 	Days    int    `json:"days,omitempty" minimum:"1" maximum:"366" doc:"store: for how many days, instead of delay"`
 	Lease   string `json:"lease,omitempty" doc:"extend: the lease ends that long from now, the queue's lease by default. In s, m, h, d" example:"5m"`
-	Note    string `json:"note,omitempty" maxLength:"4096" doc:"why, for the trace; cut at 500 bytes"`
+	Note    string `json:"note,omitempty" text:"lines" maxLength:"4096" doc:"why, for the trace; cut at 500 bytes"`
 }
 
 // ResultForm is what became of an operation.

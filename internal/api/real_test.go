@@ -86,7 +86,7 @@ func TestBadAndForeignCursors(t *testing.T) {
 		in.deliver(t, "W1", []string{"user:1"}, "a")
 		first := b.get(t, path)
 		cursor := decodePage(t, first.body).Cursor
-		for _, bad := range []string{"x", "0", cursor + "_", cursor[1:], "../../etc", "%00"} {
+		for _, bad := range []string{"x", "0", cursor + "_", cursor[1:], "../../etc"} {
 			a := b.get(t, path+"&after="+bad, "If-None-Match", first.header.Get("ETag"))
 			if a.status != http.StatusBadRequest || a.asProblem(t).Code != "bad_cursor" {
 				t.Errorf("cursor %q: %d %s", bad, a.status, a.body)

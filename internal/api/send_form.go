@@ -25,7 +25,7 @@ type SendNoticeForm struct {
 	Type       string                  `json:"type" doc:"code of a type in the catalogue" example:"REP_NOTICE"`
 	Warehouse  string                  `json:"warehouse" doc:"whose inboxes get it" example:"119240"`
 	Title      string                  `json:"title,omitempty" doc:"the name of the type where it is left out, in each of its languages"`
-	Body       string                  `json:"body,omitempty" doc:"a list of the data where it is left out"`
+	Body       string                  `json:"body,omitempty" text:"lines" doc:"a list of the data where it is left out"`
 	Texts      map[string]SendTextForm `json:"texts,omitempty" doc:"title and body by language"`
 	Data       SendData                `json:"data,omitempty" doc:"the typed fields of the type"`
 	Priority   int                     `json:"priority,omitempty" default:"3" doc:"5 is the highest"`
@@ -60,7 +60,7 @@ func setTextLimits(s *huma.Schema) {
 // SendTextForm is a translation of title and body.
 type SendTextForm struct {
 	Title string `json:"title,omitempty"`
-	Body  string `json:"body,omitempty"`
+	Body  string `json:"body,omitempty" text:"lines"`
 }
 
 // TransformSchema sets the limits.

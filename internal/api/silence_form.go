@@ -54,7 +54,7 @@ type SilenceFields struct {
 	Until    *time.Time  `json:"until,omitempty" doc:"when it ends; this or for, but for a window needs neither"`
 	For      string      `json:"for,omitempty" doc:"how long it lasts from its beginning" example:"2h"`
 	Window   *WindowForm `json:"window,omitempty" doc:"makes it active in these windows alone, between from and until"`
-	Comment  string      `json:"comment,omitempty" doc:"why, for those who wonder; at most 1000 bytes" example:"stocktake"`
+	Comment  string      `json:"comment,omitempty" text:"lines" doc:"why, for those who wonder; at most 1000 bytes" example:"stocktake"`
 }
 
 type (

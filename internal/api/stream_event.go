@@ -2,7 +2,6 @@ package api
 
 import (
 	"bytes"
-	"encoding/json"
 	"math/rand/v2"
 	"strconv"
 
@@ -77,9 +76,7 @@ func writeEvent(b *bytes.Buffer, name, id string, data any) {
 	b.WriteString("event: ")
 	b.WriteString(name)
 	b.WriteString("\ndata: ")
-	e := json.NewEncoder(b) // it writes no line break but the one at the end
-	e.SetEscapeHTML(false)
-	if err := e.Encode(data); err != nil { // our own forms always encode
+	if err := appendJSON(b, data); err != nil { // our own forms always encode; there is no line break but the one at the end
 		panic(err)
 	}
 	b.WriteByte('\n')

@@ -42,6 +42,7 @@ func (f *sendFlags) add(flags *pflag.FlagSet) {
 	flags.Var((*span)(&n.Expires), "expires", "how long it lives, such as 24h (default: the type's retention)")
 	flags.StringArrayVar(&n.Recipients, "recipient", nil, "user:<id> or role:<id>, instead of those who subscribe; may be repeated")
 	flags.StringArrayVar(&f.deliver, "deliver", nil, "SINK, or SINK,strategy=…,delay=…,at=…,within=…,retry=…,unless=…; may be repeated (default: the inbox)")
+	hasLines(flags, "body", "data")
 }
 
 // form is the notice as the API takes it. kinds returns the kinds of a type's fields.

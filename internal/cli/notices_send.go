@@ -97,16 +97,24 @@ func (c *command) readNotices(name string) (any, error) {
 		for _, f := range notice.CheckRequest(len(list), 0) {
 			return nil, fmt.Errorf("%s: %s: send it in parts", name, f.Message)
 		}
-		return map[string]json.RawMessage{"notices": text}, nil
+		return map[string]json.RawMessage{"notices": text}, inFile(name, checkJSON[[]api.SendNoticeForm](text))
 	}
 	var whole map[string]json.RawMessage
 	if err := json.Unmarshal(text, &whole); err != nil {
 		return nil, fmt.Errorf("%s is neither a notice nor a list of notices", name)
 	}
 	if _, ok := whole["notices"]; ok {
-		return json.RawMessage(text), nil
+		return json.RawMessage(text), inFile(name, checkJSON[api.SendForm](text))
 	}
-	return map[string][]json.RawMessage{"notices": {text}}, nil
+	return map[string][]json.RawMessage{"notices": {text}}, inFile(name, checkJSON[api.SendNoticeForm](text))
+}
+
+// inFile names the file that an error is about.
+func inFile(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", name, err)
 }
 
 // fieldKinds are the kinds of a type's fields by name.

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"tallyman/internal/text"
 )
 
 const (
@@ -137,7 +139,7 @@ func (t *tail) write(list []json.RawMessage) error {
 func (t *tail) writeOne(raw json.RawMessage) error {
 	switch t.output {
 	case "json":
-		_, err := fmt.Fprintf(t.Out, "%s\n", raw)
+		_, err := fmt.Fprintf(t.Out, "%s\n", text.EscapeJSON(raw))
 		return err
 	case "yaml":
 		if _, err := io.WriteString(t.Out, "---\n"); err != nil {
@@ -146,7 +148,7 @@ func (t *tail) writeOne(raw json.RawMessage) error {
 		return writeYAML(t.Out, raw)
 	}
 	n := lineOf(raw)
-	line := fmt.Sprintf("%s  %-8s  %d  %s  %s (%s)", stamp(n.CreatedAt), n.Status, n.Priority, n.ID, oneLine(n.Title), n.Type)
+	line := oneLine(fmt.Sprintf("%s  %-8s  %d  %s  %s (%s)", stamp(n.CreatedAt), n.Status, n.Priority, n.ID, n.Title, n.Type))
 	_, err := fmt.Fprintln(t.Out, fit(line, t.width()))
 	return err
 }

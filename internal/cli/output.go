@@ -1,59 +1,42 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
 
-	"go.yaml.in/yaml/v3"
+	policy "tallyman/internal/text"
 )
 
 // print writes v as -o says; for people, text does it.
 func (c *command) print(v any, text func(w io.Writer)) error {
 	switch c.output {
 	case "json":
-		enc := json.NewEncoder(c.Out)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		return enc.Encode(v)
+		return writeJSON(c.Out, v)
 	case "yaml":
 		return writeYAML(c.Out, v)
 	default:
-		text(c.Out)
+		shown := policy.NewWriter(c.Out)
+		text(shown)
+		_ = shown.Flush() // as all output: if that is gone, nobody reads on
 		return nil
 	}
 }
 
-// writeYAML goes through JSON, so that both have the same names and values.
-func writeYAML(w io.Writer, v any) error {
-	b, err := json.Marshal(v)
-	if err != nil {
+// writeJSON writes the value as it is; what no text may have stands as an escape.
+func writeJSON(w io.Writer, v any) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
 		return err
 	}
-	var n yaml.Node
-	if err := yaml.Unmarshal(b, &n); err != nil { // JSON is YAML
-		return err
-	}
-	plainStyle(&n)
-	enc := yaml.NewEncoder(w)
-	enc.SetIndent(2)
-	if err := enc.Encode(&n); err != nil {
-		return err
-	}
-	return enc.Close()
-}
-
-// plainStyle drops JSON's brackets and quotes where YAML needs none.
-func plainStyle(n *yaml.Node) {
-	n.Style = 0
-	for _, c := range n.Content {
-		plainStyle(c)
-	}
-	if len(n.Content) == 0 && (n.Kind == yaml.MappingNode || n.Kind == yaml.SequenceNode) {
-		n.Style = yaml.FlowStyle
-	}
+	_, err := w.Write(policy.EscapeJSON(bytes.ToValidUTF8(b.Bytes(), []byte("\uFFFD"))))
+	return err
 }
 
 // table writes rows below a header, in columns.
@@ -65,7 +48,11 @@ func table(w io.Writer, header []string, rows [][]string) {
 func columns(w io.Writer, rows [][]string) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, r := range rows {
-		fmt.Fprintln(t, strings.Join(r, "\t"))
+		cells := make([]string, len(r))
+		for i, cell := range r {
+			cells[i] = oneLine(cell)
+		}
+		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
 	_ = t.Flush() // what it wraps is the program's output: if that is gone, nobody reads on
 }

@@ -36,7 +36,7 @@ func (t *previewText) notice(when string, n preview.Notice) {
 	if len(n.Data) > 0 {
 		wrapped(t, t.width, "  data ", fields(n.Data))
 	}
-	wrapped(t, t.width, "  key  ", n.Key)
+	wrapped(t, t.width, "  key  ", jsonLine(n.Key))
 	if n.Known {
 		t.line("  told before: the ledger has it, and it is not told again")
 	}

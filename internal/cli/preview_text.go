@@ -255,7 +255,7 @@ func (t *previewText) findings() {
 		if f.Since != nil {
 			since = t.short(*f.Since)
 		}
-		rows = append(rows, []string{t.life(f.Life), since, f.Key})
+		rows = append(rows, []string{t.life(f.Life), since, jsonLine(f.Key)})
 	}
 	grid(t, t.width, "  ", []string{"becomes", "since", "key"}, rows)
 	t.more(t.r.LeftOut.Findings, "finding")

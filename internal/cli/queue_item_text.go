@@ -123,7 +123,7 @@ func writePeek(w io.Writer, items []api.ItemForm) {
 	for i := range items {
 		it := &items[i]
 		fmt.Fprintf(w, "%d. %s  priority %d, ready since %s\n", it.Rank, it.ID, it.Priority, when(it.ReadyAt))
-		fmt.Fprintf(w, "   %s\n", oneLine(string(it.Payload)))
+		fmt.Fprintf(w, "   %s\n", jsonLine(it.Payload))
 	}
 }
 
@@ -143,7 +143,7 @@ func writeTraced(w io.Writer, width int, queue string, t *api.TracedItemForm) {
 			fmt.Fprintf(w, "  %-8s  %s\n", f.name, f.text)
 		}
 	}
-	fmt.Fprintf(w, "  payload   %s\n", oneLine(string(t.Payload)))
+	fmt.Fprintf(w, "  payload   %s\n", jsonLine(t.Payload))
 	writeTrace(w, width, t.Trace)
 }
 

@@ -73,6 +73,6 @@ func writeLeased(w io.Writer, items []api.LeasedForm) {
 	for i := range items {
 		l := &items[i]
 		fmt.Fprintf(w, "%s  attempt %d, priority %d, until %s\n", l.ID, l.Attempt, l.Priority, stamp(l.LeaseUntil))
-		fmt.Fprintf(w, "  %s\n", oneLine(string(l.Payload))) // as it is: who copies it must get all of it
+		fmt.Fprintf(w, "  %s\n", jsonLine(l.Payload)) // as it is: who copies it must get all of it
 	}
 }

@@ -74,6 +74,9 @@ func readItem(text []byte) (api.PushItemForm, error) {
 	if err := strictjson.Unmarshal(text, &form); err != nil {
 		return form, err
 	}
+	if err := checkJSON[api.PushItemForm](text); err != nil {
+		return form, err
+	}
 	switch {
 	case form.Payload == nil:
 		return form, errors.New("the item has no payload")

@@ -67,6 +67,7 @@ func (c *command) op(o opCommand, f *opFlags, ready func() error) *cobra.Command
 		cmd.Flags().StringVar(&f.worker, "worker", "", "who does it, for the trace")
 	}
 	cmd.Flags().StringVar(&f.form.Note, "note", "", "why, for the trace")
+	hasLines(cmd.Flags(), "note")
 	return cmd
 }
 

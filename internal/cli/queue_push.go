@@ -54,6 +54,7 @@ again without harm. The whole file is read and looked at before anything is push
 	}, &form.Test)
 	flags := cmd.Flags()
 	flags.StringVar(&payload, "payload", "", "any JSON value; @FILE is read from a file, - from standard input")
+	hasLines(flags, "payload")
 	flags.IntVar(&form.Priority, "priority", item.DefaultPriority, "1 to 5; 5 is served first")
 	flags.StringVar(&form.DedupeKey, "dedupe-key", "", "leave it out while another item holds this key")
 	flags.Var((*span)(&form.Delay), "delay", "before it is ready, such as 10m")
@@ -71,6 +72,9 @@ func (c *command) pushOne(ctx context.Context, queue, payload string, form api.P
 	}
 	if err := strictjson.Check(text); err != nil {
 		return usage("--payload is no JSON value; a text is one in quotes: '\"A-01\"' (%s)", err)
+	}
+	if err := checkJSON[any](text); err != nil {
+		return usage("--payload: %w", err)
 	}
 	form.Payload = text
 	var done api.PushedForm

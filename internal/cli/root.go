@@ -20,7 +20,10 @@ func (c *command) root() *cobra.Command {
 		Args:          knownCommand,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		PersistentPreRunE: func(*cobra.Command, []string) error {
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkTexts(cmd, args); err != nil {
+				return err
+			}
 			switch c.output {
 			case "table", "json", "yaml":
 				c.started = true

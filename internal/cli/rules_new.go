@@ -54,6 +54,7 @@ what is proposed. The rule is checked on its source before it is written. No fil
 	flags.StringVar(&f.source, "source", "", "a configured source (default the only one)")
 	flags.StringVar(&f.table, "table", "", "a table or view of the source")
 	flags.StringVar(&f.where, "where", "", `which rows are wrong, in SQL, as "qty < 0"; empty = all`)
+	hasLines(flags, "where")
 	flags.StringSliceVar(&f.key, "key", nil, "the columns that tell one finding from another, separated by commas")
 	flags.StringVar(&f.typ, "type", "", "a type of the catalogue")
 	flags.StringToStringVar(&f.fields, "field", nil, "a field of the type and its column or expression, as bin=bin_code; may be repeated")

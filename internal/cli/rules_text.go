@@ -190,7 +190,7 @@ func writeFindings(w io.Writer, width int, form *api.FindingsForm) {
 		if f.AbsentSince != nil {
 			absent = stamp(*f.AbsentSince)
 		}
-		rows[i] = []string{f.Key, orDash(f.Scope), f.State, stamp(f.Since), strconv.Itoa(f.Priority), told, absent, orDash(f.Group)}
+		rows[i] = []string{jsonLine(f.Key), orDash(f.Scope), f.State, stamp(f.Since), strconv.Itoa(f.Priority), told, absent, orDash(f.Group)}
 	}
 	spread(w, width, header, rows, header[:6])
 	if form.Total > len(form.Findings) {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tallyman/internal/ledger"
+	"tallyman/internal/text"
 	"tallyman/rules/problem"
 )
 
@@ -37,6 +38,9 @@ type Process struct {
 
 // Run runs one command and returns the exit code.
 func Run(ctx context.Context, p Process, s Services) int {
+	shown := text.NewWriter(p.Err) // errors repeat what servers, files and people have said
+	defer func() { _ = shown.Flush() }()
+	p.Err = shown
 	c := &command{Process: p, services: s}
 	root := c.root() //nolint:contextcheck // a command gets the context from cobra when it runs
 	root.SetArgs(p.Args)

@@ -107,6 +107,7 @@ func (f *silenceFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.window.Duration, "duration", "", "how long the window stays open, such as 8h")
 	cmd.Flags().StringVar(&f.window.Timezone, "timezone", "", "of the cron, such as Asia/Shanghai (default UTC)")
 	cmd.Flags().StringVar(&f.comment, "comment", "", "why, for those who wonder")
+	hasLines(cmd.Flags(), "comment")
 }
 
 // fields are the body of the request.

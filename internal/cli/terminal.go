@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"tallyman/internal/text"
 )
 
 // The width of what is printed: as the terminal has it, and where there is none.
@@ -61,28 +63,21 @@ func fit(s string, width int) string {
 	return s
 }
 
-// oneLine makes a text that stays in its cell.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\r' || r == '\t':
-			return ' '
-		case unicode.IsControl(r):
-			return '\uFFFD'
-		}
-		return r
-	}, s)
-}
+// oneLine makes a text that stays in its cell, and in which all can be seen.
+func oneLine(s string) string { return text.VisibleLine(s) }
 
-// wrapped writes a text behind a lead, broken at spaces where a line would be too long; what follows stands below the text.
-func wrapped(w io.Writer, width int, lead, text string) {
+// jsonLine is oneLine of JSON, such as a key or a payload: it stays the JSON that it is, so that it can be copied.
+func jsonLine[T ~string | ~[]byte](s T) string { return oneLine(string(text.EscapeJSON([]byte(s)))) }
+
+// wrapped writes words behind a lead, broken at spaces where a line would be too long; what follows stands below the words.
+func wrapped(w io.Writer, width int, lead, words string) {
 	line := lead
 	hang := strings.Repeat(" ", cellWidth(lead))
 	flush := func() {
 		_, _ = io.WriteString(w, strings.TrimRight(line, " ")+"\n") // as above
 		line = hang
 	}
-	for i, paragraph := range strings.Split(text, "\n") {
+	for i, paragraph := range strings.Split(words, "\n") {
 		if i > 0 {
 			flush()
 		}

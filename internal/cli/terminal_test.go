@@ -39,7 +39,8 @@ func TestAGridCutsTheWidestFirst(t *testing.T) {
 	}
 	const want = `  no  bin                    note
   1   货位货位货位货位货位…  xxxxxxxxxxxxxxxxxxxx…
-  2   short                  a b` + "\uFFFD\n"
+  2   short                  a b[U+0000]
+`
 	if got := b.String(); got != want {
 		t.Errorf("\n%s\nwant\n%s", got, want)
 	}

@@ -35,7 +35,7 @@ func (t *whyText) section(heading string) { t.line("\n%s", heading) }
 func (t *whyText) head() {
 	f := t.f
 	t.line("%s%s%s", f.Rule, within(f.Scope), titled(f.Title))
-	t.line("  key    %s", f.Key)
+	t.line("  key    %s", jsonLine(f.Key))
 	wrapped(t, t.width, "  state  ", t.state())
 	if f.Next != nil {
 		wrapped(t, t.width, "  next   ", t.next())
@@ -185,7 +185,7 @@ func (t *whyText) told() {
 		lead := fmt.Sprintf("  %s  %-8s  ", stamp(n.CreatedAt), n.Status)
 		title := n.Title
 		if n.Key != t.f.Key {
-			title += fmt.Sprintf(" (with others: %s)", n.Key)
+			title += fmt.Sprintf(" (with others: %s)", jsonLine(n.Key))
 		}
 		wrapped(t, t.width, lead, title)
 		indent := strings.Repeat(" ", len(lead))

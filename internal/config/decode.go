@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	policy "tallyman/internal/text"
 	"tallyman/rules/problem"
 	"tallyman/rules/strictyaml"
 )
@@ -228,10 +229,14 @@ func (d *decoder) text(at path, v any) (string, bool) {
 func (d *decoder) scalar(at path, v any, want string) (string, bool) {
 	switch x := v.(type) {
 	case overlay:
-		return string(x), true
+		return d.line(at, string(x))
 	case scalar:
 		if x.Tag == "!!str" {
-			return d.expand(at, x.Text)
+			s, ok := d.expand(at, x.Text)
+			if !ok {
+				return "", false
+			}
+			return d.line(at, s)
 		}
 		if x.Tag != "!!null" {
 			return x.Text, true
@@ -239,6 +244,15 @@ func (d *decoder) scalar(at path, v any, want string) (string, bool) {
 	}
 	d.wrong(at, want, v)
 	return "", false
+}
+
+// line takes a text as the policy has it, wherever it came from: the file, a variable or a flag. No setting has several lines.
+func (d *decoder) line(at path, s string) (string, bool) {
+	if fault := policy.Check(s, policy.Line); fault != nil {
+		d.fail(at, policy.Code, fmt.Sprintf("%s: %v", at, fault), "")
+		return "", false
+	}
+	return s, true
 }
 
 // wrong reports a value of another kind than is needed.

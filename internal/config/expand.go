@@ -79,7 +79,7 @@ func (d *decoder) readSecret(at path, v any) (string, bool) {
 		d.fail(at, CodeFile, fmt.Sprintf("%s: the file %s %s", at, d.resolve(name), err), "")
 		return "", false
 	}
-	return strings.TrimRight(string(b), "\r\n"), true
+	return d.line(at, strings.TrimRight(string(b), "\r\n"))
 }
 
 // maxSecret is the largest secret, in bytes: what is longer is another file than was meant.

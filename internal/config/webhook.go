@@ -93,7 +93,7 @@ func (d *decoder) checkHeader(at path, name, value string, known map[string]Secr
 	case twice:
 		d.failName(at, CodeHeader, fmt.Sprintf("%s: headers have no case, so %s is there twice", at, canonical), "remove one")
 	case !headerValue.MatchString(value):
-		d.failName(at, CodeHeader, fmt.Sprintf("%s: a header's value is one line without control characters", at), "")
+		d.failName(at, CodeHeader, fmt.Sprintf("%s: a header's value has characters up to U+00FF only", at), "")
 	default:
 		return true
 	}

@@ -11,12 +11,12 @@ import (
 	"tallyman/rules/row"
 )
 
-// Render writes the row. The text is valid UTF-8 without control characters other than tab and line break.
+// Render writes the row. The text is valid UTF-8; what else the row's values hold is in it as it is, and made visible by whoever shows it.
 func (b *Bound) Render(r *row.Row) (string, error) {
 	if b.pieces != nil {
 		b.out.reset()
 		b.join(r)
-		return clean(b.out.String()), nil
+		return strings.ToValidUTF8(b.out.String(), "\uFFFD"), nil
 	}
 	return b.RenderRows([]*row.Row{r})
 }
@@ -26,7 +26,7 @@ func (b *Bound) RenderRows(rows []*row.Row) (string, error) {
 	if err := b.execute(rows); err != nil {
 		return "", fmt.Errorf("rendering: %s", cause(err))
 	}
-	return clean(b.out.String()), nil
+	return strings.ToValidUTF8(b.out.String(), "\uFFFD"), nil
 }
 
 // execute runs the template and returns the template package's own error. The columns outside of range are those of the
@@ -149,29 +149,6 @@ func (l *limited) String() string {
 		cut--
 	}
 	return string(l.text[:cut]) + mark
-}
-
-// clean replaces what no client can show and XML cannot carry.
-func clean(s string) string {
-	if !utf8.ValidString(s) {
-		s = strings.ToValidUTF8(s, "\uFFFD")
-	}
-	if strings.IndexFunc(s, unclean) < 0 {
-		return s
-	}
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\r':
-			return -1
-		case unclean(r):
-			return utf8.RuneError
-		}
-		return r
-	}, s)
-}
-
-func unclean(r rune) bool {
-	return r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r == 0xfffe || r == 0xffff
 }
 
 // ranged counts the parts that stand in a range.

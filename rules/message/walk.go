@@ -6,6 +6,7 @@ import (
 	"strings"
 	"text/template/parse"
 
+	"tallyman/internal/text"
 	"tallyman/rules/problem"
 )
 
@@ -162,6 +163,7 @@ func (w *walk) command(c *parse.CommandNode, piped bool, on dot) {
 		w.call(f, given)
 	} else {
 		w.argument(c.Args[0], on)
+		w.literal(c.Args[0])
 		if given > 0 {
 			w.fault(c.Args[0].Position(), CodeFunction, fmt.Sprintf("%s is no helper, it takes no arguments", c.Args[0]), "the helper comes first, as in {{ .qty | round 2 }}")
 		}
@@ -172,6 +174,16 @@ func (w *walk) command(c *parse.CommandNode, piped bool, on dot) {
 			continue
 		}
 		w.argument(a, on)
+	}
+}
+
+// literal refuses what a template would print of itself and no text may have. Arguments of helpers are not printed: {{ .sku | replace "\x00" "" }}
+// looks for what a row holds.
+func (w *walk) literal(n parse.Node) {
+	if s, ok := n.(*parse.StringNode); ok {
+		if fault := text.Check(s.Text, text.Lines); fault != nil {
+			w.fault(s.Position(), text.Code, fmt.Sprintf("the text %s: %v", s.Quoted, fault), "")
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package row
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -12,7 +13,8 @@ import (
 // AppendKey appends the value's canonical JSON, the form that makes the identity of a finding: equal
 // values give equal bytes, whatever their scale, zone or padding. Decimals lose their trailing zeros, so
 // that an Int and a Decimal of one value are alike; times are in UTC; a text loses its trailing spaces,
-// which are the padding of CHAR; bytes are hex; NULL is null. The bytes are valid UTF-8.
+// which are the padding of CHAR; bytes are hex; NULL is null. The bytes are valid UTF-8: a byte of a text that is none stands as an escape that no
+// text has, \udcff for the byte 0xFF, so that texts that differ have keys that differ. KeyText reads it back.
 func (v Value) AppendKey(dst []byte) []byte {
 	switch v.kind {
 	case Null:
@@ -78,15 +80,23 @@ func appendJSON(dst []byte, s string) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(x); err != nil {
+	if err := enc.Encode(x); err != nil || replaced(s, b.Bytes()) {
 		return appendString(dst, s)
 	}
 	return append(dst, bytes.TrimRight(b.Bytes(), "\n")...)
 }
 
+// replaced tells whether the decoder has put U+FFFD in the place of something else: then two values could have one key.
+func replaced(before string, after []byte) bool {
+	const mark = "\uFFFD"
+	n := bytes.Count(after, []byte(mark))
+	return n > 0 && n > strings.Count(before, mark)+strings.Count(strings.ToLower(before), `\ufffd`)
+}
+
 const hexDigits = "0123456789abcdef"
 
-// appendString writes a JSON string with the fewest escapes; bytes that are no UTF-8 become U+FFFD.
+// appendString writes a JSON string with the fewest escapes. Bytes that are no UTF-8 become the halves of surrogate pairs that Python's
+// surrogateescape takes for them, U+DC80 to U+DCFF.
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	for i := 0; i < len(s); {
@@ -100,11 +110,91 @@ func appendString(dst []byte, s string) []byte {
 			dst = append(dst, c)
 		default:
 			r, size := utf8.DecodeRuneInString(s[i:])
-			dst = utf8.AppendRune(dst, r)
+			if r == utf8.RuneError && size == 1 {
+				dst = append(dst, `\udc`...)
+				dst = append(dst, hexDigits[c>>4], hexDigits[c&15])
+			} else {
+				dst = utf8.AppendRune(dst, r)
+			}
 			i += size
 			continue
 		}
 		i++
 	}
 	return append(dst, '"')
+}
+
+// CanonicalKey writes a key as AppendKey does, whatever escapes its texts have: what is not to be shown as it is can be asked for by an escape. False where
+// it is no key, a JSON array.
+func CanonicalKey(key string) (string, bool) {
+	var parts []json.RawMessage
+	if !strings.HasPrefix(key, "[") || json.Unmarshal([]byte(key), &parts) != nil {
+		return "", false
+	}
+	out := []byte{'['}
+	for i, part := range parts {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		if s, ok := KeyText(string(part)); ok {
+			out = TextOf(s).AppendKey(out)
+		} else {
+			out = append(out, part...)
+		}
+	}
+	return string(append(out, ']')), true
+}
+
+// KeyText reads a text as keys have it, a JSON string with its quotes; false where it is none. It is the inverse of AppendKey for texts.
+func KeyText(quoted string) (string, bool) {
+	var out strings.Builder
+	for rest := quoted; ; {
+		at := escapedByte(rest)
+		if at < 0 {
+			at = len(rest)
+		}
+		part := rest[:at]
+		if len(rest) < len(quoted) {
+			part = `"` + part
+		}
+		if at < len(rest) {
+			part += `"`
+		}
+		var words string
+		if json.Unmarshal([]byte(part), &words) != nil {
+			return "", false
+		}
+		out.WriteString(words)
+		if at == len(rest) {
+			return out.String(), true
+		}
+		b, err := strconv.ParseUint(rest[at+4:at+6], 16, 8)
+		if err != nil {
+			return "", false
+		}
+		out.WriteByte(byte(b))
+		rest = rest[at+6:]
+	}
+}
+
+// escapedByte is where the first byte stands that is no UTF-8, as \udc80 to \udcff; -1 for none. Behind the first half of a pair the escape is the second.
+func escapedByte(s string) int {
+	for i := 0; i+1 < len(s); i++ {
+		if s[i] != '\\' {
+			continue
+		}
+		escape := strings.ToLower(s[i:min(i+6, len(s))])
+		switch {
+		case len(escape) == 6 && escape[:4] == `\udc` && escape[4] >= '8':
+			return i
+		case len(escape) == 6 && escape[:3] == `\ud` && escape[3] >= '8' && escape[3] <= 'b':
+			i += 5
+			if strings.HasPrefix(strings.ToLower(s[i+1:]), `\ud`) { // the second half, if it is one
+				i += 6
+			}
+		default:
+			i++
+		}
+	}
+	return -1
 }

@@ -51,7 +51,7 @@ func TestStringAndKey(t *testing.T) {
 		{row.DecimalOf(math.MinInt64, 2), "-92233720368547758.08", "-92233720368547758.08"},
 		{row.TextOf("A-01  "), "A-01  ", `"A-01"`},
 		{row.TextOf("补货 \"x\"\\\n"), "补货 \"x\"\\\n", `"补货 \"x\"\\\u000a"`},
-		{row.TextOf("a\xffb"), "a\uFFFDb", "\"a\uFFFDb\""},
+		{row.TextOf("a\xffb"), "a\uFFFDb", `"a\udcffb"`},
 		{row.BytesOf("\x01\xff"), "01ff", `"01ff"`},
 		{row.TimeOf(time.Date(2026, 6, 1, 8, 10, 0, 5000, shanghai)), "2026-06-01T00:10:00.000005Z", `"2026-06-01T00:10:00.000005Z"`},
 		{row.DateOf(time.Date(2026, 6, 1, 23, 0, 0, 0, shanghai)), "2026-06-01", `"2026-06-01"`},
@@ -176,6 +176,45 @@ func TestInterface(t *testing.T) {
 	} {
 		if got := test.v.Interface(); got != test.want {
 			t.Errorf("%s: %v", test.v.Kind(), got)
+		}
+	}
+}
+
+// Texts that differ have keys that differ, whatever bytes they have; the key says which.
+func TestKeysOfTextsAreDistinct(t *testing.T) {
+	texts := rapid.Custom(func(t *rapid.T) string {
+		return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{
+			"a", "\\", `\ud83d`, `\udcff`, `\u0000`, "\x00", "\x01", "\x7f", "\u0085", "\u202e", "\xff", "\xfe", "\x80", "\xed\xb3\xbf", "\ufffd", "🦀", "\"", " ", "é", "\xc3",
+		}), 0, 6).Draw(t, "parts"), "")
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := texts.Draw(t, "a"), texts.Draw(t, "b")
+		keyA, keyB := string(row.TextOf(a).AppendKey(nil)), string(row.TextOf(b).AppendKey(nil))
+		if got, want := keyA == keyB, strings.TrimRight(a, " ") == strings.TrimRight(b, " "); got != want {
+			t.Fatalf("%+q and %+q: keys %s and %s", a, b, keyA, keyB)
+		}
+		if back, ok := row.KeyText(keyA); !ok || back != strings.TrimRight(a, " ") {
+			t.Fatalf("%+q: %s reads as %+q, %v", a, keyA, back, ok)
+		}
+		if !json.Valid([]byte(keyA)) || !utf8.ValidString(keyA) || strings.Contains(keyA, "\x00") {
+			t.Fatalf("%+q: %+q", a, keyA)
+		}
+	})
+	for key, want := range map[string]string{
+		`"\ud83d\udcbc"`: "💼", `"\uD83D\uDCBC\uDCFF"`: "💼\xff", `"\\udcff"`: `\udcff`, `"\ud800x\udc80"`: "\ufffdx\x80", `""`: "",
+	} {
+		if got, ok := row.KeyText(key); !ok || got != want {
+			t.Errorf("%s: %+q, %v", key, got, ok)
+		}
+	}
+	for _, key := range []string{`a`, `"`, `"a`, `1`, ``, `"\udcff`, `"a"b"`, `"\udcff"x"`} {
+		if got, ok := row.KeyText(key); ok {
+			t.Errorf("%s is read as %+q", key, got)
+		}
+	}
+	for _, pair := range [][2]string{{`"\ud800"`, `"\ud801"`}, {"\"\xff\"", "\"\xfe\""}, {`{"a":"\udfff"}`, `{"a":"\ufffd"}`}, {`"\u0000"`, `"\u0001"`}, {"\"\u0085\"", "\"\u0086\""}} {
+		if a, b := row.JSONOf(pair[0]).AppendKey(nil), row.JSONOf(pair[1]).AppendKey(nil); string(a) == string(b) {
+			t.Errorf("%+q and %+q have the key %s", pair[0], pair[1], a)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"tallyman/internal/text"
 	"tallyman/rules/problem"
 )
 
@@ -22,12 +23,14 @@ const maxProblems = 1000
 type Decoder struct {
 	file     *File
 	problems problem.List
+	shape    text.Shape // of the texts of the field that is decoded
 }
 
 // Decode fills dst, a pointer, from the node and returns every problem below it.
 //
 // Structs name their fields with the tag yaml:"name" (and ",required"); enum:"a,b" lists what a text may be, min:"1" and max:"9"
-// bound numbers and durations. Durations without min are not negative. A *Node field takes anything, undecoded.
+// bound numbers and durations. Durations without min are not negative. text:"lines" allows line breaks and tabs in a text and in those of a list or a
+// map, text:"raw" whatever the row of a source may hold. A *Node field takes anything, undecoded.
 // Fields that the node lacks are left as they are.
 func (f *File) Decode(n *Node, dst any) problem.List {
 	d := &Decoder{file: f}
@@ -99,13 +102,21 @@ func (d *Decoder) structure(name string, owner, n *Node, v reflect.Value) {
 			d.unknown(name, f, fields.names)
 			continue
 		}
-		d.value(f.Name, f.Key, f.Value, v.Field(i), v.Type().Field(i).Tag)
+		d.field(f, v.Field(i), v.Type().Field(i).Tag)
 	}
 	for _, want := range fields.required {
 		if n.Field(want) == nil {
 			d.Fail(owner, CodeMissing, fmt.Sprintf("%s is missing", join(name, want)), "")
 		}
 	}
+}
+
+// field decodes a field of a struct, which says the shape of its texts.
+func (d *Decoder) field(f Field, v reflect.Value, tag reflect.StructTag) {
+	outer := d.shape
+	d.shape = text.ShapeOf(tag.Get(text.Tag))
+	d.value(f.Name, f.Key, f.Value, v, tag)
+	d.shape = outer
 }
 
 func (d *Decoder) unknown(name string, f Field, known []string) {
@@ -127,6 +138,9 @@ func (d *Decoder) mapping(name string, n *Node, v reflect.Value) {
 	d.Faults(n)
 	m := reflect.MakeMapWithSize(v.Type(), len(n.Fields))
 	for _, f := range n.Fields {
+		if fault := text.Check(f.Name, text.Line); fault != nil && d.shape != text.Raw {
+			d.Fail(f.Key, CodeText, fmt.Sprintf("a name in %s: %v", name, fault), "")
+		}
 		item := reflect.New(v.Type().Elem()).Elem()
 		d.value(join(name, f.Name), f.Key, f.Value, item, "")
 		m.SetMapIndex(reflect.ValueOf(f.Name), item)

@@ -12,6 +12,7 @@ package strictyaml
 // The codes of this package's problems; docs/error-codes.md has an example of each.
 const (
 	CodeNotUTF8    = "not_utf8"
+	CodeText       = "bad_text" // text.Code
 	CodeTooLarge   = "file_too_large"
 	CodeSyntax     = "yaml_syntax"
 	CodeDocuments  = "multiple_documents"

@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	policy "tallyman/internal/text"
 	"tallyman/rules/problem"
 )
 
@@ -30,6 +31,9 @@ func Parse(name string, src []byte) (*File, problem.List) {
 		return nil, problem.List{f.problemAt(f.placeAt(at), CodeNotUTF8, "the file is not UTF-8 from here on", "save it as UTF-8")}
 	}
 	f := newFile(name, text)
+	if fault := policy.Check(text, policy.Lines); fault != nil {
+		return nil, problem.List{f.problemAt(f.placeAt(fault.Offset), CodeText, "the file has "+fault.Name+" here, which no text may have", hintText)}
+	}
 	root, problems := f.document()
 	if len(problems) > 0 {
 		return nil, problems
@@ -50,6 +54,8 @@ func Parse(name string, src []byte) (*File, problem.List) {
 	}
 	return f, nil
 }
+
+const hintText = "remove it; it is often copied along with other text and cannot be seen"
 
 // invalidUTF8 returns the offset of the first byte that is not UTF-8, or -1.
 func invalidUTF8(s string) int {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"tallyman/internal/text"
 )
 
 func parse(t *testing.T, src string) *File {
@@ -105,5 +107,71 @@ func TestSnippetAndCaret(t *testing.T) {
 	}
 	if p.Col != 7+150*4 {
 		t.Errorf("col %d", p.Col)
+	}
+}
+
+// What no text may have is refused with its place, whether the file has it or an escape makes it; the field says whether it has lines.
+func TestTextsFollowThePolicy(t *testing.T) {
+	type fields struct {
+		Name  string            `yaml:"name"`
+		Words string            `yaml:"words" text:"lines"`
+		Seen  string            `yaml:"seen" text:"raw"`
+		Map   map[string]string `yaml:"map"`
+		Long  []string          `yaml:"long" text:"lines"`
+		Any   anything          `yaml:"any" text:"lines"`
+		Part  *struct {
+			Name string `yaml:"name"`
+		} `yaml:"part" text:"lines"`
+	}
+	for src, want := range map[string]string{
+		"words: |\n  one\n  \ttwo\n":                  "",
+		"words: |\r\n  one\r\n  two\r\nname: x\r\n":   "",
+		`{words: "a\nb\tc", long: ["\n"], any: "\n"}`: "",
+		`seen: "\0\x1b\u202e\x85"`:                    "",
+		"name: \u200e\u200f\u200d 货位":                 "",
+		"# a comment \u202e\nname: x":                 "1:13: bad_text: the file has U+202E (RIGHT-TO-LEFT OVERRIDE) here",
+		"name: x\nseen: \x00":                         "2:7: bad_text: the file has U+0000 (NULL) here",
+		"name: 货位\x7f":                                "1:9: bad_text: the file has U+007F (DELETE) here",
+		"name: a\u0085b":                              "1:8: bad_text: the file has U+0085 (NEXT LINE) here",
+		"name: a\rseen: b":                            "1:8: bad_text: the file has U+000D (CARRIAGE RETURN) here",
+		`name: "a\u0000"`:                             "1:7: bad_text: name: it has U+0000 (NULL) at character 2",
+		`{words: "a\u2066"}`:                          "1:9: bad_text: words: it has U+2066",
+		`name: "a\nb"`:                                "1:7: bad_text: name: it has U+000A (LINE FEED) at character 2, and is a text of one line",
+		"name: >\n  folded\n":                         "1:7: bad_text: name: it has U+000A (LINE FEED) at character 7, and is a text of one line",
+		"name: >-\n  folded\n":                        "",
+		`map: {a: "\t"}`:                              "1:10: bad_text: map.a: it has U+0009 (TAB)",
+		`map: {"a\x01": b}`:                           "1:7: bad_text: a name in map: it has U+0001 (START OF HEADING)",
+		`{long: [a, "\e"]}`:                           "1:12: bad_text: long[1]: it has U+001B (ESCAPE)",
+		`any: "\x9b"`:                                 "1:6: bad_text: any: it has U+009B",
+		`part: {name: "\n"}`:                          "1:14: bad_text: name: it has U+000A",
+		"- &a \"\\x01\"\n- *a":                        "1:1: wrong_type",
+	} {
+		f, problems := Parse("t.yaml", []byte(src))
+		if len(problems) == 0 {
+			problems = f.Decode(f.Root, new(fields))
+		}
+		got := ""
+		if len(problems) > 0 {
+			got = fmt.Sprintf("%d:%d: %s: %s", problems[0].Line, problems[0].Col, problems[0].Code, problems[0].Message)
+		}
+		if want == "" && got != "" || !strings.HasPrefix(got, want) {
+			t.Errorf("%q: %s\nwant %s", src, got, want)
+		}
+	}
+	// Every character, in the file and as an escape.
+	for r := rune(0); r <= 0x20ff; r++ {
+		refused := text.Refused(r) && r != '\n' && r != '\t'
+		for _, src := range []string{"words: \"a" + string(r) + "b\"", fmt.Sprintf(`words: "a\U%08Xb"`, r)} {
+			f, problems := Parse("t.yaml", []byte(src))
+			if len(problems) == 0 {
+				problems = f.Decode(f.Root, new(fields))
+			}
+			if r == '"' || r == '\\' {
+				continue
+			}
+			if got := len(problems) > 0 && problems[0].Code == CodeText; got != refused {
+				t.Errorf("%+q: %v", src, problems)
+			}
+		}
 	}
 }

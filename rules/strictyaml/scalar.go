@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
+	"tallyman/internal/text"
 	"tallyman/rules/problem"
 )
 
@@ -35,6 +38,10 @@ func (d *Decoder) scalar(name string, n *Node, v reflect.Value, tag reflect.Stru
 func (d *Decoder) Text(name string, n *Node) (string, bool) {
 	d.tagFaults(n)
 	if n.Kind == Scalar && (n.Tag == "!!str" || n.Tag == "!!timestamp") {
+		if fault := text.Check(n.Text, d.shape); fault != nil {
+			d.Fail(n, CodeText, fmt.Sprintf("%s: %v", name, fault), d.textHint(n))
+			return "", false
+		}
 		return n.Text, true
 	}
 	hint := ""
@@ -48,6 +55,17 @@ func (d *Decoder) Text(name string, n *Node) (string, bool) {
 	}
 	d.wrong(name, n, "a text", hint)
 	return "", false
+}
+
+// textHint is the way out where a text has what its field does not take.
+func (d *Decoder) textHint(n *Node) string {
+	switch {
+	case n.style&yaml.FoldedStyle != 0:
+		return "write >- instead of >, which ends the text with a line break"
+	case n.style&yaml.LiteralStyle != 0:
+		return "write the text in one line"
+	}
+	return ""
 }
 
 // Bool reads true or false.

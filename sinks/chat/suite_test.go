@@ -8,8 +8,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
 	"tallyman/internal/testenv"
+	"tallyman/internal/text"
+	"tallyman/internal/text/texttest"
 	"tallyman/sinks/sinktest"
 )
 
@@ -115,6 +116,7 @@ func FuzzMessages(f *testing.F) {
 	f.Add("a\r\nX-Other: 1", "<!channel> @everyone <at user_id=\"all\"></at> ```")
 	f.Add("", "")
 	f.Add("\xff\x00\u202e", "{\"errcode\":1}")
+	f.Add(texttest.All(), texttest.All())
 	channels := map[string]*Channel{}
 	for name, e := range examples() {
 		c, err := newChannel(Options{URL: e.url, Title: true}, http.DefaultTransport)
@@ -145,6 +147,16 @@ func FuzzMessages(f *testing.F) {
 			}
 			if p.header["Content-Type"] == "application/json" && !json.Valid(p.body) {
 				t.Errorf("%s: %s", name, p.body)
+			}
+			shown := p.body // JSON, or the text itself
+			if values, err := url.ParseQuery(string(p.body)); err == nil && p.header["Content-Type"] == "application/x-www-form-urlencoded" {
+				if shown, err = json.Marshal(values); err != nil {
+					t.Fatal(err)
+				}
+			}
+			texttest.Visible(t, name, string(shown))
+			if fault := text.CheckJSON(shown, nil); json.Valid(shown) && fault != nil {
+				t.Errorf("%s: %v", name, fault)
 			}
 		}
 	})

@@ -277,7 +277,7 @@ func TestErrorsAreClean(t *testing.T) {
 		w.commit("", immediate)
 		wait(time.Second)
 		got := w.row(1).failure
-		if !strings.HasPrefix(got, "*** a b � ä") || !strings.HasSuffix(got, "ä…") || len(got) > 2010 || w.runner.Status().LastError != got {
+		if !strings.HasPrefix(got, "***[U+0000] a b � ä") || !strings.HasSuffix(got, "ä…") || len(got) > 2010 || w.runner.Status().LastError != got {
 			w.Fatalf("kept as %q", got)
 		}
 	})

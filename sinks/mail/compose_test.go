@@ -16,6 +16,7 @@ import (
 
 	"tallyman/engine/notice"
 	"tallyman/internal/testenv"
+	"tallyman/internal/text/texttest"
 	"tallyman/sinks"
 	"tallyman/sinks/mail"
 )
@@ -144,6 +145,7 @@ func FuzzNoHeaderIsInjected(f *testing.F) {
 	f.Add("=?utf-8?q?a=0D=0ABcc:_x@y?=", "=?utf-8?q?a=0D=0ABcc:_x@y?=", "\x00\x7f")
 	f.Add(strings.Repeat("补货", 300), "", "")
 	f.Add("\u2028\u2029\u0085\xff", "\\\"<>", "…")
+	f.Add(texttest.All(), texttest.Valid(), texttest.All())
 	server := testenv.NewSMTP(f, testenv.SMTPOptions{})
 	o := mail.Options{Host: server.Host, Port: server.Port, Security: mail.None, From: netmail.Address{Name: "T", Address: "t@example.com"}}
 	var want []string
@@ -160,6 +162,12 @@ func FuzzNoHeaderIsInjected(f *testing.F) {
 		m := compose(t, server, o, d, name)
 		if got := shape(m); !slices.Equal(got, want) {
 			t.Errorf("headers %q, want %q", got, want)
+		}
+		for name := range m.Header {
+			texttest.Visible(t, "the header "+name, header(t, m, name))
+		}
+		for kind, words := range bodies(t, m) {
+			texttest.Visible(t, kind, words)
 		}
 		if to, err := m.Header.AddressList("To"); err != nil || len(to) != 1 || to[0].Address != "ann@example.com" {
 			t.Errorf("to %v: %v", to, err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tallyman/engine/notice"
+	"tallyman/internal/text"
 	"tallyman/sinks/queue/item"
 )
 
@@ -59,12 +60,13 @@ func newPayload(n *notice.Notice) (json.RawMessage, error) {
 	if over <= 0 {
 		return payload, nil
 	}
-	if over+len(dots) > len(n.Body) {
-		return nil, fmt.Errorf("it is %d bytes long, an item may have %d", len(payload), item.MaxPayload)
-	}
 	form := n.Form()
-	form.Body = strings.ToValidUTF8(n.Body[:len(n.Body)-over-len(dots)], "") + dots
-	return encode(form)
+	form.Body = strings.ToValidUTF8(n.Body[:max(len(n.Body)-over-len(dots), 0)], "") + dots // escapes are longer: it may be more than is needed
+	payload, err = encode(form)
+	if err == nil && len(payload) > item.MaxPayload {
+		return nil, fmt.Errorf("it is %d bytes long without its body, an item may have %d", len(payload), item.MaxPayload)
+	}
+	return payload, err
 }
 
 func encode(form notice.Form) (json.RawMessage, error) {
@@ -74,7 +76,7 @@ func encode(form notice.Form) (json.RawMessage, error) {
 	if err := e.Encode(form); err != nil {
 		return nil, err
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return text.EscapeJSON(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
 // episode is the episode of the notice that an item was made of, as a number: the due time of the firing that opened its

@@ -2,27 +2,17 @@ package render
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"tallyman/internal/text"
 )
 
-// OneLine makes one line of a text: white space and control characters become single spaces. Nothing that goes into a header
-// may begin another one.
-func OneLine(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
-}
+// OneLine makes one line of a text: white space becomes single spaces, and what no text may have a visible mark. Nothing that goes into a
+// header may begin another one.
+func OneLine(s string) string { return strings.Join(strings.Fields(text.Visible(s)), " ") }
 
 // Lines is OneLine for a text of several lines.
-func Lines(s string) string {
-	s = strings.ReplaceAll(strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n"), "\r", "\n")
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return -1
-		}
-		return r
-	}, s)
-}
+func Lines(s string) string { return text.Visible(s) }
 
 // Shorten cuts a text to so many characters.
 func Shorten(s string, n int) string {

@@ -29,9 +29,9 @@ func TestTextsAreClean(t *testing.T) {
 	t.Parallel()
 	v := view()
 	for got, want := range map[string]string{
-		v.Type: "REP NOTICE", v.Title: "Bin A-01 is at -3", v.Body: "one\ntwo\nthree\uFFFD", v.Labels["ar ea"]: "re\nplenish",
+		v.Type: "REP NOTICE", v.Title: "Bin A-01 is at -3[U+0000]", v.Body: "one\ntwo[U+0007][U+000D]three\uFFFD", v.Labels["ar ea"]: "re\nplenish",
 		v.Field("bin"): "A-01", v.Field("n"): "-3", v.Field("ok"): "true", v.Field("none") + v.Field("nothing"): "",
-		v.CreatedAt.Format(time.RFC3339): "2026-06-01T00:10:00Z", v.In("zh-CN").Title: "货位", v.In("de").Title: "Bin A-01 is at -3", v.In("zh").Subscriber.Name: "Ann",
+		v.CreatedAt.Format(time.RFC3339): "2026-06-01T00:10:00Z", v.In("zh-CN").Title: "货位", v.In("de").Title: "Bin A-01 is at -3[U+0000]", v.In("zh").Subscriber.Name: "Ann",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -51,7 +51,7 @@ func TestRestIsWhatTheBodyDoesNotList(t *testing.T) {
 func TestTemplates(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		`{{ json .Title }}`: `"Bin A-01 is at -3"`,
+		`{{ json .Title }}`: `"Bin A-01 is at -3[U+0000]"`,
 		`{{ json "<&>" }}`:  `"<&>"`,
 		`{{ (in "Asia/Shanghai" .CreatedAt).Format "15:04" }}`: "08:10",
 	} {

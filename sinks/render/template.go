@@ -9,6 +9,8 @@ import (
 	"os"
 	texttemplate "text/template"
 	"time"
+
+	"tallyman/internal/text"
 )
 
 // maxTemplate is the largest template, and maxRendered the largest text made of one, in bytes.
@@ -36,21 +38,21 @@ type Template struct {
 
 // Load reads a template from a file and tries it on a sample, so that a mistake shows at the start.
 func Load(kind Kind, file string) (*Template, error) {
-	text, err := read(file)
+	words, err := read(file)
 	if err != nil {
 		return nil, err
 	}
-	return Parse(kind, file, text)
+	return Parse(kind, file, words)
 }
 
 // Parse makes a template of the text and tries it on a sample. name stands in errors.
-func Parse(kind Kind, name, text string) (*Template, error) {
+func Parse(kind Kind, name, words string) (*Template, error) {
 	t := &Template{}
 	var err error
 	if kind == HTML {
-		t.parsed, err = htmltemplate.New(name).Option("missingkey=error").Funcs(htmltemplate.FuncMap{"in": inZone}).Parse(text)
+		t.parsed, err = htmltemplate.New(name).Option("missingkey=error").Funcs(htmltemplate.FuncMap{"in": inZone}).Parse(words)
 	} else {
-		t.parsed, err = texttemplate.New(name).Option("missingkey=error").Funcs(texttemplate.FuncMap{"in": inZone, "json": asJSON}).Parse(text)
+		t.parsed, err = texttemplate.New(name).Option("missingkey=error").Funcs(texttemplate.FuncMap{"in": inZone, "json": asJSON}).Parse(words)
 	}
 	if err != nil {
 		return nil, err
@@ -61,13 +63,13 @@ func Parse(kind Kind, name, text string) (*Template, error) {
 	return t, nil
 }
 
-// Execute makes the text; what grows beyond all measure ends as an error.
+// Execute makes the text, in which all can be seen; what grows beyond all measure ends as an error.
 func (t *Template) Execute(v *View) (string, error) {
 	var b bytes.Buffer
 	if err := t.parsed.Execute(&limited{w: &b, left: maxRendered}, v); err != nil {
 		return "", err
 	}
-	return b.String(), nil
+	return text.Visible(b.String()), nil
 }
 
 func read(file string) (string, error) {
@@ -82,6 +84,10 @@ func read(file string) (string, error) {
 	}
 	if len(b) > maxTemplate {
 		return "", fmt.Errorf("%s has more than %d bytes", file, maxTemplate)
+	}
+	if fault := text.Check(string(b), text.Lines); fault != nil {
+		line := 1 + bytes.Count(b[:fault.Offset], []byte("\n"))
+		return "", fmt.Errorf("%s:%d: %s: it has %s in this line, which no text may have", file, line, text.Code, fault.Name)
 	}
 	return string(b), nil
 }

@@ -10,7 +10,7 @@ import (
 	"tallyman/sinks"
 )
 
-// View is what templates see: the notice in one language, with clean texts.
+// View is what templates see: the notice in one language, with texts in which all can be seen.
 type View struct {
 	ID, Type, Warehouse, Rule, Scope, Key string
 	Status                                string // firing | resolved | event | sent
@@ -70,6 +70,7 @@ func NewView(original *notice.Notice, language string, to sinks.Subscriber) *Vie
 		Title: OneLine(n.Title), Body: Lines(n.Body), Labels: make(map[string]string, len(n.Labels)),
 		CreatedAt: n.CreatedAt.UTC(), ExpiresAt: n.ExpiresAt.UTC(), Subscriber: to,
 	}
+	v.Subscriber.Name = OneLine(to.Name)
 	for _, f := range n.Data {
 		field := Field{Name: OneLine(f.Name)}
 		if f.Value != nil {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"tallyman/internal/text"
 )
 
 // Hidden stands for a secret.
@@ -46,17 +48,17 @@ func New(secrets ...string) *Scrubber {
 }
 
 // Text returns the text without the secrets, on one line, and at most limit bytes of it.
-func (s *Scrubber) Text(text string, limit int) string {
-	return shorten(s.replacer.Replace(line(s.replacer.Replace(text))), limit)
+func (s *Scrubber) Text(words string, limit int) string {
+	return shorten(s.replacer.Replace(line(s.replacer.Replace(words))), limit)
 }
 
 // Cut is Text of the beginning of a longer text: what may be the beginning of a secret at its end is left away.
-func (s *Scrubber) Cut(text string, limit int) string {
+func (s *Scrubber) Cut(words string, limit int) string {
 	longest := 0
 	if len(s.forms) > 0 {
 		longest = len(s.forms[0])
 	}
-	return s.Text(text[:max(0, len(text)-longest)], limit)
+	return s.Text(words[:max(0, len(words)-longest)], limit)
 }
 
 func formsOf(s string) []string {
@@ -70,24 +72,24 @@ func formsOf(s string) []string {
 	}
 }
 
-// line has every run of spaces and of what cannot be printed as one space.
-func line(text string) string {
-	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "\uFFFD"), func(r rune) bool {
+// line has every run of spaces and of what cannot be printed as one space, and marks for what no text may have.
+func line(s string) string {
+	return strings.Join(strings.FieldsFunc(text.Visible(s), func(r rune) bool {
 		return unicode.IsSpace(r) || !unicode.IsPrint(r)
 	}), " ")
 }
 
-func shorten(text string, limit int) string {
+func shorten(s string, limit int) string {
 	const more = "…"
-	if len(text) <= limit {
-		return text
+	if len(s) <= limit {
+		return s
 	}
-	text = text[:max(0, limit-len(more))]
-	for len(text) > 0 {
-		if r, size := utf8.DecodeLastRuneInString(text); r != utf8.RuneError || size > 1 {
+	s = s[:max(0, limit-len(more))]
+	for len(s) > 0 {
+		if r, size := utf8.DecodeLastRuneInString(s); r != utf8.RuneError || size > 1 {
 			break
 		}
-		text = text[:len(text)-1]
+		s = s[:len(s)-1]
 	}
-	return text + more
+	return s + more
 }

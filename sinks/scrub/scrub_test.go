@@ -23,7 +23,7 @@ func TestText(t *testing.T) {
 		"Authorization: Bearer s3cret/+key": "Authorization: ***",
 		`"s3cret\/+key"`:                    `"***"`,
 		"?k=s3cret%2F%2Bkey&x":              "?k=***&x",
-		"two\r\n lines\tand \x00 more":      "two lines and more",
+		"two\r\n lines\tand \x00 more":      "two lines and [U+0000] more",
 		"bad \xff utf8":                     "bad \uFFFD utf8",
 		"line s3cret/\u200b+key":            "line s3cret/ +key",
 	} {

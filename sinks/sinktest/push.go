@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/text/texttest"
 	"tallyman/sinks"
 )
 
@@ -140,7 +141,7 @@ func pushNothing(t *testing.T, f PushFixture) {
 // pushOdd has texts that a channel's format could trip over: they must neither break it nor be refused.
 func pushOdd(t *testing.T, f PushFixture) {
 	for i, text := range []string{
-		"", "a\r\nBcc: other@example.com\r\n\r\nx", "<b>&amp;\"'`{{ .x }}", "\xff\xc3(", "nul\x00 bell\x07", "补货通知 \u2028\u202e", strings.Repeat("long ", 4000),
+		"", "a\r\nBcc: other@example.com\r\n\r\nx", "<b>&amp;\"'`{{ .x }}", "\xff\xc3(", "nul\x00 bell\x07", "补货通知 \u2028\u202e", texttest.All(), strings.Repeat("long ", 4000),
 	} {
 		d := f.Deliveries(int64(100+i), 1)
 		d[0].Notice.Title, d[0].Notice.Body, d[0].Notice.Key = text, text, text

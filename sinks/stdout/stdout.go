@@ -11,10 +11,10 @@ import (
 	"io"
 	"strings"
 	"sync"
-	"unicode"
 
 	"tallyman/engine/notice"
 	"tallyman/sinks"
+	"tallyman/sinks/render"
 )
 
 // Format says how a notice is written.
@@ -87,23 +87,8 @@ func (c *Channel) line(n *notice.Notice) ([]byte, error) {
 	if n.Body != "" {
 		parts = append(parts, "— "+n.Body)
 	}
-	return []byte(printable(strings.Join(parts, "  "))), nil
-}
-
-// printable has every run of what a terminal would obey instead of show as one space.
-func printable(s string) string {
-	var b strings.Builder
-	hidden := false
-	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
-		if !unicode.IsPrint(r) {
-			hidden = true
-			continue
-		}
-		if hidden {
-			b.WriteByte(' ')
-			hidden = false
-		}
-		b.WriteRune(r)
+	for i := range parts {
+		parts[i] = render.OneLine(parts[i])
 	}
-	return b.String()
+	return []byte(strings.Join(parts, "  ")), nil
 }

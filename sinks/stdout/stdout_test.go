@@ -11,6 +11,7 @@ import (
 
 	"tallyman/engine/notice"
 	"tallyman/internal/testenv"
+	"tallyman/internal/text/texttest"
 	"tallyman/sinks"
 	"tallyman/sinks/sinktest"
 	"tallyman/sinks/stdout"
@@ -97,9 +98,18 @@ func TestTextIsOneLineThatATerminalShows(t *testing.T) {
 	if err := c.Push(t.Context(), []sinks.Delivery{{Seq: 1, Notice: n}}); err != nil {
 		t.Fatal(err)
 	}
-	const want = "2026-06-01T00:10:00Z  119240  REP_NOTICE  firing  !!!!  Bin A-01 [2J is at -3  — first second\uFFFD"
+	const want = "2026-06-01T00:10:00Z  119240  REP_NOTICE  firing  !!!!  Bin A-01[U+001B][2J is at -3  — first second\uFFFD"
 	if got := w.lines(); len(got) != 1 || got[0] != want {
 		t.Errorf("%q", got)
+	}
+	n.Title, n.Body, n.Warehouse = texttest.All(), texttest.All(), texttest.All()
+	if err := c.Push(t.Context(), []sinks.Delivery{{Seq: 1, Notice: n}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.lines(); len(got) != 2 {
+		t.Errorf("%d lines", len(got))
+	} else {
+		texttest.Marked(t, "stdout", got[1])
 	}
 }
 

@@ -112,8 +112,8 @@ func TestText(t *testing.T) {
 	w := newWebhook(t, webhook.Options{URL: server.URL})
 	for text, want := range map[string]string{
 		"":                       " answered 500 Internal Server Error",
-		"no\r\n disk\x1b[31m":    " answered 500 Internal Server Error: no disk [31m",
-		"\xff\xfe":               " answered 500 Internal Server Error: \uFFFD",
+		"no\r\n disk\x1b[31m":    " answered 500 Internal Server Error: no disk[U+001B][31m",
+		"\xff\xfe":               " answered 500 Internal Server Error: \uFFFD\uFFFD",
 		strings.Repeat("y", 300): " answered 500 Internal Server Error: " + strings.Repeat("y", 197) + "…",
 	} {
 		server.Next(testenv.ReplyStatus(500, text))

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"tallyman/engine/notice"
+	"tallyman/internal/text"
+	"tallyman/internal/text/texttest"
 	"tallyman/sinks"
 	"tallyman/sinks/webhook"
 )
@@ -26,11 +28,13 @@ func FuzzRetryAfter(f *testing.F) {
 	})
 }
 
-// FuzzBody proves that a body, which is written by hand, is byte for byte what encoding/json makes of the same notices.
+// FuzzBody proves that a body, which is written by hand, is byte for byte what encoding/json makes of the same notices, with escapes for what no text
+// may have.
 func FuzzBody(f *testing.F) {
 	f.Add("n_1", "Bin A-01 is at -3", "<b>&\"\\\r\n\t\b\f\x00\x7f", "bin", "A-01", "1780272600000000", int64(-3), int64(1780272600000000), uint8(1))
 	f.Add("", "\xff\xc3(", "\u2028\u2029\ufffd补🦀", "a\"b", "", `["2026-06-01T00:10:00Z", 42]`, int64(1)<<62, int64(-1), uint8(2))
 	f.Add("n", "", "{", "{", "}", "017", int64(0), int64(253402300800000000), uint8(3)) // the year 10000
+	f.Add("n", texttest.All(), texttest.All(), texttest.All(), texttest.All(), texttest.All(), int64(1), int64(1), uint8(3))
 	f.Fuzz(func(t *testing.T, id, title, body, name, value, episode string, number, created int64, shape uint8) {
 		n := &notice.Notice{
 			ID: id, Type: name, TypeID: number, Warehouse: value, Rule: title, Scope: body, Key: value, Episode: episode, Status: notice.Status(name),
@@ -51,16 +55,19 @@ func FuzzBody(f *testing.F) {
 		if !together {
 			want = forms[0]
 		}
-		var text bytes.Buffer
-		e := json.NewEncoder(&text)
+		var encoded bytes.Buffer
+		e := json.NewEncoder(&encoded)
 		e.SetEscapeHTML(false)
 		wantErr := e.Encode(want)
 		got, err := webhook.Body(batch, together)
 		if (err == nil) != (wantErr == nil) {
 			t.Fatalf("error %v, want %v", err, wantErr)
 		}
-		if err == nil && !bytes.Equal(bytes.TrimSuffix(text.Bytes(), []byte("\n")), got) {
-			t.Fatalf("\nwant %s\ngot  %s", text.Bytes(), got)
+		if err == nil && !bytes.Equal(text.EscapeJSON(bytes.TrimSuffix(encoded.Bytes(), []byte("\n"))), got) {
+			t.Fatalf("\nwant %s\ngot  %s", encoded.Bytes(), got)
+		}
+		if err == nil {
+			texttest.Visible(t, "a webhook", string(got))
 		}
 	})
 }

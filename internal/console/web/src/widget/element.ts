@@ -1,3 +1,4 @@
+import { keepVisible } from "../lib/visible";
 import { Inbox } from "./inbox";
 import { Root } from "./root";
 import { acceptLanguage } from "./text";
@@ -34,6 +35,7 @@ export class TallymanInbox extends HTMLElement {
   private root: Root | undefined;
   private due = false;
   private settled = "";
+  private uncover: (() => void) | undefined;
   private readonly languages = new MutationObserver(() => this.settle());
 
   /** Gives the token. It wins over the function that the attribute token-provider names. */
@@ -68,12 +70,15 @@ export class TallymanInbox extends HTMLElement {
     const shadow = this.shadowRoot ?? this.attachShadow({ mode: "open" });
     shadow.adoptedStyleSheets = [styles()];
     this.root = new Root(shadow, this.inbox);
+    this.uncover ??= keepVisible(shadow);
     this.languages.observe(document, { subtree: true, attributeFilter: ["lang"] });
     this.settle();
   }
 
   disconnectedCallback(): void {
     this.languages.disconnect();
+    this.uncover?.();
+    this.uncover = undefined;
     this.inbox.stop();
     this.settled = "";
     this.root?.clear();
