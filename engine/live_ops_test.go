@@ -101,9 +101,9 @@ func (g *liveGame) turnLive(op liveOp) string {
 	var err error
 	if verb == "pause" || verb == "resume" {
 		id = ledger.Known(ledger.Every, ledger.Every)
-		err = g.nodes[op.node].Pause(g.t.Context(), s)
+		err = g.nodes[op.node].Pause(g.t.Context(), ann, s)
 	} else {
-		_, err = g.nodes[op.node].Turn(g.t.Context(), l.rule, scope, s)
+		_, err = g.nodes[op.node].Turn(g.t.Context(), ann, l.rule, scope, s)
 		old, was := m.switches[id]
 		stray := verb == "clear" && was && old.State != ledger.SwitchCleared && !over(old, m.now)
 		if !n.files[l.rule].there && !stray {

@@ -171,7 +171,7 @@ func (g *liveGame) runNow(nodes []int, l *liveLine) string {
 	var asking sync.WaitGroup
 	for i, n := range nodes {
 		asking.Go(func() {
-			o, err := g.nodes[n].RunNow(g.t.Context(), l.rule, &l.scope)
+			o, err := g.nodes[n].RunNow(g.t.Context(), l.rule, &l.scope, ordered)
 			if errs[i] = err; err == nil {
 				dues[i] = o.Due
 			}

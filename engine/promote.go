@@ -33,7 +33,7 @@ func (e *UnknownError) Error() string {
 
 // Promote makes a rule in shadow live in the scope, or in all of its scopes where that is nil: from its next run on, on every
 // node, it delivers what it newly finds. What it knows already is not told again. It returns every scope that is live by then.
-func (e *Engine) Promote(ctx context.Context, rule string, scope *string, by string) ([]ledger.Promotion, error) {
+func (e *Engine) Promote(ctx context.Context, who ledger.Author, rule string, scope *string) ([]ledger.Promotion, error) {
 	found, err := e.find(rule, scope)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (e *Engine) Promote(ctx context.Context, rule string, scope *string, by str
 		if _, err := e.opts.Ledger.Register(ctx, r.ID, r.Scope, now); err != nil { // it may never have run
 			return nil, err
 		}
-		if err := e.opts.Ledger.Promote(ctx, r.ID, r.Scope, by, now); err != nil {
+		if err := e.opts.Ledger.Promote(ctx, who, r.ID, r.Scope, now); err != nil {
 			return nil, err
 		}
 		state, err := e.opts.Ledger.Scope(ctx, r.ID, r.Scope)

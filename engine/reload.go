@@ -11,13 +11,9 @@ import (
 // Replace makes these the node's rules; complete is as in Options. It returns at once: rules that mean the same go on untouched, those that have
 // changed finish their run first, new ones begin, and those that are gone end. Where the rules do not fit the engine nothing changes.
 func (e *Engine) Replace(list []*rules.Rule, complete bool) error {
-	if err := e.opts.validateRules(list); err != nil {
+	version, err := e.VersionOf(list, complete)
+	if err != nil {
 		return err
-	}
-	for _, r := range list {
-		if _, err := e.makeUnit(r); err != nil { // the disabled ones too: they may be switched on
-			return err
-		}
 	}
 	now := e.opts.Clock.Now()
 	e.crew.mu.Lock()
@@ -32,10 +28,23 @@ func (e *Engine) Replace(list []*rules.Rule, complete bool) error {
 		e.crew.rules = before
 		return err
 	}
-	e.crew.complete, e.crew.version = complete, versionOf(list, complete)
+	e.crew.complete, e.crew.version = complete, version
 	signal(e.changed)
 	signal(e.removed)
 	return nil
+}
+
+// VersionOf is the version that Replace would make the node's. The error is why the rules do not fit the engine.
+func (e *Engine) VersionOf(list []*rules.Rule, complete bool) (string, error) {
+	if err := e.opts.validateRules(list); err != nil {
+		return "", err
+	}
+	for _, r := range list {
+		if _, err := e.makeUnit(r); err != nil { // the disabled ones too: they may be switched on
+			return "", err
+		}
+	}
+	return versionOf(list, complete), nil
 }
 
 // Version is a hash of the rules that the node runs: nodes with the same one have the same rules.

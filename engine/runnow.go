@@ -43,15 +43,19 @@ type order struct {
 }
 
 // RunNow runs a firing that is due now, once in the cluster, also of a rule that is disabled: an operator has asked for it. scope may be nil where the rule has
-// one. It waits a few seconds for the end. Errors are *UnknownError, ErrManyScopes, ErrRunning, *UnverifiedError, ErrStopping, and the
+// one. order is called when the firing can begin, and before it does; with an error of its it does not, and that is returned. RunNow waits a few seconds for the end. Errors are *UnknownError, ErrManyScopes, ErrRunning, *UnverifiedError, ErrStopping, and the
 // ledger's.
-func (e *Engine) RunNow(ctx context.Context, rule string, scope *string) (*Ordered, error) {
+func (e *Engine) RunNow(ctx context.Context, rule string, scope *string, order func(*Ordered) error) (*Ordered, error) {
 	r, err := e.Rule(rule, scope)
 	if err != nil {
 		return nil, err
 	}
 	o, err := e.newOrder(ctx, r)
 	if err != nil {
+		return nil, err
+	}
+	ordered := &Ordered{Rule: r.ID, Scope: r.Scope, Due: o.due}
+	if err := order(ordered); err != nil {
 		return nil, err
 	}
 	select {
@@ -61,7 +65,6 @@ func (e *Engine) RunNow(ctx context.Context, rule string, scope *string) (*Order
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	ordered := &Ordered{Rule: r.ID, Scope: r.Scope, Due: o.due}
 	timer := time.NewTimer(orderWait)
 	defer timer.Stop()
 	select {

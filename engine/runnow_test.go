@@ -9,15 +9,27 @@ import (
 	"tallyman/internal/ledger"
 )
 
+// ordered lets a firing begin that was asked for.
+func ordered(*engine.Ordered) error { return nil }
+
 func TestRunNow(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		n := w.start(w.options("a"))
 		w.set(stock("A-01", -3))
 		pass(7 * time.Minute)
-		o, err := n.RunNow(w.t.Context(), "negative-bin-stock", nil)
+		o, err := n.RunNow(w.t.Context(), "negative-bin-stock", nil, ordered)
 		if err != nil || o.Run == nil || o.Run.Outcome != ledger.OutcomeOK || o.Run.Firing != 1 || !o.Run.Due.Equal(o.Due) {
 			t.Fatalf("%+v, %v", o, err)
+		}
+		refused := errors.New("the record of it could not be written")
+		var due time.Time
+		_, err = n.RunNow(w.t.Context(), "negative-bin-stock", nil, func(o *engine.Ordered) error {
+			due = o.Due
+			return refused
+		})
+		if !errors.Is(err, refused) || due.Before(o.Due) {
+			t.Errorf("what was not to begin at %s: %v", due, err)
 		}
 		pass(4 * time.Minute)
 		w.hasRun("between the others", 5, 7, 10)
@@ -39,7 +51,7 @@ func TestRunNowOfADisabledRule(t *testing.T) {
 			disable(w, n)
 			w.set()
 			pass(time.Hour)
-			o, err := n.RunNow(w.t.Context(), "negative-bin-stock", nil)
+			o, err := n.RunNow(w.t.Context(), "negative-bin-stock", nil, ordered)
 			if err != nil || o.Run == nil || o.Run.Firing != 1 {
 				t.Fatalf("%s: %+v, %v", name, o, err)
 			}
@@ -56,12 +68,12 @@ func TestRunNowWaitsAFewSeconds(t *testing.T) {
 		w.rules[0].Probe.Timeout = time.Hour
 		nodes := []node{w.start(w.options("a")), w.start(w.options("b"))}
 		pass(time.Minute)
-		o, err := nodes[0].RunNow(w.t.Context(), "negative-bin-stock", nil)
+		o, err := nodes[0].RunNow(w.t.Context(), "negative-bin-stock", nil, ordered)
 		if err != nil || o.Run != nil {
 			t.Fatalf("%+v, %v", o, err)
 		}
 		for _, n := range nodes {
-			if _, err := n.RunNow(w.t.Context(), "negative-bin-stock", nil); !errors.Is(err, engine.ErrRunning) {
+			if _, err := n.RunNow(w.t.Context(), "negative-bin-stock", nil, ordered); !errors.Is(err, engine.ErrRunning) {
 				t.Errorf("while it runs: %v", err)
 			}
 		}
@@ -77,19 +89,19 @@ func TestRunNowRefuses(t *testing.T) {
 		n := w.start(w.options("a"))
 		pass(time.Second)
 		var unknown *engine.UnknownError
-		if _, err := n.RunNow(w.t.Context(), "no-rule", nil); !errors.As(err, &unknown) {
+		if _, err := n.RunNow(w.t.Context(), "no-rule", nil, ordered); !errors.As(err, &unknown) {
 			t.Errorf("%v", err)
 		}
 		var unverified *engine.UnverifiedError
-		if _, err := n.RunNow(w.t.Context(), "negative-bin-stock", nil); !errors.As(err, &unverified) {
+		if _, err := n.RunNow(w.t.Context(), "negative-bin-stock", nil, ordered); !errors.As(err, &unverified) {
 			t.Errorf("%v", err)
 		}
 		w.turn(n, nil, off)
-		if _, err := n.RunNow(w.t.Context(), "negative-bin-stock", nil); !errors.As(err, &unverified) {
+		if _, err := n.RunNow(w.t.Context(), "negative-bin-stock", nil, ordered); !errors.As(err, &unverified) {
 			t.Errorf("disabled: %v", err)
 		}
 		n.stop()
-		if _, err := n.RunNow(w.t.Context(), "negative-bin-stock", nil); !errors.Is(err, engine.ErrStopping) {
+		if _, err := n.RunNow(w.t.Context(), "negative-bin-stock", nil, ordered); !errors.Is(err, engine.ErrStopping) {
 			t.Errorf("stopped: %v", err)
 		}
 	})

@@ -58,7 +58,8 @@ func (p *pass) demote(ctx context.Context, known *ledger.ScopeState) {
 	if p.rule.Shadow || known.Promoted.IsZero() || p.started.Sub(p.since) < demoteAfter {
 		return
 	}
-	if err := p.e.opts.Ledger.Demote(ctx, p.rule.ID, p.rule.Scope); err != nil {
+	who := ledger.Author{By: "node:" + p.e.opts.Node, Via: ledger.ViaFile}
+	if err := p.e.opts.Ledger.Demote(ctx, who, p.rule.ID, p.rule.Scope); err != nil {
 		p.log.Warn("the promotion of a rule that is not in shadow any more could not be forgotten; the next run tries again", "error", err)
 		return
 	}

@@ -57,11 +57,11 @@ func TestShadowTellsItsOwnInboxUntilItIsPromoted(t *testing.T) {
 			t.Fatalf("the queue got %v", got)
 		}
 
-		list, err := n.Promote(w.t.Context(), "negative-bin-stock", nil, "ann")
-		if err != nil || len(list) != 1 || list[0].Scope != "119240" || list[0].By != "ann" {
+		list, err := n.Promote(w.t.Context(), ann, "negative-bin-stock", nil)
+		if err != nil || len(list) != 1 || list[0].Scope != "119240" || list[0].By != ann.By {
 			t.Fatalf("Promote: %+v, %v", list, err)
 		}
-		if s := status(t, n); !s.Promoted.Equal(list[0].At) || s.PromotedBy != "ann" {
+		if s := status(t, n); !s.Promoted.Equal(list[0].At) || s.PromotedBy != ann.By {
 			t.Errorf("status: %+v", s)
 		}
 		pass(5 * m)
@@ -95,7 +95,7 @@ func TestPromotionCountsOnEveryNode(t *testing.T) {
 		b.Sinks = a.Sinks
 		w.start(a)
 		second := w.start(b)
-		if _, err := second.Promote(w.t.Context(), "negative-bin-stock", nil, "ann"); err != nil {
+		if _, err := second.Promote(w.t.Context(), ann, "negative-bin-stock", nil); err != nil {
 			t.Fatal(err)
 		}
 		second.stop()
@@ -125,7 +125,7 @@ func TestPromoteRefusals(t *testing.T) {
 			{"negative-bin-stock", text("x"), `there is no scope "x"; its scopes are 119240, 119241`},
 			{"negative-bin-stock", text("119241"), "the rule is not in shadow: negative-bin-stock"},
 		} {
-			_, err := n.Promote(w.t.Context(), c.rule, c.scope, "ann")
+			_, err := n.Promote(w.t.Context(), ann, c.rule, c.scope)
 			if err == nil || err.Error() != c.want {
 				t.Errorf("%s: %v, want %s", c.rule, err, c.want)
 			}
@@ -133,7 +133,7 @@ func TestPromoteRefusals(t *testing.T) {
 				t.Errorf("%v is of no kind or of both", err)
 			}
 		}
-		if list, err := n.Promote(w.t.Context(), "negative-bin-stock", nil, "ann"); err != nil || len(list) != 1 {
+		if list, err := n.Promote(w.t.Context(), ann, "negative-bin-stock", nil); err != nil || len(list) != 1 {
 			t.Errorf("of all scopes those in shadow: %v, %v", list, err)
 		}
 	})
@@ -144,7 +144,7 @@ func TestPromotionIsForgottenWithShadow(t *testing.T) {
 	inWorld(t, func(w *world) {
 		o, queue := inShadow(w)
 		n := w.start(o)
-		if _, err := n.Promote(w.t.Context(), "negative-bin-stock", nil, "ann"); err != nil {
+		if _, err := n.Promote(w.t.Context(), ann, "negative-bin-stock", nil); err != nil {
 			t.Fatal(err)
 		}
 		pass(m)
@@ -188,7 +188,7 @@ func TestShadowOfEvents(t *testing.T) {
 		n := w.start(w.options("a"))
 		w.set(stock("A-01", -3))
 		pass(6 * m)
-		if _, err := n.Promote(w.t.Context(), r.ID, nil, "ann"); err != nil {
+		if _, err := n.Promote(w.t.Context(), ann, r.ID, nil); err != nil {
 			t.Fatal(err)
 		}
 		pass(5 * m)
@@ -215,7 +215,7 @@ func TestADigestAfterThePromotionIsResolvedLive(t *testing.T) {
 		n := w.start(w.options("a"))
 		w.set(stock("A-02", -3))
 		pass(6 * m)
-		if _, err := n.Promote(w.t.Context(), "negative-bin-stock", nil, "ann"); err != nil {
+		if _, err := n.Promote(w.t.Context(), ann, "negative-bin-stock", nil); err != nil {
 			t.Fatal(err)
 		}
 		w.set(stock("A-01", -3), stock("A-02", -3))

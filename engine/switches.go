@@ -78,7 +78,7 @@ var ErrUntilPast = errors.New("the switch would have ended already")
 // Turn switches a rule on or off, or clears its switch, in one scope, or as a whole where scope is nil. It is in force on this node when it returns. A
 // scope's own switch wins over the whole rule's. Errors are *UnknownError, ErrUntilPast, and the ledger's. A switch of a rule that is gone can
 // still be cleared.
-func (e *Engine) Turn(ctx context.Context, rule string, scope *string, s ledger.Switch) ([]RuleStatus, error) {
+func (e *Engine) Turn(ctx context.Context, who ledger.Author, rule string, scope *string, s ledger.Switch) ([]RuleStatus, error) {
 	_, err := e.find(rule, scope)
 	if err != nil && (s.State != ledger.SwitchCleared || !e.switched(rule, scope)) {
 		return nil, err
@@ -87,24 +87,24 @@ func (e *Engine) Turn(ctx context.Context, rule string, scope *string, s ledger.
 	if scope != nil {
 		s.Scope = *scope
 	}
-	if err := e.turn(ctx, s); err != nil {
+	if err := e.turn(ctx, who, s); err != nil {
 		return nil, err
 	}
 	return e.Scopes(ctx, rule)
 }
 
 // Pause stops every rule, whatever else is switched, or ends that.
-func (e *Engine) Pause(ctx context.Context, s ledger.Switch) error {
+func (e *Engine) Pause(ctx context.Context, who ledger.Author, s ledger.Switch) error {
 	s.Rule, s.Scope = ledger.Every, ledger.Every
-	return e.turn(ctx, s)
+	return e.turn(ctx, who, s)
 }
 
-func (e *Engine) turn(ctx context.Context, s ledger.Switch) error {
+func (e *Engine) turn(ctx context.Context, who ledger.Author, s ledger.Switch) error {
 	s.At = e.opts.Clock.Now().UTC().Truncate(time.Microsecond)
 	if !s.Until.IsZero() && !s.Until.After(s.At) {
 		return fmt.Errorf("%w: it is %s", ErrUntilPast, s.At.Format(time.RFC3339))
 	}
-	if err := e.opts.Ledger.SetSwitch(ctx, s); err != nil {
+	if err := e.opts.Ledger.SetSwitch(ctx, who, s); err != nil {
 		return err
 	}
 	return e.ReadSwitches(ctx)

@@ -12,14 +12,15 @@ import (
 )
 
 var (
-	off = ledger.Switch{State: ledger.SwitchOff, Reason: "stocktake", By: "user:ann"}
-	on  = ledger.Switch{State: ledger.SwitchOn, By: "user:ann"}
-	out = ledger.Switch{State: ledger.SwitchCleared, By: "user:ann"}
+	ann = ledger.Author{By: "user:ann", Via: ledger.ViaToken("t_1")}
+	off = ledger.Switch{State: ledger.SwitchOff, Reason: "stocktake", By: ann.By}
+	on  = ledger.Switch{State: ledger.SwitchOn, By: ann.By}
+	out = ledger.Switch{State: ledger.SwitchCleared, By: ann.By}
 )
 
 func (w *world) turn(n node, scope *string, s ledger.Switch) engine.RuleStatus {
 	w.t.Helper()
-	list, err := n.Turn(w.t.Context(), "negative-bin-stock", scope, s)
+	list, err := n.Turn(w.t.Context(), ann, "negative-bin-stock", scope, s)
 	if err != nil || len(list) == 0 {
 		w.t.Fatalf("%v, %v", list, err)
 	}
@@ -134,7 +135,7 @@ func TestSwitchEndsByItself(t *testing.T) {
 			}
 		}
 		until.Until = time.Now()
-		if _, err := nodes[0].Turn(w.t.Context(), "negative-bin-stock", nil, until); !errors.Is(err, engine.ErrUntilPast) {
+		if _, err := nodes[0].Turn(w.t.Context(), ann, "negative-bin-stock", nil, until); !errors.Is(err, engine.ErrUntilPast) {
 			t.Errorf("until now: %v", err)
 		}
 	})
@@ -215,17 +216,17 @@ func TestTurnRefuses(t *testing.T) {
 		n := w.start(w.options("a"))
 		var unknown *engine.UnknownError
 		scope := "119299"
-		if _, err := n.Turn(w.t.Context(), "negative-bin-stock", &scope, off); !errors.As(err, &unknown) || unknown.What != "scope" {
+		if _, err := n.Turn(w.t.Context(), ann, "negative-bin-stock", &scope, off); !errors.As(err, &unknown) || unknown.What != "scope" {
 			t.Errorf("%v", err)
 		}
-		if _, err := n.Turn(w.t.Context(), "negative-bin-stok", nil, out); !errors.As(err, &unknown) || unknown.What != "rule" {
+		if _, err := n.Turn(w.t.Context(), ann, "negative-bin-stok", nil, out); !errors.As(err, &unknown) || unknown.What != "rule" {
 			t.Errorf("%v", err)
 		}
 		w.turn(n, nil, off)
 		if err := n.Replace(nil, false); err != nil {
 			t.Fatal(err)
 		}
-		if list, err := n.Turn(w.t.Context(), "negative-bin-stock", nil, out); err != nil || len(list) != 0 || len(n.Switches()) != 0 {
+		if list, err := n.Turn(w.t.Context(), ann, "negative-bin-stock", nil, out); err != nil || len(list) != 0 || len(n.Switches()) != 0 {
 			t.Errorf("of a rule that is gone: %v, %v, %v", list, err, n.Switches())
 		}
 	})
@@ -251,7 +252,7 @@ func TestRunInFlightFinishes(t *testing.T) {
 
 func (w *world) pause(n node, s ledger.Switch) {
 	w.t.Helper()
-	if err := n.Pause(w.t.Context(), s); err != nil {
+	if err := n.Pause(w.t.Context(), ann, s); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -36,7 +36,7 @@ func (m *memory) Types(context.Context) (catalog.Catalog, error) { return m.type
 
 func (m *memory) TypesVersion(context.Context) (int64, error) { return 1, nil }
 
-func (m *memory) Demote(context.Context, string, string) error { return nil }
+func (m *memory) Demote(context.Context, ledger.Author, string, string) error { return nil }
 
 func (m *memory) Scope(context.Context, string, string) (ledger.ScopeState, error) {
 	return m.state, nil

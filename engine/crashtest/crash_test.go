@@ -117,15 +117,16 @@ func newHarness(t *testing.T, kind, rule string) *harness {
 	}
 	h.write(urlFile, url)
 	h.withLedger(func(l ledger.Ledger) {
+		who := ledger.Author{By: "node:parent", Via: ledger.ViaStart}
 		types := catalog.BuiltIn()
 		types[binNotice.Code] = binNotice
-		if _, err := l.SeedTypes(t.Context(), types); err != nil {
+		if _, err := l.SeedTypes(t.Context(), who, types); err != nil {
 			t.Fatal(err)
 		}
 		subs := []ledger.Subscription{
 			{Type: binNotice.Code, Warehouse: "*", Subscriber: "role:keeper"}, {Type: catalog.RuleFailed, Warehouse: "*", Subscriber: "role:keeper"},
 		}
-		if _, err := l.AddSubscriptions(t.Context(), subs); err != nil {
+		if _, err := l.AddSubscriptions(t.Context(), who, subs); err != nil {
 			t.Fatal(err)
 		}
 	})

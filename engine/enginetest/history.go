@@ -10,7 +10,7 @@ import (
 )
 
 // Promote records that the rule in shadow is live.
-func (l *Ledger) Promote(ctx context.Context, rule, name, by string, at time.Time) error {
+func (l *Ledger) Promote(ctx context.Context, who ledger.Author, rule, name string, at time.Time) error {
 	leave, err := l.enter(ctx, "Promote")
 	if err != nil {
 		return err
@@ -21,13 +21,13 @@ func (l *Ledger) Promote(ctx context.Context, rule, name, by string, at time.Tim
 		return ledger.ErrNotFound
 	}
 	if s.promoted.IsZero() {
-		s.promoted, s.promotedBy = at, by
+		s.promoted, s.promotedBy = at, who.By
 	}
 	return nil
 }
 
 // Demote takes that back.
-func (l *Ledger) Demote(ctx context.Context, rule, name string) error {
+func (l *Ledger) Demote(ctx context.Context, _ ledger.Author, rule, name string) error {
 	leave, err := l.enter(ctx, "Demote")
 	if err != nil {
 		return err

@@ -23,12 +23,13 @@ func (l *Ledger) Switches(ctx context.Context) ([]ledger.Switch, error) {
 }
 
 // SetSwitch replaces a switch.
-func (l *Ledger) SetSwitch(ctx context.Context, s ledger.Switch) error {
+func (l *Ledger) SetSwitch(ctx context.Context, who ledger.Author, s ledger.Switch) error {
 	leave, err := l.enter(ctx, "SetSwitch")
 	if err != nil {
 		return err
 	}
 	defer leave()
+	s.By = who.By
 	l.switches[scopeID{s.Rule, s.Scope}] = s
 	return nil
 }

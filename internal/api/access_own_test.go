@@ -150,7 +150,7 @@ func TestTokensOfOthersAreNotOnesOwn(t *testing.T) {
 	t.Parallel()
 	kept := &fakeTokens{}
 	for id, warehouses := range map[string][]string{"t_all": {"*"}, "t_both": {"W1", "W2"}, "t_theirs": {"W2"}, "t_mine": {"W1"}} {
-		if err := kept.AddToken(t.Context(), ledger.Token{ID: id, Subject: "user:x", Warehouses: warehouses}); err != nil {
+		if err := kept.AddToken(t.Context(), ledger.Author{}, ledger.Token{ID: id, Subject: "user:x", Warehouses: warehouses}); err != nil {
 			t.Fatal(err)
 		}
 	}

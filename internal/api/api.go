@@ -32,11 +32,11 @@ type Inbox interface {
 // Catalogue keeps types and subscriptions; see ledger.Catalogue for what each method promises.
 type Catalogue interface {
 	Types(ctx context.Context) (catalog.Catalog, error)
-	PutType(ctx context.Context, t catalog.Type) error
-	DeleteType(ctx context.Context, code string) error
+	PutType(ctx context.Context, who ledger.Author, t catalog.Type) error
+	DeleteType(ctx context.Context, who ledger.Author, code string) error
 	Subscriptions(ctx context.Context, f ledger.SubscriptionFilter) ([]ledger.Subscription, error)
-	AddSubscriptions(ctx context.Context, subs []ledger.Subscription) (added int, err error)
-	RemoveSubscription(ctx context.Context, s ledger.Subscription) error
+	AddSubscriptions(ctx context.Context, who ledger.Author, subs []ledger.Subscription) (added int, err error)
+	RemoveSubscription(ctx context.Context, who ledger.Author, s ledger.Subscription) error
 }
 
 // Meter counts polls, whose outcome is one of the Poll… constants, streams, and the notices that are sent.
@@ -62,10 +62,11 @@ type Deps struct {
 	Deliveries Deliveries
 	Sinks      map[string]ServedSink // by name
 	Rules      Rules
-	// History is the ledger. RuleFiles is what the node knows of its rule files, Reload reads them again.
+	// History is the ledger. RuleFiles is what the node knows of its rule files, Reload reads them again for
+	// who asks, and records what has changed before it is in force: ledger.ErrNotRecorded.
 	History   RuleHistory
 	RuleFiles func() RuleFiles
-	Reload    func(ctx context.Context) (Reloaded, error)
+	Reload    func(ctx context.Context, who ledger.Author) (Reloaded, error)
 	Tokens    Tokens
 	Silences  Silences
 	// Preview tries a rule and writes nothing. Errors are *engine.UnknownError, engine.ErrManyScopes, *AtError, ErrBusy, those of preview.Run,

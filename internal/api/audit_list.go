@@ -23,7 +23,7 @@ type (
 		Action string        `query:"action" doc:"this was done, or what begins with it: rule, rule.disable" example:"rule.disable"`
 		Since  string        `query:"since" doc:"made then or later: RFC 3339, or so long ago, as 7d" example:"7d"`
 		After  string        `query:"after" doc:"the cursor of the page before"`
-		Limit  limit[ofList] `query:"limit" doc:"changes in a page"`
+		Limit  limit[ofList] `query:"limit" doc:"changes in a page, which ends sooner where their states are large"`
 	}
 	auditOutput struct{ Body AuditForm }
 )
@@ -40,7 +40,7 @@ type AuditChangeForm struct {
 	ID     int64     `json:"id" xml:"id,attr"`
 	At     time.Time `json:"at" xml:"at"`
 	By     string    `json:"by" xml:"by" doc:"user:<id>, service:<id>, local:<user> of who has opened the ledger itself, or node:<name> of what no person asked for"`
-	Via    string    `json:"via" xml:"via" enum:"api,cli,file,start" doc:"by a request, by the command line's, by rule files that were read anew, at the start of a node"`
+	Via    string    `json:"via" xml:"via" doc:"how they were authenticated: token:<id> of an API token, jwt, none (auth.mode none), or local, a user of the machine who has opened the ledger itself; file and start: rule files that were read, and a node that has started. Older records have api or cli, which the client said of itself" example:"token:t_5rmwxhkqj2ab"`
 	Action string    `json:"action" xml:"action" example:"rule.disable"`
 	Object string    `json:"object" xml:"object" example:"rule:negative-bin-stock"`
 	Before State     `json:"before,omitempty" xml:"before,omitempty" doc:"the state before; absent where there was none or it does not matter"`
@@ -64,12 +64,12 @@ func (s State) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
 
 // Schema says that it is any value.
 func (State) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Description: "any JSON value; in XML its JSON text. A state of more than 64 KB is told by its size"}
+	return &huma.Schema{Description: "any JSON value; in XML its JSON text. Where a queue's is more than 64 KB it is told by its size"}
 }
 
 func (a *API) registerAudit(operations huma.API) {
 	list := operation("list-audit", http.MethodGet, "/audit", "operations", "List who changed what, the latest first")
-	list.Description = "Every change of settings has a record, which nobody can change or remove. What is data has none: notices, readers' marks, the work on items."
+	list.Description = "Every change of settings has a record, which is made with it or not at all, and which nobody can change or remove. What is data has none: notices, readers' marks, the work on items."
 	huma.Register(operations, list, a.listAudit)
 }
 
@@ -82,16 +82,13 @@ func (a *API) listAudit(ctx context.Context, in *auditInput) (*auditOutput, erro
 	if prob != nil {
 		return nil, prob
 	}
-	limit := f.Limit
-	f.Limit++ // one more tells whether there are more
-	list, err := a.deps.Audit.Changes(ctx, f)
+	list, more, err := a.deps.Audit.Changes(ctx, f)
 	if err != nil {
 		return nil, a.ledgerFailed(ctx, err)
 	}
 	out := &auditOutput{}
-	if len(list) > limit {
-		list = list[:limit]
-		out.Body.Cursor = strconv.FormatInt(list[limit-1].Seq, 10)
+	if more {
+		out.Body.Cursor = strconv.FormatInt(list[len(list)-1].Seq, 10)
 	}
 	out.Body.Changes = make([]AuditChangeForm, len(list))
 	for i := range list {

@@ -3,15 +3,12 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
-// stateJSON is a state as a record keeps it: without the members that are named and those that are secret. One that is too large is told
-// by its size.
-func stateJSON(v any, without []string) json.RawMessage { return stateWithin(largestState, v, without) }
-
-// stateWithin is stateJSON of a state that may have so many bytes.
-func stateWithin(most int, v any, without []string) json.RawMessage {
+// stateJSON is a state as a record keeps it: without the members that are secret. One that is too large is told by its size.
+func stateJSON(v any) json.RawMessage {
 	if v == nil {
 		return nil
 	}
@@ -19,7 +16,7 @@ func stateWithin(most int, v any, without []string) json.RawMessage {
 	if err != nil {
 		return nil
 	}
-	if len(b) > most {
+	if len(b) > largestState {
 		b, _ = json.Marshal(map[string]int{"omittedBytes": len(b)}) //nolint:errchkjson // a map of a number
 		return b
 	}
@@ -29,7 +26,7 @@ func stateWithin(most int, v any, without []string) json.RawMessage {
 	if d.Decode(&tree) != nil || tree == nil {
 		return nil
 	}
-	b, _ = json.Marshal(cleaned(tree, without)) //nolint:errchkjson // it was JSON
+	b, _ = json.Marshal(cleaned(tree)) //nolint:errchkjson // it was JSON
 	return b
 }
 
@@ -37,29 +34,24 @@ func stateWithin(most int, v any, without []string) json.RawMessage {
 var secretMembers = []string{"secret", "password", "hash"}
 
 // cleaned leaves members out.
-func cleaned(v any, without []string) any {
+func cleaned(v any) any {
 	switch x := v.(type) {
 	case map[string]any:
 		for name, member := range x {
-			if isOneOf(name, without) || isOneOf(name, secretMembers) {
+			if isSecret(name) {
 				delete(x, name)
 				continue
 			}
-			x[name] = cleaned(member, without)
+			x[name] = cleaned(member)
 		}
 	case []any:
 		for i := range x {
-			x[i] = cleaned(x[i], without)
+			x[i] = cleaned(x[i])
 		}
 	}
 	return v
 }
 
-func isOneOf(name string, names []string) bool {
-	for _, n := range names {
-		if strings.EqualFold(n, name) {
-			return true
-		}
-	}
-	return false
+func isSecret(name string) bool {
+	return slices.ContainsFunc(secretMembers, func(secret string) bool { return strings.EqualFold(secret, name) })
 }

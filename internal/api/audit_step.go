@@ -7,9 +7,6 @@ import (
 	"tallyman/sinks/queue/item"
 )
 
-// viaKey is the context's key of the way by which a step came.
-type viaKey struct{}
-
 // stepDone is one operation of a step in its record.
 type stepDone struct {
 	Op      string       `json:"op"`
@@ -25,7 +22,7 @@ func (a *API) recordStep(ctx context.Context, queue string, s *item.Step, result
 	var done []stepDone
 	for i := range s.Ops {
 		op := &s.Ops[i]
-		if unaudited[string(op.Kind)+"-item"] != "" || i >= len(results) || results[i].Outcome != item.OK {
+		if _, recorded := queueRecords[string(op.Kind)+"-item"]; !recorded || i >= len(results) || results[i].Outcome != item.OK {
 			continue
 		}
 		one := stepDone{Op: string(op.Kind), ID: op.ID, Outcome: results[i].Outcome, Note: op.Note}
@@ -37,6 +34,5 @@ func (a *API) recordStep(ctx context.Context, queue string, s *item.Step, result
 	if len(done) == 0 {
 		return nil
 	}
-	via, _ := ctx.Value(viaKey{}).(ledger.Via)
-	return a.record(ctx, via, "step", &ledger.Change{Action: "queue.step", Object: "queue:" + queue, After: stateJSON(done, nil)})
+	return a.record(ctx, "step", &ledger.Change{Action: "queue.step", Object: "queue:" + queue, After: stateJSON(done)})
 }

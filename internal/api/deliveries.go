@@ -16,8 +16,8 @@ import (
 type Deliveries interface {
 	ListDeliveries(ctx context.Context, f ledger.DeliveryFilter) ([]ledger.DeliveryRecord, error)
 	Delivery(ctx context.Context, seq int64) (ledger.DeliveryRecord, error)
-	RetryDeliveries(ctx context.Context, seqs []int64) (changed []int64, lanes []ledger.Lane, err error)
-	CancelDeliveries(ctx context.Context, seqs []int64, reason string) (changed []int64, err error)
+	RetryDeliveries(ctx context.Context, who ledger.Author, seqs []int64) (changed []int64, lanes []ledger.Lane, err error)
+	CancelDeliveries(ctx context.Context, who ledger.Author, seqs []int64, reason string) (changed []int64, err error)
 	CountDeliveries(ctx context.Context) (map[string]map[ledger.DeliveryState]int64, error)
 	Trace(ctx context.Context, rule, scope string, keys, ids []string, limit int) ([]ledger.Traced, error)
 	MarksOf(ctx context.Context, notice string) ([]ledger.Mark, error)

@@ -80,7 +80,7 @@ type change func(ctx context.Context, seqs []int64) ([]int64, error)
 
 func (a *API) retrying() change {
 	return func(ctx context.Context, seqs []int64) ([]int64, error) {
-		changed, lanes, err := a.deps.Deliveries.RetryDeliveries(ctx, seqs)
+		changed, lanes, err := a.deps.Deliveries.RetryDeliveries(ctx, auth.From(ctx).Author(), seqs)
 		if err != nil {
 			return nil, err
 		}
@@ -92,7 +92,7 @@ func (a *API) retrying() change {
 
 func (a *API) canceling(reason string) change {
 	return func(ctx context.Context, seqs []int64) ([]int64, error) {
-		changed, err := a.deps.Deliveries.CancelDeliveries(ctx, seqs, reason)
+		changed, err := a.deps.Deliveries.CancelDeliveries(ctx, auth.From(ctx).Author(), seqs, reason)
 		if err == nil {
 			a.logChange(ctx, "cancel", changed, slog.String("reason", reason))
 		}

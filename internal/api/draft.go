@@ -49,7 +49,7 @@ type (
 func (a *API) registerDraft(operations huma.API) {
 	op := operation("draft-rule", http.MethodPost, "/rules/{id}/draft", "rules", "Try another text of a rule")
 	op.Description = "The text is checked as its file would be, held against the running version, and run on the source, read-only, from the ledger's state. Nothing is " +
-		"saved: rules come from files alone. For those who see all warehouses; who has tried which text is in the audit."
+		"saved: rules come from files alone. For those who see all warehouses; who has tried a text, with its size and its SHA-256, is in the audit."
 	op.MaxBodyBytes = 8 * largestDraft // escaped, and the rest
 	huma.Register(operations, op, a.draft)
 }
@@ -65,6 +65,12 @@ func (a *API) draft(ctx context.Context, in *draftInput) (*draftOutput, error) {
 	q := DraftQuery{Text: in.Body.Text, PreviewQuery: PreviewQuery{Rule: in.ID, Scope: in.Body.Scope, At: in.Body.At, Limit: defaultPreviewed}}
 	if in.Body.Limit > 0 {
 		q.Limit = in.Body.Limit
+	}
+	if err := a.deps.Rules.Find(in.ID, nil); err != nil {
+		return nil, a.rulesFailed(ctx, err)
+	}
+	if prob := a.order(ctx, "rule.draft", ruleObject(in.ID, q.Scope), triedState{q.At, q.Limit, newTextState(q.Text)}); prob != nil {
+		return nil, prob
 	}
 	d, err := a.deps.Draft(ctx, q)
 	if err != nil {

@@ -2,14 +2,18 @@ package api_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"net/http"
 	"strings"
 	"testing"
 
 	"tallyman/engine"
+	"tallyman/engine/preview"
 	"tallyman/engine/rulediff"
 	"tallyman/internal/api"
+	"tallyman/internal/ledger"
 )
 
 // triedDraft is an answer that has everything.
@@ -68,30 +72,71 @@ func TestDraft(t *testing.T) {
 	}
 }
 
-// Whoever tries SQL is on record with it, however it went; what was refused before is not.
-func TestDraftsAreOnRecord(t *testing.T) {
+// Whoever tries SQL is on record with it, however it goes, before it is tried; what is refused before is not. The record has the size and the hash of the
+// text, never the text.
+func TestDraftsAndPreviewsAreOnRecord(t *testing.T) {
 	t.Parallel()
-	var fault error
+	var fault, unknown error
+	tried := 0
+	rules := &fakeRules{}
 	b := setup(t, func(d *api.Deps) {
-		d.Draft = func(context.Context, api.DraftQuery) (*api.Drafted, error) { return &api.Drafted{}, fault }
+		d.Rules = rules
+		d.RuleSource = func(string) (*api.RuleSource, error) { return &api.RuleSource{Text: "id: negative-bin-stock"}, unknown }
+		d.Draft = func(context.Context, api.DraftQuery) (*api.Drafted, error) {
+			tried++
+			return &api.Drafted{}, fault
+		}
+		d.Preview = func(context.Context, api.PreviewQuery) (*preview.Report, error) {
+			tried++
+			return triedRule(), fault
+		}
 	})
 	long := `SELECT 1 -- ` + strings.Repeat(`\"`, 30_000)
+	draft := func() answer {
+		return b.do(t, http.MethodPost, "/api/v1/rules/negative-bin-stock/draft", `{"text":"`+long+`","scope":"119240","at":"-1h"}`)
+	}
+	look := func() answer {
+		return b.do(t, http.MethodPost, "/api/v1/rules/negative-bin-stock/preview", `{"scope":"119240","limit":5}`)
+	}
 	for _, fault = range []error{nil, context.DeadlineExceeded, errors.New("away")} {
-		b.do(t, http.MethodPost, "/api/v1/rules/negative-bin-stock/draft", `{"text":"`+long+`","scope":"119240"}`)
+		draft()
+		look()
 	}
-	fault = &engine.UnknownError{What: "rule", Name: "x"}
-	if got := b.do(t, http.MethodPost, "/api/v1/rules/x/draft", `{"text":"x"}`); got.status != http.StatusNotFound {
-		t.Errorf("%d %s", got.status, got.body)
-	}
-	list := b.audit.all()
-	if len(list) != 3 {
-		t.Fatalf("%d records", len(list))
-	}
-	for _, c := range list {
-		if c.Action != "rule.draft" || c.Object != "rule:negative-bin-stock:119240" || !strings.Contains(string(c.After), long) {
-			t.Errorf("%s %s %.80s", c.Action, c.Object, c.After)
+	unknown = &engine.UnknownError{What: "rule", Name: "x"}
+	rules.err = unknown
+	for _, got := range []answer{draft(), look()} {
+		if got.status != http.StatusNotFound {
+			t.Errorf("%d %s", got.status, got.body)
 		}
 	}
+	unknown, rules.err = nil, nil
+	list := b.audit.all()
+	if len(list) != 6 || tried != 6 {
+		t.Fatalf("%d records of %d", len(list), tried)
+	}
+	for i, c := range list {
+		want := [2]string{
+			"rule.draft " + `{"at":"-1h","limit":20,"text":{"bytes":30012,"sha256":"` + sumOf(strings.ReplaceAll(long, `\"`, `"`)) + `"}}`,
+			"rule.preview " + `{"limit":5,"text":{"bytes":22,"sha256":"` + sumOf("id: negative-bin-stock") + `"}}`,
+		}[i%2]
+		if got := c.Action + " " + string(c.After); got != want || c.Object != "rule:negative-bin-stock:119240" || c.By != "anonymous" || c.Via != ledger.ViaNone {
+			t.Errorf("%+v %s, want %s", c, got, want)
+		}
+	}
+	b.audit.fail(ledger.ErrNotRecorded)
+	for _, got := range []answer{draft(), look()} {
+		if got.status != http.StatusServiceUnavailable || got.asProblem(t).Code != "audit_unavailable" {
+			t.Errorf("%d %s", got.status, got.body)
+		}
+	}
+	if tried != 6 {
+		t.Error("what could not be recorded was tried")
+	}
+}
+
+func sumOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
 }
 
 func TestDraftsAndSourcesOfOneWarehouse(t *testing.T) {

@@ -5,13 +5,5 @@ import (
 	"slices"
 )
 
-// Audited tells whether the operation is recorded, or why not.
-func Audited(operation string) (recorded bool, why string) {
-	_, recorded = audit[operation]
-	return recorded, unaudited[operation]
-}
-
-// AuditTables are the operations that the tables name.
-func AuditTables() []string {
-	return slices.Concat(slices.Collect(maps.Keys(audit)), slices.Collect(maps.Keys(unaudited)))
-}
+// QueueRecords are the operations on queues that are recorded, but for step.
+func QueueRecords() []string { return slices.Sorted(maps.Keys(queueRecords)) }

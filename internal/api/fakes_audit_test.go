@@ -29,17 +29,19 @@ func (f *fakeAudit) AddChange(_ context.Context, c *ledger.Change) error {
 	return nil
 }
 
-func (f *fakeAudit) Changes(_ context.Context, q ledger.ChangeFilter) ([]ledger.Change, error) {
+func (f *fakeAudit) Changes(_ context.Context, q ledger.ChangeFilter) (out []ledger.Change, more bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var out []ledger.Change
 	for _, c := range slices.Backward(f.list) {
 		if begins(c.Object, q.Object, ":") && begins(c.Action, q.Action, ".") && matches(q.By, c.By) && !c.At.Before(q.Since) &&
-			(q.Before == 0 || c.Seq < q.Before) && len(out) < q.Limit {
+			(q.Before == 0 || c.Seq < q.Before) {
+			if len(out) == q.Limit {
+				return out, true, f.err
+			}
 			out = append(out, c)
 		}
 	}
-	return out, f.err
+	return out, false, f.err
 }
 
 func begins(whole, with, separator string) bool {

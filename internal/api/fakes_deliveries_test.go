@@ -88,7 +88,7 @@ func (f *fakeDeliveries) Delivery(_ context.Context, seq int64) (ledger.Delivery
 	return ledger.DeliveryRecord{}, cmp.Or(f.err, ledger.ErrNotFound)
 }
 
-func (f *fakeDeliveries) RetryDeliveries(_ context.Context, seqs []int64) (changed []int64, lanes []ledger.Lane, err error) {
+func (f *fakeDeliveries) RetryDeliveries(_ context.Context, _ ledger.Author, seqs []int64) (changed []int64, lanes []ledger.Lane, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, seq := range seqs {
@@ -105,7 +105,7 @@ func (f *fakeDeliveries) RetryDeliveries(_ context.Context, seqs []int64) (chang
 	return changed, lanes, f.err
 }
 
-func (f *fakeDeliveries) CancelDeliveries(_ context.Context, seqs []int64, reason string) (changed []int64, err error) {
+func (f *fakeDeliveries) CancelDeliveries(_ context.Context, _ ledger.Author, seqs []int64, reason string) (changed []int64, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, seq := range seqs {

@@ -20,12 +20,13 @@ type fakeRules struct {
 	switches []ledger.Switch
 	scopes   []engine.RuleStatus
 	ordered  *engine.Ordered
+	begun    int          // firings that were ordered
 	runs     []ledger.Run // nil = the last one of the first scope
 }
 
-func (f *fakeRules) Promote(_ context.Context, rule string, scope *string, by string) ([]ledger.Promotion, error) {
-	f.asked = fmt.Sprint(rule, " ", scope != nil, " ", by)
-	return []ledger.Promotion{{Rule: rule, Scope: "119240", At: bin().CreatedAt, By: by}}, f.err
+func (f *fakeRules) Promote(_ context.Context, who ledger.Author, rule string, scope *string) ([]ledger.Promotion, error) {
+	f.asked = fmt.Sprint(rule, " ", scope != nil, " ", who.By)
+	return []ledger.Promotion{{Rule: rule, Scope: "119240", At: bin().CreatedAt, By: who.By}}, f.err
 }
 
 func (f *fakeRules) Why(_ context.Context, rule string, scope *string, key string, look bool) (*engine.Why, error) {
@@ -33,12 +34,12 @@ func (f *fakeRules) Why(_ context.Context, rule string, scope *string, key strin
 	return everyWhy(), f.err
 }
 
-func (f *fakeRules) Turn(_ context.Context, rule string, scope *string, s ledger.Switch) ([]engine.RuleStatus, error) {
+func (f *fakeRules) Turn(_ context.Context, _ ledger.Author, rule string, scope *string, s ledger.Switch) ([]engine.RuleStatus, error) {
 	f.asked = fmt.Sprint(rule, " ", scope != nil, " ", s)
 	return f.scopes, f.err
 }
 
-func (f *fakeRules) Pause(_ context.Context, s ledger.Switch) error {
+func (f *fakeRules) Pause(_ context.Context, _ ledger.Author, s ledger.Switch) error {
 	f.asked = fmt.Sprint(s)
 	s.Rule, s.Scope, s.At = ledger.Every, ledger.Every, bin().CreatedAt
 	if f.switches = nil; s.State == ledger.SwitchOff {
@@ -47,8 +48,14 @@ func (f *fakeRules) Pause(_ context.Context, s ledger.Switch) error {
 	return f.err
 }
 
-func (f *fakeRules) RunNow(_ context.Context, rule string, scope *string) (*engine.Ordered, error) {
+func (f *fakeRules) RunNow(_ context.Context, rule string, scope *string, order func(*engine.Ordered) error) (*engine.Ordered, error) {
 	f.asked = fmt.Sprint(rule, " ", scope != nil)
+	if f.err == nil {
+		if err := order(f.ordered); err != nil {
+			return nil, err
+		}
+		f.begun++
+	}
 	return f.ordered, f.err
 }
 

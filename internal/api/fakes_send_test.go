@@ -130,7 +130,7 @@ type fakeBook struct {
 
 func newFakeBook() *fakeBook { return &fakeBook{entries: map[string]sinks.Subscriber{}} }
 
-func (f *fakeBook) PutSubscriber(_ context.Context, s sinks.Subscriber) (bool, error) {
+func (f *fakeBook) PutSubscriber(_ context.Context, _ ledger.Author, s sinks.Subscriber) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := ledger.CheckSubscriber(&s); err != nil {
@@ -141,7 +141,7 @@ func (f *fakeBook) PutSubscriber(_ context.Context, s sinks.Subscriber) (bool, e
 	return !there, f.err
 }
 
-func (f *fakeBook) DeleteSubscriber(_ context.Context, id string) error {
+func (f *fakeBook) DeleteSubscriber(_ context.Context, _ ledger.Author, id string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if _, ok := f.entries[id]; !ok {

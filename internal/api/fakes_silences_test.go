@@ -33,19 +33,19 @@ func (f *fakeSilences) served() api.Silences {
 	}}
 }
 
-func (f *fakeSilences) AddSilence(_ context.Context, s *silence.Silence) error {
+func (f *fakeSilences) AddSilence(_ context.Context, _ ledger.Author, s *silence.Silence) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.list = append([]silence.Silence{*s}, f.list...)
 	return f.failure
 }
 
-func (f *fakeSilences) EndSilence(_ context.Context, id, by string, at time.Time) (bool, error) {
+func (f *fakeSilences) EndSilence(_ context.Context, who ledger.Author, id string, at time.Time) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i := range f.list {
 		if s := &f.list[i]; s.ID == id && s.State(at) != silence.Expired {
-			s.Ended, s.EndedBy = at, by
+			s.Ended, s.EndedBy = at, who.By
 			return true, f.failure
 		}
 	}

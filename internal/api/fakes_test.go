@@ -115,6 +115,9 @@ type fakeCatalogue struct {
 	types catalog.Catalog
 	subs  map[ledger.Subscription]bool
 	err   error
+
+	unrecorded error         // of the record of the next change
+	who        ledger.Author // of the last one
 }
 
 func newFakeCatalogue() *fakeCatalogue {
@@ -134,9 +137,13 @@ func (f *fakeCatalogue) Types(context.Context) (catalog.Catalog, error) {
 	return maps.Clone(f.types), f.err
 }
 
-func (f *fakeCatalogue) PutType(_ context.Context, t catalog.Type) error {
+func (f *fakeCatalogue) PutType(_ context.Context, who ledger.Author, t catalog.Type) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.unrecorded != nil {
+		return f.unrecorded
+	}
+	f.who = who
 	for _, other := range f.types {
 		if other.ID == t.ID && other.Code != t.Code {
 			return ledger.ErrExists
@@ -146,7 +153,7 @@ func (f *fakeCatalogue) PutType(_ context.Context, t catalog.Type) error {
 	return nil
 }
 
-func (f *fakeCatalogue) DeleteType(_ context.Context, code string) error {
+func (f *fakeCatalogue) DeleteType(_ context.Context, _ ledger.Author, code string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if _, ok := f.types[code]; !ok {
@@ -176,7 +183,7 @@ func order(a, b ledger.Subscription) int {
 	return slices.Compare([]string{a.Type, a.Warehouse, a.Subscriber}, []string{b.Type, b.Warehouse, b.Subscriber})
 }
 
-func (f *fakeCatalogue) AddSubscriptions(_ context.Context, subs []ledger.Subscription) (int, error) {
+func (f *fakeCatalogue) AddSubscriptions(_ context.Context, _ ledger.Author, subs []ledger.Subscription) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	added := 0
@@ -189,7 +196,7 @@ func (f *fakeCatalogue) AddSubscriptions(_ context.Context, subs []ledger.Subscr
 	return added, f.err
 }
 
-func (f *fakeCatalogue) RemoveSubscription(_ context.Context, s ledger.Subscription) error {
+func (f *fakeCatalogue) RemoveSubscription(_ context.Context, _ ledger.Author, s ledger.Subscription) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.subs[s] {

@@ -16,7 +16,7 @@ type fakeTokens struct {
 	list []ledger.Token
 }
 
-func (f *fakeTokens) AddToken(_ context.Context, t ledger.Token) error {
+func (f *fakeTokens) AddToken(_ context.Context, _ ledger.Author, t ledger.Token) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.list = slices.Insert(f.list, 0, t)
@@ -29,13 +29,13 @@ func (f *fakeTokens) ListTokens(context.Context) ([]ledger.Token, error) {
 	return slices.Clone(f.list), nil
 }
 
-func (f *fakeTokens) RevokeToken(_ context.Context, id, by string, at time.Time) error {
+func (f *fakeTokens) RevokeToken(_ context.Context, who ledger.Author, id string, at time.Time) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i := range f.list {
 		if t := &f.list[i]; t.ID == id {
 			if t.Revoked.IsZero() {
-				t.Revoked, t.RevokedBy = at, by
+				t.Revoked, t.RevokedBy = at, who.By
 			}
 			return nil
 		}

@@ -53,7 +53,7 @@ type (
 
 func (a *API) registerPreview(operations huma.API) {
 	op := operation("preview-rule", http.MethodPost, "/rules/{id}/preview", "rules", "Run a rule now and show what it would do")
-	op.Description = "The probe is run on the source, read-only, and judged as in a firing that goes on from the ledger's state. Nothing is written and nobody is told."
+	op.Description = "The probe is run on the source, read-only, and judged as in a firing that goes on from the ledger's state. Nothing is written but who asked, in the audit, and nobody is told."
 	huma.Register(operations, op, a.preview)
 }
 
@@ -67,6 +67,16 @@ func (a *API) preview(ctx context.Context, in *previewInput) (*previewOutput, er
 		}
 	}
 	if prob := inScope(ctx, q.Scope); prob != nil {
+		return nil, prob
+	}
+	source, err := a.deps.RuleSource(in.ID)
+	if err == nil {
+		err = a.deps.Rules.Find(in.ID, q.Scope)
+	}
+	if err != nil {
+		return nil, a.rulesFailed(ctx, err)
+	}
+	if prob := a.order(ctx, "rule.preview", ruleObject(in.ID, q.Scope), triedState{q.At, q.Limit, newTextState(source.Text)}); prob != nil {
 		return nil, prob
 	}
 	report, err := a.deps.Preview(ctx, q)

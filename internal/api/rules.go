@@ -17,11 +17,11 @@ import (
 
 // Rules are what operators ask of the running rules; the engine is.
 type Rules interface {
-	Promote(ctx context.Context, rule string, scope *string, by string) ([]ledger.Promotion, error)
+	Promote(ctx context.Context, who ledger.Author, rule string, scope *string) ([]ledger.Promotion, error)
 	// Turn and Pause switch; RunNow runs a firing. See package engine.
-	Turn(ctx context.Context, rule string, scope *string, s ledger.Switch) ([]engine.RuleStatus, error)
-	Pause(ctx context.Context, s ledger.Switch) error
-	RunNow(ctx context.Context, rule string, scope *string) (*engine.Ordered, error)
+	Turn(ctx context.Context, who ledger.Author, rule string, scope *string, s ledger.Switch) ([]engine.RuleStatus, error)
+	Pause(ctx context.Context, who ledger.Author, s ledger.Switch) error
+	RunNow(ctx context.Context, rule string, scope *string, order func(*engine.Ordered) error) (*engine.Ordered, error)
 	Switches() []ledger.Switch
 	// Status is of every rule, Scopes of one; Find tells whether there is such a rule and scope.
 	Status(ctx context.Context) ([]engine.RuleStatus, error)
@@ -84,7 +84,7 @@ func (a *API) promote(ctx context.Context, in *promoteInput) (*promotionsOutput,
 		return nil, prob
 	}
 	who := auth.From(ctx)
-	list, err := a.deps.Rules.Promote(ctx, in.ID, optional(in.Scope), who.Subject)
+	list, err := a.deps.Rules.Promote(ctx, who.Author(), in.ID, optional(in.Scope))
 	if err != nil {
 		return nil, a.rulesFailed(ctx, err)
 	}

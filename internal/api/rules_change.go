@@ -118,7 +118,7 @@ func (a *API) turn(ctx context.Context, id, scope string, ask *switchAskForm, st
 	if prob != nil {
 		return nil, prob
 	}
-	list, err := a.deps.Rules.Turn(ctx, id, optional(scope), s)
+	list, err := a.deps.Rules.Turn(ctx, auth.From(ctx).Author(), id, optional(scope), s)
 	if err != nil {
 		return nil, a.rulesFailed(ctx, err)
 	}
@@ -170,7 +170,7 @@ func (a *API) pauseRules(ctx context.Context, ask *switchAskForm, state ledger.S
 	if prob != nil {
 		return nil, prob
 	}
-	if err := a.deps.Rules.Pause(ctx, s); err != nil {
+	if err := a.deps.Rules.Pause(ctx, auth.From(ctx).Author(), s); err != nil {
 		return nil, a.rulesFailed(ctx, err)
 	}
 	form := &RulesForm{}
@@ -186,7 +186,12 @@ func (a *API) runRule(ctx context.Context, in *runInput) (*runOutput, error) {
 		return nil, prob
 	}
 	by := auth.From(ctx).Subject
-	o, err := a.deps.Rules.RunNow(ctx, in.ID, optional(in.Scope))
+	o, err := a.deps.Rules.RunNow(ctx, in.ID, optional(in.Scope), func(o *engine.Ordered) error {
+		if prob := a.order(ctx, "rule.run", ruleObject(o.Rule, &o.Scope), OrderedForm{Rule: o.Rule, Scope: o.Scope, Due: o.Due}); prob != nil {
+			return prob
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, a.runFailed(ctx, err)
 	}
@@ -204,7 +209,10 @@ func (a *API) runRule(ctx context.Context, in *runInput) (*runOutput, error) {
 // runFailed turns an error of RunNow into a problem.
 func (a *API) runFailed(ctx context.Context, err error) *Problem {
 	var unverified *engine.UnverifiedError
+	var unrecorded *Problem
 	switch {
+	case errors.As(err, &unrecorded):
+		return unrecorded
 	case errors.Is(err, engine.ErrRunning):
 		return newProblem(http.StatusConflict, CodeRuleBusy, err.Error())
 	case errors.As(err, &unverified):
@@ -222,7 +230,7 @@ func (a *API) reloadRules(ctx context.Context, _ *struct{}) (*reloadOutput, erro
 	if prob := inScope(ctx, nil); prob != nil {
 		return nil, prob
 	}
-	r, err := a.deps.Reload(ctx)
+	r, err := a.deps.Reload(ctx, auth.From(ctx).Author())
 	if err != nil {
 		return nil, a.rulesFailed(ctx, err)
 	}

@@ -27,8 +27,8 @@ type Silences struct {
 
 // SilenceLedger keeps them; see ledger.Silences for what each method promises.
 type SilenceLedger interface {
-	AddSilence(ctx context.Context, s *silence.Silence) error
-	EndSilence(ctx context.Context, id, by string, at time.Time) (ended bool, err error)
+	AddSilence(ctx context.Context, who ledger.Author, s *silence.Silence) error
+	EndSilence(ctx context.Context, who ledger.Author, id string, at time.Time) (ended bool, err error)
 	Silence(ctx context.Context, id string) (silence.Silence, error)
 	Silences(ctx context.Context) ([]silence.Silence, error)
 	HeldBack(ctx context.Context) (map[string]ledger.HeldBack, error)
@@ -134,7 +134,7 @@ func (a *API) createSilence(ctx context.Context, in *silenceChange) (*silenceOut
 	if len(slices.DeleteFunc(list, over)) >= mostSilences {
 		return nil, newProblem(http.StatusConflict, CodeTooManySilences, "there are 1000 silences that are not over: end some of them first")
 	}
-	if err := a.deps.Silences.Ledger.AddSilence(ctx, &s); err != nil {
+	if err := a.deps.Silences.Ledger.AddSilence(ctx, who.Author(), &s); err != nil {
 		return nil, a.ledgerFailed(ctx, err)
 	}
 	a.takeInSilences(ctx, s.ID)
@@ -154,7 +154,7 @@ func (a *API) expireSilence(ctx context.Context, in *silenceInput) (*silenceOutp
 		return nil, prob
 	}
 	now := a.deps.Silences.Now().UTC().Truncate(time.Microsecond)
-	ended, err := a.deps.Silences.Ledger.EndSilence(ctx, s.ID, who.Subject, now)
+	ended, err := a.deps.Silences.Ledger.EndSilence(ctx, who.Author(), s.ID, now)
 	if err != nil {
 		return nil, a.ledgerFailed(ctx, err)
 	}

@@ -27,7 +27,7 @@ type StatusReport struct {
 
 // Health is how one thing is that the node depends on.
 type Health struct {
-	Part  string     `json:"part" xml:"part" enum:"ledger,redis,sink,source,tls" doc:"what it is"`
+	Part  string     `json:"part" xml:"part" enum:"ledger,redis,rules,sink,source,tls" doc:"what it is; rules: only where rule files are not in force, because that could not be recorded"`
 	Name  string     `json:"name,omitempty" xml:"name,omitempty" doc:"the name of the source, of the push channel, or of the sink that uses Redis"`
 	OK    bool       `json:"ok" xml:"ok"`
 	Error string     `json:"error,omitempty" xml:"error,omitempty" doc:"why not"`

@@ -8,14 +8,15 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 	"tallyman/sinks"
 )
 
 // Book is the address book; see ledger.Book for what each method promises.
 type Book interface {
-	PutSubscriber(ctx context.Context, s sinks.Subscriber) (added bool, err error)
-	DeleteSubscriber(ctx context.Context, id string) error
+	PutSubscriber(ctx context.Context, who ledger.Author, s sinks.Subscriber) (added bool, err error)
+	DeleteSubscriber(ctx context.Context, who ledger.Author, id string) error
 	Subscribers(ctx context.Context, ids []string) (map[string]sinks.Subscriber, error)
 	ListSubscribers(ctx context.Context, after string, limit int) ([]sinks.Subscriber, error)
 }
@@ -77,7 +78,7 @@ func (a *API) putSubscriber(ctx context.Context, in *subscriberChange) (*subscri
 	if prob != nil {
 		return nil, prob
 	}
-	added, err := a.deps.Book.PutSubscriber(ctx, s)
+	added, err := a.deps.Book.PutSubscriber(ctx, auth.From(ctx).Author(), s)
 	if err != nil {
 		return nil, a.ledgerFailed(ctx, err)
 	}
@@ -94,7 +95,7 @@ func (a *API) deleteSubscriber(ctx context.Context, in *subscriberID) (*struct{}
 	if prob := checkSubscriberID(in.ID); prob != nil {
 		return nil, prob
 	}
-	err := a.deps.Book.DeleteSubscriber(ctx, in.ID)
+	err := a.deps.Book.DeleteSubscriber(ctx, auth.From(ctx).Author(), in.ID)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
 		return nil, subscriberNotFound(in.ID)

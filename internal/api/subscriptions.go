@@ -98,7 +98,7 @@ func (a *API) addSubscriptions(ctx context.Context, subs []ledger.Subscription) 
 			return 0, unknownType(http.StatusUnprocessableEntity, s.Type)
 		}
 	}
-	added, err := a.deps.Catalogue.AddSubscriptions(ctx, subs)
+	added, err := a.deps.Catalogue.AddSubscriptions(ctx, auth.From(ctx).Author(), subs)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound): // a type was removed meanwhile
 		return 0, newProblem(http.StatusUnprocessableEntity, CodeUnknownType, "the catalogue does not have all of the types")
@@ -121,7 +121,7 @@ func (a *API) removeSubscription(ctx context.Context, in *subscriptionKey) (*str
 	if prob := inWarehouse(auth.From(ctx), sub.Warehouse); prob != nil {
 		return nil, prob
 	}
-	err := a.deps.Catalogue.RemoveSubscription(ctx, sub)
+	err := a.deps.Catalogue.RemoveSubscription(ctx, auth.From(ctx).Author(), sub)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
 		return nil, newProblem(http.StatusNotFound, CodeSubscriptionNotFound, "there is no such subscription")

@@ -16,9 +16,9 @@ import (
 
 // Tokens keeps the API tokens; see ledger.Tokens. What it adds and revokes counts on this node when it returns.
 type Tokens interface {
-	AddToken(ctx context.Context, t ledger.Token) error
+	AddToken(ctx context.Context, who ledger.Author, t ledger.Token) error
 	ListTokens(ctx context.Context) ([]ledger.Token, error)
-	RevokeToken(ctx context.Context, id, by string, at time.Time) error
+	RevokeToken(ctx context.Context, who ledger.Author, id string, at time.Time) error
 }
 
 func (a *API) registerTokens(operations huma.API) {
@@ -44,7 +44,7 @@ func (a *API) createToken(ctx context.Context, in *tokenAskInput) (*newTokenOutp
 			return nil, prob
 		}
 	}
-	if err := a.deps.Tokens.AddToken(ctx, token); err != nil {
+	if err := a.deps.Tokens.AddToken(ctx, who.Author(), token); err != nil {
 		return nil, a.ledgerFailed(ctx, err)
 	}
 	a.log.LogAttrs(ctx, slog.LevelInfo, "a token was created", slog.String("token", token.ID), slog.String("subject", token.Subject),
@@ -94,11 +94,11 @@ func (a *API) revokeToken(ctx context.Context, in *tokenInput) (*tokenOutput, er
 	if _, prob := a.ownToken(ctx, in.ID); prob != nil {
 		return nil, prob
 	}
-	by := auth.From(ctx).Subject
-	if err := a.deps.Tokens.RevokeToken(ctx, in.ID, by, time.Now()); err != nil && !errors.Is(err, ledger.ErrNotFound) {
+	who := auth.From(ctx)
+	if err := a.deps.Tokens.RevokeToken(ctx, who.Author(), in.ID, time.Now()); err != nil && !errors.Is(err, ledger.ErrNotFound) {
 		return nil, a.ledgerFailed(ctx, err)
 	}
-	a.log.LogAttrs(ctx, slog.LevelInfo, "a token was revoked", slog.String("token", in.ID), slog.String("by", by))
+	a.log.LogAttrs(ctx, slog.LevelInfo, "a token was revoked", slog.String("token", in.ID), slog.String("by", who.Subject))
 	token, prob := a.ownToken(ctx, in.ID)
 	if prob != nil { // it has been forgotten meanwhile
 		return nil, prob

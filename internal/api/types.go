@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 
+	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 	"tallyman/rules/catalog"
 )
@@ -87,7 +88,7 @@ func (a *API) replaceType(ctx context.Context, in *typeChange) (*typeOutput, err
 }
 
 func (a *API) putType(ctx context.Context, t catalog.Type) (*typeOutput, error) {
-	err := a.deps.Catalogue.PutType(ctx, t)
+	err := a.deps.Catalogue.PutType(ctx, auth.From(ctx).Author(), t)
 	switch {
 	case errors.Is(err, ledger.ErrExists):
 		return nil, newProblem(http.StatusConflict, CodeTypeIDTaken, "another type has this numeric id")
@@ -103,7 +104,7 @@ func (a *API) deleteType(ctx context.Context, in *typeCode) (*struct{}, error) {
 	if catalog.Reserved(in.Code) {
 		return nil, newProblem(http.StatusConflict, CodeTypeReserved, "type "+in.Code+" is built in and stays")
 	}
-	err := a.deps.Catalogue.DeleteType(ctx, in.Code)
+	err := a.deps.Catalogue.DeleteType(ctx, auth.From(ctx).Author(), in.Code)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
 		return nil, unknownType(http.StatusNotFound, in.Code)
@@ -120,6 +121,9 @@ func unknownType(status int, code string) *Problem {
 
 // ledgerFailed is the answer when the ledger did not do what was asked, for no reason that the client could mend.
 func (a *API) ledgerFailed(ctx context.Context, err error) *Problem {
+	if p := a.notRecorded(ctx, err); p != nil {
+		return p
+	}
 	if !gone(ctx) {
 		a.log.LogAttrs(ctx, slog.LevelError, "the ledger failed a request", slog.Any("error", err))
 	}

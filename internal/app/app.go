@@ -66,7 +66,7 @@ type App struct {
 	tls      *api.TLS      // nil = plain HTTP
 	previews chan struct{} // has room for those that may run at a time
 
-	ledgerHealth, indexHealth, tlsHealth health
+	ledgerHealth, indexHealth, rulesHealth, tlsHealth health
 }
 
 // New opens everything that the configuration names and starts to listen. What is out of reach but may come back
@@ -155,7 +155,6 @@ func (a *App) Ledger() ledger.Ledger { return a.ledger }
 func (a *App) Run(ctx context.Context) error {
 	set, list, _ := a.book.get()
 	a.meter.RulesRead(len(set.Problems))
-	a.recordRules(ctx, ledger.ViaStart, rulesState{Version: a.engine.Version(), Rules: len(list), Problems: len(set.Problems)})
 	a.log.Info("running", "node", a.opts.Node, "listen", a.Addr(), "rules", len(list), "problems", len(set.Problems))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -181,6 +180,9 @@ func (a *App) Run(ctx context.Context) error {
 	front.Go(func() { a.tokens.run(ctx) })
 	failures := make(chan error, 2)
 	front.Go(func() {
+		if a.startRules(ctx) != nil {
+			return // the node stops
+		}
 		if err := a.engine.Run(ctx); err != nil && ctx.Err() == nil {
 			failures <- err
 			cancel(err)
@@ -307,7 +309,9 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 		Rules:      a.engine,
 		History:    a.ledger,
 		RuleFiles:  a.ruleFiles,
-		Reload:     func(ctx context.Context) (api.Reloaded, error) { return a.reload(ctx, byRequest) },
+		Reload: func(ctx context.Context, who ledger.Author) (api.Reloaded, error) {
+			return a.reload(ctx, "request", who)
+		},
 		Silences:   a.servedSilences(),
 		Preview:    a.preview,
 		RuleSource: a.ruleSource,

@@ -2,7 +2,7 @@ package app
 
 import (
 	"context"
-	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -13,62 +13,77 @@ import (
 
 const (
 	recordTimeout = 10 * time.Second
-	rulesObject   = "rules"        // of records about rule files
-	rulesReload   = "rules.reload" // as the API has it, and at a start
-	mostListed    = 200            // rules in a record
+	mostListed    = 200             // rules in a record
+	takeAgain     = 5 * time.Second // rule files that could not be recorded are read again
 )
 
-// rulesState is what a record says of the rule files of a node.
-type rulesState struct {
-	Version  string   `json:"version"` // a hash of the rules in force
-	Rules    int      `json:"rules"`   // each scope counts
-	Problems int      `json:"problems"`
-	Added    []string `json:"added,omitempty"`
-	Changed  []string `json:"changed,omitempty"`
-	Removed  []string `json:"removed,omitempty"`
+// author is the node as the author of what no person asks for.
+func (a *App) author(via ledger.Via) ledger.Author {
+	return ledger.Author{By: "node:" + a.opts.Node, Via: via}
 }
 
-// recordRules records that the node runs other rules than the last record says: one record for all nodes that took the same files in. A file
-// cannot be refused, so a record that cannot be written is a line in the log.
-func (a *App) recordRules(ctx context.Context, via ledger.Via, after rulesState) {
+// rulesPlace is how many versions of the rule files are recorded. It is asked before the files are read: what is recorded later may be what was read.
+func (a *App) rulesPlace(ctx context.Context) (int64, error) {
+	numbers, err := a.ledger.Numbers(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("read which rule files are recorded: %w", err)
+	}
+	return numbers["rules"], nil
+}
+
+// takeRules records that the node is to run the rules, where they are others than it runs: once in the cluster. Without the record they must not run. The caller
+// holds the book.
+func (a *App) takeRules(ctx context.Context, who ledger.Author, from int64, set *rules.Set, list []*rules.Rule) error {
+	version, err := a.engine.VersionOf(list, set.Complete())
+	if err != nil {
+		return err
+	}
+	taken, _ := a.book.taken()
+	if taken && version == a.engine.Version() {
+		a.book.take(nil, time.Time{})
+		return nil
+	}
+	state := ledger.RulesVersion{Version: version, Rules: len(list), Problems: len(set.Problems)}
+	if taken {
+		_, before, _ := a.book.get()
+		state.Added, state.Changed, state.Removed = differing(before, list)
+	}
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer done()
-	last, err := a.ledger.Changes(ctx, ledger.ChangeFilter{Object: rulesObject, Action: rulesReload, Limit: 1})
-	if err != nil {
-		a.log.Error("what changed in the rule files could not be recorded", "error", err)
-		return
+	if _, err := a.ledger.TakeRules(ctx, who, from, &state); err != nil {
+		err = fmt.Errorf("the rule files are not in force, and are read again in %s: %w", takeAgain, err)
+		a.book.take(err, time.Now().Add(takeAgain))
+		return err
 	}
-	var before struct {
-		Version string `json:"version"`
-	}
-	if len(last) > 0 && json.Unmarshal(last[0].After, &before) == nil && before.Version == after.Version {
-		return
-	}
-	a.record(ctx, &ledger.Change{Via: via, Action: rulesReload, Object: rulesObject, Before: versionOf(before.Version), After: jsonOf(after)})
+	a.book.take(nil, time.Time{})
+	return nil
 }
 
-// record writes what the node has done by itself.
-func (a *App) record(ctx context.Context, c *ledger.Change) {
-	c.By = "node:" + a.opts.Node
-	if err := a.ledger.AddChange(ctx, c); err != nil {
-		a.log.Error("a change could not be recorded", "action", c.Action, "object", c.Object, "error", err)
+// startRules records the rules that the node starts with, before they run. It tries until that is done or the context ends.
+func (a *App) startRules(ctx context.Context) error {
+	for {
+		err := a.takeFirst(ctx)
+		if err == nil {
+			return nil
+		}
+		a.log.Error("the node runs no rules yet", "error", err)
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(takeAgain):
+		}
 	}
 }
 
-func versionOf(version string) json.RawMessage {
-	if version == "" {
+// takeFirst records them unless a reading of the files has done so meanwhile.
+func (a *App) takeFirst(ctx context.Context) error {
+	a.book.reloading.Lock()
+	defer a.book.reloading.Unlock()
+	if taken, _ := a.book.taken(); taken {
 		return nil
 	}
-	return jsonOf(map[string]string{"version": version})
-}
-
-// jsonOf encodes the program's own types, which cannot fail.
-func jsonOf(v any) json.RawMessage {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return nil
-	}
-	return b
+	set, list, _ := a.book.get()
+	return a.takeRules(ctx, a.author(ledger.ViaStart), a.book.place, set, list)
 }
 
 // differing names the rules that differ between two readings.

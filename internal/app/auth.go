@@ -41,8 +41,8 @@ func (t *tokens) read(ctx context.Context) error {
 }
 
 // AddToken adds a token, which is good on this node at once.
-func (t *tokens) AddToken(ctx context.Context, token ledger.Token) error {
-	if err := t.Tokens.AddToken(ctx, token); err != nil {
+func (t *tokens) AddToken(ctx context.Context, who ledger.Author, token ledger.Token) error {
+	if err := t.Tokens.AddToken(ctx, who, token); err != nil {
 		return err
 	}
 	t.memory.Add(token)
@@ -50,8 +50,8 @@ func (t *tokens) AddToken(ctx context.Context, token ledger.Token) error {
 }
 
 // RevokeToken ends a token, on this node at once.
-func (t *tokens) RevokeToken(ctx context.Context, id, by string, at time.Time) error {
-	if err := t.Tokens.RevokeToken(ctx, id, by, at); err != nil {
+func (t *tokens) RevokeToken(ctx context.Context, who ledger.Author, id string, at time.Time) error {
+	if err := t.Tokens.RevokeToken(ctx, who, id, at); err != nil {
 		return err
 	}
 	t.memory.Revoke(id)

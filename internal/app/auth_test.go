@@ -14,6 +14,7 @@ import (
 	"tallyman/internal/app"
 	"tallyman/internal/auth"
 	"tallyman/internal/config"
+	"tallyman/internal/ledger"
 	"tallyman/internal/testenv"
 )
 
@@ -42,7 +43,7 @@ func TestTokensOnTwoNodes(t *testing.T) {
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}
-	if err := s.openLedger().AddToken(t.Context(), token); err != nil { // beside the node, as the command line does
+	if err := s.openLedger().AddToken(t.Context(), ledger.Author{By: "local:root", Via: ledger.ViaLocal}, token); err != nil { // beside the node, as the command line does
 		t.Fatal(err)
 	}
 	testenv.Eventually(t, func() bool {

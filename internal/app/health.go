@@ -50,6 +50,9 @@ func (a *App) pingLedger(ctx context.Context) error {
 // ready tells what keeps the node from its work. A source that is out of reach does not: it concerns its own rules.
 func (a *App) ready(ctx context.Context) error {
 	errs := []error{a.pingLedger(ctx), a.index.inbox.Ready()}
+	if taken, fault := a.book.taken(); !taken && fault != nil {
+		errs = append(errs, fmt.Errorf("rules: %w", fault)) // none runs; later on the last good ones do
+	}
 	for _, name := range slices.Sorted(maps.Keys(a.index.queues)) {
 		if err := a.index.queues[name].Ready(); err != nil {
 			errs = append(errs, fmt.Errorf("queue %s: %w", name, err))

@@ -32,6 +32,10 @@ func (a *App) node(ctx context.Context) api.NodeReport {
 	for i, name := range names {
 		r.Health = append(r.Health, a.sources[name].health.report("source", name, reached[i]))
 	}
+	_, fault := a.book.taken()
+	if h := a.rulesHealth.report("rules", "", fault); fault != nil {
+		r.Health = append(r.Health, h)
+	}
 	if a.tls != nil {
 		r.Health = append(r.Health, a.tlsHealth.report("tls", "", a.tls.Pair.Check()))
 	}

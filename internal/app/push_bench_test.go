@@ -106,7 +106,7 @@ func benchWebhook(b *testing.B, l ledger.Ledger, cpu *meter) {
 	b.Helper()
 	defer app.SpareHeap()() // as a node does
 	defer func() { _ = l.Close() }()
-	if err := l.PutType(b.Context(), catalog.Type{Code: "REP_NOTICE", ID: 124719, Name: "Replenishment notice", Retention: 72 * time.Hour}); err != nil {
+	if err := l.PutType(b.Context(), ledger.Author{By: "user:ann", Via: ledger.ViaLocal}, catalog.Type{Code: "REP_NOTICE", ID: 124719, Name: "Replenishment notice", Retention: 72 * time.Hour}); err != nil {
 		b.Fatal(err)
 	}
 	r := newReceiver(b)

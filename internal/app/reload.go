@@ -13,17 +13,20 @@ import (
 // reloadTimeout bounds what a reload asks of the ledger: the types that rules are held against.
 const reloadTimeout = 10 * time.Second
 
-// byRequest is why a reload was asked for through the API.
-const byRequest = "request"
-
 // reload reads the rule files and puts them in force: rules that mean the same go on untouched. Of a bad file the last good version stays.
 // Sources, sinks and everything else of the configuration are as they were when the node started.
-func (a *App) reload(ctx context.Context, why string) (api.Reloaded, error) {
+// What has changed is recorded before it is in force, by who; where it cannot be, everything stays as it was, and the files are read again soon.
+func (a *App) reload(ctx context.Context, why string, who ledger.Author) (api.Reloaded, error) {
 	a.book.reloading.Lock()
 	defer a.book.reloading.Unlock()
 	ctx, done := context.WithTimeout(ctx, reloadTimeout)
 	defer done()
 	seen := fingerprint(a.cfg.Rules.Paths) // before they are read: what changes meanwhile is read again
+	from, err := a.rulesPlace(ctx)
+	if err != nil {
+		a.meter.RulesNotRead()
+		return api.Reloaded{}, err
+	}
 	set, err := a.readRules(ctx)
 	if err != nil {
 		a.meter.RulesNotRead()
@@ -34,6 +37,10 @@ func (a *App) reload(ctx context.Context, why string) (api.Reloaded, error) {
 	refused := a.refuse(ctx, set, before, list)
 	if refused {
 		list, stale = keepGood(before, set)
+	}
+	if err := a.takeRules(ctx, who, from, set, list); err != nil {
+		a.meter.RulesNotRead()
+		return api.Reloaded{}, err
 	}
 	if err := a.engine.Replace(list, set.Complete()); err != nil {
 		a.meter.RulesNotRead()
@@ -52,11 +59,6 @@ func (a *App) reload(ctx context.Context, why string) (api.Reloaded, error) {
 		}
 	}
 	a.meter.RulesRead(len(r.Problems))
-	if why != byRequest { // which is recorded as one
-		state := rulesState{Version: r.Version, Rules: r.Rules, Problems: len(r.Problems)}
-		state.Added, state.Changed, state.Removed = differing(before, list)
-		a.recordRules(ctx, ledger.ViaFile, state)
-	}
 	a.log.Info("rule files read again", "why", why, "files", r.Files, "rules", r.Rules, "added", r.Added, "changed", r.Changed, "removed", r.Removed,
 		"kept", r.Kept, "problems", len(r.Problems), "version", r.Version)
 	return r, nil

@@ -19,6 +19,28 @@ type ruleBook struct {
 	stale map[string]bool // ids of those that are in force as they were before their file went bad
 	seen  string          // fingerprint of the files that were read
 	again time.Time       // when they are read again even if they are the same; zero = they are not
+	place int64           // how many versions were recorded before the files were read for the first time
+	began bool            // the rules in force are recorded
+	fault error           // why what was read last is not in force
+}
+
+// taken tells whether the rules in force are recorded, and why those that were read last are not; nil = they are.
+func (b *ruleBook) taken() (taken bool, fault error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.began, b.fault
+}
+
+// take remembers whether what was read could be recorded, and where it could not, when to read it again.
+func (b *ruleBook) take(fault error, again time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fault = fault
+	if fault == nil {
+		b.began = true
+	} else {
+		b.again = again
+	}
 }
 
 func (b *ruleBook) put(set *rules.Set, list []*rules.Rule, stale map[string]bool, seen string) {

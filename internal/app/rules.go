@@ -14,6 +14,10 @@ import (
 // loadRules reads the rule files for the first time. Bad ones are told and left out.
 func (a *App) loadRules(ctx context.Context) error {
 	seen := fingerprint(a.cfg.Rules.Paths)
+	var err error
+	if a.book.place, err = a.rulesPlace(ctx); err != nil {
+		return err
+	}
 	set, err := a.readRules(ctx)
 	if err != nil {
 		return err

@@ -17,24 +17,22 @@ func (a *App) seed(ctx context.Context) error {
 		return fmt.Errorf("the type catalogue (types.path) has faults:\n%w", err)
 	}
 	maps.Copy(types, catalog.BuiltIn())
-	added, err := a.ledger.SeedTypes(ctx, types)
+	added, err := a.ledger.SeedTypes(ctx, a.author(ledger.ViaStart), types)
 	if err != nil {
 		return fmt.Errorf("seed the types: %w", err)
 	}
 	if added > 0 {
 		a.log.Info("types added to the ledger", "count", added, "file", a.cfg.Types.Path)
-		a.record(ctx, &ledger.Change{Via: ledger.ViaStart, Action: "type.seed", Object: "types", After: jsonOf(map[string]int{"added": added})})
 	}
 	subs := make([]ledger.Subscription, len(a.cfg.Subscriptions))
 	for i, s := range a.cfg.Subscriptions {
 		subs[i] = ledger.Subscription{Type: s.Type, Warehouse: s.Warehouse, Subscriber: s.Subscriber}
 	}
-	if added, err = a.ledger.SeedSubscriptions(ctx, subs); err != nil {
+	if added, err = a.ledger.SeedSubscriptions(ctx, a.author(ledger.ViaStart), subs); err != nil {
 		return fmt.Errorf("seed the subscriptions: %w", err)
 	}
 	if added > 0 {
 		a.log.Info("subscriptions added to the ledger", "count", added)
-		a.record(ctx, &ledger.Change{Via: ledger.ViaStart, Action: "subscription.seed", Object: "subscriptions", After: jsonOf(subs)})
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func (s *slowTokens) ListTokens(context.Context) ([]ledger.Token, error) {
 	return list, nil
 }
 
-func (s *slowTokens) AddToken(ctx context.Context, t ledger.Token) error {
+func (s *slowTokens) AddToken(ctx context.Context, _ ledger.Author, t ledger.Token) error {
 	if s.hang != nil {
 		s.hang <- struct{}{}
 		<-ctx.Done()
@@ -78,7 +78,9 @@ func TestATokenThatAListDoesNotHaveYet(t *testing.T) {
 	reading, adding := make(chan error, 1), make(chan error, 1)
 	go func() { reading <- all.read(t.Context()) }()
 	<-l.read
-	go func() { adding <- all.AddToken(t.Context(), token) }()
+	go func() {
+		adding <- all.AddToken(t.Context(), ledger.Author{By: "user:ann", Via: ledger.ViaLocal}, token)
+	}()
 	inTime(t, "a token, by a list,", adding)
 	close(l.give)
 	inTime(t, "the list", reading)
@@ -97,7 +99,7 @@ func TestAChangeOfTokensThatHangs(t *testing.T) {
 	l.list = []ledger.Token{theirs}
 	ctx, cancel := context.WithCancel(t.Context())
 	adding, reading := make(chan error, 1), make(chan error, 1)
-	go func() { adding <- all.AddToken(ctx, token) }()
+	go func() { adding <- all.AddToken(ctx, ledger.Author{By: "user:ann", Via: ledger.ViaLocal}, token) }()
 	<-l.hang
 	go func() { reading <- all.read(ctx) }()
 	defer func() {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"tallyman/internal/ledger"
 	"tallyman/rules"
 )
 
@@ -28,7 +29,7 @@ func (a *App) watchRules(ctx context.Context) {
 	w.open()
 	defer w.close()
 	w.run(ctx, a.opts.Hangup, a.book.fingerprint, func(why string) {
-		if _, err := a.reload(ctx, why); err != nil && ctx.Err() == nil {
+		if _, err := a.reload(ctx, why, a.author(ledger.ViaFile)); err != nil && ctx.Err() == nil {
 			a.log.Error("the rule files could not be read again; the rules go on as they were", "error", err)
 		}
 	})

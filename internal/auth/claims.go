@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"tallyman/internal/ledger"
 )
 
 // Claims are the names of the claims that say who a JWT is from. One inside another is written with dots, as in realm_access.roles; a claim
@@ -29,7 +31,7 @@ func (o *JWTOptions) identity(claims jwt.MapClaims) (Identity, error) {
 	if strings.Contains(subjects[0], ":") {
 		return Identity{}, fmt.Errorf("%w: its claim %s has a colon; a JWT is of a user, whose id has none, and a service has an API token", ErrBadToken, o.Claims.Subject)
 	}
-	who := Identity{Subject: "user:" + subjects[0], Access: o.Access, Warehouses: o.Warehouses}
+	who := Identity{Subject: "user:" + subjects[0], Access: o.Access, Warehouses: o.Warehouses, Via: ledger.ViaJWT}
 	if !subjectPattern.MatchString(who.Subject) {
 		return Identity{}, fmt.Errorf("%w: its claim %s is no id of a user: letters, digits, _ . @ -", ErrBadToken, o.Claims.Subject)
 	}

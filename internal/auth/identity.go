@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"tallyman/internal/ledger"
 )
 
 // Role says what a caller may do. It is not the role of a subscriber (role:keeper), which says what people are told.
@@ -35,9 +37,13 @@ type Identity struct {
 	Subscribers []string        // whose inboxes are its own: user:ann, role:keeper
 	Warehouses  []string        // where; AllWarehouses = everywhere
 	Token       string          // id of the API token; "" of a JWT and in mode none
+	Via         ledger.Via      // how it was authenticated, for the records of what it changes
 	Expires     time.Time       // zero = never
 	Ended       <-chan struct{} // closed when it was revoked or has expired; nil = never
 }
+
+// Author is the identity as the author of a change.
+func (id *Identity) Author() ledger.Author { return ledger.Author{By: id.Subject, Via: id.Via} }
 
 // Has tells whether the identity has one of the roles.
 func (id *Identity) Has(roles ...Role) bool {

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+
+	"tallyman/internal/ledger"
 )
 
 // ErrNotLoopback says that mode none was asked to listen where others can reach it.
@@ -30,7 +32,7 @@ func (None) Authenticate(r *http.Request) (Identity, error) {
 	if !isLoopback(hostOnly(r.Host)) {
 		return Identity{}, ErrForeignHost
 	}
-	return Identity{Subject: Anonymous, Access: Roles(), Warehouses: everywhere}, nil
+	return Identity{Subject: Anonymous, Access: Roles(), Warehouses: everywhere, Via: ledger.ViaNone}, nil
 }
 
 // CheckListen refuses a listen address (host:port) that is not a loopback address. The empty host is every

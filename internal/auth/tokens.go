@@ -127,7 +127,7 @@ func hold(token *ledger.Token) *held {
 	h.end = sync.OnceFunc(func() { close(h.ended) })
 	h.who = Identity{
 		Subject: token.Subject, Subscribers: token.Subscribers, Warehouses: token.Warehouses,
-		Token: token.ID, Expires: token.Expires, Ended: h.ended,
+		Token: token.ID, Via: ledger.ViaToken(token.ID), Expires: token.Expires, Ended: h.ended,
 	}
 	for _, role := range token.Access {
 		h.who.Access = append(h.who.Access, Role(role))

@@ -14,11 +14,11 @@ import (
 	"strings"
 	"time"
 
-	"tallyman/internal/api"
 	"tallyman/internal/ledger"
 )
 
 const (
+	agent          = "tallyman-cli/" // what the User-Agent begins with
 	defaultServer  = "http://127.0.0.1:8080"
 	requestTimeout = 30 * time.Second
 	maxAnswer      = 96 << 20 // bytes: 1,000 items of a queue with the largest payloads
@@ -146,7 +146,7 @@ func (c *client) do(ctx context.Context, method, path string, body, answer any) 
 		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	req.Header.Set("Accept", "application/json")
-	req.Header.Set("User-Agent", api.CLIAgent+buildVersion().Version)
+	req.Header.Set("User-Agent", agent+buildVersion().Version)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}

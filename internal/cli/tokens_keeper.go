@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,10 +14,9 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// TokenLedger is the ledger, open for its tokens and the records of their changes alone.
+// TokenLedger is the ledger, open for its tokens alone.
 type TokenLedger interface {
 	ledger.Tokens
-	AddChange(ctx context.Context, c *ledger.Change) error
 	Close() error
 }
 
@@ -85,30 +83,15 @@ type localTokens struct{ ledger TokenLedger }
 
 func (l localTokens) create(ctx context.Context, ask *api.TokenAskForm) (api.NewTokenForm, error) {
 	now := time.Now()
-	token, secret, faults := ask.Token(localUser(), now)
+	who := localUser()
+	token, secret, faults := ask.Token(who.By, now)
 	if len(faults) > 0 {
 		return api.NewTokenForm{}, usage("--%s: %s", flagOf[faults[0].Location], faults[0].Message)
 	}
-	if err := l.ledger.AddToken(ctx, token); err != nil {
+	if err := l.ledger.AddToken(ctx, who, token); err != nil {
 		return api.NewTokenForm{}, err
 	}
-	form := api.FormOfToken(&token, now)
-	if err := l.record(ctx, "token.create", &form); err != nil {
-		return api.NewTokenForm{}, fmt.Errorf("%w; revoke %s and create another", err, token.ID)
-	}
-	return api.NewTokenForm{TokenForm: form, Secret: secret}, nil
-}
-
-// record writes who has changed the token, as a server does.
-func (l localTokens) record(ctx context.Context, action string, form *api.TokenForm) error {
-	after, err := json.Marshal(form)
-	if err == nil {
-		err = l.ledger.AddChange(ctx, &ledger.Change{By: localUser(), Via: ledger.ViaCLI, Action: action, Object: "token:" + form.ID, After: after})
-	}
-	if err != nil {
-		return fmt.Errorf("it was done, but the record of who did it could not be written: %w", err)
-	}
-	return nil
+	return api.NewTokenForm{TokenForm: api.FormOfToken(&token, now), Secret: secret}, nil
 }
 
 // flagOf has the flags by the members of the form.
@@ -130,13 +113,10 @@ func (l localTokens) revoke(ctx context.Context, id string) (api.TokenForm, erro
 	if err != nil || form.Revoked != nil { // twice changes nothing
 		return form, err
 	}
-	if err := l.ledger.RevokeToken(ctx, id, localUser(), time.Now()); err != nil {
+	if err := l.ledger.RevokeToken(ctx, localUser(), id, time.Now()); err != nil {
 		return api.TokenForm{}, err
 	}
-	if form, err = l.show(ctx, id); err != nil {
-		return api.TokenForm{}, err
-	}
-	return form, l.record(ctx, "token.revoke", &form)
+	return l.show(ctx, id)
 }
 
 func (l localTokens) show(ctx context.Context, id string) (api.TokenForm, error) {
@@ -154,9 +134,10 @@ func (l localTokens) show(ctx context.Context, id string) (api.TokenForm, error)
 func (l localTokens) close() error { return l.ledger.Close() }
 
 // localUser is who runs the program, as the ledger names it.
-func localUser() string {
+func localUser() ledger.Author {
+	who := ledger.Author{By: "local:unknown", Via: ledger.ViaLocal}
 	if u, err := user.Current(); err == nil && u.Username != "" {
-		return "local:" + u.Username
+		who.By = "local:" + u.Username
 	}
-	return "local:unknown"
+	return who
 }

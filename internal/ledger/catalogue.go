@@ -50,19 +50,19 @@ type CatalogueReader interface {
 type Catalogue interface {
 	CatalogueReader
 	// PutType adds or replaces a type. ErrExists when another type has its numeric id.
-	PutType(ctx context.Context, t catalog.Type) error
+	PutType(ctx context.Context, who Author, t catalog.Type) error
 	// DeleteType removes it. ErrNotFound. Its subscriptions go with it.
-	DeleteType(ctx context.Context, code string) error
+	DeleteType(ctx context.Context, who Author, code string) error
 	// SeedTypes adds those types of the file that the ledger does not have; it changes none.
-	SeedTypes(ctx context.Context, types catalog.Catalog) (added int, err error)
+	SeedTypes(ctx context.Context, who Author, types catalog.Catalog) (added int, err error)
 
-	// AddSubscriptions adds them in one transaction and returns how many were new. ErrNotFound for an unknown
-	// type, ErrInvalid; then none is added.
-	AddSubscriptions(ctx context.Context, subs []Subscription) (added int, err error)
+	// AddSubscriptions adds them in one transaction, with one record of those that were new, and returns how many they are. ErrNotFound for
+	// an unknown type, ErrInvalid; then none is added.
+	AddSubscriptions(ctx context.Context, who Author, subs []Subscription) (added int, err error)
 	// RemoveSubscription removes it. ErrNotFound.
-	RemoveSubscription(ctx context.Context, s Subscription) error
+	RemoveSubscription(ctx context.Context, who Author, s Subscription) error
 	// SeedSubscriptions adds them if the ledger never had any. ErrNotFound for an unknown type.
-	SeedSubscriptions(ctx context.Context, subs []Subscription) (added int, err error)
+	SeedSubscriptions(ctx context.Context, who Author, subs []Subscription) (added int, err error)
 }
 
 // SubscriptionFilter narrows a list; "" is any. After and Limit page in the order type, warehouse, subscriber.

@@ -118,9 +118,9 @@ type Operators interface {
 type Shadows interface {
 	// Promote records that the rule, which the files have in shadow, is live in the scope from its next run on. It
 	// changes nothing where that is recorded already. ErrNotFound before Register.
-	Promote(ctx context.Context, rule, scope, by string, at time.Time) error
+	Promote(ctx context.Context, who Author, rule, scope string, at time.Time) error
 	// Demote takes that back. It changes nothing where it was not recorded.
-	Demote(ctx context.Context, rule, scope string) error
+	Demote(ctx context.Context, who Author, rule, scope string) error
 }
 
 // ScopeState is what the ledger knows of a rule in a scope.

@@ -63,9 +63,9 @@ type MarkRecord interface {
 // Book is the address book: where the subscribers are reached by push channels.
 type Book interface {
 	// PutSubscriber adds or replaces an entry. ErrInvalid.
-	PutSubscriber(ctx context.Context, s sinks.Subscriber) (added bool, err error)
+	PutSubscriber(ctx context.Context, who Author, s sinks.Subscriber) (added bool, err error)
 	// DeleteSubscriber removes it; its subscriptions stay. ErrNotFound.
-	DeleteSubscriber(ctx context.Context, id string) error
+	DeleteSubscriber(ctx context.Context, who Author, id string) error
 	// Subscribers returns the entries of the ids that have one.
 	Subscribers(ctx context.Context, ids []string) (map[string]sinks.Subscriber, error)
 	// ListSubscribers pages through the book in the order of ids, after "after".

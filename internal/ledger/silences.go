@@ -9,11 +9,11 @@ import (
 
 // Silences keeps what is not told for a while. Their number in Numbers is "silences".
 type Silences interface {
-	// AddSilence records a silence. ErrExists.
-	AddSilence(ctx context.Context, s *silence.Silence) error
+	// AddSilence adds a silence, whose author is who asks. ErrExists.
+	AddSilence(ctx context.Context, who Author, s *silence.Silence) error
 	// EndSilence ends it before its time and makes the deliveries due that it has held back. It changes nothing where it has ended, and
 	// tells whether it had not. ErrNotFound.
-	EndSilence(ctx context.Context, id, by string, at time.Time) (ended bool, err error)
+	EndSilence(ctx context.Context, who Author, id string, at time.Time) (ended bool, err error)
 	// Silence returns one. ErrNotFound.
 	Silence(ctx context.Context, id string) (silence.Silence, error)
 	// Silences returns all that are kept, the latest first.

@@ -11,8 +11,8 @@ type Switches interface {
 	// Switches returns every switch, by rule and scope: those that were cleared or have ended too, since they tell when the rule was
 	// free again.
 	Switches(ctx context.Context) ([]Switch, error)
-	// SetSwitch replaces the switch of the rule and scope. The rule need not be known.
-	SetSwitch(ctx context.Context, s Switch) error
+	// SetSwitch replaces the switch of the rule and scope. The rule need not be known. It is by who asks.
+	SetSwitch(ctx context.Context, who Author, s Switch) error
 }
 
 // Every stands for all: as a switch's rule for every rule, as its scope for the whole rule.

@@ -24,12 +24,12 @@ type Token struct {
 
 // Tokens keeps the API tokens. Its number is "tokens".
 type Tokens interface {
-	// AddToken adds it. ErrExists where there is one with its id.
-	AddToken(ctx context.Context, t Token) error
+	// AddToken adds it, created by who asks. ErrExists where there is one with its id.
+	AddToken(ctx context.Context, who Author, t Token) error
 	// ListTokens returns all, also those that are revoked or have expired, the latest first.
 	ListTokens(ctx context.Context) ([]Token, error)
 	// RevokeToken ends a token for good. It changes nothing where that is done already. ErrNotFound.
-	RevokeToken(ctx context.Context, id, by string, at time.Time) error
+	RevokeToken(ctx context.Context, who Author, id string, at time.Time) error
 	// UseTokens records when tokens were used last. Earlier times than are known, and tokens that are not there, change nothing; nor
 	// does the number grow.
 	UseTokens(ctx context.Context, used map[string]time.Time) error

@@ -12,7 +12,7 @@ import (
 var auditTests = []testCase{
 	{"changes are listed as they were recorded, the latest first", func(t *testing.T, f *fixture) {
 		full := ledger.Change{
-			By: "user:ann", Via: ledger.ViaCLI, Action: "rule.disable", Object: "rule:a:119240",
+			By: "user:ann", Via: ledger.ViaToken("t_1"), Action: "rule.disable", Object: "rule:a:119240",
 			Before: json.RawMessage(`{"enabled":true}`), After: json.RawMessage(`{"enabled":false,"reason":"<é>"}`), Reason: "stocktake",
 		}
 		bare := ledger.Change{By: "node:one", Via: ledger.ViaFile, Action: "rules.reload", Object: "rules"}
@@ -35,7 +35,7 @@ var auditTests = []testCase{
 			{By: "user:ann", Action: "type.put", Object: "type:A_%"},
 			{By: "user:bo", Action: "rules.reload", Object: "rules"},
 		} {
-			c.Via, c.Reason = ledger.ViaAPI, fmt.Sprint(i)
+			c.Via, c.Reason = ledger.ViaNone, fmt.Sprint(i)
 			noError(t, f.AddChange(t.Context(), &c))
 			f.clock.Add(time.Second)
 		}
@@ -64,20 +64,29 @@ var auditTests = []testCase{
 		equal(t, []string{"4", "3", "2", "1", "0"}, paged)
 	}},
 	{"changes outlive the retention", func(t *testing.T, f *fixture) {
-		noError(t, f.AddChange(t.Context(), &ledger.Change{By: "user:ann", Via: ledger.ViaAPI, Action: "rule.run", Object: "rule:a"}))
+		noError(t, f.AddChange(t.Context(), &ledger.Change{By: "user:ann", Via: ledger.ViaNone, Action: "rule.run", Object: "rule:a"}))
 		_, err := f.Prune(t.Context(), start.Add(10*365*24*time.Hour), 0)
 		noError(t, err)
 		equal(t, 1, len(f.changes(t, ledger.ChangeFilter{})))
 	}},
 }
 
+// Ann asks for most of the changes of tests.
+var Ann = author("user:ann")
+
+// author is somebody who asks for a change, with a token.
+func author(who string) ledger.Author { return ledger.Author{By: who, Via: ledger.ViaToken("t_1")} }
+
 func (f *fixture) changes(t testing.TB, filter ledger.ChangeFilter) []ledger.Change {
 	t.Helper()
 	if filter.Limit == 0 {
-		filter.Limit = 100
+		filter.Limit = 1000
 	}
-	list, err := f.Changes(t.Context(), filter)
+	list, more, err := f.Changes(t.Context(), filter)
 	noError(t, err)
+	if more && filter.Limit == 1000 {
+		t.Fatal("there are more records than a page has")
+	}
 	return list
 }
 

@@ -14,7 +14,7 @@ func BenchmarkCommitPushes(b *testing.B, l ledger.Ledger) {
 	b.Helper()
 	f := &fixture{Ledger: l, clock: newClock(time.Now())}
 	f.subscribed(b)
-	_, err := l.PutSubscriber(b.Context(), sinks.Subscriber{ID: "user:1", Mail: []string{"a@example.com"}})
+	_, err := l.PutSubscriber(b.Context(), Ann, sinks.Subscriber{ID: "user:1", Mail: []string{"a@example.com"}})
 	noError(b, err)
 	sparing := sinks.Strategy{Kind: sinks.Delayed, Delay: time.Hour, Unless: sinks.UnlessResolved}
 	n := 0

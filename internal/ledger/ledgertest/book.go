@@ -18,14 +18,14 @@ var bookTests = []testCase{
 		ann.Name, ann.Language, ann.Mail = "Ann \"A\" Lee", "", []string{"ann@example.com"}
 		f.enters(t, ann, false)
 		f.inBook(t, ann, keepers)
-		noError(t, f.DeleteSubscriber(t.Context(), "role:keeper"))
-		isError(t, ledger.ErrNotFound, f.DeleteSubscriber(t.Context(), "role:keeper"))
+		noError(t, f.DeleteSubscriber(t.Context(), Ann, "role:keeper"))
+		isError(t, ledger.ErrNotFound, f.DeleteSubscriber(t.Context(), Ann, "role:keeper"))
 		f.inBook(t, ann)
 	}},
 	{"who leaves the address book stays subscribed", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		f.enters(t, sinks.Subscriber{ID: "user:1"}, true)
-		noError(t, f.DeleteSubscriber(t.Context(), "user:1"))
+		noError(t, f.DeleteSubscriber(t.Context(), Ann, "user:1"))
 		f.hasSubscriptions(t, ledger.SubscriptionFilter{}, ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:1"})
 	}},
 	{"an entry that is not right is refused", func(t *testing.T, f *fixture) {
@@ -40,7 +40,7 @@ var bookTests = []testCase{
 			{ID: "user:ann", Mail: []string{strings.Repeat("a", 320) + "@example.com"}},
 			{ID: "user:ann", Mail: make([]string, 51)},
 		} {
-			_, err := f.PutSubscriber(t.Context(), bad)
+			_, err := f.PutSubscriber(t.Context(), Ann, bad)
 			isError(t, ledger.ErrInvalid, err)
 		}
 		f.inBook(t)
@@ -71,7 +71,7 @@ var bookTests = []testCase{
 // enters puts an entry and checks whether it was new.
 func (f *fixture) enters(t testing.TB, s sinks.Subscriber, added bool) {
 	t.Helper()
-	got, err := f.PutSubscriber(t.Context(), s)
+	got, err := f.PutSubscriber(t.Context(), Ann, s)
 	noError(t, err)
 	equal(t, added, got)
 }

@@ -118,13 +118,13 @@ func (f *fixture) commit(t testing.TB, n int, notices []ledger.NewNotice, findin
 func (f *fixture) subscribed(t testing.TB) {
 	t.Helper()
 	f.register(t)
-	noError(t, f.PutType(t.Context(), repNotice()))
+	noError(t, f.PutType(t.Context(), Ann, repNotice()))
 	f.subscribe(t, ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:1"})
 }
 
 func (f *fixture) subscribe(t testing.TB, subs ...ledger.Subscription) {
 	t.Helper()
-	added, err := f.AddSubscriptions(t.Context(), subs)
+	added, err := f.AddSubscriptions(t.Context(), Ann, subs)
 	noError(t, err)
 	equal(t, len(subs), added)
 }

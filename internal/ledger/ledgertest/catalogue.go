@@ -12,7 +12,7 @@ var catalogueTests = []testCase{
 	{"the number of what has changed grows, and no other", func(t *testing.T, f *fixture) {
 		before, err := f.Numbers(t.Context())
 		noError(t, err)
-		noError(t, f.PutType(t.Context(), repNotice()))
+		noError(t, f.PutType(t.Context(), Ann, repNotice()))
 		before["types_version"]++
 		after, err := f.Numbers(t.Context())
 		noError(t, err)
@@ -20,75 +20,75 @@ var catalogueTests = []testCase{
 	}},
 	{"types are added, replaced and removed", func(t *testing.T, f *fixture) {
 		v := f.typesVersion(t, 0)
-		noError(t, f.PutType(t.Context(), repNotice()))
+		noError(t, f.PutType(t.Context(), Ann, repNotice()))
 		v = f.typesVersion(t, v)
 		f.hasTypes(t, repNotice())
 		changed := repNotice()
 		changed.ID, changed.Names, changed.Fields, changed.Retention = 5, nil, nil, time.Hour
-		noError(t, f.PutType(t.Context(), changed))
+		noError(t, f.PutType(t.Context(), Ann, changed))
 		v = f.typesVersion(t, v)
 		f.hasTypes(t, changed)
-		isError(t, ledger.ErrExists, f.PutType(t.Context(), catalog.Type{Code: "OTHER", ID: 5}))
-		isError(t, ledger.ErrNotFound, f.DeleteType(t.Context(), "OTHER"))
+		isError(t, ledger.ErrExists, f.PutType(t.Context(), Ann, catalog.Type{Code: "OTHER", ID: 5}))
+		isError(t, ledger.ErrNotFound, f.DeleteType(t.Context(), Ann, "OTHER"))
 		unchanged, err := f.TypesVersion(t.Context())
 		noError(t, err)
 		equal(t, v, unchanged)
 		f.subscribe(t, ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:1"})
-		noError(t, f.DeleteType(t.Context(), "REP_NOTICE"))
+		noError(t, f.DeleteType(t.Context(), Ann, "REP_NOTICE"))
 		f.typesVersion(t, v)
 		f.hasTypes(t)
 		f.hasSubscriptions(t, ledger.SubscriptionFilter{})
 	}},
 	{"seeding adds the types that are missing and changes none", func(t *testing.T, f *fixture) {
-		noError(t, f.PutType(t.Context(), repNotice()))
+		noError(t, f.PutType(t.Context(), Ann, repNotice()))
 		seed := repNotice()
 		seed.Name = "changed"
 		other := catalog.Type{Code: "OTHER", ID: 2, Name: "Other", Retention: time.Hour}
-		added, err := f.SeedTypes(t.Context(), catalog.Catalog{"REP_NOTICE": seed, "OTHER": other})
+		added, err := f.SeedTypes(t.Context(), Ann, catalog.Catalog{"REP_NOTICE": seed, "OTHER": other})
 		noError(t, err)
 		equal(t, 1, added)
 		f.hasTypes(t, repNotice(), other)
 		v, err := f.TypesVersion(t.Context())
 		noError(t, err)
-		added, err = f.SeedTypes(t.Context(), catalog.Catalog{"OTHER": other})
+		added, err = f.SeedTypes(t.Context(), Ann, catalog.Catalog{"OTHER": other})
 		noError(t, err)
 		equal(t, 0, added)
 		same, err := f.TypesVersion(t.Context())
 		noError(t, err)
 		equal(t, v, same)
-		_, err = f.SeedTypes(t.Context(), catalog.Catalog{"A": {Code: "A", ID: 1}, "B": {Code: "B", ID: 2}})
+		_, err = f.SeedTypes(t.Context(), Ann, catalog.Catalog{"A": {Code: "A", ID: 1}, "B": {Code: "B", ID: 2}})
 		isError(t, ledger.ErrExists, err)
 		f.hasTypes(t, repNotice(), other)
 	}},
 	{"subscriptions are added and removed", func(t *testing.T, f *fixture) {
-		noError(t, f.PutType(t.Context(), repNotice()))
+		noError(t, f.PutType(t.Context(), Ann, repNotice()))
 		one := ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:1"}
 		two := ledger.Subscription{Type: "REP_NOTICE", Warehouse: "119240", Subscriber: "role:keeper"}
 		f.subscribe(t, one)
-		added, err := f.AddSubscriptions(t.Context(), []ledger.Subscription{one, two, two})
+		added, err := f.AddSubscriptions(t.Context(), Ann, []ledger.Subscription{one, two, two})
 		noError(t, err)
 		equal(t, 1, added)
 		three := two
 		three.Subscriber = "user:3"
 		unknown := ledger.Subscription{Type: "NONE", Warehouse: "*", Subscriber: "user:1"}
-		_, err = f.AddSubscriptions(t.Context(), []ledger.Subscription{three, unknown})
+		_, err = f.AddSubscriptions(t.Context(), Ann, []ledger.Subscription{three, unknown})
 		isError(t, ledger.ErrNotFound, err)
 		for _, bad := range []ledger.Subscription{
 			{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:1 user:2"},
 			{Type: "REP_NOTICE", Warehouse: "a b", Subscriber: "user:1"},
 			{Warehouse: "*", Subscriber: "user:1"},
 		} {
-			_, err = f.AddSubscriptions(t.Context(), []ledger.Subscription{three, bad})
+			_, err = f.AddSubscriptions(t.Context(), Ann, []ledger.Subscription{three, bad})
 			isError(t, ledger.ErrInvalid, err)
 		}
 		f.hasSubscriptions(t, ledger.SubscriptionFilter{}, one, two)
-		noError(t, f.RemoveSubscription(t.Context(), one))
-		isError(t, ledger.ErrNotFound, f.RemoveSubscription(t.Context(), one))
+		noError(t, f.RemoveSubscription(t.Context(), Ann, one))
+		isError(t, ledger.ErrNotFound, f.RemoveSubscription(t.Context(), Ann, one))
 		f.hasSubscriptions(t, ledger.SubscriptionFilter{}, two)
 	}},
 	{"subscriptions are listed by filter and page", func(t *testing.T, f *fixture) {
-		noError(t, f.PutType(t.Context(), catalog.Type{Code: "A", ID: 1}))
-		noError(t, f.PutType(t.Context(), catalog.Type{Code: "B", ID: 2}))
+		noError(t, f.PutType(t.Context(), Ann, catalog.Type{Code: "A", ID: 1}))
+		noError(t, f.PutType(t.Context(), Ann, catalog.Type{Code: "B", ID: 2}))
 		all := []ledger.Subscription{
 			{Type: "A", Warehouse: "*", Subscriber: "user:1"},
 			{Type: "A", Warehouse: "119240", Subscriber: "user:1"},
@@ -105,17 +105,17 @@ var catalogueTests = []testCase{
 		f.hasSubscriptions(t, ledger.SubscriptionFilter{After: &all[3]})
 	}},
 	{"subscriptions are seeded only where there never were any", func(t *testing.T, f *fixture) {
-		noError(t, f.PutType(t.Context(), repNotice()))
+		noError(t, f.PutType(t.Context(), Ann, repNotice()))
 		one := ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:1"}
-		_, err := f.SeedSubscriptions(t.Context(), []ledger.Subscription{{Type: "NONE", Warehouse: "*", Subscriber: "user:1"}})
+		_, err := f.SeedSubscriptions(t.Context(), Ann, []ledger.Subscription{{Type: "NONE", Warehouse: "*", Subscriber: "user:1"}})
 		isError(t, ledger.ErrNotFound, err)
 		for _, want := range []int{1, 0} {
-			added, err := f.SeedSubscriptions(t.Context(), []ledger.Subscription{one})
+			added, err := f.SeedSubscriptions(t.Context(), Ann, []ledger.Subscription{one})
 			noError(t, err)
 			equal(t, want, added)
 		}
-		noError(t, f.RemoveSubscription(t.Context(), one))
-		added, err := f.SeedSubscriptions(t.Context(), []ledger.Subscription{one})
+		noError(t, f.RemoveSubscription(t.Context(), Ann, one))
+		added, err := f.SeedSubscriptions(t.Context(), Ann, []ledger.Subscription{one})
 		noError(t, err)
 		equal(t, 0, added)
 		f.hasSubscriptions(t, ledger.SubscriptionFilter{})

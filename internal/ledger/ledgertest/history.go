@@ -109,13 +109,13 @@ var historyTests = []testCase{
 
 var shadowTests = []testCase{
 	{"a promotion counts for one rule in one scope until it is taken back", func(t *testing.T, f *fixture) {
-		isError(t, ledger.ErrNotFound, f.Promote(t.Context(), rule, scope, "ann", due(1)))
-		noError(t, f.Demote(t.Context(), rule, scope))
+		isError(t, ledger.ErrNotFound, f.Promote(t.Context(), author("ann"), rule, scope, due(1)))
+		noError(t, f.Demote(t.Context(), Ann, rule, scope))
 		f.register(t)
 		_, err := f.Register(t.Context(), rule, "119241", start)
 		noError(t, err)
-		noError(t, f.Promote(t.Context(), rule, scope, "ann", due(1)))
-		noError(t, f.Promote(t.Context(), rule, scope, "bob", due(2)))
+		noError(t, f.Promote(t.Context(), author("ann"), rule, scope, due(1)))
+		noError(t, f.Promote(t.Context(), author("bob"), rule, scope, due(2)))
 		f.isPromoted(t, f.other(t), scope, due(1), "ann")
 		f.isPromoted(t, f, "119241", time.Time{}, "")
 		all, err := f.Promotions(t.Context())
@@ -123,9 +123,9 @@ var shadowTests = []testCase{
 		equal(t, []ledger.Promotion{{Rule: rule, Scope: scope, At: due(1), By: "ann"}}, all)
 		f.commit(t, 1, nil)
 		f.isPromoted(t, f, scope, due(1), "ann")
-		noError(t, f.Demote(t.Context(), rule, scope))
+		noError(t, f.Demote(t.Context(), Ann, rule, scope))
 		f.isPromoted(t, f, scope, time.Time{}, "")
-		noError(t, f.Promote(t.Context(), rule, scope, "bob", due(3)))
+		noError(t, f.Promote(t.Context(), author("bob"), rule, scope, due(3)))
 		f.isPromoted(t, f, scope, due(3), "bob")
 	}},
 	{"named recipients get an inbox delivery without a subscription, and nobody else does", func(t *testing.T, f *fixture) {

@@ -37,7 +37,7 @@ var markTests = []testCase{
 		f.enters(t, sinks.Subscriber{ID: "user:1", Mail: []string{"ann@example.com"}}, true)
 		f.commit(t, 1, append(to([]ledger.Target{inbox}, newNotice("n_1"), elsewhere), to([]ledger.Target{mail}, newNotice("n_mail"))...))
 		canceled := f.pending(t, ledger.Lane{Sink: inboxSink, Warehouse: "119241"})
-		_, err := f.CancelDeliveries(t.Context(), seqs(canceled), "enough")
+		_, err := f.CancelDeliveries(t.Context(), Ann, seqs(canceled), "enough")
 		noError(t, err)
 		for _, m := range []ledger.Mark{
 			markOf("n_none", "user:1", ledger.MarkRead),

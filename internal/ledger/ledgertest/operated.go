@@ -84,7 +84,7 @@ var operatedTests = []testCase{
 		f.commit(t, 1, to([]ledger.Target{inbox, important}, ofKey("k", 0)))
 		f.commit(t, 2, to([]ledger.Target{important}, ofKey("k", 1)))
 		claimed := f.claimPushes(t, "a", 10).List
-		changed, err := f.CancelDeliveries(t.Context(), []int64{2, 1, 99}, "not \x00 wanted")
+		changed, err := f.CancelDeliveries(t.Context(), Ann, []int64{2, 1, 99}, "not \x00 wanted")
 		noError(t, err)
 		equal(t, []int64{1, 2}, changed)
 		f.hasCounts(t, map[ledger.DeliveryState]int64{4: 1})
@@ -94,12 +94,12 @@ var operatedTests = []testCase{
 		f.settle(t, claimed, sinks.SettleAgain, 0) // the token counts no more
 		got := f.claimPushes(t, "a", 10)
 		equal(t, []string{ofKey("k", 1).ID}, claimedIDs(got))
-		changed, err = f.CancelDeliveries(t.Context(), []int64{1, 2}, "again")
+		changed, err = f.CancelDeliveries(t.Context(), Ann, []int64{1, 2}, "again")
 		noError(t, err)
 		equal(t, 0, len(changed))
 		f.settle(t, claimed, sinks.SettleSent, 0) // but what is sent is sent
 		f.hasGateway(t, map[ledger.DeliveryState]int64{0: 1, 1: 1})
-		changed, err = f.CancelDeliveries(t.Context(), nil, "")
+		changed, err = f.CancelDeliveries(t.Context(), Ann, nil, "")
 		noError(t, err)
 		equal(t, 0, len(changed))
 	}},
@@ -108,12 +108,12 @@ var operatedTests = []testCase{
 		sparing := delayed(time.Hour, sinks.UnlessRead)
 		f.commit(t, 1, to([]ledger.Target{inbox, within(time.Minute), sparing}, newNotice("n_1")))
 		noError(t, f.MarkFailed(t.Context(), []int64{1}, "no"))
-		_, err := f.CancelDeliveries(t.Context(), []int64{3}, "read")
+		_, err := f.CancelDeliveries(t.Context(), Ann, []int64{3}, "read")
 		noError(t, err)
 		f.clock.Add(time.Minute)
 		f.endPushes(t, 1, 0)
 		f.clock.Add(time.Minute)
-		changed, lanes, err := f.RetryDeliveries(t.Context(), []int64{1, 2, 3, 99})
+		changed, lanes, err := f.RetryDeliveries(t.Context(), Ann, []int64{1, 2, 3, 99})
 		noError(t, err)
 		equal(t, []int64{1, 2, 3}, changed)
 		equal(t, []ledger.Lane{gatewayLane, inboxLane}, lanes)
@@ -128,12 +128,12 @@ var operatedTests = []testCase{
 		want.Unless = ""
 		equal(t, want, got.List[0].Strategy)
 		equal(t, 0, got.List[0].Attempts)
-		changed, lanes, err = f.RetryDeliveries(t.Context(), []int64{2, 3}) // sent, and claimed
+		changed, lanes, err = f.RetryDeliveries(t.Context(), Ann, []int64{2, 3}) // sent, and claimed
 		noError(t, err)
 		equal(t, 0, len(changed)+len(lanes))
 		f.settle(t, got.List, sinks.SettleFailed, 0)
 		f.clock.Add(24 * time.Hour) // now it has expired
-		changed, _, err = f.RetryDeliveries(t.Context(), []int64{3})
+		changed, _, err = f.RetryDeliveries(t.Context(), Ann, []int64{3})
 		noError(t, err)
 		equal(t, 0, len(changed))
 	}},
@@ -143,7 +143,7 @@ var operatedTests = []testCase{
 		f.commit(t, 2, to([]ledger.Target{delayed(time.Hour, "")}, ofKey("k", 1)))
 		f.settle(t, f.claimPushes(t, "a", 10).List, sinks.SettleAgain, time.Minute)
 		equal(t, 0, len(f.claimPushes(t, "a", 10).List))
-		changed, lanes, err := f.RetryDeliveries(t.Context(), []int64{1, 2})
+		changed, lanes, err := f.RetryDeliveries(t.Context(), Ann, []int64{1, 2})
 		noError(t, err)
 		equal(t, []int64{1, 2}, changed)
 		equal(t, []ledger.Lane{gatewayLane}, lanes)
@@ -164,13 +164,13 @@ var operatedTests = []testCase{
 		f.settle(t, f.claimPushes(t, "a", 10).List, sinks.SettleFailed, 0) // 1
 		f.retries(t, 1)
 		equal(t, []int64{1}, claimedSeqs(f.claimPushes(t, "a", 10))) // before 2, which was due
-		_, err := f.CancelDeliveries(t.Context(), []int64{1}, "")
+		_, err := f.CancelDeliveries(t.Context(), Ann, []int64{1}, "")
 		noError(t, err)
 		claimed := f.claimPushes(t, "a", 10)
 		equal(t, []int64{2}, claimedSeqs(claimed))
 		f.retries(t, 1) // 2 is being tried
 		equal(t, 0, len(f.claimPushes(t, "a", 10).List))
-		_, err = f.CancelDeliveries(t.Context(), []int64{4}, "") // which lets nobody go: 2 is still being tried
+		_, err = f.CancelDeliveries(t.Context(), Ann, []int64{4}, "") // which lets nobody go: 2 is still being tried
 		noError(t, err)
 		equal(t, 0, len(f.claimPushes(t, "a", 10).List))
 		f.settle(t, claimed.List, sinks.SettleSent, 0)
@@ -186,7 +186,7 @@ var operatedTests = []testCase{
 // retries has a delivery tried again.
 func (f *fixture) retries(t testing.TB, seq int64) {
 	t.Helper()
-	changed, _, err := f.RetryDeliveries(t.Context(), []int64{seq})
+	changed, _, err := f.RetryDeliveries(t.Context(), Ann, []int64{seq})
 	noError(t, err)
 	equal(t, []int64{seq}, changed)
 }

@@ -78,7 +78,7 @@ var pushCommitTests = []testCase{
 			{ID: "user:2"},
 			{ID: "user:9", Mail: []string{"z@example.com"}},
 		} {
-			_, err := f.PutSubscriber(t.Context(), s)
+			_, err := f.PutSubscriber(t.Context(), Ann, s)
 			noError(t, err)
 		}
 		done := f.commit(t, 2, to([]ledger.Target{each, inbox}, ofKey("k", 1)))

@@ -92,7 +92,7 @@ var pushOverTests = []testCase{
 		f.commit(t, 1, to([]ledger.Target{within(time.Second)}, ofKey("failed", 0), ofKey("canceled", 0), ofKey("late", 0)))
 		got := f.claimPushes(t, "a", 10).List
 		f.settle(t, got[:1], sinks.SettleFailed, 0)
-		_, err := f.CancelDeliveries(t.Context(), []int64{got[1].Seq}, "")
+		_, err := f.CancelDeliveries(t.Context(), Ann, []int64{got[1].Seq}, "")
 		noError(t, err)
 		f.clock.Add(time.Second)
 		f.endPushes(t, 1, 0)
@@ -102,7 +102,7 @@ var pushOverTests = []testCase{
 		f.register(t)
 		each := ledger.Target{Sink: "mail", Each: true, Strategy: important.Strategy}
 		for _, id := range []string{"user:1", "user:2", "user:3"} {
-			_, err := f.PutSubscriber(t.Context(), sinks.Subscriber{ID: id, Mail: []string{"a@example.com"}})
+			_, err := f.PutSubscriber(t.Context(), Ann, sinks.Subscriber{ID: id, Mail: []string{"a@example.com"}})
 			noError(t, err)
 			each.Recipients = append(each.Recipients, id)
 		}

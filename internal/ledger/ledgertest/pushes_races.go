@@ -186,10 +186,10 @@ func disturb(ctx context.Context, l ledger.Ledger, node string, random *rand.Ran
 	seqs := []int64{1 + random.Int64N(int64(most)), 1 + random.Int64N(int64(most)), 1 + random.Int64N(int64(most))}
 	switch random.IntN(5) {
 	case 0:
-		_, err := l.CancelDeliveries(ctx, seqs, "no")
+		_, err := l.CancelDeliveries(ctx, Ann, seqs, "no")
 		return err
 	case 1:
-		_, _, err := l.RetryDeliveries(ctx, seqs)
+		_, _, err := l.RetryDeliveries(ctx, Ann, seqs)
 		return err
 	case 2:
 		_, _, err := l.EndPushes(ctx, gateway, 10)

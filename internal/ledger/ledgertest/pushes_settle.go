@@ -69,7 +69,7 @@ var pushSettleTests = []testCase{
 		f.commit(t, 1, to([]ledger.Target{within(time.Second)}, numbered("n_", 3)...))
 		got := f.claimPushes(t, "a", 3).List
 		f.settle(t, got[:1], sinks.SettleFailed, 0)
-		_, err := f.CancelDeliveries(t.Context(), []int64{got[1].Seq}, "no")
+		_, err := f.CancelDeliveries(t.Context(), Ann, []int64{got[1].Seq}, "no")
 		noError(t, err)
 		f.clock.Add(time.Second)
 		f.endPushes(t, 1, 0)

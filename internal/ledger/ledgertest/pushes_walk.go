@@ -114,7 +114,7 @@ func (w *pushWalk) End(t *rapid.T) {
 // Cancel is an operator's.
 func (w *pushWalk) Cancel(t *rapid.T) {
 	seqs, list := w.draw(t)
-	changed, err := w.f.CancelDeliveries(w.t.Context(), seqs, "no")
+	changed, err := w.f.CancelDeliveries(w.t.Context(), Ann, seqs, "no")
 	must(t, err, nil)
 	w.isChanged(t, w.model.cancel(list, "no"), changed)
 }
@@ -122,7 +122,7 @@ func (w *pushWalk) Cancel(t *rapid.T) {
 // Retry is an operator's.
 func (w *pushWalk) Retry(t *rapid.T) {
 	seqs, list := w.draw(t)
-	changed, _, err := w.f.RetryDeliveries(w.t.Context(), seqs)
+	changed, _, err := w.f.RetryDeliveries(w.t.Context(), Ann, seqs)
 	must(t, err, nil)
 	w.isChanged(t, w.model.retry(list), changed)
 }

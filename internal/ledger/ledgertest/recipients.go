@@ -11,8 +11,8 @@ import (
 var recipientTests = []testCase{
 	{"recipients are those subscribed to the type in the warehouse or in all", func(t *testing.T, f *fixture) {
 		f.register(t)
-		noError(t, f.PutType(t.Context(), repNotice()))
-		noError(t, f.PutType(t.Context(), catalog.Type{Code: "OTHER", ID: 2}))
+		noError(t, f.PutType(t.Context(), Ann, repNotice()))
+		noError(t, f.PutType(t.Context(), Ann, catalog.Type{Code: "OTHER", ID: 2}))
 		f.subscribe(
 			t,
 			ledger.Subscription{Type: "REP_NOTICE", Warehouse: warehouse, Subscriber: "user:2"},
@@ -75,13 +75,13 @@ var recipientTests = []testCase{
 		f.subscribed(t)
 		f.commit(t, 1, to([]ledger.Target{inbox}, newNotice("n_1")))
 		b := f.other(t)
-		added, err := b.AddSubscriptions(t.Context(), []ledger.Subscription{
+		added, err := b.AddSubscriptions(t.Context(), Ann, []ledger.Subscription{
 			{Type: "REP_NOTICE", Warehouse: warehouse, Subscriber: "role:keeper"},
 		})
 		noError(t, err)
 		equal(t, 1, added)
 		f.commit(t, 2, to([]ledger.Target{inbox}, newNotice("n_1"), newNotice("n_2")))
-		noError(t, b.RemoveSubscription(t.Context(), ledger.Subscription{
+		noError(t, b.RemoveSubscription(t.Context(), Ann, ledger.Subscription{
 			Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:1",
 		}))
 		f.commit(t, 3, to([]ledger.Target{inbox}, newNotice("n_3")))

@@ -101,7 +101,7 @@ var sendTests = []testCase{
 			sentNotice("n_1"), sentNotice("n_2"))
 		first := f.sends(t, list)
 		f.send(t, f.pending(t, inboxLane)[:1], "", 1)
-		noError(t, f.RemoveSubscription(t.Context(), ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:1"}))
+		noError(t, f.RemoveSubscription(t.Context(), Ann, ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:1"}))
 		f.enters(t, sinks.Subscriber{ID: "user:1", Mail: []string{"ann@example.com"}}, true)
 		f.clock.Add(time.Hour)
 		for i := range list {

@@ -73,15 +73,15 @@ var silenceTests = []testCase{
 		f.hasSilences(t)
 		number := f.silencesNumber(t)
 		one := silenced(t, "s_1", "rule=negative-bin-stock", "warehouse=~1192.*", `area!=" inbound"`)
-		noError(t, f.AddSilence(t.Context(), &one))
+		noError(t, f.AddSilence(t.Context(), Ann, &one))
 		two := silenced(t, "s_2", "labels.rule!~x|y")
 		window, err := silence.NewWindow("0 22 * * 6", "Asia/Shanghai", 8*time.Hour)
 		noError(t, err)
 		two.Window, two.Until, two.Created = window, time.Time{}, start.Add(time.Minute)
-		noError(t, f.AddSilence(t.Context(), &two))
+		noError(t, f.AddSilence(t.Context(), Ann, &two))
 		f.hasSilences(t, two, one)
 		equal(t, number+2, f.silencesNumber(t))
-		isError(t, ledger.ErrExists, f.AddSilence(t.Context(), &one))
+		isError(t, ledger.ErrExists, f.AddSilence(t.Context(), Ann, &one))
 		got, err := f.Silence(t.Context(), "s_1")
 		noError(t, err)
 		equal(t, textOf(&one), textOf(&got))
@@ -93,21 +93,21 @@ var silenceTests = []testCase{
 	}},
 	{"a silence is ended once", func(t *testing.T, f *fixture) {
 		one := silenced(t, "s_1", "rule=x")
-		noError(t, f.AddSilence(t.Context(), &one))
+		noError(t, f.AddSilence(t.Context(), Ann, &one))
 		number := f.silencesNumber(t)
 		for i, want := range []bool{true, false} {
-			ended, err := f.EndSilence(t.Context(), "s_1", []string{"user:bob", "user:eve"}[i], start.Add(time.Duration(i+1)*time.Minute))
+			ended, err := f.EndSilence(t.Context(), author([]string{"user:bob", "user:eve"}[i]), "s_1", start.Add(time.Duration(i+1)*time.Minute))
 			noError(t, err)
 			equal(t, want, ended)
 		}
 		one.Ended, one.EndedBy = start.Add(time.Minute), "user:bob"
 		f.hasSilences(t, one)
 		equal(t, number+1, f.silencesNumber(t))
-		_, err := f.EndSilence(t.Context(), "s_2", "user:bob", start)
+		_, err := f.EndSilence(t.Context(), author("user:bob"), "s_2", start)
 		isError(t, ledger.ErrNotFound, err)
 		over := silenced(t, "s_2", "rule=x")
-		noError(t, f.AddSilence(t.Context(), &over))
-		ended, err := f.EndSilence(t.Context(), "s_2", "user:bob", over.Until)
+		noError(t, f.AddSilence(t.Context(), Ann, &over))
+		ended, err := f.EndSilence(t.Context(), author("user:bob"), "s_2", over.Until)
 		noError(t, err)
 		equal(t, false, ended)
 	}},
@@ -133,8 +133,8 @@ var silenceTests = []testCase{
 	{"a commit counts the events that were dropped, once", func(t *testing.T, f *fixture) {
 		f.register(t)
 		one, two := silenced(t, "s_1", "rule=x"), silenced(t, "s_2", "rule=x")
-		noError(t, f.AddSilence(t.Context(), &one))
-		noError(t, f.AddSilence(t.Context(), &two))
+		noError(t, f.AddSilence(t.Context(), Ann, &one))
+		noError(t, f.AddSilence(t.Context(), Ann, &two))
 		number := f.silencesNumber(t)
 		c := f.claim(t, 1)
 		run := commitOf(c)
@@ -154,9 +154,9 @@ var silenceTests = []testCase{
 		recurring.Window, recurring.Until = window, time.Time{}
 		ended.Until, ended.Window = time.Time{}, window
 		for _, s := range []silence.Silence{over, ended, recurring} {
-			noError(t, f.AddSilence(t.Context(), &s))
+			noError(t, f.AddSilence(t.Context(), Ann, &s))
 		}
-		_, err = f.EndSilence(t.Context(), "s_2", "user:bob", start.Add(time.Hour))
+		_, err = f.EndSilence(t.Context(), author("user:bob"), "s_2", start.Add(time.Hour))
 		noError(t, err)
 		_, err = f.Prune(t.Context(), start.Add(time.Hour), 100)
 		noError(t, err)

@@ -43,7 +43,7 @@ var silencePushTests = []testCase{
 	{"a delivery that is held back is due when the silence ends, and no attempt counts", func(t *testing.T, f *fixture) {
 		f.register(t)
 		one := silenced(t, "s_1", "rule=x")
-		noError(t, f.AddSilence(t.Context(), &one))
+		noError(t, f.AddSilence(t.Context(), Ann, &one))
 		f.commit(t, 1, to([]ledger.Target{important}, numbered("n_", 2)...))
 		got := f.claimPushes(t, "a", 1).List
 		f.hold(t, "s_1", got, time.Minute)
@@ -68,13 +68,13 @@ var silencePushTests = []testCase{
 	{"ending a silence lets go what it holds, and what it was about to hold", func(t *testing.T, f *fixture) {
 		f.register(t)
 		one, two := silenced(t, "s_1", "rule=x"), silenced(t, "s_2", "rule=x")
-		noError(t, f.AddSilence(t.Context(), &one))
-		noError(t, f.AddSilence(t.Context(), &two))
+		noError(t, f.AddSilence(t.Context(), Ann, &one))
+		noError(t, f.AddSilence(t.Context(), Ann, &two))
 		f.commit(t, 1, to([]ledger.Target{important}, numbered("n_", 4)...))
 		got := f.claimPushes(t, "a", 4).List
 		f.hold(t, "s_1", got[:1], time.Hour)
 		f.hold(t, "s_2", got[1:2], time.Hour)
-		_, err := f.EndSilence(t.Context(), "s_1", "user:bob", start.Add(time.Minute))
+		_, err := f.EndSilence(t.Context(), author("user:bob"), "s_1", start.Add(time.Minute))
 		noError(t, err)
 		f.hold(t, "s_1", got[2:3], time.Hour) // by a node that does not know of it yet
 		f.hold(t, "s_9", got[3:], time.Hour)
@@ -85,7 +85,7 @@ var silencePushTests = []testCase{
 	{"what is held back keeps its order, its deadline and the expiry of its notice", func(t *testing.T, f *fixture) {
 		f.register(t)
 		one := silenced(t, "s_1", "rule=x")
-		noError(t, f.AddSilence(t.Context(), &one))
+		noError(t, f.AddSilence(t.Context(), Ann, &one))
 		f.commit(t, 1, to([]ledger.Target{within(30 * time.Second)}, ofKey("A", 0), ofKey("A", 1)))
 		got := f.claimPushes(t, "a", 10).List
 		equal(t, []string{"A_a"}, claimedIDs(sinks.Claims{List: got}))
@@ -98,7 +98,7 @@ var silencePushTests = []testCase{
 		f.commit(t, 2, to([]ledger.Target{important}, newNotice("n_1")))
 		got = f.claimPushes(t, "a", 10).List
 		f.hold(t, "s_1", got, time.Hour)
-		changed, _, err := f.RetryDeliveries(t.Context(), []int64{got[0].Seq})
+		changed, _, err := f.RetryDeliveries(t.Context(), Ann, []int64{got[0].Seq})
 		noError(t, err)
 		equal(t, 1, len(changed))
 		equal(t, "", f.heldBy(t, got[0].Seq))
@@ -110,13 +110,13 @@ var silencePushTests = []testCase{
 		b := f.other(t)
 		for n := range rounds {
 			one := silenced(t, "s_"+string(rune('a'+n)), "rule=x")
-			noError(t, f.AddSilence(t.Context(), &one))
+			noError(t, f.AddSilence(t.Context(), Ann, &one))
 			f.commit(t, n+1, to([]ledger.Target{important}, numbered("n_"+one.ID, 5)...))
 			got := f.claimPushes(t, "a", 5).List
 			var wg sync.WaitGroup
 			wg.Go(func() { f.hold(t, one.ID, got, time.Hour) })
 			wg.Go(func() {
-				if _, err := b.EndSilence(t.Context(), one.ID, "user:bob", start); err != nil {
+				if _, err := b.EndSilence(t.Context(), author("user:bob"), one.ID, start); err != nil {
 					t.Error(err)
 				}
 			})

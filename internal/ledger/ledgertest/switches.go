@@ -13,18 +13,18 @@ var switchTests = []testCase{
 		before := f.number(t, "switches")
 		off := ledger.Switch{Rule: rule, Scope: scope, State: ledger.SwitchOff, Until: start.Add(time.Hour), At: start, Reason: "stocktake", By: "user:ann"}
 		all := ledger.Switch{Rule: ledger.Every, Scope: ledger.Every, State: ledger.SwitchOff, At: start, By: "user:bo"}
-		noError(t, f.SetSwitch(t.Context(), off))
-		noError(t, f.SetSwitch(t.Context(), all))
+		noError(t, f.SetSwitch(t.Context(), author(off.By), off))
+		noError(t, f.SetSwitch(t.Context(), author(all.By), all))
 		f.hasSwitches(t, all, off)
 		off = ledger.Switch{Rule: rule, Scope: scope, State: ledger.SwitchCleared, At: start.Add(time.Minute), By: "user:bo"}
-		noError(t, f.SetSwitch(t.Context(), off))
+		noError(t, f.SetSwitch(t.Context(), author(off.By), off))
 		f.hasSwitches(t, all, off)
 		equal(t, before+3, f.number(t, "switches"))
 	}},
 	{"a switch outlives its rule", func(t *testing.T, f *fixture) {
 		f.register(t)
 		off := ledger.Switch{Rule: rule, Scope: scope, State: ledger.SwitchOff, At: start, By: "user:ann"}
-		noError(t, f.SetSwitch(t.Context(), off))
+		noError(t, f.SetSwitch(t.Context(), author(off.By), off))
 		_, err := f.Forget(t.Context(), map[string]bool{})
 		noError(t, err)
 		f.hasSwitches(t, off)

@@ -13,42 +13,42 @@ var tokenTests = []testCase{
 	{"tokens are listed as they were added, the latest first", func(t *testing.T, f *fixture) {
 		f.hasTokens(t, f)
 		bare := ledger.Token{ID: "t_bare", Hash: hashOf("bare"), Name: "bare", Subject: "service:x", Created: start, CreatedBy: "user:ann"}
-		noError(t, f.AddToken(t.Context(), bare))
+		noError(t, f.AddToken(t.Context(), author(bare.CreatedBy), bare))
 		full := tokenOf("t_full", time.Minute)
-		noError(t, f.other(t).AddToken(t.Context(), full))
+		noError(t, f.other(t).AddToken(t.Context(), author(full.CreatedBy), full))
 		same := tokenOf("t_also", time.Minute)
-		noError(t, f.AddToken(t.Context(), same))
+		noError(t, f.AddToken(t.Context(), author(same.CreatedBy), same))
 		f.hasTokens(t, f, same, full, bare)
 		f.hasTokens(t, f.other(t), same, full, bare)
 	}},
 	{"an id and a hash are there once", func(t *testing.T, f *fixture) {
 		first := tokenOf("t_1", 0)
-		noError(t, f.AddToken(t.Context(), first))
+		noError(t, f.AddToken(t.Context(), author(first.CreatedBy), first))
 		again := tokenOf("t_1", time.Minute)
 		again.Hash = hashOf("another")
-		isError(t, ledger.ErrExists, f.AddToken(t.Context(), again))
+		isError(t, ledger.ErrExists, f.AddToken(t.Context(), author(again.CreatedBy), again))
 		again.ID, again.Hash = "t_2", first.Hash
-		isError(t, ledger.ErrExists, f.AddToken(t.Context(), again))
+		isError(t, ledger.ErrExists, f.AddToken(t.Context(), author(again.CreatedBy), again))
 		f.hasTokens(t, f, first)
 		equal(t, 1, f.number(t, "tokens"))
 	}},
 	{"a token is revoked once", func(t *testing.T, f *fixture) {
 		one, two := tokenOf("t_1", 0), tokenOf("t_2", time.Minute)
-		noError(t, f.AddToken(t.Context(), one))
-		noError(t, f.AddToken(t.Context(), two))
-		isError(t, ledger.ErrNotFound, f.RevokeToken(t.Context(), "t_none", "user:ann", start))
+		noError(t, f.AddToken(t.Context(), author(one.CreatedBy), one))
+		noError(t, f.AddToken(t.Context(), author(two.CreatedBy), two))
+		isError(t, ledger.ErrNotFound, f.RevokeToken(t.Context(), author("user:ann"), "t_none", start))
 		equal(t, 2, f.number(t, "tokens"))
-		noError(t, f.other(t).RevokeToken(t.Context(), one.ID, "user:ann", start.Add(time.Hour)))
+		noError(t, f.other(t).RevokeToken(t.Context(), author("user:ann"), one.ID, start.Add(time.Hour)))
 		equal(t, 3, f.number(t, "tokens"))
-		noError(t, f.RevokeToken(t.Context(), one.ID, "user:bob", start.Add(2*time.Hour)))
+		noError(t, f.RevokeToken(t.Context(), author("user:bob"), one.ID, start.Add(2*time.Hour)))
 		equal(t, 3, f.number(t, "tokens"))
 		one.Revoked, one.RevokedBy = start.Add(time.Hour), "user:ann"
 		f.hasTokens(t, f, two, one)
 	}},
 	{"the last use is kept, and is no change", func(t *testing.T, f *fixture) {
 		one, two := tokenOf("t_1", 0), tokenOf("t_2", time.Minute)
-		noError(t, f.AddToken(t.Context(), one))
-		noError(t, f.AddToken(t.Context(), two))
+		noError(t, f.AddToken(t.Context(), author(one.CreatedBy), one))
+		noError(t, f.AddToken(t.Context(), author(two.CreatedBy), two))
 		noError(t, f.UseTokens(t.Context(), nil))
 		noError(t, f.UseTokens(t.Context(), map[string]time.Time{"t_1": start.Add(time.Hour), "t_none": start}))
 		noError(t, f.other(t).UseTokens(t.Context(), map[string]time.Time{"t_1": start.Add(time.Minute), "t_2": start}))
@@ -60,9 +60,9 @@ var tokenTests = []testCase{
 		expired, revoked, live, endless := tokenOf("t_1", 0), tokenOf("t_2", 0), tokenOf("t_3", 0), tokenOf("t_4", 0)
 		expired.Expires, live.Expires, endless.Expires = start.Add(time.Hour), start.Add(3*time.Hour), time.Time{}
 		for _, token := range []ledger.Token{expired, revoked, live, endless} {
-			noError(t, f.AddToken(t.Context(), token))
+			noError(t, f.AddToken(t.Context(), author(token.CreatedBy), token))
 		}
-		noError(t, f.RevokeToken(t.Context(), revoked.ID, "user:ann", start.Add(time.Hour)))
+		noError(t, f.RevokeToken(t.Context(), author("user:ann"), revoked.ID, start.Add(time.Hour)))
 		for _, c := range []struct {
 			before time.Duration
 			want   int64
@@ -77,7 +77,7 @@ var tokenTests = []testCase{
 	{"uses and revocations at once", func(t *testing.T, f *fixture) {
 		ids := []string{"t_1", "t_2", "t_3"}
 		for _, id := range ids {
-			noError(t, f.AddToken(t.Context(), tokenOf(id, 0)))
+			noError(t, f.AddToken(t.Context(), author("local:root"), tokenOf(id, 0)))
 		}
 		a, b := ledger.Ledger(f), f.other(t)
 		var wg sync.WaitGroup
@@ -95,7 +95,7 @@ var tokenTests = []testCase{
 				}
 			})
 			wg.Go(func() {
-				if err := l.RevokeToken(t.Context(), ids[i%len(ids)], "user:ann", start); err != nil {
+				if err := l.RevokeToken(t.Context(), author("user:ann"), ids[i%len(ids)], start); err != nil {
 					t.Error(err)
 				}
 			})

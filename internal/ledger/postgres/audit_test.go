@@ -14,7 +14,7 @@ func TestAuditIsAppendOnly(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
 	l := open(t, url, ledger.Options{})
-	if err := l.AddChange(t.Context(), &ledger.Change{By: "user:ann", Via: ledger.ViaAPI, Action: "rule.run", Object: "rule:a"}); err != nil {
+	if err := l.AddChange(t.Context(), &ledger.Change{By: "user:ann", Via: ledger.ViaNone, Action: "rule.run", Object: "rule:a"}); err != nil {
 		t.Fatal(err)
 	}
 	c, err := pgx.Connect(t.Context(), url)
@@ -30,7 +30,7 @@ func TestAuditIsAppendOnly(t *testing.T) {
 			t.Errorf("%s: %v", statement, err)
 		}
 	}
-	if list, err := l.Changes(t.Context(), ledger.ChangeFilter{Limit: 10}); err != nil || len(list) != 1 || list[0].By != "user:ann" {
+	if list, _, err := l.Changes(t.Context(), ledger.ChangeFilter{Limit: 10}); err != nil || len(list) != 1 || list[0].By != "user:ann" {
 		t.Errorf("left: %+v, %v", list, err)
 	}
 }

@@ -7,28 +7,41 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
 	"tallyman/sinks"
 )
 
 // PutSubscriber implements ledger.Book.
-func (l *Ledger) PutSubscriber(ctx context.Context, s sinks.Subscriber) (added bool, err error) {
+func (l *Ledger) PutSubscriber(ctx context.Context, who ledger.Author, s sinks.Subscriber) (added bool, err error) {
 	if err := ledger.CheckSubscriber(&s); err != nil {
 		return false, err
 	}
-	if err := l.pool.QueryRow(ctx, queries.Get("put-subscriber"), rows.SubscriberArgs(&s)...).Scan(&added); err != nil {
-		return false, failed("put subscriber", err)
-	}
-	return added, nil
+	err = l.change(ctx, "put subscriber", who, func(tx pgx.Tx) (*ledger.Change, error) {
+		before, err := one(ctx, tx, "subscribers", scanSubscriber, []string{s.ID})
+		if err != nil {
+			return nil, err
+		}
+		added = before == nil
+		_, err = tx.Exec(ctx, queries.Get("put-subscriber"), rows.SubscriberArgs(&s)...)
+		return record.SubscriberPut(before, &s), err
+	})
+	return added && err == nil, err
 }
 
 // DeleteSubscriber implements ledger.Book.
-func (l *Ledger) DeleteSubscriber(ctx context.Context, id string) error {
-	n, err := l.exec(ctx, "delete-subscriber", id)
-	if err == nil && n == 0 {
-		err = fmt.Errorf("%w: subscriber %q", ledger.ErrNotFound, id)
-	}
-	return err
+func (l *Ledger) DeleteSubscriber(ctx context.Context, who ledger.Author, id string) error {
+	return l.change(ctx, "delete subscriber", who, func(tx pgx.Tx) (*ledger.Change, error) {
+		before, err := one(ctx, tx, "subscribers", scanSubscriber, []string{id})
+		if err != nil {
+			return nil, err
+		}
+		if before == nil {
+			return nil, fmt.Errorf("%w: subscriber %q", ledger.ErrNotFound, id)
+		}
+		_, err = tx.Exec(ctx, queries.Get("delete-subscriber"), id)
+		return record.SubscriberDeleted(before), err
+	})
 }
 
 // Subscribers implements ledger.Book.

@@ -13,6 +13,7 @@ import (
 	"tallyman/engine/finding"
 	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/ledgertest"
 	"tallyman/internal/testenv"
 	"tallyman/rules/catalog"
 )
@@ -174,7 +175,7 @@ func prepare(t testing.TB, l ledger.Ledger) {
 	if _, err := l.Register(t.Context(), "r", "", at(0)); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.PutType(t.Context(), catalog.Type{Code: "REP_NOTICE", ID: 1}); err != nil {
+	if err := l.PutType(t.Context(), ledgertest.Ann, catalog.Type{Code: "REP_NOTICE", ID: 1}); err != nil {
 		t.Fatal(err)
 	}
 }

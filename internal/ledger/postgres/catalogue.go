@@ -7,19 +7,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
 	"tallyman/rules/catalog"
 )
 
 // Types implements ledger.Catalogue.
 func (l *Ledger) Types(ctx context.Context) (catalog.Catalog, error) {
-	list, err := query(ctx, l, "types", func(r pgx.CollectableRow) (catalog.Type, error) {
-		var t rows.Type
-		if err := r.Scan(t.Columns()...); err != nil {
-			return catalog.Type{}, err
-		}
-		return t.Type()
-	})
+	list, err := query(ctx, l, "types", scanType)
 	if err != nil {
 		return nil, err
 	}
@@ -28,6 +23,14 @@ func (l *Ledger) Types(ctx context.Context) (catalog.Catalog, error) {
 		types[t.Code] = t
 	}
 	return types, nil
+}
+
+func scanType(r pgx.CollectableRow) (catalog.Type, error) {
+	var t rows.Type
+	if err := r.Scan(t.Columns()...); err != nil {
+		return catalog.Type{}, err
+	}
+	return t.Type()
 }
 
 // TypesVersion implements ledger.Catalogue.
@@ -40,14 +43,18 @@ func (l *Ledger) TypesVersion(ctx context.Context) (int64, error) {
 }
 
 // PutType implements ledger.Catalogue.
-func (l *Ledger) PutType(ctx context.Context, t catalog.Type) error {
+func (l *Ledger) PutType(ctx context.Context, who ledger.Author, t catalog.Type) error {
 	args, err := rows.TypeArgs(&t)
 	if err != nil {
 		return err
 	}
-	return l.changeTypes(ctx, func(tx pgx.Tx) (bool, error) {
-		_, err := tx.Exec(ctx, queries.Get("put-type"), args...)
-		return true, taken(err, &t)
+	return l.changeTypes(ctx, who, func(tx pgx.Tx) (*ledger.Change, error) {
+		before, err := one(ctx, tx, "type", scanType, t.Code)
+		if err != nil {
+			return nil, err
+		}
+		_, err = tx.Exec(ctx, queries.Get("put-type"), args...)
+		return record.TypePut(before, &t), taken(err, &t)
 	})
 }
 
@@ -60,48 +67,54 @@ func taken(err error, t *catalog.Type) error {
 }
 
 // DeleteType implements ledger.Catalogue.
-func (l *Ledger) DeleteType(ctx context.Context, code string) error {
-	return l.changeTypes(ctx, func(tx pgx.Tx) (bool, error) {
-		tag, err := tx.Exec(ctx, queries.Get("delete-type"), code)
-		if err == nil && tag.RowsAffected() == 0 {
-			err = fmt.Errorf("%w: type %q", ledger.ErrNotFound, code)
+func (l *Ledger) DeleteType(ctx context.Context, who ledger.Author, code string) error {
+	return l.changeTypes(ctx, who, func(tx pgx.Tx) (*ledger.Change, error) {
+		before, err := one(ctx, tx, "type", scanType, code)
+		if err != nil {
+			return nil, err
 		}
-		return true, err
+		if before == nil {
+			return nil, fmt.Errorf("%w: type %q", ledger.ErrNotFound, code)
+		}
+		_, err = tx.Exec(ctx, queries.Get("delete-type"), code)
+		return record.TypeDeleted(before), err
 	})
 }
 
 // SeedTypes implements ledger.Catalogue.
-func (l *Ledger) SeedTypes(ctx context.Context, types catalog.Catalog) (added int, err error) {
-	err = l.changeTypes(ctx, func(tx pgx.Tx) (bool, error) {
-		added = 0
+func (l *Ledger) SeedTypes(ctx context.Context, who ledger.Author, types catalog.Catalog) (int, error) {
+	var added []catalog.Type
+	err := l.changeTypes(ctx, who, func(tx pgx.Tx) (*ledger.Change, error) {
 		for _, t := range rows.Sorted(types) {
 			args, err := rows.TypeArgs(&t)
 			if err != nil {
-				return false, err
+				return nil, err
 			}
 			tag, err := tx.Exec(ctx, queries.Get("seed-type"), args...)
 			if err != nil {
-				return false, taken(err, &t)
+				return nil, taken(err, &t)
 			}
-			added += int(tag.RowsAffected())
+			if tag.RowsAffected() > 0 {
+				added = append(added, t)
+			}
 		}
-		return added > 0, nil
+		return record.TypesSeeded(added), nil
 	})
 	if err != nil {
 		return 0, err
 	}
-	return added, nil
+	return len(added), nil
 }
 
-// changeTypes runs do and lets the version grow if it says that something changed.
-func (l *Ledger) changeTypes(ctx context.Context, do func(pgx.Tx) (bool, error)) error {
-	return l.inTx(ctx, "change types", func(tx pgx.Tx) error {
-		changed, err := do(tx)
-		if err != nil || !changed {
-			return err
+// changeTypes is change, and lets the version grow if something was changed.
+func (l *Ledger) changeTypes(ctx context.Context, who ledger.Author, do func(pgx.Tx) (*ledger.Change, error)) error {
+	return l.change(ctx, "change types", who, func(tx pgx.Tx) (*ledger.Change, error) {
+		c, err := do(tx)
+		if err != nil || c == nil {
+			return nil, err
 		}
 		_, err = tx.Exec(ctx, queries.Get("count-types-version"))
-		return err
+		return c, err
 	})
 }
 
@@ -120,16 +133,16 @@ func (l *Ledger) Subscriptions(ctx context.Context, f ledger.SubscriptionFilter)
 }
 
 // AddSubscriptions implements ledger.Catalogue.
-func (l *Ledger) AddSubscriptions(ctx context.Context, subs []ledger.Subscription) (added int, err error) {
-	return l.addSubscriptions(ctx, subs, false)
+func (l *Ledger) AddSubscriptions(ctx context.Context, who ledger.Author, subs []ledger.Subscription) (added int, err error) {
+	return l.addSubscriptions(ctx, who, subs, false)
 }
 
 // SeedSubscriptions implements ledger.Catalogue.
-func (l *Ledger) SeedSubscriptions(ctx context.Context, subs []ledger.Subscription) (added int, err error) {
-	return l.addSubscriptions(ctx, subs, true)
+func (l *Ledger) SeedSubscriptions(ctx context.Context, who ledger.Author, subs []ledger.Subscription) (added int, err error) {
+	return l.addSubscriptions(ctx, who, subs, true)
 }
 
-func (l *Ledger) addSubscriptions(ctx context.Context, subs []ledger.Subscription, seed bool) (int, error) {
+func (l *Ledger) addSubscriptions(ctx context.Context, who ledger.Author, subs []ledger.Subscription, seed bool) (int, error) {
 	if len(subs) == 0 {
 		return 0, nil
 	}
@@ -142,30 +155,39 @@ func (l *Ledger) addSubscriptions(ctx context.Context, subs []ledger.Subscriptio
 		warehouses = append(warehouses, s.Warehouse)
 		subscribers = append(subscribers, s.Subscriber)
 	}
-	var added int64
-	err := l.inTx(ctx, "add subscriptions", func(tx pgx.Tx) error {
+	var added []ledger.Subscription
+	err := l.change(ctx, "add subscriptions", who, func(tx pgx.Tx) (*ledger.Change, error) {
 		first, err := tx.Exec(ctx, queries.Get("mark-subscribed"))
 		if err != nil || (seed && first.RowsAffected() == 0) {
-			return err
+			return nil, err
 		}
-		tag, err := tx.Exec(ctx, queries.Get("add-subscriptions"), types, warehouses, subscribers)
-		if hasState(err, foreignKeyViolation) {
-			return fmt.Errorf("%w: a type of the subscriptions", ledger.ErrNotFound)
+		found, err := tx.Query(ctx, queries.Get("add-subscriptions"), types, warehouses, subscribers)
+		if err == nil {
+			added, err = pgx.CollectRows(found, pgx.RowToStructByPos[ledger.Subscription])
 		}
-		added = tag.RowsAffected()
-		return err
+		switch {
+		case hasState(err, foreignKeyViolation):
+			return nil, fmt.Errorf("%w: a type of the subscriptions", ledger.ErrNotFound)
+		case err != nil:
+			return nil, err
+		case seed:
+			return record.SubscriptionsSeeded(subs, added), nil
+		}
+		return record.SubscriptionsAdded(subs, added), nil
 	})
 	if err != nil {
 		return 0, err
 	}
-	return int(added), nil
+	return len(added), nil
 }
 
 // RemoveSubscription implements ledger.Catalogue.
-func (l *Ledger) RemoveSubscription(ctx context.Context, s ledger.Subscription) error {
-	n, err := l.exec(ctx, "remove-subscription", s.Type, s.Warehouse, s.Subscriber)
-	if err == nil && n == 0 {
-		err = fmt.Errorf("%w: that subscription", ledger.ErrNotFound)
-	}
-	return err
+func (l *Ledger) RemoveSubscription(ctx context.Context, who ledger.Author, s ledger.Subscription) error {
+	return l.change(ctx, "remove subscription", who, func(tx pgx.Tx) (*ledger.Change, error) {
+		tag, err := tx.Exec(ctx, queries.Get("remove-subscription"), s.Type, s.Warehouse, s.Subscriber)
+		if err == nil && tag.RowsAffected() == 0 {
+			err = fmt.Errorf("%w: that subscription", ledger.ErrNotFound)
+		}
+		return record.SubscriptionRemoved(s), err
+	})
 }

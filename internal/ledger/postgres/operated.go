@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
 )
 
@@ -62,43 +63,97 @@ func (l *Ledger) Delivery(ctx context.Context, seq int64) (ledger.DeliveryRecord
 func noDelivery(seq int64) error { return fmt.Errorf("%w: delivery %d", ledger.ErrNotFound, seq) }
 
 // CancelDeliveries implements ledger.Operated.
-func (l *Ledger) CancelDeliveries(ctx context.Context, seqs []int64, reason string) (changed []int64, err error) {
+func (l *Ledger) CancelDeliveries(ctx context.Context, who ledger.Author, seqs []int64, reason string) (changed []int64, err error) {
 	if len(seqs) == 0 {
 		return nil, nil
 	}
+	reason = rows.Text(reason)
 	err = again(func() error {
 		changed = nil
 		begin := func(b *pgx.Batch) {
-			b.Queue(queries.Get("by-key"))
-			b.Queue(queries.Get("lock-pushes"), seqs, seqs)
+			b.Queue(queries.Get("lock-audit"))
+			beginCancel(b, seqs, reason, &changed)
 		}
-		return l.inShortTx(ctx, "cancel deliveries", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
-			last.Queue(queries.Get("cancel-deliveries"), seqs, rows.Text(reason)).Query(collect(&changed))
+		return l.changeShortly(ctx, "cancel deliveries", who, begin, func(last *pgx.Batch) *ledger.Change {
+			l.releaseNext(last, seqs, followed{})
+			slices.Sort(changed)
+			return record.DeliveriesCanceled(changed, reason)
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return changed, nil
+}
+
+// beginCancel adds the statements that cancel deliveries, before what they release.
+func beginCancel(b *pgx.Batch, seqs []int64, reason string, changed *[]int64) {
+	b.Queue(queries.Get("by-key"))
+	b.Queue(queries.Get("lock-pushes"), seqs, seqs)
+	b.Queue(queries.Get("cancel-deliveries"), seqs, reason).Query(collect(changed))
+}
+
+// expireDeliveries cancels deliveries whose notices have expired, which nobody asked for and needs no record.
+func (l *Ledger) expireDeliveries(ctx context.Context, seqs []int64) error {
+	return again(func() error {
+		var changed []int64
+		begin := func(b *pgx.Batch) { beginCancel(b, seqs, "the notice has expired", &changed) }
+		return l.inShortTx(ctx, "expire deliveries", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
 			l.releaseNext(last, seqs, followed{})
 			return nil
 		})
 	})
-	slices.Sort(changed)
-	return changed, err
+}
+
+// changeShortly is change in few round trips: begin is as in inShortTx, and begins with lock-audit; do leaves what comes after and says what was changed.
+func (l *Ledger) changeShortly(ctx context.Context, what string, who ledger.Author, begin func(*pgx.Batch), do func(last *pgx.Batch) *ledger.Change) error {
+	recorded := false
+	err := l.inShortTx(ctx, what, begin, func(ctx context.Context, conn *pgx.Conn, last *pgx.Batch) error {
+		c := do(last)
+		if c == nil {
+			return nil
+		}
+		l.step(ledger.StepChanged)
+		if err := l.addRecord(ctx, conn, who, c); err != nil {
+			return err
+		}
+		recorded = true
+		l.step(ledger.StepRecorded)
+		return nil
+	})
+	if recorded && err == nil {
+		l.step(ledger.StepCommitted)
+	}
+	return err
 }
 
 // RetryDeliveries implements ledger.Operated.
-func (l *Ledger) RetryDeliveries(ctx context.Context, seqs []int64) (changed []int64, lanes []ledger.Lane, err error) {
+func (l *Ledger) RetryDeliveries(ctx context.Context, who ledger.Author, seqs []int64) (changed []int64, lanes []ledger.Lane, err error) {
 	if len(seqs) == 0 {
 		return nil, nil, nil
 	}
 	err = again(func() error {
 		changed = nil
+		before := record.DeliveryStates{}
 		clock := l.clock()
 		begin := func(b *pgx.Batch) {
+			b.Queue(queries.Get("lock-audit"))
 			b.Queue(queries.Get("by-key"))
-			b.Queue(queries.Get("lock-retries"))
 			b.Queue(queries.Get("lock-rules"), seqs)
 			b.Queue(queries.Get("lock-pushes"), seqs, seqs)
 			b.Queue(queries.Get("hasten-pushes"), seqs, clock).Query(collect(&changed))
-			b.Queue(queries.Get("revive-deliveries"), seqs, clock).Query(collect(&changed))
+			b.Queue(queries.Get("revive-deliveries"), seqs, clock).Query(func(found pgx.Rows) error {
+				var seq int64
+				var state int16
+				_, err := pgx.ForEachRow(found, []any{&seq, &state}, func() error {
+					changed, before[seq] = append(changed, seq), ledger.DeliveryState(state)
+					return nil
+				})
+				return err
+			})
 		}
-		return l.inShortTx(ctx, "retry deliveries", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
+		return l.changeShortly(ctx, "retry deliveries", who, begin, func(last *pgx.Batch) *ledger.Change {
+			slices.Sort(changed)
 			last.Queue(queries.Get("revive-pushes"), changed, clock)
 			last.Queue(queries.Get("line-up"), changed, clock)
 			l.releaseNext(last, changed, followed{})
@@ -107,13 +162,12 @@ func (l *Ledger) RetryDeliveries(ctx context.Context, seqs []int64) (changed []i
 				lanes, err = pgx.CollectRows(found, pgx.RowToStructByPos[ledger.Lane])
 				return err
 			})
-			return nil
+			return record.DeliveriesRetried(before, changed)
 		})
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	slices.Sort(changed)
 	return changed, lanes, nil
 }
 

@@ -49,6 +49,7 @@ var session = map[string]string{
 type Ledger struct {
 	pool *pgxpool.Pool
 	now  func() time.Time // nil = the server's clock
+	step func(string)     // see ledger.Options.Step
 
 	mu     sync.Mutex
 	lanes  map[ledger.Lane]int32 // ids, which never change
@@ -83,7 +84,7 @@ func connect(ctx context.Context, url string, opts ledger.Options, session map[s
 	if err != nil {
 		return nil, fmt.Errorf("ledger: connect: %w", err)
 	}
-	l := &Ledger{pool: pool, now: opts.Now, lanes: map[ledger.Lane]int32{}, queues: map[string]int32{}}
+	l := &Ledger{pool: pool, now: opts.Now, step: opts.Steps(), lanes: map[ledger.Lane]int32{}, queues: map[string]int32{}}
 	if err := l.checkSchema(ctx); err != nil {
 		pool.Close()
 		return nil, err

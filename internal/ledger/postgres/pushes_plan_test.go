@@ -10,6 +10,7 @@ import (
 	"tallyman/engine/finding"
 	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/ledgertest"
 	"tallyman/internal/testenv"
 	"tallyman/sinks"
 )
@@ -92,9 +93,9 @@ func pushRound(t *testing.T, l ledger.Ledger, n int) {
 			settled = append(settled, sinks.Settled{Seq: claims.List[i].Seq, Token: claims.List[i].Token, Kind: kinds[i%len(kinds)]})
 		}
 		check(l.SettlePushes(ctx, settled))
-		_, _, err = l.RetryDeliveries(ctx, seqs)
+		_, _, err = l.RetryDeliveries(ctx, ledgertest.Ann, seqs)
 		check(err)
-		_, err = l.CancelDeliveries(ctx, seqs, "no")
+		_, err = l.CancelDeliveries(ctx, ledgertest.Ann, seqs, "no")
 		check(err)
 	}
 }

@@ -78,7 +78,7 @@ func (l *Ledger) Prune(ctx context.Context, before time.Time, keepRuns int) (int
 		if len(expired) == 0 {
 			break
 		}
-		if _, err := l.CancelDeliveries(ctx, expired, "the notice has expired"); err != nil {
+		if err := l.expireDeliveries(ctx, expired); err != nil {
 			return removed, err
 		}
 	}

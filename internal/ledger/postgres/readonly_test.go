@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/ledgertest"
 	"tallyman/internal/ledger/postgres"
 )
 
@@ -33,7 +34,7 @@ func TestOpenReadOnly(t *testing.T) {
 	if _, err := view.Register(t.Context(), "new", "", at(0)); err == nil {
 		t.Error("a rule was registered")
 	}
-	if err := view.Demote(t.Context(), "r", ""); err == nil {
+	if err := view.Demote(t.Context(), ledgertest.Ann, "r", ""); err == nil {
 		t.Error("a rule was demoted")
 	}
 	var _ ledger.View = view

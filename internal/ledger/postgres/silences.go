@@ -9,44 +9,53 @@ import (
 
 	"tallyman/engine/silence"
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
 )
 
 // AddSilence implements ledger.Silences.
-func (l *Ledger) AddSilence(ctx context.Context, s *silence.Silence) error {
-	args, err := rows.SilenceArgs(s)
+func (l *Ledger) AddSilence(ctx context.Context, who ledger.Author, s *silence.Silence) error {
+	added := *s
+	added.Author = who.By
+	args, err := rows.SilenceArgs(&added)
 	if err != nil {
 		return err
 	}
-	return l.inTx(ctx, "add silence", func(tx pgx.Tx) error {
+	return l.change(ctx, "add silence", who, func(tx pgx.Tx) (*ledger.Change, error) {
 		tag, err := tx.Exec(ctx, queries.Get("add-silence"), args...)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if tag.RowsAffected() == 0 {
-			return fmt.Errorf("%w: silence %s", ledger.ErrExists, s.ID)
+			return nil, fmt.Errorf("%w: silence %s", ledger.ErrExists, s.ID)
 		}
 		_, err = tx.Exec(ctx, queries.Get("count-silences"))
-		return err
+		return record.SilenceAdded(&added), err
 	})
 }
 
 // EndSilence implements ledger.Silences. What it has held is let go in a transaction of its own, after all that were about to hold
 // something in its name: they have it locked.
-func (l *Ledger) EndSilence(ctx context.Context, id, by string, at time.Time) (ended bool, err error) {
-	err = l.inTx(ctx, "end silence", func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, queries.Get("end-silence"), id, rows.Micros(at), by)
+func (l *Ledger) EndSilence(ctx context.Context, who ledger.Author, id string, at time.Time) (ended bool, err error) {
+	if id == "" { // which stands for all of them
+		return false, noSilence(id)
+	}
+	err = l.change(ctx, "end silence", who, func(tx pgx.Tx) (*ledger.Change, error) {
+		before, err := one(ctx, tx, "silences", scanSilence, id)
+		if err != nil {
+			return nil, err
+		}
+		if before == nil {
+			return nil, noSilence(id)
+		}
+		tag, err := tx.Exec(ctx, queries.Get("end-silence"), id, rows.Micros(at), who.By)
 		if ended = err == nil && tag.RowsAffected() > 0; !ended {
-			return err
+			return nil, err
 		}
 		_, err = tx.Exec(ctx, queries.Get("count-silences"))
-		return err
+		return record.SilenceEnded(before, who.By, at), err
 	})
-	if err != nil {
-		return false, err
-	}
-	if !ended {
-		_, err := l.Silence(ctx, id)
+	if err != nil || !ended {
 		return false, err
 	}
 	err = again(func() error {
@@ -63,22 +72,26 @@ func (l *Ledger) Silence(ctx context.Context, id string) (silence.Silence, error
 		return silence.Silence{}, err
 	}
 	if len(list) == 0 || id == "" {
-		return silence.Silence{}, fmt.Errorf("%w: silence %q", ledger.ErrNotFound, id)
+		return silence.Silence{}, noSilence(id)
 	}
 	return list[0], nil
 }
+
+func noSilence(id string) error { return fmt.Errorf("%w: silence %q", ledger.ErrNotFound, id) }
 
 // Silences implements ledger.Silences.
 func (l *Ledger) Silences(ctx context.Context) ([]silence.Silence, error) { return l.silences(ctx, "") }
 
 func (l *Ledger) silences(ctx context.Context, id string) ([]silence.Silence, error) {
-	return query(ctx, l, "silences", func(r pgx.CollectableRow) (silence.Silence, error) {
-		var s rows.Silence
-		if err := r.Scan(s.Columns()...); err != nil {
-			return silence.Silence{}, err
-		}
-		return s.Silence()
-	}, id)
+	return query(ctx, l, "silences", scanSilence, id)
+}
+
+func scanSilence(r pgx.CollectableRow) (silence.Silence, error) {
+	var s rows.Silence
+	if err := r.Scan(s.Columns()...); err != nil {
+		return silence.Silence{}, err
+	}
+	return s.Silence()
 }
 
 // HeldBack implements ledger.Silences.

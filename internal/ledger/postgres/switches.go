@@ -7,26 +7,34 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
 )
 
 // Switches implements ledger.Switches.
 func (l *Ledger) Switches(ctx context.Context) ([]ledger.Switch, error) {
-	return query(ctx, l, "switches", func(r pgx.CollectableRow) (ledger.Switch, error) {
-		var s rows.Switch
-		err := r.Scan(s.Columns()...)
-		return s.Switch(), err
-	})
+	return query(ctx, l, "switches", scanSwitch)
+}
+
+func scanSwitch(r pgx.CollectableRow) (ledger.Switch, error) {
+	var s rows.Switch
+	err := r.Scan(s.Columns()...)
+	return s.Switch(), err
 }
 
 // SetSwitch implements ledger.Switches.
-func (l *Ledger) SetSwitch(ctx context.Context, s ledger.Switch) error {
-	return l.inTx(ctx, "set switch", func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, queries.Get("count-switches")); err != nil {
-			return err
+func (l *Ledger) SetSwitch(ctx context.Context, who ledger.Author, s ledger.Switch) error {
+	s.By = who.By
+	return l.change(ctx, "set switch", who, func(tx pgx.Tx) (*ledger.Change, error) {
+		before, err := one(ctx, tx, "switch", scanSwitch, s.Rule, s.Scope)
+		if err != nil {
+			return nil, err
 		}
-		_, err := tx.Exec(ctx, queries.Get("set-switch"), rows.SwitchArgs(&s)...)
-		return err
+		if _, err := tx.Exec(ctx, queries.Get("set-switch"), rows.SwitchArgs(&s)...); err != nil {
+			return nil, err
+		}
+		_, err = tx.Exec(ctx, queries.Get("count-switches"))
+		return record.SwitchSet(before, &s), err
 	})
 }
 

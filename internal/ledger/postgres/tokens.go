@@ -8,46 +8,54 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
 )
 
 // AddToken implements ledger.Tokens.
-func (l *Ledger) AddToken(ctx context.Context, t ledger.Token) error {
-	return l.changeTokens(ctx, "add token", func(tx pgx.Tx) (int64, error) {
-		tag, err := tx.Exec(ctx, queries.Get("add-token"), rows.TokenArgs(&t)...)
+func (l *Ledger) AddToken(ctx context.Context, who ledger.Author, t ledger.Token) error {
+	t.CreatedBy = who.By
+	return l.change(ctx, "add token", who, func(tx pgx.Tx) (*ledger.Change, error) {
+		_, err := tx.Exec(ctx, queries.Get("add-token"), rows.TokenArgs(&t)...)
 		if hasState(err, uniqueViolation) {
-			err = fmt.Errorf("%w: token %s", ledger.ErrExists, t.ID)
+			return nil, fmt.Errorf("%w: token %s", ledger.ErrExists, t.ID)
 		}
-		return tag.RowsAffected(), err
+		if err == nil {
+			_, err = tx.Exec(ctx, queries.Get("count-tokens"))
+		}
+		return record.TokenAdded(&t), err
 	})
 }
 
 // ListTokens implements ledger.Tokens.
 func (l *Ledger) ListTokens(ctx context.Context) ([]ledger.Token, error) {
-	return query(ctx, l, "tokens", func(r pgx.CollectableRow) (ledger.Token, error) {
-		var t rows.Token
-		if err := r.Scan(t.Columns()...); err != nil {
-			return ledger.Token{}, err
-		}
-		return t.Token()
-	})
+	return query(ctx, l, "tokens", scanToken)
+}
+
+func scanToken(r pgx.CollectableRow) (ledger.Token, error) {
+	var t rows.Token
+	if err := r.Scan(t.Columns()...); err != nil {
+		return ledger.Token{}, err
+	}
+	return t.Token()
 }
 
 // RevokeToken implements ledger.Tokens.
-func (l *Ledger) RevokeToken(ctx context.Context, id, by string, at time.Time) error {
-	return l.changeTokens(ctx, "revoke token", func(tx pgx.Tx) (int64, error) {
-		tag, err := tx.Exec(ctx, queries.Get("revoke-token"), id, by, rows.Micros(at))
-		if err != nil || tag.RowsAffected() > 0 {
-			return tag.RowsAffected(), err
+func (l *Ledger) RevokeToken(ctx context.Context, who ledger.Author, id string, at time.Time) error {
+	return l.change(ctx, "revoke token", who, func(tx pgx.Tx) (*ledger.Change, error) {
+		before, err := one(ctx, tx, "token", scanToken, id)
+		if err != nil {
+			return nil, err
 		}
-		var there bool
-		if err := tx.QueryRow(ctx, queries.Get("has-token"), id).Scan(&there); err != nil {
-			return 0, err
+		if before == nil {
+			return nil, fmt.Errorf("%w: token %q", ledger.ErrNotFound, id)
 		}
-		if !there {
-			return 0, fmt.Errorf("%w: token %q", ledger.ErrNotFound, id)
+		tag, err := tx.Exec(ctx, queries.Get("revoke-token"), id, who.By, rows.Micros(at))
+		if err != nil || tag.RowsAffected() == 0 {
+			return nil, err
 		}
-		return 0, nil
+		_, err = tx.Exec(ctx, queries.Get("count-tokens"))
+		return record.TokenRevoked(before, who.By, at), err
 	})
 }
 
@@ -66,22 +74,13 @@ func (l *Ledger) UseTokens(ctx context.Context, used map[string]time.Time) error
 
 // ForgetTokens implements ledger.Tokens.
 func (l *Ledger) ForgetTokens(ctx context.Context, before time.Time) (n int64, err error) {
-	err = l.changeTokens(ctx, "forget tokens", func(tx pgx.Tx) (int64, error) {
+	err = l.inTx(ctx, "forget tokens", func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, queries.Get("forget-tokens"), rows.Micros(before))
-		n = tag.RowsAffected()
-		return n, err
-	})
-	return n, err
-}
-
-// changeTokens runs do and lets the number of the tokens grow if it changed any.
-func (l *Ledger) changeTokens(ctx context.Context, what string, do func(pgx.Tx) (int64, error)) error {
-	return l.inTx(ctx, what, func(tx pgx.Tx) error {
-		changed, err := do(tx)
-		if err != nil || changed == 0 {
+		if n = tag.RowsAffected(); err != nil || n == 0 {
 			return err
 		}
 		_, err = tx.Exec(ctx, queries.Get("count-tokens"))
 		return err
 	})
+	return n, err
 }

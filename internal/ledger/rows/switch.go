@@ -44,3 +44,14 @@ func (n *Node) Columns() []any {
 func (n *Node) Node() ledger.Node {
 	return ledger.Node{Name: n.Name, Version: n.Version, Rules: n.Rules, Started: Time(n.Started), Seen: Time(n.Seen)}
 }
+
+// Promotion is what a row of rule_scopes says of a promotion; At 0 = there is none.
+type Promotion struct {
+	At int64
+	By string
+}
+
+// Of is the promotion of that rule and scope.
+func (p *Promotion) Of(rule, scope string) *ledger.Promotion {
+	return &ledger.Promotion{Rule: rule, Scope: scope, At: Time(p.At), By: p.By}
+}

@@ -13,7 +13,7 @@ func TestAuditIsAppendOnly(t *testing.T) {
 	t.Parallel()
 	path := migrated(t)
 	l := open(t, path, ledger.Options{})
-	if err := l.AddChange(t.Context(), &ledger.Change{By: "user:ann", Via: ledger.ViaAPI, Action: "rule.run", Object: "rule:a"}); err != nil {
+	if err := l.AddChange(t.Context(), &ledger.Change{By: "user:ann", Via: ledger.ViaNone, Action: "rule.run", Object: "rule:a"}); err != nil {
 		t.Fatal(err)
 	}
 	db, err := sql.Open("sqlite", "file:"+strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path))
@@ -30,7 +30,7 @@ func TestAuditIsAppendOnly(t *testing.T) {
 			t.Errorf("%s: %v", statement, err)
 		}
 	}
-	if list, err := l.Changes(t.Context(), ledger.ChangeFilter{Limit: 10}); err != nil || len(list) != 1 || list[0].By != "user:ann" {
+	if list, _, err := l.Changes(t.Context(), ledger.ChangeFilter{Limit: 10}); err != nil || len(list) != 1 || list[0].By != "user:ann" {
 		t.Errorf("left: %+v, %v", list, err)
 	}
 }

@@ -6,35 +6,51 @@ import (
 	"fmt"
 
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
 	"tallyman/sinks"
 )
 
 // PutSubscriber implements ledger.Book.
-func (l *Ledger) PutSubscriber(ctx context.Context, s sinks.Subscriber) (added bool, err error) {
+func (l *Ledger) PutSubscriber(ctx context.Context, who ledger.Author, s sinks.Subscriber) (added bool, err error) {
 	if err := ledger.CheckSubscriber(&s); err != nil {
 		return false, err
 	}
-	err = l.inTx(ctx, "put subscriber", func(tx *sql.Tx) error {
-		var found int
-		there, err := one(ctx, tx, "has-subscriber", []any{s.ID}, &found)
+	err = l.change(ctx, "put subscriber", who, func(tx *sql.Tx) (*ledger.Change, error) {
+		before, err := subscriber(ctx, tx, s.ID)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		added = !there
+		added = before == nil
 		_, err = exec(ctx, tx, "put-subscriber", rows.SubscriberArgs(&s)...)
-		return err
+		return record.SubscriberPut(before, &s), err
 	})
-	return added, err
+	return added && err == nil, err
+}
+
+// subscriber is the entry of the id, nil where it has none.
+func subscriber(ctx context.Context, tx *sql.Tx, id string) (*sinks.Subscriber, error) {
+	var row rows.Subscriber
+	if there, err := one(ctx, tx, "subscribers", []any{list([]string{id})}, row.Columns()...); err != nil || !there {
+		return nil, err
+	}
+	s, err := row.Subscriber()
+	return &s, err
 }
 
 // DeleteSubscriber implements ledger.Book.
-func (l *Ledger) DeleteSubscriber(ctx context.Context, id string) error {
-	n, err := l.exec(ctx, "delete-subscriber", id)
-	if err == nil && n == 0 {
-		err = fmt.Errorf("%w: subscriber %q", ledger.ErrNotFound, id)
-	}
-	return err
+func (l *Ledger) DeleteSubscriber(ctx context.Context, who ledger.Author, id string) error {
+	return l.change(ctx, "delete subscriber", who, func(tx *sql.Tx) (*ledger.Change, error) {
+		before, err := subscriber(ctx, tx, id)
+		if err != nil {
+			return nil, err
+		}
+		if before == nil {
+			return nil, fmt.Errorf("%w: subscriber %q", ledger.ErrNotFound, id)
+		}
+		_, err = exec(ctx, tx, "delete-subscriber", id)
+		return record.SubscriberDeleted(before), err
+	})
 }
 
 // Subscribers implements ledger.Book.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
 	"tallyman/rules/catalog"
 )
@@ -35,15 +36,29 @@ func (l *Ledger) TypesVersion(ctx context.Context) (int64, error) {
 }
 
 // PutType implements ledger.Catalogue.
-func (l *Ledger) PutType(ctx context.Context, t catalog.Type) error {
+func (l *Ledger) PutType(ctx context.Context, who ledger.Author, t catalog.Type) error {
 	args, err := rows.TypeArgs(&t)
 	if err != nil {
 		return err
 	}
-	return l.changeTypes(ctx, func(tx *sql.Tx) (bool, error) {
-		_, err := exec(ctx, tx, "put-type", args...)
-		return true, taken(err, &t)
+	return l.changeTypes(ctx, who, func(tx *sql.Tx) (*ledger.Change, error) {
+		before, err := typeOf(ctx, tx, t.Code)
+		if err != nil {
+			return nil, err
+		}
+		_, err = exec(ctx, tx, "put-type", args...)
+		return record.TypePut(before, &t), taken(err, &t)
 	})
+}
+
+// typeOf is the type of the code, nil where there is none.
+func typeOf(ctx context.Context, tx *sql.Tx, code string) (*catalog.Type, error) {
+	var row rows.Type
+	if there, err := one(ctx, tx, "type", []any{code}, row.Columns()...); err != nil || !there {
+		return nil, err
+	}
+	t, err := row.Type()
+	return &t, err
 }
 
 // taken turns a violation of the numeric id's uniqueness into ErrExists.
@@ -55,47 +70,54 @@ func taken(err error, t *catalog.Type) error {
 }
 
 // DeleteType implements ledger.Catalogue.
-func (l *Ledger) DeleteType(ctx context.Context, code string) error {
-	return l.changeTypes(ctx, func(tx *sql.Tx) (bool, error) {
-		n, err := exec(ctx, tx, "delete-type", code)
-		if err == nil && n == 0 {
-			err = fmt.Errorf("%w: type %q", ledger.ErrNotFound, code)
+func (l *Ledger) DeleteType(ctx context.Context, who ledger.Author, code string) error {
+	return l.changeTypes(ctx, who, func(tx *sql.Tx) (*ledger.Change, error) {
+		before, err := typeOf(ctx, tx, code)
+		if err != nil {
+			return nil, err
 		}
-		return true, err
+		if before == nil {
+			return nil, fmt.Errorf("%w: type %q", ledger.ErrNotFound, code)
+		}
+		_, err = exec(ctx, tx, "delete-type", code)
+		return record.TypeDeleted(before), err
 	})
 }
 
 // SeedTypes implements ledger.Catalogue.
-func (l *Ledger) SeedTypes(ctx context.Context, types catalog.Catalog) (added int, err error) {
-	err = l.changeTypes(ctx, func(tx *sql.Tx) (bool, error) {
+func (l *Ledger) SeedTypes(ctx context.Context, who ledger.Author, types catalog.Catalog) (int, error) {
+	var added []catalog.Type
+	err := l.changeTypes(ctx, who, func(tx *sql.Tx) (*ledger.Change, error) {
 		for _, t := range rows.Sorted(types) {
 			args, err := rows.TypeArgs(&t)
 			if err != nil {
-				return false, err
+				return nil, err
 			}
 			n, err := exec(ctx, tx, "seed-type", args...)
 			if err != nil {
-				return false, taken(err, &t)
+				return nil, taken(err, &t)
 			}
-			added += int(n)
+			if n > 0 {
+				added = append(added, t)
+			}
 		}
-		return added > 0, nil
+		return record.TypesSeeded(added), nil
 	})
 	if err != nil {
 		return 0, err
 	}
-	return added, nil
+	return len(added), nil
 }
 
-// changeTypes runs do and lets the version grow if it says that something changed.
-func (l *Ledger) changeTypes(ctx context.Context, do func(*sql.Tx) (bool, error)) error {
-	return l.inTx(ctx, "change types", func(tx *sql.Tx) error {
-		changed, err := do(tx)
-		if err != nil || !changed {
-			return err
+// changeTypes is change, and lets the version grow if something was changed.
+func (l *Ledger) changeTypes(ctx context.Context, who ledger.Author, do func(*sql.Tx) (*ledger.Change, error)) error {
+	return l.change(ctx, "change types", who, func(tx *sql.Tx) (*ledger.Change, error) {
+		c, err := do(tx)
+		if err != nil || c == nil {
+			return nil, err
 		}
 		_, err = take(ctx, tx, "types_version", 1)
-		return err
+		return c, err
 	})
 }
 
@@ -122,16 +144,16 @@ func (l *Ledger) Subscriptions(ctx context.Context, f ledger.SubscriptionFilter)
 }
 
 // AddSubscriptions implements ledger.Catalogue.
-func (l *Ledger) AddSubscriptions(ctx context.Context, subs []ledger.Subscription) (added int, err error) {
-	return l.addSubscriptions(ctx, subs, false)
+func (l *Ledger) AddSubscriptions(ctx context.Context, who ledger.Author, subs []ledger.Subscription) (added int, err error) {
+	return l.addSubscriptions(ctx, who, subs, false)
 }
 
 // SeedSubscriptions implements ledger.Catalogue.
-func (l *Ledger) SeedSubscriptions(ctx context.Context, subs []ledger.Subscription) (added int, err error) {
-	return l.addSubscriptions(ctx, subs, true)
+func (l *Ledger) SeedSubscriptions(ctx context.Context, who ledger.Author, subs []ledger.Subscription) (added int, err error) {
+	return l.addSubscriptions(ctx, who, subs, true)
 }
 
-func (l *Ledger) addSubscriptions(ctx context.Context, subs []ledger.Subscription, seed bool) (int, error) {
+func (l *Ledger) addSubscriptions(ctx context.Context, who ledger.Author, subs []ledger.Subscription, seed bool) (int, error) {
 	if len(subs) == 0 {
 		return 0, nil
 	}
@@ -140,35 +162,42 @@ func (l *Ledger) addSubscriptions(ctx context.Context, subs []ledger.Subscriptio
 			return 0, err
 		}
 	}
-	var added int64
-	err := l.inTx(ctx, "add subscriptions", func(tx *sql.Tx) error {
+	var added []ledger.Subscription
+	err := l.change(ctx, "add subscriptions", who, func(tx *sql.Tx) (*ledger.Change, error) {
 		first, err := exec(ctx, tx, "mark-subscribed")
 		if err != nil || (seed && first == 0) {
-			return err
+			return nil, err
 		}
 		for _, s := range subs {
 			n, err := exec(ctx, tx, "add-subscription", s.Type, s.Warehouse, s.Subscriber)
 			if isForeignKeyViolation(err) {
-				return fmt.Errorf("%w: type %q", ledger.ErrNotFound, s.Type)
+				return nil, fmt.Errorf("%w: type %q", ledger.ErrNotFound, s.Type)
 			}
 			if err != nil {
-				return err
+				return nil, err
 			}
-			added += n
+			if n > 0 {
+				added = append(added, s)
+			}
 		}
-		return nil
+		if seed {
+			return record.SubscriptionsSeeded(subs, added), nil
+		}
+		return record.SubscriptionsAdded(subs, added), nil
 	})
 	if err != nil {
 		return 0, err
 	}
-	return int(added), nil
+	return len(added), nil
 }
 
 // RemoveSubscription implements ledger.Catalogue.
-func (l *Ledger) RemoveSubscription(ctx context.Context, s ledger.Subscription) error {
-	n, err := l.exec(ctx, "remove-subscription", s.Type, s.Warehouse, s.Subscriber)
-	if err == nil && n == 0 {
-		err = fmt.Errorf("%w: that subscription", ledger.ErrNotFound)
-	}
-	return err
+func (l *Ledger) RemoveSubscription(ctx context.Context, who ledger.Author, s ledger.Subscription) error {
+	return l.change(ctx, "remove subscription", who, func(tx *sql.Tx) (*ledger.Change, error) {
+		n, err := exec(ctx, tx, "remove-subscription", s.Type, s.Warehouse, s.Subscriber)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("%w: that subscription", ledger.ErrNotFound)
+		}
+		return record.SubscriptionRemoved(s), err
+	})
 }

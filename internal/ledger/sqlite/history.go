@@ -8,22 +8,38 @@ import (
 
 	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
 )
 
 // Promote implements ledger.Shadows.
-func (l *Ledger) Promote(ctx context.Context, rule, scope, by string, at time.Time) error {
-	n, err := l.exec(ctx, "promote", rule, scope, by, rows.Micros(at))
-	if err == nil && n == 0 {
-		err = notKnown(rule, scope)
-	}
-	return err
+func (l *Ledger) Promote(ctx context.Context, who ledger.Author, rule, scope string, at time.Time) error {
+	return l.change(ctx, "promote", who, func(tx *sql.Tx) (*ledger.Change, error) {
+		var before rows.Promotion
+		there, err := one(ctx, tx, "promotion", []any{rule, scope}, &before.At, &before.By)
+		switch {
+		case err != nil:
+			return nil, err
+		case !there:
+			return nil, notKnown(rule, scope)
+		case before.At != 0:
+			return nil, nil //nolint:nilnil // it is live
+		}
+		_, err = exec(ctx, tx, "promote", rule, scope, who.By, rows.Micros(at))
+		return record.Promoted(&ledger.Promotion{Rule: rule, Scope: scope, At: at, By: who.By}), err
+	})
 }
 
 // Demote implements ledger.Shadows.
-func (l *Ledger) Demote(ctx context.Context, rule, scope string) error {
-	_, err := l.exec(ctx, "demote", rule, scope)
-	return err
+func (l *Ledger) Demote(ctx context.Context, who ledger.Author, rule, scope string) error {
+	return l.change(ctx, "demote", who, func(tx *sql.Tx) (*ledger.Change, error) {
+		var before rows.Promotion
+		if _, err := one(ctx, tx, "promotion", []any{rule, scope}, &before.At, &before.By); err != nil || before.At == 0 {
+			return nil, err
+		}
+		_, err := exec(ctx, tx, "promote", rule, scope, "", 0)
+		return record.Demoted(before.Of(rule, scope)), err
+	})
 }
 
 // Finding implements ledger.History.

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
 )
 
@@ -54,16 +55,12 @@ func (l *Ledger) Delivery(ctx context.Context, seq int64) (ledger.DeliveryRecord
 func noDelivery(seq int64) error { return fmt.Errorf("%w: delivery %d", ledger.ErrNotFound, seq) }
 
 // CancelDeliveries implements ledger.Operated.
-func (l *Ledger) CancelDeliveries(ctx context.Context, seqs []int64, reason string) (changed []int64, err error) {
-	err = l.inTx(ctx, "cancel deliveries", func(tx *sql.Tx) error {
-		var pending string
-		if _, err := one(ctx, tx, "pending-deliveries", []any{list(seqs)}, &pending); err != nil {
-			return err
-		}
-		if err := json.Unmarshal([]byte(pending), &changed); err != nil {
-			return err
-		}
-		return cancel(ctx, tx, changed, rows.Text(reason), l.clock())
+func (l *Ledger) CancelDeliveries(ctx context.Context, who ledger.Author, seqs []int64, reason string) (changed []int64, err error) {
+	reason = rows.Text(reason)
+	err = l.change(ctx, "cancel deliveries", who, func(tx *sql.Tx) (*ledger.Change, error) {
+		var err error
+		changed, err = l.cancelPending(ctx, tx, seqs, reason)
+		return record.DeliveriesCanceled(changed, reason), err
 	})
 	if err != nil {
 		return nil, err
@@ -71,31 +68,58 @@ func (l *Ledger) CancelDeliveries(ctx context.Context, seqs []int64, reason stri
 	return changed, nil
 }
 
+// cancelPending cancels those that are pending, and returns them.
+func (l *Ledger) cancelPending(ctx context.Context, tx *sql.Tx, seqs []int64, reason string) (changed []int64, err error) {
+	var pending string
+	if _, err := one(ctx, tx, "pending-deliveries", []any{list(seqs)}, &pending); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal([]byte(pending), &changed); err != nil {
+		return nil, err
+	}
+	return changed, cancel(ctx, tx, changed, reason, l.clock())
+}
+
+// expireDeliveries cancels deliveries whose notices have expired, which nobody asked for and needs no record.
+func (l *Ledger) expireDeliveries(ctx context.Context, seqs []int64) error {
+	return l.inTx(ctx, "expire deliveries", func(tx *sql.Tx) error {
+		_, err := l.cancelPending(ctx, tx, seqs, "the notice has expired")
+		return err
+	})
+}
+
 // RetryDeliveries implements ledger.Operated.
-func (l *Ledger) RetryDeliveries(ctx context.Context, seqs []int64) (changed []int64, lanes []ledger.Lane, err error) {
-	err = l.inTx(ctx, "retry deliveries", func(tx *sql.Tx) error {
+func (l *Ledger) RetryDeliveries(ctx context.Context, who ledger.Author, seqs []int64) (changed []int64, lanes []ledger.Lane, err error) {
+	err = l.change(ctx, "retry deliveries", who, func(tx *sql.Tx) (*ledger.Change, error) {
 		now := l.clock()
 		var seq int64
+		var state int16
+		before := record.DeliveryStates{}
+		ended := func() error { before[seq] = ledger.DeliveryState(state); return nil }
+		if err := each(ctx, tx, "ended-deliveries", []any{list(seqs), now}, []any{&seq, &state}, ended); err != nil {
+			return nil, err
+		}
 		add := func() error { changed = append(changed, seq); return nil }
 		for _, name := range []string{"hasten-pushes", "revive-deliveries"} {
 			if err := each(ctx, tx, name, []any{list(seqs), now}, []any{&seq}, add); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		for _, name := range []string{"revive-pushes", "line-up", "release-next"} {
 			if _, err := exec(ctx, tx, name, list(changed), now); err != nil {
-				return err
+				return nil, err
 			}
 		}
+		slices.Sort(changed)
 		var lane ledger.Lane
-		return each(ctx, tx, "lanes-of", []any{list(changed)}, []any{&lane.Sink, &lane.Warehouse}, func() error {
+		err := each(ctx, tx, "lanes-of", []any{list(changed)}, []any{&lane.Sink, &lane.Warehouse}, func() error {
 			lanes = append(lanes, lane)
 			return nil
 		})
+		return record.DeliveriesRetried(before, changed), err
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	slices.Sort(changed)
 	return changed, lanes, nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/ledgertest"
 	"tallyman/internal/ledger/sqlite"
 )
 
@@ -100,7 +101,7 @@ func refusesWrites(t *testing.T, l ledger.Ledger) {
 	if _, err := l.Register(t.Context(), "new", "", at(0)); err == nil {
 		t.Error("a rule was registered")
 	}
-	if err := l.Demote(t.Context(), "r", ""); err == nil {
+	if err := l.Demote(t.Context(), ledgertest.Ann, "r", ""); err == nil {
 		t.Error("a rule was demoted")
 	}
 }

@@ -8,48 +8,60 @@ import (
 
 	"tallyman/engine/silence"
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
 )
 
 // AddSilence implements ledger.Silences.
-func (l *Ledger) AddSilence(ctx context.Context, s *silence.Silence) error {
-	args, err := rows.SilenceArgs(s)
+func (l *Ledger) AddSilence(ctx context.Context, who ledger.Author, s *silence.Silence) error {
+	added := *s
+	added.Author = who.By
+	args, err := rows.SilenceArgs(&added)
 	if err != nil {
 		return err
 	}
-	return l.inTx(ctx, "add silence", func(tx *sql.Tx) error {
+	return l.change(ctx, "add silence", who, func(tx *sql.Tx) (*ledger.Change, error) {
 		n, err := exec(ctx, tx, "add-silence", args...)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if n == 0 {
-			return fmt.Errorf("%w: silence %s", ledger.ErrExists, s.ID)
+			return nil, fmt.Errorf("%w: silence %s", ledger.ErrExists, s.ID)
 		}
 		_, err = exec(ctx, tx, "count-silences")
-		return err
+		return record.SilenceAdded(&added), err
 	})
 }
 
 // EndSilence implements ledger.Silences.
-func (l *Ledger) EndSilence(ctx context.Context, id, by string, at time.Time) (ended bool, err error) {
-	err = l.inTx(ctx, "end silence", func(tx *sql.Tx) error {
-		n, err := exec(ctx, tx, "end-silence", id, rows.Micros(at), by)
+func (l *Ledger) EndSilence(ctx context.Context, who ledger.Author, id string, at time.Time) (ended bool, err error) {
+	if id == "" { // which stands for all of them
+		return false, noSilence(id)
+	}
+	err = l.change(ctx, "end silence", who, func(tx *sql.Tx) (*ledger.Change, error) {
+		var row rows.Silence
+		there, err := one(ctx, tx, "silences", []any{id}, row.Columns()...)
+		if err != nil {
+			return nil, err
+		}
+		if !there {
+			return nil, noSilence(id)
+		}
+		before, err := row.Silence()
+		if err != nil {
+			return nil, err
+		}
+		n, err := exec(ctx, tx, "end-silence", id, rows.Micros(at), who.By)
 		if ended = err == nil && n > 0; !ended {
-			return err
+			return nil, err
 		}
 		if _, err := exec(ctx, tx, "count-silences"); err != nil {
-			return err
+			return nil, err
 		}
 		_, err = exec(ctx, tx, "let-go", id, l.clock())
-		return err
+		return record.SilenceEnded(&before, who.By, at), err
 	})
-	if err != nil {
-		return false, err
-	}
-	if !ended {
-		_, err = l.Silence(ctx, id)
-	}
-	return ended, err
+	return ended && err == nil, err
 }
 
 // Silence implements ledger.Silences.
@@ -59,10 +71,12 @@ func (l *Ledger) Silence(ctx context.Context, id string) (silence.Silence, error
 		return silence.Silence{}, err
 	}
 	if len(list) == 0 || id == "" {
-		return silence.Silence{}, fmt.Errorf("%w: silence %q", ledger.ErrNotFound, id)
+		return silence.Silence{}, noSilence(id)
 	}
 	return list[0], nil
 }
+
+func noSilence(id string) error { return fmt.Errorf("%w: silence %q", ledger.ErrNotFound, id) }
 
 // Silences implements ledger.Silences.
 func (l *Ledger) Silences(ctx context.Context) ([]silence.Silence, error) { return l.silences(ctx, "") }

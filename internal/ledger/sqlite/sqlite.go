@@ -38,6 +38,7 @@ type Ledger struct {
 	write *sql.DB   // one connection
 	read  *sql.DB
 	now   func() time.Time
+	step  func(string) // see ledger.Options.Step
 
 	closing sync.Once
 }
@@ -95,7 +96,7 @@ func openReaders(path, pragmas string, l *Ledger, opts ledger.Options) (*Ledger,
 	}
 	read.SetMaxOpenConns(readers)
 	read.SetMaxIdleConns(readers)
-	l.read, l.now = read, opts.Now
+	l.read, l.now, l.step = read, opts.Now, opts.Steps()
 	if l.now == nil {
 		l.now = time.Now
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
 )
 
@@ -24,13 +25,24 @@ func (l *Ledger) Switches(ctx context.Context) ([]ledger.Switch, error) {
 }
 
 // SetSwitch implements ledger.Switches.
-func (l *Ledger) SetSwitch(ctx context.Context, s ledger.Switch) error {
-	return l.inTx(ctx, "set switch", func(tx *sql.Tx) error {
-		if _, err := exec(ctx, tx, "count-switches"); err != nil {
-			return err
+func (l *Ledger) SetSwitch(ctx context.Context, who ledger.Author, s ledger.Switch) error {
+	s.By = who.By
+	return l.change(ctx, "set switch", who, func(tx *sql.Tx) (*ledger.Change, error) {
+		var row rows.Switch
+		there, err := one(ctx, tx, "switch", []any{s.Rule, s.Scope}, row.Columns()...)
+		if err != nil {
+			return nil, err
 		}
-		_, err := exec(ctx, tx, "set-switch", rows.SwitchArgs(&s)...)
-		return err
+		var before *ledger.Switch
+		if there {
+			old := row.Switch()
+			before = &old
+		}
+		if _, err := exec(ctx, tx, "set-switch", rows.SwitchArgs(&s)...); err != nil {
+			return nil, err
+		}
+		_, err = exec(ctx, tx, "count-switches")
+		return record.SwitchSet(before, &s), err
 	})
 }
 

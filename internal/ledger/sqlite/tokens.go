@@ -7,17 +7,22 @@ import (
 	"time"
 
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
 )
 
 // AddToken implements ledger.Tokens.
-func (l *Ledger) AddToken(ctx context.Context, t ledger.Token) error {
-	return l.changeTokens(ctx, "add token", func(tx *sql.Tx) (int64, error) {
-		n, err := exec(ctx, tx, "add-token", rows.TokenArgs(&t)...)
+func (l *Ledger) AddToken(ctx context.Context, who ledger.Author, t ledger.Token) error {
+	t.CreatedBy = who.By
+	return l.change(ctx, "add token", who, func(tx *sql.Tx) (*ledger.Change, error) {
+		_, err := exec(ctx, tx, "add-token", rows.TokenArgs(&t)...)
 		if isUniqueViolation(err) {
-			err = fmt.Errorf("%w: token %s", ledger.ErrExists, t.ID)
+			return nil, fmt.Errorf("%w: token %s", ledger.ErrExists, t.ID)
 		}
-		return n, err
+		if err == nil {
+			_, err = take(ctx, tx, "tokens", 1)
+		}
+		return record.TokenAdded(&t), err
 	})
 }
 
@@ -37,18 +42,26 @@ func (l *Ledger) ListTokens(ctx context.Context) ([]ledger.Token, error) {
 }
 
 // RevokeToken implements ledger.Tokens.
-func (l *Ledger) RevokeToken(ctx context.Context, id, by string, at time.Time) error {
-	return l.changeTokens(ctx, "revoke token", func(tx *sql.Tx) (int64, error) {
-		n, err := exec(ctx, tx, "revoke-token", id, by, rows.Micros(at))
-		if err != nil || n > 0 {
-			return n, err
+func (l *Ledger) RevokeToken(ctx context.Context, who ledger.Author, id string, at time.Time) error {
+	return l.change(ctx, "revoke token", who, func(tx *sql.Tx) (*ledger.Change, error) {
+		var row rows.Token
+		there, err := one(ctx, tx, "token", []any{id}, row.Columns()...)
+		if err != nil {
+			return nil, err
 		}
-		var found int
-		there, err := one(ctx, tx, "has-token", []any{id}, &found)
-		if err == nil && !there {
-			err = fmt.Errorf("%w: token %q", ledger.ErrNotFound, id)
+		if !there {
+			return nil, fmt.Errorf("%w: token %q", ledger.ErrNotFound, id)
 		}
-		return 0, err
+		before, err := row.Token()
+		if err != nil {
+			return nil, err
+		}
+		n, err := exec(ctx, tx, "revoke-token", id, who.By, rows.Micros(at))
+		if err != nil || n == 0 {
+			return nil, err
+		}
+		_, err = take(ctx, tx, "tokens", 1)
+		return record.TokenRevoked(&before, who.By, at), err
 	})
 }
 
@@ -69,23 +82,13 @@ func (l *Ledger) UseTokens(ctx context.Context, used map[string]time.Time) error
 
 // ForgetTokens implements ledger.Tokens.
 func (l *Ledger) ForgetTokens(ctx context.Context, before time.Time) (n int64, err error) {
-	err = l.changeTokens(ctx, "forget tokens", func(tx *sql.Tx) (int64, error) {
+	err = l.inTx(ctx, "forget tokens", func(tx *sql.Tx) error {
 		var err error
-		n, err = exec(ctx, tx, "forget-tokens", rows.Micros(before))
-		return n, err
-	})
-	return n, err
-}
-
-// changeTokens runs do and lets the number of the tokens grow if it changed any.
-func (l *Ledger) changeTokens(ctx context.Context, what string, do func(*sql.Tx) (int64, error)) error {
-	return l.inTx(ctx, what, func(tx *sql.Tx) error {
-		changed, err := do(tx)
-		if err != nil || changed == 0 {
+		if n, err = exec(ctx, tx, "forget-tokens", rows.Micros(before)); err != nil || n == 0 {
 			return err
 		}
-		var last int64
-		_, err = one(ctx, tx, "take-number", []any{"tokens", 1}, &last)
+		_, err = take(ctx, tx, "tokens", 1)
 		return err
 	})
+	return n, err
 }

@@ -1,10 +1,9 @@
 -- The address book.
 
 -- name: put-subscriber
--- Arguments: $1 subscriber, $2 name, $3 language, $4 mail. Result: whether it was added; else it was replaced.
-INSERT INTO subscribers AS s (subscriber, name, language, mail) VALUES ($1, $2, $3, $4)
-ON CONFLICT (subscriber) DO UPDATE SET name = excluded.name, language = excluded.language, mail = excluded.mail
-RETURNING s.xmax = 0;
+-- Arguments: $1 subscriber, $2 name, $3 language, $4 mail.
+INSERT INTO subscribers (subscriber, name, language, mail) VALUES ($1, $2, $3, $4)
+ON CONFLICT (subscriber) DO UPDATE SET name = excluded.name, language = excluded.language, mail = excluded.mail;
 
 -- name: delete-subscriber
 -- Arguments: $1 subscriber. Result: the number of rows.

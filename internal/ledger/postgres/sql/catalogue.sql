@@ -4,6 +4,10 @@
 -- Result: every type, by code.
 SELECT code, numeric_id, name, names, category, retention, fields FROM types ORDER BY code;
 
+-- name: type
+-- Arguments: $1 code. Result: the type, if there is one.
+SELECT code, numeric_id, name, names, category, retention, fields FROM types WHERE code = $1;
+
 -- name: numbers
 -- Result: name and value of each.
 SELECT name, value FROM ledger_numbers;
@@ -13,7 +17,7 @@ SELECT name, value FROM ledger_numbers;
 SELECT value FROM ledger_numbers WHERE name = $1;
 
 -- name: count-types-version
--- Grows with every change, which the row's lock puts in order.
+-- Grows with every change.
 UPDATE ledger_numbers SET value = value + 1 WHERE name = 'types_version';
 
 -- name: put-type
@@ -40,10 +44,13 @@ WHERE ($1 = '' OR type = $1) AND ($2 = '' OR warehouse = $2) AND ($3 = '' OR sub
 ORDER BY type, warehouse, subscriber LIMIT $7;
 
 -- name: add-subscriptions
--- Arguments: three arrays. Result: the number of new rows.
-INSERT INTO subscriptions (type, warehouse, subscriber)
-SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) AS n (type, warehouse, subscriber)
-ORDER BY 1, 2, 3 ON CONFLICT DO NOTHING;
+-- Arguments: three arrays. Result: the new rows, in the order of type, warehouse, subscriber.
+WITH added AS (
+    INSERT INTO subscriptions (type, warehouse, subscriber)
+    SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) AS n (type, warehouse, subscriber)
+    ORDER BY 1, 2, 3 ON CONFLICT DO NOTHING
+    RETURNING type, warehouse, subscriber)
+SELECT type, warehouse, subscriber FROM added ORDER BY 1, 2, 3;
 
 -- name: mark-subscribed
 -- Remembers that there was a subscription. Result: the number of rows, 0 = it is remembered already.

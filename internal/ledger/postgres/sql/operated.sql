@@ -30,10 +30,6 @@ WHERE d.seq < $7
   AND (NOT $10::boolean OR p.until <= (SELECT ledger_now($9)) AND p.due > (SELECT ledger_now($9)) AND p.due IN (9223372036854775807, p.held_until))
 ORDER BY d.seq DESC LIMIT $8;
 
--- name: lock-retries
--- One operator has deliveries tried again at a time: where nothing of a finding is open, there is nothing else to hold.
-SELECT pg_advisory_xact_lock('deliveries'::regclass::oid::integer, 0);
-
 -- name: lock-rules
 -- Holds the rules of deliveries to push channels: no commit adds to their findings meanwhile. Arguments: $1 seqs. Result: their number.
 SELECT count(*)
@@ -55,10 +51,13 @@ WHERE p.seq = ANY($1::bigint[]) AND coalesce(p.due, 0) > 0 AND p.ends > (SELECT 
 RETURNING p.seq;
 
 -- name: revive-deliveries
--- Makes those pending again that have ended unsent. Arguments: $1 seqs, $2 now. Result: their numbers.
-UPDATE deliveries SET state = 0, last_error = CASE WHEN state = 4 THEN '' ELSE last_error END
-WHERE seq = ANY($1::bigint[]) AND state + 0 IN (2, 3, 4) AND expires_at > (SELECT ledger_now($2))
-RETURNING seq;
+-- Makes those pending again that have ended unsent. Arguments: $1 seqs, $2 now. Result: their numbers, and the states that they had.
+UPDATE deliveries d SET state = 0, last_error = CASE WHEN d.state = 4 THEN '' ELSE d.last_error END
+FROM (SELECT e.seq, e.state FROM deliveries e
+      WHERE e.seq = ANY($1::bigint[]) AND e.state + 0 IN (2, 3, 4) AND e.expires_at > (SELECT ledger_now($2))
+      ORDER BY e.seq FOR NO KEY UPDATE) o
+WHERE d.seq = o.seq
+RETURNING d.seq, o.state;
 
 -- name: revive-pushes
 -- Arguments: $1 seqs, of which those count that revive-deliveries has changed, $2 now.

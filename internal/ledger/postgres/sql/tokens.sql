@@ -10,9 +10,10 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
 SELECT id, hash, name, subject, access, subscribers, warehouses, created, created_by, expires, used, revoked, revoked_by
 FROM tokens ORDER BY created DESC, id;
 
--- name: has-token
--- Arguments: $1 id. Result: whether there is one.
-SELECT EXISTS (SELECT FROM tokens WHERE id = $1);
+-- name: token
+-- Arguments: $1 id. Result: the token, if there is one.
+SELECT id, hash, name, subject, access, subscribers, warehouses, created, created_by, expires, used, revoked, revoked_by
+FROM tokens WHERE id = $1;
 
 -- name: revoke-token
 -- Arguments: $1 id, $2 who, $3 when. Result: the number of rows, 0 = it was revoked before, or there is none.

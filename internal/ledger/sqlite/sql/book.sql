@@ -1,9 +1,5 @@
 -- The address book.
 
--- name: has-subscriber
--- Arguments: ?1 subscriber. Result: a row if it has an entry.
-SELECT 1 FROM subscribers WHERE subscriber = ?1;
-
 -- name: put-subscriber
 -- Arguments: ?1 subscriber, ?2 name, ?3 language, ?4 mail.
 INSERT INTO subscribers (subscriber, name, language, mail) VALUES (?1, ?2, ?3, ?4)

@@ -4,6 +4,10 @@
 -- Result: every type, by code.
 SELECT code, numeric_id, name, names, category, retention, fields FROM types ORDER BY code;
 
+-- name: type
+-- Arguments: ?1 code. Result: the type, if there is one.
+SELECT code, numeric_id, name, names, category, retention, fields FROM types WHERE code = ?1;
+
 -- name: numbers
 -- Result: name and value of each.
 SELECT name, value FROM ledger_numbers;

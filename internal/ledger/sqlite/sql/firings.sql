@@ -51,16 +51,13 @@ INSERT INTO firings (rule, scope, due, token, answer, node, started_at, duration
 VALUES (?1, ?2, ?3, 0, '', ?4, ?6, 0, 'skipped', 0, 0, 0, 0, 0, 0, 0, ?5, '')
 ON CONFLICT (rule, scope, due) DO NOTHING;
 
--- name: promote
--- Arguments: ?1 rule, ?2 scope, ?3 by, ?4 at. Result: the number of rows, 0 = not registered.
-UPDATE rule_scopes
-SET promoted_by = CASE WHEN promoted_at = 0 THEN ?3 ELSE promoted_by END,
-    promoted_at = CASE WHEN promoted_at = 0 THEN ?4 ELSE promoted_at END
-WHERE rule = ?1 AND scope = ?2;
+-- name: promotion
+-- Arguments: ?1 rule, ?2 scope. Result: since when it is live in spite of its file, and by whom; at 0 it is not. None = not registered.
+SELECT promoted_at, promoted_by FROM rule_scopes WHERE rule = ?1 AND scope = ?2;
 
--- name: demote
--- Arguments: ?1 rule, ?2 scope.
-UPDATE rule_scopes SET promoted_at = 0, promoted_by = '' WHERE rule = ?1 AND scope = ?2 AND promoted_at <> 0;
+-- name: promote
+-- Arguments: ?1 rule, ?2 scope, ?3 by, ?4 at; none of both takes the promotion back.
+UPDATE rule_scopes SET promoted_by = ?3, promoted_at = ?4 WHERE rule = ?1 AND scope = ?2;
 
 -- name: findings
 -- Arguments: ?1 rule, ?2 scope. Result: all open findings.

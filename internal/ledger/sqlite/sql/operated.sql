@@ -39,6 +39,11 @@ SET first_due = min(p.first_due, ?2), due = CASE WHEN p.due = 922337203685477580
 WHERE p.seq IN (SELECT value FROM json_each(?1)) AND p.due IS NOT NULL AND p.ends > ?2 AND p.until <= ?2
 RETURNING seq;
 
+-- name: ended-deliveries
+-- Arguments: ?1 seqs (JSON), ?2 now. Result: those that have ended unsent and can be tried again, and their states.
+SELECT seq, state FROM deliveries
+WHERE seq IN (SELECT value FROM json_each(?1)) AND state IN (2, 3, 4) AND expires_at > ?2;
+
 -- name: revive-deliveries
 -- Makes those pending again that have ended unsent. Arguments: ?1 seqs (JSON), ?2 now. Result: their numbers.
 UPDATE deliveries SET state = 0, last_error = CASE WHEN state = 4 THEN '' ELSE last_error END

@@ -1,0 +1,136 @@
+package record
+
+import (
+	"encoding/json"
+	"strings"
+
+	"tallyman/internal/ledger"
+	"tallyman/rules/catalog"
+	"tallyman/rules/strictyaml"
+	"tallyman/sinks"
+)
+
+// Type is a type in a record, as the API has it.
+type Type struct {
+	Code      string               `json:"code"`
+	ID        int64                `json:"id"`
+	Name      string               `json:"name"`
+	Names     map[string]string    `json:"names,omitempty"`
+	Category  string               `json:"category,omitempty"`
+	Retention string               `json:"retention"`
+	Fields    map[string]TypeField `json:"fields,omitempty"`
+}
+
+// TypeField is a field of a type.
+type TypeField struct {
+	Type     string `json:"type"`
+	Required bool   `json:"required,omitempty"`
+}
+
+// Types is what a seed has added.
+type Types struct {
+	Added int    `json:"added"`
+	Types []Type `json:"types"`
+}
+
+func newType(t *catalog.Type) Type {
+	out := Type{Code: t.Code, ID: t.ID, Name: t.Name, Names: t.Names, Category: t.Category, Retention: strictyaml.FormatDuration(t.Retention)}
+	if len(t.Fields) > 0 {
+		out.Fields = make(map[string]TypeField, len(t.Fields))
+		for name, f := range t.Fields {
+			out.Fields[name] = TypeField{string(f.Type), f.Required}
+		}
+	}
+	return out
+}
+
+// TypePut is the record of a type that was created, or replaced where there was one before.
+func TypePut(before, after *catalog.Type) *ledger.Change {
+	c := &ledger.Change{Action: "type.create", Object: "type:" + after.Code, After: state(newType(after))}
+	if before != nil {
+		c.Action, c.Before = "type.put", state(newType(before))
+	}
+	return c
+}
+
+// TypeDeleted is the record of a type that went. Its subscriptions went with it.
+func TypeDeleted(t *catalog.Type) *ledger.Change {
+	return &ledger.Change{Action: "type.delete", Object: "type:" + t.Code, Before: state(newType(t))}
+}
+
+// TypesSeeded is the record of the types that a seed has added; nil of none.
+func TypesSeeded(added []catalog.Type) *ledger.Change {
+	if len(added) == 0 {
+		return nil
+	}
+	list := make([]Type, len(added))
+	for i := range added {
+		list[i] = newType(&added[i])
+	}
+	return &ledger.Change{Action: "type.seed", Object: "types", After: state(Types{len(list), list})}
+}
+
+// Subscriptions are those that were added together.
+type Subscriptions struct {
+	Added         int                   `json:"added"`
+	Present       int                   `json:"present"` // of those that were asked for, there before
+	Subscriptions []ledger.Subscription `json:"subscriptions"`
+}
+
+// SubscriptionsAdded is the record of subscriptions that were added; nil of none. asked are all that were to be there then.
+func SubscriptionsAdded(asked, added []ledger.Subscription) *ledger.Change {
+	if len(added) == 0 {
+		return nil
+	}
+	if len(asked) == 1 {
+		return &ledger.Change{Action: "subscription.add", Object: subscription(added[0]), After: state(added[0])}
+	}
+	return &ledger.Change{Action: "subscription.import", Object: "subscriptions", After: subscriptions(asked, added)}
+}
+
+// SubscriptionsSeeded is the record of the subscriptions that a seed has added; nil of none.
+func SubscriptionsSeeded(asked, added []ledger.Subscription) *ledger.Change {
+	if len(added) == 0 {
+		return nil
+	}
+	return &ledger.Change{Action: "subscription.seed", Object: "subscriptions", After: subscriptions(asked, added)}
+}
+
+func subscriptions(asked, added []ledger.Subscription) json.RawMessage {
+	distinct := make(map[ledger.Subscription]bool, len(asked))
+	for _, s := range asked {
+		distinct[s] = true
+	}
+	return state(Subscriptions{len(added), len(distinct) - len(added), added})
+}
+
+// SubscriptionRemoved is the record of a subscription that went.
+func SubscriptionRemoved(s ledger.Subscription) *ledger.Change {
+	return &ledger.Change{Action: "subscription.remove", Object: subscription(s), Before: state(s)}
+}
+
+func subscription(s ledger.Subscription) string {
+	return strings.Join([]string{"subscription", s.Type, s.Warehouse, s.Subscriber}, ":")
+}
+
+// Subscriber is an entry of the address book in a record.
+type Subscriber struct {
+	ID       string   `json:"id"`
+	Name     string   `json:"name,omitempty"`
+	Language string   `json:"language,omitempty"`
+	Mail     []string `json:"mail,omitempty"`
+}
+
+// SubscriberPut is the record of an entry of the address book that was added, or replaced where there was one before.
+func SubscriberPut(before, after *sinks.Subscriber) *ledger.Change {
+	c := &ledger.Change{Action: "subscriber.put", Object: "subscriber:" + after.ID, After: state(Subscriber(*after))}
+	if before != nil {
+		c.Before = state(Subscriber(*before))
+	}
+	return c
+}
+
+// SubscriberDeleted is the record of an entry of the address book that went.
+func SubscriberDeleted(s *sinks.Subscriber) *ledger.Change {
+	return &ledger.Change{Action: "subscriber.delete", Object: "subscriber:" + s.ID, Before: state(Subscriber(*s))}
+}

@@ -1,0 +1,256 @@
+package record
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"tallyman/engine/silence"
+	"tallyman/internal/ledger"
+	"tallyman/rules/strictyaml"
+)
+
+// Switch is a switch in a record, as the API has it; one that was cleared has its state, too.
+type Switch struct {
+	Rule   string     `json:"rule"`
+	Scope  string     `json:"scope"`
+	State  string     `json:"state"` // enabled, disabled, cleared
+	Until  *time.Time `json:"until,omitempty"`
+	Reason string     `json:"reason,omitempty"`
+	By     string     `json:"by"`
+	At     time.Time  `json:"at"`
+}
+
+// SwitchStates are the states of switches by their names in records.
+func SwitchStates() map[string]ledger.SwitchState {
+	return map[string]ledger.SwitchState{"cleared": ledger.SwitchCleared, "enabled": ledger.SwitchOn, "disabled": ledger.SwitchOff}
+}
+
+func newSwitch(s *ledger.Switch) Switch {
+	out := Switch{Rule: s.Rule, Scope: s.Scope, Until: moment(s.Until), Reason: s.Reason, By: s.By, At: micros(s.At)}
+	for name, state := range SwitchStates() {
+		if state == s.State {
+			out.State = name
+		}
+	}
+	return out
+}
+
+// SwitchSet is the record of a switch that was set or cleared.
+func SwitchSet(before, after *ledger.Switch) *ledger.Change {
+	c := &ledger.Change{Object: rule(after.Rule, after.Scope), After: state(newSwitch(after)), Reason: after.Reason}
+	actions := map[ledger.SwitchState]string{ledger.SwitchOn: "rule.enable", ledger.SwitchOff: "rule.disable", ledger.SwitchCleared: "rule.clear"}
+	if after.Rule == ledger.Every {
+		c.Object = "rules"
+		actions = map[ledger.SwitchState]string{ledger.SwitchOn: "rules.enable", ledger.SwitchOff: "rules.pause", ledger.SwitchCleared: "rules.resume"}
+	}
+	c.Action = actions[after.State]
+	if before != nil {
+		c.Before = state(newSwitch(before))
+	}
+	return c
+}
+
+// rule names a rule in a scope.
+func rule(id, scope string) string {
+	if scope == "" || scope == ledger.Every {
+		return "rule:" + id
+	}
+	return "rule:" + id + ":" + scope
+}
+
+// Promotion is a rule that is live although its file has it in shadow.
+type Promotion struct {
+	Rule     string    `json:"rule"`
+	Scope    string    `json:"scope"`
+	Promoted time.Time `json:"promoted"`
+	By       string    `json:"by"`
+}
+
+// Promoted is the record of a promotion.
+func Promoted(p *ledger.Promotion) *ledger.Change {
+	return &ledger.Change{Action: "rule.promote", Object: rule(p.Rule, p.Scope), After: state(Promotion{p.Rule, p.Scope, micros(p.At), p.By})}
+}
+
+// Demoted is the record of a promotion that was taken back.
+func Demoted(p *ledger.Promotion) *ledger.Change {
+	return &ledger.Change{Action: "rule.demote", Object: rule(p.Rule, p.Scope), Before: state(Promotion{p.Rule, p.Scope, micros(p.At), p.By})}
+}
+
+// RulesTaken is the record of a version of the rule files that comes into force in the place of another; "" = there was none.
+func RulesTaken(before string, after *ledger.RulesVersion) *ledger.Change {
+	c := &ledger.Change{Action: "rules.reload", Object: "rules", After: state(after)}
+	if before != "" {
+		c.Before = state(map[string]string{"version": before})
+	}
+	return c
+}
+
+// Silence is a silence in a record, as the API has it.
+type Silence struct {
+	ID        string        `json:"id"`
+	State     silence.State `json:"state"`
+	Matchers  []string      `json:"matchers"`
+	From      time.Time     `json:"from"`
+	Until     *time.Time    `json:"until,omitempty"`
+	Window    *Window       `json:"window,omitempty"`
+	Comment   string        `json:"comment,omitempty"`
+	Author    string        `json:"author"`
+	CreatedAt time.Time     `json:"createdAt"`
+	EndedAt   *time.Time    `json:"endedAt,omitempty"`
+	EndedBy   string        `json:"endedBy,omitempty"`
+}
+
+// Window is when a maintenance window is open.
+type Window struct {
+	Cron     string `json:"cron"`
+	Timezone string `json:"timezone,omitempty"`
+	Duration string `json:"duration"`
+}
+
+// newSilence is the silence as it stands at a time.
+func newSilence(s *silence.Silence, at time.Time) Silence {
+	out := Silence{
+		ID: s.ID, State: s.State(at), Matchers: make([]string, len(s.Matchers)), From: micros(s.From), Until: moment(s.Until), Comment: s.Comment,
+		Author: s.Author, CreatedAt: micros(s.Created), EndedAt: moment(s.Ended), EndedBy: s.EndedBy,
+	}
+	for i, m := range s.Matchers {
+		out.Matchers[i] = m.String()
+	}
+	if w := s.Window; w != nil {
+		out.Window = &Window{w.Cron, w.Timezone, strictyaml.FormatDuration(w.Duration)}
+	}
+	return out
+}
+
+// SilenceAdded is the record of a silence that was added.
+func SilenceAdded(s *silence.Silence) *ledger.Change {
+	return &ledger.Change{Action: "silence.add", Object: "silence:" + s.ID, After: state(newSilence(s, s.Created)), Reason: s.Comment}
+}
+
+// SilenceEnded is the record of a silence that somebody ended at that time.
+func SilenceEnded(before *silence.Silence, by string, at time.Time) *ledger.Change {
+	after := *before
+	after.Ended, after.EndedBy = at, by
+	return &ledger.Change{Action: "silence.expire", Object: "silence:" + before.ID, Before: state(newSilence(before, at)), After: state(newSilence(&after, at))}
+}
+
+// Token is an API token in a record, as the API has it: without its secret and hash.
+type Token struct {
+	ID          string     `json:"id"`
+	Name        string     `json:"name"`
+	Subject     string     `json:"subject"`
+	Access      []string   `json:"access"`
+	Subscribers []string   `json:"subscribers,omitempty"`
+	Warehouses  []string   `json:"warehouses"`
+	State       string     `json:"state"` // live, expired, revoked
+	Created     time.Time  `json:"created"`
+	CreatedBy   string     `json:"createdBy"`
+	Expires     *time.Time `json:"expires,omitempty"`
+	Used        *time.Time `json:"used,omitempty"`
+	Revoked     *time.Time `json:"revoked,omitempty"`
+	RevokedBy   string     `json:"revokedBy,omitempty"`
+}
+
+// newToken is the token as it stands at a time.
+func newToken(t *ledger.Token, at time.Time) Token {
+	out := Token{
+		ID: t.ID, Name: t.Name, Subject: t.Subject, Access: t.Access, Subscribers: t.Subscribers, Warehouses: t.Warehouses, State: "live",
+		Created: micros(t.Created), CreatedBy: t.CreatedBy, Expires: moment(t.Expires), Used: moment(t.Used), Revoked: moment(t.Revoked), RevokedBy: t.RevokedBy,
+	}
+	switch {
+	case !t.Revoked.IsZero():
+		out.State = "revoked"
+	case !t.Expires.IsZero() && !t.Expires.After(at):
+		out.State = "expired"
+	}
+	return out
+}
+
+// TokenAdded is the record of a token that was created.
+func TokenAdded(t *ledger.Token) *ledger.Change {
+	return &ledger.Change{Action: "token.create", Object: "token:" + t.ID, After: state(newToken(t, t.Created))}
+}
+
+// TokenRevoked is the record of a token that somebody ended at that time.
+func TokenRevoked(before *ledger.Token, by string, at time.Time) *ledger.Change {
+	after := *before
+	after.Revoked, after.RevokedBy = at, by
+	return &ledger.Change{Action: "token.revoke", Object: "token:" + before.ID, Before: state(newToken(before, at)), After: state(newToken(&after, at))}
+}
+
+// Deliveries are deliveries that were changed together, by how they stand.
+type Deliveries struct {
+	Changed int                `json:"changed,omitempty"`
+	IDs     map[string][]int64 `json:"ids"`
+}
+
+// Delivery is how one delivery stands.
+type Delivery struct {
+	ID    int64  `json:"id"`
+	State string `json:"state"`
+}
+
+// DeliveryStates are the states of deliveries before a change, by their numbers.
+type DeliveryStates map[int64]ledger.DeliveryState
+
+// DeliveriesRetried is the record of deliveries that are pending again, or due at once; nil of none.
+func DeliveriesRetried(before DeliveryStates, changed []int64) *ledger.Change {
+	return deliveries("delivery.retry", before, changed, ledger.DeliveryPending)
+}
+
+// DeliveriesCanceled is the record of pending deliveries that were canceled; nil of none.
+func DeliveriesCanceled(changed []int64, reason string) *ledger.Change {
+	c := deliveries("delivery.cancel", nil, changed, ledger.DeliveryCanceled)
+	if c != nil {
+		c.Reason = reason
+	}
+	return c
+}
+
+// deliveries is the record of a change after which all of them have one state. Those whose state before is not named were pending.
+func deliveries(action string, before DeliveryStates, changed []int64, after ledger.DeliveryState) *ledger.Change {
+	switch len(changed) {
+	case 0:
+		return nil
+	case 1:
+		id := changed[0]
+		return &ledger.Change{
+			Action: action, Object: "delivery:" + strconv.FormatInt(id, 10),
+			Before: state(Delivery{id, before[id].String()}), After: state(Delivery{id, after.String()}),
+		}
+	}
+	old := map[string][]int64{}
+	for _, id := range changed {
+		name := before[id].String()
+		old[name] = append(old[name], id)
+	}
+	return &ledger.Change{
+		Action: action, Object: "deliveries", Before: state(Deliveries{IDs: old}),
+		After: state(Deliveries{Changed: len(changed), IDs: map[string][]int64{after.String(): changed}}),
+	}
+}
+
+// moment is a time that may be none.
+func moment(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = micros(t)
+	return &t
+}
+
+// micros is a time as the ledger keeps it.
+func micros(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
+// state encodes the forms of this package, which cannot fail. What people write is kept as it is: <é> stays readable.
+func state(v any) json.RawMessage {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic("record: " + err.Error())
+	}
+	return json.RawMessage(strings.TrimSuffix(b.String(), "\n"))
+}
