@@ -14,6 +14,8 @@ import (
 type Database struct {
 	// Open opens the ledger as one node would, and closes it when the test ends.
 	Open func(t testing.TB, opts ledger.Options) ledger.Ledger
+	// Refuse makes the database refuse every record of a change, or lets it take them again.
+	Refuse func(t testing.TB, refuse bool)
 	// OneNode says that it can be open once only; the nodes of a test then share it.
 	OneNode bool
 }
@@ -24,7 +26,7 @@ func Run(t *testing.T, fresh func(t testing.TB) Database) {
 	for _, group := range [][]testCase{
 		firingTests, commitTests, recipientTests, deliveryTests, inboxTests, catalogueTests, readerTests, pruneTests, historyTests,
 		shadowTests, searchTests, bookTests, markTests, readAllTests, sendTests, raceTests, itemPushTests, itemMoveTests, itemReadTests, itemPruneTests, pushTests, pushSettleTests, pushCommitTests, pushOverTests,
-		operatedTests, overviewTests, tokenTests, switchTests, silenceTests, silencePushTests, auditTests, pushPruneTests, pushRaceTests,
+		operatedTests, overviewTests, tokenTests, switchTests, silenceTests, silencePushTests, auditTests, auditedTests, pushPruneTests, pushRaceTests,
 	} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {

@@ -37,10 +37,21 @@ func TestLedger(t *testing.T) {
 		execute(t, server, "CREATE SCHEMA "+name)
 		url := server + "&search_path=" + name
 		migrate(t, url)
-		return ledgertest.Database{Open: func(t testing.TB, opts ledger.Options) ledger.Ledger {
-			t.Helper()
-			return open(t, url, opts)
-		}}
+		return ledgertest.Database{
+			Open: func(t testing.TB, opts ledger.Options) ledger.Ledger {
+				t.Helper()
+				return open(t, url, opts)
+			},
+			Refuse: func(t testing.TB, refuse bool) {
+				t.Helper()
+				statement := "DROP TRIGGER audit_full ON audit"
+				if refuse {
+					statement = "CREATE OR REPLACE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'disk full'; END $$;" +
+						"CREATE TRIGGER audit_full BEFORE INSERT ON audit FOR EACH STATEMENT EXECUTE FUNCTION full_disk()"
+				}
+				execute(t, url, statement)
+			},
+		}
 	})
 }
 

@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"database/sql"
 	"strings"
 	"testing"
 
@@ -16,10 +15,7 @@ func TestAuditIsAppendOnly(t *testing.T) {
 	if err := l.AddChange(t.Context(), &ledger.Change{By: "user:ann", Via: ledger.ViaNone, Action: "rule.run", Object: "rule:a"}); err != nil {
 		t.Fatal(err)
 	}
-	db, err := sql.Open("sqlite", "file:"+strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := openBeside(t, path)
 	defer func() { _ = db.Close() }()
 	for _, statement := range []string{
 		"UPDATE audit SET actor = 'user:bo'", "DELETE FROM audit",

@@ -1,0 +1,454 @@
+package ledgertest
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tallyman/engine/silence"
+	"tallyman/internal/ledger"
+	"tallyman/rules/catalog"
+	"tallyman/sinks"
+)
+
+// recordedChange is a call of a method that leaves a record.
+type recordedChange struct {
+	method  string
+	prepare func(ctx context.Context, l ledger.Ledger) error // what has no record and is needed first; nil = nothing is
+	do      func(ctx context.Context, l ledger.Ledger, who ledger.Author) error
+	// again tells that a repeated call changes nothing more, and is no error; else it is one, or another change.
+	again bool
+}
+
+// recordedChanges call every method of a ledger that takes an author, one after the other on one ledger.
+func recordedChanges() []recordedChange {
+	sub := func(typ, warehouse, subscriber string) ledger.Subscription {
+		return ledger.Subscription{Type: typ, Warehouse: warehouse, Subscriber: subscriber}
+	}
+	one := repNotice()
+	replaced := one
+	replaced.Name, replaced.Names, replaced.Fields, replaced.Retention = `<Gate> & "é"`, nil, nil, 1500*time.Millisecond
+	gate, dock := catalog.Type{Code: "GATE", ID: 7, Name: "Gate", Retention: time.Hour}, catalog.Type{Code: "DOCK", ID: 8, Name: "Dock", Category: "C"}
+	list := []recordedChange{
+		{method: "SeedTypes", again: true, do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+			return second(l.SeedTypes(ctx, who, catalog.Catalog{one.Code: one, gate.Code: gate}))
+		}},
+		{method: "SeedSubscriptions", again: true, do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+			return second(l.SeedSubscriptions(ctx, who, []ledger.Subscription{sub("GATE", "*", "role:keeper"), sub(one.Code, "119240", "user:1")}))
+		}},
+	}
+	for _, t := range []catalog.Type{dock, replaced} {
+		list = append(list, recordedChange{method: "PutType", do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error { return l.PutType(ctx, who, t) }})
+	}
+	for _, subs := range [][]ledger.Subscription{
+		{sub("DOCK", "119240", "user:bo")},
+		{sub("DOCK", "*", "user:1"), sub("DOCK", "119240", "user:bo"), sub("GATE", "119241", "user:1"), sub("DOCK", "*", "user:1")},
+	} {
+		list = append(list, recordedChange{method: "AddSubscriptions", again: true, do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+			return second(l.AddSubscriptions(ctx, who, subs))
+		}})
+	}
+	for _, s := range []sinks.Subscriber{{ID: "user:ann", Name: "Ann", Mail: []string{"ann@example.com"}}, {ID: "role:keeper"}, {ID: "user:ann", Language: "zh"}} {
+		list = append(list, recordedChange{method: "PutSubscriber", do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+			return second(l.PutSubscriber(ctx, who, s))
+		}})
+	}
+	for _, s := range []ledger.Switch{
+		{Rule: rule, Scope: scope, State: ledger.SwitchOff, Until: start.Add(time.Hour), At: start, Reason: "stocktake"},
+		{Rule: rule, Scope: ledger.Every, State: ledger.SwitchOn, At: start},
+		{Rule: rule, Scope: scope, State: ledger.SwitchCleared, At: start.Add(time.Minute)},
+		{Rule: ledger.Every, Scope: ledger.Every, State: ledger.SwitchOff, At: start},
+	} {
+		list = append(list, recordedChange{method: "SetSwitch", do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error { return l.SetSwitch(ctx, who, s) }})
+	}
+	for i, texts := range [][]string{{"rule=negative-bin-stock", `area!~" <in>bound"`}, {"warehouse=119240"}, {"rule=x"}} {
+		list = append(list, recordedChange{method: "AddSilence", do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+			s, err := auditedSilence(fmt.Sprintf("s_%d", i), i == 1, texts)
+			if err != nil {
+				return err
+			}
+			return l.AddSilence(ctx, who, s)
+		}})
+	}
+	return append(list, []recordedChange{
+		{method: "EndSilence", again: true, do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+			return second(l.EndSilence(ctx, who, "s_1", start.Add(time.Minute+time.Nanosecond)))
+		}},
+		{method: "AddToken", do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+			return l.AddToken(ctx, who, tokenOf("t_1", 0))
+		}},
+		{method: "AddToken", do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+			return l.AddToken(ctx, who, tokenOf("t_2", time.Minute+time.Nanosecond))
+		}},
+		{method: "RevokeToken", again: true, do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+			return l.RevokeToken(ctx, who, "t_1", start.Add(time.Hour+time.Nanosecond))
+		}},
+		{method: "Promote", again: true, prepare: registered, do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+			return l.Promote(ctx, who, rule, scope, start.Add(time.Nanosecond))
+		}},
+		{method: "Promote", again: true, do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+			return l.Promote(ctx, who, rule, "", start)
+		}},
+		{method: "Demote", again: true, do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+			return l.Demote(ctx, who, rule, scope)
+		}},
+		{method: "CancelDeliveries", again: true, prepare: delivered, do: canceling(1)},
+		{method: "CancelDeliveries", again: true, do: canceling(2, 3, 1)},
+		{method: "RetryDeliveries", do: retrying(2)},
+		{method: "RetryDeliveries", do: retrying(1, 3, 9)},
+		{method: "TakeRules", again: true, do: taking("v1")},
+		{method: "TakeRules", again: true, do: taking("v2")},
+		{method: "AddChange", do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+			return l.AddChange(ctx, &ledger.Change{By: who.By, Via: who.Via, Action: "rule.run", Object: "rule:a"})
+		}},
+		{method: "RemoveSubscription", do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+			return l.RemoveSubscription(ctx, who, sub("DOCK", "119240", "user:bo"))
+		}},
+		{method: "DeleteSubscriber", do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+			return l.DeleteSubscriber(ctx, who, "role:keeper")
+		}},
+		{method: "DeleteType", do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+			return l.DeleteType(ctx, who, "DOCK")
+		}},
+	}...)
+}
+
+// auditedSilence makes one, or a window that recurs.
+func auditedSilence(id string, recurs bool, matchers []string) (*silence.Silence, error) {
+	s := &silence.Silence{ID: id, From: start, Until: start.Add(2 * time.Hour), Comment: "stocktake, <盘点>", Created: start.Add(time.Second)}
+	for _, text := range matchers {
+		m, err := silence.ParseMatcher(text)
+		if err != nil {
+			return nil, err
+		}
+		s.Matchers = append(s.Matchers, m)
+	}
+	if !recurs {
+		return s, nil
+	}
+	var err error
+	s.Until = time.Time{}
+	s.Window, err = silence.NewWindow("0 22 * * 6", "Asia/Shanghai", 8*time.Hour)
+	return s, err
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// registered makes the tests' rule known with a scope and without one.
+func registered(ctx context.Context, l ledger.Ledger) error {
+	for _, name := range []string{scope, ""} {
+		if _, err := l.Register(ctx, rule, name, start); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// delivered makes three deliveries that wait.
+func delivered(ctx context.Context, l ledger.Ledger) error {
+	c, err := l.Claim(ctx, rule, scope, due(1), "a", lease)
+	if err != nil {
+		return err
+	}
+	run := commitOf(c)
+	run.Notices = to([]ledger.Target{important}, newNotice("n_1"), newNotice("n_2"), newNotice("n_3"))
+	_, err = l.Commit(ctx, c, run)
+	return err
+}
+
+func canceling(seqs ...int64) func(context.Context, ledger.Ledger, ledger.Author) error {
+	return func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+		return second(l.CancelDeliveries(ctx, who, seqs, "by phone"))
+	}
+}
+
+func retrying(seqs ...int64) func(context.Context, ledger.Ledger, ledger.Author) error {
+	return func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+		_, _, err := l.RetryDeliveries(ctx, who, seqs)
+		return err
+	}
+}
+
+func taking(version string) func(context.Context, ledger.Ledger, ledger.Author) error {
+	return func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+		return second(l.TakeRules(ctx, who, 0, &ledger.RulesVersion{Version: version, Rules: 2, Added: []string{rule}}))
+	}
+}
+
+// everything is what a recorded change may change, and the records.
+type everything struct {
+	Settings   settings
+	Deliveries []ledger.DeliveryRecord
+	Numbers    map[string]int64
+	Records    int
+}
+
+func look(ctx context.Context, l ledger.Ledger) (e everything, err error) {
+	if e.Settings, err = settingsOf(ctx, l); err != nil {
+		return e, err
+	}
+	if e.Deliveries, err = l.ListDeliveries(ctx, ledger.DeliveryFilter{Limit: 100}); err != nil {
+		return e, err
+	}
+	if e.Numbers, err = l.Numbers(ctx); err != nil {
+		return e, err
+	}
+	list, err := records(ctx, l)
+	e.Records = len(list)
+	return e, err
+}
+
+func (f *fixture) look(t testing.TB) everything {
+	t.Helper()
+	e, err := look(t.Context(), f.Ledger)
+	noError(t, err)
+	return e
+}
+
+var auditedTests = []testCase{
+	{"every method that takes an author is among the recorded changes", func(t *testing.T, _ *fixture) {
+		called := map[string]bool{}
+		for _, c := range recordedChanges() {
+			called[c.method] = true
+		}
+		methods := reflect.TypeFor[ledger.Ledger]()
+		for i := range methods.NumMethod() {
+			m := methods.Method(i)
+			author := slices.Contains(slices.Collect(inputs(m.Type)), reflect.TypeFor[ledger.Author]()) || m.Name == "AddChange"
+			if author != called[m.Name] {
+				t.Errorf("%s: it takes an author: %v, it is among the recorded changes: %v", m.Name, author, called[m.Name])
+			}
+		}
+	}},
+	{"a change without its record is none, and one with it can be rebuilt from it", func(t *testing.T, f *fixture) {
+		for i, c := range recordedChanges() {
+			if c.prepare != nil {
+				noError(t, c.prepare(t.Context(), f.Ledger))
+			}
+			before := f.look(t)
+			isError(t, ledger.ErrInvalid, c.do(t.Context(), f, ledger.Author{By: "user:ann"}))
+			f.db.Refuse(t, true)
+			isError(t, ledger.ErrNotRecorded, c.do(t.Context(), f, Ann))
+			equal(t, before, f.look(t))
+			f.db.Refuse(t, false)
+			noError(t, c.do(t.Context(), f.other(t), Ann))
+			after := f.look(t)
+			if after.Records != before.Records+1 {
+				t.Fatalf("%d %s left %d records", i, c.method, after.Records-before.Records)
+			}
+			last := f.changes(t, ledger.ChangeFilter{Limit: 1})[0]
+			if last.By != Ann.By || last.Via != Ann.Via || last.Action == "" || last.Object == "" {
+				t.Errorf("%s left %+v", c.method, last)
+			}
+			noError(t, CheckAudit(t.Context(), f.Ledger))
+			if c.again {
+				noError(t, c.do(t.Context(), f, Ann))
+				equal(t, after.Records, f.look(t).Records)
+			}
+		}
+	}},
+	{"records say from what to what", func(t *testing.T, f *fixture) {
+		for _, c := range recordedChanges() {
+			if c.prepare != nil {
+				noError(t, c.prepare(t.Context(), f.Ledger))
+			}
+			noError(t, c.do(t.Context(), f, Ann))
+		}
+		list := f.changes(t, ledger.ChangeFilter{})
+		slices.Reverse(list)
+		var got []string
+		for _, c := range list {
+			got = append(got, fmt.Sprintf("%s %s from %s to %s", c.Action, c.Object, cmp.Or(string(c.Before), "nothing"), cmp.Or(string(c.After), "nothing")))
+		}
+		equal(t, strings.Split(strings.TrimSpace(wantedRecords), "\n"), got)
+	}},
+	{"two nodes change the same at once: each record begins where the one before ends", func(t *testing.T, f *fixture) {
+		nodes := []ledger.Ledger{f.Ledger, f.other(t)}
+		failed := make(chan error)
+		for n, l := range nodes {
+			go func() {
+				for i := range 10 {
+					t := repNotice()
+					t.Name = fmt.Sprint(n, i)
+					if err := l.PutType(context.Background(), Ann, t); err != nil {
+						failed <- err
+						return
+					}
+				}
+				failed <- nil
+			}()
+		}
+		for range nodes {
+			noError(t, <-failed)
+		}
+		list := f.changes(t, ledger.ChangeFilter{})
+		equal(t, 20, len(list))
+		for i := range list[:19] {
+			equal(t, string(list[i+1].After), string(list[i].Before))
+		}
+		equal(t, "type.create", list[19].Action)
+		noError(t, CheckAudit(t.Context(), f.Ledger))
+	}},
+	{"a version of the rules that nodes take in at once is recorded once, and each way there and back", func(t *testing.T, f *fixture) {
+		nodes := []ledger.Ledger{f.Ledger, f.other(t), f.other(t)}
+		for round, version := range []string{"a", "b", "a", "b"} {
+			from := int64(f.number(t, "rules"))
+			recorded := make(chan bool)
+			for _, l := range nodes {
+				go func() {
+					done, err := l.TakeRules(context.Background(), Ann, from, &ledger.RulesVersion{Version: version})
+					recorded <- done && err == nil
+				}()
+			}
+			count := 0
+			for range nodes {
+				if <-recorded {
+					count++
+				}
+			}
+			equal(t, 1, count)
+			equal(t, round+1, f.number(t, "rules"))
+		}
+		// A node that has read a, and comes late: others have recorded a and what came after.
+		for _, c := range []struct {
+			from int64
+			want bool
+		}{{0, false}, {2, false}, {3, true}} {
+			recorded, err := f.TakeRules(t.Context(), Ann, c.from, &ledger.RulesVersion{Version: "a"})
+			noError(t, err)
+			equal(t, c.want, recorded)
+		}
+		equal(t, 5, len(f.changes(t, ledger.ChangeFilter{Object: "rules"})))
+	}},
+	{"a page of changes ends where their states are large, and none is left out", func(t *testing.T, f *fixture) {
+		noError(t, f.PutType(t.Context(), Ann, repNotice()))
+		const imports, each = 3, 10_000
+		for i := range imports {
+			subs := make([]ledger.Subscription, each)
+			for n := range subs {
+				subs[n] = ledger.Subscription{Type: "REP_NOTICE", Warehouse: fmt.Sprintf("w%062d", n), Subscriber: fmt.Sprintf("user:%0128d", i)}
+			}
+			f.subscribe(t, subs...)
+		}
+		filter := ledger.ChangeFilter{Limit: 100}
+		var pages []int
+		for {
+			list, more, err := f.Changes(t.Context(), filter)
+			noError(t, err)
+			pages = append(pages, len(list))
+			if !more {
+				break
+			}
+			filter.Before = list[len(list)-1].Seq
+		}
+		equal(t, []int{2, 2}, pages)
+		noError(t, CheckAudit(t.Context(), f.Ledger))
+	}},
+}
+
+// wantedRecords are those of the recorded changes, a line each.
+//
+//go:embed records.txt
+var wantedRecords string
+
+// inputs are the parameters of a method.
+func inputs(m reflect.Type) func(func(reflect.Type) bool) {
+	return func(yield func(reflect.Type) bool) {
+		for i := range m.NumIn() {
+			if !yield(m.In(i)) {
+				return
+			}
+		}
+	}
+}
+
+// Steps are where a process is killed in the middle of a change, and whether the change is there then.
+func Steps() map[string]bool {
+	return map[string]bool{ledger.StepChanged: false, ledger.StepRecorded: false, ledger.StepCommitted: true}
+}
+
+// Change makes one of the recorded changes, by its number, as a process that may be killed in it.
+func Change(ctx context.Context, l ledger.Ledger, n int) error {
+	return recordedChanges()[n].do(ctx, l, Ann)
+}
+
+// Now is the time of the ledgers that Change is called on.
+func Now() time.Time { return start }
+
+// CheckKilled has child make each recorded change on the ledger, in a process that kills itself at a step. What was changed is recorded then, and the other
+// way round. open opens the ledger, and child may be called only while it is closed.
+func CheckKilled(t *testing.T, open func(t testing.TB) (l ledger.Ledger, end func()), child func(t testing.TB, n int, step string)) {
+	t.Helper()
+	in := func(do func(l ledger.Ledger)) {
+		l, end := open(t)
+		defer end()
+		do(l)
+	}
+	for n, c := range recordedChanges() {
+		var before, after everything
+		in(func(l ledger.Ledger) {
+			if c.prepare != nil {
+				noError(t, c.prepare(t.Context(), l))
+			}
+			var err error
+			before, err = look(t.Context(), l)
+			noError(t, err)
+		})
+		for _, step := range slices.Sorted(maps.Keys(Steps())) { // changed, committed, recorded
+			if Steps()[step] {
+				continue
+			}
+			child(t, n, step)
+			in(func(l ledger.Ledger) {
+				var err error
+				after, err = look(t.Context(), l)
+				noError(t, err)
+				equal(t, before, after)
+			})
+		}
+		child(t, n, ledger.StepCommitted)
+		in(func(l ledger.Ledger) {
+			var err error
+			after, err = look(t.Context(), l)
+			noError(t, err)
+			if after.Records != before.Records+1 {
+				t.Fatalf("%s left %d records", c.method, after.Records-before.Records)
+			}
+			noError(t, CheckAudit(t.Context(), l))
+		})
+	}
+}
+
+// CheckBroken makes each recorded change on a ledger whose connections break, until it is made. try calls do once, on a connection that may break, and returns
+// when the server has settled what reached it. Whatever came of it, the other ledger tells the same by its state and by its records.
+func CheckBroken(t *testing.T, direct ledger.Ledger, try func(do func(l ledger.Ledger) error) error) {
+	t.Helper()
+	for _, c := range recordedChanges() {
+		if c.prepare != nil {
+			noError(t, c.prepare(t.Context(), direct))
+		}
+		before, err := look(t.Context(), direct)
+		noError(t, err)
+		for tries := 1; ; tries++ {
+			err := try(func(l ledger.Ledger) error { return c.do(t.Context(), l, Ann) })
+			after, lookErr := look(t.Context(), direct)
+			noError(t, lookErr)
+			noError(t, CheckAudit(t.Context(), direct))
+			if after.Records != before.Records { // also where the answer was lost
+				equal(t, before.Records+1, after.Records)
+				break
+			}
+			equal(t, before, after)
+			if err == nil || tries == 1000 {
+				t.Fatalf("%s: %v, and nothing was changed", c.method, err)
+			}
+		}
+	}
+}
