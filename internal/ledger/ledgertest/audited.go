@@ -5,7 +5,6 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -369,66 +368,12 @@ func inputs(m reflect.Type) func(func(reflect.Type) bool) {
 	}
 }
 
-// Steps are where a process is killed in the middle of a change, and whether the change is there then.
-func Steps() map[string]bool {
-	return map[string]bool{ledger.StepChanged: false, ledger.StepRecorded: false, ledger.StepCommitted: true}
-}
-
-// Change makes one of the recorded changes, by its number, as a process that may be killed in it.
-func Change(ctx context.Context, l ledger.Ledger, n int) error {
-	return recordedChanges()[n].do(ctx, l, Ann)
-}
-
-// Now is the time of the ledgers that Change is called on.
+// Now is the time of ledgers for CheckBroken.
 func Now() time.Time { return start }
 
-// CheckKilled has child make each recorded change on the ledger, in a process that kills itself at a step. What was changed is recorded then, and the other
-// way round. open opens the ledger, and child may be called only while it is closed.
-func CheckKilled(t *testing.T, open func(t testing.TB) (l ledger.Ledger, end func()), child func(t testing.TB, n int, step string)) {
-	t.Helper()
-	in := func(do func(l ledger.Ledger)) {
-		l, end := open(t)
-		defer end()
-		do(l)
-	}
-	for n, c := range recordedChanges() {
-		var before, after everything
-		in(func(l ledger.Ledger) {
-			if c.prepare != nil {
-				noError(t, c.prepare(t.Context(), l))
-			}
-			var err error
-			before, err = look(t.Context(), l)
-			noError(t, err)
-		})
-		for _, step := range slices.Sorted(maps.Keys(Steps())) { // changed, committed, recorded
-			if Steps()[step] {
-				continue
-			}
-			child(t, n, step)
-			in(func(l ledger.Ledger) {
-				var err error
-				after, err = look(t.Context(), l)
-				noError(t, err)
-				equal(t, before, after)
-			})
-		}
-		child(t, n, ledger.StepCommitted)
-		in(func(l ledger.Ledger) {
-			var err error
-			after, err = look(t.Context(), l)
-			noError(t, err)
-			if after.Records != before.Records+1 {
-				t.Fatalf("%s left %d records", c.method, after.Records-before.Records)
-			}
-			noError(t, CheckAudit(t.Context(), l))
-		})
-	}
-}
-
-// CheckBroken makes each recorded change on a ledger whose connections break, until it is made. try calls do once, on a connection that may break, and returns
+// CheckBroken makes each recorded change on a ledger whose connections break, until it is made. try calls do for the n-th time, on a connection that breaks ever later, and returns
 // when the server has settled what reached it. Whatever came of it, the other ledger tells the same by its state and by its records.
-func CheckBroken(t *testing.T, direct ledger.Ledger, try func(do func(l ledger.Ledger) error) error) {
+func CheckBroken(t *testing.T, direct ledger.Ledger, try func(n int, do func(l ledger.Ledger) error) error) {
 	t.Helper()
 	for _, c := range recordedChanges() {
 		if c.prepare != nil {
@@ -437,7 +382,7 @@ func CheckBroken(t *testing.T, direct ledger.Ledger, try func(do func(l ledger.L
 		before, err := look(t.Context(), direct)
 		noError(t, err)
 		for tries := 1; ; tries++ {
-			err := try(func(l ledger.Ledger) error { return c.do(t.Context(), l, Ann) })
+			err := try(tries, func(l ledger.Ledger) error { return c.do(t.Context(), l, Ann) })
 			after, lookErr := look(t.Context(), direct)
 			noError(t, lookErr)
 			noError(t, CheckAudit(t.Context(), direct))

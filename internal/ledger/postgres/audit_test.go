@@ -3,10 +3,13 @@ package postgres_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/ledgertest"
+	"tallyman/internal/ledger/postgres"
 )
 
 // Not even the owner of the database changes or removes what is recorded, unless he takes the trigger away.
@@ -32,5 +35,44 @@ func TestAuditIsAppendOnly(t *testing.T) {
 	}
 	if list, _, err := l.Changes(t.Context(), ledger.ChangeFilter{Limit: 10}); err != nil || len(list) != 1 || list[0].By != "user:ann" {
 		t.Errorf("left: %+v, %v", list, err)
+	}
+}
+
+// A process that dies in the middle of a change leaves neither the change nor its record, or both.
+func TestAuditOfAProcessThatIsKilled(t *testing.T) {
+	t.Parallel()
+	url := migrated(t)
+	ledgertest.CheckKilled(t, url, func(t testing.TB, opts ledger.Options) ledger.Ledger {
+		t.Helper()
+		l, err := postgres.Open(t.Context(), url, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	})
+}
+
+// A connection that breaks in the middle of a change leaves neither the change nor its record, or both, also where the answer to the commit is lost.
+func TestAuditOfBrokenConnections(t *testing.T) {
+	t.Parallel()
+	direct := migrated(t)
+	line := newLine(t, direct)
+	now := ledger.Options{Now: ledgertest.Now}
+	broken, l := open(t, line.url, ledger.Options{Now: ledgertest.Now, MaxConnections: 2}), open(t, direct, now)
+	tries := 0
+	ledgertest.CheckBroken(t, l, func(n int, do func(ledger.Ledger) error) error {
+		tries++
+		cut := time.AfterFunc(time.Duration(n*n)*time.Millisecond/4, line.cut)
+		defer line.settle(t)
+		defer cut.Stop()
+		err := do(broken)
+		if err != nil {
+			line.broken++
+		}
+		return err
+	})
+	t.Logf("%d of %d calls broke", line.broken, tries)
+	if line.broken == 0 {
+		t.Error("no call broke: the test shows nothing")
 	}
 }

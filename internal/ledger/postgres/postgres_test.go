@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"sync"
@@ -15,6 +16,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	ledgertest.Main(func(ctx context.Context, url string, opts ledger.Options) (ledger.Ledger, error) {
+		return postgres.Open(ctx, url, opts)
+	})
 	// Each step of the model is a transaction or two, under -race a slow one. -rapid.checks still wins.
 	if err := flag.Set("rapid.checks", "30"); err != nil {
 		panic(err)

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/ledgertest"
+	"tallyman/internal/ledger/sqlite"
 )
 
 // Nobody changes or removes what is recorded, unless he takes the triggers away.
@@ -29,4 +31,18 @@ func TestAuditIsAppendOnly(t *testing.T) {
 	if list, _, err := l.Changes(t.Context(), ledger.ChangeFilter{Limit: 10}); err != nil || len(list) != 1 || list[0].By != "user:ann" {
 		t.Errorf("left: %+v, %v", list, err)
 	}
+}
+
+// A process that dies in the middle of a change leaves neither the change nor its record, or both.
+func TestAuditOfAProcessThatIsKilled(t *testing.T) {
+	t.Parallel()
+	path := migrated(t)
+	ledgertest.CheckKilled(t, path, func(t testing.TB, opts ledger.Options) ledger.Ledger {
+		t.Helper()
+		l, err := sqlite.Open(t.Context(), path, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	})
 }

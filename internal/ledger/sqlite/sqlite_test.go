@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"context"
 	"database/sql"
 	"flag"
 	"os"
@@ -16,6 +17,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	ledgertest.Main(func(ctx context.Context, path string, opts ledger.Options) (ledger.Ledger, error) {
+		return sqlite.Open(ctx, path, opts)
+	})
 	// Each step of the model is a transaction or two, under -race and in pure Go a slow one. -rapid.checks still wins.
 	if err := flag.Set("rapid.checks", "15"); err != nil {
 		panic(err)
