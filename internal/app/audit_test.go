@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/api"
 	"tallyman/internal/config"
 	"tallyman/internal/testenv"
 )
@@ -55,7 +57,7 @@ var auditCases = map[string]auditCase{
 	"run-rule":     {http.MethodPost, "/rules/negative-bin-stock/run", ``, "rule.run", "rule:negative-bin-stock", `"due"`},
 	"pause-rules":  {http.MethodPost, "/rules/pause", `{"reason":"stocktake"}`, "rules.pause", "rules", `"state":"disabled"`},
 	"resume-rules": {http.MethodPost, "/rules/resume", ``, "rules.resume", "rules", `"reason":"stocktake"`},
-	"reload-rules": {http.MethodPost, "/rules/reload", ``, "rules.reload", "rules", `"version"`},
+	"reload-rules": {http.MethodPost, "/rules/reload", ``, "rules.reload", "rules", `"changed":["negative-bin-stock"]`},
 
 	"create-silence": {http.MethodPost, "/silences", `{"matchers":["rule=negative-bin-stock"],"for":"1h","comment":"stocktake"}`, "silence.add", "silence:{silence}", `"comment":"stocktake"`},
 	"expire-silence": {http.MethodPost, "/silences/{silence}/expire", ``, "silence.expire", "silence:{silence}", `"state":"expired"`},
@@ -73,10 +75,11 @@ var notAudited = []string{
 	"suspend-item", "store-item",
 }
 
-// Every operation that changes something leaves one record of who did what to what; none holds a secret.
+// Every operation that changes something leaves one record of who did what to what; none holds a secret. Without its record nothing is changed, but of
+// queues, which are not the ledger's.
 func TestEveryChangeIsRecorded(t *testing.T) {
 	t.Parallel()
-	n := auditSite(t)
+	s, n := auditSite(t)
 	filled := map[string]string{}
 	for _, id := range n.changingOperations() {
 		c, ok := auditCases[id]
@@ -87,6 +90,18 @@ func TestEveryChangeIsRecorded(t *testing.T) {
 		fill := strings.NewReplacer("{silence}", filled["silence"], "{token}", filled["token"], "{delivery}", n.aDelivery())
 		before := len(n.audit(""))
 		path := "/api/v1" + fill.Replace(c.path)
+		if id == "reload-rules" { // before the node sees it by itself
+			s.rule("stock.yaml", strings.Replace(auditRule, "when: qty < 0", "when: qty < -1", 1))
+		}
+		if kind, _, _ := strings.Cut(c.action, "."); kind != "queue" && kind != "item" {
+			s.refuseRecords(true)
+			old := n.settings()
+			code, body := n.do(c.method, path, "application/json", c.body)
+			if now := n.settings(); code != http.StatusServiceUnavailable || !strings.Contains(body, `"audit_unavailable"`) || now != old || len(n.audit("")) != before {
+				t.Errorf("%s without its record: %d %s\nbefore: %s\nafter: %s", id, code, body, old, now)
+			}
+			s.refuseRecords(false)
+		}
 		code, body := n.do(c.method, path, "application/json", c.body)
 		if code >= http.StatusMultipleChoices {
 			t.Errorf("%s answers %d: %s", id, code, body)
@@ -144,8 +159,114 @@ func TestRuleFilesAreRecorded(t *testing.T) {
 	}
 }
 
+// Rule files whose change cannot be recorded are not in force: the last good version is, the status says why, and they are taken in as soon as they can be.
+func TestRuleFilesThatCannotBeRecorded(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.sqliteWMS()
+	s.rule("stock.yaml", stockRule)
+	n := s.start("one")
+	has := func(rules int, faulty bool) func(r *api.StatusReport) bool {
+		return func(r *api.StatusReport) bool {
+			var fault string
+			for _, h := range r.Health {
+				if h.Part == "rules" {
+					fault = h.Error
+				}
+			}
+			return len(r.Rules) == rules && (fault != "") == faulty && strings.Contains(fault, "disk full") == faulty
+		}
+	}
+	n.shows("in force", func(r *api.StatusReport) bool { return has(1, false)(r) && r.Rules[0].Verified })
+	s.refuseRecords(true)
+	s.rule("more.yaml", strings.Replace(stockRule, "negative-bin-stock", "another-rule", 1))
+	n.shows("not recorded", has(1, true))
+	if code := n.post("/rules/reload", "", nil); code != http.StatusServiceUnavailable {
+		t.Errorf("a reload that cannot be recorded answers %d", code)
+	}
+	if code, body := n.do(http.MethodGet, "/readyz", "application/json", ""); code != http.StatusOK {
+		t.Errorf("the last good rules run: %d %s", code, body)
+	}
+	before := n.rule("negative-bin-stock").LastRun.Due
+	n.shows("the last good version runs", func(r *api.StatusReport) bool { return has(1, true)(r) && r.Rules[0].LastRun.Due.After(before) })
+	s.refuseRecords(false)
+	n.shows("recorded", has(2, false))
+	if list := n.audit("rules"); len(list) != 2 || list[0].Via != "file" || !strings.Contains(string(list[0].After), `"added":["another-rule"]`) {
+		t.Errorf("recorded %+v", list)
+	}
+	n.stop()
+
+	// A start that cannot be recorded runs no rules.
+	s.rule("third.yaml", strings.Replace(stockRule, "negative-bin-stock", "third-rule", 1))
+	s.refuseRecords(true)
+	n = s.start("one")
+	n.shows("not started", has(3, true))
+	if code, _ := n.do(http.MethodGet, "/readyz", "application/json", ""); code != http.StatusServiceUnavailable || n.rule("third-rule").LastRun != nil || n.rule("third-rule").Verified {
+		t.Errorf("%d %+v", code, n.rule("third-rule"))
+	}
+	s.refuseRecords(false)
+	n.shows("started", func(r *api.StatusReport) bool { return has(3, false)(r) && n.rule("third-rule").LastRun != nil })
+	if list := n.audit("rules"); len(list) != 3 || list[0].Via != "start" {
+		t.Errorf("recorded %+v", list)
+	}
+}
+
+// Three nodes read the same files: each change has one record, there and back and there again, and so has the start.
+func TestRuleFilesAreRecordedOnceInTheCluster(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.realServers()
+	s.postgresWMS()
+	s.rule("stock.yaml", auditRule)
+	var nodes []*node
+	for _, name := range []string{"one", "two", "three"} {
+		nodes = append(nodes, s.start(name))
+	}
+	const changes = 9
+	for i := range changes {
+		s.rule("stock.yaml", strings.Replace(auditRule, "when: qty < 0", fmt.Sprint("when: qty < -", (i+1)%2), 1))
+		testenv.Eventually(t, func() bool { return len(nodes[0].audit("rules")) == i+2 }, 20*time.Second)
+		versions := map[string]bool{}
+		testenv.Eventually(t, func() bool {
+			clear(versions)
+			for _, n := range nodes {
+				versions[n.ruleVersion()] = true
+			}
+			return len(versions) == 1 && versions[nodes[0].recordedVersion()]
+		}, 20*time.Second)
+	}
+	list := nodes[0].audit("rules")
+	if len(list) != changes+1 {
+		t.Errorf("%d changes left %d records", changes, len(list)-1)
+	}
+	for i := range list[:changes] {
+		if before, after := versionIn(list[i].Before), versionIn(list[i+1].After); before != after || before == versionIn(list[i].After) {
+			t.Errorf("a record begins with %s, the one before ends with %s", before, after)
+		}
+	}
+}
+
+// ruleVersion is the version of the rules that the node runs.
+func (n *node) ruleVersion() string {
+	n.t.Helper()
+	_, body := n.do(http.MethodGet, "/api/v1/rules", "application/json", "")
+	return versionIn(json.RawMessage(body))
+}
+
+// recordedVersion is the version that was recorded last.
+func (n *node) recordedVersion() string {
+	n.t.Helper()
+	return versionIn(n.audit("rules")[0].After)
+}
+
+func versionIn(state json.RawMessage) string {
+	var v struct{ Version string }
+	_ = json.Unmarshal(state, &v) // "" where there is none
+	return v.Version
+}
+
 // auditSite is a node with something of everything.
-func auditSite(t *testing.T) *node {
+func auditSite(t *testing.T) (*site, *node) {
 	t.Helper()
 	s, gateway := newSite(t), testenv.NewHTTPServer(t)
 	gateway.Always(testenv.ReplyStatus(http.StatusServiceUnavailable, ""))
@@ -154,7 +275,7 @@ func auditSite(t *testing.T) *node {
 	sink.Queue.MaxAttempts = 1
 	s.webhook("gateway", gateway.URL).Push.Breaker = config.Breaker{Failures: 1000, Open: time.Second}
 	s.sqliteWMS()
-	s.rule("stock.yaml", strings.Replace(stockRule, "@every 1s", "@every 1h", 1))
+	s.rule("stock.yaml", auditRule)
 	s.rule("shadow.yaml", strings.NewReplacer("negative-bin-stock", "shadowed", "labels:", "shadow: true\n    labels:", "@every 1s", "@every 1h").Replace(stockRule))
 	n := s.start("one")
 	n.must(http.MethodPut, "/types/DOCK", `{"code":"DOCK","id":8,"name":"Dock"}`)
@@ -168,7 +289,57 @@ func auditSite(t *testing.T) *node {
 	const later = `{"type":"REP_NOTICE","warehouse":"119240","data":{"bin":"A"},"deliver":[{"sink":"gateway","strategy":"delayed","delay":"1h","retry":9}]}`
 	n.must(http.MethodPost, "/notices", `{"notices":[`+later+","+later+","+later+`]}`)
 	testenv.Eventually(t, func() bool { return n.rule("negative-bin-stock").Verified && n.rule("shadowed").Verified }, 20*time.Second)
-	return n
+	return s, n
+}
+
+// auditRule is a rule that does not run by itself.
+var auditRule = strings.Replace(stockRule, "@every 1s", "@every 1h", 1)
+
+// settings is all that a recorded operation may change, as a text to compare.
+func (n *node) settings() string {
+	n.t.Helper()
+	var all strings.Builder
+	for _, path := range []string{"/types", "/subscriptions?limit=1000", "/subscribers?limit=1000", "/deliveries?limit=1000", "/silences", "/tokens?ended=true", "/rules/negative-bin-stock/runs"} {
+		_, body := n.do(http.MethodGet, "/api/v1"+path, "application/json", "")
+		all.WriteString(body)
+	}
+	r := n.status()
+	for i := range r.Rules {
+		one := &r.Rules[i]
+		fmt.Fprintln(&all, one.ID, one.Enabled, one.Promoted != nil, one.Switch != nil, one.Stale)
+	}
+	fmt.Fprintln(&all, r.Paused != nil)
+	return all.String()
+}
+
+// refuseRecords makes the site's ledger refuse the records of changes, or lets it take them again.
+func (s *site) refuseRecords(refuse bool) {
+	s.t.Helper()
+	driver, dsn := "sqlite", "file:"+s.cfg.Ledger.Path+"?_pragma=busy_timeout(10000)"
+	statements := []string{"DROP TRIGGER audit_full"}
+	if refuse {
+		statements[0] = "CREATE TRIGGER audit_full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'disk full'); END"
+	}
+	if s.cfg.Ledger.Driver == config.Postgres {
+		driver, dsn = "pgx", s.cfg.Ledger.URL.Reveal()
+		statements[0] = "DROP TRIGGER audit_full ON audit"
+		if refuse {
+			statements = []string{
+				"CREATE OR REPLACE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'disk full'; END $$",
+				"CREATE TRIGGER audit_full BEFORE INSERT ON audit FOR EACH STATEMENT EXECUTE FUNCTION full_disk()",
+			}
+		}
+	}
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	for _, statement := range statements {
+		if _, err := db.ExecContext(s.t.Context(), statement); err != nil {
+			s.t.Fatal(err)
+		}
+	}
 }
 
 func (n *node) must(method, path, body string) {
