@@ -30,8 +30,8 @@ func (c *command) auditList() *cobra.Command {
 	cmd := c.withServer(&cobra.Command{
 		Use:   "list",
 		Short: "List changes, the latest first",
-		Long: `List changes, the latest first. Each change over the API, by this command line, by a rule file or at the start of a node has a record, which
-nobody can change or remove. An object or action stands for all that begins with it: rule is every rule, rule:a is rule a in all its scopes.`,
+		Long: `List changes, the latest first. Each change over the API, of a rule file, of tokens in the ledger itself or at the start of a node has a record,
+which nobody can change or remove. VIA says how whoever made it was authenticated. An object or action stands for all that begins with it: rule is every rule, rule:a is rule a in all its scopes.`,
 		Example: `  tallyman audit list --object rule:negative-bin-stock
   tallyman audit list --by user:ann --since 7d
   tallyman audit list --action token -o json`,

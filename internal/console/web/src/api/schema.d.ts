@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * List who changed what, the latest first
-         * @description Every change of settings has a record, which nobody can change or remove. What is data has none: notices, readers' marks, the work on items.
+         * @description Every change of settings has a record, which is made with it or not at all, and which nobody can change or remove. What is data has none: notices, readers' marks, the work on items.
          */
         get: operations["list-audit"];
         put?: never;
@@ -845,7 +845,7 @@ export interface paths {
         put?: never;
         /**
          * Try another text of a rule
-         * @description The text is checked as its file would be, held against the running version, and run on the source, read-only, from the ledger's state. Nothing is saved: rules come from files alone. For those who see all warehouses; who has tried which text is in the audit.
+         * @description The text is checked as its file would be, held against the running version, and run on the source, read-only, from the ledger's state. Nothing is saved: rules come from files alone. For those who see all warehouses; who has tried a text, with its size and its SHA-256, is in the audit.
          */
         post: operations["draft-rule"];
         delete?: never;
@@ -902,7 +902,7 @@ export interface paths {
         put?: never;
         /**
          * Run a rule now and show what it would do
-         * @description The probe is run on the source, read-only, and judged as in a firing that goes on from the ledger's state. Nothing is written and nobody is told.
+         * @description The probe is run on the source, read-only, and judged as in a firing that goes on from the ledger's state. Nothing is written but who asked, in the audit, and nobody is told.
          */
         post: operations["preview-rule"];
         delete?: never;
@@ -1432,10 +1432,10 @@ export interface components {
             object: string;
             reason?: string;
             /**
-             * @description by a request, by the command line's, by rule files that were read anew, at the start of a node
-             * @enum {string}
+             * @description how they were authenticated: token:<id> of an API token, jwt, none (auth.mode none), or local, a user of the machine who has opened the ledger itself; file and start: rule files that were read, and a node that has started. Older records have api or cli, which the client said of itself
+             * @example token:t_5rmwxhkqj2ab
              */
-            via: "api" | "cli" | "file" | "start";
+            via: string;
         };
         BareNotice: {
             body: string;
@@ -1930,10 +1930,10 @@ export interface components {
             name?: string;
             ok: boolean;
             /**
-             * @description what it is
+             * @description what it is; rules: only where rule files are not in force, because that could not be recorded
              * @enum {string}
              */
-            part: "ledger" | "redis" | "sink" | "source" | "tls";
+            part: "ledger" | "redis" | "rules" | "sink" | "source" | "tls";
             /**
              * Format: date-time
              * @description how long it has been so
@@ -4025,7 +4025,7 @@ export interface operations {
                 after?: string;
                 /** @description made by this one */
                 by?: string;
-                /** @description changes in a page */
+                /** @description changes in a page, which ends sooner where their states are large */
                 limit?: number;
                 /** @description changes of this, or of what begins with it: rule, rule:negative-bin-stock, queue:replenishment */
                 object?: string;

@@ -9,6 +9,8 @@ export const groups = [
       "rule.clear",
       "rule.run",
       "rule.promote",
+      "rule.demote",
+      "rule.preview",
       "rule.draft",
       "rules.pause",
       "rules.resume",

@@ -29,6 +29,10 @@ const en = {
   emptyTitle: "No records yet",
   empty: "Every change of settings will be listed here.",
   everywhereTitle: "For those who see all warehouses",
+  token: "with token {id}",
+  jwt: "signed in (JWT)",
+  none: "not signed in",
+  local: "in the ledger itself",
   api: "by a request",
   cli: "by the command line",
   file: "by a rule file",
@@ -51,6 +55,8 @@ const en = {
   "rule.clear": "Rule's switch cleared",
   "rule.run": "Rule run by hand",
   "rule.promote": "Rule promoted",
+  "rule.demote": "Promotion forgotten",
+  "rule.preview": "Rule previewed",
   "rule.draft": "Draft of a rule tried",
   "rules.pause": "All rules paused",
   "rules.resume": "All rules resumed",
@@ -113,6 +119,10 @@ const words = {
     emptyTitle: "暂无记录",
     empty: "所有设置变更都会列在这里。",
     everywhereTitle: "仅供可查看全部仓库的人员",
+    token: "使用令牌 {id}",
+    jwt: "已登录（JWT）",
+    none: "未登录",
+    local: "直接操作账本",
     api: "通过请求",
     cli: "通过命令行",
     file: "通过规则文件",
@@ -135,6 +145,8 @@ const words = {
     "rule.clear": "清除规则开关",
     "rule.run": "手动运行规则",
     "rule.promote": "规则转正",
+    "rule.demote": "取消规则转正",
+    "rule.preview": "预览规则",
     "rule.draft": "试运行规则草稿",
     "rules.pause": "暂停所有规则",
     "rules.resume": "恢复所有规则",
@@ -173,3 +185,11 @@ export const t = texts(words);
 export function actionText(action: string): string {
   return Object.hasOwn(en, action) ? t(action as keyof typeof en) : action;
 }
+
+/** How whoever made a change was authenticated; a way that this console does not know is shown as it is. */
+export function viaText(via: string): string {
+  const [way = "", id = ""] = via.split(":");
+  return ways.has(way) ? t(way as keyof typeof en, { id }) : via;
+}
+
+const ways = new Set(["token", "jwt", "none", "local", "file", "start", "api", "cli"]);

@@ -15,6 +15,7 @@ export const t = texts({
     wrongRedis: "Redis is out of reach for {name}",
     wrongSource: "The source {name} is out of reach",
     wrongSink: "The sink {name} is out of order",
+    wrongRules: "Rule files are not in force: their change could not be recorded",
     wrongTls: "The TLS certificate is out of order",
     wrongFailing: { one: "{count} rule fails", other: "{count} rules fail" },
     wrongUnverified: {
@@ -108,6 +109,7 @@ export const t = texts({
     wrongRedis: "{name} 无法连接 Redis",
     wrongSource: "无法连接数据源 {name}",
     wrongSink: "接收端 {name} 出现故障",
+    wrongRules: "规则文件的变更未能记录，暂未生效",
     wrongTls: "TLS 证书有问题",
     wrongFailing: "{count} 条规则失败",
     wrongUnverified: "{count} 条规则未验证，不运行",

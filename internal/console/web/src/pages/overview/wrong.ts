@@ -22,6 +22,7 @@ export type WrongText =
   | "wrongRedis"
   | "wrongSource"
   | "wrongSink"
+  | "wrongRules"
   | "wrongTls"
   | "wrongFailing"
   | "wrongUnverified"
@@ -39,6 +40,7 @@ type Overview = Schemas["Overview"];
 const parts: Record<Schemas["Health"]["part"], WrongText> = {
   ledger: "wrongLedger",
   redis: "wrongRedis",
+  rules: "wrongRules",
   source: "wrongSource",
   sink: "wrongSink",
   tls: "wrongTls",
