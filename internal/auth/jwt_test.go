@@ -99,6 +99,7 @@ func TestWhoAJWTIsFrom(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, who, err)
 		}
 		who.Ended, who.Expires = nil, time.Time{}
+		c.want.Via = ledger.ViaJWT
 		if diff := cmp.Diff(c.want, who); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}

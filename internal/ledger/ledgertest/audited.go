@@ -217,10 +217,8 @@ var auditedTests = []testCase{
 		for _, c := range recordedChanges() {
 			called[c.method] = true
 		}
-		methods := reflect.TypeFor[ledger.Ledger]()
-		for i := range methods.NumMethod() {
-			m := methods.Method(i)
-			author := slices.Contains(slices.Collect(inputs(m.Type)), reflect.TypeFor[ledger.Author]()) || m.Name == "AddChange"
+		for m := range reflect.TypeFor[ledger.Ledger]().Methods() {
+			author := slices.Contains(slices.Collect(m.Type.Ins()), reflect.TypeFor[ledger.Author]()) || m.Name == "AddChange"
 			if author != called[m.Name] {
 				t.Errorf("%s: it takes an author: %v, it is among the recorded changes: %v", m.Name, author, called[m.Name])
 			}
@@ -274,9 +272,9 @@ var auditedTests = []testCase{
 		for n, l := range nodes {
 			go func() {
 				for i := range 10 {
-					t := repNotice()
-					t.Name = fmt.Sprint(n, i)
-					if err := l.PutType(context.Background(), Ann, t); err != nil {
+					typ := repNotice()
+					typ.Name = fmt.Sprint(n, i)
+					if err := l.PutType(t.Context(), Ann, typ); err != nil {
 						failed <- err
 						return
 					}
@@ -302,7 +300,7 @@ var auditedTests = []testCase{
 			recorded := make(chan bool)
 			for _, l := range nodes {
 				go func() {
-					done, err := l.TakeRules(context.Background(), Ann, from, &ledger.RulesVersion{Version: version})
+					done, err := l.TakeRules(t.Context(), Ann, from, &ledger.RulesVersion{Version: version})
 					recorded <- done && err == nil
 				}()
 			}
@@ -356,17 +354,6 @@ var auditedTests = []testCase{
 //
 //go:embed records.txt
 var wantedRecords string
-
-// inputs are the parameters of a method.
-func inputs(m reflect.Type) func(func(reflect.Type) bool) {
-	return func(yield func(reflect.Type) bool) {
-		for i := range m.NumIn() {
-			if !yield(m.In(i)) {
-				return
-			}
-		}
-	}
-}
 
 // Now is the time of ledgers for CheckBroken.
 func Now() time.Time { return start }

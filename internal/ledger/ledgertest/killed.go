@@ -58,7 +58,7 @@ func die() {
 // dieIn makes the change in a process that dies at the step.
 func dieIn(t testing.TB, place string, n int, step string) {
 	t.Helper()
-	c := exec.CommandContext(t.Context(), os.Args[0])
+	c := exec.CommandContext(t.Context(), os.Args[0]) //nolint:gosec // the test itself
 	c.Env = append(os.Environ(), childTask+"="+strconv.Itoa(n)+"\n"+step+"\n"+place)
 	out, err := c.CombinedOutput()
 	var exit *exec.ExitError

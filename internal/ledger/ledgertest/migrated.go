@@ -86,3 +86,22 @@ func CheckMigrated(t testing.TB, l ledger.Ledger) {
 	f.finish(t, 1, item.Done, items[0])
 	f.hasUnfinished(t, items[1])
 }
+
+// The versions of rule files that a ledger of before rule_versions is to have recorded, the first one first.
+const (
+	OldVersionBefore = `{"version":"v1"}`
+	OldVersion       = `{"version":"v2","rules":3,"problems":0}`
+)
+
+// CheckRulesMigrated proves that a ledger with those records knows which rules were in force last.
+func CheckRulesMigrated(t testing.TB, l ledger.Ledger) {
+	t.Helper()
+	f := &fixture{Ledger: l}
+	equal(t, 1, f.number(t, "rules"))
+	for _, version := range []string{"v2", "v3"} {
+		recorded, err := l.TakeRules(t.Context(), Ann, 1, &ledger.RulesVersion{Version: version})
+		noError(t, err)
+		equal(t, version == "v3", recorded)
+	}
+	equal(t, `{"version":"v2"}`, string(f.changes(t, ledger.ChangeFilter{Limit: 1})[0].Before))
+}

@@ -112,8 +112,9 @@ func settingsOf(ctx context.Context, l ledger.Ledger) (settings, error) {
 
 func newSettings() settings {
 	return settings{
-		catalog.Catalog{}, map[ledger.Subscription]bool{}, map[string]sinks.Subscriber{}, map[[2]string]ledger.Switch{}, map[string]silenceText{},
-		map[string]ledger.Token{}, map[[2]string]ledger.Promotion{}, 0,
+		Types: catalog.Catalog{}, Subscriptions: map[ledger.Subscription]bool{}, Subscribers: map[string]sinks.Subscriber{},
+		Switches: map[[2]string]ledger.Switch{}, Silences: map[string]silenceText{}, Tokens: map[string]ledger.Token{},
+		Promotions: map[[2]string]ledger.Promotion{},
 	}
 }
 

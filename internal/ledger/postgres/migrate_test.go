@@ -90,6 +90,26 @@ func TestMigrateSentPushes(t *testing.T) {
 	}
 }
 
+// A ledger of before rule_versions knows from its records which rules were in force.
+func TestMigrateRuleVersions(t *testing.T) {
+	t.Parallel()
+	url := testenv.Postgres(t)
+	migrateTo(t, url, 13)
+	conn, err := pgx.Connect(t.Context(), url)
+	noError(t, err)
+	defer func() { noError(t, conn.Close(t.Context())) }()
+	for _, state := range []string{ledgertest.OldVersionBefore, ledgertest.OldVersion} {
+		_, err = conn.Exec(t.Context(), "INSERT INTO audit (at, actor, via, action, object, after, reason) VALUES (1, 'node:a', 'file', 'rules.reload', 'rules', $1, '')", state)
+		noError(t, err)
+	}
+	_, err = Migrate(t.Context(), url)
+	noError(t, err)
+	l, err := Open(t.Context(), url, ledger.Options{})
+	noError(t, err)
+	ledgertest.CheckRulesMigrated(t, l)
+	noError(t, l.Close())
+}
+
 // migrateTo brings the schema to an older version than this program's.
 func migrateTo(t *testing.T, url string, version int64) {
 	t.Helper()

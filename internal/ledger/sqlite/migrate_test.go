@@ -27,9 +27,29 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-func checkMigrated(t *testing.T, version int64) {
-	t.Helper()
+// A ledger of before rule_versions knows from its records which rules were in force.
+func TestMigrateRuleVersions(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "ledger.db")
+	db, older := openOlder(t, path)
+	_, err := older.UpTo(t.Context(), 12)
+	noError(t, err)
+	for _, state := range []string{ledgertest.OldVersionBefore, ledgertest.OldVersion} {
+		_, err = db.ExecContext(t.Context(), "INSERT INTO audit (at, actor, via, action, object, after, reason) VALUES (1, 'node:a', 'file', 'rules.reload', 'rules', ?, '')", state)
+		noError(t, err)
+	}
+	noError(t, db.Close())
+	_, err = Migrate(t.Context(), path)
+	noError(t, err)
+	l, err := Open(t.Context(), path, ledger.Options{})
+	noError(t, err)
+	ledgertest.CheckRulesMigrated(t, l)
+	noError(t, l.Close())
+}
+
+// openOlder opens a new file, and what brings its schema to a version.
+func openOlder(t *testing.T, path string) (*sql.DB, *goose.Provider) {
+	t.Helper()
 	db, err := openWriter(path)
 	noError(t, err)
 	files, err := fs.Sub(migrationFiles, "migrations")
@@ -37,7 +57,14 @@ func checkMigrated(t *testing.T, version int64) {
 	older, err := goose.NewProvider(goose.DialectSQLite3, db, files,
 		goose.WithTableName(schema.Table), goose.WithDisableGlobalRegistry(true))
 	noError(t, err)
-	_, err = older.UpTo(t.Context(), 1)
+	return db, older
+}
+
+func checkMigrated(t *testing.T, version int64) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	db, older := openOlder(t, path)
+	_, err := older.UpTo(t.Context(), 1)
 	noError(t, err)
 	fillFirstVersion(t, db)
 	_, err = older.UpTo(t.Context(), version)
