@@ -17,6 +17,8 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/go-cmp/cmp"
+
+	"tallyman/internal/ledger"
 )
 
 const hmacSecret = "0123456789abcdef0123456789abcdef"
