@@ -16,6 +16,7 @@ import (
 
 	"tallyman/internal/auth"
 	"tallyman/internal/config"
+	"tallyman/internal/ledger"
 	"tallyman/internal/testenv"
 )
 
@@ -63,7 +64,7 @@ func narrowSite(t *testing.T) (n *node, admin string) {
 		"other": {Name: marker, Subject: "user:" + marker, Access: []auth.Role{auth.Operator}, Warehouses: []string{"119241"}},
 	} {
 		token, secret, faults := auth.NewToken(spec, "local:root", time.Now())
-		if err := l.AddToken(t.Context(), token); err != nil || len(faults) > 0 {
+		if err := l.AddToken(t.Context(), ledger.Author{By: "local:root", Via: ledger.ViaLocal}, token); err != nil || len(faults) > 0 {
 			t.Fatal(err, faults)
 		}
 		if name == "admin" {

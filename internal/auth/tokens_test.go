@@ -56,7 +56,7 @@ func TestTheLifeOfAToken(t *testing.T) {
 		}
 		want := Identity{
 			Subject: "user:bob", Access: []Role{Client}, Subscribers: []string{"role:keeper", "user:bob"}, Warehouses: []string{"W1", "W2"},
-			Token: token.ID, Expires: token.Expires,
+			Token: token.ID, Via: ledger.ViaToken(token.ID), Expires: token.Expires,
 		}
 		ended := who.Ended
 		who.Ended = nil
