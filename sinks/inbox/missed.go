@@ -22,8 +22,11 @@ func (in *Inbox) missed(ctx context.Context, r *reader, reason page.ResetReason,
 	default:
 		return -1, nil
 	}
-	if len(r.Types) > 0 || r.Unread || len(s.removed) != len(r.Subscribers) {
+	if len(r.Types) > 0 || r.Unread {
 		return -1, nil
+	}
+	if len(s.removed) == 0 { // the warehouse never had a notice
+		return 0, nil
 	}
 	begins := s.now - window.Microseconds() // the score of the first notice that the reader gets
 	logs := make([]*redis.StringSliceCmd, len(s.removed))

@@ -45,6 +45,7 @@ type Options struct {
 	keepUpto   int // watermarks of a user in a warehouse, beside the last of each inbox
 	maxChanges int // marks that a page tells of; what read-alls cover comes on top, ten times as many at most
 	maxInboxes int // inboxes that one script call touches
+	wideGap    int // scores that stay free below that of a wide notice
 }
 
 // The defaults and the limits of the design.
@@ -89,6 +90,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.maxInboxes == 0 {
 		o.maxInboxes = maxInboxes
+	}
+	if o.wideGap == 0 {
+		o.wideGap = wideGap
 	}
 	if o.Cap < MinCap || o.Cap > MaxCap {
 		return o, fmt.Errorf("inbox: the cap must be %d to %d", MinCap, MaxCap)

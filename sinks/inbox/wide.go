@@ -53,7 +53,7 @@ func (in *Inbox) openWide(ctx context.Context, epoch, warehouse string, e *entry
 	keys := append(in.keys.all(warehouse, 0)[:3], in.keys.wide(warehouse))
 	looked := ""
 	for {
-		reply, err := in.run(ctx, in.scripts.open, keys, epoch, in.now(), e.id, e.body, e.expires, e.score, wideGap, looked)
+		reply, err := in.run(ctx, in.scripts.open, keys, epoch, in.now(), e.id, e.body, e.expires, e.score, in.o.wideGap, looked)
 		if err != nil {
 			return 0, false, err
 		}
