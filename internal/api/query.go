@@ -13,7 +13,7 @@ import (
 // The bounds of a poll.
 const (
 	maxWait        = time.Minute
-	maxSubscribers = 100
+	maxSubscribers = page.MaxSubscribers
 	maxTypes       = 100
 	maxSince       = (1<<53 - 1) / 1000 // ms; scores are exact in a double up to 2^53 µs
 )

@@ -39,4 +39,6 @@ for i, name in ipairs(names) do
   cut(c, KEYS[4 + i], KEYS[4 + #names + i], name)
 end
 redis.call('ZINCRBY', KEYS[3], added, id)
+-- The clock does not move yet, and still something that readers saw is gone.
+if #c.gone > 0 then redis.call('HINCRBY', KEYS[1], 'sweeps', 1) end
 return homeless(c)
