@@ -89,37 +89,72 @@ if mode ~= 'window' and mode ~= 'latest' then min = '(' .. min end
 local expired, anyExpired = expiredBy(KEYS[3], now)
 if not expired then return anyExpired end
 
--- One more than asked for from each inbox, so that it shows whether more follow.
+-- The notices of the page, and one more, which shows whether more follow. Of many inboxes a part is read at a time: up to the lowest
+-- score at which one of these parts ends, nothing is left out.
 local ids, scores, holders, more = {}, {}, {}, 0
+
+local function take(list, inbox)
+  for j = 1, #list, 2 do
+    local id = list[j]
+    if not scores[id] then
+      ids[#ids + 1] = id
+      scores[id] = number(list[j + 1])
+      holders[id] = {}
+    end
+    holders[id][inbox] = true
+  end
+end
+
+-- newest are the last notices of an inbox that have not expired, as many as the page may have.
+local function newest(key)
+  local list, offset, part = {}, 0, limit + 20
+  repeat
+    local found = redis.call('ZREVRANGEBYSCORE', key, head[2], '-inf', 'WITHSCORES', 'LIMIT', offset, part)
+    for j = 1, #found, 2 do
+      if not expired[found[j]] and #list < 2 * limit then
+        list[#list + 1] = found[j]
+        list[#list + 1] = found[j + 1]
+      end
+    end
+    offset = offset + part
+  until #list == 2 * limit or #found < 2 * part
+  return list
+end
+
+local function ascending(a, b) return scores[a] < scores[b] end
+
 if told < clock then
   more = 1
+elseif mode == 'latest' then
+  for i = 1, inboxes do take(newest(keys[i]), i) end
+  table.sort(ids, function(a, b) return ascending(b, a) end)
 else
-  for i = 1, inboxes do
-    local found
-    if mode == 'latest' then
-      found = redis.call('ZREVRANGEBYSCORE', keys[i], head[2], '-inf', 'WITHSCORES', 'LIMIT', 0, limit + anyExpired)
-    else
-      found = redis.call('ZRANGEBYSCORE', keys[i], min, head[2], 'WITHSCORES', 'LIMIT', 0, limit + 1)
-    end
-    for j = 1, #found, 2 do
-      local id = found[j]
-      if not scores[id] and not (mode == 'latest' and expired[id]) then
-        ids[#ids + 1] = id
-        scores[id] = number(found[j + 1])
-        holders[id] = {}
+  local part = limit + 1
+  if inboxes > 8 then part = math.max(20, math.ceil(2 * part / inboxes)) end
+  local lowest
+  repeat
+    lowest = nil
+    for i = 1, inboxes do
+      local found = redis.call('ZRANGEBYSCORE', keys[i], min, head[2], 'WITHSCORES', 'LIMIT', 0, part)
+      take(found, i)
+      if #found == 2 * part then
+        local last = number(found[#found])
+        if not lowest or last < lowest then lowest = last end
       end
-      if scores[id] then holders[id][i] = true end
     end
-  end
-  if mode == 'latest' then
-    table.sort(ids, function(a, b) return scores[a] > scores[b] end)
-  elseif inboxes > 1 then
-    table.sort(ids, function(a, b) return scores[a] < scores[b] end)
-  end
-  if #ids > limit then
-    more = 1
-    for i = #ids, limit + 1, -1 do ids[i] = nil end
-  end
+    if inboxes > 1 then table.sort(ids, ascending) end
+    if lowest then
+      for n = #ids, 1, -1 do
+        if scores[ids[n]] <= lowest then break end
+        scores[ids[n]], ids[n] = nil, nil
+      end
+      min = '(' .. text(lowest)
+    end
+  until not lowest or #ids > limit
+end
+if #ids > limit then
+  more = 1
+  for i = #ids, limit + 1, -1 do ids[i] = nil end
 end
 
 -- moved tells whether the count may be another one than the caller knows.

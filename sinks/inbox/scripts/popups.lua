@@ -33,9 +33,12 @@ local state = nil
 if ARGV[3] == '1' then state = readState(KEYS[#KEYS - 1], KEYS[#KEYS], names, keys) end
 
 -- What to look at: the modal notices of the warehouse, or, where those are more, what is in the inboxes.
-local from, upTo = '(' .. ARGV[6], ''
-local ids, scores, room = {}, {}, math.max(10, math.floor(LOOKUPS / 20 / #keys))
-local function take(list)
+local walk = redis.call('ZCARD', KEYS[4]) > size
+local sources, room = {KEYS[4]}, math.min(1000, math.max(50, math.floor(LOOKUPS / #keys)))
+if walk then sources, room = keys, math.min(1000, math.max(10, math.floor(LOOKUPS / #keys / #keys))) end
+local upTo, ids, scores = '', {}, {}
+for _, key in ipairs(sources) do
+  local list = redis.call('ZRANGEBYSCORE', key, '(' .. ARGV[6], head[2], 'WITHSCORES', 'LIMIT', 0, room)
   for j = 1, #list, 2 do
     if not scores[list[j]] and not expired[list[j]] then
       ids[#ids + 1] = list[j]
@@ -44,13 +47,13 @@ local function take(list)
   end
   if #list == 2 * room and (upTo == '' or number(list[#list]) < number(upTo)) then upTo = text(number(list[#list])) end
 end
-local walk = redis.call('ZCARD', KEYS[4]) > size
-if walk then
-  for _, key in ipairs(keys) do take(redis.call('ZRANGEBYSCORE', key, from, head[2], 'WITHSCORES', 'LIMIT', 0, room)) end
-else
-  take(redis.call('ZRANGEBYSCORE', KEYS[4], from, head[2], 'WITHSCORES', 'LIMIT', 0, room))
-end
 table.sort(ids, function(a, b) return scores[a] < scores[b] end)
+if upTo ~= '' then
+  for n = #ids, 1, -1 do
+    if scores[ids[n]] <= number(upTo) then break end
+    ids[n] = nil
+  end
+end
 
 -- Those among them that the inboxes hold, that are modal, and that the reader has not acked.
 local holders = held(keys, ids)
@@ -59,7 +62,6 @@ if walk then _, isModal = held({KEYS[4]}, ids) end
 if state then read, acked = marked(state, ids) end
 local open, place = {}, {}
 for i, id in ipairs(ids) do
-  if upTo ~= '' and scores[id] > number(upTo) then break end
   if next(holders[i]) and (not walk or isModal[i]) and not acked[i] then
     if #open == tonumber(ARGV[4]) then
       upTo = text(scores[open[#open]])

@@ -12,7 +12,7 @@ local CHUNK = 500
 local MOST_DUE, MOST_EXPIRED = 100, 1000
 
 -- How many ids one call looks up in all inboxes together, about.
-local LOOKUPS = 40000
+local LOOKUPS = 10000
 
 -- expiredBy finds what has expired and was not swept: a table id → true, and how many that are; nil and an error where that is too
 -- much to look through: it is to be swept first.
@@ -197,7 +197,7 @@ local function between(state, after, now, most, last)
       end
     end
     lookups = lookups + #ask
-    if lookups > LOOKUPS then return nil end
+    if lookups > 2 * LOOKUPS then return nil end
     for start = 1, #ask, CHUNK do
       for j, score in ipairs(redis.call('ZMSCORE', key, unpack(ask, start, math.min(start + CHUNK - 1, #ask)))) do
         if score then holders[asked[start + j - 1]][i] = true end
