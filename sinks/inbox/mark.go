@@ -171,5 +171,6 @@ func (in *Inbox) inWarehouse(ctx context.Context, g *index.Generation, warehouse
 	if err != nil {
 		return fmt.Errorf("inbox: marks in warehouse %s: %w", warehouse, err)
 	}
+	in.learn(warehouse)
 	return nil
 }
