@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tallyman/internal/auth"
@@ -19,6 +20,10 @@ func own(who *auth.Identity, names [2]string, warehouse string, subscribers []st
 	if len(subscribers) == 0 {
 		if !who.Has(auth.Client) || len(who.Subscribers) == 0 {
 			return "", nil, missingParameter(names[1])
+		}
+		if len(who.Subscribers) > maxSubscribers {
+			return "", nil, newProblem(http.StatusBadRequest, CodeBadSubscriber, "your token has "+strconv.Itoa(len(who.Subscribers))+
+				" subscribers, and a request is about at most "+strconv.Itoa(maxSubscribers)+"; name those that you want as "+names[1])
 		}
 		return warehouse, slices.Clone(who.Subscribers), nil
 	}

@@ -22,6 +22,7 @@ const (
 	CodeCrossOrigin          Code = "cross_origin"
 	CodeDeliveryNotFound     Code = "delivery_not_found"
 	CodeDeliveryUnchanged    Code = "delivery_unchanged"
+	CodeForeignCursor        Code = "foreign_cursor"
 	CodeHeadersTooLarge      Code = "headers_too_large"
 	CodeIdempotencyKeyReused Code = "idempotency_key_reused"
 	CodeInternal             Code = "internal_error"

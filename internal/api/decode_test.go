@@ -14,6 +14,8 @@ type jsonPage struct {
 	Unread  int
 	More    bool
 	Reset   bool
+	Reason  string `json:"resetReason"`
+	Missed  *int
 }
 
 func decodePage(t *testing.T, body string) jsonPage {

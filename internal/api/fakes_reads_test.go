@@ -38,6 +38,8 @@ func (f *fakeReads) UpTo(_ context.Context, _, cursor string) (int64, error) {
 	switch cursor {
 	case "c70":
 		return 70, nil
+	case "elsewhere":
+		return 0, page.ErrForeignCursor
 	case "later":
 		return 0, page.ErrUnavailable
 	case "broken":

@@ -12,9 +12,9 @@ import (
 	"tallyman/sinks/inbox/page"
 )
 
-// legacyPages bounds one answer: 10 pages of 200. An answer that stops there still moves on, because a millisecond
-// holds at most 1,000 scores of a warehouse.
-const legacyPages = 10
+// legacyNotices bounds one answer, to a page more. An answer that stops there still moves on, because a millisecond holds at most
+// 1,000 scores of a warehouse.
+const legacyNotices = 1801
 
 // packForm is the answer of the WMS web service that old clients poll.
 type packForm struct {
@@ -117,7 +117,7 @@ func (p *poll) addSubscribers(list string) *Problem {
 func (a *API) pack(ctx context.Context, x *exchange) (packForm, error) {
 	pack := packForm{Warehouse: x.Warehouse, Notifications: notificationsForm{List: []notificationForm{}}}
 	langs := languages(x.language)
-	for range legacyPages {
+	for len(pack.Notifications.List) < legacyNotices {
 		pg, err := a.deps.Inbox.Poll(ctx, x.Query)
 		if err != nil {
 			return pack, err

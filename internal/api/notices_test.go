@@ -15,7 +15,8 @@ func TestPollForms(t *testing.T) {
 	t.Parallel()
 	full := onePage()
 	full.Changes = []page.Change{{ID: "n_old", Kind: "read"}}
-	full.Unread, full.UnreadMore, full.More, full.Reset = 999, true, true, true
+	full.Unread, full.UnreadMore, full.More = 999, true, true
+	full.Reset, full.Reason, full.Missed = true, page.ResetTrimmed, 2134
 	for name, tc := range map[string]struct {
 		page   page.Page
 		accept string

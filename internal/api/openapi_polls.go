@@ -14,7 +14,8 @@ func pollOperation(doc *huma.OpenAPI) *huma.Operation {
 		Summary: "Poll the notices of some subscribers in one warehouse",
 		Description: "Poll first without a cursor, then with the cursor of the last answer as after: nothing is missed and nothing comes twice. " +
 			"Send the answer's ETag as If-None-Match along: while nothing is new the answer is a 304. With wait the answer is held back until " +
-			"something is new or the time is over. reset means that the cursor does not hold any more and the page is a fresh window of the last three days.",
+			"something is new or the time is over. reset means that the cursor does not hold any more and the page is a fresh window of the last three days: resetReason says why, " +
+			"and missed, where it is known, how many notices will not come any more.",
 		Parameters: []*huma.Param{
 			queryParam("warehouse", "the warehouse; may be left out by a token that has one", nameSchema()),
 			queryParam("subscriber", "user:<id>, role:<id>, or shadow:<rule> for what a rule in shadow finds; repeat it for more than one. Without it, the user and roles of the token",

@@ -3,6 +3,8 @@ package api
 import (
 	"encoding/xml"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"tallyman/engine/notice"
 	"tallyman/sinks/inbox/page"
 )
@@ -17,6 +19,37 @@ type pageForm struct {
 	UnreadMore bool               `json:"unreadMore" xml:"unreadMore,attr,omitempty" doc:"there are more than 999"`
 	More       bool               `json:"more" xml:"more,attr" doc:"the page is full and more is there already"`
 	Reset      bool               `json:"reset" xml:"reset,attr" doc:"the cursor does not hold any more: forget what you have, this is a fresh window"`
+	ResetForm
+}
+
+// ResetForm says why a cursor does not hold any more. Of a page it is empty where the cursor does. It is exported so that the schema has its
+// fields where it is embedded.
+type ResetForm struct {
+	Reason resetReason `json:"resetReason,omitempty" xml:"resetReason,attr,omitempty" doc:"why the cursor does not hold any more"`
+	Missed *int        `json:"missed,omitempty" xml:"missed,attr,omitempty" minimum:"0" doc:"where it is known: how many notices were delivered after the cursor and will not come any more"`
+}
+
+func newResetForm(pg *page.Page) ResetForm {
+	if !pg.Reset {
+		return ResetForm{}
+	}
+	f := ResetForm{Reason: resetReason(pg.Reason)}
+	if pg.Missed >= 0 {
+		f.Missed = &pg.Missed
+	}
+	return f
+}
+
+// resetReason is a page.ResetReason whose schema names all of them.
+type resetReason page.ResetReason
+
+// Schema implements huma.SchemaProvider.
+func (resetReason) Schema(huma.Registry) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeString, Description: "why the cursor does not hold any more"}
+	for _, reason := range page.ResetReasons() {
+		s.Enum = append(s.Enum, string(reason))
+	}
+	return s
 }
 
 // noticeChangeForm is a change of a notice's state.
@@ -28,7 +61,7 @@ type noticeChangeForm struct {
 func newPageForm(pg *page.Page, langs []string) *pageForm {
 	form := &pageForm{
 		Notices: localized(pg.Notices, langs), Changes: make([]noticeChangeForm, len(pg.Changes)), Cursor: pg.Cursor,
-		Unread: pg.Unread, UnreadMore: pg.UnreadMore, More: pg.More, Reset: pg.Reset,
+		Unread: pg.Unread, UnreadMore: pg.UnreadMore, More: pg.More, Reset: pg.Reset, ResetForm: newResetForm(pg),
 	}
 	for i, c := range pg.Changes {
 		form.Changes[i] = noticeChangeForm{ID: c.ID, Kind: c.Kind}

@@ -14,7 +14,7 @@ import (
 const (
 	maxWait        = time.Minute      // that a client may ask for
 	longestHold    = 54 * time.Second // that an answer is held back, whatever was asked for: a second later it is written, 5 s before proxies give up
-	maxSubscribers = 100
+	maxSubscribers = page.MaxSubscribers
 	maxTypes       = 100
 	maxSince       = (1<<53 - 1) / 1000 // ms; scores are exact in a double up to 2^53 µs
 )

@@ -28,7 +28,7 @@ type ReadState interface {
 // ReadAllForm is the body of POST /notices/read-all.
 type ReadAllForm struct {
 	Warehouse   string   `json:"warehouse,omitempty" doc:"whose inboxes; may be left out by a token that has one" example:"119240"`
-	UpTo        string   `json:"upTo" minLength:"1" doc:"a cursor: everything that had been delivered by its page is read"`
+	UpTo        string   `json:"upTo" minLength:"1" doc:"a cursor of a page of this warehouse: everything that had been delivered by that page is read"`
 	Subscribers []string `json:"subscribers,omitempty" doc:"the user, once, and the roles that it has; the inboxes of all of them are read. Without it, those of the token" nullable:"false"`
 }
 
@@ -52,6 +52,9 @@ func (a *API) readAll(ctx context.Context, in *readAllInput) (*struct{}, error) 
 	switch {
 	case errors.Is(err, page.ErrBadCursor):
 		return nil, badCursor()
+	case errors.Is(err, page.ErrForeignCursor):
+		return nil, newProblem(http.StatusBadRequest, CodeForeignCursor,
+			"upTo is a cursor of another warehouse than "+r.warehouse+"; give one that a page of this warehouse had")
 	case errors.Is(err, page.ErrUnavailable):
 		return nil, inboxUnavailable()
 	case err != nil:

@@ -64,6 +64,7 @@ func TestReadAll(t *testing.T) {
 		code   string
 	}{
 		`{"warehouse":"119240","upTo":"x","subscribers":["user:1"]}`:              {400, "bad_cursor"},
+		`{"warehouse":"119240","upTo":"elsewhere","subscribers":["user:1"]}`:      {400, "foreign_cursor"},
 		`{"warehouse":"119240","upTo":"later","subscribers":["user:1"]}`:          {503, "inbox_unavailable"},
 		`{"warehouse":"119240","upTo":"broken","subscribers":["user:1"]}`:         {500, "internal_error"},
 		`{"warehouse":"119240","subscribers":["user:1"]}`:                         {422, "invalid_body"},

@@ -93,8 +93,13 @@ func TestBadAndForeignCursors(t *testing.T) {
 			}
 		}
 		a := b.get(t, path+"&subscriber=role:new&after="+cursor)
-		if pg := decodePage(t, a.body); !pg.Reset || len(pg.Notices) != 1 {
+		if pg := decodePage(t, a.body); !pg.Reset || pg.Reason != "subscribers_changed" || pg.Missed != nil || len(pg.Notices) != 1 {
 			t.Errorf("a cursor of other subscribers: %s", a.body)
+		}
+		in.deliver(t, "W2", []string{"user:1"}, "b")
+		a = b.get(t, "/api/v1/notices?warehouse=W2&subscriber=user:1&after="+cursor)
+		if pg := decodePage(t, a.body); !pg.Reset || pg.Reason != "foreign_cursor" {
+			t.Errorf("a cursor of another warehouse: %s", a.body)
 		}
 	})
 }

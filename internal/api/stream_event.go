@@ -22,13 +22,10 @@ type unreadForm struct {
 	UnreadMore bool `json:"unreadMore" doc:"there are more than 999"`
 }
 
-// resetForm is the data of the event reset, endForm that of end.
-type (
-	resetForm struct{}
-	endForm   struct {
-		Reason string `json:"reason" enum:"revoked,expired,shutdown,unavailable,failed"`
-	}
-)
+// endForm is the data of the event end.
+type endForm struct {
+	Reason string `json:"reason" enum:"revoked,expired,shutdown,unavailable,failed"`
+}
 
 // newLeaflet writes a page as events: reset, changes, notices, each with the cursor behind it as its id. Changes of one moment
 // share an id, which comes with the last.
@@ -43,7 +40,7 @@ func newLeaflet(pg *page.Page, langs []string) (*leaflet, error) {
 		if err != nil {
 			return nil, err
 		}
-		writeEvent(&b, "reset", start, resetForm{})
+		writeEvent(&b, "reset", start, newResetForm(pg))
 	}
 	for _, step := range steps {
 		if step.Notice != nil {

@@ -23,7 +23,7 @@ func streamOperation(doc *huma.OpenAPI) *huma.Operation {
 		OperationID: "stream-notices", Method: http.MethodGet, Path: base + "/notices/stream", Tags: []string{"notices"},
 		Summary: "Stream the notices of some subscribers in one warehouse",
 		Description: "Server-sent events: first what a poll would give, then all that follows. notice has a notice, change says that the user has read or acked one, " +
-			"reset that a fresh window of the last three days begins, unread how many notices are unread, end why the server ends the stream. " +
+			"reset that a fresh window of the last three days begins (resetReason says why, missed how many notices will not come any more), unread how many notices are unread, end why the server ends the stream. " +
 			"The id of an event is a cursor: with the last one as Last-Event-ID (which browsers send by themselves) or as after, of a stream or of a poll, nothing is missed " +
 			"and nothing comes twice. A comment comes every 15 s. A client that does not read is cut off.",
 		Parameters: parameters,

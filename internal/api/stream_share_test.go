@@ -67,9 +67,12 @@ func TestStreamsTellOfChangesAndResets(t *testing.T) {
 		t.Errorf("the ids are %q, %q, %q: those of one moment share the last one's", a.id, bb.id, c.id)
 	}
 	again := at(6)
-	again.Reset = true
+	again.Reset, again.Reason, again.Missed = true, page.ResetTrimmed, 12
 	b.inbox.put(again)
 	reset, n := l.next(t, "reset"), l.next(t, "notice")
+	if reset.data != `{"resetReason":"trimmed","missed":12}` {
+		t.Errorf("the event reset has %s", reset.data)
+	}
 	from, err := page.DecodeCursor(reset.id)
 	if err != nil || from.Score != again.Clock-1 || n.id != again.Cursor {
 		t.Errorf("the window begins at %v (%v), its notice is at %q", from, err, n.id)

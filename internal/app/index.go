@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"tallyman/internal/config"
@@ -21,8 +20,8 @@ import (
 
 // indexes is Redis and what Tallyman keeps in it.
 type indexes struct {
-	sink     string // the inbox's name in the configuration
-	embedded *miniredis.Miniredis
+	sink     string         // the inbox's name in the configuration
+	embedded *embeddedRedis // nil = a server of its own
 	client   redis.UniversalClient
 	inbox    *inbox.Inbox
 	queues   map[string]*workQueue // by the name of their sink
@@ -48,7 +47,7 @@ func openIndex(cfg *config.Config, l ledger.Ledger, node string, log *slog.Logge
 	ix.client = redis.NewUniversalClient(options)
 	ix.inbox, err = inbox.New(inbox.Options{
 		Client: ix.client, Watch: watch, Ledger: l, Node: node,
-		Prefix: cfg.Redis.Prefix, Sink: ix.sink, Logger: log,
+		Prefix: cfg.Redis.Prefix, Sink: ix.sink, Cap: inboxCap(cfg.Sinks[ix.sink]), Logger: log,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up the inbox: %w", err)
@@ -73,7 +72,7 @@ func (ix *indexes) server(cfg config.Redis) (*redis.UniversalOptions, error) {
 		return nil, err
 	}
 	ix.embedded = embedded
-	return &redis.UniversalOptions{Addrs: []string{embedded.Addr()}}, nil
+	return &redis.UniversalOptions{Addrs: []string{config.Embedded}, Dialer: embedded.dial}, nil
 }
 
 // check refuses a Redis that would throw notices or items away. One that is out of reach stops nothing: it is asked again before it serves.
@@ -108,13 +107,21 @@ func inboxSink(sinks map[string]config.Sink) (string, error) {
 	}
 }
 
+// inboxCap is how many notices an inbox keeps; 0 = as many as by default, where no sink is configured.
+func inboxCap(s config.Sink) int {
+	if s.Inbox == nil {
+		return 0
+	}
+	return s.Inbox.Cap
+}
+
 func (ix *indexes) close() error {
 	var err error
 	if ix.client != nil {
 		err = ix.client.Close()
 	}
 	if ix.embedded != nil {
-		ix.embedded.Close()
+		ix.embedded.close()
 	}
 	return err
 }

@@ -181,6 +181,8 @@ type pageJSON struct {
 	Cursor      string
 	Unread      int
 	More, Reset bool
+	ResetReason string
+	Missed      *int
 }
 
 // poll asks for the keeper's notices in warehouse 119240; query adds to it.

@@ -74,6 +74,8 @@ type noticePage struct {
 	Cursor  string            `json:"cursor"`
 	More    bool              `json:"more"`
 	Reset   bool              `json:"reset"`
+	Reason  string            `json:"resetReason"`
+	Missed  *int              `json:"missed"` // nil = not known
 }
 
 // noticeLine is what a line of a notice shows.

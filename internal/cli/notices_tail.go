@@ -110,10 +110,22 @@ func (t *tail) follow(ctx context.Context, cursor string) error {
 			fmt.Fprintf(t.Err, "tallyman: %s answers again\n", t.client.base)
 		}
 		away, rest, cursor = false, firstRest, page.Cursor
+		if page.Reset {
+			fmt.Fprintln(t.Err, "tallyman: "+page.resetLine())
+		}
 		if err := t.write(t.fresh(page.Notices)); err != nil {
 			return err
 		}
 	}
+}
+
+// resetLine says why the last 3 days come again, and what does not come any more.
+func (p *noticePage) resetLine() string {
+	missed := "it is not known how many notices were missed"
+	if p.Missed != nil {
+		missed = fmt.Sprintf("notices missed: %d", *p.Missed)
+	}
+	return "the server begins the last 3 days anew (" + p.Reason + "); " + missed
 }
 
 // fresh leaves out what was printed: after a reset the last 3 days come again.

@@ -56,6 +56,7 @@ func (s *tailed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	if err := json.NewEncoder(w).Encode(map[string]any{
 		"notices": list, "changes": []any{}, "cursor": fmt.Sprintf("%d.%d", s.epoch, last), "more": last < s.notices, "reset": reset,
+		"resetReason": "index_rebuilt", "missed": 0,
 	}); err != nil {
 		panic(http.ErrAbortHandler) // the tail went away
 	}

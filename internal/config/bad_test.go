@@ -78,6 +78,8 @@ func TestBadConfigurations(t *testing.T) {
 		{name: "sink type is a number", text: "sinks: {q: {type: 1}}", want: []string{"wrong_type: sinks.q.type"}},
 		{name: "no sink type", text: "sinks: {q: {}}", want: []string{"missing_field: sinks.q.type is missing"}},
 		{name: "two inboxes", text: "sinks:\n  b: {type: inbox}\n  a: {type: inbox}", want: []string{":2:3: several_inboxes: sinks.b is a second inbox beside sinks.a"}},
+		{name: "no room in an inbox", text: "sinks: {q: {type: inbox, cap: 0}}", want: []string{":1:31: out_of_range: sinks.q.cap is 0, at least 1 is needed"}},
+		{name: "a vast inbox", text: "sinks: {q: {type: inbox, cap: 100001}}", want: []string{":1:31: out_of_range: sinks.q.cap is 100001, at most 100000 is possible"}},
 		{name: "field of another sink", text: "sinks: {q: {type: inbox, lease: 60s}}", want: []string{`unknown_field: there is no field "sinks.q.lease"`}},
 		{
 			name: "field of a webhook", text: "sinks: {q: {type: queue, url: x}}", want: []string{`:1:26: unknown_field: there is no field "sinks.q.url"`},

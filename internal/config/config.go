@@ -78,7 +78,7 @@ func Default() Config {
 		Ledger: Ledger{URL: NewSecret("sqlite:tallyman.db"), Retention: 90 * 24 * time.Hour},
 		Rules:  Rules{Paths: []string{"rules"}},
 		Types:  Types{Path: "types.yaml"},
-		Sinks:  map[string]Sink{"inbox": {Type: SinkInbox}},
+		Sinks:  map[string]Sink{"inbox": {Type: SinkInbox, Inbox: defaultInbox()}},
 
 		Telemetry: Telemetry{Traces: Traces{Sample: 1}},
 	}

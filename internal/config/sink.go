@@ -29,6 +29,7 @@ var sinkTypes = []SinkType{SinkInbox, SinkQueue, SinkWebhook, SinkMail, SinkChat
 // Sink is a place that notices go. Beside the type, what its type has is set, and Push for every push channel.
 type Sink struct {
 	Type    SinkType
+	Inbox   *InboxSink
 	Queue   *QueueSink
 	Push    *PushSink
 	Webhook *WebhookSink
@@ -37,11 +38,27 @@ type Sink struct {
 	Stdout  *StdoutSink
 }
 
+// InboxSink is what a sink of type inbox has beside its type.
+type InboxSink struct {
+	Cap int // how many notices an inbox keeps: the oldest go first
+}
+
+// The bounds of an inbox.
+const (
+	DefaultInboxCap = 10_000
+	MaxInboxCap     = 100_000
+)
+
+func defaultInbox() *InboxSink { return &InboxSink{Cap: DefaultInboxCap} }
+
 // newSink is a sink with the defaults of its type, and the fields that it has beside the type. Both are empty for a type that
 // there is not.
 func newSink(t SinkType) (*Sink, map[string]field) {
 	s := &Sink{Type: t}
 	switch t {
+	case SinkInbox:
+		s.Inbox = defaultInbox()
+		return s, map[string]field{"cap": numberUpTo(&s.Inbox.Cap, MaxInboxCap)}
 	case SinkQueue:
 		s.Queue = defaultQueue()
 		return s, s.Queue.fields()

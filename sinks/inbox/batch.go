@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,10 +20,19 @@ type entry struct {
 	to      []string
 }
 
-func newEntry(n *notice.Notice, to []string, score int64) (entry, error) {
-	body, err := notice.MarshalFor(n, to)
+// newEntry encodes a notice with its recipients, without them where it is wide: then Redis keeps them apart. One that is larger than
+// maxNotice is refused.
+func (in *Inbox) newEntry(n *notice.Notice, to []string, score int64) (entry, error) {
+	beside := to
+	if len(to) > in.o.maxInboxes {
+		beside = nil
+	}
+	body, err := notice.MarshalFor(n, beside)
 	if err != nil {
 		return entry{}, err
+	}
+	if len(body) > maxNotice {
+		return entry{}, fmt.Errorf("inbox: notice %s has %d bytes; an inbox takes %d at most", n.ID, len(body), maxNotice)
 	}
 	return entry{id: n.ID, body: body, expires: n.ExpiresAt.UnixMicro(), score: score, popup: n.Modal == "popup", to: to}, nil
 }
@@ -110,21 +120,24 @@ func merge(groups []audience, which []int) []int {
 	return out
 }
 
-// fanoutCall is what fanout.lua is called with.
+// fanoutCall is what fanout.lua is called with, or a wide notice.
 type fanoutCall struct {
 	epoch   string
 	notices int
 	keys    []string
 	args    []any
+	wide    *entry
+	channel string // of wide
 }
 
-// newFanoutCall makes a call for at most maxBatch entries. Without a channel there is no hint.
+// newFanoutCall makes a call for one of the chunks. Without a channel there is no hint.
 func (in *Inbox) newFanoutCall(epoch, warehouse, channel string, batch []entry) *fanoutCall {
-	subscribers, lists := lists(audiences(batch))
-	keys := in.keys.all(warehouse, len(subscribers))[:5]
-	for _, s := range subscribers {
-		keys = append(keys, in.keys.inbox(warehouse, s))
+	if in.isWide(&batch[0]) {
+		return &fanoutCall{epoch: epoch, notices: 1, wide: &batch[0], channel: channel}
 	}
+	subscribers, lists := lists(audiences(batch))
+	keys := append(in.keys.all(warehouse, 2*len(subscribers))[:5], in.keys.wide(warehouse))
+	keys = in.keys.addInboxes(keys, warehouse, subscribers)
 	args := make([]any, 0, 8+4*len(batch)+2*len(subscribers))
 	args = append(args, epoch, in.now(), in.o.Cap, channel, hint{warehouse: warehouse, subscribers: subscribers}.String(), len(batch))
 	for _, e := range batch {
@@ -164,16 +177,38 @@ func (in *Inbox) newFanoutCall(epoch, warehouse, channel string, batch []entry) 
 	return &fanoutCall{epoch: epoch, notices: len(batch), keys: keys, args: args}
 }
 
-// chunks splits a batch so that one script call stays short.
-func chunks(batch []entry) [][]entry {
+func (in *Inbox) isWide(e *entry) bool { return len(e.to) > in.o.maxInboxes }
+
+// chunks splits a batch so that one script call stays short. A wide notice stands alone.
+func (in *Inbox) chunks(batch []entry) [][]entry {
 	var out [][]entry
-	from, size := 0, 0
-	for i, e := range batch {
-		if i > from && (i-from == maxBatch || size+len(e.body) > maxBytes) {
+	from, size, pairs := 0, 0, 0
+	inboxes := map[string]bool{}
+	var last []string // the recipients of the entry before, which are often the same
+	for i := range batch {
+		e := &batch[i]
+		more := 0
+		if i == from || !slices.Equal(last, e.to) {
+			for _, s := range e.to {
+				if !inboxes[s] {
+					more++
+				}
+			}
+		}
+		full := i-from == maxBatch || size+len(e.body) > maxBytes || pairs+len(e.to) > maxPairs || len(inboxes)+more > in.o.maxInboxes
+		if i > from && (full || in.isWide(e) || in.isWide(&batch[i-1])) {
 			out = append(out, batch[from:i])
-			from, size = i, 0
+			from, size, pairs, more = i, 0, 0, 1
+			clear(inboxes)
+		}
+		if more > 0 && !in.isWide(e) {
+			for _, s := range e.to {
+				inboxes[s] = true
+			}
 		}
 		size += len(e.body)
+		pairs += len(e.to)
+		last = e.to
 	}
 	if from < len(batch) {
 		out = append(out, batch[from:])

@@ -3,7 +3,6 @@ package inbox
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"time"
 
@@ -90,10 +89,8 @@ func (in *Inbox) putAll(
 			break
 		}
 		after = list[len(list)-1]
-		for part := range slices.Chunk(list, maxMarks) {
-			if err := in.putMarks(ctx, g, part, func(m sinks.Mark) int64 { return at(m.At) }); err != nil {
-				return err
-			}
+		if err := in.putMarks(ctx, g, list, func(m sinks.Mark) int64 { return at(m.At) }); err != nil {
+			return err
 		}
 	}
 	for after := (sinks.Watermark{At: since}); ; {

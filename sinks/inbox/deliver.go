@@ -128,7 +128,7 @@ func (in *Inbox) encode(ctx context.Context, epoch, warehouse string, once []*si
 		batch := make([]entry, 0, len(part))
 		var refused refusals
 		for _, d := range part {
-			e, err := newEntry(d.Notice, d.Recipients, 0)
+			e, err := in.newEntry(d.Notice, d.Recipients, 0)
 			if err != nil {
 				refused.add(d.Seq, err)
 				continue
@@ -138,7 +138,7 @@ func (in *Inbox) encode(ctx context.Context, epoch, warehouse string, once []*si
 		if err := refused.err(); err != nil {
 			return err
 		}
-		for _, chunk := range chunks(batch) {
+		for _, chunk := range in.chunks(batch) {
 			select {
 			case calls <- in.newFanoutCall(epoch, warehouse, in.keys.hints(), chunk):
 			case <-ctx.Done():
@@ -165,8 +165,22 @@ func (in *Inbox) putInto(ctx context.Context, g *index.Generation, warehouse str
 	return scores, err
 }
 
-// put makes one call of fanout.lua, and removes what the cap pushed out of the last inbox that held it.
-func (in *Inbox) put(ctx context.Context, warehouse string, call *fanoutCall) ([]int64, error) {
+// put makes one call of fanout.lua, or those of a wide notice, and removes what the cap pushed out of the last inbox that held it. A wide
+// delivery of another notice that was left open is undone first.
+func (in *Inbox) put(ctx context.Context, warehouse string, call *fanoutCall) (scores []int64, err error) {
+	err = in.undoing(ctx, call.epoch, warehouse, func() error {
+		if call.wide != nil {
+			score, err := in.putWide(ctx, call.epoch, warehouse, call.channel, call.wide)
+			scores = []int64{score}
+			return err
+		}
+		scores, err = in.putNarrow(ctx, warehouse, call)
+		return err
+	})
+	return scores, err
+}
+
+func (in *Inbox) putNarrow(ctx context.Context, warehouse string, call *fanoutCall) ([]int64, error) {
 	reply, err := in.run(ctx, in.scripts.fanout, call.keys, call.args...)
 	if err != nil {
 		return nil, err
@@ -184,12 +198,7 @@ func (in *Inbox) put(ctx context.Context, warehouse string, call *fanoutCall) ([
 			return nil, fmt.Errorf("inbox: a score that is none: %w", err)
 		}
 	}
-	if removed := answer[call.notices:]; len(removed) > 0 {
-		if err := in.drop(ctx, call.epoch, warehouse, removed); err != nil {
-			// The bodies go when they expire.
-			in.log.Warn("bodies that no inbox holds were left behind", "warehouse", warehouse, "error", err)
-		}
-	}
+	in.dropped(ctx, call.epoch, warehouse, answer[call.notices:])
 	return scores, nil
 }
 

@@ -7,75 +7,144 @@ import (
 	"tallyman/engine/notice"
 )
 
+// holding is an inbox with notices that it may hold.
+type holding struct {
+	subscriber string
+	ids        []string
+}
+
 // holders lists for each inbox the notices that it may hold.
 type holders struct {
-	subscribers []string // in the order of their first notice
-	ids         map[string][]string
+	list []holding // in the order of their first notice
+	at   map[string]int
 }
 
-func (h *holders) add(id string, body string) error {
-	to, err := notice.Recipients([]byte(body))
-	if err != nil {
-		return err
-	}
-	if h.ids == nil {
-		h.ids = map[string][]string{}
+func (h *holders) add(id string, to []string) {
+	if h.at == nil {
+		h.at = map[string]int{}
 	}
 	for _, s := range to {
-		if _, ok := h.ids[s]; !ok {
-			h.subscribers = append(h.subscribers, s)
+		at, ok := h.at[s]
+		if !ok {
+			at = len(h.list)
+			h.at[s] = at
+			h.list = append(h.list, holding{subscriber: s})
 		}
-		h.ids[s] = append(h.ids[s], id)
+		h.list[at].ids = append(h.list[at].ids, id)
 	}
-	return nil
 }
 
-// drop removes the bodies of those notices that no inbox holds any more.
+// adds counts the inboxes that the list would grow by.
+func (h *holders) adds(to []string) int {
+	n := 0
+	for _, s := range to {
+		if _, ok := h.at[s]; !ok {
+			n++
+		}
+	}
+	return n
+}
+
+// dropped removes the bodies of what the cap removed, as far as no inbox holds it. What fails goes when it expires.
+func (in *Inbox) dropped(ctx context.Context, epoch, warehouse string, ids []string) {
+	if len(ids) == 0 {
+		return
+	}
+	if err := in.drop(ctx, epoch, warehouse, ids); err != nil {
+		in.log.Warn("bodies that no inbox holds were left behind", "warehouse", warehouse, "error", err)
+	}
+}
+
+// bodyPage is how many bodies are read at once.
+const bodyPage = 20
+
+// drop removes the bodies of those notices that no inbox holds any more. Each call looks at all inboxes of its notices: only
+// so nobody can put one of them into an inbox in between.
 func (in *Inbox) drop(ctx context.Context, epoch, warehouse string, ids []string) error {
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
-	for part := range slices.Chunk(ids, maxBatch) {
+	var r removal
+	var h holders
+	pairs := 0
+	flush := func() error {
+		r.held = h.list
+		_, err := in.remove(ctx, epoch, warehouse, r)
+		r, h, pairs = removal{}, holders{}, 0
+		return err
+	}
+	for part := range slices.Chunk(ids, bodyPage) {
 		bodies, err := in.o.Client.HMGet(ctx, in.keys.notices(warehouse), part...).Result()
 		if err != nil {
 			return err
 		}
-		var h holders
-		var there []string
 		for i, id := range part {
 			body, ok := bodies[i].(string)
 			if !ok {
 				continue
 			}
-			there = append(there, id)
-			if err := h.add(id, body); err != nil {
-				in.log.Error("a body in Redis is no notice; it goes", "warehouse", warehouse, "id", id, "error", err)
+			to := in.recipients(warehouse, id, body)
+			if len(to) > in.o.maxInboxes { // it was put there before there were wide notices; it goes when it expires
+				continue
 			}
-		}
-		if len(there) == 0 {
-			continue
-		}
-		if _, err := in.remove(ctx, epoch, warehouse, false, nil, there, h); err != nil {
-			return err
+			if pairs+len(to) > maxPairs || len(h.list)+h.adds(to) > in.o.maxInboxes || len(r.ids)+len(r.wide) == maxBatch {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+			h.add(id, to)
+			pairs += len(to)
+			r.take(id, to)
 		}
 	}
-	return nil
+	if len(r.ids)+len(r.wide) == 0 {
+		return nil
+	}
+	return flush()
 }
 
-// remove is one call of sweep.lua.
-func (in *Inbox) remove(ctx context.Context, epoch, warehouse string, expired bool, blocks, ids []string, h holders) (int64, error) {
-	keys := append(in.keys.all(warehouse, len(h.subscribers))[:3], in.keys.popups(warehouse))
-	args := make([]any, 0, 4+len(blocks)+3*len(ids)+len(h.subscribers))
-	mode := 0
-	if expired {
-		mode = 1
+// recipients are those that stand in the body; a wide notice has none there.
+func (in *Inbox) recipients(warehouse, id, body string) []string {
+	to, err := notice.Recipients([]byte(body))
+	if err != nil {
+		in.log.Error("a body in Redis is no notice; it goes", "warehouse", warehouse, "id", id, "error", err)
 	}
-	args = append(args, epoch, mode, len(blocks))
-	args = appendTexts(args, blocks)
-	args = append(args, len(ids))
-	args = appendTexts(args, ids)
-	for _, s := range h.subscribers {
-		keys = append(keys, in.keys.inbox(warehouse, s))
-		args = append(args, len(h.ids[s]))
-		args = appendTexts(args, h.ids[s])
+	return to
+}
+
+// removal is what one call of sweep.lua removes.
+type removal struct {
+	expired bool      // the notices go from the inboxes; otherwise only bodies that no inbox holds go
+	open    string    // what must be open; "" = it does not matter
+	blocks  []string  // of ids that expire together
+	ids     []string  // of notices whose bodies go
+	wide    []string  // the same, of wide notices
+	held    []holding // inboxes that may hold notices
+}
+
+// take adds a body that goes.
+func (r *removal) take(id string, to []string) {
+	if len(to) == 0 {
+		r.wide = append(r.wide, id)
+	} else {
+		r.ids = append(r.ids, id)
+	}
+}
+
+// remove is one call of sweep.lua. It returns how many bodies went.
+func (in *Inbox) remove(ctx context.Context, epoch, warehouse string, r removal) (int64, error) {
+	keys := append(in.keys.all(warehouse, len(r.wide)+len(r.held))[:3], in.keys.popups(warehouse), in.keys.wide(warehouse))
+	for _, id := range r.wide {
+		keys = append(keys, in.keys.to(warehouse, id))
+	}
+	args := make([]any, 0, 6+len(r.blocks)+3*len(r.ids)+2*len(r.held))
+	args = append(args, epoch, flag(r.expired), r.open, len(r.blocks))
+	args = appendTexts(args, r.blocks)
+	args = append(args, len(r.wide), len(r.wide)+len(r.ids))
+	args = appendTexts(args, r.wide)
+	args = appendTexts(args, r.ids)
+	for _, h := range r.held {
+		keys = append(keys, in.keys.inbox(warehouse, h.subscriber))
+		args = append(args, len(h.ids))
+		args = appendTexts(args, h.ids)
 	}
 	return in.runCount(ctx, in.scripts.sweep, keys, args...)
 }

@@ -15,7 +15,10 @@ import (
 //	tallyman:inbox:{119240}:inboxes          the subscribers that have an inbox
 //	tallyman:inbox:{119240}:popups           which notices are modal
 //	tallyman:inbox:{119240}:readers          the users that have marked something
+//	tallyman:inbox:{119240}:wide             the wide notices, and how many inboxes hold each
 //	tallyman:inbox:{119240}:of:role:keeper   one inbox
+//	tallyman:inbox:{119240}:log:role:keeper  the last scores that the cap removed from that inbox
+//	tallyman:inbox:{119240}:to:n_…           the recipients of a wide notice
 //	tallyman:inbox:{119240}:marks:user:ann   the single notices that a user has read and acked
 //	tallyman:inbox:{119240}:upto:user:ann    up to where it has read which inbox
 type keys struct{ base string }
@@ -41,19 +44,37 @@ func (k keys) expiry(warehouse string) string  { return k.of(warehouse) + "expir
 func (k keys) inboxes(warehouse string) string { return k.of(warehouse) + "inboxes" }
 func (k keys) popups(warehouse string) string  { return k.of(warehouse) + "popups" }
 func (k keys) readers(warehouse string) string { return k.of(warehouse) + "readers" }
+func (k keys) wide(warehouse string) string    { return k.of(warehouse) + "wide" }
 
 func (k keys) marks(warehouse, user string) string { return k.of(warehouse) + "marks:" + user }
 func (k keys) upto(warehouse, user string) string  { return k.of(warehouse) + "upto:" + user }
 
-// all returns the six keys that every warehouse has one of, with room for more: most scripts begin with some of them, in this
+// all returns the seven keys that every warehouse has one of, with room for more: most scripts begin with some of them, in this
 // order.
 func (k keys) all(warehouse string, more int) []string {
-	return append(make([]string, 0, 6+more),
-		k.clock(warehouse), k.notices(warehouse), k.expiry(warehouse), k.inboxes(warehouse), k.popups(warehouse), k.readers(warehouse))
+	return append(make([]string, 0, 7+more),
+		k.clock(warehouse), k.notices(warehouse), k.expiry(warehouse), k.inboxes(warehouse), k.popups(warehouse), k.readers(warehouse), k.wide(warehouse))
+}
+
+// addInboxes adds the keys of inboxes, then those of their logs.
+func (k keys) addInboxes(keys []string, warehouse string, subscribers []string) []string {
+	for _, s := range subscribers {
+		keys = append(keys, k.inbox(warehouse, s))
+	}
+	for _, s := range subscribers {
+		keys = append(keys, k.log(warehouse, s))
+	}
+	return keys
 }
 
 func (k keys) inbox(warehouse, subscriber string) string {
 	return k.of(warehouse) + "of:" + subscriber
 }
+
+func (k keys) log(warehouse, subscriber string) string {
+	return k.of(warehouse) + "log:" + subscriber
+}
+
+func (k keys) to(warehouse, id string) string { return k.of(warehouse) + "to:" + id }
 
 func (k keys) of(warehouse string) string { return k.base + "{" + warehouse + "}:" }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"tallyman/sinks"
@@ -15,6 +16,8 @@ const (
 	trimEvery = 15 * time.Minute // for one user
 	markStays = time.Hour        // in any case: its notice may be on its way
 	maxMarks  = 1000             // in one script call
+
+	maxWatermarks = 200 // of one user in one script call
 )
 
 // Mark tells the readers' other windows what the ledger has recorded. It does not wait for an index that is out of reach:
@@ -32,11 +35,15 @@ func (in *Inbox) ReadAll(ctx context.Context, list []sinks.Watermark) error {
 	})
 }
 
-// UpTo is the score that a cursor stands for, never above the clock of the warehouse. Its errors are Poll's.
+// UpTo is the score that a cursor stands for, never above the clock of the warehouse. Its errors are Poll's, and page.ErrForeignCursor
+// where the cursor is of another warehouse.
 func (in *Inbox) UpTo(ctx context.Context, warehouse, cursor string) (int64, error) {
 	c, err := page.DecodeCursor(cursor)
 	if err != nil {
 		return 0, err
+	}
+	if !c.Query.SameWarehouse(page.HashWarehouse(warehouse)) {
+		return 0, page.ErrForeignCursor
 	}
 	r := &reader{Query: page.Query{Warehouse: warehouse}}
 	var score int64
@@ -65,6 +72,15 @@ func (in *Inbox) inForce(f func(*index.Generation) error) error {
 
 // putMarks puts marks into Redis, with the clock that each is from; 0 = it is made now, and windows that wait are told.
 func (in *Inbox) putMarks(ctx context.Context, g *index.Generation, marks []sinks.Mark, when func(sinks.Mark) int64) error {
+	for part := range slices.Chunk(marks, maxMarks) {
+		if err := in.putSomeMarks(ctx, g, part, when); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (in *Inbox) putSomeMarks(ctx context.Context, g *index.Generation, marks []sinks.Mark, when func(sinks.Mark) int64) error {
 	type readers struct {
 		users []string
 		marks map[string][]sinks.Mark
@@ -119,17 +135,19 @@ func (in *Inbox) putWatermarks(ctx context.Context, g *index.Generation, list []
 		of[at] = append(of[at], w)
 	}
 	for _, at := range places {
-		keys := []string{in.keys.clock(at.warehouse), in.keys.readers(at.warehouse), in.keys.upto(at.warehouse, at.user)}
-		args := append(in.markHead(g, at.warehouse, []string{at.user}), at.user, in.o.keepUpto)
-		for _, w := range of[at] {
-			args = append(args, w.Inbox, w.Score, when(w))
-		}
-		err := in.inWarehouse(ctx, g, at.warehouse, func() error {
-			_, err := in.runCount(ctx, in.scripts.readAll, keys, args...)
-			return err
-		})
-		if err != nil {
-			return err
+		for part := range slices.Chunk(of[at], maxWatermarks) {
+			keys := []string{in.keys.clock(at.warehouse), in.keys.readers(at.warehouse), in.keys.upto(at.warehouse, at.user)}
+			args := append(in.markHead(g, at.warehouse, []string{at.user}), at.user, in.o.keepUpto, keepInboxes)
+			for _, w := range part {
+				args = append(args, w.Inbox, w.Score, when(w))
+			}
+			err := in.inWarehouse(ctx, g, at.warehouse, func() error {
+				_, err := in.runCount(ctx, in.scripts.readAll, keys, args...)
+				return err
+			})
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -141,7 +159,8 @@ func (in *Inbox) markHead(g *index.Generation, warehouse string, users []string)
 }
 
 // inWarehouse makes a call; where the warehouse has no clock yet, it gets one.
-func (in *Inbox) inWarehouse(ctx context.Context, g *index.Generation, warehouse string, call func() error) error {
+func (in *Inbox) inWarehouse(ctx context.Context, g *index.Generation, warehouse string, do func() error) error {
+	call := func() error { return in.undoing(ctx, g.Epoch, warehouse, do) }
 	err := call()
 	if other, ok := errors.AsType[*index.EpochError](err); ok {
 		if err = in.openWarehouse(ctx, g, warehouse, other); err != nil {
@@ -152,5 +171,6 @@ func (in *Inbox) inWarehouse(ctx context.Context, g *index.Generation, warehouse
 	if err != nil {
 		return fmt.Errorf("inbox: marks in warehouse %s: %w", warehouse, err)
 	}
+	in.learn(warehouse)
 	return nil
 }

@@ -99,7 +99,8 @@ func (m *model) mark(t *rapid.T) {
 	batch := m.batches[rapid.IntRange(max(0, len(m.batches)-4), len(m.batches)-1).Draw(t, "batch")]
 	id := batch[rapid.IntRange(0, len(batch)-1).Draw(t, "notice")].Notice.ID
 	m.n.mark(t, m.clock.now(), user, acked, id)
-	at := max(m.last+1, m.clock.now().UnixMicro())
+	m.begin()
+	at := m.next(10) // the arguments of that script call
 	m.reader(user).marks(m.clock.now())
 	if m.reader(user).mark(id, acked, at) {
 		m.last = at
@@ -115,7 +116,7 @@ func (m *model) readAll(t *rapid.T) {
 	inboxes := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"role:a", "role:b", user}), 1, 3, rapid.ID[string]).Draw(t, "inboxes")
 	cursor := m.held[rapid.IntRange(max(0, len(m.held)-4), len(m.held)-1).Draw(t, "cursor")]
 	m.n.readAll(t, m.clock.now(), user, cursor, inboxes...)
-	score, at, r := min(m.cursors[cursor].score, m.last), max(m.last+1, m.clock.now().UnixMicro()), m.reader(user)
+	score, at, r := min(m.cursors[cursor].score, m.last), m.next(1), m.reader(user)
 	for _, inbox := range inboxes {
 		rose := score > 0 && !slices.ContainsFunc(r.upTo, func(u modelUpTo) bool { return u.inbox == inbox && u.score >= score })
 		if rose {
@@ -150,6 +151,9 @@ func (m *model) trimMarks(t *rapid.T) {
 }
 
 func (m *model) isHeld(id string) bool {
+	if m.open != nil && m.open.id == id {
+		return true
+	}
 	for _, in := range m.inboxes {
 		if slices.ContainsFunc(in.notices, func(n modelNotice) bool { return n.id == id }) {
 			return true

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -37,11 +38,14 @@ func TestInboxAgainstAModel(t *testing.T) {
 			n := newNodeThat(t, func(in *Inbox, ctx context.Context) { in.keeper.Run(ctx) }, t.addr, ledger, clock.option, capOf(most), func(o *Options) {
 				o.Prefix = newPrefix()
 				o.Logger = nil
+				o.maxInboxes = rapid.SampledFrom([]int{2, 2, maxInboxes}).Draw(rt, "inboxes of a call")
+				o.wideGap = rapid.SampledFrom([]int{3, 1000}).Draw(rt, "gap")
 			})
 			defer n.stop()
 			m := &model{tb: t, n: n, clock: clock, most: most, inboxes: map[string]*modelInbox{}, cursors: map[string]modelCursor{}, readers: map[string]*modelReader{}}
+			n.client.AddHook(&m.breaks)
 			rt.Repeat(map[string]func(*rapid.T){
-				"deliver": m.deliver, "again": m.again, "poll": m.poll, "follow": m.follow, "sweep": m.sweep, "advance": m.advance, "lose": m.lose,
+				"deliver": m.deliver, "again": m.again, "break off": m.breakOff, "poll": m.poll, "follow": m.follow, "sweep": m.sweep, "advance": m.advance, "lose": m.lose,
 				"mark": m.mark, "read all": m.readAll, "trim": m.trimMarks,
 			})
 		})
@@ -61,23 +65,26 @@ type model struct {
 	cursors map[string]modelCursor // by text
 	held    []string
 	readers map[string]*modelReader
+	open    *modelNotice // a wide notice whose delivery broke off; its entries are hidden
+	breaks  breaks
 }
 
 type modelInbox struct {
 	notices []modelNotice
 	removed int64
+	gone    []int64 // the scores of what the cap removed
 }
 
 type modelNotice struct {
 	id      string
 	score   int64
 	expires time.Time
+	hidden  bool // its delivery has not ended
 }
 
 // modelCursor is what a cursor stands for.
 type modelCursor struct {
 	epoch   int
-	who     string
 	score   int64
 	changes int64
 	query   page.Query
@@ -94,7 +101,7 @@ func (m *model) inbox(s string) *modelInbox {
 func (m *model) deliver(t *rapid.T) {
 	var batch []sinks.Delivery
 	for range rapid.IntRange(1, 3).Draw(t, "groups") {
-		to := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"role:a", "role:b", "user:1", "user:2"}), 1, 3, rapid.ID[string]).Draw(t, "to")
+		to := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"role:a", "role:b", "user:1", "user:2"}), 1, 4, rapid.ID[string]).Draw(t, "to")
 		for _, d := range makeDeliveries(rapid.IntRange(1, 3).Draw(t, "notices"), wh, to...) {
 			d.Notice.CreatedAt = m.clock.now()
 			d.Notice.ExpiresAt = m.clock.now().Add(time.Duration(rapid.IntRange(1, 5).Draw(t, "hours")) * time.Hour)
@@ -121,36 +128,174 @@ func (m *model) give(t *rapid.T, batch []sinks.Delivery) {
 	if err := m.n.ledger.record(batch, receipts); err != nil {
 		t.Fatal(err)
 	}
-	now := m.clock.now().UnixMicro()
-	if !m.opened { // the first delivery sets the clock to now
-		m.opened, m.last = true, max(m.last, now)
-	}
 	var want []int64
-	before := map[string]int64{}
-	for _, d := range batch {
-		for _, s := range d.Recipients {
-			for _, n := range m.inbox(s).notices {
-				if n.id == d.Notice.ID {
-					before[n.id] = n.score
-				}
-			}
-		}
+	for _, part := range m.parts(batch) {
+		want = append(want, m.take(part)...)
 	}
-	for _, d := range batch {
-		score, old := before[d.Notice.ID]
+	if got := scoresOf(receipts); !slices.Equal(want, got) {
+		t.Fatalf("scores %v, want %v", got, want)
+	}
+}
+
+// parts takes a batch apart as the scripts are called for it: a wide notice stands alone.
+func (m *model) parts(batch []sinks.Delivery) [][]sinks.Delivery {
+	entries := make([]entry, len(batch))
+	for i, d := range batch {
+		entries[i] = entry{id: d.Notice.ID, to: d.Recipients}
+	}
+	var out [][]sinks.Delivery
+	for _, part := range m.n.chunks(entries) {
+		out = append(out, batch[:len(part)])
+		batch = batch[len(part):]
+	}
+	return out
+}
+
+// begin is what the first delivery does: it sets the clock to now.
+func (m *model) begin() {
+	if !m.opened {
+		m.opened, m.last = true, max(m.last, m.clock.now().UnixMicro())
+	}
+}
+
+// take is one part of a delivery, from beginning to end. It returns the scores.
+func (m *model) take(part []sinks.Delivery) []int64 {
+	m.begin()
+	wide := len(part[0].Recipients) > m.n.o.maxInboxes
+	if wide {
+		score, old := m.openWide(part[0])
 		if !old {
-			score = max(m.last+1, now)
+			m.addWide(part[0], part[0].Recipients)
+			m.closeWide(part[0])
+		}
+		return []int64{score}
+	}
+	before, fresh := map[string]int64{}, false
+	for _, d := range part {
+		score, old := m.scoreOf(d)
+		before[d.Notice.ID] = score
+		fresh = fresh || !old
+	}
+	if fresh {
+		m.undo()
+	}
+	var scores []int64
+	for _, d := range part {
+		score := before[d.Notice.ID]
+		if score == 0 {
+			score = max(m.last+1, m.clock.now().UnixMicro())
 			m.last = score
 			for _, s := range d.Recipients {
 				in := m.inbox(s)
-				in.notices = append(in.notices, modelNotice{d.Notice.ID, score, d.Notice.ExpiresAt})
+				in.notices = append(in.notices, modelNotice{id: d.Notice.ID, score: score, expires: d.Notice.ExpiresAt})
 			}
 		}
-		want = append(want, score)
+		scores = append(scores, score)
 	}
 	m.trim()
-	if got := scoresOf(receipts); !slices.Equal(want, got) {
-		t.Fatalf("scores %v, want %v", got, want)
+	return scores
+}
+
+// scoreOf is the score that a notice has in any of its inboxes, where all who look see it.
+func (m *model) scoreOf(d sinks.Delivery) (score int64, old bool) {
+	for _, s := range d.Recipients {
+		for _, n := range m.inbox(s).notices {
+			if n.id == d.Notice.ID && !n.hidden {
+				return n.score, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// openWide begins to deliver a wide notice, or goes on with a delivery that broke off.
+func (m *model) openWide(d sinks.Delivery) (score int64, old bool) {
+	if m.open != nil && m.open.id == d.Notice.ID {
+		return m.open.score, false
+	}
+	m.undo()
+	if score, old = m.scoreOf(d); old {
+		return score, true
+	}
+	score = max(m.last+1, m.clock.now().UnixMicro()) + int64(m.n.o.wideGap)
+	m.open = &modelNotice{id: d.Notice.ID, score: score, expires: d.Notice.ExpiresAt, hidden: true}
+	return score, false
+}
+
+// addWide puts the open notice into some of its inboxes, where nobody sees it yet.
+func (m *model) addWide(d sinks.Delivery, to []string) {
+	for _, s := range to {
+		in := m.inbox(s)
+		if !slices.ContainsFunc(in.notices, func(n modelNotice) bool { return n.id == d.Notice.ID }) {
+			in.notices = append(in.notices, *m.open)
+		}
+	}
+	m.trim()
+}
+
+// closeWide lets everybody see it.
+func (m *model) closeWide(d sinks.Delivery) {
+	for _, in := range m.inboxes {
+		for i := range in.notices {
+			if in.notices[i].id == d.Notice.ID {
+				in.notices[i].hidden = false
+			}
+		}
+	}
+	m.last = max(m.last, m.open.score)
+	m.open = nil
+}
+
+// undo takes back a wide notice whose delivery broke off.
+func (m *model) undo() {
+	for _, in := range m.inboxes {
+		in.notices = slices.DeleteFunc(in.notices, func(n modelNotice) bool { return n.hidden })
+	}
+	m.open = nil
+}
+
+// next is the clock at which something is marked. While a delivery is open, there is room for so many marks below it, or it is undone.
+func (m *model) next(room int64) int64 {
+	if m.open != nil && m.last+room >= m.open.score {
+		m.undo()
+	}
+	if m.open != nil {
+		return m.last + 1
+	}
+	return max(m.last+1, m.clock.now().UnixMicro())
+}
+
+// breakOff delivers a wide notice, and the node dies before or after one of the calls that it takes.
+func (m *model) breakOff(t *rapid.T) {
+	if m.n.o.maxInboxes > 3 {
+		t.Skip("no notice is wide")
+	}
+	var d sinks.Delivery
+	if m.open != nil && rapid.Bool().Draw(t, "the same") {
+		d = m.batches[slices.IndexFunc(m.batches, func(b []sinks.Delivery) bool { return b[0].Notice.ID == m.open.id })][0]
+	} else {
+		to := rapid.SampledFrom([][]string{{"role:a", "role:b", "user:1"}, {"role:a", "role:b", "user:1", "user:2"}}).Draw(t, "to")
+		d = makeDeliveries(1, wh, to...)[0]
+		d.Notice.CreatedAt, d.Notice.ExpiresAt = m.clock.now(), m.clock.now().Add(time.Duration(rapid.IntRange(1, 5).Draw(t, "hours"))*time.Hour)
+		m.batches = append(m.batches, []sinks.Delivery{d})
+	}
+	calls, portions := rapid.IntRange(0, 3).Draw(t, "calls"), slices.Collect(slices.Chunk(d.Recipients, m.n.o.maxInboxes))
+	m.breaks.after(calls, rapid.Bool().Draw(t, "answer lost"), m.n.scripts)
+	_, err := m.n.Deliver(t.Context(), wh, []sinks.Delivery{d})
+	m.breaks.stop()
+	if !errors.Is(err, errBroken) {
+		t.Fatal(err)
+	}
+	done := m.breaks.done // how many calls had an effect
+	if done > 0 {
+		m.begin()
+		m.openWide(d)
+	}
+	for i := range min(done-1, len(portions)) {
+		m.addWide(d, portions[i])
+	}
+	if done > 1+len(portions) {
+		m.closeWide(d)
 	}
 }
 
@@ -201,11 +346,13 @@ type modelPage struct {
 	Changes     []string
 	Unread      int
 	More, Reset bool
+	Reason      page.ResetReason
+	Missed      int // after a reset
 	Clock       int64
 }
 
 func summary(pg page.Page) modelPage {
-	out := modelPage{Notices: []string{}, Changes: []string{}, Unread: pg.Unread, More: pg.More, Reset: pg.Reset, Clock: pg.Clock}
+	out := modelPage{Notices: []string{}, Changes: []string{}, Unread: pg.Unread, More: pg.More, Reset: pg.Reset, Reason: pg.Reason, Missed: pg.Missed, Clock: pg.Clock}
 	for _, v := range pg.Notices {
 		out.Notices = append(out.Notices, noted(v.ID, v.Read, v.Acked))
 	}
@@ -220,7 +367,6 @@ func noted(id string, read, acked bool) string { return fmt.Sprint(id, " ", read
 
 // expect is the whole of the reader's side, in plain words.
 func (m *model) expect(q page.Query) (modelPage, modelCursor) {
-	who := fmt.Sprint(q.Subscribers, q.Unread)
 	now := m.clock.now()
 	from := now.Add(-window).UnixMicro() - 1
 	want := modelPage{Notices: []string{}, Changes: []string{}, Clock: m.last}
@@ -232,11 +378,11 @@ func (m *model) expect(q page.Query) (modelPage, modelCursor) {
 		want.Changes = m.changes(q, from, from)
 	}
 	if c, ok := m.cursors[q.After]; ok {
-		want.Reset = c.epoch != m.n.ledger.epochs() || c.who != who
-		for _, s := range q.Subscribers {
-			want.Reset = want.Reset || m.inbox(s).removed > max(c.score, c.removed[s])
-		}
-		if !want.Reset {
+		want.Reason = m.reason(c, q)
+		want.Reset = want.Reason != ""
+		if want.Reset {
+			want.Missed = m.missed(c, q, want.Reason)
+		} else {
 			from = c.score
 			want.Changes = m.changes(q, c.score, c.changes)
 		}
@@ -244,6 +390,9 @@ func (m *model) expect(q page.Query) (modelPage, modelCursor) {
 	all, alive := map[int64]modelNotice{}, map[int64]bool{}
 	for _, s := range q.Subscribers {
 		for _, n := range m.inbox(s).notices {
+			if n.hidden {
+				continue
+			}
 			all[n.score] = n
 			if n.expires.After(now) {
 				alive[n.score] = true
@@ -267,11 +416,56 @@ func (m *model) expect(q page.Query) (modelPage, modelCursor) {
 		}
 		from = score
 	}
-	c := modelCursor{epoch: m.n.ledger.epochs(), who: who, score: want.Clock, changes: m.last, query: q, removed: map[string]int64{}}
+	c := modelCursor{epoch: m.n.ledger.epochs(), score: want.Clock, changes: m.last, query: q, removed: map[string]int64{}}
 	for _, s := range q.Subscribers {
 		c.removed[s] = m.inbox(s).removed
 	}
 	return want, c
+}
+
+// reason says why a cursor does not hold for a query; "" = it does.
+func (m *model) reason(c modelCursor, q page.Query) page.ResetReason {
+	switch {
+	case !slices.Equal(c.query.Subscribers, q.Subscribers):
+		return page.ResetSubscribersChanged
+	case c.query.Unread != q.Unread:
+		return page.ResetFilterChanged
+	case c.epoch != m.n.ledger.epochs():
+		return page.ResetIndexRebuilt
+	}
+	for _, s := range q.Subscribers {
+		if m.inbox(s).removed > max(c.score, c.removed[s]) {
+			return page.ResetTrimmed
+		}
+	}
+	return ""
+}
+
+// missed counts what the reader of a cursor cannot get any more; -1 = nobody knows.
+func (m *model) missed(c modelCursor, q page.Query, reason page.ResetReason) int {
+	if reason == page.ResetSubscribersChanged || reason == page.ResetFilterChanged || q.Unread {
+		return -1
+	}
+	begins := m.clock.now().Add(-window).UnixMicro()
+	gone, there := map[int64]bool{}, map[int64]bool{}
+	for _, s := range q.Subscribers {
+		for _, score := range m.inbox(s).gone {
+			if score > max(c.score, c.removed[s]) {
+				gone[score] = true
+			}
+		}
+		for _, n := range m.inbox(s).notices {
+			switch {
+			case n.hidden || n.score <= c.score:
+			case n.score < begins:
+				gone[n.score] = true
+			default:
+				there[n.score] = true
+			}
+		}
+	}
+	maps.DeleteFunc(gone, func(score int64, _ bool) bool { return there[score] })
+	return len(gone)
 }
 
 func (m *model) sweep(t *rapid.T) {
@@ -286,6 +480,9 @@ func (m *model) forgetExpired() {
 	for _, in := range m.inboxes {
 		in.notices = slices.DeleteFunc(in.notices, func(n modelNotice) bool { return !n.expires.After(m.clock.now()) })
 	}
+	if m.open != nil && !m.open.expires.After(m.clock.now()) {
+		m.open = nil
+	}
 }
 
 func (m *model) advance(t *rapid.T) {
@@ -298,18 +495,23 @@ func (m *model) lose(*rapid.T) {
 	m.n.forget(m.tb)
 	m.n.keeper.CheckNow()
 	testenv.Eventually(m.tb, func() bool { return m.n.ledger.epochs() > begun && m.n.Ready() == nil }, 20*time.Second)
-	m.inboxes = map[string]*modelInbox{}
+	m.inboxes, m.open = map[string]*modelInbox{}, nil
 	delivered := slices.SortedFunc(maps.Values(m.n.ledger.delivered), func(a, b sinks.Delivered) int { return int(a.Score - b.Score) })
 	for _, d := range delivered {
 		for _, s := range d.Recipients {
 			in := m.inbox(s)
-			in.notices = append(in.notices, modelNotice{d.Notice.ID, d.Score, d.Notice.ExpiresAt})
+			in.notices = append(in.notices, modelNotice{id: d.Notice.ID, score: d.Score, expires: d.Notice.ExpiresAt})
 		}
 	}
 	m.forgetExpired()
 	m.trim()
-	if m.opened {
+	if len(delivered) > 0 {
 		m.last = max(delivered[len(delivered)-1].Score, m.clock.now().UnixMicro())
+	} else {
+		m.opened, m.last = false, 0
+		if len(m.n.ledger.marks)+len(m.n.ledger.reads) > 0 { // they are written back, which takes a clock
+			m.begin()
+		}
 	}
 	for _, w := range m.n.ledger.reads {
 		m.last = max(m.last, w.Score)
@@ -331,6 +533,7 @@ func (m *model) trim() {
 	for _, in := range m.inboxes {
 		for len(in.notices) > m.most {
 			in.removed = in.notices[0].score
+			in.gone = append(in.gone, in.removed)
 			in.notices = in.notices[1:]
 		}
 	}

@@ -3,6 +3,7 @@ package inbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -35,7 +36,7 @@ type Options struct {
 	Node   string                // needed: names this process among the nodes
 	Prefix string                // of every key, as redis.prefix says; without braces
 	Sink   string                // the sink's name in the configuration; "inbox" by default
-	Cap    int                   // how many notices an inbox keeps; 10,000 by default
+	Cap    int                   // how many notices an inbox keeps, MinCap to MaxCap; DefaultCap where it is 0
 	Logger *slog.Logger          // none by default
 	// Now replaces the server's clock. For tests alone: nodes whose clocks differ would see notices expire at
 	// different times.
@@ -43,15 +44,26 @@ type Options struct {
 
 	keepUpto   int // watermarks of a user in a warehouse, beside the last of each inbox
 	maxChanges int // marks that a page tells of; what read-alls cover comes on top, ten times as many at most
+	maxInboxes int // inboxes that one script call touches
+	wideGap    int // scores that stay free below that of a wide notice
 }
 
 // The defaults and the limits of the design.
 const (
 	DefaultSink = "inbox"
 	DefaultCap  = 10_000
+	MinCap      = 1
+	MaxCap      = 100_000
 
-	maxBatch   = 500         // notices in one script call
-	maxBytes   = 1 << 20     // of bodies in one script call
+	// One script call holds up all warehouses of a server, so each does a bounded portion of the work.
+	maxBatch    = 500     // notices in one script call
+	maxBytes    = 1 << 20 // of bodies in one script call, or of its answer; beside one notice
+	maxNotice   = 4 << 20 // bytes of one notice
+	maxInboxes  = 500     // in one script call that changes them; a notice for more is wide
+	maxPairs    = 5000    // notices times inboxes in one script call
+	maxWiped    = 150     // inboxes, users and wide notices of an old epoch in one script call
+	keepInboxes = 1000    // inboxes in which the watermarks of a user in a warehouse are kept
+
 	checkEvery = time.Second // how soon a lost hint is noticed
 	sweepEvery = time.Second
 	maxUnread  = 999
@@ -76,8 +88,14 @@ func (o Options) withDefaults() (Options, error) {
 	if o.maxChanges == 0 {
 		o.maxChanges = maxChanges
 	}
-	if o.Cap < 1 {
-		return o, errors.New("inbox: the cap must be positive")
+	if o.maxInboxes == 0 {
+		o.maxInboxes = maxInboxes
+	}
+	if o.wideGap == 0 {
+		o.wideGap = wideGap
+	}
+	if o.Cap < MinCap || o.Cap > MaxCap {
+		return o, fmt.Errorf("inbox: the cap must be %d to %d", MinCap, MaxCap)
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -56,15 +56,20 @@ const maxRounds = 10
 func (in *Inbox) read(ctx context.Context, g *index.Generation, r *reader) (page.Page, error) {
 	pg := page.Page{Notices: make([]notice.View, 0, 8)}
 	from := r.start(g)
-	pg.Reset, pg.From = from.reset, from.before()
+	pg.Reset, pg.Reason, pg.From = from.reset != "", from.reset, from.before()
 	shown := int64(0)
 	for round := 1; ; round++ {
 		s, err := in.slice(ctx, g, r, from)
 		if err != nil {
 			return pg, err
 		}
-		if s.reset { // in the first round, or in a later one when the cap removed something meanwhile
-			pg.Reset, pg.Notices, pg.Changes, pg.From = true, pg.Notices[:0], nil, 0
+		if s.reset != "" { // in the first round, or in a later one when the cap removed something meanwhile
+			pg.Reset, pg.Reason, pg.Notices, pg.Changes, pg.From = true, s.reset, pg.Notices[:0], nil, 0
+		}
+		if pg.Reset && (round == 1 || s.reset != "") {
+			if pg.Missed, err = in.missed(ctx, r, pg.Reason, s); err != nil {
+				return pg, err
+			}
 		}
 		if round == 1 {
 			pg.Changes, pg.Clock, shown = s.changes, pg.From, s.told
@@ -76,7 +81,7 @@ func (in *Inbox) read(ctx context.Context, g *index.Generation, r *reader) (page
 		if !pg.More {
 			pg.Clock = s.clock
 		}
-		if !pg.More || len(pg.Notices) == r.Limit || round == maxRounds || s.told < s.clock {
+		if !pg.More || len(pg.Notices) == r.Limit || round == maxRounds || s.told < s.clock || s.full && len(pg.Notices) > 0 {
 			pg.Removed = s.goneAbove(0)
 			pg.Cursor = page.Cursor{Epoch: g.Epoch, Score: pg.Clock, Changes: shown, Query: r.hash, Removed: s.goneAbove(pg.Clock)}.Encode()
 			return pg, nil

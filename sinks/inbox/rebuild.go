@@ -71,7 +71,7 @@ func (in *Inbox) highest(ctx context.Context) (map[string]int64, error) {
 // beginWarehouse removes what an older epoch left in a warehouse and sets its clock above the highest score.
 func (in *Inbox) beginWarehouse(ctx context.Context, epoch, warehouse string, highest int64) error {
 	for {
-		reply, err := in.run(ctx, in.scripts.begin, in.keys.all(warehouse, 0), epoch, in.now(), strconv.FormatInt(highest, 10), maxBatch)
+		reply, err := in.run(ctx, in.scripts.begin, in.keys.all(warehouse, 0), epoch, in.now(), strconv.FormatInt(highest, 10), maxWiped)
 		if err != nil || len(reply) == 0 {
 			return err
 		}
@@ -80,15 +80,22 @@ func (in *Inbox) beginWarehouse(ctx context.Context, epoch, warehouse string, hi
 			return err
 		}
 		inboxes, err := strconv.Atoi(names[0])
-		if err != nil || inboxes > len(names)-1 {
-			return fmt.Errorf("inbox: begin.lua answered %q", names[0])
+		if err != nil || len(names) < 2 || inboxes > len(names)-2 {
+			return fmt.Errorf("inbox: begin.lua answered %q", names)
 		}
-		keys := []string{in.keys.clock(warehouse), in.keys.inboxes(warehouse), in.keys.readers(warehouse)}
-		for _, s := range names[1 : 1+inboxes] {
-			keys = append(keys, in.keys.inbox(warehouse, s))
+		users, err := strconv.Atoi(names[1])
+		if err != nil || inboxes+users > len(names)-2 {
+			return fmt.Errorf("inbox: begin.lua answered %q", names)
 		}
-		for _, user := range names[1+inboxes:] {
+		keys := []string{in.keys.clock(warehouse), in.keys.inboxes(warehouse), in.keys.readers(warehouse), in.keys.wide(warehouse)}
+		for _, s := range names[2 : 2+inboxes] {
+			keys = append(keys, in.keys.inbox(warehouse, s), in.keys.log(warehouse, s))
+		}
+		for _, user := range names[2+inboxes : 2+inboxes+users] {
 			keys = append(keys, in.keys.marks(warehouse, user), in.keys.upto(warehouse, user))
+		}
+		for _, id := range names[2+inboxes+users:] {
+			keys = append(keys, in.keys.to(warehouse, id))
 		}
 		args := appendTexts([]any{epoch}, names)
 		if _, err := in.runCount(ctx, in.scripts.wipe, keys, args...); err != nil {
@@ -109,7 +116,7 @@ func (in *Inbox) writeBack(ctx context.Context, epoch, warehouse string) (int, e
 	count := 0
 	group.Go(func() error {
 		for batch := range pages {
-			for _, chunk := range chunks(batch) {
+			for _, chunk := range in.chunks(batch) {
 				if _, err := in.put(ctx, warehouse, in.newFanoutCall(epoch, warehouse, "", chunk)); err != nil {
 					return err
 				}
@@ -135,7 +142,7 @@ func (in *Inbox) readBack(ctx context.Context, warehouse string, pages chan<- []
 		}
 		batch := make([]entry, 0, len(delivered))
 		for _, d := range delivered {
-			e, err := newEntry(d.Notice, d.Recipients, d.Score)
+			e, err := in.newEntry(d.Notice, d.Recipients, d.Score)
 			if err != nil {
 				return err
 			}

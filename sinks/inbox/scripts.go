@@ -16,6 +16,20 @@ import (
 var (
 	//go:embed scripts/common.lua
 	commonLua string
+	//go:embed scripts/cap.lua
+	capLua string
+	//go:embed scripts/open.lua
+	openLua string
+	//go:embed scripts/add.lua
+	addLua string
+	//go:embed scripts/close.lua
+	closeLua string
+	//go:embed scripts/undo.lua
+	undoLua string
+	//go:embed scripts/count.lua
+	countLua string
+	//go:embed scripts/unread.lua
+	unreadLua string
 	//go:embed scripts/read.lua
 	readLua string
 	//go:embed scripts/mark.lua
@@ -40,19 +54,32 @@ var (
 	sweepLua string
 )
 
-type scripts struct{ fanout, poll, begin, wipe, due, sweep, mark, readAll, popups, trim *redis.Script }
+type scripts struct {
+	fanout, open, add, close, undo               *redis.Script
+	poll, unread, popups                         *redis.Script
+	begin, wipe, due, sweep, mark, readAll, trim *redis.Script
+}
 
 func newScripts() scripts {
 	common := func(texts ...string) *redis.Script { return redis.NewScript(commonLua + strings.Join(texts, "")) }
 	return scripts{
-		fanout: common(fanoutLua), poll: common(readLua, pollLua), begin: common(beginLua), wipe: redis.NewScript(wipeLua),
-		due: common(dueLua), sweep: redis.NewScript(sweepLua), mark: common(markLua), readAll: common(readLua, readAllLua),
-		popups: common(readLua, popupsLua), trim: common(readLua, trimLua),
+		fanout: common(capLua, fanoutLua), open: common(openLua), add: common(capLua, addLua), close: common(closeLua), undo: redis.NewScript(undoLua),
+		poll: common(readLua, countLua, pollLua), unread: common(readLua, countLua, unreadLua), popups: common(readLua, popupsLua),
+		begin: common(beginLua), wipe: redis.NewScript(wipeLua), due: common(dueLua), sweep: redis.NewScript(sweepLua),
+		mark: common(markLua), readAll: common(readLua, readAllLua), trim: common(readLua, trimLua),
 	}
 }
 
 // errDue says that more has expired than a script looks through.
 var errDue = errors.New("inbox: what has expired is to be swept first")
+
+// errLate says that a wide delivery is not open any more: another node goes on with the lane.
+var errLate = errors.New("inbox: another node has taken back this delivery; it is tried again")
+
+// openError says that a wide delivery is open that is to be undone first.
+type openError struct{ open string }
+
+func (e *openError) Error() string { return "inbox: the delivery of a wide notice is open: " + e.open }
 
 // aheadError says that a reader's score lies ahead of the clock.
 type aheadError struct{ clock int64 }
@@ -93,6 +120,12 @@ func known(err error) error {
 	}
 	if strings.HasPrefix(err.Error(), "DUE ") {
 		return errDue
+	}
+	if strings.HasPrefix(err.Error(), "LATE") {
+		return errLate
+	}
+	if open, ok := strings.CutPrefix(err.Error(), "OPEN "); ok {
+		return &openError{open}
 	}
 	if text, ok := strings.CutPrefix(err.Error(), "CLOCK "); ok {
 		if clock, err := strconv.ParseInt(text, 10, 64); err == nil {

@@ -14,18 +14,17 @@ import (
 type position struct {
 	mode    string // see poll.lua
 	score   int64
-	reset   bool           // the cursor is not of this epoch or query
-	gone    []page.Removed // that the client knows of
-	changes int64          // up to where the client knows what became of its notices; 0 = it wants no changes
-	shown   int64          // the clock at which notices are shown as read; 0 = now
-	rounds  int            // before this one, which did not fill the page
+	reset   page.ResetReason // why the cursor does not hold; "" = it does, or there is none
+	gone    []page.Removed   // that the client knows of
+	changes int64            // up to where the client knows what became of its notices; 0 = it wants no changes
+	shown   int64            // the clock at which notices are shown as read; 0 = now
+	rounds  int              // before this one, which did not fill the page
 }
 
 func (r *reader) start(g *index.Generation) position {
-	p := position{mode: "window"}
+	p := position{mode: "window", reset: r.otherCursor(g)}
 	switch {
-	case r.After != "" && (r.cursor.Epoch != g.Epoch || r.cursor.Query != r.hash):
-		p.reset = true
+	case p.reset != "":
 	case r.After != "":
 		p = position{mode: "after", score: r.cursor.Score, gone: r.cursor.Removed, changes: r.cursor.Changes}
 	case r.Since > 0:
@@ -35,6 +34,23 @@ func (r *reader) start(g *index.Generation) position {
 		p.changes = 0
 	}
 	return p
+}
+
+// otherCursor says why a reader's cursor is not of this generation and query, if it is not.
+func (r *reader) otherCursor(g *index.Generation) page.ResetReason {
+	switch {
+	case r.After == "":
+		return ""
+	case !r.cursor.Query.SameWarehouse(r.hash):
+		return page.ResetForeignCursor
+	case !r.cursor.Query.SameSubscribers(r.hash):
+		return page.ResetSubscribersChanged
+	case r.cursor.Query != r.hash:
+		return page.ResetFilterChanged
+	case r.cursor.Epoch != g.Epoch:
+		return page.ResetIndexRebuilt
+	}
+	return ""
 }
 
 // before is the score up to which the client has the notices.
@@ -52,7 +68,7 @@ func (p position) before() int64 {
 // of what was removed meanwhile.
 func (p position) next(score, shown int64, s *slice) position {
 	then := position{mode: "scan", score: score, shown: shown, rounds: p.rounds + 1}
-	if p.mode == "after" && !s.reset {
+	if p.mode == "after" && s.reset == "" {
 		then.mode, then.gone = "after", s.goneAbove(score)
 	}
 	return then
@@ -60,14 +76,17 @@ func (p position) next(score, shown int64, s *slice) position {
 
 // slice is what poll.lua answers: some inboxes and the clock at one moment.
 type slice struct {
-	clock, now  int64
-	sweeps      string
-	reset, more bool
-	count       int
-	told        int64   // the clock up to which the changes go
-	removed     []int64 // by inbox
-	changes     []page.Change
-	entries     []sliceEntry
+	clock, now int64
+	sweeps     string
+	reset      page.ResetReason
+	more       bool
+	full       bool    // bytes ended the page, not the limit
+	count      int     // -1 = the caller knows it
+	counted    place   // where the count must go on; of no inbox = it is complete
+	told       int64   // the clock up to which the changes go
+	removed    []int64 // by inbox
+	changes    []page.Change
+	entries    []sliceEntry
 }
 
 // goneAbove lists the inboxes that lost something above the score. Whoever gets the slice knows by now.
@@ -88,8 +107,11 @@ type sliceEntry struct {
 	read, acked bool
 }
 
+// place is an inbox of the query, from 1, and a score in it.
+type place struct{ inbox, score int64 }
+
 // sliceHead is how many values come before those of the inboxes, the changes and the entries.
-const sliceHead = 8
+const sliceHead = 10
 
 // slice calls poll.lua.
 func (in *Inbox) slice(ctx context.Context, g *index.Generation, r *reader, from position) (*slice, error) {
@@ -106,9 +128,9 @@ func (in *Inbox) slice(ctx context.Context, g *index.Generation, r *reader, from
 			gone[g.Inbox] = g.Score
 		}
 	}
-	args := make([]any, 0, 13+2*len(r.Subscribers))
+	args := make([]any, 0, 14+2*len(r.Subscribers))
 	args = append(args, g.Epoch, in.now(), from.mode, from.score, window.Microseconds(), limit, known.clock, known.sweeps, maxUnread+1,
-		flag(r.user != ""), from.changes, in.o.maxChanges, from.shown)
+		flag(r.user != ""), from.changes, in.o.maxChanges, from.shown, maxBytes)
 	for i, s := range r.Subscribers {
 		keys = append(keys, in.keys.inbox(r.Warehouse, s))
 		args = append(args, s, gone[i])
@@ -123,8 +145,36 @@ func (in *Inbox) slice(ctx context.Context, g *index.Generation, r *reader, from
 	if err != nil {
 		return nil, err
 	}
+	for s.counted.inbox > 0 {
+		if err := in.countOn(ctx, g, r, s); err != nil {
+			return nil, err
+		}
+	}
 	s.count = in.counts.resolve(g, who, known, s)
 	return s, nil
+}
+
+// countOn calls unread.lua, which goes on with the count of a slice.
+func (in *Inbox) countOn(ctx context.Context, g *index.Generation, r *reader, s *slice) error {
+	keys := []string{in.keys.clock(r.Warehouse), in.keys.expiry(r.Warehouse)}
+	args := []any{
+		g.Epoch, formatScore(s.now), formatScore(s.clock), flag(r.user != ""), s.counted.inbox, formatScore(s.counted.score), maxUnread + 1 - s.count,
+	}
+	for _, one := range r.Subscribers {
+		keys = append(keys, in.keys.inbox(r.Warehouse, one))
+		args = append(args, one)
+	}
+	reply, err := in.look(ctx, g, r, in.scripts.unread, in.readerKeys(keys, r), args...)
+	if err != nil {
+		return err
+	}
+	if len(reply) != 3 {
+		return fmt.Errorf("inbox: unread.lua answered %d values", len(reply))
+	}
+	p := parser{reply: reply}
+	s.count += int(p.number(0))
+	s.counted = place{p.number(1), p.score(2)}
+	return p.err
 }
 
 // readerKeys adds those of the reader, if there is one.
@@ -186,7 +236,7 @@ func (in *Inbox) doubt(ctx context.Context, g *index.Generation, r *reader, cloc
 			return nil, err
 		}
 	}
-	s.reset = true
+	s.reset = page.ResetCursorAhead
 	return s, nil
 }
 
@@ -197,11 +247,22 @@ func parseSlice(reply []any, inboxes int) (*slice, error) {
 	}
 	p := parser{reply: reply}
 	s := &slice{
-		clock: p.score(0), sweeps: p.text(1), now: p.score(2), reset: p.number(3) == 1, more: p.number(4) == 1, count: int(p.number(5)),
-		told: p.score(6),
+		clock: p.score(0), sweeps: p.text(1), now: p.score(2), more: p.number(4) > 0, full: p.number(4) == 2, count: int(p.number(5)),
+		counted: place{p.number(6), p.score(7)}, told: p.score(8),
+	}
+	if s.count < -1 {
+		s.count = -2 - s.count
+	}
+	switch p.number(3) {
+	case 1:
+		s.reset = page.ResetTrimmed
+	case 2:
+		s.reset = page.ResetTooOld
+	case 3:
+		s.reset = page.ResetTooManyChanges
 	}
 	changes := sliceHead + inboxes
-	entries := changes + 3*int(p.number(7))
+	entries := changes + 3*int(p.number(9))
 	if p.err != nil || entries < changes || len(reply) < entries || (len(reply)-entries)%4 != 0 {
 		return nil, errors.Join(odd, p.err)
 	}

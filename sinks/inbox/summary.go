@@ -2,7 +2,7 @@ package inbox
 
 import (
 	"context"
-	"slices"
+	"errors"
 
 	"tallyman/engine/notice"
 	"tallyman/sinks/inbox/page"
@@ -33,7 +33,6 @@ func (in *Inbox) summarize(ctx context.Context, g *index.Generation, r *reader) 
 		Unread: min(s.count, maxUnread), UnreadMore: s.count > maxUnread, Version: version(g.Epoch, s.clock, s.sweeps, r.hash),
 		Latest: in.views(r, s.now, s.entries),
 	}
-	slices.Reverse(sum.Latest)
 	if s.clock == 0 { // there was never a notice
 		return sum, nil
 	}
@@ -58,20 +57,33 @@ func (in *Inbox) views(r *reader, now int64, entries []sliceEntry) []notice.View
 	return out
 }
 
-// popups calls popups.lua.
+// popups calls popups.lua until it has found enough or has looked through everything.
 func (in *Inbox) popups(ctx context.Context, g *index.Generation, r *reader) ([]sliceEntry, error) {
 	keys := []string{in.keys.clock(r.Warehouse), in.keys.notices(r.Warehouse), in.keys.expiry(r.Warehouse), in.keys.popups(r.Warehouse)}
-	args := []any{g.Epoch, in.now(), flag(r.user != ""), page.MaxPopups + 1}
 	for _, s := range r.Subscribers {
 		keys = append(keys, in.keys.inbox(r.Warehouse, s))
-		args = append(args, s)
 	}
-	reply, err := in.look(ctx, g, r, in.scripts.popups, in.readerKeys(keys, r), args...)
-	if err != nil {
-		_, err = in.sliceFailed(ctx, g, r, err)
-		return nil, err
+	keys = in.readerKeys(keys, r)
+	var open []sliceEntry
+	for above := "0"; above != "" && len(open) <= page.MaxPopups; {
+		args := []any{g.Epoch, in.now(), flag(r.user != ""), page.MaxPopups + 1 - len(open), maxBytes, above}
+		for _, s := range r.Subscribers {
+			args = append(args, s)
+		}
+		reply, err := in.look(ctx, g, r, in.scripts.popups, keys, args...)
+		if err != nil {
+			_, err = in.sliceFailed(ctx, g, r, err)
+			return nil, err
+		}
+		if len(reply) == 0 {
+			return nil, errors.New("inbox: popups.lua answered nothing")
+		}
+		p := parser{reply: reply}
+		above = p.text(0)
+		open = append(open, p.entries(1)...)
+		if p.err != nil {
+			return nil, p.err
+		}
 	}
-	p := parser{reply: reply}
-	list := p.entries(0)
-	return list, p.err
+	return open, nil
 }

@@ -3,6 +3,8 @@ package inbox
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -87,31 +89,78 @@ func (in *Inbox) dueWarehouses(ctx context.Context, warehouses []string) ([]stri
 	return due, nil
 }
 
-// sweepSome removes one batch and returns how many ids it had.
+// sweepSome removes one batch of what has expired, and returns how many blocks and ids that was about.
 func (in *Inbox) sweepSome(ctx context.Context, epoch, warehouse string) (int, error) {
-	keys := in.keys.all(warehouse, 0)[:3]
-	reply, err := in.run(ctx, in.scripts.due, keys, epoch, in.now(), maxBatch)
+	reply, err := in.run(ctx, in.scripts.due, in.keys.all(warehouse, 0)[:3], epoch, in.now(), maxBatch, maxBytes)
 	if err != nil || len(reply) == 0 {
 		return 0, err
 	}
-	answer, err := texts(reply)
+	last, h, blocks, err := in.parseDue(warehouse, reply)
 	if err != nil {
 		return 0, err
 	}
-	var blocks, ids []string
-	var h holders
-	for len(answer) > 0 {
-		block := answer[0]
-		members := strings.Fields(block)
-		blocks = append(blocks, block)
-		ids = append(ids, members...)
-		for i, id := range members {
-			if err := h.add(id, answer[1+i]); err != nil {
-				in.log.Error("a body in Redis is no notice; it goes", "warehouse", warehouse, "id", id, "error", err)
-			}
+	for _, id := range last.wide {
+		if err := in.expireWide(ctx, epoch, warehouse, id); err != nil {
+			return 0, err
 		}
-		answer = answer[1+len(members):]
 	}
-	_, err = in.remove(ctx, epoch, warehouse, true, blocks, ids, h)
-	return len(ids), err
+	// The notices go from the inboxes first, then, with the last inboxes, their bodies.
+	var part removal
+	pairs := 0
+	for _, one := range h.list {
+		if len(part.held) == in.o.maxInboxes || pairs+len(one.ids) > maxPairs {
+			part.expired = true
+			if _, err := in.remove(ctx, epoch, warehouse, part); err != nil {
+				return 0, err
+			}
+			part, pairs = removal{}, 0
+		}
+		part.held = append(part.held, one)
+		pairs += len(one.ids)
+	}
+	last.held = part.held
+	_, err = in.remove(ctx, epoch, warehouse, last)
+	return blocks + len(last.ids) + len(last.wide), err
+}
+
+// parseDue reads what due.lua answered: what goes, from which inboxes, and of how many blocks.
+func (in *Inbox) parseDue(warehouse string, reply []any) (last removal, h holders, blocks int, err error) {
+	last.expired = true
+	odd := fmt.Errorf("inbox: due.lua answered %d values", len(reply))
+	answer, err := texts(reply)
+	if err != nil {
+		return last, h, 0, err
+	}
+	for len(answer) > 0 {
+		if len(answer) < 3 {
+			return last, h, 0, odd
+		}
+		n, err := strconv.Atoi(answer[2])
+		if err != nil || n < 0 || len(answer) < 3+2*n {
+			return last, h, 0, odd
+		}
+		blocks++
+		if answer[1] == "1" {
+			last.blocks = append(last.blocks, answer[0])
+		}
+		for i := 3; i < 3+2*n; i += 2 {
+			to := in.recipients(warehouse, answer[i], answer[i+1])
+			h.add(answer[i], to)
+			last.take(answer[i], to)
+		}
+		answer = answer[3+2*n:]
+	}
+	return last, h, blocks, nil
+}
+
+// expireWide takes a wide notice that has expired out of its inboxes. One that is still being delivered is undone.
+func (in *Inbox) expireWide(ctx context.Context, epoch, warehouse, id string) error {
+	open, err := in.o.Client.HGet(ctx, in.keys.clock(warehouse), openField).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return err
+	}
+	if parts := strings.Fields(open); len(parts) > 1 && parts[1] == id {
+		return in.undo(ctx, epoch, warehouse, open)
+	}
+	return in.emptyWide(ctx, epoch, warehouse, "", id)
 }

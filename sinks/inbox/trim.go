@@ -2,6 +2,8 @@ package inbox
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,26 +46,47 @@ func (in *Inbox) Trim(ctx context.Context) error {
 	return nil
 }
 
-// trim is one call of trim.lua.
+// trim looks through the marks of a user, and through its watermarks, in as many calls of trim.lua as that takes.
 func (in *Inbox) trim(ctx context.Context, g *index.Generation, warehouse, user string) error {
 	marks, upto := in.keys.marks(warehouse, user), in.keys.upto(warehouse, user)
 	list, err := in.o.Client.ZRange(ctx, upto, 0, -1).Result()
 	if err != nil {
 		return err
 	}
-	keys := []string{in.keys.clock(warehouse), in.keys.notices(warehouse), in.keys.readers(warehouse), marks, upto}
-	args := []any{g.Epoch, in.now(), trimEvery.Microseconds(), user, markStays.Microseconds()}
-	seen := map[string]bool{}
+	var inboxes []string
 	for _, member := range list {
-		_, inbox, ok := strings.Cut(member, " ")
-		if ok && !seen[inbox] {
-			seen[inbox] = true
+		if _, inbox, ok := strings.Cut(member, " "); ok {
+			inboxes = append(inboxes, inbox)
+		}
+	}
+	slices.Sort(inboxes)
+	inboxes = slices.Compact(inboxes)
+	for place := int64(0); place >= 0 || len(inboxes) > 0; {
+		some := inboxes[:min(len(inboxes), in.o.maxInboxes)]
+		inboxes = inboxes[len(some):]
+		keys := []string{in.keys.clock(warehouse), in.keys.notices(warehouse), in.keys.readers(warehouse), marks, upto}
+		most := maxMarks
+		if place < 0 {
+			most = 0
+		}
+		args := []any{g.Epoch, in.now(), trimEvery.Microseconds(), user, markStays.Microseconds(), max(0, place), most}
+		for _, inbox := range some {
 			keys = append(keys, in.keys.inbox(warehouse, inbox))
 			args = append(args, inbox)
 		}
+		reply, err := in.run(ctx, in.scripts.trim, keys, args...)
+		if err != nil {
+			return err
+		}
+		if len(reply) != 2 {
+			return fmt.Errorf("inbox: trim.lua answered %d values", len(reply))
+		}
+		p := parser{reply: reply}
+		if place = p.number(1); p.err != nil {
+			return p.err
+		}
 	}
-	_, err = in.runCount(ctx, in.scripts.trim, keys, args...)
-	return err
+	return nil
 }
 
 func formatScore(score int64) string { return strconv.FormatInt(score, 10) }

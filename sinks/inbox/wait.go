@@ -35,7 +35,7 @@ func (in *Inbox) Wait(ctx context.Context, q page.Query, version string) error {
 		if g != nil {
 			// What fails here is tried again at the next tick, until the caller's patience ends.
 			if c, err := in.clockOf(ctx, g, r); err == nil && c.clock != looked {
-				if n, err := in.above(ctx, r, clock); err == nil {
+				if n, err := in.between(ctx, r, clock, c.clock); err == nil {
 					if n > 0 {
 						return nil
 					}
@@ -53,15 +53,16 @@ func (in *Inbox) Wait(ctx context.Context, q page.Query, version string) error {
 	}
 }
 
-// above counts what the reader has with a higher score: notices in its inboxes, and marks.
-func (in *Inbox) above(ctx context.Context, r *reader, score int64) (int64, error) {
-	least := "(" + formatScore(score)
+// between counts what the reader got above one clock and up to another: notices in its inboxes, and marks. What lies above the
+// warehouse's clock is still being delivered.
+func (in *Inbox) between(ctx context.Context, r *reader, from, to int64) (int64, error) {
+	least, most := "("+formatScore(from), formatScore(to)
 	cmds, err := in.o.Client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, s := range r.Subscribers {
-			p.ZCount(ctx, in.keys.inbox(r.Warehouse, s), least, "+inf")
+			p.ZCount(ctx, in.keys.inbox(r.Warehouse, s), least, most)
 		}
 		for _, key := range in.readerKeys(nil, r) {
-			p.ZCount(ctx, key, least, "+inf")
+			p.ZCount(ctx, key, least, most)
 		}
 		return nil
 	})

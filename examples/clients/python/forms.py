@@ -7,6 +7,7 @@ from collections import namedtuple
 FORMS = {"json": "application/json", "xml": "application/xml"}
 
 Page = namedtuple("Page", "notices changes cursor more reset")
+Reset = namedtuple("Reset", "reason missed")  # missed is None where nobody knows
 Notice = namedtuple("Notice", "id type status title body created data")
 
 
@@ -19,8 +20,13 @@ def page_of_json(page):
     return Page(
         [notice_of(n) for n in page["notices"]],
         [(c["id"], c["kind"]) for c in page["changes"]],
-        page["cursor"], page["more"], page["reset"],
+        page["cursor"], page["more"], reset_of(page) if page["reset"] else None,
     )
+
+
+def reset_of(reset):
+    """Makes a reset of the JSON of a page, or of an event."""
+    return Reset(reset["resetReason"], reset.get("missed"))
 
 
 def notice_of(n):
@@ -32,7 +38,7 @@ def page_of_xml(page):
     return Page(
         [notice_of_xml(n) for n in page.findall("notice")],
         [(c.get("id"), c.get("kind")) for c in page.findall("change")],
-        page.get("cursor"), page.get("more") == "true", page.get("reset") == "true",
+        page.get("cursor"), page.get("more") == "true", reset_of(page.attrib) if page.get("reset") == "true" else None,
     )
 
 

@@ -15,7 +15,7 @@ import time
 import urllib.parse
 from collections import namedtuple
 
-from forms import FORMS, notice_of, parse_page
+from forms import FORMS, notice_of, parse_page, reset_of
 from place import Place
 
 Answer = namedtuple("Answer", "page tag")
@@ -159,7 +159,7 @@ class Client:
             return
         page = parse_page(self.args.format, body)
         if page.reset:
-            self.reset()
+            self.reset(page.reset)
         for change in page.changes:
             self.change(change)
         for notice in page.notices:
@@ -198,7 +198,7 @@ class Client:
         elif name == "change":
             self.change((data["id"], data["kind"]))
         elif name == "reset":
-            self.reset()
+            self.reset(reset_of(data))
         elif name == "end" and data["reason"] in ("revoked", "expired"):
             raise Refused(401, data["reason"], "the token is not valid any more")
         if "id" in event:
@@ -216,8 +216,10 @@ class Client:
     def change(self, change):
         print(f"[{change[0]}] was {change[1]}", file=sys.stderr)
 
-    def reset(self):
-        print("a fresh window begins; what we have seen is left out", file=sys.stderr)
+    def reset(self, reset):
+        print(f"a fresh window begins ({reset.reason}); what we have seen is left out", file=sys.stderr)
+        if reset.missed is None or int(reset.missed) > 0:
+            print(f"notices that we missed: {'nobody knows how many' if reset.missed is None else reset.missed}", file=sys.stderr)
 
 
 def arguments():

@@ -28,16 +28,27 @@ type Removed struct {
 	Score int64 // above the cursor's
 }
 
-// Hash identifies a query's warehouse, subscribers and types. It changes when a role is granted or taken away.
-type Hash [8]byte
+// Hash identifies a query's warehouse (4 bytes), subscribers (4 bytes) and filter (types and unread, 4 bytes). It changes when a role is
+// granted or taken away.
+type Hash [12]byte
 
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
-// The text of a cursor is base64url of: 2 (the version), the query's hash, the score in big endian, as varints how far
+// SameWarehouse tells whether both are of the same warehouse.
+func (h Hash) SameWarehouse(other Hash) bool { return [4]byte(h[:4]) == [4]byte(other[:4]) }
+
+// SameSubscribers tells whether both are of the same subscribers.
+func (h Hash) SameSubscribers(other Hash) bool { return [4]byte(h[4:8]) == [4]byte(other[4:8]) }
+
+// HashWarehouse is the hash of a query of which only the warehouse counts.
+func HashWarehouse(warehouse string) Hash { return Query{Warehouse: warehouse}.Hash() }
+
+// The text of a cursor is base64url of: 3 (the version), the query's hash, the score in big endian, as varints how far
 // Changes is from the score, the number of removed and for each its inbox and its score above the cursor's, the epoch.
 const (
-	cursorVersion = 2
-	cursorHead    = 1 + 8 + 8
+	cursorVersion = 3
+	cursorHash    = len(Hash{})
+	cursorHead    = 1 + cursorHash + 8
 	maxText       = 8192
 	maxInbox      = 1<<16 - 1
 	maxScore      = 1<<53 - 1 // what a Redis score holds exactly
@@ -70,11 +81,11 @@ func DecodeCursor(text string) (Cursor, error) {
 	if err != nil || len(b) <= cursorHead || b[0] != cursorVersion {
 		return Cursor{}, ErrBadCursor
 	}
-	score := binary.BigEndian.Uint64(b[9:cursorHead])
+	score := binary.BigEndian.Uint64(b[1+cursorHash : cursorHead])
 	if score > maxScore {
 		return Cursor{}, ErrBadCursor
 	}
-	c := Cursor{Score: int64(score), Query: Hash(b[1:9])}
+	c := Cursor{Score: int64(score), Query: Hash(b[1 : 1+cursorHash])}
 	ahead, size := binary.Varint(b[cursorHead:])
 	c.Changes = c.Score + ahead
 	if size <= 0 || ahead > maxScore || c.Changes < 0 || c.Changes > maxScore {
@@ -125,24 +136,34 @@ func validEpoch(b []byte) bool {
 
 // Hash identifies what the query is about; where it begins and how long its pages are does not matter.
 func (q Query) Hash() Hash {
-	h := sha256.New()
-	h.Write([]byte(q.Warehouse))
-	for _, list := range [][]string{q.Subscribers, q.Types} {
-		h.Write([]byte{0})
-		for _, s := range list {
-			h.Write([]byte(s))
-			h.Write([]byte{1})
-		}
+	var h Hash
+	b := make([]byte, 0, 512)
+	sum := sha256.Sum256(append(b, q.Warehouse...))
+	copy(h[:4], sum[:])
+	sum = sha256.Sum256(appendList(b, q.Subscribers))
+	copy(h[4:8], sum[:])
+	if len(q.Types) == 0 && !q.Unread {
+		return h
 	}
+	b = appendList(b, q.Types)
 	if q.Unread {
-		h.Write([]byte{2})
+		b = append(b, 2)
 	}
-	return Hash(h.Sum(nil)[:8])
+	sum = sha256.Sum256(b)
+	copy(h[8:], sum[:])
+	return h
+}
+
+func appendList(b []byte, list []string) []byte {
+	for _, s := range list {
+		b = append(append(b, s...), 1)
+	}
+	return b
 }
 
 // Normal returns the query with sorted, unique lists and a limit, or an ErrBadQuery.
 func (q Query) Normal() (Query, error) {
-	if q.Warehouse == "" || len(q.Subscribers) == 0 || q.Since < 0 || q.Limit < 0 || q.Limit > MaxLimit {
+	if q.Warehouse == "" || len(q.Subscribers) == 0 || len(q.Subscribers) > MaxSubscribers || q.Since < 0 || q.Limit < 0 || q.Limit > MaxLimit {
 		return q, ErrBadQuery
 	}
 	if q.Limit == 0 {

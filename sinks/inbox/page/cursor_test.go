@@ -18,7 +18,7 @@ func TestCursorRoundTrip(t *testing.T) {
 		c := page.Cursor{
 			Epoch: rapid.StringMatching(`[1-9][0-9]{0,8}-[a-z2-7]{8}`).Draw(t, "epoch"),
 			Score: rapid.Int64Range(0, 1<<53-1).Draw(t, "score"),
-			Query: page.Hash(rapid.SliceOfN(rapid.Byte(), 8, 8).Draw(t, "hash")),
+			Query: page.Hash(rapid.SliceOfN(rapid.Byte(), 12, 12).Draw(t, "hash")),
 		}
 		c.Changes = rapid.Int64Range(0, 1<<53-1).Draw(t, "changes")
 		inbox := -1
@@ -100,6 +100,17 @@ func TestHashTellsQueriesApart(t *testing.T) {
 	b.After, b.Since, b.Limit = "x", 5, 7
 	if a.Hash() != b.Hash() {
 		t.Error("where a query begins changed its hash")
+	}
+	typed, other, elsewhere := a, a, a
+	typed.Types, other.Subscribers, elsewhere.Warehouse = []string{"T"}, []string{"user:2"}, "b"
+	if h := typed.Hash(); !h.SameWarehouse(a.Hash()) || !h.SameSubscribers(a.Hash()) {
+		t.Error("a filter changed more than its part of the hash")
+	}
+	if h := other.Hash(); !h.SameWarehouse(a.Hash()) || h.SameSubscribers(a.Hash()) {
+		t.Error("subscribers changed another part of the hash")
+	}
+	if h := elsewhere.Hash(); h.SameWarehouse(a.Hash()) || !h.SameSubscribers(a.Hash()) || !h.SameWarehouse(page.HashWarehouse("b")) {
+		t.Error("a warehouse changed another part of the hash")
 	}
 }
 

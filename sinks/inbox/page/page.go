@@ -12,13 +12,16 @@ import (
 const (
 	DefaultLimit = 50
 	MaxLimit     = 200
+
+	MaxSubscribers = 100
 )
 
 // The errors that a reader can be told.
 var (
-	ErrBadCursor   = errors.New("inbox: the cursor is not one that this service gave out")
-	ErrBadQuery    = errors.New("inbox: a query needs a warehouse, subscribers and a limit of at most 200")
-	ErrUnavailable = errors.New("inbox: the index is not in reach or being rebuilt")
+	ErrBadCursor     = errors.New("inbox: the cursor is not one that this service gave out")
+	ErrForeignCursor = errors.New("inbox: the cursor is of another warehouse")
+	ErrBadQuery      = errors.New("inbox: a query needs a warehouse, 1 to 100 subscribers and a limit of at most 200")
+	ErrUnavailable   = errors.New("inbox: the index is not in reach or being rebuilt")
 )
 
 // Query asks for the notices of some subscribers in one warehouse. After wins over Since; without either the
@@ -62,12 +65,37 @@ type Page struct {
 	Unread     int // exact to 999
 	UnreadMore bool
 	More       bool
-	Reset      bool
-	Version    string // the ETag, without quotes: equal versions mean equal answers to the same query
-	Clock      int64  // the score up to which the reader has the notices, µs
-	From       int64  // the score up to which it had them before
+	Reset      bool        // the cursor does not hold any more; this is a fresh window
+	Reason     ResetReason // of Reset
+	Missed     int         // after Reset: notices delivered after the cursor that no page will have; -1 = not known
+	Version    string      // the ETag, without quotes: equal versions mean equal answers to the same query
+	Clock      int64       // the score up to which the reader has the notices, µs
+	From       int64       // the score up to which it had them before
 	// Removed lists what the inboxes had lost when the page was read, whatever Cursor says of it. Events needs it.
 	Removed []Removed
+}
+
+// ResetReason says why a cursor does not hold any more.
+type ResetReason string
+
+// The reasons.
+const (
+	ResetIndexRebuilt       ResetReason = "index_rebuilt"       // Redis was lost and written back
+	ResetTrimmed            ResetReason = "trimmed"             // an inbox was full, and notices after the cursor had to go
+	ResetTooOld             ResetReason = "too_old"             // what the user has read since the cursor is partly forgotten
+	ResetTooManyChanges     ResetReason = "too_many_changes"    // the user has read more since the cursor than a page can tell
+	ResetForeignCursor      ResetReason = "foreign_cursor"      // the cursor is of another warehouse
+	ResetSubscribersChanged ResetReason = "subscribers_changed" // the cursor is of other subscribers: a role was granted or taken away
+	ResetFilterChanged      ResetReason = "filter_changed"      // the cursor is of other types, or of another value of unread
+	ResetCursorAhead        ResetReason = "cursor_ahead"        // the cursor is ahead of the inboxes: what it saw was never recorded
+)
+
+// ResetReasons are all of them.
+func ResetReasons() []ResetReason {
+	return []ResetReason{
+		ResetIndexRebuilt, ResetTrimmed, ResetTooOld, ResetTooManyChanges, ResetForeignCursor, ResetSubscribersChanged, ResetFilterChanged,
+		ResetCursorAhead,
+	}
 }
 
 // Change tells that the reader has read or acked a notice, perhaps in another window. What is acked is read, too.

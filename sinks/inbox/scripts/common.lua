@@ -12,3 +12,19 @@ local function time(given)
   local t = redis.call('TIME')
   return tonumber(t[1]) * 1000000 + tonumber(t[2])
 end
+
+-- The field open of a warehouse's clock names a wide delivery that has not ended (see open.lua): "score id", or "score id undo"
+-- once somebody takes the delivery back. openError says so to callers who must have it ended, or undone, first.
+local function openError(open) return redis.error_reply('OPEN ' .. open) end
+
+-- hasRoom tells whether so many scores can be given after a clock, all below that of an open wide delivery.
+local function hasRoom(open, clock, many)
+  if not open then return true end
+  return clock + many < tonumber(string.match(open, '^%d+'))
+end
+
+-- following is the score after a clock. While a wide delivery is open, scores follow each other closely, to stay below its own.
+local function following(open, clock, now)
+  if open then return clock + 1 end
+  return math.max(clock + 1, now)
+end

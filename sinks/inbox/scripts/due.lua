@@ -5,9 +5,12 @@
 --      3 expiry    zset    block of ids separated by spaces → when they expire, µs
 -- ARGV 1 epoch that the caller believes in
 --      2 now, µs; 0 = the server's TIME
---      3 how many ids at most; one block is always answered whole
--- Result: for each block that is due: the block, then the body of each of its ids (empty where it is gone).
+--      3 how many ids at most, 4 how many bytes of bodies at most, or one body
+-- Result: for each block that is due: the block, 1 if this is all that is left of it, k, then k × (id, body). Ids whose bodies are gone
+--      are left out.
 -- Error:  EPOCH <what was found, or none>
+
+local PART = 20
 
 local found = redis.call('HGET', KEYS[1], 'epoch')
 if found ~= ARGV[1] then
@@ -15,15 +18,39 @@ if found ~= ARGV[1] then
 end
 local now = time(ARGV[2])
 
-local reply, taken, most = {}, 0, tonumber(ARGV[3])
-for _, block in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', string.format('%.0f', now), 'LIMIT', 0, most)) do
-  local ids = {}
-  for id in string.gmatch(block, '%S+') do ids[#ids + 1] = id end
-  if taken > 0 and taken + #ids > most then break end
-  taken = taken + #ids
-  reply[#reply + 1] = block
-  for _, body in ipairs(redis.call('HMGET', KEYS[2], unpack(ids))) do
-    reply[#reply + 1] = body or ''
+local reply, ids, bytes, most, mostBytes = {}, 0, 0, tonumber(ARGV[3]), tonumber(ARGV[4])
+local function full() return ids >= most or bytes >= mostBytes end
+
+-- add answers some ids of a block, as long as there is room, and tells whether they are all.
+local function add(some)
+  for i, body in ipairs(redis.call('HMGET', KEYS[2], unpack(some))) do
+    if body then
+      if full() then return false end
+      reply[#reply + 1] = some[i]
+      reply[#reply + 1] = body
+      ids, bytes = ids + 1, bytes + #body
+    end
   end
+  return true
+end
+
+for _, block in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', string.format('%.0f', now), 'LIMIT', 0, most)) do
+  if full() then break end
+  reply[#reply + 1] = block
+  local head = #reply
+  reply[head + 1], reply[head + 2] = '1', '0'
+  local some, all = {}, true
+  for id in string.gmatch(block, '%S+') do
+    some[#some + 1] = id
+    if #some == PART then
+      all = add(some)
+      some = {}
+      if not all then break end
+    end
+  end
+  if all and #some > 0 then all = add(some) end
+  reply[head + 1] = all and '1' or '0'
+  reply[head + 2] = tostring((#reply - head - 2) / 2)
+  if not all then break end
 end
 return reply

@@ -1,11 +1,13 @@
--- Puts a batch of notices into the inboxes of one warehouse. All or nothing, and idempotent by id.
+-- Puts a batch of notices into the inboxes of one warehouse. All or nothing, and idempotent by id. It follows cap.lua.
 --
--- KEYS 1 clock     hash    epoch, clock (the highest score given), sweeps
+-- KEYS 1 clock     hash    epoch, clock (the highest score given), sweeps, open (see open.lua)
 --      2 notices   hash    id → body
 --      3 expiry    zset    block of ids separated by spaces → when they expire, µs
 --      4 inboxes   zset    subscriber → the highest score that the cap removed from its inbox
 --      5 popups    zset    ids of modal notices → score
---      6 … 5+s     zset    the inbox of each subscriber: id → score
+--      6 wide      zset    id of a wide notice → how many inboxes hold it
+--      7 … 6+s     zset    the inbox of each subscriber: id → score
+--      then s      list    the log of each inbox: the last scores that the cap removed
 -- ARGV 1 epoch that the caller believes in
 --      2 now, µs; 0 = the server's TIME
 --      3 cap: how many notices an inbox keeps
@@ -19,8 +21,8 @@
 --      then s × subscriber, in the order of the keys
 --      then the lists: s' inboxes that get the same notices: s', s' × number of the inbox (1 …), m, m × number of
 --      the notice (1 …); m = 0 means all of them
--- Result: n scores as text, then the ids that the cap removed.
--- Error:  EPOCH <what was found, or none>; nothing was changed.
+-- Result: n scores as text, then the ids that the cap removed from the last inbox that held them, perhaps.
+-- Error:  EPOCH <what was found, or none>; OPEN <the open wide delivery>, which is to be undone first. Nothing was changed.
 
 -- How many arguments one call takes: unpack needs room on Lua's stack.
 local CHUNK = 1000
@@ -32,14 +34,14 @@ local function call(command, key, args, first, last)
   end
 end
 
-local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock')
+local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock', 'open')
 if head[1] ~= ARGV[1] then
   return redis.error_reply('EPOCH ' .. (head[1] or 'none'))
 end
 
 local now = time(ARGV[2])
 local cap, n = tonumber(ARGV[3]), tonumber(ARGV[6])
-local subscribers = #KEYS - 5
+local subscribers = (#KEYS - 6) / 2
 local bodies, expiries, given = 7, 7 + 2 * n, 7 + 3 * n
 local popups = given + n
 local names = popups + 1 + tonumber(ARGV[popups])
@@ -65,7 +67,7 @@ local function each(visit)
     local s = tonumber(ARGV[at])
     local m = tonumber(ARGV[at + s + 1])
     for i = 1, s do
-      local key = KEYS[5 + tonumber(ARGV[at + i])]
+      local key = KEYS[6 + tonumber(ARGV[at + i])]
       for j = 1, m == 0 and n or m do
         visit(key, m == 0 and j or tonumber(ARGV[at + s + 1 + j]))
       end
@@ -87,6 +89,8 @@ if anyKnown then
     end
   end)
 end
+
+if fresh > 0 and head[3] then return openError(head[3]) end
 
 -- The others get theirs, in the order of the batch.
 local clock = tonumber(head[2])
@@ -152,6 +156,7 @@ if fresh > 0 then
 
   -- Inboxes that get the same notices share the arguments.
   local at = lists
+  local c = newCut(KEYS[4], KEYS[6], cap, SURPLUS)
   while at <= #ARGV do
     local s = tonumber(ARGV[at])
     local m = tonumber(ARGV[at + s + 1])
@@ -165,18 +170,10 @@ if fresh > 0 then
     end
     for i = 1, s do
       local who = tonumber(ARGV[at + i])
-      local key = KEYS[5 + who]
+      local key = KEYS[6 + who]
       call('ZADD', key, add, 1, #add)
-      local over = redis.call('ZCARD', key) - cap
-      if over > 0 then
-        local gone = redis.call('ZRANGE', key, 0, over - 1, 'WITHSCORES')
-        redis.call('ZREMRANGEBYRANK', key, 0, over - 1)
-        for g = 1, #gone, 2 do reply[#reply + 1] = gone[g] end
-        local name, highest = ARGV[names + who - 1], number(gone[#gone])
-        if highest > number(redis.call('ZSCORE', KEYS[4], name)) then
-          redis.call('ZADD', KEYS[4], text(highest), name)
-        end
-      end
+      c.left = c.left + #add / 2
+      cut(c, key, KEYS[6 + subscribers + who], ARGV[names + who - 1])
     end
     at = at + s + 2 + m
   end
@@ -184,5 +181,6 @@ if fresh > 0 then
   if ARGV[4] ~= '' then
     redis.call('PUBLISH', ARGV[4], ARGV[5] .. '\n' .. text(number(head[2])) .. '-' .. text(clock))
   end
+  for _, id in ipairs(homeless(c)) do reply[#reply + 1] = id end
 end
 return reply

@@ -1,6 +1,6 @@
 -- Records which single notices users have read and acked. Idempotent: what is marked already stays as it is.
 --
--- KEYS 1 clock     hash    epoch, clock, sweeps
+-- KEYS 1 clock     hash    epoch, clock, sweeps, open (see open.lua)
 --      2 readers   zset    user that has marked something → when its marks are looked through, µs
 --      3 … 2+u     zset    the marks of each user: see read.lua
 -- ARGV 1 epoch that the caller believes in
@@ -11,14 +11,16 @@
 --      then for each user: its name, m, m × (r = read or a = acked, id, when); when is µs, or 0 for a mark that is made now: it
 --      moves the clock on, so that other windows hear of it. An ack is a read, too
 -- Result: how many marks were new.
--- Error:  EPOCH <what was found, or none>; nothing was changed.
+-- Error:  EPOCH <what was found, or none>; OPEN <the open wide delivery> where that leaves no room for so many marks. Nothing was
+--      changed.
 
-local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock')
+local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock', 'open')
 if head[1] ~= ARGV[1] then
   return redis.error_reply('EPOCH ' .. (head[1] or 'none'))
 end
 local now = time(ARGV[2])
-local before = number(head[2])
+local before, open = number(head[2]), head[3]
+if not hasRoom(open, before, #ARGV) then return openError(open) end
 local clock, moved, fresh = before, false, 0
 
 local at = 6
@@ -29,7 +31,7 @@ for u = 1, #KEYS - 2 do
   for i = at, at + 3 * (m - 1), 3 do
     local kind, id, when = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2])
     local score = math.min(when, clock)
-    if when == 0 then score = math.max(clock + 1, now) end
+    if when == 0 then score = following(open, clock, now) end
     local added = redis.call('ZADD', marks, 'NX', text(score), kind .. ' ' .. id)
     if kind == 'a' then added = added + redis.call('ZADD', marks, 'NX', text(score), 'r ' .. id) end
     if added > 0 then

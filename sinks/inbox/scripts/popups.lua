@@ -1,4 +1,5 @@
--- Finds the modal notices in some inboxes of one warehouse that the reader has not acked. Changes nothing. It follows read.lua.
+-- Finds modal notices in some inboxes of one warehouse that the reader has not acked: it looks through a part of them. Changes
+-- nothing. It follows read.lua.
 --
 -- KEYS 1 clock     hash    epoch, clock, sweeps
 --      2 notices   hash    id → body
@@ -9,59 +10,77 @@
 -- ARGV 1 epoch that the caller believes in
 --      2 now, µs; 0 = the server's TIME
 --      3 1 if there is a reader, 0 if not
---      4 how many at most
+--      4 how many notices at most, 5 how many bytes of bodies at most, or one body
+--      6 the score above which to look
 --      then s × subscriber, in the order of the keys
--- Result: (id, score, body, what became of it) of each, as poll.lua has it, ascending; the body is empty where it is gone.
+-- Result: the score up to which it has looked, empty = everything,
+--      then (id, score, body, what became of it) of each, as poll.lua has it, ascending; the body is empty where it is gone.
 -- Error:  EPOCH <what was found, or none>; DUE as poll.lua has it.
 
-local found = redis.call('HGET', KEYS[1], 'epoch')
-if found ~= ARGV[1] then
-  return redis.error_reply('EPOCH ' .. (found or 'none'))
+local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock')
+if head[1] ~= ARGV[1] then
+  return redis.error_reply('EPOCH ' .. (head[1] or 'none'))
 end
-local now = time(ARGV[2])
-local names, keys = {}, {}
-for i = 5, #ARGV do
-  names[i - 4] = ARGV[i]
-  keys[i - 4] = KEYS[i]
+local names, keys, size = {}, {}, 0
+for i = 7, #ARGV do
+  names[i - 6] = ARGV[i]
+  keys[i - 6] = KEYS[i - 2]
+  size = size + redis.call('ZCARD', KEYS[i - 2])
 end
-local due = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', text(now), 'LIMIT', 0, MOST_DUE + 1)
-if #due > MOST_DUE then return redis.error_reply('DUE ' .. #due) end
-local expired = {}
-for _, block in ipairs(due) do
-  for id in string.gmatch(block, '%S+') do expired[id] = true end
-end
+local expired, failed = expiredBy(KEYS[3], time(ARGV[2]))
+if not expired then return failed end
 local state = nil
 if ARGV[3] == '1' then state = readState(KEYS[#KEYS - 1], KEYS[#KEYS], names, keys) end
 
-local ids, scores = {}, {}
-for _, key in ipairs(keys) do
-  local list = redis.call('ZINTER', 2, KEYS[4], key, 'AGGREGATE', 'MIN', 'WITHSCORES')
+-- What to look at: the modal notices of the warehouse, or, where those are more, what is in the inboxes.
+local walk = redis.call('ZCARD', KEYS[4]) > size
+local sources, room = {KEYS[4]}, math.min(1000, math.max(50, math.floor(LOOKUPS / #keys)))
+if walk then sources, room = keys, math.min(1000, math.max(10, math.floor(LOOKUPS / #keys / #keys))) end
+local upTo, ids, scores = '', {}, {}
+for _, key in ipairs(sources) do
+  local list = redis.call('ZRANGEBYSCORE', key, '(' .. ARGV[6], head[2], 'WITHSCORES', 'LIMIT', 0, room)
   for j = 1, #list, 2 do
     if not scores[list[j]] and not expired[list[j]] then
       ids[#ids + 1] = list[j]
       scores[list[j]] = number(list[j + 1])
     end
   end
+  if #list == 2 * room and (upTo == '' or number(list[#list]) < number(upTo)) then upTo = text(number(list[#list])) end
 end
 table.sort(ids, function(a, b) return scores[a] < scores[b] end)
-
-local open, read, acked = {}, {}, {}
-if state then read, acked = marked(state, ids) end
-for i, id in ipairs(ids) do
-  if not acked[i] and #open < tonumber(ARGV[4]) then open[#open + 1] = id end
-end
-local reply = {}
-if #open > 0 then
-  local bodies = redis.call('HMGET', KEYS[2], unpack(open))
-  local holders = {}
-  if state then
-    holders = held(keys, open)
-    read = marked(state, open)
+if upTo ~= '' then
+  for n = #ids, 1, -1 do
+    if scores[ids[n]] <= number(upTo) then break end
+    ids[n] = nil
   end
-  for i, id in ipairs(open) do
+end
+
+-- Those among them that the inboxes hold, that are modal, and that the reader has not acked.
+local holders = held(keys, ids)
+local isModal, read, acked = {}, {}, {}
+if walk then _, isModal = held({KEYS[4]}, ids) end
+if state then read, acked = marked(state, ids) end
+local open, place = {}, {}
+for i, id in ipairs(ids) do
+  if next(holders[i]) and (not walk or isModal[i]) and not acked[i] then
+    if #open == tonumber(ARGV[4]) then
+      upTo = text(scores[open[#open]])
+      break
+    end
+    open[#open + 1] = id
+    place[#open] = i
+  end
+end
+
+local reply = {upTo}
+if #open > 0 then
+  local bodies, some = bodiesOf(KEYS[2], open, tonumber(ARGV[5]))
+  if some < #open then reply[1] = text(scores[open[some]]) end
+  for n = 1, some do
+    local id, i = open[n], place[n]
     reply[#reply + 1] = id
     reply[#reply + 1] = text(scores[id])
-    reply[#reply + 1] = bodies[i] or ''
+    reply[#reply + 1] = bodies[n]
     reply[#reply + 1] = state and earliest(state, read[i], holders[i], scores[id]) and 1 or 0
   end
 end

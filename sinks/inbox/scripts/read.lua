@@ -8,8 +8,39 @@
 
 local CHUNK = 500
 
--- How many blocks of ids may have expired and not been swept while something is counted.
-local MOST_DUE = 100
+-- How many blocks of ids, and how many ids, may have expired and not been swept while something is read.
+local MOST_DUE, MOST_EXPIRED = 100, 1000
+
+-- How many ids one call looks up in all inboxes together, about.
+local LOOKUPS = 10000
+
+-- expiredBy finds what has expired and was not swept: a table id → true, and how many that are; nil and an error where that is too
+-- much to look through: it is to be swept first.
+local function expiredBy(expiry, now)
+  local due = redis.call('ZRANGEBYSCORE', expiry, '-inf', text(now), 'LIMIT', 0, MOST_DUE + 1)
+  local expired, many = {}, 0
+  for _, block in ipairs(due) do
+    for id in string.gmatch(block, '%S+') do
+      expired[id] = true
+      many = many + 1
+    end
+  end
+  if #due > MOST_DUE or many > MOST_EXPIRED then return nil, redis.error_reply('DUE ' .. many) end
+  return expired, many
+end
+
+-- bodiesOf reads bodies until they have so many bytes, at least one. It returns them, and how many ids were read.
+local function bodiesOf(notices, ids, most)
+  local PART, out, bytes = 20, {}, 0
+  for from = 1, #ids, PART do
+    for _, body in ipairs(redis.call('HMGET', notices, unpack(ids, from, math.min(from + PART - 1, #ids)))) do
+      if #out > 0 and bytes >= most then return out, #out end
+      out[#out + 1] = body or ''
+      bytes = bytes + #out[#out]
+    end
+  end
+  return out, #out
+end
 
 -- readState reads a user's keys for the inboxes of these names and keys.
 local function readState(marks, upto, names, keys)
@@ -114,7 +145,8 @@ local function covered(state, after, upTo, last)
 end
 
 -- between returns what changed after one clock, for notices up to a score that the inboxes hold: a list of {id, kind, clock} in
--- the order of the clock, and the clock up to which it goes: that of the last mark if there are more than most, otherwise now.
+-- the order of the clock, and the clock up to which it goes: that of the last mark if there are more than most, otherwise now. It
+-- returns nothing where that would be too much for one call.
 local function between(state, after, now, most, last)
   local upTo, marks, single = now, {}, {}
   if state.some then
@@ -122,7 +154,8 @@ local function between(state, after, now, most, last)
     local step = 2
     if #list > 2 * most then
       upTo = number(list[2 * most])
-      list = redis.call('ZRANGEBYSCORE', state.marks, '(' .. text(after), text(upTo))
+      list = redis.call('ZRANGEBYSCORE', state.marks, '(' .. text(after), text(upTo), 'LIMIT', 0, 2 * most + 1)
+      if #list > 2 * most then return nil end -- so many at one clock: they were written back
       step = 1
     end
     for j = 1, #list, step do
@@ -154,6 +187,7 @@ local function between(state, after, now, most, last)
     end
   end
   -- Had those of another inbox come past them before?
+  local lookups = 0
   for i, key in ipairs(state.keys) do
     local ask, asked = {}, {}
     for n = first, #ids do
@@ -162,6 +196,8 @@ local function between(state, after, now, most, last)
         asked[#ask] = n
       end
     end
+    lookups = lookups + #ask
+    if lookups > 2 * LOOKUPS then return nil end
     for start = 1, #ask, CHUNK do
       for j, score in ipairs(redis.call('ZMSCORE', key, unpack(ask, start, math.min(start + CHUNK - 1, #ask)))) do
         if score then holders[asked[start + j - 1]][i] = true end

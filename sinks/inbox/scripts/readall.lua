@@ -1,6 +1,6 @@
 -- Records up to where a user has read inboxes. Idempotent; a watermark only rises. It follows read.lua.
 --
--- KEYS 1 clock     hash    epoch, clock, sweeps
+-- KEYS 1 clock     hash    epoch, clock, sweeps, open (see open.lua)
 --      2 readers   zset    user that has marked something → when its marks are looked through, µs
 --      3 upto      zset    of the user: see read.lua
 -- ARGV 1 epoch that the caller believes in
@@ -10,28 +10,30 @@
 --        call went; no hint when the channel is empty
 --      6 the user
 --      7 how many entries of upto to keep at most, as long as each inbox keeps its last
+--      8 how many inboxes keep theirs: the user's watermarks of others, set longest ago, are forgotten
 --      then (inbox, score, when) for each. when is 0 for a watermark that is set now: it moves the clock on, and is not above it. Else it
 --      is written back, and when is µs: the clock goes up to it, lest what comes next is read before it is there
 -- Result: how many watermarks rose.
--- Error:  EPOCH <what was found, or none>; nothing was changed.
+-- Error:  EPOCH <what was found, or none>; OPEN <the open wide delivery> where that leaves no room. Nothing was changed.
 
-local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock')
+local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock', 'open')
 if head[1] ~= ARGV[1] then
   return redis.error_reply('EPOCH ' .. (head[1] or 'none'))
 end
 local now = time(ARGV[2])
 local before = number(head[2])
-for i = 8, #ARGV, 3 do
+for i = 9, #ARGV, 3 do
   if ARGV[i + 2] ~= '0' then before = math.max(before, tonumber(ARGV[i + 1])) end
 end
+if not hasRoom(head[3], before, 1) then return openError(head[3]) end
 if before > number(head[2]) then redis.call('HSET', KEYS[1], 'clock', text(before)) end
-local clock, rose, moved = math.max(before + 1, now), 0, false
+local clock, rose, moved = following(head[3], before, now), 0, false
 
 local names = {}
-for i = 8, #ARGV, 3 do names[#names + 1] = ARGV[i] end
+for i = 9, #ARGV, 3 do names[#names + 1] = ARGV[i] end
 local state = readState(KEYS[3], KEYS[3], names, {})
 for i = 1, #names do
-  local score, when = math.min(tonumber(ARGV[6 + 3 * i]), before), tonumber(ARGV[7 + 3 * i])
+  local score, when = math.min(tonumber(ARGV[7 + 3 * i]), before), tonumber(ARGV[8 + 3 * i])
   local last = state.upto[i][#state.upto[i]]
   if score > 0 and (not last or score > last.score) then
     rose = rose + 1
@@ -43,15 +45,16 @@ end
 if rose == 0 then return 0 end
 redis.call('ZADD', KEYS[2], 'NX', text(now + tonumber(ARGV[3])), ARGV[6])
 
--- The oldest entries that later ones of their inboxes have come past are forgotten.
+-- The oldest entries are forgotten: those that later ones of their inboxes have come past, and the last ones of inboxes beyond the most.
 local over = redis.call('ZCARD', KEYS[3]) - tonumber(ARGV[7])
 if over > 0 then
   local list = redis.call('ZRANGE', KEYS[3], 0, -1, 'WITHSCORES')
-  local after, following = {}, {}
+  local after, following, kept = {}, {}, 0
   for j = #list - 1, 1, -2 do
     local inbox = string.match(list[j], '^%d+ (.+)$')
     if inbox then
-      after[j] = following[inbox]
+      if not following[inbox] then kept = kept + 1 end
+      after[j] = following[inbox] or (kept > tonumber(ARGV[8]) and clock) or nil
       following[inbox] = number(list[j + 1])
     end
   end

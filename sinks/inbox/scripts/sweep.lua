@@ -1,35 +1,41 @@
--- Removes notices that have expired, or those that no inbox holds any more.
+-- Removes a part of what has expired, or of a wide delivery that is undone, or bodies that no inbox holds any more.
 --
--- KEYS 1 clock     hash    epoch, clock, sweeps
+-- KEYS 1 clock     hash    epoch, clock, sweeps, open (see open.lua)
 --      2 notices   hash    id → body
 --      3 expiry    zset    block of ids → when they expire, µs
 --      4 popups    zset    ids of modal notices → score
---      5 … 4+s     zset    inboxes that may hold them
+--      5 wide      zset    id of a wide notice → how many inboxes hold it
+--      6 … 5+t     hash    to, of wide notices: number of a portion → its subscribers
+--      6+t …       zset    inboxes that may hold notices
 -- ARGV 1 epoch that the caller believes in
---      2 1: remove them from the inboxes (they have expired). 0: remove only bodies that no inbox holds
---      3 b, the number of blocks to forget, then b × block
---      then n, the number of notices, then n × id
+--      2 1: remove notices from the inboxes. 0: remove only bodies that no inbox holds
+--      3 open, as it must be; empty = it does not matter
+--      4 b, the number of blocks to forget, then b × block
+--      then t, the number of wide notices among those whose bodies go
+--      then n, the number of notices whose bodies go, then n × id, the t wide ones first
 --      then for each inbox: m, m × id that it may hold
 -- Result: how many bodies went.
--- Error:  EPOCH <what was found, or none>; nothing was changed.
+-- Error:  EPOCH <what was found, or none>; LATE: open is another one. Nothing was changed.
 
 local CHUNK = 1000
 
-local found = redis.call('HGET', KEYS[1], 'epoch')
-if found ~= ARGV[1] then
-  return redis.error_reply('EPOCH ' .. (found or 'none'))
+local head = redis.call('HMGET', KEYS[1], 'epoch', 'open')
+if head[1] ~= ARGV[1] then
+  return redis.error_reply('EPOCH ' .. (head[1] or 'none'))
 end
+if ARGV[3] ~= '' and head[2] ~= ARGV[3] then return redis.error_reply('LATE') end
+local opened = head[2] and string.match(head[2], '^%d+ (%S+)')
 
-local at = 3
+local at = 4
 local b = tonumber(ARGV[at])
 local blocks = at + 1
 at = blocks + b
-local n = tonumber(ARGV[at])
-local first = at + 1
+local t, n = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
+local first = at + 2
 at = first + n
 
 local held = {}
-for i = 5, #KEYS do
+for i = 6 + t, #KEYS do
   local m = tonumber(ARGV[at])
   for from = at + 1, at + m, CHUNK do
     local to = math.min(from + CHUNK - 1, at + m)
@@ -43,16 +49,27 @@ for i = 5, #KEYS do
   end
   at = at + m + 1
 end
+if ARGV[2] ~= '1' then
+  for i = first, first + t - 1 do
+    local count = redis.call('ZSCORE', KEYS[5], ARGV[i])
+    if opened == ARGV[i] or count and tonumber(count) > 0 then held[ARGV[i]] = true end
+  end
+end
 
 local gone = 0
 for from = first, first + n - 1, CHUNK do
   local ids = {}
   for i = from, math.min(from + CHUNK - 1, first + n - 1) do
-    if not held[ARGV[i]] then ids[#ids + 1] = ARGV[i] end
+    if not held[ARGV[i]] then
+      ids[#ids + 1] = ARGV[i]
+      if i < first + t then redis.call('UNLINK', KEYS[6 + i - first]) end
+      if opened == ARGV[i] then redis.call('HDEL', KEYS[1], 'open') end
+    end
   end
   if #ids > 0 then
     gone = gone + redis.call('HDEL', KEYS[2], unpack(ids))
     redis.call('ZREM', KEYS[4], unpack(ids))
+    redis.call('ZREM', KEYS[5], unpack(ids))
   end
 end
 for from = blocks, blocks + b - 1, CHUNK do

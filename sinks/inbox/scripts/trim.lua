@@ -1,17 +1,18 @@
--- Removes what a user has marked of notices that are gone. It follows read.lua.
+-- Removes what a user has marked of notices that are gone: a part of the user's marks, and of its watermarks. It follows read.lua.
 --
 -- KEYS 1 clock     hash    epoch, clock, sweeps
 --      2 notices   hash    id → body
 --      3 readers   zset    user that has marked something → when its marks are looked through, µs
 --      4 marks, 5 upto of the user: see read.lua
---      6 … 5+s     zset    the inboxes that its upto names
+--      6 … 5+s     zset    inboxes that its upto names
 -- ARGV 1 epoch that the caller believes in
 --      2 now, µs; 0 = the server's TIME
 --      3 in how many µs its marks are looked through again
 --      4 the user
 --      5 for how many µs a mark stays in any case: its notice may be on its way
+--      6 the place of the first mark to look at, from 0, 7 how many marks at most
 --      then s × subscriber, in the order of the keys
--- Result: how many entries went.
+-- Result: how many entries went, the place of the next mark to look at; -1 = there is none.
 -- Error:  EPOCH <what was found, or none>; nothing was changed.
 
 local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock')
@@ -19,17 +20,20 @@ if head[1] ~= ARGV[1] then
   return redis.error_reply('EPOCH ' .. (head[1] or 'none'))
 end
 local now = time(ARGV[2])
+local first, most, old = tonumber(ARGV[6]), tonumber(ARGV[7]), now - tonumber(ARGV[5])
 
-local gone = 0
-for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', text(now - tonumber(ARGV[5])))) do
-  if redis.call('HEXISTS', KEYS[2], string.sub(member, 3)) == 0 then
-    gone = gone + redis.call('ZREM', KEYS[4], member)
+local gone, following, list = 0, -1, {}
+if most > 0 then list = redis.call('ZRANGE', KEYS[4], first, first + most - 1, 'WITHSCORES') end
+for i = 1, #list, 2 do
+  if number(list[i + 1]) <= old and redis.call('HEXISTS', KEYS[2], string.sub(list[i], 3)) == 0 then
+    gone = gone + redis.call('ZREM', KEYS[4], list[i])
   end
 end
+if #list > 0 and #list == 2 * most and number(list[#list]) <= old then following = first + most - gone end
 
 -- A watermark below which an inbox holds nothing says nothing.
 local place = {}
-for i = 6, #ARGV do place[ARGV[i]] = KEYS[i] end
+for i = 8, #ARGV do place[ARGV[i]] = KEYS[i - 2] end
 for _, member in ipairs(redis.call('ZRANGE', KEYS[5], 0, -1)) do
   local score, inbox = string.match(member, '^(%d+) (.+)$')
   if score and place[inbox] and redis.call('ZCOUNT', place[inbox], '-inf', score) == 0 then
@@ -43,4 +47,4 @@ if redis.call('EXISTS', KEYS[4], KEYS[5]) == 0 then
 else
   redis.call('ZADD', KEYS[3], text(now + tonumber(ARGV[3])), ARGV[4])
 end
-return gone
+return {gone, following}

@@ -1,13 +1,13 @@
--- Removes inboxes and marks of an epoch that is over.
+-- Removes inboxes, marks and the recipients of wide notices of an epoch that is over.
 --
 -- KEYS 1 clock     hash    epoch, clock, sweeps
 --      2 inboxes   zset    subscriber → the highest score that the cap removed from its inbox
 --      3 readers   zset    user that has marked something → when its marks are looked through, µs
---      4 … 3+s     zset    the inboxes to remove
---      then for each user its marks and its upto
+--      4 wide      zset    id of a wide notice → how many inboxes hold it
+--      5 …         for each inbox the inbox and its log, for each user its marks and its upto, for each wide notice its to
 -- ARGV 1 the epoch that begins
---      2 s, then s × subscriber, in the order of the keys
---      then each user, in the order of the keys
+--      2 the number of inboxes, 3 of users
+--      then the inboxes' subscribers, the users, the ids of wide notices, in the order of the keys
 -- Result: how many keys there were to remove.
 -- Error:  EPOCH <what was found, or none> if that one is not older.
 
@@ -17,9 +17,15 @@ local found = redis.call('HGET', KEYS[1], 'epoch')
 if found and number(found) >= number(ARGV[1]) then
   return redis.error_reply('EPOCH ' .. found)
 end
-for i = 4, #KEYS do redis.call('UNLINK', KEYS[i]) end
-local s = tonumber(ARGV[2])
-for i = 3, #ARGV do
-  redis.call('ZREM', i <= 2 + s and KEYS[2] or KEYS[3], ARGV[i])
+for i = 5, #KEYS do redis.call('UNLINK', KEYS[i]) end
+local inboxes, users = tonumber(ARGV[2]), tonumber(ARGV[3])
+for i = 4, #ARGV do
+  local registry = KEYS[4]
+  if i <= 3 + inboxes then
+    registry = KEYS[2]
+  elseif i <= 3 + inboxes + users then
+    registry = KEYS[3]
+  end
+  redis.call('ZREM', registry, ARGV[i])
 end
-return #KEYS - 3
+return #KEYS - 4

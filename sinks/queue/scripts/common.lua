@@ -33,6 +33,10 @@ local TIMED = { y = KEYS[10], s = KEYS[11], t = KEYS[12], x = KEYS[13] }
 -- How many arguments one call takes: unpack needs room on Lua's stack. It is even, so that pairs stay together.
 local CHUNK = 1000
 
+-- How many bytes of values one call leases or takes back, about, and how many items are looked at before that is asked again: large items
+-- come in several calls.
+local MOST_BYTES, PART = 4000000, 20
+
 -- A due time so near, in µs, is hinted at: those who wait look by themselves only so often.
 local SOON = 5000000
 

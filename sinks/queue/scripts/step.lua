@@ -51,7 +51,7 @@ local w, others
 if string.find(kinds, '[^a]') or (due > 0 and now >= due) then
   w = {
     now = now, nowText = text(now), recording = recording, argument = attempts + operations, due = due, lines = lines, moves = 1,
-    items = items, gone = gone, unleased = {}, freed = freed, done = 0, failed = 0, dead = 0, filled = false, hint = false, told = {},
+    items = items, gone = gone, unleased = {}, freed = freed, done = 0, failed = 0, dead = 0, bytes = 0, filled = false, hint = false, told = {},
   }
   others = worker(w)
 end
@@ -169,7 +169,7 @@ elseif #gone > 0 then
 end
 
 -- 3. The leases.
-local sets, leases, answerAt = {}, {}, 1
+local sets, leases, answerAt, bytes = {}, {}, 1, 0
 
 -- share leases items to the requests from number answerAt on, in their order. It returns how many were ready.
 local function share(ids)
@@ -189,6 +189,7 @@ local function share(ids)
       if assignee ~= '-' then rest = gsub(rest, ' %d+\n', ' 0\n', 1) end -- it has no place any more
       value = 'l ' .. attempt .. ' ' .. n .. ' ' .. a.ends .. ' ' .. a.worker .. ' ' .. counts .. ' ' .. seq .. ' ' .. assignee .. rest
       sets[k + 1], sets[k + 2] = id, value
+      bytes = bytes + #value
       leases[k + 1], leases[k + 2] = a.ends, id
       k = k + 2
       local v, l = a.values, a.leased
@@ -214,17 +215,17 @@ if wanted > 0 and meta[2] ~= '1' then
   end
   if rcall('EXISTS', ASSIGNED) == 0 then
     repeat
-      local popped = rcall('LMPOP', 5, KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], 'LEFT', 'COUNT', wanted)
+      local popped = rcall('LMPOP', 5, KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], 'LEFT', 'COUNT', math.min(wanted, PART))
       if popped then wanted = wanted - share(popped[2]) end
-    until wanted == 0 or not popped
+    until wanted == 0 or not popped or bytes >= MOST_BYTES
   else
     -- Each worker gets its own first in each level.
     for r = 1, requests do
       local a, empty = answers[r], false
       answerAt = r
-      while a.max > 0 and not empty do
-        local own = rcall('ZRANGEBYLEX', ASSIGNED, '[' .. a.worker .. ' ', '(' .. a.worker .. '!', 'LIMIT', 0, a.max)
-        local ids, taken, room = {}, {}, a.max
+      while a.max > 0 and not empty and bytes < MOST_BYTES do
+        local own = rcall('ZRANGEBYLEX', ASSIGNED, '[' .. a.worker .. ' ', '(' .. a.worker .. '!', 'LIMIT', 0, math.min(a.max, PART))
+        local ids, taken, room = {}, {}, math.min(a.max, PART)
         for level = 0, 4 do
           local head = a.worker .. ' ' .. level .. ' '
           while room > 0 and own[#taken + 1] and string.sub(own[#taken + 1], 1, #head) == head do
@@ -243,7 +244,7 @@ if wanted > 0 and meta[2] ~= '1' then
       end
     end
   end
-  full = wanted == 0
+  full = wanted == 0 or bytes >= MOST_BYTES
   for r = 1, requests do
     local a = answers[r]
     if #a.leased > 0 and (due == 0 or now + a.lease < due) then due = now + a.lease end

@@ -9,6 +9,7 @@
 --   gone, unleased    ids of items that have ended, and of those that nobody has any more
 --   freed             buckets and ids, in turn, of items that give up their dedupe keys
 --   done, failed, dead   how many are done, attempts have failed, and died of it
+--   bytes             of the values that pass has read
 --   filled, hint, told   a level was empty before; those who wait are to look in any case; workers who have something of their own
 
 -- finish takes away what has ended, and what nobody has any more. A dedupe key goes with its item, unless another has it.
@@ -286,17 +287,24 @@ local function worker(w)
   -- take reads items whose time has come. Those that do not stand where the zset says are taken out of it.
   local function take(set, state, most)
     local ids, found, astray = rcall('ZRANGEBYSCORE', set, '-inf', w.nowText, 'LIMIT', 0, most), {}, {}
-    for i, value in ipairs(mget(ITEMS, ids, 1, #ids)) do
-      w.items[ids[i]] = value
-      local it = open(ids[i])
-      if it and it.state == state then
-        found[#found + 1] = it
-      else
-        astray[#astray + 1] = ids[i]
+    local looked = 0
+    while looked < #ids and w.bytes < MOST_BYTES do
+      local last = math.min(looked + PART, #ids)
+      for i, value in ipairs(mget(ITEMS, ids, looked + 1, last)) do
+        local id = ids[looked + i]
+        w.items[id] = value
+        w.bytes = w.bytes + #(value or '')
+        local it = open(id)
+        if it and it.state == state then
+          found[#found + 1] = it
+        else
+          astray[#astray + 1] = id
+        end
       end
+      looked = last
     end
     each('ZREM', set, astray)
-    return found, #ids
+    return found, looked
   end
 
   -- pass takes back leases that have ended, and makes ready what is due.

@@ -187,7 +187,7 @@ export interface paths {
         };
         /**
          * Poll the notices of some subscribers in one warehouse
-         * @description Poll first without a cursor, then with the cursor of the last answer as after: nothing is missed and nothing comes twice. Send the answer's ETag as If-None-Match along: while nothing is new the answer is a 304. With wait the answer is held back until something is new or the time is over. reset means that the cursor does not hold any more and the page is a fresh window of the last three days.
+         * @description Poll first without a cursor, then with the cursor of the last answer as after: nothing is missed and nothing comes twice. Send the answer's ETag as If-None-Match along: while nothing is new the answer is a 304. With wait the answer is held back until something is new or the time is over. reset means that the cursor does not hold any more and the page is a fresh window of the last three days: resetReason says why, and missed, where it is known, how many notices will not come any more.
          */
         get: operations["poll-notices"];
         put?: never;
@@ -311,7 +311,7 @@ export interface paths {
         };
         /**
          * Stream the notices of some subscribers in one warehouse
-         * @description Server-sent events: first what a poll would give, then all that follows. notice has a notice, change says that the user has read or acked one, reset that a fresh window of the last three days begins, unread how many notices are unread, end why the server ends the stream. The id of an event is a cursor: with the last one as Last-Event-ID (which browsers send by themselves) or as after, of a stream or of a poll, nothing is missed and nothing comes twice. A comment comes every 15 s. A client that does not read is cut off.
+         * @description Server-sent events: first what a poll would give, then all that follows. notice has a notice, change says that the user has read or acked one, reset that a fresh window of the last three days begins (resetReason says why, missed how many notices will not come any more), unread how many notices are unread, end why the server ends the stream. The id of an event is a cursor: with the last one as Last-Event-ID (which browsers send by themselves) or as after, of a stream or of a poll, nothing is missed and nothing comes twice. A comment comes every 15 s. A client that does not read is cut off.
          */
         get: operations["stream-notices"];
         put?: never;
@@ -2456,12 +2456,22 @@ export interface components {
             changes: components["schemas"]["NoticeChange"][];
             /** @description poll with it as after to get what follows */
             cursor: string;
+            /**
+             * Format: int64
+             * @description where it is known: how many notices were delivered after the cursor and will not come any more
+             */
+            missed?: number;
             /** @description the page is full and more is there already */
             more: boolean;
             /** @description in the order of delivery */
             notices: components["schemas"]["Notice"][];
             /** @description the cursor does not hold any more: forget what you have, this is a fresh window */
             reset: boolean;
+            /**
+             * @description why the cursor does not hold any more
+             * @enum {string}
+             */
+            resetReason?: "index_rebuilt" | "trimmed" | "too_old" | "too_many_changes" | "foreign_cursor" | "subscribers_changed" | "filter_changed" | "cursor_ahead";
             /**
              * Format: int64
              * @description unread notices of these subscribers, exact to 999
@@ -2927,7 +2937,7 @@ export interface components {
         ReadAll: {
             /** @description the user, once, and the roles that it has; the inboxes of all of them are read. Without it, those of the token */
             subscribers?: string[];
-            /** @description a cursor: everything that had been delivered by its page is read */
+            /** @description a cursor of a page of this warehouse: everything that had been delivered by that page is read */
             upTo: string;
             /**
              * @description whose inboxes; may be left out by a token that has one

@@ -1,0 +1,204 @@
+package testenv
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// ScriptCost is what one call of a script in Redis takes. Nothing else is served meanwhile.
+type ScriptCost struct {
+	Keys     int           // that the call declares
+	Sent     int           // bytes of keys and arguments
+	Answered int           // bytes of the answer
+	Commands int           // that the script runs; 0 where the watch does not count them
+	Took     time.Duration // until the answer, the way there and back included; not bounded
+}
+
+// exceeds names what is more than most, "" = nothing.
+func (c ScriptCost) exceeds(most ScriptCost) string {
+	var out []string
+	for _, one := range []struct {
+		what      string
+		has, most int
+	}{{"keys", c.Keys, most.Keys}, {"bytes sent", c.Sent, most.Sent}, {"bytes answered", c.Answered, most.Answered}, {"commands", c.Commands, most.Commands}} {
+		if one.has > one.most {
+			out = append(out, fmt.Sprintf("%d %s, %d are the most", one.has, one.what, one.most))
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+func (c ScriptCost) max(other ScriptCost) ScriptCost {
+	return ScriptCost{max(c.Keys, other.Keys), max(c.Sent, other.Sent), max(c.Answered, other.Answered), max(c.Commands, other.Commands), max(c.Took, other.Took)}
+}
+
+// ScriptWatch looks at every call of a script that a client makes, and fails the test where one takes more than it may.
+type ScriptWatch struct {
+	t     testing.TB
+	admin *redis.Client
+	most  ScriptCost
+	names map[string]string
+
+	mu      sync.Mutex // also lets one call run at a time, so that its commands can be told from those of others
+	largest map[string]ScriptCost
+	calls   map[string]int
+}
+
+// WatchScripts begins to look at the client's calls. The names are those of the scripts by their hashes. Where admin is a client of
+// the same server, the commands that each script runs are counted by the server's own statistics: no other client may
+// be busy then, but for a few commands a second.
+func WatchScripts(t testing.TB, client redis.UniversalClient, admin *redis.Client, most ScriptCost, names map[string]string) *ScriptWatch {
+	w := &ScriptWatch{t: t, admin: admin, most: most, names: names, largest: map[string]ScriptCost{}, calls: map[string]int{}}
+	client.AddHook(w)
+	return w
+}
+
+// Largest is the most that any call of each script took so far, by the scripts' names.
+func (w *ScriptWatch) Largest() map[string]ScriptCost {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.largest)
+}
+
+// Log writes the most that calls of each script took into the test's log.
+func (w *ScriptWatch) Log() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(w.largest)) {
+		c := w.largest[name]
+		w.t.Logf("%-9s %5d calls, at most %4d keys, %7d bytes sent, %7d answered, %5d commands, %s",
+			name, w.calls[name], c.Keys, c.Sent, c.Answered, c.Commands, c.Took.Round(100*time.Microsecond))
+	}
+}
+
+// DialHook implements redis.Hook.
+func (w *ScriptWatch) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook implements redis.Hook.
+func (w *ScriptWatch) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if !isScript(cmd) {
+			return next(ctx, cmd)
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		before, began := w.commands(ctx), time.Now()
+		err := next(ctx, cmd)
+		took := time.Since(began)
+		w.add(cmd, w.commands(ctx)-before, took)
+		return err
+	}
+}
+
+// ProcessPipelineHook implements redis.Hook. Commands of scripts in a pipeline are not counted.
+func (w *ScriptWatch) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		err := next(ctx, cmds)
+		if !slices.ContainsFunc(cmds, isScript) { // a new connection sends some, too, under a call that holds the lock
+			return err
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for _, cmd := range cmds {
+			if isScript(cmd) {
+				w.add(cmd, 0, 0)
+			}
+		}
+		return err
+	}
+}
+
+func isScript(cmd redis.Cmder) bool {
+	switch cmd.Name() {
+	case "eval", "evalsha", "eval_ro", "evalsha_ro", "fcall", "fcall_ro":
+		return true
+	}
+	return false
+}
+
+// add takes one call. The caller holds the lock.
+func (w *ScriptWatch) add(cmd redis.Cmder, commands int, took time.Duration) {
+	args := cmd.Args()
+	name := fmt.Sprint(args[1])
+	if strings.Contains(name, "\n") { // a text, which the server did not know yet
+		name = redis.NewScript(name).Hash()
+	}
+	if known, ok := w.names[name]; ok {
+		name = known
+	}
+	keys, err := strconv.Atoi(fmt.Sprint(args[2]))
+	if err != nil {
+		w.t.Errorf("script %s: %v", name, err)
+		return
+	}
+	cost := ScriptCost{Keys: keys, Commands: commands, Took: took}
+	for _, arg := range args[3:] {
+		switch arg := arg.(type) {
+		case string:
+			cost.Sent += len(arg)
+		case []byte:
+			cost.Sent += len(arg)
+		default:
+			cost.Sent += len(fmt.Sprint(arg))
+		}
+	}
+	if c, ok := cmd.(*redis.Cmd); ok && cmd.Err() == nil {
+		cost.Answered = sizeOf(c.Val())
+	}
+	if what := cost.exceeds(w.most); what != "" {
+		w.t.Errorf("one call of %s: %s", name, what)
+	}
+	w.largest[name] = w.largest[name].max(cost)
+	w.calls[name]++
+}
+
+// sizeOf is about how many bytes an answer has.
+func sizeOf(v any) int {
+	switch v := v.(type) {
+	case []any:
+		n := 0
+		for _, one := range v {
+			n += sizeOf(one)
+		}
+		return n
+	case string:
+		return len(v)
+	default:
+		return 8
+	}
+}
+
+// commands is how many commands the server has run, scripts' own ones among them.
+func (w *ScriptWatch) commands(ctx context.Context) int {
+	if w.admin == nil {
+		return 0
+	}
+	info, err := w.admin.Info(ctx, "commandstats").Result()
+	if err != nil {
+		w.t.Error(err)
+		return 0
+	}
+	total := 0
+	for line := range strings.Lines(info) {
+		_, stats, ok := strings.Cut(line, ":calls=")
+		if !ok {
+			continue
+		}
+		text, _, _ := strings.Cut(stats, ",")
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			w.t.Error(err)
+		}
+		total += n
+	}
+	return total
+}

@@ -1,0 +1,158 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A notice for more inboxes than one script call may touch is wide. It is delivered in portions, and seen in all inboxes at once: its
+// score lies above the warehouse's clock until the last call lifts the clock (see open.lua). A delivery that breaks off is taken up
+// again with the same score when the notice is delivered again. Where something else comes first, the delivery is undone.
+
+// wideGap is how many scores stay free below that of a wide notice, for marks that users make while it is delivered. It is 10 ms of the
+// clock, less than such a delivery takes.
+const wideGap = 10_000
+
+// openField of a warehouse's clock names the wide delivery that is open: its score and id.
+const openField = "open"
+
+// putWide delivers a wide notice and returns its score.
+func (in *Inbox) putWide(ctx context.Context, epoch, warehouse, channel string, e *entry) (int64, error) {
+	score, done, err := in.openWide(ctx, epoch, warehouse, e)
+	if err != nil || done {
+		return score, err
+	}
+	part := 0
+	for to := range slices.Chunk(e.to, in.o.maxInboxes) {
+		keys := []string{in.keys.clock(warehouse), in.keys.inboxes(warehouse), in.keys.wide(warehouse), in.keys.to(warehouse, e.id)}
+		keys = in.keys.addInboxes(keys, warehouse, to)
+		reply, err := in.run(ctx, in.scripts.add, keys, epoch, in.o.Cap, e.id, formatScore(score), part, strings.Join(to, " "))
+		if err != nil {
+			return 0, err
+		}
+		removed, err := texts(reply)
+		if err != nil {
+			return 0, err
+		}
+		in.dropped(ctx, epoch, warehouse, removed)
+		part++
+	}
+	keys := []string{in.keys.clock(warehouse), in.keys.popups(warehouse)}
+	_, err = in.runCount(ctx, in.scripts.close, keys, epoch, e.id, formatScore(score), flag(e.popup), channel, hint{warehouse: warehouse}.String())
+	return score, err
+}
+
+// openWide opens the delivery, or finds the one that broke off. A notice that its inboxes hold already is done.
+func (in *Inbox) openWide(ctx context.Context, epoch, warehouse string, e *entry) (score int64, done bool, err error) {
+	keys := append(in.keys.all(warehouse, 0)[:3], in.keys.wide(warehouse))
+	looked := ""
+	for {
+		reply, err := in.run(ctx, in.scripts.open, keys, epoch, in.now(), e.id, e.body, e.expires, e.score, in.o.wideGap, looked)
+		if err != nil {
+			return 0, false, err
+		}
+		p := parser{reply: reply}
+		if len(reply) != 2 {
+			return 0, false, fmt.Errorf("inbox: open.lua answered %d values", len(reply))
+		}
+		opened, at := p.number(0) == 1, p.score(1)
+		if p.err != nil || opened {
+			return at, false, p.err
+		}
+		if score, err = in.scoreOf(ctx, warehouse, e, at); err != nil || score > 0 {
+			return score, true, err
+		}
+		looked = formatScore(at) // no inbox holds it any more: it is new, as long as nothing else was delivered meanwhile
+	}
+}
+
+// scoreOf looks for the score of a notice, up to a clock, in the inboxes of its recipients; 0 = none of them holds it.
+func (in *Inbox) scoreOf(ctx context.Context, warehouse string, e *entry, clock int64) (int64, error) {
+	for to := range slices.Chunk(e.to, in.o.maxInboxes) {
+		found := make([]*redis.FloatCmd, len(to))
+		_, err := in.o.Client.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for i, s := range to {
+				found[i] = p.ZScore(ctx, in.keys.inbox(warehouse, s), e.id)
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return 0, err
+		}
+		for _, cmd := range found {
+			score, err := cmd.Result()
+			if err == nil && int64(score) <= clock {
+				return int64(score), nil
+			}
+			if err != nil && !errors.Is(err, redis.Nil) {
+				return 0, err
+			}
+		}
+	}
+	return 0, nil
+}
+
+// undoing does something, and first undoes a wide delivery that was left open and that it cannot go on beside.
+func (in *Inbox) undoing(ctx context.Context, epoch, warehouse string, do func() error) error {
+	for {
+		err := do()
+		other, ok := errors.AsType[*openError](err)
+		if !ok {
+			return err
+		}
+		in.log.Debug("a delivery that was left open is undone", "warehouse", warehouse, "open", other.open)
+		if err := in.undo(ctx, epoch, warehouse, other.open); err != nil {
+			return err
+		}
+	}
+}
+
+// undo takes back an open wide delivery, as it was found. Where it stands otherwise by now, there is nothing to do.
+func (in *Inbox) undo(ctx context.Context, epoch, warehouse, found string) error {
+	open, err := in.scripts.undo.Run(ctx, in.o.Client, []string{in.keys.clock(warehouse)}, epoch, found).Text()
+	if err = known(err); err != nil || open == "" {
+		return err
+	}
+	id := strings.Fields(open)[1]
+	err = in.emptyWide(ctx, epoch, warehouse, open, id)
+	if err == nil {
+		_, err = in.remove(ctx, epoch, warehouse, removal{expired: true, open: open, blocks: []string{id}, wide: []string{id}})
+	}
+	if errors.Is(err, errLate) { // another one did
+		return nil
+	}
+	return err
+}
+
+// emptyWide takes a wide notice out of its inboxes, portion by portion. open is as it must be; "" = it does not matter.
+func (in *Inbox) emptyWide(ctx context.Context, epoch, warehouse, open, id string) error {
+	parts, err := in.o.Client.HLen(ctx, in.keys.to(warehouse, id)).Result()
+	if err != nil {
+		return err
+	}
+	for part := range parts {
+		names, err := in.o.Client.HGet(ctx, in.keys.to(warehouse, id), strconv.FormatInt(part, 10)).Result()
+		if errors.Is(err, redis.Nil) { // another one was quicker
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for to := range slices.Chunk(strings.Fields(names), in.o.maxInboxes) { // a portion may be older than this limit
+			r := removal{expired: true, open: open}
+			for _, s := range to {
+				r.held = append(r.held, holding{s, []string{id}})
+			}
+			if _, err := in.remove(ctx, epoch, warehouse, r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
