@@ -70,11 +70,11 @@ func (c *command) pushOne(ctx context.Context, queue, payload string, form api.P
 	if err != nil {
 		return err
 	}
-	if err := strictjson.Check(text); err != nil {
-		return usage("--payload is no JSON value; a text is one in quotes: '\"A-01\"' (%s)", err)
-	}
 	if err := checkJSON[any](text); err != nil {
 		return usage("--payload: %w", err)
+	}
+	if err := strictjson.Check(text); err != nil {
+		return usage("--payload is no JSON value; a text is one in quotes: '\"A-01\"' (%s)", err)
 	}
 	form.Payload = text
 	var done api.PushedForm
