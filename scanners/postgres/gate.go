@@ -37,7 +37,9 @@ type tooLargeError struct {
 	size   int  // of the value, or else of the message
 }
 
-func (e *tooLargeError) Error() string { return fmt.Sprintf("a message of %d bytes does not pass", e.size) }
+func (e *tooLargeError) Error() string {
+	return fmt.Sprintf("a message of %d bytes does not pass", e.size)
+}
 
 // newFrontend makes the driver's side of a connection. A row that is a little too large passes, for the sake of the lengths between
 // its values; decode counts the bytes of the values themselves.
