@@ -3,9 +3,9 @@ package silence
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
+
+	"tallyman/internal/text"
 )
 
 // State is how a silence stands at a time.
@@ -55,12 +55,16 @@ func (s *Silence) Check(now time.Time) error {
 	case !s.Until.IsZero() && !s.Until.After(now):
 		return &Error{FieldUntil, "has passed", ""}
 	}
-	for field, text := range map[string]string{FieldComment: s.Comment, FieldAuthor: s.Author} {
-		if len(text) > longestText {
+	for field, words := range map[string]string{FieldComment: s.Comment, FieldAuthor: s.Author} {
+		if len(words) > longestText {
 			return &Error{field, fmt.Sprintf("is longer than %d bytes", longestText), ""}
 		}
-		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-			return &Error{field, "is no text", ""}
+		shape := text.Line
+		if field == FieldComment {
+			shape = text.Lines
+		}
+		if fault := text.Check(words, shape); fault != nil {
+			return &Error{field, "is no text: " + fault.Error(), ""}
 		}
 	}
 	return nil

@@ -119,6 +119,9 @@ func checkBody(schema *body.Schema, text []byte, contentType string, required bo
 		return nil
 	}
 	prob := newProblem(http.StatusUnprocessableEntity, CodeInvalidBody, found[0].At+": "+found[0].Message)
+	if found[0].Text {
+		prob.Code = CodeBadText
+	}
 	if found[0].Syntax {
 		prob.Status, prob.Code = http.StatusBadRequest, CodeMalformedBody
 		prob.Title = http.StatusText(prob.Status)

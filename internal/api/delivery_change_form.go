@@ -3,7 +3,6 @@ package api
 import (
 	"encoding/xml"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"tallyman/internal/ledger"
@@ -91,8 +90,8 @@ func (c *CancelForm) parse() (string, *Problem) {
 	switch {
 	case reason == "":
 		return "canceled by an operator", nil
-	case utf8.RuneCountInString(reason) > maxReason || strings.ContainsFunc(reason, unicode.IsControl):
-		return "", invalidBody([]Fault{{Location: "body.reason", Message: "it is one line of at most 200 characters"}})
+	case utf8.RuneCountInString(reason) > maxReason:
+		return "", invalidBody([]Fault{{Location: "body.reason", Message: "it has at most 200 characters"}})
 	}
 	return reason, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/apd/v3"
 
 	"tallyman/engine/notice"
+	policy "tallyman/internal/text"
 	"tallyman/rules/catalog"
 	"tallyman/rules/problem"
 	"tallyman/rules/row"
@@ -48,7 +49,7 @@ func (s *sending) data(at string, f *SendNoticeForm, typ *catalog.Type) []notice
 				s.add(CodeInvalidBody, at+"."+name, fault)
 			}
 			if text, ok := value.(string); ok {
-				s.printable(at+"."+name, text)
+				s.checkText(at+"."+name, text, policy.Lines)
 			}
 			out = append(out, notice.Field{Name: name, Value: value})
 		}

@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"tallyman/engine/notice"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
+	policy "tallyman/internal/text"
 	"tallyman/rules/catalog"
 	"tallyman/rules/strictyaml"
 )
@@ -99,7 +99,7 @@ func (s *sending) expiry(at string, f *SendNoticeForm, typ *catalog.Type) time.D
 // labels are those of the notice.
 func (s *sending) labels(at string, f *SendNoticeForm) map[string]string {
 	for _, name := range slices.Sorted(maps.Keys(f.Labels)) {
-		s.printable(at+"labels."+clip(name), f.Labels[name])
+		s.checkText(at+"labels."+clip(name), f.Labels[name], policy.Line)
 	}
 	return f.Labels
 }
@@ -140,22 +140,19 @@ func (s *sending) words(at string, n *notice.Notice, f *SendNoticeForm, typ *cat
 // title makes one line.
 func (s *sending) title(at, text string) string {
 	text = strings.Join(strings.Fields(text), " ")
-	s.printable(at, text)
+	s.checkText(at, text, policy.Line)
 	return text
 }
 
 func (s *sending) body(at, text string) string {
-	s.printable(at, text)
+	s.checkText(at, text, policy.Lines)
 	return strings.TrimSpace(text)
 }
 
-// printable refuses what XML cannot hold.
-func (s *sending) printable(at, text string) {
-	bad := func(r rune) bool {
-		return unicode.Is(unicode.Cc, r) && r < ' ' && !strings.ContainsRune("\n\t\r", r) || r == 0xfffe || r == 0xffff
-	}
-	if strings.ContainsFunc(text, bad) {
-		s.add(CodeInvalidBody, at, "it has a control character")
+// checkText holds a text to the policy once more: the code that acts knows what it acts on.
+func (s *sending) checkText(at, words string, shape policy.Shape) {
+	if fault := policy.Check(words, shape); fault != nil {
+		s.add(CodeBadText, at, fault.Error())
 	}
 }
 

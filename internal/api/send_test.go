@@ -37,7 +37,7 @@ func (b *bundle) send(t *testing.T, form string) ledger.NewNotice {
 func TestSend(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	got := b.send(t, `{"type":"REP_NOTICE","warehouse":"119240","title":" Bin\n A-01 ","body":"Replenish <it>.\n","texts":{"zh":{"title":"库位"}},
+	got := b.send(t, `{"type":"REP_NOTICE","warehouse":"119240","title":" Bin  A-01 ","body":"Replenish <it>.\n","texts":{"zh":{"title":"库位"}},
 		"data":{"qty":-3.10,"bin":"A-01"},"priority":5,"modal":"popup","labels":{"area":"north"},"expires":"24h",
 		"recipients":["user:2","role:keeper","user:2"],
 		"deliver":[{"sink":"inbox"},{"sink":"replenishment","strategy":"important"},{"sink":"gateway","strategy":"timed","within":"30m"},

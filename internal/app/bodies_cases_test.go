@@ -12,7 +12,10 @@ import (
 )
 
 // bodyCase is a body with one thing wrong.
-type bodyCase struct{ what, at, body string }
+type bodyCase struct {
+	what, at, body string
+	code           string // of the problem; "" is one of those of bodies
+}
 
 // object keeps its members in order, and can have one twice: it is what cases are written with.
 type object []pair
@@ -107,7 +110,7 @@ type generator struct {
 }
 
 func (g *generator) add(what, at, body string) {
-	g.cases = append(g.cases, bodyCase{what, at, body})
+	g.cases = append(g.cases, bodyCase{what: what, at: at, body: body})
 }
 
 // value makes the cases of a value that is valid. in writes a body with another value in its place.
@@ -121,6 +124,8 @@ func (g *generator) value(at string, s schemaJSON, valid any, in func(any) strin
 		g.array(at, s, valid.([]any), in) //nolint:forcetypeassert // it is valid
 	case "string":
 		g.text(at, s, in)
+	case "":
+		g.refusedTexts(at+".a[1].b", `{"a":[1,{"b":"TEXT"}]}`, in)
 	case "integer", "number":
 		if s.Minimum != nil {
 			g.add("a number below the minimum", at, in(raw(*s.Minimum-1)))
@@ -148,6 +153,17 @@ func (g *generator) wrongKinds(at string, s schemaJSON, in func(any) string) {
 	}
 }
 
+// refusedTexts makes cases of what no text may have, as it is and as an escape. in stands for TEXT in around, where there is something around.
+func (g *generator) refusedTexts(at, around string, in func(any) string) {
+	for _, words := range []string{`\u0000`, `a\u001b[31m`, "\x7f", `\u007f`, "\u0085", `\u009b`, "a\u202eb", `\u202E`, "\u2066", `\u2069`, `a\rb`} {
+		text := `"` + words + `"`
+		if around != "" {
+			text = strings.Replace(around, `"TEXT"`, text, 1)
+		}
+		g.cases = append(g.cases, bodyCase{"a text with " + quoted(words), at, in(json.RawMessage(text)), "bad_text"})
+	}
+}
+
 func (g *generator) text(at string, s schemaJSON, in func(any) string) {
 	if s.MinLength != nil && *s.MinLength > 0 {
 		g.add("a text that is too short", at, in(raw(strings.Repeat("x", *s.MinLength-1))))
@@ -172,6 +188,7 @@ func (g *generator) text(at string, s schemaJSON, in func(any) string) {
 	if s.Format == "date-time" {
 		g.add("a text that is no time", at, in(raw("yesterday")))
 	}
+	g.refusedTexts(at, "", in)
 	g.add("a text that is no UTF-8", at, in(json.RawMessage("\"\xff\"")))
 	g.add("half a character", at, in(json.RawMessage(`"\ud800"`)))
 }

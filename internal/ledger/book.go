@@ -3,9 +3,8 @@ package ledger
 import (
 	"fmt"
 	"net/mail"
-	"strings"
-	"unicode"
 
+	"tallyman/internal/text"
 	"tallyman/rules/catalog"
 	"tallyman/sinks"
 )
@@ -40,8 +39,8 @@ func SubscriberFaults(s *sinks.Subscriber) []SubscriberFault {
 	if n := len([]rune(s.Name)); n > maxSubscriberName {
 		fail("name", "it has %d characters, at most %d are taken", n, maxSubscriberName)
 	}
-	if strings.ContainsFunc(s.Name, unicode.IsControl) {
-		fail("name", "it has a control character")
+	if fault := text.Check(s.Name, text.Line); fault != nil {
+		fail("name", "%v", fault)
 	}
 	if s.Language != "" && !catalog.IsLanguage(s.Language) {
 		fail("language", "%q is none; write a code such as en, zh or pt-BR", s.Language)
@@ -63,8 +62,8 @@ func mailFault(address string) string {
 	if len(address) > maxMailAddress {
 		return fmt.Sprintf("it has %d bytes, at most %d are taken", len(address), maxMailAddress)
 	}
-	if strings.ContainsFunc(address, unicode.IsControl) {
-		return "it has a control character"
+	if fault := text.Check(address, text.Line); fault != nil {
+		return fault.Error()
 	}
 	if _, err := mail.ParseAddress(address); err != nil {
 		return fmt.Sprintf("%q is no address; write ann@example.com or Ann Lee <ann@example.com>", address)

@@ -10,6 +10,7 @@ package text
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -78,6 +79,14 @@ func Check(s string, shape Shape) *Fault {
 		i += size
 	}
 	return nil
+}
+
+// CheckBytes is Check of bytes. A text that is fine costs no allocation, but for one of several lines.
+func CheckBytes(b []byte, shape Shape) *Fault {
+	if utf8.Valid(b) && rawRefused(b, 0) < 0 && !slices.ContainsFunc(b, func(c byte) bool { return c < ' ' }) {
+		return nil
+	}
+	return Check(string(b), shape)
 }
 
 func faultAt(s string, offset int, name string, broken bool) *Fault {

@@ -17,6 +17,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"tallyman/internal/strictjson"
+	"tallyman/internal/text"
 )
 
 // MostFaults is how many faults of a body are told.
@@ -26,14 +27,16 @@ const MostFaults = 100
 type Fault struct {
 	At      string // such as body.notices[0].title
 	Message string
+	// Text tells that a text has what no text may have.
+	Text bool
 	// Syntax tells that the body is no JSON that everybody reads in the same way; then it is the only fault.
 	Syntax bool
 }
 
 // Check returns what is wrong with a body: at most MostFaults, the first ones in the order of the text. It reads the body once, keeps nothing of
 // it, and ends at a list or an object with more elements than it may have, so that a hostile body costs no more than a good one of its size.
-func (s *Schema) Check(text []byte) []Fault {
-	c := checker{dec: jsontext.NewDecoder(bytes.NewBuffer(text))}
+func (s *Schema) Check(src []byte) []Fault {
+	c := checker{dec: jsontext.NewDecoder(bytes.NewBuffer(src))}
 	err := c.value(s)
 	if err == nil {
 		err = c.end()
@@ -139,6 +142,9 @@ func (c *checker) object(s *Schema) error {
 		if n++; s.most >= 0 && n > s.most {
 			return c.tooMany(fmt.Sprintf(validation.MsgExpectedMaxProperties, s.most))
 		}
+		if err := c.checkText(name, text.Line); err != nil {
+			return err
+		}
 		m, known := s.members[string(name)]
 		seen |= m.bit
 		switch {
@@ -212,22 +218,25 @@ func (c *checker) array(s *Schema) error {
 
 // text checks a text that the schema is about.
 func (c *checker) text(s *Schema) error {
-	text, err := c.string()
+	words, err := c.string()
 	if err != nil {
 		return err
 	}
-	length := utf8.RuneCount(text)
+	if text.CheckBytes(words, s.shape) != nil {
+		return c.checkText(words, s.shape)
+	}
+	length := utf8.RuneCount(words)
 	var fault string
 	switch {
 	case length < s.shortest:
 		fault = fmt.Sprintf(validation.MsgExpectedMinLength, s.shortest)
 	case s.longest >= 0 && length > s.longest:
 		fault = fmt.Sprintf(validation.MsgExpectedMaxLength, s.longest)
-	case s.pattern != nil && !s.pattern.Match(text):
+	case s.pattern != nil && !s.pattern.Match(words):
 		fault = fmt.Sprintf(validation.MsgExpectedMatchPattern, s.pattern)
-	case s.isTime && !isTime(text):
+	case s.isTime && !isTime(words):
 		fault = validation.MsgExpectedRFC3339DateTime
-	case s.enum != nil && !slices.Contains(s.enum, string(text)):
+	case s.enum != nil && !slices.Contains(s.enum, string(words)):
 		fault = fmt.Sprintf(validation.MsgExpectedOneOf, strings.Join(s.enum, ", "))
 	default:
 		return nil
@@ -235,9 +244,20 @@ func (c *checker) text(s *Schema) error {
 	return c.fault(fault)
 }
 
+// checkText holds a text, or the name of a member, that was read last to the policy of texts.
+func (c *checker) checkText(words []byte, shape text.Shape) error {
+	fault := text.CheckBytes(words, shape)
+	if fault == nil {
+		return nil
+	}
+	err := c.fault(fault.Error())
+	c.faults[len(c.faults)-1].Text = true
+	return err
+}
+
 // isTime tells whether a text is a moment, as it will be decoded.
-func isTime(text []byte) bool {
-	return new(time.Time).UnmarshalText(text) == nil
+func isTime(words []byte) bool {
+	return new(time.Time).UnmarshalText(words) == nil
 }
 
 // number checks a number. A whole one is one that is written so, in 64 bits.
@@ -271,7 +291,14 @@ func (c *checker) free() error {
 	for {
 		var err error
 		if c.dec.PeekKind() == jsontext.KindString {
-			_, err = c.string()
+			shape := text.Lines
+			if kind, n := c.dec.StackIndex(c.dec.StackDepth()); kind == jsontext.KindBeginObject && n%2 == 0 {
+				shape = text.Line // the name of a member
+			}
+			var words []byte
+			if words, err = c.string(); err == nil {
+				err = c.checkText(words, shape)
+			}
 		} else {
 			_, err = c.dec.ReadToken()
 		}

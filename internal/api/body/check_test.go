@@ -9,9 +9,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
+	"pgregory.net/rapid"
 
 	"tallyman/internal/api/body"
 	"tallyman/internal/strictjson"
+	"tallyman/internal/text"
 )
 
 // order has all that the schemas of bodies have.
@@ -36,7 +38,7 @@ type line struct {
 }
 
 type note struct {
-	Text string `json:"text"`
+	Text string `json:"text" text:"lines"`
 }
 
 type payload struct{ json.RawMessage }
@@ -199,6 +201,41 @@ func BenchmarkCheck(b *testing.B) {
 			}
 			var res huma.ValidateResult
 			huma.Validate(registry, schema, huma.NewPathBuffer(make([]byte, 0, 128), 0), huma.ModeWriteToServer, tree, &res)
+		}
+	})
+}
+
+// Texts are held to the policy wherever they stand, as text.CheckJSON holds them, which reads the types instead of the schema.
+func TestTextsOfABody(t *testing.T) {
+	t.Parallel()
+	_, _, schema := orderSchema(t)
+	words := []string{"", "a", "\n", "\t", "\r\n", "\r", "\x00", "\x1b", "\x7f", "\u0085", "\u202e", "\u2069", "\u200d\u200e", "货"}
+	rapid.Check(t, func(t *rapid.T) {
+		word := func(what string) string { return rapid.SampledFrom(words).Draw(t, what) }
+		v := map[string]any{
+			"name": "n" + word("name"), "lines": []any{map[string]any{"sku": word("sku"), "notes": []any{map[string]any{"text": word("line")}}}},
+			"labels": map[string]any{"l" + word("label"): word("label text")}, "data": map[string]any{"d": []any{word("data"), map[string]any{"m" + word("member"): word("free")}}},
+			"note": map[string]any{"text": word("note")}, "payload": map[string]any{"p": word("payload")},
+		}
+		src, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rapid.Bool().Draw(t, "escaped") {
+			src = text.EscapeJSON(src)
+		}
+		want := text.CheckJSON(src, reflect.TypeFor[order]())
+		var got *body.Fault
+		for _, f := range schema.Check(src) {
+			if f.Text && got == nil {
+				got = &f
+			}
+		}
+		switch {
+		case (want == nil) != (got == nil):
+			t.Fatalf("%s: %v, want %v", src, got, want)
+		case want != nil && (got.Message != want.Fault.Error() || !strings.HasPrefix(got.At, "body."+want.Path)):
+			t.Fatalf("%s: at %s %s, want %v", src, got.At, got.Message, want)
 		}
 	})
 }

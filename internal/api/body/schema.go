@@ -4,12 +4,15 @@ package body
 
 import (
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/validation"
+
+	"tallyman/internal/text"
 )
 
 // mostMembers is how many members a schema may name: those that a body has are remembered as bits.
@@ -31,6 +34,7 @@ type Schema struct {
 	shortest, longest int // characters of a text; longest -1 is any number
 	pattern           *regexp.Regexp
 	isTime            bool // RFC 3339
+	shape             text.Shape
 	enum              []string
 	minimum, maximum  *float64
 }
@@ -41,12 +45,12 @@ type member struct {
 }
 
 // anything is the schema of a free-form value.
-var anything = &Schema{most: -1, longest: -1}
+var anything = &Schema{most: -1, longest: -1, shape: text.Lines}
 
 // Compile reads a schema of the document. It fails where the schema says something that Check does not look at.
 func Compile(registry huma.Registry, s *huma.Schema) (*Schema, error) {
 	c := compiler{registry: registry, done: map[string]*Schema{}}
-	return c.compile("body", s)
+	return c.compile("body", s, text.Line)
 }
 
 type compiler struct {
@@ -54,26 +58,28 @@ type compiler struct {
 	done     map[string]*Schema // by reference
 }
 
-func (c *compiler) compile(at string, s *huma.Schema) (*Schema, error) {
+// compile reads the schema of a field with that shape, which its texts, and those of its list or map, have.
+func (c *compiler) compile(at string, s *huma.Schema, shape text.Shape) (*Schema, error) {
 	if s.Ref == "" {
-		out := &Schema{}
-		return out, c.fill(at, s, out)
+		out := &Schema{shape: shape}
+		return out, c.fill(at, s, nil, out)
 	}
 	if done := c.done[s.Ref]; done != nil {
 		return done, nil
 	}
 	out := &Schema{}
 	c.done[s.Ref] = out
-	return out, c.fill(at, c.registry.SchemaFromRef(s.Ref), out)
+	return out, c.fill(at, c.registry.SchemaFromRef(s.Ref), c.registry.TypeFromRef(s.Ref), out)
 }
 
-func (c *compiler) fill(at string, s *huma.Schema, out *Schema) error {
+// fill reads the schema of a type, whose fields say their shapes by text.Tag; of nil where it has no name.
+func (c *compiler) fill(at string, s *huma.Schema, of reflect.Type, out *Schema) error {
 	if err := checkable(s); err != nil {
 		return fmt.Errorf("%s: %w", at, err)
 	}
 	*out = Schema{
 		kind: s.Type, nullable: s.Nullable || s.Type == "", most: -1, longest: orAny(s.MaxLength), shortest: orNone(s.MinLength),
-		minimum: s.Minimum, maximum: s.Maximum, isTime: s.Format == "date-time",
+		minimum: s.Minimum, maximum: s.Maximum, isTime: s.Format == "date-time", shape: out.shape,
 	}
 	for _, v := range s.Enum {
 		text, ok := v.(string)
@@ -92,23 +98,23 @@ func (c *compiler) fill(at string, s *huma.Schema, out *Schema) error {
 	case huma.TypeArray:
 		out.most, out.least = orAny(s.MaxItems), orNone(s.MinItems)
 		var err error
-		out.element, err = c.compile(at+"[]", s.Items)
+		out.element, err = c.compile(at+"[]", s.Items, out.shape)
 		return err
 	case huma.TypeObject:
 		out.most, out.least = orAny(s.MaxProperties), orNone(s.MinProperties)
-		return c.fillMembers(at, s, out)
+		return c.fillMembers(at, s, of, out)
 	}
 	return nil
 }
 
 // fillMembers reads what an object has.
-func (c *compiler) fillMembers(at string, s *huma.Schema, out *Schema) error {
+func (c *compiler) fillMembers(at string, s *huma.Schema, of reflect.Type, out *Schema) error {
 	if len(s.Properties) > mostMembers {
 		return fmt.Errorf("%s: it has %d members, %d are the most", at, len(s.Properties), mostMembers)
 	}
 	out.members = make(map[string]member, len(s.Properties))
 	for _, name := range append(slices.Clone(s.Required), others(s)...) {
-		compiled, err := c.compile(at+"."+name, s.Properties[name])
+		compiled, err := c.compile(at+"."+name, s.Properties[name], shapeOf(of, name))
 		if err != nil {
 			return err
 		}
@@ -119,19 +125,35 @@ func (c *compiler) fillMembers(at string, s *huma.Schema, out *Schema) error {
 			out.names = append(out.names, name)
 		}
 	}
-	switch of := s.AdditionalProperties.(type) {
+	switch values := s.AdditionalProperties.(type) {
 	case bool:
-		if of {
+		if values {
 			out.others = anything
 		}
 	case nil: // as JSON Schema has it
 		out.others = anything
 	case *huma.Schema:
 		var err error
-		out.others, err = c.compile(at+".*", of)
+		out.others, err = c.compile(at+".*", values, out.shape)
 		return err
 	}
 	return nil
+}
+
+// shapeOf is what the field of that member says.
+func shapeOf(of reflect.Type, name string) text.Shape {
+	for of != nil && of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	if of == nil || of.Kind() != reflect.Struct {
+		return text.Line
+	}
+	for _, f := range reflect.VisibleFields(of) {
+		if called, _, _ := strings.Cut(f.Tag.Get("json"), ","); called == name {
+			return text.ShapeOf(f.Tag.Get(text.Tag))
+		}
+	}
+	return text.Line
 }
 
 // others are the members that may be left out.
