@@ -13,12 +13,14 @@ type checker struct {
 	with   bool // the statement starts with WITH
 	main   bool // the statement after the CTEs was found
 	depth  int  // of parentheses
+	as     bool // the token before is the keyword AS
+	verb   int  // index of the last verb that was refused because it writes; -1 where there is none
 }
 
 const readOnlyHint = "a probe only reads: use a SELECT"
 
 func check(sql string, tokens []Token) []Fault {
-	c := &checker{sql: sql, tokens: tokens}
+	c := &checker{sql: sql, tokens: tokens, verb: -1}
 	if !c.start() {
 		return c.faults
 	}
@@ -84,13 +86,15 @@ func shown(t Token) string {
 }
 
 func (c *checker) token(i int, t Token) {
+	named := c.at(i-1).Is(".") || c.as             // a column or an alias, whatever word it is
+	defer func() { c.as = t.Is("as") && !named }() // in t.as and x AS as it is such a name
 	switch {
 	case t.Is("("):
 		c.depth++
 	case t.Is(")"):
 		c.depth--
-	case t.Kind == Word && c.at(i-1).Is("."), t.Kind == Word && c.at(i-1).Is("as"):
-		// a column, or an alias: only a call is of interest
+	case t.Kind == Word && named:
+		// only a call is of interest
 	case t.Kind == Word:
 		c.keyword(i, t)
 	}
@@ -105,6 +109,7 @@ func (c *checker) keyword(i int, t Token) {
 	case modifying[name]:
 		if c.opensBody(i) || c.isMain(i) {
 			c.fault(t, CodeWrites, strings.ToUpper(name)+" writes", readOnlyHint)
+			c.verb = i
 		}
 	case name == "select" || name == "values" || name == "table":
 		c.isMain(i)
@@ -138,19 +143,11 @@ func (c *checker) isMain(i int) bool {
 }
 
 // afterWrite tells whether INTO belongs to a verb that has its fault already.
-func (c *checker) afterWrite(i int) bool {
-	for j := i - 1; j >= 0 && j >= i-4; j-- {
-		if name := c.at(j).Name(); name == "insert" || name == "merge" || name == "replace" {
-			return true
-		}
-	}
-	return false
-}
+func (c *checker) afterWrite(i int) bool { return c.verb >= 0 && i-c.verb <= 4 }
 
 func (c *checker) call(t Token) {
-	f, found := refused(strings.ToLower(t.Name()))
-	if found {
-		c.fault(t, f.code, t.Text+" "+f.does, f.hint)
+	if f, found := Refuse(t.Name()); found {
+		c.fault(t, f.Code, t.Text+" "+f.Does, f.Hint)
 	}
 }
 

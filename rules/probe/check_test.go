@@ -1,8 +1,12 @@
 package probe_test
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"tallyman/rules/probe"
 )
@@ -37,7 +41,9 @@ func TestAccepted(t *testing.T) {
 		"SELECT pg_sleep(0)",
 		"SELECT data #> '{a,b}', data @> '{}', data ? 'k' FROM t",
 		"WITH delete AS (SELECT 1) SELECT * FROM delete",
-		"SELECT 1e-3, 0x1f, .5, 1_000",
+		"SELECT 1e-3, 0x1f, .5, 1_000, 1.5d, 2f, 1., 0b11, 0o17, 1e3",
+		"SELECT u & 'x', U&1, u&(2), U & \"x\" FROM t",
+		"SELECT t.into, t.for, t.as, s.t.lock FROM s.for AS update",
 	} {
 		if _, faults := probe.Parse(sql); len(faults) > 0 {
 			t.Errorf("%s\n  refused: %+v", sql, faults)
@@ -94,6 +100,26 @@ func TestRefused(t *testing.T) {
 		{probe.CodeNotSelect, "|:x"},
 		{probe.CodeNotSelect, "|'a text that is far too long to be shown whole in a message'"},
 		{probe.CodeNotSelect, "SELECT 1 |/*! INTO OUTFILE 'x' */"},
+		{probe.CodeNotSelect, "SELECT 1 |/*M!100100 INTO OUTFILE 'x' */"},
+		{probe.CodeNotSelect, "SELECT |1INTO x"},
+		{probe.CodeNotSelect, "SELECT |1.INTO x"},
+		{probe.CodeNotSelect, "SELECT |1e1INTO OUTFILE '/tmp/x'"},
+		{probe.CodeNotSelect, "SELECT .|5INTO OUTFILE '/tmp/x'"},
+		{probe.CodeNotSelect, "SELECT |0x1fINTO OUTFILE '/tmp/x'"},
+		{probe.CodeNotSelect, "SELECT |2nd FROM bins"},
+		{probe.CodeNotSelect, "SELECT x FROM t WHERE x = |1FOR UPDATE"},
+		{probe.CodeEscaped, `SELECT |U&"pg\005fterminate\005fbackend"(1)`},
+		{probe.CodeEscaped, `SELECT |u&"pg!005fsleep" UESCAPE '!' (1)`},
+		{probe.CodeEscaped, `SELECT pg_catalog.|U&"d!0061ta" FROM t`},
+		{probe.CodeEscaped, `SELECT x = |U&'d\0061ta' FROM t`},
+		{probe.CodeWrites, "SELECT t.as |INTO x FROM t"},
+		{probe.CodeWrites, "SELECT 1 AS as |INTO x"},
+		{probe.CodeWrites, "SELECT replace(a) |INTO x FROM t"},
+		{probe.CodeWrites, "SELECT t.insert |INTO x FROM t"},
+		{probe.CodeLocks, "SELECT * FROM s.as |FOR UPDATE"},
+		{probe.CodeLocks, "SELECT * FROM s.t AS for |FOR SHARE"},
+		{probe.CodeLocks, "SELECT * FROM s.as |LOCK IN SHARE MODE"},
+		{probe.CodeFunction, "SELECT * FROM |ts_stat('SELECT 1')"},
 		{probe.CodeUnterminated, "SELECT |'abc"},
 		{probe.CodeUnterminated, "SELECT |E'abc\\'"},
 		{probe.CodeUnterminated, "SELECT |\"abc"},
@@ -125,4 +151,70 @@ func TestAllFaultsAreReported(t *testing.T) {
 	if got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
+}
+
+// TestNamesHideNothing puts every keyword where it is the name of a column, a table or an alias: what follows such a name counts as it
+// would elsewhere.
+func TestNamesHideNothing(t *testing.T) {
+	t.Parallel()
+	words := []string{"as", "into", "for", "lock", "select", "insert", "replace", "merge", "delete", "update", "with", "from", "share"}
+	tails := map[string]string{
+		" INTO made": probe.CodeWrites, " FOR UPDATE": probe.CodeLocks, " FOR NO KEY UPDATE": probe.CodeLocks, " FOR KEY SHARE": probe.CodeLocks,
+		"\nFOR/**/SHARE": probe.CodeLocks, " LOCK IN SHARE MODE": probe.CodeLocks, ", set_config('a', 'b', false)": probe.CodeSession,
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		word := rapid.SampledFrom(words)
+		name := func() string {
+			parts := []string{"t"}
+			for range rapid.IntRange(1, 3).Draw(t, "parts") {
+				parts = append(parts, word.Draw(t, "part"))
+			}
+			return strings.Join(parts, rapid.SampledFrom([]string{".", " . ", "./**/"}).Draw(t, "point"))
+		}
+		sql := "SELECT " + name()
+		for range rapid.IntRange(0, 3).Draw(t, "columns") {
+			sql += rapid.SampledFrom([]string{", " + name(), ", x AS " + word.Draw(t, "alias"), ", replace(x, 'a', 'b')", ` AS "as"`}).Draw(t, "column")
+		}
+		if rapid.Bool().Draw(t, "from") {
+			sql += " FROM " + name() + rapid.SampledFrom([]string{"", " AS " + word.Draw(t, "alias"), " x"}).Draw(t, "aliased")
+		}
+		tail := rapid.SampledFrom(slices.Sorted(maps.Keys(tails))).Draw(t, "tail")
+		if _, faults := probe.Parse(sql + tail); !slices.ContainsFunc(faults, func(f probe.Fault) bool { return f.Code == tails[tail] }) {
+			t.Fatalf("%s%s: %+v", sql, tail, faults)
+		}
+	})
+}
+
+// FuzzGuard has one rule for whatever Parse takes: with INTO, FOR UPDATE or a call of a refused function behind it, Parse refuses it, and so it
+// does with escaped names and executable comments wherever a blank may stand.
+func FuzzGuard(f *testing.F) {
+	for _, seed := range []string{
+		"SELECT t.as FROM s.as", "SELECT 1 AS as", "SELECT t.insert, replace(a, b) FROM t", "WITH a AS (SELECT 1) SELECT * FROM a -- x", "VALUES (1)",
+		"SELECT 1 FROM t x", "SELECT [a b], `c` FROM t", "SELECT $$x$$, E'\\''", "SELECT u&1, U & 'x'", "SELECT 1. AS n", "SELECT a[1:2] FROM t;",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, sql string) {
+		if _, faults := probe.Parse(sql); len(faults) > 0 {
+			return
+		}
+		tokens, _ := probe.Lex(sql)
+		last := tokens[len(tokens)-1]
+		before := len(tokens) < 2
+		if last.Is(".") || last.Is("as") || last.Is(";") || before && last.Is("(") {
+			return // what follows is a name, or another statement
+		}
+		for _, tail := range []string{"INTO x", "FOR UPDATE", "FOR SHARE", "LOCK IN SHARE MODE", ", pg_terminate_backend(1)", `, "PG_SLEEP"(U&"x")`, "/*!50000 x */", "/*M! x */"} {
+			if _, faults := probe.Parse(sql + "\n" + tail); len(faults) == 0 {
+				t.Errorf("%q is taken with %s", sql, tail)
+			}
+		}
+		for _, token := range tokens[1:] {
+			for _, hidden := range []string{` U&"x" `, ` u&'x' `, " /*! x */ "} {
+				if _, faults := probe.Parse(sql[:token.Start] + hidden + sql[token.Start:]); len(faults) == 0 {
+					t.Errorf("%q is taken with %s at %d", sql, hidden, token.Start)
+				}
+			}
+		}
+	})
 }

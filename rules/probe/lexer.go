@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -79,6 +80,8 @@ func (l *lexer) next() bool {
 		l.pos += size
 	case (r == 'E' || r == 'e') && strings.HasPrefix(rest[1:], "'"):
 		l.emit(String, l.escaped(rest))
+	case (r == 'U' || r == 'u') && (strings.HasPrefix(rest[1:], "&'") || strings.HasPrefix(rest[1:], `&"`)):
+		l.unicode(rest)
 	case r == '\'':
 		l.emit(String, l.until(rest, '\'', "text"))
 	case r == '"' || r == '`':
@@ -91,7 +94,7 @@ func (l *lexer) next() bool {
 		l.fault(l.pos, CodeParameter, "a parameter by position", "write parameters as :name")
 		l.emit(Symbol, 1)
 	case isDigit(rest[0]):
-		l.emit(Number, numberLength(rest))
+		l.number(rest)
 	case isWordRune(r):
 		l.emit(Word, wordLength(rest))
 	case strings.HasPrefix(rest, `\:`):
@@ -127,7 +130,7 @@ func (l *lexer) skipLine(rest string) {
 }
 
 func (l *lexer) skipComment(rest string) {
-	if strings.HasPrefix(rest, "/*!") || strings.HasPrefix(rest, "/*M!") {
+	if strings.HasPrefix(rest, "/*!") || strings.HasPrefix(rest, "/*M!") || strings.HasPrefix(rest, "/*m!") {
 		l.fault(l.pos, CodeNotSelect, "a comment that MySQL or MariaDB runs as SQL", "remove the ! after /*")
 	}
 	depth, i := 1, 2
@@ -179,6 +182,16 @@ func (l *lexer) escaped(rest string) int {
 	}
 	l.fault(l.pos, CodeUnterminated, "a text that is never closed", "")
 	return len(rest)
+}
+
+// unicode reads U&"…" or U&'…' and refuses it: its escapes can spell any name, so that nobody sees which function is called.
+func (l *lexer) unicode(rest string) {
+	kind, what := String, "text"
+	if rest[2] == '"' {
+		kind, what = Quoted, "name"
+	}
+	l.fault(l.pos, CodeEscaped, "a "+what+" with Unicode escapes hides what it says", "write the characters themselves, without U&")
+	l.emit(kind, len("U&")+l.until(rest[len("U&"):], rest[2], what))
 }
 
 // dollarTag returns the $tag$ that starts rest, or "".
@@ -257,6 +270,18 @@ func wordLength(s string) int {
 		}
 	}
 	return len(s)
+}
+
+// written is a number in every form that a database has; 1.5d and 1f are Oracle's.
+var written = regexp.MustCompile(`(?i)^(0x[0-9a-f_]+|0o[0-7_]+|0b[01_]+|[0-9][0-9_]*(\.[0-9_]*)?(e[+-]?[0-9_]+)?[df]?)$`)
+
+// number reads a number. Letters behind it are refused: some databases end the number there, and read 1INTO as 1 INTO.
+func (l *lexer) number(rest string) {
+	length := numberLength(rest)
+	if !written.MatchString(rest[:length]) {
+		l.fault(l.pos, CodeNotSelect, "letters right after a number", "write a blank between them; a name that begins with a digit goes in double quotes")
+	}
+	l.emit(Number, length)
 }
 
 // numberLength reads 12, 1.5, 1e-3 and 0x1f; a letter glued to a number belongs to it.

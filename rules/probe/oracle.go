@@ -22,13 +22,13 @@ func Oracle(sql string) []Fault {
 		case t.Is(";"):
 			c.fault(t, CodeNotSelect, "Oracle does not take the semicolon at the end", "remove it")
 		case t.Is("@"):
-			c.fault(t, elsewhere.code, "a database link "+elsewhere.does, elsewhere.hint)
+			c.fault(t, elsewhere.Code, "a database link "+elsewhere.Does, elsewhere.Hint)
 		case t.Kind == Word && before.Is("with") && (name == "function" || name == "procedure"):
-			c.fault(t, hidden.code, strings.ToUpper(name)+" "+hidden.does, "leave it out")
+			c.fault(t, hidden.Code, strings.ToUpper(name)+" "+hidden.Does, "leave it out")
 		case t.Kind == Word && before.Is(".") && (name == "nextval" || name == "currval"):
-			c.fault(t, sequence.code, strings.ToUpper(name)+" "+sequence.does, "leave it out")
+			c.fault(t, sequence.Code, strings.ToUpper(name)+" "+sequence.Does, "leave it out")
 		case t.Kind == Word && next.Is(".") && oraclePackages[name]:
-			c.fault(t, server.code, strings.ToUpper(name)+" "+server.does, server.hint)
+			c.fault(t, server.Code, strings.ToUpper(name)+" "+server.Does, server.Hint)
 		}
 	}
 	c.nested(from, len(sql))

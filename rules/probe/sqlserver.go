@@ -35,9 +35,9 @@ func (c *checker) serverWord(i int, t Token) {
 	case serverStatements[name]:
 		c.fault(t, CodeSeveral, strings.ToUpper(name)+" begins a statement in SQL Server", "one probe is one SELECT; a column of that name goes in double quotes")
 	case name == "next" && next.Is("value"):
-		c.fault(t, sequence.code, "NEXT VALUE FOR "+sequence.does, "leave it out")
+		c.fault(t, sequence.Code, "NEXT VALUE FOR "+sequence.Does, "leave it out")
 	case name == "openrowset" || name == "openquery" || name == "opendatasource":
-		c.fault(t, elsewhere.code, strings.ToUpper(name)+" "+elsewhere.does, elsewhere.hint)
+		c.fault(t, elsewhere.Code, strings.ToUpper(name)+" "+elsewhere.Does, elsewhere.Hint)
 	case lockHints[name] && (before.Is("(") || before.Is(",")) && (next.Is(")") || next.Is(",")):
 		c.fault(t, CodeLocks, strings.ToUpper(name)+" takes locks that a read does not need", "leave it out")
 	}

@@ -33,7 +33,7 @@ func Builtin(name string) bool {
 // Fault is something in the SQL that keeps it from being a probe.
 type Fault struct {
 	Offset  int    // where it stands, in characters from the start of the text
-	Code    string // stable: sql_empty, sql_unterminated, sql_several_statements, sql_not_select, sql_writes, sql_locks, sql_session, sql_function, sql_parameter
+	Code    string // stable: sql_empty, sql_unterminated, sql_several_statements, sql_not_select, sql_writes, sql_locks, sql_session, sql_function, sql_parameter, sql_escaped
 	Message string
 	Hint    string // the way out; "" where the message says it
 }
@@ -49,4 +49,5 @@ const (
 	CodeSession      = "sql_session"
 	CodeFunction     = "sql_function"
 	CodeParameter    = "sql_parameter"
+	CodeEscaped      = "sql_escaped"
 )
