@@ -17,6 +17,8 @@ const (
 	CodeTooLarge    Code = "probe_too_large"    // a value or a row has more bytes than the source takes
 	CodeFailed      Code = "probe_failed"       // anything else that the database reports
 	CodeTable       Code = "table_unknown"      // the catalogue has no such table
+	CodeFunction    Code = "probe_function"     // a function that may do more than read
+	CodeUnresolved  Code = "probe_unresolved"   // the database does not say which functions the statement calls
 	CodeStage       Code = "table_not_staged"   // a table of a session cannot be set up
 )
 

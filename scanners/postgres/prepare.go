@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -29,6 +30,10 @@ type prepared struct {
 	typeOIDs  []uint32
 	decoders  []decoder
 	formats   []int16 // of the result: 1 = binary, 0 = text
+
+	calls   []string     // what state.sql is asked with
+	state   string       // of what the statement was resolved to
+	watched atomic.Int64 // when the state was the same last, in ns of Unix time
 }
 
 // Prepare has the database parse the statement, without running it.
@@ -52,13 +57,9 @@ func (s *Source) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.P
 func (s *Source) prepare(ctx context.Context, conn *pgconn.PgConn, stmt *probe.Statement) (*prepared, error) {
 	p := &prepared{source: s}
 	p.sql, p.order = stmt.Render(probe.Dollar)
-	described, err := conn.Prepare(ctx, "", p.sql, nil)
+	described, calls, err := s.describe(ctx, conn, stmt, p.sql)
 	if err != nil {
-		mapped := s.mapError(ctx, err, p.sql)
-		if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && pgErr.Position > 0 {
-			mapped.At = stmt.Place(probe.Dollar, int(pgErr.Position))
-		}
-		return nil, mapped
+		return nil, err
 	}
 	if len(described.ParamOIDs) != len(p.order) {
 		return nil, &scanners.Error{
@@ -74,7 +75,7 @@ func (s *Source) prepare(ctx context.Context, conn *pgconn.PgConn, stmt *probe.S
 	if err := scanners.Fold(p.columns); err != nil {
 		return nil, err
 	}
-	return p, nil
+	return p, p.watch(ctx, conn, calls)
 }
 
 // Columns returns the columns of the result.

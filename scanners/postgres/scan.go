@@ -30,6 +30,9 @@ func (p *prepared) Scan(ctx context.Context, req scanners.Request, visit func(*r
 	ctx, cancel := context.WithTimeout(ctx, timeout+deadlineGrace)
 	defer cancel()
 
+	if err := p.unchanged(ctx, conn.Conn().PgConn()); err != nil {
+		return scanners.Result{}, err
+	}
 	reader := conn.Conn().PgConn().ExecParams(ctx, p.sql, args, p.paramOIDs, nil, p.formats)
 	result, visitErr := p.read(reader, req.MaxRows, visit)
 	if visitErr != nil || result.More {

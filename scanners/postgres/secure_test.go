@@ -3,6 +3,7 @@ package postgres
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -31,6 +32,7 @@ func TestSecondLock(t *testing.T) {
 
 	scan := func(sql string) error {
 		p := &prepared{source: s, tx: s, sql: sql}
+		p.watched.Store(time.Now().UnixNano())
 		_, err := p.Scan(t.Context(), scanners.Request{}, func(*row.Row) error { return nil })
 		return err
 	}

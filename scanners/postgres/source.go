@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -28,6 +29,7 @@ type Config struct {
 	MaxConnections   int           // scans at once; others wait. 0 = 4
 	StatementTimeout time.Duration // of a scan without a timeout of its own, and of Prepare. 0 = 30s
 	Limits           scanners.Limits
+	Functions        scanners.Functions
 }
 
 // Source is a PostgreSQL database.
@@ -37,6 +39,9 @@ type Source struct {
 	limits   scanners.Limits
 	password string // kept to take it out of messages
 	timezone bool   // the URL sets the session's time zone
+
+	functions scanners.Functions
+	known     sync.Map // OIDs of PostgreSQL's own functions that are for probes
 }
 
 // Open makes a source. It connects when it is first used, so only a URL that cannot be read is an error. The error
@@ -55,7 +60,7 @@ func Open(ctx context.Context, config Config) (*Source, error) {
 	if config.MaxConnections > 0 {
 		poolConfig.MaxConns = int32(min(config.MaxConnections, 1000))
 	}
-	s := &Source{timeout: config.StatementTimeout, limits: config.Limits.WithDefaults(), password: poolConfig.ConnConfig.Password}
+	s := &Source{timeout: config.StatementTimeout, limits: config.Limits.WithDefaults(), password: poolConfig.ConnConfig.Password, functions: config.Functions}
 	poolConfig.ConnConfig.BuildFrontend = newFrontend(s.limits)
 	if s.timeout <= 0 {
 		s.timeout = defaultStatementTimeout
@@ -65,6 +70,7 @@ func Open(ctx context.Context, config Config) (*Source, error) {
 	}
 	params := poolConfig.ConnConfig.RuntimeParams
 	s.timezone = params["timezone"] != "" || params["TimeZone"] != ""
+	poolConfig.ConnConfig.OnNotice = hear
 	params["client_encoding"] = "UTF8" // whatever the database's own is
 	if params["application_name"] == "" {
 		params["application_name"] = "tallyman"
