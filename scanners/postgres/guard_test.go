@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -216,6 +217,32 @@ func TestWhatReadsPasses(t *testing.T) {
 		"SELECT \":funcid\" AS \":funcid 1598\", '{' AS \"}{\", 1 AS \"x\\\" FROM (SELECT 1 AS \":funcid\") AS \":relid\"",
 	} {
 		if _, err := s.Prepare(t.Context(), scannertest.Parse(t, sql)); err != nil {
+			t.Errorf("%s\n  %v", sql, err)
+		}
+	}
+}
+
+// TestNewerSQLPasses holds what only later versions have.
+func TestNewerSQLPasses(t *testing.T) {
+	t.Parallel()
+	x := newSite(t)
+	s := x.open(t)
+	version, err := strconv.Atoi(scannertest.One(t, s, "SELECT current_setting('server_version_num')::int / 10000 AS v", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for sql, since := range map[string]int{
+		"WITH RECURSIVE q (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM q) SEARCH DEPTH FIRST BY n SET o CYCLE n SET c USING p SELECT n FROM q":                                     14,
+		"SELECT ('{\"a\": 1}'::jsonb)['a']::text AS a, '{[1,3)}'::int4multirange::text AS m":                                                                                       14,
+		"SELECT json_object('a': 1)::text AS a, json_array(1, 2)::text AS b, json_arrayagg(sku)::text AS c, json_objectagg(sku: qty)::text AS d, '{}' IS JSON AS e FROM bin_stock": 16,
+		"SELECT json_value('{}'::jsonb, '$.a' RETURNING int DEFAULT 1 ON EMPTY) AS a, json_query('{}'::jsonb, '$')::text AS b, json_exists('{}'::jsonb, '$.a') AS c":               17,
+		"SELECT a, z FROM json_table('[1]'::jsonb, '$[*]' COLUMNS (a int PATH '$', NESTED PATH '$.b[*]' COLUMNS (z text PATH '$'), NESTED PATH '$.c' COLUMNS (y int PATH '$')))":   17,
+		"SELECT uuidv7()::text AS u": 18,
+	} {
+		if version < since {
+			continue
+		}
+		if _, err := s.Prepare(t.Context(), scannertest.Parse(t, strings.ReplaceAll(strings.ReplaceAll(sql, "('a': ", `('a'\: `), "(sku: ", `(sku\: `))); err != nil {
 			t.Errorf("%s\n  %v", sql, err)
 		}
 	}
