@@ -80,7 +80,7 @@ func openNamed(ctx context.Context, cfg *config.Config, name string) (scanners.S
 	if err := cfg.Need("sources", name); err != nil {
 		return nil, err
 	}
-	source, err := openSource(ctx, cfg.Sources[name])
+	source, err := openSource(ctx, name, cfg.Sources[name])
 	if err != nil {
 		return nil, fmt.Errorf("open source %s: %w", name, err)
 	}

@@ -78,7 +78,7 @@ func (s *sourceCheck) run(ctx context.Context, cfg *config.Config) {
 		return
 	}
 	configured := cfg.Sources[s.name]
-	source, err := openSource(ctx, configured)
+	source, err := openSource(ctx, s.name, configured)
 	if err == nil {
 		defer func() { _ = source.Close() }()
 		reach, done := context.WithTimeout(ctx, reachTimeout)

@@ -38,7 +38,7 @@ func OpenRuleMaker(ctx context.Context, cfg *config.Config, source string) (*Rul
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
-	open, err := openSource(ctx, cfg.Sources[source])
+	open, err := openSource(ctx, source, cfg.Sources[source])
 	if err != nil {
 		return nil, fmt.Errorf("open source %s: %w", source, err)
 	}

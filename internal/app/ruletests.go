@@ -64,7 +64,7 @@ func testDatabase(ctx context.Context, cfg *config.Config, name string) (ruletes
 	if err := cfg.Need("sources", name); err != nil {
 		return nil, err
 	}
-	source, err := openSource(ctx, cfg.Sources[name])
+	source, err := openSource(ctx, name, cfg.Sources[name])
 	if err != nil {
 		return nil, fmt.Errorf("open source %s: %w", name, err)
 	}

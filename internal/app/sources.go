@@ -23,7 +23,7 @@ type source struct {
 func openSources(ctx context.Context, configured map[string]config.Source) (map[string]*source, error) {
 	open := map[string]*source{}
 	for name, c := range configured {
-		s, err := openSource(ctx, c)
+		s, err := openSource(ctx, name, c)
 		if err != nil {
 			for _, other := range open {
 				_ = other.Close() // the first error is the one to tell
@@ -35,28 +35,34 @@ func openSources(ctx context.Context, configured map[string]config.Source) (map[
 	return open, nil
 }
 
-func openSource(ctx context.Context, c config.Source) (scanners.Source, error) {
+func openSource(ctx context.Context, name string, c config.Source) (scanners.Source, error) {
+	functions := scanners.Functions{Source: name, Allowed: c.Functions}
 	limits := scanners.Limits{Cell: c.MaxCellBytes, Row: c.MaxRowBytes}
 	switch c.Driver {
 	case config.Postgres:
 		return postgres.Open(ctx, postgres.Config{
 			URL: c.URL.Reveal(), MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout, Limits: limits,
+			Functions: functions,
 		})
 	case config.MySQL:
 		return mysql.Open(mysql.Config{
 			URL: c.URL.Reveal(), MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout, Limits: limits,
+			Functions: functions,
 		})
 	case config.SQLServer:
 		return sqlserver.Open(sqlserver.Config{
 			URL: c.URL.Reveal(), MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout, Limits: limits,
+			Functions: functions,
 		})
 	case config.Oracle:
 		return oracle.Open(oracle.Config{
 			URL: c.URL.Reveal(), MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout, Limits: limits,
+			Functions: functions,
 		})
 	case config.SQLite:
 		return sqlite.Open(sqlite.Config{
 			URL: "sqlite:" + c.Path, MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout, Limits: limits,
+			Functions: functions,
 		})
 	default:
 		return nil, fmt.Errorf("there is no driver %q", c.Driver)

@@ -65,6 +65,9 @@ func TestBadConfigurations(t *testing.T) {
 			name: "cell above row", text: `sources: {wms: {driver: sqlite, url: "sqlite:x", max_cell_bytes: 5000000}}`,
 			want: []string{":1:66: out_of_range: sources.wms.max_cell_bytes is 5000000, more than the 4194304 of a whole row"}, hint: "raise max_row_bytes too",
 		},
+		{name: "functions by wildcard", text: `sources: {wms: {driver: sqlite, url: "sqlite:x", functions: ["wms.*", "pg_%", random, 'a."B c"', "f()", ""]}}`, want: []string{
+			`bad_name: sources.wms.functions: "wms.*" is no name of a function`, `"pg_%" is no name`, `"f()" is no name`, `"" is no name`,
+		}},
 		{name: "half a connection", text: `sources: {wms: {driver: sqlite, url: "sqlite:x", max_connections: 0.5}}`, want: []string{"wrong_type"}},
 		{name: "name of a source", text: `sources: {"a b": {driver: sqlite, url: "sqlite:x"}}`, want: []string{`:1:11: bad_name: "a b" cannot be a name`}},
 		{name: "unknown sink", text: "sinks: {q: {type: inbux, lease: 60s}}", want: []string{"unknown_value: sinks.q.type"}, hint: `did you mean "inbox"?`},

@@ -128,7 +128,21 @@ const (
 	mostRowBytes   = 1 << 30
 )
 
+// functionPattern is the name of one function, with its schema where it has one; a part with other characters is in double quotes. There are no wildcards: what
+// a probe may call is named exactly.
+var functionPattern = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_$]*|"[^"]+")(\.([A-Za-z_][A-Za-z0-9_$]*|"[^"]+")){0,2}$`)
+
+func (d *decoder) checkFunctions(at path, names []string) {
+	for i, name := range names {
+		if !functionPattern.MatchString(name) {
+			d.fail(at.to(strconv.Itoa(i)), CodeName, fmt.Sprintf("%s: %q is no name of a function", at, name),
+				"name, or schema.name, as the refusal of the probe prints the name; no wildcards")
+		}
+	}
+}
+
 func (d *decoder) checkSource(at path, s *Source) {
+	d.checkFunctions(at.to("functions"), s.Functions)
 	url := at.to("url")
 	u := s.URL.Reveal()
 	switch s.Driver {

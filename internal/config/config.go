@@ -59,6 +59,7 @@ type Source struct {
 	StatementTimeout time.Duration // what a probe without a timeout of its own gets
 	MaxCellBytes     int           // of one value of a row
 	MaxRowBytes      int           // of all values of a row together
+	Functions        []string      // that probes may call though they may do more than read: name of the database's own, schema.name of others
 }
 
 // Subscription is (type, warehouse or "*") → subscriber.

@@ -67,6 +67,7 @@ func sourceField(sources map[string]Source, name string) field {
 			"statement_timeout": duration(&s.StatementTimeout, time.Millisecond),
 			"max_cell_bytes":    number(&s.MaxCellBytes, leastCellBytes),
 			"max_row_bytes":     numberUpTo(&s.MaxRowBytes, mostRowBytes),
+			"functions":         texts(&s.Functions),
 		})(d, at, v)
 		if !d.bad(at) {
 			d.checkSource(at, &s)

@@ -4,11 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"reflect"
+	"slices"
+	"strings"
 
 	"modernc.org/libc"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"tallyman/rules/probe"
 	"tallyman/scanners"
 )
 
@@ -17,6 +20,9 @@ type connection struct {
 	sql    *sql.Conn
 	handle uintptr // SQLite's own
 	kept   bool    // by a session, which closes it itself
+
+	functions scanners.Functions
+	refused   []scanners.Call // functions that a statement would call and may not, since forget
 }
 
 // find finds the handle. The driver interrupts a statement only until its first row. Between rows it can work as long, so we
@@ -38,7 +44,10 @@ func (c *connection) secure(ctx context.Context, hidden func(table string) bool)
 		if !ok {
 			return errDriver
 		}
-		return authorizer.RegisterAuthorizer(func(action sqlite.AuthorizerActionCode, arg1, _, database, _ string) sqlite.AuthorizerReturnCode {
+		return authorizer.RegisterAuthorizer(func(action sqlite.AuthorizerActionCode, arg1, arg2, database, _ string) sqlite.AuthorizerReturnCode {
+			if action == sqlite.AuthFunction && c.refuses(arg2) {
+				return sqlite.AuthorizerDeny
+			}
 			if action == sqlite.AuthRead && database == "main" && hidden != nil && hidden(arg1) {
 				return sqlite.AuthorizerDeny
 			}
@@ -49,6 +58,28 @@ func (c *connection) secure(ctx context.Context, hidden func(table string) bool)
 		return mapError(ctx, err, scanners.CodeFailed)
 	}
 	return nil
+}
+
+// refuses tells whether a statement may not call the function, and remembers the function for the error.
+func (c *connection) refuses(name string) bool {
+	name = strings.ToLower(name)
+	why, found := probe.Refuse(name)
+	if !found && loads[name] {
+		why, found = probe.Refusal{Does: "reaches files or other programs"}, true
+	}
+	if !found || c.functions.Allows(name) {
+		return false
+	}
+	if !slices.ContainsFunc(c.refused, func(call scanners.Call) bool { return call.Name == name }) {
+		c.refused = append(c.refused, scanners.Call{Name: name, Why: why.Does, Hint: why.Hint})
+	}
+	return true
+}
+
+// loads holds functions of SQLite's shell and extensions that do more than calculate, beside those that no database's probes may call. This driver has none of
+// them; a later version of the driver may.
+var loads = map[string]bool{
+	"edit": true, "eval": true, "zipfile": true, "fts5": true, "fts5_tokenizer": true, "sqlite_log": true,
 }
 
 // readsOnly is asked for everything that a statement would do, when it is compiled.

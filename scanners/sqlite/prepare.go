@@ -55,7 +55,12 @@ func (s *Source) prepare(ctx context.Context, on connector, stmt *probe.Statemen
 			return nil, err
 		}
 	}
-	if err := p.describe(d); err != nil {
+	conn.refused = nil
+	err = p.describe(d)
+	if refused := s.functions.Refuse(stmt, conn.refused); refused != nil {
+		return nil, refused
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := scanners.Fold(p.columns); err != nil {

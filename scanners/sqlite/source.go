@@ -31,6 +31,7 @@ type Config struct {
 	MaxConnections   int           // scans at once; others wait. 0 = 4
 	StatementTimeout time.Duration // of a scan without a timeout of its own, and of Prepare. 0 = 30s
 	Limits           scanners.Limits
+	Functions        scanners.Functions
 }
 
 // Source is a SQLite file.
@@ -39,6 +40,8 @@ type Source struct {
 	path    string // "" in memory
 	timeout time.Duration
 	limits  scanners.Limits
+
+	functions scanners.Functions
 }
 
 // Open makes a source. The file is opened when it is first used, and never created.
@@ -70,7 +73,7 @@ func Open(config Config) (*Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up SQLite: %w", err)
 	}
-	s := &Source{db: sql.OpenDB(connector), path: path, timeout: config.StatementTimeout, limits: config.Limits.WithDefaults()}
+	s := &Source{db: sql.OpenDB(connector), path: path, timeout: config.StatementTimeout, limits: config.Limits.WithDefaults(), functions: config.Functions}
 	if s.timeout <= 0 {
 		s.timeout = defaultStatementTimeout
 	}
@@ -123,7 +126,7 @@ func (s *Source) open(ctx context.Context) (*connection, error) {
 	if err != nil {
 		return nil, mapError(ctx, err, scanners.CodeFailed)
 	}
-	c := &connection{sql: conn}
+	c := &connection{sql: conn, functions: s.functions}
 	if err := conn.Raw(c.find); err != nil {
 		c.close()
 		return nil, mapError(ctx, err, scanners.CodeFailed)
