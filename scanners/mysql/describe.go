@@ -31,6 +31,9 @@ func (t *transaction) Describe(ctx context.Context, stmt *probe.Statement, sql s
 	if err := sqldb.Refuse(stmt, probe.MySQL(stmt.Text)); err != nil {
 		return nil, err
 	}
+	if err := t.functions(ctx, stmt); err != nil {
+		return nil, err
+	}
 	fields, params, err := t.fields(ctx, sql)
 	if err != nil {
 		return nil, t.dialect.prepareError(err, stmt, sql)

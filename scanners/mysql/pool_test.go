@@ -52,7 +52,7 @@ func TestNothingRunsOn(t *testing.T) {
 func TestClientClock(t *testing.T) {
 	t.Parallel()
 	d := testenv.MariaDB(t)
-	exec(t, d, "CREATE FUNCTION slow() RETURNS int BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END; DO SLEEP(1000); RETURN 1; END")
+	exec(t, d, "CREATE FUNCTION slow() RETURNS int READS SQL DATA BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END; DO SLEEP(1000); RETURN 1; END")
 	s := open(t, mysql.Config{URL: d.URL(), MaxConnections: 1})
 	start := time.Now()
 	_, err := prepare(t, s, "SELECT slow() AS n").Scan(t.Context(), scanners.Request{Timeout: 100 * time.Millisecond}, ignore)

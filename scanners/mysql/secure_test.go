@@ -100,7 +100,7 @@ func TestSessionFunctions(t *testing.T) {
 	d := testenv.MariaDB(t)
 	exec(t, d, `CREATE FUNCTION remember() RETURNS int BEGIN SET @seen = COALESCE(@seen, 0) + 1; RETURN @seen; END;
 		CREATE FUNCTION stash() RETURNS int BEGIN CREATE TEMPORARY TABLE IF NOT EXISTS stashed (id int); INSERT INTO stashed VALUES (1); RETURN (SELECT count(*) FROM stashed); END`)
-	s := open(t, mysql.Config{URL: d.URL(), MaxConnections: 1})
+	s := open(t, mysql.Config{URL: d.URL(), MaxConnections: 1, Functions: allowed(d.Name+".remember", d.Name+".stash")})
 	for range 3 {
 		if got := one(t, s, "SELECT remember() AS n"); got != "1" {
 			t.Errorf("the session remembers %s", got)
@@ -117,7 +117,7 @@ func TestStagedTableIsWritten(t *testing.T) {
 	d := testenv.MariaDB(t)
 	exec(t, d, `CREATE TABLE bins (id int); INSERT INTO bins VALUES (1), (2), (3);
 		CREATE FUNCTION clear() RETURNS int MODIFIES SQL DATA BEGIN DELETE FROM bins; RETURN 1; END`)
-	s := open(t, mysql.Config{URL: d.URL(), MaxConnections: 2})
+	s := open(t, mysql.Config{URL: d.URL(), MaxConnections: 2, Functions: allowed(d.Name + ".clear")})
 	x, err := s.Session(t.Context(), []scanners.Staged{{Table: "bins", Columns: []row.Column{{Name: "id", Kind: row.Int}}, Rows: [][]row.Value{{row.IntOf(7)}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +139,7 @@ func TestSnapshotOutlivesAStop(t *testing.T) {
 	t.Parallel()
 	d := testenv.MariaDB(t)
 	exec(t, d, "CREATE TABLE bins (id int); INSERT INTO bins VALUES (1), (2), (3)")
-	s := open(t, mysql.Config{URL: d.URL(), MaxConnections: 2})
+	s := open(t, mysql.Config{URL: d.URL(), MaxConnections: 2, Functions: allowed("sleep")})
 	x, err := s.Session(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)

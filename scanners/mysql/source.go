@@ -4,10 +4,12 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
 
+	"tallyman/scanners"
 	"tallyman/scanners/sqldb"
 )
 
@@ -38,7 +40,10 @@ func Open(config Config) (*Source, error) {
 		}
 		return connector
 	})
-	d := &dialect{connector: connector, database: a.driver.DBName, location: a.location, zone: a.zone}
+	d := &dialect{connector: connector, database: a.driver.DBName, location: a.location, zone: a.zone, functions: scanners.Functions{Source: config.Functions.Source}}
+	for _, name := range config.Functions.Allowed {
+		d.functions.Allowed = append(d.functions.Allowed, strings.ToLower(name))
+	}
 	return &Source{
 		dialect: d,
 		Source: sqldb.New(sqldb.Config{
@@ -63,6 +68,7 @@ type dialect struct {
 	database  string
 	location  *time.Location
 	zone      string
+	functions scanners.Functions // by names in lower case
 }
 
 // kill sends KILL on a connection of its own: the pool's may all be in use. What fails is left to the server's clock.

@@ -1,0 +1,147 @@
+package mysql
+
+import (
+	"context"
+	_ "embed"
+	"slices"
+	"strings"
+
+	"tallyman/rules/probe"
+	"tallyman/scanners"
+)
+
+var (
+	//go:embed routines.sql
+	routinesSQL string
+	//go:embed definitions.sql
+	definitionsSQL string
+)
+
+// mostNames is how many names of a text are looked up at a time.
+const mostNames = 500
+
+// calls is what a statement calls: its text says, and the definitions of the views that it reads, as far as the user may see them. The server
+// does not tell it in any better way.
+type calls struct {
+	t         *transaction
+	functions scanners.Functions
+	seen      map[relation]bool // views and functions
+	refused   []scanners.Call
+}
+
+// functions refuses a statement that calls a function which may do more than read. It is asked before the server prepares the statement.
+func (t *transaction) functions(ctx context.Context, stmt *probe.Statement) error {
+	c := &calls{t: t, functions: t.dialect.functions, seen: map[relation]bool{}}
+	if err := c.look(ctx, stmt.Text, strings.ToLower(t.dialect.database)); err != nil {
+		return err
+	}
+	return c.functions.Refuse(stmt, c.refused)
+}
+
+// look judges the functions that the text calls, and looks into the views that it names. A name without a database is of home.
+func (c *calls) look(ctx context.Context, text, home string) error {
+	var called, named []relation
+	tokens, _ := probe.Lex(text)
+	for i, token := range tokens {
+		name := relation{database: home, table: strings.ToLower(token.Name())}
+		if name.table == "" {
+			continue
+		}
+		qualified := i >= 2 && tokens[i-1].Is(".") && tokens[i-2].Name() != ""
+		if qualified {
+			name.database = strings.ToLower(tokens[i-2].Name())
+		}
+		if c.seen[name] {
+			continue
+		}
+		c.seen[name] = true
+		named = append(named, name)
+		if i+1 < len(tokens) && tokens[i+1].Is("(") {
+			called = append(called, name)
+			if !qualified {
+				c.builtin(name.table)
+			}
+		}
+	}
+	if err := c.stored(ctx, called); err != nil {
+		return err
+	}
+	return c.views(ctx, named)
+}
+
+// builtin judges a function of the server itself.
+func (c *calls) builtin(name string) {
+	why, found := probe.Refuse(name)
+	if waits[name] {
+		why, found = probe.Refusal{Does: "waits, and holds its connection"}, true
+	}
+	if found {
+		c.refuse(scanners.Call{Name: name, Why: why.Does, Hint: why.Hint})
+	}
+}
+
+func (c *calls) refuse(call scanners.Call) {
+	if !c.functions.Allows(call.Name) {
+		c.refused = append(c.refused, call)
+	}
+}
+
+// waits holds the server's functions that do nothing but wait, or keep it busy.
+var waits = map[string]bool{
+	"sleep": true, "benchmark": true, "master_pos_wait": true, "source_pos_wait": true, "master_gtid_wait": true,
+	"wait_for_executed_gtid_set": true, "wait_until_sql_thread_after_gtids": true,
+}
+
+// stored judges the functions among the names that are stored in a database, by what they say of themselves.
+func (c *calls) stored(ctx context.Context, called []relation) error {
+	found, err := c.find(ctx, routinesSQL, called)
+	for _, values := range found {
+		call := scanners.Call{Name: strings.ToLower(values[0] + "." + values[1])}
+		switch access := values[2]; access {
+		case "READS SQL DATA", "NO SQL":
+			continue
+		case "MODIFIES SQL DATA":
+			call.Why = "says of itself that it MODIFIES SQL DATA"
+		default:
+			call.Why = "does not say of itself that it only reads"
+			call.Hint = "ALTER FUNCTION " + call.Name + " READS SQL DATA"
+		}
+		c.refuse(call)
+	}
+	return err
+}
+
+// views looks into the views among the names.
+func (c *calls) views(ctx context.Context, named []relation) error {
+	found, err := c.find(ctx, definitionsSQL, named)
+	if err != nil {
+		return err
+	}
+	for _, values := range found {
+		if err := c.look(ctx, values[2], strings.ToLower(values[0])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// find asks the catalogue for the names, and returns the rows that are of one of them.
+func (c *calls) find(ctx context.Context, query string, names []relation) ([][]string, error) {
+	var found [][]string
+	for some := range slices.Chunk(names, mostNames) {
+		args := make([]any, len(some))
+		for i, name := range some {
+			args[i] = name.table
+		}
+		rows, err := c.t.texts(ctx, strings.Replace(query, "(?)", "(?"+strings.Repeat(", ?", len(some)-1)+")", 1), args...)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			if slices.Contains(some, relation{database: strings.ToLower(row[0]), table: strings.ToLower(row[1])}) {
+				found = append(found, row)
+			}
+		}
+	}
+	return found, nil
+}

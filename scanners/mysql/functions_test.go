@@ -1,0 +1,81 @@
+package mysql_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"tallyman/internal/testenv"
+	"tallyman/rules/probe"
+	"tallyman/scanners"
+	"tallyman/scanners/mysql"
+)
+
+func allowed(names ...string) scanners.Functions { return scanners.Functions{Allowed: names} }
+
+// TestFunctions has Prepare look at what a probe calls: the server's functions by their names, stored ones by what they say of themselves, and both behind views.
+func TestFunctions(t *testing.T) {
+	t.Parallel()
+	d := testenv.MariaDB(t)
+	exec(t, d, `CREATE TABLE bins (id int); CREATE FUNCTION plain() RETURNS int RETURN 1; CREATE FUNCTION looks() RETURNS int READS SQL DATA RETURN (SELECT count(*) FROM bins);
+		CREATE FUNCTION none() RETURNS int NO SQL RETURN 1; CREATE FUNCTION writes() RETURNS int MODIFIES SQL DATA BEGIN INSERT INTO bins VALUES (1); RETURN 1; END;
+		CREATE VIEW sleepy AS SELECT id, SLEEP(0) AS n FROM bins; CREATE VIEW nested AS SELECT id FROM sleepy; CREATE VIEW stored AS SELECT plain() AS n;
+		CREATE VIEW calm AS SELECT id, looks() AS n, RAND() AS r, UUID() AS u FROM bins`)
+	for sql, says := range map[string]string{
+		"SELECT SLEEP(0) AS n":                              "sleep, which waits, and holds its connection",
+		"SELECT `sleep`(0) AS n":                            "sleep",
+		"SELECT BENCHMARK(1, 1) AS n":                       "benchmark",
+		"SELECT MASTER_GTID_WAIT('0-1-1', 0) AS n":          "master_gtid_wait",
+		"SELECT plain() AS n":                               d.Name + ".plain, which does not say of itself that it only reads",
+		"SELECT PLAIN() AS n":                               "ALTER FUNCTION " + d.Name + ".plain READS SQL DATA",
+		"SELECT " + d.Name + ".plain() AS n":                "sources.wms with the line: functions: [" + d.Name + ".plain]",
+		"SELECT \"plain\" () AS n":                          d.Name + ".plain",
+		"SELECT writes() AS n":                              "writes, which says of itself that it MODIFIES SQL DATA",
+		"SELECT id FROM sleepy":                             "sleep",
+		"SELECT id FROM nested":                             "sleep",
+		"SELECT id FROM " + d.Name + ".nested AS x":         "sleep",
+		"SELECT n FROM stored":                              d.Name + ".plain",
+		"SELECT looks() AS n, none() AS m, NOW() AS t":      "",
+		"SELECT id, n, r FROM calm":                         "",
+		"SELECT sleep AS n FROM (SELECT 1 AS sleep) AS s":   "",
+		"SELECT COUNT(*) AS n FROM bins WHERE id IN (1, 2)": "",
+	} {
+		s := open(t, mysql.Config{URL: d.URL(), Functions: scanners.Functions{Source: "wms"}})
+		stmt, faults := probe.Parse(sql)
+		if len(faults) > 0 {
+			t.Fatal(faults)
+		}
+		_, err := s.Prepare(t.Context(), stmt)
+		if says == "" {
+			if err != nil {
+				t.Errorf("%s: %v", sql, err)
+			}
+			continue
+		}
+		wantCode(t, sql, err, scanners.CodeFunction, says)
+	}
+	s := open(t, mysql.Config{URL: d.URL(), Functions: allowed(strings.ToUpper(d.Name)+".Plain", "SLEEP")})
+	prepare(t, s, "SELECT plain() + SLEEP(0) AS n")
+}
+
+// TestFunctionsOfReader asks as the user that docs/operations.md recommends: a view of which the user may not see the definition passes, since the server tells nothing of it.
+func TestFunctionsOfReader(t *testing.T) {
+	t.Parallel()
+	d := testenv.MariaDB(t)
+	user := "reader_" + d.Name
+	exec(t, d, "CREATE TABLE bins (id int); CREATE FUNCTION plain() RETURNS int RETURN 1; CREATE VIEW stored AS SELECT plain() AS n; CREATE USER "+user+" IDENTIFIED BY 'x'; "+
+		"GRANT SELECT ON "+d.Name+".bins TO "+user+"; GRANT SELECT ON "+d.Name+".stored TO "+user)
+	t.Cleanup(func() { exec(t, d, "DROP USER "+user) })
+	u, err := url.Parse(d.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.UserPassword(user, "x")
+	s := open(t, mysql.Config{URL: u.String()})
+	prepare(t, s, "SELECT id FROM bins")
+	prepare(t, s, "SELECT n FROM stored")
+	exec(t, d, "GRANT SHOW VIEW ON "+d.Name+".* TO "+user+"; GRANT EXECUTE ON FUNCTION "+d.Name+".plain TO "+user)
+	stmt, _ := probe.Parse("SELECT n FROM stored")
+	_, err = s.Prepare(t.Context(), stmt)
+	wantCode(t, "with SHOW VIEW", err, scanners.CodeFunction, d.Name+".plain")
+}
