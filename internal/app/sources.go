@@ -52,12 +52,10 @@ func openSource(ctx context.Context, name string, c config.Source) (scanners.Sou
 	case config.SQLServer:
 		return sqlserver.Open(sqlserver.Config{
 			URL: c.URL.Reveal(), MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout, Limits: limits,
-			Functions: functions,
 		})
 	case config.Oracle:
 		return oracle.Open(oracle.Config{
 			URL: c.URL.Reveal(), MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout, Limits: limits,
-			Functions: functions,
 		})
 	case config.SQLite:
 		return sqlite.Open(sqlite.Config{

@@ -68,6 +68,9 @@ func TestBadConfigurations(t *testing.T) {
 		{name: "functions by wildcard", text: `sources: {wms: {driver: sqlite, url: "sqlite:x", functions: ["wms.*", "pg_%", random, 'a."B c"', "f()", ""]}}`, want: []string{
 			`bad_name: sources.wms.functions: "wms.*" is no name of a function`, `"pg_%" is no name`, `"f()" is no name`, `"" is no name`,
 		}},
+		{name: "functions of Oracle", text: `sources: {wms: {driver: oracle, url: "oracle://a:b@c/d", functions: [f]}}`, want: []string{
+			`not_available: sources.wms.functions: the functions that a probe calls on oracle are not looked up`,
+		}},
 		{name: "half a connection", text: `sources: {wms: {driver: sqlite, url: "sqlite:x", max_connections: 0.5}}`, want: []string{"wrong_type"}},
 		{name: "name of a source", text: `sources: {"a b": {driver: sqlite, url: "sqlite:x"}}`, want: []string{`:1:11: bad_name: "a b" cannot be a name`}},
 		{name: "unknown sink", text: "sinks: {q: {type: inbux, lease: 60s}}", want: []string{"unknown_value: sinks.q.type"}, hint: `did you mean "inbox"?`},

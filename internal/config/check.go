@@ -132,7 +132,10 @@ const (
 // a probe may call is named exactly.
 var functionPattern = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_$]*|"[^"]+")(\.([A-Za-z_][A-Za-z0-9_$]*|"[^"]+")){0,2}$`)
 
-func (d *decoder) checkFunctions(at path, names []string) {
+func (d *decoder) checkFunctions(at path, driver Driver, names []string) {
+	if len(names) > 0 && (driver == SQLServer || driver == Oracle) {
+		d.fail(at, CodeNotAvailable, fmt.Sprintf("%s: the functions that a probe calls on %s are not looked up, so none has to be allowed", at, driver), "remove it")
+	}
 	for i, name := range names {
 		if !functionPattern.MatchString(name) {
 			d.fail(at.to(strconv.Itoa(i)), CodeName, fmt.Sprintf("%s: %q is no name of a function", at, name),
@@ -142,7 +145,7 @@ func (d *decoder) checkFunctions(at path, names []string) {
 }
 
 func (d *decoder) checkSource(at path, s *Source) {
-	d.checkFunctions(at.to("functions"), s.Functions)
+	d.checkFunctions(at.to("functions"), s.Driver, s.Functions)
 	url := at.to("url")
 	u := s.URL.Reveal()
 	switch s.Driver {

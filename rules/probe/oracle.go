@@ -27,7 +27,9 @@ func Oracle(sql string) []Fault {
 			c.fault(t, hidden.Code, strings.ToUpper(name)+" "+hidden.Does, "leave it out")
 		case t.Kind == Word && before.Is(".") && (name == "nextval" || name == "currval"):
 			c.fault(t, sequence.Code, strings.ToUpper(name)+" "+sequence.Does, "leave it out")
-		case t.Kind == Word && next.Is(".") && oraclePackages[name]:
+		case next.Is("(") && oracleReaches[strings.ToLower(name)]:
+			c.fault(t, files.Code, t.Text+" reaches files or other servers", elsewhere.Hint)
+		case (t.Kind == Word || t.Kind == Quoted) && next.Is(".") && oraclePackages[strings.ToLower(name)]:
 			c.fault(t, server.Code, strings.ToUpper(name)+" "+server.Does, server.Hint)
 		}
 	}
@@ -62,6 +64,10 @@ func (c *checker) nested(from, to int) {
 	}
 }
 
+// oracleReaches holds functions and types of Oracle that read files, or what is behind an address.
+var oracleReaches = words("bfilename httpuritype ftpuritype dburitype xdburitype sys_dburigen")
+
 // oraclePackages holds Oracle's packages that do more than calculate.
 var oraclePackages = words(`dbms_sql dbms_lock dbms_pipe dbms_alert dbms_session dbms_scheduler dbms_job dbms_system dbms_aq dbms_aqadm dbms_xmlgen
-	dbms_xmlquery dbms_java dbms_ldap dbms_file_transfer dbms_cloud utl_http utl_file utl_tcp utl_smtp utl_mail utl_inaddr`)
+	dbms_xmlquery dbms_java dbms_ldap dbms_advisor dbms_backup_restore dbms_datapump dbms_stats
+	dbms_transaction dbms_xmlstore dbms_xdb dbms_xslprocessor dbms_file_transfer dbms_cloud utl_http utl_file utl_tcp utl_smtp utl_mail utl_inaddr`)

@@ -21,6 +21,9 @@ func SQLServer(sql string) []Fault {
 		case t.Kind == Word:
 			c.serverWord(i, t)
 		}
+		if name := strings.ToLower(t.Name()); c.at(i+1).Is("(") && (serverFunctions[name] || strings.HasPrefix(name, "xp_")) {
+			c.fault(t, files.Code, t.Text+" "+files.Does, files.Hint)
+		}
 	}
 	return c.faults
 }
@@ -47,6 +50,10 @@ func (c *checker) serverWord(i int, t Token) {
 var serverStatements = words(`insert update delete merge truncate drop create alter exec execute grant revoke deny set declare use waitfor
 	shutdown kill backup restore begin commit rollback save print raiserror goto if while return break continue dbcc bulk open close
 	deallocate checkpoint reconfigure readtext writetext updatetext setuser revert`)
+
+// serverFunctions holds functions of SQL Server that read the server's files.
+var serverFunctions = words(`fn_xe_file_target_read_file fn_trace_gettable fn_trace_getinfo fn_get_audit_file fn_dblog fn_dump_dblog dm_os_file_exists
+	dm_os_enumerate_filesystem dm_os_enumerate_fixed_drives`)
 
 var lockHints = words("updlock xlock tablock tablockx holdlock serializable paglock")
 

@@ -24,6 +24,9 @@ func (s *Source) Explain(ctx context.Context, stmt *probe.Statement, args map[st
 	}
 	var plan scanners.Plan
 	err = s.look(ctx, func(ctx context.Context, t *transaction) error {
+		if err := t.functions(ctx, stmt); err != nil { // a plan may come of running a part of the statement
+			return err
+		}
 		plan, err = t.explain(ctx, text, bound)
 		return t.dialect.prepareError(err, stmt, text)
 	})

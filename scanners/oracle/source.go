@@ -9,7 +9,6 @@ import (
 
 	ora "github.com/sijms/go-ora/v2"
 
-	"tallyman/scanners"
 	"tallyman/scanners/sqldb"
 )
 
@@ -28,7 +27,6 @@ type Config struct {
 	MaxConnections   int           // scans at once; others wait. 0 = 4
 	StatementTimeout time.Duration // of a scan without a timeout of its own, and of Prepare. 0 = 30s
 	Limits           scanners.Limits
-	Functions        scanners.Functions
 }
 
 // Source is an Oracle database.
