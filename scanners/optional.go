@@ -46,6 +46,19 @@ type Staged struct {
 	Rows    [][]row.Value // by column
 }
 
+// Auditor is a Source whose database says what the source's user may do beside reading.
+type Auditor interface {
+	// Dangers returns the functions and rights whose effect no rollback undoes, sorted by name.
+	Dangers(ctx context.Context) ([]Danger, error)
+}
+
+// Danger is a function that the source's user may execute though no probe needs it, or a right that does more than read.
+type Danger struct {
+	Name   string `json:"name"`   // of the function with its arguments, or of the right
+	Does   string `json:"does"`   // with a verb: "acts on the server"
+	Revoke string `json:"revoke"` // the SQL by which a DBA takes it away
+}
+
 // Inspector is a Source whose catalogue can be read. Names are as a statement writes them: quoted where they have to be.
 type Inspector interface {
 	// Tables returns the names of tables and views that probes may read, sorted; those outside the default schema with it.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -14,16 +15,25 @@ import (
 
 // configForm is the answer of config check.
 type configForm struct {
-	File     string       `json:"file"`
-	Problems []diagnostic `json:"problems"`
+	File     string            `json:"file"`
+	Problems []diagnostic      `json:"problems"`
+	Sources  []app.SourceCheck `json:"sources,omitempty"` // with --source
 }
 
 func (c *command) configuration() *cobra.Command {
+	var sources bool
 	check := c.withConfig(&cobra.Command{
 		Use:   "check",
-		Short: "Check the configuration, with the environment and --set laid over it; reaches for nothing",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		Short: "Check the configuration, with the environment and --set laid over it; reaches for nothing without --source",
+		Long: `Check the configuration, with the environment and --set laid over it. It reaches for nothing.
+
+--source connects to every source and asks its database what the source's user may do beside reading: functions that end sessions, read
+files, write past a rollback, or run SQL that they are given, and rights over the server. Probes that call such a function are refused in
+any case; the printed REVOKE lets the database refuse it too.`,
+		Example: `  tallyman config check --config site.yaml
+  tallyman config check --config site.yaml --source`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := c.loadConfig()
 			form := configForm{File: c.config}
 			if form.File == "" {
@@ -39,13 +49,25 @@ func (c *command) configuration() *cobra.Command {
 				}
 			}
 			form.Problems = diagnostics(list, nil)
-			err = c.print(form, func(w io.Writer) { writeConfigCheck(w, form.File, list, cfg) })
-			if err == nil && len(list) > 0 {
-				return found()
+			if sources && err == nil {
+				form.Sources = c.services.CheckSources(cmd.Context(), cfg)
 			}
-			return err
+			err = c.print(form, func(w io.Writer) {
+				writeConfigCheck(w, form.File, list, cfg)
+				writeSourceChecks(w, form.Sources)
+			})
+			switch {
+			case err != nil:
+				return err
+			case len(list) > 0:
+				return found()
+			case slices.ContainsFunc(form.Sources, func(s app.SourceCheck) bool { return s.Error != "" }):
+				return unreachable(nil)
+			}
+			return nil
 		},
 	})
+	check.Flags().BoolVar(&sources, "source", false, "ask each source what its user may do beside reading")
 	return group("config", "Check the configuration", check)
 }
 
@@ -61,4 +83,27 @@ func writeConfigCheck(w io.Writer, file string, problems problem.List, cfg *conf
 	}
 	fmt.Fprintf(w, "%s is fine: %s, %s, a ledger in %s, %s, listening on %s://%s\n", file,
 		count(len(cfg.Sources), "source"), count(len(cfg.Sinks), "sink"), cfg.Ledger.Driver, redis, cfg.HTTP.Scheme(), cfg.HTTP.Listen)
+}
+
+// writeSourceChecks says of every source what its user may do, and then what takes that away.
+func writeSourceChecks(w io.Writer, checks []app.SourceCheck) {
+	for _, s := range checks {
+		switch {
+		case s.Error != "":
+			fmt.Fprintf(w, "source %s: not checked: %s\n", s.Name, s.Error)
+		case s.Unasked:
+			fmt.Fprintf(w, "source %s: reached; %s does not say what a user may do\n", s.Name, s.Driver)
+		case len(s.Dangers) == 0:
+			fmt.Fprintf(w, "source %s: its user may read, and nothing more was found\n", s.Name)
+		default:
+			fmt.Fprintf(w, "source %s: its user may do %s beside reading\n", s.Name, count(len(s.Dangers), "thing"))
+			for _, d := range s.Dangers {
+				fmt.Fprintf(w, "  %s %s\n", d.Name, d.Does)
+			}
+			fmt.Fprintln(w, "  For the DBA. What is taken from PUBLIC, other users lose too: grant it to those that need it.")
+			for _, d := range s.Dangers {
+				fmt.Fprintf(w, "    %s\n", d.Revoke)
+			}
+		}
+	}
 }

@@ -25,6 +25,8 @@ type Services struct {
 	MigrateStatus func(ctx context.Context, cfg *config.Config) ([]ledger.Migration, error)
 	// CheckRules checks rule files; without cfg, what needs no source, sink or type.
 	CheckRules func(ctx context.Context, cfg *config.Config, o CheckOptions) (app.Checked, error)
+	// CheckSources asks every source what its user may do beside reading.
+	CheckSources func(ctx context.Context, cfg *config.Config) []app.SourceCheck
 	// OpenRuleMaker opens a source to make a rule from one of its tables.
 	OpenRuleMaker func(ctx context.Context, cfg *config.Config, source string) (*app.RuleMaker, error)
 	// PreviewRule tries a rule on its source and writes nothing.

@@ -20,6 +20,7 @@ func Default() Services {
 		Migrate:       app.Migrate,
 		MigrateStatus: app.MigrateStatus,
 		CheckRules:    app.CheckRules,
+		CheckSources:  app.CheckSources,
 		OpenRuleMaker: func(ctx context.Context, cfg *config.Config, source string) (*app.RuleMaker, error) {
 			m, err := app.OpenRuleMaker(ctx, cfg, source)
 			return m, siteError(err)

@@ -79,3 +79,35 @@ func TestFunctionsOfReader(t *testing.T) {
 	_, err = s.Prepare(t.Context(), stmt)
 	wantCode(t, "with SHOW VIEW", err, scanners.CodeFunction, d.Name+".plain")
 }
+
+// TestDangers names the rights and functions of a user, and runs what it proposes.
+func TestDangers(t *testing.T) {
+	t.Parallel()
+	d := testenv.MariaDB(t)
+	user := "danger_" + d.Name
+	exec(t, d, "CREATE TABLE bins (id int); CREATE FUNCTION plain() RETURNS int RETURN 1; CREATE FUNCTION calm() RETURNS int READS SQL DATA RETURN 1; CREATE USER "+user+" IDENTIFIED BY 'x'; "+
+		"GRANT SELECT ON "+d.Name+".bins TO "+user+"; GRANT EXECUTE ON FUNCTION "+d.Name+".plain TO "+user+"; GRANT EXECUTE ON FUNCTION "+d.Name+".calm TO "+user+"; GRANT FILE ON *.* TO "+user)
+	t.Cleanup(func() { exec(t, d, "DROP USER "+user) })
+	u, err := url.Parse(d.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.UserPassword(user, "x")
+	ask := func() (names []string) {
+		dangers, err := open(t, mysql.Config{URL: u.String()}).Dangers(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, danger := range dangers {
+			names = append(names, danger.Name)
+			exec(t, d, danger.Revoke)
+		}
+		return names
+	}
+	if got := strings.Join(ask(), " "); got != "FILE "+d.Name+".plain" {
+		t.Error(got)
+	}
+	if got := ask(); len(got) != 0 {
+		t.Errorf("after the REVOKEs: %v", got)
+	}
+}
