@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -73,7 +74,7 @@ func TestDefaultsAndPaths(t *testing.T) {
 	file := write(t, `
 sources:
   wms: {driver: postgres, url: "postgres://u:p@db/wms"}
-  pilot: {driver: sqlite, url: "sqlite:../pilot.db", max_connections: 2, statement_timeout: 1m30s, max_cell_bytes: 2048, max_row_bytes: 8388608}
+  pilot: {driver: sqlite, url: "sqlite:../pilot.db", max_connections: 2, statement_timeout: 1m30s, max_cell_bytes: 2048, max_row_bytes: 8388608, functions: [random, main.f]}
 `)
 	c, err := Load(Options{File: file})
 	if err != nil {
@@ -87,7 +88,7 @@ sources:
 	if got := c.Sources["wms"]; got.MaxConnections != 4 || got.StatementTimeout != 30*time.Second {
 		t.Errorf("defaults of a source: %+v", got)
 	}
-	if got := c.Sources["pilot"]; got.Path != filepath.Join(filepath.Dir(dir), "pilot.db") || got.MaxConnections != 2 ||
+	if got := c.Sources["pilot"]; got.Path != filepath.Join(filepath.Dir(dir), "pilot.db") || got.MaxConnections != 2 || !slices.Equal(got.Functions, []string{"random", "main.f"}) ||
 		got.StatementTimeout != 90*time.Second {
 		t.Errorf("a source with everything set: %+v", got)
 	}

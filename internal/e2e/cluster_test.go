@@ -31,7 +31,7 @@ ledger: {url: %q, retention: 1d}
 rules: {paths: [rules]}
 types: {path: types.yaml}
 sources:
-  wms: {driver: postgres, url: %q, max_connections: 4, statement_timeout: 60s}
+  wms: {driver: postgres, url: %q, max_connections: 4, statement_timeout: 60s, functions: [pg_sleep]}
 sinks:
   inbox: {type: inbox}
 subscriptions:

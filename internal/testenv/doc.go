@@ -2,6 +2,8 @@
 // a free port with its files in a temporary folder, and the in-process Redis of the embedded mode. HTTPServer is a web
 // server that answers as a test tells it, Toxic a bad network in front of any of them.
 //
+// TALLYMAN_TEST_POSTGRES names the folder of the binaries of another version of PostgreSQL than the newest that is installed.
+//
 // A server that is not installed fails the test and says what to install; no test is skipped for it.
 // Servers end with the test (Redis, PostgresServer) or with the test process (those behind Postgres, MariaDB,
 // SharedCluster and SharedSentinel, stopped by Main), and on Linux also when the test process is killed.

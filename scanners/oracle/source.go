@@ -9,6 +9,7 @@ import (
 
 	ora "github.com/sijms/go-ora/v2"
 
+	"tallyman/scanners"
 	"tallyman/scanners/sqldb"
 )
 
