@@ -32,7 +32,6 @@ type resolution struct {
 	source *Source
 	conn   *pgconn.PgConn
 
-	trees                       []string
 	functions, relations, types []uint32
 	judged                      map[uint32]bool // functions
 	constraints                 map[string]bool // of domains, as trees
