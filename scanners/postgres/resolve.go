@@ -54,6 +54,9 @@ func (s *Source) describe(ctx context.Context, conn *pgconn.PgConn, stmt *probe.
 		}
 		return mapped
 	})
+	if e, ok := errors.AsType[*scanners.Error](err); ok && e.Code == scanners.CodeTooLarge {
+		return nil, nil, unresolved("its query tree is too large: "+e.Err.Error(), "raise max_row_bytes of the source, or write the probe with fewer values and smaller views")
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -59,6 +59,24 @@ func TestUnresolved(t *testing.T) {
 	codetest.Outcome(t, "../../docs/error-codes.md", "Failed runs", string(e.Code), err.Error()+"\n")
 }
 
+// TestLargeTree is a probe whose tree is larger than the source takes of any message: it does not run, and the source goes on.
+func TestLargeTree(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), Config{URL: testenv.Postgres(t), MaxConnections: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	_, err = s.Prepare(t.Context(), statement(t, "SELECT 1 AS n WHERE 1 IN ("+strings.Repeat("1, ", 50_000)+"1)"))
+	var e *scanners.Error
+	if !errors.As(err, &e) || e.Code != scanners.CodeUnresolved || !strings.Contains(err.Error(), "max_row_bytes") {
+		t.Errorf("%.300v", err)
+	}
+	if _, err := s.Prepare(t.Context(), statement(t, "SELECT 1 AS n")); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestReplaced replaces what a prepared statement rests on: the next scan after a minute refuses to run it, and Prepare judges it anew.
 func TestReplaced(t *testing.T) {
 	t.Parallel()
