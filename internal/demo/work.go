@@ -41,12 +41,12 @@ func countWork(ctx context.Context, l ledger.Items) (w work, err error) {
 
 func countEnded(ctx context.Context, l ledger.Items, state item.State) (n int, err error) {
 	for before := int64(0); ; {
-		page, err := l.EndedItems(ctx, queueName, state, before, workPage)
-		if err != nil || len(page) == 0 {
+		page, next, err := l.EndedItems(ctx, queueName, state, nil, before, workPage)
+		n += len(page)
+		if err != nil || next == 0 {
 			return n, err
 		}
-		n += len(page)
-		before = page[len(page)-1].Seq
+		before = next
 	}
 }
 

@@ -36,13 +36,17 @@ type ItemRecords interface {
 	// ItemTrace returns an item, ended or not, with its moves. The first is its push: N 0, From "", and By, Node and Created
 	// of its record. ErrNotFound.
 	ItemTrace(ctx context.Context, queue, id string) (item.Record, []item.Move, error)
-	// EndedItems returns items that have ended as the state says, with Seq below before (0 = any), the latest push first.
-	// ErrInvalid for a state that is no end.
-	EndedItems(ctx context.Context, queue string, state item.State, before int64, limit int) ([]item.Record, error)
+	// EndedItems returns items of the scope's warehouses that have ended as the state says, with Seq below before (0 = any), the latest
+	// push first. Of a scope that is not all it looks at LookedAt items at most: the list may be shorter than the limit, and even empty,
+	// where there are more. Next is the Seq below which they are, 0 = there are none. ErrInvalid for a state that is no end.
+	EndedItems(ctx context.Context, queue string, state item.State, scope item.Scope, before int64, limit int) (list []item.Record, next int64, err error)
 	// QueuePause returns the zero value for a queue that was never paused.
 	QueuePause(ctx context.Context, queue string) (item.Pause, error)
 	SetQueuePause(ctx context.Context, queue string, p item.Pause) error
 }
+
+// LookedAt is how many items one call of EndedItems looks at for those of some warehouses.
+const LookedAt = 10_000
 
 // TestTwin is the end of the name of a queue's test twin.
 const TestTwin = ":test"

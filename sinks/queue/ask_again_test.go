@@ -13,17 +13,17 @@ func TestARequestForWorkIsAskedAgainForNothing(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(s site) {
 		n := newNode(t, s.addr, newMemoryLedger())
-		if got := n.mustStep(t, item.Step{Worker: "w1", RequestID: "r0"}); len(got.Items) != 0 {
+		if got := n.mustStep(t, item.Step{Caller: item.Caller{Worker: "w1"}, RequestID: "r0"}); len(got.Items) != 0 {
 			t.Errorf("a request that was never made has %+v", got.Items)
 		}
 		n.mustPush(t, newItems(3, 3, "i")...)
-		first := n.mustStep(t, item.Step{Worker: "w1", RequestID: "r1", Max: 2})
-		again := n.mustStep(t, item.Step{Worker: "w1", RequestID: "r1"})
+		first := n.mustStep(t, item.Step{Caller: item.Caller{Worker: "w1"}, RequestID: "r1", Max: 2})
+		again := n.mustStep(t, item.Step{Caller: item.Caller{Worker: "w1"}, RequestID: "r1"})
 		if want := []string{"i1", "i2"}; !slices.Equal(idsOf(first.Items), want) || !slices.Equal(idsOf(again.Items), want) ||
 			again.Items[0].Attempt != first.Items[0].Attempt {
 			t.Errorf("first %+v, again %+v", first.Items, again.Items)
 		}
-		if got := n.mustStep(t, item.Step{Worker: "w1", RequestID: "r2"}); len(got.Items) != 0 {
+		if got := n.mustStep(t, item.Step{Caller: item.Caller{Worker: "w1"}, RequestID: "r2"}); len(got.Items) != 0 {
 			t.Errorf("another request has %+v", got.Items)
 		}
 		n.mustDo(t, item.Op{Kind: item.Release, ID: "i1", Attempt: first.Items[0].Attempt}, item.OK)

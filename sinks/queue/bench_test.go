@@ -115,7 +115,7 @@ func (w *queueBench) push(ctx context.Context, _ int) error {
 // work leases a batch and acks it, in two calls. A worker that acks with its next lease has one.
 func (w *queueBench) work(ctx context.Context, worker int) error {
 	name := "w" + strconv.Itoa(worker)
-	out, err := w.n.Step(ctx, item.Step{Worker: name, Max: w.batch})
+	out, err := w.n.Step(ctx, item.Step{Caller: item.Caller{Worker: name}, Max: w.batch})
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (w *queueBench) work(ctx context.Context, worker int) error {
 	for i, l := range out.Items {
 		ops[i] = item.Op{Kind: item.Ack, ID: l.ID, Attempt: l.Attempt}
 	}
-	out, err = w.n.Step(ctx, item.Step{Worker: name, Ops: ops})
+	out, err = w.n.Step(ctx, item.Step{Caller: item.Caller{Worker: name}, Ops: ops})
 	if err == nil && slices.ContainsFunc(out.Results, func(r item.Result) bool { return r.Outcome != item.OK }) {
 		err = fmt.Errorf("acks came out as %+v", out.Results)
 	}

@@ -44,6 +44,10 @@ func checkNew(i int, n *item.New) error {
 		}
 	}
 	switch {
+	case len(n.Warehouse) > item.MaxWarehouse:
+		return invalid("warehouse", i, "has %d bytes; %d are the most", len(n.Warehouse), item.MaxWarehouse)
+	case !utf8.ValidString(n.Warehouse) || strings.Contains(n.Warehouse, "\x00"):
+		return invalid("warehouse", i, "must be UTF-8 without zero bytes")
 	case n.Priority < item.LowestPriority || n.Priority > item.HighestPriority:
 		return invalid("priority", i, "must be %d to %d", item.LowestPriority, item.HighestPriority)
 	case len(n.Payload) > item.MaxPayload:
@@ -62,6 +66,11 @@ func checkNew(i int, n *item.New) error {
 
 // checkStep says what is wrong with a step.
 func checkStep(s *item.Step) error {
+	if s.Subject != "" {
+		if err := checkName("subject", -1, s.Subject); err != nil {
+			return err
+		}
+	}
 	if s.Worker != "" || s.Max > 0 || s.RequestID != "" {
 		if err := checkName("worker", -1, s.Worker); err != nil {
 			return err
@@ -115,8 +124,9 @@ func checkOp(i int, op *item.Op) error {
 		most, field, limit = MaxLease, "lease", fmt.Sprintf("0 to %d hours", MaxLease/time.Hour)
 	case item.Assign:
 		if op.Worker != "" {
-			if err := checkName("worker", i, op.Worker); err != nil {
-				return err
+			subject, worker, both := strings.Cut(op.Worker, item.NameSeparator)
+			if !isName(subject) || both && !isName(worker) {
+				return invalid("worker", i, "must be a worker, a subject or <subject>/<worker>; each "+nameRule)
 			}
 		}
 	default: // no more is asked of them

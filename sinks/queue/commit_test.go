@@ -91,7 +91,7 @@ func (c *combiner[T]) waits() int {
 func TestRequestsThatShareACall(t *testing.T) {
 	t.Parallel()
 	plain := func(most int, worker, id string) *request {
-		r := &request{epoch: "1-a", step: item.Step{Worker: worker, Max: most}}
+		r := &request{epoch: "1-a", step: item.Step{Caller: item.Caller{Worker: worker}, Max: most}}
 		if id != "" {
 			r.caller = "w/" + worker
 		}

@@ -90,7 +90,7 @@ func TestANoticeBecomesAnItem(t *testing.T) {
 		urgent.Priority = 5
 		n.mustTake(t, low, urgent)
 		inOrder(t, "ready", n.ready(t), urgent.ID, low.ID)
-		one, err := n.Get(t.Context(), false, low.ID)
+		one, err := n.Get(t.Context(), false, nil, low.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +130,7 @@ func TestAResolutionTakesBack(t *testing.T) {
 		n.mustTake(t, resolves("A", 0), resolves("C", 0), resolves("D", 0))
 		inOrder(t, "ready", n.ready(t), b.ID)
 		n.mustDo(t, item.Op{Kind: item.Ack, ID: leased.ID, Attempt: leased.Attempt}, item.OK)
-		got, err := n.Get(t.Context(), false, a.ID)
+		got, err := n.Get(t.Context(), false, nil, a.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +182,7 @@ func TestSentNotices(t *testing.T) {
 	n.mustTake(t, sent...)
 	inOrder(t, "ready", n.ready(t), sent[0].ID, sent[1].ID, sent[2].ID)
 	for _, one := range sent {
-		got, err := n.Get(t.Context(), false, one.ID)
+		got, err := n.Get(t.Context(), false, nil, one.ID)
 		if err != nil || got.Trace[0].By != "" {
 			t.Errorf("%v, by %q", err, got.Trace[0].By)
 		}

@@ -28,7 +28,7 @@ func benchmarkDrain(b *testing.B, l Ledger) {
 		}
 		var ops []item.Op
 		for leased := 0; leased < items || len(ops) > 0; {
-			out := n.mustStep(b, item.Step{Worker: "w", Ops: ops, Max: batch})
+			out := n.mustStep(b, item.Step{Caller: item.Caller{Worker: "w"}, Ops: ops, Max: batch})
 			ops = ops[:0]
 			for _, lease := range out.Items {
 				ops = append(ops, item.Op{Kind: item.Ack, ID: lease.ID, Attempt: lease.Attempt})

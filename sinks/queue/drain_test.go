@@ -22,7 +22,7 @@ func (n *node) work(t testing.TB, worker string, op item.Op) string {
 		t.Fatalf("%s got %v", worker, idsOf(leases))
 	}
 	op.ID, op.Attempt = leases[0].ID, leases[0].Attempt
-	out := n.mustStep(t, item.Step{Worker: worker, Ops: []item.Op{op}})
+	out := n.mustStep(t, item.Step{Caller: item.Caller{Worker: worker}, Ops: []item.Op{op}})
 	if out.Results[0].Outcome != item.OK {
 		t.Fatalf("%+v", out.Results[0])
 	}

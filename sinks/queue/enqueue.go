@@ -27,9 +27,10 @@ const (
 
 // The answers of enqueue.lua that are no id.
 const (
-	enqueuedNew      = ""
-	enqueuedExists   = "="
-	enqueuedRepaired = "?" // a repair may have put it in: see repair.go
+	enqueuedNew       = ""
+	enqueuedExists    = "="
+	enqueuedElsewhere = "!" // an item of another warehouse has the id
+	enqueuedRepaired  = "?" // a repair may have put it in: see repair.go
 )
 
 // allIn is the answer of enqueue.lua, alone, where each of the items is new.

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"math"
+	"strconv"
 
 	"tallyman/sinks/queue/item"
 )
@@ -18,8 +19,8 @@ func (l *line) enqueueArgs(c enqueueCall, records []*item.Record) []any {
 			keyed++
 		}
 	}
-	args := append(make([]any, 0, 9+2*n+2*keyed), c.epoch, l.now(), l.keys.hints(), l.hint(), c.token, c.name,
-		recordFor.Milliseconds(), lowest, kinds)
+	args := append(make([]any, 0, 10+2*n+2*keyed), c.epoch, l.now(), l.keys.hints(), l.hint(), c.token, c.name,
+		recordFor.Milliseconds(), lowest, kinds, warehousesOf(records))
 	for _, r := range records {
 		args = append(args, &r.ID)
 	}
@@ -39,6 +40,20 @@ func (l *line) enqueueArgs(c enqueueCall, records []*item.Record) []any {
 		}
 	}
 	return append(args, times...)
+}
+
+// warehousesOf tells enqueue.lua which warehouses the records belong to: "warehouse number", for each number of records in turn.
+func warehousesOf(records []*item.Record) []byte {
+	var b []byte
+	for i := 0; i < len(records); {
+		first := i
+		for i < len(records) && records[i].Warehouse == records[first].Warehouse {
+			i++
+		}
+		b = append(b, warehouseName(records[first].Warehouse)...)
+		b = append(strconv.AppendInt(append(b, ' '), int64(i-first), 10), ' ')
+	}
+	return b
 }
 
 // valueArg is the value of a record.

@@ -32,7 +32,7 @@ func TestALeaseOfAnyLossBeforeIsLost(t *testing.T) {
 		}
 		r.Restart()
 		testenv.Eventually(t, func() bool {
-			s, err := n.Sizes(t.Context(), false)
+			s, err := n.Sizes(t.Context(), false, nil)
 			return err == nil && s.Ready == 1
 		}, 20*time.Second)
 	}

@@ -15,9 +15,9 @@ const (
 	traceEvery = 20 * time.Millisecond // how often it looks
 )
 
-// Get returns an item with its trace, whatever has become of it. What has moved before the call is in the trace, unless the
+// Get returns an item of the scope's warehouses with its trace, whatever has become of it. What has moved before the call is in the trace, unless the
 // ledger takes longer than a second. The errors are sinks.ErrNotFound, index.ErrUnavailable, the ledger's and the context's.
-func (q *Queue) Get(ctx context.Context, test bool, id string) (item.Traced, error) {
+func (q *Queue) Get(ctx context.Context, test bool, scope item.Scope, id string) (item.Traced, error) {
 	l := q.line(test)
 	answer, epoch, err := q.read(ctx, l, q.reads.get, id)
 	if err != nil {
@@ -31,6 +31,9 @@ func (q *Queue) Get(ctx context.Context, test bool, id string) (item.Traced, err
 	if found {
 		if out.Item, err = parseValue(id, answer[2]); err != nil {
 			return item.Traced{}, err
+		}
+		if !scope.Has(out.Item.Warehouse) {
+			return item.Traced{}, notFound(id)
 		}
 	}
 	if q.o.Ledger == nil {
@@ -47,7 +50,7 @@ func (q *Queue) Get(ctx context.Context, test bool, id string) (item.Traced, err
 		return item.Traced{}, err
 	}
 	record, trace, err := q.o.Ledger.ItemTrace(ctx, l.name, id)
-	if errors.Is(err, sinks.ErrNotFound) {
+	if errors.Is(err, sinks.ErrNotFound) || err == nil && !scope.Has(record.Warehouse) {
 		return item.Traced{}, notFound(id)
 	}
 	if err != nil {

@@ -33,7 +33,7 @@ func TestGetHasWhatHasJustHappened(t *testing.T) {
 			n.mustPush(t, item.New{ID: id, Priority: 3, Payload: []byte(`{"bin":"A"}`)})
 			lease := n.mustLease(t, "w", 1)[0]
 			n.mustDo(t, item.Op{Kind: item.Nack, ID: id, Attempt: lease.Attempt, Note: "no stock", Delay: time.Hour}, item.OK)
-			got, err := n.Get(t.Context(), false, id)
+			got, err := n.Get(t.Context(), false, nil, id)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,19 +54,19 @@ func TestGetOfWhatHasEnded(t *testing.T) {
 		n := newNode(t, t.addr, newMemoryLedger())
 		n.mustPush(t, newItems(2, 3, "a")...)
 		lease := n.mustLease(t, "w", 1)[0]
-		n.mustStep(t, item.Step{Worker: "w", Ops: []item.Op{{Kind: item.Ack, ID: "a1", Attempt: lease.Attempt}}})
+		n.mustStep(t, item.Step{Caller: item.Caller{Worker: "w"}, Ops: []item.Op{{Kind: item.Ack, ID: "a1", Attempt: lease.Attempt}}})
 		n.mustDo(t, item.Op{Kind: item.Remove, ID: "a2", Note: "by hand"}, item.OK)
 		for id, want := range map[string]string{
 			"a1": "→ready 0 by tester; ready→leased 1 by w; leased→done 1 by w; ",
 			"a2": "→ready 0 by tester; ready→removed 0 by tester; ",
 		} {
-			got, err := n.Get(t.Context(), false, id)
+			got, err := n.Get(t.Context(), false, nil, id)
 			if err != nil || told(got.Trace) != want || !got.Item.State.Ended() || len(got.Item.Payload) == 0 || !got.Item.Ready.IsZero() {
 				t.Errorf("%+v, %v", got, err)
 			}
 		}
 		for _, test := range []bool{false, true} {
-			if _, err := n.Get(t.Context(), test, map[bool]string{false: "none", true: "a1"}[test]); !errors.Is(err, sinks.ErrNotFound) {
+			if _, err := n.Get(t.Context(), test, nil, map[bool]string{false: "none", true: "a1"}[test]); !errors.Is(err, sinks.ErrNotFound) {
 				t.Errorf("%v", err)
 			}
 		}
@@ -77,10 +77,10 @@ func TestGetWithoutALedger(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, testenv.Redis(t).Addr, nil)
 	n.mustPush(t, newItems(1, 3, "a")...)
-	if got, err := n.Get(t.Context(), false, "a1"); err != nil || got.Item.State != item.Ready || len(got.Trace) != 0 {
+	if got, err := n.Get(t.Context(), false, nil, "a1"); err != nil || got.Item.State != item.Ready || len(got.Trace) != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := n.Get(t.Context(), false, "none"); !errors.Is(err, sinks.ErrNotFound) {
+	if _, err := n.Get(t.Context(), false, nil, "none"); !errors.Is(err, sinks.ErrNotFound) {
 		t.Errorf("%v", err)
 	}
 }
@@ -94,7 +94,7 @@ func TestGetDoesNotWaitForEver(t *testing.T) {
 	n.mustPush(t, newItems(1, 3, "a")...)
 	n.mustLease(t, "w", 1)
 	began := time.Now()
-	got, err := n.Get(t.Context(), false, "a1")
+	got, err := n.Get(t.Context(), false, nil, "a1")
 	if err != nil || got.Item.State != item.Leased || told(got.Trace) != "→ready 0 by tester; " {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -103,12 +103,12 @@ func TestGetDoesNotWaitForEver(t *testing.T) {
 	}
 	down := errors.New("the ledger is down")
 	ledger.fail(down)
-	if _, err := n.Get(t.Context(), false, "a1"); !errors.Is(err, down) {
+	if _, err := n.Get(t.Context(), false, nil, "a1"); !errors.Is(err, down) {
 		t.Errorf("%v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := n.Get(ctx, false, "a1"); !errors.Is(err, context.Canceled) {
+	if _, err := n.Get(ctx, false, nil, "a1"); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }

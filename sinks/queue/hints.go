@@ -7,7 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// listen passes hints on until the context ends. When a subscription begins, or begins anew, one of those who wait is woken:
+// listen passes hints on until the context ends. When a subscription begins, or begins anew, one of each kind of those who wait is woken:
 // whatever was published before it is lost.
 func (q *Queue) listen(ctx context.Context) {
 	channels := map[string]*line{}
@@ -36,7 +36,7 @@ func (q *Queue) hinted(channels map[string]*line, message any) {
 	switch m := message.(type) {
 	case *redis.Subscription:
 		if l := channels[m.Channel]; l != nil {
-			l.waiters.wake("")
+			l.waiters.wake(everyKind, "")
 		}
 	case *redis.Message:
 		l := channels[m.Channel]
@@ -47,7 +47,12 @@ func (q *Queue) hinted(channels map[string]*line, message any) {
 			q.keeper.CheckNow()
 			return
 		}
-		_, worker, _ := strings.Cut(m.Payload, " ")
-		l.waiters.wake(worker)
+		_, rest, some := strings.Cut(m.Payload, " ")
+		if !some { // something is due soon
+			l.waiters.wakeAny()
+			return
+		}
+		name, worker, _ := strings.Cut(rest, " ")
+		l.waiters.wake(name, worker)
 	}
 }

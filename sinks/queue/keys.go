@@ -2,6 +2,7 @@ package queue
 
 import (
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -12,18 +13,28 @@ import (
 // on one node of a cluster; the twin's lie beside its queue's. With the prefix tallyman: and the queue replenishment:
 //
 //	tallyman:{replenishment}:epoch        hash  epoch: that in force, of the queue and its twin
-//	tallyman:{replenishment}:meta         hash  epoch, paused, due, out, drained, drainer, drain_until
+//	tallyman:{replenishment}:meta         hash  epoch, layout, paused, due, out, drained, drainer, drain_until
 //	tallyman:{replenishment}:items        hash  id → head, newline, payload: see value.go
-//	tallyman:{replenishment}:ready:5      list  ids in the order of service; one per level, 5 to 1
+//	tallyman:{replenishment}:heads        zset  level, warehouse → the first run of their ready list
+//	tallyman:{replenishment}:waits        zset  state, warehouse → nothing of them is due before it, µs
+//	tallyman:{replenishment}:warehouses   zset  those that have items, all at score 0
 //	tallyman:{replenishment}:assigned     zset  worker, level and number of its own items, all at score 0
-//	tallyman:{replenishment}:leased       zset  id → end of its lease, µs
-//	tallyman:{replenishment}:delayed      zset  id → when it becomes ready, µs; so suspended, stored
-//	tallyman:{replenishment}:dead         zset  id → when it died, µs
 //	tallyman:{replenishment}:dedupe       hash  bucket → "<until, µs; 0 = until the item has ended> <id>"
 //	tallyman:{replenishment}:windows      zset  bucket → when its entry is of no use any more, µs
 //	tallyman:{replenishment}:outbox       list  what has moved and is not in the ledger yet
 //	tallyman:{replenishment}:request:w/A  string  the last request of a caller and its answer; with a TTL
 //	tallyman:{replenishment}:test:meta    … the twin's
+//
+// Each warehouse has keys of its own, which the scripts name as these functions do, and declare in no call: only the items tell which they
+// are. Of the warehouse 119240:
+//
+//	tallyman:{replenishment}:ready:5:119240    list  ids in the order of service; one per level, 5 to 1
+//	tallyman:{replenishment}:runs:5:119240     list  number and length of the runs that the ready list is made of: see common.lua
+//	tallyman:{replenishment}:assigned:119240   zset  as assigned
+//	tallyman:{replenishment}:leased:119240     zset  id → end of its lease, µs
+//	tallyman:{replenishment}:delayed:119240    zset  id → when it becomes ready, µs; so suspended, stored
+//	tallyman:{replenishment}:dead:119240       zset  id → when it died, µs
+//	tallyman:{replenishment}:recent:119240     hash  what moved of late
 type keys struct{ base string }
 
 func newKeys(prefix, queue string, test bool) (keys, error) {
@@ -39,20 +50,16 @@ func newKeys(prefix, queue string, test bool) (keys, error) {
 	return k, nil
 }
 
-func (k keys) epoch() string     { return k.base + "epoch" }
-func (k keys) meta() string      { return k.base + "meta" }
-func (k keys) items() string     { return k.base + "items" }
-func (k keys) assigned() string  { return k.base + "assigned" }
-func (k keys) leased() string    { return k.base + "leased" }
-func (k keys) delayed() string   { return k.base + "delayed" }
-func (k keys) suspended() string { return k.base + "suspended" }
-func (k keys) stored() string    { return k.base + "stored" }
-func (k keys) dead() string      { return k.base + "dead" }
-func (k keys) dedupe() string    { return k.base + "dedupe" }
-func (k keys) windows() string   { return k.base + "windows" }
-func (k keys) outbox() string    { return k.base + "outbox" }
-
-func (k keys) ready(level int) string { return k.base + "ready:" + strconv.Itoa(level) }
+func (k keys) epoch() string      { return k.base + "epoch" }
+func (k keys) meta() string       { return k.base + "meta" }
+func (k keys) items() string      { return k.base + "items" }
+func (k keys) heads() string      { return k.base + "heads" }
+func (k keys) waits() string      { return k.base + "waits" }
+func (k keys) warehouses() string { return k.base + "warehouses" }
+func (k keys) assigned() string   { return k.base + "assigned" }
+func (k keys) dedupe() string     { return k.base + "dedupe" }
+func (k keys) windows() string    { return k.base + "windows" }
+func (k keys) outbox() string     { return k.base + "outbox" }
 
 // request holds the last request of a caller.
 func (k keys) request(caller string) string { return k.base + "request:" + caller }
@@ -62,9 +69,55 @@ func (k keys) hints() string { return k.base + "hints" }
 
 // all returns the keys of a queue in the order in which every script declares them, with room for more.
 func (k keys) all(more int) []string {
-	list := append(make([]string, 0, 16+more), k.meta(), k.items())
+	return append(make([]string, 0, 9+more), k.meta(), k.items(), k.heads(), k.waits(), k.warehouses(), k.assigned(), k.dedupe(), k.windows(),
+		k.outbox())
+}
+
+// layout numbers what the keys and values are: where Redis has another one, the queue is written back from the ledger.
+const layout = 2
+
+// formerly returns the keys of layout 1, in which warehouses had none of their own.
+func (k keys) formerly() []string {
+	list := []string{k.base + "leased", k.base + "delayed", k.base + "suspended", k.base + "stored", k.base + "dead"}
 	for level := item.HighestPriority; level >= item.LowestPriority; level-- {
-		list = append(list, k.ready(level))
+		list = append(list, k.base+"ready:"+strconv.Itoa(level))
 	}
-	return append(list, k.assigned(), k.leased(), k.delayed(), k.suspended(), k.stored(), k.dead(), k.dedupe(), k.windows(), k.outbox())
+	return list
+}
+
+// noWarehouse stands in keys and values for none: no name is escaped so.
+const noWarehouse = "="
+
+// warehouseName is a warehouse as keys and values have it.
+func warehouseName(warehouse string) string {
+	if warehouse == "" {
+		return noWarehouse
+	}
+	return url.QueryEscape(warehouse)
+}
+
+// readWarehouse reads what warehouseName has written.
+func readWarehouse(name string) (string, error) {
+	if name == noWarehouse {
+		return "", nil
+	}
+	return url.QueryUnescape(name)
+}
+
+// scopeNames are the warehouses of a scope as the scripts take them.
+func scopeNames(s item.Scope) string {
+	if s == nil {
+		return "*"
+	}
+	var b strings.Builder
+	for i, warehouse := range s {
+		if warehouse == "" {
+			continue // what belongs to none is in no scope but that of all
+		}
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(warehouseName(warehouse))
+	}
+	return b.String()
 }

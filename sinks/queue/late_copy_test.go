@@ -26,14 +26,14 @@ func TestALateCopyOfARequestDoesNothing(t *testing.T) {
 			}
 			return out
 		}
-		requests := []item.Step{{Worker: "w", RequestID: "r0"}, {Worker: "w", RequestID: "r1", Max: 1}}
+		requests := []item.Step{{Caller: item.Caller{Worker: "w"}, RequestID: "r0"}, {Caller: item.Caller{Worker: "w"}, RequestID: "r1", Max: 1}}
 		step(requests[0]) // without an effect, and remembered all the same
 		first := step(requests[1])
 		for i := range 8 {
-			requests = append(requests, item.Step{Worker: "w", RequestID: fmt.Sprintf("r%d", i+2), Ops: []item.Op{{Kind: item.Ack, ID: fmt.Sprintf("none%d", i), Attempt: 1}}})
+			requests = append(requests, item.Step{Caller: item.Caller{Worker: "w"}, RequestID: fmt.Sprintf("r%d", i+2), Ops: []item.Op{{Kind: item.Ack, ID: fmt.Sprintf("none%d", i), Attempt: 1}}})
 			step(requests[len(requests)-1])
 		}
-		last := item.Step{Worker: "w", RequestID: "last", Max: 1, Ops: []item.Op{{Kind: item.Ack, ID: first.Items[0].ID, Attempt: 1}}}
+		last := item.Step{Caller: item.Caller{Worker: "w"}, RequestID: "last", Max: 1, Ops: []item.Op{{Kind: item.Ack, ID: first.Items[0].ID, Attempt: 1}}}
 		answer := step(last)
 		for _, late := range requests[2:] {
 			late.Max = 1
@@ -45,7 +45,7 @@ func TestALateCopyOfARequestDoesNothing(t *testing.T) {
 		if again := step(last); again.Results[0].Outcome != item.OK || len(again.Items) != 1 || again.Items[0].ID != answer.Items[0].ID {
 			t.Errorf("after that the last answer is %v, it was %v", again, answer)
 		}
-		if s, err := n.Sizes(t.Context(), false); err != nil || s.Leased != 1 || s.Ready != 2 {
+		if s, err := n.Sizes(t.Context(), false, nil); err != nil || s.Leased != 1 || s.Ready != 2 {
 			t.Errorf("%+v, %v", s, err)
 		}
 	})
@@ -61,23 +61,23 @@ func TestACopyThatStillWaitsGetsNothing(t *testing.T) {
 		defer cancel()
 		copied := make(chan item.Stepped, 1)
 		go func() {
-			out, _ := n.Step(ctx, item.Step{Worker: "w", RequestID: "r1", Max: 1, Wait: time.Minute})
+			out, _ := n.Step(ctx, item.Step{Caller: item.Caller{Worker: "w"}, RequestID: "r1", Max: 1, Wait: time.Minute})
 			copied <- out
 		}()
 		testenv.Eventually(t, func() bool { return n.lines[0].waiters.count() == 1 }, 5*time.Second)
 		for _, wait := range []time.Duration{50 * time.Millisecond, 0, time.Minute} { // the last has its answer at once
-			out, err := n.Step(t.Context(), item.Step{Worker: "w", RequestID: "r1", Max: 1, Wait: wait})
+			out, err := n.Step(t.Context(), item.Step{Caller: item.Caller{Worker: "w"}, RequestID: "r1", Max: 1, Wait: wait})
 			if err != nil || len(out.Items) > 0 {
 				t.Fatalf("%v, %v", out, err)
 			}
 		}
 		n.mustPush(t, newItems(1, 3, "i")...)
-		n.lines[0].waiters.wake("") // it asks once more
-		out, err := n.Step(t.Context(), item.Step{Worker: "w", RequestID: "r1", Max: 1})
+		n.lines[0].waiters.wake(everyKind, "") // it asks once more
+		out, err := n.Step(t.Context(), item.Step{Caller: item.Caller{Worker: "w"}, RequestID: "r1", Max: 1})
 		if err != nil || len(out.Items) > 0 {
 			t.Errorf("the same request was answered %v, %v", out, err)
 		}
-		if out, err = n.Step(t.Context(), item.Step{Worker: "w", RequestID: "r2", Max: 1, Wait: time.Second}); err != nil || len(out.Items) != 1 {
+		if out, err = n.Step(t.Context(), item.Step{Caller: item.Caller{Worker: "w"}, RequestID: "r2", Max: 1, Wait: time.Second}); err != nil || len(out.Items) != 1 {
 			t.Errorf("the next request: %v, %v", out, err)
 		}
 		if out := <-copied; len(out.Items) > 0 {

@@ -47,7 +47,7 @@ func TestAnAckThatComesLateCountsWhileNobodyElseHasTheItem(t *testing.T) {
 	n.mustPush(t, newItems(2, 3, "i")...)
 	leases := n.mustLease(t, "w", 2)
 	clock.advance(2 * time.Minute)
-	out := n.mustStep(t, item.Step{Worker: "w", Max: 2, Ops: []item.Op{{Kind: item.Ack, ID: "i1", Attempt: leases[0].Attempt}}})
+	out := n.mustStep(t, item.Step{Caller: item.Caller{Worker: "w"}, Max: 2, Ops: []item.Op{{Kind: item.Ack, ID: "i1", Attempt: leases[0].Attempt}}})
 	if out.Results[0].Outcome != item.OK || !slices.Equal(idsOf(out.Items), []string{"i2"}) || out.Items[0].Attempt != 2 {
 		t.Errorf("%+v", out)
 	}
@@ -72,7 +72,7 @@ func TestExpiredLeases(t *testing.T) {
 		if got, want := idsOf(n.mustLease(t, "w", 10)), []string{"i4", "i5"}; !slices.Equal(got, want) {
 			t.Fatalf("leased %v, want %v", got, want)
 		}
-		sizes, err := n.Sizes(t.Context(), false)
+		sizes, err := n.Sizes(t.Context(), false, nil)
 		if err != nil || sizes.Dead != 3 || sizes.Leased != 2 {
 			t.Errorf("%+v, %v", sizes, err)
 		}
@@ -139,7 +139,7 @@ func TestTenThousandLeasesEndAtOnce(t *testing.T) {
 		for range leased / item.MaxBatch {
 			got = append(got, n.mustLease(t, "w", item.MaxBatch)...)
 		}
-		sizes, err := n.Sizes(t.Context(), false)
+		sizes, err := n.Sizes(t.Context(), false, nil)
 		if len(got) != leased || err != nil || int(sizes.Dead) != dead || int(sizes.Leased) != leased || sizes.Ready != 0 {
 			t.Fatalf("%d leased again; %+v, %v", len(got), sizes, err)
 		}
@@ -152,7 +152,7 @@ func TestTenThousandLeasesEndAtOnce(t *testing.T) {
 		for part := range slices.Chunk(got, item.MaxBatch) {
 			all(t, n, acks, part, item.Done)
 		}
-		count, err := n.RequeueDead(t.Context(), false, "tester")
+		count, err := n.RequeueDead(t.Context(), false, nil, "tester")
 		if err != nil || count != dead {
 			t.Errorf("requeued %d, %v", count, err)
 		}
@@ -166,7 +166,7 @@ func all(t testing.TB, n *node, op func(item.Lease) item.Op, leases []item.Lease
 	for i, lease := range leases {
 		ops[i] = op(lease)
 	}
-	for _, r := range n.mustStep(t, item.Step{Worker: "w", Ops: ops}).Results {
+	for _, r := range n.mustStep(t, item.Step{Caller: item.Caller{Worker: "w"}, Ops: ops}).Results {
 		if r.Outcome != item.OK || r.State != want {
 			t.Fatalf("%s of %s came out as %s %s, want %s", r.Kind, r.ID, r.Outcome, r.State, want)
 		}

@@ -111,7 +111,7 @@ func (l *memoryLedger) PushItems(_ context.Context, queue string, items []item.R
 	known := make([]item.Known, len(items))
 	for i, r := range items {
 		if seq, ok := q.byID[r.ID]; ok {
-			known[i] = item.Known{Seq: seq, State: q.items[seq].State}
+			known[i] = item.Known{Seq: seq, State: q.items[seq].State, Warehouse: q.items[seq].Warehouse}
 			continue
 		}
 		l.seq++
@@ -120,7 +120,7 @@ func (l *memoryLedger) PushItems(_ context.Context, queue string, items []item.R
 		first := item.Move{Seq: r.Seq, At: r.Created, To: r.State, Due: r.Due, Assignee: r.Assignee, By: r.By, Node: r.Node}
 		q.items[r.Seq], q.byID[r.ID] = &memoryItem{Record: r, trace: []item.Move{first}}, r.Seq
 		q.pushed = append(q.pushed, r.Seq)
-		known[i] = item.Known{Seq: r.Seq, New: true, State: r.State}
+		known[i] = item.Known{Seq: r.Seq, New: true, State: r.State, Warehouse: r.Warehouse}
 	}
 	return known, nil
 }
@@ -250,16 +250,20 @@ func (l *memoryLedger) ItemTrace(_ context.Context, queue, id string) (item.Reco
 	return i.Record, trace, nil
 }
 
-func (l *memoryLedger) EndedItems(_ context.Context, queue string, state item.State, before int64, limit int) ([]item.Record, error) {
+func (l *memoryLedger) EndedItems(
+	_ context.Context, queue string, state item.State, scope item.Scope, before int64, limit int,
+) (out []item.Record, next int64, err error) {
 	q, leave, err := l.enter(queue)
 	defer leave()
-	var out []item.Record
 	for _, seq := range slices.Backward(q.pushed) {
-		if i := q.items[seq]; i.State == state && (before == 0 || seq < before) && len(out) < limit {
+		if i := q.items[seq]; i.State == state && (before == 0 || seq < before) && scope.Has(i.Warehouse) {
+			if len(out) == limit {
+				return out, out[limit-1].Seq, err
+			}
 			out = append(out, i.Record)
 		}
 	}
-	return out, err
+	return out, 0, err
 }
 
 func (l *memoryLedger) QueuePause(_ context.Context, queue string) (item.Pause, error) {

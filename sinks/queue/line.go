@@ -52,8 +52,9 @@ func newLine(o *Options, test bool) (*line, error) {
 // nextCall names a call of a script.
 func (l *line) nextCall() string { return l.life + "/" + strconv.FormatInt(l.calls.Add(1), 10) }
 
-// hint is what is published on keys.hints when something became ready, or will soon be. The name of a worker behind it, and a
-// space between them, say that it alone gets that. (An empty message says that an epoch has begun.)
+// hint is what is published on keys.hints, alone when something will soon be due. The name of a warehouse behind it, and a space between
+// them, say where something became ready, * = in many; the name of a worker or subject behind that says that it alone gets that. (An
+// empty message says that an epoch has begun.)
 func (l *line) hint() string { return "ready" }
 
 // node is the scripts' argument: who writes the outbox; without a ledger nobody does.

@@ -79,7 +79,7 @@ func TestALostReplyLeasesOnceAndAcksOnce(t *testing.T) {
 				if len(got) != 4 || got[0].Attempt != 1 {
 					t.Fatalf("leased %+v", got)
 				}
-				sizes, err := n.Sizes(t.Context(), false)
+				sizes, err := n.Sizes(t.Context(), false, nil)
 				if err != nil || sizes.Leased != 4 || sizes.Ready != 6 {
 					t.Fatalf("%+v, %v", sizes, err)
 				}
@@ -147,13 +147,13 @@ func TestAStepWhoseContextEndedIsRepeated(t *testing.T) {
 	t.Parallel()
 	n, g := newGatedNode(t, testenv.Redis(t).Addr, newMemoryLedger())
 	n.mustPush(t, newItems(3, 3, "i")...)
-	s := item.Step{Worker: "w", RequestID: "first", Max: 2}
+	s := item.Step{Caller: item.Caller{Worker: "w"}, RequestID: "first", Max: 2}
 	leave(t, n, g, s)
 	got := n.mustStep(t, s)
 	if !slices.Equal(idsOf(got.Items), []string{"i1", "i2"}) || got.Items[0].Attempt != 1 {
 		t.Fatalf("repeated: %+v", got)
 	}
-	s = item.Step{Worker: "w", RequestID: "second", Ops: []item.Op{{Kind: item.Ack, ID: "i1", Attempt: 1}, {Kind: item.Suspend, ID: "i2", Attempt: 1}}}
+	s = item.Step{Caller: item.Caller{Worker: "w"}, RequestID: "second", Ops: []item.Op{{Kind: item.Ack, ID: "i1", Attempt: 1}, {Kind: item.Suspend, ID: "i2", Attempt: 1}}}
 	leave(t, n, g, s)
 	want := n.mustStep(t, s)
 	if r := want.Results; r[0].Outcome != item.OK || r[0].State != item.Done || r[1].State != item.Suspended || r[1].Due.IsZero() {
@@ -176,7 +176,7 @@ func TestLeasesOfACallerThatIsGoneAreGivenBack(t *testing.T) {
 	t.Parallel()
 	n, g := newGatedNode(t, testenv.Redis(t).Addr, newMemoryLedger())
 	n.mustPush(t, newItems(3, 3, "i")...)
-	leave(t, n, g, item.Step{Worker: "w", Max: 2})
+	leave(t, n, g, item.Step{Caller: item.Caller{Worker: "w"}, Max: 2})
 	var got []item.Lease
 	testenv.Eventually(t, func() bool { // two were leased and given back
 		moved, err := n.client.HGet(t.Context(), n.lines[0].keys.meta(), "moved").Int()

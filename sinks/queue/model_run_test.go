@@ -38,7 +38,7 @@ func TestAgainstAModel(t *testing.T) {
 				}
 				r := newModelRun(rt, client, fmt.Sprintf("run%d:", runs.Add(1)))
 				rt.Repeat(map[string]func(*rapid.T){
-					"push": r.push, "step": r.step, "step ": r.step, "repeat": r.repeat, "advance": r.advance, "pause": r.pause, "": r.compare,
+					"push": r.push, "step": r.step, "step ": r.step, "repeat": r.repeat, "advance": r.advance, "pause": r.pause, "look": r.look, "": r.compare,
 				})
 				if err := client.FlushAll(rt.Context()).Err(); err != nil {
 					rt.Fatal(err)
@@ -83,7 +83,7 @@ func newModelRun(t *rapid.T, client redis.UniversalClient, prefix string) *model
 	}
 	return &modelRun{line: l, client: client, clock: clock, model: &model{
 		now: clock.now().UnixMicro(), maxAttempts: o.MaxAttempts, steps: o.SuspendSteps, items: map[string]*modelItem{},
-		ended: map[int64]*modelItem{}, own: map[string]*[6][]string{}, dedupe: map[string]held{}, asked: map[string]*modelAnswer{}, over: map[string]bool{},
+		ended: map[int64]*modelItem{}, dedupe: map[string]held{}, asked: map[string]*modelAnswer{}, over: map[string]bool{},
 	}}
 }
 
@@ -97,6 +97,7 @@ func (r *modelRun) push(t *rapid.T) {
 		} else {
 			r.ids = append(r.ids, i.ID)
 		}
+		i.Warehouse = rapid.SampledFrom(modelWarehouses).Draw(t, "warehouse")
 		i.Priority = rapid.IntRange(1, 5).Draw(t, "priority")
 		i.Payload = []byte(`{"of":"` + i.ID + "\",\n\"text\":\" 1\\n\"}")
 		i.DedupeKey = rapid.SampledFrom([]string{"", "", "a", "b"}).Draw(t, "key")
@@ -122,6 +123,14 @@ func (r *modelRun) push(t *rapid.T) {
 	}
 }
 
+// modelWarehouses are few, so that their items stand between each other's; a name may be any text.
+var modelWarehouses = []string{"", "A", "A", "B b", "*-"}
+
+// drawScope draws what a caller may see.
+func drawScope(t *rapid.T) item.Scope {
+	return rapid.SampledFrom([]item.Scope{nil, nil, {"A"}, {"B b", "A"}, {"*-"}, {"nowhere"}, {}}).Draw(t, "scope")
+}
+
 var modelKinds = []item.OpKind{
 	item.Ack, item.Ack, item.Nack, item.Release, item.Extend, item.Suspend, item.Store, item.Finish, item.Assign, item.Remove, item.Requeue,
 }
@@ -132,7 +141,7 @@ func (r *modelRun) drawOp(t *rapid.T) item.Op {
 	hours := time.Duration(rapid.IntRange(0, 3).Draw(t, "hours")) * time.Hour
 	switch o.Kind {
 	case item.Assign:
-		o.Worker = rapid.SampledFrom([]string{"", "w1", "w1.b"}).Draw(t, "to")
+		o.Worker = rapid.SampledFrom([]string{"", "w1", "w1.b", "user:ann", "user:ann/w1"}).Draw(t, "to")
 	case item.Remove:
 		o.Force = rapid.Bool().Draw(t, "force")
 	case item.Nack:
@@ -156,7 +165,10 @@ func (r *modelRun) drawOp(t *rapid.T) item.Op {
 }
 
 func (r *modelRun) drawStep(t *rapid.T) item.Step {
-	s := item.Step{Worker: rapid.SampledFrom([]string{"w1", "w1.b", "w2"}).Draw(t, "worker")}
+	s := item.Step{Caller: item.Caller{
+		Subject: rapid.SampledFrom([]string{"", "user:ann", "user:bob"}).Draw(t, "subject"), Scope: drawScope(t),
+		Worker: rapid.SampledFrom([]string{"w1", "w1.b", "w2"}).Draw(t, "worker"), OwnLeases: rapid.Bool().Draw(t, "own"),
+	}}
 	if len(r.ids) > 0 {
 		for range rapid.IntRange(0, 4).Draw(t, "ops") {
 			s.Ops = append(s.Ops, r.drawOp(t))
@@ -176,7 +188,7 @@ func (r *modelRun) step(t *rapid.T) {
 	steps := []item.Step{r.drawStep(t)}
 	for rapid.IntRange(0, 2).Draw(t, "more") == 0 {
 		s := r.drawStep(t)
-		if !slices.ContainsFunc(steps, func(o item.Step) bool { return o.RequestID != "" && s.RequestID != "" && o.Worker == s.Worker }) {
+		if !slices.ContainsFunc(steps, func(o item.Step) bool { return o.RequestID != "" && s.RequestID != "" && o.Name() == s.Name() }) {
 			steps = append(steps, s)
 		}
 	}

@@ -19,10 +19,10 @@ type model struct {
 
 	items  map[string]*modelItem // unfinished
 	ended  map[int64]*modelItem  // by seq
-	common [6][]string           // ready for anybody, by level
-	own    map[string]*[6][]string
+	common [6][]string           // ready for anybody, by level: all warehouses in one order
+	own    [6][]string           // ready for one worker alone
 	dedupe map[string]held
-	asked  map[string]*modelAnswer // by worker: the last request
+	asked  map[string]*modelAnswer // by caller: the last request
 	over   map[string]bool         // the requests that others have followed
 }
 
@@ -49,17 +49,10 @@ type modelLease struct {
 	attempt int
 }
 
-func (m *model) owned(worker string) *[6][]string {
-	if m.own[worker] == nil {
-		m.own[worker] = &[6][]string{}
-	}
-	return m.own[worker]
-}
-
 // list is where a ready item stands.
 func (m *model) list(i *modelItem) *[]string {
 	if i.Assignee != "" {
-		return &m.owned(i.Assignee)[i.Priority]
+		return &m.own[i.Priority]
 	}
 	return &m.common[i.Priority]
 }
@@ -70,8 +63,11 @@ func (m *model) at(us int64) time.Time { return time.UnixMicro(us).UTC() }
 func (m *model) push(records []item.Record) []string {
 	answers := make([]string, len(records))
 	for n, r := range records {
-		if m.items[r.ID] != nil {
+		if known := m.items[r.ID]; known != nil {
 			answers[n] = enqueuedExists
+			if known.Warehouse != r.Warehouse {
+				answers[n] = enqueuedElsewhere
+			}
 			continue
 		}
 		if r.Bucket != "" {
@@ -87,7 +83,7 @@ func (m *model) push(records []item.Record) []string {
 			m.dedupe[r.Bucket] = h
 		}
 		i := &modelItem{due: toMicro(r.Due), Item: item.Item{
-			ID: r.ID, State: r.State, Priority: r.Priority, Payload: r.Payload, Created: r.Created, Ready: r.Ready, Seq: r.Seq, Bucket: r.Bucket,
+			ID: r.ID, Warehouse: r.Warehouse, State: r.State, Priority: r.Priority, Payload: r.Payload, Created: r.Created, Ready: r.Ready, Seq: r.Seq, Bucket: r.Bucket,
 		}}
 		m.items[r.ID] = i
 		if i.State == item.Ready {
@@ -154,11 +150,14 @@ func (c *modelCall) head(i *modelItem) {
 	c.heads = append(c.heads, i)
 }
 
-func (c *modelCall) op(o item.Op) item.Outcome {
+func (c *modelCall) op(by *item.Caller, o item.Op) item.Outcome {
 	i := c.items[o.ID]
+	if i != nil && !by.Scope.Has(i.Warehouse) {
+		i = nil
+	}
 	leased := i != nil && i.State == item.Leased
 	switch {
-	case o.Attempt > 0 && (!leased || i.Attempt != o.Attempt):
+	case o.Attempt > 0 && (!leased || i.Attempt != o.Attempt || by.OwnLeases && subjectOf(i.Worker) != subjectOf(by.Name())):
 		return item.LeaseLost
 	case i == nil:
 		return item.NotFound
@@ -229,6 +228,12 @@ func (c *modelCall) settle() {
 	c.heads, c.tails = nil, nil
 }
 
+// subjectOf is the subject of a caller's name, or the name where it has none.
+func subjectOf(name string) string {
+	subject, _, _ := strings.Cut(name, item.NameSeparator)
+	return subject
+}
+
 // due returns the items of a state whose time has come, in the order of their times.
 func (c *modelCall) due(state item.State) []*modelItem {
 	var out []*modelItem
@@ -237,23 +242,32 @@ func (c *modelCall) due(state item.State) []*modelItem {
 			out = append(out, i)
 		}
 	}
-	slices.SortFunc(out, func(a, b *modelItem) int { return cmp.Or(cmp.Compare(a.due, b.due), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(out, func(a, b *modelItem) int {
+		return cmp.Or(cmp.Compare(a.due, b.due), cmp.Compare(warehouseName(a.Warehouse), warehouseName(b.Warehouse)), cmp.Compare(a.ID, b.ID))
+	})
 	return out
 }
 
 func (c *modelCall) lease(s item.Step, lease time.Duration) (leased []modelLease) {
+	name := s.Name()
 	take := func(list *[]string) {
-		for len(*list) > 0 && len(leased) < s.Max {
-			i := c.items[(*list)[0]]
-			*list = (*list)[1:]
-			i.State, i.due, i.Worker = item.Leased, c.now+lease.Microseconds(), s.Worker
+		var left []string
+		for _, id := range *list {
+			i := c.items[id]
+			mine := i.Assignee == "" || i.Assignee == name || i.Assignee == s.Subject
+			if len(leased) == s.Max || !mine || !s.Scope.Has(i.Warehouse) {
+				left = append(left, id)
+				continue
+			}
+			i.State, i.due, i.Worker = item.Leased, c.now+lease.Microseconds(), name
 			i.Attempt++
 			i.Moves++
 			leased = append(leased, modelLease{i.ID, i.Attempt})
 		}
+		*list = left
 	}
 	for level := item.HighestPriority; level >= item.LowestPriority; level-- {
-		take(&c.owned(s.Worker)[level])
+		take(&c.own[level])
 		take(&c.common[level])
 	}
 	return leased
@@ -264,7 +278,7 @@ func (m *model) step(requests []*request) []modelAnswer {
 	c := &modelCall{model: m}
 	answers := make([]modelAnswer, len(requests))
 	for n, r := range requests {
-		before := m.asked[r.step.Worker]
+		before := m.asked[r.name]
 		if r.caller != "" && before != nil && before.id == r.step.RequestID {
 			answers[n] = *before
 			continue
@@ -278,7 +292,7 @@ func (m *model) step(requests []*request) []modelAnswer {
 		}
 		answers[n].id = r.step.RequestID
 		for _, o := range r.step.Ops {
-			answers[n].outcomes = append(answers[n].outcomes, c.op(o))
+			answers[n].outcomes = append(answers[n].outcomes, c.op(&r.step.Caller, o))
 		}
 	}
 	c.settle()
@@ -296,7 +310,7 @@ func (m *model) step(requests []*request) []modelAnswer {
 		if len(answers[n].leased) > 0 { // given before: those that the worker still has
 			answers[n].leased = slices.DeleteFunc(slices.Clone(answers[n].leased), func(l modelLease) bool {
 				i := m.items[l.id]
-				return i == nil || i.State != item.Leased || i.Attempt != l.attempt
+				return i == nil || i.State != item.Leased || i.Attempt != l.attempt || !r.step.Scope.Has(i.Warehouse)
 			})
 			continue
 		}
@@ -309,7 +323,7 @@ func (m *model) step(requests []*request) []modelAnswer {
 		answers[n].final = len(answers[n].leased) > 0 || r.step.Max == 0 || r.step.Wait == 0
 		if r.caller != "" {
 			answer := answers[n]
-			m.asked[r.step.Worker] = &answer
+			m.asked[r.name] = &answer
 		}
 	}
 	return answers

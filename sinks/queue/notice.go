@@ -24,7 +24,7 @@ func newItem(n *notice.Notice, now time.Time) (item.New, error) {
 	if err != nil {
 		return item.New{}, err
 	}
-	it := item.New{ID: n.ID, Priority: n.Priority, Payload: payload, Created: n.CreatedAt}
+	it := item.New{ID: n.ID, Warehouse: n.Warehouse, Priority: n.Priority, Payload: payload, Created: n.CreatedAt}
 	if it.Created.After(now) {
 		it.Created = now
 	}

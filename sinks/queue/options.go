@@ -39,8 +39,10 @@ type Records interface {
 	SubjectItems(ctx context.Context, queue string, subjects []string) ([][]string, error)
 	// ItemTrace returns an item, ended or not, with its moves. sinks.ErrNotFound.
 	ItemTrace(ctx context.Context, queue, id string) (item.Record, []item.Move, error)
-	// EndedItems returns items that have ended as the state says, with Seq below before (0 = any), the latest push first.
-	EndedItems(ctx context.Context, queue string, state item.State, before int64, limit int) ([]item.Record, error)
+	// EndedItems returns items of the scope's warehouses that have ended as the state says, with Seq below before (0 = any), the latest
+	// push first. It looks at so many items at most: the list may be shorter than the limit, and even empty, where there are more. Next
+	// is the Seq below which they are, 0 = there are none.
+	EndedItems(ctx context.Context, queue string, state item.State, scope item.Scope, before int64, limit int) (list []item.Record, next int64, err error)
 	QueuePause(ctx context.Context, queue string) (item.Pause, error)
 	SetQueuePause(ctx context.Context, queue string, p item.Pause) error
 }

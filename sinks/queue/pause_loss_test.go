@@ -45,7 +45,7 @@ func TestAPauseAtTheEndOfAnEpochIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	testenv.Eventually(t, func() bool { return !n.keeper.Is(g) && n.Ready() == nil }, 10*time.Second)
-	s, err := n.Sizes(t.Context(), false)
+	s, err := n.Sizes(t.Context(), false, nil)
 	want, _ := ledger.QueuePause(t.Context(), queueName)
 	if err != nil || !ledger.asked.Load() || s.Pause.Paused != want.Paused {
 		t.Errorf("Redis has %+v, the ledger %+v, %v", s.Pause, want, err)

@@ -20,7 +20,7 @@ func TestPauseAndResume(t *testing.T) {
 			t.Fatal(err)
 		}
 		// What is leased goes on, and items are taken in.
-		out := other.mustStep(t, item.Step{Worker: "w", Max: 10, Ops: []item.Op{{Kind: item.Ack, ID: "a1", Attempt: lease.Attempt}}})
+		out := other.mustStep(t, item.Step{Caller: item.Caller{Worker: "w"}, Max: 10, Ops: []item.Op{{Kind: item.Ack, ID: "a1", Attempt: lease.Attempt}}})
 		if len(out.Items) > 0 || out.Results[0].Outcome != item.OK {
 			t.Errorf("%+v", out)
 		}
@@ -32,7 +32,7 @@ func TestPauseAndResume(t *testing.T) {
 		if _, err := n.Push(t.Context(), true, "tester", newItems(1, 3, "t")); err != nil {
 			t.Fatal(err)
 		}
-		if got := n.mustStep(t, item.Step{Test: true, Worker: "w", Max: 1}).Items; len(got) != 1 {
+		if got := n.mustStep(t, item.Step{Test: true, Caller: item.Caller{Worker: "w"}, Max: 1}).Items; len(got) != 1 {
 			t.Errorf("the twin gave out %v", idsOf(got))
 		}
 		if err := other.Resume(t.Context(), false, "op2"); err != nil {
@@ -41,7 +41,7 @@ func TestPauseAndResume(t *testing.T) {
 		if got := n.mustLease(t, "w", 10); len(got) != 3 {
 			t.Errorf("%v", idsOf(got))
 		}
-		if s, err := n.Sizes(t.Context(), false); err != nil || s.Pause.Paused || s.Pause.By != "op2" {
+		if s, err := n.Sizes(t.Context(), false, nil); err != nil || s.Pause.Paused || s.Pause.By != "op2" {
 			t.Errorf("%+v, %v", s.Pause, err)
 		}
 	})
@@ -55,16 +55,16 @@ func TestAPauseOutlivesRedis(t *testing.T) {
 	if err := n.Pause(t.Context(), false, "op"); err != nil {
 		t.Fatal(err)
 	}
-	before, err := n.Sizes(t.Context(), false)
+	before, err := n.Sizes(t.Context(), false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Restart()
 	testenv.Eventually(t, func() bool {
-		s, err := n.Sizes(t.Context(), false)
+		s, err := n.Sizes(t.Context(), false, nil)
 		return err == nil && s.Ready == 1
 	}, 20*time.Second)
-	after, err := n.Sizes(t.Context(), false)
+	after, err := n.Sizes(t.Context(), false, nil)
 	if p := after.Pause; err != nil || !p.Paused || p.By != "op" || !p.At.Equal(before.Pause.At) {
 		t.Errorf("%+v, %v; before %+v", p, err, before.Pause)
 	}
@@ -93,7 +93,7 @@ func TestPauseAndResumeAtOnce(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		s, err := two[0].Sizes(t.Context(), false)
+		s, err := two[0].Sizes(t.Context(), false, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,11 +20,11 @@ func TestWhatIsDueIsPromotedWhileNobodyAsks(t *testing.T) {
 		n.mustDo(t, item.Op{Kind: item.Store, ID: "i3", Delay: time.Hour}, item.OK)
 		clock.advance(24 * time.Hour)
 		testenv.Eventually(t, func() bool {
-			s, err := n.Sizes(t.Context(), false)
+			s, err := n.Sizes(t.Context(), false, nil)
 			return err == nil && s.Ready == 3 && s.Leased+s.Suspended+s.Stored == 0
 		}, 10*time.Second)
 		testenv.Eventually(t, func() bool {
-			got, err := n.Get(t.Context(), false, "i1")
+			got, err := n.Get(t.Context(), false, nil, "i1")
 			if err != nil || len(got.Trace) == 0 {
 				return false
 			}

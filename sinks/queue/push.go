@@ -45,12 +45,16 @@ func (q *Queue) enter(ctx context.Context, l *line, p *pushed) ([]string, error)
 	answers := make([]string, len(p.records))
 	for i, k := range p.known {
 		p.records[i].Seq = k.Seq
-		if !k.New && k.State.Ended() {
+		switch {
+		case k.New:
+		case k.Warehouse != p.records[i].Warehouse:
+			answers[i] = enqueuedElsewhere
+		case k.State.Ended():
 			answers[i] = enqueuedExists
 		}
 	}
-	fresh := p.those(func(k item.Known) bool { return k.New })
-	old := p.those(func(k item.Known) bool { return !k.New && !k.State.Ended() })
+	fresh := p.those(func(i int) bool { return p.known[i].New })
+	old := p.those(func(i int) bool { return !p.known[i].New && answers[i] == enqueuedNew })
 	if len(fresh.at)+len(old.at) == 0 {
 		return answers, nil
 	}
@@ -75,10 +79,10 @@ type places struct {
 }
 
 // those picks records by what the ledger knows of them. All of them, the rule for what is new, are not copied.
-func (p *pushed) those(wanted func(item.Known) bool) places {
+func (p *pushed) those(wanted func(i int) bool) places {
 	var some places
 	for i := range p.known {
-		if wanted(p.known[i]) {
+		if wanted(i) {
 			some.at = append(some.at, i)
 		}
 	}
@@ -166,7 +170,7 @@ func (l *line) refuse(ctx context.Context, records []item.Record, answers []stri
 
 // isHolder tells whether an answer of enqueue.lua is the id of another item that holds the dedupe key.
 func isHolder(answer string) bool {
-	return answer != enqueuedNew && answer != enqueuedExists && answer != enqueuedRepaired
+	return answer != enqueuedNew && answer != enqueuedExists && answer != enqueuedRepaired && answer != enqueuedElsewhere
 }
 
 // results makes the answer to the caller. What the ledger has just got is this push's, whoever put it into Redis; without a
@@ -178,6 +182,8 @@ func results(p *pushed, answers []string) []item.PushResult {
 		switch {
 		case isHolder(answer) && answer != out[i].ID:
 			out[i].Outcome, out[i].Of = item.Duplicate, answer
+		case answer == enqueuedElsewhere || !p.known[i].New && p.known[i].Warehouse != p.records[i].Warehouse:
+			out[i].Outcome = item.IDTaken
 		case !p.known[i].New || answer != enqueuedNew && p.given[i]:
 			out[i].Outcome = item.Exists
 		}
@@ -215,7 +221,7 @@ func (l *line) newRecords(by string, items []item.New) ([]item.Record, error) {
 			r.State, r.Due = item.Delayed, r.Ready
 		}
 		if r.DedupeKey != "" {
-			r.Bucket, r.Until = l.o.Dedupe.bucket(r.DedupeKey, r.Created, l.o.Timezone)
+			r.Bucket, r.Until = l.o.Dedupe.bucket(r.Warehouse, r.DedupeKey, r.Created, l.o.Timezone)
 		}
 	}
 	return records, nil

@@ -17,7 +17,7 @@ func TestRemoveRange(t *testing.T) {
 		n.mustPush(t, slices.Concat(newItems(3, 5, "high"), newItems(4, 3, "mid"), newItems(3, 1, "low"))...)
 		remove := func(state item.State, from, to int64, want int) {
 			t.Helper()
-			if got, err := n.RemoveRange(t.Context(), false, "op", state, from, to); err != nil || got != want {
+			if got, err := n.RemoveRange(t.Context(), false, nil, "op", state, from, to); err != nil || got != want {
 				t.Errorf("%s %d to %d: %d, %v; want %d", state, from, to, got, err, want)
 			}
 		}
@@ -41,10 +41,10 @@ func TestRemoveRange(t *testing.T) {
 		n.mustDo(t, item.Op{Kind: item.Suspend, ID: "mid3"}, item.OK)
 		n.mustDo(t, item.Op{Kind: item.Suspend, ID: "mid4"}, item.OK)
 		remove(item.Suspended, 1, 100, 2)
-		if s, err := n.Sizes(t.Context(), false); err != nil || s.Ready != 1 || s.Leased != 1 || s.Assigned+s.Suspended != 0 {
+		if s, err := n.Sizes(t.Context(), false, nil); err != nil || s.Ready != 1 || s.Leased != 1 || s.Assigned+s.Suspended != 0 {
 			t.Errorf("%+v, %v", s, err)
 		}
-		got, err := n.Get(t.Context(), false, "mid4")
+		got, err := n.Get(t.Context(), false, nil, "mid4")
 		if err != nil || got.Item.State != item.Removed || got.Trace[len(got.Trace)-1].By != "op" {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -58,7 +58,7 @@ func TestRemoveRangeOfMany(t *testing.T) {
 		for range 3 {
 			n.mustPush(t, newItems(900, 3, "")...)
 		}
-		if got, err := n.RemoveRange(t.Context(), false, "op", item.Ready, 101, 2600); err != nil || got != 2500 {
+		if got, err := n.RemoveRange(t.Context(), false, nil, "op", item.Ready, 101, 2600); err != nil || got != 2500 {
 			t.Errorf("%d, %v", got, err)
 		}
 		if ids, _ := n.list(t, item.Ready, 1000); len(ids) != 200 {
@@ -78,7 +78,7 @@ func TestBadRanges(t *testing.T) {
 		{item.Leased, 1, 2, "state"}, {item.Done, 1, 2, "state"}, {"", 1, 2, "state"}, {item.Ready, 0, 2, "from"}, {item.Ready, 3, 2, "to"},
 	} {
 		var invalid *item.InvalidError
-		if _, err := n.RemoveRange(t.Context(), false, "op", c.state, c.from, c.to); !errors.As(err, &invalid) || invalid.Field != c.field {
+		if _, err := n.RemoveRange(t.Context(), false, nil, "op", c.state, c.from, c.to); !errors.As(err, &invalid) || invalid.Field != c.field {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
@@ -95,21 +95,21 @@ func TestRequeueDead(t *testing.T) {
 			for _, l := range n.mustLease(t, "w", 500) {
 				ops = append(ops, item.Op{Kind: item.Nack, ID: l.ID, Attempt: l.Attempt})
 			}
-			n.mustStep(t, item.Step{Worker: "w", Ops: ops})
+			n.mustStep(t, item.Step{Caller: item.Caller{Worker: "w"}, Ops: ops})
 		}
 		first, _ := n.list(t, item.Dead, 1000)
-		got, err := n.RequeueDead(t.Context(), false, "op")
+		got, err := n.RequeueDead(t.Context(), false, nil, "op")
 		if err != nil || got != many || len(first) != many {
 			t.Errorf("%d of %d, %v", got, len(first), err)
 		}
-		s, err := n.Sizes(t.Context(), false)
+		s, err := n.Sizes(t.Context(), false, nil)
 		if err != nil || s.Dead != 0 || s.Ready != many {
 			t.Errorf("%+v, %v", s, err)
 		}
 		if ready, _ := n.list(t, item.Ready, 1000); !slices.Equal(ready, first) {
 			t.Error("they are not in the order in which they died")
 		}
-		if got, err := n.RequeueDead(t.Context(), false, "op"); err != nil || got != 0 {
+		if got, err := n.RequeueDead(t.Context(), false, nil, "op"); err != nil || got != 0 {
 			t.Errorf("%d again, %v", got, err)
 		}
 	})

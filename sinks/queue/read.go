@@ -31,7 +31,8 @@ func (q *Queue) List(ctx context.Context, query item.Query) (item.Page, error) {
 	if letter == "" {
 		return item.Page{}, invalid("state", -1, "must be ready, assigned, leased, delayed, suspended, stored, dead, done, removed or refused")
 	}
-	answer, _, err := q.read(ctx, q.line(query.Test), q.reads.list, letter, query.Limit, maxPageBytes, c.level, c.at, c.id)
+	answer, _, err := q.read(ctx, q.line(query.Test), q.reads.list, letter, query.Limit, maxPageBytes, scopeNames(query.Scope),
+		c.level, c.at, c.passed, c.warehouse, c.id)
 	if err != nil {
 		return item.Page{}, err
 	}
@@ -51,28 +52,29 @@ func listLetter(s item.State) string {
 
 // parsePage reads the answer of list.lua.
 func parsePage(answer []string, state item.State) (item.Page, error) {
-	if len(answer) < 3 || len(answer)%2 == 0 {
+	const where = 5 // values that say where the page ends
+	if len(answer) < where || len(answer)%2 == 0 {
 		return item.Page{}, fmt.Errorf("%w: list.lua gave %d values", errAnswer, len(answer))
 	}
-	where, err := counts(answer[:2])
+	ends, err := counts(answer[:3])
 	if err != nil {
 		return item.Page{}, err
 	}
 	page := item.Page{Items: make([]item.Item, 0, len(answer)/2)}
-	for i := 3; i < len(answer); i += 2 {
+	for i := where; i < len(answer); i += 2 {
 		one, err := parseValue(answer[i], answer[i+1])
 		if err != nil {
 			return item.Page{}, err
 		}
 		page.Items = append(page.Items, one)
 	}
-	if answer[2] != "" {
-		page.Cursor = cursor{level: int(where[0]), at: where[1], id: answer[2]}.encode(state)
+	if answer[4] != "" {
+		page.Cursor = cursor{level: int(ends[0]), at: ends[1], passed: ends[2], warehouse: answer[3], id: answer[4]}.encode(state)
 	}
 	return page, nil
 }
 
-// ended asks the ledger for items that have ended, what has just ended among them, and for one more to know whether there are more.
+// ended asks the ledger for items that have ended, what has just ended among them.
 func (q *Queue) ended(ctx context.Context, query item.Query, c cursor) (item.Page, error) {
 	if q.o.Ledger == nil {
 		return item.Page{}, invalid("state", -1, "%s: items that have ended are in the ledger, and there is none", query.State)
@@ -80,16 +82,16 @@ func (q *Queue) ended(ctx context.Context, query item.Query, c cursor) (item.Pag
 	if err := q.settle(ctx, q.line(query.Test)); err != nil {
 		return item.Page{}, err
 	}
-	records, err := q.o.Ledger.EndedItems(ctx, q.line(query.Test).name, query.State, c.at, query.Limit+1)
+	records, next, err := q.o.Ledger.EndedItems(ctx, q.line(query.Test).name, query.State, query.Scope, c.at, query.Limit)
 	if err != nil {
 		return item.Page{}, fmt.Errorf("ledger: %w", err)
 	}
-	page := item.Page{Items: make([]item.Item, 0, len(records))}
-	for i := range records[:min(len(records), query.Limit)] {
-		page.Items = append(page.Items, fromRecord(&records[i]))
+	page := item.Page{Items: make([]item.Item, len(records))}
+	for i := range records {
+		page.Items[i] = fromRecord(&records[i])
 	}
-	if len(records) > query.Limit {
-		page.Cursor = cursor{at: records[query.Limit-1].Seq}.encode(query.State)
+	if next > 0 {
+		page.Cursor = cursor{at: next}.encode(query.State)
 	}
 	return page, nil
 }
@@ -97,7 +99,7 @@ func (q *Queue) ended(ctx context.Context, query item.Query, c cursor) (item.Pag
 // fromRecord is an item as the ledger has it.
 func fromRecord(r *item.Record) item.Item {
 	i := item.Item{
-		ID: r.ID, State: r.State, Priority: r.Priority, Payload: r.Payload, Attempt: r.Attempt, Failures: r.Failures,
+		ID: r.ID, Warehouse: r.Warehouse, State: r.State, Priority: r.Priority, Payload: r.Payload, Attempt: r.Attempt, Failures: r.Failures,
 		Suspends: r.Suspends, Created: r.Created, Ready: r.Ready, Due: r.Due, Assignee: r.Assignee, Moves: r.Moves, Seq: r.Seq,
 		Bucket: r.Bucket,
 	}
@@ -107,21 +109,25 @@ func fromRecord(r *item.Record) item.Item {
 	return i
 }
 
-// Rank tells when a ready item is served: its place among what anybody may take, or of one that a worker alone gets, its place
+// Rank tells when a ready item is served: its place among what anybody may take of the scope's warehouses, or of one that a worker alone gets, its place
 // in what that worker is given. The errors are sinks.ErrNotFound for what is not ready, item.InvalidError,
 // index.ErrUnavailable and the context's.
-func (q *Queue) Rank(ctx context.Context, test bool, id string) (item.Rank, error) {
-	answer, _, err := q.read(ctx, q.line(test), q.reads.rank, id)
+func (q *Queue) Rank(ctx context.Context, test bool, scope item.Scope, id string) (item.Rank, error) {
+	answer, _, err := q.read(ctx, q.line(test), q.reads.rank, id, scopeNames(scope))
 	if err != nil {
 		return item.Rank{}, err
 	}
+	notReady := fmt.Errorf("queue: item %s is not ready: %w", id, sinks.ErrNotFound)
 	if len(answer) != 2 {
-		return item.Rank{}, fmt.Errorf("queue: item %s is not ready: %w", id, sinks.ErrNotFound)
+		return item.Rank{}, notReady
 	}
 	one, err := parseValue(id, answer[1])
 	place, badPlace := strconv.ParseInt(answer[0], 10, 64)
 	if err := errors.Join(err, badPlace); err != nil {
 		return item.Rank{}, err
+	}
+	if !scope.Has(one.Warehouse) {
+		return item.Rank{}, notReady
 	}
 	return item.Rank{ID: id, Place: place, Score: one.Score()}, nil
 }

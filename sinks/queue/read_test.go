@@ -39,7 +39,7 @@ func everyState(t testing.TB, n *node, clock *testClock) {
 	n.mustPush(t, item.New{ID: "removed", Priority: 4, Payload: []byte(`{}`)})
 	n.mustDo(t, item.Op{Kind: item.Remove, ID: "removed"}, item.OK)
 	n.mustPush(t, item.New{ID: "leased", Priority: 4, Payload: []byte(`{}`)})
-	n.mustStep(t, item.Step{Worker: "w", Max: 1, Lease: 3 * time.Hour})
+	n.mustStep(t, item.Step{Caller: item.Caller{Worker: "w"}, Max: 1, Lease: 3 * time.Hour})
 	n.mustPush(t, item.New{ID: "delayed", Priority: 4, Payload: []byte(`{}`), Delay: 2 * time.Hour})
 	n.mustPush(t, item.New{ID: "assigned", Priority: 4, Payload: []byte(`{}`)})
 	n.mustDo(t, item.Op{Kind: item.Assign, ID: "assigned", Worker: "a"}, item.OK)
@@ -58,7 +58,7 @@ func TestSizes(t *testing.T) {
 		clock := newTestClock(morning)
 		n := newNode(t, t.addr, newMemoryLedger(), clock.option, oneFailure)
 		everyState(t, n, clock)
-		got, err := n.Sizes(t.Context(), false)
+		got, err := n.Sizes(t.Context(), false, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,11 +79,11 @@ func TestSizes(t *testing.T) {
 		if err := n.Pause(t.Context(), false, "op"); err != nil {
 			t.Fatal(err)
 		}
-		got, err = n.Sizes(t.Context(), false)
+		got, err = n.Sizes(t.Context(), false, nil)
 		if p := got.Pause; err != nil || !p.Paused || p.By != "op" || !p.At.Equal(clock.now()) {
 			t.Errorf("%+v, %v", p, err)
 		}
-		twin, err := n.Sizes(t.Context(), true)
+		twin, err := n.Sizes(t.Context(), true, nil)
 		if err != nil || twin.Ready+twin.Leased+twin.Dead != 0 || twin.Pause.Paused || len(twin.Levels) != 5 {
 			t.Errorf("the twin: %+v, %v", twin, err)
 		}
@@ -100,7 +100,7 @@ func TestRank(t *testing.T) {
 		}
 		wantRank := func(id string, place, score int64) {
 			t.Helper()
-			got, err := n.Rank(t.Context(), false, id)
+			got, err := n.Rank(t.Context(), false, nil, id)
 			if want := (item.Rank{ID: id, Place: place, Score: score}); err != nil || got != want {
 				t.Errorf("%+v, %v; want %+v", got, err, want)
 			}
@@ -124,7 +124,7 @@ func TestRank(t *testing.T) {
 			t.Errorf("w got %s", got)
 		}
 		for _, id := range []string{"p5.1", "none"} {
-			if _, err := n.Rank(t.Context(), false, id); !errors.Is(err, sinks.ErrNotFound) {
+			if _, err := n.Rank(t.Context(), false, nil, id); !errors.Is(err, sinks.ErrNotFound) {
 				t.Errorf("%s: %v", id, err)
 			}
 		}

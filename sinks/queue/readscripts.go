@@ -14,6 +14,8 @@ import (
 var (
 	//go:embed scripts/sizes.lua
 	sizesLua string
+	//go:embed scripts/looks.lua
+	looksLua string
 	//go:embed scripts/list.lua
 	listLua string
 	//go:embed scripts/range.lua
@@ -31,8 +33,8 @@ type readScripts struct{ sizes, list, ranks, get, rank, pause *redis.Script }
 
 func newReadScripts() *readScripts {
 	return &readScripts{
-		sizes: newScript(sizesLua), list: newScript(listLua), ranks: newScript(rangeLua),
-		get: newScript(getLua), rank: newScript(rankLua), pause: newScript(pauseLua),
+		sizes: newScript(orderLua + sizesLua), list: newScript(orderLua + looksLua + listLua), ranks: newScript(orderLua + looksLua + rangeLua),
+		get: newScript(getLua), rank: newScript(orderLua + rankLua), pause: newScript(pauseLua),
 	}
 }
 

@@ -69,7 +69,7 @@ func TestRealLedgersBringQueuesBack(t *testing.T) {
 		}
 		inLedger(t, n)
 		r.Restart()
-		sizes, err := n.Sizes(t.Context(), false)
+		sizes, err := n.Sizes(t.Context(), false, nil)
 		if err != nil || sizes.Delayed != 1 || sizes.Suspended != 1 || sizes.Stored != 1 || sizes.Dead != 1 || sizes.Leased != 0 || sizes.Assigned != 1 {
 			t.Errorf("%+v, %v", sizes, err)
 		}
@@ -84,15 +84,15 @@ func TestRealLedgersBringQueuesBack(t *testing.T) {
 				t.Errorf("key %s: %+v, %v", key, got, err)
 			}
 		}
-		if got := idsOf(n.mustStep(t, item.Step{Test: true, Worker: "w", Max: 10}).Items); !slices.Equal(got, []string{"twin1", "twin2"}) {
+		if got := idsOf(n.mustStep(t, item.Step{Test: true, Caller: item.Caller{Worker: "w"}, Max: 10}).Items); !slices.Equal(got, []string{"twin1", "twin2"}) {
 			t.Errorf("the twin gave out %v", got)
 		}
 		inLedger(t, n)
-		got, err := n.Get(t.Context(), false, "early2")
+		got, err := n.Get(t.Context(), false, nil, "early2")
 		if err != nil || len(got.Trace) != 4 || got.Trace[2].Note != restoreNote || got.Trace[2].Node != n.o.Node {
 			t.Errorf("%+v, %v", got.Trace, err)
 		}
-		if got, err := n.Get(t.Context(), false, "again-done"); err != nil || got.Item.State != item.Refused {
+		if got, err := n.Get(t.Context(), false, nil, "again-done"); err != nil || got.Item.State != item.Refused {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})
@@ -121,7 +121,7 @@ func TestRealLedgersRebuildManyQuickly(t *testing.T) {
 		if took > backWithin/5*raceFactor {
 			t.Errorf("it took %s", took)
 		}
-		sizes, err := n.Sizes(t.Context(), false)
+		sizes, err := n.Sizes(t.Context(), false, nil)
 		if err != nil || sizes.Ready != many {
 			t.Errorf("%+v, %v", sizes, err)
 		}

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -35,12 +36,15 @@ func (c contents) Missing(ctx context.Context, epoch string) (string, error) {
 				return "", fmt.Errorf("ledger: %w", err)
 			}
 		}
-		meta, err := l.o.Client.HMGet(ctx, l.keys.meta(), "epoch", "out").Result()
+		meta, err := l.o.Client.HMGet(ctx, l.keys.meta(), "epoch", "out", "layout").Result()
 		if err != nil {
 			return "", fmt.Errorf("redis: %w", err)
 		}
 		if found, _ := meta[0].(string); found != epoch {
 			return fmt.Sprintf("queue %s is at epoch %q", l.name, found), nil
+		}
+		if found, _ := meta[2].(string); found != strconv.Itoa(layout) {
+			return fmt.Sprintf("queue %s has keys of another version of this program", l.name), nil
 		}
 		if out, _ := meta[1].(string); !reaches(out, applied) {
 			return fmt.Sprintf("the outbox of queue %s has gone back", l.name), nil
@@ -71,7 +75,7 @@ func (c contents) Rebuild(ctx context.Context, epoch string) (int, error) {
 // rebuild empties a line and writes back its pause, the dedupe keys that ended items still hold, and the unfinished items in the
 // order of their pushes.
 func (q *Queue) rebuild(ctx context.Context, l *line, epoch string) (int, error) {
-	if err := q.life.begin.Run(ctx, l.o.Client, l.all, epoch).Err(); err != nil {
+	if err := q.life.begin.Run(ctx, l.o.Client, slices.Concat(l.all, l.keys.formerly()), epoch, layout).Err(); err != nil {
 		return 0, index.Known(err)
 	}
 	if l.o.Ledger == nil {

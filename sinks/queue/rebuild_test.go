@@ -88,7 +88,7 @@ func TestQueuesComeBackAfterALoss(t *testing.T) {
 		t.Lose()
 		lost := time.Now()
 		for _, n := range nodes { // the first question after the loss is answered with everything
-			sizes, err := n.Sizes(t.Context(), false)
+			sizes, err := n.Sizes(t.Context(), false, nil)
 			if err != nil || sizes.Delayed != 1 || sizes.Suspended != 1 || sizes.Stored != 1 || sizes.Dead != 1 || sizes.Leased != 0 || sizes.Assigned != 1 {
 				t.Errorf("%+v, %v", sizes, err)
 			}
@@ -115,7 +115,7 @@ func TestQueuesComeBackAfterALoss(t *testing.T) {
 				t.Errorf("key %s: %+v, %v", key, got, err)
 			}
 		}
-		twin := item.Step{Test: true, Worker: "w", Max: 10}
+		twin := item.Step{Test: true, Caller: item.Caller{Worker: "w"}, Max: 10}
 		if got := nodes[1].mustStep(t, twin).Items; len(got) != 0 {
 			t.Errorf("the twin is paused and gave out %v", idsOf(got))
 		}
@@ -233,7 +233,7 @@ func record(t testing.TB, ledger Ledger, n int) {
 			New:   item.New{ID: "i" + strconv.Itoa(i), Priority: 1 + i%5, Payload: payload, Created: now, DedupeKey: strconv.Itoa(i)},
 			State: item.Ready, Ready: now,
 		}
-		records[i].Bucket, records[i].Until = Window{}.bucket(records[i].DedupeKey, now, time.UTC)
+		records[i].Bucket, records[i].Until = Window{}.bucket("", records[i].DedupeKey, now, time.UTC)
 	}
 	for part := range slices.Chunk(records, 5000) {
 		if _, err := ledger.PushItems(t.Context(), queueName, part); err != nil {
@@ -257,7 +257,7 @@ func TestRebuildOfManyIsQuick(t *testing.T) {
 	if got := idsOf(n.mustLease(t, "w", 3)); !slices.Equal(got, []string{"i4", "i9", "i14"}) {
 		t.Errorf("the first are %v", got)
 	}
-	sizes, err := n.Sizes(t.Context(), false)
+	sizes, err := n.Sizes(t.Context(), false, nil)
 	if err != nil || sizes.Ready != rebuilt-3 {
 		t.Errorf("%+v, %v", sizes, err)
 	}

@@ -18,7 +18,7 @@ func TestRecentIsWhatMovedOfLate(t *testing.T) {
 		b := newNode(t, t.addr, ledger, change...)
 		check := func(pushed, done, failed, dead int64) {
 			t.Helper()
-			sizes, err := a.Sizes(t.Context(), false)
+			sizes, err := a.Sizes(t.Context(), false, nil)
 			got := sizes.Recent
 			if span := got.Span; err != nil || span < 5*time.Minute || span >= 5*time.Minute+10*time.Second {
 				t.Errorf("over %s, %v", span, err)
@@ -40,8 +40,8 @@ func TestRecentIsWhatMovedOfLate(t *testing.T) {
 		for i, kind := range []item.OpKind{item.Ack, item.Nack, item.Ack} {
 			ops = append(ops, item.Op{Kind: kind, ID: leased[i].ID, Attempt: leased[i].Attempt})
 		}
-		a.mustStep(t.T, item.Step{Worker: "w", Ops: ops[:1]}) // nothing but acks
-		a.mustStep(t.T, item.Step{Worker: "w", Ops: ops[1:]})
+		a.mustStep(t.T, item.Step{Caller: item.Caller{Worker: "w"}, Ops: ops[:1]}) // nothing but acks
+		a.mustStep(t.T, item.Step{Caller: item.Caller{Worker: "w"}, Ops: ops[1:]})
 		b.mustDo(t.T, item.Op{Kind: item.Finish, ID: "i5"}, item.OK)
 		check(5, 3, 1, 0)
 
@@ -56,7 +56,7 @@ func TestRecentIsWhatMovedOfLate(t *testing.T) {
 		check(0, 0, 0, 0)
 		a.mustPush(t.T, newItems(1, 3, "j")...) // in the slot of what is long gone
 		check(1, 0, 0, 0)
-		if twin, err := a.Sizes(t.Context(), true); err != nil || twin.Recent.Pushed != 0 {
+		if twin, err := a.Sizes(t.Context(), true, nil); err != nil || twin.Recent.Pushed != 0 {
 			t.Errorf("the twin has %+v, %v", twin.Recent, err)
 		}
 	})

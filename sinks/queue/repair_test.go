@@ -40,7 +40,7 @@ func (n *node) finish(t *testing.T, ledger *memoryLedger) {
 	t.Helper()
 	var leases []item.Lease
 	testenv.Eventually(t, func() bool {
-		out, err := n.Step(t.Context(), item.Step{Worker: "w", Max: 1})
+		out, err := n.Step(t.Context(), item.Step{Caller: item.Caller{Worker: "w"}, Max: 1})
 		leases = out.Items
 		return err == nil && len(leases) == 1
 	}, 20*time.Second)
@@ -159,7 +159,7 @@ func TestTooManyMovesWaitForTheLedger(t *testing.T) {
 			n.client.HSet(t.Context(), l.keys.meta(), "out", 5000, "drained", 10, "moved", 7+moved)
 		}
 		lease := func() error {
-			r := l.newRequest(generation.Epoch, item.Step{Worker: "w", Max: 1})
+			r := l.newRequest(generation.Epoch, item.Step{Caller: item.Caller{Worker: "w"}, Max: 1})
 			call := l.newCall(0, []*request{r})
 			_, err := l.run(t.Context(), l.scripts.step, call.keys, call.args...)
 			return err

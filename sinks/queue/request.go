@@ -17,6 +17,7 @@ type request struct {
 	caller string // names the record of its answer; "" = it shares that of the call
 	lease  time.Duration
 	by     string
+	name   string // of the caller
 
 	answer item.Stepped
 	hint   stepHint
@@ -24,18 +25,37 @@ type request struct {
 }
 
 func (l *line) newRequest(epoch string, s item.Step) *request {
-	r := &request{epoch: epoch, step: s, lease: s.Lease, by: s.By}
+	r := &request{epoch: epoch, step: s, lease: s.Lease, by: s.By, name: s.Name()}
 	if r.lease == 0 {
 		r.lease = l.o.Lease
 	}
 	if r.by == "" {
-		r.by = s.Worker
+		r.by = r.name
 	}
 	r.by = escape(cutNote(r.by))
 	if s.RequestID != "" {
-		r.caller = "w/" + s.Worker
+		r.caller = "w/" + r.name
 	}
 	return r
+}
+
+// assigned are the names under which items may be assigned to the worker: its own, and that of its subject.
+func (r *request) assigned() string {
+	if r.step.Subject == "" || r.step.Worker == "" {
+		return r.name
+	}
+	return r.name + " " + r.step.Subject
+}
+
+// holder is whose attempts the operations may name, as step.lua has it: those of the caller's subject, or of anybody.
+func (r *request) holder() string {
+	switch {
+	case !r.step.OwnLeases:
+		return "-"
+	case r.step.Subject == "":
+		return r.name
+	}
+	return r.step.Subject + item.NameSeparator
 }
 
 // final is 1 where nobody waits for items that may come.
@@ -91,7 +111,7 @@ func (l *line) newCall(flight int, requests []*request) *stepCall {
 		operations += len(r.step.Ops)
 	}
 	c := &stepCall{keys: append(make([]string, 0, len(l.all)+len(requests)), l.all...)}
-	c.args = append(make([]any, 0, 12+8*len(requests)+3*operations), requests[0].epoch, l.now(), l.keys.hints(), l.hint(), l.node(),
+	c.args = append(make([]any, 0, 12+12*len(requests)+3*operations), requests[0].epoch, l.now(), l.keys.hints(), l.hint(), l.node(),
 		l.o.MaxAttempts, l.suspendSteps, maxBacklog, len(requests), operations)
 
 	records, shared := make([]int, len(requests)), 0
@@ -111,7 +131,8 @@ func (l *line) newCall(flight int, requests []*request) *stepCall {
 		records[i] = len(c.keys) - len(l.all)
 	}
 	for i, r := range requests {
-		c.args = append(c.args, records[i], len(r.step.Ops), r.step.Max, r.lease.Microseconds(), orDash(r.step.Worker), r.by, r.final())
+		c.args = append(c.args, records[i], len(r.step.Ops), r.step.Max, r.lease.Microseconds(), orDash(r.name), r.by, r.final(),
+			scopeNames(r.step.Scope), r.assigned(), r.holder())
 	}
 	l.addOps(c, requests, operations)
 	return c
@@ -174,8 +195,8 @@ func suspendSteps(steps []time.Duration) string {
 // readAnswers gives each request its part of step.lua's answer.
 func readAnswers(reply []any, requests []*request) error {
 	p := replyReader{reply: reply}
-	left, due := p.number() == 1, p.number()
-	hint := stepHint{left: left, next: -1}
+	due := p.number()
+	hint := stepHint{next: -1}
 	if due >= 0 {
 		hint.next = time.Duration(due) * time.Microsecond
 	}

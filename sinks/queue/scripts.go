@@ -9,6 +9,8 @@ import (
 var (
 	//go:embed scripts/common.lua
 	commonLua string
+	//go:embed scripts/order.lua
+	orderLua string
 	//go:embed scripts/enqueue.lua
 	enqueueLua string
 	//go:embed scripts/work.lua
@@ -22,7 +24,7 @@ var (
 type scripts struct{ enqueue, step, repair *redis.Script }
 
 func newScripts() *scripts {
-	return &scripts{enqueue: newScript(enqueueLua), step: newScript(workLua + stepLua), repair: newScript(repairLua)}
+	return &scripts{enqueue: newScript(enqueueLua), step: newScript(orderLua + workLua + stepLua), repair: newScript(repairLua)}
 }
 
 // newScript puts what the scripts share before the text of one.

@@ -173,7 +173,7 @@ func (n *node) mustStep(t testing.TB, s item.Step) item.Stepped {
 // mustLease leases up to so many items.
 func (n *node) mustLease(t testing.TB, worker string, most int) []item.Lease {
 	t.Helper()
-	return n.mustStep(t, item.Step{Worker: worker, Max: most}).Items
+	return n.mustStep(t, item.Step{Caller: item.Caller{Worker: worker}, Max: most}).Items
 }
 
 // mustDo does one operation, which must come out as said.

@@ -178,7 +178,7 @@ func (s *soak) work(ctx context.Context, number int) {
 	var held []item.Lease
 	for call := 0; ctx.Err() == nil; call++ {
 		step := item.Step{
-			Worker: fmt.Sprintf("w%d", number), RequestID: fmt.Sprintf("r%d-%d", number, call), Ops: soakOps(held),
+			Caller: item.Caller{Worker: fmt.Sprintf("w%d", number)}, RequestID: fmt.Sprintf("r%d-%d", number, call), Ops: soakOps(held),
 			Max: 1 + rand.N(10), Lease: soakLease, Wait: 200 * time.Millisecond,
 		}
 		switch rand.N(100) {
@@ -248,7 +248,7 @@ func (s *soak) note(ops []item.Op, results []item.Result) {
 
 // finished tells whether neither Redis nor the ledger has an unfinished item any more.
 func (s *soak) finished() bool {
-	sizes, err := s.nodes[0].Sizes(s.Context(), false)
+	sizes, err := s.nodes[0].Sizes(s.Context(), false, nil)
 	if err != nil || sizes.Ready+sizes.Leased+sizes.Delayed+sizes.Suspended > 0 {
 		return false
 	}

@@ -16,7 +16,6 @@ const (
 
 // stepHint is what a step tells those who wait.
 type stepHint struct {
-	left bool          // items are ready that were not leased
 	next time.Duration // until something is due; -1 = never
 	over bool          // it was answered before that there is nothing
 }

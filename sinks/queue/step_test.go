@@ -39,7 +39,7 @@ func TestOperations(t *testing.T) {
 			return o
 		}
 		delay := func(d time.Duration) func(*item.Op) { return func(o *item.Op) { o.Delay = d } }
-		got := n.mustStep(t, item.Step{Worker: "w1", Max: 3, Ops: []item.Op{
+		got := n.mustStep(t, item.Step{Caller: item.Caller{Worker: "w1"}, Max: 3, Ops: []item.Op{
 			op(item.Ack, 0), op(item.Nack, 1), op(item.Nack, 2, delay(time.Hour)), op(item.Release, 3),
 			op(item.Extend, 4, delay(time.Hour)), op(item.Suspend, 5), op(item.Store, 6, delay(48*time.Hour)),
 			op(item.Ack, 0), op(item.Nack, 1),

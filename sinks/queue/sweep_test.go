@@ -38,7 +38,7 @@ func TestAPushThatDiedHalfwayIsFinished(t *testing.T) {
 		for i, l := range n.lines {
 			recordOnly(t, l, newItems(2, 4, "i")...)
 			recordOnly(t, l, item.New{ID: "later", Priority: 5, Payload: []byte("1"), Delay: time.Hour})
-			s := item.Step{Test: i == 1, Worker: "w", Max: 10}
+			s := item.Step{Test: i == 1, Caller: item.Caller{Worker: "w"}, Max: 10}
 			var got []string
 			testenv.Eventually(t, func() bool {
 				got = append(got, idsOf(n.mustStep(t, s).Items)...)
@@ -47,7 +47,7 @@ func TestAPushThatDiedHalfwayIsFinished(t *testing.T) {
 			if !slices.Equal(got, []string{"i1", "i2"}) {
 				t.Errorf("%s has %v", l.name, got)
 			}
-			sizes, err := n.Sizes(t.Context(), i == 1)
+			sizes, err := n.Sizes(t.Context(), i == 1, nil)
 			if err != nil || sizes.Delayed != 1 {
 				t.Errorf("%s: %+v, %v", l.name, sizes, err)
 			}
@@ -77,7 +77,7 @@ func TestAnItemThatRedisLostComesBackAsItStood(t *testing.T) {
 	n := newNodeThat(t, atOnce, testenv.Redis(t).Addr, ledger)
 	n.mustPush(t, newItems(3, 4, "i")...)
 	leases := n.mustLease(t, "w", 2)
-	n.mustStep(t, item.Step{Worker: "w", Ops: []item.Op{{Kind: item.Suspend, ID: "i2", Attempt: leases[1].Attempt}}})
+	n.mustStep(t, item.Step{Caller: item.Caller{Worker: "w"}, Ops: []item.Op{{Kind: item.Suspend, ID: "i2", Attempt: leases[1].Attempt}}})
 	if err := n.client.HDel(t.Context(), n.lines[0].keys.items(), "i1", "i2", "i3").Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestAnItemThatRedisLostComesBackAsItStood(t *testing.T) {
 		t.Errorf("leased %v", got)
 	}
 	n.mustDo(t, item.Op{Kind: item.Ack, ID: "i1", Attempt: leases[0].Attempt}, item.LeaseLost)
-	sizes, err := n.Sizes(t.Context(), false)
+	sizes, err := n.Sizes(t.Context(), false, nil)
 	if err != nil || sizes.Suspended != 1 || sizes.Leased != 2 || sizes.Ready != 0 {
 		t.Errorf("%+v, %v", sizes, err)
 	}

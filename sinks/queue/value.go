@@ -10,23 +10,24 @@ import (
 	"tallyman/sinks/queue/item"
 )
 
-// The value of an item in Redis is its head, a newline, and its payload as it was pushed. The head has 14 fields with a space
+// The value of an item in Redis is its head, a newline, and its payload as it was pushed. The head has 15 fields with a space
 // between them; - is an empty text, times are µs since 1970 and 0 = none. What changes with every lease stands first, so that
 // the scripts need not look at the rest:
 //
 //	state     a letter: see item.State.Letter
 //	attempt   moves     due
-//	worker    who has the lease
+//	worker    who has the lease: see item.Caller.Name
 //	failures  suspends
 //	seq       the ledger's number, 0 = none
-//	assignee  the only worker that gets it
+//	assignee  who alone gets it
+//	warehouse escaped as in a URL's query; = is none
 //	bucket    of its dedupe key
 //	priority  1 … 5
 //	ready     created
 //	place     of a ready item with an assignee: its number in the zset assigned; else 0
 //
 // scripts/common.lua reads and writes the same.
-const headFields = 14
+const headFields = 15
 
 var errValue = errors.New("queue: an item in Redis is not as the scripts write it")
 
@@ -40,7 +41,7 @@ func parseValue(id, value string) (item.Item, error) {
 	var numbers [headFields]int64
 	for i := range fields {
 		switch i {
-		case 0, 4, 8, 9: // texts
+		case 0, 4, 8, 9, 10: // texts
 			continue
 		}
 		n, err := strconv.ParseInt(fields[i], 10, 64)
@@ -50,14 +51,15 @@ func parseValue(id, value string) (item.Item, error) {
 		numbers[i] = n
 	}
 	state, err := item.FromLetter(fields[0])
-	if err != nil {
+	warehouse, badName := readWarehouse(fields[9])
+	if err := errors.Join(err, badName); err != nil {
 		return item.Item{}, fmt.Errorf("%w: item %s: %w", errValue, id, err)
 	}
 	return item.Item{
-		ID: id, State: state, Payload: []byte(payload),
+		ID: id, Warehouse: warehouse, State: state, Payload: []byte(payload),
 		Attempt: int(numbers[1]), Moves: numbers[2], Due: fromMicro(numbers[3]), Worker: fromDash(fields[4]),
 		Failures: int(numbers[5]), Suspends: int(numbers[6]), Seq: numbers[7], Assignee: fromDash(fields[8]),
-		Bucket: fromDash(fields[9]), Priority: int(numbers[10]), Ready: fromMicro(numbers[11]), Created: fromMicro(numbers[12]),
+		Bucket: fromDash(fields[10]), Priority: int(numbers[11]), Ready: fromMicro(numbers[12]), Created: fromMicro(numbers[13]),
 	}, nil
 }
 
@@ -69,6 +71,8 @@ func appendValue(b []byte, r *item.Record) []byte {
 	b = appendNumbers(b, int64(r.Failures), int64(r.Suspends), r.Seq)
 	b = append(b, ' ')
 	b = append(b, orDash(r.Assignee)...)
+	b = append(b, ' ')
+	b = append(b, warehouseName(r.Warehouse)...)
 	b = append(b, ' ')
 	b = append(b, orDash(r.Bucket)...)
 	b = appendNumbers(b, int64(r.Priority), toMicro(r.Ready), toMicro(r.Created), 0)

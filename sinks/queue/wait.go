@@ -18,12 +18,13 @@ func (q *Queue) Step(ctx context.Context, s item.Step) (item.Stepped, error) {
 		out, _, err := q.ask(ctx, l, s)
 		return out, err
 	}
-	w := l.waiters.enter(s.Worker) // before it asks, so that no hint comes in between
+	w := l.waiters.enter(&s.Caller) // before it asks, so that no hint comes in between
 	defer l.waiters.leave(w)
 	over := time.NewTimer(s.Wait)
 	defer over.Stop()
 	out, answered, err := q.ask(ctx, l, s)
 	if err != nil || answered {
+		w.pass(len(out.Items) == s.Max)
 		return out, err
 	}
 	tick := time.NewTicker(lookEvery)
@@ -45,12 +46,11 @@ func (q *Queue) Step(ctx context.Context, s item.Step) (item.Stepped, error) {
 		more, answered, err := q.ask(ctx, l, again(s))
 		out.Items = more.Items
 		if answered {
+			w.pass(len(out.Items) == s.Max)
 			return out, nil
 		}
 		if err != nil {
-			if ctx.Err() != nil {
-				w.wake() // what it was woken for may be there for another
-			}
+			w.pass(ctx.Err() != nil) // what it was woken for may be there for another
 			if len(out.Results) > 0 && ctx.Err() == nil {
 				err = nil // what was done must be told, whatever becomes of the rest
 			}
@@ -68,15 +68,11 @@ func again(s item.Step) item.Step {
 	return s
 }
 
-// ask is one call of the script. Where it took items and left some, the next who waits is woken. It is answered when there are
-// items, or will be none.
+// ask is one call of the script. It is answered when there are items, or will be none.
 func (q *Queue) ask(ctx context.Context, l *line, s item.Step) (out item.Stepped, answered bool, err error) {
 	out, hint, err := q.stepOnce(ctx, s)
 	if err != nil {
 		return out, false, err
-	}
-	if len(out.Items) > 0 && hint.left {
-		l.waiters.wake("")
 	}
 	if hint.next >= 0 {
 		l.waiters.in(hint.next)

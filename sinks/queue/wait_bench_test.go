@@ -24,7 +24,7 @@ func BenchmarkPushToLease(b *testing.B) {
 			gone.Add(b.N)
 			for w := range workers {
 				wg.Go(func() {
-					s := item.Step{Worker: fmt.Sprintf("w%d", w), Max: 1, Wait: MaxWait}
+					s := item.Step{Caller: item.Caller{Worker: fmt.Sprintf("w%d", w)}, Max: 1, Wait: MaxWait}
 					for {
 						out, err := n.Step(b.Context(), s)
 						if err != nil {

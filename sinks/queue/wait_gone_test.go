@@ -55,12 +55,12 @@ func TestAWakeOfOneWhoGoesIsHandedOn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	gone, got := make(chan error, 1), make(chan []item.Lease, 1)
 	go func() {
-		_, err := n.Step(ctx, item.Step{Worker: "first", Max: 1, Wait: MaxWait})
+		_, err := n.Step(ctx, item.Step{Caller: item.Caller{Worker: "first"}, Max: 1, Wait: MaxWait})
 		gone <- err
 	}()
 	testenv.Eventually(t, func() bool { return l.waiters.count() == 1 }, soon)
 	go func() {
-		out, err := n.Step(t.Context(), item.Step{Worker: "second", Max: 1, Wait: MaxWait})
+		out, err := n.Step(t.Context(), item.Step{Caller: item.Caller{Worker: "second"}, Max: 1, Wait: MaxWait})
 		if err != nil {
 			t.Error(err)
 		}

@@ -56,7 +56,7 @@ func TestOneWhoWaitsIsWokenByThePush(t *testing.T) {
 		ledger := newMemoryLedger()
 		worker, producer := newNode(t, t.addr, ledger), newNode(t, t.addr, ledger)
 		for _, test := range []bool{false, true} {
-			done := waiting(t.Context(), t, worker, item.Step{Worker: "w", Test: test})
+			done := waiting(t.Context(), t, worker, item.Step{Caller: item.Caller{Worker: "w"}, Test: test})
 			began := time.Now()
 			if _, err := producer.Push(t.Context(), test, "tester", newItems(1, 3, "a")); err != nil {
 				t.Fatal(err)
@@ -77,7 +77,7 @@ func TestALostHintCostsSeconds(t *testing.T) {
 	t.Parallel()
 	deaf := func(q *Queue, ctx context.Context) { q.keeper.Run(ctx) }
 	n := newNodeThat(t, deaf, testenv.Redis(t).Addr, nil)
-	done := waiting(t.Context(), t, n, item.Step{Worker: "w"})
+	done := waiting(t.Context(), t, n, item.Step{Caller: item.Caller{Worker: "w"}})
 	n.mustPush(t, newItems(1, 3, "a")...)
 	got := <-done
 	wantItem(t, got, "a1")
@@ -92,7 +92,7 @@ func TestABrokenSubscriptionCostsNothing(t *testing.T) {
 	r := testenv.Redis(t)
 	proxy := testenv.NewProxy(t, r.Addr)
 	worker, producer := newNode(t, proxy.Addr, nil), newNode(t, r.Addr, nil)
-	done := waiting(t.Context(), t, worker, item.Step{Worker: "w"})
+	done := waiting(t.Context(), t, worker, item.Step{Caller: item.Caller{Worker: "w"}})
 	proxy.Cut()
 	producer.mustPush(t, newItems(1, 3, "a")...)
 	began := time.Now()
@@ -111,7 +111,7 @@ func TestOneItemWakesOneOfMany(t *testing.T) {
 	calls := make([]<-chan stepped, many)
 	ctx, cancel := context.WithCancel(t.Context())
 	for i := range calls {
-		calls[i] = waiting(ctx, t, n, item.Step{Worker: fmt.Sprintf("w%d", i)})
+		calls[i] = waiting(ctx, t, n, item.Step{Caller: item.Caller{Worker: fmt.Sprintf("w%d", i)}})
 	}
 	testenv.Eventually(t, func() bool { return len(n.line(false).waiters.wokenNow()) == 0 }, soon)
 	before := scriptCalls(t, r)
@@ -159,7 +159,7 @@ func TestManyItemsWakeOneAfterTheOther(t *testing.T) {
 		const many = 32
 		calls := make([]<-chan stepped, many)
 		for i := range calls {
-			calls[i] = waiting(t.Context(), t, n, item.Step{Worker: fmt.Sprintf("w%d", i)})
+			calls[i] = waiting(t.Context(), t, n, item.Step{Caller: item.Caller{Worker: fmt.Sprintf("w%d", i)}})
 		}
 		began := time.Now()
 		n.mustPush(t, newItems(many, 3, "a")...) // one hint: the level was empty before the first
@@ -183,7 +183,7 @@ func TestWhatBecomesDueWakes(t *testing.T) {
 		"a lease that runs out": func(t *testing.T, n *node) {
 			t.Helper()
 			n.mustPush(t, newItems(1, 3, "a")...)
-			n.mustStep(t, item.Step{Worker: "gone", Max: 1, Lease: delay})
+			n.mustStep(t, item.Step{Caller: item.Caller{Worker: "gone"}, Max: 1, Lease: delay})
 		},
 		"put back with a delay": func(t *testing.T, n *node) {
 			t.Helper()
@@ -197,7 +197,7 @@ func TestWhatBecomesDueWakes(t *testing.T) {
 			n := newNode(t, testenv.Redis(t).Addr, nil)
 			began := time.Now()
 			prepare(t, n)
-			wantItem(t, <-waiting(t.Context(), t, n, item.Step{Worker: "w"}), "a1")
+			wantItem(t, <-waiting(t.Context(), t, n, item.Step{Caller: item.Caller{Worker: "w"}}), "a1")
 			if took := time.Since(began); took < delay || took > delay+soon {
 				t.Errorf("after %s, due after %s", took, delay)
 			}
@@ -206,7 +206,7 @@ func TestWhatBecomesDueWakes(t *testing.T) {
 	t.Run("pushed with a delay while somebody waits", func(t *testing.T) {
 		t.Parallel()
 		n := newNode(t, testenv.Redis(t).Addr, nil)
-		done := waiting(t.Context(), t, n, item.Step{Worker: "w"})
+		done := waiting(t.Context(), t, n, item.Step{Caller: item.Caller{Worker: "w"}})
 		began := time.Now()
 		n.mustPush(t, item.New{ID: "a1", Priority: 3, Payload: []byte("1"), Delay: delay})
 		wantItem(t, <-done, "a1")
@@ -224,7 +224,7 @@ func TestWaitingEnds(t *testing.T) {
 		lease := n.mustLease(t, "w", 1)[0]
 		const wait = 300 * time.Millisecond
 		began := time.Now()
-		out := n.mustStep(t, item.Step{Worker: "w", Max: 1, Wait: wait, Ops: []item.Op{{Kind: item.Ack, ID: "a1", Attempt: lease.Attempt}}})
+		out := n.mustStep(t, item.Step{Caller: item.Caller{Worker: "w"}, Max: 1, Wait: wait, Ops: []item.Op{{Kind: item.Ack, ID: "a1", Attempt: lease.Attempt}}})
 		if took := time.Since(began); len(out.Items) > 0 || took < wait || took > wait+soon {
 			t.Errorf("%v after %s", idsOf(out.Items), took)
 		}
@@ -234,7 +234,7 @@ func TestWaitingEnds(t *testing.T) {
 
 		ctx, cancel := context.WithCancel(t.Context())
 		stale := item.Op{Kind: item.Ack, ID: "a1", Attempt: lease.Attempt}
-		done := waiting(ctx, t, n, item.Step{Worker: "w", Ops: []item.Op{stale}})
+		done := waiting(ctx, t, n, item.Step{Caller: item.Caller{Worker: "w"}, Ops: []item.Op{stale}})
 		cancel()
 		if got := <-done; !errors.Is(got.err, context.Canceled) || got.took > soon {
 			t.Errorf("%v after %s", got.err, got.took)
@@ -249,10 +249,10 @@ func TestWhoWaitsGetsWhatIsAssignedToIt(t *testing.T) {
 		n.mustPush(t, newItems(1, 3, "a")...)
 		lease := n.mustLease(t, "c", 1)[0]
 		ctx, cancel := context.WithCancel(t.Context())
-		first := waiting(ctx, t, n, item.Step{Worker: "a"})
-		second := waiting(ctx, t, n, item.Step{Worker: "b"})
+		first := waiting(ctx, t, n, item.Step{Caller: item.Caller{Worker: "a"}})
+		second := waiting(ctx, t, n, item.Step{Caller: item.Caller{Worker: "b"}})
 		began := time.Now()
-		n.mustStep(t, item.Step{Worker: "c", Ops: []item.Op{{Kind: item.Store, ID: "a1", Attempt: lease.Attempt, Delay: soon / 4}}})
+		n.mustStep(t, item.Step{Caller: item.Caller{Worker: "c"}, Ops: []item.Op{{Kind: item.Store, ID: "a1", Attempt: lease.Attempt, Delay: soon / 4}}})
 		n.mustDo(t, item.Op{Kind: item.Assign, ID: "a1", Worker: "b"}, item.OK)
 		wantItem(t.T, <-second, "a1")
 		if took := time.Since(began); took > soon+soon/4 {
@@ -273,7 +273,7 @@ func TestOnResumeThoseWhoWaitGoOn(t *testing.T) {
 		if err := n.Pause(t.Context(), false, "op"); err != nil {
 			t.Fatal(err)
 		}
-		done := waiting(t.Context(), t, n, item.Step{Worker: "w"})
+		done := waiting(t.Context(), t, n, item.Step{Caller: item.Caller{Worker: "w"}})
 		n.mustPush(t, newItems(2, 3, "a")...)
 		if got := n.mustLease(t, "x", 2); len(got) > 0 {
 			t.Fatalf("a paused queue gave out %v", idsOf(got))
@@ -300,7 +300,7 @@ func TestAWaitIsRepeatedByItsRequest(t *testing.T) {
 		n.mustPush(t, newItems(1, 3, "a")...)
 		lease := n.mustLease(t, "w", 1)[0]
 		s := item.Step{
-			Worker: "w", Max: 2, Wait: MaxWait, RequestID: "r1",
+			Caller: item.Caller{Worker: "w"}, Max: 2, Wait: MaxWait, RequestID: "r1",
 			Ops: []item.Op{{Kind: item.Ack, ID: "a1", Attempt: lease.Attempt}, {Kind: item.Ack, ID: "none", Attempt: 1}},
 		}
 		done := waiting(t.Context(), t, n, s)
@@ -325,7 +325,7 @@ func TestWhoWaitsOutlivesALossOfRedis(t *testing.T) {
 	t.Parallel()
 	r := testenv.Redis(t)
 	n := newNode(t, r.Addr, newMemoryLedger())
-	done := waiting(t.Context(), t, n, item.Step{Worker: "w"})
+	done := waiting(t.Context(), t, n, item.Step{Caller: item.Caller{Worker: "w"}})
 	if err := r.Client(t).FlushAll(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -4,10 +4,13 @@ import (
 	"container/list"
 	"sync"
 	"time"
+
+	"tallyman/sinks/queue/item"
 )
 
-// waiters holds the calls of this process that wait for items of one line, the longest first. One is woken at a time: it asks,
-// and when its answer says that more is ready it wakes the next, so that a single item does not have everybody ask.
+// waiters holds the calls of this process that wait for items of one line, the longest first. One of those that may take what became
+// ready is woken: it asks, and when it was given as much as it wanted it wakes the next for the same, so that a single item does not
+// have everybody ask.
 type waiters struct {
 	mu    sync.Mutex
 	here  list.List // of *waiter
@@ -15,15 +18,28 @@ type waiters struct {
 	timer *time.Timer
 }
 
+// everyKind is the name of no warehouse: one call of each scope is woken.
+const everyKind = "*"
+
 type waiter struct {
-	worker string
-	woken  chan struct{} // holds one token: there may be something
-	place  *list.Element // in waiters.here
+	among  *waiters
+	kind   string          // its scope as a text
+	sees   map[string]bool // the warehouses, as scripts name them; nil = all
+	names  [2]string       // of the worker and its subject; "" = there is none
+	woken  chan struct{}   // holds one token: there may be something
+	place  *list.Element   // in waiters.here
+	causes map[string]bool // warehouses for which it was woken since it last passed them on
 }
 
 // enter puts a call at the end. It must leave.
-func (ws *waiters) enter(worker string) *waiter {
-	w := &waiter{worker: worker, woken: make(chan struct{}, 1)}
+func (ws *waiters) enter(c *item.Caller) *waiter {
+	w := &waiter{among: ws, kind: scopeNames(c.Scope), names: [2]string{c.Name(), c.Subject}, woken: make(chan struct{}, 1), causes: map[string]bool{}}
+	if c.Scope != nil {
+		w.sees = make(map[string]bool, len(c.Scope))
+		for _, warehouse := range c.Scope {
+			w.sees[warehouseName(warehouse)] = true
+		}
+	}
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	w.place = ws.here.PushBack(w)
@@ -41,36 +57,106 @@ func (ws *waiters) leave(w *waiter) {
 	}
 	select {
 	case <-w.woken: // nobody knows whom it was for
-		ws.next(w.worker)
-		ws.next("")
+		for _, name := range w.names {
+			if name != "" {
+				ws.next(everyKind, name)
+			}
+		}
+		ws.passOn(w)
+		if len(w.causes) == 0 {
+			ws.any()
+		}
 	default:
 	}
 }
 
-// wake has one call ask: of the worker that is named, else the one that waits longest.
-func (ws *waiters) wake(worker string) {
-	ws.mu.Lock()
-	defer ws.mu.Unlock()
-	ws.next(worker)
+// pass ends what the call was woken for: where it was given as much as it wanted there may be more, for others.
+func (w *waiter) pass(more bool) {
+	w.among.mu.Lock()
+	defer w.among.mu.Unlock()
+	if more {
+		w.among.passOn(w)
+	}
+	clear(w.causes)
 }
 
-// next wakes the first that was not woken yet, of the worker that is named if one is.
-func (ws *waiters) next(worker string) {
+// passOn wakes others for what the call was woken for.
+func (ws *waiters) passOn(w *waiter) {
+	for name := range w.causes {
+		if name == everyKind {
+			ws.nextOf(w)
+		} else {
+			ws.next(name, "")
+		}
+	}
+}
+
+// wake has one call ask that may take what became ready in the warehouse, as scripts name it: the one that waits longest, or one of
+// the worker that is named. For everyKind it has one of each scope ask.
+func (ws *waiters) wake(warehouse, worker string) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if warehouse != everyKind || worker != "" {
+		ws.next(warehouse, worker)
+		return
+	}
+	kinds := map[string]bool{}
 	for e := ws.here.Front(); e != nil; e = e.Next() {
 		w := e.Value.(*waiter)
-		if worker != "" && w.worker != worker {
+		if kinds[w.kind] {
 			continue
 		}
-		if w.wake() {
+		if w.wake(everyKind) {
+			kinds[w.kind] = true
+		}
+	}
+}
+
+// wakeAny has one call ask, so that somebody knows what is due when.
+func (ws *waiters) wakeAny() {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	ws.any()
+}
+
+func (ws *waiters) any() {
+	for e := ws.here.Front(); e != nil; e = e.Next() {
+		if e.Value.(*waiter).wake("") {
 			return
 		}
 	}
 }
 
-// wake gives the waiter its token. One that has it will ask anyway, and may take no more than one item.
-func (w *waiter) wake() bool {
+// next wakes the first that was not woken yet, of those that see the warehouse, and of the worker that is named if one is.
+func (ws *waiters) next(warehouse, worker string) {
+	for e := ws.here.Front(); e != nil; e = e.Next() {
+		w := e.Value.(*waiter)
+		switch {
+		case worker != "" && w.names[0] != worker && w.names[1] != worker:
+		case warehouse != everyKind && w.sees != nil && !w.sees[warehouse]:
+		case w.wake(warehouse):
+			return
+		}
+	}
+}
+
+// nextOf wakes the first that was not woken yet of those that see the same as the call.
+func (ws *waiters) nextOf(like *waiter) {
+	for e := ws.here.Front(); e != nil; e = e.Next() {
+		if w := e.Value.(*waiter); w != like && w.kind == like.kind && w.wake(everyKind) {
+			return
+		}
+	}
+}
+
+// wake gives the waiter its token, and tells it for which warehouse, "" = for none. One that has a token will ask anyway, and may take
+// no more than one item.
+func (w *waiter) wake(warehouse string) bool {
 	select {
 	case w.woken <- struct{}{}:
+		if warehouse != "" {
+			w.causes[warehouse] = true
+		}
 		return true
 	default:
 		return false
@@ -100,7 +186,7 @@ func (ws *waiters) in(d time.Duration) {
 
 func (ws *waiters) ring() {
 	ws.mu.Lock()
-	defer ws.mu.Unlock()
 	ws.due = time.Time{}
-	ws.next("")
+	ws.mu.Unlock()
+	ws.wakeAny()
 }

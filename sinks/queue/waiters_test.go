@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"tallyman/sinks/queue/item"
 )
 
 // woken returns the names of the workers that were woken and have not asked yet.
@@ -13,7 +15,7 @@ func (ws *waiters) wokenNow() []string {
 	names := []string{}
 	for e := ws.here.Front(); e != nil; e = e.Next() {
 		if w := e.Value.(*waiter); len(w.woken) == 1 {
-			names = append(names, w.worker)
+			names = append(names, w.names[0])
 		}
 	}
 	return names
@@ -41,17 +43,17 @@ func wantWoken(t *testing.T, ws *waiters, want ...string) {
 func TestTheLongestWaitingIsWokenFirst(t *testing.T) {
 	t.Parallel()
 	var ws waiters
-	ws.wake("") // nobody is there
-	a, b, c := ws.enter("a"), ws.enter("b"), ws.enter("c")
-	ws.wake("")
+	ws.wake("A", "") // nobody is there
+	a, b, c := ws.enter(&item.Caller{Worker: "a"}), ws.enter(&item.Caller{Worker: "b"}), ws.enter(&item.Caller{Worker: "c"})
+	ws.wake("A", "")
 	wantWoken(t, &ws, "a")
-	ws.wake("") // a has its token: another item may be for the next
+	ws.wake("A", "") // a has its token: another item may be for the next
 	wantWoken(t, &ws, "a", "b")
 	<-a.woken // a asks, and waits on
-	ws.wake("")
+	ws.wake("A", "")
 	wantWoken(t, &ws, "a", "b")
-	ws.wake("")
-	ws.wake("") // everybody is woken
+	ws.wake("A", "")
+	ws.wake("A", "") // everybody is woken
 	wantWoken(t, &ws, "a", "b", "c")
 	for _, w := range []*waiter{a, b, c} {
 		ws.leave(w)
@@ -65,23 +67,23 @@ func TestWhatIsForOneWorkerWakesItAlone(t *testing.T) {
 	t.Parallel()
 	var ws waiters
 	for _, name := range []string{"a", "b", "c", "b"} {
-		ws.enter(name)
+		ws.enter(&item.Caller{Worker: name})
 	}
-	ws.wake("x")
+	ws.wake("A", "x")
 	wantWoken(t, &ws)
-	ws.wake("b")
+	ws.wake("A", "b")
 	wantWoken(t, &ws, "b")
-	ws.wake("b")
+	ws.wake("A", "b")
 	wantWoken(t, &ws, "b", "b")
 }
 
 func TestOneThatLeavesHandsItsTokenOn(t *testing.T) {
 	t.Parallel()
 	var ws waiters
-	a := ws.enter("a")
-	ws.enter("b")
-	ws.enter("a")
-	ws.wake("a")
+	a := ws.enter(&item.Caller{Worker: "a"})
+	ws.enter(&item.Caller{Worker: "b"})
+	ws.enter(&item.Caller{Worker: "a"})
+	ws.wake("A", "a")
 	ws.leave(a)
 	wantWoken(t, &ws, "b", "a") // it is not known whom the token was for
 }
@@ -92,7 +94,7 @@ func TestTheTimerWakesOneAtTheNextDueTime(t *testing.T) {
 		var ws waiters
 		began := time.Now()
 		ws.in(time.Second) // nobody waits: no timer
-		a, b := ws.enter("a"), ws.enter("b")
+		a, b := ws.enter(&item.Caller{Worker: "a"}), ws.enter(&item.Caller{Worker: "b"})
 		ws.in(3 * time.Second)
 		ws.in(2 * time.Second)
 		ws.in(4 * time.Second)
@@ -110,7 +112,7 @@ func TestTheTimerWakesOneAtTheNextDueTime(t *testing.T) {
 		ws.in(time.Hour)
 		ws.leave(a)
 		ws.leave(b)
-		c := ws.enter("c")
+		c := ws.enter(&item.Caller{Worker: "c"})
 		ws.in(2 * time.Hour)
 		<-c.woken
 		if took := time.Since(began); took < 2*time.Hour {

@@ -14,8 +14,11 @@ type Window struct {
 
 // bucket names a dedupe key together with its window, and says when the window ends: zero for until the item has ended. Items
 // of different windows never meet: a day is part of the name, so that what was created before midnight and arrives after it
-// is held against the day that it belongs to. The key is hashed, which keeps the name short whatever the key is.
-func (w Window) bucket(key string, created time.Time, zone *time.Location) (name string, until time.Time) {
+// is held against the day that it belongs to. Neither do those of different warehouses. The key is hashed, which keeps the name short whatever the key is.
+func (w Window) bucket(warehouse, key string, created time.Time, zone *time.Location) (name string, until time.Time) {
+	if warehouse != "" {
+		key = warehouse + "\x00" + key
+	}
 	sum := sha256.Sum256([]byte(key))
 	hash := base64.RawURLEncoding.EncodeToString(sum[:16])
 	switch {

@@ -159,9 +159,9 @@ func TestDaysOfOtherLengths(t *testing.T) {
 		"autumn": {time.Date(2026, 10, 25, 0, 0, 0, 0, berlin), 25},
 	} {
 		end := day.begin.Add(time.Duration(day.hours) * time.Hour)
-		first, until := Window{Day: true}.bucket("a", day.begin, berlin)
-		last, _ := Window{Day: true}.bucket("a", end.Add(-time.Microsecond), berlin)
-		next, _ := Window{Day: true}.bucket("a", end, berlin)
+		first, until := Window{Day: true}.bucket("", "a", day.begin, berlin)
+		last, _ := Window{Day: true}.bucket("", "a", end.Add(-time.Microsecond), berlin)
+		next, _ := Window{Day: true}.bucket("", "a", end, berlin)
 		if first != last || last == next || !until.Equal(end) {
 			t.Errorf("%s: %s … %s until %s, then %s", name, first, last, until, next)
 		}

@@ -175,7 +175,7 @@ func BenchmarkItemReads(b *testing.B, l ledger.Ledger) {
 	})
 	b.Run("the latest done", func(b *testing.B) {
 		for b.Loop() {
-			list, err := l.EndedItems(b.Context(), queue, item.Done, 0, 100)
+			list, _, err := l.EndedItems(b.Context(), queue, item.Done, nil, 0, 100)
 			noError(b, err)
 			equal(b, 100, len(list))
 		}

@@ -58,9 +58,9 @@ func (m *itemMachine) Push(t *rapid.T) {
 	must(t, err, nil)
 	for i, r := range records {
 		was := m.byID(r.ID)
-		want := item.Known{New: was == nil, State: r.State, Seq: known[i].Seq}
+		want := item.Known{New: was == nil, State: r.State, Seq: known[i].Seq, Warehouse: r.Warehouse}
 		if was != nil {
-			want.Seq, want.State = was.Seq, was.State
+			want.Seq, want.State, want.Warehouse = was.Seq, was.State, was.Warehouse
 		} else {
 			if n := len(m.model.items); n > 0 && known[i].Seq <= m.model.items[n-1].Seq {
 				t.Fatalf("number %d after %d", known[i].Seq, m.model.items[n-1].Seq)
@@ -79,6 +79,7 @@ func pushOf(r *item.Record) item.Move {
 func (m *itemMachine) record(t *rapid.T) item.Record {
 	r := newItem(fmt.Sprintf("i_%d", rapid.IntRange(1, 12).Draw(t, "id")))
 	r.Created = m.f.clock.Now()
+	r.Warehouse = rapid.SampledFrom([]string{"", "119240", "W 2"}).Draw(t, "warehouse")
 	r.Subject = rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "subject")
 	r.Delay = time.Duration(rapid.IntRange(0, 1).Draw(t, "delay")) * time.Minute
 	r.Ready = r.Created.Add(r.Delay)
@@ -195,9 +196,11 @@ func (m *itemMachine) compare(t *rapid.T) {
 	must(t, err, nil)
 	same(t, held, gotHeld)
 	state := rapid.SampledFrom([]item.State{item.Done, item.Removed, item.Refused}).Draw(t, "state")
-	gotEnded, err := m.f.EndedItems(ctx, m.queue, state, 0, 100)
+	gotEnded, next, err := m.f.EndedItems(ctx, m.queue, state, nil, 0, 100)
 	must(t, err, nil)
 	same(t, ended[state], gotEnded)
+	same(t, int64(0), next)
+	m.compareScope(t, state, ended[state])
 	asked := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "none"}), 0, 4).Draw(t, "subjects")
 	gotOf, err := m.f.SubjectItems(ctx, m.queue, asked)
 	must(t, err, nil)
@@ -232,4 +235,26 @@ func same(t *rapid.T, want, got any) {
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Fatalf("not as the model has it (-model +ledger):\n%s", diff)
 	}
+}
+
+// compareScope reads the ended items of some warehouses page by page.
+func (m *itemMachine) compareScope(t *rapid.T, state item.State, ended []item.Record) {
+	scope := rapid.SampledFrom([]item.Scope{{"119240"}, {"119240", "W 2"}, {"nowhere"}, {}}).Draw(t, "scope")
+	var want, got []item.Record
+	for i := range ended {
+		if scope.Has(ended[i].Warehouse) {
+			want = append(want, ended[i])
+		}
+	}
+	limit := rapid.IntRange(1, 3).Draw(t, "limit")
+	for before := int64(0); ; {
+		page, next, err := m.f.EndedItems(m.t.Context(), m.queue, state, scope, before, limit)
+		must(t, err, nil)
+		got = append(got, page...)
+		if next == 0 {
+			break
+		}
+		before = next
+	}
+	same(t, want, got)
 }

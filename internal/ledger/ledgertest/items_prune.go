@@ -86,7 +86,7 @@ func (f *fixture) hasIDs(t testing.TB, want ...string) {
 	noError(t, err)
 	ids := map[string]bool{}
 	for _, state := range []item.State{item.Done, item.Removed, item.Refused} {
-		ended, err := f.EndedItems(t.Context(), queue, state, 0, 1000)
+		ended, _, err := f.EndedItems(t.Context(), queue, state, nil, 0, 1000)
 		noError(t, err)
 		open = append(open, ended...)
 	}

@@ -72,10 +72,10 @@ var itemReadTests = []testCase{
 		refused.State, refused.Moves = item.Refused, 1
 		f.hasEnded(t, item.Refused, 0, 10, refused)
 		for _, state := range []item.State{item.Ready, item.Dead, "", "none"} {
-			_, err := f.EndedItems(t.Context(), queue, state, 0, 10)
+			_, _, err := f.EndedItems(t.Context(), queue, state, nil, 0, 10)
 			isError(t, ledger.ErrInvalid, err)
 		}
-		list, err := f.EndedItems(t.Context(), queueTwin, item.Done, 0, 10)
+		list, _, err := f.EndedItems(t.Context(), queueTwin, item.Done, nil, 0, 10)
 		noError(t, err)
 		equal(t, 0, len(list))
 	}},
@@ -130,7 +130,7 @@ var itemReadTests = []testCase{
 
 func (f *fixture) hasEnded(t testing.TB, state item.State, before int64, limit int, want ...item.Record) {
 	t.Helper()
-	got, err := f.EndedItems(t.Context(), queue, state, before, limit)
+	got, _, err := f.EndedItems(t.Context(), queue, state, nil, before, limit)
 	noError(t, err)
 	equal(t, want, got)
 }

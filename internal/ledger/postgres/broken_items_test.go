@@ -59,7 +59,7 @@ func TestBrokenConnectionsOfQueues(t *testing.T) {
 	if err != nil || len(left) != rounds {
 		t.Fatalf("%d items are unfinished, %v", len(left), err)
 	}
-	done, err := l.EndedItems(t.Context(), "q", item.Done, 0, 1000)
+	done, _, err := l.EndedItems(t.Context(), "q", item.Done, nil, 0, 1000)
 	if err != nil || len(done) != rounds*(batch-1) {
 		t.Fatalf("%d items are done, %v", len(done), err)
 	}

@@ -56,9 +56,11 @@ func (p *push) begin(b *pgx.Batch) {
 	if p.look {
 		b.Queue(queries.Get("by-key"))
 		b.Queue(queries.Get("known-items"), p.queue, ids).Query(func(found pgx.Rows) error {
-			var id, state string
+			var id, state, warehouse string
 			var seq int64
-			_, err := pgx.ForEachRow(found, []any{&id, &seq, &state}, func() error { return p.plan.Is(id, seq, state) })
+			_, err := pgx.ForEachRow(found, []any{&id, &seq, &state, &warehouse}, func() error {
+				return p.plan.Is(id, seq, state, warehouse)
+			})
 			return err
 		})
 	}
@@ -76,17 +78,17 @@ func (p *push) write(ctx context.Context, conn *pgx.Conn, _ *pgx.Batch) error {
 // copyItems makes the rows of items. They go in sorted by id: the index takes neighbours faster, and two who push the
 // same items never wait for each other in a circle.
 func (p *push) copyItems(items []rows.Item) *copyRows {
-	const fixed = 2 + 13*4 + 4*8 + 4 + 2
+	const fixed = 2 + 14*4 + 4*8 + 4 + 2
 	size := 0
 	for i := range items {
 		r := &items[i]
-		size += fixed + len(r.ID) + len(r.Bucket) + len(r.Key) + len(r.Subject) + len(r.By) + len(r.Node) + len(r.Payload)
+		size += fixed + len(r.ID) + len(r.Bucket) + len(r.Key) + len(r.Subject) + len(r.By) + len(r.Node) + len(r.Payload) + len(r.Warehouse)
 	}
 	slices.SortFunc(items, func(a, b rows.Item) int { return strings.Compare(a.ID, b.ID) })
 	out := newCopyRows(size)
 	for i := range items {
 		r := &items[i]
-		out.row(13)
+		out.row(14)
 		out.int64(r.Seq)
 		out.int64(r.Created)
 		out.int64(r.Ready)
@@ -97,6 +99,7 @@ func (p *push) copyItems(items []rows.Item) *copyRows {
 			out.text(text)
 		}
 		out.bytes(r.Payload)
+		out.text(r.Warehouse)
 	}
 	return out
 }

@@ -24,11 +24,11 @@ func (p *push) insert(ctx context.Context, l *Ledger) error {
 
 // itemColumns are the arguments of insert-items.
 type itemColumns struct {
-	created, ready, until, moves, due, subjectHashes, attempts []int64
-	priorities                                                 []int16
-	failures, suspends                                         []int32
-	ids, buckets, keys, subjects, by, nodes, states, assignees []string
-	payloads                                                   [][]byte
+	created, ready, until, moves, due, subjectHashes, attempts             []int64
+	priorities                                                             []int16
+	failures, suspends                                                     []int32
+	ids, warehouses, buckets, keys, subjects, by, nodes, states, assignees []string
+	payloads                                                               [][]byte
 }
 
 func newItemColumns(items []rows.Item) *itemColumns {
@@ -40,6 +40,7 @@ func newItemColumns(items []rows.Item) *itemColumns {
 		c.until = append(c.until, r.Until)
 		c.priorities = append(c.priorities, r.Priority)
 		c.ids = append(c.ids, r.ID)
+		c.warehouses = append(c.warehouses, r.Warehouse)
 		c.buckets = append(c.buckets, r.Bucket)
 		c.keys = append(c.keys, r.Key)
 		c.subjects = append(c.subjects, r.Subject)
@@ -62,6 +63,6 @@ func newItemColumns(items []rows.Item) *itemColumns {
 func (c *itemColumns) args(queue int32) []any {
 	return []any{
 		queue, c.created, c.ready, c.until, c.priorities, c.ids, c.buckets, c.keys, c.subjects, c.by, c.nodes, c.payloads,
-		c.states, c.moves, c.due, c.subjectHashes, c.attempts, c.failures, c.suspends, c.assignees,
+		c.states, c.moves, c.due, c.subjectHashes, c.attempts, c.failures, c.suspends, c.assignees, c.warehouses,
 	}
 }

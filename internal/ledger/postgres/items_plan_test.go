@@ -77,7 +77,7 @@ func workRound(t *testing.T, l ledger.Ledger, n, batch int) {
 	if err != nil || len(still) != 1 {
 		t.Fatalf("%d are unfinished, %v", len(still), err)
 	}
-	if _, err := l.EndedItems(t.Context(), "q", item.Done, 0, 10); err != nil {
+	if _, _, err := l.EndedItems(t.Context(), "q", item.Done, nil, 0, 10); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -131,37 +131,47 @@ func (l *Ledger) moves(ctx context.Context, seqs []int64) (map[int64][]item.Move
 }
 
 // EndedItems implements ledger.ItemRecords.
-func (l *Ledger) EndedItems(ctx context.Context, queue string, state item.State, before int64, limit int) ([]item.Record, error) {
+func (l *Ledger) EndedItems(
+	ctx context.Context, queue string, state item.State, scope item.Scope, before int64, limit int,
+) (list []item.Record, next int64, err error) {
 	if !state.Ended() {
-		return nil, fmt.Errorf("%w: %q is no end of an item", ledger.ErrInvalid, state)
+		return nil, 0, fmt.Errorf("%w: %q is no end of an item", ledger.ErrInvalid, state)
 	}
 	id, err := l.findQueue(ctx, queue)
 	if err != nil {
-		return nil, noQueue(err)
+		return nil, 0, noQueue(err)
 	}
 	if before <= 0 {
 		before = math.MaxInt64
 	}
-	name, args := "done-items", []any{id, before, limit}
+	looked, bound, name := int64(0), "looked-items", "done-items"
+	ends := []any{}
 	if state != item.Done {
-		name, args = "early-items", append(args, state.Letter())
+		bound, name, ends = "looked-early-items", "early-items", []any{state.Letter()}
 	}
-	list, err := queryByKey(ctx, l, name, func(r pgx.CollectableRow) (item.Record, error) {
+	if scope != nil {
+		err := l.pool.QueryRow(ctx, queries.Get(bound), append([]any{id, before, ledger.LookedAt}, ends...)...).Scan(&looked)
+		if err := ignoreNone(err); err != nil {
+			return nil, 0, failed("ended items", err)
+		}
+	}
+	list, err = queryByKey(ctx, l, name, func(r pgx.CollectableRow) (item.Record, error) {
 		var i rows.Item
 		if err := r.Scan(i.ItemColumns()...); err != nil {
 			return item.Record{}, err
 		}
 		return i.Record()
-	}, args...)
+	}, append([]any{id, before, limit + 1, looked, []string(scope)}, ends...)...)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
+	list, next = rows.Page(list, limit, looked)
 	moves, err := l.moves(ctx, rows.Seqs(list))
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	for i := range list {
 		rows.Stand(&list[i], moves[list[i].Seq])
 	}
-	return list, nil
+	return list, next, nil
 }

@@ -9,23 +9,23 @@ import (
 
 // Item is a row of items, with that of open_items where the item has not ended.
 type Item struct {
-	Seq, Created, Ready, Until         int64
-	Priority                           int16
-	ID, Bucket, Key, Subject, By, Node string
-	Payload                            []byte
-	SubjectHash                        int64 // 0 = it has no subject
-	State                              string
-	Moves, Due                         int64
-	Attempt                            int64 // it jumps whenever an index is written back
-	Failures, Suspends                 int32
-	Assignee                           string
+	Seq, Created, Ready, Until                    int64
+	Priority                                      int16
+	ID, Warehouse, Bucket, Key, Subject, By, Node string
+	Payload                                       []byte
+	SubjectHash                                   int64 // 0 = it has no subject
+	State                                         string
+	Moves, Due                                    int64
+	Attempt                                       int64 // it jumps whenever an index is written back
+	Failures, Suspends                            int32
+	Assignee                                      string
 }
 
 // NewItem is the row of a record.
 func NewItem(r *item.Record, seq int64) Item {
 	i := Item{
 		Seq: seq, Created: Micros(r.Created), Ready: Micros(r.Ready), Until: Micros(r.Until), Priority: int16(r.Priority), //nolint:gosec // 1 … 5
-		ID: r.ID, Bucket: Text(r.Bucket), Key: Text(r.DedupeKey), Subject: Text(r.Subject), By: Text(r.By), Node: Text(r.Node),
+		ID: r.ID, Warehouse: Text(r.Warehouse), Bucket: Text(r.Bucket), Key: Text(r.DedupeKey), Subject: Text(r.Subject), By: Text(r.By), Node: Text(r.Node),
 		Payload: r.Payload, State: r.State.Letter(), Moves: r.Moves, Due: Micros(r.Due), Attempt: int64(r.Attempt),
 		Failures: int32(r.Failures), Suspends: int32(r.Suspends), Assignee: Text(r.Assignee), //nolint:gosec // counts
 	}
@@ -45,6 +45,7 @@ func (i *Item) Columns() []any {
 func (i *Item) ItemColumns() []any {
 	return []any{
 		&i.Seq, &i.ID, &i.Priority, &i.Payload, &i.Key, &i.Created, &i.Ready, &i.Until, &i.Bucket, &i.Subject, &i.By, &i.Node,
+		&i.Warehouse,
 	}
 }
 
@@ -52,7 +53,7 @@ func (i *Item) ItemColumns() []any {
 func (i *Item) Record() (item.Record, error) {
 	r := item.Record{
 		New: item.New{
-			ID: i.ID, Priority: int(i.Priority), Payload: i.Payload, DedupeKey: i.Key, Created: Time(i.Created), Subject: i.Subject,
+			ID: i.ID, Warehouse: i.Warehouse, Priority: int(i.Priority), Payload: i.Payload, DedupeKey: i.Key, Created: Time(i.Created), Subject: i.Subject,
 		},
 		Seq: i.Seq, Bucket: i.Bucket, Until: Time(i.Until), Ready: Time(i.Ready), By: i.By, Node: i.Node,
 		Moves: i.Moves, Attempt: int(i.Attempt), Failures: int(i.Failures), Suspends: int(i.Suspends), Due: Time(i.Due),
@@ -111,6 +112,15 @@ func Traced(r item.Record, moves []item.Move) (item.Record, []item.Move) {
 		Stand(&r, moves)
 	}
 	return r, append([]item.Move{Pushed(&r)}, moves...)
+}
+
+// Page cuts a list, which was read with one more than the limit, to the limit, and returns the Seq below which there are more, 0 = there
+// are none. Looked is the lowest Seq that was looked at, 0 = all were.
+func Page(list []item.Record, limit int, looked int64) (page []item.Record, next int64) {
+	if len(list) > limit {
+		return list[:limit], list[limit-1].Seq
+	}
+	return list, looked
 }
 
 // Seqs are those of the records.

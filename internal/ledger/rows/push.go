@@ -30,10 +30,10 @@ func (p *Push) IDs() []string {
 	return ids
 }
 
-// Is tells that the ledger has an item already: its number and the letter of its state.
-func (p *Push) Is(id string, seq int64, letter string) error {
+// Is tells that the ledger has an item already: its number, the letter of its state, and its warehouse.
+func (p *Push) Is(id string, seq int64, letter, warehouse string) error {
 	state, err := item.FromLetter(letter)
-	p.Known[p.first[id]] = item.Known{Seq: seq, State: state}
+	p.Known[p.first[id]] = item.Known{Seq: seq, State: state, Warehouse: warehouse}
 	return err
 }
 
@@ -59,7 +59,7 @@ func (p *Push) Rows(seqs []int64) []Item {
 			p.Known[i].New = false
 		case p.Known[i].Seq == 0:
 			seq := seqs[len(out)]
-			p.Known[i] = item.Known{Seq: seq, New: true, State: r.State}
+			p.Known[i] = item.Known{Seq: seq, New: true, State: r.State, Warehouse: r.Warehouse}
 			out = append(out, NewItem(r, seq))
 		}
 	}

@@ -28,10 +28,12 @@ func (l *Ledger) PushItems(ctx context.Context, queue string, items []item.Recor
 }
 
 func push(ctx context.Context, tx *sql.Tx, queue int64, plan *rows.Push) error {
-	var known, state string
+	var known, state, warehouse string
 	var seq int64
 	args := []any{queue, list(plan.IDs())}
-	err := each(ctx, tx, "known-items", args, []any{&known, &seq, &state}, func() error { return plan.Is(known, seq, state) })
+	err := each(ctx, tx, "known-items", args, []any{&known, &seq, &state, &warehouse}, func() error {
+		return plan.Is(known, seq, state, warehouse)
+	})
 	if err != nil {
 		return err
 	}
@@ -43,7 +45,7 @@ func push(ctx context.Context, tx *sql.Tx, queue int64, plan *rows.Push) error {
 	err = insertRows(ctx, tx, "insert-items", len(items), func(dst []any, i int) []any {
 		r := &items[i]
 		return append(dst, r.Seq, queue, r.ID, r.Priority, r.Created, r.Ready, r.Until, r.Bucket, r.Key, r.Subject, r.By, r.Node,
-			r.Payload)
+			r.Payload, r.Warehouse)
 	})
 	if err != nil {
 		return err

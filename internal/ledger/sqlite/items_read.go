@@ -128,32 +128,43 @@ func (l *Ledger) moves(ctx context.Context, seqs []int64) (map[int64][]item.Move
 }
 
 // EndedItems implements ledger.ItemRecords.
-func (l *Ledger) EndedItems(ctx context.Context, queue string, state item.State, before int64, limit int) ([]item.Record, error) {
+func (l *Ledger) EndedItems(
+	ctx context.Context, queue string, state item.State, scope item.Scope, before int64, limit int,
+) (page []item.Record, next int64, err error) {
 	if !state.Ended() {
-		return nil, fmt.Errorf("%w: %q is no end of an item", ledger.ErrInvalid, state)
+		return nil, 0, fmt.Errorf("%w: %q is no end of an item", ledger.ErrInvalid, state)
 	}
 	id, err := l.findQueue(ctx, queue)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if before <= 0 {
 		before = math.MaxInt64
 	}
-	name, args := "done-items", []any{id, before, limit}
+	looked, bound, name := int64(0), "looked-items", "done-items"
+	ends := []any{}
 	if state != item.Done {
-		name, args = "early-items", append(args, state.Letter())
+		bound, name, ends = "looked-early-items", "early-items", []any{state.Letter()}
+	}
+	var warehouses any
+	if scope != nil {
+		if _, err := one(ctx, l.read, bound, append([]any{id, before, ledger.LookedAt}, ends...), &looked); err != nil {
+			return nil, 0, fmt.Errorf("ledger: %w", err)
+		}
+		warehouses = list(scope)
 	}
 	var i rows.Item
-	list, err := l.records(ctx, name, args, &i, i.ItemColumns())
+	found, err := l.records(ctx, name, append([]any{id, before, limit + 1, looked, warehouses}, ends...), &i, i.ItemColumns())
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	moves, err := l.moves(ctx, rows.Seqs(list))
+	page, next = rows.Page(found, limit, looked)
+	moves, err := l.moves(ctx, rows.Seqs(page))
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	for i := range list {
-		rows.Stand(&list[i], moves[list[i].Seq])
+	for i := range page {
+		rows.Stand(&page[i], moves[page[i].Seq])
 	}
-	return list, nil
+	return page, next, nil
 }

@@ -12,6 +12,8 @@ const (
 	MaxName    = 128      // bytes of an id or a worker's name
 	MaxKey     = 512      // bytes of a dedupe key
 	MaxNote    = 500      // bytes of a note; longer ones are cut
+
+	MaxWarehouse = 64 // bytes of a warehouse's name
 )
 
 // The priorities: 5 is served first.
@@ -24,9 +26,10 @@ const (
 // New is an item to be pushed.
 type New struct {
 	ID        string // "" = the queue gives one
+	Warehouse string // that it belongs to; "" = none: only callers for all warehouses see it
 	Priority  int    // 1 … 5
 	Payload   json.RawMessage
-	DedupeKey string        // "" = none; refused while another item holds it
+	DedupeKey string        // "" = none; refused while another item of the warehouse holds it
 	Delay     time.Duration // before it is ready
 	Created   time.Time     // zero = now; decides the day of a dedupe key
 	Subject   string        // what it was made of: a resolution of the same takes it back; "" = nothing
@@ -39,7 +42,8 @@ type PushOutcome string
 const (
 	Pushed    PushOutcome = "pushed"
 	Exists    PushOutcome = "exists"    // the queue has, or had, an item of that id: nothing was changed
-	Duplicate PushOutcome = "duplicate" // another item holds the dedupe key: see PushResult.Of
+	Duplicate PushOutcome = "duplicate" // another item of the warehouse holds the dedupe key: see PushResult.Of
+	IDTaken   PushOutcome = "id_taken"  // an item of another warehouse has, or had, the id: nothing was pushed
 )
 
 // PushResult is the answer for one item, in the order of the call.
@@ -51,21 +55,22 @@ type PushResult struct {
 
 // Item is an item as it stands.
 type Item struct {
-	ID       string
-	State    State
-	Priority int
-	Payload  json.RawMessage
-	Attempt  int // grows with every lease and names it; it jumps by thousands when a lost index is written back
-	Failures int // nacks and leases that ran out since it was pushed or requeued; at max_attempts it is dead
-	Suspends int // since it was pushed or stored
-	Created  time.Time
-	Ready    time.Time // when it last became ready; zero before the first time and when it has ended
-	Due      time.Time // leased: end of the lease; delayed, suspended, stored: when it becomes ready; dead: when it died; else zero
-	Worker   string    // who has the lease
-	Assignee string    // the only worker that gets it; "" = any
-	Moves    int64     // how often its state has changed
-	Seq      int64     // the ledger's number; 0 without a ledger
-	Bucket   string    // names its dedupe key and window; "" = none
+	ID        string
+	Warehouse string // "" = none
+	State     State
+	Priority  int
+	Payload   json.RawMessage
+	Attempt   int // grows with every lease and names it; it jumps by thousands when a lost index is written back
+	Failures  int // nacks and leases that ran out since it was pushed or requeued; at max_attempts it is dead
+	Suspends  int // since it was pushed or stored
+	Created   time.Time
+	Ready     time.Time // when it last became ready; zero before the first time and when it has ended
+	Due       time.Time // leased: end of the lease; delayed, suspended, stored: when it becomes ready; dead: when it died; else zero
+	Worker    string    // who has the lease: see Caller.Name
+	Assignee  string    // who alone gets it, a worker or all workers of a subject; "" = any
+	Moves     int64     // how often its state has changed
+	Seq       int64     // the ledger's number; 0 without a ledger
+	Bucket    string    // names its dedupe key and window; "" = none
 }
 
 // Score is the place of a ready item in the order of the queue, as a number: the lower is served first. It is
@@ -76,12 +81,13 @@ func (i *Item) Score() int64 {
 
 // Lease is an item that a worker was given.
 type Lease struct {
-	ID       string
-	Attempt  int // operations name it
-	Priority int
-	Payload  json.RawMessage
-	Until    time.Time // then the item goes back to the head of its level
-	Created  time.Time
-	Failures int
-	Suspends int
+	ID        string
+	Warehouse string
+	Attempt   int // operations name it
+	Priority  int
+	Payload   json.RawMessage
+	Until     time.Time // then the item goes back to the head of its level
+	Created   time.Time
+	Failures  int
+	Suspends  int
 }

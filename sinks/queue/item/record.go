@@ -28,6 +28,8 @@ type Known struct {
 	Seq   int64
 	New   bool  // it was not there before
 	State State // as far as the ledger knows; an end means that it is not to be pushed again
+
+	Warehouse string // that the item of the id belongs to
 }
 
 // Refusal ends an item that was recorded and then refused for its dedupe key.

@@ -1,6 +1,9 @@
 package item
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // OpKind is what is done to an item.
 type OpKind string
@@ -56,9 +59,9 @@ type Result struct {
 // Step is one call of a worker or an operator: operations on what there is, then up to Max items more.
 type Step struct {
 	Test      bool
-	Worker    string        // needed with Max > 0
-	By        string        // who calls, for the trace; "" = Worker
-	RequestID string        // a repeated one of the same worker gets the same answer; "" = none
+	Caller                  // Worker is needed with Max > 0
+	By        string        // who calls, for the trace; "" = the caller's name
+	RequestID string        // a repeated one of the same caller gets the same answer; "" = none
 	Ops       []Op          // at most MaxBatch
 	Max       int           // 0 … MaxBatch
 	Lease     time.Duration // 0 = the queue's
@@ -69,4 +72,34 @@ type Step struct {
 type Stepped struct {
 	Results []Result
 	Items   []Lease
+}
+
+// Caller is who asks a queue for something.
+type Caller struct {
+	Subject string // of the token: it owns the leases, requests and attempts; "" = there are no tokens, and Worker alone names the caller
+	Worker  string // tells the devices of one subject apart
+	Scope   Scope
+	// OwnLeases refuses operations on attempts that another subject holds, as those of leases that are over.
+	OwnLeases bool
+}
+
+// Name is the caller as leases and traces have it: <subject>/<worker>, or one of the two where the other is empty. An item that
+// is assigned to a name goes to that worker alone; one that is assigned to a subject goes to all workers of the subject.
+func (c *Caller) Name() string {
+	if c.Subject == "" || c.Worker == "" {
+		return c.Subject + c.Worker
+	}
+	return c.Subject + NameSeparator + c.Worker
+}
+
+// NameSeparator stands between the subject and the worker in a caller's name, and in neither of them.
+const NameSeparator = "/"
+
+// Scope is the warehouses whose items a caller may see and touch: all others' are answered as unknown ones. Nil is all, and what
+// belongs to no warehouse.
+type Scope []string
+
+// Has tells whether items of the warehouse are in the scope.
+func (s Scope) Has(warehouse string) bool {
+	return s == nil || warehouse != "" && slices.Contains(s, warehouse)
 }

@@ -21,6 +21,21 @@ type Sizes struct {
 	Dead      int64
 	Pause     Pause
 	Recent    Recent
+
+	Warehouses []Depth // of which the figures above are the sums, by name; "" = what belongs to none
+}
+
+// Depth is how much of a queue belongs to one warehouse.
+type Depth struct {
+	Warehouse string
+	Ready     int64
+	Assigned  int64
+	Leased    int64
+	Delayed   int64
+	Suspended int64
+	Stored    int64
+	Dead      int64
+	Recent    Recent
 }
 
 // Recent is what moved of late. It is counted by Redis, and begins anew when that has lost its data.
@@ -38,6 +53,7 @@ const Assigned State = "assigned"
 // Query asks for a part of a queue.
 type Query struct {
 	Test  bool
+	Scope Scope
 	State State  // ready (in the order of service), assigned, leased, delayed, suspended, stored (by due time), dead, or an end (the latest first, by the ledger)
 	Limit int    // 1 … MaxBatch
 	After string // the cursor of the page before

@@ -1,7 +1,8 @@
 -- Begins an epoch in a line: what an older one left goes.
 --
--- KEYS 1-16 all keys of a line, in the order of keys.all: meta first
+-- KEYS 1-9 all keys of a line, in the order of keys.all: meta first, and the keys of the layout before
 -- ARGV 1 epoch, <number>-<random>
+--      2 layout of the keys
 -- Result: 1; also where the epoch has begun already, which then stays as it is.
 -- Error:  EPOCH <what was found> if that one is newer.
 
@@ -12,6 +13,13 @@ if found == ARGV[1] then return 1 end
 if found and number(found) >= number(ARGV[1]) then
   return redis.error_reply('EPOCH ' .. found)
 end
+local base = string.sub(KEYS[1], 1, -5)
+for _, warehouse in ipairs(redis.call('ZRANGE', KEYS[5], 0, -1)) do
+  for _, kind in ipairs({ 'assigned', 'leased', 'delayed', 'suspended', 'stored', 'dead', 'recent' }) do
+    redis.call('UNLINK', base .. kind .. ':' .. warehouse)
+  end
+  for level = 1, 5 do redis.call('UNLINK', base .. 'ready:' .. level .. ':' .. warehouse, base .. 'runs:' .. level .. ':' .. warehouse) end
+end
 redis.call('UNLINK', unpack(KEYS))
-redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'due', '0', 'out', '0', 'drained', '0')
+redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'layout', ARGV[2], 'due', '0', 'out', '0', 'drained', '0')
 return 1

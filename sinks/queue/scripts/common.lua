@@ -2,33 +2,46 @@
 -- and begin with the same arguments.
 --
 -- KEYS 1 meta       hash    epoch     in force
+--                           layout    of these keys; see keys.go
 --                           paused    1: nothing is leased; paused_by, paused_at: who changed that, and when, µs
 --                           due       no lease ends and nothing becomes ready before it, µs; 0 or absent = there is nothing
 --                           out       number of the last entry of the outbox, counted from the epoch's beginning
 --                           drained   number of the last entry that was taken out of it
 --                           moved     how many moves those entries had
+--                           t1 … t5, h1 … h5   the highest and the lowest number of a run of the level
 --                           first, last   the lowest and the highest place given in assigned
 --                           repairs, repaired   see repair.lua
---                           r0 … r30  what moved of late, see tally
 --      2 items      hash    id → head, newline, payload: see value.go
---      3 … 7 ready  list    ids in the order of service, levels 5 … 1; those that are ready for anybody, and no others
---      8 assigned   zset    "worker level place id" at score 0, ready for one worker alone; level counts from 0 = priority 5
---      9 leased     zset    id → end of the lease, µs
---     10 delayed, 11 suspended, 12 stored   zset   id → when it becomes ready, µs
---     13 dead       zset    id → when it died, µs
---     14 dedupe     hash    bucket → "until id"; until in µs, 0 = until the item has ended
---     15 windows    zset    bucket → when its entry is of no use any more, µs
---     16 outbox     list    entries: a line "at node moved", the last as it was before; then for each move a line
+--      3 heads      zset    "level warehouse" → level and number of the first run of that ready list: the order of service
+--      4 waits      zset    "letter warehouse" → a time, µs, before which nothing of that set is due
+--      5 warehouses zset    the warehouses that have items, all at score 0
+--      6 assigned   zset    "worker level place id" at score 0, ready for one worker alone; level counts from 0 = priority 5
+--      7 dedupe     hash    bucket → "until id"; until in µs, 0 = until the item has ended
+--      8 windows    zset    bucket → when its entry is of no use any more, µs
+--      9 outbox     list    entries: a line "at node moved", the last as it was before; then for each move a line
 --                           "seq n from to attempt failures suspends due assignee by note": states as letters, by and
 --                           note escaped as in a URL's query, - for an empty text
+-- Beside the meta key, and named as it is, lie the keys of each warehouse W, escaped as in a URL (= is for what belongs to none). They are not declared,
+-- since only the items tell which a call needs; all lie in the slot of the meta key:
+--   ready:<level>:W  list  ids in the order of service, levels 5 … 1; those that are ready for anybody, and no others
+--   runs:<level>:W   list  "number count" of the runs that the ready list is made of. A run is items of one warehouse that no other
+--                          warehouse's item of the level stands between: all warehouses' runs of a level in the order of
+--                          their numbers are the level's order of service
+--   assigned:W       zset  as assigned
+--   leased:W         zset  id → end of the lease, µs
+--   delayed:W, suspended:W, stored:W   zset   id → when it becomes ready, µs
+--   dead:W           zset  id → when it died, µs
+--   recent:W         hash  0 … 30 → what moved of late, see tally
 -- ARGV 1 epoch that the caller believes in
 --      2 now, µs; 0 = the server's TIME
 
-local META, ITEMS, ASSIGNED, LEASED, DEDUPE, WINDOWS, OUTBOX =
-  KEYS[1], KEYS[2], KEYS[8], KEYS[9], KEYS[14], KEYS[15], KEYS[16]
+local META, ITEMS, HEADS, WAITS, WAREHOUSES, ASSIGNED, DEDUPE, WINDOWS, OUTBOX = unpack(KEYS, 1, 9)
 
--- The zsets of items that wait for a time, and of the dead, by the letter of the state.
-local TIMED = { y = KEYS[10], s = KEYS[11], t = KEYS[12], x = KEYS[13] }
+-- What the keys of the queue begin with.
+local BASE = string.sub(META, 1, -5)
+
+-- The sets of items that wait for a time, and of the dead, by the letter of the state.
+local SETS = { l = 'leased:', y = 'delayed:', s = 'suspended:', t = 'stored:', x = 'dead:' }
 
 -- How many arguments one call takes: unpack needs room on Lua's stack. It is even, so that pairs stay together.
 local CHUNK = 1000
@@ -37,11 +50,19 @@ local CHUNK = 1000
 -- come in several calls.
 local MOST_BYTES, PART = 4000000, 20
 
+-- How many bytes the largest value has, about: a payload of 64 KB and what stands before it.
+local LARGEST = 70000
+-- Of more warehouses than so many a hint tells at once: * is one of each kind of those who wait.
+local MANY = 16
+
 -- A due time so near, in µs, is hinted at: those who wait look by themselves only so often.
 local SOON = 5000000
 
 -- The middle of the places in assigned, which have 16 digits.
 local MIDDLE = 5000000000000000
+
+-- The middle of the numbers of runs, and what a level adds to them in heads, which holds no more than 2^53 exactly.
+local RUN, LEVEL = 500000000000000, 1000000000000000
 
 -- What moved is counted in slots of so many µs: the one that is being filled, and those of five minutes before it.
 local SLOT, SLOTS = 10000000, 31
@@ -86,20 +107,85 @@ local function mget(key, list, first, last)
   return all
 end
 
-local function readyKey(priority) return KEYS[8 - priority] end
+local function readyKey(level, warehouse) return BASE .. 'ready:' .. level .. ':' .. warehouse end
+
+local function runsKey(level, warehouse) return BASE .. 'runs:' .. level .. ':' .. warehouse end
+
+local function setKey(letter, warehouse) return BASE .. SETS[letter] .. warehouse end
+
+local function assignedKey(warehouse) return BASE .. 'assigned:' .. warehouse end
 
 -- member is how an item that is ready for one worker alone stands in assigned.
 local function member(worker, priority, place, id)
   return worker .. ' ' .. (5 - priority) .. ' ' .. place .. ' ' .. id
 end
 
--- tally counts what a call has moved: items pushed and done, attempts that failed, items that died of it. A slot is a text
--- "number pushed done failed dead"; that of 310 s ago gives up its place.
-local function tally(now, pushed, done, failed, dead)
+local function readRun(run)
+  local number, count = match(run, '^(%d+) (%d+)$')
+  return tonumber(number), tonumber(count)
+end
+
+local function headScore(level, number) return text((5 - level) * LEVEL + number) end
+
+-- split makes a list of words with spaces between them.
+local function split(words)
+  local list = {}
+  for word in string.gmatch(words, '%S+') do list[#list + 1] = word end
+  return list
+end
+
+-- warehousesOf lists the warehouses of a scope: * is all that have items.
+local function warehousesOf(scope)
+  if scope == '*' then return rcall('ZRANGE', WAREHOUSES, 0, -1) end
+  return split(scope)
+end
+
+-- append puts ids behind those of a level: groups, each of the ids of one warehouse, in their order. Newest is the number of the
+-- level's last run; it returns what that is now. The warehouses whose list was empty are noted in filled.
+local function append(level, groups, newest, filled)
+  for i, group in ipairs(groups) do
+    local key = runsKey(level, group.warehouse)
+    local last, number, count = i == 1 and rcall('LINDEX', key, -1), nil, nil
+    if last then number, count = readRun(last) end
+    if number == newest then -- no other warehouse's item has come since
+      rcall('LSET', key, -1, text(number) .. ' ' .. text(count + #group))
+    else
+      newest = newest + 1
+      rcall('RPUSH', key, text(newest) .. ' ' .. text(#group))
+    end
+    if each('RPUSH', readyKey(level, group.warehouse), group) == #group then
+      rcall('ZADD', HEADS, headScore(level, newest), level .. ' ' .. group.warehouse)
+      filled[group.warehouse] = true
+    end
+  end
+  return newest
+end
+
+-- register makes sure that the warehouses are known to those who look.
+local function register(warehouses)
+  local args = {}
+  for warehouse in pairs(warehouses) do
+    args[#args + 1] = '0'
+    args[#args + 1] = warehouse
+  end
+  each('ZADD', WAREHOUSES, args)
+end
+
+-- wakeUp has those who wait for items of the warehouses ask: one of each process.
+local function wakeUp(warehouses, channel, hint)
+  local names = {}
+  for warehouse in pairs(warehouses) do names[#names + 1] = warehouse end
+  if #names > MANY then names = { '*' } end
+  for _, warehouse in ipairs(names) do rcall('PUBLISH', channel, hint .. ' ' .. warehouse) end
+end
+
+-- tally counts what a call has moved in a warehouse: items pushed and done, attempts that failed, items that died of it. A slot is a
+-- text "number pushed done failed dead"; that of 310 s ago gives up its place.
+local function tally(warehouse, now, pushed, done, failed, dead)
   if pushed + done + failed == 0 then return end
   local slot = math.floor(now / SLOT)
-  local field = 'r' .. text(slot % SLOTS)
-  local number, p, d, f, x = match(rcall('HGET', META, field) or '', '^(%d+) (%d+) (%d+) (%d+) (%d+)$')
+  local key, field = BASE .. 'recent:' .. warehouse, text(slot % SLOTS)
+  local number, p, d, f, x = match(rcall('HGET', key, field) or '', '^(%d+) (%d+) (%d+) (%d+) (%d+)$')
   if number ~= text(slot) then p, d, f, x = 0, 0, 0, 0 end
-  rcall('HSET', META, field, text(slot) .. ' ' .. text(p + pushed) .. ' ' .. text(d + done) .. ' ' .. text(f + failed) .. ' ' .. text(x + dead))
+  rcall('HSET', key, field, text(slot) .. ' ' .. text(p + pushed) .. ' ' .. text(d + done) .. ' ' .. text(f + failed) .. ' ' .. text(x + dead))
 end

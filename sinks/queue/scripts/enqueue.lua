@@ -1,8 +1,8 @@
 -- Puts items into a queue, those that are new and those that were lost. Each is in once: by its id, which comes first, and
 -- by its dedupe key. All or nothing.
 --
--- KEYS 1 … 16 and ARGV 1, 2: see common.lua
---      17 string  record: what this caller was answered last: "epoch call", then a line for each item, or none if all are in. A
+-- KEYS 1 … 9 and ARGV 1, 2: see common.lua
+--      10 string  record: what this caller was answered last: "epoch call", then a line for each item, or none if all are in. A
 --                 call whose reply was lost is repeated, and meanwhile its items may have been worked on. None = calls are not
 --                 repeated
 -- ARGV 3 channel for hints, 4 the hint
@@ -12,20 +12,21 @@
 --      8 the lowest number (seq) of the items, 0 = they have none
 --      9 kinds, n letters, one for each item: 1 … 5 = it is ready for anybody, at that priority; - = it is not, and its value
 --        says how it stands. A … E and + are the same for an item with a dedupe key
+--      10 the warehouses of the items: "warehouse number warehouse number …", how many of the items in turn belong to it
 --      then n × id
 --      then n × value, as the item is to stand; it is not leased
 --      then for the items with a dedupe key: each one's bucket,
 --      then each one's times "until keep created": the window ends at until (0 = when the item has ended), its entry may be
 --      collected from keep on (0 = never), the item was created at created, µs
--- Result: {1} = all are in, else n texts: empty = it is in, = there is one of that id, ? a repair may have put it in, else the
---         id of the item that holds the dedupe key; it may have had the same id. Nothing at all for a call that came late: its
+-- Result: {1} = all are in, else n texts: empty = it is in, = there is one of that id, ! there is one of that id in another warehouse,
+--         ? a repair may have put it in, else the id of the item that holds the dedupe key; it may have had the same id. Nothing at all for a call that came late: its
 --         caller has gone on.
 -- Error:  EPOCH <what was found, or none>; TOKEN <the newest>. Nothing was changed.
 
-local meta = rcall('HMGET', META, 'epoch', 'due', 'repaired', 'repairs', 'last')
+local meta = rcall('HMGET', META, 'epoch', 'due', 'repaired', 'repairs', 'last', 't1', 't2', 't3', 't4', 't5')
 if meta[1] ~= ARGV[1] then return epochError(meta[1]) end
 local call, kinds = ARGV[6], { string.byte(ARGV[9], 1, -1) }
-local record = KEYS[17] and rcall('GET', KEYS[17])
+local record = KEYS[10] and rcall('GET', KEYS[10])
 if record then
   local epoch, last, answers = match(record, '^(%S+) (%S+)\n()')
   if epoch == ARGV[1] and last == call then
@@ -44,7 +45,7 @@ if token ~= '' and token ~= '*' and token ~= meta[4] then return redis.error_rep
 local now = clock()
 local due, repaired, last = tonumber(meta[2] or 0), tonumber(meta[3] or 0), tonumber(meta[5] or MIDDLE)
 local n = #kinds
-local ids, values, buckets = 9, 9 + n, 9 + 2 * n
+local ids, values, buckets = 10, 10 + n, 10 + 2 * n
 local times = buckets + (#ARGV - buckets) / 2
 local lowest = tonumber(ARGV[8])
 local numbered = token ~= '' or (lowest > 0 and lowest <= repaired) -- the numbers of the items matter
@@ -56,8 +57,11 @@ for i, entry in ipairs(mget(DEDUPE, ARGV, buckets + 1, times)) do held[ARGV[buck
 
 local result, others, fresh, key = {}, false, {}, 0
 local sets, holds, keeps = {}, {}, {} -- arguments of HSET items, HSET dedupe, ZADD windows
-local levels, timed, assigned = {}, {}, {}
-local newest, hint, told = 0, false, {} -- told: workers who have something of their own
+local levels, timed, assigned = {}, {}, {} -- timed: arguments of ZADD by letter and warehouse, assigned: by warehouse
+local newest, soon, filled, told = 0, false, {}, {} -- told: "warehouse worker" of those who have something of their own
+local owners, owner = split(ARGV[10]), -1
+local warehouse, stay = nil, 0 -- of the items in turn, and how many more belong to it
+local counts = {} -- how many items are in, by warehouse
 
 -- holder returns the id of the item that holds a dedupe key, else takes it. One that is put back may hold its own; of one
 -- that is pushed an earlier item had the id, and has ended.
@@ -81,27 +85,33 @@ end
 
 -- place puts an item where its value says, which it returns.
 local function place(id, value)
-  local state, at, assignee, priority = match(value, '^(%a) %d+ %d+ (%d+) %S+ %d+ %d+ %d+ (%S+) %S+ (%d)')
+  local state, at, assignee, priority = match(value, '^(%a) %d+ %d+ (%d+) %S+ %d+ %d+ %d+ (%S+) %S+ %S+ (%d)')
   if state == 'r' then
     last = last + 1
-    local own = text(last)
-    assigned[#assigned + 1] = '0'
-    assigned[#assigned + 1] = member(assignee, priority, own, id)
-    told[assignee] = true
+    local own, list = text(last), assigned[warehouse]
+    if not list then
+      list = {}
+      assigned[warehouse] = list
+    end
+    list[#list + 1] = '0'
+    list[#list + 1] = member(assignee, priority, own, id)
+    told[warehouse .. ' ' .. assignee] = true
     return (gsub(value, ' %d+\n', ' ' .. own .. '\n', 1))
   end
-  local set = timed[state]
+  local name = state .. ' ' .. warehouse
+  local set = timed[name]
   if not set then
     set = {}
-    timed[state] = set
+    timed[name] = set
   end
   set[#set + 1] = at
   set[#set + 1] = id
   if state ~= 'x' then
     at = tonumber(at)
+    if not set.due or at < set.due then set.due = at end
     if due == 0 or at < due then
       due = at
-      hint = hint or at - now < SOON
+      soon = soon or at - now < SOON
     end
   end
   return value
@@ -110,10 +120,16 @@ end
 for i = 1, n do
   local id, value, kind = ARGV[ids + i], ARGV[values + i], kinds[i]
   local keyed, seq, answer = kind >= 65 or kind == 43, 0, nil
+  if stay == 0 then
+    owner = owner + 2
+    warehouse, stay = owners[owner], tonumber(owners[owner + 1])
+  end
+  stay = stay - 1
   if keyed then key = key + 1 end
   if numbered then seq = tonumber(match(value, '^%a %d+ %d+ %d+ %S+ %d+ %d+ (%d+)')) end
   if known[i] or fresh[id] then
-    answer = '='
+    local of = fresh[id] or match(known[i], '^%a %d+ %d+ %d+ %S+ %d+ %d+ %d+ %S+ (%S+)')
+    answer = of == warehouse and '=' or '!'
   elseif token == '' and seq > 0 and seq <= repaired then
     answer = '?'
   elseif keyed then
@@ -123,7 +139,8 @@ for i = 1, n do
     others = true
   else
     answer = ''
-    fresh[id] = true
+    fresh[id] = warehouse
+    counts[warehouse] = (counts[warehouse] or 0) + 1
     if seq > newest then newest = seq end
     if kind < 48 then
       value = place(id, value)
@@ -131,10 +148,14 @@ for i = 1, n do
       local priority = kind % 16
       local level = levels[priority]
       if not level then
-        level = {}
+        level = { last = { warehouse = warehouse } }
+        level[1] = level.last
         levels[priority] = level
+      elseif level.last.warehouse ~= warehouse then
+        level.last = { warehouse = warehouse }
+        level[#level + 1] = level.last
       end
-      level[#level + 1] = id
+      level.last[#level.last + 1] = id
     end
     sets[#sets + 1] = id
     sets[#sets + 1] = value
@@ -146,23 +167,39 @@ if #sets > 0 then
   each('HSET', ITEMS, sets)
   each('HSET', DEDUPE, holds)
   each('ZADD', WINDOWS, keeps)
-  for state, set in pairs(timed) do each('ZADD', TIMED[state], set) end
-  for priority, level in pairs(levels) do
-    if each('RPUSH', readyKey(priority), level) == #level then hint = true end
-  end
-  each('ZADD', ASSIGNED, assigned)
-  local changed = {}
+  local changed, kept = {}, {} -- kept: warehouses that may be new
   local function note(field, value)
     changed[#changed + 1] = field
     changed[#changed + 1] = text(value)
   end
+  for name, set in pairs(timed) do
+    local letter, of = string.sub(name, 1, 1), string.sub(name, 3)
+    each('ZADD', setKey(letter, of), set)
+    if set.due then rcall('ZADD', WAITS, 'LT', text(set.due), name) end
+    kept[of] = true
+  end
+  for priority, groups in pairs(levels) do
+    local before = tonumber(meta[5 + priority] or RUN)
+    local after = append(priority, groups, before, filled)
+    if after ~= before then note('t' .. priority, after) end
+  end
+  for of, list in pairs(assigned) do
+    each('ZADD', ASSIGNED, list)
+    each('ZADD', assignedKey(of), list)
+    kept[of] = true
+  end
+  for of in pairs(filled) do kept[of] = true end
+  register(kept)
   if due ~= tonumber(meta[2] or 0) then note('due', due) end
-  if #assigned > 0 then note('last', last) end
+  if next(assigned) then note('last', last) end
   if token ~= '' and newest > repaired then note('repaired', newest) end
   each('HSET', META, changed)
-  if token == '' then tally(now, #sets / 2, 0, 0, 0) end
-  if hint then rcall('PUBLISH', ARGV[3], ARGV[4]) end
-  for worker in pairs(told) do rcall('PUBLISH', ARGV[3], ARGV[4] .. ' ' .. worker) end
+  if token == '' then
+    for of, count in pairs(counts) do tally(of, now, count, 0, 0, 0) end
+  end
+  wakeUp(filled, ARGV[3], ARGV[4])
+  if soon then rcall('PUBLISH', ARGV[3], ARGV[4]) end
+  for who in pairs(told) do rcall('PUBLISH', ARGV[3], ARGV[4] .. ' ' .. who) end
 end
 
 -- Windows that ended long ago leave their entries behind.
@@ -171,8 +208,8 @@ if #old > 0 then
   rcall('HDEL', DEDUPE, unpack(old))
   rcall('ZREM', WINDOWS, unpack(old))
 end
-if KEYS[17] then
+if KEYS[10] then
   local answers = others and table.concat(result, '\n') .. '\n' or ''
-  rcall('SET', KEYS[17], ARGV[1] .. ' ' .. call .. '\n' .. answers, 'PX', ARGV[7])
+  rcall('SET', KEYS[10], ARGV[1] .. ' ' .. call .. '\n' .. answers, 'PX', ARGV[7])
 end
 return others and result or { 1 }

@@ -1,6 +1,6 @@
 -- Pauses a queue, or has it go on.
 --
--- KEYS 1 … 16 and ARGV 1, 2: see common.lua
+-- KEYS 1 … 9 and ARGV 1, 2: see common.lua
 -- ARGV 3 channel for hints, 4 the hint, published when it goes on
 --      5 1 = paused, 0 = not
 --      6 by whom
@@ -12,5 +12,5 @@ local meta = rcall('HMGET', META, 'epoch', 'paused')
 if meta[1] ~= ARGV[1] then return epochError(meta[1]) end
 rcall('HSET', META, 'paused', ARGV[5], 'paused_by', ARGV[6], 'paused_at', ARGV[7])
 if (meta[2] or '0') == ARGV[5] then return {'0'} end
-if ARGV[5] == '0' then rcall('PUBLISH', ARGV[3], ARGV[4]) end
+if ARGV[5] == '0' then rcall('PUBLISH', ARGV[3], ARGV[4] .. ' *') end
 return {'1'}

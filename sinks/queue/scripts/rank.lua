@@ -1,28 +1,50 @@
--- Counts what is served before a ready item: for one that anybody may take, in the levels; for one that a worker alone gets, what
--- that worker is given before it.
+-- Counts what is served before a ready item, of the warehouses that are seen: for one that anybody may take, in the levels; for one that a
+-- worker alone gets, what that worker is given before it.
 --
--- KEYS 1 … 16 and ARGV 1, 2: see common.lua
+-- KEYS 1 … 9 and ARGV 1, 2: see common.lua
 -- ARGV 3 id
+--      4 the warehouses whose items are seen, with spaces between them; * = all
 -- Result: place, from 1, and the value; nothing if the item is not ready
 -- Error:  EPOCH <what was found, or none>
 
 local epoch = rcall('HGET', META, 'epoch')
 if epoch ~= ARGV[1] then return epochError(epoch) end
-local id = ARGV[3]
+local id, scope = ARGV[3], ARGV[4]
 local value = rcall('HGET', ITEMS, id)
 if not value then return {} end
-local state, assignee, priority, own =
-  match(value, '^(%a) %d+ %d+ %d+ %S+ %d+ %d+ %d+ (%S+) %S+ (%d) %d+ %d+ (%d+)\n')
+local state, assignee, warehouse, priority, own =
+  match(value, '^(%a) %d+ %d+ %d+ %S+ %d+ %d+ %d+ (%S+) (%S+) %S+ (%d) %d+ %d+ (%d+)\n')
 if state ~= 'r' then return {} end
 priority = tonumber(priority)
 
-local before = 0
-for level = 5, priority + 1, -1 do before = before + rcall('LLEN', readyKey(level)) end
-if assignee == '-' then
-  local found = rcall('LPOS', readyKey(priority), id)
-  if not found then return {} end
-  return {text(before + found + 1), value}
+local service = order()
+local levels, before = service.sources(scope, 0), 0
+for level = 5, priority + 1, -1 do
+  for _, s in ipairs(levels[level]) do before = before + rcall('LLEN', readyKey(level, s.warehouse)) end
 end
-local first, last = '[' .. assignee .. ' ', '(' .. member(assignee, priority, own, id)
-before = before + rcall('ZLEXCOUNT', ASSIGNED, first, last)
-return {text(before + 1), value}
+if assignee == '-' then
+  local found = rcall('LPOS', readyKey(priority, warehouse), id)
+  if not found then return {} end
+  for s in service.runs(levels[priority], 100) do
+    if s.warehouse == warehouse then
+      if found < s.count then return { text(before + found + 1), value } end
+      found = found - s.count
+    end
+    before = before + s.count
+  end
+  return {}
+end
+-- What is assigned to the subject of a worker is given to it, too.
+local names, subject = { assignee }, match(assignee, '^(.*)/')
+if subject then names[2] = subject end
+local keys = { ASSIGNED }
+if scope ~= '*' then
+  keys = {}
+  for i, of in ipairs(warehousesOf(scope)) do keys[i] = assignedKey(of) end
+end
+for _, name in ipairs(names) do
+  for _, key in ipairs(keys) do
+    before = before + rcall('ZLEXCOUNT', key, '[' .. name .. ' ', '(' .. member(name, priority, own, ''))
+  end
+end
+return { text(before + 1), value }

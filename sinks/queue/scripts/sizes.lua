@@ -1,31 +1,68 @@
--- Counts what a queue holds.
+-- Counts what a queue holds of some warehouses, and forgets warehouses of which there is nothing any more.
 --
--- KEYS 1 … 16 and ARGV 1, 2: see common.lua
--- Result: assigned, leased, delayed, suspended, stored, dead; paused, by whom, when; then of the levels 5 … 1 how many are ready
---         and the value of the first, or empty; then for how long what moved was counted, µs, and how many were pushed, are done,
---         have failed, and died
+-- KEYS 1 … 9 and ARGV 1, 2: see common.lua
+-- ARGV 3 the warehouses, with spaces between them; * = all, so many at once
+--      4 *: the warehouse behind which to go on; empty = the first
+--      5 *: how many at once
+-- Result: the warehouse behind which there are more, or empty; for how long what moved was counted, µs; paused, by whom, when; of the
+--         levels 5 … 1 the value of the first of all these warehouses, without its payload, or empty; then for each warehouse its name,
+--         how many are ready of the levels 5 … 1, assigned, leased, delayed, suspended, stored, dead, and how many were pushed,
+--         are done, have failed, and died of late
 -- Error:  EPOCH <what was found, or none>
 
 local meta = rcall('HMGET', META, 'epoch', 'paused', 'paused_by', 'paused_at')
 if meta[1] ~= ARGV[1] then return epochError(meta[1]) end
-local answer = {}
-for i = 8, 13 do answer[#answer + 1] = text(rcall('ZCARD', KEYS[i])) end
-answer[7], answer[8], answer[9] = meta[2] or '0', meta[3] or '', meta[4] or '0'
-for level = 5, 1, -1 do
-  answer[#answer + 1] = text(rcall('LLEN', readyKey(level)))
-  local first = rcall('LINDEX', readyKey(level), 0)
-  -- Without its payload.
-  answer[#answer + 1] = first and match(rcall('HGET', ITEMS, first) or '', '^[^\n]*') or ''
+local scope, answer = ARGV[3], { '' }
+local warehouses
+if scope == '*' then
+  local from, most = '-', tonumber(ARGV[5])
+  if ARGV[4] ~= '' then from = '(' .. ARGV[4] end
+  warehouses = rcall('ZRANGEBYLEX', WAREHOUSES, from, '+', 'LIMIT', 0, most)
+  if #warehouses == most then answer[1] = warehouses[most] end
+else
+  warehouses = split(scope)
 end
-local now, fields = clock(), {}
-for i = 0, SLOTS - 1 do fields[i + 1] = 'r' .. text(i) end
-local oldest, moved = math.floor(now / SLOT) - SLOTS + 1, { 0, 0, 0, 0 }
-for _, slot in ipairs(rcall('HMGET', META, unpack(fields))) do
-  local counts = { match(slot or '', '^(%d+) (%d+) (%d+) (%d+) (%d+)$') }
-  if counts[1] and tonumber(counts[1]) >= oldest then
-    for i = 1, 4 do moved[i] = moved[i] + counts[i + 1] end
+
+local now = clock()
+local oldest = math.floor(now / SLOT) - SLOTS + 1
+answer[2] = text(now - oldest * SLOT)
+answer[3], answer[4], answer[5] = meta[2] or '0', meta[3] or '', meta[4] or '0'
+
+-- The first item of each level.
+local first = order().sources(scope == '*' and ARGV[4] == '' and answer[1] == '' and scope or table.concat(warehouses, ' '), 0)
+for level = 5, 1, -1 do
+  local s = first[level][1]
+  local id = s and rcall('LINDEX', readyKey(level, s.warehouse), 0)
+  answer[#answer + 1] = id and match(rcall('HGET', ITEMS, id) or '', '^[^\n]*') or ''
+end
+
+local function counts(warehouse)
+  local row, any = { warehouse }, false
+  local function put(n)
+    row[#row + 1] = text(n)
+    any = any or n > 0
+  end
+  for level = 5, 1, -1 do put(rcall('LLEN', readyKey(level, warehouse))) end
+  put(rcall('ZCARD', assignedKey(warehouse)))
+  for _, letter in ipairs({ 'l', 'y', 's', 't', 'x' }) do put(rcall('ZCARD', setKey(letter, warehouse))) end
+  local moved = { 0, 0, 0, 0 }
+  for _, slot in ipairs(rcall('HVALS', BASE .. 'recent:' .. warehouse)) do
+    local of = { match(slot, '^(%d+) (%d+) (%d+) (%d+) (%d+)$') }
+    if of[1] and tonumber(of[1]) >= oldest then
+      for i = 1, 4 do moved[i] = moved[i] + of[i + 1] end
+    end
+  end
+  for i = 1, 4 do put(moved[i]) end
+  return row, any
+end
+
+for _, warehouse in ipairs(warehouses) do
+  local row, any = counts(warehouse)
+  if any then
+    for _, value in ipairs(row) do answer[#answer + 1] = value end
+  else
+    rcall('ZREM', WAREHOUSES, warehouse)
+    rcall('DEL', BASE .. 'recent:' .. warehouse)
   end
 end
-answer[#answer + 1] = text(now - oldest * SLOT)
-for i = 1, 4 do answer[#answer + 1] = text(moved[i]) end
 return answer

@@ -1,8 +1,8 @@
 -- One round of work for some callers at once: applies their operations, takes back leases that have ended, makes ready what
 -- is due, and leases items. Payloads are passed on, never read.
 --
--- KEYS 1 … 16 and ARGV 1, 2: see common.lua
---     17 … 16+p   string  records: what a caller was answered last, so that a call that is repeated does nothing twice.
+-- KEYS 1 … 9 and ARGV 1, 2: see common.lua
+--     10 … 9+p    string  records: what a caller was answered last, so that a call that is repeated does nothing twice.
 --                         "epoch id", the ids before that one, then a line "outcomes;dues;id attempt id attempt …" for
 --                         each of its requests; - for the items says that there will be none
 -- ARGV 3 channel for hints, 4 the hint
@@ -13,12 +13,14 @@
 --      9 r, the number of requests; 0 = only what is due, 10 n, the number of operations
 --      then p × (id, ttl in ms) of the records; of ids that are the same up to a # the rest tells requests apart
 --      then r × (number of its record 1 … p, how many of the operations are its own, max, lease in µs, worker, by,
---           1 = the answer counts even without items, 0 = there may be some when it is repeated)
+--           1 = the answer counts even without items, 0 = there may be some when it is repeated,
+--           the warehouses that it sees, with spaces between them, * = all, the names under which items are assigned to the worker,
+--           whose attempts it may name: a worker, or with / behind it a subject; - = anybody's)
 --      then kinds, n letters: a ack, n nack, r release, e extend, s suspend, t store, f finish, g assign, m remove,
 --           q requeue; A is an ack with an argument, every other but a has one
 --      then n × id, n × attempt
 --      then the arguments of the operations that have one: "delay worker force note"
--- Result: 1 if ready items are left, else 0; µs until something is due, -1 = never;
+-- Result: µs until something is due, -1 = never;
 --         then for each request: its outcomes, a letter each: the state that the item is in now, or L lease_lost,
 --         N item_not_found, H item_leased, S suspend_limit, D item_not_dead, X item_dead; * alone: the id is that of an
 --         earlier request, which came late or twice, and nothing was done;
@@ -36,14 +38,16 @@ if recording and out - (meta[5] or 0) > 1000 then
   if before and moved - before > tonumber(ARGV[8]) then return redis.error_reply('BACKLOG ' .. text(moved - before)) end
 end
 
+local FIELDS = 10 -- arguments of a request
 local now = clock()
 local requests, operations = tonumber(ARGV[9]), tonumber(ARGV[10])
-local records = #KEYS - 16
+local records = #KEYS - 9
 local request = 10 + 2 * records -- before the first request's arguments
-local opIDs = request + 7 * requests + 1
+local opIDs = request + FIELDS * requests + 1
 local attempts = opIDs + operations
 local kinds = ARGV[opIDs]
-local items, gone, freed = {}, {}, {} -- see work.lua
+local items, gone, unleased, freed, counts = {}, {}, {}, {}, {} -- see work.lua
+local filled, told = {}, {}
 local lines, moves, due = { '' }, 1, tonumber(meta[3] or 0)
 
 -- What is more than acks and leases has a table in hand, and the functions of work.lua.
@@ -51,7 +55,7 @@ local w, others
 if string.find(kinds, '[^a]') or (due > 0 and now >= due) then
   w = {
     now = now, nowText = text(now), recording = recording, argument = attempts + operations, due = due, lines = lines, moves = 1,
-    items = items, gone = gone, unleased = {}, freed = freed, done = 0, failed = 0, dead = 0, bytes = 0, filled = false, hint = false, told = {},
+    items = items, gone = gone, unleased = unleased, freed = freed, counts = counts, filled = filled, soon = false, told = told, bytes = 0,
   }
   others = worker(w)
 end
@@ -76,7 +80,7 @@ for p = 1, records do
   local id = ARGV[9 + 2 * p]
   local k = { id = id, earlier = '', over = false, rows = false, answer = '', changed = false }
   known[p] = k
-  local record = rcall('GET', KEYS[16 + p])
+  local record = rcall('GET', KEYS[9 + p])
   if record then
     local epoch, last, before, rows = match(record, '^(%S+) (%S+)([^\n]*)\n()')
     if epoch ~= ARGV[1] then
@@ -103,12 +107,34 @@ end
 if operations > 0 then
   for i, value in ipairs(mget(ITEMS, ARGV, opIDs + 1, opIDs + operations)) do items[ARGV[opIDs + i]] = value end
 end
+
+-- seen is a set of the warehouses of a scope, nil = all; requests mostly have the same.
+local scopes = { ['*'] = false }
+local function seen(scope)
+  local set = scopes[scope]
+  if set == nil then
+    set = {}
+    for _, warehouse in ipairs(split(scope)) do set[warehouse] = true end
+    scopes[scope] = set
+  end
+  return set
+end
+
+-- holder returns a function that tells whether a lease is that of the one whose attempts may be named.
+local function holder(own)
+  if own == '-' then return function() return true end end
+  if string.sub(own, -1) ~= '/' then return function(who) return who == own end end
+  local subject = string.sub(own, 1, -2)
+  return function(who) return who == subject or string.sub(who, 1, #own) == own end
+end
+
 local answers, op, wanted = {}, 0, 0
 for r = 1, requests do
-  local at = request + 7 * (r - 1)
+  local at = request + FIELDS * (r - 1)
   local a = {
     known = known[tonumber(ARGV[at + 1])], max = tonumber(ARGV[at + 3]), lease = tonumber(ARGV[at + 4]), worker = ARGV[at + 5],
-    outcomes = '', dues = '', leased = {}, values = {}, final = ARGV[at + 7] == '1',
+    outcomes = '', dues = '', leased = {}, values = {}, final = ARGV[at + 7] == '1', scope = ARGV[at + 8], sees = seen(ARGV[at + 8]),
+    names = ARGV[at + 9],
   }
   answers[r] = a
   local count, by = tonumber(ARGV[at + 2]), ARGV[at + 6]
@@ -122,25 +148,34 @@ for r = 1, requests do
     op = op + count
     if a.before ~= '' or a.known.over then a.max = 0 end -- it has its items, or there will be none
   elseif count > 0 then
-    local outcomes, dues = {}, {}
+    local outcomes, dues, anybody = {}, {}, ARGV[at + 10] == '-'
+    a.holds = holder(ARGV[at + 10])
     for i = 1, count do
       op = op + 1
       local id, attempt = ARGV[opIDs + op], ARGV[attempts + op]
       local it = items[id]
       if string.byte(kinds, op) == 97 and type(it) ~= 'table' then
-        local held, n, counts, seq, assignee, bucket
-        if it then held, n, counts, seq, assignee, bucket = match(it, '^l (%d+) (%d+) %d+ %S+ (%d+ %d+) (%d+) (%S+) (%S+)') end
-        if held == attempt then
+        local held, n, who, failed, seq, assignee, of, bucket
+        if it then held, n, who, failed, seq, assignee, of, bucket = match(it, '^l (%d+) (%d+) %d+ (%S+) (%d+ %d+) (%d+) (%S+) (%S+) (%S+)') end
+        if held == attempt and (anybody or a.holds(who)) and (not a.sees or a.sees[of]) then
           outcomes[i] = 'd'
           items[id] = false
           gone[#gone + 1] = id
+          local list, c = unleased[of], counts[of]
+          if not list then
+            list = {}
+            unleased[of] = list
+          end
+          list[#list + 1] = id
+          if not c then c = counted(counts, of) end
+          c.done = c.done + 1
           if string.byte(bucket) == 117 then
             freed[#freed + 1] = bucket
             freed[#freed + 1] = id
           end
           if recording then
             moves = moves + 1
-            lines[moves] = seq .. ' ' .. up(n) .. ' l d ' .. held .. ' ' .. counts .. ' 0 ' .. assignee .. ' ' .. by .. ' -'
+            lines[moves] = seq .. ' ' .. up(n) .. ' l d ' .. held .. ' ' .. failed .. ' 0 ' .. assignee .. ' ' .. by .. ' -'
           end
         else
           outcomes[i] = (it or attempt ~= '0') and 'L' or 'N'
@@ -148,7 +183,7 @@ for r = 1, requests do
       else
         w.moves = moves
         local ends
-        outcomes[i], ends = others.act(string.sub(kinds, op, op), id, attempt, by)
+        outcomes[i], ends = others.act(a, string.sub(kinds, op, op), id, attempt, by)
         moves = w.moves
         if ends and ends ~= '0' then dues[#dues + 1] = ends end
       end
@@ -157,7 +192,6 @@ for r = 1, requests do
   end
   wanted = wanted + a.max
 end
-local done = #gone
 if others then
   -- 2. What is due.
   w.moves = moves
@@ -165,11 +199,11 @@ if others then
   if w.due > 0 and now >= w.due then others.pass() end
   moves, due = w.moves, w.due
 elseif #gone > 0 then
-  finish(gone, {}, freed)
+  finish(gone, unleased, freed)
 end
 
 -- 3. The leases.
-local sets, leases, answerAt, bytes = {}, {}, 1, 0
+local sets, leases, answerAt, bytes = {}, {}, 1, 0 -- leases: arguments of ZADD by warehouse
 
 -- share leases items to the requests from number answerAt on, in their order. It returns how many were ready.
 local function share(ids)
@@ -182,23 +216,31 @@ local function share(ids)
       a = answers[answerAt]
     end
     local id, value = ids[i], values[i]
-    local attempt, n, counts, seq, assignee, at = match(value or '', '^r (%d+) (%d+) %d+ %S+ (%d+ %d+) (%d+) (%S+)()')
+    local attempt, n, failed, seq, assignee, of, at = match(value or '', '^r (%d+) (%d+) %d+ %S+ (%d+ %d+) (%d+) (%S+) (%S+)()')
     if attempt then
       attempt, n = up(attempt), up(n)
       local rest = string.sub(value, at)
       if assignee ~= '-' then rest = gsub(rest, ' %d+\n', ' 0\n', 1) end -- it has no place any more
-      value = 'l ' .. attempt .. ' ' .. n .. ' ' .. a.ends .. ' ' .. a.worker .. ' ' .. counts .. ' ' .. seq .. ' ' .. assignee .. rest
+      value = 'l ' .. attempt .. ' ' .. n .. ' ' .. a.ends .. ' ' .. a.worker .. ' ' .. failed .. ' ' .. seq .. ' ' .. assignee .. ' '
+        .. of .. rest
       sets[k + 1], sets[k + 2] = id, value
       bytes = bytes + #value
-      leases[k + 1], leases[k + 2] = a.ends, id
       k = k + 2
-      local v, l = a.values, a.leased
-      local m = #v
+      local list = leases[of]
+      if not list then
+        list = { ends = now + a.lease }
+        leases[of] = list
+      end
+      local l = #list
+      list[l + 1], list[l + 2] = a.ends, id
+      if now + a.lease < list.ends then list.ends = now + a.lease end
+      local v, m = a.values, #a.values
       v[m + 1], v[m + 2] = id, value
+      l, m = a.leased, #a.leased
       l[m + 1], l[m + 2] = id, attempt
       if recording then
         moves = moves + 1
-        lines[moves] = seq .. ' ' .. n .. ' r l ' .. attempt .. ' ' .. counts .. ' ' .. a.ends .. ' ' .. assignee .. ' ' .. a.worker .. ' -'
+        lines[moves] = seq .. ' ' .. n .. ' r l ' .. attempt .. ' ' .. failed .. ' ' .. a.ends .. ' ' .. assignee .. ' ' .. a.worker .. ' -'
       end
       got = got + 1
       a.max = a.max - 1
@@ -207,50 +249,110 @@ local function share(ids)
   return got
 end
 
-local full = false
+-- part is how many of so many items are leased before their bytes are looked at: as many as have room if each is of the largest.
+local function part(most) return math.min(most, math.max(math.floor((MOST_BYTES - bytes) / LARGEST), 1)) end
+
+-- own reads what is assigned to a worker alone, in the order of service: {level, place, member, warehouse key, id}.
+local function own(a)
+  local all = {}
+  local keys = { ASSIGNED }
+  if a.scope ~= '*' then
+    keys = {}
+    for _, warehouse in ipairs(split(a.scope)) do keys[#keys + 1] = assignedKey(warehouse) end
+  end
+  for _, name in ipairs(split(a.names)) do
+    for _, key in ipairs(keys) do
+      for _, m in ipairs(rcall('ZRANGEBYLEX', key, '[' .. name .. ' ', '(' .. name .. '!', 'LIMIT', 0, a.max)) do
+        local level, place, id = match(m, ' (%d) (%d+) (%S+)$')
+        all[#all + 1] = { level = tonumber(level), place = tonumber(place), member = m, id = id }
+      end
+    end
+  end
+  table.sort(all, function(x, y)
+    if x.level ~= y.level then return x.level < y.level end
+    return x.place < y.place
+  end)
+  return all
+end
+
+-- disown takes what was assigned out of where it stood.
+local function disown(taken)
+  local members, ids, from = {}, {}, {}
+  for i, one in ipairs(taken) do members[i], ids[i] = one.member, one.id end
+  each('ZREM', ASSIGNED, members)
+  for i, value in ipairs(mget(ITEMS, ids, 1, #ids)) do
+    local of = match(value or '', '^%a %d+ %d+ %d+ %S+ %d+ %d+ %d+ %S+ (%S+)')
+    if of then
+      local key = assignedKey(of)
+      from[key] = from[key] or {}
+      table.insert(from[key], members[i])
+    end
+  end
+  for key, list in pairs(from) do each('ZREM', key, list) end
+end
+
 if wanted > 0 and meta[2] ~= '1' then
   for r = 1, requests do
     local a = answers[r]
     a.ends = text(now + a.lease)
   end
+  local service = order()
   if rcall('EXISTS', ASSIGNED) == 0 then
-    repeat
-      local popped = rcall('LMPOP', 5, KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], 'LEFT', 'COUNT', math.min(wanted, PART))
-      if popped then wanted = wanted - share(popped[2]) end
-    until wanted == 0 or not popped or bytes >= MOST_BYTES
+    -- Requests that follow each other and see the same are served together.
+    local r = 1
+    while r <= requests and bytes < MOST_BYTES do
+      local scope, most = answers[r].scope, 0
+      answerAt = r
+      while r <= requests and answers[r].scope == scope do
+        most, r = most + answers[r].max, r + 1
+      end
+      local popped = most > 0
+      while most > 0 and popped and bytes < MOST_BYTES do
+        popped = false
+        local room = part(most)
+        local levels = service.sources(scope, room)
+        for level = 5, 1, -1 do
+          if room > 0 and #levels[level] > 0 then
+            popped = true
+            local ids = service.serve(levels[level], room)
+            room = room - #ids
+            if #ids > 0 then most = most - share(ids) end
+          end
+        end
+      end
+    end
   else
     -- Each worker gets its own first in each level.
     for r = 1, requests do
       local a, empty = answers[r], false
       answerAt = r
       while a.max > 0 and not empty and bytes < MOST_BYTES do
-        local own = rcall('ZRANGEBYLEX', ASSIGNED, '[' .. a.worker .. ' ', '(' .. a.worker .. '!', 'LIMIT', 0, math.min(a.max, PART))
-        local ids, taken, room = {}, {}, math.min(a.max, PART)
+        local room = part(a.max)
+        local mine, levels = own(a), service.sources(a.scope, room)
+        local ids, taken = {}, {}
         for level = 0, 4 do
-          local head = a.worker .. ' ' .. level .. ' '
-          while room > 0 and own[#taken + 1] and string.sub(own[#taken + 1], 1, #head) == head do
-            taken[#taken + 1] = own[#taken + 1]
-            ids[#ids + 1] = match(own[#taken], '(%S+)$')
+          while room > 0 and mine[#taken + 1] and mine[#taken + 1].level == level do
+            taken[#taken + 1] = mine[#taken + 1]
+            ids[#ids + 1] = taken[#taken].id
             room = room - 1
           end
-          for _, id in ipairs(room > 0 and rcall('LPOP', readyKey(5 - level), room) or {}) do
+          for _, id in ipairs(room > 0 and service.serve(levels[5 - level], room) or {}) do
             ids[#ids + 1] = id
             room = room - 1
           end
         end
-        each('ZREM', ASSIGNED, taken)
-        wanted = wanted - share(ids)
+        disown(taken)
+        share(ids)
         empty = #ids == 0
       end
     end
   end
-  full = wanted == 0 or bytes >= MOST_BYTES
-  for r = 1, requests do
-    local a = answers[r]
-    if #a.leased > 0 and (due == 0 or now + a.lease < due) then due = now + a.lease end
-  end
   each('HSET', ITEMS, sets)
-  each('ZADD', LEASED, leases)
+  for warehouse, list in pairs(leases) do
+    each('ZADD', setKey('l', warehouse), list)
+    rcall('ZADD', WAITS, 'LT', text(list.ends), 'l ' .. warehouse)
+    if due == 0 or list.ends < due then due = list.ends end
+  end
 end
 
 -- 4. What is remembered of it: the answers, and the moves.
@@ -267,7 +369,7 @@ end
 for p = 1, records do
   local k = known[p]
   if not k.over and (k.changed or not k.rows) then
-    rcall('SET', KEYS[16 + p], ARGV[1] .. ' ' .. k.id .. k.earlier .. '\n' .. k.answer, 'PX', ARGV[10 + 2 * p])
+    rcall('SET', KEYS[9 + p], ARGV[1] .. ' ' .. k.id .. k.earlier .. '\n' .. k.answer, 'PX', ARGV[10 + 2 * p])
   end
 end
 if moves > 1 then
@@ -277,16 +379,20 @@ if moves > 1 then
 elseif due ~= tonumber(meta[3] or 0) then
   rcall('HSET', META, 'due', text(due))
 end
-tally(now, 0, w and done + w.done or done, w and w.failed or 0, w and w.dead or 0)
+for warehouse, c in pairs(counts) do tally(warehouse, now, 0, c.done, c.failed, c.dead) end
 
-local left = 0
-if full or w and w.filled then left = rcall('EXISTS', KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]) > 0 and 1 or 0 end
 if w then
-  if w.hint or (w.filled and left == 1) then rcall('PUBLISH', ARGV[3], ARGV[4]) end
-  for who in pairs(w.told) do rcall('PUBLISH', ARGV[3], ARGV[4] .. ' ' .. who) end
+  for warehouse in pairs(filled) do -- whether something is left
+    local left = false
+    for level = 5, 1, -1 do left = left or rcall('ZSCORE', HEADS, level .. ' ' .. warehouse) end
+    if not left then filled[warehouse] = nil end
+  end
+  wakeUp(filled, ARGV[3], ARGV[4])
+  if w.soon then rcall('PUBLISH', ARGV[3], ARGV[4]) end
+  for who in pairs(told) do rcall('PUBLISH', ARGV[3], ARGV[4] .. ' ' .. who) end
 end
-local reply = { meta[2] ~= '1' and left or 0, due == 0 and -1 or math.max(due - now, 0) }
-local k = 2
+local reply = { due == 0 and -1 or math.max(due - now, 0) }
+local k = 1
 for r = 1, requests do
   local a = answers[r]
   local values = a.values
@@ -297,7 +403,8 @@ for r = 1, requests do
       given[#given + 1] = attempt
     end
     for i, value in ipairs(mget(ITEMS, ids, 1, #ids)) do
-      if value and match(value, '^l (%d+)') == given[i] then
+      local attempt, of = match(value or '', '^l (%d+) %d+ %d+ %S+ %d+ %d+ %d+ %S+ (%S+)')
+      if attempt == given[i] and (not a.sees or a.sees[of]) then
         values[#values + 1] = ids[i]
         values[#values + 1] = value
       end

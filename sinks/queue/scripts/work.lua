@@ -6,19 +6,39 @@
 --   due               what meta.due is to be
 --   items             id → value, false = there is none, or the table that open made of a value
 --   lines, moves      the entry of the outbox and how many lines it has
---   gone, unleased    ids of items that have ended, and of those that nobody has any more
+--   gone              ids of items that have ended
+--   unleased          by warehouse: ids of items that nobody has any more
 --   freed             buckets and ids, in turn, of items that give up their dedupe keys
---   done, failed, dead   how many are done, attempts have failed, and died of it
+--   counts            by warehouse: how many are done, attempts have failed, and died of it
 --   bytes             of the values that pass has read
---   filled, hint, told   a level was empty before; those who wait are to look in any case; workers who have something of their own
+--   filled, soon, told   warehouses of which a list was empty before; something will be due soon; "warehouse worker" of those who have
+--                        something of their own
+
+-- add puts values behind those of one of several lists.
+local function add(lists, name, a, b)
+  local list = lists[name]
+  if not list then
+    list = {}
+    lists[name] = list
+  end
+  list[#list + 1] = a
+  list[#list + 1] = b
+end
+
+-- counted is the counts of a warehouse: items that are done, attempts that have failed, items that died of it.
+local function counted(counts, warehouse)
+  local c = counts[warehouse]
+  if not c then
+    c = { done = 0, failed = 0, dead = 0 }
+    counts[warehouse] = c
+  end
+  return c
+end
 
 -- finish takes away what has ended, and what nobody has any more. A dedupe key goes with its item, unless another has it.
 local function finish(gone, unleased, freed)
-  each('ZREM', LEASED, unleased)
-  if #gone > 0 then
-    each('HDEL', ITEMS, gone)
-    each('ZREM', LEASED, gone)
-  end
+  for warehouse, ids in pairs(unleased) do each('ZREM', setKey('l', warehouse), ids) end
+  each('HDEL', ITEMS, gone)
   if #freed > 0 then
     local buckets, mine, timed = {}, {}, {}
     for i = 1, #freed, 2 do buckets[#buckets + 1] = freed[i] end
@@ -41,13 +61,13 @@ local function worker(w)
   local function open(id)
     local it = w.items[id]
     if type(it) ~= 'string' then return it end
-    local state, attempt, n, at, who, failures, suspends, seq, assignee, bucket, priority, ready, created, place, payload =
-      match(it, '^(%a) (%d+) (%d+) (%d+) (%S+) (%d+) (%d+) (%d+) (%S+) (%S+) (%d) (%d+) (%d+) (%d+)\n()')
+    local state, attempt, n, at, who, failures, suspends, seq, assignee, warehouse, bucket, priority, ready, created, place, payload =
+      match(it, '^(%a) (%d+) (%d+) (%d+) (%S+) (%d+) (%d+) (%d+) (%S+) (%S+) (%S+) (%d) (%d+) (%d+) (%d+)\n()')
     if not state then return false end
     it = {
       id = id, value = it, payload = payload, state = state, attempt = attempt, moves = n, due = at, worker = who,
-      failures = failures, suspends = suspends, seq = seq, assignee = assignee, bucket = bucket, priority = priority,
-      ready = ready, created = created, place = place,
+      failures = failures, suspends = suspends, seq = seq, assignee = assignee, warehouse = warehouse, bucket = bucket,
+      priority = priority, ready = ready, created = created, place = place,
       home = state, homeAssignee = assignee, homePlace = place, -- where Redis has it
     }
     w.items[id] = it
@@ -77,9 +97,10 @@ local function worker(w)
   -- fail ends an attempt: the item goes to the list, or waits for a time, or is dead.
   local function fail(it, list, delay, by, note)
     it.failures = text(it.failures + 1)
-    w.failed = w.failed + 1
+    local c = counted(w.counts, it.warehouse)
+    c.failed = c.failed + 1
     if tonumber(it.failures) >= tonumber(ARGV[6]) then
-      w.dead = w.dead + 1
+      c.dead = c.dead + 1
       moveTo(it, 'x', w.nowText, by, note)
     elseif delay > 0 then
       moveTo(it, 'y', text(w.now + delay), by, note)
@@ -113,8 +134,9 @@ local function worker(w)
     end
   end
 
-  -- act applies an operation with the argument that belongs to it. It returns the outcome, and the item's due time.
-  local function act(kind, id, attempt, by)
+  -- act applies an operation of a request with the argument that belongs to it. It returns the outcome, and the item's due time. An
+  -- item that is not the caller's to see is none, and an attempt of another subject is over.
+  local function act(a, kind, id, attempt, by)
     local delay, who, force, note = 0, '-', '0', '-'
     if kind ~= 'a' then
       w.argument = w.argument + 1
@@ -122,9 +144,9 @@ local function worker(w)
       delay = tonumber(delay)
     end
     local it = open(id)
-    if not it or it.state == 'd' or it.state == 'm' then return attempt == '0' and 'N' or 'L' end
+    if not it or it.state == 'd' or it.state == 'm' or a.sees and not a.sees[it.warehouse] then return attempt == '0' and 'N' or 'L' end
     if attempt ~= '0' then
-      if it.state ~= 'l' or it.attempt ~= attempt then return 'L' end
+      if it.state ~= 'l' or it.attempt ~= attempt or not a.holds(it.worker) then return 'L' end
     elseif it.state == 'l' and force ~= '1' then
       return 'H'
     end
@@ -132,7 +154,8 @@ local function worker(w)
     if it.state == 'x' and kind ~= 'q' and kind ~= 'm' then return 'X' end
 
     if kind == 'a' or kind == 'A' or kind == 'f' then
-      w.done = w.done + 1
+      local c = counted(w.counts, it.warehouse)
+      c.done = c.done + 1
       moveTo(it, 'd', '0', by, note)
     elseif kind == 'm' then
       moveTo(it, 'm', '0', by, note)
@@ -156,53 +179,111 @@ local function worker(w)
     return it.state, it.due
   end
 
-  -- pull takes ids out of the middle of a level. A few are looked for one by one; for many the list is read once up to the
-  -- last of them.
-  local function pull(priority, ids)
-    local key = readyKey(priority)
+  -- find returns the places of ids in a list, from 0, ascending, and those of the ids that are there. A few are looked for one by one;
+  -- for many the list is read once up to the last of them.
+  local function find(key, ids)
+    local places, found = {}, {}
     if #ids <= 16 then
-      for _, id in ipairs(ids) do rcall('LREM', key, 1, id) end
-      return
+      for _, id in ipairs(ids) do
+        local at = rcall('LPOS', key, id)
+        if at then
+          places[#places + 1] = at
+          found[#found + 1] = id
+        end
+      end
+      table.sort(places)
+      return places, found
     end
-    local wanted, left, at, marked = {}, #ids, 0, 0
+    local wanted, at = {}, 0
     for _, id in ipairs(ids) do wanted[id] = true end
-    while left > 0 do
+    while #found < #ids do
       local part = rcall('LRANGE', key, at, at + CHUNK - 1)
       if #part == 0 then break end
       for i, id in ipairs(part) do
         if wanted[id] then
-          rcall('LSET', key, at + i - 1, '')
-          left, marked = left - 1, marked + 1
+          places[#places + 1] = at + i - 1
+          found[#found + 1] = id
         end
       end
       at = at + #part
     end
-    if marked > 0 then rcall('LREM', key, marked, '') end
+    return places, found
   end
 
-  -- put adds values to one of several lists.
-  local function put(lists, name, a, b)
-    local list = lists[name]
-    if not list then
-      list = {}
-      lists[name] = list
+  -- pull takes ids out of the middle of a ready list, and off the counts of their runs.
+  local function pull(level, warehouse, ids)
+    local key, runs, name = readyKey(level, warehouse), runsKey(level, warehouse), level .. ' ' .. warehouse
+    local places, found = find(key, ids)
+    if #found == 0 then return end
+    if #found <= 16 then
+      for _, id in ipairs(found) do rcall('LREM', key, 1, id) end
+    else
+      for _, at in ipairs(places) do rcall('LSET', key, at, '') end
+      rcall('LREM', key, #places, '')
     end
-    list[#list + 1] = a
-    list[#list + 1] = b
+    local passed, at, empty, k = 0, 0, 0, 1 -- items before the run, runs before it, runs that nothing is left of, and the place in turn
+    while places[k] do
+      local part = rcall('LRANGE', runs, at, at + CHUNK - 1)
+      if #part == 0 then break end
+      for i, run in ipairs(part) do
+        local number, count = readRun(run)
+        local left = count
+        while places[k] and places[k] < passed + count do left, k = left - 1, k + 1 end
+        if left == 0 then
+          rcall('LSET', runs, at + i - 1, '')
+          empty = empty + 1
+        elseif left < count then
+          rcall('LSET', runs, at + i - 1, text(number) .. ' ' .. text(left))
+        end
+        passed = passed + count
+        if not places[k] then break end
+      end
+      at = at + #part
+    end
+    if empty == 0 then return end
+    rcall('LREM', runs, empty, '')
+    local first = rcall('LINDEX', runs, 0)
+    if first then
+      rcall('ZADD', HEADS, headScore(level, (readRun(first))), name)
+    else
+      rcall('ZREM', HEADS, name)
+    end
   end
 
-  -- leave collects where an item is to be taken out of: levels of ready lists, zsets.
-  local function leave(it, levels, sets)
+  -- prepend puts ids before those of a level, as append puts them behind. Lowest is the number of the level's first run.
+  local function prepend(level, groups, lowest)
+    for i = #groups, 1, -1 do
+      local group, reversed = groups[i], {}
+      local key, first, number, count = runsKey(level, group.warehouse), nil, nil, nil
+      if i == #groups then first = rcall('LINDEX', key, 0) end
+      if first then number, count = readRun(first) end
+      if number == lowest then
+        rcall('LSET', key, 0, text(number) .. ' ' .. text(count + #group))
+      else
+        lowest = lowest - 1
+        rcall('LPUSH', key, text(lowest) .. ' ' .. text(#group))
+        rcall('ZADD', HEADS, headScore(level, lowest), level .. ' ' .. group.warehouse)
+      end
+      for k = #group, 1, -1 do reversed[#reversed + 1] = group[k] end
+      if each('LPUSH', readyKey(level, group.warehouse), reversed) == #group then w.filled[group.warehouse] = true end
+    end
+    return lowest
+  end
+
+  -- leave collects where an item is to be taken out of: ready lists by level and warehouse, sets by their keys.
+  local function leave(it, lists, sets)
     if it.home == 'l' then
-      if it.state ~= 'l' then w.unleased[#w.unleased + 1] = it.id end
+      if it.state ~= 'l' then add(w.unleased, it.warehouse, it.id) end
     elseif it.home ~= 'r' then
-      if it.state ~= it.home then put(sets, TIMED[it.home], it.id) end
+      if it.state ~= it.home then add(sets, setKey(it.home, it.warehouse), it.id) end
     elseif it.state == 'r' and not it.list then
       return -- it stays where it is
     elseif it.homeAssignee == '-' then
-      put(levels, it.priority, it.id)
+      add(lists, it.priority .. ' ' .. it.warehouse, it.id)
     else
-      put(sets, ASSIGNED, member(it.homeAssignee, it.priority, it.homePlace, it.id))
+      local own = member(it.homeAssignee, it.priority, it.homePlace, it.id)
+      add(sets, ASSIGNED, own)
+      add(sets, assignedKey(it.warehouse), own)
     end
   end
 
@@ -213,38 +294,57 @@ local function worker(w)
     if it.list ~= list or it.at ~= i then return false end
     if it.assignee == '-' then
       it.place = '0'
-      put(levels, it.priority, it.id)
+      add(levels, it.priority, it)
       return false
     end
     it.place = text(place)
-    put(sets, ASSIGNED, '0', member(it.assignee, it.priority, it.place, it.id))
-    w.told[it.assignee] = true
+    local own = member(it.assignee, it.priority, it.place, it.id)
+    add(sets, ASSIGNED, '0', own)
+    add(sets, assignedKey(it.warehouse), '0', own)
+    w.told[it.warehouse .. ' ' .. it.assignee] = true
     return true
   end
 
-  -- wait collects the zset of an item that has a time.
-  local function wait(it, sets)
-    put(sets, it.state == 'l' and LEASED or TIMED[it.state], it.due, it.id)
+  -- grouped puts items of one level together that follow each other and are of one warehouse. Those of backward lists come last first.
+  local function grouped(items, backward)
+    local groups = {}
+    local first, last, step = 1, #items, 1
+    if backward then first, last, step = #items, 1, -1 end
+    for i = first, last, step do
+      local it, group = items[i], groups[#groups]
+      if not group or group.warehouse ~= it.warehouse then
+        group = { warehouse = it.warehouse }
+        groups[#groups + 1] = group
+      end
+      group[#group + 1] = it.id
+    end
+    return groups
+  end
+
+  -- wait collects the set of an item that has a time.
+  local function wait(it, sets, waits)
+    add(sets, setKey(it.state, it.warehouse), it.due, it.id)
     it.place = '0'
     if it.state == 'x' then return end
-    local at = tonumber(it.due)
+    local at, name = tonumber(it.due), it.state .. ' ' .. it.warehouse
+    if not waits[name] or at < waits[name] then waits[name] = at end
     if w.due == 0 or at < w.due then
       w.due = at
-      if it.state ~= 'l' and at - w.now < SOON then w.hint = true end
+      if it.state ~= 'l' and at - w.now < SOON then w.soon = true end
     end
   end
 
   -- settle writes what open and act have changed, and what acks have.
   local function settle()
-    local values, before, behind, out = {}, {}, {}, {} -- items, levels of heads and tails, levels to be left
-    local into, from = {}, {} -- zsets
+    local values, before, behind, out = {}, {}, {}, {} -- items, levels of heads and tails, lists to be left
+    local into, from, waits = {}, {}, {} -- sets, and when they are due
 
     if #heads > 0 then -- the last one is put in first
-      local first = tonumber(rcall('HGET', META, 'first') or MIDDLE)
+      local first, own = tonumber(rcall('HGET', META, 'first') or MIDDLE), false
       for i = #heads, 1, -1 do
-        if arrive(heads, i, first - 1, before, into) then first = first - 1 end
+        if arrive(heads, i, first - 1, before, into) then first, own = first - 1, true end
       end
-      if into[ASSIGNED] then rcall('HSET', META, 'first', text(first)) end
+      if own then rcall('HSET', META, 'first', text(first)) end
     end
     if #tails > 0 then
       local last, own = tonumber(rcall('HGET', META, 'last') or MIDDLE), false
@@ -262,72 +362,106 @@ local function worker(w)
           w.freed[#w.freed + 1] = it.id
         end
       else
-        if it.state ~= 'r' then wait(it, into) end
+        if it.state ~= 'r' then wait(it, into, waits) end
         values[#values + 1] = it.id
         values[#values + 1] = it.state .. ' ' .. it.attempt .. ' ' .. it.moves .. ' ' .. it.due .. ' ' .. it.worker .. ' '
-          .. it.failures .. ' ' .. it.suspends .. ' ' .. it.seq .. ' ' .. it.assignee .. ' ' .. it.bucket .. ' ' .. it.priority
-          .. ' ' .. it.ready .. ' ' .. it.created .. ' ' .. it.place .. '\n' .. string.sub(it.value, it.payload)
+          .. it.failures .. ' ' .. it.suspends .. ' ' .. it.seq .. ' ' .. it.assignee .. ' ' .. it.warehouse .. ' ' .. it.bucket
+          .. ' ' .. it.priority .. ' ' .. it.ready .. ' ' .. it.created .. ' ' .. it.place .. '\n' .. string.sub(it.value, it.payload)
       end
     end
 
     each('HSET', ITEMS, values)
-    for set, ids in pairs(from) do each('ZREM', set, ids) end
-    for priority, ids in pairs(out) do pull(priority, ids) end
-    for set, list in pairs(into) do each('ZADD', set, list) end
-    for priority, ids in pairs(before) do
-      if each('LPUSH', readyKey(priority), ids) == #ids then w.filled = true end
+    for key, ids in pairs(from) do each('ZREM', key, ids) end
+    for name, ids in pairs(out) do pull(string.sub(name, 1, 1), string.sub(name, 3), ids) end
+    for key, list in pairs(into) do each('ZADD', key, list) end
+    for name, at in pairs(waits) do rcall('ZADD', WAITS, 'LT', text(at), name) end
+    for level, items in pairs(before) do
+      local field = 'h' .. level
+      rcall('HSET', META, field, text(prepend(level, grouped(items, true), tonumber(rcall('HGET', META, field) or RUN + 1))))
     end
-    for priority, ids in pairs(behind) do
-      if each('RPUSH', readyKey(priority), ids) == #ids then w.filled = true end
+    for level, items in pairs(behind) do
+      local field = 't' .. level
+      rcall('HSET', META, field, text(append(level, grouped(items), tonumber(rcall('HGET', META, field) or RUN), w.filled)))
     end
     finish(w.gone, w.unleased, w.freed)
     touched, heads, tails, w.items, w.gone, w.unleased, w.freed = {}, {}, {}, {}, {}, {}, {}
   end
 
-  -- take reads items whose time has come. Those that do not stand where the zset says are taken out of it.
-  local function take(set, state, most)
-    local ids, found, astray = rcall('ZRANGEBYSCORE', set, '-inf', w.nowText, 'LIMIT', 0, most), {}, {}
-    local looked = 0
+  -- take reads items whose time has come, of the sets of one kind that have some, in the order of the times. It returns them, and how many
+  -- ids it has read. Those that do not stand where the set says are taken out of it.
+  local function take(letter, warehouses, most)
+    local ids, homes = {}, {} -- homes: the warehouses of the ids
+    if #warehouses == 1 then
+      ids = rcall('ZRANGEBYSCORE', setKey(letter, warehouses[1]), '-inf', w.nowText, 'LIMIT', 0, most)
+    else
+      -- Of each set a part is read; what is later than the last of a part that is full must wait for what that set has yet.
+      local part, all, over = math.ceil(most / #warehouses), {}, w.now
+      for _, warehouse in ipairs(warehouses) do
+        local some = rcall('ZRANGEBYSCORE', setKey(letter, warehouse), '-inf', w.nowText, 'WITHSCORES', 'LIMIT', 0, part)
+        for i = 1, #some, 2 do all[#all + 1] = { id = some[i], at = some[i + 1] + 0, warehouse = warehouse } end
+        if #some == 2 * part then over = math.min(over, some[#some] + 0) end
+      end
+      table.sort(all, function(a, b)
+        if a.at ~= b.at then return a.at < b.at end
+        if a.warehouse ~= b.warehouse then return a.warehouse < b.warehouse end
+        return a.id < b.id
+      end)
+      for i, one in ipairs(all) do
+        if one.at > over then break end
+        ids[i], homes[i] = one.id, one.warehouse
+      end
+    end
+    local found, astray, looked = {}, {}, 0
     while looked < #ids and w.bytes < MOST_BYTES do
       local last = math.min(looked + PART, #ids)
       for i, value in ipairs(mget(ITEMS, ids, looked + 1, last)) do
-        local id = ids[looked + i]
+        local id, home = ids[looked + i], homes[looked + i] or warehouses[1]
         w.items[id] = value
         w.bytes = w.bytes + #(value or '')
         local it = open(id)
-        if it and it.state == state then
+        if it and it.state == letter and it.warehouse == home then
           found[#found + 1] = it
         else
-          astray[#astray + 1] = id
+          add(astray, setKey(letter, home), id)
         end
       end
       looked = last
     end
-    each('ZREM', set, astray)
+    for key, list in pairs(astray) do each('ZREM', key, list) end
     return found, looked
   end
 
   -- pass takes back leases that have ended, and makes ready what is due.
   local function pass()
-    for _, it in ipairs(take(LEASED, 'l', CHUNK)) do fail(it, heads, 0, '-', 'the+lease+ran+out') end
-    settle()
+    local due, names = { l = {}, y = {}, s = {}, t = {} }, rcall('ZRANGEBYSCORE', WAITS, '-inf', w.nowText, 'LIMIT', 0, CHUNK)
+    for _, name in ipairs(names) do
+      local list = due[string.sub(name, 1, 1)]
+      list[#list + 1] = string.sub(name, 3)
+    end
+    if #due.l > 0 then
+      for _, it in ipairs(take('l', due.l, CHUNK)) do fail(it, heads, 0, '-', 'the+lease+ran+out') end
+      settle()
+    end
     local left = CHUNK
-    for _, state in ipairs({ 'y', 's', 't' }) do
-      if left > 0 then
-        local found, count = take(TIMED[state], state, left)
+    for _, letter in ipairs({ 'y', 's', 't' }) do
+      if left > 0 and #due[letter] > 0 then
+        local found, count = take(letter, due[letter], left)
         for _, it in ipairs(found) do putInto(tails, it, '-', '-') end
         left = left - count
       end
     end
     settle()
-    w.due = 0
-    for _, set in ipairs({ LEASED, TIMED.y, TIMED.s, TIMED.t }) do
-      local head = rcall('ZRANGE', set, 0, 0, 'WITHSCORES')
-      local at = head[2] and head[2] + 0
-      if at and (w.due == 0 or at < w.due) then w.due = at end
+    for _, name in ipairs(names) do
+      local head = rcall('ZRANGE', setKey(string.sub(name, 1, 1), string.sub(name, 3)), 0, 0, 'WITHSCORES')
+      if head[2] then
+        rcall('ZADD', WAITS, text(head[2] + 0), name)
+      else
+        rcall('ZREM', WAITS, name)
+      end
     end
+    local first = rcall('ZRANGE', WAITS, 0, 0, 'WITHSCORES')
+    w.due = first[2] and first[2] + 0 or 0
   end
 
   return { act = act, settle = settle, pass = pass }
 end
-

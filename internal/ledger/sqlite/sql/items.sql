@@ -9,16 +9,17 @@ SELECT id FROM queues WHERE name = ?1;
 INSERT INTO queues (name, sink) VALUES (?1, ?2) RETURNING id;
 
 -- name: known-items
--- Arguments: ?1 queue, ?2 ids (JSON). Result: id, seq and the letter of the state of those that are there.
-SELECT i.id, i.seq, coalesce(o.state, e.state, 'd')
+-- Arguments: ?1 queue, ?2 ids (JSON). Result: id, seq, the letter of the state and the warehouse of those that are there.
+SELECT i.id, i.seq, coalesce(o.state, e.state, 'd'), i.warehouse
 FROM items i
 LEFT JOIN open_items o ON o.queue_id = i.queue_id AND o.seq = i.seq
 LEFT JOIN ended_early e ON e.queue_id = i.queue_id AND e.state IN ('m', 'f') AND e.seq = i.seq
 WHERE i.queue_id = ?1 AND i.id IN (SELECT value FROM json_each(?2));
 
 -- name: insert-items
-INSERT INTO items (seq, queue_id, id, priority, created_at, ready_at, until_at, bucket, dedupe_key, subject, pushed_by, node, payload)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO items (seq, queue_id, id, priority, created_at, ready_at, until_at, bucket, dedupe_key, subject, pushed_by, node, payload,
+                   warehouse)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: insert-open-items
 INSERT INTO open_items (queue_id, seq, state, moves, attempt, failures, suspends, due, assignee, subject_hash)
@@ -60,7 +61,7 @@ RETURNING seq, moves, state, attempt, failures, suspends, assignee;
 -- name: unfinished-items
 -- Arguments: ?1 queue, ?2 seq to start after, ?3 limit. Result: items as they stand, by seq.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
-       o.state, o.moves, o.attempt, o.failures, o.suspends, o.due, o.assignee
+       i.warehouse, o.state, o.moves, o.attempt, o.failures, o.suspends, o.due, o.assignee
 FROM open_items o CROSS JOIN items i ON i.seq = o.seq
 WHERE o.queue_id = ?1 AND o.seq > ?2 ORDER BY o.seq LIMIT ?3;
 
@@ -85,7 +86,7 @@ WHERE o.queue_id = ?1 AND o.subject_hash = ?2 AND o.subject_hash <> 0 AND i.subj
 -- name: item
 -- Arguments: ?1 queue, ?2 id. Result: the item as in unfinished-items; one that has ended has no state.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
-       coalesce(o.state, ''), coalesce(o.moves, 0), coalesce(o.attempt, 0), coalesce(o.failures, 0), coalesce(o.suspends, 0),
+       i.warehouse, coalesce(o.state, ''), coalesce(o.moves, 0), coalesce(o.attempt, 0), coalesce(o.failures, 0), coalesce(o.suspends, 0),
        coalesce(o.due, 0), coalesce(o.assignee, '')
 FROM items i LEFT JOIN open_items o ON o.queue_id = i.queue_id AND o.seq = i.seq
 WHERE i.queue_id = ?1 AND i.id = ?2;
@@ -94,20 +95,33 @@ WHERE i.queue_id = ?1 AND i.id = ?2;
 -- Arguments: ?1 seqs (JSON). Result: seq and moves, in the order in which they were recorded.
 SELECT seq, moves FROM item_moves WHERE seq IN (SELECT value FROM json_each(?1)) ORDER BY num;
 
+-- name: looked-items
+-- Bounds a look at the items of some warehouses. Arguments: ?1 queue, ?2 seq to start below, ?3 how many are looked at. Result: the seq of the
+-- last of them; none if there are fewer.
+SELECT seq FROM items WHERE queue_id = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT 1 OFFSET ?3 - 1;
+
+-- name: looked-early-items
+-- looked-items, for those that were removed or refused. Arguments: as there, ?4 state.
+SELECT seq FROM ended_early WHERE queue_id = ?1 AND state = ?4 AND seq < ?2 ORDER BY seq DESC LIMIT 1 OFFSET ?3 - 1;
+
 -- name: done-items
--- Arguments: ?1 queue, ?2 seq to start below, ?3 limit. Result: items, the latest push first.
-SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node
+-- Arguments: ?1 queue, ?2 seq to start below, ?3 limit, ?4 the lowest seq, ?5 warehouses (JSON), null = all. Result: items, the latest push
+-- first.
+SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
+       i.warehouse
 FROM items i
-WHERE i.queue_id = ?1 AND i.seq < ?2
+WHERE i.queue_id = ?1 AND i.seq < ?2 AND i.seq >= ?4 AND (?5 IS NULL OR i.warehouse IN (SELECT value FROM json_each(?5)))
   AND NOT EXISTS (SELECT 1 FROM open_items o WHERE o.queue_id = ?1 AND o.seq = i.seq)
   AND NOT EXISTS (SELECT 1 FROM ended_early e WHERE e.queue_id = ?1 AND e.state IN ('m', 'f') AND e.seq = i.seq)
 ORDER BY i.seq DESC LIMIT ?3;
 
 -- name: early-items
--- Arguments: ?1 queue, ?2 seq to start below, ?3 limit, ?4 state. Result: as in done-items.
-SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node
+-- Arguments: as in done-items, ?6 state. Result: as there.
+SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
+       i.warehouse
 FROM ended_early e CROSS JOIN items i ON i.seq = e.seq
-WHERE e.queue_id = ?1 AND e.state = ?4 AND e.seq < ?2 ORDER BY e.seq DESC LIMIT ?3;
+WHERE e.queue_id = ?1 AND e.state = ?6 AND e.seq < ?2 AND e.seq >= ?4 AND (?5 IS NULL OR i.warehouse IN (SELECT value FROM json_each(?5)))
+ORDER BY e.seq DESC LIMIT ?3;
 
 -- name: queue-pause
 -- Arguments: ?1 name. Result: paused, by whom, since when.

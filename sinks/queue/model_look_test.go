@@ -1,0 +1,171 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+	"pgregory.net/rapid"
+
+	"tallyman/sinks/queue/item"
+)
+
+// looks are the scripts of those who look.
+var looks = newReadScripts()
+
+// look reads a list page by page, names ranges and ranks, and counts, and compares all of it.
+func (r *modelRun) look(t *rapid.T) {
+	scope := drawScope(t)
+	state := rapid.SampledFrom([]item.State{
+		item.Ready, item.Assigned, item.Leased, item.Delayed, item.Suspended, item.Stored, item.Dead,
+	}).Draw(t, "state")
+	limit := rapid.IntRange(1, 5).Draw(t, "limit")
+	want := r.listed(state, scope)
+
+	var got []string
+	for after := (cursor{}); ; {
+		answer := r.read(t, looks.list, listLetter(state), limit, maxPageBytes, scopeNames(scope), after.level, after.at, after.passed, after.warehouse, after.id)
+		page, err := parsePage(answer, state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range page.Items {
+			got = append(got, i.ID)
+		}
+		if page.Cursor == "" {
+			break
+		}
+		if after, err = decodeCursor(page.Cursor, state); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("%s of %v by %d: %v, want %v", state, scope, limit, got, want)
+	}
+
+	if state != item.Leased {
+		from, most := rapid.IntRange(0, len(want)+1).Draw(t, "from"), rapid.IntRange(1, 5).Draw(t, "most")
+		some := r.read(t, looks.ranks, listLetter(state), from, most, scopeNames(scope))
+		if part := want[min(from, len(want)):min(from+most, len(want))]; !slices.Equal(some, part) {
+			t.Fatalf("%s of %v: %d behind %d are %v, want %v", state, scope, most, from, some, part)
+		}
+	}
+	if state == item.Ready {
+		for place, id := range want {
+			if answer := r.read(t, looks.rank, id, scopeNames(scope)); len(answer) != 2 || answer[0] != strconv.Itoa(place+1) {
+				t.Fatalf("%s of %v has the rank %q, want %d", id, scope, answer, place+1)
+			}
+		}
+	}
+	r.lookAtSizes(t, scope)
+}
+
+func (r *modelRun) lookAtSizes(t *rapid.T, scope item.Scope) {
+	var sizes item.Sizes
+	sizes.Levels = make([]item.Level, sizesLevels)
+	for after, more := "", true; more; more = after != "" {
+		var err error
+		if after, err = addSizes(&sizes, r.read(t, looks.sizes, scopeNames(scope), after, rapid.IntRange(1, 9).Draw(t, "at once"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	counted := map[string]item.Depth{}
+	for _, d := range sizes.Warehouses {
+		d.Recent = item.Recent{}
+		if d != (item.Depth{Warehouse: d.Warehouse}) {
+			counted[d.Warehouse] = d
+		}
+	}
+	want := map[string]item.Depth{}
+	for _, i := range r.items {
+		if !scope.Has(i.Warehouse) {
+			continue
+		}
+		d := want[i.Warehouse]
+		d.Warehouse = i.Warehouse
+		switch i.State {
+		case item.Ready:
+			if i.Assignee == "" {
+				d.Ready++
+			} else {
+				d.Assigned++
+			}
+		case item.Leased:
+			d.Leased++
+		case item.Delayed:
+			d.Delayed++
+		case item.Suspended:
+			d.Suspended++
+		case item.Stored:
+			d.Stored++
+		case item.Dead:
+			d.Dead++
+		default:
+			t.Fatalf("%s is %s", i.ID, i.State)
+		}
+		want[i.Warehouse] = d
+	}
+	for name, d := range want {
+		if counted[name] != d {
+			t.Fatalf("%v has %+v, want %+v", scope, counted, want)
+		}
+	}
+	if len(counted) != len(want) {
+		t.Fatalf("%v has %+v, want %+v", scope, counted, want)
+	}
+	for at, level := range sizes.Levels {
+		of := r.within(r.common[item.HighestPriority-at], scope)
+		if len(of) > 0 != !level.Oldest.IsZero() || level.Ready != int64(len(of)) {
+			t.Fatalf("level %d of %v is %+v, want %v", item.HighestPriority-at, scope, level, of)
+		}
+	}
+}
+
+func (r *modelRun) read(t *rapid.T, s *redis.Script, args ...any) []string {
+	reply, err := r.line.run(context.Background(), s, r.line.all, append([]any{modelEpoch, r.line.now()}, args...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := texts(reply)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+// within are those of the ids that the scope has.
+func (m *model) within(ids []string, scope item.Scope) []string {
+	var out []string
+	for _, id := range ids {
+		if scope.Has(m.items[id].Warehouse) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// listed is what a list of a state has.
+func (m *model) listed(state item.State, scope item.Scope) []string {
+	var out []string
+	switch state {
+	case item.Ready:
+		for level := item.HighestPriority; level >= item.LowestPriority; level-- {
+			out = append(out, m.within(m.common[level], scope)...)
+		}
+	case item.Assigned:
+		for level := item.HighestPriority; level >= item.LowestPriority; level-- {
+			out = append(out, m.within(m.own[level], scope)...)
+		}
+		slices.SortStableFunc(out, func(a, b string) int {
+			// As members of a set: a space stands behind the name.
+			return cmp.Compare(m.items[a].Assignee+" ", m.items[b].Assignee+" ")
+		})
+	default:
+		for _, i := range m.timed(state, scope) {
+			out = append(out, i.ID)
+		}
+	}
+	return out
+}
