@@ -11,11 +11,12 @@ import (
 
 // soakPush is what a producer knows of one item that was pushed.
 type soakPush struct {
-	id       string
-	seq      int64
-	priority int
-	started  time.Time // before its push
-	answered time.Time // after the answer: from here on it is in the queue
+	id        string
+	warehouse string
+	seq       int64
+	priority  int
+	started   time.Time // before its push
+	answered  time.Time // after the answer: from here on it is in the queue
 }
 
 // soakMove is a move as the ledger has it.
@@ -31,8 +32,8 @@ type order struct {
 	items  map[int64]*orderItem
 	pushes []*orderItem // by the time of their answer
 	epoch  string
-	ready  [item.HighestPriority + 1]int       // by level, how many are ready for certain
-	fresh  [item.HighestPriority + 1]freshHeap // by level, those of them that were never leased
+	ready  [item.HighestPriority + 1]map[string]int        // by level and warehouse, how many are ready for certain
+	fresh  [item.HighestPriority + 1]map[string]*freshHeap // by level and warehouse, those of them that were never leased
 	broken []string
 }
 
@@ -74,7 +75,7 @@ func (o *order) move(m soakMove) {
 	if m.epoch != o.epoch {
 		o.epoch = m.epoch
 		for level := range o.ready {
-			o.ready[level], o.fresh[level] = 0, nil
+			o.ready[level], o.fresh[level] = map[string]int{}, map[string]*freshHeap{}
 		}
 		for _, i := range o.items {
 			i.ready = false
@@ -83,7 +84,11 @@ func (o *order) move(m soakMove) {
 	for len(o.pushes) > 0 && o.pushes[0].answered.Before(m.At) {
 		if i := o.pushes[0]; !i.seen {
 			o.set(i, true)
-			heap.Push(&o.fresh[i.priority], i)
+			fresh := o.fresh[i.priority]
+			if fresh[i.warehouse] == nil {
+				fresh[i.warehouse] = &freshHeap{}
+			}
+			heap.Push(fresh[i.warehouse], i)
 		}
 		o.pushes = o.pushes[1:]
 	}
@@ -105,30 +110,41 @@ func (o *order) set(i *orderItem, ready bool) {
 	}
 	i.ready = ready
 	if ready {
-		o.ready[i.priority]++
+		o.ready[i.priority][i.warehouse]++
 	} else {
-		o.ready[i.priority]--
+		o.ready[i.priority][i.warehouse]--
 	}
 }
 
-// leased checks that nothing was ready that had to be served before the item.
+// leased checks that nothing was ready that had to be served before the item, of what its worker sees.
 func (o *order) leased(i *orderItem, m soakMove) {
+	scope := soakScope(m.By)
+	if !scope.Has(i.warehouse) {
+		o.broken = append(o.broken, fmt.Sprintf("%s of %q was leased by %s, who sees %v", i.id, i.warehouse, m.By, scope))
+	}
 	for level := i.priority + 1; level <= item.HighestPriority; level++ {
-		if o.ready[level] > 0 {
+		n := 0
+		for warehouse, count := range o.ready[level] {
+			if scope.Has(warehouse) {
+				n += count
+			}
+		}
+		if n > 0 {
 			o.broken = append(o.broken, fmt.Sprintf("%s of level %d was leased at %s while %d of level %d were ready",
-				i.id, i.priority, m.At.Format(time.StampMicro), o.ready[level], level))
+				i.id, i.priority, m.At.Format(time.StampMicro), n, level))
 		}
 	}
 	if i.seen || m.Attempt != 1 { // it was put back, or written back: its place is another one
 		return
 	}
-	h := &o.fresh[i.priority]
-	for h.Len() > 0 && (!(*h)[0].ready || (*h)[0].seen || (*h)[0] == i) {
-		heap.Pop(h)
-	}
-	if h.Len() > 0 && (*h)[0].answered.Before(i.started) {
-		o.broken = append(o.broken, fmt.Sprintf("%s, pushed from %s on, was leased before %s of the same level, whose push was answered at %s",
-			i.id, i.started.Format(time.StampMicro), (*h)[0].id, (*h)[0].answered.Format(time.StampMicro)))
+	for warehouse, h := range o.fresh[i.priority] {
+		for h.Len() > 0 && (!(*h)[0].ready || (*h)[0].seen || (*h)[0] == i) {
+			heap.Pop(h)
+		}
+		if h.Len() > 0 && (*h)[0].answered.Before(i.started) && scope.Has(warehouse) {
+			o.broken = append(o.broken, fmt.Sprintf("%s, pushed from %s on, was leased before %s of the same level, whose push was answered at %s",
+				i.id, i.started.Format(time.StampMicro), (*h)[0].id, (*h)[0].answered.Format(time.StampMicro)))
+		}
 	}
 }
 
@@ -136,12 +152,16 @@ func TestTheSoakFindsWhatIsOutOfOrder(t *testing.T) {
 	t.Parallel()
 	at := func(ms int) time.Time { return morning.Add(time.Duration(ms) * time.Millisecond) }
 	pushes := []soakPush{
-		{"low", 1, 1, at(0), at(1)}, {"high", 2, 5, at(2), at(3)}, {"second", 3, 5, at(4), at(5)},
+		{"low", "A", 1, 1, at(0), at(1)}, {"high", "A", 2, 5, at(2), at(3)}, {"second", "B", 3, 5, at(4), at(5)},
 	}
 	move := func(ms int, seq int64, from, to item.State, attempt int, epoch string) soakMove {
 		return soakMove{item.Move{Seq: seq, At: at(ms), From: from, To: to, Attempt: attempt}, epoch}
 	}
 	lease := func(ms int, seq int64) soakMove { return move(ms, seq, item.Ready, item.Leased, 1, "1") }
+	by := func(worker string, m soakMove) soakMove {
+		m.By = worker
+		return m
+	}
 	for name, c := range map[string]struct {
 		moves []soakMove
 		want  int
@@ -154,6 +174,8 @@ func TestTheSoakFindsWhatIsOutOfOrder(t *testing.T) {
 		"what is put off is not":        {[]soakMove{lease(6, 2), lease(6, 3), move(7, 3, item.Leased, item.Suspended, 1, "1"), lease(8, 1)}, 0},
 		"another epoch":                 {[]soakMove{lease(6, 2), move(7, 1, item.Ready, item.Leased, 2001, "2")}, 0},
 		"an item that nobody pushed":    {[]soakMove{lease(6, 9)}, 1},
+		"who does not see the first":    {[]soakMove{by("w2", lease(6, 3)), lease(7, 2), by("w1", lease(8, 1))}, 0},
+		"who must not see it":           {[]soakMove{by("w2", lease(6, 2)), lease(7, 3), lease(8, 1)}, 1},
 	} {
 		if got := checkOrder(pushes, c.moves); len(got) != c.want {
 			t.Errorf("%s: %v", name, got)

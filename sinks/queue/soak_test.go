@@ -79,6 +79,15 @@ func TestSoak(t *testing.T) {
 		s.lost.Load(), s.deaths.Load())
 }
 
+var soakWarehouses = []string{"", "A", "B", "C"}
+
+// soakScope is what a worker sees: every third one sees all, the others one or two warehouses.
+func soakScope(worker string) item.Scope {
+	var number int
+	_, _ = fmt.Sscanf(worker, "w%d", &number)
+	return []item.Scope{nil, {"A"}, {"B", "C"}}[number%3]
+}
+
 type soak struct {
 	*testing.T
 
@@ -153,6 +162,7 @@ func (s *soak) produce(ctx context.Context, enough <-chan struct{}, number int) 
 		items := newItems(1+rand.N(20), 1, fmt.Sprintf("p%d-%d-", number, batch))
 		for i := range items {
 			items[i].Priority = 1 + rand.N(item.HighestPriority)
+			items[i].Warehouse = soakWarehouses[rand.N(len(soakWarehouses))]
 		}
 		started := time.Now()
 		results, err := n.Push(ctx, false, "producer", items)
@@ -165,7 +175,7 @@ func (s *soak) produce(ctx context.Context, enough <-chan struct{}, number int) 
 			if r.ID != items[i].ID || r.Outcome == item.Duplicate {
 				s.Errorf("item %s was answered %+v", items[i].ID, r)
 			}
-			s.pushes = append(s.pushes, soakPush{id: r.ID, priority: items[i].Priority, started: started, answered: answered})
+			s.pushes = append(s.pushes, soakPush{id: r.ID, warehouse: items[i].Warehouse, priority: items[i].Priority, started: started, answered: answered})
 		}
 		s.mu.Unlock()
 	}
@@ -177,8 +187,9 @@ func (s *soak) work(ctx context.Context, number int) {
 	n := s.nodes[number%len(s.nodes)]
 	var held []item.Lease
 	for call := 0; ctx.Err() == nil; call++ {
+		name := fmt.Sprintf("w%d", number)
 		step := item.Step{
-			Caller: item.Caller{Worker: fmt.Sprintf("w%d", number)}, RequestID: fmt.Sprintf("r%d-%d", number, call), Ops: soakOps(held),
+			Caller: item.Caller{Worker: name, Scope: soakScope(name)}, RequestID: fmt.Sprintf("r%d-%d", number, call), Ops: soakOps(held),
 			Max: 1 + rand.N(10), Lease: soakLease, Wait: 200 * time.Millisecond,
 		}
 		switch rand.N(100) {
@@ -205,6 +216,11 @@ func (s *soak) work(ctx context.Context, number int) {
 		}
 		s.note(step.Ops, out.Results)
 		held = out.Items
+		for _, l := range held {
+			if !step.Scope.Has(l.Warehouse) {
+				s.Errorf("%s, who sees %v, was given %s of %q", name, step.Scope, l.ID, l.Warehouse)
+			}
+		}
 	}
 }
 

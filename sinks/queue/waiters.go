@@ -59,7 +59,7 @@ func (ws *waiters) leave(w *waiter) {
 	case <-w.woken: // nobody knows whom it was for
 		for _, name := range w.names {
 			if name != "" {
-				ws.next(everyKind, name)
+				ws.next(everyKind, name, w)
 			}
 		}
 		ws.passOn(w)
@@ -86,7 +86,7 @@ func (ws *waiters) passOn(w *waiter) {
 		if name == everyKind {
 			ws.nextOf(w)
 		} else {
-			ws.next(name, "")
+			ws.next(name, "", w)
 		}
 	}
 }
@@ -97,7 +97,7 @@ func (ws *waiters) wake(warehouse, worker string) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	if warehouse != everyKind || worker != "" {
-		ws.next(warehouse, worker)
+		ws.next(warehouse, worker, nil)
 		return
 	}
 	kinds := map[string]bool{}
@@ -127,11 +127,13 @@ func (ws *waiters) any() {
 	}
 }
 
-// next wakes the first that was not woken yet, of those that see the warehouse, and of the worker that is named if one is.
-func (ws *waiters) next(warehouse, worker string) {
+// next wakes the first that was not woken yet, of those that see the warehouse, and of the worker that is named if one is; not the one who
+// passes that on.
+func (ws *waiters) next(warehouse, worker string, from *waiter) {
 	for e := ws.here.Front(); e != nil; e = e.Next() {
 		w := e.Value.(*waiter)
 		switch {
+		case w == from:
 		case worker != "" && w.names[0] != worker && w.names[1] != worker:
 		case warehouse != everyKind && w.sees != nil && !w.sees[warehouse]:
 		case w.wake(warehouse):
