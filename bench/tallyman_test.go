@@ -125,7 +125,7 @@ func (q *tallymanQueue) start(ctx context.Context, c cell, taken func([]byte), a
 
 // work acks in the call that leases the next. It waits only when there is nothing to ack, so that an ack is answered at once.
 func (q *tallymanQueue) work(ctx context.Context, worker string, batch int, taken func([]byte), acked func(int)) {
-	s := item.Step{Worker: worker, Max: batch}
+	s := item.Step{Caller: item.Caller{Worker: worker}, Max: batch}
 	for ctx.Err() == nil {
 		s.Wait = 0
 		if len(s.Ops) == 0 {

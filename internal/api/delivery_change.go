@@ -106,7 +106,7 @@ func (a *API) logChange(ctx context.Context, verb string, changed []int64, more 
 		return
 	}
 	attrs := append([]slog.Attr{
-		slog.String("change", verb), slog.Int("deliveries", len(changed)), slog.Int64("first", slices.Min(changed)), slog.Int64("last", slices.Max(changed)), slog.String("by", by(ctx, "")),
+		slog.String("change", verb), slog.Int("deliveries", len(changed)), slog.Int64("first", slices.Min(changed)), slog.Int64("last", slices.Max(changed)), slog.String("by", traceName(auth.From(ctx).Subject)),
 	}, more...)
 	a.log.LogAttrs(ctx, slog.LevelInfo, "an operator has changed deliveries", attrs...)
 }

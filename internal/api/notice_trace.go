@@ -170,7 +170,7 @@ func (a *API) itemsOf(ctx context.Context, n *notice.Notice, deliveries []ledger
 			continue
 		}
 		form := NoticeItemForm{Delivery: d.Seq, Queue: d.Lane.Sink, ID: n.ID}
-		found, err := q.Get(ctx, false, n.ID)
+		found, err := q.Get(ctx, false, scopeOf(auth.From(ctx)), n.ID)
 		switch {
 		case errors.Is(err, sinks.ErrNotFound):
 			continue

@@ -20,7 +20,7 @@ type (
 func (a *API) registerOverview(operations huma.API) {
 	get := operation("overview", http.MethodGet, "/overview", "operations", "How everything is, at a glance")
 	get.Description = "Rules by health, notices by the hour, findings by warehouse, queues, sinks, nodes, and what the node reaches. It is looked up every two seconds at most, " +
-		"whoever asks, and answers also where parts of it are out of reach. Rules, notices and findings are those of the token's warehouses; queues and sinks have none."
+		"whoever asks, and answers also where parts of it are out of reach. Rules, notices, findings and the items of queues are those of the token's warehouses; sinks have none."
 	huma.Register(operations, get, a.overview)
 }
 

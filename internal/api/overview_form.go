@@ -87,7 +87,7 @@ func (o *outlook) form(warehouses []string, everywhere bool) *OverviewForm {
 	sees := func(warehouse string) bool { return len(warehouses) == 0 || slices.Contains(warehouses, warehouse) }
 	f := &OverviewForm{
 		At: o.at.UTC(), Node: o.node.Node, Version: o.node.Version, Paused: o.paused, Problems: o.problems, Findings: []FindingCountForm{},
-		Queues: notNil(o.queues), Sinks: notNil(o.sinks), Nodes: notNil(o.node.Nodes), Health: notNil(o.node.Health), Stale: o.stale,
+		Queues: o.queueForms(warehouses), Sinks: notNil(o.sinks), Nodes: notNil(o.node.Nodes), Health: notNil(o.node.Health), Stale: o.stale,
 	}
 	if !everywhere {
 		f.Sinks, f.Health = notNil(ownSinks(f.Sinks)), notNil(ownHealth(f.Health))

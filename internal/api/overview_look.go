@@ -10,6 +10,7 @@ import (
 
 	"tallyman/engine"
 	"tallyman/internal/ledger"
+	"tallyman/sinks/queue/item"
 )
 
 // OverviewLedger is what the ledger counts for overviews.
@@ -61,7 +62,7 @@ type outlook struct {
 	problems int
 	notices  counted
 	findings []ledger.FindingCount
-	queues   []QueueForm
+	queues   []queueLook
 	sinks    []SinkForm
 	counts   map[string]map[ledger.DeliveryState]int64 // that the sinks have
 	stale    []string
@@ -155,18 +156,40 @@ func (l *lookout) askRules(ctx context.Context) (map[string]*RuleHealthForm, err
 	return out, err
 }
 
+// queueLook is a queue as it was seen.
+type queueLook struct {
+	name     string
+	at       time.Time
+	sizes    *item.Sizes
+	settings *QueueSettings
+}
+
+// queueForms are what those see of the queues who see these warehouses; none = all of them.
+func (o *outlook) queueForms(warehouses []string) []QueueForm {
+	forms := make([]QueueForm, len(o.queues))
+	var scope item.Scope
+	if len(warehouses) > 0 {
+		scope = warehouses
+	}
+	for i, q := range o.queues {
+		sizes := q.sizes.Of(scope)
+		forms[i] = newQueueForm(q.name, false, &sizes, q.settings, q.at)
+	}
+	return forms
+}
+
 // askQueues asks the queues how full they are, and tells whether all have answered. One that does not is as it was before.
 func (l *lookout) askQueues(ctx context.Context, o *outlook) bool {
 	all := true
 	for _, name := range slices.Sorted(maps.Keys(l.deps.Queues)) {
 		q := l.deps.Queues[name]
-		sizes, err := q.Sizes(ctx, false)
+		sizes, err := q.Sizes(ctx, false, nil)
 		if err == nil {
-			o.queues = append(o.queues, newQueueForm(name, false, &sizes, &q.Settings, time.Now()))
+			o.queues = append(o.queues, queueLook{name, time.Now(), &sizes, &q.Settings})
 			continue
 		}
 		all = false
-		if i := slices.IndexFunc(l.last.queues, func(f QueueForm) bool { return f.Name == name }); i >= 0 {
+		if i := slices.IndexFunc(l.last.queues, func(f queueLook) bool { return f.name == name }); i >= 0 {
 			o.queues = append(o.queues, l.last.queues[i])
 		}
 	}

@@ -16,16 +16,16 @@ func (q *fakeQueue) step(ctx context.Context, s item.Step) (item.Stepped, error)
 	if q.err != nil {
 		return item.Stepped{}, q.err
 	}
-	if done, ok := q.replays[s.Worker+"/"+s.RequestID]; ok && s.RequestID != "" {
+	if done, ok := q.replays[s.Name()+" "+s.RequestID]; ok && s.RequestID != "" {
 		return done, nil
 	}
 	var done item.Stepped
 	for _, op := range s.Ops {
-		done.Results = append(done.Results, q.apply(op, s.By))
+		done.Results = append(done.Results, q.apply(&s.Caller, op, s.By))
 	}
 	err := q.await(ctx, s)
 	done.Items = q.lease(s)
-	q.replays[s.Worker+"/"+s.RequestID] = done
+	q.replays[s.Name()+" "+s.RequestID] = done
 	return done, err
 }
 
@@ -35,7 +35,7 @@ func (q *fakeQueue) await(ctx context.Context, s item.Step) error {
 		return nil
 	}
 	over := time.After(s.Wait)
-	for !q.any() {
+	for !q.any(s.Scope) {
 		changed := q.changed
 		q.mu.Unlock()
 		q.waiting <- struct{}{}
@@ -53,10 +53,10 @@ func (q *fakeQueue) await(ctx context.Context, s item.Step) error {
 	return nil
 }
 
-func (q *fakeQueue) any() bool { return !q.pause.Paused && len(q.in(item.Ready)) > 0 }
+func (q *fakeQueue) any(scope item.Scope) bool { return !q.pause.Paused && len(q.in(scope, item.Ready)) > 0 }
 
 func (q *fakeQueue) lease(s item.Step) []item.Lease {
-	if !q.any() {
+	if !q.any(s.Scope) {
 		return nil
 	}
 	lease := s.Lease
@@ -64,22 +64,22 @@ func (q *fakeQueue) lease(s item.Step) []item.Lease {
 		lease = time.Minute
 	}
 	var leased []item.Lease
-	ready := q.in(item.Ready)
+	ready := q.in(s.Scope, item.Ready)
 	for _, i := range ready[:min(s.Max, len(ready))] {
 		i.Attempt++
 		q.move(i, item.Leased, s.By, "")
-		i.Worker, i.Due = s.Worker, time.Now().Add(lease)
+		i.Worker, i.Due = s.Name(), time.Now().Add(lease)
 		leased = append(leased, item.Lease{
-			ID: i.ID, Attempt: i.Attempt, Priority: i.Priority, Payload: i.Payload, Until: i.Due, Created: i.Created, Failures: i.Failures, Suspends: i.Suspends,
+			ID: i.ID, Warehouse: i.Warehouse, Attempt: i.Attempt, Priority: i.Priority, Payload: i.Payload, Until: i.Due, Created: i.Created, Failures: i.Failures, Suspends: i.Suspends,
 		})
 	}
 	return leased
 }
 
 // apply does one operation; two failures are too many, and one suspend is allowed.
-func (q *fakeQueue) apply(op item.Op, by string) item.Result {
+func (q *fakeQueue) apply(c *item.Caller, op item.Op, by string) item.Result {
 	r := item.Result{Kind: op.Kind, ID: op.ID}
-	i := q.find(op.ID)
+	i := q.find(c.Scope, op.ID)
 	if i == nil || i.State.Ended() {
 		r.Outcome = item.NotFound
 		if op.Attempt > 0 {

@@ -68,30 +68,30 @@ func (t *fakeTwins) Step(ctx context.Context, s item.Step) (item.Stepped, error)
 	return t.of(s.Test).step(ctx, s)
 }
 
-func (t *fakeTwins) Sizes(_ context.Context, test bool) (item.Sizes, error) {
-	return t.of(test).sizes()
+func (t *fakeTwins) Sizes(_ context.Context, test bool, scope item.Scope) (item.Sizes, error) {
+	return t.of(test).sizes(scope)
 }
 
 func (t *fakeTwins) List(_ context.Context, q item.Query) (item.Page, error) {
 	return t.of(q.Test).list(q)
 }
 
-func (t *fakeTwins) Get(_ context.Context, test bool, id string) (item.Traced, error) {
+func (t *fakeTwins) Get(_ context.Context, test bool, scope item.Scope, id string) (item.Traced, error) {
 	q := t.of(test)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	i := q.find(id)
+	i := q.find(scope, id)
 	if i == nil || q.err != nil {
 		return item.Traced{}, either(q.err, sinks.ErrNotFound)
 	}
 	return item.Traced{Item: *i, Trace: slices.Clone(q.traces[id])}, nil
 }
 
-func (t *fakeTwins) Rank(_ context.Context, test bool, id string) (item.Rank, error) {
+func (t *fakeTwins) Rank(_ context.Context, test bool, scope item.Scope, id string) (item.Rank, error) {
 	q := t.of(test)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for place, i := range q.in(item.Ready) {
+	for place, i := range q.in(scope, item.Ready) {
 		if i.ID == id {
 			return item.Rank{ID: id, Place: int64(place) + 1, Score: i.Score()}, q.err
 		}
@@ -99,11 +99,11 @@ func (t *fakeTwins) Rank(_ context.Context, test bool, id string) (item.Rank, er
 	return item.Rank{}, either(q.err, sinks.ErrNotFound)
 }
 
-func (t *fakeTwins) RemoveRange(_ context.Context, test bool, by string, state item.State, from, to int64) (int, error) {
+func (t *fakeTwins) RemoveRange(_ context.Context, test bool, scope item.Scope, by string, state item.State, from, to int64) (int, error) {
 	q := t.of(test)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	list := q.in(state)
+	list := q.in(scope, state)
 	from, to = min(from-1, int64(len(list))), min(to, int64(len(list)))
 	for _, i := range list[from:to] {
 		q.move(i, item.Removed, by, "")
@@ -111,11 +111,11 @@ func (t *fakeTwins) RemoveRange(_ context.Context, test bool, by string, state i
 	return int(to - from), q.err
 }
 
-func (t *fakeTwins) RequeueDead(_ context.Context, test bool, by string) (int, error) {
+func (t *fakeTwins) RequeueDead(_ context.Context, test bool, scope item.Scope, by string) (int, error) {
 	q := t.of(test)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	dead := q.in(item.Dead)
+	dead := q.in(scope, item.Dead)
 	for _, i := range dead {
 		q.move(i, item.Ready, by, "")
 	}
@@ -146,9 +146,9 @@ func either(err, other error) error {
 	return other
 }
 
-func (q *fakeQueue) find(id string) *item.Item {
+func (q *fakeQueue) find(scope item.Scope, id string) *item.Item {
 	for _, i := range q.items {
-		if i.ID == id {
+		if i.ID == id && scope.Has(i.Warehouse) {
 			return i
 		}
 	}
@@ -156,10 +156,10 @@ func (q *fakeQueue) find(id string) *item.Item {
 }
 
 // in returns the items of a state, the ready ones in the order of service.
-func (q *fakeQueue) in(state item.State) []*item.Item {
+func (q *fakeQueue) in(scope item.Scope, state item.State) []*item.Item {
 	var list []*item.Item
 	for _, i := range q.items {
-		if i.State == state {
+		if i.State == state && scope.Has(i.Warehouse) {
 			list = append(list, i)
 		}
 	}
@@ -205,7 +205,9 @@ func (q *fakeQueue) pushOne(by string, n item.New) item.PushResult {
 	if id == "" {
 		id = fmt.Sprintf("i_%d", len(q.items)+1)
 	}
-	if q.find(id) != nil {
+	if known := q.find(nil, id); known != nil && known.Warehouse != n.Warehouse {
+		return item.PushResult{ID: id, Outcome: item.IDTaken}
+	} else if known != nil {
 		return item.PushResult{ID: id, Outcome: item.Exists}
 	}
 	if of, held := q.keys[n.DedupeKey]; held {
@@ -214,7 +216,7 @@ func (q *fakeQueue) pushOne(by string, n item.New) item.PushResult {
 	if n.DedupeKey != "" {
 		q.keys[n.DedupeKey] = id
 	}
-	i := &item.Item{ID: id, Priority: n.Priority, Payload: n.Payload, Created: time.Now(), State: item.Ready, Ready: time.Now()}
+	i := &item.Item{ID: id, Warehouse: n.Warehouse, Priority: n.Priority, Payload: n.Payload, Created: time.Now(), State: item.Ready, Ready: time.Now()}
 	if n.Delay > 0 {
 		i.State, i.Due, i.Ready = item.Delayed, time.Now().Add(n.Delay), time.Time{}
 	}
@@ -224,25 +226,51 @@ func (q *fakeQueue) pushOne(by string, n item.New) item.PushResult {
 	return item.PushResult{ID: id, Outcome: item.Pushed}
 }
 
-func (q *fakeQueue) sizes() (item.Sizes, error) {
+func (q *fakeQueue) sizes(scope item.Scope) (item.Sizes, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	s := item.Sizes{
-		Ready: int64(len(q.in(item.Ready))), Leased: int64(len(q.in(item.Leased))), Delayed: int64(len(q.in(item.Delayed))),
-		Suspended: int64(len(q.in(item.Suspended))), Stored: int64(len(q.in(item.Stored))), Dead: int64(len(q.in(item.Dead))), Pause: q.pause,
-		Recent: item.Recent{Span: 5 * time.Minute, Pushed: 40, Done: 30, Failed: 2, Dead: 1},
+		Pause: q.pause, Recent: item.Recent{Span: 5 * time.Minute},
 	}
-	for p := item.HighestPriority; p >= item.LowestPriority; p-- {
-		l := item.Level{Priority: p}
-		for _, i := range q.in(item.Ready) {
-			if i.Priority == p {
-				l.Ready++
-				l.Oldest = i.Ready
-			}
+	for i, warehouse := range q.warehouses() {
+		only := item.Scope{warehouse}
+		if warehouse == "" {
+			only = nil // a test has items of warehouses, or of none
 		}
-		s.Levels = append(s.Levels, l)
+		n := func(state item.State) int64 { return int64(len(q.in(only, state))) }
+		d := item.Depth{
+			Warehouse: warehouse, Ready: n(item.Ready), Leased: n(item.Leased), Delayed: n(item.Delayed), Suspended: n(item.Suspended),
+			Stored: n(item.Stored), Dead: n(item.Dead),
+		}
+		if i == 0 {
+			d.Recent = item.Recent{Pushed: 40, Done: 30, Failed: 2, Dead: 1}
+		}
+		for p := item.HighestPriority; p >= item.LowestPriority; p-- {
+			l := item.Level{Priority: p}
+			for _, i := range q.in(only, item.Ready) {
+				if i.Priority == p {
+					l.Ready++
+					l.Oldest = i.Ready
+				}
+			}
+			d.Levels = append(d.Levels, l)
+		}
+		s.Warehouses = append(s.Warehouses, d)
 	}
-	return s, q.err
+	return s.Of(scope), q.err
+}
+
+// warehouses are those that have items; where there is none, what belongs to none.
+func (q *fakeQueue) warehouses() []string {
+	var names []string
+	for _, i := range q.items {
+		names = append(names, i.Warehouse)
+	}
+	slices.Sort(names)
+	if names = slices.Compact(names); len(names) == 0 {
+		return []string{""}
+	}
+	return names
 }
 
 func (q *fakeQueue) list(query item.Query) (item.Page, error) {
@@ -255,7 +283,7 @@ func (q *fakeQueue) list(query item.Query) (item.Page, error) {
 		return item.Page{}, &item.InvalidError{Field: "state", Index: -1, Message: "there is no ledger"}
 	}
 	var page item.Page
-	list := q.in(query.State)
+	list := q.in(query.Scope, query.State)
 	if query.After == "next" {
 		list = list[min(query.Limit, len(list)):]
 	}

@@ -11,6 +11,7 @@ import (
 // ItemForm is an item as it stands.
 type ItemForm struct {
 	ID               string     `json:"id" xml:"id"`
+	Warehouse        string     `json:"warehouse,omitempty" xml:"warehouse,omitempty" doc:"that it belongs to; absent: none"`
 	State            string     `json:"state" xml:"state" enum:"ready,leased,delayed,suspended,stored,dead,done,removed,refused"`
 	Rank             int64      `json:"rank,omitempty" xml:"rank,omitempty" doc:"in a list: its place in its state, from 1"`
 	Score            int64      `json:"score,omitempty" xml:"score,omitempty" doc:"ready: its place in the order of service as a number, the lower is served first"`
@@ -23,8 +24,8 @@ type ItemForm struct {
 	ReadyAt          *time.Time `json:"readyAt,omitempty" xml:"readyAt,omitempty" doc:"when it last became ready; absent before the first time and where it has ended"`
 	Due              *time.Time `json:"due,omitempty" xml:"due,omitempty" doc:"leased: the lease ends; delayed, suspended, stored: it becomes ready; dead: it died"`
 	RemainingSeconds *int64     `json:"remainingSeconds,omitempty" xml:"remainingSeconds,omitempty" doc:"until due; absent where it is not waited for"`
-	Worker           string     `json:"worker,omitempty" xml:"worker,omitempty" doc:"who has the lease"`
-	Assignee         string     `json:"assignee,omitempty" xml:"assignee,omitempty" doc:"who alone gets it"`
+	Worker           string     `json:"worker,omitempty" xml:"worker,omitempty" doc:"who has the lease: <subject>/<worker>, a worker where there are no tokens"`
+	Assignee         string     `json:"assignee,omitempty" xml:"assignee,omitempty" doc:"who alone gets it: as worker, or a subject"`
 }
 
 // ItemsForm is a part of a queue.
@@ -67,7 +68,7 @@ type RankForm struct {
 
 func newItemForm(i *item.Item, now time.Time) ItemForm {
 	form := ItemForm{
-		ID: i.ID, State: string(i.State), Priority: i.Priority, Payload: Payload(i.Payload), Attempt: i.Attempt, Failures: i.Failures,
+		ID: i.ID, Warehouse: i.Warehouse, State: string(i.State), Priority: i.Priority, Payload: Payload(i.Payload), Attempt: i.Attempt, Failures: i.Failures,
 		Suspends: i.Suspends, CreatedAt: i.Created.UTC(), ReadyAt: timeOrNil(i.Ready), Due: timeOrNil(i.Due), Worker: i.Worker, Assignee: i.Assignee,
 	}
 	switch i.State {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/auth"
 	"tallyman/sinks"
 	"tallyman/sinks/queue/item"
 )
@@ -21,10 +22,11 @@ const defaultItems = 100
 type (
 	itemsInput struct {
 		QueuePath
-		State itemState      `query:"state" doc:"ready in the order of service, ends the latest push first, the others by due time (dead: when they died)"`
-		Limit limit[ofItems] `query:"limit" doc:"items in a page"`
-		After string         `query:"after" doc:"the cursor of the page before"`
-		Test  testFlag       `query:"test" doc:"of the test twin"`
+		Warehouse string         `query:"warehouse" doc:"of this warehouse alone"`
+		State     itemState      `query:"state" doc:"ready in the order of service, ends the latest push first, the others by due time (dead: when they died)"`
+		Limit     limit[ofItems] `query:"limit" doc:"items in a page"`
+		After     string         `query:"after" doc:"the cursor of the page before"`
+		Test      testFlag       `query:"test" doc:"of the test twin"`
 	}
 	itemInput struct {
 		QueuePath
@@ -55,7 +57,7 @@ func (itemState) Schema(huma.Registry) *huma.Schema {
 
 func (a *API) registerItems(operations huma.API) {
 	list := operation("list-items", http.MethodGet, "/queues/{queue}/items", "queues", "Look at the items of a state")
-	list.Description = "Nothing is taken. What moves while pages are read may come twice or not at all."
+	list.Description = "Of the token's warehouses. Nothing is taken. What moves while pages are read may come twice or not at all. A page of what has ended may be short, or empty, where there are more: the cursor says so."
 	huma.Register(operations, list, a.listItems)
 	huma.Register(operations, operation("get-item", http.MethodGet, "/queues/{queue}/items/{id}", "queues", "An item, and what has happened to it"), a.getItem)
 	huma.Register(operations, operation("rank-item", http.MethodGet, "/queues/{queue}/items/{id}/rank", "queues", "When an item that is ready is served: its place among those that any worker, or its own, is given"), a.rankItem)
@@ -65,6 +67,9 @@ func (a *API) registerItems(operations huma.API) {
 func (a *API) listItems(ctx context.Context, in *itemsInput) (*itemsOutput, error) {
 	query, before, prob := in.parse()
 	if prob != nil {
+		return nil, prob
+	}
+	if query.Scope, prob = scopeWithin(auth.From(ctx), in.Warehouse); prob != nil {
 		return nil, prob
 	}
 	q, prob := a.queue(in.Queue)
@@ -143,7 +148,7 @@ func (a *API) getItem(ctx context.Context, in *itemInput) (*tracedItemOutput, er
 	if prob != nil {
 		return nil, prob
 	}
-	traced, err := q.Get(ctx, test, in.ID)
+	traced, err := q.Get(ctx, test, scopeOf(auth.From(ctx)), in.ID)
 	if err != nil {
 		return nil, a.queueFailed(ctx, in.Queue, "", err)
 	}
@@ -156,7 +161,7 @@ func (a *API) rankItem(ctx context.Context, in *itemInput) (*rankOutput, error) 
 	if prob != nil {
 		return nil, prob
 	}
-	rank, err := q.Rank(ctx, test, in.ID)
+	rank, err := q.Rank(ctx, test, scopeOf(auth.From(ctx)), in.ID)
 	switch {
 	case errors.Is(err, sinks.ErrNotFound):
 		return nil, newProblem(http.StatusNotFound, CodeItemNotFound, "no item "+quote(in.ID)+" of queue "+in.Queue+" is ready; others have no rank")

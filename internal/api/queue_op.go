@@ -14,7 +14,7 @@ import (
 // ItemOpForm is an operation on the item of the path.
 type ItemOpForm struct {
 	OpFields
-	Worker *string `json:"worker,omitempty" doc:"who does it, for the trace; assign: who alone gets the item, empty = anybody again"`
+	Worker *string `json:"worker,omitempty" doc:"which device of the token's subject does it, for the trace; assign: who alone gets the item, <subject>/<worker> or <subject> for all its workers, a worker where there are no tokens, empty = anybody again"`
 	Test   bool    `json:"test,omitempty" doc:"the item is in the test twin"`
 }
 
@@ -84,7 +84,7 @@ func (a *API) itemOp(ctx context.Context, kind item.OpKind, in *itemOpInput) (*i
 	if len(faults) > 0 {
 		return nil, invalidBody(faults)
 	}
-	r, prob := a.oneOp(ctx, in.Queue, item.Step{Test: body.Test, Worker: worker, Ops: []item.Op{op}})
+	r, prob := a.oneOp(ctx, in.Queue, item.Step{Test: body.Test, Caller: item.Caller{Worker: worker}, Ops: []item.Op{op}})
 	if prob != nil {
 		return nil, prob
 	}
@@ -110,11 +110,12 @@ func (a *API) removeItem(ctx context.Context, in *removeItemInput) (*struct{}, e
 
 // oneOp does a step with one operation, whose failure is a problem.
 func (a *API) oneOp(ctx context.Context, name string, s item.Step) (*item.Result, *Problem) {
-	q, by, prob := a.queueFor(ctx, name, s.Worker)
+	q, prob := a.queue(name)
 	if prob != nil {
 		return nil, prob
 	}
-	s.By = by
+	s.Caller = callerOf(ctx, s.Worker)
+	s.By = by(ctx, &s.Caller)
 	if prob := mayStep(auth.From(ctx), s.Ops); prob != nil {
 		return nil, prob
 	}
@@ -134,7 +135,7 @@ func outcomeProblem(queue string, op *item.Op, outcome item.Outcome) *Problem {
 		return nil
 	case item.LeaseLost:
 		return newProblem(http.StatusConflict, CodeLeaseLost,
-			"attempt "+strconv.Itoa(op.Attempt)+" of "+it+" is over: its lease has run out, or the item has gone on or ended; nothing was changed")
+			"attempt "+strconv.Itoa(op.Attempt)+" of "+it+" is over, or another subject's: its lease has run out, or the item has gone on or ended; nothing was changed")
 	case item.IsLeased:
 		return newProblem(http.StatusConflict, CodeItemLeased, "a worker has "+it+"; "+leasedHint(op.Kind))
 	case item.SuspendLimit:

@@ -12,7 +12,7 @@ type OpForm struct {
 	Op string `json:"op" enum:"ack,nack,release,extend,suspend,store,finish,assign,remove,requeue"`
 	ID string `json:"id" doc:"the item"`
 	OpFields
-	Worker *string `json:"worker,omitempty" doc:"assign: who alone gets the item; empty = anybody again"`
+	Worker *string `json:"worker,omitempty" doc:"assign: who alone gets the item, <subject>/<worker> or <subject> for all its workers, a worker where there are no tokens; empty = anybody again"`
 	Force  bool    `json:"force,omitempty" doc:"remove: even while it is leased"`
 }
 

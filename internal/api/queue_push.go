@@ -11,6 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/auth"
 	"tallyman/rules/strictyaml"
 	"tallyman/sinks/queue/item"
 )
@@ -23,9 +24,10 @@ type PushForm struct {
 // PushItemForm is an item to be pushed.
 type PushItemForm struct {
 	ID        string  `json:"id,omitempty" maxLength:"128" doc:"who pushes again what has an id pushes it once; given by the queue by default"`
+	Warehouse string  `json:"warehouse,omitempty" maxLength:"64" doc:"that the item belongs to: tokens of other warehouses do not see it. A token of one warehouse need not name it; without one only tokens for all warehouses see the item" example:"119240"`
 	Priority  int     `json:"priority,omitempty" minimum:"1" maximum:"5" default:"3" doc:"5 is served first"`
 	Payload   Payload `json:"payload"`
-	DedupeKey string  `json:"dedupeKey,omitempty" maxLength:"512" doc:"refused while another item holds the same key"`
+	DedupeKey string  `json:"dedupeKey,omitempty" maxLength:"512" doc:"refused while another item of the warehouse holds the same key"`
 	Delay     string  `json:"delay,omitempty" doc:"before it is ready: a duration in s, m, h, d" example:"10m"`
 	Test      bool    `json:"test,omitempty" doc:"it goes into the test twin; all items of a push say the same"`
 }
@@ -39,7 +41,7 @@ type PushedForm struct {
 // PushedItemForm is what became of one item.
 type PushedItemForm struct {
 	ID      string `json:"id" xml:"id"`
-	Outcome string `json:"outcome" xml:"outcome" enum:"pushed,exists,duplicate" doc:"exists: the queue has or had an item of that id; duplicate: another item holds the dedupe key"`
+	Outcome string `json:"outcome" xml:"outcome" enum:"pushed,exists,duplicate,id_taken" doc:"exists: the queue has or had the item; duplicate: another item of the warehouse holds the dedupe key; id_taken: an item of another warehouse has the id, and nothing was pushed"`
 	Of      string `json:"of,omitempty" xml:"of,omitempty" doc:"duplicate: the item that holds the key"`
 }
 
@@ -61,11 +63,11 @@ func (a *API) registerPush(operations huma.API) {
 
 // pushItems answers POST /queues/{queue}/items.
 func (a *API) pushItems(ctx context.Context, in *pushInput) (*pushOutput, error) {
-	q, by, prob := a.queueFor(ctx, in.Queue, "")
+	q, by, prob := a.queueFor(ctx, in.Queue)
 	if prob != nil {
 		return nil, prob
 	}
-	items, prob := in.Body.parse()
+	items, prob := in.Body.parse(auth.From(ctx))
 	if prob != nil {
 		return nil, prob
 	}
@@ -81,14 +83,29 @@ func (a *API) pushItems(ctx context.Context, in *pushInput) (*pushOutput, error)
 }
 
 // parse reads what the schema cannot check; the rest the queue checks.
-func (f *PushForm) parse() ([]item.New, *Problem) {
+func (f *PushForm) parse(who *auth.Identity) ([]item.New, *Problem) {
 	items := make([]item.New, len(f.Items))
 	var faults []Fault
+	own := ""
+	if len(who.Warehouses) == 1 && !who.Everywhere() {
+		own = who.Warehouses[0]
+	}
 	for i := range f.Items {
 		at := "body.items[" + strconv.Itoa(i) + "]."
 		var err error
 		if items[i], err = f.Items[i].parse(); err != nil {
 			faults = append(faults, Fault{Location: at + "delay", Message: err.Error()})
+		}
+		switch w := &items[i].Warehouse; {
+		case *w == "" && own != "":
+			*w = own
+		case *w == "" && !who.Everywhere():
+			faults = append(faults, Fault{Location: at + "warehouse", Message: "name the warehouse that the item belongs to" + yours(who.Warehouses)})
+		case *w == "":
+		case !isName(*w):
+			faults = append(faults, Fault{Location: at + "warehouse", Message: "it is not the name of a warehouse"})
+		case !who.InWarehouse(*w):
+			return nil, inWarehouse(who, *w)
 		}
 		if f.Items[i].Test != f.Items[0].Test { // one of two pushes could fail
 			faults = append(faults, Fault{Location: at + "test", Message: "a push goes to the queue or to its test twin: all items say the same"})
@@ -101,7 +118,7 @@ func (f *PushForm) parse() ([]item.New, *Problem) {
 }
 
 func (f *PushItemForm) parse() (item.New, error) {
-	parsed := item.New{ID: f.ID, Priority: f.Priority, Payload: json.RawMessage(f.Payload), DedupeKey: f.DedupeKey}
+	parsed := item.New{ID: f.ID, Warehouse: f.Warehouse, Priority: f.Priority, Payload: json.RawMessage(f.Payload), DedupeKey: f.DedupeKey}
 	if parsed.Priority == 0 {
 		parsed.Priority = item.DefaultPriority
 	}

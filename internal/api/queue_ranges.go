@@ -8,15 +8,17 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/auth"
 	"tallyman/sinks/queue/item"
 )
 
 // RangeForm is a range of a list of items.
 type RangeForm struct {
-	State string `json:"state" enum:"ready,assigned,delayed,suspended,stored,dead"`
-	From  int64  `json:"from" minimum:"1" doc:"the rank of the first, as the list of the state has it"`
-	To    int64  `json:"to" minimum:"1" doc:"the rank of the last"`
-	Test  bool   `json:"test,omitempty" doc:"of the test twin"`
+	Warehouse string `json:"warehouse,omitempty" doc:"of this warehouse alone, as the list with the same parameter"`
+	State     string `json:"state" enum:"ready,assigned,delayed,suspended,stored,dead"`
+	From      int64  `json:"from" minimum:"1" doc:"the rank of the first, as the list of the state has it"`
+	To        int64  `json:"to" minimum:"1" doc:"the rank of the last"`
+	Test      bool   `json:"test,omitempty" doc:"of the test twin"`
 }
 
 // RemovedForm says how many items were taken out.
@@ -64,15 +66,19 @@ func (a *API) registerRanges(operations huma.API) {
 
 // removeRange answers POST /queues/{queue}/remove.
 func (a *API) removeRange(ctx context.Context, in *rangeInput) (*removedOutput, error) {
-	q, by, prob := a.queueFor(ctx, in.Queue, "")
+	q, by, prob := a.queueFor(ctx, in.Queue)
 	if prob != nil {
 		return nil, prob
 	}
 	f := &in.Body
+	scope, prob := scopeWithin(auth.From(ctx), f.Warehouse)
+	if prob != nil {
+		return nil, prob
+	}
 	if f.To < f.From {
 		return nil, invalidBody([]Fault{{Location: "body.to", Message: "it is before from"}})
 	}
-	removed, err := q.RemoveRange(ctx, f.Test, by, item.State(f.State), f.From, f.To)
+	removed, err := q.RemoveRange(ctx, f.Test, scope, by, item.State(f.State), f.From, f.To)
 	if err != nil {
 		return nil, a.queueFailed(ctx, in.Queue, "", err)
 	}
@@ -83,7 +89,7 @@ func (a *API) removeRange(ctx context.Context, in *rangeInput) (*removedOutput, 
 
 // requeueItems answers POST /queues/{queue}/requeue.
 func (a *API) requeueItems(ctx context.Context, in *requeueInput) (*requeuedOutput, error) {
-	q, by, prob := a.queueFor(ctx, in.Queue, "")
+	q, by, prob := a.queueFor(ctx, in.Queue)
 	if prob != nil {
 		return nil, prob
 	}
@@ -93,7 +99,7 @@ func (a *API) requeueItems(ctx context.Context, in *requeueInput) (*requeuedOutp
 	}
 	out := &requeuedOutput{}
 	if f.All {
-		n, err := q.RequeueDead(ctx, f.Test, by)
+		n, err := q.RequeueDead(ctx, f.Test, scopeOf(auth.From(ctx)), by)
 		if err != nil {
 			return nil, a.queueFailed(ctx, in.Queue, "", err)
 		}
@@ -107,7 +113,7 @@ func (a *API) requeueItems(ctx context.Context, in *requeueInput) (*requeuedOutp
 }
 
 func (a *API) requeueNamed(ctx context.Context, q *ServedQueue, in *requeueInput, by string, out *RequeuedForm) *Problem {
-	s := item.Step{Test: in.Body.Test, By: by, Ops: make([]item.Op, len(in.Body.IDs))}
+	s := item.Step{Test: in.Body.Test, Caller: callerOf(ctx, ""), By: by, Ops: make([]item.Op, len(in.Body.IDs))}
 	for i, id := range in.Body.IDs {
 		s.Ops[i] = item.Op{Kind: item.Requeue, ID: id}
 	}

@@ -220,6 +220,7 @@ func (n named) Authenticate(*http.Request) (auth.Identity, error) {
 
 func TestTheTraceNamesTheWorkerOrWhoAsked(t *testing.T) {
 	t.Parallel()
+	known := map[string]string{}
 	for subject, want := range map[string]string{
 		"anna": "anna", "Anna Å": "Anna__", "auth0|7": "auth0_7", "_x": "x", "anna@example.com": "anna@example.com", long(200): long(128),
 	} {
@@ -229,7 +230,12 @@ func TestTheTraceNamesTheWorkerOrWhoAsked(t *testing.T) {
 		}
 		b.handleBody(t, http.MethodPost, queuePath+"/items/a/assign", `{"worker":"w2"}`)
 		steps := b.queue[0].stepped()
-		if steps[0].By != want || steps[1].By != "w1" || steps[2].By != want || steps[2].Ops[0].Worker != "w2" {
+		name := steps[1].Subject
+		if (name == subject) != (want == subject) || !strings.HasPrefix(name, want[:min(len(want), 90)]) || len(name) > item.MaxName || known[name] != "" {
+			t.Errorf("the subject %s is %s, as %s is", subject, name, known[name])
+		}
+		known[name] = subject
+		if steps[0].By != want || steps[1].By != name+"/w1" || steps[2].By != want || steps[2].Ops[0].Worker != "w2" {
 			t.Errorf("%s: %+v", subject, steps)
 		}
 	}

@@ -7,10 +7,12 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/auth"
 	"tallyman/rules/strictyaml"
 	"tallyman/sinks/queue/item"
 )
@@ -33,6 +35,20 @@ type QueueForm struct {
 	PausedBy  string       `json:"pausedBy,omitempty" xml:"pausedBy,omitempty"`
 	PausedAt  *time.Time   `json:"pausedAt,omitempty" xml:"pausedAt,omitempty"`
 	Settings  SettingsForm `json:"settings" xml:"settings" doc:"of the configuration"`
+
+	Warehouses []DepthForm `json:"warehouses" xml:"warehouses>warehouse" doc:"of which the figures above are the sums, by name" nullable:"false"`
+}
+
+// DepthForm is how much of a queue belongs to one warehouse.
+type DepthForm struct {
+	Warehouse string `json:"warehouse" xml:"name,attr" doc:"empty: what belongs to no warehouse"`
+	Ready     int64  `json:"ready" xml:"ready"`
+	Assigned  int64  `json:"assigned" xml:"assigned"`
+	Leased    int64  `json:"leased" xml:"leased"`
+	Delayed   int64  `json:"delayed" xml:"delayed"`
+	Suspended int64  `json:"suspended" xml:"suspended"`
+	Stored    int64  `json:"stored" xml:"stored"`
+	Dead      int64  `json:"dead" xml:"dead"`
 }
 
 // MovedForm is what moved in a queue.
@@ -48,7 +64,7 @@ type MovedForm struct {
 type LevelForm struct {
 	Priority      int        `json:"priority" xml:"priority,attr"`
 	Ready         int64      `json:"ready" xml:"ready"`
-	Oldest        *time.Time `json:"oldest,omitempty" xml:"oldest,omitempty" doc:"when the first of them became ready"`
+	Oldest        *time.Time `json:"oldest,omitempty" xml:"oldest,omitempty" doc:"when the first of them became ready, of the warehouse where that is longest ago"`
 	OldestSeconds float64    `json:"oldestSeconds,omitempty" xml:"oldestSeconds,omitempty" doc:"how long ago that was"`
 }
 
@@ -94,10 +110,10 @@ type TwinForm struct {
 }
 
 func (a *API) registerSizes(operations huma.API) {
-	huma.Register(operations, operation("list-queues", http.MethodGet, "/queues", "queues", "All queues, and how full they are"), a.listQueues)
-	huma.Register(operations, operation("get-queue", http.MethodGet, "/queues/{queue}", "queues", "How full a queue is"), a.getQueue)
+	huma.Register(operations, operation("list-queues", http.MethodGet, "/queues", "queues", "All queues, and how full they are, of the token's warehouses"), a.listQueues)
+	huma.Register(operations, operation("get-queue", http.MethodGet, "/queues/{queue}", "queues", "How full a queue is, of the token's warehouses"), a.getQueue)
 	pause := operation("pause-queue", http.MethodPost, "/queues/{queue}/pause", "queues", "Give out nothing more")
-	pause.Description = "On every node, at once. What is leased goes on, and items are taken in. Survives a loss of Redis."
+	pause.Description = "On every node and for all warehouses, at once: the token must be for all of them. What is leased goes on, and items are taken in. Survives a loss of Redis."
 	huma.Register(operations, pause, a.pauseQueue)
 	huma.Register(operations, operation("resume-queue", http.MethodPost, "/queues/{queue}/resume", "queues", "Give out items again"), a.resumeQueue)
 }
@@ -143,8 +159,11 @@ func (a *API) switchQueue(
 	ctx context.Context, in *pauseInput, what string, change func(q Queue, ctx context.Context, test bool, by string) error,
 ) (*queueOutput, error) {
 	test := in.Body != nil && in.Body.Test
-	q, by, prob := a.queueFor(ctx, in.Queue, "")
+	q, by, prob := a.queueFor(ctx, in.Queue)
 	if prob != nil {
+		return nil, prob
+	}
+	if prob := inWarehouse(auth.From(ctx), auth.AllWarehouses); prob != nil {
 		return nil, prob
 	}
 	if err := change(q.Queue, ctx, test, by); err != nil {
@@ -164,7 +183,7 @@ func (a *API) queueAnswer(ctx context.Context, q *ServedQueue, name string, test
 
 // sizes asks a queue how full it is.
 func (a *API) sizes(ctx context.Context, q *ServedQueue, name string, test bool) (QueueForm, *Problem) {
-	s, err := q.Sizes(ctx, test)
+	s, err := q.Sizes(ctx, test, scopeOf(auth.From(ctx)))
 	if err != nil {
 		return QueueForm{}, a.queueFailed(ctx, name, "", err)
 	}
@@ -188,6 +207,15 @@ func newQueueForm(name string, test bool, s *item.Sizes, settings *QueueSettings
 			form.Levels[i].OldestSeconds = max(now.Sub(l.Oldest).Round(time.Millisecond).Seconds(), 0)
 		}
 	}
+	form.Warehouses = make([]DepthForm, len(s.Warehouses))
+	for i := range s.Warehouses {
+		d := &s.Warehouses[i]
+		form.Warehouses[i] = DepthForm{
+			Warehouse: d.Warehouse, Ready: d.Ready, Assigned: d.Assigned, Leased: d.Leased, Delayed: d.Delayed, Suspended: d.Suspended,
+			Stored: d.Stored, Dead: d.Dead,
+		}
+	}
+	slices.SortFunc(form.Warehouses, func(a, b DepthForm) int { return strings.Compare(a.Warehouse, b.Warehouse) })
 	for i, d := range settings.SuspendSteps {
 		form.Settings.SuspendSteps[i] = strictyaml.FormatDuration(d)
 	}

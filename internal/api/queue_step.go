@@ -71,11 +71,12 @@ func (a *API) stepQueue(ctx context.Context, in *stepInput) (*stepOutput, error)
 
 // step has a queue do a step, and wait where it is to.
 func (a *API) step(ctx context.Context, name string, s item.Step) (item.Stepped, *Problem) {
-	q, by, prob := a.queueFor(ctx, name, s.Worker)
+	q, prob := a.queue(name)
 	if prob != nil {
 		return item.Stepped{}, prob
 	}
-	s.By = by
+	s.Caller = callerOf(ctx, s.Worker)
+	s.By = by(ctx, &s.Caller)
 	if prob := mayStep(auth.From(ctx), s.Ops); prob != nil {
 		return item.Stepped{}, prob
 	}
@@ -137,7 +138,7 @@ const giveBackTimeout = 5 * time.Second
 func (a *API) giveBack(ctx context.Context, q *ServedQueue, name string, s item.Step, items []item.Lease) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTimeout)
 	defer cancel()
-	back := item.Step{Test: s.Test, Worker: s.Worker, By: s.By, Ops: make([]item.Op, len(items))}
+	back := item.Step{Test: s.Test, Caller: s.Caller, By: s.By, Ops: make([]item.Op, len(items))}
 	for i, l := range items {
 		back.Ops[i] = item.Op{Kind: item.Release, ID: l.ID, Attempt: l.Attempt, Note: "the client left before it was answered"}
 	}

@@ -10,14 +10,14 @@ import (
 
 // LeaseForm asks for items.
 type LeaseForm struct {
-	Worker string `json:"worker" minLength:"1" doc:"who asks: a name that no other worker of the queue has" example:"packer-7"`
+	Worker string `json:"worker" minLength:"1" doc:"which device of the token's subject asks: a name that none of its others has; without tokens, a name that no other worker of the queue has" example:"packer-7"`
 	Max    int    `json:"max,omitempty" minimum:"1" maximum:"1000" default:"1" doc:"items at most"`
 	Terms
 }
 
 // StepForm is a batch of operations, and asks for items.
 type StepForm struct {
-	Worker string   `json:"worker,omitempty" doc:"who asks: a name that no other worker of the queue has; needed where items are asked for" example:"packer-7"`
+	Worker string   `json:"worker,omitempty" doc:"which device of the token's subject asks: a name that none of its others has; without tokens, a name that no other worker of the queue has. Needed where items are asked for" example:"packer-7"`
 	Ops    []OpForm `json:"ops,omitempty" maxItems:"1000" doc:"done in order, before items are leased" nullable:"false"`
 	Max    int      `json:"max,omitempty" minimum:"0" maximum:"1000" default:"0" doc:"items at most"`
 	Terms
@@ -25,7 +25,7 @@ type StepForm struct {
 
 // Terms are how items are leased.
 type Terms struct {
-	RequestID string `json:"requestId,omitempty" doc:"a worker that repeats its last request under the same id gets the same answer, and nothing is done twice"`
+	RequestID string `json:"requestId,omitempty" doc:"a worker that repeats its last request under the same id gets the same answer, and nothing is done twice. It belongs to the token's subject and the worker"`
 	Wait      string `json:"wait,omitempty" doc:"hold the answer back until there is an item, at most that long: a duration up to 60s. After 55s an answer comes in any case" example:"25s"`
 	Lease     string `json:"lease,omitempty" doc:"how long the items are the worker's, the queue's lease by default. In s, m, h, d" example:"60s"`
 	Test      bool   `json:"test,omitempty" doc:"the test twin"`
@@ -40,6 +40,7 @@ type LeasedItemsForm struct {
 // LeasedForm is an item that a worker was given.
 type LeasedForm struct {
 	ID         string    `json:"id" xml:"id"`
+	Warehouse  string    `json:"warehouse,omitempty" xml:"warehouse,omitempty" doc:"that it belongs to; absent: none"`
 	Attempt    int       `json:"attempt" xml:"attempt" doc:"operations name it"`
 	Priority   int       `json:"priority" xml:"priority"`
 	Payload    Payload   `json:"payload" xml:"payload"`
@@ -61,7 +62,7 @@ func newLeasedForms(items []item.Lease) []LeasedForm {
 	for i := range items {
 		l := &items[i]
 		forms[i] = LeasedForm{
-			ID: l.ID, Attempt: l.Attempt, Priority: l.Priority, Payload: Payload(l.Payload), LeaseUntil: l.Until.UTC(), CreatedAt: l.Created.UTC(),
+			ID: l.ID, Warehouse: l.Warehouse, Attempt: l.Attempt, Priority: l.Priority, Payload: Payload(l.Payload), LeaseUntil: l.Until.UTC(), CreatedAt: l.Created.UTC(),
 			Failures: l.Failures, Suspends: l.Suspends,
 		}
 	}
@@ -70,7 +71,7 @@ func newLeasedForms(items []item.Lease) []LeasedForm {
 
 // step reads a request for items.
 func (t *Terms) step(worker string, most int) (item.Step, []Fault) {
-	s := item.Step{Test: t.Test, Worker: worker, RequestID: t.RequestID, Max: most}
+	s := item.Step{Test: t.Test, Caller: item.Caller{Worker: worker}, RequestID: t.RequestID, Max: most}
 	var faults []Fault
 	for _, d := range []struct {
 		field, text string

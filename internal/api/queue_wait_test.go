@@ -174,7 +174,7 @@ func (t *fakeTwins) state() item.Item {
 	q := t[0]
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return *q.find("a")
+	return *q.find(nil, "a")
 }
 
 func TestWhatAClientLeasedThatLeftIsGivenBack(t *testing.T) {

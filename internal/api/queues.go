@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"log/slog"
 	"maps"
@@ -25,14 +27,14 @@ type Queue interface {
 	// Step ends promptly with its context. Where that happens while it waits, the results of its operations come with the
 	// context's error.
 	Step(ctx context.Context, s item.Step) (item.Stepped, error)
-	Sizes(ctx context.Context, test bool) (item.Sizes, error)
+	Sizes(ctx context.Context, test bool, scope item.Scope) (item.Sizes, error)
 	List(ctx context.Context, q item.Query) (item.Page, error)
 	// Get and Rank answer sinks.ErrNotFound for what is not there; only what is ready has a rank.
-	Get(ctx context.Context, test bool, id string) (item.Traced, error)
-	Rank(ctx context.Context, test bool, id string) (item.Rank, error)
+	Get(ctx context.Context, test bool, scope item.Scope, id string) (item.Traced, error)
+	Rank(ctx context.Context, test bool, scope item.Scope, id string) (item.Rank, error)
 	// RemoveRange takes out the items of a state from one rank to another, both included and counted from 1. Leased ones stay.
-	RemoveRange(ctx context.Context, test bool, by string, state item.State, from, to int64) (removed int, err error)
-	RequeueDead(ctx context.Context, test bool, by string) (int, error)
+	RemoveRange(ctx context.Context, test bool, scope item.Scope, by string, state item.State, from, to int64) (removed int, err error)
+	RequeueDead(ctx context.Context, test bool, scope item.Scope, by string) (int, error)
 	Pause(ctx context.Context, test bool, by string) error
 	Resume(ctx context.Context, test bool, by string) error
 }
@@ -69,12 +71,52 @@ func (a *API) registerQueues(operations huma.API) {
 	a.registerRanges(operations)
 }
 
-// by is who does something, as the trace names it: the worker that the request names, or else who sent it.
-func by(ctx context.Context, worker string) string {
-	if worker != "" {
-		return worker
+// by is who does something, as the trace names it.
+func by(ctx context.Context, c *item.Caller) string {
+	if c.Worker != "" {
+		return c.Name()
 	}
 	return traceName(auth.From(ctx).Subject)
+}
+
+// callerOf is who asks a queue, with the worker that the request names. Without tokens nobody has a subject, and the worker alone is known.
+// Those who operate may touch what others have leased.
+func callerOf(ctx context.Context, worker string) item.Caller {
+	who := auth.From(ctx)
+	c := item.Caller{Worker: worker, Scope: scopeOf(who), OwnLeases: !who.Has(operators...)}
+	if who.Subject != auth.Anonymous {
+		c.Subject = subjectName(who.Subject)
+	}
+	return c
+}
+
+// subjectName is the subject as queues have it: itself, but for one that is no name, of which no other subject's is made.
+func subjectName(subject string) string {
+	name := traceName(subject)
+	if name == subject {
+		return subject
+	}
+	sum := sha256.Sum256([]byte(subject))
+	return name[:min(len(name), item.MaxName-len(sum))] + ":" + hex.EncodeToString(sum[:8])
+}
+
+// scopeOf is the warehouses whose items the caller sees; what belongs to no warehouse is for those who see all.
+func scopeOf(who *auth.Identity) item.Scope {
+	if who.Everywhere() {
+		return nil
+	}
+	return slices.Compact(slices.Sorted(slices.Values(append([]string{}, who.Warehouses...))))
+}
+
+// scopeWithin narrows the caller's scope to the warehouse that a request names, if it names one.
+func scopeWithin(who *auth.Identity, warehouse string) (item.Scope, *Problem) {
+	if warehouse == "" {
+		return scopeOf(who), nil
+	}
+	if !isName(warehouse) {
+		return nil, badWarehouse(http.StatusBadRequest, "warehouse", warehouse)
+	}
+	return item.Scope{warehouse}, inWarehouse(who, warehouse)
 }
 
 // Names in the trace are words of this alphabet; its first characters do not begin one.
@@ -118,9 +160,10 @@ func (a *API) queueOrTwin(name string, flag testFlag) (*ServedQueue, bool, *Prob
 }
 
 // queueFor finds the queue for a request that changes it, and who is to stand in the trace.
-func (a *API) queueFor(ctx context.Context, name, worker string) (*ServedQueue, string, *Problem) {
+func (a *API) queueFor(ctx context.Context, name string) (*ServedQueue, string, *Problem) {
 	q, prob := a.queue(name)
-	return q, by(ctx, worker), prob
+	c := callerOf(ctx, "")
+	return q, by(ctx, &c), prob
 }
 
 // queueFailed turns an error of a queue into a problem. The list is where the body has what an error's index counts; "" where the

@@ -13,7 +13,10 @@ import (
 const nameRule = "must be 1 to 128 letters, digits or _ . : @ - and begin with a letter or digit"
 
 // isName tells whether a text can be the id of an item or a request, or a worker. It is asked for every item.
-func isName(s string) bool {
+func isName(s string) bool { return isWord(s, item.MaxName) }
+
+// isWord tells whether a text of at most so many bytes is made as a name is.
+func isWord(s string, longest int) bool {
 	for i := range len(s) {
 		c := s[i]
 		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
@@ -21,7 +24,7 @@ func isName(s string) bool {
 			return false
 		}
 	}
-	return s != "" && len(s) <= item.MaxName
+	return s != "" && len(s) <= longest
 }
 
 func checkName(field string, index int, name string) error {
@@ -67,8 +70,8 @@ func checkNew(i int, n *item.New) error {
 // checkStep says what is wrong with a step.
 func checkStep(s *item.Step) error {
 	if s.Subject != "" {
-		if err := checkName("subject", -1, s.Subject); err != nil {
-			return err
+		if !isWord(s.Subject, item.MaxSubject) {
+			return invalid("subject", -1, nameRule)
 		}
 	}
 	if s.Worker != "" || s.Max > 0 || s.RequestID != "" {
@@ -125,7 +128,7 @@ func checkOp(i int, op *item.Op) error {
 	case item.Assign:
 		if op.Worker != "" {
 			subject, worker, both := strings.Cut(op.Worker, item.NameSeparator)
-			if !isName(subject) || both && !isName(worker) {
+			if !isWord(subject, item.MaxSubject) || both && !isName(worker) {
 				return invalid("worker", i, "must be a worker, a subject or <subject>/<worker>; each "+nameRule)
 			}
 		}

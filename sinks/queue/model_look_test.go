@@ -3,6 +3,7 @@ package queue
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -64,57 +65,50 @@ func (r *modelRun) look(t *rapid.T) {
 
 func (r *modelRun) lookAtSizes(t *rapid.T, scope item.Scope) {
 	var sizes item.Sizes
-	sizes.Levels = make([]item.Level, sizesLevels)
 	for after, more := "", true; more; more = after != "" {
 		var err error
 		if after, err = addSizes(&sizes, r.read(t, looks.sizes, scopeNames(scope), after, rapid.IntRange(1, 9).Draw(t, "at once"))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	counted := map[string]item.Depth{}
+	type depth struct{ ready, assigned, leased, delayed, suspended, stored, dead int64 }
+	counted, want := map[string]depth{}, map[string]depth{}
 	for _, d := range sizes.Warehouses {
-		d.Recent = item.Recent{}
-		if d != (item.Depth{Warehouse: d.Warehouse}) {
-			counted[d.Warehouse] = d
+		if got := (depth{d.Ready, d.Assigned, d.Leased, d.Delayed, d.Suspended, d.Stored, d.Dead}); got != (depth{}) {
+			counted[d.Warehouse] = got
 		}
 	}
-	want := map[string]item.Depth{}
 	for _, i := range r.items {
 		if !scope.Has(i.Warehouse) {
 			continue
 		}
 		d := want[i.Warehouse]
-		d.Warehouse = i.Warehouse
 		switch i.State {
 		case item.Ready:
 			if i.Assignee == "" {
-				d.Ready++
+				d.ready++
 			} else {
-				d.Assigned++
+				d.assigned++
 			}
 		case item.Leased:
-			d.Leased++
+			d.leased++
 		case item.Delayed:
-			d.Delayed++
+			d.delayed++
 		case item.Suspended:
-			d.Suspended++
+			d.suspended++
 		case item.Stored:
-			d.Stored++
+			d.stored++
 		case item.Dead:
-			d.Dead++
+			d.dead++
 		default:
 			t.Fatalf("%s is %s", i.ID, i.State)
 		}
 		want[i.Warehouse] = d
 	}
-	for name, d := range want {
-		if counted[name] != d {
-			t.Fatalf("%v has %+v, want %+v", scope, counted, want)
-		}
-	}
-	if len(counted) != len(want) {
+	if !maps.Equal(counted, want) {
 		t.Fatalf("%v has %+v, want %+v", scope, counted, want)
 	}
+	sizes = sizes.Of(scope)
 	for at, level := range sizes.Levels {
 		of := r.within(r.common[item.HighestPriority-at], scope)
 		if len(of) > 0 != !level.Oldest.IsZero() || level.Ready != int64(len(of)) {

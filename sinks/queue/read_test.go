@@ -75,6 +75,7 @@ func TestSizes(t *testing.T) {
 		}
 		want.Warehouses = []item.Depth{{
 			Ready: 3, Assigned: 1, Leased: 1, Delayed: 1, Suspended: 1, Stored: 1, Dead: 1, Recent: item.Recent{Span: 5 * time.Minute, Pushed: 1},
+			Levels: want.Levels,
 		}}
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%+v\nwant %+v", got, want)

@@ -33,7 +33,7 @@ type readScripts struct{ sizes, list, ranks, get, rank, pause *redis.Script }
 
 func newReadScripts() *readScripts {
 	return &readScripts{
-		sizes: newScript(orderLua + sizesLua), list: newScript(orderLua + looksLua + listLua), ranks: newScript(orderLua + looksLua + rangeLua),
+		sizes: newScript(sizesLua), list: newScript(orderLua + looksLua + listLua), ranks: newScript(orderLua + looksLua + rangeLua),
 		get: newScript(getLua), rank: newScript(orderLua + rankLua), pause: newScript(pauseLua),
 	}
 }

@@ -141,7 +141,9 @@ func TestDedupeKeysBelongToWarehouses(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {
 		for _, window := range []Window{{}, {Day: true}, {For: time.Hour}} {
-			n := newNode(t, t.addr, newMemoryLedger(), func(o *Options) { o.Dedupe, o.Prefix = window, fmt.Sprintf("%s%t-%d:", o.Prefix, window.Day, window.For) })
+			n := newNode(t, t.addr, newMemoryLedger(), func(o *Options) {
+				o.Dedupe, o.Prefix = window, fmt.Sprintf("%s%t-%d:", o.Prefix, window.Day, window.For)
+			})
 			push := func(id, warehouse string) item.PushResult {
 				results, err := n.Push(t.Context(), false, "tester", of(warehouse, item.New{ID: id, Priority: 3, Payload: []byte("1"), DedupeKey: "key"}))
 				if err != nil {

@@ -14,7 +14,7 @@ import (
 
 // Sizer tells how full a queue is. It ends with its context.
 type Sizer interface {
-	Sizes(ctx context.Context, test bool) (item.Sizes, error)
+	Sizes(ctx context.Context, test bool, scope item.Scope) (item.Sizes, error)
 }
 
 // Queues are gauges of queues, read when they are scraped. A queue that does not answer in time has no series in that scrape, and
@@ -100,7 +100,7 @@ func ask(queues map[string]Sizer) map[string]item.Sizes {
 	sizes := make(map[string]item.Sizes, len(queues))
 	for name, queue := range queues {
 		asking.Go(func() {
-			s, err := queue.Sizes(ctx, false)
+			s, err := queue.Sizes(ctx, false, nil)
 			if err != nil {
 				return // its readiness says why
 			}

@@ -19,7 +19,7 @@ type sizer struct {
 	sizes *item.Sizes
 }
 
-func (s *sizer) Sizes(ctx context.Context, test bool) (item.Sizes, error) {
+func (s *sizer) Sizes(ctx context.Context, test bool, _ item.Scope) (item.Sizes, error) {
 	s.asked.Add(1)
 	if s.sizes == nil || test {
 		<-ctx.Done()

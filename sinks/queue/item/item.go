@@ -13,7 +13,8 @@ const (
 	MaxKey     = 512      // bytes of a dedupe key
 	MaxNote    = 500      // bytes of a note; longer ones are cut
 
-	MaxWarehouse = 64 // bytes of a warehouse's name
+	MaxWarehouse = 64  // bytes of a warehouse's name
+	MaxSubject   = 160 // bytes of a subject
 )
 
 // The priorities: 5 is served first.
@@ -21,6 +22,8 @@ const (
 	LowestPriority  = 1
 	DefaultPriority = 3
 	HighestPriority = 5
+
+	Levels = HighestPriority - LowestPriority + 1 // how many priorities there are
 )
 
 // New is an item to be pushed.

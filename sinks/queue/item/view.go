@@ -6,7 +6,7 @@ import "time"
 type Level struct {
 	Priority int
 	Ready    int64
-	Oldest   time.Time // when its first became ready; zero = there is none
+	Oldest   time.Time // when its first became ready, of the warehouse whose first is the oldest; zero = there is none
 }
 
 // Sizes is how full a queue is.
@@ -22,7 +22,43 @@ type Sizes struct {
 	Pause     Pause
 	Recent    Recent
 
-	Warehouses []Depth // of which the figures above are the sums, by name; "" = what belongs to none
+	Warehouses []Depth // of which the figures above are the sums; "" = what belongs to none
+}
+
+// Sum returns the sizes with the sums of the warehouses.
+func (s *Sizes) Sum() Sizes { return s.Of(nil) }
+
+// Of returns the sizes of the warehouses that are in the scope.
+func (s *Sizes) Of(scope Scope) Sizes {
+	sum := Sizes{Levels: make([]Level, Levels), Pause: s.Pause, Recent: Recent{Span: s.Recent.Span}}
+	for i := range sum.Levels {
+		sum.Levels[i].Priority = HighestPriority - i
+	}
+	for _, d := range s.Warehouses {
+		if !scope.Has(d.Warehouse) {
+			continue
+		}
+		sum.Warehouses = append(sum.Warehouses, d)
+		sum.Ready += d.Ready
+		sum.Assigned += d.Assigned
+		sum.Leased += d.Leased
+		sum.Delayed += d.Delayed
+		sum.Suspended += d.Suspended
+		sum.Stored += d.Stored
+		sum.Dead += d.Dead
+		sum.Recent.Pushed += d.Recent.Pushed
+		sum.Recent.Done += d.Recent.Done
+		sum.Recent.Failed += d.Recent.Failed
+		sum.Recent.Dead += d.Recent.Dead
+		for i, level := range d.Levels {
+			all := &sum.Levels[i]
+			all.Ready += level.Ready
+			if !level.Oldest.IsZero() && (all.Oldest.IsZero() || level.Oldest.Before(all.Oldest)) {
+				all.Oldest = level.Oldest
+			}
+		}
+	}
+	return sum
 }
 
 // Depth is how much of a queue belongs to one warehouse.
@@ -35,6 +71,7 @@ type Depth struct {
 	Suspended int64
 	Stored    int64
 	Dead      int64
+	Levels    []Level // 5 to 1
 	Recent    Recent
 }
 

@@ -4,10 +4,9 @@
 -- ARGV 3 the warehouses, with spaces between them; * = all, so many at once
 --      4 *: the warehouse behind which to go on; empty = the first
 --      5 *: how many at once
--- Result: the warehouse behind which there are more, or empty; for how long what moved was counted, µs; paused, by whom, when; of the
---         levels 5 … 1 the value of the first of all these warehouses, without its payload, or empty; then for each warehouse its name,
---         how many are ready of the levels 5 … 1, assigned, leased, delayed, suspended, stored, dead, and how many were pushed,
---         are done, have failed, and died of late
+-- Result: the warehouse behind which there are more, or empty; for how long what moved was counted, µs; paused, by whom, when; then for each
+--         warehouse its name, assigned, leased, delayed, suspended, stored, dead, how many were pushed, are done, have failed, and died of
+--         late, and of the levels 5 … 1 how many are ready and the value of the first, without its payload, or empty
 -- Error:  EPOCH <what was found, or none>
 
 local meta = rcall('HMGET', META, 'epoch', 'paused', 'paused_by', 'paused_at')
@@ -28,21 +27,12 @@ local oldest = math.floor(now / SLOT) - SLOTS + 1
 answer[2] = text(now - oldest * SLOT)
 answer[3], answer[4], answer[5] = meta[2] or '0', meta[3] or '', meta[4] or '0'
 
--- The first item of each level.
-local first = order().sources(scope == '*' and ARGV[4] == '' and answer[1] == '' and scope or table.concat(warehouses, ' '), 0)
-for level = 5, 1, -1 do
-  local s = first[level][1]
-  local id = s and rcall('LINDEX', readyKey(level, s.warehouse), 0)
-  answer[#answer + 1] = id and match(rcall('HGET', ITEMS, id) or '', '^[^\n]*') or ''
-end
-
 local function counts(warehouse)
   local row, any = { warehouse }, false
   local function put(n)
     row[#row + 1] = text(n)
     any = any or n > 0
   end
-  for level = 5, 1, -1 do put(rcall('LLEN', readyKey(level, warehouse))) end
   put(rcall('ZCARD', assignedKey(warehouse)))
   for _, letter in ipairs({ 'l', 'y', 's', 't', 'x' }) do put(rcall('ZCARD', setKey(letter, warehouse))) end
   local moved = { 0, 0, 0, 0 }
@@ -53,6 +43,13 @@ local function counts(warehouse)
     end
   end
   for i = 1, 4 do put(moved[i]) end
+  for level = 5, 1, -1 do
+    local key = readyKey(level, warehouse)
+    local n = rcall('LLEN', key)
+    put(n)
+    local first = n > 0 and rcall('HGET', ITEMS, rcall('LINDEX', key, 0)) or ''
+    row[#row + 1] = match(first or '', '^[^\n]*')
+  end
   return row, any
 end
 
