@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -19,7 +20,11 @@ func writeItems(w io.Writer, width int, state item.State, items []api.ItemForm) 
 	}
 	var header, whole []string
 	rows := make([][]string, len(items))
-	for _, col := range itemColumns(state) {
+	columns := itemColumns(state)
+	if slices.ContainsFunc(items, func(i api.ItemForm) bool { return i.Warehouse != "" }) {
+		columns = append(columns, itemColumn{"WAREHOUSE", func(i *api.ItemForm) string { return orDash(i.Warehouse) }})
+	}
+	for _, col := range columns {
 		header = append(header, col.name)
 		if col.name != payloadColumn {
 			whole = append(whole, col.name)
@@ -132,6 +137,7 @@ func writeTraced(w io.Writer, width int, queue string, t *api.TracedItemForm) {
 	fmt.Fprintf(w, "%s in %s\n", t.ID, queue)
 	wrapped(w, width, "  state     ", itemState(&t.ItemForm))
 	for _, f := range []struct{ name, text string }{
+		{"warehouse", t.Warehouse},
 		{"for", t.Assignee},
 		{"priority", strconv.Itoa(t.Priority)},
 		{"attempt", strconv.Itoa(t.Attempt)},
@@ -140,7 +146,7 @@ func writeTraced(w io.Writer, width int, queue string, t *api.TracedItemForm) {
 		{"created", stamp(t.CreatedAt)},
 	} {
 		if f.text != "" {
-			fmt.Fprintf(w, "  %-8s  %s\n", f.name, f.text)
+			fmt.Fprintf(w, "  %-9s %s\n", f.name, f.text)
 		}
 	}
 	fmt.Fprintf(w, "  payload   %s\n", jsonLine(t.Payload))
@@ -206,7 +212,7 @@ func itemState(i *api.ItemForm) string {
 func refusal(o item.Outcome, form *api.OpForm) string {
 	switch o {
 	case item.LeaseLost:
-		return fmt.Sprintf("attempt %d is over: its lease has run out, or the item has gone on or ended", form.Attempt)
+		return fmt.Sprintf("attempt %d is over, or another subject's: its lease has run out, or the item has gone on or ended", form.Attempt)
 	case item.NotFound:
 		return "the queue has no such item, or it has ended"
 	case item.IsLeased:

@@ -15,10 +15,11 @@ import (
 
 // listFlags say which items are listed.
 type listFlags struct {
-	state string
-	limit int
-	after string
-	test  bool
+	state     string
+	warehouse string
+	limit     int
+	after     string
+	test      bool
 }
 
 func (c *command) queueList() *cobra.Command {
@@ -37,13 +38,14 @@ that remains, the dead by when they died, the ended with the latest push first. 
 				return usage("--limit takes the number of items to list, or 0 for all")
 			case len(args) == 1:
 				return c.listItems(cmd.Context(), args[0], f)
-			case anyFlag(cmd, "state", "limit", "after"):
-				return usage("--state, --limit and --after list the items of a queue: name it")
+			case anyFlag(cmd, "state", "warehouse", "limit", "after"):
+				return usage("--state, --warehouse, --limit and --after list the items of a queue: name it")
 			}
 			return c.listQueues(cmd.Context(), f.test)
 		},
 	}, &f.test)
 	cmd.Flags().StringVar(&f.state, "state", string(item.Ready), "ready, assigned, leased, delayed, suspended, stored, dead, done, removed or refused")
+	cmd.Flags().StringVar(&f.warehouse, "warehouse", "", "of this warehouse alone")
 	cmd.Flags().IntVar(&f.limit, "limit", 50, "how many items at most; 0 = all")
 	cmd.Flags().StringVar(&f.after, "after", "", "go on behind the list that ended with this cursor")
 	return cmd
@@ -76,6 +78,9 @@ func (c *client) items(ctx context.Context, queue string, f listFlags) (*api.Ite
 	all := &api.ItemsForm{Items: []api.ItemForm{}, Cursor: f.after}
 	query := twinQuery(f.test)
 	query.Set("state", f.state)
+	if f.warehouse != "" {
+		query.Set("warehouse", f.warehouse)
+	}
 	for {
 		size := item.MaxBatch
 		if f.limit > 0 {

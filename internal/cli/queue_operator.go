@@ -23,8 +23,12 @@ func (c *command) queueAssign() *cobra.Command {
 	cmd := c.op(opCommand{
 		kind: item.Assign, attempt: mayAttempt, short: "Let one worker alone have items, or anybody again",
 		long: `Let one worker alone have items, or anybody again. An item that is delayed, suspended or stored keeps its time. One that a worker has is
-refused, unless the worker passes it on with --attempt.`,
+refused, unless the worker passes it on with --attempt.
+
+Who gets it is <subject>/<worker>, a device of a token's subject, or <subject>, all its devices. A server without tokens knows workers alone.`,
 		example: `  tallyman queue assign replenishment i_7k2m --worker packer-7
+  tallyman queue assign replenishment i_7k2m --worker service:wms/packer-7
+  tallyman queue assign replenishment i_7k2m --worker user:ann
   tallyman queue assign replenishment i_7k2m --anybody
   tallyman queue assign replenishment i_7k2m --attempt 2 --worker packer-8`,
 	}, f, func() error {
@@ -54,7 +58,7 @@ A range counts from 1 in the order of "queue list QUEUE --state STATE", as it is
 	cmd.Use = "remove QUEUE ITEM… | QUEUE --state STATE --from N --to M"
 	cmd.Args = nil
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if !anyFlag(cmd, "state", "from", "to") {
+		if !anyFlag(cmd, "state", "from", "to", "warehouse") {
 			return instead(cmd, args, byName)
 		}
 		if err := takes("QUEUE")(cmd, args); err != nil {
@@ -70,6 +74,7 @@ A range counts from 1 in the order of "queue list QUEUE --state STATE", as it is
 		return c.removeRange(cmd.Context(), args[0], in)
 	}
 	cmd.Flags().BoolVar(&f.form.Force, "force", false, "even what a worker has; its lease is lost")
+	cmd.Flags().StringVar(&in.Warehouse, "warehouse", "", "of a range: of this warehouse alone, as the list with the same flag")
 	cmd.Flags().StringVar(&in.State, "state", "", "of a range: ready, assigned, delayed, suspended, stored or dead")
 	cmd.Flags().Int64Var(&in.From, "from", 0, "of a range: the rank of the first")
 	cmd.Flags().Int64Var(&in.To, "to", 0, "of a range: the rank of the last")

@@ -24,9 +24,9 @@ func (c *command) queuePush() *cobra.Command {
 		Short: "Push one item, or those of a file with one item a line",
 		Long: `Push one item, or those of a file with one item a line; - is standard input. A line is what the API takes, only payload is needed:
 
-  {"id": "bin-17", "priority": 5, "payload": {"bin": "A-01"}, "dedupeKey": "A-01", "delay": "10m"}
+  {"id": "bin-17", "priority": 5, "payload": {"bin": "A-01"}, "dedupeKey": "A-01", "delay": "10m", "warehouse": "119240"}
 
-An item whose id the queue has or had, or whose dedupe key another item holds, is left out, which is no failure: so what has an id can be pushed
+An item whose id the queue has or had, or whose dedupe key another item of the warehouse holds, is left out, which is no failure: so what has an id can be pushed
 again without harm. The whole file is read and looked at before anything is pushed.`,
 		Example: `  tallyman queue push replenishment --payload '{"bin":"A-01"}' --priority 5 --dedupe-key A-01
   tallyman queue push replenishment --payload @item.json --delay 10m
@@ -38,8 +38,8 @@ again without harm. The whole file is read and looked at before anything is push
 				return usage("%s takes --payload or a file, and not both", cmd.CommandPath())
 			case !one && len(args) == 1:
 				return usage("%s takes an item with --payload, or a file of items", cmd.CommandPath())
-			case len(args) == 2 && anyFlag(cmd, "priority", "dedupe-key", "delay", "id"):
-				return usage("the items of a file have their own id, priority, dedupeKey and delay")
+			case len(args) == 2 && anyFlag(cmd, "priority", "dedupe-key", "delay", "id", "warehouse"):
+				return usage("the items of a file have their own id, warehouse, priority, dedupeKey and delay")
 			case one:
 				if err := takes("QUEUE")(cmd, args); err != nil {
 					return err
@@ -58,6 +58,7 @@ again without harm. The whole file is read and looked at before anything is push
 	flags.IntVar(&form.Priority, "priority", item.DefaultPriority, "1 to 5; 5 is served first")
 	flags.StringVar(&form.DedupeKey, "dedupe-key", "", "leave it out while another item holds this key")
 	flags.Var((*span)(&form.Delay), "delay", "before it is ready, such as 10m")
+	flags.StringVar(&form.Warehouse, "warehouse", "", "that the item belongs to (default: the token's, where it has one alone; none where it has all)")
 	flags.StringVar(&form.ID, "id", "", "what is pushed again under the same id is pushed once (default: the queue gives one)")
 	return cmd
 }
@@ -95,6 +96,8 @@ func pushed(i api.PushedItemForm) string {
 		return i.ID + " was there already; nothing was changed."
 	case item.Duplicate:
 		return "Left out: " + i.Of + " holds the dedupe key."
+	case item.IDTaken:
+		return "Left out: an item of another warehouse has the id " + i.ID + "; choose another."
 	default:
 		return "Pushed " + i.ID + "."
 	}
@@ -160,6 +163,9 @@ func writePushed(w io.Writer, items []api.PushedItemForm) {
 	}
 	if n[item.Duplicate] > 0 {
 		text += fmt.Sprintf("; left out %d whose dedupe keys others hold", n[item.Duplicate])
+	}
+	if n[item.IDTaken] > 0 {
+		text += fmt.Sprintf("; left out %d whose ids items of other warehouses have", n[item.IDTaken])
 	}
 	fmt.Fprintln(w, text+".")
 }

@@ -89,7 +89,23 @@ func writeQueue(w io.Writer, width int, q *api.QueueForm) {
 		rows[i] = []string{strconv.Itoa(l.Priority), strconv.FormatInt(l.Ready, 10), age(&l)}
 	}
 	grid(w, width, "  ", []string{"PRIORITY", "READY", "OLDEST"}, rows)
+	writeWarehouses(w, width, q.Warehouses)
 	writeSettings(w, &q.Settings)
+}
+
+// writeWarehouses writes how much of a queue belongs to each warehouse, where it has items of some.
+func writeWarehouses(w io.Writer, width int, list []api.DepthForm) {
+	if len(list) == 0 || len(list) == 1 && list[0].Warehouse == "" {
+		return
+	}
+	fmt.Fprintln(w, "\nBy warehouse")
+	header := []string{"WAREHOUSE", "READY", "LEASED", "DEAD", "SUSPENDED", "STORED", "DELAYED", "ASSIGNED"}
+	rows := make([][]string, len(list))
+	for i, d := range list {
+		n := func(n int64) string { return strconv.FormatInt(n, 10) }
+		rows[i] = []string{orDash(d.Warehouse), n(d.Ready), n(d.Leased), n(d.Dead), n(d.Suspended), n(d.Stored), n(d.Delayed), n(d.Assigned)}
+	}
+	grid(w, width, "  ", header, rows)
 }
 
 func writeSettings(w io.Writer, s *api.SettingsForm) {

@@ -11,7 +11,7 @@ func TestQueueWrongUsage(t *testing.T) {
 	url, _ := server(t)
 	for line, want := range map[string]string{
 		"list a b":                              "accepts at most 1 arg",
-		"list --state dead":                     "--state, --limit and --after list the items of a queue: name it",
+		"list --state dead":                     "--state, --warehouse, --limit and --after list the items of a queue: name it",
 		"list q --limit -1":                     "--limit takes the number of items to list",
 		"show":                                  "takes QUEUE: QUEUE is missing",
 		"show q i x":                            "nothing behind",

@@ -3,7 +3,9 @@ package metrics
 import (
 	"context"
 	"maps"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,6 +24,7 @@ type Sizer interface {
 type Queues struct {
 	queues map[string]Sizer
 	items  *prometheus.Desc
+	depth  *prometheus.Desc
 	ready  *prometheus.Desc
 	oldest *prometheus.Desc
 
@@ -41,6 +44,8 @@ func NewQueues(queues map[string]Sizer) *Queues {
 		queues: maps.Clone(queues),
 		items: prometheus.NewDesc(namespace+"_queue_items", "Items in a queue, by state: ready, assigned (ready for one worker), leased, delayed, suspended, stored or dead.",
 			[]string{"queue", "state"}, nil),
+		depth: prometheus.NewDesc(namespace+"_queue_warehouse_items", "Items in a queue, by warehouse and state. Beyond 100 warehouses the rest count together as (other); (none) is what belongs to no warehouse.",
+			[]string{"queue", "warehouse", "state"}, nil),
 		ready: prometheus.NewDesc(namespace+"_queue_ready_items", "Items that are ready, by priority.",
 			[]string{"queue", "priority"}, nil),
 		oldest: prometheus.NewDesc(namespace+"_queue_oldest_seconds", "How long the first item of a priority has been ready; 0 where there is none.",
@@ -51,6 +56,7 @@ func NewQueues(queues map[string]Sizer) *Queues {
 // Describe names the gauges.
 func (q *Queues) Describe(ch chan<- *prometheus.Desc) {
 	ch <- q.items
+	ch <- q.depth
 	ch <- q.ready
 	ch <- q.oldest
 }
@@ -62,11 +68,15 @@ func (q *Queues) Collect(ch chan<- prometheus.Metric) {
 	}
 	now := time.Now()
 	for name, s := range q.sizes() {
-		for state, n := range map[item.State]int64{
-			item.Ready: s.Ready, item.Assigned: s.Assigned, item.Leased: s.Leased, item.Delayed: s.Delayed, item.Suspended: s.Suspended,
-			item.Stored: s.Stored, item.Dead: s.Dead,
-		} {
+		for state, n := range byState(&item.Depth{
+			Ready: s.Ready, Assigned: s.Assigned, Leased: s.Leased, Delayed: s.Delayed, Suspended: s.Suspended, Stored: s.Stored, Dead: s.Dead,
+		}) {
 			gauge(q.items, float64(n), name, string(state))
+		}
+		for warehouse, counts := range byWarehouse(s.Warehouses) {
+			for state, n := range counts {
+				gauge(q.depth, float64(n), name, warehouse, string(state))
+			}
 		}
 		for _, l := range s.Levels {
 			age := 0.0
@@ -77,6 +87,42 @@ func (q *Queues) Collect(ch chan<- prometheus.Metric) {
 			gauge(q.oldest, age, name, strconv.Itoa(l.Priority))
 		}
 	}
+}
+
+// The warehouses of a queue that have series of their own, and the labels of the others.
+const (
+	mostWarehouses  = 100
+	otherWarehouses = "(other)"
+	noWarehouse     = "(none)"
+)
+
+func byState(d *item.Depth) map[item.State]int64 {
+	return map[item.State]int64{
+		item.Ready: d.Ready, item.Assigned: d.Assigned, item.Leased: d.Leased, item.Delayed: d.Delayed, item.Suspended: d.Suspended,
+		item.Stored: d.Stored, item.Dead: d.Dead,
+	}
+}
+
+// byWarehouse counts the items of warehouses, the first by name each by itself: their series stay, whatever moves.
+func byWarehouse(list []item.Depth) map[string]map[item.State]int64 {
+	list = slices.SortedFunc(slices.Values(list), func(a, b item.Depth) int { return strings.Compare(a.Warehouse, b.Warehouse) })
+	out := map[string]map[item.State]int64{}
+	for i := range list {
+		label := list[i].Warehouse
+		switch {
+		case label == "":
+			label = noWarehouse
+		case len(out) >= mostWarehouses:
+			label = otherWarehouses
+		}
+		if out[label] == nil {
+			out[label] = map[item.State]int64{}
+		}
+		for state, n := range byState(&list[i]) {
+			out[label][state] += n
+		}
+	}
+	return out
 }
 
 // sizes returns those of the queues that answer. The map is shared: it is only read.

@@ -2,6 +2,7 @@ package metrics_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -67,6 +68,35 @@ func TestQueuesAreCounted(t *testing.T) {
 			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	})
+}
+
+// Warehouses are a label of no more than 100 values, and some more for the rest.
+func TestWarehousesAreCountedWithinBounds(t *testing.T) {
+	sizes := item.Sizes{Warehouses: []item.Depth{{Ready: 7}}}
+	for i := range 150 {
+		sizes.Warehouses = append(sizes.Warehouses, item.Depth{Warehouse: fmt.Sprintf("W%03d", 149-i), Leased: 2})
+	}
+	m := withQueues(t, map[string]metrics.Sizer{"replenishment": &sizer{sizes: &sizes}})
+	series, warehouses := 0, map[string]bool{}
+	for _, line := range queueSeries(m) {
+		if !strings.HasPrefix(line, "tallyman_queue_warehouse_items{") {
+			continue
+		}
+		series++
+		_, rest, _ := strings.Cut(line, `warehouse="`)
+		name, value, _ := strings.Cut(rest, `"`)
+		warehouses[name] = true
+		want := map[string]string{"(none) ready": "7", "(other) leased": "102", "W000 leased": "2"}
+		for what, n := range want {
+			warehouse, state, _ := strings.Cut(what, " ")
+			if name == warehouse && strings.Contains(line, `state="`+state+`"`) && !strings.HasSuffix(value, "} "+n) {
+				t.Errorf("%s, want %s", line, n)
+			}
+		}
+	}
+	if len(warehouses) != 101 || series != 7*101 || !warehouses["W098"] || warehouses["W099"] || !warehouses["(none)"] {
+		t.Errorf("%d series of %d warehouses", series, len(warehouses))
+	}
 }
 
 func TestScrapesDoNotWaitForAQueueThatIsAway(t *testing.T) {
