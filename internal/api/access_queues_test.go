@@ -8,12 +8,13 @@ import (
 
 	"tallyman/internal/api"
 	"tallyman/internal/auth"
+	"tallyman/internal/ledger"
 )
 
 // pickers are those who work on a queue of two warehouses.
 func pickers(d *api.Deps) {
 	who := func(subject string, warehouse string, access ...auth.Role) auth.Identity {
-		return auth.Identity{Subject: subject, Access: access, Warehouses: strings.Split(warehouse, " ")}
+		return auth.Identity{Subject: subject, Via: ledger.ViaJWT, Access: access, Warehouses: strings.Split(warehouse, " ")}
 	}
 	d.Auth = people{
 		"picker-a":   who("service:picker-a", "W1", auth.Worker),

@@ -36,7 +36,7 @@ func newOperations(routes *router, version string, ours ...func(huma.Context, fu
 			string(mediaJSON): jsonFormat, "json": jsonFormat, string(mediaXML): xmlFormat, string(mediaTextXML): xmlFormat, "xml": xmlFormat,
 		},
 		DefaultFormat: string(mediaJSON),
-		Transformers:  []huma.Transformer{typed, problems, answered},
+		Transformers:  []huma.Transformer{typed, problems},
 	})
 	operations.UseMiddleware(append([]func(huma.Context, func(huma.Context)){permitted, negotiated, strictQuery}, ours...)...)
 	return operations

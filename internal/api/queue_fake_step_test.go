@@ -13,6 +13,7 @@ func (q *fakeQueue) step(ctx context.Context, s item.Step) (item.Stepped, error)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.steps = append(q.steps, s)
+	q.order(s.Order)
 	if q.err != nil {
 		return item.Stepped{}, q.err
 	}
@@ -53,7 +54,9 @@ func (q *fakeQueue) await(ctx context.Context, s item.Step) error {
 	return nil
 }
 
-func (q *fakeQueue) any(scope item.Scope) bool { return !q.pause.Paused && len(q.in(scope, item.Ready)) > 0 }
+func (q *fakeQueue) any(scope item.Scope) bool {
+	return !q.pause.Paused && len(q.in(scope, item.Ready)) > 0
+}
 
 func (q *fakeQueue) lease(s item.Step) []item.Lease {
 	if !q.any(s.Scope) {

@@ -23,6 +23,7 @@ type fakeQueue struct {
 	waiting chan struct{} // gets a value for each Step that began to wait
 	err     error
 	steps   []item.Step
+	orders  []item.Order
 	hasty   bool // nobody waits
 }
 
@@ -99,40 +100,59 @@ func (t *fakeTwins) Rank(_ context.Context, test bool, scope item.Scope, id stri
 	return item.Rank{}, either(q.err, sinks.ErrNotFound)
 }
 
-func (t *fakeTwins) RemoveRange(_ context.Context, test bool, scope item.Scope, by string, state item.State, from, to int64) (int, error) {
-	q := t.of(test)
+func (t *fakeTwins) RemoveRange(_ context.Context, b item.Bulk, state item.State, from, to int64) (int, error) {
+	q := t.of(b.Test)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	list := q.in(scope, state)
+	q.order(b.Order)
+	list := q.in(b.Scope, state)
 	from, to = min(from-1, int64(len(list))), min(to, int64(len(list)))
 	for _, i := range list[from:to] {
-		q.move(i, item.Removed, by, "")
+		q.move(i, item.Removed, b.By, "")
 	}
 	return int(to - from), q.err
 }
 
-func (t *fakeTwins) RequeueDead(_ context.Context, test bool, scope item.Scope, by string) (int, error) {
-	q := t.of(test)
+func (t *fakeTwins) RequeueDead(_ context.Context, b item.Bulk) (int, error) {
+	q := t.of(b.Test)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	dead := q.in(scope, item.Dead)
+	q.order(b.Order)
+	dead := q.in(b.Scope, item.Dead)
 	for _, i := range dead {
-		q.move(i, item.Ready, by, "")
+		q.move(i, item.Ready, b.By, "")
 	}
 	return len(dead), q.err
 }
 
-func (t *fakeTwins) Pause(_ context.Context, test bool, by string) error {
-	return t.of(test).set(item.Pause{Paused: true, By: by})
+func (t *fakeTwins) Pause(_ context.Context, test bool, by string, o *item.Order) error {
+	return t.of(test).set(item.Pause{Paused: true, By: by}, o)
 }
 
-func (t *fakeTwins) Resume(_ context.Context, test bool, by string) error {
-	return t.of(test).set(item.Pause{By: by})
+func (t *fakeTwins) Resume(_ context.Context, test bool, by string, o *item.Order) error {
+	return t.of(test).set(item.Pause{By: by}, o)
 }
 
-func (q *fakeQueue) set(p item.Pause) error {
+// order remembers an order; the lock is held.
+func (q *fakeQueue) order(o *item.Order) {
+	if o != nil {
+		q.orders = append(q.orders, *o)
+	}
+}
+
+// ordered returns the orders so far and forgets them.
+func (q *fakeQueue) ordered() []item.Order {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	orders := q.orders
+	q.orders = nil
+	return orders
+}
+
+func (q *fakeQueue) set(p item.Pause, o *item.Order) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.order(o)
 	p.At = time.Now()
 	q.pause = p
 	q.wake()

@@ -116,6 +116,7 @@ func (a *API) oneOp(ctx context.Context, name string, s item.Step) (*item.Result
 	}
 	s.Caller = callerOf(ctx, s.Worker)
 	s.By = by(ctx, &s.Caller)
+	s.Order = orderOfOp(ctx, name, s.Test, &s.Ops[0])
 	if prob := mayStep(auth.From(ctx), s.Ops); prob != nil {
 		return nil, prob
 	}

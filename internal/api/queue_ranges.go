@@ -78,7 +78,9 @@ func (a *API) removeRange(ctx context.Context, in *rangeInput) (*removedOutput, 
 	if f.To < f.From {
 		return nil, invalidBody([]Fault{{Location: "body.to", Message: "it is before from"}})
 	}
-	removed, err := q.RemoveRange(ctx, f.Test, scope, by, item.State(f.State), f.From, f.To)
+	order := orderOf(ctx, "queue.remove", queueObject(in.Queue), f)
+	order.Count = "removed"
+	removed, err := q.RemoveRange(ctx, item.Bulk{Test: f.Test, Scope: scope, By: by, Order: order}, item.State(f.State), f.From, f.To)
 	if err != nil {
 		return nil, a.queueFailed(ctx, in.Queue, "", err)
 	}
@@ -99,7 +101,9 @@ func (a *API) requeueItems(ctx context.Context, in *requeueInput) (*requeuedOutp
 	}
 	out := &requeuedOutput{}
 	if f.All {
-		n, err := q.RequeueDead(ctx, f.Test, scopeOf(auth.From(ctx)), by)
+		order := orderOf(ctx, "queue.requeue", queueObject(in.Queue), f)
+		order.Count = "requeued"
+		n, err := q.RequeueDead(ctx, item.Bulk{Test: f.Test, Scope: scopeOf(auth.From(ctx)), By: by, Order: order})
 		if err != nil {
 			return nil, a.queueFailed(ctx, in.Queue, "", err)
 		}
@@ -113,7 +117,10 @@ func (a *API) requeueItems(ctx context.Context, in *requeueInput) (*requeuedOutp
 }
 
 func (a *API) requeueNamed(ctx context.Context, q *ServedQueue, in *requeueInput, by string, out *RequeuedForm) *Problem {
-	s := item.Step{Test: in.Body.Test, Caller: callerOf(ctx, ""), By: by, Ops: make([]item.Op, len(in.Body.IDs))}
+	s := item.Step{
+		Test: in.Body.Test, Caller: callerOf(ctx, ""), By: by, Ops: make([]item.Op, len(in.Body.IDs)),
+		Order: orderOf(ctx, "queue.requeue", queueObject(in.Queue), termsOf(in.Body.Test, false)),
+	}
 	for i, id := range in.Body.IDs {
 		s.Ops[i] = item.Op{Kind: item.Requeue, ID: id}
 	}

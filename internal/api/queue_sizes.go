@@ -156,7 +156,7 @@ func (a *API) resumeQueue(ctx context.Context, in *pauseInput) (*queueOutput, er
 }
 
 func (a *API) switchQueue(
-	ctx context.Context, in *pauseInput, what string, change func(q Queue, ctx context.Context, test bool, by string) error,
+	ctx context.Context, in *pauseInput, what string, change func(q Queue, ctx context.Context, test bool, by string, o *item.Order) error,
 ) (*queueOutput, error) {
 	test := in.Body != nil && in.Body.Test
 	q, by, prob := a.queueFor(ctx, in.Queue)
@@ -166,7 +166,7 @@ func (a *API) switchQueue(
 	if prob := inWarehouse(auth.From(ctx), auth.AllWarehouses); prob != nil {
 		return nil, prob
 	}
-	if err := change(q.Queue, ctx, test, by); err != nil {
+	if err := change(q.Queue, ctx, test, by, orderOf(ctx, "queue."+what, queueObject(in.Queue), nil)); err != nil {
 		return nil, a.queueFailed(ctx, in.Queue, "", err)
 	}
 	a.log.LogAttrs(ctx, slog.LevelInfo, "a queue was switched", slog.String("to", what), slog.String("queue", in.Queue), slog.Bool("test", test), slog.String("by", by))

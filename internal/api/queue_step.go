@@ -55,11 +55,9 @@ func (a *API) stepQueue(ctx context.Context, in *stepInput) (*stepOutput, error)
 	if prob != nil {
 		return nil, prob
 	}
+	s.Order = orderOfStep(ctx, in.Queue, &s)
 	done, prob := a.step(ctx, in.Queue, s)
 	if prob != nil {
-		return nil, prob
-	}
-	if prob := a.recordStep(ctx, in.Queue, &s, done.Results); prob != nil {
 		return nil, prob
 	}
 	out := &stepOutput{Body: SteppedForm{Results: make([]ResultForm, len(done.Results)), Items: newLeasedForms(done.Items)}}

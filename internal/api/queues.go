@@ -33,10 +33,12 @@ type Queue interface {
 	Get(ctx context.Context, test bool, scope item.Scope, id string) (item.Traced, error)
 	Rank(ctx context.Context, test bool, scope item.Scope, id string) (item.Rank, error)
 	// RemoveRange takes out the items of a state from one rank to another, both included and counted from 1. Leased ones stay.
-	RemoveRange(ctx context.Context, test bool, scope item.Scope, by string, state item.State, from, to int64) (removed int, err error)
-	RequeueDead(ctx context.Context, test bool, scope item.Scope, by string) (int, error)
-	Pause(ctx context.Context, test bool, by string) error
-	Resume(ctx context.Context, test bool, by string) error
+	RemoveRange(ctx context.Context, b item.Bulk, state item.State, from, to int64) (removed int, err error)
+	RequeueDead(ctx context.Context, b item.Bulk) (int, error)
+	// Pause and Resume leave a record of who asked for it; where that cannot be written the error is ledger.ErrNotRecorded, and nothing is
+	// changed.
+	Pause(ctx context.Context, test bool, by string, o *item.Order) error
+	Resume(ctx context.Context, test bool, by string, o *item.Order) error
 }
 
 // ServedQueue is a queue with what its configuration says of it.
@@ -174,6 +176,9 @@ func (a *API) queueFailed(ctx context.Context, queue, list string, err error) *P
 	}
 	if errors.Is(err, sinks.ErrNotFound) {
 		return newProblem(http.StatusNotFound, CodeItemNotFound, "queue "+queue+" has no such item")
+	}
+	if prob := a.notRecorded(ctx, err); prob != nil {
+		return prob
 	}
 	if !gone(ctx) {
 		level := slog.LevelError

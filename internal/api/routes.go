@@ -19,7 +19,7 @@ const (
 
 // register serves everything on the router and returns what makes the OpenAPI document that describes it.
 func (a *API) register(routes *router) (document func() []byte) {
-	operations := newOperations(routes, a.deps.Version, a.checkedBody, a.audited)
+	operations := newOperations(routes, a.deps.Version, a.checkedBody)
 	a.registerTypes(operations)
 	a.registerSubscriptions(operations)
 	a.registerSubscribers(operations)

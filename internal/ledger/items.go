@@ -15,7 +15,7 @@ type Items interface {
 	PushItems(ctx context.Context, queue string, items []item.Record) ([]item.Known, error)
 	// RefuseItems ends items that were recorded and then refused for their dedupe key. Those that have ended stay as they are.
 	RefuseItems(ctx context.Context, queue string, refused []item.Refusal) error
-	// ApplyMoves records what happened, in one transaction and in the order given. Entries at or below the position that was
+	// ApplyMoves records what happened, and the orders by which it did, in one transaction and in the order given. Entries at or below the position that was
 	// applied last in the epoch change nothing; a position left out is no fault. A move that is not later than the item's last
 	// one is kept in its trace and changes nothing else. ErrFenced where the epoch is not the recorded one.
 	ApplyMoves(ctx context.Context, queue, epoch string, entries []item.Moves) error
@@ -42,7 +42,8 @@ type ItemRecords interface {
 	EndedItems(ctx context.Context, queue string, state item.State, scope item.Scope, before int64, limit int) (list []item.Record, next int64, err error)
 	// QueuePause returns the zero value for a queue that was never paused.
 	QueuePause(ctx context.Context, queue string) (item.Pause, error)
-	SetQueuePause(ctx context.Context, queue string, p item.Pause) error
+	// SetQueuePause leaves a record of who has paused or resumed the queue. The action, object and states of the order are the ledger's to say.
+	SetQueuePause(ctx context.Context, o *item.Order, queue string, p item.Pause) error
 }
 
 // LookedAt is how many items one call of EndedItems looks at for those of some warehouses.

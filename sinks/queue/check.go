@@ -85,6 +85,8 @@ func checkStep(s *item.Step) error {
 		}
 	}
 	switch {
+	case s.Order != nil && (s.Order.By == "" || s.Order.Via == ""):
+		return invalid("order", -1, "must say who asks and how they were authenticated")
 	case len(s.Ops) > item.MaxBatch:
 		return invalid("ops", -1, "has %d operations; %d are the most", len(s.Ops), item.MaxBatch)
 	case s.Max < 0 || s.Max > item.MaxBatch:

@@ -152,7 +152,7 @@ func TestTenThousandLeasesEndAtOnce(t *testing.T) {
 		for part := range slices.Chunk(got, item.MaxBatch) {
 			all(t, n, acks, part, item.Done)
 		}
-		count, err := n.RequeueDead(t.Context(), false, nil, "tester")
+		count, err := n.RequeueDead(t.Context(), item.Bulk{Test: false, By: "tester"})
 		if err != nil || count != dead {
 			t.Errorf("requeued %d, %v", count, err)
 		}

@@ -18,6 +18,8 @@ type memoryLedger struct {
 	queues map[string]*memoryQueue
 	seq    int64
 	begun  int   // epochs
+
+	changes []item.Change // the records of orders
 	down   error // what everything answers, while it is set
 }
 
@@ -158,6 +160,7 @@ func (l *memoryLedger) ApplyMoves(_ context.Context, queue, epoch string, entrie
 		}
 		q.position = entry.Position
 		q.applied++
+		l.changes = append(l.changes, entry.Changes...)
 		for _, m := range entry.List {
 			q.items[m.Seq].apply(m)
 		}
@@ -272,11 +275,12 @@ func (l *memoryLedger) QueuePause(_ context.Context, queue string) (item.Pause, 
 	return q.pause, err
 }
 
-func (l *memoryLedger) SetQueuePause(_ context.Context, queue string, p item.Pause) error {
+func (l *memoryLedger) SetQueuePause(_ context.Context, o *item.Order, queue string, p item.Pause) error {
 	q, leave, err := l.enter(queue)
 	defer leave()
 	if err == nil {
 		q.pause = p
+		l.changes = append(l.changes, item.Change{Order: *o, At: p.At})
 	}
 	return err
 }

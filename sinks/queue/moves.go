@@ -15,6 +15,7 @@ import (
 //
 //	seq n from to attempt failures suspends due assignee by note
 //
+// and, behind those of an order, a line of that: see order.go,
 // with how many moves the entries before it had (which step.lua wants to know), the letters of the states, times in µs, - for an empty text, and who did it and the note escaped as in a query.
 const moveFields = 11
 
@@ -31,6 +32,14 @@ func parseEntry(position int64, entry string) (item.Moves, error) {
 	at, node := fromMicro(us), fromDash(fields[1])
 	moves := item.Moves{Position: position, List: make([]item.Move, 0, strings.Count(rest, "\n")+1)}
 	for line := range strings.SplitSeq(rest, "\n") {
+		if strings.HasPrefix(line, orderMark) {
+			c, err := parseChange(line, at)
+			if err != nil {
+				return item.Moves{}, err
+			}
+			moves.Changes = append(moves.Changes, c)
+			continue
+		}
 		m, err := parseMove(line)
 		if err != nil {
 			return item.Moves{}, err

@@ -44,7 +44,8 @@ type Records interface {
 	// is the Seq below which they are, 0 = there are none.
 	EndedItems(ctx context.Context, queue string, state item.State, scope item.Scope, before int64, limit int) (list []item.Record, next int64, err error)
 	QueuePause(ctx context.Context, queue string) (item.Pause, error)
-	SetQueuePause(ctx context.Context, queue string, p item.Pause) error
+	// SetQueuePause records the pause and, in the same transaction, who asked for it.
+	SetQueuePause(ctx context.Context, o *item.Order, queue string, p item.Pause) error
 }
 
 // Options is what a queue is made of.

@@ -9,22 +9,22 @@ import (
 )
 
 // Pause has the queue, or its twin, give out nothing more; what is leased goes on, and items are taken in. It is in the ledger
-// first, so that it outlives Redis. The errors are index.ErrUnavailable, the ledger's and the context's.
-func (q *Queue) Pause(ctx context.Context, test bool, by string) error {
-	return q.setPause(ctx, q.line(test), true, by)
+// first, with its record, so that it outlives Redis. The order says who asks; the rest of the record is the ledger's. The errors are index.ErrUnavailable, the ledger's and the context's.
+func (q *Queue) Pause(ctx context.Context, test bool, by string, o *item.Order) error {
+	return q.setPause(ctx, q.line(test), true, by, o)
 }
 
 // Resume has the queue, or its twin, give out items again. The errors are those of Pause.
-func (q *Queue) Resume(ctx context.Context, test bool, by string) error {
-	return q.setPause(ctx, q.line(test), false, by)
+func (q *Queue) Resume(ctx context.Context, test bool, by string, o *item.Order) error {
+	return q.setPause(ctx, q.line(test), false, by, o)
 }
 
-func (q *Queue) setPause(ctx context.Context, l *line, paused bool, by string) error {
+func (q *Queue) setPause(ctx context.Context, l *line, paused bool, by string, o *item.Order) error {
 	p := item.Pause{Paused: paused, By: by, At: q.clock().UTC().Truncate(time.Microsecond)}
 	if q.o.Ledger == nil {
 		return q.tellPause(ctx, l, p)
 	}
-	if err := q.o.Ledger.SetQueuePause(ctx, l.name, p); err != nil {
+	if err := q.o.Ledger.SetQueuePause(ctx, o, l.name, p); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
 	// Of two that do this at once the ledger has the later one's. Whoever tells Redis last must tell that.

@@ -26,7 +26,7 @@ func (l *lateLedger) QueuePause(ctx context.Context, queue string) (item.Pause, 
 	p, err := l.memoryLedger.QueuePause(ctx, queue)
 	if old := l.old.Load(); old != nil && queue == queueName && l.asked.CompareAndSwap(false, true) {
 		if found, _ := l.redis.HGet(ctx, l.meta, "epoch").Result(); found == old {
-			err = l.SetQueuePause(ctx, queue, item.Pause{Paused: true, By: "tester", At: time.Now()})
+			err = l.SetQueuePause(ctx, anOrder, queue, item.Pause{Paused: true, By: "tester", At: time.Now()})
 		}
 	}
 	return p, err

@@ -16,7 +16,7 @@ func TestPauseAndResume(t *testing.T) {
 		n, other := newNode(t, t.addr, ledger), newNode(t, t.addr, ledger)
 		n.mustPush(t, newItems(3, 3, "a")...)
 		lease := n.mustLease(t, "w", 1)[0]
-		if err := n.Pause(t.Context(), false, "op"); err != nil {
+		if err := n.Pause(t.Context(), false, "op", anOrder); err != nil {
 			t.Fatal(err)
 		}
 		// What is leased goes on, and items are taken in.
@@ -35,7 +35,7 @@ func TestPauseAndResume(t *testing.T) {
 		if got := n.mustStep(t, item.Step{Test: true, Caller: item.Caller{Worker: "w"}, Max: 1}).Items; len(got) != 1 {
 			t.Errorf("the twin gave out %v", idsOf(got))
 		}
-		if err := other.Resume(t.Context(), false, "op2"); err != nil {
+		if err := other.Resume(t.Context(), false, "op2", anOrder); err != nil {
 			t.Fatal(err)
 		}
 		if got := n.mustLease(t, "w", 10); len(got) != 3 {
@@ -52,7 +52,7 @@ func TestAPauseOutlivesRedis(t *testing.T) {
 	r := testenv.Redis(t)
 	n := newNode(t, r.Addr, newMemoryLedger())
 	n.mustPush(t, newItems(1, 3, "a")...)
-	if err := n.Pause(t.Context(), false, "op"); err != nil {
+	if err := n.Pause(t.Context(), false, "op", anOrder); err != nil {
 		t.Fatal(err)
 	}
 	before, err := n.Sizes(t.Context(), false, nil)
@@ -87,7 +87,7 @@ func TestPauseAndResumeAtOnce(t *testing.T) {
 				if i == round%2 {
 					change = n.Resume
 				}
-				if err := change(t.Context(), false, n.o.Node); err != nil {
+				if err := change(t.Context(), false, n.o.Node, anOrder); err != nil {
 					t.Error(err)
 				}
 			})

@@ -12,7 +12,7 @@ const maxRange = 10_000
 // RemoveRange takes out the items at the places from … to of a state's list of the scope's warehouses, counted from 1, both included, as they stand at
 // the moment of the call. Those that are leased, or gone, meanwhile stay as they are. It returns how many it has removed,
 // with an error too. The errors are those of Step.
-func (q *Queue) RemoveRange(ctx context.Context, test bool, scope item.Scope, by string, state item.State, from, to int64) (int, error) {
+func (q *Queue) RemoveRange(ctx context.Context, b item.Bulk, state item.State, from, to int64) (int, error) {
 	letter := listLetter(state)
 	switch {
 	case letter == "" || state == item.Leased:
@@ -25,11 +25,11 @@ func (q *Queue) RemoveRange(ctx context.Context, test bool, scope item.Scope, by
 	removed := 0
 	for to = min(to, maxExact); from <= to; {
 		// What is removed moves the rest forward, what stays does not.
-		ids, _, err := q.read(ctx, q.line(test), q.reads.ranks, letter, from-1, min(to-from+1, maxRange), scopeNames(scope))
+		ids, _, err := q.read(ctx, q.line(b.Test), q.reads.ranks, letter, from-1, min(to-from+1, maxRange), scopeNames(b.Scope))
 		if err != nil || len(ids) == 0 {
 			return removed, err
 		}
-		n, err := q.toAll(ctx, test, scope, by, item.Remove, ids)
+		n, err := q.toAll(ctx, b, item.Remove, ids)
 		removed += n
 		if err != nil || len(ids) < maxRange {
 			return removed, err
@@ -42,19 +42,19 @@ func (q *Queue) RemoveRange(ctx context.Context, test bool, scope item.Scope, by
 
 // RequeueDead makes all items of the scope's warehouses ready that are dead now, the first that died first. It returns how many, with an error too. The
 // errors are those of Step.
-func (q *Queue) RequeueDead(ctx context.Context, test bool, scope item.Scope, by string) (int, error) {
-	sizes, err := q.Sizes(ctx, test, scope)
+func (q *Queue) RequeueDead(ctx context.Context, b item.Bulk) (int, error) {
+	sizes, err := q.Sizes(ctx, b.Test, b.Scope)
 	if err != nil {
 		return 0, err
 	}
 	requeued := 0
 	for left := sizes.Dead; left > 0; {
 		// They leave the list at its beginning; what dies meanwhile comes at its end.
-		ids, _, err := q.read(ctx, q.line(test), q.reads.ranks, item.Dead.Letter(), 0, min(left, item.MaxBatch), scopeNames(scope))
+		ids, _, err := q.read(ctx, q.line(b.Test), q.reads.ranks, item.Dead.Letter(), 0, min(left, item.MaxBatch), scopeNames(b.Scope))
 		if err != nil || len(ids) == 0 {
 			return requeued, err
 		}
-		n, err := q.toAll(ctx, test, scope, by, item.Requeue, ids)
+		n, err := q.toAll(ctx, b, item.Requeue, ids)
 		requeued += n
 		if err != nil {
 			return requeued, err
@@ -64,8 +64,8 @@ func (q *Queue) RequeueDead(ctx context.Context, test bool, scope item.Scope, by
 	return requeued, nil
 }
 
-// toAll does the same to many items, and returns to how many it was done.
-func (q *Queue) toAll(ctx context.Context, test bool, scope item.Scope, by string, kind item.OpKind, ids []string) (int, error) {
+// toAll does the same to many items, and returns to how many it was done. Each call of the script leaves a record of its part.
+func (q *Queue) toAll(ctx context.Context, b item.Bulk, kind item.OpKind, ids []string) (int, error) {
 	done := 0
 	for len(ids) > 0 {
 		part := ids[:min(len(ids), item.MaxBatch)]
@@ -74,7 +74,7 @@ func (q *Queue) toAll(ctx context.Context, test bool, scope item.Scope, by strin
 		for i, id := range part {
 			ops[i] = item.Op{Kind: kind, ID: id}
 		}
-		out, err := q.Step(ctx, item.Step{Test: test, Caller: item.Caller{Scope: scope}, By: by, Ops: ops})
+		out, err := q.Step(ctx, item.Step{Test: b.Test, Caller: item.Caller{Scope: b.Scope}, By: b.By, Ops: ops, Order: b.Order})
 		if err != nil {
 			return done, err
 		}

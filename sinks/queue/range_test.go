@@ -17,7 +17,7 @@ func TestRemoveRange(t *testing.T) {
 		n.mustPush(t, slices.Concat(newItems(3, 5, "high"), newItems(4, 3, "mid"), newItems(3, 1, "low"))...)
 		remove := func(state item.State, from, to int64, want int) {
 			t.Helper()
-			if got, err := n.RemoveRange(t.Context(), false, nil, "op", state, from, to); err != nil || got != want {
+			if got, err := n.RemoveRange(t.Context(), item.Bulk{Test: false, Scope: nil, By: "op"}, state, from, to); err != nil || got != want {
 				t.Errorf("%s %d to %d: %d, %v; want %d", state, from, to, got, err, want)
 			}
 		}
@@ -58,7 +58,7 @@ func TestRemoveRangeOfMany(t *testing.T) {
 		for range 3 {
 			n.mustPush(t, newItems(900, 3, "")...)
 		}
-		if got, err := n.RemoveRange(t.Context(), false, nil, "op", item.Ready, 101, 2600); err != nil || got != 2500 {
+		if got, err := n.RemoveRange(t.Context(), item.Bulk{Test: false, Scope: nil, By: "op"}, item.Ready, 101, 2600); err != nil || got != 2500 {
 			t.Errorf("%d, %v", got, err)
 		}
 		if ids, _ := n.list(t, item.Ready, 1000); len(ids) != 200 {
@@ -78,7 +78,7 @@ func TestBadRanges(t *testing.T) {
 		{item.Leased, 1, 2, "state"}, {item.Done, 1, 2, "state"}, {"", 1, 2, "state"}, {item.Ready, 0, 2, "from"}, {item.Ready, 3, 2, "to"},
 	} {
 		var invalid *item.InvalidError
-		if _, err := n.RemoveRange(t.Context(), false, nil, "op", c.state, c.from, c.to); !errors.As(err, &invalid) || invalid.Field != c.field {
+		if _, err := n.RemoveRange(t.Context(), item.Bulk{Test: false, Scope: nil, By: "op"}, c.state, c.from, c.to); !errors.As(err, &invalid) || invalid.Field != c.field {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
@@ -98,7 +98,7 @@ func TestRequeueDead(t *testing.T) {
 			n.mustStep(t, item.Step{Caller: item.Caller{Worker: "w"}, Ops: ops})
 		}
 		first, _ := n.list(t, item.Dead, 1000)
-		got, err := n.RequeueDead(t.Context(), false, nil, "op")
+		got, err := n.RequeueDead(t.Context(), item.Bulk{Test: false, By: "op"})
 		if err != nil || got != many || len(first) != many {
 			t.Errorf("%d of %d, %v", got, len(first), err)
 		}
@@ -109,7 +109,7 @@ func TestRequeueDead(t *testing.T) {
 		if ready, _ := n.list(t, item.Ready, 1000); !slices.Equal(ready, first) {
 			t.Error("they are not in the order in which they died")
 		}
-		if got, err := n.RequeueDead(t.Context(), false, nil, "op"); err != nil || got != 0 {
+		if got, err := n.RequeueDead(t.Context(), item.Bulk{Test: false, By: "op"}); err != nil || got != 0 {
 			t.Errorf("%d again, %v", got, err)
 		}
 	})

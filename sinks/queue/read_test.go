@@ -80,7 +80,7 @@ func TestSizes(t *testing.T) {
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%+v\nwant %+v", got, want)
 		}
-		if err := n.Pause(t.Context(), false, "op"); err != nil {
+		if err := n.Pause(t.Context(), false, "op", anOrder); err != nil {
 			t.Fatal(err)
 		}
 		got, err = n.Sizes(t.Context(), false, nil)

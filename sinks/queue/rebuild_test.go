@@ -72,7 +72,7 @@ func TestQueuesComeBackAfterALoss(t *testing.T) {
 		ledger := newMemoryLedger()
 		nodes := []*node{newNode(t, t.Addr, ledger, daily, twoTries), newNode(t, t.Addr, ledger, daily, twoTries)}
 		early := fill(t, nodes[0])
-		if err := nodes[0].Pause(t.Context(), true, "operator"); err != nil {
+		if err := nodes[0].Pause(t.Context(), true, "operator", anOrder); err != nil {
 			t.Fatal(err)
 		}
 		inLedger(t, nodes[0])
@@ -119,7 +119,7 @@ func TestQueuesComeBackAfterALoss(t *testing.T) {
 		if got := nodes[1].mustStep(t, twin).Items; len(got) != 0 {
 			t.Errorf("the twin is paused and gave out %v", idsOf(got))
 		}
-		if err := nodes[1].Resume(t.Context(), true, "operator"); err != nil {
+		if err := nodes[1].Resume(t.Context(), true, "operator", anOrder); err != nil {
 			t.Fatal(err)
 		}
 		if got := idsOf(nodes[0].mustStep(t, twin).Items); !slices.Equal(got, []string{"twin1", "twin2"}) {

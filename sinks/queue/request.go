@@ -111,7 +111,7 @@ func (l *line) newCall(flight int, requests []*request) *stepCall {
 		operations += len(r.step.Ops)
 	}
 	c := &stepCall{keys: append(make([]string, 0, len(l.all)+len(requests)), l.all...)}
-	c.args = append(make([]any, 0, 12+12*len(requests)+3*operations), requests[0].epoch, l.now(), l.keys.hints(), l.hint(), l.node(),
+	c.args = append(make([]any, 0, 12+13*len(requests)+3*operations), requests[0].epoch, l.now(), l.keys.hints(), l.hint(), l.node(),
 		l.o.MaxAttempts, l.suspendSteps, maxBacklog, len(requests), operations)
 
 	records, shared := make([]int, len(requests)), 0
@@ -132,7 +132,7 @@ func (l *line) newCall(flight int, requests []*request) *stepCall {
 	}
 	for i, r := range requests {
 		c.args = append(c.args, records[i], len(r.step.Ops), r.step.Max, r.lease.Microseconds(), orDash(r.name), r.by, r.final(),
-			scopeNames(r.step.Scope), r.assigned(), r.holder())
+			scopeNames(r.step.Scope), r.assigned(), r.holder(), orderText(&r.step))
 	}
 	l.addOps(c, requests, operations)
 	return c

@@ -270,7 +270,7 @@ func TestOnResumeThoseWhoWaitGoOn(t *testing.T) {
 	onAll(t, func(t site) {
 		ledger := newMemoryLedger()
 		n, other := newNode(t, t.addr, ledger), newNode(t, t.addr, ledger)
-		if err := n.Pause(t.Context(), false, "op"); err != nil {
+		if err := n.Pause(t.Context(), false, "op", anOrder); err != nil {
 			t.Fatal(err)
 		}
 		done := waiting(t.Context(), t, n, item.Step{Caller: item.Caller{Worker: "w"}})
@@ -282,7 +282,7 @@ func TestOnResumeThoseWhoWaitGoOn(t *testing.T) {
 			t.Fatal("it does not wait any more")
 		}
 		began := time.Now()
-		if err := other.Resume(t.Context(), false, "op"); err != nil {
+		if err := other.Resume(t.Context(), false, "op", anOrder); err != nil {
 			t.Fatal(err)
 		}
 		wantItem(t.T, <-done, "a1")

@@ -63,7 +63,7 @@ func TestAnItemOfAnotherWarehouseIsAnUnknownOne(t *testing.T) {
 		if got := idsOf(n.mustStep(t, item.Step{Caller: stranger, Max: 10}).Items); !slices.Equal(got, []string{"a1", "a2"}) {
 			t.Errorf("leased %v", got)
 		}
-		removed, err := n.RemoveRange(t.Context(), false, item.Scope{"B"}, "op", item.Ready, 1, 100)
+		removed, err := n.RemoveRange(t.Context(), item.Bulk{Test: false, Scope: item.Scope{"B"}, By: "op"}, item.Ready, 1, 100)
 		if err != nil || removed != 1 {
 			t.Errorf("%d were removed, %v", removed, err)
 		}
@@ -255,7 +255,7 @@ func TestOneWhoIsFilledPassesTheWordOn(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {
 		n := newNode(t, t.addr, newMemoryLedger())
-		if err := n.Pause(t.Context(), false, "op"); err != nil {
+		if err := n.Pause(t.Context(), false, "op", anOrder); err != nil {
 			t.Fatal(err)
 		}
 		all := waiting(t.Context(), t, n, item.Step{Caller: item.Caller{Worker: "all"}})
@@ -263,7 +263,7 @@ func TestOneWhoIsFilledPassesTheWordOn(t *testing.T) {
 		b := waiting(t.Context(), t, n, item.Step{Caller: seeing("user:bob", "w", "B")})
 		began := time.Now()
 		n.mustPush(t, slices.Concat(of("A", newItems(2, 5, "a")...), of("B", newItems(1, 1, "b")...))...)
-		if err := n.Resume(t.Context(), false, "op"); err != nil {
+		if err := n.Resume(t.Context(), false, "op", anOrder); err != nil {
 			t.Fatal(err)
 		}
 		wantItem(t.T, <-all, "")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"tallyman/internal/ledger"
 	"tallyman/rules/catalog"
 	"tallyman/sinks"
+	"tallyman/sinks/queue/item"
 )
 
 // recordedChange is a call of a method that leaves a record.
@@ -102,6 +104,11 @@ func recordedChanges() []recordedChange {
 		{method: "CancelDeliveries", again: true, do: canceling(2, 3, 1)},
 		{method: "RetryDeliveries", do: retrying(2)},
 		{method: "RetryDeliveries", do: retrying(1, 3, 9)},
+		{method: "SetQueuePause", do: pausing(ordered, item.Pause{Paused: true, By: "ann", At: start})},
+		{method: "SetQueuePause", do: pausing(ordered, item.Pause{By: "ann", At: start.Add(time.Minute)})},
+		{method: "SetQueuePause", do: pausing(ordered+ledger.TestTwin, item.Pause{Paused: true, At: start})},
+		{method: "ApplyMoves", again: true, prepare: queued, do: ordering(1, "i_1")},
+		{method: "ApplyMoves", again: true, do: ordering(2, "i_2")},
 		{method: "TakeRules", again: true, do: taking("v1")},
 		{method: "TakeRules", again: true, do: taking("v2")},
 		{method: "AddChange", do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
@@ -175,6 +182,44 @@ func retrying(seqs ...int64) func(context.Context, ledger.Ledger, ledger.Author)
 	}
 }
 
+// ordered is a queue whose operators leave records.
+const ordered = "ordered"
+
+// queued makes items of the queue, in an epoch of it.
+func queued(ctx context.Context, l ledger.Ledger) error {
+	if err := l.BeginEpoch(ctx, ordered, "", ledger.IndexState{Epoch: "e1"}, "a", 0); err != nil {
+		return err
+	}
+	_, err := l.PushItems(ctx, ordered, []item.Record{newItem("i_1"), newItem("i_2")})
+	return err
+}
+
+func pausing(queue string, p item.Pause) func(context.Context, ledger.Ledger, ledger.Author) error {
+	return func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+		return l.SetQueuePause(ctx, &item.Order{By: who.By, Via: string(who.Via)}, queue, p)
+	}
+}
+
+// ordering takes an item out of the queue at the position of its outbox, as the drain does.
+func ordering(position int64, id string) func(context.Context, ledger.Ledger, ledger.Author) error {
+	return func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+		r, _, err := l.ItemTrace(ctx, ordered, id)
+		if err != nil {
+			return err
+		}
+		return l.ApplyMoves(ctx, ordered, "e1", []item.Moves{{
+			Position: position, List: []item.Move{{Seq: r.Seq, N: 1, At: start, From: item.Ready, To: item.Removed, By: who.By, Node: "a"}},
+			Changes: []item.Change{{
+				Order: item.Order{
+					By: who.By, Via: string(who.Via), Action: "item.remove", Object: "item:" + ordered + ":" + id, Reason: "by mistake",
+					Asked: json.RawMessage(`{"force":true}`),
+				},
+				At: start, Done: json.RawMessage(`[{"op":"remove","id":"` + id + `"}]`),
+			}},
+		}})
+	}
+}
+
 func taking(version string) func(context.Context, ledger.Ledger, ledger.Author) error {
 	return func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
 		return second(l.TakeRules(ctx, who, 0, &ledger.RulesVersion{Version: version, Rules: 2, Added: []string{rule}}))
@@ -186,6 +231,9 @@ type everything struct {
 	Settings   settings
 	Deliveries []ledger.DeliveryRecord
 	Numbers    map[string]int64
+	Items      []item.Record // of the queue
+	Pauses     [2]item.Pause // of the queue and its twin
+	Moves      int64
 	Records    int
 }
 
@@ -197,6 +245,17 @@ func look(ctx context.Context, l ledger.Ledger) (e everything, err error) {
 		return e, err
 	}
 	if e.Numbers, err = l.Numbers(ctx); err != nil {
+		return e, err
+	}
+	if e.Items, err = l.UnfinishedItems(ctx, ordered, 0, 10); err != nil {
+		return e, err
+	}
+	for i, queue := range []string{ordered, ordered + ledger.TestTwin} {
+		if e.Pauses[i], err = l.QueuePause(ctx, queue); err != nil {
+			return e, err
+		}
+	}
+	if e.Moves, err = l.AppliedMoves(ctx, ordered, "e1"); err != nil {
 		return e, err
 	}
 	list, err := records(ctx, l)
@@ -218,7 +277,7 @@ var auditedTests = []testCase{
 			called[c.method] = true
 		}
 		for m := range reflect.TypeFor[ledger.Ledger]().Methods() {
-			author := slices.Contains(slices.Collect(m.Type.Ins()), reflect.TypeFor[ledger.Author]()) || m.Name == "AddChange"
+			author := slices.Contains(slices.Collect(m.Type.Ins()), reflect.TypeFor[ledger.Author]()) || slices.Contains([]string{"AddChange", "SetQueuePause", "ApplyMoves"}, m.Name)
 			if author != called[m.Name] {
 				t.Errorf("%s: it takes an author: %v, it is among the recorded changes: %v", m.Name, author, called[m.Name])
 			}

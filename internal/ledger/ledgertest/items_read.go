@@ -116,11 +116,11 @@ var itemReadTests = []testCase{
 	{"pauses are kept", func(t *testing.T, f *fixture) {
 		f.hasPause(t, queue, item.Pause{})
 		paused := item.Pause{Paused: true, By: "jo", At: start}
-		noError(t, f.SetQueuePause(t.Context(), queue, paused))
+		noError(t, f.SetQueuePause(t.Context(), &item.Order{By: Ann.By, Via: string(Ann.Via)}, queue, paused))
 		f.hasPause(t, queue, paused)
 		f.hasPause(t, queueTwin, item.Pause{})
 		resumed := item.Pause{By: "al", At: start.Add(time.Hour)}
-		noError(t, f.SetQueuePause(t.Context(), queue, resumed))
+		noError(t, f.SetQueuePause(t.Context(), &item.Order{By: Ann.By, Via: string(Ann.Via)}, queue, resumed))
 		f.hasPause(t, queue, resumed)
 		f.begin(t, "", "e1")
 		f.apply(t, 1)

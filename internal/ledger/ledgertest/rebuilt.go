@@ -194,7 +194,7 @@ func (s *settings) apply(c *ledger.Change) error {
 		})
 	case "rules.reload":
 		s.RuleVersions++
-	case "delivery.retry", "delivery.cancel", "rule.run": // they set nothing that stays
+	case "delivery.retry", "delivery.cancel", "rule.run", "queue.pause", "queue.resume", "item.remove": // they set nothing that is rebuilt
 	default:
 		return errors.New("nobody knows how to apply it")
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
 	"tallyman/sinks/queue/item"
 )
@@ -20,21 +21,43 @@ func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []
 	var position int64
 	begin := func(b *pgx.Batch) {
 		b.Queue(queries.Get("by-key"))
+		if rows.HasOrders(entries) { // before the queue, as whoever pauses it
+			b.Queue(queries.Get("lock-audit"))
+		}
 		b.Queue(queries.Get("lock-queue"), id).QueryRow(func(r pgx.Row) error {
 			var err error
 			position, err = positionIn(r, epoch)
 			return err
 		})
 	}
-	return l.inShortTx(ctx, "apply moves", begin, func(ctx context.Context, conn *pgx.Conn, last *pgx.Batch) error {
+	recorded := false
+	err = l.inShortTx(ctx, "apply moves", begin, func(ctx context.Context, conn *pgx.Conn, last *pgx.Batch) error {
 		a := rows.NewApply(entries, position)
 		if a.Position == position {
 			return nil
 		}
 		queueStandings(last, id, a)
 		last.Queue(queries.Get("move-on"), id, epoch, a.Position)
-		return copyMoves(a.Traces).run(ctx, conn, "copy-item-moves")
+		if err := copyMoves(a.Traces).run(ctx, conn, "copy-item-moves"); err != nil {
+			return err
+		}
+		if len(a.Orders) > 0 {
+			l.step(ledger.StepChanged)
+		}
+		for _, o := range a.Orders {
+			who, c := record.QueueChanged(o)
+			if err := l.addRecord(ctx, conn, who, c); err != nil {
+				return err
+			}
+			l.step(ledger.StepRecorded)
+			recorded = true
+		}
+		return nil
 	})
+	if recorded && err == nil {
+		l.step(ledger.StepCommitted)
+	}
+	return err
 }
 
 // positionIn returns the position of what was applied last in the epoch. ErrFenced if that is not the recorded one.

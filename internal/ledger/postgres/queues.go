@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
 	"tallyman/sinks/queue/item"
 )
@@ -69,11 +70,22 @@ func (l *Ledger) QueuePause(ctx context.Context, queue string) (item.Pause, erro
 }
 
 // SetQueuePause implements ledger.ItemRecords.
-func (l *Ledger) SetQueuePause(ctx context.Context, queue string, p item.Pause) error {
+func (l *Ledger) SetQueuePause(ctx context.Context, o *item.Order, queue string, p item.Pause) error {
 	id, err := l.queueID(ctx, queue)
 	if err != nil {
 		return err
 	}
-	_, err = l.exec(ctx, "set-queue-pause", id, p.Paused, rows.Text(p.By), rows.Micros(p.At))
-	return err
+	p.By = rows.Text(p.By)
+	return l.change(ctx, "set queue pause", ledger.Author{By: o.By, Via: ledger.Via(o.Via)}, func(tx pgx.Tx) (*ledger.Change, error) {
+		var before item.Pause
+		var at int64
+		if err := tx.QueryRow(ctx, queries.Get("queue-pause"), id).Scan(&before.Paused, &before.By, &at); err != nil {
+			return nil, err
+		}
+		before.At = rows.Time(at)
+		if _, err := tx.Exec(ctx, queries.Get("set-queue-pause"), id, p.Paused, p.By, rows.Micros(p.At)); err != nil {
+			return nil, err
+		}
+		return record.QueuePaused(queue, before, p), nil
+	})
 }

@@ -9,9 +9,10 @@ import (
 
 // Apply is what one call of ApplyMoves writes.
 type Apply struct {
-	Position int64      // after it
-	Traces   []Trail    // by Seq, one for each item
-	Changed  []Standing // items that go on, as they stand after their last moves
+	Position int64          // after it
+	Orders   []*item.Change // in their order
+	Traces   []Trail        // by Seq, one for each item
+	Changed  []Standing     // items that go on, as they stand after their last moves
 	Done     []Standing
 	Early    []Standing // items that were removed or refused
 }
@@ -39,12 +40,20 @@ func NewApply(entries []item.Moves, position int64) *Apply {
 	for i := range entries {
 		if entries[i].Position > position {
 			a.Position = max(a.Position, entries[i].Position)
+			for j := range entries[i].Changes {
+				a.Orders = append(a.Orders, &entries[i].Changes[j])
+			}
 		}
 	}
 	for _, moves := range bySeq(entries, position) {
 		a.add(moves)
 	}
 	return a
+}
+
+// HasOrders tells whether some of the entries have records to be written.
+func HasOrders(entries []item.Moves) bool {
+	return slices.ContainsFunc(entries, func(m item.Moves) bool { return len(m.Changes) > 0 })
 }
 
 // bySeq returns the moves of each item, in their order, items by Seq.

@@ -6,13 +6,15 @@ import (
 	"fmt"
 
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
 	"tallyman/sinks/queue/item"
 )
 
 // ApplyMoves implements ledger.Items.
 func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []item.Moves) error {
-	return l.inTx(ctx, "apply moves", func(tx *sql.Tx) error {
+	recorded := false
+	err := l.inTx(ctx, "apply moves", func(tx *sql.Tx) error {
 		id, err := queueID(ctx, tx, queue)
 		if err != nil {
 			return err
@@ -34,9 +36,24 @@ func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []
 		if err := endItems(ctx, tx, id, append(a.Done, a.Early...)); err != nil {
 			return err
 		}
+		if len(a.Orders) > 0 {
+			l.step(ledger.StepChanged)
+		}
+		for _, o := range a.Orders {
+			who, c := record.QueueChanged(o)
+			if err := l.addRecord(ctx, tx, who, c); err != nil {
+				return err
+			}
+			l.step(ledger.StepRecorded)
+			recorded = true
+		}
 		_, err = exec(ctx, tx, "move-on", id, epoch, a.Position)
 		return err
 	})
+	if recorded && err == nil {
+		l.step(ledger.StepCommitted)
+	}
+	return err
 }
 
 // positionOf returns the position of what was applied last in the epoch.

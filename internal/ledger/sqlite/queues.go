@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
 	"tallyman/sinks/queue/item"
 )
@@ -42,13 +43,22 @@ func (l *Ledger) QueuePause(ctx context.Context, queue string) (item.Pause, erro
 }
 
 // SetQueuePause implements ledger.ItemRecords.
-func (l *Ledger) SetQueuePause(ctx context.Context, queue string, p item.Pause) error {
-	return l.inTx(ctx, "set queue pause", func(tx *sql.Tx) error {
+func (l *Ledger) SetQueuePause(ctx context.Context, o *item.Order, queue string, p item.Pause) error {
+	p.By = rows.Text(p.By)
+	return l.change(ctx, "set queue pause", ledger.Author{By: o.By, Via: ledger.Via(o.Via)}, func(tx *sql.Tx) (*ledger.Change, error) {
 		id, err := queueID(ctx, tx, queue)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		_, err = exec(ctx, tx, "set-queue-pause", id, p.Paused, rows.Text(p.By), rows.Micros(p.At))
-		return err
+		var before item.Pause
+		var at int64
+		if _, err := one(ctx, tx, "queue-pause", []any{queue}, &before.Paused, &before.By, &at); err != nil {
+			return nil, err
+		}
+		before.At = rows.Time(at)
+		if _, err := exec(ctx, tx, "set-queue-pause", id, p.Paused, p.By, rows.Micros(p.At)); err != nil {
+			return nil, err
+		}
+		return record.QueuePaused(queue, before, p), nil
 	})
 }

@@ -61,6 +61,7 @@ type Move struct {
 type Moves struct {
 	Position int64 // ascending without gaps within an epoch, from 1
 	List     []Move
+	Changes  []Change // the orders by which it moved them
 }
 
 // HeldKey is the dedupe key of an item that has ended, whose window has not.

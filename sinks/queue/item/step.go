@@ -63,6 +63,7 @@ type Step struct {
 	By        string        // who calls, for the trace; "" = the caller's name
 	RequestID string        // a repeated one of the same caller gets the same answer; "" = none
 	Ops       []Op          // at most MaxBatch
+	Order     *Order        // whose record its operations leave beside work; nil = they leave none
 	Max       int           // 0 … MaxBatch
 	Lease     time.Duration // 0 = the queue's
 	Wait      time.Duration // for the first item, while there is none

@@ -20,7 +20,8 @@
 --      8 windows    zset    bucket → when its entry is of no use any more, µs
 --      9 outbox     list    entries: a line "at node moved", the last as it was before; then for each move a line
 --                           "seq n from to attempt failures suspends due assignee by note": states as letters, by and
---                           note escaped as in a URL's query, - for an empty text
+--                           note escaped as in a URL's query, - for an empty text; and behind the moves of an order a line
+--                           "! order outcomes": the order as step.lua was given it, and a letter for each of its operations
 -- Beside the meta key, and named as it is, lie the keys of each warehouse W, escaped as in a URL (= is for what belongs to none). They are not declared,
 -- since only the items tell which a call needs; all lie in the slot of the meta key:
 --   ready:<level>:W  list  ids in the order of service, levels 5 … 1; those that are ready for anybody, and no others

@@ -15,7 +15,8 @@
 --      then r × (number of its record 1 … p, how many of the operations are its own, max, lease in µs, worker, by,
 --           1 = the answer counts even without items, 0 = there may be some when it is repeated,
 --           the warehouses that it sees, with spaces between them, * = all, the names under which items are assigned to the worker,
---           whose attempts it may name: a worker, or with / behind it a subject; - = anybody's)
+--           whose attempts it may name: a worker, or with / behind it a subject; - = anybody's,
+--           the order that it is of, escaped as in a URL's query; - = it is work)
 --      then kinds, n letters: a ack, n nack, r release, e extend, s suspend, t store, f finish, g assign, m remove,
 --           q requeue; A is an ack with an argument, every other but a has one
 --      then n × id, n × attempt
@@ -38,7 +39,7 @@ if recording and out - (meta[5] or 0) > 1000 then
   if before and moved - before > tonumber(ARGV[8]) then return redis.error_reply('BACKLOG ' .. text(moved - before)) end
 end
 
-local FIELDS = 10 -- arguments of a request
+local FIELDS = 11 -- arguments of a request
 local now = clock()
 local requests, operations = tonumber(ARGV[9]), tonumber(ARGV[10])
 local records = #KEYS - 9
@@ -189,6 +190,17 @@ for r = 1, requests do
       end
     end
     a.outcomes, a.dues = table.concat(outcomes), table.concat(dues, ' ')
+    if recording and ARGV[at + 11] ~= '-' then
+      -- An order is recorded if it has done something that is more than work.
+      local ordered = false
+      for i = 1, count do
+        ordered = ordered or string.find(string.sub(kinds, op - count + i, op - count + i), '[fgmq]') and string.find(outcomes[i], '%l')
+      end
+      if ordered then
+        moves = moves + 1
+        lines[moves] = '! ' .. ARGV[at + 11] .. ' ' .. a.outcomes
+      end
+    end
   end
   wanted = wanted + a.max
 end
