@@ -39,6 +39,7 @@ func (q *Queue) Deliver(ctx context.Context, _ string, batch []sinks.Delivery) (
 
 // work is what one notice comes to.
 type work struct {
+	seq        int64 // of the delivery
 	notice     *notice.Notice
 	resolution bool
 	item       item.New // unless it is a resolution
@@ -51,7 +52,7 @@ func newWork(batch []sinks.Delivery) ([]work, error) {
 	now := time.Now()
 	for i, d := range batch {
 		w := &list[i]
-		w.notice, w.resolution = d.Notice, d.Notice.Status == notice.Resolved
+		w.seq, w.notice, w.resolution = d.Seq, d.Notice, d.Notice.Status == notice.Resolved
 		if w.resolution {
 			continue
 		}
@@ -81,14 +82,27 @@ func alike(list []work) int {
 }
 
 // takeIn pushes the items. Those of a notice that comes again exist, and one whose finding has an item already is refused as
-// its duplicate: both are as they should be.
+// its duplicate: both are as they should be. One whose id an item of another warehouse has is refused for good.
 func (q *Queue) takeIn(ctx context.Context, list []work) error {
 	items := make([]item.New, len(list))
 	for i := range list {
 		items[i] = list[i].item
 	}
-	_, err := q.Push(ctx, false, maker(list), items)
-	return err
+	results, err := q.Push(ctx, false, maker(list), items)
+	if err != nil {
+		return err
+	}
+	var refused sinks.RefusedError
+	for i, r := range results {
+		if r.Outcome == item.IDTaken {
+			refused.Seqs = append(refused.Seqs, list[i].seq)
+			refused.Err = fmt.Errorf("queue: notice %s: an item of another warehouse has its id", r.ID)
+		}
+	}
+	if len(refused.Seqs) > 0 {
+		return &refused
+	}
+	return nil
 }
 
 // maker is who pushes, for the trace: the rule, where all come from one.

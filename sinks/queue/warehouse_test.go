@@ -182,6 +182,19 @@ func TestAnIDOfAnotherWarehouseIsTaken(t *testing.T) {
 	})
 }
 
+// A notice must not be kept out silently by an item that somebody pushed under its id in another warehouse.
+func TestANoticeWhoseIDIsTakenIsRefused(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, testenv.Redis(t).Addr, newMemoryLedger())
+	fired := fires("A-01", 1, 0)
+	n.mustPush(t, item.New{ID: fired.ID, Warehouse: "elsewhere", Priority: 3, Payload: []byte("1")})
+	_, err := n.Deliver(t.Context(), "", []sinks.Delivery{{Seq: 7, Notice: fires("A-02", 1, 0)}, {Seq: 8, Notice: fired}})
+	refused, ok := errors.AsType[*sinks.RefusedError](err)
+	if !ok || !slices.Equal(refused.Seqs, []int64{8}) {
+		t.Errorf("%v", err)
+	}
+}
+
 // A lease asks as few commands of Redis where the queue is full of other warehouses' items as where it is empty.
 func TestALeaseDoesNotLookAtOtherWarehouses(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,5 @@
 
 -- The warehouse that an item belongs to; '' = none: only callers for all warehouses see it.
 ALTER TABLE items ADD COLUMN warehouse text NOT NULL DEFAULT '';
--- Those that were made of notices and have not ended belong to the warehouses of these.
-UPDATE items i SET warehouse = n.warehouse
-FROM open_items o, notices n WHERE o.queue_id = i.queue_id AND o.seq = i.seq AND n.id = i.id;
+-- Those that were made of notices belong to the warehouses of these.
+UPDATE items i SET warehouse = n.warehouse FROM notices n WHERE n.id = i.id;
