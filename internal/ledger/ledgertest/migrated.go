@@ -105,3 +105,15 @@ func CheckRulesMigrated(t testing.TB, l ledger.Ledger) {
 	}
 	equal(t, `{"version":"v2"}`, string(f.changes(t, ledger.ChangeFilter{Limit: 1})[0].Before))
 }
+
+// CheckMigratedItems proves that items of the queue "old", one of the id of OldNotice and one of another, belong to its warehouse and to none.
+func CheckMigratedItems(t testing.TB, l ledger.Ledger) {
+	t.Helper()
+	items, err := l.UnfinishedItems(t.Context(), "old", 0, 10)
+	noError(t, err)
+	got := map[string]string{}
+	for _, i := range items {
+		got[i.ID] = i.Warehouse
+	}
+	equal(t, map[string]string{OldNotice().ID: OldNotice().Warehouse, "pushed": ""}, got)
+}

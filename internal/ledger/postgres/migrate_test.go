@@ -162,3 +162,34 @@ func noError(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+// Items of queues that were made of notices belong to the warehouses of these.
+func TestMigrateItems(t *testing.T) {
+	t.Parallel()
+	url := testenv.Postgres(t)
+	migrateTo(t, url, 1)
+	fillFirstVersion(t, url)
+	migrateTo(t, url, 14)
+	conn, err := pgx.Connect(t.Context(), url)
+	noError(t, err)
+	defer func() { noError(t, conn.Close(t.Context())) }()
+	for _, query := range []string{
+		"UPDATE notices SET warehouse = '" + ledgertest.OldNotice().Warehouse + "'",
+		"INSERT INTO queues (name, sink) VALUES ('old', 'old')",
+		`INSERT INTO items (seq, queue_id, id, priority, created_at, ready_at, until_at, bucket, dedupe_key, subject, pushed_by, node, payload)
+			SELECT 1, id, '` + ledgertest.OldNotice().ID + `', 3, 1, 1, 0, '', '', '', '', '', '{}' FROM queues`,
+		`INSERT INTO items (seq, queue_id, id, priority, created_at, ready_at, until_at, bucket, dedupe_key, subject, pushed_by, node, payload)
+			SELECT 2, id, 'pushed', 3, 1, 1, 0, '', '', '', '', '', '{}' FROM queues`,
+		`INSERT INTO open_items (queue_id, seq, state, moves, attempt, failures, suspends, due, assignee, subject_hash)
+			SELECT queue_id, seq, 'r', 0, 0, 0, 0, 0, '', 0 FROM items`,
+	} {
+		_, err := conn.Exec(t.Context(), query)
+		noError(t, err)
+	}
+	_, err = Migrate(t.Context(), url)
+	noError(t, err)
+	l, err := Open(t.Context(), url, ledger.Options{Now: ledgertest.OldNow})
+	noError(t, err)
+	ledgertest.CheckMigratedItems(t, l)
+	noError(t, l.Close())
+}

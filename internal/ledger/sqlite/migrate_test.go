@@ -62,13 +62,7 @@ func openOlder(t *testing.T, path string) (*sql.DB, *goose.Provider) {
 
 func checkMigrated(t *testing.T, version int64) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "ledger.db")
-	db, older := openOlder(t, path)
-	_, err := older.UpTo(t.Context(), 1)
-	noError(t, err)
-	fillFirstVersion(t, db)
-	_, err = older.UpTo(t.Context(), version)
-	noError(t, err)
+	path, db := olderLedger(t, version)
 	noError(t, db.Close())
 
 	applied, err := Migrate(t.Context(), path)
@@ -80,6 +74,19 @@ func checkMigrated(t *testing.T, version int64) {
 	noError(t, err)
 	ledgertest.CheckMigrated(t, l)
 	noError(t, l.Close())
+}
+
+// olderLedger is a ledger of that version, with the data of the first.
+func olderLedger(t *testing.T, version int64) (string, *sql.DB) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	db, older := openOlder(t, path)
+	_, err := older.UpTo(t.Context(), 1)
+	noError(t, err)
+	fillFirstVersion(t, db)
+	_, err = older.UpTo(t.Context(), version)
+	noError(t, err)
+	return path, db
 }
 
 func fillFirstVersion(t *testing.T, db *sql.DB) {
@@ -113,4 +120,30 @@ func noError(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Items of queues that were made of notices belong to the warehouses of these.
+func TestMigrateItems(t *testing.T) {
+	t.Parallel()
+	path, db := olderLedger(t, 13)
+	for _, query := range []string{
+		"UPDATE notices SET warehouse = '" + ledgertest.OldNotice().Warehouse + "'",
+		"INSERT INTO queues (name, sink) VALUES ('old', 'old')",
+		`INSERT INTO items (seq, queue_id, id, priority, created_at, ready_at, until_at, bucket, dedupe_key, subject, pushed_by, node, payload)
+			SELECT 1, id, '` + ledgertest.OldNotice().ID + `', 3, 1, 1, 0, '', '', '', '', '', X'7B7D' FROM queues`,
+		`INSERT INTO items (seq, queue_id, id, priority, created_at, ready_at, until_at, bucket, dedupe_key, subject, pushed_by, node, payload)
+			SELECT 2, id, 'pushed', 3, 1, 1, 0, '', '', '', '', '', X'7B7D' FROM queues`,
+		`INSERT INTO open_items (queue_id, seq, state, moves, attempt, failures, suspends, due, assignee, subject_hash)
+			SELECT queue_id, seq, 'r', 0, 0, 0, 0, 0, '', 0 FROM items`,
+	} {
+		_, err := db.ExecContext(t.Context(), query)
+		noError(t, err)
+	}
+	noError(t, db.Close())
+	_, err := Migrate(t.Context(), path)
+	noError(t, err)
+	l, err := Open(t.Context(), path, ledger.Options{Now: ledgertest.OldNow})
+	noError(t, err)
+	ledgertest.CheckMigratedItems(t, l)
+	noError(t, l.Close())
 }
