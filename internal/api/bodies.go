@@ -54,11 +54,15 @@ func (a *API) checkedBody(ctx huma.Context, next func(huma.Context)) {
 		prob = checkBody(schema, text, ctx.Header("Content-Type"), op.RequestBody.Required)
 	}
 	if prob != nil {
-		a.answerProblem(ctx, prob)
+		r, w := humago.Unwrap(ctx)
+		prob.write(w, problemMedia(r))
 		return
 	}
 	next(&bodyContext{humaContext: ctx, text: text})
 }
+
+// humaContext lets the library's context be embedded beside its own method of that name.
+type humaContext huma.Context
 
 // bodyContext gives the body again.
 type bodyContext struct {

@@ -68,7 +68,7 @@ func TestScriptsAreBounded(t *testing.T) {
 						change(&ops[i])
 					}
 				}
-				for i, r := range n.mustStep(t, item.Step{Worker: "w", Ops: ops}).Results {
+				for i, r := range n.mustStep(t, item.Step{Caller: item.Caller{Worker: "w"}, Ops: ops}).Results {
 					if r.Outcome != item.OK {
 						t.Fatalf("%s of %s: %s", kind, ops[i].ID, r.Outcome)
 					}
