@@ -1,0 +1,595 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/jackc/pgx/v5"
+
+	"tallyman/internal/testenv"
+)
+
+// attackSecret signs the JWTs of the site under attack.
+const attackSecret = "0123456789abcdef0123456789abcdef"
+
+const attackConfig = `
+http: {listen: "127.0.0.1:0"}
+auth:
+  mode: token
+  jwt: {secret: %q, audience: tallyman, claims: {subject: sub, roles: roles}, access: [client], warehouses: ["W1"]}
+redis: {url: %q}
+ledger: {url: %q}
+rules: {paths: [rules]}
+types: {path: types.yaml}
+sources:
+  wms: {driver: postgres, url: %q, statement_timeout: 20s}
+sinks:
+  inbox: {type: inbox}
+  work: {type: queue, lease: 1m}
+  gateway: {type: webhook, url: "http://[2a00::5efe:7f00:1]:9/"}
+`
+
+// attackRule has no firing while the test runs: drafts take its place.
+const attackRule = `
+version: 1
+rules:
+  - id: bins
+    source: wms
+    schedule: {cron: "0 0 1 1 *"}
+    probe: {sql: "SELECT wh_id, bin_code FROM bin_stock WHERE qty < 0"}
+    key: [wh_id, bin_code]
+    notice: {type: REP_NOTICE, warehouse: wh_id, title: "Bin {{ .bin_code }}", fields: {bin: bin_code}}
+    deliver: [{sink: inbox}]
+`
+
+// attackedSite is one node behind tokens, and a WMS whose role has the grants of docs/operations.md.
+type attackedSite struct {
+	t         *testing.T
+	n         *node
+	wms       *pgx.Conn         // the database's owner
+	victim    *pgx.Conn         // another session of the role that probes have
+	ledgerURL string            // of PostgreSQL; "" with SQLite
+	tokens    map[string]string // by the name that the test gives to a caller
+}
+
+// An attack of each kind is made on a running node, once with PostgreSQL and a Redis server, once with SQLite and the embedded Redis.
+func TestAttacksAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, ledger := range []string{"postgres", "sqlite"} {
+		t.Run(ledger, func(t *testing.T) {
+			t.Parallel()
+			s := newAttackedSite(t, ledger == "sqlite")
+			for name, attack := range map[string]func(*attackedSite){
+				"members of another case":         (*attackedSite).membersOfAnotherCase,
+				"values beyond the bounds":        (*attackedSite).valuesBeyondTheBounds,
+				"parameters that come twice":      (*attackedSite).parametersThatComeTwice,
+				"characters that break displays":  (*attackedSite).charactersThatBreakDisplays,
+				"changes without a record":        (*attackedSite).changesWithoutARecord,
+				"a caller that says it is a CLI":  (*attackedSite).callerThatSaysItIsACLI,
+				"statements that do more":         (*attackedSite).statementsThatDoMore,
+				"a huge cell":                     (*attackedSite).hugeCell,
+				"items of another warehouse":      (*attackedSite).itemsOfAnotherWarehouse,
+				"leases of another worker":        (*attackedSite).leasesOfAnotherWorker,
+				"comments of another warehouse":   (*attackedSite).commentsOfAnotherWarehouse,
+				"a cursor of another warehouse":   (*attackedSite).cursorOfAnotherWarehouse,
+				"a JWT that is a service":         (*attackedSite).jwtThatIsAService,
+				"a webhook into the own network":  (*attackedSite).webhookIntoTheOwnNetwork,
+				"sockets that nobody has ordered": (*attackedSite).socketsThatNobodyOrdered,
+			} {
+				t.Run(name, func(t *testing.T) {
+					outer := s.t
+					s.t = t
+					defer func() { s.t = outer }()
+					attack(s)
+					s.serves()
+				})
+			}
+		})
+	}
+}
+
+func newAttackedSite(t *testing.T, small bool) *attackedSite {
+	t.Helper()
+	dir := t.TempDir()
+	s := &attackedSite{t: t, tokens: map[string]string{}}
+	wmsURL := testenv.Postgres(t)
+	s.wms = s.connect(wmsURL)
+	role := "probe_" + strconv.Itoa(os.Getpid()) + "_" + strconv.FormatBool(small)
+	s.exec(`CREATE TABLE bin_stock (wh_id TEXT NOT NULL, bin_code TEXT NOT NULL, qty BIGINT NOT NULL);
+		INSERT INTO bin_stock VALUES ('W1', 'A-01', -1);
+		CREATE ROLE ` + role + ` LOGIN;
+		GRANT SELECT ON bin_stock TO ` + role + `;
+		ALTER ROLE ` + role + ` SET default_transaction_read_only = on`)
+	t.Cleanup(func() {
+		s.t = t
+		_ = s.victim.Close(context.Background())
+		s.exec(`DROP OWNED BY ` + role + `; DROP ROLE ` + role)
+	})
+	probeURL := strings.Replace(wmsURL, "postgres://postgres@", "postgres://"+role+"@", 1)
+	s.victim = s.connect(probeURL)
+
+	redisURL, ledgerURL := "embedded", "sqlite:"+filepath.Join(dir, "ledger.db")
+	if !small {
+		redisURL, ledgerURL = testenv.Redis(t).URL(), testenv.Postgres(t)
+		s.ledgerURL = ledgerURL
+	}
+	for name, text := range map[string]string{
+		configFile:        fmt.Sprintf(attackConfig, attackSecret, redisURL, ledgerURL, probeURL),
+		"types.yaml":      typesText,
+		"rules/bins.yaml": attackRule,
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	local := func(args ...string) string {
+		cmd := exec.Command(os.Args[0], append(args, "--config", filepath.Join(dir, configFile))...)
+		cmd.Env = append(os.Environ(), childNode+"=command")
+		in, err := cmd.StdinPipe() // it ends with its input
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in.Close()
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("tallyman %s: %v: %s", strings.Join(args, " "), err, &errs)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	local("migrate", "up")
+	s.tokens["admin"] = local("tokens", "create", "--subject", "user:root", "--access", "admin", "--warehouse", "*")
+	s.n = start(t, dir, "attacked")
+	for name, ask := range map[string]string{
+		"operator": `{"subject":"user:olga","access":["operator"],"warehouses":["*"]}`,
+		"service":  `{"subject":"service:wms","access":["service","producer"],"warehouses":["W1"]}`,
+		"viewer":   `{"subject":"user:vera","access":["viewer"],"warehouses":["W1"]}`,
+		"worker":   `{"subject":"user:wanda","access":["worker","producer"],"warehouses":["W1"]}`,
+		"other":    `{"subject":"user:otto","access":["worker","producer","client"],"warehouses":["W2"]}`,
+		"mate":     `{"subject":"user:mia","access":["worker"],"warehouses":["W2"]}`,
+	} {
+		var made struct{ Secret string }
+		s.ok("admin", http.MethodPost, "/tokens", ask, &made)
+		s.tokens[name] = made.Secret
+	}
+	return s
+}
+
+func (s *attackedSite) connect(address string) *pgx.Conn {
+	s.t.Helper()
+	conn, err := pgx.Connect(s.t.Context(), address)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
+}
+
+func (s *attackedSite) exec(sql string) {
+	s.t.Helper()
+	if _, err := s.wms.Exec(context.Background(), sql); err != nil {
+		s.t.Error(err)
+	}
+}
+
+// reply is what the node answers.
+type reply struct {
+	status int
+	text   string
+}
+
+func (r reply) code() string {
+	var p struct{ Code string }
+	_ = json.Unmarshal([]byte(r.text), &p)
+	return p.Code
+}
+
+// ask sends a request as the caller. Each header is "Name: value".
+func (s *attackedSite) ask(caller, method, path, body string, headers ...string) reply {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), method, s.n.base+"/api/v1"+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	token, isNamed := s.tokens[caller]
+	if !isNamed {
+		token = caller
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		req.Header.Add(name, value)
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
+	resp, err := client.Do(req)
+	if err != nil {
+		s.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return reply{resp.StatusCode, string(text)}
+}
+
+// ok sends a request that the node must grant.
+func (s *attackedSite) ok(caller, method, path, body string, answer any) {
+	s.t.Helper()
+	r := s.ask(caller, method, path, body)
+	if r.status >= http.StatusBadRequest {
+		s.t.Fatalf("%s %s by %s: %d %s", method, path, caller, r.status, r.text)
+	}
+	if answer != nil {
+		if err := json.Unmarshal([]byte(r.text), answer); err != nil {
+			s.t.Fatalf("%s %s: %v: %s", method, path, err, r.text)
+		}
+	}
+}
+
+// refused sends a request that the node must refuse with a 4xx problem, and changes nothing by it.
+func (s *attackedSite) refused(caller, method, path, body string, headers ...string) reply {
+	s.t.Helper()
+	before := s.audits()
+	r := s.ask(caller, method, path, body, headers...)
+	what := body[:min(len(body), 120)]
+	if r.status < http.StatusBadRequest || r.status >= http.StatusInternalServerError || r.code() == "" {
+		s.t.Errorf("%s %s %s: %d %.300s", method, path, what, r.status, r.text)
+	}
+	if after := s.audits(); after != before {
+		s.t.Errorf("%s %s %s: the audit had %s and has %s", method, path, what, before, after)
+	}
+	return r
+}
+
+// audits is the latest record of the audit.
+func (s *attackedSite) audits() string {
+	s.t.Helper()
+	var page struct {
+		Changes []struct{ ID json.RawMessage } `json:"changes"`
+	}
+	s.ok("admin", http.MethodGet, "/audit?limit=1", "", &page)
+	if len(page.Changes) == 0 {
+		return ""
+	}
+	return string(page.Changes[0].ID)
+}
+
+// serves checks that the node still serves other warehouses, soon.
+func (s *attackedSite) serves() {
+	s.t.Helper()
+	began := time.Now()
+	s.ok("other", http.MethodGet, "/notices", "", nil)
+	if took := time.Since(began); took > 5*time.Second {
+		s.t.Errorf("a poll of another warehouse took %s", took)
+	}
+}
+
+func (s *attackedSite) send(members string) reply {
+	s.t.Helper()
+	return s.refused("service", http.MethodPost, "/notices", `{"notices":[{"type":"REP_NOTICE","warehouse":"W1",`+members+`}]}`)
+}
+
+func (s *attackedSite) membersOfAnotherCase() {
+	names := make([]string, 400_000)
+	for i := range names {
+		names[i] = `"user:` + strconv.Itoa(i) + `"`
+	}
+	for _, members := range []string{
+		`"data":{"bin":"A"},"recipients":["user:a"],"Recipients":[` + strings.Join(names, ",") + `]`,
+		`"data":{"bin":"A"},"priority":3,"Priority":99`,
+		`"data":{"bin":"A"},"priority":3,"priority":99`,
+		`"data":{"bin":"A","bin":"B"}`,
+		`"title":"a","body":"b","BODY":"` + strings.Repeat("x", 7_900_000) + `"`,
+	} {
+		r := s.send(members)
+		if !strings.Contains(strings.ToLower(r.text), "body.notices[0].") {
+			s.t.Errorf("%.80s: no place in %s", members, r.text)
+		}
+	}
+	list := strings.Repeat(`{"type":"REP_NOTICE","warehouse":"W1","title":"x"},`, 5_000)
+	s.refused("service", http.MethodPost, "/notices", `{"notices":[{"type":"REP_NOTICE","warehouse":"W1","title":"x"}],"Notices":[`+strings.TrimSuffix(list, ",")+`]}`)
+	s.refused("operator", http.MethodPost, "/subscriptions",
+		`{"type":"REP_NOTICE","warehouse":"W1","subscriber":"user:decoy","Subscriber":"user:mallory"}`)
+	var list2 struct {
+		Subscriptions []struct{ Subscriber string }
+	}
+	s.ok("operator", http.MethodGet, "/subscriptions", "", &list2)
+	if len(list2.Subscriptions) != 0 {
+		s.t.Errorf("subscriptions: %+v", list2.Subscriptions)
+	}
+}
+
+func (s *attackedSite) valuesBeyondTheBounds() {
+	for _, members := range []string{
+		`"data":{"bin":"A"},"priority":99`,
+		`"title":"x","body":"` + strings.Repeat("x", 7_900_000) + `"`,
+		`"title":"x","recipients":[` + strings.TrimSuffix(strings.Repeat(`"user:a",`, 5_000), ",") + `]`,
+	} {
+		s.send(members)
+	}
+	list := strings.Repeat(`{"type":"REP_NOTICE","warehouse":"W1","title":"x"},`, 5_000)
+	s.refused("service", http.MethodPost, "/notices", `{"notices":[`+strings.TrimSuffix(list, ",")+`]}`)
+}
+
+func (s *attackedSite) parametersThatComeTwice() {
+	s.refused("admin", http.MethodGet, "/notices?subscriber=user:a&warehouse=W1&warehouse=W2", "")
+	s.refused("admin", http.MethodGet, "/audit?by=a&by=b", "")
+	s.refused("operator", http.MethodPost, "/rules/bins/disable?scope=&scope=x", `{}`)
+	s.refused("operator", http.MethodGet, "/me", "", "Authorization: Bearer "+s.tokens["viewer"])
+	s.refused("service", http.MethodPost, "/notices", `{"notices":[{"type":"REP_NOTICE","warehouse":"W1","title":"x","recipients":["user:a"]}]}`,
+		"Idempotency-Key: a", "Idempotency-Key: b")
+}
+
+func (s *attackedSite) charactersThatBreakDisplays() {
+	for _, c := range []string{`\u0000`, `\u0007`, `\u007f`, `\u0085`, `\u009b`, `\u202e`, `\u2066`, `\ud800`} {
+		s.send(`"title":"a` + c + `b"`)
+		s.refused("operator", http.MethodPost, "/rules/bins/disable", `{"reason":"a`+c+`b"}`)
+		s.refused("operator", http.MethodPost, "/silences", `{"matchers":["rule=bins"],"for":"2h","comment":"a`+c+`b"}`)
+		s.refused("operator", http.MethodPut, "/types/REP_NOTICE", `{"code":"REP_NOTICE","id":1,"name":"a`+c+`b"}`)
+	}
+	s.refused("operator", http.MethodPost, "/rules/bins/disable", "{\"reason\":\"a\xffb\"}")
+	s.refused("operator", http.MethodDelete, "/queues/work/items/x?note="+url.QueryEscape("a\x00b"), "")
+	s.refused("admin", http.MethodGet, "/audit?by="+url.QueryEscape("\u202e"), "")
+}
+
+// changesWithoutARecord makes the ledger refuse every record.
+func (s *attackedSite) changesWithoutARecord() {
+	if s.ledgerURL == "" {
+		s.t.Skip("the node has the SQLite file for itself; ledgertest refuses the records of both ledgers")
+	}
+	ledger := s.connect(s.ledgerURL)
+	for _, sql := range []string{
+		`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no record'; END $$`,
+		`CREATE TRIGGER refuse BEFORE INSERT ON audit FOR EACH ROW EXECUTE FUNCTION refuse()`,
+	} {
+		if _, err := ledger.Exec(s.t.Context(), sql); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	for _, one := range []struct{ method, path, body string }{
+		{http.MethodPost, "/rules/bins/disable", `{"reason":"x"}`},
+		{http.MethodPost, "/silences", `{"matchers":["rule=bins"],"for":"2h","comment":"x"}`},
+		{http.MethodPost, "/subscriptions", `{"type":"REP_NOTICE","warehouse":"W1","subscriber":"user:a"}`},
+		{http.MethodPost, "/types", `{"code":"NEW_NOTICE","id":77,"name":"New"}`},
+		{http.MethodPut, "/subscribers/user:a", `{"name":"Ann"}`},
+	} {
+		if r := s.ask("operator", one.method, one.path, one.body); r.status != http.StatusServiceUnavailable || r.code() != "audit_unavailable" {
+			s.t.Errorf("%s: %d %s", one.path, r.status, r.text)
+		}
+	}
+	if _, err := ledger.Exec(s.t.Context(), `DROP TRIGGER refuse ON audit`); err != nil {
+		s.t.Fatal(err)
+	}
+	for path, mark := range map[string]string{
+		"/rules/bins": `"disabled"`, "/silences": "s_", "/subscriptions": "user:a", "/types": "NEW_NOTICE", "/subscribers": "Ann",
+	} {
+		if r := s.ask("operator", http.MethodGet, path, ""); r.status != http.StatusOK || strings.Contains(r.text, mark) {
+			s.t.Errorf("%s: %d %s", path, r.status, r.text)
+		}
+	}
+}
+
+func (s *attackedSite) callerThatSaysItIsACLI() {
+	r := s.ask("operator", http.MethodPut, "/subscribers/user:cli", `{"name":"Ann"}`, "User-Agent: tallyman-cli/1.0")
+	if r.status >= http.StatusBadRequest {
+		s.t.Fatal(r)
+	}
+	var page struct {
+		Changes []struct{ By, Via, Object string } `json:"changes"`
+	}
+	s.ok("admin", http.MethodGet, "/audit?limit=1", "", &page)
+	if len(page.Changes) != 1 || page.Changes[0].Object != "subscriber:user:cli" || page.Changes[0].By != "user:olga" || page.Changes[0].Via == "cli" {
+		s.t.Errorf("%+v", page.Changes)
+	}
+}
+
+func (s *attackedSite) draft(sql string) reply {
+	s.t.Helper()
+	rule, err := json.Marshal(map[string]any{"text": fmt.Sprintf(
+		"- id: bins\n  source: wms\n  schedule: {cron: \"0 0 1 1 *\"}\n  probe: {sql: %q}\n  key: [a]\n"+
+			"  notice: {type: REP_NOTICE, warehouse: '\"W1\"', title: x}\n  deliver: [{sink: inbox}]\n", sql)})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return s.ask("operator", http.MethodPost, "/rules/bins/draft", string(rule))
+}
+
+func (s *attackedSite) statementsThatDoMore() {
+	if r := s.draft(`SELECT bin_code AS a FROM bin_stock`); r.status != http.StatusOK || !strings.Contains(r.text, `"preview"`) {
+		s.t.Fatalf("an honest draft: %d %s", r.status, r.text)
+	}
+	position := func() (bytes, objects int64) {
+		if err := s.wms.QueryRow(s.t.Context(),
+			`SELECT pg_current_wal_lsn() - '0/0', (SELECT count(*) FROM pg_largeobject_metadata)`).Scan(&bytes, &objects); err != nil {
+			s.t.Fatal(err)
+		}
+		return bytes, objects
+	}
+	log, _ := position()
+	for _, sql := range []string{
+		`SELECT U&"pg\005fterminate\005fbackend"(pid)::text AS a FROM pg_stat_activity WHERE usename = current_user AND pid <> pg_backend_pid()`,
+		`SELECT word AS a FROM ts_stat('SELECT to_tsvector(pg_terminate_backend(pid)::text) FROM pg_stat_activity WHERE usename = current_user AND pid <> pg_backend_pid()')`,
+		`SELECT U&"pg\005flogical\005femit\005fmessage"(true, 'x', repeat('x', 38000000))::text AS a`,
+		`SELECT lo_create(0)::text AS a`,
+		`SELECT query_to_xml('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = current_user AND pid <> pg_backend_pid()', true, true, '')::text AS a`,
+		`SELECT a.x AS a INTO public.copy FROM (SELECT 'x' AS x) a`,
+		`SELECT bin_code AS a FROM public.bin_stock FOR UPDATE`,
+		`SELECT /*!50000 SLEEP(9) */ 'x' AS a`,
+		`SELECT set_config('default_transaction_read_only', 'off', false) AS a`,
+		`SELECT pg_read_file('/etc/passwd') AS a`,
+		`SELECT pg_sleep(9)::text AS a`,
+	} {
+		if r := s.draft(sql); r.status == http.StatusOK && strings.Contains(r.text, `"preview"`) || r.status >= http.StatusInternalServerError {
+			s.t.Errorf("%s: %d %s", sql, r.status, r.text)
+		}
+	}
+	if _, err := s.victim.Exec(s.t.Context(), `SELECT 1`); err != nil {
+		s.t.Errorf("another session of the role: %v", err)
+	}
+	if now, objects := position(); now-log > 4<<20 || objects != 0 {
+		s.t.Errorf("the WMS has written %d bytes of WAL and has %d large objects", now-log, objects)
+	}
+}
+
+// hugeCell measures the process of the node.
+func (s *attackedSite) hugeCell() {
+	rss := func(field string) int {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.n.cmd.Process.Pid))
+		if err != nil {
+			s.t.Skip("the memory of a process is not known here")
+		}
+		_, after, _ := strings.Cut(string(text), field+":")
+		kB, err := strconv.Atoi(strings.Fields(after)[0])
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return kB >> 10
+	}
+	before := rss("VmHWM")
+	r := s.draft(`SELECT repeat('x', 200000000) AS a`)
+	if r.status >= http.StatusInternalServerError && r.status != http.StatusServiceUnavailable || strings.Contains(r.text, strings.Repeat("x", 1000)) {
+		s.t.Errorf("%d %.300s", r.status, r.text)
+	}
+	if grown := rss("VmHWM") - before; grown > 150 {
+		s.t.Errorf("the process has grown by %d MB", grown)
+	}
+}
+
+func (s *attackedSite) push(caller, warehouse, id string) {
+	s.t.Helper()
+	s.ok(caller, http.MethodPost, "/queues/work/items", fmt.Sprintf(`{"items":[{"id":%q,"warehouse":%q,"payload":{"secret":"of %s"}}]}`, id, warehouse, warehouse), nil)
+}
+
+func (s *attackedSite) itemsOfAnotherWarehouse() {
+	s.push("other", "W2", "foreign-1")
+	s.refused("worker", http.MethodPost, "/queues/work/items", `{"items":[{"id":"x","warehouse":"W2","payload":{}}]}`)
+	for _, path := range []string{"/queues/work/items?state=ready", "/queues/work/items/foreign-1", "/queues/work/items/foreign-1/rank", "/queues/work", "/queues"} {
+		if r := s.ask("worker", http.MethodGet, path, ""); strings.Contains(r.text, "foreign-1\"") || strings.Contains(r.text, "of W2") {
+			s.t.Errorf("%s shows %s", path, r.text)
+		}
+	}
+	var got struct{ Items []struct{ ID string } }
+	s.ok("worker", http.MethodPost, "/queues/work/lease", `{"worker":"scanner-1","max":100}`, &got)
+	if len(got.Items) != 0 {
+		s.t.Errorf("leased %+v", got.Items)
+	}
+	s.ok("other", http.MethodPost, "/queues/work/lease", `{"worker":"scanner-2","max":100}`, &got)
+	if len(got.Items) != 1 {
+		s.t.Fatalf("its own warehouse leased %+v", got.Items)
+	}
+	s.refused("worker", http.MethodPost, "/queues/work/items/foreign-1/ack", `{"attempt":1}`)
+	s.ok("other", http.MethodPost, "/queues/work/items/foreign-1/ack", `{"attempt":1}`, nil)
+}
+
+func (s *attackedSite) leasesOfAnotherWorker() {
+	s.push("other", "W2", "leased-1")
+	var got struct{ Items []struct{ ID string } }
+	ask := `{"worker":"scanner-2","max":1,"requestId":"r-4711"}`
+	s.ok("other", http.MethodPost, "/queues/work/lease", ask, &got)
+	if len(got.Items) != 1 {
+		s.t.Fatalf("%+v", got)
+	}
+	for _, caller := range []string{"worker", "mate"} {
+		if r := s.ask(caller, http.MethodPost, "/queues/work/lease", ask); strings.Contains(r.text, "leased-1") {
+			s.t.Errorf("%s is given %s", caller, r.text)
+		}
+	}
+	s.ok("other", http.MethodPost, "/queues/work/lease", ask, &got)
+	if len(got.Items) != 1 || got.Items[0].ID != "leased-1" {
+		s.t.Errorf("who asks again is given %+v", got)
+	}
+	s.ok("other", http.MethodPost, "/queues/work/items/leased-1/ack", `{"attempt":1}`, nil)
+}
+
+func (s *attackedSite) commentsOfAnotherWarehouse() {
+	var made struct{ ID string }
+	s.ok("operator", http.MethodPost, "/silences", `{"matchers":["warehouse=W2"],"for":"2h","comment":"of nobody else"}`, &made)
+	for _, path := range []string{"/silences", "/silences/" + made.ID, "/rules", "/rules/bins", "/overview", "/status", "/deliveries"} {
+		if r := s.ask("viewer", http.MethodGet, path, ""); strings.Contains(r.text, "of nobody else") {
+			s.t.Errorf("%s shows %s", path, r.text)
+		}
+	}
+	s.ok("operator", http.MethodPost, "/silences/"+made.ID+"/expire", ``, nil)
+}
+
+func (s *attackedSite) cursorOfAnotherWarehouse() {
+	var page struct{ Cursor string }
+	s.ok("admin", http.MethodGet, "/notices?warehouse=W2&subscriber=user:a", "", &page)
+	s.refused("service", http.MethodPost, "/notices/read-all", fmt.Sprintf(`{"warehouse":"W1","upTo":%q,"subscribers":["user:a"]}`, page.Cursor))
+}
+
+func (s *attackedSite) jwtThatIsAService() {
+	for _, subject := range []string{"service:wms", "user:root", "rule:bins", "local:root"} {
+		text, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
+			"sub": subject, "aud": "tallyman", "exp": time.Now().Add(time.Hour).Unix(),
+		}).SignedString([]byte(attackSecret))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		r := s.ask(text, http.MethodGet, "/me", "")
+		var me struct{ Subject string }
+		_ = json.Unmarshal([]byte(r.text), &me)
+		if r.status == http.StatusOK && me.Subject == subject && subject != "user:root" {
+			s.t.Errorf("%s: %s", subject, r.text)
+		}
+	}
+}
+
+func (s *attackedSite) webhookIntoTheOwnNetwork() {
+	var sent struct{ Notices []struct{ ID string } }
+	s.ok("service", http.MethodPost, "/notices", `{"notices":[{"type":"REP_NOTICE","warehouse":"W1","title":"x","deliver":[{"sink":"gateway"}]}]}`, &sent)
+	testenv.Eventually(s.t, func() bool {
+		r := s.ask("operator", http.MethodGet, "/deliveries?sink=gateway", "")
+		return strings.Contains(r.text, "not an address of the public internet")
+	}, 20*time.Second)
+}
+
+// socketsThatNobodyOrdered looks which TCP ports the process listens on.
+func (s *attackedSite) socketsThatNobodyOrdered() {
+	pid := s.n.cmd.Process.Pid
+	links, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	if err != nil || len(links) == 0 {
+		s.t.Skip("the sockets of a process are not known here")
+	}
+	own := map[string]bool{}
+	for _, link := range links {
+		if to, err := os.Readlink(link); err == nil {
+			own[strings.TrimSuffix(strings.TrimPrefix(to, "socket:["), "]")] = true
+		}
+	}
+	var listening []string
+	for _, table := range []string{"tcp", "tcp6"} {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, table))
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			if f := strings.Fields(line); len(f) > 9 && f[3] == "0A" && own[f[9]] {
+				listening = append(listening, f[1])
+			}
+		}
+	}
+	if len(listening) != 1 {
+		s.t.Errorf("it listens on %v, and not on the API's port alone", listening)
+	}
+}
