@@ -1,7 +1,9 @@
 package app_test
 
 import (
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -69,7 +71,8 @@ func TestDrafts(t *testing.T) {
 			n := s.start("one")
 			n.await(nil, 2)
 
-			code, d := n.drafts(strings.NewReplacer("threshold: 0", "threshold: 5", "when: qty < 0", "when: qty < -5 or qty > 0").Replace(stockEntry))
+			first := strings.NewReplacer("threshold: 0", "threshold: 5", "when: qty < 0", "when: qty < -5 or qty > 0").Replace(stockEntry)
+			code, d := n.drafts(first)
 			if code != http.StatusOK || len(d.Problems) > 0 || d.Preview == nil || d.Effect == nil {
 				t.Fatalf("%d %+v", code, d)
 			}
@@ -106,7 +109,7 @@ func TestDrafts(t *testing.T) {
 				t.Errorf("%d of a rule that is not there", code)
 			}
 			var list api.AuditForm
-			if n.get("/audit?action=rule.draft", &list); len(list.Changes) != 7 || !strings.Contains(string(list.Changes[6].After), "-5 or qty") {
+			if n.get("/audit?action=rule.draft", &list); len(list.Changes) != 7 || !strings.Contains(string(list.Changes[6].After), fmt.Sprintf(`"text":{"bytes":%d,"sha256":"%x"}`, len(first), sha256.Sum256([]byte(first)))) {
 				t.Errorf("%d on record", len(list.Changes))
 			}
 			if p := n.await(nil, 2); len(p.Notices) != 2 {

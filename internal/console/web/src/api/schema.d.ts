@@ -1599,8 +1599,7 @@ export interface components {
              */
             sink: string;
             /**
-             * @description immediate: one attempt; delayed: later, and only unless; important: until it succeeds; timed: until within has passed
-             * @default immediate
+             * @description immediate: one attempt; delayed: later, and only unless; important: until it succeeds; timed: until within has passed. Immediate by default
              * @enum {string}
              */
             strategy?: "immediate" | "delayed" | "important" | "timed";
@@ -1772,8 +1771,7 @@ export interface components {
             at?: string;
             /**
              * Format: int64
-             * @description rows, findings, notices and keys that are listed at most
-             * @default 20
+             * @description rows, findings, notices and keys that are listed at most. 20 by default
              */
             limit?: number;
             /** @description needed where the draft has several */
@@ -2089,8 +2087,7 @@ export interface components {
             lease?: string;
             /**
              * Format: int64
-             * @description items at most
-             * @default 1
+             * @description items at most. 1 by default
              */
             max?: number;
             /** @description a worker that repeats its last request under the same id gets the same answer, and nothing is done twice */
@@ -2727,8 +2724,7 @@ export interface components {
             at?: string;
             /**
              * Format: int64
-             * @description rows, findings and notices that are listed at most
-             * @default 20
+             * @description rows, findings and notices that are listed at most. 20 by default
              */
             limit?: number;
             /** @description needed where the rule has several */
@@ -2805,8 +2801,7 @@ export interface components {
             payload: unknown;
             /**
              * Format: int64
-             * @description 5 is served first
-             * @default 3
+             * @description 5 is served first. 3 by default
              */
             priority?: number;
             /** @description it goes into the test twin; all items of a push say the same */
@@ -3346,19 +3341,18 @@ export interface components {
              * @example 24h
              */
             expires?: string;
-            /** @description texts by name, at most 32 */
+            /** @description texts by name */
             labels?: {
                 [key: string]: string;
             };
             /**
-             * @default silent
+             * @description silent by default
              * @enum {string}
              */
             modal?: "silent" | "popup";
             /**
              * Format: int64
-             * @description 5 is the highest
-             * @default 3
+             * @description 5 is the highest. 3 by default
              */
             priority?: number;
             /** @description user:<id> or role:<id>; those who subscribe to the type in the warehouse by default */
@@ -3575,8 +3569,7 @@ export interface components {
             lease?: string;
             /**
              * Format: int64
-             * @description items at most
-             * @default 0
+             * @description items at most. 0 by default
              */
             max?: number;
             /** @description done in order, before items are leased */
