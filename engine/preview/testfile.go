@@ -13,6 +13,7 @@ import (
 
 	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
+	"tallyman/internal/text"
 	"tallyman/rules"
 	"tallyman/rules/row"
 	"tallyman/rules/strictyaml"
@@ -63,15 +64,15 @@ func (f *testFile) yaml() ([]byte, error) {
 	if err := enc.Close(); err != nil {
 		return nil, fmt.Errorf("write the test: %w", err)
 	}
-	return b.Bytes(), nil
+	return text.EscapeJSON(b.Bytes()), nil // the texts that need it stand in double quotes
 }
 
 func (f *testFile) comment() string {
-	text := "# Recorded with tallyman rules preview from the source " + f.source + "."
+	said := "# Recorded with tallyman rules preview from the source " + f.source + "."
 	if len(f.mask) > 0 {
-		text += " Masked: " + strings.Join(f.mask, ", ") + "."
+		said += " Masked: " + strings.Join(f.mask, ", ") + "."
 	}
-	return text
+	return said
 }
 
 // start is the due time in the rule's timezone.

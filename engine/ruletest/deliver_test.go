@@ -97,7 +97,7 @@ func TestDeliverThatDiffers(t *testing.T) {
 // A test that compares notices as wholes says where they go with one of the two fields.
 func TestExactDeliver(t *testing.T) {
 	t.Parallel()
-	whole := `status: firing, type: ANY, typeId: 1, warehouse: "1", rule: escalating, scope: "", key: [A], episode: 1780272000000000, priority: 3, modal: silent, title: Bin A, body: "", ` +
+	whole := `status: firing, type: ANY, typeId: 1, warehouse: "1", rule: escalating, scope: "", key: [A], episode: "1780272000000000", priority: 3, modal: silent, title: Bin A, body: "", ` +
 		`data: {}, count: 1, createdAt: 2026-06-01T00:00:00Z, createTime: 1780272000000, expireTime: 259200, expiresAt: 2026-06-04T00:00:00Z`
 	for _, where := range []string{"sinks: [inbox, sms, mail, erp]", "deliver: [inbox, sms, mail, erp]", ""} {
 		got := told(deliverTest(t, true, `{at: 0m, rows: [`+few+`], expect: {notices: [{`+whole+`, `+where+`}]}}`))

@@ -110,7 +110,7 @@ func TestFailuresAreReadable(t *testing.T) {
   notices[0], of the finding [1]:
 -   id: n_x
 +   id: n_2kkohzun53k4tf7wjbnom5zrcm
-+   episode: ["2026-05-31T23:00:00Z", 1]
++   episode: '["2026-05-31T23:00:00Z",1]'
 +   expiresAt: "2026-06-04T00:00:00Z"
 `,
 		},

@@ -34,7 +34,7 @@ func TestWhatAStepMayExpect(t *testing.T) {
 		`{at: 5m, rows: [`+negative+`]}`,
 		`{at: 10m, rows: [`+negative+`, `+negative+`], expect: {health: degraded, firing: 1, notices: [{
             rule: negative-bin-stock, scope: "119240", key: [119240, A-01, S1], typeId: 1, warehouse: "119240", modal: popup, count: 1,
-            data: {qty: "-3"}, labels: {severity: high}, createdAt: 2026-06-01T08:10:00+08:00, expireTime: 86400, sinks: [inbox], episode: 1780272600000000}]}}`,
+            data: {qty: "-3"}, labels: {severity: high}, createdAt: 2026-06-01T08:10:00+08:00, expireTime: 86400, sinks: [inbox], episode: "1780272600000000"}]}}`,
 		`{at: 10m30s, error: "relation does not exist", expect: {health: error, firing: 1}}`,
 	), ruletest.Options{}))
 	passes(t, run(t, "tests:\n  - {name: a, rule: replenish-pick-face, start: 2026-06-01 08:00:00Z, columns: {shortage: int, ID: int, changed_at: time, bin_code: text, wh_id: int}, steps: [{at: 0, rows: [], expect: {health: ok, rows: 0}}]}\n", ruletest.Options{}))

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"tallyman/internal/api"
+	"tallyman/sinks/inbox/page"
 )
 
 type document struct {
@@ -90,6 +91,7 @@ func TestAnswersFollowTheDocument(t *testing.T) {
 	doc, _ := readDocument(t)
 	b := setup(t)
 	pg := onePage()
+	pg.Reset, pg.Reason, pg.Missed = true, page.ResetTrimmed, 12
 	b.inbox.put(pg)
 	var answered struct {
 		Page   map[string]any

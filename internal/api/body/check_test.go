@@ -212,9 +212,10 @@ func TestTextsOfABody(t *testing.T) {
 	words := []string{"", "a", "\n", "\t", "\r\n", "\r", "\x00", "\x1b", "\x7f", "\u0085", "\u202e", "\u2069", "\u200d\u200e", "货"}
 	rapid.Check(t, func(t *rapid.T) {
 		word := func(what string) string { return rapid.SampledFrom(words).Draw(t, what) }
+		name := func(what string) string { return strings.Trim(word(what), "\u200d\u200e") } // the two write a name that cannot be seen each in its way
 		v := map[string]any{
 			"name": "n" + word("name"), "lines": []any{map[string]any{"sku": word("sku"), "notes": []any{map[string]any{"text": word("line")}}}},
-			"labels": map[string]any{"l" + word("label"): word("label text")}, "data": map[string]any{"d": []any{word("data"), map[string]any{"m" + word("member"): word("free")}}},
+			"labels": map[string]any{"l" + name("label"): word("label text")}, "data": map[string]any{"d": []any{word("data"), map[string]any{"m" + name("member"): word("free")}}},
 			"note": map[string]any{"text": word("note")}, "payload": map[string]any{"p": word("payload")},
 		}
 		src, err := json.Marshal(v)

@@ -20,7 +20,7 @@ import (
 func everything(t *testing.T) *metrics.Metrics {
 	t.Helper()
 	m := newMetrics(t)
-	sizes := &item.Sizes{Levels: []item.Level{{Priority: 5, Ready: 1, Oldest: time.Now()}}}
+	sizes := &item.Sizes{Levels: []item.Level{{Priority: 5, Ready: 1, Oldest: time.Now()}}, Warehouses: []item.Depth{{Warehouse: "119240", Ready: 1}}}
 	for _, register := range []error{
 		m.Register(metrics.NewQueues(map[string]metrics.Sizer{"q": &sizer{sizes: sizes}})),
 		m.Register(metrics.NewPushes(map[string]func() metrics.Push{"gateway": func() metrics.Push { return metrics.Push{Breaker: "closed"} }})),
