@@ -17,10 +17,10 @@ type memoryLedger struct {
 	states map[string]*sinks.IndexState // by sink
 	queues map[string]*memoryQueue
 	seq    int64
-	begun  int   // epochs
+	begun  int // epochs
 
 	changes []item.Change // the records of orders
-	down   error // what everything answers, while it is set
+	down    error         // what everything answers, while it is set
 }
 
 type memoryQueue struct {
