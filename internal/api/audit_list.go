@@ -64,7 +64,7 @@ func (s State) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
 
 // Schema says that it is any value.
 func (State) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Description: "any JSON value; in XML its JSON text. Where a queue's is more than 64 KB it is told by its size"}
+	return &huma.Schema{Description: "any JSON value; in XML its JSON text. Older records tell one of more than 64 KB by its size"}
 }
 
 func (a *API) registerAudit(operations huma.API) {
