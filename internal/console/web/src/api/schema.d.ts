@@ -351,7 +351,7 @@ export interface paths {
         };
         /**
          * How everything is, at a glance
-         * @description Rules by health, notices by the hour, findings by warehouse, queues, sinks, nodes, and what the node reaches. It is looked up every two seconds at most, whoever asks, and answers also where parts of it are out of reach. Rules, notices and findings are those of the token's warehouses; queues and sinks have none.
+         * @description Rules by health, notices by the hour, findings by warehouse, queues, sinks, nodes, and what the node reaches. It is looked up every two seconds at most, whoever asks, and answers also where parts of it are out of reach. Rules, notices, findings and the items of queues are those of the token's warehouses; sinks have none.
          */
         get: operations["overview"];
         put?: never;
@@ -389,7 +389,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All queues, and how full they are */
+        /** All queues, and how full they are, of the token's warehouses */
         get: operations["list-queues"];
         put?: never;
         post?: never;
@@ -406,7 +406,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How full a queue is */
+        /** How full a queue is, of the token's warehouses */
         get: operations["get-queue"];
         put?: never;
         post?: never;
@@ -425,7 +425,7 @@ export interface paths {
         };
         /**
          * Look at the items of a state
-         * @description Nothing is taken. What moves while pages are read may come twice or not at all.
+         * @description Of the token's warehouses. Nothing is taken. What moves while pages are read may come twice or not at all. A page of what has ended may be short, or empty, where there are more: the cursor says so.
          */
         get: operations["list-items"];
         put?: never;
@@ -677,7 +677,7 @@ export interface paths {
         put?: never;
         /**
          * Give out nothing more
-         * @description On every node, at once. What is leased goes on, and items are taken in. Survives a loss of Redis.
+         * @description On every node and for all warehouses, at once: the token must be for all of them. What is leased goes on, and items are taken in. Survives a loss of Redis.
          */
         post: operations["pause-queue"];
         delete?: never;
@@ -1725,6 +1725,24 @@ export interface components {
             /** @description of the notice */
             warehouse?: string;
         };
+        Depth: {
+            /** Format: int64 */
+            assigned: number;
+            /** Format: int64 */
+            dead: number;
+            /** Format: int64 */
+            delayed: number;
+            /** Format: int64 */
+            leased: number;
+            /** Format: int64 */
+            ready: number;
+            /** Format: int64 */
+            stored: number;
+            /** Format: int64 */
+            suspended: number;
+            /** @description empty: what belongs to no warehouse */
+            warehouse: string;
+        };
         Destination: {
             /** @description of a push channel, in words: after 10m unless read */
             how?: string;
@@ -1959,7 +1977,7 @@ export interface components {
             present: number;
         };
         Item: {
-            /** @description who alone gets it */
+            /** @description who alone gets it: as worker, or a subject */
             assignee?: string;
             /**
              * Format: int64
@@ -2010,7 +2028,9 @@ export interface components {
             state: "ready" | "leased" | "delayed" | "suspended" | "stored" | "dead" | "done" | "removed" | "refused";
             /** Format: int64 */
             suspends: number;
-            /** @description who has the lease */
+            /** @description that it belongs to; absent: none */
+            warehouse?: string;
+            /** @description who has the lease: <subject>/<worker>, a worker where there are no tokens */
             worker?: string;
         };
         ItemOp: {
@@ -2038,7 +2058,7 @@ export interface components {
             note?: string;
             /** @description the item is in the test twin */
             test?: boolean;
-            /** @description who does it, for the trace; assign: who alone gets the item, empty = anybody again */
+            /** @description which device of the token's subject does it, for the trace; assign: who alone gets the item, <subject>/<worker> or <subject> for all its workers, a worker where there are no tokens, empty = anybody again */
             worker?: string;
         };
         Items: {
@@ -2090,7 +2110,7 @@ export interface components {
              * @description items at most. 1 by default
              */
             max?: number;
-            /** @description a worker that repeats its last request under the same id gets the same answer, and nothing is done twice */
+            /** @description a worker that repeats its last request under the same id gets the same answer, and nothing is done twice. It belongs to the token's subject and the worker */
             requestId?: string;
             /** @description the test twin */
             test?: boolean;
@@ -2100,7 +2120,7 @@ export interface components {
              */
             wait?: string;
             /**
-             * @description who asks: a name that no other worker of the queue has
+             * @description which device of the token's subject asks: a name that none of its others has; without tokens, a name that no other worker of the queue has
              * @example packer-7
              */
             worker: string;
@@ -2139,6 +2159,8 @@ export interface components {
              * @description how often it was suspended
              */
             suspends: number;
+            /** @description that it belongs to; absent: none */
+            warehouse?: string;
         };
         LeasedItems: {
             /** @description in the order of service */
@@ -2157,7 +2179,7 @@ export interface components {
         Level: {
             /**
              * Format: date-time
-             * @description when the first of them became ready
+             * @description when the first of them became ready, of the warehouse where that is longest ago
              */
             oldest?: string;
             /**
@@ -2551,7 +2573,7 @@ export interface components {
             note?: string;
             /** @enum {string} */
             op: "ack" | "nack" | "release" | "extend" | "suspend" | "store" | "finish" | "assign" | "remove" | "requeue";
-            /** @description assign: who alone gets the item; empty = anybody again */
+            /** @description assign: who alone gets the item, <subject>/<worker> or <subject> for all its workers, a worker where there are no tokens; empty = anybody again */
             worker?: string;
         };
         OpenFinding: {
@@ -2776,13 +2798,13 @@ export interface components {
             /** @description duplicate: the item that holds the key */
             of?: string;
             /**
-             * @description exists: the queue has or had an item of that id; duplicate: another item holds the dedupe key
+             * @description exists: the queue has or had the item; duplicate: another item of the warehouse holds the dedupe key; id_taken: an item of another warehouse has the id, and nothing was pushed
              * @enum {string}
              */
-            outcome: "pushed" | "exists" | "duplicate";
+            outcome: "pushed" | "exists" | "duplicate" | "id_taken";
         };
         PushItem: {
-            /** @description refused while another item holds the same key */
+            /** @description refused while another item of the warehouse holds the same key */
             dedupeKey?: string;
             /**
              * @description before it is ready: a duration in s, m, h, d
@@ -2806,6 +2828,11 @@ export interface components {
             priority?: number;
             /** @description it goes into the test twin; all items of a push say the same */
             test?: boolean;
+            /**
+             * @description that the item belongs to: tokens of other warehouses do not see it. A token of one warehouse need not name it; without one only tokens for all warehouses see the item
+             * @example 119240
+             */
+            warehouse?: string;
         };
         PushSettings: {
             /**
@@ -2895,6 +2922,8 @@ export interface components {
             suspended: number;
             /** @description this is the test twin */
             test?: boolean;
+            /** @description of which the figures above are the sums, by name */
+            warehouses: components["schemas"]["Depth"][];
         };
         Queues: {
             /** @description in the order of their names */
@@ -2915,6 +2944,8 @@ export interface components {
              * @description the rank of the last
              */
             to: number;
+            /** @description of this warehouse alone, as the list with the same parameter */
+            warehouse?: string;
         };
         Rank: {
             id: string;
@@ -3574,7 +3605,7 @@ export interface components {
             max?: number;
             /** @description done in order, before items are leased */
             ops?: components["schemas"]["Op"][];
-            /** @description a worker that repeats its last request under the same id gets the same answer, and nothing is done twice */
+            /** @description a worker that repeats its last request under the same id gets the same answer, and nothing is done twice. It belongs to the token's subject and the worker */
             requestId?: string;
             /** @description the test twin */
             test?: boolean;
@@ -3584,7 +3615,7 @@ export interface components {
              */
             wait?: string;
             /**
-             * @description who asks: a name that no other worker of the queue has; needed where items are asked for
+             * @description which device of the token's subject asks: a name that none of its others has; without tokens, a name that no other worker of the queue has. Needed where items are asked for
              * @example packer-7
              */
             worker?: string;
@@ -3841,7 +3872,7 @@ export interface components {
             state: "pending" | "sent" | "failed" | "timed_out" | "canceled";
         };
         TracedItem: {
-            /** @description who alone gets it */
+            /** @description who alone gets it: as worker, or a subject */
             assignee?: string;
             /**
              * Format: int64
@@ -3894,7 +3925,9 @@ export interface components {
             suspends: number;
             /** @description its push, then every change of its state; empty where the queue has no ledger */
             trace: components["schemas"]["Move"][];
-            /** @description who has the lease */
+            /** @description that it belongs to; absent: none */
+            warehouse?: string;
+            /** @description who has the lease: <subject>/<worker>, a worker where there are no tokens */
             worker?: string;
         };
         Translation: {
@@ -5144,6 +5177,8 @@ export interface operations {
                 state?: "ready" | "assigned" | "leased" | "delayed" | "suspended" | "stored" | "dead" | "done" | "removed" | "refused";
                 /** @description of the test twin */
                 test?: boolean;
+                /** @description of this warehouse alone */
+                warehouse?: string;
             };
             header?: never;
             path: {
