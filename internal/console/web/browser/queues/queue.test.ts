@@ -177,3 +177,19 @@ test("a viewer looks and changes nothing; what is not there is said", async () =
   lost.faults.expect(/status of 404/);
   await lost.page.getByText("This is not there").waitFor();
 });
+
+test("depth by warehouse leads to the items of one, and a range counts in that", async () => {
+  await push(shared.server, "returns", ["north-1", "north-2", "north-3"], { warehouse: "north" });
+  await push(shared.server, "returns", ["south-1"], { warehouse: "south" });
+  const { page } = await shared.open("/queues/returns");
+  const card = page.getByRole("table", { name: "Depth by warehouse" });
+  await card.getByRole("row", { name: /^north 3 0 0 0$/ }).waitFor();
+  await card.getByRole("link", { name: "north" }).click();
+  await page.getByRole("link", { name: "bin north-3" }).waitFor();
+  expect(await page.getByRole("link", { name: "bin south-1" }).count()).toBe(0);
+  await page.getByRole("button", { name: "Remove a range" }).click();
+  await page.getByRole("dialog").getByText("of the 3 that are ready in returns now").waitFor();
+  await page.getByRole("button", { name: "Remove 3 items" }).click();
+  await page.getByText("3 items removed").waitFor();
+  expect(await item(shared.server, "returns", "south-1")).toMatchObject({ state: "ready" });
+});

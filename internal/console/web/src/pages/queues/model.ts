@@ -2,6 +2,7 @@ import type { Schemas } from "../../api/client";
 import type { IconName } from "../../ui/Icon.svelte";
 
 export type Queue = Schemas["Queue"];
+export type Depth = Schemas["Depth"];
 export type Item = Schemas["Item"];
 export type Move = Schemas["Move"];
 export type ItemState = Item["state"];
@@ -18,6 +19,17 @@ export function isListState(text: string | null): text is ListState {
 /** Whether items of a list can be taken out by their places in it. */
 export function hasRanges(state: ListState): boolean {
   return state !== "leased" && waiting.some((each) => each === state);
+}
+
+/** How many items of a warehouse are in some states together. */
+export function warehouseDepth(depth: Depth, states: readonly (typeof waiting)[number][]): number {
+  return states.reduce((sum, state) => sum + depth[state], 0);
+}
+
+/** How many items of a state there are, of one warehouse or of all. */
+export function depthOf(queue: Queue, state: (typeof waiting)[number], warehouse: string): number {
+  if (!warehouse) return queue[state];
+  return queue.warehouses.find((depth) => depth.warehouse === warehouse)?.[state] ?? 0;
 }
 
 /** When something comes by itself, in ms: the lease ends, or the item is ready again. */
@@ -80,9 +92,10 @@ export function movedOn(
 }
 
 /** Where a queue is on the console. */
-export function queueHref(queue: string, test: boolean, state?: ListState): string {
+export function queueHref(queue: string, test: boolean, state?: ListState, warehouse?: string): string {
   const query = new URLSearchParams();
   if (state) query.set("state", state);
+  if (warehouse) query.set("warehouse", warehouse);
   if (test) query.set("test", "true");
   return `/queues/${encodeURIComponent(queue)}${query.size > 0 ? `?${query}` : ""}`;
 }
