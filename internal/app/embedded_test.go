@@ -23,7 +23,7 @@ func TestEmbeddedRedisHasNoPort(t *testing.T) {
 	}
 	const child = "TALLYMAN_TEST_EMBEDDED"
 	if os.Getenv(child) == "" {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestEmbeddedRedisHasNoPort$", "-test.v") //nolint:gosec // this test binary
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestEmbeddedRedisHasNoPort$", "-test.v")
 		cmd.Env = append(os.Environ(), child+"=1")
 		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "PASS: TestEmbeddedRedisHasNoPort") {
 			t.Fatalf("%v\n%s", err, out)

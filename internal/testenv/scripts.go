@@ -57,6 +57,7 @@ type ScriptWatch struct {
 // the same server, the commands that each script runs are counted by the server's own statistics: no other client may
 // be busy then, but for a few commands a second.
 func WatchScripts(t testing.TB, client redis.UniversalClient, admin *redis.Client, most ScriptCost, names map[string]string) *ScriptWatch {
+	t.Helper()
 	w := &ScriptWatch{t: t, admin: admin, most: most, names: names, largest: map[string]ScriptCost{}, calls: map[string]int{}}
 	client.AddHook(w)
 	return w

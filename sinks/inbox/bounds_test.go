@@ -41,14 +41,14 @@ type largeSite struct {
 	watch *testenv.ScriptWatch
 }
 
-func newLargeSite(t *testing.T, change ...func(*Options)) *largeSite {
+func newLargeSite(t *testing.T) *largeSite {
 	t.Helper()
 	server := testenv.Redis(t)
 	clock := newTestClock(time.Now())
 	ledger := newMemoryLedger()
 	ledger.now = clock.now
 	run := func(in *Inbox, ctx context.Context) { in.keeper.Run(ctx) } // the rest is called by the tests
-	n := newNodeThat(t, run, server.Addr, ledger, append(change, clock.option, func(o *Options) { o.Cap = fullInbox - 500/testenv.RaceCut })...)
+	n := newNodeThat(t, run, server.Addr, ledger, clock.option, capOf(fullInbox-500/testenv.RaceCut))
 	s := &largeSite{node: n, t: t, clock: clock}
 	s.watch = testenv.WatchScripts(t, n.client, server.Client(t), mostOfScript, n.scripts.names())
 	t.Cleanup(s.watch.Log)

@@ -59,8 +59,8 @@ func (in *Inbox) missed(ctx context.Context, r *reader, reason page.ResetReason,
 		if cmd == nil {
 			continue
 		}
-		scores, known := cmd.Val(), false
-		known = len(scores) < mostMissed
+		scores := cmd.Val()
+		known := len(scores) < mostMissed
 		for _, text := range scores {
 			score, err := strconv.ParseInt(text, 10, 64)
 			if err != nil {
