@@ -39,8 +39,10 @@ sources:
 sinks:
   inbox: {type: inbox}
   work: {type: queue, lease: 1m}
-  gateway: {type: webhook, url: "http://[2a00::5efe:7f00:1]:9/"}
 `
+
+// ownGateway is a sink whose address leads, by ISATAP, to the machine itself.
+const ownGateway = "  gateway: {type: webhook, url: \"http://[2a00::5efe:7f00:1]:9/\"}\n"
 
 // attackRule has no firing while the test runs: drafts take its place.
 const attackRule = `
@@ -131,32 +133,16 @@ func newAttackedSite(t *testing.T, small bool) *attackedSite {
 		"types.yaml":      typesText,
 		"rules/bins.yaml": attackRule,
 	} {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		s.write(dir, name, text)
 	}
-	local := func(args ...string) string {
-		cmd := exec.Command(os.Args[0], append(args, "--config", filepath.Join(dir, configFile))...)
-		cmd.Env = append(os.Environ(), childNode+"=command")
-		in, err := cmd.StdinPipe() // it ends with its input
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer in.Close()
-		var errs bytes.Buffer
-		cmd.Stderr = &errs
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("tallyman %s: %v: %s", strings.Join(args, " "), err, &errs)
-		}
-		return strings.TrimSpace(string(out))
+	if out, err := s.command(dir, "migrate", "up"); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
-	local("migrate", "up")
-	s.tokens["admin"] = local("tokens", "create", "--subject", "user:root", "--access", "admin", "--warehouse", "*")
+	admin, err := s.command(dir, "tokens", "create", "--subject", "user:root", "--access", "admin", "--warehouse", "*")
+	if err != nil {
+		t.Fatalf("%v: %s", err, admin)
+	}
+	s.tokens["admin"] = admin
 	s.n = start(t, dir, "attacked")
 	for name, ask := range map[string]string{
 		"operator": `{"subject":"user:olga","access":["operator"],"warehouses":["*"]}`,
@@ -368,10 +354,10 @@ func (s *attackedSite) changesWithoutARecord() {
 	}
 	for _, one := range []struct{ method, path, body string }{
 		{http.MethodPost, "/rules/bins/disable", `{"reason":"x"}`},
-		{http.MethodPost, "/silences", `{"matchers":["rule=bins"],"for":"2h","comment":"x"}`},
+		{http.MethodPost, "/silences", `{"matchers":["rule=bins"],"for":"2h","comment":"unrecorded"}`},
 		{http.MethodPost, "/subscriptions", `{"type":"REP_NOTICE","warehouse":"W1","subscriber":"user:a"}`},
 		{http.MethodPost, "/types", `{"code":"NEW_NOTICE","id":77,"name":"New"}`},
-		{http.MethodPut, "/subscribers/user:a", `{"name":"Ann"}`},
+		{http.MethodPut, "/subscribers/user:a", `{"name":"Unrecorded"}`},
 	} {
 		if r := s.ask("operator", one.method, one.path, one.body); r.status != http.StatusServiceUnavailable || r.code() != "audit_unavailable" {
 			s.t.Errorf("%s: %d %s", one.path, r.status, r.text)
@@ -381,7 +367,7 @@ func (s *attackedSite) changesWithoutARecord() {
 		s.t.Fatal(err)
 	}
 	for path, mark := range map[string]string{
-		"/rules/bins": `"disabled"`, "/silences": "s_", "/subscriptions": "user:a", "/types": "NEW_NOTICE", "/subscribers": "Ann",
+		"/rules/bins": `"disabled"`, "/silences": "unrecorded", "/subscriptions": "user:a", "/types": "NEW_NOTICE", "/subscribers": "Unrecorded",
 	} {
 		if r := s.ask("operator", http.MethodGet, path, ""); r.status != http.StatusOK || strings.Contains(r.text, mark) {
 			s.t.Errorf("%s: %d %s", path, r.status, r.text)
@@ -555,13 +541,51 @@ func (s *attackedSite) jwtThatIsAService() {
 	}
 }
 
+// webhookIntoTheOwnNetwork starts a node with such a sink, which must not start.
 func (s *attackedSite) webhookIntoTheOwnNetwork() {
-	var sent struct{ Notices []struct{ ID string } }
-	s.ok("service", http.MethodPost, "/notices", `{"notices":[{"type":"REP_NOTICE","warehouse":"W1","title":"x","deliver":[{"sink":"gateway"}]}]}`, &sent)
-	testenv.Eventually(s.t, func() bool {
-		r := s.ask("operator", http.MethodGet, "/deliveries?sink=gateway", "")
-		return strings.Contains(r.text, "not an address of the public internet")
-	}, 20*time.Second)
+	dir := s.t.TempDir()
+	config := fmt.Sprintf(attackConfig, attackSecret, "embedded", "sqlite:"+filepath.Join(dir, "ledger.db"), s.victim.Config().ConnString())
+	for name, text := range map[string]string{configFile: config + ownGateway, "types.yaml": typesText, "rules/bins.yaml": attackRule} {
+		s.write(dir, name, text)
+	}
+	if out, err := s.command(dir, "migrate", "up"); err != nil {
+		s.t.Fatalf("%v: %s", err, out)
+	}
+	if out, err := s.command(dir, "serve"); err == nil || !strings.Contains(out, "not an address of the public internet") {
+		s.t.Errorf("%v: %s", err, out)
+	}
+}
+
+func (s *attackedSite) write(dir, name, text string) {
+	s.t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// command runs the program on the configuration in a folder, for startWithin at most, and returns what it has printed; where it ends well,
+// that is what it has printed to standard output alone.
+func (s *attackedSite) command(dir string, args ...string) (string, error) {
+	s.t.Helper()
+	ctx, stop := context.WithTimeout(s.t.Context(), startWithin)
+	defer stop()
+	cmd := exec.CommandContext(ctx, os.Args[0], append(args, "--config", filepath.Join(dir, configFile))...)
+	cmd.Env = append(os.Environ(), childNode+"=command")
+	in, err := cmd.StdinPipe() // the process ends with its input
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer in.Close()
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		return out.String() + errs.String(), err
+	}
+	return strings.TrimSpace(out.String()), nil
 }
 
 // socketsThatNobodyOrdered looks which TCP ports the process listens on.

@@ -34,8 +34,8 @@ func TestOpenReadOnly(t *testing.T) {
 	if _, err := view.Register(t.Context(), "new", "", at(0)); err == nil {
 		t.Error("a rule was registered")
 	}
-	if err := view.Demote(t.Context(), ledgertest.Ann, "r", ""); err == nil {
-		t.Error("a rule was demoted")
+	if err := view.SetSwitch(t.Context(), ledgertest.Ann, ledger.Switch{Rule: "r", Scope: ledger.Every, At: at(0)}); err == nil {
+		t.Error("a rule was switched")
 	}
 	var _ ledger.View = view
 }

@@ -101,8 +101,8 @@ func refusesWrites(t *testing.T, l ledger.Ledger) {
 	if _, err := l.Register(t.Context(), "new", "", at(0)); err == nil {
 		t.Error("a rule was registered")
 	}
-	if err := l.Demote(t.Context(), ledgertest.Ann, "r", ""); err == nil {
-		t.Error("a rule was demoted")
+	if err := l.SetSwitch(t.Context(), ledgertest.Ann, ledger.Switch{Rule: "r", Scope: ledger.Every, At: at(0)}); err == nil {
+		t.Error("a rule was switched")
 	}
 }
 
