@@ -102,7 +102,7 @@ func TestANoticeBecomesAnItem(t *testing.T) {
 		if err := cmp.Or(json.Unmarshal(one.Item.Payload, &got), json.Unmarshal(want, &as)); err != nil {
 			t.Fatal(err)
 		}
-		if text := string(one.Item.Payload); !reflect.DeepEqual(got, as) || !strings.Contains(text, `"note":"<&>"`) || !strings.Contains(text, `"episode":1780300800000000`) {
+		if text := string(one.Item.Payload); !reflect.DeepEqual(got, as) || !strings.Contains(text, `"note":"<&>"`) || !strings.Contains(text, `"episode":"1780300800000000"`) {
 			t.Errorf("payload %s", text)
 		}
 		if !one.Item.Created.Equal(low.CreatedAt) || one.Trace[0].By != "rule:empty-bin" {
