@@ -80,7 +80,10 @@ func TestAnItemOfAnotherWarehouseIsAnsweredAsAnUnknownOne(t *testing.T) {
 			var p map[string]any
 			if json.Unmarshal([]byte(body), &p) == nil {
 				delete(p, "requestId")
-				cleaned, _ := json.Marshal(p)
+				cleaned, err := json.Marshal(p)
+				if err != nil {
+					t.Fatal(err)
+				}
 				body = string(cleaned)
 			}
 			return status, strings.ReplaceAll(body, id, "ID")

@@ -84,7 +84,7 @@ if a != b:
 	if err != nil {
 		return
 	}
-	cmd := exec.CommandContext(t.Context(), python, "-c", script) //nolint:gosec // a script of our own
+	cmd := exec.CommandContext(t.Context(), python, "-c", script)
 	cmd.Stdin = io.MultiReader(bytes.NewReader(got), strings.NewReader("\x00"), bytes.NewReader(want))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("Python reads the YAML otherwise: %v %.2000s", err, out)

@@ -54,7 +54,7 @@ func rawRefused(data []byte, from int) int {
 }
 
 // JSONFault is the first text in JSON that the policy refuses.
-type JSONFault struct {
+type JSONFault struct { //nolint:errname // a fault is found in a text; it is an error for whoever has sent the text
 	Path  string // of the member or item, such as notices[3].title; "" for the whole
 	Fault *Fault
 }

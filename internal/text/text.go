@@ -43,7 +43,7 @@ func ShapeOf(tag string) Shape {
 }
 
 // Fault is the first character of a text that the policy refuses.
-type Fault struct {
+type Fault struct { //nolint:errname // as JSONFault
 	Offset int    // of the character, in bytes
 	Place  int    // of the character, counted in characters from 1
 	Name   string // of the character, such as "U+202E (RIGHT-TO-LEFT OVERRIDE)"

@@ -208,7 +208,7 @@ func TestCheckJSON(t *testing.T) {
 
 func TestEscapeJSON(t *testing.T) {
 	t.Parallel()
-	for r := rune(0); r < 0x2100; r++ {
+	for r := range rune(0x2100) {
 		if utf8.ValidRune(r) {
 			was, err := json.Marshal(map[string]string{"a" + string(r): string(r)})
 			if err != nil {

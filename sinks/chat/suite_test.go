@@ -7,11 +7,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
+
 	"tallyman/internal/testenv"
 	"tallyman/internal/text"
 	"tallyman/internal/text/texttest"
 	"tallyman/sinks/sinktest"
-	"testing"
 )
 
 // TestPushSuite proves what every push channel must do for a service whose host the URL names, and for one that tells its
