@@ -8,6 +8,25 @@ import (
 	"tallyman/sinks/queue/item"
 )
 
+func canceling(seqs ...int64) func(context.Context, ledger.Ledger, ledger.Author) error {
+	return func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+		return second(l.CancelDeliveries(ctx, who, seqs, "by phone"))
+	}
+}
+
+func retrying(seqs ...int64) func(context.Context, ledger.Ledger, ledger.Author) error {
+	return func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+		_, _, err := l.RetryDeliveries(ctx, who, seqs)
+		return err
+	}
+}
+
+func taking(version string) func(context.Context, ledger.Ledger, ledger.Author) error {
+	return func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+		return second(l.TakeRules(ctx, who, 0, &ledger.RulesVersion{Version: version, Rules: 2, Added: []string{rule}}))
+	}
+}
+
 // ordered is a queue whose operators leave records.
 const ordered = "ordered"
 
