@@ -21,7 +21,7 @@ func TestDashboardsOnALiveNode(t *testing.T) {
 	s.queue()
 	s.webhook("gateway", gateway.URL)
 	s.sqliteWMS().exec(`INSERT INTO bin_stock VALUES (119240, 'A-01', 'S1', -3)`)
-	s.rule("stock.yaml", pushRule("{sink: inbox}, {sink: gateway}"))
+	s.rule("stock.yaml", pushRule("{sink: inbox}, {sink: gateway}, {sink: "+workQueue+"}"))
 	n := s.start("one")
 	n.await(nil, 1)
 	n.openAndLeaveStream()

@@ -155,11 +155,10 @@ func (m *model) breakOff(t *rapid.T) {
 	calls, portions := rapid.IntRange(0, 3).Draw(t, "calls"), slices.Collect(slices.Chunk(d.Recipients, m.n.o.maxInboxes))
 	m.breaks.after(calls, rapid.Bool().Draw(t, "answer lost"), m.n.scripts)
 	_, err := m.n.Deliver(t.Context(), wh, []sinks.Delivery{d})
-	m.breaks.stop()
+	done := m.breaks.stop() // how many calls had an effect
 	if !errors.Is(err, errBroken) {
 		t.Fatal(err)
 	}
-	done := m.breaks.done // how many calls had an effect
 	if done > 0 {
 		m.begin()
 		m.openWide(d)
