@@ -228,7 +228,8 @@ func (s *siteState) read() string {
 	}
 	slices.Sort(keys)
 	for _, key := range keys {
-		if strings.HasSuffix(key, ":meta") || strings.Contains(key, ":request:") { // leases of nodes, rates that age, and what nodes were answered
+		// Leases of nodes, rates that age, when an epoch was looked at last, and what nodes were answered.
+		if strings.HasSuffix(key, ":meta") || strings.HasSuffix(key, ":epoch") || strings.Contains(key, ":request:") {
 			continue
 		}
 		value, err := s.redis.Dump(ctx, key).Result()
