@@ -40,6 +40,17 @@ func (l Limits) Check(column string, size, row int) *Error {
 	return nil
 }
 
+// CheckValue is Check of a value as drivers of database/sql give values, and returns the size. Only texts and bytes have one.
+func (l Limits) CheckValue(column string, value any, row int) (size int, err *Error) {
+	switch v := value.(type) {
+	case []byte:
+		size = len(v)
+	case string:
+		size = len(v)
+	}
+	return size, l.Check(column, size, row)
+}
+
 // CellError says that a value is too large. A size of 0 is not known. More than one column means that the value is in one of them,
 // none that the database does not tell in which.
 func (l Limits) CellError(size int, columns ...string) *Error {

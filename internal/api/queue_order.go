@@ -8,11 +8,8 @@ import (
 	"tallyman/sinks/queue/item"
 )
 
-// orderedKinds are what is more than work, and leaves a record. It is the ledger that writes it, in the transaction that takes over what
-// was done from Redis.
-var orderedKinds = []item.OpKind{item.Finish, item.Assign, item.Remove, item.Requeue}
-
-// orderOf is what the caller asks of a queue beside work. asked is nil where the operations say all of it.
+// orderOf is what the caller asks of a queue beside work. The ledger records the order in the transaction that takes the moves over from Redis.
+// asked is nil where the operations say all of it.
 func orderOf(ctx context.Context, action, object string, asked any) *item.Order {
 	who := auth.From(ctx).Author()
 	return &item.Order{By: who.By, Via: string(who.Via), Action: action, Object: object, Asked: stateJSON(asked)}
@@ -34,7 +31,7 @@ func termsOf(test, force bool) any {
 
 // orderOfStep is nil for a step that is work alone.
 func orderOfStep(ctx context.Context, queue string, s *item.Step) *item.Order {
-	if !slices.ContainsFunc(s.Ops, func(op item.Op) bool { return slices.Contains(orderedKinds, op.Kind) }) {
+	if !slices.ContainsFunc(s.Ops, func(op item.Op) bool { return op.Kind.IsOrder() }) {
 		return nil
 	}
 	return orderOf(ctx, "queue.step", queueObject(queue), termsOf(s.Test, false))
@@ -42,7 +39,7 @@ func orderOfStep(ctx context.Context, queue string, s *item.Step) *item.Order {
 
 // orderOfOp is nil for an operation that is work.
 func orderOfOp(ctx context.Context, queue string, test bool, op *item.Op) *item.Order {
-	if !slices.Contains(orderedKinds, op.Kind) {
+	if !op.Kind.IsOrder() {
 		return nil
 	}
 	o := orderOf(ctx, "item."+string(op.Kind), "item:"+queue+":"+op.ID, termsOf(test, op.Force))

@@ -75,14 +75,8 @@ func (c *cell) Scan(src any) error {
 
 // count refuses a value that is too large, or that makes the row too large.
 func (c *cursor) count(cell *cell, src any) error {
-	size := 0
-	switch v := src.(type) {
-	case []byte:
-		size = len(v)
-	case string:
-		size = len(v)
-	}
-	if err := c.limits.Check(cell.column.Name, size, c.bytes); err != nil {
+	size, err := c.limits.CheckValue(cell.column.Name, src, c.bytes)
+	if err != nil {
 		err.Err = fmt.Errorf("%w%s", err.Err, cell.where())
 		return err
 	}

@@ -106,14 +106,8 @@ func (p *prepared) convert(r *row.Row, values []any) error {
 	total := 0
 	for i, src := range values {
 		c := &p.columns[i]
-		size := 0
-		switch v := src.(type) {
-		case []byte:
-			size = len(v)
-		case string:
-			size = len(v)
-		}
-		if err := p.source.limits.Check(c.Name, size, total); err != nil {
+		size, err := p.source.limits.CheckValue(c.Name, src, total)
+		if err != nil {
 			err.Err = fmt.Errorf("%w%s", err.Err, where(r, i))
 			return err
 		}

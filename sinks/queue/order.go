@@ -35,8 +35,15 @@ type orderedOp struct {
 	Note   string  `json:"note,omitempty"`
 }
 
-// isOrdered tells whether an operation is more than work, and so recorded.
-func isOrdered(kind byte) bool { return strings.IndexByte("fgmq", kind) >= 0 }
+// isOrder is IsOrder of an operation by its letter.
+func isOrder(letter byte) bool {
+	for kind, l := range letters {
+		if l == letter {
+			return kind.IsOrder()
+		}
+	}
+	return false
+}
 
 // orderText is the order of a step as step.lua takes it; - is none.
 func orderText(s *item.Step) string {
@@ -51,7 +58,7 @@ func orderText(s *item.Step) string {
 	for i := range s.Ops {
 		op := &s.Ops[i]
 		kinds[i] = letters[op.Kind]
-		if !isOrdered(kinds[i]) || len(o.Ops) == mostListed || o.Count != "" {
+		if !op.Kind.IsOrder() || len(o.Ops) == mostListed || o.Count != "" {
 			continue
 		}
 		one := orderedOp{Place: i, Op: string(op.Kind), ID: op.ID, Note: cutNote(op.Note)}
@@ -89,7 +96,7 @@ func parseChange(line string, at time.Time) (item.Change, error) {
 	}}
 	done := 0
 	for i := range len(outcomes) {
-		if isOrdered(o.Kinds[i]) && wrong[outcomes[i]] == "" {
+		if isOrder(o.Kinds[i]) && wrong[outcomes[i]] == "" {
 			done++
 		}
 	}

@@ -16,14 +16,29 @@ import (
 // change runs do, which changes what operators set, and writes the record that do returns, in one transaction. Of nil nothing is recorded:
 // nothing was changed. One such transaction runs at a time on all nodes, so that do sees what was changed before, and records have the order of their changes.
 func (l *Ledger) change(ctx context.Context, what string, who ledger.Author, do func(pgx.Tx) (*ledger.Change, error)) error {
+	return l.recording(who, func(record recorder) error {
+		return l.inTx(ctx, what, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, queries.Get("lock-audit")); err != nil {
+				return err
+			}
+			c, err := do(tx)
+			if err != nil {
+				return err
+			}
+			return record(ctx, tx, c)
+		})
+	})
+}
+
+// recorder writes the record of what a transaction has changed, in the transaction. Of nil nothing is recorded.
+type recorder func(ctx context.Context, tx execer, c *ledger.Change) error
+
+// recording runs a transaction, which is to call the recorder last, and tells the steps of a change.
+func (l *Ledger) recording(who ledger.Author, run func(record recorder) error) error {
 	recorded := false
-	err := l.inTx(ctx, what, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, queries.Get("lock-audit")); err != nil {
-			return err
-		}
-		c, err := do(tx)
-		if err != nil || c == nil {
-			return err
+	err := run(func(ctx context.Context, tx execer, c *ledger.Change) error {
+		if c == nil {
+			return nil
 		}
 		l.step(ledger.StepChanged)
 		if err := l.addRecord(ctx, tx, who, c); err != nil {

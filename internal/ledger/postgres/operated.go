@@ -107,24 +107,11 @@ func (l *Ledger) expireDeliveries(ctx context.Context, seqs []int64) error {
 
 // changeShortly is change in few round trips: begin is as in inShortTx, and begins with lock-audit; do leaves what comes after and says what was changed.
 func (l *Ledger) changeShortly(ctx context.Context, what string, who ledger.Author, begin func(*pgx.Batch), do func(last *pgx.Batch) *ledger.Change) error {
-	recorded := false
-	err := l.inShortTx(ctx, what, begin, func(ctx context.Context, conn *pgx.Conn, last *pgx.Batch) error {
-		c := do(last)
-		if c == nil {
-			return nil
-		}
-		l.step(ledger.StepChanged)
-		if err := l.addRecord(ctx, conn, who, c); err != nil {
-			return err
-		}
-		recorded = true
-		l.step(ledger.StepRecorded)
-		return nil
+	return l.recording(who, func(record recorder) error {
+		return l.inShortTx(ctx, what, begin, func(ctx context.Context, conn *pgx.Conn, last *pgx.Batch) error {
+			return record(ctx, conn, do(last))
+		})
 	})
-	if recorded && err == nil {
-		l.step(ledger.StepCommitted)
-	}
-	return err
 }
 
 // RetryDeliveries implements ledger.Operated.

@@ -8,6 +8,16 @@ import (
 // OpKind is what is done to an item.
 type OpKind string
 
+// IsOrder tells whether the operation is more than work, and so leaves a record of who asked for it.
+func (k OpKind) IsOrder() bool {
+	switch k {
+	case Finish, Assign, Remove, Requeue:
+		return true
+	case Ack, Nack, Release, Extend, Suspend, Store:
+	}
+	return false
+}
+
 // The operations. Those of a worker name the attempt; with attempt 0 an operator acts on an item that nobody has.
 const (
 	Ack     OpKind = "ack"     // attempt: the work is done

@@ -264,8 +264,8 @@ end
 -- part is how many of so many items are leased before their bytes are looked at: as many as have room if each is of the largest.
 local function part(most) return math.min(most, math.max(math.floor((MOST_BYTES - bytes) / LARGEST), 1)) end
 
--- own reads what is assigned to a worker alone, in the order of service: {level, place, member, warehouse key, id}.
-local function own(a)
+-- own reads the first of what is assigned to a worker alone, so many at most of each list, in the order of service: {level, place, member, warehouse key, id}.
+local function own(a, most)
   local all = {}
   local keys = { ASSIGNED }
   if a.scope ~= '*' then
@@ -274,7 +274,7 @@ local function own(a)
   end
   for _, name in ipairs(split(a.names)) do
     for _, key in ipairs(keys) do
-      for _, m in ipairs(rcall('ZRANGEBYLEX', key, '[' .. name .. ' ', '(' .. name .. '!', 'LIMIT', 0, a.max)) do
+      for _, m in ipairs(rcall('ZRANGEBYLEX', key, '[' .. name .. ' ', '(' .. name .. '!', 'LIMIT', 0, most)) do
         local level, place, id = match(m, ' (%d) (%d+) (%S+)$')
         all[#all + 1] = { level = tonumber(level), place = tonumber(place), member = m, id = id }
       end
@@ -340,7 +340,7 @@ if wanted > 0 and meta[2] ~= '1' then
       answerAt = r
       while a.max > 0 and not empty and bytes < MOST_BYTES do
         local room = part(a.max)
-        local mine, levels = own(a), service.sources(a.scope, room)
+        local mine, levels = own(a, room), service.sources(a.scope, room)
         local ids, taken = {}, {}
         for level = 0, 4 do
           while room > 0 and mine[#taken + 1] and mine[#taken + 1].level == level do
