@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"tallyman/internal/config"
+	"tallyman/internal/ledger/ledgertest"
 	"tallyman/internal/testenv"
 )
 
@@ -207,30 +207,10 @@ func (s *site) ledgerLacks(n *node, before int) {
 func (s *site) refuseRecords(refuse bool) {
 	s.t.Helper()
 	driver, dsn := "sqlite", "file:"+s.cfg.Ledger.Path+"?_pragma=busy_timeout(10000)"
-	statements := []string{"DROP TRIGGER audit_full"}
-	if refuse {
-		statements[0] = "CREATE TRIGGER audit_full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'disk full'); END"
-	}
 	if s.cfg.Ledger.Driver == config.Postgres {
 		driver, dsn = "pgx", s.cfg.Ledger.URL.Reveal()
-		statements[0] = "DROP TRIGGER audit_full ON audit"
-		if refuse {
-			statements = []string{
-				"CREATE OR REPLACE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'disk full'; END $$",
-				"CREATE TRIGGER audit_full BEFORE INSERT ON audit FOR EACH STATEMENT EXECUTE FUNCTION full_disk()",
-			}
-		}
 	}
-	db, err := sql.Open(driver, dsn)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
-	for _, statement := range statements {
-		if _, err := db.ExecContext(s.t.Context(), statement); err != nil {
-			s.t.Fatal(err)
-		}
-	}
+	ledgertest.RefuseRecords(s.t, driver, dsn, refuse)
 }
 
 func (n *node) must(method, path, body string) {

@@ -57,12 +57,13 @@ rules:
 
 // attackedSite is one node behind tokens, and a WMS whose role has the grants of docs/operations.md.
 type attackedSite struct {
-	t         *testing.T
-	n         *node
-	wms       *pgx.Conn         // the database's owner
-	victim    *pgx.Conn         // another session of the role that probes have
-	ledgerURL string            // of PostgreSQL; "" with SQLite
-	tokens    map[string]string // by the name that the test gives to a caller
+	t      *testing.T
+	n      *node
+	wms    *pgx.Conn // the database's owner
+	victim *pgx.Conn // another session of the role that probes have
+	driver string    // of database/sql, for the ledger at dsn
+	dsn    string
+	tokens map[string]string // by the name that the test gives to a caller
 }
 
 func newAttackedSite(t *testing.T, small bool) *attackedSite {
@@ -78,17 +79,18 @@ func newAttackedSite(t *testing.T, small bool) *attackedSite {
 		GRANT SELECT ON bin_stock TO ` + role + `;
 		ALTER ROLE ` + role + ` SET default_transaction_read_only = on`)
 	t.Cleanup(func() {
-		s.t = t
 		_ = s.victim.Close(t.Context())
 		s.exec(`DROP OWNED BY ` + role + `; DROP ROLE ` + role)
 	})
 	probeURL := strings.Replace(wmsURL, "postgres://postgres@", "postgres://"+role+"@", 1)
 	s.victim = s.connect(probeURL)
 
-	redisURL, ledgerURL := "embedded", "sqlite:"+filepath.Join(dir, "ledger.db")
+	file := filepath.Join(dir, "ledger.db")
+	redisURL, ledgerURL := "embedded", "sqlite:"+file
+	s.driver, s.dsn = "sqlite", "file:"+file+"?_pragma=busy_timeout(10000)"
 	if !small {
 		redisURL, ledgerURL = testenv.Redis(t).URL(), testenv.Postgres(t)
-		s.ledgerURL = ledgerURL
+		s.driver, s.dsn = "pgx", ledgerURL
 	}
 	for name, text := range map[string]string{
 		configFile:        fmt.Sprintf(attackConfig, attackSecret, redisURL, ledgerURL, probeURL),

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"tallyman/internal/ledger/ledgertest"
 )
 
 // An attack of each kind is made on a running node, once with PostgreSQL and a Redis server, once with SQLite and the embedded Redis.
@@ -40,11 +42,10 @@ func TestAttacksAreRefused(t *testing.T) {
 				"sockets that nobody has ordered": (*attackedSite).socketsThatNobodyOrdered,
 			} {
 				t.Run(name, func(t *testing.T) {
-					outer := s.t
-					s.t = t
-					defer func() { s.t = outer }()
-					attack(s)
-					s.serves()
+					attacked := *s
+					attacked.t = t
+					attack(&attacked)
+					attacked.serves()
 				})
 			}
 		})
@@ -116,18 +117,7 @@ func (s *attackedSite) charactersThatBreakDisplays() {
 
 // changesWithoutARecord makes the ledger refuse every record.
 func (s *attackedSite) changesWithoutARecord() {
-	if s.ledgerURL == "" {
-		s.t.Skip("the node has the SQLite file for itself; ledgertest refuses the records of both ledgers")
-	}
-	ledger := s.connect(s.ledgerURL)
-	for _, sql := range []string{
-		`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no record'; END $$`,
-		`CREATE TRIGGER refuse BEFORE INSERT ON audit FOR EACH ROW EXECUTE FUNCTION refuse()`,
-	} {
-		if _, err := ledger.Exec(s.t.Context(), sql); err != nil {
-			s.t.Fatal(err)
-		}
-	}
+	ledgertest.RefuseRecords(s.t, s.driver, s.dsn, true)
 	for _, one := range []struct{ method, path, body string }{
 		{http.MethodPost, "/rules/bins/disable", `{"reason":"x"}`},
 		{http.MethodPost, "/silences", `{"matchers":["rule=bins"],"for":"2h","comment":"unrecorded"}`},
@@ -139,9 +129,7 @@ func (s *attackedSite) changesWithoutARecord() {
 			s.t.Errorf("%s: %d %s", one.path, r.status, r.text)
 		}
 	}
-	if _, err := ledger.Exec(s.t.Context(), `DROP TRIGGER refuse ON audit`); err != nil {
-		s.t.Fatal(err)
-	}
+	ledgertest.RefuseRecords(s.t, s.driver, s.dsn, false)
 	for path, mark := range map[string]string{
 		"/rules/bins": `"disabled"`, "/silences": "unrecorded", "/subscriptions": "user:a", "/types": "NEW_NOTICE", "/subscribers": "Unrecorded",
 	} {

@@ -48,12 +48,7 @@ func TestLedger(t *testing.T) {
 			},
 			Refuse: func(t testing.TB, refuse bool) {
 				t.Helper()
-				statement := "DROP TRIGGER audit_full ON audit"
-				if refuse {
-					statement = "CREATE OR REPLACE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'disk full'; END $$;" +
-						"CREATE TRIGGER audit_full BEFORE INSERT ON audit FOR EACH STATEMENT EXECUTE FUNCTION full_disk()"
-				}
-				execute(t, url, statement)
+				ledgertest.RefuseRecords(t, "pgx", url, refuse)
 			},
 		}
 	})

@@ -33,7 +33,10 @@ func TestLedger(t *testing.T) {
 		path := migrated(t)
 		return ledgertest.Database{
 			OneNode: true,
-			Refuse:  func(t testing.TB, refuse bool) { t.Helper(); refuseRecords(t, path, refuse) },
+			Refuse: func(t testing.TB, refuse bool) {
+				t.Helper()
+				ledgertest.RefuseRecords(t, "sqlite", besideDSN(path), refuse)
+			},
 			Open: func(t testing.TB, opts ledger.Options) ledger.Ledger {
 				t.Helper()
 				return open(t, path, opts)
@@ -42,24 +45,15 @@ func TestLedger(t *testing.T) {
 	})
 }
 
-// refuseRecords makes the file refuse records of changes, or lets it take them again.
-func refuseRecords(t testing.TB, path string, refuse bool) {
-	t.Helper()
-	statement := "DROP TRIGGER audit_full"
-	if refuse {
-		statement = "CREATE TRIGGER audit_full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'disk full'); END"
-	}
-	db := openBeside(t, path)
-	defer func() { _ = db.Close() }()
-	if _, err := db.ExecContext(t.Context(), statement); err != nil {
-		t.Fatal(err)
-	}
+// besideDSN is how another program would open the file.
+func besideDSN(path string) string {
+	return "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path) + "?_pragma=busy_timeout(10000)"
 }
 
 // openBeside opens the file as another program would.
 func openBeside(t testing.TB, path string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)+"?_pragma=busy_timeout(10000)")
+	db, err := sql.Open("sqlite", besideDSN(path))
 	if err != nil {
 		t.Fatal(err)
 	}
