@@ -110,7 +110,7 @@ func appendTime(b []byte, t time.Time) (_ []byte, ok bool) {
 const hexDigits = "0123456789abcdef"
 
 // appendText writes a JSON string. As encoding/json does, it escapes the two line ends that JavaScript does not take in a string, and
-// what is no UTF-8 becomes U+FFFD. What no text may have is escaped too: whoever shows the JSON as it is shows nothing odd.
+// what is no UTF-8 becomes U+FFFD. A character that the policy of texts refuses is escaped, so that a reader may show the JSON as it is.
 func appendText(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0

@@ -80,7 +80,7 @@ func CheckLabels(labels map[string]string) []Fault {
 	return c.faults
 }
 
-// CheckRecipients says what is beyond the limits of those that a notice names.
+// CheckRecipients says whether a notice names more recipients than a notice may have.
 func CheckRecipients(n int) []Fault {
 	var c limitCheck
 	c.most("recipients", n, MaxRecipients, "recipients")
