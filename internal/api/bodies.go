@@ -18,10 +18,17 @@ import (
 	"tallyman/internal/strictjson"
 )
 
+// bodyRule is what the body of an operation must keep to.
+type bodyRule struct {
+	schema   *body.Schema
+	maxBytes int64 // A body of exactly so many bytes is read.
+}
+
 // mustCheckBodies makes of the document what bodies are held against, by the ids of operations. A body that could not be checked for all that the
-// document says of it is a fault of the program: it does not start.
-func mustCheckBodies(doc *huma.OpenAPI) map[string]*body.Schema {
-	bodies := map[string]*body.Schema{}
+// document says of it is a fault of the program: it does not start. The bounds move from the operations into the rules, because the library refuses
+// a body of exactly its bound. The library only ever reads bodies that checkedBody has bounded.
+func mustCheckBodies(doc *huma.OpenAPI) map[string]bodyRule {
+	bodies := map[string]bodyRule{}
 	for _, item := range doc.Paths {
 		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Delete} {
 			if op == nil || op.RequestBody == nil {
@@ -34,7 +41,8 @@ func mustCheckBodies(doc *huma.OpenAPI) map[string]*body.Schema {
 			if err != nil {
 				panic(fmt.Sprintf("operation %s: %v", op.OperationID, err))
 			}
-			bodies[op.OperationID] = schema
+			bodies[op.OperationID] = bodyRule{schema, op.MaxBodyBytes}
+			op.MaxBodyBytes = -1 // no bound
 		}
 	}
 	return bodies
@@ -44,14 +52,14 @@ func mustCheckBodies(doc *huma.OpenAPI) map[string]*body.Schema {
 // body before.
 func (a *API) checkedBody(ctx huma.Context, next func(huma.Context)) {
 	op := ctx.Operation()
-	schema := a.bodies[op.OperationID]
-	if schema == nil {
+	rule, hasBody := a.bodies[op.OperationID]
+	if !hasBody {
 		next(ctx)
 		return
 	}
-	text, prob := readBody(ctx, op)
+	text, prob := readBody(ctx, op.BodyReadTimeout, rule.maxBytes)
 	if prob == nil {
-		prob = checkBody(schema, text, ctx.Header("Content-Type"), op.RequestBody.Required)
+		prob = checkBody(rule.schema, text, ctx.Header("Content-Type"), op.RequestBody.Required)
 	}
 	if prob != nil {
 		r, w := humago.Unwrap(ctx)
@@ -80,25 +88,25 @@ func (c *bodyContext) BodyReader() io.Reader { return bytes.NewReader(c.text) }
 // firstBuffer is what is taken for a body at first, whatever its Content-Length promises.
 const firstBuffer = 1 << 20
 
-// readBody reads a body of fewer bytes than the operation's bound.
-func readBody(ctx huma.Context, op *huma.Operation) ([]byte, *Problem) {
+// readBody reads a body of maxBytes at most.
+func readBody(ctx huma.Context, timeout time.Duration, maxBytes int64) ([]byte, *Problem) {
 	r, _ := humago.Unwrap(ctx)
-	_ = ctx.SetReadDeadline(time.Now().Add(op.BodyReadTimeout)) // what is no connection has no deadline
+	_ = ctx.SetReadDeadline(time.Now().Add(timeout)) // what is no connection has no deadline
 	tooLarge := func() *Problem {
 		return newProblem(http.StatusRequestEntityTooLarge, CodeBodyTooLarge,
-			"request body is too large limit="+strconv.FormatInt(op.MaxBodyBytes, 10)+" bytes")
+			"request body is too large limit="+strconv.FormatInt(maxBytes, 10)+" bytes")
 	}
-	if r.ContentLength >= op.MaxBodyBytes {
+	if r.ContentLength > maxBytes {
 		return nil, tooLarge()
 	}
 	var b bytes.Buffer
 	if r.ContentLength > 0 {
 		b.Grow(int(min(r.ContentLength+bytes.MinRead, firstBuffer)))
 	}
-	n, err := b.ReadFrom(io.LimitReader(ctx.BodyReader(), op.MaxBodyBytes))
+	n, err := b.ReadFrom(io.LimitReader(ctx.BodyReader(), maxBytes+1)) // one byte more is refused as too large
 	late, isNet := errors.AsType[net.Error](err)
 	switch {
-	case n == op.MaxBodyBytes:
+	case n > maxBytes:
 		return nil, tooLarge()
 	case isNet && late.Timeout():
 		return nil, newProblem(http.StatusRequestTimeout, CodeBodyTimeout, "request body read timeout")
