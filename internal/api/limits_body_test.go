@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"maps"
@@ -9,7 +10,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"tallyman/engine/preview"
 	"tallyman/internal/api"
 )
 
@@ -156,6 +159,31 @@ func TestBodiesOfExactlyTheLimitByType(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestWorkMayOutlastTheDeadlineOfItsBody has a preview take longer than its body may take to arrive. The server does not end the request, with a body or
+// without one.
+func TestWorkMayOutlastTheDeadlineOfItsBody(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(d *api.Deps) {
+		d.Rules = &fakeRules{scopes: twoScopes()}
+		d.Preview = func(ctx context.Context, _ api.PreviewQuery) (*preview.Report, error) {
+			select {
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			case <-time.After(6 * time.Second): // a body has 5 s
+				return &preview.Report{}, nil
+			}
+		}
+	})
+	for _, body := range []string{`{}`, ``} {
+		t.Run(body, func(t *testing.T) {
+			t.Parallel()
+			if got := b.do(t, http.MethodPost, "/api/v1/rules/negative-bin-stock/preview", body); got.status != http.StatusOK {
+				t.Errorf("%d %s", got.status, got.body)
+			}
+		})
 	}
 }
 
