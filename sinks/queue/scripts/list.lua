@@ -86,18 +86,19 @@ local function others()
       end
     end
   end
+  local following = merging(sets, lexical)
   while true do
-    local some, ids = merged(sets, lexical), {}
+    local some, ids = following(), {}
     if #some == 0 then return answer end
     if full() then return pageEnds() end
     for i, one in ipairs(some) do ids[i] = lexical and match(one.member, '%S+$') or one.member end
     local looked = put(ids)
-    for i = 1, looked do some[i].set.rank = some[i].set.rank + 1 end
     if looked > 0 then
       local last = some[looked]
       level, passed, home, name = 0, 0, last.set.warehouse, last.member
       place = lexical and 0 or last.score
     end
+    if looked < #some then return pageEnds() end
   end
 end
 
