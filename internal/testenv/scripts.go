@@ -2,6 +2,7 @@ package testenv
 
 import (
 	"context"
+	"encoding"
 	"errors"
 	"fmt"
 	"maps"
@@ -213,8 +214,16 @@ func (w *ScriptWatch) add(cmd redis.Cmder, cost ScriptCost) {
 		switch arg := arg.(type) {
 		case string:
 			cost.Sent += len(arg)
+		case *string:
+			cost.Sent += len(*arg)
 		case []byte:
 			cost.Sent += len(arg)
+		case encoding.BinaryMarshaler:
+			text, err := arg.MarshalBinary()
+			if err != nil {
+				w.t.Errorf("script %s: %v", name, err)
+			}
+			cost.Sent += len(text)
 		default:
 			cost.Sent += len(fmt.Sprint(arg))
 		}
