@@ -32,7 +32,10 @@ func (c ScriptCost) exceeds(most ScriptCost) string {
 	for _, one := range []struct {
 		what      string
 		has, most int
-	}{{"keys", c.Keys, most.Keys}, {"bytes sent", c.Sent, most.Sent}, {"bytes answered", c.Answered, most.Answered}, {"commands", c.Commands, most.Commands}, {"bytes read and written inside", c.Inside, most.Inside}} {
+	}{
+		{"keys", c.Keys, most.Keys}, {"bytes sent", c.Sent, most.Sent}, {"bytes answered", c.Answered, most.Answered},
+		{"commands", c.Commands, most.Commands}, {"bytes read and written inside", c.Inside, most.Inside},
+	} {
 		if one.has > one.most {
 			out = append(out, fmt.Sprintf("%d %s, %d are the most", one.has, one.what, one.most))
 		}
@@ -94,7 +97,9 @@ return answer
 // that is no cluster.
 func WatchScripts(t testing.TB, client redis.UniversalClient, admin *redis.Client, most ScriptCost, names map[string]string) *ScriptWatch {
 	t.Helper()
-	w := &ScriptWatch{t: t, admin: admin, most: most, names: names, largest: map[string]ScriptCost{}, calls: map[string]int{}, shimmed: map[string]string{}}
+	w := &ScriptWatch{
+		t: t, admin: admin, most: most, names: names, largest: map[string]ScriptCost{}, calls: map[string]int{}, shimmed: map[string]string{},
+	}
 	client.AddHook(w)
 	return w
 }

@@ -23,7 +23,8 @@ func (q *Queue) names() map[string]string {
 	s, r, l := newScripts(), newReadScripts(), newLifeScripts()
 	return map[string]string{
 		s.enqueue.Hash(): "enqueue", s.step.Hash(): "step", s.repair.Hash(): "repair",
-		r.sizes.Hash(): "sizes", r.list.Hash(): "list", r.ranks.Hash(): "range", r.get.Hash(): "get", r.values.Hash(): "values", r.rank.Hash(): "rank", r.pause.Hash(): "pause",
+		r.sizes.Hash(): "sizes", r.list.Hash(): "list", r.ranks.Hash(): "range", r.get.Hash(): "get",
+		r.values.Hash(): "values", r.rank.Hash(): "rank", r.pause.Hash(): "pause",
 		l.begin.Hash(): "begin", l.hold.Hash(): "hold", l.tell.Hash(): "tell", l.absent.Hash(): "absent", l.drain.Hash(): "drain",
 	}
 }
