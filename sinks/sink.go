@@ -4,7 +4,7 @@ package sinks
 import (
 	"context"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 )
 
 // Delivery is one notice on its way to one sink.

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"tallyman/engine/finding"
-	"tallyman/engine/notice"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/rules/catalog"
 	"tallyman/rules/row"
 	"tallyman/sinks"

@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/sinks"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 	"tallyman/sinks"
 )
 

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/sinks"
-	"tallyman/sinks/queue/item"
 )
 
 // fakeQueue keeps the contract of a queue in memory, as far as the API can tell. Every twin is one of these.

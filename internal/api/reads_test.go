@@ -9,10 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/api"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/sinks"
 	"tallyman/sinks/inbox/page"
 )

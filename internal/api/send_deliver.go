@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/rules/strictyaml"
 	"tallyman/sinks"
 )

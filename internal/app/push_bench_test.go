@@ -17,15 +17,15 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/app"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/postgres"
 	"tallyman/internal/ledger/sqlite"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
 	"tallyman/rules/catalog"
 	"tallyman/sinks"
-	"tallyman/sinks/delivery"
+	"tallyman/sinks/push"
 	"tallyman/sinks/webhook"
 )
 
@@ -116,7 +116,7 @@ func benchWebhook(b *testing.B, l ledger.Ledger, cpu *meter) {
 	}
 	defer w.Close()
 	deliverAll := func() time.Duration {
-		runner, err := delivery.New(delivery.Options{
+		runner, err := push.New(push.Options{
 			Sink: "gateway", Node: "one", Ledger: l, Pusher: w, Concurrency: callsAtATime,
 		})
 		if err != nil {

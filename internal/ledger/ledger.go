@@ -13,8 +13,8 @@ import (
 	"errors"
 	"time"
 
-	"tallyman/engine/finding"
-	"tallyman/engine/notice"
+	"tallyman/internal/finding"
+	"tallyman/internal/notice"
 	"tallyman/rules/row"
 	"tallyman/sinks"
 )

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 	"tallyman/sinks"
 )
 

@@ -6,7 +6,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 	"tallyman/sinks"
 )
 

@@ -10,7 +10,7 @@ import (
 	"net/url"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 	"tallyman/sinks"
 	"tallyman/sinks/guard"
 	"tallyman/sinks/render"

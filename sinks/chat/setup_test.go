@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
 	"tallyman/sinks"
 )

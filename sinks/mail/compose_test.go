@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
 	"tallyman/internal/text/texttest"
 	"tallyman/sinks"

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/item"
+	"tallyman/internal/notice"
 	"tallyman/sinks"
-	"tallyman/sinks/queue/item"
 )
 
 // Deliver makes items of notices, in order: the notice is the payload, its priority the item's, and an item holds the rule, scope

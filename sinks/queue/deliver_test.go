@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/item"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
 	"tallyman/sinks"
-	"tallyman/sinks/queue/item"
 	"tallyman/sinks/sinktest"
 )
 

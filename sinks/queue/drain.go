@@ -10,9 +10,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tallyman/internal/item"
 	"tallyman/sinks"
 	"tallyman/sinks/index"
-	"tallyman/sinks/queue/item"
 )
 
 const (

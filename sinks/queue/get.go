@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/sinks"
-	"tallyman/sinks/queue/item"
 )
 
 const (

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/internal/testenv"
 	"tallyman/sinks"
-	"tallyman/sinks/queue/item"
 )
 
 // told is a trace in short: who made what of it.

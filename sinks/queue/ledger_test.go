@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/sinks"
-	"tallyman/sinks/queue/item"
 )
 
 // memoryLedger is what queues need of the ledger, in memory. Items and their moves are kept as the ledger's suite asks for.

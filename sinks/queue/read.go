@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/sinks"
-	"tallyman/sinks/queue/item"
 )
 
 // maxPageBytes is how many bytes of items a page has at most, about: what a client or a node can be asked to hold at once.

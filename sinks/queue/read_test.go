@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/sinks"
-	"tallyman/sinks/queue/item"
 )
 
 var morning = time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"strconv"
 
+	"tallyman/internal/item"
 	"tallyman/sinks/index"
-	"tallyman/sinks/queue/item"
 )
 
 // takeBack removes the items of findings that have resolved, but those that a worker has.

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
 )
 

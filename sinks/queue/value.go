@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // The value of an item in Redis is its head, a newline, and its payload as it was pushed. The head has 15 fields with a space

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/internal/testenv"
 	"tallyman/sinks"
-	"tallyman/sinks/queue/item"
 )
 
 // of are items of a warehouse.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 	"tallyman/sinks"
 )
 

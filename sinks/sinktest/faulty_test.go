@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
 	"tallyman/sinks"
 	"tallyman/sinks/sinktest"

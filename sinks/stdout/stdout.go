@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 	"tallyman/sinks"
 	"tallyman/sinks/render"
 )

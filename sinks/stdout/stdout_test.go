@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
 	"tallyman/internal/text/texttest"
 	"tallyman/sinks"

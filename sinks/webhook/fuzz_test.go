@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 	"tallyman/internal/text"
 	"tallyman/internal/text/texttest"
 	"tallyman/sinks"

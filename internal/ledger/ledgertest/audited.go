@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/silence"
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
+	"tallyman/internal/silence"
 	"tallyman/rules/catalog"
 	"tallyman/sinks"
-	"tallyman/sinks/queue/item"
 )
 
 // recordedChange is a call of a method that leaves a record.

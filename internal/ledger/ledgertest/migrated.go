@@ -4,11 +4,11 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/finding"
-	"tallyman/engine/notice"
+	"tallyman/internal/finding"
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/sinks"
-	"tallyman/sinks/queue/item"
 )
 
 // The data that CheckMigrated wants of a ledger that was at its first version: a rule with two findings, the notice of the first

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/sinks"
 )
 

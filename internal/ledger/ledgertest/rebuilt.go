@@ -14,9 +14,9 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"tallyman/engine/silence"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/record"
+	"tallyman/internal/silence"
 	"tallyman/rules/catalog"
 	"tallyman/rules/strictyaml"
 	"tallyman/sinks"

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/sinks"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/sinks"
 )
 

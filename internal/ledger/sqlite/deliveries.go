@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/rows"
+	"tallyman/internal/notice"
 	"tallyman/sinks"
 )
 

@@ -5,9 +5,9 @@ import (
 	"database/sql"
 	"time"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/rows"
+	"tallyman/internal/notice"
 	"tallyman/sinks"
 )
 
