@@ -16,6 +16,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/internal/auth"
+	"tallyman/internal/delivery"
 	"tallyman/internal/item"
 	"tallyman/sinks"
 )
@@ -174,7 +175,7 @@ func (a *API) queueFailed(ctx context.Context, queue, list string, err error) *P
 	if invalid, ok := errors.AsType[*item.InvalidError](err); ok {
 		return invalidBody([]Fault{{Location: invalidAt(invalid, list), Message: invalid.Message}})
 	}
-	if errors.Is(err, sinks.ErrNotFound) {
+	if errors.Is(err, delivery.ErrNotFound) {
 		return newProblem(http.StatusNotFound, CodeItemNotFound, "queue "+queue+" has no such item")
 	}
 	if prob := a.notRecorded(ctx, err); prob != nil {

@@ -1,6 +1,6 @@
 package push
 
-import "tallyman/sinks"
+import "tallyman/internal/delivery"
 
 // answers are what the channel has said of deliveries, as long as a claim may come that does not know of it.
 type answers struct {
@@ -9,16 +9,16 @@ type answers struct {
 }
 
 type answer struct {
-	sinks.Settled
+	delivery.Settled
 
 	before   int // attempts that were ever made before the one that it answers
 	recorded bool
 	counted  bool
 }
 
-func (a *answers) add(s *sinks.Settled, before int) {
+func (a *answers) add(s *delivery.Settled, before int) {
 	switch s.Kind {
-	case sinks.SettleSent, sinks.SettleFailed, sinks.SettleAgain:
+	case delivery.SettleSent, delivery.SettleFailed, delivery.SettleAgain:
 		a.known[s.Seq] = answer{Settled: *s, before: before}
 	default: // it was not tried
 	}
@@ -26,12 +26,12 @@ func (a *answers) add(s *sinks.Settled, before int) {
 
 // of tells whether the claim does not know of the last answer, and what is to be recorded of it then: that answer under this claim.
 // That it was sent is recorded whoever has the claim.
-func (a *answers) of(c *sinks.Claimed) (again []sinks.Settled, known bool) {
+func (a *answers) of(c *delivery.Claimed) (again []delivery.Settled, known bool) {
 	was, known := a.known[c.Seq]
 	switch {
 	case !known:
 		return nil, false
-	case was.Kind == sinks.SettleSent:
+	case was.Kind == delivery.SettleSent:
 		return nil, true
 	case c.Ever > was.before: // it does; what an operator has tried again has fewer attempts, but not fewer ever
 		delete(a.known, c.Seq)
@@ -39,12 +39,12 @@ func (a *answers) of(c *sinks.Claimed) (again []sinks.Settled, known bool) {
 	}
 	was.Token, was.recorded = c.Token, false
 	a.known[c.Seq] = was
-	return []sinks.Settled{was.Settled}, true
+	return []delivery.Settled{was.Settled}, true
 }
 
 // recorded notes that the ledger has the answer, and tells whether that is its first record. A claim that is under way may have been
 // made before.
-func (a *answers) recorded(s *sinks.Settled, claiming bool) (first bool) {
+func (a *answers) recorded(s *delivery.Settled, claiming bool) (first bool) {
 	was, known := a.known[s.Seq]
 	if !known || was.Token != s.Token {
 		return false

@@ -8,13 +8,14 @@ import (
 	"runtime/debug"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/trace"
 	"tallyman/sinks"
 )
 
 // flight is a call under way.
 type flight struct {
-	batch []sinks.Claimed
+	batch []delivery.Claimed
 	done  func(error) // tells the breaker how it ended
 	err   error
 }
@@ -51,7 +52,7 @@ func (l *loop) begin(ctx context.Context, now time.Time) {
 // start hands the call to a worker. There are as many workers as calls were ever under way at a time; they are kept, since a new one would have
 // to grow its stack first.
 func (l *loop) start(ctx context.Context, jobs []*job, done func(error)) {
-	f := &flight{batch: make([]sinks.Claimed, len(jobs)), done: done}
+	f := &flight{batch: make([]delivery.Claimed, len(jobs)), done: done}
 	for i, j := range jobs {
 		f.batch[i] = j.Claimed
 	}
@@ -73,8 +74,8 @@ func (l *loop) work(ctx context.Context) {
 }
 
 // push makes one call. A panic is an error: a notice that a channel cannot cope with must not take the node down.
-func (r *Runner) push(ctx context.Context, batch []sinks.Claimed) (err error) {
-	list := make([]sinks.Delivery, len(batch))
+func (r *Runner) push(ctx context.Context, batch []delivery.Claimed) (err error) {
+	list := make([]delivery.Delivery, len(batch))
 	for i := range batch {
 		list[i] = batch[i].Delivery
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
 	"tallyman/sinks/push"
 )
 
@@ -56,8 +56,8 @@ func TestBatchDoesNotWaitPastADeadline(t *testing.T) {
 // Of a refused batch those end that the channel names; the others go on, and were not tried.
 func TestPartOfABatchIsRefused(t *testing.T) {
 	t.Parallel()
-	answer := func(_ context.Context, batch []sinks.Delivery) error {
-		if slices.ContainsFunc(batch, func(d sinks.Delivery) bool { return d.Seq == 3 }) {
+	answer := func(_ context.Context, batch []delivery.Delivery) error {
+		if slices.ContainsFunc(batch, func(d delivery.Delivery) bool { return d.Seq == 3 }) {
 			return refuse(3)
 		}
 		return nil
@@ -80,7 +80,7 @@ func TestPartOfABatchIsRefused(t *testing.T) {
 // A batch that is refused as a whole is tried one by one: one of them may be at fault for all.
 func TestWholeBatchIsRefused(t *testing.T) {
 	t.Parallel()
-	answer := func(_ context.Context, batch []sinks.Delivery) error {
+	answer := func(_ context.Context, batch []delivery.Delivery) error {
 		var all []int64
 		for _, d := range batch {
 			all = append(all, d.Seq)

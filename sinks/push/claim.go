@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
 )
 
 const (
@@ -14,7 +14,7 @@ const (
 
 // job is a delivery that this node has claimed.
 type job struct {
-	sinks.Claimed
+	delivery.Claimed
 
 	startBy time.Time // an attempt that begins later could end after the lease
 	ends    time.Time // its deadline or the notice's expiry on this node's timers; zero = never
@@ -41,7 +41,7 @@ func (a *asks) wake() { a.at, a.again = time.Time{}, true }
 // claimed is the ledger's answer to a claim.
 type claimed struct {
 	before time.Time // that it was asked
-	claims sinks.Claims
+	claims delivery.Claims
 	err    error
 }
 
@@ -130,7 +130,7 @@ func (l *loop) take(got claimed) {
 
 // add takes up one delivery. One that is here already was claimed anew because its lease has ended by the ledger's clock: it is
 // tried once, under the later claim. So is one whose answer the ledger had not heard of: that answer counts, under the later claim.
-func (l *loop) add(c *sinks.Claimed, before, at time.Time) {
+func (l *loop) add(c *delivery.Claimed, before, at time.Time) {
 	if s, known := l.records.answers.of(c); known {
 		l.records.add(s...)
 		return
@@ -166,5 +166,5 @@ func (l *loop) releaseWaiting() {
 
 func (l *loop) release(j *job) {
 	delete(l.jobs, j.Seq)
-	l.records.add(settled(&j.Claimed, sinks.SettleRelease, ""))
+	l.records.add(settled(&j.Claimed, delivery.SettleRelease, ""))
 }

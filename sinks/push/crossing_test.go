@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
 	"tallyman/sinks/push"
 )
 
@@ -29,7 +29,7 @@ func TestClaimCrossesAnAnswerOnItsWay(t *testing.T) {
 					}
 				}
 			}
-			fails := func(context.Context, []sinks.Delivery) error {
+			fails := func(context.Context, []delivery.Delivery) error {
 				<-time.After(2 * time.Second)
 				return errDown
 			}
@@ -60,7 +60,7 @@ func TestClaimCrossesAnAnswerOnItsWay(t *testing.T) {
 // What an operator has tried again is tried, also where the claim was asked for before the answer of the attempt before was recorded.
 func TestRetryCrossesAClaim(t *testing.T) {
 	t.Parallel()
-	for what, strategy := range map[string]sinks.Strategy{"it had failed": immediate, "it waited for its next attempt": important} {
+	for what, strategy := range map[string]delivery.Strategy{"it had failed": immediate, "it waited for its next attempt": important} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			var on atomic.Bool
@@ -68,7 +68,7 @@ func TestRetryCrossesAClaim(t *testing.T) {
 				o.Concurrency = 2
 				asksLate(o, func() bool { return on.CompareAndSwap(true, false) })
 			}
-			fails := func(context.Context, []sinks.Delivery) error {
+			fails := func(context.Context, []delivery.Delivery) error {
 				<-time.After(2 * time.Second)
 				return errDown
 			}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
 )
 
 // health tells the breaker, the limits and the status how a call ended. A refusal is an answer; a Retry-After says itself how long
@@ -50,10 +50,10 @@ func (l *loop) log(f *flight, v verdict, text string) {
 		l.o.Logger.Debug("delivered", "notices", logged(f.batch))
 		return
 	}
-	var failed []sinks.Claimed
+	var failed []delivery.Claimed
 	for _, s := range v.settled {
-		if s.Kind == sinks.SettleFailed {
-			failed = append(failed, f.batch[slices.IndexFunc(f.batch, func(c sinks.Claimed) bool { return c.Seq == s.Seq })])
+		if s.Kind == delivery.SettleFailed {
+			failed = append(failed, f.batch[slices.IndexFunc(f.batch, func(c delivery.Claimed) bool { return c.Seq == s.Seq })])
 		}
 	}
 	if len(failed) > 0 {
@@ -64,11 +64,11 @@ func (l *loop) log(f *flight, v verdict, text string) {
 }
 
 // logged are deliveries as logs name them, worked out only where the line is written.
-type logged []sinks.Claimed
+type logged []delivery.Claimed
 
 // LogValue implements slog.LogValuer.
 func (l logged) LogValue() slog.Value {
-	list := make(sinks.Logged, len(l))
+	list := make(delivery.Logged, len(l))
 	for i := range l {
 		list[i] = l[i].Delivery
 	}

@@ -3,7 +3,7 @@ package push
 import (
 	"time"
 
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
 )
 
 // longestHold is how long a delivery is put off at most because of a silence; then it is asked again, whatever has become of that.
@@ -20,7 +20,7 @@ func (l *loop) hold(n int) bool {
 			continue
 		}
 		delete(l.jobs, j.Seq)
-		s := settled(&j.Claimed, sinks.SettleHold, "")
+		s := settled(&j.Claimed, delivery.SettleHold, "")
 		s.HeldBy, s.After = id, min(left, longestHold)
 		l.records.add(s)
 	}

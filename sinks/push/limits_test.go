@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/notice"
 	"tallyman/sinks"
 	"tallyman/sinks/push"
@@ -17,7 +18,7 @@ func TestBreaker(t *testing.T) {
 	t.Parallel()
 	var down atomic.Bool
 	down.Store(true)
-	answer := func(context.Context, []sinks.Delivery) error {
+	answer := func(context.Context, []delivery.Delivery) error {
 		if down.Load() {
 			return errDown
 		}
@@ -64,7 +65,7 @@ func TestBreakerProbesWithOne(t *testing.T) {
 		o.Concurrency, o.Batch = 4, push.Batch{Max: 10, Wait: 10 * time.Second}
 		o.Breaker = push.Breaker{Failures: 2, Open: time.Minute}
 	}
-	inBubble(t, options, func(context.Context, []sinks.Delivery) error { return errDown }, func(w *world) {
+	inBubble(t, options, func(context.Context, []delivery.Delivery) error { return errDown }, func(w *world) {
 		for range 100 {
 			w.commit("", important)
 		}
@@ -98,7 +99,7 @@ func TestBreakerWaitsForItsProbe(t *testing.T) {
 			return "", 0
 		}
 	}
-	inBubble(t, options, func(ctx context.Context, _ []sinks.Delivery) error {
+	inBubble(t, options, func(ctx context.Context, _ []delivery.Delivery) error {
 		if !slow.Swap(true) {
 			<-time.After(time.Second)
 			return errDown
@@ -120,7 +121,7 @@ func TestBreakerWaitsForItsProbe(t *testing.T) {
 // A refusal is an answer: the sink is well.
 func TestRefusalsDoNotOpenTheBreaker(t *testing.T) {
 	t.Parallel()
-	answer := func(_ context.Context, batch []sinks.Delivery) error { return refuse(batch[0].Seq) }
+	answer := func(_ context.Context, batch []delivery.Delivery) error { return refuse(batch[0].Seq) }
 	inBubble(t, nil, answer, func(w *world) {
 		for range 40 {
 			w.commit("", important)
@@ -136,7 +137,7 @@ func TestRefusalsDoNotOpenTheBreaker(t *testing.T) {
 func TestHeldBackEnds(t *testing.T) {
 	t.Parallel()
 	options := func(o *push.Options) { o.Breaker.Open = time.Hour }
-	inBubble(t, options, func(context.Context, []sinks.Delivery) error { return errDown }, func(w *world) {
+	inBubble(t, options, func(context.Context, []delivery.Delivery) error { return errDown }, func(w *world) {
 		for range 5 {
 			w.commit("", immediate)
 		}

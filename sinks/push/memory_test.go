@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/notice"
-	"tallyman/sinks"
 )
 
 // The states of a delivery, as the ledger numbers them.
@@ -30,13 +30,13 @@ type memory struct {
 	away   error // what every call answers while the ledger is away
 	rows   []*row
 	claims atomic.Int64
-	groups [][]sinks.Settled
+	groups [][]delivery.Settled
 	onWay  func() // how long a question what is due takes to get here; nil = no time
 }
 
 // row is a delivery in memory.
 type row struct {
-	sinks.Claimed
+	delivery.Claimed
 
 	finding  string
 	state    int
@@ -46,7 +46,7 @@ type row struct {
 	ends     time.Time // its end by the bubble's clock, as the last claim could see it
 	failure  string
 	ended    time.Time // by the bubble's clock, which does not jump; of the first end
-	settles  []sinks.SettleKind
+	settles  []delivery.SettleKind
 	attempts int
 	forgiven int // those before an operator had it tried again
 }
@@ -67,7 +67,7 @@ func (m *memory) fail(err error) {
 }
 
 // add commits a delivery and returns its number. A finding of "" has no order.
-func (m *memory) add(finding string, s sinks.Strategy, life time.Duration) int64 {
+func (m *memory) add(finding string, s delivery.Strategy, life time.Duration) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	created := m.now()
@@ -90,18 +90,18 @@ func (m *memory) over(r *row, now time.Time) bool {
 	return !r.Deadline.IsZero() && !now.Before(r.Deadline) || !now.Before(r.Notice.ExpiresAt)
 }
 
-func (m *memory) ClaimPushes(_ context.Context, _, _ string, lease time.Duration, limit int) (sinks.Claims, error) {
+func (m *memory) ClaimPushes(_ context.Context, _, _ string, lease time.Duration, limit int) (delivery.Claims, error) {
 	if m.onWay != nil {
 		m.onWay()
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.away != nil {
-		return sinks.Claims{}, m.away
+		return delivery.Claims{}, m.away
 	}
 	m.claims.Add(1)
 	now := m.now()
-	got := sinks.Claims{At: now}
+	got := delivery.Claims{At: now}
 	var open []*row
 	for _, r := range m.rows {
 		if r.state == pending && !m.over(r, now) && !m.behind(r) {
@@ -127,7 +127,7 @@ func (m *memory) ClaimPushes(_ context.Context, _, _ string, lease time.Duration
 			c.Attempts, c.Ever = r.attempts-r.forgiven, r.attempts
 			got.List = append(got.List, c)
 		case wait <= 0:
-			return sinks.Claims{At: now, List: got.List, More: true}, nil
+			return delivery.Claims{At: now, List: got.List, More: true}, nil
 		case got.Next == 0 || wait < got.Next:
 			got.Next = wait
 		}
@@ -135,7 +135,7 @@ func (m *memory) ClaimPushes(_ context.Context, _, _ string, lease time.Duration
 	return got, nil
 }
 
-func (m *memory) SettlePushes(_ context.Context, list []sinks.Settled) error {
+func (m *memory) SettlePushes(_ context.Context, list []delivery.Settled) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.away != nil {
@@ -148,23 +148,23 @@ func (m *memory) SettlePushes(_ context.Context, list []sinks.Settled) error {
 	return nil
 }
 
-func (m *memory) settle(r *row, s sinks.Settled) {
+func (m *memory) settle(r *row, s delivery.Settled) {
 	r.settles = append(r.settles, s.Kind)
-	if s.Kind != sinks.SettleSent && (r.state != pending || s.Token != r.Token) {
+	if s.Kind != delivery.SettleSent && (r.state != pending || s.Token != r.Token) {
 		return
 	}
 	now := m.now()
-	if s.Kind != sinks.SettleRelease {
+	if s.Kind != delivery.SettleRelease {
 		r.attempts++
 		r.failure = s.Error
 	}
 	r.leased = time.Time{}
 	switch s.Kind {
-	case sinks.SettleSent:
+	case delivery.SettleSent:
 		m.end(r, sent)
-	case sinks.SettleFailed:
+	case delivery.SettleFailed:
 		m.end(r, failed)
-	case sinks.SettleAgain:
+	case delivery.SettleAgain:
 		r.due = now.Add(s.After)
 	default:
 		r.due = now

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"tallyman/internal/delivery"
 	"tallyman/sinks"
 	"tallyman/sinks/push"
 )
@@ -33,7 +34,7 @@ type historian struct {
 	wrong   string
 }
 
-func (h *historian) push(ctx context.Context, batch []sinks.Delivery) error {
+func (h *historian) push(ctx context.Context, batch []delivery.Delivery) error {
 	at := time.Now()
 	h.mu.Lock()
 	answer := "taken"
@@ -83,16 +84,16 @@ func say(ctx context.Context, answer string, seq int64) error {
 	}
 }
 
-var strategies = rapid.Custom(func(t *rapid.T) sinks.Strategy {
+var strategies = rapid.Custom(func(t *rapid.T) delivery.Strategy {
 	span := func(name string) time.Duration {
 		return time.Duration(rapid.IntRange(1, 120).Draw(t, name)) * time.Second
 	}
-	switch rapid.SampledFrom([]sinks.StrategyKind{sinks.Immediate, sinks.Delayed, sinks.Important, sinks.Timed}).Draw(t, "strategy") {
-	case sinks.Delayed:
+	switch rapid.SampledFrom([]delivery.StrategyKind{delivery.Immediate, delivery.Delayed, delivery.Important, delivery.Timed}).Draw(t, "strategy") {
+	case delivery.Delayed:
 		return delayed(span("delay"), rapid.IntRange(0, 3).Draw(t, "retry"))
-	case sinks.Timed:
+	case delivery.Timed:
 		return timed(span("within"))
-	case sinks.Important:
+	case delivery.Important:
 		return important
 	default:
 		return immediate
@@ -109,7 +110,7 @@ type plan struct {
 // step commits a delivery, and lets time pass.
 type step struct {
 	finding     string
-	strategy    sinks.Strategy
+	strategy    delivery.Strategy
 	life        time.Duration
 	answers     []string
 	pause, jump time.Duration
@@ -195,9 +196,9 @@ func (p *plan) live(t *testing.T) error {
 func lived(r row, tries []tried) error {
 	attempts := 1 << 30 // that the strategy allows
 	switch r.Strategy.Kind {
-	case sinks.Immediate:
+	case delivery.Immediate:
 		attempts = 1
-	case sinks.Delayed:
+	case delivery.Delayed:
 		attempts = 1 + r.Strategy.Retry
 	default:
 	}

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/notice"
 	"tallyman/internal/trace"
 	"tallyman/sinks"
@@ -18,8 +19,8 @@ import (
 
 // Ledger is what a runner needs of the ledger; internal/ledger describes each method.
 type Ledger interface {
-	ClaimPushes(ctx context.Context, sink, node string, lease time.Duration, limit int) (sinks.Claims, error)
-	SettlePushes(ctx context.Context, settled []sinks.Settled) error
+	ClaimPushes(ctx context.Context, sink, node string, lease time.Duration, limit int) (delivery.Claims, error)
+	SettlePushes(ctx context.Context, settled []delivery.Settled) error
 	EndPushes(ctx context.Context, sink string, limit int) (timedOut, canceled int, err error)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"tallyman/internal/delivery"
 	"tallyman/sinks"
 )
 
@@ -53,7 +54,7 @@ func TestBackoffIsSpread(t *testing.T) {
 func TestAskedIsAMinimum(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		c := sinks.Claimed{Strategy: sinks.Strategy{Kind: sinks.Important}, Attempts: rapid.IntRange(0, 30).Draw(t, "attempts")}
+		c := delivery.Claimed{Strategy: delivery.Strategy{Kind: delivery.Important}, Attempts: rapid.IntRange(0, 30).Draw(t, "attempts")}
 		wait := time.Duration(rapid.Int64().Draw(t, "asked"))
 		err := &sinks.LaterError{After: wait, Err: errCut}
 		got := transient(&c, err, "", rapid.Float64Range(0, 0.99).Draw(t, "chance"))
@@ -66,15 +67,15 @@ func TestAskedIsAMinimum(t *testing.T) {
 // Of several answers for one delivery that wait for the ledger, one is recorded: that it was sent, else the latest claim's.
 func TestLatest(t *testing.T) {
 	t.Parallel()
-	kinds := rapid.SampledFrom([]sinks.SettleKind{sinks.SettleSent, sinks.SettleFailed, sinks.SettleAgain, sinks.SettleRelease})
+	kinds := rapid.SampledFrom([]delivery.SettleKind{delivery.SettleSent, delivery.SettleFailed, delivery.SettleAgain, delivery.SettleRelease})
 	rapid.Check(t, func(t *rapid.T) {
-		var list []sinks.Settled
+		var list []delivery.Settled
 		for range rapid.IntRange(0, 12).Draw(t, "answers") {
-			list = append(list, sinks.Settled{Seq: rapid.Int64Range(1, 4).Draw(t, "seq"), Token: rapid.Int64Range(1, 3).Draw(t, "token"), Kind: kinds.Draw(t, "kind")})
+			list = append(list, delivery.Settled{Seq: rapid.Int64Range(1, 4).Draw(t, "seq"), Token: rapid.Int64Range(1, 3).Draw(t, "token"), Kind: kinds.Draw(t, "kind")})
 		}
 		kept := latest(slices.Clone(list))
 		for seq := range int64(5) {
-			var of, is []sinks.Settled
+			var of, is []delivery.Settled
 			for _, s := range list {
 				if s.Seq == seq {
 					of = append(of, s)
@@ -88,11 +89,11 @@ func TestLatest(t *testing.T) {
 			if len(of) == 0 && len(is) == 0 {
 				continue
 			}
-			sent := slices.ContainsFunc(of, func(s sinks.Settled) bool { return s.Kind == sinks.SettleSent })
-			if len(is) != 1 || sent && is[0].Kind != sinks.SettleSent {
+			sent := slices.ContainsFunc(of, func(s delivery.Settled) bool { return s.Kind == delivery.SettleSent })
+			if len(is) != 1 || sent && is[0].Kind != delivery.SettleSent {
 				t.Fatalf("of %+v was kept %+v", of, is)
 			}
-			if !sent && slices.ContainsFunc(of, func(s sinks.Settled) bool { return s.Token > is[0].Token }) {
+			if !sent && slices.ContainsFunc(of, func(s delivery.Settled) bool { return s.Token > is[0].Token }) {
 				t.Fatalf("of %+v was kept %+v", of, is)
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
 )
 
 const (
@@ -16,7 +16,7 @@ const (
 
 // records are answers on their way into the ledger, in one transaction at a time.
 type records struct {
-	list      []sinks.Settled // not recorded yet
+	list      []delivery.Settled // not recorded yet
 	answers   answers
 	at        time.Time // when the next are recorded
 	recording bool
@@ -27,11 +27,11 @@ type records struct {
 
 // recorded is how a record went.
 type recorded struct {
-	group []sinks.Settled
+	group []delivery.Settled
 	err   error
 }
 
-func (r *records) add(list ...sinks.Settled) { r.list = append(r.list, list...) }
+func (r *records) add(list ...delivery.Settled) { r.list = append(r.list, list...) }
 
 // settle records what there is: at once when the sink was idle or is now, else with what has come within some milliseconds.
 func (l *loop) settle(ctx context.Context, now time.Time) {
@@ -81,27 +81,27 @@ func (l *loop) noted(done recorded) {
 	}
 	r.failed = false
 	r.retry.reset()
-	counts := map[sinks.SettleKind]int{}
+	counts := map[delivery.SettleKind]int{}
 	for _, s := range done.group {
 		if r.answers.recorded(&s, l.asks.asking) {
 			counts[s.Kind]++
 		}
 	}
-	for kind, outcome := range map[sinks.SettleKind]string{
-		sinks.SettleSent: OutcomeSent, sinks.SettleFailed: OutcomeFailed, sinks.SettleAgain: OutcomeRetried,
+	for kind, outcome := range map[delivery.SettleKind]string{
+		delivery.SettleSent: OutcomeSent, delivery.SettleFailed: OutcomeFailed, delivery.SettleAgain: OutcomeRetried,
 	} {
 		if counts[kind] > 0 {
 			l.o.Observer.DeliveryDone(l.o.Sink, outcome, counts[kind])
 		}
 	}
-	if counts[sinks.SettleSent]+counts[sinks.SettleFailed] > 0 {
+	if counts[delivery.SettleSent]+counts[delivery.SettleFailed] > 0 {
 		l.asks.wake() // the next of their findings may be due
 	}
 }
 
 // latest keeps one answer for each delivery: that it was sent, because that is true whoever holds it by now, else the one of the
 // latest claim. There are several only where the ledger was away for longer than a lease.
-func latest(list []sinks.Settled) []sinks.Settled {
+func latest(list []delivery.Settled) []delivery.Settled {
 	place := make(map[int64]int, len(list))
 	kept := list[:0:0]
 	for _, s := range list {
@@ -110,8 +110,8 @@ func latest(list []sinks.Settled) []sinks.Settled {
 		case !known:
 			place[s.Seq] = len(kept)
 			kept = append(kept, s)
-		case kept[i].Kind == sinks.SettleSent:
-		case s.Kind == sinks.SettleSent || s.Token >= kept[i].Token:
+		case kept[i].Kind == delivery.SettleSent:
+		case s.Kind == delivery.SettleSent || s.Token >= kept[i].Token:
 			kept[i] = s
 		}
 	}

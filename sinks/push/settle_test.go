@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
 )
 
 // Answers wait for those that are about to come, to be recorded with them, and no longer: the last are recorded as they come.
 func TestLastAnswersAreRecordedAtOnce(t *testing.T) {
 	t.Parallel()
-	after := func(_ context.Context, batch []sinks.Delivery) error {
+	after := func(_ context.Context, batch []delivery.Delivery) error {
 		<-time.After(time.Duration(4*batch[0].Seq-3) * time.Millisecond) // 1, 5 and 9 ms
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/testenv"
 	"tallyman/sinks"
 	"tallyman/sinks/push"
@@ -26,7 +27,7 @@ type call struct {
 
 // channel is a push channel that answers by script, and remembers what it was asked.
 type channel struct {
-	answer func(ctx context.Context, batch []sinks.Delivery) error
+	answer func(ctx context.Context, batch []delivery.Delivery) error
 
 	mu    sync.Mutex
 	calls []call
@@ -36,7 +37,7 @@ type channel struct {
 
 var errDown = errors.New("the other side is down")
 
-func (c *channel) Push(ctx context.Context, batch []sinks.Delivery) error {
+func (c *channel) Push(ctx context.Context, batch []delivery.Delivery) error {
 	one := call{at: time.Now()}
 	one.deadline, _ = ctx.Deadline()
 	for _, d := range batch {
@@ -79,10 +80,10 @@ func (c *channel) times(seq int64, start time.Time) []time.Duration {
 }
 
 // script answers by the notice's number: the first of its errors first, then nil for ever.
-func script(errs map[int64][]error) func(context.Context, []sinks.Delivery) error {
+func script(errs map[int64][]error) func(context.Context, []delivery.Delivery) error {
 	var mu sync.Mutex
 	left := maps.Clone(errs)
-	return func(_ context.Context, batch []sinks.Delivery) error {
+	return func(_ context.Context, batch []delivery.Delivery) error {
 		mu.Lock()
 		defer mu.Unlock()
 		list := left[batch[0].Seq]
@@ -95,7 +96,7 @@ func script(errs map[int64][]error) func(context.Context, []sinks.Delivery) erro
 }
 
 // hang answers when the call's context ends.
-func hang(ctx context.Context, _ []sinks.Delivery) error {
+func hang(ctx context.Context, _ []delivery.Delivery) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
@@ -131,7 +132,7 @@ type world struct {
 }
 
 // inBubble starts a runner whose options change may adapt, and stops it at the end.
-func inBubble(t *testing.T, change func(*push.Options), answer func(context.Context, []sinks.Delivery) error, test func(w *world)) {
+func inBubble(t *testing.T, change func(*push.Options), answer func(context.Context, []delivery.Delivery) error, test func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, change, answer)
@@ -140,7 +141,7 @@ func inBubble(t *testing.T, change func(*push.Options), answer func(context.Cont
 	})
 }
 
-func newWorld(t *testing.T, change func(*push.Options), answer func(context.Context, []sinks.Delivery) error) *world {
+func newWorld(t *testing.T, change func(*push.Options), answer func(context.Context, []delivery.Delivery) error) *world {
 	t.Helper()
 	w := &world{T: t, memory: &memory{}, channel: &channel{answer: answer}, counts: &counts{n: map[string]int{}}, start: time.Now()}
 	o := push.Options{
@@ -178,7 +179,7 @@ func (w *world) another() {
 }
 
 // commit adds a delivery and wakes the runner, as the engine does after a commit.
-func (w *world) commit(finding string, s sinks.Strategy) int64 {
+func (w *world) commit(finding string, s delivery.Strategy) int64 {
 	seq := w.add(finding, s, 72*time.Hour)
 	w.runner.Wake()
 	return seq
@@ -204,16 +205,16 @@ func asksLate(o *push.Options, on func() bool) {
 func patient(o *push.Options) { o.Breaker.Failures = 1 << 30 }
 
 var (
-	immediate = sinks.Strategy{Kind: sinks.Immediate}
-	important = sinks.Strategy{Kind: sinks.Important}
+	immediate = delivery.Strategy{Kind: delivery.Immediate}
+	important = delivery.Strategy{Kind: delivery.Important}
 )
 
-func delayed(d time.Duration, retry int) sinks.Strategy {
-	return sinks.Strategy{Kind: sinks.Delayed, Delay: d, Retry: retry}
+func delayed(d time.Duration, retry int) delivery.Strategy {
+	return delivery.Strategy{Kind: delivery.Delayed, Delay: d, Retry: retry}
 }
 
-func timed(within time.Duration) sinks.Strategy {
-	return sinks.Strategy{Kind: sinks.Timed, Within: within}
+func timed(within time.Duration) delivery.Strategy {
+	return delivery.Strategy{Kind: delivery.Timed, Within: within}
 }
 
 func refuse(seqs ...int64) error {

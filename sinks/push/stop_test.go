@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
 	"tallyman/sinks/push"
 	"tallyman/sinks/scrub"
 )
@@ -17,7 +17,7 @@ import (
 // A stop lets the calls under way end, records them, and gives back what was claimed.
 func TestStopLetsCallsEnd(t *testing.T) {
 	t.Parallel()
-	slow := func(ctx context.Context, _ []sinks.Delivery) error {
+	slow := func(ctx context.Context, _ []delivery.Delivery) error {
 		select {
 		case <-time.After(5 * time.Second):
 			return nil
@@ -90,7 +90,7 @@ func TestStopWithoutLedger(t *testing.T) {
 	t.Parallel()
 	inBubble(t, nil, nil, func(w *world) {
 		wait(time.Second)
-		w.answer = func(context.Context, []sinks.Delivery) error { w.fail(errAway); return nil }
+		w.answer = func(context.Context, []delivery.Delivery) error { w.fail(errAway); return nil }
 		w.commit("", immediate)
 		wait(time.Second)
 		w.stop()
@@ -105,7 +105,7 @@ func TestLedgerAway(t *testing.T) {
 	t.Parallel()
 	inBubble(t, nil, nil, func(w *world) {
 		wait(time.Second)
-		w.answer = func(context.Context, []sinks.Delivery) error { w.fail(errAway); return nil }
+		w.answer = func(context.Context, []delivery.Delivery) error { w.fail(errAway); return nil }
 		for range 20 {
 			w.add("", important, time.Hour)
 		}
@@ -129,7 +129,7 @@ func TestSentCountsAfterTheLease(t *testing.T) {
 	t.Parallel()
 	inBubble(t, nil, nil, func(w *world) {
 		wait(time.Second)
-		w.answer = func(context.Context, []sinks.Delivery) error { w.fail(errAway); return nil }
+		w.answer = func(context.Context, []delivery.Delivery) error { w.fail(errAway); return nil }
 		w.commit("", important)
 		wait(10 * time.Minute)
 		w.fail(nil)
@@ -146,7 +146,7 @@ func TestMuchSentCountsAfterTheLease(t *testing.T) {
 	batches := func(o *push.Options) { o.Concurrency, o.Batch.Max = 4, 1000 }
 	inBubble(t, batches, nil, func(w *world) {
 		wait(time.Second)
-		w.answer = func(context.Context, []sinks.Delivery) error {
+		w.answer = func(context.Context, []delivery.Delivery) error {
 			<-time.After(time.Second)
 			w.fail(errAway)
 			return nil
@@ -185,7 +185,7 @@ func TestStopLeavesWhatDoesNotEnd(t *testing.T) {
 	t.Parallel()
 	inBubble(t, nil, nil, func(w *world) {
 		ends := make(chan struct{}) // of the bubble
-		w.answer = func(context.Context, []sinks.Delivery) error { <-ends; return nil }
+		w.answer = func(context.Context, []delivery.Delivery) error { <-ends; return nil }
 		w.commit("", important)
 		wait(time.Second)
 		w.stop()
@@ -223,7 +223,7 @@ func TestNoAttemptPastTheLease(t *testing.T) {
 	options := func(o *push.Options) { o.Concurrency, o.Breaker.Failures = 1, 1000 }
 	inBubble(t, options, nil, func(w *world) {
 		var quick atomic.Int64
-		w.answer = func(ctx context.Context, batch []sinks.Delivery) error {
+		w.answer = func(ctx context.Context, batch []delivery.Delivery) error {
 			if left := time.Until(w.row(batch[0].Seq).leased); left < 20*time.Second {
 				w.Errorf("%d is tried %s before its lease ends", batch[0].Seq, left)
 			}
@@ -239,7 +239,7 @@ func TestNoAttemptPastTheLease(t *testing.T) {
 		wait(10 * time.Minute)
 		released := 0
 		for i := range 400 {
-			if slices.Contains(w.row(int64(i+1)).settles, sinks.SettleRelease) {
+			if slices.Contains(w.row(int64(i+1)).settles, delivery.SettleRelease) {
 				released++
 			}
 		}
@@ -253,7 +253,7 @@ func TestNoAttemptPastTheLease(t *testing.T) {
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	var calls int
-	answer := func(context.Context, []sinks.Delivery) error {
+	answer := func(context.Context, []delivery.Delivery) error {
 		if calls++; calls == 1 {
 			panic("nil bin")
 		}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
 )
 
 // The table of DESIGN.md section 8: when each strategy tries, what a failure does to it, and how it ends.
@@ -19,7 +19,7 @@ func TestStrategies(t *testing.T) {
 		return list
 	}
 	for name, c := range map[string]struct {
-		strategy sinks.Strategy
+		strategy delivery.Strategy
 		answers  []error
 		tries    int
 		state    int
@@ -83,7 +83,7 @@ func TestDelayedLeavesInTime(t *testing.T) {
 				for _, d := range []time.Duration{0, time.Millisecond, 499 * time.Millisecond, 10 * time.Minute, 2 * time.Hour} {
 					due[w.commit("", delayed(d, 0))] = fromStart(d, jump)
 				}
-				at := w.add("", sinks.Strategy{Kind: sinks.Delayed, At: w.start.Add(45 * time.Minute)}, 72*time.Hour)
+				at := w.add("", delivery.Strategy{Kind: delivery.Delayed, At: w.start.Add(45 * time.Minute)}, 72*time.Hour)
 				due[at] = fromStart(45*time.Minute, jump)
 				wait(time.Second)
 				w.jump(jump)

@@ -1,4 +1,4 @@
-package sinks
+package delivery
 
 import (
 	"errors"
@@ -10,9 +10,6 @@ var (
 	ErrNotFound = errors.New("ledger: not found")
 	ErrFenced   = errors.New("ledger: the claim was lost to another node")
 )
-
-// ErrUnavailable says that an index in Redis cannot be used now: it is out of reach, or being written back.
-var ErrUnavailable = errors.New("the index is not in reach or being rebuilt")
 
 // Lane is what is delivered in order: a sink and, for the inbox, a warehouse. One node at a time drains it.
 type Lane struct {
