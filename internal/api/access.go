@@ -62,7 +62,7 @@ var access = map[string][]auth.Role{
 	"create-subscription":  subscribes,
 	"import-subscriptions": subscribes,
 	"delete-subscription":  subscribes,
-	"list-subscribers":     onlookers,
+	"list-subscribers":     onlookers, // who sees all warehouses, and so below
 	"get-subscriber":       onlookers,
 	"put-subscriber":       operators,
 	"delete-subscriber":    operators,

@@ -145,6 +145,37 @@ func TestChangesStayInOnesOwnWarehouses(t *testing.T) {
 	})
 }
 
+// TestTheAddressBookIsForTokensOfAllWarehouses asks for each operation on the address book with tokens of one warehouse. None learns an address, or turns
+// mails of another warehouse to another address.
+func TestTheAddressBookIsForTokensOfAllWarehouses(t *testing.T) {
+	t.Parallel()
+	b := newBundle(asPeople)
+	const entry, denied = "/subscribers/user:bob", "this is about all warehouses"
+	b.ask(t, []asking{{"admin", "PUT", entry, `{"mail":["bob@example.com"]}`, 201, ""}})
+	operations := 0
+	doc, _ := readDocument(t)
+	for path, item := range doc.Paths {
+		for method := range item {
+			if !strings.HasPrefix(path, "/api/v1/subscribers") {
+				continue
+			}
+			operations++
+			path := strings.NewReplacer("/api/v1", "", "{id}", "user:bob").Replace(path)
+			for _, who := range []string{"site", "chief"} {
+				b.ask(t, []asking{{who, strings.ToUpper(method), path, `{"mail":["mallory@example.com"]}`, 403, denied}})
+				b.ask(t, []asking{{who, strings.ToUpper(method), strings.Replace(path, "bob", "nobody", 1), `{}`, 403, denied}})
+			}
+		}
+	}
+	if operations != 4 {
+		t.Errorf("%d operations are about the address book", operations)
+	}
+	b.ask(t, []asking{
+		{"viewer", "GET", entry, "", 200, `"mail":["bob@example.com"]`},
+		{"viewer", "GET", "/subscribers", "", 200, "bob@example.com"},
+	})
+}
+
 // TestTokensOfOthersAreNotOnesOwn has an admin of one warehouse look for tokens of more, and try to end them.
 func TestTokensOfOthersAreNotOnesOwn(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"tallyman/engine/preview"
-	"tallyman/internal/api/body"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 	"tallyman/internal/trace"
@@ -100,9 +99,9 @@ type API struct {
 	deps       Deps
 	log        *slog.Logger
 	handler    http.Handler
-	spec       func() []byte           // the OpenAPI document
-	operations map[string]string       // their ids by route
-	bodies     map[string]*body.Schema // by the ids of operations
+	spec       func() []byte       // the OpenAPI document
+	operations map[string]string   // their ids by route
+	bodies     map[string]bodyRule // by the ids of operations
 	waiters    waiters
 	streams    *streams
 	lookout    *lookout

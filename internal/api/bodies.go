@@ -18,23 +18,32 @@ import (
 	"tallyman/internal/strictjson"
 )
 
+// bodyRule is what the body of an operation must keep to.
+type bodyRule struct {
+	schema   *body.Schema
+	maxBytes int64         // A body of exactly so many bytes is read.
+	within   time.Duration // How long the body may take to arrive.
+}
+
 // mustCheckBodies makes of the document what bodies are held against, by the ids of operations. A body that could not be checked for all that the
-// document says of it is a fault of the program: it does not start.
-func mustCheckBodies(doc *huma.OpenAPI) map[string]*body.Schema {
-	bodies := map[string]*body.Schema{}
+// document says of it is a fault of the program: it does not start. The bounds move from the operations into the rules, because the library refuses
+// a body of exactly its bound, and leaves its deadline on the connection. The library only ever reads bodies that checkedBody has read.
+func mustCheckBodies(doc *huma.OpenAPI) map[string]bodyRule {
+	bodies := map[string]bodyRule{}
 	for _, item := range doc.Paths {
 		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Delete} {
 			if op == nil || op.RequestBody == nil {
 				continue
 			}
 			schema, err := body.Compile(doc.Components.Schemas, op.RequestBody.Content[string(mediaJSON)].Schema)
-			if err == nil && op.MaxBodyBytes <= 0 {
-				err = errors.New("its body has no bound")
+			if err == nil && (op.MaxBodyBytes <= 0 || op.BodyReadTimeout <= 0) {
+				err = errors.New("its body has no bound, or no deadline")
 			}
 			if err != nil {
 				panic(fmt.Sprintf("operation %s: %v", op.OperationID, err))
 			}
-			bodies[op.OperationID] = schema
+			bodies[op.OperationID] = bodyRule{schema, op.MaxBodyBytes, op.BodyReadTimeout}
+			op.MaxBodyBytes, op.BodyReadTimeout = -1, -1 // no bound, no deadline
 		}
 	}
 	return bodies
@@ -44,14 +53,14 @@ func mustCheckBodies(doc *huma.OpenAPI) map[string]*body.Schema {
 // body before.
 func (a *API) checkedBody(ctx huma.Context, next func(huma.Context)) {
 	op := ctx.Operation()
-	schema := a.bodies[op.OperationID]
-	if schema == nil {
+	rule, hasBody := a.bodies[op.OperationID]
+	if !hasBody {
 		next(ctx)
 		return
 	}
-	text, prob := readBody(ctx, op)
+	text, prob := rule.readBody(ctx)
 	if prob == nil {
-		prob = checkBody(schema, text, ctx.Header("Content-Type"), op.RequestBody.Required)
+		prob = checkBody(rule.schema, text, ctx.Header("Content-Type"), op.RequestBody.Required)
 	}
 	if prob != nil {
 		r, w := humago.Unwrap(ctx)
@@ -80,31 +89,34 @@ func (c *bodyContext) BodyReader() io.Reader { return bytes.NewReader(c.text) }
 // firstBuffer is what is taken for a body at first, whatever its Content-Length promises.
 const firstBuffer = 1 << 20
 
-// readBody reads a body of fewer bytes than the operation's bound.
-func readBody(ctx huma.Context, op *huma.Operation) ([]byte, *Problem) {
+// readBody reads a body of maxBytes at most. A body that was read leaves no deadline: the server goes on reading to learn whether the client leaves, and
+// takes a deadline that passes for the client's leaving, which ends the request.
+func (rule bodyRule) readBody(ctx huma.Context) ([]byte, *Problem) {
 	r, _ := humago.Unwrap(ctx)
-	_ = ctx.SetReadDeadline(time.Now().Add(op.BodyReadTimeout)) // what is no connection has no deadline
+	maxBytes := rule.maxBytes
+	_ = ctx.SetReadDeadline(time.Now().Add(rule.within)) // what is no connection has no deadline
 	tooLarge := func() *Problem {
 		return newProblem(http.StatusRequestEntityTooLarge, CodeBodyTooLarge,
-			"request body is too large limit="+strconv.FormatInt(op.MaxBodyBytes, 10)+" bytes")
+			"request body is too large limit="+strconv.FormatInt(maxBytes, 10)+" bytes")
 	}
-	if r.ContentLength >= op.MaxBodyBytes {
+	if r.ContentLength > maxBytes {
 		return nil, tooLarge()
 	}
 	var b bytes.Buffer
 	if r.ContentLength > 0 {
 		b.Grow(int(min(r.ContentLength+bytes.MinRead, firstBuffer)))
 	}
-	n, err := b.ReadFrom(io.LimitReader(ctx.BodyReader(), op.MaxBodyBytes))
+	n, err := b.ReadFrom(io.LimitReader(ctx.BodyReader(), maxBytes+1)) // one byte more is refused as too large
 	late, isNet := errors.AsType[net.Error](err)
 	switch {
-	case n == op.MaxBodyBytes:
+	case n > maxBytes:
 		return nil, tooLarge()
 	case isNet && late.Timeout():
 		return nil, newProblem(http.StatusRequestTimeout, CodeBodyTimeout, "request body read timeout")
 	case err != nil:
 		return nil, newProblem(http.StatusBadRequest, CodeMalformedBody, "the request body broke off")
 	}
+	_ = ctx.SetReadDeadline(time.Time{})
 	return b.Bytes(), nil
 }
 

@@ -59,6 +59,7 @@ rules:
 type attackedSite struct {
 	t      *testing.T
 	n      *node
+	dir    string    // of the node's configuration
 	wms    *pgx.Conn // the database's owner
 	victim *pgx.Conn // another session of the role that probes have
 	driver string    // of database/sql, for the ledger at dsn
@@ -69,14 +70,16 @@ type attackedSite struct {
 func newAttackedSite(t *testing.T, small bool) *attackedSite {
 	t.Helper()
 	dir := t.TempDir()
-	s := &attackedSite{t: t, tokens: map[string]string{}}
+	s := &attackedSite{t: t, dir: dir, tokens: map[string]string{}}
 	wmsURL := testenv.Postgres(t)
 	s.wms = s.connect(wmsURL)
 	role := "probe_" + strconv.Itoa(os.Getpid()) + "_" + strconv.FormatBool(small)
 	s.exec(`CREATE TABLE bin_stock (wh_id TEXT NOT NULL, bin_code TEXT NOT NULL, qty BIGINT NOT NULL);
 		INSERT INTO bin_stock VALUES ('W1', 'A-01', -1);
 		CREATE ROLE ` + role + ` LOGIN;
-		GRANT SELECT ON bin_stock TO ` + role + `;
+		CREATE VIEW killer AS SELECT pg_terminate_backend(pid) AS gone FROM pg_stat_activity WHERE usename = '` + role + `' AND pid <> pg_backend_pid();
+		CREATE FUNCTION kill() RETURNS boolean LANGUAGE plpgsql STABLE AS $$ BEGIN RETURN (SELECT bool_or(gone) FROM killer); END $$;
+		GRANT SELECT ON bin_stock, killer TO ` + role + `;
 		ALTER ROLE ` + role + ` SET default_transaction_read_only = on`)
 	t.Cleanup(func() {
 		_ = s.victim.Close(t.Context())

@@ -32,6 +32,7 @@ func TestAttacksAreRefused(t *testing.T) {
 				"changes without a record":        (*attackedSite).changesWithoutARecord,
 				"a caller that says it is a CLI":  (*attackedSite).callerThatSaysItIsACLI,
 				"statements that do more":         (*attackedSite).statementsThatDoMore,
+				"previews that do more":           (*attackedSite).previewsThatDoMore,
 				"a huge cell":                     (*attackedSite).hugeCell,
 				"items of another warehouse":      (*attackedSite).itemsOfAnotherWarehouse,
 				"leases of another worker":        (*attackedSite).leasesOfAnotherWorker,
@@ -150,78 +151,6 @@ func (s *attackedSite) callerThatSaysItIsACLI() {
 	s.ok("admin", http.MethodGet, "/audit?limit=1", "", &page)
 	if len(page.Changes) != 1 || page.Changes[0].Object != "subscriber:user:cli" || page.Changes[0].By != "user:olga" || page.Changes[0].Via == "cli" {
 		s.t.Errorf("%+v", page.Changes)
-	}
-}
-
-func (s *attackedSite) draft(sql string) reply {
-	s.t.Helper()
-	rule, err := json.Marshal(map[string]any{"text": fmt.Sprintf(
-		"- id: bins\n  source: wms\n  schedule: {cron: \"0 0 1 1 *\"}\n  probe: {sql: %q}\n  key: [a]\n"+
-			"  notice: {type: REP_NOTICE, warehouse: '\"W1\"', title: x}\n  deliver: [{sink: inbox}]\n", sql)})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return s.ask("operator", http.MethodPost, "/rules/bins/draft", string(rule))
-}
-
-func (s *attackedSite) statementsThatDoMore() {
-	if r := s.draft(`SELECT bin_code AS a FROM bin_stock`); r.status != http.StatusOK || !strings.Contains(r.text, `"preview"`) {
-		s.t.Fatalf("an honest draft: %d %s", r.status, r.text)
-	}
-	position := func() (bytes, objects int64) {
-		if err := s.wms.QueryRow(s.t.Context(),
-			`SELECT pg_current_wal_lsn() - '0/0', (SELECT count(*) FROM pg_largeobject_metadata)`).Scan(&bytes, &objects); err != nil {
-			s.t.Fatal(err)
-		}
-		return bytes, objects
-	}
-	log, _ := position()
-	for _, sql := range []string{
-		`SELECT U&"pg\005fterminate\005fbackend"(pid)::text AS a FROM pg_stat_activity WHERE usename = current_user AND pid <> pg_backend_pid()`,
-		`SELECT word AS a FROM ts_stat('SELECT to_tsvector(pg_terminate_backend(pid)::text) FROM pg_stat_activity WHERE usename = current_user AND pid <> pg_backend_pid()')`,
-		`SELECT U&"pg\005flogical\005femit\005fmessage"(true, 'x', repeat('x', 38000000))::text AS a`,
-		`SELECT lo_create(0)::text AS a`,
-		`SELECT query_to_xml('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = current_user AND pid <> pg_backend_pid()', true, true, '')::text AS a`,
-		`SELECT a.x AS a INTO public.copy FROM (SELECT 'x' AS x) a`,
-		`SELECT bin_code AS a FROM public.bin_stock FOR UPDATE`,
-		`SELECT /*!50000 SLEEP(9) */ 'x' AS a`,
-		`SELECT set_config('default_transaction_read_only', 'off', false) AS a`,
-		`SELECT pg_read_file('/etc/passwd') AS a`,
-		`SELECT pg_sleep(9)::text AS a`,
-	} {
-		if r := s.draft(sql); r.status == http.StatusOK && strings.Contains(r.text, `"preview"`) || r.status >= http.StatusInternalServerError {
-			s.t.Errorf("%s: %d %s", sql, r.status, r.text)
-		}
-	}
-	if _, err := s.victim.Exec(s.t.Context(), `SELECT 1`); err != nil {
-		s.t.Errorf("another session of the role: %v", err)
-	}
-	if now, objects := position(); now-log > 4<<20 || objects != 0 {
-		s.t.Errorf("the WMS has written %d bytes of WAL and has %d large objects", now-log, objects)
-	}
-}
-
-// hugeCell measures the process of the node.
-func (s *attackedSite) hugeCell() {
-	rss := func(field string) int {
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.n.cmd.Process.Pid))
-		if err != nil {
-			s.t.Skip("the memory of a process is not known here")
-		}
-		_, after, _ := strings.Cut(string(text), field+":")
-		kB, err := strconv.Atoi(strings.Fields(after)[0])
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		return kB >> 10
-	}
-	before := rss("VmHWM")
-	r := s.draft(`SELECT repeat('x', 200000000) AS a`)
-	if r.status >= http.StatusInternalServerError && r.status != http.StatusServiceUnavailable || strings.Contains(r.text, strings.Repeat("x", 1000)) {
-		s.t.Errorf("%d %.300s", r.status, r.text)
-	}
-	if grown := rss("VmHWM") - before; grown > 150 {
-		s.t.Errorf("the process has grown by %d MB", grown)
 	}
 }
 

@@ -247,7 +247,12 @@ func TestSummary(t *testing.T) {
 		batch[3].Recipients = []string{"role:k", "user:1"}
 		elsewhere := makeDeliveries(1, wh, "user:2")
 		elsewhere[0].Notice.Modal = "popup"
-		n.deliver(t, slices.Concat(batch, elsewhere))
+		n.deliver(t, slices.Concat(batch, elsewhere, makeDeliveries(1, wh, "user:4")))
+		for name, unread := range map[string]int{"user:3": 0, "user:4": 1} { // there are more popups than they have notices
+			if sum, err := n.Summary(t.Context(), query(name)); err != nil || sum.Unread != unread || len(sum.Popups) != 0 {
+				t.Errorf("%s: %+v, %v", name, sum, err)
+			}
+		}
 		ids := idsOf(batch)
 		n.mark(t, time.Now(), "user:1", false, ids[3], ids[0])
 		n.mark(t, time.Now(), "user:1", true, ids[1])

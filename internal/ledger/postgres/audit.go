@@ -108,6 +108,7 @@ func (l *Ledger) Changes(ctx context.Context, f ledger.ChangeFilter) (list []led
 // TakeRules implements ledger.RuleVersions.
 func (l *Ledger) TakeRules(ctx context.Context, who ledger.Author, from int64, v *ledger.RulesVersion) (recorded bool, err error) {
 	err = l.change(ctx, "take rules", who, func(tx pgx.Tx) (*ledger.Change, error) {
+		recorded = false
 		last, err := one(ctx, tx, "last-rules", pgx.RowToStructByPos[rows.RulesPlace])
 		if err != nil {
 			return nil, err

@@ -85,6 +85,7 @@ func (l *Ledger) DeleteType(ctx context.Context, who ledger.Author, code string)
 func (l *Ledger) SeedTypes(ctx context.Context, who ledger.Author, types catalog.Catalog) (int, error) {
 	var added []catalog.Type
 	err := l.changeTypes(ctx, who, func(tx pgx.Tx) (*ledger.Change, error) {
+		added = nil
 		for _, t := range rows.Sorted(types) {
 			args, err := rows.TypeArgs(&t)
 			if err != nil {
@@ -157,6 +158,7 @@ func (l *Ledger) addSubscriptions(ctx context.Context, who ledger.Author, subs [
 	}
 	var added []ledger.Subscription
 	err := l.change(ctx, "add subscriptions", who, func(tx pgx.Tx) (*ledger.Change, error) {
+		added = nil
 		first, err := tx.Exec(ctx, queries.Get("mark-subscribed"))
 		if err != nil || (seed && first.RowsAffected() == 0) {
 			return nil, err

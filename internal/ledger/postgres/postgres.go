@@ -162,9 +162,10 @@ func query[T any](ctx context.Context, l *Ledger, name string, scan pgx.RowToFun
 	return list, nil
 }
 
-// inTx runs do in a transaction.
+// inTx runs do in a transaction. It runs do again where the server has ended the transaction, because that one and another waited for each other: so do
+// sets anew whatever it sets.
 func (l *Ledger) inTx(ctx context.Context, what string, do func(pgx.Tx) error) error {
-	if err := pgx.BeginFunc(ctx, l.pool, do); err != nil {
+	if err := again(func() error { return pgx.BeginFunc(ctx, l.pool, do) }); err != nil {
 		return failed(what, err)
 	}
 	return nil

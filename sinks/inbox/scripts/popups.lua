@@ -58,7 +58,7 @@ end
 -- Those among them that the inboxes hold, that are modal, and that the reader has not acked.
 local holders = held(keys, ids)
 local isModal, read, acked = {}, {}, {}
-if walk then _, isModal = held({KEYS[4]}, ids) end
+if walk then isModal = select(2, held({KEYS[4]}, ids)) end
 if state then read, acked = marked(state, ids) end
 local open, place = {}, {}
 for i, id in ipairs(ids) do

@@ -23,7 +23,7 @@ test("what a worker has is kept longer, taken back, failed, and what is put away
   const { page } = await shared.open("/queues/returns/items/walk");
 
   await act(page, "Extend", "1 lease extended");
-  expect(await now()).toMatchObject({ state: "leased", worker: "bob" });
+  expect(await now()).toMatchObject({ state: "leased", worker: "user:root/bob" });
   await act(page, "Take back", "1 item taken back");
   expect(await now()).toMatchObject({ state: "ready", failures: 0 });
 

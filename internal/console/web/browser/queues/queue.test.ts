@@ -76,7 +76,7 @@ test("what a worker has is removed by force alone, and the question says so", as
   await push(shared.server, "returns", ["held"]);
   await lease(shared.server, "returns", "bob");
   const { page } = await shared.open("/queues/returns/items/held");
-  await page.getByText("bob", { exact: true }).waitFor();
+  await page.getByText("user:root/bob", { exact: true }).waitFor();
   await page.getByRole("button", { name: "Remove" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByText("It is taken away by force").waitFor();

@@ -49,9 +49,12 @@ function warehousesOf(asked: Asked): (string | undefined)[] {
   return own.length > 0 ? own : [undefined]; // the API says what is missing
 }
 
+/** Whether the token may see the address book, which is for tokens of all warehouses. */
+export const seesBook = (): boolean => session.everywhere && session.may("list-subscribers");
+
 /** The whole address book; empty for those who may not see it. */
 export async function subscribers(signal?: AbortSignal): Promise<Subscriber[]> {
-  if (!session.may("list-subscribers")) return [];
+  if (!seesBook()) return [];
   const found: Subscriber[] = [];
   let after: string | undefined;
   do {

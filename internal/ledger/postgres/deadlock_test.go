@@ -1,0 +1,87 @@
+package postgres_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tallyman/engine/notice"
+	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/ledgertest"
+	"tallyman/internal/testenv"
+)
+
+// TestDeadlocksAreSurvived has the server end a transaction of the ledger, because it waits for another one, which waits for it. The ledger runs it
+// again, and the caller is told nothing of that.
+func TestDeadlocksAreSurvived(t *testing.T) {
+	t.Parallel()
+	url := migrated(t)
+	l := open(t, url, ledger.Options{})
+	prepare(t, l)
+	const lanes = "SELECT pg_advisory_xact_lock('lanes'::regclass::oid::integer, id) FROM lanes"
+	for i, c := range []struct {
+		name string
+		// The call takes a lock on the first, and comes to the second later.
+		first, second string
+		do            func(t *testing.T) error
+	}{
+		{"commit", lanes, "LOCK TABLE deliveries IN EXCLUSIVE MODE", func(t *testing.T) error {
+			t.Helper()
+			claim, err := l.Claim(t.Context(), "r", "", at(1), "a", time.Hour)
+			if err == nil {
+				_, err = l.Commit(t.Context(), claim, commitOf(claim, 1, 3))
+			}
+			return err
+		}},
+		{"send", lanes, "LOCK TABLE deliveries IN EXCLUSIVE MODE", func(t *testing.T) error {
+			t.Helper()
+			sent := commitOf(ledger.Claim{}, 10, 3).Notices
+			for i := range sent {
+				sent[i].Notice.Title, sent[i].Notice.Key, sent[i].Notice.Status = "Bin", "", notice.Sent
+				sent[i].Notice.CreatedAt, sent[i].Notice.ExpiresAt = at(1), at(2)
+			}
+			_, err := l.Send(t.Context(), sent)
+			return err
+		}},
+		{"change", "SELECT pg_advisory_xact_lock('audit'::regclass::oid::integer, 0)", "LOCK TABLE audit", func(t *testing.T) error {
+			t.Helper()
+			return l.SetSwitch(t.Context(), ledgertest.Ann, ledger.Switch{Rule: "r", State: ledger.SwitchOff})
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			conn, err := pgx.Connect(t.Context(), url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = conn.Close(t.Context()) }()
+			execute := func(statement string) {
+				t.Helper()
+				if _, err := conn.Exec(t.Context(), statement); err != nil {
+					t.Fatal(err)
+				}
+			}
+			execute("BEGIN; SET LOCAL deadlock_timeout = '1h'; " + c.second) // the other one is ended
+			done := make(chan error, 1)
+			go func() { done <- c.do(t) }()
+			testenv.Eventually(t, func() bool {
+				if len(done) > 0 {
+					t.Fatalf("it did not wait: %v", <-done)
+				}
+				var waits bool
+				err := conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND pid <> pg_backend_pid())").Scan(&waits)
+				return err == nil && waits
+			}, 10*time.Second)
+			execute(c.first) // is granted once the ledger's transaction has been ended
+			execute("ROLLBACK")
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+			testenv.Eventually(t, func() bool { // the server counts some time later
+				var ended int
+				err := conn.QueryRow(t.Context(), "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()").Scan(&ended)
+				return err == nil && ended > i
+			}, 10*time.Second)
+		})
+	}
+}

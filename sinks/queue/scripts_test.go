@@ -1,0 +1,12 @@
+package queue
+
+import (
+	"testing"
+
+	"tallyman/internal/testenv"
+)
+
+func TestScriptsHaveNoGlobals(t *testing.T) {
+	t.Parallel()
+	testenv.CheckScripts(t, "scripts")
+}
