@@ -2,6 +2,8 @@ package testenv
 
 import (
 	"context"
+	"encoding"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,6 +22,7 @@ type ScriptCost struct {
 	Sent     int           // bytes of keys and arguments
 	Answered int           // bytes of the answer
 	Commands int           // that the script runs; 0 where the watch does not count them
+	Inside   int           // bytes that its commands read and write in Redis: their arguments and replies; 0 where they are not bounded
 	Took     time.Duration // until the answer, the way there and back included; not bounded
 }
 
@@ -29,7 +32,10 @@ func (c ScriptCost) exceeds(most ScriptCost) string {
 	for _, one := range []struct {
 		what      string
 		has, most int
-	}{{"keys", c.Keys, most.Keys}, {"bytes sent", c.Sent, most.Sent}, {"bytes answered", c.Answered, most.Answered}, {"commands", c.Commands, most.Commands}} {
+	}{
+		{"keys", c.Keys, most.Keys}, {"bytes sent", c.Sent, most.Sent}, {"bytes answered", c.Answered, most.Answered},
+		{"commands", c.Commands, most.Commands}, {"bytes read and written inside", c.Inside, most.Inside},
+	} {
 		if one.has > one.most {
 			out = append(out, fmt.Sprintf("%d %s, %d are the most", one.has, one.what, one.most))
 		}
@@ -38,7 +44,10 @@ func (c ScriptCost) exceeds(most ScriptCost) string {
 }
 
 func (c ScriptCost) max(other ScriptCost) ScriptCost {
-	return ScriptCost{max(c.Keys, other.Keys), max(c.Sent, other.Sent), max(c.Answered, other.Answered), max(c.Commands, other.Commands), max(c.Took, other.Took)}
+	return ScriptCost{
+		max(c.Keys, other.Keys), max(c.Sent, other.Sent), max(c.Answered, other.Answered), max(c.Commands, other.Commands),
+		max(c.Inside, other.Inside), max(c.Took, other.Took),
+	}
 }
 
 // ScriptWatch looks at every call of a script that a client makes, and fails the test where one takes more than it may.
@@ -51,14 +60,46 @@ type ScriptWatch struct {
 	mu      sync.Mutex // also lets one call run at a time, so that its commands can be told from those of others
 	largest map[string]ScriptCost
 	calls   map[string]int
+	shimmed map[string]string // the hash of a script → that of the script with the shim
 }
+
+// The shim counts the bytes of the arguments and the replies of a script's commands: the server has no figure for them. What the script answers stays
+// as it is.
+const (
+	insideKey  = "testenv:inside" // where the shim leaves the count
+	shimBefore = `local server, inside = redis, 0
+local function count(value)
+  if type(value) == 'table' then
+    for _, one in ipairs(value) do count(one) end
+  else
+    inside = inside + #tostring(value)
+  end
+end
+local redis = setmetatable({ call = function(...)
+  for _, argument in ipairs({ ... }) do count(argument) end
+  local reply = server.call(...)
+  count(reply)
+  return reply
+end }, { __index = server })
+local function script()
+`
+	shimBehind = `
+end
+local answer = script()
+server.call('SET', '` + insideKey + `', inside)
+return answer
+`
+)
 
 // WatchScripts begins to look at the client's calls. The names are those of the scripts by their hashes. Where admin is a client of
 // the same server, the commands that each script runs are counted by the server's own statistics: no other client may
-// be busy then, but for a few commands a second.
+// be busy then, but for a few commands a second. Where the bytes inside are bounded, the scripts run with a shim that counts them, on a server
+// that is no cluster.
 func WatchScripts(t testing.TB, client redis.UniversalClient, admin *redis.Client, most ScriptCost, names map[string]string) *ScriptWatch {
 	t.Helper()
-	w := &ScriptWatch{t: t, admin: admin, most: most, names: names, largest: map[string]ScriptCost{}, calls: map[string]int{}}
+	w := &ScriptWatch{
+		t: t, admin: admin, most: most, names: names, largest: map[string]ScriptCost{}, calls: map[string]int{}, shimmed: map[string]string{},
+	}
 	client.AddHook(w)
 	return w
 }
@@ -76,8 +117,8 @@ func (w *ScriptWatch) Log() {
 	defer w.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(w.largest)) {
 		c := w.largest[name]
-		w.t.Logf("%-9s %5d calls, at most %4d keys, %7d bytes sent, %7d answered, %5d commands, %s",
-			name, w.calls[name], c.Keys, c.Sent, c.Answered, c.Commands, c.Took.Round(100*time.Microsecond))
+		w.t.Logf("%-9s %5d calls, at most %4d keys, %7d bytes sent, %7d answered, %5d commands, %8d bytes inside, %s",
+			name, w.calls[name], c.Keys, c.Sent, c.Answered, c.Commands, c.Inside, c.Took.Round(100*time.Microsecond))
 	}
 }
 
@@ -93,11 +134,43 @@ func (w *ScriptWatch) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		before, began := w.commands(ctx), time.Now()
-		err := next(ctx, cmd)
+		err := w.call(ctx, cmd, next)
 		took := time.Since(began)
-		w.add(cmd, w.commands(ctx)-before, took)
+		w.add(cmd, ScriptCost{Commands: w.commands(ctx) - before, Inside: w.inside(ctx), Took: took})
 		return err
 	}
+}
+
+// call makes a call of a script, with the shim where bytes inside are bounded.
+func (w *ScriptWatch) call(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+	if w.admin == nil || w.most.Inside == 0 {
+		return next(ctx, cmd)
+	}
+	args := cmd.Args() // those that are sent
+	plain := args[1]
+	defer func() { args[1] = plain }()
+	name := fmt.Sprint(plain)
+	if strings.HasPrefix(cmd.Name(), "evalsha") {
+		if hash, ok := w.shimmed[name]; ok { // else the server does not know the script, and its text follows
+			args[1] = hash
+		}
+	} else {
+		text := shimBefore + name + shimBehind
+		w.shimmed[redis.NewScript(name).Hash()], args[1] = redis.NewScript(text).Hash(), text
+	}
+	return next(ctx, cmd)
+}
+
+// inside is how many bytes the last call of a script has read and written inside.
+func (w *ScriptWatch) inside(ctx context.Context) int {
+	if w.admin == nil || w.most.Inside == 0 {
+		return 0
+	}
+	n, err := w.admin.GetDel(ctx, insideKey).Int()
+	if err != nil && !errors.Is(err, redis.Nil) { // a script that the server does not know leaves none
+		w.t.Error(err)
+	}
+	return n
 }
 
 // ProcessPipelineHook implements redis.Hook. Commands of scripts in a pipeline are not counted.
@@ -111,7 +184,7 @@ func (w *ScriptWatch) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.
 		defer w.mu.Unlock()
 		for _, cmd := range cmds {
 			if isScript(cmd) {
-				w.add(cmd, 0, 0)
+				w.add(cmd, ScriptCost{})
 			}
 		}
 		return err
@@ -126,8 +199,8 @@ func isScript(cmd redis.Cmder) bool {
 	return false
 }
 
-// add takes one call. The caller holds the lock.
-func (w *ScriptWatch) add(cmd redis.Cmder, commands int, took time.Duration) {
+// add takes one call, and what was measured of it. The caller holds the lock.
+func (w *ScriptWatch) add(cmd redis.Cmder, cost ScriptCost) {
 	args := cmd.Args()
 	name := fmt.Sprint(args[1])
 	if strings.Contains(name, "\n") { // a text, which the server did not know yet
@@ -141,13 +214,21 @@ func (w *ScriptWatch) add(cmd redis.Cmder, commands int, took time.Duration) {
 		w.t.Errorf("script %s: %v", name, err)
 		return
 	}
-	cost := ScriptCost{Keys: keys, Commands: commands, Took: took}
+	cost.Keys = keys
 	for _, arg := range args[3:] {
 		switch arg := arg.(type) {
 		case string:
 			cost.Sent += len(arg)
+		case *string:
+			cost.Sent += len(*arg)
 		case []byte:
 			cost.Sent += len(arg)
+		case encoding.BinaryMarshaler:
+			text, err := arg.MarshalBinary()
+			if err != nil {
+				w.t.Errorf("script %s: %v", name, err)
+			}
+			cost.Sent += len(text)
 		default:
 			cost.Sent += len(fmt.Sprint(arg))
 		}

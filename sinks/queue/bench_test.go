@@ -153,3 +153,30 @@ func median(list []float64) float64 {
 	list = slices.Sorted(slices.Values(list))
 	return list[len(list)/2]
 }
+
+// BenchmarkLargeStep puts 1,000 items off in one step: those of 64 KB, and those whose payloads are the largest that do not lie apart.
+func BenchmarkLargeStep(b *testing.B) {
+	for _, size := range []int{benchPayload, largePayload - 1, item.MaxPayload} {
+		b.Run(fmt.Sprintf("bytes=%d", size), func(b *testing.B) {
+			keepOnly := func(q *Queue, ctx context.Context) { q.keeper.Run(ctx) }
+			n := newNodeThat(b, keepOnly, testenv.Redis(b).Addr, nil)
+			payload := []byte(`"` + strings.Repeat("x", size-2) + `"`)
+			items := make([]item.New, item.MaxBatch)
+			store, remove := make([]item.Op, item.MaxBatch), make([]item.Op, item.MaxBatch)
+			for i := range items {
+				items[i] = item.New{ID: fmt.Sprintf("i%d", i), Payload: payload}
+				store[i] = item.Op{Kind: item.Store, ID: items[i].ID, Delay: time.Hour}
+				remove[i] = item.Op{Kind: item.Remove, ID: items[i].ID}
+			}
+			for b.Loop() {
+				b.StopTimer()
+				n.mustPush(b, items...)
+				b.StartTimer()
+				n.mustStep(b, item.Step{By: "bench", Ops: store})
+				b.StopTimer()
+				n.mustStep(b, item.Step{By: "bench", Ops: remove})
+				b.StartTimer()
+			}
+		})
+	}
+}

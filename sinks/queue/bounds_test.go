@@ -13,37 +13,51 @@ import (
 )
 
 // mostOfScript is what one call of a script may take, whatever workers, producers and operators ask for. docs/redis-keys.md names these
-// bounds.
-var mostOfScript = testenv.ScriptCost{Keys: 100, Sent: 3 << 20, Answered: 6 << 20, Commands: 6000}
+// bounds. Of a queue of 500 warehouses a script has some keys of each to change.
+var mostOfScript = testenv.ScriptCost{Keys: 100, Sent: 3 << 20, Answered: 6 << 20, Commands: 6000, Inside: 6 << 20}
+
+const mostOfManyWarehouses = 12_000 // commands
 
 // names are those of the scripts by their hashes.
 func (q *Queue) names() map[string]string {
 	s, r, l := newScripts(), newReadScripts(), newLifeScripts()
 	return map[string]string{
 		s.enqueue.Hash(): "enqueue", s.step.Hash(): "step", s.repair.Hash(): "repair",
-		r.sizes.Hash(): "sizes", r.list.Hash(): "list", r.ranks.Hash(): "range", r.get.Hash(): "get", r.rank.Hash(): "rank", r.pause.Hash(): "pause",
+		r.sizes.Hash(): "sizes", r.list.Hash(): "list", r.ranks.Hash(): "range", r.get.Hash(): "get",
+		r.values.Hash(): "values", r.rank.Hash(): "rank", r.pause.Hash(): "pause",
 		l.begin.Hash(): "begin", l.hold.Hash(): "hold", l.tell.Hash(): "tell", l.absent.Hash(): "absent", l.drain.Hash(): "drain",
 	}
 }
 
-// Small items in the largest number, and the largest items: pushed, listed, leased, given back, put off, finished, lost and written back.
+// Small items, the largest whose payloads stand in their values, and the largest of all, of one warehouse and of many: pushed, listed, leased, given
+// back, put off, finished, lost and written back, a thousand at once.
 func TestScriptsAreBounded(t *testing.T) {
 	t.Parallel()
-	for name, size := range map[string]int{"small items": 10, "large items": item.MaxPayload} {
+	for name, of := range map[string]struct{ size, warehouses int }{
+		"small items": {10, 1}, "items whose payloads do not lie apart": {largePayload - 1, 1}, "large items": {item.MaxPayload, 1},
+		"small items of many warehouses": {10, 500}, "large items of many warehouses": {item.MaxPayload, 500},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := testenv.Redis(t)
 			clock, ledger := newTestClock(morning), newMemoryLedger()
 			quiet := func(q *Queue, ctx context.Context) { q.keeper.Run(ctx) } // the rest is called here
 			n := newNodeThat(t, quiet, server.Addr, ledger, clock.option, func(o *Options) { o.MaxAttempts = 100 })
-			watch := testenv.WatchScripts(t, n.client, server.Client(t), mostOfScript, n.names())
+			most := mostOfScript
+			if of.warehouses > 1 {
+				most.Commands = mostOfManyWarehouses
+			}
+			watch := testenv.WatchScripts(t, n.client, server.Client(t), most, n.names())
 			t.Cleanup(watch.Log)
 
 			all := item.MaxBatch / testenv.RaceCut
-			payload := []byte(`"` + strings.Repeat("x", size-2) + `"`)
+			payload := []byte(`"` + strings.Repeat("x", of.size-2) + `"`)
 			items := make([]item.New, all)
 			for i := range items {
-				items[i] = item.New{ID: fmt.Sprintf("i%04d", i), Priority: 1 + i%5, Payload: payload, DedupeKey: fmt.Sprintf("key %d", i)}
+				items[i] = item.New{
+					ID: fmt.Sprintf("i%04d", i), Warehouse: fmt.Sprintf("W%03d", i%of.warehouses), Priority: 1 + i%5, Payload: payload,
+					DedupeKey: fmt.Sprintf("key %d", i),
+				}
 			}
 			n.mustPush(t, items...)
 			n.list(t, item.Ready, item.MaxBatch)
@@ -59,11 +73,9 @@ func TestScriptsAreBounded(t *testing.T) {
 				}
 				return got
 			}
-			// A step moves the payloads of the items that its operations name through its script: of large items, fewer at once.
-			most := min(all, 100*item.MaxPayload/size)
 			act := func(kind item.OpKind, leases []item.Lease, change func(*item.Op)) {
 				t.Helper()
-				for part := range slices.Chunk(leases, most) {
+				for part := range slices.Chunk(leases, all) {
 					ops := make([]item.Op, len(part))
 					for i, l := range part {
 						ops[i] = item.Op{Kind: kind, ID: l.ID, Attempt: l.Attempt}

@@ -10,7 +10,7 @@ import (
 // enqueueArgs writes the arguments of enqueue.lua for the records. There are several for each of many items, so they are passed by
 // reference, and a value is made when it is sent.
 func (l *line) enqueueArgs(c enqueueCall, records []*item.Record) []any {
-	n, keyed, lowest := len(records), 0, int64(math.MaxInt64)
+	n, keyed, apart, lowest := len(records), 0, 0, int64(math.MaxInt64)
 	kinds := make([]byte, n)
 	for i, r := range records {
 		kinds[i] = kindOf(r)
@@ -18,9 +18,12 @@ func (l *line) enqueueArgs(c enqueueCall, records []*item.Record) []any {
 		if r.Bucket != "" {
 			keyed++
 		}
+		if liesApart(r.Payload) {
+			apart++
+		}
 	}
-	args := append(make([]any, 0, 10+2*n+2*keyed), c.epoch, l.now(), l.keys.hints(), l.hint(), c.token, c.name,
-		recordFor.Milliseconds(), lowest, kinds, warehousesOf(records))
+	args := append(make([]any, 0, 11+2*n+2*keyed+apart), c.epoch, l.now(), l.keys.hints(), l.hint(), c.token, c.name,
+		recordFor.Milliseconds(), lowest, kinds, warehousesOf(records), apart)
 	for _, r := range records {
 		args = append(args, &r.ID)
 	}
@@ -29,17 +32,24 @@ func (l *line) enqueueArgs(c enqueueCall, records []*item.Record) []any {
 		values[i] = valueArg{r, &buffer}
 		args = append(args, &values[i])
 	}
-	if keyed == 0 {
-		return args
+	if keyed > 0 {
+		times := make([]any, 0, keyed)
+		for _, r := range records {
+			if r.Bucket != "" {
+				args = append(args, &r.Bucket)
+				times = append(times, windowArg(r))
+			}
+		}
+		args = append(args, times...)
 	}
-	times := make([]any, 0, keyed)
-	for _, r := range records {
-		if r.Bucket != "" {
-			args = append(args, &r.Bucket)
-			times = append(times, windowArg(r))
+	if apart > 0 {
+		for _, r := range records {
+			if liesApart(r.Payload) {
+				args = append(args, []byte(r.Payload))
+			}
 		}
 	}
-	return append(args, times...)
+	return args
 }
 
 // warehousesOf tells enqueue.lua which warehouses the records belong to: "warehouse number", for each number of records in turn.

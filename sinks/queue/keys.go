@@ -14,7 +14,8 @@ import (
 //
 //	tallyman:{replenishment}:epoch        hash  epoch: that in force, of the queue and its twin
 //	tallyman:{replenishment}:meta         hash  epoch, layout, paused, due, out, drained, drainer, drain_until
-//	tallyman:{replenishment}:items        hash  id → head, newline, payload: see value.go
+//	tallyman:{replenishment}:items        hash  id → head, newline, payload, or the mark that the payload lies apart: see value.go
+//	tallyman:{replenishment}:payloads     hash  id → payload, of the items whose values have the mark
 //	tallyman:{replenishment}:heads        zset  level, warehouse → the first run of their ready list
 //	tallyman:{replenishment}:waits        zset  state, warehouse → nothing of them is due before it, µs
 //	tallyman:{replenishment}:warehouses   zset  those that have items, all at score 0
@@ -60,6 +61,7 @@ func (k keys) assigned() string   { return k.base + "assigned" }
 func (k keys) dedupe() string     { return k.base + "dedupe" }
 func (k keys) windows() string    { return k.base + "windows" }
 func (k keys) outbox() string     { return k.base + "outbox" }
+func (k keys) payloads() string   { return k.base + "payloads" }
 
 // request holds the last request of a caller.
 func (k keys) request(caller string) string { return k.base + "request:" + caller }
@@ -69,12 +71,12 @@ func (k keys) hints() string { return k.base + "hints" }
 
 // all returns the keys of a queue in the order in which every script declares them, with room for more.
 func (k keys) all(more int) []string {
-	return append(make([]string, 0, 9+more), k.meta(), k.items(), k.heads(), k.waits(), k.warehouses(), k.assigned(), k.dedupe(), k.windows(),
-		k.outbox())
+	return append(make([]string, 0, 10+more), k.meta(), k.items(), k.heads(), k.waits(), k.warehouses(), k.assigned(), k.dedupe(), k.windows(),
+		k.outbox(), k.payloads())
 }
 
 // layout numbers what the keys and values are: where Redis has another one, the queue is written back from the ledger.
-const layout = 2
+const layout = 3
 
 // formerly returns the keys of layout 1, in which warehouses had none of their own.
 func (k keys) formerly() []string {

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"maps"
@@ -34,6 +35,9 @@ func (r *modelRun) look(t *rapid.T) {
 		}
 		for _, i := range page.Items {
 			got = append(got, i.ID)
+			if !bytes.Equal(i.Payload, r.items[i.ID].Payload) {
+				t.Fatalf("%s is listed with %q, want %q", i.ID, i.Payload, r.items[i.ID].Payload)
+			}
 		}
 		if page.Cursor == "" {
 			break

@@ -1,9 +1,11 @@
 package queue
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -99,7 +101,7 @@ func (r *modelRun) push(t *rapid.T) {
 		}
 		i.Warehouse = rapid.SampledFrom(modelWarehouses).Draw(t, "warehouse")
 		i.Priority = rapid.IntRange(1, 5).Draw(t, "priority")
-		i.Payload = []byte(`{"of":"` + i.ID + "\",\n\"text\":\" 1\\n\"}")
+		i.Payload = drawPayload(t, i.ID)
 		i.DedupeKey = rapid.SampledFrom([]string{"", "", "a", "b"}).Draw(t, "key")
 		i.Delay = rapid.SampledFrom([]time.Duration{0, 0, 0, time.Second, time.Hour}).Draw(t, "delay")
 		if rapid.IntRange(0, 3).Draw(t, "late") == 0 {
@@ -121,6 +123,15 @@ func (r *modelRun) push(t *rapid.T) {
 	if want := r.model.push(records); !slices.Equal(want, got) {
 		t.Fatalf("pushed %q, want %q", got, want)
 	}
+}
+
+// drawPayload draws a payload that stands in the value of its item or lies apart, some just at the border.
+func drawPayload(t *rapid.T, id string) []byte {
+	payload := []byte(`{"of":"` + id + "\",\n\"text\":\" 1\\n@\"}")
+	if size := rapid.SampledFrom([]int{0, 0, largePayload - 1, largePayload, 5 * largePayload}).Draw(t, "size"); size > 0 {
+		payload = append(payload, strings.Repeat(" ", size-len(payload))...)
+	}
+	return payload
 }
 
 // modelWarehouses are few, so that their items stand between each other's; a name may be any text.
@@ -234,6 +245,9 @@ func (r *modelRun) do(t *rapid.T, steps []item.Step) {
 		var leased []modelLease
 		for _, l := range answer.Items {
 			leased = append(leased, modelLease{l.ID, l.Attempt})
+			if i := r.items[l.ID]; i != nil && !bytes.Equal(l.Payload, i.Payload) {
+				t.Fatalf("%s was leased with %q, want %q", l.ID, l.Payload, i.Payload)
+			}
 		}
 		if requests[n].reused != want.over {
 			t.Fatalf("request %d was taken for an earlier one: %t, want %t", n, requests[n].reused, want.over)

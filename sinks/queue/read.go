@@ -121,7 +121,7 @@ func (q *Queue) Rank(ctx context.Context, test bool, scope item.Scope, id string
 	if len(answer) != 2 {
 		return item.Rank{}, notReady
 	}
-	one, err := parseValue(id, answer[1])
+	one, err := parseHead(id, answer[1])
 	place, badPlace := strconv.ParseInt(answer[0], 10, 64)
 	if err := errors.Join(err, badPlace); err != nil {
 		return item.Rank{}, err

@@ -22,19 +22,21 @@ var (
 	rangeLua string
 	//go:embed scripts/get.lua
 	getLua string
+	//go:embed scripts/values.lua
+	valuesLua string
 	//go:embed scripts/rank.lua
 	rankLua string
 	//go:embed scripts/pause.lua
 	pauseLua string
 )
 
-// readScripts are those of operators: they look, and one pauses.
-type readScripts struct{ sizes, list, ranks, get, rank, pause *redis.Script }
+// readScripts are those of operators, and of resolutions: they look, and one pauses.
+type readScripts struct{ sizes, list, ranks, get, values, rank, pause *redis.Script }
 
 func newReadScripts() *readScripts {
 	return &readScripts{
 		sizes: newScript(sizesLua), list: newScript(orderLua + looksLua + listLua), ranks: newScript(orderLua + looksLua + rangeLua),
-		get: newScript(getLua), rank: newScript(orderLua + rankLua), pause: newScript(pauseLua),
+		get: newScript(getLua), values: newScript(valuesLua), rank: newScript(orderLua + rankLua), pause: newScript(pauseLua),
 	}
 }
 

@@ -82,6 +82,14 @@ func (r *request) id() string {
 
 func (r *request) work() int { return len(r.step.Ops) + r.step.Max }
 
+// repeats is how many items the answer has once more where the caller asks again.
+func (r *request) repeats() int {
+	if r.caller == "" {
+		return 0
+	}
+	return r.step.Max
+}
+
 // recordFor is how long an answer is remembered, at least: longer than a request waits, which would do its operations again
 // otherwise, and then longer than a client repeats a call that was cut off.
 const recordFor = MaxWait + time.Minute

@@ -91,7 +91,7 @@ func readDepth(row []string) (item.Depth, error) {
 		if head == "" {
 			continue
 		}
-		first, err := parseValue("", head+"\n")
+		first, err := parseHead("", head)
 		if err != nil {
 			return item.Depth{}, err
 		}

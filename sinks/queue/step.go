@@ -12,6 +12,9 @@ const (
 	stepFlights  = 2    // calls of step.lua under way at a time, of one process and line
 	stepRequests = 64   // in one call
 	stepWork     = 2000 // operations and leases in one call
+	// stepRepeats is how many items one call leases to those who may ask for them again, unless one of them alone asks for more. Where all of them
+	// do ask again, the answer has the payloads of all these items.
+	stepRepeats = 60
 )
 
 // stepHint is what a step tells those who wait.
@@ -51,17 +54,19 @@ func (l *line) newSteps() *combiner[*request] {
 }
 
 // together tells whether a request may go into a call with others: those of one epoch, and one of each caller with a
-// record of its own.
+// record of its own. What the script reads for all of them is bounded.
 func together(parts []*part[*request], next *request) bool {
-	work := next.work()
+	work, repeats := next.work(), next.repeats()
 	for _, p := range parts {
 		r := p.what
 		if r.epoch != next.epoch || r.caller != "" && r.caller == next.caller {
 			return false
 		}
 		work += r.work()
+		repeats += r.repeats()
 	}
-	return len(parts) < stepRequests && work <= stepWork
+	alone := repeats == next.repeats() || next.repeats() == 0
+	return len(parts) < stepRequests && work <= stepWork && (repeats <= stepRepeats || alone)
 }
 
 // step makes a call of step.lua, until it is answered or patience ends. To repeat it does no harm: step.lua knows it.

@@ -25,6 +25,38 @@ func TestItemsAreLeasedByPriorityAndInTheirOrder(t *testing.T) {
 	})
 }
 
+// TestTogether: those who may ask for their items again share a call only where the call could answer all of them again.
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	named := func(name string, most int) *request {
+		return &request{caller: "w/" + name, step: item.Step{Max: most}}
+	}
+	nameless := &request{step: item.Step{Max: 1000}}
+	for name, c := range map[string]struct {
+		parts []*request
+		next  *request
+		want  bool
+	}{
+		"small ones":                     {[]*request{named("a", 20), named("b", 20)}, named("c", 20), true},
+		"more than can be answered":      {[]*request{named("a", 20), named("b", 20)}, named("c", 21), false},
+		"a large one beside a small one": {[]*request{named("a", 1)}, named("b", 1000), false},
+		"a small one beside a large one": {[]*request{named("a", 1000)}, named("b", 1), false},
+		"a large one that is the first":  {[]*request{nameless}, named("b", 1000), true},
+		"one that only works":            {[]*request{named("a", 1000)}, named("b", 0), true},
+		"one that cannot ask again":      {[]*request{named("a", 1000)}, nameless, true},
+		"the same caller":                {[]*request{named("a", 1)}, named("a", 1), false},
+		"more work than a call does":     {[]*request{nameless, nameless}, &request{step: item.Step{Max: 1}}, false},
+	} {
+		parts := make([]*part[*request], len(c.parts))
+		for i, r := range c.parts {
+			parts[i] = &part[*request]{what: r}
+		}
+		if got := together(parts, c.next); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
 func TestOperations(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {

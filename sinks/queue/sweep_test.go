@@ -1,8 +1,10 @@
 package queue
 
 import (
+	"bytes"
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -161,5 +163,35 @@ func TestEveryPageIsSwept(t *testing.T) {
 	}
 	if rounds != 4 { // three pages, and that of the late one again
 		t.Errorf("%d rounds", rounds)
+	}
+}
+
+// Where Redis lost a payload and not its item, nobody is given the item without the payload, and the sweep puts both back.
+func TestAnItemWhosePayloadRedisLostComesBack(t *testing.T) {
+	t.Parallel()
+	n := newNodeThat(t, atOnce, testenv.Redis(t).Addr, newMemoryLedger())
+	payload := []byte(`"` + strings.Repeat("x", largePayload) + `"`)
+	n.mustPush(t, item.New{ID: "large", Priority: 5, Payload: payload}, item.New{ID: "mine", Payload: payload})
+	n.mustPush(t, item.New{ID: "small", Payload: []byte("1")})
+	n.mustDo(t, item.Op{Kind: item.Assign, ID: "mine", Worker: "w"}, item.OK)
+	if err := n.client.Del(t.Context(), n.lines[0].keys.payloads()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := n.Get(t.Context(), false, nil, "large"); err != nil || !bytes.Equal(got.Item.Payload, payload) {
+		t.Errorf("it is shown with %d bytes, %v", len(got.Item.Payload), err)
+	}
+	leases := n.mustLease(t, "w", 10)
+	testenv.Eventually(t, func() bool {
+		leases = append(leases, n.mustLease(t, "w", 10)...)
+		return len(leases) == 3
+	}, 20*time.Second)
+	for _, l := range leases {
+		if l.ID != "small" && !bytes.Equal(l.Payload, payload) {
+			t.Errorf("%s came with %d bytes", l.ID, len(l.Payload))
+		}
+		n.mustDo(t, item.Op{Kind: item.Ack, ID: l.ID, Attempt: l.Attempt}, item.OK)
+	}
+	if left, err := n.client.HLen(t.Context(), n.lines[0].keys.payloads()).Result(); err != nil || left > 0 {
+		t.Errorf("%d payloads are left, %v", left, err)
 	}
 }

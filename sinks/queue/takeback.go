@@ -3,10 +3,10 @@ package queue
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 
 	"tallyman/internal/item"
-	"tallyman/sinks/index"
 )
 
 // takeBack removes the items of findings that have resolved, but those that a worker has.
@@ -62,25 +62,29 @@ func (q *Queue) takeBack(ctx context.Context, list []work) error {
 
 // values reads items as they stand in Redis; one that is not there is zero.
 func (q *Queue) values(ctx context.Context, ids []string) ([]item.Item, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	list := make([]item.Item, len(ids))
-	err := q.keeper.Serve(ctx, func(ctx context.Context, _ *index.Generation) error {
-		values, err := q.o.Client.HMGet(ctx, q.line(false).keys.items(), ids...).Result()
+	list := make([]item.Item, 0, len(ids))
+	for len(list) < len(ids) {
+		some := ids[len(list):]
+		args := []any{maxPageBytes}
+		for _, id := range some[:min(len(some), item.MaxBatch)] {
+			args = append(args, id)
+		}
+		answer, _, err := q.read(ctx, q.line(false), q.reads.values, args...)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		for i, v := range values {
-			text, ok := v.(string)
-			if !ok {
-				continue
-			}
-			if list[i], err = parseValue(ids[i], text); err != nil {
-				return err
-			}
+		if len(answer) == 0 || len(answer) >= len(args) {
+			return nil, fmt.Errorf("%w: values.lua gave %d values", errAnswer, len(answer))
 		}
-		return nil
-	})
-	return list, err
+		for i, value := range answer {
+			var one item.Item
+			if value != "" {
+				if one, err = parseValue(some[i], value); err != nil {
+					return nil, err
+				}
+			}
+			list = append(list, one)
+		}
+	}
+	return list, nil
 }

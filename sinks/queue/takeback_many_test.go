@@ -3,9 +3,11 @@ package queue
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 
+	"tallyman/internal/item"
 	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
 )
@@ -39,5 +41,27 @@ func TestManyResolutionsAskTheLedgerOnce(t *testing.T) {
 	inOrder(t, "what is left", n.ready(t), fired[0].ID)
 	if asked := ledger.asked.Load(); asked != 1 {
 		t.Errorf("the ledger was asked %d times", asked)
+	}
+}
+
+// What a resolution may take back is read in parts, large payloads among it; what has ended is none.
+func TestManyLargeItemsAreReadInParts(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, testenv.Redis(t).Addr, nil)
+	var ids []string
+	for i := range 150 {
+		one := item.New{ID: fmt.Sprintf("i%d", i), Payload: []byte(`"` + strings.Repeat("x", i%3*30_000) + `"`)}
+		n.mustPush(t, one)
+		ids = append(ids, one.ID)
+	}
+	n.mustDo(t, item.Op{Kind: item.Finish, ID: "i2"}, item.OK)
+	got, err := n.values(t.Context(), ids)
+	if err != nil || len(got) != len(ids) {
+		t.Fatalf("%d items, %v", len(got), err)
+	}
+	for i, one := range got {
+		if want := i%3*30_000 + 2; i != 2 && (one.ID != ids[i] || len(one.Payload) != want) || i == 2 && one.ID != "" {
+			t.Errorf("%s came as %q with %d bytes, want %d", ids[i], one.ID, len(one.Payload), want)
+		}
 	}
 }

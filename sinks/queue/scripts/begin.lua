@@ -1,6 +1,6 @@
 -- Begins an epoch in a line: what an older one left goes.
 --
--- KEYS 1-9 all keys of a line, in the order of keys.all: meta first, and the keys of the layout before
+-- KEYS 1-10 all keys of a line, in the order of keys.all: meta first, and the keys of the layout before
 -- ARGV 1 epoch, <number>-<random>
 --      2 layout of the keys
 -- Result: 1; also where the epoch has begun already, which then stays as it is.
@@ -15,10 +15,15 @@ if found and number(found) >= number(ARGV[1]) then
 end
 local base = string.sub(KEYS[1], 1, -5)
 for _, warehouse in ipairs(redis.call('ZRANGE', KEYS[5], 0, -1)) do
+  local gone = {}
   for _, kind in ipairs({ 'assigned', 'leased', 'delayed', 'suspended', 'stored', 'dead', 'recent' }) do
-    redis.call('UNLINK', base .. kind .. ':' .. warehouse)
+    gone[#gone + 1] = base .. kind .. ':' .. warehouse
   end
-  for level = 1, 5 do redis.call('UNLINK', base .. 'ready:' .. level .. ':' .. warehouse, base .. 'runs:' .. level .. ':' .. warehouse) end
+  for level = 1, 5 do
+    gone[#gone + 1] = base .. 'ready:' .. level .. ':' .. warehouse
+    gone[#gone + 1] = base .. 'runs:' .. level .. ':' .. warehouse
+  end
+  redis.call('UNLINK', unpack(gone))
 end
 redis.call('UNLINK', unpack(KEYS))
 redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'layout', ARGV[2], 'due', '0', 'out', '0', 'drained', '0')

@@ -11,7 +11,7 @@
 --                           t1 … t5, h1 … h5   the highest and the lowest number of a run of the level
 --                           first, last   the lowest and the highest place given in assigned
 --                           repairs, repaired   see repair.lua
---      2 items      hash    id → head, newline, payload: see value.go
+--      2 items      hash    id → head, newline, payload, or the mark that the payload lies apart: see value.go
 --      3 heads      zset    "level warehouse" → level and number of the first run of that ready list: the order of service
 --      4 waits      zset    "letter warehouse" → a time, µs, before which nothing of that set is due
 --      5 warehouses zset    the warehouses that have items, all at score 0
@@ -22,6 +22,7 @@
 --                           "seq n from to attempt failures suspends due assignee by note": states as letters, by and
 --                           note escaped as in a URL's query, - for an empty text; and behind the moves of an order a line
 --                           "! order outcomes": the order as step.lua was given it, and a letter for each of its operations
+--     10 payloads   hash    id → payload, of the items whose values have the mark, and of no others
 -- Beside the meta key, and named as it is, lie the keys of each warehouse W, escaped as in a URL (= is for what belongs to none). They are not declared,
 -- since only the items tell which a call needs; all lie in the slot of the meta key:
 --   ready:<level>:W  list  ids in the order of service, levels 5 … 1; those that are ready for anybody, and no others
@@ -36,7 +37,8 @@
 -- ARGV 1 epoch that the caller believes in
 --      2 now, µs; 0 = the server's TIME
 
-local META, ITEMS, HEADS, WAITS, WAREHOUSES, ASSIGNED, DEDUPE, WINDOWS, OUTBOX = unpack(KEYS, 1, 9)
+local DECLARED = 10 -- keys of the queue; those of a call follow
+local META, ITEMS, HEADS, WAITS, WAREHOUSES, ASSIGNED, DEDUPE, WINDOWS, OUTBOX, PAYLOADS = unpack(KEYS, 1, DECLARED)
 
 -- What the keys of the queue begin with.
 local BASE = string.sub(META, 1, -5)
@@ -47,9 +49,8 @@ local SETS = { l = 'leased:', y = 'delayed:', s = 'suspended:', t = 'stored:', x
 -- How many arguments one call takes: unpack needs room on Lua's stack. It is even, so that pairs stay together.
 local CHUNK = 1000
 
--- How many bytes of values one call leases or takes back, about, and how many items are looked at before that is asked again: large items
--- come in several calls.
-local MOST_BYTES, PART = 4000000, 20
+-- How many bytes of values and payloads one call hands out, about: large items come in several calls.
+local MOST_BYTES = 4000000
 
 -- How many bytes the largest value has, about: a payload of 64 KB and what stands before it.
 local LARGEST = 70000
@@ -68,7 +69,10 @@ local RUN, LEVEL = 500000000000000, 1000000000000000
 -- What moved is counted in slots of so many µs: the one that is being filled, and those of five minutes before it.
 local SLOT, SLOTS = 10000000, 31
 
-local rcall, match, gsub = redis.call, string.match, string.gsub
+-- The last byte of a value whose payload lies apart: @, with which no JSON value ends.
+local MARK = 64
+
+local rcall, match, gsub, byte = redis.call, string.match, string.gsub, string.byte
 
 -- A number as Redis and Go read it. Numbers never become text through Lua's .., which rounds them.
 local function text(n) return string.format('%.0f', n) end
@@ -106,6 +110,54 @@ local function mget(key, list, first, last)
     end
   end
   return all
+end
+
+-- payloadsOf reads the payloads that lie apart, of items with these ids and values: a table by their places in the lists. Where a payload is
+-- gone, the item is as good as missing: its value becomes false, and its id is in the second list.
+local NONE = {}
+local function payloadsOf(ids, values)
+  local places, apart = nil, nil
+  for i = 1, #values do
+    if values[i] and byte(values[i], -1) == MARK then
+      if not places then places, apart = {}, {} end
+      places[#places + 1], apart[#apart + 1] = i, ids[i]
+    end
+  end
+  if not places then return NONE, NONE end
+  local payloads, lost = {}, {}
+  for k, payload in ipairs(mget(PAYLOADS, apart, 1, #apart)) do
+    if payload then
+      payloads[places[k]] = payload
+    else
+      values[places[k]] = false
+      lost[#lost + 1] = apart[k]
+    end
+  end
+  return payloads, lost
+end
+
+-- whole is a value with a payload that lay apart.
+local function whole(value, payload) return match(value, '^[^\n]*\n') .. payload end
+
+-- fill puts the payloads that lie apart into the values of the ids.
+local function fill(ids, values)
+  for i, payload in pairs((payloadsOf(ids, values))) do values[i] = whole(values[i], payload) end
+end
+
+-- page reads the values of ids, with their payloads: of so many items at most, and none behind that which fills so many bytes. It returns the
+-- values, false where there is no item, how many ids it has looked at, and what is left of the two limits.
+local function page(ids, most, room)
+  local values, looked = {}, 0
+  for i, value in ipairs(mget(ITEMS, ids, 1, #ids)) do
+    if most == 0 or room <= 0 then break end
+    values[i], looked = value, i
+    if value then
+      local apart = byte(value, -1) == MARK and match(value, '(%d+)@$') or 0
+      most, room = most - 1, room - #value - apart
+    end
+  end
+  fill(ids, values)
+  return values, looked, most, room
 end
 
 local function readyKey(level, warehouse) return BASE .. 'ready:' .. level .. ':' .. warehouse end

@@ -1,8 +1,8 @@
 -- Puts items into a queue, those that are new and those that were lost. Each is in once: by its id, which comes first, and
 -- by its dedupe key. All or nothing.
 --
--- KEYS 1 … 9 and ARGV 1, 2: see common.lua
---      10 string  record: what this caller was answered last: "epoch call", then a line for each item, or none if all are in. A
+-- KEYS 1 … 10 and ARGV 1, 2: see common.lua
+--      11 string  record: what this caller was answered last: "epoch call", then a line for each item, or none if all are in. A
 --                 call whose reply was lost is repeated, and meanwhile its items may have been worked on. None = calls are not
 --                 repeated
 -- ARGV 3 channel for hints, 4 the hint
@@ -13,11 +13,13 @@
 --      9 kinds, n letters, one for each item: 1 … 5 = it is ready for anybody, at that priority; - = it is not, and its value
 --        says how it stands. A … E and + are the same for an item with a dedupe key
 --      10 the warehouses of the items: "warehouse number warehouse number …", how many of the items in turn belong to it
+--      11 m, how many of the payloads lie apart
 --      then n × id
 --      then n × value, as the item is to stand; it is not leased
 --      then for the items with a dedupe key: each one's bucket,
 --      then each one's times "until keep created": the window ends at until (0 = when the item has ended), its entry may be
 --      collected from keep on (0 = never), the item was created at created, µs
+--      then the m payloads
 -- Result: {1} = all are in, else n texts: empty = it is in, = there is one of that id, ! there is one of that id in another warehouse,
 --         ? a repair may have put it in, else the id of the item that holds the dedupe key; it may have had the same id. Nothing at all for a call that came late: its
 --         caller has gone on.
@@ -26,7 +28,7 @@
 local meta = rcall('HMGET', META, 'epoch', 'due', 'repaired', 'repairs', 'last', 't1', 't2', 't3', 't4', 't5')
 if meta[1] ~= ARGV[1] then return epochError(meta[1]) end
 local call, kinds = ARGV[6], { string.byte(ARGV[9], 1, -1) }
-local record = KEYS[10] and rcall('GET', KEYS[10])
+local record = KEYS[11] and rcall('GET', KEYS[11])
 if record then
   local epoch, last, answers = match(record, '^(%S+) (%S+)\n()')
   if epoch == ARGV[1] and last == call then
@@ -44,9 +46,9 @@ if token ~= '' and token ~= '*' and token ~= meta[4] then return redis.error_rep
 
 local now = clock()
 local due, repaired, last = tonumber(meta[2] or 0), tonumber(meta[3] or 0), tonumber(meta[5] or MIDDLE)
-local n = #kinds
-local ids, values, buckets = 10, 10 + n, 10 + 2 * n
-local times = buckets + (#ARGV - buckets) / 2
+local n, apart = #kinds, tonumber(ARGV[11])
+local ids, values, buckets, payloads = 11, 11 + n, 11 + 2 * n, #ARGV - apart
+local times = buckets + (payloads - buckets) / 2
 local lowest = tonumber(ARGV[8])
 local numbered = token ~= '' or (lowest > 0 and lowest <= repaired) -- the numbers of the items matter
 
@@ -56,7 +58,7 @@ local held = {}
 for i, entry in ipairs(mget(DEDUPE, ARGV, buckets + 1, times)) do held[ARGV[buckets + i]] = entry end
 
 local result, others, fresh, key = {}, false, {}, 0
-local sets, holds, keeps = {}, {}, {} -- arguments of HSET items, HSET dedupe, ZADD windows
+local sets, holds, keeps, large = {}, {}, {}, {} -- arguments of HSET items, HSET dedupe, ZADD windows, HSET payloads
 local levels, timed, assigned = {}, {}, {} -- timed: arguments of ZADD by letter and warehouse, assigned: by warehouse
 local newest, soon, filled, told = 0, false, {}, {} -- told: "warehouse worker" of those who have something of their own
 local owners, owner = split(ARGV[10]), -1
@@ -119,13 +121,17 @@ end
 
 for i = 1, n do
   local id, value, kind = ARGV[ids + i], ARGV[values + i], kinds[i]
-  local keyed, seq, answer = kind >= 65 or kind == 43, 0, nil
+  local keyed, seq, answer, payload = kind >= 65 or kind == 43, 0, nil, nil
   if stay == 0 then
     owner = owner + 2
     warehouse, stay = owners[owner], tonumber(owners[owner + 1])
   end
   stay = stay - 1
   if keyed then key = key + 1 end
+  if apart > 0 and byte(value, -1) == MARK then
+    payloads = payloads + 1
+    payload = ARGV[payloads]
+  end
   if numbered then seq = tonumber(match(value, '^%a %d+ %d+ %d+ %S+ %d+ %d+ (%d+)')) end
   if known[i] or fresh[id] then
     local of = fresh[id] or match(known[i], '^%a %d+ %d+ %d+ %S+ %d+ %d+ %d+ %S+ (%S+)')
@@ -159,12 +165,17 @@ for i = 1, n do
     end
     sets[#sets + 1] = id
     sets[#sets + 1] = value
+    if payload then
+      large[#large + 1] = id
+      large[#large + 1] = payload
+    end
   end
   result[i] = answer
 end
 
 if #sets > 0 then
   each('HSET', ITEMS, sets)
+  each('HSET', PAYLOADS, large)
   each('HSET', DEDUPE, holds)
   each('ZADD', WINDOWS, keeps)
   local changed, kept = {}, {} -- kept: warehouses that may be new
@@ -208,8 +219,8 @@ if #old > 0 then
   rcall('HDEL', DEDUPE, unpack(old))
   rcall('ZREM', WINDOWS, unpack(old))
 end
-if KEYS[10] then
+if KEYS[11] then
   local answers = others and table.concat(result, '\n') .. '\n' or ''
-  rcall('SET', KEYS[10], ARGV[1] .. ' ' .. call .. '\n' .. answers, 'PX', ARGV[7])
+  rcall('SET', KEYS[11], ARGV[1] .. ' ' .. call .. '\n' .. answers, 'PX', ARGV[7])
 end
 return others and result or { 1 }

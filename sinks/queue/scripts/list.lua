@@ -1,9 +1,9 @@
 -- Reads a part of a queue: items of one state, in their order.
 --
--- KEYS 1 … 9 and ARGV 1, 2: see common.lua
+-- KEYS 1 … 10 and ARGV 1, 2: see common.lua
 -- ARGV 3 the letter of the state; a = assigned
 --      4 how many at most
---      5 bytes of values after which no more are added
+--      5 bytes of values and payloads after which no more are added
 --      6 the warehouses whose items are seen, with spaces between them; * = all
 --      7 level, 8 place, 9 passed, 10 warehouse, 11 name: where the page before ended, as this script said; 0, 0, 0, empty and empty =
 --        the beginning
@@ -20,14 +20,12 @@ local answer = { '0', '0', '0', '', '' }
 
 -- put puts the items on the page until it is full, and returns how many it has looked at.
 local function put(ids)
-  for i, value in ipairs(mget(ITEMS, ids, 1, #ids)) do
-    if left == 0 or room <= 0 then return i - 1 end
-    if value then
-      answer[#answer + 1], answer[#answer + 2] = ids[i], value
-      left, room = left - 1, room - #value
-    end
+  local values, looked
+  values, looked, left, room = page(ids, left, room)
+  for i, value in ipairs(values) do
+    if value then answer[#answer + 1], answer[#answer + 2] = ids[i], value end
   end
-  return #ids
+  return looked
 end
 
 local function full() return left == 0 or room <= 0 end
@@ -88,18 +86,19 @@ local function others()
       end
     end
   end
+  local following = merging(sets, lexical)
   while true do
-    local some, ids = merged(sets, lexical), {}
+    local some, ids = following(), {}
     if #some == 0 then return answer end
     if full() then return pageEnds() end
     for i, one in ipairs(some) do ids[i] = lexical and match(one.member, '%S+$') or one.member end
     local looked = put(ids)
-    for i = 1, looked do some[i].set.rank = some[i].set.rank + 1 end
     if looked > 0 then
       local last = some[looked]
       level, passed, home, name = 0, 0, last.set.warehouse, last.member
       place = lexical and 0 or last.score
     end
+    if looked < #some then return pageEnds() end
   end
 end
 

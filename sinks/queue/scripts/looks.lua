@@ -14,36 +14,47 @@ local function setsOf(state, scope)
   return sets
 end
 
--- merged reads on from the ranks of the sets, PART members or so at once: it returns a list of {set, member, score} in their order, empty
--- at the end. The ranks are left to the caller: what of the list it has used it adds to them.
-local function merged(sets, lexical)
-  local part, all, over = math.ceil(PART / #sets) + 1, {}, nil
+-- merging reads on from the ranks of the sets. The function that it returns gives a list of the next {set, member, score} in their order, PART
+-- at most, empty at the end. Each set is read in parts of its own, so that the number of commands does not depend on the order of the members.
+local function merging(sets, lexical)
+  local part, queue = math.ceil(PART / #sets) + 1, {} -- queue: the sets that have a current member, in the order of these
   local function before(a, b)
     if lexical then return a.member < b.member end
     if a.score ~= b.score then return a.score < b.score end
-    if a.set ~= b.set then return a.set.warehouse < b.set.warehouse end
-    return a.member < b.member
+    return a.warehouse < b.warehouse
   end
+
+  -- following makes the next member of a set current. It is false at the end.
+  local function following(set)
+    if set.some then set.at = set.at + 2 end
+    if not set.some or not set.some[set.at] and #set.some == 2 * part then
+      set.some, set.at = rcall('ZRANGE', set.key, set.rank, set.rank + part - 1, 'WITHSCORES'), 1
+      set.rank = set.rank + part
+    end
+    set.member, set.score = set.some[set.at], (set.some[set.at + 1] or 0) + 0
+    return set.member
+  end
+
+  -- enter puts a set into the queue, behind those that come before it.
+  local function enter(set)
+    local low, high = 1, #queue + 1
+    while low < high do
+      local middle = math.floor((low + high) / 2)
+      if before(set, queue[middle]) then high = middle else low = middle + 1 end
+    end
+    table.insert(queue, low, set)
+  end
+
   for _, set in ipairs(sets) do
-    if not set.over then
-      local some, last = rcall('ZRANGE', set.key, set.rank, set.rank + part - 1, 'WITHSCORES'), nil
-      for i = 1, #some, 2 do
-        last = { set = set, member = some[i], score = some[i + 1] + 0 }
-        all[#all + 1] = last
-      end
-      if #some < 2 * part then
-        set.over = #some == 0
-      elseif not over or before(last, over) then
-        over = last
-      end
-    end
+    if following(set) then enter(set) end
   end
-  table.sort(all, before)
-  if over then
-    for i = #all, 1, -1 do
-      if not before(over, all[i]) then break end
-      all[i] = nil
+  return function()
+    local some = {}
+    while queue[1] and #some < PART do
+      local set = table.remove(queue, 1)
+      some[#some + 1] = { set = set, member = set.member, score = set.score }
+      if following(set) then enter(set) end
     end
+    return some
   end
-  return all
 end

@@ -1,6 +1,6 @@
 -- Names the items that stand at some places of a state's list at this moment.
 --
--- KEYS 1 … 9 and ARGV 1, 2: see common.lua
+-- KEYS 1 … 10 and ARGV 1, 2: see common.lua
 -- ARGV 3 the letter of the state; a = assigned
 --      4 the first place, from 0
 --      5 how many at most
@@ -71,11 +71,11 @@ local function others()
   elseif not lexical then
     first = first - skipTo(sets)
   end
+  local following = merging(sets, lexical)
   while left > 0 do
-    local some = merged(sets, lexical)
+    local some = following()
     if #some == 0 then return ids end
     for _, one in ipairs(some) do
-      one.set.rank = one.set.rank + 1
       if first > 0 then
         first = first - 1
       elseif left > 0 then

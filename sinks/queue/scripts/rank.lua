@@ -1,10 +1,10 @@
 -- Counts what is served before a ready item, of the warehouses that are seen: for one that anybody may take, in the levels; for one that a
 -- worker alone gets, what that worker is given before it.
 --
--- KEYS 1 … 9 and ARGV 1, 2: see common.lua
+-- KEYS 1 … 10 and ARGV 1, 2: see common.lua
 -- ARGV 3 id
 --      4 the warehouses whose items are seen, with spaces between them; * = all
--- Result: place, from 1, and the value; nothing if the item is not ready
+-- Result: place, from 1, and the value without its payload; nothing if the item is not ready
 -- Error:  EPOCH <what was found, or none>
 
 local epoch = rcall('HGET', META, 'epoch')
@@ -16,6 +16,7 @@ local state, assignee, warehouse, priority, own =
   match(value, '^(%a) %d+ %d+ %d+ %S+ %d+ %d+ %d+ (%S+) (%S+) %S+ (%d) %d+ %d+ (%d+)\n')
 if state ~= 'r' then return {} end
 priority = tonumber(priority)
+local head = match(value, '^[^\n]*')
 
 local service = order()
 local levels, before = service.sources(scope, 0), 0
@@ -27,7 +28,7 @@ if assignee == '-' then
   if not found then return {} end
   for s in service.runs(levels[priority], 100) do
     if s.warehouse == warehouse then
-      if found < s.count then return { text(before + found + 1), value } end
+      if found < s.count then return { text(before + found + 1), head } end
       found = found - s.count
     end
     before = before + s.count
@@ -47,4 +48,4 @@ for _, name in ipairs(names) do
     before = before + rcall('ZLEXCOUNT', key, '[' .. name .. ' ', '(' .. member(name, priority, own, ''))
   end
 end
-return { text(before + 1), value }
+return { text(before + 1), head }

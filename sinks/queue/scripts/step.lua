@@ -1,8 +1,8 @@
 -- One round of work for some callers at once: applies their operations, takes back leases that have ended, makes ready what
--- is due, and leases items. Payloads are passed on, never read.
+-- is due, and leases items. Payloads that lie apart are read for those who lease the items, and for nothing else.
 --
--- KEYS 1 … 9 and ARGV 1, 2: see common.lua
---     10 … 9+p    string  records: what a caller was answered last, so that a call that is repeated does nothing twice.
+-- KEYS 1 … 10 and ARGV 1, 2: see common.lua
+--     11 … 10+p   string  records: what a caller was answered last, so that a call that is repeated does nothing twice.
 --                         "epoch id", the ids before that one, then a line "outcomes;dues;id attempt id attempt …" for
 --                         each of its requests; - for the items says that there will be none
 -- ARGV 3 channel for hints, 4 the hint
@@ -42,7 +42,7 @@ end
 local FIELDS = 11 -- arguments of a request
 local now = clock()
 local requests, operations = tonumber(ARGV[9]), tonumber(ARGV[10])
-local records = #KEYS - 9
+local records = #KEYS - DECLARED
 local request = 10 + 2 * records -- before the first request's arguments
 local opIDs = request + FIELDS * requests + 1
 local attempts = opIDs + operations
@@ -56,7 +56,7 @@ local w, others
 if string.find(kinds, '[^a]') or (due > 0 and now >= due) then
   w = {
     now = now, nowText = text(now), recording = recording, argument = attempts + operations, due = due, lines = lines, moves = 1,
-    items = items, gone = gone, unleased = unleased, freed = freed, counts = counts, filled = filled, soon = false, told = told, bytes = 0,
+    items = items, gone = gone, unleased = unleased, freed = freed, counts = counts, filled = filled, soon = false, told = told,
   }
   others = worker(w)
 end
@@ -81,7 +81,7 @@ for p = 1, records do
   local id = ARGV[9 + 2 * p]
   local k = { id = id, earlier = '', over = false, rows = false, answer = '', changed = false }
   known[p] = k
-  local record = rcall('GET', KEYS[9 + p])
+  local record = rcall('GET', KEYS[DECLARED + p])
   if record then
     local epoch, last, before, rows = match(record, '^(%S+) (%S+)([^\n]*)\n()')
     if epoch ~= ARGV[1] then
@@ -217,11 +217,14 @@ end
 -- 3. The leases.
 local sets, leases, answerAt, bytes = {}, {}, 1, 0 -- leases: arguments of ZADD by warehouse
 
--- share leases items to the requests from number answerAt on, in their order. It returns how many were ready.
+-- share leases items to the requests from number answerAt on, in their order. It returns how many were ready. An item whose payload is gone goes,
+-- too: then the sweep finds that it is missing, and puts it back as the ledger has it.
 local function share(ids)
   local got, k = 0, #sets
   local a = answers[answerAt]
   local values = mget(ITEMS, ids, 1, #ids)
+  local payloads, lost = payloadsOf(ids, values)
+  each('HDEL', ITEMS, lost)
   for i = 1, #ids do
     while a.max == 0 do
       answerAt = answerAt + 1
@@ -236,8 +239,9 @@ local function share(ids)
       value = 'l ' .. attempt .. ' ' .. n .. ' ' .. a.ends .. ' ' .. a.worker .. ' ' .. failed .. ' ' .. seq .. ' ' .. assignee .. ' '
         .. of .. rest
       sets[k + 1], sets[k + 2] = id, value
-      bytes = bytes + #value
       k = k + 2
+      if payloads[i] then value = whole(value, payloads[i]) end
+      bytes = bytes + #value
       local list = leases[of]
       if not list then
         list = { ends = now + a.lease }
@@ -381,7 +385,7 @@ end
 for p = 1, records do
   local k = known[p]
   if not k.over and (k.changed or not k.rows) then
-    rcall('SET', KEYS[9 + p], ARGV[1] .. ' ' .. k.id .. k.earlier .. '\n' .. k.answer, 'PX', ARGV[10 + 2 * p])
+    rcall('SET', KEYS[DECLARED + p], ARGV[1] .. ' ' .. k.id .. k.earlier .. '\n' .. k.answer, 'PX', ARGV[10 + 2 * p])
   end
 end
 if moves > 1 then
@@ -409,14 +413,18 @@ for r = 1, requests do
   local a = answers[r]
   local values = a.values
   if a.before and a.before ~= '' then
-    local ids, given = {}, {}
+    local ids, given, still = {}, {}, {} -- still: the values of the items that the caller has yet
     for id, attempt in string.gmatch(a.before, '(%S+) (%d+)') do
       ids[#ids + 1] = id
       given[#given + 1] = attempt
     end
     for i, value in ipairs(mget(ITEMS, ids, 1, #ids)) do
       local attempt, of = match(value or '', '^l (%d+) %d+ %d+ %S+ %d+ %d+ %d+ %S+ (%S+)')
-      if attempt == given[i] and (not a.sees or a.sees[of]) then
+      still[i] = attempt == given[i] and (not a.sees or a.sees[of]) and value
+    end
+    fill(ids, still)
+    for i, value in ipairs(still) do
+      if value then
         values[#values + 1] = ids[i]
         values[#values + 1] = value
       end

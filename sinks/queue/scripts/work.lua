@@ -10,7 +10,6 @@
 --   unleased          by warehouse: ids of items that nobody has any more
 --   freed             buckets and ids, in turn, of items that give up their dedupe keys
 --   counts            by warehouse: how many are done, attempts have failed, and died of it
---   bytes             of the values that pass has read
 --   filled, soon, told   warehouses of which a list was empty before; something will be due soon; "warehouse worker" of those who have
 --                        something of their own
 
@@ -35,10 +34,12 @@ local function counted(counts, warehouse)
   return c
 end
 
--- finish takes away what has ended, and what nobody has any more. A dedupe key goes with its item, unless another has it.
+-- finish takes away what has ended, and what nobody has any more. A payload goes with its item, and so does a dedupe key, unless another
+-- item has it.
 local function finish(gone, unleased, freed)
   for warehouse, ids in pairs(unleased) do each('ZREM', setKey('l', warehouse), ids) end
   each('HDEL', ITEMS, gone)
+  if #gone > 0 and rcall('EXISTS', PAYLOADS) == 1 then each('HDEL', PAYLOADS, gone) end
   if #freed > 0 then
     local buckets, mine, timed = {}, {}, {}
     for i = 1, #freed, 2 do buckets[#buckets + 1] = freed[i] end
@@ -411,24 +412,19 @@ local function worker(w)
         ids[i], homes[i] = one.id, one.warehouse
       end
     end
-    local found, astray, looked = {}, {}, 0
-    while looked < #ids and w.bytes < MOST_BYTES do
-      local last = math.min(looked + PART, #ids)
-      for i, value in ipairs(mget(ITEMS, ids, looked + 1, last)) do
-        local id, home = ids[looked + i], homes[looked + i] or warehouses[1]
-        w.items[id] = value
-        w.bytes = w.bytes + #(value or '')
-        local it = open(id)
-        if it and it.state == letter and it.warehouse == home then
-          found[#found + 1] = it
-        else
-          add(astray, setKey(letter, home), id)
-        end
+    local found, astray = {}, {}
+    for i, value in ipairs(mget(ITEMS, ids, 1, #ids)) do
+      local id, home = ids[i], homes[i] or warehouses[1]
+      w.items[id] = value
+      local it = open(id)
+      if it and it.state == letter and it.warehouse == home then
+        found[#found + 1] = it
+      else
+        add(astray, setKey(letter, home), id)
       end
-      looked = last
     end
     for key, list in pairs(astray) do each('ZREM', key, list) end
-    return found, looked
+    return found, #ids
   end
 
   -- pass takes back leases that have ended, and makes ready what is due.
