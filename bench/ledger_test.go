@@ -6,10 +6,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/postgres"
 	sink "tallyman/sinks/queue"
-	"tallyman/sinks/queue/item"
 )
 
 // countingLedger counts the ends that the ledger has recorded. Without a trace nothing else of the moves reaches it.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"tallyman/internal/item"
 	"tallyman/internal/testenv"
 	"tallyman/sinks/index"
 	sink "tallyman/sinks/queue"
-	"tallyman/sinks/queue/item"
 )
 
 // tallyman is the queue sink on Redis alone, as asynq runs: what Redis loses is lost.

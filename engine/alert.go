@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"errors"
 
-	"tallyman/engine/finding"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 	"tallyman/rules"
 	"tallyman/rules/problem"

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/rules/catalog"
-	"tallyman/sinks"
 )
 
 // bounded is a ledger that gives every question an end: a lease for most, since what takes longer is worth nothing, and
@@ -105,25 +105,25 @@ func (b bounded) RecordPlan(ctx context.Context, p ledger.ProbePlan) error {
 	return tell(ctx, b.lease, func(ctx context.Context) error { return b.Ledger.RecordPlan(ctx, p) })
 }
 
-func (b bounded) PendingLanes(ctx context.Context, sink string) ([]sinks.Lane, error) {
-	return ask(ctx, b.lease, func(ctx context.Context) ([]sinks.Lane, error) {
+func (b bounded) PendingLanes(ctx context.Context, sink string) ([]delivery.Lane, error) {
+	return ask(ctx, b.lease, func(ctx context.Context) ([]delivery.Lane, error) {
 		return b.Ledger.PendingLanes(ctx, sink)
 	})
 }
 
-func (b bounded) AcquireLane(ctx context.Context, lane sinks.Lane, node string, lease time.Duration) (bool, error) {
+func (b bounded) AcquireLane(ctx context.Context, lane delivery.Lane, node string, lease time.Duration) (bool, error) {
 	return ask(ctx, b.lease, func(ctx context.Context) (bool, error) {
 		return b.Ledger.AcquireLane(ctx, lane, node, lease)
 	})
 }
 
-func (b bounded) Pending(ctx context.Context, lane sinks.Lane, limit int) ([]sinks.Delivery, error) {
-	return ask(ctx, b.lease, func(ctx context.Context) ([]sinks.Delivery, error) {
+func (b bounded) Pending(ctx context.Context, lane delivery.Lane, limit int) ([]delivery.Delivery, error) {
+	return ask(ctx, b.lease, func(ctx context.Context) ([]delivery.Delivery, error) {
 		return b.Ledger.Pending(ctx, lane, limit)
 	})
 }
 
-func (b bounded) MarkSent(ctx context.Context, receipts []sinks.Receipt) error {
+func (b bounded) MarkSent(ctx context.Context, receipts []delivery.Receipt) error {
 	return tell(ctx, b.lease, func(ctx context.Context) error { return b.Ledger.MarkSent(ctx, receipts) })
 }
 

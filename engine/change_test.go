@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"tallyman/engine"
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/rules"
 )
 

@@ -11,11 +11,11 @@ import (
 
 	"tallyman/engine"
 	"tallyman/engine/enginetest"
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/rules/row"
 	"tallyman/scanners"
-	"tallyman/sinks"
 )
 
 // chaos is a lot of misfortune, the same for the same seed as far as goroutines allow.
@@ -77,7 +77,7 @@ func unleash(w *world, c *chaos) {
 		}
 		return rows, nil
 	}
-	w.inbox.Fail = func(ctx context.Context, _ string, _ []sinks.Delivery) error {
+	w.inbox.Fail = func(ctx context.Context, _ string, _ []delivery.Delivery) error {
 		if c.strikes(4) {
 			return errChaos
 		}

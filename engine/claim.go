@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 )
 
 var (

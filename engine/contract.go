@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/rules/catalog"
-	"tallyman/sinks"
 )
 
 // Ledger is what the engine needs of Tallyman's database; internal/ledger describes each method.
@@ -40,11 +40,11 @@ type Told interface {
 
 // Lanes is what the delivery loops need of the ledger.
 type Lanes interface {
-	PendingLanes(ctx context.Context, sink string) ([]sinks.Lane, error)
-	AcquireLane(ctx context.Context, lane sinks.Lane, node string, lease time.Duration) (bool, error)
-	ReleaseLane(ctx context.Context, lane sinks.Lane, node string) error
-	Pending(ctx context.Context, lane sinks.Lane, limit int) ([]sinks.Delivery, error)
-	MarkSent(ctx context.Context, receipts []sinks.Receipt) error
+	PendingLanes(ctx context.Context, sink string) ([]delivery.Lane, error)
+	AcquireLane(ctx context.Context, lane delivery.Lane, node string, lease time.Duration) (bool, error)
+	ReleaseLane(ctx context.Context, lane delivery.Lane, node string) error
+	Pending(ctx context.Context, lane delivery.Lane, limit int) ([]delivery.Delivery, error)
+	MarkSent(ctx context.Context, receipts []delivery.Receipt) error
 	MarkAttempt(ctx context.Context, seqs []int64, cause string) error
 	MarkFailed(ctx context.Context, seqs []int64, cause string) error
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/sinks"
 )
 
@@ -23,19 +24,19 @@ type deliverer struct {
 
 	signal chan struct{} // something was hinted
 	mu     sync.Mutex
-	hinted map[sinks.Lane]bool
+	hinted map[delivery.Lane]bool
 }
 
 func newDeliverer(e *Engine, name string, sink sinks.Sink) *deliverer {
 	return &deliverer{
 		e: e, name: name, sink: sink, log: e.log.With("sink", name),
 		signal: make(chan struct{}, 1),
-		hinted: map[sinks.Lane]bool{},
+		hinted: map[delivery.Lane]bool{},
 	}
 }
 
 // wake hints at a lane. It never blocks.
-func (d *deliverer) wake(lane sinks.Lane) {
+func (d *deliverer) wake(lane delivery.Lane) {
 	d.mu.Lock()
 	d.hinted[lane] = true
 	d.mu.Unlock()
@@ -47,9 +48,9 @@ func (d *deliverer) wake(lane sinks.Lane) {
 
 // lanes is what the loop knows of the lanes of its sink.
 type lanes struct {
-	wanted  map[sinks.Lane]bool     // to be drained
-	busy    map[sinks.Lane]bool     // being drained
-	resting map[sinks.Lane]*resting // failed of late
+	wanted  map[delivery.Lane]bool     // to be drained
+	busy    map[delivery.Lane]bool     // being drained
+	resting map[delivery.Lane]*resting // failed of late
 }
 
 // resting is a lane after a failure.
@@ -60,13 +61,13 @@ type resting struct {
 
 // drained is how the draining of a lane ended.
 type drained struct {
-	lane sinks.Lane
+	lane delivery.Lane
 	err  error
 }
 
 // loop drains lanes until stop is closed, then those once more that were hinted at, and waits for them.
 func (d *deliverer) loop(ctx context.Context, stop <-chan struct{}) {
-	known := lanes{wanted: map[sinks.Lane]bool{}, busy: map[sinks.Lane]bool{}, resting: map[sinks.Lane]*resting{}}
+	known := lanes{wanted: map[delivery.Lane]bool{}, busy: map[delivery.Lane]bool{}, resting: map[delivery.Lane]*resting{}}
 	done := make(chan drained)
 	poll := time.NewTicker(pollLanes)
 	defer poll.Stop()

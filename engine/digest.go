@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 	"tallyman/rules"
 	"tallyman/rules/catalog"
 )

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"tallyman/engine"
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/rules"
 )
 

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
 )
 
 // Engine runs rules and delivers their notices. Make one with New.
@@ -94,7 +94,7 @@ func (e *Engine) Run(ctx context.Context) error {
 }
 
 // Wake tells the delivery loops of this node that a commit has put something into the lanes. It never blocks.
-func (e *Engine) Wake(lanes []sinks.Lane) {
+func (e *Engine) Wake(lanes []delivery.Lane) {
 	for _, lane := range lanes {
 		if d := e.deliverer[lane.Sink]; d != nil {
 			d.wake(lane)

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tallyman/engine"
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/rules"
 	"tallyman/rules/catalog"
 	"tallyman/rules/row"

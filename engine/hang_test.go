@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"tallyman/engine/enginetest"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
 )
 
 // hung is a ledger that does not answer while hangs is set.
@@ -41,7 +41,7 @@ func (h *hung) TypesVersion(ctx context.Context) (int64, error) {
 	return h.Ledger.TypesVersion(ctx)
 }
 
-func (h *hung) PendingLanes(ctx context.Context, sink string) ([]sinks.Lane, error) {
+func (h *hung) PendingLanes(ctx context.Context, sink string) ([]delivery.Lane, error) {
 	if err := h.answers(ctx); err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/finding"
+	"tallyman/internal/finding"
 	"tallyman/rules"
 	"tallyman/rules/catalog"
 	"tallyman/rules/row"

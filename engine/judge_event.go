@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"tallyman/engine/finding"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 	"tallyman/rules"
 	"tallyman/rules/row"

@@ -3,7 +3,7 @@ package engine
 import (
 	"fmt"
 
-	"tallyman/engine/finding"
+	"tallyman/internal/finding"
 	"tallyman/rules"
 	"tallyman/rules/row"
 	"tallyman/scanners"

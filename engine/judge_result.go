@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"tallyman/engine/finding"
+	"tallyman/internal/finding"
 	"tallyman/rules"
 	"tallyman/rules/row"
 	"tallyman/scanners"

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/trace"
 	"tallyman/sinks"
 )
@@ -17,7 +18,7 @@ const batchSize = 500
 
 // drain delivers what is pending in the lane, in order, until nothing is left, the sink or the ledger
 // fails, another node holds the lane, or stop is closed.
-func (d *deliverer) drain(ctx context.Context, stop <-chan struct{}, lane sinks.Lane) error {
+func (d *deliverer) drain(ctx context.Context, stop <-chan struct{}, lane delivery.Lane) error {
 	lease := d.e.opts.Lease
 	held, err := d.e.opts.Ledger.AcquireLane(ctx, lane, d.e.opts.Node, lease)
 	if err != nil {
@@ -56,7 +57,7 @@ func (d *deliverer) drain(ctx context.Context, stop <-chan struct{}, lane sinks.
 
 // deliver hands a batch to the sink and records its answer. The sink has to answer while the lane is surely
 // ours: otherwise another node might deliver later notices before these.
-func (d *deliverer) deliver(ctx context.Context, lane sinks.Lane, batch []sinks.Delivery) error {
+func (d *deliverer) deliver(ctx context.Context, lane delivery.Lane, batch []delivery.Delivery) error {
 	d.e.opts.Step(StepDelivering)
 	receipts, err := d.call(ctx, lane, batch)
 	if refused, ok := errors.AsType[*sinks.RefusedError](err); ok && among(refused.Seqs, batch) {
@@ -75,12 +76,12 @@ func (d *deliverer) deliver(ctx context.Context, lane sinks.Lane, batch []sinks.
 	}
 	d.e.opts.Step(StepMarked)
 	d.e.opts.Observer.DeliveryDone(d.name, OutcomeSent, len(batch))
-	d.log.Debug("delivered", "warehouse", lane.Warehouse, "notices", sinks.Logged(batch))
+	d.log.Debug("delivered", "warehouse", lane.Warehouse, "notices", delivery.Logged(batch))
 	return nil
 }
 
 // end gives up on what the sink will never take. The others of its batch are still pending.
-func (d *deliverer) end(ctx context.Context, lane sinks.Lane, batch []sinks.Delivery, refused *sinks.RefusedError) error {
+func (d *deliverer) end(ctx context.Context, lane delivery.Lane, batch []delivery.Delivery, refused *sinks.RefusedError) error {
 	d.log.Error("deliveries failed for good", "warehouse", lane.Warehouse, "ids", refused.Seqs, "notices", refusedOf(batch, refused), "error", refused.Err)
 	if err := d.e.opts.Ledger.MarkFailed(ctx, refused.Seqs, cut(refused.Err.Error(), longError)); err != nil {
 		return fmt.Errorf("recording what the sink refused: %w", err)
@@ -90,18 +91,18 @@ func (d *deliverer) end(ctx context.Context, lane sinks.Lane, batch []sinks.Deli
 }
 
 // refusedOf are those of the batch that the sink will never take.
-func refusedOf(batch []sinks.Delivery, refused *sinks.RefusedError) sinks.Logged {
-	return slices.DeleteFunc(slices.Clone(batch), func(d sinks.Delivery) bool { return !slices.Contains(refused.Seqs, d.Seq) })
+func refusedOf(batch []delivery.Delivery, refused *sinks.RefusedError) delivery.Logged {
+	return slices.DeleteFunc(slices.Clone(batch), func(d delivery.Delivery) bool { return !slices.Contains(refused.Seqs, d.Seq) })
 }
 
 // among tells whether the numbers are some of the batch's.
-func among(some []int64, batch []sinks.Delivery) bool {
+func among(some []int64, batch []delivery.Delivery) bool {
 	all := seqs(batch)
 	return len(some) > 0 && !slices.ContainsFunc(some, func(seq int64) bool { return !slices.Contains(all, seq) })
 }
 
 // call turns a panic into an error: a notice that a sink cannot cope with must not take the node down.
-func (d *deliverer) call(ctx context.Context, lane sinks.Lane, batch []sinks.Delivery) (receipts []sinks.Receipt, err error) {
+func (d *deliverer) call(ctx context.Context, lane delivery.Lane, batch []delivery.Delivery) (receipts []delivery.Receipt, err error) {
 	ctx, end := d.e.opts.Tracer.Deliver(ctx, &trace.Call{Sink: d.name, Warehouse: lane.Warehouse, Batch: batch})
 	defer func() { end(err) }()
 	defer func() {
@@ -123,7 +124,7 @@ func (d *deliverer) call(ctx context.Context, lane sinks.Lane, batch []sinks.Del
 }
 
 // release gives the lane up, also when the engine is out of time.
-func (d *deliverer) release(ctx context.Context, lane sinks.Lane) {
+func (d *deliverer) release(ctx context.Context, lane delivery.Lane) {
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer done()
 	if err := d.e.opts.Ledger.ReleaseLane(ctx, lane, d.e.opts.Node); err != nil {
@@ -131,7 +132,7 @@ func (d *deliverer) release(ctx context.Context, lane sinks.Lane) {
 	}
 }
 
-func seqs(batch []sinks.Delivery) []int64 {
+func seqs(batch []delivery.Delivery) []int64 {
 	list := make([]int64, len(batch))
 	for i := range batch {
 		list[i] = batch[i].Seq

@@ -11,8 +11,8 @@ import (
 
 	"tallyman/engine"
 	"tallyman/engine/enginetest"
+	"tallyman/internal/delivery"
 	"tallyman/rules"
-	"tallyman/sinks"
 )
 
 // everyMinute makes a world whose rule tells of one more bin in each of two warehouses every minute.
@@ -36,7 +36,7 @@ func TestOrderHoldsThroughFailures(t *testing.T) {
 	inWorld(t, func(w *world) {
 		everyMinute(w)
 		var calls atomic.Int64
-		w.inbox.Fail = func(_ context.Context, lane string, _ []sinks.Delivery) error {
+		w.inbox.Fail = func(_ context.Context, lane string, _ []delivery.Delivery) error {
 			if n := calls.Add(1); lane == "100" && n%3 != 0 {
 				return errors.New("connection refused")
 			}
@@ -65,7 +65,7 @@ func TestFailingLaneHoldsUpNoOther(t *testing.T) {
 		other := &enginetest.Sink{}
 		w.rules[0].Deliver = append(w.rules[0].Deliver, rules.Deliver{Sink: "other"})
 		var up cell[bool]
-		w.inbox.Fail = func(ctx context.Context, lane string, _ []sinks.Delivery) error {
+		w.inbox.Fail = func(ctx context.Context, lane string, _ []delivery.Delivery) error {
 			if lane == "100" && !up.get() {
 				_ = enginetest.Sleep(ctx, time.Hour) // it does not even answer
 				return ctx.Err()
@@ -98,7 +98,7 @@ func TestDeliveryBackoffStaysWithinBounds(t *testing.T) {
 	inWorld(t, func(w *world) {
 		everyMinute(w)
 		var calls []time.Time
-		w.inbox.Fail = func(context.Context, string, []sinks.Delivery) error {
+		w.inbox.Fail = func(context.Context, string, []delivery.Delivery) error {
 			calls = append(calls, time.Now())
 			return errors.New("connection refused")
 		}
@@ -162,7 +162,7 @@ type forgetful struct {
 	calls int
 }
 
-func (f *forgetful) Deliver(ctx context.Context, lane string, batch []sinks.Delivery) ([]sinks.Receipt, error) {
+func (f *forgetful) Deliver(ctx context.Context, lane string, batch []delivery.Delivery) ([]delivery.Receipt, error) {
 	receipts, err := f.Sink.Deliver(ctx, lane, batch)
 	if f.calls++; f.calls == 1 {
 		receipts = receipts[1:]
@@ -173,7 +173,7 @@ func (f *forgetful) Deliver(ctx context.Context, lane string, batch []sinks.Deli
 func TestLaneOfDeadNodeIsTakenOver(t *testing.T) {
 	inWorld(t, func(w *world) {
 		everyMinute(w)
-		lane := sinks.Lane{Sink: "inbox", Warehouse: "100"}
+		lane := delivery.Lane{Sink: "inbox", Warehouse: "100"}
 		if ok, err := w.ledger.AcquireLane(t.Context(), lane, "dead", 3*time.Minute); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
@@ -193,7 +193,7 @@ func TestLaneOfDeadNodeIsTakenOver(t *testing.T) {
 func TestStopFinishesTheBatchAndReleasesTheLane(t *testing.T) {
 	inWorld(t, func(w *world) {
 		everyMinute(w)
-		w.inbox.Fail = func(ctx context.Context, _ string, _ []sinks.Delivery) error {
+		w.inbox.Fail = func(ctx context.Context, _ string, _ []delivery.Delivery) error {
 			return enginetest.Sleep(ctx, 5*time.Second)
 		}
 		a := w.start(w.options("a"))
@@ -203,7 +203,7 @@ func TestStopFinishesTheBatchAndReleasesTheLane(t *testing.T) {
 		if w.ledger.Unsent() != 0 {
 			t.Error("the batch was not finished")
 		}
-		lane := sinks.Lane{Sink: "inbox", Warehouse: "100"}
+		lane := delivery.Lane{Sink: "inbox", Warehouse: "100"}
 		if ok, err := w.ledger.AcquireLane(t.Context(), lane, "b", time.Minute); !ok || err != nil {
 			t.Errorf("the lane is still held: %v, %v", ok, err)
 		}

@@ -8,8 +8,8 @@ import (
 	"regexp"
 	"time"
 
-	"tallyman/engine/silence"
 	"tallyman/internal/ledger"
+	"tallyman/internal/silence"
 	"tallyman/internal/trace"
 	"tallyman/rules"
 	"tallyman/scanners"
@@ -50,7 +50,7 @@ type Options struct {
 }
 
 // Sink is a sink and how notices are addressed to it. The engine delivers to the inbox and to queues itself, lane by lane; to a
-// push channel others do (package sinks/delivery), and it only wakes them.
+// push channel others do (package sinks/push), and it only wakes them.
 type Sink struct {
 	sinks.Sink // nil of a push channel
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"tallyman/engine/finding"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 )
 

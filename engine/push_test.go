@@ -10,10 +10,10 @@ import (
 
 	"tallyman/engine"
 	"tallyman/engine/enginetest"
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/rules"
-	"tallyman/sinks"
 )
 
 // withPush starts a node that has the push channels sms and gateway, and returns how often sms was woken.
@@ -48,10 +48,10 @@ func TestPushChannelsAreWoken(t *testing.T) {
 		pass(6 * time.Minute)
 		same(t, w.told(), []string{"firing Bin A-01 is at -3"})
 		sms, gateway := w.ledger.Pushes("sms"), w.ledger.Pushes("gateway")
-		if len(sms) != 1 || sms[0].Strategy != (sinks.Strategy{Kind: sinks.Delayed, Delay: 10 * time.Minute, Retry: 3, Unless: sinks.UnlessRead}) {
+		if len(sms) != 1 || sms[0].Strategy != (delivery.Strategy{Kind: delivery.Delayed, Delay: 10 * time.Minute, Retry: 3, Unless: delivery.UnlessRead}) {
 			t.Errorf("sms: %+v", sms)
 		}
-		if len(gateway) != 1 || gateway[0].Strategy != (sinks.Strategy{Kind: sinks.Timed, Within: 30 * time.Minute}) {
+		if len(gateway) != 1 || gateway[0].Strategy != (delivery.Strategy{Kind: delivery.Timed, Within: 30 * time.Minute}) {
 			t.Errorf("gateway: %+v", gateway)
 		}
 		if woken.Load() != 1 {
@@ -68,7 +68,7 @@ func TestWakeKnowsItsSinks(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		n, woken := w.withPush()
-		n.Wake([]sinks.Lane{{Sink: "sms"}, {Sink: "gateway"}, {Sink: "inbox", Warehouse: "119240"}, {Sink: "nowhere"}})
+		n.Wake([]delivery.Lane{{Sink: "sms"}, {Sink: "gateway"}, {Sink: "inbox", Warehouse: "119240"}, {Sink: "nowhere"}})
 		if woken.Load() != 1 {
 			t.Errorf("sms was woken %d times", woken.Load())
 		}
@@ -97,7 +97,7 @@ func TestResolutionsOfPushes(t *testing.T) {
 				w.set()
 				pass(5 * time.Minute)
 				same(t, w.pushes("sms"), c.want)
-				if list := w.ledger.Pushes("sms"); len(list) == 2 && list[1].Strategy != (sinks.Strategy{Kind: sinks.Delayed, Retry: 3}) {
+				if list := w.ledger.Pushes("sms"); len(list) == 2 && list[1].Strategy != (delivery.Strategy{Kind: delivery.Delayed, Retry: 3}) {
 					t.Errorf("the resolution goes by %+v", list[1].Strategy)
 				}
 			})

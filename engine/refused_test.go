@@ -7,12 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"tallyman/internal/delivery"
 	"tallyman/sinks"
 )
 
 // refuse makes the inbox answer that it never takes notices with the title.
 func refuse(w *world, title string) {
-	w.inbox.Fail = func(_ context.Context, _ string, batch []sinks.Delivery) error {
+	w.inbox.Fail = func(_ context.Context, _ string, batch []delivery.Delivery) error {
 		var bad []int64
 		for _, d := range batch {
 			if strings.Contains(d.Notice.Title, title) {
@@ -50,7 +51,7 @@ func TestRefusalOfSomethingElseIsAnOrdinaryFailure(t *testing.T) {
 	inWorld(t, func(w *world) {
 		everyMinute(w)
 		calls := 0
-		w.inbox.Fail = func(context.Context, string, []sinks.Delivery) error {
+		w.inbox.Fail = func(context.Context, string, []delivery.Delivery) error {
 			if calls++; calls > 3 {
 				return nil
 			}
@@ -69,7 +70,7 @@ func TestPanickingSinkIsAFailingSink(t *testing.T) {
 	inWorld(t, func(w *world) {
 		everyMinute(w)
 		calls := 0
-		w.inbox.Fail = func(context.Context, string, []sinks.Delivery) error {
+		w.inbox.Fail = func(context.Context, string, []delivery.Delivery) error {
 			if calls++; calls < 3 {
 				panic("nil map")
 			}

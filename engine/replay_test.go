@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 	"tallyman/rules/row"
 	"tallyman/scanners"
 )

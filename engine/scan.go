@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"tallyman/engine/finding"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 	"tallyman/rules"
 	"tallyman/rules/row"

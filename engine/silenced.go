@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"tallyman/engine/silence"
+	"tallyman/internal/silence"
 	"tallyman/rules"
 )
 

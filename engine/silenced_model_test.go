@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"tallyman/engine/silence"
+	"tallyman/internal/silence"
 	"tallyman/rules"
 )
 

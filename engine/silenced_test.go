@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"tallyman/engine"
-	"tallyman/engine/finding"
-	"tallyman/engine/silence"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
+	"tallyman/internal/silence"
 	"tallyman/rules"
 )
 

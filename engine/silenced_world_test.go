@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"tallyman/engine"
-	"tallyman/engine/silence"
 	"tallyman/internal/ledger"
+	"tallyman/internal/silence"
 	"tallyman/rules"
 )
 

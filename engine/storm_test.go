@@ -11,9 +11,9 @@ import (
 
 	"tallyman/engine"
 	"tallyman/engine/enginetest"
-	"tallyman/engine/finding"
-	"tallyman/engine/notice"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/rules"
 	"tallyman/rules/catalog"
 	"tallyman/rules/row"

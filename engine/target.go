@@ -1,9 +1,9 @@
 package engine
 
 import (
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/rules"
-	"tallyman/sinks"
 )
 
 // targets are the sinks of a rule as a commit wants them.
@@ -19,10 +19,10 @@ func (o *Options) targets(r *rules.Rule) []ledger.Target {
 	return list
 }
 
-func strategyOf(d *rules.Deliver) *sinks.Strategy {
-	return &sinks.Strategy{
-		Kind:  sinks.StrategyKind(d.Strategy.String()),
-		Delay: d.Delay, Within: d.Within, Retry: d.Retry, Unless: sinks.Unless(d.Unless),
+func strategyOf(d *rules.Deliver) *delivery.Strategy {
+	return &delivery.Strategy{
+		Kind:  delivery.StrategyKind(d.Strategy.String()),
+		Delay: d.Delay, Within: d.Within, Retry: d.Retry, Unless: delivery.Unless(d.Unless),
 	}
 }
 
@@ -31,7 +31,7 @@ func backTargets(live []ledger.Target) []ledger.Target {
 	list := make([]ledger.Target, len(live))
 	for i, t := range live {
 		if s := t.Strategy; s != nil {
-			t.Strategy = &sinks.Strategy{Kind: s.Kind, Within: s.Within, Retry: s.Retry}
+			t.Strategy = &delivery.Strategy{Kind: s.Kind, Within: s.Within, Retry: s.Retry}
 		}
 		list[i] = t
 	}

@@ -6,9 +6,9 @@ import (
 	"maps"
 	"slices"
 
-	"tallyman/engine/finding"
-	"tallyman/engine/notice"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/rules/catalog"
 )
 

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"tallyman/engine/finding"
-	"tallyman/engine/notice"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 )
 
 // Recall is what a trial's start is read from: a ledger, also one that is open for reading only.

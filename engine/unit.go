@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"tallyman/engine/finding"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 	"tallyman/rules"
 	"tallyman/rules/probe"

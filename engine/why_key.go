@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"tallyman/engine/finding"
+	"tallyman/internal/finding"
 	"tallyman/rules"
 	"tallyman/rules/row"
 )

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"tallyman/engine/finding"
+	"tallyman/internal/finding"
 	"tallyman/rules"
 	"tallyman/rules/row"
 )

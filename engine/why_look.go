@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"tallyman/engine/finding"
+	"tallyman/internal/finding"
 	"tallyman/rules"
 	"tallyman/rules/condition"
 	"tallyman/rules/row"

@@ -3,7 +3,7 @@ package engine
 import (
 	"time"
 
-	"tallyman/engine/finding"
+	"tallyman/internal/finding"
 	"tallyman/rules"
 	"tallyman/rules/schedule"
 )

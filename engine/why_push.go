@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/rules"
-	"tallyman/sinks"
 )
 
 // mostWaiting is how many pending deliveries of one notice are looked at.
@@ -95,8 +95,8 @@ func whyPending(d *ledger.DeliveryRecord, now time.Time) (code, text string) {
 	}
 }
 
-var unlessText = map[sinks.Unless]string{
-	sinks.UnlessRead: "somebody reads the notice", sinks.UnlessAcked: "somebody acks the notice", sinks.UnlessResolved: "the finding is over by then",
+var unlessText = map[delivery.Unless]string{
+	delivery.UnlessRead: "somebody reads the notice", delivery.UnlessAcked: "somebody acks the notice", delivery.UnlessResolved: "the finding is over by then",
 }
 
 func timesOf(n int) string {

@@ -11,8 +11,8 @@ import (
 
 	"tallyman/engine"
 	"tallyman/engine/enginetest"
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
 	"tallyman/rules"
 	"tallyman/rules/catalog"

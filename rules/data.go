@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 	"tallyman/rules/catalog"
 	"tallyman/rules/message"
 	"tallyman/rules/row"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 	"tallyman/rules/condition"
 	"tallyman/rules/probe"
 	"tallyman/rules/problem"

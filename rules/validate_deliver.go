@@ -3,7 +3,7 @@ package rules
 import (
 	"fmt"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 	"tallyman/rules/strictyaml"
 )
 

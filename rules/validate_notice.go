@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 	"tallyman/rules/catalog"
 	"tallyman/rules/strictyaml"
 )

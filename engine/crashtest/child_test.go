@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"tallyman/engine"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	pgledger "tallyman/internal/ledger/postgres"
 	sqliteledger "tallyman/internal/ledger/sqlite"
@@ -24,7 +25,6 @@ import (
 	"tallyman/rules"
 	"tallyman/scanners"
 	sqlitesource "tallyman/scanners/sqlite"
-	"tallyman/sinks"
 )
 
 // childFolder, when set, makes this test binary the process that is killed: it runs an engine on the files
@@ -143,18 +143,18 @@ func openLedger(ctx context.Context, folder string) (ledger.Ledger, error) {
 // does what a real sink does, and knows a notice by its id.
 type fileSink string
 
-func (f fileSink) Deliver(_ context.Context, lane string, batch []sinks.Delivery) ([]sinks.Receipt, error) {
+func (f fileSink) Deliver(_ context.Context, lane string, batch []delivery.Delivery) ([]delivery.Receipt, error) {
 	out, err := os.OpenFile(string(f), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer out.Close()
 	var text strings.Builder
-	receipts := make([]sinks.Receipt, len(batch))
+	receipts := make([]delivery.Receipt, len(batch))
 	for i, d := range batch {
 		n := d.Notice
 		fmt.Fprintf(&text, "%d %s %s %s %s %s\n", d.Seq, n.ID, n.Status, n.Key, lane, strings.Join(d.Recipients, ","))
-		receipts[i] = sinks.Receipt{Seq: d.Seq, Score: d.Seq}
+		receipts[i] = delivery.Receipt{Seq: d.Seq, Score: d.Seq}
 	}
 	_, err = out.WriteString(text.String())
 	return receipts, err

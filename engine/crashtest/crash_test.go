@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"tallyman/engine"
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
 	pgledger "tallyman/internal/ledger/postgres"
 	sqliteledger "tallyman/internal/ledger/sqlite"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
 	"tallyman/rules/catalog"
 )

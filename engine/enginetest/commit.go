@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/rules/catalog"
-	"tallyman/sinks"
 )
 
 // Commit writes a run.
@@ -77,7 +77,7 @@ func (l *Ledger) add(n ledger.NewNotice, committed *ledger.Committed) {
 
 // deliver adds the delivery of a notice to a target, where somebody gets it.
 func (l *Ledger) deliver(n ledger.NewNotice, target ledger.Target, committed *ledger.Committed) {
-	d := &delivery{lane: sinks.Lane{Sink: target.Sink}, strategy: target.Strategy}
+	d := &deliveryRow{lane: delivery.Lane{Sink: target.Sink}, strategy: target.Strategy}
 	d.Recipients = target.Recipients
 	wanted := true
 	if target.Inbox {
@@ -108,7 +108,7 @@ func (l *Ledger) deliver(n ledger.NewNotice, target ledger.Target, committed *le
 }
 
 // told returns to whom a notice went in a lane, and whether it went there.
-func (l *Ledger) told(id string, lane sinks.Lane) ([]string, bool) {
+func (l *Ledger) told(id string, lane delivery.Lane) ([]string, bool) {
 	for _, d := range l.delivery {
 		if d.Notice.ID == id && d.lane == lane && (d.state == ledger.DeliveryPending || d.state == ledger.DeliverySent) {
 			return d.Recipients, true

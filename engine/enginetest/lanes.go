@@ -5,18 +5,18 @@ import (
 	"slices"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
 )
 
-// delivery is one delivery in the ledger.
-type delivery struct {
-	sinks.Delivery
-	lane     sinks.Lane
+// deliveryRow is one delivery in the ledger.
+type deliveryRow struct {
+	delivery.Delivery
+	lane     delivery.Lane
 	state    ledger.DeliveryState
 	attempts int
-	marks    int             // how often it was marked sent
-	strategy *sinks.Strategy // of a push channel
+	marks    int                // how often it was marked sent
+	strategy *delivery.Strategy // of a push channel
 	edit     func(*ledger.DeliveryRecord)
 }
 
@@ -25,16 +25,16 @@ type laneLock struct {
 	until time.Time
 }
 
-func (l *Ledger) heldLane(lane sinks.Lane) bool { return time.Now().Before(l.lanes[lane].until) }
+func (l *Ledger) heldLane(lane delivery.Lane) bool { return time.Now().Before(l.lanes[lane].until) }
 
 // PendingLanes returns the lanes of the sink with something pending that nobody drains.
-func (l *Ledger) PendingLanes(ctx context.Context, sink string) ([]sinks.Lane, error) {
+func (l *Ledger) PendingLanes(ctx context.Context, sink string) ([]delivery.Lane, error) {
 	leave, err := l.enter(ctx, "PendingLanes")
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	var lanes []sinks.Lane
+	var lanes []delivery.Lane
 	for _, d := range l.delivery {
 		if d.lane.Sink == sink && d.state == ledger.DeliveryPending && !l.heldLane(d.lane) && !slices.Contains(lanes, d.lane) {
 			lanes = append(lanes, d.lane)
@@ -44,7 +44,7 @@ func (l *Ledger) PendingLanes(ctx context.Context, sink string) ([]sinks.Lane, e
 }
 
 // AcquireLane takes or keeps the lane.
-func (l *Ledger) AcquireLane(ctx context.Context, lane sinks.Lane, node string, lease time.Duration) (bool, error) {
+func (l *Ledger) AcquireLane(ctx context.Context, lane delivery.Lane, node string, lease time.Duration) (bool, error) {
 	leave, err := l.enter(ctx, "AcquireLane")
 	if err != nil {
 		return false, err
@@ -58,7 +58,7 @@ func (l *Ledger) AcquireLane(ctx context.Context, lane sinks.Lane, node string, 
 }
 
 // ReleaseLane gives the lane up.
-func (l *Ledger) ReleaseLane(ctx context.Context, lane sinks.Lane, node string) error {
+func (l *Ledger) ReleaseLane(ctx context.Context, lane delivery.Lane, node string) error {
 	leave, err := l.enter(ctx, "ReleaseLane")
 	if err != nil {
 		return err
@@ -71,13 +71,13 @@ func (l *Ledger) ReleaseLane(ctx context.Context, lane sinks.Lane, node string) 
 }
 
 // Pending returns what is pending in the lane.
-func (l *Ledger) Pending(ctx context.Context, lane sinks.Lane, limit int) ([]sinks.Delivery, error) {
+func (l *Ledger) Pending(ctx context.Context, lane delivery.Lane, limit int) ([]delivery.Delivery, error) {
 	leave, err := l.enter(ctx, "Pending")
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	var batch []sinks.Delivery
+	var batch []delivery.Delivery
 	for _, d := range l.delivery {
 		if d.lane == lane && d.state == ledger.DeliveryPending && len(batch) < limit {
 			batch = append(batch, d.Delivery)
@@ -87,7 +87,7 @@ func (l *Ledger) Pending(ctx context.Context, lane sinks.Lane, limit int) ([]sin
 }
 
 // MarkSent records the receipts.
-func (l *Ledger) MarkSent(ctx context.Context, receipts []sinks.Receipt) error {
+func (l *Ledger) MarkSent(ctx context.Context, receipts []delivery.Receipt) error {
 	leave, err := l.enter(ctx, "MarkSent")
 	if err != nil {
 		return err

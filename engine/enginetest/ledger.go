@@ -7,12 +7,12 @@ import (
 	"sync"
 	"time"
 
-	"tallyman/engine/finding"
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/rules/catalog"
 	"tallyman/rules/row"
-	"tallyman/sinks"
 )
 
 // Ledger is a ledger in memory.
@@ -26,8 +26,8 @@ type Ledger struct {
 	scopes    map[scopeID]*scope
 	runs      []ledger.Run
 	notices   map[string]*notice.Notice
-	delivery  []*delivery
-	lanes     map[sinks.Lane]laneLock
+	delivery  []*deliveryRow
+	lanes     map[delivery.Lane]laneLock
 	types     catalog.Catalog
 	version   int64
 	plans     map[scopeID]ledger.ProbePlan
@@ -58,7 +58,7 @@ type scope struct {
 func NewLedger(types ...catalog.Type) *Ledger {
 	l := &Ledger{
 		Subscribers: []string{"role:keeper"},
-		scopes:      map[scopeID]*scope{}, notices: map[string]*notice.Notice{}, lanes: map[sinks.Lane]laneLock{},
+		scopes:      map[scopeID]*scope{}, notices: map[string]*notice.Notice{}, lanes: map[delivery.Lane]laneLock{},
 		plans: map[scopeID]ledger.ProbePlan{}, switches: map[scopeID]ledger.Switch{}, nodes: map[string]ledger.Node{}, types: catalog.Catalog{}, version: 1,
 	}
 	for _, t := range types {

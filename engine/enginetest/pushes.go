@@ -4,15 +4,15 @@ import (
 	"context"
 	"slices"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
+	"tallyman/internal/notice"
 )
 
 // Push is a delivery to a push channel.
 type Push struct {
 	Notice   *notice.Notice
-	Strategy sinks.Strategy
+	Strategy delivery.Strategy
 	State    ledger.DeliveryState
 }
 
@@ -82,7 +82,7 @@ func (l *Ledger) Try(sink string, sent bool) {
 }
 
 // waiting returns the pending deliveries to push channels of the notice's finding; of a digest those of itself.
-func (l *Ledger) waiting(id string) (list []*delivery) {
+func (l *Ledger) waiting(id string) (list []*deliveryRow) {
 	of := l.notices[id]
 	if of == nil {
 		return nil
@@ -101,7 +101,7 @@ func (l *Ledger) waiting(id string) (list []*delivery) {
 func (l *Ledger) over(ids []string) {
 	for _, id := range ids {
 		for _, d := range l.waiting(id) {
-			if d.strategy.Unless == sinks.UnlessResolved {
+			if d.strategy.Unless == delivery.UnlessResolved {
 				d.state = ledger.DeliveryCanceled
 			}
 		}
@@ -110,7 +110,7 @@ func (l *Ledger) over(ids []string) {
 
 // tried tells whether the notice was sent in the lane, or is being tried. Where it still waits it is canceled, and so are earlier ones of
 // its finding.
-func (l *Ledger) tried(id string, lane sinks.Lane) bool {
+func (l *Ledger) tried(id string, lane delivery.Lane) bool {
 	tried := false
 	for _, d := range l.delivery {
 		if d.Notice.ID == id && d.lane == lane && (d.state == ledger.DeliverySent || d.state == ledger.DeliveryPending && d.attempts > 0) {

@@ -4,14 +4,14 @@ import (
 	"context"
 	"sync"
 
-	"tallyman/engine/notice"
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
+	"tallyman/internal/notice"
 )
 
 // Sink records what it is given, in order, by lane.
 type Sink struct {
 	// Fail, when set, is asked before each call; an error that it returns is the answer.
-	Fail func(ctx context.Context, lane string, batch []sinks.Delivery) error
+	Fail func(ctx context.Context, lane string, batch []delivery.Delivery) error
 
 	mu    sync.Mutex
 	taken map[string][]*notice.Notice
@@ -20,7 +20,7 @@ type Sink struct {
 }
 
 // Deliver takes the batch.
-func (s *Sink) Deliver(ctx context.Context, lane string, batch []sinks.Delivery) ([]sinks.Receipt, error) {
+func (s *Sink) Deliver(ctx context.Context, lane string, batch []delivery.Delivery) ([]delivery.Receipt, error) {
 	if s.Fail != nil {
 		if err := s.Fail(ctx, lane, batch); err != nil {
 			return nil, err
@@ -31,12 +31,12 @@ func (s *Sink) Deliver(ctx context.Context, lane string, batch []sinks.Delivery)
 	if s.taken == nil {
 		s.taken, s.to = map[string][]*notice.Notice{}, map[string][][]string{}
 	}
-	receipts := make([]sinks.Receipt, len(batch))
+	receipts := make([]delivery.Receipt, len(batch))
 	for i, d := range batch {
 		s.score++
 		s.taken[lane] = append(s.taken[lane], d.Notice)
 		s.to[lane] = append(s.to[lane], d.Recipients)
-		receipts[i] = sinks.Receipt{Seq: d.Seq, Score: s.score}
+		receipts[i] = delivery.Receipt{Seq: d.Seq, Score: s.score}
 	}
 	return receipts, nil
 }

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"tallyman/engine"
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/rules"
 	"tallyman/rules/strictyaml"
-	"tallyman/sinks"
 )
 
 // The types of sinks of which there is more to say: an inbox has recipients, a queue makes items, a mail goes to each subscriber.
@@ -73,18 +73,18 @@ func (v *view) destination(ctx context.Context, n *notice.Notice, t ledger.Targe
 }
 
 // how says in words how a push channel is tried; "" is once, at once.
-func (v *view) how(s *sinks.Strategy) string {
+func (v *view) how(s *delivery.Strategy) string {
 	text := ""
 	switch {
-	case s.Kind == sinks.Important:
+	case s.Kind == delivery.Important:
 		text = "until it succeeds"
-	case s.Kind == sinks.Timed:
+	case s.Kind == delivery.Timed:
 		text = "for " + strictyaml.FormatDuration(s.Within)
 	case !s.At.IsZero() && !s.At.After(v.req.Due):
 		text = "at once, as it is past " + v.stamp(s.At)
 	case !s.At.IsZero():
 		text = "at " + v.stamp(s.At)
-	case s.Kind == sinks.Delayed && s.Delay > 0:
+	case s.Kind == delivery.Delayed && s.Delay > 0:
 		text = "after " + strictyaml.FormatDuration(s.Delay)
 	}
 	if s.Unless != "" {

@@ -3,8 +3,8 @@ package preview
 import (
 	"time"
 
-	"tallyman/engine/finding"
-	"tallyman/engine/notice"
+	"tallyman/internal/finding"
+	"tallyman/internal/notice"
 	"tallyman/rules"
 	"tallyman/rules/schedule"
 )

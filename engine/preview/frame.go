@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"tallyman/engine"
-	"tallyman/engine/finding"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 	"tallyman/rules"
 )

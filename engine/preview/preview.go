@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"tallyman/engine"
-	"tallyman/engine/finding"
-	"tallyman/engine/notice"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/rules"
 	"tallyman/rules/catalog"
 	"tallyman/rules/row"

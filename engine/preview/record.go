@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"tallyman/engine"
-	"tallyman/engine/finding"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 	"tallyman/rules"
 	"tallyman/rules/probe"

@@ -3,7 +3,7 @@ package preview
 import (
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 )
 
 // Report is what a rule would do in one scope, for people and programs. Times are in UTC.

@@ -3,7 +3,7 @@ package preview
 import (
 	"slices"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 	"tallyman/rules"
 	"tallyman/rules/condition"
 	"tallyman/rules/row"

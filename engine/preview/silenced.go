@@ -1,8 +1,8 @@
 package preview
 
 import (
-	"tallyman/engine/notice"
-	"tallyman/engine/silence"
+	"tallyman/internal/notice"
+	"tallyman/internal/silence"
 )
 
 // silencedBy says which silence would hold the notice back, and until when: the one that lasts longest; "" = none would. A resolution is not held

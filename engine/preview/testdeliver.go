@@ -6,10 +6,10 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/rules"
 	"tallyman/rules/strictyaml"
-	"tallyman/sinks"
 )
 
 // deliver is where a notice goes, for a rule that says more of it than names of sinks; else nil.
@@ -28,18 +28,18 @@ func (f *testFile) deliver(targets []ledger.Target) *yaml.Node {
 
 func deliverNode(t ledger.Target) *yaml.Node {
 	s := t.Strategy
-	if s == nil || s.Kind == sinks.Immediate {
+	if s == nil || s.Kind == delivery.Immediate {
 		return words(t.Sink)
 	}
 	n := flow()
 	put(n, "sink", words(t.Sink))
 	put(n, "strategy", words(string(s.Kind)))
 	switch {
-	case s.Kind == sinks.Timed:
+	case s.Kind == delivery.Timed:
 		put(n, "within", plain(strictyaml.FormatDuration(s.Within)))
 	case !s.At.IsZero():
 		put(n, "at", words(s.At.UTC().Format(time.RFC3339Nano)))
-	case s.Kind == sinks.Delayed:
+	case s.Kind == delivery.Delayed:
 		put(n, "delay", plain(strictyaml.FormatDuration(s.Delay)))
 	}
 	if s.Retry > 0 {

@@ -11,8 +11,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/internal/text"
 	"tallyman/rules"
 	"tallyman/rules/row"

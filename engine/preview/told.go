@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"tallyman/engine"
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/rules"
 )
 

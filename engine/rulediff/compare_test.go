@@ -10,10 +10,10 @@ import (
 
 	"tallyman/engine"
 	"tallyman/engine/enginetest"
-	"tallyman/engine/finding"
-	"tallyman/engine/notice"
 	"tallyman/engine/rulediff"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
 	"tallyman/rules"
 	"tallyman/rules/catalog"

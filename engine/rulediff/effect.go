@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"tallyman/engine"
-	"tallyman/engine/finding"
-	"tallyman/engine/notice"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/rules"
 	"tallyman/rules/problem"
 	"tallyman/scanners"

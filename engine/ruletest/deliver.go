@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/rules/strictyaml"
-	"tallyman/sinks"
 )
 
 // deliverSpec is what a test may say of one sink that a notice goes to; the name alone will do.
@@ -52,11 +52,11 @@ func deliverOf(targets []ledger.Target) []any {
 		}
 		entry["strategy"] = string(s.Kind)
 		switch {
-		case s.Kind == sinks.Timed:
+		case s.Kind == delivery.Timed:
 			entry["within"] = span(s.Within)
 		case !s.At.IsZero():
 			entry["at"] = s.At.UTC().Format(time.RFC3339Nano)
-		case s.Kind == sinks.Delayed:
+		case s.Kind == delivery.Delayed:
 			entry["delay"] = span(s.Delay)
 		}
 		if s.Retry > 0 {
@@ -79,7 +79,7 @@ func named(want *strictyaml.Node, got any) any {
 	list := make([]any, len(entries))
 	for i, e := range entries {
 		entry, isEntry := e.(map[string]any)
-		short := isEntry && entry["strategy"] == string(sinks.Immediate)
+		short := isEntry && entry["strategy"] == string(delivery.Immediate)
 		if len(want.Items) == len(entries) {
 			short = isEntry && want.Items[i].Kind == strictyaml.Scalar
 		}

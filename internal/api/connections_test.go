@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
 )
 

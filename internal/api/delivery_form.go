@@ -8,9 +8,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/rules/strictyaml"
-	"tallyman/sinks"
 )
 
 // DeliveryForm is a delivery as it stands.
@@ -75,15 +75,15 @@ func newDeliveryForm(d *ledger.DeliveryRecord) DeliveryForm {
 	}
 }
 
-func newStrategyForm(s *sinks.Strategy) *StrategyForm {
+func newStrategyForm(s *delivery.Strategy) *StrategyForm {
 	if s == nil {
 		return nil
 	}
 	f := &StrategyForm{Kind: string(s.Kind), Retry: s.Retry, Unless: string(s.Unless)}
 	switch {
-	case s.Kind == sinks.Timed:
+	case s.Kind == delivery.Timed:
 		f.Within = strictyaml.FormatDuration(s.Within)
-	case s.Kind != sinks.Delayed:
+	case s.Kind != delivery.Delayed:
 	case !s.At.IsZero():
 		f.At = timeOrNil(s.At)
 	default:

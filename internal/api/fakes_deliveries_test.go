@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"tallyman/internal/api"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
 )
 
 // fakeDeliveries keeps the contract of ledger.Operated, Trace and MarksOf in memory.
@@ -29,7 +29,7 @@ type fakeDeliveries struct {
 func someDeliveries() *fakeDeliveries {
 	at := time.Date(2026, 6, 1, 0, 10, 0, 0, time.UTC)
 	f := &fakeDeliveries{list: map[int64]*ledger.DeliveryRecord{}}
-	add := func(sink string, state ledger.DeliveryState, strategy *sinks.Strategy, change func(*ledger.DeliveryRecord)) {
+	add := func(sink string, state ledger.DeliveryState, strategy *delivery.Strategy, change func(*ledger.DeliveryRecord)) {
 		d := &ledger.DeliveryRecord{
 			TracedDelivery: ledger.TracedDelivery{Seq: int64(len(f.list) + 1), Lane: ledger.Lane{Sink: sink}, State: state},
 			Notice:         "n_abc", Type: "REP_NOTICE", Rule: "negative-bin-stock", Status: "firing", Where: "119240", Title: "Bin A-01 is at -3",
@@ -41,19 +41,19 @@ func someDeliveries() *fakeDeliveries {
 	add("inbox", ledger.DeliverySent, nil, func(d *ledger.DeliveryRecord) {
 		d.Attempts, d.SentAt, d.Recipients, d.Lane.Warehouse = 1, at.Add(time.Second), []string{"role:keeper", "user:1"}, "119240"
 	})
-	add("gateway", ledger.DeliveryPending, &sinks.Strategy{Kind: sinks.Timed, Within: 30 * time.Minute}, func(d *ledger.DeliveryRecord) {
+	add("gateway", ledger.DeliveryPending, &delivery.Strategy{Kind: delivery.Timed, Within: 30 * time.Minute}, func(d *ledger.DeliveryRecord) {
 		d.Attempts, d.LastError, d.Next, d.Deadline, d.Node = 2, "503 Service Unavailable: try later", at.Add(time.Minute), at.Add(30*time.Minute), "node-1"
 	})
-	add("sms", ledger.DeliveryPending, &sinks.Strategy{Kind: sinks.Delayed, Delay: 10 * time.Minute, Retry: 2, Unless: sinks.UnlessRead}, func(d *ledger.DeliveryRecord) {
+	add("sms", ledger.DeliveryPending, &delivery.Strategy{Kind: delivery.Delayed, Delay: 10 * time.Minute, Retry: 2, Unless: delivery.UnlessRead}, func(d *ledger.DeliveryRecord) {
 		d.Next = at.Add(10 * time.Minute)
 	})
-	add("sms", ledger.DeliveryFailed, &sinks.Strategy{Kind: sinks.Immediate}, func(d *ledger.DeliveryRecord) {
+	add("sms", ledger.DeliveryFailed, &delivery.Strategy{Kind: delivery.Immediate}, func(d *ledger.DeliveryRecord) {
 		d.Attempts, d.LastError, d.Notice, d.Rule, d.Status, d.Where = 1, "400 Bad Request: no such number", "n_other", "", "sent", "119241"
 	})
-	add("sms", ledger.DeliveryCanceled, &sinks.Strategy{Kind: sinks.Delayed, At: at.Add(time.Hour)}, func(d *ledger.DeliveryRecord) {
+	add("sms", ledger.DeliveryCanceled, &delivery.Strategy{Kind: delivery.Delayed, At: at.Add(time.Hour)}, func(d *ledger.DeliveryRecord) {
 		d.LastError = "the notice was read"
 	})
-	add("gateway", ledger.DeliveryPending, &sinks.Strategy{Kind: sinks.Important}, func(d *ledger.DeliveryRecord) {
+	add("gateway", ledger.DeliveryPending, &delivery.Strategy{Kind: delivery.Important}, func(d *ledger.DeliveryRecord) {
 		d.Behind, d.InFront, d.Status = true, 2, "resolved"
 	})
 	return f

@@ -5,29 +5,29 @@ import (
 	"sync"
 
 	"tallyman/internal/api"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
 	"tallyman/sinks/inbox/page"
 )
 
 // fakeReads is an inbox that remembers what it is told. Its clock stands at 100, and cursors are named by their scores.
 type fakeReads struct {
 	mu      sync.Mutex
-	marks   []sinks.Mark
-	all     []sinks.Watermark
+	marks   []delivery.Mark
+	all     []delivery.Watermark
 	queries []page.Query
 	sum     page.Summary
 	err     error
 }
 
-func (f *fakeReads) Mark(_ context.Context, marks []sinks.Mark) error {
+func (f *fakeReads) Mark(_ context.Context, marks []delivery.Mark) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.marks = append(f.marks, marks...)
 	return f.err
 }
 
-func (f *fakeReads) ReadAll(_ context.Context, list []sinks.Watermark) error {
+func (f *fakeReads) ReadAll(_ context.Context, list []delivery.Watermark) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.all = append(f.all, list...)

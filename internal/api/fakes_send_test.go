@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"tallyman/internal/api"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
 )
 
 // fakeSends keeps the contract of ledger.Sends in memory; nobody subscribes, so only who is named gets a notice into the inbox.
@@ -124,13 +124,13 @@ func (f *fakeMarks) Mark(_ context.Context, m ledger.Mark) error {
 // fakeBook keeps the contract of ledger.Book in memory.
 type fakeBook struct {
 	mu      sync.Mutex
-	entries map[string]sinks.Subscriber
+	entries map[string]delivery.Subscriber
 	err     error
 }
 
-func newFakeBook() *fakeBook { return &fakeBook{entries: map[string]sinks.Subscriber{}} }
+func newFakeBook() *fakeBook { return &fakeBook{entries: map[string]delivery.Subscriber{}} }
 
-func (f *fakeBook) PutSubscriber(_ context.Context, _ ledger.Author, s sinks.Subscriber) (bool, error) {
+func (f *fakeBook) PutSubscriber(_ context.Context, _ ledger.Author, s delivery.Subscriber) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := ledger.CheckSubscriber(&s); err != nil {
@@ -151,10 +151,10 @@ func (f *fakeBook) DeleteSubscriber(_ context.Context, _ ledger.Author, id strin
 	return nil
 }
 
-func (f *fakeBook) Subscribers(_ context.Context, ids []string) (map[string]sinks.Subscriber, error) {
+func (f *fakeBook) Subscribers(_ context.Context, ids []string) (map[string]delivery.Subscriber, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	out := map[string]sinks.Subscriber{}
+	out := map[string]delivery.Subscriber{}
 	for _, id := range ids {
 		if s, ok := f.entries[id]; ok {
 			out[id] = s
@@ -163,10 +163,10 @@ func (f *fakeBook) Subscribers(_ context.Context, ids []string) (map[string]sink
 	return out, f.err
 }
 
-func (f *fakeBook) ListSubscribers(_ context.Context, after string, limit int) ([]sinks.Subscriber, error) {
+func (f *fakeBook) ListSubscribers(_ context.Context, after string, limit int) ([]delivery.Subscriber, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var out []sinks.Subscriber
+	var out []delivery.Subscriber
 	for _, id := range slices.Sorted(maps.Keys(f.entries)) {
 		if id > after && len(out) < limit {
 			out = append(out, f.entries[id])

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"tallyman/engine/silence"
 	"tallyman/internal/api"
 	"tallyman/internal/ledger"
+	"tallyman/internal/silence"
 )
 
 // fakeSilences keeps silences in memory. It is a quarter past eight.

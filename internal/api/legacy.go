@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/auth"
+	"tallyman/internal/notice"
 	"tallyman/sinks/inbox/page"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/api"
+	"tallyman/internal/notice"
 	"tallyman/sinks/inbox/page"
 )
 

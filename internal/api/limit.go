@@ -6,7 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // limit is how many things a page may have: 1 to the most that B says. The library reads it as text, so that a bad one gets the code that

@@ -12,8 +12,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/internal/auth"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
 )
 
 // Marks keeps what users have read and acked; see ledger.Marks.
@@ -62,7 +62,7 @@ func (a *API) mark(ctx context.Context, in *markInput, kind ledger.MarkKind) (*s
 	case err != nil:
 		return nil, a.ledgerFailed(ctx, err)
 	}
-	told := []sinks.Mark{{Notice: m.Notice, Warehouse: m.Warehouse, User: m.User, Acked: kind == ledger.MarkAcked, At: m.At}}
+	told := []delivery.Mark{{Notice: m.Notice, Warehouse: m.Warehouse, User: m.User, Acked: kind == ledger.MarkAcked, At: m.At}}
 	a.tellInbox(ctx, func(ctx context.Context) error { return a.deps.Reads.Mark(ctx, told) })
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
 }

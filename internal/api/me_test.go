@@ -10,8 +10,8 @@ import (
 
 	"tallyman/internal/api"
 	"tallyman/internal/auth"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
 )
 
 const mePath = "/api/v1/me"
@@ -23,7 +23,7 @@ func TestMe(t *testing.T) {
 		Expires: time.Date(2026, 6, 2, 0, 0, 0, 0, time.UTC),
 	}
 	b := setup(t, func(d *api.Deps) { d.Auth = bearer{"ann": ann, "new": {Subject: "service:new", Token: "t2"}} })
-	if _, err := b.book.PutSubscriber(t.Context(), ledger.Author{}, sinks.Subscriber{ID: "user:ann", Name: "Ann Lee"}); err != nil {
+	if _, err := b.book.PutSubscriber(t.Context(), ledger.Author{}, delivery.Subscriber{ID: "user:ann", Name: "Ann Lee"}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "me.json", b.get(t, mePath, "Authorization", "ann").body)

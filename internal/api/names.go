@@ -3,7 +3,7 @@ package api
 import (
 	"strings"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 )
 
 // maxSubscriberID is the longest id of a user or role.

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"tallyman/engine"
-	"tallyman/engine/silence"
 	"tallyman/internal/auth"
+	"tallyman/internal/silence"
 )
 
 // What a caller who is not for all warehouses sees of that which belongs to no single one: rules, silences, files, sinks. Texts are data:

@@ -11,9 +11,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/rules/row"
 )
 

@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/api"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 )
 
 const searchPath = "/api/v1/notices/search"

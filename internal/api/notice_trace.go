@@ -11,10 +11,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/auth"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
+	"tallyman/internal/notice"
 )
 
 // maxEpisode is how many notices of an episode a trace shows.
@@ -172,7 +172,7 @@ func (a *API) itemsOf(ctx context.Context, n *notice.Notice, deliveries []ledger
 		form := NoticeItemForm{Delivery: d.Seq, Queue: d.Lane.Sink, ID: n.ID}
 		found, err := q.Get(ctx, false, scopeOf(auth.From(ctx)), n.ID)
 		switch {
-		case errors.Is(err, sinks.ErrNotFound):
+		case errors.Is(err, delivery.ErrNotFound):
 			continue
 		case err == nil:
 			form.State = string(found.Item.State)

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/notice"
 )
 
 const noticePath = "/api/v1/notices/"

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 	"tallyman/sinks/inbox/page"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 	policy "tallyman/internal/text"
 )
 

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"tallyman/engine"
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
-	"tallyman/sinks/queue/item"
 )
 
 // OverviewLedger is what the ledger counts for overviews.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 	"tallyman/sinks/inbox/page"
 )
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"tallyman/engine/notice"
 	"tallyman/engine/preview"
+	"tallyman/internal/notice"
 )
 
 // PreviewForm is what a rule would do if it ran now.

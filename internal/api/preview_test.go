@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"tallyman/engine"
-	"tallyman/engine/notice"
 	"tallyman/engine/preview"
 	"tallyman/internal/api"
+	"tallyman/internal/notice"
 	"tallyman/rules/problem"
 	"tallyman/scanners"
 )

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"tallyman/internal/api"
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // endless is a queue that costs nothing: what is left is the API's own.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // step does a step, and waits as a queue does.

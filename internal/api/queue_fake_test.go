@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"tallyman/sinks"
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/delivery"
+	"tallyman/internal/item"
 )
 
 // fakeQueue keeps the contract of a queue in memory, as far as the API can tell. Every twin is one of these.
@@ -83,7 +83,7 @@ func (t *fakeTwins) Get(_ context.Context, test bool, scope item.Scope, id strin
 	defer q.mu.Unlock()
 	i := q.find(scope, id)
 	if i == nil || q.err != nil {
-		return item.Traced{}, either(q.err, sinks.ErrNotFound)
+		return item.Traced{}, either(q.err, delivery.ErrNotFound)
 	}
 	return item.Traced{Item: *i, Trace: slices.Clone(q.traces[id])}, nil
 }
@@ -97,7 +97,7 @@ func (t *fakeTwins) Rank(_ context.Context, test bool, scope item.Scope, id stri
 			return item.Rank{ID: id, Place: int64(place) + 1, Score: i.Score()}, q.err
 		}
 	}
-	return item.Rank{}, either(q.err, sinks.ErrNotFound)
+	return item.Rank{}, either(q.err, delivery.ErrNotFound)
 }
 
 func (t *fakeTwins) RemoveRange(_ context.Context, b item.Bulk, state item.State, from, to int64) (int, error) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // FuzzQueueBodies sends any body to everything that takes one: each is understood, or refused with a problem that says why.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // ItemForm is an item as it stands.

@@ -12,8 +12,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/internal/auth"
-	"tallyman/sinks"
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/delivery"
+	"tallyman/internal/item"
 )
 
 // defaultItems is the size of a page where nothing is said.
@@ -163,7 +163,7 @@ func (a *API) rankItem(ctx context.Context, in *itemInput) (*rankOutput, error) 
 	}
 	rank, err := q.Rank(ctx, test, scopeOf(auth.From(ctx)), in.ID)
 	switch {
-	case errors.Is(err, sinks.ErrNotFound):
+	case errors.Is(err, delivery.ErrNotFound):
 		return nil, newProblem(http.StatusNotFound, CodeItemNotFound, "no item "+quote(in.ID)+" of queue "+in.Queue+" is ready; others have no rank")
 	case err != nil:
 		return nil, a.queueFailed(ctx, in.Queue, "", err)

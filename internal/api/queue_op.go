@@ -8,7 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/internal/auth"
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // ItemOpForm is an operation on the item of the path.

@@ -4,7 +4,7 @@ import (
 	"encoding/xml"
 	"time"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // OpForm is one operation of a step.

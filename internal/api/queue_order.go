@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"tallyman/internal/auth"
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // orderOf is what the caller asks of a queue beside work. The ledger records the order in the transaction that takes the moves over from Redis.

@@ -12,8 +12,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/internal/auth"
+	"tallyman/internal/item"
 	"tallyman/rules/strictyaml"
-	"tallyman/sinks/queue/item"
 )
 
 // PushForm is a list of items to be pushed.

@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/internal/auth"
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // RangeForm is a range of a list of items.

@@ -9,8 +9,8 @@ import (
 
 	"tallyman/internal/api"
 	"tallyman/internal/auth"
+	"tallyman/internal/item"
 	"tallyman/sinks"
-	"tallyman/sinks/queue/item"
 )
 
 func TestQueueRefusals(t *testing.T) {

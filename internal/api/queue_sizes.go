@@ -13,8 +13,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/internal/auth"
+	"tallyman/internal/item"
 	"tallyman/rules/strictyaml"
-	"tallyman/sinks/queue/item"
 )
 
 // QueueForm is how full a queue is.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // LeaseForm asks for items.

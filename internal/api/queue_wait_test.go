@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"tallyman/internal/api"
+	"tallyman/internal/item"
 	"tallyman/internal/testenv"
-	"tallyman/sinks/queue/item"
 )
 
 // post makes a request in the background.

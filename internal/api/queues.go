@@ -16,8 +16,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/internal/auth"
+	"tallyman/internal/delivery"
+	"tallyman/internal/item"
 	"tallyman/sinks"
-	"tallyman/sinks/queue/item"
 )
 
 // Queue is a queue of work and its test twin. Errors are *item.InvalidError, sinks.ErrNotFound, and sinks.ErrUnavailable after
@@ -174,7 +175,7 @@ func (a *API) queueFailed(ctx context.Context, queue, list string, err error) *P
 	if invalid, ok := errors.AsType[*item.InvalidError](err); ok {
 		return invalidBody([]Fault{{Location: invalidAt(invalid, list), Message: invalid.Message}})
 	}
-	if errors.Is(err, sinks.ErrNotFound) {
+	if errors.Is(err, delivery.ErrNotFound) {
 		return newProblem(http.StatusNotFound, CodeItemNotFound, "queue "+queue+" has no such item")
 	}
 	if prob := a.notRecorded(ctx, err); prob != nil {

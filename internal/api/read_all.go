@@ -10,16 +10,16 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/internal/auth"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
 	"tallyman/sinks/inbox/page"
 )
 
 // ReadState is the inbox as those see it who mark what they have read. Its errors are those of package page.
 type ReadState interface {
 	// Mark and ReadAll tell the reader's windows what the ledger has recorded. What they cannot tell, the inbox fetches itself.
-	Mark(ctx context.Context, marks []sinks.Mark) error
-	ReadAll(ctx context.Context, list []sinks.Watermark) error
+	Mark(ctx context.Context, marks []delivery.Mark) error
+	ReadAll(ctx context.Context, list []delivery.Watermark) error
 	// UpTo is the score that a cursor stands for, never above the clock of the warehouse.
 	UpTo(ctx context.Context, warehouse, cursor string) (int64, error)
 	Summary(ctx context.Context, q page.Query) (page.Summary, error)
@@ -66,9 +66,9 @@ func (a *API) readAll(ctx context.Context, in *readAllInput) (*struct{}, error) 
 	if err != nil {
 		return nil, a.ledgerFailed(ctx, err)
 	}
-	list := make([]sinks.Watermark, len(r.as))
+	list := make([]delivery.Watermark, len(r.as))
 	for i, inbox := range r.as {
-		list[i] = sinks.Watermark{Warehouse: r.warehouse, User: r.user, Inbox: inbox, Score: upTo, At: now}
+		list[i] = delivery.Watermark{Warehouse: r.warehouse, User: r.user, Inbox: inbox, Score: upTo, At: now}
 	}
 	a.tellInbox(ctx, func(ctx context.Context) error { return a.deps.Reads.ReadAll(ctx, list) })
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204

@@ -9,11 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/api"
 	"tallyman/internal/auth"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
+	"tallyman/internal/notice"
 	"tallyman/sinks/inbox/page"
 )
 
@@ -29,10 +29,10 @@ func TestMarksReachTheInbox(t *testing.T) {
 			}
 		}
 	}
-	read := sinks.Mark{Notice: "n_abc", Warehouse: "119240", User: "user:1"}
+	read := delivery.Mark{Notice: "n_abc", Warehouse: "119240", User: "user:1"}
 	acked := read
 	acked.Acked = true
-	if diff := cmp.Diff([]sinks.Mark{read, acked, read, acked}, b.reads.marks, cmpopts.IgnoreFields(sinks.Mark{}, "At")); diff != "" {
+	if diff := cmp.Diff([]delivery.Mark{read, acked, read, acked}, b.reads.marks, cmpopts.IgnoreFields(delivery.Mark{}, "At")); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 	if !strings.Contains(b.log.String(), "a mark is in the ledger and not in the inbox yet") {
@@ -52,7 +52,7 @@ func TestReadAll(t *testing.T) {
 	if diff := cmp.Diff(want, b.marks.all, cmpopts.IgnoreFields(ledger.ReadAll{}, "At")); diff != "" {
 		t.Errorf("the ledger: -want +got\n%s", diff)
 	}
-	told := []sinks.Watermark{
+	told := []delivery.Watermark{
 		{Warehouse: "119240", User: "user:1", Inbox: "role:keeper", Score: 70, At: b.marks.all[0].At},
 		{Warehouse: "119240", User: "user:1", Inbox: "user:1", Score: 70, At: b.marks.all[0].At},
 	}

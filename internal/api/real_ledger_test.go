@@ -8,21 +8,21 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
 )
 
 // quietLedger is what the inbox needs to begin an epoch and to write back what was delivered. It counts the questions: polls
 // must ask none.
 type quietLedger struct {
 	mu        sync.Mutex
-	state     *sinks.IndexState
-	delivered []sinks.Delivered
+	state     *delivery.IndexState
+	delivered []delivery.Delivered
 	seq       atomic.Int64
 	asked     atomic.Int64
 }
 
 // record keeps what was delivered, unless that was in an epoch that is over.
-func (l *quietLedger) record(batch []sinks.Delivery, receipts []sinks.Receipt) bool {
+func (l *quietLedger) record(batch []delivery.Delivery, receipts []delivery.Receipt) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, r := range receipts {
@@ -31,27 +31,27 @@ func (l *quietLedger) record(batch []sinks.Delivery, receipts []sinks.Receipt) b
 		}
 	}
 	for i, r := range receipts {
-		l.delivered = append(l.delivered, sinks.Delivered{Delivery: batch[i], Score: r.Score})
+		l.delivered = append(l.delivered, delivery.Delivered{Delivery: batch[i], Score: r.Score})
 	}
 	return true
 }
 
-func (l *quietLedger) IndexState(context.Context, string) (sinks.IndexState, error) {
+func (l *quietLedger) IndexState(context.Context, string) (delivery.IndexState, error) {
 	l.asked.Add(1)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state == nil {
-		return sinks.IndexState{}, sinks.ErrNotFound
+		return delivery.IndexState{}, delivery.ErrNotFound
 	}
 	return *l.state, nil
 }
 
-func (l *quietLedger) BeginEpoch(_ context.Context, _, prev string, next sinks.IndexState, _ string, lease time.Duration) error {
+func (l *quietLedger) BeginEpoch(_ context.Context, _, prev string, next delivery.IndexState, _ string, lease time.Duration) error {
 	l.asked.Add(1)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state == nil && prev != "" || l.state != nil && l.state.Epoch != prev {
-		return sinks.ErrFenced
+		return delivery.ErrFenced
 	}
 	next.Building, next.Lease = true, time.Now().Add(lease)
 	l.state = &next
@@ -63,7 +63,7 @@ func (l *quietLedger) FinishEpoch(_ context.Context, _, epoch string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state.Epoch != epoch {
-		return sinks.ErrFenced
+		return delivery.ErrFenced
 	}
 	l.state.Building = false
 	return nil
@@ -80,28 +80,28 @@ func (l *quietLedger) HighestScores(context.Context, string) (map[string]int64, 
 	return highest, nil
 }
 
-func (l *quietLedger) Delivered(_ context.Context, lane sinks.Lane, after int64, limit int) ([]sinks.Delivered, error) {
+func (l *quietLedger) Delivered(_ context.Context, lane delivery.Lane, after int64, limit int) ([]delivery.Delivered, error) {
 	l.asked.Add(1)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var out []sinks.Delivered
+	var out []delivery.Delivered
 	for _, d := range l.delivered {
 		if d.Notice.Warehouse == lane.Warehouse && d.Score > after {
 			out = append(out, d)
 		}
 	}
-	slices.SortFunc(out, func(a, b sinks.Delivered) int { return cmp.Compare(a.Score, b.Score) })
+	slices.SortFunc(out, func(a, b delivery.Delivered) int { return cmp.Compare(a.Score, b.Score) })
 	return out[:min(limit, len(out))], nil
 }
 
-func (l *quietLedger) LiveMarks(context.Context, sinks.Mark, int) ([]sinks.Mark, error) {
+func (l *quietLedger) LiveMarks(context.Context, delivery.Mark, int) ([]delivery.Mark, error) {
 	return nil, nil
 }
 
-func (l *quietLedger) RecentMarks(context.Context, sinks.Mark, int) ([]sinks.Mark, error) {
+func (l *quietLedger) RecentMarks(context.Context, delivery.Mark, int) ([]delivery.Mark, error) {
 	return nil, nil
 }
 
-func (l *quietLedger) Watermarks(context.Context, sinks.Watermark, int) ([]sinks.Watermark, error) {
+func (l *quietLedger) Watermarks(context.Context, delivery.Watermark, int) ([]delivery.Watermark, error) {
 	return nil, nil
 }

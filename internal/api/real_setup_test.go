@@ -9,9 +9,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
-	"tallyman/sinks"
 	"tallyman/sinks/inbox"
 	"tallyman/sinks/index"
 )
@@ -61,11 +61,11 @@ func (r *realInbox) deliver(t testing.TB, warehouse string, to []string, titles 
 }
 
 func (r *realInbox) tryDeliver(ctx context.Context, warehouse string, to []string, titles ...string) error {
-	batch := make([]sinks.Delivery, len(titles))
+	batch := make([]delivery.Delivery, len(titles))
 	for i, title := range titles {
 		seq := r.ledger.seq.Add(1)
 		now := time.Now().UTC().Truncate(time.Microsecond)
-		batch[i] = sinks.Delivery{Seq: seq, Recipients: to, Notice: &notice.Notice{
+		batch[i] = delivery.Delivery{Seq: seq, Recipients: to, Notice: &notice.Notice{
 			ID: notice.ID("rule", warehouse, title, "1", notice.Firing, 0), Type: "REP_NOTICE", TypeID: 124719, Warehouse: warehouse, Rule: "rule",
 			Key: "[1]", Episode: "1", Status: notice.Firing, Priority: 3, Modal: "silent", Title: title, Count: 1, CreatedAt: now, ExpiresAt: now.Add(time.Hour),
 		}}

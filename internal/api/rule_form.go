@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"tallyman/engine"
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 )
 
 type (

@@ -13,8 +13,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/engine"
-	"tallyman/engine/finding"
 	"tallyman/internal/auth"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 )
 

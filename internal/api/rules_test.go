@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"tallyman/engine"
-	"tallyman/engine/finding"
 	"tallyman/internal/api"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 	"tallyman/rules"
 	"tallyman/rules/row"

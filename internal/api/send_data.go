@@ -12,7 +12,7 @@ import (
 
 	"github.com/cockroachdb/apd/v3"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 	policy "tallyman/internal/text"
 	"tallyman/rules/catalog"
 	"tallyman/rules/problem"

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/rules/strictyaml"
-	"tallyman/sinks"
 )
 
 // The bounds of strategies.
@@ -78,33 +78,33 @@ func (s *sending) recipients(at string, list []string) []string {
 }
 
 // strategy is how the notice goes to the sink; nil to the inbox and to queues, which are tried until they take it.
-func (s *sending) strategy(at string, d *DeliverForm, kind TargetKind, expires time.Duration) *sinks.Strategy {
-	st := &sinks.Strategy{Kind: sinks.StrategyKind(d.Strategy), Retry: d.Retry, Unless: sinks.Unless(d.Unless)}
+func (s *sending) strategy(at string, d *DeliverForm, kind TargetKind, expires time.Duration) *delivery.Strategy {
+	st := &delivery.Strategy{Kind: delivery.StrategyKind(d.Strategy), Retry: d.Retry, Unless: delivery.Unless(d.Unless)}
 	if st.Kind == "" {
-		st.Kind = sinks.Immediate
+		st.Kind = delivery.Immediate
 	}
 	if kind == TargetInbox || kind == TargetQueue {
 		s.notForLane(at, d, kind)
 		return nil
 	}
-	s.onlyWith(at, d, sinks.Delayed, map[string]bool{"delay": d.Delay != "", "at": d.At != "", "retry": d.Retry != 0, "unless": d.Unless != ""})
-	s.onlyWith(at, d, sinks.Timed, map[string]bool{"within": d.Within != ""})
+	s.onlyWith(at, d, delivery.Delayed, map[string]bool{"delay": d.Delay != "", "at": d.At != "", "retry": d.Retry != 0, "unless": d.Unless != ""})
+	s.onlyWith(at, d, delivery.Timed, map[string]bool{"within": d.Within != ""})
 	switch st.Kind {
-	case sinks.Delayed:
+	case delivery.Delayed:
 		st.Delay, st.At = s.start(at, d)
 		if first := st.First(s.now).Sub(s.now); first >= expires && expires > 0 {
 			s.add(CodeInvalidBody, at+"delay", "the notice expires after "+strictyaml.FormatDuration(expires)+", before it would be sent")
 		}
-	case sinks.Timed:
+	case delivery.Timed:
 		st.Within = s.within(at, d)
-	case sinks.Immediate, sinks.Important:
+	case delivery.Immediate, delivery.Important:
 	}
 	return st
 }
 
 // notForLane refuses what only push channels can do.
 func (s *sending) notForLane(at string, d *DeliverForm, kind TargetKind) {
-	later := d.Strategy == string(sinks.Delayed) || d.Strategy == string(sinks.Timed)
+	later := d.Strategy == string(delivery.Delayed) || d.Strategy == string(delivery.Timed)
 	if later || d.Delay != "" || d.At != "" || d.Within != "" || d.Retry != 0 || d.Unless != "" {
 		what := "an inbox"
 		if kind == TargetQueue {
@@ -116,7 +116,7 @@ func (s *sending) notForLane(at string, d *DeliverForm, kind TargetKind) {
 }
 
 // onlyWith refuses what another strategy than that does not use.
-func (s *sending) onlyWith(at string, d *DeliverForm, kind sinks.StrategyKind, given map[string]bool) {
+func (s *sending) onlyWith(at string, d *DeliverForm, kind delivery.StrategyKind, given map[string]bool) {
 	if d.Strategy == string(kind) {
 		return
 	}

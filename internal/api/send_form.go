@@ -6,7 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 )
 
 // SendForm is a list of notices that a business system sends.

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/rules/row"
-	"tallyman/sinks"
 )
 
 // FuzzSend sends any body: it is refused with a problem, or what comes of it is sound in every form.
@@ -73,7 +73,7 @@ func checkSent(t *testing.T, n *ledger.NewNotice) {
 			continue
 		}
 		first, deadline := st.First(it.CreatedAt), st.Deadline(it.CreatedAt)
-		if first.Before(it.CreatedAt) || !first.Before(it.ExpiresAt) || st.Kind == sinks.Timed && deadline.Sub(it.CreatedAt) < time.Second || st.Retry < 0 || st.Retry > 100 {
+		if first.Before(it.CreatedAt) || !first.Before(it.ExpiresAt) || st.Kind == delivery.Timed && deadline.Sub(it.CreatedAt) < time.Second || st.Retry < 0 || st.Retry > 100 {
 			t.Errorf("strategy %+v", st)
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	policy "tallyman/internal/text"
 	"tallyman/rules/catalog"
 	"tallyman/rules/strictyaml"

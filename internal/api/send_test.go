@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
+	"tallyman/internal/notice"
 )
 
 const sendPath = "/api/v1/notices"
@@ -53,9 +53,9 @@ func TestSend(t *testing.T) {
 		Sinks: []ledger.Target{
 			{Sink: "inbox", Inbox: true, Recipients: recipients},
 			{Sink: "replenishment"},
-			{Sink: "gateway", Strategy: &sinks.Strategy{Kind: sinks.Timed, Within: 30 * time.Minute}},
-			{Sink: "letters", Each: true, Recipients: recipients, Strategy: &sinks.Strategy{
-				Kind: sinks.Delayed, Delay: 10 * time.Minute, Retry: 3, Unless: sinks.UnlessRead,
+			{Sink: "gateway", Strategy: &delivery.Strategy{Kind: delivery.Timed, Within: 30 * time.Minute}},
+			{Sink: "letters", Each: true, Recipients: recipients, Strategy: &delivery.Strategy{
+				Kind: delivery.Delayed, Delay: 10 * time.Minute, Retry: 3, Unless: delivery.UnlessRead,
 			}},
 		},
 	}

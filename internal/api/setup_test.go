@@ -18,9 +18,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/api"
 	"tallyman/internal/auth"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
 	"tallyman/sinks/inbox/page"
 )

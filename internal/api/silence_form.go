@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
-	"tallyman/engine/silence"
 	"tallyman/internal/ledger"
+	"tallyman/internal/silence"
 	"tallyman/rules/strictyaml"
 )
 

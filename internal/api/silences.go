@@ -12,9 +12,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"tallyman/engine/silence"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
+	"tallyman/internal/silence"
 )
 
 // Silences is how operators keep notices back.

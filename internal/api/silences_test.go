@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/silence"
 	"tallyman/internal/api"
+	"tallyman/internal/silence"
 )
 
 func TestSilencesList(t *testing.T) {

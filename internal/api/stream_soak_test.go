@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"tallyman/internal/api"
+	"tallyman/internal/delivery"
 	"tallyman/internal/testenv"
-	"tallyman/sinks"
 )
 
 // soak is some writers, some clients that break off all the time, and nodes that come and go, on one Redis.
@@ -217,7 +217,7 @@ func (l *quietLedger) titles(mine func(recipients []string) bool) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	list := slices.Clone(l.delivered)
-	slices.SortFunc(list, func(a, b sinks.Delivered) int { return cmp.Compare(a.Score, b.Score) })
+	slices.SortFunc(list, func(a, b delivery.Delivered) int { return cmp.Compare(a.Score, b.Score) })
 	var out []string
 	for _, d := range list {
 		if mine(d.Recipients) {

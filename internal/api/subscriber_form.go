@@ -5,8 +5,8 @@ import (
 	"encoding/xml"
 	"net/http"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
 )
 
 // SubscriberForm is an entry of the address book.
@@ -49,13 +49,13 @@ type (
 	subscribersOutput struct{ Body SubscribersForm }
 )
 
-func newSubscriberForm(s *sinks.Subscriber) SubscriberForm {
+func newSubscriberForm(s *delivery.Subscriber) SubscriberForm {
 	return SubscriberForm{ID: s.ID, SubscriberFields: SubscriberFields{Name: s.Name, Language: s.Language, Mail: s.Mail}}
 }
 
 // parse reads the entry of the subscriber in the path.
-func (c *subscriberChange) parse() (sinks.Subscriber, *Problem) {
-	s := sinks.Subscriber{ID: c.ID, Name: c.Body.Name, Language: c.Body.Language, Mail: c.Body.Mail}
+func (c *subscriberChange) parse() (delivery.Subscriber, *Problem) {
+	s := delivery.Subscriber{ID: c.ID, Name: c.Body.Name, Language: c.Body.Language, Mail: c.Body.Mail}
 	if prob := checkSubscriberID(c.ID); prob != nil {
 		return s, prob
 	}

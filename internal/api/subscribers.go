@@ -9,16 +9,16 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/internal/auth"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
 )
 
 // Book is the address book; see ledger.Book for what each method promises.
 type Book interface {
-	PutSubscriber(ctx context.Context, who ledger.Author, s sinks.Subscriber) (added bool, err error)
+	PutSubscriber(ctx context.Context, who ledger.Author, s delivery.Subscriber) (added bool, err error)
 	DeleteSubscriber(ctx context.Context, who ledger.Author, id string) error
-	Subscribers(ctx context.Context, ids []string) (map[string]sinks.Subscriber, error)
-	ListSubscribers(ctx context.Context, after string, limit int) ([]sinks.Subscriber, error)
+	Subscribers(ctx context.Context, ids []string) (map[string]delivery.Subscriber, error)
+	ListSubscribers(ctx context.Context, after string, limit int) ([]delivery.Subscriber, error)
 }
 
 func (a *API) registerSubscribers(operations huma.API) {

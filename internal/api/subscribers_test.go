@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
 )
 
 func TestSubscribers(t *testing.T) {
@@ -55,7 +55,7 @@ func TestSubscriberPages(t *testing.T) {
 	b := setup(t)
 	for i := range 25 {
 		id := fmt.Sprintf("user:%02d", i)
-		b.book.entries[id] = sinks.Subscriber{ID: id}
+		b.book.entries[id] = delivery.Subscriber{ID: id}
 	}
 	var seen []string
 	for cursor := ""; ; {

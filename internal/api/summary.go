@@ -9,8 +9,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/auth"
+	"tallyman/internal/notice"
 	"tallyman/sinks/inbox/page"
 )
 

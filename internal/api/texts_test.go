@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 	"tallyman/internal/text/texttest"
 	"tallyman/sinks/inbox/page"
 )

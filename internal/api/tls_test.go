@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/api"
 	"tallyman/internal/certs"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
 )
 

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"tallyman/engine"
-	"tallyman/engine/finding"
-	"tallyman/engine/notice"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/rules/row"
 )
 

@@ -13,13 +13,13 @@ import (
 	"time"
 
 	"tallyman/engine"
-	"tallyman/engine/silence"
 	"tallyman/internal/api"
 	"tallyman/internal/api/metrics"
 	"tallyman/internal/auth"
 	"tallyman/internal/config"
 	"tallyman/internal/console"
 	"tallyman/internal/ledger"
+	"tallyman/internal/silence"
 	"tallyman/internal/trace"
 	"tallyman/internal/trace/otlp"
 )

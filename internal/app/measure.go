@@ -6,7 +6,7 @@ import (
 	"tallyman/engine"
 	"tallyman/internal/api/metrics"
 	"tallyman/internal/ledger"
-	"tallyman/sinks/delivery"
+	"tallyman/sinks/push"
 )
 
 // measure adds the gauges that are read when somebody scrapes, and has the deliveries of each sink counted from 0.
@@ -14,7 +14,7 @@ func (a *App) measure(meter *metrics.Metrics, counts *ruleCounts) error {
 	for name := range a.cfg.Sinks {
 		outcomes := []string{engine.OutcomeSent, engine.OutcomeRetried, engine.OutcomeRefused}
 		if a.pushes[name] != nil {
-			outcomes = append(outcomes, delivery.OutcomeTimedOut, delivery.OutcomeCanceled)
+			outcomes = append(outcomes, push.OutcomeTimedOut, push.OutcomeCanceled)
 		}
 		meter.KeepSink(name, outcomes)
 	}

@@ -16,13 +16,13 @@ import (
 	"tallyman/internal/api/metrics"
 	"tallyman/internal/config"
 	"tallyman/sinks"
-	"tallyman/sinks/delivery"
+	"tallyman/sinks/push"
 	"tallyman/sinks/scrub"
 )
 
 // pushSink is a push channel with what delivers to it.
 type pushSink struct {
-	*delivery.Runner
+	*push.Runner
 
 	config config.Sink
 	close  func() // gives back connections
@@ -34,7 +34,7 @@ type pushSinks map[string]*pushSink
 
 // openPushes makes the push channels. None is asked for anything before there is something to deliver, so one that is down stops
 // nothing; one that can never work, for a template that is wrong, does.
-func (a *App) openPushes(observer delivery.Observer) error {
+func (a *App) openPushes(observer push.Observer) error {
 	a.pushes = pushSinks{}
 	scrubber := scrub.New(config.SecretTexts(a.cfg.Sinks)...)
 	c := channels{book: a.ledger, stdout: a.opts.Stdout, version: a.opts.Version, log: a.log}
@@ -49,23 +49,23 @@ func (a *App) openPushes(observer delivery.Observer) error {
 		}
 		s := &pushSink{config: cfg, close: channel.Close}
 		a.pushes[name] = s
-		if s.Runner, err = delivery.New(a.pushOptions(name, &cfg, channel, scrubber, observer)); err != nil {
+		if s.Runner, err = push.New(a.pushOptions(name, &cfg, channel, scrubber, observer)); err != nil {
 			return fmt.Errorf("sinks.%s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-func (a *App) pushOptions(name string, cfg *config.Sink, p sinks.Pusher, scrubber *scrub.Scrubber, observer delivery.Observer) delivery.Options {
-	o := delivery.Options{
+func (a *App) pushOptions(name string, cfg *config.Sink, p sinks.Pusher, scrubber *scrub.Scrubber, observer push.Observer) push.Options {
+	o := push.Options{
 		Sink: name, Node: a.opts.Node, Ledger: a.ledger, Pusher: p,
 		Timeout: cfg.Push.Timeout, Concurrency: cfg.Push.Concurrency, Rate: rate.Limit(cfg.Push.Rate.PerSecond()),
-		Breaker:   delivery.Breaker{Failures: cfg.Push.Breaker.Failures, Open: cfg.Push.Breaker.Open},
+		Breaker:   push.Breaker{Failures: cfg.Push.Breaker.Failures, Open: cfg.Push.Breaker.Open},
 		Silenced:  a.silenced,
 		StopGrace: a.opts.StopGrace, Scrubber: scrubber, Observer: observer, Tracer: a.tracer, Logger: a.log, Step: a.opts.Step,
 	}
 	if w := cfg.Webhook; w != nil {
-		o.Batch = delivery.Batch{Max: w.Batch.Max, Wait: w.Batch.Wait}
+		o.Batch = push.Batch{Max: w.Batch.Max, Wait: w.Batch.Wait}
 	}
 	return o
 }
@@ -119,7 +119,7 @@ func (p pushSinks) reports() []api.Health {
 // fault is nil while the breaker is closed.
 func (s *pushSink) fault() error {
 	now := s.Status()
-	if now.Breaker == delivery.Closed {
+	if now.Breaker == push.Closed {
 		return nil
 	}
 	return errors.New(cmp.Or(now.LastError, "it failed"))

@@ -17,15 +17,15 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/app"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/postgres"
 	"tallyman/internal/ledger/sqlite"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
 	"tallyman/rules/catalog"
-	"tallyman/sinks"
-	"tallyman/sinks/delivery"
+	"tallyman/sinks/push"
 	"tallyman/sinks/webhook"
 )
 
@@ -116,7 +116,7 @@ func benchWebhook(b *testing.B, l ledger.Ledger, cpu *meter) {
 	}
 	defer w.Close()
 	deliverAll := func() time.Duration {
-		runner, err := delivery.New(delivery.Options{
+		runner, err := push.New(push.Options{
 			Sink: "gateway", Node: "one", Ledger: l, Pusher: w, Concurrency: callsAtATime,
 		})
 		if err != nil {
@@ -155,7 +155,7 @@ func sendDue(b *testing.B, l ledger.Ledger, round int) {
 		for i := range list {
 			list[i] = ledger.NewNotice{
 				Notice: benchNotice(fmt.Sprintf("n_%d_%d", round, from+i)),
-				Sinks:  []ledger.Target{{Sink: "gateway", Strategy: &sinks.Strategy{Kind: sinks.Important}}},
+				Sinks:  []ledger.Target{{Sink: "gateway", Strategy: &delivery.Strategy{Kind: delivery.Important}}},
 			}
 		}
 		if _, err := l.Send(b.Context(), list); err != nil {

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"tallyman/internal/config"
+	"tallyman/internal/delivery"
 	"tallyman/sinks"
 	"tallyman/sinks/chat"
 	"tallyman/sinks/mail"
@@ -54,8 +55,8 @@ func CheckChannels(cfg *config.Config) error {
 // nobody is an address book without entries.
 type nobody struct{}
 
-func (nobody) Subscribers(context.Context, []string) (map[string]sinks.Subscriber, error) {
-	return map[string]sinks.Subscriber{}, nil
+func (nobody) Subscribers(context.Context, []string) (map[string]delivery.Subscriber, error) {
+	return map[string]delivery.Subscriber{}, nil
 }
 
 // open makes what hands notices to a push channel.

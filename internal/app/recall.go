@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"tallyman/engine"
-	"tallyman/engine/silence"
 	"tallyman/internal/config"
 	"tallyman/internal/ledger"
+	"tallyman/internal/silence"
 	"tallyman/rules/catalog"
 )
 

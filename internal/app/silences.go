@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"tallyman/engine/notice"
-	"tallyman/engine/silence"
 	"tallyman/internal/api"
+	"tallyman/internal/notice"
+	"tallyman/internal/silence"
 )
 
 // openSilences reads the silences, and again whenever one is added or ended anywhere.

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/api"
+	"tallyman/internal/notice"
 	"tallyman/rules/catalog"
 	"tallyman/rules/strictyaml"
 )

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/api"
+	"tallyman/internal/notice"
 	"tallyman/internal/strictjson"
 )
 

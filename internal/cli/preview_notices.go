@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"tallyman/engine/notice"
 	"tallyman/engine/preview"
+	"tallyman/internal/notice"
 )
 
 // notices shows what would be said, and to whom.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tallyman/internal/api"
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // writeItems writes the items of a state, a line for each.

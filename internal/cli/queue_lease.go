@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"tallyman/internal/api"
+	"tallyman/internal/item"
 	"tallyman/rules/strictyaml"
-	"tallyman/sinks/queue/item"
 )
 
 func (c *command) queueLease() *cobra.Command {

@@ -12,9 +12,9 @@ import (
 	"strconv"
 
 	"tallyman/internal/api"
+	"tallyman/internal/item"
 	"tallyman/internal/strictjson"
 	"tallyman/rules/strictyaml"
-	"tallyman/sinks/queue/item"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tallyman/internal/api"
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // listFlags say which items are listed.

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tallyman/internal/api"
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // opCommand says how a command looks that does the same to one item or to several.

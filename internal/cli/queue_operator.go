@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tallyman/internal/api"
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 func (c *command) queueFinish() *cobra.Command {

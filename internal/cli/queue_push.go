@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"tallyman/internal/api"
+	"tallyman/internal/item"
 	"tallyman/internal/strictjson"
-	"tallyman/sinks/queue/item"
 )
 
 func (c *command) queuePush() *cobra.Command {

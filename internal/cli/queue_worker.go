@@ -3,7 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 func (c *command) queueAck() *cobra.Command {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tallyman/sinks/delivery"
+	"tallyman/sinks/push"
 )
 
 // revealed lets a comparison see secrets.
@@ -108,7 +108,7 @@ func TestRates(t *testing.T) {
 // TestPushLimits holds what the configuration takes against what package delivery does.
 func TestPushLimits(t *testing.T) {
 	t.Parallel()
-	if longestTimeout != delivery.MaxTimeout || longestWait != delivery.MaxWait {
+	if longestTimeout != push.MaxTimeout || longestWait != push.MaxWait {
 		t.Error("the limits differ")
 	}
 }

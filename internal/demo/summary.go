@@ -7,8 +7,8 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 )
 
 // tally is one rule's line of the summary, over all its scopes.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
-	"tallyman/sinks/queue/item"
 )
 
 const workPage = 1000 // items read at a time

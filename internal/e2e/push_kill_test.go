@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"tallyman/internal/testenv"
-	"tallyman/sinks/delivery"
+	"tallyman/sinks/push"
 )
 
 var pushSteps = []string{
-	delivery.StepClaimed, delivery.StepTrying, delivery.StepAnswered, delivery.StepSettling, delivery.StepSettled,
+	push.StepClaimed, push.StepTrying, push.StepAnswered, push.StepSettling, push.StepSettled,
 }
 
 // A node that dies in any step of a firing or of a delivery to a push channel loses nothing, whether it was alone or another goes on:

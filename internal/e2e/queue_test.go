@@ -16,8 +16,8 @@ import (
 
 	"tallyman/internal/api"
 	"tallyman/internal/cli"
+	"tallyman/internal/item"
 	"tallyman/internal/testenv"
-	"tallyman/sinks/queue/item"
 )
 
 // workQueue is the sink that the rule of these tests delivers to.

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
 	"tallyman/internal/testenv"
-	"tallyman/sinks/queue/item"
 )
 
 const (

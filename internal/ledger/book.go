@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"net/mail"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/text"
 	"tallyman/rules/catalog"
-	"tallyman/sinks"
 )
 
 // The bounds of an entry of the address book.
@@ -20,7 +20,7 @@ const (
 type SubscriberFault struct{ Field, Message string }
 
 // CheckSubscriber returns an ErrInvalid that names the first fault of the entry.
-func CheckSubscriber(s *sinks.Subscriber) error {
+func CheckSubscriber(s *delivery.Subscriber) error {
 	for _, f := range SubscriberFaults(s) {
 		return fmt.Errorf("%w: %s of a subscriber: %s", ErrInvalid, f.Field, f.Message)
 	}
@@ -28,7 +28,7 @@ func CheckSubscriber(s *sinks.Subscriber) error {
 }
 
 // SubscriberFaults returns all that is wrong with an entry.
-func SubscriberFaults(s *sinks.Subscriber) []SubscriberFault {
+func SubscriberFaults(s *delivery.Subscriber) []SubscriberFault {
 	var list []SubscriberFault
 	fail := func(field, format string, args ...any) {
 		list = append(list, SubscriberFault{field, fmt.Sprintf(format, args...)})

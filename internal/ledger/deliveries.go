@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
 )
 
 // DeliveryState is how a delivery stands. The numbers are the flags that the WMS knows.
@@ -43,7 +43,7 @@ func (s DeliveryState) String() string {
 }
 
 // Lane is what is delivered in order; see sinks.Lane.
-type Lane = sinks.Lane
+type Lane = delivery.Lane
 
 // Deliveries is what the delivery loop needs.
 type Deliveries interface {
@@ -55,11 +55,11 @@ type Deliveries interface {
 	ReleaseLane(ctx context.Context, lane Lane, node string) error
 	// Pending returns pending deliveries of the lane in the order of Seq, at most limit. Those of notices that
 	// have expired are set to canceled instead of being returned.
-	Pending(ctx context.Context, lane Lane, limit int) ([]sinks.Delivery, error)
+	Pending(ctx context.Context, lane Lane, limit int) ([]delivery.Delivery, error)
 	// MarkSent records the receipts, and counts the attempt. What is not pending stays as it is. Receipts of
 	// an epoch that is not the recorded one any more are not recorded, since the rebuild of the new one may
 	// have passed them: the deliveries stay pending and the answer is ErrFenced.
-	MarkSent(ctx context.Context, receipts []sinks.Receipt) error
+	MarkSent(ctx context.Context, receipts []delivery.Receipt) error
 	// MarkAttempt counts a failed attempt with its error (secrets removed by the caller).
 	MarkAttempt(ctx context.Context, seqs []int64, cause string) error
 	// MarkFailed ends deliveries that can never succeed.
@@ -98,7 +98,7 @@ type InboxRecord interface {
 }
 
 // IndexState is the generation of an index in Redis; see sinks.IndexState.
-type IndexState = sinks.IndexState
+type IndexState = delivery.IndexState
 
 // Delivered is a delivery that the inbox had, with its score; see sinks.Delivered.
-type Delivered = sinks.Delivered
+type Delivered = delivery.Delivered

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"tallyman/engine/finding"
-	"tallyman/engine/notice"
-	"tallyman/engine/silence"
+	"tallyman/internal/finding"
+	"tallyman/internal/notice"
+	"tallyman/internal/silence"
 )
 
 // History answers what the ledger knows of one finding.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // Items is what a queue records of its items: what it must never lose, and what became of each. A queue is known by its

@@ -13,18 +13,18 @@ import (
 	"errors"
 	"time"
 
-	"tallyman/engine/finding"
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
+	"tallyman/internal/finding"
+	"tallyman/internal/notice"
 	"tallyman/rules/row"
-	"tallyman/sinks"
 )
 
 // The errors that callers tell apart.
 var (
 	ErrDone     = errors.New("ledger: the firing is done or lies before the last one")
 	ErrBusy     = errors.New("ledger: another firing of the rule and scope is running")
-	ErrFenced   = sinks.ErrFenced // the claim was lost to another node
-	ErrNotFound = sinks.ErrNotFound
+	ErrFenced   = delivery.ErrFenced // the claim was lost to another node
+	ErrNotFound = delivery.ErrNotFound
 	ErrInvalid  = errors.New("ledger: not a valid value")
 	ErrExists   = errors.New("ledger: already there")
 	ErrInUse    = errors.New("ledger: the file is in use by another process") // sqlite: one node
@@ -226,7 +226,7 @@ type Target struct {
 	Inbox      bool
 	Recipients []string // of an inbox sink, instead of the subscribers
 	// Strategy makes it a push channel; nil of the inbox and of queues. Its lane has no warehouse.
-	Strategy *sinks.Strategy
+	Strategy *delivery.Strategy
 	// Each makes one delivery for each subscriber that has a mail address, looked up in the commit; then its
 	// recipients are that one.
 	Each bool

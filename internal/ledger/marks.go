@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
 )
 
 // MarkKind is what a user did with a notice.
@@ -53,21 +53,21 @@ type Marks interface {
 // MarkRecord is what the index in Redis is written back from.
 type MarkRecord interface {
 	// LiveMarks pages through the marks of notices that have not expired, each once.
-	LiveMarks(ctx context.Context, after sinks.Mark, limit int) ([]sinks.Mark, error)
+	LiveMarks(ctx context.Context, after delivery.Mark, limit int) ([]delivery.Mark, error)
 	// RecentMarks pages through all marks in the order of their time. After may be one with a time alone.
-	RecentMarks(ctx context.Context, after sinks.Mark, limit int) ([]sinks.Mark, error)
+	RecentMarks(ctx context.Context, after delivery.Mark, limit int) ([]delivery.Mark, error)
 	// Watermarks pages through all watermarks in the order of their time. After may be one with a time alone.
-	Watermarks(ctx context.Context, after sinks.Watermark, limit int) ([]sinks.Watermark, error)
+	Watermarks(ctx context.Context, after delivery.Watermark, limit int) ([]delivery.Watermark, error)
 }
 
 // Book is the address book: where the subscribers are reached by push channels.
 type Book interface {
 	// PutSubscriber adds or replaces an entry. ErrInvalid.
-	PutSubscriber(ctx context.Context, who Author, s sinks.Subscriber) (added bool, err error)
+	PutSubscriber(ctx context.Context, who Author, s delivery.Subscriber) (added bool, err error)
 	// DeleteSubscriber removes it; its subscriptions stay. ErrNotFound.
 	DeleteSubscriber(ctx context.Context, who Author, id string) error
 	// Subscribers returns the entries of the ids that have one.
-	Subscribers(ctx context.Context, ids []string) (map[string]sinks.Subscriber, error)
+	Subscribers(ctx context.Context, ids []string) (map[string]delivery.Subscriber, error)
 	// ListSubscribers pages through the book in the order of ids, after "after".
-	ListSubscribers(ctx context.Context, after string, limit int) ([]sinks.Subscriber, error)
+	ListSubscribers(ctx context.Context, after string, limit int) ([]delivery.Subscriber, error)
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"tallyman/engine/notice"
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
+	"tallyman/internal/notice"
 )
 
 // Channels is what push channels need besides, and those who send, read and search for what goes through them.
@@ -25,11 +25,11 @@ type Pushes interface {
 	// ClaimPushes gives the node up to limit deliveries of the sink that are due, the earliest first. Each stays claimed for
 	// the lease, unless it is settled before; then any node may claim it again. What has passed its deadline, or whose notice has
 	// expired, is never claimed.
-	ClaimPushes(ctx context.Context, sink, node string, lease time.Duration, limit int) (sinks.Claims, error)
+	ClaimPushes(ctx context.Context, sink, node string, lease time.Duration, limit int) (delivery.Claims, error)
 	// SettlePushes records how attempts ended, in one transaction. Sent is recorded whoever has the claim by now, also of what was
 	// canceled, failed or timed out meanwhile, because it is true. Everything else is recorded only under the token of the last claim and
 	// while the delivery is pending. What ends lets the next delivery of its finding go.
-	SettlePushes(ctx context.Context, settled []sinks.Settled) error
+	SettlePushes(ctx context.Context, settled []delivery.Settled) error
 	// EndPushes ends pending deliveries of the sink, at most limit: as timed_out those past their deadline, as canceled those whose
 	// notice has expired. One that is claimed is ended too: if its attempt succeeds all the same, it is recorded as sent.
 	EndPushes(ctx context.Context, sink string, limit int) (timedOut, canceled int, err error)
@@ -68,15 +68,15 @@ type DeliveryRecord struct {
 	Status   string // of the notice
 	Where    string // the notice's warehouse
 	Title    string
-	Created  time.Time       // of the notice
-	Expires  time.Time       // of the notice
-	Strategy *sinks.Strategy // nil of the inbox and of queues
-	Next     time.Time       // of the next attempt; zero unless pending under a strategy, or while Behind
-	Deadline time.Time       // of a timed one
-	Behind   bool            // it waits for an earlier delivery of its finding
-	InFront  int64           // Behind: the number of the one of its finding that goes first
-	HeldBy   string          // the silence that holds it back until Next; "" = none does
-	Node     string          // that has it claimed now
+	Created  time.Time          // of the notice
+	Expires  time.Time          // of the notice
+	Strategy *delivery.Strategy // nil of the inbox and of queues
+	Next     time.Time          // of the next attempt; zero unless pending under a strategy, or while Behind
+	Deadline time.Time          // of a timed one
+	Behind   bool               // it waits for an earlier delivery of its finding
+	InFront  int64              // Behind: the number of the one of its finding that goes first
+	HeldBy   string             // the silence that holds it back until Next; "" = none does
+	Node     string             // that has it claimed now
 }
 
 // Sends is how a business system's own notices enter.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 )
 
 // MostLookedAt is how many notices a search looks at before it answers with what it has found so far.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"tallyman/engine/silence"
+	"tallyman/internal/silence"
 )
 
 // Silences keeps what is not told for a while. Their number in Numbers is "silences".

@@ -6,8 +6,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
-	"tallyman/engine/notice"
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
+	"tallyman/internal/notice"
 )
 
 // mostIDs is how many notices a span names.
@@ -18,7 +18,7 @@ type Call struct {
 	Sink      string
 	Warehouse string // of the inbox
 	Attempt   int    // of the first of the batch; 0 = not counted
-	Batch     []sinks.Delivery
+	Batch     []delivery.Delivery
 }
 
 // Deliver begins a span in the trace of each origin that has notices in the call. The context carries the one of the first notice, also where
@@ -57,7 +57,7 @@ type group struct {
 	notices int
 }
 
-func groups(batch []sinks.Delivery) []*group {
+func groups(batch []delivery.Delivery) []*group {
 	var list []*group
 	known := map[notice.Origin]*group{}
 	for i := range batch {

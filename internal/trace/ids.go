@@ -6,7 +6,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 )
 
 // IDs makes the ids of spans: those of an origin where a trace begins with one, random ones otherwise.

@@ -7,16 +7,16 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
+	"tallyman/internal/notice"
 	"tallyman/internal/trace"
-	"tallyman/sinks"
 )
 
 // Who configures no collector pays nothing.
 func TestNoTracerCostsNothing(t *testing.T) {
 	var none *trace.Tracer
 	request := httptest.NewRequest(http.MethodGet, "/api/v1/status", http.NoBody)
-	batch := []sinks.Delivery{{Notice: &notice.Notice{ID: "n_1"}}}
+	batch := []delivery.Delivery{{Notice: &notice.Notice{ID: "n_1"}}}
 	failed := errors.New("away")
 	allocs := testing.AllocsPerRun(100, func() {
 		ctx, run := none.Run(t.Context(), &trace.Run{Rule: "a"})

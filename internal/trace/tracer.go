@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 )
 
 // Tracer makes spans. Nil makes none.

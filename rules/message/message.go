@@ -10,7 +10,7 @@ import (
 	"text/template/parse"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 	"tallyman/rules/row"
 )
 

@@ -2,7 +2,7 @@ package chat
 
 import (
 	"context"
-	_ "embed" // the built-in template
+	_ "embed"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -10,12 +10,15 @@ import (
 	"net/url"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
+	"tallyman/internal/notice"
 	"tallyman/sinks"
 	"tallyman/sinks/guard"
 	"tallyman/sinks/render"
 	"tallyman/sinks/scrub"
 )
+
+// the built-in template
 
 //go:embed text.txt
 var textTemplate string
@@ -89,7 +92,7 @@ func (c *Channel) Close() {
 }
 
 // Push posts the deliveries one by one; a chat is not configured for batches.
-func (c *Channel) Push(ctx context.Context, batch []sinks.Delivery) error {
+func (c *Channel) Push(ctx context.Context, batch []delivery.Delivery) error {
 	for i := range batch {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -101,7 +104,7 @@ func (c *Channel) Push(ctx context.Context, batch []sinks.Delivery) error {
 	return nil
 }
 
-func (c *Channel) push(ctx context.Context, d *sinks.Delivery) error {
+func (c *Channel) push(ctx context.Context, d *delivery.Delivery) error {
 	m, err := c.message(d.Notice)
 	if err != nil {
 		return refuse(d, err)
@@ -115,7 +118,7 @@ func (c *Channel) push(ctx context.Context, d *sinks.Delivery) error {
 
 // message makes what is to be shown.
 func (c *Channel) message(n *notice.Notice) (*message, error) {
-	v := render.NewView(n, "", sinks.Subscriber{})
+	v := render.NewView(n, "", delivery.Subscriber{})
 	text, err := c.text(v)
 	if err != nil {
 		return nil, err
@@ -150,6 +153,6 @@ func (c *Channel) text(v *render.View) (string, error) {
 	return trim(text), nil
 }
 
-func refuse(d *sinks.Delivery, err error) error {
+func refuse(d *delivery.Delivery, err error) error {
 	return &sinks.RefusedError{Seqs: []int64{d.Seq}, Err: err}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/sinks"
 )
 
@@ -34,7 +35,7 @@ func (e *laterError) Error() string { return e.err.Error() }
 func (e *laterError) Unwrap() error { return e.err }
 
 // judge tells what is wrong with the notice from what is wrong with the chat.
-func (c *Channel) judge(d *sinks.Delivery, a answer) error {
+func (c *Channel) judge(d *delivery.Delivery, a answer) error {
 	err := a.err
 	if err == nil {
 		err = c.status(a)

@@ -145,7 +145,7 @@ func TestLongAndEmptyTexts(t *testing.T) {
 			limit = 28_000
 		}
 		for _, text := range []string{"", strings.Repeat("补货", 40_000), strings.Repeat("\"\n", 10_000)} {
-			d := delivery()
+			d := someDelivery()
 			d.Notice.Title, d.Notice.Body = text, text
 			m, err := c.message(d.Notice)
 			if err != nil {

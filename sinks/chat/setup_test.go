@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
-	"tallyman/sinks"
 )
 
 // redirected is a transport that reaches the server under every name: what it asks for is what the internet would be asked for.
@@ -61,9 +61,9 @@ func local(t *testing.T, o Options) *Channel {
 // host is where the server listens.
 func host(server *testenv.HTTPServer) string { return server.Listener.Addr().String() }
 
-func delivery() sinks.Delivery {
+func someDelivery() delivery.Delivery {
 	created := time.Date(2026, 6, 1, 0, 10, 0, 0, time.UTC)
-	return sinks.Delivery{Seq: 7, Notice: &notice.Notice{
+	return delivery.Delivery{Seq: 7, Notice: &notice.Notice{
 		ID: "n_aaaaaaaaaaaaaaaaaaaaaaaaaa", Type: "REP_NOTICE", TypeID: 124719, Warehouse: "119240", Rule: "negative-bin-stock",
 		Scope: "119240", Key: `[119240,"A-01"]`, Episode: "1780272600000000", Status: notice.Firing, Priority: 4, Modal: "popup",
 		Title: "Bin A-01 is at -3", Body: "S1 & <S2> went to -3.\nReplenish \"it\" @all.", Texts: map[string]notice.Text{"zh": {Title: "货位 A-01 库存为 -3"}},
@@ -73,7 +73,7 @@ func delivery() sinks.Delivery {
 
 func push(t *testing.T, c *Channel) error {
 	t.Helper()
-	return c.Push(t.Context(), []sinks.Delivery{delivery()})
+	return c.Push(t.Context(), []delivery.Delivery{someDelivery()})
 }
 
 // same tells whether two texts are the same JSON.

@@ -127,7 +127,7 @@ func FuzzMessages(f *testing.F) {
 		channels[name] = c
 	}
 	f.Fuzz(func(t *testing.T, title, body string) {
-		d := delivery()
+		d := someDelivery()
 		d.Notice.Title, d.Notice.Body = title, body
 		for name, c := range channels {
 			m, err := c.message(d.Notice)

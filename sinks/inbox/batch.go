@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 )
 
 // entry is one notice on its way into Redis.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/testenv"
-	"tallyman/sinks"
 )
 
 const (
@@ -56,7 +56,7 @@ type fanBench struct {
 	n           *node
 	client      redis.UniversalClient
 	subscribers []string
-	batch       []sinks.Delivery
+	batch       []delivery.Delivery
 	bodies      [][]byte
 	epochs      int
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/testenv"
-	"tallyman/sinks"
 	"tallyman/sinks/inbox/page"
 )
 
@@ -55,12 +55,12 @@ func newLargeSite(t *testing.T) *largeSite {
 	return s
 }
 
-func (s *largeSite) give(batch []sinks.Delivery) []sinks.Receipt {
+func (s *largeSite) give(batch []delivery.Delivery) []delivery.Receipt {
 	s.t.Helper()
 	for i := range batch {
 		batch[i].Notice.CreatedAt, batch[i].Notice.ExpiresAt = s.clock.now(), s.clock.now().Add(48*time.Hour)
 	}
-	var all []sinks.Receipt
+	var all []delivery.Receipt
 	for part := range slices.Chunk(batch, maxBatch) {
 		all = append(all, s.deliver(s.t, part)...)
 	}
@@ -82,18 +82,18 @@ func subscribers(from, n int, long bool) []string {
 // Whatever recipients the notices of a batch have, and however large the notices are.
 func TestScriptsAreBoundedForEveryDelivery(t *testing.T) {
 	t.Parallel()
-	large := func(n, bytes int, to ...string) []sinks.Delivery {
+	large := func(n, bytes int, to ...string) []delivery.Delivery {
 		batch := makeDeliveries(n, wh, to...)
 		for i := range batch {
 			batch[i].Notice.Body = strings.Repeat("x", bytes)
 		}
 		return batch
 	}
-	var different []sinks.Delivery
+	var different []delivery.Delivery
 	for i := range 60 / testenv.RaceCut {
 		different = append(different, makeDeliveries(1, wh, subscribers(1000*i, 1000, false)...)...)
 	}
-	for name, batch := range map[string][]sinks.Delivery{
+	for name, batch := range map[string][]delivery.Delivery{
 		"one to very many":      makeDeliveries(3, wh, subscribers(0, manyInboxes, true)...),
 		"many to many":          makeDeliveries(maxBatch/testenv.RaceCut, wh, subscribers(0, maxInboxes, true)...),
 		"many to others each":   different,
@@ -253,10 +253,10 @@ func TestScriptsAreBoundedForEveryMark(t *testing.T) {
 	s := newLargeSite(t)
 	batch := makeDeliveries(maxBatch, wh, "role:k")
 	s.give(batch)
-	var marks []sinks.Mark
+	var marks []delivery.Mark
 	for i, user := range subscribers(0, markPage/testenv.RaceCut, true) {
-		marks = append(marks, sinks.Mark{Notice: batch[i%len(batch)].Notice.ID, Warehouse: wh, User: user, Acked: true, At: s.clock.now()})
-		s.ledger.reads = append(s.ledger.reads, sinks.Watermark{Warehouse: wh, User: "user:1", Inbox: user, Score: 1, At: s.clock.now()})
+		marks = append(marks, delivery.Mark{Notice: batch[i%len(batch)].Notice.ID, Warehouse: wh, User: user, Acked: true, At: s.clock.now()})
+		s.ledger.reads = append(s.ledger.reads, delivery.Watermark{Warehouse: wh, User: "user:1", Inbox: user, Score: 1, At: s.clock.now()})
 	}
 	s.ledger.marks = marks
 	if err := s.Mark(t.Context(), marks); err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
 	"tallyman/sinks/index"
 )
 
@@ -78,9 +78,9 @@ func (in *Inbox) writeBackMarks(ctx context.Context, epoch string) error {
 // putAll puts what read has of marks, and all watermarks, since then into Redis, at the time in µs that at makes of theirs; 0 = now.
 func (in *Inbox) putAll(
 	ctx context.Context, g *index.Generation, since time.Time,
-	read func(ctx context.Context, after sinks.Mark, limit int) ([]sinks.Mark, error), at func(time.Time) int64,
+	read func(ctx context.Context, after delivery.Mark, limit int) ([]delivery.Mark, error), at func(time.Time) int64,
 ) error {
-	for after := (sinks.Mark{At: since}); ; {
+	for after := (delivery.Mark{At: since}); ; {
 		list, err := read(ctx, after, markPage)
 		if err != nil {
 			return err
@@ -89,17 +89,17 @@ func (in *Inbox) putAll(
 			break
 		}
 		after = list[len(list)-1]
-		if err := in.putMarks(ctx, g, list, func(m sinks.Mark) int64 { return at(m.At) }); err != nil {
+		if err := in.putMarks(ctx, g, list, func(m delivery.Mark) int64 { return at(m.At) }); err != nil {
 			return err
 		}
 	}
-	for after := (sinks.Watermark{At: since}); ; {
+	for after := (delivery.Watermark{At: since}); ; {
 		list, err := in.o.Ledger.Watermarks(ctx, after, markPage)
 		if err != nil || len(list) == 0 {
 			return err
 		}
 		after = list[len(list)-1]
-		if err := in.putWatermarks(ctx, g, list, func(w sinks.Watermark) int64 { return at(w.At) }); err != nil {
+		if err := in.putWatermarks(ctx, g, list, func(w delivery.Watermark) int64 { return at(w.At) }); err != nil {
 			return err
 		}
 	}

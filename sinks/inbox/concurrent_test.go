@@ -10,8 +10,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/testenv"
-	"tallyman/sinks"
 	"tallyman/sinks/inbox/page"
 )
 
@@ -121,7 +121,7 @@ func (w *world) write(delay time.Duration, during func()) {
 }
 
 // deliver repeats until the receipts are recorded, as the engine does.
-func (w *world) deliver(n *node, batch []sinks.Delivery) {
+func (w *world) deliver(n *node, batch []delivery.Delivery) {
 	for range 100 {
 		receipts, err := n.Deliver(w.t.Context(), wh, batch)
 		if err == nil && w.ledger.record(batch, receipts) == nil {

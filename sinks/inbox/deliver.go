@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tallyman/internal/delivery"
 	"tallyman/sinks"
 	"tallyman/sinks/inbox/page"
 	"tallyman/sinks/index"
@@ -18,7 +19,7 @@ import (
 // Deliver puts the notices into the inboxes of their recipients, in order, and answers with the scores. The lane is a
 // warehouse. While Redis is rebuilt it waits up to 5 s; the error is then a page.ErrUnavailable. A notice of another
 // warehouse, or one that cannot be encoded, is refused for good.
-func (in *Inbox) Deliver(ctx context.Context, lane string, deliveries []sinks.Delivery) ([]sinks.Receipt, error) {
+func (in *Inbox) Deliver(ctx context.Context, lane string, deliveries []delivery.Delivery) ([]delivery.Receipt, error) {
 	once, position, err := distinct(lane, deliveries)
 	if err != nil || len(once) == 0 {
 		return nil, err
@@ -41,8 +42,8 @@ func (in *Inbox) Deliver(ctx context.Context, lane string, deliveries []sinks.De
 
 // distinct returns each notice once, and for each delivery where its notice stands among those. It refuses notices of
 // other warehouses.
-func distinct(lane string, deliveries []sinks.Delivery) (once []*sinks.Delivery, position []int, err error) {
-	once = make([]*sinks.Delivery, 0, len(deliveries))
+func distinct(lane string, deliveries []delivery.Delivery) (once []*delivery.Delivery, position []int, err error) {
+	once = make([]*delivery.Delivery, 0, len(deliveries))
 	position = make([]int, len(deliveries))
 	seen := make(map[string]int, len(deliveries))
 	var refused refusals
@@ -83,17 +84,17 @@ func (r *refusals) err() error {
 	return &sinks.RefusedError{Seqs: r.seqs, Err: r.cause}
 }
 
-func receipts(deliveries []sinks.Delivery, position []int, scores []int64, epoch string) []sinks.Receipt {
-	out := make([]sinks.Receipt, len(deliveries))
+func receipts(deliveries []delivery.Delivery, position []int, scores []int64, epoch string) []delivery.Receipt {
+	out := make([]delivery.Receipt, len(deliveries))
 	for i, d := range deliveries {
-		out[i] = sinks.Receipt{Seq: d.Seq, Score: scores[position[i]], Epoch: epoch}
+		out[i] = delivery.Receipt{Seq: d.Seq, Score: scores[position[i]], Epoch: epoch}
 	}
 	return out
 }
 
 // fanOut delivers everything in one generation. While Redis works on one call, the next is made ready. After an error
 // part of it may be in Redis, where the next try finds it. index.ErrLost asks for that try.
-func (in *Inbox) fanOut(ctx context.Context, g *index.Generation, warehouse string, once []*sinks.Delivery) ([]int64, error) {
+func (in *Inbox) fanOut(ctx context.Context, g *index.Generation, warehouse string, once []*delivery.Delivery) ([]int64, error) {
 	calls := make(chan *fanoutCall, 1)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -123,7 +124,7 @@ func (in *Inbox) fanOut(ctx context.Context, g *index.Generation, warehouse stri
 }
 
 // encode makes the calls of fanout.lua, in order.
-func (in *Inbox) encode(ctx context.Context, epoch, warehouse string, once []*sinks.Delivery, calls chan<- *fanoutCall) error {
+func (in *Inbox) encode(ctx context.Context, epoch, warehouse string, once []*delivery.Delivery, calls chan<- *fanoutCall) error {
 	for part := range slices.Chunk(once, maxBatch) {
 		batch := make([]entry, 0, len(part))
 		var refused refusals

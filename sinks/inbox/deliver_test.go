@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tallyman/internal/delivery"
 	"tallyman/sinks"
 )
 
@@ -29,7 +30,7 @@ func TestDeliverAndPoll(t *testing.T) {
 			}
 			last = r.Score
 		}
-		for subscriber, want := range map[string][]sinks.Delivery{"user:1": batch, "role:keeper": batch, "user:2": other, "user:3": nil} {
+		for subscriber, want := range map[string][]delivery.Delivery{"user:1": batch, "role:keeper": batch, "user:2": other, "user:3": nil} {
 			pg := n.poll(t, query(subscriber))
 			if diff := cmp.Diff(idsOf(want), ids(pg)); diff != "" {
 				t.Errorf("%s: -want +got\n%s", subscriber, diff)
@@ -137,7 +138,7 @@ func TestDeliverTheSameNoticeTwiceInABatch(t *testing.T) {
 	onAll(t, func(t site) {
 		n := newNode(t, t.addr, newMemoryLedger())
 		batch := makeDeliveries(2, wh, "user:1")
-		twice := []sinks.Delivery{batch[0], batch[1], batch[0]}
+		twice := []delivery.Delivery{batch[0], batch[1], batch[0]}
 		twice[2].Seq = 1 << 40
 		receipts := n.deliver(t, twice)
 		if receipts[2].Score != receipts[0].Score || receipts[2].Seq != 1<<40 {
@@ -158,7 +159,7 @@ func TestDeliverManyInSeveralCalls(t *testing.T) {
 			batch[i*2].Notice.Body = strings.Repeat("x", maxBytes/2)
 		}
 		receipts := n.deliver(t, batch)
-		if !slices.IsSortedFunc(receipts, func(a, b sinks.Receipt) int { return int(a.Score - b.Score) }) {
+		if !slices.IsSortedFunc(receipts, func(a, b delivery.Receipt) int { return int(a.Score - b.Score) }) {
 			t.Error("the scores are not in the order of the batch")
 		}
 		q, got := query("role:k", "user:1"), []string{}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 )
 
 // holding is an inbox with notices that it may hold.

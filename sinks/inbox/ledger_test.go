@@ -8,17 +8,17 @@ import (
 	"sync"
 	"time"
 
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
 )
 
 // memoryLedger is the part of the ledger that the inbox talks to, in memory. It counts the questions, to prove that polls
 // ask none.
 type memoryLedger struct {
 	mu        sync.Mutex
-	state     *sinks.IndexState
-	delivered map[int64]sinks.Delivered // by seq
-	marks     []sinks.Mark              // in the order of their time
-	reads     []sinks.Watermark         // the same; every rise is one
+	state     *delivery.IndexState
+	delivered map[int64]delivery.Delivered // by seq
+	marks     []delivery.Mark              // in the order of their time
+	reads     []delivery.Watermark         // the same; every rise is one
 	calls     int
 	begun     int
 	down      error
@@ -26,7 +26,7 @@ type memoryLedger struct {
 }
 
 func newMemoryLedger() *memoryLedger {
-	return &memoryLedger{delivered: map[int64]sinks.Delivered{}, now: time.Now}
+	return &memoryLedger{delivered: map[int64]delivery.Delivered{}, now: time.Now}
 }
 
 func (l *memoryLedger) enter() (func(), error) {
@@ -35,26 +35,26 @@ func (l *memoryLedger) enter() (func(), error) {
 	return l.mu.Unlock, l.down
 }
 
-func (l *memoryLedger) IndexState(context.Context, string) (sinks.IndexState, error) {
+func (l *memoryLedger) IndexState(context.Context, string) (delivery.IndexState, error) {
 	leave, err := l.enter()
 	defer leave()
 	if err != nil {
-		return sinks.IndexState{}, err
+		return delivery.IndexState{}, err
 	}
 	if l.state == nil {
-		return sinks.IndexState{}, sinks.ErrNotFound
+		return delivery.IndexState{}, delivery.ErrNotFound
 	}
 	return *l.state, nil
 }
 
-func (l *memoryLedger) BeginEpoch(_ context.Context, _, prev string, next sinks.IndexState, node string, lease time.Duration) error {
+func (l *memoryLedger) BeginEpoch(_ context.Context, _, prev string, next delivery.IndexState, node string, lease time.Duration) error {
 	leave, err := l.enter()
 	defer leave()
 	if err != nil {
 		return err
 	}
 	if l.state == nil && prev != "" || l.state != nil && l.state.Epoch != prev {
-		return sinks.ErrFenced
+		return delivery.ErrFenced
 	}
 	if prev != next.Epoch {
 		l.begun++
@@ -71,7 +71,7 @@ func (l *memoryLedger) FinishEpoch(_ context.Context, _, epoch string) error {
 		return err
 	}
 	if l.state == nil || l.state.Epoch != epoch {
-		return sinks.ErrFenced
+		return delivery.ErrFenced
 	}
 	l.state.Building = false
 	return nil
@@ -90,36 +90,36 @@ func (l *memoryLedger) HighestScores(context.Context, string) (map[string]int64,
 	return out, nil
 }
 
-func (l *memoryLedger) Delivered(_ context.Context, lane sinks.Lane, after int64, limit int) ([]sinks.Delivered, error) {
+func (l *memoryLedger) Delivered(_ context.Context, lane delivery.Lane, after int64, limit int) ([]delivery.Delivered, error) {
 	leave, err := l.enter()
 	defer leave()
 	if err != nil {
 		return nil, err
 	}
-	var out []sinks.Delivered
+	var out []delivery.Delivered
 	for _, d := range l.delivered {
 		if d.Notice.Warehouse == lane.Warehouse && d.Score > after && d.Notice.ExpiresAt.After(l.now()) {
 			out = append(out, d)
 		}
 	}
-	slices.SortFunc(out, func(a, b sinks.Delivered) int { return cmp.Compare(a.Score, b.Score) })
+	slices.SortFunc(out, func(a, b delivery.Delivered) int { return cmp.Compare(a.Score, b.Score) })
 	return out[:min(limit, len(out))], nil
 }
 
 // record is MarkSent: receipts of an epoch that is over change nothing.
-func (l *memoryLedger) record(batch []sinks.Delivery, receipts []sinks.Receipt) error {
+func (l *memoryLedger) record(batch []delivery.Delivery, receipts []delivery.Receipt) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i, r := range receipts {
 		if l.state == nil || r.Epoch != l.state.Epoch {
-			return sinks.ErrFenced
+			return delivery.ErrFenced
 		}
 		if batch[i].Seq != r.Seq {
 			return errors.New("receipts are not in the order of the deliveries")
 		}
 	}
 	for i, r := range receipts {
-		l.delivered[r.Seq] = sinks.Delivered{Delivery: batch[i], Score: r.Score}
+		l.delivered[r.Seq] = delivery.Delivered{Delivery: batch[i], Score: r.Score}
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (l *memoryLedger) epoch() string {
 // sortedLedger answers Delivered from a sorted list, as a database with an index does.
 type sortedLedger struct {
 	*memoryLedger
-	list []sinks.Delivered
+	list []delivery.Delivered
 }
 
 func (l *memoryLedger) sorted() *sortedLedger {
@@ -157,11 +157,11 @@ func (l *memoryLedger) sorted() *sortedLedger {
 	for _, d := range l.delivered {
 		s.list = append(s.list, d)
 	}
-	slices.SortFunc(s.list, func(a, b sinks.Delivered) int { return cmp.Compare(a.Score, b.Score) })
+	slices.SortFunc(s.list, func(a, b delivery.Delivered) int { return cmp.Compare(a.Score, b.Score) })
 	return s
 }
 
-func (s *sortedLedger) Delivered(_ context.Context, _ sinks.Lane, after int64, limit int) ([]sinks.Delivered, error) {
-	at, _ := slices.BinarySearchFunc(s.list, after+1, func(d sinks.Delivered, score int64) int { return cmp.Compare(d.Score, score) })
+func (s *sortedLedger) Delivered(_ context.Context, _ delivery.Lane, after int64, limit int) ([]delivery.Delivered, error) {
+	at, _ := slices.BinarySearchFunc(s.list, after+1, func(d delivery.Delivered, score int64) int { return cmp.Compare(d.Score, score) })
 	return s.list[at:min(at+limit, len(s.list))], nil
 }

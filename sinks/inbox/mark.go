@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
 	"tallyman/sinks/inbox/page"
 	"tallyman/sinks/index"
 )
@@ -22,16 +22,16 @@ const (
 
 // Mark tells the readers' other windows what the ledger has recorded. It does not wait for an index that is out of reach:
 // whatever fails here comes from the ledger, within seconds (see catchUp).
-func (in *Inbox) Mark(ctx context.Context, marks []sinks.Mark) error {
+func (in *Inbox) Mark(ctx context.Context, marks []delivery.Mark) error {
 	return in.inForce(func(g *index.Generation) error {
-		return in.putMarks(ctx, g, marks, func(sinks.Mark) int64 { return 0 })
+		return in.putMarks(ctx, g, marks, func(delivery.Mark) int64 { return 0 })
 	})
 }
 
 // ReadAll does for watermarks what Mark does for marks.
-func (in *Inbox) ReadAll(ctx context.Context, list []sinks.Watermark) error {
+func (in *Inbox) ReadAll(ctx context.Context, list []delivery.Watermark) error {
 	return in.inForce(func(g *index.Generation) error {
-		return in.putWatermarks(ctx, g, list, func(sinks.Watermark) int64 { return 0 })
+		return in.putWatermarks(ctx, g, list, func(delivery.Watermark) int64 { return 0 })
 	})
 }
 
@@ -71,7 +71,7 @@ func (in *Inbox) inForce(f func(*index.Generation) error) error {
 }
 
 // putMarks puts marks into Redis, with the clock that each is from; 0 = it is made now, and windows that wait are told.
-func (in *Inbox) putMarks(ctx context.Context, g *index.Generation, marks []sinks.Mark, when func(sinks.Mark) int64) error {
+func (in *Inbox) putMarks(ctx context.Context, g *index.Generation, marks []delivery.Mark, when func(delivery.Mark) int64) error {
 	for part := range slices.Chunk(marks, maxMarks) {
 		if err := in.putSomeMarks(ctx, g, part, when); err != nil {
 			return err
@@ -80,16 +80,16 @@ func (in *Inbox) putMarks(ctx context.Context, g *index.Generation, marks []sink
 	return nil
 }
 
-func (in *Inbox) putSomeMarks(ctx context.Context, g *index.Generation, marks []sinks.Mark, when func(sinks.Mark) int64) error {
+func (in *Inbox) putSomeMarks(ctx context.Context, g *index.Generation, marks []delivery.Mark, when func(delivery.Mark) int64) error {
 	type readers struct {
 		users []string
-		marks map[string][]sinks.Mark
+		marks map[string][]delivery.Mark
 	}
 	warehouses := map[string]*readers{}
 	for _, m := range marks {
 		of := warehouses[m.Warehouse]
 		if of == nil {
-			of = &readers{marks: map[string][]sinks.Mark{}}
+			of = &readers{marks: map[string][]delivery.Mark{}}
 			warehouses[m.Warehouse] = of
 		}
 		if _, ok := of.marks[m.User]; !ok {
@@ -123,10 +123,10 @@ func (in *Inbox) putSomeMarks(ctx context.Context, g *index.Generation, marks []
 }
 
 // putWatermarks does for watermarks what putMarks does for marks.
-func (in *Inbox) putWatermarks(ctx context.Context, g *index.Generation, list []sinks.Watermark, when func(sinks.Watermark) int64) error {
+func (in *Inbox) putWatermarks(ctx context.Context, g *index.Generation, list []delivery.Watermark, when func(delivery.Watermark) int64) error {
 	type place struct{ warehouse, user string }
 	var places []place
-	of := map[place][]sinks.Watermark{}
+	of := map[place][]delivery.Watermark{}
 	for _, w := range list {
 		at := place{w.Warehouse, w.User}
 		if _, ok := of[at]; !ok {

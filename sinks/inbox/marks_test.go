@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/testenv"
-	"tallyman/sinks"
 	"tallyman/sinks/inbox/page"
 )
 
@@ -304,7 +304,7 @@ func TestMarksComeBackAfterALoss(t *testing.T) {
 		score := first.Notices[1].Score
 		w := watermarkOf("role:k", score, time.Now())
 		ledger.readAll(w)
-		if err := n.ReadAll(t.Context(), []sinks.Watermark{w}); err != nil {
+		if err := n.ReadAll(t.Context(), []delivery.Watermark{w}); err != nil {
 			t.Fatal(err)
 		}
 		before := n.poll(t, after(query("role:k", "user:1"), first.Cursor))
@@ -360,8 +360,8 @@ func TestRebuildOfManyMarks(t *testing.T) {
 	for i, d := range makeDeliveries(rebuilt, wh, "role:k") {
 		user := fmt.Sprintf("user:%d", i%50)
 		d.Recipients = []string{fmt.Sprintf("role:%d", i%20)}
-		ledger.delivered[d.Seq] = sinks.Delivered{Delivery: d, Score: start.UnixMicro() + int64(i)}
-		ledger.marks = append(ledger.marks, sinks.Mark{Notice: d.Notice.ID, Warehouse: wh, User: user, Acked: i%10 == 0, At: start})
+		ledger.delivered[d.Seq] = delivery.Delivered{Delivery: d, Score: start.UnixMicro() + int64(i)}
+		ledger.marks = append(ledger.marks, delivery.Mark{Notice: d.Notice.ID, Warehouse: wh, User: user, Acked: i%10 == 0, At: start})
 	}
 	sorted := ledger.sorted()
 	lost := time.Now()

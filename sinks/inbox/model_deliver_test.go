@@ -7,16 +7,16 @@ import (
 
 	"pgregory.net/rapid"
 
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
 )
 
 // parts takes a batch apart as the scripts are called for it: a wide notice stands alone.
-func (m *model) parts(batch []sinks.Delivery) [][]sinks.Delivery {
+func (m *model) parts(batch []delivery.Delivery) [][]delivery.Delivery {
 	entries := make([]entry, len(batch))
 	for i, d := range batch {
 		entries[i] = entry{id: d.Notice.ID, to: d.Recipients}
 	}
-	var out [][]sinks.Delivery
+	var out [][]delivery.Delivery
 	for _, part := range m.n.chunks(entries) {
 		out = append(out, batch[:len(part)])
 		batch = batch[len(part):]
@@ -32,7 +32,7 @@ func (m *model) begin() {
 }
 
 // take is one part of a delivery, from beginning to end. It returns the scores.
-func (m *model) take(part []sinks.Delivery) []int64 {
+func (m *model) take(part []delivery.Delivery) []int64 {
 	m.begin()
 	wide := len(part[0].Recipients) > m.n.o.maxInboxes
 	if wide {
@@ -70,7 +70,7 @@ func (m *model) take(part []sinks.Delivery) []int64 {
 }
 
 // scoreOf is the score that a notice has in any of its inboxes, where all who look see it.
-func (m *model) scoreOf(d sinks.Delivery) (score int64, old bool) {
+func (m *model) scoreOf(d delivery.Delivery) (score int64, old bool) {
 	for _, s := range d.Recipients {
 		for _, n := range m.inbox(s).notices {
 			if n.id == d.Notice.ID && !n.hidden {
@@ -82,7 +82,7 @@ func (m *model) scoreOf(d sinks.Delivery) (score int64, old bool) {
 }
 
 // openWide begins to deliver a wide notice, or goes on with a delivery that broke off.
-func (m *model) openWide(d sinks.Delivery) (score int64, old bool) {
+func (m *model) openWide(d delivery.Delivery) (score int64, old bool) {
 	if m.open != nil && m.open.id == d.Notice.ID {
 		return m.open.score, false
 	}
@@ -96,7 +96,7 @@ func (m *model) openWide(d sinks.Delivery) (score int64, old bool) {
 }
 
 // addWide puts the open notice into some of its inboxes, where nobody sees it yet.
-func (m *model) addWide(d sinks.Delivery, to []string) {
+func (m *model) addWide(d delivery.Delivery, to []string) {
 	for _, s := range to {
 		in := m.inbox(s)
 		if !slices.ContainsFunc(in.notices, func(n modelNotice) bool { return n.id == d.Notice.ID }) {
@@ -107,7 +107,7 @@ func (m *model) addWide(d sinks.Delivery, to []string) {
 }
 
 // closeWide lets everybody see it.
-func (m *model) closeWide(d sinks.Delivery) {
+func (m *model) closeWide(d delivery.Delivery) {
 	for _, in := range m.inboxes {
 		for i := range in.notices {
 			if in.notices[i].id == d.Notice.ID {
@@ -143,18 +143,18 @@ func (m *model) breakOff(t *rapid.T) {
 	if m.n.o.maxInboxes > 3 {
 		t.Skip("no notice is wide")
 	}
-	var d sinks.Delivery
+	var d delivery.Delivery
 	if m.open != nil && rapid.Bool().Draw(t, "the same") {
-		d = m.batches[slices.IndexFunc(m.batches, func(b []sinks.Delivery) bool { return b[0].Notice.ID == m.open.id })][0]
+		d = m.batches[slices.IndexFunc(m.batches, func(b []delivery.Delivery) bool { return b[0].Notice.ID == m.open.id })][0]
 	} else {
 		to := rapid.SampledFrom([][]string{{"role:a", "role:b", "user:1"}, {"role:a", "role:b", "user:1", "user:2"}}).Draw(t, "to")
 		d = makeDeliveries(1, wh, to...)[0]
 		d.Notice.CreatedAt, d.Notice.ExpiresAt = m.clock.now(), m.clock.now().Add(time.Duration(rapid.IntRange(1, 5).Draw(t, "hours"))*time.Hour)
-		m.batches = append(m.batches, []sinks.Delivery{d})
+		m.batches = append(m.batches, []delivery.Delivery{d})
 	}
 	calls, portions := rapid.IntRange(0, 3).Draw(t, "calls"), slices.Collect(slices.Chunk(d.Recipients, m.n.o.maxInboxes))
 	m.breaks.after(calls, rapid.Bool().Draw(t, "answer lost"), m.n.scripts)
-	_, err := m.n.Deliver(t.Context(), wh, []sinks.Delivery{d})
+	_, err := m.n.Deliver(t.Context(), wh, []delivery.Delivery{d})
 	done := m.breaks.stop() // how many calls had an effect
 	if !errors.Is(err, errBroken) {
 		t.Fatal(err)

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/testenv"
-	"tallyman/sinks"
 	"tallyman/sinks/inbox/page"
 )
 
@@ -60,7 +60,7 @@ type model struct {
 	last    int64 // the highest score
 	opened  bool
 	inboxes map[string]*modelInbox
-	batches [][]sinks.Delivery
+	batches [][]delivery.Delivery
 	cursors map[string]modelCursor // by text
 	held    []string
 	readers map[string]*modelReader
@@ -98,7 +98,7 @@ func (m *model) inbox(s string) *modelInbox {
 }
 
 func (m *model) deliver(t *rapid.T) {
-	var batch []sinks.Delivery
+	var batch []delivery.Delivery
 	for range rapid.IntRange(1, 3).Draw(t, "groups") {
 		to := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"role:a", "role:b", "user:1", "user:2"}), 1, 4, rapid.ID[string]).Draw(t, "to")
 		for _, d := range makeDeliveries(rapid.IntRange(1, 3).Draw(t, "notices"), wh, to...) {
@@ -119,7 +119,7 @@ func (m *model) again(t *rapid.T) {
 	m.give(t, m.batches[rapid.IntRange(max(0, len(m.batches)-3), len(m.batches)-1).Draw(t, "batch")])
 }
 
-func (m *model) give(t *rapid.T, batch []sinks.Delivery) {
+func (m *model) give(t *rapid.T, batch []delivery.Delivery) {
 	receipts, err := m.n.Deliver(t.Context(), wh, batch)
 	if err != nil {
 		t.Fatal(err)
@@ -288,7 +288,7 @@ func (m *model) lose(*rapid.T) {
 	m.n.keeper.CheckNow()
 	testenv.Eventually(m.tb, func() bool { return m.n.ledger.epochs() > begun && m.n.Ready() == nil }, 20*time.Second)
 	m.inboxes, m.open = map[string]*modelInbox{}, nil
-	delivered := slices.SortedFunc(maps.Values(m.n.ledger.delivered), func(a, b sinks.Delivered) int { return int(a.Score - b.Score) })
+	delivered := slices.SortedFunc(maps.Values(m.n.ledger.delivered), func(a, b delivery.Delivered) int { return int(a.Score - b.Score) })
 	for _, d := range delivered {
 		for _, s := range d.Recipients {
 			in := m.inbox(s)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
 	"tallyman/sinks/index"
 )
 
@@ -19,13 +19,13 @@ import (
 type Ledger interface {
 	index.Ledger
 	HighestScores(ctx context.Context, sink string) (map[string]int64, error)
-	Delivered(ctx context.Context, lane sinks.Lane, after int64, limit int) ([]sinks.Delivered, error)
+	Delivered(ctx context.Context, lane delivery.Lane, after int64, limit int) ([]delivery.Delivered, error)
 	// LiveMarks pages through the marks of notices that have not expired, each once.
-	LiveMarks(ctx context.Context, after sinks.Mark, limit int) ([]sinks.Mark, error)
+	LiveMarks(ctx context.Context, after delivery.Mark, limit int) ([]delivery.Mark, error)
 	// RecentMarks pages through all marks in the order of their time. After may be one with a time alone.
-	RecentMarks(ctx context.Context, after sinks.Mark, limit int) ([]sinks.Mark, error)
+	RecentMarks(ctx context.Context, after delivery.Mark, limit int) ([]delivery.Mark, error)
 	// Watermarks pages through all watermarks in the order of their time. After may be one with a time alone.
-	Watermarks(ctx context.Context, after sinks.Watermark, limit int) ([]sinks.Watermark, error)
+	Watermarks(ctx context.Context, after delivery.Watermark, limit int) ([]delivery.Watermark, error)
 }
 
 // Options is what an inbox is made of.

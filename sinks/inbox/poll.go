@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 	"tallyman/sinks/inbox/page"
 	"tallyman/sinks/index"
 )

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
 )
 
 // contents is what the keeper of the index knows of the inbox.
@@ -130,7 +130,7 @@ func (in *Inbox) writeBack(ctx context.Context, epoch, warehouse string) (int, e
 }
 
 func (in *Inbox) readBack(ctx context.Context, warehouse string, pages chan<- []entry) error {
-	lane := sinks.Lane{Sink: in.o.Sink, Warehouse: warehouse}
+	lane := delivery.Lane{Sink: in.o.Sink, Warehouse: warehouse}
 	after := int64(0)
 	for {
 		delivered, err := in.o.Ledger.Delivered(ctx, lane, after, 2*maxBatch)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/testenv"
-	"tallyman/sinks"
 	"tallyman/sinks/inbox/page"
 )
 
@@ -111,7 +111,7 @@ func TestRebuildOfManyIsQuickAndCapped(t *testing.T) {
 		if i%20 != 0 { // the role gets one in twenty
 			d.Recipients = []string{"user:1"}
 		}
-		ledger.delivered[d.Seq] = sinks.Delivered{Delivery: d, Score: start + int64(i)}
+		ledger.delivered[d.Seq] = delivery.Delivered{Delivery: d, Score: start + int64(i)}
 	}
 	sorted := ledger.sorted()
 	lost := time.Now()
@@ -250,7 +250,7 @@ func scores(pg page.Page) []int64 {
 	return out
 }
 
-func scoresOf(receipts []sinks.Receipt) []int64 {
+func scoresOf(receipts []delivery.Receipt) []int64 {
 	out := []int64{}
 	for _, r := range receipts {
 		out = append(out, r.Score)

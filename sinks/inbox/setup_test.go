@@ -13,9 +13,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
-	"tallyman/sinks"
 	"tallyman/sinks/inbox/page"
 	"tallyman/sinks/index"
 )
@@ -120,14 +120,14 @@ func newNodeThat(t testing.TB, run func(*Inbox, context.Context), addr string, l
 var seqs atomic.Int64
 
 // make returns n deliveries of the warehouse to the subscribers.
-func makeDeliveries(n int, warehouse string, to ...string) []sinks.Delivery {
-	out := make([]sinks.Delivery, n)
+func makeDeliveries(n int, warehouse string, to ...string) []delivery.Delivery {
+	out := make([]delivery.Delivery, n)
 	slices.Sort(to)
 	for i := range out {
 		seq := seqs.Add(1)
 		now := time.Now().Truncate(time.Microsecond).UTC()
 		key := fmt.Sprintf(`["%d"]`, seq)
-		out[i] = sinks.Delivery{Seq: seq, Recipients: to, Notice: &notice.Notice{
+		out[i] = delivery.Delivery{Seq: seq, Recipients: to, Notice: &notice.Notice{
 			ID: notice.ID("rule", warehouse, key, "1", notice.Firing, 0), Type: "REP_NOTICE", TypeID: 124719, Warehouse: warehouse,
 			Rule: "rule", Scope: warehouse, Key: key, Episode: "1", Status: notice.Firing, Priority: 3, Modal: "silent",
 			Title: fmt.Sprintf("Bin %d", seq), Body: "S1 went below zero", Count: 1, CreatedAt: now, ExpiresAt: now.Add(72 * time.Hour),
@@ -137,7 +137,7 @@ func makeDeliveries(n int, warehouse string, to ...string) []sinks.Delivery {
 }
 
 // deliver delivers and records, as the engine does.
-func (n *node) deliver(t testing.TB, batch []sinks.Delivery) []sinks.Receipt {
+func (n *node) deliver(t testing.TB, batch []delivery.Delivery) []delivery.Receipt {
 	t.Helper()
 	receipts, err := n.Deliver(t.Context(), batch[0].Notice.Warehouse, batch)
 	if err != nil {
@@ -218,7 +218,7 @@ func ids(pg page.Page) []string {
 	return out
 }
 
-func idsOf(batch []sinks.Delivery) []string {
+func idsOf(batch []delivery.Delivery) []string {
 	out := []string{}
 	for _, d := range batch {
 		out = append(out, d.Notice.ID)

@@ -4,22 +4,22 @@ import (
 	"context"
 	"time"
 
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
 )
 
 // alone stands for the ledger where there is none: what Redis holds is the truth.
 type alone struct{ k *Keeper }
 
-func (a alone) IndexState(ctx context.Context, _ string) (sinks.IndexState, error) {
+func (a alone) IndexState(ctx context.Context, _ string) (delivery.IndexState, error) {
 	runIDs, epoch, err := a.k.ask(ctx)
 	if err == nil && epoch == NoEpoch {
-		err = sinks.ErrNotFound
+		err = delivery.ErrNotFound
 	}
-	return sinks.IndexState{Epoch: epoch, RunIDs: runIDs}, err
+	return delivery.IndexState{Epoch: epoch, RunIDs: runIDs}, err
 }
 
 // BeginEpoch lets everybody: of two nodes that begin at once the later one meets the other's epoch, and serves that.
-func (alone) BeginEpoch(context.Context, string, string, sinks.IndexState, string, time.Duration) error {
+func (alone) BeginEpoch(context.Context, string, string, delivery.IndexState, string, time.Duration) error {
 	return nil
 }
 

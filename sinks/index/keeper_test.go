@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/testenv"
-	"tallyman/sinks"
 )
 
 func TestAnEmptyRedisIsWrittenBackOnceByTwoNodes(t *testing.T) {
@@ -76,11 +76,11 @@ func TestOneNodeBuildsAtATime(t *testing.T) {
 	t.Parallel()
 	ledger := &epochs{}
 	n := newNode(t, testenv.Redis(t).Addr, with(ledger))
-	ledger.set(sinks.IndexState{Epoch: "1-a", Building: true, Node: "another", Lease: time.Now().Add(time.Hour)})
+	ledger.set(delivery.IndexState{Epoch: "1-a", Building: true, Node: "another", Lease: time.Now().Add(time.Hour)})
 	if err := n.look(t.Context()); !errors.Is(err, errBuilding) {
 		t.Errorf("while another builds: %v", err)
 	}
-	ledger.set(sinks.IndexState{Epoch: "1-a", Building: true, Node: "another", Lease: time.Now().Add(-time.Second)})
+	ledger.set(delivery.IndexState{Epoch: "1-a", Building: true, Node: "another", Lease: time.Now().Add(-time.Second)})
 	if err := n.look(t.Context()); err != nil { // the other died
 		t.Error(err)
 	}
@@ -113,11 +113,11 @@ func TestARebuildEndsWhenTheRightIsLost(t *testing.T) {
 	ledger := &epochs{}
 	n := newNode(t, testenv.Redis(t).Addr, with(ledger))
 	n.things.build = func(ctx context.Context) error {
-		ledger.set(sinks.IndexState{Epoch: "9-z", Building: true, Node: "another", Lease: time.Now().Add(time.Hour)})
+		ledger.set(delivery.IndexState{Epoch: "9-z", Building: true, Node: "another", Lease: time.Now().Add(time.Hour)})
 		<-ctx.Done()
 		return context.Cause(ctx)
 	}
-	if err := n.look(t.Context()); !errors.Is(err, sinks.ErrFenced) {
+	if err := n.look(t.Context()); !errors.Is(err, delivery.ErrFenced) {
 		t.Errorf("%v", err)
 	}
 }

@@ -8,13 +8,14 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"tallyman/internal/delivery"
 	"tallyman/sinks"
 )
 
 // Ledger is what a keeper needs of the ledger. Its errors are sinks.ErrNotFound and sinks.ErrFenced.
 type Ledger interface {
-	IndexState(ctx context.Context, sink string) (sinks.IndexState, error)
-	BeginEpoch(ctx context.Context, sink, prev string, next sinks.IndexState, node string, lease time.Duration) error
+	IndexState(ctx context.Context, sink string) (delivery.IndexState, error)
+	BeginEpoch(ctx context.Context, sink, prev string, next delivery.IndexState, node string, lease time.Duration) error
 	FinishEpoch(ctx context.Context, sink, epoch string) error
 }
 

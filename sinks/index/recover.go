@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
 )
 
 var errBuilding = errors.New("another node writes the index back")
@@ -49,7 +49,7 @@ func (k *Keeper) recover(ctx context.Context) error {
 		return err
 	}
 	state, err := k.o.Ledger.IndexState(ctx, k.o.Sink)
-	if err != nil && !errors.Is(err, sinks.ErrNotFound) {
+	if err != nil && !errors.Is(err, delivery.ErrNotFound) {
 		return fmt.Errorf("ledger: %w", err)
 	}
 	if epoch != state.Epoch || !live(state.RunIDs, runIDs) { // another node may have been done between the two answers

@@ -7,15 +7,15 @@ import (
 	"log/slog"
 	"time"
 
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
 )
 
 // renew begins the next epoch and has it written back. The ledger lets one node do it.
 func (k *Keeper) renew(ctx context.Context, prev string, next *Generation, why string) error {
 	began := time.Now()
-	state := sinks.IndexState{Epoch: next.Epoch, RunIDs: next.runIDs, Building: true, Node: k.o.Node}
+	state := delivery.IndexState{Epoch: next.Epoch, RunIDs: next.runIDs, Building: true, Node: k.o.Node}
 	err := k.o.Ledger.BeginEpoch(ctx, k.o.Sink, prev, state, k.o.Node, buildLease)
-	if errors.Is(err, sinks.ErrFenced) {
+	if errors.Is(err, delivery.ErrFenced) {
 		return errBuilding
 	}
 	if err != nil {
@@ -52,7 +52,7 @@ func (k *Keeper) renew(ctx context.Context, prev string, next *Generation, why s
 }
 
 // hold keeps the right to build until the context ends, and ends it when the right was lost.
-func (k *Keeper) hold(ctx context.Context, stop context.CancelCauseFunc, state sinks.IndexState) {
+func (k *Keeper) hold(ctx context.Context, stop context.CancelCauseFunc, state delivery.IndexState) {
 	tick := time.NewTicker(buildLease / 3)
 	defer tick.Stop()
 	for {

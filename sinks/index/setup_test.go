@@ -12,19 +12,19 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/testenv"
-	"tallyman/sinks"
 )
 
 // epochs is the part of the ledger that keepers talk to, in memory.
 type epochs struct {
 	mu     sync.Mutex
-	state  *sinks.IndexState
+	state  *delivery.IndexState
 	begun  []string
 	before func() // runs before the next IndexState answers
 }
 
-func (l *epochs) IndexState(context.Context, string) (sinks.IndexState, error) {
+func (l *epochs) IndexState(context.Context, string) (delivery.IndexState, error) {
 	if f := l.before; f != nil {
 		l.before = nil
 		f()
@@ -32,16 +32,16 @@ func (l *epochs) IndexState(context.Context, string) (sinks.IndexState, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state == nil {
-		return sinks.IndexState{}, sinks.ErrNotFound
+		return delivery.IndexState{}, delivery.ErrNotFound
 	}
 	return *l.state, nil
 }
 
-func (l *epochs) BeginEpoch(_ context.Context, _, prev string, next sinks.IndexState, node string, lease time.Duration) error {
+func (l *epochs) BeginEpoch(_ context.Context, _, prev string, next delivery.IndexState, node string, lease time.Duration) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state == nil && prev != "" || l.state != nil && l.state.Epoch != prev {
-		return sinks.ErrFenced
+		return delivery.ErrFenced
 	}
 	if prev != next.Epoch {
 		l.begun = append(l.begun, next.Epoch)
@@ -55,13 +55,13 @@ func (l *epochs) FinishEpoch(_ context.Context, _, epoch string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state == nil || l.state.Epoch != epoch {
-		return sinks.ErrFenced
+		return delivery.ErrFenced
 	}
 	l.state.Building = false
 	return nil
 }
 
-func (l *epochs) set(s sinks.IndexState) {
+func (l *epochs) set(s delivery.IndexState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.state = &s

@@ -7,6 +7,7 @@ import (
 	netmail "net/mail"
 	"strings"
 
+	"tallyman/internal/delivery"
 	"tallyman/sinks"
 	"tallyman/sinks/render"
 	"tallyman/sinks/scrub"
@@ -49,7 +50,7 @@ func New(o Options) (*Channel, error) {
 func (c *Channel) Close() { c.pool.close() }
 
 // Push mails the deliveries one by one; a channel of mails is not configured for batches.
-func (c *Channel) Push(ctx context.Context, batch []sinks.Delivery) error {
+func (c *Channel) Push(ctx context.Context, batch []delivery.Delivery) error {
 	for i := range batch {
 		if err := c.push(ctx, &batch[i]); err != nil {
 			return err
@@ -59,7 +60,7 @@ func (c *Channel) Push(ctx context.Context, batch []sinks.Delivery) error {
 }
 
 // push mails one notice to the one subscriber that it is for.
-func (c *Channel) push(ctx context.Context, d *sinks.Delivery) error {
+func (c *Channel) push(ctx context.Context, d *delivery.Delivery) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -85,24 +86,24 @@ func (c *Channel) push(ctx context.Context, d *sinks.Delivery) error {
 }
 
 // addressee looks the subscriber up.
-func (c *Channel) addressee(ctx context.Context, d *sinks.Delivery) (sinks.Subscriber, error) {
+func (c *Channel) addressee(ctx context.Context, d *delivery.Delivery) (delivery.Subscriber, error) {
 	if len(d.Recipients) != 1 {
-		return sinks.Subscriber{}, refuse(d, fmt.Errorf("mail: %d subscribers, and a mail is for one", len(d.Recipients)))
+		return delivery.Subscriber{}, refuse(d, fmt.Errorf("mail: %d subscribers, and a mail is for one", len(d.Recipients)))
 	}
 	id := d.Recipients[0]
 	found, err := c.book.Subscribers(ctx, []string{id})
 	if err != nil {
-		return sinks.Subscriber{}, fmt.Errorf("mail: the address book: %w", err)
+		return delivery.Subscriber{}, fmt.Errorf("mail: the address book: %w", err)
 	}
 	to, ok := found[id]
 	if !ok || len(to.Mail) == 0 {
-		return sinks.Subscriber{}, refuse(d, fmt.Errorf("mail: %s has no mail address in the address book", id))
+		return delivery.Subscriber{}, refuse(d, fmt.Errorf("mail: %s has no mail address in the address book", id))
 	}
 	return to, nil
 }
 
 // nobody ends a mail of which no address is left: all have it, or none is one.
-func (c *Channel) nobody(d *sinks.Delivery, id string, bad []string) error {
+func (c *Channel) nobody(d *delivery.Delivery, id string, bad []string) error {
 	if c.told.forget(id) {
 		return nil
 	}
@@ -110,7 +111,7 @@ func (c *Channel) nobody(d *sinks.Delivery, id string, bad []string) error {
 }
 
 // settle judges what became of each address.
-func (c *Channel) settle(d *sinks.Delivery, id string, a *answer, bad []string) error {
+func (c *Channel) settle(d *delivery.Delivery, id string, a *answer, bad []string) error {
 	if len(a.later) > 0 {
 		c.told.add(id, a.accepted)
 		return c.clean(fmt.Errorf("mail: put off for %s", join(a.later)))
@@ -128,13 +129,13 @@ func (c *Channel) settle(d *sinks.Delivery, id string, a *answer, bad []string) 
 }
 
 // judge tells what the server will never take from what it did not take now.
-func (c *Channel) judge(d *sinks.Delivery, err error) error {
+func (c *Channel) judge(d *delivery.Delivery, err error) error {
 	if isRefusal(err) {
 		return refuse(d, c.clean(err))
 	}
 	return c.clean(err)
 }
 
-func refuse(d *sinks.Delivery, err error) error {
+func refuse(d *delivery.Delivery, err error) error {
 	return &sinks.RefusedError{Seqs: []int64{d.Seq}, Err: err}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/testenv"
 	"tallyman/sinks"
 	"tallyman/sinks/mail"
@@ -27,7 +28,7 @@ func TestARoleGetsOneMail(t *testing.T) {
 	t.Parallel()
 	server := testenv.NewSMTP(t, secured)
 	c := newChannel(t, options(server, keepers("Ann Lee <ann@example.com>", "bob@example.com", "Bob again <BOB@example.com>")))
-	push(t, c, delivery())
+	push(t, c, someDelivery())
 	mails := server.Mails()
 	if len(mails) != 1 || !slices.Equal(mails[0].To, []string{"ann@example.com", "bob@example.com"}) || mails[0].From != "tallyman@wms.example.com" {
 		t.Errorf("%+v", mails)
@@ -60,13 +61,13 @@ func TestWhatAReplyMeans(t *testing.T) {
 		server := testenv.NewSMTP(t, secured)
 		c := newChannel(t, options(server, keepers()))
 		server.Script(at(test.command, "", testenv.SMTPAnswer{Code: test.code, Text: "because of tests"}))
-		err := c.Push(t.Context(), []sinks.Delivery{delivery()})
+		err := c.Push(t.Context(), []delivery.Delivery{someDelivery()})
 		_, refused := errors.AsType[*sinks.RefusedError](err)
 		if err == nil || refused != test.refused || !strings.Contains(err.Error(), "because of tests") {
 			t.Errorf("%s %d: refused %v: %v", test.command, test.code, refused, err)
 		}
 		server.Script(at("", "", testenv.SMTPAnswer{}))
-		push(t, c, delivery())
+		push(t, c, someDelivery())
 	}
 }
 
@@ -77,7 +78,7 @@ func TestAddressesThatAreRefusedAreLeftOutAndNamed(t *testing.T) {
 	o.Logger = slog.New(slog.NewTextHandler(log, nil))
 	c := newChannel(t, o)
 	server.Script(at("RCPT", "gone@example.com", testenv.SMTPAnswer{Code: 550, Text: "no such user " + password}))
-	push(t, c, delivery())
+	push(t, c, someDelivery())
 	if mails := server.Mails(); len(mails) != 1 || !slices.Equal(mails[0].To, []string{"ann@example.com"}) {
 		t.Errorf("%+v", mails)
 	}
@@ -85,7 +86,7 @@ func TestAddressesThatAreRefusedAreLeftOutAndNamed(t *testing.T) {
 		t.Error(text)
 	}
 	server.Script(at("RCPT", "", testenv.SMTPAnswer{Code: 550, Text: "no such user"}))
-	if text := refused(t, c, delivery()); !strings.Contains(text, "ann@example.com: 550") || !strings.Contains(text, "gone@example.com: 550") {
+	if text := refused(t, c, someDelivery()); !strings.Contains(text, "ann@example.com: 550") || !strings.Contains(text, "gone@example.com: 550") {
 		t.Error(text)
 	}
 }
@@ -97,12 +98,12 @@ func TestAddressesThatArePutOff(t *testing.T) {
 	c := newChannel(t, options(server, keepers("ann@example.com", "full@example.com")))
 	server.Script(at("RCPT", "full@example.com", testenv.SMTPAnswer{Code: 452, Text: "mailbox full"}))
 	for range 2 {
-		if text := transient(t, c, delivery()); !strings.Contains(text, "full@example.com: 452") || strings.Contains(text, "ann@") {
+		if text := transient(t, c, someDelivery()); !strings.Contains(text, "full@example.com: 452") || strings.Contains(text, "ann@") {
 			t.Error(text)
 		}
 	}
 	server.Script(at("", "", testenv.SMTPAnswer{}))
-	push(t, c, delivery())
+	push(t, c, someDelivery())
 	mails := server.Mails()
 	if len(mails) != 2 || !slices.Equal(mails[0].To, []string{"ann@example.com"}) || !slices.Equal(mails[1].To, []string{"full@example.com"}) {
 		t.Fatalf("%+v", mails)
@@ -110,7 +111,7 @@ func TestAddressesThatArePutOff(t *testing.T) {
 	if a, b := parse(t, mails[0]).Header.Get("Message-Id"), parse(t, mails[1]).Header.Get("Message-Id"); a != b {
 		t.Errorf("%s and %s", a, b)
 	}
-	push(t, c, delivery()) // a push after the end is another one
+	push(t, c, someDelivery()) // a push after the end is another one
 	if mails := server.Mails(); len(mails) != 3 || len(mails[2].To) != 2 {
 		t.Errorf("%+v", mails)
 	}
@@ -122,9 +123,9 @@ func TestPutOffAndThenRefused(t *testing.T) {
 	server := testenv.NewSMTP(t, secured)
 	c := newChannel(t, options(server, keepers("ann@example.com", "full@example.com")))
 	server.Script(at("RCPT", "full@example.com", testenv.SMTPAnswer{Code: 452, Text: "mailbox full"}))
-	transient(t, c, delivery())
+	transient(t, c, someDelivery())
 	server.Script(at("RCPT", "full@example.com", testenv.SMTPAnswer{Code: 550, Text: "gone"}))
-	push(t, c, delivery())
+	push(t, c, someDelivery())
 }
 
 func TestSubscribersWithoutAnAddress(t *testing.T) {
@@ -134,11 +135,11 @@ func TestSubscribersWithoutAnAddress(t *testing.T) {
 		"not in the book": {}, "no address": {"role:keeper": {ID: "role:keeper"}},
 		"none that is one": keepers("x", "Ann <ann>", "a@b@", "ann@example.com\r\nRCPT TO:<x@y>"),
 	} {
-		if text := refused(t, newChannel(t, options(server, b)), delivery()); !strings.Contains(text, "address") {
+		if text := refused(t, newChannel(t, options(server, b)), someDelivery()); !strings.Contains(text, "address") {
 			t.Errorf("%s: %s", name, text)
 		}
 	}
-	several := delivery()
+	several := someDelivery()
 	several.Recipients = []string{"role:keeper", "user:1"}
 	refused(t, newChannel(t, options(server, keepers())), several)
 	if n := server.Count("MAIL"); n != 0 {
@@ -150,7 +151,7 @@ func TestSubscribersWithoutAnAddress(t *testing.T) {
 type away struct{ err error }
 
 // Subscribers fails.
-func (a away) Subscribers(context.Context, []string) (map[string]sinks.Subscriber, error) {
+func (a away) Subscribers(context.Context, []string) (map[string]delivery.Subscriber, error) {
 	return nil, a.err
 }
 
@@ -158,7 +159,7 @@ func TestABookThatIsAway(t *testing.T) {
 	t.Parallel()
 	o := options(testenv.NewSMTP(t, secured), nil)
 	o.Book = away{errors.New("the ledger is away")}
-	if text := transient(t, newChannel(t, o), delivery()); !strings.Contains(text, "the ledger is away") {
+	if text := transient(t, newChannel(t, o), someDelivery()); !strings.Contains(text, "the ledger is away") {
 		t.Error(text)
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 	gomail "github.com/wneessen/go-mail"
 
-	"tallyman/engine/notice"
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
+	"tallyman/internal/notice"
 	"tallyman/sinks/render"
 )
 
@@ -18,7 +18,7 @@ import (
 const maxSubject = 200
 
 // compose makes the mail of a notice for a subscriber.
-func (c *Channel) compose(n *notice.Notice, to sinks.Subscriber, list []*netmail.Address, id string) (*gomail.Msg, error) {
+func (c *Channel) compose(n *notice.Notice, to delivery.Subscriber, list []*netmail.Address, id string) (*gomail.Msg, error) {
 	v := render.NewView(n, to.Language, to)
 	subject, err := c.render("subject", c.templates.subject, v)
 	if err != nil {

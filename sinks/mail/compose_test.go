@@ -14,10 +14,10 @@ import (
 	"strings"
 	"testing"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
 	"tallyman/internal/text/texttest"
-	"tallyman/sinks"
 	"tallyman/sinks/mail"
 )
 
@@ -56,7 +56,7 @@ func header(t *testing.T, m *netmail.Message, name string) string {
 }
 
 // mailed is the mail that the delivery becomes.
-func mailed(t *testing.T, d sinks.Delivery, change func(*mail.Options)) *netmail.Message {
+func mailed(t *testing.T, d delivery.Delivery, change func(*mail.Options)) *netmail.Message {
 	t.Helper()
 	server := testenv.NewSMTP(t, testenv.SMTPOptions{})
 	o := plain(server)
@@ -69,7 +69,7 @@ func mailed(t *testing.T, d sinks.Delivery, change func(*mail.Options)) *netmail
 
 func TestAMail(t *testing.T) {
 	t.Parallel()
-	m := mailed(t, delivery(), nil)
+	m := mailed(t, someDelivery(), nil)
 	for name, want := range map[string]string{
 		"Subject": "[119240] Bin A-01 is at -3", "From": `"Tallyman" <tallyman@wms.example.com>`, "To": `"Ann Lee" <ann@example.com>`,
 		"Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All", "List-Id": "<rep-notice.tallyman.wms.example.com>",
@@ -95,7 +95,7 @@ func TestAMail(t *testing.T) {
 func TestImportance(t *testing.T) {
 	t.Parallel()
 	for priority, want := range map[int]string{1: "5", 2: "", 3: "", 4: "1", 5: "1"} {
-		d := delivery()
+		d := someDelivery()
 		d.Notice.Priority = priority
 		if got := mailed(t, d, nil).Header.Get("X-Priority"); got != want {
 			t.Errorf("priority %d: X-Priority %q, want %q", priority, got, want)
@@ -110,7 +110,7 @@ func TestImportance(t *testing.T) {
 // The mails of a finding make a thread, and those of a business system none.
 func TestThreads(t *testing.T) {
 	t.Parallel()
-	firing, resolved, other, sent := delivery(), delivery(), delivery(), delivery()
+	firing, resolved, other, sent := someDelivery(), someDelivery(), someDelivery(), someDelivery()
 	resolved.Notice.ID, resolved.Notice.Status = "n_bbbbbbbbbbbbbbbbbbbbbbbbbb", notice.Resolved
 	other.Notice.Episode = "1"
 	sent.Notice.Rule, sent.Notice.Status = "", notice.Sent
@@ -126,7 +126,7 @@ func TestThreads(t *testing.T) {
 func TestLanguage(t *testing.T) {
 	t.Parallel()
 	for language, want := range map[string]string{"zh-CN": "[119240] 货位 A-01 库存为 -3", "de": "[119240] Bin A-01 is at -3", "": "[119240] Bin A-01 is at -3"} {
-		m := mailed(t, delivery(), func(o *mail.Options) {
+		m := mailed(t, someDelivery(), func(o *mail.Options) {
 			o.Book = book{"role:keeper": {ID: "role:keeper", Language: language, Mail: []string{"a@example.com"}}}
 		})
 		if got := header(t, m, "Subject"); got != want {
@@ -151,9 +151,9 @@ func FuzzNoHeaderIsInjected(f *testing.F) {
 	var want []string
 	f.Fuzz(func(t *testing.T, text, name, kind string) {
 		if want == nil {
-			want = shape(compose(t, server, o, delivery(), "Ann"))
+			want = shape(compose(t, server, o, someDelivery(), "Ann"))
 		}
-		d := delivery()
+		d := someDelivery()
 		n := d.Notice
 		n.Title, n.Body, n.Type, n.Warehouse, n.Key, n.Data[0].Value, n.Labels["area"] = text, text, kind, text, text, text, text
 		if _, err := netmail.ParseAddress((&netmail.Address{Name: name, Address: "ann@example.com"}).String()); err != nil {
@@ -176,7 +176,7 @@ func FuzzNoHeaderIsInjected(f *testing.F) {
 }
 
 // compose mails a delivery to a subscriber of that name.
-func compose(t *testing.T, server *testenv.SMTP, o mail.Options, d sinks.Delivery, name string) *netmail.Message {
+func compose(t *testing.T, server *testenv.SMTP, o mail.Options, d delivery.Delivery, name string) *netmail.Message {
 	t.Helper()
 	address := (&netmail.Address{Name: name, Address: "ann@example.com"}).String()
 	o.From.Name, o.Book = name, keepers(address)
@@ -195,7 +195,7 @@ func TestTemplates(t *testing.T) {
 		}
 		return file
 	}
-	d := delivery()
+	d := someDelivery()
 	d.Notice.Title = "<b>Bin</b>"
 	log := &testenv.Output{}
 	m := mailed(t, d, func(o *mail.Options) {

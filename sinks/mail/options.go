@@ -12,7 +12,7 @@ import (
 	"os"
 	"strings"
 
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
 )
 
 // Security is how the connection to the server is protected.
@@ -28,7 +28,7 @@ const (
 // Book says where subscribers are reached.
 type Book interface {
 	// Subscribers returns the entries of the ids that have one.
-	Subscribers(ctx context.Context, ids []string) (map[string]sinks.Subscriber, error)
+	Subscribers(ctx context.Context, ids []string) (map[string]delivery.Subscriber, error)
 }
 
 // Options configure a channel.

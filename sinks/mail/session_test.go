@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/testenv"
-	"tallyman/sinks"
 	"tallyman/sinks/mail"
 )
 
@@ -18,12 +18,12 @@ func TestASessionIsReused(t *testing.T) {
 	server := testenv.NewSMTP(t, secured)
 	c := newChannel(t, options(server, keepers()))
 	for range 5 {
-		push(t, c, delivery())
+		push(t, c, someDelivery())
 	}
 	server.Script(at("RCPT", "", testenv.SMTPAnswer{Code: 550, Text: "no"}))
-	refused(t, c, delivery()) // and the session goes on
+	refused(t, c, someDelivery()) // and the session goes on
 	server.Script(at("", "", testenv.SMTPAnswer{}))
-	push(t, c, delivery())
+	push(t, c, someDelivery())
 	if n := server.Count("AUTH"); n != 1 || len(server.Mails()) != 6 {
 		t.Errorf("%d sessions for %d mails", n, len(server.Mails()))
 	}
@@ -34,7 +34,7 @@ func TestASessionEndsAfterAHundredMails(t *testing.T) {
 	server := testenv.NewSMTP(t, secured)
 	c := newChannel(t, options(server, keepers()))
 	for range 101 {
-		push(t, c, delivery())
+		push(t, c, someDelivery())
 	}
 	if n := server.Count("AUTH"); n != 2 {
 		t.Errorf("%d sessions", n)
@@ -55,14 +55,14 @@ func TestASessionThatDied(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := newChannel(t, o)
-	push(t, c, delivery())
+	push(t, c, someDelivery())
 	proxy.Point(server.Address()) // breaks the connections of now
-	push(t, c, delivery())
+	push(t, c, someDelivery())
 	if n := server.Sessions(); n != 2 {
 		t.Errorf("%d sessions", n)
 	}
 	proxy.Cut()
-	transient(t, c, delivery())
+	transient(t, c, someDelivery())
 }
 
 // plain are the options for a server on this machine that encrypts nothing and knows nobody.
@@ -100,10 +100,10 @@ func TestSecurity(t *testing.T) {
 			}
 			c := newChannel(t, o)
 			if test.want == "" {
-				push(t, c, delivery())
+				push(t, c, someDelivery())
 				return
 			}
-			text := transient(t, c, delivery())
+			text := transient(t, c, someDelivery())
 			if !strings.Contains(strings.ToLower(text), strings.ToLower(test.want)) || strings.Contains(text, "4711") {
 				t.Error(text)
 			}
@@ -127,12 +127,12 @@ func TestTimeouts(t *testing.T) {
 		c := newChannel(t, options(server, keepers()))
 		server.Script(at(command, "", testenv.SMTPAnswer{Hang: true}))
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		err := c.Push(ctx, []sinks.Delivery{delivery()})
+		err := c.Push(ctx, []delivery.Delivery{someDelivery()})
 		cancel()
 		if err == nil || !strings.Contains(err.Error(), context.DeadlineExceeded.Error()) {
 			t.Errorf("%s: %v", command, err)
 		}
 		server.Script(at("", "", testenv.SMTPAnswer{}))
-		push(t, c, delivery())
+		push(t, c, someDelivery())
 	}
 }

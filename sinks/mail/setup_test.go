@@ -8,18 +8,19 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
 	"tallyman/sinks"
 	"tallyman/sinks/mail"
 )
 
 // book is an address book.
-type book map[string]sinks.Subscriber
+type book map[string]delivery.Subscriber
 
 // Subscribers returns the entries.
-func (b book) Subscribers(_ context.Context, ids []string) (map[string]sinks.Subscriber, error) {
-	out := map[string]sinks.Subscriber{}
+func (b book) Subscribers(_ context.Context, ids []string) (map[string]delivery.Subscriber, error) {
+	out := map[string]delivery.Subscriber{}
 	for _, id := range ids {
 		if s, ok := b[id]; ok {
 			out[id] = s
@@ -61,9 +62,9 @@ func newChannel(t testing.TB, o mail.Options) *mail.Channel {
 }
 
 // delivery is a notice on its way to the keepers.
-func delivery() sinks.Delivery {
+func someDelivery() delivery.Delivery {
 	created := time.Date(2026, 6, 1, 0, 10, 0, 0, time.UTC)
-	return sinks.Delivery{Seq: 7, Recipients: []string{"role:keeper"}, Notice: &notice.Notice{
+	return delivery.Delivery{Seq: 7, Recipients: []string{"role:keeper"}, Notice: &notice.Notice{
 		ID: "n_aaaaaaaaaaaaaaaaaaaaaaaaaa", Type: "REP_NOTICE", TypeID: 124719, Warehouse: "119240", Rule: "negative-bin-stock",
 		Scope: "119240", Key: `[119240,"A-01"]`, Episode: "1780272600000000", Status: notice.Firing, Priority: 3, Modal: "popup",
 		Title: "Bin A-01 is at -3", Body: "S1 in A-01 went to -3 in wave 77. Replenish it.",
@@ -73,17 +74,17 @@ func delivery() sinks.Delivery {
 	}}
 }
 
-func push(t *testing.T, c *mail.Channel, d sinks.Delivery) {
+func push(t *testing.T, c *mail.Channel, d delivery.Delivery) {
 	t.Helper()
-	if err := c.Push(t.Context(), []sinks.Delivery{d}); err != nil {
+	if err := c.Push(t.Context(), []delivery.Delivery{d}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // refused is the text of the refusal that the push ends with.
-func refused(t *testing.T, c *mail.Channel, d sinks.Delivery) string {
+func refused(t *testing.T, c *mail.Channel, d delivery.Delivery) string {
 	t.Helper()
-	err := c.Push(t.Context(), []sinks.Delivery{d})
+	err := c.Push(t.Context(), []delivery.Delivery{d})
 	r, ok := errors.AsType[*sinks.RefusedError](err)
 	if !ok || len(r.Seqs) != 1 || r.Seqs[0] != d.Seq {
 		t.Fatalf("not refused: %v", err)
@@ -92,9 +93,9 @@ func refused(t *testing.T, c *mail.Channel, d sinks.Delivery) string {
 }
 
 // transient is the text of the error of a push that may succeed later.
-func transient(t *testing.T, c *mail.Channel, d sinks.Delivery) string {
+func transient(t *testing.T, c *mail.Channel, d delivery.Delivery) string {
 	t.Helper()
-	err := c.Push(t.Context(), []sinks.Delivery{d})
+	err := c.Push(t.Context(), []delivery.Delivery{d})
 	if _, refused := errors.AsType[*sinks.RefusedError](err); err == nil || refused {
 		t.Fatalf("not transient: %v", err)
 	}

@@ -3,8 +3,8 @@ package mail_test
 import (
 	"testing"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/testenv"
-	"tallyman/sinks"
 	"tallyman/sinks/sinktest"
 )
 
@@ -27,7 +27,7 @@ func TestPushSuite(t *testing.T) {
 				return ids
 			},
 			Asked: func() int { return server.Count("DATA") },
-			Deliveries: func(first int64, n int) []sinks.Delivery {
+			Deliveries: func(first int64, n int) []delivery.Delivery {
 				out := sinktest.PushDeliveries(first, n)
 				for i := range out {
 					out[i].Recipients = []string{"role:keeper"}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // A worker that stops while it waits does not know what it was given. It asks again for nothing, under the same request id,

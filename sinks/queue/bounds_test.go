@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/internal/testenv"
-	"tallyman/sinks/queue/item"
 )
 
 // mostOfScript is what one call of a script may take, whatever workers, producers and operators ask for. docs/redis-keys.md names these

@@ -6,8 +6,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"tallyman/internal/item"
 	"tallyman/internal/strictjson"
-	"tallyman/sinks/queue/item"
 )
 
 const nameRule = "must be 1 to 128 letters, digits or _ . : @ - and begin with a letter or digit"

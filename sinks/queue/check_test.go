@@ -7,8 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"tallyman/internal/item"
 	"tallyman/internal/testenv"
-	"tallyman/sinks/queue/item"
 )
 
 func TestItemsThatAreRefused(t *testing.T) {

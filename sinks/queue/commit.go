@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // hungLedger answers nothing.

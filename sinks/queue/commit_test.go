@@ -7,8 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"tallyman/internal/item"
 	"tallyman/internal/testenv"
-	"tallyman/sinks/queue/item"
 )
 
 // slowLedger holds its first commit back, and refuses those that have a poisoned item.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // cursor is where a page ended. What the fields mean is up to the state: see scripts/list.lua; for ends, at is the ledger's

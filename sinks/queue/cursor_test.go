@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 func TestCursorIsReadAsItWasWritten(t *testing.T) {

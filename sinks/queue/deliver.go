@@ -5,15 +5,16 @@ import (
 	"fmt"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
+	"tallyman/internal/item"
+	"tallyman/internal/notice"
 	"tallyman/sinks"
-	"tallyman/sinks/queue/item"
 )
 
 // Deliver makes items of notices, in order: the notice is the payload, its priority the item's, and an item holds the rule, scope
 // and key of its notice as its dedupe key. A resolution makes none: it takes back the items of its finding that no worker
 // has. A notice that can be no item is refused for good. The lane says nothing to a queue.
-func (q *Queue) Deliver(ctx context.Context, _ string, batch []sinks.Delivery) ([]sinks.Receipt, error) {
+func (q *Queue) Deliver(ctx context.Context, _ string, batch []delivery.Delivery) ([]delivery.Receipt, error) {
 	work, err := newWork(batch)
 	if err != nil {
 		return nil, err
@@ -30,7 +31,7 @@ func (q *Queue) Deliver(ctx context.Context, _ string, batch []sinks.Delivery) (
 		}
 		work = work[n:]
 	}
-	receipts := make([]sinks.Receipt, len(batch))
+	receipts := make([]delivery.Receipt, len(batch))
 	for i, d := range batch {
 		receipts[i].Seq = d.Seq
 	}
@@ -46,7 +47,7 @@ type work struct {
 }
 
 // newWork makes the items of a batch, or refuses those that can be none.
-func newWork(batch []sinks.Delivery) ([]work, error) {
+func newWork(batch []delivery.Delivery) ([]work, error) {
 	list := make([]work, len(batch))
 	var refused sinks.RefusedError
 	now := time.Now()

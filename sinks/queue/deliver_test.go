@@ -11,10 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
+	"tallyman/internal/item"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
 	"tallyman/sinks"
-	"tallyman/sinks/queue/item"
 	"tallyman/sinks/sinktest"
 )
 
@@ -65,9 +66,9 @@ func resolves(bin string, minute int) *notice.Notice { return about(notice.Resol
 // mustTake delivers notices, whose numbers say nothing here.
 func (n *node) mustTake(t testing.TB, notices ...*notice.Notice) {
 	t.Helper()
-	batch := make([]sinks.Delivery, len(notices))
+	batch := make([]delivery.Delivery, len(notices))
 	for i := range notices {
-		batch[i] = sinks.Delivery{Seq: int64(i + 1), Notice: notices[i]}
+		batch[i] = delivery.Delivery{Seq: int64(i + 1), Notice: notices[i]}
 	}
 	receipts, err := n.Deliver(t.Context(), "", batch)
 	if err != nil || len(receipts) != len(batch) {
@@ -211,7 +212,7 @@ func TestNoticesThatAreTooLong(t *testing.T) {
 	// Nothing but the words can be cut.
 	long.Data = []notice.Field{{Name: "bin", Value: strings.Repeat("b", item.MaxPayload)}}
 	n := newNode(t, testenv.Redis(t).Addr, newMemoryLedger())
-	_, err = n.Deliver(t.Context(), "", []sinks.Delivery{{Seq: 1, Notice: fires("B", 0, 0)}, {Seq: 2, Notice: long}})
+	_, err = n.Deliver(t.Context(), "", []delivery.Delivery{{Seq: 1, Notice: fires("B", 0, 0)}, {Seq: 2, Notice: long}})
 	refused, ok := errors.AsType[*sinks.RefusedError](err)
 	if !ok || !slices.Equal(refused.Seqs, []int64{2}) || !strings.Contains(err.Error(), "an item may have 65536") {
 		t.Error(err)
@@ -235,7 +236,7 @@ func TestAResolutionNeedsTheLedger(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, testenv.Redis(t).Addr, nil)
 	n.mustTake(t, fires("A", 0, 0))
-	if _, err := n.Deliver(t.Context(), "", []sinks.Delivery{{Seq: 1, Notice: resolves("A", 0)}}); err == nil {
+	if _, err := n.Deliver(t.Context(), "", []delivery.Delivery{{Seq: 1, Notice: resolves("A", 0)}}); err == nil {
 		t.Error("it was taken")
 	}
 	inOrder(t, "ready", n.ready(t), fires("A", 0, 0).ID)
@@ -248,7 +249,7 @@ func TestDeliveriesWaitForRedisAndLedger(t *testing.T) {
 	n := newNode(t, testenv.Redis(t).Addr, ledger)
 	n.mustTake(t, fires("A", 0, 0))
 	down := errors.New("down")
-	for _, batch := range [][]sinks.Delivery{{{Seq: 1, Notice: fires("B", 0, 0)}}, {{Seq: 1, Notice: resolves("A", 0)}}} {
+	for _, batch := range [][]delivery.Delivery{{{Seq: 1, Notice: fires("B", 0, 0)}}, {{Seq: 1, Notice: resolves("A", 0)}}} {
 		ledger.fail(down)
 		if _, err := n.Deliver(t.Context(), "", batch); !errors.Is(err, down) {
 			t.Errorf("%v", err)

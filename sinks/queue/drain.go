@@ -10,9 +10,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
+	"tallyman/internal/item"
 	"tallyman/sinks/index"
-	"tallyman/sinks/queue/item"
 )
 
 const (
@@ -162,7 +162,7 @@ var errOutbox = errors.New("the outbox has gone back behind what the ledger has 
 // apply brings a page into the ledger.
 func (d *drainer) apply(ctx context.Context, g *index.Generation, page []item.Moves) error {
 	err := d.line.o.Ledger.ApplyMoves(ctx, d.line.name, g.Epoch, page)
-	if errors.Is(err, sinks.ErrFenced) {
+	if errors.Is(err, delivery.ErrFenced) {
 		d.keeper.Lose(g, errors.New("the ledger is at another epoch"))
 		return index.ErrLost
 	}

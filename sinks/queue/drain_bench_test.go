@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/internal/testenv"
-	"tallyman/sinks/queue/item"
 )
 
 // BenchmarkDrain takes the leases and acks of 20,000 items, in batches of 100, from the outbox into the ledger.

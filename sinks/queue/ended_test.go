@@ -3,8 +3,8 @@ package queue
 import (
 	"testing"
 
+	"tallyman/internal/item"
 	"tallyman/internal/testenv"
-	"tallyman/sinks/queue/item"
 )
 
 // endedIDs are the items that have ended as the state says.

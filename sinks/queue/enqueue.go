@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"math"
 	"strconv"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // enqueueArgs writes the arguments of enqueue.lua for the records. There are several for each of many items, so they are passed by

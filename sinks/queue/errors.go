@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"tallyman/internal/item"
 	"tallyman/sinks/index"
-	"tallyman/sinks/queue/item"
 )
 
 var (

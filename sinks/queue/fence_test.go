@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/internal/testenv"
-	"tallyman/sinks/queue/item"
 )
 
 // A lease that the ledger never heard of is over when Redis is lost, also when it is lost again and again before the ledger hears

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"tallyman/sinks"
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/delivery"
+	"tallyman/internal/item"
 )
 
 const (
@@ -50,7 +50,7 @@ func (q *Queue) Get(ctx context.Context, test bool, scope item.Scope, id string)
 		return item.Traced{}, err
 	}
 	record, trace, err := q.o.Ledger.ItemTrace(ctx, l.name, id)
-	if errors.Is(err, sinks.ErrNotFound) || err == nil && !scope.Has(record.Warehouse) {
+	if errors.Is(err, delivery.ErrNotFound) || err == nil && !scope.Has(record.Warehouse) {
 		return item.Traced{}, notFound(id)
 	}
 	if err != nil {
@@ -63,7 +63,7 @@ func (q *Queue) Get(ctx context.Context, test bool, scope item.Scope, id string)
 	return out, nil
 }
 
-func notFound(id string) error { return fmt.Errorf("queue: item %s: %w", id, sinks.ErrNotFound) }
+func notFound(id string) error { return fmt.Errorf("queue: item %s: %w", id, delivery.ErrNotFound) }
 
 // until cuts off what moved after the item was read, so that the trace ends with the state that is shown.
 func until(trace []item.Move, moves int64) []item.Move {

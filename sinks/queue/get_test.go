@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/delivery"
+	"tallyman/internal/item"
 	"tallyman/internal/testenv"
-	"tallyman/sinks"
-	"tallyman/sinks/queue/item"
 )
 
 // told is a trace in short: who made what of it.
@@ -66,7 +66,7 @@ func TestGetOfWhatHasEnded(t *testing.T) {
 			}
 		}
 		for _, test := range []bool{false, true} {
-			if _, err := n.Get(t.Context(), test, nil, map[bool]string{false: "none", true: "a1"}[test]); !errors.Is(err, sinks.ErrNotFound) {
+			if _, err := n.Get(t.Context(), test, nil, map[bool]string{false: "none", true: "a1"}[test]); !errors.Is(err, delivery.ErrNotFound) {
 				t.Errorf("%v", err)
 			}
 		}
@@ -80,7 +80,7 @@ func TestGetWithoutALedger(t *testing.T) {
 	if got, err := n.Get(t.Context(), false, nil, "a1"); err != nil || got.Item.State != item.Ready || len(got.Trace) != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := n.Get(t.Context(), false, nil, "none"); !errors.Is(err, sinks.ErrNotFound) {
+	if _, err := n.Get(t.Context(), false, nil, "none"); !errors.Is(err, delivery.ErrNotFound) {
 		t.Errorf("%v", err)
 	}
 }

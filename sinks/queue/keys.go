@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // keys builds the names of all keys of a queue or of its twin, and nothing else does. They share a hash tag, so that they lie

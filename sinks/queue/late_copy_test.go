@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/internal/testenv"
-	"tallyman/sinks/queue/item"
 )
 
 // TestALateCopyOfARequestDoesNothing: a worker hangs up, asks again, is answered and goes on; then the first copy comes through.

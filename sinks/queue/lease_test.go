@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/internal/testenv"
-	"tallyman/sinks/queue/item"
 )
 
 // Peers let a worker that comes back late finish what another has by now, or answer that other with an error.

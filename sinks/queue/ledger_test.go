@@ -7,14 +7,14 @@ import (
 	"sync"
 	"time"
 
-	"tallyman/sinks"
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/delivery"
+	"tallyman/internal/item"
 )
 
 // memoryLedger is what queues need of the ledger, in memory. Items and their moves are kept as the ledger's suite asks for.
 type memoryLedger struct {
 	mu     sync.Mutex
-	states map[string]*sinks.IndexState // by sink
+	states map[string]*delivery.IndexState // by sink
 	queues map[string]*memoryQueue
 	seq    int64
 	begun  int // epochs
@@ -41,7 +41,7 @@ type memoryItem struct {
 var _ Ledger = (*memoryLedger)(nil)
 
 func newMemoryLedger() *memoryLedger {
-	return &memoryLedger{states: map[string]*sinks.IndexState{}, queues: map[string]*memoryQueue{}}
+	return &memoryLedger{states: map[string]*delivery.IndexState{}, queues: map[string]*memoryQueue{}}
 }
 
 // enter locks, and makes the queue known.
@@ -62,26 +62,26 @@ func (l *memoryLedger) fail(err error) {
 	l.down = err
 }
 
-func (l *memoryLedger) IndexState(_ context.Context, sink string) (sinks.IndexState, error) {
+func (l *memoryLedger) IndexState(_ context.Context, sink string) (delivery.IndexState, error) {
 	_, leave, err := l.enter(sink)
 	defer leave()
 	if err != nil {
-		return sinks.IndexState{}, err
+		return delivery.IndexState{}, err
 	}
 	if s := l.states[sink]; s != nil {
 		return *s, nil
 	}
-	return sinks.IndexState{}, sinks.ErrNotFound
+	return delivery.IndexState{}, delivery.ErrNotFound
 }
 
-func (l *memoryLedger) BeginEpoch(_ context.Context, sink, prev string, next sinks.IndexState, node string, lease time.Duration) error {
+func (l *memoryLedger) BeginEpoch(_ context.Context, sink, prev string, next delivery.IndexState, node string, lease time.Duration) error {
 	_, leave, err := l.enter(sink)
 	defer leave()
 	if err != nil {
 		return err
 	}
 	if s := l.states[sink]; s == nil && prev != "" || s != nil && s.Epoch != prev {
-		return sinks.ErrFenced
+		return delivery.ErrFenced
 	}
 	if prev != next.Epoch {
 		l.begun++
@@ -98,7 +98,7 @@ func (l *memoryLedger) FinishEpoch(_ context.Context, sink, epoch string) error 
 		return err
 	}
 	if s := l.states[sink]; s == nil || s.Epoch != epoch {
-		return sinks.ErrFenced
+		return delivery.ErrFenced
 	}
 	l.states[sink].Building = false
 	return nil
@@ -149,7 +149,7 @@ func (l *memoryLedger) ApplyMoves(_ context.Context, queue, epoch string, entrie
 		return err
 	}
 	if s := l.states[sinkOf(queue)]; s == nil || s.Epoch != epoch {
-		return sinks.ErrFenced
+		return delivery.ErrFenced
 	}
 	if q.epoch != epoch {
 		q.epoch, q.position = epoch, 0
@@ -243,7 +243,7 @@ func (l *memoryLedger) ItemTrace(_ context.Context, queue, id string) (item.Reco
 	defer leave()
 	i := q.items[q.byID[id]]
 	if err == nil && i == nil {
-		err = sinks.ErrNotFound
+		err = delivery.ErrNotFound
 	}
 	if err != nil {
 		return item.Record{}, nil, err

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/internal/testenv"
-	"tallyman/sinks/queue/item"
 )
 
 var unendedStates = []item.State{item.Ready, item.Assigned, item.Leased, item.Delayed, item.Suspended, item.Stored, item.Dead}

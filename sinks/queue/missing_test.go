@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"tallyman/internal/item"
 	"tallyman/internal/testenv"
-	"tallyman/sinks/queue/item"
 )
 
 // busyLedger lets something happen whenever it is asked how far it is.

@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // looks are the scripts of those who look.

@@ -13,9 +13,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
 
+	"tallyman/internal/item"
 	"tallyman/internal/testenv"
 	"tallyman/sinks/index"
-	"tallyman/sinks/queue/item"
 )
 
 const modelEpoch = "1-model"

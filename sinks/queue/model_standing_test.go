@@ -18,7 +18,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // standing is all that a line holds.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // model is what a line should be, in plain words.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // An entry of the outbox is what one call of a script has moved: a line "<when, µs> <node> <number>", then a line of each move,

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 var someMoves = []item.Move{

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/item"
+	"tallyman/internal/notice"
 	"tallyman/internal/text"
-	"tallyman/sinks/queue/item"
 )
 
 // newItem makes an item of a notice: as old as that, but not younger than now, since the clock of a warehouse may be ahead of that of

@@ -9,8 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"tallyman/internal/item"
 	"tallyman/sinks/index"
-	"tallyman/sinks/queue/item"
 )
 
 // Ledger is what a queue needs of the ledger. A twin is a queue of its own there: its name ends in ":test".

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // mostListed is how many operations the record of an order lists.

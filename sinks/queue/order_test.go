@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
 	"tallyman/internal/testenv"
-	"tallyman/sinks/queue/item"
 )
 
 // anOrder is somebody's.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // Pause has the queue, or its twin, give out nothing more; what is leased goes on, and items are taken in. It is in the ledger

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/internal/testenv"
-	"tallyman/sinks/queue/item"
 )
 
 func TestPauseAndResume(t *testing.T) {

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/internal/testenv"
-	"tallyman/sinks/queue/item"
 )
 
 // Where no worker asks, leases end and what was put off is ready all the same: those who look are told so, and the ledger.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/sinks/index"
-	"tallyman/sinks/queue/item"
 )
 
 // Push puts items into the queue, at most item.MaxBatch. Each is in the ledger before the answer says so. After an error it is

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // Items with and without a dedupe key, delayed ones, and those that are there already take different ways through enqueue.lua:

@@ -3,7 +3,7 @@ package queue
 import (
 	"context"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // maxRange is how many ids are read at once.

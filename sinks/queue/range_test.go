@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"tallyman/internal/item"
 	"tallyman/internal/testenv"
-	"tallyman/sinks/queue/item"
 )
 
 func TestRemoveRange(t *testing.T) {

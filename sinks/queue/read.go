@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"tallyman/sinks"
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/delivery"
+	"tallyman/internal/item"
 )
 
 // maxPageBytes is how many bytes of items a page has at most, about: what a client or a node can be asked to hold at once.
@@ -117,7 +117,7 @@ func (q *Queue) Rank(ctx context.Context, test bool, scope item.Scope, id string
 	if err != nil {
 		return item.Rank{}, err
 	}
-	notReady := fmt.Errorf("queue: item %s is not ready: %w", id, sinks.ErrNotFound)
+	notReady := fmt.Errorf("queue: item %s is not ready: %w", id, delivery.ErrNotFound)
 	if len(answer) != 2 {
 		return item.Rank{}, notReady
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/sinks"
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/delivery"
+	"tallyman/internal/item"
 )
 
 var morning = time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)
@@ -128,7 +128,7 @@ func TestRank(t *testing.T) {
 			t.Errorf("w got %s", got)
 		}
 		for _, id := range []string{"p5.1", "none"} {
-			if _, err := n.Rank(t.Context(), false, nil, id); !errors.Is(err, sinks.ErrNotFound) {
+			if _, err := n.Rank(t.Context(), false, nil, id); !errors.Is(err, delivery.ErrNotFound) {
 				t.Errorf("%s: %v", id, err)
 			}
 		}

@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/postgres"
 	"tallyman/internal/ledger/sqlite"
 	"tallyman/internal/testenv"
-	"tallyman/sinks/queue/item"
 )
 
 // onBothLedgers runs a test with the ledgers that there are.

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tallyman/internal/item"
 	"tallyman/sinks/index"
-	"tallyman/sinks/queue/item"
 )
 
 const (

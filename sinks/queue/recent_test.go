@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // What moved is counted once, whichever node moved it, and for five minutes.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // An item that is recorded and not in Redis was lost there, or its push died on the way, or it has ended and the ledger does

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/internal/testenv"
-	"tallyman/sinks/queue/item"
 )
 
 // heldUp is a push of an item that is in the ledger and not in Redis yet. What it returns lets the push go on, and answers what

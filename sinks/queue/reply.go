@@ -3,7 +3,7 @@ package queue
 import (
 	"strconv"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // replyReader reads the answer of a script value by value, and keeps the first error.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // request is a step on its way through step.lua.

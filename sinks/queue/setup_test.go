@@ -13,9 +13,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"tallyman/internal/item"
 	"tallyman/internal/testenv"
 	"tallyman/sinks/index"
-	"tallyman/sinks/queue/item"
 )
 
 // What tests may take, and how much they have.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // Figures of sizes.lua.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // soakPush is what a producer knows of one item that was pushed.

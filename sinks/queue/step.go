@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/sinks/index"
-	"tallyman/sinks/queue/item"
 )
 
 const (

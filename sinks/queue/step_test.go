@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 func TestItemsAreLeasedByPriorityAndInTheirOrder(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/sinks/index"
-	"tallyman/sinks/queue/item"
 )
 
 const (

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/sinks/index"
-	"tallyman/sinks/queue/item"
 )
 
 // taken is the answer of drain.lua.

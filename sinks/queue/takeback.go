@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // takeBack removes the items of findings that have resolved, but those that a worker has.

@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/item"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
-	"tallyman/sinks/queue/item"
 )
 
 // countingSubjects counts how often the ledger is asked what was made of findings.

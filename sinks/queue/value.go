@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // The value of an item in Redis is its head, a newline, and its payload as it was pushed. A large payload lies apart, in the hash payloads, so

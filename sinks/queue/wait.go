@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // Step applies the operations, then leases up to s.Max items. While there are none it waits, at most for s.Wait: it is woken by

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/internal/testenv"
-	"tallyman/sinks/queue/item"
 )
 
 // BenchmarkPushToLease pushes 1,000 items a second to workers that wait, and says how long each took from the begin of its push to

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/internal/testenv"
-	"tallyman/sinks/queue/item"
 )
 
 // soon is much longer than a hint takes and much shorter than lookEvery, where races are looked for too.

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // waiters holds the calls of this process that wait for items of one line, the longest first. One of those that may take what became

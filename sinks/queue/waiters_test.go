@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // woken returns the names of the workers that were woken and have not asked yet.

@@ -9,9 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/delivery"
+	"tallyman/internal/item"
 	"tallyman/internal/testenv"
 	"tallyman/sinks"
-	"tallyman/sinks/queue/item"
 )
 
 // of are items of a warehouse.
@@ -35,10 +36,10 @@ func TestAnItemOfAnotherWarehouseIsAnUnknownOne(t *testing.T) {
 		stranger := seeing("user:ann", "w", "A")
 		lease := n.mustStep(t, item.Step{Caller: seeing("user:bob", "w", "B"), Max: 1}).Items[0]
 		for _, id := range []string{"b1", "b2", "none1", "unknown"} {
-			if _, err := n.Get(t.Context(), false, stranger.Scope, id); !errors.Is(err, sinks.ErrNotFound) {
+			if _, err := n.Get(t.Context(), false, stranger.Scope, id); !errors.Is(err, delivery.ErrNotFound) {
 				t.Errorf("%s is shown: %v", id, err)
 			}
-			if _, err := n.Rank(t.Context(), false, stranger.Scope, id); !errors.Is(err, sinks.ErrNotFound) {
+			if _, err := n.Rank(t.Context(), false, stranger.Scope, id); !errors.Is(err, delivery.ErrNotFound) {
 				t.Errorf("%s has a rank: %v", id, err)
 			}
 			for kind := range letters {
@@ -188,7 +189,7 @@ func TestANoticeWhoseIDIsTakenIsRefused(t *testing.T) {
 	n := newNode(t, testenv.Redis(t).Addr, newMemoryLedger())
 	fired := fires("A-01", 1, 0)
 	n.mustPush(t, item.New{ID: fired.ID, Warehouse: "elsewhere", Priority: 3, Payload: []byte("1")})
-	_, err := n.Deliver(t.Context(), "", []sinks.Delivery{{Seq: 7, Notice: fires("A-02", 1, 0)}, {Seq: 8, Notice: fired}})
+	_, err := n.Deliver(t.Context(), "", []delivery.Delivery{{Seq: 7, Notice: fires("A-02", 1, 0)}, {Seq: 8, Notice: fired}})
 	refused, ok := errors.AsType[*sinks.RefusedError](err)
 	if !ok || !slices.Equal(refused.Seqs, []int64{8}) {
 		t.Errorf("%v", err)

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"tallyman/engine/notice"
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
+	"tallyman/internal/notice"
 	"tallyman/sinks/render"
 )
 
@@ -22,7 +22,7 @@ func view() *render.View {
 		Texts:  map[string]notice.Text{"zh": {Title: "货位"}},
 		Data:   []notice.Field{{Name: "bin", Value: "A-01"}, {Name: "n", Value: int64(-3)}, {Name: "ok", Value: true}, {Name: "none"}},
 		Labels: map[string]string{"ar\nea": "re\r\nplenish"}, CreatedAt: time.Date(2026, 6, 1, 8, 10, 0, 0, time.FixedZone("", 8*3600)),
-	}, "", sinks.Subscriber{Name: "Ann"})
+	}, "", delivery.Subscriber{Name: "Ann"})
 }
 
 func TestTextsAreClean(t *testing.T) {

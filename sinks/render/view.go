@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"tallyman/engine/notice"
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
+	"tallyman/internal/notice"
 )
 
 // View is what templates see: the notice in one language, with texts in which all can be seen.
@@ -21,8 +21,8 @@ type View struct {
 	Title, Body                           string
 	Data                                  []Field
 	Labels                                map[string]string
-	CreatedAt, ExpiresAt                  time.Time        // UTC
-	Subscriber                            sinks.Subscriber // of mails
+	CreatedAt, ExpiresAt                  time.Time           // UTC
+	Subscriber                            delivery.Subscriber // of mails
 
 	notice *notice.Notice
 }
@@ -61,7 +61,7 @@ func (v *View) In(language string) *View {
 }
 
 // NewView is the view of a notice in a language; "" is that of the notice.
-func NewView(original *notice.Notice, language string, to sinks.Subscriber) *View {
+func NewView(original *notice.Notice, language string, to delivery.Subscriber) *View {
 	n := original.Localize(language)
 	v := &View{
 		notice: original,
@@ -93,5 +93,5 @@ func sample() *View {
 		Title: "Bin A-01 is at -3", Body: "S1 in A-01 went to -3 in wave 77. Replenish it.",
 		Data:   []notice.Field{{Name: "bin", Value: "A-01"}, {Name: "qty", Value: "-3"}, {Name: "none"}},
 		Labels: map[string]string{"area": "replenishment"}, Count: 1, CreatedAt: created, ExpiresAt: created.Add(24 * time.Hour),
-	}, "", sinks.Subscriber{ID: "role:keeper", Name: "Keepers", Language: "en", Mail: []string{"keeper@example.com"}})
+	}, "", delivery.Subscriber{ID: "role:keeper", Name: "Keepers", Language: "en", Mail: []string{"keeper@example.com"}})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"tallyman/internal/delivery"
 	"tallyman/sinks"
 )
 
@@ -61,7 +62,7 @@ func (f *Faulty) Calls() int {
 }
 
 // Deliver implements sinks.Sink.
-func (f *Faulty) Deliver(ctx context.Context, lane string, batch []sinks.Delivery) ([]sinks.Receipt, error) {
+func (f *Faulty) Deliver(ctx context.Context, lane string, batch []delivery.Delivery) ([]delivery.Receipt, error) {
 	next, gate := f.enter()
 	select {
 	case <-gate:

@@ -6,7 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
 	"tallyman/sinks"
 	"tallyman/sinks/sinktest"
@@ -20,7 +21,7 @@ type list struct {
 	scores map[string]int64
 }
 
-func (l *list) Deliver(ctx context.Context, _ string, batch []sinks.Delivery) ([]sinks.Receipt, error) {
+func (l *list) Deliver(ctx context.Context, _ string, batch []delivery.Delivery) ([]delivery.Receipt, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -29,13 +30,13 @@ func (l *list) Deliver(ctx context.Context, _ string, batch []sinks.Delivery) ([
 			return nil, &sinks.RefusedError{Seqs: []int64{d.Seq}, Err: err}
 		}
 	}
-	var out []sinks.Receipt
+	var out []delivery.Receipt
 	for _, d := range batch {
 		if l.scores[d.Notice.ID] == 0 {
 			l.got = append(l.got, d.Notice.ID)
 			l.scores[d.Notice.ID] = int64(len(l.got))
 		}
-		out = append(out, sinks.Receipt{Seq: d.Seq, Score: l.scores[d.Notice.ID]})
+		out = append(out, delivery.Receipt{Seq: d.Seq, Score: l.scores[d.Notice.ID]})
 	}
 	return out, nil
 }

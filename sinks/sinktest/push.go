@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/text/texttest"
 	"tallyman/sinks"
 )
@@ -50,7 +51,7 @@ type PushFixture struct {
 	// NoKeys tells that the channel has no keys: the other side cannot tell a repeat.
 	NoKeys bool
 	// Deliveries makes deliveries as the channel gets them; nil = as Deliveries does, without recipients.
-	Deliveries func(first int64, n int) []sinks.Delivery
+	Deliveries func(first int64, n int) []delivery.Delivery
 	// Secrets are texts of the channel's configuration that no error may show.
 	Secrets []string
 }
@@ -87,7 +88,7 @@ func RunPush(t *testing.T, setup func(t *testing.T) PushFixture) {
 }
 
 // PushDeliveries is Deliveries as a push channel gets them: to nobody in particular.
-func PushDeliveries(first int64, n int) []sinks.Delivery {
+func PushDeliveries(first int64, n int) []delivery.Delivery {
 	out := Deliveries(first, n)
 	for i := range out {
 		out[i].Recipients = nil
@@ -294,7 +295,7 @@ func (f PushFixture) transient(t *testing.T, a Answer) error {
 }
 
 // recovers shows that what went wrong before stands in nobody's way.
-func (f PushFixture) recovers(t *testing.T, batch []sinks.Delivery) {
+func (f PushFixture) recovers(t *testing.T, batch []delivery.Delivery) {
 	t.Helper()
 	f.Answer(t, Take)
 	before := len(f.Keys(t))
@@ -304,7 +305,7 @@ func (f PushFixture) recovers(t *testing.T, batch []sinks.Delivery) {
 	}
 }
 
-func (f PushFixture) push(t *testing.T, batch []sinks.Delivery) {
+func (f PushFixture) push(t *testing.T, batch []delivery.Delivery) {
 	t.Helper()
 	if err := f.Pusher.Push(t.Context(), batch); err != nil {
 		t.Fatal(err)

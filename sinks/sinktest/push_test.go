@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"tallyman/internal/delivery"
 	"tallyman/sinks"
 	"tallyman/sinks/sinktest"
 )
@@ -22,7 +23,7 @@ type board struct {
 
 var errBoard = errors.New("the board is away")
 
-func (b *board) Push(ctx context.Context, batch []sinks.Delivery) error {
+func (b *board) Push(ctx context.Context, batch []delivery.Delivery) error {
 	if len(batch) == 0 {
 		return nil
 	}
@@ -49,7 +50,7 @@ func (b *board) Push(ctx context.Context, batch []sinks.Delivery) error {
 	}
 }
 
-func (b *board) ask(batch []sinks.Delivery) sinktest.Answer {
+func (b *board) ask(batch []delivery.Delivery) sinktest.Answer {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.asked++

@@ -11,7 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
+	"tallyman/internal/notice"
 	"tallyman/sinks"
 )
 
@@ -48,13 +49,13 @@ func Run(t *testing.T, setup func(t *testing.T) Fixture) {
 }
 
 // Deliveries makes n deliveries with the numbers first, first+1, … and notices of their own.
-func Deliveries(first int64, n int) []sinks.Delivery {
-	out := make([]sinks.Delivery, n)
+func Deliveries(first int64, n int) []delivery.Delivery {
+	out := make([]delivery.Delivery, n)
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	for i := range out {
 		seq := first + int64(i)
 		key := fmt.Sprintf("[%d]", seq)
-		out[i] = sinks.Delivery{Seq: seq, Recipients: []string{Recipient, "user:1"}, Notice: &notice.Notice{
+		out[i] = delivery.Delivery{Seq: seq, Recipients: []string{Recipient, "user:1"}, Notice: &notice.Notice{
 			ID:   notice.ID("sinktest", Lane, key, "1", notice.Firing, 0),
 			Type: "REP_NOTICE", TypeID: 124719, Warehouse: Lane, Rule: "sinktest", Scope: Lane, Key: key, Episode: "1",
 			Status: notice.Firing, Priority: 3, Modal: "silent", Title: fmt.Sprintf("Bin %d is empty", seq), Count: 1,
@@ -150,7 +151,7 @@ func nothing(t *testing.T, f Fixture) {
 	expect(t, f, nil)
 }
 
-func deliver(t *testing.T, f Fixture, batch []sinks.Delivery) []sinks.Receipt {
+func deliver(t *testing.T, f Fixture, batch []delivery.Delivery) []delivery.Receipt {
 	t.Helper()
 	receipts, err := f.Sink.Deliver(t.Context(), Lane, batch)
 	if err != nil {
@@ -173,7 +174,7 @@ func expect(t *testing.T, f Fixture, want []string) {
 	}
 }
 
-func ids(batch []sinks.Delivery) []string {
+func ids(batch []delivery.Delivery) []string {
 	out := make([]string, len(batch))
 	for i, d := range batch {
 		out[i] = d.Notice.ID

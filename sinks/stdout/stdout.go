@@ -12,7 +12,8 @@ import (
 	"strings"
 	"sync"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
+	"tallyman/internal/notice"
 	"tallyman/sinks"
 	"tallyman/sinks/render"
 )
@@ -55,7 +56,7 @@ func New(o Options) (*Channel, error) {
 }
 
 // Push writes a line for each delivery, all in one write.
-func (c *Channel) Push(ctx context.Context, batch []sinks.Delivery) error {
+func (c *Channel) Push(ctx context.Context, batch []delivery.Delivery) error {
 	var b bytes.Buffer
 	for i := range batch {
 		line, err := c.line(batch[i].Notice)

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
 	"tallyman/internal/text/texttest"
-	"tallyman/sinks"
 	"tallyman/sinks/sinktest"
 	"tallyman/sinks/stdout"
 )
@@ -95,7 +95,7 @@ func TestTextIsOneLineThatATerminalShows(t *testing.T) {
 		Type: "REP_NOTICE", Warehouse: "119240", Status: notice.Firing, Priority: 4, Title: "Bin A-01\x1b[2J is at -3",
 		Body: "first\nsecond\xff", CreatedAt: time.Date(2026, 6, 1, 0, 10, 0, 0, time.UTC),
 	}
-	if err := c.Push(t.Context(), []sinks.Delivery{{Seq: 1, Notice: n}}); err != nil {
+	if err := c.Push(t.Context(), []delivery.Delivery{{Seq: 1, Notice: n}}); err != nil {
 		t.Fatal(err)
 	}
 	const want = "2026-06-01T00:10:00Z  119240  REP_NOTICE  firing  !!!!  Bin A-01[U+001B][2J is at -3  — first second\uFFFD"
@@ -103,7 +103,7 @@ func TestTextIsOneLineThatATerminalShows(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	n.Title, n.Body, n.Warehouse = texttest.All(), texttest.All(), texttest.All()
-	if err := c.Push(t.Context(), []sinks.Delivery{{Seq: 1, Notice: n}}); err != nil {
+	if err := c.Push(t.Context(), []delivery.Delivery{{Seq: 1, Notice: n}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.lines(); len(got) != 2 {

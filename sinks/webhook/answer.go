@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/sinks"
 )
 
@@ -50,7 +51,7 @@ func (w *Webhook) understand(resp *http.Response, text []byte) answer {
 }
 
 // verdict is what the answer means for the deliveries of the call.
-func (a answer) verdict(batch []sinks.Delivery) error {
+func (a answer) verdict(batch []delivery.Delivery) error {
 	switch {
 	case a.err == nil:
 		return nil

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
 )
 
 // Sign is what a call is signed with.
@@ -14,7 +14,7 @@ func Sign(secrets []string, id string, at time.Time, body []byte) (string, error
 }
 
 // Body is what a call with the deliveries carries.
-func Body(batch []sinks.Delivery, together bool) ([]byte, error) {
+func Body(batch []delivery.Delivery, together bool) ([]byte, error) {
 	m, err := compose(batch, together)
 	return m.body, err
 }

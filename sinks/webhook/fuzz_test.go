@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
+	"tallyman/internal/notice"
 	"tallyman/internal/text"
 	"tallyman/internal/text/texttest"
-	"tallyman/sinks"
 	"tallyman/sinks/webhook"
 )
 
@@ -43,13 +43,13 @@ func FuzzBody(f *testing.F) {
 			CreatedAt: time.UnixMicro(created), ExpiresAt: time.UnixMicro(created).Add(time.Duration(shape) * time.Second),
 		}
 		together := shape%2 == 0
-		batch := make([]sinks.Delivery, 1)
+		batch := make([]delivery.Delivery, 1)
 		if together {
-			batch = make([]sinks.Delivery, 1+shape%3)
+			batch = make([]delivery.Delivery, 1+shape%3)
 		}
 		forms := make([]notice.Form, len(batch))
 		for i := range batch {
-			batch[i], forms[i] = sinks.Delivery{Seq: int64(i), Notice: n}, n.Form()
+			batch[i], forms[i] = delivery.Delivery{Seq: int64(i), Notice: n}, n.Form()
 		}
 		var want any = map[string]any{"notices": forms}
 		if !together {

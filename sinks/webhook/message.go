@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
+	"tallyman/internal/delivery"
 	"tallyman/sinks"
 )
 
@@ -15,7 +16,7 @@ type message struct {
 }
 
 // compose makes the message. Notices that have no JSON are refused.
-func compose(batch []sinks.Delivery, together bool) (message, error) {
+func compose(batch []delivery.Delivery, together bool) (message, error) {
 	var refused sinks.RefusedError
 	list := make([][]byte, len(batch))
 	for i, d := range batch {
@@ -36,7 +37,7 @@ func compose(batch []sinks.Delivery, together bool) (message, error) {
 }
 
 // batchID is a hash of the notices' ids in their order: what makes the body is what makes the id.
-func batchID(batch []sinks.Delivery) string {
+func batchID(batch []delivery.Delivery) string {
 	h := sha256.New()
 	for _, d := range batch {
 		_, _ = h.Write([]byte(d.Notice.ID + "\n"))

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/testenv"
-	"tallyman/sinks"
 	"tallyman/sinks/sinktest"
 	"tallyman/sinks/webhook"
 )
@@ -42,10 +42,10 @@ func guarded(t testing.TB, o webhook.Options) *webhook.Webhook {
 }
 
 // one is a delivery of a notice of its own.
-func one(seq int64) []sinks.Delivery { return sinktest.PushDeliveries(seq, 1) }
+func one(seq int64) []delivery.Delivery { return sinktest.PushDeliveries(seq, 1) }
 
 // push makes a call that has to end by itself.
-func push(t testing.TB, w *webhook.Webhook, batch []sinks.Delivery) error {
+func push(t testing.TB, w *webhook.Webhook, batch []delivery.Delivery) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()

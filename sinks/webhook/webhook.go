@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/trace"
-	"tallyman/sinks"
 	"tallyman/sinks/scrub"
 )
 
@@ -48,7 +48,7 @@ func New(o Options) (*Webhook, error) {
 func (w *Webhook) Close() { w.transport.CloseIdleConnections() }
 
 // Push implements sinks.Pusher.
-func (w *Webhook) Push(ctx context.Context, batch []sinks.Delivery) error {
+func (w *Webhook) Push(ctx context.Context, batch []delivery.Delivery) error {
 	if len(batch) == 0 {
 		return nil
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"tallyman/internal/api/metrics"
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
-	"tallyman/sinks/queue/item"
 )
 
 // everything is the metrics of a node that has seen all there is to count.

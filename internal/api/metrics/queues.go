@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // Sizer tells how full a queue is. It ends with its context.

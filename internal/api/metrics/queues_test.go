@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tallyman/internal/api/metrics"
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // sizer answers with its sizes; one without any does not answer at all.

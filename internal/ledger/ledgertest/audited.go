@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/silence"
+	"tallyman/internal/delivery"
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
+	"tallyman/internal/silence"
 	"tallyman/rules/catalog"
-	"tallyman/sinks"
-	"tallyman/sinks/queue/item"
 )
 
 // recordedChange is a call of a method that leaves a record.
@@ -55,7 +55,7 @@ func recordedChanges() []recordedChange {
 			return second(l.AddSubscriptions(ctx, who, subs))
 		}})
 	}
-	for _, s := range []sinks.Subscriber{{ID: "user:ann", Name: "Ann", Mail: []string{"ann@example.com"}}, {ID: "role:keeper"}, {ID: "user:ann", Language: "zh"}} {
+	for _, s := range []delivery.Subscriber{{ID: "user:ann", Name: "Ann", Mail: []string{"ann@example.com"}}, {ID: "role:keeper"}, {ID: "user:ann", Language: "zh"}} {
 		list = append(list, recordedChange{method: "PutSubscriber", do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
 			return second(l.PutSubscriber(ctx, who, s))
 		}})

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
-	"tallyman/sinks/queue/item"
 )
 
 func canceling(seqs ...int64) func(context.Context, ledger.Ledger, ledger.Author) error {

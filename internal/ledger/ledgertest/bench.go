@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
 )
 
 // The sizes of the benchmark of the commit path.
@@ -55,7 +55,7 @@ func BenchmarkCommit(b *testing.B, l ledger.Ledger, bare Bare, markSent bool) {
 }
 
 // markAll marks the deliveries as sent and returns how long that took.
-func markAll(b *testing.B, f *fixture, list []sinks.Delivery, score int64) time.Duration {
+func markAll(b *testing.B, f *fixture, list []delivery.Delivery, score int64) time.Duration {
 	b.Helper()
 	var took time.Duration
 	for len(list) > 0 {

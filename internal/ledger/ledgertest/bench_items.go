@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
-	"tallyman/sinks/queue/item"
 )
 
 // ItemLoad is how many queues are worked on at once, and how many items one call has.

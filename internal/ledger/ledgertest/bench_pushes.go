@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
 )
 
 // BenchmarkCommitPushes measures what a push channel adds to a commit of BenchBatch notices to the inbox, and what it costs to have the
@@ -14,9 +14,9 @@ func BenchmarkCommitPushes(b *testing.B, l ledger.Ledger) {
 	b.Helper()
 	f := &fixture{Ledger: l, clock: newClock(time.Now())}
 	f.subscribed(b)
-	_, err := l.PutSubscriber(b.Context(), Ann, sinks.Subscriber{ID: "user:1", Mail: []string{"a@example.com"}})
+	_, err := l.PutSubscriber(b.Context(), Ann, delivery.Subscriber{ID: "user:1", Mail: []string{"a@example.com"}})
 	noError(b, err)
-	sparing := sinks.Strategy{Kind: sinks.Delayed, Delay: time.Hour, Unless: sinks.UnlessResolved}
+	sparing := delivery.Strategy{Kind: delivery.Delayed, Delay: time.Hour, Unless: delivery.UnlessResolved}
 	n := 0
 	for _, c := range []struct {
 		name    string

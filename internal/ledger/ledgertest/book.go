@@ -4,14 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
 )
 
 var bookTests = []testCase{
 	{"subscribers are added, replaced and removed", func(t *testing.T, f *fixture) {
-		ann := sinks.Subscriber{ID: "user:ann", Name: "Ann Lee", Language: "zh-CN", Mail: []string{"Ann Lee <ann@example.com>", "a@example.org"}}
-		keepers := sinks.Subscriber{ID: "role:keeper"}
+		ann := delivery.Subscriber{ID: "user:ann", Name: "Ann Lee", Language: "zh-CN", Mail: []string{"Ann Lee <ann@example.com>", "a@example.org"}}
+		keepers := delivery.Subscriber{ID: "role:keeper"}
 		f.enters(t, ann, true)
 		f.enters(t, keepers, true)
 		f.inBook(t, ann, keepers)
@@ -24,12 +24,12 @@ var bookTests = []testCase{
 	}},
 	{"who leaves the address book stays subscribed", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
-		f.enters(t, sinks.Subscriber{ID: "user:1"}, true)
+		f.enters(t, delivery.Subscriber{ID: "user:1"}, true)
 		noError(t, f.DeleteSubscriber(t.Context(), Ann, "user:1"))
 		f.hasSubscriptions(t, ledger.SubscriptionFilter{}, ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:1"})
 	}},
 	{"an entry that is not right is refused", func(t *testing.T, f *fixture) {
-		for _, bad := range []sinks.Subscriber{
+		for _, bad := range []delivery.Subscriber{
 			{ID: "ann"},
 			{ID: "user:ann lee"},
 			{ID: "user:ann", Name: "Ann\nBcc: x"},
@@ -46,30 +46,30 @@ var bookTests = []testCase{
 		f.inBook(t)
 	}},
 	{"the address book is read by ids and by pages", func(t *testing.T, f *fixture) {
-		var all []sinks.Subscriber
+		var all []delivery.Subscriber
 		for _, id := range []string{"role:a", "role:b", "user:10", "user:9", "user:A", "user:a"} {
-			all = append(all, sinks.Subscriber{ID: id, Name: "name of " + id})
+			all = append(all, delivery.Subscriber{ID: id, Name: "name of " + id})
 		}
 		for i := range all {
 			f.enters(t, all[len(all)-1-i], true)
 		}
 		f.inBook(t, all...)
-		for after, want := range map[string][]sinks.Subscriber{"": all[:4], "role:b": all[2:], "user:9": all[4:], "user:a": nil} {
+		for after, want := range map[string][]delivery.Subscriber{"": all[:4], "role:b": all[2:], "user:9": all[4:], "user:a": nil} {
 			got, err := f.ListSubscribers(t.Context(), after, 4)
 			noError(t, err)
 			equal(t, want, got)
 		}
 		got, err := f.Subscribers(t.Context(), []string{"user:9", "role:a", "user:none", "user:9"})
 		noError(t, err)
-		equal(t, map[string]sinks.Subscriber{"user:9": all[3], "role:a": all[0]}, got)
+		equal(t, map[string]delivery.Subscriber{"user:9": all[3], "role:a": all[0]}, got)
 		got, err = f.Subscribers(t.Context(), nil)
 		noError(t, err)
-		equal(t, map[string]sinks.Subscriber{}, got)
+		equal(t, map[string]delivery.Subscriber{}, got)
 	}},
 }
 
 // enters puts an entry and checks whether it was new.
-func (f *fixture) enters(t testing.TB, s sinks.Subscriber, added bool) {
+func (f *fixture) enters(t testing.TB, s delivery.Subscriber, added bool) {
 	t.Helper()
 	got, err := f.PutSubscriber(t.Context(), Ann, s)
 	noError(t, err)
@@ -77,15 +77,15 @@ func (f *fixture) enters(t testing.TB, s sinks.Subscriber, added bool) {
 }
 
 // inBook checks the whole address book, as another node reads it.
-func (f *fixture) inBook(t testing.TB, want ...sinks.Subscriber) {
+func (f *fixture) inBook(t testing.TB, want ...delivery.Subscriber) {
 	t.Helper()
 	got, err := f.other(t).ListSubscribers(t.Context(), "", 100)
 	noError(t, err)
-	byID := make(map[string]sinks.Subscriber, len(want))
+	byID := make(map[string]delivery.Subscriber, len(want))
 	for _, s := range want {
 		byID[s.ID] = s
 	}
-	found := make(map[string]sinks.Subscriber, len(got))
+	found := make(map[string]delivery.Subscriber, len(got))
 	for _, s := range got {
 		found[s.ID] = s
 	}

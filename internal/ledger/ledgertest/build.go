@@ -9,11 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"tallyman/engine/finding"
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/rules/catalog"
-	"tallyman/sinks"
 )
 
 const (
@@ -137,7 +137,7 @@ func repNotice() catalog.Type {
 	}
 }
 
-func (f *fixture) pending(t testing.TB, lane ledger.Lane) []sinks.Delivery {
+func (f *fixture) pending(t testing.TB, lane ledger.Lane) []delivery.Delivery {
 	t.Helper()
 	list, err := f.Pending(t.Context(), lane, 100_000)
 	noError(t, err)
@@ -145,16 +145,16 @@ func (f *fixture) pending(t testing.TB, lane ledger.Lane) []sinks.Delivery {
 }
 
 // send marks deliveries as sent with ascending scores from the first one on.
-func (f *fixture) send(t testing.TB, list []sinks.Delivery, epoch string, first int64) {
+func (f *fixture) send(t testing.TB, list []delivery.Delivery, epoch string, first int64) {
 	t.Helper()
-	receipts := make([]sinks.Receipt, len(list))
+	receipts := make([]delivery.Receipt, len(list))
 	for i, d := range list {
-		receipts[i] = sinks.Receipt{Seq: d.Seq, Score: first + int64(i), Epoch: epoch}
+		receipts[i] = delivery.Receipt{Seq: d.Seq, Score: first + int64(i), Epoch: epoch}
 	}
 	noError(t, f.MarkSent(t.Context(), receipts))
 }
 
-func ids(list []sinks.Delivery) []string {
+func ids(list []delivery.Delivery) []string {
 	out := make([]string, len(list))
 	for i, d := range list {
 		out[i] = d.Notice.ID
@@ -162,7 +162,7 @@ func ids(list []sinks.Delivery) []string {
 	return out
 }
 
-func seqs(list []sinks.Delivery) []int64 {
+func seqs(list []delivery.Delivery) []int64 {
 	out := make([]int64, len(list))
 	for i, d := range list {
 		out[i] = d.Seq

@@ -11,9 +11,9 @@ import (
 	"github.com/cockroachdb/apd/v3"
 	"github.com/google/go-cmp/cmp"
 
-	"tallyman/engine/finding"
-	"tallyman/engine/notice"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/rules/row"
 )
 

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
 )
 
 var deliveryTests = []testCase{
@@ -179,7 +179,7 @@ var inboxTests = []testCase{
 		f.send(t, list[:1], "e1", 100)
 		noError(t, f.FinishEpoch(t.Context(), inboxSink, "e1"))
 		noError(t, f.BeginEpoch(t.Context(), inboxSink, "e1", ledger.IndexState{Epoch: "e2"}, "b", lease))
-		err := f.MarkSent(t.Context(), []sinks.Receipt{{Seq: list[1].Seq, Score: 101, Epoch: "e1"}})
+		err := f.MarkSent(t.Context(), []delivery.Receipt{{Seq: list[1].Seq, Score: 101, Epoch: "e1"}})
 		isError(t, ledger.ErrFenced, err)
 		equal(t, []string{"n_00001"}, ids(f.pending(t, inboxLane)))
 		f.send(t, list[1:], "e2", 102)
@@ -195,9 +195,9 @@ var inboxTests = []testCase{
 		f.commit(t, 1, to([]ledger.Target{inbox}, notices...))
 		list := f.pending(t, inboxLane)
 		// Scores beyond 2^53, given against the order of seq.
-		var receipts []sinks.Receipt
+		var receipts []delivery.Receipt
 		for i, d := range list[:6] {
-			receipts = append(receipts, sinks.Receipt{Seq: d.Seq, Score: 1<<60 - int64(i)})
+			receipts = append(receipts, delivery.Receipt{Seq: d.Seq, Score: 1<<60 - int64(i)})
 		}
 		noError(t, f.MarkSent(t.Context(), receipts))
 		f.clock.Add(time.Hour)

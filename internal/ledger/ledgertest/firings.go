@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/finding"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 )
 

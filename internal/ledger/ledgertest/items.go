@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
-	"tallyman/sinks/queue/item"
 )
 
 const (

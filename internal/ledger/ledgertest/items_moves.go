@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
-	"tallyman/sinks/queue/item"
 )
 
 var itemMoveTests = []testCase{

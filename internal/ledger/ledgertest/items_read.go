@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
-	"tallyman/sinks/queue/item"
 )
 
 var itemReadTests = []testCase{

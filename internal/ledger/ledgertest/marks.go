@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
 )
 
 var markTests = []testCase{
@@ -33,8 +33,8 @@ var markTests = []testCase{
 		f.subscribed(t)
 		elsewhere := newNotice("n_2")
 		elsewhere.Warehouse = "119241"
-		mail := ledger.Target{Sink: "mail", Each: true, Strategy: &sinks.Strategy{Kind: sinks.Important}}
-		f.enters(t, sinks.Subscriber{ID: "user:1", Mail: []string{"ann@example.com"}}, true)
+		mail := ledger.Target{Sink: "mail", Each: true, Strategy: &delivery.Strategy{Kind: delivery.Important}}
+		f.enters(t, delivery.Subscriber{ID: "user:1", Mail: []string{"ann@example.com"}}, true)
 		f.commit(t, 1, append(to([]ledger.Target{inbox}, newNotice("n_1"), elsewhere), to([]ledger.Target{mail}, newNotice("n_mail"))...))
 		canceled := f.pending(t, ledger.Lane{Sink: inboxSink, Warehouse: "119241"})
 		_, err := f.CancelDeliveries(t.Context(), Ann, seqs(canceled), "enough")
@@ -57,10 +57,10 @@ var markTests = []testCase{
 	{"a mark cancels what it makes needless, and that alone", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		var targets []ledger.Target
-		for name, unless := range map[string]sinks.Unless{
-			"read": sinks.UnlessRead, "acked": sinks.UnlessAcked, "resolved": sinks.UnlessResolved, "never": "",
+		for name, unless := range map[string]delivery.Unless{
+			"read": delivery.UnlessRead, "acked": delivery.UnlessAcked, "resolved": delivery.UnlessResolved, "never": "",
 		} {
-			targets = append(targets, ledger.Target{Sink: name, Strategy: &sinks.Strategy{Kind: sinks.Delayed, Delay: time.Minute, Unless: unless}})
+			targets = append(targets, ledger.Target{Sink: name, Strategy: &delivery.Strategy{Kind: delivery.Delayed, Delay: time.Minute, Unless: unless}})
 		}
 		targets = append(targets, inbox)
 		f.commit(t, 1, to(targets, newNotice("n_1"), newNotice("n_2"), newNotice("n_3")))
@@ -78,8 +78,8 @@ var markTests = []testCase{
 	}},
 	{"what a mark cancels makes room for the next of the finding", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
-		unless := []ledger.Target{inbox, {Sink: "sms", Strategy: &sinks.Strategy{Kind: sinks.Delayed, Delay: time.Hour, Unless: sinks.UnlessRead}}}
-		atOnce := []ledger.Target{{Sink: "sms", Strategy: &sinks.Strategy{Kind: sinks.Important}}}
+		unless := []ledger.Target{inbox, {Sink: "sms", Strategy: &delivery.Strategy{Kind: delivery.Delayed, Delay: time.Hour, Unless: delivery.UnlessRead}}}
+		atOnce := []ledger.Target{{Sink: "sms", Strategy: &delivery.Strategy{Kind: delivery.Important}}}
 		one, two := newNotice("n_1"), newNotice("n_2")
 		two.Key = one.Key
 		f.commit(t, 1, append(to(unless, one), to(atOnce, two)...))
@@ -89,15 +89,15 @@ var markTests = []testCase{
 	}},
 	{"what is being tried is canceled too, and sent if it succeeds all the same", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
-		targets := []ledger.Target{inbox, {Sink: "sms", Strategy: &sinks.Strategy{Kind: sinks.Delayed, Unless: sinks.UnlessAcked, Retry: 5}}}
+		targets := []ledger.Target{inbox, {Sink: "sms", Strategy: &delivery.Strategy{Kind: delivery.Delayed, Unless: delivery.UnlessAcked, Retry: 5}}}
 		f.commit(t, 1, to(targets, newNotice("n_1"), newNotice("n_2")))
 		claims := f.claimAll(t, "sms").List
 		for _, id := range []string{"n_1", "n_2"} {
 			noError(t, f.Mark(t.Context(), markOf(id, "user:1", ledger.MarkAcked)))
 		}
-		noError(t, f.SettlePushes(t.Context(), []sinks.Settled{
-			{Seq: claims[0].Seq, Token: claims[0].Token, Kind: sinks.SettleSent},
-			{Seq: claims[1].Seq, Token: claims[1].Token, Kind: sinks.SettleAgain, After: time.Second, Error: "no answer"},
+		noError(t, f.SettlePushes(t.Context(), []delivery.Settled{
+			{Seq: claims[0].Seq, Token: claims[0].Token, Kind: delivery.SettleSent},
+			{Seq: claims[1].Seq, Token: claims[1].Token, Kind: delivery.SettleAgain, After: time.Second, Error: "no answer"},
 		}))
 		f.clock.Add(time.Hour)
 		equal(t, 0, len(f.claimAll(t, "sms").List))
@@ -109,10 +109,10 @@ var markTests = []testCase{
 		other := f.other(t)
 		for n := 1; n <= 20; n++ {
 			first, second := ofKey(fmt.Sprint(n), 1), ofKey(fmt.Sprint(n), 2)
-			f.commit(t, 2*n, to([]ledger.Target{inbox, delayed(time.Hour, sinks.UnlessRead)}, first))
+			f.commit(t, 2*n, to([]ledger.Target{inbox, delayed(time.Hour, delivery.UnlessRead)}, first))
 			c := f.claim(t, 2*n+1)
 			run := commitOf(c)
-			run.Notices = to([]ledger.Target{by(sinks.Strategy{Kind: sinks.Important})}, second)
+			run.Notices = to([]ledger.Target{by(delivery.Strategy{Kind: delivery.Important})}, second)
 			var both sync.WaitGroup
 			both.Go(func() {
 				if err := other.Mark(t.Context(), markOf(first.ID, "user:1", ledger.MarkRead)); err != nil {
@@ -127,7 +127,7 @@ var markTests = []testCase{
 			both.Wait()
 			claims := f.claimAll(t, gateway)
 			equal(t, []string{second.ID}, claimedIDs(claims))
-			f.settle(t, claims.List, sinks.SettleSent, 0)
+			f.settle(t, claims.List, delivery.SettleSent, 0)
 		}
 	}},
 	{"marks go with their notice", func(t *testing.T, f *fixture) {
@@ -159,7 +159,7 @@ func (f *fixture) hasMarks(t testing.TB, id string, want ...ledger.Mark) {
 }
 
 // claimAll claims everything that is due at a push channel.
-func (f *fixture) claimAll(t testing.TB, sink string) sinks.Claims {
+func (f *fixture) claimAll(t testing.TB, sink string) delivery.Claims {
 	t.Helper()
 	claims, err := f.ClaimPushes(t.Context(), sink, "a", lease, 1000)
 	noError(t, err)

@@ -4,11 +4,11 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/finding"
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
+	"tallyman/internal/finding"
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/notice"
 )
 
 // The data that CheckMigrated wants of a ledger that was at its first version: a rule with two findings, the notice of the first
@@ -70,7 +70,7 @@ func CheckMigrated(t testing.TB, l ledger.Ledger) {
 	equal(t, 2, len(got))
 	list := f.pending(t, ledger.Lane{Sink: OldSink})
 	equal(t, []string{old.NoticeID, "n_new"}, ids(list))
-	noError(t, l.MarkSent(t.Context(), []sinks.Receipt{{Seq: list[0].Seq}}))
+	noError(t, l.MarkSent(t.Context(), []delivery.Receipt{{Seq: list[0].Seq}}))
 
 	records, err := l.ListDeliveries(t.Context(), ledger.DeliveryFilter{Sink: OldSink, Limit: 10})
 	noError(t, err)

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
 )
 
 var operatedTests = []testCase{
@@ -15,7 +15,7 @@ var operatedTests = []testCase{
 		elsewhere.Warehouse, other.Type, other.Rule = "119241", "OTHER", "another-rule"
 		f.commit(t, 1, to([]ledger.Target{inbox, important}, newNotice("n_1")))
 		f.commit(t, 2, to([]ledger.Target{important, {Sink: "queue"}}, elsewhere, other))
-		f.settle(t, f.claimPushes(t, "a", 1).List, sinks.SettleFailed, 0)
+		f.settle(t, f.claimPushes(t, "a", 1).List, delivery.SettleFailed, 0)
 		for _, c := range []struct {
 			filter ledger.DeliveryFilter
 			want   []int64
@@ -67,11 +67,11 @@ var operatedTests = []testCase{
 		claimed := f.claimPushes(t, "a", 1).List
 		want.Node, want.Next = "a", start.Add(lease)
 		f.isDelivery(t, want)
-		f.settle(t, claimed, sinks.SettleAgain, time.Second)
+		f.settle(t, claimed, delivery.SettleAgain, time.Second)
 		want.Node, want.Next, want.Attempts, want.LastError = "", start.Add(time.Second), 1, "no route"
 		f.isDelivery(t, want)
 		f.clock.Add(time.Second)
-		f.settle(t, f.claimPushes(t, "a", 1).List, sinks.SettleSent, 0)
+		f.settle(t, f.claimPushes(t, "a", 1).List, delivery.SettleSent, 0)
 		want.Next, want.Attempts, want.LastError, want.SentAt, want.State = time.Time{}, 2, "", f.clock.Now(), ledger.DeliverySent
 		f.isDelivery(t, want)
 		for _, seq := range []int64{-1, 0, 99, 1<<63 - 1} {
@@ -91,13 +91,13 @@ var operatedTests = []testCase{
 		d, err := f.Delivery(t.Context(), 2)
 		noError(t, err)
 		equal(t, "not \uFFFD wanted", d.LastError)
-		f.settle(t, claimed, sinks.SettleAgain, 0) // the token counts no more
+		f.settle(t, claimed, delivery.SettleAgain, 0) // the token counts no more
 		got := f.claimPushes(t, "a", 10)
 		equal(t, []string{ofKey("k", 1).ID}, claimedIDs(got))
 		changed, err = f.CancelDeliveries(t.Context(), Ann, []int64{1, 2}, "again")
 		noError(t, err)
 		equal(t, 0, len(changed))
-		f.settle(t, claimed, sinks.SettleSent, 0) // but what is sent is sent
+		f.settle(t, claimed, delivery.SettleSent, 0) // but what is sent is sent
 		f.hasGateway(t, map[ledger.DeliveryState]int64{0: 1, 1: 1})
 		changed, err = f.CancelDeliveries(t.Context(), Ann, nil, "")
 		noError(t, err)
@@ -105,7 +105,7 @@ var operatedTests = []testCase{
 	}},
 	{"what an operator has tried again is due at once, with all its time", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
-		sparing := delayed(time.Hour, sinks.UnlessRead)
+		sparing := delayed(time.Hour, delivery.UnlessRead)
 		f.commit(t, 1, to([]ledger.Target{inbox, within(time.Minute), sparing}, newNotice("n_1")))
 		noError(t, f.MarkFailed(t.Context(), []int64{1}, "no"))
 		_, err := f.CancelDeliveries(t.Context(), Ann, []int64{3}, "read")
@@ -121,7 +121,7 @@ var operatedTests = []testCase{
 		got := f.claimPushes(t, "a", 10)
 		equal(t, []int64{2}, claimedSeqs(got)) // both are of one finding
 		equal(t, f.clock.Now().Add(time.Minute), got.List[0].Deadline)
-		f.settle(t, got.List, sinks.SettleSent, 0)
+		f.settle(t, got.List, delivery.SettleSent, 0)
 		got = f.claimPushes(t, "a", 10)
 		equal(t, []int64{3}, claimedSeqs(got))
 		want := *sparing.Strategy
@@ -131,7 +131,7 @@ var operatedTests = []testCase{
 		changed, lanes, err = f.RetryDeliveries(t.Context(), Ann, []int64{2, 3}) // sent, and claimed
 		noError(t, err)
 		equal(t, 0, len(changed)+len(lanes))
-		f.settle(t, got.List, sinks.SettleFailed, 0)
+		f.settle(t, got.List, delivery.SettleFailed, 0)
 		f.clock.Add(24 * time.Hour) // now it has expired
 		changed, _, err = f.RetryDeliveries(t.Context(), Ann, []int64{3})
 		noError(t, err)
@@ -141,7 +141,7 @@ var operatedTests = []testCase{
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{important}, ofKey("k", 0)))
 		f.commit(t, 2, to([]ledger.Target{delayed(time.Hour, "")}, ofKey("k", 1)))
-		f.settle(t, f.claimPushes(t, "a", 10).List, sinks.SettleAgain, time.Minute)
+		f.settle(t, f.claimPushes(t, "a", 10).List, delivery.SettleAgain, time.Minute)
 		equal(t, 0, len(f.claimPushes(t, "a", 10).List))
 		changed, lanes, err := f.RetryDeliveries(t.Context(), Ann, []int64{1, 2})
 		noError(t, err)
@@ -153,7 +153,7 @@ var operatedTests = []testCase{
 		d, err := f.Delivery(t.Context(), 1)
 		noError(t, err)
 		equal(t, 1, d.Attempts)
-		f.settle(t, got.List, sinks.SettleSent, 0)
+		f.settle(t, got.List, delivery.SettleSent, 0)
 		equal(t, []int64{2}, claimedSeqs(f.claimPushes(t, "a", 10))) // an hour before its time
 	}},
 	{"who comes back takes his place in the order of his finding", func(t *testing.T, f *fixture) {
@@ -161,7 +161,7 @@ var operatedTests = []testCase{
 		for n := range 4 {
 			f.commit(t, n+1, to([]ledger.Target{important}, ofKey("k", n)))
 		}
-		f.settle(t, f.claimPushes(t, "a", 10).List, sinks.SettleFailed, 0) // 1
+		f.settle(t, f.claimPushes(t, "a", 10).List, delivery.SettleFailed, 0) // 1
 		f.retries(t, 1)
 		equal(t, []int64{1}, claimedSeqs(f.claimPushes(t, "a", 10))) // before 2, which was due
 		_, err := f.CancelDeliveries(t.Context(), Ann, []int64{1}, "")
@@ -173,11 +173,11 @@ var operatedTests = []testCase{
 		_, err = f.CancelDeliveries(t.Context(), Ann, []int64{4}, "") // which lets nobody go: 2 is still being tried
 		noError(t, err)
 		equal(t, 0, len(f.claimPushes(t, "a", 10).List))
-		f.settle(t, claimed.List, sinks.SettleSent, 0)
+		f.settle(t, claimed.List, delivery.SettleSent, 0)
 		for _, want := range []int64{1, 3} {
 			claimed = f.claimPushes(t, "a", 10)
 			equal(t, []int64{want}, claimedSeqs(claimed))
-			f.settle(t, claimed.List, sinks.SettleSent, 0)
+			f.settle(t, claimed.List, delivery.SettleSent, 0)
 		}
 		f.hasGateway(t, map[ledger.DeliveryState]int64{1: 3, 4: 1})
 	}},
@@ -206,7 +206,7 @@ func (f *fixture) isDelivery(t testing.TB, want ledger.DeliveryRecord) {
 	equal(t, want, got)
 }
 
-func claimedSeqs(c sinks.Claims) []int64 {
+func claimedSeqs(c delivery.Claims) []int64 {
 	var out []int64
 	for i := range c.List {
 		out = append(out, c.List[i].Seq)

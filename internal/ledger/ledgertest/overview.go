@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/finding"
-	"tallyman/engine/notice"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 )
 
 var overviewTests = []testCase{

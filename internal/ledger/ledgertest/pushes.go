@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
+	"tallyman/internal/notice"
 )
 
 // gateway is the push channel of the tests.
@@ -15,19 +15,19 @@ const gateway = "gateway"
 var gatewayLane = ledger.Lane{Sink: gateway}
 
 // by is the push channel under a strategy.
-func by(s sinks.Strategy) ledger.Target { return ledger.Target{Sink: gateway, Strategy: &s} }
+func by(s delivery.Strategy) ledger.Target { return ledger.Target{Sink: gateway, Strategy: &s} }
 
 var (
-	important = by(sinks.Strategy{Kind: sinks.Important})
-	immediate = by(sinks.Strategy{Kind: sinks.Immediate})
+	important = by(delivery.Strategy{Kind: delivery.Important})
+	immediate = by(delivery.Strategy{Kind: delivery.Immediate})
 )
 
 func within(limit time.Duration) ledger.Target {
-	return by(sinks.Strategy{Kind: sinks.Timed, Within: limit})
+	return by(delivery.Strategy{Kind: delivery.Timed, Within: limit})
 }
 
-func delayed(delay time.Duration, unless sinks.Unless) ledger.Target {
-	return by(sinks.Strategy{Kind: sinks.Delayed, Delay: delay, Retry: 2, Unless: unless})
+func delayed(delay time.Duration, unless delivery.Unless) ledger.Target {
+	return by(delivery.Strategy{Kind: delivery.Delayed, Delay: delay, Retry: 2, Unless: unless})
 }
 
 // ofKey makes the n-th notice of a finding.
@@ -41,11 +41,11 @@ var pushTests = []testCase{
 	{"a push channel's deliveries come with their strategy, the earliest first", func(t *testing.T, f *fixture) {
 		f.register(t)
 		at := start.Add(45 * time.Second)
-		strategies := []sinks.Strategy{
-			{Kind: sinks.Delayed, At: at, Retry: 3, Unless: sinks.UnlessRead},
-			{Kind: sinks.Delayed, Delay: 30 * time.Second, Unless: sinks.UnlessAcked},
-			{Kind: sinks.Timed, Within: time.Hour},
-			{Kind: sinks.Important},
+		strategies := []delivery.Strategy{
+			{Kind: delivery.Delayed, At: at, Retry: 3, Unless: delivery.UnlessRead},
+			{Kind: delivery.Delayed, Delay: 30 * time.Second, Unless: delivery.UnlessAcked},
+			{Kind: delivery.Timed, Within: time.Hour},
+			{Kind: delivery.Important},
 		}
 		for i, s := range strategies {
 			done := f.commit(t, i+1, to([]ledger.Target{by(s)}, newNotice(string(s.Kind)+string(rune('0'+i)))))
@@ -88,15 +88,15 @@ var pushTests = []testCase{
 				t.Fatalf("token %d after %d", c.Token, first.List[i].Token)
 			}
 		}
-		f.settle(t, again.List, sinks.SettleSent, 0)
+		f.settle(t, again.List, delivery.SettleSent, 0)
 		f.clock.Add(24 * time.Hour)
 		last := f.claimPushes(t, "a", 10)
-		equal(t, sinks.Claims{At: f.clock.Now()}, last)
+		equal(t, delivery.Claims{At: f.clock.Now()}, last)
 		f.hasGateway(t, map[ledger.DeliveryState]int64{1: 3})
 	}},
 }
 
-func (f *fixture) claimPushes(t testing.TB, node string, limit int) sinks.Claims {
+func (f *fixture) claimPushes(t testing.TB, node string, limit int) delivery.Claims {
 	t.Helper()
 	got, err := f.ClaimPushes(t.Context(), gateway, node, lease, limit)
 	noError(t, err)
@@ -104,23 +104,23 @@ func (f *fixture) claimPushes(t testing.TB, node string, limit int) sinks.Claims
 }
 
 // settle records that all attempts ended alike.
-func (f *fixture) settle(t testing.TB, list []sinks.Claimed, kind sinks.SettleKind, after time.Duration) {
+func (f *fixture) settle(t testing.TB, list []delivery.Claimed, kind delivery.SettleKind, after time.Duration) {
 	t.Helper()
 	noError(t, f.SettlePushes(t.Context(), settled(list, kind, after)))
 }
 
-func settled(list []sinks.Claimed, kind sinks.SettleKind, after time.Duration) []sinks.Settled {
-	out := make([]sinks.Settled, len(list))
+func settled(list []delivery.Claimed, kind delivery.SettleKind, after time.Duration) []delivery.Settled {
+	out := make([]delivery.Settled, len(list))
 	for i, c := range list {
-		out[i] = sinks.Settled{Seq: c.Seq, Token: c.Token, Kind: kind, After: after}
-		if kind == sinks.SettleFailed || kind == sinks.SettleAgain {
+		out[i] = delivery.Settled{Seq: c.Seq, Token: c.Token, Kind: kind, After: after}
+		if kind == delivery.SettleFailed || kind == delivery.SettleAgain {
 			out[i].Error = "no route"
 		}
 	}
 	return out
 }
 
-func claimedIDs(c sinks.Claims) []string {
+func claimedIDs(c delivery.Claims) []string {
 	out := make([]string, len(c.List))
 	for i := range c.List {
 		out[i] = c.List[i].Notice.ID

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
+	"tallyman/internal/notice"
 )
 
 var pushCommitTests = []testCase{
@@ -20,7 +20,7 @@ var pushCommitTests = []testCase{
 		first := f.claimPushes(t, "a", 10)
 		equal(t, []string{"k_a", "other_a"}, claimedIDs(first))
 		equal(t, lease, first.Next)
-		f.settle(t, first.List, sinks.SettleAgain, 2*time.Second) // over retries, too
+		f.settle(t, first.List, delivery.SettleAgain, 2*time.Second) // over retries, too
 		equal(t, 2*time.Second, f.claimPushes(t, "a", 10).Next)
 		f.clock.Add(2 * time.Second)
 		var got []string
@@ -29,8 +29,8 @@ var pushCommitTests = []testCase{
 			if len(list) == 0 {
 				break
 			}
-			got = append(got, claimedIDs(sinks.Claims{List: list})...)
-			f.settle(t, list, []sinks.SettleKind{sinks.SettleSent, sinks.SettleFailed}[len(got)%2], 0)
+			got = append(got, claimedIDs(delivery.Claims{List: list})...)
+			f.settle(t, list, []delivery.SettleKind{delivery.SettleSent, delivery.SettleFailed}[len(got)%2], 0)
 		}
 		equal(t, []string{"k_a", "other_a", "k_b", "k_c", "k_d"}, got)
 		sms, err := f.ClaimPushes(t.Context(), "sms", "a", lease, 10)
@@ -46,7 +46,7 @@ var pushCommitTests = []testCase{
 		f.endPushes(t, 1, 0)
 		claims := f.claimPushes(t, "a", 10)
 		equal(t, []string{"k_b"}, claimedIDs(claims))
-		f.settle(t, claims.List, sinks.SettleFailed, 0)
+		f.settle(t, claims.List, delivery.SettleFailed, 0)
 		claims = f.claimPushes(t, "a", 10)
 		equal(t, 0, len(claims.List))
 		equal(t, time.Minute, claims.Next)
@@ -72,7 +72,7 @@ var pushCommitTests = []testCase{
 		)
 		each := ledger.Target{Sink: "mail", Each: true, Strategy: important.Strategy}
 		equal(t, ledger.Committed{Unsubscribed: 1}, f.commit(t, 1, to([]ledger.Target{each}, ofKey("k", 0))))
-		for _, s := range []sinks.Subscriber{
+		for _, s := range []delivery.Subscriber{
 			{ID: "role:keeper", Mail: []string{"k@example.com"}},
 			{ID: "user:1", Mail: []string{"a@example.com"}},
 			{ID: "user:2"},
@@ -92,10 +92,10 @@ var pushCommitTests = []testCase{
 
 		claims := f.mails(t)
 		equal(t, [][]string{{"role:keeper"}, {"user:1"}, {"user:9"}}, recipientsOf(claims))
-		f.settle(t, claims[:1], sinks.SettleSent, 0)
-		f.settle(t, claims[1:2], sinks.SettleAgain, time.Hour)
+		f.settle(t, claims[:1], delivery.SettleSent, 0)
+		f.settle(t, claims[1:2], delivery.SettleAgain, time.Hour)
 		claims = f.mails(t)
-		equal(t, []string{"k_c"}, claimedIDs(sinks.Claims{List: claims}))
+		equal(t, []string{"k_c"}, claimedIDs(delivery.Claims{List: claims}))
 		equal(t, [][]string{{"role:keeper"}}, recipientsOf(claims))
 		// The inbox has its recipients as before.
 		equal(t, []string{"role:keeper", "user:1", "user:2"}, f.pending(t, inboxLane)[0].Recipients)
@@ -104,12 +104,12 @@ var pushCommitTests = []testCase{
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{important}, ofKey("k", 0)))
 		f.commit(t, 2, to([]ledger.Target{important}, ofKey("k", 0), ofKey("k", 1)))
-		f.settle(t, f.claimPushes(t, "a", 10).List, sinks.SettleSent, 0)
+		f.settle(t, f.claimPushes(t, "a", 10).List, delivery.SettleSent, 0)
 		equal(t, []string{"k_b"}, claimedIDs(f.claimPushes(t, "a", 10)))
 	}},
 	{"a commit that fails leaves push channels as they were", func(t *testing.T, f *fixture) {
 		f.register(t)
-		f.commit(t, 1, to([]ledger.Target{delayed(time.Hour, sinks.UnlessResolved)}, ofKey("k", 0)))
+		f.commit(t, 1, to([]ledger.Target{delayed(time.Hour, delivery.UnlessResolved)}, ofKey("k", 0)))
 		c, err := f.Claim(t.Context(), rule, scope, due(2), "a", 0)
 		noError(t, err)
 		run := commitOf(c)
@@ -123,14 +123,14 @@ var pushCommitTests = []testCase{
 	}},
 }
 
-func (f *fixture) mails(t testing.TB) []sinks.Claimed {
+func (f *fixture) mails(t testing.TB) []delivery.Claimed {
 	t.Helper()
 	got, err := f.ClaimPushes(t.Context(), "mail", "a", lease, 10)
 	noError(t, err)
 	return got.List
 }
 
-func recipientsOf(list []sinks.Claimed) [][]string {
+func recipientsOf(list []delivery.Claimed) [][]string {
 	var out [][]string
 	for i := range list {
 		out = append(out, list[i].Recipients)

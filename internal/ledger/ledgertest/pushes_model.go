@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
 )
 
 // pushModel is what a ledger should do with the deliveries of one push channel, written as plainly as can be.
@@ -19,7 +19,7 @@ type pushModel struct {
 type modelPush struct {
 	seq      int64
 	key      string
-	strategy sinks.Strategy
+	strategy delivery.Strategy
 	expires  time.Time
 
 	state     ledger.DeliveryState
@@ -87,19 +87,19 @@ func (m *pushModel) claim(node string, limit int, lease time.Duration) []*modelP
 	return due
 }
 
-func (m *pushModel) settle(p *modelPush, token int64, kind sinks.SettleKind, after time.Duration) {
+func (m *pushModel) settle(p *modelPush, token int64, kind delivery.SettleKind, after time.Duration) {
 	inForce := p.open() && p.node != "" && p.token == token
 	switch {
-	case kind == sinks.SettleSent && p.state != ledger.DeliverySent:
+	case kind == delivery.SettleSent && p.state != ledger.DeliverySent:
 		p.attempts++
 		m.end(p, ledger.DeliverySent, "")
-	case kind == sinks.SettleFailed && inForce:
+	case kind == delivery.SettleFailed && inForce:
 		p.attempts++
 		m.end(p, ledger.DeliveryFailed, "no route")
-	case kind == sinks.SettleAgain && inForce:
+	case kind == delivery.SettleAgain && inForce:
 		p.attempts++
 		p.lastError, p.node, p.until, p.due = "no route", "", time.Time{}, m.now.Add(after)
-	case kind == sinks.SettleRelease && inForce:
+	case kind == delivery.SettleRelease && inForce:
 		p.node, p.until = "", time.Time{}
 	}
 }
@@ -161,7 +161,7 @@ func (m *pushModel) retry(list []*modelPush) (changed []int64) {
 				p.lastError = ""
 			}
 			p.state, p.strategy.Unless, p.first, p.behind = ledger.DeliveryPending, "", m.now, true
-			if p.strategy.Kind == sinks.Timed {
+			if p.strategy.Kind == delivery.Timed {
 				p.deadline = m.now.Add(p.strategy.Within)
 			}
 		}

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
+	"tallyman/internal/notice"
 )
 
 var pushOverTests = []testCase{
@@ -15,15 +15,15 @@ var pushOverTests = []testCase{
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{important}, ofKey("sent", 0), ofKey("tried", 0), ofKey("claimed", 0)))
 		got := f.claimPushes(t, "a", 10).List
-		f.settle(t, got[:1], sinks.SettleSent, 0)
-		f.settle(t, got[1:2], sinks.SettleAgain, time.Second)
+		f.settle(t, got[:1], delivery.SettleSent, 0)
+		f.settle(t, got[1:2], delivery.SettleAgain, time.Second)
 		done := f.resolve(t, 2, important, ofKey("sent", 0), ofKey("tried", 0), ofKey("claimed", 0))
 		equal(t, ledger.Committed{Deliveries: 3, Lanes: []ledger.Lane{gatewayLane}}, done)
 		equal(t, []string{"over sent_a"}, claimedIDs(f.claimPushes(t, "b", 10)))
 		f.clock.Add(time.Second)
 		again := f.claimPushes(t, "b", 10)
 		equal(t, []string{"tried_a"}, claimedIDs(again))
-		f.settle(t, append(again.List, got[2]), sinks.SettleSent, 0)
+		f.settle(t, append(again.List, got[2]), delivery.SettleSent, 0)
 		equal(t, []string{"over tried_a", "over claimed_a"}, claimedIDs(f.claimPushes(t, "b", 10)))
 	}},
 	{"what waits untried is canceled with its finding, and nothing is said of that", func(t *testing.T, f *fixture) {
@@ -46,10 +46,10 @@ var pushOverTests = []testCase{
 		late := delayed(time.Minute, "")
 		before := ofEpisode("k", 0, start.Add(-time.Hour))
 		f.commit(t, 1, to([]ledger.Target{important}, before, ofEpisode("new", 0, start.Add(-time.Hour))))
-		f.settle(t, f.claimPushes(t, "a", 10).List, sinks.SettleSent, 0)
+		f.settle(t, f.claimPushes(t, "a", 10).List, delivery.SettleSent, 0)
 		f.commit(t, 2, to([]ledger.Target{important}, ofEpisode("k", 1, start)))
 		f.clock.Add(time.Second)
-		f.settle(t, f.claimPushes(t, "a", 10).List, sinks.SettleSent, 0)
+		f.settle(t, f.claimPushes(t, "a", 10).List, delivery.SettleSent, 0)
 		f.commit(t, 3, to([]ledger.Target{late}, ofEpisode("k", 2, start), ofEpisode("new", 2, start)))
 		done := f.resolve(t, 4, important, ofEpisode("k", 2, start), ofEpisode("new", 2, start))
 		equal(t, 1, done.Deliveries) // new was told of in another episode only
@@ -64,14 +64,14 @@ var pushOverTests = []testCase{
 		equal(t, 1, f.resolve(t, 3, important, ofEpisode("k", 1, start)).Deliveries)
 		f.hasAttempts(t, got[0].Seq+1, ledger.DeliveryCanceled, 0, "the finding is over")
 		equal(t, 0, len(f.claimPushes(t, "a", 10).List))
-		f.settle(t, got, sinks.SettleSent, 0)
+		f.settle(t, got, delivery.SettleSent, 0)
 		equal(t, []string{"over k_b"}, claimedIDs(f.claimPushes(t, "a", 10)))
 	}},
 	{"what was told of another episode after this one began, as runs that come late do, is not taken back again", func(t *testing.T, f *fixture) {
 		f.register(t)
 		before := ofEpisode("k", 3, start.Add(-time.Hour)) // made when the next episode was due already
 		f.commit(t, 1, to([]ledger.Target{important}, before))
-		f.settle(t, f.claimPushes(t, "a", 10).List, sinks.SettleSent, 0)
+		f.settle(t, f.claimPushes(t, "a", 10).List, delivery.SettleSent, 0)
 		f.commit(t, 2, to([]ledger.Target{delayed(time.Hour, "")}, ofEpisode("k", 4, start)))
 		equal(t, ledger.Committed{}, f.resolve(t, 3, important, ofEpisode("k", 4, start)))
 		f.hasGateway(t, map[ledger.DeliveryState]int64{1: 1, 4: 1})
@@ -84,14 +84,14 @@ var pushOverTests = []testCase{
 		equal(t, 1, f.resolve(t, 2, important, ofKey("k", 0)).Deliveries)
 		got = append(got, f.claimPushes(t, "b", 10).List...)
 		equal(t, 2, len(got)) // the resolution waits until it is known
-		f.settle(t, got[1:], sinks.SettleSent, 0)
+		f.settle(t, got[1:], delivery.SettleSent, 0)
 		equal(t, []string{"over k_a"}, claimedIDs(f.claimPushes(t, "b", 10)))
 	}},
 	{"what failed, timed out or was canceled is not taken back", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{within(time.Second)}, ofKey("failed", 0), ofKey("canceled", 0), ofKey("late", 0)))
 		got := f.claimPushes(t, "a", 10).List
-		f.settle(t, got[:1], sinks.SettleFailed, 0)
+		f.settle(t, got[:1], delivery.SettleFailed, 0)
 		_, err := f.CancelDeliveries(t.Context(), Ann, []int64{got[1].Seq}, "")
 		noError(t, err)
 		f.clock.Add(time.Second)
@@ -102,33 +102,33 @@ var pushOverTests = []testCase{
 		f.register(t)
 		each := ledger.Target{Sink: "mail", Each: true, Strategy: important.Strategy}
 		for _, id := range []string{"user:1", "user:2", "user:3"} {
-			_, err := f.PutSubscriber(t.Context(), Ann, sinks.Subscriber{ID: id, Mail: []string{"a@example.com"}})
+			_, err := f.PutSubscriber(t.Context(), Ann, delivery.Subscriber{ID: id, Mail: []string{"a@example.com"}})
 			noError(t, err)
 			each.Recipients = append(each.Recipients, id)
 		}
 		f.commit(t, 1, to([]ledger.Target{each}, ofKey("k", 0)))
 		claims := f.mails(t)
-		f.settle(t, claims[:1], sinks.SettleSent, 0)
-		f.settle(t, claims[1:2], sinks.SettleFailed, 0)
-		f.settle(t, claims[2:], sinks.SettleRelease, 0) // it waits untried
+		f.settle(t, claims[:1], delivery.SettleSent, 0)
+		f.settle(t, claims[1:2], delivery.SettleFailed, 0)
+		f.settle(t, claims[2:], delivery.SettleRelease, 0) // it waits untried
 		each.Recipients = nil
 		equal(t, 1, f.resolve(t, 2, each, ofKey("k", 0)).Deliveries)
 		equal(t, [][]string{{"user:1"}}, recipientsOf(f.mails(t)))
 	}},
 	{"what waits unless its finding is over is canceled when it is, claimed or not", func(t *testing.T, f *fixture) {
 		f.register(t)
-		sparing := delayed(time.Minute, sinks.UnlessResolved)
+		sparing := delayed(time.Minute, delivery.UnlessResolved)
 		f.commit(t, 1, to([]ledger.Target{sparing}, ofKey("k", 0), ofKey("other", 0)))
 		f.commit(t, 2, to([]ledger.Target{sparing}, ofKey("k", 1)))
-		f.commit(t, 3, to([]ledger.Target{delayed(time.Hour, sinks.UnlessRead)}, ofKey("k", 2)))
+		f.commit(t, 3, to([]ledger.Target{delayed(time.Hour, delivery.UnlessRead)}, ofKey("k", 2)))
 		f.clock.Add(time.Minute)
 		claimed := f.claimPushes(t, "a", 1).List
 		equal(t, ledger.Committed{}, f.over(t, 4, "k_b", "k_nowhere"))
 		f.hasGateway(t, map[ledger.DeliveryState]int64{0: 2, 4: 2})
-		f.settle(t, claimed, sinks.SettleAgain, 0)
+		f.settle(t, claimed, delivery.SettleAgain, 0)
 		f.hasAttempts(t, claimed[0].Seq, ledger.DeliveryCanceled, 0, "the finding is over")
 		equal(t, []string{"other_a"}, claimedIDs(f.claimPushes(t, "a", 10)))
-		f.settle(t, claimed, sinks.SettleSent, 0) // it had been in time
+		f.settle(t, claimed, delivery.SettleSent, 0) // it had been in time
 		f.hasGateway(t, map[ledger.DeliveryState]int64{0: 2, 1: 1, 4: 1})
 		f.clock.Add(time.Hour) // what does not care for that goes on, at its time
 		equal(t, []string{"other_a", "k_c"}, claimedIDs(f.claimPushes(t, "a", 10)))
@@ -141,7 +141,7 @@ var pushOverTests = []testCase{
 			return d
 		}
 		one, two := digest(1), digest(2)
-		f.commit(t, 1, to([]ledger.Target{delayed(time.Minute, sinks.UnlessResolved)}, one, two))
+		f.commit(t, 1, to([]ledger.Target{delayed(time.Minute, delivery.UnlessResolved)}, one, two))
 		f.over(t, 2, one.ID)
 		f.clock.Add(time.Minute)
 		equal(t, []string{two.ID}, claimedIDs(f.claimPushes(t, "a", 10)))
@@ -150,7 +150,7 @@ var pushOverTests = []testCase{
 		f.subscribed(t)
 		other := ofKey("k", 1)
 		other.Rule = "another-rule"
-		f.commit(t, 1, to([]ledger.Target{delayed(time.Minute, sinks.UnlessResolved)}, other))
+		f.commit(t, 1, to([]ledger.Target{delayed(time.Minute, delivery.UnlessResolved)}, other))
 		f.commit(t, 2, to([]ledger.Target{inbox, {Sink: "queue"}}, ofKey("k", 0)))
 		f.over(t, 3, "k_a", "k_b")
 		counts, err := f.CountDeliveries(t.Context())

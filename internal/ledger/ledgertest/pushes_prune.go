@@ -4,15 +4,15 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
 )
 
 var pushPruneTests = []testCase{
 	{"deliveries to push channels go with their notices", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		f.commit(t, 1, to([]ledger.Target{important, inbox}, numbered("n_", 3)...))
-		f.settle(t, f.claimPushes(t, "a", 2).List, sinks.SettleSent, 0)
+		f.settle(t, f.claimPushes(t, "a", 2).List, delivery.SettleSent, 0)
 		f.send(t, f.pending(t, inboxLane), "", 1)
 		f.clock.Add(48 * time.Hour)
 		f.commit(t, 2, to([]ledger.Target{delayed(time.Hour, "")}, living("n_new", f.clock.Now())))

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
+	"tallyman/internal/notice"
 )
 
 // patience is how long nodes look for what was forgotten.
@@ -41,7 +41,7 @@ var pushRaceTests = []testCase{
 				if all {
 					return nil
 				}
-				if err := l.SettlePushes(ctx, settled(got.List, sinks.SettleSent, 0)); err != nil {
+				if err := l.SettlePushes(ctx, settled(got.List, delivery.SettleSent, 0)); err != nil {
 					return err
 				}
 			}
@@ -88,7 +88,7 @@ var pushRaceTests = []testCase{
 		})
 		f.clock.Add(lease)
 		for range commits {
-			f.settle(t, f.claimPushes(t, "a", 1000).List, sinks.SettleSent, 0)
+			f.settle(t, f.claimPushes(t, "a", 1000).List, delivery.SettleSent, 0)
 		}
 		list, err := f.ListDeliveries(t.Context(), ledger.DeliveryFilter{
 			Sink: gateway, States: []ledger.DeliveryState{ledger.DeliveryPending}, Limit: 1000,
@@ -141,15 +141,15 @@ func (w *watcher) work(ctx context.Context, l ledger.Ledger, node string) error 
 	if err != nil {
 		return err
 	}
-	var ends []sinks.Settled
+	var ends []delivery.Settled
 	for i, c := range got.List {
 		id := c.Notice.ID
 		finding, _, _ := strings.Cut(id, "_")
-		kind := sinks.SettleSent
+		kind := delivery.SettleSent
 		if c.Attempts == 0 && c.Seq%3 == 0 {
-			kind = sinks.SettleAgain
+			kind = delivery.SettleAgain
 		}
-		w.began(finding, id, kind == sinks.SettleSent)
+		w.began(finding, id, kind == delivery.SettleSent)
 		ends = append(ends, settled(got.List[i:i+1], kind, 0)...)
 	}
 	w.ended(got.List)
@@ -172,7 +172,7 @@ func (w *watcher) began(finding, id string, sends bool) {
 	}
 }
 
-func (w *watcher) ended(list []sinks.Claimed) {
+func (w *watcher) ended(list []delivery.Claimed) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, c := range list {
@@ -199,7 +199,7 @@ func disturb(ctx context.Context, l ledger.Ledger, node string, random *rand.Ran
 		if err != nil {
 			return err
 		}
-		kinds := []sinks.SettleKind{sinks.SettleSent, sinks.SettleFailed, sinks.SettleAgain, sinks.SettleRelease}
+		kinds := []delivery.SettleKind{delivery.SettleSent, delivery.SettleFailed, delivery.SettleAgain, delivery.SettleRelease}
 		return l.SettlePushes(ctx, settled(got.List, kinds[random.IntN(len(kinds))], time.Duration(random.IntN(3))*time.Millisecond))
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
 )
 
 var pushSettleTests = []testCase{
@@ -14,8 +14,8 @@ var pushSettleTests = []testCase{
 		f.commit(t, 1, to([]ledger.Target{important}, numbered("n_", 4)...))
 		got := f.claimPushes(t, "a", 4).List
 		f.clock.Add(time.Second)
-		var all []sinks.Settled
-		for i, kind := range []sinks.SettleKind{sinks.SettleSent, sinks.SettleFailed, sinks.SettleAgain, sinks.SettleRelease} {
+		var all []delivery.Settled
+		for i, kind := range []delivery.SettleKind{delivery.SettleSent, delivery.SettleFailed, delivery.SettleAgain, delivery.SettleRelease} {
 			all = append(all, settled(got[i:i+1], kind, time.Minute)...)
 		}
 		noError(t, f.SettlePushes(t.Context(), all))
@@ -38,20 +38,20 @@ var pushSettleTests = []testCase{
 		old := f.claimPushes(t, "a", 1).List
 		f.clock.Add(lease)
 		got := f.claimPushes(t, "b", 1).List
-		for _, kind := range []sinks.SettleKind{sinks.SettleFailed, sinks.SettleAgain, sinks.SettleRelease} {
+		for _, kind := range []delivery.SettleKind{delivery.SettleFailed, delivery.SettleAgain, delivery.SettleRelease} {
 			f.settle(t, old, kind, 0)
 			f.hasAttempts(t, old[0].Seq, ledger.DeliveryPending, 0, "")
 			equal(t, 0, len(f.claimPushes(t, "a", 1).List))
 		}
-		f.settle(t, got, sinks.SettleAgain, 0)
-		f.settle(t, got, sinks.SettleAgain, time.Hour) // the answer to the first was lost
-		f.settle(t, got, sinks.SettleFailed, 0)
+		f.settle(t, got, delivery.SettleAgain, 0)
+		f.settle(t, got, delivery.SettleAgain, time.Hour) // the answer to the first was lost
+		f.settle(t, got, delivery.SettleFailed, 0)
 		f.hasAttempts(t, got[0].Seq, ledger.DeliveryPending, 1, "no route")
 		got = f.claimPushes(t, "b", 1).List
 		equal(t, 1, len(got))
-		f.settle(t, old, sinks.SettleSent, 0)
+		f.settle(t, old, delivery.SettleSent, 0)
 		f.hasAttempts(t, got[0].Seq, ledger.DeliverySent, 2, "")
-		for _, kind := range []sinks.SettleKind{sinks.SettleSent, sinks.SettleFailed, sinks.SettleAgain, sinks.SettleRelease} {
+		for _, kind := range []delivery.SettleKind{delivery.SettleSent, delivery.SettleFailed, delivery.SettleAgain, delivery.SettleRelease} {
 			f.settle(t, got, kind, 0)
 			f.hasAttempts(t, got[0].Seq, ledger.DeliverySent, 2, "")
 		}
@@ -61,20 +61,20 @@ var pushSettleTests = []testCase{
 		f.commit(t, 1, to([]ledger.Target{immediate}, newNotice("n_1")))
 		got := f.claimPushes(t, "a", 1).List
 		f.clock.Add(2 * lease)
-		f.settle(t, got, sinks.SettleFailed, 0)
+		f.settle(t, got, delivery.SettleFailed, 0)
 		f.hasAttempts(t, got[0].Seq, ledger.DeliveryFailed, 1, "no route")
 	}},
 	{"sent is recorded of what was canceled, failed or timed out meanwhile", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{within(time.Second)}, numbered("n_", 3)...))
 		got := f.claimPushes(t, "a", 3).List
-		f.settle(t, got[:1], sinks.SettleFailed, 0)
+		f.settle(t, got[:1], delivery.SettleFailed, 0)
 		_, err := f.CancelDeliveries(t.Context(), Ann, []int64{got[1].Seq}, "no")
 		noError(t, err)
 		f.clock.Add(time.Second)
 		f.endPushes(t, 1, 0)
 		f.hasGateway(t, map[ledger.DeliveryState]int64{2: 1, 3: 1, 4: 1})
-		f.settle(t, got, sinks.SettleSent, 0)
+		f.settle(t, got, delivery.SettleSent, 0)
 		f.hasGateway(t, map[ledger.DeliveryState]int64{1: 3})
 		f.hasAttempts(t, got[1].Seq, ledger.DeliverySent, 1, "")
 	}},
@@ -82,8 +82,8 @@ var pushSettleTests = []testCase{
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{important}, numbered("n_", 2)...))
 		got := f.claimPushes(t, "a", 2).List
-		both := append(settled(got, sinks.SettleSent, 0), settled(got, sinks.SettleFailed, 0)...)
-		both[0].Kind = sinks.SettleAgain
+		both := append(settled(got, delivery.SettleSent, 0), settled(got, delivery.SettleFailed, 0)...)
+		both[0].Kind = delivery.SettleAgain
 		noError(t, f.SettlePushes(t.Context(), both))
 		f.hasAttempts(t, got[0].Seq, ledger.DeliveryFailed, 1, "no route")
 		f.hasAttempts(t, got[1].Seq, ledger.DeliverySent, 1, "")
@@ -92,8 +92,8 @@ var pushSettleTests = []testCase{
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{important}, newNotice("n_1")))
 		got := f.claimPushes(t, "a", 1).List
-		noError(t, f.SettlePushes(t.Context(), []sinks.Settled{
-			{Seq: got[0].Seq, Token: got[0].Token, Kind: sinks.SettleAgain, After: 1<<63 - 1, Error: "\xff\x00"},
+		noError(t, f.SettlePushes(t.Context(), []delivery.Settled{
+			{Seq: got[0].Seq, Token: got[0].Token, Kind: delivery.SettleAgain, After: 1<<63 - 1, Error: "\xff\x00"},
 		}))
 		f.hasAttempts(t, got[0].Seq, ledger.DeliveryPending, 1, "\uFFFD\uFFFD")
 		f.clock.Add(24*time.Hour - time.Second)
@@ -108,7 +108,7 @@ var pushSettleTests = []testCase{
 		f.commit(t, 2, to([]ledger.Target{within(time.Hour)}, newNotice("n_late"), both))
 		f.commit(t, 3, to([]ledger.Target{delayed(48*time.Hour, "")}, newNotice("n_never")))
 		f.endPushes(t, 0, 0)
-		f.settle(t, f.claimPushes(t, "a", 1).List, sinks.SettleAgain, 0)
+		f.settle(t, f.claimPushes(t, "a", 1).List, delivery.SettleAgain, 0)
 		f.clock.Add(time.Hour - time.Microsecond)
 		equal(t, []string{"n_expiring", "n_late"}, sorted(claimedIDs(f.claimPushes(t, "a", 10))))
 		f.endPushes(t, 0, 1)
@@ -116,7 +116,7 @@ var pushSettleTests = []testCase{
 		f.endPushes(t, 1, 0) // claimed as it is
 		f.endPushes(t, 0, 0)
 		f.clock.Add(23 * time.Hour)
-		equal(t, sinks.Claims{At: f.clock.Now()}, f.claimPushes(t, "a", 10))
+		equal(t, delivery.Claims{At: f.clock.Now()}, f.claimPushes(t, "a", 10))
 		f.endPushes(t, 0, 2)
 		f.hasAttempts(t, 1, ledger.DeliveryCanceled, 1, "the notice has expired")
 		f.hasAttempts(t, 2, ledger.DeliveryTimedOut, 0, "its time was over before an attempt")
@@ -139,9 +139,9 @@ var pushSettleTests = []testCase{
 		got := f.claimPushes(t, "a", 1).List
 		f.clock.Add(time.Second)
 		f.endPushes(t, 1, 0)
-		f.settle(t, got, sinks.SettleAgain, 0)
+		f.settle(t, got, delivery.SettleAgain, 0)
 		f.hasAttempts(t, got[0].Seq, ledger.DeliveryTimedOut, 0, "its time was over before an attempt")
-		f.settle(t, got, sinks.SettleRelease, 0)
+		f.settle(t, got, delivery.SettleRelease, 0)
 		equal(t, 0, len(f.claimPushes(t, "a", 1).List))
 	}},
 }

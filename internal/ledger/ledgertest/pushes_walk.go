@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
 )
 
 // checkPushes walks the life of deliveries at random, on the ledger and on the model.
@@ -36,7 +36,7 @@ type pushWalk struct {
 	made    int
 	first   int64 // the number of the first delivery
 	model   pushModel
-	claims  []sinks.Claimed // all that were ever given out
+	claims  []delivery.Claimed // all that were ever given out
 }
 
 // Commit adds a notice of a finding, or two of them.
@@ -46,11 +46,11 @@ func (w *pushWalk) Commit(t *rapid.T) {
 	now := w.f.clock.Now()
 	for range rapid.IntRange(1, 2).Draw(t, "notices") {
 		w.made++
-		s := rapid.SampledFrom([]sinks.Strategy{
-			{Kind: sinks.Immediate},
-			{Kind: sinks.Important},
-			{Kind: sinks.Timed, Within: 90 * time.Second},
-			{Kind: sinks.Delayed, Delay: time.Minute, Retry: 2, Unless: sinks.UnlessResolved},
+		s := rapid.SampledFrom([]delivery.Strategy{
+			{Kind: delivery.Immediate},
+			{Kind: delivery.Important},
+			{Kind: delivery.Timed, Within: 90 * time.Second},
+			{Kind: delivery.Delayed, Delay: time.Minute, Retry: 2, Unless: delivery.UnlessResolved},
 		}).Draw(t, "strategy")
 		key := rapid.SampledFrom([]string{"k1", "k2"}).Draw(t, "key")
 		n := living(fmt.Sprintf("%s_%04d", w.sink, w.made), now)
@@ -93,11 +93,11 @@ func (w *pushWalk) Settle(t *rapid.T) {
 		t.Skip("nothing was claimed")
 	}
 	c := rapid.SampledFrom(w.claims).Draw(t, "claim")
-	kind := rapid.SampledFrom([]sinks.SettleKind{
-		sinks.SettleSent, sinks.SettleFailed, sinks.SettleAgain, sinks.SettleAgain, sinks.SettleRelease,
+	kind := rapid.SampledFrom([]delivery.SettleKind{
+		delivery.SettleSent, delivery.SettleFailed, delivery.SettleAgain, delivery.SettleAgain, delivery.SettleRelease,
 	}).Draw(t, "kind")
 	after := time.Duration(rapid.IntRange(0, 60).Draw(t, "after")) * time.Second
-	must(t, w.f.SettlePushes(w.t.Context(), settled([]sinks.Claimed{c}, kind, after)), nil)
+	must(t, w.f.SettlePushes(w.t.Context(), settled([]delivery.Claimed{c}, kind, after)), nil)
 	w.model.settle(w.model.pushes[w.number(c.Seq)-1], c.Token, kind, after)
 }
 

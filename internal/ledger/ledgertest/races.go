@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
 )
 
 const nodes = 4
@@ -127,7 +127,7 @@ var raceTests = []testCase{
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			for i, d := range list {
-				err := f.MarkSent(t.Context(), []sinks.Receipt{{Seq: d.Seq, Score: int64(i + 1), Epoch: "e1"}})
+				err := f.MarkSent(t.Context(), []delivery.Receipt{{Seq: d.Seq, Score: int64(i + 1), Epoch: "e1"}})
 				if err != nil && !errors.Is(err, ledger.ErrFenced) {
 					t.Error(err)
 				}
@@ -198,9 +198,9 @@ func (f *fixture) follow(t testing.TB, stop <-chan struct{}) []int64 {
 			return seen
 		}
 		seen = append(seen, seqs(list)...)
-		receipts := make([]sinks.Receipt, len(list))
+		receipts := make([]delivery.Receipt, len(list))
 		for i, d := range list {
-			receipts[i] = sinks.Receipt{Seq: d.Seq}
+			receipts[i] = delivery.Receipt{Seq: d.Seq}
 		}
 		if err := f.MarkSent(t.Context(), receipts); err != nil {
 			t.Error(err)

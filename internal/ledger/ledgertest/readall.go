@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
 )
 
 var readAllTests = []testCase{
@@ -16,13 +16,13 @@ var readAllTests = []testCase{
 		f.reads(t, readAll("user:2", 70, 2, "user:2"))
 		f.reads(t, readAll("user:1", 60, 3, "role:keeper"))
 		f.reads(t, readAll("user:1", 10, 4, "role:keeper", "user:1"))
-		want := []sinks.Watermark{
+		want := []delivery.Watermark{
 			{Warehouse: warehouse, User: "user:1", Inbox: "user:1", Score: 50, At: start.Add(time.Minute)},
 			{Warehouse: warehouse, User: "user:2", Inbox: "user:2", Score: 70, At: start.Add(2 * time.Minute)},
 			{Warehouse: warehouse, User: "user:1", Inbox: "role:keeper", Score: 60, At: start.Add(3 * time.Minute)},
 		}
-		var got []sinks.Watermark
-		for after := (sinks.Watermark{}); ; {
+		var got []delivery.Watermark
+		for after := (delivery.Watermark{}); ; {
 			list, err := f.Watermarks(t.Context(), after, 1)
 			noError(t, err)
 			if len(list) == 0 {
@@ -32,16 +32,16 @@ var readAllTests = []testCase{
 			got = append(got, list...)
 		}
 		equal(t, want, got)
-		since, err := f.Watermarks(t.Context(), sinks.Watermark{At: start.Add(2 * time.Minute)}, 10)
+		since, err := f.Watermarks(t.Context(), delivery.Watermark{At: start.Add(2 * time.Minute)}, 10)
 		noError(t, err)
 		equal(t, want[1:], since)
 	}},
 	{"a read-all cancels what it makes needless, in batches", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
-		until := func(u sinks.Unless) ledger.Target {
-			return ledger.Target{Sink: "sms" + string(u), Strategy: &sinks.Strategy{Kind: sinks.Delayed, Delay: time.Minute, Unless: u}}
+		until := func(u delivery.Unless) ledger.Target {
+			return ledger.Target{Sink: "sms" + string(u), Strategy: &delivery.Strategy{Kind: delivery.Delayed, Delay: time.Minute, Unless: u}}
 		}
-		targets := []ledger.Target{until(sinks.UnlessRead), until(sinks.UnlessAcked), inbox}
+		targets := []ledger.Target{until(delivery.UnlessRead), until(delivery.UnlessAcked), inbox}
 		var list []ledger.NewNotice
 		for i := range 600 {
 			list = append(list, to(targets, newNotice(fmt.Sprintf("n_%03d", i)))...)
@@ -88,7 +88,7 @@ var readAllTests = []testCase{
 	{"a read-all cancels also what it comes before", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		f.subscribe(t, ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "role:keeper"})
-		until := ledger.Target{Sink: "sms", Strategy: &sinks.Strategy{Kind: sinks.Delayed, Delay: time.Minute, Unless: sinks.UnlessRead}}
+		until := ledger.Target{Sink: "sms", Strategy: &delivery.Strategy{Kind: delivery.Delayed, Delay: time.Minute, Unless: delivery.UnlessRead}}
 		f.commit(t, 1, to([]ledger.Target{until, inbox}, newNotice("n_1"), newNotice("n_2"), newNotice("n_3")))
 		// They lie in the inboxes, where their users see them, and the ledger does not know yet.
 		score := f.clock.Now().UnixMicro()
@@ -114,7 +114,7 @@ var readAllTests = []testCase{
 		short := newNotice("n_short")
 		short.ExpiresAt = short.CreatedAt.Add(time.Hour)
 		f.commit(t, 1, to([]ledger.Target{inbox}, newNotice("n_1"), newNotice("n_2"), short))
-		var want []sinks.Mark
+		var want []delivery.Mark
 		for i, id := range []string{"n_short", "n_2", "n_1"} {
 			m := markOf(id, "user:1", ledger.MarkRead)
 			m.At = start.Add(time.Duration(i) * time.Minute)
@@ -123,7 +123,7 @@ var readAllTests = []testCase{
 			if id == short.ID {
 				expires = short.ExpiresAt
 			}
-			want = append(want, sinks.Mark{Notice: id, Warehouse: warehouse, User: "user:1", At: m.At, Expires: expires})
+			want = append(want, delivery.Mark{Notice: id, Warehouse: warehouse, User: "user:1", At: m.At, Expires: expires})
 		}
 		acked := markOf("n_1", "user:1", ledger.MarkAcked)
 		acked.At = want[2].At
@@ -131,10 +131,10 @@ var readAllTests = []testCase{
 		both := want[2]
 		both.Acked = true
 		byTime := append(want[:2:2], both, want[2]) // acked comes before read
-		equal(t, byTime, f.markPages(t, f.RecentMarks, sinks.Mark{}))
-		equal(t, byTime[1:], f.markPages(t, f.RecentMarks, sinks.Mark{At: want[1].At}))
+		equal(t, byTime, f.markPages(t, f.RecentMarks, delivery.Mark{}))
+		equal(t, byTime[1:], f.markPages(t, f.RecentMarks, delivery.Mark{At: want[1].At}))
 		f.clock.Add(2 * time.Hour)
-		equal(t, []sinks.Mark{both, want[2], want[1]}, f.markPages(t, f.LiveMarks, sinks.Mark{}))
+		equal(t, []delivery.Mark{both, want[2], want[1]}, f.markPages(t, f.LiveMarks, delivery.Mark{}))
 	}},
 	{"watermarks go when nothing is left below them", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
@@ -146,7 +146,7 @@ var readAllTests = []testCase{
 			t.Helper()
 			_, err := f.Prune(t.Context(), f.clock.Now().Add(-time.Minute), 1)
 			noError(t, err)
-			left, err := f.Watermarks(t.Context(), sinks.Watermark{}, 10)
+			left, err := f.Watermarks(t.Context(), delivery.Watermark{}, 10)
 			noError(t, err)
 			equal(t, want, len(left))
 		}
@@ -170,9 +170,9 @@ func (f *fixture) reads(t testing.TB, r ledger.ReadAll) {
 }
 
 // markPages reads all pages of one mark.
-func (f *fixture) markPages(t testing.TB, page func(context.Context, sinks.Mark, int) ([]sinks.Mark, error), after sinks.Mark) []sinks.Mark {
+func (f *fixture) markPages(t testing.TB, page func(context.Context, delivery.Mark, int) ([]delivery.Mark, error), after delivery.Mark) []delivery.Mark {
 	t.Helper()
-	var got []sinks.Mark
+	var got []delivery.Mark
 	for {
 		list, err := page(t.Context(), after, 1)
 		noError(t, err)

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 )
 
 var readerTests = []testCase{

@@ -14,19 +14,19 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"tallyman/engine/silence"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/record"
+	"tallyman/internal/silence"
 	"tallyman/rules/catalog"
 	"tallyman/rules/strictyaml"
-	"tallyman/sinks"
 )
 
 // settings are what can be rebuilt of a ledger from its records alone. Of tokens the hash and the last use are not in them, of silences the events.
 type settings struct {
 	Types         catalog.Catalog
 	Subscriptions map[ledger.Subscription]bool
-	Subscribers   map[string]sinks.Subscriber
+	Subscribers   map[string]delivery.Subscriber
 	Switches      map[[2]string]ledger.Switch
 	Silences      map[string]silenceText
 	Tokens        map[string]ledger.Token
@@ -112,7 +112,7 @@ func settingsOf(ctx context.Context, l ledger.Ledger) (settings, error) {
 
 func newSettings() settings {
 	return settings{
-		Types: catalog.Catalog{}, Subscriptions: map[ledger.Subscription]bool{}, Subscribers: map[string]sinks.Subscriber{},
+		Types: catalog.Catalog{}, Subscriptions: map[ledger.Subscription]bool{}, Subscribers: map[string]delivery.Subscriber{},
 		Switches: map[[2]string]ledger.Switch{}, Silences: map[string]silenceText{}, Tokens: map[string]ledger.Token{},
 		Promotions: map[[2]string]ledger.Promotion{},
 	}
@@ -165,7 +165,7 @@ func (s *settings) apply(c *ledger.Change) error {
 	case "subscription.remove":
 		return decoded(state, func(sub ledger.Subscription) error { delete(s.Subscriptions, sub); return nil })
 	case "subscriber.put":
-		return decoded(state, func(one record.Subscriber) error { s.Subscribers[one.ID] = sinks.Subscriber(one); return nil })
+		return decoded(state, func(one record.Subscriber) error { s.Subscribers[one.ID] = delivery.Subscriber(one); return nil })
 	case "subscriber.delete":
 		return decoded(state, func(one record.Subscriber) error { delete(s.Subscribers, one.ID); return nil })
 	case "rule.enable", "rule.disable", "rule.clear", "rules.pause", "rules.resume":

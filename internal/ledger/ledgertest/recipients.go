@@ -3,9 +3,9 @@ package ledgertest
 import (
 	"testing"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/rules/catalog"
-	"tallyman/sinks"
 )
 
 var recipientTests = []testCase{
@@ -56,7 +56,7 @@ var recipientTests = []testCase{
 		f.commit(t, 1, to([]ledger.Target{inbox}, newNotice("n_1")))
 		f.subscribe(t, ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:late"})
 		pending := f.pending(t, inboxLane)
-		noError(t, f.MarkSent(t.Context(), []sinks.Receipt{{Seq: pending[0].Seq, Score: 7}}))
+		noError(t, f.MarkSent(t.Context(), []delivery.Receipt{{Seq: pending[0].Seq, Score: 7}}))
 
 		back, alone := to([]ledger.Target{inbox, queue}, newNotice("n_2"))[0], to([]ledger.Target{inbox}, newNotice("n_3"))[0]
 		back.After, alone.After = "n_1", "n_0"

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 )
 
 var searchTests = []testCase{

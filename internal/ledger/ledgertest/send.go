@@ -9,16 +9,16 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
+	"tallyman/internal/notice"
 )
 
 var sendTests = []testCase{
 	{"what is sent is delivered as what is committed", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
-		f.enters(t, sinks.Subscriber{ID: "user:1", Mail: []string{"ann@example.com"}}, true)
-		important := &sinks.Strategy{Kind: sinks.Important}
+		f.enters(t, delivery.Subscriber{ID: "user:1", Mail: []string{"ann@example.com"}}, true)
+		important := &delivery.Strategy{Kind: delivery.Important}
 		named := ledger.Target{Sink: inboxSink, Inbox: true, Recipients: []string{"role:keeper", "user:2"}}
 		mail := ledger.Target{Sink: "mail", Each: true, Strategy: important}
 		list := append(to([]ledger.Target{inbox, {Sink: "queue"}, {Sink: gateway, Strategy: important}, mail}, sentNotice("n_1")),
@@ -97,12 +97,12 @@ var sendTests = []testCase{
 	}},
 	{"a repeated request is answered as it was and changes nothing", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
-		list := to([]ledger.Target{inbox, by(sinks.Strategy{Kind: sinks.Important}), {Sink: "mail", Each: true, Strategy: &sinks.Strategy{Kind: sinks.Immediate}}},
+		list := to([]ledger.Target{inbox, by(delivery.Strategy{Kind: delivery.Important}), {Sink: "mail", Each: true, Strategy: &delivery.Strategy{Kind: delivery.Immediate}}},
 			sentNotice("n_1"), sentNotice("n_2"))
 		first := f.sends(t, list)
 		f.send(t, f.pending(t, inboxLane)[:1], "", 1)
 		noError(t, f.RemoveSubscription(t.Context(), Ann, ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:1"}))
-		f.enters(t, sinks.Subscriber{ID: "user:1", Mail: []string{"ann@example.com"}}, true)
+		f.enters(t, delivery.Subscriber{ID: "user:1", Mail: []string{"ann@example.com"}}, true)
 		f.clock.Add(time.Hour)
 		for i := range list {
 			n := *list[i].Notice
@@ -168,8 +168,8 @@ var sendTests = []testCase{
 		equal(t, []string{"n_1", "n_2"}, ids(f.pending(t, inboxLane)))
 	}},
 	{"what is sent waits for nothing else that is sent", func(t *testing.T, f *fixture) {
-		f.sends(t, to([]ledger.Target{by(sinks.Strategy{Kind: sinks.Important})}, sentNotice("n_1"), sentNotice("n_2")))
-		f.sends(t, to([]ledger.Target{by(sinks.Strategy{Kind: sinks.Important})}, sentNotice("n_3")))
+		f.sends(t, to([]ledger.Target{by(delivery.Strategy{Kind: delivery.Important})}, sentNotice("n_1"), sentNotice("n_2")))
+		f.sends(t, to([]ledger.Target{by(delivery.Strategy{Kind: delivery.Important})}, sentNotice("n_3")))
 		equal(t, []string{"n_1", "n_2", "n_3"}, claimedIDs(f.claimAll(t, gateway)))
 	}},
 	{"a request that many make at once is sent once", func(t *testing.T, f *fixture) {
@@ -182,7 +182,7 @@ var sendTests = []testCase{
 			all.Go(func() {
 				var list []ledger.NewNotice
 				for j := range n {
-					list = append(list, to([]ledger.Target{inbox, by(sinks.Strategy{Kind: sinks.Important})}, sentNotice(fmt.Sprintf("n_%02d", j)))...)
+					list = append(list, to([]ledger.Target{inbox, by(delivery.Strategy{Kind: delivery.Important})}, sentNotice(fmt.Sprintf("n_%02d", j)))...)
 				}
 				got, err := nodes[i%len(nodes)].Send(t.Context(), list)
 				if err != nil {

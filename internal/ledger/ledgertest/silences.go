@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/finding"
-	"tallyman/engine/silence"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
+	"tallyman/internal/silence"
 )
 
 // silenced makes a silence of two hours from the start of the tests.

@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
 )
 
 // hold records that the silence holds back what was claimed.
-func (f *fixture) hold(t testing.TB, id string, claims []sinks.Claimed, left time.Duration) {
+func (f *fixture) hold(t testing.TB, id string, claims []delivery.Claimed, left time.Duration) {
 	t.Helper()
-	list := settled(claims, sinks.SettleHold, left)
+	list := settled(claims, delivery.SettleHold, left)
 	for i := range list {
 		list[i].HeldBy, list[i].Error = id, ""
 	}
@@ -53,16 +53,16 @@ var silencePushTests = []testCase{
 		f.hasHeldBack(t, map[string]ledger.HeldBack{"s_1": {Deliveries: 1}})
 		rest := f.claimPushes(t, "a", 10)
 		equal(t, []string{"n_00001"}, claimedIDs(rest))
-		f.settle(t, rest.List, sinks.SettleSent, 0)
+		f.settle(t, rest.List, delivery.SettleSent, 0)
 		f.clock.Add(time.Minute)
 		f.hasHeldBack(t, nil)
 		f.hasWaiting(t)
 		equal(t, "", f.heldBy(t, got[0].Seq))
 		got = f.claimPushes(t, "b", 10).List
-		equal(t, []string{"n_00000"}, claimedIDs(sinks.Claims{List: got}))
+		equal(t, []string{"n_00000"}, claimedIDs(delivery.Claims{List: got}))
 		equal(t, 0, got[0].Attempts)
 		f.hold(t, "s_1", got, time.Minute)
-		f.settle(t, got, sinks.SettleSent, 0) // an attempt that was under way before
+		f.settle(t, got, delivery.SettleSent, 0) // an attempt that was under way before
 		f.hasHeldBack(t, nil)
 	}},
 	{"ending a silence lets go what it holds, and what it was about to hold", func(t *testing.T, f *fixture) {
@@ -88,7 +88,7 @@ var silencePushTests = []testCase{
 		noError(t, f.AddSilence(t.Context(), Ann, &one))
 		f.commit(t, 1, to([]ledger.Target{within(30 * time.Second)}, ofKey("A", 0), ofKey("A", 1)))
 		got := f.claimPushes(t, "a", 10).List
-		equal(t, []string{"A_a"}, claimedIDs(sinks.Claims{List: got}))
+		equal(t, []string{"A_a"}, claimedIDs(delivery.Claims{List: got}))
 		f.hasWaiting(t, got[0].Seq+1) // what is being tried is not held back, what is behind it is
 		f.hold(t, "s_1", got, time.Hour)
 		equal(t, 0, len(f.claimPushes(t, "a", 10).List))
@@ -123,7 +123,7 @@ var silencePushTests = []testCase{
 			wg.Wait()
 			again := f.claimPushes(t, "b", 10).List
 			equal(t, 5, len(again))
-			f.settle(t, again, sinks.SettleSent, 0)
+			f.settle(t, again, delivery.SettleSent, 0)
 		}
 		f.hasHeldBack(t, nil)
 	}},

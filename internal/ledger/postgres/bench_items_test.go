@@ -5,10 +5,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/ledgertest"
 	"tallyman/internal/ledger/rows"
-	"tallyman/sinks/queue/item"
 )
 
 // BenchmarkItems compares with pgx's CopyFrom of the items and of their moves, in a transaction each, into tables without any

@@ -8,10 +8,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/ledgertest"
-	"tallyman/sinks"
+	"tallyman/internal/notice"
 )
 
 // BenchmarkPushes has a million deliveries wait at a push channel, of which 500 more are due each time, and measures claiming those and
@@ -32,9 +32,9 @@ func BenchmarkPushes(b *testing.B) {
 		if err != nil || len(got.List) != batch {
 			b.Fatalf("%d were claimed, %v", len(got.List), err)
 		}
-		settled := make([]sinks.Settled, batch)
+		settled := make([]delivery.Settled, batch)
 		for i, c := range got.List {
-			settled[i] = sinks.Settled{Seq: c.Seq, Token: c.Token, Kind: sinks.SettleSent}
+			settled[i] = delivery.Settled{Seq: c.Seq, Token: c.Token, Kind: delivery.SettleSent}
 		}
 		began = time.Now()
 		if err := l.SettlePushes(b.Context(), settled); err != nil {

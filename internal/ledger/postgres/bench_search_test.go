@@ -9,8 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 )
 
 // BenchmarkSearch searches among a million notices of about 600 bytes, a hundred of each time: rules, types and warehouses of which some are

@@ -6,10 +6,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/ledgertest"
 	"tallyman/internal/ledger/rows"
+	"tallyman/internal/notice"
 )
 
 // BenchmarkCommit compares with pgx's CopyFrom of the same three row sets in one transaction, into tables without

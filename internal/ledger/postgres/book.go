@@ -6,14 +6,14 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
-	"tallyman/sinks"
 )
 
 // PutSubscriber implements ledger.Book.
-func (l *Ledger) PutSubscriber(ctx context.Context, who ledger.Author, s sinks.Subscriber) (added bool, err error) {
+func (l *Ledger) PutSubscriber(ctx context.Context, who ledger.Author, s delivery.Subscriber) (added bool, err error) {
 	if err := ledger.CheckSubscriber(&s); err != nil {
 		return false, err
 	}
@@ -45,12 +45,12 @@ func (l *Ledger) DeleteSubscriber(ctx context.Context, who ledger.Author, id str
 }
 
 // Subscribers implements ledger.Book.
-func (l *Ledger) Subscribers(ctx context.Context, ids []string) (map[string]sinks.Subscriber, error) {
+func (l *Ledger) Subscribers(ctx context.Context, ids []string) (map[string]delivery.Subscriber, error) {
 	list, err := query(ctx, l, "subscribers", scanSubscriber, ids)
 	if err != nil {
 		return nil, err
 	}
-	found := make(map[string]sinks.Subscriber, len(list))
+	found := make(map[string]delivery.Subscriber, len(list))
 	for _, s := range list {
 		found[s.ID] = s
 	}
@@ -58,14 +58,14 @@ func (l *Ledger) Subscribers(ctx context.Context, ids []string) (map[string]sink
 }
 
 // ListSubscribers implements ledger.Book.
-func (l *Ledger) ListSubscribers(ctx context.Context, after string, limit int) ([]sinks.Subscriber, error) {
+func (l *Ledger) ListSubscribers(ctx context.Context, after string, limit int) ([]delivery.Subscriber, error) {
 	return query(ctx, l, "list-subscribers", scanSubscriber, after, limit)
 }
 
-func scanSubscriber(r pgx.CollectableRow) (sinks.Subscriber, error) {
+func scanSubscriber(r pgx.CollectableRow) (delivery.Subscriber, error) {
 	var s rows.Subscriber
 	if err := r.Scan(s.Columns()...); err != nil {
-		return sinks.Subscriber{}, err
+		return delivery.Subscriber{}, err
 	}
 	return s.Subscriber()
 }

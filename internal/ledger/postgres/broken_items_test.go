@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
-	"tallyman/sinks/queue/item"
 )
 
 // TestBrokenConnectionsOfQueues breaks the connection at every stage of pushes and of what is recorded of them, which the node

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
 )
 
 // TestBrokenConnectionsOfPushes breaks the connection at every stage of claims and settles, which are repeated until they are
@@ -22,7 +22,7 @@ func TestBrokenConnectionsOfPushes(t *testing.T) {
 	const deliveries = 60
 	run := commitOf(c, 1, deliveries)
 	for i := range run.Notices {
-		run.Notices[i].Sinks[0].Strategy = &sinks.Strategy{Kind: sinks.Important}
+		run.Notices[i].Sinks[0].Strategy = &delivery.Strategy{Kind: delivery.Important}
 	}
 	if _, err := straight.Commit(t.Context(), c, run); err != nil {
 		t.Fatal(err)
@@ -32,16 +32,16 @@ func TestBrokenConnectionsOfPushes(t *testing.T) {
 	l := open(t, line.url, ledger.Options{MaxConnections: 2})
 	attempts := map[int64]int{}
 	for sent := 0; sent < deliveries; {
-		var claims sinks.Claims
+		var claims delivery.Claims
 		line.until(t, func() (err error) {
 			claims, err = l.ClaimPushes(t.Context(), "gateway", "a", 0, 10) // no lease: what was claimed and not answered is free again
 			return err
 		})
-		var ends []sinks.Settled
+		var ends []delivery.Settled
 		for _, d := range claims.List {
-			end := sinks.Settled{Seq: d.Seq, Token: d.Token, Kind: sinks.SettleAgain, Error: "no route"}
+			end := delivery.Settled{Seq: d.Seq, Token: d.Token, Kind: delivery.SettleAgain, Error: "no route"}
 			if d.Attempts == int(d.Seq%3) {
-				end.Kind = sinks.SettleSent
+				end.Kind = delivery.SettleSent
 				sent++
 			}
 			attempts[d.Seq]++

@@ -10,10 +10,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tallyman/engine/finding"
-	"tallyman/engine/notice"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/ledgertest"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
 	"tallyman/rules/catalog"
 )

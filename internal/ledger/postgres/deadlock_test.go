@@ -6,15 +6,15 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/ledgertest"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
 )
 
 // TestDeadlocksAreSurvived has the server end a transaction of the ledger, because it waits for another one, which waits for it. The ledger runs it
 // again, and the caller is told nothing of that.
-func TestDeadlocksAreSurvived(t *testing.T) {
+func TestDeadlocksAreSurvived(t *testing.T) { //nolint:tparallel // one after the other: the server counts the deadlocks of all
 	t.Parallel()
 	url := migrated(t)
 	l := open(t, url, ledger.Options{})

@@ -7,14 +7,14 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/rows"
-	"tallyman/sinks"
+	"tallyman/internal/notice"
 )
 
 // Pending implements ledger.Deliveries.
-func (l *Ledger) Pending(ctx context.Context, lane ledger.Lane, limit int) ([]sinks.Delivery, error) {
+func (l *Ledger) Pending(ctx context.Context, lane ledger.Lane, limit int) ([]delivery.Delivery, error) {
 	id, err := l.findLane(ctx, lane)
 	if err != nil {
 		if errors.Is(err, ledger.ErrNotFound) {
@@ -22,7 +22,7 @@ func (l *Ledger) Pending(ctx context.Context, lane ledger.Lane, limit int) ([]si
 		}
 		return nil, err
 	}
-	var out []sinks.Delivery
+	var out []delivery.Delivery
 	var after int64
 	for len(out) < limit {
 		page, err := l.pendingPage(ctx, id, after, limit-len(out))
@@ -45,7 +45,7 @@ func (l *Ledger) Pending(ctx context.Context, lane ledger.Lane, limit int) ([]si
 
 // pendingPage is a stretch of a lane.
 type pendingPage struct {
-	alive   []sinks.Delivery
+	alive   []delivery.Delivery
 	expired []int64
 	last    int64
 }
@@ -66,7 +66,7 @@ func (l *Ledger) pendingPage(ctx context.Context, lane int32, after int64, limit
 			p.expired = append(p.expired, seq)
 			return nil
 		}
-		d, err := delivery(seq, recipients, raw)
+		d, err := readDelivery(seq, recipients, raw)
 		p.alive = append(p.alive, d)
 		return err
 	})
@@ -76,16 +76,16 @@ func (l *Ledger) pendingPage(ctx context.Context, lane int32, after int64, limit
 	return p, nil
 }
 
-func delivery(seq int64, recipients string, body []byte) (sinks.Delivery, error) {
+func readDelivery(seq int64, recipients string, body []byte) (delivery.Delivery, error) {
 	n, err := notice.Unmarshal(body)
 	if err != nil {
-		return sinks.Delivery{}, fmt.Errorf("delivery %d: %w", seq, err)
+		return delivery.Delivery{}, fmt.Errorf("delivery %d: %w", seq, err)
 	}
-	return sinks.Delivery{Seq: seq, Notice: n, Recipients: rows.Recipients(recipients)}, nil
+	return delivery.Delivery{Seq: seq, Notice: n, Recipients: rows.Recipients(recipients)}, nil
 }
 
 // MarkSent implements ledger.Deliveries.
-func (l *Ledger) MarkSent(ctx context.Context, receipts []sinks.Receipt) error {
+func (l *Ledger) MarkSent(ctx context.Context, receipts []delivery.Receipt) error {
 	seqs := make([]int64, len(receipts))
 	scores := make([]int64, len(receipts))
 	epochs := make([]string, len(receipts))

@@ -8,10 +8,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
+	"tallyman/internal/notice"
 )
 
 // Promote implements ledger.Shadows.

@@ -43,7 +43,7 @@ func (l *Ledger) Delivered(ctx context.Context, lane ledger.Lane, after int64, l
 	var recipients string
 	var body []byte
 	_, err = pgx.ForEachRow(found, []any{&seq, &score, &recipients, &body}, func() error {
-		d, err := delivery(seq, recipients, body)
+		d, err := readDelivery(seq, recipients, body)
 		out = append(out, ledger.Delivered{Delivery: d, Score: score})
 		return err
 	})

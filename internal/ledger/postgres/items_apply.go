@@ -6,10 +6,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
-	"tallyman/sinks/queue/item"
 )
 
 // ApplyMoves implements ledger.Items.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
 	"tallyman/internal/testenv"
-	"tallyman/sinks/queue/item"
 )
 
 // TestItemsAreFoundByKey works on a queue with plans of a time at which it was empty, while a hundred thousand items are open: the

@@ -10,13 +10,13 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/ledgertest"
 	"tallyman/internal/ledger/rows"
 	"tallyman/internal/ledger/schema"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
-	"tallyman/sinks"
 )
 
 // A ledger of any older version, with data in it, is brought up to date and goes on where it stood.
@@ -78,7 +78,7 @@ func TestMigrateSentPushes(t *testing.T) {
 	for seq, state := range map[int64]ledger.DeliveryState{ledgertest.OldSeq: ledger.DeliverySent, waiting: ledger.DeliveryPending} {
 		d, err := l.Delivery(t.Context(), seq)
 		noError(t, err)
-		want := sinks.Strategy{Kind: sinks.Timed, Within: time.Minute, Retry: 3, Unless: sinks.UnlessRead}
+		want := delivery.Strategy{Kind: delivery.Timed, Within: time.Minute, Retry: 3, Unless: delivery.UnlessRead}
 		if d.State != state || d.Strategy == nil || *d.Strategy != want || !d.Deadline.Equal(time.Unix(60, 0)) {
 			t.Errorf("delivery %d is %s under %+v until %s", seq, d.State, d.Strategy, d.Deadline)
 		}

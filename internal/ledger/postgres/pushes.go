@@ -8,19 +8,19 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/rows"
-	"tallyman/sinks"
+	"tallyman/internal/notice"
 )
 
 // ClaimPushes implements ledger.Pushes.
-func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.Duration, limit int) (sinks.Claims, error) {
+func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.Duration, limit int) (delivery.Claims, error) {
 	lane, err := l.findLane(ctx, ledger.Lane{Sink: sink})
 	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
-		return sinks.Claims{}, err
+		return delivery.Claims{}, err
 	}
-	var list []sinks.Claimed
+	var list []delivery.Claimed
 	var now, next int64
 	clock := l.clock()
 	begin := func(b *pgx.Batch) {
@@ -44,13 +44,13 @@ func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.
 		return nil
 	})
 	if err != nil {
-		return sinks.Claims{}, err
+		return delivery.Claims{}, err
 	}
 	return rows.ClaimsOf(list, limit, now, next), nil
 }
 
 // SettlePushes implements ledger.Pushes.
-func (l *Ledger) SettlePushes(ctx context.Context, settled []sinks.Settled) error {
+func (l *Ledger) SettlePushes(ctx context.Context, settled []delivery.Settled) error {
 	if len(settled) == 0 {
 		return nil
 	}

@@ -6,10 +6,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/postgres"
 	"tallyman/internal/testenv"
-	"tallyman/sinks"
 )
 
 // TestEndWaitsForWhoHoldsTheFinding ends a delivery that is over while another transaction ends the one before it: were neither to
@@ -65,7 +65,7 @@ func threeOfAFinding(t *testing.T, url string) (*postgres.Ledger, []ledger.Deliv
 	for i := range run.Notices {
 		n := run.Notices[i].Notice
 		n.Key, n.CreatedAt, n.ExpiresAt = "k", time.Now(), time.Now().Add(time.Hour)
-		run.Notices[i].Sinks[0].Strategy = &sinks.Strategy{Kind: sinks.Important}
+		run.Notices[i].Sinks[0].Strategy = &delivery.Strategy{Kind: delivery.Important}
 	}
 	run.Notices[1].Notice.ExpiresAt = time.Now()
 	_, err = l.Commit(t.Context(), c, run)

@@ -7,12 +7,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tallyman/engine/finding"
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/ledgertest"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
-	"tallyman/sinks"
 )
 
 // TestPushesAreFoundByIndex works on a push channel with plans of a time at which it was empty, while a hundred thousand deliveries
@@ -65,7 +65,7 @@ func pushRound(t *testing.T, l ledger.Ledger, n int) {
 	c, err := l.Claim(ctx, "r", "", at(n), "a", time.Minute)
 	check(err)
 	run := &ledger.Commit{Run: ledger.Run{Rule: "r", Due: c.Due, Started: now}, Scope: finding.Scope{LastDue: c.Due}}
-	target := []ledger.Target{{Sink: "sms", Strategy: &sinks.Strategy{Kind: sinks.Important}}}
+	target := []ledger.Target{{Sink: "sms", Strategy: &delivery.Strategy{Kind: delivery.Important}}}
 	for i := range 10 {
 		run.Notices = append(run.Notices, ledger.NewNotice{Sinks: target, Notice: &notice.Notice{
 			ID: fmt.Sprintf("n_%d_%d", n, i), Rule: "r", Key: fmt.Sprint(i / 2), Status: notice.Firing, CreatedAt: now, ExpiresAt: now.Add(time.Hour),
@@ -85,12 +85,12 @@ func pushRound(t *testing.T, l ledger.Ledger, n int) {
 	for range 2 {
 		claims, err := l.ClaimPushes(ctx, "sms", "a", time.Minute, 100)
 		check(err)
-		var settled []sinks.Settled
+		var settled []delivery.Settled
 		var seqs []int64
-		kinds := []sinks.SettleKind{sinks.SettleSent, sinks.SettleFailed, sinks.SettleAgain, sinks.SettleRelease}
+		kinds := []delivery.SettleKind{delivery.SettleSent, delivery.SettleFailed, delivery.SettleAgain, delivery.SettleRelease}
 		for i := range claims.List {
 			seqs = append(seqs, claims.List[i].Seq)
-			settled = append(settled, sinks.Settled{Seq: claims.List[i].Seq, Token: claims.List[i].Token, Kind: kinds[i%len(kinds)]})
+			settled = append(settled, delivery.Settled{Seq: claims.List[i].Seq, Token: claims.List[i].Token, Kind: kinds[i%len(kinds)]})
 		}
 		check(l.SettlePushes(ctx, settled))
 		_, _, err = l.RetryDeliveries(ctx, ledgertest.Ann, seqs)
@@ -134,7 +134,7 @@ func TestPushesChangeNoIndex(t *testing.T) {
 	check(err)
 	run := commitOf(c, 1, deliveries)
 	for i := range run.Notices {
-		run.Notices[i].Sinks[0].Strategy = &sinks.Strategy{Kind: sinks.Important}
+		run.Notices[i].Sinks[0].Strategy = &delivery.Strategy{Kind: delivery.Important}
 	}
 	_, err = l.Commit(t.Context(), c, run)
 	check(err)
@@ -143,9 +143,9 @@ func TestPushesChangeNoIndex(t *testing.T) {
 	if len(claims.List) != deliveries {
 		t.Fatalf("%d were claimed", len(claims.List))
 	}
-	settled := make([]sinks.Settled, deliveries)
+	settled := make([]delivery.Settled, deliveries)
 	for i := range settled {
-		settled[i] = sinks.Settled{Seq: claims.List[i].Seq, Token: claims.List[i].Token, Kind: sinks.SettleSent}
+		settled[i] = delivery.Settled{Seq: claims.List[i].Seq, Token: claims.List[i].Token, Kind: delivery.SettleSent}
 	}
 	check(l.SettlePushes(t.Context(), settled))
 	check(l.Close()) // whereupon the server tells what it counted

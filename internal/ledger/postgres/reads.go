@@ -8,9 +8,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/rows"
-	"tallyman/sinks"
 )
 
 // cancelBatch is how many deliveries a read-all cancels in one transaction.
@@ -94,17 +94,17 @@ func (l *Ledger) cancelReadAlready(ctx context.Context, seqs []int64) error {
 }
 
 // LiveMarks implements ledger.MarkRecord.
-func (l *Ledger) LiveMarks(ctx context.Context, after sinks.Mark, limit int) ([]sinks.Mark, error) {
+func (l *Ledger) LiveMarks(ctx context.Context, after delivery.Mark, limit int) ([]delivery.Mark, error) {
 	return l.markPage(ctx, "live-marks", after.Expires, &after, limit, l.clock())
 }
 
 // RecentMarks implements ledger.MarkRecord.
-func (l *Ledger) RecentMarks(ctx context.Context, after sinks.Mark, limit int) ([]sinks.Mark, error) {
+func (l *Ledger) RecentMarks(ctx context.Context, after delivery.Mark, limit int) ([]delivery.Mark, error) {
 	return l.markPage(ctx, "recent-marks", after.At, &after, limit)
 }
 
-func (l *Ledger) markPage(ctx context.Context, name string, first time.Time, after *sinks.Mark, more ...any) ([]sinks.Mark, error) {
-	return query(ctx, l, name, func(r pgx.CollectableRow) (sinks.Mark, error) {
+func (l *Ledger) markPage(ctx context.Context, name string, first time.Time, after *delivery.Mark, more ...any) ([]delivery.Mark, error) {
+	return query(ctx, l, name, func(r pgx.CollectableRow) (delivery.Mark, error) {
 		var m rows.Marked
 		err := r.Scan(m.Columns()...)
 		return m.Mark(), err
@@ -112,8 +112,8 @@ func (l *Ledger) markPage(ctx context.Context, name string, first time.Time, aft
 }
 
 // Watermarks implements ledger.MarkRecord.
-func (l *Ledger) Watermarks(ctx context.Context, after sinks.Watermark, limit int) ([]sinks.Watermark, error) {
-	return query(ctx, l, "reads", func(r pgx.CollectableRow) (sinks.Watermark, error) {
+func (l *Ledger) Watermarks(ctx context.Context, after delivery.Watermark, limit int) ([]delivery.Watermark, error) {
+	return query(ctx, l, "reads", func(r pgx.CollectableRow) (delivery.Watermark, error) {
 		var w rows.Read
 		err := r.Scan(w.Columns()...)
 		return w.Watermark(), err

@@ -7,9 +7,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/rows"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
 )
 

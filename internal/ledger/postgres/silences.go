@@ -7,10 +7,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tallyman/engine/silence"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
+	"tallyman/internal/silence"
 )
 
 // AddSilence implements ledger.Silences.

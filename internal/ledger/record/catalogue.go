@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"strings"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/rules/catalog"
 	"tallyman/rules/strictyaml"
-	"tallyman/sinks"
 )
 
 // Type is a type in a record, as the API has it.
@@ -122,7 +122,7 @@ type Subscriber struct {
 }
 
 // SubscriberPut is the record of an entry of the address book that was added, or replaced where there was one before.
-func SubscriberPut(before, after *sinks.Subscriber) *ledger.Change {
+func SubscriberPut(before, after *delivery.Subscriber) *ledger.Change {
 	c := &ledger.Change{Action: "subscriber.put", Object: "subscriber:" + after.ID, After: state(Subscriber(*after))}
 	if before != nil {
 		c.Before = state(Subscriber(*before))
@@ -131,6 +131,6 @@ func SubscriberPut(before, after *sinks.Subscriber) *ledger.Change {
 }
 
 // SubscriberDeleted is the record of an entry of the address book that went.
-func SubscriberDeleted(s *sinks.Subscriber) *ledger.Change {
+func SubscriberDeleted(s *delivery.Subscriber) *ledger.Change {
 	return &ledger.Change{Action: "subscriber.delete", Object: "subscriber:" + s.ID, Before: state(Subscriber(*s))}
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
-	"tallyman/sinks/queue/item"
 )
 
 // QueueOrder is what an order has changed in a queue, in its record.

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // Apply is what one call of ApplyMoves writes.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 func TestApply(t *testing.T) {

@@ -1,8 +1,8 @@
 package rows
 
 import (
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 )
 
 // DeliveryRecord is a delivery with its notice as the query of a list names its columns. What only deliveries to push channels have is

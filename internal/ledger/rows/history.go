@@ -4,8 +4,8 @@ import (
 	"hash/fnv"
 	"slices"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 )
 
 // FindingOf is the number by which the notices of a finding are found; see FindingHash.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // Item is a row of items, with that of open_items where the item has not ended.

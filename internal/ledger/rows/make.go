@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 )
 
 // Known is what the database tells of a plan.

@@ -4,16 +4,16 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
+	"tallyman/internal/notice"
 )
 
 func TestMakePushes(t *testing.T) {
 	t.Parallel()
 	created := time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)
-	timed := ledger.Target{Sink: "gateway", Strategy: &sinks.Strategy{Kind: sinks.Timed, Within: time.Hour}}
-	late := ledger.Target{Sink: "sms", Strategy: &sinks.Strategy{Kind: sinks.Delayed, At: created.Add(time.Minute), Retry: 3, Unless: sinks.UnlessRead}}
+	timed := ledger.Target{Sink: "gateway", Strategy: &delivery.Strategy{Kind: delivery.Timed, Within: time.Hour}}
+	late := ledger.Target{Sink: "sms", Strategy: &delivery.Strategy{Kind: delivery.Delayed, At: created.Add(time.Minute), Retry: 3, Unless: delivery.UnlessRead}}
 	one, same := newNotice("n1", "w", timed, late), newNotice("n2", "w", timed)
 	for _, n := range []*notice.Notice{one.Notice, same.Notice} {
 		n.Rule, n.Key, n.CreatedAt, n.ExpiresAt = "r", "k", created, created.Add(30*time.Minute)

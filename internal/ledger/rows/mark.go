@@ -3,8 +3,8 @@ package rows
 import (
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
 )
 
 // ClocksDiffer is more than the clocks of nodes and of Redis do.
@@ -41,14 +41,14 @@ func (m *Marked) Columns() []any {
 }
 
 // Mark is the row as the index takes it.
-func (m *Marked) Mark() sinks.Mark {
-	return sinks.Mark{
+func (m *Marked) Mark() delivery.Mark {
+	return delivery.Mark{
 		Notice: m.notice, Warehouse: m.warehouse, User: m.user, Acked: m.kind == string(ledger.MarkAcked), At: Time(m.at), Expires: Time(m.expires),
 	}
 }
 
 // PlaceAfter returns the arguments by which a page of marks begins behind one: first its time or its expiry.
-func PlaceAfter(first time.Time, m *sinks.Mark) []any {
+func PlaceAfter(first time.Time, m *delivery.Mark) []any {
 	kind := ""
 	switch {
 	case m.Acked:
@@ -69,16 +69,16 @@ type Read struct {
 func (r *Read) Columns() []any { return []any{&r.warehouse, &r.user, &r.inbox, &r.score, &r.at} }
 
 // Watermark is the row as the index takes it.
-func (r *Read) Watermark() sinks.Watermark {
-	return sinks.Watermark{Warehouse: r.warehouse, User: r.user, Inbox: r.inbox, Score: r.score, At: Time(r.at)}
+func (r *Read) Watermark() delivery.Watermark {
+	return delivery.Watermark{Warehouse: r.warehouse, User: r.user, Inbox: r.inbox, Score: r.score, At: Time(r.at)}
 }
 
 // Needless returns which deliveries a mark makes needless, and what their record says of it. An ack is a read, too.
 func Needless(m *ledger.Mark) (unless []string, reason string) {
 	if m.Kind == ledger.MarkAcked {
-		return []string{string(sinks.UnlessRead), string(sinks.UnlessAcked)}, "acked by " + m.User
+		return []string{string(delivery.UnlessRead), string(delivery.UnlessAcked)}, "acked by " + m.User
 	}
-	return []string{string(sinks.UnlessRead)}, ReadBy(m.User)
+	return []string{string(delivery.UnlessRead)}, ReadBy(m.User)
 }
 
 // ReadBy is what the record says of a delivery that the user has made needless by reading the notice.

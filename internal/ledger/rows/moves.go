@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 // The moves of an item that one call records are one text, a line for each, of fields with a space between them:

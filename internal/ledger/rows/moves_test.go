@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"tallyman/sinks/queue/item"
+	"tallyman/internal/item"
 )
 
 func TestMovesComeBackAsTheyWere(t *testing.T) {

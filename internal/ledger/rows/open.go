@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
+	"tallyman/internal/notice"
 )
 
 // Open is an open delivery to a push channel, as a commit sees it.
@@ -118,7 +118,7 @@ func newOpenPushes(p *Plan, known *Known) *openPushes {
 		at := findingIn{one.Finding, one.Lane}
 		o.of[at] = append(o.of[at], one)
 		// Digests have one key and are each for themselves.
-		if one.Over && one.Unless == string(sinks.UnlessResolved) && (!notice.IsDigest(one.Notice) || slices.Contains(p.Over, one.Notice)) {
+		if one.Over && one.Unless == string(delivery.UnlessResolved) && (!notice.IsDigest(one.Notice) || slices.Contains(p.Over, one.Notice)) {
 			o.needless[one.Seq] = true
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"sync"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/sinks"
+	"tallyman/internal/notice"
 )
 
 // Audience is whom a notice is for before the subscriptions are asked: everyone with a subscription of the
@@ -38,7 +38,7 @@ type target struct {
 	lane       int // in Plan.Lanes
 	inbox      bool
 	each       bool
-	strategy   *sinks.Strategy
+	strategy   *delivery.Strategy
 	recipients string // "" = the audience's
 }
 

@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tallyman/engine/finding"
-	"tallyman/engine/notice"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/rules/row"
 )
 

@@ -1,6 +1,6 @@
 package rows
 
-import "tallyman/sinks/queue/item"
+import "tallyman/internal/item"
 
 // Push is what one call of PushItems writes.
 type Push struct {

@@ -3,7 +3,7 @@ package rows
 import (
 	"time"
 
-	"tallyman/engine/finding"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 )
 

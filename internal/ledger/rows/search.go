@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 )
 
 // The notices that a search looks at in one statement: few at first, since most searches end with them.

@@ -8,9 +8,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/rows"
+	"tallyman/internal/notice"
 )
 
 // A search that finds too little ends after so many notices, and the next one goes on behind them.

@@ -3,8 +3,8 @@ package rows
 import (
 	"errors"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 )
 
 // ErrOther ends a transaction that would send under the id of a notice of another request.

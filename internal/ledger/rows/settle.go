@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
 )
 
 // Settle is what is to be recorded of attempts, by kind. A delivery comes once: sent counts before all else, and else the last word.
@@ -25,10 +25,10 @@ type Settled struct {
 }
 
 // NewSettle sorts them.
-func NewSettle(list []sinks.Settled) *Settle {
+func NewSettle(list []delivery.Settled) *Settle {
 	last := make(map[int64]int, len(list))
 	for i := range list {
-		if at, ok := last[list[i].Seq]; !ok || list[at].Kind != sinks.SettleSent {
+		if at, ok := last[list[i].Seq]; !ok || list[at].Kind != delivery.SettleSent {
 			last[list[i].Seq] = i
 		}
 	}
@@ -38,15 +38,15 @@ func NewSettle(list []sinks.Settled) *Settle {
 			continue
 		}
 		switch list[i].Kind {
-		case sinks.SettleSent:
+		case delivery.SettleSent:
 			out.Sent = append(out.Sent, list[i].Seq)
-		case sinks.SettleFailed:
+		case delivery.SettleFailed:
 			out.Failed.add(&list[i])
-		case sinks.SettleAgain:
+		case delivery.SettleAgain:
 			out.Again.add(&list[i])
-		case sinks.SettleRelease:
+		case delivery.SettleRelease:
 			out.Release.add(&list[i])
-		case sinks.SettleHold:
+		case delivery.SettleHold:
 			out.Hold.add(&list[i])
 			out.Hold.HeldBy = append(out.Hold.HeldBy, list[i].HeldBy)
 		}
@@ -57,7 +57,7 @@ func NewSettle(list []sinks.Settled) *Settle {
 // farthest is how far an attempt may be put off: no sum with it overflows.
 const farthest = 10 * 366 * 24 * time.Hour
 
-func (s *Settled) add(one *sinks.Settled) {
+func (s *Settled) add(one *delivery.Settled) {
 	s.Seqs = append(s.Seqs, one.Seq)
 	s.Tokens = append(s.Tokens, one.Token)
 	s.Errors = append(s.Errors, Text(one.Error))

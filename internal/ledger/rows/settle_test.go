@@ -5,20 +5,20 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
 )
 
 func TestNewSettle(t *testing.T) {
 	t.Parallel()
-	s := NewSettle([]sinks.Settled{
-		{Seq: 1, Token: 1, Kind: sinks.SettleAgain, Error: "a\x00", After: math.MaxInt64},
-		{Seq: 2, Token: 2, Kind: sinks.SettleSent},
-		{Seq: 2, Token: 3, Kind: sinks.SettleFailed},
-		{Seq: 3, Token: 4, Kind: sinks.SettleSent},
-		{Seq: 3, Token: 4, Kind: sinks.SettleSent},
-		{Seq: 4, Token: 5, Kind: sinks.SettleFailed, Error: "first"},
-		{Seq: 4, Token: 6, Kind: sinks.SettleFailed, Error: "last"},
-		{Seq: 5, Token: 7, Kind: sinks.SettleRelease, After: -time.Second},
+	s := NewSettle([]delivery.Settled{
+		{Seq: 1, Token: 1, Kind: delivery.SettleAgain, Error: "a\x00", After: math.MaxInt64},
+		{Seq: 2, Token: 2, Kind: delivery.SettleSent},
+		{Seq: 2, Token: 3, Kind: delivery.SettleFailed},
+		{Seq: 3, Token: 4, Kind: delivery.SettleSent},
+		{Seq: 3, Token: 4, Kind: delivery.SettleSent},
+		{Seq: 4, Token: 5, Kind: delivery.SettleFailed, Error: "first"},
+		{Seq: 4, Token: 6, Kind: delivery.SettleFailed, Error: "last"},
+		{Seq: 5, Token: 7, Kind: delivery.SettleRelease, After: -time.Second},
 		{Seq: 6, Token: 8, Kind: 99},
 	})
 	equal(t, &Settle{
@@ -34,19 +34,19 @@ func TestNewSettle(t *testing.T) {
 func TestClaimsOf(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)
-	list := []sinks.Claimed{{Token: 1}}
+	list := []delivery.Claimed{{Token: 1}}
 	us := now.UnixMicro()
 	for _, c := range []struct {
 		limit int
 		next  int64
-		want  sinks.Claims
+		want  delivery.Claims
 	}{
-		{2, 0, sinks.Claims{}},
-		{2, Behind, sinks.Claims{}},
-		{2, us + 1000, sinks.Claims{Next: time.Millisecond}},
-		{1, 0, sinks.Claims{More: true}},
-		{2, us, sinks.Claims{Next: soon}}, // it is there, but others are just taking it
-		{2, us - 1, sinks.Claims{Next: soon}},
+		{2, 0, delivery.Claims{}},
+		{2, Behind, delivery.Claims{}},
+		{2, us + 1000, delivery.Claims{Next: time.Millisecond}},
+		{1, 0, delivery.Claims{More: true}},
+		{2, us, delivery.Claims{Next: soon}}, // it is there, but others are just taking it
+		{2, us - 1, delivery.Claims{Next: soon}},
 	} {
 		c.want.At, c.want.List = now, list
 		equal(t, c.want, ClaimsOf(list, c.limit, us, c.next))

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"tallyman/engine/silence"
 	"tallyman/internal/ledger"
+	"tallyman/internal/silence"
 )
 
 // Silence is a row of silences.

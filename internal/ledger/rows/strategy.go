@@ -4,8 +4,8 @@ import (
 	"math"
 	"time"
 
-	"tallyman/engine/notice"
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
+	"tallyman/internal/notice"
 )
 
 // Behind is when a delivery is due that waits for an earlier one.
@@ -51,7 +51,7 @@ func (t *target) push(n *notice.Notice, recipients string) *Waiting {
 }
 
 // NewStrategy makes the columns of a strategy.
-func NewStrategy(s *sinks.Strategy) Strategy {
+func NewStrategy(s *delivery.Strategy) Strategy {
 	return Strategy{
 		Kind: string(s.Kind), Unless: string(s.Unless), Delay: s.Delay.Microseconds(), At: Micros(s.At),
 		Within: s.Within.Microseconds(), Retry: int32(min(s.Retry, math.MaxInt32)), //nolint:gosec // not above it
@@ -59,9 +59,9 @@ func NewStrategy(s *sinks.Strategy) Strategy {
 }
 
 // Strategy is the reverse of NewStrategy.
-func (s *Strategy) Strategy() sinks.Strategy {
-	return sinks.Strategy{
-		Kind: sinks.StrategyKind(s.Kind), Unless: sinks.Unless(s.Unless), Delay: Span(s.Delay), At: Time(s.At),
+func (s *Strategy) Strategy() delivery.Strategy {
+	return delivery.Strategy{
+		Kind: delivery.StrategyKind(s.Kind), Unless: delivery.Unless(s.Unless), Delay: Span(s.Delay), At: Time(s.At),
 		Within: Span(s.Within), Retry: int(s.Retry),
 	}
 }
@@ -85,9 +85,9 @@ func (c *Claimed) Columns() []any {
 }
 
 // Claimed is the row with its notice, as the runner of the sink sees it.
-func (c *Claimed) Claimed(n *notice.Notice) sinks.Claimed {
-	return sinks.Claimed{
-		Delivery: sinks.Delivery{Seq: c.Seq, Notice: n, Recipients: Recipients(c.Recipients)},
+func (c *Claimed) Claimed(n *notice.Notice) delivery.Claimed {
+	return delivery.Claimed{
+		Delivery: delivery.Delivery{Seq: c.Seq, Notice: n, Recipients: Recipients(c.Recipients)},
 		Strategy: c.Strategy.Strategy(), Token: c.Token, Attempts: c.Attempts, Ever: c.Ever, Deadline: Time(c.Deadline),
 	}
 }
@@ -97,8 +97,8 @@ const soon = 10 * time.Millisecond
 
 // ClaimsOf completes the answer to a claim of at most limit, from what was claimed, the time, and when the next open one is
 // due (0 = none is), for which nobody need ask where as many were claimed as could be.
-func ClaimsOf(list []sinks.Claimed, limit int, now, next int64) sinks.Claims {
-	c := sinks.Claims{At: Time(now), List: list}
+func ClaimsOf(list []delivery.Claimed, limit int, now, next int64) delivery.Claims {
+	c := delivery.Claims{At: Time(now), List: list}
 	switch {
 	case len(list) == limit:
 		c.More = true

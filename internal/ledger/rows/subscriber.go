@@ -3,7 +3,7 @@ package rows
 import (
 	"fmt"
 
-	"tallyman/sinks"
+	"tallyman/internal/delivery"
 )
 
 // Subscriber is a row of subscribers.
@@ -16,13 +16,15 @@ type Subscriber struct {
 func (s *Subscriber) Columns() []any { return []any{&s.ID, &s.Name, &s.Language, &s.Mail} }
 
 // Subscriber is the row as the address book has it.
-func (s *Subscriber) Subscriber() (sinks.Subscriber, error) {
+func (s *Subscriber) Subscriber() (delivery.Subscriber, error) {
 	mail, err := ParseTexts(s.Mail)
 	if err != nil {
-		return sinks.Subscriber{}, fmt.Errorf("subscriber %s: %w", s.ID, err)
+		return delivery.Subscriber{}, fmt.Errorf("subscriber %s: %w", s.ID, err)
 	}
-	return sinks.Subscriber{ID: s.ID, Name: s.Name, Language: s.Language, Mail: mail}, nil
+	return delivery.Subscriber{ID: s.ID, Name: s.Name, Language: s.Language, Mail: mail}, nil
 }
 
 // SubscriberArgs returns the columns of an entry.
-func SubscriberArgs(s *sinks.Subscriber) []any { return []any{s.ID, s.Name, s.Language, Texts(s.Mail)} }
+func SubscriberArgs(s *delivery.Subscriber) []any {
+	return []any{s.ID, s.Name, s.Language, Texts(s.Mail)}
+}

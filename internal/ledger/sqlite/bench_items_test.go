@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/ledgertest"
 	"tallyman/internal/ledger/rows"
-	"tallyman/sinks/queue/item"
 )
 
 // BenchmarkItems compares with prepared inserts of the items and of their moves, in a transaction each, into tables with their

@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/ledgertest"
 	"tallyman/internal/ledger/rows"
+	"tallyman/internal/notice"
 )
 
 // BenchmarkCommit compares with prepared inserts of the same three row sets in one transaction, into tables with

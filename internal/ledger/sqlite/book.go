@@ -5,14 +5,14 @@ import (
 	"database/sql"
 	"fmt"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
-	"tallyman/sinks"
 )
 
 // PutSubscriber implements ledger.Book.
-func (l *Ledger) PutSubscriber(ctx context.Context, who ledger.Author, s sinks.Subscriber) (added bool, err error) {
+func (l *Ledger) PutSubscriber(ctx context.Context, who ledger.Author, s delivery.Subscriber) (added bool, err error) {
 	if err := ledger.CheckSubscriber(&s); err != nil {
 		return false, err
 	}
@@ -29,7 +29,7 @@ func (l *Ledger) PutSubscriber(ctx context.Context, who ledger.Author, s sinks.S
 }
 
 // subscriber is the entry of the id, nil where it has none.
-func subscriber(ctx context.Context, tx *sql.Tx, id string) (*sinks.Subscriber, error) {
+func subscriber(ctx context.Context, tx *sql.Tx, id string) (*delivery.Subscriber, error) {
 	var row rows.Subscriber
 	if there, err := one(ctx, tx, "subscribers", []any{list([]string{id})}, row.Columns()...); err != nil || !there {
 		return nil, err
@@ -54,12 +54,12 @@ func (l *Ledger) DeleteSubscriber(ctx context.Context, who ledger.Author, id str
 }
 
 // Subscribers implements ledger.Book.
-func (l *Ledger) Subscribers(ctx context.Context, ids []string) (map[string]sinks.Subscriber, error) {
+func (l *Ledger) Subscribers(ctx context.Context, ids []string) (map[string]delivery.Subscriber, error) {
 	entries, err := l.subscribers(ctx, "subscribers", list(ids))
 	if err != nil {
 		return nil, err
 	}
-	found := make(map[string]sinks.Subscriber, len(entries))
+	found := make(map[string]delivery.Subscriber, len(entries))
 	for _, s := range entries {
 		found[s.ID] = s
 	}
@@ -67,12 +67,12 @@ func (l *Ledger) Subscribers(ctx context.Context, ids []string) (map[string]sink
 }
 
 // ListSubscribers implements ledger.Book.
-func (l *Ledger) ListSubscribers(ctx context.Context, after string, limit int) ([]sinks.Subscriber, error) {
+func (l *Ledger) ListSubscribers(ctx context.Context, after string, limit int) ([]delivery.Subscriber, error) {
 	return l.subscribers(ctx, "list-subscribers", after, limit)
 }
 
-func (l *Ledger) subscribers(ctx context.Context, name string, args ...any) ([]sinks.Subscriber, error) {
-	var out []sinks.Subscriber
+func (l *Ledger) subscribers(ctx context.Context, name string, args ...any) ([]delivery.Subscriber, error) {
+	var out []delivery.Subscriber
 	var row rows.Subscriber
 	err := each(ctx, l.read, name, args, row.Columns(), func() error {
 		s, err := row.Subscriber()

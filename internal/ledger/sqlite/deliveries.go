@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/rows"
-	"tallyman/sinks"
+	"tallyman/internal/notice"
 )
 
 // PendingLanes implements ledger.Deliveries.
@@ -62,12 +62,12 @@ func (l *Ledger) findLane(ctx context.Context, lane ledger.Lane) (int64, error) 
 }
 
 // Pending implements ledger.Deliveries.
-func (l *Ledger) Pending(ctx context.Context, lane ledger.Lane, limit int) ([]sinks.Delivery, error) {
+func (l *Ledger) Pending(ctx context.Context, lane ledger.Lane, limit int) ([]delivery.Delivery, error) {
 	id, err := l.findLane(ctx, lane)
 	if err != nil || id == 0 {
 		return nil, err
 	}
-	var out []sinks.Delivery
+	var out []delivery.Delivery
 	var after int64
 	for len(out) < limit {
 		alive, expired, last, err := l.pendingPage(ctx, id, after, limit-len(out))
@@ -87,7 +87,7 @@ func (l *Ledger) Pending(ctx context.Context, lane ledger.Lane, limit int) ([]si
 }
 
 // pendingPage reads a stretch of a lane, up to the number last.
-func (l *Ledger) pendingPage(ctx context.Context, lane, after int64, limit int) (alive []sinks.Delivery, expired []int64, last int64, err error) {
+func (l *Ledger) pendingPage(ctx context.Context, lane, after int64, limit int) (alive []delivery.Delivery, expired []int64, last int64, err error) {
 	var gone bool
 	var recipients string
 	var body sql.RawBytes
@@ -97,7 +97,7 @@ func (l *Ledger) pendingPage(ctx context.Context, lane, after int64, limit int) 
 				expired = append(expired, last)
 				return nil
 			}
-			d, err := delivery(last, recipients, body)
+			d, err := readDelivery(last, recipients, body)
 			alive = append(alive, d)
 			return err
 		})
@@ -107,16 +107,16 @@ func (l *Ledger) pendingPage(ctx context.Context, lane, after int64, limit int) 
 	return alive, expired, last, nil
 }
 
-func delivery(seq int64, recipients string, body []byte) (sinks.Delivery, error) {
+func readDelivery(seq int64, recipients string, body []byte) (delivery.Delivery, error) {
 	n, err := notice.Unmarshal(body)
 	if err != nil {
-		return sinks.Delivery{}, fmt.Errorf("delivery %d: %w", seq, err)
+		return delivery.Delivery{}, fmt.Errorf("delivery %d: %w", seq, err)
 	}
-	return sinks.Delivery{Seq: seq, Notice: n, Recipients: rows.Recipients(recipients)}, nil
+	return delivery.Delivery{Seq: seq, Notice: n, Recipients: rows.Recipients(recipients)}, nil
 }
 
 // MarkSent implements ledger.Deliveries.
-func (l *Ledger) MarkSent(ctx context.Context, receipts []sinks.Receipt) error {
+func (l *Ledger) MarkSent(ctx context.Context, receipts []delivery.Receipt) error {
 	told := make([][3]any, len(receipts))
 	seqs := make([]int64, len(receipts))
 	for i, r := range receipts {

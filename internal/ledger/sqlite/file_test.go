@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/finding"
-	"tallyman/engine/notice"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/sqlite"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
 )
 

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"time"
 
-	"tallyman/engine/finding"
-	"tallyman/engine/notice"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/rows"
+	"tallyman/internal/notice"
 )
 
 // errNothing ends a transaction that has nothing to change.

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
+	"tallyman/internal/notice"
 )
 
 // Promote implements ledger.Shadows.

@@ -35,7 +35,7 @@ func (l *Ledger) Delivered(ctx context.Context, lane ledger.Lane, after int64, l
 	var body sql.RawBytes
 	err = each(ctx, l.read, "delivered", []any{id, after, limit, l.clock()}, []any{&seq, &score, &recipients, &body},
 		func() error {
-			d, err := delivery(seq, recipients, body)
+			d, err := readDelivery(seq, recipients, body)
 			out = append(out, ledger.Delivered{Delivery: d, Score: score})
 			return err
 		})

@@ -4,8 +4,8 @@ import (
 	"context"
 	"database/sql"
 
+	"tallyman/internal/item"
 	"tallyman/internal/ledger/rows"
-	"tallyman/sinks/queue/item"
 )
 
 // PushItems implements ledger.Items.

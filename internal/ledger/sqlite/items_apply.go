@@ -5,10 +5,10 @@ import (
 	"database/sql"
 	"fmt"
 
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
-	"tallyman/sinks/queue/item"
 )
 
 // ApplyMoves implements ledger.Items.

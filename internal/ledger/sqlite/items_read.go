@@ -6,9 +6,9 @@ import (
 	"math"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/rows"
-	"tallyman/sinks/queue/item"
 )
 
 // UnfinishedItems implements ledger.Items.

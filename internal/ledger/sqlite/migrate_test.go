@@ -9,11 +9,11 @@ import (
 
 	"github.com/pressly/goose/v3"
 
-	"tallyman/engine/notice"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/ledgertest"
 	"tallyman/internal/ledger/rows"
 	"tallyman/internal/ledger/schema"
+	"tallyman/internal/notice"
 )
 
 // A ledger of any older version, with data in it, is brought up to date and goes on where it stood.

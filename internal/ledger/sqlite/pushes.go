@@ -5,38 +5,38 @@ import (
 	"database/sql"
 	"time"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/rows"
-	"tallyman/sinks"
+	"tallyman/internal/notice"
 )
 
 // ClaimPushes implements ledger.Pushes.
-func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.Duration, limit int) (sinks.Claims, error) {
+func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.Duration, limit int) (delivery.Claims, error) {
 	lane, err := l.findLane(ctx, ledger.Lane{Sink: sink})
 	if err != nil {
-		return sinks.Claims{}, err
+		return delivery.Claims{}, err
 	}
 	now := l.clock()
 	next, err := l.nextPush(ctx, lane, now)
 	if err != nil {
-		return sinks.Claims{}, err
+		return delivery.Claims{}, err
 	}
 	if next == 0 || next > now { // as mostly; then nobody who writes has to wait
 		return rows.ClaimsOf(nil, limit, now, next), nil
 	}
-	var list []sinks.Claimed
+	var list []delivery.Claimed
 	err = l.inTx(ctx, "claim pushes", func(tx *sql.Tx) error {
 		now = l.clock()
 		list, err = claimPushes(ctx, tx, lane, node, now, now+lease.Microseconds(), limit)
 		return err
 	})
 	if err != nil {
-		return sinks.Claims{}, err
+		return delivery.Claims{}, err
 	}
 	if len(list) < limit {
 		if next, err = l.nextPush(ctx, lane, now); err != nil {
-			return sinks.Claims{}, err
+			return delivery.Claims{}, err
 		}
 	}
 	return rows.ClaimsOf(list, limit, now, next), nil
@@ -51,7 +51,7 @@ func (l *Ledger) nextPush(ctx context.Context, lane, now int64) (int64, error) {
 	return next, nil
 }
 
-func claimPushes(ctx context.Context, tx *sql.Tx, lane int64, node string, now, until int64, limit int) ([]sinks.Claimed, error) {
+func claimPushes(ctx context.Context, tx *sql.Tx, lane int64, node string, now, until int64, limit int) ([]delivery.Claimed, error) {
 	var seqs string
 	if _, err := one(ctx, tx, "due-pushes", []any{lane, now, limit}, &seqs); err != nil || seqs == "[]" {
 		return nil, err
@@ -59,7 +59,7 @@ func claimPushes(ctx context.Context, tx *sql.Tx, lane int64, node string, now, 
 	if _, err := exec(ctx, tx, "claim-pushes", seqs, node, until); err != nil {
 		return nil, err
 	}
-	var list []sinks.Claimed
+	var list []delivery.Claimed
 	var c rows.Claimed
 	var body sql.RawBytes
 	err := each(ctx, tx, "claimed-pushes", []any{seqs}, append(c.Columns(), &body), func() error {
@@ -71,7 +71,7 @@ func claimPushes(ctx context.Context, tx *sql.Tx, lane int64, node string, now, 
 }
 
 // SettlePushes implements ledger.Pushes.
-func (l *Ledger) SettlePushes(ctx context.Context, settled []sinks.Settled) error {
+func (l *Ledger) SettlePushes(ctx context.Context, settled []delivery.Settled) error {
 	if len(settled) == 0 {
 		return nil
 	}

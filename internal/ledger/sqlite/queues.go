@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"strings"
 
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
-	"tallyman/sinks/queue/item"
 )
 
 // queueID returns the id of the queue, making it if it is new.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/rows"
-	"tallyman/sinks"
 )
 
 // cancelBatch is how many deliveries a read-all cancels in one transaction.
@@ -70,17 +70,17 @@ func (l *Ledger) cancelReadAlready(ctx context.Context, tx *sql.Tx, seqs []int64
 }
 
 // LiveMarks implements ledger.MarkRecord.
-func (l *Ledger) LiveMarks(ctx context.Context, after sinks.Mark, limit int) ([]sinks.Mark, error) {
+func (l *Ledger) LiveMarks(ctx context.Context, after delivery.Mark, limit int) ([]delivery.Mark, error) {
 	return l.markPage(ctx, "live-marks", after.Expires, &after, limit, l.clock())
 }
 
 // RecentMarks implements ledger.MarkRecord.
-func (l *Ledger) RecentMarks(ctx context.Context, after sinks.Mark, limit int) ([]sinks.Mark, error) {
+func (l *Ledger) RecentMarks(ctx context.Context, after delivery.Mark, limit int) ([]delivery.Mark, error) {
 	return l.markPage(ctx, "recent-marks", after.At, &after, limit)
 }
 
-func (l *Ledger) markPage(ctx context.Context, name string, first time.Time, after *sinks.Mark, more ...any) ([]sinks.Mark, error) {
-	var out []sinks.Mark
+func (l *Ledger) markPage(ctx context.Context, name string, first time.Time, after *delivery.Mark, more ...any) ([]delivery.Mark, error) {
+	var out []delivery.Mark
 	var m rows.Marked
 	err := each(ctx, l.read, name, append(rows.PlaceAfter(first, after), more...), m.Columns(), func() error {
 		out = append(out, m.Mark())
@@ -93,8 +93,8 @@ func (l *Ledger) markPage(ctx context.Context, name string, first time.Time, aft
 }
 
 // Watermarks implements ledger.MarkRecord.
-func (l *Ledger) Watermarks(ctx context.Context, after sinks.Watermark, limit int) ([]sinks.Watermark, error) {
-	var out []sinks.Watermark
+func (l *Ledger) Watermarks(ctx context.Context, after delivery.Watermark, limit int) ([]delivery.Watermark, error) {
+	var out []delivery.Watermark
 	var w rows.Read
 	args := []any{rows.Micros(after.At), after.Warehouse, after.User, after.Inbox, limit}
 	err := each(ctx, l.read, "reads", args, w.Columns(), func() error {

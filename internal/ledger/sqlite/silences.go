@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"tallyman/engine/silence"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
+	"tallyman/internal/silence"
 )
 
 // AddSilence implements ledger.Silences.

@@ -1,7 +1,7 @@
 package page
 
 import (
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 )
 
 // Event is a step through a page: a notice, or the changes of one moment.

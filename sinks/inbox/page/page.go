@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"tallyman/engine/notice"
+	"tallyman/internal/notice"
 )
 
 // The sizes of a page.

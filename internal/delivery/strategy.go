@@ -1,0 +1,57 @@
+package delivery
+
+import "time"
+
+// StrategyKind says how long a push channel is tried; DESIGN.md section 8 has the table.
+type StrategyKind string
+
+// The kinds.
+const (
+	Immediate StrategyKind = "immediate" // one attempt, at once
+	Delayed   StrategyKind = "delayed"   // the first attempt later, then Retry more
+	Important StrategyKind = "important" // until it succeeds
+	Timed     StrategyKind = "timed"     // until Within has passed
+)
+
+// Unless says what cancels a delivery that waits.
+type Unless string
+
+// What cancels. The empty Unless is nothing.
+const (
+	UnlessRead     Unless = "read"     // a recipient has read the notice, or acked it
+	UnlessAcked    Unless = "acked"    // a recipient has acked it
+	UnlessResolved Unless = "resolved" // its finding is over
+)
+
+// Strategy is how one notice is delivered to one push channel. The inbox and queues have none: they are tried until they
+// have taken it.
+type Strategy struct {
+	Kind   StrategyKind
+	Delay  time.Duration // Delayed: from the notice's creation to the first attempt
+	At     time.Time     // Delayed: the first attempt, instead of Delay; zero = Delay counts
+	Within time.Duration // Timed: from the notice's creation, or from a retry by an operator
+	Retry  int           // Delayed: attempts after the first that failed for a while
+	Unless Unless        // Delayed
+}
+
+// First returns when a notice of that time is tried first.
+func (s *Strategy) First(created time.Time) time.Time {
+	switch {
+	case s.Kind != Delayed:
+		return created
+	case s.At.After(created):
+		return s.At
+	case !s.At.IsZero():
+		return created
+	default:
+		return created.Add(s.Delay)
+	}
+}
+
+// Deadline returns when the strategy gives up; zero = never by the clock.
+func (s *Strategy) Deadline(created time.Time) time.Time {
+	if s.Kind != Timed {
+		return time.Time{}
+	}
+	return created.Add(s.Within)
+}

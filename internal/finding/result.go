@@ -1,0 +1,174 @@
+package finding
+
+import (
+	"cmp"
+	"time"
+
+	"tallyman/internal/notice"
+)
+
+// Op is what happens to a finding's record.
+type Op uint8
+
+// The operations.
+const (
+	Insert Op = iota + 1
+	Update
+	Delete
+)
+
+// Change is a finding after the run, or the last state of one that is gone.
+type Change struct {
+	State
+	Op Op
+
+	was string // the notice that it carried before the run; "" of one that goes without a word
+}
+
+// Tell is a finding or a group that wants a notice. Its last state, whose Episode and Ordinal are the notice's,
+// is that of Result.Changes[Change], and of each that fires in the group.
+type Tell struct {
+	Kind    Kind
+	Change  int
+	Group   string // "" of a finding that is told by itself
+	Members []int  // of a group: the changes of all that fire in it; nil of a finding
+
+	prior prior
+}
+
+// prior is how something was told before.
+type prior struct {
+	noticeID string
+	line     string // its group, or its key
+	episode  time.Time
+	at       time.Time
+}
+
+func priorOf(st *State) prior { return prior{st.NoticeID, line(st), st.Episode, st.LastNotified} }
+
+func line(st *State) string { return cmp.Or(st.Group, st.Key) }
+
+// Count is how many findings are told.
+func (t Tell) Count() int { return max(len(t.Members), 1) }
+
+// Result is what a run changes.
+type Result struct {
+	Scope    Scope
+	Changes  []Change // in the order of the rows, then those that were not seen in the order of their keys
+	Tells    []Tell   // one for each See whose verdict had a Kind, in their order; or one for each of Groups
+	Pending  int      // findings after the run
+	Firing   int
+	Repeated int // rows whose key had come before in the run: the first row counts
+
+	states    []State         // before the run
+	continued map[string]bool // notices that a later one of the same episode stands for
+}
+
+// State returns what is told: the state after the run that the notice belongs to.
+func (res *Result) State(t Tell) State { return res.Changes[t.Change].State }
+
+// Told records the id of the notice that tells, so that its resolution finds it. What has a notice of its own and is told
+// again in a digest keeps its own, unless that was made before live, when nobody but the shadow inbox heard of it.
+func (res *Result) Told(t Tell, noticeID string, live time.Time) {
+	alone := t.prior.noticeID != "" && !notice.IsDigest(t.prior.noticeID)
+	after := res.State(t)
+	if same := t.prior.line == line(&after) && t.prior.episode.Equal(after.Episode); alone && same {
+		if notice.IsDigest(noticeID) && !t.prior.at.Before(live) {
+			noticeID = t.prior.noticeID
+		} else {
+			res.continues(t.prior.noticeID)
+		}
+	}
+	res.Changes[t.Change].NoticeID = noticeID
+	for _, i := range t.Members {
+		res.Changes[i].NoticeID = noticeID
+	}
+}
+
+func (res *Result) continues(noticeID string) {
+	if res.continued == nil {
+		res.continued = map[string]bool{}
+	}
+	res.continued[noticeID] = true
+}
+
+// Over returns the notices that end with the run, in the order of the changes: no finding carries them any more, because
+// those that did are gone or have been told by another notice since. Ask after all was told.
+func (res *Result) Over() (ids []string) {
+	open := map[string]int{} // findings that carry it after the run
+	for i := range res.Changes {
+		id := res.Changes[i].left()
+		if _, listed := open[id]; id == "" || listed || res.continued[id] {
+			continue
+		}
+		open[id] = 0
+		ids = append(ids, id)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	count := func(id string, n int) {
+		if _, asked := open[id]; asked {
+			open[id] += n
+		}
+	}
+	for i := range res.states {
+		count(res.states[i].NoticeID, 1)
+	}
+	for i := range res.Changes {
+		c := &res.Changes[i]
+		count(c.was, -1)
+		if c.Op != Delete {
+			count(c.NoticeID, 1)
+		}
+	}
+	over := ids[:0]
+	for _, id := range ids {
+		if open[id] == 0 {
+			over = append(over, id)
+		}
+	}
+	return over
+}
+
+// left returns the notice that the finding carries no longer, or "".
+func (c *Change) left() string {
+	if c.Op != Delete && c.NoticeID == c.was {
+		return ""
+	}
+	return c.was
+}
+
+func (res *Result) tell(t Tell) { res.Tells = append(res.Tells, t) }
+
+// keep records a finding that lives on.
+func (res *Result) keep(before, after State) {
+	op := Update
+	if before.Phase == 0 {
+		op = Insert
+	}
+	res.move(before.Phase, -1)
+	res.move(after.Phase, 1)
+	res.Changes = append(res.Changes, Change{State: after, Op: op, was: before.NoticeID})
+}
+
+// drop records a finding that is gone.
+func (res *Result) drop(before, after State) {
+	res.move(before.Phase, -1)
+	res.Changes = append(res.Changes, Change{State: after, Op: Delete, was: before.NoticeID})
+}
+
+func (res *Result) count(states []State) {
+	for i := range states {
+		res.move(states[i].Phase, 1)
+	}
+}
+
+func (res *Result) move(p Phase, n int) {
+	switch p {
+	case Pending:
+		res.Pending += n
+	case Firing:
+		res.Firing += n
+	}
+}

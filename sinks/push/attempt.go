@@ -1,0 +1,159 @@
+package push
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"time"
+
+	"tallyman/internal/delivery"
+	"tallyman/internal/trace"
+	"tallyman/sinks"
+)
+
+// flight is a call under way.
+type flight struct {
+	batch []delivery.Claimed
+	done  func(error) // tells the breaker how it ended
+	err   error
+}
+
+// begin makes as many calls as there is room for. While the sink is held back, what was claimed is given back, so that it
+// can be canceled, and be tried elsewhere.
+func (l *loop) begin(ctx context.Context, now time.Time) {
+	l.barred = false
+	if l.stop.begun || l.records.failed || len(l.waiting) == 0 {
+		return
+	}
+	if !l.heldUntil(now).IsZero() {
+		l.releaseWaiting()
+		return
+	}
+	for l.flights < l.o.Concurrency && l.limits.ready(now) == 0 {
+		n, _ := l.ready(now, l.breaker.look().state == HalfOpen)
+		if n == 0 {
+			return
+		}
+		if l.hold(n) {
+			continue // what waits is other than it was
+		}
+		done := l.breaker.allow()
+		if done == nil {
+			l.barred = true // a call is under way that will tell whether the sink is well
+			return
+		}
+		l.limits.take(now)
+		l.start(ctx, l.shift(n), done)
+	}
+}
+
+// start hands the call to a worker. There are as many workers as calls were ever under way at a time; they are kept, since a new one would have
+// to grow its stack first.
+func (l *loop) start(ctx context.Context, jobs []*job, done func(error)) {
+	f := &flight{batch: make([]delivery.Claimed, len(jobs)), done: done}
+	for i, j := range jobs {
+		f.batch[i] = j.Claimed
+	}
+	l.flights++
+	if l.flights > l.workers {
+		l.workers++
+		go l.work(ctx)
+	}
+	l.todo <- f
+}
+
+// work makes calls until the run ends.
+func (l *loop) work(ctx context.Context) {
+	for f := range l.todo {
+		f.err = l.push(ctx, f.batch)
+		l.answered <- f
+	}
+	l.ended <- struct{}{}
+}
+
+// push makes one call. A panic is an error: a notice that a channel cannot cope with must not take the node down.
+func (r *Runner) push(ctx context.Context, batch []delivery.Claimed) (err error) {
+	list := make([]delivery.Delivery, len(batch))
+	for i := range batch {
+		list[i] = batch[i].Delivery
+	}
+	ctx, end := r.o.Tracer.Deliver(ctx, &trace.Call{Sink: r.o.Sink, Attempt: batch[0].Attempts + 1, Batch: list})
+	defer func() { end(r.clean(err)) }()
+	defer func() {
+		if reason := recover(); reason != nil {
+			r.o.Logger.Error("panic in a sink", "panic", r.o.Scrubber.Text(fmt.Sprint(reason), longError), "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", reason)
+		}
+	}()
+	call, done := context.WithTimeoutCause(ctx, r.o.Timeout, r.silent)
+	defer done()
+	r.o.Step(StepTrying)
+	err = r.o.Pusher.Push(call, list)
+	r.o.Step(StepAnswered)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(context.Cause(ctx), errCut):
+		return fmt.Errorf("%w: %w", errCut, err)
+	case call.Err() != nil && errors.Is(err, call.Err()):
+		return fmt.Errorf("%w: %w", context.Cause(call), err)
+	default:
+		return err
+	}
+}
+
+// land decides what becomes of the deliveries of a call that has ended.
+func (l *loop) land(f *flight) {
+	l.flights--
+	now := time.Now()
+	for i := range f.batch {
+		f.batch[i].Token = l.jobs[f.batch[i].Seq].Token // of a later claim, where the lease ended meanwhile
+	}
+	text := l.text(f.err)
+	v := judge(f.batch, f.err, text, rand.Float64)
+	for i := range v.settled {
+		s := &v.settled[i]
+		l.records.answers.add(s, l.jobs[s.Seq].Ever)
+		delete(l.jobs, s.Seq)
+	}
+	l.records.add(v.settled...)
+	l.again(v)
+	l.pace.count(now, len(v.settled))
+	l.health(f, now, text)
+	l.log(f, v, text)
+}
+
+// again puts what was not taken for the sake of others before everything else that waits.
+func (l *loop) again(v verdict) {
+	if len(v.rest) == 0 {
+		return
+	}
+	list := make([]*job, 0, len(v.rest)+len(l.waiting))
+	for _, seq := range v.rest {
+		j := l.jobs[seq]
+		j.alone = j.alone || v.alone
+		list = append(list, j)
+	}
+	l.waiting = append(list, l.waiting...)
+}
+
+// clean is the error without secrets, for traces.
+func (r *Runner) clean(err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New(r.text(err))
+}
+
+// text is an error for log and ledger.
+func (r *Runner) text(err error) string {
+	if err == nil {
+		return ""
+	}
+	if refused, ok := errors.AsType[*sinks.RefusedError](err); ok {
+		err = refused.Err
+	}
+	return r.o.Scrubber.Text(err.Error(), longError)
+}

@@ -1,0 +1,170 @@
+package push
+
+import (
+	"context"
+	"time"
+
+	"tallyman/internal/delivery"
+)
+
+const (
+	pollEvery = 500 * time.Millisecond // how often the ledger is asked, whatever it has said of the next
+	mostAsked = 1000                   // in one claim
+)
+
+// job is a delivery that this node has claimed.
+type job struct {
+	delivery.Claimed
+
+	startBy time.Time // an attempt that begins later could end after the lease
+	ends    time.Time // its deadline or the notice's expiry on this node's timers; zero = never
+	goBy    time.Time // it waits for others of its batch no longer than this
+	alone   bool      // it goes in a call of its own: the channel has refused the batch that it was in
+}
+
+// late tells whether no attempt may begin any more: the ledger is to decide anew.
+func (j *job) late(now time.Time) bool {
+	return now.After(j.startBy) || !j.ends.IsZero() && !now.Before(j.ends)
+}
+
+// asks is what the loop knows of its question to the ledger what is due.
+type asks struct {
+	at     time.Time // when it is asked next
+	asking bool
+	again  bool // woken since it was asked last
+	retry  retry
+	answer chan claimed
+}
+
+func (a *asks) wake() { a.at, a.again = time.Time{}, true }
+
+// claimed is the ledger's answer to a claim.
+type claimed struct {
+	before time.Time // that it was asked
+	claims delivery.Claims
+	err    error
+}
+
+// claim asks for what will be tried soon, if it is time.
+func (l *loop) claim(ctx context.Context, now time.Time) {
+	if l.asks.asking || now.Before(l.asks.at) {
+		return
+	}
+	limit := l.wanted(now)
+	if limit == 0 {
+		return
+	}
+	l.asks.asking, l.asks.again = true, false
+	go func() {
+		ctx, done := context.WithTimeout(ctx, patience)
+		defer done()
+		got := claimed{before: time.Now()}
+		got.claims, got.err = l.o.Ledger.ClaimPushes(ctx, l.o.Sink, l.o.Node, l.o.lease(), limit)
+		if len(got.claims.List) > 0 {
+			l.o.Step(StepClaimed)
+		}
+		l.asks.answer <- got
+	}()
+}
+
+// wanted is how many deliveries to claim now: those that there is room for, and as many ahead as the sink takes in a
+// moment, but few at a time only when there is nothing else to try.
+func (l *loop) wanted(now time.Time) int {
+	if l.stop.begun || l.records.failed || !l.heldUntil(now).IsZero() {
+		return 0
+	}
+	if l.breaker.look().state == HalfOpen {
+		return max(0, 1-len(l.jobs)) // one is enough to see whether the sink is well
+	}
+	stock := l.o.Concurrency*l.o.Batch.Max + l.pace.ahead(now)
+	missing := stock - len(l.jobs)
+	if len(l.waiting) >= l.o.Batch.Max && missing < stock/2 {
+		return 0
+	}
+	missing = min(missing, max(mostAhead, 2*l.o.Batch.Max)-len(l.waiting))
+	if permitted := l.limits.calls(now.Add(soon)); permitted < missing { // first, lest the product overflows
+		missing = min(missing, permitted*l.o.Batch.Max-len(l.waiting))
+	}
+	return min(max(missing, 0), mostAsked)
+}
+
+// askAt is when the ledger is to be asked next; zero = not before something has happened.
+func (l *loop) askAt(now time.Time) time.Time {
+	if wait := l.limits.ready(now.Add(soon)); wait > 0 {
+		return laterOf(l.asks.at, now.Add(wait))
+	}
+	if now.Before(l.asks.at) {
+		return l.asks.at
+	}
+	return time.Time{} // it is time, but there is no room
+}
+
+// take adds what was claimed to what waits.
+func (l *loop) take(got claimed) {
+	l.asks.asking = false
+	defer l.records.answers.forget()
+	now := time.Now()
+	if got.err != nil {
+		if l.asks.retry.first() {
+			l.o.Logger.Warn("the ledger cannot be asked what is due", "error", got.err)
+		}
+		l.asks.at = now.Add(l.asks.retry.wait())
+		return
+	}
+	l.asks.retry.reset()
+	list := got.claims.List
+	switch next := got.claims.Next; {
+	case l.asks.again:
+		l.asks.at = now
+	case got.claims.More:
+		l.asks.at = now
+	case next > 0:
+		l.asks.at = now.Add(min(max(next, time.Millisecond), pollEvery))
+	default:
+		l.asks.at = now.Add(pollEvery)
+	}
+	for i := range list {
+		l.add(&list[i], got.before, got.claims.At)
+	}
+}
+
+// add takes up one delivery. One that is here already was claimed anew because its lease has ended by the ledger's clock: it is
+// tried once, under the later claim. So is one whose answer the ledger had not heard of: that answer counts, under the later claim.
+func (l *loop) add(c *delivery.Claimed, before, at time.Time) {
+	if s, known := l.records.answers.of(c); known {
+		l.records.add(s...)
+		return
+	}
+	j := l.jobs[c.Seq]
+	if j == nil {
+		j = &job{}
+		l.jobs[c.Seq] = j
+		l.waiting = append(l.waiting, j)
+	}
+	j.Claimed = *c
+	j.startBy = before.Add(l.o.lease() - l.o.Timeout - settleSlack)
+	j.goBy, j.ends = before.Add(l.o.Batch.Wait), time.Time{}
+	for _, end := range []time.Time{c.Deadline, c.Notice.ExpiresAt} {
+		if end.IsZero() {
+			continue
+		}
+		left := end.Sub(at)
+		if here := before.Add(left); j.ends.IsZero() || here.Before(j.ends) {
+			j.ends = here
+			j.goBy = before.Add(min(l.o.Batch.Wait, left/2))
+		}
+	}
+}
+
+// releaseWaiting gives back what was claimed and is not being tried.
+func (l *loop) releaseWaiting() {
+	for _, j := range l.waiting {
+		l.release(j)
+	}
+	l.waiting = nil
+}
+
+func (l *loop) release(j *job) {
+	delete(l.jobs, j.Seq)
+	l.records.add(settled(&j.Claimed, delivery.SettleRelease, ""))
+}

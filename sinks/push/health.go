@@ -1,0 +1,76 @@
+package push
+
+import (
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"tallyman/internal/delivery"
+)
+
+// health tells the breaker, the limits and the status how a call ended. A refusal is an answer; a Retry-After says itself how long
+// the sink is to be left alone; and of a call that was cut off nobody knows.
+func (l *loop) health(f *flight, now time.Time, text string) {
+	before := l.breaker.look().state
+	wait := asked(f.err)
+	switch {
+	case f.err == nil || refusedOf(f.batch, f.err) != nil:
+		f.done(nil)
+	case wait > 0 || errors.Is(f.err, errCut):
+		f.done(errUncounted)
+	default:
+		f.done(f.err)
+	}
+	if wait > 0 && l.limits.hold(now, wait) {
+		l.o.Logger.Warn("the sink asks to be left alone", "wait", wait, "error", text)
+	}
+	l.told.set(func(s *Status) {
+		if f.err == nil {
+			s.LastSent = now
+		} else {
+			s.LastError, s.LastErrorAt = text, now
+		}
+	})
+	after := l.breaker.look()
+	switch {
+	case after.state == before:
+	case after.state == Open && before == Closed:
+		l.o.Logger.Error("the sink fails again and again; its deliveries wait", "until", after.until, "error", text)
+	case after.state == Open:
+		l.o.Logger.Warn("the sink still fails; its deliveries wait", "until", after.until, "error", text)
+	case after.state == Closed:
+		l.o.Logger.Info("the sink is well again; its deliveries go on")
+	}
+}
+
+// log tells of deliveries that have ended badly, and in detail of every attempt that failed.
+func (l *loop) log(f *flight, v verdict, text string) {
+	if f.err == nil {
+		l.o.Logger.Debug("delivered", "notices", logged(f.batch))
+		return
+	}
+	var failed []delivery.Claimed
+	for _, s := range v.settled {
+		if s.Kind == delivery.SettleFailed {
+			failed = append(failed, f.batch[slices.IndexFunc(f.batch, func(c delivery.Claimed) bool { return c.Seq == s.Seq })])
+		}
+	}
+	if len(failed) > 0 {
+		l.o.Logger.Warn("deliveries failed", "ids", seqs(failed), "notices", logged(failed), "error", text)
+		return
+	}
+	l.o.Logger.Debug("not delivered yet", "ids", seqs(f.batch), "notices", logged(f.batch), "error", text)
+}
+
+// logged are deliveries as logs name them, worked out only where the line is written.
+type logged []delivery.Claimed
+
+// LogValue implements slog.LogValuer.
+func (l logged) LogValue() slog.Value {
+	list := make(delivery.Logged, len(l))
+	for i := range l {
+		list[i] = l[i].Delivery
+	}
+	return list.LogValue()
+}

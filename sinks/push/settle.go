@@ -1,0 +1,137 @@
+package push
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"tallyman/internal/delivery"
+)
+
+const (
+	settleEvery = 20 * time.Millisecond // while the sink is busy, answers of so long are recorded together
+	mostSettled = 1000                  // in one transaction
+	settleSlack = 10 * time.Second      // of the lease is left for the record of an attempt
+)
+
+// records are answers on their way into the ledger, in one transaction at a time.
+type records struct {
+	list      []delivery.Settled // not recorded yet
+	answers   answers
+	at        time.Time // when the next are recorded
+	recording bool
+	failed    bool // the ledger did not take the last ones: nothing new is tried before it does
+	retry     retry
+	answer    chan recorded
+}
+
+// recorded is how a record went.
+type recorded struct {
+	group []delivery.Settled
+	err   error
+}
+
+func (r *records) add(list ...delivery.Settled) { r.list = append(r.list, list...) }
+
+// settle records what there is: at once when the sink was idle or is now, else with what has come within some milliseconds.
+func (l *loop) settle(ctx context.Context, now time.Time) {
+	r := &l.records
+	if r.recording || len(r.list) == 0 {
+		return
+	}
+	if now.Before(l.settleAt()) {
+		return
+	}
+	r.list = latest(r.list)
+	n := min(len(r.list), mostSettled)
+	group := r.list[:n:n]
+	r.list, r.at, r.recording = r.list[n:], now.Add(settleEvery), true
+	go func() {
+		ctx, done := context.WithTimeout(ctx, patience)
+		defer done()
+		l.o.Step(StepSettling)
+		err := l.o.Ledger.SettlePushes(ctx, group)
+		if err == nil {
+			l.o.Step(StepSettled)
+		}
+		r.answer <- recorded{group, err}
+	}()
+}
+
+// settleAt is when to record what there is; zero = now.
+func (l *loop) settleAt() time.Time {
+	r := &l.records
+	if !r.failed && (len(r.list) >= mostSettled || l.flights == 0 && len(l.waiting) == 0 && !l.asks.asking) { // nothing is about to join them
+		return time.Time{}
+	}
+	return r.at
+}
+
+// noted takes the ledger's answer. What it did not take is recorded again with what has come since.
+func (l *loop) noted(done recorded) {
+	r := &l.records
+	r.recording = false
+	if done.err != nil {
+		if r.retry.first() {
+			l.o.Logger.Error("what the sink answered cannot be recorded; nothing more is tried until it is", "error", done.err)
+		}
+		r.failed, r.at = true, time.Now().Add(r.retry.wait())
+		r.list = append(done.group, r.list...)
+		return
+	}
+	r.failed = false
+	r.retry.reset()
+	counts := map[delivery.SettleKind]int{}
+	for _, s := range done.group {
+		if r.answers.recorded(&s, l.asks.asking) {
+			counts[s.Kind]++
+		}
+	}
+	for kind, outcome := range map[delivery.SettleKind]string{
+		delivery.SettleSent: OutcomeSent, delivery.SettleFailed: OutcomeFailed, delivery.SettleAgain: OutcomeRetried,
+	} {
+		if counts[kind] > 0 {
+			l.o.Observer.DeliveryDone(l.o.Sink, outcome, counts[kind])
+		}
+	}
+	if counts[delivery.SettleSent]+counts[delivery.SettleFailed] > 0 {
+		l.asks.wake() // the next of their findings may be due
+	}
+}
+
+// latest keeps one answer for each delivery: that it was sent, because that is true whoever holds it by now, else the one of the
+// latest claim. There are several only where the ledger was away for longer than a lease.
+func latest(list []delivery.Settled) []delivery.Settled {
+	place := make(map[int64]int, len(list))
+	kept := list[:0:0]
+	for _, s := range list {
+		i, known := place[s.Seq]
+		switch {
+		case !known:
+			place[s.Seq] = len(kept)
+			kept = append(kept, s)
+		case kept[i].Kind == delivery.SettleSent:
+		case s.Kind == delivery.SettleSent || s.Token >= kept[i].Token:
+			kept[i] = s
+		}
+	}
+	return kept
+}
+
+// retry is how a question to the ledger is repeated that failed: after 0.1 s, doubling to 5 s, half of it random.
+type retry struct{ pause time.Duration }
+
+const (
+	firstRetry = 100 * time.Millisecond
+	mostRetry  = 5 * time.Second
+)
+
+// first tells whether the question went well before.
+func (r *retry) first() bool { return r.pause == 0 }
+
+func (r *retry) reset() { r.pause = 0 }
+
+func (r *retry) wait() time.Duration {
+	r.pause = min(max(2*r.pause, firstRetry), mostRetry)
+	return r.pause/2 + rand.N(r.pause/2) //nolint:gosec // a pause, no secret
+}
