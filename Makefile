@@ -50,6 +50,10 @@ test-site: ## Run the tests with servers that a site has and CI does not start: 
 	@scripts/test-deps.sh cc redis postgres nginx haproxy caddy
 	$(GO) test -tags site -run '^TestSite' -parallel 4 -timeout 10m ./internal/e2e
 
+.PHONY: quick
+quick: ## Check and test what has changed and what imports it, in about a minute (BASE=commit)
+	@scripts/quick.sh $(LINT_VERSION)
+
 .PHONY: race
 race: ## Run all Go tests with the race detector (PKG=./folder)
 	@scripts/test-deps.sh cc redis postgres mariadb python3
