@@ -203,15 +203,14 @@ func stateOf(t *testing.T, ledger string, server *testenv.RedisServer) *siteStat
 // settled is the state once what the requests of before have caused is over: nothing is on its way to a sink or the ledger.
 func (s *siteState) settled() string {
 	s.t.Helper()
-	last, same := "", 0
+	last, since := "", time.Now()
 	testenv.Eventually(s.t, func() bool {
 		now := s.read()
-		same++
 		if now != last || strings.Contains(now, ":outbox ") {
-			same = 0
+			since = time.Now()
 		}
 		last = now
-		return same == 20
+		return time.Since(since) > 200*time.Millisecond
 	}, 20*time.Second)
 	return last
 }

@@ -49,6 +49,15 @@ func (c *command) client() *client {
 	return &client{base: strings.TrimRight(server, "/"), http: caller, token: token, bad: cmp.Or(badToken, badFile)}
 }
 
+// readAtMost reads everything, or fails where there is more than so many bytes: nothing is cut off in silence.
+func readAtMost(from io.Reader, most int64) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(from, most+1))
+	if err == nil && int64(len(b)) > most {
+		err = fmt.Errorf("there are more than %d bytes", most)
+	}
+	return b, err
+}
+
 // maxTokenFile bounds what is read of a token's file, in bytes.
 const maxTokenFile = 64 << 10
 
@@ -62,7 +71,7 @@ func (c *command) token() (string, error) {
 		return "", usage("--token-file: %w", err)
 	}
 	defer func() { _ = f.Close() }()
-	b, err := io.ReadAll(io.LimitReader(f, maxTokenFile))
+	b, err := readAtMost(f, maxTokenFile)
 	if err != nil {
 		return "", usage("--token-file: %w", err)
 	}
@@ -158,7 +167,7 @@ func (c *client) do(ctx context.Context, method, path string, body, answer any) 
 		return c.unanswered(err)
 	}
 	defer func() { _ = res.Body.Close() }()
-	b, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	b, err := readAtMost(res.Body, maxAnswer)
 	if err != nil {
 		return unreachable(fmt.Errorf("the answer of %s broke off: %w", c.base, err))
 	}

@@ -117,9 +117,9 @@ func (c *command) readPayload(payload string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = in.Close() }()
-	b, err := io.ReadAll(io.LimitReader(in, maxLine))
+	b, err := readAtMost(in, maxLine)
 	if err != nil {
-		return nil, &exitError{ExitUsage, err}
+		return nil, usage("--payload %s: %w", payload, err)
 	}
 	return b, nil
 }

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -108,6 +110,18 @@ func TestRequestsOfLargeItems(t *testing.T) {
 			t.Fatalf("%d items of %d left, want %d", n, len(lines), want)
 		}
 		lines = lines[n:]
+	}
+}
+
+// TestNothingIsCutOff pushes a payload of the most bytes that the command reads, and one of a byte more.
+func TestNothingIsCutOff(t *testing.T) {
+	t.Parallel()
+	for size, want := range map[int]int{maxLine: 1, maxLine + 1: 0} {
+		url, requests := server(t, slices.Repeat([]answer{{http.StatusOK, `{"items":[{"id":"i_a","outcome":"pushed"}]}`}}, want)...)
+		code, _, errOut := run(t, url, `"`+strings.Repeat("x", size-2)+`"`, "queue", "push", "q", "--payload", "-")
+		if len(*requests) != want || (want == 0) != (code == ExitUsage && strings.Contains(errOut, "there are more than 1048576 bytes")) {
+			t.Errorf("%d bytes: exit code %d, %d requests, %s", size, code, len(*requests), errOut)
+		}
 	}
 }
 

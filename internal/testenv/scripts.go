@@ -33,8 +33,11 @@ func (c ScriptCost) exceeds(most ScriptCost) string {
 		what      string
 		has, most int
 	}{
-		{"keys", c.Keys, most.Keys}, {"bytes sent", c.Sent, most.Sent}, {"bytes answered", c.Answered, most.Answered},
-		{"commands", c.Commands, most.Commands}, {"bytes read and written inside", c.Inside, most.Inside},
+		{"keys", c.Keys, most.Keys},
+		{"bytes sent", c.Sent, most.Sent},
+		{"bytes answered", c.Answered, most.Answered},
+		{"commands", c.Commands, most.Commands},
+		{"bytes read and written inside", c.Inside, most.Inside},
 	} {
 		if one.has > one.most {
 			out = append(out, fmt.Sprintf("%d %s, %d are the most", one.has, one.what, one.most))
