@@ -9,13 +9,19 @@ import (
 	"tallyman/internal/ledger/named"
 )
 
-// QueriesAreUsed fails for every query that the code of the package under test, which lies in the working folder, does not name.
+// QueriesAreUsed fails for every query that neither the code of the package under test, which lies in the working folder, nor that of the
+// store names.
 func QueriesAreUsed(t *testing.T, queries named.Queries) {
 	t.Helper()
 	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
+	shared, err := filepath.Glob("../store/*.go")
+	if err != nil || len(shared) == 0 {
+		t.Fatalf("the files of the store: %v, %v", shared, err)
+	}
+	files = append(files, shared...)
 	var code strings.Builder
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {

@@ -42,6 +42,9 @@ func (c *copyRows) int32(v int32) {
 	c.buf = binary.BigEndian.AppendUint32(c.buf, uint32(v)) //nolint:gosec // two's complement is what COPY wants
 }
 
+// id is a column of ids of lanes, queues or scopes, which the database numbers as int32.
+func (c *copyRows) id(v int64) { c.int32(int32(v)) } //nolint:gosec // it came from such a column
+
 func (c *copyRows) int64(v int64) {
 	c.length(8)
 	c.buf = binary.BigEndian.AppendUint64(c.buf, uint64(v)) //nolint:gosec // two's complement is what COPY wants

@@ -2,87 +2,17 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
-	"tallyman/internal/notice"
+	"tallyman/internal/ledger/store"
 )
-
-// Pending implements ledger.Deliveries.
-func (l *Ledger) Pending(ctx context.Context, lane ledger.Lane, limit int) ([]delivery.Delivery, error) {
-	id, err := l.findLane(ctx, lane)
-	if err != nil {
-		if errors.Is(err, ledger.ErrNotFound) {
-			return nil, nil
-		}
-		return nil, err
-	}
-	var out []delivery.Delivery
-	var after int64
-	for len(out) < limit {
-		page, err := l.pendingPage(ctx, id, after, limit-len(out))
-		if err != nil {
-			return nil, err
-		}
-		if len(page.expired) > 0 {
-			if _, err := l.exec(ctx, "cancel", page.expired); err != nil {
-				return nil, err
-			}
-		}
-		out = append(out, page.alive...)
-		if len(page.expired) == 0 { // else as many more may follow
-			break
-		}
-		after = page.last
-	}
-	return out, nil
-}
-
-// pendingPage is a stretch of a lane.
-type pendingPage struct {
-	alive   []delivery.Delivery
-	expired []int64
-	last    int64
-}
-
-func (l *Ledger) pendingPage(ctx context.Context, lane int32, after int64, limit int) (pendingPage, error) {
-	var p pendingPage
-	found, err := l.pool.Query(ctx, queries.Get("pending"), lane, after, limit, l.clock())
-	if err != nil {
-		return p, failed("pending", err)
-	}
-	var seq int64
-	var expired bool
-	var recipients string
-	var raw []byte
-	_, err = pgx.ForEachRow(found, []any{&seq, &expired, &recipients, &raw}, func() error {
-		p.last = seq
-		if expired {
-			p.expired = append(p.expired, seq)
-			return nil
-		}
-		d, err := readDelivery(seq, recipients, raw)
-		p.alive = append(p.alive, d)
-		return err
-	})
-	if err != nil {
-		return p, failed("pending", err)
-	}
-	return p, nil
-}
-
-func readDelivery(seq int64, recipients string, body []byte) (delivery.Delivery, error) {
-	n, err := notice.Unmarshal(body)
-	if err != nil {
-		return delivery.Delivery{}, fmt.Errorf("delivery %d: %w", seq, err)
-	}
-	return delivery.Delivery{Seq: seq, Notice: n, Recipients: rows.Recipients(recipients)}, nil
-}
 
 // MarkSent implements ledger.Deliveries.
 func (l *Ledger) MarkSent(ctx context.Context, receipts []delivery.Receipt) error {
@@ -109,52 +39,95 @@ func (l *Ledger) MarkSent(ctx context.Context, receipts []delivery.Receipt) erro
 	return nil
 }
 
-// MarkAttempt implements ledger.Deliveries.
-func (l *Ledger) MarkAttempt(ctx context.Context, seqs []int64, cause string) error {
-	_, err := l.exec(ctx, "mark-attempt", seqs, cause)
-	return err
-}
-
-// MarkFailed implements ledger.Deliveries.
-func (l *Ledger) MarkFailed(ctx context.Context, seqs []int64, cause string) error {
-	_, err := l.exec(ctx, "mark-failed", seqs, cause)
-	return err
-}
-
-// CountPending implements ledger.Deliveries.
-func (l *Ledger) CountPending(ctx context.Context) (map[string]int64, error) {
-	counts := map[string]int64{}
-	found, err := l.pool.Query(ctx, queries.Get("count-pending"))
-	if err != nil {
-		return nil, failed("count pending", err)
+// CancelDeliveries implements ledger.Operated.
+func (l *Ledger) CancelDeliveries(ctx context.Context, who ledger.Author, seqs []int64, reason string) (changed []int64, err error) {
+	if len(seqs) == 0 {
+		return nil, nil
 	}
-	var sink string
-	var n int64
-	if _, err := pgx.ForEachRow(found, []any{&sink, &n}, func() error { counts[sink] = n; return nil }); err != nil {
-		return nil, failed("count pending", err)
-	}
-	return counts, nil
-}
-
-// CountDeliveries implements ledger.Deliveries.
-func (l *Ledger) CountDeliveries(ctx context.Context) (map[string]map[ledger.DeliveryState]int64, error) {
-	counts := map[string]map[ledger.DeliveryState]int64{}
-	found, err := l.pool.Query(ctx, queries.Get("count-deliveries"), ledger.MostCounted)
-	if err != nil {
-		return nil, failed("count deliveries", err)
-	}
-	var sink string
-	var state int16
-	var n int64
-	_, err = pgx.ForEachRow(found, []any{&sink, &state, &n}, func() error {
-		if counts[sink] == nil {
-			counts[sink] = map[ledger.DeliveryState]int64{}
+	reason = rows.Text(reason)
+	err = again(func() error {
+		changed = nil
+		begin := func(b *pgx.Batch) {
+			b.Queue(queries.Get("lock-audit"))
+			beginCancel(b, seqs, reason, &changed)
 		}
-		counts[sink][ledger.DeliveryState(state)] = n
-		return nil
+		return l.changeShortly(ctx, "cancel deliveries", who, begin, func(last *pgx.Batch) *ledger.Change {
+			l.releaseNext(last, seqs, followed{})
+			slices.Sort(changed)
+			return record.DeliveriesCanceled(changed, reason)
+		})
 	})
 	if err != nil {
-		return nil, failed("count deliveries", err)
+		return nil, err
 	}
-	return counts, nil
+	return changed, nil
+}
+
+// beginCancel adds the statements that cancel deliveries, before what they release.
+func beginCancel(b *pgx.Batch, seqs []int64, reason string, changed *[]int64) {
+	b.Queue(queries.Get("by-key"))
+	b.Queue(queries.Get("lock-pushes"), seqs, seqs)
+	b.Queue(queries.Get("cancel-deliveries"), seqs, reason).Query(collect(changed))
+}
+
+// changeShortly is change in few round trips: begin is as in inShortTx, and begins with lock-audit; do leaves what comes after and says what was changed.
+func (l *Ledger) changeShortly(ctx context.Context, what string, who ledger.Author, begin func(*pgx.Batch), do func(last *pgx.Batch) *ledger.Change) error {
+	return l.Recorder.Run(who, func(record store.Record) error {
+		return l.inShortTx(ctx, what, begin, func(ctx context.Context, db *pgx.Conn, last *pgx.Batch) error {
+			return record(ctx, conn{db}, do(last))
+		})
+	})
+}
+
+// RetryDeliveries implements ledger.Operated.
+func (l *Ledger) RetryDeliveries(ctx context.Context, who ledger.Author, seqs []int64) (changed []int64, lanes []ledger.Lane, err error) {
+	if len(seqs) == 0 {
+		return nil, nil, nil
+	}
+	err = again(func() error {
+		changed = nil
+		before := record.DeliveryStates{}
+		clock := l.clock()
+		begin := func(b *pgx.Batch) {
+			b.Queue(queries.Get("lock-audit"))
+			b.Queue(queries.Get("by-key"))
+			b.Queue(queries.Get("lock-rules"), seqs)
+			b.Queue(queries.Get("lock-pushes"), seqs, seqs)
+			b.Queue(queries.Get("hasten-pushes"), seqs, clock).Query(collect(&changed))
+			b.Queue(queries.Get("revive-deliveries"), seqs, clock).Query(func(found pgx.Rows) error {
+				var seq int64
+				var state int16
+				_, err := pgx.ForEachRow(found, []any{&seq, &state}, func() error {
+					changed, before[seq] = append(changed, seq), ledger.DeliveryState(state)
+					return nil
+				})
+				return err
+			})
+		}
+		return l.changeShortly(ctx, "retry deliveries", who, begin, func(last *pgx.Batch) *ledger.Change {
+			slices.Sort(changed)
+			last.Queue(queries.Get("revive-pushes"), changed, clock)
+			last.Queue(queries.Get("line-up"), changed, clock)
+			l.releaseNext(last, changed, followed{})
+			last.Queue(queries.Get("lanes-of"), changed).Query(func(found pgx.Rows) error {
+				var err error
+				lanes, err = pgx.CollectRows(found, pgx.RowToStructByPos[ledger.Lane])
+				return err
+			})
+			return record.DeliveriesRetried(before, changed)
+		})
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return changed, lanes, nil
+}
+
+// collect appends the numbers that a statement returns.
+func collect(to *[]int64) func(pgx.Rows) error {
+	return func(found pgx.Rows) error {
+		list, err := pgx.CollectRows(found, pgx.RowTo[int64])
+		*to = append(*to, list...)
+		return err
+	}
 }

@@ -3,46 +3,14 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
-	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/rows"
-	"tallyman/internal/notice"
+	"tallyman/internal/ledger/store"
 )
-
-// Register implements ledger.Firings.
-func (l *Ledger) Register(ctx context.Context, rule, scope string, now time.Time) (ledger.ScopeState, error) {
-	// Asking first keeps restarts from using up ids.
-	s, err := l.Scope(ctx, rule, scope)
-	if !errors.Is(err, ledger.ErrNotFound) {
-		return s, err
-	}
-	if _, err := l.exec(ctx, "register", rule, scope, rows.Micros(now)); err != nil {
-		return ledger.ScopeState{}, err
-	}
-	return l.Scope(ctx, rule, scope)
-}
-
-// Scope implements ledger.Firings.
-func (l *Ledger) Scope(ctx context.Context, rule, scope string) (ledger.ScopeState, error) {
-	s := rows.Scope{Rule: rule, Name: scope}
-	err := l.pool.QueryRow(ctx, queries.Get("scope"), rule, scope, l.clock()).Scan(s.Columns()...)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return ledger.ScopeState{}, notKnown(rule, scope)
-	}
-	if err != nil {
-		return ledger.ScopeState{}, failed("scope", err)
-	}
-	return s.State()
-}
-
-func notKnown(rule, scope string) error {
-	return fmt.Errorf("%w: rule %q in scope %q", ledger.ErrNotFound, rule, scope)
-}
 
 // Claim implements ledger.Firings.
 func (l *Ledger) Claim(ctx context.Context, rule, scope string, due time.Time, node string, lease time.Duration) (ledger.Claim, error) {
@@ -51,7 +19,7 @@ func (l *Ledger) Claim(ctx context.Context, rule, scope string, due time.Time, n
 	err := l.pool.QueryRow(ctx, queries.Get("claim"), rule, scope, rows.Micros(due), node, lease.Microseconds(), l.clock()).
 		Scan(&c.Token, &dueAt, &until, &c.Repeated)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return ledger.Claim{}, l.whyNot(ctx, rule, scope, due)
+		return ledger.Claim{}, l.WhyNotClaimed(ctx, rule, scope, due)
 	}
 	if err != nil {
 		return ledger.Claim{}, failed("claim", err)
@@ -60,102 +28,128 @@ func (l *Ledger) Claim(ctx context.Context, rule, scope string, due time.Time, n
 	return c, nil
 }
 
-// whyNot finds out why a claim was refused.
-func (l *Ledger) whyNot(ctx context.Context, rule, scope string, due time.Time) error {
-	s, err := l.Scope(ctx, rule, scope)
-	if err != nil {
-		return err
-	}
-	if !s.Done.Before(due) {
-		return ledger.ErrDone
-	}
-	return ledger.ErrBusy
-}
-
-// Renew implements ledger.Firings.
-func (l *Ledger) Renew(ctx context.Context, c ledger.Claim, lease time.Duration) error {
-	n, err := l.exec(ctx, "renew", c.Rule, c.Scope, c.Token, rows.Micros(c.Due), lease.Microseconds(), l.clock())
-	return fencedIfNone(n, err)
-}
-
 // Release implements ledger.Firings.
 func (l *Ledger) Release(ctx context.Context, c ledger.Claim) error {
 	n, err := l.exec(ctx, "release", c.Rule, c.Scope, c.Token, rows.Micros(c.Due))
-	return fencedIfNone(n, err)
+	return store.FencedIfNone(n, err)
 }
 
-func fencedIfNone(n int64, err error) error {
-	if err == nil && n == 0 {
+// Commit implements ledger.Firings.
+func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit) (ledger.Committed, error) {
+	n, err := l.newNotices(ctx, rows.NewPlan(c, run))
+	defer n.release()
+	if err != nil {
+		return ledger.Committed{}, err
+	}
+	n.lowest, n.highest = rows.FindingsOf(c.Rule, c.Scope)
+	// Only a firing that was begun before should meet its own notices. Looking for them costs as much as the
+	// rest of the fence, so others look when the key of the table says that they must.
+	n.look = c.Repeated
+	w := commit{notices: n, claim: c, run: run}
+	err = l.inTx(ctx, "commit", func(tx pgx.Tx) error { return w.write(ctx, tx) })
+	if !n.look && hasState(err, uniqueViolation) {
+		n.look = true
+		err = l.inTx(ctx, "commit", func(tx pgx.Tx) error { return w.write(ctx, tx) })
+	}
+	if err != nil && !errors.Is(err, errRepeated) {
+		return ledger.Committed{}, err
+	}
+	return w.done, nil
+}
+
+// errRepeated ends the transaction of a commit that went through before.
+var errRepeated = errors.New("the commit went through before")
+
+// commit is one transaction on its way.
+type commit struct {
+	notices *notices
+	claim   ledger.Claim
+	run     *ledger.Commit
+
+	scopeID int32
+	done    ledger.Committed
+}
+
+func (w *commit) write(ctx context.Context, tx pgx.Tx) error {
+	if err := w.fence(ctx, tx); err != nil {
+		return err
+	}
+	if err := w.notices.write(ctx, tx); err != nil {
+		return err
+	}
+	made := w.notices.made
+	w.done = ledger.Committed{
+		Deliveries: len(made.Deliveries), Unsubscribed: made.Unsubscribed, Lanes: w.notices.plan.LanesOf(made.Deliveries),
+	}
+	return w.writeState(ctx, tx)
+}
+
+// fence locks the rule and scope, checks the claim, and asks in the same round trip for all that the rest
+// of the commit depends on.
+func (w *commit) fence(ctx context.Context, tx pgx.Tx) error {
+	var token, running int64
+	var kept string
+	var b pgx.Batch
+	b.Queue(queries.Get("fence"), w.claim.Rule, w.claim.Scope).QueryRow(func(r pgx.Row) error {
+		return ignoreNone(r.Scan(&w.scopeID, &token, &running))
+	})
+	b.Queue(queries.Get("last-answer"), w.claim.Rule, w.claim.Scope, rows.Micros(w.claim.Due), w.claim.Token).
+		QueryRow(func(r pgx.Row) error { return ignoreNone(r.Scan(&kept)) })
+	w.notices.ask(&b)
+	if err := tx.SendBatch(ctx, &b).Close(); err != nil {
+		return err
+	}
+	if kept != "" {
+		done, same, err := rows.Same(kept, w.notices.plan.Digest)
+		if err != nil {
+			return err
+		}
+		if same {
+			w.done = done
+			return errRepeated
+		}
+	}
+	if running == 0 || token != w.claim.Token || running != rows.Micros(w.claim.Due) {
 		return ledger.ErrFenced
+	}
+	return nil
+}
+
+func ignoreNone(err error) error {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
 	}
 	return err
 }
 
-// Abandoned implements ledger.Firings.
-func (l *Ledger) Abandoned(ctx context.Context) ([]ledger.Claim, error) {
-	return query(ctx, l, "abandoned", func(r pgx.CollectableRow) (ledger.Claim, error) {
-		c := ledger.Claim{Repeated: true}
-		var due, until int64
-		err := r.Scan(&c.Rule, &c.Scope, &due, &c.Node, &c.Token, &until)
-		c.Due, c.LeaseUntil = rows.Time(due), rows.Time(until)
-		return c, err
-	}, l.clock())
-}
-
-// Skip implements ledger.Firings.
-func (l *Ledger) Skip(ctx context.Context, rule, scope string, due time.Time, node, reason string) error {
-	return l.leaveOut(ctx, "skip", rule, scope, due, node, reason)
-}
-
-// Findings implements ledger.Firings.
-func (l *Ledger) Findings(ctx context.Context, rule, scope string) ([]finding.State, error) {
-	return query(ctx, l, "findings", func(r pgx.CollectableRow) (finding.State, error) {
-		var f rows.Finding
-		err := r.Scan(f.Columns()...)
-		return f.State(), err
-	}, rule, scope)
-}
-
-// Notices implements ledger.Firings.
-func (l *Ledger) Notices(ctx context.Context, ids []string) (map[string]*notice.Notice, error) {
-	list, err := query(ctx, l, "notices", func(r pgx.CollectableRow) (*notice.Notice, error) {
-		var id string
-		var body []byte
-		if err := r.Scan(&id, &body); err != nil {
-			return nil, err
-		}
-		return notice.Unmarshal(body)
-	}, ids)
+// writeState writes the findings, the run and the scope.
+func (w *commit) writeState(ctx context.Context, tx pgx.Tx) error {
+	f := newFindingChanges(w.scopeID, rows.Micros(w.claim.Due), w.run)
+	if err := f.inserts.run(ctx, tx.Conn(), "copy-findings"); err != nil {
+		return err
+	}
+	answer, err := rows.NewAnswer(w.notices.plan.Digest, w.done)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	found := make(map[string]*notice.Notice, len(list))
-	for _, n := range list {
-		found[n.ID] = n
+	watermark, err := rows.Watermark(w.run.Watermark)
+	if err != nil {
+		return err
 	}
-	return found, nil
+	s := w.run.Scope
+	var b pgx.Batch
+	f.queue(&b)
+	w.notices.cancel(&b)
+	b.Queue(queries.Get("record-run"), rows.RunArgs(w.claim, &w.run.Run, answer, w.done.Unsubscribed)...)
+	b.Queue(queries.Get("record-scope"), w.scopeID, rows.Micros(s.LastDue), rows.Micros(s.LastOKDue),
+		s.Clock.Microseconds(), watermark, rows.Micros(w.claim.Due), w.run.Again)
+	countEvents(&b, w.run.Silenced)
+	return tx.SendBatch(ctx, &b).Close()
 }
 
-// Forget implements ledger.Firings.
-func (l *Ledger) Forget(ctx context.Context, known map[string]bool) (int64, error) {
-	var gone []int32
-	var id int32
-	var rule, scope string
-	found, err := l.pool.Query(ctx, queries.Get("scopes"))
-	if err != nil {
-		return 0, failed("forget", err)
+// countEvents adds the statements that count what silences have dropped.
+func countEvents(b *pgx.Batch, dropped map[string]int) {
+	for _, id := range rows.SilencesOf(dropped) {
+		b.Queue(queries.Get("count-events"), id, dropped[id])
 	}
-	_, err = pgx.ForEachRow(found, []any{&id, &rule, &scope}, func() error {
-		if !known[ledger.Known(rule, scope)] {
-			gone = append(gone, id)
-		}
-		return nil
-	})
-	if err != nil || len(gone) == 0 {
-		if err != nil {
-			err = failed("forget", err)
-		}
-		return 0, err
-	}
-	return l.exec(ctx, "forget", gone)
 }

@@ -8,13 +8,13 @@ import (
 
 	"tallyman/internal/item"
 	"tallyman/internal/ledger"
-	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
+	"tallyman/internal/ledger/store"
 )
 
 // ApplyMoves implements ledger.Items.
 func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []item.Moves) error {
-	id, err := l.queueID(ctx, queue)
+	id, err := l.IDs.MakeQueue(ctx, queue)
 	if err != nil {
 		return err
 	}
@@ -30,34 +30,20 @@ func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []
 			return err
 		})
 	}
-	recorded := false
-	err = l.inShortTx(ctx, "apply moves", begin, func(ctx context.Context, conn *pgx.Conn, last *pgx.Batch) error {
-		a := rows.NewApply(entries, position)
-		if a.Position == position {
-			return nil
-		}
-		queueStandings(last, id, a)
-		last.Queue(queries.Get("move-on"), id, epoch, a.Position)
-		if err := copyMoves(a.Traces).run(ctx, conn, "copy-item-moves"); err != nil {
-			return err
-		}
-		if len(a.Orders) > 0 {
-			l.step(ledger.StepChanged)
-		}
-		for _, o := range a.Orders {
-			who, c := record.QueueChanged(o)
-			if err := l.addRecord(ctx, conn, who, c); err != nil {
+	return l.Recorder.RunOrders(func(record store.RecordOrders) error {
+		return l.inShortTx(ctx, "apply moves", begin, func(ctx context.Context, db *pgx.Conn, last *pgx.Batch) error {
+			a := rows.NewApply(entries, position)
+			if a.Position == position {
+				return nil
+			}
+			queueStandings(last, id, a)
+			last.Queue(queries.Get("move-on"), id, epoch, a.Position)
+			if err := copyMoves(a.Traces).run(ctx, db, "copy-item-moves"); err != nil {
 				return err
 			}
-			l.step(ledger.StepRecorded)
-			recorded = true
-		}
-		return nil
+			return record(ctx, conn{db}, a.Orders)
+		})
 	})
-	if recorded && err == nil {
-		l.step(ledger.StepCommitted)
-	}
-	return err
 }
 
 // positionIn returns the position of what was applied last in the epoch. ErrFenced if that is not the recorded one.
@@ -92,7 +78,7 @@ func copyMoves(traces []rows.Trail) *copyRows {
 }
 
 // queueStandings adds the statements that change how items stand.
-func queueStandings(b *pgx.Batch, id int32, a *rows.Apply) {
+func queueStandings(b *pgx.Batch, id int64, a *rows.Apply) {
 	if len(a.Done) > 0 {
 		c := columnsOf(a.Done)
 		b.Queue(queries.Get("end-items"), id, c.seqs, c.moves)
@@ -123,14 +109,4 @@ func columnsOf(list []rows.Standing) standingColumns {
 		c.states, c.assignees = append(c.states, s.State), append(c.assignees, rows.Text(s.Assignee))
 	}
 	return c
-}
-
-// AppliedMoves implements ledger.Items.
-func (l *Ledger) AppliedMoves(ctx context.Context, queue, epoch string) (int64, error) {
-	var position int64
-	err := l.pool.QueryRow(ctx, queries.Get("applied"), queue, epoch).Scan(&position)
-	if err := ignoreNone(err); err != nil {
-		return 0, failed("applied moves", err)
-	}
-	return position, nil
 }

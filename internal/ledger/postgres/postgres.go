@@ -3,35 +3,22 @@ package postgres
 import (
 	"context"
 	"embed"
-	"errors"
 	"fmt"
 	"maps"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tallyman/internal/ledger"
-	"tallyman/internal/ledger/named"
 	"tallyman/internal/ledger/rows"
+	"tallyman/internal/ledger/store"
 )
 
 //go:embed sql
 var sqlFiles embed.FS
 
-var queries = named.MustParse(sqlFiles, "sql")
-
 const defaultConnections = 8
-
-// The SQLSTATEs that are answers rather than faults.
-const (
-	foreignKeyViolation = "23503"
-	uniqueViolation     = "23505"
-	deadlockDetected    = "40P01"
-	undefinedTable      = "42P01"
-)
 
 // session is what every connection asks of the server. A node that freezes or is cut off in the middle of a commit would
 // otherwise keep the rule locked for as long as the server believes in it, whatever its lease says: hours.
@@ -47,13 +34,10 @@ var session = map[string]string{
 
 // Ledger is the ledger in PostgreSQL. It is safe for concurrent use.
 type Ledger struct {
+	*store.Store
+
 	pool *pgxpool.Pool
 	now  func() time.Time // nil = the server's clock
-	step func(string)     // see ledger.Options.Step
-
-	mu     sync.Mutex
-	lanes  map[ledger.Lane]int32 // ids, which never change
-	queues map[string]int32      // likewise
 }
 
 var _ ledger.Ledger = (*Ledger)(nil)
@@ -84,7 +68,8 @@ func connect(ctx context.Context, url string, opts ledger.Options, session map[s
 	if err != nil {
 		return nil, fmt.Errorf("ledger: connect: %w", err)
 	}
-	l := &Ledger{pool: pool, now: opts.Now, step: opts.Steps(), lanes: map[ledger.Lane]int32{}, queues: map[string]int32{}}
+	l := &Ledger{pool: pool, now: opts.Now}
+	l.Store = store.New(engine{l}, opts)
 	if err := l.checkSchema(ctx); err != nil {
 		pool.Close()
 		return nil, err
@@ -138,46 +123,4 @@ func (l *Ledger) clock() *int64 {
 	}
 	us := l.now().UnixMicro()
 	return &us
-}
-
-// exec runs the query by name and returns the number of rows it changed.
-func (l *Ledger) exec(ctx context.Context, name string, args ...any) (int64, error) {
-	tag, err := l.pool.Exec(ctx, queries.Get(name), args...)
-	if err != nil {
-		return 0, failed(name, err)
-	}
-	return tag.RowsAffected(), nil
-}
-
-// query runs the query by name and collects its rows.
-func query[T any](ctx context.Context, l *Ledger, name string, scan pgx.RowToFunc[T], args ...any) ([]T, error) {
-	rows, err := l.pool.Query(ctx, queries.Get(name), args...)
-	if err != nil {
-		return nil, failed(name, err)
-	}
-	list, err := pgx.CollectRows(rows, scan)
-	if err != nil {
-		return nil, failed(name, err)
-	}
-	return list, nil
-}
-
-// inTx runs do in a transaction. It runs do again where the server has ended the transaction, because that one and another waited for each other: so do
-// sets anew whatever it sets.
-func (l *Ledger) inTx(ctx context.Context, what string, do func(pgx.Tx) error) error {
-	if err := again(func() error { return pgx.BeginFunc(ctx, l.pool, do) }); err != nil {
-		return failed(what, err)
-	}
-	return nil
-}
-
-// failed says which operation an error belongs to.
-func failed(what string, err error) error {
-	return fmt.Errorf("ledger: %s: %w", what, err)
-}
-
-// hasState tells whether the server answered with the SQLSTATE.
-func hasState(err error, state string) bool {
-	var pg *pgconn.PgError
-	return errors.As(err, &pg) && pg.Code == state
 }

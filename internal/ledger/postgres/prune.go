@@ -9,36 +9,34 @@ import (
 	"tallyman/internal/ledger/rows"
 )
 
-// pruneItems removes the items that have ended before, queue by queue. Items lie about in the order in which they were
-// created: where a page has none that is old, there are hardly any behind it.
-func (l *Ledger) pruneItems(ctx context.Context, before time.Time) (int64, error) {
-	queues, err := query(ctx, l, "queue-ids", pgx.RowTo[int32])
-	if err != nil {
-		return 0, err
-	}
-	var removed int64
-	for _, id := range queues {
-		p := itemPage{more: true}
-		for p.more {
-			page, err := queryByKey(ctx, l, "prune-items", scanItemPage, id, p.last, pruneBatch, rows.Micros(before), l.clock())
-			if err != nil {
-				return removed, err
-			}
-			p = page[0]
-			removed += p.gone
-		}
-	}
-	return removed, nil
+// pruneBatch is how many rows one statement removes at most.
+const pruneBatch = 2000
+
+// PruneBatch implements store.Pruner.
+func (e engine) PruneBatch() int { return pruneBatch }
+
+// ExpireDeliveries implements store.Pruner.
+func (e engine) ExpireDeliveries(ctx context.Context, seqs []int64) error {
+	return again(func() error {
+		var changed []int64
+		begin := func(b *pgx.Batch) { beginCancel(b, seqs, "the notice has expired", &changed) }
+		return e.inShortTx(ctx, "expire deliveries", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
+			e.releaseNext(last, seqs, followed{})
+			return nil
+		})
+	})
 }
 
-// itemPage is what became of one page of a queue's items.
-type itemPage struct {
-	last, gone int64
-	more       bool // it had an item that is old
+// PruneNotices implements store.Pruner.
+func (e engine) PruneNotices(ctx context.Context, before time.Time) (notices, all int64, err error) {
+	var deliveries int64
+	_, err = e.One(ctx, "prune-notices", []any{rows.Micros(before), pruneBatch, e.clock()}, &notices, &deliveries)
+	return notices, notices + deliveries, err
 }
 
-func scanItemPage(r pgx.CollectableRow) (itemPage, error) {
-	var p itemPage
-	err := r.Scan(&p.last, &p.more, &p.gone)
-	return p, err
+// PruneItems implements store.Pruner.
+func (e engine) PruneItems(ctx context.Context, queue, after int64, before time.Time) (last int64, more bool, gone int64, err error) {
+	args := []any{queue, after, pruneBatch, rows.Micros(before), e.clock()}
+	err = e.EachPlanned(ctx, "by-key", "prune-items", args, []any{&last, &more, &gone}, func() error { return nil })
+	return last, more, gone, err
 }

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -16,8 +15,8 @@ import (
 
 // ClaimPushes implements ledger.Pushes.
 func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.Duration, limit int) (delivery.Claims, error) {
-	lane, err := l.findLane(ctx, ledger.Lane{Sink: sink})
-	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
+	lane, _, err := l.IDs.Lane(ctx, ledger.Lane{Sink: sink})
+	if err != nil {
 		return delivery.Claims{}, err
 	}
 	var list []delivery.Claimed
@@ -113,11 +112,8 @@ func (l *Ledger) releaseNext(b *pgx.Batch, seqs []int64, gone followed) {
 
 // EndPushes implements ledger.Pushes.
 func (l *Ledger) EndPushes(ctx context.Context, sink string, limit int) (timedOut, canceled int, err error) {
-	lane, err := l.findLane(ctx, ledger.Lane{Sink: sink})
-	if err != nil {
-		if errors.Is(err, ledger.ErrNotFound) {
-			err = nil
-		}
+	lane, found, err := l.IDs.Lane(ctx, ledger.Lane{Sink: sink})
+	if err != nil || !found {
 		return 0, 0, err
 	}
 	err = again(func() error {
@@ -150,16 +146,4 @@ func (l *Ledger) EndPushes(ctx context.Context, sink string, limit int) (timedOu
 		})
 	})
 	return timedOut, canceled, err
-}
-
-// again repeats a transaction that the server has ended because two waited for each other. Locks are taken in one order; but what a
-// commit adds while others wait for it is not in theirs.
-func again(do func() error) error {
-	var err error
-	for range 3 {
-		if err = do(); !hasState(err, deadlockDetected) {
-			break
-		}
-	}
-	return err
 }

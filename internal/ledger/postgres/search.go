@@ -2,9 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -71,17 +68,4 @@ func (l *Ledger) bodies(ctx context.Context, list []rows.LookedAt, a *rows.LookA
 		return failed("search notices", err)
 	}
 	return nil
-}
-
-// RunAt implements ledger.Search.
-func (l *Ledger) RunAt(ctx context.Context, rule, scope string, at time.Time) (ledger.Run, error) {
-	var r rows.Run
-	err := l.pool.QueryRow(ctx, queries.Get("run-at"), rule, scope, rows.Micros(at)).Scan(r.Columns()...)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return ledger.Run{}, fmt.Errorf("%w: a run of rule %q in scope %q", ledger.ErrNotFound, rule, scope)
-	}
-	if err != nil {
-		return ledger.Run{}, failed("run at", err)
-	}
-	return r.Run()
 }

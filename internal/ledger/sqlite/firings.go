@@ -4,42 +4,15 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
-	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/rows"
-	"tallyman/internal/notice"
+	"tallyman/internal/ledger/store"
 )
 
 // errNothing ends a transaction that has nothing to change.
 var errNothing = errors.New("nothing to change")
-
-// Register implements ledger.Firings.
-func (l *Ledger) Register(ctx context.Context, rule, scope string, now time.Time) (ledger.ScopeState, error) {
-	if _, err := l.exec(ctx, "register", rule, scope, rows.Micros(now)); err != nil {
-		return ledger.ScopeState{}, err
-	}
-	return l.Scope(ctx, rule, scope)
-}
-
-// Scope implements ledger.Firings.
-func (l *Ledger) Scope(ctx context.Context, rule, scope string) (ledger.ScopeState, error) {
-	s := rows.Scope{Rule: rule, Name: scope}
-	found, err := one(ctx, l.read, "scope", []any{rule, scope, l.clock()}, s.Columns()...)
-	if err != nil {
-		return ledger.ScopeState{}, fmt.Errorf("ledger: %w", err)
-	}
-	if !found {
-		return ledger.ScopeState{}, notKnown(rule, scope)
-	}
-	return s.State()
-}
-
-func notKnown(rule, scope string) error {
-	return fmt.Errorf("%w: rule %q in scope %q", ledger.ErrNotFound, rule, scope)
-}
 
 // Claim implements ledger.Firings.
 func (l *Ledger) Claim(ctx context.Context, rule, scope string, due time.Time, node string, lease time.Duration) (ledger.Claim, error) {
@@ -61,7 +34,7 @@ func (l *Ledger) Claim(ctx context.Context, rule, scope string, due time.Time, n
 		return err
 	})
 	if errors.Is(err, errNothing) {
-		return ledger.Claim{}, l.whyNot(ctx, rule, scope, due)
+		return ledger.Claim{}, l.WhyNotClaimed(ctx, rule, scope, due)
 	}
 	if err != nil {
 		return ledger.Claim{}, err
@@ -76,23 +49,6 @@ func take(ctx context.Context, tx *sql.Tx, name string, n int) (int64, error) {
 	return last, err
 }
 
-// whyNot finds out why a claim was refused.
-func (l *Ledger) whyNot(ctx context.Context, rule, scope string, due time.Time) error {
-	s, err := l.Scope(ctx, rule, scope)
-	if err != nil {
-		return err
-	}
-	if !s.Done.Before(due) {
-		return ledger.ErrDone
-	}
-	return ledger.ErrBusy
-}
-
-// Renew implements ledger.Firings.
-func (l *Ledger) Renew(ctx context.Context, c ledger.Claim, lease time.Duration) error {
-	return fencedIfNone(l.exec(ctx, "renew", c.Rule, c.Scope, c.Token, rows.Micros(c.Due), l.until(lease)))
-}
-
 // Release implements ledger.Firings.
 func (l *Ledger) Release(ctx context.Context, c ledger.Claim) error {
 	return l.inTx(ctx, "release", func(tx *sql.Tx) error {
@@ -100,97 +56,115 @@ func (l *Ledger) Release(ctx context.Context, c ledger.Claim) error {
 		if err != nil {
 			return err
 		}
-		return fencedIfNone(exec(ctx, tx, "release", c.Rule, c.Scope, c.Token, rows.Micros(c.Due), next))
+		return store.FencedIfNone(exec(ctx, tx, "release", c.Rule, c.Scope, c.Token, rows.Micros(c.Due), next))
 	})
 }
 
-func fencedIfNone(n int64, err error) error {
-	if err == nil && n == 0 {
+// errRepeated ends the transaction of a commit that went through before.
+var errRepeated = errors.New("the commit went through before")
+
+// Commit implements ledger.Firings.
+func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit) (ledger.Committed, error) {
+	plan := rows.NewPlan(c, run)
+	if err := plan.Encode()(); err != nil { // before the transaction, for which others wait
+		return ledger.Committed{}, failed("commit", err)
+	}
+	lanes, err := l.IDs.MakeLanes(ctx, plan.Lanes)
+	if err != nil {
+		return ledger.Committed{}, err
+	}
+	w := commit{notices: notices{plan: plan, lanes: lanes, now: l.clock()}, claim: c, run: run}
+	w.notices.lowest, w.notices.highest = rows.FindingsOf(c.Rule, c.Scope)
+	err = l.inTx(ctx, "commit", func(tx *sql.Tx) error { return w.write(ctx, tx) })
+	if err != nil && !errors.Is(err, errRepeated) {
+		return ledger.Committed{}, err
+	}
+	return w.done, nil
+}
+
+// commit is one transaction on its way.
+type commit struct {
+	notices notices
+	claim   ledger.Claim
+	run     *ledger.Commit
+
+	scopeID int64
+	done    ledger.Committed
+}
+
+func (w *commit) write(ctx context.Context, tx *sql.Tx) error {
+	if err := w.fence(ctx, tx); err != nil {
+		return err
+	}
+	if err := w.notices.write(ctx, tx); err != nil {
+		return err
+	}
+	made := w.notices.made
+	w.done = ledger.Committed{
+		Deliveries: len(made.Deliveries), Unsubscribed: made.Unsubscribed, Lanes: w.notices.plan.LanesOf(made.Deliveries),
+	}
+	if err := writeFindings(ctx, tx, w.scopeID, rows.Micros(w.claim.Due), w.run); err != nil {
+		return err
+	}
+	return w.writeState(ctx, tx)
+}
+
+// fence checks the claim, and whether this commit went through before.
+func (w *commit) fence(ctx context.Context, tx *sql.Tx) error {
+	var token, running int64
+	if _, err := one(ctx, tx, "fence", []any{w.claim.Rule, w.claim.Scope}, &w.scopeID, &token, &running); err != nil {
+		return err
+	}
+	var kept string
+	due := rows.Micros(w.claim.Due)
+	committed, err := one(ctx, tx, "last-answer", []any{w.claim.Rule, w.claim.Scope, due, w.claim.Token}, &kept)
+	if err != nil {
+		return err
+	}
+	if committed {
+		done, same, err := rows.Same(kept, w.notices.plan.Digest)
+		if err != nil {
+			return err
+		}
+		if same {
+			w.done = done
+			return errRepeated
+		}
+	}
+	if running == 0 || token != w.claim.Token || running != due {
 		return ledger.ErrFenced
 	}
+	return nil
+}
+
+// writeState writes the run and the scope.
+func (w *commit) writeState(ctx context.Context, tx *sql.Tx) error {
+	answer, err := rows.NewAnswer(w.notices.plan.Digest, w.done)
+	if err != nil {
+		return err
+	}
+	watermark, err := rows.Watermark(w.run.Watermark)
+	if err != nil {
+		return err
+	}
+	if _, err := exec(ctx, tx, "record-run", rows.RunArgs(w.claim, &w.run.Run, answer, w.done.Unsubscribed)...); err != nil {
+		return err
+	}
+	s := w.run.Scope
+	if err := countEvents(ctx, tx, w.run.Silenced); err != nil {
+		return err
+	}
+	_, err = exec(ctx, tx, "record-scope", w.scopeID, rows.Micros(s.LastDue), rows.Micros(s.LastOKDue),
+		s.Clock.Microseconds(), watermark, rows.Micros(w.claim.Due), w.run.Again)
 	return err
 }
 
-// Abandoned implements ledger.Firings.
-func (l *Ledger) Abandoned(ctx context.Context) ([]ledger.Claim, error) {
-	var out []ledger.Claim
-	c := ledger.Claim{Repeated: true}
-	var due, until int64
-	err := each(ctx, l.read, "abandoned", []any{l.clock()}, []any{&c.Rule, &c.Scope, &due, &c.Node, &c.Token, &until},
-		func() error {
-			c.Due, c.LeaseUntil = rows.Time(due), rows.Time(until)
-			out = append(out, c)
-			return nil
-		})
-	if err != nil {
-		return nil, fmt.Errorf("ledger: %w", err)
-	}
-	return out, nil
-}
-
-// Skip implements ledger.Firings.
-func (l *Ledger) Skip(ctx context.Context, rule, scope string, due time.Time, node, reason string) error {
-	return l.leaveOut(ctx, "skip", rule, scope, due, node, reason)
-}
-
-// Findings implements ledger.Firings.
-func (l *Ledger) Findings(ctx context.Context, rule, scope string) ([]finding.State, error) {
-	var out []finding.State
-	var f rows.Finding
-	err := each(ctx, l.read, "findings", []any{rule, scope}, f.Columns(), func() error {
-		out = append(out, f.State())
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("ledger: %w", err)
-	}
-	return out, nil
-}
-
-// Notices implements ledger.Firings.
-func (l *Ledger) Notices(ctx context.Context, ids []string) (map[string]*notice.Notice, error) {
-	found := make(map[string]*notice.Notice, len(ids))
-	var body sql.RawBytes
-	err := each(ctx, l.read, "notices", []any{list(ids)}, []any{&body}, func() error {
-		n, err := notice.Unmarshal(body)
-		if err == nil {
-			found[n.ID] = n
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("ledger: %w", err)
-	}
-	return found, nil
-}
-
-// Forget implements ledger.Firings.
-func (l *Ledger) Forget(ctx context.Context, known map[string]bool) (int64, error) {
-	var n int64
-	err := l.inTx(ctx, "forget", func(tx *sql.Tx) error {
-		var gone []int64
-		var id int64
-		var rule, scope string
-		err := each(ctx, tx, "scopes", nil, []any{&id, &rule, &scope}, func() error {
-			if !known[ledger.Known(rule, scope)] {
-				gone = append(gone, id)
-			}
-			return nil
-		})
-		if err != nil || len(gone) == 0 {
+// countEvents counts what silences have dropped.
+func countEvents(ctx context.Context, tx *sql.Tx, dropped map[string]int) error {
+	for _, id := range rows.SilencesOf(dropped) {
+		if _, err := exec(ctx, tx, "count-events", id, dropped[id]); err != nil {
 			return err
 		}
-		if _, err := exec(ctx, tx, "forget-findings", list(gone)); err != nil {
-			return err
-		}
-		if _, err := exec(ctx, tx, "forget-plans", list(gone)); err != nil {
-			return err
-		}
-		n, err = exec(ctx, tx, "forget", list(gone))
-		return err
-	})
-	if err != nil {
-		return 0, err
 	}
-	return n, nil
+	return nil
 }

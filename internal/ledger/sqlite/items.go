@@ -5,7 +5,9 @@ import (
 	"database/sql"
 
 	"tallyman/internal/item"
+	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/rows"
+	"tallyman/internal/ledger/store"
 )
 
 // PushItems implements ledger.Items.
@@ -13,15 +15,12 @@ func (l *Ledger) PushItems(ctx context.Context, queue string, items []item.Recor
 	if len(items) == 0 {
 		return nil, nil
 	}
-	plan := rows.NewPush(items)
-	err := l.inTx(ctx, "push items", func(tx *sql.Tx) error {
-		id, err := queueID(ctx, tx, queue)
-		if err != nil {
-			return err
-		}
-		return push(ctx, tx, id, plan)
-	})
+	id, err := l.IDs.MakeQueue(ctx, queue)
 	if err != nil {
+		return nil, err
+	}
+	plan := rows.NewPush(items)
+	if err := l.inTx(ctx, "push items", func(tx *sql.Tx) error { return push(ctx, tx, id, plan) }); err != nil {
 		return nil, err
 	}
 	return plan.Known, nil
@@ -30,7 +29,7 @@ func (l *Ledger) PushItems(ctx context.Context, queue string, items []item.Recor
 func push(ctx context.Context, tx *sql.Tx, queue int64, plan *rows.Push) error {
 	var known, state, warehouse string
 	var seq int64
-	args := []any{queue, list(plan.IDs())}
+	args := []any{queue, plan.IDs()}
 	err := each(ctx, tx, "known-items", args, []any{&known, &seq, &state, &warehouse}, func() error {
 		return plan.Is(known, seq, state, warehouse)
 	})
@@ -74,6 +73,10 @@ func (l *Ledger) RefuseItems(ctx context.Context, queue string, refused []item.R
 	if len(refused) == 0 {
 		return nil
 	}
+	id, err := l.IDs.MakeQueue(ctx, queue)
+	if err != nil {
+		return err
+	}
 	bySeq := make(map[int64]*item.Refusal, len(refused))
 	seqs := make([]int64, len(refused))
 	for i := range refused {
@@ -81,14 +84,10 @@ func (l *Ledger) RefuseItems(ctx context.Context, queue string, refused []item.R
 		bySeq[seqs[i]] = &refused[i]
 	}
 	return l.inTx(ctx, "refuse items", func(tx *sql.Tx) error {
-		id, err := queueID(ctx, tx, queue)
-		if err != nil {
-			return err
-		}
 		var was rows.Standing
 		var traces []rows.Trail
 		targets := []any{&was.Seq, &was.N, &was.State, &was.Attempt, &was.Failures, &was.Suspends, &was.Assignee}
-		err = each(ctx, tx, "refuse-items", []any{id, list(seqs)}, targets, func() error {
+		err := each(ctx, tx, "refuse-items", []any{id, seqs}, targets, func() error {
 			trail, err := rows.Refused(bySeq[was.Seq], &was)
 			traces = append(traces, trail)
 			return err
@@ -103,5 +102,88 @@ func (l *Ledger) RefuseItems(ctx context.Context, queue string, refused []item.R
 			return err
 		}
 		return insertMoves(ctx, tx, traces)
+	})
+}
+
+// ApplyMoves implements ledger.Items.
+func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []item.Moves) error {
+	id, err := l.IDs.MakeQueue(ctx, queue)
+	if err != nil {
+		return err
+	}
+	return l.Recorder.RunOrders(func(record store.RecordOrders) error {
+		return l.inTx(ctx, "apply moves", func(tx *sql.Tx) error {
+			position, err := positionOf(ctx, tx, id, epoch)
+			if err != nil {
+				return err
+			}
+			a := rows.NewApply(entries, position)
+			if a.Position == position {
+				return nil
+			}
+			if err := insertMoves(ctx, tx, a.Traces); err != nil {
+				return err
+			}
+			if err := changeItems(ctx, tx, id, a.Changed); err != nil {
+				return err
+			}
+			if err := endItems(ctx, tx, id, append(a.Done, a.Early...)); err != nil {
+				return err
+			}
+			if _, err := exec(ctx, tx, "move-on", id, epoch, a.Position); err != nil {
+				return err
+			}
+			return record(ctx, conn{tx}, a.Orders)
+		})
+	})
+}
+
+// positionOf returns the position of what was applied last in the epoch.
+func positionOf(ctx context.Context, tx *sql.Tx, id int64, epoch string) (int64, error) {
+	var recorded, last string
+	var position int64
+	found, err := one(ctx, tx, "queue-position", []any{id}, &recorded, &last, &position)
+	if err == nil && (!found || recorded != epoch) {
+		return 0, ledger.ErrFenced
+	}
+	if last != epoch {
+		position = 0
+	}
+	return position, err
+}
+
+func insertMoves(ctx context.Context, tx *sql.Tx, traces []rows.Trail) error {
+	return insertRows(ctx, tx, "insert-item-moves", len(traces), func(dst []any, i int) []any {
+		return append(dst, traces[i].Seq, traces[i].At, string(traces[i].Moves))
+	})
+}
+
+func changeItems(ctx context.Context, tx *sql.Tx, queue int64, changed []rows.Standing) error {
+	return repeat(ctx, tx, "change-item", len(changed), func(stmt *sql.Stmt, i int) error {
+		s := &changed[i]
+		_, err := stmt.ExecContext(ctx, queue, s.Seq, s.N, s.State, s.Attempt, s.Failures, s.Suspends, s.Due, rows.Text(s.Assignee))
+		return err
+	})
+}
+
+// endItems ends items, and notes those that ended otherwise than done.
+func endItems(ctx context.Context, tx *sql.Tx, queue int64, ended []rows.Standing) error {
+	var early []rows.Standing
+	err := repeat(ctx, tx, "end-item", len(ended), func(stmt *sql.Stmt, i int) error {
+		res, err := stmt.ExecContext(ctx, queue, ended[i].Seq, ended[i].N)
+		if err != nil {
+			return err
+		}
+		n, err := res.RowsAffected()
+		if n == 1 && ended[i].State != item.Done.Letter() {
+			early = append(early, ended[i])
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return insertRows(ctx, tx, "insert-ended-early", len(early), func(dst []any, i int) []any {
+		return append(dst, queue, early[i].State, early[i].Seq)
 	})
 }

@@ -3,35 +3,54 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"tallyman/internal/ledger/rows"
 )
 
-// pruneItems removes the items that have ended before, queue by queue. Items lie about in the order in which they were
-// created: where a page has none that is old, there are hardly any behind it.
-func (l *Ledger) pruneItems(ctx context.Context, before time.Time) (int64, error) {
-	var text string
-	var queues []int64
-	if _, err := one(ctx, l.read, "queue-ids", nil, &text); err != nil {
-		return 0, fmt.Errorf("ledger: %w", err)
-	}
-	if err := json.Unmarshal([]byte(text), &queues); err != nil {
-		return 0, failed("queue-ids", err)
-	}
-	var removed int64
-	for _, id := range queues {
-		p := itemPage{queue: id, more: true}
-		for p.more {
-			if err := l.inTx(ctx, "prune", func(tx *sql.Tx) error { return p.prune(ctx, tx, rows.Micros(before), l.clock()) }); err != nil {
-				return removed, err
-			}
-			removed += p.gone
+// pruneBatch is how many notices or firings one transaction of Prune removes at most. Commits wait for it, so
+// it is short.
+const pruneBatch = 500
+
+// PruneBatch implements store.Pruner.
+func (e engine) PruneBatch() int { return pruneBatch }
+
+// ExpireDeliveries implements store.Pruner.
+func (e engine) ExpireDeliveries(ctx context.Context, seqs []int64) error {
+	return e.inTx(ctx, "expire deliveries", func(tx *sql.Tx) error {
+		_, err := e.cancelPending(ctx, tx, seqs, "the notice has expired")
+		return err
+	})
+}
+
+// PruneNotices implements store.Pruner.
+func (e engine) PruneNotices(ctx context.Context, before time.Time) (notices, all int64, err error) {
+	err = e.inTx(ctx, "prune", func(tx *sql.Tx) error {
+		var old string
+		if _, err := one(ctx, tx, "old-notices", []any{rows.Micros(before), pruneBatch, e.clock()}, &old); err != nil {
+			return err
 		}
-	}
-	return removed, nil
+		for _, name := range []string{"prune-pushes", "prune-marks"} {
+			if _, err := exec(ctx, tx, name, old); err != nil {
+				return err
+			}
+		}
+		deliveries, err := exec(ctx, tx, "prune-deliveries", old)
+		if err != nil {
+			return err
+		}
+		notices, err = exec(ctx, tx, "prune-notices", old)
+		all = notices + deliveries
+		return err
+	})
+	return notices, all, err
+}
+
+// PruneItems implements store.Pruner.
+func (e engine) PruneItems(ctx context.Context, queue, after int64, before time.Time) (last int64, more bool, gone int64, err error) {
+	p := itemPage{queue: queue, after: after}
+	err = e.inTx(ctx, "prune", func(tx *sql.Tx) error { return p.prune(ctx, tx, rows.Micros(before), e.clock()) })
+	return p.after, p.more, p.gone, err
 }
 
 // itemPage walks over the items of a queue, a page at a time.
@@ -57,12 +76,12 @@ func (p *itemPage) prune(ctx context.Context, tx *sql.Tx, before, now int64) err
 	if err != nil {
 		return err
 	}
-	if _, err := exec(ctx, tx, "prune-item-moves", list(may)); err != nil {
+	if _, err := exec(ctx, tx, "prune-item-moves", may); err != nil {
 		return err
 	}
-	if _, err := exec(ctx, tx, "prune-ended-early", p.queue, list(may)); err != nil {
+	if _, err := exec(ctx, tx, "prune-ended-early", p.queue, may); err != nil {
 		return err
 	}
-	p.gone, err = exec(ctx, tx, "prune-items", list(may))
+	p.gone, err = exec(ctx, tx, "prune-items", may)
 	return err
 }

@@ -13,7 +13,7 @@ import (
 
 // ClaimPushes implements ledger.Pushes.
 func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.Duration, limit int) (delivery.Claims, error) {
-	lane, err := l.findLane(ctx, ledger.Lane{Sink: sink})
+	lane, _, err := l.IDs.Lane(ctx, ledger.Lane{Sink: sink})
 	if err != nil {
 		return delivery.Claims{}, err
 	}
@@ -78,7 +78,7 @@ func (l *Ledger) SettlePushes(ctx context.Context, settled []delivery.Settled) e
 	s := rows.NewSettle(settled)
 	return l.inTx(ctx, "settle pushes", func(tx *sql.Tx) error {
 		now := l.clock()
-		if _, err := exec(ctx, tx, "settle-sent", list(s.Sent), now); err != nil {
+		if _, err := exec(ctx, tx, "settle-sent", s.Sent, now); err != nil {
 			return err
 		}
 		failed, err := settleFailed(ctx, tx, &s.Failed)
@@ -147,7 +147,7 @@ func settleEach(ctx context.Context, tx *sql.Tx, name string, s *rows.Settled, m
 
 // EndPushes implements ledger.Pushes.
 func (l *Ledger) EndPushes(ctx context.Context, sink string, limit int) (timedOut, canceled int, err error) {
-	lane, err := l.findLane(ctx, ledger.Lane{Sink: sink})
+	lane, _, err := l.IDs.Lane(ctx, ledger.Lane{Sink: sink})
 	if err != nil {
 		return 0, 0, err
 	}
@@ -162,10 +162,10 @@ func (l *Ledger) EndPushes(ctx context.Context, sink string, limit int) (timedOu
 			return err
 		}
 		timedOut, canceled = len(late), len(expired)
-		if _, err := exec(ctx, tx, "time-out", list(late)); err != nil {
+		if _, err := exec(ctx, tx, "time-out", late); err != nil {
 			return err
 		}
-		if _, err := exec(ctx, tx, "cancel", list(expired)); err != nil {
+		if _, err := exec(ctx, tx, "cancel", expired); err != nil {
 			return err
 		}
 		return endPushes(ctx, tx, append(late, expired...), now)

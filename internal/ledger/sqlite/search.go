@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
-	"time"
 
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/rows"
@@ -28,7 +26,7 @@ func (l *Ledger) look(ctx context.Context, s *rows.Search, a *rows.LookArgs) (lo
 		return nil, false, failed("search notices", err)
 	}
 	var n rows.LookedAt
-	args = []any{list(nums), list(a.Warehouses), list(a.Types), list(a.Statuses), a.Rule, a.Key, a.Priority}
+	args = []any{nums, a.Warehouses, a.Types, a.Statuses, a.Rule, a.Key, a.Priority}
 	err = each(ctx, l.read, "looked-at", args, []any{&n.At, &n.N, &n.ID, &n.Body}, func() error {
 		looked = append(looked, n)
 		return nil
@@ -45,17 +43,5 @@ func leadOf(s *rows.Search, a *rows.LookArgs) (string, []any) {
 	if s.Finding != nil {
 		return "search-finding", append(args, *s.Finding)
 	}
-	return "search", append(args, list(a.Warehouses), list(a.Types), a.Rule, a.Priority)
-}
-
-// RunAt implements ledger.Search.
-func (l *Ledger) RunAt(ctx context.Context, rule, scope string, at time.Time) (ledger.Run, error) {
-	list, err := l.runs(ctx, "run-at", rule, scope, rows.Micros(at))
-	if err != nil {
-		return ledger.Run{}, err
-	}
-	if len(list) == 0 {
-		return ledger.Run{}, fmt.Errorf("%w: a run of rule %q in scope %q", ledger.ErrNotFound, rule, scope)
-	}
-	return list[0], nil
+	return "search", append(args, a.Warehouses, a.Types, a.Rule, a.Priority)
 }

@@ -41,7 +41,7 @@ func TestSearchesGoByIndex(t *testing.T) {
 
 // planOf is how the query by name is answered.
 func planOf(ctx context.Context, db queryer, name string, args ...any) (string, error) {
-	found, err := db.QueryContext(ctx, "EXPLAIN QUERY PLAN "+queries.Get(name), args...)
+	found, err := db.QueryContext(ctx, "EXPLAIN QUERY PLAN "+queries.Get(name), encoded(args)...)
 	if err != nil {
 		return "", err
 	}

@@ -16,9 +16,9 @@ SELECT name, value FROM ledger_numbers;
 -- Arguments: $1 name. Result: the value.
 SELECT value FROM ledger_numbers WHERE name = $1;
 
--- name: count-types-version
--- Grows with every change.
-UPDATE ledger_numbers SET value = value + 1 WHERE name = 'types_version';
+-- name: count-change
+-- Lets a number grow with a change, which the row's lock puts in order. Arguments: $1 name.
+UPDATE ledger_numbers SET value = value + 1 WHERE name = $1;
 
 -- name: put-type
 -- Arguments: $1 … $7 in the order of the columns. A unique violation: another type has the numeric id.
@@ -37,17 +37,21 @@ ON CONFLICT (code) DO NOTHING;
 DELETE FROM types WHERE code = $1;
 
 -- name: subscriptions
--- Arguments: $1 type, $2 warehouse, $3 subscriber ('' = any); $4 $5 $6 where to start after ('' = at the start); $7 limit or null.
+-- Arguments: $1 type, $2 warehouse, $3 subscriber ('' = any); $4 $5 $6 where to start after ('' = at the start); $7 limit, 0 = none.
 SELECT type, warehouse, subscriber FROM subscriptions
 WHERE ($1 = '' OR type = $1) AND ($2 = '' OR warehouse = $2) AND ($3 = '' OR subscriber = $3)
   AND (type, warehouse, subscriber) > ($4, $5, $6)
-ORDER BY type, warehouse, subscriber LIMIT $7;
+ORDER BY type, warehouse, subscriber LIMIT nullif($7::bigint, 0);
+
+-- name: unknown-type
+-- Arguments: $1 as for add-subscriptions. Result: a type among them that is not in the catalogue; none if all are.
+SELECT n ->> 0 FROM json_array_elements($1::json) AS n WHERE NOT EXISTS (SELECT FROM types WHERE code = (n ->> 0) COLLATE "C") LIMIT 1;
 
 -- name: add-subscriptions
--- Arguments: three arrays. Result: the new rows, in the order of type, warehouse, subscriber.
+-- Arguments: $1 [[type, warehouse, subscriber], …]. Result: the new rows, in the order of type, warehouse, subscriber.
 WITH added AS (
     INSERT INTO subscriptions (type, warehouse, subscriber)
-    SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) AS n (type, warehouse, subscriber)
+    SELECT n ->> 0, n ->> 1, n ->> 2 FROM json_array_elements($1::json) AS n
     ORDER BY 1, 2, 3 ON CONFLICT DO NOTHING
     RETURNING type, warehouse, subscriber)
 SELECT type, warehouse, subscriber FROM added ORDER BY 1, 2, 3;

@@ -67,14 +67,20 @@ FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = $1 AND s.
 
 -- name: notices
 -- Arguments: $1 ids. Result: the bodies of those that are there.
-SELECT id, body FROM notices WHERE id = ANY($1::text[]);
+SELECT body FROM notices WHERE id = ANY($1::text[]);
 
 -- name: scopes
 -- Result: every rule and scope that is known.
 SELECT id, rule, scope FROM rule_scopes ORDER BY rule, scope;
 
+-- name: forget-plans
+-- Arguments: $1 ids of rule_scopes.
+DELETE FROM probe_plans p USING rule_scopes s WHERE s.id = ANY($1::integer[]) AND p.rule = s.rule AND p.scope = s.scope;
+
 -- name: forget
--- Arguments: $1 ids of rule_scopes. Result: the number of rows.
-WITH closed AS (DELETE FROM findings WHERE scope_id = ANY($1::integer[])),
-     plans AS (DELETE FROM probe_plans p USING rule_scopes s WHERE s.id = ANY($1::integer[]) AND p.rule = s.rule AND p.scope = s.scope)
+-- Waits for the commits that hold them. Arguments: $1 ids of rule_scopes. Result: the number of rows.
 DELETE FROM rule_scopes WHERE id = ANY($1::integer[]);
+
+-- name: forget-findings
+-- Arguments: $1 ids of rule_scopes.
+DELETE FROM findings WHERE scope_id = ANY($1::integer[]);

@@ -114,8 +114,8 @@ CROSS JOIN LATERAL (SELECT * FROM items i WHERE i.queue_id = $1 AND i.seq = o.se
 ORDER BY o.seq;
 
 -- name: first-window
--- Where held-keys may begin. Arguments: $1 queue, $2 now. Result: the lowest seq of a window that is open, or null.
-SELECT min(seq) FROM items WHERE queue_id = $1 AND until_at > $2 AND until_at > 0;
+-- Where held-keys may begin. Arguments: $1 queue, $2 now. Result: the lowest seq of a window that is open, 0 = there is none.
+SELECT coalesce(min(seq), 0) FROM items WHERE queue_id = $1 AND until_at > $2 AND until_at > 0;
 
 -- name: held-keys
 -- Arguments: $1 queue, $2 now, $3 seq to start after, $4 limit. Result: seq, id, bucket, until of items that are done, by seq.

@@ -9,10 +9,6 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING;
 -- Arguments: $1 id, $2 when, $3 by whom. Result: the number of rows, 0 = it has ended before, or there is none.
 UPDATE silences SET ended_at = $2, ended_by = $3 WHERE id = $1 AND ended_at = 0 AND (until_at = 0 OR until_at > $2);
 
--- name: count-silences
--- Grows with every change, which the row's lock puts in order.
-UPDATE ledger_numbers SET value = value + 1 WHERE name = 'silences';
-
 -- name: silences
 -- Arguments: $1 id, '' = all. Result: the columns of rows.Silence, the latest first.
 SELECT id, matchers, from_at, until_at, cron, timezone, duration, comment, author, created_at, ended_at, ended_by, events

@@ -29,7 +29,3 @@ WHERE t.id = u.id AND t.used < u.used;
 -- name: forget-tokens
 -- Arguments: $1 before. Result: the number of rows.
 DELETE FROM tokens WHERE revoked > 0 AND revoked < $1 OR expires > 0 AND expires < $1;
-
--- name: count-tokens
--- Grows with every change, which the row's lock puts in order.
-UPDATE ledger_numbers SET value = value + 1 WHERE name = 'tokens';

@@ -16,6 +16,10 @@ SELECT name, value FROM ledger_numbers;
 -- Arguments: ?1 name. Result: the value.
 SELECT value FROM ledger_numbers WHERE name = ?1;
 
+-- name: count-change
+-- Lets a number grow with a change, in the change's transaction. Arguments: ?1 name.
+UPDATE ledger_numbers SET value = value + 1 WHERE name = ?1;
+
 -- name: put-type
 -- Arguments: ?1 … ?7 in the order of the columns. A unique violation: another type has the numeric id.
 INSERT INTO types (code, numeric_id, name, names, category, retention, fields) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
@@ -33,15 +37,21 @@ ON CONFLICT (code) DO NOTHING;
 DELETE FROM types WHERE code = ?1;
 
 -- name: subscriptions
--- Arguments: ?1 type, ?2 warehouse, ?3 subscriber ('' = any); ?4 ?5 ?6 where to start after ('' = at the start); ?7 limit, -1 = none.
+-- Arguments: ?1 type, ?2 warehouse, ?3 subscriber ('' = any); ?4 ?5 ?6 where to start after ('' = at the start); ?7 limit, 0 = none.
 SELECT type, warehouse, subscriber FROM subscriptions
 WHERE (?1 = '' OR type = ?1) AND (?2 = '' OR warehouse = ?2) AND (?3 = '' OR subscriber = ?3)
   AND (type, warehouse, subscriber) > (?4, ?5, ?6)
-ORDER BY type, warehouse, subscriber LIMIT ?7;
+ORDER BY type, warehouse, subscriber LIMIT iif(?7 = 0, -1, ?7);
 
--- name: add-subscription
--- Arguments: ?1 type, ?2 warehouse, ?3 subscriber. Result: the number of rows, 0 = it is there.
-INSERT INTO subscriptions (type, warehouse, subscriber) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING;
+-- name: unknown-type
+-- Arguments: ?1 as for add-subscriptions. Result: a type among them that is not in the catalogue; none if all are.
+SELECT value ->> 0 FROM json_each(?1) WHERE value ->> 0 NOT IN (SELECT code FROM types) LIMIT 1;
+
+-- name: add-subscriptions
+-- Arguments: ?1 [[type, warehouse, subscriber], …]. Result: the new rows.
+INSERT INTO subscriptions (type, warehouse, subscriber)
+SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?1) WHERE true ON CONFLICT DO NOTHING
+RETURNING type, warehouse, subscriber;
 
 -- name: mark-subscribed
 -- Remembers that there was a subscription. Result: the number of rows, 0 = it is remembered already.

@@ -5,8 +5,8 @@
 SELECT id FROM lanes WHERE sink = ?1 AND warehouse = ?2;
 
 -- name: add-lane
--- Arguments: ?1 sink, ?2 warehouse. Result: its id.
-INSERT INTO lanes (sink, warehouse) VALUES (?1, ?2) RETURNING id;
+-- Arguments: ?1 sink, ?2 warehouse.
+INSERT INTO lanes (sink, warehouse) VALUES (?1, ?2) ON CONFLICT (sink, warehouse) DO NOTHING;
 
 -- name: pending-lanes
 -- Arguments: ?1 sink, ?2 now. Result: warehouses with something pending that no living lease holds.
@@ -15,8 +15,8 @@ WHERE l.sink = ?1 AND l.lease_until <= ?2 AND EXISTS (SELECT 1 FROM deliveries d
 ORDER BY l.warehouse;
 
 -- name: acquire-lane
--- Arguments: ?1 id, ?2 node, ?3 lease until, ?4 now. Result: the number of rows, 0 = another node has it.
-UPDATE lanes SET node = ?2, lease_until = ?3 WHERE id = ?1 AND (node = ?2 OR lease_until <= ?4);
+-- Arguments: ?1 id, ?2 node, ?3 lease in µs, ?4 now. Result: the number of rows, 0 = another node has it.
+UPDATE lanes SET node = ?2, lease_until = ?4 + ?3 WHERE id = ?1 AND (node = ?2 OR lease_until <= ?4);
 
 -- name: release-lane
 -- Arguments: ?1 sink, ?2 warehouse, ?3 node.
@@ -83,18 +83,18 @@ FROM (SELECT DISTINCT sink FROM lanes) AS l
 CROSS JOIN (SELECT 0 AS state UNION ALL VALUES (1), (2), (3), (4)) AS s;
 
 -- name: index-state
--- Arguments: ?1 sink. Result: epoch, run ids (JSON), building, node, lease until.
-SELECT epoch, run_ids, building, node, lease_until FROM inbox_states WHERE sink = ?1;
+-- Arguments: ?1 sink, ?2 now. Result: epoch, run ids (JSON), building, node, µs that are left of the lease.
+SELECT epoch, run_ids, building, node, lease_until - ?2 FROM inbox_states WHERE sink = ?1;
 
 -- name: first-epoch
--- Arguments: ?1 sink, ?2 epoch, ?3 run ids, ?4 node, ?5 lease until. Result: the number of rows, 0 = there is one.
-INSERT INTO inbox_states (sink, epoch, run_ids, building, node, lease_until) VALUES (?1, ?2, ?3, 1, ?4, ?5)
+-- Arguments: ?1 sink, ?2 epoch, ?3 run ids, ?4 node, ?5 lease in µs, ?6 now. Result: the number of rows, 0 = there is one.
+INSERT INTO inbox_states (sink, epoch, run_ids, building, node, lease_until) VALUES (?1, ?2, ?3, 1, ?4, ?6 + ?5)
 ON CONFLICT (sink) DO NOTHING;
 
 -- name: next-epoch
--- Arguments: ?1 sink, ?2 epoch, ?3 run ids, ?4 node, ?5 lease until, ?6 now, ?7 the epoch before.
+-- Arguments: ?1 sink, ?2 epoch, ?3 run ids, ?4 node, ?5 lease in µs, ?6 now, ?7 the epoch before.
 -- Result: the number of rows, 0 = fenced.
-UPDATE inbox_states SET epoch = ?2, run_ids = ?3, building = 1, node = ?4, lease_until = ?5
+UPDATE inbox_states SET epoch = ?2, run_ids = ?3, building = 1, node = ?4, lease_until = ?6 + ?5
 WHERE sink = ?1 AND epoch = ?7 AND NOT (building AND node <> ?4 AND lease_until > ?6);
 
 -- name: finish-epoch

@@ -26,8 +26,8 @@ WHERE rule = ?1 AND scope = ?2 AND CASE WHEN running_due IS NULL THEN done_due <
 RETURNING running_due, repeated;
 
 -- name: renew
--- Arguments: ?1 rule, ?2 scope, ?3 token, ?4 due, ?5 lease until. Result: the number of rows, 0 = fenced.
-UPDATE rule_scopes SET lease_until = ?5 WHERE rule = ?1 AND scope = ?2 AND token = ?3 AND running_due = ?4;
+-- Arguments: ?1 rule, ?2 scope, ?3 token, ?4 due, ?5 lease in µs, ?6 now. Result: the number of rows, 0 = fenced.
+UPDATE rule_scopes SET lease_until = ?6 + ?5 WHERE rule = ?1 AND scope = ?2 AND token = ?3 AND running_due = ?4;
 
 -- name: release
 -- Gives the firing back; the token moves on, so that the old one is worth nothing.

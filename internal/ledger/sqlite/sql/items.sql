@@ -5,8 +5,8 @@
 SELECT id FROM queues WHERE name = ?1;
 
 -- name: add-queue
--- Arguments: ?1 name, ?2 sink. Result: its id.
-INSERT INTO queues (name, sink) VALUES (?1, ?2) RETURNING id;
+-- Arguments: ?1 name, ?2 sink.
+INSERT INTO queues (name, sink) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING;
 
 -- name: known-items
 -- Arguments: ?1 queue, ?2 ids (JSON). Result: id, seq, the letter of the state and the warehouse of those that are there.
@@ -79,9 +79,14 @@ WHERE i.queue_id = ?1 AND i.seq > ?3 AND +i.until_at > ?2
 ORDER BY i.seq LIMIT ?4;
 
 -- name: subject-items
--- Arguments: ?1 queue, ?2 hash of the subject, ?3 subject. Result: ids of items that have not ended.
-SELECT i.id FROM open_items o JOIN items i ON i.seq = o.seq
-WHERE o.queue_id = ?1 AND o.subject_hash = ?2 AND o.subject_hash <> 0 AND i.subject = ?3 ORDER BY o.seq;
+-- Arguments: ?1 queue, ?2 hashes of the subjects, ?3 subjects (JSON). Result: places of subjects, from 1, and ids of their items that have
+-- not ended.
+SELECT h.key + 1, i.id
+FROM json_each(?2) h
+CROSS JOIN open_items o ON o.queue_id = ?1 AND o.subject_hash = h.value AND o.subject_hash <> 0
+CROSS JOIN items i ON i.seq = o.seq
+WHERE i.subject = json_extract(?3, '$[' || h.key || ']')
+ORDER BY h.key, o.seq;
 
 -- name: item
 -- Arguments: ?1 queue, ?2 id. Result: the item as in unfinished-items; one that has ended has no state.
@@ -124,16 +129,16 @@ WHERE e.queue_id = ?1 AND e.state = ?6 AND e.seq < ?2 AND e.seq >= ?4 AND (?5 IS
 ORDER BY e.seq DESC LIMIT ?3;
 
 -- name: queue-pause
--- Arguments: ?1 name. Result: paused, by whom, since when.
-SELECT paused, paused_by, paused_at FROM queues WHERE name = ?1;
+-- Arguments: ?1 queue. Result: paused, by whom, since when.
+SELECT paused, paused_by, paused_at FROM queues WHERE id = ?1;
 
 -- name: set-queue-pause
 -- Arguments: ?1 queue, ?2 paused, ?3 by whom, ?4 since when.
 UPDATE queues SET paused = ?2, paused_by = ?3, paused_at = ?4 WHERE id = ?1;
 
 -- name: queue-ids
--- Result: the ids of all queues (JSON).
-SELECT json_group_array(id) FROM queues;
+-- Result: all queues.
+SELECT id FROM queues ORDER BY id;
 
 -- name: old-items
 -- Looks at one page of a queue's items. Arguments: ?1 queue, ?2 seq to start after, ?3 limit, ?4 before, ?5 now.

@@ -14,10 +14,6 @@ INSERT INTO switches (rule, scope, state, until, at, reason, actor) VALUES (?1, 
 ON CONFLICT (rule, scope) DO UPDATE
 SET state = excluded.state, until = excluded.until, at = excluded.at, reason = excluded.reason, actor = excluded.actor;
 
--- name: count-switches
--- Grows with every change, in the change's transaction.
-UPDATE ledger_numbers SET value = value + 1 WHERE name = 'switches';
-
 -- name: thaw-findings
 -- Moves on by the time that was frozen what counts since it was seen last. Arguments: ?1 rule, ?2 scope, ?3 due. Goes before skip.
 UPDATE findings SET absent_since = absent_since + ?3 - (SELECT max(last_due, thawed_due) FROM rule_scopes WHERE id = scope_id)

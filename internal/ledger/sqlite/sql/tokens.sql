@@ -19,9 +19,11 @@ FROM tokens WHERE id = ?1;
 -- Arguments: ?1 id, ?2 who, ?3 when. Result: the number of rows, 0 = it was revoked before, or there is none.
 UPDATE tokens SET revoked_by = ?2, revoked = ?3 WHERE id = ?1 AND revoked = 0;
 
--- name: use-token
--- Arguments: ?1 id, ?2 when it was used.
-UPDATE tokens SET used = ?2 WHERE id = ?1 AND used < ?2;
+-- name: use-tokens
+-- Arguments: ?1 ids, ?2 when each was used (JSON).
+UPDATE tokens SET used = u.used
+FROM (SELECT i.value AS id, t.value AS used FROM json_each(?1) i JOIN json_each(?2) t ON t.key = i.key) u
+WHERE tokens.id = u.id AND tokens.used < u.used;
 
 -- name: forget-tokens
 -- Arguments: ?1 before. Result: the number of rows.

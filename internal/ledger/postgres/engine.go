@@ -1,0 +1,215 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"tallyman/internal/ledger/named"
+	"tallyman/internal/ledger/store"
+)
+
+var queries = named.MustParse(sqlFiles, "sql")
+
+// The SQLSTATEs that are answers rather than faults.
+const (
+	uniqueViolation  = "23505"
+	deadlockDetected = "40P01"
+	undefinedTable   = "42P01"
+)
+
+// engine is the ledger as the store that it shares with SQLite wants it.
+type engine struct{ *Ledger }
+
+var _ store.Engine = engine{}
+
+// Exec implements store.Conn.
+func (e engine) Exec(ctx context.Context, name string, args ...any) (int64, error) {
+	return e.exec(ctx, name, args...)
+}
+
+// One implements store.Conn.
+func (e engine) One(ctx context.Context, name string, args []any, targets ...any) (bool, error) {
+	found, err := conn{e.pool}.One(ctx, name, args, targets...)
+	if err != nil {
+		return false, fmt.Errorf("ledger: %w", err)
+	}
+	return found, nil
+}
+
+// Each implements store.Conn.
+func (e engine) Each(ctx context.Context, name string, args, targets []any, visit func() error) error {
+	if err := (conn{e.pool}).Each(ctx, name, args, targets, visit); err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	return nil
+}
+
+// EachPlanned implements store.Engine. Both statements are one transaction and two round trips.
+func (e engine) EachPlanned(ctx context.Context, plan, name string, args, targets []any, visit func() error) error {
+	begin := func(b *pgx.Batch) {
+		b.Queue(queries.Get(plan))
+		b.Queue(queries.Get(name), args...).Query(func(found pgx.Rows) error {
+			_, err := pgx.ForEachRow(found, targets, visit)
+			return err
+		})
+	}
+	return e.inShortTx(ctx, name, begin, func(context.Context, *pgx.Conn, *pgx.Batch) error { return nil })
+}
+
+// InTx implements store.Engine.
+func (e engine) InTx(ctx context.Context, what string, do func(store.Conn) error) error {
+	return e.inTx(ctx, what, func(tx pgx.Tx) error { return do(conn{tx}) })
+}
+
+// InAuditTx implements store.Engine.
+func (e engine) InAuditTx(ctx context.Context, what string, do func(store.Conn) error) error {
+	return e.InTx(ctx, what, func(tx store.Conn) error {
+		if _, err := tx.Exec(ctx, "lock-audit"); err != nil {
+			return err
+		}
+		return do(tx)
+	})
+}
+
+// IsAlone implements store.Engine.
+func (e engine) IsAlone() bool { return false }
+
+// IsDuplicate implements store.Engine.
+func (e engine) IsDuplicate(err error) bool { return hasState(err, uniqueViolation) }
+
+// conn runs statements on a pool, on a connection or in a transaction.
+type conn struct {
+	db interface {
+		Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+		Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+		QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+	}
+}
+
+// Exec implements store.Conn.
+func (c conn) Exec(ctx context.Context, name string, args ...any) (int64, error) {
+	tag, err := c.db.Exec(ctx, queries.Get(name), args...)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", name, err)
+	}
+	return tag.RowsAffected(), nil
+}
+
+// One implements store.Conn.
+func (c conn) One(ctx context.Context, name string, args []any, targets ...any) (bool, error) {
+	err := c.db.QueryRow(ctx, queries.Get(name), args...).Scan(targets...)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", name, err)
+	}
+	return true, nil
+}
+
+// Each implements store.Conn.
+func (c conn) Each(ctx context.Context, name string, args, targets []any, visit func() error) error {
+	found, err := c.db.Query(ctx, queries.Get(name), args...)
+	if err == nil {
+		_, err = pgx.ForEachRow(found, targets, visit)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// exec runs the query by name in a transaction of its own.
+func (l *Ledger) exec(ctx context.Context, name string, args ...any) (int64, error) {
+	n, err := conn{l.pool}.Exec(ctx, name, args...)
+	if err != nil {
+		return 0, fmt.Errorf("ledger: %w", err)
+	}
+	return n, nil
+}
+
+// query runs the query by name and collects its rows.
+func query[T any](ctx context.Context, l *Ledger, name string, scan pgx.RowToFunc[T], args ...any) ([]T, error) {
+	rows, err := l.pool.Query(ctx, queries.Get(name), args...)
+	if err != nil {
+		return nil, failed(name, err)
+	}
+	list, err := pgx.CollectRows(rows, scan)
+	if err != nil {
+		return nil, failed(name, err)
+	}
+	return list, nil
+}
+
+// inTx runs do in a transaction. It runs do again where the server has ended the transaction, because that one and another waited for each other: so do
+// sets anew whatever it sets.
+func (l *Ledger) inTx(ctx context.Context, what string, do func(pgx.Tx) error) error {
+	if err := again(func() error { return pgx.BeginFunc(ctx, l.pool, do) }); err != nil {
+		return failed(what, err)
+	}
+	return nil
+}
+
+// failed says which operation an error belongs to.
+func failed(what string, err error) error {
+	return fmt.Errorf("ledger: %s: %w", what, err)
+}
+
+// hasState tells whether the server answered with the SQLSTATE.
+func hasState(err error, state string) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == state
+}
+
+// again repeats a transaction that the server has ended because two waited for each other. Locks are taken in one order; but what a
+// commit adds while others wait for it is not in theirs.
+func again(do func() error) error {
+	var err error
+	for range 3 {
+		if err = do(); !hasState(err, deadlockDetected) {
+			break
+		}
+	}
+	return err
+}
+
+// inShortTx runs a transaction of few round trips: what begin asks goes out together with BEGIN, what do leaves in the last batch
+// together with COMMIT.
+func (l *Ledger) inShortTx(ctx context.Context, what string, begin func(*pgx.Batch), do func(context.Context, *pgx.Conn, *pgx.Batch) error) error {
+	pooled, err := l.pool.Acquire(ctx)
+	if err != nil {
+		return failed(what, err)
+	}
+	defer pooled.Release() // which closes a connection whose transaction is open
+	conn := pooled.Conn()
+	if err := shortTx(ctx, conn, begin, do); err != nil {
+		if !conn.IsClosed() {
+			_, _ = conn.Exec(ctx, "ROLLBACK") // where that fails, see above
+		}
+		return failed(what, err)
+	}
+	return nil
+}
+
+func shortTx(ctx context.Context, conn *pgx.Conn, begin func(*pgx.Batch), do func(context.Context, *pgx.Conn, *pgx.Batch) error) error {
+	var first, last pgx.Batch
+	first.Queue("BEGIN")
+	begin(&first)
+	if err := conn.SendBatch(ctx, &first).Close(); err != nil {
+		return err
+	}
+	if err := do(ctx, conn, &last); err != nil {
+		return err
+	}
+	last.Queue("COMMIT").Exec(func(tag pgconn.CommandTag) error {
+		if tag.String() != "COMMIT" {
+			return fmt.Errorf("the transaction ended with %s", tag)
+		}
+		return nil
+	})
+	return conn.SendBatch(ctx, &last).Close()
+}

@@ -1,0 +1,297 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/rows"
+)
+
+// overReason is what the record says of deliveries that are canceled because their findings are over.
+const overReason = "the finding is over"
+
+// notices writes the notices of a plan with their deliveries, in a transaction of the caller's.
+type notices struct {
+	ledger  *Ledger
+	plan    *rows.Plan
+	lanes   []int64      // ids of plan.Lanes
+	encoded func() error // waits for the bodies of the notices
+	look    bool         // for notices that are there already
+	// The numbers that the findings of the commit's rule and scope may have.
+	lowest, highest int64
+
+	existing map[string]bool // ids that were found
+	known    rows.Known
+	made     *rows.Made
+}
+
+// newNotices begins to encode the bodies, and makes the lanes that are new. The caller calls release at the end.
+func (l *Ledger) newNotices(ctx context.Context, plan *rows.Plan) (*notices, error) {
+	w := &notices{ledger: l, plan: plan, encoded: plan.Encode()}
+	lanes, err := l.IDs.MakeLanes(ctx, plan.Lanes)
+	w.lanes = lanes
+	return w, err
+}
+
+// release waits for the bodies: nothing is to be left running. Whether there was an error is told where it matters.
+func (w *notices) release() { _ = w.encoded() }
+
+// ask adds the questions on which the deliveries depend.
+func (w *notices) ask(b *pgx.Batch) {
+	w.existing = map[string]bool{}
+	w.known = rows.Known{Audiences: make([]rows.Reached, len(w.plan.Audiences))}
+	if w.look && len(w.plan.Notices) > 0 {
+		b.Queue(queries.Get("existing-notices"), w.plan.IDs()).Query(func(found pgx.Rows) error {
+			return forEach1(found, func(id string) { w.existing[id] = true })
+		})
+	}
+	if len(w.plan.Audiences) > 0 {
+		w.askAudiences(b)
+	}
+	if len(w.plan.Named) > 0 {
+		w.known.Mail = map[string]bool{}
+		b.Queue(queries.Get("with-mail"), w.plan.Named).Query(func(found pgx.Rows) error {
+			return forEach1(found, func(subscriber string) { w.known.Mail[subscriber] = true })
+		})
+	}
+	if after := w.plan.After(); len(after) > 0 {
+		w.askTold(b, after)
+	}
+	w.askPushes(b)
+}
+
+func (w *notices) askAudiences(b *pgx.Batch) {
+	var types, warehouses []string
+	for _, a := range w.plan.Audiences {
+		types, warehouses = append(types, a.Type), append(warehouses, a.Warehouse)
+	}
+	b.Queue(queries.Get("recipients"), types, warehouses).Query(func(found pgx.Rows) error {
+		var n int64
+		var reached rows.Reached
+		_, err := pgx.ForEachRow(found, []any{&n, &reached.All, &reached.Mail}, func() error {
+			w.known.Audiences[n-1] = reached
+			return nil
+		})
+		return err
+	})
+}
+
+func (w *notices) askTold(b *pgx.Batch, after []string) {
+	w.known.Told = make(map[rows.Told]string, len(after))
+	b.Queue(queries.Get("told"), after).Query(func(found pgx.Rows) error {
+		var at rows.Told
+		var recipients string
+		_, err := pgx.ForEachRow(found, []any{&at.Notice, &at.Lane.Sink, &at.Lane.Warehouse, &recipients}, func() error {
+			w.known.Told[at] = recipients
+			return nil
+		})
+		return err
+	})
+}
+
+// askPushes asks what is open of the findings that the plan has to do with, and holds that until the end of the transaction.
+func (w *notices) askPushes(b *pgx.Batch) {
+	findings := w.plan.Concerned()
+	if len(findings) == 0 && len(w.plan.Over) == 0 {
+		return
+	}
+	b.Queue(queries.Get("by-key"))
+	b.Queue(queries.Get("lock-findings"), findings, w.plan.Over, w.lowest, w.highest)
+	b.Queue(queries.Get("open-pushes"), findings, w.plan.Over, w.lowest, w.highest, w.plan.After()).Query(func(found pgx.Rows) error {
+		var one rows.Open
+		var body []byte
+		_, err := pgx.ForEachRow(found, append(one.Columns(), &body), func() error {
+			err := one.Read(body)
+			w.known.Open = append(w.known.Open, one)
+			return err
+		})
+		return err
+	})
+	if back := w.plan.TakenBack(); len(back) > 0 {
+		w.askSent(b, back)
+	}
+	b.Queue(queries.Get("by-any"))
+}
+
+func (w *notices) askSent(b *pgx.Batch, back []rows.TakenBack) {
+	w.known.Sent = map[rows.Told][]string{}
+	ids, findings, since := make([]string, len(back)), make([]int64, len(back)), make([]int64, len(back))
+	for i, t := range back {
+		ids[i], findings[i], since[i] = t.Notice, t.Finding, t.Since
+	}
+	b.Queue(queries.Get("sent-pushes"), ids, findings, since).Query(func(found pgx.Rows) error {
+		var n int64
+		var sink string
+		var recipients []string
+		var body []byte
+		_, err := pgx.ForEachRow(found, []any{&n, &sink, &recipients, &body}, func() error {
+			return w.known.AddSent(&back[n-1], sink, recipients, body)
+		})
+		return err
+	})
+}
+
+// forEach1 calls visit for each row of one text.
+func forEach1(found pgx.Rows, visit func(text string)) error {
+	var text string
+	_, err := pgx.ForEachRow(found, []any{&text}, func() error { visit(text); return nil })
+	return err
+}
+
+// write writes what the answers come to, without what was found to be there.
+func (w *notices) write(ctx context.Context, tx pgx.Tx) error {
+	if len(w.existing) > 0 {
+		if err := w.encoded(); err != nil {
+			return err
+		}
+		w.plan.Drop(w.existing)
+	}
+	w.made = w.plan.Make(&w.known)
+	deliveries := w.made.Deliveries
+	seqs, err := w.takeSeqs(ctx, tx, deliveries)
+	if err != nil {
+		return err
+	}
+	if err := w.copyDeliveries(deliveries, seqs).run(ctx, tx.Conn(), "copy-deliveries"); err != nil {
+		return err
+	}
+	if err := w.copyPushes(deliveries, seqs).run(ctx, tx.Conn(), "copy-pushes"); err != nil {
+		return err
+	}
+	if err := w.encoded(); err != nil {
+		return err
+	}
+	return w.copyNotices(deliveries, seqs).run(ctx, tx.Conn(), "copy-notices")
+}
+
+// cancel adds what ends the deliveries that are needless now.
+func (w *notices) cancel(b *pgx.Batch) {
+	if len(w.made.Canceled) > 0 {
+		b.Queue(queries.Get("by-key"))
+		b.Queue(queries.Get("cancel-deliveries"), w.made.Canceled, overReason)
+		w.ledger.releaseNext(b, w.made.Canceled, followed{})
+		b.Queue(queries.Get("by-any"))
+	}
+}
+
+// takeSeqs locks the lanes of the deliveries and takes their numbers, which so ascend in the order of commit. Nobody reads push
+// channels in that order.
+func (w *notices) takeSeqs(ctx context.Context, tx pgx.Tx, deliveries []rows.Delivery) ([]int64, error) {
+	if len(deliveries) == 0 {
+		return nil, nil
+	}
+	var seqs []int64
+	var b pgx.Batch
+	if lanes := w.ordered(deliveries); len(lanes) > 0 {
+		b.Queue(queries.Get("lock-lanes"), lanes)
+	}
+	b.Queue(queries.Get("take-seqs"), len(deliveries)).QueryRow(func(r pgx.Row) error { return r.Scan(&seqs) })
+	if err := tx.SendBatch(ctx, &b).Close(); err != nil {
+		return nil, err
+	}
+	if len(seqs) != len(deliveries) {
+		return nil, fmt.Errorf("take-seqs: %d numbers for %d deliveries", len(seqs), len(deliveries))
+	}
+	return seqs, nil
+}
+
+// ordered returns the lanes of the deliveries that are read in the order of seq.
+func (w *notices) ordered(deliveries []rows.Delivery) []int64 {
+	used := make([]bool, len(w.lanes))
+	var ids []int64
+	for i := range deliveries {
+		if at := deliveries[i].Lane; !used[at] && deliveries[i].Push == nil {
+			used[at] = true
+			ids = append(ids, w.lanes[at])
+		}
+	}
+	return ids
+}
+
+// Recipients implements ledger.CatalogueReader.
+func (l *Ledger) Recipients(ctx context.Context, typ, warehouse string) ([]string, error) {
+	var n int64
+	var list, mail string
+	err := l.pool.QueryRow(ctx, queries.Get("recipients"), []string{typ}, []string{warehouse}).Scan(&n, &list, &mail)
+	if err := ignoreNone(err); err != nil {
+		return nil, failed("recipients", err)
+	}
+	return rows.Recipients(list), nil
+}
+
+// Send implements ledger.Sends. Where the same notices are being sent elsewhere, the key of the table makes it wait for them; then
+// they are there.
+func (l *Ledger) Send(ctx context.Context, notices []ledger.NewNotice) (ledger.SentNotices, error) {
+	if err := ledger.CheckSend(notices); err != nil {
+		return ledger.SentNotices{}, err
+	}
+	sent, err := l.send(ctx, notices)
+	if hasState(err, uniqueViolation) {
+		sent, err = l.send(ctx, notices)
+	}
+	return sent, err
+}
+
+func (l *Ledger) send(ctx context.Context, given []ledger.NewNotice) (ledger.SentNotices, error) {
+	n, err := l.newNotices(ctx, rows.PlanOf(given))
+	defer n.release()
+	if err != nil {
+		return ledger.SentNotices{}, err
+	}
+	sent := rows.NewSent(given)
+	var lanes []ledger.Lane
+	err = l.inTx(ctx, "send", func(tx pgx.Tx) error {
+		var b pgx.Batch
+		n.ask(&b)
+		askSent(&b, sent)
+		if err := tx.SendBatch(ctx, &b).Close(); err != nil {
+			return err
+		}
+		if sent.Others() {
+			return rows.ErrOther
+		}
+		n.existing = sent.Existing()
+		if err := n.write(ctx, tx); err != nil {
+			return err
+		}
+		sent.Made(n.plan, n.made.Deliveries)
+		lanes = n.plan.LanesOf(n.made.Deliveries)
+		return nil
+	})
+	if err != nil && !errors.Is(err, rows.ErrOther) {
+		return ledger.SentNotices{}, err
+	}
+	return sent.Answer(lanes), nil
+}
+
+// Sent implements ledger.Sends.
+func (l *Ledger) Sent(ctx context.Context, given []ledger.NewNotice) (ledger.SentNotices, error) {
+	sent := rows.NewSent(given)
+	begin := func(b *pgx.Batch) { askSent(b, sent) }
+	if err := l.inShortTx(ctx, "sent", begin, func(context.Context, *pgx.Conn, *pgx.Batch) error { return nil }); err != nil {
+		return ledger.SentNotices{}, err
+	}
+	return sent.Answer(nil), nil
+}
+
+// askSent asks what is there of the notices.
+func askSent(b *pgx.Batch, sent *rows.Sent) {
+	ids := sent.IDs()
+	b.Queue(queries.Get("by-key"))
+	b.Queue(queries.Get("sent-notices"), ids).Query(func(found pgx.Rows) error {
+		var body []byte
+		_, err := pgx.ForEachRow(found, []any{&body}, func() error { return sent.Found(body) })
+		return err
+	})
+	b.Queue(queries.Get("sent-deliveries"), ids).Query(func(found pgx.Rows) error {
+		var id, sink string
+		var n int
+		_, err := pgx.ForEachRow(found, []any{&id, &sink, &n}, func() error { sent.Delivered(id, sink, n); return nil })
+		return err
+	})
+	b.Queue(queries.Get("by-any"))
+}

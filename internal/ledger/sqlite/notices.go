@@ -1,0 +1,293 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/rows"
+)
+
+// overReason is what the record says of deliveries that are canceled because their findings are over.
+const overReason = "the finding is over"
+
+// notices writes the notices of a plan, whose bodies are encoded, with their deliveries, in a transaction of the caller's.
+type notices struct {
+	plan  *rows.Plan
+	lanes []int64 // ids of plan.Lanes
+	now   int64
+	// The numbers that the findings of the commit's rule and scope may have.
+	lowest, highest int64
+
+	known rows.Known
+	made  *rows.Made
+}
+
+func (w *notices) write(ctx context.Context, tx *sql.Tx) error {
+	for _, step := range []func(context.Context, *sql.Tx) error{
+		w.dropExisting, w.askAudiences, w.askMail, w.askTold, w.askPushes, w.askSent,
+	} {
+		if err := step(ctx, tx); err != nil {
+			return err
+		}
+	}
+	w.made = w.plan.Make(&w.known)
+	if err := w.insert(ctx, tx); err != nil {
+		return err
+	}
+	return cancel(ctx, tx, w.made.Canceled, overReason, w.now)
+}
+
+func (w *notices) dropExisting(ctx context.Context, tx *sql.Tx) error {
+	if len(w.plan.Notices) == 0 {
+		return nil
+	}
+	existing := map[string]bool{}
+	var id string
+	err := each(ctx, tx, "existing-notices", []any{w.plan.IDs()}, []any{&id}, func() error {
+		existing[id] = true
+		return nil
+	})
+	w.plan.Drop(existing)
+	return err
+}
+
+// askAudiences looks up whom each audience is.
+func (w *notices) askAudiences(ctx context.Context, tx *sql.Tx) error {
+	w.known.Audiences = make([]rows.Reached, len(w.plan.Audiences))
+	for i, a := range w.plan.Audiences {
+		found, err := recipients(ctx, tx, a.Type, a.Warehouse)
+		if err != nil {
+			return err
+		}
+		w.known.Audiences[i] = found
+	}
+	return nil
+}
+
+// Recipients implements ledger.CatalogueReader.
+func (l *Ledger) Recipients(ctx context.Context, typ, warehouse string) ([]string, error) {
+	found, err := recipients(ctx, l.read, typ, warehouse)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	return rows.Recipients(found.All), nil
+}
+
+// recipients looks up the subscribers of a type in a warehouse.
+func recipients(ctx context.Context, db queryer, typ, warehouse string) (rows.Reached, error) {
+	var all, mail []string
+	var subscriber string
+	var reached bool
+	err := each(ctx, db, "recipients", []any{typ, warehouse}, []any{&subscriber, &reached}, func() error {
+		all = append(all, subscriber)
+		if reached {
+			mail = append(mail, subscriber)
+		}
+		return nil
+	})
+	return rows.Reached{All: strings.Join(all, " "), Mail: strings.Join(mail, " ")}, err
+}
+
+// askMail looks up which of those that are named have an address.
+func (w *notices) askMail(ctx context.Context, tx *sql.Tx) error {
+	if len(w.plan.Named) == 0 {
+		return nil
+	}
+	w.known.Mail = map[string]bool{}
+	var subscriber string
+	return each(ctx, tx, "with-mail", []any{w.plan.Named}, []any{&subscriber}, func() error {
+		w.known.Mail[subscriber] = true
+		return nil
+	})
+}
+
+// askTold finds where the notices went that others take back.
+func (w *notices) askTold(ctx context.Context, tx *sql.Tx) error {
+	after := w.plan.After()
+	if len(after) == 0 {
+		return nil
+	}
+	w.known.Told = make(map[rows.Told]string, len(after))
+	var at rows.Told
+	var recipients string
+	return each(ctx, tx, "told", []any{after}, []any{&at.Notice, &at.Lane.Sink, &at.Lane.Warehouse, &recipients}, func() error {
+		w.known.Told[at] = recipients
+		return nil
+	})
+}
+
+// askPushes finds what is open of the findings that the plan has to do with.
+func (w *notices) askPushes(ctx context.Context, tx *sql.Tx) error {
+	findings := w.plan.Concerned()
+	if len(findings) == 0 && len(w.plan.Over) == 0 {
+		return nil
+	}
+	var one rows.Open
+	var body sql.RawBytes
+	args := []any{findings, w.plan.Over, w.lowest, w.highest, w.plan.After()}
+	return each(ctx, tx, "open-pushes", args, append(one.Columns(), &body), func() error {
+		err := one.Read(body)
+		w.known.Open = append(w.known.Open, one)
+		return err
+	})
+}
+
+// askSent finds which push channels were told of what others take back.
+func (w *notices) askSent(ctx context.Context, tx *sql.Tx) error {
+	w.known.Sent = map[rows.Told][]string{}
+	for _, back := range w.plan.TakenBack() {
+		var sink, text string
+		var body sql.RawBytes
+		args := []any{back.Notice, back.Finding, back.Since}
+		err := each(ctx, tx, "sent-pushes", args, []any{&sink, &text, &body}, func() error {
+			var recipients []string
+			if err := json.Unmarshal([]byte(text), &recipients); err != nil {
+				return err
+			}
+			return w.known.AddSent(&back, sink, recipients, body)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *notices) insert(ctx context.Context, tx *sql.Tx) error {
+	notices := w.plan.Notices
+	if len(notices) == 0 {
+		return nil
+	}
+	last, err := take(ctx, tx, "notice", len(notices))
+	if err != nil {
+		return err
+	}
+	first := last - int64(len(notices)) + 1
+	err = insertRows(ctx, tx, "insert-notices", len(notices), func(dst []any, i int) []any {
+		n := &notices[i]
+		var finding any
+		if rows.HasFinding(n.Notice) {
+			finding = rows.FindingOf(n.Notice)
+		}
+		return append(dst, first+int64(i), n.ID, n.Type, n.Rule, string(n.Status), rows.Micros(n.CreatedAt),
+			rows.Micros(n.ExpiresAt), n.Body, finding, n.Warehouse, n.Priority)
+	})
+	if err != nil {
+		return err
+	}
+	var seq int64
+	if _, err := one(ctx, tx, "last-seq", nil, &seq); err != nil {
+		return err
+	}
+	deliveries := w.made.Deliveries
+	err = insertRows(ctx, tx, "insert-deliveries", len(deliveries), func(dst []any, i int) []any {
+		d := deliveries[i]
+		return append(dst, seq+1+int64(i), first+int64(d.Notice), w.lanes[d.Lane], rows.Micros(notices[d.Notice].ExpiresAt), d.Recipients)
+	})
+	if err != nil {
+		return err
+	}
+	return insertPushes(ctx, tx, deliveries, w.lanes, seq+1)
+}
+
+func insertPushes(ctx context.Context, tx *sql.Tx, deliveries []rows.Delivery, lanes []int64, first int64) error {
+	var pushes []int
+	for i := range deliveries {
+		if deliveries[i].Push != nil {
+			pushes = append(pushes, i)
+		}
+	}
+	return insertRows(ctx, tx, "insert-pushes", len(pushes), func(dst []any, i int) []any {
+		d := &deliveries[pushes[i]]
+		p := d.Push
+		var finding any
+		if p.Finding != nil {
+			finding = *p.Finding
+		}
+		return append(dst, first+int64(pushes[i]), p.Due, p.First, p.Deadline, p.Ends, finding, p.Addressee, lanes[d.Lane],
+			p.Kind, p.Unless, p.Delay, p.At, p.Within, p.Retry)
+	})
+}
+
+// cancel ends deliveries that are pending, and lets the next of their findings go.
+func cancel(ctx context.Context, tx *sql.Tx, seqs []int64, reason string, now int64) error {
+	if len(seqs) == 0 {
+		return nil
+	}
+	if _, err := exec(ctx, tx, "cancel-deliveries", seqs, reason); err != nil {
+		return err
+	}
+	return endPushes(ctx, tx, seqs, now)
+}
+
+// endPushes notes of deliveries that they have ended, and lets the next of their findings go.
+func endPushes(ctx context.Context, tx *sql.Tx, seqs []int64, now int64) error {
+	if _, err := exec(ctx, tx, "end-waiting", seqs); err != nil {
+		return err
+	}
+	_, err := exec(ctx, tx, "release-next", seqs, now)
+	return err
+}
+
+// Send implements ledger.Sends.
+func (l *Ledger) Send(ctx context.Context, given []ledger.NewNotice) (ledger.SentNotices, error) {
+	if err := ledger.CheckSend(given); err != nil {
+		return ledger.SentNotices{}, err
+	}
+	plan := rows.PlanOf(given)
+	if err := plan.Encode()(); err != nil { // before the transaction, for which others wait
+		return ledger.SentNotices{}, failed("send", err)
+	}
+	ids, err := l.IDs.MakeLanes(ctx, plan.Lanes)
+	if err != nil {
+		return ledger.SentNotices{}, err
+	}
+	n := notices{plan: plan, lanes: ids, now: l.clock()}
+	sent := rows.NewSent(given)
+	var lanes []ledger.Lane
+	err = l.inTx(ctx, "send", func(tx *sql.Tx) error {
+		if err := askSent(ctx, tx, sent); err != nil {
+			return err
+		}
+		if sent.Others() {
+			return rows.ErrOther
+		}
+		if err := n.write(ctx, tx); err != nil {
+			return err
+		}
+		sent.Made(plan, n.made.Deliveries)
+		lanes = plan.LanesOf(n.made.Deliveries)
+		return nil
+	})
+	if err != nil && !errors.Is(err, rows.ErrOther) {
+		return ledger.SentNotices{}, err
+	}
+	return sent.Answer(lanes), nil
+}
+
+// Sent implements ledger.Sends.
+func (l *Ledger) Sent(ctx context.Context, given []ledger.NewNotice) (ledger.SentNotices, error) {
+	sent := rows.NewSent(given)
+	if err := askSent(ctx, l.read, sent); err != nil {
+		return ledger.SentNotices{}, failed("sent", err)
+	}
+	return sent.Answer(nil), nil
+}
+
+// askSent asks what is there of the notices.
+func askSent(ctx context.Context, db queryer, sent *rows.Sent) error {
+	ids := []any{sent.IDs()}
+	var body []byte
+	err := each(ctx, db, "sent-notices", ids, []any{&body}, func() error { return sent.Found(body) })
+	if err != nil {
+		return err
+	}
+	var id, sink string
+	var n int
+	return each(ctx, db, "sent-deliveries", ids, []any{&id, &sink, &n}, func() error { sent.Delivered(id, sink, n); return nil })
+}

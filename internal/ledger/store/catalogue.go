@@ -1,0 +1,207 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/record"
+	"tallyman/internal/ledger/rows"
+	"tallyman/rules/catalog"
+)
+
+// typesVersion is the number that grows with every change of a type.
+const typesVersion = "types_version"
+
+// Types implements ledger.CatalogueReader.
+func (s *Store) Types(ctx context.Context) (catalog.Catalog, error) {
+	types := catalog.Catalog{}
+	var row rows.Type
+	err := s.db.Each(ctx, "types", nil, row.Columns(), func() error {
+		t, err := row.Type()
+		types[t.Code] = t
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return types, nil
+}
+
+// TypesVersion implements ledger.CatalogueReader.
+func (s *Store) TypesVersion(ctx context.Context) (int64, error) {
+	var v int64
+	_, err := s.db.One(ctx, "number", []any{typesVersion}, &v)
+	return v, err
+}
+
+// PutType implements ledger.Catalogue.
+func (s *Store) PutType(ctx context.Context, who ledger.Author, t catalog.Type) error {
+	args, err := rows.TypeArgs(&t)
+	if err != nil {
+		return err
+	}
+	return s.changeTypes(ctx, who, func(tx Conn) (*ledger.Change, error) {
+		before, err := typeOf(ctx, tx, t.Code)
+		if err != nil {
+			return nil, err
+		}
+		_, err = tx.Exec(ctx, "put-type", args...)
+		return record.TypePut(before, &t), s.duplicateType(err, &t)
+	})
+}
+
+// typeOf is the type of the code, nil where there is none.
+func typeOf(ctx context.Context, tx Conn, code string) (*catalog.Type, error) {
+	var row rows.Type
+	return one(ctx, tx, "type", []any{code}, row.Columns(), row.Type)
+}
+
+// duplicateType turns a violation of the numeric id's uniqueness into ErrExists.
+func (s *Store) duplicateType(err error, t *catalog.Type) error {
+	if s.db.IsDuplicate(err) {
+		return fmt.Errorf("%w: another type has the numeric id %d of %s", ledger.ErrExists, t.ID, t.Code)
+	}
+	return err
+}
+
+// DeleteType implements ledger.Catalogue.
+func (s *Store) DeleteType(ctx context.Context, who ledger.Author, code string) error {
+	return s.changeTypes(ctx, who, func(tx Conn) (*ledger.Change, error) {
+		before, err := typeOf(ctx, tx, code)
+		if err != nil {
+			return nil, err
+		}
+		if before == nil {
+			return nil, fmt.Errorf("%w: type %q", ledger.ErrNotFound, code)
+		}
+		_, err = tx.Exec(ctx, "delete-type", code)
+		return record.TypeDeleted(before), err
+	})
+}
+
+// SeedTypes implements ledger.Catalogue.
+func (s *Store) SeedTypes(ctx context.Context, who ledger.Author, types catalog.Catalog) (int, error) {
+	var added []catalog.Type
+	err := s.changeTypes(ctx, who, func(tx Conn) (*ledger.Change, error) {
+		added = nil
+		for _, t := range rows.Sorted(types) {
+			args, err := rows.TypeArgs(&t)
+			if err != nil {
+				return nil, err
+			}
+			n, err := tx.Exec(ctx, "seed-type", args...)
+			if err != nil {
+				return nil, s.duplicateType(err, &t)
+			}
+			if n > 0 {
+				added = append(added, t)
+			}
+		}
+		return record.TypesSeeded(added), nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return len(added), nil
+}
+
+// changeTypes is change, and lets the version grow if something was changed.
+func (s *Store) changeTypes(ctx context.Context, who ledger.Author, do func(Conn) (*ledger.Change, error)) error {
+	return s.change(ctx, "change types", who, func(tx Conn) (*ledger.Change, error) {
+		c, err := do(tx)
+		if err != nil || c == nil {
+			return nil, err
+		}
+		return c, count(ctx, tx, typesVersion)
+	})
+}
+
+// Subscriptions implements ledger.CatalogueReader.
+func (s *Store) Subscriptions(ctx context.Context, f ledger.SubscriptionFilter) ([]ledger.Subscription, error) {
+	var after ledger.Subscription
+	if f.After != nil {
+		after = *f.After
+	}
+	return subscriptions(ctx, s.db, "subscriptions", f.Type, f.Warehouse, f.Subscriber, after.Type, after.Warehouse, after.Subscriber, max(f.Limit, 0))
+}
+
+func subscriptions(ctx context.Context, c Conn, name string, args ...any) ([]ledger.Subscription, error) {
+	var row ledger.Subscription
+	return list(ctx, c, name, args, []any{&row.Type, &row.Warehouse, &row.Subscriber}, func() (ledger.Subscription, error) { return row, nil })
+}
+
+// AddSubscriptions implements ledger.Catalogue.
+func (s *Store) AddSubscriptions(ctx context.Context, who ledger.Author, subs []ledger.Subscription) (added int, err error) {
+	return s.addSubscriptions(ctx, who, subs, false)
+}
+
+// SeedSubscriptions implements ledger.Catalogue.
+func (s *Store) SeedSubscriptions(ctx context.Context, who ledger.Author, subs []ledger.Subscription) (added int, err error) {
+	return s.addSubscriptions(ctx, who, subs, true)
+}
+
+func (s *Store) addSubscriptions(ctx context.Context, who ledger.Author, subs []ledger.Subscription, seed bool) (int, error) {
+	if len(subs) == 0 {
+		return 0, nil
+	}
+	given, err := subscriptionsJSON(subs)
+	if err != nil {
+		return 0, err
+	}
+	var added []ledger.Subscription
+	err = s.change(ctx, "add subscriptions", who, func(tx Conn) (*ledger.Change, error) {
+		added = nil
+		first, err := tx.Exec(ctx, "mark-subscribed")
+		if err != nil || seed && first == 0 {
+			return nil, err
+		}
+		var unknown string
+		missing, err := tx.One(ctx, "unknown-type", []any{given}, &unknown)
+		if err != nil {
+			return nil, err
+		}
+		if missing {
+			return nil, fmt.Errorf("%w: type %q", ledger.ErrNotFound, unknown)
+		}
+		if added, err = subscriptions(ctx, tx, "add-subscriptions", given); err != nil {
+			return nil, err
+		}
+		if seed {
+			return record.SubscriptionsSeeded(subs, added), nil
+		}
+		return record.SubscriptionsAdded(subs, added), nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return len(added), nil
+}
+
+// subscriptionsJSON is [[type, warehouse, subscriber], …]. ErrInvalid.
+func subscriptionsJSON(subs []ledger.Subscription) (string, error) {
+	triples := make([][3]string, len(subs))
+	for i, sub := range subs {
+		if err := sub.Validate(); err != nil {
+			return "", err
+		}
+		triples[i] = [3]string{sub.Type, sub.Warehouse, sub.Subscriber}
+	}
+	text, err := json.Marshal(triples)
+	if err != nil {
+		return "", fmt.Errorf("ledger: encode subscriptions: %w", err)
+	}
+	return string(text), nil
+}
+
+// RemoveSubscription implements ledger.Catalogue.
+func (s *Store) RemoveSubscription(ctx context.Context, who ledger.Author, sub ledger.Subscription) error {
+	return s.change(ctx, "remove subscription", who, func(tx Conn) (*ledger.Change, error) {
+		n, err := tx.Exec(ctx, "remove-subscription", sub.Type, sub.Warehouse, sub.Subscriber)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("%w: that subscription", ledger.ErrNotFound)
+		}
+		return record.SubscriptionRemoved(sub), err
+	})
+}

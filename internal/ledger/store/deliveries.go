@@ -1,0 +1,173 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"tallyman/internal/delivery"
+	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/rows"
+	"tallyman/internal/notice"
+)
+
+// PendingLanes implements ledger.Deliveries.
+func (s *Store) PendingLanes(ctx context.Context, sink string) ([]ledger.Lane, error) {
+	lane := ledger.Lane{Sink: sink}
+	return list(ctx, s.db, "pending-lanes", []any{sink, s.clock()}, []any{&lane.Warehouse}, func() (ledger.Lane, error) { return lane, nil })
+}
+
+// AcquireLane implements ledger.Deliveries.
+func (s *Store) AcquireLane(ctx context.Context, lane ledger.Lane, node string, lease time.Duration) (bool, error) {
+	id, err := s.IDs.MakeLane(ctx, lane)
+	if err != nil {
+		return false, err
+	}
+	n, err := s.db.Exec(ctx, "acquire-lane", id, node, lease.Microseconds(), s.clock())
+	return n == 1, err
+}
+
+// ReleaseLane implements ledger.Deliveries.
+func (s *Store) ReleaseLane(ctx context.Context, lane ledger.Lane, node string) error {
+	_, err := s.db.Exec(ctx, "release-lane", lane.Sink, lane.Warehouse, node)
+	return err
+}
+
+// Pending implements ledger.Deliveries.
+func (s *Store) Pending(ctx context.Context, lane ledger.Lane, limit int) ([]delivery.Delivery, error) {
+	id, found, err := s.IDs.Lane(ctx, lane)
+	if err != nil || !found {
+		return nil, err
+	}
+	var out []delivery.Delivery
+	p := pendingPage{lane: id}
+	for len(out) < limit {
+		if err := p.read(ctx, s, limit-len(out)); err != nil {
+			return nil, err
+		}
+		out = append(out, p.alive...)
+		if len(p.expired) == 0 { // else as many more may follow
+			break
+		}
+		if _, err := s.db.Exec(ctx, "cancel", p.expired); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// pendingPage walks over the pending deliveries of a lane, a page at a time.
+type pendingPage struct {
+	lane    int64
+	alive   []delivery.Delivery
+	expired []int64
+	last    int64
+}
+
+// read reads the page that follows.
+func (p *pendingPage) read(ctx context.Context, s *Store, limit int) error {
+	p.alive, p.expired = nil, nil
+	var seq int64
+	var isExpired bool
+	var recipients string
+	var b body
+	args := []any{p.lane, p.last, limit, s.clock()}
+	return s.db.Each(ctx, "pending", args, []any{&seq, &isExpired, &recipients, &b}, func() error {
+		p.last = seq
+		if isExpired {
+			p.expired = append(p.expired, seq)
+			return nil
+		}
+		d, err := readDelivery(seq, recipients, b)
+		p.alive = append(p.alive, d)
+		return err
+	})
+}
+
+func readDelivery(seq int64, recipients string, b body) (delivery.Delivery, error) {
+	n, err := notice.Unmarshal(b)
+	if err != nil {
+		return delivery.Delivery{}, fmt.Errorf("delivery %d: %w", seq, err)
+	}
+	return delivery.Delivery{Seq: seq, Notice: n, Recipients: rows.Recipients(recipients)}, nil
+}
+
+// MarkAttempt implements ledger.Deliveries.
+func (s *Store) MarkAttempt(ctx context.Context, seqs []int64, cause string) error {
+	_, err := s.db.Exec(ctx, "mark-attempt", seqs, cause)
+	return err
+}
+
+// MarkFailed implements ledger.Deliveries.
+func (s *Store) MarkFailed(ctx context.Context, seqs []int64, cause string) error {
+	_, err := s.db.Exec(ctx, "mark-failed", seqs, cause)
+	return err
+}
+
+// CountPending implements ledger.Deliveries.
+func (s *Store) CountPending(ctx context.Context) (map[string]int64, error) {
+	return countBy(ctx, s.db, "count-pending")
+}
+
+// CountDeliveries implements ledger.Deliveries.
+func (s *Store) CountDeliveries(ctx context.Context) (map[string]map[ledger.DeliveryState]int64, error) {
+	counts := map[string]map[ledger.DeliveryState]int64{}
+	var sink string
+	var state int16
+	var n int64
+	err := s.db.Each(ctx, "count-deliveries", []any{ledger.MostCounted}, []any{&sink, &state, &n}, func() error {
+		if n == 0 {
+			return nil
+		}
+		if counts[sink] == nil {
+			counts[sink] = map[ledger.DeliveryState]int64{}
+		}
+		counts[sink][ledger.DeliveryState(state)] = n
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return counts, nil
+}
+
+// ListDeliveries implements ledger.Operated.
+func (s *Store) ListDeliveries(ctx context.Context, f ledger.DeliveryFilter) ([]ledger.DeliveryRecord, error) {
+	states := make([]int64, len(f.States))
+	for i, state := range f.States {
+		states[i] = int64(state)
+	}
+	before := f.Before
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	var out []ledger.DeliveryRecord
+	var row rows.DeliveryRecord
+	args := []any{f.Sink, f.Warehouse, f.Type, f.Rule, f.Notice, states, before, f.Limit, s.clock(), f.Held}
+	err := s.db.EachPlanned(ctx, "plan-anew", "list-deliveries", args, row.Columns(), func() error {
+		r, err := row.Record()
+		out = append(out, r)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Delivery implements ledger.Operated.
+func (s *Store) Delivery(ctx context.Context, seq int64) (ledger.DeliveryRecord, error) {
+	notFound := fmt.Errorf("%w: delivery %d", ledger.ErrNotFound, seq)
+	if seq < 1 || seq == math.MaxInt64 {
+		return ledger.DeliveryRecord{}, notFound
+	}
+	found, err := s.ListDeliveries(ctx, ledger.DeliveryFilter{Before: seq + 1, Limit: 1})
+	if err != nil {
+		return ledger.DeliveryRecord{}, err
+	}
+	if len(found) == 0 || found[0].Seq != seq {
+		return ledger.DeliveryRecord{}, notFound
+	}
+	return found[0], nil
+}

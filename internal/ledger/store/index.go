@@ -1,0 +1,96 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tallyman/internal/delivery"
+	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/rows"
+)
+
+// IndexState implements ledger.IndexRecord.
+func (s *Store) IndexState(ctx context.Context, sink string) (ledger.IndexState, error) {
+	var state ledger.IndexState
+	var ids string
+	var left int64
+	found, err := s.db.One(ctx, "index-state", []any{sink, s.clock()}, &state.Epoch, &ids, &state.Building, &state.Node, &left)
+	if err != nil {
+		return state, err
+	}
+	if !found {
+		return state, fmt.Errorf("%w: the epoch of sink %q", ledger.ErrNotFound, sink)
+	}
+	now := time.Now
+	if s.now != nil {
+		now = s.now
+	}
+	state.Lease = now().Add(rows.Span(left))
+	state.RunIDs, err = rows.ParseTexts(ids)
+	return state, err
+}
+
+// BeginEpoch implements ledger.IndexRecord.
+func (s *Store) BeginEpoch(ctx context.Context, sink, prev string, next ledger.IndexState, node string, lease time.Duration) error {
+	args := []any{sink, next.Epoch, rows.Texts(next.RunIDs), node, lease.Microseconds(), s.clock()}
+	if prev == "" {
+		return FencedIfNone(s.db.Exec(ctx, "first-epoch", args...))
+	}
+	return FencedIfNone(s.db.Exec(ctx, "next-epoch", append(args, prev)...))
+}
+
+// FinishEpoch implements ledger.IndexRecord.
+func (s *Store) FinishEpoch(ctx context.Context, sink, epoch string) error {
+	return FencedIfNone(s.db.Exec(ctx, "finish-epoch", sink, epoch))
+}
+
+// HighestScores implements ledger.InboxRecord.
+func (s *Store) HighestScores(ctx context.Context, sink string) (map[string]int64, error) {
+	return countBy(ctx, s.db, "highest-scores", sink)
+}
+
+// Delivered implements ledger.InboxRecord.
+func (s *Store) Delivered(ctx context.Context, lane ledger.Lane, after int64, limit int) ([]ledger.Delivered, error) {
+	id, found, err := s.IDs.Lane(ctx, lane)
+	if err != nil || !found {
+		return nil, err
+	}
+	var seq, score int64
+	var recipients string
+	var b body
+	args := []any{id, after, limit, s.clock()}
+	return list(ctx, s.db, "delivered", args, []any{&seq, &score, &recipients, &b}, func() (ledger.Delivered, error) {
+		d, err := readDelivery(seq, recipients, b)
+		return ledger.Delivered{Delivery: d, Score: score}, err
+	})
+}
+
+// MarksOf implements ledger.Marks.
+func (s *Store) MarksOf(ctx context.Context, notice string) ([]ledger.Mark, error) {
+	var row rows.Mark
+	return list(ctx, s.db, "marks", []any{notice}, row.Columns(), func() (ledger.Mark, error) { return row.Mark(notice), nil })
+}
+
+// LiveMarks implements ledger.MarkRecord.
+func (s *Store) LiveMarks(ctx context.Context, after delivery.Mark, limit int) ([]delivery.Mark, error) {
+	return s.markPage(ctx, "live-marks", after.Expires, &after, limit, s.clock())
+}
+
+// RecentMarks implements ledger.MarkRecord.
+func (s *Store) RecentMarks(ctx context.Context, after delivery.Mark, limit int) ([]delivery.Mark, error) {
+	return s.markPage(ctx, "recent-marks", after.At, &after, limit)
+}
+
+func (s *Store) markPage(ctx context.Context, name string, first time.Time, after *delivery.Mark, more ...any) ([]delivery.Mark, error) {
+	var row rows.Marked
+	args := append(rows.PlaceAfter(first, after), more...)
+	return list(ctx, s.db, name, args, row.Columns(), func() (delivery.Mark, error) { return row.Mark(), nil })
+}
+
+// Watermarks implements ledger.MarkRecord.
+func (s *Store) Watermarks(ctx context.Context, after delivery.Watermark, limit int) ([]delivery.Watermark, error) {
+	var row rows.Read
+	args := []any{rows.Micros(after.At), after.Warehouse, after.User, after.Inbox, limit}
+	return list(ctx, s.db, "reads", args, row.Columns(), func() (delivery.Watermark, error) { return row.Watermark(), nil })
+}

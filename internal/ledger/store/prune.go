@@ -1,0 +1,106 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"tallyman/internal/ledger/rows"
+)
+
+// Pruner is what each engine removes in its own way, in transactions that are short.
+type Pruner interface {
+	// PruneBatch is how many rows one transaction removes at most.
+	PruneBatch() int
+	// ExpireDeliveries cancels deliveries whose notices have expired, which nobody asked for and needs no record.
+	ExpireDeliveries(ctx context.Context, seqs []int64) error
+	// PruneNotices removes one batch of notices with their deliveries and marks, and returns the number of notices and of both.
+	PruneNotices(ctx context.Context, before time.Time) (notices, all int64, err error)
+	// PruneItems looks at one page of the queue's items after a seq and removes those that have ended before. It returns the last seq of the
+	// page, whether an item of the page is old, and how many items went.
+	PruneItems(ctx context.Context, queue, after int64, before time.Time) (last int64, more bool, gone int64, err error)
+}
+
+// Prune implements ledger.Ledger.
+func (s *Store) Prune(ctx context.Context, before time.Time, keepRuns int) (removed int64, err error) {
+	if err := s.expireDeliveries(ctx, before); err != nil {
+		return 0, err
+	}
+	for _, prune := range []func() (int64, error){
+		func() (int64, error) { return s.pruneNotices(ctx, before) },
+		func() (int64, error) { return 0, s.pruneReads(ctx, before) },
+		func() (int64, error) { return s.db.Exec(ctx, "prune-silences", rows.Micros(before)) },
+		func() (int64, error) { return s.pruneItems(ctx, before) },
+		func() (int64, error) { return s.pruneFirings(ctx, keepRuns) },
+	} {
+		n, err := prune()
+		removed += n
+		if err != nil {
+			return removed, err
+		}
+	}
+	return removed, nil
+}
+
+// expireDeliveries ends what waits although its notice has expired long ago.
+func (s *Store) expireDeliveries(ctx context.Context, before time.Time) error {
+	for {
+		var seq int64
+		args := []any{rows.Micros(before), s.db.PruneBatch(), s.clock()}
+		expired, err := list(ctx, s.db, "long-expired", args, []any{&seq}, func() (int64, error) { return seq, nil })
+		if err != nil || len(expired) == 0 {
+			return err
+		}
+		if err := s.db.ExpireDeliveries(ctx, expired); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *Store) pruneNotices(ctx context.Context, before time.Time) (removed int64, err error) {
+	for {
+		notices, all, err := s.db.PruneNotices(ctx, before)
+		removed += all
+		if err != nil || notices < int64(s.db.PruneBatch()) {
+			return removed, err
+		}
+	}
+}
+
+// pruneReads removes watermarks below which nothing is left that has not expired. They do not count.
+func (s *Store) pruneReads(ctx context.Context, before time.Time) error {
+	_, err := s.db.Exec(ctx, "prune-reads", rows.Micros(before), s.clock())
+	return err
+}
+
+// pruneItems removes the items that have ended before, queue by queue. Items lie about in the order in which they were created: where a page
+// has none that is old, there are hardly any behind it.
+func (s *Store) pruneItems(ctx context.Context, before time.Time) (removed int64, err error) {
+	var id int64
+	queues, err := list(ctx, s.db, "queue-ids", nil, []any{&id}, func() (int64, error) { return id, nil })
+	if err != nil {
+		return 0, err
+	}
+	for _, queue := range queues {
+		after, more := int64(0), true
+		for more {
+			var gone int64
+			after, more, gone, err = s.db.PruneItems(ctx, queue, after, before)
+			removed += gone
+			if err != nil {
+				return removed, err
+			}
+		}
+	}
+	return removed, nil
+}
+
+// pruneFirings removes all but the last firings of each rule and scope.
+func (s *Store) pruneFirings(ctx context.Context, keepRuns int) (removed int64, err error) {
+	for {
+		n, err := s.db.Exec(ctx, "prune-firings", max(keepRuns, 1), s.db.PruneBatch())
+		removed += n
+		if err != nil || n < int64(s.db.PruneBatch()) {
+			return removed, err
+		}
+	}
+}

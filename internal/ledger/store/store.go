@@ -1,0 +1,143 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tallyman/internal/ledger"
+)
+
+// Conn runs statements by their names. It is a transaction, or the database, where each statement is a transaction of its own.
+type Conn interface {
+	// Exec returns the number of rows that the statement changed.
+	Exec(ctx context.Context, name string, args ...any) (int64, error)
+	// One scans the first row into the targets. It returns false where there is none.
+	One(ctx context.Context, name string, args []any, targets ...any) (bool, error)
+	// Each scans each row into the targets and calls visit after it. Visit may run no statement.
+	Each(ctx context.Context, name string, args, targets []any, visit func() error) error
+}
+
+// Engine is the database. As a Conn it reads what is committed, and writes each statement by itself; its errors begin with "ledger:".
+type Engine interface {
+	Conn
+	// EachPlanned is Each after the statement plan, which tells the engine how to find the rows. An engine without such statements leaves plan out.
+	EachPlanned(ctx context.Context, plan, name string, args, targets []any, visit func() error) error
+	// InTx runs do in a transaction. It runs do again where the transaction and another one waited for each other: do sets anew whatever it sets.
+	InTx(ctx context.Context, what string, do func(Conn) error) error
+	// InAuditTx is InTx for changes that have a record. One of them runs at a time on all nodes, so that do sees what was changed before, and
+	// records have the order of their changes.
+	InAuditTx(ctx context.Context, what string, do func(Conn) error) error
+	// IsAlone tells whether nobody else writes while a transaction runs.
+	IsAlone() bool
+	// IsDuplicate tells whether a statement failed because a key is there already.
+	IsDuplicate(err error) bool
+	Pruner
+}
+
+// Store has the methods of a ledger that do not depend on the engine. It is safe for concurrent use.
+type Store struct {
+	IDs      *IDs
+	Recorder *Recorder
+
+	db  Engine
+	now func() time.Time // nil = the engine's clock
+}
+
+// New makes the store of a ledger that was opened with the options.
+func New(db Engine, opts ledger.Options) *Store {
+	s := &Store{IDs: newIDs(db), db: db, now: opts.Now}
+	s.Recorder = &Recorder{clock: s.clock, step: opts.Steps()}
+	return s
+}
+
+// clock is the argument "now": nil for the engine's clock.
+func (s *Store) clock() *int64 {
+	if s.now == nil {
+		return nil
+	}
+	us := s.now().UnixMicro()
+	return &us
+}
+
+// change runs do, which changes what operators set, and writes the record that do returns, in one transaction. Of nil nothing is recorded:
+// nothing was changed.
+func (s *Store) change(ctx context.Context, what string, who ledger.Author, do func(Conn) (*ledger.Change, error)) error {
+	return s.Recorder.Run(who, func(record Record) error {
+		return s.db.InAuditTx(ctx, what, func(tx Conn) error {
+			c, err := do(tx)
+			if err != nil {
+				return err
+			}
+			return record(ctx, tx, c)
+		})
+	})
+}
+
+// count raises one of the ledger's numbers, by which nodes see that something was changed.
+func count(ctx context.Context, tx Conn, number string) error {
+	_, err := tx.Exec(ctx, "count-change", number)
+	return err
+}
+
+// Numbers implements ledger.Numbers.
+func (s *Store) Numbers(ctx context.Context) (map[string]int64, error) {
+	return countBy(ctx, s.db, "numbers")
+}
+
+// list returns what value makes of each row, which is scanned into the targets.
+func list[T any](ctx context.Context, c Conn, name string, args, targets []any, value func() (T, error)) ([]T, error) {
+	var out []T
+	err := c.Each(ctx, name, args, targets, func() error {
+		v, err := value()
+		out = append(out, v)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// one is list for a statement that returns at most one row; nil where there is none.
+func one[T any](ctx context.Context, c Conn, name string, args, targets []any, value func() (T, error)) (*T, error) {
+	found, err := c.One(ctx, name, args, targets...)
+	if err != nil || !found {
+		return nil, err
+	}
+	v, err := value()
+	return &v, err
+}
+
+// countBy returns the numbers that a statement has by name.
+func countBy(ctx context.Context, c Conn, statement string, args ...any) (map[string]int64, error) {
+	counts := map[string]int64{}
+	var name string
+	var n int64
+	err := c.Each(ctx, statement, args, []any{&name, &n}, func() error { counts[name] = n; return nil })
+	if err != nil {
+		return nil, err
+	}
+	return counts, nil
+}
+
+// FencedIfNone is ErrFenced where a statement changed no row.
+func FencedIfNone(n int64, err error) error {
+	if err == nil && n == 0 {
+		return ledger.ErrFenced
+	}
+	return err
+}
+
+// body is the target for a notice's body, which is read before the next row is scanned and so need not be copied.
+type body []byte
+
+// Scan implements sql.Scanner.
+func (b *body) Scan(value any) error {
+	bytes, ok := value.([]byte)
+	if !ok {
+		return fmt.Errorf("the body of a notice is %T", value)
+	}
+	*b = bytes
+	return nil
+}
