@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tallyman/engine"
+	"tallyman/engine/why"
 	"tallyman/internal/api"
 	"tallyman/internal/api/metrics"
 	"tallyman/internal/auth"
@@ -277,6 +278,12 @@ func (a *App) sinks() map[string]engine.Sink {
 	return sinks
 }
 
+// ruleDesk is what the API serves of the rules: the engine, and what explains it.
+type ruleDesk struct {
+	*engine.Engine
+	*why.Explainer
+}
+
 func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 	callers, err := a.http()
 	if err != nil {
@@ -306,7 +313,7 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 		Deliveries: a.ledger,
 		Audit:      a.ledger,
 		Sinks:      a.servedSinks(),
-		Rules:      a.engine,
+		Rules:      ruleDesk{a.engine, why.New(a.engine, a.ledger, &a.silences)},
 		History:    a.ledger,
 		RuleFiles:  a.ruleFiles,
 		Reload: func(ctx context.Context, who ledger.Author) (api.Reloaded, error) {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"tallyman/docs/codetest"
-	"tallyman/engine"
+	"tallyman/engine/trial"
 	"tallyman/internal/app"
 	"tallyman/internal/config"
 	"tallyman/internal/testenv"
@@ -132,17 +132,17 @@ func (x *example) run(t *testing.T, later string) string {
 	if err := append(problems, set.Problems...).Err(); err != nil {
 		t.Fatal(err)
 	}
-	trial, err := engine.NewTrial(set.Rules[0], x.open(t), types, engine.TrialStart{})
+	try, err := trial.New(set.Rules[0], x.open(t), types, trial.Start{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := trial.Verify(t.Context()); err != nil {
+	if err := try.Verify(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if later != "" {
 		x.exec(t, later)
 	}
-	out, err := trial.Run(t.Context(), time.Date(2026, 6, 1, 9, 0, 0, 0, time.UTC))
+	out, err := try.Run(t.Context(), time.Date(2026, 6, 1, 9, 0, 0, 0, time.UTC))
 	if err != nil {
 		t.Fatal(err)
 	}

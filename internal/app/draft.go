@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"tallyman/engine"
-	"tallyman/engine/preview"
-	"tallyman/engine/rulediff"
+	"tallyman/engine/trial/preview"
+	"tallyman/engine/trial/rulediff"
 	"tallyman/internal/api"
 	"tallyman/internal/ledger"
 	"tallyman/rules"

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"tallyman/engine/preview"
+	"tallyman/engine/trial/preview"
 	"tallyman/internal/config"
 	"tallyman/internal/ledger"
 	"tallyman/rules"

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"tallyman/engine/preview"
+	"tallyman/engine/trial/preview"
 	"tallyman/internal/api"
 )
 

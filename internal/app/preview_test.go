@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"tallyman/engine/preview"
+	"tallyman/engine/trial/preview"
 	"tallyman/internal/app"
 	"tallyman/internal/config"
 )

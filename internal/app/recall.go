@@ -9,7 +9,7 @@ import (
 	"os"
 	"strings"
 
-	"tallyman/engine"
+	"tallyman/engine/trial"
 	"tallyman/internal/config"
 	"tallyman/internal/ledger"
 	"tallyman/internal/silence"
@@ -70,7 +70,7 @@ func reason(cfg config.Ledger, err error) string {
 }
 
 // recall returns the ledger as the engine's trials want it.
-func (r *recalled) recall() engine.Recall {
+func (r *recalled) recall() trial.Ledger {
 	if r.ledger == nil {
 		return nil
 	}

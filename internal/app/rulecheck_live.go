@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"tallyman/engine"
+	"tallyman/engine/trial"
 	"tallyman/internal/config"
 	"tallyman/rules"
 	"tallyman/rules/catalog"
@@ -117,13 +117,13 @@ func (s *sourceCheck) isLost() bool {
 
 // check prepares one probe, compiles its rule and asks what the probe costs.
 func (s *sourceCheck) check(ctx context.Context, c *ruleCheck, source scanners.Source) {
-	trial, err := engine.NewTrial(c.rule, source, s.types, engine.TrialStart{})
+	try, err := trial.New(c.rule, source, s.types, trial.Start{})
 	if err == nil {
-		err = trial.Verify(ctx)
+		err = try.Verify(ctx)
 	}
 	if err == nil {
-		c.columns, c.program = trial.Columns(), trial.Program()
-		c.plan, err = trial.Cost(ctx, time.Now())
+		c.columns, c.program = try.Columns(), try.Program()
+		c.plan, err = try.Cost(ctx, time.Now())
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

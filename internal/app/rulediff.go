@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"tallyman/engine/rulediff"
+	"tallyman/engine/trial/rulediff"
 	"tallyman/internal/config"
 	"tallyman/rules"
 	"tallyman/rules/probe"

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"regexp"
 
-	"tallyman/engine/ruletest"
+	"tallyman/engine/trial/ruletest"
 	"tallyman/internal/config"
 	"tallyman/rules/catalog"
 	"tallyman/rules/problem"

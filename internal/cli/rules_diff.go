@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/engine/rulediff"
+	"tallyman/engine/trial/rulediff"
 	"tallyman/internal/config"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/engine/preview"
+	"tallyman/engine/trial/preview"
 	"tallyman/internal/config"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/engine/ruletest"
+	"tallyman/engine/trial/ruletest"
 	"tallyman/internal/config"
 )
 

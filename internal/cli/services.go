@@ -7,9 +7,9 @@ import (
 	"os"
 	"time"
 
-	"tallyman/engine/preview"
-	"tallyman/engine/rulediff"
-	"tallyman/engine/ruletest"
+	"tallyman/engine/trial/preview"
+	"tallyman/engine/trial/rulediff"
+	"tallyman/engine/trial/ruletest"
 	"tallyman/internal/app"
 	"tallyman/internal/config"
 	"tallyman/internal/ledger"
