@@ -11,12 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"tallyman/engine/trial/preview"
+	"tallyman/internal/authoring"
 	"tallyman/internal/config"
 )
 
 // previewFlags are those of rules preview.
 type previewFlags struct {
-	PreviewOptions
+	authoring.PreviewOptions
 	scope  string
 	record string
 	mask   []string

@@ -1,12 +1,15 @@
-package app
+package authoring
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
@@ -14,6 +17,7 @@ import (
 	"tallyman/internal/config"
 	"tallyman/rules"
 	"tallyman/rules/catalog"
+	"tallyman/rules/probe"
 	"tallyman/rules/problem"
 	"tallyman/rules/row"
 	"tallyman/scanners"
@@ -37,10 +41,10 @@ type ruleCheck struct {
 }
 
 // checkLive holds the rules against their sources, all sources beside each other.
-func checkLive(ctx context.Context, cfg *config.Config, types catalog.Catalog, checks []*ruleCheck) (problems, warnings problem.List) {
+func (c Commands) checkLive(ctx context.Context, cfg *config.Config, types catalog.Catalog, checks []*ruleCheck) (problems, warnings problem.List) {
 	bySource := map[string][]*ruleCheck{}
-	for _, c := range checks {
-		bySource[c.rule.Source] = append(bySource[c.rule.Source], c)
+	for _, check := range checks {
+		bySource[check.rule.Source] = append(bySource[check.rule.Source], check)
 	}
 	var g errgroup.Group
 	g.SetLimit(checkedSources)
@@ -48,7 +52,7 @@ func checkLive(ctx context.Context, cfg *config.Config, types catalog.Catalog, c
 	for name, list := range bySource {
 		g.Go(func() error {
 			s := &sourceCheck{name: name, types: types, checks: list}
-			s.run(ctx, cfg)
+			s.run(ctx, cfg, c.OpenSource)
 			mu.Lock()
 			defer mu.Unlock()
 			problems, warnings = append(problems, s.problems...), append(warnings, s.warnings...)
@@ -71,14 +75,14 @@ type sourceCheck struct {
 	timeouts           int
 }
 
-func (s *sourceCheck) run(ctx context.Context, cfg *config.Config) {
+func (s *sourceCheck) run(ctx context.Context, cfg *config.Config, open func(context.Context, string, config.Source) (scanners.Source, error)) {
 	if err := cfg.Need("sources", s.name); err != nil {
 		s.problems, _ = errors.AsType[problem.List](err)
 		s.leave("the source's address is not known")
 		return
 	}
 	configured := cfg.Sources[s.name]
-	source, err := openSource(ctx, s.name, configured)
+	source, err := open(ctx, s.name, configured)
 	if err == nil {
 		defer func() { _ = source.Close() }()
 		reach, done := context.WithTimeout(ctx, reachTimeout)
@@ -202,3 +206,78 @@ func (s *sourceCheck) leave(reason string) int {
 	}
 	return n
 }
+
+// sqlProblem makes a problem of what a source says about a probe. It stands where the source points at, or else at the
+// word that it quotes.
+func sqlProblem(r *rules.Rule, refused *scanners.Error) problem.Problem {
+	message := refused.Err.Error()
+	offset := refused.At - 1
+	if refused.At == 0 {
+		offset = wordIn(r.Probe.SQL, message)
+	}
+	message = probeLine.ReplaceAllString(message, "") // the place says it
+	return r.ProblemIn("probe.sql", offset, string(refused.Code), message, refused.Hint)
+}
+
+var probeLine = regexp.MustCompile(` \(line \d+ of the probe\)`)
+
+// quoted finds what databases quote in their messages: near "FORM", column 'qtty', no such table: bin_stok.
+var quoted = regexp.MustCompile(`["'` + "`" + `](.+?)["'` + "`" + `]|: ([\w.]+)|:(\w+)`)
+
+// wordIn returns where the SQL has a word that the message quotes, in characters; 0 where it has none.
+func wordIn(sql, message string) int {
+	tokens, _ := probe.Lex(sql) // it has parsed before
+	for _, m := range quoted.FindAllStringSubmatch(message, -1) {
+		for _, group := range m[1:] {
+			for _, name := range slices.Backward(strings.Split(group, ".")) {
+				if at := find(tokens, name); at >= 0 {
+					return utf8.RuneCountInString(sql[:at])
+				}
+			}
+		}
+	}
+	return 0
+}
+
+// find returns the offset of the first token that spells the name, or -1.
+func find(tokens []probe.Token, name string) int {
+	for _, t := range tokens {
+		if strings.EqualFold(strings.Trim(t.Text, "\"`[]:"), name) {
+			return t.Start
+		}
+	}
+	return -1
+}
+
+// Verify holds rules against their source, so many at a time, and returns why those would not run. What a source that is busy or out of
+// reach leaves unsaid is no problem.
+func Verify(ctx context.Context, source scanners.Source, types catalog.Catalog, list []*rules.Rule) problem.List {
+	check := &sourceCheck{types: types}
+	for _, r := range list {
+		check.name = r.Source
+		check.checks = append(check.checks, &ruleCheck{rule: r})
+	}
+	check.each(ctx, source, 1)
+	return check.problems
+}
+
+// Causes are why a rule is not verified, each in its place. Of a source that is out of reach they do not say where it is. An error that is neither of
+// the source nor of the rule gets the code.
+func Causes(r *rules.Rule, err error, code string) problem.List {
+	var list problem.List
+	var scan *scanners.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &scan) && scan.Code == scanners.CodeUnreachable:
+		return problem.List{r.Problem("source", string(scan.Code), "the source "+r.Source+" is out of reach", "")}
+	case errors.As(err, &scan), errors.As(err, &list), coded.MatchString(err.Error()):
+		var check sourceCheck
+		check.note(&ruleCheck{rule: r}, err)
+		return slices.Concat(check.problems, check.warnings)
+	}
+	return problem.List{r.Problem("source", code, err.Error(), "")}
+}
+
+// coded is an error of a probe that costs too much.
+var coded = regexp.MustCompile(`^[a-z_]+: `)

@@ -1,4 +1,4 @@
-package app
+package authoring
 
 import (
 	"context"
@@ -7,17 +7,19 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"tallyman/engine/trial"
 	"tallyman/internal/config"
 	"tallyman/internal/ledger"
 	"tallyman/internal/silence"
+	"tallyman/rules"
 	"tallyman/rules/catalog"
 )
 
-// recalled is what is known of the site: by its ledger, or where none is in reach by its files.
-type recalled struct {
+// site is what is known of the site: by its ledger, or where none is in reach by its files.
+type site struct {
 	ledger ledger.View // nil where none is in reach
 	reason string      // why
 	cfg    *config.Config
@@ -27,18 +29,18 @@ type recalled struct {
 }
 
 // recall opens the ledger for reading, beside a node that runs perhaps. Without one the files have to do.
-func recall(ctx context.Context, cfg *config.Config) (*recalled, error) {
+func (c Commands) recall(ctx context.Context, cfg *config.Config) (*site, error) {
 	types, problems := catalog.Load(cfg.Types.Path)
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
 	maps.Copy(types, catalog.BuiltIn())
-	known := &recalled{cfg: cfg, types: types}
+	known := &site{cfg: cfg, types: types}
 	if err := cfg.Need("ledger"); err != nil {
 		known.reason = reason(cfg.Ledger, err)
 		return known, nil
 	}
-	view, err := OpenLedgerReadOnly(ctx, cfg.Ledger)
+	view, err := c.OpenLedger(ctx, cfg.Ledger)
 	if err != nil {
 		known.reason = reason(cfg.Ledger, err)
 		return known, ctx.Err()
@@ -69,29 +71,53 @@ func reason(cfg config.Ledger, err error) string {
 	return line
 }
 
-// recall returns the ledger as the engine's trials want it.
-func (r *recalled) recall() trial.Ledger {
-	if r.ledger == nil {
+// start returns the ledger as trials want it.
+func (s *site) start() trial.Ledger {
+	if s.ledger == nil {
 		return nil
 	}
-	return r.ledger
+	return s.ledger
 }
 
 // Subscriptions returns those of the type: the ledger's, or those that a new ledger would begin with.
-func (r *recalled) Subscriptions(ctx context.Context, typ string) ([]ledger.Subscription, error) {
-	if r.ledger == nil {
-		return seedOf(r.cfg, typ), nil
+func (s *site) Subscriptions(ctx context.Context, typ string) ([]ledger.Subscription, error) {
+	if s.ledger == nil {
+		return seedOf(s.cfg, typ), nil
 	}
-	return r.ledger.Subscriptions(ctx, ledger.SubscriptionFilter{Type: typ})
+	return s.ledger.Subscriptions(ctx, ledger.SubscriptionFilter{Type: typ})
 }
 
 // Close closes the ledger.
-func (r *recalled) Close() error {
-	if r.ledger == nil {
+func (s *site) Close() error {
+	if s.ledger == nil {
 		return nil
 	}
-	if err := r.ledger.Close(); err != nil {
+	if err := s.ledger.Close(); err != nil {
 		return fmt.Errorf("close the ledger: %w", err)
 	}
 	return nil
+}
+
+// seedOf are the subscriptions that a new ledger would begin with, of one type.
+func seedOf(cfg *config.Config, typ string) []ledger.Subscription {
+	var subs []ledger.Subscription
+	for _, s := range cfg.Subscriptions {
+		if s.Type == typ {
+			subs = append(subs, ledger.Subscription{Type: s.Type, Warehouse: s.Warehouse, Subscriber: s.Subscriber})
+		}
+	}
+	return subs
+}
+
+// Known is what the configuration names, with the types, for rules to be held against.
+func Known(cfg *config.Config, types catalog.Catalog) rules.Known {
+	return rules.Known{Sources: slices.Sorted(maps.Keys(cfg.Sources)), Sinks: sinkTypes(cfg), Types: types}
+}
+
+func sinkTypes(cfg *config.Config) map[string]string {
+	types := map[string]string{}
+	for name, s := range cfg.Sinks {
+		types[name] = string(s.Type)
+	}
+	return types
 }

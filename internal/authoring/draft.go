@@ -1,4 +1,4 @@
-package app
+package authoring
 
 import (
 	"context"
@@ -9,56 +9,70 @@ import (
 	"tallyman/engine"
 	"tallyman/engine/trial/preview"
 	"tallyman/engine/trial/rulediff"
-	"tallyman/internal/api"
-	"tallyman/internal/ledger"
 	"tallyman/rules"
 	"tallyman/rules/catalog"
 	"tallyman/rules/problem"
 	"tallyman/scanners"
 )
 
-// draft tries another text of a rule for the API: it is checked as its file would be, held against what runs, and run from the state of the node's own ledger. It
+// DraftRequest is another text of a rule, and what of it is tried.
+type DraftRequest struct {
+	Text string
+	PreviewRequest
+}
+
+// DraftResult is what another text of a rule comes to.
+type DraftResult struct {
+	Scope    string
+	Problems problem.List // with places in the text and no file, or of the file
+	Changes  []rulediff.Change
+	Warnings []string
+	Preview  *preview.Report // nil where the draft would not run
+	Effect   *rulediff.Rule  // nil where the versions were not run
+	Notes    []string
+}
+
+// Draft tries another text of a rule for the API: it is checked as its file would be, held against what runs, and run from the state of the node's own ledger. It
 // takes the place of one preview.
-func (a *App) draft(ctx context.Context, q api.DraftQuery) (*api.Drafted, error) {
+func (n *Node) Draft(ctx context.Context, q DraftRequest) (*DraftResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, previewTimeout)
 	defer cancel()
-	running := a.inForce(q.Rule)
+	running := n.inForce(q.Rule)
 	if len(running) == 0 {
-		if err := a.engine.Find(q.Rule, nil); err != nil {
+		if err := n.Engine.Find(q.Rule, nil); err != nil {
 			return nil, err
 		}
 		return nil, &engine.UnknownError{What: "rule", Name: q.Rule} // it was removed meanwhile
 	}
-	leave, err := a.enterPreview(ctx)
+	leave, err := n.enterPreview(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	types, err := a.ledger.Types(ctx)
+	types, err := n.Ledger.Types(ctx)
 	if err != nil {
 		return nil, err
 	}
 	text := running[0].Rewrite(q.Text)
-	rules.Check(text.Set, known(a.cfg, types))
+	rules.Check(text.Set, Known(n.Config, types))
 	if len(text.Set.Problems) > 0 {
-		return &api.Drafted{Problems: placed(text, text.Set.Problems)}, nil
+		return &DraftResult{Problems: placed(text, text.Set.Problems)}, nil
 	}
 	r, err := oneOf(text.Set.Rules, q.Scope)
 	if err != nil {
 		return nil, err
 	}
-	due, err := preview.ParseAt(q.At, r.Schedule.Timezone, a.opts.Clock.Now())
+	due, err := preview.ParseAt(q.At, r.Schedule.Timezone, n.Engine.Now())
 	if err != nil {
-		return nil, &api.AtError{Err: err}
+		return nil, &AtError{Err: err}
 	}
-	t := &tried{app: a, rule: r, types: types, due: due, limit: q.Limit, running: slices.DeleteFunc(running, func(old *rules.Rule) bool { return old.Scope != r.Scope })}
+	t := &draftRun{node: n, rule: r, types: types, due: due, limit: q.Limit, running: slices.DeleteFunc(running, func(old *rules.Rule) bool { return old.Scope != r.Scope })}
 	return t.run(ctx, text)
 }
 
 // inForce are the scopes of a rule that the node runs.
-func (a *App) inForce(id string) []*rules.Rule {
-	_, list, _ := a.book.get()
-	return slices.DeleteFunc(slices.Clone(list), func(r *rules.Rule) bool { return r.ID != id })
+func (n *Node) inForce(id string) []*rules.Rule {
+	return slices.DeleteFunc(slices.Clone(n.InForce()), func(r *rules.Rule) bool { return r.ID != id })
 }
 
 // oneOf is the rule in the scope, which may be nil where there is one.
@@ -78,17 +92,17 @@ func oneOf(list []*rules.Rule, scope *string) (*rules.Rule, error) {
 }
 
 // placed are the problems with the places that they have in the text.
-func placed(text *rules.Rewritten, problems problem.List) []api.FileProblem {
+func placed(text *rules.Rewritten, problems problem.List) problem.List {
 	list := slices.Clone(problems)
 	for i := range list {
 		list[i] = text.Place(list[i])
 	}
-	return forms(list)
+	return list
 }
 
-// tried is a draft whose text is sound.
-type tried struct {
-	app     *App
+// draftRun is a draft whose text is sound, on its way.
+type draftRun struct {
+	node    *Node
 	rule    *rules.Rule
 	running []*rules.Rule // of that scope: one, or none where the draft has a new one
 	types   catalog.Catalog
@@ -97,8 +111,8 @@ type tried struct {
 }
 
 // run holds the draft against its source, and tries it where it would run.
-func (t *tried) run(ctx context.Context, text *rules.Rewritten) (*api.Drafted, error) {
-	d := &api.Drafted{Scope: t.rule.Scope}
+func (t *draftRun) run(ctx context.Context, text *rules.Rewritten) (*DraftResult, error) {
+	d := &DraftResult{Scope: t.rule.Scope}
 	if err := t.differ(ctx, d, rulediff.Input{}); err != nil {
 		return nil, err
 	}
@@ -108,11 +122,11 @@ func (t *tried) run(ctx context.Context, text *rules.Rewritten) (*api.Drafted, e
 	}
 	defer leave()
 	check := &sourceCheck{name: t.rule.Source, types: t.types, checks: []*ruleCheck{{rule: t.rule}}}
-	check.each(ctx, t.app.sources[t.rule.Source], 1)
+	check.each(ctx, t.node.Sources[t.rule.Source], 1)
 	if d.Problems = placed(text, check.problems); len(d.Problems) > 0 {
 		return d, nil
 	}
-	p, err := t.app.previewOf(ctx, t.rule, t.types, t.due, t.limit)
+	p, err := t.node.previewOf(ctx, t.rule, t.types, t.due, t.limit)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +135,7 @@ func (t *tried) run(ctx context.Context, text *rules.Rewritten) (*api.Drafted, e
 }
 
 // rooms takes the place of a run on the source, and on that of the running version where it is another.
-func (t *tried) rooms(ctx context.Context) (leave func(), err error) {
+func (t *draftRun) rooms(ctx context.Context) (leave func(), err error) {
 	leave = func() {}
 	names := []string{t.rule.Source}
 	for _, r := range t.running {
@@ -129,7 +143,7 @@ func (t *tried) rooms(ctx context.Context) (leave func(), err error) {
 	}
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		release, err := t.app.engine.Room(ctx, name)
+		release, err := t.node.Engine.Room(ctx, name)
 		if err != nil {
 			leave()
 			return nil, err
@@ -141,7 +155,7 @@ func (t *tried) rooms(ctx context.Context) (leave func(), err error) {
 }
 
 // differ compares the draft with what runs; with snapshots both are run.
-func (t *tried) differ(ctx context.Context, d *api.Drafted, in rulediff.Input) error {
+func (t *draftRun) differ(ctx context.Context, d *DraftResult, in rulediff.Input) error {
 	in.Old, in.New, in.Due, in.Limit = t.running, []*rules.Rule{t.rule}, t.due, t.limit
 	diff, err := rulediff.Run(ctx, in)
 	if err != nil {
@@ -158,7 +172,7 @@ func (t *tried) differ(ctx context.Context, d *api.Drafted, in rulediff.Input) e
 }
 
 // effect runs both versions over one snapshot, where the sources have them and something differs.
-func (t *tried) effect(ctx context.Context, d *api.Drafted) (err error) {
+func (t *draftRun) effect(ctx context.Context, d *DraftResult) (err error) {
 	switch {
 	case len(t.running) == 0:
 		d.Notes = append(d.Notes, "the scope is new: there is nothing to compare with")
@@ -166,20 +180,20 @@ func (t *tried) effect(ctx context.Context, d *api.Drafted) (err error) {
 	case len(d.Changes) == 0:
 		return nil
 	}
-	open := &nodeSnapshots{app: t.app, open: map[string]*snapshot{}}
+	open := &nodeSnapshots{node: t.node, open: map[string]*snapshot{}}
 	defer func() { err = errors.Join(err, open.close()) }()
 	for _, r := range append(slices.Clone(t.running), t.rule) {
-		if _, ok := t.app.sources[r.Source].Source.(scanners.Sessions); !ok {
+		if _, ok := t.node.Sources[r.Source].(scanners.Sessions); !ok {
 			d.Notes = append(d.Notes, "the source "+r.Source+" has no snapshot that both versions could be run over")
 			return nil
 		}
 	}
-	return t.differ(ctx, d, rulediff.Input{Types: t.types, Ledger: t.app.ledger, Snapshot: open.of})
+	return t.differ(ctx, d, rulediff.Input{Types: t.types, Ledger: t.node.Ledger, Snapshot: open.of})
 }
 
 // nodeSnapshots are snapshots of the node's own sources.
 type nodeSnapshots struct {
-	app  *App
+	node *Node
 	open map[string]*snapshot
 }
 
@@ -187,7 +201,7 @@ func (s *nodeSnapshots) of(ctx context.Context, name string) (scanners.Source, e
 	if open := s.open[name]; open != nil {
 		return open, nil
 	}
-	source := s.app.sources[name].Source
+	source := s.node.Sources[name]
 	sessions, ok := source.(scanners.Sessions)
 	if !ok {
 		return nil, wrongUse("source %s has no snapshot", name)
@@ -206,19 +220,4 @@ func (s *nodeSnapshots) close() error {
 		errs = append(errs, open.session.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// previewOf tries a rule from the state of the node's own ledger.
-func (a *App) previewOf(ctx context.Context, r *rules.Rule, types catalog.Catalog, due time.Time, limit int) (*preview.Report, error) {
-	p, err := preview.Run(ctx, preview.Request{
-		Rule: r, Source: a.sources[r.Source].Source, Name: r.Source, Types: types, Sinks: sinkTypes(a.cfg), Ledger: a.ledger,
-		Subscriptions: func(ctx context.Context, typ string) ([]ledger.Subscription, error) {
-			return a.ledger.Subscriptions(ctx, ledger.SubscriptionFilter{Type: typ})
-		},
-		Silencer: &a.silences, Due: due, Limit: limit,
-	})
-	if err != nil {
-		return nil, errors.Join(err, context.Cause(ctx))
-	}
-	return p.Report, nil
 }

@@ -1,4 +1,4 @@
-package app
+package authoring
 
 import (
 	"context"
@@ -24,15 +24,15 @@ type DiffOptions struct {
 	Limit    int      // keys that are kept of each kind; 0 = all
 }
 
-// DiffRules compares two versions of rule files; cfg may be nil where they are not run. Files with problems are a problem.List.
-func DiffRules(ctx context.Context, cfg *config.Config, o DiffOptions) (_ *rulediff.Diff, err error) {
+// Diff compares two versions of rule files; cfg may be nil where they are not run. Files with problems are a problem.List.
+func (c Commands) Diff(ctx context.Context, cfg *config.Config, o DiffOptions) (_ *rulediff.Diff, err error) {
 	old, now := rules.Load(o.Old), rules.Load(o.New)
 	if problems := append(slices.Clone(old.Problems), now.Problems...); len(problems) > 0 {
 		return nil, problems
 	}
 	in := rulediff.Input{Due: time.Now().UTC().Truncate(time.Second), Limit: o.Limit}
 	if o.Run {
-		known, err := recall(ctx, cfg)
+		known, err := c.recall(ctx, cfg)
 		if err != nil {
 			return nil, err
 		}
@@ -40,9 +40,9 @@ func DiffRules(ctx context.Context, cfg *config.Config, o DiffOptions) (_ *ruled
 		if err := fitSite(cfg, known, old, now, o.Source); err != nil {
 			return nil, err
 		}
-		snapshots := &snapshots{cfg: cfg, open: map[string]*snapshot{}}
+		snapshots := &snapshots{commands: c, cfg: cfg, open: map[string]*snapshot{}}
 		defer func() { err = errors.Join(err, snapshots.close()) }()
-		in.Types, in.Ledger, in.NoLedger, in.Snapshot = known.types, known.recall(), known.reason, snapshots.of
+		in.Types, in.Ledger, in.NoLedger, in.Snapshot = known.types, known.start(), known.reason, snapshots.of
 	}
 	if in.Old, in.New = o.choose(old.Rules), o.choose(now.Rules); len(in.Old)+len(in.New) == 0 && o.narrowed() {
 		return nil, wrongUse("neither version has the rule %q%s", o.Rule, scoped(o.Scope))
@@ -67,7 +67,7 @@ func (o *DiffOptions) choose(list []*rules.Rule) []*rules.Rule {
 }
 
 // fitSite gives the rules the source that is named, and holds the new version against the site.
-func fitSite(cfg *config.Config, site *recalled, old, now *rules.Set, source string) error {
+func fitSite(cfg *config.Config, known *site, old, now *rules.Set, source string) error {
 	if source != "" {
 		if err := knownSource(cfg, source); err != nil {
 			return err
@@ -76,14 +76,15 @@ func fitSite(cfg *config.Config, site *recalled, old, now *rules.Set, source str
 			r.Source = source
 		}
 	}
-	rules.Check(now, known(cfg, site.types))
+	rules.Check(now, Known(cfg, known.types))
 	return now.Problems.Err()
 }
 
 // snapshots are the sources that a comparison reads, each in one session: both versions see the same data.
 type snapshots struct {
-	cfg  *config.Config
-	open map[string]*snapshot
+	commands Commands
+	cfg      *config.Config
+	open     map[string]*snapshot
 }
 
 // of returns the snapshot of the source; the first that asks takes it.
@@ -95,7 +96,7 @@ func (s *snapshots) of(ctx context.Context, name string) (scanners.Source, error
 		return nil, err
 	}
 	driver := s.cfg.Sources[name].Driver
-	source, err := openNamed(ctx, s.cfg, name)
+	source, err := s.commands.openNamed(ctx, s.cfg, name)
 	if err != nil {
 		return nil, err
 	}

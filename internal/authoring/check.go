@@ -1,4 +1,4 @@
-package app
+package authoring
 
 import (
 	"context"
@@ -11,14 +11,14 @@ import (
 	"tallyman/rules/problem"
 )
 
-// CheckOptions says how far CheckRules looks.
+// CheckOptions says how far Check looks.
 type CheckOptions struct {
 	Paths   []string // rule files or folders; the configuration's own where nil
 	Live    bool     // prepare each probe on its source, and compile the rule against the columns
 	Explain bool     // say what each sound rule comes to
 }
 
-// Checked is what CheckRules found.
+// Checked is what Check found.
 type Checked struct {
 	Files     int
 	Rules     int          // sound ones, each scope counted
@@ -27,42 +27,42 @@ type Checked struct {
 	Explained []Explained  // by rule and scope
 }
 
-// CheckRules reads rule files. With a configuration they are held against its sources, sinks and catalogue; where that
+// Check reads rule files. With a configuration they are held against its sources, sinks and catalogue; where that
 // is asked for, against the databases too. The configuration may have been loaded lazily: only the secrets of sources
 // that are asked are needed.
-func CheckRules(ctx context.Context, cfg *config.Config, o CheckOptions) (Checked, error) {
+func (c Commands) Check(ctx context.Context, cfg *config.Config, o CheckOptions) (Checked, error) {
 	if len(o.Paths) == 0 && cfg != nil {
 		o.Paths = cfg.Rules.Paths
 	}
 	set := rules.Load(o.Paths)
-	c := Checked{Files: len(set.Files)}
+	result := Checked{Files: len(set.Files)}
 	var types catalog.Catalog
 	if cfg != nil {
-		types, c.Problems = catalog.Load(cfg.Types.Path)
-		if len(c.Problems) == 0 {
+		types, result.Problems = catalog.Load(cfg.Types.Path)
+		if len(result.Problems) == 0 {
 			maps.Copy(types, catalog.BuiltIn())
-			rules.Check(set, known(cfg, types))
+			rules.Check(set, Known(cfg, types))
 		}
 	}
-	c.Problems = append(c.Problems, set.Problems...)
+	result.Problems = append(result.Problems, set.Problems...)
 	checks := make([]*ruleCheck, len(set.Rules))
 	for i, r := range set.Rules {
 		checks[i] = &ruleCheck{rule: r}
 	}
 	if o.Live && cfg != nil && types != nil {
-		c.addLive(checkLive(ctx, cfg, types, checks))
+		result.addLive(c.checkLive(ctx, cfg, types, checks))
 	}
 	for _, check := range checks {
 		if !check.refused {
-			c.Rules++
+			result.Rules++
 		}
 	}
 	if o.Explain {
 		for _, check := range checks {
-			c.Explained = append(c.Explained, explainRule(check, time.Now()))
+			result.Explained = append(result.Explained, explainRule(check, time.Now()))
 		}
 	}
-	return c, context.Cause(ctx)
+	return result, context.Cause(ctx)
 }
 
 // addLive adds what the sources have said.

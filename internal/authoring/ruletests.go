@@ -1,4 +1,4 @@
-package app
+package authoring
 
 import (
 	"context"
@@ -10,21 +10,20 @@ import (
 	"tallyman/internal/config"
 	"tallyman/rules/catalog"
 	"tallyman/rules/problem"
-	"tallyman/scanners/sqlite"
 )
 
-// RuleTests says which rule tests are run, and how.
-type RuleTests struct {
+// TestOptions says which rule tests are run, and how.
+type TestOptions struct {
 	Paths  []string       // test files or folders
 	Run    *regexp.Regexp // only those whose name or rule it matches; nil = all
 	Cover  bool           // say what no test reaches
 	Source string         // run the probes of tests with tables on this source; "" = on SQLite in memory
 }
 
-// TestRules runs rule tests. cfg gives the catalogue and the source; nil where neither is asked for.
-func TestRules(ctx context.Context, cfg *config.Config, o RuleTests) (_ *ruletest.Report, err error) {
+// Test runs rule tests. cfg gives the catalogue and the source; nil where neither is asked for.
+func (c Commands) Test(ctx context.Context, cfg *config.Config, o TestOptions) (_ *ruletest.Report, err error) {
 	files, problems := ruletest.Load(o.Paths)
-	options := ruletest.Options{Run: o.Run, Cover: o.Cover, Memory: memoryDatabase}
+	options := ruletest.Options{Run: o.Run, Cover: o.Cover, Memory: c.OpenMemory}
 	if o.Cover {
 		options.Extra = ruletest.RuleFiles(o.Paths)
 	}
@@ -36,7 +35,7 @@ func TestRules(ctx context.Context, cfg *config.Config, o RuleTests) (_ *ruletes
 		}
 	}
 	if o.Source != "" {
-		db, failed := testDatabase(ctx, cfg, o.Source)
+		db, failed := c.testDatabase(ctx, cfg, o.Source)
 		if failed != nil {
 			return nil, failed
 		}
@@ -51,20 +50,15 @@ func TestRules(ctx context.Context, cfg *config.Config, o RuleTests) (_ *ruletes
 	return report, nil
 }
 
-// memoryDatabase is what the probes of tests with tables run on.
-func memoryDatabase() (ruletest.Database, error) {
-	return sqlite.Open(sqlite.Config{URL: "sqlite::memory:"})
-}
-
 // testDatabase opens the source that tests run on.
-func testDatabase(ctx context.Context, cfg *config.Config, name string) (ruletest.Database, error) {
+func (c Commands) testDatabase(ctx context.Context, cfg *config.Config, name string) (ruletest.Database, error) {
 	if err := knownSource(cfg, name); err != nil {
 		return nil, err
 	}
 	if err := cfg.Need("sources", name); err != nil {
 		return nil, err
 	}
-	source, err := openSource(ctx, name, cfg.Sources[name])
+	source, err := c.OpenSource(ctx, name, cfg.Sources[name])
 	if err != nil {
 		return nil, fmt.Errorf("open source %s: %w", name, err)
 	}

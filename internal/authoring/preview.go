@@ -1,19 +1,16 @@
-package app
+package authoring
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"tallyman/engine/trial/preview"
 	"tallyman/internal/config"
-	"tallyman/internal/ledger"
 	"tallyman/rules"
 	"tallyman/rules/problem"
-	"tallyman/scanners"
 )
 
 // PreviewOptions says which rule is tried, and when.
@@ -26,21 +23,10 @@ type PreviewOptions struct {
 	Limit  int     // of the lists in the report; 0 = none
 }
 
-// UsageError is a wish that cannot be met as it was put.
-type UsageError struct{ Err error }
-
-// Error returns what is wrong with it.
-func (e *UsageError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the cause.
-func (e *UsageError) Unwrap() error { return e.Err }
-
-func wrongUse(format string, args ...any) error { return &UsageError{fmt.Errorf(format, args...)} }
-
-// PreviewRule tries a rule on its source and writes nothing. A rule that would not run is a problem.List or a
+// Preview tries a rule on its source and writes nothing. A rule that would not run is a problem.List or a
 // *scanners.Error.
-func PreviewRule(ctx context.Context, cfg *config.Config, o PreviewOptions) (_ *preview.Preview, err error) {
-	known, err := recall(ctx, cfg)
+func (c Commands) Preview(ctx context.Context, cfg *config.Config, o PreviewOptions) (_ *preview.Preview, err error) {
+	known, err := c.recall(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -53,42 +39,22 @@ func PreviewRule(ctx context.Context, cfg *config.Config, o PreviewOptions) (_ *
 	if err != nil {
 		return nil, &UsageError{err}
 	}
-	source, err := openNamed(ctx, cfg, r.Source)
+	source, err := c.openNamed(ctx, cfg, r.Source)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
 	shown, err := preview.Run(ctx, preview.Request{
 		Rule: r, Source: source, Name: r.Source, Types: known.types, Sinks: sinkTypes(cfg),
-		Ledger: known.recall(), NoLedger: known.reason,
+		Ledger: known.start(), NoLedger: known.reason,
 		Subscriptions: known.Subscriptions,
 		Silencer:      &known.silences, Due: due, Limit: o.Limit,
 	})
 	return shown, ofSource(r.Source, err)
 }
 
-// ofSource says which source an error of a database came from.
-func ofSource(name string, err error) error {
-	if _, ok := errors.AsType[*scanners.Error](err); ok {
-		return fmt.Errorf("source %s: %w", name, err)
-	}
-	return err
-}
-
-// openNamed opens one of the configured sources.
-func openNamed(ctx context.Context, cfg *config.Config, name string) (scanners.Source, error) {
-	if err := cfg.Need("sources", name); err != nil {
-		return nil, err
-	}
-	source, err := openSource(ctx, name, cfg.Sources[name])
-	if err != nil {
-		return nil, fmt.Errorf("open source %s: %w", name, err)
-	}
-	return source, nil
-}
-
 // pickRule loads the rule files and finds the rule in its scope.
-func pickRule(cfg *config.Config, known *recalled, o PreviewOptions) (*rules.Rule, error) {
+func pickRule(cfg *config.Config, known *site, o PreviewOptions) (*rules.Rule, error) {
 	set, err := loadSet(cfg, known, o.Paths, o.Source)
 	if err != nil {
 		return nil, err
@@ -118,7 +84,7 @@ func pickRule(cfg *config.Config, known *recalled, o PreviewOptions) (*rules.Rul
 }
 
 // loadSet reads the rule files and holds them against the site. Where source is named, all rules have that one.
-func loadSet(cfg *config.Config, site *recalled, paths []string, source string) (*rules.Set, error) {
+func loadSet(cfg *config.Config, known *site, paths []string, source string) (*rules.Set, error) {
 	if len(paths) == 0 {
 		paths = cfg.Rules.Paths
 	}
@@ -131,19 +97,8 @@ func loadSet(cfg *config.Config, site *recalled, paths []string, source string) 
 			r.Source = source
 		}
 	}
-	rules.Check(set, known(cfg, site.types))
+	rules.Check(set, Known(cfg, known.types))
 	return set, nil
-}
-
-func knownSource(cfg *config.Config, name string) error {
-	if _, ok := cfg.Sources[name]; ok {
-		return nil
-	}
-	names := slices.Sorted(maps.Keys(cfg.Sources))
-	if hint := problem.DidYouMean(name, names); hint != "" {
-		return wrongUse("no source %q is configured; %s", name, hint)
-	}
-	return wrongUse("no source %q is configured; %s", name, listed("sources", names))
 }
 
 // missing explains that there is no such rule: it is broken, or it is called otherwise.
@@ -167,49 +122,4 @@ func missing(set *rules.Set, id string, ids []string) error {
 		return wrongUse("there is no rule %q; %s", id, hint)
 	}
 	return wrongUse("there is no rule %q; %s", id, listed("rules", ids))
-}
-
-func listed(what string, names []string) string {
-	if len(names) == 0 {
-		return "there are no " + what
-	}
-	return what + ": " + join(names)
-}
-
-// join lists names; "" shows itself.
-func join(names []string) string {
-	const most = 20
-	text := ""
-	for i, n := range names {
-		if i == most {
-			return text + fmt.Sprintf(" and %d more", len(names)-most)
-		}
-		if i > 0 {
-			text += ", "
-		}
-		if n == "" {
-			n = `""`
-		}
-		text += n
-	}
-	return text
-}
-
-func sinkTypes(cfg *config.Config) map[string]string {
-	types := map[string]string{}
-	for name, s := range cfg.Sinks {
-		types[name] = string(s.Type)
-	}
-	return types
-}
-
-// seedOf are the subscriptions that a new ledger would begin with, of one type.
-func seedOf(cfg *config.Config, typ string) []ledger.Subscription {
-	var subs []ledger.Subscription
-	for _, s := range cfg.Subscriptions {
-		if s.Type == typ {
-			subs = append(subs, ledger.Subscription{Type: s.Type, Warehouse: s.Warehouse, Subscriber: s.Subscriber})
-		}
-	}
-	return subs
 }
