@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"tallyman/engine"
+	"tallyman/engine/trial"
 	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
 	"tallyman/rules"
@@ -20,7 +20,7 @@ func TestRulesThatChange(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var bins []bin
 		var fault error
-		var start engine.TrialStart
+		var start trial.Start
 		s := &story{T: rt, open: map[string]string{}}
 		due := time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)
 		notices := map[string]*notice.Notice{}
@@ -37,7 +37,7 @@ func TestRulesThatChange(t *testing.T) {
 			firing, resolved := s.split(commit)
 			s.counted(due, firing)
 			s.resolved(firing, resolved)
-			start = engine.TrialStart{State: ledger.ScopeState{Scope: commit.Scope, Registered: atEight}, Findings: s.trial.Findings(), Notices: notices}
+			start = trial.Start{State: ledger.ScopeState{Scope: commit.Scope, Registered: atEight}, Findings: s.trial.Findings(), Notices: notices}
 			due = due.Add(5 * time.Minute)
 		}
 		for range rapid.IntRange(1, 6).Draw(rt, "versions") {

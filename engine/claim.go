@@ -3,10 +3,10 @@ package engine
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
+	"tallyman/engine/judge"
 	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
 )
@@ -68,7 +68,7 @@ func (u *unit) claimAndFire(ctx context.Context, stop <-chan struct{}, due time.
 // hold runs the firing under the claim. What it cannot finish it gives back, unless another node has it already.
 func (u *unit) hold(ctx context.Context, claim ledger.Claim, asked time.Time) error {
 	now := time.Now()
-	h := &held{ledger: u.e.opts.Ledger, claim: claim, lease: u.e.opts.Lease, asked: asked, given: now, renewed: now}
+	h := &claimHandle{ledger: u.e.opts.Ledger, claim: claim, lease: u.e.opts.Lease, asked: asked, given: now, renewed: now}
 	work, cancel := context.WithCancelCause(ctx)
 	var renewing sync.WaitGroup
 	renewing.Go(func() { h.keep(work, cancel) })
@@ -95,8 +95,8 @@ func (u *unit) hold(ctx context.Context, claim ledger.Claim, asked time.Time) er
 	return err
 }
 
-// held is a claim in force, and what was done under it so far.
-type held struct {
+// claimHandle is a claim in force, and what was done under it so far.
+type claimHandle struct {
 	ledger Ledger
 	claim  ledger.Claim
 	lease  time.Duration
@@ -112,7 +112,7 @@ type held struct {
 
 // keep renews the claim every third of its lease until ctx ends, and cancels the work when the claim is lost or
 // may be.
-func (h *held) keep(ctx context.Context, cancel context.CancelCauseFunc) {
+func (h *claimHandle) keep(ctx context.Context, cancel context.CancelCauseFunc) {
 	ticker := time.NewTicker(h.lease / 3)
 	defer ticker.Stop()
 	for {
@@ -130,7 +130,7 @@ func (h *held) keep(ctx context.Context, cancel context.CancelCauseFunc) {
 
 // renew extends the claim. The error is errLost when another node has it, or when it has not been extended for so long
 // that one may have.
-func (h *held) renew(ctx context.Context) error {
+func (h *claimHandle) renew(ctx context.Context) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.over {
@@ -150,7 +150,7 @@ func (h *held) renew(ctx context.Context) error {
 }
 
 // commit writes the record. Afterwards the claim is over, unless the record says that there is more.
-func (h *held) commit(ctx context.Context, record *ledger.Commit) (ledger.Committed, error) {
+func (h *claimHandle) commit(ctx context.Context, record *ledger.Commit) (ledger.Committed, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	committed, err := h.ledger.Commit(ctx, h.claim, record)
@@ -158,24 +158,5 @@ func (h *held) commit(ctx context.Context, record *ledger.Commit) (ledger.Commit
 	return committed, err
 }
 
-// add counts a pass. The last one says how the run ended, but once degraded it stays so.
-func (h *held) add(pass *ledger.Run) {
-	sum := *pass
-	if h.run.Outcome == ledger.OutcomeDegraded && pass.Outcome == ledger.OutcomeOK {
-		sum.Outcome = ledger.OutcomeDegraded
-	}
-	if !h.run.Started.IsZero() {
-		sum.Started = h.run.Started
-	}
-	sum.Duration += h.run.Duration
-	sum.Rows += h.run.Rows
-	sum.Matched += h.run.Matched
-	sum.Errored += h.run.Errored
-	sum.Notices += h.run.Notices
-	sum.Unsubscribed += h.run.Unsubscribed
-	sum.Samples = slices.Clone(h.run.Samples)
-	for _, text := range pass.Samples {
-		sample(&sum, text)
-	}
-	h.run = sum
-}
+// add counts a pass.
+func (h *claimHandle) add(run *ledger.Run) { h.run = judge.AddPass(&h.run, run) }

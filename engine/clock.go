@@ -19,3 +19,6 @@ func (SystemClock) Now() time.Time { return time.Now() }
 
 // Real returns d.
 func (SystemClock) Real(d time.Duration) time.Duration { return d }
+
+// stamp writes a time for people.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }

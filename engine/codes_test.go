@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"tallyman/docs/codetest"
-	"tallyman/engine"
 	"tallyman/engine/enginetest"
+	"tallyman/engine/trial"
 	"tallyman/rules/catalog"
 	"tallyman/rules/row"
 	"tallyman/scanners"
@@ -38,7 +38,7 @@ func TestErrorCodeOfAPanic(t *testing.T) {
 		rows := make([][]row.Value, 3)
 		return [][]row.Value{rows[len(rows)]}, nil
 	}}
-	trial, err := engine.NewTrial(negativeStock(), source, catalog.Catalog{repNotice.Code: repNotice}, engine.TrialStart{})
+	trial, err := trial.New(negativeStock(), source, catalog.Catalog{repNotice.Code: repNotice}, trial.Start{})
 	if err == nil {
 		err = trial.Verify(t.Context())
 	}

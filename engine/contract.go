@@ -20,7 +20,6 @@ type Ledger interface {
 	ledger.Shadows
 	ledger.Switches
 	ledger.Nodes
-	Told
 	ledger.Plans
 	Prune(ctx context.Context, before time.Time, keepRuns int) (int64, error)
 }
@@ -29,13 +28,6 @@ type Ledger interface {
 type Catalogue interface {
 	Types(ctx context.Context) (catalog.Catalog, error)
 	TypesVersion(ctx context.Context) (int64, error)
-}
-
-// Told is what Why asks of what was told, and who hears of it.
-type Told interface {
-	ledger.History
-	Recipients(ctx context.Context, typ, warehouse string) ([]string, error)
-	ListDeliveries(ctx context.Context, f ledger.DeliveryFilter) ([]ledger.DeliveryRecord, error)
 }
 
 // Lanes is what the delivery loops need of the ledger.

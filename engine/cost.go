@@ -6,10 +6,9 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
+	"tallyman/engine/judge"
 	"tallyman/internal/ledger"
 	"tallyman/scanners"
 )
@@ -36,7 +35,7 @@ func (u *unit) checkCost(ctx context.Context, stop <-chan struct{}) error {
 	}
 	source, ok := u.source.(scanners.Explainer)
 	if !ok {
-		return u.costUnknown()
+		return u.scoped.CostUnknown()
 	}
 	now := u.now().UTC()
 	if !u.cost.known || now.Sub(u.cost.read).Abs() >= planFresh {
@@ -53,11 +52,6 @@ func (u *unit) checkCost(ctx context.Context, stop <-chan struct{}) error {
 	return u.tooDear()
 }
 
-func (u *unit) costUnknown() error {
-	return &runError{"probe_cost_unknown", fmt.Sprintf(
-		"the database of source %s does not say what a probe costs: remove probe.max_cost, and bound the probe by timeout and max_rows", u.rule.Source)}
-}
-
 func (u *unit) planHolds() time.Duration {
 	if u.tooDear() != nil {
 		return refusedPlan
@@ -66,14 +60,7 @@ func (u *unit) planHolds() time.Duration {
 }
 
 // tooDear is why the rule does not run, or nil.
-func (u *unit) tooDear() error {
-	if u.cost.plan.Cost <= float64(u.rule.Probe.MaxCost) {
-		return nil
-	}
-	return &runError{"probe_cost", fmt.Sprintf(
-		"the probe's plan costs %s and probe.max_cost is %d (%s): add an index, narrow the probe, or raise the limit",
-		number(u.cost.plan.Cost), u.rule.Probe.MaxCost, cut(inLine(u.cost.plan.Shape), longSample))}
-}
+func (u *unit) tooDear() error { return u.scoped.TooDear(u.cost.plan.Cost, u.cost.plan.Shape) }
 
 // recallPlan reads what the ledger has of the plan, if it is of this very statement.
 func (u *unit) recallPlan(ctx context.Context, now time.Time) error {
@@ -104,7 +91,7 @@ func (u *unit) explain(ctx context.Context, stop <-chan struct{}, source scanner
 		return nil
 	}
 	plan := ledger.ProbePlan{
-		Rule: u.rule.ID, Scope: u.rule.Scope, Checksum: u.checksum(), Cost: asked.Cost, Shape: cut(asked.Shape, longError), Asked: now,
+		Rule: u.rule.ID, Scope: u.rule.Scope, Checksum: u.checksum(), Cost: asked.Cost, Shape: judge.Cut(asked.Shape, judge.LongError), Asked: now,
 	}
 	if u.cost.known {
 		plan.Before = u.cost.plan.Before
@@ -126,21 +113,17 @@ func (u *unit) askPlan(ctx context.Context, stop <-chan struct{}, source scanner
 		return scanners.Plan{}, errStopping
 	}
 	defer u.slots.release()
-	ctx, done := context.WithTimeout(ctx, prepareTimeout)
+	ctx, done := context.WithTimeout(ctx, judge.PrepareTimeout)
 	defer done()
-	known := &before{}
 	state, err := u.e.opts.Ledger.Scope(ctx, u.rule.ID, u.rule.Scope)
 	switch {
-	case err == nil:
-		known.ScopeState = state
 	case errors.Is(err, ledger.ErrNotFound):
-		known.Registered = now
-	default:
+		state = ledger.ScopeState{Registered: now}
+	case err != nil:
 		return scanners.Plan{}, fmt.Errorf("the state of the rule cannot be read: %w", err)
 	}
-	p := &pass{unit: u, due: now, started: now}
-	p.start(known)
-	return source.Explain(ctx, u.stmt, p.args(known))
+	p := u.newPass(now, now)
+	return source.Explain(ctx, u.scoped.Statement, p.Args(p.Begin(state, nil)))
 }
 
 // checksum names what is asked: another statement, source or parameter makes another plan.
@@ -156,17 +139,5 @@ func (u *unit) planWarnings(now time.Time) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("plan_changed: since %s the source runs the probe as %q (cost %s), before as %q (cost %s)",
-		was.Until.Format(time.RFC3339), inLine(u.cost.plan.Shape), number(u.cost.plan.Cost), inLine(was.Shape), number(was.Cost))}
+		was.Until.Format(time.RFC3339), judge.InLine(u.cost.plan.Shape), judge.Number(u.cost.plan.Cost), judge.InLine(was.Shape), judge.Number(was.Cost))}
 }
-
-// inLine writes the steps of a plan, which stand on lines of their own, into one.
-func inLine(shape string) string {
-	steps := strings.Split(shape, "\n")
-	for i := range steps {
-		steps[i] = strings.TrimSpace(steps[i])
-	}
-	return strings.Join(steps, ", ")
-}
-
-// number writes a cost as people do.
-func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

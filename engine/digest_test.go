@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine"
+	"tallyman/engine/trial"
 	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
 	"tallyman/rules"
@@ -16,7 +16,7 @@ import (
 var atEight = time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)
 
 // runTrial runs the firing and returns what it commits.
-func runTrial(t *testing.T, trial *engine.Trial, due time.Time) *ledger.Commit {
+func runTrial(t *testing.T, trial *trial.Trial, due time.Time) *ledger.Commit {
 	t.Helper()
 	run, err := trial.Run(t.Context(), due)
 	if err != nil || len(run.Commits) != 1 {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"tallyman/engine/judge"
 	"tallyman/internal/delivery"
 	"tallyman/internal/trace"
 	"tallyman/sinks"
@@ -65,7 +66,7 @@ func (d *deliverer) deliver(ctx context.Context, lane delivery.Lane, batch []del
 	}
 	if err != nil {
 		d.e.opts.Observer.DeliveryDone(d.name, OutcomeRetried, len(batch))
-		if merr := d.e.opts.Ledger.MarkAttempt(ctx, seqs(batch), cut(err.Error(), longError)); merr != nil {
+		if merr := d.e.opts.Ledger.MarkAttempt(ctx, seqs(batch), judge.Cut(err.Error(), judge.LongError)); merr != nil {
 			d.log.Warn("a failed attempt could not be recorded", "error", merr)
 		}
 		return err
@@ -83,7 +84,7 @@ func (d *deliverer) deliver(ctx context.Context, lane delivery.Lane, batch []del
 // end gives up on what the sink will never take. The others of its batch are still pending.
 func (d *deliverer) end(ctx context.Context, lane delivery.Lane, batch []delivery.Delivery, refused *sinks.RefusedError) error {
 	d.log.Error("deliveries failed for good", "warehouse", lane.Warehouse, "ids", refused.Seqs, "notices", refusedOf(batch, refused), "error", refused.Err)
-	if err := d.e.opts.Ledger.MarkFailed(ctx, refused.Seqs, cut(refused.Err.Error(), longError)); err != nil {
+	if err := d.e.opts.Ledger.MarkFailed(ctx, refused.Seqs, judge.Cut(refused.Err.Error(), judge.LongError)); err != nil {
 		return fmt.Errorf("recording what the sink refused: %w", err)
 	}
 	d.e.opts.Observer.DeliveryDone(d.name, OutcomeRefused, len(refused.Seqs))

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"time"
 
+	"tallyman/engine/judge"
 	"tallyman/internal/ledger"
 	"tallyman/internal/silence"
 	"tallyman/internal/trace"
@@ -27,7 +28,7 @@ type Options struct {
 	// were removed, are closed silently once every node has these rules. Leave it false while a rule file is broken.
 	Complete bool
 
-	Silencer Silencer // nothing is silenced
+	Silencer judge.Silencer // nothing is silenced
 
 	Node     string // name of this node, unique in the cluster
 	Version  string // of the program, for those who look at the nodes
@@ -62,6 +63,15 @@ type Sink struct {
 
 // exists tells whether there is such a sink.
 func (s *Sink) exists() bool { return s.Push || s.Sink != nil }
+
+// channels says how notices are addressed to the sinks.
+func (o *Options) channels() map[string]judge.Channel {
+	list := make(map[string]judge.Channel, len(o.Sinks))
+	for name, s := range o.Sinks {
+		list[name] = judge.Channel{Inbox: s.Inbox, Push: s.Push, Each: s.Each}
+	}
+	return list
+}
 
 // The steps that Options.Step hears of, in the order of their coming.
 const (
@@ -143,7 +153,7 @@ func (o *Options) validateRules(list []*rules.Rule) error {
 		if o.Sources[r.Source] == nil {
 			errs = append(errs, fmt.Errorf("engine: rule %s: unknown source %q", r.ID, r.Source))
 		}
-		if _, ok := o.inbox(); r.Shadow && !ok {
+		if _, ok := judge.Inbox(o.channels()); r.Shadow && !ok {
 			errs = append(errs, fmt.Errorf("engine: rule %s is in shadow, but there is no inbox", r.ID))
 		}
 		for _, d := range r.Deliver {

@@ -5,42 +5,40 @@ import (
 	"errors"
 	"time"
 
-	"tallyman/internal/finding"
+	"tallyman/engine/judge"
 	"tallyman/internal/ledger"
 )
 
 // fire is one firing, from its claim to its commit. A rule of mode event takes several passes
 // when there are more rows than max_rows.
-func (u *unit) fire(ctx context.Context, h *held) error {
+func (u *unit) fire(ctx context.Context, h *claimHandle) error {
 	u.e.opts.Step(StepClaimed)
 	for again := true; again; {
-		pass := &pass{unit: u, due: h.claim.Due.UTC(), started: u.now().UTC().Truncate(time.Microsecond), clock: time.Now()}
 		var err error
-		if again, err = pass.run(ctx, h); err != nil {
+		if again, err = u.newPass(h.claim.Due, u.now()).run(ctx, h); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// pass is one scan of a firing and what follows from it.
+// pass is one scan of a firing and what follows from it, on its way from the ledger and back there.
 type pass struct {
 	*unit
-	due     time.Time
-	started time.Time // on the engine's clock, µs
-	clock   time.Time // on the machine's, for the duration
-	shadow  bool      // it tells the shadow inbox alone
+	*judge.Pass
 }
 
-// before is what the ledger knows when a run starts.
-type before struct {
-	ledger.ScopeState
-	findings []finding.State // that rows have made
-	alerts   []finding.State // that the rule tells of itself
+func (u *unit) newPass(due, started time.Time) *pass {
+	return &pass{unit: u, Pass: &judge.Pass{
+		ScopedRule: u.scoped, Due: due.UTC(), Started: started.UTC().Truncate(time.Microsecond), Begun: time.Now(),
+		Node: u.e.opts.Node, Silencer: u.e.opts.Silencer, Log: u.log, Unverified: u.unverified,
+		Notices: u.e.opts.Ledger.Notices,
+		Scanned: func() { u.e.opts.Step(StepScanned) },
+	}}
 }
 
 // run reads top to bottom as the flow does.
-func (p *pass) run(ctx context.Context, h *held) (again bool, err error) {
+func (p *pass) run(ctx context.Context, h *claimHandle) (again bool, err error) {
 	ctx, span := p.trace(ctx, h)
 	defer func() { span.End(err) }()
 	known, err := p.recall(ctx)
@@ -48,8 +46,8 @@ func (p *pass) run(ctx context.Context, h *held) (again bool, err error) {
 		return false, err
 	}
 	scanning, step := p.e.opts.Tracer.Step(ctx, "scan")
-	found := p.scan(scanning, known) // probe, condition, findings; a failure is something that was found, too
-	step.End(found.fault)
+	result := p.Scan(scanning, known) // probe, condition, findings; a failure is a result, too
+	step.End(result.Fault)
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
@@ -57,7 +55,7 @@ func (p *pass) run(ctx context.Context, h *held) (again bool, err error) {
 		return false, errStale // the firing is given back and repeated at once
 	}
 	judging, step := p.e.opts.Tracer.Step(ctx, "judge")
-	record, err := p.compose(judging, known, found)
+	record, err := p.Compose(judging, known, result)
 	step.End(err)
 	if err != nil {
 		return false, err
@@ -74,40 +72,26 @@ func (p *pass) run(ctx context.Context, h *held) (again bool, err error) {
 	return record.Again, nil
 }
 
-// recall reads the findings and the state that the run builds on.
-func (p *pass) recall(ctx context.Context) (*before, error) {
+// recall reads the findings and the state that the pass builds on.
+func (p *pass) recall(ctx context.Context) (*judge.Snapshot, error) {
 	state, err := p.e.opts.Ledger.Scope(ctx, p.rule.ID, p.rule.Scope)
 	if err != nil {
 		return nil, err
 	}
-	known := &before{ScopeState: state}
-	p.start(known)
-	p.shadow = p.rule.Shadow && state.Promoted.IsZero()
 	p.demote(ctx, &state)
 	findings, err := p.e.opts.Ledger.Findings(ctx, p.rule.ID, p.rule.Scope)
 	if err != nil {
 		return nil, err
 	}
-	known.findings, known.alerts = finding.Split(findings)
-	return known, nil
+	return p.Begin(state, findings), nil
 }
 
-// start gives a rule that has no watermark yet the one that it begins with.
-func (p *pass) start(known *before) {
-	if p.ready.program == nil {
-		return // the run fails, since the rule is not verified
-	}
-	if w := p.rule.Probe.Watermark; w != nil && len(known.Watermark) != len(w.Columns) {
-		known.Watermark = p.ready.program.InitialWatermark(p.due) // recorded by this run, even if it fails
-	}
-}
-
-// patience is how often a commit is tried before the record itself is suspected.
-const patience = 5
+// suspectAfter is how often a commit is tried before the record itself is suspected.
+const suspectAfter = 5
 
 // commit writes the record, for as long as the claim is ours. A ledger that is down is waited for. One that
 // is there but keeps refusing the record gets a failed run instead, which says why.
-func (p *pass) commit(ctx context.Context, h *held, known *before, record *ledger.Commit) (ledger.Committed, error) {
+func (p *pass) commit(ctx context.Context, h *claimHandle, known *judge.Snapshot, record *ledger.Commit) (ledger.Committed, error) {
 	retry := backoff{first: 100 * time.Millisecond, most: 2 * time.Second}
 	for attempt := 1; ; attempt++ {
 		p.e.opts.Step(StepCommitting)
@@ -119,9 +103,9 @@ func (p *pass) commit(ctx context.Context, h *held, known *before, record *ledge
 		if ctx.Err() != nil || errors.Is(err, ledger.ErrFenced) {
 			return ledger.Committed{}, errors.Join(err, context.Cause(ctx))
 		}
-		p.log.Warn("the run could not be committed and is tried again", "run", p.id(), "due", p.due, "attempt", attempt, "error", err)
-		if attempt >= patience && h.renew(ctx) == nil {
-			*record = *p.refused(ctx, known, err, attempt >= 2*patience)
+		p.log.Warn("the run could not be committed and is tried again", "run", p.id(), "due", p.Due, "attempt", attempt, "error", err)
+		if attempt >= suspectAfter && h.renew(ctx) == nil {
+			*record = *p.Refused(ctx, known, err, attempt >= 2*suspectAfter)
 		}
 		if !pause(ctx, nil, retry.wait()) {
 			return ledger.Committed{}, context.Cause(ctx)
@@ -130,7 +114,7 @@ func (p *pass) commit(ctx context.Context, h *held, known *before, record *ledge
 }
 
 // announce wakes the delivery loops and tells the observer and the status. Everything is in the ledger by now.
-func (p *pass) announce(h *held, record *ledger.Commit, committed ledger.Committed) {
+func (p *pass) announce(h *claimHandle, record *ledger.Commit, committed ledger.Committed) {
 	p.e.Wake(committed.Lanes)
 	for _, n := range record.Notices {
 		p.e.opts.Observer.NoticeMade(n.Notice.Type, string(n.Notice.Status))

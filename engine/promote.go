@@ -5,31 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
+	"time"
 
 	"tallyman/internal/ledger"
 	"tallyman/rules"
-	"tallyman/rules/problem"
 )
 
 // ErrNotShadow says that a rule that is live already was to be promoted.
 var ErrNotShadow = errors.New("the rule is not in shadow")
-
-// UnknownError says that there is no rule or scope of that name.
-type UnknownError struct {
-	What string // rule or scope
-	Name string
-	Hint string // did you mean …
-}
-
-// Error names it.
-func (e *UnknownError) Error() string {
-	text := fmt.Sprintf("there is no %s %q", e.What, e.Name)
-	if e.Hint != "" {
-		text += "; " + e.Hint
-	}
-	return text
-}
 
 // Promote makes a rule in shadow live in the scope, or in all of its scopes where that is nil: from its next run on, on every
 // node, it delivers what it newly finds. What it knows already is not told again. It returns every scope that is live by then.
@@ -60,60 +43,19 @@ func (e *Engine) Promote(ctx context.Context, who ledger.Author, rule string, sc
 	return list, nil
 }
 
-// find returns the rule in the scope, or in all of its scopes. The error is an *UnknownError.
-func (e *Engine) find(rule string, scope *string) ([]*rules.Rule, error) {
-	var found []*rules.Rule
-	var ids, scopes []string
-	for _, r := range e.crew.all() {
-		ids = append(ids, r.ID)
-		if r.ID != rule {
-			continue
-		}
-		scopes = append(scopes, r.Scope)
-		if scope == nil || r.Scope == *scope {
-			found = append(found, r)
-		}
-	}
-	switch {
-	case len(found) > 0:
-		return found, nil
-	case len(scopes) > 0:
-		return nil, &UnknownError{"scope", *scope, hint(*scope, scopes)}
-	}
-	return nil, &UnknownError{"rule", rule, problem.DidYouMean(rule, ids)}
-}
+// demoteAfter is how long a node runs a rule that is no longer in shadow before its promotion is forgotten. Until then a node
+// that still has the old file, as while a cluster is restarted node by node, goes on telling what it finds.
+const demoteAfter = 10 * time.Minute
 
-// hint names the scope that was meant, or those that there are.
-func hint(scope string, scopes []string) string {
-	if meant := problem.DidYouMean(scope, scopes); meant != "" {
-		return meant
+// demote forgets the promotion of a rule whose file has left shadow behind: should it return there, it is in shadow again.
+func (p *pass) demote(ctx context.Context, known *ledger.ScopeState) {
+	if p.rule.Shadow || known.Promoted.IsZero() || p.Started.Sub(p.since) < demoteAfter {
+		return
 	}
-	if len(scopes) == 1 && scopes[0] == "" {
-		return "the rule has no scopes"
+	who := ledger.Author{By: "node:" + p.e.opts.Node, Via: ledger.ViaFile}
+	if err := p.e.opts.Ledger.Demote(ctx, who, p.rule.ID, p.rule.Scope); err != nil {
+		p.log.Warn("the promotion of a rule that is not in shadow any more could not be forgotten; the next run tries again", "error", err)
+		return
 	}
-	return "its scopes are " + listed(scopes)
-}
-
-// listed names a few.
-func listed(names []string) string {
-	const most = 10
-	text := strings.Join(names[:min(most, len(names))], ", ")
-	if len(names) > most {
-		text += fmt.Sprintf(" and %d more", len(names)-most)
-	}
-	return text
-}
-
-func scopesOf(list []*rules.Rule) string {
-	names := make([]string, len(list))
-	for i, r := range list {
-		names[i] = r.Scope
-	}
-	return listed(names)
-}
-
-// codeOf is the code that the text of a fault begins with.
-func codeOf(text string) string {
-	code, _, _ := strings.Cut(text, ":")
-	return code
+	p.log.Info("the rule's file has no shadow any more: its promotion is forgotten", "promoted", known.Promoted)
 }

@@ -5,20 +5,10 @@ import (
 	"sync"
 	"time"
 
-	"tallyman/rules"
+	"tallyman/engine/judge"
 	"tallyman/rules/catalog"
 	"tallyman/scanners"
 )
-
-// ready is a verified rule: its probe prepared on the source and the rule compiled against the columns.
-type ready struct {
-	prepared scanners.Prepared // nil until verified, and after the source has refused the statement
-	program  *rules.Program
-	types    int64 // version of the catalogue that it was compiled with
-}
-
-// prepareTimeout bounds the preparation of a probe on a source that does not answer.
-const prepareTimeout = 30 * time.Second
 
 // getReady returns at once while the rule is verified. Otherwise it verifies the rule, again and
 // again until that succeeds; a rule that is not verified does not run. One that tells of its failed runs is not waited for
@@ -28,7 +18,7 @@ func (u *unit) getReady(ctx context.Context, stop <-chan struct{}, until time.Ti
 	for {
 		err := u.check(ctx, stop, until)
 		if err == nil {
-			if u.status.setVerified(u.ready.prepared.Columns()) {
+			if u.status.setVerified(u.scoped.Prepared.Columns()) {
 				u.log.Info("rule verified")
 			}
 			return true
@@ -62,34 +52,23 @@ func (e *typesError) Unwrap() error { return e.err }
 func (u *unit) verify(ctx context.Context, stop <-chan struct{}) error {
 	version, types, err := u.e.types.get(ctx)
 	if err != nil {
-		if u.ready.prepared != nil {
+		if u.scoped.Prepared != nil {
 			return nil // the ledger is out of reach; the claim will say so
 		}
 		return &typesError{err}
 	}
-	if u.ready.prepared == nil {
-		prepared, err := u.prepare(ctx, stop)
-		if err != nil {
+	if u.scoped.Prepared == nil {
+		if u.scoped.Prepared, err = u.prepare(ctx, stop); err != nil {
 			return err
 		}
-		u.ready = ready{prepared: prepared}
 	}
-	if u.ready.program != nil && u.ready.types == version {
-		return nil
-	}
-	program, problems := rules.Compile(u.rule, u.ready.prepared.Columns(), types)
-	if len(problems) > 0 {
-		u.ready = ready{} // the columns may be what has to change
-		return problems
-	}
-	u.ready.program, u.ready.types = program, version
-	return nil
+	return u.scoped.Compile(types, version)
 }
 
 // stale tells whether the types have changed since the rule was compiled: what it would commit is no longer in force.
 func (u *unit) stale(ctx context.Context) bool {
 	version, _, err := u.e.types.get(ctx)
-	return err == nil && u.ready.program != nil && version != u.ready.types
+	return err == nil && u.scoped.Outdated(version)
 }
 
 func (u *unit) prepare(ctx context.Context, stop <-chan struct{}) (scanners.Prepared, error) {
@@ -97,9 +76,9 @@ func (u *unit) prepare(ctx context.Context, stop <-chan struct{}) (scanners.Prep
 		return nil, errStopping
 	}
 	defer u.slots.release()
-	ctx, done := context.WithTimeout(ctx, prepareTimeout)
+	ctx, done := context.WithTimeout(ctx, judge.PrepareTimeout)
 	defer done()
-	return u.source.Prepare(ctx, u.stmt)
+	return u.source.Prepare(ctx, u.scoped.Statement)
 }
 
 // typesFresh is how long what was read of the types counts as current. Changes have to be in force on every node

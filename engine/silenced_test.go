@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine"
+	"tallyman/engine/trial"
 	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 	"tallyman/internal/silence"
@@ -33,15 +33,15 @@ func quiet(t testing.TB, id string, from, until int, matchers ...string) silence
 func minute(n int) time.Time { return atEight.Add(time.Duration(n) * time.Minute) }
 
 // hushed is a binTrial under silences.
-func hushed(t testing.TB, r *rules.Rule, bins *[]bin, fault *error, silences ...silence.Silence) *engine.Trial {
+func hushed(t testing.TB, r *rules.Rule, bins *[]bin, fault *error, silences ...silence.Silence) *trial.Trial {
 	t.Helper()
 	var set silence.Set
 	set.Replace(silences)
-	return binTrialFrom(t, r, bins, fault, engine.TrialStart{Silencer: &set})
+	return binTrialFrom(t, r, bins, fault, trial.Start{Silencer: &set})
 }
 
 // at runs the firing that is due some minutes after eight.
-func at(t *testing.T, trial *engine.Trial, n int, want ...string) *ledger.Commit {
+func at(t *testing.T, trial *trial.Trial, n int, want ...string) *ledger.Commit {
 	t.Helper()
 	c := runTrial(t, trial, minute(n))
 	same(t, toldBy(c), want)

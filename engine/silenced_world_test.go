@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine"
+	"tallyman/engine/why"
 	"tallyman/internal/ledger"
 	"tallyman/internal/silence"
 	"tallyman/rules"
@@ -91,20 +91,20 @@ func TestWhySilenced(t *testing.T) {
 		n := w.start(o)
 		pass(6 * m)
 		y := w.why(t, n, "A-01")
-		if heldBy(y) != "silenced" || y.Held[0].Text != "silence s_1 (stocktake) holds back what there is to tell until 2000-01-01 00:17:00Z" {
-			t.Errorf("held %v", y.Held)
+		if heldBy(y) != "silenced" || y.Reasons[0].Text != "silence s_1 (stocktake) holds back what there is to tell until 2000-01-01 00:17:00Z" {
+			t.Errorf("held %v", y.Reasons)
 		}
-		w.isNext(t, y, engine.NextFires, 20*m)
+		w.isNext(t, y, why.NextFires, 20*m)
 		set.Replace(nil)
 		y = w.why(t, n, "A-01")
-		if heldBy(y) != "was_silenced" || !strings.HasPrefix(y.Held[0].Text, "silence s_1 held back") {
-			t.Errorf("held %v", y.Held)
+		if heldBy(y) != "was_silenced" || !strings.HasPrefix(y.Reasons[0].Text, "silence s_1 held back") {
+			t.Errorf("held %v", y.Reasons)
 		}
-		w.isNext(t, y, engine.NextFires, 10*m)
+		w.isNext(t, y, why.NextFires, 10*m)
 		pass(5 * m)
 		y = w.why(t, n, "A-01")
 		if heldBy(y) != "repeat" || len(w.told()) != 1 {
-			t.Errorf("held %v", y.Held)
+			t.Errorf("held %v", y.Reasons)
 		}
 	})
 }
@@ -120,8 +120,8 @@ func TestWhyEventsAreDropped(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if y.Next != nil || !strings.Contains(heldBy(y), "silenced") || !strings.Contains(y.Held[len(y.Held)-1].Text, "drops new rows until") {
-			t.Errorf("next %+v, held %v", y.Next, y.Held)
+		if y.Next != nil || !strings.Contains(heldBy(y), "silenced") || !strings.Contains(y.Reasons[len(y.Reasons)-1].Text, "drops new rows until") {
+			t.Errorf("next %+v, held %v", y.Next, y.Reasons)
 		}
 	})
 }

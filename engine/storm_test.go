@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"tallyman/engine"
 	"tallyman/engine/enginetest"
+	"tallyman/engine/trial"
 	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
@@ -58,12 +58,12 @@ func grouped(r *rules.Rule) *rules.Rule {
 }
 
 // binTrial is a trial of the rule whose probe answers *bins, or fails with *fault.
-func binTrial(t testing.TB, r *rules.Rule, bins *[]bin, fault *error) *engine.Trial {
+func binTrial(t testing.TB, r *rules.Rule, bins *[]bin, fault *error) *trial.Trial {
 	t.Helper()
-	return binTrialFrom(t, r, bins, fault, engine.TrialStart{})
+	return binTrialFrom(t, r, bins, fault, trial.Start{})
 }
 
-func binTrialFrom(t testing.TB, r *rules.Rule, bins *[]bin, fault *error, start engine.TrialStart) *engine.Trial {
+func binTrialFrom(t testing.TB, r *rules.Rule, bins *[]bin, fault *error, start trial.Start) *trial.Trial {
 	t.Helper()
 	source := &enginetest.Source{Columns: binColumns, Rows: func(context.Context, scanners.Request) (rows [][]row.Value, err error) {
 		for _, b := range *bins {
@@ -71,7 +71,7 @@ func binTrialFrom(t testing.TB, r *rules.Rule, bins *[]bin, fault *error, start 
 		}
 		return rows, *fault
 	}}
-	trial, err := engine.NewTrial(r, source, catalog.Catalog{repNotice.Code: repNotice}, start)
+	trial, err := trial.New(r, source, catalog.Catalog{repNotice.Code: repNotice}, start)
 	if err == nil {
 		err = trial.Verify(t.Context())
 	}
@@ -130,7 +130,7 @@ var binsGen = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) bin {
 type story struct {
 	*rapid.T
 	rule  *rules.Rule
-	trial *engine.Trial
+	trial *trial.Trial
 	ids   []string
 	open  map[string]string // what is told and not resolved: lineOf → the notice told last
 }

@@ -148,30 +148,3 @@ func (e *Engine) Scopes(ctx context.Context, rule string) ([]RuleStatus, error) 
 	}
 	return list, nil
 }
-
-// switchedBy says who has disabled a rule; "" where its file does.
-func switchedBy(s *ledger.Switch) string {
-	if s == nil {
-		return ""
-	}
-	text := " by " + s.By
-	if s.Rule == ledger.Every {
-		text += ", with all others"
-	}
-	if s.Reason != "" {
-		text += " (" + s.Reason + ")"
-	}
-	if !s.Until.IsZero() {
-		text += " until " + stamp(s.Until)
-	}
-	return text
-}
-
-// Find tells whether there is such a rule, in that scope where one is given. The error is an *UnknownError.
-func (e *Engine) Find(rule string, scope *string) error {
-	_, err := e.find(rule, scope)
-	return err
-}
-
-// Now is the time of the engine's clock.
-func (e *Engine) Now() time.Time { return e.opts.Clock.Now() }

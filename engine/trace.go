@@ -11,19 +11,19 @@ import (
 )
 
 // origin is what the notices of the pass are traced back to.
-func (p *pass) origin() notice.Origin { return notice.RunOrigin(p.rule.ID, p.rule.Scope, p.started) }
+func (p *pass) origin() notice.Origin { return notice.RunOrigin(p.rule.ID, p.rule.Scope, p.Started) }
 
 // id is the run's in the logs. Deliveries log it too, so that a notice is found from its firing to its end.
 func (p *pass) id() string { return p.origin().String() }
 
 // trace begins the trace of the pass. The first one has the claim in it, the others are linked with the one before.
-func (p *pass) trace(ctx context.Context, h *held) (context.Context, *trace.Span) {
+func (p *pass) trace(ctx context.Context, h *claimHandle) (context.Context, *trace.Span) {
 	if p.e.opts.Tracer == nil {
 		return ctx, nil
 	}
 	run := &trace.Run{
-		Rule: p.rule.ID, Scope: p.rule.Scope, Node: p.e.opts.Node, Due: p.due, Started: p.started,
-		Claiming: p.clock, Repeated: h.claim.Repeated, Before: h.traced,
+		Rule: p.rule.ID, Scope: p.rule.Scope, Node: p.e.opts.Node, Due: p.Due, Started: p.Started,
+		Claiming: p.Begun, Repeated: h.claim.Repeated, Before: h.traced,
 	}
 	if h.traced == nil {
 		run.Claiming, run.Claimed = h.asked, h.given

@@ -7,10 +7,9 @@ import (
 	"log/slog"
 	"time"
 
-	"tallyman/internal/finding"
+	"tallyman/engine/judge"
 	"tallyman/internal/ledger"
 	"tallyman/rules"
-	"tallyman/rules/probe"
 	"tallyman/rules/schedule"
 	"tallyman/scanners"
 )
@@ -22,13 +21,10 @@ type unit struct {
 	log        *slog.Logger
 	source     scanners.Source
 	slots      slots // of the source
-	stmt       *probe.Statement
-	address    address
+	scoped     *judge.ScopedRule
 	since      time.Time // when this node took the rule up
-	policy     finding.Policy
-	plan       plan // belongs to the loop, as ready does
-	ready      ready
-	unverified error // why it is not ready
+	plan       plan      // belongs to the loop, as scoped does
+	unverified error     // why it is not ready
 	cost       cost
 	from       time.Time       // what came due before is not made good: the rule was disabled then, or had another schedule
 	thaws      bool            // that is recorded: the rule was disabled
@@ -41,27 +37,18 @@ type unit struct {
 }
 
 func newUnit(e *Engine, r *rules.Rule, sourceSlots slots) (*unit, error) {
-	sched, err := schedule.Parse(r.Schedule.Cron, r.Schedule.Timezone)
+	scoped, err := judge.NewScopedRule(r, judge.NewAddress(r, e.opts.channels()))
 	if err != nil {
-		return nil, fmt.Errorf("engine: rule %s: %w", r.ID, err)
-	}
-	stmt, faults := probe.Parse(r.Probe.SQL)
-	if len(faults) > 0 {
-		return nil, fmt.Errorf("engine: rule %s: %s: %s", r.ID, faults[0].Code, faults[0].Message)
+		return nil, err
 	}
 	return &unit{
 		e: e, rule: r,
-		log:     e.opts.Logger.With("rule", r.ID, "scope", r.Scope),
-		source:  e.opts.Sources[r.Source],
-		slots:   sourceSlots,
-		stmt:    stmt,
-		address: e.opts.address(r),
-		policy: finding.Policy{
-			For: r.For, KeepFiringFor: r.KeepFiringFor, RepeatInterval: r.RepeatInterval,
-			Shortest: sched.Shortest(), KeepLast: r.NoData == rules.PolicyKeepLast || r.NoData == rules.PolicyAlert,
-		},
+		log:    e.opts.Logger.With("rule", r.ID, "scope", r.Scope),
+		source: e.opts.Sources[r.Source],
+		slots:  sourceSlots,
+		scoped: scoped,
 		plan: plan{
-			schedule: sched, jitter: schedule.Jitter(r.ID, r.Scope, r.Schedule.Jitter),
+			schedule: scoped.Schedule, jitter: schedule.Jitter(r.ID, r.Scope, r.Schedule.Jitter),
 			overlap: r.Schedule.Overlap, catchUp: r.Schedule.CatchUp,
 		},
 		left: make(chan time.Time, 1), off: make(chan struct{}), ended: make(chan struct{}),
@@ -83,7 +70,7 @@ func (u *unit) loop(ctx context.Context, stop <-chan struct{}) {
 			return
 		}
 		left, ok := u.waitUntil(idle, stop, u.plan.start(due))
-		if !ok || !u.getReady(idle, stop, u.now().Add(u.patience())) {
+		if !ok || !u.getReady(idle, stop, u.now().Add(u.verifyWait())) {
 			return
 		}
 		if !left.IsZero() {

@@ -16,13 +16,14 @@ import (
 // tellsFailures tells whether the rule runs, and fails, while it is not verified.
 func (u *unit) tellsFailures() bool { return u.rule.OnError == rules.PolicyAlert }
 
-// mostPatience is how long a firing that is due waits for its rule to be verified, and half of the schedule's shortest interval
+// mostVerifyWait is how long a firing that is due waits for its rule to be verified, and half of the schedule's shortest interval
 // at most.
-const mostPatience = time.Minute
+const mostVerifyWait = time.Minute
 
-func (u *unit) unready() bool { return u.ready.program == nil || u.unverified != nil }
+func (u *unit) unready() bool { return u.scoped.Program == nil || u.unverified != nil }
 
-func (u *unit) patience() time.Duration { return min(mostPatience, u.policy.Shortest/2) }
+// verifyWait is how long this rule's firing waits.
+func (u *unit) verifyWait() time.Duration { return min(mostVerifyWait, u.scoped.Policy.Shortest/2) }
 
 // check verifies the rule and what its probe costs. Of a rule that tells of its failures it waits for a source that hangs, or that is
 // busy with other rules, not much longer than until.

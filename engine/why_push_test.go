@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"tallyman/engine"
+	"tallyman/engine/why"
 	"tallyman/internal/ledger"
 	"tallyman/rules"
 )
 
 // push is what Why says of the deliveries to push channels, a line each.
-func pushHeld(y *engine.Why) string {
+func pushHeld(y *why.Answer) string {
 	var lines []string
-	for _, h := range y.Held {
+	for _, h := range y.Reasons {
 		if strings.HasPrefix(h.Code, "push_") {
 			lines = append(lines, h.Code+": "+h.Text)
 		}
@@ -65,12 +66,12 @@ func TestWhyAPushWaits(t *testing.T) {
 				if got := pushHeld(y); got != c.want {
 					t.Errorf("%s\nwant\n%s", got, c.want)
 				}
-				if len(y.Waiting) != 1 || y.Waiting[0].Seq != y.Told[0].Deliveries[1].Seq {
+				if len(y.Waiting) != 1 || y.Waiting[0].Seq != y.Notices[0].Deliveries[1].Seq {
 					t.Errorf("%+v", y.Waiting)
 				}
 				w.ledger.Try("sms", true)
 				if y := w.why(t, n, "A-01"); pushHeld(y) != "" || len(y.Waiting) != 0 {
-					t.Errorf("it is sent: %+v", y.Held)
+					t.Errorf("it is sent: %+v", y.Reasons)
 				}
 			})
 		})

@@ -8,8 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine"
 	"tallyman/engine/enginetest"
+	"tallyman/engine/judge"
+	"tallyman/engine/why"
 	"tallyman/internal/ledger"
 	"tallyman/rules"
 	"tallyman/rules/row"
@@ -17,7 +18,7 @@ import (
 )
 
 // why asks for a finding of the world's rule, with a look at the source.
-func (w *world) why(t *testing.T, n node, key string) *engine.Why {
+func (w *world) why(t *testing.T, n node, key string) *why.Answer {
 	t.Helper()
 	y, err := n.Why(w.t.Context(), "negative-bin-stock", nil, key, true)
 	if err != nil {
@@ -27,15 +28,15 @@ func (w *world) why(t *testing.T, n node, key string) *engine.Why {
 }
 
 // heldBy are the codes of what holds a finding back.
-func heldBy(y *engine.Why) string {
+func heldBy(y *why.Answer) string {
 	var codes []string
-	for _, h := range y.Held {
+	for _, h := range y.Reasons {
 		codes = append(codes, h.Code)
 	}
 	return strings.Join(codes, " ")
 }
 
-func (w *world) isNext(t *testing.T, y *engine.Why, what string, after time.Duration) {
+func (w *world) isNext(t *testing.T, y *why.Answer, what string, after time.Duration) {
 	t.Helper()
 	due := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(after)
 	if y.Next == nil || y.Next.What != what || !y.Next.Due.Equal(due) {
@@ -54,13 +55,13 @@ func TestWhyThroughALife(t *testing.T) {
 		pass(6 * m) // due at 5: pending
 		y := w.why(t, n, "A-01")
 		if y.Key != `["A-01"]` || y.Finding == nil || y.Finding.RowDue.Minute() != 5 || heldBy(y) != "for" {
-			t.Errorf("pending: %+v, held %v", y.Finding, y.Held)
+			t.Errorf("pending: %+v, held %v", y.Finding, y.Reasons)
 		}
-		if want := "it has been seen for 0s of the 10m that `for` asks: 10m are missing"; y.Held[0].Text != want {
-			t.Errorf("held: %s", y.Held[0].Text)
+		if want := "it has been seen for 0s of the 10m that `for` asks: 10m are missing"; y.Reasons[0].Text != want {
+			t.Errorf("held: %s", y.Reasons[0].Text)
 		}
-		w.isNext(t, y, engine.NextFires, 15*m)
-		columns := engine.RowColumns(y.Finding.Row)
+		w.isNext(t, y, why.NextFires, 15*m)
+		columns := judge.RowColumns(y.Finding.Row)
 		if len(columns) != 2 || columns[1].Name != "qty" || *columns[1].Value != "-3" {
 			t.Errorf("row: %+v", columns)
 		}
@@ -74,27 +75,27 @@ func TestWhyThroughALife(t *testing.T) {
 
 		pass(10 * m) // due at 15: firing
 		y = w.why(t, n, `["A-01"]`)
-		w.isNext(t, y, engine.NextReminder, 75*m)
-		if heldBy(y) != "repeat" || len(y.Told) != 1 || y.Told[0].Deliveries[0].State != ledger.DeliverySent {
-			t.Errorf("firing: held %v, told %+v", y.Held, y.Told)
+		w.isNext(t, y, why.NextReminder, 75*m)
+		if heldBy(y) != "repeat" || len(y.Notices) != 1 || y.Notices[0].Deliveries[0].State != ledger.DeliverySent {
+			t.Errorf("firing: held %v, told %+v", y.Reasons, y.Notices)
 		}
 
 		w.set(stock("A-01", 4)) // there, but fine by now: the last run that saw it was due at 15
 		y = w.why(t, n, "A-01")
-		w.isNext(t, y, engine.NextResolves, 30*m)
+		w.isNext(t, y, why.NextResolves, 30*m)
 		if heldBy(y) != "no_match repeat" || y.Look.Match {
-			t.Errorf("no longer wrong: %v", y.Held)
+			t.Errorf("no longer wrong: %v", y.Reasons)
 		}
 		w.set()
 		pass(5 * m) // due at 20: absent
 		y = w.why(t, n, "A-01")
-		w.isNext(t, y, engine.NextResolves, 30*m)
+		w.isNext(t, y, why.NextResolves, 30*m)
 		if heldBy(y) != "absent keep_firing_for repeat" {
-			t.Errorf("absent: %v", y.Held)
+			t.Errorf("absent: %v", y.Reasons)
 		}
 		pass(11 * m) // resolved at 30
 		y = w.why(t, n, "A-01")
-		if y.Finding != nil || len(y.Told) != 2 || y.Next != nil || heldBy(y) != "absent" || len(y.Alike) != 0 {
+		if y.Finding != nil || len(y.Notices) != 2 || y.Next != nil || heldBy(y) != "absent" || len(y.Alike) != 0 {
 			t.Errorf("gone: %+v", y)
 		}
 	})
@@ -107,7 +108,7 @@ func TestWhyOfAPendingRowThatGoes(t *testing.T) {
 		n := w.start(w.options("a"))
 		pass(6 * m)
 		w.set()
-		w.isNext(t, w.why(t, n, "A-01"), engine.NextDropped, 10*m)
+		w.isNext(t, w.why(t, n, "A-01"), why.NextDropped, 10*m)
 	})
 }
 
@@ -119,7 +120,7 @@ func TestWhyOfARowThatNoRunHasSeen(t *testing.T) {
 		pass(6 * m)
 		w.set(stock("A-01", -3))
 		y := w.why(t, n, "A-01")
-		w.isNext(t, y, engine.NextFires, 20*m) // seen at 10, and for 10 minutes at 20
+		w.isNext(t, y, why.NextFires, 20*m) // seen at 10, and for 10 minutes at 20
 		if d := y.Next.At.Sub(y.Next.Due); d <= 0 || d >= 20*time.Second {
 			t.Errorf("the jitter is %s", d)
 		}
@@ -142,7 +143,7 @@ func TestWhyNamesWhatTellsAGroupAgain(t *testing.T) {
 			w.set(stock("A-01", -3))
 			n := w.start(w.options("a"))
 			pass(6 * m)
-			if held := w.why(t, n, "A-01").Held; !slices.ContainsFunc(held, func(h engine.Held) bool {
+			if held := w.why(t, n, "A-01").Reasons; !slices.ContainsFunc(held, func(h why.Reason) bool {
 				return h.Code == "repeat" && strings.Contains(h.Text, want)
 			}) {
 				t.Errorf("nothing says %q: %+v", want, held)
@@ -176,9 +177,9 @@ func TestWhyTheRuleTellsNothing(t *testing.T) {
 				pass(6 * m)
 				y := w.why(t, n, "A-01")
 				if got := heldBy(y); got != c.held {
-					t.Errorf("held by %s, want %s: %+v", got, c.held, y.Held)
+					t.Errorf("held by %s, want %s: %+v", got, c.held, y.Reasons)
 				}
-				for _, h := range y.Held {
+				for _, h := range y.Reasons {
 					if h.Text == "" {
 						t.Errorf("%s says nothing", h.Code)
 					}
@@ -195,8 +196,8 @@ func TestWhyWithoutTheSource(t *testing.T) {
 		pass(6 * m)
 		w.source.Break(&scanners.Error{Code: scanners.CodeUnreachable, Transient: true, Err: errors.New("no route")})
 		y := w.why(t, n, "A-01")
-		if !strings.HasPrefix(y.Look.Failed, "source_unreachable") || y.Finding == nil || len(y.Told) != 1 || heldBy(y) != "repeat" {
-			t.Errorf("%+v, held %v", y.Look, y.Held)
+		if !strings.HasPrefix(y.Look.Failed, "source_unreachable") || y.Finding == nil || len(y.Notices) != 1 || heldBy(y) != "repeat" {
+			t.Errorf("%+v, held %v", y.Look, y.Reasons)
 		}
 		prepares := w.source.Prepares()
 		y, err := n.Why(w.t.Context(), "negative-bin-stock", nil, "A-01", false)
@@ -230,10 +231,10 @@ func TestWhyOfEvents(t *testing.T) {
 		n := w.start(w.options("a"))
 		pass(6 * m)
 		y := w.why(t, n, "A-01")
-		if len(y.Told) != 1 || y.Finding != nil {
+		if len(y.Notices) != 1 || y.Finding != nil {
 			t.Errorf("%+v", y)
 		}
-		w.isNext(t, y, engine.NextEvent, 10*m)
+		w.isNext(t, y, why.NextEvent, 10*m)
 	})
 }
 
@@ -246,9 +247,9 @@ func TestWhyOfAResult(t *testing.T) {
 		n := w.start(w.options("a"))
 		pass(6 * m)
 		if y := w.why(t, n, "[]"); heldBy(y) != "no_match" || y.Look.Rows != 1 || y.Next != nil {
-			t.Errorf("%+v, held %v", y.Look, y.Held)
+			t.Errorf("%+v, held %v", y.Look, y.Reasons)
 		}
 		w.set(stock("A-01", -3), stock("A-02", -3), stock("A-03", -3))
-		w.isNext(t, w.why(t, n, "[]"), engine.NextFires, 10*m)
+		w.isNext(t, w.why(t, n, "[]"), why.NextFires, 10*m)
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"tallyman/engine"
 	"tallyman/engine/enginetest"
+	"tallyman/engine/why"
 	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
@@ -111,6 +112,7 @@ func (w *world) options(node string) engine.Options {
 // node is a running engine.
 type node struct {
 	*engine.Engine
+	*why.Explainer
 	stop func() // and wait
 }
 
@@ -120,7 +122,9 @@ func (w *world) start(o engine.Options) node {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return w.run(e)
+	n := w.run(e)
+	n.Explainer = why.New(e, w.ledger, o.Silencer)
+	return n
 }
 
 func (w *world) run(e *engine.Engine) node {
@@ -135,7 +139,7 @@ func (w *world) run(e *engine.Engine) node {
 		}
 	})
 	w.t.Cleanup(stop)
-	return node{e, stop}
+	return node{e, why.New(e, w.ledger, nil), stop}
 }
 
 // pass lets the bubble's time pass, and everything that it starts come to rest.

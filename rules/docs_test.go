@@ -37,7 +37,7 @@ func TestRuleReferenceExamplesLoad(t *testing.T) {
 	n := 0
 	for _, b := range blocks(t, "../docs/rule-reference.md") {
 		if b.flags == "test" {
-			continue // engine/ruletest runs it
+			continue // engine/trial/ruletest runs it
 		}
 		n++
 		set := rules.LoadFile("f.yaml", []byte(b.text))

@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"tallyman/engine/preview"
+	"tallyman/engine/trial/preview"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 	"tallyman/internal/trace"

@@ -7,8 +7,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"tallyman/engine/preview"
-	"tallyman/engine/rulediff"
+	"tallyman/engine/trial/preview"
+	"tallyman/engine/trial/rulediff"
 	"tallyman/internal/auth"
 )
 

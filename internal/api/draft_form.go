@@ -3,7 +3,7 @@ package api
 import (
 	"encoding/xml"
 
-	"tallyman/engine/rulediff"
+	"tallyman/engine/trial/rulediff"
 )
 
 type (

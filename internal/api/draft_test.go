@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"tallyman/engine"
-	"tallyman/engine/preview"
-	"tallyman/engine/rulediff"
+	"tallyman/engine/trial/preview"
+	"tallyman/engine/trial/rulediff"
 	"tallyman/internal/api"
 	"tallyman/internal/ledger"
 )

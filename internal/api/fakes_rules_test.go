@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tallyman/engine"
+	"tallyman/engine/why"
 	"tallyman/internal/api"
 	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
@@ -29,7 +30,7 @@ func (f *fakeRules) Promote(_ context.Context, who ledger.Author, rule string, s
 	return []ledger.Promotion{{Rule: rule, Scope: "119240", At: bin().CreatedAt, By: who.By}}, f.err
 }
 
-func (f *fakeRules) Why(_ context.Context, rule string, scope *string, key string, look bool) (*engine.Why, error) {
+func (f *fakeRules) Why(_ context.Context, rule string, scope *string, key string, look bool) (*why.Answer, error) {
 	f.asked = fmt.Sprint(rule, " ", scope != nil, " ", key, " ", look)
 	return everyWhy(), f.err
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/engine/preview"
+	"tallyman/engine/trial/preview"
 	"tallyman/internal/api"
 )
 

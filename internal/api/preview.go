@@ -10,7 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/engine"
-	"tallyman/engine/preview"
+	"tallyman/engine/trial/preview"
 	"tallyman/rules/problem"
 	"tallyman/scanners"
 )

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"tallyman/engine/preview"
+	"tallyman/engine/trial/preview"
 	"tallyman/internal/notice"
 )
 

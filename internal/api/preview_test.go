@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tallyman/engine"
-	"tallyman/engine/preview"
+	"tallyman/engine/trial/preview"
 	"tallyman/internal/api"
 	"tallyman/internal/notice"
 	"tallyman/rules/problem"

@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/engine"
+	"tallyman/engine/why"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 )
@@ -28,7 +29,7 @@ type Rules interface {
 	Scopes(ctx context.Context, rule string) ([]engine.RuleStatus, error)
 	Find(rule string, scope *string) error
 	Now() time.Time // of the rules
-	Why(ctx context.Context, rule string, scope *string, key string, look bool) (*engine.Why, error)
+	Why(ctx context.Context, rule string, scope *string, key string, look bool) (*why.Answer, error)
 }
 
 type (
@@ -124,7 +125,7 @@ func optional(s string) *string {
 // rulesFailed turns the engine's errors into problems.
 func (a *API) rulesFailed(ctx context.Context, err error) *Problem {
 	var unknown *engine.UnknownError
-	var key *engine.KeyError
+	var key *why.KeyError
 	if errors.As(err, &unknown) && !auth.From(ctx).Everywhere() { // what was meant may be another's
 		err = &engine.UnknownError{What: unknown.What, Name: unknown.Name}
 	}

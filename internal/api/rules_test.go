@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tallyman/engine"
+	"tallyman/engine/why"
 	"tallyman/internal/api"
 	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
@@ -17,19 +18,19 @@ import (
 )
 
 // everyWhy is an answer with something in every place.
-func everyWhy() *engine.Why {
+func everyWhy() *why.Answer {
 	at := bin().CreatedAt
 	r := row.New([]row.Column{{Name: "bin_code", Kind: row.Text}, {Name: "wave_no", Kind: row.Int}})
 	r.Values[0] = row.TextOf("A-01")
-	return &engine.Why{
+	return &why.Answer{
 		Rule: &rules.Rule{ID: "negative-bin-stock", Scope: "119240", Title: "Negative bin stock"}, Key: `[119240,"A-01"]`, Asked: at,
 		Finding: &ledger.Finding{State: finding.State{
 			Phase: finding.Firing, Episode: at, FiringSince: at, AbsentSince: at, Priority: 3, LastNotified: at, Ordinal: 2, NoticeID: "n_abc", Group: `["A"]`,
 		}, Row: []byte(`{"bin_code":"A-01","wave_no":null,"open":true,"qty":-3}`), RowDue: at},
-		Look: &engine.Look{Rows: 2, Found: true, Match: true, Row: r, To: []string{"inbox", "sms after 10m unless read"}, Parts: []engine.Part{{Text: "qty < 0", Outcome: "true"}, {Text: "a / b", Depth: 1, Outcome: "error", Fault: "division by zero"}}},
-		Held: []engine.Held{{Code: "repeat", Text: "it was told at noon"}},
-		Next: &engine.Next{What: engine.NextReminder, Due: at, At: at.Add(time.Second)},
-		Told: []ledger.Traced{{Notice: bin().Notice, Deliveries: []ledger.TracedDelivery{
+		Look:    &why.Look{Rows: 2, Found: true, Match: true, Row: r, To: []string{"inbox", "sms after 10m unless read"}, Parts: []why.Part{{Text: "qty < 0", Outcome: "true"}, {Text: "a / b", Depth: 1, Outcome: "error", Fault: "division by zero"}}},
+		Reasons: []why.Reason{{Code: "repeat", Text: "it was told at noon"}},
+		Next:    &why.Forecast{What: why.NextReminder, Due: at, At: at.Add(time.Second)},
+		Notices: []ledger.Traced{{Notice: bin().Notice, Deliveries: []ledger.TracedDelivery{
 			{Seq: 1, Lane: ledger.Lane{Sink: "inbox", Warehouse: "119240"}, State: ledger.DeliverySent, Attempts: 1, SentAt: at, Recipients: []string{"role:keeper", "user:1"}},
 			{Seq: 2, Lane: ledger.Lane{Sink: "gateway"}, State: ledger.DeliveryFailed, Attempts: 3, LastError: "a 400"},
 			{Seq: 3, Lane: ledger.Lane{Sink: "sms"}, State: ledger.DeliveryPending, Attempts: 1, LastError: "a 503"},
@@ -87,7 +88,7 @@ func TestRulesRefusals(t *testing.T) {
 	}{
 		{&engine.UnknownError{What: "rule", Name: "x", Hint: `did you mean "y"?`}, 404, "rule_not_found"},
 		{&engine.UnknownError{What: "scope", Name: "x"}, 404, "scope_not_found"},
-		{&engine.KeyError{Text: "no"}, 400, "bad_key"},
+		{&why.KeyError{Text: "no"}, 400, "bad_key"},
 		{fmt.Errorf("%w: a, b", engine.ErrManyScopes), 400, "scope_missing"},
 		{engine.ErrNotShadow, 409, "rule_not_shadow"},
 		{errors.New("no route"), 503, "ledger_unavailable"},

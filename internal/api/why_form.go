@@ -5,7 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"tallyman/engine"
+	"tallyman/engine/judge"
+	"tallyman/engine/why"
 	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
@@ -111,10 +112,10 @@ type TracedDeliveryForm struct {
 	Deadline   *time.Time `json:"deadline,omitempty" xml:"deadline,omitempty" doc:"pending, of strategy timed"`
 }
 
-func newWhyForm(w *engine.Why) *WhyForm {
+func newWhyForm(w *why.Answer) *WhyForm {
 	f := &WhyForm{
 		Rule: w.Rule.ID, Scope: w.Rule.Scope, Title: w.Rule.Title, Key: w.Key, Asked: w.Asked, State: "none", More: w.More, Alike: w.Alike,
-		Held: make([]heldForm, len(w.Held)), Told: make([]tracedForm, len(w.Told)),
+		Held: make([]heldForm, len(w.Reasons)), Told: make([]tracedForm, len(w.Notices)),
 	}
 	if w.Finding != nil {
 		f.Finding = newFindingForm(w.Finding)
@@ -126,13 +127,13 @@ func newWhyForm(w *engine.Why) *WhyForm {
 	if w.Look != nil {
 		f.Look = newLookForm(w.Look)
 	}
-	for i, h := range w.Held {
+	for i, h := range w.Reasons {
 		f.Held[i] = heldForm(h)
 	}
 	if w.Next != nil {
 		f.Next = &nextForm{What: w.Next.What, Due: w.Next.Due, At: w.Next.At}
 	}
-	for i, t := range w.Told {
+	for i, t := range w.Notices {
 		f.Told[i] = newTracedForm(&t, w.Waiting)
 	}
 	if w.LastRun != nil {
@@ -146,13 +147,13 @@ func newFindingForm(f *ledger.Finding) *findingForm {
 		Episode: notice.EpisodeAt(f.Episode), OpenedAt: f.Episode.UTC(), FiringSince: instant(f.FiringSince), AbsentSince: instant(f.AbsentSince), Priority: f.Priority,
 		LastNotified: instant(f.LastNotified), Told: f.Ordinal, Notice: f.NoticeID, Group: f.Group, RowDue: instant(f.RowDue),
 	}
-	for _, c := range engine.RowColumns(f.Row) {
+	for _, c := range judge.RowColumns(f.Row) {
 		form.Row = append(form.Row, ValueForm(c))
 	}
 	return form
 }
 
-func newLookForm(l *engine.Look) *lookForm {
+func newLookForm(l *why.Look) *lookForm {
 	form := &lookForm{
 		Answered: l.Skipped == "" && l.Failed == "", Reason: l.Skipped + l.Failed, Rows: l.Rows, Found: l.Found, Match: l.Match, Fault: l.Fault, To: l.To,
 	}

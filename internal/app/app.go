@@ -13,9 +13,11 @@ import (
 	"time"
 
 	"tallyman/engine"
+	"tallyman/engine/why"
 	"tallyman/internal/api"
 	"tallyman/internal/api/metrics"
 	"tallyman/internal/auth"
+	"tallyman/internal/authoring"
 	"tallyman/internal/config"
 	"tallyman/internal/console"
 	"tallyman/internal/ledger"
@@ -42,29 +44,29 @@ type Options struct {
 
 // App is one node. New opens it, Run runs it, Close gives back what New took.
 type App struct {
-	cfg      *config.Config
-	opts     Options
-	log      *slog.Logger
-	started  time.Time
-	ledger   ledger.Ledger
-	clock    *clock // nil = the machine's, since nobody shares the ledger
-	follow   *follower
-	tokens   *tokens
-	auth     auth.Authenticator
-	endKeys  func() // of the identity provider; nil = there are none
-	meter    *metrics.Metrics
-	tracer   *trace.Tracer // nil = no traces
-	exporter *otlp.Exporter
-	index    *indexes
-	pushes   pushSinks
-	sources  map[string]*source
-	book     ruleBook
-	silences silence.Set
-	engine   *engine.Engine
-	api      *api.API
-	listener net.Listener
-	tls      *api.TLS      // nil = plain HTTP
-	previews chan struct{} // has room for those that may run at a time
+	cfg       *config.Config
+	opts      Options
+	log       *slog.Logger
+	started   time.Time
+	ledger    ledger.Ledger
+	clock     *clock // nil = the machine's, since nobody shares the ledger
+	follow    *follower
+	tokens    *tokens
+	auth      auth.Authenticator
+	endKeys   func() // of the identity provider; nil = there are none
+	meter     *metrics.Metrics
+	tracer    *trace.Tracer // nil = no traces
+	exporter  *otlp.Exporter
+	index     *indexes
+	pushes    pushSinks
+	sources   map[string]*source
+	book      ruleBook
+	silences  silence.Set
+	engine    *engine.Engine
+	api       *api.API
+	listener  net.Listener
+	tls       *api.TLS // nil = plain HTTP
+	authoring *authoring.Node
 
 	ledgerHealth, indexHealth, rulesHealth, tlsHealth health
 }
@@ -72,7 +74,7 @@ type App struct {
 // New opens everything that the configuration names and starts to listen. What is out of reach but may come back
 // (a source, Redis) does not stop it; what needs a person does: a bad catalogue, a ledger of another version.
 func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err error) {
-	a := &App{cfg: cfg, opts: opts.withDefaults(), started: time.Now(), previews: make(chan struct{}, previewsAtATime)}
+	a := &App{cfg: cfg, opts: opts.withDefaults(), started: time.Now()}
 	a.log = a.opts.Logger
 	defer func() { //nolint:contextcheck // what is given back must not depend on a context that may be over
 		if err != nil {
@@ -134,6 +136,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err err
 	if err := a.follow.add(ctx, "switches", a.engine.ReadSwitches); err != nil {
 		return nil, err
 	}
+	a.openAuthoring()
 	if a.api, err = a.newAPI(meter); err != nil {
 		return nil, err
 	}
@@ -277,6 +280,12 @@ func (a *App) sinks() map[string]engine.Sink {
 	return sinks
 }
 
+// ruleDesk is what the API serves of the rules: the engine, and what explains it.
+type ruleDesk struct {
+	*engine.Engine
+	*why.Explainer
+}
+
 func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 	callers, err := a.http()
 	if err != nil {
@@ -306,7 +315,7 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 		Deliveries: a.ledger,
 		Audit:      a.ledger,
 		Sinks:      a.servedSinks(),
-		Rules:      a.engine,
+		Rules:      ruleDesk{a.engine, why.New(a.engine, a.ledger, &a.silences)},
 		History:    a.ledger,
 		RuleFiles:  a.ruleFiles,
 		Reload: func(ctx context.Context, who ledger.Author) (api.Reloaded, error) {

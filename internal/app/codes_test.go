@@ -13,8 +13,9 @@ import (
 	"time"
 
 	"tallyman/docs/codetest"
-	"tallyman/engine"
+	"tallyman/engine/trial"
 	"tallyman/internal/app"
+	"tallyman/internal/authoring"
 	"tallyman/internal/config"
 	"tallyman/internal/testenv"
 	"tallyman/rules"
@@ -35,7 +36,7 @@ var update = flag.Bool("update", false, "write the outcomes of docs/error-codes.
 func TestErrorCodesDocument(t *testing.T) {
 	codes := codetest.Declared(t, codetest.Constant, "../../scanners/*.go")
 	delete(codes, string(scanners.CodeStage)) // is one of rule tests
-	maps.Copy(codes, codetest.Declared(t, `runError\{"(\w+)"`, "../../engine/*.go"))
+	maps.Copy(codes, codetest.Declared(t, `Error\{"(\w+)"`, "../../engine/judge/*.go"))
 	base, bins := codetest.Base(t, codesPage, "base"), codetest.Base(t, codesPage, "bins")
 	codetest.Part{
 		Page: codesPage, Headings: "Failed runs", Codes: codes,
@@ -112,7 +113,7 @@ func (x *example) exec(t *testing.T, statements string) {
 // check is what `tallyman rules check --source` says.
 func (x *example) check(t *testing.T) string {
 	t.Helper()
-	found, err := app.CheckRules(t.Context(), x.cfg, app.CheckOptions{Paths: []string{x.path}, Live: true})
+	found, err := app.Authoring().Check(t.Context(), x.cfg, authoring.CheckOptions{Paths: []string{x.path}, Live: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,17 +133,17 @@ func (x *example) run(t *testing.T, later string) string {
 	if err := append(problems, set.Problems...).Err(); err != nil {
 		t.Fatal(err)
 	}
-	trial, err := engine.NewTrial(set.Rules[0], x.open(t), types, engine.TrialStart{})
+	try, err := trial.New(set.Rules[0], x.open(t), types, trial.Start{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := trial.Verify(t.Context()); err != nil {
+	if err := try.Verify(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if later != "" {
 		x.exec(t, later)
 	}
-	out, err := trial.Run(t.Context(), time.Date(2026, 6, 1, 9, 0, 0, 0, time.UTC))
+	out, err := try.Run(t.Context(), time.Date(2026, 6, 1, 9, 0, 0, 0, time.UTC))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tallyman/internal/app"
+	"tallyman/internal/authoring"
 )
 
 // TestDraftsOfAttacks sends probes that would end another session over every way that tries a probe: a draft and a preview over HTTP, `rules check --source`
@@ -43,7 +44,7 @@ func TestDraftsOfAttacks(t *testing.T) {
 		if err := os.WriteFile(file, []byte(strings.Replace(stockRule, "< :threshold", "< :threshold "+where, 1)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		checked, err := app.CheckRules(t.Context(), s.cfg, app.CheckOptions{Paths: []string{file}, Live: true})
+		checked, err := app.Authoring().Check(t.Context(), s.cfg, authoring.CheckOptions{Paths: []string{file}, Live: true})
 		if err != nil || len(checked.Problems) != 1 || checked.Problems[0].Code != code {
 			t.Errorf("%s: %+v, %v", where, checked.Problems, err)
 		}

@@ -11,8 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"tallyman/engine/preview"
+	"tallyman/engine/trial/preview"
 	"tallyman/internal/app"
+	"tallyman/internal/authoring"
 	"tallyman/internal/config"
 )
 
@@ -123,7 +124,7 @@ func TestPreviewsAndComparisonsWriteNothing(t *testing.T) {
 // look previews the rule, and compares it with its new version.
 func (s *site) look(t *testing.T) {
 	t.Helper()
-	p, err := app.PreviewRule(t.Context(), s.cfg, app.PreviewOptions{Rule: "negative-bin-stock"})
+	p, err := app.Authoring().Preview(t.Context(), s.cfg, authoring.PreviewOptions{Rule: "negative-bin-stock"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +132,7 @@ func (s *site) look(t *testing.T) {
 	if r.Start.From != preview.FromLedger || r.Start.Firing != 2 || len(r.Rows) != 2 || r.Rows[0].Fate != preview.GoesOn || r.Counts.Notices != 0 {
 		t.Fatalf("%+v", r)
 	}
-	d, err := app.DiffRules(t.Context(), s.cfg, app.DiffOptions{
+	d, err := app.Authoring().Diff(t.Context(), s.cfg, authoring.DiffOptions{
 		Old: s.cfg.Rules.Paths, New: []string{filepath.Join(s.dir, "new.yaml")}, Run: true,
 	})
 	if err != nil {
@@ -149,7 +150,7 @@ func TestAPreviewWithoutALedger(t *testing.T) {
 	s.rule("stock.yaml", stockRule)
 	wms.exec(`INSERT INTO bin_stock VALUES (119240, 'A-01', 'S1', -3)`)
 	s.cfg.Ledger = config.Ledger{Driver: config.Postgres, URL: config.NewSecret("postgres://tallyman:hunter2@127.0.0.1:1/x?connect_timeout=2")}
-	p, err := app.PreviewRule(t.Context(), s.cfg, app.PreviewOptions{Rule: "negative-bin-stock"})
+	p, err := app.Authoring().Preview(t.Context(), s.cfg, authoring.PreviewOptions{Rule: "negative-bin-stock"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +163,7 @@ func TestAPreviewWithoutALedger(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := app.PreviewRule(ctx, s.cfg, app.PreviewOptions{Rule: "negative-bin-stock"}); !errors.Is(err, context.Canceled) {
+	if _, err := app.Authoring().Preview(ctx, s.cfg, authoring.PreviewOptions{Rule: "negative-bin-stock"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }

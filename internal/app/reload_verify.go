@@ -7,8 +7,10 @@ import (
 	"sync"
 	"time"
 
+	"tallyman/internal/authoring"
 	"tallyman/internal/ledger"
 	"tallyman/rules"
+	"tallyman/rules/catalog"
 	"tallyman/rules/problem"
 )
 
@@ -35,7 +37,7 @@ func (a *App) refuse(ctx context.Context, set *rules.Set, before, after []*rules
 	found := make([]problem.List, len(names))
 	var asking sync.WaitGroup
 	for i, name := range names {
-		asking.Go(func() { found[i] = a.verify(ctx, &sourceCheck{name: name, types: types, checks: changed[name]}) })
+		asking.Go(func() { found[i] = a.verify(ctx, name, types, changed[name]) })
 	}
 	asking.Wait()
 	bad := map[string]bool{}
@@ -48,29 +50,29 @@ func (a *App) refuse(ctx context.Context, set *rules.Set, before, after []*rules
 }
 
 // verify holds the rules of a source against it, in the place of one run.
-func (a *App) verify(ctx context.Context, s *sourceCheck) problem.List {
-	leave, err := a.engine.Room(ctx, s.name)
+func (a *App) verify(ctx context.Context, source string, types catalog.Catalog, list []*rules.Rule) problem.List {
+	leave, err := a.engine.Room(ctx, source)
 	if err != nil {
 		return nil
 	}
 	defer leave()
-	s.each(ctx, a.sources[s.name], 1)
+	problems := authoring.Verify(ctx, a.sources[source], types, list)
 	if ctx.Err() != nil {
 		return nil // what was said last may be about that
 	}
-	return s.problems
+	return problems
 }
 
 // changedRules are those that another version is in force of, by their sources.
-func changedRules(before, after []*rules.Rule) map[string][]*ruleCheck {
+func changedRules(before, after []*rules.Rule) map[string][]*rules.Rule {
 	old := make(map[string]string, len(before))
 	for _, r := range before {
 		old[ledger.Known(r.ID, r.Scope)] = r.Checksum
 	}
-	changed := map[string][]*ruleCheck{}
+	changed := map[string][]*rules.Rule{}
 	for _, r := range after {
 		if checksum, known := old[ledger.Known(r.ID, r.Scope)]; known && checksum != r.Checksum {
-			changed[r.Source] = append(changed[r.Source], &ruleCheck{rule: r})
+			changed[r.Source] = append(changed[r.Source], r)
 		}
 	}
 	return changed

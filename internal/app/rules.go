@@ -3,12 +3,9 @@ package app
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 
-	"tallyman/internal/config"
+	"tallyman/internal/authoring"
 	"tallyman/rules"
-	"tallyman/rules/catalog"
 )
 
 // loadRules reads the rule files for the first time. Bad ones are told and left out.
@@ -34,7 +31,7 @@ func (a *App) readRules(ctx context.Context) (*rules.Set, error) {
 		return nil, fmt.Errorf("read the types: %w", err)
 	}
 	set := rules.Load(a.cfg.Rules.Paths)
-	rules.Check(set, known(a.cfg, types))
+	rules.Check(set, authoring.Known(a.cfg, types))
 	return set, nil
 }
 
@@ -51,12 +48,4 @@ func (a *App) tellProblems(set, before *rules.Set) {
 			a.log.Error("rule not in force", "problem", p.Error(), "rule", p.Rule, "hint", p.Hint)
 		}
 	}
-}
-
-func known(cfg *config.Config, types catalog.Catalog) rules.Known {
-	sinks := map[string]string{}
-	for name, s := range cfg.Sinks {
-		sinks[name] = string(s.Type)
-	}
-	return rules.Known{Sources: slices.Sorted(maps.Keys(cfg.Sources)), Sinks: sinks, Types: types}
 }

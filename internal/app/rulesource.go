@@ -2,17 +2,14 @@ package app
 
 import (
 	"cmp"
-	"errors"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 
 	"tallyman/engine"
 	"tallyman/internal/api"
+	"tallyman/internal/authoring"
 	"tallyman/rules"
 	"tallyman/rules/problem"
-	"tallyman/scanners"
 )
 
 // ruleSource is how a rule is written: as it was loaded, and in the file by now where that is another text.
@@ -45,7 +42,7 @@ func (a *App) ruleSource(id string) (*api.RuleSource, error) {
 func (a *App) remarks(id string, w rules.Written) problem.List {
 	var all problem.List
 	for _, s := range a.engine.Here(id) {
-		found := causes(s.Rule, s.Cause)
+		found := authoring.Causes(s.Rule, s.Cause, string(api.CodeRuleUnverified))
 		if s.Runs != nil { // of the same meaning, and read before: its places may have moved
 			was := s.Runs.Written()
 			for i := range found {
@@ -65,26 +62,6 @@ func (a *App) remarks(id string, w rules.Written) problem.List {
 	}
 	return rules.Tidy(all)
 }
-
-// causes are why a rule is not verified, each in its place. Of a source that is out of reach they do not say where it is.
-func causes(r *rules.Rule, err error) problem.List {
-	var list problem.List
-	var scan *scanners.Error
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &scan) && scan.Code == scanners.CodeUnreachable:
-		return problem.List{r.Problem("source", string(scan.Code), "the source "+r.Source+" is out of reach", "")}
-	case errors.As(err, &scan), errors.As(err, &list), coded.MatchString(err.Error()):
-		var check sourceCheck
-		check.note(&ruleCheck{rule: r}, err)
-		return slices.Concat(check.problems, check.warnings)
-	}
-	return problem.List{r.Problem("source", string(api.CodeRuleUnverified), err.Error(), "")}
-}
-
-// coded is an error of a probe that costs too much.
-var coded = regexp.MustCompile(`^[a-z_]+: `)
 
 // onDisk is what the files have of a rule that is in force as it was before, and why they are refused.
 func onDisk(set *rules.Set, id, file string) *api.DiskSource {

@@ -5,11 +5,17 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"tallyman/internal/config"
 	"tallyman/scanners"
+)
+
+const (
+	checkedSources = 4                // that are asked at a time
+	reachTimeout   = 10 * time.Second // for the first answer of a source
 )
 
 // SourceCheck is what a source has said of its user.

@@ -5,11 +5,11 @@ import (
 	"io"
 	"strings"
 
-	"tallyman/internal/app"
+	"tallyman/internal/authoring"
 )
 
 // writeExplained writes what a rule comes to, for people.
-func writeExplained(w io.Writer, e app.Explained) {
+func writeExplained(w io.Writer, e authoring.Explained) {
 	name := e.Rule
 	if e.Scope != "" {
 		name += " in " + e.Scope
@@ -37,7 +37,7 @@ func writeExplained(w io.Writer, e app.Explained) {
 	fmt.Fprintln(w)
 }
 
-func writeColumns(w io.Writer, e app.Explained) {
+func writeColumns(w io.Writer, e authoring.Explained) {
 	if e.Unverified != "" {
 		fmt.Fprintf(w, "  unverified: %s\n", e.Unverified)
 	}
@@ -65,7 +65,7 @@ func writeColumns(w io.Writer, e app.Explained) {
 	}
 }
 
-func paramText(p app.ExplainedParam) string {
+func paramText(p authoring.ExplainedParam) string {
 	switch {
 	case p.Value == nil && p.From != "":
 		return p.From

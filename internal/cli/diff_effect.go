@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tallyman/engine/rulediff"
+	"tallyman/engine/trial/rulediff"
 )
 
 // kind is a kind of finding in the comparison.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"tallyman/engine/rulediff"
+	"tallyman/engine/trial/rulediff"
 )
 
 // diffText writes a comparison for people.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"tallyman/engine/preview"
+	"tallyman/engine/trial/preview"
 	"tallyman/internal/notice"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"tallyman/engine/preview"
+	"tallyman/engine/trial/preview"
 )
 
 // previewText writes a preview for people.

@@ -6,20 +6,20 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/internal/app"
+	"tallyman/internal/authoring"
 	"tallyman/internal/config"
 )
 
 // checkForm is the answer of rules check.
 type checkForm struct {
-	Files     int             `json:"files"`
-	Rules     int             `json:"rules"` // sound ones, each scope counted
-	Problems  []diagnostic    `json:"problems"`
-	Explained []app.Explained `json:"explained,omitempty"`
+	Files     int                   `json:"files"`
+	Rules     int                   `json:"rules"` // sound ones, each scope counted
+	Problems  []diagnostic          `json:"problems"`
+	Explained []authoring.Explained `json:"explained,omitempty"`
 }
 
 func (c *command) rulesCheck() *cobra.Command {
-	var o CheckOptions
+	var o authoring.CheckOptions
 	cmd := c.withConfig(&cobra.Command{
 		Use:   "check [PATH…]",
 		Short: "Check rule files or folders: every problem at once",
@@ -47,7 +47,7 @@ next due times, and everything that is in force.`,
 	return cmd
 }
 
-func (c *command) check(cmd *cobra.Command, o CheckOptions) error {
+func (c *command) check(cmd *cobra.Command, o authoring.CheckOptions) error {
 	var cfg *config.Config
 	if o.Live || c.config != "" || len(c.set) > 0 || len(o.Paths) == 0 {
 		var err error
@@ -77,7 +77,7 @@ func (c *command) check(cmd *cobra.Command, o CheckOptions) error {
 	return nil
 }
 
-func writeChecked(w io.Writer, r app.Checked, withConfig, live bool) {
+func writeChecked(w io.Writer, r authoring.Checked, withConfig, live bool) {
 	printProblems(w, r.Problems)
 	printWarnings(w, r.Warnings)
 	checked := fmt.Sprintf("%s, %s", count(r.Files, "file"), count(r.Rules, "sound rule"))

@@ -5,7 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/engine/rulediff"
+	"tallyman/engine/trial/rulediff"
+	"tallyman/internal/authoring"
 	"tallyman/internal/config"
 )
 
@@ -13,7 +14,7 @@ import (
 const ownSource = "own"
 
 func (c *command) rulesDiff() *cobra.Command {
-	var o DiffOptions
+	var o authoring.DiffOptions
 	var scope, source string
 	cmd := c.withConfig(&cobra.Command{
 		Use:   "diff OLD NEW",
@@ -50,7 +51,7 @@ would not run.`,
 	return cmd
 }
 
-func (c *command) diff(cmd *cobra.Command, o DiffOptions) error {
+func (c *command) diff(cmd *cobra.Command, o authoring.DiffOptions) error {
 	if o.Limit < 0 {
 		return usage("--rows takes 0 or more")
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/internal/app"
+	"tallyman/internal/authoring"
 	"tallyman/internal/config"
 )
 
@@ -121,7 +121,7 @@ func (c *command) make(ctx context.Context, w *wizard) error {
 	return c.writeNew(rule, files, w.force)
 }
 
-func (c *command) writeNew(rule *app.NewRule, files []app.NewFile, force bool) error {
+func (c *command) writeNew(rule *authoring.NewRule, files []authoring.NewFile, force bool) error {
 	form := newForm{Rule: rule.ID}
 	for _, f := range files {
 		if err := writeFile(f, force); err != nil {
@@ -141,7 +141,7 @@ func (c *command) writeNew(rule *app.NewRule, files []app.NewFile, force bool) e
 	})
 }
 
-func writeFile(f app.NewFile, force bool) error {
+func writeFile(f authoring.NewFile, force bool) error {
 	if err := os.MkdirAll(filepath.Dir(f.Path), 0o755); err != nil { //nolint:gosec // rule files are no secrets
 		return err
 	}

@@ -10,13 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/engine/preview"
+	"tallyman/engine/trial/preview"
+	"tallyman/internal/authoring"
 	"tallyman/internal/config"
 )
 
 // previewFlags are those of rules preview.
 type previewFlags struct {
-	PreviewOptions
+	authoring.PreviewOptions
 	scope  string
 	record string
 	mask   []string

@@ -8,17 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/engine/ruletest"
+	"tallyman/engine/trial/ruletest"
+	"tallyman/internal/authoring"
 	"tallyman/internal/config"
 )
-
-// RuleTestOptions says which rule tests are run, and how.
-type RuleTestOptions struct {
-	Paths  []string       // test files or folders
-	Run    *regexp.Regexp // only those whose name or rule it matches; nil = all
-	Cover  bool           // say what no test reaches
-	Source string         // run the probes on this source; "" = on SQLite in memory
-}
 
 func (c *command) rulesTest() *cobra.Command {
 	var run, source string
@@ -35,7 +28,7 @@ for a moment, before the real ones, and rolled back.`,
 			if len(paths) == 0 {
 				return usage("%s needs a file or folder with rule tests", cmd.CommandPath())
 			}
-			o := RuleTestOptions{Paths: paths, Cover: cover, Source: source}
+			o := authoring.TestOptions{Paths: paths, Cover: cover, Source: source}
 			if run != "" {
 				var err error
 				if o.Run, err = regexp.Compile(run); err != nil {

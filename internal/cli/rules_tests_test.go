@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tallyman/engine/ruletest"
+	"tallyman/engine/trial/ruletest"
 )
 
 // rulesTest runs the command in a folder, with the program's own services.

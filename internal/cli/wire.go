@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 
-	"tallyman/engine/preview"
-	"tallyman/engine/rulediff"
-	"tallyman/engine/ruletest"
+	"tallyman/engine/trial/preview"
+	"tallyman/engine/trial/rulediff"
+	"tallyman/engine/trial/ruletest"
 	"tallyman/internal/app"
+	"tallyman/internal/authoring"
 	"tallyman/internal/config"
 	"tallyman/internal/demo"
 	"tallyman/scanners"
@@ -15,26 +16,27 @@ import (
 
 // Default is the program's own services.
 func Default() Services {
+	commands := app.Authoring()
 	return Services{
 		Serve:         runNode,
 		Migrate:       app.Migrate,
 		MigrateStatus: app.MigrateStatus,
-		CheckRules:    app.CheckRules,
+		CheckRules:    commands.Check,
 		CheckSources:  app.CheckSources,
-		OpenRuleMaker: func(ctx context.Context, cfg *config.Config, source string) (*app.RuleMaker, error) {
-			m, err := app.OpenRuleMaker(ctx, cfg, source)
+		OpenRuleMaker: func(ctx context.Context, cfg *config.Config, source string) (*authoring.RuleMaker, error) {
+			m, err := commands.OpenRuleMaker(ctx, cfg, source)
 			return m, siteError(err)
 		},
-		PreviewRule: func(ctx context.Context, cfg *config.Config, o PreviewOptions) (*preview.Preview, error) {
-			p, err := app.PreviewRule(ctx, cfg, app.PreviewOptions(o))
+		PreviewRule: func(ctx context.Context, cfg *config.Config, o authoring.PreviewOptions) (*preview.Preview, error) {
+			p, err := commands.Preview(ctx, cfg, o)
 			return p, siteError(err)
 		},
-		DiffRules: func(ctx context.Context, cfg *config.Config, o DiffOptions) (*rulediff.Diff, error) {
-			d, err := app.DiffRules(ctx, cfg, app.DiffOptions(o))
+		DiffRules: func(ctx context.Context, cfg *config.Config, o authoring.DiffOptions) (*rulediff.Diff, error) {
+			d, err := commands.Diff(ctx, cfg, o)
 			return d, siteError(err)
 		},
-		TestRules: func(ctx context.Context, cfg *config.Config, o RuleTestOptions) (*ruletest.Report, error) {
-			r, err := app.TestRules(ctx, cfg, app.RuleTests(o))
+		TestRules: func(ctx context.Context, cfg *config.Config, o authoring.TestOptions) (*ruletest.Report, error) {
+			r, err := commands.Test(ctx, cfg, o)
 			return r, siteError(err)
 		},
 		OpenTokens: func(ctx context.Context, cfg *config.Config) (TokenLedger, error) { return app.OpenTokens(ctx, cfg) },
@@ -59,7 +61,7 @@ func runNode(ctx context.Context, cfg *config.Config, o ServeOptions) (err error
 
 // siteError gives an error of a command that asks the site its exit code.
 func siteError(err error) error {
-	var wrong *app.UsageError
+	var wrong *authoring.UsageError
 	var scan *scanners.Error
 	switch {
 	case errors.As(err, &wrong):

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"tallyman/internal/app"
+	"tallyman/internal/authoring"
 	"tallyman/rules/catalog"
 	"tallyman/rules/problem"
 	"tallyman/rules/schedule"
@@ -19,7 +19,7 @@ import (
 type wizard struct {
 	*newFlags
 	prompt *prompt // nil where nothing is asked
-	maker  *app.RuleMaker
+	maker  *authoring.RuleMaker
 }
 
 // answer is what the flag says, what is answered, or without a prompt what is proposed.
@@ -41,12 +41,12 @@ func (w *wizard) answer(flag, given string, q question) (string, error) {
 	return q.proposal, nil
 }
 
-func (w *wizard) rule(ctx context.Context) (*app.NewRule, error) {
+func (w *wizard) rule(ctx context.Context) (*authoring.NewRule, error) {
 	r, err := w.start(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, step := range []func(*app.NewRule) error{w.askWhere, w.askKey, w.askType, w.askFields, w.askWarehouse, w.askCron, w.askID} {
+	for _, step := range []func(*authoring.NewRule) error{w.askWhere, w.askKey, w.askType, w.askFields, w.askWarehouse, w.askCron, w.askID} {
 		if err := step(r); err != nil {
 			return nil, err
 		}
@@ -55,7 +55,7 @@ func (w *wizard) rule(ctx context.Context) (*app.NewRule, error) {
 }
 
 // start asks for the table, and what the database knows of it.
-func (w *wizard) start(ctx context.Context) (*app.NewRule, error) {
+func (w *wizard) start(ctx context.Context) (*authoring.NewRule, error) {
 	if w.prompt == nil || w.table != "" {
 		if w.table == "" {
 			return nil, usage("name the table with --table")
@@ -69,10 +69,10 @@ func (w *wizard) start(ctx context.Context) (*app.NewRule, error) {
 	if len(tables) == 0 {
 		return nil, usage("the source %s has no tables or views; name another with --source, or a configuration with --config", w.maker.Source())
 	}
-	var r *app.NewRule
+	var r *authoring.NewRule
 	var broken error
 	_, err = w.prompt.ask(question{text: "Table or view", choices: tables, check: func(name string) error {
-		var wrong *app.UsageError
+		var wrong *authoring.UsageError
 		r, err = w.maker.Start(ctx, name)
 		if err != nil && !errors.As(err, &wrong) {
 			broken = err // asking again would not help
@@ -86,7 +86,7 @@ func (w *wizard) start(ctx context.Context) (*app.NewRule, error) {
 	return r, errors.Join(err, broken)
 }
 
-func (w *wizard) askWhere(r *app.NewRule) (err error) {
+func (w *wizard) askWhere(r *authoring.NewRule) (err error) {
 	q := question{text: "Which rows are wrong, as a condition in SQL", proposal: r.Where}
 	if w.prompt != nil && r.Where == "" {
 		q.empty, q.text = true, q.text+" (empty: all)"
@@ -95,7 +95,7 @@ func (w *wizard) askWhere(r *app.NewRule) (err error) {
 	return err
 }
 
-func (w *wizard) askKey(r *app.NewRule) error {
+func (w *wizard) askKey(r *authoring.NewRule) error {
 	q := question{text: "Key: the columns that tell one finding from another", proposal: joined(r.Key), choices: r.ColumnNames()}
 	if r.KeyIs != "" {
 		q.text += ", " + r.KeyIs
@@ -117,7 +117,7 @@ func (w *wizard) askKey(r *app.NewRule) error {
 	return err
 }
 
-func (w *wizard) askType(r *app.NewRule) error {
+func (w *wizard) askType(r *authoring.NewRule) error {
 	types := w.maker.Types()
 	var codes, shown []string
 	for _, t := range types {
@@ -133,9 +133,9 @@ func (w *wizard) askType(r *app.NewRule) error {
 }
 
 // askFields asks for the data that no column was found for, as far as it is required.
-func (w *wizard) askFields(r *app.NewRule) error {
+func (w *wizard) askFields(r *authoring.NewRule) error {
 	for name := range w.fields {
-		if !slices.ContainsFunc(r.Fields, func(f app.NewField) bool { return f.Name == name }) {
+		if !slices.ContainsFunc(r.Fields, func(f authoring.NewField) bool { return f.Name == name }) {
 			return usage("--field: the type %s has no field %q", r.Type, name)
 		}
 	}
@@ -157,14 +157,14 @@ func (w *wizard) askFields(r *app.NewRule) error {
 	return nil
 }
 
-func (w *wizard) askWarehouse(r *app.NewRule) (err error) {
+func (w *wizard) askWarehouse(r *authoring.NewRule) (err error) {
 	r.Warehouse, err = w.answer("warehouse", w.warehouse, question{
 		text: `Warehouse: a column, or a name in quotes such as "w1"`, proposal: r.Warehouse, choices: r.ColumnNames(),
 	})
 	return err
 }
 
-func (w *wizard) askCron(r *app.NewRule) (err error) {
+func (w *wizard) askCron(r *authoring.NewRule) (err error) {
 	r.Cron, err = w.answer("cron", w.cron, question{text: "When it looks (cron)", proposal: r.Cron, check: func(answer string) error {
 		_, err := schedule.Parse(answer, "UTC")
 		return err
@@ -174,7 +174,7 @@ func (w *wizard) askCron(r *app.NewRule) (err error) {
 
 var newID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
-func (w *wizard) askID(r *app.NewRule) error {
+func (w *wizard) askID(r *authoring.NewRule) error {
 	id, err := w.answer("id", w.id, question{text: "Id of the rule, for life", proposal: r.ID, check: func(answer string) error {
 		if !newID.MatchString(answer) {
 			return errors.New("lower-case letters, digits and -, at most 63")
@@ -188,7 +188,7 @@ func (w *wizard) askID(r *app.NewRule) error {
 }
 
 // files asks where the rule goes.
-func (w *wizard) files(r *app.NewRule) ([]app.NewFile, error) {
+func (w *wizard) files(r *authoring.NewRule) ([]authoring.NewFile, error) {
 	path, err := w.answer("out", w.out, question{text: "File", proposal: shortPath(w.maker.DefaultFile(r)), check: func(answer string) error {
 		if _, err := os.Stat(answer); err == nil && !w.force {
 			return fmt.Errorf("%s is there already; --force replaces it", answer)

@@ -1,0 +1,122 @@
+package judge
+
+import (
+	"maps"
+	"slices"
+
+	"tallyman/internal/delivery"
+	"tallyman/internal/ledger"
+	"tallyman/rules"
+)
+
+// ShadowSubscriber names whose inbox has the notices of a rule in shadow.
+func ShadowSubscriber(rule string) string { return "shadow:" + rule }
+
+// Channel is how notices are addressed to a sink.
+type Channel struct {
+	Inbox bool // has recipients, looked up in the commit
+	Push  bool // a push channel: its deliveries go by the rule's strategies
+	Each  bool // of a push channel: a delivery for each subscriber that has an address (mail)
+}
+
+// Address is where the notices of a rule go.
+type Address struct {
+	Live   []ledger.Target // the sinks that the rule names
+	shadow []ledger.Target // an inbox of its own
+	back   []ledger.Target // of resolutions: both, since each goes only where its finding was told
+}
+
+// fallbackInbox is the sink of a shadow inbox where there is no inbox, as in a trial.
+const fallbackInbox = "inbox"
+
+// NewAddress addresses a rule to the sinks, which are given by their names.
+func NewAddress(r *rules.Rule, sinks map[string]Channel) Address {
+	name, ok := Inbox(sinks)
+	if !ok {
+		name = fallbackInbox
+	}
+	a := Address{
+		Live:   targets(r, sinks),
+		shadow: []ledger.Target{{Sink: name, Inbox: true, Recipients: []string{ShadowSubscriber(r.ID)}}},
+	}
+	a.back = backTargets(a.Live)
+	if named := func(t ledger.Target) bool { return t.Sink == name }; (ok || r.Shadow) && !slices.ContainsFunc(a.Live, named) {
+		a.back = append(a.back, a.shadow...)
+	}
+	return a
+}
+
+// Inbox names the sink that has recipients, if there is one.
+func Inbox(sinks map[string]Channel) (name string, ok bool) {
+	for _, name := range slices.Sorted(maps.Keys(sinks)) {
+		if sinks[name].Inbox {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// targets are the sinks of a rule as a commit wants them.
+func targets(r *rules.Rule, sinks map[string]Channel) []ledger.Target {
+	list := make([]ledger.Target, len(r.Deliver))
+	for i := range r.Deliver {
+		sink := sinks[r.Deliver[i].Sink]
+		list[i] = ledger.Target{Sink: r.Deliver[i].Sink, Inbox: sink.Inbox, Each: sink.Each}
+		if sink.Push {
+			list[i].Strategy = strategyOf(&r.Deliver[i])
+		}
+	}
+	return list
+}
+
+func strategyOf(d *rules.Deliver) *delivery.Strategy {
+	return &delivery.Strategy{
+		Kind:  delivery.StrategyKind(d.Strategy.String()),
+		Delay: d.Delay, Within: d.Within, Retry: d.Retry, Unless: delivery.Unless(d.Unless),
+	}
+}
+
+// backTargets are where resolutions go: to push channels by the same strategies, but at once, and nothing cancels them.
+func backTargets(live []ledger.Target) []ledger.Target {
+	list := make([]ledger.Target, len(live))
+	for i, t := range live {
+		if s := t.Strategy; s != nil {
+			t.Strategy = &delivery.Strategy{Kind: s.Kind, Within: s.Within, Retry: s.Retry}
+		}
+		list[i] = t
+	}
+	return list
+}
+
+// to are the targets of a draft: those of the rule, less what does not apply to it, at its own times.
+func (p *Pass) to(applied []rules.Applied) []ledger.Target {
+	if p.shadow {
+		return p.Address.shadow
+	}
+	live := p.Address.Live
+	own := len(applied) != len(live)
+	for _, a := range applied {
+		own = own || !a.At.IsZero()
+	}
+	if !own {
+		return live
+	}
+	list := make([]ledger.Target, len(applied))
+	for i, a := range applied {
+		list[i] = live[a.Entry]
+		if s := list[i].Strategy; s != nil && !a.At.IsZero() {
+			timed := *s
+			timed.At = a.At
+			list[i].Strategy = &timed
+		}
+	}
+	return list
+}
+
+// everywhere are the targets of what is not about a row.
+func (p *Pass) everywhere() []ledger.Target {
+	if p.shadow {
+		return p.Address.shadow
+	}
+	return p.Address.Live
+}

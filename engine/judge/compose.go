@@ -1,0 +1,226 @@
+package judge
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"tallyman/internal/finding"
+	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
+	"tallyman/rules"
+	"tallyman/rules/row"
+)
+
+// Compose makes the record of a pass: its findings, and the notices that tell of them.
+func (p *Pass) Compose(ctx context.Context, known *Snapshot, result *Result) (*ledger.Commit, error) {
+	record := &ledger.Commit{Scope: result.step.Scope, Watermark: result.watermark, Again: result.again, Silenced: result.silenced()}
+	if result.again {
+		record.Scope = known.Scope // the firing is not done
+	}
+	alone, digests := p.limit(known, result.messages())
+	for _, m := range alone {
+		n := p.firstNotice(&m)
+		result.recordTold(&m, n.ID, known.Promoted)
+		record.Notices = append(record.Notices, ledger.NewNotice{Notice: n, Sinks: p.to(m.draft.Deliver)})
+	}
+	for _, d := range digests {
+		n := p.digestNotice(&d)
+		for _, m := range d.messages {
+			result.recordTold(&m, n.ID, known.Promoted)
+		}
+		record.Notices = append(record.Notices, ledger.NewNotice{Notice: n, Sinks: p.everywhere()})
+	}
+	record.Over = result.step.Over()
+	if err := p.resolve(ctx, record); err != nil {
+		return nil, err
+	}
+	for i, c := range result.step.Changes {
+		change := ledger.FindingChange{State: c.State, Op: operation(c.Op)}
+		if i < len(result.rows) {
+			change.Row = result.rows[i]
+		}
+		record.Findings = append(record.Findings, change)
+	}
+	record.Run = p.sumUp(result, len(record.Notices))
+	return record, nil
+}
+
+// message is what a notice will say of a finding, a group or an event.
+type message struct {
+	key, episode string
+	status       notice.Status
+	ordinal      int
+	count        int
+	draft        *rules.Draft
+	tell         *finding.Tell // nil of an event
+}
+
+// messages are all that the pass has to tell.
+func (r *Result) messages() []message {
+	list := make([]message, 0, len(r.events)+len(r.drafts))
+	for _, e := range r.events {
+		if e.by != "" {
+			continue
+		}
+		list = append(list, message{key: e.key, episode: e.episode, status: notice.Event, count: 1, draft: e.draft})
+	}
+	for i := range r.drafts {
+		tell := &r.step.Tells[i]
+		st := r.step.State(*tell)
+		list = append(list, message{
+			key: cmp.Or(tell.Group, st.Key), episode: notice.EpisodeAt(st.Episode), status: notice.Firing, ordinal: st.Ordinal - 1,
+			count: tell.Count(), draft: r.drafts[i], tell: tell,
+		})
+	}
+	return list
+}
+
+// recordTold remembers by which notice a message was told. The rule is live since then, if it was in shadow.
+func (r *Result) recordTold(m *message, noticeID string, live time.Time) {
+	if m.tell != nil {
+		r.step.Told(*m.tell, noticeID, live)
+	}
+}
+
+// firstNotice is the notice of a message that is told by itself.
+func (p *Pass) firstNotice(m *message) *notice.Notice {
+	d := m.draft
+	return &notice.Notice{
+		ID:   notice.ID(p.Rule.ID, p.Rule.Scope, m.key, m.episode, m.status, m.ordinal),
+		Type: d.Type.Code, TypeID: d.Type.ID, Warehouse: d.Warehouse,
+		Rule: p.Rule.ID, Scope: p.Rule.Scope, Key: m.key, Episode: m.episode, Status: m.status,
+		Priority: d.Priority, Modal: string(d.Modal),
+		Title: d.Texts[""].Title, Body: d.Texts[""].Body, Texts: translations(d.Texts),
+		Data: data(d.Fields), Labels: p.Rule.Labels, Count: m.count,
+		CreatedAt: p.Started, ExpiresAt: p.Started.Add(d.Expires),
+	}
+}
+
+// resolve adds the notices that take back firing notices which are over. One that the ledger no longer has goes
+// without a word. Resolutions are not limited: each ends what was told as a notice of its own.
+func (p *Pass) resolve(ctx context.Context, record *ledger.Commit) error {
+	if !p.Rule.Notice.SendResolved || len(record.Over) == 0 {
+		return nil
+	}
+	told, err := p.Notices(ctx, record.Over)
+	if err != nil {
+		return fmt.Errorf("reading the notices that are to be resolved: %w", err)
+	}
+	for _, id := range record.Over {
+		if firing := told[id]; firing != nil {
+			record.Notices = append(record.Notices, ledger.NewNotice{
+				Notice: p.resolved(firing), Sinks: p.Address.back, After: id,
+			})
+		}
+	}
+	return nil
+}
+
+// resolved repeats a firing notice as its resolution.
+func (p *Pass) resolved(firing *notice.Notice) *notice.Notice {
+	n := *firing
+	n.ID = notice.ID(n.Rule, n.Scope, n.Key, n.Episode, notice.Resolved, 0)
+	if notice.IsDigest(firing.ID) {
+		n.ID = notice.DigestID(n.Rule, n.Scope, n.Key, n.Episode, notice.Resolved)
+	}
+	n.Status = notice.Resolved
+	n.Modal = string(rules.ModalSilent)
+	n.Title = resolvedTitle("", firing.Title)
+	n.Texts = nil
+	for lang, text := range firing.Texts {
+		if n.Texts == nil {
+			n.Texts = make(map[string]notice.Text, len(firing.Texts))
+		}
+		n.Texts[lang] = notice.Text{Title: resolvedTitle(lang, text.Title), Body: text.Body}
+	}
+	n.CreatedAt = p.Started
+	n.ExpiresAt = p.Started.Add(firing.ExpiresAt.Sub(firing.CreatedAt))
+	return &n
+}
+
+func resolvedTitle(lang, title string) string {
+	if chinese(lang) {
+		return "已解决：" + title
+	}
+	return "Resolved: " + title
+}
+
+func chinese(lang string) bool {
+	base, _, _ := strings.Cut(lang, "-")
+	return base == "zh"
+}
+
+// sumUp is the record of the pass as a run.
+func (p *Pass) sumUp(result *Result, notices int) ledger.Run {
+	run := result.run
+	run.Rule, run.Scope, run.Due, run.Node = p.Rule.ID, p.Rule.Scope, p.Due, p.Node
+	run.Started, run.Duration = p.Started, time.Since(p.Begun)
+	run.Pending, run.Firing, run.Notices = result.step.Pending, result.step.Firing, notices
+	return run
+}
+
+// Refused is what is committed instead of a record that the ledger does not take: a failed run, which the rule may tell of
+// itself. Should the ledger not take that either, nothing is told.
+func (p *Pass) Refused(ctx context.Context, known *Snapshot, cause error, silent bool) *ledger.Commit {
+	fault := &Error{"commit_refused", cause.Error()}
+	result := p.failed(known, fault)
+	if !silent {
+		p.alert(known, result)
+		if record, err := p.Compose(ctx, known, result); err == nil {
+			return record
+		}
+		result = p.failed(known, fault)
+	}
+	return &ledger.Commit{Scope: result.step.Scope, Watermark: result.watermark, Run: p.sumUp(result, 0)}
+}
+
+// operation is the finding's change as the ledger calls it.
+func operation(op finding.Op) ledger.Op {
+	switch op {
+	case finding.Insert:
+		return ledger.Insert
+	case finding.Delete:
+		return ledger.Delete
+	default:
+		return ledger.Update
+	}
+}
+
+// translations are the texts but the one without a language.
+func translations(texts map[string]rules.Text) map[string]notice.Text {
+	if len(texts) < 2 {
+		return nil
+	}
+	out := make(map[string]notice.Text, len(texts)-1)
+	for lang, t := range texts {
+		if lang != "" {
+			out[lang] = notice.Text{Title: t.Title, Body: t.Body}
+		}
+	}
+	return out
+}
+
+func data(fields []rules.Field) []notice.Field {
+	out := make([]notice.Field, len(fields))
+	for i, f := range fields {
+		out[i] = notice.Field{Name: f.Name, Value: dataValue(f.Value)}
+	}
+	return out
+}
+
+// dataValue is a value as a notice carries it: decimals and times as text, so that nothing is lost in a float.
+func dataValue(v row.Value) any {
+	switch v.Kind() {
+	case row.Null:
+		return nil
+	case row.Int:
+		return v.Int()
+	case row.Bool:
+		return v.Bool()
+	default:
+		return v.String()
+	}
+}

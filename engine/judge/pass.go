@@ -1,0 +1,179 @@
+package judge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"tallyman/internal/finding"
+	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
+	"tallyman/rules"
+	"tallyman/rules/row"
+	"tallyman/scanners"
+)
+
+// Pass is one scan of a rule and what follows from the scan. The fields are set before the first call and not changed.
+type Pass struct {
+	*ScopedRule
+	Due      time.Time
+	Started  time.Time // on the engine's clock, µs
+	Begun    time.Time // on the machine's, for the duration
+	Node     string
+	Silencer Silencer
+	Log      *slog.Logger
+	// Unverified is why the rule may not ask its source; nil while it may. Such a pass is a failed run.
+	Unverified error
+	// Notices reads the notices that are to be taken back, from the ledger.
+	Notices func(ctx context.Context, ids []string) (map[string]*notice.Notice, error)
+	// Scanned is called when the probe has returned its last row; nil = nobody wants to know.
+	Scanned func()
+
+	shadow bool // it tells the shadow inbox alone
+}
+
+// Snapshot is what the ledger knows of a rule in its scope when a pass begins.
+type Snapshot struct {
+	ledger.ScopeState
+	findings []finding.State // that rows have made
+	alerts   []finding.State // that the rule tells of itself
+}
+
+// Result is what a scan has come to.
+type Result struct {
+	Fault error // of a failed run; nil = the run has not failed
+
+	run       ledger.Run // counts, outcome, error and samples
+	step      finding.Result
+	drafts    []*rules.Draft // of step.Tells
+	rows      [][]byte       // JSON of the rows that have made step.Changes; those without come last, or are nil
+	events    []event        // mode event
+	watermark []row.Value    // nil = unchanged
+	again     bool           // mode event: there are more rows than max_rows
+}
+
+// rowJudge takes the rows of a scan while they stream by.
+type rowJudge interface {
+	visit(r *row.Row) error
+	finish(res scanners.Result) (*Result, error)
+}
+
+// Begin takes what the ledger knows. A rule that has no watermark yet gets the one that it begins with.
+func (p *Pass) Begin(state ledger.ScopeState, findings []finding.State) *Snapshot {
+	known := &Snapshot{ScopeState: state}
+	p.shadow = p.Rule.Shadow && state.Promoted.IsZero()
+	known.findings, known.alerts = finding.Split(findings)
+	if p.Program == nil {
+		return known // the run fails, since the rule is not verified
+	}
+	if w := p.Rule.Probe.Watermark; w != nil && len(known.Watermark) != len(w.Columns) {
+		known.Watermark = p.Program.InitialWatermark(p.Due) // recorded by this run, even if it fails
+	}
+	return known
+}
+
+// Scan runs the probe and judges its rows. It always has a result: a failed run leaves the findings as they
+// were and moves the observed clock.
+func (p *Pass) Scan(ctx context.Context, known *Snapshot) *Result {
+	result, err := p.tryScan(ctx, known)
+	if err != nil {
+		var refused *scanners.Error
+		if errors.As(err, &refused) && !refused.Transient {
+			p.Forget() // the schema may have changed: verify before the next run
+		}
+		result = p.failed(known, err)
+	}
+	p.alert(known, result)
+	return result
+}
+
+// tryScan turns a panic into an error: a rule that the code cannot cope with must not take the others down.
+func (p *Pass) tryScan(ctx context.Context, known *Snapshot) (result *Result, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			p.Log.Error("panic while judging rows", "due", p.Due, "panic", fmt.Sprint(reason), "stack", string(debug.Stack()))
+			result, err = nil, &Error{"panic", fmt.Sprint(reason)}
+		}
+	}()
+	if p.Unverified != nil {
+		return nil, p.Unverified
+	}
+	p.Program.SetNow(p.Due)
+	judge := p.rowJudge(known)
+	res, err := p.Prepared.Scan(ctx, scanners.Request{
+		Args:    p.Args(known),
+		Timeout: p.Rule.Probe.Timeout,
+		MaxRows: p.Rule.Probe.MaxRows,
+	}, judge.visit)
+	if err != nil {
+		return nil, err
+	}
+	if p.Scanned != nil {
+		p.Scanned()
+	}
+	result, err = judge.finish(res)
+	if err != nil {
+		return nil, err
+	}
+	result.run.Rows, result.run.Outcome = res.Rows, ledger.OutcomeOK
+	if result.run.Errored > 0 || result.step.Repeated > 0 {
+		result.run.Outcome = ledger.OutcomeDegraded
+	}
+	return result, nil
+}
+
+func (p *Pass) rowJudge(known *Snapshot) rowJudge {
+	switch {
+	case p.Rule.Mode == rules.ModeEvent:
+		return newEventJudge(p, known)
+	case p.Rule.Per == rules.PerResult:
+		return newResultJudge(p, known)
+	case len(p.Rule.GroupBy) > 0:
+		return newGroupJudge(p, known)
+	}
+	return newStateJudge(p, known)
+}
+
+// failed is a run that saw nothing.
+func (p *Pass) failed(known *Snapshot, err error) *Result {
+	return &Result{
+		Fault: err,
+		run:   ledger.Run{Outcome: ledger.OutcomeFailed, Error: Cut(err.Error(), LongError)},
+		step:  finding.Fail(known.Scope, known.findings, p.Policy, p.Due),
+
+		watermark: known.Watermark,
+	}
+}
+
+// Args are the values of the statement's parameters: the rule's own and the built-in ones.
+func (p *Pass) Args(known *Snapshot) map[string]any {
+	args := map[string]any{
+		"now":          p.Started,
+		"scheduled_at": p.Due,
+		"last_run_at":  p.lastRunAt(known),
+		"scope":        p.Rule.Scope,
+	}
+	if w := p.Rule.Probe.Watermark; w != nil {
+		args["until"] = p.Due.Add(-w.Lag)
+		for i, v := range known.Watermark {
+			args["wm_"+w.Columns[i]] = v
+		}
+	}
+	maps.Copy(args, p.Rule.Probe.Params)
+	maps.DeleteFunc(args, func(name string, _ any) bool { return !slices.Contains(p.Statement.Params, name) })
+	return args
+}
+
+// lastRunAt is the due time of the last run that saw rows, so that a failed one leaves no hole; before
+// the first it is when the rule became known.
+func (p *Pass) lastRunAt(known *Snapshot) time.Time {
+	if known.LastOKDue.IsZero() {
+		return known.Registered
+	}
+	return known.LastOKDue
+}

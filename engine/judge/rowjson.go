@@ -1,0 +1,105 @@
+package judge
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"tallyman/rules/row"
+)
+
+// mostRowJSON is how many bytes are kept of the row that a finding was made of.
+const mostRowJSON = 16 << 10
+
+// longRowText is how many bytes of one text are kept.
+const longRowText = 2 << 10
+
+// rowJSON writes rows as JSON objects for people to look at: the columns in their order, values as notices carry them. Long
+// texts are cut, and columns that find no room any more are left out.
+type rowJSON struct{ buf []byte }
+
+func (j *rowJSON) encode(r *row.Row) []byte {
+	j.buf = append(j.buf[:0], '{')
+	for i, v := range r.Values {
+		mark := len(j.buf)
+		if mark > 1 {
+			j.buf = append(j.buf, ',')
+		}
+		j.text(r.Columns[i].Name)
+		j.buf = append(j.buf, ':')
+		j.value(v)
+		if len(j.buf) >= mostRowJSON {
+			j.buf = j.buf[:mark]
+			break
+		}
+	}
+	j.buf = append(j.buf, '}')
+	return append([]byte(nil), j.buf...)
+}
+
+func (j *rowJSON) value(v row.Value) {
+	switch v := dataValue(v).(type) {
+	case nil:
+		j.buf = append(j.buf, "null"...)
+	case bool:
+		j.buf = strconv.AppendBool(j.buf, v)
+	case int64:
+		j.buf = strconv.AppendInt(j.buf, v, 10)
+	case string:
+		j.text(Cut(v, longRowText))
+	}
+}
+
+func (j *rowJSON) text(s string) {
+	if strings.IndexFunc(s, needsEscape) < 0 {
+		j.buf = append(append(append(j.buf, '"'), s...), '"')
+		return
+	}
+	escaped, err := json.Marshal(s)
+	if err != nil {
+		escaped = []byte(`""`) // a text always has a JSON form
+	}
+	j.buf = append(j.buf, escaped...)
+}
+
+// needsEscape is generous: what follows ASCII is valid UTF-8 already, and JSON takes it, but for the two line ends of Unicode.
+func needsEscape(r rune) bool {
+	return r < ' ' || r == '"' || r == '\\' || r == '\u2028' || r == '\u2029' || r == utf8.RuneError
+}
+
+// ColumnValue is a column of a row that the ledger has kept. Value is nil for NULL.
+type ColumnValue struct {
+	Name  string
+	Value *string
+}
+
+// RowColumns are the columns of a row as FindingChange.Row has it, in the order of the probe. What is no such row has none.
+func RowColumns(kept []byte) []ColumnValue {
+	d := json.NewDecoder(bytes.NewReader(kept))
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		return nil
+	}
+	var list []ColumnValue
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil
+		}
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			return nil
+		}
+		c := ColumnValue{Name: name.(string)} // a key of an object is a text
+		if string(raw) != "null" {
+			text := string(raw)
+			if words, isText := row.KeyText(text); isText && raw[0] == '"' {
+				text = words
+			}
+			c.Value = &text
+		}
+		list = append(list, c)
+	}
+	return list
+}

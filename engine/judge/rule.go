@@ -1,0 +1,100 @@
+package judge
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"tallyman/internal/finding"
+	"tallyman/rules"
+	"tallyman/rules/catalog"
+	"tallyman/rules/probe"
+	"tallyman/rules/schedule"
+	"tallyman/scanners"
+)
+
+// ScopedRule is a rule in one scope with what its judging needs. Each loop of the engine, each trial and each explanation has a
+// ScopedRule of its own: one is not safe for concurrent use.
+type ScopedRule struct {
+	Rule      *rules.Rule
+	Statement *probe.Statement
+	Schedule  *schedule.Schedule
+	Policy    finding.Policy
+	Address   Address
+	Prepared  scanners.Prepared // the probe; nil until the rule is verified, and after the source has refused the statement
+	Program   *rules.Program    // the rule compiled against the columns of the probe; nil as long
+
+	types int64 // version of the catalogue that Program was compiled with
+}
+
+// NewScopedRule parses schedule and probe. The rule is not verified yet: that takes Prepared and Compile.
+func NewScopedRule(r *rules.Rule, address Address) (*ScopedRule, error) {
+	sched, err := schedule.Parse(r.Schedule.Cron, r.Schedule.Timezone)
+	if err != nil {
+		return nil, fmt.Errorf("engine: rule %s: %w", r.ID, err)
+	}
+	stmt, faults := probe.Parse(r.Probe.SQL)
+	if len(faults) > 0 {
+		return nil, fmt.Errorf("engine: rule %s: %s: %s", r.ID, faults[0].Code, faults[0].Message)
+	}
+	return &ScopedRule{
+		Rule: r, Statement: stmt, Schedule: sched, Address: address,
+		Policy: finding.Policy{
+			For: r.For, KeepFiringFor: r.KeepFiringFor, RepeatInterval: r.RepeatInterval,
+			Shortest: sched.Shortest(), KeepLast: r.NoData == rules.PolicyKeepLast || r.NoData == rules.PolicyAlert,
+		},
+	}, nil
+}
+
+// Compile compiles the rule against the columns of the prepared probe, unless that was done with this version of the types. The error is
+// a problem.List; the probe has to be prepared anew then, since its columns may be what has to change.
+func (s *ScopedRule) Compile(types catalog.Catalog, version int64) error {
+	if s.Program != nil && s.types == version {
+		return nil
+	}
+	program, problems := rules.Compile(s.Rule, s.Prepared.Columns(), types)
+	if len(problems) > 0 {
+		s.Forget()
+		return problems
+	}
+	s.Program, s.types = program, version
+	return nil
+}
+
+// Forget makes the rule one that is not verified.
+func (s *ScopedRule) Forget() { s.Prepared, s.Program, s.types = nil, nil, 0 }
+
+// Outdated tells whether the rule was compiled with another version of the types.
+func (s *ScopedRule) Outdated(version int64) bool { return s.Program != nil && s.types != version }
+
+// CostUnknown is why a rule with probe.max_cost does not run on a source that knows no costs.
+func (s *ScopedRule) CostUnknown() error {
+	return &Error{"probe_cost_unknown", fmt.Sprintf(
+		"the database of source %s does not say what a probe costs: remove probe.max_cost, and bound the probe by timeout and max_rows", s.Rule.Source)}
+}
+
+// TooDear is why the rule does not run with a plan of that cost; nil = it runs.
+func (s *ScopedRule) TooDear(cost float64, shape string) error {
+	if cost <= float64(s.Rule.Probe.MaxCost) {
+		return nil
+	}
+	return &Error{"probe_cost", fmt.Sprintf(
+		"the probe's plan costs %s and probe.max_cost is %d (%s): add an index, narrow the probe, or raise the limit",
+		Number(cost), s.Rule.Probe.MaxCost, Cut(InLine(shape), LongSample))}
+}
+
+// InLine writes the steps of a plan, which stand on lines of their own, into one.
+func InLine(shape string) string {
+	steps := strings.Split(shape, "\n")
+	for i := range steps {
+		steps[i] = strings.TrimSpace(steps[i])
+	}
+	return strings.Join(steps, ", ")
+}
+
+// Number writes a cost as people do.
+func Number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+// PrepareTimeout bounds the preparation of a probe, and the question what it costs, on a source that does not answer.
+const PrepareTimeout = 30 * time.Second

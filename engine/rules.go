@@ -1,0 +1,171 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tallyman/engine/judge"
+	"tallyman/internal/ledger"
+	"tallyman/rules"
+	"tallyman/rules/problem"
+	"tallyman/rules/row"
+)
+
+// ErrManyScopes says that a question needs a scope, since the rule has several.
+var ErrManyScopes = errors.New("the rule has several scopes")
+
+// UnknownError says that there is no rule or scope of that name.
+type UnknownError struct {
+	What string // rule or scope
+	Name string
+	Hint string // did you mean …
+}
+
+// Error names it.
+func (e *UnknownError) Error() string {
+	text := fmt.Sprintf("there is no %s %q", e.What, e.Name)
+	if e.Hint != "" {
+		text += "; " + e.Hint
+	}
+	return text
+}
+
+// Rule returns the rule in the scope, which may be nil where it has one. Errors are *UnknownError and ErrManyScopes.
+func (e *Engine) Rule(id string, scope *string) (*rules.Rule, error) {
+	found, err := e.find(id, scope)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) > 1 {
+		return nil, fmt.Errorf("%w: name one of %s", ErrManyScopes, scopesOf(found))
+	}
+	return found[0], nil
+}
+
+// Here is how this node has the rule in each of its scopes, without what the ledger knows.
+func (e *Engine) Here(id string) []RuleStatus {
+	return slices.DeleteFunc(e.crew.status(e.opts.Clock.Now()), func(s RuleStatus) bool { return s.Rule.ID != id })
+}
+
+// State is what the ledger knows of the rule in its scope.
+func (e *Engine) State(ctx context.Context, r *rules.Rule) (ledger.ScopeState, error) {
+	return e.opts.Ledger.Scope(ctx, r.ID, r.Scope)
+}
+
+// Channels says how notices are addressed to the sinks, by their names.
+func (e *Engine) Channels() map[string]judge.Channel { return e.opts.channels() }
+
+// Columns are those of the rule's probe as this node has seen them last; nil where the rule was never verified here.
+func (e *Engine) Columns(r *rules.Rule) []row.Column {
+	if u := e.crew.unit(r.ID, r.Scope); u != nil {
+		return u.status.seenColumns()
+	}
+	return nil
+}
+
+// Verified verifies the rule on its source as its loop does, for who looks at single rows. The error is why the rule would not run, or
+// ErrSourceBusy.
+func (e *Engine) Verified(ctx context.Context, r *rules.Rule) (*judge.ScopedRule, error) {
+	u, err := e.makeUnit(r)
+	if err != nil {
+		return nil, err
+	}
+	wait, cancel := context.WithTimeout(ctx, lookWait)
+	defer cancel()
+	if err := u.verify(ctx, wait.Done()); err != nil {
+		if errors.Is(err, errStopping) {
+			err = ErrSourceBusy
+		}
+		return nil, err
+	}
+	return u.scoped, nil
+}
+
+// lookWait is how long an answer waits for the source to have room for one more question.
+const lookWait = 10 * time.Second
+
+// ErrSourceBusy says that as many questions as may be are being asked of the source.
+var ErrSourceBusy = errors.New("source_busy: the source has no room for one more question")
+
+// Room waits for a place among the runs of the source, so that whoever asks it beside them takes no connection that a run has been
+// given leave to use. The place is held until release is called.
+func (e *Engine) Room(ctx context.Context, source string) (release func(), err error) {
+	wait, cancel := context.WithTimeout(ctx, lookWait)
+	defer cancel()
+	places, ok := e.slots[source]
+	if !ok {
+		return nil, &UnknownError{What: "source", Name: source}
+	}
+	if !places.acquire(wait.Done()) {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, ErrSourceBusy
+	}
+	return places.release, nil
+}
+
+// Find tells whether there is such a rule, in that scope where one is given. The error is an *UnknownError.
+func (e *Engine) Find(rule string, scope *string) error {
+	_, err := e.find(rule, scope)
+	return err
+}
+
+// Now is the time of the engine's clock.
+func (e *Engine) Now() time.Time { return e.opts.Clock.Now() }
+
+// find returns the rule in the scope, or in all of its scopes. The error is an *UnknownError.
+func (e *Engine) find(rule string, scope *string) ([]*rules.Rule, error) {
+	var found []*rules.Rule
+	var ids, scopes []string
+	for _, r := range e.crew.all() {
+		ids = append(ids, r.ID)
+		if r.ID != rule {
+			continue
+		}
+		scopes = append(scopes, r.Scope)
+		if scope == nil || r.Scope == *scope {
+			found = append(found, r)
+		}
+	}
+	switch {
+	case len(found) > 0:
+		return found, nil
+	case len(scopes) > 0:
+		return nil, &UnknownError{"scope", *scope, hint(*scope, scopes)}
+	}
+	return nil, &UnknownError{"rule", rule, problem.DidYouMean(rule, ids)}
+}
+
+// hint names the scope that was meant, or those that there are.
+func hint(scope string, scopes []string) string {
+	if meant := problem.DidYouMean(scope, scopes); meant != "" {
+		return meant
+	}
+	if len(scopes) == 1 && scopes[0] == "" {
+		return "the rule has no scopes"
+	}
+	return "its scopes are " + listed(scopes)
+}
+
+// listed names a few.
+func listed(names []string) string {
+	const most = 10
+	text := strings.Join(names[:min(most, len(names))], ", ")
+	if len(names) > most {
+		text += fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return text
+}
+
+func scopesOf(list []*rules.Rule) string {
+	names := make([]string, len(list))
+	for i, r := range list {
+		names[i] = r.Scope
+	}
+	return listed(names)
+}

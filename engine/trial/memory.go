@@ -1,0 +1,130 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"tallyman/engine/judge"
+	"tallyman/internal/finding"
+	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
+)
+
+// Start is what a trial begins with: nothing, or what a ledger knows of the rule.
+type Start struct {
+	State    ledger.ScopeState // a zero Registered means known since the first run
+	Findings []finding.State
+	Notices  map[string]*notice.Notice // those that the findings name
+	Silencer judge.Silencer            // nothing is silenced
+}
+
+// Ledger is what a trial's start is read from: a ledger, also one that is open for reading only.
+type Ledger interface {
+	Scope(ctx context.Context, rule, scope string) (ledger.ScopeState, error)
+	Findings(ctx context.Context, rule, scope string) ([]finding.State, error)
+	Notices(ctx context.Context, ids []string) (map[string]*notice.Notice, error)
+}
+
+// From reads what the ledger knows of the rule in the scope. A rule that it does not know begins with nothing,
+// and known is false.
+func From(ctx context.Context, l Ledger, rule, scope string) (start Start, known bool, err error) {
+	start.State, err = l.Scope(ctx, rule, scope)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return Start{}, false, nil
+	}
+	if err != nil {
+		return Start{}, false, err
+	}
+	if start.Findings, err = l.Findings(ctx, rule, scope); err != nil {
+		return Start{}, false, err
+	}
+	var ids []string
+	for _, f := range start.Findings {
+		if f.NoticeID != "" {
+			ids = append(ids, f.NoticeID)
+		}
+	}
+	if len(ids) > 0 {
+		if start.Notices, err = l.Notices(ctx, ids); err != nil {
+			return Start{}, false, err
+		}
+	}
+	return start, true, nil
+}
+
+// memory stands in for the ledger: it keeps what a run would read and commit, of one rule in one scope.
+type memory struct {
+	state    ledger.ScopeState
+	findings map[string]finding.State
+	notices  map[string]*notice.Notice
+	targets  map[string][]ledger.Target // of the notices that the trial has made
+}
+
+func newMemory(start Start) *memory {
+	m := &memory{state: start.State, findings: map[string]finding.State{}, notices: map[string]*notice.Notice{}, targets: map[string][]ledger.Target{}}
+	for _, f := range start.Findings {
+		m.findings[f.Key] = f
+	}
+	maps.Copy(m.notices, start.Notices)
+	return m
+}
+
+// list are the findings, in no order.
+func (m *memory) list() []finding.State { return slices.Collect(maps.Values(m.findings)) }
+
+func (m *memory) Notices(_ context.Context, ids []string) (map[string]*notice.Notice, error) {
+	found := map[string]*notice.Notice{}
+	for _, id := range ids {
+		if n := m.notices[id]; n != nil {
+			found[id] = n
+		}
+	}
+	return found, nil
+}
+
+// follow leaves a resolution those targets where the notice that it takes back has gone out, if every attempt succeeds and nobody reads
+// anything. Where a notice of before the trial went is not known.
+func (m *memory) follow(n *ledger.NewNotice) {
+	went, known := m.targets[n.After]
+	if !known {
+		return
+	}
+	after := m.notices[n.After]
+	n.Sinks = slices.DeleteFunc(slices.Clone(n.Sinks), func(t ledger.Target) bool {
+		return !slices.ContainsFunc(went, func(w ledger.Target) bool {
+			return w.Sink == t.Sink && (w.Strategy == nil || !w.Strategy.First(after.CreatedAt).After(n.Notice.CreatedAt))
+		})
+	})
+}
+
+// apply keeps what a run would commit, as strictly as a ledger does.
+func (m *memory) apply(c *ledger.Commit) error {
+	for _, f := range c.Findings {
+		if _, known := m.findings[f.Key]; known == (f.Op == ledger.Insert) {
+			return fmt.Errorf("engine: finding %s: the change does not fit what is known", f.Key)
+		}
+		if f.Op == ledger.Delete {
+			delete(m.findings, f.Key)
+		} else {
+			m.findings[f.Key] = f.State
+		}
+	}
+	for i := range c.Notices {
+		n := &c.Notices[i]
+		m.follow(n)
+		if m.notices[n.Notice.ID] == nil {
+			m.notices[n.Notice.ID], m.targets[n.Notice.ID] = n.Notice, n.Sinks
+		}
+	}
+	m.state.Scope = c.Scope
+	if c.Watermark != nil {
+		m.state.Watermark = c.Watermark
+	}
+	if !c.Again {
+		m.state.Done = c.Run.Due
+	}
+	return nil
+}

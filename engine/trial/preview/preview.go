@@ -1,0 +1,239 @@
+package preview
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"tallyman/engine/judge"
+	"tallyman/engine/trial"
+	"tallyman/internal/finding"
+	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
+	"tallyman/rules"
+	"tallyman/rules/catalog"
+	"tallyman/rules/row"
+	"tallyman/rules/schedule"
+	"tallyman/scanners"
+)
+
+// Request is a rule and what it meets on the site.
+type Request struct {
+	Rule   *rules.Rule
+	Source scanners.Source
+	Name   string // of the source
+	Types  catalog.Catalog
+	Sinks  map[string]string // name → type
+	// Ledger tells where the rule stands; nil as if it ran for the first time, and NoLedger says why.
+	Ledger   trial.Ledger
+	NoLedger string
+	// Subscriptions returns those of a type.
+	Subscriptions func(ctx context.Context, typ string) ([]ledger.Subscription, error)
+	Silencer      judge.Silencer // nil = nothing is silenced
+	Due           time.Time
+	Limit         int // rows, findings and notices that are listed at most; 0 = all
+}
+
+// inbox is the name of the inbox sink.
+func (r *Request) inbox() string {
+	for name, typ := range r.Sinks {
+		if typ == inboxType {
+			return name
+		}
+	}
+	return ""
+}
+
+// Preview is a run that was tried.
+type Preview struct {
+	Report *Report
+	req    Request
+	trial  *trial.Trial
+	run    *trial.Run
+}
+
+// Run tries the rule. A rule that would not run is a problem.List or a *scanners.Error; a run that fails is a report.
+func Run(ctx context.Context, req Request) (*Preview, error) {
+	var start trial.Start
+	from := FromNone
+	if req.Ledger != nil {
+		s, known, err := trial.From(ctx, req.Ledger, req.Rule.ID, req.Rule.Scope)
+		if err != nil {
+			return nil, fmt.Errorf("read the rule's state from the ledger: %w", err)
+		}
+		if start, from = s, FromNew; known {
+			from = FromLedger
+		}
+	}
+	try, err := trial.New(req.Rule, req.Source, req.Types, start)
+	if err != nil {
+		return nil, err
+	}
+	if err := try.Verify(ctx); err != nil {
+		return nil, err
+	}
+	plan, err := planOf(ctx, try, &req)
+	if err != nil {
+		return nil, err
+	}
+	columns := try.Columns()
+	before := start.State
+	began := time.Now()
+	run, err := try.Run(ctx, req.Due)
+	if err != nil {
+		return nil, err
+	}
+	took := time.Since(began)
+	v := &view{req: &req, trial: try, run: run, columns: columns, start: start, subs: map[string][]ledger.Subscription{}}
+	if v.lives, err = livesOf(&req, &start, try, run); err != nil {
+		return nil, err
+	}
+	v.report = frame(&req, before, from, start.Findings)
+	v.report.TookMS = took.Milliseconds()
+	v.report.Plan = plan
+	if err := v.fill(ctx, before); err != nil {
+		return nil, err
+	}
+	return &Preview{Report: v.report, req: req, trial: try, run: run}, nil
+}
+
+// RefusedError is why a node would not run the rule although it fits its source: what the probe costs.
+type RefusedError struct{ Err error }
+
+// Error says it; it begins with a code.
+func (e *RefusedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *RefusedError) Unwrap() error { return e.Err }
+
+// planOf asks what the probe costs. One that costs more than the rule allows is not run here either.
+func planOf(ctx context.Context, try *trial.Trial, req *Request) (*Plan, error) {
+	plan, err := try.Cost(ctx, req.Due)
+	switch {
+	case err != nil && req.Rule.Probe.MaxCost > 0:
+		return nil, &RefusedError{err}
+	case err != nil || plan == nil:
+		return nil, ctx.Err()
+	}
+	return &Plan{Cost: plan.Cost, Shape: plan.Shape, MaxCost: req.Rule.Probe.MaxCost}, nil
+}
+
+// view turns a run into a report.
+type view struct {
+	req     *Request
+	trial   *trial.Trial
+	run     *trial.Run
+	columns []row.Column
+	lives   *lives
+	start   trial.Start
+	report  *Report
+	made    []ledger.NewNotice               // of all passes, in their order
+	known   map[string]bool                  // ids of events that the ledger has
+	subs    map[string][]ledger.Subscription // by type
+}
+
+// fill adds what the run has shown.
+func (v *view) fill(ctx context.Context, before ledger.ScopeState) error {
+	rep, run := v.report, &v.run.Run
+	rep.Outcome, rep.Error = string(run.Outcome), run.Error
+	rep.Counts = Counts{Rows: run.Rows, Matched: run.Matched, Errored: run.Errored, Pending: run.Pending, Firing: run.Firing}
+	for _, c := range v.columns {
+		rep.Columns = append(rep.Columns, Column{Name: c.Name, Kind: c.Kind.String(), DBType: c.DBType})
+	}
+	v.watermark(before)
+	v.notes(before)
+	for _, c := range v.run.Commits {
+		v.made = append(v.made, c.Notices...)
+	}
+	rep.Counts.Notices = len(v.made)
+	var err error
+	if v.known, err = v.knownEvents(ctx); err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	if run.Outcome != ledger.OutcomeFailed {
+		if seen, err = v.rows(); err != nil {
+			return err
+		}
+	}
+	v.absent(seen)
+	if err := v.told(ctx); err != nil {
+		return err
+	}
+	return v.later(ctx)
+}
+
+// livesOf prepares the comparison of the findings before and after.
+func livesOf(req *Request, start *trial.Start, try *trial.Trial, run *trial.Run) (*lives, error) {
+	sched, err := schedule.Parse(req.Rule.Schedule.Cron, req.Rule.Schedule.Timezone)
+	if err != nil {
+		return nil, fmt.Errorf("rule %s: %w", req.Rule.ID, err)
+	}
+	if len(run.Commits) == 0 {
+		return nil, errors.New("preview: a run without a commit")
+	}
+	l := &lives{
+		rule: req.Rule, schedule: sched, due: req.Due, clock: run.Commits[len(run.Commits)-1].Scope.Clock,
+		before: byKey(start.Findings), after: byKey(try.Findings()), carried: start.Notices, made: map[string]*notice.Notice{},
+	}
+	for _, c := range run.Commits {
+		for _, n := range c.Notices {
+			l.made[n.Notice.ID] = n.Notice
+		}
+	}
+	return l, nil
+}
+
+func byKey(list []finding.State) map[string]finding.State {
+	m := make(map[string]finding.State, len(list))
+	for _, f := range list {
+		m[f.Key] = f
+	}
+	return m
+}
+
+// values are as people read them; nil is NULL.
+func values(list []row.Value) []*string {
+	out := make([]*string, len(list))
+	for i, v := range list {
+		if !v.IsNull() {
+			text := v.String()
+			out[i] = &text
+		}
+	}
+	return out
+}
+
+// absent lists the findings that no row shows.
+func (v *view) absent(seen map[string]bool) {
+	keys := map[string]bool{}
+	for key := range v.lives.before {
+		keys[key] = !seen[key]
+	}
+	for key := range v.lives.after {
+		keys[key] = !seen[key]
+	}
+	var list []string
+	for key, missing := range keys {
+		if missing {
+			list = append(list, key)
+		}
+	}
+	slices.Sort(list)
+	for _, key := range list {
+		if v.req.Limit > 0 && len(v.report.Findings) >= v.req.Limit {
+			v.report.LeftOut.Findings++
+			continue
+		}
+		v.report.Findings = append(v.report.Findings, Finding{Key: key, Life: v.lives.of(key)})
+	}
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

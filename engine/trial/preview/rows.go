@@ -1,0 +1,162 @@
+package preview
+
+import (
+	"slices"
+
+	"tallyman/internal/notice"
+	"tallyman/rules"
+	"tallyman/rules/condition"
+	"tallyman/rules/row"
+)
+
+// rows judges each row as the run did, and returns the keys that it saw. Those that met the condition or could not be judged are
+// listed before the others, where not all are.
+func (v *view) rows() (seen map[string]bool, err error) {
+	j := &rowLister{view: v, program: v.trial.Program(), seen: map[string]bool{}, events: map[string][]*notice.Notice{}, digests: map[string][]string{}}
+	j.program.SetNow(v.req.Due)
+	if v.req.Rule.Per == rules.PerResult {
+		return j.result()
+	}
+	if j.parts, err = condition.NewParts(v.req.Rule.When, v.columns); err != nil {
+		return nil, err
+	}
+	j.parts.SetNow(v.req.Due)
+	for _, made := range v.made {
+		n := made.Notice
+		if notice.IsDigest(n.ID) {
+			j.digests[n.Warehouse] = append(j.digests[n.Warehouse], slices.Repeat([]string{n.ID}, n.Count)...)
+		} else {
+			j.events[n.Key] = append(j.events[n.Key], n)
+		}
+	}
+	judged := make([]Judgement, len(v.run.Rows))
+	telling := make([]bool, len(v.run.Rows))
+	for i, r := range v.run.Rows {
+		judged[i] = j.judge(r)
+		telling[i] = judged[i].Match || judged[i].Error != ""
+	}
+	for _, i := range v.pick(telling) {
+		if r := v.run.Rows[i]; !telling[i] {
+			outcomes, _ := j.parts.Outcomes(r)
+			judged[i].Because = because(j.parts.List(), outcomes)
+		}
+		v.report.Rows = append(v.report.Rows, Row{Number: i + 1, Values: values(v.run.Rows[i].Values), Judgement: judged[i]})
+	}
+	return j.seen, nil
+}
+
+// pick chooses the rows that are listed, in the order of the probe.
+func (v *view) pick(telling []bool) []int {
+	var first, rest []int
+	for i, t := range telling {
+		if t {
+			first = append(first, i)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	list := append(first, rest...)
+	if most := v.req.Limit; most > 0 && len(list) > most {
+		v.report.LeftOut.Rows = len(list) - most
+		list = list[:most]
+	}
+	slices.Sort(list)
+	return list
+}
+
+// rowLister repeats the run's judgement for single rows.
+type rowLister struct {
+	*view
+	program *rules.Program
+	parts   *condition.Parts
+	seen    map[string]bool
+	events  map[string][]*notice.Notice // mode event: those that no row was found for yet, by key
+	digests map[string][]string         // mode event: those of a warehouse, as often as rows that no digest was found for yet are in each
+}
+
+func (j *rowLister) judge(r *row.Row) Judgement {
+	matches, err := j.program.Match(r)
+	key := j.program.Key(r)
+	if err != nil {
+		return j.failed(key, err)
+	}
+	if !matches {
+		return Judgement{}
+	}
+	if j.seen[key] && j.req.Rule.Mode == rules.ModeState {
+		return Judgement{Match: true, Key: key, Life: Life{Fate: Repeated}}
+	}
+	if _, err := j.program.Priority(r); err != nil {
+		return j.failed(key, err)
+	}
+	draft, err := j.program.Draft(r)
+	if j.req.Rule.Mode == rules.ModeEvent {
+		return j.event(key, draft, err)
+	}
+	life := j.lives.of(key)
+	if life.Fate == "" || err != nil && life.Fate == Dropped { // it should fire, and cannot be told
+		return j.failed(key, err)
+	}
+	j.seen[key] = true
+	judgement := Judgement{Match: true, Key: key, Life: life}
+	if err != nil {
+		judgement.Error = "would not be told: " + err.Error()
+	}
+	return judgement
+}
+
+// result is the judgement of a rule with per: result: the rows as they are, and one word for all of them.
+func (j *rowLister) result() (seen map[string]bool, err error) {
+	out := Judgement{Key: resultKey, Life: j.lives.of(resultKey)}
+	if out.Match, err = j.program.MatchResult(j.run.Rows); err != nil {
+		out.Error = err.Error()
+	} else if !out.Match {
+		parts, err := condition.NewResultParts(j.req.Rule.When, j.columns)
+		if err != nil {
+			return nil, err
+		}
+		parts.SetNow(j.req.Due)
+		outcomes, _ := parts.ResultOutcomes(j.run.Rows)
+		out.Because = because(parts.List(), outcomes)
+	}
+	j.report.Result = &out
+	for _, i := range j.pick(make([]bool, len(j.run.Rows))) {
+		j.report.Rows = append(j.report.Rows, Row{Number: i + 1, Values: values(j.run.Rows[i].Values)})
+	}
+	return map[string]bool{resultKey: true}, nil
+}
+
+// resultKey is the key of the one finding of a rule with per: result.
+const resultKey = "[]"
+
+// failed is a row that could not be judged; its finding stays as it was.
+func (j *rowLister) failed(key string, err error) Judgement {
+	j.seen[key] = true
+	out := Judgement{Key: key, Life: Life{Fate: Untouched}}
+	if err != nil {
+		out.Error = err.Error()
+	} else {
+		out.Error = "the run left it out; its samples say why"
+	}
+	return out
+}
+
+// event is a row of mode event that meets the condition.
+func (j *rowLister) event(key string, draft *rules.Draft, err error) Judgement {
+	if err != nil {
+		return j.failed(key, err)
+	}
+	j.seen[key] = true
+	life := Life{Fate: Repeated}
+	if left := j.events[key]; len(left) > 0 {
+		life = Life{Fate: Event, Notice: left[0].ID}
+		if j.known[left[0].ID] {
+			life.Fate = KnownEvent
+		}
+		j.events[key] = left[1:]
+	} else if left := j.digests[draft.Warehouse]; len(left) > 0 {
+		life = Life{Fate: Event, Notice: left[0], In: "digest"}
+		j.digests[draft.Warehouse] = left[1:]
+	}
+	return Judgement{Match: true, Key: key, Life: life}
+}

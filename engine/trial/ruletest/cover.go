@@ -1,0 +1,191 @@
+package ruletest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"tallyman/engine/trial"
+	"tallyman/internal/ledger"
+	"tallyman/rules"
+	"tallyman/rules/condition"
+	"tallyman/rules/row"
+)
+
+// Cover says what the tests reach: the rules, both outcomes of each branch of `when`, and the entries of deliver.
+type Cover struct {
+	Percent    float64 `json:"percent"`
+	Rules      Share   `json:"rules"`
+	Branches   Share   `json:"branches"` // two outcomes each
+	Deliveries Share   `json:"deliveries"`
+	Missing    []Gap   `json:"missing"` // by place
+}
+
+// Share is how many of all are reached.
+type Share struct {
+	Reached int `json:"reached"`
+	All     int `json:"all"`
+}
+
+// Gap is something that no test reaches.
+type Gap struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+	Col  int    `json:"col"`
+	Rule string `json:"rule"`
+	What string `json:"what"` // rule | branch | delivery
+	Text string `json:"text,omitempty"`
+	Miss string `json:"miss"` // such as: never true
+}
+
+// place is where something of a rule stands, which is what it is known by: scopes share it, unless one overrides it.
+type place struct {
+	file      string
+	line, col int
+	rule      string // rules may share what stands in the defaults
+}
+
+func (a place) compare(b place) int {
+	return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line), cmp.Compare(a.col, b.col), cmp.Compare(a.rule, b.rule))
+}
+
+// coverage collects what the tests reach.
+type coverage struct {
+	rules      map[place]*reached  // by the place of the id
+	conditions map[place]*branches // by the place of `when`
+	sinks      map[place]*reached
+
+	current *branches // of the test at hand
+}
+
+// reached is something that a test reaches or not.
+type reached struct {
+	name string
+	yes  bool
+}
+
+// branches are the parts of a condition that decide.
+type branches struct {
+	result bool // the condition is over the result as a whole
+	tested bool // leaves are those of the probe's columns
+	leaves []*branch
+
+	parts *condition.Parts // over the columns of the test at hand
+	index []int            // of the leaves in parts; -1 where they do not have it
+}
+
+type branch struct {
+	place   place
+	text    string
+	yes, no bool
+}
+
+func newCoverage() *coverage {
+	return &coverage{rules: map[place]*reached{}, conditions: map[place]*branches{}, sinks: map[place]*reached{}}
+}
+
+func placeOf(r *rules.Rule, path string, offset int) place {
+	p := r.ProblemIn(path, offset, "", "", "")
+	return place{p.File, p.Line, p.Col, r.ID}
+}
+
+func deliverPath(i int) string { return fmt.Sprintf("deliver[%d].sink", i) }
+
+// add makes a rule one that should be tested.
+func (c *coverage) add(r *rules.Rule) {
+	if at := placeOf(r, "id", 0); c.rules[at] == nil {
+		c.rules[at] = &reached{name: r.ID}
+	}
+	for i, d := range r.Deliver {
+		if at := placeOf(r, deliverPath(i), 0); c.sinks[at] == nil {
+			c.sinks[at] = &reached{name: d.Sink}
+		}
+	}
+	if at := placeOf(r, "when", 0); c.conditions[at] == nil && r.When != "true" {
+		var columns []row.Column // which are not known until a test runs the rule
+		for _, name := range used(r) {
+			columns = append(columns, row.Column{Name: name})
+		}
+		c.conditions[at] = &branches{result: r.Per == rules.PerResult}
+		c.conditions[at].take(r, columns)
+	}
+}
+
+// take takes the condition apart over these columns. Where that cannot be done the whole is one branch.
+func (b *branches) take(r *rules.Rule, columns []row.Column) {
+	takeApart := condition.NewParts
+	if b.result {
+		takeApart = condition.NewResultParts
+	}
+	var leaves []*branch
+	at := map[place]int{}
+	parts, err := takeApart(r.When, columns)
+	if err != nil {
+		leaves = []*branch{{place: placeOf(r, "when", 0), text: r.When}}
+	} else {
+		list := parts.List()
+		for i, p := range list {
+			if made := i+1 < len(list) && list[i+1].Depth > p.Depth; !made && !p.Constant {
+				leaf := &branch{place: placeOf(r, "when", p.Offset), text: p.Text}
+				leaves = append(leaves, leaf)
+				at[leaf.place] = i
+			}
+		}
+	}
+	if !b.tested {
+		b.leaves = leaves
+	}
+	b.parts, b.index = parts, make([]int, len(b.leaves))
+	for i, leaf := range b.leaves {
+		b.index[i] = -1
+		if k, ok := at[leaf.place]; ok {
+			b.index[i] = k
+		}
+	}
+}
+
+// begin notes that a test runs the rule, and with which columns.
+func (c *coverage) begin(r *rules.Rule, columns []row.Column) {
+	c.add(r)
+	c.rules[placeOf(r, "id", 0)].yes = true
+	if c.current = c.conditions[placeOf(r, "when", 0)]; c.current != nil {
+		c.current.take(r, columns)
+		c.current.tested = true
+	}
+}
+
+// see notes what a run reaches.
+func (c *coverage) see(r *rules.Rule, run *trial.Run, due time.Time) {
+	for _, commit := range run.Commits {
+		for _, n := range commit.Notices {
+			for i, d := range r.Deliver {
+				if r.Shadow || slices.ContainsFunc(n.Sinks, func(t ledger.Target) bool { return t.Sink == d.Sink }) {
+					c.sinks[placeOf(r, deliverPath(i), 0)].yes = true
+				}
+			}
+		}
+	}
+	if c.current == nil || c.current.parts == nil {
+		return
+	}
+	c.current.parts.SetNow(due)
+	if c.current.result && run.Run.Outcome != ledger.OutcomeFailed {
+		outcomes, _ := c.current.parts.ResultOutcomes(run.Rows)
+		c.current.note(outcomes)
+		return
+	}
+	for _, values := range run.Rows {
+		outcomes, _ := c.current.parts.Outcomes(values)
+		c.current.note(outcomes)
+	}
+}
+
+func (b *branches) note(outcomes []condition.Outcome) {
+	for i, leaf := range b.leaves {
+		if k := b.index[i]; k >= 0 {
+			leaf.yes = leaf.yes || outcomes[k] == condition.True
+			leaf.no = leaf.no || outcomes[k] == condition.False
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package trial
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"tallyman/engine/judge"
+	"tallyman/internal/finding"
+	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
+	"tallyman/internal/silence"
+	"tallyman/rules"
+	"tallyman/rules/catalog"
+	"tallyman/rules/row"
+	"tallyman/scanners"
+)
+
+// Trial takes one rule in one scope through its runs. Make one with New. It is not safe for concurrent use.
+type Trial struct {
+	scoped     *judge.ScopedRule
+	types      catalog.Catalog
+	silencer   judge.Silencer
+	memory     *memory
+	tap        *tap
+	unverified error // of a rule that tells of its failed runs
+}
+
+// Run is one run of a trial.
+type Run struct {
+	Run     ledger.Run // the passes of a rule of mode event added up
+	Commits []*ledger.Commit
+	Rows    []*row.Row // all that the probe returned, in its order
+}
+
+// New prepares a trial of the rule on the source. The catalogue has the rule's type.
+func New(r *rules.Rule, source scanners.Source, types catalog.Catalog, start Start) (*Trial, error) {
+	scoped, err := judge.NewScopedRule(r, judge.NewAddress(r, channels(r)))
+	if err != nil {
+		return nil, err
+	}
+	t := &Trial{scoped: scoped, types: types, silencer: start.Silencer, memory: newMemory(start), tap: &tap{Source: source}}
+	if t.silencer == nil {
+		t.silencer = &silence.Set{}
+	}
+	return t, nil
+}
+
+// channels are stand-ins that nothing is delivered to. What they are is not known, so that each target has the strategy that
+// the rule gives it.
+func channels(r *rules.Rule) map[string]judge.Channel {
+	list := map[string]judge.Channel{}
+	for _, d := range r.Deliver {
+		list[d.Sink] = judge.Channel{Push: true}
+	}
+	return list
+}
+
+// Verify prepares the probe and compiles the rule: problem.List or a *scanners.Error where the rule would not run.
+func (t *Trial) Verify(ctx context.Context) error {
+	if t.scoped.Prepared == nil {
+		ctx, done := context.WithTimeout(ctx, judge.PrepareTimeout)
+		defer done()
+		prepared, err := t.tap.Prepare(ctx, t.scoped.Statement)
+		if err != nil {
+			return err
+		}
+		t.scoped.Prepared = prepared
+	}
+	return t.scoped.Compile(t.types, 1)
+}
+
+// Columns are those of the probe, after Verify.
+func (t *Trial) Columns() []row.Column { return t.scoped.Prepared.Columns() }
+
+// Program returns the compiled rule, after Verify, for looking at single rows.
+func (t *Trial) Program() *rules.Program { return t.scoped.Program.Clone() }
+
+// pass is one scan at the due time, by a clock that shows it.
+func (t *Trial) pass(due time.Time) *judge.Pass {
+	return &judge.Pass{
+		ScopedRule: t.scoped, Due: due.UTC(), Started: due.UTC().Truncate(time.Microsecond), Begun: time.Now(),
+		Node: "trial", Silencer: t.silencer, Log: slog.New(slog.DiscardHandler), Unverified: t.unverified, Notices: t.memory.Notices,
+	}
+}
+
+// Run runs the firing that is due at that time and keeps what it would commit. A failed scan is a run, not an error.
+func (t *Trial) Run(ctx context.Context, due time.Time) (*Run, error) {
+	if t.memory.state.Registered.IsZero() {
+		t.memory.state.Registered = due
+	}
+	out := &Run{}
+	t.tap.rows, t.tap.budget = nil, judge.Budget{}
+	for again := true; again; {
+		if t.scoped.Prepared == nil { // the source has refused the statement in the run before
+			if t.unverified = t.Verify(ctx); t.unverified != nil && t.scoped.Rule.OnError != rules.PolicyAlert {
+				return nil, t.unverified
+			}
+		}
+		p := t.pass(due)
+		known := p.Begin(t.memory.state, t.memory.list())
+		result := p.Scan(ctx, known)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		record, err := p.Compose(ctx, known, result)
+		if err != nil {
+			return nil, err
+		}
+		if err := t.memory.apply(record); err != nil {
+			return nil, err
+		}
+		out.Run = judge.AddPass(&out.Run, &record.Run)
+		out.Commits = append(out.Commits, record)
+		again = record.Again
+	}
+	out.Rows = t.tap.rows
+	return out, nil
+}
+
+// Cost asks the source for the probe's plan as of now, without running it; the plan is nil where the source knows none. The error says
+// why the rule would not run: its text begins with the code.
+func (t *Trial) Cost(ctx context.Context, now time.Time) (*scanners.Plan, error) {
+	bounded := t.scoped.Rule.Probe.MaxCost > 0
+	source, ok := t.tap.Source.(scanners.Explainer)
+	switch {
+	case !ok && bounded:
+		return nil, t.scoped.CostUnknown()
+	case !ok:
+		return nil, nil
+	}
+	ctx, done := context.WithTimeout(ctx, judge.PrepareTimeout)
+	defer done()
+	p := t.pass(now)
+	plan, err := source.Explain(ctx, t.scoped.Statement, p.Args(p.Begin(t.memory.state, nil)))
+	if err != nil {
+		return nil, err
+	}
+	if bounded {
+		return &plan, t.scoped.TooDear(plan.Cost, plan.Shape)
+	}
+	return &plan, nil
+}
+
+// Findings are the open ones by key.
+func (t *Trial) Findings() []finding.State {
+	return slices.SortedFunc(maps.Values(t.memory.findings), func(a, b finding.State) int {
+		return cmp.Compare(a.Key, b.Key)
+	})
+}
+
+// Notice returns a notice that the trial has made or began with.
+func (t *Trial) Notice(id string) *notice.Notice { return t.memory.notices[id] }

@@ -1,0 +1,224 @@
+package why
+
+import (
+	"cmp"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tallyman/internal/finding"
+	"tallyman/rules"
+	"tallyman/rules/row"
+)
+
+// KeyError says that what was given is no key of the rule.
+type KeyError struct{ Text string }
+
+// Error says what a key must be.
+func (e *KeyError) Error() string { return e.Text }
+
+// resolveKey makes the canonical key of what a person wrote. Where the columns are not known it tries the open findings, and then
+// guesses.
+func resolveKey(text string, r *rules.Rule, open []finding.State, columns []row.Column) (string, error) {
+	text = strings.TrimSpace(text)
+	switch strings.Trim(text, `"`) {
+	case "no_data":
+		return finding.NoData, nil
+	case "on_error":
+		return finding.OnError, nil
+	}
+	var parts []string // as JSON where they were given so
+	var err error
+	if strings.HasPrefix(text, "[") {
+		parts, err = arrayParts(text)
+	} else {
+		parts, err = listParts(text)
+	}
+	if err != nil {
+		return "", err
+	}
+	if len(parts) != len(r.Key) {
+		return "", &KeyError{fmt.Sprintf("the key of %s is %s, and not %s", r.ID, keyForm(r), counted(len(parts), "value"))}
+	}
+	key := make([]byte, 0, len(text)+2)
+	key = append(key, '[')
+	for i, part := range parts {
+		if i > 0 {
+			key = append(key, ',')
+		}
+		kind := row.Null // not known
+		if at := row.Index(columns, r.Key[i]); at >= 0 {
+			kind = columns[at].Kind
+		}
+		key = appendPart(key, part, kind)
+	}
+	key = append(key, ']')
+	if strings.HasPrefix(text, "[") || len(columns) > 0 {
+		return string(key), nil
+	}
+	for i := range open {
+		if slices.Equal(plainParts(open[i].Key), unquoted(parts)) {
+			return open[i].Key, nil
+		}
+	}
+	return string(key), nil
+}
+
+func keyForm(r *rules.Rule) string {
+	if len(r.Key) == 0 {
+		return "[], since it judges its result as a whole"
+	}
+	return fmt.Sprintf("[%s] (%s)", strings.Join(r.Key, ", "), counted(len(r.Key), "value"))
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// arrayParts are the elements of a JSON array, each as JSON.
+func arrayParts(text string) ([]string, error) {
+	var list []json.RawMessage
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		return nil, &KeyError{fmt.Sprintf("the key is no JSON array: %v; values separated by commas will do as well", err)}
+	}
+	parts := make([]string, len(list))
+	for i, p := range list {
+		parts[i] = string(p)
+	}
+	return parts, nil
+}
+
+// listParts are values separated by commas, in quotes where they hold a comma.
+func listParts(text string) ([]string, error) {
+	if text == "" {
+		return nil, &KeyError{"the key is empty"}
+	}
+	r := csv.NewReader(strings.NewReader(text))
+	r.TrimLeadingSpace, r.LazyQuotes = true, true
+	parts, err := r.Read()
+	if err != nil {
+		return nil, &KeyError{fmt.Sprintf("the key is no list of values: %v", err)}
+	}
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	return parts, nil
+}
+
+// appendPart appends a value as keys have it. part is JSON, or the bare text of a value.
+func appendPart(dst []byte, part string, kind row.Kind) []byte {
+	text, isText := unquote(part)
+	if part == "null" {
+		return append(dst, part...)
+	}
+	switch kind {
+	case row.Text, row.Bytes:
+		return row.TextOf(text).AppendKey(dst)
+	case row.Time:
+		if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
+			return row.TimeOf(t).AppendKey(dst)
+		}
+	case row.Int, row.Decimal:
+		if v, err := row.ParseDecimal(text); err == nil {
+			return v.AppendKey(dst)
+		}
+	case row.Null: // not known: as it looks
+		if v, err := row.ParseDecimal(text); err == nil && !isText {
+			return v.AppendKey(dst)
+		}
+	case row.JSON:
+		if !json.Valid([]byte(part)) {
+			part = string(row.TextOf(part).AppendKey(nil))
+		}
+		return row.JSONOf(part).AppendKey(dst)
+	default: // as it looks
+	}
+	if !isText && json.Valid([]byte(part)) {
+		return append(dst, part...)
+	}
+	return row.TextOf(text).AppendKey(dst)
+}
+
+// unquote returns the text of a JSON string, or what it was given.
+func unquote(part string) (text string, isText bool) {
+	if strings.HasPrefix(part, `"`) {
+		if text, isText = row.KeyText(part); isText {
+			return text, true
+		}
+	}
+	return part, false
+}
+
+func unquoted(parts []string) []string {
+	out := make([]string, len(parts))
+	for i, p := range parts {
+		out[i], _ = unquote(p)
+	}
+	return out
+}
+
+// plainParts are the values of a key as people write them.
+func plainParts(key string) []string {
+	parts, err := arrayParts(key)
+	if err != nil {
+		return []string{key}
+	}
+	return unquoted(parts)
+}
+
+// The bounds of what may have been meant.
+const (
+	mostAlike  = 5
+	leastAlike = 0.5 // of the pairs of neighbouring characters
+)
+
+// alike are the open keys that look like one that is not open, the nearest first.
+func alike(key string, open []finding.State) []string {
+	type near struct {
+		key   string
+		score float64
+	}
+	var list []near
+	pairs := pairsOf(key)
+	for i := range open {
+		if score := likeness(pairs, pairsOf(open[i].Key)); score >= leastAlike {
+			list = append(list, near{open[i].Key, score})
+		}
+	}
+	slices.SortFunc(list, func(a, b near) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.key, b.key)) })
+	var keys []string
+	for _, n := range list[:min(mostAlike, len(list))] {
+		keys = append(keys, n.key)
+	}
+	return keys
+}
+
+// pairsOf counts the pairs of neighbouring characters, with the ends of the text.
+func pairsOf(key string) map[[2]rune]int {
+	pairs := map[[2]rune]int{}
+	last := ' '
+	for _, c := range strings.ToLower(strings.Join(plainParts(key), " ")) + " " {
+		pairs[[2]rune{last, c}]++
+		last = c
+	}
+	return pairs
+}
+
+// likeness is the part of the pairs that two texts share, from 0 to 1.
+func likeness(a, b map[[2]rune]int) float64 {
+	shared, all := 0, 0
+	for pair, n := range a {
+		shared += min(n, b[pair])
+		all += n
+	}
+	for _, n := range b {
+		all += n
+	}
+	return 2 * float64(shared) / float64(all)
+}

@@ -1,0 +1,94 @@
+package authoring
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"tallyman/engine/trial/ruletest"
+	"tallyman/internal/config"
+	"tallyman/internal/ledger"
+	"tallyman/rules/problem"
+	"tallyman/scanners"
+)
+
+// Commands are what an author asks for at the command line, beside a node or without one. Its functions open the implementations, which
+// this package does not know.
+type Commands struct {
+	// OpenSource opens a configured source.
+	OpenSource func(ctx context.Context, name string, c config.Source) (scanners.Source, error)
+	// OpenLedger opens the configured ledger for reading alone.
+	OpenLedger func(ctx context.Context, c config.Ledger) (ledger.View, error)
+	// OpenMemory opens an empty database, for the probes of rule tests with tables.
+	OpenMemory func() (ruletest.Database, error)
+}
+
+// UsageError is a wish that cannot be met as it was put.
+type UsageError struct{ Err error }
+
+// Error returns what is wrong with it.
+func (e *UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *UsageError) Unwrap() error { return e.Err }
+
+func wrongUse(format string, args ...any) error { return &UsageError{fmt.Errorf(format, args...)} }
+
+// ofSource says which source an error of a database came from.
+func ofSource(name string, err error) error {
+	if _, ok := errors.AsType[*scanners.Error](err); ok {
+		return fmt.Errorf("source %s: %w", name, err)
+	}
+	return err
+}
+
+// openNamed opens one of the configured sources.
+func (c Commands) openNamed(ctx context.Context, cfg *config.Config, name string) (scanners.Source, error) {
+	if err := cfg.Need("sources", name); err != nil {
+		return nil, err
+	}
+	source, err := c.OpenSource(ctx, name, cfg.Sources[name])
+	if err != nil {
+		return nil, fmt.Errorf("open source %s: %w", name, err)
+	}
+	return source, nil
+}
+
+func knownSource(cfg *config.Config, name string) error {
+	if _, ok := cfg.Sources[name]; ok {
+		return nil
+	}
+	names := slices.Sorted(maps.Keys(cfg.Sources))
+	if hint := problem.DidYouMean(name, names); hint != "" {
+		return wrongUse("no source %q is configured; %s", name, hint)
+	}
+	return wrongUse("no source %q is configured; %s", name, listed("sources", names))
+}
+
+func listed(what string, names []string) string {
+	if len(names) == 0 {
+		return "there are no " + what
+	}
+	return what + ": " + join(names)
+}
+
+// join lists names; "" shows itself.
+func join(names []string) string {
+	const most = 20
+	text := ""
+	for i, n := range names {
+		if i == most {
+			return text + fmt.Sprintf(" and %d more", len(names)-most)
+		}
+		if i > 0 {
+			text += ", "
+		}
+		if n == "" {
+			n = `""`
+		}
+		text += n
+	}
+	return text
+}

@@ -1,0 +1,223 @@
+package authoring
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"tallyman/engine"
+	"tallyman/engine/trial/preview"
+	"tallyman/engine/trial/rulediff"
+	"tallyman/rules"
+	"tallyman/rules/catalog"
+	"tallyman/rules/problem"
+	"tallyman/scanners"
+)
+
+// DraftRequest is another text of a rule, and what of it is tried.
+type DraftRequest struct {
+	Text string
+	PreviewRequest
+}
+
+// DraftResult is what another text of a rule comes to.
+type DraftResult struct {
+	Scope    string
+	Problems problem.List // with places in the text and no file, or of the file
+	Changes  []rulediff.Change
+	Warnings []string
+	Preview  *preview.Report // nil where the draft would not run
+	Effect   *rulediff.Rule  // nil where the versions were not run
+	Notes    []string
+}
+
+// Draft tries another text of a rule for the API: it is checked as its file would be, held against what runs, and run from the state of the node's own ledger. It
+// takes the place of one preview.
+func (n *Node) Draft(ctx context.Context, q DraftRequest) (*DraftResult, error) {
+	ctx, cancel := context.WithTimeout(ctx, previewTimeout)
+	defer cancel()
+	running := n.inForce(q.Rule)
+	if len(running) == 0 {
+		if err := n.Engine.Find(q.Rule, nil); err != nil {
+			return nil, err
+		}
+		return nil, &engine.UnknownError{What: "rule", Name: q.Rule} // it was removed meanwhile
+	}
+	leave, err := n.enterPreview(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	types, err := n.Ledger.Types(ctx)
+	if err != nil {
+		return nil, err
+	}
+	text := running[0].Rewrite(q.Text)
+	rules.Check(text.Set, Known(n.Config, types))
+	if len(text.Set.Problems) > 0 {
+		return &DraftResult{Problems: placed(text, text.Set.Problems)}, nil
+	}
+	r, err := oneOf(text.Set.Rules, q.Scope)
+	if err != nil {
+		return nil, err
+	}
+	due, err := preview.ParseAt(q.At, r.Schedule.Timezone, n.Engine.Now())
+	if err != nil {
+		return nil, &AtError{Err: err}
+	}
+	t := &draftRun{node: n, rule: r, types: types, due: due, limit: q.Limit, running: slices.DeleteFunc(running, func(old *rules.Rule) bool { return old.Scope != r.Scope })}
+	return t.run(ctx, text)
+}
+
+// inForce are the scopes of a rule that the node runs.
+func (n *Node) inForce(id string) []*rules.Rule {
+	return slices.DeleteFunc(slices.Clone(n.InForce()), func(r *rules.Rule) bool { return r.ID != id })
+}
+
+// oneOf is the rule in the scope, which may be nil where there is one.
+func oneOf(list []*rules.Rule, scope *string) (*rules.Rule, error) {
+	if scope == nil {
+		if len(list) == 1 {
+			return list[0], nil
+		}
+		return nil, engine.ErrManyScopes
+	}
+	for _, r := range list {
+		if r.Scope == *scope {
+			return r, nil
+		}
+	}
+	return nil, &engine.UnknownError{What: "scope", Name: *scope}
+}
+
+// placed are the problems with the places that they have in the text.
+func placed(text *rules.Rewritten, problems problem.List) problem.List {
+	list := slices.Clone(problems)
+	for i := range list {
+		list[i] = text.Place(list[i])
+	}
+	return list
+}
+
+// draftRun is a draft whose text is sound, on its way.
+type draftRun struct {
+	node    *Node
+	rule    *rules.Rule
+	running []*rules.Rule // of that scope: one, or none where the draft has a new one
+	types   catalog.Catalog
+	due     time.Time
+	limit   int
+}
+
+// run holds the draft against its source, and tries it where it would run.
+func (t *draftRun) run(ctx context.Context, text *rules.Rewritten) (*DraftResult, error) {
+	d := &DraftResult{Scope: t.rule.Scope}
+	if err := t.differ(ctx, d, rulediff.Input{}); err != nil {
+		return nil, err
+	}
+	leave, err := t.rooms(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	check := &sourceCheck{name: t.rule.Source, types: t.types, checks: []*ruleCheck{{rule: t.rule}}}
+	check.each(ctx, t.node.Sources[t.rule.Source], 1)
+	if d.Problems = placed(text, check.problems); len(d.Problems) > 0 {
+		return d, nil
+	}
+	p, err := t.node.previewOf(ctx, t.rule, t.types, t.due, t.limit)
+	if err != nil {
+		return nil, err
+	}
+	d.Preview = p
+	return d, t.effect(ctx, d)
+}
+
+// rooms takes the place of a run on the source, and on that of the running version where it is another.
+func (t *draftRun) rooms(ctx context.Context) (leave func(), err error) {
+	leave = func() {}
+	names := []string{t.rule.Source}
+	for _, r := range t.running {
+		names = append(names, r.Source)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		release, err := t.node.Engine.Room(ctx, name)
+		if err != nil {
+			leave()
+			return nil, err
+		}
+		before := leave
+		leave = func() { release(); before() }
+	}
+	return leave, nil
+}
+
+// differ compares the draft with what runs; with snapshots both are run.
+func (t *draftRun) differ(ctx context.Context, d *DraftResult, in rulediff.Input) error {
+	in.Old, in.New, in.Due, in.Limit = t.running, []*rules.Rule{t.rule}, t.due, t.limit
+	diff, err := rulediff.Run(ctx, in)
+	if err != nil {
+		return err
+	}
+	for i := range diff.Rules {
+		if r := &diff.Rules[i]; in.Snapshot == nil {
+			d.Changes, d.Warnings = r.Changes, r.Warns
+		} else {
+			d.Effect = r
+		}
+	}
+	return nil
+}
+
+// effect runs both versions over one snapshot, where the sources have them and something differs.
+func (t *draftRun) effect(ctx context.Context, d *DraftResult) (err error) {
+	switch {
+	case len(t.running) == 0:
+		d.Notes = append(d.Notes, "the scope is new: there is nothing to compare with")
+		return nil
+	case len(d.Changes) == 0:
+		return nil
+	}
+	open := &nodeSnapshots{node: t.node, open: map[string]*snapshot{}}
+	defer func() { err = errors.Join(err, open.close()) }()
+	for _, r := range append(slices.Clone(t.running), t.rule) {
+		if _, ok := t.node.Sources[r.Source].(scanners.Sessions); !ok {
+			d.Notes = append(d.Notes, "the source "+r.Source+" has no snapshot that both versions could be run over")
+			return nil
+		}
+	}
+	return t.differ(ctx, d, rulediff.Input{Types: t.types, Ledger: t.node.Ledger, Snapshot: open.of})
+}
+
+// nodeSnapshots are snapshots of the node's own sources.
+type nodeSnapshots struct {
+	node *Node
+	open map[string]*snapshot
+}
+
+func (s *nodeSnapshots) of(ctx context.Context, name string) (scanners.Source, error) {
+	if open := s.open[name]; open != nil {
+		return open, nil
+	}
+	source := s.node.Sources[name]
+	sessions, ok := source.(scanners.Sessions)
+	if !ok {
+		return nil, wrongUse("source %s has no snapshot", name)
+	}
+	session, err := sessions.Session(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	s.open[name] = &snapshot{source: source, session: session}
+	return s.open[name], nil
+}
+
+func (s *nodeSnapshots) close() error {
+	var errs []error
+	for _, open := range s.open {
+		errs = append(errs, open.session.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,221 @@
+package authoring
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"tallyman/internal/config"
+	"tallyman/rules"
+	"tallyman/rules/catalog"
+	"tallyman/rules/problem"
+	"tallyman/scanners"
+)
+
+// RuleMaker makes a first version of a rule from a table of a source.
+type RuleMaker struct {
+	cfg    *config.Config
+	name   string
+	source scanners.Source
+	tables scanners.Inspector
+	types  catalog.Catalog
+}
+
+// Source is the name of the source whose catalogue is read.
+func (m *RuleMaker) Source() string { return m.name }
+
+// OpenRuleMaker opens the source, whose catalogue is read. The configuration may have been loaded lazily.
+func (c Commands) OpenRuleMaker(ctx context.Context, cfg *config.Config, source string) (*RuleMaker, error) {
+	if err := knownSource(cfg, source); err != nil {
+		return nil, err
+	}
+	if err := cfg.Need("sources", source); err != nil {
+		return nil, err
+	}
+	types, problems := catalog.Load(cfg.Types.Path)
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	open, err := c.OpenSource(ctx, source, cfg.Sources[source])
+	if err != nil {
+		return nil, fmt.Errorf("open source %s: %w", source, err)
+	}
+	tables, ok := open.(scanners.Inspector)
+	if !ok {
+		err := wrongUse("the driver %s of source %s cannot list tables; write the rule by hand, with configs/rules/sample.yaml as an example", cfg.Sources[source].Driver, source)
+		return nil, errors.Join(err, open.Close())
+	}
+	return &RuleMaker{cfg: cfg, name: source, source: open, tables: tables, types: types}, nil
+}
+
+// Close closes the source.
+func (m *RuleMaker) Close() error { return m.source.Close() }
+
+// Types are those of the catalogue, by code.
+func (m *RuleMaker) Types() []catalog.Type {
+	var list []catalog.Type
+	for _, code := range m.types.Codes() {
+		list = append(list, m.types[code])
+	}
+	return list
+}
+
+// Tables returns the names of the tables and views that a rule may read.
+func (m *RuleMaker) Tables(ctx context.Context) ([]string, error) {
+	names, err := m.tables.Tables(ctx)
+	return names, ofSource(m.name, err)
+}
+
+// Start proposes a rule on the table. A table that is not there is a *UsageError that says which one may have been meant.
+func (m *RuleMaker) Start(ctx context.Context, table string) (*NewRule, error) {
+	t, err := m.tables.Table(ctx, table)
+	if scan, ok := errors.AsType[*scanners.Error](err); ok && scan.Code == scanners.CodeTable {
+		return nil, m.noTable(ctx, table)
+	}
+	if err != nil {
+		return nil, ofSource(m.name, err)
+	}
+	r := propose(t, m.types)
+	r.Source, r.Sink = m.name, m.sink()
+	r.ID = m.freeID(r.ID)
+	return r, nil
+}
+
+func (m *RuleMaker) noTable(ctx context.Context, name string) error {
+	names, err := m.tables.Tables(ctx)
+	if err != nil {
+		return err
+	}
+	const most = 30
+	hint := problem.DidYouMean(name, names)
+	switch {
+	case hint != "":
+	case len(names) > most:
+		hint = fmt.Sprintf("it has %d tables", len(names))
+	default:
+		hint = listed("tables", names)
+	}
+	return wrongUse("the source %s has no table %q; %s", m.name, name, hint)
+}
+
+// sink is where a first rule's notices go: the inbox, or what there is.
+func (m *RuleMaker) sink() string {
+	names := slices.Sorted(maps.Keys(m.cfg.Sinks))
+	for _, name := range names {
+		if m.cfg.Sinks[name].Type == config.SinkInbox {
+			return name
+		}
+	}
+	return append(names, "inbox")[0]
+}
+
+// freeID is the id, or the first of id-2, id-3 … that no rule of the site has.
+func (m *RuleMaker) freeID(id string) string {
+	taken := map[string]bool{}
+	for _, r := range rules.Load(m.cfg.Rules.Paths).Rules {
+		taken[r.ID] = true
+	}
+	free := id
+	for n := 2; taken[free]; n++ {
+		free = fmt.Sprintf("%s-%d", id, n)
+	}
+	return free
+}
+
+// Check holds the file that the rule would become against the configuration and its source.
+func (m *RuleMaker) Check(ctx context.Context, file string, text []byte) (problems, warnings problem.List) {
+	set := rules.LoadFile(file, text)
+	rules.Check(set, Known(m.cfg, m.types))
+	s := &sourceCheck{name: m.name, types: m.types, problems: set.Problems}
+	for _, r := range set.Rules {
+		c := &ruleCheck{rule: r}
+		s.checks = append(s.checks, c)
+		s.check(ctx, c, m.source)
+	}
+	if s.lost != nil {
+		s.tellLost()
+	}
+	return s.problems, s.warnings
+}
+
+// NewFile is a file of a new rule.
+type NewFile struct {
+	Path string
+	Text []byte
+}
+
+// schemaFile is what the JSON Schema of rule files is called.
+const schemaFile = "rule.schema.json"
+
+// DefaultFile is where the rule goes if nothing else is said: a file of its own in the first of the site's rule folders.
+func (m *RuleMaker) DefaultFile(r *NewRule) string {
+	folder := m.cfg.Rules.Paths[0]
+	if info, err := os.Stat(folder); err == nil && !info.IsDir() {
+		folder = filepath.Dir(folder)
+	}
+	return filepath.Join(folder, r.ID+".yaml")
+}
+
+// Files are the rule's file at the path, beside it a test where one is asked for, and the JSON Schema where the site does not have it yet:
+// beside the configuration.
+func (m *RuleMaker) Files(r *NewRule, path string, test bool) ([]NewFile, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	folder := filepath.Dir(path)
+	schema, found := findSchema(folder)
+	if !found {
+		schema = filepath.Join(filepath.Dir(m.cfg.File), schemaFile)
+	}
+	text, err := r.Text(relative(folder, schema))
+	if err != nil {
+		return nil, err
+	}
+	files := []NewFile{{path, text}}
+	if test {
+		name := filepath.Base(path)
+		testFile := name[:len(name)-len(filepath.Ext(name))] + "_test.yaml"
+		text, err := r.TestText(name, testFile, relative(folder, m.cfg.Types.Path))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, NewFile{filepath.Join(folder, testFile), text})
+	}
+	if _, err := os.Stat(schema); err != nil {
+		text, err := rules.Schema()
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, NewFile{schema, text})
+	}
+	return files, nil
+}
+
+// findSchema looks for the schema in the folder and in those above it.
+func findSchema(folder string) (string, bool) {
+	for {
+		path := filepath.Join(folder, schemaFile)
+		if _, err := os.Stat(path); err == nil {
+			return path, true
+		}
+		above := filepath.Dir(folder)
+		if above == folder {
+			return "", false
+		}
+		folder = above
+	}
+}
+
+// relative leads from the folder to the file, with slashes.
+func relative(folder, file string) string {
+	path, err := filepath.Rel(folder, file)
+	if err != nil { // on another volume
+		return file
+	}
+	return filepath.ToSlash(path)
+}

@@ -1,0 +1,125 @@
+package authoring
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"tallyman/engine/trial/preview"
+	"tallyman/internal/config"
+	"tallyman/rules"
+	"tallyman/rules/problem"
+)
+
+// PreviewOptions says which rule is tried, and when.
+type PreviewOptions struct {
+	Paths  []string // rule files or folders; the configuration's own where nil
+	Rule   string
+	Scope  *string // may be nil where the rule has one scope
+	At     string  // see preview.ParseAt
+	Source string  // instead of the rule's own
+	Limit  int     // of the lists in the report; 0 = none
+}
+
+// Preview tries a rule on its source and writes nothing. A rule that would not run is a problem.List or a
+// *scanners.Error.
+func (c Commands) Preview(ctx context.Context, cfg *config.Config, o PreviewOptions) (_ *preview.Preview, err error) {
+	known, err := c.recall(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, known.Close()) }()
+	r, err := pickRule(cfg, known, o)
+	if err != nil {
+		return nil, err
+	}
+	due, err := preview.ParseAt(o.At, r.Schedule.Timezone, time.Now())
+	if err != nil {
+		return nil, &UsageError{err}
+	}
+	source, err := c.openNamed(ctx, cfg, r.Source)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	shown, err := preview.Run(ctx, preview.Request{
+		Rule: r, Source: source, Name: r.Source, Types: known.types, Sinks: sinkTypes(cfg),
+		Ledger: known.start(), NoLedger: known.reason,
+		Subscriptions: known.Subscriptions,
+		Silencer:      &known.silences, Due: due, Limit: o.Limit,
+	})
+	return shown, ofSource(r.Source, err)
+}
+
+// pickRule loads the rule files and finds the rule in its scope.
+func pickRule(cfg *config.Config, known *site, o PreviewOptions) (*rules.Rule, error) {
+	set, err := loadSet(cfg, known, o.Paths, o.Source)
+	if err != nil {
+		return nil, err
+	}
+	var scopes []string
+	var found *rules.Rule
+	ids := map[string]bool{}
+	for _, r := range set.Rules {
+		if ids[r.ID] = true; r.ID != o.Rule {
+			continue
+		}
+		if scopes = append(scopes, r.Scope); o.Scope == nil || r.Scope == *o.Scope {
+			found = r
+		}
+	}
+	switch {
+	case len(scopes) == 0:
+		return nil, missing(set, o.Rule, slices.Sorted(maps.Keys(ids)))
+	case found == nil && len(scopes) == 1 && scopes[0] == "":
+		return nil, wrongUse("%s has no scopes: leave out --scope", o.Rule)
+	case found == nil:
+		return nil, wrongUse("%s has no scope %q; %s", o.Rule, *o.Scope, listed("its scopes", scopes))
+	case o.Scope == nil && len(scopes) > 1:
+		return nil, wrongUse("%s has %d scopes; name one with --scope: %s", o.Rule, len(scopes), join(scopes))
+	}
+	return found, nil
+}
+
+// loadSet reads the rule files and holds them against the site. Where source is named, all rules have that one.
+func loadSet(cfg *config.Config, known *site, paths []string, source string) (*rules.Set, error) {
+	if len(paths) == 0 {
+		paths = cfg.Rules.Paths
+	}
+	set := rules.Load(paths)
+	if source != "" {
+		if err := knownSource(cfg, source); err != nil {
+			return nil, err
+		}
+		for _, r := range set.Rules {
+			r.Source = source
+		}
+	}
+	rules.Check(set, Known(cfg, known.types))
+	return set, nil
+}
+
+// missing explains that there is no such rule: it is broken, or it is called otherwise.
+func missing(set *rules.Set, id string, ids []string) error {
+	var its, files problem.List
+	for _, p := range set.Problems {
+		switch p.Rule {
+		case id:
+			its = append(its, p)
+		case "":
+			files = append(files, p)
+		}
+	}
+	switch {
+	case len(its) > 0:
+		return its
+	case len(files) > 0:
+		return files
+	}
+	if hint := problem.DidYouMean(id, ids); hint != "" {
+		return wrongUse("there is no rule %q; %s", id, hint)
+	}
+	return wrongUse("there is no rule %q; %s", id, listed("rules", ids))
+}

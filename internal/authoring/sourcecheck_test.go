@@ -1,0 +1,140 @@
+package authoring
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"tallyman/rules"
+	"tallyman/rules/probe"
+	"tallyman/rules/row"
+	"tallyman/scanners"
+)
+
+// answering is a source whose answers a test gives; it counts what is asked beside each other.
+type answering struct {
+	scanners.Source
+	answer           func(n int) error // to the n-th question, from 1
+	asked, now, most atomic.Int32
+}
+
+func (a *answering) Prepare(context.Context, *probe.Statement) (scanners.Prepared, error) {
+	n := a.asked.Add(1)
+	for now := a.now.Add(1); ; {
+		if most := a.most.Load(); now <= most || a.most.CompareAndSwap(most, now) {
+			break
+		}
+	}
+	defer a.now.Add(-1)
+	if err := a.answer(int(n)); err != nil {
+		return nil, err
+	}
+	return oneColumn{}, nil
+}
+
+type oneColumn struct{ scanners.Prepared }
+
+func (oneColumn) Columns() []row.Column { return []row.Column{{Name: "bin", Kind: row.Text}} }
+
+// checkOn checks fifty rules on the source, two at a time.
+func checkOn(t *testing.T, source scanners.Source) *sourceCheck {
+	t.Helper()
+	var text strings.Builder
+	text.WriteString("version: 1\ndefaults: {schedule: {cron: '@hourly'}, source: wms, key: [bin], deliver: [{sink: inbox}], probe: {sql: SELECT bin FROM b},\n" +
+		"  notice: {type: REP_NOTICE, warehouse: \"'w'\", title: Look, fields: {bin: bin}}}\nrules:\n")
+	for n := range 50 {
+		fmt.Fprintf(&text, "  - {id: rule-%02d}\n", n)
+	}
+	set := rules.LoadFile("f.yaml", []byte(text.String()))
+	if len(set.Rules) != 50 {
+		t.Fatal(set.Problems)
+	}
+	s := &sourceCheck{name: "wms", types: newTypes}
+	for _, r := range set.Rules {
+		s.checks = append(s.checks, &ruleCheck{rule: r})
+	}
+	s.each(t.Context(), source, 2)
+	return s
+}
+
+func refusal(code scanners.Code) error {
+	return &scanners.Error{Code: code, Transient: true, Err: errors.New("away")}
+}
+
+func TestASourceIsAskedAFewQuestionsAtATime(t *testing.T) {
+	t.Parallel()
+	source := &answering{answer: func(int) error { return nil }}
+	s := checkOn(t, source)
+	if n, most := source.asked.Load(), source.most.Load(); n != 50 || most > 2 || len(s.problems)+len(s.warnings) > 0 {
+		t.Errorf("%d questions, %d at a time; %v %v", n, most, s.problems, s.warnings)
+	}
+}
+
+// A source that goes away, or hangs, is told once and not asked for each of the other rules.
+func TestASourceThatGoesAwayIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	for code, c := range map[scanners.Code]struct{ most, single int }{
+		scanners.CodeUnreachable: {11 + 2, 0}, scanners.CodeTimeout: {13 + 2, mostTimeouts},
+	} {
+		source := &answering{answer: func(n int) error {
+			if n > 10 {
+				return refusal(code)
+			}
+			return nil
+		}}
+		s := checkOn(t, source)
+		var once, single int
+		for _, w := range s.warnings {
+			if w.Code == string(scanners.CodeUnreachable) {
+				once++
+			} else {
+				single++
+			}
+		}
+		if n := int(source.asked.Load()); n > c.most || once != 1 || single < c.single || single > c.single+1 || len(s.problems) > 0 {
+			t.Errorf("%s: %d questions; %v %v", code, n, s.problems, s.warnings)
+		}
+	}
+}
+
+// What a source says stands where it points at, or else at the word that it quotes.
+func TestSQLProblemsHaveTheirPlace(t *testing.T) {
+	t.Parallel()
+	const sql = "SELECT bin, qtty AS qty FROM \"Odd Bins\" WHERE wh = :warehouse"
+	set := rules.LoadFile("f.yaml", []byte(`version: 1
+rules:
+  - id: example
+    schedule: {cron: "@hourly"}
+    source: wms
+    probe:
+      sql: |
+        `+sql+`
+      params: {warehouse: 1}
+    key: [bin]
+    notice: {type: A, warehouse: "'w'", title: Look}
+    deliver: [{sink: inbox}]
+`))
+	if len(set.Problems) > 0 {
+		t.Fatal(set.Problems)
+	}
+	for message, word := range map[string]string{
+		`no such column: qtty`:                               "qtty",
+		`Unknown column 'b.qtty' in 'field list'`:            "qtty",
+		`relation "odd bins" does not exist`:                 `"Odd Bins"`,
+		"near \"WHERE\": syntax error":                       "WHERE",
+		"parameter :warehouse cannot be read: invalid input": ":warehouse",
+		"something else":                                     "SELECT",
+	} {
+		p := sqlProblem(set.Rules[0], &scanners.Error{Code: scanners.CodeStatement, Err: errors.New(message)})
+		if want := strings.Index(sql, word) + 9; p.Line != 8 || p.Col != want {
+			t.Errorf("%s: stands at %d:%d, want 8:%d", message, p.Line, p.Col, want)
+		}
+	}
+	p := sqlProblem(set.Rules[0], &scanners.Error{Code: scanners.CodeStatement, At: 8, Err: errors.New(`wrong (line 1 of the probe) [42]`)})
+	if p.Col != 16 || p.Message != "wrong [42]" {
+		t.Errorf("with a place: %s", p.Error())
+	}
+}
