@@ -22,6 +22,7 @@ import (
 	"tallyman/internal/silence"
 	"tallyman/internal/trace"
 	"tallyman/internal/trace/otlp"
+	"tallyman/internal/wire"
 )
 
 // Options is what a process adds to its configuration.
@@ -309,7 +310,7 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 		Rules:      a.engine,
 		History:    a.ledger,
 		RuleFiles:  a.ruleFiles,
-		Reload: func(ctx context.Context, who ledger.Author) (api.Reloaded, error) {
+		Reload: func(ctx context.Context, who ledger.Author) (wire.Reloaded, error) {
 			return a.reload(ctx, "request", who)
 		},
 		Silences:   a.servedSilences(),

@@ -11,6 +11,7 @@ import (
 	"tallyman/engine/rulediff"
 	"tallyman/internal/api"
 	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
 	"tallyman/rules"
 	"tallyman/rules/catalog"
 	"tallyman/rules/problem"
@@ -78,7 +79,7 @@ func oneOf(list []*rules.Rule, scope *string) (*rules.Rule, error) {
 }
 
 // placed are the problems with the places that they have in the text.
-func placed(text *rules.Rewritten, problems problem.List) []api.FileProblem {
+func placed(text *rules.Rewritten, problems problem.List) []wire.FileProblem {
 	list := slices.Clone(problems)
 	for i := range list {
 		list[i] = text.Place(list[i])

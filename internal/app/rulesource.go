@@ -9,19 +9,19 @@ import (
 	"strings"
 
 	"tallyman/engine"
-	"tallyman/internal/api"
+	"tallyman/internal/wire"
 	"tallyman/rules"
 	"tallyman/rules/problem"
 	"tallyman/scanners"
 )
 
 // ruleSource is how a rule is written: as it was loaded, and in the file by now where that is another text.
-func (a *App) ruleSource(id string) (*api.RuleSource, error) {
+func (a *App) ruleSource(id string) (*wire.RuleSource, error) {
 	if err := a.engine.Find(id, nil); err != nil {
 		return nil, err
 	}
 	set, list, stale := a.book.get()
-	s := &api.RuleSource{Rule: id, Version: a.engine.Version()}
+	s := &wire.RuleSource{Rule: id, Version: a.engine.Version()}
 	var first *rules.Rule
 	for _, r := range list {
 		if r.ID == id {
@@ -80,15 +80,15 @@ func causes(r *rules.Rule, err error) problem.List {
 		check.note(&ruleCheck{rule: r}, err)
 		return slices.Concat(check.problems, check.warnings)
 	}
-	return problem.List{r.Problem("source", string(api.CodeRuleUnverified), err.Error(), "")}
+	return problem.List{r.Problem("source", string(wire.CodeRuleUnverified), err.Error(), "")}
 }
 
 // coded is an error of a probe that costs too much.
 var coded = regexp.MustCompile(`^[a-z_]+: `)
 
 // onDisk is what the files have of a rule that is in force as it was before, and why they are refused.
-func onDisk(set *rules.Set, id, file string) *api.DiskSource {
-	d := &api.DiskSource{}
+func onDisk(set *rules.Set, id, file string) *wire.DiskSource {
+	d := &wire.DiskSource{}
 	w, found := set.Written(id)
 	if d.Gone = !found; found {
 		d.File, d.Line, d.Text, file = w.File, w.Line, w.YAML, w.File
