@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"tallyman/internal/auth"
+	"tallyman/internal/wire"
 )
 
 // Those who may, by what they do.
@@ -149,7 +150,7 @@ func isOpen(r *http.Request) bool { return r.URL.Path == "/healthz" || r.URL.Pat
 func permitted(ctx huma.Context, next func(huma.Context)) {
 	if prob := mayDo(auth.From(ctx.Context()), ctx.Operation().OperationID); prob != nil {
 		r, w := humago.Unwrap(ctx)
-		prob.write(w, problemMedia(r))
+		writeProblem(w, prob, problemMedia(r))
 		return
 	}
 	next(ctx)
@@ -159,7 +160,7 @@ func permitted(ctx huma.Context, next func(huma.Context)) {
 func guarded(operation string, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if prob := mayDo(auth.From(r.Context()), operation); prob != nil {
-			prob.write(w, problemMedia(r))
+			writeProblem(w, prob, problemMedia(r))
 			return
 		}
 		next(w, r)
@@ -167,12 +168,12 @@ func guarded(operation string, next http.HandlerFunc) http.HandlerFunc {
 }
 
 // mayDo is nil where the table lets the caller do the operation.
-func mayDo(who *auth.Identity, operation string) *Problem {
+func mayDo(who *auth.Identity, operation string) *wire.Problem {
 	roles := access[operation]
 	if roles != nil && len(roles) == 0 || who.Has(roles...) {
 		return nil
 	}
-	return denied(CodeRoleMissing, "your token may not do this ("+operation+"); it takes the role "+orList(roleNames(roles)))
+	return denied(wire.CodeRoleMissing, "your token may not do this ("+operation+"); it takes the role "+orList(roleNames(roles)))
 }
 
 func roleNames(roles []auth.Role) []string {

@@ -8,11 +8,13 @@ import (
 	"strings"
 
 	"tallyman/internal/auth"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
 )
 
 // own settles where a request reads and whose inboxes: what it asks for, or where it asks for nothing what is the caller's own. Parameters only
 // narrow. The names are those of the parameters, for the problems.
-func own(who *auth.Identity, names [2]string, warehouse string, subscribers []string) (string, []string, *Problem) {
+func own(who *auth.Identity, names [2]string, warehouse string, subscribers []string) (string, []string, *wire.Problem) {
 	warehouse, prob := ownWarehouse(who, names[0], warehouse)
 	if prob != nil {
 		return "", nil, prob
@@ -22,21 +24,21 @@ func own(who *auth.Identity, names [2]string, warehouse string, subscribers []st
 			return "", nil, missingParameter(names[1])
 		}
 		if len(who.Subscribers) > maxSubscribers {
-			return "", nil, newProblem(http.StatusBadRequest, CodeBadSubscriber, "your token has "+strconv.Itoa(len(who.Subscribers))+
+			return "", nil, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber, "your token has "+strconv.Itoa(len(who.Subscribers))+
 				" subscribers, and a request is about at most "+strconv.Itoa(maxSubscribers)+"; name those that you want as "+names[1])
 		}
 		return warehouse, slices.Clone(who.Subscribers), nil
 	}
 	for _, s := range subscribers {
 		if !mayRead(who, s) {
-			return "", nil, denied(CodeSubscriberDenied, "the inbox of "+s+" is not yours"+yours(who.Subscribers))
+			return "", nil, denied(wire.CodeSubscriberDenied, "the inbox of "+s+" is not yours"+yours(who.Subscribers))
 		}
 	}
 	return warehouse, subscribers, nil
 }
 
 // ownWarehouse is the warehouse that was asked for, or the only one that the caller has.
-func ownWarehouse(who *auth.Identity, name, warehouse string) (string, *Problem) {
+func ownWarehouse(who *auth.Identity, name, warehouse string) (string, *wire.Problem) {
 	switch {
 	case warehouse != "":
 		return warehouse, inWarehouse(who, warehouse)
@@ -51,25 +53,25 @@ func ownWarehouse(who *auth.Identity, name, warehouse string) (string, *Problem)
 }
 
 // inWarehouse is nil where the caller may do things in the warehouse.
-func inWarehouse(who *auth.Identity, warehouse string) *Problem {
+func inWarehouse(who *auth.Identity, warehouse string) *wire.Problem {
 	if who.InWarehouse(warehouse) {
 		return nil
 	}
 	if warehouse == auth.AllWarehouses {
-		return denied(CodeWarehouseDenied, "this is about all warehouses"+yours(who.Warehouses))
+		return denied(wire.CodeWarehouseDenied, "this is about all warehouses"+yours(who.Warehouses))
 	}
-	return denied(CodeWarehouseDenied, "warehouse "+quote(warehouse)+" is not yours"+yours(who.Warehouses))
+	return denied(wire.CodeWarehouseDenied, "warehouse "+policy.Quote(warehouse)+" is not yours"+yours(who.Warehouses))
 }
 
 // inScope is nil where the caller may do things to a rule's scope, nil for all of them. A scope is a warehouse as far as tokens go: one that is
 // not for all warehouses is for the scopes of their names.
-func inScope(ctx context.Context, scope *string) *Problem {
+func inScope(ctx context.Context, scope *string) *wire.Problem {
 	who := auth.From(ctx)
 	switch {
 	case who.Everywhere():
 		return nil
 	case scope == nil:
-		return denied(CodeWarehouseDenied, "this is about all scopes of the rule; name the scope"+yours(who.Warehouses))
+		return denied(wire.CodeWarehouseDenied, "this is about all scopes of the rule; name the scope"+yours(who.Warehouses))
 	}
 	return inWarehouse(who, *scope)
 }
@@ -83,9 +85,9 @@ func mayRead(who *auth.Identity, subscriber string) bool {
 }
 
 // denied says that the caller asks for what is not his.
-func denied(code Code, detail string) *Problem {
-	p := newProblem(http.StatusForbidden, code, detail)
-	p.challenge = insufficient
+func denied(code wire.Code, detail string) *wire.Problem {
+	p := wire.NewProblem(http.StatusForbidden, code, detail)
+	p.Challenge = insufficient
 	return p
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"tallyman/internal/auth"
+	"tallyman/internal/wire"
 )
 
 // What WWW-Authenticate says (RFC 6750).
@@ -18,26 +19,26 @@ const (
 
 // unauthorized is the problem of a request whose caller is not known; nil where the error is none of those. Codes and texts tell who has no good
 // token nothing: that one has expired, or was revoked, only he learns who has it.
-func unauthorized(err error) *Problem {
+func unauthorized(err error) *wire.Problem {
 	for _, c := range []struct {
 		is        error
-		code      Code
+		code      wire.Code
 		challenge string
 	}{
-		{auth.ErrNoToken, CodeTokenMissing, challenge},
-		{auth.ErrBadToken, CodeTokenInvalid, invalid},
-		{auth.ErrExpired, CodeTokenExpired, invalid},
-		{auth.ErrRevoked, CodeTokenRevoked, invalid},
+		{auth.ErrNoToken, wire.CodeTokenMissing, challenge},
+		{auth.ErrBadToken, wire.CodeTokenInvalid, invalid},
+		{auth.ErrExpired, wire.CodeTokenExpired, invalid},
+		{auth.ErrRevoked, wire.CodeTokenRevoked, invalid},
 	} {
 		if errors.Is(err, c.is) {
-			p := newProblem(http.StatusUnauthorized, c.code, err.Error())
-			p.challenge = c.challenge
+			p := wire.NewProblem(http.StatusUnauthorized, c.code, err.Error())
+			p.Challenge = c.challenge
 			return p
 		}
 	}
 	if errors.Is(err, auth.ErrNoKeys) {
-		p := newProblem(http.StatusServiceUnavailable, CodeKeysUnavailable, err.Error()+"; try again")
-		p.retryAfter = 5
+		p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeKeysUnavailable, err.Error()+"; try again")
+		p.RetryAfter = 5
 		return p
 	}
 	return nil
@@ -62,9 +63,9 @@ func whenOver(ctx context.Context, who *auth.Identity, cancel func()) func() {
 }
 
 // logRefusal tells of a caller that is not known. Tokens are not in it, nor what a client made up.
-func (a *API) logRefusal(w http.ResponseWriter, r *http.Request, prob *Problem) {
+func (a *API) logRefusal(w http.ResponseWriter, r *http.Request, prob *wire.Problem) {
 	level := slog.LevelInfo
-	if prob.Code == CodeTokenMissing {
+	if prob.Code == wire.CodeTokenMissing {
 		level = slog.LevelDebug // browsers and people who look around
 	}
 	a.log.LogAttrs(r.Context(), level, "a request was refused", append(a.requestAttrs(w, r), slog.String("code", string(prob.Code)), slog.String("detail", prob.Detail))...)

@@ -12,6 +12,7 @@ import (
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 	"tallyman/internal/trace"
+	"tallyman/internal/wire"
 	"tallyman/rules/catalog"
 	"tallyman/sinks/inbox/page"
 )
@@ -65,21 +66,21 @@ type Deps struct {
 	// who asks, and records what has changed before it is in force: ledger.ErrNotRecorded.
 	History   RuleHistory
 	RuleFiles func() RuleFiles
-	Reload    func(ctx context.Context, who ledger.Author) (Reloaded, error)
+	Reload    func(ctx context.Context, who ledger.Author) (wire.Reloaded, error)
 	Tokens    Tokens
 	Silences  Silences
 	// Preview tries a rule and writes nothing. Errors are *engine.UnknownError, engine.ErrManyScopes, *AtError, ErrBusy, those of preview.Run,
 	// and the ledger's.
 	Preview func(ctx context.Context, q PreviewQuery) (*preview.Report, error)
 	// RuleSource is how a rule is written. Errors are *engine.UnknownError.
-	RuleSource func(id string) (*RuleSource, error)
+	RuleSource func(id string) (*wire.RuleSource, error)
 	// Draft tries another text of a rule and writes nothing. Errors are as those of Preview.
 	Draft func(ctx context.Context, q DraftQuery) (*Drafted, error)
 	// Status reports the state of the whole; it answers even where parts of it are out of reach.
-	Status   func(ctx context.Context) (StatusReport, error)
+	Status   func(ctx context.Context) (wire.StatusReport, error)
 	Overview Overview
 	// RuleCount is how the rules are that watch a warehouse, as it was some seconds ago at most: it is asked often.
-	RuleCount func(ctx context.Context, warehouse string) RuleCount
+	RuleCount func(ctx context.Context, warehouse string) wire.RuleCount
 	// Ready returns nil, or an error for each thing that is not ready, joined with errors.Join.
 	Ready    func(ctx context.Context) error
 	Auth     auth.Authenticator

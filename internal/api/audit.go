@@ -11,6 +11,7 @@ import (
 
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
 )
 
 // Audit keeps who changed what; see ledger.Audit. What the ledger itself changes it records itself, in the same transaction.
@@ -25,7 +26,7 @@ const (
 )
 
 // order records what somebody asks for that is not the ledger's to change, before it is done. Where that cannot be written it is not done.
-func (a *API) order(ctx context.Context, action, object string, after any) *Problem {
+func (a *API) order(ctx context.Context, action, object string, after any) *wire.Problem {
 	who := auth.From(ctx).Author()
 	err := a.addChange(ctx, &ledger.Change{By: who.By, Via: who.Via, Action: action, Object: object, After: stateJSON(after)})
 	if err != nil {
@@ -42,13 +43,13 @@ func (a *API) addChange(ctx context.Context, c *ledger.Change) error {
 }
 
 // notRecorded is the answer where the record of a change could not be written, and nothing was changed. Other errors are not for it.
-func (a *API) notRecorded(ctx context.Context, err error) *Problem {
+func (a *API) notRecorded(ctx context.Context, err error) *wire.Problem {
 	if !errors.Is(err, ledger.ErrNotRecorded) {
 		return nil
 	}
 	a.log.LogAttrs(ctx, slog.LevelError, "a change was not made: its record could not be written", slog.String("by", auth.From(ctx).Subject), slog.Any("error", err))
-	p := newProblem(http.StatusServiceUnavailable, CodeAuditUnavailable, "nothing was changed: the record of who asked for it could not be written; try again")
-	p.retryAfter = 2
+	p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeAuditUnavailable, "nothing was changed: the record of who asked for it could not be written; try again")
+	p.RetryAfter = 2
 	return p
 }
 

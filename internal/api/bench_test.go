@@ -22,6 +22,7 @@ import (
 	"tallyman/internal/api/metrics"
 	"tallyman/internal/auth"
 	"tallyman/internal/testenv"
+	"tallyman/internal/wire"
 )
 
 // BenchmarkIdlePoll holds idle polls of 200 keep-alive clients against a bare net/http handler that makes one Redis GET per
@@ -83,7 +84,7 @@ func serveOurs(b *testing.B, in *realInbox) string {
 	}
 	a := api.New(api.Deps{
 		Inbox: in, Catalogue: newFakeCatalogue(), Auth: auth.None{}, Gatherer: m.Gatherer(), Meter: m, Logger: slog.New(slog.DiscardHandler),
-		Status: func(context.Context) (api.StatusReport, error) { return api.StatusReport{}, nil },
+		Status: func(context.Context) (wire.StatusReport, error) { return wire.StatusReport{}, nil },
 		Ready:  func(context.Context) error { return nil },
 	})
 	return serve(b, a.Serve)

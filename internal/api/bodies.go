@@ -16,6 +16,7 @@ import (
 
 	"tallyman/internal/api/body"
 	"tallyman/internal/strictjson"
+	"tallyman/internal/wire"
 )
 
 // bodyRule is what the body of an operation must keep to.
@@ -64,7 +65,7 @@ func (a *API) checkedBody(ctx huma.Context, next func(huma.Context)) {
 	}
 	if prob != nil {
 		r, w := humago.Unwrap(ctx)
-		prob.write(w, problemMedia(r))
+		writeProblem(w, prob, problemMedia(r))
 		return
 	}
 	next(&bodyContext{humaContext: ctx, text: text})
@@ -91,12 +92,12 @@ const firstBuffer = 1 << 20
 
 // readBody reads a body of maxBytes at most. A body that was read leaves no deadline: the server goes on reading to learn whether the client leaves, and
 // takes a deadline that passes for the client's leaving, which ends the request.
-func (rule bodyRule) readBody(ctx huma.Context) ([]byte, *Problem) {
+func (rule bodyRule) readBody(ctx huma.Context) ([]byte, *wire.Problem) {
 	r, _ := humago.Unwrap(ctx)
 	maxBytes := rule.maxBytes
 	_ = ctx.SetReadDeadline(time.Now().Add(rule.within)) // what is no connection has no deadline
-	tooLarge := func() *Problem {
-		return newProblem(http.StatusRequestEntityTooLarge, CodeBodyTooLarge,
+	tooLarge := func() *wire.Problem {
+		return wire.NewProblem(http.StatusRequestEntityTooLarge, wire.CodeBodyTooLarge,
 			"request body is too large limit="+strconv.FormatInt(maxBytes, 10)+" bytes")
 	}
 	if r.ContentLength > maxBytes {
@@ -112,41 +113,41 @@ func (rule bodyRule) readBody(ctx huma.Context) ([]byte, *Problem) {
 	case n > maxBytes:
 		return nil, tooLarge()
 	case isNet && late.Timeout():
-		return nil, newProblem(http.StatusRequestTimeout, CodeBodyTimeout, "request body read timeout")
+		return nil, wire.NewProblem(http.StatusRequestTimeout, wire.CodeBodyTimeout, "request body read timeout")
 	case err != nil:
-		return nil, newProblem(http.StatusBadRequest, CodeMalformedBody, "the request body broke off")
+		return nil, wire.NewProblem(http.StatusBadRequest, wire.CodeMalformedBody, "the request body broke off")
 	}
 	_ = ctx.SetReadDeadline(time.Time{})
 	return b.Bytes(), nil
 }
 
 // checkBody says what is wrong with a body; nil is nothing.
-func checkBody(schema *body.Schema, text []byte, contentType string, required bool) *Problem {
+func checkBody(schema *body.Schema, text []byte, contentType string, required bool) *wire.Problem {
 	switch {
 	case len(text) == 0 && required:
-		return newProblem(http.StatusBadRequest, CodeMalformedBody, "request body is required")
+		return wire.NewProblem(http.StatusBadRequest, wire.CodeMalformedBody, "request body is required")
 	case len(text) == 0:
 		return nil
 	case !isJSONType(contentType):
-		return newProblem(http.StatusUnsupportedMediaType, CodeUnsupportedMediaType, "bodies are JSON: send them as application/json")
+		return wire.NewProblem(http.StatusUnsupportedMediaType, wire.CodeUnsupportedMediaType, "bodies are JSON: send them as application/json")
 	}
 	found := schema.Check(text)
 	if len(found) == 0 {
 		return nil
 	}
-	prob := newProblem(http.StatusUnprocessableEntity, CodeInvalidBody, found[0].At+": "+found[0].Message)
+	prob := wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, found[0].At+": "+found[0].Message)
 	if found[0].Text {
-		prob.Code = CodeBadText
+		prob.Code = wire.CodeBadText
 	}
 	if found[0].Syntax {
-		prob.Status, prob.Code = http.StatusBadRequest, CodeMalformedBody
+		prob.Status, prob.Code = http.StatusBadRequest, wire.CodeMalformedBody
 		prob.Title = http.StatusText(prob.Status)
 	}
 	for _, f := range found {
-		prob.Errors = append(prob.Errors, Fault{Location: f.At, Message: f.Message})
+		prob.Errors = append(prob.Errors, wire.Fault{Location: f.At, Message: f.Message})
 	}
 	if len(found) == body.MostFaults {
-		prob.Errors = append(prob.Errors, Fault{Message: "and maybe more"})
+		prob.Errors = append(prob.Errors, wire.Fault{Message: "and maybe more"})
 	}
 	return prob
 }

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"tallyman/internal/wire"
 )
 
 // What a page of another origin may send, and see of an answer.
@@ -43,7 +45,7 @@ func (a *API) shared(next http.Handler) http.Handler {
 		}
 		h["Vary"] = []string{"Origin, Access-Control-Request-Method, Access-Control-Request-Headers"}
 		if !known {
-			newProblem(http.StatusForbidden, CodeCrossOrigin, "pages of this origin may not call (http.cors.origins)").write(w, problemMedia(r))
+			writeProblem(w, wire.NewProblem(http.StatusForbidden, wire.CodeCrossOrigin, "pages of this origin may not call (http.cors.origins)"), problemMedia(r))
 			return
 		}
 		h.Set("Access-Control-Allow-Methods", corsMethods)
@@ -62,7 +64,7 @@ func (a *API) sameOrigin(next http.Handler) http.Handler {
 		}
 	}
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		newProblem(http.StatusForbidden, CodeCrossOrigin, "a page of another origin may not do this").write(w, problemMedia(r))
+		writeProblem(w, wire.NewProblem(http.StatusForbidden, wire.CodeCrossOrigin, "a page of another origin may not do this"), problemMedia(r))
 	}))
 	return guard.Handler(next)
 }

@@ -9,6 +9,8 @@ import (
 
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
 )
 
 // Deliveries is how deliveries stand and what operators do to them; see ledger.Operated and its neighbours for what each
@@ -31,8 +33,8 @@ type (
 		Limit  limit[ofList] `query:"limit" doc:"deliveries in a page"`
 	}
 	deliveryInput    struct{ DeliveryPath }
-	deliveriesOutput struct{ Body DeliveriesForm }
-	deliveryOutput   struct{ Body DeliveryForm }
+	deliveriesOutput struct{ Body wire.DeliveriesForm }
+	deliveryOutput   struct{ Body wire.DeliveryForm }
 )
 
 // DeliveryPath names the delivery of a request. The OpenAPI library looks into exported types alone.
@@ -93,7 +95,7 @@ func (a *API) getDelivery(ctx context.Context, in *deliveryInput) (*deliveryOutp
 }
 
 // delivery finds the delivery of that number.
-func (a *API) delivery(ctx context.Context, id deliveryID) (*ledger.DeliveryRecord, *Problem) {
+func (a *API) delivery(ctx context.Context, id deliveryID) (*ledger.DeliveryRecord, *wire.Problem) {
 	seq, ok := id.parse()
 	if !ok {
 		return nil, deliveryNotFound(id)
@@ -111,32 +113,32 @@ func (a *API) delivery(ctx context.Context, id deliveryID) (*ledger.DeliveryReco
 }
 
 // ownDeliveries narrows a list to what is the caller's to see.
-func ownDeliveries(ctx context.Context, f *ledger.DeliveryFilter) (prob *Problem) {
+func ownDeliveries(ctx context.Context, f *ledger.DeliveryFilter) (prob *wire.Problem) {
 	if who := auth.From(ctx); !who.Everywhere() {
 		f.Warehouse, prob = ownWarehouse(who, "warehouse", f.Warehouse)
 	}
 	return prob
 }
 
-func deliveryNotFound(id deliveryID) *Problem {
-	return newProblem(http.StatusNotFound, CodeDeliveryNotFound, "there is no delivery "+quote(string(id))+"; those that ended are kept for the ledger's retention")
+func deliveryNotFound(id deliveryID) *wire.Problem {
+	return wire.NewProblem(http.StatusNotFound, wire.CodeDeliveryNotFound, "there is no delivery "+policy.Quote(string(id))+"; those that ended are kept for the ledger's retention")
 }
 
-func (in *deliveriesInput) parse() (ledger.DeliveryFilter, *Problem) {
+func (in *deliveriesInput) parse() (ledger.DeliveryFilter, *wire.Problem) {
 	f := ledger.DeliveryFilter{Sink: in.Sink, Warehouse: in.Warehouse, Type: in.Type, Rule: in.Rule, Notice: in.Notice}
 	if name, value := badFilter(&f); name != "" {
-		return f, badParameter(name + " " + quote(value) + " cannot be the name of one")
+		return f, badParameter(name + " " + policy.Quote(value) + " cannot be the name of one")
 	}
 	for _, name := range in.State {
 		state, ok := deliveryState(name)
 		if name != "" && !ok {
-			return f, badParameter("state " + quote(name) + " is none of " + stateNames())
+			return f, badParameter("state " + policy.Quote(name) + " is none of " + stateNames())
 		}
 		if name != "" {
 			f.States = append(f.States, state)
 		}
 	}
-	var prob *Problem
+	var prob *wire.Problem
 	if f.Held, prob = in.Held.parse("held"); prob != nil {
 		return f, prob
 	}
@@ -148,7 +150,7 @@ func (in *deliveriesInput) parse() (ledger.DeliveryFilter, *Problem) {
 	}
 	var ok bool
 	if f.Before, ok = in.Before.parse(); !ok {
-		return f, newProblem(http.StatusBadRequest, CodeBadCursor, "before "+quote(string(in.Before))+" is not the number of a delivery")
+		return f, wire.NewProblem(http.StatusBadRequest, wire.CodeBadCursor, "before "+policy.Quote(string(in.Before))+" is not the number of a delivery")
 	}
 	return f, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
 )
 
 type (
@@ -19,11 +20,11 @@ type (
 	cancelInput struct {
 		DeliveryPath
 
-		Body *CancelForm
+		Body *wire.CancelForm
 	}
-	retryManyInput  struct{ Body DeliveryChoice }
-	cancelManyInput struct{ Body CancelManyForm }
-	changedOutput   struct{ Body ChangedForm }
+	retryManyInput  struct{ Body wire.DeliveryChoice }
+	cancelManyInput struct{ Body wire.CancelManyForm }
+	changedOutput   struct{ Body wire.ChangedForm }
 )
 
 func (a *API) registerDeliveryChanges(operations huma.API) {
@@ -62,11 +63,11 @@ func (a *API) retryDelivery(ctx context.Context, in *retryInput) (*deliveryOutpu
 
 // cancelDelivery answers POST /deliveries/{id}/cancel.
 func (a *API) cancelDelivery(ctx context.Context, in *cancelInput) (*deliveryOutput, error) {
-	form := CancelForm{}
+	form := wire.CancelForm{}
 	if in.Body != nil {
 		form = *in.Body
 	}
-	reason, prob := form.parse()
+	reason, prob := cancelReason(&form)
 	if prob != nil {
 		return nil, prob
 	}
@@ -125,14 +126,14 @@ func (a *API) changeOne(ctx context.Context, id deliveryID, do change, why func(
 		return nil, prob
 	}
 	if len(changed) == 0 {
-		return nil, newProblem(http.StatusConflict, CodeDeliveryUnchanged, "delivery "+string(id)+" stays as it is: "+why(d))
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeDeliveryUnchanged, "delivery "+string(id)+" stays as it is: "+why(d))
 	}
 	return &deliveryOutput{Body: newDeliveryForm(d)}, nil
 }
 
 // retryDeliveries answers POST /deliveries/retry.
 func (a *API) retryDeliveries(ctx context.Context, in *retryManyInput) (*changedOutput, error) {
-	f, prob := in.Body.filter([]ledger.DeliveryState{ledger.DeliveryFailed, ledger.DeliveryTimedOut})
+	f, prob := chosen(&in.Body, []ledger.DeliveryState{ledger.DeliveryFailed, ledger.DeliveryTimedOut})
 	if prob != nil {
 		return nil, prob
 	}
@@ -141,16 +142,16 @@ func (a *API) retryDeliveries(ctx context.Context, in *retryManyInput) (*changed
 
 // cancelDeliveries answers POST /deliveries/cancel.
 func (a *API) cancelDeliveries(ctx context.Context, in *cancelManyInput) (*changedOutput, error) {
-	reason, prob := in.Body.parse()
+	reason, prob := cancelReason(&in.Body.CancelForm)
 	if prob != nil {
 		return nil, prob
 	}
-	f, prob := in.Body.filter([]ledger.DeliveryState{ledger.DeliveryPending})
+	f, prob := chosen(&in.Body.DeliveryChoice, []ledger.DeliveryState{ledger.DeliveryPending})
 	if prob != nil {
 		return nil, prob
 	}
 	if slices.ContainsFunc(f.States, func(s ledger.DeliveryState) bool { return s != ledger.DeliveryPending }) {
-		return nil, invalidBody([]Fault{{Location: "body.filter.state", Message: "only what is pending can be canceled"}})
+		return nil, invalidBody([]wire.Fault{{Location: "body.filter.state", Message: "only what is pending can be canceled"}})
 	}
 	return a.changeMany(ctx, in.Body.IDs, f, a.canceling(reason))
 }
@@ -162,7 +163,7 @@ const (
 )
 
 // ownIDs is nil where the deliveries are the caller's to change. Those that are not there are for the ledger to leave out.
-func (a *API) ownIDs(ctx context.Context, ids []int64) *Problem {
+func (a *API) ownIDs(ctx context.Context, ids []int64) *wire.Problem {
 	if auth.From(ctx).Everywhere() {
 		return nil
 	}

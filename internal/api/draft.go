@@ -10,6 +10,7 @@ import (
 	"tallyman/engine/trial/preview"
 	"tallyman/engine/trial/rulediff"
 	"tallyman/internal/auth"
+	"tallyman/internal/wire"
 )
 
 // DraftQuery is another text of a rule, and what of it is tried.
@@ -21,7 +22,7 @@ type DraftQuery struct {
 // Drafted is what a draft comes to.
 type Drafted struct {
 	Scope    string
-	Problems []FileProblem // with places in the text and no file, or of the file
+	Problems []wire.FileProblem // with places in the text and no file, or of the file
 	Changes  []rulediff.Change
 	Warnings []string
 	Preview  *preview.Report // nil where the draft would not run
@@ -35,15 +36,9 @@ const largestDraft = 64 << 10
 type (
 	draftInput struct {
 		ID   string `path:"id" doc:"the rule" example:"negative-bin-stock"`
-		Body draftAskForm
+		Body wire.DraftAskForm
 	}
-	draftAskForm struct {
-		Text  string  `json:"text" text:"lines" minLength:"1" maxLength:"65536" doc:"the rule's entry in YAML, as /source has it: the item of the list with its dash, or the mapping alone; at most 64 KB. The file's defaults hold for it"`
-		Scope *string `json:"scope,omitempty" doc:"needed where the draft has several"`
-		At    string  `json:"at,omitempty" doc:"as of a preview"`
-		Limit int     `json:"limit,omitempty" minimum:"1" maximum:"200" default:"20" doc:"rows, findings, notices and keys that are listed at most"`
-	}
-	draftOutput struct{ Body *DraftForm }
+	draftOutput struct{ Body *wire.DraftForm }
 )
 
 func (a *API) registerDraft(operations huma.API) {
@@ -60,7 +55,7 @@ func (a *API) draft(ctx context.Context, in *draftInput) (*draftOutput, error) {
 		return nil, prob
 	}
 	if len(in.Body.Text) > largestDraft {
-		return nil, newProblem(http.StatusUnprocessableEntity, CodeInvalidBody, "text: it has "+strconv.Itoa(len(in.Body.Text))+" bytes, at most "+strconv.Itoa(largestDraft)+" are taken")
+		return nil, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "text: it has "+strconv.Itoa(len(in.Body.Text))+" bytes, at most "+strconv.Itoa(largestDraft)+" are taken")
 	}
 	q := DraftQuery{Text: in.Body.Text, PreviewQuery: PreviewQuery{Rule: in.ID, Scope: in.Body.Scope, At: in.Body.At, Limit: defaultPreviewed}}
 	if in.Body.Limit > 0 {

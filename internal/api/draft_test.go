@@ -14,6 +14,7 @@ import (
 	"tallyman/engine/trial/rulediff"
 	"tallyman/internal/api"
 	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
 )
 
 // triedDraft is an answer that has everything.
@@ -21,7 +22,7 @@ func triedDraft() *api.Drafted {
 	keys := func(keys ...string) rulediff.Keys { return rulediff.Keys{Count: len(keys) + 1, Keys: keys} }
 	return &api.Drafted{
 		Scope:    "119240",
-		Problems: []api.FileProblem{{Code: "unknown_field", Line: 3, Col: 5, Message: "there is no field hwen", Hint: "did you mean when?", Rule: "negative-bin-stock"}},
+		Problems: []wire.FileProblem{{Code: "unknown_field", Line: 3, Col: 5, Message: "there is no field hwen", Hint: "did you mean when?", Rule: "negative-bin-stock"}},
 		Changes:  []rulediff.Change{{Field: "when", Old: "qty < 0", New: "qty < -5 & qty > -9"}, {Field: "for", New: "10m"}},
 		Warnings: []string{"key: findings get another identity"}, Preview: triedRule(), Notes: []string{"no snapshot"},
 		Effect: &rulediff.Rule{
@@ -81,7 +82,9 @@ func TestDraftsAndPreviewsAreOnRecord(t *testing.T) {
 	rules := &fakeRules{}
 	b := setup(t, func(d *api.Deps) {
 		d.Rules = rules
-		d.RuleSource = func(string) (*api.RuleSource, error) { return &api.RuleSource{Text: "id: negative-bin-stock"}, unknown }
+		d.RuleSource = func(string) (*wire.RuleSource, error) {
+			return &wire.RuleSource{Text: "id: negative-bin-stock"}, unknown
+		}
 		d.Draft = func(context.Context, api.DraftQuery) (*api.Drafted, error) {
 			tried++
 			return &api.Drafted{}, fault
@@ -141,14 +144,14 @@ func sumOf(text string) string {
 
 func TestDraftsAndSourcesOfOneWarehouse(t *testing.T) {
 	t.Parallel()
-	source := &api.RuleSource{
+	source := &wire.RuleSource{
 		Rule: "negative-bin-stock", File: "rules/stock.yaml", Line: 4, Text: "  - id: negative-bin-stock\n    when: qty < 0 and sku != \"<A>\"", Version: "0a1b2c",
-		Problems: []api.FileProblem{{Code: "plan_changed", File: "rules/stock.yaml", Line: 6, Col: 7, Message: "another plan", Rule: "negative-bin-stock"}},
-		Disk:     &api.DiskSource{File: "rules/stock.yaml", Line: 5, Text: "  - id: negative-bin-stock\n    hwen: x", Problems: ruleFiles().Problems}, Scopes: []string{"119240"},
+		Problems: []wire.FileProblem{{Code: "plan_changed", File: "rules/stock.yaml", Line: 6, Col: 7, Message: "another plan", Rule: "negative-bin-stock"}},
+		Disk:     &wire.DiskSource{File: "rules/stock.yaml", Line: 5, Text: "  - id: negative-bin-stock\n    hwen: x", Problems: ruleFiles().Problems}, Scopes: []string{"119240"},
 	}
 	b := setup(t, func(d *api.Deps) {
 		d.Auth = somePeople()
-		d.RuleSource = func(id string) (*api.RuleSource, error) {
+		d.RuleSource = func(id string) (*wire.RuleSource, error) {
 			if id != source.Rule {
 				return nil, &engine.UnknownError{What: "rule", Name: id}
 			}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tallyman/internal/auth"
+	"tallyman/internal/wire"
 	"tallyman/sinks/inbox/page"
 )
 
@@ -55,7 +56,7 @@ func Languages(header string) []string { return languages(header) }
 var anyone = auth.Identity{Access: auth.Roles(), Warehouses: []string{auth.AllWarehouses}}
 
 // ParsePoll is parsePoll.
-func ParsePoll(raw string) (page.Query, time.Duration, *Problem) {
+func ParsePoll(raw string) (page.Query, time.Duration, *wire.Problem) {
 	p, prob := parsePoll(&anyone, raw)
 	return p.Query, p.wait, prob
 }

@@ -10,6 +10,7 @@ import (
 	"tallyman/engine"
 	"tallyman/internal/api"
 	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
 )
 
 // fakeOverview is a ledger whose notices are one at a time each, and what else an overview is made of.
@@ -45,8 +46,8 @@ func (f *fakeOverview) served() api.Overview {
 		return append(list, engine.RuleStatus{Rule: &rule, Enabled: true}), f.failing()
 	}, Node: func(context.Context) api.NodeReport {
 		return api.NodeReport{
-			Node: "one", Version: "test", Health: []api.Health{{Part: "ledger", OK: f.failing() == nil}},
-			Nodes: []api.NodeStatus{{Name: "one", Version: "test", Rules: "0a1b2c", Started: bin().CreatedAt, Seen: bin().CreatedAt}},
+			Node: "one", Version: "test", Health: []wire.Health{{Part: "ledger", OK: f.failing() == nil}},
+			Nodes: []wire.NodeStatus{{Name: "one", Version: "test", Rules: "0a1b2c", Started: bin().CreatedAt, Seen: bin().CreatedAt}},
 		}
 	}}
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"sync"
 
-	"tallyman/internal/api"
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
 	"tallyman/sinks/inbox/page"
 )
 
@@ -65,9 +65,9 @@ func (f *fakeMarks) ReadAll(_ context.Context, r ledger.ReadAll) (int, error) {
 }
 
 // ruleCount says of warehouse 119240 that one rule fails.
-func ruleCount(_ context.Context, warehouse string) api.RuleCount {
+func ruleCount(_ context.Context, warehouse string) wire.RuleCount {
 	if warehouse == "119240" {
-		return api.RuleCount{OK: 7, Failing: 1}
+		return wire.RuleCount{OK: 7, Failing: 1}
 	}
-	return api.RuleCount{OK: 7}
+	return wire.RuleCount{OK: 7}
 }

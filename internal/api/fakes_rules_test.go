@@ -11,6 +11,7 @@ import (
 	"tallyman/internal/api"
 	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
 	"tallyman/rules"
 )
 
@@ -117,6 +118,6 @@ func twoScopes() []engine.RuleStatus {
 func ruleFiles() api.RuleFiles {
 	return api.RuleFiles{
 		Version: "0a1b2c", Stale: map[string]bool{"negative-bin-stock": true},
-		Problems: []api.FileProblem{{Code: "unknown_field", File: "rules/stock.yaml", Line: 3, Col: 5, Message: "unknown field hwen", Hint: "did you mean when?"}},
+		Problems: []wire.FileProblem{{Code: "unknown_field", File: "rules/stock.yaml", Line: 3, Col: 5, Message: "unknown field hwen", Hint: "did you mean when?"}},
 	}
 }

@@ -1,6 +1,10 @@
 package api
 
-import "net/http"
+import (
+	"net/http"
+
+	"tallyman/internal/wire"
+)
 
 // These header values are shared by all answers; nobody appends to them.
 var (
@@ -37,7 +41,7 @@ func onceOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, lines := range r.Header {
 			if len(lines) > 1 && singleHeaders[name] {
-				newProblem(http.StatusBadRequest, CodeRepeatedHeader, "header "+name+" is given more than once").write(w, problemMedia(r))
+				writeProblem(w, wire.NewProblem(http.StatusBadRequest, wire.CodeRepeatedHeader, "header "+name+" is given more than once"), problemMedia(r))
 				return
 			}
 		}

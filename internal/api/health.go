@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"tallyman/internal/auth"
+	"tallyman/internal/wire"
 )
 
 // readyTimeout bounds the questions behind /readyz.
@@ -32,12 +33,12 @@ func (a *API) readyz(w http.ResponseWriter, r *http.Request) {
 		writeBody(w, mediaJSON, []byte(`{"status":"ready"}`+"\n"))
 		return
 	}
-	p := newProblem(http.StatusServiceUnavailable, CodeNotReady, "not everything that this node needs is in reach")
+	p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeNotReady, "not everything that this node needs is in reach")
 	for _, reason := range reasons(err) {
 		part, _, _ := strings.Cut(reason.Error(), ": ")
-		p.Errors = append(p.Errors, Fault{Message: part + ": not ready; " + base + "/status says why"})
+		p.Errors = append(p.Errors, wire.Fault{Message: part + ": not ready; " + base + "/status says why"})
 	}
-	p.write(w, problemMedia(r))
+	writeProblem(w, p, problemMedia(r))
 }
 
 // reasons takes errors.Join apart.
@@ -58,7 +59,7 @@ func (a *API) metrics() http.HandlerFunc {
 	})
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !auth.From(r.Context()).Everywhere() {
-			denied(CodeWarehouseDenied, "the metrics are of all warehouses, and your token is not").write(w, problemMedia(r))
+			writeProblem(w, denied(wire.CodeWarehouseDenied, "the metrics are of all warehouses, and your token is not"), problemMedia(r))
 			return
 		}
 		all.ServeHTTP(w, r)

@@ -2,13 +2,13 @@ package api
 
 import (
 	"context"
-	"encoding/xml"
 	"net/http"
 	"strings"
 	"time"
 
 	"tallyman/internal/auth"
 	"tallyman/internal/notice"
+	"tallyman/internal/wire"
 	"tallyman/sinks/inbox/page"
 )
 
@@ -16,38 +16,13 @@ import (
 // 1,000 scores of a warehouse.
 const legacyNotices = 1801
 
-// packForm is the answer of the WMS web service that old clients poll.
-type packForm struct {
-	XMLName       xml.Name          `json:"-" xml:"packNotificationVo"`
-	Warehouse     string            `json:"whId" xml:"whId"`
-	LastFetch     int64             `json:"lastFetchTimeStamp" xml:"lastFetchTimeStamp" doc:"poll with it next; notices of that very millisecond come again"`
-	Unread        int               `json:"unreadCount" xml:"unreadCount" doc:"exact to 999"`
-	Notifications notificationsForm `json:"notifications" xml:"notifications"`
-}
-
-// notificationsForm keeps the element there when it is empty.
-type notificationsForm struct {
-	List []notificationForm `json:"notification" xml:"notification" nullable:"false"`
-}
-
-// notificationForm is a notice as old clients know it.
-type notificationForm struct {
-	ID            string `json:"id" xml:"id"`
-	Title         string `json:"title" xml:"title"`
-	Body          string `json:"body" xml:"body"`
-	CreateTime    int64  `json:"createTime" xml:"createTime" doc:"when it was delivered, in ms since 1970"`
-	ExpireTime    int64  `json:"expireTime" xml:"expireTime" doc:"seconds of life from createTime"`
-	Warehouse     string `json:"whId" xml:"whId"`
-	MessageTypeID int64  `json:"messageTypeId" xml:"messageTypeId"`
-}
-
 // legacy serves GET /api/v1/legacy/listNotifications. It always speaks XML, under the name that Accept asks for: its clients
 // send whatever their library does as Accept.
 func (a *API) legacy(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
 	x, prob := newLegacyExchange(r)
 	if prob != nil {
-		prob.write(w, mediaXML)
+		writeProblem(w, prob, mediaXML)
 		a.deps.Meter.PollDone(PollRefused, time.Since(started))
 		return
 	}
@@ -67,14 +42,14 @@ func (a *API) legacy(w http.ResponseWriter, r *http.Request) {
 }
 
 // newLegacyExchange reads the parameters under their old names.
-func newLegacyExchange(r *http.Request) (*exchange, *Problem) {
+func newLegacyExchange(r *http.Request) (*exchange, *wire.Problem) {
 	x := &exchange{media: mediaXML, language: header(r, "Accept-Language")}
 	if m, ok := negotiate(r); ok && m == mediaTextXML {
 		x.media = m
 	}
 	x.Limit, x.Plain = page.MaxLimit, true
 	var seen seenParams
-	prob := params(r.URL.RawQuery, func(name, value string) *Problem {
+	prob := params(r.URL.RawQuery, func(name, value string) *wire.Problem {
 		switch name {
 		case "whId":
 			return x.setWarehouse(&seen, name, value)
@@ -100,7 +75,7 @@ func newLegacyExchange(r *http.Request) (*exchange, *Problem) {
 }
 
 // addSubscribers takes a list such as 1,2,role:keeper: a bare id is a user's.
-func (p *poll) addSubscribers(list string) *Problem {
+func (p *poll) addSubscribers(list string) *wire.Problem {
 	for id := range strings.SplitSeq(list, ",") {
 		id = strings.TrimSpace(id)
 		if id != "" && !strings.HasPrefix(id, "role:") {
@@ -114,8 +89,8 @@ func (p *poll) addSubscribers(list string) *Problem {
 }
 
 // pack collects the pages since the client's last fetch, oldest first.
-func (a *API) pack(ctx context.Context, x *exchange) (packForm, error) {
-	pack := packForm{Warehouse: x.Warehouse, Notifications: notificationsForm{List: []notificationForm{}}}
+func (a *API) pack(ctx context.Context, x *exchange) (wire.PackForm, error) {
+	pack := wire.PackForm{Warehouse: x.Warehouse, Notifications: wire.NotificationsForm{List: []wire.NotificationForm{}}}
 	langs := languages(x.language)
 	for len(pack.Notifications.List) < legacyNotices {
 		pg, err := a.deps.Inbox.Poll(ctx, x.Query)
@@ -138,10 +113,10 @@ func (a *API) pack(ctx context.Context, x *exchange) (packForm, error) {
 }
 
 // newNotification counts the life from the delivery, so that createTime + expireTime stays the moment of expiry.
-func newNotification(v notice.View, langs []string) notificationForm {
+func newNotification(v notice.View, langs []string) wire.NotificationForm {
 	n := localize(v.Notice, langs)
 	delivered := time.UnixMicro(v.Score)
-	return notificationForm{
+	return wire.NotificationForm{
 		ID: n.ID, Title: n.Title, Body: n.Body, CreateTime: delivered.UnixMilli(), ExpireTime: secondsUntil(delivered, n.ExpiresAt),
 		Warehouse: n.Warehouse, MessageTypeID: n.TypeID,
 	}

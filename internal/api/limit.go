@@ -7,6 +7,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/internal/item"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
 )
 
 // limit is how many things a page may have: 1 to the most that B says. The library reads it as text, so that a bad one gets the code that
@@ -41,7 +43,7 @@ func (limit[B]) Schema(huma.Registry) *huma.Schema {
 }
 
 // parse reads it; "" is the preset.
-func (l limit[B]) parse() (int, *Problem) {
+func (l limit[B]) parse() (int, *wire.Problem) {
 	var b B
 	most, preset := b.bounds()
 	if l == "" {
@@ -49,7 +51,7 @@ func (l limit[B]) parse() (int, *Problem) {
 	}
 	n, err := strconv.Atoi(string(l))
 	if err != nil || n < 1 || n > most {
-		return 0, newProblem(http.StatusBadRequest, CodeBadLimit, "limit "+quote(string(l))+" is not a number from 1 to "+strconv.Itoa(most))
+		return 0, wire.NewProblem(http.StatusBadRequest, wire.CodeBadLimit, "limit "+policy.Quote(string(l))+" is not a number from 1 to "+strconv.Itoa(most))
 	}
 	return n, nil
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"net/http"
 	"time"
+
+	"tallyman/internal/wire"
 )
 
 // Rate bounds how often a caller may ask. A long poll and a stream count once.
@@ -19,8 +21,8 @@ type Rate struct {
 func (a *API) limited(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if headSize(r) > maxHead {
-			newProblem(http.StatusRequestHeaderFieldsTooLarge, CodeHeadersTooLarge,
-				"the request's address and headers take more than 32 KB together").write(w, problemMedia(r))
+			writeProblem(w, wire.NewProblem(http.StatusRequestHeaderFieldsTooLarge, wire.CodeHeadersTooLarge,
+				"the request's address and headers take more than 32 KB together"), problemMedia(r))
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -53,7 +55,7 @@ func (a *API) tooBusy(w http.ResponseWriter, r *http.Request, e *busyError) {
 	if e.news {
 		a.log.LogAttrs(r.Context(), slog.LevelWarn, "somebody asks too often and is told to wait", append(a.requestAttrs(w, r), slog.String("caller", e.caller))...)
 	}
-	p := newProblem(http.StatusTooManyRequests, CodeTooManyRequests, e.detail)
-	p.retryAfter = max(1, int(math.Ceil(e.wait.Seconds())))
-	p.write(w, problemMedia(r))
+	p := wire.NewProblem(http.StatusTooManyRequests, wire.CodeTooManyRequests, e.detail)
+	p.RetryAfter = max(1, int(math.Ceil(e.wait.Seconds())))
+	writeProblem(w, p, problemMedia(r))
 }

@@ -14,6 +14,7 @@ import (
 
 	"tallyman/internal/api"
 	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
 )
 
 func TestTypes(t *testing.T) {
@@ -132,18 +133,18 @@ func TestLedgerOutOfReach(t *testing.T) {
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 6, 1, 0, 10, 0, 0, time.UTC)
-	report := api.StatusReport{
+	report := wire.StatusReport{
 		Version: "1.2.3", Node: "node-1", Started: at,
-		Health: []api.Health{{Part: "ledger", OK: true}, {Part: "source", Name: "wms", Error: "connection refused", Since: &at}},
-		Rules: []api.RuleStatus{{
+		Health: []wire.Health{{Part: "ledger", OK: true}, {Part: "source", Name: "wms", Error: "connection refused", Since: &at}},
+		Rules: []wire.RuleStatus{{
 			ID: "negative-bin-stock", Scope: "119240", Title: "Negative bin stock", Source: "wms", File: "stock.yaml", Enabled: true, Verified: true, NextDue: &at,
 			LastRun: api.NewRunStatus(&ledger.Run{Due: at, Started: at, Duration: 1500 * time.Millisecond, Node: "node-1", Outcome: ledger.OutcomeDegraded, Rows: 5, Matched: 2, Errored: 1, Samples: []string{"row 4: division by zero"}}),
 			Pending: 1, Firing: 2,
 		}, {ID: "lot-near-expiry", Source: "wms", File: "stock.yaml", Enabled: true, Reason: "source wms: connection refused"}},
-		Problems:   []api.FileProblem{{Code: "unknown_field", File: "broken.yaml", Line: 3, Col: 5, Message: "there is no field modes", Hint: "did you mean mode?"}},
-		Deliveries: []api.DeliveryCount{{Sink: "gateway", State: "failed", Count: 1}, {Sink: "inbox", State: "sent", Count: 5}},
+		Problems:   []wire.FileProblem{{Code: "unknown_field", File: "broken.yaml", Line: 3, Col: 5, Message: "there is no field modes", Hint: "did you mean mode?"}},
+		Deliveries: []wire.DeliveryCount{{Sink: "gateway", State: "failed", Count: 1}, {Sink: "inbox", State: "sent", Count: 5}},
 	}
-	b := setup(t, func(d *api.Deps) { d.Status = func(context.Context) (api.StatusReport, error) { return report, nil } })
+	b := setup(t, func(d *api.Deps) { d.Status = func(context.Context) (wire.StatusReport, error) { return report, nil } })
 	golden(t, "status.json", b.get(t, "/api/v1/status").body)
 	golden(t, "status.xml", b.get(t, "/api/v1/status", "Accept", "application/xml").body)
 	b = setup(t)
@@ -151,7 +152,7 @@ func TestStatus(t *testing.T) {
 		t.Errorf("an empty report is %s", got.body)
 	}
 	b = setup(t, func(d *api.Deps) {
-		d.Status = func(context.Context) (api.StatusReport, error) { return api.StatusReport{}, errBroken }
+		d.Status = func(context.Context) (wire.StatusReport, error) { return wire.StatusReport{}, errBroken }
 	})
 	if got := b.get(t, "/api/v1/status"); got.asProblem(t).Code != "internal_error" || strings.Contains(got.body, "hunter2") {
 		t.Errorf("a failed report is %s", got.body)
@@ -196,7 +197,7 @@ func TestHealth(t *testing.T) {
 func TestPanics(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(d *api.Deps) {
-		d.Status = func(context.Context) (api.StatusReport, error) { panic("at the disco") }
+		d.Status = func(context.Context) (wire.StatusReport, error) { panic("at the disco") }
 	})
 	got := b.get(t, "/api/v1/status")
 	p := got.asProblem(t)

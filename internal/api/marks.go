@@ -14,6 +14,8 @@ import (
 	"tallyman/internal/auth"
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
 )
 
 // Marks keeps what users have read and acked; see ledger.Marks.
@@ -57,8 +59,8 @@ func (a *API) mark(ctx context.Context, in *markInput, kind ledger.MarkKind) (*s
 	err := a.deps.Marks.Mark(ctx, m)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
-		return nil, newProblem(http.StatusNotFound, CodeNoticeNotFound,
-			"notice "+quote(in.ID)+" is in no inbox of "+strings.Join(m.As, ", ")+" in warehouse "+m.Warehouse)
+		return nil, wire.NewProblem(http.StatusNotFound, wire.CodeNoticeNotFound,
+			"notice "+policy.Quote(in.ID)+" is in no inbox of "+strings.Join(m.As, ", ")+" in warehouse "+m.Warehouse)
 	case err != nil:
 		return nil, a.ledgerFailed(ctx, err)
 	}
@@ -75,14 +77,14 @@ type whoMarks struct {
 }
 
 // whoReads settles who has read something in the warehouse as these subscribers.
-func whoReads(who *auth.Identity, warehouse string, subscribers []string) (whoMarks, *Problem) {
+func whoReads(who *auth.Identity, warehouse string, subscribers []string) (whoMarks, *wire.Problem) {
 	var m whoMarks
 	given := slices.DeleteFunc(subscribers, func(s string) bool { return s == "" })
 	switch {
 	case warehouse != "" && !isName(warehouse):
 		return m, badWarehouse(http.StatusBadRequest, "warehouse", warehouse)
 	case len(given) > maxSubscribers:
-		return m, newProblem(http.StatusBadRequest, CodeBadSubscriber, "more than "+strconv.Itoa(maxSubscribers)+" subscribers")
+		return m, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber, "more than "+strconv.Itoa(maxSubscribers)+" subscribers")
 	}
 	for _, s := range given {
 		switch {
@@ -90,12 +92,12 @@ func whoReads(who *auth.Identity, warehouse string, subscribers []string) (whoMa
 			return m, badSubscriber(http.StatusBadRequest, "subscriber", s)
 		case !strings.HasPrefix(s, "user:"):
 		case m.user != "":
-			return m, newProblem(http.StatusBadRequest, CodeBadSubscriber, "both "+m.user+" and "+s+" are users: one user reads a notice")
+			return m, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber, "both "+m.user+" and "+s+" are users: one user reads a notice")
 		default:
 			m.user = s
 		}
 	}
-	var prob *Problem
+	var prob *wire.Problem
 	if m.warehouse, m.as, prob = own(who, pollNames, warehouse, given); prob != nil {
 		return m, prob
 	}
@@ -104,7 +106,7 @@ func whoReads(who *auth.Identity, warehouse string, subscribers []string) (whoMa
 	}
 	m.as = sortedUnique(m.as)
 	if m.user == "" {
-		return m, newProblem(http.StatusBadRequest, CodeBadSubscriber, "name the user who has read it beside the roles: subscriber=user:<id>")
+		return m, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber, "name the user who has read it beside the roles: subscriber=user:<id>")
 	}
 	return m, nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tallyman/internal/auth"
+	"tallyman/internal/wire"
 )
 
 // outer wraps everything: headers that every answer has, the request id, the end of a panic, the access log.
@@ -44,11 +45,11 @@ func (a *API) panicked(w *response, r *http.Request, cause any) {
 	if w.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
-	internalProblem().write(w, problemMedia(r))
+	writeProblem(w, internalProblem(), problemMedia(r))
 }
 
-func internalProblem() *Problem {
-	return newProblem(http.StatusInternalServerError, CodeInternal, "something went wrong here; the server's log says what")
+func internalProblem() *wire.Problem {
+	return wire.NewProblem(http.StatusInternalServerError, wire.CodeInternal, "something went wrong here; the server's log says what")
 }
 
 // access logs a request at debug.
@@ -96,16 +97,16 @@ func (a *API) refused(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	if errors.Is(err, auth.ErrForeignHost) {
-		newProblem(http.StatusMisdirectedRequest, CodeBadHost, err.Error()).write(w, problemMedia(r))
+		writeProblem(w, wire.NewProblem(http.StatusMisdirectedRequest, wire.CodeBadHost, err.Error()), problemMedia(r))
 		return
 	}
 	if prob := unauthorized(err); prob != nil {
 		a.logRefusal(w, r, prob)
-		prob.write(w, problemMedia(r))
+		writeProblem(w, prob, problemMedia(r))
 		return
 	}
 	a.log.LogAttrs(r.Context(), slog.LevelError, "cannot tell who is asking", append(a.requestAttrs(w, r), slog.Any("error", err))...)
-	internalProblem().write(w, problemMedia(r))
+	writeProblem(w, internalProblem(), problemMedia(r))
 }
 
 // gone reports whether the client left before it was answered.

@@ -8,6 +8,7 @@ import (
 	"tallyman/engine"
 	"tallyman/internal/auth"
 	"tallyman/internal/silence"
+	"tallyman/internal/wire"
 )
 
 // What a caller who is not for all warehouses sees of that which belongs to no single one: rules, silences, files, sinks. Texts are data:
@@ -33,7 +34,7 @@ func ownRules(ctx context.Context, list []engine.RuleStatus) []engine.RuleStatus
 
 // ownRun leaves out what a run tells of data where its scope is not the caller's: keys and values stand in samples, and in errors behind their
 // code. A rule without scopes has data of every warehouse.
-func ownRun(ctx context.Context, scope string, r *RunStatus) {
+func ownRun(ctx context.Context, scope string, r *wire.RunStatus) {
 	if r == nil || auth.From(ctx).InWarehouse(scope) {
 		return
 	}
@@ -42,7 +43,7 @@ func ownRun(ctx context.Context, scope string, r *RunStatus) {
 }
 
 // ownScopes does so with the last run of each scope.
-func ownScopes(ctx context.Context, scopes []ScopeForm) {
+func ownScopes(ctx context.Context, scopes []wire.ScopeForm) {
 	for i := range scopes {
 		ownRun(ctx, scopes[i].Scope, scopes[i].LastRun)
 	}
@@ -71,11 +72,11 @@ func (a *API) ownSilences(ctx context.Context) (func(s *silence.Silence) bool, e
 const withheld = "a token for all warehouses sees why"
 
 // ownProblems leaves out what is wrong with rules that the caller does not see, and the words about files as a whole, which quote them.
-func ownProblems(ctx context.Context, list []FileProblem, sees func(rule string) bool) []FileProblem {
+func ownProblems(ctx context.Context, list []wire.FileProblem, sees func(rule string) bool) []wire.FileProblem {
 	if auth.From(ctx).Everywhere() {
 		return list
 	}
-	var own []FileProblem
+	var own []wire.FileProblem
 	for _, p := range list {
 		switch {
 		case p.Rule == "":
@@ -89,7 +90,7 @@ func ownProblems(ctx context.Context, list []FileProblem, sees func(rule string)
 }
 
 // ownSinks leaves out what channels have answered last, whosever delivery that was about.
-func ownSinks(list []SinkForm) []SinkForm {
+func ownSinks(list []wire.SinkForm) []wire.SinkForm {
 	own := slices.Clone(list)
 	for i := range own {
 		if own[i].Error != "" {
@@ -105,7 +106,7 @@ func ownSinks(list []SinkForm) []SinkForm {
 }
 
 // ownHealth does so with the sinks among what a node depends on.
-func ownHealth(list []Health) []Health {
+func ownHealth(list []wire.Health) []wire.Health {
 	own := slices.Clone(list)
 	for i := range own {
 		if own[i].Part == "sink" && own[i].Error != "" {

@@ -7,6 +7,7 @@ import (
 
 	"tallyman/internal/api"
 	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
 )
 
 // TestRunsOfOthersTellNoData has one who is for a single warehouse look at a rule whose runs in two of them have met bad rows.
@@ -22,8 +23,8 @@ func TestRunsOfOthersTellNoData(t *testing.T) {
 	}
 	mine, theirs := run("119240", "MINE"), run("119241", "THEIRS")
 	f.scopes[0].LastRun, f.scopes[1].LastRun, f.runs = mine, theirs, []ledger.Run{*mine, *theirs}
-	b.deps.Status = func(context.Context) (api.StatusReport, error) {
-		return api.StatusReport{Rules: []api.RuleStatus{
+	b.deps.Status = func(context.Context) (wire.StatusReport, error) {
+		return wire.StatusReport{Rules: []wire.RuleStatus{
 			{ID: "negative-bin-stock", Scope: "119240", LastRun: api.NewRunStatus(mine)},
 			{ID: "negative-bin-stock", Scope: "119241", LastRun: api.NewRunStatus(theirs)},
 			{ID: "without-scopes", LastRun: api.NewRunStatus(theirs)},

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/xml"
 	"net/http"
 	"slices"
 	"strconv"
@@ -14,6 +13,8 @@ import (
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
 	"tallyman/rules/row"
 )
 
@@ -41,7 +42,7 @@ type (
 	}
 	searchOutput struct {
 		Vary string `header:"Vary"`
-		Body FoundNoticesForm
+		Body wire.FoundNoticesForm
 	}
 )
 
@@ -51,34 +52,10 @@ type priorityFloor string
 // Schema says what the text has to be.
 func (priorityFloor) Schema(huma.Registry) *huma.Schema { return integer(1, 5, nil) }
 
-// FoundNoticesForm is a page of a search.
-type FoundNoticesForm struct {
-	XMLName xml.Name          `json:"-" xml:"notices"`
-	Notices []FoundNoticeForm `json:"notices" xml:"notice" doc:"the latest first" nullable:"false"`
-	Cursor  string            `json:"cursor,omitempty" xml:"cursor,attr,omitempty" doc:"there are more: ask with it as before"`
-	Through *time.Time        `json:"through,omitempty" xml:"through,attr,omitempty" doc:"the search has looked at 20,000 notices, back to this time, and found fewer than were asked for; cursor goes on"`
-}
-
-// FoundNoticeForm is what a list shows of a notice. Its members are those of the notice.
-type FoundNoticeForm struct {
-	ID        string    `json:"id" xml:"id"`
-	Type      string    `json:"type" xml:"type"`
-	Warehouse string    `json:"warehouse" xml:"warehouse"`
-	Rule      string    `json:"rule" xml:"rule" doc:"empty when a business system sent it"`
-	Scope     string    `json:"scope" xml:"scope"`
-	Key       string    `json:"key" xml:"key" doc:"what the finding is about, a JSON array"`
-	Status    string    `json:"status" xml:"status" enum:"firing,resolved,event,sent"`
-	Priority  int       `json:"priority" xml:"priority" minimum:"1" maximum:"5"`
-	Title     string    `json:"title" xml:"title"`
-	Count     int       `json:"count" xml:"count" doc:"findings that it stands for"`
-	CreatedAt time.Time `json:"createdAt" xml:"createdAt"`
-	ExpiresAt time.Time `json:"expiresAt" xml:"expiresAt"`
-}
-
-func newFoundNoticeForms(list []*notice.Notice, langs []string) []FoundNoticeForm {
-	forms := make([]FoundNoticeForm, len(list))
+func newFoundNoticeForms(list []*notice.Notice, langs []string) []wire.FoundNoticeForm {
+	forms := make([]wire.FoundNoticeForm, len(list))
 	for i, n := range list {
-		forms[i] = FoundNoticeForm{
+		forms[i] = wire.FoundNoticeForm{
 			ID: n.ID, Type: n.Type, Warehouse: n.Warehouse, Rule: n.Rule, Scope: n.Scope, Key: n.Key, Status: string(n.Status), Priority: n.Priority,
 			Title: localize(n, langs).Title, Count: n.Count, CreatedAt: n.CreatedAt.UTC(), ExpiresAt: n.ExpiresAt.UTC(),
 		}
@@ -106,17 +83,17 @@ func (a *API) searchNotices(ctx context.Context, in *searchInput) (*searchOutput
 	if err != nil {
 		return nil, a.ledgerFailed(ctx, err)
 	}
-	out := &searchOutput{Vary: vary[0], Body: FoundNoticesForm{
+	out := &searchOutput{Vary: vary[0], Body: wire.FoundNoticesForm{
 		Notices: newFoundNoticeForms(found.Notices, languages(in.Language)), Cursor: noticeCursor(found.Next),
 	}}
 	if found.Stopped {
-		out.Body.Through = timeOrNil(found.Next.At)
+		out.Body.Through = wire.Moment(found.Next.At)
 	}
 	return out, nil
 }
 
 // searchedWarehouses narrows a search to the warehouses that are the caller's.
-func searchedWarehouses(who *auth.Identity, asked []string) ([]string, *Problem) {
+func searchedWarehouses(who *auth.Identity, asked []string) ([]string, *wire.Problem) {
 	for _, w := range asked {
 		if prob := inWarehouse(who, w); prob != nil {
 			return nil, prob
@@ -126,14 +103,14 @@ func searchedWarehouses(who *auth.Identity, asked []string) ([]string, *Problem)
 		return asked, nil
 	}
 	if len(who.Warehouses) == 0 {
-		return nil, denied(CodeWarehouseDenied, "notices are of warehouses"+yours(nil))
+		return nil, denied(wire.CodeWarehouseDenied, "notices are of warehouses"+yours(nil))
 	}
 	return slices.Clone(who.Warehouses), nil
 }
 
-func (in *searchInput) parse() (ledger.NoticeFilter, *Problem) {
+func (in *searchInput) parse() (ledger.NoticeFilter, *wire.Problem) {
 	f := ledger.NoticeFilter{Rule: in.Rule, Scope: optional(in.Scope), Key: in.Key}
-	var prob *Problem
+	var prob *wire.Problem
 	if f.Warehouses, prob = someNames("warehouse", in.Warehouses); prob != nil {
 		return f, prob
 	}
@@ -141,11 +118,11 @@ func (in *searchInput) parse() (ledger.NoticeFilter, *Problem) {
 		return f, prob
 	}
 	if in.Rule != "" && !isName(in.Rule) {
-		return f, badParameter("rule " + quote(in.Rule) + " cannot be the name of one")
+		return f, badParameter("rule " + policy.Quote(in.Rule) + " cannot be the name of one")
 	}
 	for name, value := range map[string]string{"scope": in.Scope, "key": in.Key} {
 		if len(value) > maxKeyPart {
-			return f, badParameter(name + " " + quote(value) + " cannot be a part of one: it is longer than " + strconv.Itoa(maxKeyPart) + " bytes")
+			return f, badParameter(name + " " + policy.Quote(value) + " cannot be a part of one: it is longer than " + strconv.Itoa(maxKeyPart) + " bytes")
 		}
 	}
 	if key, ok := row.CanonicalKey(f.Key); ok && f.Rule != "" && f.Scope != nil {
@@ -157,12 +134,12 @@ func (in *searchInput) parse() (ledger.NoticeFilter, *Problem) {
 			f.Statuses = append(f.Statuses, status)
 		case "":
 		default:
-			return f, badParameter("status " + quote(s) + " is none of firing, resolved, event, sent")
+			return f, badParameter("status " + policy.Quote(s) + " is none of firing, resolved, event, sent")
 		}
 	}
 	if in.Priority != "" {
 		if len(in.Priority) != 1 || in.Priority < "1" || in.Priority > "5" {
-			return f, badParameter("priority " + quote(string(in.Priority)) + " is not a number from 1 to 5")
+			return f, badParameter("priority " + policy.Quote(string(in.Priority)) + " is not a number from 1 to 5")
 		}
 		f.Priority = int(in.Priority[0] - '0')
 	}
@@ -174,16 +151,16 @@ func (in *searchInput) parse() (ledger.NoticeFilter, *Problem) {
 	}
 	var ok bool
 	if f.Before, ok = parseNoticeCursor(in.Before); !ok {
-		return f, newProblem(http.StatusBadRequest, CodeBadCursor, "before "+quote(in.Before)+" is not a cursor of this list")
+		return f, wire.NewProblem(http.StatusBadRequest, wire.CodeBadCursor, "before "+policy.Quote(in.Before)+" is not a cursor of this list")
 	}
 	return f, nil
 }
 
 // someNames are those of a list that are not empty.
-func someNames(parameter string, list []string) (names []string, prob *Problem) {
+func someNames(parameter string, list []string) (names []string, prob *wire.Problem) {
 	for _, name := range list {
 		if name != "" && !isName(name) {
-			return nil, badParameter(parameter + " " + quote(name) + " cannot be the name of one")
+			return nil, badParameter(parameter + " " + policy.Quote(name) + " cannot be the name of one")
 		}
 		if name != "" {
 			names = append(names, name)
@@ -196,7 +173,7 @@ func someNames(parameter string, list []string) (names []string, prob *Problem) 
 }
 
 // between reads from when and until when.
-func between(from, to string) (first, last time.Time, prob *Problem) {
+func between(from, to string) (first, last time.Time, prob *wire.Problem) {
 	for _, p := range []struct {
 		name, value string
 		into        *time.Time
@@ -206,7 +183,7 @@ func between(from, to string) (first, last time.Time, prob *Problem) {
 		}
 		at, err := time.Parse(time.RFC3339, p.value)
 		if err != nil || at.Year() < 1970 {
-			return first, last, badParameter(p.name + " " + quote(p.value) + " is not a time such as 2026-06-01T00:00:00Z")
+			return first, last, badParameter(p.name + " " + policy.Quote(p.value) + " is not a time such as 2026-06-01T00:00:00Z")
 		}
 		*p.into = at
 	}

@@ -2,12 +2,10 @@ package api
 
 import (
 	"context"
-	"encoding/xml"
 	"errors"
 	"maps"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -15,52 +13,18 @@ import (
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
 )
 
 // maxEpisode is how many notices of an episode a trace shows.
 const maxEpisode = 100
 
-// NoticeTraceForm is a notice from the firing that made it to those who have read it.
-type NoticeTraceForm struct {
-	XMLName    xml.Name          `json:"-" xml:"trace"`
-	Notice     notice.View       `json:"notice" xml:"notice" doc:"read and acked by anybody"`
-	Texts      []NoticeTextForm  `json:"texts" xml:"texts>text" doc:"its words in other languages, by language" nullable:"false"`
-	Origin     string            `json:"origin" xml:"origin" doc:"what made it, a run or a request of a business system: the id that logs and traces show"`
-	Run        *RuleRunForm      `json:"run,omitempty" xml:"run,omitempty" doc:"that made it; absent where a business system sent it, or the ledger keeps the run no more"`
-	Siblings   []FoundNoticeForm `json:"episodeNotices" xml:"episodeNotices>notice" doc:"the other notices of the finding's life: its firing, reminders, its resolution. The latest first, 100 at most" nullable:"false"`
-	Deliveries []DeliveryForm    `json:"deliveries" xml:"deliveries>delivery" doc:"the latest first, 1000 at most" nullable:"false"`
-	Items      []NoticeItemForm  `json:"items" xml:"items>item" doc:"what queues have made of it" nullable:"false"`
-	Marks      []NoticeMarkForm  `json:"marks" xml:"marks>mark" doc:"who has read and acked it, in the order of time" nullable:"false"`
-}
-
-// NoticeTextForm is what a notice says in a language.
-type NoticeTextForm struct {
-	Language string `json:"language" xml:"language,attr" example:"zh"`
-	Title    string `json:"title" xml:"title"`
-	Body     string `json:"body" xml:"body"`
-}
-
-// NoticeItemForm is the item of a queue that a delivery came to.
-type NoticeItemForm struct {
-	Delivery int64  `json:"delivery" xml:"delivery" doc:"its number"`
-	Queue    string `json:"queue" xml:"queue"`
-	ID       string `json:"id" xml:"id" doc:"the item"`
-	State    string `json:"state,omitempty" xml:"state,omitempty" enum:"ready,leased,delayed,suspended,stored,dead,done,removed,refused" doc:"absent while the queue is out of reach"`
-}
-
-// NoticeMarkForm is what a user did with a notice.
-type NoticeMarkForm struct {
-	User      string    `json:"user" xml:"user" example:"user:ann"`
-	Kind      string    `json:"kind" xml:"kind" enum:"read,acked"`
-	Warehouse string    `json:"warehouse" xml:"warehouse"`
-	At        time.Time `json:"at" xml:"at"`
-}
-
 type (
 	noticeInput struct {
 		ID string `path:"id" doc:"the notice"`
 	}
-	noticeTraceOutput struct{ Body NoticeTraceForm }
+	noticeTraceOutput struct{ Body wire.NoticeTraceForm }
 )
 
 func (a *API) registerNoticeTrace(operations huma.API) {
@@ -72,7 +36,7 @@ func (a *API) registerNoticeTrace(operations huma.API) {
 
 // getNotice answers GET /notices/{id}.
 func (a *API) getNotice(ctx context.Context, in *noticeInput) (*noticeTraceOutput, error) {
-	missing := newProblem(http.StatusNotFound, CodeNoticeNotFound, "there is no notice "+quote(in.ID)+"; those that ended are kept for the ledger's retention")
+	missing := wire.NewProblem(http.StatusNotFound, wire.CodeNoticeNotFound, "there is no notice "+policy.Quote(in.ID)+"; those that ended are kept for the ledger's retention")
 	if !isName(in.ID) {
 		return nil, missing
 	}
@@ -91,8 +55,8 @@ func (a *API) getNotice(ctx context.Context, in *noticeInput) (*noticeTraceOutpu
 }
 
 // traceOf asks the ledger for all that it knows of a notice, and the queues for their items.
-func (a *API) traceOf(ctx context.Context, n *notice.Notice) (*NoticeTraceForm, error) {
-	form := &NoticeTraceForm{Notice: notice.View{Notice: n}, Texts: textsOf(n), Origin: n.Origin().String()}
+func (a *API) traceOf(ctx context.Context, n *notice.Notice) (*wire.NoticeTraceForm, error) {
+	form := &wire.NoticeTraceForm{Notice: notice.View{Notice: n}, Texts: textsOf(n), Origin: n.Origin().String()}
 	var err error
 	if form.Run, err = a.runOf(ctx, n); err != nil {
 		return nil, err
@@ -109,26 +73,26 @@ func (a *API) traceOf(ctx context.Context, n *notice.Notice) (*NoticeTraceForm, 
 	if err != nil {
 		return nil, err
 	}
-	form.Marks = make([]NoticeMarkForm, len(marks))
+	form.Marks = make([]wire.NoticeMarkForm, len(marks))
 	for i, m := range marks {
 		form.Notice.Read = true
 		form.Notice.Acked = form.Notice.Acked || m.Kind == ledger.MarkAcked
-		form.Marks[i] = NoticeMarkForm{User: m.User, Kind: string(m.Kind), Warehouse: m.Warehouse, At: m.At.UTC()}
+		form.Marks[i] = wire.NoticeMarkForm{User: m.User, Kind: string(m.Kind), Warehouse: m.Warehouse, At: m.At.UTC()}
 	}
 	return form, nil
 }
 
 // textsOf returns what the notice says in other languages than its first.
-func textsOf(n *notice.Notice) []NoticeTextForm {
-	texts := make([]NoticeTextForm, 0, len(n.Texts))
+func textsOf(n *notice.Notice) []wire.NoticeTextForm {
+	texts := make([]wire.NoticeTextForm, 0, len(n.Texts))
 	for _, lang := range slices.Sorted(maps.Keys(n.Texts)) {
-		texts = append(texts, NoticeTextForm{Language: lang, Title: n.Texts[lang].Title, Body: n.Texts[lang].Body})
+		texts = append(texts, wire.NoticeTextForm{Language: lang, Title: n.Texts[lang].Title, Body: n.Texts[lang].Body})
 	}
 	return texts
 }
 
 // runOf returns the run that made the notice, if the ledger has it. What it tells of data is as much the caller's as its scope.
-func (a *API) runOf(ctx context.Context, n *notice.Notice) (*RuleRunForm, error) {
+func (a *API) runOf(ctx context.Context, n *notice.Notice) (*wire.RuleRunForm, error) {
 	if n.Status == notice.Sent {
 		return nil, nil //nolint:nilnil // no run made it
 	}
@@ -145,9 +109,9 @@ func (a *API) runOf(ctx context.Context, n *notice.Notice) (*RuleRunForm, error)
 }
 
 // episodeOf returns the other notices of the finding's episode that are the caller's to see.
-func (a *API) episodeOf(ctx context.Context, n *notice.Notice) ([]FoundNoticeForm, error) {
+func (a *API) episodeOf(ctx context.Context, n *notice.Notice) ([]wire.FoundNoticeForm, error) {
 	if n.Status == notice.Sent {
-		return []FoundNoticeForm{}, nil
+		return []wire.FoundNoticeForm{}, nil
 	}
 	f := ledger.NoticeFilter{Rule: n.Rule, Scope: &n.Scope, Finding: n.Key, Episode: n.Episode, Limit: maxEpisode}
 	if who := auth.From(ctx); !who.Everywhere() {
@@ -161,15 +125,15 @@ func (a *API) episodeOf(ctx context.Context, n *notice.Notice) ([]FoundNoticeFor
 }
 
 // itemsOf asks the queues what they have made of the notice. Its item has its id; a resolution has none, and only takes items back.
-func (a *API) itemsOf(ctx context.Context, n *notice.Notice, deliveries []ledger.DeliveryRecord) []NoticeItemForm {
-	items := []NoticeItemForm{}
+func (a *API) itemsOf(ctx context.Context, n *notice.Notice, deliveries []ledger.DeliveryRecord) []wire.NoticeItemForm {
+	items := []wire.NoticeItemForm{}
 	for i := range deliveries {
 		d := &deliveries[i]
 		q, ok := a.deps.Queues[d.Lane.Sink]
 		if !ok || n.Status == notice.Resolved || d.State != ledger.DeliverySent {
 			continue
 		}
-		form := NoticeItemForm{Delivery: d.Seq, Queue: d.Lane.Sink, ID: n.ID}
+		form := wire.NoticeItemForm{Delivery: d.Seq, Queue: d.Lane.Sink, ID: n.ID}
 		found, err := q.Get(ctx, false, scopeOf(auth.From(ctx)), n.ID)
 		switch {
 		case errors.Is(err, delivery.ErrNotFound):

@@ -13,6 +13,7 @@ import (
 
 	"tallyman/internal/auth"
 	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
 	"tallyman/sinks/inbox/page"
 )
 
@@ -44,7 +45,7 @@ func (a *API) notices(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
 	x, prob := newExchange(r, started)
 	if prob != nil {
-		prob.write(w, problemMedia(r))
+		writeProblem(w, prob, problemMedia(r))
 		a.deps.Meter.PollDone(PollRefused, time.Since(started))
 		return
 	}
@@ -64,7 +65,7 @@ func (a *API) notices(w http.ResponseWriter, r *http.Request) {
 }
 
 // newExchange reads the request.
-func newExchange(r *http.Request, started time.Time) (*exchange, *Problem) {
+func newExchange(r *http.Request, started time.Time) (*exchange, *wire.Problem) {
 	m, ok := negotiate(r)
 	if !ok {
 		return nil, notAcceptable()
@@ -87,8 +88,8 @@ func header(r *http.Request, name string) string {
 	return strings.Join(lines, ",")
 }
 
-func notAcceptable() *Problem {
-	return newProblem(http.StatusNotAcceptable, CodeNotAcceptable, "answers come as application/json, application/xml or text/xml")
+func notAcceptable() *wire.Problem {
+	return wire.NewProblem(http.StatusNotAcceptable, wire.CodeNotAcceptable, "answers come as application/json, application/xml or text/xml")
 }
 
 // look returns the page to answer with, or the tag of what the client has already. A version moves with the whole
@@ -227,31 +228,31 @@ func pollHeader(h http.Header, tag string) {
 // pollFailed answers a poll that the inbox could not.
 func (a *API) pollFailed(w http.ResponseWriter, r *http.Request, err error, m media) string {
 	if prob := unauthorized(err); prob != nil {
-		prob.write(w, m)
+		writeProblem(w, prob, m)
 		return PollRefused
 	}
 	switch {
 	case gone(r.Context()):
 		return PollGone
 	case errors.Is(err, page.ErrBadCursor):
-		badCursor().write(w, m)
+		writeProblem(w, badCursor(), m)
 		return PollRefused
 	case errors.Is(err, page.ErrUnavailable):
 		a.log.LogAttrs(r.Context(), slog.LevelDebug, "a poll found no inbox", append(a.requestAttrs(w, r), slog.Any("error", err))...)
-		inboxUnavailable().write(w, m)
+		writeProblem(w, inboxUnavailable(), m)
 		return PollUnavailable
 	}
 	a.log.LogAttrs(r.Context(), slog.LevelError, "a poll failed", append(a.requestAttrs(w, r), slog.Any("error", err))...)
-	internalProblem().write(w, m)
+	writeProblem(w, internalProblem(), m)
 	return PollFailed
 }
 
-func badCursor() *Problem {
-	return newProblem(http.StatusBadRequest, CodeBadCursor, "the cursor is not one that this service gave out; poll without one")
+func badCursor() *wire.Problem {
+	return wire.NewProblem(http.StatusBadRequest, wire.CodeBadCursor, "the cursor is not one that this service gave out; poll without one")
 }
 
-func inboxUnavailable() *Problem {
-	p := newProblem(http.StatusServiceUnavailable, CodeInboxUnavailable, "the inboxes are out of reach or being rebuilt; ask again with the same cursor")
-	p.retryAfter = 1
+func inboxUnavailable() *wire.Problem {
+	p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeInboxUnavailable, "the inboxes are out of reach or being rebuilt; ask again with the same cursor")
+	p.RetryAfter = 1
 	return p
 }

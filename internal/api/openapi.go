@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/internal/wire"
 )
 
 func apiInfo(version string) *huma.Info {
@@ -60,7 +62,7 @@ func schemaOf[T any](doc *huma.OpenAPI) *huma.Schema {
 
 // complete adds to every operation what the library does not know of: XML beside JSON, and the problems.
 func complete(doc *huma.OpenAPI) {
-	problemForms := both("application/problem+json", "application/problem+xml", schemaOf[Problem](doc))
+	problemForms := both("application/problem+json", "application/problem+xml", schemaOf[wire.Problem](doc))
 	refused := &huma.Response{Description: "the request is refused; the problem's code says why", Content: problemForms}
 	problem := &huma.Response{Description: "the service cannot answer now; the problem's code says why", Content: problemForms}
 	doc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{bearerScheme: {

@@ -4,11 +4,13 @@ import (
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/internal/wire"
 )
 
 // pollOperation describes GET /notices.
 func pollOperation(doc *huma.OpenAPI) *huma.Operation {
-	schema := schemaOf[pageForm](doc)
+	schema := schemaOf[wire.PageForm](doc)
 	return &huma.Operation{
 		OperationID: "poll-notices", Method: http.MethodGet, Path: base + "/notices", Tags: []string{"notices"},
 		Summary: "Poll the notices of some subscribers in one warehouse",
@@ -73,7 +75,7 @@ func legacyOperation(doc *huma.OpenAPI) *huma.Operation {
 		},
 		Responses: map[string]*huma.Response{"200": {
 			Description: "what is new, oldest first: " + packXML,
-			Content:     map[string]*huma.MediaType{string(mediaXML): {Schema: schemaOf[packForm](doc)}},
+			Content:     map[string]*huma.MediaType{string(mediaXML): {Schema: schemaOf[wire.PackForm](doc)}},
 		}},
 	}
 }

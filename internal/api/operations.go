@@ -10,15 +10,20 @@ import (
 
 	"tallyman/internal/notice"
 	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
 )
 
 // newOperations makes the OpenAPI library serve on the router: our forms, our problems, no pages of its own.
 func newOperations(routes *router, version string, ours ...func(huma.Context, func(huma.Context))) huma.API {
 	registry := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	for from, to := range map[reflect.Type]reflect.Type{
-		reflect.TypeFor[huma.ErrorModel](): reflect.TypeFor[Problem](),
-		reflect.TypeFor[notice.View]():     reflect.TypeFor[notice.ViewForm](),
-		reflect.TypeFor[notice.DataForm](): reflect.TypeFor[map[string]any](),
+		reflect.TypeFor[huma.ErrorModel]():  reflect.TypeFor[wire.Problem](),
+		reflect.TypeFor[notice.View]():      reflect.TypeFor[notice.ViewForm](),
+		reflect.TypeFor[notice.DataForm]():  reflect.TypeFor[map[string]any](),
+		reflect.TypeFor[wire.AuditState]():  reflect.TypeFor[stateSchema](),
+		reflect.TypeFor[wire.Payload]():     reflect.TypeFor[payloadSchema](),
+		reflect.TypeFor[wire.SendData]():    reflect.TypeFor[sendDataSchema](),
+		reflect.TypeFor[wire.ResetReason](): reflect.TypeFor[resetReasonSchema](),
 	} {
 		registry.RegisterTypeAlias(from, to)
 	}
@@ -54,7 +59,7 @@ func negotiated(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
 	m, ok := negotiate(r)
 	if !ok {
-		notAcceptable().write(w, mediaJSON)
+		writeProblem(w, notAcceptable(), mediaJSON)
 		return
 	}
 	r.Header.Set("Accept", string(m))
@@ -76,7 +81,7 @@ func strictQuery(ctx huma.Context, next func(huma.Context)) {
 		}
 	}
 	seen := map[string]bool{}
-	prob := params(r.URL.RawQuery, func(name, _ string) *Problem {
+	prob := params(r.URL.RawQuery, func(name, _ string) *wire.Problem {
 		switch {
 		case !known[name]:
 			return unknownParameter(name)
@@ -92,7 +97,7 @@ func strictQuery(ctx huma.Context, next func(huma.Context)) {
 		}
 	}
 	if prob != nil {
-		prob.write(w, problemMedia(r))
+		writeProblem(w, prob, problemMedia(r))
 		return
 	}
 	next(ctx)
@@ -109,7 +114,7 @@ func typed(ctx huma.Context, _ string, v any) (any, error) {
 
 // problems gives the library's own errors our form and codes, and every problem the request's id.
 func problems(ctx huma.Context, _ string, v any) (any, error) {
-	prob, ok := v.(*Problem)
+	prob, ok := v.(*wire.Problem)
 	if model, isModel := v.(*huma.ErrorModel); isModel {
 		prob, ok = fromModel(model), true
 	}
@@ -123,13 +128,13 @@ func problems(ctx huma.Context, _ string, v any) (any, error) {
 }
 
 // fromModel names what the library found wrong with a request. The values that the client sent are left out.
-func fromModel(model *huma.ErrorModel) *Problem {
-	prob := newProblem(model.Status, modelCode(model.Status), model.Detail)
-	if prob.Code == CodeInternal {
+func fromModel(model *huma.ErrorModel) *wire.Problem {
+	prob := wire.NewProblem(model.Status, modelCode(model.Status), model.Detail)
+	if prob.Code == wire.CodeInternal {
 		return internalProblem()
 	}
 	for _, e := range model.Errors {
-		prob.Errors = append(prob.Errors, Fault{Location: e.Location, Message: e.Message})
+		prob.Errors = append(prob.Errors, wire.Fault{Location: e.Location, Message: e.Message})
 	}
 	if len(prob.Errors) > 0 {
 		prob.Detail = prob.Errors[0].Message
@@ -140,18 +145,18 @@ func fromModel(model *huma.ErrorModel) *Problem {
 	return prob
 }
 
-func modelCode(status int) Code {
+func modelCode(status int) wire.Code {
 	switch status {
 	case http.StatusBadRequest:
-		return CodeMalformedBody
+		return wire.CodeMalformedBody
 	case http.StatusRequestTimeout:
-		return CodeBodyTimeout
+		return wire.CodeBodyTimeout
 	case http.StatusRequestEntityTooLarge:
-		return CodeBodyTooLarge
+		return wire.CodeBodyTooLarge
 	case http.StatusUnsupportedMediaType:
-		return CodeUnsupportedMediaType
+		return wire.CodeUnsupportedMediaType
 	case http.StatusUnprocessableEntity:
-		return CodeInvalidBody
+		return wire.CodeInvalidBody
 	}
-	return CodeInternal
+	return wire.CodeInternal
 }

@@ -8,13 +8,14 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/internal/auth"
+	"tallyman/internal/wire"
 )
 
 type (
 	overviewInput struct {
 		Warehouses []string `query:"warehouse,explode" doc:"these alone; repeat it for more than one. Without it, all that the token has" nullable:"false"`
 	}
-	overviewOutput struct{ Body *OverviewForm }
+	overviewOutput struct{ Body *wire.OverviewForm }
 )
 
 func (a *API) registerOverview(operations huma.API) {
@@ -34,7 +35,7 @@ func (a *API) overview(ctx context.Context, in *overviewInput) (*overviewOutput,
 }
 
 // overviewWarehouses are those that were asked for, or all of the caller's; none = every one there is.
-func overviewWarehouses(who *auth.Identity, asked []string) ([]string, *Problem) {
+func overviewWarehouses(who *auth.Identity, asked []string) ([]string, *wire.Problem) {
 	var list []string
 	for _, warehouse := range asked {
 		switch {
@@ -51,19 +52,19 @@ func overviewWarehouses(who *auth.Identity, asked []string) ([]string, *Problem)
 	if list == nil && !who.Everywhere() {
 		list = slices.Clone(who.Warehouses)
 		if len(list) == 0 {
-			return nil, denied(CodeWarehouseDenied, "this is about warehouses"+yours(nil))
+			return nil, denied(wire.CodeWarehouseDenied, "this is about warehouses"+yours(nil))
 		}
 	}
 	return sortedUnique(list), nil
 }
 
 // overviewQuery reads the warehouses that a stream asks for.
-func overviewQuery(r *http.Request) ([]string, *Problem) {
+func overviewQuery(r *http.Request) ([]string, *wire.Problem) {
 	if !acceptsEvents(r) {
-		return nil, newProblem(http.StatusNotAcceptable, CodeNotAcceptable, "streams come as "+mediaEvents+", and in no other form")
+		return nil, wire.NewProblem(http.StatusNotAcceptable, wire.CodeNotAcceptable, "streams come as "+mediaEvents+", and in no other form")
 	}
 	var asked []string
-	prob := params(r.URL.RawQuery, func(name, value string) *Problem {
+	prob := params(r.URL.RawQuery, func(name, value string) *wire.Problem {
 		if name != "warehouse" {
 			return unknownParameter(name)
 		}
@@ -80,7 +81,7 @@ func overviewQuery(r *http.Request) ([]string, *Problem) {
 func (a *API) overviewStream(w http.ResponseWriter, r *http.Request) {
 	warehouses, prob := overviewQuery(r)
 	if prob != nil {
-		prob.write(w, problemMedia(r))
+		writeProblem(w, prob, problemMedia(r))
 		return
 	}
 	if r.Method == http.MethodHead { // the mux brings it here, too
@@ -89,7 +90,7 @@ func (a *API) overviewStream(w http.ResponseWriter, r *http.Request) {
 	}
 	s := &overviewStream{all: a.overviews, warehouses: warehouses, everywhere: auth.From(r.Context()).Everywhere()}
 	if prob := a.streams.enter(auth.From(r.Context()), &s.stream, func() source { return s }); prob != nil { //nolint:contextcheck // feeds poll for many streams
-		prob.write(w, problemMedia(r))
+		writeProblem(w, prob, problemMedia(r))
 		return
 	}
 	defer s.abandon()

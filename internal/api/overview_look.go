@@ -11,6 +11,7 @@ import (
 	"tallyman/engine"
 	"tallyman/internal/item"
 	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
 )
 
 // OverviewLedger is what the ledger counts for overviews.
@@ -31,8 +32,8 @@ type Overview struct {
 // NodeReport is a node and what it reaches.
 type NodeReport struct {
 	Node, Version string
-	Health        []Health
-	Nodes         []NodeStatus
+	Health        []wire.Health
+	Nodes         []wire.NodeStatus
 }
 
 // The bounds of looking: how often, and how long a part may take. Where the ledger takes long it is asked less often, so that it has other
@@ -57,13 +58,13 @@ type lookout struct {
 type outlook struct {
 	at       time.Time
 	node     NodeReport
-	rules    map[string]*RuleHealthForm // by scope
-	paused   *SwitchForm
+	rules    map[string]*wire.RuleHealthForm // by scope
+	paused   *wire.SwitchForm
 	problems int
 	notices  counted
 	findings []ledger.FindingCount
 	queues   []queueLook
-	sinks    []SinkForm
+	sinks    []wire.SinkForm
 	counts   map[string]map[ledger.DeliveryState]int64 // that the sinks have
 	stale    []string
 }
@@ -135,7 +136,7 @@ func (l *lookout) askLedger(ctx context.Context, o *outlook) {
 }
 
 // askRules counts the rules by scope.
-func (l *lookout) askRules(ctx context.Context) (map[string]*RuleHealthForm, error) {
+func (l *lookout) askRules(ctx context.Context) (map[string]*wire.RuleHealthForm, error) {
 	list, err := l.deps.Overview.Standing(ctx)
 	promoted := map[string]bool{}
 	if err == nil {
@@ -145,13 +146,13 @@ func (l *lookout) askRules(ctx context.Context) (map[string]*RuleHealthForm, err
 			promoted[ledger.Known(p.Rule, p.Scope)] = true
 		}
 	}
-	out := map[string]*RuleHealthForm{}
+	out := map[string]*wire.RuleHealthForm{}
 	for i := range list {
 		r := list[i].Rule
 		if out[r.Scope] == nil {
-			out[r.Scope] = &RuleHealthForm{}
+			out[r.Scope] = &wire.RuleHealthForm{}
 		}
-		out[r.Scope].add(&list[i], promoted[ledger.Known(r.ID, r.Scope)])
+		countRule(out[r.Scope], &list[i], promoted[ledger.Known(r.ID, r.Scope)])
 	}
 	return out, err
 }
@@ -165,8 +166,8 @@ type queueLook struct {
 }
 
 // queueForms are what those see of the queues who see these warehouses; none = all of them.
-func (o *outlook) queueForms(warehouses []string) []QueueForm {
-	forms := make([]QueueForm, len(o.queues))
+func (o *outlook) queueForms(warehouses []string) []wire.QueueForm {
+	forms := make([]wire.QueueForm, len(o.queues))
 	var scope item.Scope
 	if len(warehouses) > 0 {
 		scope = warehouses

@@ -14,6 +14,7 @@ import (
 	"tallyman/internal/api"
 	"tallyman/internal/ledger"
 	"tallyman/internal/testenv"
+	"tallyman/internal/wire"
 )
 
 const overviewStreamPath = overviewPath + "/stream"
@@ -130,7 +131,7 @@ func TestOverviewStreamsEnd(t *testing.T) {
 	if e := two.next(t, "overview"); findingsOf(t, e) != 1 {
 		t.Errorf("%+v", e)
 	}
-	if got := b.get(t, overviewStreamPath, "Authorization", header); got.status != http.StatusTooManyRequests || got.asProblem(t).Code != string(api.CodeTooManyStreams) {
+	if got := b.get(t, overviewStreamPath, "Authorization", header); got.status != http.StatusTooManyRequests || got.asProblem(t).Code != string(wire.CodeTooManyStreams) {
 		t.Errorf("a third: %d %s", got.status, got.body)
 	}
 	h.tokens.Revoke(id)

@@ -105,11 +105,11 @@ type overviewEvent struct {
 
 func newOverviewEvent(o *outlook, s *overviewStream) *overviewEvent {
 	form := o.form(s.warehouses, s.everywhere)
-	lasting, err := json.Marshal(form.lasting())
+	text, err := json.Marshal(lasting(form))
 	if err != nil { // our own forms always encode
 		panic(err)
 	}
 	var b bytes.Buffer
 	writeEvent(&b, "overview", "", form)
-	return &overviewEvent{b.Bytes(), string(lasting)}
+	return &overviewEvent{b.Bytes(), string(text)}
 }

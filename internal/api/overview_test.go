@@ -12,6 +12,7 @@ import (
 	"tallyman/internal/api"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
 )
 
 const overviewPath = "/api/v1/overview"
@@ -50,8 +51,8 @@ func TestOverview(t *testing.T) {
 // seen is what a narrowed caller is told.
 type seen struct {
 	Rules    map[string]int
-	Notices  api.NoticeCountsForm
-	Findings []api.FindingCountForm
+	Notices  wire.NoticeCountsForm
+	Findings []wire.FindingCountForm
 	Queues   []struct{ Name string }
 	Sinks    []struct{ Name string }
 	Stale    []string
@@ -81,14 +82,14 @@ func TestOverviewsAreNarrowed(t *testing.T) {
 		token, query            string
 		count, urgent, lastHour int64
 		ok, disabled, waiting   int
-		findings                []api.FindingCountForm
+		findings                []wire.FindingCountForm
 	}{
-		{"", "", 14, 4, 5, 1, 1, 0, []api.FindingCountForm{{Pending: 1}, {Warehouse: "119240", Firing: 7, Pending: 2}, {Warehouse: "119241", Firing: 3}}},
-		{"", "?warehouse=119241&warehouse=", 8, 1, 3, 0, 1, 0, []api.FindingCountForm{{Warehouse: "119241", Firing: 3}}},
-		{"one", "", 6, 3, 2, 1, 0, 0, []api.FindingCountForm{{Warehouse: "119240", Firing: 7, Pending: 2}}},
-		{"two", "", 14, 4, 5, 1, 1, 0, []api.FindingCountForm{{Warehouse: "119240", Firing: 7, Pending: 2}, {Warehouse: "119241", Firing: 3}}},
-		{"two", "?warehouse=119240", 6, 3, 2, 1, 0, 0, []api.FindingCountForm{{Warehouse: "119240", Firing: 7, Pending: 2}}},
-		{"two", "?warehouse=119241&warehouse=119240", 14, 4, 5, 1, 1, 0, []api.FindingCountForm{{Warehouse: "119240", Firing: 7, Pending: 2}, {Warehouse: "119241", Firing: 3}}},
+		{"", "", 14, 4, 5, 1, 1, 0, []wire.FindingCountForm{{Pending: 1}, {Warehouse: "119240", Firing: 7, Pending: 2}, {Warehouse: "119241", Firing: 3}}},
+		{"", "?warehouse=119241&warehouse=", 8, 1, 3, 0, 1, 0, []wire.FindingCountForm{{Warehouse: "119241", Firing: 3}}},
+		{"one", "", 6, 3, 2, 1, 0, 0, []wire.FindingCountForm{{Warehouse: "119240", Firing: 7, Pending: 2}}},
+		{"two", "", 14, 4, 5, 1, 1, 0, []wire.FindingCountForm{{Warehouse: "119240", Firing: 7, Pending: 2}, {Warehouse: "119241", Firing: 3}}},
+		{"two", "?warehouse=119240", 6, 3, 2, 1, 0, 0, []wire.FindingCountForm{{Warehouse: "119240", Firing: 7, Pending: 2}}},
+		{"two", "?warehouse=119241&warehouse=119240", 14, 4, 5, 1, 1, 0, []wire.FindingCountForm{{Warehouse: "119240", Firing: 7, Pending: 2}, {Warehouse: "119241", Firing: 3}}},
 	} {
 		s := readOverview(t, b.handle(t, overviewPath+c.query, "Authorization", c.token))
 		count, urgent := s.counts()

@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
 )
 
 // params calls set with every parameter of a raw query that has a value; a parameter without one (limit=) counts
 // as absent. It stops at the first problem.
-func params(raw string, set func(name, value string) *Problem) *Problem {
+func params(raw string, set func(name, value string) *wire.Problem) *wire.Problem {
 	for raw != "" {
 		var pair string
 		pair, raw, _ = strings.Cut(raw, "&")
@@ -46,23 +47,14 @@ func unescape(s string) (string, error) {
 	return url.QueryUnescape(s)
 }
 
-func badParameter(detail string) *Problem {
-	return newProblem(http.StatusBadRequest, CodeInvalidParameter, detail)
+func badParameter(detail string) *wire.Problem {
+	return wire.NewProblem(http.StatusBadRequest, wire.CodeInvalidParameter, detail)
 }
 
-func unknownParameter(name string) *Problem {
-	return newProblem(http.StatusBadRequest, CodeUnknownParameter, "there is no parameter "+quote(name)+" here")
+func unknownParameter(name string) *wire.Problem {
+	return wire.NewProblem(http.StatusBadRequest, wire.CodeUnknownParameter, "there is no parameter "+policy.Quote(name)+" here")
 }
 
-func repeatedParameter(name string) *Problem {
-	return newProblem(http.StatusBadRequest, CodeRepeatedParameter, "parameter "+name+" is given more than once")
-}
-
-// quote shows what a client sent, shortened.
-func quote(s string) string {
-	const most = 80
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return `"` + policy.VisibleLine(s) + `"`
+func repeatedParameter(name string) *wire.Problem {
+	return wire.NewProblem(http.StatusBadRequest, wire.CodeRepeatedParameter, "parameter "+name+" is given more than once")
 }

@@ -11,6 +11,7 @@ import (
 
 	"tallyman/engine"
 	"tallyman/engine/trial/preview"
+	"tallyman/internal/wire"
 	"tallyman/rules/problem"
 	"tallyman/scanners"
 )
@@ -41,14 +42,9 @@ const defaultPreviewed = 20
 type (
 	previewInput struct {
 		ID   string `path:"id" doc:"the rule" example:"negative-bin-stock"`
-		Body *previewAskForm
+		Body *wire.PreviewAskForm
 	}
-	previewAskForm struct {
-		Scope *string `json:"scope,omitempty" doc:"needed where the rule has several"`
-		At    string  `json:"at,omitempty" doc:"the firing's due time: RFC 3339, local in the rule's timezone, or a duration such as -1h; now by default" example:"-1h"`
-		Limit int     `json:"limit,omitempty" minimum:"1" maximum:"200" default:"20" doc:"rows, findings and notices that are listed at most"`
-	}
-	previewOutput struct{ Body *PreviewForm }
+	previewOutput struct{ Body *wire.PreviewForm }
 )
 
 func (a *API) registerPreview(operations huma.API) {
@@ -87,18 +83,18 @@ func (a *API) preview(ctx context.Context, in *previewInput) (*previewOutput, er
 }
 
 // previewFailed turns an error of a preview into a problem.
-func (a *API) previewFailed(ctx context.Context, err error) *Problem {
+func (a *API) previewFailed(ctx context.Context, err error) *wire.Problem {
 	var at *AtError
 	var list problem.List
 	var scan *scanners.Error
 	var refused *preview.RefusedError
 	switch {
 	case errors.As(err, &at):
-		return newProblem(http.StatusUnprocessableEntity, CodeInvalidBody, "at: "+err.Error())
+		return wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "at: "+err.Error())
 	case errors.As(err, &list):
-		prob := newProblem(http.StatusConflict, CodeRuleUnverified, "the rule would not run: "+list[0].Message)
+		prob := wire.NewProblem(http.StatusConflict, wire.CodeRuleUnverified, "the rule would not run: "+list[0].Message)
 		for _, p := range list {
-			prob.Errors = append(prob.Errors, Fault{Location: fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col), Message: p.Code + ": " + p.Message})
+			prob.Errors = append(prob.Errors, wire.Fault{Location: fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col), Message: p.Code + ": " + p.Message})
 		}
 		return prob
 	case errors.Is(err, ErrBusy), errors.Is(err, engine.ErrSourceBusy):
@@ -107,13 +103,13 @@ func (a *API) previewFailed(ctx context.Context, err error) *Problem {
 		a.log.LogAttrs(ctx, slog.LevelWarn, "a preview's source did not answer", slog.Any("error", err))
 		return a.notNow("the rule's source did not answer; try again")
 	case errors.As(err, &scan), errors.As(err, &refused):
-		return newProblem(http.StatusConflict, CodeRuleUnverified, "the rule would not run: "+err.Error())
+		return wire.NewProblem(http.StatusConflict, wire.CodeRuleUnverified, "the rule would not run: "+err.Error())
 	}
 	return a.rulesFailed(ctx, err)
 }
 
-func (a *API) notNow(detail string) *Problem {
-	p := newProblem(http.StatusServiceUnavailable, CodeSourceUnavailable, detail)
-	p.retryAfter = 2
+func (a *API) notNow(detail string) *wire.Problem {
+	p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeSourceUnavailable, detail)
+	p.RetryAfter = 2
 	return p
 }

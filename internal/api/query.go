@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"tallyman/internal/auth"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
 	"tallyman/sinks/inbox/page"
 )
 
@@ -32,10 +34,10 @@ type poll struct {
 }
 
 // parsePoll reads the query of GET /notices, as far as it is the caller's to ask.
-func parsePoll(who *auth.Identity, raw string) (poll, *Problem) {
+func parsePoll(who *auth.Identity, raw string) (poll, *wire.Problem) {
 	p := poll{Query: page.Query{Limit: page.DefaultLimit}}
 	var seen seenParams
-	if prob := params(raw, func(name, value string) *Problem { return p.set(&seen, name, value) }); prob != nil {
+	if prob := params(raw, func(name, value string) *wire.Problem { return p.set(&seen, name, value) }); prob != nil {
 		return p, prob
 	}
 	return p, p.finish(who)
@@ -51,7 +53,7 @@ func (s *seenParams) again(bit seenParams) bool {
 }
 
 // set takes one parameter.
-func (p *poll) set(seen *seenParams, name, value string) *Problem {
+func (p *poll) set(seen *seenParams, name, value string) *wire.Problem {
 	switch name {
 	case "warehouse":
 		return p.setWarehouse(seen, name, value)
@@ -78,7 +80,7 @@ func (p *poll) set(seen *seenParams, name, value string) *Problem {
 	return nil
 }
 
-func (p *poll) setWarehouse(seen *seenParams, name, value string) *Problem {
+func (p *poll) setWarehouse(seen *seenParams, name, value string) *wire.Problem {
 	if seen.again(1) {
 		return repeatedParameter(name)
 	}
@@ -89,34 +91,34 @@ func (p *poll) setWarehouse(seen *seenParams, name, value string) *Problem {
 	return nil
 }
 
-func (p *poll) addSubscriber(value string) *Problem {
+func (p *poll) addSubscriber(value string) *wire.Problem {
 	switch {
 	case value == "":
 		return nil
 	case !isInbox(value):
 		return badSubscriber(http.StatusBadRequest, "subscriber", value)
 	case len(p.Subscribers) == maxSubscribers:
-		return newProblem(http.StatusBadRequest, CodeBadSubscriber,
+		return wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber,
 			"more than "+strconv.Itoa(maxSubscribers)+" subscribers in one poll")
 	}
 	p.Subscribers = append(p.Subscribers, value)
 	return nil
 }
 
-func (p *poll) addType(value string) *Problem {
+func (p *poll) addType(value string) *wire.Problem {
 	switch {
 	case value == "":
 		return nil
 	case !isName(value):
-		return newProblem(http.StatusBadRequest, CodeBadType, "type "+quote(value)+" is not the code of a type")
+		return wire.NewProblem(http.StatusBadRequest, wire.CodeBadType, "type "+policy.Quote(value)+" is not the code of a type")
 	case len(p.Types) == maxTypes:
-		return newProblem(http.StatusBadRequest, CodeBadType, "more than "+strconv.Itoa(maxTypes)+" types in one poll")
+		return wire.NewProblem(http.StatusBadRequest, wire.CodeBadType, "more than "+strconv.Itoa(maxTypes)+" types in one poll")
 	}
 	p.Types = append(p.Types, value)
 	return nil
 }
 
-func (p *poll) setSince(seen *seenParams, name, value string) *Problem {
+func (p *poll) setSince(seen *seenParams, name, value string) *wire.Problem {
 	if seen.again(4) {
 		return repeatedParameter(name)
 	}
@@ -125,13 +127,13 @@ func (p *poll) setSince(seen *seenParams, name, value string) *Problem {
 	}
 	ms, err := strconv.ParseInt(value, 10, 64)
 	if err != nil || ms < 0 || ms > maxSince {
-		return newProblem(http.StatusBadRequest, CodeBadSince, name+" "+quote(value)+" is not a time in milliseconds since 1970")
+		return wire.NewProblem(http.StatusBadRequest, wire.CodeBadSince, name+" "+policy.Quote(value)+" is not a time in milliseconds since 1970")
 	}
 	p.Since = ms
 	return nil
 }
 
-func (p *poll) setLimit(seen *seenParams, value string) *Problem {
+func (p *poll) setLimit(seen *seenParams, value string) *wire.Problem {
 	if seen.again(8) {
 		return repeatedParameter("limit")
 	}
@@ -140,14 +142,14 @@ func (p *poll) setLimit(seen *seenParams, value string) *Problem {
 	}
 	n, err := strconv.Atoi(value)
 	if err != nil || n < 1 || n > page.MaxLimit {
-		return newProblem(http.StatusBadRequest, CodeBadLimit,
-			"limit "+quote(value)+" is not a number from 1 to "+strconv.Itoa(page.MaxLimit))
+		return wire.NewProblem(http.StatusBadRequest, wire.CodeBadLimit,
+			"limit "+policy.Quote(value)+" is not a number from 1 to "+strconv.Itoa(page.MaxLimit))
 	}
 	p.Limit = n
 	return nil
 }
 
-func (p *poll) setUnread(seen *seenParams, value string) *Problem {
+func (p *poll) setUnread(seen *seenParams, value string) *wire.Problem {
 	if seen.again(32) {
 		return repeatedParameter("unread")
 	}
@@ -156,12 +158,12 @@ func (p *poll) setUnread(seen *seenParams, value string) *Problem {
 	case "true":
 		p.Unread = true
 	default:
-		return badParameter("unread " + quote(value) + " is neither true nor false")
+		return badParameter("unread " + policy.Quote(value) + " is neither true nor false")
 	}
 	return nil
 }
 
-func (p *poll) setWait(seen *seenParams, value string) *Problem {
+func (p *poll) setWait(seen *seenParams, value string) *wire.Problem {
 	if seen.again(16) {
 		return repeatedParameter("wait")
 	}
@@ -170,18 +172,18 @@ func (p *poll) setWait(seen *seenParams, value string) *Problem {
 	}
 	d, err := time.ParseDuration(value)
 	if err != nil || d < 0 || d > maxWait {
-		return newProblem(http.StatusBadRequest, CodeBadWait, "wait "+quote(value)+" is not a duration from 0s to 60s, such as 25s")
+		return wire.NewProblem(http.StatusBadRequest, wire.CodeBadWait, "wait "+policy.Quote(value)+" is not a duration from 0s to 60s, such as 25s")
 	}
 	p.wait = min(d, longestHold)
 	return nil
 }
 
 // finish checks the whole, settles whose inboxes it is about, and brings lists into the order that page.Query wants.
-func (p *poll) finish(who *auth.Identity) *Problem {
+func (p *poll) finish(who *auth.Identity) *wire.Problem {
 	if p.After != "" && p.Since != 0 {
 		return badParameter("after and since exclude each other")
 	}
-	var prob *Problem
+	var prob *wire.Problem
 	if p.Warehouse, p.Subscribers, prob = own(who, pollNames, p.Warehouse, p.Subscribers); prob != nil {
 		return prob
 	}
@@ -198,15 +200,15 @@ func sortedUnique(s []string) []string {
 	return s
 }
 
-func missingParameter(name string) *Problem {
-	return newProblem(http.StatusBadRequest, CodeMissingParameter, "parameter "+name+" is missing")
+func missingParameter(name string) *wire.Problem {
+	return wire.NewProblem(http.StatusBadRequest, wire.CodeMissingParameter, "parameter "+name+" is missing")
 }
 
-func badWarehouse(status int, name, value string) *Problem {
-	return newProblem(status, CodeBadWarehouse, name+" "+quote(value)+
+func badWarehouse(status int, name, value string) *wire.Problem {
+	return wire.NewProblem(status, wire.CodeBadWarehouse, name+" "+policy.Quote(value)+
 		" is not the name of a warehouse: letters, digits, _ . -, at most 64, a letter or digit first")
 }
 
-func badSubscriber(status int, name, value string) *Problem {
-	return newProblem(status, CodeBadSubscriber, name+" "+quote(value)+" is neither user:<id> nor role:<id>")
+func badSubscriber(status int, name, value string) *wire.Problem {
+	return wire.NewProblem(status, wire.CodeBadSubscriber, name+" "+policy.Quote(value)+" is neither user:<id> nor role:<id>")
 }

@@ -14,6 +14,8 @@ import (
 	"tallyman/internal/auth"
 	"tallyman/internal/delivery"
 	"tallyman/internal/item"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
 )
 
 // defaultItems is the size of a page where nothing is said.
@@ -33,9 +35,9 @@ type (
 		ItemPath
 		Test testFlag `query:"test" doc:"the item is in the test twin"`
 	}
-	itemsOutput      struct{ Body ItemsForm }
-	tracedItemOutput struct{ Body TracedItemForm }
-	rankOutput       struct{ Body RankForm }
+	itemsOutput      struct{ Body wire.ItemsForm }
+	tracedItemOutput struct{ Body wire.TracedItemForm }
+	rankOutput       struct{ Body wire.RankForm }
 )
 
 // itemState is read as text, so that a bad one gets the code that it has everywhere.
@@ -80,7 +82,7 @@ func (a *API) listItems(ctx context.Context, in *itemsInput) (*itemsOutput, erro
 	if err != nil {
 		return nil, a.listFailed(ctx, in.Queue, err)
 	}
-	out := &itemsOutput{Body: ItemsForm{Items: make([]ItemForm, len(page.Items))}}
+	out := &itemsOutput{Body: wire.ItemsForm{Items: make([]wire.ItemForm, len(page.Items))}}
 	now := time.Now()
 	for i := range page.Items {
 		out.Body.Items[i] = newItemForm(&page.Items[i], now)
@@ -95,7 +97,7 @@ func (a *API) listItems(ctx context.Context, in *itemsInput) (*itemsOutput, erro
 }
 
 // listFailed turns an error of a list into a problem.
-func (a *API) listFailed(ctx context.Context, queue string, err error) *Problem {
+func (a *API) listFailed(ctx context.Context, queue string, err error) *wire.Problem {
 	invalid, ok := errors.AsType[*item.InvalidError](err)
 	switch {
 	case !ok:
@@ -107,7 +109,7 @@ func (a *API) listFailed(ctx context.Context, queue string, err error) *Problem 
 }
 
 // parse reads the query. A cursor carries how many items the pages before it had.
-func (in *itemsInput) parse() (query item.Query, before int64, prob *Problem) {
+func (in *itemsInput) parse() (query item.Query, before int64, prob *wire.Problem) {
 	query = item.Query{State: item.Ready, Limit: defaultItems}
 	if query.Test, prob = in.Test.parse("test"); prob != nil {
 		return query, 0, prob
@@ -116,13 +118,13 @@ func (in *itemsInput) parse() (query item.Query, before int64, prob *Problem) {
 		query.State = item.State(in.State)
 	}
 	if !slices.Contains(listed[:], query.State) {
-		return query, 0, badParameter("state " + quote(string(in.State)) + " is not one that items are listed by")
+		return query, 0, badParameter("state " + policy.Quote(string(in.State)) + " is not one that items are listed by")
 	}
 	if in.Limit != "" {
 		n, err := strconv.Atoi(string(in.Limit))
 		if err != nil || n < 1 || n > item.MaxBatch {
-			return query, 0, newProblem(http.StatusBadRequest, CodeBadLimit,
-				"limit "+quote(string(in.Limit))+" is not a number from 1 to "+strconv.Itoa(item.MaxBatch))
+			return query, 0, wire.NewProblem(http.StatusBadRequest, wire.CodeBadLimit,
+				"limit "+policy.Quote(string(in.Limit))+" is not a number from 1 to "+strconv.Itoa(item.MaxBatch))
 		}
 		query.Limit = n
 	}
@@ -138,8 +140,8 @@ func (in *itemsInput) parse() (query item.Query, before int64, prob *Problem) {
 	return query, before, nil
 }
 
-func badItemsCursor(why string) *Problem {
-	return newProblem(http.StatusBadRequest, CodeBadCursor, "after is not a cursor of this list: "+why)
+func badItemsCursor(why string) *wire.Problem {
+	return wire.NewProblem(http.StatusBadRequest, wire.CodeBadCursor, "after is not a cursor of this list: "+why)
 }
 
 // getItem answers GET /queues/{queue}/items/{id}.
@@ -164,9 +166,9 @@ func (a *API) rankItem(ctx context.Context, in *itemInput) (*rankOutput, error) 
 	rank, err := q.Rank(ctx, test, scopeOf(auth.From(ctx)), in.ID)
 	switch {
 	case errors.Is(err, delivery.ErrNotFound):
-		return nil, newProblem(http.StatusNotFound, CodeItemNotFound, "no item "+quote(in.ID)+" of queue "+in.Queue+" is ready; others have no rank")
+		return nil, wire.NewProblem(http.StatusNotFound, wire.CodeItemNotFound, "no item "+policy.Quote(in.ID)+" of queue "+in.Queue+" is ready; others have no rank")
 	case err != nil:
 		return nil, a.queueFailed(ctx, in.Queue, "", err)
 	}
-	return &rankOutput{Body: RankForm{ID: rank.ID, Rank: rank.Place, Score: rank.Score}}, nil
+	return &rankOutput{Body: wire.RankForm{ID: rank.ID, Rank: rank.Place, Score: rank.Score}}, nil
 }

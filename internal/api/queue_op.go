@@ -9,14 +9,9 @@ import (
 
 	"tallyman/internal/auth"
 	"tallyman/internal/item"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
 )
-
-// ItemOpForm is an operation on the item of the path.
-type ItemOpForm struct {
-	OpFields
-	Worker *string `json:"worker,omitempty" doc:"which device of the token's subject does it, for the trace; assign: who alone gets the item, <subject>/<worker> or <subject> for all its workers, a worker where there are no tokens, empty = anybody again"`
-	Test   bool    `json:"test,omitempty" doc:"the item is in the test twin"`
-}
 
 // ItemPath names the item of a request.
 type ItemPath struct {
@@ -27,9 +22,9 @@ type (
 	itemOpInput struct {
 		QueuePath
 		ItemPath
-		Body *ItemOpForm
+		Body *wire.ItemOpForm
 	}
-	itemOpOutput    struct{ Body ResultForm }
+	itemOpOutput    struct{ Body wire.ResultForm }
 	removeItemInput struct {
 		QueuePath
 		ItemPath
@@ -67,9 +62,9 @@ func (a *API) registerItemOps(operations huma.API) {
 func (a *API) itemOp(ctx context.Context, kind item.OpKind, in *itemOpInput) (*itemOpOutput, error) {
 	body := in.Body
 	if body == nil {
-		body = &ItemOpForm{}
+		body = &wire.ItemOpForm{}
 	}
-	form := OpForm{Op: string(kind), ID: in.ID, OpFields: body.OpFields}
+	form := wire.OpForm{Op: string(kind), ID: in.ID, OpFields: body.OpFields}
 	worker := ""
 	switch {
 	case kind == item.Assign:
@@ -77,7 +72,7 @@ func (a *API) itemOp(ctx context.Context, kind item.OpKind, in *itemOpInput) (*i
 	case body.Worker != nil:
 		worker = *body.Worker
 	}
-	op, faults := form.parse()
+	op, faults := parseOp(&form)
 	for i := range faults {
 		faults[i].Location = "body." + faults[i].Location
 	}
@@ -109,7 +104,7 @@ func (a *API) removeItem(ctx context.Context, in *removeItemInput) (*struct{}, e
 }
 
 // oneOp does a step with one operation, whose failure is a problem.
-func (a *API) oneOp(ctx context.Context, name string, s item.Step) (*item.Result, *Problem) {
+func (a *API) oneOp(ctx context.Context, name string, s item.Step) (*item.Result, *wire.Problem) {
 	q, prob := a.queue(name)
 	if prob != nil {
 		return nil, prob
@@ -129,25 +124,25 @@ func (a *API) oneOp(ctx context.Context, name string, s item.Step) (*item.Result
 }
 
 // outcomeProblem is the problem that an outcome is where it stands alone; nil for ok.
-func outcomeProblem(queue string, op *item.Op, outcome item.Outcome) *Problem {
-	it := "item " + quote(op.ID)
+func outcomeProblem(queue string, op *item.Op, outcome item.Outcome) *wire.Problem {
+	it := "item " + policy.Quote(op.ID)
 	switch outcome {
 	case item.OK:
 		return nil
 	case item.LeaseLost:
-		return newProblem(http.StatusConflict, CodeLeaseLost,
+		return wire.NewProblem(http.StatusConflict, wire.CodeLeaseLost,
 			"attempt "+strconv.Itoa(op.Attempt)+" of "+it+" is over, or another subject's: its lease has run out, or the item has gone on or ended; nothing was changed")
 	case item.IsLeased:
-		return newProblem(http.StatusConflict, CodeItemLeased, "a worker has "+it+"; "+leasedHint(op.Kind))
+		return wire.NewProblem(http.StatusConflict, wire.CodeItemLeased, "a worker has "+it+"; "+leasedHint(op.Kind))
 	case item.SuspendLimit:
-		return newProblem(http.StatusConflict, CodeSuspendLimit, it+" was suspended as often as the queue allows; store or finish it")
+		return wire.NewProblem(http.StatusConflict, wire.CodeSuspendLimit, it+" was suspended as often as the queue allows; store or finish it")
 	case item.IsDead:
-		return newProblem(http.StatusConflict, CodeItemDead, it+" is dead; requeue or remove it")
+		return wire.NewProblem(http.StatusConflict, wire.CodeItemDead, it+" is dead; requeue or remove it")
 	case item.NotDead:
-		return newProblem(http.StatusConflict, CodeItemNotDead, it+" is not dead")
+		return wire.NewProblem(http.StatusConflict, wire.CodeItemNotDead, it+" is not dead")
 	case item.NotFound:
 	}
-	return newProblem(http.StatusNotFound, CodeItemNotFound, "queue "+queue+" has no "+it+", or it has ended")
+	return wire.NewProblem(http.StatusNotFound, wire.CodeItemNotFound, "queue "+queue+" has no "+it+", or it has ended")
 }
 
 // leasedHint is the way out for who operates on what a worker has.

@@ -1,42 +1,14 @@
 package api
 
 import (
-	"encoding/xml"
 	"time"
 
 	"tallyman/internal/item"
+	"tallyman/internal/wire"
 )
 
-// OpForm is one operation of a step.
-type OpForm struct {
-	Op string `json:"op" enum:"ack,nack,release,extend,suspend,store,finish,assign,remove,requeue"`
-	ID string `json:"id" doc:"the item"`
-	OpFields
-	Worker *string `json:"worker,omitempty" doc:"assign: who alone gets the item, <subject>/<worker> or <subject> for all its workers, a worker where there are no tokens; empty = anybody again"`
-	Force  bool    `json:"force,omitempty" doc:"remove: even while it is leased"`
-}
-
-// OpFields are what operations may need.
-type OpFields struct {
-	Attempt int    `json:"attempt,omitempty" minimum:"1" doc:"of the lease that the operation belongs to: ack, nack, release and extend need it, suspend, store and assign take it"`
-	Delay   string `json:"delay,omitempty" doc:"nack: before it is ready again; store: for how long. In s, m, h, d" example:"10m"`
-	Days    int    `json:"days,omitempty" minimum:"1" maximum:"366" doc:"store: for how many days, instead of delay"`
-	Lease   string `json:"lease,omitempty" doc:"extend: the lease ends that long from now, the queue's lease by default. In s, m, h, d" example:"5m"`
-	Note    string `json:"note,omitempty" text:"lines" maxLength:"4096" doc:"why, for the trace; cut at 500 bytes"`
-}
-
-// ResultForm is what became of an operation.
-type ResultForm struct {
-	XMLName xml.Name   `json:"-" xml:"result"`
-	Op      string     `json:"op" xml:"op"`
-	ID      string     `json:"id" xml:"id"`
-	Outcome string     `json:"outcome" xml:"outcome" enum:"ok,lease_lost,item_not_found,item_leased,suspend_limit,item_not_dead,item_dead" doc:"all but ok have changed nothing"`
-	State   string     `json:"state,omitempty" xml:"state,omitempty" enum:"ready,leased,delayed,suspended,stored,dead,done,removed" doc:"ok: how the item stands now"`
-	Due     *time.Time `json:"due,omitempty" xml:"due,omitempty" doc:"ok: when the lease ends, or when it becomes ready"`
-}
-
-func newResultForm(r *item.Result) ResultForm {
-	return ResultForm{Op: string(r.Kind), ID: r.ID, Outcome: string(r.Outcome), State: string(r.State), Due: timeOrNil(r.Due)}
+func newResultForm(r *item.Result) wire.ResultForm {
+	return wire.ResultForm{Op: string(r.Kind), ID: r.ID, Outcome: string(r.Outcome), State: string(r.State), Due: wire.Moment(r.Due)}
 }
 
 // need is what an operation does with a field.
@@ -73,20 +45,20 @@ func needsOf(kind item.OpKind) needs {
 	return needs{}
 }
 
-// parse reads an operation; the location of a fault is the name of its field.
-func (f *OpForm) parse() (item.Op, []Fault) {
+// parseOp reads an operation; the location of a fault is the name of its field.
+func parseOp(f *wire.OpForm) (item.Op, []wire.Fault) {
 	op := item.Op{Kind: item.OpKind(f.Op), ID: f.ID, Attempt: f.Attempt, Force: f.Force, Note: f.Note}
 	if f.Worker != nil {
 		op.Worker = *f.Worker
 	}
 	n := needsOf(op.Kind)
-	var faults []Fault
+	var faults []wire.Fault
 	check := func(field string, n need, given bool) {
 		switch {
 		case n == refused && given:
-			faults = append(faults, Fault{Location: field, Message: "it means nothing for " + f.Op})
+			faults = append(faults, wire.Fault{Location: field, Message: "it means nothing for " + f.Op})
 		case n == needed && !given:
-			faults = append(faults, Fault{Location: field, Message: f.Op + " needs it"})
+			faults = append(faults, wire.Fault{Location: field, Message: f.Op + " needs it"})
 		}
 	}
 	check("attempt", n.attempt, f.Attempt > 0)
@@ -98,20 +70,20 @@ func (f *OpForm) parse() (item.Op, []Fault) {
 	case f.Days > 0 && op.Kind != item.Store:
 		check("days", refused, true)
 	case f.Days > 0 && f.Delay != "":
-		faults = append(faults, Fault{Location: "days", Message: "it is another way to say delay: give one of them"})
+		faults = append(faults, wire.Fault{Location: "days", Message: "it is another way to say delay: give one of them"})
 	}
-	if field, text := f.span(); text != "" {
+	if field, text := spanOf(f); text != "" {
 		var err error
 		if op.Delay, err = parseSpan(text); err != nil {
-			faults = append(faults, Fault{Location: field, Message: err.Error()})
+			faults = append(faults, wire.Fault{Location: field, Message: err.Error()})
 		}
 	}
 	op.Delay += time.Duration(f.Days) * 24 * time.Hour
 	return op, faults
 }
 
-// span is the duration that was given, and the name of its field.
-func (f *OpForm) span() (field, text string) {
+// spanOf is the duration that was given, and the name of its field.
+func spanOf(f *wire.OpForm) (field, text string) {
 	if f.Lease != "" {
 		return "lease", f.Lease
 	}

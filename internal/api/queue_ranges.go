@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/xml"
 	"log/slog"
 	"net/http"
 
@@ -10,48 +9,20 @@ import (
 
 	"tallyman/internal/auth"
 	"tallyman/internal/item"
+	"tallyman/internal/wire"
 )
-
-// RangeForm is a range of a list of items.
-type RangeForm struct {
-	Warehouse string `json:"warehouse,omitempty" doc:"of this warehouse alone, as the list with the same parameter"`
-	State     string `json:"state" enum:"ready,assigned,delayed,suspended,stored,dead"`
-	From      int64  `json:"from" minimum:"1" doc:"the rank of the first, as the list of the state has it"`
-	To        int64  `json:"to" minimum:"1" doc:"the rank of the last"`
-	Test      bool   `json:"test,omitempty" doc:"of the test twin"`
-}
-
-// RemovedForm says how many items were taken out.
-type RemovedForm struct {
-	XMLName xml.Name `json:"-" xml:"removed"`
-	Removed int      `json:"removed" xml:"removed"`
-}
-
-// RequeueForm names dead items.
-type RequeueForm struct {
-	IDs  []string `json:"ids,omitempty" maxItems:"1000" nullable:"false" doc:"these"`
-	All  bool     `json:"all,omitempty" doc:"every dead item, instead of ids"`
-	Test bool     `json:"test,omitempty" doc:"of the test twin"`
-}
-
-// RequeuedForm says what became of them.
-type RequeuedForm struct {
-	XMLName  xml.Name     `json:"-" xml:"requeued"`
-	Requeued int          `json:"requeued" xml:"requeued" doc:"that are ready again"`
-	Results  []ResultForm `json:"results,omitempty" xml:"results>result,omitempty" doc:"of those that were named, in their order" nullable:"false"`
-}
 
 type (
 	rangeInput struct {
 		QueuePath
-		Body RangeForm
+		Body wire.RangeForm
 	}
-	removedOutput struct{ Body RemovedForm }
+	removedOutput struct{ Body wire.RemovedForm }
 	requeueInput  struct {
 		QueuePath
-		Body RequeueForm
+		Body wire.RequeueForm
 	}
-	requeuedOutput struct{ Body RequeuedForm }
+	requeuedOutput struct{ Body wire.RequeuedForm }
 )
 
 func (a *API) registerRanges(operations huma.API) {
@@ -76,7 +47,7 @@ func (a *API) removeRange(ctx context.Context, in *rangeInput) (*removedOutput, 
 		return nil, prob
 	}
 	if f.To < f.From {
-		return nil, invalidBody([]Fault{{Location: "body.to", Message: "it is before from"}})
+		return nil, invalidBody([]wire.Fault{{Location: "body.to", Message: "it is before from"}})
 	}
 	order := orderOf(ctx, "queue.remove", queueObject(in.Queue), f)
 	order.Count = "removed"
@@ -86,7 +57,7 @@ func (a *API) removeRange(ctx context.Context, in *rangeInput) (*removedOutput, 
 	}
 	a.log.LogAttrs(ctx, slog.LevelInfo, "items were removed from a queue", slog.String("queue", in.Queue), slog.Bool("test", f.Test),
 		slog.String("state", f.State), slog.Int64("from", f.From), slog.Int64("to", f.To), slog.Int("removed", removed), slog.String("by", by))
-	return &removedOutput{Body: RemovedForm{Removed: removed}}, nil
+	return &removedOutput{Body: wire.RemovedForm{Removed: removed}}, nil
 }
 
 // requeueItems answers POST /queues/{queue}/requeue.
@@ -97,7 +68,7 @@ func (a *API) requeueItems(ctx context.Context, in *requeueInput) (*requeuedOutp
 	}
 	f := &in.Body
 	if f.All == (len(f.IDs) > 0) {
-		return nil, invalidBody([]Fault{{Location: "body.ids", Message: "name some, or say all, and not both"}})
+		return nil, invalidBody([]wire.Fault{{Location: "body.ids", Message: "name some, or say all, and not both"}})
 	}
 	out := &requeuedOutput{}
 	if f.All {
@@ -116,7 +87,7 @@ func (a *API) requeueItems(ctx context.Context, in *requeueInput) (*requeuedOutp
 	return out, nil
 }
 
-func (a *API) requeueNamed(ctx context.Context, q *ServedQueue, in *requeueInput, by string, out *RequeuedForm) *Problem {
+func (a *API) requeueNamed(ctx context.Context, q *ServedQueue, in *requeueInput, by string, out *wire.RequeuedForm) *wire.Problem {
 	s := item.Step{
 		Test: in.Body.Test, Caller: callerOf(ctx, ""), By: by, Ops: make([]item.Op, len(in.Body.IDs)),
 		Order: orderOf(ctx, "queue.requeue", queueObject(in.Queue), termsOf(in.Body.Test, false)),
@@ -128,7 +99,7 @@ func (a *API) requeueNamed(ctx context.Context, q *ServedQueue, in *requeueInput
 	if err != nil {
 		return a.queueFailed(ctx, in.Queue, "ids", err)
 	}
-	out.Results = make([]ResultForm, len(done.Results))
+	out.Results = make([]wire.ResultForm, len(done.Results))
 	for i := range done.Results {
 		out.Results[i] = newResultForm(&done.Results[i])
 		if done.Results[i].Outcome == item.OK {

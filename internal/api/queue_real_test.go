@@ -16,6 +16,7 @@ import (
 
 	"tallyman/internal/api"
 	"tallyman/internal/testenv"
+	"tallyman/internal/wire"
 	"tallyman/sinks/index"
 	"tallyman/sinks/queue"
 )
@@ -52,7 +53,7 @@ type impatient struct {
 }
 
 // step makes a request until it is answered. Every attempt but the tenth is given a few ms.
-func (w *impatient) step(ctx context.Context, t *testing.T, body api.StepForm) (done api.SteppedForm) {
+func (w *impatient) step(ctx context.Context, t *testing.T, body wire.StepForm) (done wire.SteppedForm) {
 	t.Helper()
 	for try := 1; ; try++ {
 		patience := time.Duration(rand.IntN(8_000)) * time.Microsecond
@@ -69,7 +70,7 @@ func (w *impatient) step(ctx context.Context, t *testing.T, body api.StepForm) (
 	}
 }
 
-func (w *impatient) try(ctx context.Context, t *testing.T, body api.StepForm, done *api.SteppedForm) bool {
+func (w *impatient) try(ctx context.Context, t *testing.T, body wire.StepForm, done *wire.SteppedForm) bool {
 	t.Helper()
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -85,7 +86,7 @@ func (w *impatient) try(ctx context.Context, t *testing.T, body api.StepForm, do
 		return false
 	}
 	defer resp.Body.Close()
-	*done = api.SteppedForm{}
+	*done = wire.SteppedForm{}
 	if err := json.NewDecoder(resp.Body).Decode(done); err != nil {
 		return false
 	}
@@ -106,10 +107,10 @@ type tally struct {
 // work leases and acks until everything is acked.
 func (w *impatient) work(t *testing.T, all int, sum *tally) {
 	t.Helper()
-	var acks []api.OpForm
+	var acks []wire.OpForm
 	for request := 1; ; request++ {
-		done := w.step(t.Context(), t, api.StepForm{
-			Worker: w.name, Ops: acks, Max: 5, Terms: api.Terms{RequestID: fmt.Sprintf("r%d", request), Wait: "0.2s"},
+		done := w.step(t.Context(), t, wire.StepForm{
+			Worker: w.name, Ops: acks, Max: 5, Terms: wire.Terms{RequestID: fmt.Sprintf("r%d", request), Wait: "0.2s"},
 		})
 		acks = nil
 		sum.mu.Lock()
@@ -121,7 +122,7 @@ func (w *impatient) work(t *testing.T, all int, sum *tally) {
 		}
 		for _, i := range done.Items {
 			sum.leased[i.ID]++
-			acks = append(acks, api.OpForm{Op: "ack", ID: i.ID, OpFields: api.OpFields{Attempt: i.Attempt}})
+			acks = append(acks, wire.OpForm{Op: "ack", ID: i.ID, OpFields: wire.OpFields{Attempt: i.Attempt}})
 			if i.Attempt != 1 || i.Failures != 0 {
 				t.Errorf("%s: %+v", w.name, i)
 			}

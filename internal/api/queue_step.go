@@ -10,19 +10,20 @@ import (
 
 	"tallyman/internal/auth"
 	"tallyman/internal/item"
+	"tallyman/internal/wire"
 )
 
 type (
 	leaseInput struct {
 		QueuePath
-		Body LeaseForm
+		Body wire.LeaseForm
 	}
-	leaseOutput struct{ Body LeasedItemsForm }
+	leaseOutput struct{ Body wire.LeasedItemsForm }
 	stepInput   struct {
 		QueuePath
-		Body StepForm
+		Body wire.StepForm
 	}
-	stepOutput struct{ Body SteppedForm }
+	stepOutput struct{ Body wire.SteppedForm }
 )
 
 func (a *API) registerSteps(operations huma.API) {
@@ -38,7 +39,7 @@ func (a *API) registerSteps(operations huma.API) {
 
 // leaseItems answers POST /queues/{queue}/lease.
 func (a *API) leaseItems(ctx context.Context, in *leaseInput) (*leaseOutput, error) {
-	s, faults := in.Body.step(in.Body.Worker, in.Body.Max)
+	s, faults := parseTerms(&in.Body.Terms, in.Body.Worker, in.Body.Max)
 	if len(faults) > 0 {
 		return nil, invalidBody(faults)
 	}
@@ -46,12 +47,12 @@ func (a *API) leaseItems(ctx context.Context, in *leaseInput) (*leaseOutput, err
 	if prob != nil {
 		return nil, prob
 	}
-	return &leaseOutput{Body: LeasedItemsForm{Items: newLeasedForms(done.Items)}}, nil
+	return &leaseOutput{Body: wire.LeasedItemsForm{Items: newLeasedForms(done.Items)}}, nil
 }
 
 // stepQueue answers POST /queues/{queue}/step.
 func (a *API) stepQueue(ctx context.Context, in *stepInput) (*stepOutput, error) {
-	s, prob := in.Body.parse()
+	s, prob := parseStep(&in.Body)
 	if prob != nil {
 		return nil, prob
 	}
@@ -60,7 +61,7 @@ func (a *API) stepQueue(ctx context.Context, in *stepInput) (*stepOutput, error)
 	if prob != nil {
 		return nil, prob
 	}
-	out := &stepOutput{Body: SteppedForm{Results: make([]ResultForm, len(done.Results)), Items: newLeasedForms(done.Items)}}
+	out := &stepOutput{Body: wire.SteppedForm{Results: make([]wire.ResultForm, len(done.Results)), Items: newLeasedForms(done.Items)}}
 	for i := range done.Results {
 		out.Body.Results[i] = newResultForm(&done.Results[i])
 	}
@@ -68,7 +69,7 @@ func (a *API) stepQueue(ctx context.Context, in *stepInput) (*stepOutput, error)
 }
 
 // step has a queue do a step, and wait where it is to.
-func (a *API) step(ctx context.Context, name string, s item.Step) (item.Stepped, *Problem) {
+func (a *API) step(ctx context.Context, name string, s item.Step) (item.Stepped, *wire.Problem) {
 	q, prob := a.queue(name)
 	if prob != nil {
 		return item.Stepped{}, prob
@@ -115,14 +116,14 @@ func (a *API) stepAndWait(ctx context.Context, q *ServedQueue, s item.Step) (ite
 }
 
 // mayStep is nil where the caller may do all of the operations. A worker may touch what it has leased, and nothing else.
-func mayStep(who *auth.Identity, ops []item.Op) *Problem {
+func mayStep(who *auth.Identity, ops []item.Op) *wire.Problem {
 	operates := who.Has(operators...)
 	for i := range ops {
 		if prob := mayDo(who, string(ops[i].Kind)+"-item"); prob != nil {
 			return prob
 		}
 		if !operates && ops[i].Attempt == 0 {
-			return denied(CodeRoleMissing, "without an attempt this ("+string(ops[i].Kind)+"-item) is about an item that you have not leased; it takes the role "+
+			return denied(wire.CodeRoleMissing, "without an attempt this ("+string(ops[i].Kind)+"-item) is about an item that you have not leased; it takes the role "+
 				orList(roleNames(operators)))
 		}
 	}

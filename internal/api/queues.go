@@ -18,6 +18,8 @@ import (
 	"tallyman/internal/auth"
 	"tallyman/internal/delivery"
 	"tallyman/internal/item"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
 	"tallyman/sinks"
 )
 
@@ -112,7 +114,7 @@ func scopeOf(who *auth.Identity) item.Scope {
 }
 
 // scopeWithin narrows the caller's scope to the warehouse that a request names, if it names one.
-func scopeWithin(who *auth.Identity, warehouse string) (item.Scope, *Problem) {
+func scopeWithin(who *auth.Identity, warehouse string) (item.Scope, *wire.Problem) {
 	if warehouse == "" {
 		return scopeOf(who), nil
 	}
@@ -141,19 +143,19 @@ func traceName(subject string) string {
 }
 
 // queue finds the queue of that name.
-func (a *API) queue(name string) (*ServedQueue, *Problem) {
+func (a *API) queue(name string) (*ServedQueue, *wire.Problem) {
 	if q, ok := a.deps.Queues[name]; ok {
 		return &q, nil
 	}
-	detail := "there is no queue " + quote(name)
+	detail := "there is no queue " + policy.Quote(name)
 	if names := slices.Sorted(maps.Keys(a.deps.Queues)); len(names) > 0 {
 		detail += "; there are " + strings.Join(names, ", ")
 	}
-	return nil, newProblem(http.StatusNotFound, CodeQueueNotFound, detail)
+	return nil, wire.NewProblem(http.StatusNotFound, wire.CodeQueueNotFound, detail)
 }
 
 // queueOrTwin finds the queue for a request that looks, and tells whether it is about the twin.
-func (a *API) queueOrTwin(name string, flag testFlag) (*ServedQueue, bool, *Problem) {
+func (a *API) queueOrTwin(name string, flag testFlag) (*ServedQueue, bool, *wire.Problem) {
 	test, prob := flag.parse("test")
 	if prob != nil {
 		return nil, false, prob
@@ -163,7 +165,7 @@ func (a *API) queueOrTwin(name string, flag testFlag) (*ServedQueue, bool, *Prob
 }
 
 // queueFor finds the queue for a request that changes it, and who is to stand in the trace.
-func (a *API) queueFor(ctx context.Context, name string) (*ServedQueue, string, *Problem) {
+func (a *API) queueFor(ctx context.Context, name string) (*ServedQueue, string, *wire.Problem) {
 	q, prob := a.queue(name)
 	c := callerOf(ctx, "")
 	return q, by(ctx, &c), prob
@@ -171,12 +173,12 @@ func (a *API) queueFor(ctx context.Context, name string) (*ServedQueue, string, 
 
 // queueFailed turns an error of a queue into a problem. The list is where the body has what an error's index counts; "" where the
 // request is about one item.
-func (a *API) queueFailed(ctx context.Context, queue, list string, err error) *Problem {
+func (a *API) queueFailed(ctx context.Context, queue, list string, err error) *wire.Problem {
 	if invalid, ok := errors.AsType[*item.InvalidError](err); ok {
-		return invalidBody([]Fault{{Location: invalidAt(invalid, list), Message: invalid.Message}})
+		return invalidBody([]wire.Fault{{Location: invalidAt(invalid, list), Message: invalid.Message}})
 	}
 	if errors.Is(err, delivery.ErrNotFound) {
-		return newProblem(http.StatusNotFound, CodeItemNotFound, "queue "+queue+" has no such item")
+		return wire.NewProblem(http.StatusNotFound, wire.CodeItemNotFound, "queue "+queue+" has no such item")
 	}
 	if prob := a.notRecorded(ctx, err); prob != nil {
 		return prob
@@ -191,9 +193,9 @@ func (a *API) queueFailed(ctx context.Context, queue, list string, err error) *P
 	return queueUnavailable("the queue is out of reach or being written back; try again")
 }
 
-func queueUnavailable(detail string) *Problem {
-	p := newProblem(http.StatusServiceUnavailable, CodeQueueUnavailable, detail)
-	p.retryAfter = 1
+func queueUnavailable(detail string) *wire.Problem {
+	p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeQueueUnavailable, detail)
+	p.RetryAfter = 1
 	return p
 }
 
@@ -218,12 +220,12 @@ func (testFlag) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeBoolean, Default: false}
 }
 
-func (f testFlag) parse(name string) (bool, *Problem) {
+func (f testFlag) parse(name string) (bool, *wire.Problem) {
 	switch f {
 	case "", "false":
 		return false, nil
 	case "true":
 		return true, nil
 	}
-	return false, badParameter(name + " " + quote(string(f)) + " is neither true nor false")
+	return false, badParameter(name + " " + policy.Quote(string(f)) + " is neither true nor false")
 }

@@ -12,6 +12,7 @@ import (
 	"tallyman/internal/auth"
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
 	"tallyman/sinks/inbox/page"
 )
 
@@ -25,14 +26,7 @@ type ReadState interface {
 	Summary(ctx context.Context, q page.Query) (page.Summary, error)
 }
 
-// ReadAllForm is the body of POST /notices/read-all.
-type ReadAllForm struct {
-	Warehouse   string   `json:"warehouse,omitempty" doc:"whose inboxes; may be left out by a token that has one" example:"119240"`
-	UpTo        string   `json:"upTo" minLength:"1" doc:"a cursor of a page of this warehouse: everything that had been delivered by that page is read"`
-	Subscribers []string `json:"subscribers,omitempty" doc:"the user, once, and the roles that it has; the inboxes of all of them are read. Without it, those of the token" nullable:"false"`
-}
-
-type readAllInput struct{ Body ReadAllForm }
+type readAllInput struct{ Body wire.ReadAllForm }
 
 func (a *API) registerReadAll(operations huma.API) {
 	all := operation("read-all-notices", http.MethodPost, "/notices/read-all", "notices", "A user has read everything up to a cursor")
@@ -53,7 +47,7 @@ func (a *API) readAll(ctx context.Context, in *readAllInput) (*struct{}, error) 
 	case errors.Is(err, page.ErrBadCursor):
 		return nil, badCursor()
 	case errors.Is(err, page.ErrForeignCursor):
-		return nil, newProblem(http.StatusBadRequest, CodeForeignCursor,
+		return nil, wire.NewProblem(http.StatusBadRequest, wire.CodeForeignCursor,
 			"upTo is a cursor of another warehouse than "+r.warehouse+"; give one that a page of this warehouse had")
 	case errors.Is(err, page.ErrUnavailable):
 		return nil, inboxUnavailable()

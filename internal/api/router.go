@@ -3,6 +3,8 @@ package api
 import (
 	"net/http"
 	"strings"
+
+	"tallyman/internal/wire"
 )
 
 // router is the standard mux, with problems instead of plain text for what is not there, and a memory of what was
@@ -42,10 +44,9 @@ func (rt *router) missing(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if len(allow) == 0 {
-		newProblem(http.StatusNotFound, CodeNotFound, "there is nothing at this path").write(w, problemMedia(r))
+		writeProblem(w, wire.NewProblem(http.StatusNotFound, wire.CodeNotFound, "there is nothing at this path"), problemMedia(r))
 		return
 	}
 	w.Header().Set("Allow", strings.Join(allow, ", "))
-	newProblem(http.StatusMethodNotAllowed, CodeMethodNotAllowed, "this path takes "+strings.Join(allow, " or ")+" only").
-		write(w, problemMedia(r))
+	writeProblem(w, wire.NewProblem(http.StatusMethodNotAllowed, wire.CodeMethodNotAllowed, "this path takes "+strings.Join(allow, " or ")+" only"), problemMedia(r))
 }

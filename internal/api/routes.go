@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/internal/wire"
 )
 
 // base is where the API's first version lives.
@@ -82,7 +84,7 @@ func (a *API) registerSubscriptions(operations huma.API) {
 	create.DefaultStatus = http.StatusCreated
 	create.Responses["200"] = &huma.Response{
 		Description: "it was there already",
-		Content:     map[string]*huma.MediaType{string(mediaJSON): {Schema: schemaOf[subscriptionForm](operations.OpenAPI())}},
+		Content:     map[string]*huma.MediaType{string(mediaJSON): {Schema: schemaOf[wire.SubscriptionForm](operations.OpenAPI())}},
 	}
 	huma.Register(operations, create, a.createSubscription)
 	bulk := operation("import-subscriptions", http.MethodPost, "/subscriptions/import", "subscriptions",

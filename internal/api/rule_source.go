@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/xml"
 	"net/http"
 	"slices"
 
@@ -10,31 +9,10 @@ import (
 
 	"tallyman/engine"
 	"tallyman/internal/auth"
+	"tallyman/internal/wire"
 )
 
-// RuleSource is how a rule is written, in the version that the node runs.
-type RuleSource struct {
-	XMLName  xml.Name      `json:"-" xml:"source"`
-	Rule     string        `json:"rule" xml:"rule"`
-	File     string        `json:"file" xml:"file"`
-	Line     int           `json:"line" xml:"line" doc:"of the text's beginning, from 1"`
-	Text     string        `json:"text" xml:"text" doc:"the rule's entry as its file had it when it was loaded, with its indentation and comments; what the file's defaults add is not in it"`
-	Version  string        `json:"version" xml:"version" doc:"a hash of the rules that the answering node runs"`
-	Problems []FileProblem `json:"problems" xml:"problems>problem" doc:"of the rule as it runs: why it is not verified, and what to look at; places are those of the file" nullable:"false"`
-	Disk     *DiskSource   `json:"disk,omitempty" xml:"disk,omitempty" doc:"where the node's file does not have this text: an edit that is refused, or a rule that is gone; for those who see all warehouses"`
-	Scopes   []string      `json:"-" xml:"-"`
-}
-
-// DiskSource is how the node's file has a rule that runs in another version.
-type DiskSource struct {
-	File     string        `json:"file,omitempty" xml:"file,omitempty"`
-	Line     int           `json:"line,omitempty" xml:"line,omitempty"`
-	Text     string        `json:"text,omitempty" xml:"text,omitempty"`
-	Gone     bool          `json:"gone,omitempty" xml:"gone,omitempty" doc:"no file has it any more, or none that can be read"`
-	Problems []FileProblem `json:"problems" xml:"problems>problem" doc:"why its file is refused" nullable:"false"`
-}
-
-type sourceOutput struct{ Body *RuleSource }
+type sourceOutput struct{ Body *wire.RuleSource }
 
 func (a *API) registerRuleSource(operations huma.API) {
 	op := operation("get-rule-source", http.MethodGet, "/rules/{id}/source", "rules", "Show how a rule is written")

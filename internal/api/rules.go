@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/xml"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -14,6 +13,8 @@ import (
 	"tallyman/engine/why"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
 )
 
 // Rules are what operators ask of the running rules; the engine is.
@@ -37,24 +38,14 @@ type (
 		ID    string `path:"id" doc:"the rule" example:"negative-bin-stock"`
 		Scope string `query:"scope" doc:"one scope; without it, every scope in which the rule is in shadow"`
 	}
-	promotionsOutput struct{ Body promotionsForm }
-	promotionsForm   struct {
-		XMLName    xml.Name        `json:"-" xml:"promotions"`
-		Promotions []promotionForm `json:"promotions" xml:"promotion" nullable:"false"`
-	}
-	promotionForm struct {
-		Rule     string    `json:"rule" xml:"rule"`
-		Scope    string    `json:"scope" xml:"scope" doc:"empty where the rule has no scopes"`
-		Promoted time.Time `json:"promoted" xml:"promoted" doc:"live from the first run after it; earlier than now where it was promoted before"`
-		By       string    `json:"by" xml:"by"`
-	}
-	whyInput struct {
+	promotionsOutput struct{ Body wire.PromotionsForm }
+	whyInput         struct {
 		ID    string   `path:"id" doc:"the rule" example:"negative-bin-stock"`
 		Scope string   `query:"scope" doc:"needed where the rule has several"`
 		Key   string   `query:"key" required:"true" doc:"the key: a JSON array, or its values separated by commas" example:"[119240,\"A-01\",\"S1\"]"`
 		Look  lookFlag `query:"look" doc:"whether the source is asked how the row is now; it is only read"`
 	}
-	whyOutput struct{ Body *WhyForm }
+	whyOutput struct{ Body *wire.WhyForm }
 )
 
 // lookFlag is read as text, so that a bad one gets the code that it has everywhere.
@@ -89,9 +80,9 @@ func (a *API) promote(ctx context.Context, in *promoteInput) (*promotionsOutput,
 	if err != nil {
 		return nil, a.rulesFailed(ctx, err)
 	}
-	out := &promotionsOutput{Body: promotionsForm{Promotions: make([]promotionForm, len(list))}}
+	out := &promotionsOutput{Body: wire.PromotionsForm{Promotions: make([]wire.PromotionForm, len(list))}}
 	for i, p := range list {
-		out.Body.Promotions[i] = promotionForm{Rule: p.Rule, Scope: p.Scope, Promoted: p.At.UTC(), By: p.By}
+		out.Body.Promotions[i] = wire.PromotionForm{Rule: p.Rule, Scope: p.Scope, Promoted: p.At.UTC(), By: p.By}
 	}
 	a.log.LogAttrs(ctx, slog.LevelInfo, "a rule was promoted", slog.String("rule", in.ID), slog.String("scope", in.Scope), slog.String("by", who.Subject))
 	return out, nil
@@ -103,7 +94,7 @@ func (a *API) why(ctx context.Context, in *whyInput) (*whyOutput, error) {
 		return nil, missingParameter("key")
 	}
 	if in.Look != "" && in.Look != "true" && in.Look != "false" {
-		return nil, badParameter("look " + quote(string(in.Look)) + " is neither true nor false")
+		return nil, badParameter("look " + policy.Quote(string(in.Look)) + " is neither true nor false")
 	}
 	if prob := inScope(ctx, optional(in.Scope)); prob != nil {
 		return nil, prob
@@ -123,7 +114,7 @@ func optional(s string) *string {
 }
 
 // rulesFailed turns the engine's errors into problems.
-func (a *API) rulesFailed(ctx context.Context, err error) *Problem {
+func (a *API) rulesFailed(ctx context.Context, err error) *wire.Problem {
 	var unknown *engine.UnknownError
 	var key *why.KeyError
 	if errors.As(err, &unknown) && !auth.From(ctx).Everywhere() { // what was meant may be another's
@@ -131,17 +122,17 @@ func (a *API) rulesFailed(ctx context.Context, err error) *Problem {
 	}
 	switch {
 	case errors.As(err, &unknown) && unknown.What == "scope":
-		return newProblem(http.StatusNotFound, CodeScopeNotFound, err.Error())
+		return wire.NewProblem(http.StatusNotFound, wire.CodeScopeNotFound, err.Error())
 	case errors.As(err, &unknown):
-		return newProblem(http.StatusNotFound, CodeRuleNotFound, err.Error())
+		return wire.NewProblem(http.StatusNotFound, wire.CodeRuleNotFound, err.Error())
 	case errors.As(err, &key):
-		return newProblem(http.StatusBadRequest, CodeBadKey, err.Error())
+		return wire.NewProblem(http.StatusBadRequest, wire.CodeBadKey, err.Error())
 	case errors.Is(err, engine.ErrManyScopes):
-		return newProblem(http.StatusBadRequest, CodeScopeMissing, err.Error())
+		return wire.NewProblem(http.StatusBadRequest, wire.CodeScopeMissing, err.Error())
 	case errors.Is(err, engine.ErrUntilPast):
-		return newProblem(http.StatusUnprocessableEntity, CodeInvalidBody, "until: "+err.Error())
+		return wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "until: "+err.Error())
 	case errors.Is(err, engine.ErrNotShadow):
-		return newProblem(http.StatusConflict, CodeRuleNotShadow, err.Error()+"; it delivers already")
+		return wire.NewProblem(http.StatusConflict, wire.CodeRuleNotShadow, err.Error()+"; it delivers already")
 	}
 	return a.ledgerFailed(ctx, err)
 }

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/xml"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -14,67 +13,32 @@ import (
 	"tallyman/engine"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
 )
 
 type (
 	switchInput struct {
 		ID    string `path:"id" doc:"the rule" example:"negative-bin-stock"`
 		Scope string `query:"scope" doc:"one scope, whose switch wins over the whole rule's; without it, the whole rule"`
-		Body  *switchAskForm
+		Body  *wire.SwitchAskForm
 	}
-	pauseRulesInput struct{ Body *switchAskForm }
-	switchAskForm   struct {
-		Until  *time.Time `json:"until,omitempty" doc:"when the switch ends by itself and the file counts again"`
-		For    string     `json:"for,omitempty" doc:"instead of until: so long from now" example:"2h"`
-		Reason string     `json:"reason,omitempty" maxLength:"200" example:"stocktake in aisle 7"`
-	}
-	clearInput struct {
+	pauseRulesInput struct{ Body *wire.SwitchAskForm }
+	clearInput      struct {
 		ID    string `path:"id" doc:"the rule" example:"negative-bin-stock"`
 		Scope string `query:"scope" doc:"one scope; without it, the whole rule"`
 	}
-	switchedOutput struct{ Body *SwitchedForm }
-	// SwitchedForm is a rule after a switch.
-	SwitchedForm struct {
-		XMLName xml.Name    `json:"-" xml:"switched"`
-		Rule    string      `json:"rule" xml:"rule"`
-		Scopes  []ScopeForm `json:"scopes" xml:"scope" doc:"every scope of the rule; none where no file has it any more" nullable:"false"`
-	}
-	pausedOutput struct{ Body *PausedForm }
-	// PausedForm tells whether all rules are stopped.
-	PausedForm struct {
-		XMLName xml.Name    `json:"-" xml:"paused"`
-		Paused  *SwitchForm `json:"paused,omitempty" xml:"switch,omitempty"`
-	}
-	runInput struct {
+	switchedOutput struct{ Body *wire.SwitchedForm }
+	pausedOutput   struct{ Body *wire.PausedForm }
+	runInput       struct {
 		ID    string `path:"id" doc:"the rule" example:"negative-bin-stock"`
 		Scope string `query:"scope" doc:"needed where the rule has several"`
 	}
 	runOutput struct {
 		Status   int
 		Location string `header:"Location"`
-		Body     *OrderedForm
+		Body     *wire.OrderedForm
 	}
-	// OrderedForm is a firing that was asked for.
-	OrderedForm struct {
-		XMLName xml.Name     `json:"-" xml:"ordered"`
-		Rule    string       `json:"rule" xml:"rule"`
-		Scope   string       `json:"scope" xml:"scope"`
-		Due     time.Time    `json:"due" xml:"due"`
-		Run     *RuleRunForm `json:"run,omitempty" xml:"run,omitempty" doc:"absent of one that has not ended: it will be among the rule's runs"`
-	}
-	reloadOutput struct{ Body Reloaded }
-	// Reloaded is what reading the rule files again has changed. Each scope of a rule counts.
-	Reloaded struct {
-		XMLName  xml.Name      `json:"-" xml:"reloaded"`
-		Files    int           `json:"files" xml:"files"`
-		Rules    int           `json:"rules" xml:"rules" doc:"in force"`
-		Added    int           `json:"added" xml:"added"`
-		Changed  int           `json:"changed" xml:"changed"`
-		Removed  int           `json:"removed" xml:"removed"`
-		Kept     int           `json:"kept" xml:"kept" doc:"rules that stay as they were, because their file is bad"`
-		Version  string        `json:"version" xml:"version" doc:"a hash of the rules in force"`
-		Problems []FileProblem `json:"problems" xml:"problems>problem" nullable:"false"`
-	}
+	reloadOutput struct{ Body wire.Reloaded }
 )
 
 func (a *API) registerRulesChange(operations huma.API) {
@@ -103,14 +67,14 @@ func (a *API) registerRulesChange(operations huma.API) {
 	run := operation("run-rule", http.MethodPost, "/rules/{id}/run", "rules", "Run a firing of a rule now")
 	run.Description = "Once in the cluster, also of a rule that is disabled. A run that takes longer than a few seconds is answered with 202, and goes on."
 	run.Responses["202"] = &huma.Response{
-		Description: "it has not ended yet", Content: map[string]*huma.MediaType{string(mediaJSON): {Schema: schemaOf[OrderedForm](operations.OpenAPI())}},
+		Description: "it has not ended yet", Content: map[string]*huma.MediaType{string(mediaJSON): {Schema: schemaOf[wire.OrderedForm](operations.OpenAPI())}},
 	}
 	huma.Register(operations, run, a.runRule)
 	huma.Register(operations, operation("reload-rules", http.MethodPost, "/rules/reload", "rules", "Read the rule files of the answering node again"), a.reloadRules)
 }
 
 // turn answers POST /rules/{id}/enable, /disable and /clear.
-func (a *API) turn(ctx context.Context, id, scope string, ask *switchAskForm, state ledger.SwitchState) (*switchedOutput, error) {
+func (a *API) turn(ctx context.Context, id, scope string, ask *wire.SwitchAskForm, state ledger.SwitchState) (*switchedOutput, error) {
 	if prob := inScope(ctx, optional(scope)); prob != nil {
 		return nil, prob
 	}
@@ -123,7 +87,7 @@ func (a *API) turn(ctx context.Context, id, scope string, ask *switchAskForm, st
 		return nil, a.rulesFailed(ctx, err)
 	}
 	list = ownRules(ctx, list)
-	form := &SwitchedForm{Rule: id, Scopes: make([]ScopeForm, len(list))}
+	form := &wire.SwitchedForm{Rule: id, Scopes: make([]wire.ScopeForm, len(list))}
 	for i := range list {
 		form.Scopes[i] = newScopeForm(&list[i])
 	}
@@ -138,7 +102,7 @@ func stateText(s ledger.SwitchState) string {
 }
 
 // newSwitch is the switch that a request asks for.
-func (a *API) newSwitch(ctx context.Context, ask *switchAskForm, state ledger.SwitchState) (ledger.Switch, *Problem) {
+func (a *API) newSwitch(ctx context.Context, ask *wire.SwitchAskForm, state ledger.SwitchState) (ledger.Switch, *wire.Problem) {
 	s := ledger.Switch{State: state, By: auth.From(ctx).Subject}
 	if ask == nil {
 		return s, nil
@@ -146,15 +110,15 @@ func (a *API) newSwitch(ctx context.Context, ask *switchAskForm, state ledger.Sw
 	s.Reason = ask.Reason
 	switch {
 	case utf8.RuneCountInString(ask.Reason) > maxReason:
-		return s, newProblem(http.StatusUnprocessableEntity, CodeInvalidBody, "reason: it is too long")
+		return s, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "reason: it is too long")
 	case ask.Until != nil && ask.For != "":
-		return s, newProblem(http.StatusUnprocessableEntity, CodeInvalidBody, "for: until says when the switch ends already")
+		return s, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "for: until says when the switch ends already")
 	case ask.Until != nil:
 		s.Until = ask.Until.UTC().Truncate(time.Microsecond)
 	case ask.For != "":
 		d, err := parseSpan(ask.For)
 		if err != nil {
-			return s, newProblem(http.StatusUnprocessableEntity, CodeInvalidBody, "for: "+err.Error())
+			return s, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "for: "+err.Error())
 		}
 		s.Until = a.deps.Rules.Now().UTC().Add(d).Truncate(time.Microsecond)
 	}
@@ -162,7 +126,7 @@ func (a *API) newSwitch(ctx context.Context, ask *switchAskForm, state ledger.Sw
 }
 
 // pauseRules answers POST /rules/pause and /resume.
-func (a *API) pauseRules(ctx context.Context, ask *switchAskForm, state ledger.SwitchState) (*pausedOutput, error) {
+func (a *API) pauseRules(ctx context.Context, ask *wire.SwitchAskForm, state ledger.SwitchState) (*pausedOutput, error) {
 	if prob := inScope(ctx, nil); prob != nil {
 		return nil, prob
 	}
@@ -173,11 +137,11 @@ func (a *API) pauseRules(ctx context.Context, ask *switchAskForm, state ledger.S
 	if err := a.deps.Rules.Pause(ctx, auth.From(ctx).Author(), s); err != nil {
 		return nil, a.rulesFailed(ctx, err)
 	}
-	form := &RulesForm{}
-	form.switches(auth.From(ctx), a.deps.Rules.Switches(), nil)
+	form := &wire.RulesForm{}
+	addSwitches(form, auth.From(ctx), a.deps.Rules.Switches(), nil)
 	a.log.LogAttrs(ctx, slog.LevelInfo, "all rules were switched", slog.Bool("paused", state == ledger.SwitchOff), slog.Time("until", s.Until),
 		slog.String("reason", s.Reason), slog.String("by", s.By))
-	return &pausedOutput{&PausedForm{Paused: form.Paused}}, nil
+	return &pausedOutput{&wire.PausedForm{Paused: form.Paused}}, nil
 }
 
 // runRule answers POST /rules/{id}/run.
@@ -187,7 +151,7 @@ func (a *API) runRule(ctx context.Context, in *runInput) (*runOutput, error) {
 	}
 	by := auth.From(ctx).Subject
 	o, err := a.deps.Rules.RunNow(ctx, in.ID, optional(in.Scope), func(o *engine.Ordered) error {
-		if prob := a.order(ctx, "rule.run", ruleObject(o.Rule, &o.Scope), OrderedForm{Rule: o.Rule, Scope: o.Scope, Due: o.Due}); prob != nil {
+		if prob := a.order(ctx, "rule.run", ruleObject(o.Rule, &o.Scope), wire.OrderedForm{Rule: o.Rule, Scope: o.Scope, Due: o.Due}); prob != nil {
 			return prob
 		}
 		return nil
@@ -196,7 +160,7 @@ func (a *API) runRule(ctx context.Context, in *runInput) (*runOutput, error) {
 		return nil, a.runFailed(ctx, err)
 	}
 	a.log.LogAttrs(ctx, slog.LevelInfo, "a rule was run", slog.String("rule", o.Rule), slog.String("scope", o.Scope), slog.Time("due", o.Due), slog.String("by", by))
-	out := &runOutput{Status: http.StatusOK, Body: &OrderedForm{Rule: o.Rule, Scope: o.Scope, Due: o.Due}}
+	out := &runOutput{Status: http.StatusOK, Body: &wire.OrderedForm{Rule: o.Rule, Scope: o.Scope, Due: o.Due}}
 	if o.Run == nil {
 		out.Status, out.Location = http.StatusAccepted, base+"/rules/"+o.Rule+"/runs"
 	} else {
@@ -207,19 +171,19 @@ func (a *API) runRule(ctx context.Context, in *runInput) (*runOutput, error) {
 }
 
 // runFailed turns an error of RunNow into a problem.
-func (a *API) runFailed(ctx context.Context, err error) *Problem {
+func (a *API) runFailed(ctx context.Context, err error) *wire.Problem {
 	var unverified *engine.UnverifiedError
-	var unrecorded *Problem
+	var unrecorded *wire.Problem
 	switch {
 	case errors.As(err, &unrecorded):
 		return unrecorded
 	case errors.Is(err, engine.ErrRunning):
-		return newProblem(http.StatusConflict, CodeRuleBusy, err.Error())
+		return wire.NewProblem(http.StatusConflict, wire.CodeRuleBusy, err.Error())
 	case errors.As(err, &unverified):
-		return newProblem(http.StatusConflict, CodeRuleUnverified, err.Error())
+		return wire.NewProblem(http.StatusConflict, wire.CodeRuleUnverified, err.Error())
 	case errors.Is(err, engine.ErrStopping):
-		p := newProblem(http.StatusServiceUnavailable, CodeNotReady, err.Error()+"; ask another one, or again")
-		p.retryAfter = 2
+		p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeNotReady, err.Error()+"; ask another one, or again")
+		p.RetryAfter = 2
 		return p
 	}
 	return a.rulesFailed(ctx, err)

@@ -3,12 +3,10 @@ package api
 import (
 	"cmp"
 	"context"
-	"encoding/xml"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -16,11 +14,13 @@ import (
 	"tallyman/internal/auth"
 	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
 )
 
 // RuleFiles is what the node knows of its rule files.
 type RuleFiles struct {
-	Problems []FileProblem
+	Problems []wire.FileProblem
 	Stale    map[string]bool // ids of rules that are in force as they were before their file went bad
 	Version  string
 }
@@ -51,42 +51,11 @@ type (
 		State string            `query:"state" enum:"pending,firing" doc:"these alone"`
 		Limit limit[ofFindings] `query:"limit" doc:"findings"`
 	}
-	rulesOutput struct{ Body *RulesForm }
-	ruleOutput  struct{ Body *RuleForm }
-	runsOutput  struct{ Body *RunsForm }
+	rulesOutput struct{ Body *wire.RulesForm }
+	ruleOutput  struct{ Body *wire.RuleForm }
+	runsOutput  struct{ Body *wire.RunsForm }
 
-	// RunsForm is the latest runs of a rule.
-	RunsForm struct {
-		XMLName xml.Name      `json:"-" xml:"runs"`
-		Runs    []RuleRunForm `json:"runs" xml:"run" doc:"the latest first" nullable:"false"`
-	}
-	// RuleRunForm is a run of a rule in a scope.
-	RuleRunForm struct {
-		Scope string `json:"scope" xml:"scope"`
-		RunStatus
-		Pending int `json:"pending" xml:"pending" doc:"findings after the run"`
-		Firing  int `json:"firing" xml:"firing" doc:"findings after the run"`
-	}
-	findingsOutput struct{ Body *FindingsForm }
-	// FindingsForm is the open findings of a rule.
-	FindingsForm struct {
-		XMLName  xml.Name          `json:"-" xml:"findings"`
-		Findings []OpenFindingForm `json:"findings" xml:"finding" doc:"by scope and key" nullable:"false"`
-		Total    int               `json:"total" xml:"total" doc:"that there are, listed or not"`
-	}
-	// OpenFindingForm is an open finding.
-	OpenFindingForm struct {
-		Scope        string     `json:"scope" xml:"scope"`
-		Key          string     `json:"key" xml:"key"`
-		State        string     `json:"state" xml:"state" enum:"pending,firing"`
-		Group        string     `json:"group,omitempty" xml:"group,omitempty"`
-		Priority     int        `json:"priority,omitempty" xml:"priority,omitempty"`
-		Since        time.Time  `json:"since" xml:"since" doc:"of a pending one, when it was seen first; of a firing one, since when it fires"`
-		AbsentSince  *time.Time `json:"absentSince,omitempty" xml:"absentSince,omitempty" doc:"no run has seen it since"`
-		LastNotified *time.Time `json:"lastNotified,omitempty" xml:"lastNotified,omitempty"`
-		Notices      int        `json:"notices" xml:"notices" doc:"that were made of it, without its resolution"`
-		NoticeID     string     `json:"noticeId,omitempty" xml:"noticeId,omitempty" doc:"the last of them"`
-	}
+	findingsOutput struct{ Body *wire.FindingsForm }
 )
 
 func (a *API) registerRulesLook(operations huma.API) {
@@ -116,10 +85,10 @@ func (a *API) listRules(ctx context.Context, in *rulesInput) (*rulesOutput, erro
 		return nil, a.rulesFailed(ctx, err)
 	}
 	files := a.deps.RuleFiles()
-	form := &RulesForm{Version: files.Version}
-	form.switches(auth.From(ctx), a.deps.Rules.Switches(), list)
+	form := &wire.RulesForm{Version: files.Version}
+	addSwitches(form, auth.From(ctx), a.deps.Rules.Switches(), list)
 	list = ownRules(ctx, list)
-	form.Problems = notNil(ownProblems(ctx, files.Problems, func(rule string) bool {
+	form.Problems = wire.NotNil(ownProblems(ctx, files.Problems, func(rule string) bool {
 		return slices.ContainsFunc(list, func(s engine.RuleStatus) bool { return s.Rule.ID == rule })
 	}))
 	asked := make(map[string]bool, len(in.IDs))
@@ -140,9 +109,9 @@ func (a *API) listRules(ctx context.Context, in *rulesInput) (*rulesOutput, erro
 	return &rulesOutput{form}, nil
 }
 
-// switches finds those that are of all rules, or of none. Of these the caller sees those of their own scopes: which warehouses a rule had
+// addSwitches finds those that are of all rules, or of none. Of these the caller sees those of their own scopes: which warehouses a rule had
 // that is gone, nobody knows.
-func (f *RulesForm) switches(who *auth.Identity, list []ledger.Switch, rules []engine.RuleStatus) {
+func addSwitches(f *wire.RulesForm, who *auth.Identity, list []ledger.Switch, rules []engine.RuleStatus) {
 	known := map[string]bool{}
 	for i := range rules {
 		known[ledger.Known(rules[i].Rule.ID, rules[i].Rule.Scope)], known[ledger.Known(rules[i].Rule.ID, ledger.Every)] = true, true
@@ -169,7 +138,7 @@ func (a *API) getRule(ctx context.Context, in *ruleInput) (*ruleOutput, error) {
 }
 
 // scopesOf returns how a rule is, in all of the caller's scopes or in one. A rule that has none of them answers as one that is not there.
-func (a *API) scopesOf(ctx context.Context, id string, scope *string) ([]engine.RuleStatus, *Problem) {
+func (a *API) scopesOf(ctx context.Context, id string, scope *string) ([]engine.RuleStatus, *wire.Problem) {
 	if err := a.deps.Rules.Find(id, scope); err != nil {
 		return nil, a.rulesFailed(ctx, err)
 	}
@@ -182,7 +151,7 @@ func (a *API) scopesOf(ctx context.Context, id string, scope *string) ([]engine.
 		list = slices.DeleteFunc(list, func(s engine.RuleStatus) bool { return s.Rule.Scope != *scope })
 	}
 	if len(list) == 0 { // it was removed meanwhile
-		return nil, newProblem(http.StatusNotFound, CodeRuleNotFound, "there is no rule "+quote(id))
+		return nil, wire.NewProblem(http.StatusNotFound, wire.CodeRuleNotFound, "there is no rule "+policy.Quote(id))
 	}
 	return list, nil
 }
@@ -197,7 +166,7 @@ func (a *API) listRuns(ctx context.Context, in *runsInput) (*runsOutput, error) 
 	if prob != nil {
 		return nil, prob
 	}
-	form := &RunsForm{Runs: make([]RuleRunForm, len(runs))}
+	form := &wire.RunsForm{Runs: make([]wire.RuleRunForm, len(runs))}
 	for i := range runs {
 		form.Runs[i] = newRuleRunForm(&runs[i])
 		ownRun(ctx, runs[i].Scope, &form.Runs[i].RunStatus)
@@ -206,7 +175,7 @@ func (a *API) listRuns(ctx context.Context, in *runsInput) (*runsOutput, error) 
 }
 
 // runsOf returns the latest runs of a rule, of the caller's scopes, or of one scope.
-func (a *API) runsOf(ctx context.Context, id string, scope *string, limit int) ([]ledger.Run, *Problem) {
+func (a *API) runsOf(ctx context.Context, id string, scope *string, limit int) ([]ledger.Run, *wire.Problem) {
 	if auth.From(ctx).Everywhere() {
 		if err := a.deps.Rules.Find(id, scope); err != nil {
 			return nil, a.rulesFailed(ctx, err)
@@ -238,8 +207,8 @@ func (a *API) runsOf(ctx context.Context, id string, scope *string, limit int) (
 	return all[:min(limit, len(all))], nil
 }
 
-func newRuleRunForm(r *ledger.Run) RuleRunForm {
-	return RuleRunForm{Scope: r.Scope, RunStatus: *NewRunStatus(r), Pending: r.Pending, Firing: r.Firing}
+func newRuleRunForm(r *ledger.Run) wire.RuleRunForm {
+	return wire.RuleRunForm{Scope: r.Scope, RunStatus: *NewRunStatus(r), Pending: r.Pending, Firing: r.Firing}
 }
 
 // listFindings answers GET /rules/{id}/findings.
@@ -249,7 +218,7 @@ func (a *API) listFindings(ctx context.Context, in *findingsInput) (*findingsOut
 		return nil, prob
 	}
 	if in.State != "" && in.State != "pending" && in.State != "firing" {
-		return nil, badParameter("state " + quote(in.State) + " is neither pending nor firing")
+		return nil, badParameter("state " + policy.Quote(in.State) + " is neither pending nor firing")
 	}
 	if prob := inScope(ctx, optional(in.Scope)); prob != nil { // keys are data
 		return nil, prob
@@ -258,21 +227,21 @@ func (a *API) listFindings(ctx context.Context, in *findingsInput) (*findingsOut
 	if prob != nil {
 		return nil, prob
 	}
-	form := &FindingsForm{Findings: []OpenFindingForm{}}
+	form := &wire.FindingsForm{Findings: []wire.OpenFindingForm{}}
 	for i := range scopes {
 		open, err := a.deps.History.Findings(ctx, in.ID, scopes[i].Rule.Scope)
 		if err != nil {
 			return nil, a.rulesFailed(ctx, err)
 		}
-		form.add(open, scopes[i].Rule.Scope, in.State)
+		addFindings(form, open, scopes[i].Rule.Scope, in.State)
 	}
 	form.Total = len(form.Findings)
 	form.Findings = form.Findings[:min(limit, form.Total)]
 	return &findingsOutput{form}, nil
 }
 
-// add adds those in the state, all where it is "".
-func (f *FindingsForm) add(open []finding.State, scope, state string) {
+// addFindings adds those in the state, all where it is "".
+func addFindings(f *wire.FindingsForm, open []finding.State, scope, state string) {
 	slices.SortFunc(open, func(a, b finding.State) int { return cmp.Compare(a.Key, b.Key) })
 	for i := range open {
 		if one := newOpenFindingForm(&open[i], scope); state == "" || one.State == state {
@@ -281,10 +250,10 @@ func (f *FindingsForm) add(open []finding.State, scope, state string) {
 	}
 }
 
-func newOpenFindingForm(s *finding.State, scope string) OpenFindingForm {
-	f := OpenFindingForm{
-		Scope: scope, Key: s.Key, State: "pending", Group: s.Group, Priority: s.Priority, Since: s.Episode.UTC(), AbsentSince: moment(s.AbsentSince),
-		LastNotified: moment(s.LastNotified), Notices: s.Ordinal, NoticeID: strings.TrimSpace(s.NoticeID),
+func newOpenFindingForm(s *finding.State, scope string) wire.OpenFindingForm {
+	f := wire.OpenFindingForm{
+		Scope: scope, Key: s.Key, State: "pending", Group: s.Group, Priority: s.Priority, Since: s.Episode.UTC(), AbsentSince: wire.Moment(s.AbsentSince),
+		LastNotified: wire.Moment(s.LastNotified), Notices: s.Ordinal, NoticeID: strings.TrimSpace(s.NoticeID),
 	}
 	if s.Phase == finding.Firing {
 		f.State, f.Since = "firing", s.FiringSince.UTC()

@@ -13,6 +13,7 @@ import (
 	"tallyman/internal/api"
 	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
 	"tallyman/rules"
 	"tallyman/rules/row"
 )
@@ -45,8 +46,8 @@ func setupRules(t *testing.T) (*bundle, *fakeRules) {
 	f := &fakeRules{scopes: twoScopes()}
 	return setup(t, func(d *api.Deps) {
 		d.Rules, d.History, d.RuleFiles = f, f, ruleFiles
-		d.Reload = func(context.Context, ledger.Author) (api.Reloaded, error) {
-			return api.Reloaded{Files: 2, Rules: 7, Added: 1, Changed: 2, Removed: 1, Kept: 1, Version: "0a1b2c", Problems: ruleFiles().Problems}, f.err
+		d.Reload = func(context.Context, ledger.Author) (wire.Reloaded, error) {
+			return wire.Reloaded{Files: 2, Rules: 7, Added: 1, Changed: 2, Removed: 1, Kept: 1, Version: "0a1b2c", Problems: ruleFiles().Problems}, f.err
 		}
 	}), f
 }

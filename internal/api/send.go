@@ -11,6 +11,7 @@ import (
 
 	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
+	"tallyman/internal/wire"
 )
 
 // Sends takes the notices of business systems.
@@ -48,10 +49,11 @@ func (a *API) registerSend(operations huma.API) {
 	send.DefaultStatus = http.StatusCreated
 	send.Responses["200"] = &huma.Response{
 		Description: "the same request was made before under this key; this is its answer",
-		Content:     map[string]*huma.MediaType{string(mediaJSON): {Schema: schemaOf[SentForm](operations.OpenAPI())}},
+		Content:     map[string]*huma.MediaType{string(mediaJSON): {Schema: schemaOf[wire.SentForm](operations.OpenAPI())}},
 	}
 	send.MaxBodyBytes, send.BodyReadTimeout = notice.MaxRequestBytes, sendBodyTimeout
 	huma.Register(operations, send, a.sendNotices)
+	limitNotices(operations.OpenAPI())
 }
 
 // sendNotices answers POST /notices: 201, or 200 where the request was made before.
@@ -83,7 +85,7 @@ func (a *API) sendNotices(ctx context.Context, in *sendInput) (*sendOutput, erro
 
 // sentBefore answers a request that cannot be taken: as it was answered when it was made for the first time, since what is wrong with it by
 // now (its type has gone) was not so then, and else with the problem.
-func (a *API) sentBefore(ctx context.Context, key string, notices []ledger.NewNotice, prob *Problem) (*sendOutput, error) {
+func (a *API) sentBefore(ctx context.Context, key string, notices []ledger.NewNotice, prob *wire.Problem) (*sendOutput, error) {
 	if key == "" {
 		return nil, prob
 	}
@@ -99,12 +101,12 @@ func (a *API) sentBefore(ctx context.Context, key string, notices []ledger.NewNo
 
 // sent makes the answer.
 func (a *API) sent(ctx context.Context, notices []ledger.NewNotice, sent *ledger.SentNotices) (*sendOutput, error) {
-	out := &sendOutput{Status: http.StatusOK, Body: SentForm{Notices: make([]SentNoticeForm, len(sent.List))}}
+	out := &sendOutput{Status: http.StatusOK, Body: wire.SentForm{Notices: make([]wire.SentNoticeForm, len(sent.List))}}
 	added, deliveries := 0, 0
 	for i := range sent.List {
 		s := &sent.List[i]
 		if s.Other {
-			return nil, newProblem(http.StatusConflict, CodeIdempotencyKeyReused,
+			return nil, wire.NewProblem(http.StatusConflict, wire.CodeIdempotencyKeyReused,
 				"another request was made under this Idempotency-Key; a key is for one request and its repetitions")
 		}
 		if !s.Existing {
@@ -112,7 +114,7 @@ func (a *API) sent(ctx context.Context, notices []ledger.NewNotice, sent *ledger
 			deliveries += s.Deliveries
 			a.deps.Meter.NoticeMade(notices[i].Notice.Type, string(notices[i].Notice.Status))
 		}
-		out.Body.Notices[i] = SentNoticeForm{ID: s.ID, Deliveries: s.Deliveries, Unsubscribed: s.Unsubscribed}
+		out.Body.Notices[i] = wire.SentNoticeForm{ID: s.ID, Deliveries: s.Deliveries, Unsubscribed: s.Unsubscribed}
 	}
 	if added > 0 {
 		out.Status = http.StatusCreated

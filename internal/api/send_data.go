@@ -14,6 +14,7 @@ import (
 
 	"tallyman/internal/notice"
 	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
 	"tallyman/rules/catalog"
 	"tallyman/rules/problem"
 	"tallyman/rules/row"
@@ -23,14 +24,14 @@ import (
 const maxDecimal = 1000 // digits before the point, and after it
 
 // data reads the typed fields. Where there are none, and the notice says something in words, none is missing.
-func (s *sending) data(at string, f *SendNoticeForm, typ *catalog.Type) []notice.Field {
+func (s *sending) data(at string, f *wire.SendNoticeForm, typ *catalog.Type) []notice.Field {
 	if len(f.Data) == 0 || typ.Code == "" { // that there is no such type is another fault
 		return nil
 	}
 	at += "data"
 	for _, name := range slices.Sorted(maps.Keys(f.Data)) {
 		if _, ok := typ.Fields[name]; !ok {
-			s.add(CodeInvalidBody, at+"."+clip(name), noField(name, typ))
+			s.add(wire.CodeInvalidBody, at+"."+clip(name), noField(name, typ))
 		}
 	}
 	var out []notice.Field
@@ -40,13 +41,13 @@ func (s *sending) data(at string, f *SendNoticeForm, typ *catalog.Type) []notice
 		isNull := given && bytes.Equal(raw, []byte("null"))
 		switch {
 		case field.Required && (!given || isNull):
-			s.add(CodeInvalidBody, at+"."+name, typ.Code+" needs it")
+			s.add(wire.CodeInvalidBody, at+"."+name, typ.Code+" needs it")
 		case isNull:
 			out = append(out, notice.Field{Name: name})
 		case given:
 			value, fault := fieldValue(field.Type, raw)
 			if fault != "" {
-				s.add(CodeInvalidBody, at+"."+name, fault)
+				s.add(wire.CodeInvalidBody, at+"."+name, fault)
 			}
 			if text, ok := value.(string); ok {
 				s.checkText(at+"."+name, text, policy.Lines)
@@ -61,7 +62,7 @@ func noField(name string, typ *catalog.Type) string {
 	if len(typ.Fields) == 0 {
 		return typ.Code + " has no fields"
 	}
-	message := typ.Code + " has no field " + quote(name)
+	message := typ.Code + " has no field " + policy.Quote(name)
 	if hint := problem.DidYouMean(name, typ.FieldNames()); hint != "" {
 		return message + "; " + hint
 	}

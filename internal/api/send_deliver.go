@@ -10,6 +10,8 @@ import (
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
 	"tallyman/rules/strictyaml"
 )
 
@@ -21,11 +23,11 @@ const (
 )
 
 // deliver says where a notice goes: into the inbox, unless it says otherwise itself.
-func (s *sending) deliver(at string, f *SendNoticeForm, expires time.Duration) []ledger.Target {
+func (s *sending) deliver(at string, f *wire.SendNoticeForm, expires time.Duration) []ledger.Target {
 	recipients := s.recipients(at, f.Recipients)
 	forms := f.Deliver
 	if len(forms) == 0 {
-		forms = []DeliverForm{{Sink: s.inbox()}}
+		forms = []wire.DeliverForm{{Sink: s.inbox()}}
 	}
 	targets := make([]ledger.Target, len(forms))
 	seen := make(map[string]bool, len(forms))
@@ -37,10 +39,10 @@ func (s *sending) deliver(at string, f *SendNoticeForm, expires time.Duration) [
 		kind, ok := s.targets[d.Sink]
 		switch {
 		case !ok:
-			s.add(CodeUnknownSink, where+"sink", "there is no sink "+quote(d.Sink)+"; there are "+strings.Join(slices.Sorted(maps.Keys(s.targets)), ", "))
+			s.add(wire.CodeUnknownSink, where+"sink", "there is no sink "+policy.Quote(d.Sink)+"; there are "+strings.Join(slices.Sorted(maps.Keys(s.targets)), ", "))
 			continue
 		case seen[d.Sink]:
-			s.add(CodeInvalidBody, where+"sink", "a notice goes to a sink once; "+d.Sink+" is there before")
+			s.add(wire.CodeInvalidBody, where+"sink", "a notice goes to a sink once; "+d.Sink+" is there before")
 		}
 		seen[d.Sink] = true
 		targets[i] = ledger.Target{Sink: d.Sink, Inbox: kind == TargetInbox, Each: kind == TargetEach}
@@ -50,7 +52,7 @@ func (s *sending) deliver(at string, f *SendNoticeForm, expires time.Duration) [
 		targets[i].Strategy = s.strategy(where, d, kind, expires)
 	}
 	if len(recipients) > 0 && !asked {
-		s.add(CodeInvalidBody, at+"recipients", "none of the sinks has recipients: leave them out, or deliver to "+s.inbox())
+		s.add(wire.CodeInvalidBody, at+"recipients", "none of the sinks has recipients: leave them out, or deliver to "+s.inbox())
 	}
 	return targets
 }
@@ -71,14 +73,14 @@ func (s *sending) recipients(at string, list []string) []string {
 	for i, r := range list {
 		if !isSubscriber(r) {
 			where := at + "recipients[" + strconv.Itoa(i) + "]"
-			s.add(CodeBadSubscriber, where, quote(r)+" is neither user:<id> nor role:<id>")
+			s.add(wire.CodeBadSubscriber, where, policy.Quote(r)+" is neither user:<id> nor role:<id>")
 		}
 	}
 	return sortedUnique(slices.Clone(list))
 }
 
 // strategy is how the notice goes to the sink; nil to the inbox and to queues, which are tried until they take it.
-func (s *sending) strategy(at string, d *DeliverForm, kind TargetKind, expires time.Duration) *delivery.Strategy {
+func (s *sending) strategy(at string, d *wire.DeliverForm, kind TargetKind, expires time.Duration) *delivery.Strategy {
 	st := &delivery.Strategy{Kind: delivery.StrategyKind(d.Strategy), Retry: d.Retry, Unless: delivery.Unless(d.Unless)}
 	if st.Kind == "" {
 		st.Kind = delivery.Immediate
@@ -93,7 +95,7 @@ func (s *sending) strategy(at string, d *DeliverForm, kind TargetKind, expires t
 	case delivery.Delayed:
 		st.Delay, st.At = s.start(at, d)
 		if first := st.First(s.now).Sub(s.now); first >= expires && expires > 0 {
-			s.add(CodeInvalidBody, at+"delay", "the notice expires after "+strictyaml.FormatDuration(expires)+", before it would be sent")
+			s.add(wire.CodeInvalidBody, at+"delay", "the notice expires after "+strictyaml.FormatDuration(expires)+", before it would be sent")
 		}
 	case delivery.Timed:
 		st.Within = s.within(at, d)
@@ -103,49 +105,49 @@ func (s *sending) strategy(at string, d *DeliverForm, kind TargetKind, expires t
 }
 
 // notForLane refuses what only push channels can do.
-func (s *sending) notForLane(at string, d *DeliverForm, kind TargetKind) {
+func (s *sending) notForLane(at string, d *wire.DeliverForm, kind TargetKind) {
 	later := d.Strategy == string(delivery.Delayed) || d.Strategy == string(delivery.Timed)
 	if later || d.Delay != "" || d.At != "" || d.Within != "" || d.Retry != 0 || d.Unless != "" {
 		what := "an inbox"
 		if kind == TargetQueue {
 			what = "a queue"
 		}
-		s.add(CodeStrategyNotForSink, at+"strategy", d.Sink+" is "+what+", which is tried at once and until it has taken the notice; "+
+		s.add(wire.CodeStrategyNotForSink, at+"strategy", d.Sink+" is "+what+", which is tried at once and until it has taken the notice; "+
 			"delayed and timed, and what goes with them, are for push channels: leave them out")
 	}
 }
 
 // onlyWith refuses what another strategy than that does not use.
-func (s *sending) onlyWith(at string, d *DeliverForm, kind delivery.StrategyKind, given map[string]bool) {
+func (s *sending) onlyWith(at string, d *wire.DeliverForm, kind delivery.StrategyKind, given map[string]bool) {
 	if d.Strategy == string(kind) {
 		return
 	}
 	for _, field := range slices.Sorted(maps.Keys(given)) {
 		if given[field] {
-			s.add(CodeInvalidBody, at+field, "it means nothing without strategy "+string(kind))
+			s.add(wire.CodeInvalidBody, at+field, "it means nothing without strategy "+string(kind))
 		}
 	}
 }
 
 // start reads when a delayed delivery is tried first.
-func (s *sending) start(at string, d *DeliverForm) (delay time.Duration, when time.Time) {
+func (s *sending) start(at string, d *wire.DeliverForm) (delay time.Duration, when time.Time) {
 	var err error
 	switch {
 	case d.Delay == "" && d.At == "":
-		s.add(CodeInvalidBody, at+"delay", "strategy delayed needs delay or at")
+		s.add(wire.CodeInvalidBody, at+"delay", "strategy delayed needs delay or at")
 	case d.Delay != "" && d.At != "":
-		s.add(CodeInvalidBody, at+"at", "it is another way to say delay: give one of them")
+		s.add(wire.CodeInvalidBody, at+"at", "it is another way to say delay: give one of them")
 	case d.Delay != "":
 		if delay, err = parseSpan(d.Delay); err != nil {
-			s.add(CodeInvalidBody, at+"delay", err.Error())
+			s.add(wire.CodeInvalidBody, at+"delay", err.Error())
 		} else if delay > mostDelay {
-			s.add(CodeInvalidBody, at+"delay", "at most 366d")
+			s.add(wire.CodeInvalidBody, at+"delay", "at most 366d")
 		}
 	default:
 		if when, err = time.Parse(time.RFC3339Nano, d.At); err != nil {
-			s.add(CodeInvalidBody, at+"at", "it takes a time in RFC 3339, such as 2026-06-01T18:00:00+08:00")
+			s.add(wire.CodeInvalidBody, at+"at", "it takes a time in RFC 3339, such as 2026-06-01T18:00:00+08:00")
 		} else if when.Sub(s.now) > mostDelay {
-			s.add(CodeInvalidBody, at+"at", "it is more than 366d ahead")
+			s.add(wire.CodeInvalidBody, at+"at", "it is more than 366d ahead")
 		}
 		when = when.UTC().Truncate(time.Microsecond)
 	}
@@ -153,17 +155,17 @@ func (s *sending) start(at string, d *DeliverForm) (delay time.Duration, when ti
 }
 
 // within reads for how long a timed delivery is tried.
-func (s *sending) within(at string, d *DeliverForm) time.Duration {
+func (s *sending) within(at string, d *wire.DeliverForm) time.Duration {
 	if d.Within == "" {
-		s.add(CodeInvalidBody, at+"within", "strategy timed needs it")
+		s.add(wire.CodeInvalidBody, at+"within", "strategy timed needs it")
 		return 0
 	}
 	within, err := parseSpan(d.Within)
 	switch {
 	case err != nil:
-		s.add(CodeInvalidBody, at+"within", err.Error())
+		s.add(wire.CodeInvalidBody, at+"within", err.Error())
 	case within < leastWithin || within > mostWithin:
-		s.add(CodeInvalidBody, at+"within", "from 1s to 30d")
+		s.add(wire.CodeInvalidBody, at+"within", "from 1s to 30d")
 	}
 	return within
 }

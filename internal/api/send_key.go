@@ -12,17 +12,18 @@ import (
 	"time"
 
 	"tallyman/internal/auth"
+	"tallyman/internal/wire"
 )
 
 // maxKey is the longest Idempotency-Key.
 const maxKey = 255
 
 // newSending reads who sends, and under which key. A request without a key is none that could be repeated.
-func (a *API) newSending(ctx context.Context, in *sendInput) (*sending, *Problem) {
+func (a *API) newSending(ctx context.Context, in *sendInput) (*sending, *wire.Problem) {
 	who := auth.From(ctx)
 	for i := range in.Body.Notices {
 		if prob := inWarehouse(who, in.Body.Notices[i].Warehouse); prob != nil && isName(in.Body.Notices[i].Warehouse) {
-			prob.Errors = []Fault{{Location: "body.notices[" + strconv.Itoa(i) + "].warehouse", Message: prob.Detail}}
+			prob.Errors = []wire.Fault{{Location: "body.notices[" + strconv.Itoa(i) + "].warehouse", Message: prob.Detail}}
 			return nil, prob
 		}
 	}
@@ -35,7 +36,7 @@ func (a *API) newSending(ctx context.Context, in *sendInput) (*sending, *Problem
 	case s.key == "":
 		s.key = rand.Text()
 	case len(s.key) > maxKey || strings.ContainsFunc(s.key, func(r rune) bool { return r < ' ' || r > '~' }):
-		return nil, newProblem(http.StatusBadRequest, CodeBadIdempotencyKey, "an Idempotency-Key has at most 255 printable ASCII characters")
+		return nil, wire.NewProblem(http.StatusBadRequest, wire.CodeBadIdempotencyKey, "an Idempotency-Key has at most 255 printable ASCII characters")
 	}
 	var err error
 	if s.episode, err = s.digest(&in.Body); err != nil {
@@ -46,7 +47,7 @@ func (a *API) newSending(ctx context.Context, in *sendInput) (*sending, *Problem
 
 // digest names the request and all that it says. Notices carry it as their episode, so that a repetition of their request is told
 // from another one under the same key.
-func (s *sending) digest(form *SendForm) (string, error) {
+func (s *sending) digest(form *wire.SendForm) (string, error) {
 	content, err := json.Marshal(form) // members in one order, numbers as they were written
 	if err != nil {
 		return "", err

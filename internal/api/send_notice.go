@@ -11,6 +11,7 @@ import (
 	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
 	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
 	"tallyman/rules/catalog"
 	"tallyman/rules/strictyaml"
 )
@@ -27,7 +28,7 @@ type sending struct {
 }
 
 // notices makes all of them, or says all that is wrong.
-func (s *sending) notices(forms []SendNoticeForm) ([]ledger.NewNotice, *Problem) {
+func (s *sending) notices(forms []wire.SendNoticeForm) ([]ledger.NewNotice, *wire.Problem) {
 	list := make([]ledger.NewNotice, len(forms))
 	recipients := 0
 	for i := range forms {
@@ -43,15 +44,15 @@ func (s *sending) notices(forms []SendNoticeForm) ([]ledger.NewNotice, *Problem)
 // beyond adds what is beyond the limits of notices.
 func (s *sending) beyond(at string, found []notice.Fault) {
 	for _, f := range found {
-		s.add(CodeInvalidBody, at+f.At, f.Message)
+		s.add(wire.CodeInvalidBody, at+f.At, f.Message)
 	}
 }
 
 // notice makes one of them but for its id.
-func (s *sending) notice(at string, f *SendNoticeForm) ledger.NewNotice {
+func (s *sending) notice(at string, f *wire.SendNoticeForm) ledger.NewNotice {
 	typ := s.typeOf(at, f)
 	if !isName(f.Warehouse) {
-		s.add(CodeBadWarehouse, at+"warehouse", badWarehouse(0, "warehouse", f.Warehouse).Detail)
+		s.add(wire.CodeBadWarehouse, at+"warehouse", badWarehouse(0, "warehouse", f.Warehouse).Detail)
 	}
 	expires := s.expiry(at, f, typ)
 	n := &notice.Notice{
@@ -72,32 +73,32 @@ func (s *sending) notice(at string, f *SendNoticeForm) ledger.NewNotice {
 }
 
 // typeOf finds the type in the catalogue.
-func (s *sending) typeOf(at string, f *SendNoticeForm) *catalog.Type {
+func (s *sending) typeOf(at string, f *wire.SendNoticeForm) *catalog.Type {
 	typ, ok := s.types[f.Type]
 	switch {
 	case catalog.Reserved(f.Type):
-		s.add(CodeTypeReserved, at+"type", f.Type+" is built in: only Tallyman sends of it")
+		s.add(wire.CodeTypeReserved, at+"type", f.Type+" is built in: only Tallyman sends of it")
 	case !ok:
-		s.add(CodeUnknownType, at+"type", "the catalogue has no type "+quote(f.Type))
+		s.add(wire.CodeUnknownType, at+"type", "the catalogue has no type "+policy.Quote(f.Type))
 	}
 	return &typ
 }
 
 // expiry is how long the notice lives.
-func (s *sending) expiry(at string, f *SendNoticeForm, typ *catalog.Type) time.Duration {
+func (s *sending) expiry(at string, f *wire.SendNoticeForm, typ *catalog.Type) time.Duration {
 	if f.Expires == "" {
 		return typ.Retention
 	}
 	d, err := strictyaml.ParseDuration(f.Expires)
 	if err != nil {
-		s.add(CodeInvalidBody, at+"expires", err.Error())
+		s.add(wire.CodeInvalidBody, at+"expires", err.Error())
 		return typ.Retention
 	}
 	return d
 }
 
 // labels are those of the notice.
-func (s *sending) labels(at string, f *SendNoticeForm) map[string]string {
+func (s *sending) labels(at string, f *wire.SendNoticeForm) map[string]string {
 	for _, name := range slices.Sorted(maps.Keys(f.Labels)) {
 		s.checkText(at+"labels."+clip(name), f.Labels[name], policy.Line)
 	}
@@ -105,16 +106,16 @@ func (s *sending) labels(at string, f *SendNoticeForm) map[string]string {
 }
 
 // words writes title, body and their translations. The type says what is left out.
-func (s *sending) words(at string, n *notice.Notice, f *SendNoticeForm, typ *catalog.Type) {
+func (s *sending) words(at string, n *notice.Notice, f *wire.SendNoticeForm, typ *catalog.Type) {
 	n.Title, n.Body = s.title(at+"title", f.Title), s.body(at+"body", f.Body)
 	if n.Title == "" && n.Body == "" && len(f.Texts) == 0 && len(f.Data) == 0 {
-		s.add(CodeInvalidBody, at+"data", "the notice says nothing: give it data, or a title")
+		s.add(wire.CodeInvalidBody, at+"data", "the notice says nothing: give it data, or a title")
 	}
 	texts := make(map[string]notice.Text, len(f.Texts))
 	for _, lang := range slices.Sorted(maps.Keys(f.Texts)) {
 		where := at + "texts." + clip(lang)
 		if !catalog.IsLanguage(lang) {
-			s.add(CodeInvalidBody, where, "it is no language; write a code such as en, zh or pt-BR")
+			s.add(wire.CodeInvalidBody, where, "it is no language; write a code such as en, zh or pt-BR")
 		}
 		t := f.Texts[lang]
 		texts[lang] = notice.Text{Title: s.title(where+".title", t.Title), Body: s.body(where+".body", t.Body)}
@@ -152,7 +153,7 @@ func (s *sending) body(at, text string) string {
 // checkText holds a text to the policy once more: the code that acts knows what it acts on.
 func (s *sending) checkText(at, words string, shape policy.Shape) {
 	if fault := policy.Check(words, shape); fault != nil {
-		s.add(CodeBadText, at, fault.Error())
+		s.add(wire.CodeBadText, at, fault.Error())
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"tallyman/internal/auth"
 	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
+	"tallyman/internal/wire"
 	"tallyman/sinks/inbox/page"
 )
 
@@ -77,8 +78,8 @@ func newBundle(changes ...func(*api.Deps)) *bundle {
 		}}}, Auth: auth.None{}, Tokens: &fakeTokens{}, Gatherer: prometheus.NewRegistry(), Meter: b.meter,
 		Audit: b.audit, Book: b.book, Marks: b.marks, Reads: b.reads, RuleCount: ruleCount, Deliveries: b.deliveries, Sinks: someSinks(), Silences: b.silences.served(),
 		Sends: api.Sends{Send: b.sends.send, Sent: b.sends.told, Wake: b.sends.wake, Targets: targets, Now: func() time.Time { return sentAt }},
-		Rules: &fakeRules{}, RuleSource: func(id string) (*api.RuleSource, error) { return &api.RuleSource{Rule: id, Text: "id: " + id}, nil },
-		Status:  func(context.Context) (api.StatusReport, error) { return api.StatusReport{}, nil },
+		Rules: &fakeRules{}, RuleSource: func(id string) (*wire.RuleSource, error) { return &wire.RuleSource{Rule: id, Text: "id: " + id}, nil },
+		Status:  func(context.Context) (wire.StatusReport, error) { return wire.StatusReport{}, nil },
 		Ready:   func(context.Context) error { return nil },
 		Logger:  slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Version: "test", Overview: newFakeOverview().served(),

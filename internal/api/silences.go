@@ -15,6 +15,8 @@ import (
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 	"tallyman/internal/silence"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
 )
 
 // Silences is how operators keep notices back.
@@ -53,7 +55,7 @@ func (a *API) registerSilences(operations huma.API) {
 func (a *API) listSilences(ctx context.Context, in *silencesInput) (*silencesOutput, error) {
 	for _, name := range in.State {
 		if name != "" && !slices.Contains(silenceStates, silence.State(name)) {
-			return nil, badParameter("state " + quote(name) + " is none of pending, active, expired")
+			return nil, badParameter("state " + policy.Quote(name) + " is none of pending, active, expired")
 		}
 	}
 	list, err := a.deps.Silences.Ledger.Silences(ctx)
@@ -70,7 +72,7 @@ func (a *API) listSilences(ctx context.Context, in *silencesInput) (*silencesOut
 	}
 	list = slices.DeleteFunc(list, func(s silence.Silence) bool { return !sees(&s) })
 	now := a.deps.Silences.Now()
-	out := &silencesOutput{Body: SilencesForm{Silences: []SilenceForm{}}}
+	out := &silencesOutput{Body: wire.SilencesForm{Silences: []wire.SilenceForm{}}}
 	for i := range list {
 		form := newSilenceForm(&list[i], held[list[i].ID], now)
 		if wanted := strings.Join(in.State, ""); wanted == "" || slices.Contains(in.State, form.State) {
@@ -97,7 +99,7 @@ func (a *API) showSilence(ctx context.Context, s *silence.Silence) (*silenceOutp
 	return &silenceOutput{Body: newSilenceForm(s, held[s.ID], a.deps.Silences.Now())}, nil
 }
 
-func (a *API) silence(ctx context.Context, id string) (silence.Silence, *Problem) {
+func (a *API) silence(ctx context.Context, id string) (silence.Silence, *wire.Problem) {
 	s, err := a.deps.Silences.Ledger.Silence(ctx, id)
 	var sees func(s *silence.Silence) bool
 	if err == nil {
@@ -105,7 +107,7 @@ func (a *API) silence(ctx context.Context, id string) (silence.Silence, *Problem
 	}
 	switch {
 	case errors.Is(err, ledger.ErrNotFound), err == nil && !sees(&s): // what is another's answers as what is not there
-		return s, newProblem(http.StatusNotFound, CodeSilenceNotFound, "there is no silence "+quote(id)+"; those that are over are kept for the ledger's retention")
+		return s, wire.NewProblem(http.StatusNotFound, wire.CodeSilenceNotFound, "there is no silence "+policy.Quote(id)+"; those that are over are kept for the ledger's retention")
 	case err != nil:
 		return s, a.ledgerFailed(ctx, err)
 	}
@@ -115,7 +117,7 @@ func (a *API) silence(ctx context.Context, id string) (silence.Silence, *Problem
 // createSilence answers POST /silences.
 func (a *API) createSilence(ctx context.Context, in *silenceChange) (*silenceOutput, error) {
 	who, now := auth.From(ctx), a.deps.Silences.Now().UTC().Truncate(time.Microsecond)
-	s, prob := in.Body.silence(now)
+	s, prob := parseSilence(&in.Body, now)
 	if prob != nil {
 		return nil, prob
 	}
@@ -132,7 +134,7 @@ func (a *API) createSilence(ctx context.Context, in *silenceChange) (*silenceOut
 	}
 	over := func(one silence.Silence) bool { return one.State(now) == silence.Expired }
 	if len(slices.DeleteFunc(list, over)) >= mostSilences {
-		return nil, newProblem(http.StatusConflict, CodeTooManySilences, "there are 1000 silences that are not over: end some of them first")
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTooManySilences, "there are 1000 silences that are not over: end some of them first")
 	}
 	if err := a.deps.Silences.Ledger.AddSilence(ctx, who.Author(), &s); err != nil {
 		return nil, a.ledgerFailed(ctx, err)
@@ -177,7 +179,7 @@ func (a *API) takeInSilences(ctx context.Context, id string) {
 }
 
 // silencesOwn is nil where the silence is about what the caller may do things to: one that is not for all warehouses silences his own by name.
-func silencesOwn(who *auth.Identity, s *silence.Silence) *Problem {
+func silencesOwn(who *auth.Identity, s *silence.Silence) *wire.Problem {
 	if who.Everywhere() {
 		return nil
 	}
@@ -186,5 +188,5 @@ func silencesOwn(who *auth.Identity, s *silence.Silence) *Problem {
 			return inWarehouse(who, m.Value)
 		}
 	}
-	return denied(CodeWarehouseDenied, "this is about all warehouses; name one, as in warehouse=119240"+yours(who.Warehouses))
+	return denied(wire.CodeWarehouseDenied, "this is about all warehouses; name one, as in warehouse=119240"+yours(who.Warehouses))
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/api"
 	"tallyman/internal/silence"
+	"tallyman/internal/wire"
 )
 
 func TestSilencesList(t *testing.T) {
@@ -20,7 +20,7 @@ func TestSilencesList(t *testing.T) {
 	golden(t, "silences.xml", b.get(t, "/api/v1/silences", "Accept", "application/xml").body)
 	golden(t, "silence.json", b.get(t, "/api/v1/silences/s_stocktake").body)
 	for query, want := range map[string]int{"": 3, "?state=active": 1, "?state=pending&state=active": 2, "?state=expired": 1} {
-		var form api.SilencesForm
+		var form wire.SilencesForm
 		if err := json.Unmarshal([]byte(b.get(t, "/api/v1/silences"+query).body), &form); err != nil || len(form.Silences) != want {
 			t.Errorf("%s: %d silences, %v", query, len(form.Silences), err)
 		}
@@ -36,7 +36,7 @@ func TestSilencesAreAddedAndEnded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	got := b.do(t, http.MethodPost, "/api/v1/silences", `{"matchers":["rule=x","warehouse=~1192.*"],"for":"2h","comment":"stocktake"}`, "Content-Type", "application/json")
-	var form api.SilenceForm
+	var form wire.SilenceForm
 	if err := json.Unmarshal([]byte(got.body), &form); err != nil || got.status != http.StatusCreated {
 		t.Fatalf("%d %s, %v", got.status, got.body, err)
 	}

@@ -12,6 +12,8 @@ import (
 
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
 )
 
 // ServedSink is a sink as the configuration has it, and how it does.
@@ -55,8 +57,8 @@ type (
 	sinkInput struct {
 		Name string `path:"sink" doc:"its name in the configuration" example:"gateway"`
 	}
-	sinksOutput struct{ Body SinksForm }
-	sinkOutput  struct{ Body SinkForm }
+	sinksOutput struct{ Body wire.SinksForm }
+	sinkOutput  struct{ Body wire.SinkForm }
 )
 
 func (a *API) registerSinks(operations huma.API) {
@@ -72,7 +74,7 @@ func (a *API) listSinks(ctx context.Context, _ *struct{}) (*sinksOutput, error) 
 	if err != nil {
 		return nil, a.ledgerFailed(ctx, err)
 	}
-	out := &sinksOutput{Body: SinksForm{Sinks: []SinkForm{}}}
+	out := &sinksOutput{Body: wire.SinksForm{Sinks: []wire.SinkForm{}}}
 	for _, name := range slices.Sorted(maps.Keys(a.deps.Sinks)) {
 		out.Body.Sinks = append(out.Body.Sinks, newSinkForm(name, a.deps.Sinks[name], counts[name]))
 	}
@@ -86,8 +88,8 @@ func (a *API) listSinks(ctx context.Context, _ *struct{}) (*sinksOutput, error) 
 func (a *API) getSink(ctx context.Context, in *sinkInput) (*sinkOutput, error) {
 	sink, ok := a.deps.Sinks[in.Name]
 	if !ok {
-		return nil, newProblem(http.StatusNotFound, CodeSinkNotFound,
-			"there is no sink "+quote(in.Name)+"; there are "+strings.Join(slices.Sorted(maps.Keys(a.deps.Sinks)), ", "))
+		return nil, wire.NewProblem(http.StatusNotFound, wire.CodeSinkNotFound,
+			"there is no sink "+policy.Quote(in.Name)+"; there are "+strings.Join(slices.Sorted(maps.Keys(a.deps.Sinks)), ", "))
 	}
 	counts, err := a.deps.Deliveries.CountDeliveries(ctx)
 	if err != nil {
@@ -95,13 +97,13 @@ func (a *API) getSink(ctx context.Context, in *sinkInput) (*sinkOutput, error) {
 	}
 	form := newSinkForm(in.Name, sink, counts[in.Name])
 	if !auth.From(ctx).Everywhere() {
-		form = ownSinks([]SinkForm{form})[0]
+		form = ownSinks([]wire.SinkForm{form})[0]
 	}
 	return &sinkOutput{Body: form}, nil
 }
 
-func newStateCounts(counts map[ledger.DeliveryState]int64) StateCountsForm {
-	return StateCountsForm{
+func newStateCounts(counts map[ledger.DeliveryState]int64) wire.StateCountsForm {
+	return wire.StateCountsForm{
 		Pending: counts[ledger.DeliveryPending], Sent: counts[ledger.DeliverySent], Failed: counts[ledger.DeliveryFailed],
 		TimedOut: counts[ledger.DeliveryTimedOut], Canceled: counts[ledger.DeliveryCanceled],
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tallyman/internal/auth"
+	"tallyman/internal/wire"
 	"tallyman/sinks/inbox/page"
 )
 
@@ -19,7 +20,7 @@ const mediaEvents = "text/event-stream"
 func (a *API) stream(w http.ResponseWriter, r *http.Request) {
 	q, prob := newStreamQuery(r)
 	if prob != nil {
-		prob.write(w, problemMedia(r))
+		writeProblem(w, prob, problemMedia(r))
 		return
 	}
 	if r.Method == http.MethodHead { // the mux brings it here, too
@@ -28,7 +29,7 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request) {
 	}
 	s, prob := a.streams.enterNotices(auth.From(r.Context()), q, header(r, "Accept-Language")) //nolint:contextcheck // feeds poll for many streams
 	if prob != nil {
-		prob.write(w, problemMedia(r))
+		writeProblem(w, prob, problemMedia(r))
 		return
 	}
 	defer s.abandon()
@@ -80,13 +81,13 @@ func (a *API) follow(ctx context.Context, s *noticeStream, pg page.Page) {
 }
 
 // newStreamQuery reads the request. A client that comes back says by Last-Event-ID where it was, whatever its address says.
-func newStreamQuery(r *http.Request) (page.Query, *Problem) {
+func newStreamQuery(r *http.Request) (page.Query, *wire.Problem) {
 	if !acceptsEvents(r) {
-		return page.Query{}, newProblem(http.StatusNotAcceptable, CodeNotAcceptable, "streams come as "+mediaEvents+", and in no other form")
+		return page.Query{}, wire.NewProblem(http.StatusNotAcceptable, wire.CodeNotAcceptable, "streams come as "+mediaEvents+", and in no other form")
 	}
 	p := poll{Query: page.Query{Limit: page.MaxLimit}}
 	var seen seenParams
-	prob := params(r.URL.RawQuery, func(name, value string) *Problem {
+	prob := params(r.URL.RawQuery, func(name, value string) *wire.Problem {
 		switch name {
 		case "warehouse", "subscriber", "type", "after", "since":
 			return p.set(&seen, name, value)

@@ -19,6 +19,7 @@ import (
 	"tallyman/internal/api/metrics"
 	"tallyman/internal/auth"
 	"tallyman/internal/testenv"
+	"tallyman/internal/wire"
 )
 
 const (
@@ -40,7 +41,7 @@ func BenchmarkStreams(b *testing.B) {
 	}
 	a := api.New(api.Deps{
 		Inbox: in, Catalogue: newFakeCatalogue(), Auth: auth.None{}, Gatherer: m.Gatherer(), Meter: m, Logger: slog.New(slog.DiscardHandler),
-		Status: func(context.Context) (api.StatusReport, error) { return api.StatusReport{}, nil },
+		Status: func(context.Context) (wire.StatusReport, error) { return wire.StatusReport{}, nil },
 		Ready:  func(context.Context) error { return nil },
 	})
 	clients := startClients(b, serve(b, a.Serve))

@@ -15,6 +15,7 @@ import (
 	"tallyman/internal/api"
 	"tallyman/internal/auth"
 	"tallyman/internal/testenv"
+	"tallyman/internal/wire"
 )
 
 // bearer knows a token by its text.
@@ -112,7 +113,7 @@ func TestStreamsAreCounted(t *testing.T) {
 	refused := func(token string, status int) {
 		t.Helper()
 		got := b.get(t, streamPath, "Authorization", token)
-		if prob := got.asProblem(t); got.status != status || prob.Code != string(api.CodeTooManyStreams) || got.header.Get("Retry-After") == "" {
+		if prob := got.asProblem(t); got.status != status || prob.Code != string(wire.CodeTooManyStreams) || got.header.Get("Retry-After") == "" {
 			t.Errorf("%d, Retry-After %q: %s", got.status, got.header.Get("Retry-After"), got.body)
 		}
 	}
@@ -146,7 +147,7 @@ func TestStreamsEndWithTheNode(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Errorf("Serve: %v", err)
 	}
-	if got := b.handle(t, streamPath); got.status != http.StatusServiceUnavailable || got.asProblem(t).Code != string(api.CodeShuttingDown) {
+	if got := b.handle(t, streamPath); got.status != http.StatusServiceUnavailable || got.asProblem(t).Code != string(wire.CodeShuttingDown) {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 }

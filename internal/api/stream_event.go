@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 
+	"tallyman/internal/wire"
 	"tallyman/sinks/inbox/page"
 )
 
@@ -14,17 +15,6 @@ type leaflet struct {
 	count  []byte // the event unread
 	unread int
 	more   bool
-}
-
-// unreadForm is the data of the event unread.
-type unreadForm struct {
-	Unread     int  `json:"unread" doc:"unread notices of these subscribers, exact to 999"`
-	UnreadMore bool `json:"unreadMore" doc:"there are more than 999"`
-}
-
-// endForm is the data of the event end.
-type endForm struct {
-	Reason string `json:"reason" enum:"revoked,expired,shutdown,unavailable,failed"`
 }
 
 // newLeaflet writes a page as events: reset, changes, notices, each with the cursor behind it as its id. Changes of one moment
@@ -53,12 +43,12 @@ func newLeaflet(pg *page.Page, langs []string) (*leaflet, error) {
 			if i == len(step.Changes)-1 {
 				id = step.Cursor
 			}
-			writeEvent(&b, "change", id, noticeChangeForm{ID: c.ID, Kind: c.Kind})
+			writeEvent(&b, "change", id, wire.NoticeChangeForm{ID: c.ID, Kind: c.Kind})
 		}
 	}
 	l := &leaflet{events: b.Bytes(), unread: pg.Unread, more: pg.UnreadMore}
 	var count bytes.Buffer
-	writeEvent(&count, "unread", pg.Cursor, unreadForm{pg.Unread, pg.UnreadMore})
+	writeEvent(&count, "unread", pg.Cursor, wire.UnreadForm{Unread: pg.Unread, UnreadMore: pg.UnreadMore})
 	l.count = count.Bytes()
 	return l, nil
 }
@@ -99,6 +89,6 @@ func farewell(reason string) []byte {
 		return nil
 	}
 	b := bytes.NewBuffer(bytes.TrimSuffix(greeting(), []byte("\n")))
-	writeEvent(b, "end", "", endForm{reason})
+	writeEvent(b, "end", "", wire.EndForm{Reason: reason})
 	return b.Bytes()
 }

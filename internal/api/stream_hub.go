@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tallyman/internal/auth"
+	"tallyman/internal/wire"
 )
 
 // StreamLimits bound the streams of a node. 0 = the default.
@@ -76,17 +77,17 @@ func newStreams(deps *Deps) *streams {
 }
 
 // enter admits a stream, which has to end. attach gives its source; the lock of the streams is held.
-func (hub *streams) enter(id *auth.Identity, s *stream, attach func() source) *Problem {
+func (hub *streams) enter(id *auth.Identity, s *stream, attach func() source) *wire.Problem {
 	hub.mu.Lock()
 	defer hub.mu.Unlock()
 	holder := holderOf(id)
 	switch {
 	case hub.drained:
-		return retryable(http.StatusServiceUnavailable, CodeShuttingDown, "this node is shutting down; ask another one")
+		return retryable(http.StatusServiceUnavailable, wire.CodeShuttingDown, "this node is shutting down; ask another one")
 	case len(hub.open) >= hub.limits.Max:
-		return retryable(http.StatusServiceUnavailable, CodeTooManyStreams, "this node has as many streams open as it may")
+		return retryable(http.StatusServiceUnavailable, wire.CodeTooManyStreams, "this node has as many streams open as it may")
 	case holder != "" && hub.holders[holder] >= hub.limits.PerToken:
-		return retryable(http.StatusTooManyRequests, CodeTooManyStreams, "this token has as many streams open as it may")
+		return retryable(http.StatusTooManyRequests, wire.CodeTooManyStreams, "this token has as many streams open as it may")
 	}
 	hub.opened++
 	s.hub, s.holder, s.beat, s.writing, s.done = hub, holder, uint8(hub.opened%heartbeatBeats), true, make(chan struct{})
@@ -118,9 +119,9 @@ func holderOf(id *auth.Identity) string {
 	return id.Subject
 }
 
-func retryable(status int, code Code, detail string) *Problem {
-	p := newProblem(status, code, detail)
-	p.retryAfter = 1 + rand.IntN(5) //nolint:gosec // so that not all of them come back at once
+func retryable(status int, code wire.Code, detail string) *wire.Problem {
+	p := wire.NewProblem(status, code, detail)
+	p.RetryAfter = 1 + rand.IntN(5) //nolint:gosec // so that not all of them come back at once
 	return p
 }
 

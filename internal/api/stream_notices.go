@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tallyman/internal/auth"
+	"tallyman/internal/wire"
 	"tallyman/sinks/inbox/page"
 )
 
@@ -21,7 +22,7 @@ type noticeStream struct {
 }
 
 // enterNotices admits a stream of notices, which has to end.
-func (hub *streams) enterNotices(id *auth.Identity, q page.Query, language string) (*noticeStream, *Problem) {
+func (hub *streams) enterNotices(id *auth.Identity, q page.Query, language string) (*noticeStream, *wire.Problem) {
 	s := &noticeStream{place: q, langs: languages(language), language: language, unread: -1}
 	return s, hub.enter(id, &s.stream, func() source {
 		s.feed = hub.feedOf(&q)

@@ -10,6 +10,7 @@ import (
 
 	"tallyman/internal/api"
 	"tallyman/internal/testenv"
+	"tallyman/internal/wire"
 )
 
 // streaming is an API over a real inbox.
@@ -103,15 +104,15 @@ func TestStreamsThatNeverBegin(t *testing.T) {
 	for _, c := range []struct {
 		path, header, value string
 		status              int
-		code                api.Code
+		code                wire.Code
 	}{
-		{streamPath, "Accept", "application/xml", http.StatusNotAcceptable, api.CodeNotAcceptable},
-		{streamPath, "Accept", "text/event-stream;q=0, */*", http.StatusNotAcceptable, api.CodeNotAcceptable},
-		{streamPath, "Last-Event-ID", "nonsense", http.StatusBadRequest, api.CodeBadCursor},
-		{streamPath + "&after=nonsense", "", "", http.StatusBadRequest, api.CodeBadCursor},
-		{streamPath + "&wait=5s", "", "", http.StatusBadRequest, api.CodeUnknownParameter},
-		{streamPath + "&since=x", "", "", http.StatusBadRequest, api.CodeBadSince},
-		{"/api/v1/notices/stream?warehouse=119240", "", "", http.StatusBadRequest, api.CodeMissingParameter},
+		{streamPath, "Accept", "application/xml", http.StatusNotAcceptable, wire.CodeNotAcceptable},
+		{streamPath, "Accept", "text/event-stream;q=0, */*", http.StatusNotAcceptable, wire.CodeNotAcceptable},
+		{streamPath, "Last-Event-ID", "nonsense", http.StatusBadRequest, wire.CodeBadCursor},
+		{streamPath + "&after=nonsense", "", "", http.StatusBadRequest, wire.CodeBadCursor},
+		{streamPath + "&wait=5s", "", "", http.StatusBadRequest, wire.CodeUnknownParameter},
+		{streamPath + "&since=x", "", "", http.StatusBadRequest, wire.CodeBadSince},
+		{"/api/v1/notices/stream?warehouse=119240", "", "", http.StatusBadRequest, wire.CodeMissingParameter},
 	} {
 		var headers []string
 		if c.header != "" {

@@ -2,33 +2,12 @@ package api
 
 import (
 	"encoding/base64"
-	"encoding/xml"
 	"net/http"
 
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
 )
-
-// SubscriberForm is an entry of the address book.
-type SubscriberForm struct {
-	XMLName xml.Name `json:"-" xml:"subscriber"`
-	ID      string   `json:"id" xml:"id" doc:"user:<id> or role:<id>" example:"user:ann"`
-	SubscriberFields
-}
-
-// SubscriberFields are what the address book knows of a subscriber.
-type SubscriberFields struct {
-	Name     string   `json:"name,omitempty" xml:"name,omitempty" doc:"of the person or role, at most 200 characters" example:"Ann Lee"`
-	Language string   `json:"language,omitempty" xml:"language,omitempty" doc:"of the texts that are pushed to it, as zh" example:"zh"`
-	Mail     []string `json:"mail,omitempty" xml:"mail,omitempty" doc:"addresses, at most 50, with or without a name; a mail goes to all of them" example:"[\"Ann Lee <ann@example.com>\"]" nullable:"false"`
-}
-
-// SubscribersForm is a page of the address book.
-type SubscribersForm struct {
-	XMLName     xml.Name         `json:"-" xml:"subscribers"`
-	Subscribers []SubscriberForm `json:"subscribers" xml:"subscriber" doc:"in the order of their ids" nullable:"false"`
-	Cursor      string           `json:"cursor,omitempty" xml:"cursor,attr,omitempty" doc:"there are more: ask with it as after"`
-}
 
 type (
 	subscriberID struct {
@@ -36,32 +15,32 @@ type (
 	}
 	subscriberChange struct {
 		ID   string `path:"id" doc:"user:<id> or role:<id>" example:"user:ann"`
-		Body SubscriberFields
+		Body wire.SubscriberFields
 	}
 	subscriberOutput struct {
 		Status int
-		Body   SubscriberForm
+		Body   wire.SubscriberForm
 	}
 	subscriberPage struct {
 		After string        `query:"after" doc:"the cursor of the page before"`
 		Limit limit[ofList] `query:"limit" doc:"subscribers in a page"`
 	}
-	subscribersOutput struct{ Body SubscribersForm }
+	subscribersOutput struct{ Body wire.SubscribersForm }
 )
 
-func newSubscriberForm(s *delivery.Subscriber) SubscriberForm {
-	return SubscriberForm{ID: s.ID, SubscriberFields: SubscriberFields{Name: s.Name, Language: s.Language, Mail: s.Mail}}
+func newSubscriberForm(s *delivery.Subscriber) wire.SubscriberForm {
+	return wire.SubscriberForm{ID: s.ID, SubscriberFields: wire.SubscriberFields{Name: s.Name, Language: s.Language, Mail: s.Mail}}
 }
 
 // parse reads the entry of the subscriber in the path.
-func (c *subscriberChange) parse() (delivery.Subscriber, *Problem) {
+func (c *subscriberChange) parse() (delivery.Subscriber, *wire.Problem) {
 	s := delivery.Subscriber{ID: c.ID, Name: c.Body.Name, Language: c.Body.Language, Mail: c.Body.Mail}
 	if prob := checkSubscriberID(c.ID); prob != nil {
 		return s, prob
 	}
-	var faults []Fault
+	var faults []wire.Fault
 	for _, f := range ledger.SubscriberFaults(&s) {
-		faults = append(faults, Fault{Location: "body." + f.Field, Message: f.Message})
+		faults = append(faults, wire.Fault{Location: "body." + f.Field, Message: f.Message})
 	}
 	if len(faults) > 0 {
 		return s, invalidBody(faults)
@@ -70,7 +49,7 @@ func (c *subscriberChange) parse() (delivery.Subscriber, *Problem) {
 }
 
 // checkSubscriberID refuses an id that no subscriber can have.
-func checkSubscriberID(id string) *Problem {
+func checkSubscriberID(id string) *wire.Problem {
 	if !isSubscriber(id) {
 		return badSubscriber(http.StatusBadRequest, "id", id)
 	}
@@ -78,7 +57,7 @@ func checkSubscriberID(id string) *Problem {
 }
 
 // parse reads where the page begins, and how long it is.
-func (p *subscriberPage) parse() (after string, limit int, prob *Problem) {
+func (p *subscriberPage) parse() (after string, limit int, prob *wire.Problem) {
 	if limit, prob = p.Limit.parse(); prob != nil {
 		return "", 0, prob
 	}
@@ -87,7 +66,7 @@ func (p *subscriberPage) parse() (after string, limit int, prob *Problem) {
 	}
 	id, err := base64.RawURLEncoding.DecodeString(p.After)
 	if err != nil || !isSubscriber(string(id)) {
-		return "", 0, newProblem(http.StatusBadRequest, CodeBadCursor, "after is not a cursor of this list")
+		return "", 0, wire.NewProblem(http.StatusBadRequest, wire.CodeBadCursor, "after is not a cursor of this list")
 	}
 	return string(id), limit, nil
 }

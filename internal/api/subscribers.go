@@ -11,6 +11,8 @@ import (
 	"tallyman/internal/auth"
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
 )
 
 // Book is the address book; see ledger.Book for what each method promises.
@@ -27,7 +29,7 @@ func (a *API) registerSubscribers(operations huma.API) {
 	put := operation("put-subscriber", http.MethodPut, "/subscribers/{id}", "subscribers", "Add or replace an entry of the address book")
 	put.Responses["201"] = &huma.Response{
 		Description: "it was not there before",
-		Content:     map[string]*huma.MediaType{string(mediaJSON): {Schema: schemaOf[SubscriberForm](operations.OpenAPI())}},
+		Content:     map[string]*huma.MediaType{string(mediaJSON): {Schema: schemaOf[wire.SubscriberForm](operations.OpenAPI())}},
 	}
 	huma.Register(operations, put, a.putSubscriber)
 	huma.Register(operations, operation("delete-subscriber", http.MethodDelete, "/subscribers/{id}", "subscribers",
@@ -36,7 +38,9 @@ func (a *API) registerSubscribers(operations huma.API) {
 
 // inBook is nil where the caller may read and change the address book. An entry belongs to no warehouse: whoever reads it learns the addresses of people
 // of any warehouse, and whoever changes it turns mails about any warehouse to other addresses.
-func inBook(ctx context.Context) *Problem { return inWarehouse(auth.From(ctx), auth.AllWarehouses) }
+func inBook(ctx context.Context) *wire.Problem {
+	return inWarehouse(auth.From(ctx), auth.AllWarehouses)
+}
 
 // listSubscribers answers GET /subscribers.
 func (a *API) listSubscribers(ctx context.Context, in *subscriberPage) (*subscribersOutput, error) {
@@ -56,7 +60,7 @@ func (a *API) listSubscribers(ctx context.Context, in *subscriberPage) (*subscri
 		list = list[:limit]
 		out.Body.Cursor = subscriberCursor(list[limit-1].ID)
 	}
-	out.Body.Subscribers = make([]SubscriberForm, len(list))
+	out.Body.Subscribers = make([]wire.SubscriberForm, len(list))
 	for i := range list {
 		out.Body.Subscribers[i] = newSubscriberForm(&list[i])
 	}
@@ -122,6 +126,6 @@ func (a *API) deleteSubscriber(ctx context.Context, in *subscriberID) (*struct{}
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
 }
 
-func subscriberNotFound(id string) *Problem {
-	return newProblem(http.StatusNotFound, CodeSubscriberNotFound, "the address book has no "+quote(id))
+func subscriberNotFound(id string) *wire.Problem {
+	return wire.NewProblem(http.StatusNotFound, wire.CodeSubscriberNotFound, "the address book has no "+policy.Quote(id))
 }

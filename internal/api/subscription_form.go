@@ -2,51 +2,31 @@ package api
 
 import (
 	"encoding/base64"
-	"encoding/xml"
 	"net/http"
 	"strings"
 
 	"tallyman/internal/ledger"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
 )
 
-// subscriptionForm is a subscription as the API speaks it.
-type subscriptionForm struct {
-	XMLName    xml.Name `json:"-" xml:"subscription"`
-	Type       string   `json:"type" xml:"type" doc:"code of a type in the catalogue" example:"REP_NOTICE"`
-	Warehouse  string   `json:"warehouse" xml:"warehouse" doc:"a warehouse, or * for all" example:"*"`
-	Subscriber string   `json:"subscriber" xml:"subscriber" doc:"user:<id> or role:<id>" example:"role:keeper"`
+func newSubscriptionForm(s ledger.Subscription) wire.SubscriptionForm {
+	return wire.SubscriptionForm{Type: s.Type, Warehouse: s.Warehouse, Subscriber: s.Subscriber}
 }
 
-func newSubscriptionForm(s ledger.Subscription) subscriptionForm {
-	return subscriptionForm{Type: s.Type, Warehouse: s.Warehouse, Subscriber: s.Subscriber}
-}
-
-func (f *subscriptionForm) subscription() ledger.Subscription {
+func parseSubscription(f *wire.SubscriptionForm) ledger.Subscription {
 	return ledger.Subscription{Type: f.Type, Warehouse: f.Warehouse, Subscriber: f.Subscriber}
 }
 
 type (
-	subscriptionInput  struct{ Body subscriptionForm }
+	subscriptionInput  struct{ Body wire.SubscriptionForm }
 	subscriptionOutput struct {
 		Status int
-		Body   subscriptionForm
+		Body   wire.SubscriptionForm
 	}
-	subscriptionsOutput struct{ Body subscriptionsForm }
-	subscriptionsForm   struct {
-		XMLName       xml.Name           `json:"-" xml:"subscriptions"`
-		Subscriptions []subscriptionForm `json:"subscriptions" xml:"subscription" doc:"in the order of type, warehouse, subscriber" nullable:"false"`
-		Cursor        string             `json:"cursor,omitempty" xml:"cursor,attr,omitempty" doc:"there are more: ask with it as after"`
-	}
-	importInput struct{ Body importForm }
-	importForm  struct {
-		Subscriptions []subscriptionForm `json:"subscriptions" maxItems:"10000" nullable:"false"`
-	}
-	importOutput struct{ Body importedForm }
-	importedForm struct {
-		XMLName xml.Name `json:"-" xml:"imported"`
-		Added   int      `json:"added" xml:"added" doc:"that were new"`
-		Present int      `json:"present" xml:"present" doc:"that were there already"`
-	}
+	subscriptionsOutput struct{ Body wire.SubscriptionsForm }
+	importInput         struct{ Body wire.ImportForm }
+	importOutput        struct{ Body wire.ImportedForm }
 )
 
 // subscriptionKey names one subscription in a query.
@@ -56,7 +36,7 @@ type subscriptionKey struct {
 	Subscriber string `query:"subscriber" required:"true" doc:"user:<id> or role:<id>"`
 }
 
-func (k *subscriptionKey) missing() *Problem {
+func (k *subscriptionKey) missing() *wire.Problem {
 	switch "" {
 	case k.Type:
 		return missingParameter("type")
@@ -77,24 +57,24 @@ type subscriptionFilter struct {
 	Limit      limit[ofList] `query:"limit" doc:"subscriptions in a page"`
 }
 
-func (f *subscriptionFilter) parse() (ledger.SubscriptionFilter, *Problem) {
+func (f *subscriptionFilter) parse() (ledger.SubscriptionFilter, *wire.Problem) {
 	filter := ledger.SubscriptionFilter{Type: f.Type, Warehouse: f.Warehouse, Subscriber: f.Subscriber}
 	switch {
 	case f.Type != "" && !isName(f.Type):
-		return filter, newProblem(http.StatusBadRequest, CodeBadType, "type "+quote(f.Type)+" is not the code of a type")
+		return filter, wire.NewProblem(http.StatusBadRequest, wire.CodeBadType, "type "+policy.Quote(f.Type)+" is not the code of a type")
 	case f.Warehouse != "" && f.Warehouse != "*" && !isName(f.Warehouse):
 		return filter, badWarehouse(http.StatusBadRequest, "warehouse", f.Warehouse)
 	case f.Subscriber != "" && !isSubscriber(f.Subscriber):
 		return filter, badSubscriber(http.StatusBadRequest, "subscriber", f.Subscriber)
 	}
-	var prob *Problem
+	var prob *wire.Problem
 	if filter.Limit, prob = f.Limit.parse(); prob != nil {
 		return filter, prob
 	}
 	if f.After != "" {
 		after, ok := parseSubscriptionCursor(f.After)
 		if !ok {
-			return filter, newProblem(http.StatusBadRequest, CodeBadCursor, "after is not a cursor of this list")
+			return filter, wire.NewProblem(http.StatusBadRequest, wire.CodeBadCursor, "after is not a cursor of this list")
 		}
 		filter.After = &after
 	}
@@ -117,10 +97,10 @@ func parseSubscriptionCursor(cursor string) (ledger.Subscription, bool) {
 }
 
 // checkSubscription checks the names; whether the type is there the catalogue knows.
-func checkSubscription(status int, s ledger.Subscription) *Problem {
+func checkSubscription(status int, s ledger.Subscription) *wire.Problem {
 	switch {
 	case !isName(s.Type):
-		return newProblem(status, CodeBadType, "type "+quote(s.Type)+" is not the code of a type")
+		return wire.NewProblem(status, wire.CodeBadType, "type "+policy.Quote(s.Type)+" is not the code of a type")
 	case s.Warehouse != "*" && !isName(s.Warehouse):
 		return badWarehouse(status, "warehouse", s.Warehouse)
 	case !isSubscriber(s.Subscriber):

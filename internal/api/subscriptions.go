@@ -9,6 +9,7 @@ import (
 
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
 )
 
 // The sizes of a list.
@@ -37,7 +38,7 @@ func (a *API) listSubscriptions(ctx context.Context, in *subscriptionFilter) (*s
 		subs = subs[:limit]
 		out.Body.Cursor = subscriptionCursor(subs[limit-1])
 	}
-	out.Body.Subscriptions = make([]subscriptionForm, len(subs))
+	out.Body.Subscriptions = make([]wire.SubscriptionForm, len(subs))
 	for i, s := range subs {
 		out.Body.Subscriptions[i] = newSubscriptionForm(s)
 	}
@@ -46,7 +47,7 @@ func (a *API) listSubscriptions(ctx context.Context, in *subscriptionFilter) (*s
 
 // createSubscription answers POST /subscriptions: 201, or 200 where it was there already.
 func (a *API) createSubscription(ctx context.Context, in *subscriptionInput) (*subscriptionOutput, error) {
-	sub := in.Body.subscription()
+	sub := parseSubscription(&in.Body)
 	if prob := checkSubscription(http.StatusUnprocessableEntity, sub); prob != nil {
 		return nil, prob
 	}
@@ -66,9 +67,9 @@ func (a *API) importSubscriptions(ctx context.Context, in *importInput) (*import
 	subs := make([]ledger.Subscription, len(in.Body.Subscriptions))
 	seen := make(map[ledger.Subscription]bool, len(subs))
 	for i, form := range in.Body.Subscriptions {
-		subs[i] = form.subscription()
+		subs[i] = parseSubscription(&form)
 		if prob := checkSubscription(http.StatusUnprocessableEntity, subs[i]); prob != nil {
-			prob.Errors = []Fault{{Location: "body.subscriptions[" + strconv.Itoa(i) + "]", Message: prob.Detail}}
+			prob.Errors = []wire.Fault{{Location: "body.subscriptions[" + strconv.Itoa(i) + "]", Message: prob.Detail}}
 			return nil, prob
 		}
 		seen[subs[i]] = true
@@ -77,10 +78,10 @@ func (a *API) importSubscriptions(ctx context.Context, in *importInput) (*import
 	if prob != nil {
 		return nil, prob
 	}
-	return &importOutput{Body: importedForm{Added: added, Present: len(seen) - added}}, nil
+	return &importOutput{Body: wire.ImportedForm{Added: added, Present: len(seen) - added}}, nil
 }
 
-func (a *API) addSubscriptions(ctx context.Context, subs []ledger.Subscription) (int, *Problem) {
+func (a *API) addSubscriptions(ctx context.Context, subs []ledger.Subscription) (int, *wire.Problem) {
 	if len(subs) == 0 {
 		return 0, nil
 	}
@@ -101,7 +102,7 @@ func (a *API) addSubscriptions(ctx context.Context, subs []ledger.Subscription) 
 	added, err := a.deps.Catalogue.AddSubscriptions(ctx, auth.From(ctx).Author(), subs)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound): // a type was removed meanwhile
-		return 0, newProblem(http.StatusUnprocessableEntity, CodeUnknownType, "the catalogue does not have all of the types")
+		return 0, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeUnknownType, "the catalogue does not have all of the types")
 	case err != nil:
 		return 0, a.ledgerFailed(ctx, err)
 	}
@@ -124,7 +125,7 @@ func (a *API) removeSubscription(ctx context.Context, in *subscriptionKey) (*str
 	err := a.deps.Catalogue.RemoveSubscription(ctx, auth.From(ctx).Author(), sub)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
-		return nil, newProblem(http.StatusNotFound, CodeSubscriptionNotFound, "there is no such subscription")
+		return nil, wire.NewProblem(http.StatusNotFound, wire.CodeSubscriptionNotFound, "there is no such subscription")
 	case err != nil:
 		return nil, a.ledgerFailed(ctx, err)
 	}

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/xml"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -10,26 +9,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/internal/auth"
-	"tallyman/internal/notice"
+	"tallyman/internal/wire"
 	"tallyman/sinks/inbox/page"
 )
-
-// SummaryForm is what a floating window shows.
-type SummaryForm struct {
-	XMLName    xml.Name      `json:"-" xml:"summary"`
-	Unread     int           `json:"unread" xml:"unread,attr" doc:"unread notices, exact to 999"`
-	UnreadMore bool          `json:"unreadMore" xml:"unreadMore,attr,omitempty" doc:"there are more than 999"`
-	Popups     []notice.View `json:"popups" xml:"popups>notice" doc:"modal notices that the user has not acked, oldest first, 50 at most" nullable:"false"`
-	PopupsMore bool          `json:"popupsMore" xml:"popupsMore,attr,omitempty" doc:"there are more than 50"`
-	Latest     []notice.View `json:"latest" xml:"latest>notice" doc:"the last five, newest first" nullable:"false"`
-	Rules      RuleCount     `json:"rules" xml:"rules"`
-}
-
-// RuleCount is how the enabled rules are that watch a warehouse.
-type RuleCount struct {
-	OK      int `json:"ok" xml:"ok,attr" doc:"whose last run went well, or that have not run yet"`
-	Failing int `json:"failing" xml:"failing,attr" doc:"whose last run failed, or that cannot run"`
-}
 
 type (
 	summaryInput struct {
@@ -39,7 +21,7 @@ type (
 	}
 	summaryOutput struct {
 		Vary string `header:"Vary"`
-		Body SummaryForm
+		Body wire.SummaryForm
 	}
 )
 
@@ -74,7 +56,7 @@ func (a *API) summary(ctx context.Context, in *summaryInput) (*summaryOutput, er
 		return nil, internalProblem()
 	}
 	langs := languages(in.Language)
-	return &summaryOutput{Vary: vary[0], Body: SummaryForm{
+	return &summaryOutput{Vary: vary[0], Body: wire.SummaryForm{
 		Unread: sum.Unread, UnreadMore: sum.UnreadMore, Popups: localized(sum.Popups, langs), PopupsMore: sum.PopupsMore,
 		Latest: localized(sum.Latest, langs), Rules: a.deps.RuleCount(ctx, p.Warehouse),
 	}}, nil

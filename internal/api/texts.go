@@ -8,16 +8,17 @@ import (
 	"net/http"
 
 	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
 )
 
 // checkText holds a text that a client has sent to the policy of texts; at is its place, such as query.key.
-func checkText(at, s string, shape policy.Shape) *Problem {
+func checkText(at, s string, shape policy.Shape) *wire.Problem {
 	fault := policy.Check(s, shape)
 	if fault == nil {
 		return nil
 	}
-	p := newProblem(http.StatusBadRequest, CodeBadText, at+": "+fault.Error())
-	p.Errors = []Fault{{Location: at, Message: fault.Error()}}
+	p := wire.NewProblem(http.StatusBadRequest, wire.CodeBadText, at+": "+fault.Error())
+	p.Errors = []wire.Fault{{Location: at, Message: fault.Error()}}
 	return p
 }
 

@@ -12,6 +12,8 @@ import (
 
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
 )
 
 // Tokens keeps the API tokens; see ledger.Tokens. What it adds and revokes counts on this node when it returns.
@@ -20,6 +22,19 @@ type Tokens interface {
 	ListTokens(ctx context.Context) ([]ledger.Token, error)
 	RevokeToken(ctx context.Context, who ledger.Author, id string, at time.Time) error
 }
+
+type (
+	tokenAskInput  struct{ Body wire.TokenAskForm }
+	newTokenOutput struct{ Body wire.NewTokenForm }
+	tokensOutput   struct{ Body wire.TokensForm }
+	tokenOutput    struct{ Body wire.TokenForm }
+	tokenListInput struct {
+		Ended testFlag `query:"ended" doc:"those too that were revoked or have expired"`
+	}
+	tokenInput struct {
+		ID string `path:"id" doc:"the token" example:"t_5rmwxhkqj2ab"`
+	}
+)
 
 func (a *API) registerTokens(operations huma.API) {
 	create := operation("create-token", http.MethodPost, "/tokens", "tokens", "Create an API token")
@@ -35,7 +50,7 @@ func (a *API) registerTokens(operations huma.API) {
 // createToken answers POST /tokens.
 func (a *API) createToken(ctx context.Context, in *tokenAskInput) (*newTokenOutput, error) {
 	who, now := auth.From(ctx), time.Now()
-	token, secret, faults := in.Body.Token(who.Subject, now)
+	token, secret, faults := auth.NewTokenOf(&in.Body, who.Subject, now)
 	if len(faults) > 0 {
 		return nil, invalidBody(faults)
 	}
@@ -49,7 +64,7 @@ func (a *API) createToken(ctx context.Context, in *tokenAskInput) (*newTokenOutp
 	}
 	a.log.LogAttrs(ctx, slog.LevelInfo, "a token was created", slog.String("token", token.ID), slog.String("subject", token.Subject),
 		slog.Any("access", token.Access), slog.String("by", who.Subject))
-	return &newTokenOutput{Body: NewTokenForm{TokenForm: FormOfToken(&token, now), Secret: secret}}, nil
+	return &newTokenOutput{Body: wire.NewTokenForm{TokenForm: auth.TokenForm(&token, now), Secret: secret}}, nil
 }
 
 // listTokens answers GET /tokens.
@@ -62,11 +77,11 @@ func (a *API) listTokens(ctx context.Context, in *tokenListInput) (*tokensOutput
 	if prob != nil {
 		return nil, prob
 	}
-	return &tokensOutput{Body: tokensForm{Tokens: FormsOfTokens(list, ended, time.Now())}}, nil
+	return &tokensOutput{Body: wire.TokensForm{Tokens: auth.TokenForms(list, ended, time.Now())}}, nil
 }
 
 // ownTokens are those that the caller may see and end: nobody ends what is good for more than his own warehouses.
-func (a *API) ownTokens(ctx context.Context) ([]ledger.Token, *Problem) {
+func (a *API) ownTokens(ctx context.Context) ([]ledger.Token, *wire.Problem) {
 	list, err := a.deps.Tokens.ListTokens(ctx)
 	if err != nil {
 		return nil, a.ledgerFailed(ctx, err)
@@ -77,14 +92,14 @@ func (a *API) ownTokens(ctx context.Context) ([]ledger.Token, *Problem) {
 }
 
 // ownToken is the one of that id among them.
-func (a *API) ownToken(ctx context.Context, id string) (*ledger.Token, *Problem) {
+func (a *API) ownToken(ctx context.Context, id string) (*ledger.Token, *wire.Problem) {
 	list, prob := a.ownTokens(ctx)
 	if prob != nil {
 		return nil, prob
 	}
 	i := slices.IndexFunc(list, func(t ledger.Token) bool { return t.ID == id })
 	if i < 0 {
-		return nil, newProblem(http.StatusNotFound, CodeTokenNotFound, "there is no token "+quote(id))
+		return nil, wire.NewProblem(http.StatusNotFound, wire.CodeTokenNotFound, "there is no token "+policy.Quote(id))
 	}
 	return &list[i], nil
 }
@@ -103,5 +118,5 @@ func (a *API) revokeToken(ctx context.Context, in *tokenInput) (*tokenOutput, er
 	if prob != nil { // it has been forgotten meanwhile
 		return nil, prob
 	}
-	return &tokenOutput{Body: FormOfToken(token, time.Now())}, nil
+	return &tokenOutput{Body: auth.TokenForm(token, time.Now())}, nil
 }

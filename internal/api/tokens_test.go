@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/api"
+	"tallyman/internal/wire"
 )
 
 const tokensPath = "/api/v1/tokens"
@@ -15,7 +15,7 @@ const tokensPath = "/api/v1/tokens"
 func TestTokensOverTheAPI(t *testing.T) {
 	t.Parallel()
 	b := newBundle()
-	var made api.NewTokenForm
+	var made wire.NewTokenForm
 	got := b.handleBody(t, http.MethodPost, tokensPath, `{"subject":"user:ann","access":["client"],"subscribers":["role:keeper"],"warehouses":["W1"],"expires":"90d"}`)
 	if err := json.Unmarshal([]byte(got.body), &made); err != nil || got.status != http.StatusCreated || got.header.Get("Cache-Control") != "no-store" {
 		t.Fatalf("%d %s, %v", got.status, got.body, err)

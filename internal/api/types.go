@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/xml"
 	"errors"
 	"log/slog"
 	"maps"
@@ -11,6 +10,8 @@ import (
 
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
 	"tallyman/rules/catalog"
 )
 
@@ -18,17 +19,13 @@ type (
 	typeCode struct {
 		Code string `path:"code" doc:"the type's code" example:"REP_NOTICE"`
 	}
-	typeInput  struct{ Body typeForm }
+	typeInput  struct{ Body wire.TypeForm }
 	typeChange struct {
 		Code string `path:"code" doc:"the type's code" example:"REP_NOTICE"`
-		Body typeForm
+		Body wire.TypeForm
 	}
-	typeOutput  struct{ Body typeForm }
-	typesOutput struct{ Body typesForm }
-	typesForm   struct {
-		XMLName xml.Name   `json:"-" xml:"types"`
-		Types   []typeForm `json:"types" xml:"type" doc:"in the order of their codes" nullable:"false"`
-	}
+	typeOutput  struct{ Body wire.TypeForm }
+	typesOutput struct{ Body wire.TypesForm }
 )
 
 // listTypes answers GET /types.
@@ -37,7 +34,7 @@ func (a *API) listTypes(ctx context.Context, _ *struct{}) (*typesOutput, error) 
 	if err != nil {
 		return nil, a.ledgerFailed(ctx, err)
 	}
-	out := &typesOutput{Body: typesForm{Types: []typeForm{}}}
+	out := &typesOutput{Body: wire.TypesForm{Types: []wire.TypeForm{}}}
 	for _, code := range slices.Sorted(maps.Keys(types)) {
 		t := types[code]
 		out.Body.Types = append(out.Body.Types, newTypeForm(&t))
@@ -61,7 +58,7 @@ func (a *API) getType(ctx context.Context, in *typeCode) (*typeOutput, error) {
 // createType answers POST /types. Two that create the same code at the same moment both succeed, and the later one
 // is in force.
 func (a *API) createType(ctx context.Context, in *typeInput) (*typeOutput, error) {
-	t, prob := in.Body.parse()
+	t, prob := parseType(&in.Body)
 	if prob != nil {
 		return nil, prob
 	}
@@ -70,19 +67,19 @@ func (a *API) createType(ctx context.Context, in *typeInput) (*typeOutput, error
 		return nil, a.ledgerFailed(ctx, err)
 	}
 	if _, ok := types[t.Code]; ok {
-		return nil, newProblem(http.StatusConflict, CodeTypeExists, "type "+t.Code+" is there already; PUT replaces it")
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTypeExists, "type "+t.Code+" is there already; PUT replaces it")
 	}
 	return a.putType(ctx, t)
 }
 
 // replaceType answers PUT /types/{code}.
 func (a *API) replaceType(ctx context.Context, in *typeChange) (*typeOutput, error) {
-	t, prob := in.Body.parse()
+	t, prob := parseType(&in.Body)
 	if prob != nil {
 		return nil, prob
 	}
 	if t.Code != in.Code {
-		return nil, invalidBody([]Fault{{Location: "body.code", Message: "the path says " + quote(in.Code) + "; a code cannot be changed"}})
+		return nil, invalidBody([]wire.Fault{{Location: "body.code", Message: "the path says " + policy.Quote(in.Code) + "; a code cannot be changed"}})
 	}
 	return a.putType(ctx, t)
 }
@@ -91,7 +88,7 @@ func (a *API) putType(ctx context.Context, t catalog.Type) (*typeOutput, error) 
 	err := a.deps.Catalogue.PutType(ctx, auth.From(ctx).Author(), t)
 	switch {
 	case errors.Is(err, ledger.ErrExists):
-		return nil, newProblem(http.StatusConflict, CodeTypeIDTaken, "another type has this numeric id")
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTypeIDTaken, "another type has this numeric id")
 	case err != nil:
 		return nil, a.ledgerFailed(ctx, err)
 	}
@@ -102,7 +99,7 @@ func (a *API) putType(ctx context.Context, t catalog.Type) (*typeOutput, error) 
 // deleteType answers DELETE /types/{code}.
 func (a *API) deleteType(ctx context.Context, in *typeCode) (*struct{}, error) {
 	if catalog.Reserved(in.Code) {
-		return nil, newProblem(http.StatusConflict, CodeTypeReserved, "type "+in.Code+" is built in and stays")
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTypeReserved, "type "+in.Code+" is built in and stays")
 	}
 	err := a.deps.Catalogue.DeleteType(ctx, auth.From(ctx).Author(), in.Code)
 	switch {
@@ -115,19 +112,19 @@ func (a *API) deleteType(ctx context.Context, in *typeCode) (*struct{}, error) {
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
 }
 
-func unknownType(status int, code string) *Problem {
-	return newProblem(status, CodeUnknownType, "the catalogue has no type "+quote(code))
+func unknownType(status int, code string) *wire.Problem {
+	return wire.NewProblem(status, wire.CodeUnknownType, "the catalogue has no type "+policy.Quote(code))
 }
 
 // ledgerFailed is the answer when the ledger did not do what was asked, for no reason that the client could mend.
-func (a *API) ledgerFailed(ctx context.Context, err error) *Problem {
+func (a *API) ledgerFailed(ctx context.Context, err error) *wire.Problem {
 	if p := a.notRecorded(ctx, err); p != nil {
 		return p
 	}
 	if !gone(ctx) {
 		a.log.LogAttrs(ctx, slog.LevelError, "the ledger failed a request", slog.Any("error", err))
 	}
-	p := newProblem(http.StatusServiceUnavailable, CodeLedgerUnavailable, "the ledger did not answer; try again")
-	p.retryAfter = 2
+	p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeLedgerUnavailable, "the ledger did not answer; try again")
+	p.RetryAfter = 2
 	return p
 }

@@ -24,6 +24,7 @@ import (
 	"tallyman/internal/silence"
 	"tallyman/internal/trace"
 	"tallyman/internal/trace/otlp"
+	"tallyman/internal/wire"
 )
 
 // Options is what a process adds to its configuration.
@@ -318,7 +319,7 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 		Rules:      ruleDesk{a.engine, why.New(a.engine, a.ledger, &a.silences)},
 		History:    a.ledger,
 		RuleFiles:  a.ruleFiles,
-		Reload: func(ctx context.Context, who ledger.Author) (api.Reloaded, error) {
+		Reload: func(ctx context.Context, who ledger.Author) (wire.Reloaded, error) {
 			return a.reload(ctx, "request", who)
 		},
 		Silences:   a.servedSilences(),

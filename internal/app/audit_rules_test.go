@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/api"
 	"tallyman/internal/testenv"
+	"tallyman/internal/wire"
 )
 
 // A changed rule file is recorded once, whoever else takes it in; so is a start with other rules.
@@ -49,8 +49,8 @@ func TestRuleFilesThatCannotBeRecorded(t *testing.T) {
 	s.sqliteWMS()
 	s.rule("stock.yaml", stockRule)
 	n := s.start("one")
-	has := func(rules int, faulty bool) func(r *api.StatusReport) bool {
-		return func(r *api.StatusReport) bool {
+	has := func(rules int, faulty bool) func(r *wire.StatusReport) bool {
+		return func(r *wire.StatusReport) bool {
 			var fault string
 			for _, h := range r.Health {
 				if h.Part == "rules" {
@@ -60,7 +60,7 @@ func TestRuleFilesThatCannotBeRecorded(t *testing.T) {
 			return len(r.Rules) == rules && (fault != "") == faulty && strings.Contains(fault, "disk full") == faulty
 		}
 	}
-	n.shows("in force", func(r *api.StatusReport) bool { return has(1, false)(r) && r.Rules[0].LastRun != nil })
+	n.shows("in force", func(r *wire.StatusReport) bool { return has(1, false)(r) && r.Rules[0].LastRun != nil })
 	s.refuseRecords(true)
 	s.rule("more.yaml", strings.Replace(stockRule, "negative-bin-stock", "another-rule", 1))
 	n.shows("not recorded", has(1, true))
@@ -71,7 +71,7 @@ func TestRuleFilesThatCannotBeRecorded(t *testing.T) {
 		t.Errorf("the last good rules run: %d %s", code, body)
 	}
 	before := n.rule("negative-bin-stock").LastRun.Due
-	n.shows("the last good version runs", func(r *api.StatusReport) bool { return has(1, true)(r) && r.Rules[0].LastRun.Due.After(before) })
+	n.shows("the last good version runs", func(r *wire.StatusReport) bool { return has(1, true)(r) && r.Rules[0].LastRun.Due.After(before) })
 	s.refuseRecords(false)
 	n.shows("recorded", has(2, false))
 	if list := n.audit("rules"); len(list) != 2 || list[0].Via != "file" || !strings.Contains(string(list[0].After), `"added":["another-rule"]`) {
@@ -88,7 +88,7 @@ func TestRuleFilesThatCannotBeRecorded(t *testing.T) {
 		t.Errorf("%d %+v", code, n.rule("third-rule"))
 	}
 	s.refuseRecords(false)
-	n.shows("started", func(r *api.StatusReport) bool { return has(3, false)(r) && n.rule("third-rule").LastRun != nil })
+	n.shows("started", func(r *wire.StatusReport) bool { return has(3, false)(r) && n.rule("third-rule").LastRun != nil })
 	if list := n.audit("rules"); len(list) != 3 || list[0].Via != "start" {
 		t.Errorf("recorded %+v", list)
 	}

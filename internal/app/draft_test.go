@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/api"
 	"tallyman/internal/testenv"
+	"tallyman/internal/wire"
 )
 
 const rulePath = "/rules/negative-bin-stock"
@@ -19,7 +19,7 @@ const rulePath = "/rules/negative-bin-stock"
 // draftAnswer is what the tests look at.
 type draftAnswer struct {
 	Scope    string
-	Problems []api.FileProblem
+	Problems []wire.FileProblem
 	Fields   []struct{ Path, Before, After string }
 	Preview  *struct {
 		Known  bool
@@ -90,7 +90,7 @@ func TestDrafts(t *testing.T) {
 			if code, d = n.drafts(stockEntry); code != http.StatusOK || len(d.Fields)+len(d.Problems) > 0 || d.Preview == nil || d.Effect != nil {
 				t.Errorf("%d %+v", code, d)
 			}
-			for text, want := range map[string]api.FileProblem{
+			for text, want := range map[string]wire.FileProblem{
 				strings.Replace(stockEntry, "when: qty", "hwen: qty", 1):              {Code: "unknown_field", Line: 8, Col: 5},
 				strings.Replace(stockEntry, "source: wms", "source: erp", 1):          {Code: "unknown_source", Line: 3, Col: 13},
 				strings.Replace(stockEntry, "FROM bin_stock", "FROM bin_stocks", 1):   {Code: "probe_invalid", Line: 6, Col: 50},
@@ -108,7 +108,7 @@ func TestDrafts(t *testing.T) {
 			if code, _ := n.do(http.MethodPost, "/api/v1/rules/none/draft", "application/json", `{"text":"id: none"}`); code != http.StatusNotFound {
 				t.Errorf("%d of a rule that is not there", code)
 			}
-			var list api.AuditForm
+			var list wire.AuditForm
 			if n.get("/audit?action=rule.draft", &list); len(list.Changes) != 7 || !strings.Contains(string(list.Changes[6].After), fmt.Sprintf(`"text":{"bytes":%d,"sha256":"%x"}`, len(first), sha256.Sum256([]byte(first)))) {
 				t.Errorf("%d on record", len(list.Changes))
 			}
@@ -152,14 +152,14 @@ func TestSourceOfARule(t *testing.T) {
 	s.sqliteWMS()
 	s.rule("stock.yaml", stockRule)
 	n := s.start("one")
-	source := func() (r api.RuleSource) {
+	source := func() (r wire.RuleSource) {
 		t.Helper()
 		if code, body := n.get(rulePath+"/source", &r); code != http.StatusOK {
 			t.Fatalf("%d %s", code, body)
 		}
 		return r
 	}
-	running := func(what string, r *api.RuleSource, line int) {
+	running := func(what string, r *wire.RuleSource, line int) {
 		t.Helper()
 		if r.Text != stockEntry || r.Line != line || r.Rule != "negative-bin-stock" || r.Version == "" || !strings.HasSuffix(r.File, "stock.yaml") {
 			t.Errorf("%s: %+v", what, r)
@@ -208,7 +208,7 @@ func TestSourceOfAnUnverifiedRule(t *testing.T) {
 	n := s.start("one")
 	at := func(line int) func() bool {
 		return func() bool {
-			var r api.RuleSource
+			var r wire.RuleSource
 			n.get(rulePath+"/source", &r)
 			return len(r.Problems) == 1 && r.Problems[0].Code == "expr_unknown_name" && r.Problems[0].Line == line && r.Problems[0].Col == 11
 		}

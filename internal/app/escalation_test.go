@@ -6,18 +6,18 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/api"
 	"tallyman/internal/testenv"
+	"tallyman/internal/wire"
 )
 
 // deliveryTo is how the latest notice's delivery to the sink stands.
-func deliveryTo(w api.WhyForm, sink string) api.TracedDeliveryForm {
+func deliveryTo(w wire.WhyForm, sink string) wire.TracedDeliveryForm {
 	for _, d := range w.Told[0].Deliveries {
 		if d.Sink == sink {
 			return d
 		}
 	}
-	return api.TracedDeliveryForm{}
+	return wire.TracedDeliveryForm{}
 }
 
 // Why tells what a delivery waits for, and what has canceled it: on both ledgers.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"tallyman/internal/api"
+	"tallyman/internal/wire"
 )
 
 // pingTimeout bounds the question whether a part is well, so that one that hangs does not hide the others.
@@ -24,14 +24,14 @@ type health struct {
 }
 
 // report takes what was just found.
-func (h *health) report(part, name string, err error) api.Health {
+func (h *health) report(part, name string, err error) wire.Health {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if ok := err == nil; !h.known || ok != h.ok {
 		h.known, h.ok, h.since = true, ok, time.Now().UTC()
 	}
 	since := h.since
-	r := api.Health{Part: part, Name: name, OK: h.ok, Since: &since}
+	r := wire.Health{Part: part, Name: name, OK: h.ok, Since: &since}
 	if err != nil {
 		r.Error = err.Error()
 	}

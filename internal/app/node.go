@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"tallyman/internal/api"
+	"tallyman/internal/wire"
 )
 
 // node is the node and what it reaches. All parts are asked at once, so that one that hangs holds up none.
@@ -43,7 +44,7 @@ func (a *App) node(ctx context.Context) api.NodeReport {
 }
 
 // nodes are those that the ledger has heard of; none where it is out of reach.
-func (a *App) nodes(ctx context.Context) (list []api.NodeStatus) {
+func (a *App) nodes(ctx context.Context) (list []wire.NodeStatus) {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	nodes, err := a.ledger.Nodes(ctx)
@@ -55,7 +56,7 @@ func (a *App) nodes(ctx context.Context) (list []api.NodeStatus) {
 		if n.Name == a.opts.Node { // the ledger has yet to hear what it has read just now
 			n.Version, n.Rules = a.opts.Version, here
 		}
-		list = append(list, api.NodeStatus{
+		list = append(list, wire.NodeStatus{
 			Name: n.Name, Version: n.Version, Rules: n.Rules, Started: n.Started.UTC(), Seen: n.Seen.UTC(),
 			Differs: n.Version != a.opts.Version || n.Rules != here,
 		})

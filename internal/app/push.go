@@ -12,9 +12,9 @@ import (
 	"golang.org/x/time/rate"
 
 	"tallyman/engine"
-	"tallyman/internal/api"
 	"tallyman/internal/api/metrics"
 	"tallyman/internal/config"
+	"tallyman/internal/wire"
 	"tallyman/sinks"
 	"tallyman/sinks/push"
 	"tallyman/sinks/scrub"
@@ -107,8 +107,8 @@ func (p pushSinks) measured() map[string]func() metrics.Push {
 }
 
 // reports tell which push channels are well. One that is not keeps nobody from work: its deliveries wait for it.
-func (p pushSinks) reports() []api.Health {
-	var list []api.Health
+func (p pushSinks) reports() []wire.Health {
+	var list []wire.Health
 	for _, name := range slices.Sorted(maps.Keys(p)) {
 		s := p[name]
 		list = append(list, s.health.report("sink", name, s.fault()))

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/api"
 	"tallyman/internal/config"
 	"tallyman/internal/testenv"
+	"tallyman/internal/wire"
 )
 
 const workQueue = "replenishment"
@@ -40,7 +40,7 @@ func (n *node) ask(method, path, body string, answer any) int {
 func (n *node) awaitWork(state string, bins ...string) {
 	n.t.Helper()
 	testenv.Eventually(n.t, func() bool {
-		var page api.ItemsForm
+		var page wire.ItemsForm
 		if n.ask(http.MethodGet, "/items?state="+state, "", &page) != http.StatusOK {
 			return false
 		}
@@ -70,13 +70,13 @@ func TestWorkOfARule(t *testing.T) {
 			n := s.start("one")
 			n.await(nil, 3)
 			n.awaitWork("ready", "A-01", "A-02", "A-03")
-			var got api.LeasedItemsForm
+			var got wire.LeasedItemsForm
 			n.ask(http.MethodPost, "/lease", `{"worker":"anna","max":2}`, &got)
 			if len(got.Items) != 2 {
 				t.Fatalf("leased %+v", got.Items)
 			}
 			act := func(i int, what, body string) int {
-				return n.ask(http.MethodPost, "/items/"+got.Items[i].ID+"/"+what, body, &api.ResultForm{})
+				return n.ask(http.MethodPost, "/items/"+got.Items[i].ID+"/"+what, body, &wire.ResultForm{})
 			}
 			if code := act(0, "ack", fmt.Sprintf(`{"attempt":%d}`, got.Items[0].Attempt)); code != http.StatusOK {
 				t.Fatalf("ack: %d", code)
@@ -109,7 +109,7 @@ func TestWorkOfARule(t *testing.T) {
 				}
 			}
 			n.awaitWork("removed", "A-03")
-			var queue api.QueueForm
+			var queue wire.QueueForm
 			n.ask(http.MethodGet, "", "", &queue)
 			if s := queue.Settings; s.Dedupe != "36h" || s.MaxAttempts != 3 || s.Lease != "1m" || len(s.SuspendSteps) != 0 {
 				t.Errorf("settings %+v", s)

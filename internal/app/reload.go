@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"tallyman/internal/api"
 	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
 	"tallyman/rules"
 	"tallyman/rules/problem"
 )
@@ -16,7 +16,7 @@ const reloadTimeout = 10 * time.Second
 // reload reads the rule files and puts them in force: rules that mean the same go on untouched. Of a bad file the last good version stays.
 // Sources, sinks and everything else of the configuration are as they were when the node started.
 // What has changed is recorded before it is in force, by who; where it cannot be, everything stays as it was, and the files are read again soon.
-func (a *App) reload(ctx context.Context, why string, who ledger.Author) (api.Reloaded, error) {
+func (a *App) reload(ctx context.Context, why string, who ledger.Author) (wire.Reloaded, error) {
 	a.book.reloading.Lock()
 	defer a.book.reloading.Unlock()
 	ctx, done := context.WithTimeout(ctx, reloadTimeout)
@@ -25,12 +25,12 @@ func (a *App) reload(ctx context.Context, why string, who ledger.Author) (api.Re
 	from, err := a.rulesPlace(ctx)
 	if err != nil {
 		a.meter.RulesNotRead()
-		return api.Reloaded{}, err
+		return wire.Reloaded{}, err
 	}
 	set, err := a.readRules(ctx)
 	if err != nil {
 		a.meter.RulesNotRead()
-		return api.Reloaded{}, err
+		return wire.Reloaded{}, err
 	}
 	lastSet, before, _ := a.book.get()
 	list, stale := keepGood(before, set)
@@ -40,11 +40,11 @@ func (a *App) reload(ctx context.Context, why string, who ledger.Author) (api.Re
 	}
 	if err := a.takeRules(ctx, who, from, set, list); err != nil {
 		a.meter.RulesNotRead()
-		return api.Reloaded{}, err
+		return wire.Reloaded{}, err
 	}
 	if err := a.engine.Replace(list, set.Complete()); err != nil {
 		a.meter.RulesNotRead()
-		return api.Reloaded{}, err
+		return wire.Reloaded{}, err
 	}
 	a.book.put(set, list, stale, seen)
 	if refused {
@@ -65,8 +65,8 @@ func (a *App) reload(ctx context.Context, why string, who ledger.Author) (api.Re
 }
 
 // compare counts what differs; each scope of a rule counts.
-func compare(before, after []*rules.Rule) api.Reloaded {
-	r := api.Reloaded{Rules: len(after)}
+func compare(before, after []*rules.Rule) wire.Reloaded {
+	r := wire.Reloaded{Rules: len(after)}
 	old := make(map[string]string, len(before))
 	for _, rule := range before {
 		old[ledger.Known(rule.ID, rule.Scope)] = rule.Checksum
@@ -86,13 +86,13 @@ func compare(before, after []*rules.Rule) api.Reloaded {
 	return r
 }
 
-func fileProblems(set *rules.Set) []api.FileProblem { return forms(set.Problems) }
+func fileProblems(set *rules.Set) []wire.FileProblem { return forms(set.Problems) }
 
 // forms are the problems as the API tells them.
-func forms(problems problem.List) []api.FileProblem {
-	list := []api.FileProblem{}
+func forms(problems problem.List) []wire.FileProblem {
+	list := []wire.FileProblem{}
 	for _, p := range problems {
-		list = append(list, api.FileProblem{
+		list = append(list, wire.FileProblem{
 			Code: p.Code, File: p.File, Line: p.Line, Col: p.Col, Message: p.Message, Hint: p.Hint, Rule: p.Rule,
 		})
 	}

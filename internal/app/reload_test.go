@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/api"
 	"tallyman/internal/testenv"
+	"tallyman/internal/wire"
 )
 
 // tells is the rule of stock.yaml under another title.
@@ -24,9 +24,9 @@ func titled(title string) string {
 }
 
 // shows asks until ok says that the rules are as they should be.
-func (n *node) shows(what string, ok func(r *api.StatusReport) bool) {
+func (n *node) shows(what string, ok func(r *wire.StatusReport) bool) {
 	n.t.Helper()
-	var last api.StatusReport
+	var last wire.StatusReport
 	defer func() {
 		if n.t.Failed() {
 			n.t.Logf("%s: %+v", what, last)
@@ -54,8 +54,8 @@ func (n *node) decode(text string, answer any) {
 	}
 }
 
-func hasRule(id string) func(*api.StatusReport) bool {
-	return func(r *api.StatusReport) bool {
+func hasRule(id string) func(*wire.StatusReport) bool {
+	return func(r *wire.StatusReport) bool {
 		for i := range r.Rules {
 			if r.Rules[i].ID == id {
 				return true
@@ -65,8 +65,8 @@ func hasRule(id string) func(*api.StatusReport) bool {
 	}
 }
 
-func not(f func(*api.StatusReport) bool) func(*api.StatusReport) bool {
-	return func(r *api.StatusReport) bool { return !f(r) }
+func not(f func(*wire.StatusReport) bool) func(*wire.StatusReport) bool {
+	return func(r *wire.StatusReport) bool { return !f(r) }
 }
 
 // A changed, an added, a moved and a removed file are taken in while the node runs; findings go on by the rule's id.
@@ -88,7 +88,7 @@ func TestRuleFilesAreReadAgain(t *testing.T) {
 	s.write("moved.yaml", tells("Look at {{ .bin_code }}")) // beside the folder, and into it by its name alone
 	s.rename("moved.yaml", filepath.Join("rules", "stock.yaml"))
 	s.rename(filepath.Join("rules", "stock.yaml"), filepath.Join("rules", "renamed.yaml"))
-	n.shows("moved", func(r *api.StatusReport) bool {
+	n.shows("moved", func(r *wire.StatusReport) bool {
 		return len(r.Rules) == 1 && strings.HasSuffix(r.Rules[0].File, "renamed.yaml") && r.Rules[0].LastRun != nil && r.Rules[0].Firing == 1
 	})
 	wms.exec(`INSERT INTO bin_stock VALUES (119240, 'B-02', 'S1', -1)`)
@@ -107,7 +107,7 @@ func TestBadRuleFileLeavesTheLastGoodVersion(t *testing.T) {
 	s.rule("other.yaml", strings.Replace(stockRule, "negative-bin-stock", "another-rule", 1))
 	n := s.start("one")
 	s.rule("stock.yaml", strings.Replace(tells("New"), "when:", "hwen:", 1))
-	n.shows("bad", func(r *api.StatusReport) bool {
+	n.shows("bad", func(r *wire.StatusReport) bool {
 		return len(r.Problems) == 1 && strings.HasSuffix(r.Problems[0].File, "stock.yaml") && r.Problems[0].Line > 1 && len(r.Rules) == 2 && r.Rules[1].Stale
 	})
 	s.remove("other.yaml")
@@ -117,7 +117,7 @@ func TestBadRuleFileLeavesTheLastGoodVersion(t *testing.T) {
 		t.Errorf("%+v", p.Notices)
 	}
 	s.rule("stock.yaml", tells("New"))
-	n.shows("mended", func(r *api.StatusReport) bool { return len(r.Problems) == 0 && !r.Rules[0].Stale })
+	n.shows("mended", func(r *wire.StatusReport) bool { return len(r.Problems) == 0 && !r.Rules[0].Stale })
 }
 
 // Kubernetes replaces a mounted ConfigMap by one link, ..data, that the files are links through.
@@ -138,7 +138,7 @@ func TestConfigMapIsSwapped(t *testing.T) {
 	n := s.start("one")
 	n.shows("before", hasRule("negative-bin-stock"))
 	version("..2026_2", strings.Replace(stockRule, "negative-bin-stock", "from-the-map", 1))
-	n.shows("after", func(r *api.StatusReport) bool { return len(r.Rules) == 1 && r.Rules[0].ID == "from-the-map" })
+	n.shows("after", func(r *wire.StatusReport) bool { return len(r.Rules) == 1 && r.Rules[0].ID == "from-the-map" })
 	if err := os.RemoveAll(filepath.Join(s.dir, "rules", "..2026_1")); err != nil {
 		t.Fatal(err)
 	}
@@ -154,9 +154,11 @@ func TestRulesFolderThatIsGone(t *testing.T) {
 	s.rule("stock.yaml", stockRule)
 	n := s.start("one")
 	s.rename("rules", "away")
-	n.shows("gone", func(r *api.StatusReport) bool { return len(r.Problems) == 1 && len(r.Rules) == 1 && r.Rules[0].Enabled })
+	n.shows("gone", func(r *wire.StatusReport) bool {
+		return len(r.Problems) == 1 && len(r.Rules) == 1 && r.Rules[0].Enabled
+	})
 	s.rename("away", "rules")
-	n.shows("back", func(r *api.StatusReport) bool { return len(r.Problems) == 0 })
+	n.shows("back", func(r *wire.StatusReport) bool { return len(r.Problems) == 0 })
 	s.rule("more.yaml", strings.Replace(stockRule, "negative-bin-stock", "another-rule", 1))
 	n.shows("it is watched again", hasRule("another-rule"))
 }
@@ -172,7 +174,7 @@ func TestReloadOnDemand(t *testing.T) {
 	s.rule("more.yaml", strings.Replace(stockRule, "negative-bin-stock", "another-rule", 1))
 	hangup <- os.Interrupt
 	n.shows("hangup", hasRule("another-rule"))
-	var r api.Reloaded
+	var r wire.Reloaded
 	if code := n.post("/rules/reload", "", &r); code != http.StatusOK || r.Files != 2 || r.Rules != 2 || r.Version == "" || len(r.Problems) != 0 {
 		t.Errorf("%d %+v", code, r)
 	}

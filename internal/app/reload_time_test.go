@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/api"
 	"tallyman/internal/testenv"
+	"tallyman/internal/wire"
 )
 
 // A file that was written is in force soon after, whether it is replaced in place or by renaming another over it.
@@ -29,7 +29,7 @@ func TestTimeUntilRulesAreInForce(t *testing.T) {
 			s.rename("next.yaml", filepath.Join("rules", "stock.yaml"))
 		}
 		testenv.Eventually(t, func() bool {
-			var r api.RuleForm
+			var r wire.RuleForm
 			n.get("/rules/negative-bin-stock", &r)
 			return r.Title == title
 		}, 20*time.Second)

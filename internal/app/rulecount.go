@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"tallyman/engine"
-	"tallyman/internal/api"
 	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
 )
 
 // countEvery is how old the counts may get before they are counted again: every floating window asks for them.
@@ -21,17 +21,17 @@ type ruleCounts struct {
 
 	mu     sync.Mutex
 	at     time.Time // of the last reading
-	scopes map[string]api.RuleCount
+	scopes map[string]wire.RuleCount
 	units  []engine.RuleStatus
 }
 
 // of counts the rules whose scope is the warehouse or that have none. While the ledger does not answer it is what it was.
-func (c *ruleCounts) of(ctx context.Context, warehouse string) api.RuleCount {
+func (c *ruleCounts) of(ctx context.Context, warehouse string) wire.RuleCount {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.freshen(ctx)
 	own, all := c.scopes[warehouse], c.scopes[""]
-	return api.RuleCount{OK: own.OK + all.OK, Failing: own.Failing + all.Failing}
+	return wire.RuleCount{OK: own.OK + all.OK, Failing: own.Failing + all.Failing}
 }
 
 // freshen counts anew where it is time.
@@ -51,7 +51,7 @@ func (c *ruleCounts) refresh(ctx context.Context) {
 		c.log.Warn("the rules could not be counted", "error", err)
 		return
 	}
-	scopes := map[string]api.RuleCount{}
+	scopes := map[string]wire.RuleCount{}
 	for i := range units {
 		u := &units[i]
 		n := scopes[u.Rule.Scope]

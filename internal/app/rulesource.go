@@ -6,19 +6,19 @@ import (
 	"strings"
 
 	"tallyman/engine"
-	"tallyman/internal/api"
 	"tallyman/internal/authoring"
+	"tallyman/internal/wire"
 	"tallyman/rules"
 	"tallyman/rules/problem"
 )
 
 // ruleSource is how a rule is written: as it was loaded, and in the file by now where that is another text.
-func (a *App) ruleSource(id string) (*api.RuleSource, error) {
+func (a *App) ruleSource(id string) (*wire.RuleSource, error) {
 	if err := a.engine.Find(id, nil); err != nil {
 		return nil, err
 	}
 	set, list, stale := a.book.get()
-	s := &api.RuleSource{Rule: id, Version: a.engine.Version()}
+	s := &wire.RuleSource{Rule: id, Version: a.engine.Version()}
 	var first *rules.Rule
 	for _, r := range list {
 		if r.ID == id {
@@ -42,7 +42,7 @@ func (a *App) ruleSource(id string) (*api.RuleSource, error) {
 func (a *App) remarks(id string, w rules.Written) problem.List {
 	var all problem.List
 	for _, s := range a.engine.Here(id) {
-		found := authoring.Causes(s.Rule, s.Cause, string(api.CodeRuleUnverified))
+		found := authoring.Causes(s.Rule, s.Cause, string(wire.CodeRuleUnverified))
 		if s.Runs != nil { // of the same meaning, and read before: its places may have moved
 			was := s.Runs.Written()
 			for i := range found {
@@ -64,8 +64,8 @@ func (a *App) remarks(id string, w rules.Written) problem.List {
 }
 
 // onDisk is what the files have of a rule that is in force as it was before, and why they are refused.
-func onDisk(set *rules.Set, id, file string) *api.DiskSource {
-	d := &api.DiskSource{}
+func onDisk(set *rules.Set, id, file string) *wire.DiskSource {
+	d := &wire.DiskSource{}
 	w, found := set.Written(id)
 	if d.Gone = !found; found {
 		d.File, d.Line, d.Text, file = w.File, w.Line, w.YAML, w.File

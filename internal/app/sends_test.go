@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tallyman/internal/api"
+	"tallyman/internal/wire"
 )
 
 // A business system sends into the inbox and a queue; what it repeats comes once, on every node and after a restart. A reader's mark is
@@ -83,13 +83,13 @@ func TestSentNoticesAreCounted(t *testing.T) {
 }
 
 // send sends the request under a key and returns the answer, as text and read.
-func (n *node) send(request string, want int) (string, []api.SentNoticeForm) {
+func (n *node) send(request string, want int) (string, []wire.SentNoticeForm) {
 	n.t.Helper()
 	code, body := n.sendAs(request)
 	if code != want {
 		n.t.Fatalf("send: %d %s", code, body)
 	}
-	var sent api.SentForm
+	var sent wire.SentForm
 	if err := json.Unmarshal([]byte(body), &sent); err != nil {
 		n.t.Fatalf("%v in %s", err, body)
 	}

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/api"
 	"tallyman/internal/testenv"
+	"tallyman/internal/wire"
 )
 
 // toldTo are the titles of the notices that a subscriber has.
@@ -54,10 +54,10 @@ func (n *node) ranAgain(times int) {
 	}
 }
 
-func (n *node) why(key string) api.WhyForm {
+func (n *node) why(key string) wire.WhyForm {
 	n.t.Helper()
 	status, body := n.do(http.MethodGet, "/api/v1/rules/negative-bin-stock/why?key="+url.QueryEscape(key), "application/json", "")
-	var why api.WhyForm
+	var why wire.WhyForm
 	if err := json.Unmarshal([]byte(body), &why); err != nil || status != http.StatusOK {
 		n.t.Fatalf("why: %d %s (%v)", status, body, err)
 	}
@@ -100,7 +100,7 @@ func TestShadowAndPromotion(t *testing.T) {
 	n = s.start("one")
 	wms.exec(`INSERT INTO bin_stock VALUES (119240, 'A-04', 'S1', -3)`)
 	n.eventually("role:keeper", "Bin A-03 is at -3", "Resolved: Bin A-03 is at -3", "Bin A-04 is at -3")
-	var why api.WhyForm
+	var why wire.WhyForm
 	testenv.Eventually(t, func() bool { // clients see it a moment before the ledger knows that it was sent
 		why = n.why(`[119240,"A-04","S1"]`)
 		return len(why.Told) == 1 && len(why.Told[0].Deliveries) == 1 && why.Told[0].Deliveries[0].State == "sent"

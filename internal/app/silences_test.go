@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/api"
 	"tallyman/internal/testenv"
+	"tallyman/internal/wire"
 )
 
 const waitForSilence = 30 * time.Second
@@ -33,17 +33,17 @@ func TestSilenceOnTwoNodes(t *testing.T) {
 	wms.exec(`INSERT INTO bin_stock VALUES (119240, 'A-01', 'S1', -3)`)
 	one, two := s.start("one"), s.start("two")
 	one.await(nil, 1)
-	var pending api.DeliveriesForm
+	var pending wire.DeliveriesForm
 	testenv.Eventually(t, func() bool { // else its resolution would cancel it
 		one.asks(http.MethodGet, "/deliveries?sink=gateway", "", &pending)
 		return len(pending.Deliveries) == 1 && pending.Deliveries[0].Attempts > 0
 	}, waitForSilence)
 
-	var added api.SilenceForm
+	var added wire.SilenceForm
 	if code := one.asks(http.MethodPost, "/silences", `{"matchers":["rule=negative-bin-stock","warehouse=~1192.*","area!=inbound"],"for":"1h","comment":"stocktake"}`, &added); code != http.StatusCreated {
 		t.Fatalf("%d %+v", code, added)
 	}
-	state := func(n *node) (form api.SilenceForm) {
+	state := func(n *node) (form wire.SilenceForm) {
 		n.asks(http.MethodGet, "/silences/"+added.ID, "", &form)
 		return form
 	}
@@ -61,7 +61,7 @@ func TestSilenceOnTwoNodes(t *testing.T) {
 	if codes := heldCodes(one.why("119240,A-01,S1")); !slices.Contains(codes, "push_silenced") {
 		t.Errorf("the delivery of A-01 is held back by %q", codes)
 	}
-	pending = api.DeliveriesForm{}
+	pending = wire.DeliveriesForm{}
 	two.asks(http.MethodGet, "/deliveries?sink=gateway", "", &pending)
 	if len(pending.Deliveries) != 1 || pending.Deliveries[0].HeldBy != added.ID || pending.Deliveries[0].State != "pending" {
 		t.Errorf("%+v", pending.Deliveries)
@@ -97,11 +97,11 @@ func TestSilenceSurvivesARestart(t *testing.T) {
 	wms := s.sqliteWMS()
 	s.rule("stock.yaml", stockRule)
 	n := s.start("one")
-	var added api.SilenceForm
+	var added wire.SilenceForm
 	n.asks(http.MethodPost, "/silences", `{"matchers":["warehouse=119240"],"for":"1h"}`, &added)
 	wms.exec(`INSERT INTO bin_stock VALUES (119240, 'A-01', 'S1', -3)`)
 	held := func(n *node) bool {
-		var form api.SilenceForm
+		var form wire.SilenceForm
 		n.asks(http.MethodGet, "/silences/"+added.ID, "", &form)
 		return form.State == "active" && form.Findings == 1
 	}
@@ -130,7 +130,7 @@ func (n *node) asks(method, path, body string, answer any) int {
 	return code
 }
 
-func heldCodes(w api.WhyForm) (codes []string) {
+func heldCodes(w wire.WhyForm) (codes []string) {
 	for _, h := range w.Held {
 		codes = append(codes, h.Code)
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/api"
 	"tallyman/internal/testenv"
+	"tallyman/internal/wire"
 )
 
 // A webhook that refuses is mended by its owner, and an operator has the failed delivery tried again: it arrives at once. One that waits for
@@ -29,9 +29,9 @@ func TestOperatorsMendDeliveries(t *testing.T) {
 			n.send(`{"notices":[
 				{"type":"REP_NOTICE","warehouse":"119240","title":"refused","deliver":[{"sink":"gateway","strategy":"important"}]},
 				{"type":"REP_NOTICE","warehouse":"119240","title":"later","deliver":[{"sink":"gateway","strategy":"delayed","delay":"1h"}]}]}`, http.StatusCreated)
-			var refused api.DeliveryForm
+			var refused wire.DeliveryForm
 			testenv.Eventually(t, func() bool {
-				list := ask[api.DeliveriesForm](n, "/deliveries?sink=gateway&state=failed").Deliveries
+				list := ask[wire.DeliveriesForm](n, "/deliveries?sink=gateway&state=failed").Deliveries
 				if len(list) == 1 {
 					refused = list[0]
 				}
@@ -40,7 +40,7 @@ func TestOperatorsMendDeliveries(t *testing.T) {
 			if refused.Title != "refused" || refused.Attempts != 1 || !strings.Contains(refused.LastError, "no such bin") || refused.Strategy.Kind != "important" {
 				t.Fatalf("failed: %+v", refused)
 			}
-			sink := ask[api.SinkForm](n, "/sinks/gateway")
+			sink := ask[wire.SinkForm](n, "/sinks/gateway")
 			if !sink.OK || sink.Deliveries.Failed != 1 || sink.Deliveries.Pending != 1 || sink.Push.LastError == "" || sink.Settings.Concurrency != 8 {
 				t.Errorf("the sink: %+v", sink)
 			}
@@ -50,20 +50,20 @@ func TestOperatorsMendDeliveries(t *testing.T) {
 				t.Fatalf("retry: %d %s", code, body)
 			}
 			testenv.Eventually(t, func() bool {
-				return ask[api.DeliveryForm](n, "/deliveries/"+strconv.FormatInt(refused.ID, 10)).State == "sent"
+				return ask[wire.DeliveryForm](n, "/deliveries/"+strconv.FormatInt(refused.ID, 10)).State == "sent"
 			}, 10*time.Second)
 			if code, body := n.do(http.MethodPost, deliveryURL(refused.ID, "retry"), "application/json", ""); code != http.StatusConflict || !strings.Contains(body, "it was sent") {
 				t.Errorf("retry of what was sent: %d %s", code, body)
 			}
 
-			later := ask[api.DeliveriesForm](n, "/deliveries?state=pending").Deliveries
+			later := ask[wire.DeliveriesForm](n, "/deliveries?state=pending").Deliveries
 			if len(later) != 1 || later[0].NextAttempt == nil || later[0].NextAttempt.Sub(later[0].CreatedAt) != time.Hour {
 				t.Fatalf("waiting: %+v", later)
 			}
 			if code, body := n.do(http.MethodPost, "/api/v1/deliveries/cancel", "application/json", `{"filter":{"sink":"gateway"},"reason":"told by phone"}`); code != http.StatusOK || !strings.Contains(body, `"changed":1`) {
 				t.Fatalf("cancel: %d %s", code, body)
 			}
-			trace := ask[struct{ Deliveries []api.DeliveryForm }](n, "/notices/"+later[0].Notice)
+			trace := ask[struct{ Deliveries []wire.DeliveryForm }](n, "/notices/"+later[0].Notice)
 			if len(trace.Deliveries) != 1 || trace.Deliveries[0].State != "canceled" || trace.Deliveries[0].LastError != "told by phone" {
 				t.Errorf("the notice: %+v", trace.Deliveries)
 			}

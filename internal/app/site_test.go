@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/api"
 	"tallyman/internal/app"
 	"tallyman/internal/config"
 	"tallyman/internal/testenv"
+	"tallyman/internal/wire"
 )
 
 func TestMain(m *testing.M) { testenv.Main(m) }
@@ -218,10 +218,10 @@ func (n *node) await(query url.Values, count int) pageJSON {
 }
 
 // status is what /status reports.
-func (n *node) status() api.StatusReport {
+func (n *node) status() wire.StatusReport {
 	n.t.Helper()
 	code, body := n.do(http.MethodGet, "/api/v1/status", "application/json", "")
-	var r api.StatusReport
+	var r wire.StatusReport
 	if code != http.StatusOK {
 		n.t.Fatalf("status answers %d: %s", code, body)
 	}
@@ -232,7 +232,7 @@ func (n *node) status() api.StatusReport {
 }
 
 // rule returns the status of a rule without scopes.
-func (n *node) rule(id string) api.RuleStatus {
+func (n *node) rule(id string) wire.RuleStatus {
 	n.t.Helper()
 	for _, r := range n.status().Rules {
 		if r.ID == id {
@@ -240,5 +240,5 @@ func (n *node) rule(id string) api.RuleStatus {
 		}
 	}
 	n.t.Fatalf("no rule %s in /status", id)
-	return api.RuleStatus{}
+	return wire.RuleStatus{}
 }

@@ -8,14 +8,15 @@ import (
 	"tallyman/engine"
 	"tallyman/internal/api"
 	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
 )
 
 // status answers even where parts are out of reach: their health says so.
-func (a *App) status(ctx context.Context) (api.StatusReport, error) {
+func (a *App) status(ctx context.Context) (wire.StatusReport, error) {
 	files := a.ruleFiles()
-	r := api.StatusReport{
+	r := wire.StatusReport{
 		Version: a.opts.Version, Node: a.opts.Node, Started: a.started.UTC(),
-		Rules: []api.RuleStatus{}, Problems: files.Problems, Deliveries: []api.DeliveryCount{},
+		Rules: []wire.RuleStatus{}, Problems: files.Problems, Deliveries: []wire.DeliveryCount{},
 	}
 	node := a.node(ctx)
 	r.Health, r.Nodes = node.Health, node.Nodes
@@ -47,8 +48,8 @@ func (a *App) ruleFiles() api.RuleFiles {
 	return api.RuleFiles{Problems: fileProblems(set), Stale: stale, Version: a.engine.Version()}
 }
 
-func ruleStatus(u engine.RuleStatus) api.RuleStatus {
-	s := api.RuleStatus{
+func ruleStatus(u engine.RuleStatus) wire.RuleStatus {
+	s := wire.RuleStatus{
 		ID: u.Rule.ID, Scope: u.Rule.Scope, Title: u.Rule.Title, Source: u.Rule.Source, File: u.Rule.File,
 		Enabled: u.Enabled, Switch: api.NewSwitchForm(u.Switch), Verified: u.Verified, Reason: u.Reason,
 	}
@@ -69,11 +70,11 @@ func ruleStatus(u engine.RuleStatus) api.RuleStatus {
 	return s
 }
 
-func deliveryCounts(counts map[string]map[ledger.DeliveryState]int64) []api.DeliveryCount {
-	list := []api.DeliveryCount{}
+func deliveryCounts(counts map[string]map[ledger.DeliveryState]int64) []wire.DeliveryCount {
+	list := []wire.DeliveryCount{}
 	for _, sink := range slices.Sorted(maps.Keys(counts)) {
 		for _, state := range slices.Sorted(maps.Keys(counts[sink])) {
-			list = append(list, api.DeliveryCount{Sink: sink, State: state.String(), Count: counts[sink][state]})
+			list = append(list, wire.DeliveryCount{Sink: sink, State: state.String(), Count: counts[sink][state]})
 		}
 	}
 	return list

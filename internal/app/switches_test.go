@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/api"
 	"tallyman/internal/ledger"
 	"tallyman/internal/testenv"
+	"tallyman/internal/wire"
 )
 
 // enabled asks a node whether all scopes of the rule run, or none.
@@ -104,27 +104,27 @@ func TestNodesAndRunsThatAreAskedFor(t *testing.T) {
 	cfg.Rules.Paths = []string{s.dir + "/rules", s.dir + "/more"} // which is not there
 	s.cfg = &cfg
 	two := s.start("two")
-	one.shows("nodes that differ", func(r *api.StatusReport) bool {
+	one.shows("nodes that differ", func(r *wire.StatusReport) bool {
 		return len(r.Nodes) == 2 && r.Nodes[0].Name == "one" && !r.Nodes[0].Differs && r.Nodes[1].Differs && r.Nodes[1].Rules != r.Nodes[0].Rules
 	})
 	for _, n := range []*node{one, two} {
-		n.shows("verified", func(r *api.StatusReport) bool { return r.Rules[0].Verified })
-		var o api.OrderedForm
+		n.shows("verified", func(r *wire.StatusReport) bool { return r.Rules[0].Verified })
+		var o wire.OrderedForm
 		if code := n.post("/rules/negative-bin-stock/run", "", &o); code != http.StatusOK || o.Run == nil || o.Run.Outcome != "ok" || o.Run.Firing != 1 {
 			t.Errorf("%d %+v", code, o)
 		}
 	}
 	one.await(nil, 1)
-	var runs api.RunsForm
+	var runs wire.RunsForm
 	if code, text := one.get("/rules/negative-bin-stock/runs", &runs); code != http.StatusOK || len(runs.Runs) != 2 {
 		t.Errorf("%d %s", code, text)
 	}
-	var found api.FindingsForm
+	var found wire.FindingsForm
 	if code, text := two.get("/rules/negative-bin-stock/findings", &found); code != http.StatusOK || found.Total != 1 || found.Findings[0].State != "firing" {
 		t.Errorf("%d %s", code, text)
 	}
 	two.stop()
-	one.shows("a node that has left", func(r *api.StatusReport) bool { return len(r.Nodes) == 1 })
+	one.shows("a node that has left", func(r *wire.StatusReport) bool { return len(r.Nodes) == 1 })
 }
 
 // A pause stops every rule, a switch in the file's stead does not undo it, and resuming leaves the switches as they are.

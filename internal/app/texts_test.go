@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/api"
 	"tallyman/internal/testenv"
 	"tallyman/internal/text/texttest"
+	"tallyman/internal/wire"
 	"tallyman/rules/row"
 )
 
@@ -77,7 +77,7 @@ func TestRowsThatNoTextMayBe(t *testing.T) {
 			if r := n.rule("negative-bin-stock"); r.LastRun == nil || r.LastRun.Outcome != "ok" {
 				t.Errorf("%+v", r)
 			}
-			var items api.ItemsForm
+			var items wire.ItemsForm
 			testenv.Eventually(t, func() bool {
 				return n.ask(http.MethodGet, "/items?state=ready&limit=200", "", &items) == http.StatusOK && len(items.Items) == len(oddBins)
 			}, 20*time.Second)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/internal/api"
+	"tallyman/internal/wire"
 )
 
 // mostChanges is how many changes a page of the server may have.
@@ -46,7 +46,7 @@ which nobody can change or remove. VIA says how whoever made it was authenticate
 				}
 			}
 			query.Set("limit", strconv.Itoa(limit))
-			var page api.AuditForm
+			var page wire.AuditForm
 			raw, err := c.client().ask(cmd.Context(), http.MethodGet, withQuery("/audit", query), nil, &page)
 			if err != nil {
 				return err
@@ -66,7 +66,7 @@ which nobody can change or remove. VIA says how whoever made it was authenticate
 }
 
 // writeAudit writes a line for each change.
-func writeAudit(w io.Writer, width int, page *api.AuditForm) {
+func writeAudit(w io.Writer, width int, page *wire.AuditForm) {
 	if len(page.Changes) == 0 {
 		fmt.Fprintln(w, "There are no such changes.")
 		return
@@ -91,7 +91,7 @@ const longestState = 60
 var toldElsewhere = []string{"at", "by", "reason", "rule", "scope", "id", "author", "comment"}
 
 // short is two states in few words: name=value of what stands in one of them alone. What is called a state comes first.
-func short(before, after api.State) (from, to string) {
+func short(before, after wire.AuditState) (from, to string) {
 	old, now := membersOf(before), membersOf(after)
 	return shortened(old, now), shortened(now, old)
 }
@@ -108,7 +108,7 @@ func shortened(list, other []string) string {
 	return string(text)
 }
 
-func membersOf(state api.State) []string {
+func membersOf(state wire.AuditState) []string {
 	var v any
 	if json.Unmarshal(state, &v) != nil {
 		return nil

@@ -5,21 +5,21 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/api"
 	"tallyman/internal/testenv"
+	"tallyman/internal/wire"
 )
 
 func TestAuditTable(t *testing.T) {
 	t.Parallel()
 	out := &testenv.Output{}
-	writeAudit(out, 200, &api.AuditForm{})
+	writeAudit(out, 200, &wire.AuditForm{})
 	if got := out.String(); got != "There are no such changes.\n" {
 		t.Errorf("got %q", got)
 	}
 	out = &testenv.Output{}
-	writeAudit(out, 200, &api.AuditForm{Cursor: "7", Changes: []api.AuditChangeForm{{
+	writeAudit(out, 200, &wire.AuditForm{Cursor: "7", Changes: []wire.AuditChangeForm{{
 		ID: 8, At: time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC), By: "user:ann", Via: "cli", Action: "rule.disable", Object: "rule:a",
-		After: api.State(`{"at":"2026-06-01T08:00:00Z","by":"user:ann","state":"disabled","until":null}`), Reason: "stocktake",
+		After: wire.AuditState(`{"at":"2026-06-01T08:00:00Z","by":"user:ann","state":"disabled","until":null}`), Reason: "stocktake",
 	}}})
 	for _, want := range []string{"2026-06-01 08:00:00Z", "user:ann", "rule.disable", "rule:a", "state=disabled ", "stocktake", "--after 7"} {
 		if !strings.Contains(out.String(), want) {
@@ -32,11 +32,11 @@ func TestAuditTable(t *testing.T) {
 		`{"subscriptions":[{"type":"A"},{"type":"B"}]}`:                            "subscriptions (2)",
 		``: "", `{"list":[]}`: "",
 	} {
-		if _, got := short(nil, api.State(state)); got != want {
+		if _, got := short(nil, wire.AuditState(state)); got != want {
 			t.Errorf("%s is shown as %q", state, got)
 		}
 	}
-	from, to := short(api.State(`{"activeUntil":"9","matchers":["rule=x"],"state":"active"}`), api.State(`{"endedBy":"user:bo","matchers":["rule=x"],"state":"expired"}`))
+	from, to := short(wire.AuditState(`{"activeUntil":"9","matchers":["rule=x"],"state":"active"}`), wire.AuditState(`{"endedBy":"user:bo","matchers":["rule=x"],"state":"expired"}`))
 	if from != "state=active activeUntil=9" || to != "state=expired endedBy=user:bo" {
 		t.Errorf("from %q to %q", from, to)
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"tallyman/internal/api"
+	"tallyman/internal/wire"
 )
 
 // unanswered is the error of a request that got no answer, with what to do about it.
@@ -63,20 +63,20 @@ func isPage(res *http.Response) bool {
 }
 
 // whatNext says what the caller can do about a problem; "" where the problem says it.
-var whatNext = map[api.Code]string{
-	api.CodeMissingParameter: "the flag of that name says it",
-	api.CodeTokenMissing:     "name its file with --token-file, or set TALLYMAN_TOKEN",
-	api.CodeTokenInvalid:     "is it another server's token? `tallyman tokens list` shows those that there are",
-	api.CodeTokenExpired:     "`tallyman tokens create` makes another one",
-	api.CodeTokenRevoked:     "`tallyman tokens create` makes another one",
-	api.CodeRoleMissing:      "call with the token of somebody who may (--token-file)",
-	api.CodeNotFound:         "the server may be older than this program: `tallyman version` and `tallyman status` tell",
-	api.CodeBadHost:          "call it by localhost or 127.0.0.1, on the machine where it runs",
+var whatNext = map[wire.Code]string{
+	wire.CodeMissingParameter: "the flag of that name says it",
+	wire.CodeTokenMissing:     "name its file with --token-file, or set TALLYMAN_TOKEN",
+	wire.CodeTokenInvalid:     "is it another server's token? `tallyman tokens list` shows those that there are",
+	wire.CodeTokenExpired:     "`tallyman tokens create` makes another one",
+	wire.CodeTokenRevoked:     "`tallyman tokens create` makes another one",
+	wire.CodeRoleMissing:      "call with the token of somebody who may (--token-file)",
+	wire.CodeNotFound:         "the server may be older than this program: `tallyman version` and `tallyman status` tell",
+	wire.CodeBadHost:          "call it by localhost or 127.0.0.1, on the machine where it runs",
 }
 
 // refused makes the server's problem an error: its own words where it is one of Tallyman's.
 func (c *client) refused(res *http.Response, body []byte) error {
-	var p api.Problem
+	var p wire.Problem
 	if json.Unmarshal(body, &p) != nil || p.Code == "" {
 		return c.foreign(res, body)
 	}
@@ -95,7 +95,7 @@ func (c *client) refused(res *http.Response, body []byte) error {
 
 // refusedError is a problem that the server found with a request.
 type refusedError struct {
-	code api.Code
+	code wire.Code
 	err  error
 }
 
@@ -104,7 +104,7 @@ func (r *refusedError) Error() string { return r.err.Error() }
 func (r *refusedError) Unwrap() error { return r.err }
 
 // hasCode tells whether the server refused a request for that reason.
-func hasCode(err error, code api.Code) bool {
+func hasCode(err error, code wire.Code) bool {
 	r, ok := errors.AsType[*refusedError](err)
 	return ok && r.code == code
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/internal/api"
+	"tallyman/internal/wire"
 )
 
 func (c *command) deliveries() *cobra.Command {
@@ -35,8 +35,8 @@ func (f *deliveryFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.notice, "notice", "", "only of this notice")
 }
 
-func (f *deliveryFlags) form() api.DeliveryFilterForm {
-	return api.DeliveryFilterForm{Sink: f.sink, State: f.states, Warehouse: f.warehouse, Type: f.typ, Rule: f.rule, Notice: f.notice}
+func (f *deliveryFlags) form() wire.DeliveryFilterForm {
+	return wire.DeliveryFilterForm{Sink: f.sink, State: f.states, Warehouse: f.warehouse, Type: f.typ, Rule: f.rule, Notice: f.notice}
 }
 
 func (f *deliveryFlags) query() url.Values {
@@ -91,7 +91,7 @@ func (c *command) deliveriesShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var d api.DeliveryForm
+			var d wire.DeliveryForm
 			raw, err := c.client().ask(cmd.Context(), http.MethodGet, path, nil, &d)
 			if err != nil {
 				return err
@@ -109,9 +109,9 @@ func deliveryPath(id string) (string, error) {
 }
 
 // listDeliveries reads as many pages as the limit asks for; 0 is all.
-func (c *client) listDeliveries(ctx context.Context, query url.Values, limit int, before int64) (*api.DeliveriesForm, error) {
+func (c *client) listDeliveries(ctx context.Context, query url.Values, limit int, before int64) (*wire.DeliveriesForm, error) {
 	const page = 1000
-	all := &api.DeliveriesForm{Deliveries: []api.DeliveryForm{}, Before: before}
+	all := &wire.DeliveriesForm{Deliveries: []wire.DeliveryForm{}, Before: before}
 	for {
 		size := page
 		if limit > 0 {
@@ -121,7 +121,7 @@ func (c *client) listDeliveries(ctx context.Context, query url.Values, limit int
 		if all.Before > 0 {
 			query.Set("before", strconv.FormatInt(all.Before, 10))
 		}
-		var form api.DeliveriesForm
+		var form wire.DeliveriesForm
 		if err := c.do(ctx, http.MethodGet, withQuery("/deliveries", query), nil, &form); err != nil {
 			return nil, err
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/internal/api"
+	"tallyman/internal/wire"
 )
 
 // deliveryChange is a command that does something to deliveries.
@@ -54,7 +54,7 @@ func (c *command) deliveryChange(k *deliveryChange) *cobra.Command {
 		Example: k.example,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			filtered := anyFlag(cmd, "sink", "state", "warehouse", "type", "rule", "notice")
-			body := api.CancelManyForm{CancelForm: api.CancelForm{Reason: reason}}
+			body := wire.CancelManyForm{CancelForm: wire.CancelForm{Reason: reason}}
 			switch {
 			case all && len(args) > 0:
 				return usage("name deliveries, or say --all, and not both")
@@ -99,9 +99,9 @@ func deliveryNumbers(args []string) ([]int64, error) {
 }
 
 // changeNamed changes one delivery, and says why not; or several, and says which not.
-func (c *command) changeNamed(ctx context.Context, k *deliveryChange, body api.CancelManyForm) error {
+func (c *command) changeNamed(ctx context.Context, k *deliveryChange, body wire.CancelManyForm) error {
 	if len(body.IDs) == 1 {
-		var d api.DeliveryForm
+		var d wire.DeliveryForm
 		path := "/deliveries/" + strconv.FormatInt(body.IDs[0], 10) + "/" + k.verb
 		raw, err := c.client().ask(ctx, http.MethodPost, path, k.one(body), &d)
 		if err != nil {
@@ -138,7 +138,7 @@ func unchanged(asked, changed []int64) error {
 }
 
 // one is the body for a single delivery: a retry has none.
-func (k *deliveryChange) one(body api.CancelManyForm) any {
+func (k *deliveryChange) one(body wire.CancelManyForm) any {
 	if k.reason {
 		return body.CancelForm
 	}
@@ -146,7 +146,7 @@ func (k *deliveryChange) one(body api.CancelManyForm) any {
 }
 
 // many is the body for several: a retry has no reason.
-func (k *deliveryChange) many(body api.CancelManyForm) any {
+func (k *deliveryChange) many(body wire.CancelManyForm) any {
 	if k.reason {
 		return body
 	}
@@ -154,13 +154,13 @@ func (k *deliveryChange) many(body api.CancelManyForm) any {
 }
 
 // changeAll asks whether that is meant, and changes portion by portion until nothing is left.
-func (c *command) changeAll(ctx context.Context, k *deliveryChange, f *deliveryFlags, body api.CancelManyForm, yes bool) error {
+func (c *command) changeAll(ctx context.Context, k *deliveryChange, f *deliveryFlags, body wire.CancelManyForm, yes bool) error {
 	if !yes {
 		if err := c.confirm(ctx, k, f); err != nil {
 			return err
 		}
 	}
-	total := api.ChangedForm{}
+	total := wire.ChangedForm{}
 	for {
 		changed, err := c.client().changeDeliveries(ctx, k, body)
 		if err != nil {
@@ -220,8 +220,8 @@ func (f *deliveryFlags) words() []string {
 	return list
 }
 
-func (c *client) changeDeliveries(ctx context.Context, k *deliveryChange, body api.CancelManyForm) (api.ChangedForm, error) {
-	var form api.ChangedForm
+func (c *client) changeDeliveries(ctx context.Context, k *deliveryChange, body wire.CancelManyForm) (wire.ChangedForm, error) {
+	var form wire.ChangedForm
 	err := c.do(ctx, http.MethodPost, "/deliveries/"+k.verb, k.many(body), &form)
 	return form, err
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/api"
+	"tallyman/internal/wire"
 )
 
 // apiAnswer is what the API's own tests say that it answers.
@@ -35,7 +35,7 @@ var someTime = time.Date(2026, 6, 1, 0, 10, 30, 0, time.UTC)
 
 func TestDeliveriesTable(t *testing.T) {
 	t.Parallel()
-	list := decode[api.DeliveriesForm](t, apiAnswer(t, "deliveries.json"))
+	list := decode[wire.DeliveriesForm](t, apiAnswer(t, "deliveries.json"))
 	list.Before = 1
 	var wide, narrow strings.Builder
 	writeDeliveries(&wide, 200, &list, someTime)
@@ -94,7 +94,7 @@ func TestDeliveriesList(t *testing.T) {
 
 func TestDeliveryText(t *testing.T) {
 	t.Parallel()
-	list := decode[api.DeliveriesForm](t, apiAnswer(t, "deliveries.json"))
+	list := decode[wire.DeliveriesForm](t, apiAnswer(t, "deliveries.json"))
 	const retried = `Delivery 2 to gateway: pending
   notice      n_abc (firing)
   title       Bin A-01 is at -3

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"tallyman/internal/api"
+	"tallyman/internal/wire"
 )
 
 // writeDeliveries writes a line for each delivery.
-func writeDeliveries(w io.Writer, width int, list *api.DeliveriesForm, now time.Time) {
+func writeDeliveries(w io.Writer, width int, list *wire.DeliveriesForm, now time.Time) {
 	if len(list.Deliveries) == 0 {
 		fmt.Fprintln(w, "There are no such deliveries.")
 		return
@@ -35,7 +35,7 @@ func writeDeliveries(w io.Writer, width int, list *api.DeliveriesForm, now time.
 const roomForNotices = 150
 
 // next says in few words when a delivery is tried.
-func next(d *api.DeliveryForm, now time.Time) string {
+func next(d *wire.DeliveryForm, now time.Time) string {
 	switch {
 	case d.State != "pending":
 		return "-"
@@ -58,7 +58,7 @@ func until(t, now time.Time) string {
 }
 
 // writeDelivery writes one delivery.
-func writeDelivery(w io.Writer, d *api.DeliveryForm, now time.Time) {
+func writeDelivery(w io.Writer, d *wire.DeliveryForm, now time.Time) {
 	fmt.Fprintf(w, "Delivery %d to %s: %s\n", d.ID, d.Sink, d.State)
 	from := "rule " + d.Rule
 	if d.Rule == "" {
@@ -96,7 +96,7 @@ func at(t *time.Time, now time.Time) string {
 	return stamp(*t)
 }
 
-func nextLong(d *api.DeliveryForm, now time.Time) string {
+func nextLong(d *wire.DeliveryForm, now time.Time) string {
 	switch {
 	case d.State != "pending":
 		return ""
@@ -115,7 +115,7 @@ func nextLong(d *api.DeliveryForm, now time.Time) string {
 }
 
 // strategyText writes a strategy as a rule would have it.
-func strategyText(s *api.StrategyForm) string {
+func strategyText(s *wire.StrategyForm) string {
 	if s == nil {
 		return "tried until it succeeds"
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/internal/api"
+	"tallyman/internal/wire"
 )
 
 func (c *command) notices() *cobra.Command {
@@ -84,7 +84,7 @@ Waiting deliveries of those notices with unless: read are canceled. Modal notice
 					return err
 				}
 			}
-			body := api.ReadAllForm{Warehouse: r.warehouse, UpTo: upTo, Subscribers: r.subscribers}
+			body := wire.ReadAllForm{Warehouse: r.warehouse, UpTo: upTo, Subscribers: r.subscribers}
 			if err := client.do(cmd.Context(), http.MethodPost, "/notices/read-all", body, nil); err != nil {
 				return err
 			}

@@ -11,15 +11,15 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tallyman/internal/api"
 	"tallyman/internal/notice"
+	"tallyman/internal/wire"
 	"tallyman/rules/catalog"
 	"tallyman/rules/strictyaml"
 )
 
 // sendFlags is a notice as flags say it.
 type sendFlags struct {
-	notice  api.SendNoticeForm
+	notice  wire.SendNoticeForm
 	data    []string
 	labels  []string
 	deliver []string
@@ -46,7 +46,7 @@ func (f *sendFlags) add(flags *pflag.FlagSet) {
 }
 
 // form is the notice as the API takes it. kinds returns the kinds of a type's fields.
-func (f *sendFlags) form(cmd *cobra.Command, kinds func(code string) (fieldKinds, error)) (api.SendNoticeForm, error) {
+func (f *sendFlags) form(cmd *cobra.Command, kinds func(code string) (fieldKinds, error)) (wire.SendNoticeForm, error) {
 	n := f.notice
 	switch {
 	case n.Type == "":
@@ -81,7 +81,7 @@ func (f *sendFlags) form(cmd *cobra.Command, kinds func(code string) (fieldKinds
 	if err != nil {
 		return n, err
 	}
-	n.Data = make(api.SendData, len(values))
+	n.Data = make(wire.SendData, len(values))
 	for name, value := range values {
 		n.Data[name] = fieldJSON(catalog.FieldKind(of[name].Type), value)
 	}
@@ -89,7 +89,7 @@ func (f *sendFlags) form(cmd *cobra.Command, kinds func(code string) (fieldKinds
 }
 
 // withinLimits says before the server does what is beyond the limits of a notice.
-func withinLimits(n *api.SendNoticeForm) error {
+func withinLimits(n *wire.SendNoticeForm) error {
 	life := notice.MaxLife // stands in for the type's, which the server knows
 	if n.Expires != "" {
 		var err error
@@ -143,9 +143,9 @@ func namedValues(flag string, list []string) (map[string]string, error) {
 }
 
 // parseDeliver reads SINK,strategy=timed,within=30m.
-func parseDeliver(text string) (api.DeliverForm, error) {
+func parseDeliver(text string) (wire.DeliverForm, error) {
 	sink, rest, _ := strings.Cut(text, ",")
-	d := api.DeliverForm{Sink: sink}
+	d := wire.DeliverForm{Sink: sink}
 	for part := range strings.SplitSeq(rest, ",") {
 		if part == "" {
 			continue

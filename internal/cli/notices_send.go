@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/internal/api"
 	"tallyman/internal/notice"
 	"tallyman/internal/strictjson"
+	"tallyman/internal/wire"
 )
 
 func (c *command) noticesSend() *cobra.Command {
@@ -42,7 +42,7 @@ warehouse, unless it names recipients, and into the inbox, unless it names sinks
 			if key != "" {
 				client.header = http.Header{"Idempotency-Key": {key}}
 			}
-			var sent api.SentForm
+			var sent wire.SentForm
 			raw, err := client.ask(cmd.Context(), http.MethodPost, "/notices", body, &sent)
 			if err != nil {
 				return err
@@ -59,7 +59,7 @@ warehouse, unless it names recipients, and into the inbox, unless it names sinks
 func (c *command) sendBody(cmd *cobra.Command, f *sendFlags, args []string) (any, error) {
 	if len(args) == 0 {
 		form, err := f.form(cmd, func(code string) (fieldKinds, error) { return c.client().fieldKinds(cmd.Context(), code) })
-		return api.SendForm{Notices: []api.SendNoticeForm{form}}, err
+		return wire.SendForm{Notices: []wire.SendNoticeForm{form}}, err
 	}
 	if anyFlag(cmd, sendFlagNames...) {
 		return nil, usage("%s takes the notice of flags, or a file of notices, and not both", cmd.CommandPath())
@@ -97,16 +97,16 @@ func (c *command) readNotices(name string) (any, error) {
 		for _, f := range notice.CheckRequest(len(list), 0) {
 			return nil, fmt.Errorf("%s: %s: send it in parts", name, f.Message)
 		}
-		return map[string]json.RawMessage{"notices": text}, inFile(name, checkJSON[[]api.SendNoticeForm](text))
+		return map[string]json.RawMessage{"notices": text}, inFile(name, checkJSON[[]wire.SendNoticeForm](text))
 	}
 	var whole map[string]json.RawMessage
 	if err := json.Unmarshal(text, &whole); err != nil {
 		return nil, fmt.Errorf("%s is neither a notice nor a list of notices", name)
 	}
 	if _, ok := whole["notices"]; ok {
-		return json.RawMessage(text), inFile(name, checkJSON[api.SendForm](text))
+		return json.RawMessage(text), inFile(name, checkJSON[wire.SendForm](text))
 	}
-	return map[string][]json.RawMessage{"notices": {text}}, inFile(name, checkJSON[api.SendNoticeForm](text))
+	return map[string][]json.RawMessage{"notices": {text}}, inFile(name, checkJSON[wire.SendNoticeForm](text))
 }
 
 // inFile names the file that an error is about.
@@ -131,7 +131,7 @@ func (c *client) fieldKinds(ctx context.Context, code string) (fieldKinds, error
 }
 
 // writeSent says what became of the notices, for people.
-func writeSent(w io.Writer, notices []api.SentNoticeForm) {
+func writeSent(w io.Writer, notices []wire.SentNoticeForm) {
 	deliveries, alone := 0, 0
 	for _, n := range notices {
 		deliveries += n.Deliveries

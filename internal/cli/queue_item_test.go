@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tallyman/internal/api"
+	"tallyman/internal/wire"
 )
 
 const itemAnswer = `{"id":"i_a","state":"suspended","priority":3,"payload":{"bin":"A-01","note":"two  blanks"},"attempt":1,"failures":0,"suspends":1,
@@ -68,7 +68,7 @@ func TestHowAnItemStands(t *testing.T) {
 		"dead":    "dead since 2026-06-01 00:12:00Z",
 		"removed": "removed",
 	} {
-		var form api.ItemForm
+		var form wire.ItemForm
 		if err := json.Unmarshal([]byte(`{"state":"`+state+`",`+at+`}`), &form); err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func TestHowAnItemStands(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	writeTraced(&b, 80, "q", &api.TracedItemForm{})
+	writeTraced(&b, 80, "q", &wire.TracedItemForm{})
 	if !strings.Contains(b.String(), "There is no trace.") {
 		t.Errorf("without a ledger: %s", b.String())
 	}
@@ -105,7 +105,7 @@ func TestGist(t *testing.T) {
 		`[1,2]`:          `[1,2]`,
 		`null`:           `null`,
 	} {
-		if got := gist(api.Payload(payload)); got != want {
+		if got := gist(wire.Payload(payload)); got != want {
 			t.Errorf("%s: %q", payload, got)
 		}
 	}

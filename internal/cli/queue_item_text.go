@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"time"
 
-	"tallyman/internal/api"
 	"tallyman/internal/item"
+	"tallyman/internal/wire"
 )
 
 // writeItems writes the items of a state, a line for each.
-func writeItems(w io.Writer, width int, state item.State, items []api.ItemForm) {
+func writeItems(w io.Writer, width int, state item.State, items []wire.ItemForm) {
 	if len(items) == 0 {
 		fmt.Fprintf(w, "Nothing is %s.\n", state)
 		return
@@ -21,8 +21,8 @@ func writeItems(w io.Writer, width int, state item.State, items []api.ItemForm) 
 	var header, whole []string
 	rows := make([][]string, len(items))
 	columns := itemColumns(state)
-	if slices.ContainsFunc(items, func(i api.ItemForm) bool { return i.Warehouse != "" }) {
-		columns = append(columns, itemColumn{"WAREHOUSE", func(i *api.ItemForm) string { return orDash(i.Warehouse) }})
+	if slices.ContainsFunc(items, func(i wire.ItemForm) bool { return i.Warehouse != "" }) {
+		columns = append(columns, itemColumn{"WAREHOUSE", func(i *wire.ItemForm) string { return orDash(i.Warehouse) }})
 	}
 	for _, col := range columns {
 		header = append(header, col.name)
@@ -39,11 +39,11 @@ func writeItems(w io.Writer, width int, state item.State, items []api.ItemForm) 
 // itemColumn is a column of a list of items.
 type itemColumn struct {
 	name string
-	cell func(*api.ItemForm) string
+	cell func(*wire.ItemForm) string
 }
 
 // gist is what a payload is about, for a line: its title where it has one, as a notice has; else all of it.
-func gist(payload api.Payload) string {
+func gist(payload wire.Payload) string {
 	var titled struct {
 		Title string `json:"title"`
 	}
@@ -59,47 +59,47 @@ const payloadColumn = "PAYLOAD"
 // itemColumns are those that say something in the state, what matters most first.
 func itemColumns(state item.State) []itemColumn {
 	var columns []itemColumn
-	add := func(name string, cell func(*api.ItemForm) string) { columns = append(columns, itemColumn{name, cell}) }
-	payload := func() { add(payloadColumn, func(i *api.ItemForm) string { return gist(i.Payload) }) }
+	add := func(name string, cell func(*wire.ItemForm) string) { columns = append(columns, itemColumn{name, cell}) }
+	payload := func() { add(payloadColumn, func(i *wire.ItemForm) string { return gist(i.Payload) }) }
 	if !state.Ended() {
-		add("RANK", func(i *api.ItemForm) string { return strconv.FormatInt(i.Rank, 10) })
+		add("RANK", func(i *wire.ItemForm) string { return strconv.FormatInt(i.Rank, 10) })
 	}
-	add("ITEM", func(i *api.ItemForm) string { return i.ID })
-	add("PRIO", func(i *api.ItemForm) string { return strconv.Itoa(i.Priority) })
+	add("ITEM", func(i *wire.ItemForm) string { return i.ID })
+	add("PRIO", func(i *wire.ItemForm) string { return strconv.Itoa(i.Priority) })
 	switch state {
 	case item.Ready:
 		payload()
-		add("READY SINCE", func(i *api.ItemForm) string { return when(i.ReadyAt) })
-		add("SCORE", func(i *api.ItemForm) string { return strconv.FormatInt(i.Score, 10) })
+		add("READY SINCE", func(i *wire.ItemForm) string { return when(i.ReadyAt) })
+		add("SCORE", func(i *wire.ItemForm) string { return strconv.FormatInt(i.Score, 10) })
 	case item.Assigned:
-		add("FOR", func(i *api.ItemForm) string { return i.Assignee })
+		add("FOR", func(i *wire.ItemForm) string { return i.Assignee })
 		payload()
-		add("READY SINCE", func(i *api.ItemForm) string { return when(i.ReadyAt) })
+		add("READY SINCE", func(i *wire.ItemForm) string { return when(i.ReadyAt) })
 	case item.Leased:
-		add("WORKER", func(i *api.ItemForm) string { return orDash(i.Worker) })
-		add("ATTEMPT", func(i *api.ItemForm) string { return strconv.Itoa(i.Attempt) })
+		add("WORKER", func(i *wire.ItemForm) string { return orDash(i.Worker) })
+		add("ATTEMPT", func(i *wire.ItemForm) string { return strconv.Itoa(i.Attempt) })
 		add("REMAINING", remaining)
 		payload()
-		add("LEASE ENDS", func(i *api.ItemForm) string { return when(i.Due) })
+		add("LEASE ENDS", func(i *wire.ItemForm) string { return when(i.Due) })
 	case item.Delayed, item.Suspended, item.Stored:
 		add("REMAINING", remaining)
 		payload()
-		add("READY AT", func(i *api.ItemForm) string { return when(i.Due) })
-		add("FOR", func(i *api.ItemForm) string { return orDash(i.Assignee) })
-		add("SUSPENDS", func(i *api.ItemForm) string { return strconv.Itoa(i.Suspends) })
+		add("READY AT", func(i *wire.ItemForm) string { return when(i.Due) })
+		add("FOR", func(i *wire.ItemForm) string { return orDash(i.Assignee) })
+		add("SUSPENDS", func(i *wire.ItemForm) string { return strconv.Itoa(i.Suspends) })
 	case item.Dead:
-		add("FAILURES", func(i *api.ItemForm) string { return strconv.Itoa(i.Failures) })
+		add("FAILURES", func(i *wire.ItemForm) string { return strconv.Itoa(i.Failures) })
 		payload()
-		add("DIED", func(i *api.ItemForm) string { return when(i.Due) })
+		add("DIED", func(i *wire.ItemForm) string { return when(i.Due) })
 	default:
 		payload()
-		add("CREATED", func(i *api.ItemForm) string { return stamp(i.CreatedAt) })
+		add("CREATED", func(i *wire.ItemForm) string { return stamp(i.CreatedAt) })
 	}
 	return columns
 }
 
 // remaining is how long an item is still leased or put off.
-func remaining(i *api.ItemForm) string {
+func remaining(i *wire.ItemForm) string {
 	if i.RemainingSeconds == nil {
 		return "-"
 	}
@@ -121,7 +121,7 @@ func orDash(s string) string {
 }
 
 // writePeek writes what is served next, with the whole payloads.
-func writePeek(w io.Writer, items []api.ItemForm) {
+func writePeek(w io.Writer, items []wire.ItemForm) {
 	if len(items) == 0 {
 		fmt.Fprintln(w, "Nothing is ready.")
 	}
@@ -133,7 +133,7 @@ func writePeek(w io.Writer, items []api.ItemForm) {
 }
 
 // writeTraced writes an item and what has happened to it.
-func writeTraced(w io.Writer, width int, queue string, t *api.TracedItemForm) {
+func writeTraced(w io.Writer, width int, queue string, t *wire.TracedItemForm) {
 	fmt.Fprintf(w, "%s in %s\n", t.ID, queue)
 	wrapped(w, width, "  state     ", itemState(&t.ItemForm))
 	for _, f := range []struct{ name, text string }{
@@ -154,7 +154,7 @@ func writeTraced(w io.Writer, width int, queue string, t *api.TracedItemForm) {
 }
 
 // writeTrace writes every move on a line, and below it why.
-func writeTrace(w io.Writer, width int, trace []api.MoveForm) {
+func writeTrace(w io.Writer, width int, trace []wire.MoveForm) {
 	if len(trace) == 0 {
 		fmt.Fprintln(w, "\nThere is no trace.")
 		return
@@ -192,7 +192,7 @@ const (
 )
 
 // itemState says how an item stands, in words.
-func itemState(i *api.ItemForm) string {
+func itemState(i *wire.ItemForm) string {
 	text := i.State
 	switch item.State(i.State) {
 	case item.Ready:
@@ -209,7 +209,7 @@ func itemState(i *api.ItemForm) string {
 }
 
 // refusal says what an outcome means that has changed nothing.
-func refusal(o item.Outcome, form *api.OpForm) string {
+func refusal(o item.Outcome, form *wire.OpForm) string {
 	switch o {
 	case item.LeaseLost:
 		return fmt.Sprintf("attempt %d is over, or another subject's: its lease has run out, or the item has gone on or ended", form.Attempt)
@@ -229,7 +229,7 @@ func refusal(o item.Outcome, form *api.OpForm) string {
 }
 
 // writeOutcome says what became of an operation.
-func writeOutcome(w io.Writer, r *api.ResultForm, form *api.OpForm) {
+func writeOutcome(w io.Writer, r *wire.ResultForm, form *wire.OpForm) {
 	if r.Outcome != string(item.OK) {
 		fmt.Fprintf(w, "%s: %s: %s\n", r.ID, r.Outcome, refusal(item.Outcome(r.Outcome), form))
 		return

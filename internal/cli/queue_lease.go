@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/internal/api"
 	"tallyman/internal/item"
+	"tallyman/internal/wire"
 	"tallyman/rules/strictyaml"
 )
 
 func (c *command) queueLease() *cobra.Command {
-	var form api.LeaseForm
+	var form wire.LeaseForm
 	cmd := c.withTwin(&cobra.Command{
 		Use:   "lease QUEUE --worker NAME",
 		Short: "Take items to work on: the highest priority first, in each the oldest first",
@@ -37,7 +37,7 @@ like name the attempt that is shown. A request that is repeated under the same i
 				}
 				cl.http.Timeout += wait
 			}
-			var done api.LeasedItemsForm
+			var done wire.LeasedItemsForm
 			raw, err := cl.ask(cmd.Context(), http.MethodPost, queuePath(args[0], "lease"), form, &done)
 			if err != nil {
 				return err
@@ -61,7 +61,7 @@ like name the attempt that is shown. A request that is repeated under the same i
 
 // whyNothing tells people who were given nothing whether there was nothing, or nothing may be given.
 func (c *command) whyNothing(ctx context.Context, queue string, test bool) string {
-	var form api.QueueForm
+	var form wire.QueueForm
 	err := c.client().do(ctx, http.MethodGet, withQuery(queuePath(queue), twinQuery(test)), nil, &form)
 	if err == nil && form.Paused {
 		return named(queue, test) + " is paused: nothing is given out until it is resumed."
@@ -69,7 +69,7 @@ func (c *command) whyNothing(ctx context.Context, queue string, test bool) strin
 	return "Nothing is ready."
 }
 
-func writeLeased(w io.Writer, items []api.LeasedForm) {
+func writeLeased(w io.Writer, items []wire.LeasedForm) {
 	for i := range items {
 		l := &items[i]
 		fmt.Fprintf(w, "%s  attempt %d, priority %d, until %s\n", l.ID, l.Attempt, l.Priority, stamp(l.LeaseUntil))

@@ -11,9 +11,9 @@ import (
 	"regexp"
 	"strconv"
 
-	"tallyman/internal/api"
 	"tallyman/internal/item"
 	"tallyman/internal/strictjson"
+	"tallyman/internal/wire"
 	"tallyman/rules/strictyaml"
 )
 
@@ -26,7 +26,7 @@ const (
 // itemLine is an item, and the line that it stands on.
 type itemLine struct {
 	line int
-	form api.PushItemForm
+	form wire.PushItemForm
 	size int // of the line, in bytes
 }
 
@@ -66,15 +66,15 @@ func readItems(in io.Reader, name string, test bool) ([]itemLine, error) {
 }
 
 // readItem reads a line.
-func readItem(text []byte) (api.PushItemForm, error) {
-	var form api.PushItemForm
+func readItem(text []byte) (wire.PushItemForm, error) {
+	var form wire.PushItemForm
 	if text[0] != '{' {
 		return form, errors.New(`a line is an item, such as {"payload": {"bin": "A-01"}}`)
 	}
 	if err := strictjson.Unmarshal(text, &form); err != nil {
 		return form, err
 	}
-	if err := checkJSON[api.PushItemForm](text); err != nil {
+	if err := checkJSON[wire.PushItemForm](text); err != nil {
 		return form, err
 	}
 	switch {
@@ -94,15 +94,15 @@ func readItem(text []byte) (api.PushItemForm, error) {
 }
 
 // pushLines pushes the items, as many at a time as a request takes.
-func (c *client) pushLines(ctx context.Context, queue, name string, lines []itemLine) (*api.PushedForm, error) {
-	all := &api.PushedForm{Items: make([]api.PushedItemForm, 0, len(lines))}
+func (c *client) pushLines(ctx context.Context, queue, name string, lines []itemLine) (*wire.PushedForm, error) {
+	all := &wire.PushedForm{Items: make([]wire.PushedItemForm, 0, len(lines))}
 	for len(lines) > 0 {
 		n := requestOf(lines)
-		var push api.PushForm
+		var push wire.PushForm
 		for _, l := range lines[:n] {
 			push.Items = append(push.Items, l.form)
 		}
-		var done api.PushedForm
+		var done wire.PushedForm
 		if err := c.do(ctx, http.MethodPost, queuePath(queue, "items"), push, &done); err != nil {
 			return nil, cutShort(err, name, lines[:n], len(all.Items))
 		}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/internal/api"
 	"tallyman/internal/item"
+	"tallyman/internal/wire"
 )
 
 // listFlags say which items are listed.
@@ -52,7 +52,7 @@ that remains, the dead by when they died, the ended with the latest push first. 
 }
 
 func (c *command) listQueues(ctx context.Context, test bool) error {
-	var form api.QueuesForm
+	var form wire.QueuesForm
 	raw, err := c.client().ask(ctx, http.MethodGet, withQuery("/queues", twinQuery(test)), nil, &form)
 	if err != nil {
 		return err
@@ -74,8 +74,8 @@ func (c *command) listItems(ctx context.Context, queue string, f listFlags) erro
 }
 
 // items reads as many pages as the limit asks for.
-func (c *client) items(ctx context.Context, queue string, f listFlags) (*api.ItemsForm, error) {
-	all := &api.ItemsForm{Items: []api.ItemForm{}, Cursor: f.after}
+func (c *client) items(ctx context.Context, queue string, f listFlags) (*wire.ItemsForm, error) {
+	all := &wire.ItemsForm{Items: []wire.ItemForm{}, Cursor: f.after}
 	query := twinQuery(f.test)
 	query.Set("state", f.state)
 	if f.warehouse != "" {
@@ -90,7 +90,7 @@ func (c *client) items(ctx context.Context, queue string, f listFlags) (*api.Ite
 		if all.Cursor != "" {
 			query.Set("after", all.Cursor)
 		}
-		var page api.ItemsForm
+		var page wire.ItemsForm
 		if err := c.do(ctx, http.MethodGet, withQuery(queuePath(queue, "items"), query), nil, &page); err != nil {
 			return nil, err
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tallyman/internal/api"
+	"tallyman/internal/wire"
 )
 
 const queueAnswer = `{"name":"replenishment","ready":19,"assigned":1,"leased":4,"delayed":2,"suspended":12,"stored":3,"dead":1,
@@ -116,7 +116,7 @@ func TestQueueListFits(t *testing.T) {
 	id := "n_" + strings.Repeat("0123456789abcdef", 2)
 	for _, columns := range []string{"40", "80"} {
 		var b strings.Builder
-		writeItems(&b, map[string]int{"40": 40, "80": 80}[columns], "suspended", []api.ItemForm{{ID: id, Payload: []byte(`{"note":"` + strings.Repeat("x", 300) + `"}`)}})
+		writeItems(&b, map[string]int{"40": 40, "80": 80}[columns], "suspended", []wire.ItemForm{{ID: id, Payload: []byte(`{"note":"` + strings.Repeat("x", 300) + `"}`)}})
 		told := strings.Contains(b.String(), "left out for want of room; -o json has everything")
 		if !strings.Contains(b.String(), id) || told != (columns == "40") { // at 80 only what says nothing is left out
 			t.Errorf("%s columns:\n%s", columns, b.String())

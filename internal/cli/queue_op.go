@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/internal/api"
 	"tallyman/internal/item"
+	"tallyman/internal/wire"
 )
 
 // opCommand says how a command looks that does the same to one item or to several.
@@ -34,7 +34,7 @@ const opsPerRequest = 200
 
 // opFlags are what was said on the command line.
 type opFlags struct {
-	form   api.OpForm
+	form   wire.OpForm
 	worker string
 	test   bool
 }
@@ -87,17 +87,17 @@ func checkAttempt(cmd *cobra.Command, use attemptUse, attempt, items int) error 
 // operate does the operation to every item, and prints what became of each.
 func (c *command) operate(ctx context.Context, queue string, ids []string, f *opFlags) error {
 	all := struct {
-		Results []api.ResultForm `json:"results"`
-	}{[]api.ResultForm{}}
+		Results []wire.ResultForm `json:"results"`
+	}{[]wire.ResultForm{}}
 	cl := c.client()
 	for batch := range slices.Chunk(ids, opsPerRequest) {
-		step := api.StepForm{Worker: f.worker, Terms: api.Terms{Test: f.test}}
+		step := wire.StepForm{Worker: f.worker, Terms: wire.Terms{Test: f.test}}
 		for _, id := range batch {
 			op := f.form
 			op.ID = id
 			step.Ops = append(step.Ops, op)
 		}
-		var done api.SteppedForm
+		var done wire.SteppedForm
 		if err := cl.do(ctx, http.MethodPost, queuePath(queue, "step"), step, &done); err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (c *command) operate(ctx context.Context, queue string, ids []string, f *op
 			writeOutcome(w, &all.Results[i], &f.form)
 		}
 	})
-	if err == nil && slices.ContainsFunc(all.Results, func(r api.ResultForm) bool { return r.Outcome != string(item.OK) }) {
+	if err == nil && slices.ContainsFunc(all.Results, func(r wire.ResultForm) bool { return r.Outcome != string(item.OK) }) {
 		return found()
 	}
 	return err

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/internal/api"
 	"tallyman/internal/item"
+	"tallyman/internal/wire"
 )
 
 func (c *command) queueFinish() *cobra.Command {
@@ -45,7 +45,7 @@ Who gets it is <subject>/<worker>, a device of a token's subject, or <subject>, 
 
 func (c *command) queueRemove() *cobra.Command {
 	f := &opFlags{}
-	var in api.RangeForm
+	var in wire.RangeForm
 	cmd := c.op(opCommand{
 		kind: item.Remove, short: "Take items out: some by name, or a range of a state",
 		long: `Take items out: some by name, or a range of a state. One that a worker has is refused without --force.
@@ -81,8 +81,8 @@ A range counts from 1 in the order of "queue list QUEUE --state STATE", as it is
 	return cmd
 }
 
-func (c *command) removeRange(ctx context.Context, queue string, in api.RangeForm) error {
-	var done api.RemovedForm
+func (c *command) removeRange(ctx context.Context, queue string, in wire.RangeForm) error {
+	var done wire.RemovedForm
 	if err := c.client().do(ctx, http.MethodPost, queuePath(queue, "remove"), in, &done); err != nil {
 		return err
 	}
@@ -117,8 +117,8 @@ func (c *command) queueRequeue() *cobra.Command {
 }
 
 func (c *command) requeueAll(ctx context.Context, queue string, test bool) error {
-	var done api.RequeuedForm
-	if err := c.client().do(ctx, http.MethodPost, queuePath(queue, "requeue"), api.RequeueForm{All: true, Test: test}, &done); err != nil {
+	var done wire.RequeuedForm
+	if err := c.client().do(ctx, http.MethodPost, queuePath(queue, "requeue"), wire.RequeueForm{All: true, Test: test}, &done); err != nil {
 		return err
 	}
 	return c.print(done, func(w io.Writer) { fmt.Fprintf(w, "Requeued %s.\n", count(done.Requeued, "item")) })
@@ -155,8 +155,8 @@ func (c *command) queueSwitch(verb, short, said string) *cobra.Command {
 	return c.withTwin(&cobra.Command{
 		Use: verb + " QUEUE", Short: short, Args: takes("QUEUE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var form api.QueueForm
-			raw, err := c.client().ask(cmd.Context(), http.MethodPost, queuePath(args[0], verb), api.TwinForm{Test: test}, &form)
+			var form wire.QueueForm
+			raw, err := c.client().ask(cmd.Context(), http.MethodPost, queuePath(args[0], verb), wire.TwinForm{Test: test}, &form)
 			if err != nil {
 				return err
 			}

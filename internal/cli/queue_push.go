@@ -11,13 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/internal/api"
 	"tallyman/internal/item"
 	"tallyman/internal/strictjson"
+	"tallyman/internal/wire"
 )
 
 func (c *command) queuePush() *cobra.Command {
-	var form api.PushItemForm
+	var form wire.PushItemForm
 	var payload string
 	cmd := c.withTwin(&cobra.Command{
 		Use:   "push QUEUE --payload JSON | QUEUE FILE",
@@ -63,7 +63,7 @@ again without harm. The whole file is read and looked at before anything is push
 	return cmd
 }
 
-func (c *command) pushOne(ctx context.Context, queue, payload string, form api.PushItemForm) error {
+func (c *command) pushOne(ctx context.Context, queue, payload string, form wire.PushItemForm) error {
 	if form.Priority < item.LowestPriority || form.Priority > item.HighestPriority {
 		return usage("--priority takes %d to %d", item.LowestPriority, item.HighestPriority)
 	}
@@ -78,8 +78,8 @@ func (c *command) pushOne(ctx context.Context, queue, payload string, form api.P
 		return usage("--payload is no JSON value; a text is one in quotes: '\"A-01\"' (%s)", err)
 	}
 	form.Payload = text
-	var done api.PushedForm
-	raw, err := c.client().ask(ctx, http.MethodPost, queuePath(queue, "items"), api.PushForm{Items: []api.PushItemForm{form}}, &done)
+	var done wire.PushedForm
+	raw, err := c.client().ask(ctx, http.MethodPost, queuePath(queue, "items"), wire.PushForm{Items: []wire.PushItemForm{form}}, &done)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (c *command) pushOne(ctx context.Context, queue, payload string, form api.P
 	})
 }
 
-func pushed(i api.PushedItemForm) string {
+func pushed(i wire.PushedItemForm) string {
 	switch item.PushOutcome(i.Outcome) {
 	case item.Exists:
 		return i.ID + " was there already; nothing was changed."
@@ -152,7 +152,7 @@ func (c *command) pushFile(ctx context.Context, queue, name string, test bool) e
 	return c.print(done, func(w io.Writer) { writePushed(w, done.Items) })
 }
 
-func writePushed(w io.Writer, items []api.PushedItemForm) {
+func writePushed(w io.Writer, items []wire.PushedItemForm) {
 	n := map[item.PushOutcome]int{}
 	for _, i := range items {
 		n[item.PushOutcome(i.Outcome)]++

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/internal/api"
 	"tallyman/internal/item"
+	"tallyman/internal/wire"
 )
 
 func (c *command) queueShow() *cobra.Command {
@@ -35,7 +35,7 @@ func (c *command) queueShow() *cobra.Command {
 }
 
 func (c *command) showQueue(ctx context.Context, queue string, test bool) error {
-	var form api.QueueForm
+	var form wire.QueueForm
 	raw, err := c.client().ask(ctx, http.MethodGet, withQuery(queuePath(queue), twinQuery(test)), nil, &form)
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func (c *command) showQueue(ctx context.Context, queue string, test bool) error 
 }
 
 func (c *command) showItem(ctx context.Context, queue, id string, test bool) error {
-	var form api.TracedItemForm
+	var form wire.TracedItemForm
 	raw, err := c.client().ask(ctx, http.MethodGet, withQuery(queuePath(queue, "items", id), twinQuery(test)), nil, &form)
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func (c *command) queueRank() *cobra.Command {
 		Short: "Show when a ready item is served: 1 is next",
 		Args:  takes("QUEUE", "ITEM"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var form api.RankForm
+			var form wire.RankForm
 			raw, err := c.client().ask(cmd.Context(), http.MethodGet, withQuery(queuePath(args[0], "items", args[1], "rank"), twinQuery(test)), nil, &form)
 			if err != nil {
 				return err

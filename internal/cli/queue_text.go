@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"tallyman/internal/api"
+	"tallyman/internal/wire"
 	"tallyman/rules/strictyaml"
 )
 
 // writeQueues writes a line for each queue.
-func writeQueues(w io.Writer, width int, queues []api.QueueForm) {
+func writeQueues(w io.Writer, width int, queues []wire.QueueForm) {
 	if len(queues) == 0 {
 		fmt.Fprintln(w, "There is no queue: the configuration has no sink of type queue.")
 		return
@@ -33,9 +33,9 @@ func writeQueues(w io.Writer, width int, queues []api.QueueForm) {
 }
 
 // ready writes how many are ready, as priority:number where there are some, and how long the oldest has been.
-func ready(levels []api.LevelForm) (counts, oldest string) {
+func ready(levels []wire.LevelForm) (counts, oldest string) {
 	var list []string
-	var longest *api.LevelForm
+	var longest *wire.LevelForm
 	for i := range levels {
 		l := &levels[i]
 		if l.Ready > 0 {
@@ -52,7 +52,7 @@ func ready(levels []api.LevelForm) (counts, oldest string) {
 }
 
 // writeQueue writes one queue with its levels and what the configuration says of it.
-func writeQueue(w io.Writer, width int, q *api.QueueForm) {
+func writeQueue(w io.Writer, width int, q *wire.QueueForm) {
 	fmt.Fprintln(w, named(q.Name, q.Test))
 	if q.Paused {
 		text := "nothing is given out"
@@ -94,7 +94,7 @@ func writeQueue(w io.Writer, width int, q *api.QueueForm) {
 }
 
 // writeWarehouses writes how much of a queue belongs to each warehouse, where it has items of some.
-func writeWarehouses(w io.Writer, width int, list []api.DepthForm) {
+func writeWarehouses(w io.Writer, width int, list []wire.DepthForm) {
 	if len(list) == 0 || len(list) == 1 && list[0].Warehouse == "" {
 		return
 	}
@@ -108,7 +108,7 @@ func writeWarehouses(w io.Writer, width int, list []api.DepthForm) {
 	grid(w, width, "  ", header, rows)
 }
 
-func writeSettings(w io.Writer, s *api.SettingsForm) {
+func writeSettings(w io.Writer, s *wire.SettingsForm) {
 	fmt.Fprintln(w, "\nConfiguration")
 	steps := "none"
 	if len(s.SuspendSteps) > 0 {
@@ -122,7 +122,7 @@ func writeSettings(w io.Writer, s *api.SettingsForm) {
 }
 
 // age writes how long the first of a level has been ready; "-" where there is none.
-func age(l *api.LevelForm) string {
+func age(l *wire.LevelForm) string {
 	if l.Oldest == nil {
 		return "-"
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/internal/api"
+	"tallyman/internal/wire"
 )
 
 func (c *command) rulesList() *cobra.Command {
@@ -29,11 +29,11 @@ func (c *command) rulesList() *cobra.Command {
 }
 
 // listRules asks for every page.
-func (c *client) listRules(ctx context.Context) (*api.RulesForm, error) {
-	all := &api.RulesForm{}
+func (c *client) listRules(ctx context.Context) (*wire.RulesForm, error) {
+	all := &wire.RulesForm{}
 	query := url.Values{"limit": {"1000"}}
 	for {
-		var page api.RulesForm
+		var page wire.RulesForm
 		if err := c.do(ctx, http.MethodGet, withQuery("/rules", query), nil, &page); err != nil {
 			return nil, err
 		}
@@ -54,7 +54,7 @@ func (c *command) rulesShow() *cobra.Command {
 		Example: "  tallyman rules show negative-bin-stock",
 		Args:    takes("RULE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var r api.RuleForm
+			var r wire.RuleForm
 			raw, err := c.client().ask(cmd.Context(), http.MethodGet, rulePath(args[0], ""), nil, &r)
 			if err != nil {
 				return err
@@ -91,7 +91,7 @@ func (c *command) rulesRuns() *cobra.Command {
 		Example: "  tallyman rules runs negative-bin-stock --scope 119240 --limit 10",
 		Args:    takes("RULE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var form api.RunsForm
+			var form wire.RunsForm
 			raw, err := c.client().ask(cmd.Context(), http.MethodGet, withQuery(rulePath(args[0], "/runs"), f.query()), nil, &form)
 			if err != nil {
 				return err
@@ -113,7 +113,7 @@ func (c *command) rulesFindings() *cobra.Command {
   tallyman rules why negative-bin-stock 119240,A-01,S1`,
 		Args: takes("RULE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var form api.FindingsForm
+			var form wire.FindingsForm
 			raw, err := c.client().ask(cmd.Context(), http.MethodGet, withQuery(rulePath(args[0], "/findings"), f.query()), nil, &form)
 			if err != nil {
 				return err

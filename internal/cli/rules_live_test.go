@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/api"
+	"tallyman/internal/wire"
 )
 
 func TestRulesTable(t *testing.T) {
 	t.Parallel()
-	form := decode[api.RulesForm](t, apiAnswer(t, "rules.json"))
+	form := decode[wire.RulesForm](t, apiAnswer(t, "rules.json"))
 	var wide, narrow strings.Builder
 	writeRules(&wide, 200, &form, someTime)
 	const want = `Every rule is stopped by user:bo.
@@ -36,7 +36,7 @@ Not in force, because of their files:
 		}
 	}
 	var none strings.Builder
-	writeRules(&none, 80, &api.RulesForm{}, someTime)
+	writeRules(&none, 80, &wire.RulesForm{}, someTime)
 	if none.String() != "There are no rules.\n" {
 		t.Errorf("%s", none.String())
 	}
@@ -126,7 +126,7 @@ func TestSoonAndLately(t *testing.T) {
 	if got := soon(&due, someTime); got != "due" {
 		t.Errorf("%s", got)
 	}
-	if got := lately(&api.RunStatus{Due: someTime.Add(time.Second), Outcome: "ok"}, someTime); got != "ok" { // the server's clock is ahead
+	if got := lately(&wire.RunStatus{Due: someTime.Add(time.Second), Outcome: "ok"}, someTime); got != "ok" { // the server's clock is ahead
 		t.Errorf("%s", got)
 	}
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/internal/api"
 	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
 )
 
 func (c *command) rulesRun() *cobra.Command {
@@ -26,7 +26,7 @@ To see what a rule would do without telling anybody, use "rules preview".`,
 			if scope != "" {
 				query.Set("scope", scope)
 			}
-			var form api.OrderedForm
+			var form wire.OrderedForm
 			raw, err := c.client().ask(cmd.Context(), http.MethodPost, withQuery(rulePath(args[0], "/run"), query), nil, &form)
 			if err != nil {
 				return err
@@ -52,7 +52,7 @@ func (c *command) rulesReload() *cobra.Command {
 taken in: the last good version of its rules stays in force. Sources, sinks and other configuration are read at the start alone.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var form api.Reloaded
+			var form wire.Reloaded
 			raw, err := c.client().ask(cmd.Context(), http.MethodPost, "/rules/reload", nil, &form)
 			if err != nil {
 				return err
@@ -68,7 +68,7 @@ taken in: the last good version of its rules stays in force. Sources, sinks and 
 	})
 }
 
-func writeReloaded(w io.Writer, r *api.Reloaded) {
+func writeReloaded(w io.Writer, r *wire.Reloaded) {
 	fmt.Fprintf(w, "%s of %s: %d added, %d changed, %d removed", count(r.Rules, "rule"), count(r.Files, "file"), r.Added, r.Changed, r.Removed)
 	if r.Kept > 0 {
 		fmt.Fprintf(w, ", %d as before", r.Kept)

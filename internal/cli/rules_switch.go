@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/internal/api"
+	"tallyman/internal/wire"
 )
 
 // switchFlags say how long a switch lasts, and why.
@@ -95,7 +95,7 @@ func (c *command) turn(cmd *cobra.Command, rule, path, scope string, body *switc
 	if body != nil {
 		ask = body
 	}
-	var form api.SwitchedForm
+	var form wire.SwitchedForm
 	raw, err := c.client().ask(cmd.Context(), http.MethodPost, withQuery(rulePath(rule, path), query), ask, &form)
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func (c *command) rulesResume() *cobra.Command {
 }
 
 func (c *command) pauseRules(cmd *cobra.Command, path string, body any) error {
-	var form api.PausedForm
+	var form wire.PausedForm
 	raw, err := c.client().ask(cmd.Context(), http.MethodPost, path, body, &form)
 	if err != nil {
 		return err

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"tallyman/internal/api"
+	"tallyman/internal/wire"
 )
 
 // writeRules writes a line for each rule in each scope, and what holds for all.
-func writeRules(w io.Writer, width int, form *api.RulesForm, now time.Time) {
+func writeRules(w io.Writer, width int, form *wire.RulesForm, now time.Time) {
 	if form.Paused != nil {
 		fmt.Fprintf(w, "Every rule is stopped%s.\n\n", switchedBy(form.Paused))
 	}
@@ -42,7 +42,7 @@ func writeRules(w io.Writer, width int, form *api.RulesForm, now time.Time) {
 	writeFileProblems(w, form.Problems)
 }
 
-func healthText(r *api.RuleForm, s *api.ScopeForm) string {
+func healthText(r *wire.RuleForm, s *wire.ScopeForm) string {
 	text := s.Health
 	if s.Shadow && s.Promoted == nil {
 		text += ", shadow"
@@ -65,7 +65,7 @@ func soon(t *time.Time, now time.Time) string {
 }
 
 // lately is how a run ended, and how long ago it was due.
-func lately(r *api.RunStatus, now time.Time) string {
+func lately(r *wire.RunStatus, now time.Time) string {
 	switch {
 	case r == nil:
 		return ""
@@ -75,7 +75,7 @@ func lately(r *api.RunStatus, now time.Time) string {
 	return r.Outcome
 }
 
-func lastRunText(r *api.RunStatus) string {
+func lastRunText(r *wire.RunStatus) string {
 	if r == nil {
 		return ""
 	}
@@ -87,7 +87,7 @@ func lastRunText(r *api.RunStatus) string {
 }
 
 // switchText writes a switch in few words.
-func switchText(s *api.SwitchForm) string {
+func switchText(s *wire.SwitchForm) string {
 	if s == nil {
 		return ""
 	}
@@ -99,7 +99,7 @@ func switchText(s *api.SwitchForm) string {
 }
 
 // switchedBy says who threw a switch, why and for how long.
-func switchedBy(s *api.SwitchForm) string {
+func switchedBy(s *wire.SwitchForm) string {
 	text := " by " + s.By
 	if s.Until != nil {
 		text += " until " + stamp(*s.Until)
@@ -111,7 +111,7 @@ func switchedBy(s *api.SwitchForm) string {
 }
 
 // writeFileProblems writes what is wrong with rule files, as the rules check does.
-func writeFileProblems(w io.Writer, list []api.FileProblem) {
+func writeFileProblems(w io.Writer, list []wire.FileProblem) {
 	if len(list) > 0 {
 		fmt.Fprintln(w, "\nNot in force, because of their files:")
 	}
@@ -128,7 +128,7 @@ func writeFileProblems(w io.Writer, list []api.FileProblem) {
 }
 
 // writeRule writes one rule.
-func writeRule(w io.Writer, r *api.RuleForm, now time.Time) {
+func writeRule(w io.Writer, r *wire.RuleForm, now time.Time) {
 	fmt.Fprintln(w, r.ID)
 	file := r.File
 	if r.Stale {
@@ -157,7 +157,7 @@ func writeRule(w io.Writer, r *api.RuleForm, now time.Time) {
 	}
 }
 
-func writeRuns(w io.Writer, width int, list []api.RuleRunForm) {
+func writeRuns(w io.Writer, width int, list []wire.RuleRunForm) {
 	if len(list) == 0 {
 		fmt.Fprintln(w, "It has not run.")
 		return
@@ -174,7 +174,7 @@ func writeRuns(w io.Writer, width int, list []api.RuleRunForm) {
 	spread(w, width, header, rows, header[:8])
 }
 
-func writeFindings(w io.Writer, width int, form *api.FindingsForm) {
+func writeFindings(w io.Writer, width int, form *wire.FindingsForm) {
 	if len(form.Findings) == 0 {
 		fmt.Fprintln(w, "There are no open findings.")
 		return
@@ -199,7 +199,7 @@ func writeFindings(w io.Writer, width int, form *api.FindingsForm) {
 }
 
 // writeSwitched says how the rule is in each scope after a switch, and which scopes have one of their own.
-func writeSwitched(w io.Writer, form *api.SwitchedForm, scope string) {
+func writeSwitched(w io.Writer, form *wire.SwitchedForm, scope string) {
 	if len(form.Scopes) == 0 {
 		fmt.Fprintf(w, "The switch of %s is cleared; no file has the rule.\n", form.Rule)
 	}
@@ -225,7 +225,7 @@ func writeSwitched(w io.Writer, form *api.SwitchedForm, scope string) {
 	}
 }
 
-func writeOrdered(w io.Writer, form *api.OrderedForm) {
+func writeOrdered(w io.Writer, form *wire.OrderedForm) {
 	if form.Run == nil {
 		fmt.Fprintf(w, "%s%s was due at %s and has not ended; tallyman rules runs %s shows it when it has.\n", form.Rule, within(form.Scope), stamp(form.Due), form.Rule)
 		return

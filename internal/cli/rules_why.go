@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/internal/api"
+	"tallyman/internal/wire"
 )
 
 func (c *command) rulesWhy() *cobra.Command {
@@ -48,7 +48,7 @@ rule's own bounds. The exit code is 1 where nothing is known of the key.`,
 const whyTimeout = 5 * time.Minute
 
 // why returns the answer as it came, and decoded.
-func (c *client) why(ctx context.Context, rule, key, scope string, look bool) (json.RawMessage, *api.WhyForm, error) {
+func (c *client) why(ctx context.Context, rule, key, scope string, look bool) (json.RawMessage, *wire.WhyForm, error) {
 	query := url.Values{"key": {key}}
 	if scope != "" {
 		query.Set("scope", scope)
@@ -57,12 +57,12 @@ func (c *client) why(ctx context.Context, rule, key, scope string, look bool) (j
 		query.Set("look", "false")
 	}
 	c.http.Timeout = whyTimeout
-	form := &api.WhyForm{}
+	form := &wire.WhyForm{}
 	raw, err := c.ask(ctx, http.MethodGet, "/rules/"+url.PathEscape(rule)+"/why?"+query.Encode(), nil, form)
 	return raw, form, err
 }
 
 // known tells whether there is anything to say of the key.
-func known(f *api.WhyForm) bool {
+func known(f *wire.WhyForm) bool {
 	return f.State != "none" || len(f.Told) > 0 || f.Look != nil && f.Look.Found
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tallyman/internal/api"
+	"tallyman/internal/wire"
 )
 
 const whyAnswer = `{"rule":"negative-bin-stock","scope":"119240","title":"Negative bin stock","key":"[119240,\"A-01\"]","asked":"2026-06-01T00:20:00Z",
@@ -98,7 +98,7 @@ func TestWhyStates(t *testing.T) {
 	for what, want := range map[string]string{
 		"fires": "it is told at", "event": "the row is told at", "reminder": "it is told again at", "resolves": "it resolves at", "dropped": "without a word",
 	} {
-		var form api.WhyForm
+		var form wire.WhyForm
 		if err := json.Unmarshal([]byte(`{"state":"pending","since":"2026-06-01T00:10:00Z","finding":{},"next":{"what":"`+what+`"},
 			"lastRun":{"outcome":"ok","rows":1}}`), &form); err != nil {
 			t.Fatal(err)

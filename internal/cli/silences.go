@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/internal/api"
+	"tallyman/internal/wire"
 )
 
 func (c *command) silences() *cobra.Command {
@@ -32,7 +32,7 @@ func (c *command) silencesList() *cobra.Command {
 			if !all && len(states) == 0 {
 				query["state"] = []string{"active", "pending"}
 			}
-			var list api.SilencesForm
+			var list wire.SilencesForm
 			raw, err := c.client().ask(cmd.Context(), http.MethodGet, withQuery("/silences", query), nil, &list)
 			if err != nil {
 				return err
@@ -96,7 +96,7 @@ expression (RE2) has to fit the whole text. Put matchers in quotes, lest the she
 // silenceFlags are those of a new silence.
 type silenceFlags struct {
 	from, until, lasts, comment string
-	window                      api.WindowForm
+	window                      wire.WindowForm
 }
 
 func (f *silenceFlags) add(cmd *cobra.Command) {
@@ -111,8 +111,8 @@ func (f *silenceFlags) add(cmd *cobra.Command) {
 }
 
 // fields are the body of the request.
-func (f *silenceFlags) fields(cmd *cobra.Command, matchers []string) (*api.SilenceFields, error) {
-	body := &api.SilenceFields{Matchers: matchers, For: f.lasts, Comment: f.comment}
+func (f *silenceFlags) fields(cmd *cobra.Command, matchers []string) (*wire.SilenceFields, error) {
+	body := &wire.SilenceFields{Matchers: matchers, For: f.lasts, Comment: f.comment}
 	switch {
 	case len(matchers) == 0:
 		return nil, usage("%s takes at least one MATCHER, such as 'rule=negative-bin-stock'", cmd.CommandPath())
@@ -144,7 +144,7 @@ func (f *silenceFlags) fields(cmd *cobra.Command, matchers []string) (*api.Silen
 
 // oneSilence asks for one and shows it.
 func (c *command) oneSilence(cmd *cobra.Command, method, path string, body any, done string) error {
-	var s api.SilenceForm
+	var s wire.SilenceForm
 	raw, err := c.client().ask(cmd.Context(), method, path, body, &s)
 	if err != nil {
 		return err

@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"tallyman/internal/api"
+	"tallyman/internal/wire"
 )
 
 func TestSilencesTable(t *testing.T) {
 	t.Parallel()
-	list := decode[api.SilencesForm](t, apiAnswer(t, "silences.json"))
+	list := decode[wire.SilencesForm](t, apiAnswer(t, "silences.json"))
 	var wide, narrow strings.Builder
 	writeSilences(&wide, 200, &list, someTime)
 	writeSilences(&narrow, 80, &list, someTime)
@@ -27,14 +27,14 @@ s_ended      expired  type=REP_NOTICE                                           
 		}
 	}
 	var none strings.Builder
-	if writeSilences(&none, 80, &api.SilencesForm{}, someTime); none.String() != "There are no such silences.\n" {
+	if writeSilences(&none, 80, &wire.SilencesForm{}, someTime); none.String() != "There are no such silences.\n" {
 		t.Error(none.String())
 	}
 }
 
 func TestOneSilence(t *testing.T) {
 	t.Parallel()
-	list := decode[api.SilencesForm](t, apiAnswer(t, "silences.json"))
+	list := decode[wire.SilencesForm](t, apiAnswer(t, "silences.json"))
 	var b strings.Builder
 	for i := range list.Silences {
 		writeSilence(&b, 100, &list.Silences[i], someTime)

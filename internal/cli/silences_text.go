@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"tallyman/internal/api"
+	"tallyman/internal/wire"
 )
 
 // writeSilences writes a line for each silence.
-func writeSilences(w io.Writer, width int, list *api.SilencesForm, now time.Time) {
+func writeSilences(w io.Writer, width int, list *wire.SilencesForm, now time.Time) {
 	if len(list.Silences) == 0 {
 		fmt.Fprintln(w, "There are no such silences.")
 		return
@@ -25,7 +25,7 @@ func writeSilences(w io.Writer, width int, list *api.SilencesForm, now time.Time
 }
 
 // silenceWhen says in few words when a silence ends, or begins.
-func silenceWhen(s *api.SilenceForm, now time.Time) string {
+func silenceWhen(s *wire.SilenceForm, now time.Time) string {
 	switch {
 	case s.ActiveUntil != nil:
 		return "ends in " + until(*s.ActiveUntil, now)
@@ -40,7 +40,7 @@ func silenceWhen(s *api.SilenceForm, now time.Time) string {
 }
 
 // silenceHolds says how much a silence holds back; "" = nothing.
-func silenceHolds(s *api.SilenceForm) string {
+func silenceHolds(s *wire.SilenceForm) string {
 	var parts []string
 	if s.Findings > 0 {
 		parts = append(parts, count(s.Findings, "finding"))
@@ -58,7 +58,7 @@ func silenceHolds(s *api.SilenceForm) string {
 }
 
 // writeSilence writes one silence.
-func writeSilence(w io.Writer, width int, s *api.SilenceForm, now time.Time) {
+func writeSilence(w io.Writer, width int, s *wire.SilenceForm, now time.Time) {
 	fmt.Fprintf(w, "Silence %s: %s\n", s.ID, s.State)
 	window := ""
 	if s.Window != nil {
@@ -90,7 +90,7 @@ func writeSilence(w io.Writer, width int, s *api.SilenceForm, now time.Time) {
 	}
 }
 
-func activeLong(s *api.SilenceForm, now time.Time) string {
+func activeLong(s *wire.SilenceForm, now time.Time) string {
 	switch {
 	case s.ActiveUntil != nil:
 		return "until " + at(s.ActiveUntil, now)

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/internal/api"
 	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
 )
 
 func (c *command) sinks() *cobra.Command {
@@ -25,7 +25,7 @@ func (c *command) sinksList() *cobra.Command {
 		Short: "List the sinks, and how they do",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var form api.SinksForm
+			var form wire.SinksForm
 			raw, err := c.client().ask(cmd.Context(), http.MethodGet, "/sinks", nil, &form)
 			if err != nil {
 				return err
@@ -42,7 +42,7 @@ func (c *command) sinksShow() *cobra.Command {
 		Example: "  tallyman sinks show gateway",
 		Args:    takes("SINK"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var s api.SinkForm
+			var s wire.SinkForm
 			raw, err := c.client().ask(cmd.Context(), http.MethodGet, "/sinks/"+url.PathEscape(args[0]), nil, &s)
 			if err != nil {
 				return err
@@ -53,7 +53,7 @@ func (c *command) sinksShow() *cobra.Command {
 }
 
 // writeSinks writes a line for each sink.
-func writeSinks(w io.Writer, width int, list []api.SinkForm, now time.Time) {
+func writeSinks(w io.Writer, width int, list []wire.SinkForm, now time.Time) {
 	header := []string{"SINK", "TYPE", "STATE", "PENDING", "FAILED", "TIMED OUT", "LAST ERROR", "IN FLIGHT", "LAST SENT", "SENT", "CANCELED"} // what matters most first
 	rows := make([][]string, len(list))
 	for i := range list {
@@ -81,7 +81,7 @@ func upTo(n int64) string {
 }
 
 // standing is the last error, where nothing was sent since.
-func standing(p *api.PushStatusForm) string {
+func standing(p *wire.PushStatusForm) string {
 	if p.LastSent != nil && p.LastErrorAt != nil && !p.LastErrorAt.After(*p.LastSent) {
 		return ""
 	}
@@ -89,7 +89,7 @@ func standing(p *api.PushStatusForm) string {
 }
 
 // sinkState says in few words whether a sink takes deliveries.
-func sinkState(s *api.SinkForm, now time.Time) string {
+func sinkState(s *wire.SinkForm, now time.Time) string {
 	p := s.Push
 	switch {
 	case p == nil && s.OK:
@@ -111,7 +111,7 @@ func sinkState(s *api.SinkForm, now time.Time) string {
 }
 
 // writeSink writes one sink.
-func writeSink(w io.Writer, s *api.SinkForm, now time.Time) {
+func writeSink(w io.Writer, s *wire.SinkForm, now time.Time) {
 	fmt.Fprintf(w, "%s (%s): %s\n", s.Name, s.Type, sinkState(s, now))
 	lines := [][2]string{}
 	if p := s.Push; p == nil {
@@ -162,7 +162,7 @@ func section(w io.Writer, lines [][2]string) {
 	}
 }
 
-func batchText(o *api.PushSettingsForm) string {
+func batchText(o *wire.PushSettingsForm) string {
 	if o.BatchMax == 1 {
 		return ""
 	}

@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/api"
+	"tallyman/internal/wire"
 )
 
 func TestSinksTable(t *testing.T) {
 	t.Parallel()
-	form := decode[api.SinksForm](t, apiAnswer(t, "sinks.json"))
+	form := decode[wire.SinksForm](t, apiAnswer(t, "sinks.json"))
 	var text strings.Builder
 	writeSinks(&text, 200, form.Sinks, someTime.Add(-20*time.Second))
 	const want = `SINK     TYPE     STATE           PENDING  FAILED  TIMED OUT  LAST ERROR         IN FLIGHT  LAST SENT             SENT  CANCELED
@@ -26,27 +26,27 @@ sms      chat     open, 20s more  1        1       0          dial tcp: refused 
 func TestSinkStates(t *testing.T) {
 	t.Parallel()
 	soon := someTime.Add(90 * time.Second)
-	push := func(b api.BreakerForm, change func(*api.PushStatusForm)) *api.SinkForm {
-		s := &api.SinkForm{Push: &api.PushStatusForm{Breaker: b}}
+	push := func(b wire.BreakerForm, change func(*wire.PushStatusForm)) *wire.SinkForm {
+		s := &wire.SinkForm{Push: &wire.PushStatusForm{Breaker: b}}
 		change(s.Push)
 		return s
 	}
-	none := func(*api.PushStatusForm) {}
+	none := func(*wire.PushStatusForm) {}
 	earlier := someTime.Add(-time.Minute)
-	if got := standing(&api.PushStatusForm{LastError: "refused", LastErrorAt: &earlier, LastSent: &someTime}); got != "" {
+	if got := standing(&wire.PushStatusForm{LastError: "refused", LastErrorAt: &earlier, LastSent: &someTime}); got != "" {
 		t.Errorf("an error that is over: %s", got)
 	}
-	if got := standing(&api.PushStatusForm{LastError: "refused", LastErrorAt: &someTime, LastSent: &earlier}); got != "refused" {
+	if got := standing(&wire.PushStatusForm{LastError: "refused", LastErrorAt: &someTime, LastSent: &earlier}); got != "refused" {
 		t.Errorf("an error that stands: %s", got)
 	}
-	for want, s := range map[string]*api.SinkForm{
+	for want, s := range map[string]*wire.SinkForm{
 		"ok":               {OK: true},
 		"not ready":        {Error: "it is being written back"},
-		"open, 1m30s more": push(api.BreakerForm{State: "open", Until: &soon}, none),
-		"tries the next":   push(api.BreakerForm{State: "half_open"}, none),
-		"trying one":       push(api.BreakerForm{State: "half_open"}, func(p *api.PushStatusForm) { p.InFlight = 1 }),
-		"held, 1m30s more": push(api.BreakerForm{State: "closed"}, func(p *api.PushStatusForm) { p.HeldUntil = &soon }),
-		"failing":          push(api.BreakerForm{State: "closed", Failures: 2}, none),
+		"open, 1m30s more": push(wire.BreakerForm{State: "open", Until: &soon}, none),
+		"tries the next":   push(wire.BreakerForm{State: "half_open"}, none),
+		"trying one":       push(wire.BreakerForm{State: "half_open"}, func(p *wire.PushStatusForm) { p.InFlight = 1 }),
+		"held, 1m30s more": push(wire.BreakerForm{State: "closed"}, func(p *wire.PushStatusForm) { p.HeldUntil = &soon }),
+		"failing":          push(wire.BreakerForm{State: "closed", Failures: 2}, none),
 	} {
 		if got := sinkState(s, someTime); got != want {
 			t.Errorf("%s, want %s", got, want)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/internal/api"
+	"tallyman/internal/wire"
 )
 
 func (c *command) status() *cobra.Command {
@@ -18,7 +18,7 @@ func (c *command) status() *cobra.Command {
 		Short: "Show how a running server is doing; exit code 1 if something is wrong",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var s api.StatusReport
+			var s wire.StatusReport
 			raw, err := c.client().ask(cmd.Context(), http.MethodGet, "/status", nil, &s)
 			if err != nil {
 				return err
@@ -33,7 +33,7 @@ func (c *command) status() *cobra.Command {
 }
 
 // ailments are what a person should look at.
-func ailments(s *api.StatusReport) []string {
+func ailments(s *wire.StatusReport) []string {
 	var list []string
 	for _, h := range s.Health {
 		if !h.OK {
@@ -76,7 +76,7 @@ func since(t *time.Time) string {
 }
 
 // writeStatus writes what is wrong first.
-func writeStatus(w io.Writer, width int, s *api.StatusReport, now time.Time) {
+func writeStatus(w io.Writer, width int, s *wire.StatusReport, now time.Time) {
 	fmt.Fprintf(w, "%s runs tallyman %s since %s (%s)\n", s.Node, s.Version, stamp(s.Started), until(now, s.Started))
 	running, ids := 0, map[string]bool{}
 	for i := range s.Rules {

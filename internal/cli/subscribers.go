@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/internal/api"
+	"tallyman/internal/wire"
 )
 
 func (c *command) subscribers() *cobra.Command {
@@ -28,7 +28,7 @@ func (c *command) subscribersList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.print(api.SubscribersForm{Subscribers: list}, func(w io.Writer) {
+			return c.print(wire.SubscribersForm{Subscribers: list}, func(w io.Writer) {
 				if len(list) == 0 {
 					fmt.Fprintln(w, "The address book is empty.")
 					return
@@ -51,7 +51,7 @@ func (c *command) subscribersShow() *cobra.Command {
 		Short: "Show an entry of the address book",
 		Args:  takes("SUBSCRIBER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var s api.SubscriberForm
+			var s wire.SubscriberForm
 			raw, err := c.client().ask(cmd.Context(), http.MethodGet, subscriberPath(args[0]), nil, &s)
 			if err != nil {
 				return err
@@ -62,7 +62,7 @@ func (c *command) subscribersShow() *cobra.Command {
 }
 
 func (c *command) subscribersSet() *cobra.Command {
-	var fields api.SubscriberFields
+	var fields wire.SubscriberFields
 	cmd := c.withServer(&cobra.Command{
 		Use:   "set SUBSCRIBER",
 		Short: "Add an entry to the address book, or change what the flags name",
@@ -75,7 +75,7 @@ A role is a subscriber of its own: a mail to it goes to the addresses of the rol
 			if !anyFlag(cmd, "name", "language", "mail") {
 				return usage("%s needs --name, --language or --mail", cmd.CommandPath())
 			}
-			s, err := c.client().setSubscriber(cmd.Context(), args[0], func(known *api.SubscriberFields) {
+			s, err := c.client().setSubscriber(cmd.Context(), args[0], func(known *wire.SubscriberFields) {
 				if cmd.Flags().Changed("name") {
 					known.Name = fields.Name
 				}
@@ -115,11 +115,11 @@ func (c *command) subscribersRemove() *cobra.Command {
 func subscriberPath(id string) string { return "/subscribers/" + url.PathEscape(id) }
 
 // listSubscribers asks for every page.
-func (c *client) listSubscribers(ctx context.Context) ([]api.SubscriberForm, error) {
-	all := []api.SubscriberForm{}
+func (c *client) listSubscribers(ctx context.Context) ([]wire.SubscriberForm, error) {
+	all := []wire.SubscriberForm{}
 	query := url.Values{"limit": {"1000"}}
 	for {
-		var page api.SubscribersForm
+		var page wire.SubscribersForm
 		if err := c.do(ctx, http.MethodGet, "/subscribers?"+query.Encode(), nil, &page); err != nil {
 			return nil, err
 		}
@@ -132,9 +132,9 @@ func (c *client) listSubscribers(ctx context.Context) ([]api.SubscriberForm, err
 }
 
 // setSubscriber puts the entry back with the change; one that is not there begins empty.
-func (c *client) setSubscriber(ctx context.Context, id string, change func(*api.SubscriberFields)) (api.SubscriberForm, error) {
-	var s api.SubscriberForm
-	if err := c.do(ctx, http.MethodGet, subscriberPath(id), nil, &s); err != nil && !hasCode(err, api.CodeSubscriberNotFound) {
+func (c *client) setSubscriber(ctx context.Context, id string, change func(*wire.SubscriberFields)) (wire.SubscriberForm, error) {
+	var s wire.SubscriberForm
+	if err := c.do(ctx, http.MethodGet, subscriberPath(id), nil, &s); err != nil && !hasCode(err, wire.CodeSubscriberNotFound) {
 		return s, err
 	}
 	change(&s.SubscriberFields)
@@ -142,7 +142,7 @@ func (c *client) setSubscriber(ctx context.Context, id string, change func(*api.
 	return s, err
 }
 
-func writeSubscriber(w io.Writer, s *api.SubscriberForm) {
+func writeSubscriber(w io.Writer, s *wire.SubscriberForm) {
 	fmt.Fprintln(w, s.ID)
 	for _, f := range [][2]string{{"name", s.Name}, {"language", s.Language}, {"mail", strings.Join(s.Mail, ", ")}} {
 		fmt.Fprintf(w, "  %-8s  %s\n", f[0], orDash(f[1]))

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/internal/api"
 	"tallyman/internal/auth"
+	"tallyman/internal/wire"
 )
 
 func (c *command) tokens() *cobra.Command {
@@ -29,7 +29,7 @@ func (c *command) withTokens(cmd *cobra.Command) *cobra.Command {
 }
 
 func (c *command) tokensCreate() *cobra.Command {
-	var ask api.TokenAskForm
+	var ask wire.TokenAskForm
 	cmd := c.withTokens(&cobra.Command{
 		Use:   "create",
 		Short: "Create a token and print its secret, which is shown this once",
@@ -82,7 +82,7 @@ func (c *command) tokensList() *cobra.Command {
 			if err = errors.Join(err, keeper.close()); err != nil {
 				return err
 			}
-			return c.print(map[string][]api.TokenForm{"tokens": list}, func(w io.Writer) { writeTokens(w, c.width(), list) })
+			return c.print(map[string][]wire.TokenForm{"tokens": list}, func(w io.Writer) { writeTokens(w, c.width(), list) })
 		},
 	})
 	cmd.Flags().BoolVar(&all, "all", false, "those too that were revoked or have expired")
@@ -115,7 +115,7 @@ func (c *command) tokensRevoke() *cobra.Command {
 }
 
 // describeToken says what a token is good for.
-func describeToken(t *api.TokenForm) string {
+func describeToken(t *wire.TokenForm) string {
 	where := "in " + strings.Join(t.Warehouses, ", ")
 	if len(t.Warehouses) == 1 && t.Warehouses[0] == "*" {
 		where = "in all warehouses"
@@ -130,7 +130,7 @@ func describeToken(t *api.TokenForm) string {
 	return text + ", until " + stamp(*t.Expires)
 }
 
-func writeTokens(w io.Writer, width int, list []api.TokenForm) {
+func writeTokens(w io.Writer, width int, list []wire.TokenForm) {
 	if len(list) == 0 {
 		fmt.Fprintln(w, "There are no tokens.")
 		return

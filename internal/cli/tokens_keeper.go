@@ -10,8 +10,9 @@ import (
 	"slices"
 	"time"
 
-	"tallyman/internal/api"
+	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
 )
 
 // TokenLedger is the ledger, open for its tokens alone.
@@ -22,9 +23,9 @@ type TokenLedger interface {
 
 // tokenKeeper is where tokens are kept: a server or the ledger.
 type tokenKeeper interface {
-	create(ctx context.Context, ask *api.TokenAskForm) (api.NewTokenForm, error)
-	list(ctx context.Context, ended bool) ([]api.TokenForm, error)
-	revoke(ctx context.Context, id string) (api.TokenForm, error)
+	create(ctx context.Context, ask *wire.TokenAskForm) (wire.NewTokenForm, error)
+	list(ctx context.Context, ended bool) ([]wire.TokenForm, error)
+	revoke(ctx context.Context, id string) (wire.TokenForm, error)
 	close() error
 }
 
@@ -56,13 +57,13 @@ func (c *command) tokenKeeper(ctx context.Context) (tokenKeeper, error) {
 // remoteTokens asks a server.
 type remoteTokens struct{ client *client }
 
-func (r remoteTokens) create(ctx context.Context, ask *api.TokenAskForm) (token api.NewTokenForm, err error) {
+func (r remoteTokens) create(ctx context.Context, ask *wire.TokenAskForm) (token wire.NewTokenForm, err error) {
 	return token, r.client.do(ctx, http.MethodPost, "/tokens", ask, &token)
 }
 
-func (r remoteTokens) list(ctx context.Context, ended bool) ([]api.TokenForm, error) {
+func (r remoteTokens) list(ctx context.Context, ended bool) ([]wire.TokenForm, error) {
 	var answer struct {
-		Tokens []api.TokenForm `json:"tokens"`
+		Tokens []wire.TokenForm `json:"tokens"`
 	}
 	path := "/tokens"
 	if ended {
@@ -72,7 +73,7 @@ func (r remoteTokens) list(ctx context.Context, ended bool) ([]api.TokenForm, er
 	return answer.Tokens, err
 }
 
-func (r remoteTokens) revoke(ctx context.Context, id string) (token api.TokenForm, err error) {
+func (r remoteTokens) revoke(ctx context.Context, id string) (token wire.TokenForm, err error) {
 	return token, r.client.do(ctx, http.MethodPost, "/tokens/"+url.PathEscape(id)+"/revoke", nil, &token)
 }
 
@@ -81,17 +82,17 @@ func (remoteTokens) close() error { return nil }
 // localTokens opens the ledger itself.
 type localTokens struct{ ledger TokenLedger }
 
-func (l localTokens) create(ctx context.Context, ask *api.TokenAskForm) (api.NewTokenForm, error) {
+func (l localTokens) create(ctx context.Context, ask *wire.TokenAskForm) (wire.NewTokenForm, error) {
 	now := time.Now()
 	who := localUser()
-	token, secret, faults := ask.Token(who.By, now)
+	token, secret, faults := auth.NewTokenOf(ask, who.By, now)
 	if len(faults) > 0 {
-		return api.NewTokenForm{}, usage("--%s: %s", flagOf[faults[0].Location], faults[0].Message)
+		return wire.NewTokenForm{}, usage("--%s: %s", flagOf[faults[0].Location], faults[0].Message)
 	}
 	if err := l.ledger.AddToken(ctx, who, token); err != nil {
-		return api.NewTokenForm{}, err
+		return wire.NewTokenForm{}, err
 	}
-	return api.NewTokenForm{TokenForm: api.FormOfToken(&token, now), Secret: secret}, nil
+	return wire.NewTokenForm{TokenForm: auth.TokenForm(&token, now), Secret: secret}, nil
 }
 
 // flagOf has the flags by the members of the form.
@@ -100,35 +101,35 @@ var flagOf = map[string]string{
 	"body.expires": "expires",
 }
 
-func (l localTokens) list(ctx context.Context, ended bool) ([]api.TokenForm, error) {
+func (l localTokens) list(ctx context.Context, ended bool) ([]wire.TokenForm, error) {
 	list, err := l.ledger.ListTokens(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return api.FormsOfTokens(list, ended, time.Now()), nil
+	return auth.TokenForms(list, ended, time.Now()), nil
 }
 
-func (l localTokens) revoke(ctx context.Context, id string) (api.TokenForm, error) {
+func (l localTokens) revoke(ctx context.Context, id string) (wire.TokenForm, error) {
 	form, err := l.show(ctx, id)
 	if err != nil || form.Revoked != nil { // twice changes nothing
 		return form, err
 	}
 	if err := l.ledger.RevokeToken(ctx, localUser(), id, time.Now()); err != nil {
-		return api.TokenForm{}, err
+		return wire.TokenForm{}, err
 	}
 	return l.show(ctx, id)
 }
 
-func (l localTokens) show(ctx context.Context, id string) (api.TokenForm, error) {
+func (l localTokens) show(ctx context.Context, id string) (wire.TokenForm, error) {
 	list, err := l.ledger.ListTokens(ctx)
 	if err != nil {
-		return api.TokenForm{}, err
+		return wire.TokenForm{}, err
 	}
 	i := slices.IndexFunc(list, func(t ledger.Token) bool { return t.ID == id })
 	if i < 0 {
-		return api.TokenForm{}, fmt.Errorf("%w: token %q", ledger.ErrNotFound, id)
+		return wire.TokenForm{}, fmt.Errorf("%w: token %q", ledger.ErrNotFound, id)
 	}
-	return api.FormOfToken(&list[i], time.Now()), nil
+	return auth.TokenForm(&list[i], time.Now()), nil
 }
 
 func (l localTokens) close() error { return l.ledger.Close() }

@@ -8,17 +8,17 @@ import (
 	"strings"
 	"time"
 
-	"tallyman/internal/api"
+	"tallyman/internal/wire"
 )
 
 // whyText writes what is known of a finding for people. Times are in UTC.
 type whyText struct {
 	io.Writer
 	width int
-	f     *api.WhyForm
+	f     *wire.WhyForm
 }
 
-func writeWhy(w io.Writer, width int, f *api.WhyForm) {
+func writeWhy(w io.Writer, width int, f *wire.WhyForm) {
 	t := &whyText{w, width, f}
 	t.head()
 	t.row()
@@ -103,7 +103,7 @@ func (t *whyText) row() {
 	var recorded, now map[string]string
 	var order []string
 	header := []string{"COLUMN"}
-	read := func(list []api.ValueForm) map[string]string {
+	read := func(list []wire.ValueForm) map[string]string {
 		values := map[string]string{}
 		for _, v := range list {
 			if !slices.Contains(order, v.Name) {
@@ -201,7 +201,7 @@ func (t *whyText) told() {
 	}
 }
 
-func delivered(d *api.TracedDeliveryForm, asked time.Time) string {
+func delivered(d *wire.TracedDeliveryForm, asked time.Time) string {
 	text := d.Sink + ": " + d.State
 	if d.SentAt != nil {
 		text += " at " + stamp(*d.SentAt)

@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/api"
 	"tallyman/internal/cli"
 	"tallyman/internal/item"
 	"tallyman/internal/testenv"
+	"tallyman/internal/wire"
 )
 
 // workQueue is the sink that the rule of these tests delivers to.
@@ -58,9 +58,9 @@ func (c *cluster) bins(aisle string, qty, from, to int) {
 }
 
 // items are those of the queue in a state, as the API tells; none where the queue does not answer.
-func (n *node) items(state item.State) []api.ItemForm {
+func (n *node) items(state item.State) []wire.ItemForm {
 	n.t.Helper()
-	var page api.ItemsForm
+	var page wire.ItemsForm
 	if !n.ask(http.MethodGet, "/items?limit=1000&state="+string(state), "", &page) {
 		return nil
 	}
@@ -68,9 +68,9 @@ func (n *node) items(state item.State) []api.ItemForm {
 }
 
 // awaitItems waits until so many items are in the state, and returns them.
-func (n *node) awaitItems(state item.State, count int) []api.ItemForm {
+func (n *node) awaitItems(state item.State, count int) []wire.ItemForm {
 	n.t.Helper()
-	var list []api.ItemForm
+	var list []wire.ItemForm
 	testenv.Eventually(n.t, func() bool {
 		list = n.items(state)
 		return len(list) == count
@@ -79,9 +79,9 @@ func (n *node) awaitItems(state item.State, count int) []api.ItemForm {
 }
 
 // traced is an item with its trace.
-func (n *node) traced(id string) api.TracedItemForm {
+func (n *node) traced(id string) wire.TracedItemForm {
 	n.t.Helper()
-	var form api.TracedItemForm
+	var form wire.TracedItemForm
 	if !n.ask(http.MethodGet, "/items/"+id, "", &form) {
 		n.t.Fatalf("item %s is not there", id)
 	}
@@ -89,7 +89,7 @@ func (n *node) traced(id string) api.TracedItemForm {
 }
 
 // bin is the bin that an item is about.
-func bin(t *testing.T, of api.ItemForm) string {
+func bin(t *testing.T, of wire.ItemForm) string {
 	t.Helper()
 	var n struct{ Data struct{ Bin string } }
 	if err := json.Unmarshal(of.Payload, &n); err != nil {
@@ -99,7 +99,7 @@ func bin(t *testing.T, of api.ItemForm) string {
 }
 
 // course is a trace in short.
-func course(form api.TracedItemForm) string {
+func course(form wire.TracedItemForm) string {
 	parts := make([]string, len(form.Trace))
 	for i, m := range form.Trace {
 		parts[i] = m.To
@@ -185,7 +185,7 @@ func TestAResolutionTakesItsItemBack(t *testing.T) {
 	c.bins("A", -30, 1, 1) // urgent: it is served first
 	c.bins("A", -1, 2, 3)
 	n.awaitItems(item.Ready, 3)
-	var got api.LeasedItemsForm
+	var got wire.LeasedItemsForm
 	if !n.ask(http.MethodPost, "/lease", `{"worker":"anna","lease":"1h"}`, &got) || len(got.Items) != 1 {
 		t.Fatalf("leased %+v", got.Items)
 	}
@@ -201,7 +201,7 @@ func TestAResolutionTakesItsItemBack(t *testing.T) {
 	if n.items(item.Ready)[0].ID == removed[0].ID || len(n.items(item.Ready)) != 1 || len(n.items(item.Leased)) != 1 {
 		t.Errorf("ready %+v, leased %+v", n.items(item.Ready), n.items(item.Leased))
 	}
-	var answer api.ResultForm
+	var answer wire.ResultForm
 	if !n.ask(http.MethodPost, "/items/"+mine.ID+"/ack", fmt.Sprintf(`{"attempt":%d}`, mine.Attempt), &answer) || answer.State != "done" {
 		t.Errorf("the worker's ack: %+v", answer)
 	}
@@ -241,7 +241,7 @@ func TestNodesDieAndNoWorkIsLost(t *testing.T) {
 	seen := map[string]bool{}
 	for _, one := range done {
 		seen[bin(t, one)] = true
-		ends := slices.DeleteFunc(n.traced(one.ID).Trace, func(m api.MoveForm) bool { return m.To != string(item.Done) })
+		ends := slices.DeleteFunc(n.traced(one.ID).Trace, func(m wire.MoveForm) bool { return m.To != string(item.Done) })
 		if len(ends) != 1 {
 			t.Errorf("item %s was done %d times: %s", one.ID, len(ends), course(n.traced(one.ID)))
 		}

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/api"
 	"tallyman/internal/ledger"
 	"tallyman/internal/testenv"
+	"tallyman/internal/wire"
 )
 
 const (
@@ -93,7 +93,7 @@ type span struct{ from, until time.Time }
 func (tr *trial) silence(n *node, scope string) span {
 	tr.t.Helper()
 	const lasts = 4 * time.Second
-	var answer api.SilenceForm
+	var answer wire.SilenceForm
 	began := time.Now()
 	if code := n.call(http.MethodPost, "/silences", fmt.Sprintf(`{"matchers":["scope=%s"],"for":"%s","comment":"skew"}`, scope, lasts), &answer); code != http.StatusCreated {
 		tr.t.Fatalf("the silence is answered %d", code)
@@ -114,7 +114,7 @@ func (tr *trial) switchOff(n *node) span {
 	tr.t.Helper()
 	const lasts = 3 * time.Second
 	began := time.Now()
-	var answer api.SwitchedForm
+	var answer wire.SwitchedForm
 	if code := n.call(http.MethodPost, "/rules/switched-off/disable", fmt.Sprintf(`{"for":"%s"}`, lasts), &answer); code != http.StatusOK {
 		tr.t.Fatalf("the switch is answered %d", code)
 	}

@@ -164,3 +164,12 @@ func hidden(s string) int {
 	}
 	return -1
 }
+
+// Quote shows what a client sent, shortened.
+func Quote(s string) string {
+	const most = 80
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return `"` + VisibleLine(s) + `"`
+}

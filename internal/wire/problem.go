@@ -1,4 +1,64 @@
-package api
+package wire
+
+import (
+	"encoding/xml"
+	"net/http"
+	"strconv"
+)
+
+// Problem is an error as clients see it: RFC 9457, in JSON or in the XML of its appendix B, with a stable code.
+type Problem struct { //nolint:errname // the RFC's word
+	XMLName   xml.Name `json:"-" xml:"urn:ietf:rfc:7807 problem"`
+	Title     string   `json:"title" xml:"title" doc:"the HTTP status in words"`
+	Status    int      `json:"status" xml:"status" doc:"the HTTP status"`
+	Detail    string   `json:"detail" xml:"detail" doc:"what is wrong with this request, for a person"`
+	Code      Code     `json:"code" xml:"code" doc:"what is wrong, for a program; never renamed" example:"bad_cursor"`
+	RequestID string   `json:"requestId,omitempty" xml:"requestId,omitempty" doc:"names the request in the server's log"`
+	Errors    []Fault  `json:"errors,omitempty" xml:"errors>i,omitempty" doc:"the single faults, where there are several" nullable:"false"`
+
+	RetryAfter int    `json:"-" xml:"-"` // of the header Retry-After, in seconds; 0 = no header
+	Challenge  string `json:"-" xml:"-"` // of the header WWW-Authenticate; "" = no header
+}
+
+// Error is the detail, so that a handler can return a problem as its error.
+func (p *Problem) Error() string { return string(p.Code) + ": " + p.Detail }
+
+// GetStatus is the HTTP status.
+func (p *Problem) GetStatus() int { return p.Status }
+
+// ContentType names a problem's own media types.
+func (p *Problem) ContentType(ct string) string {
+	if ct == "application/json" {
+		return "application/problem+json"
+	}
+	return "application/problem+xml"
+}
+
+// GetHeaders are those that go with the problem.
+func (p *Problem) GetHeaders() http.Header {
+	if p.RetryAfter == 0 && p.Challenge == "" {
+		return nil
+	}
+	h := http.Header{}
+	if p.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(p.RetryAfter))
+	}
+	if p.Challenge != "" {
+		h.Set("WWW-Authenticate", p.Challenge)
+	}
+	return h
+}
+
+// Fault is one of several things that are wrong.
+type Fault struct {
+	Location string `json:"location,omitempty" xml:"location,omitempty" doc:"where, e.g. body.fields.bin.type"`
+	Message  string `json:"message" xml:"message" doc:"what"`
+}
+
+// NewProblem makes a problem with the title that the status has.
+func NewProblem(status int, code Code, detail string) *Problem {
+	return &Problem{Title: http.StatusText(status), Status: status, Code: code, Detail: detail}
+}
 
 // Code is a problem's stable name: clients switch on it, so a code is never renamed. docs/api.md explains each.
 type Code string

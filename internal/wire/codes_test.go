@@ -1,4 +1,4 @@
-package api_test
+package wire_test
 
 import (
 	"os"
@@ -9,7 +9,7 @@ import (
 
 func TestEveryCodeIsExplained(t *testing.T) {
 	t.Parallel()
-	source, err := os.ReadFile("codes.go")
+	source, err := os.ReadFile("problem.go")
 	if err != nil {
 		t.Fatal(err)
 	}

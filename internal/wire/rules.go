@@ -1,0 +1,181 @@
+package wire
+
+import (
+	"encoding/xml"
+	"time"
+
+	"tallyman/internal/notice"
+)
+
+// RulesForm is a page of the rules, and what holds for all of them.
+type RulesForm struct {
+	XMLName  xml.Name      `json:"-" xml:"rules"`
+	Paused   *SwitchForm   `json:"paused,omitempty" xml:"paused,omitempty" doc:"every rule is stopped"`
+	Rules    []RuleForm    `json:"rules" xml:"rule" doc:"by id" nullable:"false"`
+	Cursor   string        `json:"cursor,omitempty" xml:"cursor,omitempty" doc:"after this id there are more"`
+	Problems []FileProblem `json:"problems" xml:"problems>problem" doc:"of the rule files, each of which is in force as it was before" nullable:"false"`
+	Version  string        `json:"version" xml:"version" doc:"a hash of the rules that the answering node runs"`
+	Strays   []SwitchForm  `json:"strays,omitempty" xml:"strays>switch,omitempty" doc:"switches of rules or scopes that no file has" nullable:"false"`
+}
+
+// RuleForm is a rule and how it is in each scope.
+type RuleForm struct {
+	XMLName     xml.Name         `json:"-" xml:"rule"`
+	ID          string           `json:"id" xml:"id"`
+	Title       string           `json:"title,omitempty" xml:"title,omitempty"`
+	Description string           `json:"description,omitempty" xml:"description,omitempty"`
+	Owner       string           `json:"owner,omitempty" xml:"owner,omitempty"`
+	RunbookURL  string           `json:"runbookUrl,omitempty" xml:"runbookUrl,omitempty"`
+	Labels      notice.LabelForm `json:"labels,omitempty" xml:"labels,omitempty"`
+	File        string           `json:"file" xml:"file"`
+	Stale       bool             `json:"stale,omitempty" xml:"stale,omitempty" doc:"its file is bad: this is the last good version"`
+	Source      string           `json:"source" xml:"source"`
+	Mode        string           `json:"mode" xml:"mode" enum:"state,event"`
+	Type        string           `json:"type" xml:"type" doc:"of its notices"`
+	Scopes      []ScopeForm      `json:"scopes" xml:"scopes>scope" doc:"one, with an empty name, where the rule has no scopes" nullable:"false"`
+}
+
+// ScopeForm is a rule in a scope.
+type ScopeForm struct {
+	Scope       string      `json:"scope" xml:"scope"`
+	Cron        string      `json:"cron" xml:"cron"`
+	Timezone    string      `json:"timezone" xml:"timezone"`
+	Enabled     bool        `json:"enabled" xml:"enabled" doc:"it runs, by its file or by a switch"`
+	FileEnabled bool        `json:"fileEnabled" xml:"fileEnabled" doc:"what the file says"`
+	Switch      *SwitchForm `json:"switch,omitempty" xml:"switch,omitempty" doc:"what an operator says instead"`
+	Health      string      `json:"health" xml:"health" enum:"ok,degraded,failing,unverified,waiting,disabled" doc:"of its last run; waiting = it has not run yet"`
+	Verified    bool        `json:"verified" xml:"verified"`
+	Reason      string      `json:"reason,omitempty" xml:"reason,omitempty" doc:"why it is not verified"`
+	NextDue     *time.Time  `json:"nextDue,omitempty" xml:"nextDue,omitempty"`
+	LastRun     *RunStatus  `json:"lastRun,omitempty" xml:"lastRun,omitempty"`
+	Pending     int         `json:"pending" xml:"pending" doc:"findings that wait for their time"`
+	Firing      int         `json:"firing" xml:"firing" doc:"findings that were told"`
+	Warnings    []string    `json:"warnings,omitempty" xml:"warnings>warning,omitempty" nullable:"false"`
+	Shadow      bool        `json:"shadow,omitempty" xml:"shadow,omitempty"`
+	Promoted    *time.Time  `json:"promoted,omitempty" xml:"promoted,omitempty"`
+	Recent      *Recent     `json:"recent,omitempty" xml:"recent,omitempty"`
+}
+
+// SwitchForm is what an operator has switched.
+type SwitchForm struct {
+	Rule   string     `json:"rule" xml:"rule" doc:"* = every rule"`
+	Scope  string     `json:"scope" xml:"scope" doc:"* = the whole rule"`
+	State  string     `json:"state" xml:"state" enum:"enabled,disabled"`
+	Until  *time.Time `json:"until,omitempty" xml:"until,omitempty" doc:"when it ends by itself"`
+	Reason string     `json:"reason,omitempty" xml:"reason,omitempty"`
+	By     string     `json:"by" xml:"by"`
+	At     time.Time  `json:"at" xml:"at"`
+}
+
+// SwitchAskForm says how long a switch holds, and why.
+type SwitchAskForm struct {
+	Until  *time.Time `json:"until,omitempty" doc:"when the switch ends by itself and the file counts again"`
+	For    string     `json:"for,omitempty" doc:"instead of until: so long from now" example:"2h"`
+	Reason string     `json:"reason,omitempty" maxLength:"200" example:"stocktake in aisle 7"`
+}
+
+// SwitchedForm is a rule after a switch.
+type SwitchedForm struct {
+	XMLName xml.Name    `json:"-" xml:"switched"`
+	Rule    string      `json:"rule" xml:"rule"`
+	Scopes  []ScopeForm `json:"scopes" xml:"scope" doc:"every scope of the rule; none where no file has it any more" nullable:"false"`
+}
+
+// PausedForm tells whether all rules are stopped.
+type PausedForm struct {
+	XMLName xml.Name    `json:"-" xml:"paused"`
+	Paused  *SwitchForm `json:"paused,omitempty" xml:"switch,omitempty"`
+}
+
+// OrderedForm is a firing that was asked for.
+type OrderedForm struct {
+	XMLName xml.Name     `json:"-" xml:"ordered"`
+	Rule    string       `json:"rule" xml:"rule"`
+	Scope   string       `json:"scope" xml:"scope"`
+	Due     time.Time    `json:"due" xml:"due"`
+	Run     *RuleRunForm `json:"run,omitempty" xml:"run,omitempty" doc:"absent of one that has not ended: it will be among the rule's runs"`
+}
+
+// Reloaded is what reading the rule files again has changed. Each scope of a rule counts.
+type Reloaded struct {
+	XMLName  xml.Name      `json:"-" xml:"reloaded"`
+	Files    int           `json:"files" xml:"files"`
+	Rules    int           `json:"rules" xml:"rules" doc:"in force"`
+	Added    int           `json:"added" xml:"added"`
+	Changed  int           `json:"changed" xml:"changed"`
+	Removed  int           `json:"removed" xml:"removed"`
+	Kept     int           `json:"kept" xml:"kept" doc:"rules that stay as they were, because their file is bad"`
+	Version  string        `json:"version" xml:"version" doc:"a hash of the rules in force"`
+	Problems []FileProblem `json:"problems" xml:"problems>problem" nullable:"false"`
+}
+
+// RunsForm is the latest runs of a rule.
+type RunsForm struct {
+	XMLName xml.Name      `json:"-" xml:"runs"`
+	Runs    []RuleRunForm `json:"runs" xml:"run" doc:"the latest first" nullable:"false"`
+}
+
+// RuleRunForm is a run of a rule in a scope.
+type RuleRunForm struct {
+	Scope string `json:"scope" xml:"scope"`
+	RunStatus
+	Pending int `json:"pending" xml:"pending" doc:"findings after the run"`
+	Firing  int `json:"firing" xml:"firing" doc:"findings after the run"`
+}
+
+// FindingsForm is the open findings of a rule.
+type FindingsForm struct {
+	XMLName  xml.Name          `json:"-" xml:"findings"`
+	Findings []OpenFindingForm `json:"findings" xml:"finding" doc:"by scope and key" nullable:"false"`
+	Total    int               `json:"total" xml:"total" doc:"that there are, listed or not"`
+}
+
+// OpenFindingForm is an open finding.
+type OpenFindingForm struct {
+	Scope        string     `json:"scope" xml:"scope"`
+	Key          string     `json:"key" xml:"key"`
+	State        string     `json:"state" xml:"state" enum:"pending,firing"`
+	Group        string     `json:"group,omitempty" xml:"group,omitempty"`
+	Priority     int        `json:"priority,omitempty" xml:"priority,omitempty"`
+	Since        time.Time  `json:"since" xml:"since" doc:"of a pending one, when it was seen first; of a firing one, since when it fires"`
+	AbsentSince  *time.Time `json:"absentSince,omitempty" xml:"absentSince,omitempty" doc:"no run has seen it since"`
+	LastNotified *time.Time `json:"lastNotified,omitempty" xml:"lastNotified,omitempty"`
+	Notices      int        `json:"notices" xml:"notices" doc:"that were made of it, without its resolution"`
+	NoticeID     string     `json:"noticeId,omitempty" xml:"noticeId,omitempty" doc:"the last of them"`
+}
+
+// PromotionsForm is what a promotion has changed.
+type PromotionsForm struct {
+	XMLName    xml.Name        `json:"-" xml:"promotions"`
+	Promotions []PromotionForm `json:"promotions" xml:"promotion" nullable:"false"`
+}
+
+// PromotionForm is a rule in a scope that is live.
+type PromotionForm struct {
+	Rule     string    `json:"rule" xml:"rule"`
+	Scope    string    `json:"scope" xml:"scope" doc:"empty where the rule has no scopes"`
+	Promoted time.Time `json:"promoted" xml:"promoted" doc:"live from the first run after it; earlier than now where it was promoted before"`
+	By       string    `json:"by" xml:"by"`
+}
+
+// RuleSource is how a rule is written, in the version that the node runs.
+type RuleSource struct {
+	XMLName  xml.Name      `json:"-" xml:"source"`
+	Rule     string        `json:"rule" xml:"rule"`
+	File     string        `json:"file" xml:"file"`
+	Line     int           `json:"line" xml:"line" doc:"of the text's beginning, from 1"`
+	Text     string        `json:"text" xml:"text" doc:"the rule's entry as its file had it when it was loaded, with its indentation and comments; what the file's defaults add is not in it"`
+	Version  string        `json:"version" xml:"version" doc:"a hash of the rules that the answering node runs"`
+	Problems []FileProblem `json:"problems" xml:"problems>problem" doc:"of the rule as it runs: why it is not verified, and what to look at; places are those of the file" nullable:"false"`
+	Disk     *DiskSource   `json:"disk,omitempty" xml:"disk,omitempty" doc:"where the node's file does not have this text: an edit that is refused, or a rule that is gone; for those who see all warehouses"`
+	Scopes   []string      `json:"-" xml:"-"`
+}
+
+// DiskSource is how the node's file has a rule that runs in another version.
+type DiskSource struct {
+	File     string        `json:"file,omitempty" xml:"file,omitempty"`
+	Line     int           `json:"line,omitempty" xml:"line,omitempty"`
+	Text     string        `json:"text,omitempty" xml:"text,omitempty"`
+	Gone     bool          `json:"gone,omitempty" xml:"gone,omitempty" doc:"no file has it any more, or none that can be read"`
+	Problems []FileProblem `json:"problems" xml:"problems>problem" doc:"why its file is refused" nullable:"false"`
+}
