@@ -19,7 +19,7 @@ const mostSilences = 10
 
 // silenced names the silences that hold back what is about to be told, separated by spaces; "" = none does. Whether one is active is
 // decided by the engine's clock when the run began. A rule in shadow disturbs nobody, so that nothing silences it.
-func (p *Pass) silenced(d *rules.Draft) string {
+func (p *Pass) silenced(d *rules.NoticeDraft) string {
 	if p.shadow {
 		return ""
 	}

@@ -126,7 +126,7 @@ type view struct {
 	trial   *trial.Trial
 	run     *trial.Run
 	columns []row.Column
-	lives   *lives
+	lives   *lifeTable
 	start   trial.Start
 	report  *Report
 	made    []ledger.NewNotice               // of all passes, in their order
@@ -166,7 +166,7 @@ func (v *view) fill(ctx context.Context, before ledger.ScopeState) error {
 }
 
 // livesOf prepares the comparison of the findings before and after.
-func livesOf(req *Request, start *trial.Start, try *trial.Trial, run *trial.Run) (*lives, error) {
+func livesOf(req *Request, start *trial.Start, try *trial.Trial, run *trial.Run) (*lifeTable, error) {
 	sched, err := schedule.Parse(req.Rule.Schedule.Cron, req.Rule.Schedule.Timezone)
 	if err != nil {
 		return nil, fmt.Errorf("rule %s: %w", req.Rule.ID, err)
@@ -174,7 +174,7 @@ func livesOf(req *Request, start *trial.Start, try *trial.Trial, run *trial.Run)
 	if len(run.Commits) == 0 {
 		return nil, errors.New("preview: a run without a commit")
 	}
-	l := &lives{
+	l := &lifeTable{
 		rule: req.Rule, schedule: sched, due: req.Due, clock: run.Commits[len(run.Commits)-1].Scope.Clock,
 		before: byKey(start.Findings), after: byKey(try.Findings()), carried: start.Notices, made: map[string]*notice.Notice{},
 	}

@@ -142,7 +142,7 @@ func (j *rowLister) failed(key string, err error) Judgement {
 }
 
 // event is a row of mode event that meets the condition.
-func (j *rowLister) event(key string, draft *rules.Draft, err error) Judgement {
+func (j *rowLister) event(key string, draft *rules.NoticeDraft, err error) Judgement {
 	if err != nil {
 		return j.failed(key, err)
 	}

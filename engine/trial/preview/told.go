@@ -63,7 +63,7 @@ func (v *view) later(ctx context.Context) error {
 	}
 	hasty := *v.req.Rule
 	hasty.For = 0
-	try, err := trial.New(&hasty, &fixed{columns: v.columns, rows: v.run.Rows}, v.req.Types, v.start)
+	try, err := trial.New(&hasty, &fixedSource{columns: v.columns, rows: v.run.Rows}, v.req.Types, v.start)
 	if err != nil {
 		return err
 	}

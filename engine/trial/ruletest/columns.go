@@ -13,14 +13,14 @@ import (
 	"tallyman/rules/row"
 )
 
-// column is a column of fixtures, and the kinds that it may have, the likeliest first.
-type column struct {
+// stagedColumn is a column of fixtures, and the kinds that it may have, the likeliest first.
+type stagedColumn struct {
 	name  string
 	kinds []row.Kind
 }
 
 // gather finds the columns of rows, in the order of their names. said are the kinds that the author gives, by prefix + name.
-func gather(rows []cells, said map[string]row.Kind, prefix string, fail func(cells, string, string)) []column {
+func gather(rows []cells, said map[string]row.Kind, prefix string, fail func(cells, string, string)) []stagedColumn {
 	values := map[string][]cell{}
 	for _, r := range rows {
 		for name, c := range r.values {
@@ -32,21 +32,21 @@ func gather(rows []cells, said map[string]row.Kind, prefix string, fail func(cel
 			values[own] = []cell{}
 		}
 	}
-	var columns []column
+	var columns []stagedColumn
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		kind, known := said[prefix+name]
 		if !known && prefix != "" {
 			kind, known = said[name]
 		}
 		if known {
-			columns = append(columns, column{name, []row.Kind{kind}})
+			columns = append(columns, stagedColumn{name, []row.Kind{kind}})
 			continue
 		}
 		kinds, mixed := kindsOf(values[name])
 		if mixed != "" {
 			fail(rows[0], fmt.Sprintf("the column %s holds %s", name, mixed), fmt.Sprintf("say what it is: columns: {%s%s: decimal}", prefix, name))
 		}
-		columns = append(columns, column{name, kinds})
+		columns = append(columns, stagedColumn{name, kinds})
 	}
 	return columns
 }
@@ -115,7 +115,7 @@ const (
 
 // solve reads the columns so that try has no problems, with as few as possible that are not read the likeliest way. Where none is
 // without problems it returns those of the way that has the fewest.
-func solve(columns []column, most int, try func([]row.Kind) (problem.List, error)) ([]row.Kind, problem.List, error) {
+func solve(columns []stagedColumn, most int, try func([]row.Kind) (problem.List, error)) ([]row.Kind, problem.List, error) {
 	kinds := make([]row.Kind, len(columns))
 	for i, c := range columns {
 		kinds[i] = c.kinds[0]

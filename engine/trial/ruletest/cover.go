@@ -39,28 +39,28 @@ type Gap struct {
 	Miss string `json:"miss"` // such as: never true
 }
 
-// place is where something of a rule stands, which is what it is known by: scopes share it, unless one overrides it.
-type place struct {
+// rulePlace is where something of a rule stands, which is what it is known by: scopes share it, unless one overrides it.
+type rulePlace struct {
 	file      string
 	line, col int
 	rule      string // rules may share what stands in the defaults
 }
 
-func (a place) compare(b place) int {
+func (a rulePlace) compare(b rulePlace) int {
 	return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line), cmp.Compare(a.col, b.col), cmp.Compare(a.rule, b.rule))
 }
 
 // coverage collects what the tests reach.
 type coverage struct {
-	rules      map[place]*reached  // by the place of the id
-	conditions map[place]*branches // by the place of `when`
-	sinks      map[place]*reached
+	rules      map[rulePlace]*reachCount // by the place of the id
+	conditions map[rulePlace]*branches   // by the place of `when`
+	sinks      map[rulePlace]*reachCount
 
 	current *branches // of the test at hand
 }
 
-// reached is something that a test reaches or not.
-type reached struct {
+// reachCount is something that a test reaches or not.
+type reachCount struct {
 	name string
 	yes  bool
 }
@@ -76,18 +76,18 @@ type branches struct {
 }
 
 type branch struct {
-	place   place
+	place   rulePlace
 	text    string
 	yes, no bool
 }
 
 func newCoverage() *coverage {
-	return &coverage{rules: map[place]*reached{}, conditions: map[place]*branches{}, sinks: map[place]*reached{}}
+	return &coverage{rules: map[rulePlace]*reachCount{}, conditions: map[rulePlace]*branches{}, sinks: map[rulePlace]*reachCount{}}
 }
 
-func placeOf(r *rules.Rule, path string, offset int) place {
+func placeOf(r *rules.Rule, path string, offset int) rulePlace {
 	p := r.ProblemIn(path, offset, "", "", "")
-	return place{p.File, p.Line, p.Col, r.ID}
+	return rulePlace{p.File, p.Line, p.Col, r.ID}
 }
 
 func deliverPath(i int) string { return fmt.Sprintf("deliver[%d].sink", i) }
@@ -95,11 +95,11 @@ func deliverPath(i int) string { return fmt.Sprintf("deliver[%d].sink", i) }
 // add makes a rule one that should be tested.
 func (c *coverage) add(r *rules.Rule) {
 	if at := placeOf(r, "id", 0); c.rules[at] == nil {
-		c.rules[at] = &reached{name: r.ID}
+		c.rules[at] = &reachCount{name: r.ID}
 	}
 	for i, d := range r.Deliver {
 		if at := placeOf(r, deliverPath(i), 0); c.sinks[at] == nil {
-			c.sinks[at] = &reached{name: d.Sink}
+			c.sinks[at] = &reachCount{name: d.Sink}
 		}
 	}
 	if at := placeOf(r, "when", 0); c.conditions[at] == nil && r.When != "true" {
@@ -119,7 +119,7 @@ func (b *branches) take(r *rules.Rule, columns []row.Column) {
 		takeApart = condition.NewResultParts
 	}
 	var leaves []*branch
-	at := map[place]int{}
+	at := map[rulePlace]int{}
 	parts, err := takeApart(r.When, columns)
 	if err != nil {
 		leaves = []*branch{{place: placeOf(r, "when", 0), text: r.When}}

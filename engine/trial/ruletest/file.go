@@ -36,7 +36,7 @@ type Test struct {
 type Step struct {
 	At     time.Duration // after the start; the run is due then
 	Rows   []cells       // what the probe returns
-	Tables []table       // what its statement reads; nil = Rows or Fault
+	Tables []tableRows   // what its statement reads; nil = Rows or Fault
 	Fault  string        // why the scan fails; "" = it does not
 	Expect *Expect       // nil where the step only prepares others
 
@@ -62,8 +62,8 @@ type cells struct {
 	values map[string]cell
 }
 
-// table is a fixture.
-type table struct {
+// tableRows is a fixture.
+type tableRows struct {
 	name string
 	rows []cells
 }

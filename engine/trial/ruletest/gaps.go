@@ -33,7 +33,7 @@ func (c *coverage) sum() *Cover {
 		}
 	}
 	slices.SortFunc(s.Missing, func(a, b Gap) int {
-		return place{a.File, a.Line, a.Col, a.Rule}.compare(place{b.File, b.Line, b.Col, b.Rule})
+		return rulePlace{a.File, a.Line, a.Col, a.Rule}.compare(rulePlace{b.File, b.Line, b.Col, b.Rule})
 	})
 	reached, all := 0, 0
 	for _, share := range []Share{s.Rules, s.Branches, s.Deliveries} {
@@ -52,6 +52,6 @@ func (s *Share) count(reached bool) {
 	}
 }
 
-func (s *Cover) miss(at place, what, text, miss string) {
+func (s *Cover) miss(at rulePlace, what, text, miss string) {
 	s.Missing = append(s.Missing, Gap{File: at.file, Line: at.line, Col: at.col, Rule: at.rule, What: what, Text: text, Miss: miss})
 }

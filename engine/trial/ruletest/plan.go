@@ -17,7 +17,7 @@ import (
 // plan is a test that is ready to run, or the failure that says why it is not.
 type plan struct {
 	script  *script
-	scenes  []scene // of the steps
+	scenes  []stepScene // of the steps
 	types   catalog.Catalog
 	failure *Failure
 }
@@ -153,7 +153,7 @@ func (p *planner) compile(columns []row.Column) problem.List {
 
 // given are the columns of the test's rows; of a test without rows those of the file's other tests of the rule, or what the rule
 // names.
-func (p *planner) given() []column {
+func (p *planner) given() []stagedColumn {
 	rows := p.test.rows()
 	for _, other := range p.Tests {
 		if len(rows) == 0 && other.Rule == p.test.Rule {
@@ -166,14 +166,14 @@ func (p *planner) given() []column {
 	}
 	columns := gather(nil, p.test.Columns, "", ignore)
 	for _, name := range used(p.rule) {
-		if !slices.ContainsFunc(columns, func(c column) bool { return c.name == name }) {
-			columns = append(columns, column{name, unknown})
+		if !slices.ContainsFunc(columns, func(c stagedColumn) bool { return c.name == name }) {
+			columns = append(columns, stagedColumn{name, unknown})
 		}
 	}
 	return columns
 }
 
-func columnsOf(slots []column, kinds []row.Kind) []row.Column {
+func columnsOf(slots []stagedColumn, kinds []row.Kind) []row.Column {
 	columns := make([]row.Column, len(slots))
 	for i, c := range slots {
 		columns[i] = row.Column{Name: c.name, Kind: kinds[i], Nullable: true}

@@ -10,7 +10,7 @@ import (
 // The shapes of a test file.
 
 type fileSpec struct {
-	Rules paths              `yaml:"rules,required"`
+	Rules pathList           `yaml:"rules,required"`
 	Types string             `yaml:"types"`
 	Tests []*strictyaml.Node `yaml:"tests,required"`
 }
@@ -70,14 +70,14 @@ type noticeSpec struct {
 	Deliver    deliverList       `yaml:"deliver"`
 }
 
-// paths is one path, or a list of them.
-type paths []string
+// pathList is one path, or a list of them.
+type pathList []string
 
 // DecodeYAML implements strictyaml.Decodable.
-func (p *paths) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
+func (p *pathList) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	if n.Kind == strictyaml.Scalar {
 		if s, ok := d.Text(name, n); ok {
-			*p = paths{s}
+			*p = pathList{s}
 		}
 		return
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // fixtures are the tables of a file. A table has one shape in all its tests, so that one may leave out what another has.
-type fixtures map[string][]column
+type fixtures map[string][]stagedColumn
 
 // folded is how a table is known: names in quotes keep their case, as in SQL.
 func folded(table string) string {
@@ -49,8 +49,8 @@ func tablesOf(f *File, fail func(cells, string, string)) fixtures {
 }
 
 // slots are the columns of the tables that a test reads, in one list for solve.
-func (f fixtures) slots(tables []string) []column {
-	var list []column
+func (f fixtures) slots(tables []string) []stagedColumn {
+	var list []stagedColumn
 	for _, name := range tables {
 		list = append(list, f[name]...)
 	}
@@ -58,7 +58,7 @@ func (f fixtures) slots(tables []string) []column {
 }
 
 // stage makes the tables of a step, their columns being of these kinds (those of slots).
-func (f fixtures) stage(tables []string, kinds []row.Kind, s *Step) ([]scanners.Staged, *fault, cells) {
+func (f fixtures) stage(tables []string, kinds []row.Kind, s *Step) ([]scanners.Staged, *cellFault, cells) {
 	var staged []scanners.Staged
 	for _, name := range tables {
 		t := scanners.Staged{Table: name}
@@ -70,7 +70,7 @@ func (f fixtures) stage(tables []string, kinds []row.Kind, s *Step) ([]scanners.
 			}
 			t.Columns = append(t.Columns, row.Column{Name: c.name, Kind: kind, Nullable: true})
 		}
-		i := slices.IndexFunc(s.Tables, func(t table) bool { return folded(t.name) == name })
+		i := slices.IndexFunc(s.Tables, func(t tableRows) bool { return folded(t.name) == name })
 		if i < 0 {
 			staged = append(staged, t)
 			continue
@@ -88,14 +88,14 @@ func (f fixtures) stage(tables []string, kinds []row.Kind, s *Step) ([]scanners.
 }
 
 // line is the row in the order of the columns; what it does not have is NULL.
-func (r cells) line(columns []row.Column) ([]row.Value, *fault) {
+func (r cells) line(columns []row.Column) ([]row.Value, *cellFault) {
 	values := make([]row.Value, len(columns))
 	for i, c := range columns {
 		v, ok := r.values[c.Name]
 		if !ok {
 			continue
 		}
-		var bad *fault
+		var bad *cellFault
 		if values[i], bad = v.as(c.Kind); bad != nil {
 			bad.message = c.Name + ": " + bad.message
 			return nil, bad
