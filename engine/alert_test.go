@@ -21,12 +21,12 @@ func TestNoDataAlert(t *testing.T) {
 	var fault error
 	r := manyBins()
 	r.Notice.Warehouse, r.NoData, r.For, r.RepeatInterval = "", rules.PolicyAlert, 5*time.Minute, 20*time.Minute
-	trial := binTrial(t, r, &bins, &fault)
+	try := binTrial(t, r, &bins, &fault)
 	due := atEight.Add(-5 * time.Minute)
 	step := func(counts string, want ...string) *ledger.Commit {
 		t.Helper()
 		due = due.Add(5 * time.Minute)
-		c := runTrial(t, trial, due)
+		c := runTrial(t, try, due)
 		same(t, toldBy(c), want)
 		if got := fmt.Sprintf("%d/%d", c.Run.Pending, c.Run.Firing); got != counts {
 			t.Errorf("at %s: pending/firing %s, want %s", due, got, counts)
@@ -62,20 +62,20 @@ func TestFailureAlert(t *testing.T) {
 	r := grouped(manyBins())
 	r.Notice.Warehouse, r.OnError, r.KeepFiringFor, r.RepeatInterval, r.Limit.Notices = `"W9"`, rules.PolicyAlert, 10*time.Minute, 10*time.Minute, 1
 	r.GroupBy = []string{"wh"}
-	trial := binTrial(t, r, &bins, &fault)
-	same(t, toldBy(runTrial(t, trial, atEight)), []string{"firing W9 1 bins in W1"})
+	try := binTrial(t, r, &bins, &fault)
+	same(t, toldBy(runTrial(t, try, atEight)), []string{"firing W9 1 bins in W1"})
 	fault = errAway
-	c := runTrial(t, trial, atEight.Add(5*time.Minute))
+	c := runTrial(t, try, atEight.Add(5*time.Minute))
 	same(t, toldBy(c), []string{"firing W9 Rule fails: negative-bin-stock"})
 	if n := c.Notices[0].Notice; n.Key != `"on_error"` || c.Run.Outcome != ledger.OutcomeFailed || c.Run.Firing != 2 || c.Run.Notices != 1 ||
 		fmt.Sprint(n.Data) != "[{code source_unreachable} {error connection refused} {rule negative-bin-stock} {scope 119240} {since 2026-06-01T08:00:00Z}]" {
 		t.Errorf("%+v, %+v", n, c.Run)
 	}
-	same(t, toldBy(runTrial(t, trial, atEight.Add(10*time.Minute))), nil)
-	same(t, toldBy(runTrial(t, trial, atEight.Add(15*time.Minute))), []string{"firing W9 Rule fails: negative-bin-stock"})
+	same(t, toldBy(runTrial(t, try, atEight.Add(10*time.Minute))), nil)
+	same(t, toldBy(runTrial(t, try, atEight.Add(15*time.Minute))), []string{"firing W9 Rule fails: negative-bin-stock"})
 	fault = nil
-	same(t, toldBy(runTrial(t, trial, atEight.Add(20*time.Minute))), []string{"firing W9 1 bins in W1"}) // reminds; keep_firing_for holds the alert
-	same(t, toldBy(runTrial(t, trial, atEight.Add(25*time.Minute))), []string{"resolved W9 Resolved: Rule fails: negative-bin-stock"})
+	same(t, toldBy(runTrial(t, try, atEight.Add(20*time.Minute))), []string{"firing W9 1 bins in W1"}) // reminds; keep_firing_for holds the alert
+	same(t, toldBy(runTrial(t, try, atEight.Add(25*time.Minute))), []string{"resolved W9 Resolved: Rule fails: negative-bin-stock"})
 }
 
 // A rule that does not ask for it any more lets go of it.

@@ -25,8 +25,8 @@ func TestRulesThatChange(t *testing.T) {
 		due := time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)
 		notices := map[string]*notice.Notice{}
 		run := func(r *rules.Rule) {
-			s.rule, s.trial = r, binTrialFrom(t, r, &bins, &fault, start)
-			out, err := s.trial.Run(t.Context(), due)
+			s.rule, s.try = r, binTrialFrom(t, r, &bins, &fault, start)
+			out, err := s.try.Run(t.Context(), due)
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -37,7 +37,7 @@ func TestRulesThatChange(t *testing.T) {
 			firing, resolved := s.split(commit)
 			s.counted(due, firing)
 			s.resolved(firing, resolved)
-			start = trial.Start{State: ledger.ScopeState{Scope: commit.Scope, Registered: atEight}, Findings: s.trial.Findings(), Notices: notices}
+			start = trial.Start{State: ledger.ScopeState{Scope: commit.Scope, Registered: atEight}, Findings: s.try.Findings(), Notices: notices}
 			due = due.Add(5 * time.Minute)
 		}
 		for range rapid.IntRange(1, 6).Draw(rt, "versions") {
@@ -54,8 +54,8 @@ func TestRulesThatChange(t *testing.T) {
 		last := manyBins()
 		last.Scope = "W1"
 		run(last)
-		if len(s.open) > 0 || len(s.trial.Findings()) > 0 {
-			rt.Fatalf("never resolved: %v, %v", s.open, s.trial.Findings())
+		if len(s.open) > 0 || len(s.try.Findings()) > 0 {
+			rt.Fatalf("never resolved: %v, %v", s.open, s.try.Findings())
 		}
 	})
 }

@@ -1,6 +1,10 @@
 package engine
 
-import "time"
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
 
 // Clock is the engine's time. Due times, :now and the times of notices come from it; leases, polls and
 // backoff run on the machine's timers, because they are about machines.
@@ -22,3 +26,48 @@ func (SystemClock) Real(d time.Duration) time.Duration { return d }
 
 // stamp writes a time for people.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
+
+// pause waits for d, or shorter when work ends or stop is closed; it tells whether the whole time went by.
+func pause(ctx context.Context, stop <-chan struct{}, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-stop:
+		return false
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// until returns ctx with an earlier end: when stop is closed. It is for what need not be finished.
+func until(ctx context.Context, stop <-chan struct{}) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// backoff doubles its wait from first to most. Half of each wait is random, so that nodes and lanes that
+// failed together do not come back together.
+type backoff struct {
+	first, most time.Duration
+	next        time.Duration
+}
+
+func (b *backoff) wait() time.Duration {
+	if b.next == 0 {
+		b.next = b.first
+	}
+	d := b.next/2 + rand.N(b.next/2+1) //nolint:gosec // spreads load, guards nothing
+	b.next = min(2*b.next, b.most)
+	return d
+}
+
+func (b *backoff) reset() { b.next = 0 }

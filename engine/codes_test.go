@@ -38,14 +38,14 @@ func TestErrorCodeOfAPanic(t *testing.T) {
 		rows := make([][]row.Value, 3)
 		return [][]row.Value{rows[len(rows)]}, nil
 	}}
-	trial, err := trial.New(negativeStock(), source, catalog.Catalog{repNotice.Code: repNotice}, trial.Start{})
+	try, err := trial.New(negativeStock(), source, catalog.Catalog{repNotice.Code: repNotice}, trial.Start{})
 	if err == nil {
-		err = trial.Verify(t.Context())
+		err = try.Verify(t.Context())
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := trial.Run(t.Context(), time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC))
+	run, err := try.Run(t.Context(), time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,3 +75,129 @@ func (NoObserver) DeliveryDone(string, string, int) {}
 
 // FiringLag does nothing.
 func (NoObserver) FiringLag(time.Duration) {}
+
+// boundedLedger is a ledger that gives every question an end: a lease for most, since what takes longer is worth nothing, and
+// more for a commit, which may be large. A connection that was cut without a word would otherwise hold up its loop for
+// as long as the operating system hopes for an answer. Renew, Release and ReleaseLane bring their own bounds; Findings and
+// Notices end with the claim.
+type boundedLedger struct {
+	Ledger
+	lease time.Duration
+}
+
+// longCommit is how many leases a commit may take.
+const longCommit = 10
+
+// ask puts a question that has to be answered within d.
+func ask[T any](ctx context.Context, d time.Duration, question func(context.Context) (T, error)) (T, error) {
+	ctx, done := context.WithTimeout(ctx, d)
+	defer done()
+	return question(ctx)
+}
+
+// tell is ask without an answer.
+func tell(ctx context.Context, d time.Duration, statement func(context.Context) error) error {
+	ctx, done := context.WithTimeout(ctx, d)
+	defer done()
+	return statement(ctx)
+}
+
+func (b boundedLedger) Register(ctx context.Context, rule, scope string, now time.Time) (ledger.ScopeState, error) {
+	return ask(ctx, b.lease, func(ctx context.Context) (ledger.ScopeState, error) {
+		return b.Ledger.Register(ctx, rule, scope, now)
+	})
+}
+
+func (b boundedLedger) Claim(ctx context.Context, rule, scope string, due time.Time, node string, lease time.Duration) (ledger.Claim, error) {
+	return ask(ctx, b.lease, func(ctx context.Context) (ledger.Claim, error) {
+		return b.Ledger.Claim(ctx, rule, scope, due, node, lease)
+	})
+}
+
+func (b boundedLedger) Abandoned(ctx context.Context) ([]ledger.Claim, error) {
+	return ask(ctx, b.lease, b.Ledger.Abandoned)
+}
+
+func (b boundedLedger) Skip(ctx context.Context, rule, scope string, due time.Time, node, reason string) error {
+	return tell(ctx, b.lease, func(ctx context.Context) error {
+		return b.Ledger.Skip(ctx, rule, scope, due, node, reason)
+	})
+}
+
+func (b boundedLedger) Thaw(ctx context.Context, rule, scope string, due time.Time, node, reason string) error {
+	return tell(ctx, b.lease, func(ctx context.Context) error {
+		return b.Ledger.Thaw(ctx, rule, scope, due, node, reason)
+	})
+}
+
+func (b boundedLedger) Switches(ctx context.Context) ([]ledger.Switch, error) {
+	return ask(ctx, b.lease, b.Ledger.Switches)
+}
+
+func (b boundedLedger) SeeNode(ctx context.Context, n ledger.Node) error {
+	return tell(ctx, b.lease, func(ctx context.Context) error { return b.Ledger.SeeNode(ctx, n) })
+}
+
+func (b boundedLedger) Nodes(ctx context.Context) ([]ledger.Node, error) {
+	return ask(ctx, b.lease, b.Ledger.Nodes)
+}
+
+func (b boundedLedger) Scope(ctx context.Context, rule, scope string) (ledger.ScopeState, error) {
+	return ask(ctx, b.lease, func(ctx context.Context) (ledger.ScopeState, error) {
+		return b.Ledger.Scope(ctx, rule, scope)
+	})
+}
+
+func (b boundedLedger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit) (ledger.Committed, error) {
+	return ask(ctx, longCommit*b.lease, func(ctx context.Context) (ledger.Committed, error) {
+		return b.Ledger.Commit(ctx, c, run)
+	})
+}
+
+func (b boundedLedger) Types(ctx context.Context) (catalog.Catalog, error) {
+	return ask(ctx, b.lease, b.Ledger.Types)
+}
+
+func (b boundedLedger) TypesVersion(ctx context.Context) (int64, error) {
+	return ask(ctx, b.lease, b.Ledger.TypesVersion)
+}
+
+func (b boundedLedger) LastPlan(ctx context.Context, rule, scope string) (ledger.ProbePlan, error) {
+	return ask(ctx, b.lease, func(ctx context.Context) (ledger.ProbePlan, error) {
+		return b.Ledger.LastPlan(ctx, rule, scope)
+	})
+}
+
+func (b boundedLedger) RecordPlan(ctx context.Context, p ledger.ProbePlan) error {
+	return tell(ctx, b.lease, func(ctx context.Context) error { return b.Ledger.RecordPlan(ctx, p) })
+}
+
+func (b boundedLedger) PendingLanes(ctx context.Context, sink string) ([]delivery.Lane, error) {
+	return ask(ctx, b.lease, func(ctx context.Context) ([]delivery.Lane, error) {
+		return b.Ledger.PendingLanes(ctx, sink)
+	})
+}
+
+func (b boundedLedger) AcquireLane(ctx context.Context, lane delivery.Lane, node string, lease time.Duration) (bool, error) {
+	return ask(ctx, b.lease, func(ctx context.Context) (bool, error) {
+		return b.Ledger.AcquireLane(ctx, lane, node, lease)
+	})
+}
+
+func (b boundedLedger) Pending(ctx context.Context, lane delivery.Lane, limit int) ([]delivery.Delivery, error) {
+	return ask(ctx, b.lease, func(ctx context.Context) ([]delivery.Delivery, error) {
+		return b.Ledger.Pending(ctx, lane, limit)
+	})
+}
+
+func (b boundedLedger) MarkSent(ctx context.Context, receipts []delivery.Receipt) error {
+	return tell(ctx, b.lease, func(ctx context.Context) error { return b.Ledger.MarkSent(ctx, receipts) })
+}
+
+func (b boundedLedger) MarkAttempt(ctx context.Context, seqs []int64, cause string) error {
+	return tell(ctx, b.lease, func(ctx context.Context) error { return b.Ledger.MarkAttempt(ctx, seqs, cause) })
+}
+
+func (b boundedLedger) MarkFailed(ctx context.Context, seqs []int64, cause string) error {
+	return tell(ctx, b.lease, func(ctx context.Context) error { return b.Ledger.MarkFailed(ctx, seqs, cause) })
+}

@@ -21,8 +21,8 @@ const (
 	changedPlan = 7 * 24 * time.Hour // a change of plan is shown for so long
 )
 
-// cost is what a unit knows of its probe's plan. It belongs to the loop.
-type cost struct {
+// planCost is what a unit knows of its probe's plan. It belongs to the loop.
+type planCost struct {
 	known bool
 	plan  ledger.ProbePlan
 	read  time.Time // from the ledger

@@ -2,11 +2,17 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
+	"tallyman/engine/judge"
 	"tallyman/internal/delivery"
+	"tallyman/internal/trace"
 	"tallyman/sinks"
 )
 
@@ -46,29 +52,29 @@ func (d *deliverer) wake(lane delivery.Lane) {
 	}
 }
 
-// lanes is what the loop knows of the lanes of its sink.
-type lanes struct {
-	wanted  map[delivery.Lane]bool     // to be drained
-	busy    map[delivery.Lane]bool     // being drained
-	resting map[delivery.Lane]*resting // failed of late
+// laneTable is what the loop knows of the lanes of its sink.
+type laneTable struct {
+	wanted  map[delivery.Lane]bool      // to be drained
+	busy    map[delivery.Lane]bool      // being drained
+	resting map[delivery.Lane]*laneRest // failed of late
 }
 
-// resting is a lane after a failure.
-type resting struct {
+// laneRest is a lane after a failure.
+type laneRest struct {
 	until time.Time
 	retry backoff
 }
 
-// drained is how the draining of a lane ended.
-type drained struct {
+// laneDrain is how the draining of a lane ended.
+type laneDrain struct {
 	lane delivery.Lane
 	err  error
 }
 
 // loop drains lanes until stop is closed, then those once more that were hinted at, and waits for them.
 func (d *deliverer) loop(ctx context.Context, stop <-chan struct{}) {
-	known := lanes{wanted: map[delivery.Lane]bool{}, busy: map[delivery.Lane]bool{}, resting: map[delivery.Lane]*resting{}}
-	done := make(chan drained)
+	known := laneTable{wanted: map[delivery.Lane]bool{}, busy: map[delivery.Lane]bool{}, resting: map[delivery.Lane]*laneRest{}}
+	done := make(chan laneDrain)
 	poll := time.NewTicker(pollLanes)
 	defer poll.Stop()
 	rested := time.NewTimer(0) // when the next lane has rested
@@ -96,7 +102,7 @@ func (d *deliverer) loop(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
-func (d *deliverer) takeHints(known *lanes) {
+func (d *deliverer) takeHints(known *laneTable) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for lane := range d.hinted {
@@ -105,7 +111,7 @@ func (d *deliverer) takeHints(known *lanes) {
 	clear(d.hinted)
 }
 
-func (d *deliverer) ask(ctx context.Context, known *lanes) {
+func (d *deliverer) ask(ctx context.Context, known *laneTable) {
 	pending, err := d.e.opts.Ledger.PendingLanes(ctx, d.name)
 	if err != nil {
 		d.log.Warn("the ledger cannot be asked what is to be delivered", "error", err)
@@ -117,7 +123,7 @@ func (d *deliverer) ask(ctx context.Context, known *lanes) {
 }
 
 // start drains the wanted lanes that are neither busy nor resting, as far as there is room.
-func (d *deliverer) start(ctx context.Context, stop <-chan struct{}, known *lanes, done chan<- drained) {
+func (d *deliverer) start(ctx context.Context, stop <-chan struct{}, known *laneTable, done chan<- laneDrain) {
 	now := time.Now()
 	for lane := range known.wanted {
 		if len(known.busy) == d.e.opts.PerSink {
@@ -128,12 +134,12 @@ func (d *deliverer) start(ctx context.Context, stop <-chan struct{}, known *lane
 		}
 		delete(known.wanted, lane)
 		known.busy[lane] = true
-		go func() { done <- drained{lane, d.drain(ctx, stop, lane)} }()
+		go func() { done <- laneDrain{lane, d.drain(ctx, stop, lane)} }()
 	}
 }
 
 // ended notes how a lane did. One that failed is tried again after a rest.
-func (d *deliverer) ended(known *lanes, end drained) {
+func (d *deliverer) ended(known *laneTable, end laneDrain) {
 	delete(known.busy, end.lane)
 	if end.err == nil {
 		delete(known.resting, end.lane)
@@ -141,7 +147,7 @@ func (d *deliverer) ended(known *lanes, end drained) {
 	}
 	r := known.resting[end.lane]
 	if r == nil {
-		r = &resting{retry: backoff{first: 100 * time.Millisecond, most: 5 * time.Second}}
+		r = &laneRest{retry: backoff{first: 100 * time.Millisecond, most: 5 * time.Second}}
 		known.resting[end.lane] = r
 		d.log.Warn("deliveries wait: the sink did not take them", "warehouse", end.lane.Warehouse, "error", end.err)
 	}
@@ -150,7 +156,7 @@ func (d *deliverer) ended(known *lanes, end drained) {
 }
 
 // alarm sets the timer to the end of the next rest of a lane that is wanted.
-func (l *lanes) alarm(timer *time.Timer) {
+func (l *laneTable) alarm(timer *time.Timer) {
 	next := pollLanes // no later than the next poll
 	for lane := range l.wanted {
 		if r := l.resting[lane]; r != nil && !l.busy[lane] {
@@ -160,4 +166,131 @@ func (l *lanes) alarm(timer *time.Timer) {
 		}
 	}
 	timer.Reset(next)
+}
+
+// batchSize is how many deliveries a sink is given at once.
+const batchSize = 500
+
+// drain delivers what is pending in the lane, in order, until nothing is left, the sink or the ledger
+// fails, another node holds the lane, or stop is closed.
+func (d *deliverer) drain(ctx context.Context, stop <-chan struct{}, lane delivery.Lane) error {
+	lease := d.e.opts.Lease
+	held, err := d.e.opts.Ledger.AcquireLane(ctx, lane, d.e.opts.Node, lease)
+	if err != nil {
+		return fmt.Errorf("taking the lane: %w", err)
+	}
+	if !held {
+		return nil
+	}
+	defer d.release(ctx, lane)
+	since := time.Now()
+	for {
+		batch, err := d.e.opts.Ledger.Pending(ctx, lane, batchSize)
+		if err != nil {
+			return fmt.Errorf("reading the lane: %w", err)
+		}
+		if len(batch) == 0 {
+			return nil
+		}
+		if err := d.deliver(ctx, lane, batch); err != nil {
+			return err
+		}
+		select {
+		case <-stop:
+			return nil
+		default:
+		}
+		if time.Since(since) < lease/3 {
+			continue
+		}
+		if held, err = d.e.opts.Ledger.AcquireLane(ctx, lane, d.e.opts.Node, lease); err != nil || !held {
+			return err
+		}
+		since = time.Now()
+	}
+}
+
+// deliver hands a batch to the sink and records its answer. The sink has to answer while the lane is surely
+// ours: otherwise another node might deliver later notices before these.
+func (d *deliverer) deliver(ctx context.Context, lane delivery.Lane, batch []delivery.Delivery) error {
+	d.e.opts.Step(StepDelivering)
+	receipts, err := d.call(ctx, lane, batch)
+	if refused, ok := errors.AsType[*sinks.RefusedError](err); ok && among(refused.Seqs, batch) {
+		return d.end(ctx, lane, batch, refused)
+	}
+	if err != nil {
+		d.e.opts.Observer.DeliveryDone(d.name, OutcomeRetried, len(batch))
+		if merr := d.e.opts.Ledger.MarkAttempt(ctx, seqs(batch), judge.Cut(err.Error(), judge.LongError)); merr != nil {
+			d.log.Warn("a failed attempt could not be recorded", "error", merr)
+		}
+		return err
+	}
+	d.e.opts.Step(StepDelivered)
+	if err := d.e.opts.Ledger.MarkSent(ctx, receipts); err != nil {
+		return fmt.Errorf("recording what the sink took: %w", err) // it gets them again, and answers the same
+	}
+	d.e.opts.Step(StepMarked)
+	d.e.opts.Observer.DeliveryDone(d.name, OutcomeSent, len(batch))
+	d.log.Debug("delivered", "warehouse", lane.Warehouse, "notices", delivery.Logged(batch))
+	return nil
+}
+
+// end gives up on what the sink will never take. The others of its batch are still pending.
+func (d *deliverer) end(ctx context.Context, lane delivery.Lane, batch []delivery.Delivery, refused *sinks.RefusedError) error {
+	d.log.Error("deliveries failed for good", "warehouse", lane.Warehouse, "ids", refused.Seqs, "notices", refusedOf(batch, refused), "error", refused.Err)
+	if err := d.e.opts.Ledger.MarkFailed(ctx, refused.Seqs, judge.Cut(refused.Err.Error(), judge.LongError)); err != nil {
+		return fmt.Errorf("recording what the sink refused: %w", err)
+	}
+	d.e.opts.Observer.DeliveryDone(d.name, OutcomeRefused, len(refused.Seqs))
+	return nil
+}
+
+// refusedOf are those of the batch that the sink will never take.
+func refusedOf(batch []delivery.Delivery, refused *sinks.RefusedError) delivery.Logged {
+	return slices.DeleteFunc(slices.Clone(batch), func(d delivery.Delivery) bool { return !slices.Contains(refused.Seqs, d.Seq) })
+}
+
+// among tells whether the numbers are some of the batch's.
+func among(some []int64, batch []delivery.Delivery) bool {
+	all := seqs(batch)
+	return len(some) > 0 && !slices.ContainsFunc(some, func(seq int64) bool { return !slices.Contains(all, seq) })
+}
+
+// call turns a panic into an error: a notice that a sink cannot cope with must not take the node down.
+func (d *deliverer) call(ctx context.Context, lane delivery.Lane, batch []delivery.Delivery) (receipts []delivery.Receipt, err error) {
+	ctx, end := d.e.opts.Tracer.Deliver(ctx, &trace.Call{Sink: d.name, Warehouse: lane.Warehouse, Batch: batch})
+	defer func() { end(err) }()
+	defer func() {
+		if reason := recover(); reason != nil {
+			d.log.Error("panic in a sink", "warehouse", lane.Warehouse, "panic", fmt.Sprint(reason), "stack", string(debug.Stack()))
+			receipts, err = nil, fmt.Errorf("sink %s: panic: %v", d.name, reason)
+		}
+	}()
+	ctx, done := context.WithTimeout(ctx, d.e.opts.Lease/2)
+	defer done()
+	receipts, err = d.sink.Deliver(ctx, lane.Warehouse, batch)
+	if err != nil {
+		return nil, fmt.Errorf("sink %s: %w", d.name, err)
+	}
+	if len(receipts) != len(batch) {
+		return nil, fmt.Errorf("sink %s answered for %d of %d deliveries", d.name, len(receipts), len(batch))
+	}
+	return receipts, nil
+}
+
+// release gives the lane up, also when the engine is out of time.
+func (d *deliverer) release(ctx context.Context, lane delivery.Lane) {
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer done()
+	if err := d.e.opts.Ledger.ReleaseLane(ctx, lane, d.e.opts.Node); err != nil {
+		d.log.Warn("the lane could not be given back; its lease ends by itself", "warehouse", lane.Warehouse, "error", err)
+	}
+}
+
+func seqs(batch []delivery.Delivery) []int64 {
+	list := make([]int64, len(batch))
+	for i := range batch {
+		list[i] = batch[i].Seq
+	}
+	return list
 }

@@ -16,9 +16,9 @@ import (
 var atEight = time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)
 
 // runTrial runs the firing and returns what it commits.
-func runTrial(t *testing.T, trial *trial.Trial, due time.Time) *ledger.Commit {
+func runTrial(t *testing.T, try *trial.Trial, due time.Time) *ledger.Commit {
 	t.Helper()
-	run, err := trial.Run(t.Context(), due)
+	run, err := try.Run(t.Context(), due)
 	if err != nil || len(run.Commits) != 1 {
 		t.Fatalf("%+v, %v", run, err)
 	}
@@ -46,12 +46,12 @@ func TestDigest(t *testing.T) {
 	var fault error
 	r := manyBins()
 	r.Title, r.Limit.Notices = "Negative stock", 2
-	trial := binTrial(t, r, &bins, &fault)
+	try := binTrial(t, r, &bins, &fault)
 	for i := 9; i > 0; i-- {
 		bins = append(bins, bin{wh: "W1", code: fmt.Sprintf("A-%d", i), qty: int64(-i)})
 	}
 	bins = append(bins, bin{wh: "W2", code: "B-1", qty: -500})
-	c := runTrial(t, trial, atEight)
+	c := runTrial(t, try, atEight)
 	same(t, toldBy(c), []string{"firing W1 Bin A-1 is at -1", "firing W1 Bin A-2 is at -2", "firing W1 7 more: Negative stock", "firing W2 1 more: Negative stock"})
 	d := c.Notices[2].Notice
 	if d.Count != 7 || d.Priority != 3 || d.Type != "REP_NOTICE" || d.Key != `["digest","W1"]` || d.Episode != "1780300800000000" || d.Modal != "popup" ||
@@ -68,13 +68,13 @@ func TestDigest(t *testing.T) {
 		t.Errorf("%+v", c.Run)
 	}
 	bins = bins[6:] // A-3, A-2, A-1, B-1
-	same(t, toldBy(runTrial(t, trial, atEight.Add(5*time.Minute))), nil)
+	same(t, toldBy(runTrial(t, try, atEight.Add(5*time.Minute))), nil)
 	bins = bins[3:]
-	same(t, toldBy(runTrial(t, trial, atEight.Add(10*time.Minute))), []string{
+	same(t, toldBy(runTrial(t, try, atEight.Add(10*time.Minute))), []string{
 		"resolved W1 Resolved: Bin A-1 is at -1", "resolved W1 Resolved: Bin A-2 is at -2", "resolved W1 Resolved: 7 more: Negative stock",
 	})
 	bins = nil
-	c = runTrial(t, trial, atEight.Add(15*time.Minute))
+	c = runTrial(t, try, atEight.Add(15*time.Minute))
 	same(t, toldBy(c), []string{"resolved W2 Resolved: 1 more: Negative stock"})
 	if n := c.Notices[0].Notice; c.Notices[0].After == "" || !notice.IsDigest(n.ID) || n.Texts["zh"].Title != "已解决：另有 1 条：Negative stock" {
 		t.Errorf("%+v", c.Notices[0])
@@ -88,25 +88,25 @@ func TestRemindersInADigest(t *testing.T) {
 	var fault error
 	r := manyBins()
 	r.Limit.Notices, r.RepeatInterval = 2, 10*time.Minute
-	trial := binTrial(t, r, &bins, &fault)
-	own := runTrial(t, trial, atEight).Notices[1].Notice.ID
+	try := binTrial(t, r, &bins, &fault)
+	own := runTrial(t, try, atEight).Notices[1].Notice.ID
 	bins = append(bins, bin{wh: "W1", code: "B", qty: -1}, bin{wh: "W1", code: "D", qty: -1})
-	c := runTrial(t, trial, atEight.Add(10*time.Minute))
+	c := runTrial(t, try, atEight.Add(10*time.Minute))
 	same(t, toldBy(c), []string{"firing W1 Bin A is at -1", "firing W1 Bin B is at -1", "firing W1 2 more: negative-bin-stock"})
 	first := c.Notices[2].Notice.ID
-	if f := trial.Findings(); f[2].NoticeID != own || f[2].Ordinal != 2 || f[3].NoticeID != first {
+	if f := try.Findings(); f[2].NoticeID != own || f[2].Ordinal != 2 || f[3].NoticeID != first {
 		t.Errorf("%+v", f[2:])
 	}
-	c = runTrial(t, trial, atEight.Add(20*time.Minute))
+	c = runTrial(t, try, atEight.Add(20*time.Minute))
 	same(t, toldBy(c), []string{"firing W1 Bin A is at -1", "firing W1 Bin B is at -1", "firing W1 2 more: negative-bin-stock", "resolved W1 Resolved: 2 more: negative-bin-stock"})
 	if c.Notices[3].After != first {
 		t.Errorf("%+v", c.Notices[3])
 	}
 	bins = bins[1:2]
-	c = runTrial(t, trial, atEight.Add(25*time.Minute))
+	c = runTrial(t, try, atEight.Add(25*time.Minute))
 	same(t, toldBy(c), []string{"resolved W1 Resolved: Bin A is at -1", "resolved W1 Resolved: Bin B is at -1", "resolved W1 Resolved: 2 more: negative-bin-stock"})
 	bins = nil
-	same(t, toldBy(runTrial(t, trial, atEight.Add(30*time.Minute))), []string{"resolved W1 Resolved: Bin C is at -1"})
+	same(t, toldBy(runTrial(t, try, atEight.Add(30*time.Minute))), []string{"resolved W1 Resolved: Bin C is at -1"})
 }
 
 func TestLimitCountsGroups(t *testing.T) {
@@ -115,14 +115,14 @@ func TestLimitCountsGroups(t *testing.T) {
 	var fault error
 	r := grouped(manyBins())
 	r.Limit.Notices = 1
-	trial := binTrial(t, r, &bins, &fault)
-	c := runTrial(t, trial, atEight)
+	try := binTrial(t, r, &bins, &fault)
+	c := runTrial(t, try, atEight)
 	same(t, toldBy(c), []string{"firing W1 1 bins in W1", "firing W2 1 more: negative-bin-stock", "firing W3 1 more: negative-bin-stock"})
 	if n := c.Notices[1].Notice; n.Count != 2 || n.Priority != 5 || n.Body != "2 bins in W2" {
 		t.Errorf("%+v", n)
 	}
 	bins = bins[:3]
-	same(t, toldBy(runTrial(t, trial, atEight.Add(5*time.Minute))), []string{"resolved W3 Resolved: 1 more: negative-bin-stock"})
+	same(t, toldBy(runTrial(t, try, atEight.Add(5*time.Minute))), []string{"resolved W3 Resolved: 1 more: negative-bin-stock"})
 }
 
 // A finding that cannot be told is in no digest: the run is degraded, and the next one tries again.
@@ -132,14 +132,14 @@ func TestDigestWithoutWhatCannotBeTold(t *testing.T) {
 	var fault error
 	r := manyBins()
 	r.Limit.Notices = 1
-	trial := binTrial(t, r, &bins, &fault)
-	c := runTrial(t, trial, atEight)
+	try := binTrial(t, r, &bins, &fault)
+	c := runTrial(t, try, atEight)
 	same(t, toldBy(c), []string{"firing W1 Bin A is at -1", "firing W1 1 more: negative-bin-stock"})
 	if c.Run.Outcome != ledger.OutcomeDegraded || c.Run.Errored != 1 || c.Run.Matched != 2 || c.Run.Firing != 2 {
 		t.Errorf("%+v", c.Run)
 	}
 	bins[2].unlabeled = false
-	same(t, toldBy(runTrial(t, trial, atEight.Add(5*time.Minute))), []string{"firing W1 Bin C is at -1"})
+	same(t, toldBy(runTrial(t, try, atEight.Add(5*time.Minute))), []string{"firing W1 Bin C is at -1"})
 }
 
 // TestDigestOfEvents also proves that a pass which is repeated makes the same notices, and that the passes of one firing

@@ -2,17 +2,25 @@
 // sinks.
 //
 //	rule → firing → scan → condition → findings → notices → ledger → sinks
-//	       plan.go  scan.go judge_*.go finding/   compose.go commit.go deliver.go
-//	       unit.go                     alert.go   digest.go
+//	       plan.go  [ judge                             ]  firing.go deliver.go
+//	       unit.go
 //	       claim.go
 //
-// pipeline.go has the run of one firing from top to bottom. Around it stand the loops, each in its own file:
+// A firing is what a schedule makes due: one rule, in one scope, at one time. A run is a firing that a node has claimed, from the claim to
+// its record in the ledger. A pass is one scan of a run and what follows from that scan, up to its commit; a run has
+// several where a rule of mode event has more rows than max_rows. firing.go has a pass from top to bottom.
 //
-//	unit.go     one for each enabled rule and scope: verify, wait for the due time, claim, run
-//	deliver.go  one for each sink: find the lanes with something to deliver; lane.go drains one
-//	reclaim.go  one: finds firings that a dead node has left
-//	janitor.go  one: removes what is too old
+// Around it stand the loops:
+//
+//	unit.go     one for each enabled rule and scope: verify (verify.go), wait for the due time, claim, run
+//	deliver.go  one for each sink: find the lanes with something to deliver, and drain them
+//	crew.go     one: starts and ends the units as rules and switches change
+//	cluster.go  three: say that this node is there, find firings that a dead node has left, remove what is too old
+//	reload.go   one: closes the state of removed rules
 //
 // Nodes are equal. They all plan the same firings, and the ledger's claims decide who runs one. What
 // a run found is written in one transaction, and only then delivered.
+//
+// Folder judge decides what a run tells, why explains a finding, trial tries a rule without a ledger. The engine knows
+// no implementation of a ledger, a source or a sink.
 package engine

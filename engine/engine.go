@@ -14,12 +14,12 @@ import (
 type Engine struct {
 	opts      Options
 	log       *slog.Logger
-	types     types
+	types     typeCache
 	workers   slots
 	slots     map[string]slots // of the sources
 	deliverer map[string]*deliverer
 	crew      crew
-	sums      sums // of the runs
+	sums      runSums // of the runs
 	started   time.Time
 	reading   sync.Mutex    // held while the switches are read and put in force
 	changed   chan struct{} // has one when the crew has changed; Run sees to it
@@ -34,11 +34,11 @@ func New(o Options) (*Engine, error) {
 	if err := errors.Join(opts.validate(), opts.validateRules(opts.Rules)); err != nil {
 		return nil, err
 	}
-	opts.Ledger = bounded{opts.Ledger, opts.Lease}
+	opts.Ledger = boundedLedger{opts.Ledger, opts.Lease}
 	e := &Engine{
 		opts:      opts,
 		log:       opts.Logger,
-		types:     types{ledger: opts.Ledger},
+		types:     typeCache{ledger: opts.Ledger},
 		workers:   make(slots, opts.Workers),
 		slots:     map[string]slots{},
 		deliverer: map[string]*deliverer{},

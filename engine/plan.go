@@ -12,7 +12,7 @@ const mostMissed = 100
 
 // plan decides which firings of one rule in one scope this node tries to run. It knows no clock and does
 // no I/O. A firing starts at its due time plus the jitter.
-type plan struct {
+type firingPlan struct {
 	schedule *schedule.Schedule
 	jitter   time.Duration
 	overlap  rules.Overlap
@@ -25,7 +25,7 @@ type plan struct {
 
 // begin takes up the rule at now. base is the due time of its last run, or when the ledger first heard of it. What
 // should have started since then is missed: no node ran. What waits for its jitter is not.
-func (p *plan) begin(base, now time.Time) {
+func (p *firingPlan) begin(base, now time.Time) {
 	p.base, p.queue = base, nil
 	missed := p.schedule.Missed(p.base, now.Add(-p.jitter), mostMissed)
 	switch {
@@ -38,7 +38,7 @@ func (p *plan) begin(base, now time.Time) {
 }
 
 // makeGood queues those of the late firings that are run.
-func (p *plan) makeGood(late []time.Time) {
+func (p *firingPlan) makeGood(late []time.Time) {
 	p.queue, p.fresh = late, true
 	if p.catchUp != rules.CatchUpAll {
 		p.queue = late[len(late)-1:]
@@ -46,7 +46,7 @@ func (p *plan) makeGood(late []time.Time) {
 }
 
 // due returns the firing to try next.
-func (p *plan) due() time.Time {
+func (p *firingPlan) due() time.Time {
 	if len(p.queue) > 0 {
 		return p.queue[0]
 	}
@@ -54,11 +54,11 @@ func (p *plan) due() time.Time {
 }
 
 // start returns when a firing begins.
-func (p *plan) start(due time.Time) time.Time { return due.Add(p.jitter) }
+func (p *firingPlan) start(due time.Time) time.Time { return due.Add(p.jitter) }
 
 // late is asked right before a firing is tried. Several may be due by now although this node was there: the
 // ledger or the source was out of reach, or all workers were busy. Then catch_up decides, but one is always run.
-func (p *plan) late(now time.Time) {
+func (p *firingPlan) late(now time.Time) {
 	if len(p.queue) > 0 && !p.fresh {
 		return
 	}
@@ -68,7 +68,7 @@ func (p *plan) late(now time.Time) {
 }
 
 // done notes that the firing was run, here or elsewhere.
-func (p *plan) done(due time.Time) {
+func (p *firingPlan) done(due time.Time) {
 	p.fresh = false
 	if due.After(p.base) {
 		p.base = due
@@ -81,7 +81,7 @@ func (p *plan) done(due time.Time) {
 // overlapped decides about the firings that came to their start before now while the one before still ran. It
 // returns those that are skipped. Firings that are made good come first; what comes due
 // meanwhile is decided when the last of them has run.
-func (p *plan) overlapped(now time.Time) (skipped []time.Time) {
+func (p *firingPlan) overlapped(now time.Time) (skipped []time.Time) {
 	if len(p.queue) > 0 {
 		return nil
 	}

@@ -15,17 +15,17 @@ var eight = time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)
 func minute(m int) time.Time { return eight.Add(time.Duration(m) * time.Minute) }
 
 // everyFive fires each five minutes and starts a minute later.
-func everyFive(t *testing.T, overlap rules.Overlap, catchUp rules.CatchUp) *plan {
+func everyFive(t *testing.T, overlap rules.Overlap, catchUp rules.CatchUp) *firingPlan {
 	t.Helper()
 	s, err := schedule.Parse("*/5 * * * *", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &plan{schedule: s, jitter: time.Minute, overlap: overlap, catchUp: catchUp}
+	return &firingPlan{schedule: s, jitter: time.Minute, overlap: overlap, catchUp: catchUp}
 }
 
 // todo lists the queue and the firing after it, as minutes.
-func (p *plan) todo() string {
+func (p *firingPlan) todo() string {
 	var list []string
 	for _, due := range append(append([]time.Time(nil), p.queue...), p.schedule.Next(p.last())) {
 		list = append(list, due.Sub(eight).String())
@@ -33,7 +33,7 @@ func (p *plan) todo() string {
 	return strings.ReplaceAll(strings.Join(list, " "), "m0s", "")
 }
 
-func (p *plan) last() time.Time {
+func (p *firingPlan) last() time.Time {
 	if n := len(p.queue); n > 0 {
 		return p.queue[n-1]
 	}

@@ -106,7 +106,7 @@ func (e *Engine) tryForget(ctx context.Context, stop <-chan struct{}, rested boo
 	}
 	for _, u := range ending {
 		select {
-		case <-u.ended:
+		case <-u.stopped:
 		case <-stop:
 			return 0, false, nil
 		}

@@ -43,9 +43,9 @@ type order struct {
 }
 
 // RunNow runs a firing that is due now, once in the cluster, also of a rule that is disabled: an operator has asked for it. scope may be nil where the rule has
-// one. order is called when the firing can begin, and before it does; with an error of its it does not, and that is returned. RunNow waits a few seconds for the end. Errors are *UnknownError, ErrManyScopes, ErrRunning, *UnverifiedError, ErrStopping, and the
+// one. begin is called when the firing can begin, and before it does; where begin returns an error the firing does not begin, and RunNow returns the error. RunNow waits a few seconds for the end. Errors are *UnknownError, ErrManyScopes, ErrRunning, *UnverifiedError, ErrStopping, and the
 // ledger's.
-func (e *Engine) RunNow(ctx context.Context, rule string, scope *string, order func(*Ordered) error) (*Ordered, error) {
+func (e *Engine) RunNow(ctx context.Context, rule string, scope *string, begin func(*Ordered) error) (*Ordered, error) {
 	r, err := e.Rule(rule, scope)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (e *Engine) RunNow(ctx context.Context, rule string, scope *string, order f
 		return nil, err
 	}
 	ordered := &Ordered{Rule: r.ID, Scope: r.Scope, Due: o.due}
-	if err := order(ordered); err != nil {
+	if err := begin(ordered); err != nil {
 		return nil, err
 	}
 	select {
@@ -94,7 +94,7 @@ func (e *Engine) newOrder(ctx context.Context, r *rules.Rule) (*order, error) {
 		return nil, fmt.Errorf("%w: it was due at %s and is on node %s", ErrRunning, stamp(state.Running.Due), state.Running.Node)
 	}
 	if running := e.crew.unit(r.ID, r.Scope); running == nil {
-		u.from, u.thaws = now, true // for its findings no time has passed while it was disabled
+		u.catchUpFrom, u.wasDisabled = now, true // for its findings no time has passed while it was disabled
 		if _, err := u.thaw(ctx, state, standing(state)); err != nil {
 			return nil, err
 		}

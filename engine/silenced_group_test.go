@@ -9,28 +9,28 @@ func TestSilencedGroup(t *testing.T) {
 	t.Parallel()
 	bins := []bin{{wh: "W1", code: "A", qty: -1}}
 	var fault error
-	trial := hushed(t, grouped(manyBins()), &bins, &fault, quiet(t, "s_1", 0, 10, "warehouse=W1"), quiet(t, "s_2", 15, 25, "warehouse=W1"))
-	if c := at(t, trial, 0); c.Run.Firing != 1 || c.Findings[0].Silenced != "s_1" {
+	try := hushed(t, grouped(manyBins()), &bins, &fault, quiet(t, "s_1", 0, 10, "warehouse=W1"), quiet(t, "s_2", 15, 25, "warehouse=W1"))
+	if c := at(t, try, 0); c.Run.Firing != 1 || c.Findings[0].Silenced != "s_1" {
 		t.Errorf("%+v", c.Findings)
 	}
 	bins = append(bins, bin{wh: "W1", code: "B", qty: -1})
-	at(t, trial, 5)
-	first := at(t, trial, 10, "firing W1 2 bins in W1").Notices[0].Notice
+	at(t, try, 5)
+	first := at(t, try, 10, "firing W1 2 bins in W1").Notices[0].Notice
 	if first.Episode != fmt.Sprint(atEight.UnixMicro()) || first.Count != 2 {
 		t.Errorf("%+v", first)
 	}
 	// One that joins while it is silenced joins when it is not.
 	bins = append(bins, bin{wh: "W1", code: "C", qty: -1})
-	if c := at(t, trial, 15); len(c.Findings) != 1 || c.Findings[0].Key != `["C"]` || c.Findings[0].Silenced != "s_2" {
+	if c := at(t, try, 15); len(c.Findings) != 1 || c.Findings[0].Key != `["C"]` || c.Findings[0].Silenced != "s_2" {
 		t.Errorf("%+v", c.Findings)
 	}
-	joined := at(t, trial, 25, "firing W1 3 bins in W1").Notices[0].Notice
+	joined := at(t, try, 25, "firing W1 3 bins in W1").Notices[0].Notice
 	if joined.Episode != first.Episode || joined.ID == first.ID {
 		t.Errorf("%+v", joined)
 	}
-	at(t, trial, 30)
+	at(t, try, 30)
 	bins = nil
-	at(t, trial, 35, "resolved W1 Resolved: 3 bins in W1")
+	at(t, try, 35, "resolved W1 Resolved: 3 bins in W1")
 }
 
 // When all that the group was told of have gone, what joined under a silence is a life of its own, told by a notice of its own.
@@ -38,19 +38,19 @@ func TestSilencedMemberOutlivesItsGroup(t *testing.T) {
 	t.Parallel()
 	bins := []bin{{wh: "W1", code: "A", qty: -1}}
 	var fault error
-	trial := hushed(t, grouped(manyBins()), &bins, &fault, quiet(t, "s_1", 5, 20, "warehouse=W1"))
-	first := at(t, trial, 0, "firing W1 1 bins in W1").Notices[0].Notice
+	try := hushed(t, grouped(manyBins()), &bins, &fault, quiet(t, "s_1", 5, 20, "warehouse=W1"))
+	first := at(t, try, 0, "firing W1 1 bins in W1").Notices[0].Notice
 	bins = append(bins, bin{wh: "W1", code: "B", qty: -1})
-	at(t, trial, 5)
+	at(t, try, 5)
 	bins = bins[1:]
-	at(t, trial, 10, "resolved W1 Resolved: 1 bins in W1")
-	at(t, trial, 15)
-	second := at(t, trial, 20, "firing W1 1 bins in W1").Notices[0].Notice
+	at(t, try, 10, "resolved W1 Resolved: 1 bins in W1")
+	at(t, try, 15)
+	second := at(t, try, 20, "firing W1 1 bins in W1").Notices[0].Notice
 	if second.ID == first.ID || second.Episode != fmt.Sprint(minute(5).UnixMicro()) {
 		t.Errorf("%+v", second)
 	}
 	bins = nil
-	at(t, trial, 25, "resolved W1 Resolved: 1 bins in W1")
+	at(t, try, 25, "resolved W1 Resolved: 1 bins in W1")
 }
 
 // One that is away when its group is told is in no notice yet: it joins when it is back.
@@ -60,29 +60,29 @@ func TestSilencedMemberThatIsAway(t *testing.T) {
 	var fault error
 	r := grouped(manyBins())
 	r.KeepFiringFor = 30 * m
-	trial := hushed(t, r, &bins, &fault, quiet(t, "s_1", 0, 10, "warehouse=W1"))
-	at(t, trial, 0)
+	try := hushed(t, r, &bins, &fault, quiet(t, "s_1", 0, 10, "warehouse=W1"))
+	at(t, try, 0)
 	both := bins
 	bins = bins[:1]
-	at(t, trial, 5)
-	at(t, trial, 10, "firing W1 1 bins in W1")
+	at(t, try, 5)
+	at(t, try, 10, "firing W1 1 bins in W1")
 	bins = both
-	at(t, trial, 15, "firing W1 2 bins in W1")
-	at(t, trial, 20)
+	at(t, try, 15, "firing W1 2 bins in W1")
+	at(t, try, 20)
 }
 
 func TestSilencedMemberThatMoves(t *testing.T) {
 	t.Parallel()
 	bins := []bin{{wh: "W1", code: "A", qty: -1}}
 	var fault error
-	trial := hushed(t, grouped(manyBins()), &bins, &fault, quiet(t, "s_1", 0, 20, "warehouse=W2"))
-	at(t, trial, 0, "firing W1 1 bins in W1")
+	try := hushed(t, grouped(manyBins()), &bins, &fault, quiet(t, "s_1", 0, 20, "warehouse=W2"))
+	at(t, try, 0, "firing W1 1 bins in W1")
 	bins[0].wh = "W2"
-	at(t, trial, 5, "resolved W1 Resolved: 1 bins in W1")
-	at(t, trial, 10)
-	at(t, trial, 20, "firing W2 1 bins in W2")
+	at(t, try, 5, "resolved W1 Resolved: 1 bins in W1")
+	at(t, try, 10)
+	at(t, try, 20, "firing W2 1 bins in W2")
 	bins = nil
-	at(t, trial, 25, "resolved W2 Resolved: 1 bins in W2")
+	at(t, try, 25, "resolved W2 Resolved: 1 bins in W2")
 }
 
 // The group's priority is told when it is higher than what was told, and only then.
@@ -90,15 +90,15 @@ func TestSilencedGroupRises(t *testing.T) {
 	t.Parallel()
 	bins := []bin{{wh: "W1", code: "A", qty: -1}, {wh: "W1", code: "B", qty: -1}}
 	var fault error
-	trial := hushed(t, grouped(manyBins()), &bins, &fault, quiet(t, "s_1", 5, 15, "warehouse=W1"))
-	at(t, trial, 0, "firing W1 2 bins in W1")
+	try := hushed(t, grouped(manyBins()), &bins, &fault, quiet(t, "s_1", 5, 15, "warehouse=W1"))
+	at(t, try, 0, "firing W1 2 bins in W1")
 	bins[0].qty = -200
-	if c := at(t, trial, 5); len(c.Findings) != 2 || c.Findings[1].Silenced != "s_1" {
+	if c := at(t, try, 5); len(c.Findings) != 2 || c.Findings[1].Silenced != "s_1" {
 		t.Errorf("%+v", c.Findings)
 	}
 	bins[0].qty = -2
-	if c := at(t, trial, 10); len(c.Findings) != 2 || c.Findings[1].Silenced != "" {
+	if c := at(t, try, 10); len(c.Findings) != 2 || c.Findings[1].Silenced != "" {
 		t.Errorf("%+v", c.Findings)
 	}
-	at(t, trial, 15)
+	at(t, try, 15)
 }

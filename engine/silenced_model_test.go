@@ -136,7 +136,7 @@ func TestSilencesHoldBackAndLoseNothing(t *testing.T) {
 		rule.RepeatInterval, rule.Notice.SendResolved = model.repeat, true
 		var bins []bin
 		var fault error
-		trial := hushed(t, rule, &bins, &fault, model.silences...)
+		try := hushed(t, rule, &bins, &fault, model.silences...)
 		for n := range runs {
 			bins = nil
 			for i := range 5 {
@@ -144,7 +144,7 @@ func TestSilencesHoldBackAndLoseNothing(t *testing.T) {
 					bins = append(bins, bin{wh: []string{"W1", "W2"}[i%2], code: string(rune('A' + i)), qty: qty})
 				}
 			}
-			run, err := trial.Run(t.Context(), minute(5*n))
+			run, err := try.Run(t.Context(), minute(5*n))
 			if err != nil {
 				r.Fatal(err)
 			}
@@ -162,7 +162,7 @@ func TestSilencesHoldBackAndLoseNothing(t *testing.T) {
 			if !slices.Equal(got, want) {
 				r.Fatalf("at run %d with %+v: told %q, want %q", n, bins, got, want)
 			}
-			for _, st := range trial.Findings() {
+			for _, st := range try.Findings() {
 				if (st.Silenced != "") && !model.silent(minute(5*n), whOf(bins, st.Key)) {
 					r.Fatalf("at run %d %s is held back by %s", n, st.Key, st.Silenced)
 				}
@@ -194,7 +194,7 @@ func TestSilencedIDsAreNew(t *testing.T) {
 		}
 		var bins []bin
 		var fault error
-		trial := hushed(t, rule, &bins, &fault, silences...)
+		try := hushed(t, rule, &bins, &fault, silences...)
 		used := map[string]int{}
 		for n := range 22 {
 			bins = nil
@@ -203,7 +203,7 @@ func TestSilencedIDsAreNew(t *testing.T) {
 					bins = append(bins, bin{wh: "W1", code: string(rune('A' + i)), qty: -1})
 				}
 			}
-			run, err := trial.Run(t.Context(), minute(5*n))
+			run, err := try.Run(t.Context(), minute(5*n))
 			if err != nil {
 				r.Fatal(err)
 			}

@@ -71,14 +71,14 @@ func binTrialFrom(t testing.TB, r *rules.Rule, bins *[]bin, fault *error, start 
 		}
 		return rows, *fault
 	}}
-	trial, err := trial.New(r, source, catalog.Catalog{repNotice.Code: repNotice}, start)
+	try, err := trial.New(r, source, catalog.Catalog{repNotice.Code: repNotice}, start)
 	if err == nil {
-		err = trial.Verify(t.Context())
+		err = try.Verify(t.Context())
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return trial
+	return try
 }
 
 // TestNothingDisappears lets rules with and without groups, limits, `for`, reminders and failures live through random
@@ -98,7 +98,7 @@ func TestNothingDisappears(t *testing.T) {
 		}
 		var bins []bin
 		var fault error
-		s := &story{T: rt, rule: r, trial: binTrial(t, r, &bins, &fault), open: map[string]string{}}
+		s := &story{T: rt, rule: r, try: binTrial(t, r, &bins, &fault), open: map[string]string{}}
 		due := time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)
 		for range rapid.IntRange(1, 25).Draw(rt, "runs") {
 			bins, fault = binsGen.Draw(rt, "bins"), nil
@@ -113,8 +113,8 @@ func TestNothingDisappears(t *testing.T) {
 			s.run(due)
 			due = due.Add(5 * time.Minute)
 		}
-		if len(s.open) > 0 || len(s.trial.Findings()) > 0 {
-			rt.Fatalf("never resolved: %v, %v", s.open, s.trial.Findings())
+		if len(s.open) > 0 || len(s.try.Findings()) > 0 {
+			rt.Fatalf("never resolved: %v, %v", s.open, s.try.Findings())
 		}
 	})
 }
@@ -129,17 +129,17 @@ var binsGen = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) bin {
 // story follows what a trial tells.
 type story struct {
 	*rapid.T
-	rule  *rules.Rule
-	trial *trial.Trial
-	ids   []string
-	open  map[string]string // what is told and not resolved: lineOf → the notice told last
+	rule *rules.Rule
+	try  *trial.Trial
+	ids  []string
+	open map[string]string // what is told and not resolved: lineOf → the notice told last
 }
 
 // lineOf is what a resolution takes back: an episode with all its reminders, or a digest.
 func lineOf(n *notice.Notice) string { return n.Key + " " + n.Episode }
 
 func (s *story) run(due time.Time) {
-	run, err := s.trial.Run(s.Context(), due)
+	run, err := s.try.Run(s.Context(), due)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -171,11 +171,11 @@ func (s *story) split(c *ledger.Commit) (firing, resolved []*notice.Notice) {
 // counted proves that what is told in the run is what the findings say was.
 func (s *story) counted(due time.Time, firing []*notice.Notice) {
 	told := 0
-	for _, st := range s.trial.Findings() {
+	for _, st := range s.try.Findings() {
 		if st.Phase == finding.Firing && st.LastNotified.Equal(due) {
 			told++
 		}
-		if st.Phase == finding.Firing && s.trial.Notice(st.NoticeID) == nil {
+		if st.Phase == finding.Firing && s.try.Notice(st.NoticeID) == nil {
 			s.Fatalf("%+v fires and was never told", st)
 		}
 	}
@@ -214,9 +214,9 @@ func (s *story) resolved(firing, resolved []*notice.Notice) {
 		told[lineOf(n)] = n.ID
 	}
 	carried := map[string]bool{}
-	for _, st := range s.trial.Findings() {
+	for _, st := range s.try.Findings() {
 		if st.NoticeID != "" {
-			carried[lineOf(s.trial.Notice(st.NoticeID))] = true
+			carried[lineOf(s.try.Notice(st.NoticeID))] = true
 		}
 	}
 	got := map[string]bool{}

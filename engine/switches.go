@@ -10,15 +10,15 @@ import (
 	"tallyman/rules"
 )
 
-// board is the switches at a time.
-type board struct {
+// switchBoard is the switches at a time.
+type switchBoard struct {
 	now  time.Time
 	by   map[string]*ledger.Switch // those that say something, by ledger.Known
 	last map[string]time.Time      // when each was touched last
 }
 
-func newBoard(list []ledger.Switch, now time.Time) board {
-	b := board{now: now, by: map[string]*ledger.Switch{}, last: map[string]time.Time{}}
+func newBoard(list []ledger.Switch, now time.Time) switchBoard {
+	b := switchBoard{now: now, by: map[string]*ledger.Switch{}, last: map[string]time.Time{}}
 	for i := range list {
 		s := &list[i]
 		id := ledger.Known(s.Rule, s.Scope)
@@ -31,12 +31,12 @@ func newBoard(list []ledger.Switch, now time.Time) board {
 }
 
 // of are the names of the switches that a rule in a scope obeys, the strongest first.
-func (b *board) of(r *rules.Rule) []string {
+func (b *switchBoard) of(r *rules.Rule) []string {
 	return []string{ledger.Known(ledger.Every, ledger.Every), ledger.Known(r.ID, r.Scope), ledger.Known(r.ID, ledger.Every)}
 }
 
 // enabled tells whether the rule runs, and by which switch; nil = its file says so.
-func (b *board) enabled(r *rules.Rule) (bool, *ledger.Switch) {
+func (b *switchBoard) enabled(r *rules.Rule) (bool, *ledger.Switch) {
 	for _, id := range b.of(r) {
 		if s := b.by[id]; s != nil {
 			switched := *s
@@ -47,7 +47,7 @@ func (b *board) enabled(r *rules.Rule) (bool, *ledger.Switch) {
 }
 
 // free is when a switch of the rule was touched last; zero = never.
-func (b *board) free(r *rules.Rule) (at time.Time) {
+func (b *switchBoard) free(r *rules.Rule) (at time.Time) {
 	for _, id := range b.of(r) {
 		if b.last[id].After(at) {
 			at = b.last[id]

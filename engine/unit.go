@@ -22,18 +22,19 @@ type unit struct {
 	source     scanners.Source
 	slots      slots // of the source
 	scoped     *judge.ScopedRule
-	since      time.Time // when this node took the rule up
-	plan       plan      // belongs to the loop, as scoped does
-	unverified error     // why it is not ready
-	cost       cost
-	from       time.Time       // what came due before is not made good: the rule was disabled then, or had another schedule
-	thaws      bool            // that is recorded: the rule was disabled
-	others     time.Duration   // what came due so shortly before from is not: a node that had the file earlier may be about to run it
-	off        chan struct{}   // closed when the rule is not to run any more
-	ended      chan struct{}   // closed when it does not
-	after      <-chan struct{} // of the unit whose place this one takes; nil = of none
-	left       chan time.Time  // due time of a firing that a dead node has left; see reclaim.go
+	since      time.Time  // when this node took the rule up
+	plan       firingPlan // The loop alone uses plan and scoped.
+	unverified error      // why the rule is not verified; nil while it is
+	cost       planCost
 	status     unitStatus
+
+	catchUpFrom time.Time       // Firings due before this time are skipped, because the rule was disabled or had another schedule.
+	wasDisabled bool            // The skipped firings are recorded: the rule was disabled.
+	handover    time.Duration   // Firings due so shortly before catchUpFrom are not recorded: a node that had the file earlier may be about to run them.
+	stop        chan struct{}   // Closed when the rule is not to run any more.
+	stopped     chan struct{}   // Closed when the unit's loop has returned.
+	predecessor <-chan struct{} // Closed when the unit whose place this one takes has stopped; nil = there is none.
+	abandoned   chan time.Time  // Due time of a firing that a dead node has left; see Engine.reclaim.
 }
 
 func newUnit(e *Engine, r *rules.Rule, sourceSlots slots) (*unit, error) {
@@ -47,11 +48,11 @@ func newUnit(e *Engine, r *rules.Rule, sourceSlots slots) (*unit, error) {
 		source: e.opts.Sources[r.Source],
 		slots:  sourceSlots,
 		scoped: scoped,
-		plan: plan{
+		plan: firingPlan{
 			schedule: scoped.Schedule, jitter: schedule.Jitter(r.ID, r.Scope, r.Schedule.Jitter),
 			overlap: r.Schedule.Overlap, catchUp: r.Schedule.CatchUp,
 		},
-		left: make(chan time.Time, 1), off: make(chan struct{}), ended: make(chan struct{}),
+		abandoned: make(chan time.Time, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
 	}, nil
 }
 
@@ -140,7 +141,7 @@ func (u *unit) waitUntil(ctx context.Context, stop <-chan struct{}, at time.Time
 		case <-stop:
 			timer.Stop()
 			return time.Time{}, false
-		case left := <-u.left:
+		case left := <-u.abandoned:
 			timer.Stop()
 			return left, true
 		case <-timer.C:
@@ -198,7 +199,7 @@ func (u *unit) attempt(ctx context.Context, stop <-chan struct{}, due time.Time)
 }
 
 // busy is what becomes of the firing while another one is running, here or elsewhere. Where it is the very same,
-// another node was faster: if that node dies, reclaim.go hears of it.
+// another node was faster: if that node dies, Engine.reclaim hears of it.
 func (u *unit) busy(ctx context.Context, due time.Time) progress {
 	state, err := u.e.opts.Ledger.Scope(ctx, u.rule.ID, u.rule.Scope)
 	switch {
@@ -236,4 +237,89 @@ func (u *unit) skip(ctx context.Context, skipped []time.Time) {
 	u.e.opts.Observer.RunDone(ledger.Run{
 		Rule: u.rule.ID, Scope: u.rule.Scope, Due: latest, Node: u.e.opts.Node, Outcome: ledger.OutcomeSkipped, Error: reason,
 	})
+}
+
+// live runs the unit's loop, once the unit whose place it takes has ended, until it is told to end.
+func (u *unit) live(ctx context.Context) {
+	defer close(u.stopped)
+	if u.predecessor != nil {
+		<-u.predecessor
+	}
+	select {
+	case <-u.stop:
+	default:
+		u.loop(ctx, u.stop)
+	}
+}
+
+func (u *unit) hasEnded() bool {
+	select {
+	case <-u.stopped:
+		return true
+	default:
+		return false
+	}
+}
+
+// means tells whether the unit runs that rule already. Of one that is not verified the places in the file count, too: its reason names them.
+func (u *unit) means(r *rules.Rule) bool {
+	return u.rule == r || r.Checksum != "" && u.rule.Checksum == r.Checksum && u.status.isVerified()
+}
+
+// handoverTime is how long after its start a firing may still be taken by a node that had the file of its rule earlier. Nodes look at their files every few seconds.
+const handoverTime = 15 * time.Second
+
+// takeOver says from when on the unit makes good what was missed. before is the unit that ran another version of its rule, if one did; free is
+// when an operator's switch left the rule free; since is when the files have changed, zero where they have not.
+func (u *unit) takeOver(before *unit, free, since time.Time) {
+	switch {
+	case before != nil:
+		u.predecessor = before.stopped
+		if before.rule.Schedule != u.rule.Schedule {
+			u.catchUpFrom = since // what the new schedule would have had before was never due
+		}
+	case !since.IsZero():
+		u.catchUpFrom, u.wasDisabled, u.handover = since, true, handoverTime
+	default:
+		u.catchUpFrom, u.wasDisabled = free, true
+	}
+}
+
+// thaw leaves out what came due before from, and returns after which firing the plan begins. For the findings of a rule that was disabled no time has
+// passed meanwhile: the ledger notes that.
+func (u *unit) thaw(ctx context.Context, state ledger.ScopeState, base time.Time) (time.Time, error) {
+	if u.catchUpFrom.IsZero() {
+		return base, nil
+	}
+	leaveOut := u.e.opts.Ledger.Thaw
+	if state.Running != nil { // it began before, and changes the findings itself
+		base, leaveOut = state.Running.Due, u.e.opts.Ledger.Skip
+	}
+	until := u.catchUpFrom.Add(-u.plan.jitter)
+	missed := u.plan.schedule.Missed(base, until, 1)
+	if len(missed) == 0 {
+		return base, nil
+	}
+	last := missed[0]
+	frozen := u.plan.schedule.Missed(base, until.Add(-u.handover), mostMissed)
+	if !u.wasDisabled || len(frozen) == 0 {
+		return last, nil
+	}
+	latest := frozen[len(frozen)-1]
+	if err := leaveOut(ctx, u.rule.ID, u.rule.Scope, latest, u.e.opts.Node, frozenFor(len(frozen))); err != nil {
+		return base, err
+	}
+	u.log.Info("the rule runs again; what came due meanwhile is left out", "firings", len(frozen), "latest", latest)
+	return last, nil
+}
+
+// frozenFor is why so many firings were left out.
+func frozenFor(firings int) string {
+	switch firings {
+	case 1:
+		return "disabled: a firing came due while the rule was disabled"
+	case mostMissed:
+		return fmt.Sprintf("disabled: %d firings or more came due while the rule was disabled", mostMissed)
+	}
+	return fmt.Sprintf("disabled: %d firings came due while the rule was disabled", firings)
 }

@@ -35,7 +35,7 @@ func (r *Rule) AlertWarehouse() (string, bool) {
 
 // AlertDraft is what a rule says about itself since that time: that it has no data, or that its runs fail with that code and error.
 // The rule has an AlertWarehouse.
-func AlertDraft(r *Rule, kind, code, errText string, since time.Time) *Draft {
+func AlertDraft(r *Rule, kind, code, errText string, since time.Time) *NoticeDraft {
 	t := catalog.BuiltIn()[catalog.NoData]
 	if kind == AlertOnError {
 		t = catalog.BuiltIn()[catalog.RuleFailed]
@@ -45,7 +45,7 @@ func AlertDraft(r *Rule, kind, code, errText string, since time.Time) *Draft {
 	values := map[string]row.Value{
 		"rule": row.TextOf(r.ID), "scope": row.TextOf(r.Scope), "since": row.TimeOf(since), "code": row.TextOf(code), "error": row.TextOf(errText),
 	}
-	d := &Draft{
+	d := &NoticeDraft{
 		Type: t, Warehouse: warehouse, Priority: AlertPriority, Modal: r.Notice.Modal, Expires: r.Notice.Expires,
 		Texts: alertTexts(r, kind, code, errText, since), Deliver: everywhere(r),
 	}

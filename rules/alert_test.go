@@ -45,7 +45,7 @@ func TestAlertWarehouse(t *testing.T) {
 func TestAlertDraft(t *testing.T) {
 	r := ruleWith("", "119240")
 	since := time.Date(2026, 6, 1, 0, 10, 0, 0, time.UTC)
-	show := func(d *rules.Draft) string {
+	show := func(d *rules.NoticeDraft) string {
 		var fields []string
 		for _, f := range d.Fields {
 			fields = append(fields, fmt.Sprintf("%s=%s", f.Name, f.Value))

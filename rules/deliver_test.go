@@ -66,7 +66,7 @@ func TestDeliverNamesItsColumns(t *testing.T) {
 // Entries without expressions cost a row nothing: all drafts share them.
 func TestPlainDeliverIsShared(t *testing.T) {
 	p, _ := deliverProgram(t, "{sink: inbox, strategy: immediate}", "{sink: sms, strategy: delayed, delay: 10m}")
-	var drafts []*rules.Draft
+	var drafts []*rules.NoticeDraft
 	for range 2 {
 		d, err := p.Clone().Draft(stockRow())
 		if err != nil {

@@ -57,13 +57,13 @@ func priorityOf(v row.Value, err error) (int, error) {
 }
 
 // Draft renders the row; of a rule that groups, as a group of one.
-func (p *Program) Draft(r *row.Row) (*Draft, error) {
+func (p *Program) Draft(r *row.Row) (*NoticeDraft, error) {
 	return p.DraftGroup([]*row.Row{r})
 }
 
 // DraftGroup renders a group: its rows in the order of their keys, at least one. Fields and warehouse are those of the first,
 // the priority is the highest.
-func (p *Program) DraftGroup(rows []*row.Row) (*Draft, error) {
+func (p *Program) DraftGroup(rows []*row.Row) (*NoticeDraft, error) {
 	d, err := p.draft(subject{rows: rows})
 	if err != nil || p.priority == nil {
 		return d, err
@@ -79,12 +79,12 @@ func (p *Program) DraftGroup(rows []*row.Row) (*Draft, error) {
 }
 
 // DraftResult renders a result, of a rule with per: result.
-func (p *Program) DraftResult(rows []*row.Row) (*Draft, error) {
+func (p *Program) DraftResult(rows []*row.Row) (*NoticeDraft, error) {
 	return p.draft(subject{rows, true})
 }
 
-func (p *Program) draft(s subject) (*Draft, error) {
-	d := &Draft{Type: p.typ, Modal: p.rule.Notice.Modal, Expires: p.rule.Notice.Expires, Texts: make(map[string]Text, len(p.texts)+1)}
+func (p *Program) draft(s subject) (*NoticeDraft, error) {
+	d := &NoticeDraft{Type: p.typ, Modal: p.rule.Notice.Modal, Expires: p.rule.Notice.Expires, Texts: make(map[string]Text, len(p.texts)+1)}
 	if d.Expires == 0 {
 		d.Expires = p.typ.Retention
 	}

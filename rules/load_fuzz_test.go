@@ -55,9 +55,9 @@ func FuzzLoad(f *testing.F) {
 }
 
 // drafts judges the rows and returns what the rule says of them.
-func drafts(p *rules.Program, r *rules.Rule, rows []*row.Row) []*rules.Draft {
-	var made []*rules.Draft
-	keep := func(d *rules.Draft, err error) {
+func drafts(p *rules.Program, r *rules.Rule, rows []*row.Row) []*rules.NoticeDraft {
+	var made []*rules.NoticeDraft
+	keep := func(d *rules.NoticeDraft, err error) {
 		if err == nil {
 			made = append(made, d)
 		}

@@ -52,8 +52,8 @@ type Text struct {
 	Body  string
 }
 
-// Draft is what a rule says about a row, a group or a result: the part of a notice that comes from the rule file.
-type Draft struct {
+// NoticeDraft is what a rule says about a row, a group or a result: the part of a notice that comes from the rule file.
+type NoticeDraft struct {
 	Type      catalog.Type
 	Warehouse string
 	Priority  int // 1 (low) … 5 (high)
@@ -65,7 +65,7 @@ type Draft struct {
 }
 
 // Size is about how many bytes the draft takes.
-func (d *Draft) Size() int {
+func (d *NoticeDraft) Size() int {
 	size := int(unsafe.Sizeof(*d)) + len(d.Warehouse)
 	for _, t := range d.Texts {
 		size += int(unsafe.Sizeof(t)) + len(t.Title) + len(t.Body)

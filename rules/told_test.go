@@ -120,7 +120,7 @@ func tell(p *rules.Program, r *rules.Rule, rows []*row.Row) []string {
 	return told
 }
 
-func said(r *rules.Rule, d *rules.Draft, err error) []string {
+func said(r *rules.Rule, d *rules.NoticeDraft, err error) []string {
 	switch {
 	case err != nil:
 		return []string{"error: " + err.Error()}

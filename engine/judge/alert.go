@@ -32,7 +32,7 @@ func (p *Pass) alert(known *Snapshot, result *Result) {
 			result.step.Leave(st)
 			continue
 		}
-		var draft *rules.Draft
+		var draft *rules.NoticeDraft
 		by := ""
 		if a.wrong {
 			code, text := faultOf(result.Fault)

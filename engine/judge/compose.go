@@ -54,7 +54,7 @@ type message struct {
 	status       notice.Status
 	ordinal      int
 	count        int
-	draft        *rules.Draft
+	draft        *rules.NoticeDraft
 	tell         *finding.Tell // nil of an event
 }
 

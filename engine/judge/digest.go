@@ -113,7 +113,7 @@ func (p *Pass) digestText(d *digest, lang string) notice.Text {
 }
 
 // textIn are the words in the language, or those without one.
-func textIn(d *rules.Draft, lang string) rules.Text {
+func textIn(d *rules.NoticeDraft, lang string) rules.Text {
 	if text, ok := d.Texts[lang]; ok {
 		return text
 	}

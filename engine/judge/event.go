@@ -33,7 +33,7 @@ type eventJudge struct {
 type event struct {
 	key     string
 	episode string
-	draft   *rules.Draft
+	draft   *rules.NoticeDraft
 	by      string // the silences that drop it; "" = it is told
 }
 

@@ -50,11 +50,11 @@ type Result struct {
 
 	run       ledger.Run // counts, outcome, error and samples
 	step      finding.Result
-	drafts    []*rules.Draft // of step.Tells
-	rows      [][]byte       // JSON of the rows that have made step.Changes; those without come last, or are nil
-	events    []event        // mode event
-	watermark []row.Value    // nil = unchanged
-	again     bool           // mode event: there are more rows than max_rows
+	drafts    []*rules.NoticeDraft // of step.Tells
+	rows      [][]byte             // JSON of the rows that have made step.Changes; those without come last, or are nil
+	events    []event              // mode event
+	watermark []row.Value          // nil = unchanged
+	again     bool                 // mode event: there are more rows than max_rows
 }
 
 // rowJudge takes the rows of a scan while they stream by.

@@ -72,7 +72,7 @@ func (j *stateJudge) visit(r *row.Row) error {
 }
 
 // tell counts a row whose finding is to be told, unless a silence holds that back.
-func (j *stateJudge) tell(verdict finding.Verdict, draft *rules.Draft) (changed bool) {
+func (j *stateJudge) tell(verdict finding.Verdict, draft *rules.NoticeDraft) (changed bool) {
 	if by := j.pass.silenced(draft); by != "" {
 		return j.step.Hold(verdict, by)
 	}

@@ -13,7 +13,7 @@ import (
 
 // tap is a source that keeps the rows which it hands out.
 type tap struct {
-	scanners.Source
+	source scanners.Source // nil where there is none
 	rows   []*row.Row
 	budget judge.Budget
 }
@@ -24,10 +24,10 @@ const mostRows = 100_000
 var errNoSource = errors.New("engine: a trial without a source")
 
 func (t *tap) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.Prepared, error) {
-	if t.Source == nil {
+	if t.source == nil {
 		return nil, errNoSource
 	}
-	p, err := t.Source.Prepare(ctx, stmt)
+	p, err := t.source.Prepare(ctx, stmt)
 	if err != nil {
 		return nil, err
 	}

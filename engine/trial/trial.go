@@ -42,7 +42,7 @@ func New(r *rules.Rule, source scanners.Source, types catalog.Catalog, start Sta
 	if err != nil {
 		return nil, err
 	}
-	t := &Trial{scoped: scoped, types: types, silencer: start.Silencer, memory: newMemory(start), tap: &tap{Source: source}}
+	t := &Trial{scoped: scoped, types: types, silencer: start.Silencer, memory: newMemory(start), tap: &tap{source: source}}
 	if t.silencer == nil {
 		t.silencer = &silence.Set{}
 	}
@@ -125,7 +125,7 @@ func (t *Trial) Run(ctx context.Context, due time.Time) (*Run, error) {
 // why the rule would not run: its text begins with the code.
 func (t *Trial) Cost(ctx context.Context, now time.Time) (*scanners.Plan, error) {
 	bounded := t.scoped.Rule.Probe.MaxCost > 0
-	source, ok := t.tap.Source.(scanners.Explainer)
+	source, ok := t.tap.source.(scanners.Explainer)
 	switch {
 	case !ok && bounded:
 		return nil, t.scoped.CostUnknown()

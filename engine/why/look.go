@@ -159,7 +159,7 @@ func (l *looker) judgeResult(all []*row.Row, to *Look) error {
 	return nil
 }
 
-func (l *Look) drafted(r *rules.Rule, d *rules.Draft, err error) {
+func (l *Look) drafted(r *rules.Rule, d *rules.NoticeDraft, err error) {
 	if err != nil {
 		l.Fault = err.Error()
 		return

@@ -107,7 +107,7 @@ func timesOf(n int) string {
 }
 
 // goesTo says where a draft goes, an entry of deliver each.
-func goesTo(r *rules.Rule, d *rules.Draft) []string {
+func goesTo(r *rules.Rule, d *rules.NoticeDraft) []string {
 	list := make([]string, len(d.Deliver))
 	for i, a := range d.Deliver {
 		entry := r.Deliver[a.Entry]

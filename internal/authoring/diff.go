@@ -40,7 +40,7 @@ func (c Commands) Diff(ctx context.Context, cfg *config.Config, o DiffOptions) (
 		if err := fitSite(cfg, known, old, now, o.Source); err != nil {
 			return nil, err
 		}
-		snapshots := &snapshots{commands: c, cfg: cfg, open: map[string]*snapshot{}}
+		snapshots := &snapshotSet{commands: c, cfg: cfg, open: map[string]*snapshot{}}
 		defer func() { err = errors.Join(err, snapshots.close()) }()
 		in.Types, in.Ledger, in.NoLedger, in.Snapshot = known.types, known.start(), known.reason, snapshots.of
 	}
@@ -80,15 +80,15 @@ func fitSite(cfg *config.Config, known *site, old, now *rules.Set, source string
 	return now.Problems.Err()
 }
 
-// snapshots are the sources that a comparison reads, each in one session: both versions see the same data.
-type snapshots struct {
+// snapshotSet are the sources that a comparison reads, each in one session: both versions see the same data.
+type snapshotSet struct {
 	commands Commands
 	cfg      *config.Config
 	open     map[string]*snapshot
 }
 
 // of returns the snapshot of the source; the first that asks takes it.
-func (s *snapshots) of(ctx context.Context, name string) (scanners.Source, error) {
+func (s *snapshotSet) of(ctx context.Context, name string) (scanners.Source, error) {
 	if open := s.open[name]; open != nil {
 		return open, nil
 	}
@@ -112,7 +112,7 @@ func (s *snapshots) of(ctx context.Context, name string) (scanners.Source, error
 	return s.open[name], nil
 }
 
-func (s *snapshots) close() error {
+func (s *snapshotSet) close() error {
 	var errs []error
 	for name, open := range s.open {
 		if err := errors.Join(open.session.Close(), open.source.Close()); err != nil {

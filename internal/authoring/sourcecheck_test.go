@@ -16,7 +16,6 @@ import (
 
 // answering is a source whose answers a test gives; it counts what is asked beside each other.
 type answering struct {
-	scanners.Source
 	answer           func(n int) error // to the n-th question, from 1
 	asked, now, most atomic.Int32
 }
@@ -35,7 +34,16 @@ func (a *answering) Prepare(context.Context, *probe.Statement) (scanners.Prepare
 	return oneColumn{}, nil
 }
 
-type oneColumn struct{ scanners.Prepared }
+func (a *answering) Ping(context.Context) error { return nil }
+
+func (a *answering) Close() error { return nil }
+
+// oneColumn is a probe that is prepared and never run.
+type oneColumn struct{}
+
+func (oneColumn) Scan(context.Context, scanners.Request, func(*row.Row) error) (scanners.Result, error) {
+	return scanners.Result{}, errors.New("a check runs no probe")
+}
 
 func (oneColumn) Columns() []row.Column { return []row.Column{{Name: "bin", Kind: row.Text}} }
 

@@ -30,7 +30,7 @@ const (
 )
 
 // lives compares the findings before and after the run.
-type lives struct {
+type lifeTable struct {
 	rule          *rules.Rule
 	schedule      *schedule.Schedule
 	due           time.Time
@@ -40,7 +40,7 @@ type lives struct {
 }
 
 // of is the life of the finding with that key; "" where there is none.
-func (l *lives) of(key string) Life {
+func (l *lifeTable) of(key string) Life {
 	before, known := l.before[key]
 	after, open := l.after[key]
 	switch {
@@ -73,7 +73,7 @@ func (l *lives) of(key string) Life {
 }
 
 // digest is the id of the run's digest in the warehouse of a notice; "" where either is not known.
-func (l *lives) digest(noticeID string) string {
+func (l *lifeTable) digest(noticeID string) string {
 	own := l.carried[noticeID]
 	for id, n := range l.made {
 		if own != nil && notice.IsDigest(id) && n.Warehouse == own.Warehouse {
@@ -108,7 +108,7 @@ func together(n *notice.Notice, key string) string {
 }
 
 // pending tells when the finding fires, if every run until then sees it.
-func (l *lives) pending(st finding.State) Life {
+func (l *lifeTable) pending(st finding.State) Life {
 	life := Life{Fate: Pends, Since: moment(st.Episode)}
 	const most = 10_000 // runs that are walked through
 	left, due := l.rule.For-(l.clock-st.SeenClock), l.due
@@ -125,12 +125,12 @@ func (l *lives) pending(st finding.State) Life {
 }
 
 // resolves is the first run at which the finding has been gone for long enough.
-func (l *lives) resolves(st finding.State) *time.Time {
+func (l *lifeTable) resolves(st finding.State) *time.Time {
 	return l.runAt(st.AbsentSince.Add(l.rule.KeepFiringFor))
 }
 
 // reminded is the first run at which the finding is told again; nil for never.
-func (l *lives) reminded(st finding.State) *time.Time {
+func (l *lifeTable) reminded(st finding.State) *time.Time {
 	if l.rule.RepeatInterval == 0 {
 		return nil
 	}
@@ -138,7 +138,7 @@ func (l *lives) reminded(st finding.State) *time.Time {
 }
 
 // runAt is the first firing at or after t that comes after this run.
-func (l *lives) runAt(t time.Time) *time.Time {
+func (l *lifeTable) runAt(t time.Time) *time.Time {
 	if t.Add(-1).Before(l.due) {
 		t = l.due.Add(1)
 	}

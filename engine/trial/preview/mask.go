@@ -13,14 +13,14 @@ import (
 // mask hides the values of some columns. A value has one mask wherever it stands, in all masked columns of its kind, so
 // that rows which belong together still do; the masks of numbers and times have the order of their values and lie on the
 // same side of zero, or of the run, so that most conditions judge alike. NULL stays NULL.
-type mask struct {
+type columnMask struct {
 	columns []bool               // by position
 	values  map[string]row.Value // by the original's identity
 }
 
 // newMask prepares the masks of what the rows hold in the columns.
-func newMask(names []string, columns []row.Column, rows []*row.Row, due time.Time) (*mask, error) {
-	m := &mask{columns: make([]bool, len(columns)), values: map[string]row.Value{}}
+func newMask(names []string, columns []row.Column, rows []*row.Row, due time.Time) (*columnMask, error) {
+	m := &columnMask{columns: make([]bool, len(columns)), values: map[string]row.Value{}}
 	for _, name := range names {
 		i := row.Index(columns, strings.ToLower(strings.TrimSpace(name)))
 		switch {
@@ -59,7 +59,7 @@ func newMask(names []string, columns []row.Column, rows []*row.Row, due time.Tim
 func identity(v row.Value) string { return v.Kind().String() + " " + string(v.AppendKey(nil)) }
 
 // assign gives each of the values, which ascend, its mask. No mask is a value that is itself hidden.
-func (m *mask) assign(kind row.Kind, values []row.Value, taken map[string]bool, label map[string]string, due time.Time) {
+func (m *columnMask) assign(kind row.Kind, values []row.Value, taken map[string]bool, label map[string]string, due time.Time) {
 	zero := row.Value{}
 	ordered := true
 	switch kind {
@@ -141,7 +141,7 @@ func candidate(kind row.Kind, n int, column string, due time.Time) row.Value {
 }
 
 // row returns the row with its values masked.
-func (m *mask) row(r *row.Row) *row.Row {
+func (m *columnMask) row(r *row.Row) *row.Row {
 	masked := r.Clone()
 	for i, v := range masked.Values {
 		if m.columns[i] && !v.IsNull() {
@@ -152,7 +152,7 @@ func (m *mask) row(r *row.Row) *row.Row {
 }
 
 // leaks names a column that still holds a hidden value, and the one by which it was to be hidden.
-func (m *mask) leaks(rows []*row.Row) error {
+func (m *columnMask) leaks(rows []*row.Row) error {
 	secrets := map[string]string{} // text → column
 	for _, r := range rows {
 		for i, v := range r.Values {

@@ -53,7 +53,7 @@ func TestMasks(t *testing.T) {
 	}
 }
 
-func checkMasks(t *rapid.T, m *mask, kind row.Kind, rows []*row.Row) {
+func checkMasks(t *rapid.T, m *columnMask, kind row.Kind, rows []*row.Row) {
 	var before, after []row.Value
 	for _, r := range rows {
 		masked := m.row(r)

@@ -16,6 +16,7 @@ import (
 	"tallyman/rules/catalog"
 	"tallyman/rules/row"
 	"tallyman/rules/schedule"
+	"tallyman/rules/strictyaml"
 	"tallyman/scanners"
 )
 
@@ -126,7 +127,7 @@ type view struct {
 	trial   *trial.Trial
 	run     *trial.Run
 	columns []row.Column
-	lives   *lives
+	lives   *lifeTable
 	start   trial.Start
 	report  *Report
 	made    []ledger.NewNotice               // of all passes, in their order
@@ -166,7 +167,7 @@ func (v *view) fill(ctx context.Context, before ledger.ScopeState) error {
 }
 
 // livesOf prepares the comparison of the findings before and after.
-func livesOf(req *Request, start *trial.Start, try *trial.Trial, run *trial.Run) (*lives, error) {
+func livesOf(req *Request, start *trial.Start, try *trial.Trial, run *trial.Run) (*lifeTable, error) {
 	sched, err := schedule.Parse(req.Rule.Schedule.Cron, req.Rule.Schedule.Timezone)
 	if err != nil {
 		return nil, fmt.Errorf("rule %s: %w", req.Rule.ID, err)
@@ -174,7 +175,7 @@ func livesOf(req *Request, start *trial.Start, try *trial.Trial, run *trial.Run)
 	if len(run.Commits) == 0 {
 		return nil, errors.New("preview: a run without a commit")
 	}
-	l := &lives{
+	l := &lifeTable{
 		rule: req.Rule, schedule: sched, due: req.Due, clock: run.Commits[len(run.Commits)-1].Scope.Clock,
 		before: byKey(start.Findings), after: byKey(try.Findings()), carried: start.Notices, made: map[string]*notice.Notice{},
 	}
@@ -236,4 +237,28 @@ func plural(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// ParseAt reads the time that a run is tried for: RFC 3339, a local time of the zone, or a duration from now such as
+// -1h. "" is now. Fractions of a second are dropped.
+func ParseAt(text, zone string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return now.UTC().Truncate(time.Second), nil
+	}
+	if d, err := strictyaml.ParseDuration(text); err == nil {
+		return now.Add(d).UTC().Truncate(time.Second), nil
+	}
+	if t, err := time.Parse(time.RFC3339, text); err == nil {
+		return t.UTC().Truncate(time.Second), nil
+	}
+	location, err := time.LoadLocation(zone)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("the timezone %q: %w", zone, err)
+	}
+	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly} {
+		if t, err := time.ParseInLocation(layout, text, location); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is no time: write 2026-06-01T08:00:00+08:00, 2026-06-01 08:00 (in %s), or a duration before now such as -1h", text, zone)
 }

@@ -116,7 +116,7 @@ func (p *Preview) masked(names []string) ([]*row.Row, error) {
 }
 
 // judgedBy are the masked columns that the condition reads.
-func (p *Preview) judgedBy(program *rules.Program, m *mask) []string {
+func (p *Preview) judgedBy(program *rules.Program, m *columnMask) []string {
 	var names []string
 	columns := p.trial.Columns()
 	for i, uses := range program.Uses(columns) {
@@ -160,7 +160,7 @@ func writable(r *row.Row) error {
 
 // replay runs the rule on the rows, from nothing, until what pends has fired.
 func (p *Preview) replay(ctx context.Context, rows []*row.Row) ([]step, error) {
-	try, err := trial.New(p.req.Rule, &fixed{columns: p.trial.Columns(), rows: rows}, p.req.Types, trial.Start{})
+	try, err := trial.New(p.req.Rule, &fixedSource{columns: p.trial.Columns(), rows: rows}, p.req.Types, trial.Start{})
 	if err != nil {
 		return nil, err
 	}
@@ -223,21 +223,28 @@ func relative(file, path string) (string, error) {
 	return filepath.ToSlash(path), nil
 }
 
-// fixed is a source that answers with the same rows, whatever it is asked.
-type fixed struct {
-	scanners.Source
+// fixedSource is a source that answers with the same rows, whatever it is asked.
+type fixedSource struct {
 	columns []row.Column
 	rows    []*row.Row
 }
 
 // Prepare implements scanners.Source.
-func (f *fixed) Prepare(context.Context, *probe.Statement) (scanners.Prepared, error) { return f, nil }
+func (f *fixedSource) Prepare(context.Context, *probe.Statement) (scanners.Prepared, error) {
+	return f, nil
+}
+
+// Ping implements scanners.Source.
+func (f *fixedSource) Ping(context.Context) error { return nil }
+
+// Close implements scanners.Source.
+func (f *fixedSource) Close() error { return nil }
 
 // Columns implements scanners.Prepared.
-func (f *fixed) Columns() []row.Column { return f.columns }
+func (f *fixedSource) Columns() []row.Column { return f.columns }
 
 // Scan implements scanners.Prepared.
-func (f *fixed) Scan(_ context.Context, _ scanners.Request, visit func(*row.Row) error) (scanners.Result, error) {
+func (f *fixedSource) Scan(_ context.Context, _ scanners.Request, visit func(*row.Row) error) (scanners.Result, error) {
 	for i, r := range f.rows {
 		if err := visit(r); err != nil {
 			return scanners.Result{Rows: i}, err

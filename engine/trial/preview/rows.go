@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"fmt"
 	"slices"
 
 	"tallyman/internal/notice"
@@ -142,7 +143,7 @@ func (j *rowLister) failed(key string, err error) Judgement {
 }
 
 // event is a row of mode event that meets the condition.
-func (j *rowLister) event(key string, draft *rules.Draft, err error) Judgement {
+func (j *rowLister) event(key string, draft *rules.NoticeDraft, err error) Judgement {
 	if err != nil {
 		return j.failed(key, err)
 	}
@@ -159,4 +160,41 @@ func (j *rowLister) event(key string, draft *rules.Draft, err error) Judgement {
 		j.digests[draft.Warehouse] = left[1:]
 	}
 	return Judgement{Match: true, Key: key, Life: life}
+}
+
+// mostReasons is how many parts of a condition are named for one row.
+const mostReasons = 4
+
+// because names the parts of a condition that kept it from being met: those that were not true, as far down as
+// one of them explains the whole.
+func because(list []condition.Part, outcomes []condition.Outcome) []string {
+	var reasons []string
+	var explain func(i int)
+	explain = func(i int) {
+		below := slices.DeleteFunc(children(list, i), func(k int) bool {
+			return outcomes[k] != condition.False && outcomes[k] != condition.Null
+		})
+		if len(below) == 0 {
+			reasons = append(reasons, fmt.Sprintf("%s is %s", list[i].Text, outcomes[i]))
+		}
+		for _, k := range below {
+			explain(k)
+		}
+	}
+	explain(0)
+	if len(reasons) > mostReasons {
+		reasons = append(reasons[:mostReasons], fmt.Sprintf("and %d more", len(reasons)-mostReasons))
+	}
+	return reasons
+}
+
+// children are the parts that part i is made of directly.
+func children(list []condition.Part, i int) []int {
+	var direct []int
+	for k := i + 1; k < len(list) && list[k].Depth > list[i].Depth; k++ {
+		if list[k].Depth == list[i].Depth+1 {
+			direct = append(direct, k)
+		}
+	}
+	return direct
 }

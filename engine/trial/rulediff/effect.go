@@ -15,8 +15,8 @@ import (
 	"tallyman/scanners"
 )
 
-// after is where a version of a rule stands after its run.
-type after struct {
+// sideResult is where a version of a rule stands after its run.
+type sideResult struct {
 	findings map[string]finding.State
 	told     map[string]bool   // keys of findings that this run told
 	events   map[string]string // mode event: the key of each notice, by id
@@ -80,8 +80,8 @@ func (in *Input) start(ctx context.Context, p pair, r *Rule) (trial.Start, strin
 
 // side runs one version. A rule that is not there has no findings, one that is disabled keeps them. nil: the version
 // could not be run, and side says why.
-func (in *Input) side(ctx context.Context, r *rules.Rule, start trial.Start, side **Side, faults *problem.List) (*after, error) {
-	out := &after{findings: byKey(start.Findings), told: map[string]bool{}, events: map[string]string{}}
+func (in *Input) side(ctx context.Context, r *rules.Rule, start trial.Start, side **Side, faults *problem.List) (*sideResult, error) {
+	out := &sideResult{findings: byKey(start.Findings), told: map[string]bool{}, events: map[string]string{}}
 	if r == nil {
 		out.findings = nil
 		return out, nil
@@ -155,7 +155,7 @@ func (in *Input) trial(ctx context.Context, r *rules.Rule, start trial.Start) (*
 }
 
 // effect compares the findings after both runs.
-func effect(before map[string]finding.State, a, b *after, limit int) *Effect {
+func effect(before map[string]finding.State, a, b *sideResult, limit int) *Effect {
 	e := newEffect()
 	for _, key := range union(a.findings, b.findings) {
 		old, was := a.findings[key]

@@ -39,8 +39,8 @@ func changes(before, after *rules.Rule) []Change {
 	return list
 }
 
-// flat is a rule as a list of fields.
-type flat struct {
+// flatFields is a rule as a list of fields.
+type flatFields struct {
 	names  []string
 	values map[string]string
 }
@@ -48,8 +48,8 @@ type flat struct {
 // identity are the fields that say which rule it is and where it stands, not what it does.
 var identity = map[string]bool{"ID": true, "Scope": true, "File": true, "Checksum": true}
 
-func flatten(r *rules.Rule) flat {
-	f := flat{values: map[string]string{}}
+func flatten(r *rules.Rule) flatFields {
+	f := flatFields{values: map[string]string{}}
 	v := reflect.ValueOf(*r)
 	for i := range v.NumField() {
 		if field := v.Type().Field(i); field.IsExported() && !identity[field.Name] {
@@ -60,7 +60,7 @@ func flatten(r *rules.Rule) flat {
 }
 
 // add adds a field, or those of a struct or map below it. What is not set is left out.
-func (f *flat) add(name string, v reflect.Value) {
+func (f *flatFields) add(name string, v reflect.Value) {
 	switch {
 	case v.Kind() == reflect.Pointer:
 		if !v.IsNil() {
@@ -82,7 +82,7 @@ func (f *flat) add(name string, v reflect.Value) {
 	}
 }
 
-func (f *flat) put(name, value string) {
+func (f *flatFields) put(name, value string) {
 	f.names = append(f.names, name)
 	f.values[name] = value
 }
@@ -106,7 +106,7 @@ func text(v reflect.Value) string {
 		}
 		return "[" + strings.Join(items, ", ") + "]"
 	case reflect.Struct:
-		inner := flat{values: map[string]string{}}
+		inner := flatFields{values: map[string]string{}}
 		for i := range v.NumField() {
 			inner.add(fileName(v.Type().Field(i).Name), v.Field(i))
 		}

@@ -3,6 +3,7 @@ package ruletest
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -39,28 +40,28 @@ type Gap struct {
 	Miss string `json:"miss"` // such as: never true
 }
 
-// place is where something of a rule stands, which is what it is known by: scopes share it, unless one overrides it.
-type place struct {
+// rulePlace is where something of a rule stands, which is what it is known by: scopes share it, unless one overrides it.
+type rulePlace struct {
 	file      string
 	line, col int
 	rule      string // rules may share what stands in the defaults
 }
 
-func (a place) compare(b place) int {
+func (a rulePlace) compare(b rulePlace) int {
 	return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line), cmp.Compare(a.col, b.col), cmp.Compare(a.rule, b.rule))
 }
 
 // coverage collects what the tests reach.
 type coverage struct {
-	rules      map[place]*reached  // by the place of the id
-	conditions map[place]*branches // by the place of `when`
-	sinks      map[place]*reached
+	rules      map[rulePlace]*reachCount // by the place of the id
+	conditions map[rulePlace]*branches   // by the place of `when`
+	sinks      map[rulePlace]*reachCount
 
 	current *branches // of the test at hand
 }
 
-// reached is something that a test reaches or not.
-type reached struct {
+// reachCount is something that a test reaches or not.
+type reachCount struct {
 	name string
 	yes  bool
 }
@@ -76,18 +77,18 @@ type branches struct {
 }
 
 type branch struct {
-	place   place
+	place   rulePlace
 	text    string
 	yes, no bool
 }
 
 func newCoverage() *coverage {
-	return &coverage{rules: map[place]*reached{}, conditions: map[place]*branches{}, sinks: map[place]*reached{}}
+	return &coverage{rules: map[rulePlace]*reachCount{}, conditions: map[rulePlace]*branches{}, sinks: map[rulePlace]*reachCount{}}
 }
 
-func placeOf(r *rules.Rule, path string, offset int) place {
+func placeOf(r *rules.Rule, path string, offset int) rulePlace {
 	p := r.ProblemIn(path, offset, "", "", "")
-	return place{p.File, p.Line, p.Col, r.ID}
+	return rulePlace{p.File, p.Line, p.Col, r.ID}
 }
 
 func deliverPath(i int) string { return fmt.Sprintf("deliver[%d].sink", i) }
@@ -95,11 +96,11 @@ func deliverPath(i int) string { return fmt.Sprintf("deliver[%d].sink", i) }
 // add makes a rule one that should be tested.
 func (c *coverage) add(r *rules.Rule) {
 	if at := placeOf(r, "id", 0); c.rules[at] == nil {
-		c.rules[at] = &reached{name: r.ID}
+		c.rules[at] = &reachCount{name: r.ID}
 	}
 	for i, d := range r.Deliver {
 		if at := placeOf(r, deliverPath(i), 0); c.sinks[at] == nil {
-			c.sinks[at] = &reached{name: d.Sink}
+			c.sinks[at] = &reachCount{name: d.Sink}
 		}
 	}
 	if at := placeOf(r, "when", 0); c.conditions[at] == nil && r.When != "true" {
@@ -119,7 +120,7 @@ func (b *branches) take(r *rules.Rule, columns []row.Column) {
 		takeApart = condition.NewResultParts
 	}
 	var leaves []*branch
-	at := map[place]int{}
+	at := map[rulePlace]int{}
 	parts, err := takeApart(r.When, columns)
 	if err != nil {
 		leaves = []*branch{{place: placeOf(r, "when", 0), text: r.When}}
@@ -188,4 +189,55 @@ func (b *branches) note(outcomes []condition.Outcome) {
 			leaf.no = leaf.no || outcomes[k] == condition.False
 		}
 	}
+}
+
+// sum counts what was reached and lists what was not. Of a rule without a test only that is listed, but all of it counts.
+func (c *coverage) sum() *Cover {
+	s := &Cover{Missing: []Gap{}}
+	untested := map[string]bool{}
+	for at, r := range c.rules {
+		s.Rules.count(r.yes)
+		if !r.yes {
+			untested[at.rule] = true
+			s.miss(at, "rule", "", "no test")
+		}
+	}
+	for at, r := range c.sinks {
+		s.Deliveries.count(r.yes)
+		if !r.yes && !untested[at.rule] {
+			s.miss(at, "delivery", r.name, "no notice goes there")
+		}
+	}
+	for _, b := range c.conditions {
+		for _, leaf := range b.leaves {
+			s.Branches.count(leaf.yes)
+			s.Branches.count(leaf.no)
+			miss := map[[2]bool]string{{false, false}: "never true and never false", {false, true}: "never true", {true, false}: "never false"}[[2]bool{leaf.yes, leaf.no}]
+			if miss != "" && !untested[leaf.place.rule] {
+				s.miss(leaf.place, "branch", leaf.text, miss)
+			}
+		}
+	}
+	slices.SortFunc(s.Missing, func(a, b Gap) int {
+		return rulePlace{a.File, a.Line, a.Col, a.Rule}.compare(rulePlace{b.File, b.Line, b.Col, b.Rule})
+	})
+	reached, all := 0, 0
+	for _, share := range []Share{s.Rules, s.Branches, s.Deliveries} {
+		reached, all = reached+share.Reached, all+share.All
+	}
+	if s.Percent = 100; all > 0 {
+		s.Percent = math.Floor(1000*float64(reached)/float64(all)) / 10 // 100 is all of it
+	}
+	return s
+}
+
+func (s *Share) count(reached bool) {
+	s.All++
+	if reached {
+		s.Reached++
+	}
+}
+
+func (s *Cover) miss(at rulePlace, what, text, miss string) {
+	s.Missing = append(s.Missing, Gap{File: at.file, Line: at.line, Col: at.col, Rule: at.rule, What: what, Text: text, Miss: miss})
 }

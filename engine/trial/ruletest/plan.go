@@ -8,6 +8,7 @@ import (
 
 	"tallyman/rules"
 	"tallyman/rules/catalog"
+	"tallyman/rules/condition"
 	"tallyman/rules/probe"
 	"tallyman/rules/problem"
 	"tallyman/rules/row"
@@ -17,7 +18,7 @@ import (
 // plan is a test that is ready to run, or the failure that says why it is not.
 type plan struct {
 	script  *script
-	scenes  []scene // of the steps
+	scenes  []stepScene // of the steps
 	types   catalog.Catalog
 	failure *Failure
 }
@@ -153,7 +154,7 @@ func (p *planner) compile(columns []row.Column) problem.List {
 
 // given are the columns of the test's rows; of a test without rows those of the file's other tests of the rule, or what the rule
 // names.
-func (p *planner) given() []column {
+func (p *planner) given() []stagedColumn {
 	rows := p.test.rows()
 	for _, other := range p.Tests {
 		if len(rows) == 0 && other.Rule == p.test.Rule {
@@ -166,14 +167,14 @@ func (p *planner) given() []column {
 	}
 	columns := gather(nil, p.test.Columns, "", ignore)
 	for _, name := range used(p.rule) {
-		if !slices.ContainsFunc(columns, func(c column) bool { return c.name == name }) {
-			columns = append(columns, column{name, unknown})
+		if !slices.ContainsFunc(columns, func(c stagedColumn) bool { return c.name == name }) {
+			columns = append(columns, stagedColumn{name, unknown})
 		}
 	}
 	return columns
 }
 
-func columnsOf(slots []column, kinds []row.Kind) []row.Column {
+func columnsOf(slots []stagedColumn, kinds []row.Kind) []row.Column {
 	columns := make([]row.Column, len(slots))
 	for i, c := range slots {
 		columns[i] = row.Column{Name: c.name, Kind: kinds[i], Nullable: true}
@@ -199,4 +200,95 @@ func joinHints(a, b string) string {
 		return b
 	}
 	return a + "; " + b
+}
+
+// scene makes a step what the source answers.
+func (p *planner) scene(step *Step, kinds []row.Kind) (stepScene, *Failure) {
+	wrong := func(at cells, f *cellFault) *Failure {
+		failure := p.failure(p.test, f.message, problem.List{p.yaml.Problem(at.node, CodeValue, f.message, f.hint)})
+		return &failure
+	}
+	switch {
+	case step.Fault != "":
+		return stepScene{fault: faultOf(step.Fault)}, nil
+	case step.Tables != nil:
+		staged, bad, at := p.tables.stage(p.test.tables(), kinds, step)
+		if bad != nil {
+			return stepScene{}, wrong(at, bad)
+		}
+		return stepScene{staged: staged, tables: true}, nil
+	}
+	s := stepScene{}
+	for _, r := range step.Rows {
+		if f := p.fits(r); f != nil {
+			return stepScene{}, wrong(r, f)
+		}
+		values, bad := r.line(p.columns)
+		if bad != nil {
+			return stepScene{}, wrong(r, bad)
+		}
+		s.rows = append(s.rows, values)
+	}
+	return s, nil
+}
+
+// fits compares the columns of a row with those of a prepared probe.
+func (p *planner) fits(r cells) *cellFault {
+	if p.db == nil {
+		return nil // the columns are those of the rows
+	}
+	var names []string
+	for _, c := range p.columns {
+		names = append(names, c.Name)
+		if _, ok := r.values[c.Name]; !ok {
+			return &cellFault{fmt.Sprintf("the row has no %s, which the probe returns", c.Name), "write " + c.Name + ": null"}
+		}
+	}
+	for _, name := range r.columns() {
+		if !slices.Contains(names, name) {
+			return &cellFault{"the probe returns no column " + name, nearest(name, names)}
+		}
+	}
+	return nil
+}
+
+// trusting is a catalogue that has just the type that a rule names, with the fields that the rule fills. Who names no catalogue has the
+// notices tested, not whether they fit it.
+func trusting(r *rules.Rule, columns []row.Column) catalog.Catalog {
+	t := catalog.Type{
+		Code: r.Notice.Type, ID: 1, Name: r.Notice.Type, Retention: catalog.DefaultRetention, Fields: map[string]catalog.Field{},
+	}
+	compile := condition.Compile
+	if r.Per == rules.PerResult {
+		compile = condition.CompileResult
+	}
+	for name, src := range r.Notice.Fields {
+		kind := row.Null
+		if p, err := compile(src, columns); err == nil { // what is wrong with it is told when the rule is compiled
+			kind = p.Kind()
+		}
+		t.Fields[name] = catalog.Field{Type: fieldOf(kind)}
+	}
+	if r.Notice.Fields == nil && r.Per == rules.PerRow {
+		for _, c := range columns {
+			t.Fields[c.Name] = catalog.Field{Type: fieldOf(c.Kind)}
+		}
+	}
+	return catalog.Catalog{t.Code: t}
+}
+
+// fieldOf is the type of field that tells values of a kind.
+func fieldOf(kind row.Kind) catalog.FieldKind {
+	switch kind {
+	case row.Int:
+		return catalog.Int
+	case row.Decimal, row.Float:
+		return catalog.Decimal
+	case row.Bool:
+		return catalog.Bool
+	case row.Time, row.Date:
+		return catalog.Time
+	default:
+		return catalog.String
+	}
 }

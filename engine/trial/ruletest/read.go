@@ -100,10 +100,10 @@ func (r *reader) step(n *strictyaml.Node) *Step {
 		s.Rows = append(s.Rows, r.cells("rows", item))
 	}
 	if spec.Tables != nil {
-		s.Tables = []table{}
+		s.Tables = []tableRows{}
 	}
 	for _, name := range slices.Sorted(maps.Keys(spec.Tables)) {
-		t := table{name: name}
+		t := tableRows{name: name}
 		for _, item := range spec.Tables[name] {
 			t.rows = append(t.rows, r.cells(name, item))
 		}

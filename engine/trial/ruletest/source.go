@@ -18,12 +18,12 @@ type script struct {
 	marks     []string          // their parameters
 	sessions  scanners.Sessions // nil where no step has tables
 
-	step   scene
+	step   stepScene
 	passes int // scans of the step so far
 }
 
-// scene is what a step makes of the source.
-type scene struct {
+// stepScene is what a step makes of the source.
+type stepScene struct {
 	rows   [][]row.Value
 	staged []scanners.Staged
 	tables bool // staged is read, by the probe itself
@@ -31,11 +31,11 @@ type scene struct {
 }
 
 // play sets the scene for the next run.
-func (s *script) play(step scene) { s.step, s.passes = step, 0 }
+func (s *script) play(step stepScene) { s.step, s.passes = step, 0 }
 
 // Prepare implements scanners.Source.
 func (s *script) Prepare(_ context.Context, stmt *probe.Statement) (scanners.Prepared, error) {
-	return &scripted{s, stmt}, nil
+	return &scriptedProbe{s, stmt}, nil
 }
 
 // Ping implements scanners.Source.
@@ -44,16 +44,16 @@ func (s *script) Ping(context.Context) error { return nil }
 // Close implements scanners.Source.
 func (s *script) Close() error { return nil }
 
-type scripted struct {
+type scriptedProbe struct {
 	*script
 	stmt *probe.Statement
 }
 
 // Columns implements scanners.Prepared.
-func (p *scripted) Columns() []row.Column { return p.columns }
+func (p *scriptedProbe) Columns() []row.Column { return p.columns }
 
 // Scan implements scanners.Prepared.
-func (p *scripted) Scan(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (scanners.Result, error) {
+func (p *scriptedProbe) Scan(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (scanners.Result, error) {
 	p.passes++
 	switch {
 	case p.step.fault != nil:
@@ -81,7 +81,7 @@ func (p *scripted) Scan(ctx context.Context, req scanners.Request, visit func(*r
 }
 
 // above tells whether a row lies above the watermark that the scan begins at.
-func (p *scripted) above(values []row.Value, args map[string]any) bool {
+func (p *scriptedProbe) above(values []row.Value, args map[string]any) bool {
 	for i, at := range p.watermark {
 		mark, ok := args[p.marks[i]].(row.Value)
 		if !ok {
@@ -95,7 +95,7 @@ func (p *scripted) above(values []row.Value, args map[string]any) bool {
 }
 
 // query runs the probe on the tables of the step.
-func (p *scripted) query(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (res scanners.Result, err error) {
+func (p *scriptedProbe) query(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (res scanners.Result, err error) {
 	session, err := p.sessions.Session(ctx, p.step.staged)
 	if err != nil {
 		return scanners.Result{}, err

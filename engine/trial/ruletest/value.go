@@ -22,7 +22,7 @@ type cell struct {
 }
 
 // fault says why a value is none.
-type fault struct{ message, hint string }
+type cellFault struct{ message, hint string }
 
 var (
 	numeral = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`) // 007 is the name of something
@@ -30,12 +30,12 @@ var (
 )
 
 // read makes a cell of a node.
-func read(n *strictyaml.Node) (cell, *fault) {
+func read(n *strictyaml.Node) (cell, *cellFault) {
 	c := cell{node: n}
 	if n.Kind != strictyaml.Scalar {
 		text, err := json.Marshal(plain(n))
 		if err != nil {
-			return c, &fault{"this cannot be JSON: " + err.Error(), ""}
+			return c, &cellFault{"this cannot be JSON: " + err.Error(), ""}
 		}
 		c.value = row.JSONOf(string(text))
 		return c, nil
@@ -47,19 +47,19 @@ func read(n *strictyaml.Node) (cell, *fault) {
 	case "!!int":
 		i, err := strconv.ParseInt(n.Text, 10, 64)
 		if err != nil || !integer.MatchString(n.Text) {
-			return c, &fault{n.Text + " is no plain whole number", "write it in quotes"}
+			return c, &cellFault{n.Text + " is no plain whole number", "write it in quotes"}
 		}
 		c.value = row.IntOf(i)
 	case "!!float":
 		v, err := row.ParseDecimal(n.Text)
 		if err != nil {
-			return c, &fault{n.Text + " is no plain number", "write it in quotes"}
+			return c, &cellFault{n.Text + " is no plain number", "write it in quotes"}
 		}
 		c.value = v
 	case "!!timestamp":
 		v, ok := instant(n.Text)
 		if !ok {
-			return c, &fault{fmt.Sprintf("%q is no time", n.Text), "as 2026-06-01T08:00:00Z"}
+			return c, &cellFault{fmt.Sprintf("%q is no time", n.Text), "as 2026-06-01T08:00:00Z"}
 		}
 		c.value = v
 	default:
@@ -105,7 +105,7 @@ func instant(s string) (row.Value, bool) {
 }
 
 // as is the cell as a value of a column of that kind.
-func (c cell) as(kind row.Kind) (row.Value, *fault) {
+func (c cell) as(kind row.Kind) (row.Value, *cellFault) {
 	have := c.value.Kind()
 	if have == row.Null || have == kind || kind == row.Null {
 		return c.value, nil
@@ -147,10 +147,10 @@ func (c cell) as(kind row.Kind) (row.Value, *fault) {
 		if have == row.Time || have == row.Date {
 			return row.TextOf(c.node.Text), nil
 		}
-		return row.Value{}, &fault{fmt.Sprintf("%s is a value of kind %s, the column is text", text, have), fmt.Sprintf("write %q", text)}
+		return row.Value{}, &cellFault{fmt.Sprintf("%s is a value of kind %s, the column is text", text, have), fmt.Sprintf("write %q", text)}
 	case row.Null, row.Bool:
 	}
-	return row.Value{}, &fault{fmt.Sprintf("%s is a value of kind %s, the column is %s", text, have, kind), kindHints[kind]}
+	return row.Value{}, &cellFault{fmt.Sprintf("%s is a value of kind %s, the column is %s", text, have, kind), kindHints[kind]}
 }
 
 // json is the cell's text for a JSON column: a text that is JSON stands for what it says.

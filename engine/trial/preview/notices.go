@@ -9,6 +9,7 @@ import (
 	"tallyman/engine/trial"
 	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
+	"tallyman/internal/silence"
 	"tallyman/rules"
 )
 
@@ -63,7 +64,7 @@ func (v *view) later(ctx context.Context) error {
 	}
 	hasty := *v.req.Rule
 	hasty.For = 0
-	try, err := trial.New(&hasty, &fixed{columns: v.columns, rows: v.run.Rows}, v.req.Types, v.start)
+	try, err := trial.New(&hasty, &fixedSource{columns: v.columns, rows: v.run.Rows}, v.req.Types, v.start)
 	if err != nil {
 		return err
 	}
@@ -122,4 +123,23 @@ func texts(n *notice.Notice) map[string]Text {
 		out[lang] = Text(t)
 	}
 	return out
+}
+
+// silencedBy says which silence would hold the notice back, and until when: the one that lasts longest; "" = none would. A resolution is not held
+// back, and nothing silences a rule in shadow.
+func (v *view) silencedBy(n *notice.Notice) string {
+	if v.req.Silencer == nil || n.Status == notice.Resolved || v.req.Rule.Shadow && v.start.State.Promoted.IsZero() {
+		return ""
+	}
+	holding := v.req.Silencer.Holding(v.req.Due, &silence.Subject{
+		Rule: n.Rule, Type: n.Type, Warehouse: n.Warehouse, Scope: n.Scope, Labels: n.Labels,
+	})
+	if len(holding) == 0 {
+		return ""
+	}
+	text := "silence " + holding[0].ID
+	if holding[0].Comment != "" {
+		text += " (" + holding[0].Comment + ")"
+	}
+	return text + " until " + holding[0].Until.UTC().Format("2006-01-02 15:04:05Z")
 }

@@ -49,3 +49,44 @@ func (e *Engine) agreed(ctx context.Context, version string) (bool, error) {
 	}
 	return true, nil
 }
+
+// reclaim looks, three times in the length of a lease, for firings that were claimed and never finished, and tells the
+// loops of their rules. A rule that is due once a day need not wait a day for the rest of its firing.
+func (e *Engine) reclaim(ctx context.Context, stop <-chan struct{}) {
+	for {
+		left, err := e.opts.Ledger.Abandoned(ctx)
+		if err != nil {
+			e.log.Warn("the ledger cannot be asked for abandoned firings", "error", err)
+		}
+		for _, claim := range left {
+			u := e.crew.unit(claim.Rule, claim.Scope)
+			if u == nil {
+				continue // disabled, or another node's
+			}
+			select {
+			case u.abandoned <- claim.Due:
+				e.log.Info("taking up an abandoned firing", "rule", claim.Rule, "scope", claim.Scope, "due", claim.Due, "node", claim.Node)
+			default: // it knows already
+			}
+		}
+		if !pause(ctx, stop, e.opts.Lease/3) {
+			return
+		}
+	}
+}
+
+// sweepEvery is how often the ledger is pruned.
+const sweepEvery = time.Hour
+
+// sweep prunes the ledger once an hour. Every node does; what one has removed, another does not find.
+func (e *Engine) sweep(ctx context.Context, stop <-chan struct{}) {
+	for pause(ctx, stop, sweepEvery) {
+		before := e.opts.Clock.Now().Add(-e.opts.Retention)
+		n, err := e.opts.Ledger.Prune(ctx, before, e.opts.KeepRuns)
+		if err != nil {
+			e.log.Warn("the ledger could not be pruned", "error", err)
+			continue
+		}
+		e.log.Debug("ledger pruned", "rows", n)
+	}
+}
