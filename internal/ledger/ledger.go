@@ -29,6 +29,9 @@ var (
 	ErrExists   = errors.New("ledger: already there")
 	ErrInUse    = errors.New("ledger: the file is in use by another process") // sqlite: one node
 	ErrSchema   = errors.New("ledger: the schema is not at this program's version; run tallyman migrate up")
+	// ErrOutdated is not an ErrSchema: no step leads from there.
+	ErrOutdated = errors.New("ledger_outdated: a version of before 0.1.0 has made this ledger, and no migration leads from there; " +
+		"point ledger.url to an empty database or to another file")
 )
 
 // Ledger is everything; see the parts.

@@ -6,6 +6,7 @@ import (
 
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 )
 
 // BenchmarkCommitPushes measures what a push channel adds to a commit of BenchBatch notices to the inbox, and what it costs to have the
@@ -63,3 +64,9 @@ func (f *fixture) commitRun(b *testing.B, c ledger.Claim, run *ledger.Commit) {
 	_, err := f.Commit(b.Context(), c, run)
 	noError(b, err)
 }
+
+// BenchNotice is a notice for benchmarks that fill the tables themselves.
+func BenchNotice() *notice.Notice { return traced("n_old", 1) }
+
+// BenchNow is the clock of ledgers whose tables benchmarks fill themselves: it stands still.
+func BenchNow() time.Time { return start }
