@@ -4,17 +4,11 @@ import (
 	"context"
 	"errors"
 
-	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
-	"tallyman/internal/notice"
 )
 
 // Recall is what a trial's start is read from: a ledger, also one that is open for reading only.
-type Recall interface {
-	Scope(ctx context.Context, rule, scope string) (ledger.ScopeState, error)
-	Findings(ctx context.Context, rule, scope string) ([]finding.State, error)
-	Notices(ctx context.Context, ids []string) (map[string]*notice.Notice, error)
-}
+type Recall interface{ ledger.ScopeReader }
 
 // TrialFrom reads what the ledger knows of the rule in the scope. A rule that it does not know begins with nothing,
 // and known is false.
