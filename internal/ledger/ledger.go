@@ -1,12 +1,3 @@
-// Package ledger is the contract of Tallyman's own database, the truth that everything else can be rebuilt
-// from: firings, findings, notices, deliveries, items, types, subscriptions. postgres/ and sqlite/ implement it and
-// pass the one suite in ledgertest.
-//
-// Its methods are declared once, in seven stores. Callers name a store or a part of one; what sinks need is declared in internal/delivery and
-// internal/item. Ledger is all of them.
-//
-// Time: leases are judged by the database's own clock unless the ledger was opened with another one
-// (tests), so a node with a wrong clock cannot take what another holds. All times are kept in µs.
 package ledger
 
 import (

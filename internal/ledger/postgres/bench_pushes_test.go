@@ -19,7 +19,7 @@ import (
 func BenchmarkPushes(b *testing.B) {
 	const waiting, batch = 1_000_000, 500
 	url := migrated(b)
-	now := ledgertest.BenchNow()
+	now := ledgertest.Now()
 	fillPushes(b, url, waiting, now)
 	l := open(b, url, ledger.Options{Now: func() time.Time { return now }})
 	var claims, settles []time.Duration

@@ -1,5 +1,3 @@
-// Package schema keeps a ledger's tables at the version that the program is built with. The steps are the engine's own
-// .sql files; goose applies them.
 package schema
 
 import (

@@ -2,9 +2,11 @@ package rows
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"tallyman/internal/delivery"
+	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
 )
 
@@ -109,4 +111,119 @@ func ClaimsOf(list []delivery.Claimed, limit int, now, next int64) delivery.Clai
 		c.Next = soon
 	}
 	return c
+}
+
+// Settle is what is to be recorded of attempts, by kind. A delivery comes once: sent counts before all else, and else the last word.
+type Settle struct {
+	Sent    []int64
+	Failed  Settled
+	Again   Settled
+	Release Settled
+	Hold    Settled
+}
+
+// Settled are the columns of attempts that ended alike.
+type Settled struct {
+	Seqs, Tokens []int64
+	Errors       []string
+	After        []int64  // µs
+	HeldBy       []string // of Hold
+}
+
+// NewSettle sorts them.
+func NewSettle(list []delivery.Settled) *Settle {
+	last := make(map[int64]int, len(list))
+	for i := range list {
+		if at, ok := last[list[i].Seq]; !ok || list[at].Kind != delivery.SettleSent {
+			last[list[i].Seq] = i
+		}
+	}
+	var out Settle
+	for i := range list {
+		if last[list[i].Seq] != i {
+			continue
+		}
+		switch list[i].Kind {
+		case delivery.SettleSent:
+			out.Sent = append(out.Sent, list[i].Seq)
+		case delivery.SettleFailed:
+			out.Failed.add(&list[i])
+		case delivery.SettleAgain:
+			out.Again.add(&list[i])
+		case delivery.SettleRelease:
+			out.Release.add(&list[i])
+		case delivery.SettleHold:
+			out.Hold.add(&list[i])
+			out.Hold.HeldBy = append(out.Hold.HeldBy, list[i].HeldBy)
+		}
+	}
+	return &out
+}
+
+// farthest is how far an attempt may be put off: no sum with it overflows.
+const farthest = 10 * 366 * 24 * time.Hour
+
+func (s *Settled) add(one *delivery.Settled) {
+	s.Seqs = append(s.Seqs, one.Seq)
+	s.Tokens = append(s.Tokens, one.Token)
+	s.Errors = append(s.Errors, Text(one.Error))
+	s.After = append(s.After, min(max(one.After, 0), farthest).Microseconds())
+}
+
+// OnlySent tells that there is nothing to record but what was sent.
+func (s *Settle) OnlySent() bool {
+	return len(s.Failed.Seqs)+len(s.Again.Seqs)+len(s.Release.Seqs)+len(s.Hold.Seqs) == 0
+}
+
+// Ended returns the deliveries that may end.
+func (s *Settle) Ended() []int64 {
+	return append(append(make([]int64, 0, len(s.Sent)+len(s.Failed.Seqs)), s.Sent...), s.Failed.Seqs...)
+}
+
+// All returns all of them.
+func (s *Settle) All() []int64 {
+	return slices.Concat(s.Ended(), s.Again.Seqs, s.Release.Seqs, s.Hold.Seqs)
+}
+
+// DeliveryRecord is a delivery with its notice as the query of a list names its columns. What only deliveries to push channels have is
+// empty of others.
+type DeliveryRecord struct {
+	TracedDelivery
+	Body          []byte
+	Strategy      Strategy
+	Due, Deadline int64
+	Node          string
+	Claimed       bool
+	Held          string
+	InFront       int64
+}
+
+// Columns returns pointers to the fields in the order of the query's columns.
+func (d *DeliveryRecord) Columns() []any {
+	columns := append(d.TracedDelivery.Columns(), &d.Body)
+	columns = append(columns, d.Strategy.Columns()...)
+	return append(columns, &d.Due, &d.Deadline, &d.Node, &d.Claimed, &d.Held, &d.InFront)
+}
+
+// Record is the row as operators see it.
+func (d *DeliveryRecord) Record() (ledger.DeliveryRecord, error) {
+	n, err := notice.Unmarshal(d.Body)
+	if err != nil {
+		return ledger.DeliveryRecord{}, err
+	}
+	out := ledger.DeliveryRecord{
+		TracedDelivery: d.Traced(), Notice: n.ID, Type: n.Type, Rule: n.Rule, Status: string(n.Status), Where: n.Warehouse,
+		Title: n.Title, Created: n.CreatedAt, Expires: n.ExpiresAt, Deadline: Time(d.Deadline), HeldBy: d.Held, InFront: d.InFront,
+	}
+	if d.Strategy.Kind != "" {
+		s := d.Strategy.Strategy()
+		out.Strategy = &s
+	}
+	if out.Behind = d.Due == Behind; !out.Behind {
+		out.Next = Time(d.Due)
+	}
+	if d.Claimed {
+		out.Node, out.HeldBy = d.Node, ""
+	}
+	return out, nil
 }
