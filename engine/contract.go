@@ -9,36 +9,17 @@ import (
 	"tallyman/rules/catalog"
 )
 
-// Ledger is what the engine needs of Tallyman's database; internal/ledger describes each method.
+// Ledger is what the engine needs of Tallyman's database.
 type Ledger interface {
 	ledger.Firings
-	Lanes
-	Catalogue
-	LastRuns(ctx context.Context) ([]ledger.Run, error)
-	Judged(ctx context.Context) ([]ledger.Judged, error)
-	Promotions(ctx context.Context) ([]ledger.Promotion, error)
+	delivery.Lanes
+	ledger.TypeReader
+	ledger.RunSummary
 	ledger.Shadows
 	ledger.Switches
 	ledger.Nodes
 	ledger.Plans
-	Prune(ctx context.Context, before time.Time, keepRuns int) (int64, error)
-}
-
-// Catalogue are the types of notices as they are now.
-type Catalogue interface {
-	Types(ctx context.Context) (catalog.Catalog, error)
-	TypesVersion(ctx context.Context) (int64, error)
-}
-
-// Lanes is what the delivery loops need of the ledger.
-type Lanes interface {
-	PendingLanes(ctx context.Context, sink string) ([]delivery.Lane, error)
-	AcquireLane(ctx context.Context, lane delivery.Lane, node string, lease time.Duration) (bool, error)
-	ReleaseLane(ctx context.Context, lane delivery.Lane, node string) error
-	Pending(ctx context.Context, lane delivery.Lane, limit int) ([]delivery.Delivery, error)
-	MarkSent(ctx context.Context, receipts []delivery.Receipt) error
-	MarkAttempt(ctx context.Context, seqs []int64, cause string) error
-	MarkFailed(ctx context.Context, seqs []int64, cause string) error
+	ledger.Pruner
 }
 
 // Observer is told what happened, for metrics. Its methods are called from many goroutines and must

@@ -22,11 +22,7 @@ type Start struct {
 }
 
 // Ledger is what a trial's start is read from: a ledger, also one that is open for reading only.
-type Ledger interface {
-	Scope(ctx context.Context, rule, scope string) (ledger.ScopeState, error)
-	Findings(ctx context.Context, rule, scope string) ([]finding.State, error)
-	Notices(ctx context.Context, ids []string) (map[string]*notice.Notice, error)
-}
+type Ledger interface{ ledger.ScopeReader }
 
 // From reads what the ledger knows of the rule in the scope. A rule that it does not know begins with nothing,
 // and known is false.

@@ -9,18 +9,17 @@ import (
 
 	"tallyman/engine"
 	"tallyman/engine/judge"
-	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 	"tallyman/internal/silence"
 	"tallyman/rules"
 )
 
-// Ledger is what an explanation reads of Tallyman's database; internal/ledger describes each method.
+// Ledger is what an explanation reads of Tallyman's database.
 type Ledger interface {
-	ledger.History
-	Findings(ctx context.Context, rule, scope string) ([]finding.State, error)
-	Recipients(ctx context.Context, typ, warehouse string) ([]string, error)
-	ListDeliveries(ctx context.Context, f ledger.DeliveryFilter) ([]ledger.DeliveryRecord, error)
+	ledger.ScopeReader
+	ledger.Traces
+	ledger.Audience
+	ledger.DeliveryList
 }
 
 // Explainer explains the findings of the rules of a node. It is safe for concurrent use.

@@ -51,7 +51,7 @@ func (s *show) summary(ctx context.Context) error {
 }
 
 // count reads the tallies. An event is found and told in one; it does not stay open.
-func count(ctx context.Context, l ledger.Reader) (map[string]*tally, error) {
+func count(ctx context.Context, l ledger.Runs) (map[string]*tally, error) {
 	tallies := map[string]*tally{}
 	of := func(rule string) *tally {
 		if tallies[rule] == nil {

@@ -17,7 +17,7 @@ type work struct {
 }
 
 // countWork reads it from the ledger.
-func countWork(ctx context.Context, l ledger.Items) (w work, err error) {
+func countWork(ctx context.Context, l ledger.Queues) (w work, err error) {
 	if w.done, err = countEnded(ctx, l, item.Done); err != nil {
 		return w, err
 	}
@@ -39,7 +39,7 @@ func countWork(ctx context.Context, l ledger.Items) (w work, err error) {
 	}
 }
 
-func countEnded(ctx context.Context, l ledger.Items, state item.State) (n int, err error) {
+func countEnded(ctx context.Context, l item.Records, state item.State) (n int, err error) {
 	for before := int64(0); ; {
 		page, next, err := l.EndedItems(ctx, queueName, state, nil, before, workPage)
 		n += len(page)

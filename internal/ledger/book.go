@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"context"
 	"fmt"
 	"net/mail"
 
@@ -8,6 +9,17 @@ import (
 	"tallyman/internal/text"
 	"tallyman/rules/catalog"
 )
+
+// Book is the address book: where the subscribers are reached by push channels.
+type Book interface {
+	// PutSubscriber adds or replaces an entry. ErrInvalid.
+	PutSubscriber(ctx context.Context, who Author, s delivery.Subscriber) (added bool, err error)
+	// DeleteSubscriber removes it; its subscriptions stay. ErrNotFound.
+	DeleteSubscriber(ctx context.Context, who Author, id string) error
+	// ListSubscribers pages through the book in the order of ids, after "after".
+	ListSubscribers(ctx context.Context, after string, limit int) ([]delivery.Subscriber, error)
+	delivery.Addresses
+}
 
 // The bounds of an entry of the address book.
 const (

@@ -4,10 +4,49 @@ import (
 	"context"
 	"fmt"
 	"regexp"
-	"time"
 
 	"tallyman/rules/catalog"
 )
+
+// Catalogue holds the types of notices, who has subscribed to them, and where the subscribers are reached.
+type Catalogue interface {
+	CatalogueReader
+	// PutType adds or replaces a type. ErrExists when another type has its numeric id.
+	PutType(ctx context.Context, who Author, t catalog.Type) error
+	// DeleteType removes it. ErrNotFound. Its subscriptions go with it.
+	DeleteType(ctx context.Context, who Author, code string) error
+	// SeedTypes adds those types of the file that the ledger does not have; it changes none.
+	SeedTypes(ctx context.Context, who Author, types catalog.Catalog) (added int, err error)
+
+	// AddSubscriptions adds them in one transaction, with one record of those that were new, and returns how many they are. ErrNotFound for
+	// an unknown type, ErrInvalid; then none is added.
+	AddSubscriptions(ctx context.Context, who Author, subs []Subscription) (added int, err error)
+	// RemoveSubscription removes it. ErrNotFound.
+	RemoveSubscription(ctx context.Context, who Author, s Subscription) error
+	// SeedSubscriptions adds them if the ledger never had any. ErrNotFound for an unknown type.
+	SeedSubscriptions(ctx context.Context, who Author, subs []Subscription) (added int, err error)
+	Book
+}
+
+// CatalogueReader reads the types and the subscriptions. What it returns is in force for the next commit on every node.
+type CatalogueReader interface {
+	TypeReader
+	Audience
+	Subscriptions(ctx context.Context, f SubscriptionFilter) ([]Subscription, error)
+}
+
+// TypeReader reads the types of notices.
+type TypeReader interface {
+	Types(ctx context.Context) (catalog.Catalog, error)
+	// TypesVersion grows with every change of a type; nodes ask it before they compile or render.
+	TypesVersion(ctx context.Context) (int64, error)
+}
+
+// Audience says who hears of a notice.
+type Audience interface {
+	// Recipients returns whom a commit would send a notice of the type in the warehouse, sorted.
+	Recipients(ctx context.Context, typ, warehouse string) ([]string, error)
+}
 
 // Subscription is (type, warehouse or "*") → subscriber.
 type Subscription struct {
@@ -36,86 +75,9 @@ func (s Subscription) Validate() error {
 	return nil
 }
 
-// CatalogueReader reads the types and the subscriptions. What it returns is in force for the next commit on every node.
-type CatalogueReader interface {
-	Types(ctx context.Context) (catalog.Catalog, error)
-	// TypesVersion grows with every change of a type; nodes ask it before they compile or render.
-	TypesVersion(ctx context.Context) (int64, error)
-	Subscriptions(ctx context.Context, f SubscriptionFilter) ([]Subscription, error)
-	// Recipients returns whom a commit would send a notice of the type in the warehouse, sorted.
-	Recipients(ctx context.Context, typ, warehouse string) ([]string, error)
-}
-
-// Catalogue holds the types and the subscriptions.
-type Catalogue interface {
-	CatalogueReader
-	// PutType adds or replaces a type. ErrExists when another type has its numeric id.
-	PutType(ctx context.Context, who Author, t catalog.Type) error
-	// DeleteType removes it. ErrNotFound. Its subscriptions go with it.
-	DeleteType(ctx context.Context, who Author, code string) error
-	// SeedTypes adds those types of the file that the ledger does not have; it changes none.
-	SeedTypes(ctx context.Context, who Author, types catalog.Catalog) (added int, err error)
-
-	// AddSubscriptions adds them in one transaction, with one record of those that were new, and returns how many they are. ErrNotFound for
-	// an unknown type, ErrInvalid; then none is added.
-	AddSubscriptions(ctx context.Context, who Author, subs []Subscription) (added int, err error)
-	// RemoveSubscription removes it. ErrNotFound.
-	RemoveSubscription(ctx context.Context, who Author, s Subscription) error
-	// SeedSubscriptions adds them if the ledger never had any. ErrNotFound for an unknown type.
-	SeedSubscriptions(ctx context.Context, who Author, subs []Subscription) (added int, err error)
-}
-
 // SubscriptionFilter narrows a list; "" is any. After and Limit page in the order type, warehouse, subscriber.
 type SubscriptionFilter struct {
 	Type, Warehouse, Subscriber string
 	After                       *Subscription
 	Limit                       int // 0 = all
-}
-
-// Reader answers /status and the CLI.
-type Reader interface {
-	// LastRuns returns the latest run of every registered rule and scope, by rule and scope. One that was skipped has the findings of
-	// the last that was not.
-	LastRuns(ctx context.Context) ([]Run, error)
-	// Judged sums up the runs that are kept of every registered rule and scope, by rule and scope.
-	Judged(ctx context.Context) ([]Judged, error)
-	// Runs returns the runs of a rule (scope nil = all its scopes), latest first.
-	Runs(ctx context.Context, rule string, scope *string, limit int) ([]Run, error)
-	// Promotions returns the rules and scopes that were promoted, by rule and scope.
-	Promotions(ctx context.Context) ([]Promotion, error)
-	// Totals counts the notices that the ledger has by type, rule and status, in that order, for the summary
-	// that the demo prints.
-	Totals(ctx context.Context) ([]Total, error)
-	// Version returns the schema's version.
-	Version(ctx context.Context) (int64, error)
-}
-
-// Judged is how many rows the kept runs of a rule in a scope have seen, and how many of them could not be judged or told.
-type Judged struct {
-	Rule, Scope         string
-	Runs, Rows, Errored int64
-	Last                []Brief // the last 20 that were not skipped, the latest last
-}
-
-// LastBriefs is how many runs Judged.Last has at most.
-const LastBriefs = 20
-
-// Brief is how long a run took, and what it came to.
-type Brief struct {
-	Took    time.Duration
-	Outcome Outcome
-}
-
-// Promotion is a rule that is live in a scope although its file has it in shadow.
-type Promotion struct {
-	Rule, Scope string
-	At          time.Time
-	By          string
-}
-
-// Total is a count of notices; Latest is when the last of them was made.
-type Total struct {
-	Type, Rule, Status string
-	Count              int64
-	Latest             time.Time
 }

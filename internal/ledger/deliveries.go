@@ -8,6 +8,67 @@ import (
 	"tallyman/internal/delivery"
 )
 
+// Deliveries is what is on its way to sinks, and what operators do to it.
+type Deliveries interface {
+	delivery.Lanes
+	delivery.Pushes
+	Operated
+	Sends
+	// CountPending returns the number of pending deliveries by sink, for those who ask often.
+	CountPending(ctx context.Context) (map[string]int64, error)
+	// CountDeliveries returns the number of deliveries by sink and state, up to MostCounted of each.
+	CountDeliveries(ctx context.Context) (map[string]map[DeliveryState]int64, error)
+}
+
+// Operated is what operators do to deliveries of every kind.
+type Operated interface {
+	DeliveryList
+	// Delivery returns one. ErrNotFound.
+	Delivery(ctx context.Context, seq int64) (DeliveryRecord, error)
+	// RetryDeliveries makes those that failed, timed out or were canceled pending again, due at once: a timed one has all its time anew,
+	// its strategy counts attempts from here on, and what canceled one before does not do so again. Those that are pending under a strategy and not claimed become due at once. Others, and those whose notice has expired, stay as
+	// they are. It returns the numbers that changed, which have one record together, and the lanes to wake.
+	RetryDeliveries(ctx context.Context, who Author, seqs []int64) (changed []int64, lanes []Lane, err error)
+	// CancelDeliveries ends those that are pending, with the reason. It returns the numbers that changed, which have one record together.
+	CancelDeliveries(ctx context.Context, who Author, seqs []int64, reason string) (changed []int64, err error)
+}
+
+// DeliveryList lists deliveries as operators see them.
+type DeliveryList interface {
+	// ListDeliveries returns deliveries, the latest first.
+	ListDeliveries(ctx context.Context, f DeliveryFilter) ([]DeliveryRecord, error)
+}
+
+// DeliveryFilter narrows a list; zero values narrow nothing.
+type DeliveryFilter struct {
+	Sink, Warehouse, Type, Rule, Notice string
+	States                              []DeliveryState
+	Held                                bool  // pending ones that wait for more than their time: behind another, or held back by a silence
+	Before                              int64 // numbers below this one
+	Limit                               int   // at least 1
+}
+
+// DeliveryRecord is a delivery as operators see it.
+type DeliveryRecord struct {
+	TracedDelivery
+
+	Notice   string // its id
+	Type     string
+	Rule     string
+	Status   string // of the notice
+	Where    string // the notice's warehouse
+	Title    string
+	Created  time.Time          // of the notice
+	Expires  time.Time          // of the notice
+	Strategy *delivery.Strategy // nil of the inbox and of queues
+	Next     time.Time          // of the next attempt; zero unless pending under a strategy, or while Behind
+	Deadline time.Time          // of a timed one
+	Behind   bool               // it waits for an earlier delivery of its finding
+	InFront  int64              // Behind: the number of the one of its finding that goes first
+	HeldBy   string             // the silence that holds it back until Next; "" = none does
+	Node     string             // that has it claimed now
+}
+
 // DeliveryState is how a delivery stands. The numbers are the flags that the WMS knows.
 type DeliveryState int16
 
@@ -44,61 +105,3 @@ func (s DeliveryState) String() string {
 
 // Lane is what is delivered in order; see sinks.Lane.
 type Lane = delivery.Lane
-
-// Deliveries is what the delivery loop needs.
-type Deliveries interface {
-	// PendingLanes returns the lanes of the sink with anything pending that no living node drains.
-	PendingLanes(ctx context.Context, sink string) ([]Lane, error)
-	// AcquireLane takes the lane for node, or reports false while another node holds it.
-	AcquireLane(ctx context.Context, lane Lane, node string, lease time.Duration) (bool, error)
-	// ReleaseLane gives it up; a lane that another node holds by now is left alone.
-	ReleaseLane(ctx context.Context, lane Lane, node string) error
-	// Pending returns pending deliveries of the lane in the order of Seq, at most limit. Those of notices that
-	// have expired are set to canceled instead of being returned.
-	Pending(ctx context.Context, lane Lane, limit int) ([]delivery.Delivery, error)
-	// MarkSent records the receipts, and counts the attempt. What is not pending stays as it is. Receipts of
-	// an epoch that is not the recorded one any more are not recorded, since the rebuild of the new one may
-	// have passed them: the deliveries stay pending and the answer is ErrFenced.
-	MarkSent(ctx context.Context, receipts []delivery.Receipt) error
-	// MarkAttempt counts a failed attempt with its error (secrets removed by the caller).
-	MarkAttempt(ctx context.Context, seqs []int64, cause string) error
-	// MarkFailed ends deliveries that can never succeed.
-	MarkFailed(ctx context.Context, seqs []int64, cause string) error
-	// CountPending returns the number of pending deliveries by sink, for those who ask often.
-	CountPending(ctx context.Context) (map[string]int64, error)
-	// CountDeliveries returns the number of deliveries by sink and state, up to MostCounted of each.
-	CountDeliveries(ctx context.Context) (map[string]map[DeliveryState]int64, error)
-}
-
-// Indexes is what is kept of what lives in Redis, so that it can be written back.
-type Indexes interface {
-	IndexRecord
-	InboxRecord
-	Items
-}
-
-// IndexRecord is what an index in Redis (the inbox, a queue) needs to tell its own life from another's.
-type IndexRecord interface {
-	// IndexState returns the recorded epoch and the Redis run ids it was built on; ErrNotFound before the first.
-	IndexState(ctx context.Context, sink string) (IndexState, error)
-	// BeginEpoch replaces the state if the recorded epoch is still prev ("" = none), otherwise ErrFenced:
-	// another node was faster, or one is building it within its lease. The rebuild follows; Building is true
-	// until FinishEpoch. next's Epoch and RunIDs count.
-	BeginEpoch(ctx context.Context, sink, prev string, next IndexState, node string, lease time.Duration) error
-	// FinishEpoch marks the rebuild as complete. ErrFenced if the epoch is not next any more.
-	FinishEpoch(ctx context.Context, sink, epoch string) error
-}
-
-// InboxRecord is what the inbox needs besides to survive the loss of Redis.
-type InboxRecord interface {
-	// HighestScores returns the highest recorded score of each warehouse.
-	HighestScores(ctx context.Context, sink string) (map[string]int64, error)
-	// Delivered returns sent inbox deliveries of unexpired notices with a score above after, ascending by score.
-	Delivered(ctx context.Context, lane Lane, after int64, limit int) ([]Delivered, error)
-}
-
-// IndexState is the generation of an index in Redis; see sinks.IndexState.
-type IndexState = delivery.IndexState
-
-// Delivered is a delivery that the inbox had, with its score; see sinks.Delivered.
-type Delivered = delivery.Delivered

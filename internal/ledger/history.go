@@ -9,8 +9,59 @@ import (
 	"tallyman/internal/silence"
 )
 
-// History answers what the ledger knows of one finding.
+// History answers what has happened: runs, findings, notices, and what they come to together.
 type History interface {
+	Runs
+	Traces
+	Plans
+	Search
+	Overviews
+}
+
+// Runs answers what became of runs.
+type Runs interface {
+	RunSummary
+	// Runs returns the runs of a rule (scope nil = all its scopes), latest first.
+	Runs(ctx context.Context, rule string, scope *string, limit int) ([]Run, error)
+	// Totals counts the notices that the ledger has by type, rule and status, in that order, for the summary
+	// that the demo prints.
+	Totals(ctx context.Context) ([]Total, error)
+}
+
+// RunSummary sums up the runs of each rule and scope.
+type RunSummary interface {
+	// LastRuns returns the latest run of every registered rule and scope, by rule and scope. One that was skipped has the findings of
+	// the last that was not.
+	LastRuns(ctx context.Context) ([]Run, error)
+	// Judged sums up the runs that are kept of every registered rule and scope, by rule and scope.
+	Judged(ctx context.Context) ([]Judged, error)
+}
+
+// Judged is how many rows the kept runs of a rule in a scope have seen, and how many of them could not be judged or told.
+type Judged struct {
+	Rule, Scope         string
+	Runs, Rows, Errored int64
+	Last                []Brief // the last 20 that were not skipped, the latest last
+}
+
+// LastBriefs is how many runs Judged.Last has at most.
+const LastBriefs = 20
+
+// Brief is how long a run took, and what it came to.
+type Brief struct {
+	Took    time.Duration
+	Outcome Outcome
+}
+
+// Total is a count of notices; Latest is when the last of them was made.
+type Total struct {
+	Type, Rule, Status string
+	Count              int64
+	Latest             time.Time
+}
+
+// Traces answers what the ledger knows of one finding.
+type Traces interface {
 	// Finding returns an open finding with the row that its last change was made of. ErrNotFound.
 	Finding(ctx context.Context, rule, scope, key string) (Finding, error)
 	// Trace returns the notices of the rule and scope that were made of one of the keys, and those with the ids, the
@@ -69,11 +120,10 @@ type PlanBefore struct {
 
 // View is a ledger that is open for reading only, beside the nodes that write it. It changes nothing.
 type View interface {
-	History
-	Reader
-	Scope(ctx context.Context, rule, scope string) (ScopeState, error)
-	Findings(ctx context.Context, rule, scope string) ([]finding.State, error)
-	Notices(ctx context.Context, ids []string) (map[string]*notice.Notice, error)
+	Traces
+	Runs
+	Promotions(ctx context.Context) ([]Promotion, error)
+	ScopeReader
 	CatalogueReader
 	Silences(ctx context.Context) ([]silence.Silence, error)
 	Close() error

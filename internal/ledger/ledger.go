@@ -1,11 +1,3 @@
-// Package ledger is the contract of Tallyman's own database, the truth that everything else can be rebuilt
-// from: firings, findings, notices, deliveries, items, types, subscriptions. postgres/ and sqlite/ implement it and
-// pass the one suite in ledgertest.
-//
-// Callers declare the small interface that they need; Ledger is their union.
-//
-// Time: leases are judged by the database's own clock unless the ledger was opened with another one
-// (tests), so a node with a wrong clock cannot take what another holds. All times are kept in µs.
 package ledger
 
 import (
@@ -14,9 +6,6 @@ import (
 	"time"
 
 	"tallyman/internal/delivery"
-	"tallyman/internal/finding"
-	"tallyman/internal/notice"
-	"tallyman/rules/row"
 )
 
 // The errors that callers tell apart.
@@ -29,25 +18,20 @@ var (
 	ErrExists   = errors.New("ledger: already there")
 	ErrInUse    = errors.New("ledger: the file is in use by another process") // sqlite: one node
 	ErrSchema   = errors.New("ledger: the schema is not at this program's version; run tallyman migrate up")
+	// ErrOutdated is not an ErrSchema: no step leads from there.
+	ErrOutdated = errors.New("ledger_outdated: a version of before 0.1.0 has made this ledger, and no migration leads from there; " +
+		"point ledger.url to an empty database or to another file")
 )
 
-// Ledger is everything; see the parts.
+// Ledger is everything; see the stores.
 type Ledger interface {
 	Firings
-	Deliveries
-	Channels
-	Indexes
 	Catalogue
-	Reader
-	Operators
+	Deliveries
+	Inbox
+	Queues
+	Operations
 	History
-	Plans
-	Overviews
-	// Prune removes what is older than before: finished deliveries with their notices (never those that an
-	// open finding names or that have not expired), items that were pushed and have ended before it (never those whose
-	// dedupe window is open), and all but the last keepRuns (at least 1) firings of each rule and scope. It works in
-	// small batches and returns how many rows went; an item with its trace is one.
-	Prune(ctx context.Context, before time.Time, keepRuns int) (int64, error)
 	Server
 }
 
@@ -56,185 +40,49 @@ type Server interface {
 	Ping(ctx context.Context) error
 	// Now returns the time by the clock that leases are judged by.
 	Now(ctx context.Context) (time.Time, error)
+	// Version returns the schema's version.
+	Version(ctx context.Context) (int64, error)
+	Pruner
 	Close() error
 }
 
-// Firings is what the engine needs to run a rule once in the whole cluster.
-type Firings interface {
-	// Register makes the rule and scope known (first due time = after now) and returns its state. It
-	// changes nothing where it is known already.
-	Register(ctx context.Context, rule, scope string, now time.Time) (ScopeState, error)
-	// Claim takes the firing for node. Where a firing of the same rule and scope was abandoned (its lease
-	// ran out before it was committed), the claim is for that one instead, whatever due says, and
-	// Claim.Repeated is true: the caller runs it and then, if Claim.Due was not its own, claims that. ErrDone,
-	// ErrBusy; ErrNotFound before Register.
-	Claim(ctx context.Context, rule, scope string, due time.Time, node string, lease time.Duration) (Claim, error)
-	// Renew extends the lease. ErrFenced.
-	Renew(ctx context.Context, c Claim, lease time.Duration) error
-	// Release gives an unfinished firing back, so that any node may claim it at once. ErrFenced. The claim is
-	// worth nothing afterwards.
-	Release(ctx context.Context, c Claim) error
-	// Abandoned returns the unfinished firings that no node holds: their leases ran out, or they were given
-	// back. A rule that is due once a day need not wait a day for the rest of its firing. Node is who had it.
-	Abandoned(ctx context.Context) ([]Claim, error)
-	// Skip records that the firing did not run, because the one before it still did, and why. It does
-	// nothing where that firing runs, is done, or lies before the last one. ErrNotFound before Register.
-	Skip(ctx context.Context, rule, scope string, due time.Time, node, reason string) error
-	// Thaw is Skip for the last firing that was left out because the rule was disabled. For the findings no time has passed between the last run
-	// and this firing: what is absent has been so for no longer.
-	Thaw(ctx context.Context, rule, scope string, due time.Time, node, reason string) error
-	// Scope returns the state of the rule in the scope. ErrNotFound before Register.
-	Scope(ctx context.Context, rule, scope string) (ScopeState, error)
-	// Findings returns all open findings, in no order.
-	Findings(ctx context.Context, rule, scope string) ([]finding.State, error)
-	// Notices returns those of the ids that the ledger still has.
-	Notices(ctx context.Context, ids []string) (map[string]*notice.Notice, error)
-	// Commit writes a run in one transaction, fenced by the claim's token: the run, the findings that
-	// changed, the scope's state and watermark, the notices, and a delivery for each notice and sink. An inbox
-	// delivery gets its recipients from the subscriptions as that transaction sees them; without
-	// recipients there is no delivery. ErrFenced changes nothing.
-	//
-	// After an error that leaves open whether the transaction went through (the connection broke), the caller
-	// repeats the same Commit with the same claim: one that did go through changes nothing more and is
-	// answered as it was.
-	Commit(ctx context.Context, c Claim, run *Commit) (Committed, error)
-	// Forget closes the findings and state of rules and scopes that are in no file any more, silently.
-	// known holds Known of each. Waiting deliveries go on. It returns how many rules and scopes went.
-	Forget(ctx context.Context, known map[string]bool) (int64, error)
+// Pruner removes what is old.
+type Pruner interface {
+	// Prune removes what is older than before: finished deliveries with their notices (never those that an
+	// open finding names or that have not expired), items that were pushed and have ended before it (never those whose
+	// dedupe window is open), and all but the last keepRuns (at least 1) firings of each rule and scope. It works in
+	// small batches and returns how many rows went; an item with its trace is one.
+	Prune(ctx context.Context, before time.Time, keepRuns int) (int64, error)
 }
 
-// Operators keeps what people change while everything runs, and how nodes learn of it.
-type Operators interface {
-	Numbers
-	Shadows
-	Tokens
-	Switches
-	Nodes
-	Audit
-	Silences
+// Options are those of every engine. The zero value is fine.
+type Options struct {
+	// Now replaces the database's clock, for tests: leases and expiry are judged by it.
+	Now func() time.Time
+	// MaxConnections bounds the pool. Defaults to 8; sqlite has one more, for writing.
+	MaxConnections int
+	// Step is called between the steps of every change that has a record, for tests that end the process there; nil = nothing is.
+	Step func(step string)
 }
 
-// Shadows keeps which rules in shadow are live.
-type Shadows interface {
-	// Promote records that the rule, which the files have in shadow, is live in the scope from its next run on. It
-	// changes nothing where that is recorded already. ErrNotFound before Register.
-	Promote(ctx context.Context, who Author, rule, scope string, at time.Time) error
-	// Demote takes that back. It changes nothing where it was not recorded.
-	Demote(ctx context.Context, who Author, rule, scope string) error
-}
-
-// ScopeState is what the ledger knows of a rule in a scope.
-type ScopeState struct {
-	finding.Scope
-	Registered time.Time
-	Done       time.Time   // due time of the last firing that is done or was skipped; zero before the first
-	Watermark  []row.Value // nil before the first event run
-	Running    *Claim      // the claim in force, if any
-	Promoted   time.Time   // when Promote was called; zero while it was not
-	PromotedBy string
-}
-
-// Claim is the right to run one firing. Token fences it: it grows with every claim of the rule and scope.
-// Repeated means that a node had the firing before and did not finish it.
-type Claim struct {
-	Rule, Scope string
-	Due         time.Time
-	Node        string
-	Token       int64
-	LeaseUntil  time.Time
-	Repeated    bool
-}
-
-// Outcome is how a run ended.
-type Outcome string
-
-// The outcomes.
+// The steps of a change that has a record: the change was written, then its record, and then both were committed.
 const (
-	OutcomeOK       Outcome = "ok"
-	OutcomeDegraded Outcome = "degraded" // some rows could not be judged, or keys repeated
-	OutcomeFailed   Outcome = "failed"
-	OutcomeSkipped  Outcome = "skipped" // overlap: the firing before it still ran
+	StepChanged   = "changed"
+	StepRecorded  = "recorded"
+	StepCommitted = "committed"
 )
 
-// Run is the record of one firing's execution.
-type Run struct {
-	Rule, Scope  string
-	Due          time.Time
-	Node         string
-	Started      time.Time
-	Duration     time.Duration
-	Outcome      Outcome
-	Rows         int // that the probe returned
-	Matched      int // rows that met the condition; with per: result all of them, or none
-	Errored      int // rows that could not be judged or told: none of Matched
-	Pending      int // findings after the run
-	Firing       int
-	Notices      int      // made by the run
-	Unsubscribed int      // deliveries to inboxes and by mail not made, for want of a subscriber
-	Error        string   // "" unless failed; with its code
-	Samples      []string // of what degraded it, at most 5
+// Migration is one step of the schema.
+type Migration struct {
+	Version int64
+	Name    string
+	Applied time.Time // zero = pending
 }
 
-// Commit is what one run changes.
-type Commit struct {
-	Run       Run
-	Scope     finding.Scope
-	Watermark []row.Value // nil = unchanged
-	// Again is true when an event run stopped at max_rows: the firing is not done, its watermark has
-	// moved on, and the claim stays in force for the rest. Each commit of such a firing counts its own
-	// share in Run; the record adds them up.
-	Again    bool
-	Findings []FindingChange
-	Notices  []NewNotice
-	// Over names the firing notices whose findings are over. Waiting deliveries of those findings that have `unless: resolved` are
-	// canceled, those of before the last reminder too.
-	Over []string
-	// Silenced is how many rows of mode event each silence has dropped, by its id.
-	Silenced map[string]int
-}
-
-// FindingChange is a finding after the run.
-type FindingChange struct {
-	finding.State
-	Op  Op
-	Row []byte // JSON of the row that it was made of, kept for History; nil = the one before stays
-}
-
-// Op is what happens to a finding's record. Inserting one that is there, or changing one that is not, fails
-// the commit: then the state that the run started from was not the ledger's.
-type Op uint8
-
-// The operations.
-const (
-	Insert Op = iota + 1
-	Update
-	Delete
-)
-
-// NewNotice is a notice and where it goes. A notice whose id the ledger has already is left as it is.
-type NewNotice struct {
-	Notice *notice.Notice
-	Sinks  []Target
-	// After is the firing notice that this one takes back, or "". It then goes only where that one was sent or is on
-	// its way, and to the same recipients.
-	After string
-}
-
-// Target is a sink by name. Inbox sinks have recipients, looked up in the commit unless they are given.
-type Target struct {
-	Sink       string
-	Inbox      bool
-	Recipients []string // of an inbox sink, instead of the subscribers
-	// Strategy makes it a push channel; nil of the inbox and of queues. Its lane has no warehouse.
-	Strategy *delivery.Strategy
-	// Each makes one delivery for each subscriber that has a mail address, looked up in the commit; then its
-	// recipients are that one.
-	Each bool
-}
-
-// Committed is what a commit did.
-type Committed struct {
-	Deliveries   int
-	Unsubscribed int
-	Lanes        []Lane // with something new to deliver, by sink and warehouse
+// Steps is Step, which does nothing where there is none.
+func (o *Options) Steps() func(step string) {
+	if o.Step == nil {
+		return func(string) {}
+	}
+	return o.Step
 }

@@ -1,7 +1,6 @@
 package inbox
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,15 +16,9 @@ import (
 // sinks.ErrFenced. MarkSent must refuse receipts of another epoch than the recorded one, so that what an
 // old index took is delivered again to the new one.
 type Ledger interface {
-	index.Ledger
-	HighestScores(ctx context.Context, sink string) (map[string]int64, error)
-	Delivered(ctx context.Context, lane delivery.Lane, after int64, limit int) ([]delivery.Delivered, error)
-	// LiveMarks pages through the marks of notices that have not expired, each once.
-	LiveMarks(ctx context.Context, after delivery.Mark, limit int) ([]delivery.Mark, error)
-	// RecentMarks pages through all marks in the order of their time. After may be one with a time alone.
-	RecentMarks(ctx context.Context, after delivery.Mark, limit int) ([]delivery.Mark, error)
-	// Watermarks pages through all watermarks in the order of their time. After may be one with a time alone.
-	Watermarks(ctx context.Context, after delivery.Watermark, limit int) ([]delivery.Watermark, error)
+	delivery.IndexRecord
+	delivery.InboxRecord
+	delivery.MarkRecord
 }
 
 // Options is what an inbox is made of.

@@ -13,11 +13,7 @@ import (
 )
 
 // Ledger is what a keeper needs of the ledger. Its errors are sinks.ErrNotFound and sinks.ErrFenced.
-type Ledger interface {
-	IndexState(ctx context.Context, sink string) (delivery.IndexState, error)
-	BeginEpoch(ctx context.Context, sink, prev string, next delivery.IndexState, node string, lease time.Duration) error
-	FinishEpoch(ctx context.Context, sink, epoch string) error
-}
+type Ledger interface{ delivery.IndexRecord }
 
 // Contents is what an index holds. Its scripts answer with an EpochError where they meet another epoch.
 type Contents interface {

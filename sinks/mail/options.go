@@ -1,7 +1,6 @@
 package mail
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -26,10 +25,7 @@ const (
 )
 
 // Book says where subscribers are reached.
-type Book interface {
-	// Subscribers returns the entries of the ids that have one.
-	Subscribers(ctx context.Context, ids []string) (map[string]delivery.Subscriber, error)
-}
+type Book interface{ delivery.Addresses }
 
 // Options configure a channel.
 type Options struct {

@@ -2,7 +2,6 @@ package push
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,12 +16,8 @@ import (
 	"tallyman/sinks/scrub"
 )
 
-// Ledger is what a runner needs of the ledger; internal/ledger describes each method.
-type Ledger interface {
-	ClaimPushes(ctx context.Context, sink, node string, lease time.Duration, limit int) (delivery.Claims, error)
-	SettlePushes(ctx context.Context, settled []delivery.Settled) error
-	EndPushes(ctx context.Context, sink string, limit int) (timedOut, canceled int, err error)
-}
+// Ledger is what a runner needs of the ledger.
+type Ledger interface{ delivery.Pushes }
 
 // Observer is told how deliveries ended, for metrics. It must not block.
 type Observer interface {

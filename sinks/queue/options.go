@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,44 +8,20 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/item"
 	"tallyman/sinks/index"
 )
 
 // Ledger is what a queue needs of the ledger. A twin is a queue of its own there: its name ends in ":test".
 type Ledger interface {
-	index.Ledger
-	// PushItems records items that are about to be pushed, all or none, and answers in their order. One whose id the queue
-	// has had before is left as it was.
-	PushItems(ctx context.Context, queue string, items []item.Record) ([]item.Known, error)
-	// RefuseItems ends items that were recorded and then refused for their dedupe key.
-	RefuseItems(ctx context.Context, queue string, refused []item.Refusal) error
-	// ApplyMoves records what happened, in one transaction and in the order given. Entries at or below the position that
-	// was applied last in the epoch change nothing. sinks.ErrFenced where the epoch is not the recorded one.
-	ApplyMoves(ctx context.Context, queue, epoch string, entries []item.Moves) error
-	// AppliedMoves returns the position that was applied last in the epoch, 0 = none.
-	AppliedMoves(ctx context.Context, queue, epoch string) (int64, error)
-	// UnfinishedItems returns items that have not ended, ascending by Seq.
-	UnfinishedItems(ctx context.Context, queue string, after int64, limit int) ([]item.Record, error)
-	// HeldKeys returns the dedupe keys of ended items whose windows end after now, ascending by Seq.
-	HeldKeys(ctx context.Context, queue string, now time.Time, after int64, limit int) ([]item.HeldKey, error)
+	delivery.IndexRecord
+	item.Journal
 	Records
 }
 
 // Records is what the ledger tells of items to those who look.
-type Records interface {
-	// SubjectItems returns for each of the subjects the ids of unfinished items that were made of it, in the order of their pushes.
-	SubjectItems(ctx context.Context, queue string, subjects []string) ([][]string, error)
-	// ItemTrace returns an item, ended or not, with its moves. sinks.ErrNotFound.
-	ItemTrace(ctx context.Context, queue, id string) (item.Record, []item.Move, error)
-	// EndedItems returns items of the scope's warehouses that have ended as the state says, with Seq below before (0 = any), the latest
-	// push first. It looks at so many items at most: the list may be shorter than the limit, and even empty, where there are more. Next
-	// is the Seq below which they are, 0 = there are none.
-	EndedItems(ctx context.Context, queue string, state item.State, scope item.Scope, before int64, limit int) (list []item.Record, next int64, err error)
-	QueuePause(ctx context.Context, queue string) (item.Pause, error)
-	// SetQueuePause records the pause and, in the same transaction, who asked for it.
-	SetQueuePause(ctx context.Context, o *item.Order, queue string, p item.Pause) error
-}
+type Records interface{ item.Records }
 
 // Options is what a queue is made of.
 type Options struct {

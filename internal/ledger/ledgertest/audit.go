@@ -1,11 +1,19 @@
 package ledgertest
 
 import (
+	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
 )
 
@@ -96,4 +104,170 @@ func reasonsOf(list []ledger.Change) []string {
 		reasons = append(reasons, c.Reason)
 	}
 	return reasons
+}
+
+func canceling(seqs ...int64) func(context.Context, ledger.Ledger, ledger.Author) error {
+	return func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+		return second(l.CancelDeliveries(ctx, who, seqs, "by phone"))
+	}
+}
+
+func retrying(seqs ...int64) func(context.Context, ledger.Ledger, ledger.Author) error {
+	return func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+		_, _, err := l.RetryDeliveries(ctx, who, seqs)
+		return err
+	}
+}
+
+func taking(version string) func(context.Context, ledger.Ledger, ledger.Author) error {
+	return func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+		return second(l.TakeRules(ctx, who, 0, &ledger.RulesVersion{Version: version, Rules: 2, Added: []string{rule}}))
+	}
+}
+
+// ordered is a queue whose operators leave records.
+const ordered = "ordered"
+
+// queued makes items of the queue, in an epoch of it.
+func queued(ctx context.Context, l ledger.Ledger) error {
+	if err := l.BeginEpoch(ctx, ordered, "", ledger.IndexState{Epoch: "e1"}, "a", 0); err != nil {
+		return err
+	}
+	_, err := l.PushItems(ctx, ordered, []item.Record{newItem("i_1"), newItem("i_2")})
+	return err
+}
+
+func pausing(queue string, p item.Pause) func(context.Context, ledger.Ledger, ledger.Author) error {
+	return func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+		return l.SetQueuePause(ctx, &item.Order{By: who.By, Via: string(who.Via)}, queue, p)
+	}
+}
+
+// ordering takes an item out of the queue at the position of its outbox, as the drain does.
+func ordering(position int64, id string) func(context.Context, ledger.Ledger, ledger.Author) error {
+	return func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+		r, _, err := l.ItemTrace(ctx, ordered, id)
+		if err != nil {
+			return err
+		}
+		return l.ApplyMoves(ctx, ordered, "e1", []item.Moves{{
+			Position: position, List: []item.Move{{Seq: r.Seq, N: 1, At: start, From: item.Ready, To: item.Removed, By: who.By, Node: "a"}},
+			Changes: []item.Change{{
+				Order: item.Order{
+					By: who.By, Via: string(who.Via), Action: "item.remove", Object: "item:" + ordered + ":" + id, Reason: "by mistake",
+					Asked: json.RawMessage(`{"force":true}`),
+				},
+				At: start, Done: json.RawMessage(`[{"op":"remove","id":"` + id + `"}]`),
+			}},
+		}})
+	}
+}
+
+// childTask, when set, makes the test binary of an engine the process that is killed: it has the number of a recorded change, the step to die at, and the place of
+// the ledger, a line each.
+const childTask = "TALLYMAN_LEDGERTEST_CHILD"
+
+// Main is for the first line of an engine's TestMain: in a process that is to be killed it makes the change, and does not return.
+func Main(open func(ctx context.Context, place string, opts ledger.Options) (ledger.Ledger, error)) {
+	task := os.Getenv(childTask)
+	if task == "" {
+		return
+	}
+	if err := childMain(task, open); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(1) //nolint:forbidigo // this is the main function of the child, which should have died
+}
+
+func childMain(task string, open func(ctx context.Context, place string, opts ledger.Options) (ledger.Ledger, error)) error {
+	parts := strings.SplitN(task, "\n", 3)
+	n, err := strconv.Atoi(parts[0])
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	l, err := open(ctx, parts[2], ledger.Options{Now: newClock(start).Now, Step: func(step string) {
+		if step == parts[1] {
+			die()
+		}
+	}})
+	if err != nil {
+		return err
+	}
+	return recordedChanges()[n].do(ctx, l, Ann)
+}
+
+// die ends the process as SIGKILL does: nothing runs any more, no deferred call, no flush.
+func die() {
+	if self, err := os.FindProcess(os.Getpid()); err == nil {
+		_ = self.Kill() // what comes back is told by the exit
+	}
+	select {}
+}
+
+// dieIn makes the change in a process that dies at the step.
+func dieIn(t testing.TB, place string, n int, step string) {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), os.Args[0]) //nolint:gosec // the test itself
+	c.Env = append(os.Environ(), childTask+"="+strconv.Itoa(n)+"\n"+step+"\n"+place)
+	out, err := c.CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.Exited() {
+		t.Fatalf("change %d did not die at %s: %v\n%s", n, step, err, out)
+	}
+}
+
+// CheckKilled makes each recorded change of a ledger in processes that are killed at each of its steps. What was changed is recorded then, and the other way round.
+// open opens the ledger in that place with the clock of the tests; it is closed while a process has it.
+func CheckKilled(t *testing.T, place string, open func(t testing.TB, opts ledger.Options) ledger.Ledger) {
+	t.Helper()
+	looked := func(prepare func(context.Context, ledger.Ledger) error) everything {
+		l := open(t, ledger.Options{Now: newClock(start).Now})
+		defer func() { noError(t, l.Close()) }()
+		if prepare != nil {
+			noError(t, prepare(t.Context(), l))
+		}
+		noError(t, CheckAudit(t.Context(), l))
+		e, err := look(t.Context(), l)
+		noError(t, err)
+		return e
+	}
+	for n, c := range recordedChanges() {
+		before := looked(c.prepare)
+		for _, step := range []string{ledger.StepChanged, ledger.StepRecorded} {
+			dieIn(t, place, n, step)
+			equal(t, before, looked(nil))
+		}
+		dieIn(t, place, n, ledger.StepCommitted)
+		if after := looked(nil); after.Records != before.Records+1 {
+			t.Fatalf("%s left %d records", c.method, after.Records-before.Records)
+		}
+	}
+}
+
+// The statements that make a ledger refuse every record of a change, as a full disk does, and those that end that.
+const (
+	sqliteRefuses   = "CREATE TRIGGER audit_full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'disk full'); END"
+	sqliteTakes     = "DROP TRIGGER audit_full"
+	postgresRefuses = "CREATE OR REPLACE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'disk full'; END $$;" +
+		"CREATE TRIGGER audit_full BEFORE INSERT ON audit FOR EACH STATEMENT EXECUTE FUNCTION full_disk()"
+	postgresTakes = "DROP TRIGGER audit_full ON audit"
+)
+
+// RefuseRecords makes a ledger refuse every record, or lets the ledger take records again. It works beside the nodes of the ledger. The driver is
+// one of database/sql, pgx or sqlite, and dsn is what the driver opens.
+func RefuseRecords(t testing.TB, driver, dsn string, refuse bool) {
+	t.Helper()
+	statement := map[string]map[bool]string{
+		"pgx":    {true: postgresRefuses, false: postgresTakes},
+		"sqlite": {true: sqliteRefuses, false: sqliteTakes},
+	}[driver][refuse]
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if _, err := db.ExecContext(t.Context(), statement); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -93,3 +94,113 @@ func benchCommit(c ledger.Claim, n int) *ledger.Commit {
 
 // shuffled spreads numbers below 100,000,000 as the hashes that notice ids are.
 func shuffled(n int) int { return n * 61_803_399 % 100_000_000 }
+
+// BenchmarkReads fills the ledger with 100,000 sent deliveries and measures reading all of them back, which a rebuild
+// of the inbox does, and the questions that are asked all the time.
+func BenchmarkReads(b *testing.B, l ledger.Ledger) {
+	b.Helper()
+	const commits, page = 100, 500
+	f := &fixture{Ledger: l, clock: newClock(time.Now())}
+	f.subscribed(b)
+	for n := 1; n <= commits; n++ {
+		c, err := l.Claim(b.Context(), rule, scope, due(n), "a", time.Hour)
+		noError(b, err)
+		_, err = l.Commit(b.Context(), c, benchCommit(c, n))
+		noError(b, err)
+		list, err := l.Pending(b.Context(), inboxLane, BenchBatch)
+		noError(b, err)
+		markAll(b, f, list, int64(n)*BenchBatch)
+	}
+	b.Run("rebuild", func(b *testing.B) {
+		for b.Loop() {
+			got := 0
+			after := int64(0)
+			for {
+				list, err := l.Delivered(b.Context(), inboxLane, after, page)
+				noError(b, err)
+				if len(list) == 0 {
+					break
+				}
+				got += len(list)
+				after = list[len(list)-1].Score
+			}
+			equal(b, commits*BenchBatch, got)
+		}
+		b.ReportMetric(float64(commits*BenchBatch*b.N)/b.Elapsed().Seconds(), "notices/s")
+	})
+	for _, q := range []struct {
+		name string
+		ask  func() error
+	}{
+		{"pending lanes, none", func() error { _, err := l.PendingLanes(b.Context(), inboxSink); return err }},
+		{"pending, none", func() error { _, err := l.Pending(b.Context(), inboxLane, page); return err }},
+		{"count deliveries", func() error { _, err := l.CountDeliveries(b.Context()); return err }},
+		{"highest scores", func() error { _, err := l.HighestScores(b.Context(), inboxSink); return err }},
+		{"mark sent, stale", func() error { return l.MarkSent(b.Context(), []delivery.Receipt{{Seq: 1}}) }},
+		{"totals", func() error { _, err := l.Totals(b.Context()); return err }},
+		{"findings", func() error { _, err := l.Findings(b.Context(), rule, scope); return err }},
+		{"types version", func() error { _, err := l.TypesVersion(b.Context()); return err }},
+	} {
+		b.Run(q.name, func(b *testing.B) {
+			for b.Loop() {
+				noError(b, q.ask())
+			}
+		})
+	}
+	n := commits
+	b.Run("claim and empty commit", func(b *testing.B) {
+		for b.Loop() {
+			n++
+			c, err := l.Claim(b.Context(), rule, scope, due(n), "a", time.Hour)
+			noError(b, err)
+			_, err = l.Commit(b.Context(), c, commitOf(c))
+			noError(b, err)
+		}
+	})
+}
+
+// BenchmarkSends sends requests of one notice from eight senders at once, and of a thousand from one, and marks of the notices that
+// come of it as read.
+func BenchmarkSends(b *testing.B, l ledger.Ledger) {
+	b.Helper()
+	f := &fixture{Ledger: l, clock: newClock(time.Now())}
+	f.subscribed(b)
+	var last atomic.Int64
+	request := func(n int) []ledger.NewNotice {
+		list := make([]ledger.NewNotice, n)
+		for i := range list {
+			note := sentNotice(fmt.Sprintf("n_%016d", shuffled(int(last.Add(1)))))
+			note.CreatedAt, note.ExpiresAt = time.Now(), time.Now().Add(time.Hour)
+			list[i] = ledger.NewNotice{Notice: note, Sinks: []ledger.Target{inbox}}
+		}
+		return list
+	}
+	b.Run("one", func(b *testing.B) {
+		b.SetParallelism(4) // of two processors
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				if _, err := l.Send(b.Context(), request(1)); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	})
+	b.Run("a thousand", func(b *testing.B) {
+		for b.Loop() {
+			_, err := l.Send(b.Context(), request(1000))
+			noError(b, err)
+		}
+	})
+	b.Run("marks", func(b *testing.B) {
+		list := request(1)
+		_, err := l.Send(b.Context(), list)
+		noError(b, err)
+		n := 0
+		for b.Loop() {
+			n++
+			m := markOf(list[0].Notice.ID, fmt.Sprintf("user:%d", n), ledger.MarkRead)
+			m.As = append(m.As, "user:1")
+			noError(b, l.Mark(b.Context(), m))
+		}
+	})
+}

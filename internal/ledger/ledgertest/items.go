@@ -1,8 +1,12 @@
 package ledgertest
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -135,4 +139,159 @@ func numberedIDs(prefix string, n int) []string {
 		out[i] = fmt.Sprintf("%s%05d", prefix, i)
 	}
 	return out
+}
+
+var itemPushTests = []testCase{
+	{"items are recorded as they are", func(t *testing.T, f *fixture) {
+		full := delayedItem("i_2")
+		full.Until, full.Moves, full.Attempt, full.Failures, full.Suspends = start.Add(time.Minute), 7<<40, 6<<40, 5, 4
+		full.Assignee, full.Subject = "w-1", ""
+		bare := item.Record{New: item.New{ID: "i_3", Priority: 1, Created: start}, Ready: start, State: item.Ready}
+		items := f.push(t, newItem("i_1"), full, bare)
+		f.hasUnfinished(t, items...)
+	}},
+	{"many items in a call are recorded as few are", func(t *testing.T, f *fixture) {
+		const many = 200
+		items := make([]item.Record, many)
+		for i := range items {
+			items[i] = delayedItem(fmt.Sprintf("i_%d", (i*37)%many)) // neighbours are not in the order of ids
+			items[i].Until, items[i].Moves, items[i].Attempt = start.Add(time.Minute), int64(i)<<40, i
+			items[i].Failures, items[i].Suspends, items[i].Assignee = i%5, i%3, "w-1"
+		}
+		f.hasUnfinished(t, f.push(t, items...)...)
+		again := append(slices.Clone(items), items[0], newItem("new"), newItem("new"))
+		known, err := f.PushItems(t.Context(), queue, again)
+		noError(t, err)
+		equal(t, item.Known{Seq: known[0].Seq, State: item.Delayed}, known[many])
+		equal(t, []bool{true, false}, []bool{known[many+1].New, known[many+2].New})
+		equal(t, known[many+1].Seq, known[many+2].Seq)
+	}},
+	{"an item that was pushed before is left as it was", func(t *testing.T, f *fixture) {
+		first := f.pushed(t, "i_1", "i_2")
+		again := newItem("i_1")
+		again.Payload = []byte(`"other"`)
+		known, err := f.PushItems(t.Context(), queue, []item.Record{newItem("i_3"), again, newItem("i_4")})
+		noError(t, err)
+		equal(t, item.Known{Seq: first[0].Seq, State: item.Ready}, known[1])
+		equal(t, []bool{true, false, true}, []bool{known[0].New, known[1].New, known[2].New})
+		if known[0].Seq <= first[1].Seq || known[2].Seq <= known[0].Seq {
+			t.Fatalf("numbers %+v after %d", known, first[1].Seq)
+		}
+		got, err := f.UnfinishedItems(t.Context(), queue, 0, 10)
+		noError(t, err)
+		equal(t, []string{"i_1", "i_2", "i_3", "i_4"}, itemIDs(got))
+		equal(t, first[0], got[0])
+	}},
+	{"an item that comes twice in a call is recorded once", func(t *testing.T, f *fixture) {
+		known, err := f.PushItems(t.Context(), queue, []item.Record{newItem("i_1"), delayedItem("i_2"), newItem("i_1"), newItem("i_2")})
+		noError(t, err)
+		equal(t, []bool{true, true, false, false}, []bool{known[0].New, known[1].New, known[2].New, known[3].New})
+		equal(t, item.Known{Seq: known[0].Seq, State: item.Ready}, known[2])
+		equal(t, item.Known{Seq: known[1].Seq, State: item.Delayed}, known[3])
+		known, err = f.PushItems(t.Context(), queue, []item.Record{newItem("i_2"), newItem("i_2"), newItem("i_3"), newItem("i_3")})
+		noError(t, err)
+		equal(t, []bool{false, false, true, false}, []bool{known[0].New, known[1].New, known[2].New, known[3].New})
+		equal(t, known[0], known[1])
+		equal(t, known[2].Seq, known[3].Seq)
+		got, err := f.UnfinishedItems(t.Context(), queue, 0, 10)
+		noError(t, err)
+		equal(t, []string{"i_1", "i_2", "i_3"}, itemIDs(got))
+	}},
+	{"a push is told how the items that it meets have ended", func(t *testing.T, f *fixture) {
+		f.begin(t, "", "e1")
+		items := f.pushed(t, "done", "removed", "refused", "leased")
+		f.finish(t, 1, item.Done, items[0])
+		f.finish(t, 2, item.Removed, items[1])
+		noError(t, f.RefuseItems(t.Context(), queue, []item.Refusal{{Seq: items[2].Seq, Of: "other", At: start, Node: "a"}}))
+		f.apply(t, 3, move(&items[3], 1, item.Leased))
+		known, err := f.PushItems(t.Context(), queue, []item.Record{newItem("done"), newItem("removed"), newItem("refused"), newItem("leased")})
+		noError(t, err)
+		equal(t, []item.Known{
+			{Seq: items[0].Seq, State: item.Done},
+			{Seq: items[1].Seq, State: item.Removed},
+			{Seq: items[2].Seq, State: item.Refused},
+			{Seq: items[3].Seq, State: item.Leased},
+		}, known)
+	}},
+	{"a queue, its twin and other queues know nothing of each other", func(t *testing.T, f *fixture) {
+		f.pushed(t, "i_1")
+		for _, name := range []string{queueTwin, "other", "never-pushed"} {
+			list, err := f.UnfinishedItems(t.Context(), name, 0, 10)
+			noError(t, err)
+			equal(t, 0, len(list))
+			if name == "never-pushed" {
+				continue
+			}
+			known, err := f.PushItems(t.Context(), name, []item.Record{newItem("i_1")})
+			noError(t, err)
+			equal(t, true, known[0].New)
+		}
+	}},
+	{"no items are no work", func(t *testing.T, f *fixture) {
+		known, err := f.PushItems(t.Context(), queue, nil)
+		noError(t, err)
+		equal(t, 0, len(known))
+		noError(t, f.RefuseItems(t.Context(), queue, nil))
+		f.hasUnfinished(t)
+	}},
+	{"what is no text holds nobody up", func(t *testing.T, f *fixture) {
+		bad := newItem("i_1")
+		bad.DedupeKey, bad.Subject, bad.By = "a\x00b", "\xff\xfe", "w\x00"
+		known, err := f.PushItems(t.Context(), queue, []item.Record{bad, newItem("i_2")})
+		noError(t, err)
+		equal(t, true, known[0].New && known[1].New)
+		f.hasSubject(t, "\xff\xfe", "i_1")
+		r, _, err := f.ItemTrace(t.Context(), queue, "i_1")
+		noError(t, err)
+		equal(t, []string{"a\uFFFDb", "w\uFFFD"}, []string{r.DedupeKey, r.By})
+	}},
+	{"a payload may be as long as items allow", func(t *testing.T, f *fixture) {
+		long := newItem("i_1")
+		long.Payload = []byte(`"` + strings.Repeat("x", item.MaxPayload-2) + `"`)
+		f.push(t, long)
+		got, err := f.UnfinishedItems(t.Context(), queue, 0, 10)
+		noError(t, err)
+		equal(t, true, bytes.Equal(long.Payload, got[0].Payload)) // a comparison that shows them is slow
+	}},
+	{"of those who push the same items at once one is told that they are new", func(t *testing.T, f *fixture) {
+		const rounds, each = 8, 30
+		var mu sync.Mutex
+		fresh := map[string]int{}
+		seqs := map[string]int64{}
+		for round := range rounds {
+			ids := numberedIDs("i_"+string(rune('a'+round)), each)
+			f.onNodes(t, func(ctx context.Context, l ledger.Ledger, node string) error {
+				items := make([]item.Record, each)
+				for i, id := range ids {
+					items[i] = newItem(id)
+				}
+				if node == "node1" || node == "node3" { // the other way round: nobody may wait in a circle
+					slices.Reverse(items)
+				}
+				known, err := l.PushItems(ctx, queue, items)
+				mu.Lock()
+				defer mu.Unlock()
+				for i, k := range known {
+					id := items[i].ID
+					if k.New {
+						fresh[id]++
+					}
+					if seqs[id] != 0 && seqs[id] != k.Seq {
+						t.Errorf("%s is %d and %d", id, seqs[id], k.Seq)
+					}
+					seqs[id] = k.Seq
+				}
+				return err
+			})
+		}
+		equal(t, rounds*each, len(fresh))
+		for id, n := range fresh {
+			if n != 1 {
+				t.Fatalf("%s was new %d times", id, n)
+			}
+		}
+		list, err := f.UnfinishedItems(t.Context(), queue, 0, 1000)
+		noError(t, err)
+		equal(t, rounds*each, len(list))
+	}},
 }

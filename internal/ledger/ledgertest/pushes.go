@@ -142,3 +142,183 @@ func living(id string, at time.Time) *notice.Notice {
 	n.CreatedAt, n.ExpiresAt = at, at.Add(24*time.Hour)
 	return n
 }
+
+var pushSettleTests = []testCase{
+	{"attempts are recorded as they ended", func(t *testing.T, f *fixture) {
+		f.register(t)
+		f.commit(t, 1, to([]ledger.Target{important}, numbered("n_", 4)...))
+		got := f.claimPushes(t, "a", 4).List
+		f.clock.Add(time.Second)
+		var all []delivery.Settled
+		for i, kind := range []delivery.SettleKind{delivery.SettleSent, delivery.SettleFailed, delivery.SettleAgain, delivery.SettleRelease} {
+			all = append(all, settled(got[i:i+1], kind, time.Minute)...)
+		}
+		noError(t, f.SettlePushes(t.Context(), all))
+		f.hasAttempts(t, got[0].Seq, ledger.DeliverySent, 1, "")
+		f.hasAttempts(t, got[1].Seq, ledger.DeliveryFailed, 1, "no route")
+		f.hasAttempts(t, got[2].Seq, ledger.DeliveryPending, 1, "no route")
+		f.hasAttempts(t, got[3].Seq, ledger.DeliveryPending, 0, "")
+		next := f.claimPushes(t, "b", 10)
+		equal(t, []int64{got[3].Seq}, claimedSeqs(next))
+		equal(t, lease, next.Next) // both: that lease, and the minute until the other is due again
+		f.clock.Add(time.Minute)
+		next = f.claimPushes(t, "b", 10)
+		equal(t, []int64{got[3].Seq, got[2].Seq}, claimedSeqs(next)) // the earliest due first
+		equal(t, []int{0, 1}, []int{next.List[0].Attempts, next.List[1].Attempts})
+		noError(t, f.SettlePushes(t.Context(), nil))
+	}},
+	{"under a claim that is not the last one, or was settled, only sent is recorded", func(t *testing.T, f *fixture) {
+		f.register(t)
+		f.commit(t, 1, to([]ledger.Target{important}, newNotice("n_1")))
+		old := f.claimPushes(t, "a", 1).List
+		f.clock.Add(lease)
+		got := f.claimPushes(t, "b", 1).List
+		for _, kind := range []delivery.SettleKind{delivery.SettleFailed, delivery.SettleAgain, delivery.SettleRelease} {
+			f.settle(t, old, kind, 0)
+			f.hasAttempts(t, old[0].Seq, ledger.DeliveryPending, 0, "")
+			equal(t, 0, len(f.claimPushes(t, "a", 1).List))
+		}
+		f.settle(t, got, delivery.SettleAgain, 0)
+		f.settle(t, got, delivery.SettleAgain, time.Hour) // the answer to the first was lost
+		f.settle(t, got, delivery.SettleFailed, 0)
+		f.hasAttempts(t, got[0].Seq, ledger.DeliveryPending, 1, "no route")
+		got = f.claimPushes(t, "b", 1).List
+		equal(t, 1, len(got))
+		f.settle(t, old, delivery.SettleSent, 0)
+		f.hasAttempts(t, got[0].Seq, ledger.DeliverySent, 2, "")
+		for _, kind := range []delivery.SettleKind{delivery.SettleSent, delivery.SettleFailed, delivery.SettleAgain, delivery.SettleRelease} {
+			f.settle(t, got, kind, 0)
+			f.hasAttempts(t, got[0].Seq, ledger.DeliverySent, 2, "")
+		}
+	}},
+	{"a claim whose lease is over is settled when nobody took it", func(t *testing.T, f *fixture) {
+		f.register(t)
+		f.commit(t, 1, to([]ledger.Target{immediate}, newNotice("n_1")))
+		got := f.claimPushes(t, "a", 1).List
+		f.clock.Add(2 * lease)
+		f.settle(t, got, delivery.SettleFailed, 0)
+		f.hasAttempts(t, got[0].Seq, ledger.DeliveryFailed, 1, "no route")
+	}},
+	{"sent is recorded of what was canceled, failed or timed out meanwhile", func(t *testing.T, f *fixture) {
+		f.register(t)
+		f.commit(t, 1, to([]ledger.Target{within(time.Second)}, numbered("n_", 3)...))
+		got := f.claimPushes(t, "a", 3).List
+		f.settle(t, got[:1], delivery.SettleFailed, 0)
+		_, err := f.CancelDeliveries(t.Context(), Ann, []int64{got[1].Seq}, "no")
+		noError(t, err)
+		f.clock.Add(time.Second)
+		f.endPushes(t, 1, 0)
+		f.hasGateway(t, map[ledger.DeliveryState]int64{2: 1, 3: 1, 4: 1})
+		f.settle(t, got, delivery.SettleSent, 0)
+		f.hasGateway(t, map[ledger.DeliveryState]int64{1: 3})
+		f.hasAttempts(t, got[1].Seq, ledger.DeliverySent, 1, "")
+	}},
+	{"of several words on one delivery sent counts, and else the last", func(t *testing.T, f *fixture) {
+		f.register(t)
+		f.commit(t, 1, to([]ledger.Target{important}, numbered("n_", 2)...))
+		got := f.claimPushes(t, "a", 2).List
+		both := append(settled(got, delivery.SettleSent, 0), settled(got, delivery.SettleFailed, 0)...)
+		both[0].Kind = delivery.SettleAgain
+		noError(t, f.SettlePushes(t.Context(), both))
+		f.hasAttempts(t, got[0].Seq, ledger.DeliveryFailed, 1, "no route")
+		f.hasAttempts(t, got[1].Seq, ledger.DeliverySent, 1, "")
+	}},
+	{"an error that is no text is recorded all the same, and no wait is too long", func(t *testing.T, f *fixture) {
+		f.register(t)
+		f.commit(t, 1, to([]ledger.Target{important}, newNotice("n_1")))
+		got := f.claimPushes(t, "a", 1).List
+		noError(t, f.SettlePushes(t.Context(), []delivery.Settled{
+			{Seq: got[0].Seq, Token: got[0].Token, Kind: delivery.SettleAgain, After: 1<<63 - 1, Error: "\xff\x00"},
+		}))
+		f.hasAttempts(t, got[0].Seq, ledger.DeliveryPending, 1, "\uFFFD\uFFFD")
+		f.clock.Add(24*time.Hour - time.Second)
+		equal(t, 0, len(f.claimPushes(t, "a", 1).List))
+	}},
+	{"what is past its deadline or whose notice has expired ends, and is never claimed", func(t *testing.T, f *fixture) {
+		f.register(t)
+		f.endPushes(t, 0, 0) // nothing was ever sent there
+		both := newNotice("n_both")
+		both.ExpiresAt = start.Add(time.Minute)
+		f.commit(t, 1, to([]ledger.Target{important}, newNotice("n_expiring")))
+		f.commit(t, 2, to([]ledger.Target{within(time.Hour)}, newNotice("n_late"), both))
+		f.commit(t, 3, to([]ledger.Target{delayed(48*time.Hour, "")}, newNotice("n_never")))
+		f.endPushes(t, 0, 0)
+		f.settle(t, f.claimPushes(t, "a", 1).List, delivery.SettleAgain, 0)
+		f.clock.Add(time.Hour - time.Microsecond)
+		equal(t, []string{"n_expiring", "n_late"}, sorted(claimedIDs(f.claimPushes(t, "a", 10))))
+		f.endPushes(t, 0, 1)
+		f.clock.Add(time.Microsecond)
+		f.endPushes(t, 1, 0) // claimed as it is
+		f.endPushes(t, 0, 0)
+		f.clock.Add(23 * time.Hour)
+		equal(t, delivery.Claims{At: f.clock.Now()}, f.claimPushes(t, "a", 10))
+		f.endPushes(t, 0, 2)
+		f.hasAttempts(t, 1, ledger.DeliveryCanceled, 1, "the notice has expired")
+		f.hasAttempts(t, 2, ledger.DeliveryTimedOut, 0, "its time was over before an attempt")
+	}},
+	{"no more than the limit is ended at a time, the first to end first", func(t *testing.T, f *fixture) {
+		f.register(t)
+		for n := range 3 {
+			f.commit(t, n+1, to([]ledger.Target{within(time.Duration(3-n) * time.Minute)}, newNotice("n_"+string(rune('a'+n)))))
+		}
+		f.clock.Add(time.Hour)
+		late, expired, err := f.EndPushes(t.Context(), gateway, 2)
+		noError(t, err)
+		equal(t, []int{2, 0}, []int{late, expired})
+		f.hasAttempts(t, 1, ledger.DeliveryPending, 0, "")
+		f.endPushes(t, 1, 0)
+	}},
+	{"a node that had the claim before a deadline was moved finds it ended", func(t *testing.T, f *fixture) {
+		f.register(t)
+		f.commit(t, 1, to([]ledger.Target{within(time.Second)}, newNotice("n_1")))
+		got := f.claimPushes(t, "a", 1).List
+		f.clock.Add(time.Second)
+		f.endPushes(t, 1, 0)
+		f.settle(t, got, delivery.SettleAgain, 0)
+		f.hasAttempts(t, got[0].Seq, ledger.DeliveryTimedOut, 0, "its time was over before an attempt")
+		f.settle(t, got, delivery.SettleRelease, 0)
+		equal(t, 0, len(f.claimPushes(t, "a", 1).List))
+	}},
+}
+
+// hasAttempts checks how a delivery stands.
+func (f *fixture) hasAttempts(t testing.TB, seq int64, state ledger.DeliveryState, attempts int, lastError string) {
+	t.Helper()
+	d, err := f.Delivery(t.Context(), seq)
+	noError(t, err)
+	equal(t, state, d.State)
+	equal(t, attempts, d.Attempts)
+	equal(t, lastError, d.LastError)
+}
+
+var pushPruneTests = []testCase{
+	{"deliveries to push channels go with their notices", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		f.commit(t, 1, to([]ledger.Target{important, inbox}, numbered("n_", 3)...))
+		f.settle(t, f.claimPushes(t, "a", 2).List, delivery.SettleSent, 0)
+		f.send(t, f.pending(t, inboxLane), "", 1)
+		f.clock.Add(48 * time.Hour)
+		f.commit(t, 2, to([]ledger.Target{delayed(time.Hour, "")}, living("n_new", f.clock.Now())))
+		removed, err := f.Prune(t.Context(), f.clock.Now(), 5)
+		noError(t, err)
+		equal(t, int64(9), removed)
+		f.clock.Add(time.Hour)
+		equal(t, []string{"n_new"}, claimedIDs(f.claimPushes(t, "a", 10)))
+		list, err := f.ListDeliveries(t.Context(), ledger.DeliveryFilter{Limit: 100})
+		noError(t, err)
+		equal(t, 1, len(list))
+	}},
+	{"what has expired long ago at a push channel that is gone holds up nothing once it is back", func(t *testing.T, f *fixture) {
+		f.register(t)
+		f.commit(t, 1, to([]ledger.Target{important}, ofKey("k", 0)))
+		f.clock.Add(48 * time.Hour)
+		young := ofKey("k", 1)
+		young.CreatedAt, young.ExpiresAt = f.clock.Now(), f.clock.Now().Add(time.Hour)
+		f.commit(t, 2, to([]ledger.Target{important}, young))
+		equal(t, 0, len(f.claimPushes(t, "a", 10).List))
+		removed, err := f.Prune(t.Context(), f.clock.Now(), 5)
+		noError(t, err)
+		equal(t, int64(2), removed)
+		equal(t, []string{young.ID}, claimedIDs(f.claimPushes(t, "a", 10)))
+	}},
+}

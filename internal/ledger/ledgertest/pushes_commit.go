@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -141,4 +142,185 @@ func recipientsOf(list []delivery.Claimed) [][]string {
 func sorted(list []string) []string {
 	slices.Sort(list)
 	return list
+}
+
+var pushOverTests = []testCase{
+	{"a resolution goes behind what was sent or is being tried", func(t *testing.T, f *fixture) {
+		f.register(t)
+		f.commit(t, 1, to([]ledger.Target{important}, ofKey("sent", 0), ofKey("tried", 0), ofKey("claimed", 0)))
+		got := f.claimPushes(t, "a", 10).List
+		f.settle(t, got[:1], delivery.SettleSent, 0)
+		f.settle(t, got[1:2], delivery.SettleAgain, time.Second)
+		done := f.resolve(t, 2, important, ofKey("sent", 0), ofKey("tried", 0), ofKey("claimed", 0))
+		equal(t, ledger.Committed{Deliveries: 3, Lanes: []ledger.Lane{gatewayLane}}, done)
+		equal(t, []string{"over sent_a"}, claimedIDs(f.claimPushes(t, "b", 10)))
+		f.clock.Add(time.Second)
+		again := f.claimPushes(t, "b", 10)
+		equal(t, []string{"tried_a"}, claimedIDs(again))
+		f.settle(t, append(again.List, got[2]), delivery.SettleSent, 0)
+		equal(t, []string{"over tried_a", "over claimed_a"}, claimedIDs(f.claimPushes(t, "b", 10)))
+	}},
+	{"what waits untried is canceled with its finding, and nothing is said of that", func(t *testing.T, f *fixture) {
+		f.register(t)
+		sms := ledger.Target{Sink: "sms", Strategy: important.Strategy}
+		late := delayed(time.Hour, "")
+		f.commit(t, 1, to([]ledger.Target{late, sms}, ofKey("k", 0)))
+		f.commit(t, 2, to([]ledger.Target{late}, ofKey("k", 1), ofKey("other", 0)))
+		done := f.resolve(t, 3, late, ofKey("k", 1))
+		equal(t, ledger.Committed{}, done)
+		f.hasAttempts(t, 1, ledger.DeliveryCanceled, 0, "the finding is over")
+		f.hasAttempts(t, 3, ledger.DeliveryCanceled, 0, "the finding is over")
+		f.hasGateway(t, map[ledger.DeliveryState]int64{0: 1, 4: 2})
+		got, err := f.ClaimPushes(t.Context(), "sms", "a", lease, 10) // no resolution went there
+		noError(t, err)
+		equal(t, []string{"k_a"}, claimedIDs(got))
+	}},
+	{"who was told of an earlier notice of the episode is told that it is over", func(t *testing.T, f *fixture) {
+		f.register(t)
+		late := delayed(time.Minute, "")
+		before := ofEpisode("k", 0, start.Add(-time.Hour))
+		f.commit(t, 1, to([]ledger.Target{important}, before, ofEpisode("new", 0, start.Add(-time.Hour))))
+		f.settle(t, f.claimPushes(t, "a", 10).List, delivery.SettleSent, 0)
+		f.commit(t, 2, to([]ledger.Target{important}, ofEpisode("k", 1, start)))
+		f.clock.Add(time.Second)
+		f.settle(t, f.claimPushes(t, "a", 10).List, delivery.SettleSent, 0)
+		f.commit(t, 3, to([]ledger.Target{late}, ofEpisode("k", 2, start), ofEpisode("new", 2, start)))
+		done := f.resolve(t, 4, important, ofEpisode("k", 2, start), ofEpisode("new", 2, start))
+		equal(t, 1, done.Deliveries) // new was told of in another episode only
+		equal(t, []string{"over k_c"}, claimedIDs(f.claimPushes(t, "a", 10)))
+		f.hasGateway(t, map[ledger.DeliveryState]int64{0: 1, 1: 3, 4: 2})
+	}},
+	{"who is being told of an earlier notice of the episode is told that it is over, behind that", func(t *testing.T, f *fixture) {
+		f.register(t)
+		f.commit(t, 1, to([]ledger.Target{important}, ofEpisode("k", 0, start)))
+		got := f.claimPushes(t, "a", 10).List
+		f.commit(t, 2, to([]ledger.Target{important}, ofEpisode("k", 1, start)))
+		equal(t, 1, f.resolve(t, 3, important, ofEpisode("k", 1, start)).Deliveries)
+		f.hasAttempts(t, got[0].Seq+1, ledger.DeliveryCanceled, 0, "the finding is over")
+		equal(t, 0, len(f.claimPushes(t, "a", 10).List))
+		f.settle(t, got, delivery.SettleSent, 0)
+		equal(t, []string{"over k_b"}, claimedIDs(f.claimPushes(t, "a", 10)))
+	}},
+	{"what was told of another episode after this one began, as runs that come late do, is not taken back again", func(t *testing.T, f *fixture) {
+		f.register(t)
+		before := ofEpisode("k", 3, start.Add(-time.Hour)) // made when the next episode was due already
+		f.commit(t, 1, to([]ledger.Target{important}, before))
+		f.settle(t, f.claimPushes(t, "a", 10).List, delivery.SettleSent, 0)
+		f.commit(t, 2, to([]ledger.Target{delayed(time.Hour, "")}, ofEpisode("k", 4, start)))
+		equal(t, ledger.Committed{}, f.resolve(t, 3, important, ofEpisode("k", 4, start)))
+		f.hasGateway(t, map[ledger.DeliveryState]int64{1: 1, 4: 1})
+	}},
+	{"what a node had claimed that then died may have been told", func(t *testing.T, f *fixture) {
+		f.register(t)
+		f.commit(t, 1, to([]ledger.Target{important}, ofKey("k", 0)))
+		got := f.claimPushes(t, "a", 10).List
+		f.clock.Add(lease)
+		equal(t, 1, f.resolve(t, 2, important, ofKey("k", 0)).Deliveries)
+		got = append(got, f.claimPushes(t, "b", 10).List...)
+		equal(t, 2, len(got)) // the resolution waits until it is known
+		f.settle(t, got[1:], delivery.SettleSent, 0)
+		equal(t, []string{"over k_a"}, claimedIDs(f.claimPushes(t, "b", 10)))
+	}},
+	{"what failed, timed out or was canceled is not taken back", func(t *testing.T, f *fixture) {
+		f.register(t)
+		f.commit(t, 1, to([]ledger.Target{within(time.Second)}, ofKey("failed", 0), ofKey("canceled", 0), ofKey("late", 0)))
+		got := f.claimPushes(t, "a", 10).List
+		f.settle(t, got[:1], delivery.SettleFailed, 0)
+		_, err := f.CancelDeliveries(t.Context(), Ann, []int64{got[1].Seq}, "")
+		noError(t, err)
+		f.clock.Add(time.Second)
+		f.endPushes(t, 1, 0)
+		equal(t, ledger.Committed{}, f.resolve(t, 2, important, ofKey("failed", 0), ofKey("canceled", 0), ofKey("late", 0)))
+	}},
+	{"resolutions of mails go to whom the mails went", func(t *testing.T, f *fixture) {
+		f.register(t)
+		each := ledger.Target{Sink: "mail", Each: true, Strategy: important.Strategy}
+		for _, id := range []string{"user:1", "user:2", "user:3"} {
+			_, err := f.PutSubscriber(t.Context(), Ann, delivery.Subscriber{ID: id, Mail: []string{"a@example.com"}})
+			noError(t, err)
+			each.Recipients = append(each.Recipients, id)
+		}
+		f.commit(t, 1, to([]ledger.Target{each}, ofKey("k", 0)))
+		claims := f.mails(t)
+		f.settle(t, claims[:1], delivery.SettleSent, 0)
+		f.settle(t, claims[1:2], delivery.SettleFailed, 0)
+		f.settle(t, claims[2:], delivery.SettleRelease, 0) // it waits untried
+		each.Recipients = nil
+		equal(t, 1, f.resolve(t, 2, each, ofKey("k", 0)).Deliveries)
+		equal(t, [][]string{{"user:1"}}, recipientsOf(f.mails(t)))
+	}},
+	{"what waits unless its finding is over is canceled when it is, claimed or not", func(t *testing.T, f *fixture) {
+		f.register(t)
+		sparing := delayed(time.Minute, delivery.UnlessResolved)
+		f.commit(t, 1, to([]ledger.Target{sparing}, ofKey("k", 0), ofKey("other", 0)))
+		f.commit(t, 2, to([]ledger.Target{sparing}, ofKey("k", 1)))
+		f.commit(t, 3, to([]ledger.Target{delayed(time.Hour, delivery.UnlessRead)}, ofKey("k", 2)))
+		f.clock.Add(time.Minute)
+		claimed := f.claimPushes(t, "a", 1).List
+		equal(t, ledger.Committed{}, f.over(t, 4, "k_b", "k_nowhere"))
+		f.hasGateway(t, map[ledger.DeliveryState]int64{0: 2, 4: 2})
+		f.settle(t, claimed, delivery.SettleAgain, 0)
+		f.hasAttempts(t, claimed[0].Seq, ledger.DeliveryCanceled, 0, "the finding is over")
+		equal(t, []string{"other_a"}, claimedIDs(f.claimPushes(t, "a", 10)))
+		f.settle(t, claimed, delivery.SettleSent, 0) // it had been in time
+		f.hasGateway(t, map[ledger.DeliveryState]int64{0: 2, 1: 1, 4: 1})
+		f.clock.Add(time.Hour) // what does not care for that goes on, at its time
+		equal(t, []string{"other_a", "k_c"}, claimedIDs(f.claimPushes(t, "a", 10)))
+	}},
+	{"of digests, which share a key, only the one that is over is canceled", func(t *testing.T, f *fixture) {
+		f.register(t)
+		digest := func(n int) *notice.Notice {
+			d := ofKey("digest", n)
+			d.ID = notice.DigestID(rule, scope, d.Key, d.Episode+string(rune('0'+n)), notice.Firing)
+			return d
+		}
+		one, two := digest(1), digest(2)
+		f.commit(t, 1, to([]ledger.Target{delayed(time.Minute, delivery.UnlessResolved)}, one, two))
+		f.over(t, 2, one.ID)
+		f.clock.Add(time.Minute)
+		equal(t, []string{two.ID}, claimedIDs(f.claimPushes(t, "a", 10)))
+	}},
+	{"other rules' and other sinks' deliveries stay when a finding is over", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		other := ofKey("k", 1)
+		other.Rule = "another-rule"
+		f.commit(t, 1, to([]ledger.Target{delayed(time.Minute, delivery.UnlessResolved)}, other))
+		f.commit(t, 2, to([]ledger.Target{inbox, {Sink: "queue"}}, ofKey("k", 0)))
+		f.over(t, 3, "k_a", "k_b")
+		counts, err := f.CountDeliveries(t.Context())
+		noError(t, err)
+		pending := map[ledger.DeliveryState]int64{0: 1}
+		equal(t, map[string]map[ledger.DeliveryState]int64{inboxSink: pending, "queue": pending, gateway: pending}, counts)
+	}},
+}
+
+// ofEpisode makes the n-th notice of a finding, made in the episode that began then.
+func ofEpisode(key string, n int, began time.Time) *notice.Notice {
+	out := ofKey(key, n)
+	out.Episode = strconv.FormatInt(began.UnixMicro(), 10)
+	out.CreatedAt = began.Add(time.Duration(n) * time.Second)
+	return out
+}
+
+// resolve commits notices that take the firing ones back.
+func (f *fixture) resolve(t testing.TB, n int, back ledger.Target, firing ...*notice.Notice) ledger.Committed {
+	t.Helper()
+	var notices []ledger.NewNotice
+	for _, one := range firing {
+		over := *one
+		over.ID, over.Status, over.CreatedAt = "over "+one.ID, notice.Resolved, f.clock.Now()
+		notices = append(notices, ledger.NewNotice{Notice: &over, Sinks: []ledger.Target{back}, After: one.ID})
+	}
+	return f.commit(t, n, notices)
+}
+
+// over commits a run in which the findings of the notices are over.
+func (f *fixture) over(t testing.TB, n int, ids ...string) ledger.Committed {
+	t.Helper()
+	c := f.claim(t, n)
+	run := commitOf(c)
+	run.Over = ids
+	done, err := f.Commit(t.Context(), c, run)
+	noError(t, err)
+	return done
 }

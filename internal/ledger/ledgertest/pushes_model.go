@@ -2,8 +2,14 @@ package ledgertest
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"testing"
 	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
 
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
@@ -199,3 +205,182 @@ func latest(a, b time.Time) time.Time {
 	}
 	return a
 }
+
+// checkPushes walks the life of deliveries at random, on the ledger and on the model.
+func checkPushes(t *testing.T, f *fixture) {
+	t.Helper()
+	f.register(t)
+	round := 0
+	firings := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		round++
+		m := &pushWalk{f: f, t: t, sink: fmt.Sprintf("sink-%d", round), firings: &firings}
+		rt.Repeat(rapid.StateMachineActions(m))
+	})
+}
+
+// pushWalk is the state machine of rapid; its exported methods are the actions. Each round has a push channel of its own.
+type pushWalk struct {
+	f       *fixture
+	t       *testing.T
+	sink    string
+	firings *int // that were committed, in all rounds
+	made    int
+	first   int64 // the number of the first delivery
+	model   pushModel
+	claims  []delivery.Claimed // all that were ever given out
+}
+
+// Commit adds a notice of a finding, or two of them.
+func (w *pushWalk) Commit(t *rapid.T) {
+	*w.firings++
+	var notices []ledger.NewNotice
+	now := w.f.clock.Now()
+	for range rapid.IntRange(1, 2).Draw(t, "notices") {
+		w.made++
+		s := rapid.SampledFrom([]delivery.Strategy{
+			{Kind: delivery.Immediate},
+			{Kind: delivery.Important},
+			{Kind: delivery.Timed, Within: 90 * time.Second},
+			{Kind: delivery.Delayed, Delay: time.Minute, Retry: 2, Unless: delivery.UnlessResolved},
+		}).Draw(t, "strategy")
+		key := rapid.SampledFrom([]string{"k1", "k2"}).Draw(t, "key")
+		n := living(fmt.Sprintf("%s_%04d", w.sink, w.made), now)
+		n.Key, n.ExpiresAt = w.sink+key, now.Add(time.Duration(rapid.IntRange(30, 300).Draw(t, "seconds"))*time.Second)
+		notices = append(notices, to([]ledger.Target{{Sink: w.sink, Strategy: &s}}, n)...)
+		w.model.add(&modelPush{
+			seq: int64(w.made), key: key, strategy: s, expires: n.ExpiresAt, first: s.First(now), deadline: s.Deadline(now),
+		})
+	}
+	w.f.commit(w.t, *w.firings, notices)
+	if w.first == 0 {
+		list, err := w.f.ListDeliveries(w.t.Context(), ledger.DeliveryFilter{Sink: w.sink, Limit: 10})
+		must(t, err, nil)
+		w.first = list[len(list)-1].Seq
+	}
+}
+
+// Claim takes what is due.
+func (w *pushWalk) Claim(t *rapid.T) {
+	limit := rapid.IntRange(1, 4).Draw(t, "limit")
+	node := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "node")
+	got, err := w.f.ClaimPushes(w.t.Context(), w.sink, node, lease, limit)
+	must(t, err, nil)
+	want := w.model.claim(node, limit, lease)
+	if len(got.List) != len(want) {
+		t.Fatalf("%d were claimed, want %d", len(got.List), len(want))
+	}
+	for i, p := range want {
+		c := &got.List[i]
+		if w.number(c.Seq) != p.seq || c.Token != p.token || c.Attempts != p.attempts-p.forgiven || c.Ever != p.attempts || !c.Deadline.Equal(p.deadline) {
+			t.Fatalf("claim %d is %+v, want %+v", i, c, p)
+		}
+	}
+	w.claims = append(w.claims, got.List...)
+}
+
+// Settle tells how some attempts ended, also such as ended long ago.
+func (w *pushWalk) Settle(t *rapid.T) {
+	if len(w.claims) == 0 {
+		t.Skip("nothing was claimed")
+	}
+	c := rapid.SampledFrom(w.claims).Draw(t, "claim")
+	kind := rapid.SampledFrom([]delivery.SettleKind{
+		delivery.SettleSent, delivery.SettleFailed, delivery.SettleAgain, delivery.SettleAgain, delivery.SettleRelease,
+	}).Draw(t, "kind")
+	after := time.Duration(rapid.IntRange(0, 60).Draw(t, "after")) * time.Second
+	must(t, w.f.SettlePushes(w.t.Context(), settled([]delivery.Claimed{c}, kind, after)), nil)
+	w.model.settle(w.model.pushes[w.number(c.Seq)-1], c.Token, kind, after)
+}
+
+// End ends what is over.
+func (w *pushWalk) End(t *rapid.T) {
+	late, expired, err := w.f.EndPushes(w.t.Context(), w.sink, 1000)
+	must(t, err, nil)
+	wantLate, wantExpired := w.model.endOver()
+	if late != wantLate || expired != wantExpired {
+		t.Fatalf("%d timed out and %d expired, want %d and %d", late, expired, wantLate, wantExpired)
+	}
+}
+
+// Cancel is an operator's.
+func (w *pushWalk) Cancel(t *rapid.T) {
+	seqs, list := w.draw(t)
+	changed, err := w.f.CancelDeliveries(w.t.Context(), Ann, seqs, "no")
+	must(t, err, nil)
+	w.isChanged(t, w.model.cancel(list, "no"), changed)
+}
+
+// Retry is an operator's.
+func (w *pushWalk) Retry(t *rapid.T) {
+	seqs, list := w.draw(t)
+	changed, _, err := w.f.RetryDeliveries(w.t.Context(), Ann, seqs)
+	must(t, err, nil)
+	w.isChanged(t, w.model.retry(list), changed)
+}
+
+// Wait lets time pass.
+func (w *pushWalk) Wait(t *rapid.T) {
+	w.f.clock.Add(time.Duration(rapid.IntRange(1, 60).Draw(t, "seconds")) * time.Second)
+}
+
+// Check compares the states.
+func (w *pushWalk) Check(t *rapid.T) {
+	w.model.now = w.f.clock.Now()
+	list, err := w.f.ListDeliveries(w.t.Context(), ledger.DeliveryFilter{Sink: w.sink, Limit: 1000})
+	must(t, err, nil)
+	if len(list) != len(w.model.pushes) {
+		t.Fatalf("%d deliveries, want %d", len(list), len(w.model.pushes))
+	}
+	slices.Reverse(list)
+	for i := range list {
+		p := w.model.pushes[i]
+		want := ledger.DeliveryRecord{
+			Strategy: &p.strategy, Deadline: p.deadline, Behind: p.open() && p.behind,
+			TracedDelivery: ledger.TracedDelivery{State: p.state, Attempts: p.attempts, LastError: p.lastError},
+		}
+		if p.open() && !p.behind {
+			want.Next = p.due
+		}
+		if p.claimed(w.model.now) {
+			want.Node, want.Next = p.node, p.until
+		}
+		if want.Behind {
+			want.InFront = w.first + w.model.first(p.key) - 1
+		}
+		got := list[i]
+		got.TracedDelivery = ledger.TracedDelivery{State: got.State, Attempts: got.Attempts, LastError: got.LastError}
+		ignored := cmpopts.IgnoreFields(ledger.DeliveryRecord{}, "Notice", "Type", "Rule", "Status", "Where", "Title", "Created", "Expires")
+		if diff := gocmp.Diff(want, got, ignored); diff != "" {
+			t.Fatalf("delivery %d is not as wanted (-want +got):\n%s", i+1, diff)
+		}
+	}
+}
+
+// draw takes some of the deliveries.
+func (w *pushWalk) draw(t *rapid.T) ([]int64, []*modelPush) {
+	if w.made == 0 {
+		t.Skip("there is none")
+	}
+	numbers := rapid.SliceOfNDistinct(rapid.IntRange(1, w.made), 1, min(3, w.made), rapid.ID).Draw(t, "deliveries")
+	slices.Sort(numbers)
+	seqs := make([]int64, len(numbers))
+	list := make([]*modelPush, len(numbers))
+	for i, n := range numbers {
+		seqs[i], list[i] = w.first+int64(n)-1, w.model.pushes[n-1]
+	}
+	return seqs, list
+}
+
+func (w *pushWalk) isChanged(t *rapid.T, want, got []int64) {
+	t.Helper()
+	for i := range got {
+		got[i] = w.number(got[i])
+	}
+	if !slices.Equal(want, got) {
+		t.Fatalf("%v changed, want %v", got, want)
+	}
+}
+
+// number is the place of a delivery among those of the round, from 1 on.
+func (w *pushWalk) number(seq int64) int64 { return seq - w.first + 1 }

@@ -1,13 +1,15 @@
-// Package ledgertest is the behaviour that every ledger has: one suite, run by each engine against fresh
-// databases.
 package ledgertest
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/named"
 )
 
 // Database is one fresh database of an engine.
@@ -96,3 +98,37 @@ func (c *clock) Now() time.Time { return time.UnixMicro(c.us.Load()).UTC() }
 
 // Add moves the clock on.
 func (c *clock) Add(d time.Duration) { c.us.Add(d.Microseconds()) }
+
+// QueriesAreUsed fails for every query that neither the code of the package under test, which lies in the working folder, nor that of the
+// store names.
+func QueriesAreUsed(t *testing.T, queries named.Queries) {
+	t.Helper()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared, err := filepath.Glob("../store/*.go")
+	if err != nil || len(shared) == 0 {
+		t.Fatalf("the files of the store: %v, %v", shared, err)
+	}
+	files = append(files, shared...)
+	var code strings.Builder
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code.Write(text)
+	}
+	if len(queries) == 0 {
+		t.Fatal("there are no queries")
+	}
+	for name := range queries {
+		if !strings.Contains(code.String(), `"`+name+`"`) {
+			t.Errorf("no code names the query %s", name)
+		}
+	}
+}

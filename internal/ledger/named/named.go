@@ -1,8 +1,3 @@
-// Package named reads SQL files that hold several statements, each under a header:
-//
-//	-- name: claim
-//	-- What it is for. Arguments: $1 rule … Result: …
-//	UPDATE …
 package named
 
 import (

@@ -19,7 +19,7 @@ import (
 func BenchmarkPushes(b *testing.B) {
 	const waiting, batch = 1_000_000, 500
 	url := migrated(b)
-	now := ledgertest.OldNow()
+	now := ledgertest.Now()
 	fillPushes(b, url, waiting, now)
 	l := open(b, url, ledger.Options{Now: func() time.Time { return now }})
 	var claims, settles []time.Duration
@@ -64,7 +64,7 @@ func heap() int64 {
 // fillPushes makes n deliveries of as many findings, of which one more is due each millisecond.
 func fillPushes(b *testing.B, url string, n int, from time.Time) {
 	b.Helper()
-	one := ledgertest.OldNotice()
+	one := ledgertest.BenchNotice()
 	body, err := notice.Marshal(one)
 	if err != nil {
 		b.Fatal(err)

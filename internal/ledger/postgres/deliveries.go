@@ -14,7 +14,7 @@ import (
 	"tallyman/internal/ledger/store"
 )
 
-// MarkSent implements ledger.Deliveries.
+// MarkSent implements delivery.Lanes.
 func (l *Ledger) MarkSent(ctx context.Context, receipts []delivery.Receipt) error {
 	seqs := make([]int64, len(receipts))
 	scores := make([]int64, len(receipts))

@@ -15,7 +15,7 @@ import (
 // same at once gets through.
 const pushTries = 20
 
-// PushItems implements ledger.Items.
+// PushItems implements item.Journal.
 func (l *Ledger) PushItems(ctx context.Context, queue string, items []item.Record) ([]item.Known, error) {
 	if len(items) == 0 {
 		return nil, nil
@@ -125,7 +125,7 @@ func (p *push) copyOpen(items []rows.Item) *copyRows {
 	return out
 }
 
-// RefuseItems implements ledger.Items.
+// RefuseItems implements item.Journal.
 func (l *Ledger) RefuseItems(ctx context.Context, queue string, refused []item.Refusal) error {
 	if len(refused) == 0 {
 		return nil

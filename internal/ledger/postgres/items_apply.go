@@ -12,7 +12,7 @@ import (
 	"tallyman/internal/ledger/store"
 )
 
-// ApplyMoves implements ledger.Items.
+// ApplyMoves implements item.Journal.
 func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []item.Moves) error {
 	id, err := l.IDs.MakeQueue(ctx, queue)
 	if err != nil {

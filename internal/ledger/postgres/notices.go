@@ -212,7 +212,7 @@ func (w *notices) ordered(deliveries []rows.Delivery) []int64 {
 	return ids
 }
 
-// Recipients implements ledger.CatalogueReader.
+// Recipients implements ledger.Audience.
 func (l *Ledger) Recipients(ctx context.Context, typ, warehouse string) ([]string, error) {
 	var n int64
 	var list, mail string

@@ -101,7 +101,7 @@ func (l *Ledger) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Now implements ledger.Ledger.
+// Now implements ledger.Server.
 func (l *Ledger) Now(ctx context.Context) (time.Time, error) {
 	var us int64
 	if err := l.pool.QueryRow(ctx, queries.Get("now"), l.clock()).Scan(&us); err != nil {

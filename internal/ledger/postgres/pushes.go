@@ -13,7 +13,7 @@ import (
 	"tallyman/internal/notice"
 )
 
-// ClaimPushes implements ledger.Pushes.
+// ClaimPushes implements delivery.Pushes.
 func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.Duration, limit int) (delivery.Claims, error) {
 	lane, _, err := l.IDs.Lane(ctx, ledger.Lane{Sink: sink})
 	if err != nil {
@@ -48,7 +48,7 @@ func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.
 	return rows.ClaimsOf(list, limit, now, next), nil
 }
 
-// SettlePushes implements ledger.Pushes.
+// SettlePushes implements delivery.Pushes.
 func (l *Ledger) SettlePushes(ctx context.Context, settled []delivery.Settled) error {
 	if len(settled) == 0 {
 		return nil
@@ -110,7 +110,7 @@ func (l *Ledger) releaseNext(b *pgx.Batch, seqs []int64, gone followed) {
 	b.Queue(queries.Get("release-next"), seqs, gone.findings, gone.lanes, gone.addressees, l.clock())
 }
 
-// EndPushes implements ledger.Pushes.
+// EndPushes implements delivery.Pushes.
 func (l *Ledger) EndPushes(ctx context.Context, sink string, limit int) (timedOut, canceled int, err error) {
 	lane, found, err := l.IDs.Lane(ctx, ledger.Lane{Sink: sink})
 	if err != nil || !found {

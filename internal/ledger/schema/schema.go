@@ -1,5 +1,3 @@
-// Package schema keeps a ledger's tables at the version that the program is built with. The steps are the engine's own
-// .sql files; goose applies them.
 package schema
 
 import (
@@ -24,10 +22,13 @@ type Schema struct {
 	Files   fs.FS // with migrations/*.sql
 }
 
-// Up applies what is missing and returns it.
+// Up applies what is missing and returns it. ErrOutdated.
 func (s Schema) Up(ctx context.Context, db *sql.DB, opts ...goose.ProviderOption) ([]ledger.Migration, error) {
 	p, err := s.provider(db, opts)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.checkBegun(ctx, p); err != nil {
 		return nil, err
 	}
 	results, err := p.Up(ctx)
@@ -41,10 +42,13 @@ func (s Schema) Up(ctx context.Context, db *sql.DB, opts ...goose.ProviderOption
 	return applied, nil
 }
 
-// Status returns every step in order, with when it was applied.
+// Status returns every step in order, with when it was applied. ErrOutdated.
 func (s Schema) Status(ctx context.Context, db *sql.DB) ([]ledger.Migration, error) {
 	p, err := s.provider(db, nil)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.checkBegun(ctx, p); err != nil {
 		return nil, err
 	}
 	status, err := p.Status(ctx)
@@ -58,7 +62,23 @@ func (s Schema) Status(ctx context.Context, db *sql.DB) ([]ledger.Migration, err
 	return list, nil
 }
 
-// Check returns ledger.ErrSchema unless the version that a ledger has is that of the last step.
+// checkBegun returns ErrOutdated where the ledger has a version, but one below that of the first step.
+func (s Schema) checkBegun(ctx context.Context, p *goose.Provider) error {
+	have, err := p.GetDBVersion(ctx)
+	if err != nil {
+		return fmt.Errorf("ledger: migrations: %w", err)
+	}
+	return outdated(have, p.ListSources()[0].Version)
+}
+
+func outdated(have, first int64) error {
+	if 0 < have && have < first {
+		return fmt.Errorf("%w (its schema is at version %d, those of this program begin at %d)", ledger.ErrOutdated, have, first)
+	}
+	return nil
+}
+
+// Check returns ledger.ErrSchema unless the version that a ledger has is that of the last step, and ErrOutdated where it is below the first.
 func (s Schema) Check(have int64) error {
 	names, err := fs.Glob(s.Files, "migrations/*.sql")
 	if err != nil {
@@ -66,6 +86,13 @@ func (s Schema) Check(have int64) error {
 	}
 	if len(names) == 0 {
 		return errors.New("ledger: no migrations are built in")
+	}
+	first, err := goose.NumericComponent(names[0])
+	if err != nil {
+		return fmt.Errorf("ledger: migrations: %w", err)
+	}
+	if err := outdated(have, first); err != nil {
+		return err
 	}
 	want, err := goose.NumericComponent(names[len(names)-1])
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"tallyman/internal/ledger/rows"
 )
 
-// MarkSent implements ledger.Deliveries.
+// MarkSent implements delivery.Lanes.
 func (l *Ledger) MarkSent(ctx context.Context, receipts []delivery.Receipt) error {
 	told := make([][3]any, len(receipts))
 	seqs := make([]int64, len(receipts))

@@ -5,4 +5,7 @@
 // another inside SQLite; reading has connections of its own, which WAL lets run beside it. synchronous is FULL:
 // in WAL mode the weaker NORMAL would lose the last commits with the power, and a notice that was sent
 // would be forgotten and sent again.
+//
+// Ledger embeds store.Store, which has the methods that PostgreSQL shares; engine.go is the seam. Lists are arguments as JSON arrays. SQL is in
+// sql/, the schema in migrations/.
 package sqlite

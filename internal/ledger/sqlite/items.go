@@ -10,7 +10,7 @@ import (
 	"tallyman/internal/ledger/store"
 )
 
-// PushItems implements ledger.Items.
+// PushItems implements item.Journal.
 func (l *Ledger) PushItems(ctx context.Context, queue string, items []item.Record) ([]item.Known, error) {
 	if len(items) == 0 {
 		return nil, nil
@@ -68,7 +68,7 @@ func takeSeqs(ctx context.Context, tx *sql.Tx, count int) ([]int64, error) {
 	return seqs, err
 }
 
-// RefuseItems implements ledger.Items.
+// RefuseItems implements item.Journal.
 func (l *Ledger) RefuseItems(ctx context.Context, queue string, refused []item.Refusal) error {
 	if len(refused) == 0 {
 		return nil
@@ -105,7 +105,7 @@ func (l *Ledger) RefuseItems(ctx context.Context, queue string, refused []item.R
 	})
 }
 
-// ApplyMoves implements ledger.Items.
+// ApplyMoves implements item.Journal.
 func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []item.Moves) error {
 	id, err := l.IDs.MakeQueue(ctx, queue)
 	if err != nil {

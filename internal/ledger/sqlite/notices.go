@@ -69,7 +69,7 @@ func (w *notices) askAudiences(ctx context.Context, tx *sql.Tx) error {
 	return nil
 }
 
-// Recipients implements ledger.CatalogueReader.
+// Recipients implements ledger.Audience.
 func (l *Ledger) Recipients(ctx context.Context, typ, warehouse string) ([]string, error) {
 	found, err := recipients(ctx, l.read, typ, warehouse)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"tallyman/internal/notice"
 )
 
-// ClaimPushes implements ledger.Pushes.
+// ClaimPushes implements delivery.Pushes.
 func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.Duration, limit int) (delivery.Claims, error) {
 	lane, _, err := l.IDs.Lane(ctx, ledger.Lane{Sink: sink})
 	if err != nil {
@@ -70,7 +70,7 @@ func claimPushes(ctx context.Context, tx *sql.Tx, lane int64, node string, now, 
 	return list, err
 }
 
-// SettlePushes implements ledger.Pushes.
+// SettlePushes implements delivery.Pushes.
 func (l *Ledger) SettlePushes(ctx context.Context, settled []delivery.Settled) error {
 	if len(settled) == 0 {
 		return nil
@@ -145,7 +145,7 @@ func settleEach(ctx context.Context, tx *sql.Tx, name string, s *rows.Settled, m
 	return seqs, errors, err
 }
 
-// EndPushes implements ledger.Pushes.
+// EndPushes implements delivery.Pushes.
 func (l *Ledger) EndPushes(ctx context.Context, sink string, limit int) (timedOut, canceled int, err error) {
 	lane, _, err := l.IDs.Lane(ctx, ledger.Lane{Sink: sink})
 	if err != nil {

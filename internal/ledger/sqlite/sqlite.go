@@ -158,7 +158,7 @@ func (l *Ledger) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Now implements ledger.Ledger. The file belongs to one node, and its clock is that of the node's machine.
+// Now implements ledger.Server. The file belongs to one node, and its clock is that of the node's machine.
 func (l *Ledger) Now(context.Context) (time.Time, error) { return rows.Time(l.clock()), nil }
 
 // Close closes the file and lets others in. Closing twice is fine.

@@ -48,7 +48,7 @@ func (s *Store) DeleteSubscriber(ctx context.Context, who ledger.Author, id stri
 	})
 }
 
-// Subscribers implements ledger.Book.
+// Subscribers implements delivery.Addresses.
 func (s *Store) Subscribers(ctx context.Context, ids []string) (map[string]delivery.Subscriber, error) {
 	entries, err := s.subscribers(ctx, "subscribers", ids)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // typesVersion is the number that grows with every change of a type.
 const typesVersion = "types_version"
 
-// Types implements ledger.CatalogueReader.
+// Types implements ledger.TypeReader.
 func (s *Store) Types(ctx context.Context) (catalog.Catalog, error) {
 	types := catalog.Catalog{}
 	var row rows.Type
@@ -29,7 +29,7 @@ func (s *Store) Types(ctx context.Context) (catalog.Catalog, error) {
 	return types, nil
 }
 
-// TypesVersion implements ledger.CatalogueReader.
+// TypesVersion implements ledger.TypeReader.
 func (s *Store) TypesVersion(ctx context.Context) (int64, error) {
 	var v int64
 	_, err := s.db.One(ctx, "number", []any{typesVersion}, &v)

@@ -12,13 +12,13 @@ import (
 	"tallyman/internal/notice"
 )
 
-// PendingLanes implements ledger.Deliveries.
+// PendingLanes implements delivery.Lanes.
 func (s *Store) PendingLanes(ctx context.Context, sink string) ([]ledger.Lane, error) {
 	lane := ledger.Lane{Sink: sink}
 	return list(ctx, s.db, "pending-lanes", []any{sink, s.clock()}, []any{&lane.Warehouse}, func() (ledger.Lane, error) { return lane, nil })
 }
 
-// AcquireLane implements ledger.Deliveries.
+// AcquireLane implements delivery.Lanes.
 func (s *Store) AcquireLane(ctx context.Context, lane ledger.Lane, node string, lease time.Duration) (bool, error) {
 	id, err := s.IDs.MakeLane(ctx, lane)
 	if err != nil {
@@ -28,13 +28,13 @@ func (s *Store) AcquireLane(ctx context.Context, lane ledger.Lane, node string, 
 	return n == 1, err
 }
 
-// ReleaseLane implements ledger.Deliveries.
+// ReleaseLane implements delivery.Lanes.
 func (s *Store) ReleaseLane(ctx context.Context, lane ledger.Lane, node string) error {
 	_, err := s.db.Exec(ctx, "release-lane", lane.Sink, lane.Warehouse, node)
 	return err
 }
 
-// Pending implements ledger.Deliveries.
+// Pending implements delivery.Lanes.
 func (s *Store) Pending(ctx context.Context, lane ledger.Lane, limit int) ([]delivery.Delivery, error) {
 	id, found, err := s.IDs.Lane(ctx, lane)
 	if err != nil || !found {
@@ -93,13 +93,13 @@ func readDelivery(seq int64, recipients string, b body) (delivery.Delivery, erro
 	return delivery.Delivery{Seq: seq, Notice: n, Recipients: rows.Recipients(recipients)}, nil
 }
 
-// MarkAttempt implements ledger.Deliveries.
+// MarkAttempt implements delivery.Lanes.
 func (s *Store) MarkAttempt(ctx context.Context, seqs []int64, cause string) error {
 	_, err := s.db.Exec(ctx, "mark-attempt", seqs, cause)
 	return err
 }
 
-// MarkFailed implements ledger.Deliveries.
+// MarkFailed implements delivery.Lanes.
 func (s *Store) MarkFailed(ctx context.Context, seqs []int64, cause string) error {
 	_, err := s.db.Exec(ctx, "mark-failed", seqs, cause)
 	return err

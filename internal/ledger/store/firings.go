@@ -25,7 +25,7 @@ func (s *Store) Register(ctx context.Context, rule, scope string, now time.Time)
 	return s.Scope(ctx, rule, scope)
 }
 
-// Scope implements ledger.Firings.
+// Scope implements ledger.ScopeReader.
 func (s *Store) Scope(ctx context.Context, rule, scope string) (ledger.ScopeState, error) {
 	row := rows.Scope{Rule: rule, Name: scope}
 	found, err := s.db.One(ctx, "scope", []any{rule, scope, s.clock()}, row.Columns()...)
@@ -107,13 +107,13 @@ func (s *Store) leaveOut(ctx context.Context, what, rule, scope string, due time
 	return err
 }
 
-// Findings implements ledger.Firings.
+// Findings implements ledger.ScopeReader.
 func (s *Store) Findings(ctx context.Context, rule, scope string) ([]finding.State, error) {
 	var row rows.Finding
 	return list(ctx, s.db, "findings", []any{rule, scope}, row.Columns(), func() (finding.State, error) { return row.State(), nil })
 }
 
-// Notices implements ledger.Firings.
+// Notices implements ledger.ScopeReader.
 func (s *Store) Notices(ctx context.Context, ids []string) (map[string]*notice.Notice, error) {
 	found := make(map[string]*notice.Notice, len(ids))
 	var b body

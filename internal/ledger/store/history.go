@@ -10,7 +10,7 @@ import (
 	"tallyman/internal/notice"
 )
 
-// Finding implements ledger.History.
+// Finding implements ledger.Traces.
 func (s *Store) Finding(ctx context.Context, rule, scope, key string) (ledger.Finding, error) {
 	var row rows.Finding
 	var seen []byte
@@ -25,7 +25,7 @@ func (s *Store) Finding(ctx context.Context, rule, scope, key string) (ledger.Fi
 	return ledger.Finding{State: row.State(), Row: seen, RowDue: rows.Time(due)}, nil
 }
 
-// Trace implements ledger.History.
+// Trace implements ledger.Traces.
 func (s *Store) Trace(ctx context.Context, rule, scope string, keys, ids []string, limit int) ([]ledger.Traced, error) {
 	var b body
 	args := []any{rows.FindingHashes(rule, scope, keys), ids, limit}
@@ -60,12 +60,12 @@ func (s *Store) RecordPlan(ctx context.Context, p ledger.ProbePlan) error {
 	return err
 }
 
-// LastRuns implements ledger.Reader.
+// LastRuns implements ledger.RunSummary.
 func (s *Store) LastRuns(ctx context.Context) ([]ledger.Run, error) {
 	return s.runs(ctx, "last-runs")
 }
 
-// Runs implements ledger.Reader.
+// Runs implements ledger.Runs.
 func (s *Store) Runs(ctx context.Context, rule string, scope *string, limit int) ([]ledger.Run, error) {
 	return s.runs(ctx, "runs", rule, scope, limit)
 }
@@ -88,7 +88,7 @@ func (s *Store) RunAt(ctx context.Context, rule, scope string, at time.Time) (le
 	return *found, nil
 }
 
-// Judged implements ledger.Reader.
+// Judged implements ledger.RunSummary.
 func (s *Store) Judged(ctx context.Context) ([]ledger.Judged, error) {
 	var j ledger.Judged
 	var last string
@@ -99,7 +99,7 @@ func (s *Store) Judged(ctx context.Context) ([]ledger.Judged, error) {
 	})
 }
 
-// Totals implements ledger.Reader.
+// Totals implements ledger.Runs.
 func (s *Store) Totals(ctx context.Context) ([]ledger.Total, error) {
 	var t ledger.Total
 	var latest int64

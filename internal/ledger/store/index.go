@@ -10,7 +10,7 @@ import (
 	"tallyman/internal/ledger/rows"
 )
 
-// IndexState implements ledger.IndexRecord.
+// IndexState implements delivery.IndexRecord.
 func (s *Store) IndexState(ctx context.Context, sink string) (ledger.IndexState, error) {
 	var state ledger.IndexState
 	var ids string
@@ -31,7 +31,7 @@ func (s *Store) IndexState(ctx context.Context, sink string) (ledger.IndexState,
 	return state, err
 }
 
-// BeginEpoch implements ledger.IndexRecord.
+// BeginEpoch implements delivery.IndexRecord.
 func (s *Store) BeginEpoch(ctx context.Context, sink, prev string, next ledger.IndexState, node string, lease time.Duration) error {
 	args := []any{sink, next.Epoch, rows.Texts(next.RunIDs), node, lease.Microseconds(), s.clock()}
 	if prev == "" {
@@ -40,17 +40,17 @@ func (s *Store) BeginEpoch(ctx context.Context, sink, prev string, next ledger.I
 	return FencedIfNone(s.db.Exec(ctx, "next-epoch", append(args, prev)...))
 }
 
-// FinishEpoch implements ledger.IndexRecord.
+// FinishEpoch implements delivery.IndexRecord.
 func (s *Store) FinishEpoch(ctx context.Context, sink, epoch string) error {
 	return FencedIfNone(s.db.Exec(ctx, "finish-epoch", sink, epoch))
 }
 
-// HighestScores implements ledger.InboxRecord.
+// HighestScores implements delivery.InboxRecord.
 func (s *Store) HighestScores(ctx context.Context, sink string) (map[string]int64, error) {
 	return countBy(ctx, s.db, "highest-scores", sink)
 }
 
-// Delivered implements ledger.InboxRecord.
+// Delivered implements delivery.InboxRecord.
 func (s *Store) Delivered(ctx context.Context, lane ledger.Lane, after int64, limit int) ([]ledger.Delivered, error) {
 	id, found, err := s.IDs.Lane(ctx, lane)
 	if err != nil || !found {
@@ -72,12 +72,12 @@ func (s *Store) MarksOf(ctx context.Context, notice string) ([]ledger.Mark, erro
 	return list(ctx, s.db, "marks", []any{notice}, row.Columns(), func() (ledger.Mark, error) { return row.Mark(notice), nil })
 }
 
-// LiveMarks implements ledger.MarkRecord.
+// LiveMarks implements delivery.MarkRecord.
 func (s *Store) LiveMarks(ctx context.Context, after delivery.Mark, limit int) ([]delivery.Mark, error) {
 	return s.markPage(ctx, "live-marks", after.Expires, &after, limit, s.clock())
 }
 
-// RecentMarks implements ledger.MarkRecord.
+// RecentMarks implements delivery.MarkRecord.
 func (s *Store) RecentMarks(ctx context.Context, after delivery.Mark, limit int) ([]delivery.Mark, error) {
 	return s.markPage(ctx, "recent-marks", after.At, &after, limit)
 }
@@ -88,7 +88,7 @@ func (s *Store) markPage(ctx context.Context, name string, first time.Time, afte
 	return list(ctx, s.db, name, args, row.Columns(), func() (delivery.Mark, error) { return row.Mark(), nil })
 }
 
-// Watermarks implements ledger.MarkRecord.
+// Watermarks implements delivery.MarkRecord.
 func (s *Store) Watermarks(ctx context.Context, after delivery.Watermark, limit int) ([]delivery.Watermark, error) {
 	var row rows.Read
 	args := []any{rows.Micros(after.At), after.Warehouse, after.User, after.Inbox, limit}

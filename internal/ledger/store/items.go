@@ -15,14 +15,14 @@ import (
 // byKey is the plan of statements that find their rows by index alone; see sql/items.sql of PostgreSQL.
 const byKey = "by-key"
 
-// AppliedMoves implements ledger.Items.
+// AppliedMoves implements item.Journal.
 func (s *Store) AppliedMoves(ctx context.Context, queue, epoch string) (int64, error) {
 	var position int64
 	_, err := s.db.One(ctx, "applied", []any{queue, epoch}, &position)
 	return position, err
 }
 
-// UnfinishedItems implements ledger.Items.
+// UnfinishedItems implements item.Journal.
 func (s *Store) UnfinishedItems(ctx context.Context, queue string, after int64, limit int) ([]item.Record, error) {
 	id, found, err := s.IDs.Queue(ctx, queue)
 	if err != nil || !found {
@@ -46,7 +46,7 @@ func (s *Store) records(ctx context.Context, name string, args []any, row *rows.
 	return out, nil
 }
 
-// HeldKeys implements ledger.Items.
+// HeldKeys implements item.Journal.
 func (s *Store) HeldKeys(ctx context.Context, queue string, now time.Time, after int64, limit int) ([]item.HeldKey, error) {
 	id, found, err := s.IDs.Queue(ctx, queue)
 	if err != nil || !found {
@@ -74,7 +74,7 @@ func (s *Store) HeldKeys(ctx context.Context, queue string, now time.Time, after
 	return out, nil
 }
 
-// SubjectItems implements ledger.ItemRecords.
+// SubjectItems implements item.Records.
 func (s *Store) SubjectItems(ctx context.Context, queue string, subjects []string) ([][]string, error) {
 	out := make([][]string, len(subjects))
 	queueID, found, err := s.IDs.Queue(ctx, queue)
@@ -95,7 +95,7 @@ func (s *Store) SubjectItems(ctx context.Context, queue string, subjects []strin
 	return out, err
 }
 
-// ItemTrace implements ledger.ItemRecords.
+// ItemTrace implements item.Records.
 func (s *Store) ItemTrace(ctx context.Context, queue, id string) (item.Record, []item.Move, error) {
 	queueID, found, err := s.IDs.Queue(ctx, queue)
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *Store) moves(ctx context.Context, seqs []int64) (map[int64][]item.Move,
 	return out, nil
 }
 
-// EndedItems implements ledger.ItemRecords.
+// EndedItems implements item.Records.
 func (s *Store) EndedItems(
 	ctx context.Context, queue string, state item.State, scope item.Scope, before int64, limit int,
 ) (page []item.Record, next int64, err error) {
@@ -183,7 +183,7 @@ func (s *Store) EndedItems(
 	return page, next, nil
 }
 
-// QueuePause implements ledger.ItemRecords.
+// QueuePause implements item.Records.
 func (s *Store) QueuePause(ctx context.Context, queue string) (item.Pause, error) {
 	id, found, err := s.IDs.Queue(ctx, queue)
 	if err != nil || !found {
@@ -200,7 +200,7 @@ func pauseOf(ctx context.Context, c Conn, queue int64) (item.Pause, error) {
 	return p, err
 }
 
-// SetQueuePause implements ledger.ItemRecords.
+// SetQueuePause implements item.Records.
 func (s *Store) SetQueuePause(ctx context.Context, o *item.Order, queue string, p item.Pause) error {
 	id, err := s.IDs.MakeQueue(ctx, queue)
 	if err != nil {

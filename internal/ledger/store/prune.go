@@ -20,7 +20,7 @@ type Pruner interface {
 	PruneItems(ctx context.Context, queue, after int64, before time.Time) (last int64, more bool, gone int64, err error)
 }
 
-// Prune implements ledger.Ledger.
+// Prune implements ledger.Pruner.
 func (s *Store) Prune(ctx context.Context, before time.Time, keepRuns int) (removed int64, err error) {
 	if err := s.expireDeliveries(ctx, before); err != nil {
 		return 0, err

@@ -61,7 +61,7 @@ func (s *Store) Demote(ctx context.Context, who ledger.Author, rule, scope strin
 	})
 }
 
-// Promotions implements ledger.Reader.
+// Promotions implements ledger.Shadows.
 func (s *Store) Promotions(ctx context.Context) ([]ledger.Promotion, error) {
 	var p ledger.Promotion
 	var at int64

@@ -46,7 +46,7 @@ SELECT seq FROM given ORDER BY seq;
 -- Arguments: $1 queue, $2 ids. Result: id, seq, the letter of the state and the warehouse of those that are there.
 SELECT i.id, i.seq, coalesce(
     (SELECT state FROM open_items o WHERE o.queue_id = $1 AND o.seq = i.seq),
-    (SELECT state FROM ended_early e WHERE e.queue_id = $1 AND e.state IN ('m', 'f') AND e.seq = i.seq), 'd'), i.warehouse
+    (SELECT state FROM ended_early e WHERE e.queue_id = $1 AND e.state IN ('m' /* removed */, 'f' /* refused */) AND e.seq = i.seq), 'd' /* done */), i.warehouse
 FROM items i WHERE i.queue_id = $1 AND i.id = ANY($2::text[]);
 
 -- name: copy-items
@@ -102,7 +102,7 @@ WITH refused AS (
     DELETE FROM open_items WHERE ctid = ANY(ARRAY(
         SELECT (SELECT o.ctid FROM open_items o WHERE o.queue_id = $1 AND o.seq = n.seq) FROM unnest($2::bigint[]) AS n (seq)))
     RETURNING seq, moves, state, attempt, failures, suspends, assignee),
-early AS (INSERT INTO ended_early (queue_id, state, seq) SELECT $1, 'f', seq FROM refused)
+early AS (INSERT INTO ended_early (queue_id, state, seq) SELECT $1, 'f' /* refused */, seq FROM refused)
 SELECT seq, moves, state, attempt, failures, suspends, assignee FROM refused;
 
 -- name: unfinished-items
@@ -123,7 +123,7 @@ SELECT coalesce(min(seq), 0) FROM items WHERE queue_id = $1 AND until_at > $2 AN
 SELECT i.seq, i.id, i.bucket, i.until_at FROM items i
 WHERE i.queue_id = $1 AND i.seq > $3 AND i.until_at + 0 > $2
   AND (SELECT o.seq FROM open_items o WHERE o.queue_id = $1 AND o.seq = i.seq) IS NULL
-  AND (SELECT e.seq FROM ended_early e WHERE e.queue_id = $1 AND e.state IN ('m', 'f') AND e.seq = i.seq) IS NULL
+  AND (SELECT e.seq FROM ended_early e WHERE e.queue_id = $1 AND e.state IN ('m' /* removed */, 'f' /* refused */) AND e.seq = i.seq) IS NULL
 ORDER BY i.seq LIMIT $4;
 
 -- name: subject-items
@@ -162,7 +162,7 @@ SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_a
 FROM items i
 WHERE i.queue_id = $1 AND i.seq < $2 AND i.seq >= $4 AND ($5::text[] IS NULL OR i.warehouse = ANY($5))
   AND (SELECT o.seq FROM open_items o WHERE o.queue_id = $1 AND o.seq = i.seq) IS NULL
-  AND (SELECT e.seq FROM ended_early e WHERE e.queue_id = $1 AND e.state IN ('m', 'f') AND e.seq = i.seq) IS NULL
+  AND (SELECT e.seq FROM ended_early e WHERE e.queue_id = $1 AND e.state IN ('m' /* removed */, 'f' /* refused */) AND e.seq = i.seq) IS NULL
 ORDER BY i.seq DESC LIMIT $3;
 
 -- name: early-items
@@ -198,6 +198,6 @@ old AS MATERIALIZED (
       AND (SELECT o.seq FROM open_items o WHERE o.queue_id = $1 AND o.seq = p.seq) IS NULL
       AND NOT EXISTS (SELECT FROM item_moves m WHERE m.seq = p.seq AND m.at >= $4)),
 traces AS (DELETE FROM item_moves m USING old o WHERE m.seq = o.seq),
-early AS (DELETE FROM ended_early e USING old o WHERE e.queue_id = $1 AND e.state IN ('m', 'f') AND e.seq = o.seq),
+early AS (DELETE FROM ended_early e USING old o WHERE e.queue_id = $1 AND e.state IN ('m' /* removed */, 'f' /* refused */) AND e.seq = o.seq),
 gone AS (DELETE FROM items i USING old o WHERE i.queue_id = $1 AND i.seq = o.seq)
 SELECT coalesce(max(seq), 0), coalesce(bool_or(created_at < $4), false), (SELECT count(*) FROM old) FROM page;

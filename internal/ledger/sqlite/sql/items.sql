@@ -10,10 +10,10 @@ INSERT INTO queues (name, sink) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING;
 
 -- name: known-items
 -- Arguments: ?1 queue, ?2 ids (JSON). Result: id, seq, the letter of the state and the warehouse of those that are there.
-SELECT i.id, i.seq, coalesce(o.state, e.state, 'd'), i.warehouse
+SELECT i.id, i.seq, coalesce(o.state, e.state, 'd' /* done */), i.warehouse
 FROM items i
 LEFT JOIN open_items o ON o.queue_id = i.queue_id AND o.seq = i.seq
-LEFT JOIN ended_early e ON e.queue_id = i.queue_id AND e.state IN ('m', 'f') AND e.seq = i.seq
+LEFT JOIN ended_early e ON e.queue_id = i.queue_id AND e.state IN ('m' /* removed */, 'f' /* refused */) AND e.seq = i.seq
 WHERE i.queue_id = ?1 AND i.id IN (SELECT value FROM json_each(?2));
 
 -- name: insert-items
@@ -75,7 +75,7 @@ SELECT coalesce(min(seq), 0) FROM items WHERE queue_id = ?1 AND until_at > ?2 AN
 SELECT i.seq, i.id, i.bucket, i.until_at FROM items i
 WHERE i.queue_id = ?1 AND i.seq > ?3 AND +i.until_at > ?2
   AND NOT EXISTS (SELECT 1 FROM open_items o WHERE o.queue_id = ?1 AND o.seq = i.seq)
-  AND NOT EXISTS (SELECT 1 FROM ended_early e WHERE e.queue_id = ?1 AND e.state IN ('m', 'f') AND e.seq = i.seq)
+  AND NOT EXISTS (SELECT 1 FROM ended_early e WHERE e.queue_id = ?1 AND e.state IN ('m' /* removed */, 'f' /* refused */) AND e.seq = i.seq)
 ORDER BY i.seq LIMIT ?4;
 
 -- name: subject-items
@@ -117,7 +117,7 @@ SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_a
 FROM items i
 WHERE i.queue_id = ?1 AND i.seq < ?2 AND i.seq >= ?4 AND (?5 IS NULL OR i.warehouse IN (SELECT value FROM json_each(?5)))
   AND NOT EXISTS (SELECT 1 FROM open_items o WHERE o.queue_id = ?1 AND o.seq = i.seq)
-  AND NOT EXISTS (SELECT 1 FROM ended_early e WHERE e.queue_id = ?1 AND e.state IN ('m', 'f') AND e.seq = i.seq)
+  AND NOT EXISTS (SELECT 1 FROM ended_early e WHERE e.queue_id = ?1 AND e.state IN ('m' /* removed */, 'f' /* refused */) AND e.seq = i.seq)
 ORDER BY i.seq DESC LIMIT ?3;
 
 -- name: early-items
@@ -155,7 +155,7 @@ DELETE FROM item_moves WHERE seq IN (SELECT value FROM json_each(?1));
 
 -- name: prune-ended-early
 -- Arguments: ?1 queue, ?2 seqs (JSON).
-DELETE FROM ended_early WHERE queue_id = ?1 AND state IN ('m', 'f') AND seq IN (SELECT value FROM json_each(?2));
+DELETE FROM ended_early WHERE queue_id = ?1 AND state IN ('m' /* removed */, 'f' /* refused */) AND seq IN (SELECT value FROM json_each(?2));
 
 -- name: prune-items
 -- Arguments: ?1 seqs (JSON). Result: the number of rows.

@@ -1,0 +1,437 @@
+-- Texts that are compared or sorted are COLLATE "C": bytewise, so that order and speed do not depend on the
+-- locale of the database. Times are µs since 1970, 0 = never.
+
+-- +goose Up
+
+-- The clock that leases and expiry are judged by: the given one (tests), or else the server's.
+-- +goose StatementBegin
+CREATE FUNCTION ledger_now(given bigint) RETURNS bigint LANGUAGE sql VOLATILE AS
+$$ SELECT coalesce(given, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) $$;
+-- +goose StatementEnd
+
+-- Fences commits. One for all rules, so that no token comes twice, even when a rule is forgotten and returns.
+CREATE SEQUENCE ledger_token;
+
+-- A rule in a scope: its state between runs, and its claim. running_due is set from the claim until the firing
+-- is done; a lease in the past means that it was abandoned. A rule in shadow is live in the scope since promoted_at (0 = it is not).
+-- thawed_due is the last firing that was left out while the rule was disabled: no time has passed for its findings since the last run before it.
+CREATE TABLE rule_scopes (
+    id            integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    rule          text COLLATE "C" NOT NULL,
+    scope         text COLLATE "C" NOT NULL,
+    registered_at bigint NOT NULL,
+    last_due      bigint NOT NULL DEFAULT 0,
+    last_ok_due   bigint NOT NULL DEFAULT 0,
+    clock         bigint NOT NULL DEFAULT 0,
+    done_due      bigint NOT NULL DEFAULT 0,
+    watermark     text   NOT NULL DEFAULT '',
+    token         bigint NOT NULL DEFAULT 0,
+    running_due   bigint,
+    running_node  text   NOT NULL DEFAULT '',
+    repeated      boolean NOT NULL DEFAULT false,
+    lease_until   bigint NOT NULL DEFAULT 0,
+    promoted_at   bigint NOT NULL DEFAULT 0,
+    promoted_by   text   NOT NULL DEFAULT '',
+    thawed_due    bigint NOT NULL DEFAULT 0,
+    UNIQUE (rule, scope)
+) WITH (fillfactor = 50);
+
+-- The record of each firing. token and answer let a repeated commit be known. It outlives its rule_scope.
+CREATE TABLE firings (
+    rule         text COLLATE "C" NOT NULL,
+    scope        text COLLATE "C" NOT NULL,
+    due          bigint NOT NULL,
+    token        bigint NOT NULL,
+    answer       text   NOT NULL,
+    node         text   NOT NULL,
+    started_at   bigint NOT NULL,
+    duration     bigint NOT NULL,
+    outcome      text   NOT NULL,
+    row_count    bigint NOT NULL,
+    matched      bigint NOT NULL,
+    errored      bigint NOT NULL,
+    pending      bigint NOT NULL,
+    firing       bigint NOT NULL,
+    notices      bigint NOT NULL,
+    unsubscribed bigint NOT NULL,
+    error        text   NOT NULL,
+    samples      text   NOT NULL,
+    PRIMARY KEY (rule, scope, due)
+);
+
+-- Open findings. The primary key holds a hash, since a key may be longer than an index entry.
+--   last_row   the row, as JSON, of the run due at row_due, which changed the finding last; null = none is recorded
+--   silenced   the silences that have held back what the last run had to tell of the finding, separated by spaces
+--   warehouse  of the finding's notice; '' = it has none
+CREATE TABLE findings (
+    scope_id      integer  NOT NULL,
+    key_hash      uuid     NOT NULL,
+    phase         smallint NOT NULL,
+    priority      smallint NOT NULL,
+    ordinal       integer  NOT NULL,
+    episode       bigint   NOT NULL,
+    seen_clock    bigint   NOT NULL,
+    absent_since  bigint   NOT NULL,
+    firing_since  bigint   NOT NULL,
+    last_notified bigint   NOT NULL,
+    key           text     NOT NULL,
+    notice_id     text COLLATE "C" NOT NULL,
+    group_key     text     NOT NULL DEFAULT '',
+    last_row      bytea,
+    row_due       bigint   NOT NULL DEFAULT 0,
+    silenced      text     NOT NULL DEFAULT '',
+    warehouse     text COLLATE "C" NOT NULL DEFAULT '',
+    PRIMARY KEY (scope_id, key_hash)
+) WITH (fillfactor = 90);
+CREATE INDEX findings_silenced ON findings (silenced) WHERE silenced <> '';
+
+-- The plan by which a source would run the probe of a rule in a scope, and the one before it that had another shape
+-- (before_until 0 = there was none).
+CREATE TABLE probe_plans (
+    rule         text COLLATE "C" NOT NULL,
+    scope        text COLLATE "C" NOT NULL,
+    checksum     text   NOT NULL,
+    cost         double precision NOT NULL,
+    shape        text   NOT NULL,
+    asked_at     bigint NOT NULL,
+    before_cost  double precision NOT NULL,
+    before_shape text   NOT NULL,
+    before_until bigint NOT NULL,
+    PRIMARY KEY (rule, scope)
+);
+
+-- Notices. The deliveries of one lie between first_seq and last_seq (0 = it has none), which saves an index on deliveries. finding is a hash
+-- of rule, scope and key. Its upper part is that of rule and scope, so that a commit's entries lie together. Warehouse '' and priority 0 are
+-- unknown.
+CREATE TABLE notices (
+    id         text COLLATE "C" PRIMARY KEY,
+    type       text     NOT NULL,
+    rule       text     NOT NULL,
+    status     text     NOT NULL,
+    created_at bigint   NOT NULL,
+    expires_at bigint   NOT NULL,
+    first_seq  bigint   NOT NULL,
+    last_seq   bigint   NOT NULL,
+    body       bytea    NOT NULL,
+    finding    bigint,
+    warehouse  text COLLATE "C" NOT NULL DEFAULT '',
+    priority   smallint NOT NULL DEFAULT 0
+);
+-- A body is a few hundred bytes that do not compress: trying costs time.
+ALTER TABLE notices ALTER COLUMN body SET STORAGE EXTERNAL;
+CREATE INDEX notices_finding ON notices (finding) WHERE finding IS NOT NULL;
+-- A claim finds the notices of its deliveries here: those of one commit have the same created_at, and ascending numbers. What notices are
+-- counted by and searched for is looked for in the index alone: an index for each of rules, types and warehouses finds those that have been
+-- quiet for long sooner, and costs every commit a third of its pace.
+CREATE INDEX notices_created ON notices (created_at, first_seq) INCLUDE (id, rule, type, warehouse, priority);
+
+-- Sink and warehouse, and which node drains it. Rows are never deleted: processes remember the ids.
+CREATE TABLE lanes (
+    id          integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    sink        text COLLATE "C" NOT NULL,
+    warehouse   text COLLATE "C" NOT NULL,
+    node        text   NOT NULL DEFAULT '',
+    lease_until bigint NOT NULL DEFAULT 0,
+    UNIQUE (sink, warehouse)
+) WITH (fillfactor = 50);
+
+-- One notice on its way to one sink. expires_at is the notice's, so that finding the living ones needs no join. state: 0 pending, 1 sent,
+-- 2 failed, 3 timed out, 4 canceled. From kind on: what operators are shown of a delivery to a push channel that was sent, as in pushes, where
+-- others have it; null = it was not sent, or is none to a push channel.
+CREATE SEQUENCE deliveries_seq;
+CREATE TABLE deliveries (
+    seq        bigint   NOT NULL PRIMARY KEY,
+    expires_at bigint   NOT NULL,
+    score      bigint   NOT NULL DEFAULT 0,
+    sent_at    bigint   NOT NULL DEFAULT 0,
+    lane_id    integer  NOT NULL,
+    attempts   integer  NOT NULL DEFAULT 0,
+    state      smallint NOT NULL DEFAULT 0,
+    notice_id  text COLLATE "C" NOT NULL,
+    recipients text     NOT NULL DEFAULT '',
+    epoch      text     NOT NULL DEFAULT '',
+    last_error text     NOT NULL DEFAULT '',
+    kind       text,
+    unless     text,
+    delay      bigint,
+    at         bigint,
+    within     bigint,
+    retry      integer,
+    deadline   bigint
+) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05);
+CREATE INDEX deliveries_pending ON deliveries (lane_id, seq) WHERE state = 0;
+CREATE INDEX deliveries_sent ON deliveries (lane_id, score) INCLUDE (expires_at) WHERE state = 1;
+CREATE INDEX deliveries_ended ON deliveries (lane_id, state) WHERE state > 1;
+
+-- What a delivery to a push channel has besides its row in deliveries: its strategy, and when it is due. docs/adr/push-ledger.md tells why.
+-- The row goes when the delivery was sent.
+--   due       when it may be claimed next: the highest number while it waits for an earlier one of the same lane, finding and
+--             addressee, null once it has ended
+--   until     the end of the lease of the node that has it claimed, 0 = no claim is in force. No index has it, so a claim changes none
+--   first_due when it may be claimed first
+--   created   the notice's created_at, by which and seq it is found
+--   deadline  of a timed one, 0 = none; ends is what comes first of it and the expiry of the notice
+--   token     of the last claim, counts up; node is '' once that claim was settled
+--   finding   as in notices; null = not a finding's, and in no order
+--   addressee a hash of the subscriber it is for, 0 = it is for all of them
+--   forgiven  attempts that the strategy counts no more, since an operator had it tried again
+--   held      the silence that holds the delivery back, and held_until until when: it does for as long as that is when the delivery is due
+CREATE TABLE pushes (
+    seq        bigint  NOT NULL PRIMARY KEY,
+    due        bigint,
+    until      bigint  NOT NULL DEFAULT 0,
+    created    bigint  NOT NULL,
+    first_due  bigint  NOT NULL,
+    deadline   bigint  NOT NULL,
+    ends       bigint  NOT NULL,
+    finding    bigint,
+    addressee  bigint  NOT NULL,
+    token      bigint  NOT NULL DEFAULT 0,
+    delay      bigint  NOT NULL,
+    at         bigint  NOT NULL,
+    within     bigint  NOT NULL,
+    lane_id    integer NOT NULL,
+    retry      integer NOT NULL,
+    forgiven   integer NOT NULL DEFAULT 0,
+    kind       text    NOT NULL,
+    unless     text    NOT NULL,
+    node       text    NOT NULL DEFAULT '',
+    held       text    NOT NULL DEFAULT '',
+    held_until bigint  NOT NULL DEFAULT 0
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
+CREATE INDEX pushes_due ON pushes (lane_id, due, seq) WHERE due IS NOT NULL;
+CREATE INDEX pushes_ends ON pushes (lane_id, ends) WHERE due IS NOT NULL;
+CREATE INDEX pushes_finding ON pushes (finding, lane_id, addressee, seq) WHERE due IS NOT NULL AND finding IS NOT NULL;
+CREATE INDEX pushes_held ON pushes (held) WHERE held <> '' AND due IS NOT NULL;
+-- Escalations, which a read-all looks through.
+CREATE INDEX pushes_unless_read ON pushes (seq) WHERE due IS NOT NULL AND unless = 'read';
+
+-- The generation of each index in Redis: its epoch, and which node builds it.
+CREATE TABLE inbox_states (
+    sink        text COLLATE "C" PRIMARY KEY,
+    epoch       text    NOT NULL,
+    run_ids     text    NOT NULL,
+    building    boolean NOT NULL,
+    node        text    NOT NULL,
+    lease_until bigint  NOT NULL
+);
+
+CREATE TABLE types (
+    code       text COLLATE "C" PRIMARY KEY,
+    numeric_id bigint NOT NULL UNIQUE,
+    name       text   NOT NULL,
+    names      text   NOT NULL,
+    category   text   NOT NULL,
+    retention  bigint NOT NULL,
+    fields     text   NOT NULL
+);
+
+CREATE TABLE subscriptions (
+    type       text COLLATE "C" NOT NULL REFERENCES types ON DELETE CASCADE,
+    warehouse  text COLLATE "C" NOT NULL,
+    subscriber text COLLATE "C" NOT NULL,
+    PRIMARY KEY (type, warehouse, subscriber)
+);
+
+-- The address book. mail is a JSON array of addresses, '' = none.
+CREATE TABLE subscribers (
+    subscriber text COLLATE "C" PRIMARY KEY,
+    name       text NOT NULL,
+    language   text NOT NULL,
+    mail       text NOT NULL
+);
+
+-- Who has read or acked a notice. kind is read or acked; subscriber is a user; expires_at is when the notice expires: the index in Redis wants
+-- marks of those that have not.
+CREATE TABLE marks (
+    notice_id  text COLLATE "C" NOT NULL,
+    subscriber text COLLATE "C" NOT NULL,
+    kind       text COLLATE "C" NOT NULL,
+    warehouse  text   NOT NULL,
+    at         bigint NOT NULL,
+    expires_at bigint NOT NULL DEFAULT 0,
+    PRIMARY KEY (notice_id, subscriber, kind)
+);
+CREATE INDEX marks_live ON marks (expires_at, notice_id, subscriber, kind);
+CREATE INDEX marks_at ON marks (at, notice_id, subscriber, kind);
+
+-- User has read everything in an inbox of a warehouse up to a score of the inbox's clock; at is when the score rose last.
+CREATE TABLE reads (
+    warehouse  text COLLATE "C" NOT NULL,
+    subscriber text COLLATE "C" NOT NULL,
+    inbox      text COLLATE "C" NOT NULL,
+    score      bigint NOT NULL,
+    at         bigint NOT NULL,
+    PRIMARY KEY (warehouse, subscriber, inbox)
+);
+CREATE INDEX reads_at ON reads (at, warehouse, subscriber, inbox);
+
+-- Work queues; docs/adr/queue-ledger.md tells why the tables are these. A queue, or its test twin. Rows are never deleted: processes
+-- remember the ids. sink is whose epoch counts; position is that of
+-- the last entry of moves that was applied in the epoch.
+CREATE TABLE queues (
+    id        integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name      text COLLATE "C" NOT NULL UNIQUE,
+    sink      text COLLATE "C" NOT NULL,
+    epoch     text    NOT NULL DEFAULT '',
+    position  bigint  NOT NULL DEFAULT 0,
+    paused    boolean NOT NULL DEFAULT false,
+    paused_by text    NOT NULL DEFAULT '',
+    paused_at bigint  NOT NULL DEFAULT 0
+) WITH (fillfactor = 50);
+
+-- Items as they were pushed. Nothing in here ever changes. until_at is the end of the dedupe window, 0 = that of the item. warehouse
+-- is the one that an item belongs to; '' = none: only callers for all warehouses see it.
+CREATE SEQUENCE items_seq;
+CREATE TABLE items (
+    seq        bigint   NOT NULL,
+    created_at bigint   NOT NULL,
+    ready_at   bigint   NOT NULL,
+    until_at   bigint   NOT NULL,
+    queue_id   integer  NOT NULL,
+    priority   smallint NOT NULL,
+    id         text COLLATE "C" NOT NULL,
+    bucket     text     NOT NULL,
+    dedupe_key text     NOT NULL,
+    subject    text     NOT NULL,
+    pushed_by  text     NOT NULL,
+    node       text     NOT NULL,
+    payload    bytea    NOT NULL,
+    warehouse  text     NOT NULL DEFAULT '',
+    PRIMARY KEY (queue_id, seq),
+    UNIQUE (queue_id, id)
+) WITH (autovacuum_vacuum_insert_scale_factor = 0.05);
+-- A payload is a few hundred bytes that hardly compress: trying costs time.
+ALTER TABLE items ALTER COLUMN payload SET STORAGE EXTERNAL;
+CREATE INDEX items_window ON items (queue_id, until_at, seq) WHERE until_at > 0;
+
+-- Items that have not ended, as they stand after their last recorded moves. state: the letters of item.State.Letter.
+CREATE TABLE open_items (
+    seq          bigint   NOT NULL,
+    moves        bigint   NOT NULL,
+    due          bigint   NOT NULL,
+    subject_hash bigint   NOT NULL,
+    queue_id     integer  NOT NULL,
+    attempt      bigint   NOT NULL,
+    failures     integer  NOT NULL,
+    suspends     integer  NOT NULL,
+    state        text     NOT NULL,
+    assignee     text     NOT NULL,
+    PRIMARY KEY (queue_id, seq)
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+CREATE INDEX open_items_subject ON open_items (queue_id, subject_hash) WHERE subject_hash <> 0;
+
+-- Items that ended otherwise than done. state: m removed, f refused.
+CREATE TABLE ended_early (
+    seq      bigint  NOT NULL,
+    queue_id integer NOT NULL,
+    state    text COLLATE "C" NOT NULL,
+    PRIMARY KEY (queue_id, state, seq)
+);
+
+-- Traces: a row is the moves of one item that were recorded together, as text; at is that of the last.
+CREATE TABLE item_moves (
+    seq   bigint NOT NULL,
+    at    bigint NOT NULL,
+    moves text   NOT NULL
+) WITH (autovacuum_vacuum_insert_scale_factor = 0.05);
+CREATE INDEX item_moves_seq ON item_moves (seq);
+
+-- API tokens.
+-- hash is the SHA-256 of the secret, which nobody keeps; id is made of it. access, subscribers and warehouses are JSON arrays of texts,
+-- '' = none. Times are in µs, 0 = never.
+CREATE TABLE tokens (
+    id          text COLLATE "C" PRIMARY KEY,
+    hash        bytea  NOT NULL UNIQUE,
+    name        text   NOT NULL,
+    subject     text   NOT NULL,
+    access      text   NOT NULL,
+    subscribers text   NOT NULL,
+    warehouses  text   NOT NULL,
+    created     bigint NOT NULL,
+    created_by  text   NOT NULL,
+    expires     bigint NOT NULL,
+    used        bigint NOT NULL DEFAULT 0,
+    revoked     bigint NOT NULL DEFAULT 0,
+    revoked_by  text   NOT NULL DEFAULT ''
+);
+
+-- What operators have switched, beside the files. rule '*' = every rule; scope '*' = the whole rule. state: 0 cleared (the file says), 1 on, 2 off.
+-- until 0 = for good. A row stays when it is cleared or has ended: it tells when the rule was free again.
+CREATE TABLE switches (
+    rule   text COLLATE "C" NOT NULL,
+    scope  text COLLATE "C" NOT NULL,
+    state  smallint NOT NULL,
+    until  bigint   NOT NULL,
+    at     bigint   NOT NULL,
+    reason text     NOT NULL,
+    actor  text     NOT NULL,
+    PRIMARY KEY (rule, scope)
+);
+
+-- Who runs, and with which program and rules.
+CREATE TABLE nodes (
+    node    text COLLATE "C" PRIMARY KEY,
+    program text   NOT NULL,
+    rules   text   NOT NULL,
+    started bigint NOT NULL,
+    seen    bigint NOT NULL
+);
+
+-- Silences and maintenance windows; docs/adr/silences.md tells why. matchers is a JSON array of texts. until_at 0 = for ever, which only
+-- those with a cron may be: they are active for duration whenever it
+-- fires, between from_at and until_at. ended_at is when an operator ended it, 0 = nobody did. events counts the rows of mode event that it has
+-- dropped.
+CREATE TABLE silences (
+    id         text COLLATE "C" PRIMARY KEY,
+    matchers   text   NOT NULL,
+    from_at    bigint NOT NULL,
+    until_at   bigint NOT NULL,
+    cron       text   NOT NULL,
+    timezone   text   NOT NULL,
+    duration   bigint NOT NULL,
+    comment    text   NOT NULL,
+    author     text   NOT NULL,
+    created_at bigint NOT NULL,
+    ended_at   bigint NOT NULL DEFAULT 0,
+    ended_by   text   NOT NULL DEFAULT '',
+    events     bigint NOT NULL DEFAULT 0
+);
+
+-- Who changed what, when, from what to what. at is in µs. before and after are JSON, null = nothing.
+CREATE TABLE audit (
+    seq    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at     bigint NOT NULL,
+    actor  text   NOT NULL,
+    via    text   NOT NULL,
+    action text   NOT NULL,
+    object text COLLATE "C" NOT NULL,
+    before text,
+    after  text,
+    reason text   NOT NULL
+);
+CREATE INDEX audit_object ON audit (object, seq);
+
+-- What is recorded stays as it is. Whoever must remove a record has to drop the trigger first, which takes the owner of the table.
+-- +goose StatementBegin
+CREATE FUNCTION audit_refuse() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN RAISE EXCEPTION 'audit records are never changed or removed'; END $$;
+-- +goose StatementEnd
+CREATE TRIGGER audit_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION audit_refuse();
+
+-- Which versions of the rule files came into force one after the other. place counts from 1; version is a hash of the rules in force. A
+-- node that takes a version in force looks here whether another has recorded
+-- it already.
+CREATE TABLE rule_versions (
+    place   bigint PRIMARY KEY,
+    version text COLLATE "C" NOT NULL
+);
+
+-- Numbers of the whole ledger. types_version grows with every change of a type; subscribed is 1 once there was
+-- a subscription.
+CREATE TABLE ledger_numbers (
+    name  text COLLATE "C" PRIMARY KEY,
+    value bigint NOT NULL
+);
+INSERT INTO ledger_numbers VALUES
+    ('types_version', 0), ('subscribed', 0), ('tokens', 0), ('switches', 0), ('silences', 0), ('rules', 0);

@@ -1,9 +1,0 @@
--- Items of queues belong to warehouses.
-
--- +goose Up
-
--- The warehouse that an item belongs to; '' = none: only callers for all warehouses see it.
-ALTER TABLE items ADD COLUMN warehouse TEXT NOT NULL DEFAULT '';
--- Those that were made of notices belong to the warehouses of these.
-UPDATE items SET warehouse = (SELECT n.warehouse FROM notices n WHERE n.id = items.id)
-WHERE EXISTS (SELECT 1 FROM notices n WHERE n.id = items.id);

@@ -1,0 +1,417 @@
+-- Times are µs since 1970, 0 = never. Texts compare bytewise, which is SQLite's own way. Every table is STRICT.
+
+-- +goose Up
+
+-- A rule in a scope: its state between runs, and its claim. running_due is set from the claim until the firing
+-- is done; a lease in the past means that it was abandoned. A rule in shadow is live in the scope since promoted_at (0 = it is not).
+-- thawed_due is the last firing that was left out while the rule was disabled: no time has passed for its findings since the last run before it.
+CREATE TABLE rule_scopes (
+    id            INTEGER PRIMARY KEY,
+    rule          TEXT    NOT NULL,
+    scope         TEXT    NOT NULL,
+    registered_at INTEGER NOT NULL,
+    last_due      INTEGER NOT NULL DEFAULT 0,
+    last_ok_due   INTEGER NOT NULL DEFAULT 0,
+    clock         INTEGER NOT NULL DEFAULT 0,
+    done_due      INTEGER NOT NULL DEFAULT 0,
+    watermark     TEXT    NOT NULL DEFAULT '',
+    token         INTEGER NOT NULL DEFAULT 0,
+    running_due   INTEGER,
+    running_node  TEXT    NOT NULL DEFAULT '',
+    repeated      INTEGER NOT NULL DEFAULT 0,
+    lease_until   INTEGER NOT NULL DEFAULT 0,
+    promoted_at   INTEGER NOT NULL DEFAULT 0,
+    promoted_by   TEXT    NOT NULL DEFAULT '',
+    thawed_due    INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (rule, scope)
+) STRICT;
+
+-- The record of each firing. token and answer let a repeated commit be known. It outlives its rule_scope.
+CREATE TABLE firings (
+    rule         TEXT    NOT NULL,
+    scope        TEXT    NOT NULL,
+    due          INTEGER NOT NULL,
+    token        INTEGER NOT NULL,
+    answer       TEXT    NOT NULL,
+    node         TEXT    NOT NULL,
+    started_at   INTEGER NOT NULL,
+    duration     INTEGER NOT NULL,
+    outcome      TEXT    NOT NULL,
+    row_count    INTEGER NOT NULL,
+    matched      INTEGER NOT NULL,
+    errored      INTEGER NOT NULL,
+    pending      INTEGER NOT NULL,
+    firing       INTEGER NOT NULL,
+    notices      INTEGER NOT NULL,
+    unsubscribed INTEGER NOT NULL,
+    error        TEXT    NOT NULL,
+    samples      TEXT    NOT NULL,
+    PRIMARY KEY (rule, scope, due)
+) STRICT, WITHOUT ROWID;
+
+-- Open findings.
+--   last_row   the row, as JSON, of the run due at row_due, which changed the finding last; null = none is recorded
+--   silenced   the silences that have held back what the last run had to tell of the finding, separated by spaces
+--   warehouse  of the finding's notice; '' = it has none
+CREATE TABLE findings (
+    scope_id      INTEGER NOT NULL,
+    key           TEXT    NOT NULL,
+    phase         INTEGER NOT NULL,
+    priority      INTEGER NOT NULL,
+    ordinal       INTEGER NOT NULL,
+    episode       INTEGER NOT NULL,
+    seen_clock    INTEGER NOT NULL,
+    absent_since  INTEGER NOT NULL,
+    firing_since  INTEGER NOT NULL,
+    last_notified INTEGER NOT NULL,
+    notice_id     TEXT    NOT NULL,
+    group_key     TEXT    NOT NULL DEFAULT '',
+    last_row      BLOB,
+    row_due       INTEGER NOT NULL DEFAULT 0,
+    silenced      TEXT    NOT NULL DEFAULT '',
+    warehouse     TEXT    NOT NULL DEFAULT '',
+    PRIMARY KEY (scope_id, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX findings_silenced ON findings (silenced) WHERE silenced <> '';
+
+-- The plan by which a source would run the probe of a rule in a scope, and the one before it that had another shape
+-- (before_until 0 = there was none).
+CREATE TABLE probe_plans (
+    rule         TEXT    NOT NULL,
+    scope        TEXT    NOT NULL,
+    checksum     TEXT    NOT NULL,
+    cost         REAL    NOT NULL,
+    shape        TEXT    NOT NULL,
+    asked_at     INTEGER NOT NULL,
+    before_cost  REAL    NOT NULL,
+    before_shape TEXT    NOT NULL,
+    before_until INTEGER NOT NULL,
+    PRIMARY KEY (rule, scope)
+) STRICT, WITHOUT ROWID;
+
+-- Notices. num ascends in the order of commit; deliveries name it, since it is short and appends to indexes. finding is a hash of rule, scope and
+-- key. Its upper part is that of rule and scope, so that a commit's entries lie together. Warehouse '' and priority 0 are unknown.
+CREATE TABLE notices (
+    num        INTEGER PRIMARY KEY,
+    id         TEXT    NOT NULL UNIQUE,
+    type       TEXT    NOT NULL,
+    rule       TEXT    NOT NULL,
+    status     TEXT    NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    body       BLOB    NOT NULL,
+    finding    INTEGER,
+    warehouse  TEXT    NOT NULL DEFAULT '',
+    priority   INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX notices_finding ON notices (finding) WHERE finding IS NOT NULL;
+-- What notices are counted by and searched for is looked for in the index alone: an index for each of rules, types and warehouses finds those
+-- that have been quiet for long sooner, and makes every commit slower.
+CREATE INDEX notices_created ON notices (created_at, num, rule, type, warehouse, priority);
+
+-- Sink and warehouse, and which node drains it. Rows are never deleted: processes remember the ids.
+CREATE TABLE lanes (
+    id          INTEGER PRIMARY KEY,
+    sink        TEXT    NOT NULL,
+    warehouse   TEXT    NOT NULL,
+    node        TEXT    NOT NULL DEFAULT '',
+    lease_until INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (sink, warehouse)
+) STRICT;
+
+-- One notice on its way to one sink. expires_at is the notice's. A seq never comes twice, even after pruning. state: 0 pending, 1 sent,
+-- 2 failed, 3 timed out, 4 canceled.
+CREATE TABLE deliveries (
+    seq        INTEGER PRIMARY KEY AUTOINCREMENT,
+    notice     INTEGER NOT NULL,
+    lane_id    INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    recipients TEXT    NOT NULL,
+    state      INTEGER NOT NULL DEFAULT 0,
+    score      INTEGER NOT NULL DEFAULT 0,
+    sent_at    INTEGER NOT NULL DEFAULT 0,
+    attempts   INTEGER NOT NULL DEFAULT 0,
+    epoch      TEXT    NOT NULL DEFAULT '',
+    last_error TEXT    NOT NULL DEFAULT ''
+) STRICT;
+CREATE INDEX deliveries_notice ON deliveries (notice);
+CREATE INDEX deliveries_pending ON deliveries (lane_id, seq) WHERE state = 0;
+CREATE INDEX deliveries_sent ON deliveries (lane_id, score, expires_at) WHERE state = 1;
+CREATE INDEX deliveries_ended ON deliveries (lane_id, state) WHERE state > 1;
+
+-- What a delivery to a push channel has besides its row in deliveries: its strategy, and when it is due. docs/adr/push-ledger.md tells why.
+-- The row stays for life.
+--   due       when it may be claimed next: the highest number while it waits for an earlier one of the same lane, finding and
+--             addressee, null once it has ended
+--   until     the end of the lease of the node that has it claimed, 0 = no claim is in force. No index has it, so a claim changes none
+--   first_due when it may be claimed first
+--   deadline  of a timed one, 0 = none; ends is what comes first of it and the expiry of the notice
+--   token     of the last claim, counts up; node is '' once that claim was settled
+--   finding   as in notices; null = not a finding's, and in no order
+--   addressee a hash of the subscriber it is for, 0 = it is for all of them
+--   forgiven  attempts that the strategy counts no more, since an operator had it tried again
+--   held      the silence that holds the delivery back, and held_until until when: it does for as long as that is when the delivery is due
+CREATE TABLE pushes (
+    seq       INTEGER PRIMARY KEY,
+    lane_id   INTEGER NOT NULL,
+    due       INTEGER,
+    until     INTEGER NOT NULL DEFAULT 0,
+    first_due INTEGER NOT NULL,
+    deadline  INTEGER NOT NULL,
+    ends      INTEGER NOT NULL,
+    finding   INTEGER,
+    addressee INTEGER NOT NULL,
+    token     INTEGER NOT NULL DEFAULT 0,
+    node      TEXT    NOT NULL DEFAULT '',
+    kind      TEXT    NOT NULL,
+    delay     INTEGER NOT NULL,
+    at        INTEGER NOT NULL,
+    within    INTEGER NOT NULL,
+    retry     INTEGER NOT NULL,
+    forgiven  INTEGER NOT NULL DEFAULT 0,
+    unless    TEXT    NOT NULL,
+    held      TEXT    NOT NULL DEFAULT '',
+    held_until INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX pushes_due ON pushes (lane_id, due, seq) WHERE due IS NOT NULL;
+CREATE INDEX pushes_ends ON pushes (lane_id, ends) WHERE due IS NOT NULL;
+CREATE INDEX pushes_finding ON pushes (finding, lane_id, addressee, seq) WHERE due IS NOT NULL AND finding IS NOT NULL;
+CREATE INDEX pushes_held ON pushes (held) WHERE held <> '' AND due IS NOT NULL;
+-- Escalations, which a read-all looks through.
+CREATE INDEX pushes_unless_read ON pushes (seq) WHERE due IS NOT NULL AND unless = 'read';
+
+-- The generation of each index in Redis: its epoch, and which node builds it.
+CREATE TABLE inbox_states (
+    sink        TEXT    NOT NULL PRIMARY KEY,
+    epoch       TEXT    NOT NULL,
+    run_ids     TEXT    NOT NULL,
+    building    INTEGER NOT NULL,
+    node        TEXT    NOT NULL,
+    lease_until INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE types (
+    code       TEXT    NOT NULL PRIMARY KEY,
+    numeric_id INTEGER NOT NULL UNIQUE,
+    name       TEXT    NOT NULL,
+    names      TEXT    NOT NULL,
+    category   TEXT    NOT NULL,
+    retention  INTEGER NOT NULL,
+    fields     TEXT    NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE subscriptions (
+    type       TEXT NOT NULL REFERENCES types ON DELETE CASCADE,
+    warehouse  TEXT NOT NULL,
+    subscriber TEXT NOT NULL,
+    PRIMARY KEY (type, warehouse, subscriber)
+) STRICT, WITHOUT ROWID;
+
+-- The address book. mail is a JSON array of addresses, '' = none.
+CREATE TABLE subscribers (
+    subscriber TEXT NOT NULL PRIMARY KEY,
+    name       TEXT NOT NULL,
+    language   TEXT NOT NULL,
+    mail       TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Who has read or acked a notice. kind is read or acked; subscriber is a user; expires_at is when the notice expires: the index in Redis wants
+-- marks of those that have not.
+CREATE TABLE marks (
+    notice_id  TEXT    NOT NULL,
+    subscriber TEXT    NOT NULL,
+    kind       TEXT    NOT NULL,
+    warehouse  TEXT    NOT NULL,
+    at         INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (notice_id, subscriber, kind)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX marks_live ON marks (expires_at, notice_id, subscriber, kind);
+CREATE INDEX marks_at ON marks (at, notice_id, subscriber, kind);
+
+-- User has read everything in an inbox of a warehouse up to a score of the inbox's clock; at is when the score rose last.
+CREATE TABLE reads (
+    warehouse  TEXT    NOT NULL,
+    subscriber TEXT    NOT NULL,
+    inbox      TEXT    NOT NULL,
+    score      INTEGER NOT NULL,
+    at         INTEGER NOT NULL,
+    PRIMARY KEY (warehouse, subscriber, inbox)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX reads_at ON reads (at, warehouse, subscriber, inbox);
+
+-- Work queues; docs/adr/queue-ledger.md tells why the tables are these. A queue, or its test twin. sink is whose epoch counts; position is
+-- that of the last entry of moves that was applied in the
+-- epoch.
+CREATE TABLE queues (
+    id        INTEGER PRIMARY KEY,
+    name      TEXT    NOT NULL UNIQUE,
+    sink      TEXT    NOT NULL,
+    epoch     TEXT    NOT NULL DEFAULT '',
+    position  INTEGER NOT NULL DEFAULT 0,
+    paused    INTEGER NOT NULL DEFAULT 0,
+    paused_by TEXT    NOT NULL DEFAULT '',
+    paused_at INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+-- Items as they were pushed. Nothing in here ever changes. until_at is the end of the dedupe window, 0 = that of the item. warehouse
+-- is the one that an item belongs to; '' = none: only callers for all warehouses see it.
+CREATE TABLE items (
+    seq        INTEGER PRIMARY KEY,
+    queue_id   INTEGER NOT NULL,
+    id         TEXT    NOT NULL,
+    priority   INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    ready_at   INTEGER NOT NULL,
+    until_at   INTEGER NOT NULL,
+    bucket     TEXT    NOT NULL,
+    dedupe_key TEXT    NOT NULL,
+    subject    TEXT    NOT NULL,
+    pushed_by  TEXT    NOT NULL,
+    node       TEXT    NOT NULL,
+    payload    BLOB    NOT NULL,
+    warehouse  TEXT    NOT NULL DEFAULT '',
+    UNIQUE (queue_id, id)
+) STRICT;
+CREATE INDEX items_queue ON items (queue_id, seq);
+CREATE INDEX items_window ON items (queue_id, until_at, seq) WHERE until_at > 0;
+
+-- Items that have not ended, as they stand after their last recorded moves. state: the letters of item.State.Letter.
+CREATE TABLE open_items (
+    queue_id     INTEGER NOT NULL,
+    seq          INTEGER NOT NULL,
+    state        TEXT    NOT NULL,
+    moves        INTEGER NOT NULL,
+    attempt      INTEGER NOT NULL,
+    failures     INTEGER NOT NULL,
+    suspends     INTEGER NOT NULL,
+    due          INTEGER NOT NULL,
+    assignee     TEXT    NOT NULL,
+    subject_hash INTEGER NOT NULL,
+    PRIMARY KEY (queue_id, seq)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX open_items_subject ON open_items (queue_id, subject_hash) WHERE subject_hash <> 0;
+
+-- Items that ended otherwise than done. state: m removed, f refused.
+CREATE TABLE ended_early (
+    queue_id INTEGER NOT NULL,
+    state    TEXT    NOT NULL,
+    seq      INTEGER NOT NULL,
+    PRIMARY KEY (queue_id, state, seq)
+) STRICT, WITHOUT ROWID;
+
+-- Traces: a row is the moves of one item that were recorded together, as text; at is that of the last.
+CREATE TABLE item_moves (
+    num   INTEGER PRIMARY KEY,
+    seq   INTEGER NOT NULL,
+    at    INTEGER NOT NULL,
+    moves TEXT    NOT NULL
+) STRICT;
+CREATE INDEX item_moves_seq ON item_moves (seq);
+
+-- API tokens.
+-- hash is the SHA-256 of the secret, which nobody keeps; id is made of it. access, subscribers and warehouses are JSON arrays of texts,
+-- '' = none. Times are in µs, 0 = never.
+CREATE TABLE tokens (
+    id          TEXT    NOT NULL PRIMARY KEY,
+    hash        BLOB    NOT NULL UNIQUE,
+    name        TEXT    NOT NULL,
+    subject     TEXT    NOT NULL,
+    access      TEXT    NOT NULL,
+    subscribers TEXT    NOT NULL,
+    warehouses  TEXT    NOT NULL,
+    created     INTEGER NOT NULL,
+    created_by  TEXT    NOT NULL,
+    expires     INTEGER NOT NULL,
+    used        INTEGER NOT NULL DEFAULT 0,
+    revoked     INTEGER NOT NULL DEFAULT 0,
+    revoked_by  TEXT    NOT NULL DEFAULT ''
+) STRICT, WITHOUT ROWID;
+
+-- What operators have switched, beside the files. rule '*' = every rule; scope '*' = the whole rule. state: 0 cleared (the file says), 1 on, 2 off.
+-- until 0 = for good. A row stays when it is cleared or has ended: it tells when the rule was free again.
+CREATE TABLE switches (
+    rule   TEXT    NOT NULL,
+    scope  TEXT    NOT NULL,
+    state  INTEGER NOT NULL,
+    until  INTEGER NOT NULL,
+    at     INTEGER NOT NULL,
+    reason TEXT    NOT NULL,
+    actor  TEXT    NOT NULL,
+    PRIMARY KEY (rule, scope)
+) STRICT, WITHOUT ROWID;
+
+-- Who runs, and with which program and rules.
+CREATE TABLE nodes (
+    node    TEXT    NOT NULL PRIMARY KEY,
+    program TEXT    NOT NULL,
+    rules   TEXT    NOT NULL,
+    started INTEGER NOT NULL,
+    seen    INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Silences and maintenance windows; docs/adr/silences.md tells why. matchers is a JSON array of texts. until_at 0 = for ever, which only
+-- those with a cron may be: they are active for duration whenever it
+-- fires, between from_at and until_at. ended_at is when an operator ended it, 0 = nobody did. events counts the rows of mode event that it has
+-- dropped.
+CREATE TABLE silences (
+    id         TEXT    NOT NULL PRIMARY KEY,
+    matchers   TEXT    NOT NULL,
+    from_at    INTEGER NOT NULL,
+    until_at   INTEGER NOT NULL,
+    cron       TEXT    NOT NULL,
+    timezone   TEXT    NOT NULL,
+    duration   INTEGER NOT NULL,
+    comment    TEXT    NOT NULL,
+    author     TEXT    NOT NULL,
+    created_at INTEGER NOT NULL,
+    ended_at   INTEGER NOT NULL DEFAULT 0,
+    ended_by   TEXT    NOT NULL DEFAULT '',
+    events     INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+-- Who changed what, when, from what to what. at is in µs. before and after are JSON, null = nothing.
+CREATE TABLE audit (
+    seq    INTEGER PRIMARY KEY AUTOINCREMENT,
+    at     INTEGER NOT NULL,
+    actor  TEXT    NOT NULL,
+    via    TEXT    NOT NULL,
+    action TEXT    NOT NULL,
+    object TEXT    NOT NULL,
+    before TEXT,
+    after  TEXT,
+    reason TEXT    NOT NULL
+) STRICT;
+CREATE INDEX audit_object ON audit (object, seq);
+
+-- What is recorded stays as it is. Whoever must remove a record has to drop the trigger first.
+-- +goose StatementBegin
+CREATE TRIGGER audit_no_update BEFORE UPDATE ON audit
+BEGIN SELECT RAISE(ABORT, 'audit records are never changed or removed'); END;
+-- +goose StatementEnd
+-- +goose StatementBegin
+CREATE TRIGGER audit_no_delete BEFORE DELETE ON audit
+BEGIN SELECT RAISE(ABORT, 'audit records are never changed or removed'); END;
+-- +goose StatementEnd
+-- A replacing insert removes without asking the trigger above.
+-- +goose StatementBegin
+CREATE TRIGGER audit_no_replace BEFORE INSERT ON audit WHEN EXISTS (SELECT 1 FROM audit WHERE seq = NEW.seq)
+BEGIN SELECT RAISE(ABORT, 'audit records are never changed or removed'); END;
+-- +goose StatementEnd
+
+-- Which versions of the rule files came into force one after the other. place counts from 1; version is a hash of the rules in force. A
+-- node that takes a version in force looks here whether it is recorded
+-- already.
+CREATE TABLE rule_versions (
+    place   INTEGER PRIMARY KEY,
+    version TEXT NOT NULL
+) STRICT;
+
+-- Numbers of the whole ledger. types_version grows with every change of a type; subscribed is 1 once there was
+-- a subscription; token and notice are the last ones given out.
+CREATE TABLE ledger_numbers (
+    name  TEXT    NOT NULL PRIMARY KEY,
+    value INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO ledger_numbers VALUES
+    ('types_version', 0), ('subscribed', 0), ('token', 0), ('notice', 0), ('item', 0), ('tokens', 0), ('switches', 0), ('silences', 0), ('rules', 0);
