@@ -22,6 +22,7 @@ import (
 	"tallyman/internal/silence"
 	"tallyman/internal/trace"
 	"tallyman/internal/trace/otlp"
+	"tallyman/sinks"
 )
 
 // Options is what a process adds to its configuration.
@@ -306,6 +307,7 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 		Deliveries: a.ledger,
 		Audit:      a.ledger,
 		Sinks:      a.servedSinks(),
+		SinkTypes:  sinkTypeNames(sinks.InboxKind, sinks.QueueKind, sinks.PushKind),
 		Rules:      a.engine,
 		History:    a.ledger,
 		RuleFiles:  a.ruleFiles,

@@ -198,7 +198,7 @@ func join(names []string) string {
 func sinkTypes(cfg *config.Config) map[string]string {
 	types := map[string]string{}
 	for name, s := range cfg.Sinks {
-		types[name] = string(s.Type)
+		types[name] = s.TypeName()
 	}
 	return types
 }

@@ -9,6 +9,7 @@ import (
 	"tallyman/internal/config"
 	"tallyman/rules"
 	"tallyman/rules/catalog"
+	"tallyman/sinks"
 )
 
 // loadRules reads the rule files for the first time. Bad ones are told and left out.
@@ -54,9 +55,9 @@ func (a *App) tellProblems(set, before *rules.Set) {
 }
 
 func known(cfg *config.Config, types catalog.Catalog) rules.Known {
-	sinks := map[string]string{}
+	configured := map[string]string{}
 	for name, s := range cfg.Sinks {
-		sinks[name] = string(s.Type)
+		configured[name] = s.TypeName()
 	}
-	return rules.Known{Sources: slices.Sorted(maps.Keys(cfg.Sources)), Sinks: sinks, Types: types}
+	return rules.Known{Sources: slices.Sorted(maps.Keys(cfg.Sources)), Sinks: configured, PushTypes: sinkTypeNames(sinks.PushKind), Types: types}
 }

@@ -9,11 +9,12 @@
 package tallymanv1
 
 import (
-	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
-	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
+
+	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
+	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 )
 
 const (
@@ -426,7 +427,7 @@ const file_notice_proto_rawDesc = "" +
 	"\x04text\x18\x02 \x01(\tH\x00R\x04text\x12\x1a\n" +
 	"\ainteger\x18\x03 \x01(\x03H\x00R\ainteger\x12\x1a\n" +
 	"\aboolean\x18\x04 \x01(\bH\x00R\abooleanB\a\n" +
-	"\x05valueB,Z*tallyman/internal/notice/internal/tallymanv1b\x06proto3"
+	"\x05valueB.Z,tallyman/internal/notice/internal/tallymanv1b\x06proto3"
 
 var (
 	file_notice_proto_rawDescOnce sync.Once

@@ -1,6 +1,10 @@
-package config
+package settings
 
-import "log/slog"
+import (
+	"log/slog"
+
+	"tallyman/rules/strictyaml"
+)
 
 const redacted = "***"
 
@@ -35,3 +39,28 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // LogValue is String, for slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// DecodeYAML reads a text, or the content of the file that it names. No problem shows the text.
+func (s *Secret) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
+	if n.Kind == strictyaml.Scalar && n.Origin == "" && n.Tag != "!!str" && !n.IsNull() {
+		d.Fail(n, strictyaml.CodeType, name+" takes a text", "put it in quotes")
+		return
+	}
+	if text, ok := siteOf(d).Secret(d, name, n); ok {
+		*s = NewSecret(text)
+	}
+}
+
+// Secrets are several secrets, written as one text or as a list.
+type Secrets []Secret
+
+// DecodeYAML reads one secret or a list of them.
+func (s *Secrets) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
+	if n.Kind == strictyaml.Sequence {
+		d.Value(name, n, (*[]Secret)(s))
+		return
+	}
+	var one Secret
+	d.Value(name, n, &one)
+	*s = Secrets{one}
+}
