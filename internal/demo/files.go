@@ -64,7 +64,9 @@ func (f *files) path(name string) string { return filepath.Join(f.dir, name) }
 
 // config writes what a site would write into tallyman.yaml, and reads it.
 func (f *files) config(listen string, clock *Clock, carrierURL string) (*config.Config, error) {
-	long := func(d, least time.Duration) string { return strictyaml.FormatDuration(max(d, least).Round(time.Millisecond)) }
+	long := func(d, least time.Duration) string {
+		return strictyaml.FormatDuration(max(d, least).Round(time.Millisecond))
+	}
 	text := fmt.Sprintf(`
 http: {listen: %q}
 ledger: {url: "sqlite:ledger.db"}

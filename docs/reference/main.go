@@ -1,6 +1,6 @@
-// Command guide writes the tables of docs/rule-reference.md that come from the code: the operators and functions of conditions, and the
-// helpers of templates. It reads the page from standard input and writes it to standard output; what stands between the
-// markers is replaced.
+// Command reference writes the tables of the documentation that come from the code: the operators and functions of conditions and the
+// helpers of templates (docs/rule-reference.md), and the settings of sinks (docs/channels.md). It reads a page from standard input and writes it to
+// standard output; what stands between the markers is replaced. It knows no text of its own: each package declares what the tables say.
 package main
 
 import (
@@ -41,6 +41,7 @@ var sections = map[string]func() string{
 	"precedence": precedence,
 	"functions":  functions,
 	"helpers":    helpers,
+	"sinks":      sinkSettings,
 }
 
 // table writes a table of Markdown.

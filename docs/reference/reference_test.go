@@ -2,17 +2,19 @@ package main
 
 import (
 	"os"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"tallyman/internal/app"
 	"tallyman/rules/condition"
 	"tallyman/rules/message"
 	"tallyman/rules/row"
 )
 
-const page = "../../docs/rule-reference.md"
+const page = "../rule-reference.md"
 
 // Every example of the guide gives what the guide says.
 func TestExamples(t *testing.T) {
@@ -79,17 +81,32 @@ func TestHelpers(t *testing.T) {
 	}
 }
 
-// The page has the tables as they come from the code.
-func TestPageIsFresh(t *testing.T) {
-	have, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
+// The pages have the tables as they come from the code.
+func TestPagesAreFresh(t *testing.T) {
+	n := 0
+	for _, name := range []string{page, "../channels.md"} {
+		have, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += len(section.FindAllString(string(have), -1))
+		if write(string(have)) != string(have) {
+			t.Errorf("%s is not fresh: run make generate", name)
+		}
 	}
-	if n := len(section.FindAllString(string(have), -1)); n != len(sections) {
-		t.Errorf("the page has %d of %d sections", n, len(sections))
+	if n != len(sections) {
+		t.Errorf("the pages have %d of %d sections", n, len(sections))
 	}
-	if write(string(have)) != string(have) {
-		t.Error("docs/rule-reference.md is not fresh: run make generate")
+}
+
+// Every setting of a sink says what it means.
+func TestSettingsAreExplained(t *testing.T) {
+	for _, typ := range app.Types().Sinks {
+		for _, row := range settingRows("", reflect.ValueOf(typ.New()).Elem()) {
+			if row[3] == "" {
+				t.Errorf("%s of %s has no doc", row[0], typ.Name)
+			}
+		}
 	}
 }
 
