@@ -12,6 +12,7 @@ import (
 
 	"tallyman/internal/delivery"
 	"tallyman/internal/item"
+	"tallyman/internal/retry"
 	"tallyman/sinks/index"
 )
 
@@ -43,7 +44,7 @@ func newDrainer(l *line, s *lifeScripts, k *index.Keeper, log *slog.Logger) *dra
 
 // run drains until the context ends. What is left then is for finish.
 func (d *drainer) run(ctx context.Context) {
-	pause, last := drainEvery, ""
+	pauses, last := retry.New(drainEvery, drainPause), ""
 	for ctx.Err() == nil {
 		g, changed := d.keeper.Current()
 		if g == nil {
@@ -60,17 +61,17 @@ func (d *drainer) run(ctx context.Context) {
 			break
 		}
 		if time.Since(began) > drainPause { // it went well for a while
-			pause, last = drainEvery, ""
+			last = ""
+			pauses.Reset()
 		}
 		if text := err.Error(); text != last && !errors.Is(err, index.ErrLost) {
 			d.log.Warn("what has moved does not reach the ledger", "error", err)
 			last = text
 		}
 		select {
-		case <-time.After(pause):
+		case <-time.After(pauses.Next()):
 		case <-ctx.Done():
 		}
-		pause = min(2*pause, drainPause)
 	}
 }
 
