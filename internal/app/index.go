@@ -15,8 +15,8 @@ import (
 	"tallyman/internal/ledger"
 	"tallyman/sinks"
 	"tallyman/sinks/inbox"
-	"tallyman/sinks/index"
 	"tallyman/sinks/queue"
+	"tallyman/sinks/recovery"
 )
 
 // indexes is Redis and what Tallyman keeps in it.
@@ -43,7 +43,7 @@ func openIndex(cfg *config.Config, l ledger.Ledger, node string, log *slog.Logge
 	if err != nil {
 		return nil, err
 	}
-	watch := index.NewWatch()
+	watch := recovery.NewWatch()
 	options.OnConnect = watch.OnConnect
 	ix.client = redis.NewUniversalClient(options)
 	ix.inbox, err = inbox.New(inbox.Options{
@@ -81,7 +81,7 @@ func (ix *indexes) check(ctx context.Context, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	err := ix.inbox.Check(ctx)
-	if errors.Is(err, index.ErrEvicts) {
+	if errors.Is(err, recovery.ErrEvicts) {
 		return fmt.Errorf("redis.url: %w", err)
 	}
 	if err != nil {

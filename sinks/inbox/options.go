@@ -10,14 +10,14 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"tallyman/internal/delivery"
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 // Ledger is what the inbox needs of the ledger to survive the loss of Redis. Its errors are sinks.ErrNotFound and
 // sinks.ErrFenced. MarkSent must refuse receipts of another epoch than the recorded one, so that what an
 // old index took is delivered again to the new one.
 type Ledger interface {
-	index.Ledger
+	recovery.Ledger
 	HighestScores(ctx context.Context, sink string) (map[string]int64, error)
 	Delivered(ctx context.Context, lane delivery.Lane, after int64, limit int) ([]delivery.Delivered, error)
 	// LiveMarks pages through the marks of notices that have not expired, each once.
@@ -31,7 +31,7 @@ type Ledger interface {
 // Options is what an inbox is made of.
 type Options struct {
 	Client redis.UniversalClient // needed; its OnConnect must be that of Watch
-	Watch  *index.Watch          // needed
+	Watch  *recovery.Watch       // needed
 	Ledger Ledger                // needed
 	Node   string                // needed: names this process among the nodes
 	Prefix string                // of every key, as redis.prefix says; without braces

@@ -13,7 +13,7 @@ import (
 	"tallyman/internal/delivery"
 	"tallyman/internal/item"
 	"tallyman/internal/retry"
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 const (
@@ -30,7 +30,7 @@ const (
 type drainer struct {
 	line    *line
 	scripts *lifeScripts
-	keeper  *index.Keeper
+	keeper  *recovery.Keeper
 	log     *slog.Logger
 
 	mu      sync.Mutex
@@ -38,7 +38,7 @@ type drainer struct {
 	applied int64 // the position that the ledger has, as far as this node knows
 }
 
-func newDrainer(l *line, s *lifeScripts, k *index.Keeper, log *slog.Logger) *drainer {
+func newDrainer(l *line, s *lifeScripts, k *recovery.Keeper, log *slog.Logger) *drainer {
 	return &drainer{line: l, scripts: s, keeper: k, log: log}
 }
 
@@ -64,7 +64,7 @@ func (d *drainer) run(ctx context.Context) {
 			last = ""
 			pauses.Reset()
 		}
-		if text := err.Error(); text != last && !errors.Is(err, index.ErrLost) {
+		if text := err.Error(); text != last && !errors.Is(err, recovery.ErrLost) {
 			d.log.Warn("what has moved does not reach the ledger", "error", err)
 			last = text
 		}
@@ -76,7 +76,7 @@ func (d *drainer) run(ctx context.Context) {
 }
 
 // drain goes on until the generation ends or something fails. While the ledger takes one page, the next is read.
-func (d *drainer) drain(ctx context.Context, g *index.Generation) error {
+func (d *drainer) drain(ctx context.Context, g *recovery.Generation) error {
 	pages := make(chan []item.Moves, 1)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -95,11 +95,11 @@ func (d *drainer) drain(ctx context.Context, g *index.Generation) error {
 }
 
 // read brings the outbox page by page, while this node drains.
-func (d *drainer) read(ctx context.Context, g *index.Generation, pages chan<- []item.Moves) error {
+func (d *drainer) read(ctx context.Context, g *recovery.Generation, pages chan<- []item.Moves) error {
 	after, ours := int64(0), false
 	for {
 		if !d.keeper.Is(g) {
-			return index.ErrLost
+			return recovery.ErrLost
 		}
 		most := drainEntries
 		if !ours {
@@ -140,14 +140,14 @@ func (d *drainer) read(ctx context.Context, g *index.Generation, pages chan<- []
 }
 
 // begin asks the ledger how far it is, when this node has just got the right to drain.
-func (d *drainer) begin(ctx context.Context, g *index.Generation, t taken) (int64, error) {
+func (d *drainer) begin(ctx context.Context, g *recovery.Generation, t taken) (int64, error) {
 	applied, err := d.line.o.Ledger.AppliedMoves(ctx, d.line.name, g.Epoch)
 	if err != nil {
 		return 0, fmt.Errorf("ledger: %w", err)
 	}
 	if applied > t.out {
 		d.keeper.Lose(g, errOutbox)
-		return 0, index.ErrLost
+		return 0, recovery.ErrLost
 	}
 	if t.first > applied+1 {
 		d.log.Error("moves are missing in the ledger: it has gone back", "from", applied+1, "to", t.first-1)
@@ -161,11 +161,11 @@ func (d *drainer) begin(ctx context.Context, g *index.Generation, t taken) (int6
 var errOutbox = errors.New("the outbox has gone back behind what the ledger has of it")
 
 // apply brings a page into the ledger.
-func (d *drainer) apply(ctx context.Context, g *index.Generation, page []item.Moves) error {
+func (d *drainer) apply(ctx context.Context, g *recovery.Generation, page []item.Moves) error {
 	err := d.line.o.Ledger.ApplyMoves(ctx, d.line.name, g.Epoch, page)
 	if errors.Is(err, delivery.ErrFenced) {
 		d.keeper.Lose(g, errors.New("the ledger is at another epoch"))
-		return index.ErrLost
+		return recovery.ErrLost
 	}
 	if err != nil {
 		return fmt.Errorf("ledger: %w", err)

@@ -10,12 +10,12 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"tallyman/internal/item"
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 // Ledger is what a queue needs of the ledger. A twin is a queue of its own there: its name ends in ":test".
 type Ledger interface {
-	index.Ledger
+	recovery.Ledger
 	// PushItems records items that are about to be pushed, all or none, and answers in their order. One whose id the queue
 	// has had before is left as it was.
 	PushItems(ctx context.Context, queue string, items []item.Record) ([]item.Known, error)
@@ -51,7 +51,7 @@ type Records interface {
 // Options is what a queue is made of.
 type Options struct {
 	Client redis.UniversalClient // needed; its OnConnect must be that of Watch
-	Watch  *index.Watch          // needed
+	Watch  *recovery.Watch       // needed
 	Ledger Ledger                // nil = Redis alone: nothing survives its loss, and there is no trace
 	Node   string                // needed: names this process among the nodes
 	Prefix string                // of every key, as redis.prefix says; without braces

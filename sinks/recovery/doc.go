@@ -1,4 +1,4 @@
-// Package index is the life of an index in Redis that can be rebuilt from the ledger: the inbox is one, a queue is
+// Package recovery is the life of an index in Redis that can be rebuilt from the ledger: the inbox is one, a queue is
 // another. Redis may lose what it holds at any time, and say so or not; a Keeper notices it and has the index written back.
 //
 //	generation.go  which epoch this node serves, if any        (watch.go notices a changed server)
@@ -9,4 +9,4 @@
 //	policy.go      refuses a Redis that throws keys away
 //
 // What the index holds is the business of its Contents.
-package index
+package recovery
