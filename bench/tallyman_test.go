@@ -13,8 +13,8 @@ import (
 
 	"tallyman/internal/item"
 	"tallyman/internal/testenv"
-	"tallyman/sinks/index"
 	sink "tallyman/sinks/queue"
+	"tallyman/sinks/recovery"
 )
 
 // tallyman is the queue sink on Redis alone, as asynq runs: what Redis loses is lost.
@@ -72,7 +72,7 @@ type tallymanQueue struct {
 
 func openTallyman(t testing.TB, s *servers, ledger *countingLedger) *tallymanQueue {
 	t.Helper()
-	watch := index.NewWatch()
+	watch := recovery.NewWatch()
 	q := &tallymanQueue{ledger: ledger}
 	q.client = redis.NewClient(&redis.Options{Addr: s.redis.Addr, PoolSize: connections, OnConnect: watch.OnConnect})
 	s.opened++

@@ -1,10 +1,12 @@
 #!/bin/sh
-# Writes the tables of rule-reference.md that come from the code.
+# Writes the tables of the pages that come from the code.
 # With an argument, writes into that folder instead, so that a check can compare.
 set -eu
 cd "$(dirname "$0")"
 out=${1:-.}
 page=$(mktemp)
 trap 'rm -f "$page"' EXIT
-go run ../rules/guide <rule-reference.md >"$page"
-cat "$page" >"$out/rule-reference.md"
+for name in rule-reference.md channels.md; do
+  go run ./reference <"$name" >"$page"
+  cat "$page" >"$out/$name"
+done

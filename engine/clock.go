@@ -2,8 +2,9 @@ package engine
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
+
+	"tallyman/internal/retry"
 )
 
 // Clock is the engine's time. Due times, :now and the times of notices come from it; leases, polls and
@@ -54,20 +55,17 @@ func until(ctx context.Context, stop <-chan struct{}) (context.Context, context.
 	return ctx, cancel
 }
 
-// backoff doubles its wait from first to most. Half of each wait is random, so that nodes and lanes that
-// failed together do not come back together.
+// backoff waits from first to most, as package retry has it.
 type backoff struct {
 	first, most time.Duration
-	next        time.Duration
+	pauses      *retry.Pauses
 }
 
 func (b *backoff) wait() time.Duration {
-	if b.next == 0 {
-		b.next = b.first
+	if b.pauses == nil {
+		b.pauses = retry.New(b.first, b.most)
 	}
-	d := b.next/2 + rand.N(b.next/2+1) //nolint:gosec // spreads load, guards nothing
-	b.next = min(2*b.next, b.most)
-	return d
+	return b.pauses.Next()
 }
 
-func (b *backoff) reset() { b.next = 0 }
+func (b *backoff) reset() { b.pauses = nil }

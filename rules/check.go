@@ -15,6 +15,8 @@ type Known struct {
 	Sources []string
 	Sinks   map[string]string // name → type
 	Types   catalog.Catalog
+
+	PushTypes []string // the types of push channels that there are, for hints
 }
 
 // Check holds the rules against what is configured: sources, sinks, types and the fields of types. Rules with a problem

@@ -26,7 +26,7 @@ func checkDeliver(r *Rule, known Known) problem.List {
 		case !PushSink(typ) && (d.Strategy == StrategyDelayed || d.Strategy == StrategyTimed):
 			l = append(l, r.Problem(deliverPath(i, "strategy"), CodeStrategySink,
 				fmt.Sprintf("the sink %s is of type %s, which is tried at once and until it has taken a notice: strategy %s is for push channels", d.Sink, typ, d.Strategy),
-				strategyHint(d, known.Sinks)))
+				strategyHint(d, known)))
 		case !inbox && (d.Unless == UnlessRead || d.Unless == UnlessAcked):
 			l = append(l, r.Problem(deliverPath(i, "unless"), CodeUnread,
 				fmt.Sprintf("unless: %s cancels nothing, as the notices go to no inbox where they could be %s", d.Unless, d.Unless),
@@ -41,7 +41,7 @@ func checkDeliver(r *Rule, known Known) problem.List {
 }
 
 // strategyHint is the way out for a strategy at a sink that has none.
-func strategyHint(d Deliver, sinks map[string]string) string {
+func strategyHint(d Deliver, known Known) string {
 	fields := []string{"strategy"}
 	for _, f := range strategyFields {
 		if f.of == d.Strategy {
@@ -50,13 +50,13 @@ func strategyHint(d Deliver, sinks map[string]string) string {
 	}
 	remove := "remove " + strings.Join(fields, ", ")
 	var push []string
-	for _, name := range slices.Sorted(maps.Keys(sinks)) {
-		if PushSink(sinks[name]) {
+	for _, name := range slices.Sorted(maps.Keys(known.Sinks)) {
+		if PushSink(known.Sinks[name]) {
 			push = append(push, name)
 		}
 	}
 	if len(push) == 0 {
-		return remove + "; no push channel (webhook, mail, chat, stdout) is configured"
+		return remove + "; no push channel (" + strings.Join(known.PushTypes, ", ") + ") is configured"
 	}
 	return remove + "; push channels: " + strings.Join(push, ", ")
 }

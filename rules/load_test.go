@@ -24,7 +24,7 @@ func TestShippedRulesFitShippedTypes(t *testing.T) {
 	}
 }
 
-// The rules of DESIGN.md hold on a site that has what they name.
+// The rules of testdata/good/design-example.yaml hold on a site that has what they name.
 func TestDesignRulesFitTheirSite(t *testing.T) {
 	known := site
 	known.Types = siteTypes(t)

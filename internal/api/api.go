@@ -61,6 +61,7 @@ type Deps struct {
 	// Deliveries is the ledger; those that are tried again are told to Sends.Wake.
 	Deliveries Deliveries
 	Sinks      map[string]ServedSink // by name
+	SinkTypes  []string              // that there are
 	Rules      Rules
 	// History is the ledger. RuleFiles is what the node knows of its rule files, Reload reads them again for
 	// who asks, and records what has changed before it is in force: ledger.ErrNotRecorded.

@@ -93,6 +93,14 @@ func complete(doc *huma.OpenAPI) {
 	}
 }
 
+// nameSinkTypes says which types of sinks there are: the table of types is not the API's.
+func nameSinkTypes(doc *huma.OpenAPI, types []string) {
+	of := doc.Components.Schemas.Map()["Sink"].Properties["type"]
+	for _, name := range types {
+		of.Enum = append(of.Enum, name)
+	}
+}
+
 // tellPresets moves the presets of members into words: generators of TypeScript take a member with a default for one that is always there, and
 // ask for it in bodies.
 func tellPresets(doc *huma.OpenAPI) {

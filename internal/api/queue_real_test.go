@@ -17,14 +17,14 @@ import (
 	"tallyman/internal/api"
 	"tallyman/internal/testenv"
 	"tallyman/internal/wire"
-	"tallyman/sinks/index"
 	"tallyman/sinks/queue"
+	"tallyman/sinks/recovery"
 )
 
 // withRealQueue serves a queue on a Redis, whose leases outlast every test.
 func withRealQueue(t *testing.T, change ...func(*api.Deps)) *bundle {
 	t.Helper()
-	watch := index.NewWatch()
+	watch := recovery.NewWatch()
 	client := redis.NewClient(&redis.Options{Addr: testenv.Redis(t).Addr, OnConnect: watch.OnConnect})
 	q, err := queue.New(queue.Options{
 		Client: client, Watch: watch, Node: "node-1", Prefix: "tallyman:", Name: "replenishment", Lease: time.Hour, Logger: slog.New(slog.DiscardHandler),

@@ -13,7 +13,7 @@ import (
 	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
 	"tallyman/sinks/inbox"
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 // realInbox is the inbox sink on a Redis.
@@ -32,7 +32,7 @@ func newRealInbox(t testing.TB, addr string) *realInbox {
 // newNode is another process with that inbox.
 func newNode(t testing.TB, addr string, ledger *quietLedger) *realInbox {
 	t.Helper()
-	watch := index.NewWatch()
+	watch := recovery.NewWatch()
 	client := redis.NewClient(&redis.Options{Addr: addr, OnConnect: watch.OnConnect})
 	in, err := inbox.New(inbox.Options{
 		Client: client, Watch: watch, Ledger: ledger, Node: "node-1", Prefix: "tallyman:", Logger: slog.New(slog.DiscardHandler),

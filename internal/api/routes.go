@@ -53,6 +53,7 @@ func (a *API) register(routes *router) (document func() []byte) {
 		routes.HandleFunc(op.Method+" "+op.Path, guarded(op.OperationID, handlers[op.OperationID]))
 	}
 	mustHaveAccess(doc)
+	nameSinkTypes(doc, a.deps.SinkTypes)
 	complete(doc)
 	a.operations, a.bodies = operationsOf(doc), mustCheckBodies(doc)
 	return sync.OnceValue(func() []byte { // hardly a node is ever asked for it

@@ -76,7 +76,7 @@ func newBundle(changes ...func(*api.Deps)) *bundle {
 		Inbox: b.inbox, Catalogue: b.catalogue, Queues: map[string]api.ServedQueue{"replenishment": {Queue: b.queue, Settings: api.QueueSettings{
 			Timezone: "Asia/Shanghai", Lease: time.Minute, MaxAttempts: 5, Dedupe: "day", SuspendSteps: []time.Duration{2 * time.Hour, 12 * time.Hour},
 		}}}, Auth: auth.None{}, Tokens: &fakeTokens{}, Gatherer: prometheus.NewRegistry(), Meter: b.meter,
-		Audit: b.audit, Book: b.book, Marks: b.marks, Reads: b.reads, RuleCount: ruleCount, Deliveries: b.deliveries, Sinks: someSinks(), Silences: b.silences.served(),
+		Audit: b.audit, Book: b.book, Marks: b.marks, Reads: b.reads, RuleCount: ruleCount, Deliveries: b.deliveries, Sinks: someSinks(), SinkTypes: []string{"inbox", "queue", "webhook", "mail", "chat", "stdout"}, Silences: b.silences.served(),
 		Sends: api.Sends{Send: b.sends.send, Sent: b.sends.told, Wake: b.sends.wake, Targets: targets, Now: func() time.Time { return sentAt }},
 		Rules: &fakeRules{}, RuleSource: func(id string) (*wire.RuleSource, error) { return &wire.RuleSource{Rule: id, Text: "id: " + id}, nil },
 		Status:  func(context.Context) (wire.StatusReport, error) { return wire.StatusReport{}, nil },

@@ -25,6 +25,7 @@ import (
 	"tallyman/internal/trace"
 	"tallyman/internal/trace/otlp"
 	"tallyman/internal/wire"
+	"tallyman/sinks"
 )
 
 // Options is what a process adds to its configuration.
@@ -316,6 +317,7 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 		Deliveries: a.ledger,
 		Audit:      a.ledger,
 		Sinks:      a.servedSinks(),
+		SinkTypes:  sinkTypeNames(sinks.InboxKind, sinks.QueueKind, sinks.PushKind),
 		Rules:      ruleDesk{a.engine, why.New(a.engine, a.ledger, &a.silences)},
 		History:    a.ledger,
 		RuleFiles:  a.ruleFiles,

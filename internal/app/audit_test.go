@@ -13,6 +13,8 @@ import (
 	"tallyman/internal/config"
 	"tallyman/internal/ledger/ledgertest"
 	"tallyman/internal/testenv"
+	"tallyman/sinks"
+	"tallyman/sinks/queue"
 )
 
 // auditCase is a request that changes something, and the record that it must leave.
@@ -147,9 +149,8 @@ func auditSite(t *testing.T) (*site, *node) {
 	s, gateway := newSite(t), testenv.NewHTTPServer(t)
 	gateway.Always(testenv.ReplyStatus(http.StatusServiceUnavailable, ""))
 	s.queue()
-	sink := s.cfg.Sinks["replenishment"]
-	sink.Queue.MaxAttempts = 1
-	s.webhook("gateway", gateway.URL).Push.Breaker = config.Breaker{Failures: 1000, Open: time.Second}
+	s.cfg.Sinks["replenishment"].(*queue.Settings).MaxAttempts = 1
+	s.webhook("gateway", gateway.URL).Breaker = sinks.Breaker{Failures: 1000, Open: time.Second}
 	s.sqliteWMS()
 	s.rule("stock.yaml", auditRule)
 	s.rule("shadow.yaml", strings.NewReplacer("negative-bin-stock", "shadowed", "labels:", "shadow: true\n    labels:", "@every 1s", "@every 1h").Replace(stockRule))

@@ -118,7 +118,7 @@ func (a *App) openJWT(ctx context.Context, c *config.JWT) (*auth.JWT, error) {
 	}
 	switch {
 	case c.PublicKey != "":
-		pemText, err := os.ReadFile(c.PublicKey)
+		pemText, err := os.ReadFile(string(c.PublicKey))
 		if err != nil {
 			return nil, fmt.Errorf("public_key: %w", err)
 		}

@@ -15,6 +15,7 @@ import (
 	"tallyman/internal/auth"
 	"tallyman/internal/config"
 	"tallyman/internal/ledger"
+	"tallyman/internal/settings"
 	"tallyman/internal/testenv"
 )
 
@@ -135,7 +136,7 @@ func TestBadKeysStopTheStart(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s.cfg.Auth = config.Auth{Mode: config.AuthToken, JWT: &config.JWT{PublicKey: file, Audience: "a", Claims: config.Claims{Subject: "sub"}}}
+		s.cfg.Auth = config.Auth{Mode: config.AuthToken, JWT: &config.JWT{PublicKey: settings.File(file), Audience: "a", Claims: config.Claims{Subject: "sub"}}}
 		a, err := app.New(t.Context(), s.cfg, app.Options{})
 		if err == nil {
 			_ = a.Close()

@@ -33,7 +33,7 @@ func names(n int) string {
 func TestWhatWentRoundTheChecks(t *testing.T) { // by itself: what other tests allocate would count
 	s := newSite(t)
 	redisServer := testenv.Redis(t)
-	s.cfg.Redis = config.Redis{URLs: []config.Secret{config.NewSecret(redisServer.URL())}, Prefix: "tallyman:"}
+	s.cfg.Redis = config.Redis{URL: config.RedisURL{URLs: []config.Secret{config.NewSecret(redisServer.URL())}}, Prefix: "tallyman:"}
 	s.cfg.Auth = config.Auth{Mode: config.AuthToken, JWT: &config.JWT{
 		Secret: config.NewSecret(hmacSecret), Audience: "tallyman", Access: []auth.Role{auth.Service},
 		Claims: config.Claims{Subject: "sub", Warehouses: "warehouses"},

@@ -17,6 +17,7 @@ import (
 
 	"tallyman/internal/config"
 	"tallyman/internal/testenv"
+	"tallyman/sinks/queue"
 )
 
 // baseRequest is a request that is in order. The cases of an operation are made of it.
@@ -79,10 +80,10 @@ func TestBodiesFollowTheDocument(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	redisServer := testenv.Redis(t)
-	s.cfg.Redis = config.Redis{URLs: []config.Secret{config.NewSecret(redisServer.URL())}, Prefix: "tallyman:"}
+	s.cfg.Redis = config.Redis{URL: config.RedisURL{URLs: []config.Secret{config.NewSecret(redisServer.URL())}}, Prefix: "tallyman:"}
 	s.sqliteWMS()
 	rule := strings.Replace(s.queue(), "@every 1s", "0 0 1 1 *", 1) // it does not fire while the test runs
-	s.cfg.Sinks[workQueue].Queue.SuspendSteps = []time.Duration{time.Hour}
+	s.cfg.Sinks[workQueue].(*queue.Settings).SuspendSteps = []time.Duration{time.Hour}
 	s.rule("stock.yaml", rule)
 	n := s.start("node-1")
 	state := stateOf(t, s.cfg.Ledger.Path, redisServer)

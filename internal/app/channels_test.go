@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"net/http"
-	netmail "net/mail"
 	"slices"
 	"strings"
 	"testing"
@@ -10,15 +9,20 @@ import (
 
 	"tallyman/internal/config"
 	"tallyman/internal/testenv"
+	"tallyman/sinks"
+	"tallyman/sinks/chat"
+	"tallyman/sinks/inbox"
+	"tallyman/sinks/mail"
+	"tallyman/sinks/stdout"
 )
 
 // channel adds a push channel.
-func (s *site) channel(name string, sink config.Sink) {
+func (s *site) channel(name string, sink sinks.ChannelSettings) {
 	s.t.Helper()
 	if s.cfg.Sinks == nil {
-		s.cfg.Sinks = map[string]config.Sink{"inbox": {Type: config.SinkInbox}}
+		s.cfg.Sinks = config.Sinks{"inbox": inbox.NewSettings()}
 	}
-	sink.Push = &config.PushSink{Timeout: 10 * time.Second, Concurrency: 8, Breaker: config.Breaker{Failures: 50, Open: time.Second}}
+	sink.Limits().Breaker = sinks.Breaker{Failures: 50, Open: time.Second}
 	s.cfg.Sinks[name] = sink
 }
 
@@ -29,17 +33,18 @@ func TestMailChatAndStdout(t *testing.T) {
 	for name, prepare := range environments {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, post, chat := newSite(t), testenv.NewSMTP(t, testenv.SMTPOptions{}), testenv.NewHTTPServer(t)
-			chat.Always(testenv.ReplyStatus(http.StatusOK, `{"errcode":0}`))
+			s, post, chatServer := newSite(t), testenv.NewSMTP(t, testenv.SMTPOptions{}), testenv.NewHTTPServer(t)
+			chatServer.Always(testenv.ReplyStatus(http.StatusOK, `{"errcode":0}`))
 			out := &testenv.Output{}
 			s.stdout = out
-			s.channel("mails", config.Sink{Type: config.SinkMail, Mail: &config.MailSink{
-				Host: post.Host, Port: post.Port, TLS: config.MailNoTLS, From: netmail.Address{Name: "Tallyman", Address: "tally@wms.example.com"},
-			}})
-			s.channel("shift", config.Sink{Type: config.SinkChat, Chat: &config.ChatSink{
-				URL: config.NewSecret("generic://" + chat.Listener.Addr().String() + "/robot/send?access_token=swordfish&template=dingtalk&disabletls=yes"), AllowPrivate: true, Title: true,
-			}})
-			s.channel("look", config.Sink{Type: config.SinkStdout, Stdout: &config.StdoutSink{Format: config.StdoutText}})
+			byMail, shift, look := mail.NewSettings(), chat.NewSettings(), stdout.NewSettings()
+			byMail.Host, byMail.Port, byMail.TLS = mail.Host(post.Host), post.Port, mail.None
+			byMail.From = mail.Address{Name: "Tallyman", Address: "tally@wms.example.com"}
+			shift.URL.Secret = config.NewSecret("generic://" + chatServer.Listener.Addr().String() + "/robot/send?access_token=swordfish&template=dingtalk&disabletls=yes")
+			shift.AllowPrivate, look.Format = true, stdout.Text
+			s.channel("mails", byMail)
+			s.channel("shift", shift)
+			s.channel("look", look)
 			wms := prepare(s)
 			s.cfg.Subscriptions = append(s.cfg.Subscriptions,
 				config.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "role:keeper"},
@@ -60,7 +65,7 @@ func TestMailChatAndStdout(t *testing.T) {
 			s.rule("stock.yaml", strings.Replace(rule, `title: "Bin {{ .bin_code }} is at {{ .qty }}"`, `title: {en: "Bin {{ .bin_code }} is at {{ .qty }}", zh: "货位 {{ .bin_code }}"}`, 1))
 			wms.exec(`INSERT INTO bin_stock VALUES (119240, 'A-01', 'S1', -3)`)
 			n = s.start("two")
-			testenv.Eventually(t, func() bool { return len(post.Mails()) == 2 && chat.Asked() == 1 && out.String() != "" }, 15*time.Second)
+			testenv.Eventually(t, func() bool { return len(post.Mails()) == 2 && chatServer.Asked() == 1 && out.String() != "" }, 15*time.Second)
 			mails := post.Mails()
 			slices.SortFunc(mails, func(a, b testenv.Mail) int { return strings.Compare(a.To[0], b.To[0]) })
 			if !slices.Equal(mails[0].To, []string{"ann@example.com"}) || !strings.Contains(mails[0].Data, "=E8=B4=A7=E4=BD=8D_A-01") {
@@ -69,7 +74,7 @@ func TestMailChatAndStdout(t *testing.T) {
 			if !slices.Equal(mails[1].To, []string{"early@example.com", "late@example.com"}) || !strings.Contains(mails[1].Data, "Bin A-01 is at -3") {
 				t.Errorf("the keepers got, to %s:\n%s", mails[1].To, mails[1].Data)
 			}
-			if body := string(chat.Requests()[0].Body); body != `{"msgtype":"text","text":{"content":"Bin A-01 is at -3\nS1 in A-01 went to -3."}}` {
+			if body := string(chatServer.Requests()[0].Body); body != `{"msgtype":"text","text":{"content":"Bin A-01 is at -3\nS1 in A-01 went to -3."}}` {
 				t.Errorf("the chat got %s", body)
 			}
 			if text := out.String(); !strings.Contains(text, "firing  !!!  Bin A-01 is at -3") {
@@ -77,7 +82,7 @@ func TestMailChatAndStdout(t *testing.T) {
 			}
 			wms.exec(`UPDATE bin_stock SET qty = 20 WHERE bin_code = 'A-01'`)
 			testenv.Eventually(t, func() bool {
-				return len(post.Mails()) == 4 && chat.Asked() == 2 && strings.Contains(out.String(), "resolved")
+				return len(post.Mails()) == 4 && chatServer.Asked() == 2 && strings.Contains(out.String(), "resolved")
 			}, 15*time.Second)
 			n.stop()
 		})

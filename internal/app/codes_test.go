@@ -23,6 +23,7 @@ import (
 	"tallyman/scanners"
 	"tallyman/scanners/postgres"
 	"tallyman/scanners/sqlite"
+	"tallyman/sinks/inbox"
 )
 
 const codesPage = "../../docs/error-codes.md"
@@ -86,14 +87,14 @@ func newExample(t *testing.T, base, text, place string) *example {
 	case "":
 	case "postgres":
 		x.driver, x.dsn = "pgx", testenv.Postgres(t)
-		source.Driver, source.URL = config.Postgres, config.NewSecret(x.dsn)
+		source.Driver, source.URL, source.Path = config.Postgres, config.NewSecret(x.dsn), ""
 	default:
 		source.Path = place
 	}
 	x.cfg = &config.Config{
-		Types:   config.Types{Path: "../../configs/types.yaml"},
+		Types:   config.Catalogue{Path: "../../configs/types.yaml"},
 		Sources: map[string]config.Source{"wms": source},
-		Sinks:   map[string]config.Sink{"inbox": {Type: config.SinkInbox}},
+		Sinks:   config.Sinks{"inbox": inbox.NewSettings()},
 	}
 	return x
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"tallyman/internal/config"
 	"tallyman/sinks/inbox"
 )
 
@@ -81,19 +80,11 @@ func listeners(t *testing.T) []string {
 	return out
 }
 
-// The configuration knows the bounds of an inbox without knowing the inbox.
-func TestInboxCapIsTheInboxes(t *testing.T) {
-	t.Parallel()
-	if config.DefaultInboxCap != inbox.DefaultCap || config.MaxInboxCap != inbox.MaxCap {
-		t.Errorf("the configuration has %d and %d, the inbox %d and %d", config.DefaultInboxCap, config.MaxInboxCap, inbox.DefaultCap, inbox.MaxCap)
-	}
-}
-
 // A site's cap is that of its inboxes.
 func TestInboxCapIsASetting(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.cfg.Sinks["inbox"].Inbox.Cap = 3
+	s.cfg.Sinks["inbox"].(*inbox.Settings).Cap = 3
 	n := s.start("one")
 	n.send(`{"notices":[{"type":"REP_NOTICE","warehouse":"119240","title":"first"}]}`, http.StatusCreated)
 	first := n.await(url.Values{}, 1)

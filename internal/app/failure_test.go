@@ -10,7 +10,7 @@ import (
 	"tallyman/internal/app"
 	"tallyman/internal/config"
 	"tallyman/internal/testenv"
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 // A broken rule file takes itself out and nothing else.
@@ -82,7 +82,7 @@ func TestEvictingRedisIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, err := app.New(t.Context(), s.cfg, app.Options{Node: "one", Migrate: true})
-	if !errors.Is(err, index.ErrEvicts) || !strings.Contains(err.Error(), "noeviction") {
+	if !errors.Is(err, recovery.ErrEvicts) || !strings.Contains(err.Error(), "noeviction") {
 		t.Fatalf("started as %v with %v", a, err)
 	}
 }

@@ -25,7 +25,7 @@ func openTLS(c *config.TLSFiles, log *slog.Logger) (*api.TLS, error) {
 	if !c.On() {
 		return nil, nil //nolint:nilnil // there is none
 	}
-	pair, err := certs.OpenPair(c.Cert, c.Key, log)
+	pair, err := certs.OpenPair(string(c.Cert), string(c.Key), log)
 	if err != nil {
 		return nil, fmt.Errorf("http.tls: %w", err)
 	}

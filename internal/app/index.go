@@ -13,9 +13,10 @@ import (
 
 	"tallyman/internal/config"
 	"tallyman/internal/ledger"
+	"tallyman/sinks"
 	"tallyman/sinks/inbox"
-	"tallyman/sinks/index"
 	"tallyman/sinks/queue"
+	"tallyman/sinks/recovery"
 )
 
 // indexes is Redis and what Tallyman keeps in it.
@@ -42,7 +43,7 @@ func openIndex(cfg *config.Config, l ledger.Ledger, node string, log *slog.Logge
 	if err != nil {
 		return nil, err
 	}
-	watch := index.NewWatch()
+	watch := recovery.NewWatch()
 	options.OnConnect = watch.OnConnect
 	ix.client = redis.NewUniversalClient(options)
 	ix.inbox, err = inbox.New(inbox.Options{
@@ -80,7 +81,7 @@ func (ix *indexes) check(ctx context.Context, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	err := ix.inbox.Check(ctx)
-	if errors.Is(err, index.ErrEvicts) {
+	if errors.Is(err, recovery.ErrEvicts) {
 		return fmt.Errorf("redis.url: %w", err)
 	}
 	if err != nil {
@@ -90,10 +91,10 @@ func (ix *indexes) check(ctx context.Context, log *slog.Logger) error {
 }
 
 // inboxSink names the sink that polls are answered from: a site has one.
-func inboxSink(sinks map[string]config.Sink) (string, error) {
+func inboxSink(configured config.Sinks) (string, error) {
 	var names []string
-	for _, name := range slices.Sorted(maps.Keys(sinks)) {
-		if sinks[name].Type == config.SinkInbox {
+	for _, name := range slices.Sorted(maps.Keys(configured)) {
+		if configured[name].Kind() == sinks.InboxKind {
 			names = append(names, name)
 		}
 	}
@@ -108,11 +109,11 @@ func inboxSink(sinks map[string]config.Sink) (string, error) {
 }
 
 // inboxCap is how many notices an inbox keeps; 0 = as many as by default, where no sink is configured.
-func inboxCap(s config.Sink) int {
-	if s.Inbox == nil {
-		return 0
+func inboxCap(s sinks.Settings) int {
+	if s, ok := s.(*inbox.Settings); ok {
+		return s.Cap
 	}
-	return s.Inbox.Cap
+	return 0
 }
 
 func (ix *indexes) close() error {

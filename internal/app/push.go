@@ -13,7 +13,6 @@ import (
 
 	"tallyman/engine"
 	"tallyman/internal/api/metrics"
-	"tallyman/internal/config"
 	"tallyman/internal/wire"
 	"tallyman/sinks"
 	"tallyman/sinks/push"
@@ -24,9 +23,9 @@ import (
 type pushSink struct {
 	*push.Runner
 
-	config config.Sink
-	close  func() // gives back connections
-	health health
+	settings sinks.ChannelSettings
+	close    func() // gives back connections
+	health   health
 }
 
 // pushSinks are the configured push channels, by name.
@@ -36,38 +35,31 @@ type pushSinks map[string]*pushSink
 // nothing; one that can never work, for a template that is wrong, does.
 func (a *App) openPushes(observer push.Observer) error {
 	a.pushes = pushSinks{}
-	scrubber := scrub.New(config.SecretTexts(a.cfg.Sinks)...)
-	c := channels{book: a.ledger, stdout: a.opts.Stdout, version: a.opts.Version, log: a.log}
-	for _, name := range slices.Sorted(maps.Keys(a.cfg.Sinks)) {
-		cfg := a.cfg.Sinks[name]
-		if cfg.Push == nil {
-			continue
-		}
-		channel, err := c.open(name, &cfg)
+	scrubber := scrub.New(a.cfg.Sinks.SecretTexts()...)
+	for name, cfg := range channelsOf(a.cfg.Sinks) {
+		channel, err := cfg.Open(sinks.Site{Book: a.ledger, Stdout: a.opts.Stdout, Version: a.opts.Version, Logger: a.log.With("sink", name)})
 		if err != nil {
 			return fmt.Errorf("sinks.%s: %w", name, err)
 		}
-		s := &pushSink{config: cfg, close: channel.Close}
+		s := &pushSink{settings: cfg, close: channel.Close}
 		a.pushes[name] = s
-		if s.Runner, err = push.New(a.pushOptions(name, &cfg, channel, scrubber, observer)); err != nil {
+		if s.Runner, err = push.New(a.pushOptions(name, cfg, channel, scrubber, observer)); err != nil {
 			return fmt.Errorf("sinks.%s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-func (a *App) pushOptions(name string, cfg *config.Sink, p sinks.Pusher, scrubber *scrub.Scrubber, observer push.Observer) push.Options {
-	o := push.Options{
+func (a *App) pushOptions(name string, cfg sinks.ChannelSettings, p sinks.Pusher, scrubber *scrub.Scrubber, observer push.Observer) push.Options {
+	limits, batch := cfg.Limits(), cfg.Batching()
+	return push.Options{
 		Sink: name, Node: a.opts.Node, Ledger: a.ledger, Pusher: p,
-		Timeout: cfg.Push.Timeout, Concurrency: cfg.Push.Concurrency, Rate: rate.Limit(cfg.Push.Rate.PerSecond()),
-		Breaker:   push.Breaker{Failures: cfg.Push.Breaker.Failures, Open: cfg.Push.Breaker.Open},
+		Timeout: limits.Timeout, Concurrency: limits.Concurrency, Rate: rate.Limit(limits.Rate.PerSecond()),
+		Breaker:   push.Breaker{Failures: limits.Breaker.Failures, Open: limits.Breaker.Open},
+		Batch:     push.Batch{Max: batch.Max, Wait: batch.Wait},
 		Silenced:  a.silenced,
 		StopGrace: a.opts.StopGrace, Scrubber: scrubber, Observer: observer, Tracer: a.tracer, Logger: a.log, Step: a.opts.Step,
 	}
-	if w := cfg.Webhook; w != nil {
-		o.Batch = push.Batch{Max: w.Batch.Max, Wait: w.Batch.Wait}
-	}
-	return o
 }
 
 // run delivers until ctx ends.
@@ -89,7 +81,7 @@ func (p pushSinks) closeAll() {
 func (p pushSinks) engineSinks() map[string]engine.Sink {
 	list := map[string]engine.Sink{}
 	for name, s := range p {
-		list[name] = engine.Sink{Push: true, Each: s.config.Type == config.SinkMail, Wake: s.Wake}
+		list[name] = engine.Sink{Push: true, Each: s.settings.IsEach(), Wake: s.Wake}
 	}
 	return list
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/config"
 	"tallyman/internal/testenv"
+	"tallyman/sinks"
 )
 
 const (
@@ -27,8 +27,8 @@ func TestDeadWebhookDoesNotSlowTheInbox(t *testing.T) {
 	s.grace = 100 * time.Millisecond
 	s.realServers()
 	sink := s.webhook("gateway", gateway.URL)
-	sink.Push.Concurrency, sink.Push.Timeout = callsAtATime, time.Minute
-	sink.Push.Breaker = config.Breaker{Failures: 1000, Open: time.Second}
+	sink.Concurrency, sink.Timeout = callsAtATime, time.Minute
+	sink.Breaker = sinks.Breaker{Failures: 1000, Open: time.Second}
 	n := s.start("one")
 	n.await(url.Values{"wait": {"0s"}}, 0)
 

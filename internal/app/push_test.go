@@ -11,7 +11,11 @@ import (
 	"time"
 
 	"tallyman/internal/config"
+	"tallyman/internal/settings"
 	"tallyman/internal/testenv"
+	"tallyman/sinks"
+	"tallyman/sinks/inbox"
+	"tallyman/sinks/webhook"
 )
 
 // pushRule tells the inbox and a push channel.
@@ -20,20 +24,15 @@ func pushRule(deliver string) string {
 }
 
 // webhook adds a sink of type webhook that posts to the server.
-func (s *site) webhook(name, url string) *config.Sink {
+func (s *site) webhook(name, url string) *webhook.Settings {
 	s.t.Helper()
 	if s.cfg.Sinks == nil {
-		s.cfg.Sinks = map[string]config.Sink{"inbox": {Type: config.SinkInbox}}
+		s.cfg.Sinks = config.Sinks{"inbox": inbox.NewSettings()}
 	}
-	sink := config.Sink{
-		Type: config.SinkWebhook,
-		Push: &config.PushSink{Timeout: 10 * time.Second, Concurrency: 8, Breaker: config.Breaker{Failures: 5, Open: 30 * time.Second}},
-		Webhook: &config.WebhookSink{
-			URL: config.NewSecret(url), Secrets: []config.Secret{config.NewSecret("swordfish")}, AllowPrivate: true, Batch: config.Batch{Max: 1},
-		},
-	}
+	sink := webhook.NewSettings()
+	sink.URL, sink.Secrets, sink.AllowPrivate = config.NewSecret(url), settings.Secrets{config.NewSecret("swordfish")}, true
 	s.cfg.Sinks[name] = sink
-	return &sink
+	return sink
 }
 
 // posts is a receiver of webhooks.
@@ -166,8 +165,8 @@ func TestFailingPushChannelIsTold(t *testing.T) {
 		http.Error(w, "no: "+r.URL.String()+" "+r.Header.Get("X-Token"), http.StatusInternalServerError)
 	})
 	sink := s.webhook("gateway", gateway.server.URL+"/hooks/T0KEN-of-the-path?key=s3cret-key")
-	sink.Push.Breaker = config.Breaker{Failures: 1, Open: time.Minute}
-	sink.Webhook.Headers = map[string]config.Secret{"X-Token": config.NewSecret("Bearer s3cret-header")}
+	sink.Breaker = sinks.Breaker{Failures: 1, Open: time.Minute}
+	sink.Headers = settings.Headers{"X-Token": config.NewSecret("Bearer s3cret-header")}
 	wms := s.sqliteWMS()
 	s.rule("stock.yaml", pushRule("{sink: inbox}, {sink: gateway, strategy: important}"))
 	wms.exec(`INSERT INTO bin_stock VALUES (119240, 'A-01', 'S1', -3)`)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"tallyman/internal/api"
 	"tallyman/internal/api/metrics"
@@ -14,26 +13,20 @@ import (
 
 // openQueues makes the configured queues. With the inbox they share what is said of Redis: the client, and the watch over its
 // connections.
-func (ix *indexes) openQueues(sinks map[string]config.Sink, shared queue.Options) error {
+func (ix *indexes) openQueues(configured config.Sinks, shared queue.Options) error {
 	ix.queues = map[string]*workQueue{}
-	for _, name := range slices.Sorted(maps.Keys(sinks)) {
-		if sinks[name].Type != config.SinkQueue {
+	for _, name := range slices.Sorted(maps.Keys(configured)) {
+		s, ok := configured[name].(*queue.Settings)
+		if !ok {
 			continue
 		}
-		q, err := queue.New(queueOptions(name, sinks[name].Queue, shared))
+		q, err := queue.New(s.Options(name, shared))
 		if err != nil {
 			return fmt.Errorf("sinks.%s: %w", name, err)
 		}
-		ix.queues[name] = &workQueue{Queue: q, config: sinks[name].Queue}
+		ix.queues[name] = &workQueue{Queue: q, config: s}
 	}
 	return nil
-}
-
-func queueOptions(name string, cfg *config.QueueSink, o queue.Options) queue.Options {
-	o.Name, o.Timezone, o.Lease, o.MaxAttempts = name, cfg.Timezone, cfg.Lease, cfg.MaxAttempts
-	o.Dedupe = queue.Window(cfg.Dedupe)
-	o.SuspendSteps = append(make([]time.Duration, 0, len(cfg.SuspendSteps)), cfg.SuspendSteps...) // nil would be the default
-	return o
 }
 
 // served are the queues as the API has them.
@@ -58,7 +51,7 @@ func (ix *indexes) sizers() map[string]metrics.Sizer {
 type workQueue struct {
 	*queue.Queue
 
-	config *config.QueueSink
+	config *queue.Settings
 	health health
 }
 

@@ -12,15 +12,16 @@ import (
 	"tallyman/internal/config"
 	"tallyman/internal/testenv"
 	"tallyman/internal/wire"
+	"tallyman/sinks/queue"
 )
 
 const workQueue = "replenishment"
 
 // queue gives the site a queue, to which the rule that it returns delivers beside the inbox.
 func (s *site) queue() (rule string) {
-	s.cfg.Sinks[workQueue] = config.Sink{Type: config.SinkQueue, Queue: &config.QueueSink{
-		Timezone: time.UTC, Lease: time.Minute, MaxAttempts: 3, Dedupe: config.Dedupe{For: 36 * time.Hour}, SuspendSteps: []time.Duration{},
-	}}
+	s.cfg.Sinks[workQueue] = &queue.Settings{
+		Timezone: queue.Timezone{Location: time.UTC}, Lease: time.Minute, MaxAttempts: 3, Dedupe: queue.Window{For: 36 * time.Hour}, SuspendSteps: []time.Duration{},
+	}
 	return strings.Replace(stockRule, "{sink: inbox}", "{sink: inbox}, {sink: "+workQueue+"}", 1)
 }
 

@@ -71,7 +71,7 @@ func TestRedisLosesWhatItHeld(t *testing.T) {
 			s := newSite(t)
 			s.cfg.Ledger = config.Ledger{Driver: config.Postgres, URL: config.NewSecret(testenv.Postgres(t)), Retention: 24 * time.Hour}
 			index := prepare(t)
-			s.cfg.Redis = config.Redis{URLs: []config.Secret{config.NewSecret("redis://" + index.addr)}, Prefix: "tallyman:"}
+			s.cfg.Redis = config.Redis{URL: config.RedisURL{URLs: []config.Secret{config.NewSecret("redis://" + index.addr)}}, Prefix: "tallyman:"}
 			wms := s.postgresWMS()
 			s.rule("stock.yaml", stockRule)
 			n := s.start("one")

@@ -26,7 +26,7 @@ func TestSilenceOnTwoNodes(t *testing.T) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	}
-	s.webhook("gateway", gateway.server.URL).Push.Breaker.Failures = 1000
+	s.webhook("gateway", gateway.server.URL).Breaker.Failures = 1000
 	s.realServers()
 	wms := s.postgresWMS()
 	s.rule("stock.yaml", pushRule("{sink: inbox}, {sink: gateway, strategy: important}"))

@@ -2,32 +2,29 @@ package app
 
 import (
 	"tallyman/internal/api"
-	"tallyman/internal/config"
+	"tallyman/sinks/inbox"
+	"tallyman/sinks/queue"
 )
 
 // servedSinks are the configured sinks as the API shows them.
 func (a *App) servedSinks() map[string]api.ServedSink {
-	list := map[string]api.ServedSink{a.index.sink: {Type: string(config.SinkInbox), Ready: a.index.inbox.Ready}}
+	list := map[string]api.ServedSink{a.index.sink: {Type: inbox.TypeName, Ready: a.index.inbox.Ready}}
 	for name, q := range a.index.queues {
-		list[name] = api.ServedSink{Type: string(config.SinkQueue), Ready: q.Ready}
+		list[name] = api.ServedSink{Type: queue.TypeName, Ready: q.Ready}
 	}
 	for name, s := range a.pushes {
-		list[name] = api.ServedSink{Type: string(s.config.Type), Push: s.channel()}
+		list[name] = api.ServedSink{Type: s.settings.TypeName(), Push: s.channel()}
 	}
 	return list
 }
 
 // channel is the push channel as the API shows it.
 func (s *pushSink) channel() *api.PushChannel {
-	p := s.config.Push
-	c := &api.PushChannel{
+	p, batch := s.settings.Limits(), s.settings.Batching()
+	return &api.PushChannel{
 		Timeout: p.Timeout, Concurrency: p.Concurrency, Rate: p.Rate.String(), Failures: p.Breaker.Failures, Open: p.Breaker.Open,
-		BatchMax: 1, Status: s.shown,
+		BatchMax: batch.Max, BatchWait: batch.Wait, Status: s.shown,
 	}
-	if w := s.config.Webhook; w != nil {
-		c.BatchMax, c.BatchWait = w.Batch.Max, w.Batch.Wait
-	}
-	return c
 }
 
 // shown is how the push channel does on this node, as the API shows it.

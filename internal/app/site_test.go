@@ -69,7 +69,7 @@ rules:
 func newSite(t testing.TB) *site {
 	t.Helper()
 	s := &site{t: t, dir: t.TempDir()}
-	c := config.Default()
+	c := app.DefaultConfig()
 	c.HTTP.Listen = "127.0.0.1:0"
 	c.Ledger.Driver, c.Ledger.Path = config.SQLite, filepath.Join(s.dir, "ledger.db")
 	c.Rules.Paths = []string{filepath.Join(s.dir, "rules")}
@@ -99,7 +99,7 @@ func (s *site) realServers() *testenv.RedisServer {
 	s.t.Helper()
 	s.cfg.Ledger = config.Ledger{Driver: config.Postgres, URL: config.NewSecret(testenv.Postgres(s.t)), Retention: 24 * time.Hour}
 	server := testenv.Redis(s.t)
-	s.cfg.Redis = config.Redis{URLs: []config.Secret{config.NewSecret(server.URL())}, Prefix: "tallyman:"}
+	s.cfg.Redis = config.Redis{URL: config.RedisURL{URLs: []config.Secret{config.NewSecret(server.URL())}}, Prefix: "tallyman:"}
 	return server
 }
 

@@ -6,11 +6,6 @@ import (
 
 	"tallyman/internal/config"
 	"tallyman/scanners"
-	"tallyman/scanners/mysql"
-	"tallyman/scanners/oracle"
-	"tallyman/scanners/postgres"
-	"tallyman/scanners/sqlite"
-	"tallyman/scanners/sqlserver"
 )
 
 // source is an open source and since when it is as it is.
@@ -36,35 +31,16 @@ func openSources(ctx context.Context, configured map[string]config.Source) (map[
 }
 
 func openSource(ctx context.Context, name string, c config.Source) (scanners.Source, error) {
-	functions := scanners.Functions{Source: name, Allowed: c.Functions}
-	limits := scanners.Limits{Cell: c.MaxCellBytes, Row: c.MaxRowBytes}
-	switch c.Driver {
-	case config.Postgres:
-		return postgres.Open(ctx, postgres.Config{
-			URL: c.URL.Reveal(), MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout, Limits: limits,
-			Functions: functions,
-		})
-	case config.MySQL:
-		return mysql.Open(mysql.Config{
-			URL: c.URL.Reveal(), MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout, Limits: limits,
-			Functions: functions,
-		})
-	case config.SQLServer:
-		return sqlserver.Open(sqlserver.Config{
-			URL: c.URL.Reveal(), MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout, Limits: limits,
-		})
-	case config.Oracle:
-		return oracle.Open(oracle.Config{
-			URL: c.URL.Reveal(), MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout, Limits: limits,
-		})
-	case config.SQLite:
-		return sqlite.Open(sqlite.Config{
-			URL: "sqlite:" + c.Path, MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout, Limits: limits,
-			Functions: functions,
-		})
-	default:
-		return nil, fmt.Errorf("there is no driver %q", c.Driver)
+	for _, d := range Types().Drivers {
+		if d.Name == string(c.Driver) {
+			return d.Open(ctx, scanners.Config{
+				URL: c.Address(), MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout,
+				Limits:    scanners.Limits{Cell: c.MaxCellBytes, Row: c.MaxRowBytes},
+				Functions: scanners.Functions{Source: name, Allowed: c.Functions},
+			})
+		}
 	}
+	return nil, fmt.Errorf("there is no driver %q", c.Driver)
 }
 
 func scannerSources(open map[string]*source) map[string]scanners.Source {

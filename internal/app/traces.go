@@ -17,7 +17,7 @@ func (a *App) openTraces(ctx context.Context) error {
 		headers[name] = value.Reveal()
 	}
 	exporter, err := otlp.Open(ctx, &otlp.Options{
-		Endpoint: t.Endpoint, Headers: headers, Sample: t.Sample, Version: a.opts.Version, Node: a.opts.Node, Logger: a.log,
+		Endpoint: string(t.Endpoint), Headers: headers, Sample: float64(t.Sample), Version: a.opts.Version, Node: a.opts.Node, Logger: a.log,
 	})
 	if err != nil {
 		return err

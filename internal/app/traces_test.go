@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"tallyman/internal/config"
+	"tallyman/internal/settings"
 	"tallyman/internal/testenv"
 )
 
@@ -99,7 +100,7 @@ func (c *collector) trace(t testing.TB, spans int, fits func(seenSpan) bool) map
 func (s *site) traced() *collector {
 	c := newCollector(s.t)
 	s.cfg.Telemetry.Traces = config.Traces{
-		Endpoint: c.URL + "/v1/traces", Headers: map[string]config.Secret{"X-Key": config.NewSecret("swordfish")}, Sample: 1,
+		Endpoint: config.Endpoint(c.URL + "/v1/traces"), Headers: settings.Headers{"X-Key": config.NewSecret("swordfish")}, Sample: 1,
 	}
 	return c
 }

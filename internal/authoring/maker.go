@@ -14,6 +14,7 @@ import (
 	"tallyman/rules/catalog"
 	"tallyman/rules/problem"
 	"tallyman/scanners"
+	"tallyman/sinks"
 )
 
 // RuleMaker makes a first version of a rule from a table of a source.
@@ -106,7 +107,7 @@ func (m *RuleMaker) noTable(ctx context.Context, name string) error {
 func (m *RuleMaker) sink() string {
 	names := slices.Sorted(maps.Keys(m.cfg.Sinks))
 	for _, name := range names {
-		if m.cfg.Sinks[name].Type == config.SinkInbox {
+		if m.cfg.Sinks[name].Kind() == sinks.InboxKind {
 			return name
 		}
 	}

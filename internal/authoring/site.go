@@ -111,13 +111,13 @@ func seedOf(cfg *config.Config, typ string) []ledger.Subscription {
 
 // Known is what the configuration names, with the types, for rules to be held against.
 func Known(cfg *config.Config, types catalog.Catalog) rules.Known {
-	return rules.Known{Sources: slices.Sorted(maps.Keys(cfg.Sources)), Sinks: sinkTypes(cfg), Types: types}
+	return rules.Known{Sources: slices.Sorted(maps.Keys(cfg.Sources)), Sinks: sinkTypes(cfg), PushTypes: cfg.PushTypes(), Types: types}
 }
 
 func sinkTypes(cfg *config.Config) map[string]string {
 	types := map[string]string{}
 	for name, s := range cfg.Sinks {
-		types[name] = string(s.Type)
+		types[name] = s.TypeName()
 	}
 	return types
 }

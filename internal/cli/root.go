@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tallyman/internal/app"
 	"tallyman/internal/config"
 	"tallyman/rules/problem"
 )
@@ -100,7 +101,7 @@ func (c *command) readConfig(lazy bool) (*config.Config, error) {
 		set["http.listen"] = c.listen
 		options.Flags = map[string]string{"http.listen": "--listen"}
 	}
-	cfg, err := config.Load(options)
+	cfg, err := app.LoadConfig(options)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return nil, &exitError{ExitUsage, fmt.Errorf("%w; name one with --config", err)}
 	}

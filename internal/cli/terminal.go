@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 
+	"golang.org/x/term"
+
 	"tallyman/internal/text"
 )
 
@@ -22,7 +24,7 @@ func (c *command) width() int {
 		return max(n, narrowest)
 	}
 	if f, ok := c.Out.(*os.File); ok {
-		if n := terminalWidth(f); n > 0 {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
 			return max(n, narrowest)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tallyman/internal/auth"
+	"tallyman/internal/settings"
 )
 
 const goodSecret = "0123456789abcdef0123456789abcdef"
@@ -27,19 +28,19 @@ auth:
     access: [viewer, client]
     warehouses: ["119240"]
 `)
-	c, err := Load(Options{File: file})
+	c, err := Load(Options{Types: types(), File: file})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Auth{Mode: AuthToken, JWT: &JWT{
-		PublicKey: filepath.Join(filepath.Dir(file), "provider.pem"), Audience: "tallyman", Issuer: "https://id.example.com", Leeway: time.Minute,
+		PublicKey: settings.File(filepath.Join(filepath.Dir(file), "provider.pem")), Audience: "tallyman", Issuer: "https://id.example.com", Leeway: time.Minute,
 		Claims: Claims{Subject: "email", Roles: "realm_access.roles", Warehouses: "sites", Access: "tallyman"},
 		Access: []auth.Role{auth.Client, auth.Viewer}, Warehouses: []string{"119240"},
 	}}
 	if diff := cmp.Diff(want, c.Auth, cmp.Comparer(func(a, b Secret) bool { return a.Reveal() == b.Reveal() })); diff != "" {
 		t.Error(diff)
 	}
-	c, err = Load(Options{File: write(t, "auth: {mode: token, jwt: {audience: a, secret: "+goodSecret+"}}")})
+	c, err = Load(Options{Types: types(), File: write(t, "auth: {mode: token, jwt: {audience: a, secret: "+goodSecret+"}}")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -123,7 +123,7 @@ func checkRefusals(t *testing.T, cases []refused) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := Load(Options{File: write(t, c.text), Env: c.env})
+			_, err := Load(Options{Types: types(), File: write(t, c.text), Env: c.env})
 			got := problemsOf(t, err)
 			if len(got) != len(c.want) {
 				t.Fatalf("want %d problems, got:\n%v", len(c.want), err)

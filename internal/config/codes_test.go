@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "write the outcomes of docs/error-codes.
 // TestErrorCodesDocument loads the examples of the configuration.
 func TestErrorCodesDocument(t *testing.T) {
 	codetest.Part{
-		Page: "../../docs/error-codes.md", Headings: "The configuration", Codes: codetest.Declared(t, codetest.Constant, "*.go"),
+		Page: "../../docs/error-codes.md", Headings: "The configuration", Codes: codetest.Declared(t, codetest.Constant, "*.go", "../settings/*.go", "../../sinks/*/settings.go"),
 		Run: func(t *testing.T, e *codetest.Example) string {
 			t.Helper()
 			return refusal(t, e.Blocks[0].Text)
@@ -30,7 +30,7 @@ func TestErrorCodesDocument(t *testing.T) {
 func refusal(t *testing.T, text string) string {
 	t.Helper()
 	file := write(t, text)
-	_, err := Load(Options{File: file})
+	_, err := Load(Options{Types: types(), File: file})
 	var list problem.List
 	if !errors.As(err, &list) {
 		t.Fatalf("no problems, but %v", err)

@@ -1,90 +1,170 @@
 package config
 
-import "time"
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
+	"tallyman/internal/settings"
+	"tallyman/rules/strictyaml"
+	"tallyman/scanners"
+	"tallyman/sinks"
+)
+
+// The codes of what a configuration may not say.
+const (
+	CodeNotAvailable = "not_available" // a part of Tallyman that does not exist yet
+	CodeSubscriber   = "bad_subscriber"
+	CodeURL          = settings.CodeURL
+	CodeName         = settings.CodeName
+)
+
+// Secret is a text that must not be shown.
+type Secret = settings.Secret
+
+// NewSecret hides the text.
+func NewSecret(text string) Secret { return settings.NewSecret(text) }
+
+// Types are the types of sinks and the drivers of sources that there are.
+type Types struct {
+	Sinks   []sinks.Type
+	Drivers []scanners.Driver
+}
 
 // Config is a whole configuration, checked: what Load returns can be used as it is.
 type Config struct {
-	File          string // where it was read from, absolute
-	HTTP          HTTP
-	Auth          Auth
-	Redis         Redis
-	Ledger        Ledger
-	Rules         Rules
-	Types         Types
-	Sources       map[string]Source
-	Sinks         map[string]Sink
-	Telemetry     Telemetry
-	Subscriptions []Subscription // the seed, applied when the ledger never had any
+	File          string            `yaml:"-"` // where it was read from, absolute
+	HTTP          HTTP              `yaml:"http"`
+	Auth          Auth              `yaml:"auth"`
+	Redis         Redis             `yaml:"redis"`
+	Ledger        Ledger            `yaml:"ledger"`
+	Rules         Rules             `yaml:"rules"`
+	Types         Catalogue         `yaml:"types"`
+	Sources       map[string]Source `yaml:"sources"`
+	Sinks         Sinks             `yaml:"sinks"`
+	Telemetry     Telemetry         `yaml:"telemetry"`
+	Subscriptions []Subscription    `yaml:"subscriptions"` // the seed, applied when the ledger never had any
 
-	open open // of a lazy load
+	open      open // of a lazy load
+	pushTypes []string
 }
 
-// Driver is a kind of database.
-type Driver string
-
-// The drivers.
-const (
-	Postgres Driver = "postgres"
-	MySQL    Driver = "mysql" // MariaDB too
-	SQLite   Driver = "sqlite"
-
-	SQLServer Driver = "sqlserver"
-	Oracle    Driver = "oracle"
-)
-
-// Ledger is Tallyman's own database.
-type Ledger struct {
-	Driver    Driver
-	URL       Secret        // postgres: the whole URL
-	Path      string        // sqlite: the file, absolute
-	Retention time.Duration // how long finished deliveries and their notices are kept
-}
+// PushTypes are the names of the types of push channels that a configuration may have, in the order of the table.
+func (c *Config) PushTypes() []string { return c.pushTypes }
 
 // Rules says where the rules files are.
 type Rules struct {
-	Paths []string // files or folders, absolute
+	Paths []string `yaml:"paths"` // files or folders, absolute
 }
 
-// Types says where the type catalogue is.
-type Types struct {
-	Path string // absolute
-}
-
-// Source is a database that probes read.
-type Source struct {
-	Driver           Driver
-	URL              Secret // the whole URL, but of sqlite
-	Path             string // sqlite: the file, absolute
-	MaxConnections   int
-	StatementTimeout time.Duration // what a probe without a timeout of its own gets
-	MaxCellBytes     int           // of one value of a row
-	MaxRowBytes      int           // of all values of a row together
-	Functions        []string      // that probes may call though they may do more than read: name of the database's own, schema.name of others
+// Catalogue says where the type catalogue is.
+type Catalogue struct {
+	Path string `yaml:"path"` // absolute
 }
 
 // Subscription is (type, warehouse or "*") → subscriber.
 type Subscription struct {
-	Type       string
-	Warehouse  string
-	Subscriber string // user:<id> or role:<id>
+	Type       string `yaml:"type"`
+	Warehouse  string `yaml:"warehouse"`
+	Subscriber string `yaml:"subscriber"` // user:<id> or role:<id>
 }
 
 // Default is what applies where nothing is said.
-func Default() Config {
-	return Config{
+func Default(t Types) Config {
+	c := Config{
 		HTTP:   defaultHTTP(),
 		Auth:   Auth{Mode: AuthNone},
-		Redis:  Redis{URLs: []Secret{NewSecret(Embedded)}, Prefix: "tallyman:"},
+		Redis:  Redis{URL: RedisURL{URLs: []Secret{NewSecret(Embedded)}}, Prefix: "tallyman:"},
 		Ledger: Ledger{URL: NewSecret("sqlite:tallyman.db"), Retention: 90 * 24 * time.Hour},
 		Rules:  Rules{Paths: []string{"rules"}},
-		Types:  Types{Path: "types.yaml"},
-		Sinks:  map[string]Sink{"inbox": {Type: SinkInbox, Inbox: defaultInbox()}},
+		Types:  Catalogue{Path: "types.yaml"},
+		Sinks:  Sinks{},
 
 		Telemetry: Telemetry{Traces: Traces{Sample: 1}},
 	}
+	for _, typ := range t.Sinks {
+		switch s := typ.New(); s.Kind() {
+		case sinks.InboxKind:
+			c.Sinks[typ.Name] = s
+		case sinks.PushKind:
+			c.pushTypes = append(c.pushTypes, typ.Name)
+		default: // a queue is configured by its name
+		}
+	}
+	return c
 }
 
-// defaultSource is what a source has where nothing is said.
-func defaultSource() Source {
-	return Source{MaxConnections: 4, StatementTimeout: 30 * time.Second, MaxCellBytes: 1 << 20, MaxRowBytes: 4 << 20}
+// CheckAll holds the sections against each other. Those of sinks were checked one by one.
+func (c *Config) CheckAll(at settings.Section) {
+	l := loadOf(at)
+	c.checkAuth(at)
+	c.Redis.check(at.In("redis"))
+	c.Ledger.check(at.In("ledger"), l)
+	for _, name := range sortedNames(c.Sources) {
+		s, where := c.Sources[name], at.In("sources").In(name)
+		if !where.IsBad() {
+			s.check(where, l)
+			c.Sources[name] = s
+		}
+		if !settings.IsName(name) {
+			where.FailName(CodeName, badName(name), nameHint)
+		}
+	}
+	c.Sinks.check(at.In("sinks"))
+	c.checkPaths(at, l)
+}
+
+const nameHint = "1 to 64 letters, digits, _ . -, the first a letter or digit"
+
+func badName(name string) string { return fmt.Sprintf("%q cannot be a name", name) }
+
+// checkPaths makes the paths absolute. Whether the files are good is for those to say who read them.
+func (c *Config) checkPaths(at settings.Section, l *loader) {
+	paths := at.In("rules").In("paths")
+	if len(c.Rules.Paths) == 0 && !paths.IsBad() {
+		paths.Fail(strictyaml.CodeMissing, "rules.paths names no file or folder", "for example [rules]")
+	}
+	for i, p := range c.Rules.Paths {
+		if p == "" {
+			at.In("rules").Item("paths", i).Fail(strictyaml.CodeMissing, "rules.paths has an empty path", "")
+		}
+		c.Rules.Paths[i] = l.Resolve(p)
+	}
+	if c.Types.Path == "" {
+		at.In("types").In("path").Fail(strictyaml.CodeMissing, "types.path is empty", "for example types.yaml")
+	}
+	c.Types.Path = l.Resolve(c.Types.Path)
+}
+
+var subscriberPattern = regexp.MustCompile(`^(user|role):[A-Za-z0-9][A-Za-z0-9_.@-]{0,127}$`)
+
+// Check implements strictyaml.Checker.
+func (s *Subscription) Check(at settings.Section) {
+	for _, f := range []struct{ name, value string }{{"type", s.Type}, {"warehouse", s.Warehouse}, {"subscriber", s.Subscriber}} {
+		if f.value == "" {
+			at.Missing(f.name)
+		}
+	}
+	if s.Warehouse != "" && s.Warehouse != "*" {
+		checkWarehouse(at.In("warehouse"), s.Warehouse)
+	}
+	if s.Subscriber != "" && !subscriberPattern.MatchString(s.Subscriber) {
+		at.In("subscriber").Fail(CodeSubscriber, fmt.Sprintf("%q is no subscriber", s.Subscriber), "user:<id> or role:<id>")
+	}
+}
+
+func checkWarehouse(at settings.Section, name string) {
+	if !settings.IsName(name) {
+		at.Fail(CodeName, fmt.Sprintf("%q cannot be the name of a warehouse", name), "letters, digits, _ . - or * for all")
+	}
+}
+
+func sortedNames[T any](m map[string]T) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
 }

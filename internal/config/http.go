@@ -3,45 +3,50 @@ package config
 import (
 	"fmt"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
+	"tallyman/internal/settings"
 	"tallyman/rules/strictyaml"
 )
 
 // The codes of what http may not say.
 const (
 	CodeOrigin = "bad_origin" // browsers would never send it, or it would let everyone in
+	CodeRate   = settings.CodeRate
 )
+
+// Rate is so many calls in a span.
+type Rate = settings.Rate
 
 // HTTP is where the API listens, and how it meets its callers.
 type HTTP struct {
-	Listen string // host:port; port 0 is any free one
-	Rate   CallerRate
-	CORS   CORS
-	TLS    TLSFiles
+	Listen string     `yaml:"listen"` // host:port; port 0 is any free one
+	Rate   CallerRate `yaml:"rate"`
+	CORS   CORS       `yaml:"cors"`
+	TLS    TLSFiles   `yaml:"tls"`
 
-	MaxStreams         int // open at a time, of the node
-	MaxStreamsPerToken int // of one token
+	MaxStreams         int `yaml:"max_streams" min:"1" max:"1000000"`           // open at a time, of the node
+	MaxStreamsPerToken int `yaml:"max_streams_per_token" min:"1" max:"1000000"` // of one token
 }
 
 // CallerRate is how often a caller may ask.
 type CallerRate struct {
-	Requests *Rate // of each token; nil where nothing is said, which depends on auth.mode
-	Burst    int   // at once, after a rest; 0 where nothing is said
-	Failures Rate  // wrong credentials of an address
+	Requests *Rate `yaml:"requests"`                     // of each token; nil where nothing is said, which depends on auth.mode
+	Burst    int   `yaml:"burst" min:"1" max:"10000000"` // at once, after a rest; 0 where nothing is said
+	Failures Rate  `yaml:"failures"`                     // wrong credentials of an address
 }
 
 // CORS says which pages may call.
 type CORS struct {
-	Origins []string // scheme://host[:port], lower case
+	Origins []string `yaml:"origins"` // scheme://host[:port], lower case
 }
 
 // TLSFiles is the certificate that the API shows.
 type TLSFiles struct {
-	Cert, Key  string // absolute; both or neither
-	MinVersion TLSVersion
+	Cert       settings.File `yaml:"cert"` // with the key, or neither
+	Key        settings.File `yaml:"key"`
+	MinVersion TLSVersion    `yaml:"min_version"`
 }
 
 // On tells whether the API speaks TLS.
@@ -69,8 +74,6 @@ const (
 const (
 	defaultRequests = 1000 // a second
 	burstSeconds    = 20   // of requests at once, where no burst is given
-	mostBurst       = 10_000_000
-	mostStreams     = 1_000_000
 )
 
 func defaultHTTP() HTTP {
@@ -98,68 +101,56 @@ func (r CallerRate) Limits(mode AuthMode) (requests float64, burst int) {
 	return requests, max(1, int(requests*burstSeconds))
 }
 
-func httpFields(h *HTTP) field {
-	return section(map[string]field{
-		"listen":                text(&h.Listen),
-		"max_streams":           numberUpTo(&h.MaxStreams, mostStreams),
-		"max_streams_per_token": numberUpTo(&h.MaxStreamsPerToken, mostStreams),
-		"rate": section(map[string]field{
-			"requests": func(d *decoder, at path, v any) {
-				h.Rate.Requests = new(Rate)
-				rate(h.Rate.Requests)(d, at, v)
-			},
-			"burst": numberUpTo(&h.Rate.Burst, mostBurst), "failures": rate(&h.Rate.Failures),
-		}),
-		"cors": section(map[string]field{"origins": texts(&h.CORS.Origins)}),
-		"tls":  section(map[string]field{"cert": file(&h.TLS.Cert), "key": file(&h.TLS.Key), "min_version": tlsVersion(&h.TLS.MinVersion)}),
-	})
-}
-
-// tlsVersion takes 1.2 with and without quotes.
-func tlsVersion(dst *TLSVersion) field {
-	return func(d *decoder, at path, v any) {
-		s, ok := d.scalar(at, v, "1.2 or 1.3")
-		switch x := TLSVersion(s); {
-		case !ok:
-		case x == TLS12, x == TLS13:
-			*dst = x
-		default:
-			d.fail(at, strictyaml.CodeEnum, fmt.Sprintf("%s cannot be %q", at, s), "1.2 or 1.3; those before are broken")
-		}
+// DecodeYAML takes 1.2 with and without quotes.
+func (v *TLSVersion) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
+	s, ok := d.Setting(name, n, "1.2 or 1.3")
+	switch x := TLSVersion(s); {
+	case !ok:
+	case x == TLS12, x == TLS13:
+		*v = x
+	default:
+		d.Fail(n, strictyaml.CodeEnum, fmt.Sprintf("%s cannot be %q", name, s), "1.2 or 1.3; those before are broken")
 	}
 }
 
-func (d *decoder) checkHTTP(h *HTTP) {
-	if requests := h.Rate.Requests; h.Rate.Burst > 0 && requests != nil && *requests == (Rate{}) && !d.bad(path{"http", "rate"}) {
-		d.fail(path{"http", "rate", "burst"}, CodeRate, "http.rate.burst means nothing where http.rate.requests is none", "remove it")
+// Check implements strictyaml.Checker.
+func (r *CallerRate) Check(at settings.Section) {
+	if r.Burst > 0 && r.Requests != nil && *r.Requests == (Rate{}) {
+		at.In("burst").Fail(CodeRate, "http.rate.burst means nothing where http.rate.requests is none", "remove it")
 	}
-	at := path{"http", "tls"}
+}
+
+// Check implements strictyaml.Checker.
+func (t *TLSFiles) Check(at settings.Section) {
 	switch {
-	case d.bad(at):
-	case h.TLS.Cert == "" && h.TLS.Key != "":
-		d.missing(at, "cert")
-	case h.TLS.Cert != "" && h.TLS.Key == "":
-		d.missing(at, "key")
+	case t.Cert == "" && t.Key != "":
+		at.Missing("cert")
+	case t.Cert != "" && t.Key == "":
+		at.Missing("key")
 	}
-	for i, origin := range h.CORS.Origins {
-		d.checkOrigin(path{"http", "cors", "origins", strconv.Itoa(i)}, origin)
+}
+
+// Check implements strictyaml.Checker.
+func (c *CORS) Check(at settings.Section) {
+	for i, origin := range c.Origins {
+		checkOrigin(at.Item("origins", i), origin)
 	}
 }
 
 // checkOrigin takes an origin exactly as browsers send it: anything else would never match.
-func (d *decoder) checkOrigin(at path, origin string) {
+func checkOrigin(at settings.Section, origin string) {
 	const form = "scheme://host, with :port where it is not the scheme's own, such as https://wms.example.com"
 	u, err := url.Parse(origin)
 	switch {
 	case origin == "*" || strings.Contains(origin, "*"):
-		d.fail(at, CodeOrigin, "every page of the world, or of a domain, cannot be let in", "name each origin: "+form)
+		at.Fail(CodeOrigin, "every page of the world, or of a domain, cannot be let in", "name each origin: "+form)
 	case origin == "null":
-		d.fail(at, CodeOrigin, "null is the origin of files and of sandboxed pages, whoever made them", form)
+		at.Fail(CodeOrigin, "null is the origin of files and of sandboxed pages, whoever made them", form)
 	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil:
-		d.fail(at, CodeOrigin, fmt.Sprintf("%q is no origin", origin), form)
+		at.Fail(CodeOrigin, fmt.Sprintf("%q is no origin", origin), form)
 	default:
 		if exact := u.Scheme + "://" + strings.ToLower(withoutOwnPort(u)); exact != origin {
-			d.fail(at, CodeOrigin, fmt.Sprintf("%q is not an origin as browsers send it", origin), "write "+exact)
+			at.Fail(CodeOrigin, fmt.Sprintf("%q is not an origin as browsers send it", origin), "write "+exact)
 		}
 	}
 }

@@ -15,7 +15,7 @@ http:
   cors: {origins: ["https://wms.example.com", "http://localhost:5173"]}
   tls: {cert: tls/cert.pem, key: /etc/key.pem, min_version: 1.3}
 `)
-	c, err := Load(Options{File: file})
+	c, err := Load(Options{Types: types(), File: file})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ http:
 	if !slices.Equal(c.HTTP.CORS.Origins, []string{"https://wms.example.com", "http://localhost:5173"}) {
 		t.Errorf("origins: %q", c.HTTP.CORS.Origins)
 	}
-	if tls := c.HTTP.TLS; !tls.On() || tls.Cert != filepath.Join(filepath.Dir(c.File), "tls", "cert.pem") || tls.Key != "/etc/key.pem" || tls.MinVersion != TLS13 {
+	if tls := c.HTTP.TLS; !tls.On() || string(tls.Cert) != filepath.Join(filepath.Dir(c.File), "tls", "cert.pem") || tls.Key != "/etc/key.pem" || tls.MinVersion != TLS13 {
 		t.Errorf("tls: %+v", tls)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/knadh/koanf/providers/env/v2"
 	"github.com/knadh/koanf/v2"
 
+	"tallyman/internal/settings"
 	"tallyman/rules/problem"
 	"tallyman/rules/strictyaml"
 )
@@ -24,6 +25,8 @@ type Options struct {
 	Set  map[string]string // by flags: a key such as redis.url → its value
 	// Flags names the flag that set a key, where it is another than --set.
 	Flags map[string]string
+	// Types are the types of sinks and the drivers that a configuration may name.
+	Types Types
 	// Lazy leaves addresses open whose variable is not set or whose file cannot be read: those who use one ask for it
 	// with Config.Need.
 	Lazy bool
@@ -55,19 +58,17 @@ func parse(abs string, src []byte, o Options) (*Config, error) {
 	if file.Root.Kind != strictyaml.Mapping {
 		return nil, problem.List{file.Problem(file.Root, strictyaml.CodeType, "a configuration is a map of sections", "for example http: {listen: …}")}
 	}
-	l := &layers{file: file, over: map[string]string{}}
-	d := &decoder{layers: l, dir: filepath.Dir(abs), env: environment(o.Env), problems: l.faults(), failed: map[string]bool{}, hidden: secretLines(file.Root), lazy: o.Lazy}
+	l := &loader{file: file, types: o.Types, dir: filepath.Dir(abs), env: environment(o.Env), lazy: o.Lazy}
 	merged, err := l.merge(o)
 	if err != nil {
 		return nil, err
 	}
-	c := Default()
+	c := Default(o.Types)
 	c.File = abs
-	d.config(&c, merged)
-	if len(d.problems) > 0 {
-		return nil, d.sorted()
+	if problems := file.DecodeSettings(file.Overlay(merged, l.place), &c, l); len(problems) > 0 {
+		return nil, l.sorted(problems)
 	}
-	c.open = d.open
+	c.open = l.open
 	return &c, nil
 }
 
@@ -82,20 +83,30 @@ func environment(entries []string) map[string]string {
 	return m
 }
 
-// layers knows where each value came from.
-type layers struct {
-	file *strictyaml.File
-	over map[string]string // path → the variable or flag that set it
+// loader is one load. It knows where each value came from, and finds what texts stand for.
+type loader struct {
+	file   *strictyaml.File
+	values []*strictyaml.Node // of the file, as the merged layers number them
+
+	types Types
+	dir   string // what paths are relative to
+	env   map[string]string
+	lazy  bool // see Options
+	open  open
+}
+
+func loadOf(at settings.Section) *loader {
+	l, _ := at.Reader().(*loader)
+	return l
 }
 
 // merge lays environment and flags over the file.
-func (l *layers) merge(o Options) (map[string]any, error) {
+func (l *loader) merge(o Options) (map[string]any, error) {
 	k := koanf.New(separator)
-	root, _ := plain(l.file.Root).(map[string]any)
 	flags := make(map[string]any, len(o.Set))
 	for key, value := range o.Set {
 		at := strings.ReplaceAll(key, ".", separator)
-		flags[at] = overlay(value)
+		flags[at] = overlay{value, flagName(o, key)}
 	}
 	variables := env.Provider(separator, env.Opt{
 		Prefix:      envPrefix,
@@ -105,27 +116,52 @@ func (l *layers) merge(o Options) (map[string]any, error) {
 			if at == "" {
 				return "", nil
 			}
-			l.over[at] = name
-			return at, overlay(value)
+			return at, overlay{value, name}
 		},
 	})
-	for _, p := range []koanf.Provider{confmap.Provider(root, ""), variables, confmap.Provider(flags, separator)} {
+	for _, p := range []koanf.Provider{confmap.Provider(l.numbered(l.file.Root), ""), variables, confmap.Provider(flags, separator)} {
 		if err := k.Load(p, nil); err != nil {
 			return nil, fmt.Errorf("merge the configuration: %w", err)
 		}
 	}
-	for key := range o.Set {
-		flag := o.Flags[key]
-		if flag == "" {
-			flag = "--set " + key
-		}
-		l.over[strings.ReplaceAll(key, ".", separator)] = flag
-	}
 	return k.Raw(), nil
 }
 
-// overlay is a value from outside the file: always a text, taken as it is.
-type overlay string
+// flagName names the flag that set a key.
+func flagName(o Options, key string) string {
+	if flag := o.Flags[key]; flag != "" {
+		return flag
+	}
+	return "--set " + key
+}
+
+// overlay is a value from outside the file: always a text, taken as it is. Its fields are exported because the merge copies what it can see.
+type overlay struct{ Text, Origin string }
+
+// numbered makes maps of the file's tree, and of every other value its number: the merge copies the maps, and numbers lead back to the places.
+func (l *loader) numbered(n *strictyaml.Node) map[string]any {
+	m := make(map[string]any, len(n.Fields))
+	for _, f := range n.Fields {
+		if f.Value.Kind == strictyaml.Mapping {
+			m[f.Name] = l.numbered(f.Value)
+			continue
+		}
+		m[f.Name] = len(l.values)
+		l.values = append(l.values, f.Value)
+	}
+	return m
+}
+
+// place says where a value of the merged layers came from.
+func (l *loader) place(leaf any) (n *strictyaml.Node, text, origin string) {
+	switch x := leaf.(type) {
+	case int:
+		return l.values[x], "", ""
+	case overlay:
+		return nil, x.Text, x.Origin
+	}
+	return nil, "", ""
+}
 
 const (
 	envPrefix = "TALLYMAN_"
@@ -135,7 +171,7 @@ const (
 // pathOf maps TALLYMAN_REDIS__URL to redis/url, or to "" where the variable is not a setting: without a double
 // underscore it is something else, such as TALLYMAN_SERVER or what an orchestrator sets for a service of this name.
 // Variables have no case and no dashes, so a name that the file has is found whatever its spelling.
-func (l *layers) pathOf(name string) string {
+func (l *loader) pathOf(name string) string {
 	rest := strings.TrimPrefix(name, envPrefix)
 	if !strings.Contains(rest, "__") {
 		return ""
@@ -156,29 +192,4 @@ func (l *layers) pathOf(name string) string {
 		segments[i], n = s, next
 	}
 	return strings.Join(segments, separator)
-}
-
-// plain turns the tree into maps, lists and values. Numbers and the like stay what the file says they are.
-func plain(n *strictyaml.Node) any {
-	return n.Tree(func(leaf *strictyaml.Node) any { return scalar{Tag: leaf.Tag, Text: leaf.Text} })
-}
-
-// scalar is a value of the file. Its fields are exported because the merge copies what it can see.
-type scalar struct{ Tag, Text string }
-
-// faults is what was wrong when the tree was built: names set twice, unknown tags.
-func (l *layers) faults() problem.List { return l.file.Decode(l.file.Root, &faultFinder{}) }
-
-// faultFinder decodes nothing: it walks.
-type faultFinder struct{}
-
-// DecodeYAML reports the faults of the node and of those below it.
-func (f *faultFinder) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
-	d.Faults(n)
-	for _, field := range n.Fields {
-		f.DecodeYAML(d, name, field.Value)
-	}
-	for _, item := range n.Items {
-		f.DecodeYAML(d, name, item)
-	}
 }

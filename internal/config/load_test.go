@@ -13,7 +13,28 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tallyman/rules/problem"
+	"tallyman/scanners"
+	"tallyman/scanners/mysql"
+	"tallyman/scanners/oracle"
+	"tallyman/scanners/postgres"
+	"tallyman/scanners/sqlite"
+	"tallyman/scanners/sqlserver"
+	"tallyman/sinks"
+	"tallyman/sinks/chat"
+	"tallyman/sinks/inbox"
+	"tallyman/sinks/mail"
+	"tallyman/sinks/queue"
+	"tallyman/sinks/stdout"
+	"tallyman/sinks/webhook"
 )
+
+// types are those of the program.
+func types() Types {
+	return Types{
+		Sinks:   []sinks.Type{inbox.Type, queue.Type, webhook.Type, mail.Type, chat.Type, stdout.Type},
+		Drivers: []scanners.Driver{postgres.Driver, mysql.Driver, sqlserver.Driver, oracle.Driver, sqlite.Driver},
+	}
+}
 
 // write puts a configuration into a folder of its own and returns its path.
 func write(t *testing.T, text string) string {
@@ -27,7 +48,7 @@ func write(t *testing.T, text string) string {
 
 func load(t *testing.T, text string, env ...string) *Config {
 	t.Helper()
-	c, err := Load(Options{File: write(t, text), Env: env})
+	c, err := Load(Options{Types: types(), File: write(t, text), Env: env})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +57,7 @@ func load(t *testing.T, text string, env ...string) *Config {
 
 func TestShippedConfigurationLoads(t *testing.T) {
 	t.Parallel()
-	c, err := Load(Options{File: "../../configs/tallyman.yaml"})
+	c, err := Load(Options{Types: types(), File: "../../configs/tallyman.yaml"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +69,7 @@ func TestShippedConfigurationLoads(t *testing.T) {
 	if !c.Redis.Embedded() || c.Ledger.Driver != SQLite || c.Sources["sample"].Driver != SQLite {
 		t.Errorf("it needs another server: %+v", c)
 	}
-	want, err := Load(Options{File: write(t, "{}")})
+	want, err := Load(Options{Types: types(), File: write(t, "{}")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +83,7 @@ func TestShippedConfigurationLoads(t *testing.T) {
 
 func TestMissingFileIsNoProblemList(t *testing.T) {
 	t.Parallel()
-	_, err := Load(Options{File: filepath.Join(t.TempDir(), "nowhere.yaml")})
+	_, err := Load(Options{Types: types(), File: filepath.Join(t.TempDir(), "nowhere.yaml")})
 	var list problem.List
 	if !errors.Is(err, fs.ErrNotExist) || errors.As(err, &list) {
 		t.Errorf("got %v", err)
@@ -76,7 +97,7 @@ sources:
   wms: {driver: postgres, url: "postgres://u:p@db/wms"}
   pilot: {driver: sqlite, url: "sqlite:../pilot.db", max_connections: 2, statement_timeout: 1m30s, max_cell_bytes: 2048, max_row_bytes: 8388608, functions: [random, main.f]}
 `)
-	c, err := Load(Options{File: file})
+	c, err := Load(Options{Types: types(), File: file})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +123,7 @@ redis: {prefix: "file:", url: "redis://file:1"}
 ledger: {retention: 1d}
 sources: {North-WMS: {driver: postgres, url: "postgres://file/x", max_connections: 9}}
 `)
-	c, err := Load(Options{
+	c, err := Load(Options{Types: types(),
 		File: file,
 		Env: []string{
 			"TALLYMAN_HTTP__LISTEN=127.0.0.1:2", "TALLYMAN_REDIS__PREFIX=env:", "TALLYMAN_LEDGER__RETENTION=2d",
@@ -125,8 +146,8 @@ sources: {North-WMS: {driver: postgres, url: "postgres://file/x", max_connection
 		"rest of the entry":      c.Sources["North-WMS"].MaxConnections,
 		"new entry":              c.Sources["east"].Path,
 		"list":                   c.Rules.Paths,
-		"list of redis":          len(c.Redis.URLs),
-		"list of redis is known": c.Redis.List,
+		"list of redis":          len(c.Redis.URL.URLs),
+		"list of redis is known": c.Redis.URL.List,
 	}
 	want := map[string]any{
 		"flag over env":          "127.0.0.1:3",
@@ -160,7 +181,7 @@ subscriptions: [{type: "${TYPE}", warehouse: "*", subscriber: "user:1"}]
 	}
 	wms := c.Sources["wms"]
 	if wms.URL.Reveal() != "postgres://u:from-a-file@db/x" || wms.MaxConnections != 7 || c.Redis.Prefix != "t:" ||
-		c.Redis.URLs[0].Reveal() != "redis://:pw@r:6379/0" {
+		c.Redis.URL.URLs[0].Reveal() != "redis://:pw@r:6379/0" {
 		t.Errorf("got %+v, %q", c, wms.URL.Reveal())
 	}
 }

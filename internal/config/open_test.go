@@ -18,7 +18,7 @@ sources:
 // Those who need a secret hear what keeps it from them; the others do not.
 func TestALazyLoadNeedsNoSecrets(t *testing.T) {
 	t.Parallel()
-	c, err := Load(Options{File: write(t, withSecrets), Lazy: true})
+	c, err := Load(Options{Types: types(), File: write(t, withSecrets), Lazy: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestALazyLoadNeedsNoSecrets(t *testing.T) {
 
 func TestALazyLoadWithTheSecrets(t *testing.T) {
 	t.Parallel()
-	c, err := Load(Options{
+	c, err := Load(Options{Types: types(),
 		File: write(t, "sources: {wms: {driver: postgres, url: '${WMS_URL}'}}"), Lazy: true, Env: []string{"WMS_URL=postgres://u@db/wms"},
 	})
 	if err != nil {
@@ -63,7 +63,7 @@ func TestALazyLoadTellsWhatIsWrongAllTheSame(t *testing.T) {
 		"sources: {wms: {driver: postgres, uri: '${WMS_URL}'}}":      "unknown_field",
 		"redis: {url: ['${REDIS_URL}', 'http://not-redis.example']}": "",
 	} {
-		_, err := Load(Options{File: write(t, text), Lazy: true})
+		_, err := Load(Options{Types: types(), File: write(t, text), Lazy: true})
 		var l problem.List
 		if code == "" {
 			if err != nil {

@@ -6,7 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/settings"
 	"tallyman/rules/problem"
+	"tallyman/sinks"
+	"tallyman/sinks/mail"
+	"tallyman/sinks/queue"
+	"tallyman/sinks/webhook"
 )
 
 // FuzzParse looks for configurations that crash the decoder, are refused without a reason, or are accepted with
@@ -23,7 +28,7 @@ func FuzzParse(f *testing.F) {
 		if strings.Contains(text+set, "file:") {
 			return // it would read whatever is there
 		}
-		o := Options{File: "fuzz.yaml", Env: []string{"P=p"}, Set: map[string]string{}}
+		o := Options{Types: types(), File: "fuzz.yaml", Env: []string{"P=p"}, Set: map[string]string{}}
 		if key, value, ok := strings.Cut(set, "="); ok {
 			o.Set[key] = value
 		}
@@ -39,22 +44,25 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("accepted: %+v", c)
 		}
 		for name, s := range c.Sinks {
-			if q := s.Queue; (q == nil) == (s.Type == SinkQueue) || q != nil &&
-				(q.Timezone == nil || q.Lease < time.Second || q.MaxAttempts < 1 || q.Dedupe.For < 0 || q.SuspendSteps == nil) {
+			if q, ok := s.(*queue.Settings); ok && (q.Timezone.Location == nil || q.Lease < time.Second || q.MaxAttempts < 1 || q.Dedupe.For < 0 || q.SuspendSteps == nil) {
 				t.Fatalf("accepted sink %q: %+v", name, s)
 			}
-		}
-		for name, s := range c.Sinks {
-			if p := s.Push; (p == nil) == (s.Webhook != nil || s.Mail != nil || s.Chat != nil || s.Stdout != nil) || p != nil &&
-				(p.Timeout < time.Second || p.Concurrency < 1 || p.Rate.Calls < 0 || p.Breaker.Failures < 1 || p.Breaker.Open < time.Second) {
+			channel, ok := s.(sinks.ChannelSettings)
+			if !ok {
+				continue
+			}
+			if p := channel.Limits(); p.Timeout < time.Second || p.Concurrency < 1 || p.Rate.Calls < 0 || p.Breaker.Failures < 1 || p.Breaker.Open < time.Second || channel.Batching().Max < 1 {
 				t.Fatalf("accepted push channel %q: %+v", name, s)
 			}
-			if s.Webhook != nil && (s.Webhook.URL.Reveal() == "" || s.Webhook.Batch.Max < 1) || s.Mail != nil && (s.Mail.Host == "" || s.Mail.Port < 1) {
+			if w, ok := s.(*webhook.Settings); ok && w.URL.Reveal() == "" {
+				t.Fatalf("accepted %q: %+v", name, s)
+			}
+			if m, ok := s.(*mail.Settings); ok && (m.Host == "" || m.Port < 1) {
 				t.Fatalf("accepted %q: %+v", name, s)
 			}
 		}
 		for name, s := range c.Sources {
-			if !namePattern.MatchString(name) || s.MaxConnections < 1 || (s.Path == "") == (s.Driver == SQLite) {
+			if !settings.IsName(name) || s.MaxConnections < 1 || (s.Path == "") == (s.Driver == SQLite) {
 				t.Fatalf("accepted source %q: %+v", name, s)
 			}
 		}

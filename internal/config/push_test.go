@@ -2,7 +2,6 @@ package config
 
 import (
 	"maps"
-	"net/mail"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +11,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tallyman/sinks/push"
+	"tallyman/internal/settings"
+	"tallyman/rules/strictyaml"
+	"tallyman/sinks"
+	"tallyman/sinks/chat"
+	"tallyman/sinks/mail"
+	"tallyman/sinks/stdout"
+	"tallyman/sinks/webhook"
 )
 
 // revealed lets a comparison see secrets.
@@ -53,41 +58,42 @@ sinks:
   out: {type: stdout}
   text: {type: stdout, format: text, rate: none}
 `)
-	c, err := Load(Options{File: file, Env: []string{"TOKEN=hunter2", "TALLYMAN_SINKS__OUT__RATE=3/h", "TALLYMAN_SINKS__LEAST__ALLOW_PRIVATE=TRUE", "TALLYMAN_SINKS__ADDED__TYPE=stdout"}})
+	c, err := Load(Options{Types: types(), File: file, Env: []string{"TOKEN=hunter2", "TALLYMAN_SINKS__OUT__RATE=3/h", "TALLYMAN_SINKS__LEAST__ALLOW_PRIVATE=TRUE", "TALLYMAN_SINKS__ADDED__TYPE=stdout"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	in := func(name string) string { return filepath.Join(filepath.Dir(file), name) }
-	push := func(change func(*PushSink)) *PushSink {
-		p := &PushSink{Timeout: 10 * time.Second, Concurrency: 8, Breaker: Breaker{5, 30 * time.Second}}
-		change(p)
-		return p
+	limits := func(typ string, timeout time.Duration, concurrency int, rate settings.Rate, failures int, open time.Duration) sinks.PushSettings {
+		return sinks.PushSettings{
+			Header: sinks.Header{Type: typ}, Timeout: timeout, Concurrency: concurrency, Rate: rate, Breaker: sinks.Breaker{Failures: failures, Open: open},
+		}
 	}
-	plain := push(func(*PushSink) {})
-	want := map[string]Sink{
-		"least": {Type: SinkWebhook, Push: plain, Webhook: &WebhookSink{URL: NewSecret("https://h/"), AllowPrivate: true, Batch: Batch{Max: 1}}},
-		"most": {
-			Type: SinkWebhook,
-			Push: &PushSink{Timeout: 5 * time.Minute, Concurrency: 256, Rate: Rate{600, time.Minute}, Breaker: Breaker{1, time.Hour}},
-			Webhook: &WebhookSink{
-				URL: NewSecret("http://u:p@10.0.0.1:8080/x?y=z"), Secrets: []Secret{NewSecret("whsec_c2VjcmV0"), NewSecret("any text")},
-				Headers:      map[string]Secret{"Authorization": NewSecret("Bearer hunter2"), "X-Site": NewSecret("north")},
-				AllowPrivate: true, Batch: Batch{100, time.Second},
-			},
+	plain := func(typ string) sinks.PushSettings {
+		return limits(typ, 10*time.Second, 8, settings.Rate{}, 5, 30*time.Second)
+	}
+	path := func(name string) settings.File { return settings.File(in(name)) }
+	want := Sinks{
+		"least": &webhook.Settings{PushSettings: plain("webhook"), URL: NewSecret("https://h/"), AllowPrivate: true, Batch: sinks.Batch{Max: 1}},
+		"most": &webhook.Settings{
+			PushSettings: limits("webhook", 5*time.Minute, 256, settings.Rate{Calls: 600, Per: time.Minute}, 1, time.Hour),
+			URL:          NewSecret("http://u:p@10.0.0.1:8080/x?y=z"), Secrets: settings.Secrets{NewSecret("whsec_c2VjcmV0"), NewSecret("any text")},
+			Headers:      settings.Headers{"Authorization": NewSecret("Bearer hunter2"), "X-Site": NewSecret("north")},
+			AllowPrivate: true, Batch: sinks.Batch{Max: 100, Wait: time.Second},
 		},
-		"tls": {Type: SinkWebhook, Push: plain, Webhook: &WebhookSink{
-			URL: NewSecret("https://h/x"), Secrets: []Secret{NewSecret("one")}, Batch: Batch{Max: 1}, TLS: TLS{in("ca.pem"), "/c.pem", in("k.pem"), "n"},
-		}},
-		"mail": {Type: SinkMail, Push: plain, Mail: &MailSink{Host: "localhost", Port: 25, TLS: MailNoTLS, From: mail.Address{Address: "a@example.com"}}},
-		"mails": {Type: SinkMail, Push: plain, Mail: &MailSink{
-			Host: "smtp.example.com", Port: 465, TLS: MailTLSOnly, CA: in("ca.pem"), Username: "u", Password: NewSecret("hunter2"),
-			From: mail.Address{Name: "Täl", Address: "a@example.com"}, Helo: "me.example.com", Subject: in("s"), Text: in("t"), HTML: in("h"),
-		}},
-		"chat":  {Type: SinkChat, Push: plain, Chat: &ChatSink{URL: NewSecret("slack://hook:T@webhook"), Title: true}},
-		"chats": {Type: SinkChat, Push: plain, Chat: &ChatSink{URL: NewSecret("ntfy://ntfy.sh/x"), AllowPrivate: true, Text: in("t")}},
-		"out":   {Type: SinkStdout, Push: push(func(p *PushSink) { p.Rate = Rate{3, time.Hour} }), Stdout: &StdoutSink{StdoutJSON}},
-		"text":  {Type: SinkStdout, Push: plain, Stdout: &StdoutSink{StdoutText}},
-		"added": {Type: SinkStdout, Push: plain, Stdout: &StdoutSink{StdoutJSON}},
+		"tls": &webhook.Settings{
+			PushSettings: plain("webhook"), URL: NewSecret("https://h/x"), Secrets: settings.Secrets{NewSecret("one")}, Batch: sinks.Batch{Max: 1},
+			TLS: webhook.TLSSettings{CA: path("ca.pem"), Cert: "/c.pem", Key: path("k.pem"), ServerName: "n"},
+		},
+		"mail": &mail.Settings{PushSettings: plain("mail"), Host: "localhost", Port: 25, TLS: mail.None, From: mail.Address{Address: "a@example.com"}},
+		"mails": &mail.Settings{
+			PushSettings: plain("mail"), Host: "smtp.example.com", Port: 465, TLS: mail.TLS, CA: path("ca.pem"), Username: "u", Password: NewSecret("hunter2"),
+			From: mail.Address{Name: "Täl", Address: "a@example.com"}, Helo: "me.example.com", Subject: path("s"), Text: path("t"), HTML: path("h"),
+		},
+		"chat":  &chat.Settings{PushSettings: plain("chat"), URL: chat.URL{Secret: NewSecret("slack://hook:T@webhook")}, Title: true},
+		"chats": &chat.Settings{PushSettings: plain("chat"), URL: chat.URL{Secret: NewSecret("ntfy://ntfy.sh/x")}, AllowPrivate: true, Text: path("t")},
+		"out":   &stdout.Settings{PushSettings: limits("stdout", 10*time.Second, 8, settings.Rate{Calls: 3, Per: time.Hour}, 5, 30*time.Second), Format: stdout.JSON},
+		"text":  &stdout.Settings{PushSettings: plain("stdout"), Format: stdout.Text},
+		"added": &stdout.Settings{PushSettings: plain("stdout"), Format: stdout.JSON},
 	}
 	if diff := cmp.Diff(want, c.Sinks, revealed); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -98,18 +104,11 @@ func TestRates(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]float64{"50/s": 50, "600/m": 10, "36/h": 0.01, "none": 0} {
 		c := load(t, "sinks: {a: {type: stdout, rate: "+text+"}}")
-		r := c.Sinks["a"].Push.Rate
+		out, _ := c.Sinks["a"].(*stdout.Settings)
+		r := out.Rate
 		if r.PerSecond() != want || r.String() != text {
 			t.Errorf("%s is read as %s, %v a second", text, r, r.PerSecond())
 		}
-	}
-}
-
-// TestPushLimits holds what the configuration takes against what package delivery does.
-func TestPushLimits(t *testing.T) {
-	t.Parallel()
-	if longestTimeout != push.MaxTimeout || longestWait != push.MaxWait {
-		t.Error("the limits differ")
 	}
 }
 
@@ -125,7 +124,7 @@ func TestShippedPushChannels(t *testing.T) {
 	blocks := strings.Split("\n  # gateway:\n"+shown, "\n\n")
 	var text strings.Builder
 	text.WriteString("sinks:\n")
-	explained := map[SinkType]string{}
+	explained := map[string]string{}
 	for _, block := range blocks {
 		var lines []string
 		for line := range strings.Lines(block) {
@@ -137,7 +136,7 @@ func TestShippedPushChannels(t *testing.T) {
 		text.WriteString(block)
 		_, kind, _ := strings.Cut(block, "type: ")
 		kind, _, _ = strings.Cut(kind, "\n")
-		explained[SinkType(kind)] = block
+		explained[kind] = block
 	}
 	dir := t.TempDir()
 	secret := filepath.Join(dir, "secret")
@@ -146,23 +145,30 @@ func TestShippedPushChannels(t *testing.T) {
 	}
 	c := load(t, strings.ReplaceAll(text.String(), "/run/secrets/gateway", secret),
 		"GATEWAY_URL=https://gateway.example.com", "GATEWAY_TOKEN=t", "SMTP_PASSWORD=p", "SHOUTRRR_URL=slack://hook:T@webhook")
-	var got []SinkType
-	for _, s := range c.Sinks {
-		got = append(got, s.Type)
-		if diff := cmp.Diff(defaultPush(), s.Push); diff != "" {
-			t.Errorf("%s shows other defaults (-default +shown):\n%s", s.Type, diff)
+	limitsOf := func(t *testing.T, s sinks.Settings) *sinks.PushSettings {
+		t.Helper()
+		channel, ok := s.(sinks.ChannelSettings)
+		if !ok {
+			t.Fatalf("%s is no push channel", s.TypeName())
 		}
-		_, fields := newSink(s.Type)
-		for name := range fields {
-			if _, common := defaultPush().fields()[name]; common && s.Type != SinkWebhook {
+		return channel.Limits()
+	}
+	var got []string
+	for _, s := range c.Sinks {
+		got = append(got, s.TypeName())
+		if diff := cmp.Diff(sinks.NewPushSettings(s.TypeName()), *limitsOf(t, s)); diff != "" {
+			t.Errorf("%s shows other defaults (-default +shown):\n%s", s.TypeName(), diff)
+		}
+		for _, name := range strictyaml.FieldNames(s) {
+			if slices.Contains(strictyaml.FieldNames(&sinks.PushSettings{}), name) && s.TypeName() != webhook.TypeName {
 				continue // explained there
 			}
-			if !strings.Contains(explained[s.Type], "    "+name+":") {
-				t.Errorf("%s of %s is not explained", name, s.Type)
+			if !strings.Contains(explained[s.TypeName()], "    "+name+":") {
+				t.Errorf("%s of %s is not explained", name, s.TypeName())
 			}
 		}
 	}
-	if slices.Sort(got); !slices.Equal(got, []SinkType{SinkChat, SinkMail, SinkStdout, SinkWebhook}) {
+	if slices.Sort(got); !slices.Equal(got, []string{chat.TypeName, mail.TypeName, stdout.TypeName, webhook.TypeName}) {
 		t.Errorf("it shows %v of %v", got, slices.Collect(maps.Keys(explained)))
 	}
 }
@@ -183,7 +189,7 @@ func TestLinesWithSecretsAreNotShown(t *testing.T) {
 		"sinks: {a: {type: chat, url: ['slack://hunter2']}}",
 		"sinks: {a: {type: mail, password: 0x407235}}",
 	} {
-		_, err := Load(Options{File: write(t, text)})
+		_, err := Load(Options{Types: types(), File: write(t, text)})
 		list := problemsOf(t, err)
 		for _, p := range list {
 			if strings.Contains(p.String(), "hunter2") || strings.Contains(p.String(), "407235") {

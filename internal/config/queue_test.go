@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/rules/strictyaml"
 	"tallyman/sinks/queue"
 )
 
@@ -27,49 +28,26 @@ sinks:
 		zone     string
 		lease    time.Duration
 		attempts int
-		dedupe   Dedupe
+		dedupe   queue.Window
 		steps    []time.Duration
 	}{
-		"plain":  {"UTC", time.Minute, 5, Dedupe{}, steps()},
-		"full":   {"Asia/Shanghai", 90 * time.Second, 3, Dedupe{Day: true}, steps(2*h, 12*h, 24*h)},
-		"window": {"UTC", time.Minute, 5, Dedupe{For: 4 * h}, steps()},
-		"steps":  {"UTC", time.Minute, 5, Dedupe{}, steps(h, 2*h)},
-		"added":  {"UTC", 5 * time.Second, 5, Dedupe{}, steps(2*h, 12*h)},
+		"plain":  {"UTC", time.Minute, 5, queue.Window{}, steps()},
+		"full":   {"Asia/Shanghai", 90 * time.Second, 3, queue.Window{Day: true}, steps(2*h, 12*h, 24*h)},
+		"window": {"UTC", time.Minute, 5, queue.Window{For: 4 * h}, steps()},
+		"steps":  {"UTC", time.Minute, 5, queue.Window{}, steps(h, 2*h)},
+		"added":  {"UTC", 5 * time.Second, 5, queue.Window{}, steps(2*h, 12*h)},
 	} {
-		s := c.Sinks[name]
-		if s.Type != SinkQueue || s.Queue == nil {
-			t.Errorf("%s: %+v", name, s)
+		q, ok := c.Sinks[name].(*queue.Settings)
+		if !ok || q.TypeName() != queue.TypeName {
+			t.Errorf("%s: %+v", name, c.Sinks[name])
 			continue
 		}
-		q := *s.Queue
 		if q.Timezone.String() != want.zone || q.Lease != want.lease || q.MaxAttempts != want.attempts || q.Dedupe != want.dedupe {
 			t.Errorf("%s: %+v", name, q)
 		}
 		if q.SuspendSteps == nil || !slices.Equal(q.SuspendSteps, want.steps) {
 			t.Errorf("%s: steps %v", name, q.SuspendSteps)
 		}
-	}
-}
-
-// A window is written as it may be read, days as hours.
-func TestDedupeText(t *testing.T) {
-	t.Parallel()
-	for want, d := range map[string]Dedupe{"until_done": {}, "day": {Day: true}, "4h": {For: 4 * time.Hour}, "24h": {For: 24 * time.Hour}} {
-		if got := d.String(); got != want {
-			t.Errorf("%+v is written %q, not %q", d, got, want)
-		}
-	}
-}
-
-// TestQueueDefaults holds what the configuration says where nothing is said against what the queue itself does.
-func TestQueueDefaults(t *testing.T) {
-	t.Parallel()
-	q := defaultQueue()
-	if q.Lease != queue.DefaultLease || q.MaxAttempts != queue.DefaultMaxAttempts || !slices.Equal(q.SuspendSteps, queue.DefaultSuspendSteps()) {
-		t.Errorf("they differ: %+v", q)
-	}
-	if day != queue.MaxLease || longestHold != queue.MaxDelay {
-		t.Error("the limits differ")
 	}
 }
 
@@ -87,12 +65,13 @@ func TestShippedQueue(t *testing.T) {
 	}
 	shown = strings.ReplaceAll("\n"+shown, "\n  # ", "\n  ")
 	c := load(t, "sinks:\n  replenishment:"+shown)
-	want := &QueueSink{Timezone: c.Sinks["replenishment"].Queue.Timezone, Dedupe: Dedupe{Day: true}}
-	want.Lease, want.MaxAttempts, want.SuspendSteps = defaultQueue().Lease, defaultQueue().MaxAttempts, defaultQueue().SuspendSteps
-	if got := c.Sinks["replenishment"].Queue; got.Timezone.String() != "Asia/Shanghai" || !reflect.DeepEqual(got, want) {
+	got, _ := c.Sinks["replenishment"].(*queue.Settings)
+	want := queue.NewSettings()
+	want.Timezone, want.Dedupe = got.Timezone, queue.Window{Day: true}
+	if got.Timezone.String() != "Asia/Shanghai" || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v", got)
 	}
-	for name := range defaultQueue().fields() {
+	for _, name := range strictyaml.FieldNames(got) {
 		if !strings.Contains(shown, "  "+name+": ") {
 			t.Errorf("%s is not explained", name)
 		}

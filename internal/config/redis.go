@@ -3,8 +3,13 @@ package config
 import (
 	"errors"
 	"net/url"
+	"regexp"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
+
+	"tallyman/internal/settings"
+	"tallyman/rules/strictyaml"
 )
 
 // Embedded is the redis.url that stands for the Redis inside the process.
@@ -12,25 +17,71 @@ const Embedded = "embedded"
 
 // Redis is where the index of the inboxes lives.
 type Redis struct {
-	// URLs is Embedded, one server, or a list. A list is a Cluster, or where the first has ?master_name=NAME the
-	// Sentinels of that primary.
-	URLs   []Secret
-	List   bool // it was written as a list
-	Prefix string
+	URL    RedisURL `yaml:"url"`
+	Prefix string   `yaml:"prefix"`
+}
+
+// RedisURL is Embedded, one server, or a list. A list is a Cluster, or where the first has ?master_name=NAME the
+// Sentinels of that primary.
+type RedisURL struct {
+	URLs []Secret
+	List bool // it was written as a list
+}
+
+// DecodeYAML reads one address or a list of them; from outside the file a list is one text with commas.
+func (r *RedisURL) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
+	*r = RedisURL{List: n.Kind == strictyaml.Sequence}
+	if r.List {
+		d.Value(name, n, &r.URLs)
+		r.URLs = slices.DeleteFunc(r.URLs, func(s Secret) bool { return s == Secret{} }) // of a lazy load
+		return
+	}
+	list := []*strictyaml.Node{n}
+	if n.Origin != "" && n.Kind == strictyaml.Scalar {
+		list = n.Split()
+		r.List = len(list) > 1
+	}
+	for _, one := range list {
+		var u Secret
+		d.Value(name, one, &u)
+		if u != (Secret{}) {
+			r.URLs = append(r.URLs, u)
+		}
+	}
+}
+
+var prefixPattern = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
+
+func (r *Redis) check(at settings.Section) {
+	if !prefixPattern.MatchString(r.Prefix) {
+		at.In("prefix").Fail(CodeName, "redis.prefix takes 1 to 64 of A-Z a-z 0-9 _ . : -", "for example tallyman:")
+	}
+	where := at.In("url")
+	if r.Embedded() || where.IsBad() || settings.IsOpen(where) {
+		return
+	}
+	const forms = "embedded, redis://host:6379/0, rediss://…, or a list of these"
+	if len(r.URL.URLs) == 0 {
+		where.Fail(CodeURL, "redis.url is an empty list", forms)
+		return
+	}
+	if _, err := r.Options(); err != nil {
+		where.Fail(CodeURL, "redis.url "+err.Error(), forms)
+	}
 }
 
 // Embedded tells whether Redis runs inside the process.
-func (r Redis) Embedded() bool {
-	return !r.List && len(r.URLs) == 1 && r.URLs[0].Reveal() == Embedded
+func (r *Redis) Embedded() bool {
+	return !r.URL.List && len(r.URL.URLs) == 1 && r.URL.URLs[0].Reveal() == Embedded
 }
 
 // errRedisURL names no part of the URL, which may hold a password.
 var errRedisURL = errors.New("is no address of a Redis server")
 
 // Options returns what redis.NewUniversalClient takes. User, password, database and TLS are those of the first URL.
-func (r Redis) Options() (*redis.UniversalOptions, error) {
-	o := &redis.UniversalOptions{IsClusterMode: r.List}
-	for i, secret := range r.URLs {
+func (r *Redis) Options() (*redis.UniversalOptions, error) {
+	o := &redis.UniversalOptions{IsClusterMode: r.URL.List}
+	for i, secret := range r.URL.URLs {
 		u, err := url.Parse(secret.Reveal())
 		if err != nil {
 			return nil, errRedisURL

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"tallyman/sinks/mail"
 	"tallyman/sinks/scrub"
+	"tallyman/sinks/webhook"
 )
 
 func TestSecretTexts(t *testing.T) {
@@ -23,7 +25,7 @@ sinks:
   ntfy: {type: chat, url: "ntfy://:n7fyp4ssw0rd@ntfy.sh/stock"}
   telegram: {type: chat, url: "telegram://110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw@telegram?chats=@stock"}
 `)
-	hide := scrub.New(SecretTexts(c.Sinks)...)
+	hide := scrub.New(c.Sinks.SecretTexts()...)
 	for text, want := range map[string]string{
 		`Post "https://u:***@gateway.example.com/hooks/t0k3n-of-it?key=ab%20cdefgh&format=json": dial tcp 10.0.0.1:443: refused`: `Post "https://u:***@gateway.example.com***": dial tcp 10.0.0.1:443: refused`,
 		"GET /hooks/t0k3n-of-it is not there":                                                            "GET *** is not there",
@@ -40,7 +42,7 @@ sinks:
 			t.Errorf("%s\nbecomes %s\nwant    %s", text, got, want)
 		}
 	}
-	if got := SecretTexts(nil); len(got) != 0 {
+	if got := Sinks(nil).SecretTexts(); len(got) != 0 {
 		t.Errorf("without secrets: %q", got)
 	}
 }
@@ -50,14 +52,14 @@ func FuzzSecretTexts(f *testing.F) {
 	f.Add("hunter22", "x-token-y")
 	f.Add("%41%42%43%44%45%46", "a b")
 	f.Fuzz(func(t *testing.T, secret, path string) {
-		if len(secret) < leastToken || strings.Contains(redacted, secret) {
+		if len(secret) < 8 || strings.Contains("***", secret) {
 			return
 		}
 		u := url.URL{Scheme: "https", User: url.UserPassword("u", secret), Host: "h", Path: "/" + path, RawQuery: url.Values{"key": {secret}}.Encode()}
-		hide := scrub.New(SecretTexts(map[string]Sink{
-			"w": {Type: SinkWebhook, Webhook: &WebhookSink{URL: NewSecret(u.String())}},
-			"m": {Type: SinkMail, Mail: &MailSink{Password: NewSecret(secret)}},
-		})...)
+		hide := scrub.New(Sinks{
+			"w": &webhook.Settings{URL: NewSecret(u.String())},
+			"m": &mail.Settings{Password: NewSecret(secret)},
+		}.SecretTexts()...)
 		for _, text := range []string{u.String(), u.RequestURI(), "is " + secret + "!", fmt.Sprintf("Get %s: no", u.Redacted())} {
 			if got := hide.Text(text, 10000); strings.Contains(got, secret) {
 				t.Errorf("%q stays in %q: %q", secret, text, got)

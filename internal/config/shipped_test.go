@@ -33,7 +33,7 @@ func TestEveryKeyIsShown(t *testing.T) {
 		"telemetry:\n#   # ": "telemetry: {traces: {zzz: 1}}",
 	} {
 		_, part, found := strings.Cut(shown, section)
-		_, err := Load(Options{File: write(t, text)})
+		_, err := Load(Options{Types: types(), File: write(t, text)})
 		known := ""
 		for _, p := range problemsOf(t, err) {
 			if _, list, ok := strings.Cut(p.Hint, "known fields: "); ok {

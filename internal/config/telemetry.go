@@ -2,68 +2,64 @@ package config
 
 import (
 	"fmt"
-	"net/url"
 	"strconv"
 
+	"tallyman/internal/settings"
 	"tallyman/rules/strictyaml"
 )
 
 // Telemetry is what a node tells of itself to others; /metrics is there to be asked.
 type Telemetry struct {
-	Traces Traces
+	Traces Traces `yaml:"traces"`
 }
 
 // Traces says where spans are sent, by OTLP over HTTP.
 type Traces struct {
-	Endpoint string            // the whole address; "" = no traces are made
-	Headers  map[string]Secret // of each call
-	Sample   float64           // the share of traces that is kept, 0 … 1
+	Endpoint Endpoint         `yaml:"endpoint"` // "" = no traces are made
+	Headers  settings.Headers `yaml:"headers"`  // of each call
+	Sample   Share            `yaml:"sample"`   // of the traces is kept
 }
 
 // tracesPath is where a collector takes traces, unless the address says otherwise.
 const tracesPath = "/v1/traces"
 
-func (t *Telemetry) field() field {
-	return section(map[string]field{"traces": section(map[string]field{
-		"endpoint": endpoint(&t.Traces.Endpoint), "headers": headers(&t.Traces.Headers), "sample": share(&t.Traces.Sample),
-	})})
-}
+// Endpoint is the whole address of a collector.
+type Endpoint string
 
-// endpoint reads the address of a collector. Credentials belong into headers, which nobody sees.
-func endpoint(dst *string) field {
-	return func(d *decoder, at path, v any) {
-		s, ok := d.text(at, v)
-		if !ok || s == "" {
-			*dst = ""
-			return
-		}
-		u, err := url.Parse(s)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || !isPort(portOr(u.Port(), "80")) || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-			d.fail(at, CodeURL, fmt.Sprintf("%s is no address of a collector", at), "http://host:4318; credentials go into telemetry.traces.headers")
-			return
-		}
-		if u.Path == "" || u.Path == "/" {
-			u.Path = tracesPath
-		}
-		*dst = u.String()
+// DecodeYAML reads the address. Credentials belong into headers, which nobody sees.
+func (e *Endpoint) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
+	s, ok := d.Text(name, n)
+	if !ok || s == "" {
+		*e = ""
+		return
 	}
+	u := settings.WebURL(s)
+	if u == nil || u.User != nil || u.RawQuery != "" {
+		d.Fail(n, CodeURL, name+" is no address of a collector", "http://host:4318; credentials go into telemetry.traces.headers")
+		return
+	}
+	if u.Path == "" || u.Path == "/" {
+		u.Path = tracesPath
+	}
+	*e = Endpoint(u.String())
 }
 
-// share reads a number from 0 to 1.
-func share(dst *float64) field {
-	return func(d *decoder, at path, v any) {
-		s, ok := d.scalar(at, v, "a number from 0 to 1")
-		if !ok {
-			return
-		}
-		x, err := strconv.ParseFloat(s, 64)
-		switch {
-		case err != nil:
-			d.fail(at, strictyaml.CodeType, fmt.Sprintf("%s takes a number from 0 to 1, found %q", at, s), "")
-		case !(x >= 0 && x <= 1): // NaN too
-			d.fail(at, strictyaml.CodeOutOfRange, fmt.Sprintf("%s is %s, 0 to 1 is possible", at, s), "0.1 keeps one trace in ten")
-		default:
-			*dst = x
-		}
+// Share is a number from 0 to 1.
+type Share float64
+
+// DecodeYAML reads the number.
+func (x *Share) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
+	s, ok := d.Setting(name, n, "a number from 0 to 1")
+	if !ok {
+		return
+	}
+	share, err := strconv.ParseFloat(s, 64)
+	switch {
+	case err != nil:
+		d.Fail(n, strictyaml.CodeType, fmt.Sprintf("%s takes a number from 0 to 1, found %q", name, s), "")
+	case !(share >= 0 && share <= 1): // NaN too
+		d.Fail(n, strictyaml.CodeOutOfRange, fmt.Sprintf("%s is %s, 0 to 1 is possible", name, s), "0.1 keeps one trace in ten")
+	default:
+		*x = Share(share)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tallyman/internal/settings"
 )
 
 func loadTelemetry(t *testing.T, text string, env ...string) (*Config, error) {
@@ -19,7 +21,7 @@ func loadTelemetry(t *testing.T, text string, env ...string) (*Config, error) {
 			t.Fatal(err)
 		}
 	}
-	return Load(Options{File: file, Env: env})
+	return Load(Options{Types: types(), File: file, Env: env})
 }
 
 func TestTelemetry(t *testing.T) {
@@ -32,7 +34,7 @@ func TestTelemetry(t *testing.T) {
 	if got.Endpoint != "http://collector:4318/v1/traces" || got.Headers["Authorization"].Reveal() != "Bearer swordfish" || got.Sample != 0.25 {
 		t.Errorf("got %+v", got)
 	}
-	if d := Default().Telemetry.Traces; d.Endpoint != "" || d.Sample != 1 {
+	if d := Default(types()).Telemetry.Traces; d.Endpoint != "" || d.Sample != 1 {
 		t.Errorf("by default %+v", d)
 	}
 }
@@ -46,7 +48,7 @@ func TestBadTelemetry(t *testing.T) {
 		`{sample: NaN}`:                               "out_of_range",
 		`{headers: {A: swordfish}, sample: 2}`:        "out_of_range",
 		`{sample: much}`:                              "type",
-		`{headers: {"a b": c}}`:                       CodeHeader,
+		`{headers: {"a b": c}}`:                       settings.CodeHeader,
 		`{enabled: true}`:                             "unknown",
 	} {
 		_, err := loadTelemetry(t, "rules: {paths: [.]}\ntelemetry: {traces: "+traces+"}\n")

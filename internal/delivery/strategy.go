@@ -2,7 +2,7 @@ package delivery
 
 import "time"
 
-// StrategyKind says how long a push channel is tried; DESIGN.md section 8 has the table.
+// StrategyKind says how long a push channel is tried; docs/rule-reference.md has the table (Deliver).
 type StrategyKind string
 
 // The kinds.

@@ -66,7 +66,11 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer carriers.close()
-	node, err := app.New(ctx, files.config(o.Listen, clock, carriers.url("/late-orders")), app.Options{
+	cfg, err := files.config(o.Listen, clock, carriers.url("/late-orders"))
+	if err != nil {
+		return err
+	}
+	node, err := app.New(ctx, cfg, app.Options{
 		Clock: clock, Lease: clock.Span(lease), Version: o.Version, Logger: slog.New(slog.NewTextHandler(o.Out, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {

@@ -15,7 +15,9 @@ import (
 
 	"tallyman/configs"
 	"tallyman/examples/wms"
+	"tallyman/internal/app"
 	"tallyman/internal/config"
+	"tallyman/rules/strictyaml"
 )
 
 // ownRules are the demo's beside the pack of the sample warehouse.
@@ -60,23 +62,34 @@ func newFiles(ctx context.Context) (_ *files, err error) {
 
 func (f *files) path(name string) string { return filepath.Join(f.dir, name) }
 
-// config is what a site would write into tallyman.yaml.
-func (f *files) config(listen string, clock *Clock, carrierURL string) *config.Config {
-	c := config.Default()
-	c.HTTP.Listen = listen
-	c.Ledger.Driver, c.Ledger.Path = config.SQLite, f.path("ledger.db")
-	c.Rules.Paths = []string{f.path("rules")}
-	c.Types.Path = f.path("types.yaml")
-	c.Sources = map[string]config.Source{
-		"wms": {Driver: config.SQLite, Path: f.path("wms.db"), MaxConnections: 4, StatementTimeout: 30 * time.Second},
+// config writes what a site would write into tallyman.yaml, and reads it.
+func (f *files) config(listen string, clock *Clock, carrierURL string) (*config.Config, error) {
+	long := func(d, least time.Duration) string {
+		return strictyaml.FormatDuration(max(d, least).Round(time.Millisecond))
 	}
-	c.Sinks[queueName] = config.Sink{Type: config.SinkQueue, Queue: &config.QueueSink{
-		Timezone: time.UTC, Lease: itemLease(clock), MaxAttempts: 5,
-		SuspendSteps: []time.Duration{clock.Real(firstSuspend), clock.Real(thenSuspend)},
-	}}
-	c.Sinks[carrierName] = config.Sink{
-		Type: config.SinkWebhook, Webhook: &config.WebhookSink{URL: config.NewSecret(carrierURL), AllowPrivate: true, Batch: config.Batch{Max: 1}},
-		Push: &config.PushSink{Timeout: min(clock.Span(5*time.Second), 5*time.Minute), Concurrency: 4, Breaker: config.Breaker{Failures: 5, Open: 10 * time.Second}},
+	text := fmt.Sprintf(`
+http: {listen: %q}
+ledger: {url: "sqlite:ledger.db"}
+sources:
+  wms: {driver: sqlite, url: "sqlite:wms.db"}
+sinks:
+  inbox: {type: inbox}
+  %s: {type: queue, lease: %s, suspend_steps: [%s, %s]}
+  %s:
+    type: webhook
+    url: %q
+    allow_private: true
+    timeout: %s
+    concurrency: 4
+    breaker: {failures: 5, open: 10s}
+`, listen, queueName, long(itemLease(clock), 0), long(clock.Real(firstSuspend), time.Second), long(clock.Real(thenSuspend), time.Second),
+		carrierName, carrierURL, long(min(clock.Span(5*time.Second), 5*time.Minute), time.Second))
+	if err := os.WriteFile(f.path("tallyman.yaml"), []byte(text), 0o600); err != nil {
+		return nil, fmt.Errorf("write the demo's configuration: %w", err)
+	}
+	c, err := app.LoadConfig(config.Options{File: f.path("tallyman.yaml")})
+	if err != nil {
+		return nil, err
 	}
 	for subscriber, types := range map[string][]string{
 		"role:keeper":  {"REP_NOTICE", "PICK_FACE_LOW", "COUNT_DIFF", "WAVE_STUCK"},
@@ -87,7 +100,7 @@ func (f *files) config(listen string, clock *Clock, carrierURL string) *config.C
 			c.Subscriptions = append(c.Subscriptions, config.Subscription{Type: t, Warehouse: "*", Subscriber: subscriber})
 		}
 	}
-	return &c
+	return c, nil
 }
 
 // itemLease is long enough for the longest refill, however slowly the warehouse lives.

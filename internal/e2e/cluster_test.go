@@ -72,7 +72,7 @@ func newCluster(t *testing.T, lease time.Duration, rules string, settings ...str
 	c.write(configFile, fmt.Sprintf(configText, c.redis.URL(), c.ledgerURL, wmsURL))
 	c.write("types.yaml", typesText)
 	c.write("rules/rules.yaml", rules)
-	cfg, err := config.Load(config.Options{File: filepath.Join(c.dir, configFile)})
+	cfg, err := app.LoadConfig(config.Options{File: filepath.Join(c.dir, configFile)})
 	if err != nil {
 		t.Fatal(err)
 	}

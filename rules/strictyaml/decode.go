@@ -3,6 +3,8 @@ package strictyaml
 import (
 	"fmt"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,12 +26,15 @@ type Decoder struct {
 	file     *File
 	problems problem.List
 	shape    text.Shape // of the texts of the field that is decoded
+	settings Reader     // nil = the file stands alone; see DecodeSettings
+	bad      map[*Node]bool
 }
 
 // Decode fills dst, a pointer, from the node and returns every problem below it.
 //
 // Structs name their fields with the tag yaml:"name" (and ",required"); enum:"a,b" lists what a text may be, min:"1" and max:"9"
-// bound numbers and durations. Durations without min are not negative. text:"lines" allows line breaks and tabs in a text and in those of a list or a
+// bound numbers and durations, also those of a list. Durations without min are not negative. An embedded struct adds its fields to those of the
+// struct around it. text:"lines" allows line breaks and tabs in a text and in those of a list or a
 // map, text:"raw" whatever the row of a source may hold. A *Node field takes anything, undecoded.
 // Fields that the node lacks are left as they are.
 func (f *File) Decode(n *Node, dst any) problem.List {
@@ -44,6 +49,9 @@ func (d *Decoder) Fail(n *Node, code, message, hint string) {
 		return
 	}
 	d.problems = append(d.problems, d.file.Problem(n, code, message, hint))
+	if d.bad != nil {
+		d.bad[n] = true
+	}
 }
 
 // Value fills dst, a pointer, from the node, inside a DecodeYAML.
@@ -78,13 +86,14 @@ func (d *Decoder) value(name string, owner, n *Node, v reflect.Value, tag reflec
 		d.duration(name, n, v, tag)
 	case v.Kind() == reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
+		setDefaults(v.Elem())
 		d.value(name, owner, n, v.Elem(), tag)
 	case v.Kind() == reflect.Struct:
 		d.structure(name, owner, n, v)
 	case v.Kind() == reflect.Map:
 		d.mapping(name, n, v)
 	case v.Kind() == reflect.Slice:
-		d.list(name, n, v)
+		d.list(name, n, v, tag)
 	default:
 		d.scalar(name, n, v, tag)
 	}
@@ -94,6 +103,7 @@ func (d *Decoder) structure(name string, owner, n *Node, v reflect.Value) {
 	if !d.is(Mapping, name, n, "a map of fields") {
 		return
 	}
+	before := len(d.problems)
 	d.Faults(n)
 	fields := d.file.fieldsOf(v.Type())
 	for _, f := range n.Fields {
@@ -102,33 +112,46 @@ func (d *Decoder) structure(name string, owner, n *Node, v reflect.Value) {
 			d.unknown(name, f, fields.names)
 			continue
 		}
-		d.field(f, v.Field(i), v.Type().Field(i).Tag)
+		d.field(name, f, v.FieldByIndex(i), v.Type().FieldByIndex(i).Tag)
 	}
 	for _, want := range fields.required {
 		if n.Field(want) == nil {
 			d.Fail(owner, CodeMissing, fmt.Sprintf("%s is missing", join(name, want)), "")
 		}
 	}
+	if c, ok := reflect.TypeAssert[Checker](v.Addr()); ok && len(d.problems) == before {
+		c.Check(Section{d: d, name: name, owner: owner, node: n})
+	}
 }
 
 // field decodes a field of a struct, which says the shape of its texts.
-func (d *Decoder) field(f Field, v reflect.Value, tag reflect.StructTag) {
+func (d *Decoder) field(of string, f Field, v reflect.Value, tag reflect.StructTag) {
+	name := f.Name
+	if d.settings != nil {
+		name = join(of, name)
+	}
 	outer := d.shape
 	d.shape = text.ShapeOf(tag.Get(text.Tag))
-	d.value(f.Name, f.Key, f.Value, v, tag)
+	d.value(name, f.Key, f.Value, v, tag)
 	d.shape = outer
 }
 
 func (d *Decoder) unknown(name string, f Field, known []string) {
+	if d.settings != nil {
+		known = slices.Sorted(slices.Values(known))
+	}
 	hint := problem.DidYouMean(f.Name, known)
 	if hint == "" {
 		hint = "known fields: " + strings.Join(known, ", ")
 	}
-	where := "here"
-	if name != "" {
-		where = "in " + name
+	where := fmt.Sprintf("%q here", clip(f.Name))
+	switch {
+	case d.settings != nil:
+		where = strconv.Quote(join(name, f.Name))
+	case name != "":
+		where = fmt.Sprintf("%q in %s", clip(f.Name), name)
 	}
-	d.Fail(f.Key, CodeUnknown, fmt.Sprintf("there is no field %q %s", clip(f.Name), where), hint)
+	d.Fail(f.Key, CodeUnknown, "there is no field "+where, hint)
 }
 
 func (d *Decoder) mapping(name string, n *Node, v reflect.Value) {
@@ -142,22 +165,36 @@ func (d *Decoder) mapping(name string, n *Node, v reflect.Value) {
 			d.Fail(f.Key, CodeText, fmt.Sprintf("a name in %s: %v", name, fault), "")
 		}
 		item := reflect.New(v.Type().Elem()).Elem()
+		setDefaults(item)
 		d.value(join(name, f.Name), f.Key, f.Value, item, "")
 		m.SetMapIndex(reflect.ValueOf(f.Name), item)
 	}
 	v.Set(m)
 }
 
-func (d *Decoder) list(name string, n *Node, v reflect.Value) {
+func (d *Decoder) list(name string, n *Node, v reflect.Value, tag reflect.StructTag) {
+	n = split(n, v.Type().Elem())
 	if !d.is(Sequence, name, n, "a list") {
 		return
 	}
 	d.Faults(n)
 	s := reflect.MakeSlice(v.Type(), len(n.Items), len(n.Items))
 	for i, item := range n.Items {
-		d.value(fmt.Sprintf("%s[%d]", name, i), item, item, s.Index(i), "")
+		setDefaults(s.Index(i))
+		d.value(d.item(name, n, i), item, item, s.Index(i), tag)
 	}
 	v.Set(s)
+}
+
+// item names an item of the list n.
+func (d *Decoder) item(list string, n *Node, i int) string {
+	switch {
+	case n.Origin != "": // one text with commas
+		return list
+	case d.settings != nil:
+		return join(list, strconv.Itoa(i))
+	}
+	return fmt.Sprintf("%s[%d]", list, i)
 }
 
 // is reports a node of the wrong shape.
@@ -177,6 +214,10 @@ func (d *Decoder) is(kind Kind, name string, n *Node, want string) bool {
 }
 
 func (d *Decoder) wrong(name string, n *Node, want, hint string) {
+	if d.settings != nil {
+		d.wrongSetting(name, n, want)
+		return
+	}
 	if n.Kind != Scalar {
 		d.Faults(n)
 	}
@@ -197,7 +238,7 @@ func join(name, field string) string {
 }
 
 type structFields struct {
-	index    map[string]int
+	index    map[string][]int
 	names    []string
 	required []string
 }
@@ -207,14 +248,14 @@ func (f *File) fieldsOf(t reflect.Type) *structFields {
 	if s := f.fields[t]; s != nil {
 		return s
 	}
-	s := &structFields{index: map[string]int{}}
+	s := &structFields{index: map[string][]int{}}
 	f.fields[t] = s
-	for i := range t.NumField() {
-		name, options, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
+	for _, field := range reflect.VisibleFields(t) {
+		name, options, _ := strings.Cut(field.Tag.Get("yaml"), ",")
 		if name == "" || name == "-" {
 			continue
 		}
-		s.index[name] = i
+		s.index[name] = field.Index
 		s.names = append(s.names, name)
 		if options == "required" {
 			s.required = append(s.required, name)

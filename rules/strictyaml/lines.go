@@ -93,6 +93,9 @@ func (f *File) Problem(n *Node, code, message, hint string) problem.Problem {
 	if n == nil {
 		return f.problemAt(place{1, 1}, code, message, hint)
 	}
+	if n.Origin != "" {
+		return problem.Problem{File: n.Origin, Code: code, Message: message, Hint: hint}
+	}
 	return f.problemAt(place{n.Line, n.Col}, code, message, hint)
 }
 

@@ -27,6 +27,10 @@ type Node struct {
 	Fields    []Field
 	Items     []*Node
 
+	// Of a tree that Overlay made. Path leads to the value, with / between the names. Origin names the variable or flag that set the value,
+	// or that made the entry; "" = the file has it.
+	Path, Origin string
+
 	style  yaml.Style
 	faults []fault // found while the tree was built; Decode reports them
 	weight int     // nodes below and including this one, aliases expanded

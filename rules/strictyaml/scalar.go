@@ -26,7 +26,7 @@ func (d *Decoder) scalar(name string, n *Node, v reflect.Value, tag reflect.Stru
 			v.SetBool(b)
 		}
 	case reflect.Int, reflect.Int64:
-		if i, ok := d.Int(name, n); ok && d.inRange(name, n, float64(i), tag, number) {
+		if i, ok := d.Int(name, n); ok && d.inRange(name, n, strconv.FormatInt(i, 10), float64(i), tag, number) {
 			v.SetInt(i)
 		}
 	default:
@@ -37,6 +37,9 @@ func (d *Decoder) scalar(name string, n *Node, v reflect.Value, tag reflect.Stru
 // Text reads a text. Numbers and booleans are not texts: 0123 or 1e5 would lose what was written.
 func (d *Decoder) Text(name string, n *Node) (string, bool) {
 	d.tagFaults(n)
+	if d.settings != nil {
+		return d.settingText(name, n)
+	}
 	if n.Kind == Scalar && (n.Tag == "!!str" || n.Tag == "!!timestamp") {
 		if fault := text.Check(n.Text, d.shape); fault != nil {
 			d.Fail(n, CodeText, fmt.Sprintf("%s: %v", name, fault), d.textHint(n))
@@ -71,6 +74,9 @@ func (d *Decoder) textHint(n *Node) string {
 // Bool reads true or false.
 func (d *Decoder) Bool(name string, n *Node) (bool, bool) {
 	d.tagFaults(n)
+	if d.settings != nil {
+		return d.settingBool(name, n)
+	}
 	switch {
 	case n.Kind == Scalar && n.Tag == "!!bool" && strings.EqualFold(n.Text, "true"):
 		return true, true
@@ -86,6 +92,9 @@ var plainInt = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*)$`)
 // Int reads a whole number in its plain form: 010, 0x1F and 1_000 mean different things to different readers.
 func (d *Decoder) Int(name string, n *Node) (int64, bool) {
 	d.tagFaults(n)
+	if d.settings != nil {
+		return d.settingInt(name, n)
+	}
 	if n.Kind != Scalar || n.Tag != "!!int" {
 		d.wrong(name, n, "a whole number", "")
 		return 0, false
@@ -130,21 +139,33 @@ func (d *Decoder) Any(name string, n *Node) (any, bool) {
 
 func (d *Decoder) duration(name string, n *Node, v reflect.Value, tag reflect.StructTag) {
 	d.tagFaults(n)
-	if n.Kind != Scalar || n.Tag == "!!bool" || n.IsNull() {
-		d.wrong(name, n, "a duration such as 10m", "")
+	written, ok := d.durationText(name, n)
+	if !ok {
 		return
 	}
-	x, err := ParseDuration(n.Text)
+	x, err := ParseDuration(written)
 	if err != nil {
-		d.Fail(n, CodeDuration, fmt.Sprintf("%s: %q is no duration", name, clip(n.Text)), err.Error())
+		d.Fail(n, CodeDuration, fmt.Sprintf("%s: %q is no duration", name, clip(written)), err.Error())
 		return
 	}
 	if tag.Get("min") == "" {
 		tag += ` min:"0s"`
 	}
-	if d.inRange(name, n, float64(x), tag, durationBound) {
+	if d.inRange(name, n, written, float64(x), tag, durationBound) {
 		v.SetInt(int64(x))
 	}
+}
+
+// durationText returns a duration as it is written.
+func (d *Decoder) durationText(name string, n *Node) (string, bool) {
+	if d.settings != nil {
+		return d.Setting(name, n, "a duration such as 30s")
+	}
+	if n.Kind != Scalar || n.Tag == "!!bool" || n.IsNull() {
+		d.wrong(name, n, "a duration such as 10m", "")
+		return "", false
+	}
+	return n.Text, true
 }
 
 func (d *Decoder) oneOf(name string, n *Node, s, enum string) bool {
@@ -174,14 +195,17 @@ func durationBound(s string) float64 {
 	return float64(x)
 }
 
-func (d *Decoder) inRange(name string, n *Node, x float64, tag reflect.StructTag, read func(string) float64) bool {
-	low, high := tag.Get("min"), tag.Get("max")
+func (d *Decoder) inRange(name string, n *Node, written string, x float64, tag reflect.StructTag, read func(string) float64) bool {
+	low, high, possible := tag.Get("min"), tag.Get("max"), "allowed"
+	if d.settings != nil {
+		possible = "possible"
+	}
 	if low != "" && x < read(low) {
-		d.Fail(n, CodeOutOfRange, fmt.Sprintf("%s is %s, at least %s is needed", name, clip(n.Text), low), "")
+		d.Fail(n, CodeOutOfRange, fmt.Sprintf("%s is %s, at least %s is needed", name, clip(written), low), "")
 		return false
 	}
 	if high != "" && x > read(high) {
-		d.Fail(n, CodeOutOfRange, fmt.Sprintf("%s is %s, at most %s is allowed", name, clip(n.Text), high), "")
+		d.Fail(n, CodeOutOfRange, fmt.Sprintf("%s is %s, at most %s is %s", name, clip(written), high, possible), "")
 		return false
 	}
 	return true

@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -15,16 +16,16 @@ import (
 	"tallyman/scanners"
 )
 
-// Config is one configured source.
-type Config struct {
-	// URL is mysql://user:password@host:port/database. Options: tls (true, skip-verify, preferred, false), timezone (of columns
-	// without a zone: Asia/Shanghai, +08:00; UTC where it is not given), socket (a path), connect_timeout (seconds).
-	URL              string
-	MaxConnections   int           // scans at once; others wait. 0 = 4
-	StatementTimeout time.Duration // of a scan without a timeout of its own, and of Prepare. 0 = 30s
-	Limits           scanners.Limits
-	Functions        scanners.Functions
+// Driver declares the driver.
+var Driver = scanners.Driver{
+	Name: "mysql", Covers: "MariaDB", Address: "mysql://user@host:3306/database", Wrong: "is no address of MySQL or MariaDB",
+	IsAddress: scanners.HasDatabase("mysql"), LooksUpFunctions: true,
+	Open: func(_ context.Context, c scanners.Config) (scanners.Source, error) { return scanners.Opened(Open(c)) },
 }
+
+// Config is one configured source. Its URL is mysql://user:password@host:port/database. Options: tls (true, skip-verify, preferred, false),
+// timezone (of columns without a zone: Asia/Shanghai, +08:00; UTC where it is not given), socket (a path), connect_timeout (seconds).
+type Config = scanners.Config
 
 // address is a URL that was read.
 type address struct {

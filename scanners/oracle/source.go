@@ -1,11 +1,11 @@
 package oracle
 
 import (
+	"context"
 	"database/sql/driver"
 	"net"
 	"net/url"
 	"strconv"
-	"time"
 
 	ora "github.com/sijms/go-ora/v2"
 
@@ -20,15 +20,17 @@ const (
 	rowsAhead = 4
 )
 
-// Config is one configured source.
-type Config struct {
-	// URL is oracle://user:password@host:port/service. Options: tls (true, false), tls_verify (true, false; true where it is not given),
-	// wallet (a folder), timezone (of columns without a zone: Asia/Shanghai; UTC where it is not given), connect_timeout (seconds).
-	URL              string
-	MaxConnections   int           // scans at once; others wait. 0 = 4
-	StatementTimeout time.Duration // of a scan without a timeout of its own, and of Prepare. 0 = 30s
-	Limits           scanners.Limits
+// Driver declares the driver.
+var Driver = scanners.Driver{
+	Name: "oracle", Address: "oracle://user@host:1521/service", Wrong: "is no Oracle address",
+	IsAddress: scanners.HasDatabase("oracle"),
+	Open:      func(_ context.Context, c scanners.Config) (scanners.Source, error) { return scanners.Opened(Open(c)) },
 }
+
+// Config is one configured source. Its URL is oracle://user:password@host:port/service. Options: tls (true, false), tls_verify (true,
+// false; true where it is not given), wallet (a folder), timezone (of columns without a zone: Asia/Shanghai; UTC where it is not given),
+// connect_timeout (seconds).
+type Config = scanners.Config
 
 // Source is an Oracle database.
 type Source struct{ *sqldb.Source }

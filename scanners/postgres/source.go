@@ -23,14 +23,17 @@ const connectTimeout = 5 * time.Second
 // deadlineGrace is how long after the server's own timeout the client gives up on its answer.
 const deadlineGrace = 2 * time.Second
 
-// Config is one configured source.
-type Config struct {
-	URL              string        // postgres://user:password@host:port/database, or a keyword/value string
-	MaxConnections   int           // scans at once; others wait. 0 = 4
-	StatementTimeout time.Duration // of a scan without a timeout of its own, and of Prepare. 0 = 30s
-	Limits           scanners.Limits
-	Functions        scanners.Functions
+// Driver declares the driver.
+var Driver = scanners.Driver{
+	Name: "postgres", Address: "postgres://user@host:5432/database", Wrong: "is no PostgreSQL address",
+	IsAddress: scanners.HasDatabase("postgres", "postgresql"), LooksUpFunctions: true,
+	Open: func(ctx context.Context, c scanners.Config) (scanners.Source, error) {
+		return scanners.Opened(Open(ctx, c))
+	},
 }
+
+// Config is one configured source. Its URL is postgres://user:password@host:port/database, or a keyword/value string.
+type Config = scanners.Config
 
 // Source is a PostgreSQL database.
 type Source struct {

@@ -25,14 +25,20 @@ const (
 // busyTimeout is how long a read waits for a writer that is not in WAL mode; the scan's own timeout ends it sooner.
 const busyTimeout = 30 * time.Second
 
-// Config is one configured source.
-type Config struct {
-	URL              string        // sqlite:FILE, or sqlite::memory: for an empty database that sessions stage tables in
-	MaxConnections   int           // scans at once; others wait. 0 = 4
-	StatementTimeout time.Duration // of a scan without a timeout of its own, and of Prepare. 0 = 30s
-	Limits           scanners.Limits
-	Functions        scanners.Functions
+// Driver declares the driver.
+var Driver = scanners.Driver{
+	Name: "sqlite", Address: "sqlite:FILE", Wrong: "names no SQLite file",
+	IsFile: true, IsAddress: isFile, LooksUpFunctions: true,
+	Open: func(_ context.Context, c scanners.Config) (scanners.Source, error) { return scanners.Opened(Open(c)) },
 }
+
+func isFile(address string) bool {
+	file, found := strings.CutPrefix(address, "sqlite:")
+	return found && scanners.IsFileName(file)
+}
+
+// Config is one configured source. Its URL is sqlite:FILE, or sqlite::memory: for an empty database that sessions stage tables in.
+type Config = scanners.Config
 
 // Source is a SQLite file.
 type Source struct {

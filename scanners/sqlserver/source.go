@@ -1,12 +1,12 @@
 package sqlserver
 
 import (
+	"context"
 	"database/sql/driver"
 	"errors"
 	"net"
 	"net/url"
 	"strconv"
-	"time"
 
 	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/microsoft/go-mssqldb/msdsn"
@@ -18,16 +18,17 @@ import (
 // rowsAhead is how many rows the driver holds at most: five that wait to be taken, the one that is, and the one that it reads.
 const rowsAhead = 7
 
-// Config is one configured source.
-type Config struct {
-	// URL is sqlserver://user:password@host:port/database. Options: instance, encrypt (true, false, strict, disable; true where it is
-	// not given), trust_server_certificate (true, false), timezone (of columns without a zone: Asia/Shanghai; UTC where it is not
-	// given), connect_timeout (seconds).
-	URL              string
-	MaxConnections   int           // scans at once; others wait. 0 = 4
-	StatementTimeout time.Duration // of a scan without a timeout of its own, and of Prepare. 0 = 30s
-	Limits           scanners.Limits
+// Driver declares the driver.
+var Driver = scanners.Driver{
+	Name: "sqlserver", Address: "sqlserver://user@host:1433/database", Wrong: "is no SQL Server address",
+	IsAddress: scanners.HasDatabase("sqlserver"),
+	Open:      func(_ context.Context, c scanners.Config) (scanners.Source, error) { return scanners.Opened(Open(c)) },
 }
+
+// Config is one configured source. Its URL is sqlserver://user:password@host:port/database. Options: instance, encrypt (true, false,
+// strict, disable; true where it is not given), trust_server_certificate (true, false), timezone (of columns without a zone: Asia/Shanghai;
+// UTC where it is not given), connect_timeout (seconds).
+type Config = scanners.Config
 
 // Source is a SQL Server database.
 type Source struct{ *sqldb.Source }

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tallyman/internal/testenv"
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 func TestCapKeepsTheNewest(t *testing.T) {
@@ -156,7 +156,7 @@ func TestNewRefusesWhatBreaksTheTag(t *testing.T) {
 	for _, o := range []Options{
 		{Prefix: "a{b}:"}, {Prefix: "a b"}, {Prefix: "a\n"}, {Sink: "in{box"}, {Cap: -1},
 	} {
-		o.Client, o.Watch, o.Ledger, o.Node = n.client, index.NewWatch(), n.ledger, "x"
+		o.Client, o.Watch, o.Ledger, o.Node = n.client, recovery.NewWatch(), n.ledger, "x"
 		if _, err := New(o); err == nil {
 			t.Errorf("%q, %q, %d: taken", o.Prefix, o.Sink, o.Cap)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"tallyman/internal/delivery"
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 const (
@@ -61,14 +61,14 @@ func (in *Inbox) catchUp(ctx context.Context, every time.Duration) error {
 }
 
 // putSince puts the marks since then into Redis; those that are there already change nothing, and others are told of.
-func (in *Inbox) putSince(ctx context.Context, g *index.Generation, since time.Time) error {
+func (in *Inbox) putSince(ctx context.Context, g *recovery.Generation, since time.Time) error {
 	return in.putAll(ctx, g, since, in.o.Ledger.RecentMarks, func(time.Time) int64 { return 0 })
 }
 
 // writeBackMarks puts all marks of notices that have not expired into Redis, as they were; nobody is told. began is taken
 // first, so that what is marked meanwhile is looked after later.
 func (in *Inbox) writeBackMarks(ctx context.Context, epoch string) error {
-	began, g := in.time(), &index.Generation{Epoch: epoch}
+	began, g := in.time(), &recovery.Generation{Epoch: epoch}
 	if err := in.putAll(ctx, g, time.Time{}, in.o.Ledger.LiveMarks, time.Time.UnixMicro); err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (in *Inbox) writeBackMarks(ctx context.Context, epoch string) error {
 
 // putAll puts what read has of marks, and all watermarks, since then into Redis, at the time in µs that at makes of theirs; 0 = now.
 func (in *Inbox) putAll(
-	ctx context.Context, g *index.Generation, since time.Time,
+	ctx context.Context, g *recovery.Generation, since time.Time,
 	read func(ctx context.Context, after delivery.Mark, limit int) ([]delivery.Mark, error), at func(time.Time) int64,
 ) error {
 	for after := (delivery.Mark{At: since}); ; {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 // clockState is the clock of a warehouse as Redis has it.
@@ -33,7 +33,7 @@ func (in *Inbox) askClocks(ctx context.Context, warehouses []string) ([]clockSta
 	for i, reply := range replies {
 		v := reply.Val()
 		if v[0] == nil {
-			states[i] = clockState{epoch: index.NoEpoch}
+			states[i] = clockState{epoch: recovery.NoEpoch}
 			continue
 		}
 		p := parser{reply: v}
@@ -111,7 +111,7 @@ func (c *clockReader) work(ctx context.Context, batch *clockBatch) {
 }
 
 func (c *clockReader) once(ctx context.Context, warehouses []string) ([]clockState, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, index.Patience, errors.New("inbox: Redis did not answer"))
+	ctx, cancel := context.WithTimeoutCause(ctx, recovery.Patience, errors.New("inbox: Redis did not answer"))
 	defer cancel()
 	return c.ask(ctx, warehouses)
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"sync"
 
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 // counts remembers how many unread notices readers have, for as long as nothing moved that is theirs.
@@ -29,7 +29,7 @@ func (r *reader) who() string {
 }
 
 // known is the last count.
-func (c *counts) known(g *index.Generation, who string) count {
+func (c *counts) known(g *recovery.Generation, who string) count {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if k := c.of[who]; k.epoch == g.Epoch {
@@ -39,7 +39,7 @@ func (c *counts) known(g *index.Generation, who string) count {
 }
 
 // resolve returns the count of a slice: what the script counted, or what was known before it.
-func (c *counts) resolve(g *index.Generation, who string, known count, s *slice) int {
+func (c *counts) resolve(g *recovery.Generation, who string, known count, s *slice) int {
 	n := s.count
 	if n < 0 {
 		n = known.n

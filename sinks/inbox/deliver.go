@@ -13,7 +13,7 @@ import (
 	"tallyman/internal/delivery"
 	"tallyman/sinks"
 	"tallyman/sinks/inbox/page"
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 // Deliver puts the notices into the inboxes of their recipients, in order, and answers with the scores. The lane is a
@@ -24,7 +24,7 @@ func (in *Inbox) Deliver(ctx context.Context, lane string, deliveries []delivery
 	if err != nil || len(once) == 0 {
 		return nil, err
 	}
-	deadline := time.Now().Add(index.Patience)
+	deadline := time.Now().Add(recovery.Patience)
 	for {
 		g, err := in.keeper.Await(ctx, deadline)
 		if err != nil {
@@ -34,7 +34,7 @@ func (in *Inbox) Deliver(ctx context.Context, lane string, deliveries []delivery
 		if err == nil {
 			return receipts(deliveries, position, scores, g.Epoch), nil
 		}
-		if !errors.Is(err, index.ErrLost) {
+		if !errors.Is(err, recovery.ErrLost) {
 			return nil, err
 		}
 	}
@@ -93,8 +93,8 @@ func receipts(deliveries []delivery.Delivery, position []int, scores []int64, ep
 }
 
 // fanOut delivers everything in one generation. While Redis works on one call, the next is made ready. After an error
-// part of it may be in Redis, where the next try finds it. index.ErrLost asks for that try.
-func (in *Inbox) fanOut(ctx context.Context, g *index.Generation, warehouse string, once []*delivery.Delivery) ([]int64, error) {
+// part of it may be in Redis, where the next try finds it. recovery.ErrLost asks for that try.
+func (in *Inbox) fanOut(ctx context.Context, g *recovery.Generation, warehouse string, once []*delivery.Delivery) ([]int64, error) {
 	calls := make(chan *fanoutCall, 1)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -117,7 +117,7 @@ func (in *Inbox) fanOut(ctx context.Context, g *index.Generation, warehouse stri
 	}
 	// What was written over a connection to a server that turned out to be another one does not count.
 	if !in.keeper.Is(g) {
-		return nil, index.ErrLost
+		return nil, recovery.ErrLost
 	}
 	in.learn(warehouse)
 	return scores, nil
@@ -151,9 +151,9 @@ func (in *Inbox) encode(ctx context.Context, epoch, warehouse string, once []*de
 }
 
 // putInto makes a call; where the warehouse has no clock yet, it gets one.
-func (in *Inbox) putInto(ctx context.Context, g *index.Generation, warehouse string, call *fanoutCall) ([]int64, error) {
+func (in *Inbox) putInto(ctx context.Context, g *recovery.Generation, warehouse string, call *fanoutCall) ([]int64, error) {
 	scores, err := in.put(ctx, warehouse, call)
-	var other *index.EpochError
+	var other *recovery.EpochError
 	if errors.As(err, &other) {
 		if err = in.openWarehouse(ctx, g, warehouse, other); err != nil {
 			return nil, err
@@ -205,7 +205,7 @@ func (in *Inbox) putNarrow(ctx context.Context, warehouse string, call *fanoutCa
 
 // openWarehouse gives a warehouse that has never had a notice its clock. One that should have a clock, or has that of a
 // newer epoch, means that something was lost.
-func (in *Inbox) openWarehouse(ctx context.Context, g *index.Generation, warehouse string, found *index.EpochError) error {
+func (in *Inbox) openWarehouse(ctx context.Context, g *recovery.Generation, warehouse string, found *recovery.EpochError) error {
 	if in.knows(warehouse) {
 		return in.lost(g, warehouse, found)
 	}
@@ -217,14 +217,14 @@ func (in *Inbox) openWarehouse(ctx context.Context, g *index.Generation, warehou
 		return in.lost(g, warehouse, found)
 	}
 	err = in.beginWarehouse(ctx, g.Epoch, warehouse, 0)
-	if _, newer := errors.AsType[*index.EpochError](err); newer {
+	if _, newer := errors.AsType[*recovery.EpochError](err); newer {
 		return in.lost(g, warehouse, err)
 	}
 	return err
 }
 
 // lost ends the generation because of what a warehouse showed.
-func (in *Inbox) lost(g *index.Generation, warehouse string, cause error) error {
+func (in *Inbox) lost(g *recovery.Generation, warehouse string, cause error) error {
 	in.keeper.Lose(g, fmt.Errorf("warehouse %s: %w", warehouse, cause))
-	return index.ErrLost
+	return recovery.ErrLost
 }

@@ -8,7 +8,7 @@
 //	poll.go        notices out: pages, cursors, counts         (slice.go, summary.go, version.go, wait.go, watch.go)
 //	mark.go        what users have read and acked              (catchup.go, trim.go)
 //	sweep.go       what has expired goes
-//	rebuild.go     what sinks/index writes back after a loss
+//	rebuild.go     what sinks/recovery writes back after a loss
 //
 // Run keeps all of it going; without it a node serves nothing.
 package inbox

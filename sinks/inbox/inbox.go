@@ -12,7 +12,7 @@ import (
 
 	"tallyman/sinks"
 	"tallyman/sinks/inbox/page"
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 // Inbox is the sink and the reader's side of it. It implements sinks.Sink.
@@ -22,7 +22,7 @@ type Inbox struct {
 	keys    keys
 	scripts scripts
 
-	keeper *index.Keeper
+	keeper *recovery.Keeper
 
 	clocks  clockReader
 	waiters waiters
@@ -48,7 +48,7 @@ func New(o Options) (*Inbox, error) {
 	}
 	in := &Inbox{o: o, log: o.Logger.With("sink", o.Sink), keys: k, scripts: newScripts(), warehouses: map[string]bool{}}
 	in.clocks.ask = in.askClocks
-	in.keeper, err = index.New(index.Options{
+	in.keeper, err = recovery.New(recovery.Options{
 		Client: o.Client, Watch: o.Watch, Ledger: o.Ledger, Contents: contents{in}, Node: o.Node, Sink: o.Sink,
 		EpochKey: k.epoch(), Channel: k.hints(), Logger: in.log, Unavailable: page.ErrUnavailable,
 	})
@@ -93,7 +93,7 @@ func (in *Inbox) Ready() error {
 	return nil
 }
 
-// Check asks Redis what a site must not leave to chance, before anything is served. The error is index.ErrEvicts, or
+// Check asks Redis what a site must not leave to chance, before anything is served. The error is recovery.ErrEvicts, or
 // that Redis is out of reach.
 func (in *Inbox) Check(ctx context.Context) error { return in.keeper.Check(ctx) }
 

@@ -9,7 +9,7 @@ import (
 
 	"tallyman/internal/delivery"
 	"tallyman/sinks/inbox/page"
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 const (
@@ -23,14 +23,14 @@ const (
 // Mark tells the readers' other windows what the ledger has recorded. It does not wait for an index that is out of reach:
 // whatever fails here comes from the ledger, within seconds (see catchUp).
 func (in *Inbox) Mark(ctx context.Context, marks []delivery.Mark) error {
-	return in.inForce(func(g *index.Generation) error {
+	return in.inForce(func(g *recovery.Generation) error {
 		return in.putMarks(ctx, g, marks, func(delivery.Mark) int64 { return 0 })
 	})
 }
 
 // ReadAll does for watermarks what Mark does for marks.
 func (in *Inbox) ReadAll(ctx context.Context, list []delivery.Watermark) error {
-	return in.inForce(func(g *index.Generation) error {
+	return in.inForce(func(g *recovery.Generation) error {
 		return in.putWatermarks(ctx, g, list, func(delivery.Watermark) int64 { return 0 })
 	})
 }
@@ -47,7 +47,7 @@ func (in *Inbox) UpTo(ctx context.Context, warehouse, cursor string) (int64, err
 	}
 	r := &reader{Query: page.Query{Warehouse: warehouse}}
 	var score int64
-	err = in.keeper.Serve(ctx, func(ctx context.Context, g *index.Generation) error {
+	err = in.keeper.Serve(ctx, func(ctx context.Context, g *recovery.Generation) error {
 		clock, err := in.clockOf(ctx, g, r)
 		score = min(c.Score, clock.clock)
 		return err
@@ -56,7 +56,7 @@ func (in *Inbox) UpTo(ctx context.Context, warehouse, cursor string) (int64, err
 }
 
 // inForce calls f with the generation in force.
-func (in *Inbox) inForce(f func(*index.Generation) error) error {
+func (in *Inbox) inForce(f func(*recovery.Generation) error) error {
 	g, _ := in.keeper.Current()
 	if g == nil {
 		return page.ErrUnavailable
@@ -71,7 +71,7 @@ func (in *Inbox) inForce(f func(*index.Generation) error) error {
 }
 
 // putMarks puts marks into Redis, with the clock that each is from; 0 = it is made now, and windows that wait are told.
-func (in *Inbox) putMarks(ctx context.Context, g *index.Generation, marks []delivery.Mark, when func(delivery.Mark) int64) error {
+func (in *Inbox) putMarks(ctx context.Context, g *recovery.Generation, marks []delivery.Mark, when func(delivery.Mark) int64) error {
 	for part := range slices.Chunk(marks, maxMarks) {
 		if err := in.putSomeMarks(ctx, g, part, when); err != nil {
 			return err
@@ -80,7 +80,7 @@ func (in *Inbox) putMarks(ctx context.Context, g *index.Generation, marks []deli
 	return nil
 }
 
-func (in *Inbox) putSomeMarks(ctx context.Context, g *index.Generation, marks []delivery.Mark, when func(delivery.Mark) int64) error {
+func (in *Inbox) putSomeMarks(ctx context.Context, g *recovery.Generation, marks []delivery.Mark, when func(delivery.Mark) int64) error {
 	type readers struct {
 		users []string
 		marks map[string][]delivery.Mark
@@ -123,7 +123,7 @@ func (in *Inbox) putSomeMarks(ctx context.Context, g *index.Generation, marks []
 }
 
 // putWatermarks does for watermarks what putMarks does for marks.
-func (in *Inbox) putWatermarks(ctx context.Context, g *index.Generation, list []delivery.Watermark, when func(delivery.Watermark) int64) error {
+func (in *Inbox) putWatermarks(ctx context.Context, g *recovery.Generation, list []delivery.Watermark, when func(delivery.Watermark) int64) error {
 	type place struct{ warehouse, user string }
 	var places []place
 	of := map[place][]delivery.Watermark{}
@@ -154,15 +154,15 @@ func (in *Inbox) putWatermarks(ctx context.Context, g *index.Generation, list []
 }
 
 // markHead is what both scripts begin with.
-func (in *Inbox) markHead(g *index.Generation, warehouse string, users []string) []any {
+func (in *Inbox) markHead(g *recovery.Generation, warehouse string, users []string) []any {
 	return []any{g.Epoch, in.now(), trimEvery.Microseconds(), in.keys.hints(), hint{warehouse: warehouse, subscribers: users}.String()}
 }
 
 // inWarehouse makes a call; where the warehouse has no clock yet, it gets one.
-func (in *Inbox) inWarehouse(ctx context.Context, g *index.Generation, warehouse string, do func() error) error {
+func (in *Inbox) inWarehouse(ctx context.Context, g *recovery.Generation, warehouse string, do func() error) error {
 	call := func() error { return in.undoing(ctx, g.Epoch, warehouse, do) }
 	err := call()
-	if other, ok := errors.AsType[*index.EpochError](err); ok {
+	if other, ok := errors.AsType[*recovery.EpochError](err); ok {
 		if err = in.openWarehouse(ctx, g, warehouse, other); err != nil {
 			return err
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"tallyman/internal/delivery"
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 // Ledger is what the inbox needs of the ledger to survive the loss of Redis. Its errors are sinks.ErrNotFound and
@@ -24,7 +24,7 @@ type Ledger interface {
 // Options is what an inbox is made of.
 type Options struct {
 	Client redis.UniversalClient // needed; its OnConnect must be that of Watch
-	Watch  *index.Watch          // needed
+	Watch  *recovery.Watch       // needed
 	Ledger Ledger                // needed
 	Node   string                // needed: names this process among the nodes
 	Prefix string                // of every key, as redis.prefix says; without braces

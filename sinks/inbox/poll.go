@@ -6,7 +6,7 @@ import (
 
 	"tallyman/internal/notice"
 	"tallyman/sinks/inbox/page"
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 // Poll answers a query from Redis alone, in one round trip unless notices are filtered out. While Redis is out of reach
@@ -18,7 +18,7 @@ func (in *Inbox) Poll(ctx context.Context, q page.Query) (page.Page, error) {
 		return page.Page{}, err
 	}
 	var pg page.Page
-	err = in.keeper.Serve(ctx, func(ctx context.Context, g *index.Generation) error {
+	err = in.keeper.Serve(ctx, func(ctx context.Context, g *recovery.Generation) error {
 		pg, err = in.read(ctx, g, r)
 		return err
 	})
@@ -53,7 +53,7 @@ const maxRounds = 10
 
 // read makes one page in one generation. Its notices are shown as they were when the first round was read, and so the changes
 // go up to there.
-func (in *Inbox) read(ctx context.Context, g *index.Generation, r *reader) (page.Page, error) {
+func (in *Inbox) read(ctx context.Context, g *recovery.Generation, r *reader) (page.Page, error) {
 	pg := page.Page{Notices: make([]notice.View, 0, 8)}
 	from := r.start(g)
 	pg.Reset, pg.Reason, pg.From = from.reset != "", from.reset, from.before()

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 var (
@@ -95,7 +95,7 @@ func (in *Inbox) run(ctx context.Context, s *redis.Script, keys []string, args .
 }
 
 // look is run for scripts of readers. Where too much has expired, that is removed first.
-func (in *Inbox) look(ctx context.Context, g *index.Generation, r *reader, s *redis.Script, keys []string, args ...any) ([]any, error) {
+func (in *Inbox) look(ctx context.Context, g *recovery.Generation, r *reader, s *redis.Script, keys []string, args ...any) ([]any, error) {
 	for {
 		reply, err := in.run(ctx, s, keys, args...)
 		if !errors.Is(err, errDue) {
@@ -132,7 +132,7 @@ func known(err error) error {
 			return &aheadError{clock}
 		}
 	}
-	return index.Known(err)
+	return recovery.Known(err)
 }
 
 // texts turns a script's reply into strings.

@@ -17,7 +17,7 @@ import (
 	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
 	"tallyman/sinks/inbox/page"
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 // What tests may take, and how much they have.
@@ -36,7 +36,7 @@ type site struct {
 	addr string
 }
 
-func dial(addr string, watch *index.Watch) redis.UniversalClient {
+func dial(addr string, watch *recovery.Watch) redis.UniversalClient {
 	o := &redis.UniversalOptions{OnConnect: watch.OnConnect, DialTimeout: time.Second}
 	if primary, sentinels, ok := strings.Cut(addr, "@"); ok {
 		o.MasterName, addr = primary, sentinels
@@ -87,7 +87,7 @@ func newNode(t testing.TB, addr string, ledger *memoryLedger, change ...func(*Op
 // newNodeThat runs only a part of Run.
 func newNodeThat(t testing.TB, run func(*Inbox, context.Context), addr string, ledger *memoryLedger, change ...func(*Options)) *node {
 	t.Helper()
-	watch := index.NewWatch()
+	watch := recovery.NewWatch()
 	addr, prefix, ok := strings.Cut(addr, "#")
 	if !ok {
 		prefix = "tallyman:"

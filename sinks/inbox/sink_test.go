@@ -6,7 +6,7 @@ import (
 
 	"tallyman/internal/testenv"
 	"tallyman/sinks/inbox/page"
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 	"tallyman/sinks/sinktest"
 )
 
@@ -27,12 +27,12 @@ func TestSinkSuite(t *testing.T) {
 func TestAnEvictingServerIsRefused(t *testing.T) {
 	t.Parallel()
 	r := testenv.Redis(t, "--maxmemory-policy", "allkeys-lru")
-	watch := index.NewWatch()
+	watch := recovery.NewWatch()
 	in, err := New(Options{Client: r.Client(t), Watch: watch, Ledger: newMemoryLedger(), Node: "n"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := in.Check(t.Context()); !errors.Is(err, index.ErrEvicts) {
+	if err := in.Check(t.Context()); !errors.Is(err, recovery.ErrEvicts) {
 		t.Errorf("Check: %v", err)
 	}
 	ok := newNode(t, onMiniredis(t), newMemoryLedger())
@@ -69,5 +69,5 @@ func TestPollsWaitAndThenSaySo(t *testing.T) {
 	if unavailable < 2 {
 		t.Errorf("%d of the polls said that the index is unavailable", unavailable)
 	}
-	testenv.Eventually(t, func() bool { return n.Ready() != nil }, index.Patience*raceFactor)
+	testenv.Eventually(t, func() bool { return n.Ready() != nil }, recovery.Patience*raceFactor)
 }

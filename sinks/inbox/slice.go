@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"tallyman/sinks/inbox/page"
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 // position is where a slice begins.
@@ -21,7 +21,7 @@ type position struct {
 	rounds  int              // before this one, which did not fill the page
 }
 
-func (r *reader) start(g *index.Generation) position {
+func (r *reader) start(g *recovery.Generation) position {
 	p := position{mode: "window", reset: r.otherCursor(g)}
 	switch {
 	case p.reset != "":
@@ -37,7 +37,7 @@ func (r *reader) start(g *index.Generation) position {
 }
 
 // otherCursor says why a reader's cursor is not of this generation and query, if it is not.
-func (r *reader) otherCursor(g *index.Generation) page.ResetReason {
+func (r *reader) otherCursor(g *recovery.Generation) page.ResetReason {
 	switch {
 	case r.After == "":
 		return ""
@@ -114,7 +114,7 @@ type place struct{ inbox, score int64 }
 const sliceHead = 10
 
 // slice calls poll.lua.
-func (in *Inbox) slice(ctx context.Context, g *index.Generation, r *reader, from position) (*slice, error) {
+func (in *Inbox) slice(ctx context.Context, g *recovery.Generation, r *reader, from position) (*slice, error) {
 	limit := min(r.Limit<<from.rounds, page.MaxLimit) // where little comes through, as of what has expired, more is looked at
 	if len(r.Types) > 0 || r.Unread {
 		limit = page.MaxLimit
@@ -155,7 +155,7 @@ func (in *Inbox) slice(ctx context.Context, g *index.Generation, r *reader, from
 }
 
 // countOn calls unread.lua, which goes on with the count of a slice.
-func (in *Inbox) countOn(ctx context.Context, g *index.Generation, r *reader, s *slice) error {
+func (in *Inbox) countOn(ctx context.Context, g *recovery.Generation, r *reader, s *slice) error {
 	keys := []string{in.keys.clock(r.Warehouse), in.keys.expiry(r.Warehouse)}
 	args := []any{
 		g.Epoch, formatScore(s.now), formatScore(s.clock), flag(r.user != ""), s.counted.inbox, formatScore(s.counted.score), maxUnread + 1 - s.count,
@@ -194,8 +194,8 @@ func flag(yes bool) int {
 }
 
 // sliceFailed tells a warehouse that never had a notice, and a cursor that means nothing here, from a loss.
-func (in *Inbox) sliceFailed(ctx context.Context, g *index.Generation, r *reader, err error) (*slice, error) {
-	if other, ok := errors.AsType[*index.EpochError](err); ok {
+func (in *Inbox) sliceFailed(ctx context.Context, g *recovery.Generation, r *reader, err error) (*slice, error) {
+	if other, ok := errors.AsType[*recovery.EpochError](err); ok {
 		switch {
 		case !in.virgin(g, r.Warehouse, other.Found):
 			return nil, in.lost(g, r.Warehouse, err)
@@ -211,18 +211,18 @@ func (in *Inbox) sliceFailed(ctx context.Context, g *index.Generation, r *reader
 }
 
 // virgin tells whether a warehouse without a clock of this epoch never had a notice in it, as far as this node knows.
-func (in *Inbox) virgin(g *index.Generation, warehouse, found string) bool {
-	return !in.knows(warehouse) && index.EpochNumber(found) < index.EpochNumber(g.Epoch)
+func (in *Inbox) virgin(g *recovery.Generation, warehouse, found string) bool {
+	return !in.knows(warehouse) && recovery.EpochNumber(found) < recovery.EpochNumber(g.Epoch)
 }
 
 // knows tells whether the reader's cursor says that the warehouse has a clock.
-func (r *reader) knows(g *index.Generation) bool {
+func (r *reader) knows(g *recovery.Generation) bool {
 	return r.cursor.Epoch == g.Epoch && r.cursor.Query == r.hash && max(r.cursor.Score, r.cursor.Changes) > 0
 }
 
 // doubt is for a cursor that says more than Redis. If the ledger does too, Redis has lost something. If not, the reader begins
 // anew and nobody else is concerned: what it saw was recorded nowhere, or it made the cursor up.
-func (in *Inbox) doubt(ctx context.Context, g *index.Generation, r *reader, clock int64, cause error) (*slice, error) {
+func (in *Inbox) doubt(ctx context.Context, g *recovery.Generation, r *reader, clock int64, cause error) (*slice, error) {
 	highest, err := in.highest(ctx)
 	if err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 
 	"tallyman/internal/notice"
 	"tallyman/sinks/inbox/page"
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 // Summary answers what a small window shows of the query's inboxes, from Redis alone. Its errors are Poll's.
@@ -17,14 +17,14 @@ func (in *Inbox) Summary(ctx context.Context, q page.Query) (page.Summary, error
 		return page.Summary{}, err
 	}
 	var sum page.Summary
-	err = in.keeper.Serve(ctx, func(ctx context.Context, g *index.Generation) error {
+	err = in.keeper.Serve(ctx, func(ctx context.Context, g *recovery.Generation) error {
 		sum, err = in.summarize(ctx, g, r)
 		return err
 	})
 	return sum, err
 }
 
-func (in *Inbox) summarize(ctx context.Context, g *index.Generation, r *reader) (page.Summary, error) {
+func (in *Inbox) summarize(ctx context.Context, g *recovery.Generation, r *reader) (page.Summary, error) {
 	s, err := in.slice(ctx, g, r, position{mode: "latest"})
 	if err != nil {
 		return page.Summary{}, err
@@ -58,7 +58,7 @@ func (in *Inbox) views(r *reader, now int64, entries []sliceEntry) []notice.View
 }
 
 // popups calls popups.lua until it has found enough or has looked through everything.
-func (in *Inbox) popups(ctx context.Context, g *index.Generation, r *reader) ([]sliceEntry, error) {
+func (in *Inbox) popups(ctx context.Context, g *recovery.Generation, r *reader) ([]sliceEntry, error) {
 	keys := []string{in.keys.clock(r.Warehouse), in.keys.notices(r.Warehouse), in.keys.expiry(r.Warehouse), in.keys.popups(r.Warehouse)}
 	for _, s := range r.Subscribers {
 		keys = append(keys, in.keys.inbox(r.Warehouse, s))

@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 // sweepAll removes what has expired, once a second. Every node does; it is done once.
@@ -33,7 +33,7 @@ func (in *Inbox) Sweep(ctx context.Context) error {
 	}
 	for _, w := range due {
 		err := in.sweepOne(ctx, g.Epoch, w)
-		if _, other := errors.AsType[*index.EpochError](err); err != nil && !other { // of which a reader or a delivery will find out what it means
+		if _, other := errors.AsType[*recovery.EpochError](err); err != nil && !other { // of which a reader or a delivery will find out what it means
 			return err
 		}
 	}
@@ -43,7 +43,7 @@ func (in *Inbox) Sweep(ctx context.Context) error {
 // sweepOne removes what has expired in a warehouse. Callers who come meanwhile wait for the one that does.
 func (in *Inbox) sweepOne(ctx context.Context, epoch, warehouse string) error {
 	done := in.sweeps.DoChan(epoch+" "+warehouse, func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), index.Patience) // it does not end with this caller
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recovery.Patience) // it does not end with this caller
 		defer cancel()
 		for {
 			if n, err := in.sweepSome(ctx, epoch, warehouse); n == 0 || err != nil {

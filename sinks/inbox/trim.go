@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 // trimAll removes marks whose notices are gone, once a minute. Until then they take room and change nothing.
@@ -47,7 +47,7 @@ func (in *Inbox) Trim(ctx context.Context) error {
 }
 
 // trim looks through the marks of a user, and through its watermarks, in as many calls of trim.lua as that takes.
-func (in *Inbox) trim(ctx context.Context, g *index.Generation, warehouse, user string) error {
+func (in *Inbox) trim(ctx context.Context, g *recovery.Generation, warehouse, user string) error {
 	marks, upto := in.keys.marks(warehouse, user), in.keys.upto(warehouse, user)
 	list, err := in.o.Client.ZRange(ctx, upto, 0, -1).Result()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"tallyman/sinks/inbox/page"
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 // Version returns what Poll would give as the page's version, for one small read of Redis that concurrent callers
@@ -18,7 +18,7 @@ func (in *Inbox) Version(ctx context.Context, q page.Query) (string, error) {
 		return "", err
 	}
 	var v string
-	err = in.keeper.Serve(ctx, func(ctx context.Context, g *index.Generation) error {
+	err = in.keeper.Serve(ctx, func(ctx context.Context, g *recovery.Generation) error {
 		c, err := in.clockOf(ctx, g, r)
 		if err == nil {
 			v = version(g.Epoch, c.clock, c.sweeps, r.hash)
@@ -44,7 +44,7 @@ func splitVersion(v string) (epoch string, clock int64, err error) {
 }
 
 // clockOf reads the clock for a reader, and notices when something was lost.
-func (in *Inbox) clockOf(ctx context.Context, g *index.Generation, r *reader) (clockState, error) {
+func (in *Inbox) clockOf(ctx context.Context, g *recovery.Generation, r *reader) (clockState, error) {
 	c, err := in.clocks.read(ctx, r.Warehouse)
 	if err != nil {
 		return c, err
@@ -53,12 +53,12 @@ func (in *Inbox) clockOf(ctx context.Context, g *index.Generation, r *reader) (c
 }
 
 // judgeClock tells the clock of a warehouse that never had a notice from one that was lost.
-func (in *Inbox) judgeClock(g *index.Generation, warehouse string, c clockState) (clockState, error) {
+func (in *Inbox) judgeClock(g *recovery.Generation, warehouse string, c clockState) (clockState, error) {
 	switch {
 	case c.epoch == g.Epoch:
 		return c, nil
 	case in.virgin(g, warehouse, c.epoch):
 		return clockState{epoch: g.Epoch, sweeps: "0"}, nil
 	}
-	return c, in.lost(g, warehouse, &index.EpochError{Found: c.epoch})
+	return c, in.lost(g, warehouse, &recovery.EpochError{Found: c.epoch})
 }

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 // Watch calls news whenever one of the subscribers, sorted and unique, may have something new in the warehouse, until stop is
@@ -144,7 +144,7 @@ func (in *Inbox) watchClocks(ctx context.Context) {
 		case <-tick.C:
 			in.readClocks(ctx)
 		case <-changed:
-			var g *index.Generation
+			var g *recovery.Generation
 			if g, changed = in.keeper.Current(); g != nil { // else there is nothing to look at yet
 				in.watches.restart()
 			}

@@ -15,7 +15,7 @@ import (
 
 // Channel sends mails. It implements sinks.Pusher.
 type Channel struct {
-	book      Book
+	book      sinks.Book
 	log       *slog.Logger
 	from      netmail.Address
 	templates *templates

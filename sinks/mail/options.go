@@ -11,7 +11,7 @@ import (
 	"os"
 	"strings"
 
-	"tallyman/internal/delivery"
+	"tallyman/sinks"
 )
 
 // Security is how the connection to the server is protected.
@@ -23,9 +23,6 @@ const (
 	TLS      Security = "tls"      // encrypted from the first byte
 	None     Security = "none"     // not at all: a loopback address only
 )
-
-// Book says where subscribers are reached.
-type Book interface{ delivery.Addresses }
 
 // Options configure a channel.
 type Options struct {
@@ -41,7 +38,7 @@ type Options struct {
 	// Files of templates instead of the built-in ones; "" = built-in.
 	Subject, Text, HTML string
 
-	Book   Book
+	Book   sinks.Book
 	Logger *slog.Logger
 }
 
@@ -84,7 +81,7 @@ func (o *Options) check() error {
 // loopback tells whether a host is this machine, without asking a name server.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
 func (o *Options) tlsConfig() (*tls.Config, error) {

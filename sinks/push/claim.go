@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tallyman/internal/delivery"
+	"tallyman/internal/retry"
 )
 
 const (
@@ -32,7 +33,7 @@ type asks struct {
 	at     time.Time // when it is asked next
 	asking bool
 	again  bool // woken since it was asked last
-	retry  retry
+	retry  *retry.Pauses
 	answer chan claimed
 }
 
@@ -105,13 +106,13 @@ func (l *loop) take(got claimed) {
 	defer l.records.answers.forget()
 	now := time.Now()
 	if got.err != nil {
-		if l.asks.retry.first() {
+		if !l.asks.retry.HasFailed() {
 			l.o.Logger.Warn("the ledger cannot be asked what is due", "error", got.err)
 		}
-		l.asks.at = now.Add(l.asks.retry.wait())
+		l.asks.at = now.Add(l.asks.retry.Next())
 		return
 	}
-	l.asks.retry.reset()
+	l.asks.retry.Reset()
 	list := got.claims.List
 	switch next := got.claims.Next; {
 	case l.asks.again:

@@ -18,7 +18,7 @@ type verdict struct {
 	alone   bool    // each of the rest in a call of its own: the channel has refused the whole batch
 }
 
-// judge decides by the strategies and the channel's answer; DESIGN.md section 8 has the table. text is the error for people.
+// judge decides by the strategies and the channel's answer; docs/rule-reference.md has the table (Deliver). text is the error for people.
 func judge(batch []delivery.Claimed, err error, text string, chance func() float64) verdict {
 	refused := refusedOf(batch, err)
 	switch {

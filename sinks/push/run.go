@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"tallyman/internal/retry"
 )
 
 // longError is how much of an error's text is kept, in bytes.
@@ -93,8 +95,8 @@ func newLoop(r *Runner) *loop {
 		Runner:   r,
 		jobs:     map[int64]*job{},
 		limits:   newLimits(&r.o),
-		asks:     asks{answer: make(chan claimed, 1)},
-		records:  records{answers: answers{known: map[int64]answer{}}, answer: make(chan recorded, 1)},
+		asks:     asks{answer: make(chan claimed, 1), retry: retry.New(firstRetry, mostRetry)},
+		records:  records{answers: answers{known: map[int64]answer{}}, answer: make(chan recorded, 1), retry: retry.New(firstRetry, mostRetry)},
 		todo:     make(chan *flight, r.o.Concurrency),
 		ended:    make(chan struct{}, r.o.Concurrency),
 		answered: make(chan *flight, r.o.Concurrency),

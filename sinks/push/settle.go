@@ -2,16 +2,22 @@ package push
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 
 	"tallyman/internal/delivery"
+	"tallyman/internal/retry"
 )
 
 const (
 	settleEvery = 20 * time.Millisecond // while the sink is busy, answers of so long are recorded together
 	mostSettled = 1000                  // in one transaction
 	settleSlack = 10 * time.Second      // of the lease is left for the record of an attempt
+)
+
+// The pauses of a question to the ledger that failed.
+const (
+	firstRetry = 100 * time.Millisecond
+	mostRetry  = 5 * time.Second
 )
 
 // records are answers on their way into the ledger, in one transaction at a time.
@@ -21,7 +27,7 @@ type records struct {
 	at        time.Time // when the next are recorded
 	recording bool
 	failed    bool // the ledger did not take the last ones: nothing new is tried before it does
-	retry     retry
+	retry     *retry.Pauses
 	answer    chan recorded
 }
 
@@ -72,15 +78,15 @@ func (l *loop) noted(done recorded) {
 	r := &l.records
 	r.recording = false
 	if done.err != nil {
-		if r.retry.first() {
+		if !r.retry.HasFailed() {
 			l.o.Logger.Error("what the sink answered cannot be recorded; nothing more is tried until it is", "error", done.err)
 		}
-		r.failed, r.at = true, time.Now().Add(r.retry.wait())
+		r.failed, r.at = true, time.Now().Add(r.retry.Next())
 		r.list = append(done.group, r.list...)
 		return
 	}
 	r.failed = false
-	r.retry.reset()
+	r.retry.Reset()
 	counts := map[delivery.SettleKind]int{}
 	for _, s := range done.group {
 		if r.answers.recorded(&s, l.asks.asking) {
@@ -116,22 +122,4 @@ func latest(list []delivery.Settled) []delivery.Settled {
 		}
 	}
 	return kept
-}
-
-// retry is how a question to the ledger is repeated that failed: after 0.1 s, doubling to 5 s, half of it random.
-type retry struct{ pause time.Duration }
-
-const (
-	firstRetry = 100 * time.Millisecond
-	mostRetry  = 5 * time.Second
-)
-
-// first tells whether the question went well before.
-func (r *retry) first() bool { return r.pause == 0 }
-
-func (r *retry) reset() { r.pause = 0 }
-
-func (r *retry) wait() time.Duration {
-	r.pause = min(max(2*r.pause, firstRetry), mostRetry)
-	return r.pause/2 + rand.N(r.pause/2) //nolint:gosec // a pause, no secret
 }

@@ -12,7 +12,8 @@ import (
 
 	"tallyman/internal/delivery"
 	"tallyman/internal/item"
-	"tallyman/sinks/index"
+	"tallyman/internal/retry"
+	"tallyman/sinks/recovery"
 )
 
 const (
@@ -29,7 +30,7 @@ const (
 type drainer struct {
 	line    *line
 	scripts *lifeScripts
-	keeper  *index.Keeper
+	keeper  *recovery.Keeper
 	log     *slog.Logger
 
 	mu      sync.Mutex
@@ -37,13 +38,13 @@ type drainer struct {
 	applied int64 // the position that the ledger has, as far as this node knows
 }
 
-func newDrainer(l *line, s *lifeScripts, k *index.Keeper, log *slog.Logger) *drainer {
+func newDrainer(l *line, s *lifeScripts, k *recovery.Keeper, log *slog.Logger) *drainer {
 	return &drainer{line: l, scripts: s, keeper: k, log: log}
 }
 
 // run drains until the context ends. What is left then is for finish.
 func (d *drainer) run(ctx context.Context) {
-	pause, last := drainEvery, ""
+	pauses, last := retry.New(drainEvery, drainPause), ""
 	for ctx.Err() == nil {
 		g, changed := d.keeper.Current()
 		if g == nil {
@@ -60,22 +61,22 @@ func (d *drainer) run(ctx context.Context) {
 			break
 		}
 		if time.Since(began) > drainPause { // it went well for a while
-			pause, last = drainEvery, ""
+			last = ""
+			pauses.Reset()
 		}
-		if text := err.Error(); text != last && !errors.Is(err, index.ErrLost) {
+		if text := err.Error(); text != last && !errors.Is(err, recovery.ErrLost) {
 			d.log.Warn("what has moved does not reach the ledger", "error", err)
 			last = text
 		}
 		select {
-		case <-time.After(pause):
+		case <-time.After(pauses.Next()):
 		case <-ctx.Done():
 		}
-		pause = min(2*pause, drainPause)
 	}
 }
 
 // drain goes on until the generation ends or something fails. While the ledger takes one page, the next is read.
-func (d *drainer) drain(ctx context.Context, g *index.Generation) error {
+func (d *drainer) drain(ctx context.Context, g *recovery.Generation) error {
 	pages := make(chan []item.Moves, 1)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -94,11 +95,11 @@ func (d *drainer) drain(ctx context.Context, g *index.Generation) error {
 }
 
 // read brings the outbox page by page, while this node drains.
-func (d *drainer) read(ctx context.Context, g *index.Generation, pages chan<- []item.Moves) error {
+func (d *drainer) read(ctx context.Context, g *recovery.Generation, pages chan<- []item.Moves) error {
 	after, ours := int64(0), false
 	for {
 		if !d.keeper.Is(g) {
-			return index.ErrLost
+			return recovery.ErrLost
 		}
 		most := drainEntries
 		if !ours {
@@ -139,14 +140,14 @@ func (d *drainer) read(ctx context.Context, g *index.Generation, pages chan<- []
 }
 
 // begin asks the ledger how far it is, when this node has just got the right to drain.
-func (d *drainer) begin(ctx context.Context, g *index.Generation, t taken) (int64, error) {
+func (d *drainer) begin(ctx context.Context, g *recovery.Generation, t taken) (int64, error) {
 	applied, err := d.line.o.Ledger.AppliedMoves(ctx, d.line.name, g.Epoch)
 	if err != nil {
 		return 0, fmt.Errorf("ledger: %w", err)
 	}
 	if applied > t.out {
 		d.keeper.Lose(g, errOutbox)
-		return 0, index.ErrLost
+		return 0, recovery.ErrLost
 	}
 	if t.first > applied+1 {
 		d.log.Error("moves are missing in the ledger: it has gone back", "from", applied+1, "to", t.first-1)
@@ -160,11 +161,11 @@ func (d *drainer) begin(ctx context.Context, g *index.Generation, t taken) (int6
 var errOutbox = errors.New("the outbox has gone back behind what the ledger has of it")
 
 // apply brings a page into the ledger.
-func (d *drainer) apply(ctx context.Context, g *index.Generation, page []item.Moves) error {
+func (d *drainer) apply(ctx context.Context, g *recovery.Generation, page []item.Moves) error {
 	err := d.line.o.Ledger.ApplyMoves(ctx, d.line.name, g.Epoch, page)
 	if errors.Is(err, delivery.ErrFenced) {
 		d.keeper.Lose(g, errors.New("the ledger is at another epoch"))
-		return index.ErrLost
+		return recovery.ErrLost
 	}
 	if err != nil {
 		return fmt.Errorf("ledger: %w", err)

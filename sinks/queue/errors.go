@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"tallyman/internal/item"
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 var (
@@ -28,22 +28,22 @@ func known(err error) error {
 			return fmt.Errorf("%w (%s)", own, rest)
 		}
 	}
-	return index.Known(err)
+	return recovery.Known(err)
 }
 
 // epochIsOver tells whether Redis is at another epoch than was believed.
 func epochIsOver(err error) bool {
-	_, ok := errors.AsType[*index.EpochError](err)
+	_, ok := errors.AsType[*recovery.EpochError](err)
 	return ok
 }
 
 // lost ends the generation if the error says that it is over; then Serve may try again in the next.
-func (q *Queue) lost(g *index.Generation, err error) error {
+func (q *Queue) lost(g *recovery.Generation, err error) error {
 	if !epochIsOver(err) {
 		return err
 	}
 	q.keeper.Lose(g, err)
-	return fmt.Errorf("%w: %w", index.ErrLost, err)
+	return fmt.Errorf("%w: %w", recovery.ErrLost, err)
 }
 
 func invalid(field string, index int, format string, args ...any) error {

@@ -15,7 +15,7 @@ import (
 
 	"tallyman/internal/item"
 	"tallyman/internal/testenv"
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 const modelEpoch = "1-model"
@@ -31,7 +31,7 @@ func TestAgainstAModel(t *testing.T) {
 			if name == "miniredis" { // it is slow, and to see what is different there a few are enough
 				addr, share = testenv.Miniredis(t).Addr(), 4*raceFactor
 			}
-			client := dial(addr, index.NewWatch())
+			client := dial(addr, recovery.NewWatch())
 			t.Cleanup(func() { _ = client.Close() })
 			var runs atomic.Int64
 			rapid.Check(t, func(rt *rapid.T) {
@@ -69,7 +69,7 @@ func newModelRun(t *rapid.T, client redis.UniversalClient, prefix string) *model
 		t.Fatal(err)
 	}
 	o, err := Options{
-		Client: client, Watch: index.NewWatch(), Ledger: newMemoryLedger(), Node: "node", Prefix: prefix, Name: queueName, Timezone: berlin,
+		Client: client, Watch: recovery.NewWatch(), Ledger: newMemoryLedger(), Node: "node", Prefix: prefix, Name: queueName, Timezone: berlin,
 		Lease: time.Minute, MaxAttempts: rapid.IntRange(1, 3).Draw(t, "max attempts"), SuspendSteps: []time.Duration{time.Hour, 2 * time.Hour},
 		Dedupe: rapid.SampledFrom([]Window{{}, {Day: true}, {For: 90 * time.Minute}}).Draw(t, "window"), Now: clock.now,
 	}.withDefaults()

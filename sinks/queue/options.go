@@ -10,7 +10,7 @@ import (
 
 	"tallyman/internal/delivery"
 	"tallyman/internal/item"
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 // Ledger is what a queue needs of the ledger. A twin is a queue of its own there: its name ends in ":test".
@@ -26,7 +26,7 @@ type Records interface{ item.Records }
 // Options is what a queue is made of.
 type Options struct {
 	Client redis.UniversalClient // needed; its OnConnect must be that of Watch
-	Watch  *index.Watch          // needed
+	Watch  *recovery.Watch       // needed
 	Ledger Ledger                // nil = Redis alone: nothing survives its loss, and there is no trace
 	Node   string                // needed: names this process among the nodes
 	Prefix string                // of every key, as redis.prefix says; without braces

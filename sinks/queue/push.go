@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"tallyman/internal/item"
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 // Push puts items into the queue, at most item.MaxBatch. Each is in the ledger before the answer says so. After an error it is
 // unknown which of them are in; who gives ids, or dedupe keys, may push them again. Payloads must not be changed afterwards: after
 // an error they may still be on their way. The errors are an
-// item.InvalidError, index.ErrUnavailable, the ledger's and the context's.
+// item.InvalidError, recovery.ErrUnavailable, the ledger's and the context's.
 func (q *Queue) Push(ctx context.Context, test bool, by string, items []item.New) ([]item.PushResult, error) {
 	l := q.line(test)
 	records, err := l.newRecords(by, items)
@@ -59,7 +59,7 @@ func (q *Queue) enter(ctx context.Context, l *line, p *pushed) ([]string, error)
 		return answers, nil
 	}
 	first := &entry{records: fresh.records}
-	err := q.keeper.Serve(ctx, func(ctx context.Context, g *index.Generation) error {
+	err := q.keeper.Serve(ctx, func(ctx context.Context, g *recovery.Generation) error {
 		got, err := q.enqueueNew(ctx, l, g.Epoch, first)
 		if err == nil {
 			fresh.put(answers, got)

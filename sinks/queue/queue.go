@@ -3,7 +3,7 @@ package queue
 import (
 	"log/slog"
 
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 // Queue is a queue and its test twin.
@@ -11,8 +11,8 @@ type Queue struct {
 	o   Options
 	log *slog.Logger
 
-	keeper *index.Keeper // one for both: their epochs begin together
-	lines  [2]*line      // the queue, its twin
+	keeper *recovery.Keeper // one for both: their epochs begin together
+	lines  [2]*line         // the queue, its twin
 	reads  *readScripts
 	life   *lifeScripts
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 var (
@@ -42,7 +42,7 @@ func newReadScripts() *readScripts {
 
 // read calls a script that answers with texts, in the epoch in force, which it returns. It waits for one as all calls do.
 func (q *Queue) read(ctx context.Context, l *line, s *redis.Script, args ...any) (answer []string, epoch string, err error) {
-	err = q.keeper.Serve(ctx, func(ctx context.Context, g *index.Generation) error {
+	err = q.keeper.Serve(ctx, func(ctx context.Context, g *recovery.Generation) error {
 		reply, err := l.run(ctx, s, l.all, append([]any{g.Epoch, l.now()}, args...)...)
 		if err != nil {
 			return q.lost(g, err)

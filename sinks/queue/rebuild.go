@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tallyman/internal/item"
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 const (
@@ -25,7 +25,7 @@ const (
 // contents is what the keeper of the index knows of a queue.
 type contents struct{ q *Queue }
 
-// Missing implements index.Contents: both lines must be in the epoch, and no outbox may be behind what the ledger has of it.
+// Missing implements recovery.Contents: both lines must be in the epoch, and no outbox may be behind what the ledger has of it.
 // An item that is missing is found by the sweep.
 func (c contents) Missing(ctx context.Context, epoch string) (string, error) {
 	for _, l := range c.q.lines {
@@ -59,7 +59,7 @@ func reaches(count string, n int64) bool {
 	return err == nil && got >= n
 }
 
-// Rebuild implements index.Contents: both lines begin anew, with what the ledger knows of them.
+// Rebuild implements recovery.Contents: both lines begin anew, with what the ledger knows of them.
 func (c contents) Rebuild(ctx context.Context, epoch string) (int, error) {
 	total := 0
 	for _, l := range c.q.lines {
@@ -76,7 +76,7 @@ func (c contents) Rebuild(ctx context.Context, epoch string) (int, error) {
 // order of their pushes.
 func (q *Queue) rebuild(ctx context.Context, l *line, epoch string) (int, error) {
 	if err := q.life.begin.Run(ctx, l.o.Client, slices.Concat(l.all, l.keys.formerly()), epoch, layout).Err(); err != nil {
-		return 0, index.Known(err)
+		return 0, recovery.Known(err)
 	}
 	if l.o.Ledger == nil {
 		return 0, nil
@@ -112,7 +112,7 @@ func (q *Queue) holdKeys(ctx context.Context, l *line, epoch string) error {
 		}
 		keys := []string{l.keys.meta(), l.keys.dedupe(), l.keys.windows()}
 		if err := q.life.hold.Run(ctx, l.o.Client, keys, args...).Err(); err != nil {
-			return index.Known(err)
+			return recovery.Known(err)
 		}
 		after = held[len(held)-1].Seq
 	}
@@ -194,7 +194,7 @@ func (q *Queue) putBack(ctx context.Context, l *line, epoch, token string, recor
 
 // restored makes of an item as the ledger has it one as it comes back, and returns the move if that is one.
 func restored(r *item.Record, epoch string) (item.Move, bool) {
-	jump := index.EpochNumber(epoch) * restoreJump
+	jump := recovery.EpochNumber(epoch) * restoreJump
 	r.Attempt += int(jump)
 	r.Moves += jump
 	if r.State != item.Leased {
@@ -214,5 +214,5 @@ func (q *Queue) tell(ctx context.Context, l *line, epoch string, moves []item.Mo
 	}
 	head := fmt.Sprintf("%d %s", toMicro(l.time()), orDash(l.node()))
 	err := q.life.tell.Run(ctx, l.o.Client, []string{l.keys.meta(), l.keys.outbox()}, epoch, head, len(moves), moveLines(moves)).Err()
-	return index.Known(err)
+	return recovery.Known(err)
 }

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"sync"
 
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 // live gives the queue what keeps it going.
 func (q *Queue) live() error {
 	k := q.lines[0].keys
-	o := index.Options{
+	o := recovery.Options{
 		Client: q.o.Client, Watch: q.o.Watch, Contents: contents{q}, Node: q.o.Node, Sink: q.o.Name,
 		EpochKey: k.epoch(), Channel: k.hints(), Logger: q.log,
 	}
@@ -19,7 +19,7 @@ func (q *Queue) live() error {
 		o.Ledger, o.Salvage = q.o.Ledger, q.salvage
 	}
 	var err error
-	if q.keeper, err = index.New(o); err != nil || q.o.Ledger == nil {
+	if q.keeper, err = recovery.New(o); err != nil || q.o.Ledger == nil {
 		return err
 	}
 	for i, l := range q.lines {
@@ -69,6 +69,6 @@ func (q *Queue) Ready() error {
 	return nil
 }
 
-// Check asks Redis what a site must not leave to chance, before anything is served. The error is index.ErrEvicts, or that Redis
+// Check asks Redis what a site must not leave to chance, before anything is served. The error is recovery.ErrEvicts, or that Redis
 // is out of reach.
 func (q *Queue) Check(ctx context.Context) error { return q.keeper.Check(ctx) }

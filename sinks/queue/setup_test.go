@@ -15,7 +15,7 @@ import (
 
 	"tallyman/internal/item"
 	"tallyman/internal/testenv"
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 // What tests may take, and how much they have.
@@ -33,11 +33,11 @@ type site struct {
 	addr string
 }
 
-func dial(addr string, watch *index.Watch) redis.UniversalClient {
+func dial(addr string, watch *recovery.Watch) redis.UniversalClient {
 	return redis.NewUniversalClient(dialOptions(addr, watch))
 }
 
-func dialOptions(addr string, watch *index.Watch) *redis.UniversalOptions {
+func dialOptions(addr string, watch *recovery.Watch) *redis.UniversalOptions {
 	addr, _, _ = strings.Cut(addr, "#")
 	o := &redis.UniversalOptions{OnConnect: watch.OnConnect, DialTimeout: time.Second}
 	if primary, sentinels, ok := strings.Cut(addr, "@"); ok {
@@ -88,7 +88,7 @@ func newNode(t testing.TB, addr string, ledger Ledger, change ...func(*Options))
 // newNodeThat runs only a part of Run.
 func newNodeThat(t testing.TB, run func(*Queue, context.Context), addr string, ledger Ledger, change ...func(*Options)) *node {
 	t.Helper()
-	watch := index.NewWatch()
+	watch := recovery.NewWatch()
 	_, prefix, _ := strings.Cut(addr, "#")
 	client := dial(addr, watch)
 	o := Options{

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"tallyman/internal/item"
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 const (
@@ -25,7 +25,7 @@ type stepHint struct {
 
 // stepOnce applies the operations and leases what is ready now. It may be asked again with the same request id: what was
 // answered before is answered again; only while it waits there may be items where there were none. The errors are an
-// item.InvalidError, index.ErrUnavailable and that of the context.
+// item.InvalidError, recovery.ErrUnavailable and that of the context.
 func (q *Queue) stepOnce(ctx context.Context, s item.Step) (item.Stepped, stepHint, error) {
 	if err := checkStep(&s); err != nil {
 		return item.Stepped{}, stepHint{}, err
@@ -35,7 +35,7 @@ func (q *Queue) stepOnce(ctx context.Context, s item.Step) (item.Stepped, stepHi
 	}
 	l := q.line(s.Test)
 	var r *request
-	err := q.keeper.Serve(ctx, func(ctx context.Context, g *index.Generation) error {
+	err := q.keeper.Serve(ctx, func(ctx context.Context, g *recovery.Generation) error {
 		r = l.newRequest(g.Epoch, s)
 		return q.lost(g, l.because(l.steps.do(ctx, r)))
 	})

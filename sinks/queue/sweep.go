@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tallyman/internal/item"
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 const (
@@ -52,14 +52,14 @@ func (s *sweeper) run(ctx context.Context) {
 			clear(s.missing)
 			continue
 		}
-		if err := s.sweep(ctx, g); err != nil && ctx.Err() == nil && !errors.Is(err, index.ErrLost) {
+		if err := s.sweep(ctx, g); err != nil && ctx.Err() == nil && !errors.Is(err, recovery.ErrLost) {
 			s.log.Warn("the queue could not be compared with the ledger", "error", err)
 		}
 	}
 }
 
 // sweep looks at the page whose turn it is, or at that in which something has been missing for too long.
-func (s *sweeper) sweep(ctx context.Context, g *index.Generation) error {
+func (s *sweeper) sweep(ctx context.Context, g *recovery.Generation) error {
 	first := s.after
 	late := s.late()
 	if late > 0 {
@@ -116,7 +116,7 @@ func (s *sweeper) watch(absent []item.Record, first, last int64) {
 }
 
 // absent returns those of the items that Redis does not have.
-func (s *sweeper) absent(ctx context.Context, g *index.Generation, page []item.Record) ([]item.Record, error) {
+func (s *sweeper) absent(ctx context.Context, g *recovery.Generation, page []item.Record) ([]item.Record, error) {
 	if len(page) == 0 {
 		return nil, nil
 	}
@@ -143,7 +143,7 @@ func (s *sweeper) absent(ctx context.Context, g *index.Generation, page []item.R
 
 // repair puts what has been absent for too long into Redis, as repair.go has it. What the ledger says of an item is asked
 // once more when it knows all that had moved.
-func (s *sweeper) repair(ctx context.Context, g *index.Generation, late []item.Record) error {
+func (s *sweeper) repair(ctx context.Context, g *recovery.Generation, late []item.Record) error {
 	if len(late) == 0 {
 		return nil
 	}

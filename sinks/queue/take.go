@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tallyman/internal/item"
-	"tallyman/sinks/index"
+	"tallyman/sinks/recovery"
 )
 
 // taken is the answer of drain.lua.
@@ -21,14 +21,14 @@ type taken struct {
 }
 
 // take asks for the right to drain for as long as hold says, lets go what is in the ledger, and reads entries behind after.
-func (d *drainer) take(ctx context.Context, g *index.Generation, hold time.Duration, after int64, most int) (taken, error) {
+func (d *drainer) take(ctx context.Context, g *recovery.Generation, hold time.Duration, after int64, most int) (taken, error) {
 	t, err := d.ask(ctx, g.Epoch, hold, min(d.position(), after), after, most)
-	if other, ok := errors.AsType[*index.EpochError](err); ok {
+	if other, ok := errors.AsType[*recovery.EpochError](err); ok {
 		d.keeper.Lose(g, other)
-		return taken{}, index.ErrLost
+		return taken{}, recovery.ErrLost
 	}
 	if err == nil && !d.keeper.Is(g) { // what was read of a server that turned out to be another one does not count
-		err = index.ErrLost
+		err = recovery.ErrLost
 	}
 	return t, err
 }

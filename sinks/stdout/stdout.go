@@ -93,3 +93,6 @@ func (c *Channel) line(n *notice.Notice) ([]byte, error) {
 	}
 	return []byte(strings.Join(parts, "  ")), nil
 }
+
+// Close has nothing to give back.
+func (c *Channel) Close() {}

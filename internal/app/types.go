@@ -1,0 +1,48 @@
+package app
+
+import (
+	"slices"
+
+	"tallyman/internal/config"
+	"tallyman/scanners"
+	"tallyman/scanners/mysql"
+	"tallyman/scanners/oracle"
+	"tallyman/scanners/postgres"
+	"tallyman/scanners/sqlite"
+	"tallyman/scanners/sqlserver"
+	"tallyman/sinks"
+	"tallyman/sinks/chat"
+	"tallyman/sinks/inbox"
+	"tallyman/sinks/mail"
+	"tallyman/sinks/queue"
+	"tallyman/sinks/stdout"
+	"tallyman/sinks/webhook"
+)
+
+// Types are the types of sinks and the drivers of sources, in the order in which hints name them. A new one is a line here.
+func Types() config.Types {
+	return config.Types{
+		Sinks:   []sinks.Type{inbox.Type, queue.Type, webhook.Type, mail.Type, chat.Type, stdout.Type},
+		Drivers: []scanners.Driver{postgres.Driver, mysql.Driver, sqlserver.Driver, oracle.Driver, sqlite.Driver},
+	}
+}
+
+// sinkTypeNames are the names of the types of the kinds, in the order of the table.
+func sinkTypeNames(kinds ...sinks.Kind) []string {
+	var names []string
+	for _, t := range Types().Sinks {
+		if slices.Contains(kinds, t.New().Kind()) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+// LoadConfig reads, merges and checks a configuration of the program's types; see config.Load.
+func LoadConfig(o config.Options) (*config.Config, error) {
+	o.Types = Types()
+	return config.Load(o)
+}
+
+// DefaultConfig is what applies where nothing is said.
+func DefaultConfig() config.Config { return config.Default(Types()) }

@@ -1,0 +1,129 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tallyman/internal/settings"
+	"tallyman/rules/problem"
+	"tallyman/rules/strictyaml"
+	"tallyman/sinks"
+)
+
+// CodeInboxes says that a site has more than one inbox.
+const (
+	CodeInboxes = "several_inboxes"
+)
+
+// Sinks are the places that notices go, by name.
+type Sinks map[string]sinks.Settings
+
+// DecodeYAML reads each sink into the settings of its type.
+func (m *Sinks) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
+	*m = Sinks{}
+	if !d.Is(strictyaml.Mapping, name, n, "a map") {
+		return
+	}
+	d.Faults(n)
+	l, _ := d.Reader().(*loader)
+	for _, f := range n.Fields {
+		if !settings.IsName(f.Name) {
+			d.Fail(f.Key, CodeName, badName(f.Name), nameHint)
+		}
+		if s := l.sink(d, name, f); s != nil {
+			(*m)[f.Name] = s
+		}
+	}
+}
+
+// sink reads one sink; nil where its type is wrong.
+func (l *loader) sink(d *strictyaml.Decoder, name string, f strictyaml.Field) sinks.Settings {
+	var typeName string
+	if t := f.Value.Field("type"); t != nil && !t.Value.IsNull() {
+		d.Attempt(func() { d.Value("", t.Value, &typeName) })
+	}
+	for _, typ := range l.types.Sinks {
+		if typ.Name == typeName {
+			s := typ.New()
+			d.Entry(name, f, s)
+			return s
+		}
+	}
+	before := d.Count()
+	d.Entry(name, f, &unknownSink{l})
+	if d.Count() == before {
+		l.wrongType(d, name+"."+f.Name, f, typeName)
+	}
+	return nil
+}
+
+// unknownSink lets the fields of every type pass: where the type is wrong, the type alone is reported.
+type unknownSink struct{ l *loader }
+
+// DecodeYAML implements strictyaml.Decodable.
+func (u *unknownSink) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
+	if !d.Is(strictyaml.Mapping, name, n, "a map of fields") {
+		return
+	}
+	d.Faults(n)
+	var known []string
+	for _, typ := range u.l.types.Sinks {
+		known = append(known, strictyaml.FieldNames(typ.New())...)
+	}
+	slices.Sort(known)
+	known = slices.Compact(known)
+	for _, f := range n.Fields {
+		switch {
+		case !slices.Contains(known, f.Name):
+			d.Unknown(name, f, known)
+		case f.Name == "type":
+			var typeName string
+			d.Entry(name, f, &typeName)
+		}
+	}
+}
+
+func (l *loader) wrongType(d *strictyaml.Decoder, name string, f strictyaml.Field, typeName string) {
+	t := f.Value.Field("type")
+	if t == nil || typeName == "" {
+		d.Fail(f.Key, strictyaml.CodeMissing, name+".type is missing", "")
+		return
+	}
+	names := make([]string, len(l.types.Sinks))
+	for i, typ := range l.types.Sinks {
+		names[i] = typ.Name
+	}
+	hint := cmp.Or(problem.DidYouMean(typeName, names), "one of "+strings.Join(names, ", "))
+	d.Fail(t.Value, strictyaml.CodeEnum, fmt.Sprintf("%s.type cannot be %q", name, typeName), hint)
+}
+
+// check keeps it clear which inbox polls are answered from.
+func (m Sinks) check(at settings.Section) {
+	first := ""
+	for _, name := range sortedNames(m) {
+		switch {
+		case m[name].Kind() != sinks.InboxKind:
+		case first == "":
+			first = name
+		default:
+			at.In(name).FailName(CodeInboxes, fmt.Sprintf("sinks.%s is a second inbox beside sinks.%s", name, first), "keep one: clients poll the inbox")
+		}
+	}
+}
+
+// leastSecret is the shortest text that is taken out of others, in bytes: what is shorter is found in too many innocent texts.
+const leastSecret = 4
+
+// SecretTexts are the texts of the sinks that nobody may see, and the parts of them that libraries and other people's servers
+// repeat in errors. The longest come first: where one is a part of another, the whole is taken out.
+func (m Sinks) SecretTexts() []string {
+	var list []string
+	for _, s := range m {
+		list = append(list, s.SecretTexts()...)
+	}
+	list = slices.DeleteFunc(list, func(s string) bool { return len(s) < leastSecret })
+	slices.SortFunc(list, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
+	return slices.Compact(list)
+}

@@ -1,0 +1,148 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"tallyman/internal/settings"
+	"tallyman/rules/problem"
+	"tallyman/rules/strictyaml"
+)
+
+// The codes of references.
+const (
+	CodeReference = "bad_reference"   // ${ that is not followed by NAME}
+	CodeUnset     = "unset_variable"  // ${NAME} where the environment has no NAME
+	CodeFile      = "file_unreadable" // file: that names what cannot be read
+)
+
+var reference = regexp.MustCompile(`\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$\{`)
+
+// Expand puts the environment's values for ${NAME}; $${ is a plain ${. It works on parsed texts, so that a value
+// cannot change the structure of the file.
+func (l *loader) Expand(d *strictyaml.Decoder, at string, n *strictyaml.Node) (string, bool) {
+	ok := true
+	out := reference.ReplaceAllStringFunc(n.Text, func(m string) string {
+		switch m {
+		case "$${":
+			return "${"
+		case "${":
+			d.Fail(n, CodeReference, fmt.Sprintf("%s: ${ is not followed by NAME}", at), "write $${ for a plain ${")
+			ok = false
+			return ""
+		}
+		name := m[2 : len(m)-1]
+		value, set := l.env[name]
+		if !set {
+			d.Fail(n, CodeUnset, fmt.Sprintf("%s: the environment variable %s is not set", at, name), "set it, or write the value here")
+			ok = false
+		}
+		return value
+	})
+	return out, ok
+}
+
+// Secret returns the text, or the content of the file that it names. Where the load is lazy, one that cannot be had is
+// left open.
+func (l *loader) Secret(d *strictyaml.Decoder, name string, n *strictyaml.Node) (s string, ok bool) {
+	if !l.lazy {
+		return l.secret(d, name, n)
+	}
+	found := d.Attempt(func() { s, ok = l.secret(d, name, n) })
+	if areOpen(found) {
+		l.open = append(l.open, openValue{n.Path, found})
+		return "", false
+	}
+	d.Add(n, found)
+	return s, ok
+}
+
+func (l *loader) secret(d *strictyaml.Decoder, name string, n *strictyaml.Node) (string, bool) {
+	s, ok := d.Text(name, n)
+	if !ok {
+		return "", false
+	}
+	path, isFile := strings.CutPrefix(s, "file:")
+	if !isFile {
+		return s, true
+	}
+	path = l.Resolve(path)
+	b, err := readSecret(path)
+	if err != nil {
+		d.Fail(n, CodeFile, fmt.Sprintf("%s: the file %s %s", name, path, err), "")
+		return "", false
+	}
+	return d.Line(name, n, strings.TrimRight(string(b), "\r\n"))
+}
+
+// maxSecret is the largest secret, in bytes: what is longer is another file than was meant.
+const maxSecret = 64 << 10
+
+// readSecret reads a small file. Its errors follow the file's name in a sentence.
+func readSecret(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.New("is not there")
+	}
+	if err != nil {
+		return nil, errors.New("cannot be opened")
+	}
+	defer func() { _ = f.Close() }()
+	b, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
+	switch {
+	case err != nil:
+		return nil, errors.New("cannot be read")
+	case len(b) > maxSecret:
+		return nil, fmt.Errorf("has more than %d bytes, which is no secret", maxSecret)
+	}
+	return b, nil
+}
+
+// Resolve makes a path of the configuration absolute.
+func (l *loader) Resolve(name string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(l.dir, name)
+}
+
+// open are the values that a lazy load could not read.
+type open []openValue
+
+type openValue struct {
+	path  string
+	found problem.List // why not
+}
+
+func (o open) below(path string) problem.List {
+	var l problem.List
+	for _, v := range o {
+		if v.path == path || strings.HasPrefix(v.path, path+separator) {
+			l = append(l, v.found...)
+		}
+	}
+	return l
+}
+
+// IsOpen tells whether the section's value, or a part of it, is open.
+func (l *loader) IsOpen(s settings.Section) bool {
+	return s.Path() != "" && len(l.open.below(s.Path())) > 0
+}
+
+// areOpen tells whether the problems are those of a value that is kept elsewhere, and not there.
+func areOpen(found problem.List) bool {
+	return len(found) > 0 && !slices.ContainsFunc(found, func(p problem.Problem) bool {
+		return p.Code != CodeUnset && p.Code != CodeFile
+	})
+}
+
+// Need returns why the part of a configuration that was loaded lazily cannot be used, as a problem.List: of one source
+// Need("sources", name), of the ledger Need("ledger").
+func (c *Config) Need(part ...string) error { return c.open.below(strings.Join(part, separator)).Err() }

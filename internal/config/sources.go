@@ -1,0 +1,113 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"tallyman/internal/settings"
+	"tallyman/rules/problem"
+	"tallyman/rules/strictyaml"
+	"tallyman/scanners"
+)
+
+// Source is a database that probes read.
+type Source struct {
+	Driver           Driver        `yaml:"driver"`
+	URL              Secret        `yaml:"url"` // the whole URL, but of a file
+	Path             string        `yaml:"-"`   // the file, absolute
+	MaxConnections   int           `yaml:"max_connections" min:"1"`
+	StatementTimeout time.Duration `yaml:"statement_timeout" min:"0.001s"` // what a probe without a timeout of its own gets
+	MaxCellBytes     int           `yaml:"max_cell_bytes" min:"1024"`      // of one value of a row
+	MaxRowBytes      int           `yaml:"max_row_bytes" min:"1" max:"1073741824"`
+	Functions        []string      `yaml:"functions"` // that probes may call though they may do more than read: name of the database's own, schema.name of others
+}
+
+// SetDefaults is what a source has where nothing is said.
+func (s *Source) SetDefaults() {
+	*s = Source{MaxConnections: 4, StatementTimeout: 30 * time.Second, MaxCellBytes: scanners.DefaultMaxCell, MaxRowBytes: scanners.DefaultMaxRow}
+}
+
+// functionPattern is the name of one function, with its schema where it has one; a part with other characters is in double quotes. There are no wildcards: what
+// a probe may call is named exactly.
+var functionPattern = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_$]*|"[^"]+")(\.([A-Za-z_][A-Za-z0-9_$]*|"[^"]+")){0,2}$`)
+
+// check holds the source against its driver.
+func (s *Source) check(at settings.Section, l *loader) {
+	driver, found := l.driver(s.Driver)
+	functions := at.In("functions")
+	if len(s.Functions) > 0 && found && !driver.LooksUpFunctions {
+		functions.Fail(CodeNotAvailable, fmt.Sprintf("%s: the functions that a probe calls on %s are not looked up, so none has to be allowed", functions, s.Driver), "remove it")
+	}
+	for i, name := range s.Functions {
+		if !functionPattern.MatchString(name) {
+			at.Item("functions", i).Fail(CodeName, fmt.Sprintf("%s: %q is no name of a function", functions, name),
+				"name, or schema.name, as the refusal of the probe prints the name; no wildcards")
+		}
+	}
+	switch {
+	case s.Driver == "":
+		at.Missing("driver")
+		return
+	case !found:
+		at.In("driver").Fail(strictyaml.CodeEnum, fmt.Sprintf("%s.driver cannot be %q", at, s.Driver), l.driverHint(string(s.Driver)))
+		return
+	}
+	if s.MaxCellBytes > s.MaxRowBytes {
+		at.In("max_cell_bytes").Fail(strictyaml.CodeOutOfRange,
+			fmt.Sprintf("%s.max_cell_bytes is %d, more than the %d of a whole row", at, s.MaxCellBytes, s.MaxRowBytes), "raise max_row_bytes too")
+	}
+	s.checkURL(at, l, driver)
+}
+
+func (s *Source) checkURL(at settings.Section, l *loader, driver *scanners.Driver) {
+	where := at.In("url")
+	switch address := s.URL.Reveal(); {
+	case l.IsOpen(where):
+	case address == "":
+		at.Missing("url")
+	case !driver.IsAddress(address):
+		where.Fail(CodeURL, where.String()+" "+driver.Wrong, driver.Address)
+	case driver.IsFile:
+		s.Path = l.Resolve(strings.TrimPrefix(address, driver.Name+":"))
+	}
+}
+
+// Address is the URL that the driver opens.
+func (s *Source) Address() string {
+	if s.Path != "" {
+		return string(s.Driver) + ":" + s.Path
+	}
+	return s.URL.Reveal()
+}
+
+func (l *loader) driver(name Driver) (*scanners.Driver, bool) {
+	for i := range l.types.Drivers {
+		if d := &l.types.Drivers[i]; d.Name == string(name) {
+			return d, true
+		}
+	}
+	return nil, false
+}
+
+// driverHint says which driver was meant, or which there are.
+func (l *loader) driverHint(name string) string {
+	var names, list []string
+	for _, d := range l.types.Drivers {
+		if d.Covers != "" && strings.EqualFold(name, d.Covers) {
+			return fmt.Sprintf("%s is the driver of %s too", d.Name, d.Covers)
+		}
+		names = append(names, d.Name)
+		if d.Covers != "" {
+			d.Name += " (for " + d.Covers + " too)"
+		}
+		list = append(list, d.Name)
+	}
+	last := len(list) - 1
+	if last < 1 {
+		return strings.Join(list, "")
+	}
+	return cmp.Or(problem.DidYouMean(name, names), strings.Join(list[:last], ", ")+" or "+list[last])
+}

@@ -1,0 +1,345 @@
+package strictyaml
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tallyman/internal/text"
+	"tallyman/rules/problem"
+)
+
+// Reader says what the texts of a settings file stand for. A DecodeYAML gets it from Decoder.Reader.
+type Reader interface {
+	// Expand returns what the text stands for. It reports with d.Fail what it cannot read.
+	Expand(d *Decoder, name string, n *Node) (string, bool)
+}
+
+// Checker is a struct with a check that concerns several fields. Decode calls it where nothing below the struct is wrong.
+type Checker interface{ Check(Section) }
+
+// Defaulter is a value that sets its own defaults when a list, a map or a pointer makes it.
+type Defaulter interface{ SetDefaults() }
+
+func setDefaults(v reflect.Value) {
+	if s, ok := reflect.TypeAssert[Defaulter](v.Addr()); ok {
+		s.SetDefaults()
+	}
+}
+
+// DecodeSettings is Decode of a settings file: Overlay made root, and r reads its texts. Numbers, durations and booleans may be texts, since
+// variables and references are. Problems name the whole path of a value.
+func (f *File) DecodeSettings(root *Node, dst any, r Reader) problem.List {
+	d := &Decoder{file: f, settings: r, bad: map[*Node]bool{}}
+	d.value("", root, root, reflect.ValueOf(dst).Elem(), "")
+	if c, ok := dst.(RootChecker); ok {
+		c.CheckAll(Section{d: d, owner: root, node: root})
+	}
+	return d.problems
+}
+
+// RootChecker is what DecodeSettings fills where its sections are checked against each other. CheckAll is called whatever is wrong elsewhere, and asks
+// Section.IsBad.
+type RootChecker interface{ CheckAll(Section) }
+
+// Reader returns the reader of DecodeSettings.
+func (d *Decoder) Reader() Reader { return d.settings }
+
+// Setting returns a single value as it is written, or what a text stands for; want names the kind in messages.
+func (d *Decoder) Setting(name string, n *Node, want string) (string, bool) {
+	switch {
+	case n.Kind != Scalar || n.IsNull():
+		d.wrong(name, n, want, "")
+		return "", false
+	case n.Origin == "" && n.Tag != "!!str":
+		return n.Text, true
+	}
+	s := n.Text
+	if n.Origin == "" {
+		var ok bool
+		if s, ok = d.settings.Expand(d, name, n); !ok {
+			return "", false
+		}
+	}
+	return d.Line(name, n, s)
+}
+
+// Line takes a text of one line, wherever it comes from.
+func (d *Decoder) Line(name string, n *Node, s string) (string, bool) {
+	if fault := text.Check(s, text.Line); fault != nil {
+		d.Fail(n, CodeText, fmt.Sprintf("%s: %v", name, fault), "")
+		return "", false
+	}
+	return s, true
+}
+
+func (d *Decoder) settingText(name string, n *Node) (string, bool) {
+	if n.Kind == Scalar && n.Origin == "" && n.Tag != "!!str" {
+		d.wrong(name, n, "a text", "")
+		return "", false
+	}
+	return d.Setting(name, n, "a text")
+}
+
+func (d *Decoder) settingBool(name string, n *Node) (bool, bool) {
+	s, ok := d.Setting(name, n, "true or false")
+	switch {
+	case !ok:
+	case strings.EqualFold(s, "true"):
+		return true, true
+	case strings.EqualFold(s, "false"):
+		return false, true
+	default:
+		d.Fail(n, CodeType, fmt.Sprintf("%s takes true or false, found %q", name, s), "")
+	}
+	return false, false
+}
+
+func (d *Decoder) settingInt(name string, n *Node) (int64, bool) {
+	s, ok := d.Setting(name, n, "a whole number")
+	if !ok {
+		return 0, false
+	}
+	i, err := strconv.Atoi(s)
+	if err != nil {
+		d.Fail(n, CodeType, fmt.Sprintf("%s takes a whole number, found %q", name, s), "")
+	}
+	return int64(i), err == nil
+}
+
+// wrongSetting reports a value of another kind than is needed. It does not show a text, which may be a secret.
+func (d *Decoder) wrongSetting(name string, n *Node, want string) {
+	found, hint := n.describe(), ""
+	switch {
+	case n.Kind != Scalar:
+		d.Faults(n)
+	case n.IsNull():
+		hint = "remove the field, or give it a value"
+	case n.Tag == "!!str" || n.Origin != "":
+		found = "a text"
+	default:
+		found, hint = n.Text, "put it in quotes"
+	}
+	d.Fail(n, CodeType, fmt.Sprintf("%s takes %s, found %s", name, want, found), hint)
+}
+
+// split makes a list of a text from outside the file, whose items stand between commas: a list of texts or durations is written so.
+func split(n *Node, of reflect.Type) *Node {
+	isDuration := of == durationType
+	if n.Origin == "" || n.Kind != Scalar || !isDuration && of.Kind() != reflect.String {
+		return n
+	}
+	items := n.Split()
+	if isDuration {
+		items = slices.DeleteFunc(items, func(item *Node) bool { return item.Text == "" })
+	}
+	return &Node{Kind: Sequence, Path: n.Path, Origin: n.Origin, Items: items}
+}
+
+// Split cuts a text from outside the file at its commas.
+func (n *Node) Split() []*Node {
+	var items []*Node
+	for part := range strings.SplitSeq(n.Text, ",") {
+		items = append(items, &Node{Kind: Scalar, Tag: "!!str", Text: strings.TrimSpace(part), Path: n.Path, Origin: n.Origin})
+	}
+	return items
+}
+
+// Attempt returns the problems of what f does, and takes them back.
+func (d *Decoder) Attempt(f func()) problem.List {
+	before, bad := len(d.problems), maps.Clone(d.bad)
+	f()
+	found := slices.Clone(d.problems[before:])
+	d.problems, d.bad = d.problems[:before], bad
+	return found
+}
+
+// Add reports problems of the node that Attempt took back.
+func (d *Decoder) Add(n *Node, found problem.List) {
+	d.problems = append(d.problems, found...)
+	d.bad[n] = d.bad[n] || len(found) > 0
+}
+
+// Entry decodes an entry of a mapping inside a DecodeYAML of the mapping; name is the mapping's.
+func (d *Decoder) Entry(name string, f Field, dst any) {
+	d.value(join(name, f.Name), f.Key, f.Value, reflect.ValueOf(dst).Elem(), "")
+}
+
+// Bounded is Value of a number or a duration, with the tags of a field that bound it.
+func (d *Decoder) Bounded(name string, n *Node, dst any, tag reflect.StructTag) {
+	d.value(name, n, n, reflect.ValueOf(dst).Elem(), tag)
+}
+
+// Count is how many problems there are so far.
+func (d *Decoder) Count() int { return len(d.problems) }
+
+// Is reports a node of another kind; want names the kind.
+func (d *Decoder) Is(kind Kind, name string, n *Node, want string) bool {
+	return d.is(kind, name, n, want)
+}
+
+// Unknown reports a field that the mapping called name does not have.
+func (d *Decoder) Unknown(name string, f Field, known []string) { d.unknown(name, f, known) }
+
+// FieldNames are the names that a struct, or a pointer to one, gives its fields.
+func FieldNames(of any) []string {
+	return newFile("", "").fieldsOf(reflect.Indirect(reflect.ValueOf(of)).Type()).names
+}
+
+// Section is a mapping that was decoded into a struct, for checks that concern several of its fields.
+type Section struct {
+	d     *Decoder
+	name  string
+	owner *Node // the key that the mapping stands behind
+	node  *Node // nil = the file lacks the mapping
+}
+
+// In is the section of a field.
+func (s Section) In(field string) Section {
+	in := Section{d: s.d, name: join(s.name, field), owner: s.owner}
+	if f := s.node.Field(field); f != nil {
+		in.owner, in.node = f.Key, f.Value
+	}
+	return in
+}
+
+// Item is the section of an item of a list, which is a field.
+func (s Section) Item(field string, i int) Section {
+	list := s.In(field)
+	in := Section{d: s.d, name: join(list.name, strconv.Itoa(i)), owner: list.owner}
+	if list.node != nil && i < len(list.node.Items) {
+		in.owner, in.node = list.node.Items[i], list.node.Items[i]
+	}
+	return in
+}
+
+// String is the section's whole name.
+func (s Section) String() string { return s.name }
+
+// Fail reports a problem at the section's value, or at the name where the value has more than a line or is missing.
+func (s Section) Fail(code, message, hint string) {
+	at := s.owner
+	if s.node != nil && s.node.Kind == Scalar {
+		at = s.node
+	}
+	s.d.Fail(at, code, message, hint)
+}
+
+// FailName reports a problem at the section's name.
+func (s Section) FailName(code, message, hint string) { s.d.Fail(s.owner, code, message, hint) }
+
+// Missing reports that the section lacks the field.
+func (s Section) Missing(field string) {
+	s.FailName(CodeMissing, join(s.name, field)+" is missing", "")
+}
+
+// Path leads to the section, with / between the names; "" = the file lacks the section.
+func (s Section) Path() string {
+	if s.node == nil {
+		return ""
+	}
+	return s.node.Path
+}
+
+// IsBad tells whether there is a problem at the section or below it.
+func (s Section) IsBad() bool { return s.d.isBad(s.owner) || s.d.isBad(s.node) }
+
+func (d *Decoder) isBad(n *Node) bool {
+	if n == nil {
+		return false
+	}
+	return d.bad[n] || slices.ContainsFunc(n.Items, d.isBad) ||
+		slices.ContainsFunc(n.Fields, func(f Field) bool { return d.isBad(f.Key) || d.isBad(f.Value) })
+}
+
+// Reader returns the reader of DecodeSettings.
+func (s Section) Reader() Reader { return s.d.settings }
+
+// Overlay rebuilds the tree of values that were merged from a file and from what lies over it. Merged holds maps, and for each other value what
+// place says about it: the node of the file, or a text and the variable or flag that set it.
+func (f *File) Overlay(merged map[string]any, place func(leaf any) (n *Node, value, origin string)) *Node {
+	return overlay{place}.mapping(merged, f.Root, "")
+}
+
+type overlay struct {
+	place func(leaf any) (*Node, string, string)
+}
+
+func (o overlay) mapping(m map[string]any, file *Node, path string) *Node {
+	n := &Node{Kind: Mapping, Path: path}
+	if file != nil {
+		n.Line, n.Col = file.Line, file.Col
+	}
+	if file != nil && file.Kind == Mapping {
+		n.faults = file.faults
+	}
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		field := Field{Name: name, Key: &Node{Kind: Scalar, Tag: "!!str", Text: name, Path: strings.TrimPrefix(path+"/"+name, "/")}}
+		written := file.Field(name)
+		var below *Node
+		if written != nil {
+			field.Key.Line, field.Key.Col, below = written.Key.Line, written.Key.Col, written.Value
+		}
+		field.Value = o.value(m[name], below, field.Key)
+		switch {
+		case written == nil:
+			field.Key.Origin = firstOrigin(field.Value)
+		case field.Value.Kind == Scalar:
+			field.Key.Origin = field.Value.Origin
+		}
+		n.Fields = append(n.Fields, field)
+	}
+	return n
+}
+
+// value makes the node of a value; one that is no scalar has the place of its key.
+func (o overlay) value(v any, file, key *Node) *Node {
+	if m, ok := v.(map[string]any); ok {
+		n := o.mapping(m, file, key.Path)
+		n.Line, n.Col = key.Line, key.Col
+		return n
+	}
+	written, s, origin := o.place(v)
+	if written == nil {
+		return &Node{Kind: Scalar, Tag: "!!str", Text: s, Origin: origin, Path: key.Path}
+	}
+	n := o.written(written, key.Path)
+	if n.Kind != Scalar {
+		n.Line, n.Col = key.Line, key.Col
+	}
+	return n
+}
+
+// written copies a value of the file: what an alias repeats becomes a value of its own.
+func (o overlay) written(of *Node, path string) *Node {
+	n := *of
+	n.Path, n.Fields, n.Items = path, nil, nil
+	for _, f := range of.Fields {
+		key := *f.Key
+		key.Path = path + "/" + f.Name
+		value := o.written(f.Value, key.Path)
+		if value.Kind != Scalar {
+			value.Line, value.Col = key.Line, key.Col
+		}
+		n.Fields = append(n.Fields, Field{Name: f.Name, Key: &key, Value: value})
+	}
+	for i, item := range of.Items {
+		n.Items = append(n.Items, o.written(item, path+"/"+strconv.Itoa(i)))
+	}
+	slices.SortStableFunc(n.Fields, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
+	return &n
+}
+
+// firstOrigin names the first variable or flag that set a value below the node.
+func firstOrigin(n *Node) string {
+	first := n.Origin
+	for _, f := range n.Fields {
+		if o := firstOrigin(f.Value); o != "" && (first == "" || o < first) {
+			first = o
+		}
+	}
+	return first
+}

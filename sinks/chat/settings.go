@@ -1,0 +1,70 @@
+package chat
+
+import (
+	"net/url"
+
+	"tallyman/internal/settings"
+	"tallyman/rules/strictyaml"
+	"tallyman/sinks"
+	"tallyman/sinks/scrub"
+)
+
+// TypeName is the name of the type.
+const TypeName = "chat"
+
+// Type is the type of sink that posts to a chat service.
+var Type = sinks.Type{Name: TypeName, New: func() sinks.Settings { return NewSettings() }}
+
+// Settings are those of a sink of the type.
+type Settings struct {
+	sinks.PushSettings `yaml:",inline"`
+
+	URL          URL           `yaml:"url" doc:"one chat, as slack://hook:TOKEN@webhook; kept secret"`
+	AllowPrivate bool          `yaml:"allow_private" doc:"the service may be in the own network or on this machine"`
+	Title        bool          `yaml:"title" doc:"the notice's title is given beside the text"`
+	Text         settings.File `yaml:"text" doc:"a template of the text, instead of the built-in one"`
+}
+
+// NewSettings are the defaults.
+func NewSettings() *Settings {
+	return &Settings{PushSettings: sinks.NewPushSettings(TypeName), Title: true}
+}
+
+// Check leaves the services to New, which knows them.
+func (s *Settings) Check(at settings.Section) {
+	where := at.In("url")
+	if settings.IsOpen(where) {
+		return
+	}
+	if s.URL.Reveal() == "" {
+		at.Missing("url")
+		return
+	}
+	if u, err := url.Parse(s.URL.Reveal()); err != nil || u.Scheme == "" || u.Opaque != "" {
+		where.Fail(settings.CodeURL, where.String()+" is no address of a chat", "for example slack://hook:TOKEN@webhook; docs/channels.md has one for each service")
+	}
+}
+
+// SecretTexts implements sinks.Settings.
+func (s *Settings) SecretTexts() []string {
+	return append(scrub.Address(s.URL.Reveal()), scrub.Tokens(s.URL.Reveal())...)
+}
+
+// Open implements sinks.ChannelSettings.
+func (s *Settings) Open(site sinks.Site) (sinks.Channel, error) {
+	return sinks.Opened(New(Options{
+		URL: s.URL.Reveal(), AllowPrivate: s.AllowPrivate, Title: s.Title, Text: string(s.Text), Version: site.Version, Logger: site.Logger,
+	}))
+}
+
+// URL is the address of one chat, as shoutrrr has it: the service is the scheme.
+type URL struct{ settings.Secret }
+
+// DecodeYAML refuses a list by name: a sink posts to one chat.
+func (u *URL) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
+	if n.Kind == strictyaml.Sequence {
+		d.Fail(n, settings.CodeURL, name+" is a list: a sink posts to one chat", "make a sink of each, and name them in the rule")
+		return
+	}
+	u.Secret.DecodeYAML(d, name, n)
+}

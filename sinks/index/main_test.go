@@ -1,9 +1,0 @@
-package index
-
-import (
-	"testing"
-
-	"tallyman/internal/testenv"
-)
-
-func TestMain(m *testing.M) { testenv.Main(m) }

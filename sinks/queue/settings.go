@@ -1,0 +1,118 @@
+package queue
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"tallyman/rules/strictyaml"
+	"tallyman/sinks"
+)
+
+// TypeName is the name of the type.
+const TypeName = "queue"
+
+// Type is the type of sink that keeps items for workers.
+var Type = sinks.Type{Name: TypeName, New: func() sinks.Settings { return NewSettings() }}
+
+// The codes of the settings.
+const (
+	CodeTimezone = "bad_timezone"
+	CodeDedupe   = "bad_dedupe"
+)
+
+// Settings are those of a sink of the type. Everything is set.
+type Settings struct {
+	sinks.Header `yaml:",inline"`
+
+	Timezone     Timezone        `yaml:"timezone" doc:"of the days of dedupe"`
+	Lease        time.Duration   `yaml:"lease" min:"1s" max:"24h" doc:"how long a worker has an item, where the worker asks for no other lease"`
+	MaxAttempts  int             `yaml:"max_attempts" min:"1" doc:"failures after which an item is dead"`
+	Dedupe       Window          `yaml:"dedupe" doc:"how long an item holds its dedupe key: until_done, day, or a duration"`
+	SuspendSteps []time.Duration `yaml:"suspend_steps" min:"1s" max:"366d" doc:"the first and further suspends of an item; [] = none may be suspended"`
+}
+
+// NewSettings are the defaults.
+func NewSettings() *Settings {
+	return &Settings{
+		Header: sinks.Header{Type: TypeName}, Timezone: Timezone{time.UTC}, Lease: DefaultLease, MaxAttempts: DefaultMaxAttempts,
+		SuspendSteps: DefaultSuspendSteps(),
+	}
+}
+
+// Kind is sinks.QueueKind.
+func (*Settings) Kind() sinks.Kind { return sinks.QueueKind }
+
+// Options adds the settings to what the queues of a site share.
+func (s *Settings) Options(name string, shared Options) Options {
+	o := shared
+	o.Name, o.Timezone, o.Lease, o.MaxAttempts, o.Dedupe = name, s.Timezone.Location, s.Lease, s.MaxAttempts, s.Dedupe
+	o.SuspendSteps = append(make([]time.Duration, 0, len(s.SuspendSteps)), s.SuspendSteps...) // nil would be the default
+	return o
+}
+
+// Timezone is a place with its time.
+type Timezone struct{ *time.Location }
+
+// DecodeYAML reads an IANA name. Local is refused: it differs from node to node.
+func (t *Timezone) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
+	zone, ok := d.Text(name, n)
+	if !ok {
+		return
+	}
+	location, err := time.LoadLocation(zone)
+	if err != nil || zone == "" || strings.EqualFold(zone, "local") {
+		d.Fail(n, CodeTimezone, fmt.Sprintf("%s: unknown timezone %q", name, zone), "an IANA name such as Europe/Berlin or UTC")
+		return
+	}
+	t.Location = location
+}
+
+// The ways to write a window that is no duration.
+const (
+	windowUntilDone = "until_done"
+	windowDay       = "day"
+)
+
+// String is the window as the configuration has it.
+func (w Window) String() string {
+	switch {
+	case w.Day:
+		return windowDay
+	case w.For > 0:
+		return strictyaml.FormatDuration(w.For)
+	default:
+		return windowUntilDone
+	}
+}
+
+// DecodeYAML reads a window.
+func (w *Window) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
+	s, ok := d.Setting(name, n, "until_done, day, or a duration")
+	if !ok {
+		return
+	}
+	switch s {
+	case windowUntilDone:
+		*w = Window{}
+		return
+	case windowDay:
+		*w = Window{Day: true}
+		return
+	}
+	if _, err := strictyaml.ParseDuration(s); err != nil {
+		d.Fail(n, CodeDedupe, fmt.Sprintf("%s cannot be %q", name, s), windowHint(s, err))
+		return
+	}
+	window := Window{}
+	d.Bounded(name, n, &window.For, `min:"1s" max:"366d"`)
+	*w = window
+}
+
+// windowHint says what is wrong with a duration, where it was meant as one.
+func windowHint(s string, err error) string {
+	if s != "" && strings.ContainsAny(s[:1], "-0123456789") {
+		return err.Error()
+	}
+	return "until_done, day, or a duration such as 4h"
+}

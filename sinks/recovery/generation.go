@@ -1,0 +1,108 @@
+package recovery
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// Generation is one life of the index.
+type Generation struct {
+	Epoch  string
+	runIDs []string // of the Redis servers it lives on; empty where they do not tell
+}
+
+// on tells whether the generation lives on the server.
+func (g *Generation) on(runID string) bool {
+	return runID == "" || len(g.runIDs) == 0 || slices.Contains(g.runIDs, runID)
+}
+
+var errStarting = errors.New("not checked yet")
+
+// generations holds the generation that this node serves, and lets others wait for one.
+type generations struct {
+	mu      sync.Mutex
+	gen     *Generation // nil while there is none to be trusted
+	cause   error       // why there is none
+	changed chan struct{}
+	since   map[string]bool // servers that connections were made to while there was none
+}
+
+func newGenerations() *generations {
+	return &generations{cause: errStarting, changed: make(chan struct{}), since: map[string]bool{}}
+}
+
+// get returns the generation, a channel that is closed at the next change, and while there is none why.
+func (s *generations) get() (*Generation, <-chan struct{}, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.gen, s.changed, s.cause
+}
+
+// is tells whether g is still the one.
+func (s *generations) is(g *Generation) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.gen == g
+}
+
+// begin puts g in force, unless a connection was made meanwhile to a server that g does not live on.
+func (s *generations) begin(g *Generation) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for runID := range s.since {
+		if !g.on(runID) {
+			clear(s.since)
+			return false
+		}
+	}
+	s.gen, s.cause = g, nil
+	s.wake()
+	return true
+}
+
+// lose ends g, if it is still the one. It reports whether it was.
+func (s *generations) lose(g *Generation, cause error) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if g == nil || s.gen != g {
+		return false
+	}
+	s.gen, s.cause = nil, cause
+	clear(s.since)
+	s.wake()
+	return true
+}
+
+// fail records why there is still no generation. A check that went well says nothing: it may just have ended one.
+func (s *generations) fail(cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gen == nil && cause != nil {
+		s.cause = cause
+	}
+}
+
+// connected is told of every new connection, before it is used. It reports whether that ended the generation.
+func (s *generations) connected(runID string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gen == nil {
+		s.since[runID] = true
+		return false
+	}
+	if s.gen.on(runID) {
+		return false
+	}
+	s.gen, s.cause = nil, fmt.Errorf("connected to another server, run id %s", runID)
+	clear(s.since)
+	s.since[runID] = true
+	s.wake()
+	return true
+}
+
+func (s *generations) wake() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}

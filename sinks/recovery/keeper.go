@@ -1,0 +1,133 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+)
+
+// Keeper keeps an index in order: it knows which epoch is in force, notices when Redis has lost it, and has it written back.
+type Keeper struct {
+	o   Options
+	log *slog.Logger
+
+	generations *generations
+	kick        chan struct{}         // asks for a check at once
+	policy      atomic.Bool           // the eviction policy was found to be fine
+	newest      atomic.Int64          // the highest number of an epoch that was met in Redis
+	reach       atomic.Pointer[error] // why the last check did not reach Redis; nil = it did
+}
+
+// New returns a keeper that waits for Run. Until then nothing is in force.
+func New(o Options) (*Keeper, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	k := &Keeper{o: o, log: o.Logger, generations: newGenerations(), kick: make(chan struct{}, 1)}
+	if o.Ledger == nil {
+		k.o.Ledger = alone{k}
+	}
+	o.Watch.listen(k.connected)
+	return k, nil
+}
+
+// Run looks once a second, and whenever something seems wrong, whether Redis is still what it was, until the context
+// ends. What goes wrong is logged and tried again.
+func (k *Keeper) Run(ctx context.Context) {
+	tick := time.NewTicker(checkEvery)
+	defer tick.Stop()
+	last := ""
+	for {
+		err := k.look(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		k.generations.fail(err)
+		if text := fmt.Sprint(err); err != nil && text != last {
+			k.log.Warn("the index is not served", "cause", err)
+			last = text
+		} else if err == nil {
+			last = ""
+		}
+		wait := tick.C
+		if err != nil {
+			wait = time.After(2 * retryPause)
+		}
+		select {
+		case <-k.kick:
+		case <-wait:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// look checks the generation in force, or finds one.
+func (k *Keeper) look(ctx context.Context) error {
+	g, _, _ := k.generations.get()
+	if g == nil {
+		return k.recover(ctx)
+	}
+	runIDs, epoch, err := k.ask(ctx)
+	if err != nil {
+		k.reach.Store(&err)
+		return err
+	}
+	k.reach.Store(nil)
+	switch {
+	case !live(g.runIDs, runIDs):
+		k.Lose(g, errors.New("the Redis server was restarted or replaced"))
+	case epoch != g.Epoch:
+		k.Lose(g, &EpochError{Found: epoch})
+	}
+	return nil
+}
+
+// Ready returns nil while an epoch is in force and Redis in reach, otherwise the reason.
+func (k *Keeper) Ready() error {
+	g, _, cause := k.generations.get()
+	if g == nil {
+		return cause
+	}
+	if err := k.reach.Load(); err != nil {
+		return fmt.Errorf("redis: %w", *err)
+	}
+	return nil
+}
+
+// Current returns the generation in force, nil if there is none, and a channel that is closed when that changes.
+func (k *Keeper) Current() (*Generation, <-chan struct{}) {
+	g, changed, _ := k.generations.get()
+	return g, changed
+}
+
+// Is tells whether g is still in force. What was done in one that is not any more does not count.
+func (k *Keeper) Is(g *Generation) bool { return k.generations.is(g) }
+
+// Lose ends the generation because of what was found in Redis; the next check finds out what there is.
+func (k *Keeper) Lose(g *Generation, cause error) {
+	if k.generations.lose(g, cause) {
+		k.log.Warn("the index is not trusted any more", "epoch", g.Epoch, "cause", cause)
+	}
+	k.CheckNow()
+}
+
+// CheckNow has Run look at once.
+func (k *Keeper) CheckNow() {
+	select {
+	case k.kick <- struct{}{}:
+	default: // one is waiting already
+	}
+}
+
+// connected is told of every new connection before it is used.
+func (k *Keeper) connected(runID string) {
+	if k.generations.connected(runID) {
+		k.log.Warn("Redis is another server than before: its contents are not trusted", "run_id", runID)
+		k.CheckNow()
+	}
+}

@@ -1,0 +1,9 @@
+package recovery
+
+import (
+	"testing"
+
+	"tallyman/internal/testenv"
+)
+
+func TestMain(m *testing.M) { testenv.Main(m) }

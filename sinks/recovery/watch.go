@@ -1,0 +1,94 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Watch asks every new connection which server it leads to, before the connection is used. Its OnConnect goes into the
+// options that the client is made from.
+type Watch struct {
+	mu        sync.Mutex
+	connected []func(runID string)
+}
+
+// NewWatch returns a Watch that nobody listens to yet.
+func NewWatch() *Watch { return &Watch{} }
+
+// OnConnect is for redis.UniversalOptions.OnConnect.
+func (w *Watch) OnConnect(ctx context.Context, conn *redis.Conn) error {
+	server, err := askServer(ctx, conn)
+	if err != nil || !server.primary {
+		return err
+	}
+	w.mu.Lock()
+	listeners := w.connected
+	w.mu.Unlock()
+	for _, f := range listeners {
+		f(server.runID)
+	}
+	return nil
+}
+
+// listen has f called for every new connection to a primary. The run id is "" where the server does not tell.
+func (w *Watch) listen(f func(runID string)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.connected = append(slices.Clip(w.connected), f)
+}
+
+// server is what a Redis server says of itself.
+type server struct {
+	runID   string
+	primary bool // it is neither a replica nor a Sentinel
+}
+
+type asker interface {
+	Info(ctx context.Context, sections ...string) *redis.StringCmd
+}
+
+var (
+	runIDLine   = regexp.MustCompile(`(?m)^run_id:(\w+)`)
+	replicaLine = regexp.MustCompile(`(?m)^role:slave`)
+)
+
+// askServer asks for the run id, which changes whenever the process does. A server that does not know INFO or forbids it
+// is taken as one without.
+func askServer(ctx context.Context, conn asker) (server, error) {
+	info, err := conn.Info(ctx, "server").Result()
+	if refused(err) {
+		return server{primary: true}, nil
+	}
+	if err != nil {
+		return server{}, err
+	}
+	if strings.Contains(info, "redis_mode:sentinel") {
+		return server{}, nil
+	}
+	replication, err := conn.Info(ctx, "replication").Result()
+	if err != nil {
+		return server{}, err
+	}
+	s := server{primary: !replicaLine.MatchString(replication)}
+	if m := runIDLine.FindStringSubmatch(info); m != nil {
+		s.runID = m[1]
+	}
+	return s, nil
+}
+
+// refused tells whether the server does not know the command or does not allow it to us.
+func refused(err error) bool {
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return false
+	}
+	text := reply.Error()
+	return strings.HasPrefix(text, "NOPERM") || strings.Contains(text, "not supported") ||
+		strings.Contains(text, "unknown command")
+}

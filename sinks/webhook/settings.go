@@ -1,0 +1,132 @@
+package webhook
+
+import (
+	"encoding/base64"
+	"strings"
+
+	"tallyman/internal/settings"
+	"tallyman/sinks"
+	"tallyman/sinks/scrub"
+)
+
+// TypeName is the name of the type.
+const TypeName = "webhook"
+
+// Type is the type of sink that posts to an HTTP server.
+var Type = sinks.Type{Name: TypeName, New: func() sinks.Settings { return NewSettings() }}
+
+// The codes of the settings.
+const (
+	CodeSigningSecret = "bad_signing_secret" //nolint:gosec // the name of a problem
+	CodeTLS           = "tls_without_https"
+	CodeURL           = settings.CodeURL
+)
+
+// Settings are those of a sink of the type.
+type Settings struct {
+	sinks.PushSettings `yaml:",inline"`
+
+	URL          settings.Secret  `yaml:"url" doc:"the server, http or https; kept secret, because it may hold a token"`
+	Secrets      settings.Secrets `yaml:"secret" doc:"calls are signed with it; a list while it is changed; none = calls are not signed"`
+	Headers      settings.Headers `yaml:"headers" doc:"sent with each call; values are kept secret"`
+	AllowPrivate bool             `yaml:"allow_private" doc:"the server may be in the own network or on this machine"`
+	TLS          TLSSettings      `yaml:"tls" doc:"what differs from how a browser would connect"`
+	Batch        sinks.Batch      `yaml:"batch" doc:"how many notices a call carries"`
+}
+
+// TLSSettings is what differs from how a browser would connect.
+type TLSSettings struct {
+	CA         settings.File `yaml:"ca" doc:"authorities that are trusted instead of the system's"`
+	Cert       settings.File `yaml:"cert" doc:"the client's certificate"`
+	Key        settings.File `yaml:"key" doc:"the key of the client's certificate"`
+	ServerName string        `yaml:"server_name" doc:"what the server's certificate must bear, where it is not the host"`
+}
+
+// NewSettings are the defaults.
+func NewSettings() *Settings {
+	return &Settings{PushSettings: sinks.NewPushSettings(TypeName), Batch: sinks.Batch{Max: 1}}
+}
+
+// Check implements strictyaml.Checker.
+func (s *Settings) Check(at settings.Section) {
+	https := s.checkURL(at)
+	for i, secret := range s.Secrets {
+		where := at.In("secret")
+		if len(s.Secrets) > 1 {
+			where = at.Item("secret", i)
+		}
+		checkSecret(where, secret.Reveal())
+	}
+	t, tls := s.TLS, at.In("tls")
+	switch {
+	case t.Cert != "" && t.Key == "":
+		tls.Missing("key")
+	case t.Key != "" && t.Cert == "":
+		tls.Missing("cert")
+	case t != TLSSettings{} && !https:
+		tls.FailName(CodeTLS, tls.String()+" is for addresses that begin with https", "remove it, or use https")
+	}
+}
+
+// checkURL tells whether the address may be one of https.
+func (s *Settings) checkURL(at settings.Section) bool {
+	where := at.In("url")
+	if settings.IsOpen(where) {
+		return true
+	}
+	if s.URL.Reveal() == "" {
+		at.Missing("url")
+		return true
+	}
+	u := settings.WebURL(s.URL.Reveal())
+	if u == nil {
+		where.Fail(CodeURL, where.String()+" is no address of a web server", "https://host/path")
+		return true
+	}
+	return u.Scheme == "https"
+}
+
+func checkSecret(at settings.Section, s string) {
+	if s == "" {
+		at.Fail(settings.CodeMissing, at.String()+" is empty", "remove it, and calls are not signed")
+		return
+	}
+	coded, isCoded := strings.CutPrefix(s, secretPrefix)
+	if raw, err := base64.StdEncoding.DecodeString(coded); isCoded && (err != nil || len(raw) == 0) {
+		at.Fail(CodeSigningSecret, at.String()+": what follows whsec_ is no base64", "whsec_ and 24 to 64 bytes in base64, or any other text")
+	}
+}
+
+// Batching implements sinks.ChannelSettings.
+func (s *Settings) Batching() sinks.Batch { return s.Batch }
+
+// SecretTexts implements sinks.Settings.
+func (s *Settings) SecretTexts() []string {
+	list := scrub.Address(s.URL.Reveal())
+	for _, secret := range s.Secrets {
+		list = append(list, secret.Reveal(), strings.TrimPrefix(secret.Reveal(), secretPrefix))
+	}
+	for _, value := range s.Headers {
+		list = append(list, value.Reveal())
+		if _, credentials, ok := strings.Cut(value.Reveal(), " "); ok { // Bearer …, Basic …
+			list = append(list, credentials)
+		}
+	}
+	return list
+}
+
+// Open implements sinks.ChannelSettings.
+func (s *Settings) Open(site sinks.Site) (sinks.Channel, error) {
+	o := Options{
+		URL: s.URL.Reveal(), AllowPrivate: s.AllowPrivate, Batch: s.Batch.Max > 1,
+		TLS:         TLS{CA: string(s.TLS.CA), Cert: string(s.TLS.Cert), Key: string(s.TLS.Key), ServerName: s.TLS.ServerName},
+		Connections: s.Concurrency, Version: site.Version, Logger: site.Logger, Headers: map[string]string{},
+	}
+	for _, secret := range s.Secrets {
+		o.Secrets = append(o.Secrets, secret.Reveal())
+	}
+	for header, value := range s.Headers {
+		o.Headers[header] = value.Reveal()
+	}
+	return sinks.Opened(New(o))
+}
