@@ -139,7 +139,8 @@ func (l *Ledger) LastRuns(ctx context.Context) ([]ledger.Run, error) {
 	}
 	defer leave()
 	last := map[scopeID]ledger.Run{}
-	for _, run := range l.runs {
+	byDue := slices.SortedStableFunc(slices.Values(l.runs), func(a, b ledger.Run) int { return a.Due.Compare(b.Due) })
+	for _, run := range byDue { // an older firing may have been repeated after a skip
 		id := scopeID{run.Rule, run.Scope}
 		if run.Outcome == ledger.OutcomeSkipped {
 			run.Pending, run.Firing = last[id].Pending, last[id].Firing

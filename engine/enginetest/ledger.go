@@ -256,7 +256,7 @@ func (l *Ledger) Findings(ctx context.Context, rule, name string) ([]finding.Sta
 	defer leave()
 	s := l.scopes[scopeID{rule, name}]
 	if s == nil {
-		return nil, ledger.ErrNotFound
+		return nil, nil
 	}
 	return slices.Collect(maps.Values(s.findings)), nil
 }

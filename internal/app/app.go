@@ -51,7 +51,7 @@ type App struct {
 	log       *slog.Logger
 	started   time.Time
 	ledger    ledger.Ledger
-	clock     *clock // nil = the machine's, since nobody shares the ledger
+	clock     *sharedClock // nil = the machine's, since nobody shares the ledger
 	follow    *follower
 	tokens    *tokens
 	auth      auth.Authenticator

@@ -16,9 +16,9 @@ const (
 	wrongEvery   = time.Minute     // how often there is a word
 )
 
-// clock is the time that the nodes of a ledger share: the ledger's, as this node knows it. In between it goes on by the machine's timer, so
+// sharedClock is the time that the nodes of a ledger share: the ledger's, as this node knows it. In between it goes on by the machine's timer, so
 // that it does not matter how the machine's clock is set, nor when.
-type clock struct {
+type sharedClock struct {
 	machine engine.Clock
 	ask     func(context.Context) (time.Time, error)
 	log     *slog.Logger
@@ -30,20 +30,20 @@ type clock struct {
 	told time.Time // when there was a word, with the reading of the timer
 }
 
-func newClock(machine engine.Clock, ask func(context.Context) (time.Time, error), log *slog.Logger) *clock {
-	return &clock{machine: machine, ask: ask, log: log, shown: machine.Now().Round(0), began: time.Now()}
+func newClock(machine engine.Clock, ask func(context.Context) (time.Time, error), log *slog.Logger) *sharedClock {
+	return &sharedClock{machine: machine, ask: ask, log: log, shown: machine.Now().Round(0), began: time.Now()}
 }
 
 // Now returns the ledger's time.
-func (c *clock) Now() time.Time {
+func (c *sharedClock) Now() time.Time {
 	return c.shown.Add(time.Since(c.began) + time.Duration(c.ahead.Load()))
 }
 
 // Real returns how long d takes on the machine's timer.
-func (c *clock) Real(d time.Duration) time.Duration { return c.machine.Real(d) }
+func (c *sharedClock) Real(d time.Duration) time.Duration { return c.machine.Real(d) }
 
 // run stays with the ledger's clock until the context ends. While the ledger is away, which others tell, the timer has to do.
-func (c *clock) run(ctx context.Context) {
+func (c *sharedClock) run(ctx context.Context) {
 	tick := time.NewTicker(clockEvery)
 	defer tick.Stop()
 	for {
@@ -59,7 +59,7 @@ func (c *clock) run(ctx context.Context) {
 }
 
 // compare asks the ledger. Its answer is from some moment between question and answer: a time that may be right is left as it is.
-func (c *clock) compare(ctx context.Context) error {
+func (c *sharedClock) compare(ctx context.Context) error {
 	ctx, done := context.WithTimeout(ctx, clockTimeout)
 	defer done()
 	asked := c.Now()
@@ -78,7 +78,7 @@ func (c *clock) compare(ctx context.Context) error {
 }
 
 // warn tells of a machine whose clock is wrong: logs, and the ends of tokens and certificates, go by it.
-func (c *clock) warn() {
+func (c *sharedClock) warn() {
 	now := c.Now()
 	ahead := c.machine.Now().Sub(now)
 	if ahead.Abs() <= mostWrong || !c.told.IsZero() && time.Since(c.told) < wrongEvery {

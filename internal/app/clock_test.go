@@ -43,7 +43,7 @@ func (l *ledgerClock) ask(context.Context) (time.Time, error) {
 }
 
 // wrong is by how much the node's time is.
-func (c *clock) wrong() time.Duration { return c.Now().Sub(time.Now().Round(0)) }
+func (c *sharedClock) wrong() time.Duration { return c.Now().Sub(time.Now().Round(0)) }
 
 func TestTheLedgersTimeCounts(t *testing.T) {
 	t.Parallel()
