@@ -15,7 +15,7 @@ import (
 // own settles where a request reads and whose inboxes: what it asks for, or where it asks for nothing what is the caller's own. Parameters only
 // narrow. The names are those of the parameters, for the problems.
 func own(who *auth.Identity, names [2]string, warehouse string, subscribers []string) (string, []string, *wire.Problem) {
-	warehouse, prob := ownWarehouse(who, names[0], warehouse)
+	warehouse, prob := OwnWarehouse(who, names[0], warehouse)
 	if prob != nil {
 		return "", nil, prob
 	}
@@ -37,8 +37,8 @@ func own(who *auth.Identity, names [2]string, warehouse string, subscribers []st
 	return warehouse, subscribers, nil
 }
 
-// ownWarehouse is the warehouse that was asked for, or the only one that the caller has.
-func ownWarehouse(who *auth.Identity, name, warehouse string) (string, *wire.Problem) {
+// OwnWarehouse is the warehouse that was asked for, or the only one that the caller has.
+func OwnWarehouse(who *auth.Identity, name, warehouse string) (string, *wire.Problem) {
 	switch {
 	case warehouse != "":
 		return warehouse, inWarehouse(who, warehouse)

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"tallyman/engine/preview"
+	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 	"tallyman/internal/trace"
@@ -49,10 +50,20 @@ type Meter interface {
 	StreamEnded(reason string)
 }
 
+// Deliveries is how deliveries stand and what operators do to them; see ledger.Operated and its neighbours for what each
+// method promises.
+type Deliveries interface {
+	ledger.Operated
+	CountDeliveries(ctx context.Context) (map[string]map[ledger.DeliveryState]int64, error)
+	Trace(ctx context.Context, rule, scope string, keys, ids []string, limit int) ([]ledger.Traced, error)
+	MarksOf(ctx context.Context, notice string) ([]ledger.Mark, error)
+	ledger.Search
+}
+
 // Deps is what the API is made of. Every field is needed but Queues and those that say what nil means.
 type Deps struct {
 	Inbox     Inbox
-	Queues    map[string]ServedQueue // by name
+	Queues    map[string]view.ServedQueue // by name
 	Catalogue Catalogue
 	Book      Book
 	Marks     Marks
@@ -60,7 +71,7 @@ type Deps struct {
 	Sends     Sends
 	// Deliveries is the ledger; those that are tried again are told to Sends.Wake.
 	Deliveries Deliveries
-	Sinks      map[string]ServedSink // by name
+	Sinks      map[string]view.ServedSink // by name
 	Rules      Rules
 	// History is the ledger. RuleFiles is what the node knows of its rule files, Reload reads them again for
 	// who asks, and records what has changed before it is in force: ledger.ErrNotRecorded.
@@ -98,12 +109,13 @@ type Deps struct {
 // API is the handler of everything that Tallyman serves.
 type API struct {
 	deps       Deps
+	rooms      []Room
 	log        *slog.Logger
 	handler    http.Handler
 	spec       func() []byte       // the OpenAPI document
 	operations map[string]string   // their ids by route
 	bodies     map[string]bodyRule // by the ids of operations
-	waiters    waiters
+	waiters    *Waiters
 	streams    *streams
 	lookout    *lookout
 	overviews  *overviewStreams
@@ -112,9 +124,9 @@ type API struct {
 	callers    *callers
 }
 
-// New makes the API.
-func New(deps Deps) *API {
-	a := &API{deps: deps, log: deps.Logger, ids: newRequestIDs(), bounds: defaultBounds(), callers: newCallers(deps.Auth, deps.HTTP.Rate)}
+// New makes the API of the rooms.
+func New(deps Deps, rooms ...Room) *API {
+	a := &API{deps: deps, rooms: rooms, waiters: &Waiters{}, log: deps.Logger, ids: newRequestIDs(), bounds: defaultBounds(), callers: newCallers(deps.Auth, deps.HTTP.Rate)}
 	a.streams = newStreams(&a.deps)
 	a.lookout = newLookout(&a.deps)
 	a.overviews = &overviewStreams{lookout: a.lookout, live: map[*overviewStream]struct{}{}}

@@ -23,13 +23,13 @@ type (
 		Action string        `query:"action" doc:"this was done, or what begins with it: rule, rule.disable" example:"rule.disable"`
 		Since  string        `query:"since" doc:"made then or later: RFC 3339, or so long ago, as 7d" example:"7d"`
 		After  string        `query:"after" doc:"the cursor of the page before"`
-		Limit  limit[ofList] `query:"limit" doc:"changes in a page, which ends sooner where their states are large"`
+		Limit  Limit[OfList] `query:"limit" doc:"changes in a page, which ends sooner where their states are large"`
 	}
 	auditOutput struct{ Body wire.AuditForm }
 )
 
 func (a *API) registerAudit(operations huma.API) {
-	list := operation("list-audit", http.MethodGet, "/audit", "operations", "List who changed what, the latest first")
+	list := Operation("list-audit", http.MethodGet, "/audit", "operations", "List who changed what, the latest first")
 	list.Description = "Every change of settings has a record, which is made with it or not at all, and which nobody can change or remove. What is data has none: notices, readers' marks, the work on items."
 	huma.Register(operations, list, a.listAudit)
 }
@@ -45,7 +45,7 @@ func (a *API) listAudit(ctx context.Context, in *auditInput) (*auditOutput, erro
 	}
 	list, more, err := a.deps.Audit.Changes(ctx, f)
 	if err != nil {
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	out := &auditOutput{}
 	if more {
@@ -72,11 +72,11 @@ func (in *auditInput) parse(now time.Time) (ledger.ChangeFilter, *wire.Problem) 
 	f := ledger.ChangeFilter{Object: in.Object, By: in.By, Action: in.Action}
 	for name, value := range map[string]string{"object": in.Object, "by": in.By, "action": in.Action} {
 		if !auditName.MatchString(value) {
-			return f, badParameter(name + " " + policy.Quote(value) + " cannot be the name of one")
+			return f, BadParameter(name + " " + policy.Quote(value) + " cannot be the name of one")
 		}
 	}
 	var prob *wire.Problem
-	if f.Limit, prob = in.Limit.parse(); prob != nil {
+	if f.Limit, prob = in.Limit.Parse(); prob != nil {
 		return f, prob
 	}
 	if in.Since != "" {

@@ -42,7 +42,7 @@ type (
 )
 
 func (a *API) registerDraft(operations huma.API) {
-	op := operation("draft-rule", http.MethodPost, "/rules/{id}/draft", "rules", "Try another text of a rule")
+	op := Operation("draft-rule", http.MethodPost, "/rules/{id}/draft", "rules", "Try another text of a rule")
 	op.Description = "The text is checked as its file would be, held against the running version, and run on the source, read-only, from the ledger's state. Nothing is " +
 		"saved: rules come from files alone. For those who see all warehouses; who has tried a text, with its size and its SHA-256, is in the audit."
 	op.MaxBodyBytes = 8 * largestDraft // escaped, and the rest

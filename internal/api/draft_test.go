@@ -38,7 +38,7 @@ func TestDraft(t *testing.T) {
 	t.Parallel()
 	var asked api.DraftQuery
 	answer := triedDraft()
-	b := setup(t, func(d *api.Deps) {
+	b := setup(t, func(d *parts) {
 		d.Draft = func(_ context.Context, q api.DraftQuery) (*api.Drafted, error) {
 			asked = q
 			return answer, nil
@@ -80,7 +80,7 @@ func TestDraftsAndPreviewsAreOnRecord(t *testing.T) {
 	var fault, unknown error
 	tried := 0
 	rules := &fakeRules{}
-	b := setup(t, func(d *api.Deps) {
+	b := setup(t, func(d *parts) {
 		d.Rules = rules
 		d.RuleSource = func(string) (*wire.RuleSource, error) {
 			return &wire.RuleSource{Text: "id: negative-bin-stock"}, unknown
@@ -149,7 +149,7 @@ func TestDraftsAndSourcesOfOneWarehouse(t *testing.T) {
 		Problems: []wire.FileProblem{{Code: "plan_changed", File: "rules/stock.yaml", Line: 6, Col: 7, Message: "another plan", Rule: "negative-bin-stock"}},
 		Disk:     &wire.DiskSource{File: "rules/stock.yaml", Line: 5, Text: "  - id: negative-bin-stock\n    hwen: x", Problems: ruleFiles().Problems}, Scopes: []string{"119240"},
 	}
-	b := setup(t, func(d *api.Deps) {
+	b := setup(t, func(d *parts) {
 		d.Auth = somePeople()
 		d.RuleSource = func(id string) (*wire.RuleSource, error) {
 			if id != source.Rule {

@@ -37,9 +37,9 @@ func (a *API) Live() int {
 }
 
 // Patterns are the routes of an API as they were registered.
-func Patterns(deps Deps) []string {
+func Patterns(deps Deps, rooms ...Room) []string {
 	routes := newRouter()
-	(&API{deps: deps, log: deps.Logger}).register(routes)
+	(&API{deps: deps, log: deps.Logger, waiters: &Waiters{}, rooms: rooms}).register(routes)
 	return routes.patterns
 }
 

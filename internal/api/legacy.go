@@ -36,7 +36,7 @@ func (a *API) legacy(w http.ResponseWriter, r *http.Request) {
 			outcome = PollNotices
 		}
 		w.Header()["Cache-Control"] = cacheControl
-		a.writeForm(w, pack, x.media)
+		writeForm(w, pack, x.media)
 	}
 	a.deps.Meter.PollDone(outcome, time.Since(started))
 }

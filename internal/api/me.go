@@ -16,7 +16,7 @@ import (
 type meOutput struct{ Body wire.MeForm }
 
 func (a *API) registerMe(operations huma.API) {
-	get := operation("me", http.MethodGet, "/me", "operations", "Who the caller is, and what he may do")
+	get := Operation("me", http.MethodGet, "/me", "operations", "Who the caller is, and what he may do")
 	get.Description = "For pages that show what their user may do. What a role allows may still be about another's warehouse or inbox, and is refused then."
 	huma.Register(operations, get, a.me)
 }

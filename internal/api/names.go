@@ -3,19 +3,20 @@ package api
 import (
 	"strings"
 
+	"tallyman/internal/item"
 	"tallyman/internal/notice"
 )
 
 // maxSubscriberID is the longest id of a user or role.
 const maxSubscriberID = 128
 
-// isName is what a warehouse or the code of a type may be: [A-Za-z0-9][A-Za-z0-9_.-]{0,63}.
-func isName(s string) bool { return notice.IsName(s) }
+// IsName is what a warehouse or the code of a type may be: [A-Za-z0-9][A-Za-z0-9_.-]{0,63}.
+func IsName(s string) bool { return notice.IsName(s) }
 
 // isInbox is a subscriber, or shadow:<rule id>, to which nobody subscribes: the inbox of a rule in shadow.
 func isInbox(s string) bool {
 	rule, ok := strings.CutPrefix(s, "shadow:")
-	return ok && isName(rule) || isSubscriber(s)
+	return ok && IsName(rule) || isSubscriber(s)
 }
 
 // isSubscriber is user:<id> or role:<id>, id [A-Za-z0-9][A-Za-z0-9_.@-]{0,127}.
@@ -44,4 +45,18 @@ func isID(s string) bool {
 
 func isAlnum(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+}
+
+const traceAlphabet = "_.:@-" + "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+// TraceName makes a name for the trace of any text.
+func TraceName(subject string) string {
+	name := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(traceAlphabet, r) {
+			return r
+		}
+		return '_'
+	}, subject)
+	name = strings.TrimLeft(name, traceAlphabet[:traceMarks])
+	return name[:min(len(name), item.MaxName)]
 }

@@ -89,8 +89,8 @@ func ownProblems(ctx context.Context, list []wire.FileProblem, sees func(rule st
 	return own
 }
 
-// ownSinks leaves out what channels have answered last, whosever delivery that was about.
-func ownSinks(list []wire.SinkForm) []wire.SinkForm {
+// OwnSinks leaves out what channels have answered last, whosever delivery that was about.
+func OwnSinks(list []wire.SinkForm) []wire.SinkForm {
 	own := slices.Clone(list)
 	for i := range own {
 		if own[i].Error != "" {

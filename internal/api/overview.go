@@ -19,7 +19,7 @@ type (
 )
 
 func (a *API) registerOverview(operations huma.API) {
-	get := operation("overview", http.MethodGet, "/overview", "operations", "How everything is, at a glance")
+	get := Operation("overview", http.MethodGet, "/overview", "operations", "How everything is, at a glance")
 	get.Description = "Rules by health, notices by the hour, findings by warehouse, queues, sinks, nodes, and what the node reaches. It is looked up every two seconds at most, " +
 		"whoever asks, and answers also where parts of it are out of reach. Rules, notices, findings and the items of queues are those of the token's warehouses; sinks have none."
 	huma.Register(operations, get, a.overview)
@@ -41,7 +41,7 @@ func overviewWarehouses(who *auth.Identity, asked []string) ([]string, *wire.Pro
 		switch {
 		case warehouse == "":
 			continue
-		case !isName(warehouse):
+		case !IsName(warehouse):
 			return nil, badWarehouse(http.StatusBadRequest, "warehouse", warehouse)
 		}
 		if prob := inWarehouse(who, warehouse); prob != nil {

@@ -48,7 +48,7 @@ type (
 )
 
 func (a *API) registerPreview(operations huma.API) {
-	op := operation("preview-rule", http.MethodPost, "/rules/{id}/preview", "rules", "Run a rule now and show what it would do")
+	op := Operation("preview-rule", http.MethodPost, "/rules/{id}/preview", "rules", "Run a rule now and show what it would do")
 	op.Description = "The probe is run on the source, read-only, and judged as in a firing that goes on from the ledger's state. Nothing is written but who asked, in the audit, and nobody is told."
 	huma.Register(operations, op, a.preview)
 }

@@ -56,7 +56,7 @@ func triedRule() *preview.Report {
 func TestPreview(t *testing.T) {
 	t.Parallel()
 	var asked []api.PreviewQuery
-	b := setup(t, func(d *api.Deps) {
+	b := setup(t, func(d *parts) {
 		d.Preview = func(_ context.Context, q api.PreviewQuery) (*preview.Report, error) {
 			asked = append(asked, q)
 			return triedRule(), nil
@@ -81,7 +81,7 @@ func TestPreview(t *testing.T) {
 func TestPreviewsThatFail(t *testing.T) {
 	t.Parallel()
 	var fault error
-	b := setup(t, func(d *api.Deps) {
+	b := setup(t, func(d *parts) {
 		d.Preview = func(context.Context, api.PreviewQuery) (*preview.Report, error) { return nil, fault }
 	})
 	unverified := problem.List{{Code: "expr_unknown_name", File: "stock.yaml", Line: 6, Col: 11, Message: "there is no column qtty"}}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
 	"tallyman/internal/delivery"
 	"tallyman/internal/item"
@@ -18,22 +19,19 @@ import (
 	"tallyman/internal/wire"
 )
 
-// defaultItems is the size of a page where nothing is said.
-const defaultItems = 100
-
 type (
 	itemsInput struct {
 		QueuePath
 		Warehouse string         `query:"warehouse" doc:"of this warehouse alone"`
 		State     itemState      `query:"state" doc:"ready in the order of service, ends the latest push first, the others by due time (dead: when they died)"`
-		Limit     limit[ofItems] `query:"limit" doc:"items in a page"`
+		Limit     Limit[ofItems] `query:"limit" doc:"items in a page"`
 		After     string         `query:"after" doc:"the cursor of the page before"`
-		Test      testFlag       `query:"test" doc:"of the test twin"`
+		Test      Flag           `query:"test" doc:"of the test twin"`
 	}
 	itemInput struct {
 		QueuePath
 		ItemPath
-		Test testFlag `query:"test" doc:"the item is in the test twin"`
+		Test Flag `query:"test" doc:"the item is in the test twin"`
 	}
 	itemsOutput      struct{ Body wire.ItemsForm }
 	tracedItemOutput struct{ Body wire.TracedItemForm }
@@ -58,11 +56,11 @@ func (itemState) Schema(huma.Registry) *huma.Schema {
 }
 
 func (a *API) registerItems(operations huma.API) {
-	list := operation("list-items", http.MethodGet, "/queues/{queue}/items", "queues", "Look at the items of a state")
+	list := Operation("list-items", http.MethodGet, "/queues/{queue}/items", "queues", "Look at the items of a state")
 	list.Description = "Of the token's warehouses. Nothing is taken. What moves while pages are read may come twice or not at all. A page of what has ended may be short, or empty, where there are more: the cursor says so."
 	huma.Register(operations, list, a.listItems)
-	huma.Register(operations, operation("get-item", http.MethodGet, "/queues/{queue}/items/{id}", "queues", "An item, and what has happened to it"), a.getItem)
-	huma.Register(operations, operation("rank-item", http.MethodGet, "/queues/{queue}/items/{id}/rank", "queues", "When an item that is ready is served: its place among those that any worker, or its own, is given"), a.rankItem)
+	huma.Register(operations, Operation("get-item", http.MethodGet, "/queues/{queue}/items/{id}", "queues", "An item, and what has happened to it"), a.getItem)
+	huma.Register(operations, Operation("rank-item", http.MethodGet, "/queues/{queue}/items/{id}/rank", "queues", "When an item that is ready is served: its place among those that any worker, or its own, is given"), a.rankItem)
 }
 
 // listItems answers GET /queues/{queue}/items.
@@ -105,20 +103,20 @@ func (a *API) listFailed(ctx context.Context, queue string, err error) *wire.Pro
 	case invalid.Field == "after":
 		return badItemsCursor(invalid.Message)
 	}
-	return badParameter(invalid.Field + ": " + invalid.Message)
+	return BadParameter(invalid.Field + ": " + invalid.Message)
 }
 
 // parse reads the query. A cursor carries how many items the pages before it had.
 func (in *itemsInput) parse() (query item.Query, before int64, prob *wire.Problem) {
 	query = item.Query{State: item.Ready, Limit: defaultItems}
-	if query.Test, prob = in.Test.parse("test"); prob != nil {
+	if query.Test, prob = in.Test.Parse("test"); prob != nil {
 		return query, 0, prob
 	}
 	if in.State != "" {
 		query.State = item.State(in.State)
 	}
 	if !slices.Contains(listed[:], query.State) {
-		return query, 0, badParameter("state " + policy.Quote(string(in.State)) + " is not one that items are listed by")
+		return query, 0, BadParameter("state " + policy.Quote(string(in.State)) + " is not one that items are listed by")
 	}
 	if in.Limit != "" {
 		n, err := strconv.Atoi(string(in.Limit))
@@ -150,7 +148,7 @@ func (a *API) getItem(ctx context.Context, in *itemInput) (*tracedItemOutput, er
 	if prob != nil {
 		return nil, prob
 	}
-	traced, err := q.Get(ctx, test, scopeOf(auth.From(ctx)), in.ID)
+	traced, err := q.Get(ctx, test, view.ScopeOf(auth.From(ctx)), in.ID)
 	if err != nil {
 		return nil, a.queueFailed(ctx, in.Queue, "", err)
 	}
@@ -163,7 +161,7 @@ func (a *API) rankItem(ctx context.Context, in *itemInput) (*rankOutput, error) 
 	if prob != nil {
 		return nil, prob
 	}
-	rank, err := q.Rank(ctx, test, scopeOf(auth.From(ctx)), in.ID)
+	rank, err := q.Rank(ctx, test, view.ScopeOf(auth.From(ctx)), in.ID)
 	switch {
 	case errors.Is(err, delivery.ErrNotFound):
 		return nil, wire.NewProblem(http.StatusNotFound, wire.CodeItemNotFound, "no item "+policy.Quote(in.ID)+" of queue "+in.Queue+" is ready; others have no rank")

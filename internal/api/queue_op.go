@@ -28,9 +28,9 @@ type (
 	removeItemInput struct {
 		QueuePath
 		ItemPath
-		Force testFlag `query:"force" doc:"even while it is leased"`
-		Test  testFlag `query:"test" doc:"the item is in the test twin"`
-		Note  string   `query:"note" doc:"why, for the trace; cut at 500 bytes"`
+		Force Flag   `query:"force" doc:"even while it is leased"`
+		Test  Flag   `query:"test" doc:"the item is in the test twin"`
+		Note  string `query:"note" doc:"why, for the trace; cut at 500 bytes"`
 	}
 )
 
@@ -50,11 +50,11 @@ func (a *API) registerItemOps(operations huma.API) {
 		{item.Requeue, "Make a dead item ready again", "Its failures count anew."},
 	} {
 		kind := string(op.kind)
-		o := operation(kind+"-item", http.MethodPost, "/queues/{queue}/items/{id}/"+kind, "queues", op.summary)
+		o := Operation(kind+"-item", http.MethodPost, "/queues/{queue}/items/{id}/"+kind, "queues", op.summary)
 		o.Description = op.details
 		huma.Register(operations, o, func(ctx context.Context, in *itemOpInput) (*itemOpOutput, error) { return a.itemOp(ctx, op.kind, in) })
 	}
-	remove := operation("remove-item", http.MethodDelete, "/queues/{queue}/items/{id}", "queues", "Take an item out")
+	remove := Operation("remove-item", http.MethodDelete, "/queues/{queue}/items/{id}", "queues", "Take an item out")
 	huma.Register(operations, remove, a.removeItem)
 }
 
@@ -77,7 +77,7 @@ func (a *API) itemOp(ctx context.Context, kind item.OpKind, in *itemOpInput) (*i
 		faults[i].Location = "body." + faults[i].Location
 	}
 	if len(faults) > 0 {
-		return nil, invalidBody(faults)
+		return nil, InvalidBody(faults)
 	}
 	r, prob := a.oneOp(ctx, in.Queue, item.Step{Test: body.Test, Caller: item.Caller{Worker: worker}, Ops: []item.Op{op}})
 	if prob != nil {
@@ -88,11 +88,11 @@ func (a *API) itemOp(ctx context.Context, kind item.OpKind, in *itemOpInput) (*i
 
 // removeItem answers DELETE /queues/{queue}/items/{id}.
 func (a *API) removeItem(ctx context.Context, in *removeItemInput) (*struct{}, error) {
-	force, prob := in.Force.parse("force")
+	force, prob := in.Force.Parse("force")
 	if prob != nil {
 		return nil, prob
 	}
-	test, prob := in.Test.parse("test")
+	test, prob := in.Test.Parse("test")
 	if prob != nil {
 		return nil, prob
 	}

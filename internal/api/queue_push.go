@@ -3,17 +3,14 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/internal/auth"
 	"tallyman/internal/item"
 	"tallyman/internal/wire"
-	"tallyman/rules/strictyaml"
 )
 
 type (
@@ -25,7 +22,7 @@ type (
 )
 
 func (a *API) registerPush(operations huma.API) {
-	push := operation("push-items", http.MethodPost, "/queues/{queue}/items", "queues", "Push items")
+	push := Operation("push-items", http.MethodPost, "/queues/{queue}/items", "queues", "Push items")
 	push.Description = "Each item is pushed, or left out for its own reason, and the answer says which. They are recorded before the answer comes. " +
 		"A push whose answer was lost can be repeated where its items have ids or dedupe keys."
 	push.MaxBodyBytes, push.BodyReadTimeout = maxPushBody, pushBodyTimeout
@@ -73,7 +70,7 @@ func parsePush(f *wire.PushForm, who *auth.Identity) ([]item.New, *wire.Problem)
 		case *w == "" && !who.Everywhere():
 			faults = append(faults, wire.Fault{Location: at + "warehouse", Message: "name the warehouse that the item belongs to" + yours(who.Warehouses)})
 		case *w == "":
-		case !isName(*w):
+		case !IsName(*w):
 			faults = append(faults, wire.Fault{Location: at + "warehouse", Message: "it is not the name of a warehouse"})
 		case !who.InWarehouse(*w):
 			return nil, inWarehouse(who, *w)
@@ -83,7 +80,7 @@ func parsePush(f *wire.PushForm, who *auth.Identity) ([]item.New, *wire.Problem)
 		}
 	}
 	if len(faults) > 0 {
-		return nil, invalidBody(faults)
+		return nil, InvalidBody(faults)
 	}
 	return items, nil
 }
@@ -96,16 +93,4 @@ func parsePushItem(f *wire.PushItemForm) (item.New, error) {
 	var err error
 	parsed.Delay, err = parseSpan(f.Delay)
 	return parsed, err
-}
-
-// parseSpan reads a duration that is not negative; "" is 0.
-func parseSpan(s string) (time.Duration, error) {
-	if s == "" {
-		return 0, nil
-	}
-	d, err := strictyaml.ParseDuration(s)
-	if err == nil && d < 0 {
-		err = errors.New("it cannot be negative")
-	}
-	return d, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
 	"tallyman/internal/item"
 	"tallyman/internal/wire"
@@ -26,10 +27,10 @@ type (
 )
 
 func (a *API) registerRanges(operations huma.API) {
-	remove := operation("remove-range", http.MethodPost, "/queues/{queue}/remove", "queues", "Take out a range of items")
+	remove := Operation("remove-range", http.MethodPost, "/queues/{queue}/remove", "queues", "Take out a range of items")
 	remove.Description = "The ranks are those of the list of the state at this moment: look at it right before, and pause the queue where it moves."
 	huma.Register(operations, remove, a.removeRange)
-	requeue := operation("requeue-items", http.MethodPost, "/queues/{queue}/requeue", "queues", "Make dead items ready again")
+	requeue := Operation("requeue-items", http.MethodPost, "/queues/{queue}/requeue", "queues", "Make dead items ready again")
 	requeue.Description = "Those that are named, or all. Their failures count anew."
 	requeue.MaxBodyBytes = maxStepBody
 	huma.Register(operations, requeue, a.requeueItems)
@@ -47,7 +48,7 @@ func (a *API) removeRange(ctx context.Context, in *rangeInput) (*removedOutput, 
 		return nil, prob
 	}
 	if f.To < f.From {
-		return nil, invalidBody([]wire.Fault{{Location: "body.to", Message: "it is before from"}})
+		return nil, InvalidBody([]wire.Fault{{Location: "body.to", Message: "it is before from"}})
 	}
 	order := orderOf(ctx, "queue.remove", queueObject(in.Queue), f)
 	order.Count = "removed"
@@ -68,13 +69,13 @@ func (a *API) requeueItems(ctx context.Context, in *requeueInput) (*requeuedOutp
 	}
 	f := &in.Body
 	if f.All == (len(f.IDs) > 0) {
-		return nil, invalidBody([]wire.Fault{{Location: "body.ids", Message: "name some, or say all, and not both"}})
+		return nil, InvalidBody([]wire.Fault{{Location: "body.ids", Message: "name some, or say all, and not both"}})
 	}
 	out := &requeuedOutput{}
 	if f.All {
 		order := orderOf(ctx, "queue.requeue", queueObject(in.Queue), f)
 		order.Count = "requeued"
-		n, err := q.RequeueDead(ctx, item.Bulk{Test: f.Test, Scope: scopeOf(auth.From(ctx)), By: by, Order: order})
+		n, err := q.RequeueDead(ctx, item.Bulk{Test: f.Test, Scope: view.ScopeOf(auth.From(ctx)), By: by, Order: order})
 		if err != nil {
 			return nil, a.queueFailed(ctx, in.Queue, "", err)
 		}
@@ -87,7 +88,7 @@ func (a *API) requeueItems(ctx context.Context, in *requeueInput) (*requeuedOutp
 	return out, nil
 }
 
-func (a *API) requeueNamed(ctx context.Context, q *ServedQueue, in *requeueInput, by string, out *wire.RequeuedForm) *wire.Problem {
+func (a *API) requeueNamed(ctx context.Context, q *view.ServedQueue, in *requeueInput, by string, out *wire.RequeuedForm) *wire.Problem {
 	s := item.Step{
 		Test: in.Body.Test, Caller: callerOf(ctx, ""), By: by, Ops: make([]item.Op, len(in.Body.IDs)),
 		Order: orderOf(ctx, "queue.requeue", queueObject(in.Queue), termsOf(in.Body.Test, false)),

@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
 	"tallyman/internal/item"
 	"tallyman/internal/wire"
@@ -27,11 +28,11 @@ type (
 )
 
 func (a *API) registerSteps(operations huma.API) {
-	lease := operation("lease-items", http.MethodPost, "/queues/{queue}/lease", "queues", "Take items to work on")
+	lease := Operation("lease-items", http.MethodPost, "/queues/{queue}/lease", "queues", "Take items to work on")
 	lease.Description = "The highest priority first, in each the oldest first. An item is the worker's until its lease ends, and operations name the attempt that they belong to: " +
 		"who comes too late gets a 409 lease_lost and changes nothing. With wait the answer is held back until there is an item."
 	huma.Register(operations, lease, a.leaseItems)
-	step := operation("step", http.MethodPost, "/queues/{queue}/step", "queues", "Many operations at once, and items to work on")
+	step := Operation("step", http.MethodPost, "/queues/{queue}/step", "queues", "Many operations at once, and items to work on")
 	step.Description = "Each operation has its own outcome, and one that fails does not hold up the others. Fields that an operation does not use are refused."
 	step.MaxBodyBytes = maxStepBody
 	huma.Register(operations, step, a.stepQueue)
@@ -41,7 +42,7 @@ func (a *API) registerSteps(operations huma.API) {
 func (a *API) leaseItems(ctx context.Context, in *leaseInput) (*leaseOutput, error) {
 	s, faults := parseTerms(&in.Body.Terms, in.Body.Worker, in.Body.Max)
 	if len(faults) > 0 {
-		return nil, invalidBody(faults)
+		return nil, InvalidBody(faults)
 	}
 	done, prob := a.step(ctx, in.Queue, s)
 	if prob != nil {
@@ -94,13 +95,13 @@ func (a *API) step(ctx context.Context, name string, s item.Step) (item.Stepped,
 }
 
 // stepAndWait does a step whose wait ends with the client's patience, with the client, or with the server, whichever is first.
-func (a *API) stepAndWait(ctx context.Context, q *ServedQueue, s item.Step) (item.Stepped, error) {
+func (a *API) stepAndWait(ctx context.Context, q *view.ServedQueue, s item.Step) (item.Stepped, error) {
 	if s.Wait == 0 || s.Max == 0 {
 		return q.Step(ctx, s)
 	}
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
-	leave, ok := a.waiters.enter(cancel)
+	leave, ok := a.waiters.Enter(cancel)
 	if !ok {
 		s.Wait = 0
 		return q.Step(ctx, s)
@@ -134,7 +135,7 @@ func mayStep(who *auth.Identity, ops []item.Op) *wire.Problem {
 const giveBackTimeout = 5 * time.Second
 
 // giveBack releases what was leased for a client that left without an answer. One that named its request can ask again.
-func (a *API) giveBack(ctx context.Context, q *ServedQueue, name string, s item.Step, items []item.Lease) {
+func (a *API) giveBack(ctx context.Context, q *view.ServedQueue, name string, s item.Step, items []item.Lease) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTimeout)
 	defer cancel()
 	back := item.Step{Test: s.Test, Caller: s.Caller, By: s.By, Ops: make([]item.Op, len(items))}

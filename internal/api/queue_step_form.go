@@ -52,7 +52,7 @@ func parseStep(f *wire.StepForm) (item.Step, *wire.Problem) {
 		s.Ops[i] = op
 	}
 	if len(faults) > 0 {
-		return s, invalidBody(faults)
+		return s, InvalidBody(faults)
 	}
 	return s, nil
 }

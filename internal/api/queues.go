@@ -15,6 +15,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
 	"tallyman/internal/delivery"
 	"tallyman/internal/item"
@@ -22,43 +23,6 @@ import (
 	"tallyman/internal/wire"
 	"tallyman/sinks"
 )
-
-// Queue is a queue of work and its test twin. Errors are *item.InvalidError, sinks.ErrNotFound, and sinks.ErrUnavailable after
-// seconds at the latest; others are faults of what lies behind it.
-type Queue interface {
-	Push(ctx context.Context, test bool, by string, items []item.New) ([]item.PushResult, error)
-	// Step ends promptly with its context. Where that happens while it waits, the results of its operations come with the
-	// context's error.
-	Step(ctx context.Context, s item.Step) (item.Stepped, error)
-	Sizes(ctx context.Context, test bool, scope item.Scope) (item.Sizes, error)
-	List(ctx context.Context, q item.Query) (item.Page, error)
-	// Get and Rank answer sinks.ErrNotFound for what is not there; only what is ready has a rank.
-	Get(ctx context.Context, test bool, scope item.Scope, id string) (item.Traced, error)
-	Rank(ctx context.Context, test bool, scope item.Scope, id string) (item.Rank, error)
-	// RemoveRange takes out the items of a state from one rank to another, both included and counted from 1. Leased ones stay.
-	RemoveRange(ctx context.Context, b item.Bulk, state item.State, from, to int64) (removed int, err error)
-	RequeueDead(ctx context.Context, b item.Bulk) (int, error)
-	// Pause and Resume leave a record of who asked for it; where that cannot be written the error is ledger.ErrNotRecorded, and nothing is
-	// changed.
-	Pause(ctx context.Context, test bool, by string, o *item.Order) error
-	Resume(ctx context.Context, test bool, by string, o *item.Order) error
-}
-
-// ServedQueue is a queue with what its configuration says of it.
-type ServedQueue struct {
-	Queue
-
-	Settings QueueSettings
-}
-
-// QueueSettings are shown to those who ask.
-type QueueSettings struct {
-	Timezone     string
-	Lease        time.Duration
-	MaxAttempts  int
-	Dedupe       string // as the configuration has it: until_done, day, or a duration
-	SuspendSteps []time.Duration
-}
 
 // The sizes of bodies: what 1,000 items or operations come to, well filled.
 const (
@@ -81,14 +45,14 @@ func by(ctx context.Context, c *item.Caller) string {
 	if c.Worker != "" {
 		return c.Name()
 	}
-	return traceName(auth.From(ctx).Subject)
+	return TraceName(auth.From(ctx).Subject)
 }
 
 // callerOf is who asks a queue, with the worker that the request names. Without tokens nobody has a subject, and the worker alone is known.
 // Those who operate may touch what others have leased.
 func callerOf(ctx context.Context, worker string) item.Caller {
 	who := auth.From(ctx)
-	c := item.Caller{Worker: worker, Scope: scopeOf(who), OwnLeases: !who.Has(operators...)}
+	c := item.Caller{Worker: worker, Scope: view.ScopeOf(who), OwnLeases: !who.Has(operators...)}
 	if who.Subject != auth.Anonymous {
 		c.Subject = subjectName(who.Subject)
 	}
@@ -97,7 +61,7 @@ func callerOf(ctx context.Context, worker string) item.Caller {
 
 // subjectName is the subject as queues have it: itself, but for one that is no name, of which no other subject's is made.
 func subjectName(subject string) string {
-	name := traceName(subject)
+	name := TraceName(subject)
 	if name == subject {
 		return subject
 	}
@@ -105,20 +69,12 @@ func subjectName(subject string) string {
 	return name[:min(len(name), item.MaxName-len(sum))] + ":" + hex.EncodeToString(sum[:8])
 }
 
-// scopeOf is the warehouses whose items the caller sees; what belongs to no warehouse is for those who see all.
-func scopeOf(who *auth.Identity) item.Scope {
-	if who.Everywhere() {
-		return nil
-	}
-	return slices.Compact(slices.Sorted(slices.Values(append([]string{}, who.Warehouses...))))
-}
-
 // scopeWithin narrows the caller's scope to the warehouse that a request names, if it names one.
 func scopeWithin(who *auth.Identity, warehouse string) (item.Scope, *wire.Problem) {
 	if warehouse == "" {
-		return scopeOf(who), nil
+		return view.ScopeOf(who), nil
 	}
-	if !isName(warehouse) {
+	if !IsName(warehouse) {
 		return nil, badWarehouse(http.StatusBadRequest, "warehouse", warehouse)
 	}
 	return item.Scope{warehouse}, inWarehouse(who, warehouse)
@@ -126,24 +82,11 @@ func scopeWithin(who *auth.Identity, warehouse string) (item.Scope, *wire.Proble
 
 // Names in the trace are words of this alphabet; its first characters do not begin one.
 const (
-	traceAlphabet = "_.:@-" + "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-	traceMarks    = 5
+	traceMarks = 5
 )
 
-// traceName makes a name for the trace of any text.
-func traceName(subject string) string {
-	name := strings.Map(func(r rune) rune {
-		if strings.ContainsRune(traceAlphabet, r) {
-			return r
-		}
-		return '_'
-	}, subject)
-	name = strings.TrimLeft(name, traceAlphabet[:traceMarks])
-	return name[:min(len(name), item.MaxName)]
-}
-
 // queue finds the queue of that name.
-func (a *API) queue(name string) (*ServedQueue, *wire.Problem) {
+func (a *API) queue(name string) (*view.ServedQueue, *wire.Problem) {
 	if q, ok := a.deps.Queues[name]; ok {
 		return &q, nil
 	}
@@ -155,8 +98,8 @@ func (a *API) queue(name string) (*ServedQueue, *wire.Problem) {
 }
 
 // queueOrTwin finds the queue for a request that looks, and tells whether it is about the twin.
-func (a *API) queueOrTwin(name string, flag testFlag) (*ServedQueue, bool, *wire.Problem) {
-	test, prob := flag.parse("test")
+func (a *API) queueOrTwin(name string, flag Flag) (*view.ServedQueue, bool, *wire.Problem) {
+	test, prob := flag.Parse("test")
 	if prob != nil {
 		return nil, false, prob
 	}
@@ -165,7 +108,7 @@ func (a *API) queueOrTwin(name string, flag testFlag) (*ServedQueue, bool, *wire
 }
 
 // queueFor finds the queue for a request that changes it, and who is to stand in the trace.
-func (a *API) queueFor(ctx context.Context, name string) (*ServedQueue, string, *wire.Problem) {
+func (a *API) queueFor(ctx context.Context, name string) (*view.ServedQueue, string, *wire.Problem) {
 	q, prob := a.queue(name)
 	c := callerOf(ctx, "")
 	return q, by(ctx, &c), prob
@@ -175,12 +118,12 @@ func (a *API) queueFor(ctx context.Context, name string) (*ServedQueue, string, 
 // request is about one item.
 func (a *API) queueFailed(ctx context.Context, queue, list string, err error) *wire.Problem {
 	if invalid, ok := errors.AsType[*item.InvalidError](err); ok {
-		return invalidBody([]wire.Fault{{Location: invalidAt(invalid, list), Message: invalid.Message}})
+		return InvalidBody([]wire.Fault{{Location: invalidAt(invalid, list), Message: invalid.Message}})
 	}
 	if errors.Is(err, delivery.ErrNotFound) {
 		return wire.NewProblem(http.StatusNotFound, wire.CodeItemNotFound, "queue "+queue+" has no such item")
 	}
-	if prob := a.notRecorded(ctx, err); prob != nil {
+	if prob := notRecorded(ctx, a.log, err); prob != nil {
 		return prob
 	}
 	if !gone(ctx) {
@@ -210,22 +153,4 @@ func invalidAt(e *item.InvalidError, list string) string {
 		return "body.ids[" + strconv.Itoa(e.Index) + "]"
 	}
 	return "body." + list + "[" + strconv.Itoa(e.Index) + "]." + e.Field
-}
-
-// testFlag is a query's test=, read as text so that a bad one gets the code that it has everywhere.
-type testFlag string
-
-// Schema says what the text has to be.
-func (testFlag) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeBoolean, Default: false}
-}
-
-func (f testFlag) parse(name string) (bool, *wire.Problem) {
-	switch f {
-	case "", "false":
-		return false, nil
-	case "true":
-		return true, nil
-	}
-	return false, badParameter(name + " " + policy.Quote(string(f)) + " is neither true nor false")
 }

@@ -2,21 +2,9 @@ package api
 
 import (
 	"tallyman/engine"
-	"tallyman/internal/ledger"
+	"tallyman/internal/api/view"
 	"tallyman/internal/wire"
 )
-
-// NewSwitchForm is the switch as clients see it; nil of none.
-func NewSwitchForm(s *ledger.Switch) *wire.SwitchForm {
-	if s == nil {
-		return nil
-	}
-	f := &wire.SwitchForm{Rule: s.Rule, Scope: s.Scope, State: "disabled", Reason: s.Reason, By: s.By, At: s.At.UTC(), Until: wire.Moment(s.Until)}
-	if s.State == ledger.SwitchOn {
-		f.State = "enabled"
-	}
-	return f
-}
 
 // newRuleForms groups the statuses, which are in the order of rules and scopes.
 func newRuleForms(list []engine.RuleStatus, stale map[string]bool) []wire.RuleForm {
@@ -38,32 +26,13 @@ func newRuleForms(list []engine.RuleStatus, stale map[string]bool) []wire.RuleFo
 func newScopeForm(s *engine.RuleStatus) wire.ScopeForm {
 	f := wire.ScopeForm{
 		Scope: s.Rule.Scope, Cron: s.Rule.Schedule.Cron, Timezone: s.Rule.Schedule.Timezone,
-		Enabled: s.Enabled, FileEnabled: s.Rule.Enabled, Switch: NewSwitchForm(s.Switch), Health: healthOf(s),
+		Enabled: s.Enabled, FileEnabled: s.Rule.Enabled, Switch: view.NewSwitchForm(s.Switch), Health: view.HealthOf(s),
 		Verified: s.Verified, Reason: s.Reason, NextDue: wire.Moment(s.NextDue), Warnings: s.Warnings, Shadow: s.Rule.Shadow, Promoted: wire.Moment(s.Promoted),
-		Recent: NewRecent(s.Judged),
+		Recent: view.NewRecent(s.Judged),
 	}
 	if s.LastRun != nil {
-		f.LastRun = NewRunStatus(s.LastRun)
+		f.LastRun = view.NewRunStatus(s.LastRun)
 		f.Pending, f.Firing = s.LastRun.Pending, s.LastRun.Firing
 	}
 	return f
-}
-
-func healthOf(s *engine.RuleStatus) string {
-	switch {
-	case !s.Enabled:
-		return "disabled"
-	case !s.Verified:
-		return "unverified"
-	case s.LastRun == nil:
-		return "waiting"
-	}
-	switch s.LastRun.Outcome {
-	case ledger.OutcomeFailed:
-		return "failing"
-	case ledger.OutcomeDegraded:
-		return "degraded"
-	case ledger.OutcomeOK, ledger.OutcomeSkipped:
-	}
-	return "ok"
 }

@@ -15,7 +15,7 @@ import (
 type sourceOutput struct{ Body *wire.RuleSource }
 
 func (a *API) registerRuleSource(operations huma.API) {
-	op := operation("get-rule-source", http.MethodGet, "/rules/{id}/source", "rules", "Show how a rule is written")
+	op := Operation("get-rule-source", http.MethodGet, "/rules/{id}/source", "rules", "Show how a rule is written")
 	op.Description = "The text is that of the running version, of the answering node's files. A token that is not for all warehouses sees a rule of whose scopes all are its own."
 	huma.Register(operations, op, a.ruleSource)
 }

@@ -56,11 +56,11 @@ func (lookFlag) Schema(huma.Registry) *huma.Schema {
 }
 
 func (a *API) registerRules(operations huma.API) {
-	promote := operation("promote-rule", http.MethodPost, "/rules/{id}/promote", "rules", "Make a rule in shadow live")
+	promote := Operation("promote-rule", http.MethodPost, "/rules/{id}/promote", "rules", "Make a rule in shadow live")
 	promote.Description = "From its next run on, on every node, the rule delivers what it newly finds. What it knows already is not told again, and " +
 		"resolutions go where their findings were told. Promoting twice changes nothing."
 	huma.Register(operations, promote, a.promote)
-	why := operation("why", http.MethodGet, "/rules/{id}/why", "rules", "What is known of one finding, and what holds it back")
+	why := Operation("why", http.MethodGet, "/rules/{id}/why", "rules", "What is known of one finding, and what holds it back")
 	huma.Register(operations, why, a.why)
 	a.registerPreview(operations)
 	a.registerRuleSource(operations)
@@ -93,7 +93,7 @@ func (a *API) why(ctx context.Context, in *whyInput) (*whyOutput, error) {
 		return nil, missingParameter("key")
 	}
 	if in.Look != "" && in.Look != "true" && in.Look != "false" {
-		return nil, badParameter("look " + policy.Quote(string(in.Look)) + " is neither true nor false")
+		return nil, BadParameter("look " + policy.Quote(string(in.Look)) + " is neither true nor false")
 	}
 	if prob := inScope(ctx, optional(in.Scope)); prob != nil {
 		return nil, prob
@@ -103,13 +103,6 @@ func (a *API) why(ctx context.Context, in *whyInput) (*whyOutput, error) {
 		return nil, a.rulesFailed(ctx, err)
 	}
 	return &whyOutput{Body: newWhyForm(w)}, nil
-}
-
-func optional(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
 }
 
 // rulesFailed turns the engine's errors into problems.
@@ -133,5 +126,5 @@ func (a *API) rulesFailed(ctx context.Context, err error) *wire.Problem {
 	case errors.Is(err, engine.ErrNotShadow):
 		return wire.NewProblem(http.StatusConflict, wire.CodeRuleNotShadow, err.Error()+"; it delivers already")
 	}
-	return a.ledgerFailed(ctx, err)
+	return LedgerFailed(ctx, a.log, err)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/engine"
+	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
@@ -42,35 +43,35 @@ type (
 )
 
 func (a *API) registerRulesChange(operations huma.API) {
-	enable := operation("enable-rule", http.MethodPost, "/rules/{id}/enable", "rules", "Let a rule run, whatever its file says")
+	enable := Operation("enable-rule", http.MethodPost, "/rules/{id}/enable", "rules", "Let a rule run, whatever its file says")
 	enable.Description = "In force on every node within a second, and across reloads and restarts until it is cleared or ends. Firings that came due while the rule was disabled are not made good."
 	huma.Register(operations, enable, func(ctx context.Context, in *switchInput) (*switchedOutput, error) {
 		return a.turn(ctx, in.ID, in.Scope, in.Body, ledger.SwitchOn)
 	})
-	disable := operation("disable-rule", http.MethodPost, "/rules/{id}/disable", "rules", "Stop a rule, whatever its file says")
+	disable := Operation("disable-rule", http.MethodPost, "/rules/{id}/disable", "rules", "Stop a rule, whatever its file says")
 	disable.Description = "In force on every node within a second. A run that has begun goes on to its end. Findings are frozen: nothing is told or resolved, and no time passes for them."
 	huma.Register(operations, disable, func(ctx context.Context, in *switchInput) (*switchedOutput, error) {
 		return a.turn(ctx, in.ID, in.Scope, in.Body, ledger.SwitchOff)
 	})
-	huma.Register(operations, operation("clear-rule", http.MethodPost, "/rules/{id}/clear", "rules", "Go back to what the rule's file says"),
+	huma.Register(operations, Operation("clear-rule", http.MethodPost, "/rules/{id}/clear", "rules", "Go back to what the rule's file says"),
 		func(ctx context.Context, in *clearInput) (*switchedOutput, error) {
 			return a.turn(ctx, in.ID, in.Scope, nil, ledger.SwitchCleared)
 		})
-	pause := operation("pause-rules", http.MethodPost, "/rules/pause", "rules", "Stop every rule, whatever else is switched")
+	pause := Operation("pause-rules", http.MethodPost, "/rules/pause", "rules", "Stop every rule, whatever else is switched")
 	huma.Register(operations, pause, func(ctx context.Context, in *pauseRulesInput) (*pausedOutput, error) {
 		return a.pauseRules(ctx, in.Body, ledger.SwitchOff)
 	})
-	huma.Register(operations, operation("resume-rules", http.MethodPost, "/rules/resume", "rules", "End the pause of all rules"),
+	huma.Register(operations, Operation("resume-rules", http.MethodPost, "/rules/resume", "rules", "End the pause of all rules"),
 		func(ctx context.Context, _ *struct{}) (*pausedOutput, error) {
 			return a.pauseRules(ctx, nil, ledger.SwitchCleared)
 		})
-	run := operation("run-rule", http.MethodPost, "/rules/{id}/run", "rules", "Run a firing of a rule now")
+	run := Operation("run-rule", http.MethodPost, "/rules/{id}/run", "rules", "Run a firing of a rule now")
 	run.Description = "Once in the cluster, also of a rule that is disabled. A run that takes longer than a few seconds is answered with 202, and goes on."
 	run.Responses["202"] = &huma.Response{
 		Description: "it has not ended yet", Content: map[string]*huma.MediaType{string(mediaJSON): {Schema: schemaOf[wire.OrderedForm](operations.OpenAPI())}},
 	}
 	huma.Register(operations, run, a.runRule)
-	huma.Register(operations, operation("reload-rules", http.MethodPost, "/rules/reload", "rules", "Read the rule files of the answering node again"), a.reloadRules)
+	huma.Register(operations, Operation("reload-rules", http.MethodPost, "/rules/reload", "rules", "Read the rule files of the answering node again"), a.reloadRules)
 }
 
 // turn answers POST /rules/{id}/enable, /disable and /clear.
@@ -109,7 +110,7 @@ func (a *API) newSwitch(ctx context.Context, ask *wire.SwitchAskForm, state ledg
 	}
 	s.Reason = ask.Reason
 	switch {
-	case utf8.RuneCountInString(ask.Reason) > maxReason:
+	case utf8.RuneCountInString(ask.Reason) > MaxReason:
 		return s, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "reason: it is too long")
 	case ask.Until != nil && ask.For != "":
 		return s, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "for: until says when the switch ends already")
@@ -164,7 +165,7 @@ func (a *API) runRule(ctx context.Context, in *runInput) (*runOutput, error) {
 	if o.Run == nil {
 		out.Status, out.Location = http.StatusAccepted, base+"/rules/"+o.Rule+"/runs"
 	} else {
-		run := newRuleRunForm(o.Run)
+		run := view.NewRuleRunForm(o.Run)
 		out.Body.Run = &run
 	}
 	return out, nil

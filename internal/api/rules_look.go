@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/engine"
+	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
 	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
@@ -33,7 +34,7 @@ type RuleHistory interface {
 
 type (
 	rulesInput struct {
-		Limit limit[ofRules] `query:"limit" doc:"rules in a page"`
+		Limit Limit[ofRules] `query:"limit" doc:"rules in a page"`
 		After string         `query:"after" doc:"rules after this id: the cursor of the page before"`
 		IDs   []string       `query:"id,explode" maxItems:"200" doc:"these alone; those that are not there are left out" example:"[\"negative-bin-stock\"]" nullable:"false"`
 	}
@@ -43,13 +44,13 @@ type (
 	runsInput struct {
 		ID    string        `path:"id" doc:"the rule" example:"negative-bin-stock"`
 		Scope string        `query:"scope" doc:"this one alone"`
-		Limit limit[ofRuns] `query:"limit" doc:"runs, the latest"`
+		Limit Limit[ofRuns] `query:"limit" doc:"runs, the latest"`
 	}
 	findingsInput struct {
 		ID    string            `path:"id" doc:"the rule" example:"negative-bin-stock"`
 		Scope string            `query:"scope" doc:"this one alone"`
 		State string            `query:"state" enum:"pending,firing" doc:"these alone"`
-		Limit limit[ofFindings] `query:"limit" doc:"findings"`
+		Limit Limit[ofFindings] `query:"limit" doc:"findings"`
 	}
 	rulesOutput struct{ Body *wire.RulesForm }
 	ruleOutput  struct{ Body *wire.RuleForm }
@@ -59,10 +60,10 @@ type (
 )
 
 func (a *API) registerRulesLook(operations huma.API) {
-	huma.Register(operations, operation("list-rules", http.MethodGet, "/rules", "rules", "List the rules and how they are"), a.listRules)
-	huma.Register(operations, operation("get-rule", http.MethodGet, "/rules/{id}", "rules", "Show a rule and how it is in each scope"), a.getRule)
-	huma.Register(operations, operation("list-runs", http.MethodGet, "/rules/{id}/runs", "rules", "List the latest runs of a rule"), a.listRuns)
-	huma.Register(operations, operation("list-findings", http.MethodGet, "/rules/{id}/findings", "rules", "List the open findings of a rule"), a.listFindings)
+	huma.Register(operations, Operation("list-rules", http.MethodGet, "/rules", "rules", "List the rules and how they are"), a.listRules)
+	huma.Register(operations, Operation("get-rule", http.MethodGet, "/rules/{id}", "rules", "Show a rule and how it is in each scope"), a.getRule)
+	huma.Register(operations, Operation("list-runs", http.MethodGet, "/rules/{id}/runs", "rules", "List the latest runs of a rule"), a.listRuns)
+	huma.Register(operations, Operation("list-findings", http.MethodGet, "/rules/{id}/findings", "rules", "List the open findings of a rule"), a.listFindings)
 }
 
 // mostRuleIDs is how many rules are asked for by id.
@@ -70,12 +71,12 @@ const mostRuleIDs = 200
 
 // listRules answers GET /rules.
 func (a *API) listRules(ctx context.Context, in *rulesInput) (*rulesOutput, error) {
-	limit, prob := in.Limit.parse()
+	limit, prob := in.Limit.Parse()
 	if prob != nil {
 		return nil, prob
 	}
 	if len(in.IDs) > mostRuleIDs {
-		return nil, badParameter("id is there " + strconv.Itoa(len(in.IDs)) + " times, at most " + strconv.Itoa(mostRuleIDs) + " are taken")
+		return nil, BadParameter("id is there " + strconv.Itoa(len(in.IDs)) + " times, at most " + strconv.Itoa(mostRuleIDs) + " are taken")
 	}
 	if len(in.IDs) > 0 && in.Limit == "" {
 		limit = mostRuleIDs
@@ -119,9 +120,9 @@ func addSwitches(f *wire.RulesForm, who *auth.Identity, list []ledger.Switch, ru
 	for i := range list {
 		switch s := &list[i]; {
 		case s.Rule == ledger.Every:
-			f.Paused = NewSwitchForm(s)
+			f.Paused = view.NewSwitchForm(s)
 		case !known[ledger.Known(s.Rule, s.Scope)] && who.InWarehouse(s.Scope):
-			f.Strays = append(f.Strays, *NewSwitchForm(s))
+			f.Strays = append(f.Strays, *view.NewSwitchForm(s))
 		}
 	}
 }
@@ -158,7 +159,7 @@ func (a *API) scopesOf(ctx context.Context, id string, scope *string) ([]engine.
 
 // listRuns answers GET /rules/{id}/runs.
 func (a *API) listRuns(ctx context.Context, in *runsInput) (*runsOutput, error) {
-	limit, prob := in.Limit.parse()
+	limit, prob := in.Limit.Parse()
 	if prob != nil {
 		return nil, prob
 	}
@@ -168,7 +169,7 @@ func (a *API) listRuns(ctx context.Context, in *runsInput) (*runsOutput, error) 
 	}
 	form := &wire.RunsForm{Runs: make([]wire.RuleRunForm, len(runs))}
 	for i := range runs {
-		form.Runs[i] = newRuleRunForm(&runs[i])
+		form.Runs[i] = view.NewRuleRunForm(&runs[i])
 		ownRun(ctx, runs[i].Scope, &form.Runs[i].RunStatus)
 	}
 	return &runsOutput{form}, nil
@@ -207,18 +208,14 @@ func (a *API) runsOf(ctx context.Context, id string, scope *string, limit int) (
 	return all[:min(limit, len(all))], nil
 }
 
-func newRuleRunForm(r *ledger.Run) wire.RuleRunForm {
-	return wire.RuleRunForm{Scope: r.Scope, RunStatus: *NewRunStatus(r), Pending: r.Pending, Firing: r.Firing}
-}
-
 // listFindings answers GET /rules/{id}/findings.
 func (a *API) listFindings(ctx context.Context, in *findingsInput) (*findingsOutput, error) {
-	limit, prob := in.Limit.parse()
+	limit, prob := in.Limit.Parse()
 	if prob != nil {
 		return nil, prob
 	}
 	if in.State != "" && in.State != "pending" && in.State != "firing" {
-		return nil, badParameter("state " + policy.Quote(in.State) + " is neither pending nor firing")
+		return nil, BadParameter("state " + policy.Quote(in.State) + " is neither pending nor firing")
 	}
 	if prob := inScope(ctx, optional(in.Scope)); prob != nil { // keys are data
 		return nil, prob

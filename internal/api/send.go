@@ -43,7 +43,7 @@ const (
 const sendBodyTimeout = 30 * time.Second
 
 func (a *API) registerSend(operations huma.API) {
-	send := operation("send-notices", http.MethodPost, "/notices", "notices", "Send notices")
+	send := Operation("send-notices", http.MethodPost, "/notices", "notices", "Send notices")
 	send.Description = "A business system sends notices of its own, all or none. They are recorded before the answer comes. " +
 		"Under an Idempotency-Key a request whose answer was lost can be repeated: the answer is the same, and nothing is sent twice."
 	send.DefaultStatus = http.StatusCreated
@@ -64,7 +64,7 @@ func (a *API) sendNotices(ctx context.Context, in *sendInput) (*sendOutput, erro
 	}
 	types, err := a.deps.Catalogue.Types(ctx)
 	if err != nil {
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	sending.types = types
 	notices, prob := sending.notices(in.Body.Notices)
@@ -74,7 +74,7 @@ func (a *API) sendNotices(ctx context.Context, in *sendInput) (*sendOutput, erro
 	began := time.Now()
 	sent, err := a.deps.Sends.Send(ctx, notices)
 	if err != nil {
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	if len(sent.List) > 0 && !sent.List[0].Existing {
 		a.deps.Tracer.Sent(ctx, notices[0].Notice, began, len(notices))
@@ -91,7 +91,7 @@ func (a *API) sentBefore(ctx context.Context, key string, notices []ledger.NewNo
 	}
 	sent, err := a.deps.Sends.Sent(ctx, notices)
 	if err != nil {
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	if slices.ContainsFunc(sent.List, func(s ledger.SentNotice) bool { return !s.Existing || s.Other }) {
 		return nil, prob

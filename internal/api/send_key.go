@@ -22,7 +22,7 @@ const maxKey = 255
 func (a *API) newSending(ctx context.Context, in *sendInput) (*sending, *wire.Problem) {
 	who := auth.From(ctx)
 	for i := range in.Body.Notices {
-		if prob := inWarehouse(who, in.Body.Notices[i].Warehouse); prob != nil && isName(in.Body.Notices[i].Warehouse) {
+		if prob := inWarehouse(who, in.Body.Notices[i].Warehouse); prob != nil && IsName(in.Body.Notices[i].Warehouse) {
 			prob.Errors = []wire.Fault{{Location: "body.notices[" + strconv.Itoa(i) + "].warehouse", Message: prob.Detail}}
 			return nil, prob
 		}

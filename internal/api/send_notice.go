@@ -51,7 +51,7 @@ func (s *sending) beyond(at string, found []notice.Fault) {
 // notice makes one of them but for its id.
 func (s *sending) notice(at string, f *wire.SendNoticeForm) ledger.NewNotice {
 	typ := s.typeOf(at, f)
-	if !isName(f.Warehouse) {
+	if !IsName(f.Warehouse) {
 		s.add(wire.CodeBadWarehouse, at+"warehouse", badWarehouse(0, "warehouse", f.Warehouse).Detail)
 	}
 	expires := s.expiry(at, f, typ)

@@ -86,7 +86,7 @@ func parseSilence(f *wire.SilenceFields, now time.Time) (silence.Silence, *wire.
 }
 
 func bodyFault(field, message string) *wire.Problem {
-	return invalidBody([]wire.Fault{{Location: "body." + field, Message: message}})
+	return InvalidBody([]wire.Fault{{Location: "body." + field, Message: message}})
 }
 
 // silenceFault says what is wrong with a silence, and the way out.

@@ -40,14 +40,14 @@ type SilenceLedger interface {
 const mostSilences = 1000
 
 func (a *API) registerSilences(operations huma.API) {
-	list := operation("list-silences", http.MethodGet, "/silences", "silences", "List silences and maintenance windows, the latest first")
+	list := Operation("list-silences", http.MethodGet, "/silences", "silences", "List silences and maintenance windows, the latest first")
 	list.Description = "A silence holds back notices and deliveries, not findings: those open, last and resolve as ever. What still fires when it ends is told by the next run of its rule."
 	huma.Register(operations, list, a.listSilences)
-	huma.Register(operations, operation("get-silence", http.MethodGet, "/silences/{id}", "silences", "Show a silence"), a.getSilence)
-	create := operation("create-silence", http.MethodPost, "/silences", "silences", "Add a silence or a recurring maintenance window")
+	huma.Register(operations, Operation("get-silence", http.MethodGet, "/silences/{id}", "silences", "Show a silence"), a.getSilence)
+	create := Operation("create-silence", http.MethodPost, "/silences", "silences", "Add a silence or a recurring maintenance window")
 	create.DefaultStatus = http.StatusCreated
 	huma.Register(operations, create, a.createSilence)
-	huma.Register(operations, operation("expire-silence", http.MethodPost, "/silences/{id}/expire", "silences",
+	huma.Register(operations, Operation("expire-silence", http.MethodPost, "/silences/{id}/expire", "silences",
 		"End a silence now; one that is over stays as it is"), a.expireSilence)
 }
 
@@ -55,20 +55,20 @@ func (a *API) registerSilences(operations huma.API) {
 func (a *API) listSilences(ctx context.Context, in *silencesInput) (*silencesOutput, error) {
 	for _, name := range in.State {
 		if name != "" && !slices.Contains(silenceStates, silence.State(name)) {
-			return nil, badParameter("state " + policy.Quote(name) + " is none of pending, active, expired")
+			return nil, BadParameter("state " + policy.Quote(name) + " is none of pending, active, expired")
 		}
 	}
 	list, err := a.deps.Silences.Ledger.Silences(ctx)
 	if err != nil {
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	held, err := a.deps.Silences.Ledger.HeldBack(ctx)
 	if err != nil {
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	sees, err := a.ownSilences(ctx)
 	if err != nil {
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	list = slices.DeleteFunc(list, func(s silence.Silence) bool { return !sees(&s) })
 	now := a.deps.Silences.Now()
@@ -94,7 +94,7 @@ func (a *API) getSilence(ctx context.Context, in *silenceInput) (*silenceOutput,
 func (a *API) showSilence(ctx context.Context, s *silence.Silence) (*silenceOutput, error) {
 	held, err := a.deps.Silences.Ledger.HeldBack(ctx)
 	if err != nil {
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	return &silenceOutput{Body: newSilenceForm(s, held[s.ID], a.deps.Silences.Now())}, nil
 }
@@ -109,7 +109,7 @@ func (a *API) silence(ctx context.Context, id string) (silence.Silence, *wire.Pr
 	case errors.Is(err, ledger.ErrNotFound), err == nil && !sees(&s): // what is another's answers as what is not there
 		return s, wire.NewProblem(http.StatusNotFound, wire.CodeSilenceNotFound, "there is no silence "+policy.Quote(id)+"; those that are over are kept for the ledger's retention")
 	case err != nil:
-		return s, a.ledgerFailed(ctx, err)
+		return s, LedgerFailed(ctx, a.log, err)
 	}
 	return s, nil
 }
@@ -130,14 +130,14 @@ func (a *API) createSilence(ctx context.Context, in *silenceChange) (*silenceOut
 	}
 	list, err := a.deps.Silences.Ledger.Silences(ctx)
 	if err != nil {
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	over := func(one silence.Silence) bool { return one.State(now) == silence.Expired }
 	if len(slices.DeleteFunc(list, over)) >= mostSilences {
 		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTooManySilences, "there are 1000 silences that are not over: end some of them first")
 	}
 	if err := a.deps.Silences.Ledger.AddSilence(ctx, who.Author(), &s); err != nil {
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	a.takeInSilences(ctx, s.ID)
 	a.log.LogAttrs(ctx, slog.LevelInfo, "a silence was added", slog.String("silence", s.ID), slog.String("by", s.Author),
@@ -158,7 +158,7 @@ func (a *API) expireSilence(ctx context.Context, in *silenceInput) (*silenceOutp
 	now := a.deps.Silences.Now().UTC().Truncate(time.Microsecond)
 	ended, err := a.deps.Silences.Ledger.EndSilence(ctx, who.Author(), s.ID, now)
 	if err != nil {
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	a.takeInSilences(ctx, s.ID)
 	if ended {

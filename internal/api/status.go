@@ -6,32 +6,8 @@ import (
 	"slices"
 
 	"tallyman/internal/auth"
-	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
 )
-
-// NewRecent is the sum as the report shows it; nil where there is none.
-func NewRecent(j ledger.Judged) *wire.Recent {
-	if j.Runs == 0 {
-		return nil
-	}
-	r := &wire.Recent{
-		Runs: j.Runs, Rows: j.Rows, Errored: j.Errored, ErrorRate: min(float64(j.Errored)/float64(max(j.Rows, 1)), 1), DurationsMS: make([]int64, len(j.Last)),
-	}
-	for i, run := range j.Last {
-		r.DurationsMS[i] = run.Took.Milliseconds()
-		r.Outcomes += string(run.Outcome[:min(1, len(run.Outcome))])
-	}
-	return r
-}
-
-// NewRunStatus is a run as the report shows it.
-func NewRunStatus(r *ledger.Run) *wire.RunStatus {
-	return &wire.RunStatus{
-		Due: r.Due, Started: r.Started, DurationMS: r.Duration.Milliseconds(), Node: r.Node, Outcome: string(r.Outcome), Rows: r.Rows,
-		Matched: r.Matched, Errored: r.Errored, Notices: r.Notices, Unsubscribed: r.Unsubscribed, Error: r.Error, Samples: r.Samples,
-	}
-}
 
 type statusOutput struct{ Body wire.StatusReport }
 

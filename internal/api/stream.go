@@ -48,7 +48,7 @@ func (a *API) serveStream(w http.ResponseWriter, r *http.Request, s *stream, fol
 	if err != nil {
 		return // the client has gone
 	}
-	a.log.LogAttrs(r.Context(), slog.LevelDebug, "a stream begins", a.requestAttrs(w, r)...)
+	a.log.LogAttrs(r.Context(), slog.LevelDebug, "a stream begins", requestAttrs(w, r)...)
 	s.begin(l)
 	follow(r.Context())
 	s.write()

@@ -23,7 +23,7 @@ type (
 	}
 	subscriberPage struct {
 		After string        `query:"after" doc:"the cursor of the page before"`
-		Limit limit[ofList] `query:"limit" doc:"subscribers in a page"`
+		Limit Limit[OfList] `query:"limit" doc:"subscribers in a page"`
 	}
 	subscribersOutput struct{ Body wire.SubscribersForm }
 )
@@ -43,7 +43,7 @@ func (c *subscriberChange) parse() (delivery.Subscriber, *wire.Problem) {
 		faults = append(faults, wire.Fault{Location: "body." + f.Field, Message: f.Message})
 	}
 	if len(faults) > 0 {
-		return s, invalidBody(faults)
+		return s, InvalidBody(faults)
 	}
 	return s, nil
 }
@@ -58,7 +58,7 @@ func checkSubscriberID(id string) *wire.Problem {
 
 // parse reads where the page begins, and how long it is.
 func (p *subscriberPage) parse() (after string, limit int, prob *wire.Problem) {
-	if limit, prob = p.Limit.parse(); prob != nil {
+	if limit, prob = p.Limit.Parse(); prob != nil {
 		return "", 0, prob
 	}
 	if p.After == "" {

@@ -24,15 +24,15 @@ type Book interface {
 }
 
 func (a *API) registerSubscribers(operations huma.API) {
-	huma.Register(operations, operation("list-subscribers", http.MethodGet, "/subscribers", "subscribers", "List the address book"), a.listSubscribers)
-	huma.Register(operations, operation("get-subscriber", http.MethodGet, "/subscribers/{id}", "subscribers", "Show an entry of the address book"), a.getSubscriber)
-	put := operation("put-subscriber", http.MethodPut, "/subscribers/{id}", "subscribers", "Add or replace an entry of the address book")
+	huma.Register(operations, Operation("list-subscribers", http.MethodGet, "/subscribers", "subscribers", "List the address book"), a.listSubscribers)
+	huma.Register(operations, Operation("get-subscriber", http.MethodGet, "/subscribers/{id}", "subscribers", "Show an entry of the address book"), a.getSubscriber)
+	put := Operation("put-subscriber", http.MethodPut, "/subscribers/{id}", "subscribers", "Add or replace an entry of the address book")
 	put.Responses["201"] = &huma.Response{
 		Description: "it was not there before",
 		Content:     map[string]*huma.MediaType{string(mediaJSON): {Schema: schemaOf[wire.SubscriberForm](operations.OpenAPI())}},
 	}
 	huma.Register(operations, put, a.putSubscriber)
-	huma.Register(operations, operation("delete-subscriber", http.MethodDelete, "/subscribers/{id}", "subscribers",
+	huma.Register(operations, Operation("delete-subscriber", http.MethodDelete, "/subscribers/{id}", "subscribers",
 		"Remove an entry of the address book; the subscriptions stay"), a.deleteSubscriber)
 }
 
@@ -53,7 +53,7 @@ func (a *API) listSubscribers(ctx context.Context, in *subscriberPage) (*subscri
 	}
 	list, err := a.deps.Book.ListSubscribers(ctx, after, limit+1) // one more tells whether there are more
 	if err != nil {
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	out := &subscribersOutput{}
 	if len(list) > limit {
@@ -77,7 +77,7 @@ func (a *API) getSubscriber(ctx context.Context, in *subscriberID) (*subscriberO
 	}
 	found, err := a.deps.Book.Subscribers(ctx, []string{in.ID})
 	if err != nil {
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	s, ok := found[in.ID]
 	if !ok {
@@ -97,7 +97,7 @@ func (a *API) putSubscriber(ctx context.Context, in *subscriberChange) (*subscri
 	}
 	added, err := a.deps.Book.PutSubscriber(ctx, auth.From(ctx).Author(), s)
 	if err != nil {
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	a.log.LogAttrs(ctx, slog.LevelInfo, "a subscriber was put into the address book", slog.String("subscriber", s.ID))
 	out := &subscriberOutput{Status: http.StatusOK, Body: newSubscriberForm(&s)}
@@ -120,7 +120,7 @@ func (a *API) deleteSubscriber(ctx context.Context, in *subscriberID) (*struct{}
 	case errors.Is(err, ledger.ErrNotFound):
 		return nil, subscriberNotFound(in.ID)
 	case err != nil:
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	a.log.LogAttrs(ctx, slog.LevelInfo, "a subscriber was removed from the address book", slog.String("subscriber", in.ID))
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204

@@ -54,21 +54,21 @@ type subscriptionFilter struct {
 	Warehouse  string        `query:"warehouse" doc:"only of this warehouse; * means those for all warehouses"`
 	Subscriber string        `query:"subscriber" doc:"only of this subscriber"`
 	After      string        `query:"after" doc:"the cursor of the page before"`
-	Limit      limit[ofList] `query:"limit" doc:"subscriptions in a page"`
+	Limit      Limit[OfList] `query:"limit" doc:"subscriptions in a page"`
 }
 
 func (f *subscriptionFilter) parse() (ledger.SubscriptionFilter, *wire.Problem) {
 	filter := ledger.SubscriptionFilter{Type: f.Type, Warehouse: f.Warehouse, Subscriber: f.Subscriber}
 	switch {
-	case f.Type != "" && !isName(f.Type):
+	case f.Type != "" && !IsName(f.Type):
 		return filter, wire.NewProblem(http.StatusBadRequest, wire.CodeBadType, "type "+policy.Quote(f.Type)+" is not the code of a type")
-	case f.Warehouse != "" && f.Warehouse != "*" && !isName(f.Warehouse):
+	case f.Warehouse != "" && f.Warehouse != "*" && !IsName(f.Warehouse):
 		return filter, badWarehouse(http.StatusBadRequest, "warehouse", f.Warehouse)
 	case f.Subscriber != "" && !isSubscriber(f.Subscriber):
 		return filter, badSubscriber(http.StatusBadRequest, "subscriber", f.Subscriber)
 	}
 	var prob *wire.Problem
-	if filter.Limit, prob = f.Limit.parse(); prob != nil {
+	if filter.Limit, prob = f.Limit.Parse(); prob != nil {
 		return filter, prob
 	}
 	if f.After != "" {
@@ -99,9 +99,9 @@ func parseSubscriptionCursor(cursor string) (ledger.Subscription, bool) {
 // checkSubscription checks the names; whether the type is there the catalogue knows.
 func checkSubscription(status int, s ledger.Subscription) *wire.Problem {
 	switch {
-	case !isName(s.Type):
+	case !IsName(s.Type):
 		return wire.NewProblem(status, wire.CodeBadType, "type "+policy.Quote(s.Type)+" is not the code of a type")
-	case s.Warehouse != "*" && !isName(s.Warehouse):
+	case s.Warehouse != "*" && !IsName(s.Warehouse):
 		return badWarehouse(status, "warehouse", s.Warehouse)
 	case !isSubscriber(s.Subscriber):
 		return badSubscriber(status, "subscriber", s.Subscriber)

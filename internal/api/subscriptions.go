@@ -12,17 +12,11 @@ import (
 	"tallyman/internal/wire"
 )
 
-// The sizes of a list.
-const (
-	defaultSubscriptions = 100
-	maxSubscriptions     = 1000
-)
-
 // listSubscriptions answers GET /subscriptions.
 func (a *API) listSubscriptions(ctx context.Context, in *subscriptionFilter) (*subscriptionsOutput, error) {
 	filter, prob := in.parse()
 	if who := auth.From(ctx); prob == nil && !who.Everywhere() {
-		filter.Warehouse, prob = ownWarehouse(who, "warehouse", filter.Warehouse)
+		filter.Warehouse, prob = OwnWarehouse(who, "warehouse", filter.Warehouse)
 	}
 	if prob != nil {
 		return nil, prob
@@ -31,7 +25,7 @@ func (a *API) listSubscriptions(ctx context.Context, in *subscriptionFilter) (*s
 	filter.Limit++ // one more tells whether there are more
 	subs, err := a.deps.Catalogue.Subscriptions(ctx, filter)
 	if err != nil {
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	out := &subscriptionsOutput{}
 	if len(subs) > limit {
@@ -92,7 +86,7 @@ func (a *API) addSubscriptions(ctx context.Context, subs []ledger.Subscription) 
 	}
 	types, err := a.deps.Catalogue.Types(ctx)
 	if err != nil {
-		return 0, a.ledgerFailed(ctx, err)
+		return 0, LedgerFailed(ctx, a.log, err)
 	}
 	for _, s := range subs {
 		if _, ok := types[s.Type]; !ok {
@@ -104,7 +98,7 @@ func (a *API) addSubscriptions(ctx context.Context, subs []ledger.Subscription) 
 	case errors.Is(err, ledger.ErrNotFound): // a type was removed meanwhile
 		return 0, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeUnknownType, "the catalogue does not have all of the types")
 	case err != nil:
-		return 0, a.ledgerFailed(ctx, err)
+		return 0, LedgerFailed(ctx, a.log, err)
 	}
 	a.log.LogAttrs(ctx, slog.LevelInfo, "subscriptions were added", slog.Int("asked", len(subs)), slog.Int("added", added))
 	return added, nil
@@ -127,7 +121,7 @@ func (a *API) removeSubscription(ctx context.Context, in *subscriptionKey) (*str
 	case errors.Is(err, ledger.ErrNotFound):
 		return nil, wire.NewProblem(http.StatusNotFound, wire.CodeSubscriptionNotFound, "there is no such subscription")
 	case err != nil:
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	a.log.LogAttrs(ctx, slog.LevelInfo, "a subscription was removed",
 		slog.String("type", sub.Type), slog.String("warehouse", sub.Warehouse), slog.String("subscriber", sub.Subscriber))

@@ -29,7 +29,7 @@ type (
 	tokensOutput   struct{ Body wire.TokensForm }
 	tokenOutput    struct{ Body wire.TokenForm }
 	tokenListInput struct {
-		Ended testFlag `query:"ended" doc:"those too that were revoked or have expired"`
+		Ended Flag `query:"ended" doc:"those too that were revoked or have expired"`
 	}
 	tokenInput struct {
 		ID string `path:"id" doc:"the token" example:"t_5rmwxhkqj2ab"`
@@ -37,12 +37,12 @@ type (
 )
 
 func (a *API) registerTokens(operations huma.API) {
-	create := operation("create-token", http.MethodPost, "/tokens", "tokens", "Create an API token")
+	create := Operation("create-token", http.MethodPost, "/tokens", "tokens", "Create an API token")
 	create.Description = "The answer has its secret, which is kept nowhere. The token is good on every node within a second."
 	create.DefaultStatus = http.StatusCreated
 	huma.Register(operations, create, a.createToken)
-	huma.Register(operations, operation("list-tokens", http.MethodGet, "/tokens", "tokens", "List the API tokens, without their secrets"), a.listTokens)
-	revoke := operation("revoke-token", http.MethodPost, "/tokens/{id}/revoke", "tokens", "End an API token")
+	huma.Register(operations, Operation("list-tokens", http.MethodGet, "/tokens", "tokens", "List the API tokens, without their secrets"), a.listTokens)
+	revoke := Operation("revoke-token", http.MethodPost, "/tokens/{id}/revoke", "tokens", "End an API token")
 	revoke.Description = "It is refused from then on, on every node within a second, and what is open under it, streams too, ends. Revoking twice changes nothing."
 	huma.Register(operations, revoke, a.revokeToken)
 }
@@ -52,7 +52,7 @@ func (a *API) createToken(ctx context.Context, in *tokenAskInput) (*newTokenOutp
 	who, now := auth.From(ctx), time.Now()
 	token, secret, faults := auth.NewTokenOf(&in.Body, who.Subject, now)
 	if len(faults) > 0 {
-		return nil, invalidBody(faults)
+		return nil, InvalidBody(faults)
 	}
 	for _, w := range token.Warehouses { // nobody gives away more than he has
 		if prob := inWarehouse(who, w); prob != nil {
@@ -60,7 +60,7 @@ func (a *API) createToken(ctx context.Context, in *tokenAskInput) (*newTokenOutp
 		}
 	}
 	if err := a.deps.Tokens.AddToken(ctx, who.Author(), token); err != nil {
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	a.log.LogAttrs(ctx, slog.LevelInfo, "a token was created", slog.String("token", token.ID), slog.String("subject", token.Subject),
 		slog.Any("access", token.Access), slog.String("by", who.Subject))
@@ -69,7 +69,7 @@ func (a *API) createToken(ctx context.Context, in *tokenAskInput) (*newTokenOutp
 
 // listTokens answers GET /tokens.
 func (a *API) listTokens(ctx context.Context, in *tokenListInput) (*tokensOutput, error) {
-	ended, prob := in.Ended.parse("ended")
+	ended, prob := in.Ended.Parse("ended")
 	if prob != nil {
 		return nil, prob
 	}
@@ -84,7 +84,7 @@ func (a *API) listTokens(ctx context.Context, in *tokenListInput) (*tokensOutput
 func (a *API) ownTokens(ctx context.Context) ([]ledger.Token, *wire.Problem) {
 	list, err := a.deps.Tokens.ListTokens(ctx)
 	if err != nil {
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	who := auth.From(ctx)
 	foreign := func(w string) bool { return !who.InWarehouse(w) }
@@ -111,7 +111,7 @@ func (a *API) revokeToken(ctx context.Context, in *tokenInput) (*tokenOutput, er
 	}
 	who := auth.From(ctx)
 	if err := a.deps.Tokens.RevokeToken(ctx, who.Author(), in.ID, time.Now()); err != nil && !errors.Is(err, ledger.ErrNotFound) {
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	a.log.LogAttrs(ctx, slog.LevelInfo, "a token was revoked", slog.String("token", in.ID), slog.String("by", who.Subject))
 	token, prob := a.ownToken(ctx, in.ID)

@@ -1,8 +1,6 @@
 package api
 
 import (
-	"net/http"
-
 	"tallyman/internal/wire"
 	"tallyman/rules/catalog"
 	"tallyman/rules/strictyaml"
@@ -27,7 +25,7 @@ func parseType(f *wire.TypeForm) (catalog.Type, *wire.Problem) {
 	if f.Retention != "" {
 		var err error
 		if t.Retention, err = strictyaml.ParseDuration(f.Retention); err != nil {
-			return t, invalidBody([]wire.Fault{{Location: "body.retention", Message: err.Error()}})
+			return t, InvalidBody([]wire.Fault{{Location: "body.retention", Message: err.Error()}})
 		}
 	}
 	if len(f.Fields) > 0 {
@@ -41,14 +39,7 @@ func parseType(f *wire.TypeForm) (catalog.Type, *wire.Problem) {
 		faults = append(faults, wire.Fault{Location: "body." + fault.Field, Message: fault.Message + ": " + fault.Hint})
 	}
 	if len(faults) > 0 {
-		return t, invalidBody(faults)
+		return t, InvalidBody(faults)
 	}
 	return t, nil
-}
-
-// invalidBody is the problem of a body that is well-formed but not right.
-func invalidBody(faults []wire.Fault) *wire.Problem {
-	p := wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, faults[0].Location+": "+faults[0].Message)
-	p.Errors = faults
-	return p
 }

@@ -32,7 +32,7 @@ type (
 func (a *API) listTypes(ctx context.Context, _ *struct{}) (*typesOutput, error) {
 	types, err := a.deps.Catalogue.Types(ctx)
 	if err != nil {
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	out := &typesOutput{Body: wire.TypesForm{Types: []wire.TypeForm{}}}
 	for _, code := range slices.Sorted(maps.Keys(types)) {
@@ -46,7 +46,7 @@ func (a *API) listTypes(ctx context.Context, _ *struct{}) (*typesOutput, error) 
 func (a *API) getType(ctx context.Context, in *typeCode) (*typeOutput, error) {
 	types, err := a.deps.Catalogue.Types(ctx)
 	if err != nil {
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	t, ok := types[in.Code]
 	if !ok {
@@ -64,7 +64,7 @@ func (a *API) createType(ctx context.Context, in *typeInput) (*typeOutput, error
 	}
 	types, err := a.deps.Catalogue.Types(ctx)
 	if err != nil {
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	if _, ok := types[t.Code]; ok {
 		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTypeExists, "type "+t.Code+" is there already; PUT replaces it")
@@ -79,7 +79,7 @@ func (a *API) replaceType(ctx context.Context, in *typeChange) (*typeOutput, err
 		return nil, prob
 	}
 	if t.Code != in.Code {
-		return nil, invalidBody([]wire.Fault{{Location: "body.code", Message: "the path says " + policy.Quote(in.Code) + "; a code cannot be changed"}})
+		return nil, InvalidBody([]wire.Fault{{Location: "body.code", Message: "the path says " + policy.Quote(in.Code) + "; a code cannot be changed"}})
 	}
 	return a.putType(ctx, t)
 }
@@ -90,7 +90,7 @@ func (a *API) putType(ctx context.Context, t catalog.Type) (*typeOutput, error) 
 	case errors.Is(err, ledger.ErrExists):
 		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTypeIDTaken, "another type has this numeric id")
 	case err != nil:
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	a.log.LogAttrs(ctx, slog.LevelInfo, "a type was put into the catalogue", slog.String("type", t.Code), slog.Int64("id", t.ID))
 	return &typeOutput{Body: newTypeForm(&t)}, nil
@@ -106,7 +106,7 @@ func (a *API) deleteType(ctx context.Context, in *typeCode) (*struct{}, error) {
 	case errors.Is(err, ledger.ErrNotFound):
 		return nil, unknownType(http.StatusNotFound, in.Code)
 	case err != nil:
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	a.log.LogAttrs(ctx, slog.LevelInfo, "a type was removed from the catalogue", slog.String("type", in.Code))
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
@@ -114,17 +114,4 @@ func (a *API) deleteType(ctx context.Context, in *typeCode) (*struct{}, error) {
 
 func unknownType(status int, code string) *wire.Problem {
 	return wire.NewProblem(status, wire.CodeUnknownType, "the catalogue has no type "+policy.Quote(code))
-}
-
-// ledgerFailed is the answer when the ledger did not do what was asked, for no reason that the client could mend.
-func (a *API) ledgerFailed(ctx context.Context, err error) *wire.Problem {
-	if p := a.notRecorded(ctx, err); p != nil {
-		return p
-	}
-	if !gone(ctx) {
-		a.log.LogAttrs(ctx, slog.LevelError, "the ledger failed a request", slog.Any("error", err))
-	}
-	p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeLedgerUnavailable, "the ledger did not answer; try again")
-	p.RetryAfter = 2
-	return p
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tallyman/engine"
+	"tallyman/internal/api/view"
 	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
@@ -36,7 +37,7 @@ func newWhyForm(w *engine.Why) *wire.WhyForm {
 		f.Told[i] = newTracedForm(&t, w.Waiting)
 	}
 	if w.LastRun != nil {
-		f.LastRun = NewRunStatus(w.LastRun)
+		f.LastRun = view.NewRunStatus(w.LastRun)
 	}
 	return f
 }

@@ -327,5 +327,5 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 		Logger:     a.log,
 		Tracer:     a.tracer,
 		Version:    a.opts.Version,
-	}), nil
+	}, a.rooms()...), nil
 }

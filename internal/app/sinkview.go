@@ -1,26 +1,26 @@
 package app
 
 import (
-	"tallyman/internal/api"
+	"tallyman/internal/api/view"
 	"tallyman/internal/config"
 )
 
 // servedSinks are the configured sinks as the API shows them.
-func (a *App) servedSinks() map[string]api.ServedSink {
-	list := map[string]api.ServedSink{a.index.sink: {Type: string(config.SinkInbox), Ready: a.index.inbox.Ready}}
+func (a *App) servedSinks() map[string]view.ServedSink {
+	list := map[string]view.ServedSink{a.index.sink: {Type: string(config.SinkInbox), Ready: a.index.inbox.Ready}}
 	for name, q := range a.index.queues {
-		list[name] = api.ServedSink{Type: string(config.SinkQueue), Ready: q.Ready}
+		list[name] = view.ServedSink{Type: string(config.SinkQueue), Ready: q.Ready}
 	}
 	for name, s := range a.pushes {
-		list[name] = api.ServedSink{Type: string(s.config.Type), Push: s.channel()}
+		list[name] = view.ServedSink{Type: string(s.config.Type), Push: s.channel()}
 	}
 	return list
 }
 
 // channel is the push channel as the API shows it.
-func (s *pushSink) channel() *api.PushChannel {
+func (s *pushSink) channel() *view.PushChannel {
 	p := s.config.Push
-	c := &api.PushChannel{
+	c := &view.PushChannel{
 		Timeout: p.Timeout, Concurrency: p.Concurrency, Rate: p.Rate.String(), Failures: p.Breaker.Failures, Open: p.Breaker.Open,
 		BatchMax: 1, Status: s.shown,
 	}
@@ -31,9 +31,9 @@ func (s *pushSink) channel() *api.PushChannel {
 }
 
 // shown is how the push channel does on this node, as the API shows it.
-func (s *pushSink) shown() api.PushStatus {
+func (s *pushSink) shown() view.PushStatus {
 	now := s.Status()
-	return api.PushStatus{
+	return view.PushStatus{
 		Breaker: string(now.Breaker), Since: now.Since, Until: now.Until, Failures: now.Failures, HeldUntil: now.HeldUntil,
 		InFlight: now.InFlight, Waiting: now.Waiting, LastError: now.LastError, LastErrorAt: now.LastErrorAt, LastSent: now.LastSent,
 	}

@@ -1,0 +1,102 @@
+package api_test
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"tallyman/engine/preview"
+	"tallyman/internal/api"
+	"tallyman/internal/api/deliveries"
+	"tallyman/internal/api/view"
+	"tallyman/internal/auth"
+	"tallyman/internal/ledger"
+	"tallyman/internal/trace"
+	"tallyman/internal/wire"
+)
+
+// parts is all that the API of a bundle is made of: what the API itself takes, and its rooms.
+type parts struct {
+	Inbox      api.Inbox
+	Queues     map[string]view.ServedQueue
+	Catalogue  api.Catalogue
+	Book       api.Book
+	Marks      api.Marks
+	Reads      api.ReadState
+	Sends      api.Sends
+	Deliveries api.Deliveries
+	Sinks      map[string]view.ServedSink
+	Rules      api.Rules
+	History    api.RuleHistory
+	RuleFiles  func() api.RuleFiles
+	Reload     func(ctx context.Context, who ledger.Author) (wire.Reloaded, error)
+	Tokens     api.Tokens
+	Silences   api.Silences
+	Preview    func(ctx context.Context, q api.PreviewQuery) (*preview.Report, error)
+	RuleSource func(id string) (*wire.RuleSource, error)
+	Draft      func(ctx context.Context, q api.DraftQuery) (*api.Drafted, error)
+	Status     func(ctx context.Context) (wire.StatusReport, error)
+	Overview   api.Overview
+	RuleCount  func(ctx context.Context, warehouse string) wire.RuleCount
+	Ready      func(ctx context.Context) error
+	Auth       auth.Authenticator
+	HTTP       api.HTTP
+	Streams    api.StreamLimits
+	Gatherer   prometheus.Gatherer
+	Meter      api.Meter
+	Audit      api.Audit
+	Pages      api.Pages
+	Logger     *slog.Logger
+	Tracer     *trace.Tracer
+	Version    string
+}
+
+// newAPI makes the API with all its rooms.
+func newAPI(p *parts) *api.API { return api.New(p.core(), p.rooms()...) }
+
+// patterns are the routes of the API.
+func patterns(p *parts) []string { return api.Patterns(p.core(), p.rooms()...) }
+
+func (p *parts) core() api.Deps {
+	return api.Deps{
+		Inbox:      p.Inbox,
+		Queues:     p.Queues,
+		Catalogue:  p.Catalogue,
+		Book:       p.Book,
+		Marks:      p.Marks,
+		Reads:      p.Reads,
+		Sends:      p.Sends,
+		Deliveries: p.Deliveries,
+		Sinks:      p.Sinks,
+		Rules:      p.Rules,
+		History:    p.History,
+		RuleFiles:  p.RuleFiles,
+		Reload:     p.Reload,
+		Tokens:     p.Tokens,
+		Silences:   p.Silences,
+		Preview:    p.Preview,
+		RuleSource: p.RuleSource,
+		Draft:      p.Draft,
+		Status:     p.Status,
+		Overview:   p.Overview,
+		RuleCount:  p.RuleCount,
+		Ready:      p.Ready,
+		Auth:       p.Auth,
+		HTTP:       p.HTTP,
+		Streams:    p.Streams,
+		Gatherer:   p.Gatherer,
+		Meter:      p.Meter,
+		Audit:      p.Audit,
+		Pages:      p.Pages,
+		Logger:     p.Logger,
+		Tracer:     p.Tracer,
+		Version:    p.Version,
+	}
+}
+
+func (p *parts) rooms() []api.Room {
+	return []api.Room{
+		deliveries.New(deliveries.Deps{Deliveries: p.Deliveries, Wake: p.Sends.Wake, Sinks: p.Sinks, Logger: p.Logger}),
+	}
+}
