@@ -29,9 +29,9 @@ var (
 // openAccess is the roles of what asks for no token at all.
 var openAccess = []auth.Role{}
 
-// access says who may do what: the roles that each operation is allowed to, by its id. An operation that is not here is not served: the
+// Access says who may do what: the roles that each operation is allowed to, by its id. An operation that is not here is not served: the
 // program does not start.
-var access = map[string][]auth.Role{
+var Access = map[string][]auth.Role{
 	"healthz": openAccess,
 	"readyz":  openAccess,
 	"openapi": everybody,
@@ -136,7 +136,7 @@ func mustHaveAccess(doc *huma.OpenAPI) {
 			if op == nil {
 				continue
 			}
-			if _, ok := access[op.OperationID]; !ok {
+			if _, ok := Access[op.OperationID]; !ok {
 				panic("operation " + op.OperationID + " (" + path + ") is not in the table of internal/api/access.go")
 			}
 		}
@@ -148,7 +148,7 @@ func isOpen(r *http.Request) bool { return r.URL.Path == "/healthz" || r.URL.Pat
 
 // permitted lets those do an operation of the OpenAPI library who may.
 func permitted(ctx huma.Context, next func(huma.Context)) {
-	if prob := mayDo(auth.From(ctx.Context()), ctx.Operation().OperationID); prob != nil {
+	if prob := MayDo(auth.From(ctx.Context()), ctx.Operation().OperationID); prob != nil {
 		r, w := humago.Unwrap(ctx)
 		writeProblem(w, prob, problemMedia(r))
 		return
@@ -159,7 +159,7 @@ func permitted(ctx huma.Context, next func(huma.Context)) {
 // guarded lets those do a plain operation who may.
 func guarded(operation string, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if prob := mayDo(auth.From(r.Context()), operation); prob != nil {
+		if prob := MayDo(auth.From(r.Context()), operation); prob != nil {
 			writeProblem(w, prob, problemMedia(r))
 			return
 		}
@@ -167,16 +167,16 @@ func guarded(operation string, next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// mayDo is nil where the table lets the caller do the operation.
-func mayDo(who *auth.Identity, operation string) *wire.Problem {
-	roles := access[operation]
+// MayDo is nil where the table lets the caller do the operation.
+func MayDo(who *auth.Identity, operation string) *wire.Problem {
+	roles := Access[operation]
 	if roles != nil && len(roles) == 0 || who.Has(roles...) {
 		return nil
 	}
-	return denied(wire.CodeRoleMissing, "your token may not do this ("+operation+"); it takes the role "+orList(roleNames(roles)))
+	return Denied(wire.CodeRoleMissing, "your token may not do this ("+operation+"); it takes the role "+orList(RoleNames(roles)))
 }
 
-func roleNames(roles []auth.Role) []string {
+func RoleNames(roles []auth.Role) []string {
 	names := make([]string, len(roles))
 	for i, r := range roles {
 		names[i] = string(r)
@@ -198,11 +198,11 @@ const bearerScheme = "bearer"
 
 // documentAccess says in the document who may do the operation.
 func documentAccess(op *huma.Operation) {
-	roles := access[op.OperationID]
+	roles := Access[op.OperationID]
 	if len(roles) == 0 {
 		op.Extensions = map[string]any{"security": []any{}} // said in full: the library leaves an empty list out
 		return
 	}
 	op.Security = []map[string][]string{{bearerScheme: {}}}
-	op.Extensions = map[string]any{"x-roles": roleNames(roles)}
+	op.Extensions = map[string]any{"x-roles": RoleNames(roles)}
 }

@@ -15,7 +15,7 @@ func writeForm(w http.ResponseWriter, form any, m media) {
 	defer buffers.put(buf)
 	buf.Reset()
 	var err error
-	if m == mediaJSON {
+	if m == MediaJSON {
 		err = json.NewEncoder(buf).Encode(form)
 		replace(buf, 0, policy.EscapeJSON)
 	} else {
@@ -36,7 +36,7 @@ func writeBody(w http.ResponseWriter, m media, body []byte) {
 }
 
 var contentTypes = map[media][]string{
-	mediaJSON:    {"application/json"},
+	MediaJSON:    {"application/json"},
 	mediaXML:     {"application/xml; charset=utf-8"},
 	mediaTextXML: {"text/xml; charset=utf-8"},
 }

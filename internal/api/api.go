@@ -14,7 +14,6 @@ import (
 	"tallyman/internal/ledger"
 	"tallyman/internal/trace"
 	"tallyman/internal/wire"
-	"tallyman/rules/catalog"
 	"tallyman/sinks/inbox/page"
 )
 
@@ -30,21 +29,10 @@ type Inbox interface {
 	Watch(warehouse string, subscribers []string, news func()) (stop func())
 }
 
-// Catalogue keeps types and subscriptions; see ledger.Catalogue for what each method promises.
-type Catalogue interface {
-	Types(ctx context.Context) (catalog.Catalog, error)
-	PutType(ctx context.Context, who ledger.Author, t catalog.Type) error
-	DeleteType(ctx context.Context, who ledger.Author, code string) error
-	Subscriptions(ctx context.Context, f ledger.SubscriptionFilter) ([]ledger.Subscription, error)
-	AddSubscriptions(ctx context.Context, who ledger.Author, subs []ledger.Subscription) (added int, err error)
-	RemoveSubscription(ctx context.Context, who ledger.Author, s ledger.Subscription) error
-}
-
-// Meter counts polls, whose outcome is one of the Poll… constants, streams, and the notices that are sent.
+// Meter counts polls, whose outcome is one of the Poll… constants, and streams.
 type Meter interface {
 	PollDone(outcome string, took time.Duration)
 	RequestDone(operation string, status int)
-	NoticeMade(noticeType, status string)
 	StreamOpened()
 	// StreamEnded gives one of the Stream… constants.
 	StreamEnded(reason string)
@@ -62,14 +50,10 @@ type Deliveries interface {
 
 // Deps is what the API is made of. Every field is needed but Queues and those that say what nil means.
 type Deps struct {
-	Inbox     Inbox
-	Queues    map[string]view.ServedQueue // by name
-	Catalogue Catalogue
-	Book      Book
-	Marks     Marks
-	Reads     ReadState // the inbox
-	Sends     Sends
-	// Deliveries is the ledger; those that are tried again are told to Sends.Wake.
+	Inbox      Inbox
+	Queues     map[string]view.ServedQueue // by name
+	Marks      Marks
+	Reads      ReadState // the inbox
 	Deliveries Deliveries
 	Sinks      map[string]view.ServedSink // by name
 	Rules      Rules
@@ -78,8 +62,6 @@ type Deps struct {
 	History   RuleHistory
 	RuleFiles func() RuleFiles
 	Reload    func(ctx context.Context, who ledger.Author) (wire.Reloaded, error)
-	Tokens    Tokens
-	Silences  Silences
 	// Preview tries a rule and writes nothing. Errors are *engine.UnknownError, engine.ErrManyScopes, *AtError, ErrBusy, those of preview.Run,
 	// and the ledger's.
 	Preview func(ctx context.Context, q PreviewQuery) (*preview.Report, error)
@@ -138,3 +120,9 @@ func New(deps Deps, rooms ...Room) *API {
 
 // ServeHTTP serves one request.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
+
+// Audit keeps who changed what; see ledger.Audit. What the ledger itself changes it records itself, in the same transaction.
+type Audit interface {
+	AddChange(ctx context.Context, c *ledger.Change) error
+	Changes(ctx context.Context, f ledger.ChangeFilter) (list []ledger.Change, more bool, err error)
+}

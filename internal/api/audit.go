@@ -9,12 +9,6 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// Audit keeps who changed what; see ledger.Audit. What the ledger itself changes it records itself, in the same transaction.
-type Audit interface {
-	AddChange(ctx context.Context, c *ledger.Change) error
-	Changes(ctx context.Context, f ledger.ChangeFilter) (list []ledger.Change, more bool, err error)
-}
-
 const (
 	auditTimeout = 10 * time.Second
 	largestState = 64 << 10 // bytes of JSON that the record of what is not the ledger's keeps of a state

@@ -51,7 +51,7 @@ func (a *API) registerDraft(operations huma.API) {
 
 // draft answers POST /rules/{id}/draft.
 func (a *API) draft(ctx context.Context, in *draftInput) (*draftOutput, error) {
-	if prob := inWarehouse(auth.From(ctx), auth.AllWarehouses); prob != nil {
+	if prob := InWarehouse(auth.From(ctx), auth.AllWarehouses); prob != nil {
 		return nil, prob
 	}
 	if len(in.Body.Text) > largestDraft {

@@ -68,7 +68,7 @@ func TagOf(t *testing.T, raw string) string {
 	if prob != nil {
 		t.Fatal(prob)
 	}
-	return tagOf("v", identify(&p.Query, mediaJSON, ""), 0)
+	return tagOf("v", identify(&p.Query, MediaJSON, ""), 0)
 }
 
 // Aging is an aging of numbers.

@@ -31,16 +31,16 @@ func repeatedParameter(name string) *wire.Problem {
 	return wire.NewProblem(http.StatusBadRequest, wire.CodeRepeatedParameter, "parameter "+name+" is given more than once")
 }
 
-func missingParameter(name string) *wire.Problem {
+func MissingParameter(name string) *wire.Problem {
 	return wire.NewProblem(http.StatusBadRequest, wire.CodeMissingParameter, "parameter "+name+" is missing")
 }
 
-func badWarehouse(status int, name, value string) *wire.Problem {
+func BadWarehouse(status int, name, value string) *wire.Problem {
 	return wire.NewProblem(status, wire.CodeBadWarehouse, name+" "+policy.Quote(value)+
 		" is not the name of a warehouse: letters, digits, _ . -, at most 64, a letter or digit first")
 }
 
-func badSubscriber(status int, name, value string) *wire.Problem {
+func BadSubscriber(status int, name, value string) *wire.Problem {
 	return wire.NewProblem(status, wire.CodeBadSubscriber, name+" "+policy.Quote(value)+" is neither user:<id> nor role:<id>")
 }
 
@@ -48,7 +48,7 @@ func notAcceptable() *wire.Problem {
 	return wire.NewProblem(http.StatusNotAcceptable, wire.CodeNotAcceptable, "answers come as application/json, application/xml or text/xml")
 }
 
-func internalProblem() *wire.Problem {
+func InternalProblem() *wire.Problem {
 	return wire.NewProblem(http.StatusInternalServerError, wire.CodeInternal, "something went wrong here; the server's log says what")
 }
 

@@ -29,8 +29,8 @@ func (f Flag) Parse(name string) (bool, *wire.Problem) {
 	return false, BadParameter(name + " " + policy.Quote(string(f)) + " is neither true nor false")
 }
 
-// parseSpan reads a duration that is not negative; "" is 0.
-func parseSpan(s string) (time.Duration, error) {
+// ParseSpan reads a duration that is not negative; "" is 0.
+func ParseSpan(s string) (time.Duration, error) {
 	if s == "" {
 		return 0, nil
 	}

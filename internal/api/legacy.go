@@ -70,7 +70,7 @@ func newLegacyExchange(r *http.Request) (*exchange, *wire.Problem) {
 	if prob != nil {
 		return nil, prob
 	}
-	x.Subscribers = sortedUnique(x.Subscribers)
+	x.Subscribers = SortedUnique(x.Subscribers)
 	return x, nil
 }
 

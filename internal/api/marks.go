@@ -82,14 +82,14 @@ func whoReads(who *auth.Identity, warehouse string, subscribers []string) (whoMa
 	given := slices.DeleteFunc(subscribers, func(s string) bool { return s == "" })
 	switch {
 	case warehouse != "" && !IsName(warehouse):
-		return m, badWarehouse(http.StatusBadRequest, "warehouse", warehouse)
+		return m, BadWarehouse(http.StatusBadRequest, "warehouse", warehouse)
 	case len(given) > maxSubscribers:
 		return m, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber, "more than "+strconv.Itoa(maxSubscribers)+" subscribers")
 	}
 	for _, s := range given {
 		switch {
-		case !isSubscriber(s):
-			return m, badSubscriber(http.StatusBadRequest, "subscriber", s)
+		case !IsSubscriber(s):
+			return m, BadSubscriber(http.StatusBadRequest, "subscriber", s)
 		case !strings.HasPrefix(s, "user:"):
 		case m.user != "":
 			return m, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber, "both "+m.user+" and "+s+" are users: one user reads a notice")
@@ -104,7 +104,7 @@ func whoReads(who *auth.Identity, warehouse string, subscribers []string) (whoMa
 	if m.user == "" && (len(given) == 0 || !who.ForOthers()) {
 		m.user = who.User() // who reads for a role is a user all the same
 	}
-	m.as = sortedUnique(m.as)
+	m.as = SortedUnique(m.as)
 	if m.user == "" {
 		return m, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber, "name the user who has read it beside the roles: subscriber=user:<id>")
 	}

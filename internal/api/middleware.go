@@ -44,10 +44,10 @@ func (a *API) panicked(w *response, r *http.Request, cause any) {
 	if w.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
-	writeProblem(w, internalProblem(), problemMedia(r))
+	writeProblem(w, InternalProblem(), problemMedia(r))
 }
 
-// access logs a request at debug.
+// Access logs a request at debug.
 func (a *API) access(w *response, r *http.Request, started time.Time) {
 	if !a.log.Enabled(r.Context(), slog.LevelDebug) {
 		return
@@ -101,5 +101,5 @@ func (a *API) refused(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	a.log.LogAttrs(r.Context(), slog.LevelError, "cannot tell who is asking", append(requestAttrs(w, r), slog.Any("error", err))...)
-	writeProblem(w, internalProblem(), problemMedia(r))
+	writeProblem(w, InternalProblem(), problemMedia(r))
 }

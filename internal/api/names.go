@@ -7,8 +7,8 @@ import (
 	"tallyman/internal/notice"
 )
 
-// maxSubscriberID is the longest id of a user or role.
-const maxSubscriberID = 128
+// MaxSubscriberID is the longest id of a user or role.
+const MaxSubscriberID = 128
 
 // IsName is what a warehouse or the code of a type may be: [A-Za-z0-9][A-Za-z0-9_.-]{0,63}.
 func IsName(s string) bool { return notice.IsName(s) }
@@ -16,11 +16,11 @@ func IsName(s string) bool { return notice.IsName(s) }
 // isInbox is a subscriber, or shadow:<rule id>, to which nobody subscribes: the inbox of a rule in shadow.
 func isInbox(s string) bool {
 	rule, ok := strings.CutPrefix(s, "shadow:")
-	return ok && IsName(rule) || isSubscriber(s)
+	return ok && IsName(rule) || IsSubscriber(s)
 }
 
-// isSubscriber is user:<id> or role:<id>, id [A-Za-z0-9][A-Za-z0-9_.@-]{0,127}.
-func isSubscriber(s string) bool {
+// IsSubscriber is user:<id> or role:<id>, id [A-Za-z0-9][A-Za-z0-9_.@-]{0,127}.
+func IsSubscriber(s string) bool {
 	id, ok := strings.CutPrefix(s, "user:")
 	if !ok {
 		id, ok = strings.CutPrefix(s, "role:")
@@ -30,7 +30,7 @@ func isSubscriber(s string) bool {
 
 // isID is [A-Za-z0-9][A-Za-z0-9_.@-]{0,127}.
 func isID(s string) bool {
-	if s == "" || len(s) > maxSubscriberID || !isAlnum(s[0]) {
+	if s == "" || len(s) > MaxSubscriberID || !isAlnum(s[0]) {
 		return false
 	}
 	for i := 1; i < len(s); i++ {

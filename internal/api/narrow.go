@@ -7,7 +7,6 @@ import (
 
 	"tallyman/engine"
 	"tallyman/internal/auth"
-	"tallyman/internal/silence"
 	"tallyman/internal/wire"
 )
 
@@ -17,8 +16,8 @@ import (
 // concerns tells whether the caller may see what is of the scope. A rule without scopes is for every warehouse.
 func concerns(who *auth.Identity, scope string) bool { return scope == "" || who.InWarehouse(scope) }
 
-// ownRules leaves out scopes that are not the caller's, and with them the rules that have no other.
-func ownRules(ctx context.Context, list []engine.RuleStatus) []engine.RuleStatus {
+// OwnRules leaves out scopes that are not the caller's, and with them the rules that have no other.
+func OwnRules(ctx context.Context, list []engine.RuleStatus) []engine.RuleStatus {
 	who := auth.From(ctx)
 	if who.Everywhere() {
 		return list
@@ -47,25 +46,6 @@ func ownScopes(ctx context.Context, scopes []wire.ScopeForm) {
 	for i := range scopes {
 		ownRun(ctx, scopes[i].Scope, scopes[i].LastRun)
 	}
-}
-
-// ownSilences returns what tells whether a silence may hold back something of the caller's.
-func (a *API) ownSilences(ctx context.Context) (func(s *silence.Silence) bool, error) {
-	who := auth.From(ctx)
-	if who.Everywhere() {
-		return func(*silence.Silence) bool { return true }, nil
-	}
-	list, err := a.deps.Rules.Status(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var rules []string
-	for _, s := range ownRules(ctx, list) {
-		rules = append(rules, s.Rule.ID)
-	}
-	return func(s *silence.Silence) bool {
-		return slices.ContainsFunc(who.Warehouses, func(warehouse string) bool { return s.Concerns(warehouse, rules) })
-	}, nil
 }
 
 // withheld stands for a text that only those see who see all warehouses.

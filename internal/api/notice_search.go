@@ -93,7 +93,7 @@ func (a *API) searchNotices(ctx context.Context, in *searchInput) (*searchOutput
 // searchedWarehouses narrows a search to the warehouses that are the caller's.
 func searchedWarehouses(who *auth.Identity, asked []string) ([]string, *wire.Problem) {
 	for _, w := range asked {
-		if prob := inWarehouse(who, w); prob != nil {
+		if prob := InWarehouse(who, w); prob != nil {
 			return nil, prob
 		}
 	}
@@ -101,7 +101,7 @@ func searchedWarehouses(who *auth.Identity, asked []string) ([]string, *wire.Pro
 		return asked, nil
 	}
 	if len(who.Warehouses) == 0 {
-		return nil, denied(wire.CodeWarehouseDenied, "notices are of warehouses"+yours(nil))
+		return nil, Denied(wire.CodeWarehouseDenied, "notices are of warehouses"+Yours(nil))
 	}
 	return slices.Clone(who.Warehouses), nil
 }

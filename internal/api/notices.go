@@ -195,7 +195,7 @@ func (a *API) pollFailed(w http.ResponseWriter, r *http.Request, err error, m me
 		return PollUnavailable
 	}
 	a.log.LogAttrs(r.Context(), slog.LevelError, "a poll failed", append(requestAttrs(w, r), slog.Any("error", err))...)
-	writeProblem(w, internalProblem(), m)
+	writeProblem(w, InternalProblem(), m)
 	return PollFailed
 }
 

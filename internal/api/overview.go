@@ -42,9 +42,9 @@ func overviewWarehouses(who *auth.Identity, asked []string) ([]string, *wire.Pro
 		case warehouse == "":
 			continue
 		case !IsName(warehouse):
-			return nil, badWarehouse(http.StatusBadRequest, "warehouse", warehouse)
+			return nil, BadWarehouse(http.StatusBadRequest, "warehouse", warehouse)
 		}
-		if prob := inWarehouse(who, warehouse); prob != nil {
+		if prob := InWarehouse(who, warehouse); prob != nil {
 			return nil, prob
 		}
 		list = append(list, warehouse)
@@ -52,10 +52,10 @@ func overviewWarehouses(who *auth.Identity, asked []string) ([]string, *wire.Pro
 	if list == nil && !who.Everywhere() {
 		list = slices.Clone(who.Warehouses)
 		if len(list) == 0 {
-			return nil, denied(wire.CodeWarehouseDenied, "this is about warehouses"+yours(nil))
+			return nil, Denied(wire.CodeWarehouseDenied, "this is about warehouses"+Yours(nil))
 		}
 	}
-	return sortedUnique(list), nil
+	return SortedUnique(list), nil
 }
 
 // overviewQuery reads the warehouses that a stream asks for.

@@ -9,6 +9,8 @@ import (
 	"tallyman/engine/preview"
 	"tallyman/internal/api"
 	"tallyman/internal/api/deliveries"
+	"tallyman/internal/api/operate"
+	"tallyman/internal/api/send"
 	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
@@ -20,19 +22,19 @@ import (
 type parts struct {
 	Inbox      api.Inbox
 	Queues     map[string]view.ServedQueue
-	Catalogue  api.Catalogue
-	Book       api.Book
+	Catalogue  operate.Catalogue
+	Book       ledger.Book
 	Marks      api.Marks
 	Reads      api.ReadState
-	Sends      api.Sends
+	Sends      send.Sends
 	Deliveries api.Deliveries
 	Sinks      map[string]view.ServedSink
 	Rules      api.Rules
 	History    api.RuleHistory
 	RuleFiles  func() api.RuleFiles
 	Reload     func(ctx context.Context, who ledger.Author) (wire.Reloaded, error)
-	Tokens     api.Tokens
-	Silences   api.Silences
+	Tokens     operate.Tokens
+	Silences   operate.Silences
 	Preview    func(ctx context.Context, q api.PreviewQuery) (*preview.Report, error)
 	RuleSource func(id string) (*wire.RuleSource, error)
 	Draft      func(ctx context.Context, q api.DraftQuery) (*api.Drafted, error)
@@ -44,12 +46,18 @@ type parts struct {
 	HTTP       api.HTTP
 	Streams    api.StreamLimits
 	Gatherer   prometheus.Gatherer
-	Meter      api.Meter
+	Meter      meter
 	Audit      api.Audit
 	Pages      api.Pages
 	Logger     *slog.Logger
 	Tracer     *trace.Tracer
 	Version    string
+}
+
+// meter counts for all of them.
+type meter interface {
+	api.Meter
+	send.Meter
 }
 
 // newAPI makes the API with all its rooms.
@@ -62,19 +70,14 @@ func (p *parts) core() api.Deps {
 	return api.Deps{
 		Inbox:      p.Inbox,
 		Queues:     p.Queues,
-		Catalogue:  p.Catalogue,
-		Book:       p.Book,
 		Marks:      p.Marks,
 		Reads:      p.Reads,
-		Sends:      p.Sends,
 		Deliveries: p.Deliveries,
 		Sinks:      p.Sinks,
 		Rules:      p.Rules,
 		History:    p.History,
 		RuleFiles:  p.RuleFiles,
 		Reload:     p.Reload,
-		Tokens:     p.Tokens,
-		Silences:   p.Silences,
 		Preview:    p.Preview,
 		RuleSource: p.RuleSource,
 		Draft:      p.Draft,
@@ -97,6 +100,10 @@ func (p *parts) core() api.Deps {
 
 func (p *parts) rooms() []api.Room {
 	return []api.Room{
+		operate.New(operate.Deps{
+			Catalogue: p.Catalogue, Book: p.Book, Silences: p.Silences, Tokens: p.Tokens, Audit: p.Audit, Rules: p.Rules, Logger: p.Logger,
+		}),
+		send.New(send.Deps{Sends: p.Sends, Types: p.Catalogue.Types, Meter: p.Meter, Tracer: p.Tracer, Logger: p.Logger}),
 		deliveries.New(deliveries.Deps{Deliveries: p.Deliveries, Wake: p.Sends.Wake, Sinks: p.Sinks, Logger: p.Logger}),
 	}
 }

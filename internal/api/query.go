@@ -79,7 +79,7 @@ func (p *poll) setWarehouse(seen *seenParams, name, value string) *wire.Problem 
 		return repeatedParameter(name)
 	}
 	if value != "" && !IsName(value) {
-		return badWarehouse(http.StatusBadRequest, name, value)
+		return BadWarehouse(http.StatusBadRequest, name, value)
 	}
 	p.Warehouse = value
 	return nil
@@ -90,7 +90,7 @@ func (p *poll) addSubscriber(value string) *wire.Problem {
 	case value == "":
 		return nil
 	case !isInbox(value):
-		return badSubscriber(http.StatusBadRequest, "subscriber", value)
+		return BadSubscriber(http.StatusBadRequest, "subscriber", value)
 	case len(p.Subscribers) == maxSubscribers:
 		return wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber,
 			"more than "+strconv.Itoa(maxSubscribers)+" subscribers in one poll")
@@ -181,12 +181,12 @@ func (p *poll) finish(who *auth.Identity) *wire.Problem {
 	if p.Warehouse, p.Subscribers, prob = own(who, pollNames, p.Warehouse, p.Subscribers); prob != nil {
 		return prob
 	}
-	p.Subscribers = sortedUnique(p.Subscribers)
-	p.Types = sortedUnique(p.Types)
+	p.Subscribers = SortedUnique(p.Subscribers)
+	p.Types = SortedUnique(p.Types)
 	return nil
 }
 
-func sortedUnique(s []string) []string {
+func SortedUnique(s []string) []string {
 	if len(s) > 1 {
 		slices.Sort(s)
 		s = slices.Compact(s)

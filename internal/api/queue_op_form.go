@@ -74,7 +74,7 @@ func parseOp(f *wire.OpForm) (item.Op, []wire.Fault) {
 	}
 	if field, text := spanOf(f); text != "" {
 		var err error
-		if op.Delay, err = parseSpan(text); err != nil {
+		if op.Delay, err = ParseSpan(text); err != nil {
 			faults = append(faults, wire.Fault{Location: field, Message: err.Error()})
 		}
 	}

@@ -68,12 +68,12 @@ func parsePush(f *wire.PushForm, who *auth.Identity) ([]item.New, *wire.Problem)
 		case *w == "" && own != "":
 			*w = own
 		case *w == "" && !who.Everywhere():
-			faults = append(faults, wire.Fault{Location: at + "warehouse", Message: "name the warehouse that the item belongs to" + yours(who.Warehouses)})
+			faults = append(faults, wire.Fault{Location: at + "warehouse", Message: "name the warehouse that the item belongs to" + Yours(who.Warehouses)})
 		case *w == "":
 		case !IsName(*w):
 			faults = append(faults, wire.Fault{Location: at + "warehouse", Message: "it is not the name of a warehouse"})
 		case !who.InWarehouse(*w):
-			return nil, inWarehouse(who, *w)
+			return nil, InWarehouse(who, *w)
 		}
 		if f.Items[i].Test != f.Items[0].Test { // one of two pushes could fail
 			faults = append(faults, wire.Fault{Location: at + "test", Message: "a push goes to the queue or to its test twin: all items say the same"})
@@ -91,6 +91,6 @@ func parsePushItem(f *wire.PushItemForm) (item.New, error) {
 		parsed.Priority = item.DefaultPriority
 	}
 	var err error
-	parsed.Delay, err = parseSpan(f.Delay)
+	parsed.Delay, err = ParseSpan(f.Delay)
 	return parsed, err
 }

@@ -91,7 +91,7 @@ func (a *API) switchQueue(
 	if prob != nil {
 		return nil, prob
 	}
-	if prob := inWarehouse(auth.From(ctx), auth.AllWarehouses); prob != nil {
+	if prob := InWarehouse(auth.From(ctx), auth.AllWarehouses); prob != nil {
 		return nil, prob
 	}
 	if err := change(q.Queue, ctx, test, by, orderOf(ctx, "queue."+what, queueObject(in.Queue), nil)); err != nil {

@@ -120,12 +120,12 @@ func (a *API) stepAndWait(ctx context.Context, q *view.ServedQueue, s item.Step)
 func mayStep(who *auth.Identity, ops []item.Op) *wire.Problem {
 	operates := who.Has(operators...)
 	for i := range ops {
-		if prob := mayDo(who, string(ops[i].Kind)+"-item"); prob != nil {
+		if prob := MayDo(who, string(ops[i].Kind)+"-item"); prob != nil {
 			return prob
 		}
 		if !operates && ops[i].Attempt == 0 {
-			return denied(wire.CodeRoleMissing, "without an attempt this ("+string(ops[i].Kind)+"-item) is about an item that you have not leased; it takes the role "+
-				orList(roleNames(operators)))
+			return Denied(wire.CodeRoleMissing, "without an attempt this ("+string(ops[i].Kind)+"-item) is about an item that you have not leased; it takes the role "+
+				orList(RoleNames(operators)))
 		}
 	}
 	return nil

@@ -29,7 +29,7 @@ func parseTerms(t *wire.Terms, worker string, most int) (item.Step, []wire.Fault
 		into        *time.Duration
 	}{{"wait", t.Wait, &s.Wait}, {"lease", t.Lease, &s.Lease}} {
 		var err error
-		if *d.into, err = parseSpan(d.text); err != nil {
+		if *d.into, err = ParseSpan(d.text); err != nil {
 			faults = append(faults, wire.Fault{Location: "body." + d.field, Message: err.Error()})
 		}
 	}

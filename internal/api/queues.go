@@ -75,9 +75,9 @@ func scopeWithin(who *auth.Identity, warehouse string) (item.Scope, *wire.Proble
 		return view.ScopeOf(who), nil
 	}
 	if !IsName(warehouse) {
-		return nil, badWarehouse(http.StatusBadRequest, "warehouse", warehouse)
+		return nil, BadWarehouse(http.StatusBadRequest, "warehouse", warehouse)
 	}
-	return item.Scope{warehouse}, inWarehouse(who, warehouse)
+	return item.Scope{warehouse}, InWarehouse(who, warehouse)
 }
 
 // Names in the trace are words of this alphabet; its first characters do not begin one.

@@ -53,7 +53,7 @@ func (a *API) readAll(ctx context.Context, in *readAllInput) (*struct{}, error) 
 		return nil, inboxUnavailable()
 	case err != nil:
 		a.log.LogAttrs(ctx, slog.LevelError, "a cursor could not be placed", slog.Any("error", err))
-		return nil, internalProblem()
+		return nil, InternalProblem()
 	}
 	now := time.Now()
 	_, err = a.deps.Marks.ReadAll(ctx, ledger.ReadAll{Warehouse: r.warehouse, User: r.user, Inboxes: r.as, UpTo: upTo, At: now})

@@ -6,8 +6,6 @@ import (
 	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
-
-	"tallyman/internal/wire"
 )
 
 // base is where the API's first version lives.
@@ -15,27 +13,18 @@ const base = "/api/v1"
 
 // Bodies of one thing, and of an import of 10,000 subscriptions.
 const (
-	maxBody       = 64 << 10
-	maxImportBody = 4 << 20
+	maxBody = 64 << 10
 )
 
 // register serves everything on the router and returns what makes the OpenAPI document that describes it.
 func (a *API) register(routes *router) (document func() []byte) {
 	operations := newOperations(routes, a.deps.Version, a.checkedBody)
-	a.registerTypes(operations)
-	a.registerSubscriptions(operations)
-	a.registerSubscribers(operations)
-	a.registerSend(operations)
 	a.registerMarks(operations)
 	a.registerReadAll(operations)
 	a.registerSummary(operations)
 	a.registerNoticeTrace(operations)
 	a.registerRules(operations)
-	a.registerSilences(operations)
 	a.registerQueues(operations)
-	a.registerTokens(operations)
-	a.registerAudit(operations)
-	a.registerMe(operations)
 	a.registerOverview(operations)
 	huma.Register(operations, Operation("status", http.MethodGet, "/status", "operations",
 		"The state of the node, its rules and deliveries"), a.status)
@@ -70,36 +59,7 @@ func (a *API) register(routes *router) (document func() []byte) {
 	})
 }
 
-func (a *API) openapi(w http.ResponseWriter, _ *http.Request) { writeBody(w, mediaJSON, a.spec()) }
-
-func (a *API) registerTypes(operations huma.API) {
-	huma.Register(operations, Operation("list-types", http.MethodGet, "/types", "types", "List the catalogue"), a.listTypes)
-	huma.Register(operations, Operation("get-type", http.MethodGet, "/types/{code}", "types", "Show a type"), a.getType)
-	create := Operation("create-type", http.MethodPost, "/types", "types", "Add a type")
-	create.DefaultStatus = http.StatusCreated
-	huma.Register(operations, create, a.createType)
-	huma.Register(operations, Operation("put-type", http.MethodPut, "/types/{code}", "types", "Add or replace a type"), a.replaceType)
-	huma.Register(operations, Operation("delete-type", http.MethodDelete, "/types/{code}", "types",
-		"Remove a type and its subscriptions"), a.deleteType)
-}
-
-func (a *API) registerSubscriptions(operations huma.API) {
-	huma.Register(operations, Operation("list-subscriptions", http.MethodGet, "/subscriptions", "subscriptions",
-		"List subscriptions"), a.listSubscriptions)
-	create := Operation("create-subscription", http.MethodPost, "/subscriptions", "subscriptions", "Add a subscription")
-	create.DefaultStatus = http.StatusCreated
-	create.Responses["200"] = &huma.Response{
-		Description: "it was there already",
-		Content:     map[string]*huma.MediaType{string(mediaJSON): {Schema: schemaOf[wire.SubscriptionForm](operations.OpenAPI())}},
-	}
-	huma.Register(operations, create, a.createSubscription)
-	bulk := Operation("import-subscriptions", http.MethodPost, "/subscriptions/import", "subscriptions",
-		"Add a list of subscriptions, all or none")
-	bulk.MaxBodyBytes = maxImportBody
-	huma.Register(operations, bulk, a.importSubscriptions)
-	huma.Register(operations, Operation("delete-subscription", http.MethodDelete, "/subscriptions", "subscriptions",
-		"Remove a subscription"), a.removeSubscription)
-}
+func (a *API) openapi(w http.ResponseWriter, _ *http.Request) { writeBody(w, MediaJSON, a.spec()) }
 
 // Operation is one that the OpenAPI library serves. Parameters are checked by the handlers, so that each fault has the
 // code that it has everywhere; bodies are checked against their schema by checkedBody.

@@ -31,7 +31,7 @@ func (a *API) ruleSource(ctx context.Context, in *ruleInput) (*sourceOutput, err
 		return nil, a.rulesFailed(ctx, &engine.UnknownError{What: "rule", Name: in.ID})
 	}
 	for _, scope := range source.Scopes { // the text has all of them, with their parameters
-		if prob := inWarehouse(who, scope); prob != nil {
+		if prob := InWarehouse(who, scope); prob != nil {
 			return nil, prob
 		}
 	}

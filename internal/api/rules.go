@@ -90,7 +90,7 @@ func (a *API) promote(ctx context.Context, in *promoteInput) (*promotionsOutput,
 // why answers GET /rules/{id}/why.
 func (a *API) why(ctx context.Context, in *whyInput) (*whyOutput, error) {
 	if in.Key == "" {
-		return nil, missingParameter("key")
+		return nil, MissingParameter("key")
 	}
 	if in.Look != "" && in.Look != "true" && in.Look != "false" {
 		return nil, BadParameter("look " + policy.Quote(string(in.Look)) + " is neither true nor false")

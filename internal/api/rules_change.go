@@ -68,7 +68,7 @@ func (a *API) registerRulesChange(operations huma.API) {
 	run := Operation("run-rule", http.MethodPost, "/rules/{id}/run", "rules", "Run a firing of a rule now")
 	run.Description = "Once in the cluster, also of a rule that is disabled. A run that takes longer than a few seconds is answered with 202, and goes on."
 	run.Responses["202"] = &huma.Response{
-		Description: "it has not ended yet", Content: map[string]*huma.MediaType{string(mediaJSON): {Schema: schemaOf[wire.OrderedForm](operations.OpenAPI())}},
+		Description: "it has not ended yet", Content: map[string]*huma.MediaType{string(MediaJSON): {Schema: SchemaOf[wire.OrderedForm](operations.OpenAPI())}},
 	}
 	huma.Register(operations, run, a.runRule)
 	huma.Register(operations, Operation("reload-rules", http.MethodPost, "/rules/reload", "rules", "Read the rule files of the answering node again"), a.reloadRules)
@@ -87,7 +87,7 @@ func (a *API) turn(ctx context.Context, id, scope string, ask *wire.SwitchAskFor
 	if err != nil {
 		return nil, a.rulesFailed(ctx, err)
 	}
-	list = ownRules(ctx, list)
+	list = OwnRules(ctx, list)
 	form := &wire.SwitchedForm{Rule: id, Scopes: make([]wire.ScopeForm, len(list))}
 	for i := range list {
 		form.Scopes[i] = newScopeForm(&list[i])
@@ -117,7 +117,7 @@ func (a *API) newSwitch(ctx context.Context, ask *wire.SwitchAskForm, state ledg
 	case ask.Until != nil:
 		s.Until = ask.Until.UTC().Truncate(time.Microsecond)
 	case ask.For != "":
-		d, err := parseSpan(ask.For)
+		d, err := ParseSpan(ask.For)
 		if err != nil {
 			return s, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "for: "+err.Error())
 		}

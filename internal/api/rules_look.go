@@ -88,7 +88,7 @@ func (a *API) listRules(ctx context.Context, in *rulesInput) (*rulesOutput, erro
 	files := a.deps.RuleFiles()
 	form := &wire.RulesForm{Version: files.Version}
 	addSwitches(form, auth.From(ctx), a.deps.Rules.Switches(), list)
-	list = ownRules(ctx, list)
+	list = OwnRules(ctx, list)
 	form.Problems = wire.NotNil(ownProblems(ctx, files.Problems, func(rule string) bool {
 		return slices.ContainsFunc(list, func(s engine.RuleStatus) bool { return s.Rule.ID == rule })
 	}))
@@ -147,7 +147,7 @@ func (a *API) scopesOf(ctx context.Context, id string, scope *string) ([]engine.
 	if err != nil {
 		return nil, a.rulesFailed(ctx, err)
 	}
-	list = ownRules(ctx, list)
+	list = OwnRules(ctx, list)
 	if scope != nil {
 		list = slices.DeleteFunc(list, func(s engine.RuleStatus) bool { return s.Rule.Scope != *scope })
 	}

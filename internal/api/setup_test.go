@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"tallyman/internal/api"
+	"tallyman/internal/api/send"
 	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
 	"tallyman/internal/notice"
@@ -78,7 +79,7 @@ func newBundle(changes ...func(*parts)) *bundle {
 			Timezone: "Asia/Shanghai", Lease: time.Minute, MaxAttempts: 5, Dedupe: "day", SuspendSteps: []time.Duration{2 * time.Hour, 12 * time.Hour},
 		}}}, Auth: auth.None{}, Tokens: &fakeTokens{}, Gatherer: prometheus.NewRegistry(), Meter: b.meter,
 		Audit: b.audit, Book: b.book, Marks: b.marks, Reads: b.reads, RuleCount: ruleCount, Deliveries: b.deliveries, Sinks: someSinks(), Silences: b.silences.served(),
-		Sends: api.Sends{Send: b.sends.send, Sent: b.sends.told, Wake: b.sends.wake, Targets: targets, Now: func() time.Time { return sentAt }},
+		Sends: send.Sends{Send: b.sends.send, Sent: b.sends.told, Wake: b.sends.wake, Targets: targets, Now: func() time.Time { return sentAt }},
 		Rules: &fakeRules{}, RuleSource: func(id string) (*wire.RuleSource, error) { return &wire.RuleSource{Rule: id, Text: "id: " + id}, nil },
 		Status:  func(context.Context) (wire.StatusReport, error) { return wire.StatusReport{}, nil },
 		Ready:   func(context.Context) error { return nil },

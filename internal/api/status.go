@@ -16,7 +16,7 @@ func (a *API) status(ctx context.Context, _ *struct{}) (*statusOutput, error) {
 	report, err := a.deps.Status(ctx)
 	if err != nil {
 		a.log.LogAttrs(ctx, slog.LevelError, "the state cannot be reported", slog.Any("error", err))
-		return nil, internalProblem()
+		return nil, InternalProblem()
 	}
 	if who := auth.From(ctx); !who.Everywhere() {
 		report.Rules = slices.DeleteFunc(report.Rules, func(r wire.RuleStatus) bool { return !concerns(who, r.Scope) })

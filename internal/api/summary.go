@@ -41,7 +41,7 @@ func (a *API) summary(ctx context.Context, in *summaryInput) (*summaryOutput, er
 		}
 	}
 	if in.Warehouse != "" && !IsName(in.Warehouse) {
-		return nil, badWarehouse(http.StatusBadRequest, "warehouse", in.Warehouse)
+		return nil, BadWarehouse(http.StatusBadRequest, "warehouse", in.Warehouse)
 	}
 	p.Warehouse = in.Warehouse
 	if prob := p.finish(auth.From(ctx)); prob != nil {
@@ -53,7 +53,7 @@ func (a *API) summary(ctx context.Context, in *summaryInput) (*summaryOutput, er
 		return nil, inboxUnavailable()
 	case err != nil:
 		a.log.LogAttrs(ctx, slog.LevelError, "the inboxes cannot be summed up", slog.Any("error", err))
-		return nil, internalProblem()
+		return nil, InternalProblem()
 	}
 	langs := languages(in.Language)
 	return &summaryOutput{Vary: vary[0], Body: wire.SummaryForm{

@@ -298,12 +298,9 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 		Streams:    api.StreamLimits{Max: a.cfg.HTTP.MaxStreams, PerToken: a.cfg.HTTP.MaxStreamsPerToken},
 		Inbox:      a.index.inbox,
 		Queues:     a.index.served(),
-		Catalogue:  a.ledger,
-		Book:       a.ledger,
 		Marks:      a.ledger,
 		Reads:      a.index.inbox,
 		RuleCount:  counts.of,
-		Sends:      a.sends(),
 		Deliveries: a.ledger,
 		Audit:      a.ledger,
 		Sinks:      a.servedSinks(),
@@ -313,7 +310,6 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 		Reload: func(ctx context.Context, who ledger.Author) (wire.Reloaded, error) {
 			return a.reload(ctx, "request", who)
 		},
-		Silences:   a.servedSilences(),
 		Preview:    a.preview,
 		RuleSource: a.ruleSource,
 		Draft:      a.draft,
@@ -321,11 +317,10 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 		Overview:   api.Overview{Ledger: a.ledger, Standing: a.engine.Standing, Node: a.node},
 		Ready:      a.ready,
 		Auth:       a.auth,
-		Tokens:     a.tokens,
 		Gatherer:   meter.Gatherer(),
 		Meter:      meter,
 		Logger:     a.log,
 		Tracer:     a.tracer,
 		Version:    a.opts.Version,
-	}, a.rooms()...), nil
+	}, a.rooms(meter)...), nil
 }

@@ -3,11 +3,18 @@ package app
 import (
 	"tallyman/internal/api"
 	"tallyman/internal/api/deliveries"
+	"tallyman/internal/api/metrics"
+	"tallyman/internal/api/operate"
+	"tallyman/internal/api/send"
 )
 
 // rooms are the parts of the API, each with what it needs of the node.
-func (a *App) rooms() []api.Room {
+func (a *App) rooms(meter *metrics.Metrics) []api.Room {
 	return []api.Room{
+		operate.New(operate.Deps{
+			Catalogue: a.ledger, Book: a.ledger, Silences: a.servedSilences(), Tokens: a.tokens, Audit: a.ledger, Rules: a.engine, Logger: a.log,
+		}),
+		send.New(send.Deps{Sends: a.sends(), Types: a.ledger.Types, Meter: meter, Tracer: a.tracer, Logger: a.log}),
 		deliveries.New(deliveries.Deps{Deliveries: a.ledger, Wake: a.engine.Wake, Sinks: a.servedSinks(), Logger: a.log}),
 	}
 }

@@ -1,4 +1,4 @@
-package api
+package send
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/api"
 	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
 	"tallyman/internal/wire"
@@ -42,14 +43,14 @@ const (
 // sendBodyTimeout is for a list of 1,000 notices, well filled.
 const sendBodyTimeout = 30 * time.Second
 
-func (a *API) registerSend(operations huma.API) {
-	send := Operation("send-notices", http.MethodPost, "/notices", "notices", "Send notices")
+func (a *Handlers) registerSend(operations huma.API) {
+	send := api.Operation("send-notices", http.MethodPost, "/notices", "notices", "Send notices")
 	send.Description = "A business system sends notices of its own, all or none. They are recorded before the answer comes. " +
 		"Under an Idempotency-Key a request whose answer was lost can be repeated: the answer is the same, and nothing is sent twice."
 	send.DefaultStatus = http.StatusCreated
 	send.Responses["200"] = &huma.Response{
 		Description: "the same request was made before under this key; this is its answer",
-		Content:     map[string]*huma.MediaType{string(mediaJSON): {Schema: schemaOf[wire.SentForm](operations.OpenAPI())}},
+		Content:     map[string]*huma.MediaType{string(api.MediaJSON): {Schema: api.SchemaOf[wire.SentForm](operations.OpenAPI())}},
 	}
 	send.MaxBodyBytes, send.BodyReadTimeout = notice.MaxRequestBytes, sendBodyTimeout
 	huma.Register(operations, send, a.sendNotices)
@@ -57,14 +58,14 @@ func (a *API) registerSend(operations huma.API) {
 }
 
 // sendNotices answers POST /notices: 201, or 200 where the request was made before.
-func (a *API) sendNotices(ctx context.Context, in *sendInput) (*sendOutput, error) {
+func (a *Handlers) sendNotices(ctx context.Context, in *sendInput) (*sendOutput, error) {
 	sending, prob := a.newSending(ctx, in)
 	if prob != nil {
 		return nil, prob
 	}
-	types, err := a.deps.Catalogue.Types(ctx)
+	types, err := a.deps.Types(ctx)
 	if err != nil {
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, a.log, err)
 	}
 	sending.types = types
 	notices, prob := sending.notices(in.Body.Notices)
@@ -74,7 +75,7 @@ func (a *API) sendNotices(ctx context.Context, in *sendInput) (*sendOutput, erro
 	began := time.Now()
 	sent, err := a.deps.Sends.Send(ctx, notices)
 	if err != nil {
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, a.log, err)
 	}
 	if len(sent.List) > 0 && !sent.List[0].Existing {
 		a.deps.Tracer.Sent(ctx, notices[0].Notice, began, len(notices))
@@ -85,13 +86,13 @@ func (a *API) sendNotices(ctx context.Context, in *sendInput) (*sendOutput, erro
 
 // sentBefore answers a request that cannot be taken: as it was answered when it was made for the first time, since what is wrong with it by
 // now (its type has gone) was not so then, and else with the problem.
-func (a *API) sentBefore(ctx context.Context, key string, notices []ledger.NewNotice, prob *wire.Problem) (*sendOutput, error) {
+func (a *Handlers) sentBefore(ctx context.Context, key string, notices []ledger.NewNotice, prob *wire.Problem) (*sendOutput, error) {
 	if key == "" {
 		return nil, prob
 	}
 	sent, err := a.deps.Sends.Sent(ctx, notices)
 	if err != nil {
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, a.log, err)
 	}
 	if slices.ContainsFunc(sent.List, func(s ledger.SentNotice) bool { return !s.Existing || s.Other }) {
 		return nil, prob
@@ -100,7 +101,7 @@ func (a *API) sentBefore(ctx context.Context, key string, notices []ledger.NewNo
 }
 
 // sent makes the answer.
-func (a *API) sent(ctx context.Context, notices []ledger.NewNotice, sent *ledger.SentNotices) (*sendOutput, error) {
+func (a *Handlers) sent(ctx context.Context, notices []ledger.NewNotice, sent *ledger.SentNotices) (*sendOutput, error) {
 	out := &sendOutput{Status: http.StatusOK, Body: wire.SentForm{Notices: make([]wire.SentNoticeForm, len(sent.List))}}
 	added, deliveries := 0, 0
 	for i := range sent.List {

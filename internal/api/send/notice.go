@@ -1,4 +1,4 @@
-package api
+package send
 
 import (
 	"maps"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tallyman/internal/api"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
@@ -51,8 +52,8 @@ func (s *sending) beyond(at string, found []notice.Fault) {
 // notice makes one of them but for its id.
 func (s *sending) notice(at string, f *wire.SendNoticeForm) ledger.NewNotice {
 	typ := s.typeOf(at, f)
-	if !IsName(f.Warehouse) {
-		s.add(wire.CodeBadWarehouse, at+"warehouse", badWarehouse(0, "warehouse", f.Warehouse).Detail)
+	if !api.IsName(f.Warehouse) {
+		s.add(wire.CodeBadWarehouse, at+"warehouse", api.BadWarehouse(0, "warehouse", f.Warehouse).Detail)
 	}
 	expires := s.expiry(at, f, typ)
 	n := &notice.Notice{

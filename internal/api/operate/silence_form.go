@@ -1,10 +1,11 @@
-package api
+package operate
 
 import (
 	"errors"
 	"net/http"
 	"time"
 
+	"tallyman/internal/api"
 	"tallyman/internal/ledger"
 	"tallyman/internal/silence"
 	"tallyman/internal/wire"
@@ -86,7 +87,7 @@ func parseSilence(f *wire.SilenceFields, now time.Time) (silence.Silence, *wire.
 }
 
 func bodyFault(field, message string) *wire.Problem {
-	return InvalidBody([]wire.Fault{{Location: "body." + field, Message: message}})
+	return api.InvalidBody([]wire.Fault{{Location: "body." + field, Message: message}})
 }
 
 // silenceFault says what is wrong with a silence, and the way out.

@@ -1,4 +1,4 @@
-package api
+package operate
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/api"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 	"tallyman/internal/silence"
@@ -21,54 +22,45 @@ import (
 
 // Silences is how operators keep notices back.
 type Silences struct {
-	Ledger SilenceLedger
+	Ledger ledger.Silences
 	Now    func() time.Time // on the engine's clock, which decides what is active
 	// Changed takes in what the ledger has now, so that it is in force on this node before the answer; the others follow.
 	Changed func(ctx context.Context) error
 }
 
-// SilenceLedger keeps them; see ledger.Silences for what each method promises.
-type SilenceLedger interface {
-	AddSilence(ctx context.Context, who ledger.Author, s *silence.Silence) error
-	EndSilence(ctx context.Context, who ledger.Author, id string, at time.Time) (ended bool, err error)
-	Silence(ctx context.Context, id string) (silence.Silence, error)
-	Silences(ctx context.Context) ([]silence.Silence, error)
-	HeldBack(ctx context.Context) (map[string]ledger.HeldBack, error)
-}
-
 // mostSilences is how many there may be that are not over. Each is looked at whenever something is to be told.
 const mostSilences = 1000
 
-func (a *API) registerSilences(operations huma.API) {
-	list := Operation("list-silences", http.MethodGet, "/silences", "silences", "List silences and maintenance windows, the latest first")
+func (a *Handlers) registerSilences(operations huma.API) {
+	list := api.Operation("list-silences", http.MethodGet, "/silences", "silences", "List silences and maintenance windows, the latest first")
 	list.Description = "A silence holds back notices and deliveries, not findings: those open, last and resolve as ever. What still fires when it ends is told by the next run of its rule."
 	huma.Register(operations, list, a.listSilences)
-	huma.Register(operations, Operation("get-silence", http.MethodGet, "/silences/{id}", "silences", "Show a silence"), a.getSilence)
-	create := Operation("create-silence", http.MethodPost, "/silences", "silences", "Add a silence or a recurring maintenance window")
+	huma.Register(operations, api.Operation("get-silence", http.MethodGet, "/silences/{id}", "silences", "Show a silence"), a.getSilence)
+	create := api.Operation("create-silence", http.MethodPost, "/silences", "silences", "Add a silence or a recurring maintenance window")
 	create.DefaultStatus = http.StatusCreated
 	huma.Register(operations, create, a.createSilence)
-	huma.Register(operations, Operation("expire-silence", http.MethodPost, "/silences/{id}/expire", "silences",
+	huma.Register(operations, api.Operation("expire-silence", http.MethodPost, "/silences/{id}/expire", "silences",
 		"End a silence now; one that is over stays as it is"), a.expireSilence)
 }
 
 // listSilences answers GET /silences: those that may be about the caller's warehouses.
-func (a *API) listSilences(ctx context.Context, in *silencesInput) (*silencesOutput, error) {
+func (a *Handlers) listSilences(ctx context.Context, in *silencesInput) (*silencesOutput, error) {
 	for _, name := range in.State {
 		if name != "" && !slices.Contains(silenceStates, silence.State(name)) {
-			return nil, BadParameter("state " + policy.Quote(name) + " is none of pending, active, expired")
+			return nil, api.BadParameter("state " + policy.Quote(name) + " is none of pending, active, expired")
 		}
 	}
 	list, err := a.deps.Silences.Ledger.Silences(ctx)
 	if err != nil {
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, a.log, err)
 	}
 	held, err := a.deps.Silences.Ledger.HeldBack(ctx)
 	if err != nil {
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, a.log, err)
 	}
 	sees, err := a.ownSilences(ctx)
 	if err != nil {
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, a.log, err)
 	}
 	list = slices.DeleteFunc(list, func(s silence.Silence) bool { return !sees(&s) })
 	now := a.deps.Silences.Now()
@@ -83,7 +75,7 @@ func (a *API) listSilences(ctx context.Context, in *silencesInput) (*silencesOut
 }
 
 // getSilence answers GET /silences/{id}.
-func (a *API) getSilence(ctx context.Context, in *silenceInput) (*silenceOutput, error) {
+func (a *Handlers) getSilence(ctx context.Context, in *silenceInput) (*silenceOutput, error) {
 	s, prob := a.silence(ctx, in.ID)
 	if prob != nil {
 		return nil, prob
@@ -91,15 +83,15 @@ func (a *API) getSilence(ctx context.Context, in *silenceInput) (*silenceOutput,
 	return a.showSilence(ctx, &s)
 }
 
-func (a *API) showSilence(ctx context.Context, s *silence.Silence) (*silenceOutput, error) {
+func (a *Handlers) showSilence(ctx context.Context, s *silence.Silence) (*silenceOutput, error) {
 	held, err := a.deps.Silences.Ledger.HeldBack(ctx)
 	if err != nil {
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, a.log, err)
 	}
 	return &silenceOutput{Body: newSilenceForm(s, held[s.ID], a.deps.Silences.Now())}, nil
 }
 
-func (a *API) silence(ctx context.Context, id string) (silence.Silence, *wire.Problem) {
+func (a *Handlers) silence(ctx context.Context, id string) (silence.Silence, *wire.Problem) {
 	s, err := a.deps.Silences.Ledger.Silence(ctx, id)
 	var sees func(s *silence.Silence) bool
 	if err == nil {
@@ -109,13 +101,13 @@ func (a *API) silence(ctx context.Context, id string) (silence.Silence, *wire.Pr
 	case errors.Is(err, ledger.ErrNotFound), err == nil && !sees(&s): // what is another's answers as what is not there
 		return s, wire.NewProblem(http.StatusNotFound, wire.CodeSilenceNotFound, "there is no silence "+policy.Quote(id)+"; those that are over are kept for the ledger's retention")
 	case err != nil:
-		return s, LedgerFailed(ctx, a.log, err)
+		return s, api.LedgerFailed(ctx, a.log, err)
 	}
 	return s, nil
 }
 
 // createSilence answers POST /silences.
-func (a *API) createSilence(ctx context.Context, in *silenceChange) (*silenceOutput, error) {
+func (a *Handlers) createSilence(ctx context.Context, in *silenceChange) (*silenceOutput, error) {
 	who, now := auth.From(ctx), a.deps.Silences.Now().UTC().Truncate(time.Microsecond)
 	s, prob := parseSilence(&in.Body, now)
 	if prob != nil {
@@ -130,14 +122,14 @@ func (a *API) createSilence(ctx context.Context, in *silenceChange) (*silenceOut
 	}
 	list, err := a.deps.Silences.Ledger.Silences(ctx)
 	if err != nil {
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, a.log, err)
 	}
 	over := func(one silence.Silence) bool { return one.State(now) == silence.Expired }
 	if len(slices.DeleteFunc(list, over)) >= mostSilences {
 		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTooManySilences, "there are 1000 silences that are not over: end some of them first")
 	}
 	if err := a.deps.Silences.Ledger.AddSilence(ctx, who.Author(), &s); err != nil {
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, a.log, err)
 	}
 	a.takeInSilences(ctx, s.ID)
 	a.log.LogAttrs(ctx, slog.LevelInfo, "a silence was added", slog.String("silence", s.ID), slog.String("by", s.Author),
@@ -146,7 +138,7 @@ func (a *API) createSilence(ctx context.Context, in *silenceChange) (*silenceOut
 }
 
 // expireSilence answers POST /silences/{id}/expire.
-func (a *API) expireSilence(ctx context.Context, in *silenceInput) (*silenceOutput, error) {
+func (a *Handlers) expireSilence(ctx context.Context, in *silenceInput) (*silenceOutput, error) {
 	who := auth.From(ctx)
 	s, prob := a.silence(ctx, in.ID)
 	if prob != nil {
@@ -158,7 +150,7 @@ func (a *API) expireSilence(ctx context.Context, in *silenceInput) (*silenceOutp
 	now := a.deps.Silences.Now().UTC().Truncate(time.Microsecond)
 	ended, err := a.deps.Silences.Ledger.EndSilence(ctx, who.Author(), s.ID, now)
 	if err != nil {
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, a.log, err)
 	}
 	a.takeInSilences(ctx, s.ID)
 	if ended {
@@ -172,7 +164,7 @@ func (a *API) expireSilence(ctx context.Context, in *silenceInput) (*silenceOutp
 
 // takeInSilences puts what was changed in force on this node. Where that cannot be read now it is soon, as on the others: the change was made, and
 // must not be answered as if it were not.
-func (a *API) takeInSilences(ctx context.Context, id string) {
+func (a *Handlers) takeInSilences(ctx context.Context, id string) {
 	if err := a.deps.Silences.Changed(ctx); err != nil {
 		a.log.LogAttrs(ctx, slog.LevelWarn, "a silence was changed, which this node has yet to read", slog.String("silence", id), slog.Any("error", err))
 	}
@@ -185,8 +177,27 @@ func silencesOwn(who *auth.Identity, s *silence.Silence) *wire.Problem {
 	}
 	for _, m := range s.Matchers {
 		if m.Name == "warehouse" && m.Op == silence.Equal {
-			return inWarehouse(who, m.Value)
+			return api.InWarehouse(who, m.Value)
 		}
 	}
-	return denied(wire.CodeWarehouseDenied, "this is about all warehouses; name one, as in warehouse=119240"+yours(who.Warehouses))
+	return api.Denied(wire.CodeWarehouseDenied, "this is about all warehouses; name one, as in warehouse=119240"+api.Yours(who.Warehouses))
+}
+
+// ownSilences returns what tells whether a silence may hold back something of the caller's.
+func (a *Handlers) ownSilences(ctx context.Context) (func(s *silence.Silence) bool, error) {
+	who := auth.From(ctx)
+	if who.Everywhere() {
+		return func(*silence.Silence) bool { return true }, nil
+	}
+	list, err := a.deps.Rules.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var rules []string
+	for _, s := range api.OwnRules(ctx, list) {
+		rules = append(rules, s.Rule.ID)
+	}
+	return func(s *silence.Silence) bool {
+		return slices.ContainsFunc(who.Warehouses, func(warehouse string) bool { return s.Concerns(warehouse, rules) })
+	}, nil
 }

@@ -1,9 +1,10 @@
-package api
+package operate
 
 import (
 	"encoding/base64"
 	"net/http"
 
+	"tallyman/internal/api"
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
@@ -22,8 +23,8 @@ type (
 		Body   wire.SubscriberForm
 	}
 	subscriberPage struct {
-		After string        `query:"after" doc:"the cursor of the page before"`
-		Limit Limit[OfList] `query:"limit" doc:"subscribers in a page"`
+		After string                `query:"after" doc:"the cursor of the page before"`
+		Limit api.Limit[api.OfList] `query:"limit" doc:"subscribers in a page"`
 	}
 	subscribersOutput struct{ Body wire.SubscribersForm }
 )
@@ -43,15 +44,15 @@ func (c *subscriberChange) parse() (delivery.Subscriber, *wire.Problem) {
 		faults = append(faults, wire.Fault{Location: "body." + f.Field, Message: f.Message})
 	}
 	if len(faults) > 0 {
-		return s, InvalidBody(faults)
+		return s, api.InvalidBody(faults)
 	}
 	return s, nil
 }
 
 // checkSubscriberID refuses an id that no subscriber can have.
 func checkSubscriberID(id string) *wire.Problem {
-	if !isSubscriber(id) {
-		return badSubscriber(http.StatusBadRequest, "id", id)
+	if !api.IsSubscriber(id) {
+		return api.BadSubscriber(http.StatusBadRequest, "id", id)
 	}
 	return nil
 }
@@ -65,7 +66,7 @@ func (p *subscriberPage) parse() (after string, limit int, prob *wire.Problem) {
 		return "", limit, nil
 	}
 	id, err := base64.RawURLEncoding.DecodeString(p.After)
-	if err != nil || !isSubscriber(string(id)) {
+	if err != nil || !api.IsSubscriber(string(id)) {
 		return "", 0, wire.NewProblem(http.StatusBadRequest, wire.CodeBadCursor, "after is not a cursor of this list")
 	}
 	return string(id), limit, nil

@@ -1,4 +1,4 @@
-package api
+package operate
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/api"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 	policy "tallyman/internal/text"
@@ -29,38 +30,38 @@ type (
 	tokensOutput   struct{ Body wire.TokensForm }
 	tokenOutput    struct{ Body wire.TokenForm }
 	tokenListInput struct {
-		Ended Flag `query:"ended" doc:"those too that were revoked or have expired"`
+		Ended api.Flag `query:"ended" doc:"those too that were revoked or have expired"`
 	}
 	tokenInput struct {
 		ID string `path:"id" doc:"the token" example:"t_5rmwxhkqj2ab"`
 	}
 )
 
-func (a *API) registerTokens(operations huma.API) {
-	create := Operation("create-token", http.MethodPost, "/tokens", "tokens", "Create an API token")
+func (a *Handlers) registerTokens(operations huma.API) {
+	create := api.Operation("create-token", http.MethodPost, "/tokens", "tokens", "Create an API token")
 	create.Description = "The answer has its secret, which is kept nowhere. The token is good on every node within a second."
 	create.DefaultStatus = http.StatusCreated
 	huma.Register(operations, create, a.createToken)
-	huma.Register(operations, Operation("list-tokens", http.MethodGet, "/tokens", "tokens", "List the API tokens, without their secrets"), a.listTokens)
-	revoke := Operation("revoke-token", http.MethodPost, "/tokens/{id}/revoke", "tokens", "End an API token")
+	huma.Register(operations, api.Operation("list-tokens", http.MethodGet, "/tokens", "tokens", "List the API tokens, without their secrets"), a.listTokens)
+	revoke := api.Operation("revoke-token", http.MethodPost, "/tokens/{id}/revoke", "tokens", "End an API token")
 	revoke.Description = "It is refused from then on, on every node within a second, and what is open under it, streams too, ends. Revoking twice changes nothing."
 	huma.Register(operations, revoke, a.revokeToken)
 }
 
 // createToken answers POST /tokens.
-func (a *API) createToken(ctx context.Context, in *tokenAskInput) (*newTokenOutput, error) {
+func (a *Handlers) createToken(ctx context.Context, in *tokenAskInput) (*newTokenOutput, error) {
 	who, now := auth.From(ctx), time.Now()
 	token, secret, faults := auth.NewTokenOf(&in.Body, who.Subject, now)
 	if len(faults) > 0 {
-		return nil, InvalidBody(faults)
+		return nil, api.InvalidBody(faults)
 	}
 	for _, w := range token.Warehouses { // nobody gives away more than he has
-		if prob := inWarehouse(who, w); prob != nil {
+		if prob := api.InWarehouse(who, w); prob != nil {
 			return nil, prob
 		}
 	}
 	if err := a.deps.Tokens.AddToken(ctx, who.Author(), token); err != nil {
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, a.log, err)
 	}
 	a.log.LogAttrs(ctx, slog.LevelInfo, "a token was created", slog.String("token", token.ID), slog.String("subject", token.Subject),
 		slog.Any("access", token.Access), slog.String("by", who.Subject))
@@ -68,7 +69,7 @@ func (a *API) createToken(ctx context.Context, in *tokenAskInput) (*newTokenOutp
 }
 
 // listTokens answers GET /tokens.
-func (a *API) listTokens(ctx context.Context, in *tokenListInput) (*tokensOutput, error) {
+func (a *Handlers) listTokens(ctx context.Context, in *tokenListInput) (*tokensOutput, error) {
 	ended, prob := in.Ended.Parse("ended")
 	if prob != nil {
 		return nil, prob
@@ -81,10 +82,10 @@ func (a *API) listTokens(ctx context.Context, in *tokenListInput) (*tokensOutput
 }
 
 // ownTokens are those that the caller may see and end: nobody ends what is good for more than his own warehouses.
-func (a *API) ownTokens(ctx context.Context) ([]ledger.Token, *wire.Problem) {
+func (a *Handlers) ownTokens(ctx context.Context) ([]ledger.Token, *wire.Problem) {
 	list, err := a.deps.Tokens.ListTokens(ctx)
 	if err != nil {
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, a.log, err)
 	}
 	who := auth.From(ctx)
 	foreign := func(w string) bool { return !who.InWarehouse(w) }
@@ -92,7 +93,7 @@ func (a *API) ownTokens(ctx context.Context) ([]ledger.Token, *wire.Problem) {
 }
 
 // ownToken is the one of that id among them.
-func (a *API) ownToken(ctx context.Context, id string) (*ledger.Token, *wire.Problem) {
+func (a *Handlers) ownToken(ctx context.Context, id string) (*ledger.Token, *wire.Problem) {
 	list, prob := a.ownTokens(ctx)
 	if prob != nil {
 		return nil, prob
@@ -105,13 +106,13 @@ func (a *API) ownToken(ctx context.Context, id string) (*ledger.Token, *wire.Pro
 }
 
 // revokeToken answers POST /tokens/{id}/revoke.
-func (a *API) revokeToken(ctx context.Context, in *tokenInput) (*tokenOutput, error) {
+func (a *Handlers) revokeToken(ctx context.Context, in *tokenInput) (*tokenOutput, error) {
 	if _, prob := a.ownToken(ctx, in.ID); prob != nil {
 		return nil, prob
 	}
 	who := auth.From(ctx)
 	if err := a.deps.Tokens.RevokeToken(ctx, who.Author(), in.ID, time.Now()); err != nil && !errors.Is(err, ledger.ErrNotFound) {
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, a.log, err)
 	}
 	a.log.LogAttrs(ctx, slog.LevelInfo, "a token was revoked", slog.String("token", in.ID), slog.String("by", who.Subject))
 	token, prob := a.ownToken(ctx, in.ID)

@@ -1,4 +1,4 @@
-package api
+package operate
 
 import (
 	"context"
@@ -7,16 +7,19 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/internal/api"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
 )
 
 // listSubscriptions answers GET /subscriptions.
-func (a *API) listSubscriptions(ctx context.Context, in *subscriptionFilter) (*subscriptionsOutput, error) {
+func (a *Handlers) listSubscriptions(ctx context.Context, in *subscriptionFilter) (*subscriptionsOutput, error) {
 	filter, prob := in.parse()
 	if who := auth.From(ctx); prob == nil && !who.Everywhere() {
-		filter.Warehouse, prob = OwnWarehouse(who, "warehouse", filter.Warehouse)
+		filter.Warehouse, prob = api.OwnWarehouse(who, "warehouse", filter.Warehouse)
 	}
 	if prob != nil {
 		return nil, prob
@@ -25,7 +28,7 @@ func (a *API) listSubscriptions(ctx context.Context, in *subscriptionFilter) (*s
 	filter.Limit++ // one more tells whether there are more
 	subs, err := a.deps.Catalogue.Subscriptions(ctx, filter)
 	if err != nil {
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, a.log, err)
 	}
 	out := &subscriptionsOutput{}
 	if len(subs) > limit {
@@ -40,7 +43,7 @@ func (a *API) listSubscriptions(ctx context.Context, in *subscriptionFilter) (*s
 }
 
 // createSubscription answers POST /subscriptions: 201, or 200 where it was there already.
-func (a *API) createSubscription(ctx context.Context, in *subscriptionInput) (*subscriptionOutput, error) {
+func (a *Handlers) createSubscription(ctx context.Context, in *subscriptionInput) (*subscriptionOutput, error) {
 	sub := parseSubscription(&in.Body)
 	if prob := checkSubscription(http.StatusUnprocessableEntity, sub); prob != nil {
 		return nil, prob
@@ -57,7 +60,7 @@ func (a *API) createSubscription(ctx context.Context, in *subscriptionInput) (*s
 }
 
 // importSubscriptions answers POST /subscriptions/import: all or none.
-func (a *API) importSubscriptions(ctx context.Context, in *importInput) (*importOutput, error) {
+func (a *Handlers) importSubscriptions(ctx context.Context, in *importInput) (*importOutput, error) {
 	subs := make([]ledger.Subscription, len(in.Body.Subscriptions))
 	seen := make(map[ledger.Subscription]bool, len(subs))
 	for i, form := range in.Body.Subscriptions {
@@ -75,18 +78,18 @@ func (a *API) importSubscriptions(ctx context.Context, in *importInput) (*import
 	return &importOutput{Body: wire.ImportedForm{Added: added, Present: len(seen) - added}}, nil
 }
 
-func (a *API) addSubscriptions(ctx context.Context, subs []ledger.Subscription) (int, *wire.Problem) {
+func (a *Handlers) addSubscriptions(ctx context.Context, subs []ledger.Subscription) (int, *wire.Problem) {
 	if len(subs) == 0 {
 		return 0, nil
 	}
 	for _, s := range subs {
-		if prob := inWarehouse(auth.From(ctx), s.Warehouse); prob != nil {
+		if prob := api.InWarehouse(auth.From(ctx), s.Warehouse); prob != nil {
 			return 0, prob
 		}
 	}
 	types, err := a.deps.Catalogue.Types(ctx)
 	if err != nil {
-		return 0, LedgerFailed(ctx, a.log, err)
+		return 0, api.LedgerFailed(ctx, a.log, err)
 	}
 	for _, s := range subs {
 		if _, ok := types[s.Type]; !ok {
@@ -98,14 +101,14 @@ func (a *API) addSubscriptions(ctx context.Context, subs []ledger.Subscription) 
 	case errors.Is(err, ledger.ErrNotFound): // a type was removed meanwhile
 		return 0, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeUnknownType, "the catalogue does not have all of the types")
 	case err != nil:
-		return 0, LedgerFailed(ctx, a.log, err)
+		return 0, api.LedgerFailed(ctx, a.log, err)
 	}
 	a.log.LogAttrs(ctx, slog.LevelInfo, "subscriptions were added", slog.Int("asked", len(subs)), slog.Int("added", added))
 	return added, nil
 }
 
 // removeSubscription answers DELETE /subscriptions.
-func (a *API) removeSubscription(ctx context.Context, in *subscriptionKey) (*struct{}, error) {
+func (a *Handlers) removeSubscription(ctx context.Context, in *subscriptionKey) (*struct{}, error) {
 	sub := ledger.Subscription{Type: in.Type, Warehouse: in.Warehouse, Subscriber: in.Subscriber}
 	if prob := in.missing(); prob != nil {
 		return nil, prob
@@ -113,7 +116,7 @@ func (a *API) removeSubscription(ctx context.Context, in *subscriptionKey) (*str
 	if prob := checkSubscription(http.StatusBadRequest, sub); prob != nil {
 		return nil, prob
 	}
-	if prob := inWarehouse(auth.From(ctx), sub.Warehouse); prob != nil {
+	if prob := api.InWarehouse(auth.From(ctx), sub.Warehouse); prob != nil {
 		return nil, prob
 	}
 	err := a.deps.Catalogue.RemoveSubscription(ctx, auth.From(ctx).Author(), sub)
@@ -121,9 +124,29 @@ func (a *API) removeSubscription(ctx context.Context, in *subscriptionKey) (*str
 	case errors.Is(err, ledger.ErrNotFound):
 		return nil, wire.NewProblem(http.StatusNotFound, wire.CodeSubscriptionNotFound, "there is no such subscription")
 	case err != nil:
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, a.log, err)
 	}
 	a.log.LogAttrs(ctx, slog.LevelInfo, "a subscription was removed",
 		slog.String("type", sub.Type), slog.String("warehouse", sub.Warehouse), slog.String("subscriber", sub.Subscriber))
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
+}
+
+const maxImportBody = 4 << 20
+
+func (a *Handlers) registerSubscriptions(operations huma.API) {
+	huma.Register(operations, api.Operation("list-subscriptions", http.MethodGet, "/subscriptions", "subscriptions",
+		"List subscriptions"), a.listSubscriptions)
+	create := api.Operation("create-subscription", http.MethodPost, "/subscriptions", "subscriptions", "Add a subscription")
+	create.DefaultStatus = http.StatusCreated
+	create.Responses["200"] = &huma.Response{
+		Description: "it was there already",
+		Content:     map[string]*huma.MediaType{string(api.MediaJSON): {Schema: api.SchemaOf[wire.SubscriptionForm](operations.OpenAPI())}},
+	}
+	huma.Register(operations, create, a.createSubscription)
+	bulk := api.Operation("import-subscriptions", http.MethodPost, "/subscriptions/import", "subscriptions",
+		"Add a list of subscriptions, all or none")
+	bulk.MaxBodyBytes = maxImportBody
+	huma.Register(operations, bulk, a.importSubscriptions)
+	huma.Register(operations, api.Operation("delete-subscription", http.MethodDelete, "/subscriptions", "subscriptions",
+		"Remove a subscription"), a.removeSubscription)
 }

@@ -1,4 +1,4 @@
-package api
+package operate
 
 import (
 	"context"
@@ -9,30 +9,31 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/api"
 	"tallyman/internal/auth"
 	"tallyman/internal/wire"
 )
 
 type meOutput struct{ Body wire.MeForm }
 
-func (a *API) registerMe(operations huma.API) {
-	get := Operation("me", http.MethodGet, "/me", "operations", "Who the caller is, and what he may do")
+func (a *Handlers) registerMe(operations huma.API) {
+	get := api.Operation("me", http.MethodGet, "/me", "operations", "Who the caller is, and what he may do")
 	get.Description = "For pages that show what their user may do. What a role allows may still be about another's warehouse or inbox, and is refused then."
 	huma.Register(operations, get, a.me)
 }
 
 // me answers GET /me.
-func (a *API) me(ctx context.Context, _ *struct{}) (*meOutput, error) {
+func (a *Handlers) me(ctx context.Context, _ *struct{}) (*meOutput, error) {
 	who := auth.From(ctx)
 	form := wire.MeForm{
-		Subject: who.Subject, Roles: roleNames(who.Access), Warehouses: wire.NotNil(who.Warehouses), Subscribers: who.Subscribers, Mode: "token",
+		Subject: who.Subject, Roles: api.RoleNames(who.Access), Warehouses: wire.NotNil(who.Warehouses), Subscribers: who.Subscribers, Mode: "token",
 		Token: who.Token, Expires: wire.Moment(who.Expires), May: []string{},
 	}
 	if who.Subject == auth.Anonymous {
 		form.Mode = "none"
 	}
-	for _, id := range slices.Sorted(maps.Keys(access)) {
-		if mayDo(who, id) == nil {
+	for _, id := range slices.Sorted(maps.Keys(api.Access)) {
+		if api.MayDo(who, id) == nil {
 			form.May = append(form.May, id)
 		}
 	}

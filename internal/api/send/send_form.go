@@ -1,8 +1,9 @@
-package api
+package send
 
 import (
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/api"
 	"tallyman/internal/notice"
 	"tallyman/internal/wire"
 )
@@ -23,7 +24,7 @@ func limitNotices(doc *huma.OpenAPI) {
 		of.MaxLength = new(notice.MaxLabel)
 	}
 	recipients := s.Properties["recipients"]
-	recipients.MaxItems, recipients.Items.MaxLength = new(notice.MaxRecipients), new(len("user:")+maxSubscriberID)
+	recipients.MaxItems, recipients.Items.MaxLength = new(notice.MaxRecipients), new(len("user:")+api.MaxSubscriberID)
 	s.Properties["deliver"].MaxItems = new(notice.MaxSinks)
 }
 

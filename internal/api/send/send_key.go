@@ -1,4 +1,4 @@
-package api
+package send
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"tallyman/internal/api"
 	"tallyman/internal/auth"
 	"tallyman/internal/wire"
 )
@@ -19,10 +20,10 @@ import (
 const maxKey = 255
 
 // newSending reads who sends, and under which key. A request without a key is none that could be repeated.
-func (a *API) newSending(ctx context.Context, in *sendInput) (*sending, *wire.Problem) {
+func (a *Handlers) newSending(ctx context.Context, in *sendInput) (*sending, *wire.Problem) {
 	who := auth.From(ctx)
 	for i := range in.Body.Notices {
-		if prob := inWarehouse(who, in.Body.Notices[i].Warehouse); prob != nil && IsName(in.Body.Notices[i].Warehouse) {
+		if prob := api.InWarehouse(who, in.Body.Notices[i].Warehouse); prob != nil && api.IsName(in.Body.Notices[i].Warehouse) {
 			prob.Errors = []wire.Fault{{Location: "body.notices[" + strconv.Itoa(i) + "].warehouse", Message: prob.Detail}}
 			return nil, prob
 		}
@@ -40,7 +41,7 @@ func (a *API) newSending(ctx context.Context, in *sendInput) (*sending, *wire.Pr
 	}
 	var err error
 	if s.episode, err = s.digest(&in.Body); err != nil {
-		return nil, internalProblem()
+		return nil, api.InternalProblem()
 	}
 	return s, nil
 }

@@ -1,4 +1,4 @@
-package api
+package operate
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/api"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 	policy "tallyman/internal/text"
@@ -18,26 +19,26 @@ import (
 
 type (
 	auditInput struct {
-		Object string        `query:"object" doc:"changes of this, or of what begins with it: rule, rule:negative-bin-stock, queue:replenishment" example:"rule:negative-bin-stock"`
-		By     string        `query:"by" doc:"made by this one" example:"user:ann"`
-		Action string        `query:"action" doc:"this was done, or what begins with it: rule, rule.disable" example:"rule.disable"`
-		Since  string        `query:"since" doc:"made then or later: RFC 3339, or so long ago, as 7d" example:"7d"`
-		After  string        `query:"after" doc:"the cursor of the page before"`
-		Limit  Limit[OfList] `query:"limit" doc:"changes in a page, which ends sooner where their states are large"`
+		Object string                `query:"object" doc:"changes of this, or of what begins with it: rule, rule:negative-bin-stock, queue:replenishment" example:"rule:negative-bin-stock"`
+		By     string                `query:"by" doc:"made by this one" example:"user:ann"`
+		Action string                `query:"action" doc:"this was done, or what begins with it: rule, rule.disable" example:"rule.disable"`
+		Since  string                `query:"since" doc:"made then or later: RFC 3339, or so long ago, as 7d" example:"7d"`
+		After  string                `query:"after" doc:"the cursor of the page before"`
+		Limit  api.Limit[api.OfList] `query:"limit" doc:"changes in a page, which ends sooner where their states are large"`
 	}
 	auditOutput struct{ Body wire.AuditForm }
 )
 
-func (a *API) registerAudit(operations huma.API) {
-	list := Operation("list-audit", http.MethodGet, "/audit", "operations", "List who changed what, the latest first")
+func (a *Handlers) registerAudit(operations huma.API) {
+	list := api.Operation("list-audit", http.MethodGet, "/audit", "operations", "List who changed what, the latest first")
 	list.Description = "Every change of settings has a record, which is made with it or not at all, and which nobody can change or remove. What is data has none: notices, readers' marks, the work on items."
 	huma.Register(operations, list, a.listAudit)
 }
 
 // listAudit answers GET /audit. Records are not of one warehouse, so they are for those who see all.
-func (a *API) listAudit(ctx context.Context, in *auditInput) (*auditOutput, error) {
+func (a *Handlers) listAudit(ctx context.Context, in *auditInput) (*auditOutput, error) {
 	if !auth.From(ctx).Everywhere() {
-		return nil, denied(wire.CodeWarehouseDenied, "the records are of all warehouses, and your token is not")
+		return nil, api.Denied(wire.CodeWarehouseDenied, "the records are of all warehouses, and your token is not")
 	}
 	f, prob := in.parse(time.Now())
 	if prob != nil {
@@ -45,7 +46,7 @@ func (a *API) listAudit(ctx context.Context, in *auditInput) (*auditOutput, erro
 	}
 	list, more, err := a.deps.Audit.Changes(ctx, f)
 	if err != nil {
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, a.log, err)
 	}
 	out := &auditOutput{}
 	if more {
@@ -72,7 +73,7 @@ func (in *auditInput) parse(now time.Time) (ledger.ChangeFilter, *wire.Problem) 
 	f := ledger.ChangeFilter{Object: in.Object, By: in.By, Action: in.Action}
 	for name, value := range map[string]string{"object": in.Object, "by": in.By, "action": in.Action} {
 		if !auditName.MatchString(value) {
-			return f, BadParameter(name + " " + policy.Quote(value) + " cannot be the name of one")
+			return f, api.BadParameter(name + " " + policy.Quote(value) + " cannot be the name of one")
 		}
 	}
 	var prob *wire.Problem

@@ -1,4 +1,4 @@
-package api
+package operate
 
 import (
 	"context"
@@ -8,42 +8,34 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/api"
 	"tallyman/internal/auth"
-	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	policy "tallyman/internal/text"
 	"tallyman/internal/wire"
 )
 
-// Book is the address book; see ledger.Book for what each method promises.
-type Book interface {
-	PutSubscriber(ctx context.Context, who ledger.Author, s delivery.Subscriber) (added bool, err error)
-	DeleteSubscriber(ctx context.Context, who ledger.Author, id string) error
-	Subscribers(ctx context.Context, ids []string) (map[string]delivery.Subscriber, error)
-	ListSubscribers(ctx context.Context, after string, limit int) ([]delivery.Subscriber, error)
-}
-
-func (a *API) registerSubscribers(operations huma.API) {
-	huma.Register(operations, Operation("list-subscribers", http.MethodGet, "/subscribers", "subscribers", "List the address book"), a.listSubscribers)
-	huma.Register(operations, Operation("get-subscriber", http.MethodGet, "/subscribers/{id}", "subscribers", "Show an entry of the address book"), a.getSubscriber)
-	put := Operation("put-subscriber", http.MethodPut, "/subscribers/{id}", "subscribers", "Add or replace an entry of the address book")
+func (a *Handlers) registerSubscribers(operations huma.API) {
+	huma.Register(operations, api.Operation("list-subscribers", http.MethodGet, "/subscribers", "subscribers", "List the address book"), a.listSubscribers)
+	huma.Register(operations, api.Operation("get-subscriber", http.MethodGet, "/subscribers/{id}", "subscribers", "Show an entry of the address book"), a.getSubscriber)
+	put := api.Operation("put-subscriber", http.MethodPut, "/subscribers/{id}", "subscribers", "Add or replace an entry of the address book")
 	put.Responses["201"] = &huma.Response{
 		Description: "it was not there before",
-		Content:     map[string]*huma.MediaType{string(mediaJSON): {Schema: schemaOf[wire.SubscriberForm](operations.OpenAPI())}},
+		Content:     map[string]*huma.MediaType{string(api.MediaJSON): {Schema: api.SchemaOf[wire.SubscriberForm](operations.OpenAPI())}},
 	}
 	huma.Register(operations, put, a.putSubscriber)
-	huma.Register(operations, Operation("delete-subscriber", http.MethodDelete, "/subscribers/{id}", "subscribers",
+	huma.Register(operations, api.Operation("delete-subscriber", http.MethodDelete, "/subscribers/{id}", "subscribers",
 		"Remove an entry of the address book; the subscriptions stay"), a.deleteSubscriber)
 }
 
 // inBook is nil where the caller may read and change the address book. An entry belongs to no warehouse: whoever reads it learns the addresses of people
 // of any warehouse, and whoever changes it turns mails about any warehouse to other addresses.
 func inBook(ctx context.Context) *wire.Problem {
-	return inWarehouse(auth.From(ctx), auth.AllWarehouses)
+	return api.InWarehouse(auth.From(ctx), auth.AllWarehouses)
 }
 
 // listSubscribers answers GET /subscribers.
-func (a *API) listSubscribers(ctx context.Context, in *subscriberPage) (*subscribersOutput, error) {
+func (a *Handlers) listSubscribers(ctx context.Context, in *subscriberPage) (*subscribersOutput, error) {
 	if prob := inBook(ctx); prob != nil {
 		return nil, prob
 	}
@@ -53,7 +45,7 @@ func (a *API) listSubscribers(ctx context.Context, in *subscriberPage) (*subscri
 	}
 	list, err := a.deps.Book.ListSubscribers(ctx, after, limit+1) // one more tells whether there are more
 	if err != nil {
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, a.log, err)
 	}
 	out := &subscribersOutput{}
 	if len(list) > limit {
@@ -68,7 +60,7 @@ func (a *API) listSubscribers(ctx context.Context, in *subscriberPage) (*subscri
 }
 
 // getSubscriber answers GET /subscribers/{id}.
-func (a *API) getSubscriber(ctx context.Context, in *subscriberID) (*subscriberOutput, error) {
+func (a *Handlers) getSubscriber(ctx context.Context, in *subscriberID) (*subscriberOutput, error) {
 	if prob := inBook(ctx); prob != nil {
 		return nil, prob
 	}
@@ -77,7 +69,7 @@ func (a *API) getSubscriber(ctx context.Context, in *subscriberID) (*subscriberO
 	}
 	found, err := a.deps.Book.Subscribers(ctx, []string{in.ID})
 	if err != nil {
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, a.log, err)
 	}
 	s, ok := found[in.ID]
 	if !ok {
@@ -87,7 +79,7 @@ func (a *API) getSubscriber(ctx context.Context, in *subscriberID) (*subscriberO
 }
 
 // putSubscriber answers PUT /subscribers/{id}: 201, or 200 where an entry was replaced.
-func (a *API) putSubscriber(ctx context.Context, in *subscriberChange) (*subscriberOutput, error) {
+func (a *Handlers) putSubscriber(ctx context.Context, in *subscriberChange) (*subscriberOutput, error) {
 	if prob := inBook(ctx); prob != nil {
 		return nil, prob
 	}
@@ -97,7 +89,7 @@ func (a *API) putSubscriber(ctx context.Context, in *subscriberChange) (*subscri
 	}
 	added, err := a.deps.Book.PutSubscriber(ctx, auth.From(ctx).Author(), s)
 	if err != nil {
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, a.log, err)
 	}
 	a.log.LogAttrs(ctx, slog.LevelInfo, "a subscriber was put into the address book", slog.String("subscriber", s.ID))
 	out := &subscriberOutput{Status: http.StatusOK, Body: newSubscriberForm(&s)}
@@ -108,7 +100,7 @@ func (a *API) putSubscriber(ctx context.Context, in *subscriberChange) (*subscri
 }
 
 // deleteSubscriber answers DELETE /subscribers/{id}.
-func (a *API) deleteSubscriber(ctx context.Context, in *subscriberID) (*struct{}, error) {
+func (a *Handlers) deleteSubscriber(ctx context.Context, in *subscriberID) (*struct{}, error) {
 	if prob := inBook(ctx); prob != nil {
 		return nil, prob
 	}
@@ -120,7 +112,7 @@ func (a *API) deleteSubscriber(ctx context.Context, in *subscriberID) (*struct{}
 	case errors.Is(err, ledger.ErrNotFound):
 		return nil, subscriberNotFound(in.ID)
 	case err != nil:
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, a.log, err)
 	}
 	a.log.LogAttrs(ctx, slog.LevelInfo, "a subscriber was removed from the address book", slog.String("subscriber", in.ID))
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204

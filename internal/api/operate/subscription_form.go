@@ -1,10 +1,11 @@
-package api
+package operate
 
 import (
 	"encoding/base64"
 	"net/http"
 	"strings"
 
+	"tallyman/internal/api"
 	"tallyman/internal/ledger"
 	policy "tallyman/internal/text"
 	"tallyman/internal/wire"
@@ -39,33 +40,33 @@ type subscriptionKey struct {
 func (k *subscriptionKey) missing() *wire.Problem {
 	switch "" {
 	case k.Type:
-		return missingParameter("type")
+		return api.MissingParameter("type")
 	case k.Warehouse:
-		return missingParameter("warehouse")
+		return api.MissingParameter("warehouse")
 	case k.Subscriber:
-		return missingParameter("subscriber")
+		return api.MissingParameter("subscriber")
 	}
 	return nil
 }
 
 // subscriptionFilter is the query of a list.
 type subscriptionFilter struct {
-	Type       string        `query:"type" doc:"only of this type"`
-	Warehouse  string        `query:"warehouse" doc:"only of this warehouse; * means those for all warehouses"`
-	Subscriber string        `query:"subscriber" doc:"only of this subscriber"`
-	After      string        `query:"after" doc:"the cursor of the page before"`
-	Limit      Limit[OfList] `query:"limit" doc:"subscriptions in a page"`
+	Type       string                `query:"type" doc:"only of this type"`
+	Warehouse  string                `query:"warehouse" doc:"only of this warehouse; * means those for all warehouses"`
+	Subscriber string                `query:"subscriber" doc:"only of this subscriber"`
+	After      string                `query:"after" doc:"the cursor of the page before"`
+	Limit      api.Limit[api.OfList] `query:"limit" doc:"subscriptions in a page"`
 }
 
 func (f *subscriptionFilter) parse() (ledger.SubscriptionFilter, *wire.Problem) {
 	filter := ledger.SubscriptionFilter{Type: f.Type, Warehouse: f.Warehouse, Subscriber: f.Subscriber}
 	switch {
-	case f.Type != "" && !IsName(f.Type):
+	case f.Type != "" && !api.IsName(f.Type):
 		return filter, wire.NewProblem(http.StatusBadRequest, wire.CodeBadType, "type "+policy.Quote(f.Type)+" is not the code of a type")
-	case f.Warehouse != "" && f.Warehouse != "*" && !IsName(f.Warehouse):
-		return filter, badWarehouse(http.StatusBadRequest, "warehouse", f.Warehouse)
-	case f.Subscriber != "" && !isSubscriber(f.Subscriber):
-		return filter, badSubscriber(http.StatusBadRequest, "subscriber", f.Subscriber)
+	case f.Warehouse != "" && f.Warehouse != "*" && !api.IsName(f.Warehouse):
+		return filter, api.BadWarehouse(http.StatusBadRequest, "warehouse", f.Warehouse)
+	case f.Subscriber != "" && !api.IsSubscriber(f.Subscriber):
+		return filter, api.BadSubscriber(http.StatusBadRequest, "subscriber", f.Subscriber)
 	}
 	var prob *wire.Problem
 	if filter.Limit, prob = f.Limit.Parse(); prob != nil {
@@ -99,12 +100,12 @@ func parseSubscriptionCursor(cursor string) (ledger.Subscription, bool) {
 // checkSubscription checks the names; whether the type is there the catalogue knows.
 func checkSubscription(status int, s ledger.Subscription) *wire.Problem {
 	switch {
-	case !IsName(s.Type):
+	case !api.IsName(s.Type):
 		return wire.NewProblem(status, wire.CodeBadType, "type "+policy.Quote(s.Type)+" is not the code of a type")
-	case s.Warehouse != "*" && !IsName(s.Warehouse):
-		return badWarehouse(status, "warehouse", s.Warehouse)
-	case !isSubscriber(s.Subscriber):
-		return badSubscriber(status, "subscriber", s.Subscriber)
+	case s.Warehouse != "*" && !api.IsName(s.Warehouse):
+		return api.BadWarehouse(status, "warehouse", s.Warehouse)
+	case !api.IsSubscriber(s.Subscriber):
+		return api.BadSubscriber(status, "subscriber", s.Subscriber)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package api
+package send
 
 import (
 	"maps"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tallyman/internal/api"
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
@@ -71,12 +72,12 @@ func (s *sending) inbox() string {
 func (s *sending) recipients(at string, list []string) []string {
 	s.beyond(at, notice.CheckRecipients(len(list)))
 	for i, r := range list {
-		if !isSubscriber(r) {
+		if !api.IsSubscriber(r) {
 			where := at + "recipients[" + strconv.Itoa(i) + "]"
 			s.add(wire.CodeBadSubscriber, where, policy.Quote(r)+" is neither user:<id> nor role:<id>")
 		}
 	}
-	return sortedUnique(slices.Clone(list))
+	return api.SortedUnique(slices.Clone(list))
 }
 
 // strategy is how the notice goes to the sink; nil to the inbox and to queues, which are tried until they take it.
@@ -138,7 +139,7 @@ func (s *sending) start(at string, d *wire.DeliverForm) (delay time.Duration, wh
 	case d.Delay != "" && d.At != "":
 		s.add(wire.CodeInvalidBody, at+"at", "it is another way to say delay: give one of them")
 	case d.Delay != "":
-		if delay, err = parseSpan(d.Delay); err != nil {
+		if delay, err = api.ParseSpan(d.Delay); err != nil {
 			s.add(wire.CodeInvalidBody, at+"delay", err.Error())
 		} else if delay > mostDelay {
 			s.add(wire.CodeInvalidBody, at+"delay", "at most 366d")
@@ -160,7 +161,7 @@ func (s *sending) within(at string, d *wire.DeliverForm) time.Duration {
 		s.add(wire.CodeInvalidBody, at+"within", "strategy timed needs it")
 		return 0
 	}
-	within, err := parseSpan(d.Within)
+	within, err := api.ParseSpan(d.Within)
 	switch {
 	case err != nil:
 		s.add(wire.CodeInvalidBody, at+"within", err.Error())

@@ -1,6 +1,7 @@
-package api
+package operate
 
 import (
+	"tallyman/internal/api"
 	"tallyman/internal/wire"
 	"tallyman/rules/catalog"
 	"tallyman/rules/strictyaml"
@@ -25,7 +26,7 @@ func parseType(f *wire.TypeForm) (catalog.Type, *wire.Problem) {
 	if f.Retention != "" {
 		var err error
 		if t.Retention, err = strictyaml.ParseDuration(f.Retention); err != nil {
-			return t, InvalidBody([]wire.Fault{{Location: "body.retention", Message: err.Error()}})
+			return t, api.InvalidBody([]wire.Fault{{Location: "body.retention", Message: err.Error()}})
 		}
 	}
 	if len(f.Fields) > 0 {
@@ -39,7 +40,7 @@ func parseType(f *wire.TypeForm) (catalog.Type, *wire.Problem) {
 		faults = append(faults, wire.Fault{Location: "body." + fault.Field, Message: fault.Message + ": " + fault.Hint})
 	}
 	if len(faults) > 0 {
-		return t, InvalidBody(faults)
+		return t, api.InvalidBody(faults)
 	}
 	return t, nil
 }

@@ -1,4 +1,4 @@
-package api
+package operate
 
 import (
 	"context"
@@ -8,6 +8,9 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/internal/api"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 	policy "tallyman/internal/text"
@@ -29,10 +32,10 @@ type (
 )
 
 // listTypes answers GET /types.
-func (a *API) listTypes(ctx context.Context, _ *struct{}) (*typesOutput, error) {
+func (a *Handlers) listTypes(ctx context.Context, _ *struct{}) (*typesOutput, error) {
 	types, err := a.deps.Catalogue.Types(ctx)
 	if err != nil {
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, a.log, err)
 	}
 	out := &typesOutput{Body: wire.TypesForm{Types: []wire.TypeForm{}}}
 	for _, code := range slices.Sorted(maps.Keys(types)) {
@@ -43,10 +46,10 @@ func (a *API) listTypes(ctx context.Context, _ *struct{}) (*typesOutput, error) 
 }
 
 // getType answers GET /types/{code}.
-func (a *API) getType(ctx context.Context, in *typeCode) (*typeOutput, error) {
+func (a *Handlers) getType(ctx context.Context, in *typeCode) (*typeOutput, error) {
 	types, err := a.deps.Catalogue.Types(ctx)
 	if err != nil {
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, a.log, err)
 	}
 	t, ok := types[in.Code]
 	if !ok {
@@ -57,14 +60,14 @@ func (a *API) getType(ctx context.Context, in *typeCode) (*typeOutput, error) {
 
 // createType answers POST /types. Two that create the same code at the same moment both succeed, and the later one
 // is in force.
-func (a *API) createType(ctx context.Context, in *typeInput) (*typeOutput, error) {
+func (a *Handlers) createType(ctx context.Context, in *typeInput) (*typeOutput, error) {
 	t, prob := parseType(&in.Body)
 	if prob != nil {
 		return nil, prob
 	}
 	types, err := a.deps.Catalogue.Types(ctx)
 	if err != nil {
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, a.log, err)
 	}
 	if _, ok := types[t.Code]; ok {
 		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTypeExists, "type "+t.Code+" is there already; PUT replaces it")
@@ -73,31 +76,31 @@ func (a *API) createType(ctx context.Context, in *typeInput) (*typeOutput, error
 }
 
 // replaceType answers PUT /types/{code}.
-func (a *API) replaceType(ctx context.Context, in *typeChange) (*typeOutput, error) {
+func (a *Handlers) replaceType(ctx context.Context, in *typeChange) (*typeOutput, error) {
 	t, prob := parseType(&in.Body)
 	if prob != nil {
 		return nil, prob
 	}
 	if t.Code != in.Code {
-		return nil, InvalidBody([]wire.Fault{{Location: "body.code", Message: "the path says " + policy.Quote(in.Code) + "; a code cannot be changed"}})
+		return nil, api.InvalidBody([]wire.Fault{{Location: "body.code", Message: "the path says " + policy.Quote(in.Code) + "; a code cannot be changed"}})
 	}
 	return a.putType(ctx, t)
 }
 
-func (a *API) putType(ctx context.Context, t catalog.Type) (*typeOutput, error) {
+func (a *Handlers) putType(ctx context.Context, t catalog.Type) (*typeOutput, error) {
 	err := a.deps.Catalogue.PutType(ctx, auth.From(ctx).Author(), t)
 	switch {
 	case errors.Is(err, ledger.ErrExists):
 		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTypeIDTaken, "another type has this numeric id")
 	case err != nil:
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, a.log, err)
 	}
 	a.log.LogAttrs(ctx, slog.LevelInfo, "a type was put into the catalogue", slog.String("type", t.Code), slog.Int64("id", t.ID))
 	return &typeOutput{Body: newTypeForm(&t)}, nil
 }
 
 // deleteType answers DELETE /types/{code}.
-func (a *API) deleteType(ctx context.Context, in *typeCode) (*struct{}, error) {
+func (a *Handlers) deleteType(ctx context.Context, in *typeCode) (*struct{}, error) {
 	if catalog.Reserved(in.Code) {
 		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTypeReserved, "type "+in.Code+" is built in and stays")
 	}
@@ -106,7 +109,7 @@ func (a *API) deleteType(ctx context.Context, in *typeCode) (*struct{}, error) {
 	case errors.Is(err, ledger.ErrNotFound):
 		return nil, unknownType(http.StatusNotFound, in.Code)
 	case err != nil:
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, a.log, err)
 	}
 	a.log.LogAttrs(ctx, slog.LevelInfo, "a type was removed from the catalogue", slog.String("type", in.Code))
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
@@ -114,4 +117,15 @@ func (a *API) deleteType(ctx context.Context, in *typeCode) (*struct{}, error) {
 
 func unknownType(status int, code string) *wire.Problem {
 	return wire.NewProblem(status, wire.CodeUnknownType, "the catalogue has no type "+policy.Quote(code))
+}
+
+func (a *Handlers) registerTypes(operations huma.API) {
+	huma.Register(operations, api.Operation("list-types", http.MethodGet, "/types", "types", "List the catalogue"), a.listTypes)
+	huma.Register(operations, api.Operation("get-type", http.MethodGet, "/types/{code}", "types", "Show a type"), a.getType)
+	create := api.Operation("create-type", http.MethodPost, "/types", "types", "Add a type")
+	create.DefaultStatus = http.StatusCreated
+	huma.Register(operations, create, a.createType)
+	huma.Register(operations, api.Operation("put-type", http.MethodPut, "/types/{code}", "types", "Add or replace a type"), a.replaceType)
+	huma.Register(operations, api.Operation("delete-type", http.MethodDelete, "/types/{code}", "types",
+		"Remove a type and its subscriptions"), a.deleteType)
 }
