@@ -15,7 +15,7 @@ import (
 var (
 	everybody  = auth.Roles()
 	onlookers  = []auth.Role{auth.Viewer, auth.Operator, auth.Admin}
-	operators  = []auth.Role{auth.Operator, auth.Admin}
+	Operators  = []auth.Role{auth.Operator, auth.Admin}
 	admins     = []auth.Role{auth.Admin}
 	pollers    = []auth.Role{auth.Client, auth.Service, auth.Viewer, auth.Operator, auth.Admin} // viewers and operators: shadow inboxes alone
 	readers    = []auth.Role{auth.Client, auth.Service, auth.Admin}
@@ -55,9 +55,9 @@ var Access = map[string][]auth.Role{
 
 	"list-types":  everybody,
 	"get-type":    everybody,
-	"create-type": operators,
-	"put-type":    operators,
-	"delete-type": operators,
+	"create-type": Operators,
+	"put-type":    Operators,
+	"delete-type": Operators,
 
 	"list-subscriptions":   {auth.Service, auth.Viewer, auth.Operator, auth.Admin},
 	"create-subscription":  subscribes,
@@ -65,8 +65,8 @@ var Access = map[string][]auth.Role{
 	"delete-subscription":  subscribes,
 	"list-subscribers":     onlookers, // who sees all warehouses, and so below
 	"get-subscriber":       onlookers,
-	"put-subscriber":       operators,
-	"delete-subscriber":    operators,
+	"put-subscriber":       Operators,
+	"delete-subscriber":    Operators,
 
 	"list-queues":   queuers,
 	"get-queue":     queuers,
@@ -83,13 +83,13 @@ var Access = map[string][]auth.Role{
 	"suspend-item":  workers, // a worker: what it has leased, and so below
 	"store-item":    workers,
 	"assign-item":   workers,
-	"finish-item":   operators,
-	"requeue-item":  operators,
-	"remove-item":   operators,
-	"remove-range":  operators,
-	"requeue-items": operators,
-	"pause-queue":   operators,
-	"resume-queue":  operators,
+	"finish-item":   Operators,
+	"requeue-item":  Operators,
+	"remove-item":   Operators,
+	"remove-range":  Operators,
+	"requeue-items": Operators,
+	"pause-queue":   Operators,
+	"resume-queue":  Operators,
 
 	"why":             onlookers,
 	"list-rules":      onlookers,
@@ -97,30 +97,30 @@ var Access = map[string][]auth.Role{
 	"get-rule-source": onlookers, // one that is not for all warehouses: a rule of whose scopes all are his
 	"list-runs":       onlookers,
 	"list-findings":   onlookers,
-	"enable-rule":     operators,
-	"disable-rule":    operators,
-	"clear-rule":      operators,
-	"pause-rules":     operators,
-	"resume-rules":    operators,
-	"run-rule":        operators,
-	"reload-rules":    operators,
-	"promote-rule":    operators,
-	"preview-rule":    operators,
-	"draft-rule":      operators, // who sees all warehouses
+	"enable-rule":     Operators,
+	"disable-rule":    Operators,
+	"clear-rule":      Operators,
+	"pause-rules":     Operators,
+	"resume-rules":    Operators,
+	"run-rule":        Operators,
+	"reload-rules":    Operators,
+	"promote-rule":    Operators,
+	"preview-rule":    Operators,
+	"draft-rule":      Operators, // who sees all warehouses
 
 	"list-silences":  onlookers,
 	"get-silence":    onlookers,
-	"create-silence": operators, // one that is not for all warehouses: for his own by name, and so below
-	"expire-silence": operators,
+	"create-silence": Operators, // one that is not for all warehouses: for his own by name, and so below
+	"expire-silence": Operators,
 
 	"list-sinks":        onlookers,
 	"get-sink":          onlookers,
 	"list-deliveries":   onlookers,
 	"get-delivery":      onlookers,
-	"retry-delivery":    operators,
-	"retry-deliveries":  operators,
-	"cancel-delivery":   operators,
-	"cancel-deliveries": operators,
+	"retry-delivery":    Operators,
+	"retry-deliveries":  Operators,
+	"cancel-delivery":   Operators,
+	"cancel-deliveries": Operators,
 
 	"list-audit": onlookers, // who sees all warehouses
 
@@ -173,7 +173,7 @@ func MayDo(who *auth.Identity, operation string) *wire.Problem {
 	if roles != nil && len(roles) == 0 || who.Has(roles...) {
 		return nil
 	}
-	return Denied(wire.CodeRoleMissing, "your token may not do this ("+operation+"); it takes the role "+orList(RoleNames(roles)))
+	return Denied(wire.CodeRoleMissing, "your token may not do this ("+operation+"); it takes the role "+OrList(RoleNames(roles)))
 }
 
 func RoleNames(roles []auth.Role) []string {
@@ -184,8 +184,8 @@ func RoleNames(roles []auth.Role) []string {
 	return names
 }
 
-// orList is a, b or c.
-func orList(names []string) string {
+// OrList is a, b or c.
+func OrList(names []string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")
 	}

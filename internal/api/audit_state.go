@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// stateJSON is a state as a record keeps it: without the members that are secret. One that is too large is told by its size.
-func stateJSON(v any) json.RawMessage {
+// StateJSON is a state as a record keeps it: without the members that are secret. One that is too large is told by its size.
+func StateJSON(v any) json.RawMessage {
 	if v == nil {
 		return nil
 	}

@@ -54,10 +54,10 @@ func InternalProblem() *wire.Problem {
 
 // LedgerFailed is the answer when the ledger did not do what was asked, for no reason that the client could mend.
 func LedgerFailed(ctx context.Context, log *slog.Logger, err error) *wire.Problem {
-	if p := notRecorded(ctx, log, err); p != nil {
+	if p := NotRecorded(ctx, log, err); p != nil {
 		return p
 	}
-	if !gone(ctx) {
+	if !Gone(ctx) {
 		log.LogAttrs(ctx, slog.LevelError, "the ledger failed a request", slog.Any("error", err))
 	}
 	p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeLedgerUnavailable, "the ledger did not answer; try again")
@@ -65,8 +65,8 @@ func LedgerFailed(ctx context.Context, log *slog.Logger, err error) *wire.Proble
 	return p
 }
 
-// notRecorded is the answer where the record of a change could not be written, and nothing was changed. Other errors are not for it.
-func notRecorded(ctx context.Context, log *slog.Logger, err error) *wire.Problem {
+// NotRecorded is the answer where the record of a change could not be written, and nothing was changed. Other errors are not for it.
+func NotRecorded(ctx context.Context, log *slog.Logger, err error) *wire.Problem {
 	if !errors.Is(err, ledger.ErrNotRecorded) {
 		return nil
 	}
@@ -76,5 +76,5 @@ func notRecorded(ctx context.Context, log *slog.Logger, err error) *wire.Problem
 	return p
 }
 
-// gone reports whether the client left before it was answered.
-func gone(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
+// Gone reports whether the client left before it was answered.
+func Gone(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }

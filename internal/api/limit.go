@@ -24,7 +24,7 @@ type pageBounds interface{ bounds() (most, preset int) }
 type (
 	OfList     struct{}
 	ofSearch   struct{}
-	ofItems    struct{}
+	OfItems    struct{}
 	ofRules    struct{}
 	ofRuns     struct{}
 	ofFindings struct{}
@@ -32,7 +32,7 @@ type (
 
 func (OfList) bounds() (most, preset int)     { return maxListed, defaultListed }
 func (ofSearch) bounds() (most, preset int)   { return maxFound, defaultFound }
-func (ofItems) bounds() (most, preset int)    { return item.MaxBatch, defaultItems }
+func (OfItems) bounds() (most, preset int)    { return item.MaxBatch, DefaultItems }
 func (ofRules) bounds() (most, preset int)    { return 2000, 100 }
 func (ofRuns) bounds() (most, preset int)     { return 1000, 50 }
 func (ofFindings) bounds() (most, preset int) { return 10_000, 100 }
@@ -62,14 +62,14 @@ func (l Limit[B]) Parse() (int, *wire.Problem) {
 const (
 	defaultListed, maxListed = 100, 1000
 	defaultFound, maxFound   = 50, 200
-	defaultItems             = 100
+	DefaultItems             = 100
 )
 
 // The bounds of what clients say and wait for.
 const (
 	MaxReason      = 200              // characters of why something is changed
-	maxWait        = time.Minute      // that a client may ask for
-	longestHold    = 54 * time.Second // that an answer is held back, whatever was asked for: a second later it is written, 5 s before proxies give up
+	MaxWait        = time.Minute      // that a client may ask for
+	LongestHold    = 54 * time.Second // that an answer is held back, whatever was asked for: a second later it is written, 5 s before proxies give up
 	maxSubscribers = page.MaxSubscribers
 	maxTypes       = 100
 )

@@ -95,7 +95,7 @@ func (a *API) refused(w http.ResponseWriter, r *http.Request, err error) {
 		writeProblem(w, wire.NewProblem(http.StatusMisdirectedRequest, wire.CodeBadHost, err.Error()), problemMedia(r))
 		return
 	}
-	if prob := unauthorized(err); prob != nil {
+	if prob := Unauthorized(err); prob != nil {
 		a.logRefusal(w, r, prob)
 		writeProblem(w, prob, problemMedia(r))
 		return

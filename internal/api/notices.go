@@ -131,7 +131,7 @@ func (a *API) wait(ctx context.Context, x *exchange, version string) (bool, erro
 	}
 	defer leave()
 	who := auth.From(ctx)
-	defer whenOver(waiting, who, cancel)()
+	defer WhenOver(waiting, who, cancel)()
 	err := a.deps.Inbox.Wait(waiting, x.Query, version)
 	switch {
 	case ctx.Err() != nil:
@@ -179,12 +179,12 @@ func pollHeader(h http.Header, tag string) {
 
 // pollFailed answers a poll that the inbox could not.
 func (a *API) pollFailed(w http.ResponseWriter, r *http.Request, err error, m media) string {
-	if prob := unauthorized(err); prob != nil {
+	if prob := Unauthorized(err); prob != nil {
 		writeProblem(w, prob, m)
 		return PollRefused
 	}
 	switch {
-	case gone(r.Context()):
+	case Gone(r.Context()):
 		return PollGone
 	case errors.Is(err, page.ErrBadCursor):
 		writeProblem(w, badCursor(), m)

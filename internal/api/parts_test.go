@@ -10,6 +10,7 @@ import (
 	"tallyman/internal/api"
 	"tallyman/internal/api/deliveries"
 	"tallyman/internal/api/operate"
+	"tallyman/internal/api/queues"
 	"tallyman/internal/api/send"
 	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
@@ -103,6 +104,7 @@ func (p *parts) rooms() []api.Room {
 		operate.New(operate.Deps{
 			Catalogue: p.Catalogue, Book: p.Book, Silences: p.Silences, Tokens: p.Tokens, Audit: p.Audit, Rules: p.Rules, Logger: p.Logger,
 		}),
+		queues.New(queues.Deps{Queues: p.Queues, Logger: p.Logger}),
 		send.New(send.Deps{Sends: p.Sends, Types: p.Catalogue.Types, Meter: p.Meter, Tracer: p.Tracer, Logger: p.Logger}),
 		deliveries.New(deliveries.Deps{Deliveries: p.Deliveries, Wake: p.Sends.Wake, Sinks: p.Sinks, Logger: p.Logger}),
 	}

@@ -165,10 +165,10 @@ func (p *poll) setWait(seen *seenParams, value string) *wire.Problem {
 		return nil
 	}
 	d, err := time.ParseDuration(value)
-	if err != nil || d < 0 || d > maxWait {
+	if err != nil || d < 0 || d > MaxWait {
 		return wire.NewProblem(http.StatusBadRequest, wire.CodeBadWait, "wait "+policy.Quote(value)+" is not a duration from 0s to 60s, such as 25s")
 	}
-	p.wait = min(d, longestHold)
+	p.wait = min(d, LongestHold)
 	return nil
 }
 

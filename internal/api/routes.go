@@ -24,7 +24,6 @@ func (a *API) register(routes *router) (document func() []byte) {
 	a.registerSummary(operations)
 	a.registerNoticeTrace(operations)
 	a.registerRules(operations)
-	a.registerQueues(operations)
 	a.registerOverview(operations)
 	huma.Register(operations, Operation("status", http.MethodGet, "/status", "operations",
 		"The state of the node, its rules and deliveries"), a.status)

@@ -70,7 +70,7 @@ func (a *API) follow(ctx context.Context, s *noticeStream, pg page.Page) {
 	}
 	switch {
 	case err == nil:
-	case gone(ctx):
+	case Gone(ctx):
 		s.end(StreamGone)
 	case errors.Is(err, page.ErrUnavailable):
 		s.end(StreamUnavailable)

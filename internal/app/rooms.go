@@ -5,6 +5,7 @@ import (
 	"tallyman/internal/api/deliveries"
 	"tallyman/internal/api/metrics"
 	"tallyman/internal/api/operate"
+	"tallyman/internal/api/queues"
 	"tallyman/internal/api/send"
 )
 
@@ -14,6 +15,7 @@ func (a *App) rooms(meter *metrics.Metrics) []api.Room {
 		operate.New(operate.Deps{
 			Catalogue: a.ledger, Book: a.ledger, Silences: a.servedSilences(), Tokens: a.tokens, Audit: a.ledger, Rules: a.engine, Logger: a.log,
 		}),
+		queues.New(queues.Deps{Queues: a.index.served(), Logger: a.log}),
 		send.New(send.Deps{Sends: a.sends(), Types: a.ledger.Types, Meter: meter, Tracer: a.tracer, Logger: a.log}),
 		deliveries.New(deliveries.Deps{Deliveries: a.ledger, Wake: a.engine.Wake, Sinks: a.servedSinks(), Logger: a.log}),
 	}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -122,4 +123,75 @@ func (a *Handlers) sent(ctx context.Context, notices []ledger.NewNotice, sent *l
 		a.log.LogAttrs(ctx, slog.LevelInfo, "notices were sent", slog.Int("notices", added), slog.Int("deliveries", deliveries))
 	}
 	return out, nil
+}
+
+// limitNotices gives the schemas of what is sent the limits of a notice.
+func limitNotices(doc *huma.OpenAPI) {
+	schemas := doc.Components.Schemas.Map()
+	schemas["Send"].Properties["notices"].MaxItems = new(notice.MaxRequest)
+	setTextLimits(schemas["SendText"])
+	s := schemas["SendNotice"]
+	setTextLimits(s)
+	s.Properties["warehouse"].MaxLength = new(notice.MaxName)
+	s.Properties["texts"].MaxProperties = new(notice.MaxLanguages)
+	s.Properties["priority"].Minimum, s.Properties["priority"].Maximum = new(float64(notice.LowestPriority)), new(float64(notice.HighestPriority))
+	labels := s.Properties["labels"]
+	labels.MaxProperties = new(notice.MaxLabels)
+	if of, ok := labels.AdditionalProperties.(*huma.Schema); ok {
+		of.MaxLength = new(notice.MaxLabel)
+	}
+	recipients := s.Properties["recipients"]
+	recipients.MaxItems, recipients.Items.MaxLength = new(notice.MaxRecipients), new(len("user:")+api.MaxSubscriberID)
+	s.Properties["deliver"].MaxItems = new(notice.MaxSinks)
+}
+
+func setTextLimits(s *huma.Schema) {
+	s.Properties["title"].MaxLength, s.Properties["body"].MaxLength = new(notice.MaxTitle), new(notice.MaxBody)
+}
+
+type (
+	sendInput struct {
+		Key  string `header:"Idempotency-Key" doc:"at most 255 printable characters; who repeats a request under the same key sends nothing twice"`
+		Body wire.SendForm
+	}
+	sendOutput struct {
+		Status int
+		Body   wire.SentForm
+	}
+)
+
+// maxFaults is how many faults of a body are told.
+const maxFaults = 100
+
+// faults collects what is wrong with a body. The problem has the code of the first.
+type faults struct {
+	code wire.Code
+	list []wire.Fault
+	more int // that were left out
+}
+
+// add adds a fault.
+func (f *faults) add(code wire.Code, at, message string) {
+	if f.code == "" {
+		f.code = code
+	}
+	if len(f.list) == maxFaults {
+		f.more++
+		return
+	}
+	f.list = append(f.list, wire.Fault{Location: at, Message: message})
+}
+
+// problem is nil where there are none.
+func (f *faults) problem() *wire.Problem {
+	if len(f.list) == 0 {
+		return nil
+	}
+	list := f.list
+	if f.more > 0 {
+		list = append(list, wire.Fault{Message: "and " + strconv.Itoa(f.more) + " more"})
+	}
+	p := wire.NewProblem(http.StatusUnprocessableEntity, f.code, list[0].Location+": "+list[0].Message)
+	p.Errors = list
+	return p
 }

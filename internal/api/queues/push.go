@@ -1,4 +1,4 @@
-package api
+package queues
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/api"
 	"tallyman/internal/auth"
 	"tallyman/internal/item"
 	"tallyman/internal/wire"
@@ -21,8 +22,8 @@ type (
 	pushOutput struct{ Body wire.PushedForm }
 )
 
-func (a *API) registerPush(operations huma.API) {
-	push := Operation("push-items", http.MethodPost, "/queues/{queue}/items", "queues", "Push items")
+func (a *Handlers) registerPush(operations huma.API) {
+	push := api.Operation("push-items", http.MethodPost, "/queues/{queue}/items", "queues", "Push items")
 	push.Description = "Each item is pushed, or left out for its own reason, and the answer says which. They are recorded before the answer comes. " +
 		"A push whose answer was lost can be repeated where its items have ids or dedupe keys."
 	push.MaxBodyBytes, push.BodyReadTimeout = maxPushBody, pushBodyTimeout
@@ -30,7 +31,7 @@ func (a *API) registerPush(operations huma.API) {
 }
 
 // pushItems answers POST /queues/{queue}/items.
-func (a *API) pushItems(ctx context.Context, in *pushInput) (*pushOutput, error) {
+func (a *Handlers) pushItems(ctx context.Context, in *pushInput) (*pushOutput, error) {
 	q, by, prob := a.queueFor(ctx, in.Queue)
 	if prob != nil {
 		return nil, prob
@@ -68,19 +69,19 @@ func parsePush(f *wire.PushForm, who *auth.Identity) ([]item.New, *wire.Problem)
 		case *w == "" && own != "":
 			*w = own
 		case *w == "" && !who.Everywhere():
-			faults = append(faults, wire.Fault{Location: at + "warehouse", Message: "name the warehouse that the item belongs to" + Yours(who.Warehouses)})
+			faults = append(faults, wire.Fault{Location: at + "warehouse", Message: "name the warehouse that the item belongs to" + api.Yours(who.Warehouses)})
 		case *w == "":
-		case !IsName(*w):
+		case !api.IsName(*w):
 			faults = append(faults, wire.Fault{Location: at + "warehouse", Message: "it is not the name of a warehouse"})
 		case !who.InWarehouse(*w):
-			return nil, InWarehouse(who, *w)
+			return nil, api.InWarehouse(who, *w)
 		}
 		if f.Items[i].Test != f.Items[0].Test { // one of two pushes could fail
 			faults = append(faults, wire.Fault{Location: at + "test", Message: "a push goes to the queue or to its test twin: all items say the same"})
 		}
 	}
 	if len(faults) > 0 {
-		return nil, InvalidBody(faults)
+		return nil, api.InvalidBody(faults)
 	}
 	return items, nil
 }
@@ -91,6 +92,6 @@ func parsePushItem(f *wire.PushItemForm) (item.New, error) {
 		parsed.Priority = item.DefaultPriority
 	}
 	var err error
-	parsed.Delay, err = ParseSpan(f.Delay)
+	parsed.Delay, err = api.ParseSpan(f.Delay)
 	return parsed, err
 }

@@ -1,8 +1,9 @@
-package api
+package queues
 
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/api"
 	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
 	"tallyman/internal/delivery"
@@ -22,16 +24,16 @@ import (
 type (
 	itemsInput struct {
 		QueuePath
-		Warehouse string         `query:"warehouse" doc:"of this warehouse alone"`
-		State     itemState      `query:"state" doc:"ready in the order of service, ends the latest push first, the others by due time (dead: when they died)"`
-		Limit     Limit[ofItems] `query:"limit" doc:"items in a page"`
-		After     string         `query:"after" doc:"the cursor of the page before"`
-		Test      Flag           `query:"test" doc:"of the test twin"`
+		Warehouse string                 `query:"warehouse" doc:"of this warehouse alone"`
+		State     itemState              `query:"state" doc:"ready in the order of service, ends the latest push first, the others by due time (dead: when they died)"`
+		Limit     api.Limit[api.OfItems] `query:"limit" doc:"items in a page"`
+		After     string                 `query:"after" doc:"the cursor of the page before"`
+		Test      api.Flag               `query:"test" doc:"of the test twin"`
 	}
 	itemInput struct {
 		QueuePath
 		ItemPath
-		Test Flag `query:"test" doc:"the item is in the test twin"`
+		Test api.Flag `query:"test" doc:"the item is in the test twin"`
 	}
 	itemsOutput      struct{ Body wire.ItemsForm }
 	tracedItemOutput struct{ Body wire.TracedItemForm }
@@ -55,16 +57,16 @@ func (itemState) Schema(huma.Registry) *huma.Schema {
 	return s
 }
 
-func (a *API) registerItems(operations huma.API) {
-	list := Operation("list-items", http.MethodGet, "/queues/{queue}/items", "queues", "Look at the items of a state")
+func (a *Handlers) registerItems(operations huma.API) {
+	list := api.Operation("list-items", http.MethodGet, "/queues/{queue}/items", "queues", "Look at the items of a state")
 	list.Description = "Of the token's warehouses. Nothing is taken. What moves while pages are read may come twice or not at all. A page of what has ended may be short, or empty, where there are more: the cursor says so."
 	huma.Register(operations, list, a.listItems)
-	huma.Register(operations, Operation("get-item", http.MethodGet, "/queues/{queue}/items/{id}", "queues", "An item, and what has happened to it"), a.getItem)
-	huma.Register(operations, Operation("rank-item", http.MethodGet, "/queues/{queue}/items/{id}/rank", "queues", "When an item that is ready is served: its place among those that any worker, or its own, is given"), a.rankItem)
+	huma.Register(operations, api.Operation("get-item", http.MethodGet, "/queues/{queue}/items/{id}", "queues", "An item, and what has happened to it"), a.getItem)
+	huma.Register(operations, api.Operation("rank-item", http.MethodGet, "/queues/{queue}/items/{id}/rank", "queues", "When an item that is ready is served: its place among those that any worker, or its own, is given"), a.rankItem)
 }
 
 // listItems answers GET /queues/{queue}/items.
-func (a *API) listItems(ctx context.Context, in *itemsInput) (*itemsOutput, error) {
+func (a *Handlers) listItems(ctx context.Context, in *itemsInput) (*itemsOutput, error) {
 	query, before, prob := in.parse()
 	if prob != nil {
 		return nil, prob
@@ -95,7 +97,7 @@ func (a *API) listItems(ctx context.Context, in *itemsInput) (*itemsOutput, erro
 }
 
 // listFailed turns an error of a list into a problem.
-func (a *API) listFailed(ctx context.Context, queue string, err error) *wire.Problem {
+func (a *Handlers) listFailed(ctx context.Context, queue string, err error) *wire.Problem {
 	invalid, ok := errors.AsType[*item.InvalidError](err)
 	switch {
 	case !ok:
@@ -103,12 +105,12 @@ func (a *API) listFailed(ctx context.Context, queue string, err error) *wire.Pro
 	case invalid.Field == "after":
 		return badItemsCursor(invalid.Message)
 	}
-	return BadParameter(invalid.Field + ": " + invalid.Message)
+	return api.BadParameter(invalid.Field + ": " + invalid.Message)
 }
 
 // parse reads the query. A cursor carries how many items the pages before it had.
 func (in *itemsInput) parse() (query item.Query, before int64, prob *wire.Problem) {
-	query = item.Query{State: item.Ready, Limit: defaultItems}
+	query = item.Query{State: item.Ready, Limit: api.DefaultItems}
 	if query.Test, prob = in.Test.Parse("test"); prob != nil {
 		return query, 0, prob
 	}
@@ -116,7 +118,7 @@ func (in *itemsInput) parse() (query item.Query, before int64, prob *wire.Proble
 		query.State = item.State(in.State)
 	}
 	if !slices.Contains(listed[:], query.State) {
-		return query, 0, BadParameter("state " + policy.Quote(string(in.State)) + " is not one that items are listed by")
+		return query, 0, api.BadParameter("state " + policy.Quote(string(in.State)) + " is not one that items are listed by")
 	}
 	if in.Limit != "" {
 		n, err := strconv.Atoi(string(in.Limit))
@@ -143,7 +145,7 @@ func badItemsCursor(why string) *wire.Problem {
 }
 
 // getItem answers GET /queues/{queue}/items/{id}.
-func (a *API) getItem(ctx context.Context, in *itemInput) (*tracedItemOutput, error) {
+func (a *Handlers) getItem(ctx context.Context, in *itemInput) (*tracedItemOutput, error) {
 	q, test, prob := a.queueOrTwin(in.Queue, in.Test)
 	if prob != nil {
 		return nil, prob
@@ -156,7 +158,7 @@ func (a *API) getItem(ctx context.Context, in *itemInput) (*tracedItemOutput, er
 }
 
 // rankItem answers GET /queues/{queue}/items/{id}/rank.
-func (a *API) rankItem(ctx context.Context, in *itemInput) (*rankOutput, error) {
+func (a *Handlers) rankItem(ctx context.Context, in *itemInput) (*rankOutput, error) {
 	q, test, prob := a.queueOrTwin(in.Queue, in.Test)
 	if prob != nil {
 		return nil, prob
@@ -169,4 +171,32 @@ func (a *API) rankItem(ctx context.Context, in *itemInput) (*rankOutput, error) 
 		return nil, a.queueFailed(ctx, in.Queue, "", err)
 	}
 	return &rankOutput{Body: wire.RankForm{ID: rank.ID, Rank: rank.Place, Score: rank.Score}}, nil
+}
+
+func newItemForm(i *item.Item, now time.Time) wire.ItemForm {
+	form := wire.ItemForm{
+		ID: i.ID, Warehouse: i.Warehouse, State: string(i.State), Priority: i.Priority, Payload: wire.Payload(i.Payload), Attempt: i.Attempt, Failures: i.Failures,
+		Suspends: i.Suspends, CreatedAt: i.Created.UTC(), ReadyAt: wire.Moment(i.Ready), Due: wire.Moment(i.Due), Worker: i.Worker, Assignee: i.Assignee,
+	}
+	switch i.State {
+	case item.Ready:
+		form.Score = i.Score()
+	case item.Leased, item.Delayed, item.Suspended, item.Stored:
+		left := int64(math.Ceil(max(i.Due.Sub(now), 0).Seconds()))
+		form.RemainingSeconds = &left
+	default: // nothing comes by itself
+	}
+	return form
+}
+
+func newTracedItemForm(t *item.Traced, now time.Time) wire.TracedItemForm {
+	form := wire.TracedItemForm{ItemForm: newItemForm(&t.Item, now), Trace: make([]wire.MoveForm, len(t.Trace))}
+	for i := range t.Trace {
+		m := &t.Trace[i]
+		form.Trace[i] = wire.MoveForm{
+			N: m.N, At: m.At.UTC(), From: string(m.From), To: string(m.To), Attempt: m.Attempt, Failures: m.Failures, Suspends: m.Suspends,
+			Due: wire.Moment(m.Due), Assignee: m.Assignee, By: m.By, Node: m.Node, Note: m.Note,
+		}
+	}
+	return form
 }

@@ -1,12 +1,14 @@
-package api
+package queues
 
 import (
 	"context"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/api"
 	"tallyman/internal/auth"
 	"tallyman/internal/item"
 	policy "tallyman/internal/text"
@@ -28,13 +30,13 @@ type (
 	removeItemInput struct {
 		QueuePath
 		ItemPath
-		Force Flag   `query:"force" doc:"even while it is leased"`
-		Test  Flag   `query:"test" doc:"the item is in the test twin"`
-		Note  string `query:"note" doc:"why, for the trace; cut at 500 bytes"`
+		Force api.Flag `query:"force" doc:"even while it is leased"`
+		Test  api.Flag `query:"test" doc:"the item is in the test twin"`
+		Note  string   `query:"note" doc:"why, for the trace; cut at 500 bytes"`
 	}
 )
 
-func (a *API) registerItemOps(operations huma.API) {
+func (a *Handlers) registerItemOps(operations huma.API) {
 	for _, op := range []struct {
 		kind             item.OpKind
 		summary, details string
@@ -50,16 +52,16 @@ func (a *API) registerItemOps(operations huma.API) {
 		{item.Requeue, "Make a dead item ready again", "Its failures count anew."},
 	} {
 		kind := string(op.kind)
-		o := Operation(kind+"-item", http.MethodPost, "/queues/{queue}/items/{id}/"+kind, "queues", op.summary)
+		o := api.Operation(kind+"-item", http.MethodPost, "/queues/{queue}/items/{id}/"+kind, "queues", op.summary)
 		o.Description = op.details
 		huma.Register(operations, o, func(ctx context.Context, in *itemOpInput) (*itemOpOutput, error) { return a.itemOp(ctx, op.kind, in) })
 	}
-	remove := Operation("remove-item", http.MethodDelete, "/queues/{queue}/items/{id}", "queues", "Take an item out")
+	remove := api.Operation("remove-item", http.MethodDelete, "/queues/{queue}/items/{id}", "queues", "Take an item out")
 	huma.Register(operations, remove, a.removeItem)
 }
 
 // itemOp answers POST /queues/{queue}/items/{id}/<operation>.
-func (a *API) itemOp(ctx context.Context, kind item.OpKind, in *itemOpInput) (*itemOpOutput, error) {
+func (a *Handlers) itemOp(ctx context.Context, kind item.OpKind, in *itemOpInput) (*itemOpOutput, error) {
 	body := in.Body
 	if body == nil {
 		body = &wire.ItemOpForm{}
@@ -77,7 +79,7 @@ func (a *API) itemOp(ctx context.Context, kind item.OpKind, in *itemOpInput) (*i
 		faults[i].Location = "body." + faults[i].Location
 	}
 	if len(faults) > 0 {
-		return nil, InvalidBody(faults)
+		return nil, api.InvalidBody(faults)
 	}
 	r, prob := a.oneOp(ctx, in.Queue, item.Step{Test: body.Test, Caller: item.Caller{Worker: worker}, Ops: []item.Op{op}})
 	if prob != nil {
@@ -87,7 +89,7 @@ func (a *API) itemOp(ctx context.Context, kind item.OpKind, in *itemOpInput) (*i
 }
 
 // removeItem answers DELETE /queues/{queue}/items/{id}.
-func (a *API) removeItem(ctx context.Context, in *removeItemInput) (*struct{}, error) {
+func (a *Handlers) removeItem(ctx context.Context, in *removeItemInput) (*struct{}, error) {
 	force, prob := in.Force.Parse("force")
 	if prob != nil {
 		return nil, prob
@@ -104,7 +106,7 @@ func (a *API) removeItem(ctx context.Context, in *removeItemInput) (*struct{}, e
 }
 
 // oneOp does a step with one operation, whose failure is a problem.
-func (a *API) oneOp(ctx context.Context, name string, s item.Step) (*item.Result, *wire.Problem) {
+func (a *Handlers) oneOp(ctx context.Context, name string, s item.Step) (*item.Result, *wire.Problem) {
 	q, prob := a.queue(name)
 	if prob != nil {
 		return nil, prob
@@ -154,4 +156,87 @@ func leasedHint(kind item.OpKind) string {
 		return "force takes it away all the same"
 	}
 	return "wait until it is done, or until its lease ends"
+}
+
+func newResultForm(r *item.Result) wire.ResultForm {
+	return wire.ResultForm{Op: string(r.Kind), ID: r.ID, Outcome: string(r.Outcome), State: string(r.State), Due: wire.Moment(r.Due)}
+}
+
+// need is what an operation does with a field.
+type need uint8
+
+const (
+	refused need = iota
+	taken
+	needed
+)
+
+// needs of an operation. What store does with delay it does with days as well.
+type needs struct{ attempt, delay, lease, worker, force need }
+
+// needsOf tells what each operation does with the fields.
+func needsOf(kind item.OpKind) needs {
+	switch kind {
+	case item.Ack, item.Release:
+		return needs{attempt: needed}
+	case item.Nack:
+		return needs{attempt: needed, delay: taken}
+	case item.Extend:
+		return needs{attempt: needed, lease: taken}
+	case item.Suspend:
+		return needs{attempt: taken}
+	case item.Store:
+		return needs{attempt: taken, delay: needed}
+	case item.Assign:
+		return needs{attempt: taken, worker: needed}
+	case item.Remove:
+		return needs{force: taken}
+	case item.Finish, item.Requeue:
+	}
+	return needs{}
+}
+
+// parseOp reads an operation; the location of a fault is the name of its field.
+func parseOp(f *wire.OpForm) (item.Op, []wire.Fault) {
+	op := item.Op{Kind: item.OpKind(f.Op), ID: f.ID, Attempt: f.Attempt, Force: f.Force, Note: f.Note}
+	if f.Worker != nil {
+		op.Worker = *f.Worker
+	}
+	n := needsOf(op.Kind)
+	var faults []wire.Fault
+	check := func(field string, n need, given bool) {
+		switch {
+		case n == refused && given:
+			faults = append(faults, wire.Fault{Location: field, Message: "it means nothing for " + f.Op})
+		case n == needed && !given:
+			faults = append(faults, wire.Fault{Location: field, Message: f.Op + " needs it"})
+		}
+	}
+	check("attempt", n.attempt, f.Attempt > 0)
+	check("delay", n.delay, f.Delay != "" || f.Days > 0 && op.Kind == item.Store)
+	check("lease", n.lease, f.Lease != "")
+	check("worker", n.worker, f.Worker != nil)
+	check("force", n.force, f.Force)
+	switch {
+	case f.Days > 0 && op.Kind != item.Store:
+		check("days", refused, true)
+	case f.Days > 0 && f.Delay != "":
+		faults = append(faults, wire.Fault{Location: "days", Message: "it is another way to say delay: give one of them"})
+	}
+	if field, text := spanOf(f); text != "" {
+		var err error
+		if op.Delay, err = api.ParseSpan(text); err != nil {
+			faults = append(faults, wire.Fault{Location: field, Message: err.Error()})
+		}
+	}
+	op.Delay += time.Duration(f.Days) * 24 * time.Hour
+	return op, faults
+}
+
+// spanOf is the duration that was given, and the name of its field.
+func spanOf(f *wire.OpForm) (field, text string) {
+	if f.Lease != "" {
+		return "lease", f.Lease
+	}
+	return "delay", f.Delay
 }

@@ -1,4 +1,4 @@
-package api
+package queues
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/api"
 	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
 	"tallyman/internal/item"
@@ -26,18 +27,18 @@ type (
 	requeuedOutput struct{ Body wire.RequeuedForm }
 )
 
-func (a *API) registerRanges(operations huma.API) {
-	remove := Operation("remove-range", http.MethodPost, "/queues/{queue}/remove", "queues", "Take out a range of items")
+func (a *Handlers) registerRanges(operations huma.API) {
+	remove := api.Operation("remove-range", http.MethodPost, "/queues/{queue}/remove", "queues", "Take out a range of items")
 	remove.Description = "The ranks are those of the list of the state at this moment: look at it right before, and pause the queue where it moves."
 	huma.Register(operations, remove, a.removeRange)
-	requeue := Operation("requeue-items", http.MethodPost, "/queues/{queue}/requeue", "queues", "Make dead items ready again")
+	requeue := api.Operation("requeue-items", http.MethodPost, "/queues/{queue}/requeue", "queues", "Make dead items ready again")
 	requeue.Description = "Those that are named, or all. Their failures count anew."
 	requeue.MaxBodyBytes = maxStepBody
 	huma.Register(operations, requeue, a.requeueItems)
 }
 
 // removeRange answers POST /queues/{queue}/remove.
-func (a *API) removeRange(ctx context.Context, in *rangeInput) (*removedOutput, error) {
+func (a *Handlers) removeRange(ctx context.Context, in *rangeInput) (*removedOutput, error) {
 	q, by, prob := a.queueFor(ctx, in.Queue)
 	if prob != nil {
 		return nil, prob
@@ -48,7 +49,7 @@ func (a *API) removeRange(ctx context.Context, in *rangeInput) (*removedOutput, 
 		return nil, prob
 	}
 	if f.To < f.From {
-		return nil, InvalidBody([]wire.Fault{{Location: "body.to", Message: "it is before from"}})
+		return nil, api.InvalidBody([]wire.Fault{{Location: "body.to", Message: "it is before from"}})
 	}
 	order := orderOf(ctx, "queue.remove", queueObject(in.Queue), f)
 	order.Count = "removed"
@@ -62,14 +63,14 @@ func (a *API) removeRange(ctx context.Context, in *rangeInput) (*removedOutput, 
 }
 
 // requeueItems answers POST /queues/{queue}/requeue.
-func (a *API) requeueItems(ctx context.Context, in *requeueInput) (*requeuedOutput, error) {
+func (a *Handlers) requeueItems(ctx context.Context, in *requeueInput) (*requeuedOutput, error) {
 	q, by, prob := a.queueFor(ctx, in.Queue)
 	if prob != nil {
 		return nil, prob
 	}
 	f := &in.Body
 	if f.All == (len(f.IDs) > 0) {
-		return nil, InvalidBody([]wire.Fault{{Location: "body.ids", Message: "name some, or say all, and not both"}})
+		return nil, api.InvalidBody([]wire.Fault{{Location: "body.ids", Message: "name some, or say all, and not both"}})
 	}
 	out := &requeuedOutput{}
 	if f.All {
@@ -88,7 +89,7 @@ func (a *API) requeueItems(ctx context.Context, in *requeueInput) (*requeuedOutp
 	return out, nil
 }
 
-func (a *API) requeueNamed(ctx context.Context, q *view.ServedQueue, in *requeueInput, by string, out *wire.RequeuedForm) *wire.Problem {
+func (a *Handlers) requeueNamed(ctx context.Context, q *view.ServedQueue, in *requeueInput, by string, out *wire.RequeuedForm) *wire.Problem {
 	s := item.Step{
 		Test: in.Body.Test, Caller: callerOf(ctx, ""), By: by, Ops: make([]item.Op, len(in.Body.IDs)),
 		Order: orderOf(ctx, "queue.requeue", queueObject(in.Queue), termsOf(in.Body.Test, false)),

@@ -1,4 +1,4 @@
-package api
+package queues
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/api"
 	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
 	"tallyman/internal/item"
@@ -18,11 +19,11 @@ import (
 
 type (
 	twinQuery struct {
-		Test Flag `query:"test" doc:"the test twins"`
+		Test api.Flag `query:"test" doc:"the test twins"`
 	}
 	queueInput struct {
 		QueuePath
-		Test Flag `query:"test" doc:"the test twin"`
+		Test api.Flag `query:"test" doc:"the test twin"`
 	}
 	queuesOutput struct{ Body wire.QueuesForm }
 	queueOutput  struct{ Body wire.QueueForm }
@@ -37,17 +38,17 @@ type QueuePath struct {
 	Queue string `path:"queue" doc:"the queue" example:"replenishment"`
 }
 
-func (a *API) registerSizes(operations huma.API) {
-	huma.Register(operations, Operation("list-queues", http.MethodGet, "/queues", "queues", "All queues, and how full they are, of the token's warehouses"), a.listQueues)
-	huma.Register(operations, Operation("get-queue", http.MethodGet, "/queues/{queue}", "queues", "How full a queue is, of the token's warehouses"), a.getQueue)
-	pause := Operation("pause-queue", http.MethodPost, "/queues/{queue}/pause", "queues", "Give out nothing more")
+func (a *Handlers) registerSizes(operations huma.API) {
+	huma.Register(operations, api.Operation("list-queues", http.MethodGet, "/queues", "queues", "All queues, and how full they are, of the token's warehouses"), a.listQueues)
+	huma.Register(operations, api.Operation("get-queue", http.MethodGet, "/queues/{queue}", "queues", "How full a queue is, of the token's warehouses"), a.getQueue)
+	pause := api.Operation("pause-queue", http.MethodPost, "/queues/{queue}/pause", "queues", "Give out nothing more")
 	pause.Description = "On every node and for all warehouses, at once: the token must be for all of them. What is leased goes on, and items are taken in. Survives a loss of Redis."
 	huma.Register(operations, pause, a.pauseQueue)
-	huma.Register(operations, Operation("resume-queue", http.MethodPost, "/queues/{queue}/resume", "queues", "Give out items again"), a.resumeQueue)
+	huma.Register(operations, api.Operation("resume-queue", http.MethodPost, "/queues/{queue}/resume", "queues", "Give out items again"), a.resumeQueue)
 }
 
 // listQueues answers GET /queues.
-func (a *API) listQueues(ctx context.Context, in *twinQuery) (*queuesOutput, error) {
+func (a *Handlers) listQueues(ctx context.Context, in *twinQuery) (*queuesOutput, error) {
 	test, prob := in.Test.Parse("test")
 	if prob != nil {
 		return nil, prob
@@ -65,7 +66,7 @@ func (a *API) listQueues(ctx context.Context, in *twinQuery) (*queuesOutput, err
 }
 
 // getQueue answers GET /queues/{queue}.
-func (a *API) getQueue(ctx context.Context, in *queueInput) (*queueOutput, error) {
+func (a *Handlers) getQueue(ctx context.Context, in *queueInput) (*queueOutput, error) {
 	q, test, prob := a.queueOrTwin(in.Queue, in.Test)
 	if prob != nil {
 		return nil, prob
@@ -74,16 +75,16 @@ func (a *API) getQueue(ctx context.Context, in *queueInput) (*queueOutput, error
 }
 
 // pauseQueue answers POST /queues/{queue}/pause.
-func (a *API) pauseQueue(ctx context.Context, in *pauseInput) (*queueOutput, error) {
+func (a *Handlers) pauseQueue(ctx context.Context, in *pauseInput) (*queueOutput, error) {
 	return a.switchQueue(ctx, in, "pause", view.Queue.Pause)
 }
 
 // resumeQueue answers POST /queues/{queue}/resume.
-func (a *API) resumeQueue(ctx context.Context, in *pauseInput) (*queueOutput, error) {
+func (a *Handlers) resumeQueue(ctx context.Context, in *pauseInput) (*queueOutput, error) {
 	return a.switchQueue(ctx, in, "resume", view.Queue.Resume)
 }
 
-func (a *API) switchQueue(
+func (a *Handlers) switchQueue(
 	ctx context.Context, in *pauseInput, what string, change func(q view.Queue, ctx context.Context, test bool, by string, o *item.Order) error,
 ) (*queueOutput, error) {
 	test := in.Body != nil && in.Body.Test
@@ -91,7 +92,7 @@ func (a *API) switchQueue(
 	if prob != nil {
 		return nil, prob
 	}
-	if prob := InWarehouse(auth.From(ctx), auth.AllWarehouses); prob != nil {
+	if prob := api.InWarehouse(auth.From(ctx), auth.AllWarehouses); prob != nil {
 		return nil, prob
 	}
 	if err := change(q.Queue, ctx, test, by, orderOf(ctx, "queue."+what, queueObject(in.Queue), nil)); err != nil {
@@ -101,7 +102,7 @@ func (a *API) switchQueue(
 	return a.queueAnswer(ctx, q, in.Queue, test)
 }
 
-func (a *API) queueAnswer(ctx context.Context, q *view.ServedQueue, name string, test bool) (*queueOutput, error) {
+func (a *Handlers) queueAnswer(ctx context.Context, q *view.ServedQueue, name string, test bool) (*queueOutput, error) {
 	form, prob := a.sizes(ctx, q, name, test)
 	if prob != nil {
 		return nil, prob
@@ -110,7 +111,7 @@ func (a *API) queueAnswer(ctx context.Context, q *view.ServedQueue, name string,
 }
 
 // sizes asks a queue how full it is.
-func (a *API) sizes(ctx context.Context, q *view.ServedQueue, name string, test bool) (wire.QueueForm, *wire.Problem) {
+func (a *Handlers) sizes(ctx context.Context, q *view.ServedQueue, name string, test bool) (wire.QueueForm, *wire.Problem) {
 	s, err := q.Sizes(ctx, test, view.ScopeOf(auth.From(ctx)))
 	if err != nil {
 		return wire.QueueForm{}, a.queueFailed(ctx, name, "", err)

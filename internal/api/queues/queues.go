@@ -1,4 +1,4 @@
-package api
+package queues
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/api"
 	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
 	"tallyman/internal/delivery"
@@ -31,7 +32,7 @@ const (
 	pushBodyTimeout = 30 * time.Second
 )
 
-func (a *API) registerQueues(operations huma.API) {
+func (a *Handlers) registerQueues(operations huma.API) {
 	a.registerSizes(operations)
 	a.registerPush(operations)
 	a.registerSteps(operations)
@@ -45,14 +46,14 @@ func by(ctx context.Context, c *item.Caller) string {
 	if c.Worker != "" {
 		return c.Name()
 	}
-	return TraceName(auth.From(ctx).Subject)
+	return api.TraceName(auth.From(ctx).Subject)
 }
 
 // callerOf is who asks a queue, with the worker that the request names. Without tokens nobody has a subject, and the worker alone is known.
 // Those who operate may touch what others have leased.
 func callerOf(ctx context.Context, worker string) item.Caller {
 	who := auth.From(ctx)
-	c := item.Caller{Worker: worker, Scope: view.ScopeOf(who), OwnLeases: !who.Has(operators...)}
+	c := item.Caller{Worker: worker, Scope: view.ScopeOf(who), OwnLeases: !who.Has(api.Operators...)}
 	if who.Subject != auth.Anonymous {
 		c.Subject = subjectName(who.Subject)
 	}
@@ -61,7 +62,7 @@ func callerOf(ctx context.Context, worker string) item.Caller {
 
 // subjectName is the subject as queues have it: itself, but for one that is no name, of which no other subject's is made.
 func subjectName(subject string) string {
-	name := TraceName(subject)
+	name := api.TraceName(subject)
 	if name == subject {
 		return subject
 	}
@@ -74,19 +75,14 @@ func scopeWithin(who *auth.Identity, warehouse string) (item.Scope, *wire.Proble
 	if warehouse == "" {
 		return view.ScopeOf(who), nil
 	}
-	if !IsName(warehouse) {
-		return nil, BadWarehouse(http.StatusBadRequest, "warehouse", warehouse)
+	if !api.IsName(warehouse) {
+		return nil, api.BadWarehouse(http.StatusBadRequest, "warehouse", warehouse)
 	}
-	return item.Scope{warehouse}, InWarehouse(who, warehouse)
+	return item.Scope{warehouse}, api.InWarehouse(who, warehouse)
 }
 
-// Names in the trace are words of this alphabet; its first characters do not begin one.
-const (
-	traceMarks = 5
-)
-
 // queue finds the queue of that name.
-func (a *API) queue(name string) (*view.ServedQueue, *wire.Problem) {
+func (a *Handlers) queue(name string) (*view.ServedQueue, *wire.Problem) {
 	if q, ok := a.deps.Queues[name]; ok {
 		return &q, nil
 	}
@@ -98,7 +94,7 @@ func (a *API) queue(name string) (*view.ServedQueue, *wire.Problem) {
 }
 
 // queueOrTwin finds the queue for a request that looks, and tells whether it is about the twin.
-func (a *API) queueOrTwin(name string, flag Flag) (*view.ServedQueue, bool, *wire.Problem) {
+func (a *Handlers) queueOrTwin(name string, flag api.Flag) (*view.ServedQueue, bool, *wire.Problem) {
 	test, prob := flag.Parse("test")
 	if prob != nil {
 		return nil, false, prob
@@ -108,7 +104,7 @@ func (a *API) queueOrTwin(name string, flag Flag) (*view.ServedQueue, bool, *wir
 }
 
 // queueFor finds the queue for a request that changes it, and who is to stand in the trace.
-func (a *API) queueFor(ctx context.Context, name string) (*view.ServedQueue, string, *wire.Problem) {
+func (a *Handlers) queueFor(ctx context.Context, name string) (*view.ServedQueue, string, *wire.Problem) {
 	q, prob := a.queue(name)
 	c := callerOf(ctx, "")
 	return q, by(ctx, &c), prob
@@ -116,17 +112,17 @@ func (a *API) queueFor(ctx context.Context, name string) (*view.ServedQueue, str
 
 // queueFailed turns an error of a queue into a problem. The list is where the body has what an error's index counts; "" where the
 // request is about one item.
-func (a *API) queueFailed(ctx context.Context, queue, list string, err error) *wire.Problem {
+func (a *Handlers) queueFailed(ctx context.Context, queue, list string, err error) *wire.Problem {
 	if invalid, ok := errors.AsType[*item.InvalidError](err); ok {
-		return InvalidBody([]wire.Fault{{Location: invalidAt(invalid, list), Message: invalid.Message}})
+		return api.InvalidBody([]wire.Fault{{Location: invalidAt(invalid, list), Message: invalid.Message}})
 	}
 	if errors.Is(err, delivery.ErrNotFound) {
 		return wire.NewProblem(http.StatusNotFound, wire.CodeItemNotFound, "queue "+queue+" has no such item")
 	}
-	if prob := notRecorded(ctx, a.log, err); prob != nil {
+	if prob := api.NotRecorded(ctx, a.log, err); prob != nil {
 		return prob
 	}
-	if !gone(ctx) {
+	if !api.Gone(ctx) {
 		level := slog.LevelError
 		if errors.Is(err, sinks.ErrUnavailable) {
 			level = slog.LevelDebug // the queue itself logs it, once
