@@ -63,9 +63,9 @@ func InWarehouse(who *auth.Identity, warehouse string) *wire.Problem {
 	return Denied(wire.CodeWarehouseDenied, "warehouse "+policy.Quote(warehouse)+" is not yours"+Yours(who.Warehouses))
 }
 
-// inScope is nil where the caller may do things to a rule's scope, nil for all of them. A scope is a warehouse as far as tokens go: one that is
+// InScope is nil where the caller may do things to a rule's scope, nil for all of them. A scope is a warehouse as far as tokens go: one that is
 // not for all warehouses is for the scopes of their names.
-func inScope(ctx context.Context, scope *string) *wire.Problem {
+func InScope(ctx context.Context, scope *string) *wire.Problem {
 	who := auth.From(ctx)
 	switch {
 	case who.Everywhere():

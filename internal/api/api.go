@@ -8,7 +8,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"tallyman/engine/preview"
 	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
@@ -48,6 +47,12 @@ type Deliveries interface {
 	ledger.Search
 }
 
+// RuleClock is what an overview asks the engine.
+type RuleClock interface {
+	Now() time.Time // of the rules
+	Switches() []ledger.Switch
+}
+
 // Deps is what the API is made of. Every field is needed but Queues and those that say what nil means.
 type Deps struct {
 	Inbox      Inbox
@@ -56,19 +61,8 @@ type Deps struct {
 	Reads      ReadState // the inbox
 	Deliveries Deliveries
 	Sinks      map[string]view.ServedSink // by name
-	Rules      Rules
-	// History is the ledger. RuleFiles is what the node knows of its rule files, Reload reads them again for
-	// who asks, and records what has changed before it is in force: ledger.ErrNotRecorded.
-	History   RuleHistory
-	RuleFiles func() RuleFiles
-	Reload    func(ctx context.Context, who ledger.Author) (wire.Reloaded, error)
-	// Preview tries a rule and writes nothing. Errors are *engine.UnknownError, engine.ErrManyScopes, *AtError, ErrBusy, those of preview.Run,
-	// and the ledger's.
-	Preview func(ctx context.Context, q PreviewQuery) (*preview.Report, error)
-	// RuleSource is how a rule is written. Errors are *engine.UnknownError.
-	RuleSource func(id string) (*wire.RuleSource, error)
-	// Draft tries another text of a rule and writes nothing. Errors are as those of Preview.
-	Draft func(ctx context.Context, q DraftQuery) (*Drafted, error)
+	Rules      RuleClock
+	RuleFiles  func() view.RuleFiles
 	// Status reports the state of the whole; it answers even where parts of it are out of reach.
 	Status   func(ctx context.Context) (wire.StatusReport, error)
 	Overview Overview
@@ -81,7 +75,6 @@ type Deps struct {
 	Streams  StreamLimits
 	Gatherer prometheus.Gatherer
 	Meter    Meter
-	Audit    Audit
 	Pages    Pages // nil = none
 	Logger   *slog.Logger
 	Tracer   *trace.Tracer // nil = no traces
@@ -120,9 +113,3 @@ func New(deps Deps, rooms ...Room) *API {
 
 // ServeHTTP serves one request.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
-
-// Audit keeps who changed what; see ledger.Audit. What the ledger itself changes it records itself, in the same transaction.
-type Audit interface {
-	AddChange(ctx context.Context, c *ledger.Change) error
-	Changes(ctx context.Context, f ledger.ChangeFilter) (list []ledger.Change, more bool, err error)
-}

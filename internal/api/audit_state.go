@@ -7,6 +7,9 @@ import (
 	"strings"
 )
 
+// largestState is how many bytes of JSON a record keeps of a state that is not the ledger's.
+const largestState = 64 << 10
+
 // StateJSON is a state as a record keeps it: without the members that are secret. One that is too large is told by its size.
 func StateJSON(v any) json.RawMessage {
 	if v == nil {

@@ -41,7 +41,7 @@ func ParseSpan(s string) (time.Duration, error) {
 	return d, err
 }
 
-func optional(s string) *string {
+func Optional(s string) *string {
 	if s == "" {
 		return nil
 	}

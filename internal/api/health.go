@@ -36,7 +36,7 @@ func (a *API) readyz(w http.ResponseWriter, r *http.Request) {
 	p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeNotReady, "not everything that this node needs is in reach")
 	for _, reason := range reasons(err) {
 		part, _, _ := strings.Cut(reason.Error(), ": ")
-		p.Errors = append(p.Errors, wire.Fault{Message: part + ": not ready; " + base + "/status says why"})
+		p.Errors = append(p.Errors, wire.Fault{Message: part + ": not ready; " + Base + "/status says why"})
 	}
 	writeProblem(w, p, problemMedia(r))
 }

@@ -25,17 +25,17 @@ type (
 	OfList     struct{}
 	ofSearch   struct{}
 	OfItems    struct{}
-	ofRules    struct{}
-	ofRuns     struct{}
-	ofFindings struct{}
+	OfRules    struct{}
+	OfRuns     struct{}
+	OfFindings struct{}
 )
 
 func (OfList) bounds() (most, preset int)     { return maxListed, defaultListed }
 func (ofSearch) bounds() (most, preset int)   { return maxFound, defaultFound }
 func (OfItems) bounds() (most, preset int)    { return item.MaxBatch, DefaultItems }
-func (ofRules) bounds() (most, preset int)    { return 2000, 100 }
-func (ofRuns) bounds() (most, preset int)     { return 1000, 50 }
-func (ofFindings) bounds() (most, preset int) { return 10_000, 100 }
+func (OfRules) bounds() (most, preset int)    { return 2000, 100 }
+func (OfRuns) bounds() (most, preset int)     { return 1000, 50 }
+func (OfFindings) bounds() (most, preset int) { return 10_000, 100 }
 
 // Schema says what the text has to be.
 func (Limit[B]) Schema(huma.Registry) *huma.Schema {

@@ -13,8 +13,8 @@ import (
 // What a caller who is not for all warehouses sees of that which belongs to no single one: rules, silences, files, sinks. Texts are data:
 // a comment, a reason or an error may say anything of the warehouse that it is about.
 
-// concerns tells whether the caller may see what is of the scope. A rule without scopes is for every warehouse.
-func concerns(who *auth.Identity, scope string) bool { return scope == "" || who.InWarehouse(scope) }
+// Concerns tells whether the caller may see what is of the scope. A rule without scopes is for every warehouse.
+func Concerns(who *auth.Identity, scope string) bool { return scope == "" || who.InWarehouse(scope) }
 
 // OwnRules leaves out scopes that are not the caller's, and with them the rules that have no other.
 func OwnRules(ctx context.Context, list []engine.RuleStatus) []engine.RuleStatus {
@@ -24,16 +24,16 @@ func OwnRules(ctx context.Context, list []engine.RuleStatus) []engine.RuleStatus
 	}
 	var own []engine.RuleStatus
 	for i := range list {
-		if concerns(who, list[i].Rule.Scope) {
+		if Concerns(who, list[i].Rule.Scope) {
 			own = append(own, list[i])
 		}
 	}
 	return own
 }
 
-// ownRun leaves out what a run tells of data where its scope is not the caller's: keys and values stand in samples, and in errors behind their
+// OwnRun leaves out what a run tells of data where its scope is not the caller's: keys and values stand in samples, and in errors behind their
 // code. A rule without scopes has data of every warehouse.
-func ownRun(ctx context.Context, scope string, r *wire.RunStatus) {
+func OwnRun(ctx context.Context, scope string, r *wire.RunStatus) {
 	if r == nil || auth.From(ctx).InWarehouse(scope) {
 		return
 	}
@@ -41,18 +41,18 @@ func ownRun(ctx context.Context, scope string, r *wire.RunStatus) {
 	r.Error, _, _ = strings.Cut(r.Error, ":")
 }
 
-// ownScopes does so with the last run of each scope.
-func ownScopes(ctx context.Context, scopes []wire.ScopeForm) {
+// OwnScopes does so with the last run of each scope.
+func OwnScopes(ctx context.Context, scopes []wire.ScopeForm) {
 	for i := range scopes {
-		ownRun(ctx, scopes[i].Scope, scopes[i].LastRun)
+		OwnRun(ctx, scopes[i].Scope, scopes[i].LastRun)
 	}
 }
 
 // withheld stands for a text that only those see who see all warehouses.
 const withheld = "a token for all warehouses sees why"
 
-// ownProblems leaves out what is wrong with rules that the caller does not see, and the words about files as a whole, which quote them.
-func ownProblems(ctx context.Context, list []wire.FileProblem, sees func(rule string) bool) []wire.FileProblem {
+// OwnProblems leaves out what is wrong with rules that the caller does not see, and the words about files as a whole, which quote them.
+func OwnProblems(ctx context.Context, list []wire.FileProblem, sees func(rule string) bool) []wire.FileProblem {
 	if auth.From(ctx).Everywhere() {
 		return list
 	}

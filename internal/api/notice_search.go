@@ -107,7 +107,7 @@ func searchedWarehouses(who *auth.Identity, asked []string) ([]string, *wire.Pro
 }
 
 func (in *searchInput) parse() (ledger.NoticeFilter, *wire.Problem) {
-	f := ledger.NoticeFilter{Rule: in.Rule, Scope: optional(in.Scope), Key: in.Key}
+	f := ledger.NoticeFilter{Rule: in.Rule, Scope: Optional(in.Scope), Key: in.Key}
 	var prob *wire.Problem
 	if f.Warehouses, prob = someNames("warehouse", in.Warehouses); prob != nil {
 		return f, prob

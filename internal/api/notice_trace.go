@@ -105,7 +105,7 @@ func (a *API) runOf(ctx context.Context, n *notice.Notice) (*wire.RuleRunForm, e
 		return nil, err
 	}
 	form := view.NewRuleRunForm(&run)
-	ownRun(ctx, run.Scope, &form.RunStatus)
+	OwnRun(ctx, run.Scope, &form.RunStatus)
 	return &form, nil
 }
 

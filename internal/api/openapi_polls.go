@@ -12,7 +12,7 @@ import (
 func pollOperation(doc *huma.OpenAPI) *huma.Operation {
 	schema := SchemaOf[wire.PageForm](doc)
 	return &huma.Operation{
-		OperationID: "poll-notices", Method: http.MethodGet, Path: base + "/notices", Tags: []string{"notices"},
+		OperationID: "poll-notices", Method: http.MethodGet, Path: Base + "/notices", Tags: []string{"notices"},
 		Summary: "Poll the notices of some subscribers in one warehouse",
 		Description: "Poll first without a cursor, then with the cursor of the last answer as after: nothing is missed and nothing comes twice. " +
 			"Send the answer's ETag as If-None-Match along: while nothing is new the answer is a 304. With wait the answer is held back until " +
@@ -63,7 +63,7 @@ func pollHeaders() map[string]*huma.Header {
 // legacyOperation describes GET /legacy/listNotifications.
 func legacyOperation(doc *huma.OpenAPI) *huma.Operation {
 	return &huma.Operation{
-		OperationID: "legacy-list-notifications", Method: http.MethodGet, Path: base + "/legacy/listNotifications", Tags: []string{"notices"},
+		OperationID: "legacy-list-notifications", Method: http.MethodGet, Path: Base + "/legacy/listNotifications", Tags: []string{"notices"},
 		Summary: "Poll as clients of the old web service do",
 		Description: "Always XML, as text/xml where Accept asks for that. Poll with the lastFetchTimeStamp of the last answer; notices of that very millisecond come again, so tell them apart by id. " +
 			"createTime is the time of delivery.",

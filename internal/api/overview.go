@@ -100,7 +100,7 @@ func (a *API) overviewStream(w http.ResponseWriter, r *http.Request) {
 // overviewStreamOperation describes GET /overview/stream.
 func overviewStreamOperation() *huma.Operation {
 	return &huma.Operation{
-		OperationID: "stream-overview", Method: http.MethodGet, Path: base + "/overview/stream", Tags: []string{"operations"},
+		OperationID: "stream-overview", Method: http.MethodGet, Path: Base + "/overview/stream", Tags: []string{"operations"},
 		Summary: "Stream the overview",
 		Description: "Server-sent events: overview has what GET /overview answers, at once and then whenever it has changed, every two seconds at most; what time alone changes " +
 			"(at, seen, ages) comes along, and by itself every 15 s at most. end says why the server ends the stream. A comment comes every 15 s. A client that does not read is cut off.",

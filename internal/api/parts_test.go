@@ -11,6 +11,7 @@ import (
 	"tallyman/internal/api/deliveries"
 	"tallyman/internal/api/operate"
 	"tallyman/internal/api/queues"
+	"tallyman/internal/api/rules"
 	"tallyman/internal/api/send"
 	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
@@ -30,15 +31,15 @@ type parts struct {
 	Sends      send.Sends
 	Deliveries api.Deliveries
 	Sinks      map[string]view.ServedSink
-	Rules      api.Rules
-	History    api.RuleHistory
-	RuleFiles  func() api.RuleFiles
+	Rules      rules.Rules
+	History    rules.RuleHistory
+	RuleFiles  func() view.RuleFiles
 	Reload     func(ctx context.Context, who ledger.Author) (wire.Reloaded, error)
 	Tokens     operate.Tokens
 	Silences   operate.Silences
-	Preview    func(ctx context.Context, q api.PreviewQuery) (*preview.Report, error)
+	Preview    func(ctx context.Context, q rules.PreviewQuery) (*preview.Report, error)
 	RuleSource func(id string) (*wire.RuleSource, error)
-	Draft      func(ctx context.Context, q api.DraftQuery) (*api.Drafted, error)
+	Draft      func(ctx context.Context, q rules.DraftQuery) (*rules.Drafted, error)
 	Status     func(ctx context.Context) (wire.StatusReport, error)
 	Overview   api.Overview
 	RuleCount  func(ctx context.Context, warehouse string) wire.RuleCount
@@ -48,7 +49,7 @@ type parts struct {
 	Streams    api.StreamLimits
 	Gatherer   prometheus.Gatherer
 	Meter      meter
-	Audit      api.Audit
+	Audit      audit
 	Pages      api.Pages
 	Logger     *slog.Logger
 	Tracer     *trace.Tracer
@@ -59,6 +60,12 @@ type parts struct {
 type meter interface {
 	api.Meter
 	send.Meter
+}
+
+// audit keeps the records of changes.
+type audit interface {
+	operate.Audit
+	rules.Audit
 }
 
 // newAPI makes the API with all its rooms.
@@ -76,12 +83,7 @@ func (p *parts) core() api.Deps {
 		Deliveries: p.Deliveries,
 		Sinks:      p.Sinks,
 		Rules:      p.Rules,
-		History:    p.History,
 		RuleFiles:  p.RuleFiles,
-		Reload:     p.Reload,
-		Preview:    p.Preview,
-		RuleSource: p.RuleSource,
-		Draft:      p.Draft,
 		Status:     p.Status,
 		Overview:   p.Overview,
 		RuleCount:  p.RuleCount,
@@ -91,7 +93,6 @@ func (p *parts) core() api.Deps {
 		Streams:    p.Streams,
 		Gatherer:   p.Gatherer,
 		Meter:      p.Meter,
-		Audit:      p.Audit,
 		Pages:      p.Pages,
 		Logger:     p.Logger,
 		Tracer:     p.Tracer,
@@ -105,6 +106,10 @@ func (p *parts) rooms() []api.Room {
 			Catalogue: p.Catalogue, Book: p.Book, Silences: p.Silences, Tokens: p.Tokens, Audit: p.Audit, Rules: p.Rules, Logger: p.Logger,
 		}),
 		queues.New(queues.Deps{Queues: p.Queues, Logger: p.Logger}),
+		rules.New(rules.Deps{
+			Rules: p.Rules, History: p.History, RuleFiles: p.RuleFiles, Reload: p.Reload, Preview: p.Preview, RuleSource: p.RuleSource, Draft: p.Draft,
+			Audit: p.Audit, Logger: p.Logger,
+		}),
 		send.New(send.Deps{Sends: p.Sends, Types: p.Catalogue.Types, Meter: p.Meter, Tracer: p.Tracer, Logger: p.Logger}),
 		deliveries.New(deliveries.Deps{Deliveries: p.Deliveries, Wake: p.Sends.Wake, Sinks: p.Sinks, Logger: p.Logger}),
 	}

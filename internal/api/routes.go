@@ -8,8 +8,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// base is where the API's first version lives.
-const base = "/api/v1"
+// Base is where the API's first version lives.
+const Base = "/api/v1"
 
 // Bodies of one thing, and of an import of 10,000 subscriptions.
 const (
@@ -23,7 +23,6 @@ func (a *API) register(routes *router) (document func() []byte) {
 	a.registerReadAll(operations)
 	a.registerSummary(operations)
 	a.registerNoticeTrace(operations)
-	a.registerRules(operations)
 	a.registerOverview(operations)
 	huma.Register(operations, Operation("status", http.MethodGet, "/status", "operations",
 		"The state of the node, its rules and deliveries"), a.status)
@@ -64,7 +63,7 @@ func (a *API) openapi(w http.ResponseWriter, _ *http.Request) { writeBody(w, Med
 // code that it has everywhere; bodies are checked against their schema by checkedBody.
 func Operation(id, method, path, tag, summary string) huma.Operation {
 	return huma.Operation{
-		OperationID: id, Method: method, Path: base + path, Tags: []string{tag}, Summary: summary,
+		OperationID: id, Method: method, Path: Base + path, Tags: []string{tag}, Summary: summary,
 		MaxBodyBytes: maxBody, SkipValidateParams: true, SkipValidateBody: true,
 		Responses: map[string]*huma.Response{"default": {}}, // completed later
 	}

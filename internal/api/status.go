@@ -19,8 +19,8 @@ func (a *API) status(ctx context.Context, _ *struct{}) (*statusOutput, error) {
 		return nil, InternalProblem()
 	}
 	if who := auth.From(ctx); !who.Everywhere() {
-		report.Rules = slices.DeleteFunc(report.Rules, func(r wire.RuleStatus) bool { return !concerns(who, r.Scope) })
-		report.Problems = ownProblems(ctx, report.Problems, func(rule string) bool {
+		report.Rules = slices.DeleteFunc(report.Rules, func(r wire.RuleStatus) bool { return !Concerns(who, r.Scope) })
+		report.Problems = OwnProblems(ctx, report.Problems, func(rule string) bool {
 			return slices.ContainsFunc(report.Rules, func(r wire.RuleStatus) bool { return r.ID == rule })
 		})
 		report.Health = ownHealth(report.Health)
@@ -31,7 +31,7 @@ func (a *API) status(ctx context.Context, _ *struct{}) (*statusOutput, error) {
 	report.Problems = wire.NotNil(report.Problems)
 	report.Deliveries = wire.NotNil(report.Deliveries)
 	for i := range report.Rules {
-		ownRun(ctx, report.Rules[i].Scope, report.Rules[i].LastRun)
+		OwnRun(ctx, report.Rules[i].Scope, report.Rules[i].LastRun)
 	}
 	return &statusOutput{Body: report}, nil
 }

@@ -22,7 +22,6 @@ import (
 	"tallyman/internal/silence"
 	"tallyman/internal/trace"
 	"tallyman/internal/trace/otlp"
-	"tallyman/internal/wire"
 )
 
 // Options is what a process adds to its configuration.
@@ -302,25 +301,18 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 		Reads:      a.index.inbox,
 		RuleCount:  counts.of,
 		Deliveries: a.ledger,
-		Audit:      a.ledger,
 		Sinks:      a.servedSinks(),
 		Rules:      a.engine,
-		History:    a.ledger,
 		RuleFiles:  a.ruleFiles,
-		Reload: func(ctx context.Context, who ledger.Author) (wire.Reloaded, error) {
-			return a.reload(ctx, "request", who)
-		},
-		Preview:    a.preview,
-		RuleSource: a.ruleSource,
-		Draft:      a.draft,
-		Status:     a.status,
-		Overview:   api.Overview{Ledger: a.ledger, Standing: a.engine.Standing, Node: a.node},
-		Ready:      a.ready,
-		Auth:       a.auth,
-		Gatherer:   meter.Gatherer(),
-		Meter:      meter,
-		Logger:     a.log,
-		Tracer:     a.tracer,
-		Version:    a.opts.Version,
+
+		Status:   a.status,
+		Overview: api.Overview{Ledger: a.ledger, Standing: a.engine.Standing, Node: a.node},
+		Ready:    a.ready,
+		Auth:     a.auth,
+		Gatherer: meter.Gatherer(),
+		Meter:    meter,
+		Logger:   a.log,
+		Tracer:   a.tracer,
+		Version:  a.opts.Version,
 	}, a.rooms(meter)...), nil
 }

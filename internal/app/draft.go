@@ -9,7 +9,7 @@ import (
 	"tallyman/engine"
 	"tallyman/engine/preview"
 	"tallyman/engine/rulediff"
-	"tallyman/internal/api"
+	apirules "tallyman/internal/api/rules"
 	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
 	"tallyman/rules"
@@ -20,7 +20,7 @@ import (
 
 // draft tries another text of a rule for the API: it is checked as its file would be, held against what runs, and run from the state of the node's own ledger. It
 // takes the place of one preview.
-func (a *App) draft(ctx context.Context, q api.DraftQuery) (*api.Drafted, error) {
+func (a *App) draft(ctx context.Context, q apirules.DraftQuery) (*apirules.Drafted, error) {
 	ctx, cancel := context.WithTimeout(ctx, previewTimeout)
 	defer cancel()
 	running := a.inForce(q.Rule)
@@ -42,7 +42,7 @@ func (a *App) draft(ctx context.Context, q api.DraftQuery) (*api.Drafted, error)
 	text := running[0].Rewrite(q.Text)
 	rules.Check(text.Set, known(a.cfg, types))
 	if len(text.Set.Problems) > 0 {
-		return &api.Drafted{Problems: placed(text, text.Set.Problems)}, nil
+		return &apirules.Drafted{Problems: placed(text, text.Set.Problems)}, nil
 	}
 	r, err := oneOf(text.Set.Rules, q.Scope)
 	if err != nil {
@@ -50,7 +50,7 @@ func (a *App) draft(ctx context.Context, q api.DraftQuery) (*api.Drafted, error)
 	}
 	due, err := preview.ParseAt(q.At, r.Schedule.Timezone, a.opts.Clock.Now())
 	if err != nil {
-		return nil, &api.AtError{Err: err}
+		return nil, &apirules.AtError{Err: err}
 	}
 	t := &tried{app: a, rule: r, types: types, due: due, limit: q.Limit, running: slices.DeleteFunc(running, func(old *rules.Rule) bool { return old.Scope != r.Scope })}
 	return t.run(ctx, text)
@@ -98,8 +98,8 @@ type tried struct {
 }
 
 // run holds the draft against its source, and tries it where it would run.
-func (t *tried) run(ctx context.Context, text *rules.Rewritten) (*api.Drafted, error) {
-	d := &api.Drafted{Scope: t.rule.Scope}
+func (t *tried) run(ctx context.Context, text *rules.Rewritten) (*apirules.Drafted, error) {
+	d := &apirules.Drafted{Scope: t.rule.Scope}
 	if err := t.differ(ctx, d, rulediff.Input{}); err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (t *tried) rooms(ctx context.Context) (leave func(), err error) {
 }
 
 // differ compares the draft with what runs; with snapshots both are run.
-func (t *tried) differ(ctx context.Context, d *api.Drafted, in rulediff.Input) error {
+func (t *tried) differ(ctx context.Context, d *apirules.Drafted, in rulediff.Input) error {
 	in.Old, in.New, in.Due, in.Limit = t.running, []*rules.Rule{t.rule}, t.due, t.limit
 	diff, err := rulediff.Run(ctx, in)
 	if err != nil {
@@ -159,7 +159,7 @@ func (t *tried) differ(ctx context.Context, d *api.Drafted, in rulediff.Input) e
 }
 
 // effect runs both versions over one snapshot, where the sources have them and something differs.
-func (t *tried) effect(ctx context.Context, d *api.Drafted) (err error) {
+func (t *tried) effect(ctx context.Context, d *apirules.Drafted) (err error) {
 	switch {
 	case len(t.running) == 0:
 		d.Notes = append(d.Notes, "the scope is new: there is nothing to compare with")

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"tallyman/engine/preview"
-	"tallyman/internal/api"
+	apirules "tallyman/internal/api/rules"
 )
 
 // The bounds of previews that the API is asked for, and of drafts.
@@ -16,7 +16,7 @@ const (
 )
 
 // preview tries a rule of the node for the API, from the state of the node's own ledger.
-func (a *App) preview(ctx context.Context, q api.PreviewQuery) (*preview.Report, error) {
+func (a *App) preview(ctx context.Context, q apirules.PreviewQuery) (*preview.Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, previewTimeout)
 	defer cancel()
 	r, err := a.engine.Rule(q.Rule, q.Scope)
@@ -25,7 +25,7 @@ func (a *App) preview(ctx context.Context, q api.PreviewQuery) (*preview.Report,
 	}
 	due, err := preview.ParseAt(q.At, r.Schedule.Timezone, a.opts.Clock.Now())
 	if err != nil {
-		return nil, &api.AtError{Err: err}
+		return nil, &apirules.AtError{Err: err}
 	}
 	leave, err := a.enterPreview(ctx)
 	if err != nil {
@@ -50,7 +50,7 @@ func (a *App) enterPreview(ctx context.Context) (leave func(), err error) {
 	case a.previews <- struct{}{}:
 		return func() { <-a.previews }, nil
 	case <-time.After(previewsWaitFor):
-		return nil, api.ErrBusy
+		return nil, apirules.ErrBusy
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}

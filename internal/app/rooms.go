@@ -1,12 +1,17 @@
 package app
 
 import (
+	"context"
+
 	"tallyman/internal/api"
 	"tallyman/internal/api/deliveries"
 	"tallyman/internal/api/metrics"
 	"tallyman/internal/api/operate"
 	"tallyman/internal/api/queues"
+	apirules "tallyman/internal/api/rules"
 	"tallyman/internal/api/send"
+	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
 )
 
 // rooms are the parts of the API, each with what it needs of the node.
@@ -16,6 +21,12 @@ func (a *App) rooms(meter *metrics.Metrics) []api.Room {
 			Catalogue: a.ledger, Book: a.ledger, Silences: a.servedSilences(), Tokens: a.tokens, Audit: a.ledger, Rules: a.engine, Logger: a.log,
 		}),
 		queues.New(queues.Deps{Queues: a.index.served(), Logger: a.log}),
+		apirules.New(apirules.Deps{
+			Rules: a.engine, History: a.ledger, RuleFiles: a.ruleFiles, Preview: a.preview, RuleSource: a.ruleSource, Draft: a.draft, Audit: a.ledger,
+			Reload: func(ctx context.Context, who ledger.Author) (wire.Reloaded, error) {
+				return a.reload(ctx, "request", who)
+			}, Logger: a.log,
+		}),
 		send.New(send.Deps{Sends: a.sends(), Types: a.ledger.Types, Meter: meter, Tracer: a.tracer, Logger: a.log}),
 		deliveries.New(deliveries.Deps{Deliveries: a.ledger, Wake: a.engine.Wake, Sinks: a.servedSinks(), Logger: a.log}),
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"tallyman/engine"
-	"tallyman/internal/api"
 	"tallyman/internal/api/view"
 	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
@@ -44,9 +43,9 @@ func (a *App) status(ctx context.Context) (wire.StatusReport, error) {
 }
 
 // ruleFiles is what the node knows of its rule files.
-func (a *App) ruleFiles() api.RuleFiles {
+func (a *App) ruleFiles() view.RuleFiles {
 	set, _, stale := a.book.get()
-	return api.RuleFiles{Problems: fileProblems(set), Stale: stale, Version: a.engine.Version()}
+	return view.RuleFiles{Problems: fileProblems(set), Stale: stale, Version: a.engine.Version()}
 }
 
 func ruleStatus(u engine.RuleStatus) wire.RuleStatus {

@@ -65,3 +65,10 @@ func HealthOf(s *engine.RuleStatus) string {
 	}
 	return "ok"
 }
+
+// RuleFiles is what the node knows of its rule files.
+type RuleFiles struct {
+	Problems []wire.FileProblem
+	Stale    map[string]bool // ids of rules that are in force as they were before their file went bad
+	Version  string
+}

@@ -1,4 +1,4 @@
-package api
+package rules
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"tallyman/engine/preview"
 	"tallyman/engine/rulediff"
+	"tallyman/internal/api"
 	"tallyman/internal/auth"
 	"tallyman/internal/wire"
 )
@@ -41,8 +42,8 @@ type (
 	draftOutput struct{ Body *wire.DraftForm }
 )
 
-func (a *API) registerDraft(operations huma.API) {
-	op := Operation("draft-rule", http.MethodPost, "/rules/{id}/draft", "rules", "Try another text of a rule")
+func (a *Handlers) registerDraft(operations huma.API) {
+	op := api.Operation("draft-rule", http.MethodPost, "/rules/{id}/draft", "rules", "Try another text of a rule")
 	op.Description = "The text is checked as its file would be, held against the running version, and run on the source, read-only, from the ledger's state. Nothing is " +
 		"saved: rules come from files alone. For those who see all warehouses; who has tried a text, with its size and its SHA-256, is in the audit."
 	op.MaxBodyBytes = 8 * largestDraft // escaped, and the rest
@@ -50,8 +51,8 @@ func (a *API) registerDraft(operations huma.API) {
 }
 
 // draft answers POST /rules/{id}/draft.
-func (a *API) draft(ctx context.Context, in *draftInput) (*draftOutput, error) {
-	if prob := InWarehouse(auth.From(ctx), auth.AllWarehouses); prob != nil {
+func (a *Handlers) draft(ctx context.Context, in *draftInput) (*draftOutput, error) {
+	if prob := api.InWarehouse(auth.From(ctx), auth.AllWarehouses); prob != nil {
 		return nil, prob
 	}
 	if len(in.Body.Text) > largestDraft {
@@ -72,4 +73,52 @@ func (a *API) draft(ctx context.Context, in *draftInput) (*draftOutput, error) {
 		return nil, a.previewFailed(ctx, err)
 	}
 	return &draftOutput{newDraftForm(in.ID, d)}, nil
+}
+
+func newDraftForm(id string, d *Drafted) *wire.DraftForm {
+	f := &wire.DraftForm{
+		Rule: id, Scope: d.Scope, Problems: wire.NotNil(d.Problems), Fields: make([]wire.ChangedFieldForm, len(d.Changes)), Warnings: wire.NotNil(d.Warnings),
+		Effect: newEffectForm(d.Effect), Notes: wire.NotNil(d.Notes),
+	}
+	for i, c := range d.Changes {
+		f.Fields[i] = wire.ChangedFieldForm{Path: c.Field, Before: c.Old, After: c.New}
+	}
+	if d.Preview != nil {
+		f.Preview = newPreviewForm(d.Preview)
+	}
+	return f
+}
+
+func newEffectForm(r *rulediff.Rule) *wire.EffectForm {
+	if r == nil {
+		return nil
+	}
+	e := r.Effect
+	f := &wire.EffectForm{From: r.From, Running: newSideForm(r.Old), Draft: newSideForm(r.New), Compared: e != nil}
+	if e == nil {
+		e = &rulediff.Effect{}
+	}
+	for _, one := range []struct {
+		from rulediff.Keys
+		to   *wire.KeysForm
+	}{
+		{e.Fire, &f.Fire},
+		{e.Pend, &f.Pend},
+		{e.Resolve, &f.Resolve},
+		{e.Keep, &f.Keep},
+		{e.Drop, &f.Drop},
+		{e.Unchanged, &f.Unchanged},
+		{e.Again, &f.Again},
+	} {
+		*one.to = wire.KeysForm{Count: one.from.Count, Keys: wire.NotNil(one.from.Keys)}
+	}
+	return f
+}
+
+func newSideForm(s *rulediff.Side) *wire.SideForm {
+	if s == nil {
+		return nil
+	}
+	f := wire.SideForm(*s)
+	return &f
 }

@@ -1,4 +1,4 @@
-package api
+package rules
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/engine"
+	"tallyman/internal/api"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 	policy "tallyman/internal/text"
@@ -55,12 +56,12 @@ func (lookFlag) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeBoolean, Default: true}
 }
 
-func (a *API) registerRules(operations huma.API) {
-	promote := Operation("promote-rule", http.MethodPost, "/rules/{id}/promote", "rules", "Make a rule in shadow live")
+func (a *Handlers) registerRules(operations huma.API) {
+	promote := api.Operation("promote-rule", http.MethodPost, "/rules/{id}/promote", "rules", "Make a rule in shadow live")
 	promote.Description = "From its next run on, on every node, the rule delivers what it newly finds. What it knows already is not told again, and " +
 		"resolutions go where their findings were told. Promoting twice changes nothing."
 	huma.Register(operations, promote, a.promote)
-	why := Operation("why", http.MethodGet, "/rules/{id}/why", "rules", "What is known of one finding, and what holds it back")
+	why := api.Operation("why", http.MethodGet, "/rules/{id}/why", "rules", "What is known of one finding, and what holds it back")
 	huma.Register(operations, why, a.why)
 	a.registerPreview(operations)
 	a.registerRuleSource(operations)
@@ -70,12 +71,12 @@ func (a *API) registerRules(operations huma.API) {
 }
 
 // promote answers POST /rules/{id}/promote.
-func (a *API) promote(ctx context.Context, in *promoteInput) (*promotionsOutput, error) {
-	if prob := inScope(ctx, optional(in.Scope)); prob != nil {
+func (a *Handlers) promote(ctx context.Context, in *promoteInput) (*promotionsOutput, error) {
+	if prob := api.InScope(ctx, api.Optional(in.Scope)); prob != nil {
 		return nil, prob
 	}
 	who := auth.From(ctx)
-	list, err := a.deps.Rules.Promote(ctx, who.Author(), in.ID, optional(in.Scope))
+	list, err := a.deps.Rules.Promote(ctx, who.Author(), in.ID, api.Optional(in.Scope))
 	if err != nil {
 		return nil, a.rulesFailed(ctx, err)
 	}
@@ -88,17 +89,17 @@ func (a *API) promote(ctx context.Context, in *promoteInput) (*promotionsOutput,
 }
 
 // why answers GET /rules/{id}/why.
-func (a *API) why(ctx context.Context, in *whyInput) (*whyOutput, error) {
+func (a *Handlers) why(ctx context.Context, in *whyInput) (*whyOutput, error) {
 	if in.Key == "" {
-		return nil, MissingParameter("key")
+		return nil, api.MissingParameter("key")
 	}
 	if in.Look != "" && in.Look != "true" && in.Look != "false" {
-		return nil, BadParameter("look " + policy.Quote(string(in.Look)) + " is neither true nor false")
+		return nil, api.BadParameter("look " + policy.Quote(string(in.Look)) + " is neither true nor false")
 	}
-	if prob := inScope(ctx, optional(in.Scope)); prob != nil {
+	if prob := api.InScope(ctx, api.Optional(in.Scope)); prob != nil {
 		return nil, prob
 	}
-	w, err := a.deps.Rules.Why(ctx, in.ID, optional(in.Scope), in.Key, in.Look != "false")
+	w, err := a.deps.Rules.Why(ctx, in.ID, api.Optional(in.Scope), in.Key, in.Look != "false")
 	if err != nil {
 		return nil, a.rulesFailed(ctx, err)
 	}
@@ -106,7 +107,7 @@ func (a *API) why(ctx context.Context, in *whyInput) (*whyOutput, error) {
 }
 
 // rulesFailed turns the engine's errors into problems.
-func (a *API) rulesFailed(ctx context.Context, err error) *wire.Problem {
+func (a *Handlers) rulesFailed(ctx context.Context, err error) *wire.Problem {
 	var unknown *engine.UnknownError
 	var key *engine.KeyError
 	if errors.As(err, &unknown) && !auth.From(ctx).Everywhere() { // what was meant may be another's
@@ -126,5 +127,5 @@ func (a *API) rulesFailed(ctx context.Context, err error) *wire.Problem {
 	case errors.Is(err, engine.ErrNotShadow):
 		return wire.NewProblem(http.StatusConflict, wire.CodeRuleNotShadow, err.Error()+"; it delivers already")
 	}
-	return LedgerFailed(ctx, a.log, err)
+	return api.LedgerFailed(ctx, a.log, err)
 }

@@ -1,16 +1,19 @@
-package api
+package rules
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/engine"
 	"tallyman/engine/preview"
+	"tallyman/internal/api"
 	"tallyman/internal/wire"
 	"tallyman/rules/problem"
 	"tallyman/scanners"
@@ -47,14 +50,14 @@ type (
 	previewOutput struct{ Body *wire.PreviewForm }
 )
 
-func (a *API) registerPreview(operations huma.API) {
-	op := Operation("preview-rule", http.MethodPost, "/rules/{id}/preview", "rules", "Run a rule now and show what it would do")
+func (a *Handlers) registerPreview(operations huma.API) {
+	op := api.Operation("preview-rule", http.MethodPost, "/rules/{id}/preview", "rules", "Run a rule now and show what it would do")
 	op.Description = "The probe is run on the source, read-only, and judged as in a firing that goes on from the ledger's state. Nothing is written but who asked, in the audit, and nobody is told."
 	huma.Register(operations, op, a.preview)
 }
 
 // preview answers POST /rules/{id}/preview.
-func (a *API) preview(ctx context.Context, in *previewInput) (*previewOutput, error) {
+func (a *Handlers) preview(ctx context.Context, in *previewInput) (*previewOutput, error) {
 	q := PreviewQuery{Rule: in.ID, Limit: defaultPreviewed}
 	if in.Body != nil {
 		q.Scope, q.At = in.Body.Scope, in.Body.At
@@ -62,7 +65,7 @@ func (a *API) preview(ctx context.Context, in *previewInput) (*previewOutput, er
 			q.Limit = in.Body.Limit
 		}
 	}
-	if prob := inScope(ctx, q.Scope); prob != nil {
+	if prob := api.InScope(ctx, q.Scope); prob != nil {
 		return nil, prob
 	}
 	source, err := a.deps.RuleSource(in.ID)
@@ -83,7 +86,7 @@ func (a *API) preview(ctx context.Context, in *previewInput) (*previewOutput, er
 }
 
 // previewFailed turns an error of a preview into a problem.
-func (a *API) previewFailed(ctx context.Context, err error) *wire.Problem {
+func (a *Handlers) previewFailed(ctx context.Context, err error) *wire.Problem {
 	var at *AtError
 	var list problem.List
 	var scan *scanners.Error
@@ -108,8 +111,66 @@ func (a *API) previewFailed(ctx context.Context, err error) *wire.Problem {
 	return a.rulesFailed(ctx, err)
 }
 
-func (a *API) notNow(detail string) *wire.Problem {
+func (a *Handlers) notNow(detail string) *wire.Problem {
 	p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeSourceUnavailable, detail)
 	p.RetryAfter = 2
 	return p
+}
+
+func newPreviewForm(r *preview.Report) *wire.PreviewForm {
+	f := &wire.PreviewForm{
+		Rule: r.Rule, Scope: r.Scope, Title: r.Title, Source: r.Source, Mode: r.Mode, Due: r.Due, Timezone: r.Timezone, Enabled: r.Enabled, Shadow: r.Shadow,
+		Known: r.Start.From == preview.FromLedger, LastRun: r.Start.LastRun, Outcome: r.Outcome, Error: r.Error, TookMS: r.TookMS,
+		Counts: wire.CountsForm(r.Counts), LeftOut: wire.LeftOutForm(r.LeftOut), Notes: wire.NotNil(r.Notes),
+		Columns: []wire.ColumnForm{}, Rows: []wire.RowForm{}, Findings: []wire.AbsentForm{}, Notices: triedNotices(r.Notices), Later: triedNotices(r.Later),
+	}
+	if r.Plan != nil {
+		plan := wire.PlanForm(*r.Plan)
+		f.Plan = &plan
+	}
+	if w := r.Watermark; w != nil {
+		for i, name := range w.Columns {
+			f.Watermark = append(f.Watermark, wire.MarkForm{Name: name, Before: w.Before[i], After: w.After[i]})
+		}
+	}
+	for _, c := range r.Columns {
+		f.Columns = append(f.Columns, wire.ColumnForm(c))
+	}
+	for _, row := range r.Rows {
+		form := wire.RowForm{Number: row.Number, Values: []wire.ValueForm{}, JudgementForm: newJudgementForm(row.Judgement)}
+		for i, v := range row.Values {
+			form.Values = append(form.Values, wire.ValueForm{Name: r.Columns[i].Name, Value: v})
+		}
+		f.Rows = append(f.Rows, form)
+	}
+	if r.Result != nil {
+		result := newJudgementForm(*r.Result)
+		f.Result = &result
+	}
+	for _, a := range r.Findings {
+		f.Findings = append(f.Findings, wire.AbsentForm{Key: a.Key, LifeForm: newLifeForm(a.Life)})
+	}
+	return f
+}
+
+func newJudgementForm(j preview.Judgement) wire.JudgementForm {
+	return wire.JudgementForm{Match: j.Match, Because: j.Because, Error: j.Error, Key: j.Key, LifeForm: newLifeForm(j.Life)}
+}
+
+func newLifeForm(l preview.Life) wire.LifeForm {
+	return wire.LifeForm{Fate: string(l.Fate), Since: l.Since, Next: l.Next, Notice: l.Notice, In: l.In}
+}
+
+func triedNotices(list []preview.Notice) []wire.TriedNoticeForm {
+	out := make([]wire.TriedNoticeForm, len(list))
+	for i, n := range list {
+		out[i] = wire.TriedNoticeForm{Notice: n.Form, Known: n.Known, Silenced: n.Silenced, To: make([]wire.DestinationForm, len(n.To))}
+		for _, lang := range slices.Sorted(maps.Keys(n.Texts)) {
+			out[i].Texts = append(out[i].Texts, wire.TranslationForm{Language: lang, Title: n.Texts[lang].Title, Body: n.Texts[lang].Body})
+		}
+		for k, d := range n.To {
+			out[i].To[k] = wire.DestinationForm(d)
+		}
+	}
+	return out
 }

@@ -1,4 +1,4 @@
-package api
+package rules
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/engine"
+	"tallyman/internal/api"
 	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
 	"tallyman/internal/finding"
@@ -18,13 +19,6 @@ import (
 	policy "tallyman/internal/text"
 	"tallyman/internal/wire"
 )
-
-// RuleFiles is what the node knows of its rule files.
-type RuleFiles struct {
-	Problems []wire.FileProblem
-	Stale    map[string]bool // ids of rules that are in force as they were before their file went bad
-	Version  string
-}
 
 // RuleHistory is what the ledger keeps of rules.
 type RuleHistory interface {
@@ -34,23 +28,23 @@ type RuleHistory interface {
 
 type (
 	rulesInput struct {
-		Limit Limit[ofRules] `query:"limit" doc:"rules in a page"`
-		After string         `query:"after" doc:"rules after this id: the cursor of the page before"`
-		IDs   []string       `query:"id,explode" maxItems:"200" doc:"these alone; those that are not there are left out" example:"[\"negative-bin-stock\"]" nullable:"false"`
+		Limit api.Limit[api.OfRules] `query:"limit" doc:"rules in a page"`
+		After string                 `query:"after" doc:"rules after this id: the cursor of the page before"`
+		IDs   []string               `query:"id,explode" maxItems:"200" doc:"these alone; those that are not there are left out" example:"[\"negative-bin-stock\"]" nullable:"false"`
 	}
 	ruleInput struct {
 		ID string `path:"id" doc:"the rule" example:"negative-bin-stock"`
 	}
 	runsInput struct {
-		ID    string        `path:"id" doc:"the rule" example:"negative-bin-stock"`
-		Scope string        `query:"scope" doc:"this one alone"`
-		Limit Limit[ofRuns] `query:"limit" doc:"runs, the latest"`
+		ID    string                `path:"id" doc:"the rule" example:"negative-bin-stock"`
+		Scope string                `query:"scope" doc:"this one alone"`
+		Limit api.Limit[api.OfRuns] `query:"limit" doc:"runs, the latest"`
 	}
 	findingsInput struct {
-		ID    string            `path:"id" doc:"the rule" example:"negative-bin-stock"`
-		Scope string            `query:"scope" doc:"this one alone"`
-		State string            `query:"state" enum:"pending,firing" doc:"these alone"`
-		Limit Limit[ofFindings] `query:"limit" doc:"findings"`
+		ID    string                    `path:"id" doc:"the rule" example:"negative-bin-stock"`
+		Scope string                    `query:"scope" doc:"this one alone"`
+		State string                    `query:"state" enum:"pending,firing" doc:"these alone"`
+		Limit api.Limit[api.OfFindings] `query:"limit" doc:"findings"`
 	}
 	rulesOutput struct{ Body *wire.RulesForm }
 	ruleOutput  struct{ Body *wire.RuleForm }
@@ -59,24 +53,24 @@ type (
 	findingsOutput struct{ Body *wire.FindingsForm }
 )
 
-func (a *API) registerRulesLook(operations huma.API) {
-	huma.Register(operations, Operation("list-rules", http.MethodGet, "/rules", "rules", "List the rules and how they are"), a.listRules)
-	huma.Register(operations, Operation("get-rule", http.MethodGet, "/rules/{id}", "rules", "Show a rule and how it is in each scope"), a.getRule)
-	huma.Register(operations, Operation("list-runs", http.MethodGet, "/rules/{id}/runs", "rules", "List the latest runs of a rule"), a.listRuns)
-	huma.Register(operations, Operation("list-findings", http.MethodGet, "/rules/{id}/findings", "rules", "List the open findings of a rule"), a.listFindings)
+func (a *Handlers) registerRulesLook(operations huma.API) {
+	huma.Register(operations, api.Operation("list-rules", http.MethodGet, "/rules", "rules", "List the rules and how they are"), a.listRules)
+	huma.Register(operations, api.Operation("get-rule", http.MethodGet, "/rules/{id}", "rules", "Show a rule and how it is in each scope"), a.getRule)
+	huma.Register(operations, api.Operation("list-runs", http.MethodGet, "/rules/{id}/runs", "rules", "List the latest runs of a rule"), a.listRuns)
+	huma.Register(operations, api.Operation("list-findings", http.MethodGet, "/rules/{id}/findings", "rules", "List the open findings of a rule"), a.listFindings)
 }
 
 // mostRuleIDs is how many rules are asked for by id.
 const mostRuleIDs = 200
 
 // listRules answers GET /rules.
-func (a *API) listRules(ctx context.Context, in *rulesInput) (*rulesOutput, error) {
+func (a *Handlers) listRules(ctx context.Context, in *rulesInput) (*rulesOutput, error) {
 	limit, prob := in.Limit.Parse()
 	if prob != nil {
 		return nil, prob
 	}
 	if len(in.IDs) > mostRuleIDs {
-		return nil, BadParameter("id is there " + strconv.Itoa(len(in.IDs)) + " times, at most " + strconv.Itoa(mostRuleIDs) + " are taken")
+		return nil, api.BadParameter("id is there " + strconv.Itoa(len(in.IDs)) + " times, at most " + strconv.Itoa(mostRuleIDs) + " are taken")
 	}
 	if len(in.IDs) > 0 && in.Limit == "" {
 		limit = mostRuleIDs
@@ -88,8 +82,8 @@ func (a *API) listRules(ctx context.Context, in *rulesInput) (*rulesOutput, erro
 	files := a.deps.RuleFiles()
 	form := &wire.RulesForm{Version: files.Version}
 	addSwitches(form, auth.From(ctx), a.deps.Rules.Switches(), list)
-	list = OwnRules(ctx, list)
-	form.Problems = wire.NotNil(ownProblems(ctx, files.Problems, func(rule string) bool {
+	list = api.OwnRules(ctx, list)
+	form.Problems = wire.NotNil(api.OwnProblems(ctx, files.Problems, func(rule string) bool {
 		return slices.ContainsFunc(list, func(s engine.RuleStatus) bool { return s.Rule.ID == rule })
 	}))
 	asked := make(map[string]bool, len(in.IDs))
@@ -105,7 +99,7 @@ func (a *API) listRules(ctx context.Context, in *rulesInput) (*rulesOutput, erro
 		form.Cursor = form.Rules[limit-1].ID
 	}
 	for i := range form.Rules {
-		ownScopes(ctx, form.Rules[i].Scopes)
+		api.OwnScopes(ctx, form.Rules[i].Scopes)
 	}
 	return &rulesOutput{form}, nil
 }
@@ -128,18 +122,18 @@ func addSwitches(f *wire.RulesForm, who *auth.Identity, list []ledger.Switch, ru
 }
 
 // getRule answers GET /rules/{id}.
-func (a *API) getRule(ctx context.Context, in *ruleInput) (*ruleOutput, error) {
+func (a *Handlers) getRule(ctx context.Context, in *ruleInput) (*ruleOutput, error) {
 	scopes, prob := a.scopesOf(ctx, in.ID, nil)
 	if prob != nil {
 		return nil, prob
 	}
 	form := &newRuleForms(scopes, a.deps.RuleFiles().Stale)[0]
-	ownScopes(ctx, form.Scopes)
+	api.OwnScopes(ctx, form.Scopes)
 	return &ruleOutput{form}, nil
 }
 
 // scopesOf returns how a rule is, in all of the caller's scopes or in one. A rule that has none of them answers as one that is not there.
-func (a *API) scopesOf(ctx context.Context, id string, scope *string) ([]engine.RuleStatus, *wire.Problem) {
+func (a *Handlers) scopesOf(ctx context.Context, id string, scope *string) ([]engine.RuleStatus, *wire.Problem) {
 	if err := a.deps.Rules.Find(id, scope); err != nil {
 		return nil, a.rulesFailed(ctx, err)
 	}
@@ -147,7 +141,7 @@ func (a *API) scopesOf(ctx context.Context, id string, scope *string) ([]engine.
 	if err != nil {
 		return nil, a.rulesFailed(ctx, err)
 	}
-	list = OwnRules(ctx, list)
+	list = api.OwnRules(ctx, list)
 	if scope != nil {
 		list = slices.DeleteFunc(list, func(s engine.RuleStatus) bool { return s.Rule.Scope != *scope })
 	}
@@ -158,25 +152,25 @@ func (a *API) scopesOf(ctx context.Context, id string, scope *string) ([]engine.
 }
 
 // listRuns answers GET /rules/{id}/runs.
-func (a *API) listRuns(ctx context.Context, in *runsInput) (*runsOutput, error) {
+func (a *Handlers) listRuns(ctx context.Context, in *runsInput) (*runsOutput, error) {
 	limit, prob := in.Limit.Parse()
 	if prob != nil {
 		return nil, prob
 	}
-	runs, prob := a.runsOf(ctx, in.ID, optional(in.Scope), limit)
+	runs, prob := a.runsOf(ctx, in.ID, api.Optional(in.Scope), limit)
 	if prob != nil {
 		return nil, prob
 	}
 	form := &wire.RunsForm{Runs: make([]wire.RuleRunForm, len(runs))}
 	for i := range runs {
 		form.Runs[i] = view.NewRuleRunForm(&runs[i])
-		ownRun(ctx, runs[i].Scope, &form.Runs[i].RunStatus)
+		api.OwnRun(ctx, runs[i].Scope, &form.Runs[i].RunStatus)
 	}
 	return &runsOutput{form}, nil
 }
 
 // runsOf returns the latest runs of a rule, of the caller's scopes, or of one scope.
-func (a *API) runsOf(ctx context.Context, id string, scope *string, limit int) ([]ledger.Run, *wire.Problem) {
+func (a *Handlers) runsOf(ctx context.Context, id string, scope *string, limit int) ([]ledger.Run, *wire.Problem) {
 	if auth.From(ctx).Everywhere() {
 		if err := a.deps.Rules.Find(id, scope); err != nil {
 			return nil, a.rulesFailed(ctx, err)
@@ -188,7 +182,7 @@ func (a *API) runsOf(ctx context.Context, id string, scope *string, limit int) (
 		return runs, nil
 	}
 	if scope != nil {
-		if prob := inScope(ctx, scope); prob != nil {
+		if prob := api.InScope(ctx, scope); prob != nil {
 			return nil, prob
 		}
 	}
@@ -209,18 +203,18 @@ func (a *API) runsOf(ctx context.Context, id string, scope *string, limit int) (
 }
 
 // listFindings answers GET /rules/{id}/findings.
-func (a *API) listFindings(ctx context.Context, in *findingsInput) (*findingsOutput, error) {
+func (a *Handlers) listFindings(ctx context.Context, in *findingsInput) (*findingsOutput, error) {
 	limit, prob := in.Limit.Parse()
 	if prob != nil {
 		return nil, prob
 	}
 	if in.State != "" && in.State != "pending" && in.State != "firing" {
-		return nil, BadParameter("state " + policy.Quote(in.State) + " is neither pending nor firing")
+		return nil, api.BadParameter("state " + policy.Quote(in.State) + " is neither pending nor firing")
 	}
-	if prob := inScope(ctx, optional(in.Scope)); prob != nil { // keys are data
+	if prob := api.InScope(ctx, api.Optional(in.Scope)); prob != nil { // keys are data
 		return nil, prob
 	}
-	scopes, prob := a.scopesOf(ctx, in.ID, optional(in.Scope))
+	scopes, prob := a.scopesOf(ctx, in.ID, api.Optional(in.Scope))
 	if prob != nil {
 		return nil, prob
 	}
@@ -254,6 +248,37 @@ func newOpenFindingForm(s *finding.State, scope string) wire.OpenFindingForm {
 	}
 	if s.Phase == finding.Firing {
 		f.State, f.Since = "firing", s.FiringSince.UTC()
+	}
+	return f
+}
+
+// newRuleForms groups the statuses, which are in the order of rules and scopes.
+func newRuleForms(list []engine.RuleStatus, stale map[string]bool) []wire.RuleForm {
+	forms := []wire.RuleForm{}
+	for i := range list {
+		r := list[i].Rule
+		if len(forms) == 0 || forms[len(forms)-1].ID != r.ID {
+			forms = append(forms, wire.RuleForm{
+				ID: r.ID, Title: r.Title, Description: r.Description, Owner: r.Owner, RunbookURL: r.RunbookURL, Labels: r.Labels, File: r.File,
+				Stale: stale[r.ID], Source: r.Source, Mode: string(r.Mode), Type: r.Notice.Type,
+			})
+		}
+		last := &forms[len(forms)-1]
+		last.Scopes = append(last.Scopes, newScopeForm(&list[i]))
+	}
+	return forms
+}
+
+func newScopeForm(s *engine.RuleStatus) wire.ScopeForm {
+	f := wire.ScopeForm{
+		Scope: s.Rule.Scope, Cron: s.Rule.Schedule.Cron, Timezone: s.Rule.Schedule.Timezone,
+		Enabled: s.Enabled, FileEnabled: s.Rule.Enabled, Switch: view.NewSwitchForm(s.Switch), Health: view.HealthOf(s),
+		Verified: s.Verified, Reason: s.Reason, NextDue: wire.Moment(s.NextDue), Warnings: s.Warnings, Shadow: s.Rule.Shadow, Promoted: wire.Moment(s.Promoted),
+		Recent: view.NewRecent(s.Judged),
+	}
+	if s.LastRun != nil {
+		f.LastRun = view.NewRunStatus(s.LastRun)
+		f.Pending, f.Firing = s.LastRun.Pending, s.LastRun.Firing
 	}
 	return f
 }

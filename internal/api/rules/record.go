@@ -1,4 +1,4 @@
-package api
+package rules
 
 import (
 	"context"
@@ -6,16 +6,26 @@ import (
 	"encoding/hex"
 	"time"
 
+	"tallyman/internal/api"
+	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
 )
 
-const (
-	auditTimeout = 10 * time.Second
-	largestState = 64 << 10 // bytes of JSON that the record of what is not the ledger's keeps of a state
-)
+// order records what somebody asks for that is not the ledger's to change, before it is done. Where that cannot be written it is not done.
+func (a *Handlers) order(ctx context.Context, action, object string, after any) *wire.Problem {
+	who := auth.From(ctx).Author()
+	err := a.addChange(ctx, &ledger.Change{By: who.By, Via: who.Via, Action: action, Object: object, After: api.StateJSON(after)})
+	if err != nil {
+		return api.LedgerFailed(ctx, a.log, err)
+	}
+	return nil
+}
+
+const auditTimeout = 10 * time.Second
 
 // addChange writes the record, also when the caller has left meanwhile.
-func (a *API) addChange(ctx context.Context, c *ledger.Change) error {
+func (a *Handlers) addChange(ctx context.Context, c *ledger.Change) error {
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), auditTimeout)
 	defer done()
 	return a.deps.Audit.AddChange(ctx, c)

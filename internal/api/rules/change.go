@@ -1,4 +1,4 @@
-package api
+package rules
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/engine"
+	"tallyman/internal/api"
 	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
@@ -42,57 +43,57 @@ type (
 	reloadOutput struct{ Body wire.Reloaded }
 )
 
-func (a *API) registerRulesChange(operations huma.API) {
-	enable := Operation("enable-rule", http.MethodPost, "/rules/{id}/enable", "rules", "Let a rule run, whatever its file says")
+func (a *Handlers) registerRulesChange(operations huma.API) {
+	enable := api.Operation("enable-rule", http.MethodPost, "/rules/{id}/enable", "rules", "Let a rule run, whatever its file says")
 	enable.Description = "In force on every node within a second, and across reloads and restarts until it is cleared or ends. Firings that came due while the rule was disabled are not made good."
 	huma.Register(operations, enable, func(ctx context.Context, in *switchInput) (*switchedOutput, error) {
 		return a.turn(ctx, in.ID, in.Scope, in.Body, ledger.SwitchOn)
 	})
-	disable := Operation("disable-rule", http.MethodPost, "/rules/{id}/disable", "rules", "Stop a rule, whatever its file says")
+	disable := api.Operation("disable-rule", http.MethodPost, "/rules/{id}/disable", "rules", "Stop a rule, whatever its file says")
 	disable.Description = "In force on every node within a second. A run that has begun goes on to its end. Findings are frozen: nothing is told or resolved, and no time passes for them."
 	huma.Register(operations, disable, func(ctx context.Context, in *switchInput) (*switchedOutput, error) {
 		return a.turn(ctx, in.ID, in.Scope, in.Body, ledger.SwitchOff)
 	})
-	huma.Register(operations, Operation("clear-rule", http.MethodPost, "/rules/{id}/clear", "rules", "Go back to what the rule's file says"),
+	huma.Register(operations, api.Operation("clear-rule", http.MethodPost, "/rules/{id}/clear", "rules", "Go back to what the rule's file says"),
 		func(ctx context.Context, in *clearInput) (*switchedOutput, error) {
 			return a.turn(ctx, in.ID, in.Scope, nil, ledger.SwitchCleared)
 		})
-	pause := Operation("pause-rules", http.MethodPost, "/rules/pause", "rules", "Stop every rule, whatever else is switched")
+	pause := api.Operation("pause-rules", http.MethodPost, "/rules/pause", "rules", "Stop every rule, whatever else is switched")
 	huma.Register(operations, pause, func(ctx context.Context, in *pauseRulesInput) (*pausedOutput, error) {
 		return a.pauseRules(ctx, in.Body, ledger.SwitchOff)
 	})
-	huma.Register(operations, Operation("resume-rules", http.MethodPost, "/rules/resume", "rules", "End the pause of all rules"),
+	huma.Register(operations, api.Operation("resume-rules", http.MethodPost, "/rules/resume", "rules", "End the pause of all rules"),
 		func(ctx context.Context, _ *struct{}) (*pausedOutput, error) {
 			return a.pauseRules(ctx, nil, ledger.SwitchCleared)
 		})
-	run := Operation("run-rule", http.MethodPost, "/rules/{id}/run", "rules", "Run a firing of a rule now")
+	run := api.Operation("run-rule", http.MethodPost, "/rules/{id}/run", "rules", "Run a firing of a rule now")
 	run.Description = "Once in the cluster, also of a rule that is disabled. A run that takes longer than a few seconds is answered with 202, and goes on."
 	run.Responses["202"] = &huma.Response{
-		Description: "it has not ended yet", Content: map[string]*huma.MediaType{string(MediaJSON): {Schema: SchemaOf[wire.OrderedForm](operations.OpenAPI())}},
+		Description: "it has not ended yet", Content: map[string]*huma.MediaType{string(api.MediaJSON): {Schema: api.SchemaOf[wire.OrderedForm](operations.OpenAPI())}},
 	}
 	huma.Register(operations, run, a.runRule)
-	huma.Register(operations, Operation("reload-rules", http.MethodPost, "/rules/reload", "rules", "Read the rule files of the answering node again"), a.reloadRules)
+	huma.Register(operations, api.Operation("reload-rules", http.MethodPost, "/rules/reload", "rules", "Read the rule files of the answering node again"), a.reloadRules)
 }
 
 // turn answers POST /rules/{id}/enable, /disable and /clear.
-func (a *API) turn(ctx context.Context, id, scope string, ask *wire.SwitchAskForm, state ledger.SwitchState) (*switchedOutput, error) {
-	if prob := inScope(ctx, optional(scope)); prob != nil {
+func (a *Handlers) turn(ctx context.Context, id, scope string, ask *wire.SwitchAskForm, state ledger.SwitchState) (*switchedOutput, error) {
+	if prob := api.InScope(ctx, api.Optional(scope)); prob != nil {
 		return nil, prob
 	}
 	s, prob := a.newSwitch(ctx, ask, state)
 	if prob != nil {
 		return nil, prob
 	}
-	list, err := a.deps.Rules.Turn(ctx, auth.From(ctx).Author(), id, optional(scope), s)
+	list, err := a.deps.Rules.Turn(ctx, auth.From(ctx).Author(), id, api.Optional(scope), s)
 	if err != nil {
 		return nil, a.rulesFailed(ctx, err)
 	}
-	list = OwnRules(ctx, list)
+	list = api.OwnRules(ctx, list)
 	form := &wire.SwitchedForm{Rule: id, Scopes: make([]wire.ScopeForm, len(list))}
 	for i := range list {
 		form.Scopes[i] = newScopeForm(&list[i])
 	}
-	ownScopes(ctx, form.Scopes)
+	api.OwnScopes(ctx, form.Scopes)
 	a.log.LogAttrs(ctx, slog.LevelInfo, "a rule was switched", slog.String("rule", id), slog.String("scope", scope), slog.String("state", stateText(state)),
 		slog.Time("until", s.Until), slog.String("reason", s.Reason), slog.String("by", s.By))
 	return &switchedOutput{form}, nil
@@ -103,21 +104,21 @@ func stateText(s ledger.SwitchState) string {
 }
 
 // newSwitch is the switch that a request asks for.
-func (a *API) newSwitch(ctx context.Context, ask *wire.SwitchAskForm, state ledger.SwitchState) (ledger.Switch, *wire.Problem) {
+func (a *Handlers) newSwitch(ctx context.Context, ask *wire.SwitchAskForm, state ledger.SwitchState) (ledger.Switch, *wire.Problem) {
 	s := ledger.Switch{State: state, By: auth.From(ctx).Subject}
 	if ask == nil {
 		return s, nil
 	}
 	s.Reason = ask.Reason
 	switch {
-	case utf8.RuneCountInString(ask.Reason) > MaxReason:
+	case utf8.RuneCountInString(ask.Reason) > api.MaxReason:
 		return s, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "reason: it is too long")
 	case ask.Until != nil && ask.For != "":
 		return s, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "for: until says when the switch ends already")
 	case ask.Until != nil:
 		s.Until = ask.Until.UTC().Truncate(time.Microsecond)
 	case ask.For != "":
-		d, err := ParseSpan(ask.For)
+		d, err := api.ParseSpan(ask.For)
 		if err != nil {
 			return s, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "for: "+err.Error())
 		}
@@ -127,8 +128,8 @@ func (a *API) newSwitch(ctx context.Context, ask *wire.SwitchAskForm, state ledg
 }
 
 // pauseRules answers POST /rules/pause and /resume.
-func (a *API) pauseRules(ctx context.Context, ask *wire.SwitchAskForm, state ledger.SwitchState) (*pausedOutput, error) {
-	if prob := inScope(ctx, nil); prob != nil {
+func (a *Handlers) pauseRules(ctx context.Context, ask *wire.SwitchAskForm, state ledger.SwitchState) (*pausedOutput, error) {
+	if prob := api.InScope(ctx, nil); prob != nil {
 		return nil, prob
 	}
 	s, prob := a.newSwitch(ctx, ask, state)
@@ -146,12 +147,12 @@ func (a *API) pauseRules(ctx context.Context, ask *wire.SwitchAskForm, state led
 }
 
 // runRule answers POST /rules/{id}/run.
-func (a *API) runRule(ctx context.Context, in *runInput) (*runOutput, error) {
-	if prob := inScope(ctx, optional(in.Scope)); prob != nil {
+func (a *Handlers) runRule(ctx context.Context, in *runInput) (*runOutput, error) {
+	if prob := api.InScope(ctx, api.Optional(in.Scope)); prob != nil {
 		return nil, prob
 	}
 	by := auth.From(ctx).Subject
-	o, err := a.deps.Rules.RunNow(ctx, in.ID, optional(in.Scope), func(o *engine.Ordered) error {
+	o, err := a.deps.Rules.RunNow(ctx, in.ID, api.Optional(in.Scope), func(o *engine.Ordered) error {
 		if prob := a.order(ctx, "rule.run", ruleObject(o.Rule, &o.Scope), wire.OrderedForm{Rule: o.Rule, Scope: o.Scope, Due: o.Due}); prob != nil {
 			return prob
 		}
@@ -163,7 +164,7 @@ func (a *API) runRule(ctx context.Context, in *runInput) (*runOutput, error) {
 	a.log.LogAttrs(ctx, slog.LevelInfo, "a rule was run", slog.String("rule", o.Rule), slog.String("scope", o.Scope), slog.Time("due", o.Due), slog.String("by", by))
 	out := &runOutput{Status: http.StatusOK, Body: &wire.OrderedForm{Rule: o.Rule, Scope: o.Scope, Due: o.Due}}
 	if o.Run == nil {
-		out.Status, out.Location = http.StatusAccepted, base+"/rules/"+o.Rule+"/runs"
+		out.Status, out.Location = http.StatusAccepted, api.Base+"/rules/"+o.Rule+"/runs"
 	} else {
 		run := view.NewRuleRunForm(o.Run)
 		out.Body.Run = &run
@@ -172,7 +173,7 @@ func (a *API) runRule(ctx context.Context, in *runInput) (*runOutput, error) {
 }
 
 // runFailed turns an error of RunNow into a problem.
-func (a *API) runFailed(ctx context.Context, err error) *wire.Problem {
+func (a *Handlers) runFailed(ctx context.Context, err error) *wire.Problem {
 	var unverified *engine.UnverifiedError
 	var unrecorded *wire.Problem
 	switch {
@@ -191,8 +192,8 @@ func (a *API) runFailed(ctx context.Context, err error) *wire.Problem {
 }
 
 // reloadRules answers POST /rules/reload.
-func (a *API) reloadRules(ctx context.Context, _ *struct{}) (*reloadOutput, error) {
-	if prob := inScope(ctx, nil); prob != nil {
+func (a *Handlers) reloadRules(ctx context.Context, _ *struct{}) (*reloadOutput, error) {
+	if prob := api.InScope(ctx, nil); prob != nil {
 		return nil, prob
 	}
 	r, err := a.deps.Reload(ctx, auth.From(ctx).Author())
