@@ -15,7 +15,7 @@ import (
 var (
 	everybody  = auth.Roles()
 	onlookers  = []auth.Role{auth.Viewer, auth.Operator, auth.Admin}
-	operators  = []auth.Role{auth.Operator, auth.Admin}
+	Operators  = []auth.Role{auth.Operator, auth.Admin}
 	admins     = []auth.Role{auth.Admin}
 	pollers    = []auth.Role{auth.Client, auth.Service, auth.Viewer, auth.Operator, auth.Admin} // viewers and operators: shadow inboxes alone
 	readers    = []auth.Role{auth.Client, auth.Service, auth.Admin}
@@ -29,9 +29,9 @@ var (
 // openAccess is the roles of what asks for no token at all.
 var openAccess = []auth.Role{}
 
-// access says who may do what: the roles that each operation is allowed to, by its id. An operation that is not here is not served: the
+// Access says who may do what: the roles that each operation is allowed to, by its id. An operation that is not here is not served: the
 // program does not start.
-var access = map[string][]auth.Role{
+var Access = map[string][]auth.Role{
 	"healthz": openAccess,
 	"readyz":  openAccess,
 	"openapi": everybody,
@@ -55,9 +55,9 @@ var access = map[string][]auth.Role{
 
 	"list-types":  everybody,
 	"get-type":    everybody,
-	"create-type": operators,
-	"put-type":    operators,
-	"delete-type": operators,
+	"create-type": Operators,
+	"put-type":    Operators,
+	"delete-type": Operators,
 
 	"list-subscriptions":   {auth.Service, auth.Viewer, auth.Operator, auth.Admin},
 	"create-subscription":  subscribes,
@@ -65,8 +65,8 @@ var access = map[string][]auth.Role{
 	"delete-subscription":  subscribes,
 	"list-subscribers":     onlookers, // who sees all warehouses, and so below
 	"get-subscriber":       onlookers,
-	"put-subscriber":       operators,
-	"delete-subscriber":    operators,
+	"put-subscriber":       Operators,
+	"delete-subscriber":    Operators,
 
 	"list-queues":   queuers,
 	"get-queue":     queuers,
@@ -83,13 +83,13 @@ var access = map[string][]auth.Role{
 	"suspend-item":  workers, // a worker: what it has leased, and so below
 	"store-item":    workers,
 	"assign-item":   workers,
-	"finish-item":   operators,
-	"requeue-item":  operators,
-	"remove-item":   operators,
-	"remove-range":  operators,
-	"requeue-items": operators,
-	"pause-queue":   operators,
-	"resume-queue":  operators,
+	"finish-item":   Operators,
+	"requeue-item":  Operators,
+	"remove-item":   Operators,
+	"remove-range":  Operators,
+	"requeue-items": Operators,
+	"pause-queue":   Operators,
+	"resume-queue":  Operators,
 
 	"why":             onlookers,
 	"list-rules":      onlookers,
@@ -97,30 +97,30 @@ var access = map[string][]auth.Role{
 	"get-rule-source": onlookers, // one that is not for all warehouses: a rule of whose scopes all are his
 	"list-runs":       onlookers,
 	"list-findings":   onlookers,
-	"enable-rule":     operators,
-	"disable-rule":    operators,
-	"clear-rule":      operators,
-	"pause-rules":     operators,
-	"resume-rules":    operators,
-	"run-rule":        operators,
-	"reload-rules":    operators,
-	"promote-rule":    operators,
-	"preview-rule":    operators,
-	"draft-rule":      operators, // who sees all warehouses
+	"enable-rule":     Operators,
+	"disable-rule":    Operators,
+	"clear-rule":      Operators,
+	"pause-rules":     Operators,
+	"resume-rules":    Operators,
+	"run-rule":        Operators,
+	"reload-rules":    Operators,
+	"promote-rule":    Operators,
+	"preview-rule":    Operators,
+	"draft-rule":      Operators, // who sees all warehouses
 
 	"list-silences":  onlookers,
 	"get-silence":    onlookers,
-	"create-silence": operators, // one that is not for all warehouses: for his own by name, and so below
-	"expire-silence": operators,
+	"create-silence": Operators, // one that is not for all warehouses: for his own by name, and so below
+	"expire-silence": Operators,
 
 	"list-sinks":        onlookers,
 	"get-sink":          onlookers,
 	"list-deliveries":   onlookers,
 	"get-delivery":      onlookers,
-	"retry-delivery":    operators,
-	"retry-deliveries":  operators,
-	"cancel-delivery":   operators,
-	"cancel-deliveries": operators,
+	"retry-delivery":    Operators,
+	"retry-deliveries":  Operators,
+	"cancel-delivery":   Operators,
+	"cancel-deliveries": Operators,
 
 	"list-audit": onlookers, // who sees all warehouses
 
@@ -136,7 +136,7 @@ func mustHaveAccess(doc *huma.OpenAPI) {
 			if op == nil {
 				continue
 			}
-			if _, ok := access[op.OperationID]; !ok {
+			if _, ok := Access[op.OperationID]; !ok {
 				panic("operation " + op.OperationID + " (" + path + ") is not in the table of internal/api/access.go")
 			}
 		}
@@ -148,7 +148,7 @@ func isOpen(r *http.Request) bool { return r.URL.Path == "/healthz" || r.URL.Pat
 
 // permitted lets those do an operation of the OpenAPI library who may.
 func permitted(ctx huma.Context, next func(huma.Context)) {
-	if prob := mayDo(auth.From(ctx.Context()), ctx.Operation().OperationID); prob != nil {
+	if prob := MayDo(auth.From(ctx.Context()), ctx.Operation().OperationID); prob != nil {
 		r, w := humago.Unwrap(ctx)
 		writeProblem(w, prob, problemMedia(r))
 		return
@@ -159,7 +159,7 @@ func permitted(ctx huma.Context, next func(huma.Context)) {
 // guarded lets those do a plain operation who may.
 func guarded(operation string, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if prob := mayDo(auth.From(r.Context()), operation); prob != nil {
+		if prob := MayDo(auth.From(r.Context()), operation); prob != nil {
 			writeProblem(w, prob, problemMedia(r))
 			return
 		}
@@ -167,16 +167,16 @@ func guarded(operation string, next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// mayDo is nil where the table lets the caller do the operation.
-func mayDo(who *auth.Identity, operation string) *wire.Problem {
-	roles := access[operation]
+// MayDo is nil where the table lets the caller do the operation.
+func MayDo(who *auth.Identity, operation string) *wire.Problem {
+	roles := Access[operation]
 	if roles != nil && len(roles) == 0 || who.Has(roles...) {
 		return nil
 	}
-	return denied(wire.CodeRoleMissing, "your token may not do this ("+operation+"); it takes the role "+orList(roleNames(roles)))
+	return Denied(wire.CodeRoleMissing, "your token may not do this ("+operation+"); it takes the role "+OrList(RoleNames(roles)))
 }
 
-func roleNames(roles []auth.Role) []string {
+func RoleNames(roles []auth.Role) []string {
 	names := make([]string, len(roles))
 	for i, r := range roles {
 		names[i] = string(r)
@@ -184,8 +184,8 @@ func roleNames(roles []auth.Role) []string {
 	return names
 }
 
-// orList is a, b or c.
-func orList(names []string) string {
+// OrList is a, b or c.
+func OrList(names []string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")
 	}
@@ -198,11 +198,11 @@ const bearerScheme = "bearer"
 
 // documentAccess says in the document who may do the operation.
 func documentAccess(op *huma.Operation) {
-	roles := access[op.OperationID]
+	roles := Access[op.OperationID]
 	if len(roles) == 0 {
 		op.Extensions = map[string]any{"security": []any{}} // said in full: the library leaves an empty list out
 		return
 	}
 	op.Security = []map[string][]string{{bearerScheme: {}}}
-	op.Extensions = map[string]any{"x-roles": roleNames(roles)}
+	op.Extensions = map[string]any{"x-roles": RoleNames(roles)}
 }

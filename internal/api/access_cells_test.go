@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"tallyman/internal/api"
 	"tallyman/internal/auth"
 )
 
@@ -145,7 +144,7 @@ func TestEveryOperationForEveryRole(t *testing.T) {
 			delete(want, op.OperationID)
 			t.Run(op.OperationID, func(t *testing.T) {
 				t.Parallel()
-				b := newBundle(func(d *api.Deps) { d.Auth = byRole{} })
+				b := newBundle(func(d *parts) { d.Auth = byRole{} })
 				for i, role := range columns {
 					b.checkCell(t, strings.ToUpper(method), path, role, row[i] == "x")
 				}

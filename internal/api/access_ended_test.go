@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tallyman/internal/api"
 	"tallyman/internal/auth"
 )
 
@@ -17,7 +16,7 @@ type holder struct{ tokens *auth.Tokens }
 
 func newHolder() *holder { return &holder{auth.NewTokens()} }
 
-func (h *holder) in(d *api.Deps) { d.Auth = &auth.Bearer{Tokens: h.tokens} }
+func (h *holder) in(d *parts) { d.Auth = &auth.Bearer{Tokens: h.tokens} }
 
 // token makes one that may do everything, and the header with it.
 func (h *holder) token(t *testing.T, expires time.Time) (id, header string) {

@@ -4,14 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"tallyman/internal/api"
 	"tallyman/internal/ledger"
 )
 
 // TestGuessedIDs has an operator of one warehouse guess ids of another one. What is there answers as what is not.
 func TestGuessedIDs(t *testing.T) {
 	t.Parallel()
-	b := newBundle(asPeople, func(d *api.Deps) { d.Rules = &fakeRules{scopes: twoScopes()} })
+	b := newBundle(asPeople, func(d *parts) { d.Rules = &fakeRules{scopes: twoScopes()} })
 	mine, theirs := *bin().Notice, *bin().Notice
 	mine.ID, mine.Warehouse, theirs.ID, theirs.Warehouse = "n_mine", "119240", "n_theirs", "119241"
 	b.deliveries.traced = []ledger.Traced{{Notice: &mine}, {Notice: &theirs}}

@@ -15,13 +15,13 @@ import (
 // own settles where a request reads and whose inboxes: what it asks for, or where it asks for nothing what is the caller's own. Parameters only
 // narrow. The names are those of the parameters, for the problems.
 func own(who *auth.Identity, names [2]string, warehouse string, subscribers []string) (string, []string, *wire.Problem) {
-	warehouse, prob := ownWarehouse(who, names[0], warehouse)
+	warehouse, prob := OwnWarehouse(who, names[0], warehouse)
 	if prob != nil {
 		return "", nil, prob
 	}
 	if len(subscribers) == 0 {
 		if !who.Has(auth.Client) || len(who.Subscribers) == 0 {
-			return "", nil, missingParameter(names[1])
+			return "", nil, MissingParameter(names[1])
 		}
 		if len(who.Subscribers) > maxSubscribers {
 			return "", nil, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber, "your token has "+strconv.Itoa(len(who.Subscribers))+
@@ -31,49 +31,49 @@ func own(who *auth.Identity, names [2]string, warehouse string, subscribers []st
 	}
 	for _, s := range subscribers {
 		if !mayRead(who, s) {
-			return "", nil, denied(wire.CodeSubscriberDenied, "the inbox of "+s+" is not yours"+yours(who.Subscribers))
+			return "", nil, Denied(wire.CodeSubscriberDenied, "the inbox of "+s+" is not yours"+Yours(who.Subscribers))
 		}
 	}
 	return warehouse, subscribers, nil
 }
 
-// ownWarehouse is the warehouse that was asked for, or the only one that the caller has.
-func ownWarehouse(who *auth.Identity, name, warehouse string) (string, *wire.Problem) {
+// OwnWarehouse is the warehouse that was asked for, or the only one that the caller has.
+func OwnWarehouse(who *auth.Identity, name, warehouse string) (string, *wire.Problem) {
 	switch {
 	case warehouse != "":
-		return warehouse, inWarehouse(who, warehouse)
+		return warehouse, InWarehouse(who, warehouse)
 	case len(who.Warehouses) == 1 && !who.Everywhere():
 		return who.Warehouses[0], nil
 	}
-	prob := missingParameter(name)
+	prob := MissingParameter(name)
 	if !who.Everywhere() {
-		prob.Detail += yours(who.Warehouses)
+		prob.Detail += Yours(who.Warehouses)
 	}
 	return "", prob
 }
 
-// inWarehouse is nil where the caller may do things in the warehouse.
-func inWarehouse(who *auth.Identity, warehouse string) *wire.Problem {
+// InWarehouse is nil where the caller may do things in the warehouse.
+func InWarehouse(who *auth.Identity, warehouse string) *wire.Problem {
 	if who.InWarehouse(warehouse) {
 		return nil
 	}
 	if warehouse == auth.AllWarehouses {
-		return denied(wire.CodeWarehouseDenied, "this is about all warehouses"+yours(who.Warehouses))
+		return Denied(wire.CodeWarehouseDenied, "this is about all warehouses"+Yours(who.Warehouses))
 	}
-	return denied(wire.CodeWarehouseDenied, "warehouse "+policy.Quote(warehouse)+" is not yours"+yours(who.Warehouses))
+	return Denied(wire.CodeWarehouseDenied, "warehouse "+policy.Quote(warehouse)+" is not yours"+Yours(who.Warehouses))
 }
 
-// inScope is nil where the caller may do things to a rule's scope, nil for all of them. A scope is a warehouse as far as tokens go: one that is
+// InScope is nil where the caller may do things to a rule's scope, nil for all of them. A scope is a warehouse as far as tokens go: one that is
 // not for all warehouses is for the scopes of their names.
-func inScope(ctx context.Context, scope *string) *wire.Problem {
+func InScope(ctx context.Context, scope *string) *wire.Problem {
 	who := auth.From(ctx)
 	switch {
 	case who.Everywhere():
 		return nil
 	case scope == nil:
-		return denied(wire.CodeWarehouseDenied, "this is about all scopes of the rule; name the scope"+yours(who.Warehouses))
+		return Denied(wire.CodeWarehouseDenied, "this is about all scopes of the rule; name the scope"+Yours(who.Warehouses))
 	}
-	return inWarehouse(who, *scope)
+	return InWarehouse(who, *scope)
 }
 
 // mayRead tells whether the caller may read and mark for the subscriber.
@@ -84,15 +84,15 @@ func mayRead(who *auth.Identity, subscriber string) bool {
 	return who.ForOthers() || who.Has(auth.Client) && slices.Contains(who.Subscribers, subscriber)
 }
 
-// denied says that the caller asks for what is not his.
-func denied(code wire.Code, detail string) *wire.Problem {
+// Denied says that the caller asks for what is not his.
+func Denied(code wire.Code, detail string) *wire.Problem {
 	p := wire.NewProblem(http.StatusForbidden, code, detail)
 	p.Challenge = insufficient
 	return p
 }
 
-// yours names what the caller has; he knows it anyway.
-func yours(list []string) string {
+// Yours names what the caller has; he knows it anyway.
+func Yours(list []string) string {
 	if len(list) == 0 {
 		return "; your token has none"
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"tallyman/internal/api"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 )
@@ -57,7 +56,7 @@ func (b *bundle) ask(t *testing.T, list []asking) {
 	}
 }
 
-func asPeople(d *api.Deps) { d.Auth = somePeople() }
+func asPeople(d *parts) { d.Auth = somePeople() }
 
 func TestPollsAreOfOnesOwn(t *testing.T) {
 	t.Parallel()
@@ -185,7 +184,7 @@ func TestTokensOfOthersAreNotOnesOwn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b := newBundle(asPeople, func(d *api.Deps) { d.Tokens = kept })
+	b := newBundle(asPeople, func(d *parts) { d.Tokens = kept })
 	b.ask(t, []asking{
 		{"chief", "POST", "/tokens/t_all/revoke", "", 404, "token_not_found"},
 		{"chief", "POST", "/tokens/t_both/revoke", "", 404, "token_not_found"},

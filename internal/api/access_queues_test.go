@@ -6,13 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"tallyman/internal/api"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 )
 
 // pickers are those who work on a queue of two warehouses.
-func pickers(d *api.Deps) {
+func pickers(d *parts) {
 	who := func(subject string, warehouse string, access ...auth.Role) auth.Identity {
 		return auth.Identity{Subject: subject, Via: ledger.ViaJWT, Access: access, Warehouses: strings.Split(warehouse, " ")}
 	}

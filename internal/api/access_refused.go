@@ -17,9 +17,9 @@ const (
 	invalid      = challenge + `, error="invalid_token"`
 )
 
-// unauthorized is the problem of a request whose caller is not known; nil where the error is none of those. Codes and texts tell who has no good
+// Unauthorized is the problem of a request whose caller is not known; nil where the error is none of those. Codes and texts tell who has no good
 // token nothing: that one has expired, or was revoked, only he learns who has it.
-func unauthorized(err error) *wire.Problem {
+func Unauthorized(err error) *wire.Problem {
 	for _, c := range []struct {
 		is        error
 		code      wire.Code
@@ -44,9 +44,9 @@ func unauthorized(err error) *wire.Problem {
 	return nil
 }
 
-// whenOver calls cancel when the caller's token ends before the context does, so that who waits is not left waiting. The function that it returns
+// WhenOver calls cancel when the caller's token ends before the context does, so that who waits is not left waiting. The function that it returns
 // lets go of it.
-func whenOver(ctx context.Context, who *auth.Identity, cancel func()) func() {
+func WhenOver(ctx context.Context, who *auth.Identity, cancel func()) func() {
 	if who.Ended == nil {
 		return func() {}
 	}
@@ -68,5 +68,5 @@ func (a *API) logRefusal(w http.ResponseWriter, r *http.Request, prob *wire.Prob
 	if prob.Code == wire.CodeTokenMissing {
 		level = slog.LevelDebug // browsers and people who look around
 	}
-	a.log.LogAttrs(r.Context(), level, "a request was refused", append(a.requestAttrs(w, r), slog.String("code", string(prob.Code)), slog.String("detail", prob.Detail))...)
+	a.log.LogAttrs(r.Context(), level, "a request was refused", append(requestAttrs(w, r), slog.String("code", string(prob.Code)), slog.String("detail", prob.Detail))...)
 }

@@ -8,12 +8,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"tallyman/engine/trial/preview"
+	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 	"tallyman/internal/trace"
 	"tallyman/internal/wire"
-	"tallyman/rules/catalog"
 	"tallyman/sinks/inbox/page"
 )
 
@@ -29,54 +28,42 @@ type Inbox interface {
 	Watch(warehouse string, subscribers []string, news func()) (stop func())
 }
 
-// Catalogue keeps types and subscriptions; see ledger.Catalogue for what each method promises.
-type Catalogue interface {
-	Types(ctx context.Context) (catalog.Catalog, error)
-	PutType(ctx context.Context, who ledger.Author, t catalog.Type) error
-	DeleteType(ctx context.Context, who ledger.Author, code string) error
-	Subscriptions(ctx context.Context, f ledger.SubscriptionFilter) ([]ledger.Subscription, error)
-	AddSubscriptions(ctx context.Context, who ledger.Author, subs []ledger.Subscription) (added int, err error)
-	RemoveSubscription(ctx context.Context, who ledger.Author, s ledger.Subscription) error
-}
-
-// Meter counts polls, whose outcome is one of the Poll… constants, streams, and the notices that are sent.
+// Meter counts polls, whose outcome is one of the Poll… constants, and streams.
 type Meter interface {
 	PollDone(outcome string, took time.Duration)
 	RequestDone(operation string, status int)
-	NoticeMade(noticeType, status string)
 	StreamOpened()
 	// StreamEnded gives one of the Stream… constants.
 	StreamEnded(reason string)
 }
 
+// Deliveries is how deliveries stand and what operators do to them; see ledger.Operated and its neighbours for what each
+// method promises.
+type Deliveries interface {
+	ledger.Operated
+	CountDeliveries(ctx context.Context) (map[string]map[ledger.DeliveryState]int64, error)
+	Trace(ctx context.Context, rule, scope string, keys, ids []string, limit int) ([]ledger.Traced, error)
+	MarksOf(ctx context.Context, notice string) ([]ledger.Mark, error)
+	ledger.Search
+}
+
+// RuleClock is what an overview asks the engine.
+type RuleClock interface {
+	Now() time.Time // of the rules
+	Switches() []ledger.Switch
+}
+
 // Deps is what the API is made of. Every field is needed but Queues and those that say what nil means.
 type Deps struct {
-	Inbox     Inbox
-	Queues    map[string]ServedQueue // by name
-	Catalogue Catalogue
-	Book      Book
-	Marks     Marks
-	Reads     ReadState // the inbox
-	Sends     Sends
-	// Deliveries is the ledger; those that are tried again are told to Sends.Wake.
+	Inbox      Inbox
+	Queues     map[string]view.ServedQueue // by name
+	Marks      Marks
+	Reads      ReadState // the inbox
 	Deliveries Deliveries
-	Sinks      map[string]ServedSink // by name
-	SinkTypes  []string              // that there are
-	Rules      Rules
-	// History is the ledger. RuleFiles is what the node knows of its rule files, Reload reads them again for
-	// who asks, and records what has changed before it is in force: ledger.ErrNotRecorded.
-	History   RuleHistory
-	RuleFiles func() RuleFiles
-	Reload    func(ctx context.Context, who ledger.Author) (wire.Reloaded, error)
-	Tokens    Tokens
-	Silences  Silences
-	// Preview tries a rule and writes nothing. Errors are *engine.UnknownError, engine.ErrManyScopes, *AtError, ErrBusy, those of preview.Run,
-	// and the ledger's.
-	Preview func(ctx context.Context, q PreviewQuery) (*preview.Report, error)
-	// RuleSource is how a rule is written. Errors are *engine.UnknownError.
-	RuleSource func(id string) (*wire.RuleSource, error)
-	// Draft tries another text of a rule and writes nothing. Errors are as those of Preview.
-	Draft func(ctx context.Context, q DraftQuery) (*Drafted, error)
+	Sinks      map[string]view.ServedSink // by name
+	SinkTypes  []string                   // that there are
+	Rules      RuleClock
+	RuleFiles  func() view.RuleFiles
 	// Status reports the state of the whole; it answers even where parts of it are out of reach.
 	Status   func(ctx context.Context) (wire.StatusReport, error)
 	Overview Overview
@@ -89,7 +76,6 @@ type Deps struct {
 	Streams  StreamLimits
 	Gatherer prometheus.Gatherer
 	Meter    Meter
-	Audit    Audit
 	Pages    Pages // nil = none
 	Logger   *slog.Logger
 	Tracer   *trace.Tracer // nil = no traces
@@ -99,12 +85,13 @@ type Deps struct {
 // API is the handler of everything that Tallyman serves.
 type API struct {
 	deps       Deps
+	rooms      []Room
 	log        *slog.Logger
 	handler    http.Handler
 	spec       func() []byte       // the OpenAPI document
 	operations map[string]string   // their ids by route
 	bodies     map[string]bodyRule // by the ids of operations
-	waiters    waiters
+	waiters    *Waiters
 	streams    *streams
 	lookout    *lookout
 	overviews  *overviewStreams
@@ -113,9 +100,9 @@ type API struct {
 	callers    *callers
 }
 
-// New makes the API.
-func New(deps Deps) *API {
-	a := &API{deps: deps, log: deps.Logger, ids: newRequestIDs(), bounds: defaultBounds(), callers: newCallers(deps.Auth, deps.HTTP.Rate)}
+// New makes the API of the rooms.
+func New(deps Deps, rooms ...Room) *API {
+	a := &API{deps: deps, rooms: rooms, waiters: &Waiters{}, log: deps.Logger, ids: newRequestIDs(), bounds: defaultBounds(), callers: newCallers(deps.Auth, deps.HTTP.Rate)}
 	a.streams = newStreams(&a.deps)
 	a.lookout = newLookout(&a.deps)
 	a.overviews = &overviewStreams{lookout: a.lookout, live: map[*overviewStream]struct{}{}}

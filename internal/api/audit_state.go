@@ -7,8 +7,11 @@ import (
 	"strings"
 )
 
-// stateJSON is a state as a record keeps it: without the members that are secret. One that is too large is told by its size.
-func stateJSON(v any) json.RawMessage {
+// largestState is how many bytes of JSON a record keeps of a state that is not the ledger's.
+const largestState = 64 << 10
+
+// StateJSON is a state as a record keeps it: without the members that are secret. One that is too large is told by its size.
+func StateJSON(v any) json.RawMessage {
 	if v == nil {
 		return nil
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"tallyman/engine"
-	"tallyman/internal/api"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/record"
 	"tallyman/rules/catalog"
@@ -91,7 +90,7 @@ func TestAuthorIsWhoWasAuthenticated(t *testing.T) {
 func TestAChangeWithoutItsRecord(t *testing.T) {
 	t.Parallel()
 	rules := &fakeRules{ordered: &engine.Ordered{Rule: "x", Due: bin().CreatedAt}}
-	b := setup(t, func(d *api.Deps) { d.Rules = rules })
+	b := setup(t, func(d *parts) { d.Rules = rules })
 	b.catalogue.unrecorded = fmt.Errorf("%w: disk full", ledger.ErrNotRecorded)
 	b.audit.fail(b.catalogue.unrecorded)
 	for _, got := range []answer{

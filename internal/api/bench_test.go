@@ -18,7 +18,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"tallyman/internal/api"
 	"tallyman/internal/api/metrics"
 	"tallyman/internal/auth"
 	"tallyman/internal/testenv"
@@ -82,7 +81,7 @@ func serveOurs(b *testing.B, in *realInbox) string {
 	if err != nil {
 		b.Fatal(err)
 	}
-	a := api.New(api.Deps{
+	a := newAPI(&parts{
 		Inbox: in, Catalogue: newFakeCatalogue(), Auth: auth.None{}, Gatherer: m.Gatherer(), Meter: m, Logger: slog.New(slog.DiscardHandler),
 		Status: func(context.Context) (wire.StatusReport, error) { return wire.StatusReport{}, nil },
 		Ready:  func(context.Context) error { return nil },

@@ -36,7 +36,7 @@ func mustCheckBodies(doc *huma.OpenAPI) map[string]bodyRule {
 			if op == nil || op.RequestBody == nil {
 				continue
 			}
-			schema, err := body.Compile(doc.Components.Schemas, op.RequestBody.Content[string(mediaJSON)].Schema)
+			schema, err := body.Compile(doc.Components.Schemas, op.RequestBody.Content[string(MediaJSON)].Schema)
 			if err == nil && (op.MaxBodyBytes <= 0 || op.BodyReadTimeout <= 0) {
 				err = errors.New("its body has no bound, or no deadline")
 			}
@@ -156,7 +156,7 @@ func checkBody(schema *body.Schema, text []byte, contentType string, required bo
 func isJSONType(contentType string) bool {
 	name, _, _ := strings.Cut(contentType, ";")
 	name = strings.ToLower(strings.TrimSpace(name))
-	return name == "" || name == string(mediaJSON) || strings.HasSuffix(name, "+json")
+	return name == "" || name == string(MediaJSON) || strings.HasSuffix(name, "+json")
 }
 
 // decodeJSON decodes a body that was checked. Names match exactly here, too: what was checked is what is acted on.

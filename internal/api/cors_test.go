@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"tallyman/internal/api"
 )
 
 const (
@@ -15,8 +13,8 @@ const (
 	added = `{"type":"REP_NOTICE","warehouse":"119240","subscriber":"role:keeper"}`
 )
 
-func withOrigins(origins ...string) func(*api.Deps) {
-	return func(d *api.Deps) { d.HTTP.Origins = origins }
+func withOrigins(origins ...string) func(*parts) {
+	return func(d *parts) { d.HTTP.Origins = origins }
 }
 
 // TestForeignPages proves who may read and who may change: without a configured origin nobody, with one exactly that one.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/api"
+	"tallyman/internal/api/view"
 	"tallyman/internal/ledger"
 )
 
@@ -187,8 +187,8 @@ func TestSinks(t *testing.T) {
 	if p := b.get(t, "/api/v1/sinks/pigeon").asProblem(t); p.Code != "sink_not_found" || p.Detail != `there is no sink "pigeon"; there are gateway, inbox, sms` {
 		t.Errorf("%+v", p)
 	}
-	b = setup(t, func(d *api.Deps) {
-		d.Sinks = map[string]api.ServedSink{"inbox": {Type: "inbox", Ready: func() error { return errors.New("it is being written back") }}}
+	b = setup(t, func(d *parts) {
+		d.Sinks = map[string]view.ServedSink{"inbox": {Type: "inbox", Ready: func() error { return errors.New("it is being written back") }}}
 	})
 	if got := b.get(t, "/api/v1/sinks/inbox"); !strings.Contains(got.body, `"ok":false,"error":"it is being written back"`) {
 		t.Errorf("an inbox that is not ready is %s", got.body)

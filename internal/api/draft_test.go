@@ -12,15 +12,15 @@ import (
 	"tallyman/engine"
 	"tallyman/engine/trial/preview"
 	"tallyman/engine/trial/rulediff"
-	"tallyman/internal/api"
+	"tallyman/internal/api/rules"
 	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
 )
 
 // triedDraft is an answer that has everything.
-func triedDraft() *api.Drafted {
+func triedDraft() *rules.Drafted {
 	keys := func(keys ...string) rulediff.Keys { return rulediff.Keys{Count: len(keys) + 1, Keys: keys} }
-	return &api.Drafted{
+	return &rules.Drafted{
 		Scope:    "119240",
 		Problems: []wire.FileProblem{{Code: "unknown_field", Line: 3, Col: 5, Message: "there is no field hwen", Hint: "did you mean when?", Rule: "negative-bin-stock"}},
 		Changes:  []rulediff.Change{{Field: "when", Old: "qty < 0", New: "qty < -5 & qty > -9"}, {Field: "for", New: "10m"}},
@@ -36,10 +36,10 @@ func triedDraft() *api.Drafted {
 
 func TestDraft(t *testing.T) {
 	t.Parallel()
-	var asked api.DraftQuery
+	var asked rules.DraftQuery
 	answer := triedDraft()
-	b := setup(t, func(d *api.Deps) {
-		d.Draft = func(_ context.Context, q api.DraftQuery) (*api.Drafted, error) {
+	b := setup(t, func(d *parts) {
+		d.Draft = func(_ context.Context, q rules.DraftQuery) (*rules.Drafted, error) {
 			asked = q
 			return answer, nil
 		}
@@ -55,7 +55,7 @@ func TestDraft(t *testing.T) {
 	if asked.Rule != "negative-bin-stock" || asked.Text != "id: negative-bin-stock" || *asked.Scope != "119240" || asked.At != "-1h" || asked.Limit != 5 {
 		t.Errorf("%+v", asked)
 	}
-	*answer = api.Drafted{Effect: &rulediff.Rule{From: rulediff.FromNone}}
+	*answer = rules.Drafted{Effect: &rulediff.Rule{From: rulediff.FromNone}}
 	got := b.do(t, http.MethodPost, path, `{"text":"x"}`)
 	for _, part := range []string{`"problems":[]`, `"fields":[]`, `"warnings":[]`, `"notes":[]`, `"compared":false`, `"fire":{"count":0,"keys":[]}`} {
 		if !strings.Contains(got.body, part) {
@@ -79,17 +79,17 @@ func TestDraftsAndPreviewsAreOnRecord(t *testing.T) {
 	t.Parallel()
 	var fault, unknown error
 	tried := 0
-	rules := &fakeRules{}
-	b := setup(t, func(d *api.Deps) {
-		d.Rules = rules
+	live := &fakeRules{}
+	b := setup(t, func(d *parts) {
+		d.Rules = live
 		d.RuleSource = func(string) (*wire.RuleSource, error) {
 			return &wire.RuleSource{Text: "id: negative-bin-stock"}, unknown
 		}
-		d.Draft = func(context.Context, api.DraftQuery) (*api.Drafted, error) {
+		d.Draft = func(context.Context, rules.DraftQuery) (*rules.Drafted, error) {
 			tried++
-			return &api.Drafted{}, fault
+			return &rules.Drafted{}, fault
 		}
-		d.Preview = func(context.Context, api.PreviewQuery) (*preview.Report, error) {
+		d.Preview = func(context.Context, rules.PreviewQuery) (*preview.Report, error) {
 			tried++
 			return triedRule(), fault
 		}
@@ -106,13 +106,13 @@ func TestDraftsAndPreviewsAreOnRecord(t *testing.T) {
 		look()
 	}
 	unknown = &engine.UnknownError{What: "rule", Name: "x"}
-	rules.err = unknown
+	live.err = unknown
 	for _, got := range []answer{draft(), look()} {
 		if got.status != http.StatusNotFound {
 			t.Errorf("%d %s", got.status, got.body)
 		}
 	}
-	unknown, rules.err = nil, nil
+	unknown, live.err = nil, nil
 	list := b.audit.all()
 	if len(list) != 6 || tried != 6 {
 		t.Fatalf("%d records of %d", len(list), tried)
@@ -149,7 +149,7 @@ func TestDraftsAndSourcesOfOneWarehouse(t *testing.T) {
 		Problems: []wire.FileProblem{{Code: "plan_changed", File: "rules/stock.yaml", Line: 6, Col: 7, Message: "another plan", Rule: "negative-bin-stock"}},
 		Disk:     &wire.DiskSource{File: "rules/stock.yaml", Line: 5, Text: "  - id: negative-bin-stock\n    hwen: x", Problems: ruleFiles().Problems}, Scopes: []string{"119240"},
 	}
-	b := setup(t, func(d *api.Deps) {
+	b := setup(t, func(d *parts) {
 		d.Auth = somePeople()
 		d.RuleSource = func(id string) (*wire.RuleSource, error) {
 			if id != source.Rule {
@@ -158,7 +158,7 @@ func TestDraftsAndSourcesOfOneWarehouse(t *testing.T) {
 			one := *source
 			return &one, nil
 		}
-		d.Draft = func(context.Context, api.DraftQuery) (*api.Drafted, error) { return &api.Drafted{}, nil }
+		d.Draft = func(context.Context, rules.DraftQuery) (*rules.Drafted, error) { return &rules.Drafted{}, nil }
 	})
 	const path = "/api/v1/rules/negative-bin-stock"
 	for form, file := range map[string]string{"application/json": "source.json", "application/xml": "source.xml"} {

@@ -37,9 +37,9 @@ func (a *API) Live() int {
 }
 
 // Patterns are the routes of an API as they were registered.
-func Patterns(deps Deps) []string {
+func Patterns(deps Deps, rooms ...Room) []string {
 	routes := newRouter()
-	(&API{deps: deps, log: deps.Logger}).register(routes)
+	(&API{deps: deps, log: deps.Logger, waiters: &Waiters{}, rooms: rooms}).register(routes)
 	return routes.patterns
 }
 
@@ -68,7 +68,7 @@ func TagOf(t *testing.T, raw string) string {
 	if prob != nil {
 		t.Fatal(prob)
 	}
-	return tagOf("v", identify(&p.Query, mediaJSON, ""), 0)
+	return tagOf("v", identify(&p.Query, MediaJSON, ""), 0)
 }
 
 // Aging is an aging of numbers.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"tallyman/internal/api"
+	"tallyman/internal/api/view"
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 )
@@ -167,20 +167,20 @@ func (f *fakeDeliveries) RunAt(_ context.Context, rule, scope string, at time.Ti
 }
 
 // someSinks are the inbox and two push channels, one of which is left alone.
-func someSinks() map[string]api.ServedSink {
+func someSinks() map[string]view.ServedSink {
 	at := time.Date(2026, 6, 1, 0, 10, 0, 0, time.UTC)
-	channel := api.PushChannel{Timeout: 10 * time.Second, Concurrency: 8, Rate: "none", Failures: 5, Open: 30 * time.Second, BatchMax: 1}
+	channel := view.PushChannel{Timeout: 10 * time.Second, Concurrency: 8, Rate: "none", Failures: 5, Open: 30 * time.Second, BatchMax: 1}
 	good, bad := channel, channel
 	good.Rate, good.BatchMax, good.BatchWait = "50/s", 100, time.Second
-	good.Status = func() api.PushStatus {
-		return api.PushStatus{Breaker: "closed", Since: at, InFlight: 2, Waiting: 3, LastSent: at}
+	good.Status = func() view.PushStatus {
+		return view.PushStatus{Breaker: "closed", Since: at, InFlight: 2, Waiting: 3, LastSent: at}
 	}
-	bad.Status = func() api.PushStatus {
-		return api.PushStatus{
+	bad.Status = func() view.PushStatus {
+		return view.PushStatus{
 			Breaker: "open", Since: at, Until: at.Add(30 * time.Second), Failures: 5, HeldUntil: at.Add(time.Minute), LastError: "dial tcp: refused", LastErrorAt: at,
 		}
 	}
-	return map[string]api.ServedSink{
+	return map[string]view.ServedSink{
 		"inbox": {Type: "inbox", Ready: func() error { return nil }}, "gateway": {Type: "webhook", Push: &good}, "sms": {Type: "chat", Push: &bad},
 	}
 }

@@ -91,8 +91,8 @@ func (f *fakeOverview) change(do func()) {
 }
 
 // overviewing are the changes of a bundle whose overview is of the fake, and of a rule that is switched off. now is the time of the rules.
-func (f *fakeOverview) overviewing(now func() time.Time) func(*api.Deps) {
-	return func(d *api.Deps) {
+func (f *fakeOverview) overviewing(now func() time.Time) func(*parts) {
+	return func(d *parts) {
 		rules := &fakeRules{scopes: twoScopes(), switches: []ledger.Switch{
 			{Rule: ledger.Every, Scope: ledger.Every, State: ledger.SwitchOff, At: bin().CreatedAt, By: "user:bo"},
 		}}

@@ -8,7 +8,7 @@ import (
 
 	"tallyman/engine"
 	"tallyman/engine/why"
-	"tallyman/internal/api"
+	"tallyman/internal/api/view"
 	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
@@ -115,8 +115,8 @@ func twoScopes() []engine.RuleStatus {
 	}
 }
 
-func ruleFiles() api.RuleFiles {
-	return api.RuleFiles{
+func ruleFiles() view.RuleFiles {
+	return view.RuleFiles{
 		Version: "0a1b2c", Stale: map[string]bool{"negative-bin-stock": true},
 		Problems: []wire.FileProblem{{Code: "unknown_field", File: "rules/stock.yaml", Line: 3, Col: 5, Message: "unknown field hwen", Hint: "did you mean when?"}},
 	}

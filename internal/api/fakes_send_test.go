@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"tallyman/internal/api"
+	"tallyman/internal/api/send"
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 )
@@ -96,8 +96,8 @@ func (f *fakeSends) clear() {
 }
 
 // targets are the sinks of the tests.
-var targets = map[string]api.TargetKind{
-	"inbox": api.TargetInbox, "replenishment": api.TargetQueue, "gateway": api.TargetPush, "letters": api.TargetEach,
+var targets = map[string]send.TargetKind{
+	"inbox": send.TargetInbox, "replenishment": send.TargetQueue, "gateway": send.TargetPush, "letters": send.TargetEach,
 }
 
 // fakeMarks has one notice, in the inbox of the keepers in one warehouse.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"tallyman/internal/api"
+	"tallyman/internal/api/operate"
 	"tallyman/internal/ledger"
 	"tallyman/internal/silence"
 )
@@ -24,8 +24,8 @@ type fakeSilences struct {
 
 var quarterPast = time.Date(2026, 6, 1, 0, 15, 0, 0, time.UTC)
 
-func (f *fakeSilences) served() api.Silences {
-	return api.Silences{Ledger: f, Now: func() time.Time { return quarterPast }, Changed: func(context.Context) error {
+func (f *fakeSilences) served() operate.Silences {
+	return operate.Silences{Ledger: f, Now: func() time.Time { return quarterPast }, Changed: func(context.Context) error {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.changed++

@@ -5,14 +5,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-
-	"tallyman/internal/api"
 )
 
 // TestSecurityHeaders holds answers of every kind against what each of them must tell a browser.
 func TestSecurityHeaders(t *testing.T) {
 	t.Parallel()
-	b := newBundle(func(d *api.Deps) { d.HTTP.Origins = []string{"https://wms.example.com"} })
+	b := newBundle(func(d *parts) { d.HTTP.Origins = []string{"https://wms.example.com"} })
 	for name, request := range map[string]struct {
 		method, path string
 		tls          bool

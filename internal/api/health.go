@@ -19,7 +19,7 @@ const readyTimeout = 5 * time.Second
 // healthz says that the process is alive, whatever it can reach.
 func (a *API) healthz(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
-	writeBody(w, mediaJSON, []byte(`{"status":"alive"}`+"\n"))
+	writeBody(w, MediaJSON, []byte(`{"status":"alive"}`+"\n"))
 }
 
 // readyz says whether the node can do its work, and if not which parts stand in the way. Their errors, which have addresses and names of users in
@@ -30,13 +30,13 @@ func (a *API) readyz(w http.ResponseWriter, r *http.Request) {
 	err := a.deps.Ready(ctx)
 	if err == nil {
 		w.Header().Set("Cache-Control", "no-store")
-		writeBody(w, mediaJSON, []byte(`{"status":"ready"}`+"\n"))
+		writeBody(w, MediaJSON, []byte(`{"status":"ready"}`+"\n"))
 		return
 	}
 	p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeNotReady, "not everything that this node needs is in reach")
 	for _, reason := range reasons(err) {
 		part, _, _ := strings.Cut(reason.Error(), ": ")
-		p.Errors = append(p.Errors, wire.Fault{Message: part + ": not ready; " + base + "/status says why"})
+		p.Errors = append(p.Errors, wire.Fault{Message: part + ": not ready; " + Base + "/status says why"})
 	}
 	writeProblem(w, p, problemMedia(r))
 }
@@ -59,7 +59,7 @@ func (a *API) metrics() http.HandlerFunc {
 	})
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !auth.From(r.Context()).Everywhere() {
-			writeProblem(w, denied(wire.CodeWarehouseDenied, "the metrics are of all warehouses, and your token is not"), problemMedia(r))
+			writeProblem(w, Denied(wire.CodeWarehouseDenied, "the metrics are of all warehouses, and your token is not"), problemMedia(r))
 			return
 		}
 		all.ServeHTTP(w, r)

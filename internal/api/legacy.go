@@ -36,7 +36,7 @@ func (a *API) legacy(w http.ResponseWriter, r *http.Request) {
 			outcome = PollNotices
 		}
 		w.Header()["Cache-Control"] = cacheControl
-		a.writeForm(w, pack, x.media)
+		writeForm(w, pack, x.media)
 	}
 	a.deps.Meter.PollDone(outcome, time.Since(started))
 }
@@ -70,7 +70,7 @@ func newLegacyExchange(r *http.Request) (*exchange, *wire.Problem) {
 	if prob != nil {
 		return nil, prob
 	}
-	x.Subscribers = sortedUnique(x.Subscribers)
+	x.Subscribers = SortedUnique(x.Subscribers)
 	return x, nil
 }
 

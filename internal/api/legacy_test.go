@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tallyman/internal/api"
 	"tallyman/internal/notice"
 	"tallyman/sinks/inbox/page"
 )
@@ -64,7 +63,7 @@ func TestLegacyLosesNothing(t *testing.T) {
 	t.Parallel()
 	const total, perMS = 5_000, 900
 	inbox := longInbox(total, perMS)
-	b := setup(t, func(d *api.Deps) { d.Inbox = inbox })
+	b := setup(t, func(d *parts) { d.Inbox = inbox })
 	seen := map[string]bool{}
 	since := int64(1)
 	for polls := 0; len(seen) < total; polls++ {
@@ -83,7 +82,7 @@ func TestLegacyStopsWhereTheIndexBeginsAnew(t *testing.T) {
 	t.Parallel()
 	inbox := longInbox(500, 100)
 	inbox.resetAfter = 1
-	b := setup(t, func(d *api.Deps) { d.Inbox = inbox })
+	b := setup(t, func(d *parts) { d.Inbox = inbox })
 	got := decodePack(t, b.get(t, legacyPath+"?whId=1&subscriberIdList=1&lastFetchTimeStamp=1").body)
 	if len(got.Notifications) != page.MaxLimit || got.LastFetch != scoreOf(page.MaxLimit, 100)/1000 {
 		t.Errorf("%d notices up to %d", len(got.Notifications), got.LastFetch)

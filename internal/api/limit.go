@@ -3,47 +3,49 @@ package api
 import (
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/internal/item"
 	policy "tallyman/internal/text"
 	"tallyman/internal/wire"
+	"tallyman/sinks/inbox/page"
 )
 
-// limit is how many things a page may have: 1 to the most that B says. The library reads it as text, so that a bad one gets the code that
+// Limit is how many things a page may have: 1 to the most that B says. The library reads it as text, so that a bad one gets the code that
 // it has everywhere.
-type limit[B pageBounds] string
+type Limit[B pageBounds] string
 
 // pageBounds says how many things a page has at most, and where nobody asks.
 type pageBounds interface{ bounds() (most, preset int) }
 
 // The pages of each kind of list.
 type (
-	ofList     struct{}
+	OfList     struct{}
 	ofSearch   struct{}
-	ofItems    struct{}
-	ofRules    struct{}
-	ofRuns     struct{}
-	ofFindings struct{}
+	OfItems    struct{}
+	OfRules    struct{}
+	OfRuns     struct{}
+	OfFindings struct{}
 )
 
-func (ofList) bounds() (most, preset int)     { return maxSubscriptions, defaultSubscriptions }
+func (OfList) bounds() (most, preset int)     { return maxListed, defaultListed }
 func (ofSearch) bounds() (most, preset int)   { return maxFound, defaultFound }
-func (ofItems) bounds() (most, preset int)    { return item.MaxBatch, defaultItems }
-func (ofRules) bounds() (most, preset int)    { return 2000, 100 }
-func (ofRuns) bounds() (most, preset int)     { return 1000, 50 }
-func (ofFindings) bounds() (most, preset int) { return 10_000, 100 }
+func (OfItems) bounds() (most, preset int)    { return item.MaxBatch, DefaultItems }
+func (OfRules) bounds() (most, preset int)    { return 2000, 100 }
+func (OfRuns) bounds() (most, preset int)     { return 1000, 50 }
+func (OfFindings) bounds() (most, preset int) { return 10_000, 100 }
 
 // Schema says what the text has to be.
-func (limit[B]) Schema(huma.Registry) *huma.Schema {
+func (Limit[B]) Schema(huma.Registry) *huma.Schema {
 	var b B
 	most, preset := b.bounds()
 	return integer(1, float64(most), preset)
 }
 
 // parse reads it; "" is the preset.
-func (l limit[B]) parse() (int, *wire.Problem) {
+func (l Limit[B]) Parse() (int, *wire.Problem) {
 	var b B
 	most, preset := b.bounds()
 	if l == "" {
@@ -55,3 +57,19 @@ func (l limit[B]) parse() (int, *wire.Problem) {
 	}
 	return n, nil
 }
+
+// The sizes of lists: what a page has where nothing is said, and at most.
+const (
+	defaultListed, maxListed = 100, 1000
+	defaultFound, maxFound   = 50, 200
+	DefaultItems             = 100
+)
+
+// The bounds of what clients say and wait for.
+const (
+	MaxReason      = 200              // characters of why something is changed
+	MaxWait        = time.Minute      // that a client may ask for
+	LongestHold    = 54 * time.Second // that an answer is held back, whatever was asked for: a second later it is written, 5 s before proxies give up
+	maxSubscribers = page.MaxSubscribers
+	maxTypes       = 100
+)

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"tallyman/engine/trial/preview"
-	"tallyman/internal/api"
+	"tallyman/internal/api/rules"
 )
 
 // TestBodiesOfEveryOperation sends each operation that takes a body one that is too large, and some that are nested too deeply. None is worth
@@ -21,7 +21,7 @@ import (
 func TestBodiesOfEveryOperation(t *testing.T) {
 	t.Parallel()
 	f := &fakeRules{scopes: twoScopes()}
-	b := newBundle(func(d *api.Deps) { d.Rules, d.History, d.RuleFiles = f, f, ruleFiles })
+	b := newBundle(func(d *parts) { d.Rules, d.History, d.RuleFiles = f, f, ruleFiles })
 	var doc document
 	if err := json.Unmarshal([]byte(b.handle(t, "/openapi.json").body), &doc); err != nil {
 		t.Fatal(err)
@@ -166,9 +166,9 @@ func TestBodiesOfExactlyTheLimitByType(t *testing.T) {
 // without one.
 func TestWorkMayOutlastTheDeadlineOfItsBody(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(d *api.Deps) {
+	b := setup(t, func(d *parts) {
 		d.Rules = &fakeRules{scopes: twoScopes()}
-		d.Preview = func(ctx context.Context, _ api.PreviewQuery) (*preview.Report, error) {
+		d.Preview = func(ctx context.Context, _ rules.PreviewQuery) (*preview.Report, error) {
 			select {
 			case <-ctx.Done():
 				return nil, ctx.Err()

@@ -46,7 +46,7 @@ type caller func(address, credential string) answer
 // limitedBy is an API whose callers are limited, and the Authenticator behind it. With nil, it is in mode none.
 func limitedBy(t *testing.T, rate api.Rate, behind auth.Authenticator) (caller, *bundle) {
 	t.Helper()
-	b := newBundle(func(d *api.Deps) {
+	b := newBundle(func(d *parts) {
 		d.HTTP.Rate, d.Auth = rate, behind
 		if behind == nil {
 			d.Auth = auth.None{}

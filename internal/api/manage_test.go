@@ -12,7 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"tallyman/internal/api"
+	"tallyman/internal/api/view"
 	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
 )
@@ -138,20 +138,20 @@ func TestStatus(t *testing.T) {
 		Health: []wire.Health{{Part: "ledger", OK: true}, {Part: "source", Name: "wms", Error: "connection refused", Since: &at}},
 		Rules: []wire.RuleStatus{{
 			ID: "negative-bin-stock", Scope: "119240", Title: "Negative bin stock", Source: "wms", File: "stock.yaml", Enabled: true, Verified: true, NextDue: &at,
-			LastRun: api.NewRunStatus(&ledger.Run{Due: at, Started: at, Duration: 1500 * time.Millisecond, Node: "node-1", Outcome: ledger.OutcomeDegraded, Rows: 5, Matched: 2, Errored: 1, Samples: []string{"row 4: division by zero"}}),
+			LastRun: view.NewRunStatus(&ledger.Run{Due: at, Started: at, Duration: 1500 * time.Millisecond, Node: "node-1", Outcome: ledger.OutcomeDegraded, Rows: 5, Matched: 2, Errored: 1, Samples: []string{"row 4: division by zero"}}),
 			Pending: 1, Firing: 2,
 		}, {ID: "lot-near-expiry", Source: "wms", File: "stock.yaml", Enabled: true, Reason: "source wms: connection refused"}},
 		Problems:   []wire.FileProblem{{Code: "unknown_field", File: "broken.yaml", Line: 3, Col: 5, Message: "there is no field modes", Hint: "did you mean mode?"}},
 		Deliveries: []wire.DeliveryCount{{Sink: "gateway", State: "failed", Count: 1}, {Sink: "inbox", State: "sent", Count: 5}},
 	}
-	b := setup(t, func(d *api.Deps) { d.Status = func(context.Context) (wire.StatusReport, error) { return report, nil } })
+	b := setup(t, func(d *parts) { d.Status = func(context.Context) (wire.StatusReport, error) { return report, nil } })
 	golden(t, "status.json", b.get(t, "/api/v1/status").body)
 	golden(t, "status.xml", b.get(t, "/api/v1/status", "Accept", "application/xml").body)
 	b = setup(t)
 	if got := b.get(t, "/api/v1/status"); strings.Contains(got.body, "null") {
 		t.Errorf("an empty report is %s", got.body)
 	}
-	b = setup(t, func(d *api.Deps) {
+	b = setup(t, func(d *parts) {
 		d.Status = func(context.Context) (wire.StatusReport, error) { return wire.StatusReport{}, errBroken }
 	})
 	if got := b.get(t, "/api/v1/status"); got.asProblem(t).Code != "internal_error" || strings.Contains(got.body, "hunter2") {
@@ -165,7 +165,7 @@ func TestHealth(t *testing.T) {
 	gauge := prometheus.NewGauge(prometheus.GaugeOpts{Name: "tallyman_test", Help: "A test."})
 	registry.MustRegister(gauge)
 	var ready error
-	b := setup(t, func(d *api.Deps) {
+	b := setup(t, func(d *parts) {
 		d.Gatherer = registry
 		d.Ready = func(context.Context) error { return ready }
 	})
@@ -196,7 +196,7 @@ func TestHealth(t *testing.T) {
 
 func TestPanics(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(d *api.Deps) {
+	b := setup(t, func(d *parts) {
 		d.Status = func(context.Context) (wire.StatusReport, error) { panic("at the disco") }
 	})
 	got := b.get(t, "/api/v1/status")

@@ -32,10 +32,10 @@ type markInput struct {
 }
 
 func (a *API) registerMarks(operations huma.API) {
-	read := operation("read-notice", http.MethodPost, "/notices/{id}/read", "notices", "A user has read a notice")
+	read := Operation("read-notice", http.MethodPost, "/notices/{id}/read", "notices", "A user has read a notice")
 	read.Description = "Whoever repeats it changes nothing. Waiting deliveries of the notice with `unless: read` are canceled."
 	huma.Register(operations, read, a.readNotice)
-	ack := operation("ack-notice", http.MethodPost, "/notices/{id}/ack", "notices", "A user has acked a notice")
+	ack := Operation("ack-notice", http.MethodPost, "/notices/{id}/ack", "notices", "A user has acked a notice")
 	ack.Description = "Whoever repeats it changes nothing. An ack is a read, too: waiting deliveries of the notice with `unless: read` or `unless: acked` are canceled."
 	huma.Register(operations, ack, a.ackNotice)
 }
@@ -62,7 +62,7 @@ func (a *API) mark(ctx context.Context, in *markInput, kind ledger.MarkKind) (*s
 		return nil, wire.NewProblem(http.StatusNotFound, wire.CodeNoticeNotFound,
 			"notice "+policy.Quote(in.ID)+" is in no inbox of "+strings.Join(m.As, ", ")+" in warehouse "+m.Warehouse)
 	case err != nil:
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	told := []delivery.Mark{{Notice: m.Notice, Warehouse: m.Warehouse, User: m.User, Acked: kind == ledger.MarkAcked, At: m.At}}
 	a.tellInbox(ctx, func(ctx context.Context) error { return a.deps.Reads.Mark(ctx, told) })
@@ -81,15 +81,15 @@ func whoReads(who *auth.Identity, warehouse string, subscribers []string) (whoMa
 	var m whoMarks
 	given := slices.DeleteFunc(subscribers, func(s string) bool { return s == "" })
 	switch {
-	case warehouse != "" && !isName(warehouse):
-		return m, badWarehouse(http.StatusBadRequest, "warehouse", warehouse)
+	case warehouse != "" && !IsName(warehouse):
+		return m, BadWarehouse(http.StatusBadRequest, "warehouse", warehouse)
 	case len(given) > maxSubscribers:
 		return m, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber, "more than "+strconv.Itoa(maxSubscribers)+" subscribers")
 	}
 	for _, s := range given {
 		switch {
-		case !isSubscriber(s):
-			return m, badSubscriber(http.StatusBadRequest, "subscriber", s)
+		case !IsSubscriber(s):
+			return m, BadSubscriber(http.StatusBadRequest, "subscriber", s)
 		case !strings.HasPrefix(s, "user:"):
 		case m.user != "":
 			return m, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber, "both "+m.user+" and "+s+" are users: one user reads a notice")
@@ -104,7 +104,7 @@ func whoReads(who *auth.Identity, warehouse string, subscribers []string) (whoMa
 	if m.user == "" && (len(given) == 0 || !who.ForOthers()) {
 		m.user = who.User() // who reads for a role is a user all the same
 	}
-	m.as = sortedUnique(m.as)
+	m.as = SortedUnique(m.as)
 	if m.user == "" {
 		return m, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber, "name the user who has read it beside the roles: subscriber=user:<id>")
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/api"
 	"tallyman/internal/auth"
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
@@ -22,7 +21,7 @@ func TestMe(t *testing.T) {
 		Subject: "user:ann", Access: []auth.Role{auth.Client}, Subscribers: []string{"user:ann", "role:keeper"}, Warehouses: []string{"119240"}, Token: "t1",
 		Expires: time.Date(2026, 6, 2, 0, 0, 0, 0, time.UTC),
 	}
-	b := setup(t, func(d *api.Deps) { d.Auth = bearer{"ann": ann, "new": {Subject: "service:new", Token: "t2"}} })
+	b := setup(t, func(d *parts) { d.Auth = bearer{"ann": ann, "new": {Subject: "service:new", Token: "t2"}} })
 	if _, err := b.book.PutSubscriber(t.Context(), ledger.Author{}, delivery.Subscriber{ID: "user:ann", Name: "Ann Lee"}); err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +46,7 @@ func TestMe(t *testing.T) {
 // TestMayIsWhatIsAllowed holds what each role is told against the table of who may do what.
 func TestMayIsWhatIsAllowed(t *testing.T) {
 	t.Parallel()
-	b := newBundle(func(d *api.Deps) { d.Auth = byRole{} })
+	b := newBundle(func(d *parts) { d.Auth = byRole{} })
 	for i, role := range columns {
 		if role == "" {
 			continue
@@ -71,7 +70,7 @@ func TestMayIsWhatIsAllowed(t *testing.T) {
 
 func TestMeWithoutTheAddressBook(t *testing.T) {
 	t.Parallel()
-	b := newBundle(func(d *api.Deps) { d.Auth = byRole{} })
+	b := newBundle(func(d *parts) { d.Auth = byRole{} })
 	b.book.err = errBroken
 	if got := b.handle(t, mePath, "Authorization", "Bearer viewer"); got.status != http.StatusOK || strings.Contains(got.body, `"name"`) {
 		t.Errorf("%d %s", got.status, got.body)

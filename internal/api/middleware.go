@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -37,33 +36,29 @@ func (a *API) panicked(w *response, r *http.Request, cause any) {
 	case isErr && errors.Is(err, http.ErrAbortHandler):
 		panic(http.ErrAbortHandler)
 	case r.Context().Err() != nil && isErr && w.status != 0: // the client went away while we wrote
-		a.log.LogAttrs(r.Context(), slog.LevelDebug, "the client left in the middle of an answer", a.requestAttrs(w, r)...)
+		a.log.LogAttrs(r.Context(), slog.LevelDebug, "the client left in the middle of an answer", requestAttrs(w, r)...)
 		return
 	}
-	attrs := append(a.requestAttrs(w, r), slog.Any("panic", cause), slog.String("stack", string(debug.Stack())))
+	attrs := append(requestAttrs(w, r), slog.Any("panic", cause), slog.String("stack", string(debug.Stack())))
 	a.log.LogAttrs(r.Context(), slog.LevelError, "a request made a handler panic", attrs...)
 	if w.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
-	writeProblem(w, internalProblem(), problemMedia(r))
+	writeProblem(w, InternalProblem(), problemMedia(r))
 }
 
-func internalProblem() *wire.Problem {
-	return wire.NewProblem(http.StatusInternalServerError, wire.CodeInternal, "something went wrong here; the server's log says what")
-}
-
-// access logs a request at debug.
+// Access logs a request at debug.
 func (a *API) access(w *response, r *http.Request, started time.Time) {
 	if !a.log.Enabled(r.Context(), slog.LevelDebug) {
 		return
 	}
-	attrs := append(a.requestAttrs(w, r), slog.Int("status", w.status), slog.Int64("bytes", w.bytes),
+	attrs := append(requestAttrs(w, r), slog.Int("status", w.status), slog.Int64("bytes", w.bytes),
 		slog.Duration("took", time.Since(started)))
 	a.log.LogAttrs(r.Context(), slog.LevelDebug, "served", attrs...)
 }
 
 // requestAttrs leaves the query out: it will carry what does not belong into a log.
-func (a *API) requestAttrs(w http.ResponseWriter, r *http.Request) []slog.Attr {
+func requestAttrs(w http.ResponseWriter, r *http.Request) []slog.Attr {
 	return []slog.Attr{
 		slog.String("request", w.Header().Get(requestIDHeader)), slog.String("method", r.Method),
 		slog.String("path", r.URL.Path), slog.String("remote", r.RemoteAddr),
@@ -100,14 +95,11 @@ func (a *API) refused(w http.ResponseWriter, r *http.Request, err error) {
 		writeProblem(w, wire.NewProblem(http.StatusMisdirectedRequest, wire.CodeBadHost, err.Error()), problemMedia(r))
 		return
 	}
-	if prob := unauthorized(err); prob != nil {
+	if prob := Unauthorized(err); prob != nil {
 		a.logRefusal(w, r, prob)
 		writeProblem(w, prob, problemMedia(r))
 		return
 	}
-	a.log.LogAttrs(r.Context(), slog.LevelError, "cannot tell who is asking", append(a.requestAttrs(w, r), slog.Any("error", err))...)
-	writeProblem(w, internalProblem(), problemMedia(r))
+	a.log.LogAttrs(r.Context(), slog.LevelError, "cannot tell who is asking", append(requestAttrs(w, r), slog.Any("error", err))...)
+	writeProblem(w, InternalProblem(), problemMedia(r))
 }
-
-// gone reports whether the client left before it was answered.
-func gone(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }

@@ -3,23 +3,24 @@ package api
 import (
 	"strings"
 
+	"tallyman/internal/item"
 	"tallyman/internal/notice"
 )
 
-// maxSubscriberID is the longest id of a user or role.
-const maxSubscriberID = 128
+// MaxSubscriberID is the longest id of a user or role.
+const MaxSubscriberID = 128
 
-// isName is what a warehouse or the code of a type may be: [A-Za-z0-9][A-Za-z0-9_.-]{0,63}.
-func isName(s string) bool { return notice.IsName(s) }
+// IsName is what a warehouse or the code of a type may be: [A-Za-z0-9][A-Za-z0-9_.-]{0,63}.
+func IsName(s string) bool { return notice.IsName(s) }
 
 // isInbox is a subscriber, or shadow:<rule id>, to which nobody subscribes: the inbox of a rule in shadow.
 func isInbox(s string) bool {
 	rule, ok := strings.CutPrefix(s, "shadow:")
-	return ok && isName(rule) || isSubscriber(s)
+	return ok && IsName(rule) || IsSubscriber(s)
 }
 
-// isSubscriber is user:<id> or role:<id>, id [A-Za-z0-9][A-Za-z0-9_.@-]{0,127}.
-func isSubscriber(s string) bool {
+// IsSubscriber is user:<id> or role:<id>, id [A-Za-z0-9][A-Za-z0-9_.@-]{0,127}.
+func IsSubscriber(s string) bool {
 	id, ok := strings.CutPrefix(s, "user:")
 	if !ok {
 		id, ok = strings.CutPrefix(s, "role:")
@@ -29,7 +30,7 @@ func isSubscriber(s string) bool {
 
 // isID is [A-Za-z0-9][A-Za-z0-9_.@-]{0,127}.
 func isID(s string) bool {
-	if s == "" || len(s) > maxSubscriberID || !isAlnum(s[0]) {
+	if s == "" || len(s) > MaxSubscriberID || !isAlnum(s[0]) {
 		return false
 	}
 	for i := 1; i < len(s); i++ {
@@ -44,4 +45,22 @@ func isID(s string) bool {
 
 func isAlnum(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+}
+
+// Names in the trace are words of this alphabet; its first characters do not begin one.
+const (
+	traceAlphabet = "_.:@-" + "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	traceMarks    = 5
+)
+
+// TraceName makes a name for the trace of any text.
+func TraceName(subject string) string {
+	name := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(traceAlphabet, r) {
+			return r
+		}
+		return '_'
+	}, subject)
+	name = strings.TrimLeft(name, traceAlphabet[:traceMarks])
+	return name[:min(len(name), item.MaxName)]
 }

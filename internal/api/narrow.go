@@ -7,34 +7,33 @@ import (
 
 	"tallyman/engine"
 	"tallyman/internal/auth"
-	"tallyman/internal/silence"
 	"tallyman/internal/wire"
 )
 
 // What a caller who is not for all warehouses sees of that which belongs to no single one: rules, silences, files, sinks. Texts are data:
 // a comment, a reason or an error may say anything of the warehouse that it is about.
 
-// concerns tells whether the caller may see what is of the scope. A rule without scopes is for every warehouse.
-func concerns(who *auth.Identity, scope string) bool { return scope == "" || who.InWarehouse(scope) }
+// Concerns tells whether the caller may see what is of the scope. A rule without scopes is for every warehouse.
+func Concerns(who *auth.Identity, scope string) bool { return scope == "" || who.InWarehouse(scope) }
 
-// ownRules leaves out scopes that are not the caller's, and with them the rules that have no other.
-func ownRules(ctx context.Context, list []engine.RuleStatus) []engine.RuleStatus {
+// OwnRules leaves out scopes that are not the caller's, and with them the rules that have no other.
+func OwnRules(ctx context.Context, list []engine.RuleStatus) []engine.RuleStatus {
 	who := auth.From(ctx)
 	if who.Everywhere() {
 		return list
 	}
 	var own []engine.RuleStatus
 	for i := range list {
-		if concerns(who, list[i].Rule.Scope) {
+		if Concerns(who, list[i].Rule.Scope) {
 			own = append(own, list[i])
 		}
 	}
 	return own
 }
 
-// ownRun leaves out what a run tells of data where its scope is not the caller's: keys and values stand in samples, and in errors behind their
+// OwnRun leaves out what a run tells of data where its scope is not the caller's: keys and values stand in samples, and in errors behind their
 // code. A rule without scopes has data of every warehouse.
-func ownRun(ctx context.Context, scope string, r *wire.RunStatus) {
+func OwnRun(ctx context.Context, scope string, r *wire.RunStatus) {
 	if r == nil || auth.From(ctx).InWarehouse(scope) {
 		return
 	}
@@ -42,37 +41,18 @@ func ownRun(ctx context.Context, scope string, r *wire.RunStatus) {
 	r.Error, _, _ = strings.Cut(r.Error, ":")
 }
 
-// ownScopes does so with the last run of each scope.
-func ownScopes(ctx context.Context, scopes []wire.ScopeForm) {
+// OwnScopes does so with the last run of each scope.
+func OwnScopes(ctx context.Context, scopes []wire.ScopeForm) {
 	for i := range scopes {
-		ownRun(ctx, scopes[i].Scope, scopes[i].LastRun)
+		OwnRun(ctx, scopes[i].Scope, scopes[i].LastRun)
 	}
-}
-
-// ownSilences returns what tells whether a silence may hold back something of the caller's.
-func (a *API) ownSilences(ctx context.Context) (func(s *silence.Silence) bool, error) {
-	who := auth.From(ctx)
-	if who.Everywhere() {
-		return func(*silence.Silence) bool { return true }, nil
-	}
-	list, err := a.deps.Rules.Status(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var rules []string
-	for _, s := range ownRules(ctx, list) {
-		rules = append(rules, s.Rule.ID)
-	}
-	return func(s *silence.Silence) bool {
-		return slices.ContainsFunc(who.Warehouses, func(warehouse string) bool { return s.Concerns(warehouse, rules) })
-	}, nil
 }
 
 // withheld stands for a text that only those see who see all warehouses.
 const withheld = "a token for all warehouses sees why"
 
-// ownProblems leaves out what is wrong with rules that the caller does not see, and the words about files as a whole, which quote them.
-func ownProblems(ctx context.Context, list []wire.FileProblem, sees func(rule string) bool) []wire.FileProblem {
+// OwnProblems leaves out what is wrong with rules that the caller does not see, and the words about files as a whole, which quote them.
+func OwnProblems(ctx context.Context, list []wire.FileProblem, sees func(rule string) bool) []wire.FileProblem {
 	if auth.From(ctx).Everywhere() {
 		return list
 	}
@@ -89,8 +69,8 @@ func ownProblems(ctx context.Context, list []wire.FileProblem, sees func(rule st
 	return own
 }
 
-// ownSinks leaves out what channels have answered last, whosever delivery that was about.
-func ownSinks(list []wire.SinkForm) []wire.SinkForm {
+// OwnSinks leaves out what channels have answered last, whosever delivery that was about.
+func OwnSinks(list []wire.SinkForm) []wire.SinkForm {
 	own := slices.Clone(list)
 	for i := range own {
 		if own[i].Error != "" {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tallyman/internal/api"
+	"tallyman/internal/api/view"
 	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
 )
@@ -25,12 +25,12 @@ func TestRunsOfOthersTellNoData(t *testing.T) {
 	f.scopes[0].LastRun, f.scopes[1].LastRun, f.runs = mine, theirs, []ledger.Run{*mine, *theirs}
 	b.deps.Status = func(context.Context) (wire.StatusReport, error) {
 		return wire.StatusReport{Rules: []wire.RuleStatus{
-			{ID: "negative-bin-stock", Scope: "119240", LastRun: api.NewRunStatus(mine)},
-			{ID: "negative-bin-stock", Scope: "119241", LastRun: api.NewRunStatus(theirs)},
-			{ID: "without-scopes", LastRun: api.NewRunStatus(theirs)},
+			{ID: "negative-bin-stock", Scope: "119240", LastRun: view.NewRunStatus(mine)},
+			{ID: "negative-bin-stock", Scope: "119241", LastRun: view.NewRunStatus(theirs)},
+			{ID: "without-scopes", LastRun: view.NewRunStatus(theirs)},
 		}}, nil
 	}
-	b.api = api.New(b.deps)
+	b.api = newAPI(&b.deps)
 	for _, c := range []struct{ method, path string }{
 		{"GET", "/rules"},
 		{"GET", "/rules/negative-bin-stock"},

@@ -10,7 +10,7 @@ import (
 type media string
 
 const (
-	mediaJSON    media = "application/json"
+	MediaJSON    media = "application/json"
 	mediaXML     media = "application/xml"
 	mediaTextXML media = "text/xml"
 )
@@ -21,7 +21,7 @@ var offered = [...]struct {
 	media   media
 	problem string
 }{
-	{mediaJSON, "application/problem+json"},
+	{MediaJSON, "application/problem+json"},
 	{mediaXML, "application/problem+xml"},
 	{mediaTextXML, ""},
 }
@@ -30,7 +30,7 @@ var offered = [...]struct {
 func negotiate(r *http.Request) (media, bool) {
 	lines := r.Header["Accept"]
 	if len(lines) == 0 {
-		return mediaJSON, true
+		return MediaJSON, true
 	}
 	accept := lines[0]
 	if len(lines) > 1 {
@@ -38,7 +38,7 @@ func negotiate(r *http.Request) (media, bool) {
 	}
 	switch accept {
 	case "", "*/*", "application/json":
-		return mediaJSON, true
+		return MediaJSON, true
 	case "application/xml":
 		return mediaXML, true
 	}
@@ -106,5 +106,5 @@ func problemMedia(r *http.Request) media {
 	if m, ok := negotiate(r); ok {
 		return m
 	}
-	return mediaJSON
+	return MediaJSON
 }

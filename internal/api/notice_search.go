@@ -20,9 +20,7 @@ import (
 
 // The bounds of a search.
 const (
-	defaultFound = 50
-	maxFound     = 200
-	maxKeyPart   = 1000 // bytes
+	maxKeyPart = 1000 // bytes
 )
 
 type (
@@ -37,7 +35,7 @@ type (
 		From       string          `query:"from" doc:"made then or later: RFC 3339" example:"2026-06-01T00:00:00Z"`
 		To         string          `query:"to" doc:"made before then: RFC 3339"`
 		Before     string          `query:"before" doc:"the cursor of the page before"`
-		Limit      limit[ofSearch] `query:"limit" doc:"notices in a page"`
+		Limit      Limit[ofSearch] `query:"limit" doc:"notices in a page"`
 		Language   string          `header:"Accept-Language" doc:"picks translated titles"`
 	}
 	searchOutput struct {
@@ -64,7 +62,7 @@ func newFoundNoticeForms(list []*notice.Notice, langs []string) []wire.FoundNoti
 }
 
 func (a *API) registerNoticeSearch(operations huma.API) {
-	search := operation("search-notices", http.MethodGet, "/notices/search", "notices", "Search the notices of the ledger, the latest first")
+	search := Operation("search-notices", http.MethodGet, "/notices/search", "notices", "Search the notices of the ledger, the latest first")
 	search.Description = "For operators: what has been told, to anybody, for as long as the ledger keeps it. A page looks at 20,000 notices at most: those of the rule, " +
 		"else of the types, else of the warehouses, else of the time. What is narrowed by other things alone may take more than one page to be found: through says how far back it has looked."
 	huma.Register(operations, search, a.searchNotices)
@@ -81,7 +79,7 @@ func (a *API) searchNotices(ctx context.Context, in *searchInput) (*searchOutput
 	}
 	found, err := a.deps.Deliveries.SearchNotices(ctx, f)
 	if err != nil {
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	out := &searchOutput{Vary: vary[0], Body: wire.FoundNoticesForm{
 		Notices: newFoundNoticeForms(found.Notices, languages(in.Language)), Cursor: noticeCursor(found.Next),
@@ -95,7 +93,7 @@ func (a *API) searchNotices(ctx context.Context, in *searchInput) (*searchOutput
 // searchedWarehouses narrows a search to the warehouses that are the caller's.
 func searchedWarehouses(who *auth.Identity, asked []string) ([]string, *wire.Problem) {
 	for _, w := range asked {
-		if prob := inWarehouse(who, w); prob != nil {
+		if prob := InWarehouse(who, w); prob != nil {
 			return nil, prob
 		}
 	}
@@ -103,13 +101,13 @@ func searchedWarehouses(who *auth.Identity, asked []string) ([]string, *wire.Pro
 		return asked, nil
 	}
 	if len(who.Warehouses) == 0 {
-		return nil, denied(wire.CodeWarehouseDenied, "notices are of warehouses"+yours(nil))
+		return nil, Denied(wire.CodeWarehouseDenied, "notices are of warehouses"+Yours(nil))
 	}
 	return slices.Clone(who.Warehouses), nil
 }
 
 func (in *searchInput) parse() (ledger.NoticeFilter, *wire.Problem) {
-	f := ledger.NoticeFilter{Rule: in.Rule, Scope: optional(in.Scope), Key: in.Key}
+	f := ledger.NoticeFilter{Rule: in.Rule, Scope: Optional(in.Scope), Key: in.Key}
 	var prob *wire.Problem
 	if f.Warehouses, prob = someNames("warehouse", in.Warehouses); prob != nil {
 		return f, prob
@@ -117,12 +115,12 @@ func (in *searchInput) parse() (ledger.NoticeFilter, *wire.Problem) {
 	if f.Types, prob = someNames("type", in.Types); prob != nil {
 		return f, prob
 	}
-	if in.Rule != "" && !isName(in.Rule) {
-		return f, badParameter("rule " + policy.Quote(in.Rule) + " cannot be the name of one")
+	if in.Rule != "" && !IsName(in.Rule) {
+		return f, BadParameter("rule " + policy.Quote(in.Rule) + " cannot be the name of one")
 	}
 	for name, value := range map[string]string{"scope": in.Scope, "key": in.Key} {
 		if len(value) > maxKeyPart {
-			return f, badParameter(name + " " + policy.Quote(value) + " cannot be a part of one: it is longer than " + strconv.Itoa(maxKeyPart) + " bytes")
+			return f, BadParameter(name + " " + policy.Quote(value) + " cannot be a part of one: it is longer than " + strconv.Itoa(maxKeyPart) + " bytes")
 		}
 	}
 	if key, ok := row.CanonicalKey(f.Key); ok && f.Rule != "" && f.Scope != nil {
@@ -134,19 +132,19 @@ func (in *searchInput) parse() (ledger.NoticeFilter, *wire.Problem) {
 			f.Statuses = append(f.Statuses, status)
 		case "":
 		default:
-			return f, badParameter("status " + policy.Quote(s) + " is none of firing, resolved, event, sent")
+			return f, BadParameter("status " + policy.Quote(s) + " is none of firing, resolved, event, sent")
 		}
 	}
 	if in.Priority != "" {
 		if len(in.Priority) != 1 || in.Priority < "1" || in.Priority > "5" {
-			return f, badParameter("priority " + policy.Quote(string(in.Priority)) + " is not a number from 1 to 5")
+			return f, BadParameter("priority " + policy.Quote(string(in.Priority)) + " is not a number from 1 to 5")
 		}
 		f.Priority = int(in.Priority[0] - '0')
 	}
 	if f.From, f.To, prob = between(in.From, in.To); prob != nil {
 		return f, prob
 	}
-	if f.Limit, prob = in.Limit.parse(); prob != nil || in.Before == "" {
+	if f.Limit, prob = in.Limit.Parse(); prob != nil || in.Before == "" {
 		return f, prob
 	}
 	var ok bool
@@ -159,15 +157,15 @@ func (in *searchInput) parse() (ledger.NoticeFilter, *wire.Problem) {
 // someNames are those of a list that are not empty.
 func someNames(parameter string, list []string) (names []string, prob *wire.Problem) {
 	for _, name := range list {
-		if name != "" && !isName(name) {
-			return nil, badParameter(parameter + " " + policy.Quote(name) + " cannot be the name of one")
+		if name != "" && !IsName(name) {
+			return nil, BadParameter(parameter + " " + policy.Quote(name) + " cannot be the name of one")
 		}
 		if name != "" {
 			names = append(names, name)
 		}
 	}
 	if len(names) > maxTypes {
-		return nil, badParameter("there are more than " + strconv.Itoa(maxTypes) + " of " + parameter)
+		return nil, BadParameter("there are more than " + strconv.Itoa(maxTypes) + " of " + parameter)
 	}
 	return names, nil
 }
@@ -183,7 +181,7 @@ func between(from, to string) (first, last time.Time, prob *wire.Problem) {
 		}
 		at, err := time.Parse(time.RFC3339, p.value)
 		if err != nil || at.Year() < 1970 {
-			return first, last, badParameter(p.name + " " + policy.Quote(p.value) + " is not a time such as 2026-06-01T00:00:00Z")
+			return first, last, BadParameter(p.name + " " + policy.Quote(p.value) + " is not a time such as 2026-06-01T00:00:00Z")
 		}
 		*p.into = at
 	}
@@ -200,7 +198,7 @@ func noticeCursor(p ledger.NoticePlace) string {
 
 func parseNoticeCursor(s string) (ledger.NoticePlace, bool) {
 	parts := strings.SplitN(s, ".", 3)
-	if len(parts) != 3 || !isName(parts[2]) {
+	if len(parts) != 3 || !IsName(parts[2]) {
 		return ledger.NoticePlace{}, false
 	}
 	at, atErr := strconv.ParseInt(parts[0], 36, 64)

@@ -76,7 +76,7 @@ func TestNoticeSearchFilters(t *testing.T) {
 
 func TestSearchesStayInOnesOwnWarehouses(t *testing.T) {
 	t.Parallel()
-	b := newBundle(asPeople, func(d *api.Deps) {
+	b := newBundle(asPeople, func(d *parts) {
 		who := somePeople()
 		nowhere := who["site"]
 		nowhere.Warehouses = nil

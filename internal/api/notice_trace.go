@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
@@ -28,7 +29,7 @@ type (
 )
 
 func (a *API) registerNoticeTrace(operations huma.API) {
-	get := operation("get-notice", http.MethodGet, "/notices/{id}", "notices", "Show a notice and what became of it")
+	get := Operation("get-notice", http.MethodGet, "/notices/{id}", "notices", "Show a notice and what became of it")
 	get.Description = "For operators: the notice as the ledger has it, the run that made it, the other notices of its episode, its deliveries to all sinks with the items of queues, and who has read and acked it."
 	huma.Register(operations, get, a.getNotice)
 	a.registerNoticeSearch(operations)
@@ -37,19 +38,19 @@ func (a *API) registerNoticeTrace(operations huma.API) {
 // getNotice answers GET /notices/{id}.
 func (a *API) getNotice(ctx context.Context, in *noticeInput) (*noticeTraceOutput, error) {
 	missing := wire.NewProblem(http.StatusNotFound, wire.CodeNoticeNotFound, "there is no notice "+policy.Quote(in.ID)+"; those that ended are kept for the ledger's retention")
-	if !isName(in.ID) {
+	if !IsName(in.ID) {
 		return nil, missing
 	}
 	found, err := a.deps.Deliveries.Trace(ctx, "", "", nil, []string{in.ID}, 1)
 	if err != nil {
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	if len(found) == 0 || !auth.From(ctx).InWarehouse(found[0].Notice.Warehouse) {
 		return nil, missing
 	}
 	form, err := a.traceOf(ctx, found[0].Notice)
 	if err != nil {
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	return &noticeTraceOutput{Body: *form}, nil
 }
@@ -64,11 +65,11 @@ func (a *API) traceOf(ctx context.Context, n *notice.Notice) (*wire.NoticeTraceF
 	if form.Siblings, err = a.episodeOf(ctx, n); err != nil {
 		return nil, err
 	}
-	deliveries, err := a.deps.Deliveries.ListDeliveries(ctx, ledger.DeliveryFilter{Notice: n.ID, Limit: maxSubscriptions})
+	deliveries, err := a.deps.Deliveries.ListDeliveries(ctx, ledger.DeliveryFilter{Notice: n.ID, Limit: maxListed})
 	if err != nil {
 		return nil, err
 	}
-	form.Deliveries, form.Items = newDeliveryForms(deliveries), a.itemsOf(ctx, n, deliveries)
+	form.Deliveries, form.Items = view.NewDeliveryForms(deliveries), a.itemsOf(ctx, n, deliveries)
 	marks, err := a.deps.Deliveries.MarksOf(ctx, n.ID)
 	if err != nil {
 		return nil, err
@@ -103,8 +104,8 @@ func (a *API) runOf(ctx context.Context, n *notice.Notice) (*wire.RuleRunForm, e
 	if err != nil {
 		return nil, err
 	}
-	form := newRuleRunForm(&run)
-	ownRun(ctx, run.Scope, &form.RunStatus)
+	form := view.NewRuleRunForm(&run)
+	OwnRun(ctx, run.Scope, &form.RunStatus)
 	return &form, nil
 }
 
@@ -134,7 +135,7 @@ func (a *API) itemsOf(ctx context.Context, n *notice.Notice, deliveries []ledger
 			continue
 		}
 		form := wire.NoticeItemForm{Delivery: d.Seq, Queue: d.Lane.Sink, ID: n.ID}
-		found, err := q.Get(ctx, false, scopeOf(auth.From(ctx)), n.ID)
+		found, err := q.Get(ctx, false, view.ScopeOf(auth.From(ctx)), n.ID)
 		switch {
 		case errors.Is(err, delivery.ErrNotFound):
 			continue

@@ -2,17 +2,13 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"tallyman/internal/auth"
-	policy "tallyman/internal/text"
 	"tallyman/internal/wire"
 	"tallyman/sinks/inbox/page"
 )
@@ -79,19 +75,6 @@ func newExchange(r *http.Request, started time.Time) (*exchange, *wire.Problem) 
 	return x, nil
 }
 
-// header is a header's value, its lines joined. The name is in canonical form.
-func header(r *http.Request, name string) string {
-	lines := r.Header[name]
-	if len(lines) == 1 {
-		return lines[0]
-	}
-	return strings.Join(lines, ",")
-}
-
-func notAcceptable() *wire.Problem {
-	return wire.NewProblem(http.StatusNotAcceptable, wire.CodeNotAcceptable, "answers come as application/json, application/xml or text/xml")
-}
-
 // look returns the page to answer with, or the tag of what the client has already. A version moves with the whole
 // warehouse, so a client that waits is not woken with an empty page for what others got.
 func (a *API) look(ctx context.Context, x *exchange) (page.Page, string, error) {
@@ -142,13 +125,13 @@ func (a *API) wait(ctx context.Context, x *exchange, version string) (bool, erro
 	defer func() { x.waited += time.Since(began) }()
 	waiting, cancel := context.WithDeadline(ctx, x.deadline)
 	defer cancel()
-	leave, ok := a.waiters.enter(cancel)
+	leave, ok := a.waiters.Enter(cancel)
 	if !ok {
 		return false, nil
 	}
 	defer leave()
 	who := auth.From(ctx)
-	defer whenOver(waiting, who, cancel)()
+	defer WhenOver(waiting, who, cancel)()
 	err := a.deps.Inbox.Wait(waiting, x.Query, version)
 	switch {
 	case ctx.Err() != nil:
@@ -170,46 +153,15 @@ func (a *API) writePage(w http.ResponseWriter, x *exchange, pg *page.Page) strin
 		next = identify(&q, x.media, x.language)
 	}
 	pollHeader(w.Header(), tagOf(pg.Version, x.this, next))
-	a.writeForm(w, newPageForm(pg, languages(x.language)), x.media)
+	writeForm(w, newPageForm(pg, languages(x.language)), x.media)
 	if len(pg.Notices) == 0 {
 		return PollEmpty
 	}
 	return PollNotices
 }
 
-// writeForm answers 200 with a value that has a form in JSON and in XML.
-func (a *API) writeForm(w http.ResponseWriter, form any, m media) {
-	buf := buffers.get()
-	defer buffers.put(buf)
-	buf.Reset()
-	var err error
-	if m == mediaJSON {
-		err = json.NewEncoder(buf).Encode(form)
-		replace(buf, 0, policy.EscapeJSON)
-	} else {
-		err = appendXML(buf, form)
-	}
-	if err != nil { // nothing was sent yet: the request ends as a 500 with the error in the log
-		panic(err)
-	}
-	writeBody(w, m, buf.Bytes())
-}
-
-// writeBody answers 200 with the body.
-func writeBody(w http.ResponseWriter, m media, body []byte) {
-	h := w.Header()
-	h["Content-Type"] = contentTypes[m]
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
-	_, _ = w.Write(body) // the client may have gone
-}
-
 // These header values are shared by all answers; nobody appends to them.
 var (
-	contentTypes = map[media][]string{
-		mediaJSON:    {"application/json"},
-		mediaXML:     {"application/xml; charset=utf-8"},
-		mediaTextXML: {"text/xml; charset=utf-8"},
-	}
 	vary         = []string{"Accept, Accept-Language, Authorization"}
 	cacheControl = []string{"private, no-cache"}
 )
@@ -227,23 +179,23 @@ func pollHeader(h http.Header, tag string) {
 
 // pollFailed answers a poll that the inbox could not.
 func (a *API) pollFailed(w http.ResponseWriter, r *http.Request, err error, m media) string {
-	if prob := unauthorized(err); prob != nil {
+	if prob := Unauthorized(err); prob != nil {
 		writeProblem(w, prob, m)
 		return PollRefused
 	}
 	switch {
-	case gone(r.Context()):
+	case Gone(r.Context()):
 		return PollGone
 	case errors.Is(err, page.ErrBadCursor):
 		writeProblem(w, badCursor(), m)
 		return PollRefused
 	case errors.Is(err, page.ErrUnavailable):
-		a.log.LogAttrs(r.Context(), slog.LevelDebug, "a poll found no inbox", append(a.requestAttrs(w, r), slog.Any("error", err))...)
+		a.log.LogAttrs(r.Context(), slog.LevelDebug, "a poll found no inbox", append(requestAttrs(w, r), slog.Any("error", err))...)
 		writeProblem(w, inboxUnavailable(), m)
 		return PollUnavailable
 	}
-	a.log.LogAttrs(r.Context(), slog.LevelError, "a poll failed", append(a.requestAttrs(w, r), slog.Any("error", err))...)
-	writeProblem(w, internalProblem(), m)
+	a.log.LogAttrs(r.Context(), slog.LevelError, "a poll failed", append(requestAttrs(w, r), slog.Any("error", err))...)
+	writeProblem(w, InternalProblem(), m)
 	return PollFailed
 }
 

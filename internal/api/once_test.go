@@ -48,7 +48,7 @@ func (p *paramJSON) value() string {
 func TestWhatHasOneValueComesOnce(t *testing.T) {
 	t.Parallel()
 	f := &fakeRules{scopes: twoScopes()}
-	b := newBundle(func(d *api.Deps) { d.Rules, d.History, d.RuleFiles = f, f, ruleFiles })
+	b := newBundle(func(d *parts) { d.Rules, d.History, d.RuleFiles = f, f, ruleFiles })
 	var doc struct {
 		Paths map[string]map[string]struct {
 			OperationID string

@@ -55,14 +55,14 @@ func schemaName(t reflect.Type, hint string) string {
 	return strings.TrimSuffix(name, "Form")
 }
 
-// schemaOf is the schema of a Go type in the document.
-func schemaOf[T any](doc *huma.OpenAPI) *huma.Schema {
+// SchemaOf is the schema of a Go type in the document.
+func SchemaOf[T any](doc *huma.OpenAPI) *huma.Schema {
 	return doc.Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
 }
 
 // complete adds to every operation what the library does not know of: XML beside JSON, and the problems.
 func complete(doc *huma.OpenAPI) {
-	problemForms := both("application/problem+json", "application/problem+xml", schemaOf[wire.Problem](doc))
+	problemForms := both("application/problem+json", "application/problem+xml", SchemaOf[wire.Problem](doc))
 	refused := &huma.Response{Description: "the request is refused; the problem's code says why", Content: problemForms}
 	problem := &huma.Response{Description: "the service cannot answer now; the problem's code says why", Content: problemForms}
 	doc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{bearerScheme: {
@@ -80,7 +80,7 @@ func complete(doc *huma.OpenAPI) {
 			op.Responses["4XX"], op.Responses["default"] = refused, problem
 			documentAccess(op)
 			if op.RequestBody != nil {
-				mark(doc.Components.Schemas, op.RequestBody.Content[string(mediaJSON)].Schema, sent)
+				mark(doc.Components.Schemas, op.RequestBody.Content[string(MediaJSON)].Schema, sent)
 			}
 		}
 	}
@@ -132,7 +132,7 @@ func nameRoles(doc *huma.OpenAPI) {
 // addXML documents that an answer in JSON is there in XML too. text/xml is left out: it would be the same form twice, which generators
 // of clients make the same name of.
 func addXML(op *huma.Operation, response *huma.Response) {
-	m, ok := response.Content[string(mediaJSON)]
+	m, ok := response.Content[string(MediaJSON)]
 	if _, has := response.Content[string(mediaXML)]; ok && !has && !plainJSON[op.OperationID] {
 		response.Content[string(mediaXML)] = &huma.MediaType{Schema: m.Schema}
 	}

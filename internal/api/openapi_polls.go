@@ -10,9 +10,9 @@ import (
 
 // pollOperation describes GET /notices.
 func pollOperation(doc *huma.OpenAPI) *huma.Operation {
-	schema := schemaOf[wire.PageForm](doc)
+	schema := SchemaOf[wire.PageForm](doc)
 	return &huma.Operation{
-		OperationID: "poll-notices", Method: http.MethodGet, Path: base + "/notices", Tags: []string{"notices"},
+		OperationID: "poll-notices", Method: http.MethodGet, Path: Base + "/notices", Tags: []string{"notices"},
 		Summary: "Poll the notices of some subscribers in one warehouse",
 		Description: "Poll first without a cursor, then with the cursor of the last answer as after: nothing is missed and nothing comes twice. " +
 			"Send the answer's ETag as If-None-Match along: while nothing is new the answer is a 304. With wait the answer is held back until " +
@@ -35,7 +35,7 @@ func pollOperation(doc *huma.OpenAPI) *huma.Operation {
 		Responses: map[string]*huma.Response{
 			"200": {
 				Description: "a page, oldest first; in XML " + pageXML, Headers: pollHeaders(),
-				Content: both(string(mediaJSON), string(mediaXML), schema),
+				Content: both(string(MediaJSON), string(mediaXML), schema),
 			},
 			"304": {Description: "nothing is new", Headers: pollHeaders()},
 		},
@@ -63,7 +63,7 @@ func pollHeaders() map[string]*huma.Header {
 // legacyOperation describes GET /legacy/listNotifications.
 func legacyOperation(doc *huma.OpenAPI) *huma.Operation {
 	return &huma.Operation{
-		OperationID: "legacy-list-notifications", Method: http.MethodGet, Path: base + "/legacy/listNotifications", Tags: []string{"notices"},
+		OperationID: "legacy-list-notifications", Method: http.MethodGet, Path: Base + "/legacy/listNotifications", Tags: []string{"notices"},
 		Summary: "Poll as clients of the old web service do",
 		Description: "Always XML, as text/xml where Accept asks for that. Poll with the lastFetchTimeStamp of the last answer; notices of that very millisecond come again, so tell them apart by id. " +
 			"createTime is the time of delivery.",
@@ -75,7 +75,7 @@ func legacyOperation(doc *huma.OpenAPI) *huma.Operation {
 		},
 		Responses: map[string]*huma.Response{"200": {
 			Description: "what is new, oldest first: " + packXML,
-			Content:     map[string]*huma.MediaType{string(mediaXML): {Schema: schemaOf[wire.PackForm](doc)}},
+			Content:     map[string]*huma.MediaType{string(mediaXML): {Schema: SchemaOf[wire.PackForm](doc)}},
 		}},
 	}
 }
@@ -96,9 +96,9 @@ func plainOperations() []*huma.Operation {
 		}
 	}
 	return []*huma.Operation{
-		simple("healthz", "/healthz", "Is the process alive?", string(mediaJSON), condition("alive"), "it is"),
-		simple("readyz", "/readyz", "Can the node do its work?", string(mediaJSON), condition("ready"), "it can; otherwise a problem with code not_ready lists what is missing"),
+		simple("healthz", "/healthz", "Is the process alive?", string(MediaJSON), condition("alive"), "it is"),
+		simple("readyz", "/readyz", "Can the node do its work?", string(MediaJSON), condition("ready"), "it can; otherwise a problem with code not_ready lists what is missing"),
 		simple("metrics", "/metrics", "Metrics for Prometheus", "text/plain", text(""), "the metrics"),
-		simple("openapi", "/openapi.json", "This document", string(mediaJSON), &huma.Schema{Type: huma.TypeObject}, "OpenAPI 3.1"),
+		simple("openapi", "/openapi.json", "This document", string(MediaJSON), &huma.Schema{Type: huma.TypeObject}, "OpenAPI 3.1"),
 	}
 }

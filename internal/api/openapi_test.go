@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"tallyman/internal/api"
 	"tallyman/sinks/inbox/page"
 )
 
@@ -68,7 +67,7 @@ func TestEveryRouteIsInTheDocument(t *testing.T) {
 			}
 		}
 	}
-	served := api.Patterns(newBundle().deps)
+	served := patterns(&newBundle().deps)
 	slices.Sort(documented)
 	slices.Sort(served)
 	if !slices.Equal(documented, served) {

@@ -38,9 +38,9 @@ func newOperations(routes *router, version string, ours ...func(huma.Context, fu
 			Components: &huma.Components{Schemas: registry},
 		},
 		Formats: map[string]huma.Format{ // the short names serve the types that end in +json and +xml
-			string(mediaJSON): jsonFormat, "json": jsonFormat, string(mediaXML): xmlFormat, string(mediaTextXML): xmlFormat, "xml": xmlFormat,
+			string(MediaJSON): jsonFormat, "json": jsonFormat, string(mediaXML): xmlFormat, string(mediaTextXML): xmlFormat, "xml": xmlFormat,
 		},
-		DefaultFormat: string(mediaJSON),
+		DefaultFormat: string(MediaJSON),
 		Transformers:  []huma.Transformer{typed, problems},
 	})
 	operations.UseMiddleware(append([]func(huma.Context, func(huma.Context)){permitted, negotiated, strictQuery}, ours...)...)
@@ -59,7 +59,7 @@ func negotiated(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
 	m, ok := negotiate(r)
 	if !ok {
-		writeProblem(w, notAcceptable(), mediaJSON)
+		writeProblem(w, notAcceptable(), MediaJSON)
 		return
 	}
 	r.Header.Set("Accept", string(m))
@@ -131,7 +131,7 @@ func problems(ctx huma.Context, _ string, v any) (any, error) {
 func fromModel(model *huma.ErrorModel) *wire.Problem {
 	prob := wire.NewProblem(model.Status, modelCode(model.Status), model.Detail)
 	if prob.Code == wire.CodeInternal {
-		return internalProblem()
+		return InternalProblem()
 	}
 	for _, e := range model.Errors {
 		prob.Errors = append(prob.Errors, wire.Fault{Location: e.Location, Message: e.Message})

@@ -19,7 +19,7 @@ type (
 )
 
 func (a *API) registerOverview(operations huma.API) {
-	get := operation("overview", http.MethodGet, "/overview", "operations", "How everything is, at a glance")
+	get := Operation("overview", http.MethodGet, "/overview", "operations", "How everything is, at a glance")
 	get.Description = "Rules by health, notices by the hour, findings by warehouse, queues, sinks, nodes, and what the node reaches. It is looked up every two seconds at most, " +
 		"whoever asks, and answers also where parts of it are out of reach. Rules, notices, findings and the items of queues are those of the token's warehouses; sinks have none."
 	huma.Register(operations, get, a.overview)
@@ -41,10 +41,10 @@ func overviewWarehouses(who *auth.Identity, asked []string) ([]string, *wire.Pro
 		switch {
 		case warehouse == "":
 			continue
-		case !isName(warehouse):
-			return nil, badWarehouse(http.StatusBadRequest, "warehouse", warehouse)
+		case !IsName(warehouse):
+			return nil, BadWarehouse(http.StatusBadRequest, "warehouse", warehouse)
 		}
-		if prob := inWarehouse(who, warehouse); prob != nil {
+		if prob := InWarehouse(who, warehouse); prob != nil {
 			return nil, prob
 		}
 		list = append(list, warehouse)
@@ -52,10 +52,10 @@ func overviewWarehouses(who *auth.Identity, asked []string) ([]string, *wire.Pro
 	if list == nil && !who.Everywhere() {
 		list = slices.Clone(who.Warehouses)
 		if len(list) == 0 {
-			return nil, denied(wire.CodeWarehouseDenied, "this is about warehouses"+yours(nil))
+			return nil, Denied(wire.CodeWarehouseDenied, "this is about warehouses"+Yours(nil))
 		}
 	}
-	return sortedUnique(list), nil
+	return SortedUnique(list), nil
 }
 
 // overviewQuery reads the warehouses that a stream asks for.
@@ -100,7 +100,7 @@ func (a *API) overviewStream(w http.ResponseWriter, r *http.Request) {
 // overviewStreamOperation describes GET /overview/stream.
 func overviewStreamOperation() *huma.Operation {
 	return &huma.Operation{
-		OperationID: "stream-overview", Method: http.MethodGet, Path: base + "/overview/stream", Tags: []string{"operations"},
+		OperationID: "stream-overview", Method: http.MethodGet, Path: Base + "/overview/stream", Tags: []string{"operations"},
 		Summary: "Stream the overview",
 		Description: "Server-sent events: overview has what GET /overview answers, at once and then whenever it has changed, every two seconds at most; what time alone changes " +
 			"(at, seen, ages) comes along, and by itself every 15 s at most. end says why the server ends the stream. A comment comes every 15 s. A client that does not read is cut off.",

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"tallyman/engine"
+	"tallyman/internal/api/view"
 	"tallyman/internal/wire"
 )
 
 // countRule counts a rule in a scope.
 func countRule(f *wire.RuleHealthForm, s *engine.RuleStatus, promoted bool) {
-	switch healthOf(s) {
+	switch view.HealthOf(s) {
 	case "ok":
 		f.OK++
 	case "degraded":
@@ -43,7 +44,7 @@ func (o *outlook) form(warehouses []string, everywhere bool) *wire.OverviewForm 
 		Queues: o.queueForms(warehouses), Sinks: wire.NotNil(o.sinks), Nodes: wire.NotNil(o.node.Nodes), Health: wire.NotNil(o.node.Health), Stale: o.stale,
 	}
 	if !everywhere {
-		f.Sinks, f.Health = wire.NotNil(ownSinks(f.Sinks)), wire.NotNil(ownHealth(f.Health))
+		f.Sinks, f.Health = wire.NotNil(OwnSinks(f.Sinks)), wire.NotNil(ownHealth(f.Health))
 	}
 	for scope, n := range o.rules {
 		if scope == "" || sees(scope) { // as the rules of a summary

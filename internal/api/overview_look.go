@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tallyman/engine"
+	"tallyman/internal/api/view"
 	"tallyman/internal/item"
 	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
@@ -102,7 +103,7 @@ func (l *lookout) look(ctx context.Context) *outlook {
 	slices.Sort(o.stale)
 	for _, s := range l.deps.Rules.Switches() {
 		if s.Rule == ledger.Every {
-			o.paused = NewSwitchForm(&s)
+			o.paused = view.NewSwitchForm(&s)
 		}
 	}
 	l.last, l.next = o, began.Add(max(lookEvery, min(took, lookPatience/lookShare)*lookShare))
@@ -131,7 +132,7 @@ func (l *lookout) askLedger(ctx context.Context, o *outlook) {
 		o.counts = l.last.counts
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.deps.Sinks)) {
-		o.sinks = append(o.sinks, newSinkForm(name, l.deps.Sinks[name], o.counts[name]))
+		o.sinks = append(o.sinks, view.NewSinkForm(name, l.deps.Sinks[name], o.counts[name]))
 	}
 }
 
@@ -162,7 +163,7 @@ type queueLook struct {
 	name     string
 	at       time.Time
 	sizes    *item.Sizes
-	settings *QueueSettings
+	settings *view.QueueSettings
 }
 
 // queueForms are what those see of the queues who see these warehouses; none = all of them.
@@ -174,7 +175,7 @@ func (o *outlook) queueForms(warehouses []string) []wire.QueueForm {
 	}
 	for i, q := range o.queues {
 		sizes := q.sizes.Of(scope)
-		forms[i] = newQueueForm(q.name, false, &sizes, q.settings, q.at)
+		forms[i] = view.NewQueueForm(q.name, false, &sizes, q.settings, q.at)
 	}
 	return forms
 }

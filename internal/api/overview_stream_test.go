@@ -24,7 +24,7 @@ func TestOverviewStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeOverview()
 		started := time.Now()
-		b := newBundle(f.overviewing(func() time.Time { return bin().CreatedAt.Add(time.Since(started)) }), func(d *api.Deps) { d.Auth = bearer{"one": narrow("119240")} })
+		b := newBundle(f.overviewing(func() time.Time { return bin().CreatedAt.Add(time.Since(started)) }), func(d *parts) { d.Auth = bearer{"one": narrow("119240")} })
 		ended := make(chan struct{})
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, overviewStreamPath, http.NoBody)
 		r.Host = "localhost"
@@ -118,7 +118,7 @@ func TestOverviewStreamsEnd(t *testing.T) {
 	t.Parallel()
 	h := newHolder()
 	f := newFakeOverview()
-	b := setup(t, h.in, f.overviewing(func() time.Time { return bin().CreatedAt }), func(d *api.Deps) { d.Streams = api.StreamLimits{PerToken: 2} })
+	b := setup(t, h.in, f.overviewing(func() time.Time { return bin().CreatedAt }), func(d *parts) { d.Streams = api.StreamLimits{PerToken: 2} })
 	id, header := h.token(t, time.Time{})
 	_, other := h.token(t, time.Time{})
 	one, two := b.listen(t, overviewStreamPath, "Authorization", header), b.listen(t, overviewStreamPath+"?warehouse=119241", "Authorization", header)

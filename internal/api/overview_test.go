@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tallyman/internal/api"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
@@ -75,7 +74,7 @@ func readOverview(t *testing.T, got answer) (s seen) {
 
 func TestOverviewsAreNarrowed(t *testing.T) {
 	t.Parallel()
-	b := newBundle(newFakeOverview().overviewing(func() time.Time { return bin().CreatedAt }), func(d *api.Deps) {
+	b := newBundle(newFakeOverview().overviewing(func() time.Time { return bin().CreatedAt }), func(d *parts) {
 		d.Auth = bearer{"one": narrow("119240"), "two": narrow("119240", "119241"), "none": narrow()}
 	})
 	for _, c := range []struct {

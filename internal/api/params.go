@@ -1,7 +1,6 @@
 package api
 
 import (
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -21,10 +20,10 @@ func params(raw string, set func(name, value string) *wire.Problem) *wire.Proble
 		name, value, _ := strings.Cut(pair, "=")
 		name, err := unescape(name)
 		if err != nil {
-			return badParameter("the query is not well escaped: " + err.Error())
+			return BadParameter("the query is not well escaped: " + err.Error())
 		}
 		if value, err = unescape(value); err != nil {
-			return badParameter("parameter " + name + " is not well escaped: " + err.Error())
+			return BadParameter("parameter " + name + " is not well escaped: " + err.Error())
 		}
 		if p := checkText("query", name, policy.Line); p != nil {
 			return p
@@ -45,16 +44,4 @@ func unescape(s string) (string, error) {
 		return s, nil
 	}
 	return url.QueryUnescape(s)
-}
-
-func badParameter(detail string) *wire.Problem {
-	return wire.NewProblem(http.StatusBadRequest, wire.CodeInvalidParameter, detail)
-}
-
-func unknownParameter(name string) *wire.Problem {
-	return wire.NewProblem(http.StatusBadRequest, wire.CodeUnknownParameter, "there is no parameter "+policy.Quote(name)+" here")
-}
-
-func repeatedParameter(name string) *wire.Problem {
-	return wire.NewProblem(http.StatusBadRequest, wire.CodeRepeatedParameter, "parameter "+name+" is given more than once")
 }

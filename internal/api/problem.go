@@ -12,7 +12,7 @@ import (
 // encodeProblem writes the problem in the form.
 func encodeProblem(p *wire.Problem, m media) []byte {
 	appended := appendJSON
-	if m != mediaJSON {
+	if m != MediaJSON {
 		appended = appendXML
 	}
 	var b bytes.Buffer

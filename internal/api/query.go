@@ -12,14 +12,8 @@ import (
 	"tallyman/sinks/inbox/page"
 )
 
-// The bounds of a poll.
-const (
-	maxWait        = time.Minute      // that a client may ask for
-	longestHold    = 54 * time.Second // that an answer is held back, whatever was asked for: a second later it is written, 5 s before proxies give up
-	maxSubscribers = page.MaxSubscribers
-	maxTypes       = 100
-	maxSince       = (1<<53 - 1) / 1000 // ms; scores are exact in a double up to 2^53 µs
-)
+// maxSince bounds the time since which notices are asked for.
+const maxSince = (1<<53 - 1) / 1000 // ms; scores are exact in a double up to 2^53 µs
 
 // The parameters that say where a request reads and whose inboxes.
 var (
@@ -84,8 +78,8 @@ func (p *poll) setWarehouse(seen *seenParams, name, value string) *wire.Problem 
 	if seen.again(1) {
 		return repeatedParameter(name)
 	}
-	if value != "" && !isName(value) {
-		return badWarehouse(http.StatusBadRequest, name, value)
+	if value != "" && !IsName(value) {
+		return BadWarehouse(http.StatusBadRequest, name, value)
 	}
 	p.Warehouse = value
 	return nil
@@ -96,7 +90,7 @@ func (p *poll) addSubscriber(value string) *wire.Problem {
 	case value == "":
 		return nil
 	case !isInbox(value):
-		return badSubscriber(http.StatusBadRequest, "subscriber", value)
+		return BadSubscriber(http.StatusBadRequest, "subscriber", value)
 	case len(p.Subscribers) == maxSubscribers:
 		return wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber,
 			"more than "+strconv.Itoa(maxSubscribers)+" subscribers in one poll")
@@ -109,7 +103,7 @@ func (p *poll) addType(value string) *wire.Problem {
 	switch {
 	case value == "":
 		return nil
-	case !isName(value):
+	case !IsName(value):
 		return wire.NewProblem(http.StatusBadRequest, wire.CodeBadType, "type "+policy.Quote(value)+" is not the code of a type")
 	case len(p.Types) == maxTypes:
 		return wire.NewProblem(http.StatusBadRequest, wire.CodeBadType, "more than "+strconv.Itoa(maxTypes)+" types in one poll")
@@ -158,7 +152,7 @@ func (p *poll) setUnread(seen *seenParams, value string) *wire.Problem {
 	case "true":
 		p.Unread = true
 	default:
-		return badParameter("unread " + policy.Quote(value) + " is neither true nor false")
+		return BadParameter("unread " + policy.Quote(value) + " is neither true nor false")
 	}
 	return nil
 }
@@ -171,44 +165,31 @@ func (p *poll) setWait(seen *seenParams, value string) *wire.Problem {
 		return nil
 	}
 	d, err := time.ParseDuration(value)
-	if err != nil || d < 0 || d > maxWait {
+	if err != nil || d < 0 || d > MaxWait {
 		return wire.NewProblem(http.StatusBadRequest, wire.CodeBadWait, "wait "+policy.Quote(value)+" is not a duration from 0s to 60s, such as 25s")
 	}
-	p.wait = min(d, longestHold)
+	p.wait = min(d, LongestHold)
 	return nil
 }
 
 // finish checks the whole, settles whose inboxes it is about, and brings lists into the order that page.Query wants.
 func (p *poll) finish(who *auth.Identity) *wire.Problem {
 	if p.After != "" && p.Since != 0 {
-		return badParameter("after and since exclude each other")
+		return BadParameter("after and since exclude each other")
 	}
 	var prob *wire.Problem
 	if p.Warehouse, p.Subscribers, prob = own(who, pollNames, p.Warehouse, p.Subscribers); prob != nil {
 		return prob
 	}
-	p.Subscribers = sortedUnique(p.Subscribers)
-	p.Types = sortedUnique(p.Types)
+	p.Subscribers = SortedUnique(p.Subscribers)
+	p.Types = SortedUnique(p.Types)
 	return nil
 }
 
-func sortedUnique(s []string) []string {
+func SortedUnique(s []string) []string {
 	if len(s) > 1 {
 		slices.Sort(s)
 		s = slices.Compact(s)
 	}
 	return s
-}
-
-func missingParameter(name string) *wire.Problem {
-	return wire.NewProblem(http.StatusBadRequest, wire.CodeMissingParameter, "parameter "+name+" is missing")
-}
-
-func badWarehouse(status int, name, value string) *wire.Problem {
-	return wire.NewProblem(status, wire.CodeBadWarehouse, name+" "+policy.Quote(value)+
-		" is not the name of a warehouse: letters, digits, _ . -, at most 64, a letter or digit first")
-}
-
-func badSubscriber(status int, name, value string) *wire.Problem {
-	return wire.NewProblem(status, wire.CodeBadSubscriber, name+" "+policy.Quote(value)+" is neither user:<id> nor role:<id>")
 }

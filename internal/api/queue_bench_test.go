@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/api"
 	"tallyman/internal/item"
 )
 
@@ -43,7 +42,7 @@ func BenchmarkQueueRequests(b *testing.B) {
 	for i := range q.items {
 		q.items[i] = item.Lease{ID: fmt.Sprintf("i_%024d", i), Attempt: 1, Priority: 3, Payload: payload, Until: time.Now(), Created: time.Now()}
 	}
-	a := newBundle(func(d *api.Deps) { *d = withQueue(*d, q) })
+	a := newBundle(func(d *parts) { withQueue(d, q) })
 	for _, n := range []int{1, 10, 100} {
 		ops := make([]string, n)
 		pushes := make([]string, n)

@@ -14,7 +14,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"tallyman/internal/api"
 	"tallyman/internal/testenv"
 	"tallyman/internal/wire"
 	"tallyman/sinks/queue"
@@ -22,7 +21,7 @@ import (
 )
 
 // withRealQueue serves a queue on a Redis, whose leases outlast every test.
-func withRealQueue(t *testing.T, change ...func(*api.Deps)) *bundle {
+func withRealQueue(t *testing.T, change ...func(*parts)) *bundle {
 	t.Helper()
 	watch := recovery.NewWatch()
 	client := redis.NewClient(&redis.Options{Addr: testenv.Redis(t).Addr, OnConnect: watch.OnConnect})
@@ -41,7 +40,7 @@ func withRealQueue(t *testing.T, change ...func(*api.Deps)) *bundle {
 		_ = client.Close()
 	})
 	testenv.Eventually(t, func() bool { return q.Ready() == nil }, 10*time.Second)
-	return setup(t, append(change, func(d *api.Deps) { *d = withQueue(*d, q) })...)
+	return setup(t, append(change, func(d *parts) { withQueue(d, q) })...)
 }
 
 // impatient is a worker that hangs up again and again, and repeats what was not answered.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"tallyman/internal/api"
 	"tallyman/internal/auth"
 	"tallyman/internal/item"
 	"tallyman/sinks"
@@ -201,7 +200,7 @@ func TestQueueFailures(t *testing.T) {
 
 func TestWithoutQueues(t *testing.T) {
 	t.Parallel()
-	b := newBundle(func(d *api.Deps) { d.Queues = nil })
+	b := newBundle(func(d *parts) { d.Queues = nil })
 	b.follow(t, []request{
 		{"GET", "/api/v1/queues", "", 200, `{"queues":[]}`},
 		{"GET", queuePath, "", 404, `there is no queue \"replenishment\""`},
@@ -224,7 +223,7 @@ func TestTheTraceNamesTheWorkerOrWhoAsked(t *testing.T) {
 	for subject, want := range map[string]string{
 		"anna": "anna", "Anna Å": "Anna__", "auth0|7": "auth0_7", "_x": "x", "anna@example.com": "anna@example.com", long(200): long(128),
 	} {
-		b := newBundle(func(d *api.Deps) { d.Auth = named(subject) })
+		b := newBundle(func(d *parts) { d.Auth = named(subject) })
 		for _, body := range []string{`{"attempt":1}`, `{"attempt":1,"worker":"w1"}`} {
 			b.handleBody(t, http.MethodPost, queuePath+"/items/a/ack", body)
 		}

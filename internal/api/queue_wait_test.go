@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tallyman/internal/api"
+	"tallyman/internal/api/view"
 	"tallyman/internal/item"
 	"tallyman/internal/testenv"
 )
@@ -84,7 +84,7 @@ func (interrupted) Step(ctx context.Context, _ item.Step) (item.Stepped, error) 
 func TestShutdownInTheMiddleOfAStep(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.api = api.New(withQueue(b.deps, interrupted{b.queue}))
+	b.api = newAPI(withQueue(&b.deps, interrupted{b.queue}))
 	stop := b.serve(t)
 	step := b.post(t, queuePath+"/step", `{"worker":"w","max":1,"wait":"60s","ops":[{"op":"ack","id":"a","attempt":1}]}`)
 	testenv.Eventually(t, func() bool { return b.api.Waiting() == 1 }, 5*time.Second)
@@ -97,8 +97,8 @@ func TestShutdownInTheMiddleOfAStep(t *testing.T) {
 	}
 }
 
-func withQueue(deps api.Deps, q api.Queue) api.Deps {
-	deps.Queues = map[string]api.ServedQueue{"replenishment": {Queue: q}}
+func withQueue(deps *parts, q view.Queue) *parts {
+	deps.Queues = map[string]view.ServedQueue{"replenishment": {Queue: q}}
 	return deps
 }
 
@@ -158,7 +158,7 @@ func (q *late) Step(ctx context.Context, s item.Step) (item.Stepped, error) {
 func leaveDuring(t *testing.T, q *late, body string) *bundle {
 	t.Helper()
 	q.fakeTwins, q.asked = newFakeTwins(), make(chan struct{})
-	b := setup(t, func(d *api.Deps) { *d = withQueue(*d, q) })
+	b := setup(t, func(d *parts) { withQueue(d, q) })
 	b.queue = q.fakeTwins
 	b.do(t, http.MethodPost, queuePath+"/items", `{"items":[{"id":"a","payload":1}]}`)
 	ctx, leave := context.WithCancel(t.Context())

@@ -29,7 +29,7 @@ type ReadState interface {
 type readAllInput struct{ Body wire.ReadAllForm }
 
 func (a *API) registerReadAll(operations huma.API) {
-	all := operation("read-all-notices", http.MethodPost, "/notices/read-all", "notices", "A user has read everything up to a cursor")
+	all := Operation("read-all-notices", http.MethodPost, "/notices/read-all", "notices", "A user has read everything up to a cursor")
 	all.Description = "Everything in the inboxes up to the cursor's place is read, whatever types the page had. What came later stays unread. Whoever repeats it " +
 		"changes nothing. Waiting deliveries of those notices with `unless: read` are canceled; modal notices stay open until they are acked."
 	all.MaxBodyBytes = maxBody
@@ -53,12 +53,12 @@ func (a *API) readAll(ctx context.Context, in *readAllInput) (*struct{}, error) 
 		return nil, inboxUnavailable()
 	case err != nil:
 		a.log.LogAttrs(ctx, slog.LevelError, "a cursor could not be placed", slog.Any("error", err))
-		return nil, internalProblem()
+		return nil, InternalProblem()
 	}
 	now := time.Now()
 	_, err = a.deps.Marks.ReadAll(ctx, ledger.ReadAll{Warehouse: r.warehouse, User: r.user, Inboxes: r.as, UpTo: upTo, At: now})
 	if err != nil {
-		return nil, a.ledgerFailed(ctx, err)
+		return nil, LedgerFailed(ctx, a.log, err)
 	}
 	list := make([]delivery.Watermark, len(r.as))
 	for i, inbox := range r.as {

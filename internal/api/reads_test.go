@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"tallyman/internal/api"
 	"tallyman/internal/auth"
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
@@ -167,7 +166,7 @@ func TestAClientReadsItsOwn(t *testing.T) {
 	ann := auth.Identity{
 		Subject: "user:ann", Access: []auth.Role{auth.Client}, Subscribers: []string{"user:ann", "role:keeper"}, Warehouses: []string{"119240"},
 	}
-	b := setup(t, func(d *api.Deps) { d.Auth = only{ann} })
+	b := setup(t, func(d *parts) { d.Auth = only{ann} })
 	post := func(path, body string, want int) {
 		t.Helper()
 		if got := b.do(t, http.MethodPost, "/api/v1/notices/"+path, body, "Content-Type", "application/json"); got.status != want {

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/api"
 	"tallyman/internal/testenv"
 )
 
@@ -22,7 +21,7 @@ func onBoth(t *testing.T, test func(t *testing.T, b *bundle, in *realInbox)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in := newRealInbox(t, start(t))
-			test(t, setup(t, func(d *api.Deps) { d.Inbox = in }), in)
+			test(t, setup(t, func(d *parts) { d.Inbox = in }), in)
 		})
 	}
 }
@@ -130,7 +129,7 @@ func TestPollsWithoutRedis(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
 	in := newRealInbox(t, server.Addr)
-	b := setup(t, func(d *api.Deps) { d.Inbox = in })
+	b := setup(t, func(d *parts) { d.Inbox = in })
 	in.deliver(t, "W1", []string{"user:1"}, "a")
 	first := b.get(t, "/api/v1/notices?warehouse=W1&subscriber=user:1")
 	server.Kill()

@@ -6,41 +6,31 @@ import (
 	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
-
-	"tallyman/internal/wire"
 )
 
-// base is where the API's first version lives.
-const base = "/api/v1"
+// Base is where the API's first version lives.
+const Base = "/api/v1"
 
 // Bodies of one thing, and of an import of 10,000 subscriptions.
 const (
-	maxBody       = 64 << 10
-	maxImportBody = 4 << 20
+	maxBody = 64 << 10
 )
 
 // register serves everything on the router and returns what makes the OpenAPI document that describes it.
 func (a *API) register(routes *router) (document func() []byte) {
 	operations := newOperations(routes, a.deps.Version, a.checkedBody)
-	a.registerTypes(operations)
-	a.registerSubscriptions(operations)
-	a.registerSubscribers(operations)
-	a.registerSend(operations)
 	a.registerMarks(operations)
 	a.registerReadAll(operations)
 	a.registerSummary(operations)
 	a.registerNoticeTrace(operations)
-	a.registerDeliveries(operations)
-	a.registerSinks(operations)
-	a.registerRules(operations)
-	a.registerSilences(operations)
-	a.registerQueues(operations)
-	a.registerTokens(operations)
-	a.registerAudit(operations)
-	a.registerMe(operations)
 	a.registerOverview(operations)
-	huma.Register(operations, operation("status", http.MethodGet, "/status", "operations",
+	huma.Register(operations, Operation("status", http.MethodGet, "/status", "operations",
 		"The state of the node, its rules and deliveries"), a.status)
+
+	served := &Operations{API: operations, Waiters: a.waiters}
+	for _, room := range a.rooms {
+		room.Register(served)
+	}
 
 	doc := operations.OpenAPI()
 	plain := append(plainOperations(), pollOperation(doc), streamOperation(doc), legacyOperation(doc), overviewStreamOperation())
@@ -49,8 +39,11 @@ func (a *API) register(routes *router) (document func() []byte) {
 		"healthz": a.healthz, "readyz": a.readyz, "metrics": a.metrics(), "openapi": a.openapi,
 	}
 	for _, op := range plain {
-		doc.AddOperation(op)
-		routes.HandleFunc(op.Method+" "+op.Path, guarded(op.OperationID, handlers[op.OperationID]))
+		served.Handle(op, handlers[op.OperationID])
+	}
+	for _, p := range served.plain {
+		doc.AddOperation(p.operation)
+		routes.HandleFunc(p.operation.Method+" "+p.operation.Path, guarded(p.operation.OperationID, p.handler))
 	}
 	mustHaveAccess(doc)
 	nameSinkTypes(doc, a.deps.SinkTypes)
@@ -65,42 +58,13 @@ func (a *API) register(routes *router) (document func() []byte) {
 	})
 }
 
-func (a *API) openapi(w http.ResponseWriter, _ *http.Request) { writeBody(w, mediaJSON, a.spec()) }
+func (a *API) openapi(w http.ResponseWriter, _ *http.Request) { writeBody(w, MediaJSON, a.spec()) }
 
-func (a *API) registerTypes(operations huma.API) {
-	huma.Register(operations, operation("list-types", http.MethodGet, "/types", "types", "List the catalogue"), a.listTypes)
-	huma.Register(operations, operation("get-type", http.MethodGet, "/types/{code}", "types", "Show a type"), a.getType)
-	create := operation("create-type", http.MethodPost, "/types", "types", "Add a type")
-	create.DefaultStatus = http.StatusCreated
-	huma.Register(operations, create, a.createType)
-	huma.Register(operations, operation("put-type", http.MethodPut, "/types/{code}", "types", "Add or replace a type"), a.replaceType)
-	huma.Register(operations, operation("delete-type", http.MethodDelete, "/types/{code}", "types",
-		"Remove a type and its subscriptions"), a.deleteType)
-}
-
-func (a *API) registerSubscriptions(operations huma.API) {
-	huma.Register(operations, operation("list-subscriptions", http.MethodGet, "/subscriptions", "subscriptions",
-		"List subscriptions"), a.listSubscriptions)
-	create := operation("create-subscription", http.MethodPost, "/subscriptions", "subscriptions", "Add a subscription")
-	create.DefaultStatus = http.StatusCreated
-	create.Responses["200"] = &huma.Response{
-		Description: "it was there already",
-		Content:     map[string]*huma.MediaType{string(mediaJSON): {Schema: schemaOf[wire.SubscriptionForm](operations.OpenAPI())}},
-	}
-	huma.Register(operations, create, a.createSubscription)
-	bulk := operation("import-subscriptions", http.MethodPost, "/subscriptions/import", "subscriptions",
-		"Add a list of subscriptions, all or none")
-	bulk.MaxBodyBytes = maxImportBody
-	huma.Register(operations, bulk, a.importSubscriptions)
-	huma.Register(operations, operation("delete-subscription", http.MethodDelete, "/subscriptions", "subscriptions",
-		"Remove a subscription"), a.removeSubscription)
-}
-
-// operation is one that the OpenAPI library serves. Parameters are checked by the handlers, so that each fault has the
+// Operation is one that the OpenAPI library serves. Parameters are checked by the handlers, so that each fault has the
 // code that it has everywhere; bodies are checked against their schema by checkedBody.
-func operation(id, method, path, tag, summary string) huma.Operation {
+func Operation(id, method, path, tag, summary string) huma.Operation {
 	return huma.Operation{
-		OperationID: id, Method: method, Path: base + path, Tags: []string{tag}, Summary: summary,
+		OperationID: id, Method: method, Path: Base + path, Tags: []string{tag}, Summary: summary,
 		MaxBodyBytes: maxBody, SkipValidateParams: true, SkipValidateBody: true,
 		Responses: map[string]*huma.Response{"default": {}}, // completed later
 	}

@@ -10,7 +10,6 @@ import (
 
 	"tallyman/engine"
 	"tallyman/engine/why"
-	"tallyman/internal/api"
 	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
@@ -44,7 +43,7 @@ func everyWhy() *why.Answer {
 func setupRules(t *testing.T) (*bundle, *fakeRules) {
 	t.Helper()
 	f := &fakeRules{scopes: twoScopes()}
-	return setup(t, func(d *api.Deps) {
+	return setup(t, func(d *parts) {
 		d.Rules, d.History, d.RuleFiles = f, f, ruleFiles
 		d.Reload = func(context.Context, ledger.Author) (wire.Reloaded, error) {
 			return wire.Reloaded{Files: 2, Rules: 7, Added: 1, Changed: 2, Removed: 1, Kept: 1, Version: "0a1b2c", Problems: ruleFiles().Problems}, f.err

@@ -30,7 +30,7 @@ type bounds struct {
 
 func defaultBounds() bounds {
 	return bounds{
-		header: 5 * time.Second, read: 30 * time.Second, write: maxWait + 30*time.Second, idle: 2 * time.Minute,
+		header: 5 * time.Second, read: 30 * time.Second, write: MaxWait + 30*time.Second, idle: 2 * time.Minute,
 		shutdown: 10 * time.Second, head: 4 * maxHead,
 	}
 }

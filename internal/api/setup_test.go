@@ -19,6 +19,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"tallyman/internal/api"
+	"tallyman/internal/api/send"
+	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
 	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
@@ -49,14 +51,14 @@ type bundle struct {
 	queue      *fakeTwins
 	meter      *fakeMeter
 	log        *testenv.Output
-	deps       api.Deps
+	deps       parts
 	api        *api.API
 	url        string
 	client     *http.Client
 }
 
 // setup serves an API that the changes were made to.
-func setup(t *testing.T, changes ...func(*api.Deps)) *bundle {
+func setup(t *testing.T, changes ...func(*parts)) *bundle {
 	t.Helper()
 	b := newBundle(changes...)
 	server := httptest.NewServer(b.api)
@@ -66,18 +68,18 @@ func setup(t *testing.T, changes ...func(*api.Deps)) *bundle {
 }
 
 // newBundle makes an API without a server, for handle.
-func newBundle(changes ...func(*api.Deps)) *bundle {
+func newBundle(changes ...func(*parts)) *bundle {
 	b := &bundle{
 		inbox: newFakeInbox(page.Page{Version: "v0", Cursor: "c0"}), catalogue: newFakeCatalogue(), queue: newFakeTwins(), meter: &fakeMeter{},
 		log: &testenv.Output{}, book: newFakeBook(), marks: &fakeMarks{}, reads: &fakeReads{}, sends: newFakeSends(),
 		deliveries: someDeliveries(), silences: someSilences(), audit: &fakeAudit{},
 	}
-	b.deps = api.Deps{
-		Inbox: b.inbox, Catalogue: b.catalogue, Queues: map[string]api.ServedQueue{"replenishment": {Queue: b.queue, Settings: api.QueueSettings{
+	b.deps = parts{
+		Inbox: b.inbox, Catalogue: b.catalogue, Queues: map[string]view.ServedQueue{"replenishment": {Queue: b.queue, Settings: view.QueueSettings{
 			Timezone: "Asia/Shanghai", Lease: time.Minute, MaxAttempts: 5, Dedupe: "day", SuspendSteps: []time.Duration{2 * time.Hour, 12 * time.Hour},
 		}}}, Auth: auth.None{}, Tokens: &fakeTokens{}, Gatherer: prometheus.NewRegistry(), Meter: b.meter,
-		Audit: b.audit, Book: b.book, Marks: b.marks, Reads: b.reads, RuleCount: ruleCount, Deliveries: b.deliveries, Sinks: someSinks(), SinkTypes: []string{"inbox", "queue", "webhook", "mail", "chat", "stdout"}, Silences: b.silences.served(),
-		Sends: api.Sends{Send: b.sends.send, Sent: b.sends.told, Wake: b.sends.wake, Targets: targets, Now: func() time.Time { return sentAt }},
+		Audit: b.audit, Book: b.book, Marks: b.marks, Reads: b.reads, RuleCount: ruleCount, Deliveries: b.deliveries, Sinks: someSinks(), Silences: b.silences.served(),
+		Sends: send.Sends{Send: b.sends.send, Sent: b.sends.told, Wake: b.sends.wake, Targets: targets, Now: func() time.Time { return sentAt }},
 		Rules: &fakeRules{}, RuleSource: func(id string) (*wire.RuleSource, error) { return &wire.RuleSource{Rule: id, Text: "id: " + id}, nil },
 		Status:  func(context.Context) (wire.StatusReport, error) { return wire.StatusReport{}, nil },
 		Ready:   func(context.Context) error { return nil },
@@ -87,7 +89,7 @@ func newBundle(changes ...func(*api.Deps)) *bundle {
 	for _, change := range changes {
 		change(&b.deps)
 	}
-	b.api = api.New(b.deps)
+	b.api = newAPI(&b.deps)
 	return b
 }
 

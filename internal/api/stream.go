@@ -48,7 +48,7 @@ func (a *API) serveStream(w http.ResponseWriter, r *http.Request, s *stream, fol
 	if err != nil {
 		return // the client has gone
 	}
-	a.log.LogAttrs(r.Context(), slog.LevelDebug, "a stream begins", a.requestAttrs(w, r)...)
+	a.log.LogAttrs(r.Context(), slog.LevelDebug, "a stream begins", requestAttrs(w, r)...)
 	s.begin(l)
 	follow(r.Context())
 	s.write()
@@ -70,7 +70,7 @@ func (a *API) follow(ctx context.Context, s *noticeStream, pg page.Page) {
 	}
 	switch {
 	case err == nil:
-	case gone(ctx):
+	case Gone(ctx):
 		s.end(StreamGone)
 	case errors.Is(err, page.ErrUnavailable):
 		s.end(StreamUnavailable)

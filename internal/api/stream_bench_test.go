@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/api"
 	"tallyman/internal/api/metrics"
 	"tallyman/internal/auth"
 	"tallyman/internal/testenv"
@@ -39,7 +38,7 @@ func BenchmarkStreams(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	a := api.New(api.Deps{
+	a := newAPI(&parts{
 		Inbox: in, Catalogue: newFakeCatalogue(), Auth: auth.None{}, Gatherer: m.Gatherer(), Meter: m, Logger: slog.New(slog.DiscardHandler),
 		Status: func(context.Context) (wire.StatusReport, error) { return wire.StatusReport{}, nil },
 		Ready:  func(context.Context) error { return nil },

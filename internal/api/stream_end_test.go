@@ -65,7 +65,7 @@ func TestStreamsEndWithTheirToken(t *testing.T) {
 	revoked, expired := make(chan struct{}), make(chan struct{})
 	old := holds("t2", expired)
 	old.Expires = time.Now().Add(-time.Second)
-	b, in := streaming(t, func(d *api.Deps) {
+	b, in := streaming(t, func(d *parts) {
 		d.Auth = bearer{"one": holds("t1", revoked), "two": old, "three": holds("t3", make(chan struct{}))}
 	})
 	in.deliver(t, "119240", []string{"user:1"}, "before")
@@ -91,7 +91,7 @@ func TestStreamsEndWithTheirToken(t *testing.T) {
 
 func TestStreamsAreForThoseWhoMayRead(t *testing.T) {
 	t.Parallel()
-	b, _ := streaming(t, func(d *api.Deps) { d.Auth = bearer{"one": holds("t1", nil)} })
+	b, _ := streaming(t, func(d *parts) { d.Auth = bearer{"one": holds("t1", nil)} })
 	for _, path := range []string{
 		streamPath + "&subscriber=user:2", "/api/v1/notices/stream?warehouse=119241&subscriber=user:1",
 	} {
@@ -104,7 +104,7 @@ func TestStreamsAreForThoseWhoMayRead(t *testing.T) {
 
 func TestStreamsAreCounted(t *testing.T) {
 	t.Parallel()
-	b, _ := streaming(t, func(d *api.Deps) {
+	b, _ := streaming(t, func(d *parts) {
 		d.Auth = bearer{"one": holds("t1", nil), "two": holds("t2", nil)}
 		d.Streams = api.StreamLimits{Max: 4, PerToken: 2}
 	})
@@ -129,7 +129,7 @@ func TestStreamsAreCounted(t *testing.T) {
 func TestStreamsEndWithTheNode(t *testing.T) {
 	t.Parallel()
 	in := newRealInbox(t, testenv.Redis(t).Addr)
-	b := setup(t, func(d *api.Deps) { d.Inbox = in })
+	b := setup(t, func(d *parts) { d.Inbox = in })
 	stop := b.serve(t)
 	var open []*listener
 	for range 20 {

@@ -20,7 +20,7 @@ func streamOperation(doc *huma.OpenAPI) *huma.Operation {
 		Name: "Last-Event-ID", In: "header", Description: "the id of the last event; it wins over after and since", Schema: text(""),
 	})
 	return &huma.Operation{
-		OperationID: "stream-notices", Method: http.MethodGet, Path: base + "/notices/stream", Tags: []string{"notices"},
+		OperationID: "stream-notices", Method: http.MethodGet, Path: Base + "/notices/stream", Tags: []string{"notices"},
 		Summary: "Stream the notices of some subscribers in one warehouse",
 		Description: "Server-sent events: first what a poll would give, then all that follows. notice has a notice, change says that the user has read or acked one, " +
 			"reset that a fresh window of the last three days begins (resetReason says why, missed how many notices will not come any more), unread how many notices are unread, end why the server ends the stream. " +

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/api"
 	"tallyman/internal/testenv"
 	"tallyman/sinks/inbox/page"
 )
@@ -83,7 +82,7 @@ func TestStreamsTellOfChangesAndResets(t *testing.T) {
 func TestStreamsOverHTTP2(t *testing.T) {
 	t.Parallel()
 	in := newRealInbox(t, testenv.Redis(t).Addr)
-	b := newBundle(func(d *api.Deps) { d.Inbox = in })
+	b := newBundle(func(d *parts) { d.Inbox = in })
 	server := httptest.NewUnstartedServer(b.api)
 	server.EnableHTTP2 = true
 	server.StartTLS()

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/api"
 	"tallyman/internal/delivery"
 	"tallyman/internal/testenv"
 )
@@ -98,7 +97,7 @@ func write(t *testing.T, to *realInbox, writer int, random *rand.Rand) {
 func (s *soak) restart() {
 	s.t.Helper()
 	in := newNode(s.t, s.redis.Addr, s.ledger)
-	b := newBundle(func(d *api.Deps) { d.Inbox = in })
+	b := newBundle(func(d *parts) { d.Inbox = in })
 	ln, err := (&net.ListenConfig{}).Listen(s.t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		s.t.Fatal(err)

@@ -8,22 +8,21 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/api"
 	"tallyman/internal/testenv"
 	"tallyman/internal/wire"
 )
 
 // streaming is an API over a real inbox.
-func streaming(t testing.TB, changes ...func(*api.Deps)) (*bundle, *realInbox) {
+func streaming(t testing.TB, changes ...func(*parts)) (*bundle, *realInbox) {
 	t.Helper()
 	in := newRealInbox(t, testenv.Redis(t).Addr)
 	return streamingOn(t, in, changes...), in
 }
 
 // streamingOn is an API over that inbox.
-func streamingOn(t testing.TB, in *realInbox, changes ...func(*api.Deps)) *bundle {
+func streamingOn(t testing.TB, in *realInbox, changes ...func(*parts)) *bundle {
 	t.Helper()
-	b := newBundle(append(changes, func(d *api.Deps) { d.Inbox = in })...)
+	b := newBundle(append(changes, func(d *parts) { d.Inbox = in })...)
 	server := httptest.NewServer(b.api)
 	b.url, b.client = server.URL, server.Client()
 	t.Cleanup(server.Close)

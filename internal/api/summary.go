@@ -26,7 +26,7 @@ type (
 )
 
 func (a *API) registerSummary(operations huma.API) {
-	get := operation("summarize-notices", http.MethodGet, "/notices/summary", "notices", "What a small window shows of a user's notices")
+	get := Operation("summarize-notices", http.MethodGet, "/notices/summary", "notices", "What a small window shows of a user's notices")
 	get.Description = "Unread notices, modal notices that wait for an ack, the last five, and how the rules are whose scope is the warehouse or that have no scopes. " +
 		"The rules are as they were some seconds ago."
 	huma.Register(operations, get, a.summary)
@@ -40,8 +40,8 @@ func (a *API) summary(ctx context.Context, in *summaryInput) (*summaryOutput, er
 			return nil, prob
 		}
 	}
-	if in.Warehouse != "" && !isName(in.Warehouse) {
-		return nil, badWarehouse(http.StatusBadRequest, "warehouse", in.Warehouse)
+	if in.Warehouse != "" && !IsName(in.Warehouse) {
+		return nil, BadWarehouse(http.StatusBadRequest, "warehouse", in.Warehouse)
 	}
 	p.Warehouse = in.Warehouse
 	if prob := p.finish(auth.From(ctx)); prob != nil {
@@ -53,7 +53,7 @@ func (a *API) summary(ctx context.Context, in *summaryInput) (*summaryOutput, er
 		return nil, inboxUnavailable()
 	case err != nil:
 		a.log.LogAttrs(ctx, slog.LevelError, "the inboxes cannot be summed up", slog.Any("error", err))
-		return nil, internalProblem()
+		return nil, InternalProblem()
 	}
 	langs := languages(in.Language)
 	return &summaryOutput{Vary: vary[0], Body: wire.SummaryForm{

@@ -47,7 +47,7 @@ func tlsBundle(t *testing.T, a *testenv.Authority, least uint16) (*bundle, pairF
 	files := pairFiles{t, t.TempDir()}
 	cert, key := a.Issue("first")
 	files.give("v1", cert, key)
-	b := newBundle(func(d *api.Deps) {
+	b := newBundle(func(d *parts) {
 		pair, err := certs.OpenPair(files.cert(), files.key(), d.Logger)
 		if err != nil {
 			t.Fatal(err)

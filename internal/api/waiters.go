@@ -5,16 +5,16 @@ import (
 	"sync"
 )
 
-// waiters are the requests that wait for something new, so that a shutdown can wake them.
-type waiters struct {
+// Waiters are the requests that wait for something new, so that a shutdown can wake them.
+type Waiters struct {
 	mu      sync.Mutex
 	cancel  map[uint64]context.CancelFunc
 	last    uint64
 	drained bool
 }
 
-// enter adds a waiter and returns how it leaves, or false when nobody may wait any more.
-func (ws *waiters) enter(cancel context.CancelFunc) (leave func(), ok bool) {
+// Enter adds a waiter and returns how it leaves, or false when nobody may wait any more.
+func (ws *Waiters) Enter(cancel context.CancelFunc) (leave func(), ok bool) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	if ws.drained {
@@ -29,14 +29,14 @@ func (ws *waiters) enter(cancel context.CancelFunc) (leave func(), ok bool) {
 	return func() { ws.leave(id) }, true
 }
 
-func (ws *waiters) leave(id uint64) {
+func (ws *Waiters) leave(id uint64) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	delete(ws.cancel, id)
 }
 
 // drain wakes everyone and lets nobody in again.
-func (ws *waiters) drain() {
+func (ws *Waiters) drain() {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	ws.drained = true

@@ -24,7 +24,6 @@ import (
 	"tallyman/internal/silence"
 	"tallyman/internal/trace"
 	"tallyman/internal/trace/otlp"
-	"tallyman/internal/wire"
 	"tallyman/sinks"
 )
 
@@ -308,35 +307,23 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 		Streams:    api.StreamLimits{Max: a.cfg.HTTP.MaxStreams, PerToken: a.cfg.HTTP.MaxStreamsPerToken},
 		Inbox:      a.index.inbox,
 		Queues:     a.index.served(),
-		Catalogue:  a.ledger,
-		Book:       a.ledger,
 		Marks:      a.ledger,
 		Reads:      a.index.inbox,
 		RuleCount:  counts.of,
-		Sends:      a.sends(),
 		Deliveries: a.ledger,
-		Audit:      a.ledger,
 		Sinks:      a.servedSinks(),
 		SinkTypes:  sinkTypeNames(sinks.InboxKind, sinks.QueueKind, sinks.PushKind),
-		Rules:      ruleDesk{a.engine, why.New(a.engine, a.ledger, &a.silences)},
-		History:    a.ledger,
+		Rules:      a.engine,
 		RuleFiles:  a.ruleFiles,
-		Reload: func(ctx context.Context, who ledger.Author) (wire.Reloaded, error) {
-			return a.reload(ctx, "request", who)
-		},
-		Silences:   a.servedSilences(),
-		Preview:    a.preview,
-		RuleSource: a.ruleSource,
-		Draft:      a.draft,
-		Status:     a.status,
-		Overview:   api.Overview{Ledger: a.ledger, Standing: a.engine.Standing, Node: a.node},
-		Ready:      a.ready,
-		Auth:       a.auth,
-		Tokens:     a.tokens,
-		Gatherer:   meter.Gatherer(),
-		Meter:      meter,
-		Logger:     a.log,
-		Tracer:     a.tracer,
-		Version:    a.opts.Version,
-	}), nil
+
+		Status:   a.status,
+		Overview: api.Overview{Ledger: a.ledger, Standing: a.engine.Standing, Node: a.node},
+		Ready:    a.ready,
+		Auth:     a.auth,
+		Gatherer: meter.Gatherer(),
+		Meter:    meter,
+		Logger:   a.log,
+		Tracer:   a.tracer,
+		Version:  a.opts.Version,
+	}, a.rooms(meter)...), nil
 }

@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"tallyman/internal/api"
 	"tallyman/internal/api/metrics"
+	"tallyman/internal/api/view"
 	"tallyman/internal/config"
 	"tallyman/sinks/queue"
 )
@@ -30,10 +30,10 @@ func (ix *indexes) openQueues(configured config.Sinks, shared queue.Options) err
 }
 
 // served are the queues as the API has them.
-func (ix *indexes) served() map[string]api.ServedQueue {
-	list := map[string]api.ServedQueue{}
+func (ix *indexes) served() map[string]view.ServedQueue {
+	list := map[string]view.ServedQueue{}
 	for name, q := range ix.queues {
-		list[name] = api.ServedQueue{Queue: q, Settings: q.settings()}
+		list[name] = view.ServedQueue{Queue: q, Settings: q.settings()}
 	}
 	return list
 }
@@ -56,8 +56,8 @@ type workQueue struct {
 }
 
 // settings are shown to those who ask the API.
-func (s *workQueue) settings() api.QueueSettings {
-	return api.QueueSettings{
+func (s *workQueue) settings() view.QueueSettings {
+	return view.QueueSettings{
 		Timezone: s.config.Timezone.String(), Lease: s.config.Lease, MaxAttempts: s.config.MaxAttempts,
 		Dedupe: s.config.Dedupe.String(), SuspendSteps: s.config.SuspendSteps,
 	}

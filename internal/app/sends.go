@@ -2,27 +2,27 @@ package app
 
 import (
 	"tallyman/engine"
-	"tallyman/internal/api"
+	"tallyman/internal/api/send"
 )
 
 // sends is how business systems send notices through this node.
-func (a *App) sends() api.Sends {
-	targets := map[string]api.TargetKind{}
+func (a *App) sends() send.Sends {
+	targets := map[string]send.TargetKind{}
 	for name, s := range a.sinks() {
 		targets[name] = targetKind(&s)
 	}
-	return api.Sends{Send: a.ledger.Send, Sent: a.ledger.Sent, Wake: a.engine.Wake, Targets: targets, Now: a.opts.Clock.Now}
+	return send.Sends{Send: a.ledger.Send, Sent: a.ledger.Sent, Wake: a.engine.Wake, Targets: targets, Now: a.opts.Clock.Now}
 }
 
-func targetKind(s *engine.Sink) api.TargetKind {
+func targetKind(s *engine.Sink) send.TargetKind {
 	switch {
 	case s.Inbox:
-		return api.TargetInbox
+		return send.TargetInbox
 	case s.Each:
-		return api.TargetEach
+		return send.TargetEach
 	case s.Push:
-		return api.TargetPush
+		return send.TargetPush
 	default:
-		return api.TargetQueue
+		return send.TargetQueue
 	}
 }

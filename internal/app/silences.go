@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"tallyman/internal/api"
+	"tallyman/internal/api/operate"
 	"tallyman/internal/notice"
 	"tallyman/internal/silence"
 )
@@ -37,6 +37,6 @@ func (a *App) silenced(n *notice.Notice) (id string, left time.Duration) {
 	return holding[0].ID, a.opts.Clock.Real(holding[0].Until.Sub(now))
 }
 
-func (a *App) servedSilences() api.Silences {
-	return api.Silences{Ledger: a.ledger, Now: a.opts.Clock.Now, Changed: a.readSilences}
+func (a *App) servedSilences() operate.Silences {
+	return operate.Silences{Ledger: a.ledger, Now: a.opts.Clock.Now, Changed: a.readSilences}
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"tallyman/engine"
-	"tallyman/internal/api"
+	"tallyman/internal/api/view"
 	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
 )
@@ -22,7 +22,7 @@ func (a *App) status(ctx context.Context) (wire.StatusReport, error) {
 	r.Health, r.Nodes = node.Health, node.Nodes
 	for _, s := range a.engine.Switches() {
 		if s.Rule == ledger.Every {
-			r.Paused = api.NewSwitchForm(&s)
+			r.Paused = view.NewSwitchForm(&s)
 		}
 	}
 	units, err := a.engine.Status(ctx)
@@ -43,18 +43,18 @@ func (a *App) status(ctx context.Context) (wire.StatusReport, error) {
 }
 
 // ruleFiles is what the node knows of its rule files.
-func (a *App) ruleFiles() api.RuleFiles {
+func (a *App) ruleFiles() view.RuleFiles {
 	set, _, stale := a.book.get()
-	return api.RuleFiles{Problems: fileProblems(set), Stale: stale, Version: a.engine.Version()}
+	return view.RuleFiles{Problems: fileProblems(set), Stale: stale, Version: a.engine.Version()}
 }
 
 func ruleStatus(u engine.RuleStatus) wire.RuleStatus {
 	s := wire.RuleStatus{
 		ID: u.Rule.ID, Scope: u.Rule.Scope, Title: u.Rule.Title, Source: u.Rule.Source, File: u.Rule.File,
-		Enabled: u.Enabled, Switch: api.NewSwitchForm(u.Switch), Verified: u.Verified, Reason: u.Reason,
+		Enabled: u.Enabled, Switch: view.NewSwitchForm(u.Switch), Verified: u.Verified, Reason: u.Reason,
 	}
 	s.Warnings, s.Shadow = u.Warnings, u.Rule.Shadow
-	s.Recent = api.NewRecent(u.Judged)
+	s.Recent = view.NewRecent(u.Judged)
 	if !u.Promoted.IsZero() {
 		promoted := u.Promoted.UTC()
 		s.Promoted = &promoted
@@ -64,7 +64,7 @@ func ruleStatus(u engine.RuleStatus) wire.RuleStatus {
 		s.NextDue = &next
 	}
 	if u.LastRun != nil {
-		s.LastRun = api.NewRunStatus(u.LastRun)
+		s.LastRun = view.NewRunStatus(u.LastRun)
 		s.Pending, s.Firing = u.LastRun.Pending, u.LastRun.Firing
 	}
 	return s

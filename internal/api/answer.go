@@ -1,0 +1,51 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+
+	policy "tallyman/internal/text"
+)
+
+// writeForm answers 200 with a value that has a form in JSON and in XML.
+func writeForm(w http.ResponseWriter, form any, m media) {
+	buf := buffers.get()
+	defer buffers.put(buf)
+	buf.Reset()
+	var err error
+	if m == MediaJSON {
+		err = json.NewEncoder(buf).Encode(form)
+		replace(buf, 0, policy.EscapeJSON)
+	} else {
+		err = appendXML(buf, form)
+	}
+	if err != nil { // nothing was sent yet: the request ends as a 500 with the error in the log
+		panic(err)
+	}
+	writeBody(w, m, buf.Bytes())
+}
+
+// writeBody answers 200 with the body.
+func writeBody(w http.ResponseWriter, m media, body []byte) {
+	h := w.Header()
+	h["Content-Type"] = contentTypes[m]
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	_, _ = w.Write(body) // the client may have gone
+}
+
+var contentTypes = map[media][]string{
+	MediaJSON:    {"application/json"},
+	mediaXML:     {"application/xml; charset=utf-8"},
+	mediaTextXML: {"text/xml; charset=utf-8"},
+}
+
+// header is a header's value, its lines joined. The name is in canonical form.
+func header(r *http.Request, name string) string {
+	lines := r.Header[name]
+	if len(lines) == 1 {
+		return lines[0]
+	}
+	return strings.Join(lines, ",")
+}

@@ -1,0 +1,270 @@
+package deliveries
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/internal/api"
+	"tallyman/internal/api/view"
+	"tallyman/internal/auth"
+	"tallyman/internal/ledger"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
+)
+
+type (
+	retryInput  struct{ DeliveryPath }
+	cancelInput struct {
+		DeliveryPath
+
+		Body *wire.CancelForm
+	}
+	retryManyInput  struct{ Body wire.DeliveryChoice }
+	cancelManyInput struct{ Body wire.CancelManyForm }
+	changedOutput   struct{ Body wire.ChangedForm }
+)
+
+func (a *Handlers) registerDeliveryChanges(operations huma.API) {
+	retry := api.Operation("retry-delivery", http.MethodPost, "/deliveries/{id}/retry", "deliveries", "Try a delivery again, at once")
+	retry.Description = "One that failed, timed out or was canceled is pending again: a timed one has all its time anew, and what canceled one does not do so again. " +
+		"One that waits for its time does not wait any more."
+	huma.Register(operations, retry, a.retryDelivery)
+	huma.Register(operations, api.Operation("cancel-delivery", http.MethodPost, "/deliveries/{id}/cancel", "deliveries",
+		"Cancel a delivery that is pending"), a.cancelDelivery)
+	const portions = "The deliveries are named by their numbers or chosen by a filter. What a filter chooses is changed in portions: while the answer has `before`, there are more, " +
+		"and the same request with it as the filter's `before` goes on."
+	many := api.Operation("retry-deliveries", http.MethodPost, "/deliveries/retry", "deliveries", "Try deliveries again, at once")
+	many.Description = portions + " Without a state, a filter chooses what failed or timed out."
+	huma.Register(operations, many, a.retryDeliveries)
+	cancel := api.Operation("cancel-deliveries", http.MethodPost, "/deliveries/cancel", "deliveries", "Cancel deliveries that are pending")
+	cancel.Description = portions
+	huma.Register(operations, cancel, a.cancelDeliveries)
+}
+
+// retryDelivery answers POST /deliveries/{id}/retry.
+func (a *Handlers) retryDelivery(ctx context.Context, in *retryInput) (*deliveryOutput, error) {
+	return a.changeOne(ctx, in.ID, a.retrying(), func(d *ledger.DeliveryRecord) string {
+		switch {
+		case d.State == ledger.DeliverySent:
+			return "it was sent"
+		case d.Node != "":
+			return "node " + d.Node + " has it in hand now"
+		case d.State == ledger.DeliveryPending && d.Strategy == nil:
+			return "it is pending, and is tried until it succeeds"
+		case !d.Expires.IsZero() && d.Expires.Before(time.Now()):
+			return "its notice has expired"
+		}
+		return "it has just changed"
+	})
+}
+
+// cancelDelivery answers POST /deliveries/{id}/cancel.
+func (a *Handlers) cancelDelivery(ctx context.Context, in *cancelInput) (*deliveryOutput, error) {
+	form := wire.CancelForm{}
+	if in.Body != nil {
+		form = *in.Body
+	}
+	reason, prob := cancelReason(&form)
+	if prob != nil {
+		return nil, prob
+	}
+	return a.changeOne(ctx, in.ID, a.canceling(reason), func(d *ledger.DeliveryRecord) string {
+		return "it is " + d.State.String() + ", and only what is pending can be canceled"
+	})
+}
+
+// change does something to deliveries and returns the numbers of those that it changed.
+type change func(ctx context.Context, seqs []int64) ([]int64, error)
+
+func (a *Handlers) retrying() change {
+	return func(ctx context.Context, seqs []int64) ([]int64, error) {
+		changed, lanes, err := a.deps.Deliveries.RetryDeliveries(ctx, auth.From(ctx).Author(), seqs)
+		if err != nil {
+			return nil, err
+		}
+		a.deps.Wake(lanes)
+		a.logChange(ctx, "retry", changed)
+		return changed, nil
+	}
+}
+
+func (a *Handlers) canceling(reason string) change {
+	return func(ctx context.Context, seqs []int64) ([]int64, error) {
+		changed, err := a.deps.Deliveries.CancelDeliveries(ctx, auth.From(ctx).Author(), seqs, reason)
+		if err == nil {
+			a.logChange(ctx, "cancel", changed, slog.String("reason", reason))
+		}
+		return changed, err
+	}
+}
+
+// logChange logs what an operator has changed.
+func (a *Handlers) logChange(ctx context.Context, verb string, changed []int64, more ...slog.Attr) {
+	if len(changed) == 0 {
+		return
+	}
+	attrs := append([]slog.Attr{
+		slog.String("change", verb), slog.Int("deliveries", len(changed)), slog.Int64("first", slices.Min(changed)), slog.Int64("last", slices.Max(changed)), slog.String("by", api.TraceName(auth.From(ctx).Subject)),
+	}, more...)
+	a.log.LogAttrs(ctx, slog.LevelInfo, "an operator has changed deliveries", attrs...)
+}
+
+// changeOne answers with the delivery as it is then. Where nothing changed, why says what stands in the way.
+func (a *Handlers) changeOne(ctx context.Context, id deliveryID, do change, why func(*ledger.DeliveryRecord) string) (*deliveryOutput, error) {
+	d, prob := a.delivery(ctx, id)
+	if prob != nil {
+		return nil, prob
+	}
+	changed, err := do(ctx, []int64{d.Seq})
+	if err != nil {
+		return nil, api.LedgerFailed(ctx, a.log, err)
+	}
+	if d, prob = a.delivery(ctx, id); prob != nil {
+		return nil, prob
+	}
+	if len(changed) == 0 {
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeDeliveryUnchanged, "delivery "+string(id)+" stays as it is: "+why(d))
+	}
+	return &deliveryOutput{Body: view.NewDeliveryForm(d)}, nil
+}
+
+// retryDeliveries answers POST /deliveries/retry.
+func (a *Handlers) retryDeliveries(ctx context.Context, in *retryManyInput) (*changedOutput, error) {
+	f, prob := chosen(&in.Body, []ledger.DeliveryState{ledger.DeliveryFailed, ledger.DeliveryTimedOut})
+	if prob != nil {
+		return nil, prob
+	}
+	return a.changeMany(ctx, in.Body.IDs, f, a.retrying())
+}
+
+// cancelDeliveries answers POST /deliveries/cancel.
+func (a *Handlers) cancelDeliveries(ctx context.Context, in *cancelManyInput) (*changedOutput, error) {
+	reason, prob := cancelReason(&in.Body.CancelForm)
+	if prob != nil {
+		return nil, prob
+	}
+	f, prob := chosen(&in.Body.DeliveryChoice, []ledger.DeliveryState{ledger.DeliveryPending})
+	if prob != nil {
+		return nil, prob
+	}
+	if slices.ContainsFunc(f.States, func(s ledger.DeliveryState) bool { return s != ledger.DeliveryPending }) {
+		return nil, api.InvalidBody([]wire.Fault{{Location: "body.filter.state", Message: "only what is pending can be canceled"}})
+	}
+	return a.changeMany(ctx, in.Body.IDs, f, a.canceling(reason))
+}
+
+// A request changes so many deliveries at most: portions that are transactions of their own, so that nobody waits long for one.
+const (
+	portion  = maxChangeIDs
+	portions = 20
+)
+
+// ownIDs is nil where the deliveries are the caller's to change. Those that are not there are for the ledger to leave out.
+func (a *Handlers) ownIDs(ctx context.Context, ids []int64) *wire.Problem {
+	if auth.From(ctx).Everywhere() {
+		return nil
+	}
+	for _, id := range ids {
+		if _, prob := a.delivery(ctx, deliveryID(strconv.FormatInt(id, 10))); prob != nil {
+			return prob
+		}
+	}
+	return nil
+}
+
+// changeMany changes those that are named, or what the filter chooses as far as one request goes.
+func (a *Handlers) changeMany(ctx context.Context, ids []int64, f ledger.DeliveryFilter, do change) (*changedOutput, error) {
+	out := &changedOutput{}
+	if len(ids) > 0 {
+		if prob := a.ownIDs(ctx, ids); prob != nil {
+			return nil, prob
+		}
+		changed, err := do(ctx, ids)
+		if err != nil {
+			return nil, api.LedgerFailed(ctx, a.log, err)
+		}
+		out.Body.Changed, out.Body.IDs = len(changed), changed
+		return out, nil
+	}
+	if prob := ownDeliveries(ctx, &f); prob != nil {
+		return nil, prob
+	}
+	f.Limit = portion
+	for range portions {
+		list, err := a.deps.Deliveries.ListDeliveries(ctx, f)
+		if err != nil {
+			return nil, api.LedgerFailed(ctx, a.log, err)
+		}
+		seqs := make([]int64, len(list))
+		for i := range list {
+			seqs[i] = list[i].Seq
+		}
+		changed, err := do(ctx, seqs)
+		if err != nil {
+			return nil, api.LedgerFailed(ctx, a.log, err)
+		}
+		out.Body.Changed += len(changed)
+		if len(list) < portion {
+			return out, nil
+		}
+		f.Before = seqs[len(seqs)-1]
+	}
+	out.Body.Before = f.Before
+	return out, nil
+}
+
+// maxChangeIDs is how many deliveries a request names at most.
+const maxChangeIDs = 1000
+
+// chosen reads which deliveries are meant, with the states that count where none are named.
+func chosen(c *wire.DeliveryChoice, states []ledger.DeliveryState) (ledger.DeliveryFilter, *wire.Problem) {
+	f := ledger.DeliveryFilter{}
+	if (c.Filter == nil) == (len(c.IDs) == 0) {
+		return f, api.InvalidBody([]wire.Fault{{Location: "body.ids", Message: "name some, or say a filter, and not both"}})
+	}
+	if c.Filter == nil {
+		return f, nil
+	}
+	f = ledger.DeliveryFilter{
+		Sink: c.Filter.Sink, Warehouse: c.Filter.Warehouse, Type: c.Filter.Type, Rule: c.Filter.Rule, Notice: c.Filter.Notice,
+		Before: c.Filter.Before, Held: c.Filter.Held,
+	}
+	if f.Sink+f.Warehouse+f.Type+f.Rule+f.Notice == "" && !f.Held && len(c.Filter.State) == 0 {
+		return f, api.InvalidBody([]wire.Fault{{Location: "body.filter", Message: "it names nothing, and would choose every delivery"}})
+	}
+	if name, value := badFilter(&f); name != "" {
+		return f, api.InvalidBody([]wire.Fault{{Location: "body.filter." + name, Message: policy.Quote(value) + " cannot be the name of one"}})
+	}
+	for _, name := range c.Filter.State {
+		state, _ := deliveryState(name) // the schema lets no other pass
+		f.States = append(f.States, state)
+	}
+	switch {
+	case len(f.States) > 0:
+	case f.Held:
+		f.States = []ledger.DeliveryState{ledger.DeliveryPending}
+	default:
+		f.States = states
+	}
+	return f, nil
+}
+
+// cancelReason reads the reason; the default is what counts where none is given.
+func cancelReason(c *wire.CancelForm) (string, *wire.Problem) {
+	reason := strings.TrimSpace(c.Reason)
+	switch {
+	case reason == "":
+		return "canceled by an operator", nil
+	case utf8.RuneCountInString(reason) > api.MaxReason:
+		return "", api.InvalidBody([]wire.Fault{{Location: "body.reason", Message: "it has at most 200 characters"}})
+	}
+	return reason, nil
+}

@@ -1,0 +1,196 @@
+package deliveries
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/internal/api"
+	"tallyman/internal/api/view"
+	"tallyman/internal/auth"
+	"tallyman/internal/ledger"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
+)
+
+type (
+	deliveriesInput struct {
+		DeliveryQuery
+		Before deliveryID            `query:"before" doc:"the number that the page before ended with"`
+		Limit  api.Limit[api.OfList] `query:"limit" doc:"deliveries in a page"`
+	}
+	deliveryInput    struct{ DeliveryPath }
+	deliveriesOutput struct{ Body wire.DeliveriesForm }
+	deliveryOutput   struct{ Body wire.DeliveryForm }
+)
+
+// DeliveryPath names the delivery of a request. The OpenAPI library looks into exported types alone.
+type DeliveryPath struct {
+	ID deliveryID `path:"id" doc:"the delivery's number" example:"4711"`
+}
+
+// DeliveryQuery narrows a list of deliveries.
+type DeliveryQuery struct {
+	Sink      string   `query:"sink" doc:"to this sink alone"`
+	State     []string `query:"state,explode" doc:"only in this state; may be repeated: pending, sent, failed, timed_out, canceled" nullable:"false"`
+	Held      api.Flag `query:"held" doc:"only pending ones that wait for more than their time: held back by a silence, or for an earlier one of their finding"`
+	Warehouse string   `query:"warehouse" doc:"only of notices of this warehouse"`
+	Type      string   `query:"type" doc:"only of notices of this type"`
+	Rule      string   `query:"rule" doc:"only of notices of this rule"`
+	Notice    string   `query:"notice" doc:"only of this notice"`
+}
+
+func (a *Handlers) registerDeliveries(operations huma.API) {
+	list := api.Operation("list-deliveries", http.MethodGet, "/deliveries", "deliveries", "List deliveries, the latest first")
+	list.Description = "A delivery is one notice on its way to one sink. To the inbox and to queues a delivery is tried until it succeeds; to push channels as its strategy says."
+	huma.Register(operations, list, a.listDeliveries)
+	huma.Register(operations, api.Operation("get-delivery", http.MethodGet, "/deliveries/{id}", "deliveries", "Show a delivery"), a.getDelivery)
+	a.registerDeliveryChanges(operations)
+}
+
+// listDeliveries answers GET /deliveries.
+func (a *Handlers) listDeliveries(ctx context.Context, in *deliveriesInput) (*deliveriesOutput, error) {
+	f, prob := in.parse()
+	if prob == nil {
+		prob = ownDeliveries(ctx, &f)
+	}
+	if prob != nil {
+		return nil, prob
+	}
+	limit := f.Limit
+	f.Limit++ // one more tells whether there are more
+	list, err := a.deps.Deliveries.ListDeliveries(ctx, f)
+	if err != nil {
+		return nil, api.LedgerFailed(ctx, a.log, err)
+	}
+	out := &deliveriesOutput{}
+	if len(list) > limit {
+		list = list[:limit]
+		out.Body.Before = list[limit-1].Seq
+	}
+	out.Body.Deliveries = view.NewDeliveryForms(list)
+	return out, nil
+}
+
+// getDelivery answers GET /deliveries/{id}.
+func (a *Handlers) getDelivery(ctx context.Context, in *deliveryInput) (*deliveryOutput, error) {
+	d, prob := a.delivery(ctx, in.ID)
+	if prob != nil {
+		return nil, prob
+	}
+	return &deliveryOutput{Body: view.NewDeliveryForm(d)}, nil
+}
+
+// delivery finds the delivery of that number.
+func (a *Handlers) delivery(ctx context.Context, id deliveryID) (*ledger.DeliveryRecord, *wire.Problem) {
+	seq, ok := id.parse()
+	if !ok {
+		return nil, deliveryNotFound(id)
+	}
+	d, err := a.deps.Deliveries.Delivery(ctx, seq)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		return nil, deliveryNotFound(id)
+	case err != nil:
+		return nil, api.LedgerFailed(ctx, a.log, err)
+	case !auth.From(ctx).InWarehouse(d.Where):
+		return nil, deliveryNotFound(id)
+	}
+	return &d, nil
+}
+
+// ownDeliveries narrows a list to what is the caller's to see.
+func ownDeliveries(ctx context.Context, f *ledger.DeliveryFilter) (prob *wire.Problem) {
+	if who := auth.From(ctx); !who.Everywhere() {
+		f.Warehouse, prob = api.OwnWarehouse(who, "warehouse", f.Warehouse)
+	}
+	return prob
+}
+
+func deliveryNotFound(id deliveryID) *wire.Problem {
+	return wire.NewProblem(http.StatusNotFound, wire.CodeDeliveryNotFound, "there is no delivery "+policy.Quote(string(id))+"; those that ended are kept for the ledger's retention")
+}
+
+func (in *deliveriesInput) parse() (ledger.DeliveryFilter, *wire.Problem) {
+	f := ledger.DeliveryFilter{Sink: in.Sink, Warehouse: in.Warehouse, Type: in.Type, Rule: in.Rule, Notice: in.Notice}
+	if name, value := badFilter(&f); name != "" {
+		return f, api.BadParameter(name + " " + policy.Quote(value) + " cannot be the name of one")
+	}
+	for _, name := range in.State {
+		state, ok := deliveryState(name)
+		if name != "" && !ok {
+			return f, api.BadParameter("state " + policy.Quote(name) + " is none of " + stateNames())
+		}
+		if name != "" {
+			f.States = append(f.States, state)
+		}
+	}
+	var prob *wire.Problem
+	if f.Held, prob = in.Held.Parse("held"); prob != nil {
+		return f, prob
+	}
+	if f.Limit, prob = in.Limit.Parse(); prob != nil {
+		return f, prob
+	}
+	if in.Before == "" {
+		return f, nil
+	}
+	var ok bool
+	if f.Before, ok = in.Before.parse(); !ok {
+		return f, wire.NewProblem(http.StatusBadRequest, wire.CodeBadCursor, "before "+policy.Quote(string(in.Before))+" is not the number of a delivery")
+	}
+	return f, nil
+}
+
+// badFilter returns the first member of the filter that names nothing that there can be; "" where all may be.
+func badFilter(f *ledger.DeliveryFilter) (name, value string) {
+	for _, m := range []struct{ name, value string }{
+		{"sink", f.Sink}, {"warehouse", f.Warehouse}, {"type", f.Type}, {"rule", f.Rule}, {"notice", f.Notice},
+	} {
+		if m.value != "" && !api.IsName(m.value) {
+			return m.name, m.value
+		}
+	}
+	return "", ""
+}
+
+// deliveryID is a delivery's number, read as text so that a bad one gets the code that it has everywhere.
+type deliveryID string
+
+// Schema says what the text has to be.
+func (deliveryID) Schema(huma.Registry) *huma.Schema {
+	least := 1.0
+	return &huma.Schema{Type: huma.TypeInteger, Format: "int64", Minimum: &least}
+}
+
+func (id deliveryID) parse() (int64, bool) {
+	n, err := strconv.ParseInt(string(id), 10, 64)
+	return n, err == nil && n > 0
+}
+
+// deliveryStates are all of them, in the order of their numbers.
+var deliveryStates = [...]ledger.DeliveryState{
+	ledger.DeliveryPending, ledger.DeliverySent, ledger.DeliveryFailed, ledger.DeliveryTimedOut, ledger.DeliveryCanceled,
+}
+
+func deliveryState(name string) (ledger.DeliveryState, bool) {
+	for _, s := range deliveryStates {
+		if s.String() == name {
+			return s, true
+		}
+	}
+	return 0, false
+}
+
+// stateNames lists the states for people.
+func stateNames() string {
+	names := make([]string, len(deliveryStates))
+	for i, s := range deliveryStates {
+		names[i] = s.String()
+	}
+	return strings.Join(names, ", ")
+}

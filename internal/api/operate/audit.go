@@ -1,0 +1,97 @@
+package operate
+
+import (
+	"context"
+	"net/http"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/internal/api"
+	"tallyman/internal/auth"
+	"tallyman/internal/ledger"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
+	"tallyman/rules/strictyaml"
+)
+
+type (
+	auditInput struct {
+		Object string                `query:"object" doc:"changes of this, or of what begins with it: rule, rule:negative-bin-stock, queue:replenishment" example:"rule:negative-bin-stock"`
+		By     string                `query:"by" doc:"made by this one" example:"user:ann"`
+		Action string                `query:"action" doc:"this was done, or what begins with it: rule, rule.disable" example:"rule.disable"`
+		Since  string                `query:"since" doc:"made then or later: RFC 3339, or so long ago, as 7d" example:"7d"`
+		After  string                `query:"after" doc:"the cursor of the page before"`
+		Limit  api.Limit[api.OfList] `query:"limit" doc:"changes in a page, which ends sooner where their states are large"`
+	}
+	auditOutput struct{ Body wire.AuditForm }
+)
+
+func (a *Handlers) registerAudit(operations huma.API) {
+	list := api.Operation("list-audit", http.MethodGet, "/audit", "operations", "List who changed what, the latest first")
+	list.Description = "Every change of settings has a record, which is made with it or not at all, and which nobody can change or remove. What is data has none: notices, readers' marks, the work on items."
+	huma.Register(operations, list, a.listAudit)
+}
+
+// listAudit answers GET /audit. Records are not of one warehouse, so they are for those who see all.
+func (a *Handlers) listAudit(ctx context.Context, in *auditInput) (*auditOutput, error) {
+	if !auth.From(ctx).Everywhere() {
+		return nil, api.Denied(wire.CodeWarehouseDenied, "the records are of all warehouses, and your token is not")
+	}
+	f, prob := in.parse(time.Now())
+	if prob != nil {
+		return nil, prob
+	}
+	list, more, err := a.deps.Audit.Changes(ctx, f)
+	if err != nil {
+		return nil, api.LedgerFailed(ctx, a.log, err)
+	}
+	out := &auditOutput{}
+	if more {
+		out.Body.Cursor = strconv.FormatInt(list[len(list)-1].Seq, 10)
+	}
+	out.Body.Changes = make([]wire.AuditChangeForm, len(list))
+	for i := range list {
+		out.Body.Changes[i] = newAuditChangeForm(&list[i])
+	}
+	return out, nil
+}
+
+func newAuditChangeForm(c *ledger.Change) wire.AuditChangeForm {
+	return wire.AuditChangeForm{
+		ID: c.Seq, At: c.At.UTC(), By: c.By, Via: string(c.Via), Action: c.Action, Object: c.Object,
+		Before: wire.AuditState(c.Before), After: wire.AuditState(c.After), Reason: c.Reason,
+	}
+}
+
+// auditName is what an object, an action or a name may be made of: nothing else was ever recorded.
+var auditName = regexp.MustCompile(`^[^\x00-\x1f]{0,300}$`)
+
+func (in *auditInput) parse(now time.Time) (ledger.ChangeFilter, *wire.Problem) {
+	f := ledger.ChangeFilter{Object: in.Object, By: in.By, Action: in.Action}
+	for name, value := range map[string]string{"object": in.Object, "by": in.By, "action": in.Action} {
+		if !auditName.MatchString(value) {
+			return f, api.BadParameter(name + " " + policy.Quote(value) + " cannot be the name of one")
+		}
+	}
+	var prob *wire.Problem
+	if f.Limit, prob = in.Limit.Parse(); prob != nil {
+		return f, prob
+	}
+	if in.Since != "" {
+		if ago, err := strictyaml.ParseDuration(in.Since); err == nil {
+			f.Since = now.Add(-ago)
+		} else if f.Since, err = time.Parse(time.RFC3339, in.Since); err != nil {
+			return f, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSince, "since "+policy.Quote(in.Since)+" is neither a time such as 2026-06-01T00:00:00Z nor a duration such as 7d")
+		}
+	}
+	if in.After != "" {
+		var err error
+		if f.Before, err = strconv.ParseInt(in.After, 10, 64); err != nil || f.Before < 1 {
+			return f, wire.NewProblem(http.StatusBadRequest, wire.CodeBadCursor, "after "+policy.Quote(in.After)+" is not a cursor of this list")
+		}
+	}
+	return f, nil
+}

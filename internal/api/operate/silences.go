@@ -1,0 +1,295 @@
+package operate
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/internal/api"
+	"tallyman/internal/auth"
+	"tallyman/internal/ledger"
+	"tallyman/internal/silence"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
+	"tallyman/rules/strictyaml"
+)
+
+// Silences is how operators keep notices back.
+type Silences struct {
+	Ledger ledger.Silences
+	Now    func() time.Time // on the engine's clock, which decides what is active
+	// Changed takes in what the ledger has now, so that it is in force on this node before the answer; the others follow.
+	Changed func(ctx context.Context) error
+}
+
+// mostSilences is how many there may be that are not over. Each is looked at whenever something is to be told.
+const mostSilences = 1000
+
+func (a *Handlers) registerSilences(operations huma.API) {
+	list := api.Operation("list-silences", http.MethodGet, "/silences", "silences", "List silences and maintenance windows, the latest first")
+	list.Description = "A silence holds back notices and deliveries, not findings: those open, last and resolve as ever. What still fires when it ends is told by the next run of its rule."
+	huma.Register(operations, list, a.listSilences)
+	huma.Register(operations, api.Operation("get-silence", http.MethodGet, "/silences/{id}", "silences", "Show a silence"), a.getSilence)
+	create := api.Operation("create-silence", http.MethodPost, "/silences", "silences", "Add a silence or a recurring maintenance window")
+	create.DefaultStatus = http.StatusCreated
+	huma.Register(operations, create, a.createSilence)
+	huma.Register(operations, api.Operation("expire-silence", http.MethodPost, "/silences/{id}/expire", "silences",
+		"End a silence now; one that is over stays as it is"), a.expireSilence)
+}
+
+// listSilences answers GET /silences: those that may be about the caller's warehouses.
+func (a *Handlers) listSilences(ctx context.Context, in *silencesInput) (*silencesOutput, error) {
+	for _, name := range in.State {
+		if name != "" && !slices.Contains(silenceStates, silence.State(name)) {
+			return nil, api.BadParameter("state " + policy.Quote(name) + " is none of pending, active, expired")
+		}
+	}
+	list, err := a.deps.Silences.Ledger.Silences(ctx)
+	if err != nil {
+		return nil, api.LedgerFailed(ctx, a.log, err)
+	}
+	held, err := a.deps.Silences.Ledger.HeldBack(ctx)
+	if err != nil {
+		return nil, api.LedgerFailed(ctx, a.log, err)
+	}
+	sees, err := a.ownSilences(ctx)
+	if err != nil {
+		return nil, api.LedgerFailed(ctx, a.log, err)
+	}
+	list = slices.DeleteFunc(list, func(s silence.Silence) bool { return !sees(&s) })
+	now := a.deps.Silences.Now()
+	out := &silencesOutput{Body: wire.SilencesForm{Silences: []wire.SilenceForm{}}}
+	for i := range list {
+		form := newSilenceForm(&list[i], held[list[i].ID], now)
+		if wanted := strings.Join(in.State, ""); wanted == "" || slices.Contains(in.State, form.State) {
+			out.Body.Silences = append(out.Body.Silences, form)
+		}
+	}
+	return out, nil
+}
+
+// getSilence answers GET /silences/{id}.
+func (a *Handlers) getSilence(ctx context.Context, in *silenceInput) (*silenceOutput, error) {
+	s, prob := a.silence(ctx, in.ID)
+	if prob != nil {
+		return nil, prob
+	}
+	return a.showSilence(ctx, &s)
+}
+
+func (a *Handlers) showSilence(ctx context.Context, s *silence.Silence) (*silenceOutput, error) {
+	held, err := a.deps.Silences.Ledger.HeldBack(ctx)
+	if err != nil {
+		return nil, api.LedgerFailed(ctx, a.log, err)
+	}
+	return &silenceOutput{Body: newSilenceForm(s, held[s.ID], a.deps.Silences.Now())}, nil
+}
+
+func (a *Handlers) silence(ctx context.Context, id string) (silence.Silence, *wire.Problem) {
+	s, err := a.deps.Silences.Ledger.Silence(ctx, id)
+	var sees func(s *silence.Silence) bool
+	if err == nil {
+		sees, err = a.ownSilences(ctx)
+	}
+	switch {
+	case errors.Is(err, ledger.ErrNotFound), err == nil && !sees(&s): // what is another's answers as what is not there
+		return s, wire.NewProblem(http.StatusNotFound, wire.CodeSilenceNotFound, "there is no silence "+policy.Quote(id)+"; those that are over are kept for the ledger's retention")
+	case err != nil:
+		return s, api.LedgerFailed(ctx, a.log, err)
+	}
+	return s, nil
+}
+
+// createSilence answers POST /silences.
+func (a *Handlers) createSilence(ctx context.Context, in *silenceChange) (*silenceOutput, error) {
+	who, now := auth.From(ctx), a.deps.Silences.Now().UTC().Truncate(time.Microsecond)
+	s, prob := parseSilence(&in.Body, now)
+	if prob != nil {
+		return nil, prob
+	}
+	s.ID, s.Author, s.Created = "s_"+strings.ToLower(rand.Text()[:12]), who.Subject, now
+	if err := s.Check(now); err != nil {
+		return nil, silenceFault(err)
+	}
+	if prob := silencesOwn(who, &s); prob != nil {
+		return nil, prob
+	}
+	list, err := a.deps.Silences.Ledger.Silences(ctx)
+	if err != nil {
+		return nil, api.LedgerFailed(ctx, a.log, err)
+	}
+	over := func(one silence.Silence) bool { return one.State(now) == silence.Expired }
+	if len(slices.DeleteFunc(list, over)) >= mostSilences {
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTooManySilences, "there are 1000 silences that are not over: end some of them first")
+	}
+	if err := a.deps.Silences.Ledger.AddSilence(ctx, who.Author(), &s); err != nil {
+		return nil, api.LedgerFailed(ctx, a.log, err)
+	}
+	a.takeInSilences(ctx, s.ID)
+	a.log.LogAttrs(ctx, slog.LevelInfo, "a silence was added", slog.String("silence", s.ID), slog.String("by", s.Author),
+		slog.Any("matchers", matcherTexts(&s)), slog.String("comment", s.Comment))
+	return &silenceOutput{Body: newSilenceForm(&s, ledger.HeldBack{}, now)}, nil
+}
+
+// expireSilence answers POST /silences/{id}/expire.
+func (a *Handlers) expireSilence(ctx context.Context, in *silenceInput) (*silenceOutput, error) {
+	who := auth.From(ctx)
+	s, prob := a.silence(ctx, in.ID)
+	if prob != nil {
+		return nil, prob
+	}
+	if prob := silencesOwn(who, &s); prob != nil {
+		return nil, prob
+	}
+	now := a.deps.Silences.Now().UTC().Truncate(time.Microsecond)
+	ended, err := a.deps.Silences.Ledger.EndSilence(ctx, who.Author(), s.ID, now)
+	if err != nil {
+		return nil, api.LedgerFailed(ctx, a.log, err)
+	}
+	a.takeInSilences(ctx, s.ID)
+	if ended {
+		s.Ended, s.EndedBy = now, who.Subject
+		a.log.LogAttrs(ctx, slog.LevelInfo, "a silence was ended", slog.String("silence", s.ID), slog.String("by", who.Subject))
+	} else if s, prob = a.silence(ctx, in.ID); prob != nil {
+		return nil, prob
+	}
+	return &silenceOutput{Body: newSilenceForm(&s, ledger.HeldBack{}, now)}, nil
+}
+
+// takeInSilences puts what was changed in force on this node. Where that cannot be read now it is soon, as on the others: the change was made, and
+// must not be answered as if it were not.
+func (a *Handlers) takeInSilences(ctx context.Context, id string) {
+	if err := a.deps.Silences.Changed(ctx); err != nil {
+		a.log.LogAttrs(ctx, slog.LevelWarn, "a silence was changed, which this node has yet to read", slog.String("silence", id), slog.Any("error", err))
+	}
+}
+
+// silencesOwn is nil where the silence is about what the caller may do things to: one that is not for all warehouses silences his own by name.
+func silencesOwn(who *auth.Identity, s *silence.Silence) *wire.Problem {
+	if who.Everywhere() {
+		return nil
+	}
+	for _, m := range s.Matchers {
+		if m.Name == "warehouse" && m.Op == silence.Equal {
+			return api.InWarehouse(who, m.Value)
+		}
+	}
+	return api.Denied(wire.CodeWarehouseDenied, "this is about all warehouses; name one, as in warehouse=119240"+api.Yours(who.Warehouses))
+}
+
+// ownSilences returns what tells whether a silence may hold back something of the caller's.
+func (a *Handlers) ownSilences(ctx context.Context) (func(s *silence.Silence) bool, error) {
+	who := auth.From(ctx)
+	if who.Everywhere() {
+		return func(*silence.Silence) bool { return true }, nil
+	}
+	list, err := a.deps.Rules.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var rules []string
+	for _, s := range api.OwnRules(ctx, list) {
+		rules = append(rules, s.Rule.ID)
+	}
+	return func(s *silence.Silence) bool {
+		return slices.ContainsFunc(who.Warehouses, func(warehouse string) bool { return s.Concerns(warehouse, rules) })
+	}, nil
+}
+
+var silenceStates = []silence.State{silence.Pending, silence.Active, silence.Expired}
+
+type (
+	silencesInput struct {
+		State []string `query:"state,explode" doc:"only in this state; may be repeated: pending, active, expired" nullable:"false"`
+	}
+	silenceInput struct {
+		ID string `path:"id" doc:"of the silence" example:"s_k3v9q2mwx7ta"`
+	}
+	silenceChange  struct{ Body wire.SilenceFields }
+	silencesOutput struct{ Body wire.SilencesForm }
+	silenceOutput  struct{ Body wire.SilenceForm }
+)
+
+func newSilenceForm(s *silence.Silence, held ledger.HeldBack, now time.Time) wire.SilenceForm {
+	f := wire.SilenceForm{
+		ID: s.ID, State: string(s.State(now)), Matchers: matcherTexts(s), From: s.From.UTC(), Until: wire.Moment(s.Until),
+		Next: wire.Moment(s.Next(now)), Comment: s.Comment, Author: s.Author, CreatedAt: s.Created.UTC(), EndedAt: wire.Moment(s.Ended),
+		EndedBy: s.EndedBy, Events: s.Events,
+	}
+	if until, active := s.ActiveUntil(now); active {
+		f.ActiveUntil, f.Findings, f.Deliveries = wire.Moment(until), held.Findings, held.Deliveries
+	}
+	if w := s.Window; w != nil {
+		f.Window = &wire.WindowForm{Cron: w.Cron, Timezone: w.Timezone, Duration: strictyaml.FormatDuration(w.Duration)}
+	}
+	return f
+}
+
+func matcherTexts(s *silence.Silence) []string {
+	list := make([]string, len(s.Matchers))
+	for i, m := range s.Matchers {
+		list[i] = m.String()
+	}
+	return list
+}
+
+// parseSilence reads the fields. Whether they fit together the caller checks.
+func parseSilence(f *wire.SilenceFields, now time.Time) (silence.Silence, *wire.Problem) {
+	s := silence.Silence{From: now, Comment: f.Comment}
+	for _, text := range f.Matchers {
+		m, err := silence.ParseMatcher(text)
+		if err != nil {
+			return s, silenceFault(err)
+		}
+		s.Matchers = append(s.Matchers, m)
+	}
+	if f.From != nil {
+		s.From = f.From.UTC().Truncate(time.Microsecond)
+	}
+	switch {
+	case f.Until != nil && f.For != "":
+		return s, bodyFault("for", "until says when it ends already")
+	case f.Until != nil:
+		s.Until = f.Until.UTC().Truncate(time.Microsecond)
+	case f.For != "":
+		lasts, err := strictyaml.ParseDuration(f.For)
+		if err != nil {
+			return s, bodyFault("for", err.Error())
+		}
+		s.Until = s.From.Add(lasts)
+	}
+	if w := f.Window; w != nil {
+		open, err := strictyaml.ParseDuration(w.Duration)
+		if err != nil {
+			return s, bodyFault(silence.FieldWindow+".duration", err.Error())
+		}
+		if s.Window, err = silence.NewWindow(w.Cron, w.Timezone, open); err != nil {
+			return s, silenceFault(err)
+		}
+	}
+	return s, nil
+}
+
+func bodyFault(field, message string) *wire.Problem {
+	return api.InvalidBody([]wire.Fault{{Location: "body." + field, Message: message}})
+}
+
+// silenceFault says what is wrong with a silence, and the way out.
+func silenceFault(err error) *wire.Problem {
+	fault, ok := errors.AsType[*silence.Error](err)
+	if !ok {
+		return wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, err.Error())
+	}
+	message := fault.Message
+	if fault.Hint != "" {
+		message += "; " + fault.Hint
+	}
+	return bodyFault(fault.Field, message)
+}

@@ -1,0 +1,254 @@
+package operate
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/internal/api"
+	"tallyman/internal/auth"
+	"tallyman/internal/ledger"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
+)
+
+// listSubscriptions answers GET /subscriptions.
+func (a *Handlers) listSubscriptions(ctx context.Context, in *subscriptionFilter) (*subscriptionsOutput, error) {
+	filter, prob := in.parse()
+	if who := auth.From(ctx); prob == nil && !who.Everywhere() {
+		filter.Warehouse, prob = api.OwnWarehouse(who, "warehouse", filter.Warehouse)
+	}
+	if prob != nil {
+		return nil, prob
+	}
+	limit := filter.Limit
+	filter.Limit++ // one more tells whether there are more
+	subs, err := a.deps.Catalogue.Subscriptions(ctx, filter)
+	if err != nil {
+		return nil, api.LedgerFailed(ctx, a.log, err)
+	}
+	out := &subscriptionsOutput{}
+	if len(subs) > limit {
+		subs = subs[:limit]
+		out.Body.Cursor = subscriptionCursor(subs[limit-1])
+	}
+	out.Body.Subscriptions = make([]wire.SubscriptionForm, len(subs))
+	for i, s := range subs {
+		out.Body.Subscriptions[i] = newSubscriptionForm(s)
+	}
+	return out, nil
+}
+
+// createSubscription answers POST /subscriptions: 201, or 200 where it was there already.
+func (a *Handlers) createSubscription(ctx context.Context, in *subscriptionInput) (*subscriptionOutput, error) {
+	sub := parseSubscription(&in.Body)
+	if prob := checkSubscription(http.StatusUnprocessableEntity, sub); prob != nil {
+		return nil, prob
+	}
+	added, prob := a.addSubscriptions(ctx, []ledger.Subscription{sub})
+	if prob != nil {
+		return nil, prob
+	}
+	out := &subscriptionOutput{Status: http.StatusOK, Body: newSubscriptionForm(sub)}
+	if added > 0 {
+		out.Status = http.StatusCreated
+	}
+	return out, nil
+}
+
+// importSubscriptions answers POST /subscriptions/import: all or none.
+func (a *Handlers) importSubscriptions(ctx context.Context, in *importInput) (*importOutput, error) {
+	subs := make([]ledger.Subscription, len(in.Body.Subscriptions))
+	seen := make(map[ledger.Subscription]bool, len(subs))
+	for i, form := range in.Body.Subscriptions {
+		subs[i] = parseSubscription(&form)
+		if prob := checkSubscription(http.StatusUnprocessableEntity, subs[i]); prob != nil {
+			prob.Errors = []wire.Fault{{Location: "body.subscriptions[" + strconv.Itoa(i) + "]", Message: prob.Detail}}
+			return nil, prob
+		}
+		seen[subs[i]] = true
+	}
+	added, prob := a.addSubscriptions(ctx, subs)
+	if prob != nil {
+		return nil, prob
+	}
+	return &importOutput{Body: wire.ImportedForm{Added: added, Present: len(seen) - added}}, nil
+}
+
+func (a *Handlers) addSubscriptions(ctx context.Context, subs []ledger.Subscription) (int, *wire.Problem) {
+	if len(subs) == 0 {
+		return 0, nil
+	}
+	for _, s := range subs {
+		if prob := api.InWarehouse(auth.From(ctx), s.Warehouse); prob != nil {
+			return 0, prob
+		}
+	}
+	types, err := a.deps.Catalogue.Types(ctx)
+	if err != nil {
+		return 0, api.LedgerFailed(ctx, a.log, err)
+	}
+	for _, s := range subs {
+		if _, ok := types[s.Type]; !ok {
+			return 0, unknownType(http.StatusUnprocessableEntity, s.Type)
+		}
+	}
+	added, err := a.deps.Catalogue.AddSubscriptions(ctx, auth.From(ctx).Author(), subs)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound): // a type was removed meanwhile
+		return 0, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeUnknownType, "the catalogue does not have all of the types")
+	case err != nil:
+		return 0, api.LedgerFailed(ctx, a.log, err)
+	}
+	a.log.LogAttrs(ctx, slog.LevelInfo, "subscriptions were added", slog.Int("asked", len(subs)), slog.Int("added", added))
+	return added, nil
+}
+
+// removeSubscription answers DELETE /subscriptions.
+func (a *Handlers) removeSubscription(ctx context.Context, in *subscriptionKey) (*struct{}, error) {
+	sub := ledger.Subscription{Type: in.Type, Warehouse: in.Warehouse, Subscriber: in.Subscriber}
+	if prob := in.missing(); prob != nil {
+		return nil, prob
+	}
+	if prob := checkSubscription(http.StatusBadRequest, sub); prob != nil {
+		return nil, prob
+	}
+	if prob := api.InWarehouse(auth.From(ctx), sub.Warehouse); prob != nil {
+		return nil, prob
+	}
+	err := a.deps.Catalogue.RemoveSubscription(ctx, auth.From(ctx).Author(), sub)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		return nil, wire.NewProblem(http.StatusNotFound, wire.CodeSubscriptionNotFound, "there is no such subscription")
+	case err != nil:
+		return nil, api.LedgerFailed(ctx, a.log, err)
+	}
+	a.log.LogAttrs(ctx, slog.LevelInfo, "a subscription was removed",
+		slog.String("type", sub.Type), slog.String("warehouse", sub.Warehouse), slog.String("subscriber", sub.Subscriber))
+	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
+}
+
+const maxImportBody = 4 << 20
+
+func (a *Handlers) registerSubscriptions(operations huma.API) {
+	huma.Register(operations, api.Operation("list-subscriptions", http.MethodGet, "/subscriptions", "subscriptions",
+		"List subscriptions"), a.listSubscriptions)
+	create := api.Operation("create-subscription", http.MethodPost, "/subscriptions", "subscriptions", "Add a subscription")
+	create.DefaultStatus = http.StatusCreated
+	create.Responses["200"] = &huma.Response{
+		Description: "it was there already",
+		Content:     map[string]*huma.MediaType{string(api.MediaJSON): {Schema: api.SchemaOf[wire.SubscriptionForm](operations.OpenAPI())}},
+	}
+	huma.Register(operations, create, a.createSubscription)
+	bulk := api.Operation("import-subscriptions", http.MethodPost, "/subscriptions/import", "subscriptions",
+		"Add a list of subscriptions, all or none")
+	bulk.MaxBodyBytes = maxImportBody
+	huma.Register(operations, bulk, a.importSubscriptions)
+	huma.Register(operations, api.Operation("delete-subscription", http.MethodDelete, "/subscriptions", "subscriptions",
+		"Remove a subscription"), a.removeSubscription)
+}
+
+func newSubscriptionForm(s ledger.Subscription) wire.SubscriptionForm {
+	return wire.SubscriptionForm{Type: s.Type, Warehouse: s.Warehouse, Subscriber: s.Subscriber}
+}
+
+func parseSubscription(f *wire.SubscriptionForm) ledger.Subscription {
+	return ledger.Subscription{Type: f.Type, Warehouse: f.Warehouse, Subscriber: f.Subscriber}
+}
+
+type (
+	subscriptionInput  struct{ Body wire.SubscriptionForm }
+	subscriptionOutput struct {
+		Status int
+		Body   wire.SubscriptionForm
+	}
+	subscriptionsOutput struct{ Body wire.SubscriptionsForm }
+	importInput         struct{ Body wire.ImportForm }
+	importOutput        struct{ Body wire.ImportedForm }
+)
+
+// subscriptionKey names one subscription in a query.
+type subscriptionKey struct {
+	Type       string `query:"type" required:"true" doc:"code of a type in the catalogue"`
+	Warehouse  string `query:"warehouse" required:"true" doc:"a warehouse, or *"`
+	Subscriber string `query:"subscriber" required:"true" doc:"user:<id> or role:<id>"`
+}
+
+func (k *subscriptionKey) missing() *wire.Problem {
+	switch "" {
+	case k.Type:
+		return api.MissingParameter("type")
+	case k.Warehouse:
+		return api.MissingParameter("warehouse")
+	case k.Subscriber:
+		return api.MissingParameter("subscriber")
+	}
+	return nil
+}
+
+// subscriptionFilter is the query of a list.
+type subscriptionFilter struct {
+	Type       string                `query:"type" doc:"only of this type"`
+	Warehouse  string                `query:"warehouse" doc:"only of this warehouse; * means those for all warehouses"`
+	Subscriber string                `query:"subscriber" doc:"only of this subscriber"`
+	After      string                `query:"after" doc:"the cursor of the page before"`
+	Limit      api.Limit[api.OfList] `query:"limit" doc:"subscriptions in a page"`
+}
+
+func (f *subscriptionFilter) parse() (ledger.SubscriptionFilter, *wire.Problem) {
+	filter := ledger.SubscriptionFilter{Type: f.Type, Warehouse: f.Warehouse, Subscriber: f.Subscriber}
+	switch {
+	case f.Type != "" && !api.IsName(f.Type):
+		return filter, wire.NewProblem(http.StatusBadRequest, wire.CodeBadType, "type "+policy.Quote(f.Type)+" is not the code of a type")
+	case f.Warehouse != "" && f.Warehouse != "*" && !api.IsName(f.Warehouse):
+		return filter, api.BadWarehouse(http.StatusBadRequest, "warehouse", f.Warehouse)
+	case f.Subscriber != "" && !api.IsSubscriber(f.Subscriber):
+		return filter, api.BadSubscriber(http.StatusBadRequest, "subscriber", f.Subscriber)
+	}
+	var prob *wire.Problem
+	if filter.Limit, prob = f.Limit.Parse(); prob != nil {
+		return filter, prob
+	}
+	if f.After != "" {
+		after, ok := parseSubscriptionCursor(f.After)
+		if !ok {
+			return filter, wire.NewProblem(http.StatusBadRequest, wire.CodeBadCursor, "after is not a cursor of this list")
+		}
+		filter.After = &after
+	}
+	return filter, nil
+}
+
+// subscriptionCursor stands for the last subscription of a page.
+func subscriptionCursor(s ledger.Subscription) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(s.Type + "\n" + s.Warehouse + "\n" + s.Subscriber))
+}
+
+func parseSubscriptionCursor(cursor string) (ledger.Subscription, bool) {
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	parts := strings.Split(string(text), "\n")
+	if err != nil || len(parts) != 3 {
+		return ledger.Subscription{}, false
+	}
+	s := ledger.Subscription{Type: parts[0], Warehouse: parts[1], Subscriber: parts[2]}
+	return s, checkSubscription(http.StatusBadRequest, s) == nil
+}
+
+// checkSubscription checks the names; whether the type is there the catalogue knows.
+func checkSubscription(status int, s ledger.Subscription) *wire.Problem {
+	switch {
+	case !api.IsName(s.Type):
+		return wire.NewProblem(status, wire.CodeBadType, "type "+policy.Quote(s.Type)+" is not the code of a type")
+	case s.Warehouse != "*" && !api.IsName(s.Warehouse):
+		return api.BadWarehouse(status, "warehouse", s.Warehouse)
+	case !api.IsSubscriber(s.Subscriber):
+		return api.BadSubscriber(status, "subscriber", s.Subscriber)
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package operate
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/internal/api"
+	"tallyman/internal/auth"
+	"tallyman/internal/ledger"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
+)
+
+// Tokens keeps the API tokens; see ledger.Tokens. What it adds and revokes counts on this node when it returns.
+type Tokens interface {
+	AddToken(ctx context.Context, who ledger.Author, t ledger.Token) error
+	ListTokens(ctx context.Context) ([]ledger.Token, error)
+	RevokeToken(ctx context.Context, who ledger.Author, id string, at time.Time) error
+}
+
+type (
+	tokenAskInput  struct{ Body wire.TokenAskForm }
+	newTokenOutput struct{ Body wire.NewTokenForm }
+	tokensOutput   struct{ Body wire.TokensForm }
+	tokenOutput    struct{ Body wire.TokenForm }
+	tokenListInput struct {
+		Ended api.Flag `query:"ended" doc:"those too that were revoked or have expired"`
+	}
+	tokenInput struct {
+		ID string `path:"id" doc:"the token" example:"t_5rmwxhkqj2ab"`
+	}
+)
+
+func (a *Handlers) registerTokens(operations huma.API) {
+	create := api.Operation("create-token", http.MethodPost, "/tokens", "tokens", "Create an API token")
+	create.Description = "The answer has its secret, which is kept nowhere. The token is good on every node within a second."
+	create.DefaultStatus = http.StatusCreated
+	huma.Register(operations, create, a.createToken)
+	huma.Register(operations, api.Operation("list-tokens", http.MethodGet, "/tokens", "tokens", "List the API tokens, without their secrets"), a.listTokens)
+	revoke := api.Operation("revoke-token", http.MethodPost, "/tokens/{id}/revoke", "tokens", "End an API token")
+	revoke.Description = "It is refused from then on, on every node within a second, and what is open under it, streams too, ends. Revoking twice changes nothing."
+	huma.Register(operations, revoke, a.revokeToken)
+}
+
+// createToken answers POST /tokens.
+func (a *Handlers) createToken(ctx context.Context, in *tokenAskInput) (*newTokenOutput, error) {
+	who, now := auth.From(ctx), time.Now()
+	token, secret, faults := auth.NewTokenOf(&in.Body, who.Subject, now)
+	if len(faults) > 0 {
+		return nil, api.InvalidBody(faults)
+	}
+	for _, w := range token.Warehouses { // nobody gives away more than he has
+		if prob := api.InWarehouse(who, w); prob != nil {
+			return nil, prob
+		}
+	}
+	if err := a.deps.Tokens.AddToken(ctx, who.Author(), token); err != nil {
+		return nil, api.LedgerFailed(ctx, a.log, err)
+	}
+	a.log.LogAttrs(ctx, slog.LevelInfo, "a token was created", slog.String("token", token.ID), slog.String("subject", token.Subject),
+		slog.Any("access", token.Access), slog.String("by", who.Subject))
+	return &newTokenOutput{Body: wire.NewTokenForm{TokenForm: auth.TokenForm(&token, now), Secret: secret}}, nil
+}
+
+// listTokens answers GET /tokens.
+func (a *Handlers) listTokens(ctx context.Context, in *tokenListInput) (*tokensOutput, error) {
+	ended, prob := in.Ended.Parse("ended")
+	if prob != nil {
+		return nil, prob
+	}
+	list, prob := a.ownTokens(ctx)
+	if prob != nil {
+		return nil, prob
+	}
+	return &tokensOutput{Body: wire.TokensForm{Tokens: auth.TokenForms(list, ended, time.Now())}}, nil
+}
+
+// ownTokens are those that the caller may see and end: nobody ends what is good for more than his own warehouses.
+func (a *Handlers) ownTokens(ctx context.Context) ([]ledger.Token, *wire.Problem) {
+	list, err := a.deps.Tokens.ListTokens(ctx)
+	if err != nil {
+		return nil, api.LedgerFailed(ctx, a.log, err)
+	}
+	who := auth.From(ctx)
+	foreign := func(w string) bool { return !who.InWarehouse(w) }
+	return slices.DeleteFunc(list, func(t ledger.Token) bool { return slices.ContainsFunc(t.Warehouses, foreign) }), nil
+}
+
+// ownToken is the one of that id among them.
+func (a *Handlers) ownToken(ctx context.Context, id string) (*ledger.Token, *wire.Problem) {
+	list, prob := a.ownTokens(ctx)
+	if prob != nil {
+		return nil, prob
+	}
+	i := slices.IndexFunc(list, func(t ledger.Token) bool { return t.ID == id })
+	if i < 0 {
+		return nil, wire.NewProblem(http.StatusNotFound, wire.CodeTokenNotFound, "there is no token "+policy.Quote(id))
+	}
+	return &list[i], nil
+}
+
+// revokeToken answers POST /tokens/{id}/revoke.
+func (a *Handlers) revokeToken(ctx context.Context, in *tokenInput) (*tokenOutput, error) {
+	if _, prob := a.ownToken(ctx, in.ID); prob != nil {
+		return nil, prob
+	}
+	who := auth.From(ctx)
+	if err := a.deps.Tokens.RevokeToken(ctx, who.Author(), in.ID, time.Now()); err != nil && !errors.Is(err, ledger.ErrNotFound) {
+		return nil, api.LedgerFailed(ctx, a.log, err)
+	}
+	a.log.LogAttrs(ctx, slog.LevelInfo, "a token was revoked", slog.String("token", in.ID), slog.String("by", who.Subject))
+	token, prob := a.ownToken(ctx, in.ID)
+	if prob != nil { // it has been forgotten meanwhile
+		return nil, prob
+	}
+	return &tokenOutput{Body: auth.TokenForm(token, time.Now())}, nil
+}

@@ -1,0 +1,170 @@
+package operate
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/internal/api"
+	"tallyman/internal/auth"
+	"tallyman/internal/ledger"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
+	"tallyman/rules/catalog"
+	"tallyman/rules/strictyaml"
+)
+
+type (
+	typeCode struct {
+		Code string `path:"code" doc:"the type's code" example:"REP_NOTICE"`
+	}
+	typeInput  struct{ Body wire.TypeForm }
+	typeChange struct {
+		Code string `path:"code" doc:"the type's code" example:"REP_NOTICE"`
+		Body wire.TypeForm
+	}
+	typeOutput  struct{ Body wire.TypeForm }
+	typesOutput struct{ Body wire.TypesForm }
+)
+
+// listTypes answers GET /types.
+func (a *Handlers) listTypes(ctx context.Context, _ *struct{}) (*typesOutput, error) {
+	types, err := a.deps.Catalogue.Types(ctx)
+	if err != nil {
+		return nil, api.LedgerFailed(ctx, a.log, err)
+	}
+	out := &typesOutput{Body: wire.TypesForm{Types: []wire.TypeForm{}}}
+	for _, code := range slices.Sorted(maps.Keys(types)) {
+		t := types[code]
+		out.Body.Types = append(out.Body.Types, newTypeForm(&t))
+	}
+	return out, nil
+}
+
+// getType answers GET /types/{code}.
+func (a *Handlers) getType(ctx context.Context, in *typeCode) (*typeOutput, error) {
+	types, err := a.deps.Catalogue.Types(ctx)
+	if err != nil {
+		return nil, api.LedgerFailed(ctx, a.log, err)
+	}
+	t, ok := types[in.Code]
+	if !ok {
+		return nil, unknownType(http.StatusNotFound, in.Code)
+	}
+	return &typeOutput{Body: newTypeForm(&t)}, nil
+}
+
+// createType answers POST /types. Two that create the same code at the same moment both succeed, and the later one
+// is in force.
+func (a *Handlers) createType(ctx context.Context, in *typeInput) (*typeOutput, error) {
+	t, prob := parseType(&in.Body)
+	if prob != nil {
+		return nil, prob
+	}
+	types, err := a.deps.Catalogue.Types(ctx)
+	if err != nil {
+		return nil, api.LedgerFailed(ctx, a.log, err)
+	}
+	if _, ok := types[t.Code]; ok {
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTypeExists, "type "+t.Code+" is there already; PUT replaces it")
+	}
+	return a.putType(ctx, t)
+}
+
+// replaceType answers PUT /types/{code}.
+func (a *Handlers) replaceType(ctx context.Context, in *typeChange) (*typeOutput, error) {
+	t, prob := parseType(&in.Body)
+	if prob != nil {
+		return nil, prob
+	}
+	if t.Code != in.Code {
+		return nil, api.InvalidBody([]wire.Fault{{Location: "body.code", Message: "the path says " + policy.Quote(in.Code) + "; a code cannot be changed"}})
+	}
+	return a.putType(ctx, t)
+}
+
+func (a *Handlers) putType(ctx context.Context, t catalog.Type) (*typeOutput, error) {
+	err := a.deps.Catalogue.PutType(ctx, auth.From(ctx).Author(), t)
+	switch {
+	case errors.Is(err, ledger.ErrExists):
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTypeIDTaken, "another type has this numeric id")
+	case err != nil:
+		return nil, api.LedgerFailed(ctx, a.log, err)
+	}
+	a.log.LogAttrs(ctx, slog.LevelInfo, "a type was put into the catalogue", slog.String("type", t.Code), slog.Int64("id", t.ID))
+	return &typeOutput{Body: newTypeForm(&t)}, nil
+}
+
+// deleteType answers DELETE /types/{code}.
+func (a *Handlers) deleteType(ctx context.Context, in *typeCode) (*struct{}, error) {
+	if catalog.Reserved(in.Code) {
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTypeReserved, "type "+in.Code+" is built in and stays")
+	}
+	err := a.deps.Catalogue.DeleteType(ctx, auth.From(ctx).Author(), in.Code)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		return nil, unknownType(http.StatusNotFound, in.Code)
+	case err != nil:
+		return nil, api.LedgerFailed(ctx, a.log, err)
+	}
+	a.log.LogAttrs(ctx, slog.LevelInfo, "a type was removed from the catalogue", slog.String("type", in.Code))
+	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
+}
+
+func unknownType(status int, code string) *wire.Problem {
+	return wire.NewProblem(status, wire.CodeUnknownType, "the catalogue has no type "+policy.Quote(code))
+}
+
+func (a *Handlers) registerTypes(operations huma.API) {
+	huma.Register(operations, api.Operation("list-types", http.MethodGet, "/types", "types", "List the catalogue"), a.listTypes)
+	huma.Register(operations, api.Operation("get-type", http.MethodGet, "/types/{code}", "types", "Show a type"), a.getType)
+	create := api.Operation("create-type", http.MethodPost, "/types", "types", "Add a type")
+	create.DefaultStatus = http.StatusCreated
+	huma.Register(operations, create, a.createType)
+	huma.Register(operations, api.Operation("put-type", http.MethodPut, "/types/{code}", "types", "Add or replace a type"), a.replaceType)
+	huma.Register(operations, api.Operation("delete-type", http.MethodDelete, "/types/{code}", "types",
+		"Remove a type and its subscriptions"), a.deleteType)
+}
+
+func newTypeForm(t *catalog.Type) wire.TypeForm {
+	form := wire.TypeForm{
+		Code: t.Code, ID: t.ID, Name: t.Name, Names: t.Names, Category: t.Category, Retention: strictyaml.FormatDuration(t.Retention),
+	}
+	if len(t.Fields) > 0 {
+		form.Fields = make(wire.FieldsForm, len(t.Fields))
+		for name, f := range t.Fields {
+			form.Fields[name] = wire.FieldForm{Type: string(f.Type), Required: f.Required}
+		}
+	}
+	return form
+}
+
+// parseType checks what the schema of the body cannot, as the loader of a catalogue file does.
+func parseType(f *wire.TypeForm) (catalog.Type, *wire.Problem) {
+	t := catalog.Type{Code: f.Code, ID: f.ID, Name: f.Name, Names: f.Names, Category: f.Category, Retention: catalog.DefaultRetention}
+	if f.Retention != "" {
+		var err error
+		if t.Retention, err = strictyaml.ParseDuration(f.Retention); err != nil {
+			return t, api.InvalidBody([]wire.Fault{{Location: "body.retention", Message: err.Error()}})
+		}
+	}
+	if len(f.Fields) > 0 {
+		t.Fields = make(map[string]catalog.Field, len(f.Fields))
+		for name, field := range f.Fields {
+			t.Fields[name] = catalog.Field{Type: catalog.FieldKind(field.Type), Required: field.Required}
+		}
+	}
+	var faults []wire.Fault
+	for _, fault := range t.Validate() {
+		faults = append(faults, wire.Fault{Location: "body." + fault.Field, Message: fault.Message + ": " + fault.Hint})
+	}
+	if len(faults) > 0 {
+		return t, api.InvalidBody(faults)
+	}
+	return t, nil
+}

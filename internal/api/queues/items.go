@@ -1,0 +1,202 @@
+package queues
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/internal/api"
+	"tallyman/internal/api/view"
+	"tallyman/internal/auth"
+	"tallyman/internal/delivery"
+	"tallyman/internal/item"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
+)
+
+type (
+	itemsInput struct {
+		QueuePath
+		Warehouse string                 `query:"warehouse" doc:"of this warehouse alone"`
+		State     itemState              `query:"state" doc:"ready in the order of service, ends the latest push first, the others by due time (dead: when they died)"`
+		Limit     api.Limit[api.OfItems] `query:"limit" doc:"items in a page"`
+		After     string                 `query:"after" doc:"the cursor of the page before"`
+		Test      api.Flag               `query:"test" doc:"of the test twin"`
+	}
+	itemInput struct {
+		QueuePath
+		ItemPath
+		Test api.Flag `query:"test" doc:"the item is in the test twin"`
+	}
+	itemsOutput      struct{ Body wire.ItemsForm }
+	tracedItemOutput struct{ Body wire.TracedItemForm }
+	rankOutput       struct{ Body wire.RankForm }
+)
+
+// itemState is read as text, so that a bad one gets the code that it has everywhere.
+type itemState string
+
+// listed are the states by which items are listed.
+var listed = [...]item.State{
+	item.Ready, item.Assigned, item.Leased, item.Delayed, item.Suspended, item.Stored, item.Dead, item.Done, item.Removed, item.Refused,
+}
+
+// Schema lists the states.
+func (itemState) Schema(huma.Registry) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeString, Default: string(item.Ready)}
+	for _, state := range listed {
+		s.Enum = append(s.Enum, string(state))
+	}
+	return s
+}
+
+func (a *Handlers) registerItems(operations huma.API) {
+	list := api.Operation("list-items", http.MethodGet, "/queues/{queue}/items", "queues", "Look at the items of a state")
+	list.Description = "Of the token's warehouses. Nothing is taken. What moves while pages are read may come twice or not at all. A page of what has ended may be short, or empty, where there are more: the cursor says so."
+	huma.Register(operations, list, a.listItems)
+	huma.Register(operations, api.Operation("get-item", http.MethodGet, "/queues/{queue}/items/{id}", "queues", "An item, and what has happened to it"), a.getItem)
+	huma.Register(operations, api.Operation("rank-item", http.MethodGet, "/queues/{queue}/items/{id}/rank", "queues", "When an item that is ready is served: its place among those that any worker, or its own, is given"), a.rankItem)
+}
+
+// listItems answers GET /queues/{queue}/items.
+func (a *Handlers) listItems(ctx context.Context, in *itemsInput) (*itemsOutput, error) {
+	query, before, prob := in.parse()
+	if prob != nil {
+		return nil, prob
+	}
+	if query.Scope, prob = scopeWithin(auth.From(ctx), in.Warehouse); prob != nil {
+		return nil, prob
+	}
+	q, prob := a.queue(in.Queue)
+	if prob != nil {
+		return nil, prob
+	}
+	page, err := q.List(ctx, query)
+	if err != nil {
+		return nil, a.listFailed(ctx, in.Queue, err)
+	}
+	out := &itemsOutput{Body: wire.ItemsForm{Items: make([]wire.ItemForm, len(page.Items))}}
+	now := time.Now()
+	for i := range page.Items {
+		out.Body.Items[i] = newItemForm(&page.Items[i], now)
+		if !query.State.Ended() {
+			out.Body.Items[i].Rank = before + int64(i) + 1
+		}
+	}
+	if page.Cursor != "" {
+		out.Body.Cursor = strconv.FormatInt(before+int64(len(page.Items)), 10) + "." + page.Cursor
+	}
+	return out, nil
+}
+
+// listFailed turns an error of a list into a problem.
+func (a *Handlers) listFailed(ctx context.Context, queue string, err error) *wire.Problem {
+	invalid, ok := errors.AsType[*item.InvalidError](err)
+	switch {
+	case !ok:
+		return a.queueFailed(ctx, queue, "", err)
+	case invalid.Field == "after":
+		return badItemsCursor(invalid.Message)
+	}
+	return api.BadParameter(invalid.Field + ": " + invalid.Message)
+}
+
+// parse reads the query. A cursor carries how many items the pages before it had.
+func (in *itemsInput) parse() (query item.Query, before int64, prob *wire.Problem) {
+	query = item.Query{State: item.Ready, Limit: api.DefaultItems}
+	if query.Test, prob = in.Test.Parse("test"); prob != nil {
+		return query, 0, prob
+	}
+	if in.State != "" {
+		query.State = item.State(in.State)
+	}
+	if !slices.Contains(listed[:], query.State) {
+		return query, 0, api.BadParameter("state " + policy.Quote(string(in.State)) + " is not one that items are listed by")
+	}
+	if in.Limit != "" {
+		n, err := strconv.Atoi(string(in.Limit))
+		if err != nil || n < 1 || n > item.MaxBatch {
+			return query, 0, wire.NewProblem(http.StatusBadRequest, wire.CodeBadLimit,
+				"limit "+policy.Quote(string(in.Limit))+" is not a number from 1 to "+strconv.Itoa(item.MaxBatch))
+		}
+		query.Limit = n
+	}
+	if in.After == "" {
+		return query, 0, nil
+	}
+	count, cursor, _ := strings.Cut(in.After, ".")
+	before, err := strconv.ParseInt(count, 10, 64)
+	if err != nil || before < 0 || cursor == "" {
+		return query, 0, badItemsCursor("it is not one that this service gave out")
+	}
+	query.After = cursor
+	return query, before, nil
+}
+
+func badItemsCursor(why string) *wire.Problem {
+	return wire.NewProblem(http.StatusBadRequest, wire.CodeBadCursor, "after is not a cursor of this list: "+why)
+}
+
+// getItem answers GET /queues/{queue}/items/{id}.
+func (a *Handlers) getItem(ctx context.Context, in *itemInput) (*tracedItemOutput, error) {
+	q, test, prob := a.queueOrTwin(in.Queue, in.Test)
+	if prob != nil {
+		return nil, prob
+	}
+	traced, err := q.Get(ctx, test, view.ScopeOf(auth.From(ctx)), in.ID)
+	if err != nil {
+		return nil, a.queueFailed(ctx, in.Queue, "", err)
+	}
+	return &tracedItemOutput{Body: newTracedItemForm(&traced, time.Now())}, nil
+}
+
+// rankItem answers GET /queues/{queue}/items/{id}/rank.
+func (a *Handlers) rankItem(ctx context.Context, in *itemInput) (*rankOutput, error) {
+	q, test, prob := a.queueOrTwin(in.Queue, in.Test)
+	if prob != nil {
+		return nil, prob
+	}
+	rank, err := q.Rank(ctx, test, view.ScopeOf(auth.From(ctx)), in.ID)
+	switch {
+	case errors.Is(err, delivery.ErrNotFound):
+		return nil, wire.NewProblem(http.StatusNotFound, wire.CodeItemNotFound, "no item "+policy.Quote(in.ID)+" of queue "+in.Queue+" is ready; others have no rank")
+	case err != nil:
+		return nil, a.queueFailed(ctx, in.Queue, "", err)
+	}
+	return &rankOutput{Body: wire.RankForm{ID: rank.ID, Rank: rank.Place, Score: rank.Score}}, nil
+}
+
+func newItemForm(i *item.Item, now time.Time) wire.ItemForm {
+	form := wire.ItemForm{
+		ID: i.ID, Warehouse: i.Warehouse, State: string(i.State), Priority: i.Priority, Payload: wire.Payload(i.Payload), Attempt: i.Attempt, Failures: i.Failures,
+		Suspends: i.Suspends, CreatedAt: i.Created.UTC(), ReadyAt: wire.Moment(i.Ready), Due: wire.Moment(i.Due), Worker: i.Worker, Assignee: i.Assignee,
+	}
+	switch i.State {
+	case item.Ready:
+		form.Score = i.Score()
+	case item.Leased, item.Delayed, item.Suspended, item.Stored:
+		left := int64(math.Ceil(max(i.Due.Sub(now), 0).Seconds()))
+		form.RemainingSeconds = &left
+	default: // nothing comes by itself
+	}
+	return form
+}
+
+func newTracedItemForm(t *item.Traced, now time.Time) wire.TracedItemForm {
+	form := wire.TracedItemForm{ItemForm: newItemForm(&t.Item, now), Trace: make([]wire.MoveForm, len(t.Trace))}
+	for i := range t.Trace {
+		m := &t.Trace[i]
+		form.Trace[i] = wire.MoveForm{
+			N: m.N, At: m.At.UTC(), From: string(m.From), To: string(m.To), Attempt: m.Attempt, Failures: m.Failures, Suspends: m.Suspends,
+			Due: wire.Moment(m.Due), Assignee: m.Assignee, By: m.By, Node: m.Node, Note: m.Note,
+		}
+	}
+	return form
+}

@@ -1,0 +1,242 @@
+package queues
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/internal/api"
+	"tallyman/internal/auth"
+	"tallyman/internal/item"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
+)
+
+// ItemPath names the item of a request.
+type ItemPath struct {
+	ID string `path:"id" doc:"the item" example:"picking-4711"`
+}
+
+type (
+	itemOpInput struct {
+		QueuePath
+		ItemPath
+		Body *wire.ItemOpForm
+	}
+	itemOpOutput    struct{ Body wire.ResultForm }
+	removeItemInput struct {
+		QueuePath
+		ItemPath
+		Force api.Flag `query:"force" doc:"even while it is leased"`
+		Test  api.Flag `query:"test" doc:"the item is in the test twin"`
+		Note  string   `query:"note" doc:"why, for the trace; cut at 500 bytes"`
+	}
+)
+
+func (a *Handlers) registerItemOps(operations huma.API) {
+	for _, op := range []struct {
+		kind             item.OpKind
+		summary, details string
+	}{
+		{item.Ack, "The work is done", ""},
+		{item.Nack, "The work has failed", "The item is ready again after delay, or dead where it has failed as often as the queue allows."},
+		{item.Release, "Give an item back that was not begun", "It goes to the head of its level and has not failed."},
+		{item.Extend, "Keep an item longer", ""},
+		{item.Suspend, "Put an item off", "For the next of the queue's suspend steps; where all are used, 409 suspend_limit. Without attempt an operator puts off what nobody has."},
+		{item.Store, "Put an item away for days", "Its suspends count anew. Without attempt an operator puts away what nobody has."},
+		{item.Finish, "End an item that nobody has", ""},
+		{item.Assign, "Let one worker alone have an item", "What is put off keeps its time. With attempt the worker that has it passes it on; it has not failed."},
+		{item.Requeue, "Make a dead item ready again", "Its failures count anew."},
+	} {
+		kind := string(op.kind)
+		o := api.Operation(kind+"-item", http.MethodPost, "/queues/{queue}/items/{id}/"+kind, "queues", op.summary)
+		o.Description = op.details
+		huma.Register(operations, o, func(ctx context.Context, in *itemOpInput) (*itemOpOutput, error) { return a.itemOp(ctx, op.kind, in) })
+	}
+	remove := api.Operation("remove-item", http.MethodDelete, "/queues/{queue}/items/{id}", "queues", "Take an item out")
+	huma.Register(operations, remove, a.removeItem)
+}
+
+// itemOp answers POST /queues/{queue}/items/{id}/<operation>.
+func (a *Handlers) itemOp(ctx context.Context, kind item.OpKind, in *itemOpInput) (*itemOpOutput, error) {
+	body := in.Body
+	if body == nil {
+		body = &wire.ItemOpForm{}
+	}
+	form := wire.OpForm{Op: string(kind), ID: in.ID, OpFields: body.OpFields}
+	worker := ""
+	switch {
+	case kind == item.Assign:
+		form.Worker = body.Worker
+	case body.Worker != nil:
+		worker = *body.Worker
+	}
+	op, faults := parseOp(&form)
+	for i := range faults {
+		faults[i].Location = "body." + faults[i].Location
+	}
+	if len(faults) > 0 {
+		return nil, api.InvalidBody(faults)
+	}
+	r, prob := a.oneOp(ctx, in.Queue, item.Step{Test: body.Test, Caller: item.Caller{Worker: worker}, Ops: []item.Op{op}})
+	if prob != nil {
+		return nil, prob
+	}
+	return &itemOpOutput{Body: newResultForm(r)}, nil
+}
+
+// removeItem answers DELETE /queues/{queue}/items/{id}.
+func (a *Handlers) removeItem(ctx context.Context, in *removeItemInput) (*struct{}, error) {
+	force, prob := in.Force.Parse("force")
+	if prob != nil {
+		return nil, prob
+	}
+	test, prob := in.Test.Parse("test")
+	if prob != nil {
+		return nil, prob
+	}
+	op := item.Op{Kind: item.Remove, ID: in.ID, Force: force, Note: in.Note}
+	if _, prob := a.oneOp(ctx, in.Queue, item.Step{Test: test, Ops: []item.Op{op}}); prob != nil {
+		return nil, prob
+	}
+	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
+}
+
+// oneOp does a step with one operation, whose failure is a problem.
+func (a *Handlers) oneOp(ctx context.Context, name string, s item.Step) (*item.Result, *wire.Problem) {
+	q, prob := a.queue(name)
+	if prob != nil {
+		return nil, prob
+	}
+	s.Caller = callerOf(ctx, s.Worker)
+	s.By = by(ctx, &s.Caller)
+	s.Order = orderOfOp(ctx, name, s.Test, &s.Ops[0])
+	if prob := mayStep(auth.From(ctx), s.Ops); prob != nil {
+		return nil, prob
+	}
+	done, err := q.Step(ctx, s)
+	if err != nil {
+		return nil, a.queueFailed(ctx, name, "", err)
+	}
+	r := &done.Results[0]
+	return r, outcomeProblem(name, &s.Ops[0], r.Outcome)
+}
+
+// outcomeProblem is the problem that an outcome is where it stands alone; nil for ok.
+func outcomeProblem(queue string, op *item.Op, outcome item.Outcome) *wire.Problem {
+	it := "item " + policy.Quote(op.ID)
+	switch outcome {
+	case item.OK:
+		return nil
+	case item.LeaseLost:
+		return wire.NewProblem(http.StatusConflict, wire.CodeLeaseLost,
+			"attempt "+strconv.Itoa(op.Attempt)+" of "+it+" is over, or another subject's: its lease has run out, or the item has gone on or ended; nothing was changed")
+	case item.IsLeased:
+		return wire.NewProblem(http.StatusConflict, wire.CodeItemLeased, "a worker has "+it+"; "+leasedHint(op.Kind))
+	case item.SuspendLimit:
+		return wire.NewProblem(http.StatusConflict, wire.CodeSuspendLimit, it+" was suspended as often as the queue allows; store or finish it")
+	case item.IsDead:
+		return wire.NewProblem(http.StatusConflict, wire.CodeItemDead, it+" is dead; requeue or remove it")
+	case item.NotDead:
+		return wire.NewProblem(http.StatusConflict, wire.CodeItemNotDead, it+" is not dead")
+	case item.NotFound:
+	}
+	return wire.NewProblem(http.StatusNotFound, wire.CodeItemNotFound, "queue "+queue+" has no "+it+", or it has ended")
+}
+
+// leasedHint is the way out for who operates on what a worker has.
+func leasedHint(kind item.OpKind) string {
+	switch n := needsOf(kind); {
+	case n.attempt != refused:
+		return "name the attempt, or wait until it is done"
+	case n.force != refused:
+		return "force takes it away all the same"
+	}
+	return "wait until it is done, or until its lease ends"
+}
+
+func newResultForm(r *item.Result) wire.ResultForm {
+	return wire.ResultForm{Op: string(r.Kind), ID: r.ID, Outcome: string(r.Outcome), State: string(r.State), Due: wire.Moment(r.Due)}
+}
+
+// need is what an operation does with a field.
+type need uint8
+
+const (
+	refused need = iota
+	taken
+	needed
+)
+
+// needs of an operation. What store does with delay it does with days as well.
+type needs struct{ attempt, delay, lease, worker, force need }
+
+// needsOf tells what each operation does with the fields.
+func needsOf(kind item.OpKind) needs {
+	switch kind {
+	case item.Ack, item.Release:
+		return needs{attempt: needed}
+	case item.Nack:
+		return needs{attempt: needed, delay: taken}
+	case item.Extend:
+		return needs{attempt: needed, lease: taken}
+	case item.Suspend:
+		return needs{attempt: taken}
+	case item.Store:
+		return needs{attempt: taken, delay: needed}
+	case item.Assign:
+		return needs{attempt: taken, worker: needed}
+	case item.Remove:
+		return needs{force: taken}
+	case item.Finish, item.Requeue:
+	}
+	return needs{}
+}
+
+// parseOp reads an operation; the location of a fault is the name of its field.
+func parseOp(f *wire.OpForm) (item.Op, []wire.Fault) {
+	op := item.Op{Kind: item.OpKind(f.Op), ID: f.ID, Attempt: f.Attempt, Force: f.Force, Note: f.Note}
+	if f.Worker != nil {
+		op.Worker = *f.Worker
+	}
+	n := needsOf(op.Kind)
+	var faults []wire.Fault
+	check := func(field string, n need, given bool) {
+		switch {
+		case n == refused && given:
+			faults = append(faults, wire.Fault{Location: field, Message: "it means nothing for " + f.Op})
+		case n == needed && !given:
+			faults = append(faults, wire.Fault{Location: field, Message: f.Op + " needs it"})
+		}
+	}
+	check("attempt", n.attempt, f.Attempt > 0)
+	check("delay", n.delay, f.Delay != "" || f.Days > 0 && op.Kind == item.Store)
+	check("lease", n.lease, f.Lease != "")
+	check("worker", n.worker, f.Worker != nil)
+	check("force", n.force, f.Force)
+	switch {
+	case f.Days > 0 && op.Kind != item.Store:
+		check("days", refused, true)
+	case f.Days > 0 && f.Delay != "":
+		faults = append(faults, wire.Fault{Location: "days", Message: "it is another way to say delay: give one of them"})
+	}
+	if field, text := spanOf(f); text != "" {
+		var err error
+		if op.Delay, err = api.ParseSpan(text); err != nil {
+			faults = append(faults, wire.Fault{Location: field, Message: err.Error()})
+		}
+	}
+	op.Delay += time.Duration(f.Days) * 24 * time.Hour
+	return op, faults
+}
+
+// spanOf is the duration that was given, and the name of its field.
+func spanOf(f *wire.OpForm) (field, text string) {
+	if f.Lease != "" {
+		return "lease", f.Lease
+	}
+	return "delay", f.Delay
+}

@@ -1,0 +1,97 @@
+package queues
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/internal/api"
+	"tallyman/internal/auth"
+	"tallyman/internal/item"
+	"tallyman/internal/wire"
+)
+
+type (
+	pushInput struct {
+		QueuePath
+		Body wire.PushForm
+	}
+	pushOutput struct{ Body wire.PushedForm }
+)
+
+func (a *Handlers) registerPush(operations huma.API) {
+	push := api.Operation("push-items", http.MethodPost, "/queues/{queue}/items", "queues", "Push items")
+	push.Description = "Each item is pushed, or left out for its own reason, and the answer says which. They are recorded before the answer comes. " +
+		"A push whose answer was lost can be repeated where its items have ids or dedupe keys."
+	push.MaxBodyBytes, push.BodyReadTimeout = maxPushBody, pushBodyTimeout
+	huma.Register(operations, push, a.pushItems)
+}
+
+// pushItems answers POST /queues/{queue}/items.
+func (a *Handlers) pushItems(ctx context.Context, in *pushInput) (*pushOutput, error) {
+	q, by, prob := a.queueFor(ctx, in.Queue)
+	if prob != nil {
+		return nil, prob
+	}
+	items, prob := parsePush(&in.Body, auth.From(ctx))
+	if prob != nil {
+		return nil, prob
+	}
+	results, err := q.Push(ctx, in.Body.Items[0].Test, by, items)
+	if err != nil {
+		return nil, a.queueFailed(ctx, in.Queue, "items", err)
+	}
+	out := &pushOutput{Body: wire.PushedForm{Items: make([]wire.PushedItemForm, len(results))}}
+	for i, r := range results {
+		out.Body.Items[i] = wire.PushedItemForm{ID: r.ID, Outcome: string(r.Outcome), Of: r.Of}
+	}
+	return out, nil
+}
+
+// parsePush reads what the schema cannot check; the rest the queue checks.
+func parsePush(f *wire.PushForm, who *auth.Identity) ([]item.New, *wire.Problem) {
+	items := make([]item.New, len(f.Items))
+	var faults []wire.Fault
+	own := ""
+	if len(who.Warehouses) == 1 && !who.Everywhere() {
+		own = who.Warehouses[0]
+	}
+	for i := range f.Items {
+		at := "body.items[" + strconv.Itoa(i) + "]."
+		var err error
+		if items[i], err = parsePushItem(&f.Items[i]); err != nil {
+			faults = append(faults, wire.Fault{Location: at + "delay", Message: err.Error()})
+		}
+		switch w := &items[i].Warehouse; {
+		case *w == "" && own != "":
+			*w = own
+		case *w == "" && !who.Everywhere():
+			faults = append(faults, wire.Fault{Location: at + "warehouse", Message: "name the warehouse that the item belongs to" + api.Yours(who.Warehouses)})
+		case *w == "":
+		case !api.IsName(*w):
+			faults = append(faults, wire.Fault{Location: at + "warehouse", Message: "it is not the name of a warehouse"})
+		case !who.InWarehouse(*w):
+			return nil, api.InWarehouse(who, *w)
+		}
+		if f.Items[i].Test != f.Items[0].Test { // one of two pushes could fail
+			faults = append(faults, wire.Fault{Location: at + "test", Message: "a push goes to the queue or to its test twin: all items say the same"})
+		}
+	}
+	if len(faults) > 0 {
+		return nil, api.InvalidBody(faults)
+	}
+	return items, nil
+}
+
+func parsePushItem(f *wire.PushItemForm) (item.New, error) {
+	parsed := item.New{ID: f.ID, Warehouse: f.Warehouse, Priority: f.Priority, Payload: json.RawMessage(f.Payload), DedupeKey: f.DedupeKey}
+	if parsed.Priority == 0 {
+		parsed.Priority = item.DefaultPriority
+	}
+	var err error
+	parsed.Delay, err = api.ParseSpan(f.Delay)
+	return parsed, err
+}

@@ -1,0 +1,242 @@
+package queues
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/internal/api"
+	"tallyman/internal/api/view"
+	"tallyman/internal/auth"
+	"tallyman/internal/item"
+	"tallyman/internal/wire"
+)
+
+type (
+	leaseInput struct {
+		QueuePath
+		Body wire.LeaseForm
+	}
+	leaseOutput struct{ Body wire.LeasedItemsForm }
+	stepInput   struct {
+		QueuePath
+		Body wire.StepForm
+	}
+	stepOutput struct{ Body wire.SteppedForm }
+)
+
+func (a *Handlers) registerSteps(operations huma.API) {
+	lease := api.Operation("lease-items", http.MethodPost, "/queues/{queue}/lease", "queues", "Take items to work on")
+	lease.Description = "The highest priority first, in each the oldest first. An item is the worker's until its lease ends, and operations name the attempt that they belong to: " +
+		"who comes too late gets a 409 lease_lost and changes nothing. With wait the answer is held back until there is an item."
+	huma.Register(operations, lease, a.leaseItems)
+	step := api.Operation("step", http.MethodPost, "/queues/{queue}/step", "queues", "Many operations at once, and items to work on")
+	step.Description = "Each operation has its own outcome, and one that fails does not hold up the others. Fields that an operation does not use are refused."
+	step.MaxBodyBytes = maxStepBody
+	huma.Register(operations, step, a.stepQueue)
+}
+
+// leaseItems answers POST /queues/{queue}/lease.
+func (a *Handlers) leaseItems(ctx context.Context, in *leaseInput) (*leaseOutput, error) {
+	s, faults := parseTerms(&in.Body.Terms, in.Body.Worker, in.Body.Max)
+	if len(faults) > 0 {
+		return nil, api.InvalidBody(faults)
+	}
+	done, prob := a.step(ctx, in.Queue, s)
+	if prob != nil {
+		return nil, prob
+	}
+	return &leaseOutput{Body: wire.LeasedItemsForm{Items: newLeasedForms(done.Items)}}, nil
+}
+
+// stepQueue answers POST /queues/{queue}/step.
+func (a *Handlers) stepQueue(ctx context.Context, in *stepInput) (*stepOutput, error) {
+	s, prob := parseStep(&in.Body)
+	if prob != nil {
+		return nil, prob
+	}
+	s.Order = orderOfStep(ctx, in.Queue, &s)
+	done, prob := a.step(ctx, in.Queue, s)
+	if prob != nil {
+		return nil, prob
+	}
+	out := &stepOutput{Body: wire.SteppedForm{Results: make([]wire.ResultForm, len(done.Results)), Items: newLeasedForms(done.Items)}}
+	for i := range done.Results {
+		out.Body.Results[i] = newResultForm(&done.Results[i])
+	}
+	return out, nil
+}
+
+// step has a queue do a step, and wait where it is to.
+func (a *Handlers) step(ctx context.Context, name string, s item.Step) (item.Stepped, *wire.Problem) {
+	q, prob := a.queue(name)
+	if prob != nil {
+		return item.Stepped{}, prob
+	}
+	s.Caller = callerOf(ctx, s.Worker)
+	s.By = by(ctx, &s.Caller)
+	if prob := mayStep(auth.From(ctx), s.Ops); prob != nil {
+		return item.Stepped{}, prob
+	}
+	done, err := a.stepAndWait(ctx, q, s)
+	over := auth.From(ctx).Over()
+	if (api.Gone(ctx) || over) && len(done.Items) > 0 && (over || s.RequestID == "") {
+		a.giveBack(ctx, q, name, s, done.Items)
+	}
+	if over && s.Max > 0 {
+		return done, api.Unauthorized(auth.From(ctx).Why())
+	}
+	if err != nil {
+		return done, a.queueFailed(ctx, name, "ops", err)
+	}
+	return done, nil
+}
+
+// stepAndWait does a step whose wait ends with the client's patience, with the client, or with the server, whichever is first.
+func (a *Handlers) stepAndWait(ctx context.Context, q *view.ServedQueue, s item.Step) (item.Stepped, error) {
+	if s.Wait == 0 || s.Max == 0 {
+		return q.Step(ctx, s)
+	}
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	leave, ok := a.waiters.Enter(cancel)
+	if !ok {
+		s.Wait = 0
+		return q.Step(ctx, s)
+	}
+	defer leave()
+	who := auth.From(ctx)
+	defer api.WhenOver(waiting, who, cancel)()
+	done, err := q.Step(waiting, s)
+	if err != nil && waiting.Err() != nil && ctx.Err() == nil && len(done.Results) == len(s.Ops) {
+		return done, nil // the server ends: the client asks another
+	}
+	return done, err
+}
+
+// mayStep is nil where the caller may do all of the operations. A worker may touch what it has leased, and nothing else.
+func mayStep(who *auth.Identity, ops []item.Op) *wire.Problem {
+	operates := who.Has(api.Operators...)
+	for i := range ops {
+		if prob := api.MayDo(who, string(ops[i].Kind)+"-item"); prob != nil {
+			return prob
+		}
+		if !operates && ops[i].Attempt == 0 {
+			return api.Denied(wire.CodeRoleMissing, "without an attempt this ("+string(ops[i].Kind)+"-item) is about an item that you have not leased; it takes the role "+
+				api.OrList(api.RoleNames(api.Operators)))
+		}
+	}
+	return nil
+}
+
+// giveBackTimeout bounds how long a request goes on whose client has left.
+const giveBackTimeout = 5 * time.Second
+
+// giveBack releases what was leased for a client that left without an answer. One that named its request can ask again.
+func (a *Handlers) giveBack(ctx context.Context, q *view.ServedQueue, name string, s item.Step, items []item.Lease) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTimeout)
+	defer cancel()
+	back := item.Step{Test: s.Test, Caller: s.Caller, By: s.By, Ops: make([]item.Op, len(items))}
+	for i, l := range items {
+		back.Ops[i] = item.Op{Kind: item.Release, ID: l.ID, Attempt: l.Attempt, Note: "the client left before it was answered"}
+	}
+	if _, err := q.Step(ctx, back); err != nil {
+		a.log.LogAttrs(ctx, slog.LevelWarn, "items of a client that left wait for their leases to end", slog.String("queue", name),
+			slog.String("worker", s.Worker), slog.Int("items", len(items)), slog.Any("error", err))
+	}
+}
+
+func newLeasedForms(items []item.Lease) []wire.LeasedForm {
+	forms := make([]wire.LeasedForm, len(items))
+	for i := range items {
+		l := &items[i]
+		forms[i] = wire.LeasedForm{
+			ID: l.ID, Warehouse: l.Warehouse, Attempt: l.Attempt, Priority: l.Priority, Payload: wire.Payload(l.Payload), LeaseUntil: l.Until.UTC(), CreatedAt: l.Created.UTC(),
+			Failures: l.Failures, Suspends: l.Suspends,
+		}
+	}
+	return forms
+}
+
+// parseTerms reads a request for items.
+func parseTerms(t *wire.Terms, worker string, most int) (item.Step, []wire.Fault) {
+	s := item.Step{Test: t.Test, Caller: item.Caller{Worker: worker}, RequestID: t.RequestID, Max: most}
+	var faults []wire.Fault
+	for _, d := range []struct {
+		field, text string
+		into        *time.Duration
+	}{{"wait", t.Wait, &s.Wait}, {"lease", t.Lease, &s.Lease}} {
+		var err error
+		if *d.into, err = api.ParseSpan(d.text); err != nil {
+			faults = append(faults, wire.Fault{Location: "body." + d.field, Message: err.Error()})
+		}
+	}
+	if s.Wait > api.MaxWait {
+		faults = append(faults, wire.Fault{Location: "body.wait", Message: "at most 60s"})
+	}
+	s.Wait = min(s.Wait, api.LongestHold)
+	return s, faults
+}
+
+// parseStep reads a whole step.
+func parseStep(f *wire.StepForm) (item.Step, *wire.Problem) {
+	s, faults := parseTerms(&f.Terms, f.Worker, f.Max)
+	s.Ops = make([]item.Op, len(f.Ops))
+	for i := range f.Ops {
+		op, wrong := parseOp(&f.Ops[i])
+		for _, w := range wrong {
+			faults = append(faults, wire.Fault{Location: "body.ops[" + strconv.Itoa(i) + "]." + w.Location, Message: w.Message})
+		}
+		s.Ops[i] = op
+	}
+	if len(faults) > 0 {
+		return s, api.InvalidBody(faults)
+	}
+	return s, nil
+}
+
+// orderOf is what the caller asks of a queue beside work. The ledger records the order in the transaction that takes the moves over from Redis.
+// asked is nil where the operations say all of it.
+func orderOf(ctx context.Context, action, object string, asked any) *item.Order {
+	who := auth.From(ctx).Author()
+	return &item.Order{By: who.By, Via: string(who.Via), Action: action, Object: object, Asked: api.StateJSON(asked)}
+}
+
+// opTerms is what the record of operations keeps beside them.
+type opTerms struct {
+	Test  bool `json:"test,omitempty"`
+	Force bool `json:"force,omitempty"`
+}
+
+// termsOf are nil where there is nothing to keep.
+func termsOf(test, force bool) any {
+	if !test && !force {
+		return nil
+	}
+	return opTerms{test, force}
+}
+
+// orderOfStep is nil for a step that is work alone.
+func orderOfStep(ctx context.Context, queue string, s *item.Step) *item.Order {
+	if !slices.ContainsFunc(s.Ops, func(op item.Op) bool { return op.Kind.IsOrder() }) {
+		return nil
+	}
+	return orderOf(ctx, "queue.step", queueObject(queue), termsOf(s.Test, false))
+}
+
+// orderOfOp is nil for an operation that is work.
+func orderOfOp(ctx context.Context, queue string, test bool, op *item.Op) *item.Order {
+	if !op.Kind.IsOrder() {
+		return nil
+	}
+	o := orderOf(ctx, "item."+string(op.Kind), "item:"+queue+":"+op.ID, termsOf(test, op.Force))
+	o.Reason = op.Note
+	return o
+}
+
+func queueObject(queue string) string { return "queue:" + queue }

@@ -1,0 +1,124 @@
+package rules
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/engine/trial/preview"
+	"tallyman/engine/trial/rulediff"
+	"tallyman/internal/api"
+	"tallyman/internal/auth"
+	"tallyman/internal/wire"
+)
+
+// DraftQuery is another text of a rule, and what of it is tried.
+type DraftQuery struct {
+	Text string
+	PreviewQuery
+}
+
+// Drafted is what a draft comes to.
+type Drafted struct {
+	Scope    string
+	Problems []wire.FileProblem // with places in the text and no file, or of the file
+	Changes  []rulediff.Change
+	Warnings []string
+	Preview  *preview.Report // nil where the draft would not run
+	Effect   *rulediff.Rule  // nil where the versions were not run
+	Notes    []string
+}
+
+// largestDraft is how many bytes the text of a draft may have.
+const largestDraft = 64 << 10
+
+type (
+	draftInput struct {
+		ID   string `path:"id" doc:"the rule" example:"negative-bin-stock"`
+		Body wire.DraftAskForm
+	}
+	draftOutput struct{ Body *wire.DraftForm }
+)
+
+func (a *Handlers) registerDraft(operations huma.API) {
+	op := api.Operation("draft-rule", http.MethodPost, "/rules/{id}/draft", "rules", "Try another text of a rule")
+	op.Description = "The text is checked as its file would be, held against the running version, and run on the source, read-only, from the ledger's state. Nothing is " +
+		"saved: rules come from files alone. For those who see all warehouses; who has tried a text, with its size and its SHA-256, is in the audit."
+	op.MaxBodyBytes = 8 * largestDraft // escaped, and the rest
+	huma.Register(operations, op, a.draft)
+}
+
+// draft answers POST /rules/{id}/draft.
+func (a *Handlers) draft(ctx context.Context, in *draftInput) (*draftOutput, error) {
+	if prob := api.InWarehouse(auth.From(ctx), auth.AllWarehouses); prob != nil {
+		return nil, prob
+	}
+	if len(in.Body.Text) > largestDraft {
+		return nil, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "text: it has "+strconv.Itoa(len(in.Body.Text))+" bytes, at most "+strconv.Itoa(largestDraft)+" are taken")
+	}
+	q := DraftQuery{Text: in.Body.Text, PreviewQuery: PreviewQuery{Rule: in.ID, Scope: in.Body.Scope, At: in.Body.At, Limit: defaultPreviewed}}
+	if in.Body.Limit > 0 {
+		q.Limit = in.Body.Limit
+	}
+	if err := a.deps.Rules.Find(in.ID, nil); err != nil {
+		return nil, a.rulesFailed(ctx, err)
+	}
+	if prob := a.order(ctx, "rule.draft", ruleObject(in.ID, q.Scope), triedState{q.At, q.Limit, newTextState(q.Text)}); prob != nil {
+		return nil, prob
+	}
+	d, err := a.deps.Draft(ctx, q)
+	if err != nil {
+		return nil, a.previewFailed(ctx, err)
+	}
+	return &draftOutput{newDraftForm(in.ID, d)}, nil
+}
+
+func newDraftForm(id string, d *Drafted) *wire.DraftForm {
+	f := &wire.DraftForm{
+		Rule: id, Scope: d.Scope, Problems: wire.NotNil(d.Problems), Fields: make([]wire.ChangedFieldForm, len(d.Changes)), Warnings: wire.NotNil(d.Warnings),
+		Effect: newEffectForm(d.Effect), Notes: wire.NotNil(d.Notes),
+	}
+	for i, c := range d.Changes {
+		f.Fields[i] = wire.ChangedFieldForm{Path: c.Field, Before: c.Old, After: c.New}
+	}
+	if d.Preview != nil {
+		f.Preview = newPreviewForm(d.Preview)
+	}
+	return f
+}
+
+func newEffectForm(r *rulediff.Rule) *wire.EffectForm {
+	if r == nil {
+		return nil
+	}
+	e := r.Effect
+	f := &wire.EffectForm{From: r.From, Running: newSideForm(r.Old), Draft: newSideForm(r.New), Compared: e != nil}
+	if e == nil {
+		e = &rulediff.Effect{}
+	}
+	for _, one := range []struct {
+		from rulediff.Keys
+		to   *wire.KeysForm
+	}{
+		{e.Fire, &f.Fire},
+		{e.Pend, &f.Pend},
+		{e.Resolve, &f.Resolve},
+		{e.Keep, &f.Keep},
+		{e.Drop, &f.Drop},
+		{e.Unchanged, &f.Unchanged},
+		{e.Again, &f.Again},
+	} {
+		*one.to = wire.KeysForm{Count: one.from.Count, Keys: wire.NotNil(one.from.Keys)}
+	}
+	return f
+}
+
+func newSideForm(s *rulediff.Side) *wire.SideForm {
+	if s == nil {
+		return nil
+	}
+	f := wire.SideForm(*s)
+	return &f
+}

@@ -1,0 +1,284 @@
+package rules
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/engine"
+	"tallyman/internal/api"
+	"tallyman/internal/api/view"
+	"tallyman/internal/auth"
+	"tallyman/internal/finding"
+	"tallyman/internal/ledger"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
+)
+
+// RuleHistory is what the ledger keeps of rules.
+type RuleHistory interface {
+	Runs(ctx context.Context, rule string, scope *string, limit int) ([]ledger.Run, error)
+	Findings(ctx context.Context, rule, scope string) ([]finding.State, error)
+}
+
+type (
+	rulesInput struct {
+		Limit api.Limit[api.OfRules] `query:"limit" doc:"rules in a page"`
+		After string                 `query:"after" doc:"rules after this id: the cursor of the page before"`
+		IDs   []string               `query:"id,explode" maxItems:"200" doc:"these alone; those that are not there are left out" example:"[\"negative-bin-stock\"]" nullable:"false"`
+	}
+	ruleInput struct {
+		ID string `path:"id" doc:"the rule" example:"negative-bin-stock"`
+	}
+	runsInput struct {
+		ID    string                `path:"id" doc:"the rule" example:"negative-bin-stock"`
+		Scope string                `query:"scope" doc:"this one alone"`
+		Limit api.Limit[api.OfRuns] `query:"limit" doc:"runs, the latest"`
+	}
+	findingsInput struct {
+		ID    string                    `path:"id" doc:"the rule" example:"negative-bin-stock"`
+		Scope string                    `query:"scope" doc:"this one alone"`
+		State string                    `query:"state" enum:"pending,firing" doc:"these alone"`
+		Limit api.Limit[api.OfFindings] `query:"limit" doc:"findings"`
+	}
+	rulesOutput struct{ Body *wire.RulesForm }
+	ruleOutput  struct{ Body *wire.RuleForm }
+	runsOutput  struct{ Body *wire.RunsForm }
+
+	findingsOutput struct{ Body *wire.FindingsForm }
+)
+
+func (a *Handlers) registerRulesLook(operations huma.API) {
+	huma.Register(operations, api.Operation("list-rules", http.MethodGet, "/rules", "rules", "List the rules and how they are"), a.listRules)
+	huma.Register(operations, api.Operation("get-rule", http.MethodGet, "/rules/{id}", "rules", "Show a rule and how it is in each scope"), a.getRule)
+	huma.Register(operations, api.Operation("list-runs", http.MethodGet, "/rules/{id}/runs", "rules", "List the latest runs of a rule"), a.listRuns)
+	huma.Register(operations, api.Operation("list-findings", http.MethodGet, "/rules/{id}/findings", "rules", "List the open findings of a rule"), a.listFindings)
+}
+
+// mostRuleIDs is how many rules are asked for by id.
+const mostRuleIDs = 200
+
+// listRules answers GET /rules.
+func (a *Handlers) listRules(ctx context.Context, in *rulesInput) (*rulesOutput, error) {
+	limit, prob := in.Limit.Parse()
+	if prob != nil {
+		return nil, prob
+	}
+	if len(in.IDs) > mostRuleIDs {
+		return nil, api.BadParameter("id is there " + strconv.Itoa(len(in.IDs)) + " times, at most " + strconv.Itoa(mostRuleIDs) + " are taken")
+	}
+	if len(in.IDs) > 0 && in.Limit == "" {
+		limit = mostRuleIDs
+	}
+	list, err := a.deps.Rules.Status(ctx)
+	if err != nil {
+		return nil, a.rulesFailed(ctx, err)
+	}
+	files := a.deps.RuleFiles()
+	form := &wire.RulesForm{Version: files.Version}
+	addSwitches(form, auth.From(ctx), a.deps.Rules.Switches(), list)
+	list = api.OwnRules(ctx, list)
+	form.Problems = wire.NotNil(api.OwnProblems(ctx, files.Problems, func(rule string) bool {
+		return slices.ContainsFunc(list, func(s engine.RuleStatus) bool { return s.Rule.ID == rule })
+	}))
+	asked := make(map[string]bool, len(in.IDs))
+	for _, id := range in.IDs {
+		asked[id] = true
+	}
+	list = slices.DeleteFunc(list, func(s engine.RuleStatus) bool {
+		return s.Rule.ID <= in.After || len(asked) > 0 && !asked[s.Rule.ID]
+	})
+	form.Rules = newRuleForms(list, files.Stale)
+	if len(form.Rules) > limit {
+		form.Rules = form.Rules[:limit]
+		form.Cursor = form.Rules[limit-1].ID
+	}
+	for i := range form.Rules {
+		api.OwnScopes(ctx, form.Rules[i].Scopes)
+	}
+	return &rulesOutput{form}, nil
+}
+
+// addSwitches finds those that are of all rules, or of none. Of these the caller sees those of their own scopes: which warehouses a rule had
+// that is gone, nobody knows.
+func addSwitches(f *wire.RulesForm, who *auth.Identity, list []ledger.Switch, rules []engine.RuleStatus) {
+	known := map[string]bool{}
+	for i := range rules {
+		known[ledger.Known(rules[i].Rule.ID, rules[i].Rule.Scope)], known[ledger.Known(rules[i].Rule.ID, ledger.Every)] = true, true
+	}
+	for i := range list {
+		switch s := &list[i]; {
+		case s.Rule == ledger.Every:
+			f.Paused = view.NewSwitchForm(s)
+		case !known[ledger.Known(s.Rule, s.Scope)] && who.InWarehouse(s.Scope):
+			f.Strays = append(f.Strays, *view.NewSwitchForm(s))
+		}
+	}
+}
+
+// getRule answers GET /rules/{id}.
+func (a *Handlers) getRule(ctx context.Context, in *ruleInput) (*ruleOutput, error) {
+	scopes, prob := a.scopesOf(ctx, in.ID, nil)
+	if prob != nil {
+		return nil, prob
+	}
+	form := &newRuleForms(scopes, a.deps.RuleFiles().Stale)[0]
+	api.OwnScopes(ctx, form.Scopes)
+	return &ruleOutput{form}, nil
+}
+
+// scopesOf returns how a rule is, in all of the caller's scopes or in one. A rule that has none of them answers as one that is not there.
+func (a *Handlers) scopesOf(ctx context.Context, id string, scope *string) ([]engine.RuleStatus, *wire.Problem) {
+	if err := a.deps.Rules.Find(id, scope); err != nil {
+		return nil, a.rulesFailed(ctx, err)
+	}
+	list, err := a.deps.Rules.Scopes(ctx, id)
+	if err != nil {
+		return nil, a.rulesFailed(ctx, err)
+	}
+	list = api.OwnRules(ctx, list)
+	if scope != nil {
+		list = slices.DeleteFunc(list, func(s engine.RuleStatus) bool { return s.Rule.Scope != *scope })
+	}
+	if len(list) == 0 { // it was removed meanwhile
+		return nil, wire.NewProblem(http.StatusNotFound, wire.CodeRuleNotFound, "there is no rule "+policy.Quote(id))
+	}
+	return list, nil
+}
+
+// listRuns answers GET /rules/{id}/runs.
+func (a *Handlers) listRuns(ctx context.Context, in *runsInput) (*runsOutput, error) {
+	limit, prob := in.Limit.Parse()
+	if prob != nil {
+		return nil, prob
+	}
+	runs, prob := a.runsOf(ctx, in.ID, api.Optional(in.Scope), limit)
+	if prob != nil {
+		return nil, prob
+	}
+	form := &wire.RunsForm{Runs: make([]wire.RuleRunForm, len(runs))}
+	for i := range runs {
+		form.Runs[i] = view.NewRuleRunForm(&runs[i])
+		api.OwnRun(ctx, runs[i].Scope, &form.Runs[i].RunStatus)
+	}
+	return &runsOutput{form}, nil
+}
+
+// runsOf returns the latest runs of a rule, of the caller's scopes, or of one scope.
+func (a *Handlers) runsOf(ctx context.Context, id string, scope *string, limit int) ([]ledger.Run, *wire.Problem) {
+	if auth.From(ctx).Everywhere() {
+		if err := a.deps.Rules.Find(id, scope); err != nil {
+			return nil, a.rulesFailed(ctx, err)
+		}
+		runs, err := a.deps.History.Runs(ctx, id, scope, limit)
+		if err != nil {
+			return nil, a.rulesFailed(ctx, err)
+		}
+		return runs, nil
+	}
+	if scope != nil {
+		if prob := api.InScope(ctx, scope); prob != nil {
+			return nil, prob
+		}
+	}
+	scopes, prob := a.scopesOf(ctx, id, scope)
+	if prob != nil {
+		return nil, prob
+	}
+	var all []ledger.Run
+	for i := range scopes {
+		runs, err := a.deps.History.Runs(ctx, id, &scopes[i].Rule.Scope, limit)
+		if err != nil {
+			return nil, a.rulesFailed(ctx, err)
+		}
+		all = append(all, runs...)
+	}
+	slices.SortStableFunc(all, func(a, b ledger.Run) int { return b.Due.Compare(a.Due) })
+	return all[:min(limit, len(all))], nil
+}
+
+// listFindings answers GET /rules/{id}/findings.
+func (a *Handlers) listFindings(ctx context.Context, in *findingsInput) (*findingsOutput, error) {
+	limit, prob := in.Limit.Parse()
+	if prob != nil {
+		return nil, prob
+	}
+	if in.State != "" && in.State != "pending" && in.State != "firing" {
+		return nil, api.BadParameter("state " + policy.Quote(in.State) + " is neither pending nor firing")
+	}
+	if prob := api.InScope(ctx, api.Optional(in.Scope)); prob != nil { // keys are data
+		return nil, prob
+	}
+	scopes, prob := a.scopesOf(ctx, in.ID, api.Optional(in.Scope))
+	if prob != nil {
+		return nil, prob
+	}
+	form := &wire.FindingsForm{Findings: []wire.OpenFindingForm{}}
+	for i := range scopes {
+		open, err := a.deps.History.Findings(ctx, in.ID, scopes[i].Rule.Scope)
+		if err != nil {
+			return nil, a.rulesFailed(ctx, err)
+		}
+		addFindings(form, open, scopes[i].Rule.Scope, in.State)
+	}
+	form.Total = len(form.Findings)
+	form.Findings = form.Findings[:min(limit, form.Total)]
+	return &findingsOutput{form}, nil
+}
+
+// addFindings adds those in the state, all where it is "".
+func addFindings(f *wire.FindingsForm, open []finding.State, scope, state string) {
+	slices.SortFunc(open, func(a, b finding.State) int { return cmp.Compare(a.Key, b.Key) })
+	for i := range open {
+		if one := newOpenFindingForm(&open[i], scope); state == "" || one.State == state {
+			f.Findings = append(f.Findings, one)
+		}
+	}
+}
+
+func newOpenFindingForm(s *finding.State, scope string) wire.OpenFindingForm {
+	f := wire.OpenFindingForm{
+		Scope: scope, Key: s.Key, State: "pending", Group: s.Group, Priority: s.Priority, Since: s.Episode.UTC(), AbsentSince: wire.Moment(s.AbsentSince),
+		LastNotified: wire.Moment(s.LastNotified), Notices: s.Ordinal, NoticeID: strings.TrimSpace(s.NoticeID),
+	}
+	if s.Phase == finding.Firing {
+		f.State, f.Since = "firing", s.FiringSince.UTC()
+	}
+	return f
+}
+
+// newRuleForms groups the statuses, which are in the order of rules and scopes.
+func newRuleForms(list []engine.RuleStatus, stale map[string]bool) []wire.RuleForm {
+	forms := []wire.RuleForm{}
+	for i := range list {
+		r := list[i].Rule
+		if len(forms) == 0 || forms[len(forms)-1].ID != r.ID {
+			forms = append(forms, wire.RuleForm{
+				ID: r.ID, Title: r.Title, Description: r.Description, Owner: r.Owner, RunbookURL: r.RunbookURL, Labels: r.Labels, File: r.File,
+				Stale: stale[r.ID], Source: r.Source, Mode: string(r.Mode), Type: r.Notice.Type,
+			})
+		}
+		last := &forms[len(forms)-1]
+		last.Scopes = append(last.Scopes, newScopeForm(&list[i]))
+	}
+	return forms
+}
+
+func newScopeForm(s *engine.RuleStatus) wire.ScopeForm {
+	f := wire.ScopeForm{
+		Scope: s.Rule.Scope, Cron: s.Rule.Schedule.Cron, Timezone: s.Rule.Schedule.Timezone,
+		Enabled: s.Enabled, FileEnabled: s.Rule.Enabled, Switch: view.NewSwitchForm(s.Switch), Health: view.HealthOf(s),
+		Verified: s.Verified, Reason: s.Reason, NextDue: wire.Moment(s.NextDue), Warnings: s.Warnings, Shadow: s.Rule.Shadow, Promoted: wire.Moment(s.Promoted),
+		Recent: view.NewRecent(s.Judged),
+	}
+	if s.LastRun != nil {
+		f.LastRun = view.NewRunStatus(s.LastRun)
+		f.Pending, f.Firing = s.LastRun.Pending, s.LastRun.Firing
+	}
+	return f
+}

@@ -1,0 +1,132 @@
+package rules
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/engine"
+	"tallyman/engine/why"
+	"tallyman/internal/api"
+	"tallyman/internal/auth"
+	"tallyman/internal/ledger"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
+)
+
+// Rules are what operators ask of the running rules; the engine is.
+type Rules interface {
+	Promote(ctx context.Context, who ledger.Author, rule string, scope *string) ([]ledger.Promotion, error)
+	// Turn and Pause switch; RunNow runs a firing. See package engine.
+	Turn(ctx context.Context, who ledger.Author, rule string, scope *string, s ledger.Switch) ([]engine.RuleStatus, error)
+	Pause(ctx context.Context, who ledger.Author, s ledger.Switch) error
+	RunNow(ctx context.Context, rule string, scope *string, order func(*engine.Ordered) error) (*engine.Ordered, error)
+	Switches() []ledger.Switch
+	// Status is of every rule, Scopes of one; Find tells whether there is such a rule and scope.
+	Status(ctx context.Context) ([]engine.RuleStatus, error)
+	Scopes(ctx context.Context, rule string) ([]engine.RuleStatus, error)
+	Find(rule string, scope *string) error
+	Now() time.Time // of the rules
+	Why(ctx context.Context, rule string, scope *string, key string, look bool) (*why.Answer, error)
+}
+
+type (
+	promoteInput struct {
+		ID    string `path:"id" doc:"the rule" example:"negative-bin-stock"`
+		Scope string `query:"scope" doc:"one scope; without it, every scope in which the rule is in shadow"`
+	}
+	promotionsOutput struct{ Body wire.PromotionsForm }
+	whyInput         struct {
+		ID    string   `path:"id" doc:"the rule" example:"negative-bin-stock"`
+		Scope string   `query:"scope" doc:"needed where the rule has several"`
+		Key   string   `query:"key" required:"true" doc:"the key: a JSON array, or its values separated by commas" example:"[119240,\"A-01\",\"S1\"]"`
+		Look  lookFlag `query:"look" doc:"whether the source is asked how the row is now; it is only read"`
+	}
+	whyOutput struct{ Body *wire.WhyForm }
+)
+
+// lookFlag is read as text, so that a bad one gets the code that it has everywhere.
+type lookFlag string
+
+// Schema says what the text has to be.
+func (lookFlag) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeBoolean, Default: true}
+}
+
+func (a *Handlers) registerRules(operations huma.API) {
+	promote := api.Operation("promote-rule", http.MethodPost, "/rules/{id}/promote", "rules", "Make a rule in shadow live")
+	promote.Description = "From its next run on, on every node, the rule delivers what it newly finds. What it knows already is not told again, and " +
+		"resolutions go where their findings were told. Promoting twice changes nothing."
+	huma.Register(operations, promote, a.promote)
+	why := api.Operation("why", http.MethodGet, "/rules/{id}/why", "rules", "What is known of one finding, and what holds it back")
+	huma.Register(operations, why, a.why)
+	a.registerPreview(operations)
+	a.registerRuleSource(operations)
+	a.registerDraft(operations)
+	a.registerRulesLook(operations)
+	a.registerRulesChange(operations)
+}
+
+// promote answers POST /rules/{id}/promote.
+func (a *Handlers) promote(ctx context.Context, in *promoteInput) (*promotionsOutput, error) {
+	if prob := api.InScope(ctx, api.Optional(in.Scope)); prob != nil {
+		return nil, prob
+	}
+	who := auth.From(ctx)
+	list, err := a.deps.Rules.Promote(ctx, who.Author(), in.ID, api.Optional(in.Scope))
+	if err != nil {
+		return nil, a.rulesFailed(ctx, err)
+	}
+	out := &promotionsOutput{Body: wire.PromotionsForm{Promotions: make([]wire.PromotionForm, len(list))}}
+	for i, p := range list {
+		out.Body.Promotions[i] = wire.PromotionForm{Rule: p.Rule, Scope: p.Scope, Promoted: p.At.UTC(), By: p.By}
+	}
+	a.log.LogAttrs(ctx, slog.LevelInfo, "a rule was promoted", slog.String("rule", in.ID), slog.String("scope", in.Scope), slog.String("by", who.Subject))
+	return out, nil
+}
+
+// why answers GET /rules/{id}/why.
+func (a *Handlers) why(ctx context.Context, in *whyInput) (*whyOutput, error) {
+	if in.Key == "" {
+		return nil, api.MissingParameter("key")
+	}
+	if in.Look != "" && in.Look != "true" && in.Look != "false" {
+		return nil, api.BadParameter("look " + policy.Quote(string(in.Look)) + " is neither true nor false")
+	}
+	if prob := api.InScope(ctx, api.Optional(in.Scope)); prob != nil {
+		return nil, prob
+	}
+	w, err := a.deps.Rules.Why(ctx, in.ID, api.Optional(in.Scope), in.Key, in.Look != "false")
+	if err != nil {
+		return nil, a.rulesFailed(ctx, err)
+	}
+	return &whyOutput{Body: newWhyForm(w)}, nil
+}
+
+// rulesFailed turns the engine's errors into problems.
+func (a *Handlers) rulesFailed(ctx context.Context, err error) *wire.Problem {
+	var unknown *engine.UnknownError
+	var key *why.KeyError
+	if errors.As(err, &unknown) && !auth.From(ctx).Everywhere() { // what was meant may be another's
+		err = &engine.UnknownError{What: unknown.What, Name: unknown.Name}
+	}
+	switch {
+	case errors.As(err, &unknown) && unknown.What == "scope":
+		return wire.NewProblem(http.StatusNotFound, wire.CodeScopeNotFound, err.Error())
+	case errors.As(err, &unknown):
+		return wire.NewProblem(http.StatusNotFound, wire.CodeRuleNotFound, err.Error())
+	case errors.As(err, &key):
+		return wire.NewProblem(http.StatusBadRequest, wire.CodeBadKey, err.Error())
+	case errors.Is(err, engine.ErrManyScopes):
+		return wire.NewProblem(http.StatusBadRequest, wire.CodeScopeMissing, err.Error())
+	case errors.Is(err, engine.ErrUntilPast):
+		return wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "until: "+err.Error())
+	case errors.Is(err, engine.ErrNotShadow):
+		return wire.NewProblem(http.StatusConflict, wire.CodeRuleNotShadow, err.Error()+"; it delivers already")
+	}
+	return api.LedgerFailed(ctx, a.log, err)
+}

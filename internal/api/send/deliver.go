@@ -1,0 +1,224 @@
+package send
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tallyman/internal/api"
+	"tallyman/internal/auth"
+	"tallyman/internal/delivery"
+	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
+	"tallyman/rules/strictyaml"
+)
+
+// The bounds of strategies.
+const (
+	mostDelay   = 366 * 24 * time.Hour
+	leastWithin = time.Second
+	mostWithin  = 30 * 24 * time.Hour
+)
+
+// deliver says where a notice goes: into the inbox, unless it says otherwise itself.
+func (s *sending) deliver(at string, f *wire.SendNoticeForm, expires time.Duration) []ledger.Target {
+	recipients := s.recipients(at, f.Recipients)
+	forms := f.Deliver
+	if len(forms) == 0 {
+		forms = []wire.DeliverForm{{Sink: s.inbox()}}
+	}
+	targets := make([]ledger.Target, len(forms))
+	seen := make(map[string]bool, len(forms))
+	asked := false // that somebody is to have it
+	for i := range forms {
+		where := at + "deliver[" + strconv.Itoa(i) + "]."
+		d := &forms[i]
+		targets[i].Sink = d.Sink
+		kind, ok := s.targets[d.Sink]
+		switch {
+		case !ok:
+			s.add(wire.CodeUnknownSink, where+"sink", "there is no sink "+policy.Quote(d.Sink)+"; there are "+strings.Join(slices.Sorted(maps.Keys(s.targets)), ", "))
+			continue
+		case seen[d.Sink]:
+			s.add(wire.CodeInvalidBody, where+"sink", "a notice goes to a sink once; "+d.Sink+" is there before")
+		}
+		seen[d.Sink] = true
+		targets[i] = ledger.Target{Sink: d.Sink, Inbox: kind == TargetInbox, Each: kind == TargetEach}
+		if targets[i].Inbox || targets[i].Each {
+			targets[i].Recipients, asked = recipients, true
+		}
+		targets[i].Strategy = s.strategy(where, d, kind, expires)
+	}
+	if len(recipients) > 0 && !asked {
+		s.add(wire.CodeInvalidBody, at+"recipients", "none of the sinks has recipients: leave them out, or deliver to "+s.inbox())
+	}
+	return targets
+}
+
+// inbox is the name of the sink that notices go to by default.
+func (s *sending) inbox() string {
+	for name, kind := range s.targets {
+		if kind == TargetInbox {
+			return name
+		}
+	}
+	return string(TargetInbox)
+}
+
+// recipients are those that are named, sorted.
+func (s *sending) recipients(at string, list []string) []string {
+	s.beyond(at, notice.CheckRecipients(len(list)))
+	for i, r := range list {
+		if !api.IsSubscriber(r) {
+			where := at + "recipients[" + strconv.Itoa(i) + "]"
+			s.add(wire.CodeBadSubscriber, where, policy.Quote(r)+" is neither user:<id> nor role:<id>")
+		}
+	}
+	return api.SortedUnique(slices.Clone(list))
+}
+
+// strategy is how the notice goes to the sink; nil to the inbox and to queues, which are tried until they take it.
+func (s *sending) strategy(at string, d *wire.DeliverForm, kind TargetKind, expires time.Duration) *delivery.Strategy {
+	st := &delivery.Strategy{Kind: delivery.StrategyKind(d.Strategy), Retry: d.Retry, Unless: delivery.Unless(d.Unless)}
+	if st.Kind == "" {
+		st.Kind = delivery.Immediate
+	}
+	if kind == TargetInbox || kind == TargetQueue {
+		s.notForLane(at, d, kind)
+		return nil
+	}
+	s.onlyWith(at, d, delivery.Delayed, map[string]bool{"delay": d.Delay != "", "at": d.At != "", "retry": d.Retry != 0, "unless": d.Unless != ""})
+	s.onlyWith(at, d, delivery.Timed, map[string]bool{"within": d.Within != ""})
+	switch st.Kind {
+	case delivery.Delayed:
+		st.Delay, st.At = s.start(at, d)
+		if first := st.First(s.now).Sub(s.now); first >= expires && expires > 0 {
+			s.add(wire.CodeInvalidBody, at+"delay", "the notice expires after "+strictyaml.FormatDuration(expires)+", before it would be sent")
+		}
+	case delivery.Timed:
+		st.Within = s.within(at, d)
+	case delivery.Immediate, delivery.Important:
+	}
+	return st
+}
+
+// notForLane refuses what only push channels can do.
+func (s *sending) notForLane(at string, d *wire.DeliverForm, kind TargetKind) {
+	later := d.Strategy == string(delivery.Delayed) || d.Strategy == string(delivery.Timed)
+	if later || d.Delay != "" || d.At != "" || d.Within != "" || d.Retry != 0 || d.Unless != "" {
+		what := "an inbox"
+		if kind == TargetQueue {
+			what = "a queue"
+		}
+		s.add(wire.CodeStrategyNotForSink, at+"strategy", d.Sink+" is "+what+", which is tried at once and until it has taken the notice; "+
+			"delayed and timed, and what goes with them, are for push channels: leave them out")
+	}
+}
+
+// onlyWith refuses what another strategy than that does not use.
+func (s *sending) onlyWith(at string, d *wire.DeliverForm, kind delivery.StrategyKind, given map[string]bool) {
+	if d.Strategy == string(kind) {
+		return
+	}
+	for _, field := range slices.Sorted(maps.Keys(given)) {
+		if given[field] {
+			s.add(wire.CodeInvalidBody, at+field, "it means nothing without strategy "+string(kind))
+		}
+	}
+}
+
+// start reads when a delayed delivery is tried first.
+func (s *sending) start(at string, d *wire.DeliverForm) (delay time.Duration, when time.Time) {
+	var err error
+	switch {
+	case d.Delay == "" && d.At == "":
+		s.add(wire.CodeInvalidBody, at+"delay", "strategy delayed needs delay or at")
+	case d.Delay != "" && d.At != "":
+		s.add(wire.CodeInvalidBody, at+"at", "it is another way to say delay: give one of them")
+	case d.Delay != "":
+		if delay, err = api.ParseSpan(d.Delay); err != nil {
+			s.add(wire.CodeInvalidBody, at+"delay", err.Error())
+		} else if delay > mostDelay {
+			s.add(wire.CodeInvalidBody, at+"delay", "at most 366d")
+		}
+	default:
+		if when, err = time.Parse(time.RFC3339Nano, d.At); err != nil {
+			s.add(wire.CodeInvalidBody, at+"at", "it takes a time in RFC 3339, such as 2026-06-01T18:00:00+08:00")
+		} else if when.Sub(s.now) > mostDelay {
+			s.add(wire.CodeInvalidBody, at+"at", "it is more than 366d ahead")
+		}
+		when = when.UTC().Truncate(time.Microsecond)
+	}
+	return delay, when
+}
+
+// within reads for how long a timed delivery is tried.
+func (s *sending) within(at string, d *wire.DeliverForm) time.Duration {
+	if d.Within == "" {
+		s.add(wire.CodeInvalidBody, at+"within", "strategy timed needs it")
+		return 0
+	}
+	within, err := api.ParseSpan(d.Within)
+	switch {
+	case err != nil:
+		s.add(wire.CodeInvalidBody, at+"within", err.Error())
+	case within < leastWithin || within > mostWithin:
+		s.add(wire.CodeInvalidBody, at+"within", "from 1s to 30d")
+	}
+	return within
+}
+
+// maxKey is the longest Idempotency-Key.
+const maxKey = 255
+
+// newSending reads who sends, and under which key. A request without a key is none that could be repeated.
+func (a *Handlers) newSending(ctx context.Context, in *sendInput) (*sending, *wire.Problem) {
+	who := auth.From(ctx)
+	for i := range in.Body.Notices {
+		if prob := api.InWarehouse(who, in.Body.Notices[i].Warehouse); prob != nil && api.IsName(in.Body.Notices[i].Warehouse) {
+			prob.Errors = []wire.Fault{{Location: "body.notices[" + strconv.Itoa(i) + "].warehouse", Message: prob.Detail}}
+			return nil, prob
+		}
+	}
+	s := &sending{who: who, key: in.Key, targets: a.deps.Sends.Targets, now: time.Now()}
+	if a.deps.Sends.Now != nil {
+		s.now = a.deps.Sends.Now()
+	}
+	s.now = s.now.UTC().Truncate(time.Microsecond)
+	switch {
+	case s.key == "":
+		s.key = rand.Text()
+	case len(s.key) > maxKey || strings.ContainsFunc(s.key, func(r rune) bool { return r < ' ' || r > '~' }):
+		return nil, wire.NewProblem(http.StatusBadRequest, wire.CodeBadIdempotencyKey, "an Idempotency-Key has at most 255 printable ASCII characters")
+	}
+	var err error
+	if s.episode, err = s.digest(&in.Body); err != nil {
+		return nil, api.InternalProblem()
+	}
+	return s, nil
+}
+
+// digest names the request and all that it says. Notices carry it as their episode, so that a repetition of their request is told
+// from another one under the same key.
+func (s *sending) digest(form *wire.SendForm) (string, error) {
+	content, err := json.Marshal(form) // members in one order, numbers as they were written
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	for _, part := range []string{s.who.Subject, s.key, string(content)} {
+		h.Write([]byte(part))
+		h.Write([]byte{0})
+	}
+	return `"s_` + base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:16]) + `"`, nil
+}

@@ -1,0 +1,296 @@
+package send
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cockroachdb/apd/v3"
+
+	"tallyman/internal/api"
+	"tallyman/internal/auth"
+	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
+	"tallyman/rules/catalog"
+	"tallyman/rules/problem"
+	"tallyman/rules/row"
+	"tallyman/rules/strictyaml"
+)
+
+// sending makes notices of a request.
+type sending struct {
+	who     *auth.Identity // who sends
+	key     string         // of the request, as the ids are made of it
+	episode string         // of all the notices: it stands for the request and all that it says
+	now     time.Time
+	targets map[string]TargetKind
+	types   catalog.Catalog
+	faults
+}
+
+// notices makes all of them, or says all that is wrong.
+func (s *sending) notices(forms []wire.SendNoticeForm) ([]ledger.NewNotice, *wire.Problem) {
+	list := make([]ledger.NewNotice, len(forms))
+	recipients := 0
+	for i := range forms {
+		at := "body.notices[" + strconv.Itoa(i) + "]."
+		list[i] = s.notice(at, &forms[i])
+		recipients += len(forms[i].Recipients)
+		list[i].Notice.ID = notice.ID("", s.who.Subject, s.key, strconv.Itoa(i), notice.Sent, 0)
+	}
+	s.beyond("body.", notice.CheckRequest(len(forms), recipients))
+	return list, s.problem()
+}
+
+// beyond adds what is beyond the limits of notices.
+func (s *sending) beyond(at string, found []notice.Fault) {
+	for _, f := range found {
+		s.add(wire.CodeInvalidBody, at+f.At, f.Message)
+	}
+}
+
+// notice makes one of them but for its id.
+func (s *sending) notice(at string, f *wire.SendNoticeForm) ledger.NewNotice {
+	typ := s.typeOf(at, f)
+	if !api.IsName(f.Warehouse) {
+		s.add(wire.CodeBadWarehouse, at+"warehouse", api.BadWarehouse(0, "warehouse", f.Warehouse).Detail)
+	}
+	expires := s.expiry(at, f, typ)
+	n := &notice.Notice{
+		Type: f.Type, TypeID: typ.ID, Warehouse: f.Warehouse, Episode: s.episode, Status: notice.Sent, Priority: f.Priority, Modal: f.Modal,
+		Data: s.data(at, f, typ), Labels: s.labels(at, f), Count: 1, CreatedAt: s.now, ExpiresAt: s.now.Add(expires),
+	}
+	if n.Priority == 0 {
+		n.Priority = notice.DefaultPriority
+	}
+	if n.Modal == "" {
+		n.Modal = "silent"
+	}
+	s.words(at, n, f, typ)
+	if typ.Code != "" { // without a type it has neither data nor a life
+		s.beyond(at, notice.CheckSent(n))
+	}
+	return ledger.NewNotice{Notice: n, Sinks: s.deliver(at, f, expires)}
+}
+
+// typeOf finds the type in the catalogue.
+func (s *sending) typeOf(at string, f *wire.SendNoticeForm) *catalog.Type {
+	typ, ok := s.types[f.Type]
+	switch {
+	case catalog.Reserved(f.Type):
+		s.add(wire.CodeTypeReserved, at+"type", f.Type+" is built in: only Tallyman sends of it")
+	case !ok:
+		s.add(wire.CodeUnknownType, at+"type", "the catalogue has no type "+policy.Quote(f.Type))
+	}
+	return &typ
+}
+
+// expiry is how long the notice lives.
+func (s *sending) expiry(at string, f *wire.SendNoticeForm, typ *catalog.Type) time.Duration {
+	if f.Expires == "" {
+		return typ.Retention
+	}
+	d, err := strictyaml.ParseDuration(f.Expires)
+	if err != nil {
+		s.add(wire.CodeInvalidBody, at+"expires", err.Error())
+		return typ.Retention
+	}
+	return d
+}
+
+// labels are those of the notice.
+func (s *sending) labels(at string, f *wire.SendNoticeForm) map[string]string {
+	for _, name := range slices.Sorted(maps.Keys(f.Labels)) {
+		s.checkText(at+"labels."+clip(name), f.Labels[name], policy.Line)
+	}
+	return f.Labels
+}
+
+// words writes title, body and their translations. The type says what is left out.
+func (s *sending) words(at string, n *notice.Notice, f *wire.SendNoticeForm, typ *catalog.Type) {
+	n.Title, n.Body = s.title(at+"title", f.Title), s.body(at+"body", f.Body)
+	if n.Title == "" && n.Body == "" && len(f.Texts) == 0 && len(f.Data) == 0 {
+		s.add(wire.CodeInvalidBody, at+"data", "the notice says nothing: give it data, or a title")
+	}
+	texts := make(map[string]notice.Text, len(f.Texts))
+	for _, lang := range slices.Sorted(maps.Keys(f.Texts)) {
+		where := at + "texts." + clip(lang)
+		if !catalog.IsLanguage(lang) {
+			s.add(wire.CodeInvalidBody, where, "it is no language; write a code such as en, zh or pt-BR")
+		}
+		t := f.Texts[lang]
+		texts[lang] = notice.Text{Title: s.title(where+".title", t.Title), Body: s.body(where+".body", t.Body)}
+	}
+	if n.Title == "" {
+		n.Title = typ.Name
+		for lang, name := range typ.Names {
+			t := texts[lang]
+			if t.Title == "" {
+				t.Title = name
+			}
+			texts[lang] = t
+		}
+	}
+	if n.Body == "" {
+		n.Body = bodyOf(n.Data)
+	}
+	if len(texts) > 0 {
+		n.Texts = texts
+	}
+}
+
+// title makes one line.
+func (s *sending) title(at, text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	s.checkText(at, text, policy.Line)
+	return text
+}
+
+func (s *sending) body(at, text string) string {
+	s.checkText(at, text, policy.Lines)
+	return strings.TrimSpace(text)
+}
+
+// checkText holds a text to the policy once more: the code that acts knows what it acts on.
+func (s *sending) checkText(at, words string, shape policy.Shape) {
+	if fault := policy.Check(words, shape); fault != nil {
+		s.add(wire.CodeBadText, at, fault.Error())
+	}
+}
+
+// bodyOf writes the data as the body of a notice that has none, a field a line.
+func bodyOf(data []notice.Field) string {
+	var b strings.Builder
+	for _, f := range data {
+		value := ""
+		switch v := f.Value.(type) {
+		case string:
+			value = v
+		case int64:
+			value = strconv.FormatInt(v, 10)
+		case bool:
+			value = strconv.FormatBool(v)
+		}
+		b.WriteString(strings.TrimRight(f.Name+": "+value, " ") + "\n")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// clip keeps what a client sent short where it stands in a location.
+func clip(s string) string {
+	const most = 64
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}
+
+// maxDecimal bounds a decimal.
+const maxDecimal = 1000 // digits before the point, and after it
+
+// data reads the typed fields. Where there are none, and the notice says something in words, none is missing.
+func (s *sending) data(at string, f *wire.SendNoticeForm, typ *catalog.Type) []notice.Field {
+	if len(f.Data) == 0 || typ.Code == "" { // that there is no such type is another fault
+		return nil
+	}
+	at += "data"
+	for _, name := range slices.Sorted(maps.Keys(f.Data)) {
+		if _, ok := typ.Fields[name]; !ok {
+			s.add(wire.CodeInvalidBody, at+"."+clip(name), noField(name, typ))
+		}
+	}
+	var out []notice.Field
+	for _, name := range typ.FieldNames() {
+		field := typ.Fields[name]
+		raw, given := f.Data[name]
+		isNull := given && bytes.Equal(raw, []byte("null"))
+		switch {
+		case field.Required && (!given || isNull):
+			s.add(wire.CodeInvalidBody, at+"."+name, typ.Code+" needs it")
+		case isNull:
+			out = append(out, notice.Field{Name: name})
+		case given:
+			value, fault := fieldValue(field.Type, raw)
+			if fault != "" {
+				s.add(wire.CodeInvalidBody, at+"."+name, fault)
+			}
+			if text, ok := value.(string); ok {
+				s.checkText(at+"."+name, text, policy.Lines)
+			}
+			out = append(out, notice.Field{Name: name, Value: value})
+		}
+	}
+	return out
+}
+
+func noField(name string, typ *catalog.Type) string {
+	if len(typ.Fields) == 0 {
+		return typ.Code + " has no fields"
+	}
+	message := typ.Code + " has no field " + policy.Quote(name)
+	if hint := problem.DidYouMean(name, typ.FieldNames()); hint != "" {
+		return message + "; " + hint
+	}
+	return message + "; it has " + strings.Join(typ.FieldNames(), ", ")
+}
+
+// fieldValue reads a value that is not null as a notice carries it, or says why it does not fit.
+func fieldValue(kind catalog.FieldKind, raw json.RawMessage) (value any, fault string) {
+	var text string
+	isText := json.Unmarshal(raw, &text) == nil
+	switch kind {
+	case catalog.String:
+		if !isText {
+			return nil, "it takes a text in quotes"
+		}
+		return text, ""
+	case catalog.Bool:
+		var b bool
+		if json.Unmarshal(raw, &b) != nil {
+			return nil, "it takes true or false"
+		}
+		return b, ""
+	case catalog.Int:
+		n, err := strconv.ParseInt(string(raw), 10, 64)
+		if err != nil {
+			return nil, "it takes a whole number from " + strconv.FormatInt(math.MinInt64, 10) + " to " + strconv.FormatInt(math.MaxInt64, 10)
+		}
+		return n, ""
+	case catalog.Decimal:
+		if !isText {
+			text = string(raw)
+		}
+		return decimalValue(text)
+	case catalog.Time:
+		t, err := time.Parse(time.RFC3339Nano, text)
+		if !isText || err != nil {
+			return nil, "it takes a time in RFC 3339, such as 2026-06-01T08:00:00+08:00"
+		}
+		return row.TimeOf(t).String(), ""
+	}
+	return nil, "the type of the field is not known here"
+}
+
+// decimalValue writes a decimal as it was given, without an exponent.
+func decimalValue(text string) (value any, fault string) {
+	const wanted = "it takes a decimal, as a number or a text such as \"12.50\""
+	v, err := row.ParseDecimal(text)
+	if err != nil {
+		return nil, wanted
+	}
+	d := v.Apd(new(apd.Decimal))
+	if d.Form != apd.Finite {
+		return nil, wanted
+	}
+	if digits := d.NumDigits(); digits > maxDecimal || d.Exponent > maxDecimal || d.Exponent < -maxDecimal {
+		return nil, "it takes at most " + strconv.Itoa(maxDecimal) + " digits before the point and after it"
+	}
+	return v.String(), ""
+}

@@ -1,0 +1,197 @@
+package send
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/internal/api"
+	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
+	"tallyman/internal/wire"
+)
+
+// Sends takes the notices of business systems.
+type Sends struct {
+	// Send writes them with their deliveries; see ledger.Sends.
+	Send func(ctx context.Context, notices []ledger.NewNotice) (ledger.SentNotices, error)
+	// Sent tells what was sent of them before; see ledger.Sends.
+	Sent func(ctx context.Context, notices []ledger.NewNotice) (ledger.SentNotices, error)
+	// Wake tells who delivers that there is something new in the lanes.
+	Wake func(lanes []ledger.Lane)
+	// Targets are the sinks by name.
+	Targets map[string]TargetKind
+	// Now is the clock of warehouses; time.Now where nil.
+	Now func() time.Time
+}
+
+// TargetKind says how a sink takes notices.
+type TargetKind string
+
+// The kinds.
+const (
+	TargetInbox TargetKind = "inbox" // for subscribers
+	TargetQueue TargetKind = "queue"
+	TargetPush  TargetKind = "push" // under a strategy
+	TargetEach  TargetKind = "each" // under a strategy, one delivery for each subscriber
+)
+
+// sendBodyTimeout is for a list of 1,000 notices, well filled.
+const sendBodyTimeout = 30 * time.Second
+
+func (a *Handlers) registerSend(operations huma.API) {
+	send := api.Operation("send-notices", http.MethodPost, "/notices", "notices", "Send notices")
+	send.Description = "A business system sends notices of its own, all or none. They are recorded before the answer comes. " +
+		"Under an Idempotency-Key a request whose answer was lost can be repeated: the answer is the same, and nothing is sent twice."
+	send.DefaultStatus = http.StatusCreated
+	send.Responses["200"] = &huma.Response{
+		Description: "the same request was made before under this key; this is its answer",
+		Content:     map[string]*huma.MediaType{string(api.MediaJSON): {Schema: api.SchemaOf[wire.SentForm](operations.OpenAPI())}},
+	}
+	send.MaxBodyBytes, send.BodyReadTimeout = notice.MaxRequestBytes, sendBodyTimeout
+	huma.Register(operations, send, a.sendNotices)
+	limitNotices(operations.OpenAPI())
+}
+
+// sendNotices answers POST /notices: 201, or 200 where the request was made before.
+func (a *Handlers) sendNotices(ctx context.Context, in *sendInput) (*sendOutput, error) {
+	sending, prob := a.newSending(ctx, in)
+	if prob != nil {
+		return nil, prob
+	}
+	types, err := a.deps.Types(ctx)
+	if err != nil {
+		return nil, api.LedgerFailed(ctx, a.log, err)
+	}
+	sending.types = types
+	notices, prob := sending.notices(in.Body.Notices)
+	if prob != nil {
+		return a.sentBefore(ctx, in.Key, notices, prob)
+	}
+	began := time.Now()
+	sent, err := a.deps.Sends.Send(ctx, notices)
+	if err != nil {
+		return nil, api.LedgerFailed(ctx, a.log, err)
+	}
+	if len(sent.List) > 0 && !sent.List[0].Existing {
+		a.deps.Tracer.Sent(ctx, notices[0].Notice, began, len(notices))
+	}
+	a.deps.Sends.Wake(sent.Lanes)
+	return a.sent(ctx, notices, &sent)
+}
+
+// sentBefore answers a request that cannot be taken: as it was answered when it was made for the first time, since what is wrong with it by
+// now (its type has gone) was not so then, and else with the problem.
+func (a *Handlers) sentBefore(ctx context.Context, key string, notices []ledger.NewNotice, prob *wire.Problem) (*sendOutput, error) {
+	if key == "" {
+		return nil, prob
+	}
+	sent, err := a.deps.Sends.Sent(ctx, notices)
+	if err != nil {
+		return nil, api.LedgerFailed(ctx, a.log, err)
+	}
+	if slices.ContainsFunc(sent.List, func(s ledger.SentNotice) bool { return !s.Existing || s.Other }) {
+		return nil, prob
+	}
+	return a.sent(ctx, notices, &sent)
+}
+
+// sent makes the answer.
+func (a *Handlers) sent(ctx context.Context, notices []ledger.NewNotice, sent *ledger.SentNotices) (*sendOutput, error) {
+	out := &sendOutput{Status: http.StatusOK, Body: wire.SentForm{Notices: make([]wire.SentNoticeForm, len(sent.List))}}
+	added, deliveries := 0, 0
+	for i := range sent.List {
+		s := &sent.List[i]
+		if s.Other {
+			return nil, wire.NewProblem(http.StatusConflict, wire.CodeIdempotencyKeyReused,
+				"another request was made under this Idempotency-Key; a key is for one request and its repetitions")
+		}
+		if !s.Existing {
+			added++
+			deliveries += s.Deliveries
+			a.deps.Meter.NoticeMade(notices[i].Notice.Type, string(notices[i].Notice.Status))
+		}
+		out.Body.Notices[i] = wire.SentNoticeForm{ID: s.ID, Deliveries: s.Deliveries, Unsubscribed: s.Unsubscribed}
+	}
+	if added > 0 {
+		out.Status = http.StatusCreated
+		a.log.LogAttrs(ctx, slog.LevelInfo, "notices were sent", slog.Int("notices", added), slog.Int("deliveries", deliveries))
+	}
+	return out, nil
+}
+
+// limitNotices gives the schemas of what is sent the limits of a notice.
+func limitNotices(doc *huma.OpenAPI) {
+	schemas := doc.Components.Schemas.Map()
+	schemas["Send"].Properties["notices"].MaxItems = new(notice.MaxRequest)
+	setTextLimits(schemas["SendText"])
+	s := schemas["SendNotice"]
+	setTextLimits(s)
+	s.Properties["warehouse"].MaxLength = new(notice.MaxName)
+	s.Properties["texts"].MaxProperties = new(notice.MaxLanguages)
+	s.Properties["priority"].Minimum, s.Properties["priority"].Maximum = new(float64(notice.LowestPriority)), new(float64(notice.HighestPriority))
+	labels := s.Properties["labels"]
+	labels.MaxProperties = new(notice.MaxLabels)
+	if of, ok := labels.AdditionalProperties.(*huma.Schema); ok {
+		of.MaxLength = new(notice.MaxLabel)
+	}
+	recipients := s.Properties["recipients"]
+	recipients.MaxItems, recipients.Items.MaxLength = new(notice.MaxRecipients), new(len("user:")+api.MaxSubscriberID)
+	s.Properties["deliver"].MaxItems = new(notice.MaxSinks)
+}
+
+func setTextLimits(s *huma.Schema) {
+	s.Properties["title"].MaxLength, s.Properties["body"].MaxLength = new(notice.MaxTitle), new(notice.MaxBody)
+}
+
+type (
+	sendInput struct {
+		Key  string `header:"Idempotency-Key" doc:"at most 255 printable characters; who repeats a request under the same key sends nothing twice"`
+		Body wire.SendForm
+	}
+	sendOutput struct {
+		Status int
+		Body   wire.SentForm
+	}
+)
+
+// maxFaults is how many faults of a body are told.
+const maxFaults = 100
+
+// faults collects what is wrong with a body. The problem has the code of the first.
+type faults struct {
+	code wire.Code
+	list []wire.Fault
+	more int // that were left out
+}
+
+// add adds a fault.
+func (f *faults) add(code wire.Code, at, message string) {
+	if f.code == "" {
+		f.code = code
+	}
+	if len(f.list) == maxFaults {
+		f.more++
+		return
+	}
+	f.list = append(f.list, wire.Fault{Location: at, Message: message})
+}
+
+// problem is nil where there are none.
+func (f *faults) problem() *wire.Problem {
+	if len(f.list) == 0 {
+		return nil
+	}
+	list := f.list
+	if f.more > 0 {
+		list = append(list, wire.Fault{Message: "and " + strconv.Itoa(f.more) + " more"})
+	}
+	p := wire.NewProblem(http.StatusUnprocessableEntity, f.code, list[0].Location+": "+list[0].Message)
+	p.Errors = list
+	return p
+}

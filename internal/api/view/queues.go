@@ -1,0 +1,94 @@
+package view
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"tallyman/internal/auth"
+	"tallyman/internal/item"
+	"tallyman/internal/wire"
+	"tallyman/rules/strictyaml"
+)
+
+// Queue is a queue of work and its test twin. Errors are *item.InvalidError, sinks.ErrNotFound, and sinks.ErrUnavailable after
+// seconds at the latest; others are faults of what lies behind it.
+type Queue interface {
+	Push(ctx context.Context, test bool, by string, items []item.New) ([]item.PushResult, error)
+	// Step ends promptly with its context. Where that happens while it waits, the results of its operations come with the
+	// context's error.
+	Step(ctx context.Context, s item.Step) (item.Stepped, error)
+	Sizes(ctx context.Context, test bool, scope item.Scope) (item.Sizes, error)
+	List(ctx context.Context, q item.Query) (item.Page, error)
+	// Get and Rank answer sinks.ErrNotFound for what is not there; only what is ready has a rank.
+	Get(ctx context.Context, test bool, scope item.Scope, id string) (item.Traced, error)
+	Rank(ctx context.Context, test bool, scope item.Scope, id string) (item.Rank, error)
+	// RemoveRange takes out the items of a state from one rank to another, both included and counted from 1. Leased ones stay.
+	RemoveRange(ctx context.Context, b item.Bulk, state item.State, from, to int64) (removed int, err error)
+	RequeueDead(ctx context.Context, b item.Bulk) (int, error)
+	// Pause and Resume leave a record of who asked for it; where that cannot be written the error is ledger.ErrNotRecorded, and nothing is
+	// changed.
+	Pause(ctx context.Context, test bool, by string, o *item.Order) error
+	Resume(ctx context.Context, test bool, by string, o *item.Order) error
+}
+
+// ServedQueue is a queue with what its configuration says of it.
+type ServedQueue struct {
+	Queue
+
+	Settings QueueSettings
+}
+
+// QueueSettings are shown to those who ask.
+type QueueSettings struct {
+	Timezone     string
+	Lease        time.Duration
+	MaxAttempts  int
+	Dedupe       string // as the configuration has it: until_done, day, or a duration
+	SuspendSteps []time.Duration
+}
+
+// NewQueueForm is how full a queue is, with its settings.
+func NewQueueForm(name string, test bool, s *item.Sizes, settings *QueueSettings, now time.Time) wire.QueueForm {
+	form := wire.QueueForm{
+		Name: name, Test: test, Ready: s.Ready, Assigned: s.Assigned, Leased: s.Leased, Delayed: s.Delayed, Suspended: s.Suspended,
+		Stored: s.Stored, Dead: s.Dead, Levels: make([]wire.LevelForm, len(s.Levels)), Paused: s.Pause.Paused, Settings: wire.SettingsForm{
+			Timezone: settings.Timezone, Lease: strictyaml.FormatDuration(settings.Lease), MaxAttempts: settings.MaxAttempts,
+			Dedupe: settings.Dedupe, SuspendSteps: make([]string, len(settings.SuspendSteps)),
+		},
+		Recent: wire.MovedForm{
+			Seconds: s.Recent.Span.Round(time.Millisecond).Seconds(), Pushed: s.Recent.Pushed, Done: s.Recent.Done, Failed: s.Recent.Failed, Dead: s.Recent.Dead,
+		},
+	}
+	for i, l := range s.Levels {
+		form.Levels[i] = wire.LevelForm{Priority: l.Priority, Ready: l.Ready, Oldest: wire.Moment(l.Oldest)}
+		if !l.Oldest.IsZero() {
+			form.Levels[i].OldestSeconds = max(now.Sub(l.Oldest).Round(time.Millisecond).Seconds(), 0)
+		}
+	}
+	form.Warehouses = make([]wire.DepthForm, len(s.Warehouses))
+	for i := range s.Warehouses {
+		d := &s.Warehouses[i]
+		form.Warehouses[i] = wire.DepthForm{
+			Warehouse: d.Warehouse, Ready: d.Ready, Assigned: d.Assigned, Leased: d.Leased, Delayed: d.Delayed, Suspended: d.Suspended,
+			Stored: d.Stored, Dead: d.Dead,
+		}
+	}
+	slices.SortFunc(form.Warehouses, func(a, b wire.DepthForm) int { return strings.Compare(a.Warehouse, b.Warehouse) })
+	for i, d := range settings.SuspendSteps {
+		form.Settings.SuspendSteps[i] = strictyaml.FormatDuration(d)
+	}
+	if s.Pause.Paused {
+		form.PausedBy, form.PausedAt = s.Pause.By, wire.Moment(s.Pause.At)
+	}
+	return form
+}
+
+// ScopeOf is the warehouses whose items the caller sees; what belongs to no warehouse is for those who see all.
+func ScopeOf(who *auth.Identity) item.Scope {
+	if who.Everywhere() {
+		return nil
+	}
+	return slices.Compact(slices.Sorted(slices.Values(append([]string{}, who.Warehouses...))))
+}

@@ -1,0 +1,74 @@
+package view
+
+import (
+	"tallyman/engine"
+	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
+)
+
+// NewSwitchForm is the switch as clients see it; nil of none.
+func NewSwitchForm(s *ledger.Switch) *wire.SwitchForm {
+	if s == nil {
+		return nil
+	}
+	f := &wire.SwitchForm{Rule: s.Rule, Scope: s.Scope, State: "disabled", Reason: s.Reason, By: s.By, At: s.At.UTC(), Until: wire.Moment(s.Until)}
+	if s.State == ledger.SwitchOn {
+		f.State = "enabled"
+	}
+	return f
+}
+
+// NewRunStatus is a run as the report shows it.
+func NewRunStatus(r *ledger.Run) *wire.RunStatus {
+	return &wire.RunStatus{
+		Due: r.Due, Started: r.Started, DurationMS: r.Duration.Milliseconds(), Node: r.Node, Outcome: string(r.Outcome), Rows: r.Rows,
+		Matched: r.Matched, Errored: r.Errored, Notices: r.Notices, Unsubscribed: r.Unsubscribed, Error: r.Error, Samples: r.Samples,
+	}
+}
+
+// NewRecent is the sum as the report shows it; nil where there is none.
+func NewRecent(j ledger.Judged) *wire.Recent {
+	if j.Runs == 0 {
+		return nil
+	}
+	r := &wire.Recent{
+		Runs: j.Runs, Rows: j.Rows, Errored: j.Errored, ErrorRate: min(float64(j.Errored)/float64(max(j.Rows, 1)), 1), DurationsMS: make([]int64, len(j.Last)),
+	}
+	for i, run := range j.Last {
+		r.DurationsMS[i] = run.Took.Milliseconds()
+		r.Outcomes += string(run.Outcome[:min(1, len(run.Outcome))])
+	}
+	return r
+}
+
+// NewRuleRunForm is a run of a rule in a scope as clients see it.
+func NewRuleRunForm(r *ledger.Run) wire.RuleRunForm {
+	return wire.RuleRunForm{Scope: r.Scope, RunStatus: *NewRunStatus(r), Pending: r.Pending, Firing: r.Firing}
+}
+
+// HealthOf is the health of a rule in a scope: one word of wire.ScopeForm.
+func HealthOf(s *engine.RuleStatus) string {
+	switch {
+	case !s.Enabled:
+		return "disabled"
+	case !s.Verified:
+		return "unverified"
+	case s.LastRun == nil:
+		return "waiting"
+	}
+	switch s.LastRun.Outcome {
+	case ledger.OutcomeFailed:
+		return "failing"
+	case ledger.OutcomeDegraded:
+		return "degraded"
+	case ledger.OutcomeOK, ledger.OutcomeSkipped:
+	}
+	return "ok"
+}
+
+// RuleFiles is what the node knows of its rule files.
+type RuleFiles struct {
+	Problems []wire.FileProblem
+	Stale    map[string]bool // ids of rules that are in force as they were before their file went bad
+	Version  string
+}
