@@ -52,7 +52,7 @@ func (l *Ledger) CancelDeliveries(ctx context.Context, who ledger.Author, seqs [
 			beginCancel(b, seqs, reason, &changed)
 		}
 		return l.changeShortly(ctx, "cancel deliveries", who, begin, func(last *pgx.Batch) *ledger.Change {
-			l.releaseNext(last, seqs, followed{})
+			l.releaseNext(last, seqs, laneEnds{})
 			slices.Sort(changed)
 			return record.DeliveriesCanceled(changed, reason)
 		})
@@ -108,7 +108,7 @@ func (l *Ledger) RetryDeliveries(ctx context.Context, who ledger.Author, seqs []
 			slices.Sort(changed)
 			last.Queue(queries.Get("revive-pushes"), changed, clock)
 			last.Queue(queries.Get("line-up"), changed, clock)
-			l.releaseNext(last, changed, followed{})
+			l.releaseNext(last, changed, laneEnds{})
 			last.Queue(queries.Get("lanes-of"), changed).Query(func(found pgx.Rows) error {
 				var err error
 				lanes, err = pgx.CollectRows(found, pgx.RowToStructByPos[ledger.Lane])

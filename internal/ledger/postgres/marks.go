@@ -83,7 +83,7 @@ func (l *Ledger) cancelNeedless(b *pgx.Batch, needless []int64, reason string) {
 	if len(needless) > 0 {
 		b.Queue(queries.Get("lock-pushes"), needless, needless)
 		b.Queue(queries.Get("cancel-deliveries"), needless, reason)
-		l.releaseNext(b, needless, followed{})
+		l.releaseNext(b, needless, laneEnds{})
 	}
 }
 

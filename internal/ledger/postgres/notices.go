@@ -173,7 +173,7 @@ func (w *notices) cancel(b *pgx.Batch) {
 	if len(w.made.Canceled) > 0 {
 		b.Queue(queries.Get("by-key"))
 		b.Queue(queries.Get("cancel-deliveries"), w.made.Canceled, overReason)
-		w.ledger.releaseNext(b, w.made.Canceled, followed{})
+		w.ledger.releaseNext(b, w.made.Canceled, laneEnds{})
 		b.Queue(queries.Get("by-any"))
 	}
 }

@@ -25,7 +25,7 @@ func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.
 	begin := func(b *pgx.Batch) {
 		b.Queue(queries.Get("by-key"))
 		b.Queue(queries.Get("claim-pushes"), lane, node, lease.Microseconds(), limit, clock).Query(func(found pgx.Rows) error {
-			var c rows.Claimed
+			var c rows.ClaimRow
 			var body pgtype.DriverBytes // what was read of the connection, until the next row
 			_, err := pgx.ForEachRow(found, append(c.Columns(), &body), func() error {
 				n, err := notice.Unmarshal(body)
@@ -55,7 +55,7 @@ func (l *Ledger) SettlePushes(ctx context.Context, settled []delivery.Settled) e
 	}
 	s := rows.NewSettle(settled)
 	return again(func() error {
-		var sent followed
+		var sent laneEnds
 		begin := func(b *pgx.Batch) {
 			b.Queue(queries.Get("by-key"))
 			if !s.OnlySent() { // mostly there is nothing else
@@ -93,20 +93,20 @@ func (l *Ledger) settle(b *pgx.Batch, s *rows.Settle) {
 	}
 }
 
-// followed is where others may wait for deliveries whose rows go: their findings, lanes and addressees.
-type followed struct {
+// laneEnds is where others may wait for deliveries whose rows go: their findings, lanes and addressees.
+type laneEnds struct {
 	findings, addressees []int64
 	lanes                []int32
 }
 
 // scan reads the answer of lock-followed.
-func (f *followed) scan(r pgx.Row) error {
+func (f *laneEnds) scan(r pgx.Row) error {
 	var locked int64
 	return r.Scan(&locked, &f.findings, &f.lanes, &f.addressees)
 }
 
 // releaseNext adds what lets the next delivery go of the findings of those, and of what was gone.
-func (l *Ledger) releaseNext(b *pgx.Batch, seqs []int64, gone followed) {
+func (l *Ledger) releaseNext(b *pgx.Batch, seqs []int64, gone laneEnds) {
 	b.Queue(queries.Get("release-next"), seqs, gone.findings, gone.lanes, gone.addressees, l.clock())
 }
 
@@ -140,7 +140,7 @@ func (l *Ledger) EndPushes(ctx context.Context, sink string, limit int) (timedOu
 			if len(over) > 0 {
 				last.Queue(queries.Get("lock-pushes"), over, over)
 				last.Queue(queries.Get("end-pushes"), over, l.clock()).Query(count)
-				l.releaseNext(last, over, followed{})
+				l.releaseNext(last, over, laneEnds{})
 			}
 			return nil
 		})

@@ -12,11 +12,11 @@ import (
 // SearchNotices implements ledger.Search.
 func (l *Ledger) SearchNotices(ctx context.Context, f ledger.NoticeFilter) (ledger.FoundNotices, error) {
 	s := rows.NewSearch(f)
-	return s.Run(func(a *rows.LookArgs) ([]rows.LookedAt, bool, error) { return l.look(ctx, s, a) })
+	return s.Run(func(a *rows.LookArgs) ([]rows.Candidate, bool, error) { return l.look(ctx, s, a) })
 }
 
 // look looks at notices. full tells whether there were as many as were asked for.
-func (l *Ledger) look(ctx context.Context, s *rows.Search, a *rows.LookArgs) (list []rows.LookedAt, full bool, err error) {
+func (l *Ledger) look(ctx context.Context, s *rows.Search, a *rows.LookArgs) (list []rows.Candidate, full bool, err error) {
 	begin := func(b *pgx.Batch) {
 		if s.Finding == nil { // the notices of one are few, and in no order
 			b.Queue(queries.Get("in-order"))
@@ -24,7 +24,7 @@ func (l *Ledger) look(ctx context.Context, s *rows.Search, a *rows.LookArgs) (li
 		lead, args := leadOf(s, a)
 		b.Queue(lead, args...).Query(func(found pgx.Rows) error {
 			var err error
-			list, err = pgx.CollectRows(found, func(r pgx.CollectableRow) (n rows.LookedAt, err error) {
+			list, err = pgx.CollectRows(found, func(r pgx.CollectableRow) (n rows.Candidate, err error) {
 				err = r.Scan(&n.At, &n.N, &n.ID)
 				return n, err
 			})
@@ -48,7 +48,7 @@ func leadOf(s *rows.Search, a *rows.LookArgs) (string, []any) {
 }
 
 // bodies adds the bodies of those that may match.
-func (l *Ledger) bodies(ctx context.Context, list []rows.LookedAt, a *rows.LookArgs) error {
+func (l *Ledger) bodies(ctx context.Context, list []rows.Candidate, a *rows.LookArgs) error {
 	ids, places := make([]string, len(list)), make(map[string]int, len(list))
 	for i := range list {
 		ids[i], places[list[i].ID] = list[i].ID, i

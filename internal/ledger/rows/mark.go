@@ -29,19 +29,19 @@ func MarkArgs(m *ledger.Mark) []any {
 	return []any{m.Notice, m.User, string(m.Kind), m.Warehouse, Micros(m.At)}
 }
 
-// Marked is a row of marks with all that the index wants of it.
-type Marked struct {
+// MarkRow is a row of marks with all that the index wants of it.
+type MarkRow struct {
 	notice, user, kind, warehouse string
 	at, expires                   int64
 }
 
 // Columns returns pointers to the fields in the order of the query's columns.
-func (m *Marked) Columns() []any {
+func (m *MarkRow) Columns() []any {
 	return []any{&m.notice, &m.user, &m.kind, &m.warehouse, &m.at, &m.expires}
 }
 
 // Mark is the row as the index takes it.
-func (m *Marked) Mark() delivery.Mark {
+func (m *MarkRow) Mark() delivery.Mark {
 	return delivery.Mark{
 		Notice: m.notice, Warehouse: m.warehouse, User: m.user, Acked: m.kind == string(ledger.MarkAcked), At: Time(m.at), Expires: Time(m.expires),
 	}

@@ -53,7 +53,7 @@ type Delivery struct {
 	Notice     int // in Plan.Notices
 	Lane       int // in Plan.Lanes
 	Recipients string
-	Push       *Waiting // nil unless it goes to a push channel
+	Push       *PushRow // nil unless it goes to a push channel
 }
 
 // NewPlan prepares the commit under the claim. Of notices with the same id the first counts.

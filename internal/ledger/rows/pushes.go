@@ -13,8 +13,8 @@ import (
 // Behind is when a delivery is due that waits for an earlier one.
 const Behind int64 = math.MaxInt64
 
-// Waiting is a row of pushes.
-type Waiting struct {
+// PushRow is a row of pushes.
+type PushRow struct {
 	Due, First, Deadline, Ends int64
 	Created                    int64  // of the notice
 	Finding                    *int64 // nil = in no order
@@ -30,11 +30,11 @@ type Strategy struct {
 }
 
 // push makes the row of a delivery of the notice to the recipients; nil unless it goes to a push channel.
-func (t *target) push(n *notice.Notice, recipients string) *Waiting {
+func (t *target) push(n *notice.Notice, recipients string) *PushRow {
 	if t.strategy == nil {
 		return nil
 	}
-	p := &Waiting{
+	p := &PushRow{
 		Created: Micros(n.CreatedAt), First: Micros(t.strategy.First(n.CreatedAt)), Deadline: Micros(t.strategy.Deadline(n.CreatedAt)), Ends: Micros(n.ExpiresAt),
 		Strategy: NewStrategy(t.strategy),
 	}
@@ -73,8 +73,8 @@ func (s *Strategy) Columns() []any {
 	return []any{&s.Kind, &s.Unless, &s.Delay, &s.At, &s.Within, &s.Retry}
 }
 
-// Claimed is a claim as the query of claims names its columns.
-type Claimed struct {
+// ClaimRow is a claim as the query of claims names its columns.
+type ClaimRow struct {
 	Seq, Token, Deadline int64
 	Attempts, Ever       int
 	Recipients           string
@@ -82,12 +82,12 @@ type Claimed struct {
 }
 
 // Columns returns pointers to the fields in the order of the query's columns.
-func (c *Claimed) Columns() []any {
+func (c *ClaimRow) Columns() []any {
 	return append([]any{&c.Seq, &c.Token, &c.Deadline, &c.Attempts, &c.Ever, &c.Recipients}, c.Strategy.Columns()...)
 }
 
 // Claimed is the row with its notice, as the runner of the sink sees it.
-func (c *Claimed) Claimed(n *notice.Notice) delivery.Claimed {
+func (c *ClaimRow) Claimed(n *notice.Notice) delivery.Claimed {
 	return delivery.Claimed{
 		Delivery: delivery.Delivery{Seq: c.Seq, Notice: n, Recipients: Recipients(c.Recipients)},
 		Strategy: c.Strategy.Strategy(), Token: c.Token, Attempts: c.Attempts, Ever: c.Ever, Deadline: Time(c.Deadline),

@@ -75,7 +75,7 @@ func (s *Search) Next() (LookArgs, bool) {
 
 // take takes what was looked at: the places of all notices, and the bodies of those that may match. more tells whether there were as many
 // as were asked for.
-func (s *Search) take(list []LookedAt, more bool) error {
+func (s *Search) take(list []Candidate, more bool) error {
 	s.more = more
 	s.looked += max(len(list), 1)
 	for i := range list {
@@ -112,7 +112,7 @@ func (s *Search) matches(n *notice.Notice) bool {
 }
 
 // Run looks until the search is over. look also tells whether there were as many as were asked for.
-func (s *Search) Run(look func(a *LookArgs) (list []LookedAt, full bool, err error)) (ledger.FoundNotices, error) {
+func (s *Search) Run(look func(a *LookArgs) (list []Candidate, full bool, err error)) (ledger.FoundNotices, error) {
 	for a, more := s.Next(); more; a, more = s.Next() {
 		list, full, err := look(&a)
 		if err == nil {
@@ -125,8 +125,8 @@ func (s *Search) Run(look func(a *LookArgs) (list []LookedAt, full bool, err err
 	return s.found, nil
 }
 
-// LookedAt is a notice that a search has looked at. Body is nil where its columns do not match.
-type LookedAt struct {
+// Candidate is a notice that a search has looked at. Body is nil where its columns do not match.
+type Candidate struct {
 	At, N int64
 	ID    string
 	Body  []byte

@@ -60,7 +60,7 @@ func claimPushes(ctx context.Context, tx *sql.Tx, lane int64, node string, now, 
 		return nil, err
 	}
 	var list []delivery.Claimed
-	var c rows.Claimed
+	var c rows.ClaimRow
 	var body sql.RawBytes
 	err := each(ctx, tx, "claimed-pushes", []any{seqs}, append(c.Columns(), &body), func() error {
 		n, err := notice.Unmarshal(body)

@@ -10,11 +10,11 @@ import (
 // SearchNotices implements ledger.Search.
 func (l *Ledger) SearchNotices(ctx context.Context, f ledger.NoticeFilter) (ledger.FoundNotices, error) {
 	s := rows.NewSearch(f)
-	return s.Run(func(a *rows.LookArgs) ([]rows.LookedAt, bool, error) { return l.look(ctx, s, a) })
+	return s.Run(func(a *rows.LookArgs) ([]rows.Candidate, bool, error) { return l.look(ctx, s, a) })
 }
 
 // look looks at notices. full tells whether there were as many as were asked for.
-func (l *Ledger) look(ctx context.Context, s *rows.Search, a *rows.LookArgs) (looked []rows.LookedAt, full bool, err error) {
+func (l *Ledger) look(ctx context.Context, s *rows.Search, a *rows.LookArgs) (looked []rows.Candidate, full bool, err error) {
 	lead, args := leadOf(s, a)
 	var nums []int64
 	var num int64
@@ -25,7 +25,7 @@ func (l *Ledger) look(ctx context.Context, s *rows.Search, a *rows.LookArgs) (lo
 	if err != nil {
 		return nil, false, failed("search notices", err)
 	}
-	var n rows.LookedAt
+	var n rows.Candidate
 	args = []any{nums, a.Warehouses, a.Types, a.Statuses, a.Rule, a.Key, a.Priority}
 	err = each(ctx, l.read, "looked-at", args, []any{&n.At, &n.N, &n.ID, &n.Body}, func() error {
 		looked = append(looked, n)

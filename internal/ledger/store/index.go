@@ -83,7 +83,7 @@ func (s *Store) RecentMarks(ctx context.Context, after delivery.Mark, limit int)
 }
 
 func (s *Store) markPage(ctx context.Context, name string, first time.Time, after *delivery.Mark, more ...any) ([]delivery.Mark, error) {
-	var row rows.Marked
+	var row rows.MarkRow
 	args := append(rows.PlaceAfter(first, after), more...)
 	return list(ctx, s.db, name, args, row.Columns(), func() (delivery.Mark, error) { return row.Mark(), nil })
 }

@@ -11,7 +11,7 @@ SELECT set_config('enable_seqscan', 'on', true), set_config('enable_bitmapscan',
        set_config('enable_hashjoin', 'on', true), set_config('enable_mergejoin', 'on', true);
 
 -- name: claim-pushes
--- Arguments: $1 lane, $2 node, $3 lease in µs, $4 limit, $5 now. Result: the columns of rows.Claimed and the body of the notice, the
+-- Arguments: $1 lane, $2 node, $3 lease in µs, $4 limit, $5 now. Result: the columns of rows.ClaimRow and the body of the notice, the
 -- earliest first. What others are just about to change is left out. Notices are looked up by time and number, of which neighbours are
 -- claimed together; ids are hashes, and each would be on another page of their index.
 WITH due AS MATERIALIZED (

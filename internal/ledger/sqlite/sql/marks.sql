@@ -33,13 +33,13 @@ GROUP BY r.subscriber, r.warehouse
 ORDER BY at, subscriber, kind;
 
 -- name: live-marks
--- Arguments: expiry, notice, user and kind to start after, ?5 limit, ?6 now. Result: the columns of rows.Marked.
+-- Arguments: expiry, notice, user and kind to start after, ?5 limit, ?6 now. Result: the columns of rows.MarkRow.
 SELECT notice_id, subscriber, kind, warehouse, at, expires_at FROM marks
 WHERE (expires_at, notice_id, subscriber, kind) > (?1, ?2, ?3, ?4) AND expires_at > ?6
 ORDER BY expires_at, notice_id, subscriber, kind LIMIT ?5;
 
 -- name: recent-marks
--- Arguments: time, notice, user and kind to start after, ?5 limit. Result: the columns of rows.Marked.
+-- Arguments: time, notice, user and kind to start after, ?5 limit. Result: the columns of rows.MarkRow.
 SELECT notice_id, subscriber, kind, warehouse, at, expires_at FROM marks
 WHERE (at, notice_id, subscriber, kind) > (?1, ?2, ?3, ?4)
 ORDER BY at, notice_id, subscriber, kind LIMIT ?5;

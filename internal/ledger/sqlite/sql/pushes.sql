@@ -11,7 +11,7 @@ FROM (SELECT p.seq FROM pushes p JOIN deliveries d ON d.seq = p.seq AND d.state 
 UPDATE pushes SET until = ?3, token = token + 1, node = ?2 WHERE seq IN (SELECT value FROM json_each(?1));
 
 -- name: claimed-pushes
--- Arguments: ?1 seqs (JSON). Result: the columns of rows.Claimed and the body of the notice, in the order of the list.
+-- Arguments: ?1 seqs (JSON). Result: the columns of rows.ClaimRow and the body of the notice, in the order of the list.
 SELECT p.seq, p.token, p.deadline, d.attempts - p.forgiven, d.attempts, d.recipients, p.kind, p.unless, p.delay, p.at, p.within, p.retry, n.body
 FROM json_each(?1) c
 CROSS JOIN pushes p ON p.seq = c.value
