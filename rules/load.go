@@ -1,7 +1,9 @@
 package rules
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -174,3 +176,43 @@ func (l *loader) claimID(f *strictyaml.File, n *strictyaml.Node, item int) probl
 	here.Hint = fmt.Sprintf("it is used in %s:%d; ids are unique over all files", first.File, first.Line)
 	return problem.List{here}
 }
+
+var errNoFile = errors.New("this is no regular file")
+
+// Read returns what stands in a rule file or a rule test. What only looks like a file, such as a pipe, is read where it was named
+// (its writer is at work), but not where it was met in a folder: nobody may ever write to it.
+func Read(path string, named bool) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode().IsRegular() {
+		return os.ReadFile(path)
+	}
+	if !named {
+		return nil, errNoFile
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(io.LimitReader(f, strictyaml.MaxSize+1)) // one byte more is refused as too large
+}
+
+// TestFileName tells whether a file of that name is a rule test, whatever it holds: stock_test.yaml.
+func TestFileName(path string) bool {
+	for _, end := range []string{"_test.yaml", "_test.yml"} {
+		if strings.HasSuffix(path, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsTest tells whether the file is a rule test: it has tests.
+func IsTest(root *strictyaml.Node) bool { return root.Get("tests") != nil }
+
+// Files returns the YAML files at or below the path: itself, or those of the folder and of the folders below it, less those whose name begins
+// with a dot. Rule tests are among them.
+func Files(path string) ([]string, error) { return list(path) }

@@ -2,6 +2,7 @@ package scanners
 
 import (
 	"context"
+	"fmt"
 
 	"tallyman/rules/probe"
 	"tallyman/rules/row"
@@ -73,4 +74,9 @@ type Table struct {
 	Columns    []row.Column // Kind is row.Null where a probe has to CAST the column
 	PrimaryKey []string     // column names in order; nil where there is none, as for a view
 	Unique     [][]string   // column names of the other unique indexes that hold for every row
+}
+
+// UnknownTable is the error of an Inspector that is asked for a table that is not there.
+func UnknownTable(name string) *Error {
+	return &Error{Code: CodeTable, Err: fmt.Errorf("there is no table or view %s that the source's user may read", name)}
 }

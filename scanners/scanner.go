@@ -1,5 +1,3 @@
-// Package scanners is the contract between the engine and the databases that probes read.
-// Each implementation passes the suite in scannertest.
 package scanners
 
 import (

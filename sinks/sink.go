@@ -1,4 +1,3 @@
-// Package sinks is the contract between the delivery loop and the places that notices go.
 package sinks
 
 import (

@@ -16,14 +16,15 @@ import (
 func sinkSettings() string {
 	common := sinks.NewPushSettings("")
 	shared := settingRows("", reflect.ValueOf(common))
-	text := "### Every push channel\n\n" + settingTable(shared)
+	var text strings.Builder
+	text.WriteString("### Every push channel\n\n" + settingTable(shared))
 	for _, t := range app.Types().Sinks {
 		own := slices.DeleteFunc(settingRows("", reflect.ValueOf(t.New()).Elem()), func(row []string) bool {
 			return slices.ContainsFunc(shared, func(s []string) bool { return s[0] == row[0] })
 		})
-		text += "\n### " + t.Name + "\n\n" + settingTable(own)
+		text.WriteString("\n### " + t.Name + "\n\n" + settingTable(own))
 	}
-	return text
+	return text.String()
 }
 
 func settingTable(rows [][]string) string {

@@ -123,8 +123,8 @@ redis: {prefix: "file:", url: "redis://file:1"}
 ledger: {retention: 1d}
 sources: {North-WMS: {driver: postgres, url: "postgres://file/x", max_connections: 9}}
 `)
-	c, err := Load(Options{Types: types(),
-		File: file,
+	c, err := Load(Options{
+		Types: types(), File: file,
 		Env: []string{
 			"TALLYMAN_HTTP__LISTEN=127.0.0.1:2", "TALLYMAN_REDIS__PREFIX=env:", "TALLYMAN_LEDGER__RETENTION=2d",
 			"TALLYMAN_SOURCES__NORTH_WMS__URL=postgres://env/${x}", "TALLYMAN_SOURCES__EAST__DRIVER=sqlite",

@@ -41,8 +41,8 @@ func TestALazyLoadNeedsNoSecrets(t *testing.T) {
 
 func TestALazyLoadWithTheSecrets(t *testing.T) {
 	t.Parallel()
-	c, err := Load(Options{Types: types(),
-		File: write(t, "sources: {wms: {driver: postgres, url: '${WMS_URL}'}}"), Lazy: true, Env: []string{"WMS_URL=postgres://u@db/wms"},
+	c, err := Load(Options{
+		Types: types(), File: write(t, "sources: {wms: {driver: postgres, url: '${WMS_URL}'}}"), Lazy: true, Env: []string{"WMS_URL=postgres://u@db/wms"},
 	})
 	if err != nil {
 		t.Fatal(err)

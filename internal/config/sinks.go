@@ -42,7 +42,7 @@ func (m *Sinks) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Nod
 func (l *loader) sink(d *strictyaml.Decoder, name string, f strictyaml.Field) sinks.Settings {
 	var typeName string
 	if t := f.Value.Field("type"); t != nil && !t.Value.IsNull() {
-		d.Attempt(func() { d.Value("", t.Value, &typeName) })
+		_ = d.Attempt(func() { d.Value("", t.Value, &typeName) }) // what is wrong with it is reported below
 	}
 	for _, typ := range l.types.Sinks {
 		if typ.Name == typeName {

@@ -20,13 +20,6 @@ var borrowedFunctions = map[string]borrowed{
 	"toBase64":   {params: "t", result: row.Text},
 	"fromBase64": {params: "t", result: row.Text},
 	"bitand":     {params: "ii", result: row.Int},
-	"bitor":      {params: "ii", result: row.Int},
-	"bitxor":     {params: "ii", result: row.Int},
-	"bitnand":    {params: "ii", result: row.Int},
-	"bitshl":     {params: "ii", result: row.Int},
-	"bitshr":     {params: "ii", result: row.Int},
-	"bitushr":    {params: "ii", result: row.Int},
-	"bitnot":     {params: "i", result: row.Int},
 }
 
 // borrow compiles a call of expr's own function.

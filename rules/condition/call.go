@@ -36,10 +36,14 @@ func (c *compiler) function(name string) *function {
 	return nil
 }
 
+const withoutBits = "calculate it in the SQL of the probe; bitand(flags, 4) != 0 looks at a flag"
+
 // withoutUse are the builtins that conditions refuse, and what to do instead.
 var withoutUse = map[string]string{
 	"keys": "take a member by its name", "values": "take a member by its name",
 	"toPairs": "take a member by its name", "fromPairs": "take a member by its name",
+	"bitor": withoutBits, "bitxor": withoutBits, "bitnand": withoutBits, "bitnot": withoutBits,
+	"bitshl": withoutBits, "bitshr": withoutBits, "bitushr": withoutBits,
 	"type": "the kinds of columns are known at load", "timezone": `it stands in date("…", timezone("…")) and x.In(timezone("…")) only`,
 }
 

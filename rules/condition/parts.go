@@ -3,6 +3,10 @@ package condition
 import (
 	"time"
 
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/parser/lexer"
+
 	"tallyman/rules/row"
 )
 
@@ -147,4 +151,207 @@ func (w *walker) judge(p *Program) (Outcome, error) {
 		return True, nil
 	}
 	return False, nil
+}
+
+// mostParts is how many parts are looked at; who writes more reads no list of them.
+const mostParts = 500
+
+// splitter finds the parts. The parser's tree says how the condition is made, but not where an operand begins and ends;
+// the tokens do, from the outside in: what stands left and right of an operator are its operands.
+type splitter struct {
+	src     []rune
+	tokens  []lexer.Token
+	parts   *Parts
+	compile func(src string) (*Program, error)
+}
+
+// piece is a stretch of the tokens, the end excluded, and what must stand before it when it is compiled: the variables.
+type piece struct {
+	from, to int
+	lets     string
+	node     ast.Node
+}
+
+// newParts takes src apart; columns are what hides functions of their names.
+func newParts(src string, columns []row.Column, compile func(src string) (*Program, error)) (*Parts, error) {
+	p, err := compile(src)
+	if err != nil {
+		return nil, err
+	}
+	s := &splitter{src: []rune(src), parts: &Parts{}, compile: compile}
+	tree, err := parse(src, columns)
+	if err == nil {
+		s.tokens, err = lexer.Lex(file.NewSource(src))
+	}
+	if err != nil { // it has compiled
+		s.add(p, 0, src, 0)
+		return s.parts, nil //nolint:nilerr // a condition that cannot be taken apart is one part
+	}
+	if n := len(s.tokens); n > 0 && s.tokens[n-1].Is(lexer.EOF) {
+		s.tokens = s.tokens[:n-1]
+	}
+	all := s.bare(piece{to: len(s.tokens), node: tree})
+	i := s.add(p, s.tokens[all.from].From, s.text(all), 0)
+	s.descend(i, all)
+	return s.parts, nil
+}
+
+func (s *splitter) add(p *Program, offset int, text string, depth int) int {
+	s.parts.list = append(s.parts.list, Part{Offset: offset, Text: text, Depth: depth, Constant: p.root.constant})
+	s.parts.nodes = append(s.parts.nodes, partNode{program: p})
+	return len(s.parts.list) - 1
+}
+
+// text is the source of the piece.
+func (s *splitter) text(p piece) string {
+	return string(s.src[s.tokens[p.from].From:s.tokens[p.to-1].To])
+}
+
+// descend adds the parts below part i, which is the piece. Where one of them cannot be compiled none is added.
+func (s *splitter) descend(i int, p piece) {
+	p = s.body(p)
+	how, pieces := s.operands(p)
+	if len(s.parts.list)+len(pieces) > mostParts {
+		return
+	}
+	programs := make([]*Program, len(pieces))
+	for k := range pieces {
+		if pieces[k].from >= pieces[k].to {
+			return // a ?: b
+		}
+		pieces[k] = s.bare(pieces[k])
+		program, err := s.compile(pieces[k].lets + s.text(pieces[k]))
+		if err != nil || program.match == nil {
+			return
+		}
+		programs[k] = program
+	}
+	s.parts.nodes[i].made = how
+	for k, below := range pieces {
+		j := s.add(programs[k], s.tokens[below.from].From, s.text(below), s.parts.list[i].Depth+1)
+		s.parts.nodes[i].below = append(s.parts.nodes[i].below, j)
+		s.descend(j, below)
+	}
+}
+
+// bare takes the brackets off that enclose the whole piece.
+func (s *splitter) bare(p piece) piece {
+	for p.to-p.from > 2 && s.tokens[p.from].Is(lexer.Bracket, "(") && s.closing(p.from) == p.to-1 {
+		p.from++
+		p.to--
+	}
+	return p
+}
+
+// closing is the token that closes the bracket at i, or the number of tokens.
+func (s *splitter) closing(i int) int {
+	depth := 0
+	for ; i < len(s.tokens); i++ {
+		switch t := s.tokens[i]; {
+		case t.Is(lexer.Bracket, "(", "[", "{"):
+			depth++
+		case t.Is(lexer.Bracket, ")", "]", "}"):
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return i
+}
+
+// body leaves the variables behind which the piece begins with; they go before whatever is cut out of it.
+func (s *splitter) body(p piece) piece {
+	for {
+		let, ok := p.node.(*ast.VariableDeclaratorNode)
+		if !ok || !s.tokens[p.from].Is(lexer.Operator, "let") {
+			return p
+		}
+		end := s.find(p, ";")
+		if end < 0 || end+1 >= p.to {
+			return p
+		}
+		p.lets += s.text(piece{from: p.from, to: end}) + "; "
+		p.from, p.node = end+1, let.Expr
+		p = s.bare(p)
+	}
+}
+
+// find returns the first token of the piece that is the operator and stands in no bracket, or -1.
+func (s *splitter) find(p piece, operator string) int {
+	for i := p.from; i < p.to; i++ {
+		switch t := s.tokens[i]; {
+		case t.Is(lexer.Bracket, "(", "[", "{"):
+			i = s.closing(i)
+		case t.Is(lexer.Operator, operator):
+			return i
+		}
+	}
+	return -1
+}
+
+// operands cuts the piece at its outermost operator. a and b and c has three operands.
+func (s *splitter) operands(p piece) (made, []piece) {
+	cut := func(from, to int, node ast.Node) piece { return piece{from: from, to: to, lets: p.lets, node: node} }
+	switch n := p.node.(type) {
+	case *ast.BinaryNode:
+		how, ok := logical[n.Operator]
+		at := s.at(p, n)
+		if !ok || at < 0 || !s.tokens[at].Is(lexer.Operator, n.Operator) { // a < b < c is an `and` that nobody wrote
+			return madeOfNothing, nil
+		}
+		return how, append(s.chain(how, cut(p.from, at, n.Left)), s.chain(how, cut(at+1, p.to, n.Right))...)
+	case *ast.UnaryNode:
+		if n.Operator != "not" && n.Operator != "!" || s.at(p, n) != p.from { // a not in b
+			return madeOfNothing, nil
+		}
+		return madeByNot, []piece{cut(p.from+1, p.to, n.Node)}
+	case *ast.ConditionalNode:
+		first := s.find(p, "?")
+		if !n.Ternary || first < 0 {
+			return madeOfNothing, nil
+		}
+		second := s.otherwise(p, first)
+		return madeByChoice, []piece{cut(p.from, first, n.Cond), cut(first+1, second, n.Exp1), cut(second+1, p.to, n.Exp2)}
+	}
+	return madeOfNothing, nil
+}
+
+var logical = map[string]made{"and": madeByAnd, "&&": madeByAnd, "or": madeByOr, "||": madeByOr}
+
+// chain returns the operands of the piece where it is made with the same operator, else the piece.
+func (s *splitter) chain(how made, p piece) []piece {
+	if n, ok := p.node.(*ast.BinaryNode); ok && logical[n.Operator] == how {
+		if same, pieces := s.operands(s.bare(p)); same == how {
+			return pieces
+		}
+	}
+	return []piece{p}
+}
+
+// at is the token that the parser gives as the place of the node; -1 where it is not in the piece.
+func (s *splitter) at(p piece, n ast.Node) int {
+	for i := p.from; i < p.to; i++ {
+		if s.tokens[i].From == n.Location().From {
+			return i
+		}
+	}
+	return -1
+}
+
+// otherwise finds the colon that belongs to the question mark.
+func (s *splitter) otherwise(p piece, question int) int {
+	open := 0
+	for i := question; i < p.to; i++ {
+		switch t := s.tokens[i]; {
+		case t.Is(lexer.Bracket, "(", "[", "{"):
+			i = s.closing(i)
+		case t.Is(lexer.Operator, "?"):
+			open++
+		case t.Is(lexer.Operator, ":"):
+			if open--; open == 0 {
+				return i
+			}
+		}
+	}
+	return p.to
 }

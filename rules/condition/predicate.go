@@ -120,3 +120,202 @@ func (c *compiler) pointer(n *ast.PointerNode) operand {
 	element.offset = at
 	return element
 }
+
+// seek is any where it seeks yes, and all where it seeks no: that value decides, and NULL decides against the other.
+func (l loop) seek(sought truth) func(*frame) truth {
+	cond := l.body.truth()
+	return func(f *frame) truth {
+		result := yes
+		if sought == yes {
+			result = no
+		}
+		known := l.each(f, func(int) bool {
+			t := cond(f)
+			if t == sought || t == unknown {
+				result = t
+			}
+			return t != sought
+		})
+		if !known {
+			return unknown
+		}
+		return result
+	}
+}
+
+func (l loop) any() func(*frame) truth { return l.seek(yes) }
+
+func (l loop) all() func(*frame) truth { return l.seek(no) }
+
+func (l loop) none() func(*frame) truth {
+	found := l.any()
+	return func(f *frame) truth {
+		switch found(f) {
+		case yes:
+			return no
+		case no:
+			return yes
+		default:
+			return unknown
+		}
+	}
+}
+
+// one tells whether exactly one element meets the predicate. Where NULLs leave that open it is NULL.
+func (l loop) one() func(*frame) truth {
+	cond := l.body.truth()
+	return func(f *frame) truth {
+		met, open := 0, false
+		known := l.each(f, func(int) bool {
+			switch cond(f) {
+			case yes:
+				met++
+			case unknown:
+				open = true
+			case no:
+			}
+			return met < 2
+		})
+		switch {
+		case met > 1:
+			return no
+		case open || !known:
+			return unknown
+		}
+		return toTruth(met == 1)
+	}
+}
+
+func (l loop) count(at int) operand {
+	cond := l.body.truth()
+	return valueOp(row.Int, at, func(f *frame) row.Value {
+		n := int64(0)
+		known := l.each(f, func(int) bool {
+			if cond(f) == yes {
+				n++
+			}
+			return true
+		})
+		if !known {
+			return row.Value{}
+		}
+		return row.IntOf(n)
+	})
+}
+
+// filter keeps the elements that meet the predicate.
+func (l loop) filter(at int) operand {
+	cond := l.body.truth()
+	if l.over.shape == records {
+		return operand{shape: records, kind: rowKind, offset: at, column: -1, rows: func(f *frame) []*row.Row {
+			var kept []*row.Row
+			l.each(f, func(int) bool {
+				if cond(f) == yes {
+					kept = append(kept, f.row)
+				}
+				return f.spend(8, at)
+			})
+			return kept
+		}}
+	}
+	return operand{shape: list, kind: l.over.kind, offset: at, column: -1, list: func(f *frame) []row.Value {
+		kept := []row.Value{}
+		known := l.each(f, func(int) bool {
+			if cond(f) == yes {
+				kept = append(kept, l.item(f))
+			}
+			return f.spend(valueSize, at)
+		})
+		if !known {
+			return nil
+		}
+		return kept
+	}}
+}
+
+// find is the first element that meets the predicate, or the last.
+func (l loop) find(at int, last bool) operand {
+	cond := l.body.truth()
+	if l.over.shape == records {
+		return operand{shape: record, kind: rowKind, offset: at, column: -1, rec: func(f *frame) *row.Row {
+			var found *row.Row
+			l.each(f, func(int) bool {
+				if cond(f) == yes {
+					found = f.row
+				}
+				return last || found == nil
+			})
+			return found
+		}}
+	}
+	return valueOp(l.over.kind, at, func(f *frame) row.Value {
+		var found row.Value
+		l.each(f, func(int) bool {
+			met := cond(f) == yes
+			if met {
+				found = l.item(f)
+			}
+			return last || !met
+		})
+		return found
+	})
+}
+
+// mapping is the list of what the body comes to for each element.
+func (c *compiler) mapping(at int, l loop) operand {
+	if l.body.shape == list || l.body.kind == rowKind {
+		hint := ""
+		if l.body.shape == record {
+			hint = "take a column, as in map(rows, ." + c.anyColumn() + ")"
+		}
+		c.fail(l.body.offset, CodeType, "map() makes a list of values, here it has "+describe(l.body), hint)
+		return broken(at)
+	}
+	body := l.body.plain()
+	val := body.val
+	return operand{shape: list, kind: body.kind, offset: at, column: -1, list: func(f *frame) []row.Value {
+		made := []row.Value{}
+		known := l.each(f, func(int) bool {
+			made = append(made, val(f))
+			return f.spend(valueSize, at)
+		})
+		if !known {
+			return nil
+		}
+		return made
+	}}
+}
+
+// total is the sum of what the body comes to; NULL where one of them is, or where there is none.
+func (c *compiler) total(at int, l loop) operand {
+	if !isNumeric(l.body) {
+		hint := ""
+		if l.body.kind == rowKind {
+			hint = c.rowsHint(l.body)
+		}
+		c.fail(l.body.offset, CodeType, "sum() needs numbers, here it has "+describe(l.body), hint)
+		return broken(at)
+	}
+	body := l.body.plain()
+	val := body.val
+	return valueOp(body.kind, at, func(f *frame) row.Value {
+		var sum row.Value
+		l.each(f, func(int) bool {
+			v := val(f)
+			switch {
+			case v.IsNull():
+				sum = v
+				return false
+			case !v.Kind().IsNumber():
+				f.fail(at, "sum() of %s", v.Kind())
+				return false
+			case sum.IsNull():
+				sum = v
+			default:
+				sum = calculate(f, '+', sum, v, at)
+			}
+			return true
+		})
+		return sum
+	})
+}

@@ -1,9 +1,9 @@
-// Package problem holds what is wrong with a file that a person wrote, and where.
 package problem
 
 import (
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // Problem is one fault in a file. Line and Col count from 1, Col in characters; Line 0 means the file as a whole.
@@ -62,4 +62,34 @@ func (l List) Err() error {
 		return nil
 	}
 	return l
+}
+
+// End is the column behind the word, number or quoted text that the problem stands at, for editors that underline; 0 where
+// there is none.
+func (p Problem) End() int {
+	caret := p.Caret
+	if caret == 0 {
+		caret = p.Col
+	}
+	line := []rune(p.Snippet)
+	if caret < 1 || caret > len(line) {
+		return 0
+	}
+	rest := line[caret-1:]
+	if quote := rest[0]; quote == '"' || quote == '\'' {
+		for i, r := range rest[1:] {
+			if r == quote {
+				return p.Col + i + 2
+			}
+		}
+		return 0
+	}
+	n := 0
+	for n < len(rest) && (unicode.IsLetter(rest[n]) || unicode.IsDigit(rest[n]) || strings.ContainsRune("_-.", rest[n])) {
+		n++
+	}
+	if n == 0 {
+		return 0
+	}
+	return p.Col + n
 }

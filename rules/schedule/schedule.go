@@ -1,6 +1,8 @@
 package schedule
 
 import (
+	"hash/fnv"
+	"io"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -78,4 +80,57 @@ func wall(t time.Time, offset time.Duration) time.Time { return t.UTC().Add(offs
 func offset(t time.Time) time.Duration {
 	_, seconds := t.Zone()
 	return time.Duration(seconds) * time.Second
+}
+
+// Jitter returns how long a rule waits in a scope after each due time: from 0 to below limit, always the
+// same for the same rule and scope, on every node, in whole milliseconds.
+func Jitter(rule, scope string, limit time.Duration) time.Duration {
+	steps := uint64(max(limit, 0) / time.Millisecond)
+	if steps == 0 {
+		return 0
+	}
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, rule+"\x00"+scope)                   // a hash never fails
+	return time.Duration(mix(h.Sum64())%steps) * time.Millisecond //nolint:gosec // below limit
+}
+
+// mix spreads the hash of similar names over all bits (FNV leaves those that differ in the last letter close
+// together).
+func mix(x uint64) uint64 {
+	x ^= x >> 33
+	x *= 0xff51afd7ed558ccd
+	x ^= x >> 33
+	return x
+}
+
+// Missed returns the firings later than after and not later than until, oldest first: the latest limit of
+// them where there are more.
+func (s *Schedule) Missed(after, until time.Time, limit int) []time.Time {
+	if limit <= 0 {
+		return nil
+	}
+	// Look back from the end, so that a schedule of seconds after a week costs no more than one of days.
+	for back := s.shortest * time.Duration(limit); ; back *= 2 {
+		from := until.Add(-back)
+		whole := back <= 0 || !from.After(after) // a back that overflowed is a longer look than any span, or a shorter first one
+		if whole {
+			from = after
+		}
+		if due := s.between(from, until, limit); len(due) == limit || whole {
+			return due
+		}
+	}
+}
+
+// between returns the latest limit firings in (from, until].
+func (s *Schedule) between(from, until time.Time, limit int) []time.Time {
+	var due []time.Time
+	for t := s.Next(from); !t.After(until); t = s.Next(t) {
+		if len(due) == limit {
+			copy(due, due[1:])
+			due = due[:limit-1]
+		}
+		due = append(due, t)
+	}
+	return due
 }

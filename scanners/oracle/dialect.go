@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	ora "github.com/sijms/go-ora/v2"
@@ -111,4 +112,21 @@ func (d *dialect) Bind(v row.Value) (any, error) {
 	default:
 		return sqldb.Plain(v), nil
 	}
+}
+
+// booleanName is what the driver calls BOOLEAN, for which it has no name.
+var booleanName = ora.Boolean.String()
+
+// convertInt reads the text that the driver makes of a NUMBER.
+func convertInt(dst *row.Value, src any, _ *sqldb.Texts) error {
+	text, ok := sqldb.TextOf(src)
+	if !ok {
+		return sqldb.Retyped(src, row.Int)
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return sqldb.Retyped(src, row.Int)
+	}
+	*dst = row.IntOf(n)
+	return nil
 }

@@ -1,4 +1,3 @@
-// Package scannertest is the suite that every scanner passes.
 package scannertest
 
 import (

@@ -2,10 +2,12 @@ package mail
 
 import (
 	"crypto/sha256"
+	_ "embed" // the built-in templates
 	"encoding/hex"
 	"fmt"
 	netmail "net/mail"
 	"strings"
+	"unicode"
 
 	gomail "github.com/wneessen/go-mail"
 
@@ -112,4 +114,75 @@ func label(s string) string {
 		return "notice"
 	}
 	return out[:min(len(out), 60)]
+}
+
+// addresses parses the addresses of a subscriber; bad names those that are none. One that is there twice counts once.
+func addresses(list []string) (good []*netmail.Address, bad []string) {
+	seen := map[string]bool{}
+	for _, s := range list {
+		a, err := netmail.ParseAddress(s)
+		if err != nil || !validAddress(a.Address) {
+			bad = append(bad, fmt.Sprintf("%.100q is no mail address", s))
+			continue
+		}
+		if key := strings.ToLower(a.Address); !seen[key] {
+			seen[key] = true
+			a.Name = render.OneLine(a.Name)
+			good = append(good, a)
+		}
+	}
+	return good, bad
+}
+
+// validAddress tells whether an address without a name may stand in a command of SMTP.
+func validAddress(a string) bool {
+	at := strings.LastIndexByte(a, '@')
+	return at > 0 && at < len(a)-1 && len(a) <= 254 && !strings.ContainsFunc(a, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || r == '<' || r == '>'
+	})
+}
+
+// The built-in templates.
+var (
+	//go:embed templates/subject.txt
+	subjectTemplate string
+	//go:embed templates/text.txt
+	textTemplate string
+	//go:embed templates/mail.html
+	htmlTemplate string
+)
+
+// templates are the three parts of a mail.
+type templates struct{ subject, text, html part }
+
+// part is the template of the operator, with the built-in one behind it.
+type part struct {
+	own     *render.Template // nil = the built-in one
+	builtIn *render.Template
+}
+
+// loadTemplates reads the files that are named.
+func loadTemplates(subject, text, html string) (*templates, error) {
+	t := &templates{}
+	for _, p := range []struct {
+		part                *part
+		kind                render.Kind
+		what, file, builtIn string
+	}{
+		{&t.subject, render.Text, "subject", subject, subjectTemplate},
+		{&t.text, render.Text, "text", text, textTemplate},
+		{&t.html, render.HTML, "html", html, htmlTemplate},
+	} {
+		var err error
+		if p.part.builtIn, err = render.Parse(p.kind, p.what, p.builtIn); err != nil {
+			return nil, fmt.Errorf("mail: the built-in %s template: %w", p.what, err)
+		}
+		if p.file == "" {
+			continue
+		}
+		if p.part.own, err = render.Load(p.kind, p.file); err != nil {
+			return nil, fmt.Errorf("mail: the %s template: %w", p.what, err)
+		}
+	}
+	return t, nil
 }

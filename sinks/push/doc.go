@@ -8,7 +8,6 @@
 //	limits.go   whether the sink may be called now: breaker, Retry-After, rate
 //	attempt.go  the call
 //	judge.go    strategy + answer → what becomes of the delivery: a pure function
-//	backoff.go  when it is tried again: a pure function
 //	settle.go   that is recorded, many at a time
 //
 // end.go ends what is too late, and run.go is the loop around it all. One goroutine owns all state of a run; calls to the

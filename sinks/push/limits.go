@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"tallyman/internal/delivery"
 )
 
 // soon is how far ahead deliveries are claimed that a rate holds up.
@@ -45,4 +47,62 @@ func (l *limits) ready(now time.Time) time.Duration {
 		return 0
 	}
 	return time.Duration(math.Ceil(missing / float64(l.rate.Limit()) * float64(time.Second)))
+}
+
+// longestHold is how long a delivery is put off at most because of a silence; then it is asked again, whatever has become of that.
+const longestHold = 5 * time.Minute
+
+// hold takes out of the first n that wait those that a silence holds back: they are put off until it ends. It is asked right before each
+// call, and tells whether there was one.
+func (l *loop) hold(n int) bool {
+	kept := l.waiting[:0:0]
+	for _, j := range l.waiting[:n] {
+		id, left := l.o.Silenced(j.Notice)
+		if id == "" {
+			kept = append(kept, j)
+			continue
+		}
+		delete(l.jobs, j.Seq)
+		s := settled(&j.Claimed, delivery.SettleHold, "")
+		s.HeldBy, s.After = id, min(left, longestHold)
+		l.records.add(s)
+	}
+	if len(kept) == n {
+		return false
+	}
+	l.waiting = append(kept, l.waiting[n:]...)
+	return true
+}
+
+// pace counts how many deliveries ended of late. So many are claimed ahead, because the next quarter of a second will
+// likely take them; a sink that hangs gets none ahead.
+type pace struct {
+	start     time.Time // of the present span
+	now, last int       // counted in it, and in the one before
+}
+
+const (
+	paceSpan  = 250 * time.Millisecond
+	mostAhead = 2000
+)
+
+func (p *pace) count(at time.Time, n int) {
+	p.roll(at)
+	p.now += n
+}
+
+func (p *pace) roll(at time.Time) {
+	switch at.Sub(p.start) / paceSpan {
+	case 0:
+	case 1:
+		p.start, p.last, p.now = p.start.Add(paceSpan), p.now, 0
+	default:
+		p.start, p.last, p.now = at, 0, 0
+	}
+}
+
+// ahead is how many to have at hand beside those that can be tried at once.
+func (p *pace) ahead(at time.Time) int {
+	p.roll(at)
+	return min(max(p.now, p.last), mostAhead)
 }

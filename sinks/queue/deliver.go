@@ -1,13 +1,21 @@
 package queue
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"tallyman/internal/delivery"
 	"tallyman/internal/item"
 	"tallyman/internal/notice"
+	"tallyman/internal/text"
 	"tallyman/sinks"
 )
 
@@ -117,4 +125,162 @@ func maker(list []work) string {
 		return ""
 	}
 	return "rule:" + list[0].notice.Rule
+}
+
+// newItem makes an item of a notice: as old as that, but not younger than now, since the clock of a warehouse may be ahead of that of
+// machines. What a business system sent is about nothing but itself.
+func newItem(n *notice.Notice, now time.Time) (item.New, error) {
+	if _, err := notice.Marshal(n); err != nil {
+		return item.New{}, err
+	}
+	payload, err := newPayload(n)
+	if err != nil {
+		return item.New{}, err
+	}
+	it := item.New{ID: n.ID, Warehouse: n.Warehouse, Priority: n.Priority, Payload: payload, Created: n.CreatedAt}
+	if it.Created.After(now) {
+		it.Created = now
+	}
+	if n.Rule != "" {
+		it.Subject = subject(n)
+		it.DedupeKey = it.Subject
+	}
+	return it, nil
+}
+
+// subject names what a notice is about: its rule, scope and key, so that all notices of a finding are about the same. Digests
+// of a rule have one key, but each stands for other findings: its episode tells them apart.
+func subject(n *notice.Notice) string {
+	about := n.Rule + " " + n.Scope + " " + n.Key
+	if notice.IsDigest(n.ID) {
+		about += " " + n.Episode
+	}
+	if len(about) > item.MaxKey {
+		sum := sha256.Sum256([]byte(about))
+		about = n.Rule + " " + base64.RawURLEncoding.EncodeToString(sum[:])
+	}
+	return about
+}
+
+// newPayload is the notice as clients get it. A body that makes it too long is cut: the work is worth more than its words.
+func newPayload(n *notice.Notice) (json.RawMessage, error) {
+	payload, err := encode(n.Form())
+	if err != nil {
+		return nil, err
+	}
+	const dots = "…"
+	over := len(payload) - item.MaxPayload
+	if over <= 0 {
+		return payload, nil
+	}
+	form := n.Form()
+	form.Body = strings.ToValidUTF8(n.Body[:max(len(n.Body)-over-len(dots), 0)], "") + dots // escapes are longer: it may be more than is needed
+	payload, err = encode(form)
+	if err == nil && len(payload) > item.MaxPayload {
+		return nil, fmt.Errorf("it is %d bytes long without its body, an item may have %d", len(payload), item.MaxPayload)
+	}
+	return payload, err
+}
+
+func encode(form notice.Form) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(form); err != nil {
+		return nil, err
+	}
+	return text.EscapeJSON(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+}
+
+// episode is the episode of the notice that an item was made of, as a number: the due time of the firing that opened its
+// finding. False where it is none, as of an event.
+func episode(payload []byte) (int64, bool) {
+	var of struct {
+		Episode json.Number `json:"episode"`
+	}
+	if json.Unmarshal(payload, &of) != nil {
+		return 0, false
+	}
+	n, err := of.Episode.Int64()
+	return n, err == nil
+}
+
+// takeBack removes the items of findings that have resolved, but those that a worker has.
+//
+// A resolution that is delivered again must not take back what a later life of the finding has asked for since: an item goes
+// only where its episode is not above the resolution's. Episodes are due times, the same on every node.
+func (q *Queue) takeBack(ctx context.Context, list []work) error {
+	if q.o.Ledger == nil {
+		return errors.New("queue: what a resolution takes back is known to the ledger alone")
+	}
+	by := maker(list)
+	var subjects []string
+	var resolved []int64 // the episodes
+	for i := range list {
+		n := list[i].notice
+		if of, err := strconv.ParseInt(n.Episode, 10, 64); err == nil { // an event has none: nothing resolves it
+			subjects, resolved = append(subjects, subject(n)), append(resolved, of)
+		}
+	}
+	made, err := q.o.Ledger.SubjectItems(ctx, q.line(false).name, subjects)
+	if err != nil {
+		return err
+	}
+	last := map[string]int64{} // id of an item → the episode that has resolved
+	var ids []string
+	for i := range made {
+		for _, id := range made[i] {
+			if _, known := last[id]; !known {
+				ids = append(ids, id)
+			}
+			last[id] = max(last[id], resolved[i])
+		}
+	}
+	values, err := q.values(ctx, ids)
+	if err != nil {
+		return err
+	}
+	var ops []item.Op
+	for i, id := range ids {
+		if of, ok := episode(values[i].Payload); ok && of <= last[id] {
+			ops = append(ops, item.Op{Kind: item.Remove, ID: id, Note: "resolved"})
+		}
+	}
+	for len(ops) > 0 {
+		n := min(len(ops), item.MaxBatch)
+		if _, err := q.Step(ctx, item.Step{By: by, Ops: ops[:n]}); err != nil {
+			return err
+		}
+		ops = ops[n:]
+	}
+	return nil
+}
+
+// values reads items as they stand in Redis; one that is not there is zero.
+func (q *Queue) values(ctx context.Context, ids []string) ([]item.Item, error) {
+	list := make([]item.Item, 0, len(ids))
+	for len(list) < len(ids) {
+		some := ids[len(list):]
+		args := []any{maxPageBytes}
+		for _, id := range some[:min(len(some), item.MaxBatch)] {
+			args = append(args, id)
+		}
+		answer, _, err := q.read(ctx, q.line(false), q.reads.values, args...)
+		if err != nil {
+			return nil, err
+		}
+		if len(answer) == 0 || len(answer) >= len(args) {
+			return nil, fmt.Errorf("%w: values.lua gave %d values", errAnswer, len(answer))
+		}
+		for i, value := range answer {
+			var one item.Item
+			if value != "" {
+				if one, err = parseValue(some[i], value); err != nil {
+					return nil, err
+				}
+			}
+			list = append(list, one)
+		}
+	}
+	return list, nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // line is a queue as its scripts see it: the queue itself, or its twin. It knows nothing of epochs coming and going; what it is
-// asked, it is asked for an epoch, and an index.EpochError says that Redis is at another.
+// asked, it is asked for an epoch, and an recovery.EpochError says that Redis is at another.
 type line struct {
 	o       *Options
 	name    string // in the ledger

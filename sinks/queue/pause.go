@@ -9,7 +9,7 @@ import (
 )
 
 // Pause has the queue, or its twin, give out nothing more; what is leased goes on, and items are taken in. It is in the ledger
-// first, with its record, so that it outlives Redis. The order says who asks; the rest of the record is the ledger's. The errors are index.ErrUnavailable, the ledger's and the context's.
+// first, with its record, so that it outlives Redis. The order says who asks; the rest of the record is the ledger's. The errors are recovery.ErrUnavailable, the ledger's and the context's.
 func (q *Queue) Pause(ctx context.Context, test bool, by string, o *item.Order) error {
 	return q.setPause(ctx, q.line(test), true, by, o)
 }

@@ -1,8 +1,14 @@
 package queue
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"strings"
+	"sync"
 
+	"tallyman/internal/item"
 	"tallyman/sinks/recovery"
 )
 
@@ -44,4 +50,110 @@ func (q *Queue) line(test bool) *line {
 		return q.lines[1]
 	}
 	return q.lines[0]
+}
+
+// live gives the queue what keeps it going.
+func (q *Queue) live() error {
+	k := q.lines[0].keys
+	o := recovery.Options{
+		Client: q.o.Client, Watch: q.o.Watch, Contents: contents{q}, Node: q.o.Node, Sink: q.o.Name,
+		EpochKey: k.epoch(), Channel: k.hints(), Logger: q.log,
+	}
+	if q.o.Ledger != nil {
+		o.Ledger, o.Salvage = q.o.Ledger, q.salvage
+	}
+	var err error
+	if q.keeper, err = recovery.New(o); err != nil || q.o.Ledger == nil {
+		return err
+	}
+	for i, l := range q.lines {
+		log := q.log.With("test", l.test)
+		q.drainers[i] = newDrainer(l, q.life, q.keeper, log)
+		q.sweepers[i] = newSweeper(q, l, q.drainers[i], log)
+	}
+	return nil
+}
+
+// Run keeps the queue and its twin going until the context ends: it checks that Redis is still what it was and writes the queue
+// back if not, does what is due, takes what has moved into the ledger, looks for what got lost on the way, and listens for hints. What goes
+// wrong is logged and tried again. What has moved before the context ends is in the ledger when Run returns, unless that
+// takes longer than 3 s; calls under way whose callers have left are over, too.
+func (q *Queue) Run(ctx context.Context) {
+	var wg sync.WaitGroup
+	wg.Go(func() { q.keeper.Run(ctx) })
+	wg.Go(func() { q.listen(ctx) })
+	for _, l := range q.lines {
+		wg.Go(func() { q.promote(ctx, l) })
+	}
+	for i, d := range q.drainers {
+		if d != nil {
+			wg.Go(func() { d.run(ctx) })
+			wg.Go(func() { q.sweepers[i].run(ctx) })
+		}
+	}
+	wg.Wait()
+	for _, l := range q.lines {
+		l.commits.rest()
+		l.enqueues.rest()
+		l.steps.rest()
+	}
+	for _, d := range q.drainers {
+		if d != nil {
+			wg.Go(func() { d.finish(ctx) })
+		}
+	}
+	wg.Wait()
+}
+
+// Ready returns nil while the queue serves, otherwise the reason why it does not.
+func (q *Queue) Ready() error {
+	if err := q.keeper.Ready(); err != nil {
+		return fmt.Errorf("queue: %w", err)
+	}
+	return nil
+}
+
+// Check asks Redis what a site must not leave to chance, before anything is served. The error is recovery.ErrEvicts, or that Redis
+// is out of reach.
+func (q *Queue) Check(ctx context.Context) error { return q.keeper.Check(ctx) }
+
+var (
+	// errBacklog says that so much waits for its way into the ledger that nothing more is taken; step.lua says it.
+	errBacklog = errors.New("queue: too much waits for its way into the ledger")
+	// errToken says that another repair has begun; enqueue.lua says it.
+	errToken = errors.New("queue: another repair has begun")
+
+	errAnswer = errors.New("queue: a script's answer is not as its header says")
+)
+
+// known gives the errors of our own scripts their types.
+func known(err error) error {
+	if err == nil {
+		return nil
+	}
+	for begin, own := range map[string]error{"BACKLOG ": errBacklog, "TOKEN ": errToken} {
+		if rest, ok := strings.CutPrefix(err.Error(), begin); ok {
+			return fmt.Errorf("%w (%s)", own, rest)
+		}
+	}
+	return recovery.Known(err)
+}
+
+// epochIsOver tells whether Redis is at another epoch than was believed.
+func epochIsOver(err error) bool {
+	_, ok := errors.AsType[*recovery.EpochError](err)
+	return ok
+}
+
+// lost ends the generation if the error says that it is over; then Serve may try again in the next.
+func (q *Queue) lost(g *recovery.Generation, err error) error {
+	if !epochIsOver(err) {
+		return err
+	}
+	q.keeper.Lose(g, err)
+	return fmt.Errorf("%w: %w", recovery.ErrLost, err)
+}
+
+func invalid(field string, index int, format string, args ...any) error {
+	return &item.InvalidError{Field: field, Index: index, Message: fmt.Sprintf(format, args...)}
 }

@@ -2,9 +2,11 @@ package queue
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"tallyman/internal/delivery"
@@ -15,7 +17,7 @@ import (
 const maxPageBytes = 4 << 20
 
 // List returns a part of the queue: items of one state. Those that have ended come from the ledger, the others from Redis.
-// The errors are item.InvalidError, index.ErrUnavailable, the ledger's and the context's.
+// The errors are item.InvalidError, recovery.ErrUnavailable, the ledger's and the context's.
 func (q *Queue) List(ctx context.Context, query item.Query) (item.Page, error) {
 	if query.Limit < 1 || query.Limit > item.MaxBatch {
 		return item.Page{}, invalid("limit", -1, "must be 1 to %d", item.MaxBatch)
@@ -111,7 +113,7 @@ func fromRecord(r *item.Record) item.Item {
 
 // Rank tells when a ready item is served: its place among what anybody may take of the scope's warehouses, or of one that a worker alone gets, its place
 // in what that worker is given. The errors are sinks.ErrNotFound for what is not ready, item.InvalidError,
-// index.ErrUnavailable and the context's.
+// recovery.ErrUnavailable and the context's.
 func (q *Queue) Rank(ctx context.Context, test bool, scope item.Scope, id string) (item.Rank, error) {
 	answer, _, err := q.read(ctx, q.line(test), q.reads.rank, id, scopeNames(scope))
 	if err != nil {
@@ -130,4 +132,152 @@ func (q *Queue) Rank(ctx context.Context, test bool, scope item.Scope, id string
 		return item.Rank{}, notReady
 	}
 	return item.Rank{ID: id, Place: place, Score: one.Score()}, nil
+}
+
+// cursor is where a page ended. What the fields mean is up to the state: see scripts/list.lua; for ends, at is the ledger's
+// number of the last item.
+type cursor struct {
+	level     int    // of a ready item
+	at        int64  // the number of its run, or the due time
+	passed    int64  // how many items of the run were looked at
+	warehouse string // of the last item that was looked at, as scripts name it
+	id        string // of that item
+}
+
+// encode makes a text of it that is good for lists of the same state only.
+func (c cursor) encode(state item.State) string {
+	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%s %d %d %d %s %s", state, c.level, c.at, c.passed, c.warehouse, c.id))
+}
+
+// decodeCursor reads what encode has written; "" is the beginning.
+func decodeCursor(text string, state item.State) (cursor, error) {
+	if text == "" {
+		return cursor{}, nil
+	}
+	b, err := base64.RawURLEncoding.DecodeString(text)
+	fields := strings.SplitN(string(b), " ", 6)
+	if err != nil || len(fields) != 6 {
+		return cursor{}, invalid("after", -1, "is no cursor of a list of items")
+	}
+	if fields[0] != string(state) {
+		return cursor{}, invalid("after", -1, "is the cursor of a list of another state")
+	}
+	c := cursor{warehouse: fields[4], id: fields[5]}
+	level, errLevel := strconv.Atoi(fields[1])
+	at, errAt := strconv.ParseInt(fields[2], 10, 64)
+	passed, errPassed := strconv.ParseInt(fields[3], 10, 64)
+	if errors.Join(errLevel, errAt, errPassed) != nil || level < 0 || level > item.HighestPriority || at < 0 || at > maxExact ||
+		passed < 0 || passed > maxExact {
+		return cursor{}, invalid("after", -1, "is no cursor of a list of items")
+	}
+	c.level, c.at, c.passed = level, at, passed
+	return c, nil
+}
+
+// maxExact is what Lua's numbers hold exactly.
+const maxExact = 1 << 53
+
+const (
+	traceWait  = time.Second           // how long Get waits for what has just moved to be in the ledger
+	traceEvery = 20 * time.Millisecond // how often it looks
+)
+
+// Get returns an item of the scope's warehouses with its trace, whatever has become of it. What has moved before the call is in the trace, unless the
+// ledger takes longer than a second. The errors are sinks.ErrNotFound, recovery.ErrUnavailable, the ledger's and the context's.
+func (q *Queue) Get(ctx context.Context, test bool, scope item.Scope, id string) (item.Traced, error) {
+	l := q.line(test)
+	answer, epoch, err := q.read(ctx, l, q.reads.get, id)
+	if err != nil {
+		return item.Traced{}, err
+	}
+	if len(answer) != 3 {
+		return item.Traced{}, fmt.Errorf("%w: get.lua gave %d values", errAnswer, len(answer))
+	}
+	var out item.Traced
+	found := answer[2] != ""
+	if found {
+		if out.Item, err = parseValue(id, answer[2]); err != nil {
+			return item.Traced{}, err
+		}
+		if !scope.Has(out.Item.Warehouse) {
+			return item.Traced{}, notFound(id)
+		}
+	}
+	if q.o.Ledger == nil {
+		if !found {
+			err = notFound(id)
+		}
+		return out, err
+	}
+	where, err := counts(answer[:2])
+	if err != nil {
+		return item.Traced{}, err
+	}
+	if err := q.awaitMoves(ctx, l, epoch, where[0], where[1]); err != nil {
+		return item.Traced{}, err
+	}
+	record, trace, err := q.o.Ledger.ItemTrace(ctx, l.name, id)
+	if errors.Is(err, delivery.ErrNotFound) || err == nil && !scope.Has(record.Warehouse) {
+		return item.Traced{}, notFound(id)
+	}
+	if err != nil {
+		return item.Traced{}, fmt.Errorf("ledger: %w", err)
+	}
+	if !found {
+		return item.Traced{Item: fromRecord(&record), Trace: trace}, nil
+	}
+	out.Trace = until(trace, out.Item.Moves)
+	return out, nil
+}
+
+func notFound(id string) error { return fmt.Errorf("queue: item %s: %w", id, delivery.ErrNotFound) }
+
+// until cuts off what moved after the item was read, so that the trace ends with the state that is shown.
+func until(trace []item.Move, moves int64) []item.Move {
+	for len(trace) > 1 && trace[len(trace)-1].N > moves {
+		trace = trace[:len(trace)-1]
+	}
+	return trace
+}
+
+// settle waits until what has moved by now is in the ledger, for a while. Without Redis there is nothing to wait for: what the
+// ledger has is told.
+func (q *Queue) settle(ctx context.Context, l *line) error {
+	if g, _ := q.keeper.Current(); g == nil {
+		return nil
+	}
+	answer, epoch, err := q.read(ctx, l, q.reads.get, "")
+	if err != nil {
+		return ctx.Err()
+	}
+	where, err := counts(answer[:2])
+	if err != nil {
+		return err
+	}
+	return q.awaitMoves(ctx, l, epoch, where[0], where[1])
+}
+
+// awaitMoves waits until what had moved is in the ledger, for a while.
+func (q *Queue) awaitMoves(ctx context.Context, l *line, epoch string, moved, drained int64) error {
+	tick := time.NewTicker(traceEvery)
+	defer tick.Stop()
+	over := time.NewTimer(traceWait)
+	defer over.Stop()
+	for drained < moved {
+		applied, err := q.o.Ledger.AppliedMoves(ctx, l.name, epoch)
+		if err != nil {
+			return fmt.Errorf("ledger: %w", err)
+		}
+		if applied >= moved {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-over.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
 }

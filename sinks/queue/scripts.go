@@ -1,9 +1,14 @@
 package queue
 
 import (
+	"context"
 	_ "embed" // the scripts
+	"fmt"
+	"strconv"
 
 	"github.com/redis/go-redis/v9"
+
+	"tallyman/sinks/recovery"
 )
 
 var (
@@ -29,3 +34,95 @@ func newScripts() *scripts {
 
 // newScript puts what the scripts share before the text of one.
 func newScript(text string) *redis.Script { return redis.NewScript(commonLua + text) }
+
+// The scripts of a line's life stand alone: they need nothing of common.lua.
+var (
+	//go:embed scripts/begin.lua
+	beginLua string
+	//go:embed scripts/hold.lua
+	holdLua string
+	//go:embed scripts/tell.lua
+	tellLua string
+	//go:embed scripts/absent.lua
+	absentLua string
+	//go:embed scripts/drain.lua
+	drainLua string
+)
+
+type lifeScripts struct{ begin, hold, tell, absent, drain *redis.Script }
+
+func newLifeScripts() *lifeScripts {
+	return &lifeScripts{
+		begin: redis.NewScript(beginLua), hold: redis.NewScript(holdLua), tell: redis.NewScript(tellLua),
+		absent: redis.NewScript(absentLua), drain: redis.NewScript(drainLua),
+	}
+}
+
+var (
+	//go:embed scripts/sizes.lua
+	sizesLua string
+	//go:embed scripts/looks.lua
+	looksLua string
+	//go:embed scripts/list.lua
+	listLua string
+	//go:embed scripts/range.lua
+	rangeLua string
+	//go:embed scripts/get.lua
+	getLua string
+	//go:embed scripts/values.lua
+	valuesLua string
+	//go:embed scripts/rank.lua
+	rankLua string
+	//go:embed scripts/pause.lua
+	pauseLua string
+)
+
+// readScripts are those of operators, and of resolutions: they look, and one pauses.
+type readScripts struct{ sizes, list, ranks, get, values, rank, pause *redis.Script }
+
+func newReadScripts() *readScripts {
+	return &readScripts{
+		sizes: newScript(sizesLua), list: newScript(orderLua + looksLua + listLua), ranks: newScript(orderLua + looksLua + rangeLua),
+		get: newScript(getLua), values: newScript(valuesLua), rank: newScript(orderLua + rankLua), pause: newScript(pauseLua),
+	}
+}
+
+// read calls a script that answers with texts, in the epoch in force, which it returns. It waits for one as all calls do.
+func (q *Queue) read(ctx context.Context, l *line, s *redis.Script, args ...any) (answer []string, epoch string, err error) {
+	err = q.keeper.Serve(ctx, func(ctx context.Context, g *recovery.Generation) error {
+		reply, err := l.run(ctx, s, l.all, append([]any{g.Epoch, l.now()}, args...)...)
+		if err != nil {
+			return q.lost(g, err)
+		}
+		answer, err = texts(reply)
+		epoch = g.Epoch
+		return err
+	})
+	return answer, epoch, err
+}
+
+// texts turns a script's reply into strings.
+func texts(reply []any) ([]string, error) {
+	out := make([]string, len(reply))
+	for i, v := range reply {
+		s, ok := v.(string)
+		if !ok {
+			return nil, fmt.Errorf("%w: a %T where a text was due", errAnswer, v)
+		}
+		out[i] = s
+	}
+	return out, nil
+}
+
+// counts reads numbers that a script wrote as text.
+func counts(texts []string) ([]int64, error) {
+	out := make([]int64, len(texts))
+	for i, s := range texts {
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %q where a number was due", errAnswer, s)
+		}
+		out[i] = n
+	}
+	return out, nil
+}

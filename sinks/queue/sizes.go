@@ -17,7 +17,7 @@ const (
 )
 
 // Sizes tells how full the queue or its twin is, of the scope's warehouses: at one moment, where they are no more than 200. Its errors
-// are index.ErrUnavailable and the context's.
+// are recovery.ErrUnavailable and the context's.
 func (q *Queue) Sizes(ctx context.Context, test bool, scope item.Scope) (item.Sizes, error) {
 	var sizes item.Sizes
 	parts := []item.Scope{nil}

@@ -2,7 +2,10 @@ package queue
 
 import (
 	"context"
+	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"tallyman/internal/item"
 )
@@ -11,7 +14,7 @@ import (
 // hints, and since a hint may be lost it also asks when the next item is due and every 5 s. Where the context ends while it
 // waits, the error is the context's, and the results of the operations come with it.
 //
-// The errors are index.ErrUnavailable, item.InvalidError and the context's.
+// The errors are recovery.ErrUnavailable, item.InvalidError and the context's.
 func (q *Queue) Step(ctx context.Context, s item.Step) (item.Stepped, error) {
 	l := q.line(s.Test)
 	if s.Max == 0 || s.Wait <= 0 {
@@ -90,4 +93,54 @@ func (q *Queue) ask(ctx context.Context, l *line, s item.Step) (out item.Stepped
 		l.waiters.in(hint.next)
 	}
 	return out, len(out.Items) > 0 || hint.over || s.Wait <= 0, nil
+}
+
+// listen passes hints on until the context ends. When a subscription begins, or begins anew, one of each kind of those who wait is woken:
+// whatever was published before it is lost.
+func (q *Queue) listen(ctx context.Context) {
+	channels := map[string]*line{}
+	names := make([]string, 0, len(q.lines))
+	for _, l := range q.lines {
+		channels[l.keys.hints()] = l
+		names = append(names, l.keys.hints())
+	}
+	sub := q.o.Client.Subscribe(ctx, names...)
+	defer func() { _ = sub.Close() }()
+	messages := sub.ChannelWithSubscriptions()
+	for {
+		select {
+		case m, ok := <-messages:
+			if !ok {
+				return
+			}
+			q.hinted(channels, m)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (q *Queue) hinted(channels map[string]*line, message any) {
+	switch m := message.(type) {
+	case *redis.Subscription:
+		if l := channels[m.Channel]; l != nil {
+			l.waiters.wake(everyKind, "")
+		}
+	case *redis.Message:
+		l := channels[m.Channel]
+		if l == nil {
+			return
+		}
+		if m.Payload == "" { // an epoch has begun
+			q.keeper.CheckNow()
+			return
+		}
+		_, rest, some := strings.Cut(m.Payload, " ")
+		if !some { // something is due soon
+			l.waiters.wakeAny()
+			return
+		}
+		name, worker, _ := strings.Cut(rest, " ")
+		l.waiters.wake(name, worker)
+	}
 }

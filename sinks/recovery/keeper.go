@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"time"
+
+	"tallyman/internal/delivery"
 )
 
 // Keeper keeps an index in order: it knows which epoch is in force, notices when Redis has lost it, and has it written back.
@@ -131,3 +133,21 @@ func (k *Keeper) connected(runID string) {
 		k.CheckNow()
 	}
 }
+
+// alone stands for the ledger where there is none: what Redis holds is the truth.
+type alone struct{ k *Keeper }
+
+func (a alone) IndexState(ctx context.Context, _ string) (delivery.IndexState, error) {
+	runIDs, epoch, err := a.k.ask(ctx)
+	if err == nil && epoch == NoEpoch {
+		err = delivery.ErrNotFound
+	}
+	return delivery.IndexState{Epoch: epoch, RunIDs: runIDs}, err
+}
+
+// BeginEpoch lets everybody: of two nodes that begin at once the later one meets the other's epoch, and serves that.
+func (alone) BeginEpoch(context.Context, string, string, delivery.IndexState, string, time.Duration) error {
+	return nil
+}
+
+func (alone) FinishEpoch(context.Context, string, string) error { return nil }

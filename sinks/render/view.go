@@ -1,4 +1,3 @@
-// Package render has what the templates of push channels see of a notice, and the templates.
 package render
 
 import (

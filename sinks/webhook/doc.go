@@ -4,8 +4,8 @@
 // text only explains. What the server says of the notice (400, 413, 415, 422) is for good. Everything else that is not a success is
 // about the endpoint: a person mends that, and then everything must arrive.
 //
-//	options.go  what a site sets        message.go   the request's body and id
-//	webhook.go  a call                  sign.go      its signature
-//	answer.go   what the answer means   broken.go    no answer at all
-//	dial.go     connections, guarded    certs.go     certificates, read anew when they change
+//	settings.go what a site writes     webhook.go   a call, with the request's body and id
+//	options.go  what a webhook is of   sign.go      its signature
+//	answer.go   what the answer means, also where there is none
+//	dial.go     connections, guarded   certs.go     certificates, read anew when they change
 package webhook

@@ -1,0 +1,2 @@
+// Package problem holds what is wrong with a file that a person wrote, and where.
+package problem

@@ -1,0 +1,280 @@
+package rules
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tallyman/internal/notice"
+	"tallyman/rules/catalog"
+	"tallyman/rules/condition"
+	"tallyman/rules/probe"
+	"tallyman/rules/problem"
+	"tallyman/rules/strictyaml"
+)
+
+func (v *validator) deliver() {
+	v.need("deliver", "where the notices go, as [{sink: inbox}]")
+	list := v.r.origin.at("deliver", false)
+	if list == nil || list.Kind != strictyaml.Sequence {
+		return
+	}
+	if len(list.Items) == 0 {
+		v.fail("deliver", strictyaml.CodeMissing, "deliver names no sink, so nobody would be told", "as [{sink: inbox}]")
+	}
+	if n := len(v.r.Deliver); n > notice.MaxSinks {
+		v.fail("deliver", strictyaml.CodeOutOfRange, fmt.Sprintf("deliver has %d entries, %d are the most", n, notice.MaxSinks), "name each sink once")
+	}
+	seen := map[string]bool{}
+	for i := range v.r.Deliver {
+		v.deliverSink(i, seen)
+		v.strategy(i)
+		v.expr(deliverPath(i, "at"), v.r.Deliver[i].At)
+		v.expr(deliverPath(i, "when"), v.r.Deliver[i].When)
+	}
+}
+
+// deliverPath is where a field of an entry stands.
+func deliverPath(i int, field string) string { return fmt.Sprintf("deliver[%d].%s", i, field) }
+
+func (v *validator) deliverSink(i int, seen map[string]bool) {
+	path, name := deliverPath(i, "sink"), v.r.Deliver[i].Sink
+	switch {
+	case name == "" && v.isText(path):
+		v.fail(path, strictyaml.CodeMissing, "the sink has no name", "")
+	case name != "" && seen[name]:
+		v.fail(path, CodeDuplicateName, fmt.Sprintf("the notices go to %q already", name), "name each sink once")
+	}
+	seen[name] = true
+}
+
+// strategyFields belong to one strategy each.
+var strategyFields = []struct {
+	name string
+	of   Strategy
+}{
+	{"within", StrategyTimed}, {"delay", StrategyDelayed}, {"at", StrategyDelayed}, {"retry", StrategyDelayed}, {"unless", StrategyDelayed},
+}
+
+// strategy checks that the fields of an entry belong together.
+func (v *validator) strategy(i int) {
+	d := v.r.Deliver[i]
+	written := v.r.origin.at(deliverPath(i, "strategy"), false)
+	if written != nil && written.Text != d.Strategy.String() {
+		return // it is none, which decoding has said
+	}
+	has := func(field string) bool { return v.has(deliverPath(i, field)) }
+	for _, f := range strategyFields {
+		if has(f.name) && d.Strategy != f.of {
+			v.fail(deliverPath(i, f.name), CodeStrategy, fmt.Sprintf("%s belongs to strategy %s, and this one is %s", f.name, f.of, d.Strategy),
+				fmt.Sprintf("set strategy: %s, or remove %s", f.of, f.name))
+		}
+	}
+	switch {
+	case d.Strategy == StrategyTimed && !has("within"):
+		v.fail(deliverPath(i, "strategy"), strictyaml.CodeMissing, "within is missing: strategy timed ends after it", "as within: 30m")
+	case d.Strategy == StrategyDelayed && !has("delay") && !has("at"):
+		v.fail(deliverPath(i, "strategy"), strictyaml.CodeMissing, "delay is missing: strategy delayed begins after it", "as delay: 10m; or a time by an expression, as at: released_at")
+	case d.Strategy == StrategyDelayed && has("delay") && has("at"):
+		v.fail(deliverPath(i, "at"), CodeConflict, "the delivery waits for two times, of delay and of at", "keep one")
+	}
+	if d.Strategy == StrategyDelayed && d.Unless == UnlessResolved && v.r.Mode == ModeEvent {
+		v.fail(deliverPath(i, "unless"), CodeMode, "unless: resolved means nothing in mode event, where nothing resolves", "unless: read, or acked; or remove it")
+	}
+}
+
+// mostResultRows bounds the rows of a rule with per: result, which are all in memory at once.
+const mostResultRows = 100_000
+
+// rowFields mean nothing where the result as a whole is one finding.
+var rowFields = []string{"key", "group_by", "limit"}
+
+func (v *validator) per() {
+	if v.r.Per != PerResult {
+		return
+	}
+	if v.r.Mode == ModeEvent {
+		v.fail("per", CodePer, "per: result belongs to mode state", "in mode event every row is a notice of its own")
+	}
+	for _, path := range rowFields {
+		if v.has(path) {
+			v.fail(path, CodePer, path+" means nothing with per: result, where the result as a whole is one finding", "remove it here, or from the defaults")
+		}
+	}
+	if v.r.Probe.MaxRows > mostResultRows {
+		v.fail("probe.max_rows", strictyaml.CodeOutOfRange, fmt.Sprintf("max_rows is %d, with per: result at most %d are taken", v.r.Probe.MaxRows, mostResultRows),
+			"per: result holds all rows in memory; let the SQL count, sum or filter them")
+	}
+}
+
+func (v *validator) limit() {
+	if limit := v.r.origin.at("limit", false); limit != nil && limit.Kind == strictyaml.Mapping && !v.has("limit.notices") {
+		v.need("limit.notices", "how many notices a run makes before the rest becomes one digest, as {notices: 50}")
+	}
+}
+
+func (v *validator) group() {
+	list := v.r.origin.at("group_by", false)
+	if list == nil || list.Kind != strictyaml.Sequence {
+		return
+	}
+	if len(list.Items) == 0 {
+		v.fail("group_by", strictyaml.CodeMissing, "group_by names no column", "remove the field, or name the columns whose values are the same in a group")
+		return
+	}
+	v.columns("group_by", v.r.GroupBy)
+	v.groupWarehouse()
+}
+
+// groupWarehouse checks that a group lies in one warehouse.
+func (v *validator) groupWarehouse() {
+	columns, _, err := condition.Names(v.r.Notice.Warehouse)
+	if err != nil {
+		return // there is none, or its fault is told
+	}
+	for _, name := range columns {
+		if !slices.Contains(v.r.GroupBy, name) {
+			v.fail("notice.warehouse", CodeGroup, fmt.Sprintf("the warehouse depends on %s, by which the rule does not group, so a group could lie in two", name),
+				"add "+name+" to group_by")
+		}
+	}
+}
+
+// alerts checks that a notice about the rule itself would have a warehouse.
+func (v *validator) alerts() {
+	if _, ok := v.r.AlertWarehouse(); ok || !v.has("notice.warehouse") {
+		return // without one and without a scope it is missing, which notice says
+	}
+	for path, policy := range map[string]Policy{"no_data": v.r.NoData, "on_error": v.r.OnError} {
+		if policy == PolicyAlert && (path != "no_data" || v.r.Mode != ModeEvent) {
+			v.fail(path, CodeAlert, path+": alert needs a warehouse, and notice.warehouse depends on a row",
+				"give the rule scopes, whose names are then the warehouses, or set notice.warehouse to a constant such as '\"119240\"'")
+		}
+	}
+}
+
+// stateFields mean nothing where nothing resolves.
+var stateFields = []string{"for", "keep_firing_for", "repeat_interval", "no_data", "group_by", "notice.send_resolved"}
+
+func (v *validator) mode() {
+	if v.r.Mode != ModeEvent {
+		if v.has("probe.watermark") {
+			v.fail("probe.watermark", CodeMode, "a watermark belongs to mode event",
+				"in mode state the probe returns every row that is wrong, each time; set mode: event to see each row once")
+		}
+		return
+	}
+	for _, path := range stateFields {
+		if v.has(path) {
+			v.fail(path, CodeMode, path+" means nothing in mode event, where nothing lasts or resolves", "remove it here, or from the defaults")
+		}
+	}
+}
+
+func (v *validator) watermark(stmt *probe.Statement) {
+	w := v.r.Probe.Watermark
+	if w == nil {
+		return
+	}
+	const path = "probe.watermark"
+	if len(w.Columns) == 0 {
+		v.fail(path+".columns", CodeWatermark, "the watermark has no column", "the columns that grow with every new row, as [changed_at, id]")
+		return
+	}
+	v.columns(path+".columns", w.Columns)
+	for _, c := range w.Columns {
+		if _, ok := w.Initial[c]; !ok && !v.has(path+".initial."+c) {
+			v.fail(path+".initial", CodeWatermark, fmt.Sprintf("the watermark has no initial value for %q", c),
+				`a value to begin after; for a time column a duration before the first run, as "-1h"`)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.Initial)) {
+		at := path + ".initial." + name
+		switch value := w.Initial[name]; {
+		case !slices.Contains(w.Columns, name):
+			key := v.r.origin.at(path+".initial", false).Field(name).Key
+			v.at(key, CodeWatermark, fmt.Sprintf("%q is no column of the watermark", name), problem.DidYouMean(name, w.Columns))
+		case value == nil:
+			v.fail(at, CodeWatermark, "nothing comes after null", "a value to begin after")
+		}
+	}
+	if stmt != nil {
+		v.watermarkUse(w, stmt)
+	}
+}
+
+// watermarkUse reports a watermark that would do nothing.
+func (v *validator) watermarkUse(w *Watermark, stmt *probe.Statement) {
+	uses := func(name string) bool { return slices.Contains(stmt.Params, name) }
+	if !slices.ContainsFunc(w.Columns, func(c string) bool { return uses(watermarkPrefix + c) }) {
+		v.fail("probe.watermark", CodeWatermark, "the SQL does not use the watermark, so every run would see every row again",
+			"compare with :"+watermarkPrefix+strings.Join(w.Columns, " and :"+watermarkPrefix)+" in its WHERE")
+	}
+	if w.Lag > 0 && !uses("until") {
+		v.fail("probe.watermark.lag", CodeWatermark, "lag does nothing, as the SQL does not use :until",
+			"add the bound to its WHERE: "+w.Columns[0]+" <= :until")
+	}
+}
+
+var plainNumber = regexp.MustCompile(`^[-+]?[0-9.]+$`)
+
+func (v *validator) notice() {
+	if !v.has("notice") {
+		v.need("notice", "what is said, as {type: REP_NOTICE, title: …}")
+		return
+	}
+	v.need("notice.type", "the code of a type in the catalogue")
+	if catalog.Reserved(v.r.Notice.Type) {
+		v.fail("notice.type", catalog.CodeReserved, v.r.Notice.Type+" is for what a rule tells of itself", "types of the catalogue that do not begin with "+catalog.ReservedPrefix)
+	}
+	v.need("notice.title", "")
+	if v.r.Scope == "" && !v.has("notice.warehouse") {
+		v.fail("notice.warehouse", strictyaml.CodeMissing, "notice.warehouse is missing, and the rule has no scopes whose names would stand for it",
+			"an expression such as wh_id, or '\"119240\"'")
+	}
+	v.expr("notice.warehouse", v.r.Notice.Warehouse)
+	v.priority()
+	for _, name := range slices.Sorted(maps.Keys(v.r.Notice.Fields)) {
+		v.expr("notice.fields."+name, v.r.Notice.Fields[name])
+	}
+	v.templates("notice.title", v.r.Notice.Title)
+	v.templates("notice.body", v.r.Notice.Body)
+}
+
+func (v *validator) priority() {
+	src := v.r.Notice.Priority
+	if plainNumber.MatchString(src) {
+		if n, err := strconv.Atoi(src); err != nil || n < notice.LowestPriority || n > notice.HighestPriority {
+			v.fail("notice.priority", CodePriority, fmt.Sprintf("the priority %s is none of 1 (low) to 5 (high)", src), "")
+		}
+		return
+	}
+	v.expr("notice.priority", src)
+}
+
+// templates checks one text in all its languages.
+func (v *validator) templates(path string, byLanguage map[string]string) {
+	if n := v.r.origin.at(path, false); n != nil && n.Kind == strictyaml.Mapping && len(n.Fields) == 0 {
+		v.fail(path, strictyaml.CodeMissing, path+" has no text", "write the text, or one a language as {en: …, zh: …}")
+	}
+	for _, lang := range slices.Sorted(maps.Keys(byLanguage)) {
+		t, faults := parseText(v.r, byLanguage[lang])
+		if len(faults) == 0 {
+			faults = t.Outside(v.r.GroupBy)
+		}
+		for _, f := range faults {
+			v.problems = append(v.problems, v.r.ProblemIn(textPath(path, lang), f.Offset, f.Code, f.Message, f.Hint))
+		}
+	}
+}
+
+// textPath is where a language's text stands in the rule.
+func textPath(path, lang string) string {
+	if lang == "" {
+		return path
+	}
+	return path + "." + lang
+}

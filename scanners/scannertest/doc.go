@@ -1,0 +1,2 @@
+// Package scannertest is the suite that every scanner passes.
+package scannertest
