@@ -176,6 +176,7 @@ func MayDo(who *auth.Identity, operation string) *wire.Problem {
 	return Denied(wire.CodeRoleMissing, "your token may not do this ("+operation+"); it takes the role "+OrList(RoleNames(roles)))
 }
 
+// RoleNames are the roles as texts.
 func RoleNames(roles []auth.Role) []string {
 	names := make([]string, len(roles))
 	for i, r := range roles {

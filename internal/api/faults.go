@@ -19,6 +19,7 @@ func InvalidBody(faults []wire.Fault) *wire.Problem {
 	return p
 }
 
+// BadParameter is the problem of a parameter that cannot be read.
 func BadParameter(detail string) *wire.Problem {
 	return wire.NewProblem(http.StatusBadRequest, wire.CodeInvalidParameter, detail)
 }
@@ -31,15 +32,18 @@ func repeatedParameter(name string) *wire.Problem {
 	return wire.NewProblem(http.StatusBadRequest, wire.CodeRepeatedParameter, "parameter "+name+" is given more than once")
 }
 
+// MissingParameter is the problem of a parameter that has to be there.
 func MissingParameter(name string) *wire.Problem {
 	return wire.NewProblem(http.StatusBadRequest, wire.CodeMissingParameter, "parameter "+name+" is missing")
 }
 
+// BadWarehouse is the problem of a text that is not the name of a warehouse; name is the parameter or member that has it.
 func BadWarehouse(status int, name, value string) *wire.Problem {
 	return wire.NewProblem(status, wire.CodeBadWarehouse, name+" "+policy.Quote(value)+
 		" is not the name of a warehouse: letters, digits, _ . -, at most 64, a letter or digit first")
 }
 
+// BadSubscriber is the problem of a text that is no subscriber; name is the parameter or member that has it.
 func BadSubscriber(status int, name, value string) *wire.Problem {
 	return wire.NewProblem(status, wire.CodeBadSubscriber, name+" "+policy.Quote(value)+" is neither user:<id> nor role:<id>")
 }
@@ -48,6 +52,7 @@ func notAcceptable() *wire.Problem {
 	return wire.NewProblem(http.StatusNotAcceptable, wire.CodeNotAcceptable, "answers come as application/json, application/xml or text/xml")
 }
 
+// InternalProblem is the answer to a fault of the program, of which the log tells.
 func InternalProblem() *wire.Problem {
 	return wire.NewProblem(http.StatusInternalServerError, wire.CodeInternal, "something went wrong here; the server's log says what")
 }

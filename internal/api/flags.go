@@ -19,6 +19,7 @@ func (Flag) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeBoolean, Default: false}
 }
 
+// Parse reads the flag; name is that of its parameter.
 func (f Flag) Parse(name string) (bool, *wire.Problem) {
 	switch f {
 	case "", "false":
@@ -41,6 +42,7 @@ func ParseSpan(s string) (time.Duration, error) {
 	return d, err
 }
 
+// Optional is a parameter that may be left out: nil for "".
 func Optional(s string) *string {
 	if s == "" {
 		return nil

@@ -20,7 +20,7 @@ type Limit[B pageBounds] string
 // pageBounds says how many things a page has at most, and where nobody asks.
 type pageBounds interface{ bounds() (most, preset int) }
 
-// The pages of each kind of list.
+// OfList and its neighbours are the kinds of lists.
 type (
 	OfList     struct{}
 	ofSearch   struct{}
@@ -44,7 +44,7 @@ func (Limit[B]) Schema(huma.Registry) *huma.Schema {
 	return integer(1, float64(most), preset)
 }
 
-// parse reads it; "" is the preset.
+// Parse reads the limit; without one it is the preset of the list.
 func (l Limit[B]) Parse() (int, *wire.Problem) {
 	var b B
 	most, preset := b.bounds()

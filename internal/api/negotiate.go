@@ -9,6 +9,7 @@ import (
 // media is a form that an answer can have. Answers in text/xml differ from those in application/xml by the header only.
 type media string
 
+// The forms.
 const (
 	MediaJSON    media = "application/json"
 	mediaXML     media = "application/xml"

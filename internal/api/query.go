@@ -186,6 +186,7 @@ func (p *poll) finish(who *auth.Identity) *wire.Problem {
 	return nil
 }
 
+// SortedUnique sorts the list in place and leaves out what comes twice.
 func SortedUnique(s []string) []string {
 	if len(s) > 1 {
 		slices.Sort(s)
