@@ -20,7 +20,7 @@ type Limit[B pageBounds] string
 // pageBounds says how many things a page has at most, and where nobody asks.
 type pageBounds interface{ bounds() (most, preset int) }
 
-// OfList and its neighbours are the kinds of lists.
+// The kinds of lists.
 type (
 	OfList     struct{}
 	ofSearch   struct{}
