@@ -22,11 +22,17 @@ type pageBounds interface{ bounds() (most, preset int) }
 
 // The kinds of lists.
 type (
-	OfList     struct{}
-	ofSearch   struct{}
-	OfItems    struct{}
-	OfRules    struct{}
-	OfRuns     struct{}
+	// OfList is a list of what a site has few of, such as subscriptions.
+	OfList struct{}
+	// ofSearch is a search of notices.
+	ofSearch struct{}
+	// OfItems is a list of a queue's items.
+	OfItems struct{}
+	// OfRules is a list of rules.
+	OfRules struct{}
+	// OfRuns is a list of a rule's runs.
+	OfRuns struct{}
+	// OfFindings is a list of a rule's open findings.
 	OfFindings struct{}
 )
 
