@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -52,6 +54,23 @@ func TestImportsFollowTheDrawing(t *testing.T) {
 				t.Errorf("the drawing of architecture.md has %s, which is no package", entry)
 			}
 		}
+	}
+}
+
+// TestWhereToChangeWhat looks whether the files of that table are there.
+func TestWhereToChangeWhat(t *testing.T) {
+	t.Parallel()
+	_, text, _ := strings.Cut(read(t, "architecture.md"), "## Where to change what\n")
+	table, _, _ := strings.Cut(text, "\n## ")
+	n := 0
+	for _, found := range regexp.MustCompile("`([a-z]+/[^` ]+)`").FindAllStringSubmatch(table, -1) {
+		n++
+		if _, err := os.Stat(filepath.Join("..", found[1])); err != nil {
+			t.Errorf("%s is not there", found[1])
+		}
+	}
+	if n < 40 {
+		t.Errorf("only %d files were found", n)
 	}
 }
 
