@@ -28,10 +28,10 @@ var doingMore = []struct{ sql, code string }{
 	{`SELECT bin_code AS a FROM bin_stock WHERE pg_sleep(9) IS NOT NULL`, "probe_function"},
 }
 
-// The probe of an honest rule, and one whose only row has a cell of 200 MB.
+// The probe of an honest rule, and one whose only row has a cell of 64 MB.
 const (
 	honestProbe = `SELECT bin_code AS a FROM bin_stock`
-	hugeProbe   = `SELECT repeat('x', 200000000) AS a`
+	hugeProbe   = `SELECT repeat('x', 64000000) AS a`
 )
 
 // ruleEntry is a rule with the probe, as an entry of a rule file.
@@ -77,7 +77,7 @@ func (s *attackedSite) leavesTheWMS(attacks func()) {
 	if _, err := s.victim.Exec(s.t.Context(), `SELECT 1`); err != nil {
 		s.t.Errorf("another session of the role: %v", err)
 	}
-	if now, objects := position(); now-log > 4<<20 || objects != 0 {
+	if now, objects := position(); now-log > 20<<20 || objects != 0 { // an attack writes 38 MB; the other node's ledger is on the same server
 		s.t.Errorf("the WMS has written %d bytes of WAL and has %d large objects", now-log, objects)
 	}
 }
