@@ -1,11 +1,13 @@
 package postgres_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/ledgertest"
 	"tallyman/internal/notice"
@@ -19,6 +21,11 @@ func TestDeadlocksAreSurvived(t *testing.T) { //nolint:tparallel // one after th
 	url := migrated(t)
 	l := open(t, url, ledger.Options{})
 	prepare(t, l)
+	// A ledger of one connection, on which the statements of the call have been prepared: to prepare one waits for a lock, too, before the call has any.
+	single := open(t, url+"&pool_max_conns=1", ledger.Options{})
+	if _, err := single.CancelDeliveries(t.Context(), ledgertest.Ann, []int64{1}, "to prepare"); err != nil {
+		t.Fatal(err)
+	}
 	const lanes = "SELECT pg_advisory_xact_lock('lanes'::regclass::oid::integer, id) FROM lanes"
 	for i, c := range []struct {
 		name string
@@ -42,6 +49,26 @@ func TestDeadlocksAreSurvived(t *testing.T) { //nolint:tparallel // one after th
 				sent[i].Notice.CreatedAt, sent[i].Notice.ExpiresAt = at(1), at(2)
 			}
 			_, err := l.Send(t.Context(), sent)
+			return err
+		}},
+		{"push", "LOCK TABLE open_items", "LOCK TABLE items IN EXCLUSIVE MODE", func(t *testing.T) error {
+			t.Helper()
+			items := make([]item.Record, 100)
+			for i := range items {
+				items[i] = item.Record{New: item.New{ID: fmt.Sprint("i", i), Priority: 3, Payload: []byte("1"), Created: at(1)}, State: item.Ready}
+			}
+			if _, err := l.PushItems(t.Context(), "q", items); err != nil {
+				return err
+			}
+			kept, err := l.UnfinishedItems(t.Context(), "q", 0, 1000)
+			if len(kept) != len(items) {
+				t.Errorf("%d items of %d were kept", len(kept), len(items))
+			}
+			return err
+		}},
+		{"cancel", "SELECT pg_advisory_xact_lock('audit'::regclass::oid::integer, 0)", "LOCK TABLE deliveries IN EXCLUSIVE MODE", func(t *testing.T) error {
+			t.Helper()
+			_, err := single.CancelDeliveries(t.Context(), ledgertest.Ann, []int64{1}, "a test")
 			return err
 		}},
 		{"change", "SELECT pg_advisory_xact_lock('audit'::regclass::oid::integer, 0)", "LOCK TABLE audit", func(t *testing.T) error {

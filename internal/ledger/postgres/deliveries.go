@@ -45,17 +45,15 @@ func (l *Ledger) CancelDeliveries(ctx context.Context, who ledger.Author, seqs [
 		return nil, nil
 	}
 	reason = rows.Text(reason)
-	err = again(func() error {
+	begin := func(b *pgx.Batch) {
 		changed = nil
-		begin := func(b *pgx.Batch) {
-			b.Queue(queries.Get("lock-audit"))
-			beginCancel(b, seqs, reason, &changed)
-		}
-		return l.changeShortly(ctx, "cancel deliveries", who, begin, func(last *pgx.Batch) *ledger.Change {
-			l.releaseNext(last, seqs, laneEnds{})
-			slices.Sort(changed)
-			return record.DeliveriesCanceled(changed, reason)
-		})
+		b.Queue(queries.Get("lock-audit"))
+		beginCancel(b, seqs, reason, &changed)
+	}
+	err = l.changeShortly(ctx, "cancel deliveries", who, begin, func(last *pgx.Batch) *ledger.Change {
+		l.releaseNext(last, seqs, laneEnds{})
+		slices.Sort(changed)
+		return record.DeliveriesCanceled(changed, reason)
 	})
 	if err != nil {
 		return nil, err
@@ -84,38 +82,37 @@ func (l *Ledger) RetryDeliveries(ctx context.Context, who ledger.Author, seqs []
 	if len(seqs) == 0 {
 		return nil, nil, nil
 	}
-	err = again(func() error {
+	before := record.DeliveryStates{}
+	clock := l.clock()
+	begin := func(b *pgx.Batch) {
 		changed = nil
-		before := record.DeliveryStates{}
-		clock := l.clock()
-		begin := func(b *pgx.Batch) {
-			b.Queue(queries.Get("lock-audit"))
-			b.Queue(queries.Get("by-key"))
-			b.Queue(queries.Get("lock-rules"), seqs)
-			b.Queue(queries.Get("lock-pushes"), seqs, seqs)
-			b.Queue(queries.Get("hasten-pushes"), seqs, clock).Query(collect(&changed))
-			b.Queue(queries.Get("revive-deliveries"), seqs, clock).Query(func(found pgx.Rows) error {
-				var seq int64
-				var state int16
-				_, err := pgx.ForEachRow(found, []any{&seq, &state}, func() error {
-					changed, before[seq] = append(changed, seq), ledger.DeliveryState(state)
-					return nil
-				})
-				return err
+		clear(before)
+		b.Queue(queries.Get("lock-audit"))
+		b.Queue(queries.Get("by-key"))
+		b.Queue(queries.Get("lock-rules"), seqs)
+		b.Queue(queries.Get("lock-pushes"), seqs, seqs)
+		b.Queue(queries.Get("hasten-pushes"), seqs, clock).Query(collect(&changed))
+		b.Queue(queries.Get("revive-deliveries"), seqs, clock).Query(func(found pgx.Rows) error {
+			var seq int64
+			var state int16
+			_, err := pgx.ForEachRow(found, []any{&seq, &state}, func() error {
+				changed, before[seq] = append(changed, seq), ledger.DeliveryState(state)
+				return nil
 			})
-		}
-		return l.changeShortly(ctx, "retry deliveries", who, begin, func(last *pgx.Batch) *ledger.Change {
-			slices.Sort(changed)
-			last.Queue(queries.Get("revive-pushes"), changed, clock)
-			last.Queue(queries.Get("line-up"), changed, clock)
-			l.releaseNext(last, changed, laneEnds{})
-			last.Queue(queries.Get("lanes-of"), changed).Query(func(found pgx.Rows) error {
-				var err error
-				lanes, err = pgx.CollectRows(found, pgx.RowToStructByPos[ledger.Lane])
-				return err
-			})
-			return record.DeliveriesRetried(before, changed)
+			return err
 		})
+	}
+	err = l.changeShortly(ctx, "retry deliveries", who, begin, func(last *pgx.Batch) *ledger.Change {
+		slices.Sort(changed)
+		last.Queue(queries.Get("revive-pushes"), changed, clock)
+		last.Queue(queries.Get("line-up"), changed, clock)
+		l.releaseNext(last, changed, laneEnds{})
+		last.Queue(queries.Get("lanes-of"), changed).Query(func(found pgx.Rows) error {
+			var err error
+			lanes, err = pgx.CollectRows(found, pgx.RowToStructByPos[ledger.Lane])
+			return err
+		})
+		return record.DeliveriesRetried(before, changed)
 	})
 	if err != nil {
 		return nil, nil, err

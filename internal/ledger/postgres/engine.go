@@ -57,7 +57,7 @@ func (e engine) EachPlanned(ctx context.Context, plan, name string, args, target
 			return err
 		})
 	}
-	return e.inShortTx(ctx, name, begin, func(context.Context, *pgx.Conn, *pgx.Batch) error { return nil })
+	return e.askTogether(ctx, name, begin)
 }
 
 // InTx implements store.Engine.
@@ -178,8 +178,18 @@ func again(do func() error) error {
 }
 
 // inShortTx runs a transaction of few round trips: what begin asks goes out together with BEGIN, what do leaves in the last batch
-// together with COMMIT.
+// together with COMMIT. As inTx it runs both again where the server has ended the transaction: so begin sets anew whatever both set.
 func (l *Ledger) inShortTx(ctx context.Context, what string, begin func(*pgx.Batch), do func(context.Context, *pgx.Conn, *pgx.Batch) error) error {
+	return again(func() error { return l.inShortTxOnce(ctx, what, begin, do) })
+}
+
+// askTogether asks what begin does in one transaction, for statements that depend on a setting of the transaction.
+func (l *Ledger) askTogether(ctx context.Context, what string, begin func(*pgx.Batch)) error {
+	return l.inShortTxOnce(ctx, what, begin, func(context.Context, *pgx.Conn, *pgx.Batch) error { return nil })
+}
+
+// inShortTxOnce is inShortTx for who begins anew by itself.
+func (l *Ledger) inShortTxOnce(ctx context.Context, what string, begin func(*pgx.Batch), do func(context.Context, *pgx.Conn, *pgx.Batch) error) error {
 	pooled, err := l.pool.Acquire(ctx)
 	if err != nil {
 		return failed(what, err)

@@ -30,12 +30,12 @@ func (l *Ledger) PushItems(ctx context.Context, queue string, items []item.Recor
 		if !p.look && len(items) <= fewItems {
 			err = p.insert(ctx, l)
 		} else {
-			err = l.inShortTx(ctx, "push items", p.begin, p.write)
+			err = l.inShortTxOnce(ctx, "push items", p.begin, p.write)
 		}
 		if err == nil {
 			return p.plan.Known, nil
 		}
-		if !hasState(err, uniqueViolation) {
+		if !hasState(err, uniqueViolation) && !hasState(err, deadlockDetected) {
 			break
 		}
 	}
@@ -142,6 +142,7 @@ func (l *Ledger) RefuseItems(ctx context.Context, queue string, refused []item.R
 	}
 	var traces []rows.Trail
 	begin := func(b *pgx.Batch) {
+		traces = nil
 		b.Queue(queries.Get("by-key"))
 		b.Queue(queries.Get("refuse-items"), id, seqs).Query(func(found pgx.Rows) error {
 			var was rows.Standing

@@ -16,26 +16,24 @@ import (
 // Mark implements ledger.Marks.
 func (l *Ledger) Mark(ctx context.Context, m ledger.Mark) error {
 	unless, reason := rows.Needless(&m)
-	return again(func() error {
-		var recipient bool
-		var needless []int64
-		begin := func(b *pgx.Batch) {
-			b.Queue(queries.Get("by-key"))
-			b.Queue(queries.Get("is-recipient"), m.Notice, m.Warehouse, m.As).QueryRow(func(r pgx.Row) error { return r.Scan(&recipient) })
-			b.Queue(queries.Get("needless-pushes"), m.Notice, unless).Query(func(found pgx.Rows) error {
-				var err error
-				needless, err = pgx.CollectRows(found, pgx.RowTo[int64])
-				return err
-			})
-		}
-		return l.inShortTx(ctx, "mark", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
-			if !recipient {
-				return fmt.Errorf("%w: notice %q in an inbox of %s in warehouse %s", ledger.ErrNotFound, m.Notice, strings.Join(m.As, ", "), m.Warehouse)
-			}
-			last.Queue(queries.Get("add-mark"), rows.MarkArgs(&m)...)
-			l.cancelNeedless(last, needless, reason)
-			return nil
+	var recipient bool
+	var needless []int64
+	begin := func(b *pgx.Batch) {
+		b.Queue(queries.Get("by-key"))
+		b.Queue(queries.Get("is-recipient"), m.Notice, m.Warehouse, m.As).QueryRow(func(r pgx.Row) error { return r.Scan(&recipient) })
+		b.Queue(queries.Get("needless-pushes"), m.Notice, unless).Query(func(found pgx.Rows) error {
+			var err error
+			needless, err = pgx.CollectRows(found, pgx.RowTo[int64])
+			return err
 		})
+	}
+	return l.inShortTx(ctx, "mark", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
+		if !recipient {
+			return fmt.Errorf("%w: notice %q in an inbox of %s in warehouse %s", ledger.ErrNotFound, m.Notice, strings.Join(m.As, ", "), m.Warehouse)
+		}
+		last.Queue(queries.Get("add-mark"), rows.MarkArgs(&m)...)
+		l.cancelNeedless(last, needless, reason)
+		return nil
 	})
 }
 
@@ -61,19 +59,17 @@ func (l *Ledger) ReadAll(ctx context.Context, r ledger.ReadAll) (int, error) {
 // cancelRead cancels one batch of what the read-all makes needless, and returns it.
 func (l *Ledger) cancelRead(ctx context.Context, r *ledger.ReadAll, after int64) ([]int64, error) {
 	var needless []int64
-	err := again(func() error {
-		begin := func(b *pgx.Batch) {
-			b.Queue(queries.Get("by-key"))
-			b.Queue(queries.Get("pushes-until-read"), r.Warehouse, r.Inboxes, r.UpTo, after, cancelBatch).Query(func(found pgx.Rows) error {
-				var err error
-				needless, err = pgx.CollectRows(found, pgx.RowTo[int64])
-				return err
-			})
-		}
-		return l.inShortTx(ctx, "read-all", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
-			l.cancelNeedless(last, needless, rows.ReadBy(r.User))
-			return nil
+	begin := func(b *pgx.Batch) {
+		b.Queue(queries.Get("by-key"))
+		b.Queue(queries.Get("pushes-until-read"), r.Warehouse, r.Inboxes, r.UpTo, after, cancelBatch).Query(func(found pgx.Rows) error {
+			var err error
+			needless, err = pgx.CollectRows(found, pgx.RowTo[int64])
+			return err
 		})
+	}
+	err := l.inShortTx(ctx, "read-all", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
+		l.cancelNeedless(last, needless, rows.ReadBy(r.User))
+		return nil
 	})
 	return needless, err
 }
@@ -108,13 +104,11 @@ func (l *Ledger) cancelReadAlready(ctx context.Context, seqs []int64) error {
 	if len(needless) == 0 {
 		return nil
 	}
-	return again(func() error {
-		begin := func(b *pgx.Batch) { b.Queue(queries.Get("by-key")) }
-		return l.inShortTx(ctx, "read already", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
-			for _, user := range slices.Sorted(maps.Keys(needless)) {
-				l.cancelNeedless(last, needless[user], rows.ReadBy(user))
-			}
-			return nil
-		})
+	begin := func(b *pgx.Batch) { b.Queue(queries.Get("by-key")) }
+	return l.inShortTx(ctx, "read already", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
+		for _, user := range slices.Sorted(maps.Keys(needless)) {
+			l.cancelNeedless(last, needless[user], rows.ReadBy(user))
+		}
+		return nil
 	})
 }

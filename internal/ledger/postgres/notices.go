@@ -272,7 +272,7 @@ func (l *Ledger) send(ctx context.Context, given []ledger.NewNotice) (ledger.Sen
 func (l *Ledger) Sent(ctx context.Context, given []ledger.NewNotice) (ledger.SentNotices, error) {
 	sent := rows.NewSent(given)
 	begin := func(b *pgx.Batch) { askSent(b, sent) }
-	if err := l.inShortTx(ctx, "sent", begin, func(context.Context, *pgx.Conn, *pgx.Batch) error { return nil }); err != nil {
+	if err := l.askTogether(ctx, "sent", begin); err != nil {
 		return ledger.SentNotices{}, err
 	}
 	return sent.Answer(nil), nil

@@ -17,13 +17,11 @@ func (e engine) PruneBatch() int { return pruneBatch }
 
 // ExpireDeliveries implements store.Pruner.
 func (e engine) ExpireDeliveries(ctx context.Context, seqs []int64) error {
-	return again(func() error {
-		var changed []int64
-		begin := func(b *pgx.Batch) { beginCancel(b, seqs, "the notice has expired", &changed) }
-		return e.inShortTx(ctx, "expire deliveries", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
-			e.releaseNext(last, seqs, laneEnds{})
-			return nil
-		})
+	var changed []int64
+	begin := func(b *pgx.Batch) { beginCancel(b, seqs, "the notice has expired", &changed) }
+	return e.inShortTx(ctx, "expire deliveries", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
+		e.releaseNext(last, seqs, laneEnds{})
+		return nil
 	})
 }
 

@@ -23,6 +23,7 @@ func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.
 	var now, next int64
 	clock := l.clock()
 	begin := func(b *pgx.Batch) {
+		list, next = nil, 0
 		b.Queue(queries.Get("by-key"))
 		b.Queue(queries.Get("claim-pushes"), lane, node, lease.Microseconds(), limit, clock).Query(func(found pgx.Rows) error {
 			var c rows.ClaimRow
@@ -54,22 +55,21 @@ func (l *Ledger) SettlePushes(ctx context.Context, settled []delivery.Settled) e
 		return nil
 	}
 	s := rows.NewSettle(settled)
-	return again(func() error {
-		var sent laneEnds
-		begin := func(b *pgx.Batch) {
-			b.Queue(queries.Get("by-key"))
-			if !s.OnlySent() { // mostly there is nothing else
-				b.Queue(queries.Get("lock-pushes"), s.All(), s.Ended())
-			}
-			b.Queue(queries.Get("lock-followed"), s.Sent).QueryRow(sent.scan)
+	var sent laneEnds
+	begin := func(b *pgx.Batch) {
+		sent = laneEnds{}
+		b.Queue(queries.Get("by-key"))
+		if !s.OnlySent() { // mostly there is nothing else
+			b.Queue(queries.Get("lock-pushes"), s.All(), s.Ended())
 		}
-		return l.inShortTx(ctx, "settle pushes", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
-			l.settle(last, s)
-			if len(s.Failed.Seqs)+len(sent.findings) > 0 {
-				l.releaseNext(last, s.Failed.Seqs, sent)
-			}
-			return nil
-		})
+		b.Queue(queries.Get("lock-followed"), s.Sent).QueryRow(sent.scan)
+	}
+	return l.inShortTx(ctx, "settle pushes", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
+		l.settle(last, s)
+		if len(s.Failed.Seqs)+len(sent.findings) > 0 {
+			l.releaseNext(last, s.Failed.Seqs, sent)
+		}
+		return nil
 	})
 }
 
@@ -116,34 +116,32 @@ func (l *Ledger) EndPushes(ctx context.Context, sink string, limit int) (timedOu
 	if err != nil || !found {
 		return 0, 0, err
 	}
-	err = again(func() error {
-		var over []int64
-		timedOut, canceled = 0, 0
-		count := func(found pgx.Rows) error {
-			var seq int64
-			var state int16
-			_, err := pgx.ForEachRow(found, []any{&seq, &state}, func() error {
-				if ledger.DeliveryState(state) == ledger.DeliveryTimedOut {
-					timedOut++
-				} else {
-					canceled++
-				}
-				return nil
-			})
-			return err
-		}
-		begin := func(b *pgx.Batch) {
-			b.Queue(queries.Get("by-key"))
-			b.Queue(queries.Get("over-pushes"), lane, limit, l.clock()).Query(collect(&over))
-		}
-		return l.inShortTx(ctx, "end pushes", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
-			if len(over) > 0 {
-				last.Queue(queries.Get("lock-pushes"), over, over)
-				last.Queue(queries.Get("end-pushes"), over, l.clock()).Query(count)
-				l.releaseNext(last, over, laneEnds{})
+	var over []int64
+	count := func(found pgx.Rows) error {
+		var seq int64
+		var state int16
+		_, err := pgx.ForEachRow(found, []any{&seq, &state}, func() error {
+			if ledger.DeliveryState(state) == ledger.DeliveryTimedOut {
+				timedOut++
+			} else {
+				canceled++
 			}
 			return nil
 		})
+		return err
+	}
+	begin := func(b *pgx.Batch) {
+		over, timedOut, canceled = nil, 0, 0
+		b.Queue(queries.Get("by-key"))
+		b.Queue(queries.Get("over-pushes"), lane, limit, l.clock()).Query(collect(&over))
+	}
+	err = l.inShortTx(ctx, "end pushes", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
+		if len(over) > 0 {
+			last.Queue(queries.Get("lock-pushes"), over, over)
+			last.Queue(queries.Get("end-pushes"), over, l.clock()).Query(count)
+			l.releaseNext(last, over, laneEnds{})
+		}
+		return nil
 	})
 	return timedOut, canceled, err
 }

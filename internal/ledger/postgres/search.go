@@ -31,8 +31,7 @@ func (l *Ledger) look(ctx context.Context, s *rows.Search, a *rows.LookArgs) (li
 			return err
 		})
 	}
-	err = l.inShortTx(ctx, "search notices", begin, func(context.Context, *pgx.Conn, *pgx.Batch) error { return nil })
-	if err != nil {
+	if err = l.askTogether(ctx, "search notices", begin); err != nil {
 		return nil, false, err
 	}
 	return list, len(list) == a.Limit, l.bodies(ctx, list, a)

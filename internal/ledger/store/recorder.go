@@ -23,6 +23,7 @@ type Record func(ctx context.Context, tx Conn, c *ledger.Change) error
 func (r *Recorder) Run(who ledger.Author, run func(record Record) error) error {
 	recorded := false
 	err := run(func(ctx context.Context, tx Conn, c *ledger.Change) error {
+		recorded = false // the transaction may be run again
 		if c == nil {
 			return nil
 		}
