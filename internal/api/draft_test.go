@@ -12,17 +12,18 @@ import (
 	"tallyman/engine"
 	"tallyman/engine/trial/preview"
 	"tallyman/engine/trial/rulediff"
-	"tallyman/internal/api/rules"
+	"tallyman/internal/authoring"
 	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
+	"tallyman/rules/problem"
 )
 
 // triedDraft is an answer that has everything.
-func triedDraft() *rules.Drafted {
+func triedDraft() *authoring.DraftResult {
 	keys := func(keys ...string) rulediff.Keys { return rulediff.Keys{Count: len(keys) + 1, Keys: keys} }
-	return &rules.Drafted{
+	return &authoring.DraftResult{
 		Scope:    "119240",
-		Problems: []wire.FileProblem{{Code: "unknown_field", Line: 3, Col: 5, Message: "there is no field hwen", Hint: "did you mean when?", Rule: "negative-bin-stock"}},
+		Problems: problem.List{{Code: "unknown_field", Line: 3, Col: 5, Message: "there is no field hwen", Hint: "did you mean when?", Rule: "negative-bin-stock"}},
 		Changes:  []rulediff.Change{{Field: "when", Old: "qty < 0", New: "qty < -5 & qty > -9"}, {Field: "for", New: "10m"}},
 		Warnings: []string{"key: findings get another identity"}, Preview: triedRule(), Notes: []string{"no snapshot"},
 		Effect: &rulediff.Rule{
@@ -36,10 +37,10 @@ func triedDraft() *rules.Drafted {
 
 func TestDraft(t *testing.T) {
 	t.Parallel()
-	var asked rules.DraftQuery
+	var asked authoring.DraftRequest
 	answer := triedDraft()
 	b := setup(t, func(d *parts) {
-		d.Draft = func(_ context.Context, q rules.DraftQuery) (*rules.Drafted, error) {
+		d.Draft = func(_ context.Context, q authoring.DraftRequest) (*authoring.DraftResult, error) {
 			asked = q
 			return answer, nil
 		}
@@ -55,7 +56,7 @@ func TestDraft(t *testing.T) {
 	if asked.Rule != "negative-bin-stock" || asked.Text != "id: negative-bin-stock" || *asked.Scope != "119240" || asked.At != "-1h" || asked.Limit != 5 {
 		t.Errorf("%+v", asked)
 	}
-	*answer = rules.Drafted{Effect: &rulediff.Rule{From: rulediff.FromNone}}
+	*answer = authoring.DraftResult{Effect: &rulediff.Rule{From: rulediff.FromNone}}
 	got := b.do(t, http.MethodPost, path, `{"text":"x"}`)
 	for _, part := range []string{`"problems":[]`, `"fields":[]`, `"warnings":[]`, `"notes":[]`, `"compared":false`, `"fire":{"count":0,"keys":[]}`} {
 		if !strings.Contains(got.body, part) {
@@ -85,11 +86,11 @@ func TestDraftsAndPreviewsAreOnRecord(t *testing.T) {
 		d.RuleSource = func(string) (*wire.RuleSource, error) {
 			return &wire.RuleSource{Text: "id: negative-bin-stock"}, unknown
 		}
-		d.Draft = func(context.Context, rules.DraftQuery) (*rules.Drafted, error) {
+		d.Draft = func(context.Context, authoring.DraftRequest) (*authoring.DraftResult, error) {
 			tried++
-			return &rules.Drafted{}, fault
+			return &authoring.DraftResult{}, fault
 		}
-		d.Preview = func(context.Context, rules.PreviewQuery) (*preview.Report, error) {
+		d.Preview = func(context.Context, authoring.PreviewRequest) (*preview.Report, error) {
 			tried++
 			return triedRule(), fault
 		}
@@ -158,7 +159,9 @@ func TestDraftsAndSourcesOfOneWarehouse(t *testing.T) {
 			one := *source
 			return &one, nil
 		}
-		d.Draft = func(context.Context, rules.DraftQuery) (*rules.Drafted, error) { return &rules.Drafted{}, nil }
+		d.Draft = func(context.Context, authoring.DraftRequest) (*authoring.DraftResult, error) {
+			return &authoring.DraftResult{}, nil
+		}
 	})
 	const path = "/api/v1/rules/negative-bin-stock"
 	for form, file := range map[string]string{"application/json": "source.json", "application/xml": "source.xml"} {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"tallyman/engine/trial/preview"
-	"tallyman/internal/api/rules"
+	"tallyman/internal/authoring"
 )
 
 // TestBodiesOfEveryOperation sends each operation that takes a body one that is too large, and some that are nested too deeply. None is worth
@@ -168,7 +168,7 @@ func TestWorkMayOutlastTheDeadlineOfItsBody(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(d *parts) {
 		d.Rules = &fakeRules{scopes: twoScopes()}
-		d.Preview = func(ctx context.Context, _ rules.PreviewQuery) (*preview.Report, error) {
+		d.Preview = func(ctx context.Context, _ authoring.PreviewRequest) (*preview.Report, error) {
 			select {
 			case <-ctx.Done():
 				return nil, ctx.Err()

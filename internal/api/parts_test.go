@@ -15,6 +15,7 @@ import (
 	"tallyman/internal/api/send"
 	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
+	"tallyman/internal/authoring"
 	"tallyman/internal/ledger"
 	"tallyman/internal/trace"
 	"tallyman/internal/wire"
@@ -37,9 +38,9 @@ type parts struct {
 	Reload     func(ctx context.Context, who ledger.Author) (wire.Reloaded, error)
 	Tokens     operate.Tokens
 	Silences   operate.Silences
-	Preview    func(ctx context.Context, q rules.PreviewQuery) (*preview.Report, error)
+	Preview    func(ctx context.Context, q authoring.PreviewRequest) (*preview.Report, error)
 	RuleSource func(id string) (*wire.RuleSource, error)
-	Draft      func(ctx context.Context, q rules.DraftQuery) (*rules.Drafted, error)
+	Draft      func(ctx context.Context, q authoring.DraftRequest) (*authoring.DraftResult, error)
 	Status     func(ctx context.Context) (wire.StatusReport, error)
 	Overview   api.Overview
 	RuleCount  func(ctx context.Context, warehouse string) wire.RuleCount

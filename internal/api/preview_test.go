@@ -10,7 +10,7 @@ import (
 
 	"tallyman/engine"
 	"tallyman/engine/trial/preview"
-	"tallyman/internal/api/rules"
+	"tallyman/internal/authoring"
 	"tallyman/internal/notice"
 	"tallyman/rules/problem"
 	"tallyman/scanners"
@@ -55,9 +55,9 @@ func triedRule() *preview.Report {
 
 func TestPreview(t *testing.T) {
 	t.Parallel()
-	var asked []rules.PreviewQuery
+	var asked []authoring.PreviewRequest
 	b := setup(t, func(d *parts) {
-		d.Preview = func(_ context.Context, q rules.PreviewQuery) (*preview.Report, error) {
+		d.Preview = func(_ context.Context, q authoring.PreviewRequest) (*preview.Report, error) {
 			asked = append(asked, q)
 			return triedRule(), nil
 		}
@@ -82,7 +82,7 @@ func TestPreviewsThatFail(t *testing.T) {
 	t.Parallel()
 	var fault error
 	b := setup(t, func(d *parts) {
-		d.Preview = func(context.Context, rules.PreviewQuery) (*preview.Report, error) { return nil, fault }
+		d.Preview = func(context.Context, authoring.PreviewRequest) (*preview.Report, error) { return nil, fault }
 	})
 	unverified := problem.List{{Code: "expr_unknown_name", File: "stock.yaml", Line: 6, Col: 11, Message: "there is no column qtty"}}
 	for name, c := range map[string]struct {
@@ -93,13 +93,13 @@ func TestPreviewsThatFail(t *testing.T) {
 		"no such rule":       {&engine.UnknownError{What: "rule", Name: "x"}, 404, "rule_not_found"},
 		"no such scope":      {&engine.UnknownError{What: "scope", Name: "x"}, 404, "scope_not_found"},
 		"several scopes":     {engine.ErrManyScopes, 400, "scope_missing"},
-		"no time":            {&rules.AtError{Err: errors.New(`"noon" is no time`)}, 422, "invalid_body"},
+		"no time":            {&authoring.AtError{Err: errors.New(`"noon" is no time`)}, 422, "invalid_body"},
 		"unverified":         {unverified, 409, "rule_unverified"},
 		"a bad statement":    {&scanners.Error{Code: scanners.CodeStatement, Err: errors.New("no table")}, 409, "rule_unverified"},
 		"too dear":           {&preview.RefusedError{Err: errors.New("probe_cost: too dear")}, 409, "rule_unverified"},
 		"out of reach":       {&scanners.Error{Code: scanners.CodeUnreachable, Transient: true, Err: errors.New("10.0.0.7 refused")}, 503, "source_unavailable"},
 		"too slow":           {errors.Join(errors.New("x"), context.DeadlineExceeded), 503, "source_unavailable"},
-		"others run":         {rules.ErrBusy, 503, "source_unavailable"},
+		"others run":         {authoring.ErrBusy, 503, "source_unavailable"},
 		"rules run":          {engine.ErrSourceBusy, 503, "source_unavailable"},
 		"the ledger is away": {errors.New("gone"), 503, "ledger_unavailable"},
 	} {

@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
+	"tallyman/internal/api/view"
 	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
 	"tallyman/rules"
-	"tallyman/rules/problem"
 )
 
 // reloadTimeout bounds what a reload asks of the ledger: the types that rules are held against.
@@ -86,15 +86,4 @@ func compare(before, after []*rules.Rule) wire.Reloaded {
 	return r
 }
 
-func fileProblems(set *rules.Set) []wire.FileProblem { return forms(set.Problems) }
-
-// forms are the problems as the API tells them.
-func forms(problems problem.List) []wire.FileProblem {
-	list := []wire.FileProblem{}
-	for _, p := range problems {
-		list = append(list, wire.FileProblem{
-			Code: p.Code, File: p.File, Line: p.Line, Col: p.Col, Message: p.Message, Hint: p.Hint, Rule: p.Rule,
-		})
-	}
-	return list
-}
+func fileProblems(set *rules.Set) []wire.FileProblem { return view.FileProblems(set.Problems) }

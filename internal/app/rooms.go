@@ -23,7 +23,7 @@ func (a *App) rooms(meter *metrics.Metrics) []api.Room {
 		}),
 		queues.New(queues.Deps{Queues: a.index.served(), Logger: a.log}),
 		apirules.New(apirules.Deps{
-			Rules: ruleDesk{a.engine, why.New(a.engine, a.ledger, &a.silences)}, History: a.ledger, RuleFiles: a.ruleFiles, Preview: a.preview, RuleSource: a.ruleSource, Draft: a.draft, Audit: a.ledger,
+			Rules: ruleDesk{a.engine, why.New(a.engine, a.ledger, &a.silences)}, History: a.ledger, RuleFiles: a.ruleFiles, Preview: a.authoring.Preview, RuleSource: a.ruleSource, Draft: a.authoring.Draft, Audit: a.ledger,
 			Reload: func(ctx context.Context, who ledger.Author) (wire.Reloaded, error) {
 				return a.reload(ctx, "request", who)
 			}, Logger: a.log,

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tallyman/engine"
+	"tallyman/internal/api/view"
 	"tallyman/internal/authoring"
 	"tallyman/internal/wire"
 	"tallyman/rules"
@@ -31,7 +32,7 @@ func (a *App) ruleSource(id string) (*wire.RuleSource, error) {
 	}
 	w := first.Written()
 	s.File, s.Line, s.Text = w.File, w.Line, w.YAML
-	s.Problems = forms(a.remarks(id, w))
+	s.Problems = view.FileProblems(a.remarks(id, w))
 	if stale[id] {
 		s.Disk = onDisk(set, id, w.File)
 	}
@@ -77,6 +78,6 @@ func onDisk(set *rules.Set, id, file string) *wire.DiskSource {
 			why = append(why, p)
 		}
 	}
-	d.Problems = forms(why)
+	d.Problems = view.FileProblems(why)
 	return d
 }

@@ -7,29 +7,13 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"tallyman/engine/trial/preview"
 	"tallyman/engine/trial/rulediff"
 	"tallyman/internal/api"
+	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
+	"tallyman/internal/authoring"
 	"tallyman/internal/wire"
 )
-
-// DraftQuery is another text of a rule, and what of it is tried.
-type DraftQuery struct {
-	Text string
-	PreviewQuery
-}
-
-// Drafted is what a draft comes to.
-type Drafted struct {
-	Scope    string
-	Problems []wire.FileProblem // with places in the text and no file, or of the file
-	Changes  []rulediff.Change
-	Warnings []string
-	Preview  *preview.Report // nil where the draft would not run
-	Effect   *rulediff.Rule  // nil where the versions were not run
-	Notes    []string
-}
 
 // largestDraft is how many bytes the text of a draft may have.
 const largestDraft = 64 << 10
@@ -58,7 +42,7 @@ func (a *Handlers) draft(ctx context.Context, in *draftInput) (*draftOutput, err
 	if len(in.Body.Text) > largestDraft {
 		return nil, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "text: it has "+strconv.Itoa(len(in.Body.Text))+" bytes, at most "+strconv.Itoa(largestDraft)+" are taken")
 	}
-	q := DraftQuery{Text: in.Body.Text, PreviewQuery: PreviewQuery{Rule: in.ID, Scope: in.Body.Scope, At: in.Body.At, Limit: defaultPreviewed}}
+	q := authoring.DraftRequest{Text: in.Body.Text, PreviewRequest: authoring.PreviewRequest{Rule: in.ID, Scope: in.Body.Scope, At: in.Body.At, Limit: defaultPreviewed}}
 	if in.Body.Limit > 0 {
 		q.Limit = in.Body.Limit
 	}
@@ -75,9 +59,9 @@ func (a *Handlers) draft(ctx context.Context, in *draftInput) (*draftOutput, err
 	return &draftOutput{newDraftForm(in.ID, d)}, nil
 }
 
-func newDraftForm(id string, d *Drafted) *wire.DraftForm {
+func newDraftForm(id string, d *authoring.DraftResult) *wire.DraftForm {
 	f := &wire.DraftForm{
-		Rule: id, Scope: d.Scope, Problems: wire.NotNil(d.Problems), Fields: make([]wire.ChangedFieldForm, len(d.Changes)), Warnings: wire.NotNil(d.Warnings),
+		Rule: id, Scope: d.Scope, Problems: view.FileProblems(d.Problems), Fields: make([]wire.ChangedFieldForm, len(d.Changes)), Warnings: wire.NotNil(d.Warnings),
 		Effect: newEffectForm(d.Effect), Notes: wire.NotNil(d.Notes),
 	}
 	for i, c := range d.Changes {

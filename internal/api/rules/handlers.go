@@ -7,6 +7,7 @@ import (
 	"tallyman/engine/trial/preview"
 	"tallyman/internal/api"
 	"tallyman/internal/api/view"
+	"tallyman/internal/authoring"
 	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
 )
@@ -19,13 +20,13 @@ type Deps struct {
 	History   RuleHistory
 	RuleFiles func() view.RuleFiles
 	Reload    func(ctx context.Context, who ledger.Author) (wire.Reloaded, error)
-	// Preview tries a rule and writes nothing. Errors are *engine.UnknownError, engine.ErrManyScopes, *AtError, ErrBusy, those of preview.Run,
+	// Preview tries a rule and writes nothing. Errors are *engine.UnknownError, engine.ErrManyScopes, *authoring.AtError, authoring.ErrBusy, those of preview.Run,
 	// and the ledger's.
-	Preview func(ctx context.Context, q PreviewQuery) (*preview.Report, error)
+	Preview func(ctx context.Context, q authoring.PreviewRequest) (*preview.Report, error)
 	// RuleSource is how a rule is written. Errors are *engine.UnknownError.
 	RuleSource func(id string) (*wire.RuleSource, error)
 	// Draft tries another text of a rule and writes nothing. Errors are as those of Preview.
-	Draft  func(ctx context.Context, q DraftQuery) (*Drafted, error)
+	Draft  func(ctx context.Context, q authoring.DraftRequest) (*authoring.DraftResult, error)
 	Audit  Audit
 	Logger *slog.Logger
 }

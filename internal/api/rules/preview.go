@@ -14,30 +14,11 @@ import (
 	"tallyman/engine"
 	"tallyman/engine/trial/preview"
 	"tallyman/internal/api"
+	"tallyman/internal/authoring"
 	"tallyman/internal/wire"
 	"tallyman/rules/problem"
 	"tallyman/scanners"
 )
-
-// PreviewQuery says which rule is tried, and when.
-type PreviewQuery struct {
-	Rule  string
-	Scope *string // may be nil where the rule has one
-	At    string  // see preview.ParseAt
-	Limit int     // of each list
-}
-
-// AtError says that a time was none.
-type AtError struct{ Err error }
-
-// Error returns why.
-func (e *AtError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the cause.
-func (e *AtError) Unwrap() error { return e.Err }
-
-// ErrBusy says that as many previews run as may at a time.
-var ErrBusy = errors.New("other previews are running")
 
 // defaultPreviewed is how many rows, findings and notices an answer has where nothing is said.
 const defaultPreviewed = 20
@@ -58,7 +39,7 @@ func (a *Handlers) registerPreview(operations huma.API) {
 
 // preview answers POST /rules/{id}/preview.
 func (a *Handlers) preview(ctx context.Context, in *previewInput) (*previewOutput, error) {
-	q := PreviewQuery{Rule: in.ID, Limit: defaultPreviewed}
+	q := authoring.PreviewRequest{Rule: in.ID, Limit: defaultPreviewed}
 	if in.Body != nil {
 		q.Scope, q.At = in.Body.Scope, in.Body.At
 		if in.Body.Limit > 0 {
@@ -87,7 +68,7 @@ func (a *Handlers) preview(ctx context.Context, in *previewInput) (*previewOutpu
 
 // previewFailed turns an error of a preview into a problem.
 func (a *Handlers) previewFailed(ctx context.Context, err error) *wire.Problem {
-	var at *AtError
+	var at *authoring.AtError
 	var list problem.List
 	var scan *scanners.Error
 	var refused *preview.RefusedError
@@ -100,7 +81,7 @@ func (a *Handlers) previewFailed(ctx context.Context, err error) *wire.Problem {
 			prob.Errors = append(prob.Errors, wire.Fault{Location: fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col), Message: p.Code + ": " + p.Message})
 		}
 		return prob
-	case errors.Is(err, ErrBusy), errors.Is(err, engine.ErrSourceBusy):
+	case errors.Is(err, authoring.ErrBusy), errors.Is(err, engine.ErrSourceBusy):
 		return a.notNow(err.Error() + "; try again")
 	case errors.As(err, &scan) && scan.Transient, errors.Is(err, context.DeadlineExceeded):
 		a.log.LogAttrs(ctx, slog.LevelWarn, "a preview's source did not answer", slog.Any("error", err))

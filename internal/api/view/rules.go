@@ -4,6 +4,7 @@ import (
 	"tallyman/engine"
 	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
+	"tallyman/rules/problem"
 )
 
 // NewSwitchForm is the switch as clients see it; nil of none.
@@ -71,4 +72,15 @@ type RuleFiles struct {
 	Problems []wire.FileProblem
 	Stale    map[string]bool // ids of rules that are in force as they were before their file went bad
 	Version  string
+}
+
+// FileProblems are the problems as the API tells them.
+func FileProblems(problems problem.List) []wire.FileProblem {
+	list := []wire.FileProblem{}
+	for _, p := range problems {
+		list = append(list, wire.FileProblem{
+			Code: p.Code, File: p.File, Line: p.Line, Col: p.Col, Message: p.Message, Hint: p.Hint, Rule: p.Rule,
+		})
+	}
+	return list
 }
