@@ -3,8 +3,6 @@ package engine
 import (
 	"context"
 	"time"
-
-	"tallyman/internal/retry"
 )
 
 // Clock is the engine's time. Due times, :now and the times of notices come from it; leases, polls and
@@ -54,18 +52,3 @@ func until(ctx context.Context, stop <-chan struct{}) (context.Context, context.
 	}()
 	return ctx, cancel
 }
-
-// backoff waits from first to most, as package retry has it.
-type backoff struct {
-	first, most time.Duration
-	pauses      *retry.Pauses
-}
-
-func (b *backoff) wait() time.Duration {
-	if b.pauses == nil {
-		b.pauses = retry.New(b.first, b.most)
-	}
-	return b.pauses.Next()
-}
-
-func (b *backoff) reset() { b.pauses = nil }

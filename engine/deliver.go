@@ -12,6 +12,7 @@ import (
 
 	"tallyman/engine/judge"
 	"tallyman/internal/delivery"
+	"tallyman/internal/retry"
 	"tallyman/internal/trace"
 	"tallyman/sinks"
 )
@@ -61,8 +62,8 @@ type laneTable struct {
 
 // laneRest is a lane after a failure.
 type laneRest struct {
-	until time.Time
-	retry backoff
+	until  time.Time
+	pauses *retry.Pauses
 }
 
 // laneDrain is how the draining of a lane ended.
@@ -147,11 +148,11 @@ func (d *deliverer) ended(known *laneTable, end laneDrain) {
 	}
 	r := known.resting[end.lane]
 	if r == nil {
-		r = &laneRest{retry: backoff{first: 100 * time.Millisecond, most: 5 * time.Second}}
+		r = &laneRest{pauses: retry.New(100*time.Millisecond, 5*time.Second)}
 		known.resting[end.lane] = r
 		d.log.Warn("deliveries wait: the sink did not take them", "warehouse", end.lane.Warehouse, "error", end.err)
 	}
-	r.until = time.Now().Add(r.retry.wait())
+	r.until = time.Now().Add(r.pauses.Next())
 	known.wanted[end.lane] = true
 }
 

@@ -10,6 +10,7 @@ import (
 	"tallyman/engine/judge"
 	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
+	"tallyman/internal/retry"
 	"tallyman/internal/trace"
 )
 
@@ -96,7 +97,7 @@ const suspectAfter = 5
 // commit writes the record, for as long as the claim is ours. A ledger that is down is waited for. One that
 // is there but keeps refusing the record gets a failed run instead, which says why.
 func (p *pass) commit(ctx context.Context, h *claimHandle, known *judge.Snapshot, record *ledger.Commit) (ledger.Committed, error) {
-	retry := backoff{first: 100 * time.Millisecond, most: 2 * time.Second}
+	pauses := retry.New(100*time.Millisecond, 2*time.Second)
 	for attempt := 1; ; attempt++ {
 		p.e.opts.Step(StepCommitting)
 		committed, err := h.commit(ctx, record)
@@ -111,7 +112,7 @@ func (p *pass) commit(ctx context.Context, h *claimHandle, known *judge.Snapshot
 		if attempt >= suspectAfter && h.renew(ctx) == nil {
 			*record = *p.Refused(ctx, known, err, attempt >= 2*suspectAfter)
 		}
-		if !pause(ctx, nil, retry.wait()) {
+		if !pause(ctx, nil, pauses.Next()) {
 			return ledger.Committed{}, context.Cause(ctx)
 		}
 	}

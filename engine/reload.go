@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tallyman/internal/ledger"
+	"tallyman/internal/retry"
 	"tallyman/rules"
 )
 
@@ -61,7 +62,7 @@ const forgetAfter = 30 * time.Second
 // forget closes the findings of rules and scopes that were removed from the files, when the engine has started and after each Replace. It waits until every node has
 // these rules: one that still runs a removed rule would find everything anew, and tell it.
 func (e *Engine) forget(ctx context.Context, stop <-chan struct{}) {
-	retry := backoff{first: time.Second, most: time.Minute}
+	pauses := retry.New(time.Second, time.Minute)
 	var again <-chan time.Time
 	rested := false
 	for {
@@ -78,11 +79,11 @@ func (e *Engine) forget(ctx context.Context, stop <-chan struct{}) {
 		switch wait, rested, err = e.tryForget(ctx, stop, rested); {
 		case err != nil:
 			e.log.Warn("state of removed rules could not be closed", "error", err)
-			again = time.After(retry.wait())
+			again = time.After(pauses.Next())
 		case wait > 0:
 			again = time.After(wait)
 		default:
-			retry.reset()
+			pauses.Reset()
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"tallyman/engine/judge"
 	"tallyman/internal/ledger"
+	"tallyman/internal/retry"
 	"tallyman/rules"
 	"tallyman/rules/schedule"
 	"tallyman/scanners"
@@ -63,7 +64,7 @@ func (u *unit) loop(ctx context.Context, stop <-chan struct{}) {
 	if !u.tellsFailures() && !u.getReady(idle, stop, time.Time{}) || !u.begin(idle, stop) {
 		return
 	}
-	failing := backoff{first: 100 * time.Millisecond, most: 5 * time.Second}
+	failing := retry.New(100*time.Millisecond, 5*time.Second)
 	for {
 		due := u.plan.due()
 		u.status.setNext(due)
@@ -82,17 +83,17 @@ func (u *unit) loop(ctx context.Context, stop <-chan struct{}) {
 		}
 		switch u.attempt(ctx, stop, due) {
 		case settled:
-			failing.reset()
+			failing.Reset()
 		case forgotten:
 			if !u.begin(idle, stop) {
 				return
 			}
 		case unsettled:
-			if !pause(ctx, stop, failing.wait()) {
+			if !pause(ctx, stop, failing.Next()) {
 				return
 			}
 		case waiting:
-			failing.reset()
+			failing.Reset()
 			if !pause(ctx, stop, askAgain) {
 				return
 			}
@@ -104,7 +105,7 @@ func (u *unit) loop(ctx context.Context, stop <-chan struct{}) {
 
 // begin reads where the rule stands and plans what was missed.
 func (u *unit) begin(ctx context.Context, stop <-chan struct{}) bool {
-	failing := backoff{first: 100 * time.Millisecond, most: 5 * time.Second}
+	failing := retry.New(100*time.Millisecond, 5*time.Second)
 	if u.since.IsZero() {
 		u.since = u.now()
 	}
@@ -121,7 +122,7 @@ func (u *unit) begin(ctx context.Context, stop <-chan struct{}) bool {
 			return false
 		}
 		u.log.Warn("the ledger cannot be asked where the rule stands", "error", err)
-		if !pause(ctx, stop, failing.wait()) {
+		if !pause(ctx, stop, failing.Next()) {
 			return false
 		}
 	}

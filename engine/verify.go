@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tallyman/engine/judge"
+	"tallyman/internal/retry"
 	"tallyman/rules"
 	"tallyman/rules/catalog"
 	"tallyman/scanners"
@@ -16,7 +17,7 @@ import (
 // again until that succeeds; a rule that is not verified does not run. One that tells of its failed runs is not waited for
 // any longer than until; see givesUp. It returns false when the engine stops.
 func (u *unit) getReady(ctx context.Context, stop <-chan struct{}, until time.Time) bool {
-	retry := backoff{first: time.Second, most: time.Minute}
+	pauses := retry.New(time.Second, time.Minute)
 	for {
 		err := u.check(ctx, stop, until)
 		if err == nil {
@@ -34,7 +35,7 @@ func (u *unit) getReady(ctx context.Context, stop <-chan struct{}, until time.Ti
 		if u.givesUp(err, until) {
 			return true
 		}
-		wait := retry.wait()
+		wait := pauses.Next()
 		if left := u.e.opts.Clock.Real(until.Sub(u.now())); left > 0 {
 			wait = min(wait, left)
 		}
