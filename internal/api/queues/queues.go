@@ -25,6 +25,28 @@ import (
 	"tallyman/sinks"
 )
 
+// Deps is what the room is made of.
+type Deps struct {
+	Queues map[string]view.ServedQueue // by name
+	Logger *slog.Logger
+}
+
+// Handlers serves queues.
+type Handlers struct {
+	deps    Deps
+	log     *slog.Logger
+	waiters *api.Waiters // set by Register
+}
+
+// New makes the room.
+func New(deps Deps) *Handlers { return &Handlers{deps: deps, log: deps.Logger} }
+
+// Register adds the operations.
+func (a *Handlers) Register(operations *api.Operations) {
+	a.waiters = operations.Waiters
+	a.registerQueues(operations)
+}
+
 // The sizes of bodies: what 1,000 items or operations come to, well filled.
 const (
 	maxPushBody     = 8 << 20
