@@ -14,6 +14,7 @@ import (
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
+	"tallyman/internal/testenv"
 	"tallyman/rules/row"
 	"tallyman/scanners"
 )
@@ -43,6 +44,7 @@ var errChaos = errors.New("chaos")
 // TestChaos lets ledger, source and sink fail at random while three nodes come and go and leases are lost, and then
 // asks whether anything was lost, doubled or told out of order.
 func TestChaos(t *testing.T) {
+	testenv.Slow(t)
 	for seed := range uint64(10) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			inWorld(t, func(w *world) {

@@ -31,6 +31,7 @@ var steps = []string{
 
 func TestKilledInEachStep(t *testing.T) {
 	t.Parallel()
+	testenv.Slow(t)
 	for _, kind := range []string{"sqlite", "postgres"} {
 		for _, step := range steps {
 			t.Run(kind+"/state/"+step, func(t *testing.T) {

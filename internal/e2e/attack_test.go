@@ -15,11 +15,13 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"tallyman/internal/ledger/ledgertest"
+	"tallyman/internal/testenv"
 )
 
 // An attack of each kind is made on a running node, once with PostgreSQL and a Redis server, once with SQLite and the embedded Redis. No other test
 // runs meanwhile: what the database server writes is measured, and a busy machine would make a preview of a huge cell time out.
 func TestAttacksAreRefused(t *testing.T) { //nolint:tparallel // see above
+	testenv.Slow(t)
 	for _, ledger := range []string{"postgres", "sqlite"} {
 		t.Run(ledger, func(t *testing.T) {
 			t.Parallel()

@@ -69,6 +69,7 @@ func pause(d time.Duration) { <-time.After(d) }
 // alone or another took over meanwhile.
 func TestKilledInEachStep(t *testing.T) {
 	t.Parallel()
+	testenv.Slow(t)
 	for _, nodes := range []int{1, 2} {
 		t.Run(fmt.Sprintf("of %d nodes", nodes), func(t *testing.T) {
 			t.Parallel()
@@ -90,6 +91,7 @@ const kills = 10
 // Nodes that die at any moment have lost and doubled nothing either, also where Redis dies now and then.
 func TestKilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
+	testenv.Slow(t)
 	for name, test := range map[string]struct {
 		nodes     int
 		redisDies bool

@@ -19,6 +19,7 @@ var pushSteps = []string{
 // what must arrive arrives, what comes again comes under its key, and what is late stops.
 func TestPushesWithNodesKilledInEachStep(t *testing.T) {
 	t.Parallel()
+	testenv.Slow(t)
 	for _, nodes := range []int{1, 2} {
 		t.Run(fmt.Sprintf("of %d nodes", nodes), func(t *testing.T) {
 			t.Parallel()
@@ -41,6 +42,7 @@ func TestPushesWithNodesKilledInEachStep(t *testing.T) {
 // Nodes that die at any moment lose nothing either.
 func TestPushesWithNodesKilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
+	testenv.Slow(t)
 	p := newPushTrial(t, straight)
 	nodes := []*node{p.start(0), p.start(1)}
 	testenv.Eventually(t, func() bool { return p.heard() > 0 }, 30*time.Second)

@@ -13,6 +13,7 @@ import (
 // key, and what is late stops.
 func TestPushesOverBadNetworks(t *testing.T) {
 	t.Parallel()
+	testenv.Slow(t)
 	ways := map[string]*testenv.Toxic{}
 	p := newPushTrial(t, func(address string) string {
 		if ways[address] == nil {

@@ -10,6 +10,7 @@ import (
 // The node that writes a lost index back dies over it: another begins anew soon, and clients have everything again.
 func TestKilledWhileItWritesTheIndexBack(t *testing.T) {
 	t.Parallel()
+	testenv.Slow(t)
 	tr := newTrial(t)
 	nodes := map[string]*node{}
 	for place := range 2 {

@@ -17,6 +17,7 @@ const takeoverLease = 3 * time.Second
 // is due again soon or not, and everybody is told once.
 func TestAKilledNodesFiringIsRepeatedWithinTheLease(t *testing.T) {
 	t.Parallel()
+	testenv.Slow(t)
 	for name, cron := range map[string]string{"due again at once": everySecond, "due once a year": "0 0 1 1 *"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

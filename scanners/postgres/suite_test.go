@@ -126,5 +126,6 @@ func TestSuite(t *testing.T) {
 }
 
 func TestLargeRows(t *testing.T) { //nolint:paralleltest // it measures the process
+	testenv.Slow(t)
 	scannertest.Memory(t, dialect())
 }

@@ -354,6 +354,7 @@ func TestNothingIsReadBeforeItIsThere(t *testing.T) {
 
 func TestRebuildOfManyMarks(t *testing.T) {
 	t.Parallel()
+	testenv.Slow(t)
 	r := testenv.Redis(t)
 	ledger := newMemoryLedger()
 	start := time.Now().Add(-time.Hour)

@@ -99,6 +99,7 @@ func TestInboxesComeBackAfterALoss(t *testing.T) {
 
 func TestRebuildOfManyIsQuickAndCapped(t *testing.T) {
 	t.Parallel()
+	testenv.Slow(t)
 	r := testenv.Redis(t)
 	ledger := newMemoryLedger()
 	const many = rebuilt

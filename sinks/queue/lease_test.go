@@ -114,6 +114,7 @@ func TestSuspendsHaveALimitThatStoringResets(t *testing.T) {
 // Peers unpack as many values as there are, and a Lua stack does not hold them: 10,000 leases that end at once, beside 9,000 dead.
 func TestTenThousandLeasesEndAtOnce(t *testing.T) {
 	t.Parallel()
+	testenv.Slow(t)
 	onAll(t, func(t site) {
 		clock := newTestClock(time.Now())
 		n := newNode(t, t.addr, nil, clock.option, func(o *Options) { o.MaxAttempts = 2 })

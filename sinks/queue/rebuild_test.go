@@ -244,6 +244,7 @@ func record(t testing.TB, ledger Ledger, n int) {
 
 func TestRebuildOfManyIsQuick(t *testing.T) {
 	t.Parallel()
+	testenv.Slow(t)
 	r := testenv.Redis(t)
 	ledger := newMemoryLedger()
 	record(t, ledger, rebuilt)

@@ -42,6 +42,7 @@ func soakFor(t *testing.T) time.Duration {
 // served in order.
 func TestSoak(t *testing.T) {
 	t.Parallel()
+	testenv.Slow(t)
 	r := testenv.Redis(t)
 	s := &soak{T: t, ledger: &soakLedger{memoryLedger: newMemoryLedger()}, acks: map[string][]int{}}
 	for range 2 {
