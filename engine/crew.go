@@ -153,7 +153,7 @@ func (e *Engine) supervise(ctx context.Context, stop <-chan struct{}, runs *sync
 		case <-stop:
 			nap.Stop()
 			e.crew.stop()
-			for _, u := range e.crew.takeFresh() { // nobody has started them: who waits for their end need not
+			for _, u := range e.crew.takeFresh() { // No loop of these units runs, so nobody waits for the end of one.
 				close(u.stopped)
 			}
 			return
@@ -213,7 +213,7 @@ func (e *Engine) rearrange() {
 
 func (e *Engine) makeUnit(r *rules.Rule) (*unit, error) { return newUnit(e, r, e.slots[r.Source]) }
 
-// signal leaves word without waiting for anybody.
+// signal sends to the channel, or does nothing where the channel already holds a signal.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

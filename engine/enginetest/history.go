@@ -190,7 +190,7 @@ func (l *Ledger) SeeNode(ctx context.Context, n ledger.Node) error {
 	return nil
 }
 
-// LeaveNode records that it is not any more.
+// LeaveNode records that the node has stopped.
 func (l *Ledger) LeaveNode(ctx context.Context, name string) error {
 	leave, err := l.enter(ctx, "LeaveNode")
 	if err != nil {

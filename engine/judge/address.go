@@ -26,7 +26,7 @@ type Channel struct {
 type Address struct {
 	Live   []ledger.Target // the sinks that the rule names
 	shadow []ledger.Target // an inbox of its own
-	back   []ledger.Target // of resolutions: both, since each goes only where its finding was told
+	back   []ledger.Target // for resolutions: live and shadow, because a resolution goes only where its finding was told
 }
 
 // fallbackInbox is the sink of a shadow inbox where there is no inbox, as in a trial.
@@ -126,7 +126,7 @@ func (p *Pass) everywhere() []ledger.Target {
 
 // Silencer knows the silences that are in force.
 type Silencer interface {
-	// Holding returns the silences that are active at the time and about the subject, the one that lasts longest first.
+	// Holding returns the silences that are active at the time and match the subject. The silence with the latest end is the first.
 	Holding(at time.Time, about *silence.Subject) []silence.Holding
 }
 

@@ -78,7 +78,7 @@ func (r *Result) messages() []message {
 	return list
 }
 
-// recordTold remembers by which notice a message was told. The rule is live since then, if it was in shadow.
+// recordTold notes the id of the notice that tells a message. live is the time since which the rule is no longer in shadow.
 func (r *Result) recordTold(m *message, noticeID string, live time.Time) {
 	if m.tell != nil {
 		r.step.Told(*m.tell, noticeID, live)

@@ -1,4 +1,4 @@
-// Package judge makes of the rows of a probe, and of what is known of a rule, what is to be told: the decision of a run.
+// Package judge decides what a run tells. The decision is made of the rows of a probe and of what the ledger knows of the rule.
 //
 // A Pass is one scan. Begin takes what the ledger knows (Snapshot). Scan runs the probe and hands its rows to a judge while they stream by,
 // one for each mode of a rule (state.go, event.go, group.go, result.go), and adds what the rule tells of itself (alert.go). Compose makes

@@ -91,7 +91,7 @@ func (s *Switch) Free(now time.Time) time.Time {
 type Nodes interface {
 	// SeeNode records that the node is there; Seen is the ledger's to say.
 	SeeNode(ctx context.Context, n Node) error
-	// LeaveNode records that it is not any more.
+	// LeaveNode records that the node has stopped.
 	LeaveNode(ctx context.Context, name string) error
 	// Nodes returns those that are there, by name.
 	Nodes(ctx context.Context) ([]Node, error)
