@@ -1,9 +1,15 @@
 package rules
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
+	"tallyman/rules/jsonschema"
 	"tallyman/rules/strictyaml"
 )
 
@@ -155,5 +161,120 @@ func (s *scalars) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.N
 		if v, ok := d.Any(name+"."+key, value); ok {
 			(*s)[key] = v
 		}
+	}
+}
+
+// newSpec holds the defaults of every field that has one; decoding leaves them where nothing is written.
+func newSpec() *ruleSpec {
+	return &ruleSpec{
+		Enabled:  true,
+		Mode:     string(ModeState),
+		Schedule: scheduleSpec{Timezone: "UTC", Overlap: string(OverlapSkip), CatchUp: string(CatchUpOnce)},
+		Probe:    probeSpec{Timeout: 10 * time.Second, MaxRows: 10_000},
+		Per:      "row",
+		When:     "true",
+		NoData:   string(PolicyOK),
+		OnError:  string(PolicyKeepLast),
+		Notice:   noticeSpec{Priority: "3", Modal: string(ModalSilent)},
+	}
+}
+
+// ruleOf makes the Rule that a complete spec describes.
+func ruleOf(s *ruleSpec, scope string) *Rule {
+	r := &Rule{
+		ID: s.ID, Scope: scope, Title: s.Title, Description: s.Description, Owner: s.Owner, RunbookURL: s.RunbookURL,
+		Labels: s.Labels, Enabled: s.Enabled, Mode: Mode(s.Mode), Shadow: s.Shadow,
+		Schedule: Schedule{
+			Cron: s.Schedule.Cron, Timezone: s.Schedule.Timezone, Jitter: s.Schedule.Jitter,
+			Overlap: Overlap(s.Schedule.Overlap), CatchUp: CatchUp(s.Schedule.CatchUp),
+		},
+		Source: s.Source,
+		Probe:  Probe{SQL: s.Probe.SQL, Params: s.Probe.Params, Timeout: s.Probe.Timeout, MaxRows: s.Probe.MaxRows, MaxCost: s.Probe.MaxCost},
+		Per:    Per(s.Per), When: string(s.When), Key: s.Key, GroupBy: s.GroupBy,
+		For: s.For, KeepFiringFor: s.KeepFiringFor, RepeatInterval: s.RepeatInterval,
+		NoData: Policy(s.NoData), OnError: Policy(s.OnError), Limit: Limit{Notices: s.Limit.Notices},
+		Notice: Notice{
+			Type: s.Notice.Type, Warehouse: string(s.Notice.Warehouse), Priority: string(s.Notice.Priority),
+			Modal: Modal(s.Notice.Modal), Title: s.Notice.Title, Body: s.Notice.Body,
+			Expires: s.Notice.Expires, SendResolved: s.Notice.SendResolved,
+		},
+	}
+	if w := s.Probe.Watermark; w.Columns != nil {
+		r.Probe.Watermark = &Watermark{Columns: w.Columns, Initial: w.Initial, Lag: w.Lag}
+	}
+	if s.Notice.Fields != nil {
+		r.Notice.Fields = map[string]string{}
+		for name, expr := range s.Notice.Fields {
+			r.Notice.Fields[name] = string(expr)
+		}
+	}
+	for _, d := range s.Deliver {
+		r.Deliver = append(r.Deliver, Deliver{
+			Sink: d.Sink, Strategy: Strategy(strings.TrimPrefix(d.Strategy, immediate)), Within: d.Within, Delay: d.Delay, At: string(d.At),
+			Retry: d.Retry, Unless: Unless(d.Unless), When: string(d.When),
+		})
+	}
+	return r
+}
+
+// checksum is over what the rule means: not over where and how it was written.
+func checksum(r *Rule) string {
+	meaning := *r
+	meaning.File, meaning.Checksum = "", ""
+	text, err := json.Marshal(meaning) // maps in order of their keys
+	if err != nil {
+		panic(fmt.Sprintf("rules: a rule holds what JSON cannot: %v", err))
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// Schema is the JSON Schema of a rule file, made of the types that decode it. It knows shapes and spellings; what fits together is
+// told by Load, Check and Compile.
+func Schema() ([]byte, error) {
+	file := jsonschema.Of(fileSpec{})
+	file.Schema, file.Title = jsonschema.Draft, "A Tallyman rule file"
+
+	rule := jsonschema.Of(newSpec())
+	rule.Required = []string{"id"}
+	rule.Properties.Get("id").Pattern = ruleID.String()
+	rule.Properties.Get("labels").PropertyNames = &jsonschema.Schema{Pattern: plainName.String()}
+	scope := rule.Properties.Get("scopes").Items
+	scope.Properties.Get("name").Pattern = plainName.String()
+
+	file.Definitions = map[string]*jsonschema.Schema{"rule": rule}
+	file.Properties.Get("rules").Items = &jsonschema.Schema{Ref: "#/definitions/rule"}
+	takeSome(file.Properties.Get("defaults"), rule, "id")
+	takeSome(scope.Properties.Get("overrides"), rule, fixedFields...)
+	return file.Text()
+}
+
+// takeSome makes s an object with the fields of the rule, less those.
+func takeSome(s, rule *jsonschema.Schema, less ...string) {
+	s.Type, s.AdditionalProperties = rule.Type, jsonschema.Nothing()
+	for _, f := range rule.Properties {
+		if !slices.Contains(less, f.Name) {
+			s.Properties = append(s.Properties, jsonschema.Property{Name: f.Name, Schema: &jsonschema.Schema{Ref: "#/definitions/rule/properties/" + f.Name}})
+		}
+	}
+}
+
+// JSONSchema implements jsonschema.Schemer.
+func (*exprText) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: jsonschema.Types{"string", "number", "boolean"}}
+}
+
+// JSONSchema implements jsonschema.Schemer.
+func (*texts) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{
+		Type: jsonschema.Types{"string", "object"}, MinProperties: 1, PropertyNames: &jsonschema.Schema{Pattern: language.String()},
+		AdditionalProperties: &jsonschema.Schema{Type: jsonschema.Types{"string"}},
+	}
+}
+
+// JSONSchema implements jsonschema.Schemer.
+func (*scalars) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{
+		Type: jsonschema.Types{"object"}, AdditionalProperties: &jsonschema.Schema{Type: jsonschema.Types{"string", "number", "boolean", "null"}},
 	}
 }

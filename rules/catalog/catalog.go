@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"tallyman/rules/problem"
 	"tallyman/rules/strictyaml"
 )
 
@@ -115,4 +118,132 @@ func (t *Type) UnmarshalJSON(text []byte) error {
 		t.Retention = d
 	}
 	return nil
+}
+
+type fileSpec struct {
+	Types []*strictyaml.Node `yaml:"types,required"`
+}
+
+// Load reads the catalogue from a file (configs/types.yaml shows one). Where there are problems the catalogue holds the
+// sound types only.
+func Load(path string) (Catalog, problem.List) {
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return nil, problem.List{{Code: "file_unreadable", File: path, Message: err.Error()}}
+	}
+	return Parse(path, src)
+}
+
+// Parse is Load of a file that is in memory; name is for messages.
+func Parse(name string, src []byte) (Catalog, problem.List) {
+	f, problems := strictyaml.Parse(name, src)
+	if f == nil {
+		return nil, problems
+	}
+	var spec fileSpec
+	problems = f.Decode(f.Root, &spec)
+	types := Catalog{}
+	byID := map[int64]string{}
+	for _, n := range spec.Types {
+		t := Type{Retention: DefaultRetention}
+		found := f.Decode(n, &t)
+		if len(found) == 0 {
+			found = check(f, n, t, types, byID)
+		}
+		if len(found) > 0 {
+			problems = append(problems, found...)
+			continue
+		}
+		types[t.Code] = t
+		byID[t.ID] = t.Code
+	}
+	return types, problems
+}
+
+// check reports what is wrong with a decoded type by itself and beside those before it.
+func check(f *strictyaml.File, n *strictyaml.Node, t Type, types Catalog, byID map[int64]string) problem.List {
+	var l problem.List
+	for _, fault := range t.Validate() {
+		at, near := n.Walk(fault.Field)
+		if at == nil {
+			at = near
+		}
+		l = append(l, f.Problem(at, fault.Code, fault.Message, fault.Hint))
+	}
+	if _, taken := types[t.Code]; taken {
+		l = append(l, f.Problem(n.Get("code"), CodeDuplicateID, fmt.Sprintf("the type %s is there twice", t.Code), "codes are unique"))
+	}
+	if other, taken := byID[t.ID]; taken {
+		l = append(l, f.Problem(n.Get("id"), CodeDuplicateID, fmt.Sprintf("the id %d belongs to %s", t.ID, other), "ids are unique"))
+	}
+	return l
+}
+
+// The codes of a type's faults, beside those of strictyaml.
+const (
+	CodeBadName     = "bad_name"
+	CodeBadID       = "bad_id"
+	CodeDuplicateID = "duplicate_id"
+	CodeReserved    = "reserved_code"
+)
+
+var (
+	codePattern     = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,63}$`)
+	fieldPattern    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+	languagePattern = regexp.MustCompile(`^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$`)
+	kinds           = []FieldKind{String, Int, Decimal, Bool, Time}
+)
+
+const (
+	leastRetention = time.Minute
+	mostRetention  = 3650 * 24 * time.Hour
+)
+
+// Fault is what is wrong with one field of a type. Field is its path, as "fields.qty".
+type Fault struct {
+	Field, Code, Message, Hint string
+}
+
+// IsLanguage tells whether the text is the code of a language, as zh or pt-BR.
+func IsLanguage(s string) bool { return languagePattern.MatchString(s) }
+
+// Validate returns all that is wrong with the type by itself; types from elsewhere than a file go through it.
+func (t Type) Validate() []Fault {
+	var l []Fault
+	fail := func(field, code, message, hint string) { l = append(l, Fault{field, code, message, hint}) }
+	if !codePattern.MatchString(t.Code) {
+		fail("code", CodeBadName, fmt.Sprintf("%q cannot be the code of a type", t.Code), "capitals, digits and _, at most 64, as REP_NOTICE")
+	}
+	if Reserved(t.Code) {
+		fail("code", CodeReserved, "codes that begin with "+ReservedPrefix+" are Tallyman's own", "choose another code; the built-in types need no entry")
+	}
+	for _, own := range BuiltIn() {
+		if t.ID == own.ID {
+			fail("id", CodeDuplicateID, fmt.Sprintf("the id %d belongs to the built-in type %s", t.ID, own.Code), "choose another")
+		}
+	}
+	if t.ID < 1 {
+		fail("id", CodeBadID, fmt.Sprintf("%d cannot be the id of a type", t.ID), "a number from 1 on, unique among the types")
+	}
+	if strings.TrimSpace(t.Name) == "" {
+		fail("name", strictyaml.CodeMissing, "the type has no name", "what people call it, as Replenishment notice")
+	}
+	for _, lang := range slices.Sorted(maps.Keys(t.Names)) {
+		if !IsLanguage(lang) {
+			fail("names."+lang, CodeBadName, fmt.Sprintf("%q is no language", lang), "a code such as en, zh or pt-BR")
+		}
+	}
+	if t.Retention < leastRetention || t.Retention > mostRetention {
+		fail("retention", strictyaml.CodeOutOfRange, fmt.Sprintf("a retention of %s", strictyaml.FormatDuration(t.Retention)), "between 1m and 3650d")
+	}
+	for _, name := range t.FieldNames() {
+		if !fieldPattern.MatchString(name) {
+			fail("fields."+name, CodeBadName, fmt.Sprintf("%q cannot name a field", name), "letters, digits and _, at most 64, beginning with a letter")
+		}
+		if !slices.Contains(kinds, t.Fields[name].Type) {
+			fail("fields."+name+".type", strictyaml.CodeEnum, fmt.Sprintf("there is no field type %q", t.Fields[name].Type),
+				"one of string, int, decimal, bool, time")
+		}
+	}
+	return l
 }

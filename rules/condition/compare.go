@@ -135,3 +135,181 @@ func (v verdicts) of(f *frame, a, b row.Value) truth {
 	}
 	return v[order+1]
 }
+
+// array compiles a list that is written out.
+func (c *compiler) array(n *ast.ArrayNode) operand {
+	at := n.Location().From
+	items := make([]operand, len(n.Nodes))
+	bad := false
+	for i, node := range n.Nodes {
+		items[i] = c.compile(node)
+		if items[i].shape == list && !items[i].bad {
+			items[i] = c.unsupported(items[i].offset, "a list cannot hold a list", "")
+		}
+		bad = bad || items[i].bad
+	}
+	if bad {
+		return broken(at)
+	}
+	u, ok := c.unify(at, "the elements of the list", items...)
+	if !ok {
+		return broken(at)
+	}
+	o := listOf(at, u)
+	o.items = items
+	return o
+}
+
+// listOf is the list of the parts.
+func listOf(at int, u unified) operand {
+	return operand{shape: list, kind: u.kind, offset: at, column: -1, list: func(f *frame) []row.Value {
+		if !f.spend(len(u.parts)*valueSize, at) {
+			return nil
+		}
+		values := make([]row.Value, len(u.parts))
+		for i, p := range u.parts {
+			values[i] = p.val(f)
+		}
+		return values
+	}}
+}
+
+// valueSize is what an element of a list costs, roughly, in bytes.
+const valueSize = 64
+
+// in follows SQL: true where an element is equal, else NULL where one is NULL, else false.
+func (c *compiler) in(n *ast.BinaryNode) operand {
+	if r, ok := n.Right.(*ast.BinaryNode); ok && r.Operator == ".." {
+		return c.inRange(n, r)
+	}
+	x, set := c.compile(n.Left), c.compile(n.Right)
+	at := n.Location().From
+	if x.bad || set.bad {
+		return broken(at)
+	}
+	if set.shape != list && set.kind != row.JSON {
+		c.fail(set.offset, CodeType, "in needs a list, here it has "+describe(set), "write x in [a, b]; for a part of a text: contains")
+		return broken(at)
+	}
+	if x.shape == list || x.kind == rowKind || set.shape == list && !comparableKinds(x.kind, set.kind) {
+		c.fail(at, CodeType, fmt.Sprintf("%s cannot be in a list of %s", describe(x), describe(set.element())), comparisonHint(x, set))
+		return broken(at)
+	}
+	if set.items != nil {
+		return c.inItems(at, x, set.items)
+	}
+	val, values := x.exact().val, set.values()
+	return condOp(at, func(f *frame) truth {
+		v := val(f)
+		all := values(f)
+		if !f.step(len(all), at) {
+			return unknown
+		}
+		return inValues(f, v, all)
+	})
+}
+
+func inValues(f *frame, v row.Value, values []row.Value) truth {
+	if values == nil {
+		return unknown // the list itself is NULL
+	}
+	result := no
+	for _, item := range values {
+		if equal := operators["=="].of(f, v, item); equal == yes {
+			return yes
+		} else if equal == unknown {
+			result = unknown
+		}
+	}
+	return result
+}
+
+// inItems compiles membership in a list that is written out, as the comparisons that it stands for. Many
+// constant texts or ints are looked up at once.
+func (c *compiler) inItems(at int, x operand, items []operand) operand {
+	if set := lookup(x, items); set != nil {
+		return c.fold(condOp(at, set), x)
+	}
+	equals := make([]func(*frame) truth, len(items))
+	for i, item := range items {
+		l, r := x.beside(item), item.beside(x)
+		if equals[i] = fastCompare(l, r, operators["=="]); equals[i] == nil {
+			equals[i] = compareAny(l, r, operators["=="])
+		}
+	}
+	return c.fold(condOp(at, func(f *frame) truth {
+		result := no
+		for _, equal := range equals {
+			if t := equal(f); t == yes {
+				return yes
+			} else if t == unknown {
+				result = unknown
+			}
+		}
+		return result
+	}), append([]operand{x}, items...)...)
+}
+
+// lookup is membership among constants of one kind by a map, or nil where there are few, or others.
+func lookup(x operand, items []operand) func(*frame) truth {
+	const few = 8
+	if len(items) < few || x.kind != row.Text && x.kind != row.Int {
+		return nil
+	}
+	texts, ints := map[string]struct{}{}, map[int64]struct{}{}
+	for _, item := range items {
+		if !item.constant || item.kind != x.kind {
+			return nil
+		}
+		texts[item.value.Text()] = struct{}{}
+		ints[item.value.Int()] = struct{}{}
+	}
+	val, kind := x.val, x.kind
+	return func(f *frame) truth {
+		v := val(f)
+		switch v.Kind() {
+		case row.Null:
+			return unknown
+		case kind:
+			_, inTexts := texts[v.Text()]
+			_, inInts := ints[v.Int()]
+			return toTruth(kind == row.Text && inTexts || kind == row.Int && inInts)
+		default:
+			f.fail(x.offset, "%s and %s do not compare", v.Kind(), kind)
+			return unknown
+		}
+	}
+}
+
+// inRange compiles x in a..b: a whole number from a to b. The range is never built.
+func (c *compiler) inRange(n, r *ast.BinaryNode) operand {
+	x, low, high := c.compile(n.Left), c.compile(r.Left), c.compile(r.Right)
+	at := n.Location().From
+	if x.bad || low.bad || high.bad {
+		return broken(at)
+	}
+	for _, bound := range []operand{low, high} {
+		if bound.shape == list || bound.kind != row.Int && bound.kind != row.Null {
+			c.fail(bound.offset, CodeType, "a range goes from int to int, here it has "+describe(bound), "write low <= x and x <= high")
+			return broken(at)
+		}
+	}
+	if x.shape == list || !x.kind.IsNumber() && x.kind != row.Null && x.kind != row.JSON {
+		c.fail(x.offset, CodeType, describe(x)+" cannot be in a range of numbers", "")
+		return broken(at)
+	}
+	x = x.exact()
+	val, from, to := x.val, low.val, high.val
+	atLeast, atMost := operators[">="], operators["<="]
+	return c.fold(condOp(at, func(f *frame) truth {
+		v := val(f)
+		a, b := atLeast.of(f, v, from(f)), atMost.of(f, v, to(f))
+		switch {
+		case a == no || b == no:
+			return no
+		case a == unknown || b == unknown:
+			return unknown
+		}
+		return toTruth(isWhole(v))
+	}), x, low, high)
+}

@@ -2,7 +2,12 @@ package condition
 
 import (
 	"math"
+	"strconv"
+	"strings"
 	"time"
+
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/builtin"
 
 	"tallyman/rules/row"
 )
@@ -90,4 +95,129 @@ func fromTime(x any) (row.Value, bool) {
 		return row.DurationOf(x), true
 	}
 	return row.Value{}, false
+}
+
+// timeFunctions make times and durations; date is compiled by itself.
+var timeFunctions = map[string]function{
+	"now": {params: "", compile: func(_ *compiler, at int, _ []operand) operand {
+		return valueOp(row.Time, at, func(f *frame) row.Value {
+			if f.now.IsZero() {
+				return f.fail(at, "now() is not known here")
+			}
+			return row.TimeOf(f.now)
+		})
+	}},
+	"duration": {params: "t", compile: func(c *compiler, at int, a []operand) operand {
+		return c.each(row.Duration, "t", at, a, func(f *frame, v []row.Value) row.Value {
+			d, err := parseDuration(v[0].Text())
+			if err != nil {
+				return f.fail(at, "%q is no duration, such as 90s, 15m, 2h30m or 7d", clip(v[0].Text()))
+			}
+			return row.DurationOf(d)
+		})
+	}},
+}
+
+// parseDuration reads Go's durations with days before them.
+func parseDuration(s string) (time.Duration, error) {
+	days, rest, ok := strings.Cut(s, "d")
+	if !ok {
+		return time.ParseDuration(s)
+	}
+	const most = 106751 // days in an int64 of nanoseconds
+	n, err := strconv.ParseInt(days, 10, 32)
+	if err != nil || n > most || n < -most {
+		return 0, strconv.ErrRange
+	}
+	d := time.Duration(n) * 24 * time.Hour
+	if rest == "" {
+		return d, nil
+	}
+	more, err := time.ParseDuration(rest)
+	if err != nil || more < 0 {
+		return 0, strconv.ErrSyntax
+	}
+	if n < 0 || days[0] == '-' {
+		more = -more
+	}
+	sum, ok := add64(int64(d), int64(more))
+	if !ok {
+		return 0, strconv.ErrRange
+	}
+	return time.Duration(sum), nil
+}
+
+// date compiles date(text), date(text, layout), date(text, layout, zone) and date(timezone(zone), text, …). The
+// layouts without one given are expr's. A time without zone is UTC.
+func (c *compiler) date(n *ast.BuiltinNode) operand {
+	at := n.Location().From
+	var prefix []any
+	nodes := n.Arguments
+	if len(nodes) > 0 && isTimezone(nodes[0]) {
+		zone, ok := c.zone(nodes[0])
+		if !ok {
+			return broken(at)
+		}
+		prefix, nodes = append(prefix, zone), nodes[1:]
+	}
+	args := make([]operand, len(nodes))
+	for i, node := range nodes {
+		args[i] = c.compile(node)
+	}
+	if !c.fits("date", &function{params: "t?tt"}, at, args) {
+		return broken(at)
+	}
+	for i, a := range args[1:] {
+		if !a.constant || a.kind != row.Text {
+			return c.unsupported(a.offset, "the layout and the zone of date() must be constants", "")
+		}
+		if _, err := time.LoadLocation(a.value.Text()); i == 1 && err != nil {
+			c.fail(a.offset, CodeType, "there is no timezone "+strconv.Quote(a.value.Text()), "IANA names, such as Europe/Berlin")
+			return broken(at)
+		}
+	}
+	if len(args) == 3 { // expr would load the zone for every row
+		zone, err := time.LoadLocation(args[2].value.Text())
+		if err != nil {
+			return broken(at)
+		}
+		prefix, args = []any{zone}, args[:2]
+	}
+	read := builtin.Builtins[builtin.Index["date"]].Func
+	return c.each(row.Time, "t", at, args, func(f *frame, v []row.Value) row.Value {
+		all := append(make([]any, 0, 3), prefix...)
+		for _, x := range v {
+			all = append(all, x.Text())
+		}
+		t, err := read(all...)
+		if err != nil {
+			return f.fail(at, "%q is no date of the form asked for", clip(v[0].Text()))
+		}
+		return row.TimeOf(t.(time.Time)) //nolint:forcetypeassert // what date returns
+	})
+}
+
+func isTimezone(n ast.Node) bool {
+	b, ok := n.(*ast.BuiltinNode)
+	return ok && b.Name == "timezone"
+}
+
+// zone loads the zone that timezone("…") names.
+func (c *compiler) zone(n ast.Node) (*time.Location, bool) {
+	b, ok := n.(*ast.BuiltinNode)
+	if !ok || b.Name != "timezone" || len(b.Arguments) != 1 {
+		c.fail(n.Location().From, CodeType, "here stands a zone", `write timezone("Europe/Berlin")`)
+		return nil, false
+	}
+	name, ok := b.Arguments[0].(*ast.StringNode)
+	if !ok {
+		c.fail(b.Location().From, CodeUnsupported, "the name of a timezone must be a constant", "")
+		return nil, false
+	}
+	zone, err := time.LoadLocation(name.Value)
+	if err != nil {
+		c.fail(name.Location().From, CodeType, "there is no timezone "+strconv.Quote(name.Value), "IANA names, such as Europe/Berlin")
+		return nil, false
+	}
+	return zone, true
 }
