@@ -1,9 +1,12 @@
 package mysql
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/cockroachdb/apd/v3"
 
 	"tallyman/rules/row"
 	"tallyman/scanners"
@@ -219,4 +222,169 @@ func (d *dialect) convertTime(dst *row.Value, src any, _ *sqldb.Texts) error {
 		*dst = row.TimeOf(t)
 	}
 	return nil
+}
+
+// parseTime reads 2006-01-02, with 15:04:05 after it and a fraction after that. It is not there where all of the date is 0.
+func parseTime(src any, location *time.Location) (t time.Time, there bool, err error) {
+	b, ok := src.([]byte)
+	if !ok || len(b) < 10 || b[4] != '-' || b[7] != '-' {
+		return t, false, errTimeText
+	}
+	year, month, day := digits(b[0:4]), digits(b[5:7]), digits(b[8:10])
+	var hour, minute, second, nano int
+	if rest := b[10:]; len(rest) > 0 {
+		if len(rest) < 9 || rest[3] != ':' || rest[6] != ':' {
+			return t, false, errTimeText
+		}
+		hour, minute, second = digits(rest[1:3]), digits(rest[4:6]), digits(rest[7:9])
+		nano = fraction(rest[9:])
+	}
+	if year|month|day|hour|minute|second|nano < 0 {
+		return t, false, errTimeText
+	}
+	if year == 0 && month == 0 && day == 0 {
+		return t, false, nil
+	}
+	if hour > 23 || minute > 59 || second > 59 || time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC).Day() != day || month == 0 || month > 12 {
+		return t, false, errTimeText // 2026-00-01, 2026-02-31: some modes of the server let them in
+	}
+	return time.Date(year, time.Month(month), day, hour, minute, second, nano, location), true, nil
+}
+
+var errTimeText = errors.New("not a date")
+
+// digits reads a number without sign; -1 where it is none.
+func digits(b []byte) int {
+	n := 0
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return -1
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n
+}
+
+// fraction reads .25 as nanoseconds; nothing is 0, and -1 what is no fraction.
+func fraction(b []byte) int {
+	if len(b) == 0 {
+		return 0
+	}
+	if b[0] != '.' || len(b) > 10 {
+		return -1
+	}
+	n := digits(b[1:])
+	for range 10 - len(b) {
+		n *= 10
+	}
+	return n
+}
+
+// convertDuration reads TIME: 08:30:00, -838:59:59.000001.
+func convertDuration(dst *row.Value, src any, _ *sqldb.Texts) error {
+	b, ok := src.([]byte)
+	if !ok {
+		return changed(src, row.Duration)
+	}
+	negative := len(b) > 0 && b[0] == '-'
+	if negative {
+		b = b[1:]
+	}
+	at := 0
+	for at < len(b) && b[at] != ':' {
+		at++
+	}
+	if at == 0 || at > 3 || len(b) < at+6 || b[at+3] != ':' {
+		return changed(src, row.Duration)
+	}
+	hours, minutes, seconds, nano := digits(b[:at]), digits(b[at+1:at+3]), digits(b[at+4:at+6]), fraction(b[at+6:])
+	if hours|minutes|seconds|nano < 0 {
+		return changed(src, row.Duration)
+	}
+	d := time.Duration(hours)*time.Hour + time.Duration(minutes)*time.Minute + time.Duration(seconds)*time.Second + time.Duration(nano)
+	if negative {
+		d = -d
+	}
+	*dst = row.DurationOf(d)
+	return nil
+}
+
+// drifting is convert for a statement with parameters, of which an expression may take its type: the server had to guess it when
+// there were no values. A number that is one of the column's kind all the same is taken as that.
+func drifting(convert sqldb.Convert, kind row.Kind) sqldb.Convert {
+	return func(dst *row.Value, src any, texts *sqldb.Texts) error {
+		err := convert(dst, src, texts)
+		if e, ok := errors.AsType[*scanners.Error](err); !ok || e.Code != scanners.CodeChanged {
+			return err
+		}
+		if drifted(dst, src, kind) {
+			return nil
+		}
+		return &scanners.Error{
+			Code: scanners.CodeFailed, Hint: "its type depends on the value of a parameter: write CAST(:name AS SIGNED), DECIMAL(20,6), DOUBLE, CHAR or DATETIME(6)",
+			Err: misfit(src, kind),
+		}
+	}
+}
+
+// drifted makes a number of another form one of the kind, where it is exactly that.
+func drifted(dst *row.Value, src any, kind row.Kind) bool {
+	var text string
+	switch v := src.(type) {
+	case []byte:
+		text = string(v)
+	case float64:
+		text = strconv.FormatFloat(v, 'f', -1, 64)
+	case float32:
+		text = strconv.FormatFloat(float64(v), 'f', -1, 64)
+	default:
+		return false
+	}
+	switch kind {
+	case row.Float:
+		f, err := strconv.ParseFloat(text, 64)
+		*dst = row.FloatOf(f)
+		return err == nil
+	case row.Decimal:
+		d, err := row.ParseDecimal(text)
+		*dst = d
+		return err == nil
+	case row.Int:
+		d, err := row.ParseDecimal(text)
+		if err != nil {
+			return false
+		}
+		n, err := d.Apd(new(apd.Decimal)).Int64()
+		*dst = row.IntOf(n)
+		return err == nil
+	default:
+		return false
+	}
+}
+
+// timeForm is how the server reads a time, in the session's zone.
+const timeForm = "2006-01-02 15:04:05.000000"
+
+// Bind makes of a parameter's value what the driver sends. Decimals, dates and times go as their texts: the protocol has nothing
+// better that the driver would send.
+func (d *dialect) Bind(v row.Value) (any, error) {
+	switch v.Kind() {
+	case row.Date:
+		return v.Time().Format(time.DateOnly), nil
+	case row.Time:
+		return v.Time().In(d.location).Format(timeForm), nil
+	case row.Duration:
+		return durationText(v.Duration()), nil
+	default:
+		return sqldb.Plain(v), nil
+	}
+}
+
+// durationText is the duration as TIME has it.
+func durationText(d time.Duration) string {
+	sign := ""
+	if d < 0 {
+		sign, d = "-", -d
+	}
+	return fmt.Sprintf("%s%02d:%02d:%02d.%06d", sign, d/time.Hour, d/time.Minute%60, d/time.Second%60, d/time.Microsecond%1_000_000)
 }

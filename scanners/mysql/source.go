@@ -1,9 +1,14 @@
 package mysql
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
+	"net"
+	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -84,4 +89,94 @@ func (d *dialect) kill(ctx context.Context, what string, id int64) error {
 	}
 	_, err = execer.ExecContext(ctx, fmt.Sprintf("KILL %s %d", what, id), nil)
 	return err
+}
+
+// Driver declares the driver.
+var Driver = scanners.Driver{
+	Name: "mysql", Covers: "MariaDB", Address: "mysql://user@host:3306/database", Wrong: "is no address of MySQL or MariaDB",
+	IsAddress: scanners.HasDatabase("mysql"), LooksUpFunctions: true,
+	Open: func(_ context.Context, c scanners.Config) (scanners.Source, error) { return scanners.Opened(Open(c)) },
+}
+
+// Config is one configured source. Its URL is mysql://user:password@host:port/database. Options: tls (true, skip-verify, preferred, false),
+// timezone (of columns without a zone: Asia/Shanghai, +08:00; UTC where it is not given), socket (a path), connect_timeout (seconds).
+type Config = scanners.Config
+
+// address is a URL that was read.
+type address struct {
+	driver         *mysql.Config
+	location       *time.Location
+	zone           string // as SET time_zone takes it
+	connectTimeout time.Duration
+}
+
+const urlHint = "write mysql://user:password@host:3306/database; in a password # is %23, / is %2F, @ is %40, : is %3A" //nolint:gosec // an example
+
+func urlError(err error) error {
+	return &scanners.Error{Code: scanners.CodeUnreachable, Hint: urlHint, Err: err}
+}
+
+// parseURL reads the URL. No error shows it: what cannot be read cannot be told from its password.
+func parseURL(text string) (*address, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, urlError(errors.New("the URL of the source cannot be read"))
+	}
+	name := strings.Trim(u.Path, "/")
+	if u.Scheme != "mysql" || u.Opaque != "" || name == "" || strings.Contains(name, "/") {
+		return nil, urlError(errors.New("the URL of the source is not one of MySQL or MariaDB with a database"))
+	}
+	c := mysql.NewConfig()
+	c.Logger = &mysql.NopLogger{}
+	c.Net, c.Addr = "tcp", net.JoinHostPort(cmp.Or(u.Hostname(), "127.0.0.1"), cmp.Or(u.Port(), "3306"))
+	c.DBName, c.User = name, u.User.Username()
+	c.Passwd, _ = u.User.Password()
+	c.ConnectionAttributes = "program_name:tallyman"
+	a := &address{driver: c, location: time.UTC, zone: "+00:00"}
+	for option, values := range u.Query() {
+		if err := a.set(option, values[len(values)-1]); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+func (a *address) set(option, value string) error {
+	switch option {
+	case "tls":
+		if value != "true" && value != "skip-verify" && value != "preferred" && value != "false" {
+			return urlError(errors.New("the option tls of the source is true, skip-verify, preferred or false"))
+		}
+		a.driver.TLSConfig = value
+	case "timezone":
+		location, err := parseZone(value)
+		if err != nil {
+			return urlError(err)
+		}
+		a.location, a.zone = location, value
+	case "socket":
+		a.driver.Net, a.driver.Addr = "unix", value
+	case "connect_timeout":
+		seconds, err := strconv.Atoi(value)
+		if err != nil || seconds < 1 {
+			return urlError(errors.New("the option connect_timeout of the source is a number of seconds"))
+		}
+		a.connectTimeout = time.Duration(seconds) * time.Second
+	default:
+		return urlError(fmt.Errorf("the URL of the source has no option %q: tls, timezone, socket and connect_timeout are", option))
+	}
+	return nil
+}
+
+// parseZone reads a name of the time zone database, or an offset such as +08:00.
+func parseZone(value string) (*time.Location, error) {
+	if t, err := time.Parse("-07:00", value); err == nil {
+		_, seconds := t.Zone()
+		return time.FixedZone(value, seconds), nil
+	}
+	location, err := time.LoadLocation(value)
+	if err != nil || value == "" || value == "Local" {
+		return nil, fmt.Errorf("the timezone %q of the source is not known", value)
+	}
+	return location, nil
 }

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 
+	"tallyman/rules/probe"
 	"tallyman/rules/row"
 	"tallyman/scanners"
 )
@@ -216,4 +219,148 @@ func (t *transaction) cannotStage(staged *scanners.Staged, err error) error {
 		hint = "the source's user needs CREATE TEMPORARY TABLES on the database: GRANT CREATE TEMPORARY TABLES ON … TO …"
 	}
 	return staged.Fault(hint, fmt.Errorf("cannot be staged: %w", answer.Err))
+}
+
+// fill inserts the rows.
+func (s *stagedTable) fill(ctx context.Context) error {
+	if len(s.Rows) == 0 {
+		return nil
+	}
+	stmt, err := s.tx.conn.PrepareContext(ctx, fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", quoted(s.name),
+		strings.Join(s.insert, ", "), strings.TrimPrefix(strings.Repeat(", ?", len(s.insert)), ", ")))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = stmt.Close() }()
+	for i, values := range s.Rows {
+		args := make([]any, 0, len(s.insert))
+		for j, v := range values {
+			arg, err := s.tx.dialect.Bind(stored(v, s.kinds[j]))
+			if err != nil {
+				return s.Fault("", fmt.Errorf("row %d: column %s %w", i+1, s.insert[j], err))
+			}
+			args = append(args, arg)
+		}
+		for range s.numbered {
+			args = append(args, int64(i+1))
+		}
+		if _, err := stmt.ExecContext(ctx, args...); err != nil {
+			if answer := s.tx.dialect.Answer(err, scanners.CodeStage); answer != nil && !answer.Transient {
+				return s.Fault("", fmt.Errorf("row %d: %w", i+1, answer.Err))
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// stored is a text as the value of the column's kind that it is written for, where the server does not read it as that itself.
+func stored(v row.Value, kind row.Kind) row.Value {
+	if v.Kind() != row.Text {
+		return v
+	}
+	switch kind {
+	case row.Bool:
+		if b, err := strconv.ParseBool(v.Text()); err == nil {
+			return row.BoolOf(b)
+		}
+	case row.Time:
+		for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05Z07:00"} {
+			if t, err := time.Parse(layout, v.Text()); err == nil {
+				return row.TimeOf(t)
+			}
+		}
+	default:
+	}
+	return v
+}
+
+// kindOfType is the kind of a column by the catalogue's name of its type.
+func kindOfType(typ string) row.Kind {
+	name, _, _ := strings.Cut(typ, "(")
+	switch {
+	case typ == "tinyint(1)", typ == "bit(1)":
+		return row.Bool
+	case name == "datetime", name == "timestamp":
+		return row.Time
+	default:
+		return row.Null
+	}
+}
+
+//go:embed views.sql
+var viewsSQL string
+
+// relation is a table or view, or what may be one; both names in lower case.
+type relation struct{ database, table string }
+
+// views tells which views read past staged tables.
+type views struct {
+	home        string              // the database of the staged tables
+	hidden      []string            // those of its own that staged ones stand before
+	definitions map[relation]string // "" where the user may not see it
+}
+
+// loadViews is asked where tables are hidden.
+func (t *transaction) loadViews(ctx context.Context, hidden []string) (views, error) {
+	v := views{home: strings.ToLower(t.dialect.database), definitions: map[relation]string{}}
+	for _, table := range hidden {
+		v.hidden = append(v.hidden, strings.ToLower(table))
+	}
+	if len(hidden) == 0 {
+		return v, nil
+	}
+	found, err := t.texts(ctx, viewsSQL)
+	for _, view := range found {
+		v.definitions[relation{strings.ToLower(view[0]), strings.ToLower(view[1])}] = view[2]
+	}
+	return v, err
+}
+
+// bypass is the error of a name that is a view which reads one of the hidden tables.
+func (v *views) bypass(name relation) error {
+	if name.database == v.home && slices.Contains(v.hidden, name.table) { // staged itself
+		return nil
+	}
+	table, unknown := v.reads(name, map[relation]bool{})
+	switch {
+	case unknown:
+		return &scanners.Error{
+			Code: scanners.CodeStage, Hint: "GRANT SHOW VIEW ON … to the source's user, or stage " + name.table + " itself",
+			Err: fmt.Errorf("%s is a view that may read the database's own tables past the staged ones: the source's user may not see its definition", name.table),
+		}
+	case table != "":
+		return &scanners.Error{
+			Code: scanners.CodeStage, Hint: "stage " + name.table + " itself",
+			Err: fmt.Errorf("%s is a view over the database's own %s, which the staged one does not stand before", name.table, table),
+		}
+	}
+	return nil
+}
+
+// reads tells which hidden table the view reads, directly or through others, or that this cannot be told. The server writes the tables of
+// a definition with their database.
+func (v *views) reads(view relation, seen map[relation]bool) (table string, unknown bool) {
+	definition, found := v.definitions[view]
+	if !found || seen[view] {
+		return "", false
+	}
+	if definition == "" {
+		return "", true
+	}
+	seen[view] = true
+	tokens, _ := probe.Lex(definition)
+	for i := 2; i < len(tokens); i++ {
+		if !tokens[i-1].Is(".") {
+			continue
+		}
+		r := relation{strings.ToLower(tokens[i-2].Name()), strings.ToLower(tokens[i].Name())}
+		if r.database == v.home && slices.Contains(v.hidden, r.table) {
+			return r.table, false
+		}
+		if table, unknown := v.reads(r, seen); unknown || table != "" {
+			return table, unknown
+		}
+	}
+	return "", false
 }

@@ -7,12 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	ora "github.com/sijms/go-ora/v2"
+	"github.com/sijms/go-ora/v2/network"
 
 	"tallyman/rules/probe"
 	"tallyman/rules/row"
+	"tallyman/scanners"
 	"tallyman/scanners/sqldb"
 )
 
@@ -129,4 +132,152 @@ func convertInt(dst *row.Value, src any, _ *sqldb.Texts) error {
 	}
 	*dst = row.IntOf(n)
 	return nil
+}
+
+// Describe asks for no rows of the statement. Its parameters are NULL, since they have no values yet.
+func (t *transaction) Describe(ctx context.Context, stmt *probe.Statement, text string) ([]sqldb.Column, error) {
+	if err := sqldb.Refuse(stmt, probe.Oracle(stmt.Text)); err != nil {
+		return nil, err
+	}
+	_, order := stmt.Render(probe.Numbered)
+	rows, free, err := t.Query(ctx, "SELECT * FROM (\n"+text+"\n) WHERE 1 = 0", make([]any, len(order)))
+	if err != nil {
+		return nil, err
+	}
+	defer free()
+	defer func() { _ = rows.Close() }()
+	types, err := rows.ColumnTypes()
+	if err != nil {
+		return nil, err
+	}
+	var columns []sqldb.Column
+	for _, ct := range types {
+		c, err := t.dialect.column(ct, stmt.NullExtended)
+		if err != nil {
+			return nil, err
+		}
+		columns = append(columns, c)
+	}
+	return columns, rows.Err()
+}
+
+// wholeDigits is how many digits an int64 holds of any number.
+const wholeDigits = 18
+
+// column says how the column is read, by the driver's name for its type.
+func (d *dialect) column(ct *sql.ColumnType, nullExtended bool) (sqldb.Column, error) {
+	nullable, told := ct.Nullable()
+	name := ct.DatabaseTypeName()
+	c := sqldb.Column{Column: row.Column{Name: ct.Name(), DBType: name, Nullable: nullable || !told || nullExtended}}
+	set := func(kind row.Kind, dbType string, convert sqldb.Convert) (sqldb.Column, error) {
+		c.Kind, c.DBType, c.Convert = kind, dbType, convert
+		return c, nil
+	}
+	switch name {
+	case "NUMBER":
+		precision, scale, _ := ct.DecimalSize()
+		switch {
+		case scale == 0 && precision > 0 && precision <= wholeDigits:
+			return set(row.Int, fmt.Sprintf("NUMBER(%d)", precision), convertInt)
+		case scale > 127: // as it comes, or FLOAT
+			return set(row.Decimal, "NUMBER", sqldb.ToDecimal)
+		}
+		return set(row.Decimal, fmt.Sprintf("NUMBER(%d,%d)", precision, scale), sqldb.ToDecimal)
+	case "IBFloat", "BFloat":
+		return set(row.Float, "BINARY_FLOAT", sqldb.ToFloat)
+	case "IBDouble", "BDouble":
+		return set(row.Float, "BINARY_DOUBLE", sqldb.ToFloat)
+	case "NCHAR", "VARCHAR": // NCHAR is the driver's name for VARCHAR2 and NVARCHAR2
+		return set(row.Text, "VARCHAR2", sqldb.ToText)
+	case "CHAR", "CHARZ":
+		return set(row.Text, "CHAR", sqldb.ToChar)
+	case "LONG", "LongVarChar":
+		return set(row.Text, "LONG", sqldb.ToText)
+	case "OCIClobLocator":
+		return set(row.Text, "CLOB", sqldb.ToText)
+	case "ROWID", "UROWID":
+		return set(row.Text, name, sqldb.ToText)
+	case "RAW", "VarRaw":
+		return set(row.Bytes, "RAW", sqldb.ToBytes)
+	case "LongRaw", "LongVarRaw":
+		return set(row.Bytes, "LONG RAW", sqldb.ToBytes)
+	case "OCIBlobLocator":
+		return set(row.Bytes, "BLOB", sqldb.ToBytes)
+	case "DATE", "OCIDate":
+		return set(row.Time, "DATE", sqldb.ToLocal(d.location))
+	case "TIMESTAMP", "TimeStampDTY":
+		return set(row.Time, "TIMESTAMP", sqldb.ToLocal(d.location))
+	case "TimeStampTZ", "TimeStampTZ_DTY":
+		return set(row.Time, "TIMESTAMP WITH TIME ZONE", sqldb.ToInstant)
+	case "TimeStampeLTZ", "TimeStampLTZ_DTY":
+		return set(row.Time, "TIMESTAMP WITH LOCAL TIME ZONE", sqldb.ToInstant)
+	case "IntervalDS", "IntervalDS_DTY":
+		return set(row.Text, "INTERVAL DAY TO SECOND", sqldb.ToText)
+	case "IntervalYM", "IntervalYM_DTY":
+		return set(row.Text, "INTERVAL YEAR TO MONTH", sqldb.ToText)
+	case booleanName:
+		return set(row.Bool, "BOOLEAN", sqldb.ToBool)
+	}
+	return c, &scanners.Error{
+		Code: scanners.CodeColumn, Hint: "CAST it to what it holds, or write JSON_SERIALIZE(…) or XMLSERIALIZE(…)",
+		Err: fmt.Errorf("column %s: conditions have nothing for the type %s", strings.ToLower(ct.Name()), name),
+	}
+}
+
+// Answer judges by the number of the error.
+func (d *dialect) Answer(err error, code scanners.Code) *scanners.Error {
+	var e *network.OracleError
+	if !errors.As(err, &e) {
+		return nil
+	}
+	mapped := &scanners.Error{Code: code, Err: errors.New(said(e))}
+	if v, found := verdicts[e.ErrCode]; found {
+		mapped.Code, mapped.Transient, mapped.Hint = v.code, v.transient, v.hint
+		return mapped
+	}
+	switch {
+	case code == scanners.CodeUnreachable: // while it connects, whatever the reason
+		mapped.Transient = true
+	case e.ErrCode >= 900 && e.ErrCode < 1000: // what is wrong with the text of a statement
+		mapped.Code = scanners.CodeStatement
+	case e.ErrCode >= 12150 && e.ErrCode < 12700: // the network
+		mapped.Code, mapped.Transient = scanners.CodeUnreachable, true
+	}
+	return mapped
+}
+
+// said is the server's message, which begins with its number.
+func said(e *network.OracleError) string {
+	text := strings.Join(strings.Fields(e.Error()), " ")
+	if number := fmt.Sprintf("ORA-%05d", e.ErrCode); !strings.Contains(text, number) {
+		text = strings.TrimSuffix(number+": "+text, ": ")
+	}
+	return text
+}
+
+// verdict is what an error comes to.
+type verdict struct {
+	code      scanners.Code
+	transient bool
+	hint      string
+}
+
+var (
+	away   = verdict{code: scanners.CodeUnreachable, transient: true}
+	again  = verdict{code: scanners.CodeFailed, transient: true}
+	writes = verdict{code: scanners.CodeReadOnly, hint: "a probe only reads; it may call a function that writes"}
+	grant  = verdict{code: scanners.CodeStatement, hint: "the source's user needs SELECT on what the probe reads"}
+)
+
+// verdicts holds the errors whose meaning does not depend on when they come, by their number.
+var verdicts = map[int]verdict{
+	1013: {code: scanners.CodeTimeout, transient: true},
+	918:  {code: scanners.CodeStatement, hint: "name it with AS, or say whose column is meant"},
+	942:  grant, 1031: grant, 41900: grant,
+	1456: writes, 14551: writes, 14552: writes, 16000: writes,
+	54: again, 60: again, 1555: again, 1652: again, 4031: again, 4068: again, 8176: again, 8177: again, 30006: again,
+	18: away, 20: away, 2391: away, // too many sessions
+	1017: away, 1005: away, 1045: away, 28000: away, 28001: away, 28009: away, // no login
+	28: away, 1012: away, 1033: away, 1034: away, 1089: away, 1090: away, 1092: away, 2396: away, // the server stops, or this session was ended
+	3113: away, 3114: away, 3135: away, 25408: away,
 }

@@ -3,11 +3,15 @@ package postgres
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"tallyman/rules/probe"
 	"tallyman/scanners"
 )
 
@@ -109,3 +113,125 @@ var _ interface {
 	scanners.Sessions
 	scanners.Inspector
 } = (*Source)(nil)
+
+// Explain asks the planner, which sees the arguments as a scan's would.
+func (s *Source) Explain(ctx context.Context, stmt *probe.Statement, args map[string]any) (scanners.Plan, error) {
+	conn, err := s.begin(ctx, s.timeout)
+	if err != nil {
+		return scanners.Plan{}, err
+	}
+	defer s.end(ctx, conn)
+	ctx, cancel := context.WithTimeout(ctx, s.timeout+deadlineGrace)
+	defer cancel()
+	p, err := s.prepare(ctx, conn.Conn().PgConn(), stmt)
+	if err != nil {
+		return scanners.Plan{}, err
+	}
+	values, err := p.encode(args)
+	if err != nil {
+		return scanners.Plan{}, err
+	}
+	result := conn.Conn().PgConn().ExecParams(ctx, "EXPLAIN (FORMAT JSON) "+p.sql, values, p.paramOIDs, nil, nil).Read()
+	if result.Err != nil {
+		return scanners.Plan{}, p.paramError(s.mapError(ctx, result.Err, ""), result.Err)
+	}
+	return readPlan(result.Rows)
+}
+
+// planNode is a step of a plan as EXPLAIN (FORMAT JSON) writes it.
+type planNode struct {
+	Type     string     `json:"Node Type"`
+	Join     string     `json:"Join Type"`
+	Relation string     `json:"Relation Name"`
+	Index    string     `json:"Index Name"`
+	Function string     `json:"Function Name"`
+	CTE      string     `json:"CTE Name"`
+	Subplan  string     `json:"Subplan Name"`
+	Cost     float64    `json:"Total Cost"`
+	Plans    []planNode `json:"Plans"`
+}
+
+func readPlan(rows [][][]byte) (scanners.Plan, error) {
+	var text []byte
+	if len(rows) > 0 && len(rows[0]) > 0 {
+		text = rows[0][0]
+	}
+	var explained []struct{ Plan planNode }
+	if err := json.Unmarshal(text, &explained); err != nil || len(explained) == 0 {
+		return scanners.Plan{}, &scanners.Error{Code: scanners.CodeFailed, Err: fmt.Errorf("the plan cannot be read: %.100s", text)}
+	}
+	var shape strings.Builder
+	explained[0].Plan.write(&shape, 0)
+	return scanners.Plan{Cost: explained[0].Plan.Cost, Shape: strings.TrimSuffix(shape.String(), "\n")}, nil
+}
+
+// write puts the step and those below it on lines of their own.
+func (n *planNode) write(b *strings.Builder, depth int) {
+	b.WriteString(strings.Repeat("  ", depth))
+	if n.Subplan != "" {
+		b.WriteString(n.Subplan + ": ")
+	}
+	b.WriteString(n.Type)
+	if n.Join != "" && n.Join != "Inner" {
+		b.WriteString(" (" + n.Join + ")")
+	}
+	for _, what := range []struct{ word, name string }{{" on ", n.Relation + n.Function + n.CTE}, {" using ", n.Index}} {
+		if what.name != "" {
+			b.WriteString(what.word + what.name)
+		}
+	}
+	b.WriteByte('\n')
+	for i := range n.Plans {
+		n.Plans[i].write(b, depth+1)
+	}
+}
+
+//go:embed dangers.sql
+var dangersSQL string
+
+// Dangers returns the functions that the user may execute and that act on the server, reach its files or another server, write, or run SQL from a text. A superuser may do
+// everything, so that nothing else is said of one.
+func (s *Source) Dangers(ctx context.Context) ([]scanners.Danger, error) {
+	var found [][]string
+	err := s.inspect(ctx, func(ctx context.Context, conn *pgconn.PgConn) (err error) {
+		found, err = s.query(ctx, conn, dangersSQL)
+		return err
+	})
+	var dangers []scanners.Danger
+	for _, values := range found {
+		name, bare, arguments, schema, grantee := values[0], values[1], values[2], values[3], values[4]
+		if name == "" && bare == "SUPERUSER" {
+			return []scanners.Danger{{Name: "SUPERUSER", Does: "may do everything", Revoke: "ALTER ROLE " + grantee + " NOSUPERUSER;"}}, err
+		}
+		if name == "" {
+			dangers = append(dangers, scanners.Danger{Name: bare, Does: "is a role with rights over the server", Revoke: "REVOKE " + bare + " FROM " + grantee + ";"})
+			continue
+		}
+		does, found := dangerous(bare)
+		if !found {
+			continue
+		}
+		if grantee == "" {
+			grantee = "PUBLIC"
+		}
+		dangers = append(dangers, scanners.Danger{
+			Name: name + "(" + arguments + ")", Does: does, Revoke: "REVOKE EXECUTE ON FUNCTION " + schema + "." + quoted(bare) + "(" + arguments + ") FROM " + grantee + ";",
+		})
+	}
+	return dangers, err
+}
+
+// dangerous tells what a function does whose effect a rollback does not undo. Functions that change a session, take locks or move a sequence are not among them:
+// the first two end with the scan, a read-only transaction refuses the third, and a WMS needs them.
+func dangerous(bare string) (does string, found bool) {
+	if runsText[bare] {
+		return "runs SQL that it is given as a text", true
+	}
+	refusal, found := probe.Refuse(bare)
+	if !found || refusal.Code != probe.CodeFunction || bare == "nextval" || bare == "setval" {
+		return "", false
+	}
+	return refusal.Does, true
+}
+
+var _ scanners.Auditor = (*Source)(nil)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -115,5 +116,155 @@ func (p *prepared) ask(ctx context.Context, conn *pgconn.PgConn, fields []pgconn
 		p.columns[i].DBType = values[0]
 		p.columns[i].Nullable = !trustNotNull || values[1] != "t"
 	}
+	return nil
+}
+
+// Scan runs the statement and decodes its rows as they arrive.
+func (p *prepared) Scan(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (scanners.Result, error) {
+	args, err := p.encode(req.Args)
+	if err != nil {
+		return scanners.Result{}, err
+	}
+	timeout := req.Timeout
+	if timeout <= 0 {
+		timeout = p.source.timeout
+	}
+	conn, err := p.tx.begin(ctx, timeout)
+	if err != nil {
+		return scanners.Result{}, err
+	}
+	defer p.tx.end(ctx, conn)
+	ctx, cancel := context.WithTimeout(ctx, timeout+deadlineGrace)
+	defer cancel()
+
+	if err := p.unchanged(ctx, conn.Conn().PgConn()); err != nil {
+		return scanners.Result{}, err
+	}
+	reader := conn.Conn().PgConn().ExecParams(ctx, p.sql, args, p.paramOIDs, nil, p.formats)
+	result, visitErr := p.read(reader, req.MaxRows, visit)
+	if visitErr != nil || result.More {
+		p.tx.stop(ctx, conn, cancel)
+		_, _ = reader.Close()
+		return result, visitErr
+	}
+	if _, err := reader.Close(); err != nil {
+		if e, ok := errors.AsType[*tooLargeError](err); ok && e.column >= 0 && e.column < len(p.columns) {
+			return result, p.source.limits.CellError(e.size, p.columns[e.column].Name)
+		}
+		return result, p.paramError(p.source.mapError(ctx, err, p.sql), err)
+	}
+	if conn.Conn().PgConn().TxStatus() != 'T' {
+		_ = conn.Conn().Close(ctx)
+		return result, &scanners.Error{Code: scanners.CodeReadOnly, Err: errors.New("the probe ended its own transaction")}
+	}
+	return result, nil
+}
+
+// cursor is what a scan reuses from row to row.
+type cursor struct {
+	row     *row.Row
+	scratch []byte // texts that are not in the driver's buffer; never grown, so that they stay where they are
+}
+
+// read visits the rows until there are no more, one cannot be decoded, visit has enough, or maxRows is exceeded.
+func (p *prepared) read(reader *pgconn.ResultReader, maxRows int, visit func(*row.Row) error) (scanners.Result, error) {
+	var result scanners.Result
+	c := cursor{row: row.New(p.columns), scratch: make([]byte, 0, uuidLength*len(p.columns))}
+	for reader.NextRow() {
+		if result.Rows == 0 {
+			if err := p.sameFields(reader.FieldDescriptions()); err != nil {
+				return result, err
+			}
+		}
+		if maxRows > 0 && result.Rows == maxRows {
+			result.More = true
+			return result, nil
+		}
+		if err := p.decode(&c, reader.Values()); err != nil {
+			return result, err
+		}
+		result.Rows++
+		if err := visit(c.row); err != nil {
+			return result, err
+		}
+	}
+	return result, nil
+}
+
+// sameFields tells whether the result is still what was prepared.
+func (p *prepared) sameFields(fields []pgconn.FieldDescription) error {
+	same := len(fields) == len(p.typeOIDs)
+	for i := 0; same && i < len(fields); i++ {
+		same = fields[i].DataTypeOID == p.typeOIDs[i] && strings.EqualFold(fields[i].Name, p.columns[i].Name)
+	}
+	if !same {
+		return scanners.Changed(errors.New("the columns of the result have changed"))
+	}
+	return nil
+}
+
+func (p *prepared) decode(c *cursor, values [][]byte) error {
+	c.scratch = c.scratch[:0]
+	limits, total := p.source.limits, 0
+	for i, src := range values {
+		if len(src) > limits.Cell || total+len(src) > limits.Row {
+			return limits.Check(p.columns[i].Name, len(src), total)
+		}
+		total += len(src)
+		if src == nil {
+			if !p.columns[i].Nullable {
+				return scanners.Changed(fmt.Errorf("column %s was NOT NULL and holds NULL", p.columns[i].Name))
+			}
+			c.row.Values[i] = row.Value{}
+			continue
+		}
+		if err := p.decoders[i](c, &c.row.Values[i], src); err != nil {
+			return &scanners.Error{Code: scanners.CodeFailed, Err: fmt.Errorf("column %s: %w", p.columns[i].Name, err)}
+		}
+	}
+	return nil
+}
+
+//go:embed state.sql
+var stateSQL string
+
+// watchEvery is how long a statement runs without a look at what it was resolved to.
+const watchEvery = time.Minute
+
+// watch notes the state of what the statement was resolved to. It is read in the resolution's transaction, whose locks keep views as they were.
+func (p *prepared) watch(ctx context.Context, conn *pgconn.PgConn, r *resolution) error {
+	p.calls = []string{oids(r.functions), oids(r.relations), oids(r.types)}
+	state, err := p.look(ctx, conn)
+	p.state = state
+	p.watched.Store(time.Now().UnixNano())
+	return err
+}
+
+func (p *prepared) look(ctx context.Context, conn *pgconn.PgConn) (string, error) {
+	found, err := p.source.query(ctx, conn, stateSQL, p.calls...)
+	if err != nil {
+		return "", err
+	}
+	if len(found) != 1 {
+		return "", &scanners.Error{Code: scanners.CodeFailed, Err: errors.New("the catalogue does not tell the state of views and functions")}
+	}
+	return found[0][0], nil
+}
+
+// unchanged tells, at most once a minute, whether the statement still calls what was judged. A statement whose view or function was replaced has
+// to be prepared anew.
+func (p *prepared) unchanged(ctx context.Context, conn *pgconn.PgConn) error {
+	now := time.Now().UnixNano()
+	if now-p.watched.Load() < int64(watchEvery) {
+		return nil
+	}
+	state, err := p.look(ctx, conn)
+	if err != nil {
+		return err
+	}
+	if state != p.state {
+		return scanners.Changed(errors.New("a view, a policy or a function that the probe uses was replaced"))
+	}
+	p.watched.Store(now)
 	return nil
 }

@@ -1,9 +1,15 @@
 package scannertest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -121,4 +127,232 @@ func cancel(t *testing.T, d Dialect) {
 		t.Errorf("a scan that begins after its context ended: %v", err)
 	}
 	healthy(t, s)
+}
+
+// most are the limits of a source that names none.
+var most = scanners.Limits{}.WithDefaults()
+
+// texts is a SELECT of an id and of texts of so many bytes, in the columns t1, t2 ….
+func texts(d Dialect, sizes ...int) string {
+	var sql strings.Builder
+	sql.WriteString("SELECT 7 AS id")
+	for i, size := range sizes {
+		fmt.Fprintf(&sql, ", "+d.Repeat, size)
+		fmt.Fprintf(&sql, " AS t%d", i+1)
+	}
+	return sql.String()
+}
+
+// tooLarge scans what is too large, which fails with words that name the place. The next scan works.
+func tooLarge(t testing.TB, s Preparer, sql, says string) {
+	t.Helper()
+	p := Prepare(t, s, sql)
+	_, err := p.Scan(t.Context(), scanners.Request{Timeout: time.Minute}, ignore)
+	wantError(t, sql, err, scanners.CodeTooLarge, false)
+	if err != nil && !strings.Contains(err.Error(), says) {
+		t.Errorf("%s: %v, want %q in it", sql, err, says)
+	}
+}
+
+// limits scans values and rows at the limits, and above.
+func limits(t *testing.T, d Dialect) {
+	t.Helper()
+	db, _ := sample(t, d)
+	if d.LargeSetup != "" {
+		db.Exec(t, d.LargeSetup)
+	}
+	s := db.Open(t, 1)
+	quarter := most.Row / 4
+	// A few bytes less, since databases differ in whether a number has bytes.
+	for _, sizes := range [][]int{{most.Cell}, {quarter, quarter, quarter, quarter - 10}, {0, most.Cell, most.Cell, most.Cell, 1000}} {
+		rows := Rows(t, Prepare(t, s, texts(d, sizes...)), nil)
+		for i, size := range sizes {
+			if got := rows[0].Values[i+1]; got.Kind() != row.Text || len(got.Text()) != size {
+				t.Errorf("text %d has %d bytes of %d", i+1, len(got.Text()), size)
+			}
+		}
+	}
+	cell, lines := strconv.Itoa(most.Cell), strconv.Itoa(most.Row)
+	tooLarge(t, s, texts(d, 10, most.Cell+1, 10), "column t2 holds "+strconv.Itoa(most.Cell+1)+" bytes, more than the "+cell+" that")
+	healthy(t, s)
+	tooLarge(t, s, texts(d, quarter, quarter, quarter, quarter, 1), "bytes, more than the "+lines+" that the source takes")
+	healthy(t, s)
+	what := "column t1 holds "
+	if d.Untold {
+		what = " holds "
+	}
+	for _, size := range []int{most.Row + 100_000, 5 * most.Row} {
+		tooLarge(t, s, texts(d, size), what)
+		healthy(t, s)
+	}
+	small := db.Limited(t, scanners.Limits{Cell: 2000, Row: 5000})
+	Rows(t, Prepare(t, small, texts(d, 2000, 2000, 900)), nil)
+	tooLarge(t, small, texts(d, 2000, 2001), "column t2 holds 2001 bytes, more than the 2000 that")
+	tooLarge(t, small, texts(d, 2000, 2000, 1001), "bytes, more than the 5000 that the source takes")
+	healthy(t, small)
+	large := db.Limited(t, scanners.Limits{Cell: 3 * most.Row, Row: 4 * most.Row})
+	if rows := Rows(t, Prepare(t, large, texts(d, 3*most.Row, most.Row-10)), nil); len(rows[0].Values[1].Text()) != 3*most.Row {
+		t.Error("a large text was cut")
+	}
+	tooLarge(t, large, texts(d, 1, 3*most.Row+1), "column t2 holds ")
+	healthy(t, large)
+}
+
+// sessionLimits scans too much in a session. It goes on where the rest of the row could be left, and is over otherwise; the source goes on.
+func sessionLimits(t *testing.T, d Dialect) {
+	t.Helper()
+	db, _ := sample(t, d)
+	if d.LargeSetup != "" {
+		db.Exec(t, d.LargeSetup)
+	}
+	s := db.Open(t, 1)
+	x := open(t, sessions(t, d, s))
+	tooLarge(t, x, texts(d, most.Cell+1), "column t1 holds ")
+	if got := One(t, x, "SELECT count(*) AS n FROM sample", nil); got != "3" {
+		t.Errorf("the session sees %s rows", got)
+	}
+	tooLarge(t, x, texts(d, 5*most.Row), " holds ")
+	if err := x.Close(); err != nil {
+		t.Error(err)
+	}
+	healthy(t, s)
+}
+
+// mostGrowth is how much a value that is too large may make the process grow.
+const mostGrowth = 32 << 20
+
+// Memory measures by how much the process grows while it scans what is too large. It is no part of Run, because nothing else may run
+// beside it: the test that calls it may not be parallel.
+func Memory(t *testing.T, d Dialect) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells how large a process was at most")
+	}
+	db, s := sample(t, d)
+	if d.LargeSetup != "" {
+		db.Exec(t, d.LargeSetup)
+	}
+	const huge = 100_000_000
+	many := make([]int, 100)
+	for i := range many {
+		many[i] = most.Cell
+	}
+	for what, sql := range map[string]string{
+		"a value": texts(d, huge), "a value among others": texts(d, 10, most.Cell, huge, 10), "a row of many values": texts(d, many...),
+	} {
+		if got := grows(t, func() { tooLarge(t, s, sql, " holds ") }); got > mostGrowth {
+			t.Errorf("%s of %d MB makes the process grow by %d MB", what, huge/1_000_000, got>>20)
+		}
+		healthy(t, s)
+	}
+	// The measure finds what it is for: without the limit the same value is held.
+	endless := db.Limited(t, scanners.Limits{Cell: 1 << 30, Row: 1 << 30})
+	unlimited := Prepare(t, endless, texts(d, huge))
+	if got := grows(t, func() { Rows(t, unlimited, nil) }); got < huge {
+		t.Errorf("without a limit %d MB make the process grow by %d MB", huge/1_000_000, got>>20)
+	}
+}
+
+// grows runs f and returns by how many bytes the process was larger at most than before.
+func grows(t *testing.T, f func()) int {
+	t.Helper()
+	debug.FreeOSMemory()
+	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil { // the high-water mark begins anew
+		t.Fatal(err)
+	}
+	before := status(t, "VmRSS:")
+	f()
+	return status(t, "VmHWM:") - before
+}
+
+// status is a figure of the process in bytes.
+func status(t *testing.T, name string) int {
+	t.Helper()
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == name {
+			kb, err := strconv.Atoi(fields[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return kb << 10
+		}
+	}
+	t.Fatalf("the system does not tell %s", name)
+	return 0
+}
+
+// maxGrowth is how much more memory may be in use while the last rows of a long scan go by than while the first do.
+const maxGrowth = 8 << 20
+
+// stream reads a million rows, or as many as the dialect has, and watches the memory in use.
+func stream(t *testing.T, d Dialect) {
+	t.Helper()
+	_, s := sample(t, d)
+	rows := cmp.Or(d.Stream, 1_000_000)
+	if testing.Short() {
+		rows = 40_000
+	}
+	p := Prepare(t, s, fmt.Sprintf(d.Series, rows))
+	early, late := uint64(0), uint64(0)
+	seen := 0
+	result, err := p.Scan(t.Context(), scanners.Request{Timeout: 2 * time.Minute}, func(r *row.Row) error {
+		seen++
+		if got := r.Values[0].Int(); got != int64(seen) {
+			return fmt.Errorf("row %d says %d", seen, got)
+		}
+		switch seen {
+		case rows / 20:
+			early = inUse()
+		case rows - 1:
+			late = inUse()
+		}
+		return nil
+	})
+	if err != nil || result.Rows != rows {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	if late > early+maxGrowth {
+		t.Errorf("memory in use grew from %d to %d KB", early>>10, late>>10)
+	}
+}
+
+// inUse is what the program holds after a collection; other tests of the process count too, but hold little.
+func inUse() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// reach takes the database away and brings it back: a source that is open recovers by itself, one that is opened
+// meanwhile comes into reach.
+func reach(t *testing.T, d Dialect) {
+	t.Helper()
+	db, s := sample(t, d)
+	p := Prepare(t, s, "SELECT id FROM sample ORDER BY id")
+	healthy(t, s)
+	db.Cut(t)
+	late := db.Open(t, 1)
+	for name, source := range map[string]scanners.Source{"opened before": s, "opened while away": late} {
+		wantError(t, name+": ping", source.Ping(t.Context()), scanners.CodeUnreachable, true)
+		_, err := source.Prepare(t.Context(), Parse(t, "SELECT id FROM sample"))
+		wantError(t, name+": prepare", err, scanners.CodeUnreachable, true)
+	}
+	_, err := p.Scan(t.Context(), scanners.Request{}, ignore)
+	wantError(t, "scan", err, scanners.CodeUnreachable, true)
+
+	db.Restore(t)
+	for name, source := range map[string]scanners.Source{"opened before": s, "opened while away": late} {
+		if err := source.Ping(t.Context()); err != nil {
+			t.Errorf("%s: ping: %v", name, err)
+		}
+		healthy(t, source)
+	}
+	if rows := Rows(t, p, nil); len(rows) != 3 {
+		t.Errorf("%d rows of a statement that was prepared before", len(rows))
+	}
 }

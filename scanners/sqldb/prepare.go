@@ -2,8 +2,12 @@ package sqldb
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
+	"unsafe"
 
 	"tallyman/rules/probe"
 	"tallyman/rules/row"
@@ -92,4 +96,228 @@ func (p *prepared) sameNames(names []string) error {
 		return scanners.Changed(fmt.Errorf("the columns of the result have changed"))
 	}
 	return nil
+}
+
+// Scan runs the statement and converts its rows as they arrive.
+func (p *prepared) Scan(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (scanners.Result, error) {
+	args, err := Bind(p.source.config.Dialect, req.Args, p.order)
+	if err != nil {
+		return scanners.Result{}, err
+	}
+	timeout := req.Timeout
+	if timeout <= 0 {
+		timeout = p.source.config.StatementTimeout
+	}
+	if p.session != nil {
+		return p.session.scan(ctx, p, args, timeout, req.MaxRows, visit)
+	}
+	h, err := p.source.begin(ctx, timeout, p.source.config.Dialect.Begin)
+	if err != nil {
+		return scanners.Result{}, err
+	}
+	defer h.end(ctx)
+	return h.scan(ctx, p, args, timeout, req.MaxRows, visit)
+}
+
+// scan runs the statement on a connection that is held.
+func (h *held) scan(
+	ctx context.Context, p *prepared, args []any, timeout time.Duration, maxRows int, visit func(*row.Row) error,
+) (scanners.Result, error) {
+	outer := ctx
+	ctx, cancel := context.WithTimeout(ctx, timeout+h.source.config.Grace)
+	defer cancel()
+	wire := h.source.wires.find(h.conn)
+	wire.bound(h.source.config.perWire())
+	defer wire.bound(0)
+	rows, free, err := h.tx.Query(ctx, p.sql, args)
+	if err != nil {
+		if ctx.Err() != nil || wire.wasOver() {
+			h.cut(outer)
+		}
+		if wire.wasOver() {
+			return scanners.Result{}, p.tooMuch()
+		}
+		return scanners.Result{}, h.source.mapError(ctx, err, scanners.CodeFailed)
+	}
+	defer free()
+	defer func() { _ = rows.Close() }()
+	result, visitErr := p.read(ctx, rows, wire, maxRows, visit)
+	if visitErr != nil || result.More {
+		h.stop(ctx, cancel, rows)
+		if ctx.Err() != nil {
+			h.cut(outer)
+		}
+		return result, visitErr
+	}
+	if err := rows.Err(); err != nil {
+		if ctx.Err() != nil || wire.wasOver() {
+			h.cut(outer)
+		}
+		if wire.wasOver() {
+			return result, p.tooMuch()
+		}
+		return result, h.source.mapError(ctx, err, scanners.CodeFailed)
+	}
+	return result, nil
+}
+
+// read visits the rows until there are no more, one cannot be converted, visit has enough, or maxRows is exceeded.
+func (p *prepared) read(
+	ctx context.Context, rows *sql.Rows, wire *wire, maxRows int, visit func(*row.Row) error,
+) (scanners.Result, error) {
+	var result scanners.Result
+	names, err := rows.Columns()
+	if err != nil {
+		return result, p.source.mapError(ctx, err, scanners.CodeFailed)
+	}
+	if err := p.sameNames(names); err != nil {
+		return result, err
+	}
+	c := newCursor(p)
+	for ; rows.Next(); wire.row() {
+		if maxRows > 0 && result.Rows == maxRows {
+			result.More = true
+			return result, nil
+		}
+		if err := c.read(rows); err != nil {
+			return result, p.source.mapError(ctx, err, scanners.CodeFailed)
+		}
+		result.Rows++
+		if err := visit(c.row); err != nil {
+			return result, err
+		}
+	}
+	return result, nil
+}
+
+// What comes beside the bytes of values: what the protocol adds, and what a driver's buffer, or TLS, holds of the next row.
+const (
+	wireSlack = 512 << 10
+	wireShare = 32 // part of the values
+)
+
+// perWire is how many bytes may come between two rows.
+func (c *Config) perWire() int {
+	rows := max(c.Ahead, 1) * c.Limits.Row
+	return rows + rows/wireShare + wireSlack
+}
+
+// tooMuch is the error of a connection that was closed because too much came. The bytes were counted before the driver made values of
+// them. So the column is known only where the others, each as large as it may be, leave no other.
+func (p *prepared) tooMuch() *scanners.Error {
+	c := &p.source.config
+	switch {
+	case c.Ahead > 1:
+		return &scanners.Error{
+			Code: scanners.CodeTooLarge, Hint: "select fewer or shorter columns, or raise the source's max_row_bytes",
+			Err: fmt.Errorf("the rows that the database sends at once hold more than %d bytes", c.Ahead*c.Limits.Row),
+		}
+	case len(p.large) > 0 && p.small+len(p.large)*c.Limits.Cell <= c.Limits.Row:
+		return c.Limits.CellError(0, p.large...)
+	}
+	return c.Limits.RowError(0)
+}
+
+// cursor is what a scan reuses from row to row.
+type cursor struct {
+	row   *row.Row
+	texts Texts
+	cells []cell
+	dest  []any // the cells, as database/sql takes them
+	err   error // of a cell; database/sql would wrap it in words about Go
+
+	limits scanners.Limits
+	bytes  int // of the values of the row so far
+}
+
+// cell receives one column. It takes the driver's value as it is, where a *any would have it copied.
+type cell struct {
+	cursor  *cursor
+	column  *row.Column
+	dst     *row.Value
+	convert Convert
+}
+
+func newCursor(p *prepared) *cursor {
+	c := &cursor{limits: p.source.config.Limits, row: row.New(p.columns), cells: make([]cell, len(p.columns)), dest: make([]any, len(p.columns))}
+	for i := range c.cells {
+		c.cells[i] = cell{cursor: c, column: &p.columns[i], dst: &c.row.Values[i], convert: p.convert[i]}
+		c.dest[i] = &c.cells[i]
+	}
+	return c
+}
+
+// read converts the row at which rows stands.
+func (c *cursor) read(rows *sql.Rows) error {
+	c.texts.buffer = c.texts.buffer[:0]
+	c.bytes = 0
+	if err := rows.Scan(c.dest...); err != nil {
+		if c.err != nil {
+			return c.err
+		}
+		return err
+	}
+	return nil
+}
+
+// Scan is called by database/sql.
+func (c *cell) Scan(src any) error {
+	if src == nil {
+		if !c.column.Nullable {
+			c.cursor.err = scanners.Changed(fmt.Errorf("column %s was NOT NULL and holds NULL", c.column.Name))
+			return c.cursor.err
+		}
+		*c.dst = row.Value{}
+		return nil
+	}
+	if err := c.cursor.count(c, src); err != nil {
+		c.cursor.err = err
+		return err
+	}
+	if err := c.convert(c.dst, src, &c.cursor.texts); err != nil {
+		c.cursor.err = c.fault(err)
+		return c.cursor.err
+	}
+	return nil
+}
+
+// count refuses a value that is too large, or that makes the row too large.
+func (c *cursor) count(cell *cell, src any) error {
+	size, err := c.limits.CheckValue(cell.column.Name, src, c.bytes)
+	if err != nil {
+		err.Err = fmt.Errorf("%w%s", err.Err, cell.where())
+		return err
+	}
+	c.bytes += size
+	return nil
+}
+
+// fault names the column of an error, and the row unless the whole column has become another.
+func (c *cell) fault(err error) error {
+	if e, ok := errors.AsType[*scanners.Error](err); ok {
+		return &scanners.Error{Code: e.Code, Transient: e.Transient, Hint: e.Hint, Err: fmt.Errorf("column %s: %w", c.column.Name, e.Err)}
+	}
+	return &scanners.Error{
+		Code: scanners.CodeFailed, Hint: "correct the data, or CAST the column to what it holds",
+		Err: fmt.Errorf("column %s %w%s", c.column.Name, err, c.where()),
+	}
+}
+
+// where tells which row it is, by its first column where that was read already.
+func (c *cell) where() string {
+	first := &c.cursor.cells[0]
+	if first == c {
+		return ""
+	}
+	return fmt.Sprintf(" (where %s is %s)", first.column.Name, *first.dst)
+}
+
+// Keep copies b and returns it as a text that is valid until the next row.
+func (t *Texts) Keep(b []byte) string {
+	if len(b) == 0 {
+		return ""
+	}
+	from := len(t.buffer)
+	t.buffer = append(t.buffer, b...)             // what an earlier text of the row points into stays as it is where this makes room elsewhere
+	return unsafe.String(&t.buffer[from], len(b)) //nolint:gosec // a Row says how long its texts live
 }

@@ -4,8 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
 	"time"
 
+	"tallyman/rules/probe"
+	"tallyman/rules/row"
 	"tallyman/scanners"
 )
 
@@ -129,5 +134,97 @@ func (s *Source) begin(ctx context.Context, timeout time.Duration, start BeginFu
 		}
 		s.db.SetMaxIdleConns(0)
 		s.db.SetMaxIdleConns(s.config.Idle)
+	}
+}
+
+// Dialect is what one kind of database does its own way. It is safe for concurrent use.
+type Dialect interface {
+	// Style is how the database writes parameters.
+	Style() probe.Style
+	// Begin makes the connection ready and starts a transaction on it that cannot write, in which no statement runs longer
+	// than the timeout where the server has a clock for that.
+	Begin(ctx context.Context, conn *sql.Conn, timeout time.Duration) (Transaction, error)
+	// Bind makes of a parameter's value what the driver sends.
+	Bind(v row.Value) (any, error)
+	// Answer judges an error that came from the server; nil where it did not. Code is what an error comes to that has no
+	// code of its own: the statement's fault while it is prepared, the data's while it runs.
+	Answer(err error, code scanners.Code) *scanners.Error
+}
+
+// Transaction is one transaction on one connection. It is not safe for concurrent use.
+type Transaction interface {
+	// Next makes the session as it was before its first statement, for one more that runs no longer than the timeout. It is for sessions
+	// only, which have several.
+	Next(ctx context.Context, timeout time.Duration) error
+	// Describe has the database look at the statement, without running it, and returns the columns of its result.
+	Describe(ctx context.Context, stmt *probe.Statement, sql string) ([]Column, error)
+	// Query runs a statement. The caller closes the rows and then calls free.
+	Query(ctx context.Context, sql string, args []any) (rows *sql.Rows, free func(), err error)
+	// Stop makes the server give up the statement that runs, whose rows are not wanted any more. Where that is not possible, or only
+	// with the connection, it calls cancel, which ends the context of Query.
+	Stop(ctx context.Context, cancel context.CancelFunc)
+	// End rolls back and leaves the connection as if nothing had been on it. After an error the connection is closed.
+	End(ctx context.Context) error
+	// Abandon ends what still runs on the server. It is called after a statement's context has ended and its connection was closed.
+	Abandon(ctx context.Context)
+}
+
+// Column is a column as the database describes it; its name may be in any case.
+type Column struct {
+	row.Column
+	Convert Convert
+	Most    int // bytes that a value of the column may have, as the database describes it; 0 = any number, or not known
+}
+
+// Convert makes a value of what the driver returns for a column, which is not nil. A []byte is the driver's: what is kept
+// of it goes through Texts.
+type Convert func(dst *row.Value, src any, texts *Texts) error
+
+// Texts holds the texts of one row, in memory that is used again for the next.
+type Texts struct{ buffer []byte }
+
+// mapError names what went wrong. The error of a context that ended can be found with errors.Is; a driver's error is kept as
+// its text only, without the secrets of the configuration. code is for what the server reports without a code of ours.
+func (s *Source) mapError(ctx context.Context, err error, code scanners.Code) *scanners.Error {
+	if mapped, ok := errors.AsType[*scanners.Error](err); ok {
+		return mapped
+	}
+	cause := ctx.Err()
+	if errors.Is(cause, context.Canceled) || errors.Is(err, context.Canceled) {
+		return &scanners.Error{Code: scanners.CodeFailed, Transient: true, Err: context.Canceled}
+	}
+	if answer := s.config.Dialect.Answer(err, code); answer != nil {
+		return answer
+	}
+	if errors.Is(cause, context.DeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) {
+		return &scanners.Error{
+			Code: scanners.CodeTimeout, Transient: true,
+			Err: fmt.Errorf("the database did not answer in time: %w", context.DeadlineExceeded),
+		}
+	}
+	return &scanners.Error{Code: scanners.CodeUnreachable, Transient: true, Err: errors.New(s.redact(err.Error()))}
+}
+
+// redact takes secrets and line breaks out of a driver's words.
+func (s *Source) redact(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	for _, secret := range s.config.Secrets {
+		if secret != "" {
+			text = strings.ReplaceAll(text, secret, "***")
+		}
+	}
+	return text
+}
+
+// Refuse returns the first of the faults that a database's own reading of the statement found, as an error; nil where there is none.
+func Refuse(stmt *probe.Statement, faults []probe.Fault) error {
+	if len(faults) == 0 {
+		return nil
+	}
+	f := faults[0]
+	before := []rune(stmt.Text)[:f.Offset]
+	return &scanners.Error{
+		Code: scanners.CodeStatement, Hint: f.Hint, At: f.Offset + 1,
+		Err: fmt.Errorf("%s (line %d of the probe)", f.Message, 1+strings.Count(string(before), "\n")),
 	}
 }

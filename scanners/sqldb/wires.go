@@ -5,10 +5,13 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"net"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"tallyman/scanners"
 )
 
 // Dial opens a network connection.
@@ -167,4 +170,24 @@ func (w *Wires) Watch(ctx context.Context, conn *sql.Conn, grace time.Duration) 
 			_ = found.Close()
 		}
 	}
+}
+
+// connector bounds a connection attempt, from the first packet to the last of the login.
+type connector struct {
+	driver.Connector
+	timeout time.Duration
+}
+
+// Connect is called by database/sql.
+func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
+	bounded, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	conn, err := c.Connector.Connect(bounded)
+	if err != nil && ctx.Err() == nil && errors.Is(bounded.Err(), context.DeadlineExceeded) {
+		return nil, &scanners.Error{
+			Code: scanners.CodeUnreachable, Transient: true,
+			Err: fmt.Errorf("the database did not accept a connection within %s", c.timeout),
+		}
+	}
+	return conn, err
 }

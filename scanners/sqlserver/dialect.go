@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/golang-sql/civil"
@@ -155,4 +156,180 @@ func convertTimeOfDay(dst *row.Value, src any, _ *sqldb.Texts) error {
 	}
 	*dst = row.TextOf(t.Format("15:04:05.999999999"))
 	return nil
+}
+
+//go:embed describe.sql
+var describeSQL string
+
+// Describe has the server compile the statement.
+func (t *transaction) Describe(ctx context.Context, stmt *probe.Statement, text string) ([]sqldb.Column, error) {
+	if err := sqldb.Refuse(stmt, probe.SQLServer(stmt.Text)); err != nil {
+		return nil, err
+	}
+	rows, free, err := t.Query(ctx, describeSQL, []any{text, parameterTypes(stmt)})
+	if err != nil {
+		return nil, err
+	}
+	defer free()
+	defer func() { _ = rows.Close() }()
+	names, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	var columns []sqldb.Column
+	for rows.Next() {
+		var f field
+		dest := make([]any, len(names))
+		for i, name := range names {
+			dest[i] = f.at(name)
+		}
+		if err := rows.Scan(dest...); err != nil {
+			return nil, err
+		}
+		if f.hidden {
+			continue
+		}
+		c, err := t.dialect.column(&f)
+		if err != nil {
+			return nil, err
+		}
+		columns = append(columns, c)
+	}
+	return columns, rows.Err()
+}
+
+// parameterTypes declares the parameters for the description: built-in times as what they are sent as, all others as texts, which
+// the server reads as anything.
+func parameterTypes(stmt *probe.Statement) string {
+	_, order := stmt.Render(probe.At)
+	var types []string
+	for i, name := range order {
+		kind := "nvarchar(4000)"
+		if stmt.Times[name] {
+			kind = "datetime2"
+		}
+		types = append(types, fmt.Sprintf("@p%d %s", i+1, kind))
+	}
+	return strings.Join(types, ", ")
+}
+
+// field is a column as sp_describe_first_result_set has it.
+type field struct {
+	hidden   bool
+	name     sql.NullString
+	nullable bool
+	typeName sql.NullString
+}
+
+// at returns where the procedure's column of that name goes.
+func (f *field) at(name string) any {
+	switch name {
+	case "is_hidden":
+		return &f.hidden
+	case "name":
+		return &f.name
+	case "is_nullable":
+		return &f.nullable
+	case "system_type_name":
+		return &f.typeName
+	}
+	return new(any)
+}
+
+// column says how the column is read. The server knows itself where an outer join makes a NOT NULL column nullable.
+func (d *dialect) column(f *field) (sqldb.Column, error) {
+	base, _, _ := strings.Cut(f.typeName.String, "(")
+	c := sqldb.Column{Column: row.Column{Name: f.name.String, DBType: f.typeName.String, Nullable: f.nullable}}
+	switch base {
+	case "bit":
+		c.Kind, c.Convert = row.Bool, sqldb.ToBool
+	case "tinyint", "smallint", "int", "bigint":
+		c.Kind, c.Convert = row.Int, sqldb.ToInt
+	case "real", "float":
+		c.Kind, c.Convert = row.Float, sqldb.ToFloat
+	case "decimal", "numeric", "money", "smallmoney":
+		c.Kind, c.Convert = row.Decimal, sqldb.ToDecimal
+	case "char", "nchar":
+		c.Kind, c.Convert = row.Text, sqldb.ToChar
+	case "varchar", "nvarchar", "text", "ntext", "xml", "sysname":
+		c.Kind, c.Convert = row.Text, sqldb.ToText
+	case "binary", "varbinary", "image", "timestamp", "rowversion":
+		c.Kind, c.Convert = row.Bytes, sqldb.ToBytes
+	case "date":
+		c.Kind, c.Convert = row.Date, convertDate
+	case "datetime", "datetime2", "smalldatetime":
+		c.Kind, c.Convert = row.Time, sqldb.ToLocal(d.location)
+	case "datetimeoffset":
+		c.Kind, c.Convert = row.Time, sqldb.ToInstant
+	case "time":
+		c.Kind, c.Convert = row.Text, convertTimeOfDay
+	case "uniqueidentifier":
+		c.Kind, c.Convert = row.Text, convertGUID
+	case "json":
+		c.Kind, c.Convert = row.JSON, convertJSON
+	default:
+		return c, &scanners.Error{
+			Code: scanners.CodeColumn, Hint: "CAST it to what it holds",
+			Err: fmt.Errorf("column %s: conditions have nothing for the type %s", f.name.String, f.typeName.String),
+		}
+	}
+	return c, nil
+}
+
+// Answer judges by the number of the error.
+func (d *dialect) Answer(err error, code scanners.Code) *scanners.Error {
+	var e mssql.Error
+	if !errors.As(err, &e) {
+		return nil
+	}
+	text := strings.Join(strings.Fields(e.Message), " ")
+	if e.LineNo > 1 && code == scanners.CodeStatement {
+		text += fmt.Sprintf(" (line %d of the probe)", e.LineNo)
+	}
+	mapped := &scanners.Error{Code: code, Err: fmt.Errorf("%s [error %d]", text, e.Number)}
+	if v, found := verdicts[e.Number]; found {
+		mapped.Code, mapped.Transient, mapped.Hint = v.code, v.transient, v.hint
+		return mapped
+	}
+	switch {
+	case code == scanners.CodeUnreachable: // while it connects, whatever the reason
+		mapped.Transient = true
+	case e.Class >= 20: // the server ends the connection
+		mapped.Code, mapped.Transient = scanners.CodeUnreachable, true
+	case e.Class == 17 || e.Class == 19: // it has run out of something
+		mapped.Transient = true
+	}
+	return mapped
+}
+
+// verdict is what an error comes to.
+type verdict struct {
+	code      scanners.Code
+	transient bool
+	hint      string
+}
+
+var (
+	away       = verdict{code: scanners.CodeUnreachable, transient: true}
+	again      = verdict{code: scanners.CodeFailed, transient: true}
+	invalid    = verdict{code: scanners.CodeStatement}
+	writes     = verdict{code: scanners.CodeReadOnly, hint: "a probe only reads; it may call a function that writes"}
+	notGranted = verdict{code: scanners.CodeStatement, hint: "the source's user needs SELECT on what the probe reads"}
+	undeclared = verdict{code: scanners.CodeStatement, hint: "say which type is meant: CAST(:name AS bigint)"}
+)
+
+// verdicts holds the errors whose meaning does not depend on when they come, by their number in sys.messages.
+var verdicts = map[int32]verdict{
+	1222: {code: scanners.CodeTimeout, transient: true, hint: "the rows are locked by a writer; SNAPSHOT isolation in the database avoids that"},
+	1205: again,                           // deadlock victim
+	3960: again, 3961: again, 3966: again, // the snapshot is gone
+	701: again, 8645: again, 8651: again, // no memory
+
+	3906: writes, 3908: writes, // the database is read-only
+	229: notGranted, 230: notGranted, 262: notGranted, 297: notGranted, 300: notGranted,
+	102: invalid, 156: invalid, 207: invalid, 208: invalid, 209: invalid, 4104: invalid, 8120: invalid, 8155: invalid,
+	11509: undeclared, 11526: undeclared,
+
+	18456: away, 18452: away, 18470: away, 18488: away, 4060: away, // no login, no database
+	233: away, 10053: away, 10054: away, 10060: away, 40197: away, 40501: away, 40613: away, 49918: away, 49919: away, 49920: away, 6005: away,
 }
