@@ -3,5 +3,5 @@
 //
 // It looks at the address that a connection is about to be made to, after the name was resolved and for each
 // connection anew, so that a name that leads elsewhere a moment later (DNS rebinding) gains nothing. What is public and what is not, it has
-// from IANA's registries of special-purpose addresses, of the date in blocks.go.
+// from IANA's registries of special-purpose addresses, of the date in guard.go.
 package guard

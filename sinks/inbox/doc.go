@@ -4,10 +4,10 @@
 //
 //	keys.go        the names of all keys; docs/redis-keys.md describes them
 //	scripts/       what Redis does in one step, a file each, with its contract
-//	deliver.go     notices in: batches, scores, receipts       (batch.go, drop.go)
-//	poll.go        notices out: pages, cursors, counts         (slice.go, summary.go, version.go, wait.go, watch.go)
-//	mark.go        what users have read and acked              (catchup.go, trim.go)
-//	sweep.go       what has expired goes
+//	deliver.go     notices in: batches, scores, receipts       (batch.go, wide.go, drop.go)
+//	poll.go        notices out: pages, cursors, counts         (slice.go, clock.go, wait.go, watch.go)
+//	mark.go        what users have read and acked
+//	sweep.go       what has expired goes, and marks of what is gone
 //	rebuild.go     what sinks/recovery writes back after a loss
 //
 // Run keeps all of it going; without it a node serves nothing.

@@ -2,7 +2,11 @@ package inbox
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
 
 	"tallyman/internal/notice"
 	"tallyman/sinks/inbox/page"
@@ -119,4 +123,184 @@ func (in *Inbox) view(r *reader, now int64, e sliceEntry) (notice.View, bool) {
 
 func (r *reader) wants(code string) bool {
 	return len(r.Types) == 0 || slices.Contains(r.Types, code)
+}
+
+// mostMissed is how many notices are counted in one inbox that a reader has missed; the log of an inbox remembers as many scores.
+const mostMissed = 1000
+
+// missed counts the notices that were delivered after the reader's cursor and that no page will have from here on: the cap removed
+// them, or they are older than the window that the reader begins anew with. It is -1 where that is not known: with a filter, for
+// a cursor of another query, or where an inbox has lost more than its log remembers.
+func (in *Inbox) missed(ctx context.Context, r *reader, reason page.ResetReason, s *slice) (int, error) {
+	switch reason {
+	case page.ResetTrimmed, page.ResetTooOld, page.ResetTooManyChanges, page.ResetIndexRebuilt:
+	default:
+		return -1, nil
+	}
+	if len(r.Types) > 0 || r.Unread {
+		return -1, nil
+	}
+	if len(s.removed) == 0 { // the warehouse never had a notice
+		return 0, nil
+	}
+	begins := s.now - window.Microseconds() // the score of the first notice that the reader gets
+	logs := make([]*redis.StringSliceCmd, len(s.removed))
+	old := make([]*redis.ZSliceCmd, len(s.removed))
+	there := make([]*redis.ZSliceCmd, len(s.removed))
+	_, err := in.o.Client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, one := range r.Subscribers {
+			inbox := in.keys.inbox(r.Warehouse, one)
+			if s.removed[i] > r.told(i) {
+				logs[i] = p.LRange(ctx, in.keys.log(r.Warehouse, one), 0, -1)
+			}
+			if r.cursor.Score+1 < begins {
+				old[i] = p.ZRangeByScoreWithScores(ctx, inbox, &redis.ZRangeBy{
+					Min: "(" + formatScore(r.cursor.Score), Max: "(" + formatScore(begins), Count: mostMissed + 1,
+				})
+			}
+			if lost := slices.Max(s.removed); len(s.removed) > 1 && lost >= begins && lost > r.cursor.Score {
+				there[i] = p.ZRangeByScoreWithScores(ctx, inbox, &redis.ZRangeBy{
+					Min: formatScore(max(begins, r.cursor.Score+1)), Max: formatScore(lost), Count: mostMissed + 1,
+				})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return -1, err
+	}
+	missed := map[int64]bool{}
+	for i, cmd := range logs {
+		if cmd == nil {
+			continue
+		}
+		scores := cmd.Val()
+		known := len(scores) < mostMissed
+		for _, text := range scores {
+			score, err := strconv.ParseInt(text, 10, 64)
+			if err != nil {
+				return -1, err
+			}
+			known = known || score <= r.told(i)
+			if score > r.told(i) && score <= s.removed[i] {
+				missed[score] = true
+			}
+		}
+		if !known {
+			return -1, nil
+		}
+	}
+	for _, cmd := range old {
+		if !each(cmd, func(score int64) { missed[score] = true }) {
+			return -1, nil
+		}
+	}
+	for _, cmd := range there {
+		if !each(cmd, func(score int64) { delete(missed, score) }) {
+			return -1, nil
+		}
+	}
+	return len(missed), nil
+}
+
+// told is the score up to which the reader's cursor knows what an inbox has lost.
+func (r *reader) told(inbox int) int64 {
+	score := r.cursor.Score
+	for _, gone := range r.cursor.Removed {
+		if gone.Inbox == inbox {
+			score = max(score, gone.Score)
+		}
+	}
+	return score
+}
+
+// each calls f with the scores of an answer. It reports whether these are all.
+func each(cmd *redis.ZSliceCmd, f func(score int64)) bool {
+	if cmd == nil {
+		return true
+	}
+	list := cmd.Val()
+	for _, z := range list {
+		f(int64(z.Score))
+	}
+	return len(list) <= mostMissed
+}
+
+// Summary answers what a small window shows of the query's inboxes, from Redis alone. Its errors are Poll's.
+func (in *Inbox) Summary(ctx context.Context, q page.Query) (page.Summary, error) {
+	q.After, q.Since, q.Limit = "", 0, page.Latest
+	r, err := newReader(q)
+	if err != nil {
+		return page.Summary{}, err
+	}
+	var sum page.Summary
+	err = in.keeper.Serve(ctx, func(ctx context.Context, g *recovery.Generation) error {
+		sum, err = in.summarize(ctx, g, r)
+		return err
+	})
+	return sum, err
+}
+
+func (in *Inbox) summarize(ctx context.Context, g *recovery.Generation, r *reader) (page.Summary, error) {
+	s, err := in.slice(ctx, g, r, position{mode: "latest"})
+	if err != nil {
+		return page.Summary{}, err
+	}
+	sum := page.Summary{
+		Unread: min(s.count, maxUnread), UnreadMore: s.count > maxUnread, Version: version(g.Epoch, s.clock, s.sweeps, r.hash),
+		Latest: in.views(r, s.now, s.entries),
+	}
+	if s.clock == 0 { // there was never a notice
+		return sum, nil
+	}
+	open, err := in.popups(ctx, g, r)
+	if err != nil {
+		return sum, err
+	}
+	sum.Popups = in.views(r, s.now, open)
+	sum.PopupsMore = len(sum.Popups) > page.MaxPopups
+	sum.Popups = sum.Popups[:min(len(sum.Popups), page.MaxPopups)]
+	return sum, nil
+}
+
+// views returns the notices of the entries that are there and have not expired.
+func (in *Inbox) views(r *reader, now int64, entries []sliceEntry) []notice.View {
+	out := make([]notice.View, 0, len(entries))
+	for _, e := range entries {
+		if v, ok := in.view(r, now, e); ok {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// popups calls popups.lua until it has found enough or has looked through everything.
+func (in *Inbox) popups(ctx context.Context, g *recovery.Generation, r *reader) ([]sliceEntry, error) {
+	keys := []string{in.keys.clock(r.Warehouse), in.keys.notices(r.Warehouse), in.keys.expiry(r.Warehouse), in.keys.popups(r.Warehouse)}
+	for _, s := range r.Subscribers {
+		keys = append(keys, in.keys.inbox(r.Warehouse, s))
+	}
+	keys = in.readerKeys(keys, r)
+	var open []sliceEntry
+	for above := "0"; above != "" && len(open) <= page.MaxPopups; {
+		args := []any{g.Epoch, in.now(), flag(r.user != ""), page.MaxPopups + 1 - len(open), maxBytes, above}
+		for _, s := range r.Subscribers {
+			args = append(args, s)
+		}
+		reply, err := in.look(ctx, g, r, in.scripts.popups, keys, args...)
+		if err != nil {
+			_, err = in.sliceFailed(ctx, g, r, err)
+			return nil, err
+		}
+		if len(reply) == 0 {
+			return nil, errors.New("inbox: popups.lua answered nothing")
+		}
+		p := parser{reply: reply}
+		above = p.text(0)
+		open = append(open, p.entries(1)...)
+		if p.err != nil {
+			return nil, p.err
+		}
+	}
+	return open, nil
 }

@@ -2,10 +2,14 @@ package mail
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	netmail "net/mail"
+	"net/textproto"
+	"slices"
 	"strings"
+	"sync"
 
 	"tallyman/internal/delivery"
 	"tallyman/sinks"
@@ -138,4 +142,119 @@ func (c *Channel) judge(d *delivery.Delivery, err error) error {
 
 func refuse(d *delivery.Delivery, err error) error {
 	return &sinks.RefusedError{Seqs: []int64{d.Seq}, Err: err}
+}
+
+// maxError is the longest error text, in bytes.
+const maxError = 600
+
+// answer is what a server said to the addresses of one mail.
+type answer struct {
+	accepted []string
+	refused  []reply
+	later    []reply
+}
+
+// reply is what a server said to one address.
+type reply struct {
+	address string
+	err     error
+}
+
+// String tells address and answer.
+func (r reply) String() string { return fmt.Sprintf("%s: %v", r.address, r.err) }
+
+func join(list []reply) string {
+	texts := make([]string, len(list))
+	for i, r := range list {
+		texts[i] = r.String()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// refusedError says that the server will never take this mail.
+type refusedError struct{ err error }
+
+func (e *refusedError) Error() string { return e.err.Error() }
+func (e *refusedError) Unwrap() error { return e.err }
+
+func isRefusal(err error) bool {
+	_, ok := errors.AsType[*refusedError](err)
+	return ok
+}
+
+// Replies of the 500s that are about the connection, not about what is sent: a person mends them, and then everything must arrive.
+// 503 is a bad sequence of commands, the others ask for another authentication (RFC 4954) or say that this is no mail server.
+var aboutUs = []int{500, 502, 503, 521, 530, 534, 535, 538}
+
+// forGood tells whether a reply to an address or to the mail itself will always be the same.
+func forGood(err error) bool {
+	r, ok := errors.AsType[*textproto.Error](err)
+	return ok && r.Code >= 500 && r.Code <= 599 && !slices.Contains(aboutUs, r.Code)
+}
+
+// answered tells whether an error is the server's word, and not the loss of the connection. With 421 the server hangs up.
+func answered(err error) bool {
+	r, ok := errors.AsType[*textproto.Error](err)
+	return ok && r.Code != 421
+}
+
+// clean makes the error's text fit for log and ledger. It keeps no cause, whose text would be the one that was cleaned.
+func (c *Channel) clean(err error) error { return errors.New(c.scrubber.Text(err.Error(), maxError)) }
+
+// maxTold bounds what is remembered; what falls out is sent again, with the same Message-ID.
+const maxTold = 4096
+
+// told remembers which addresses of a mail have it while the server puts off the others, so that the next attempt goes to
+// those alone. It is a courtesy of this process: after a restart the mail goes to all of them again, with the same Message-ID.
+type told struct {
+	mu    sync.Mutex
+	has   map[string]map[string]bool // Message-ID → addresses
+	order []string                   // the ids, as they came
+}
+
+func newTold() *told { return &told{has: map[string]map[string]bool{}} }
+
+// add remembers that these addresses have the mail.
+func (t *told) add(id string, list []string) {
+	if len(list) == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.has[id] == nil {
+		t.has[id] = map[string]bool{}
+		t.order = append(t.order, id)
+	}
+	for _, a := range list {
+		t.has[id][a] = true
+	}
+	for len(t.order) > maxTold {
+		delete(t.has, t.order[0])
+		t.order = t.order[1:]
+	}
+}
+
+// forget ends the memory of a mail, and tells whether some address has it.
+func (t *told) forget(id string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.has[id] == nil {
+		return false
+	}
+	delete(t.has, id)
+	t.order = slices.DeleteFunc(t.order, func(s string) bool { return s == id })
+	return true
+}
+
+// without returns those that do not have the mail yet.
+func (t *told) without(id string, list []*netmail.Address) []*netmail.Address {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var out []*netmail.Address
+	for _, a := range list {
+		if !t.has[id][a.Address] {
+			out = append(out, a)
+		}
+	}
+	return out
 }

@@ -2,10 +2,13 @@ package mail
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	netmail "net/mail"
+	"slices"
+	"sync"
 	"time"
 
 	gomail "github.com/wneessen/go-mail"
@@ -115,4 +118,228 @@ func (s *session) close() {
 	_ = s.conn.SetDeadline(time.Now().Add(farewell))
 	_ = s.client.Quit() // its error changes nothing
 	_ = s.conn.Close()
+}
+
+// Servers dislike those that stay for long and say nothing, and those that send on and on.
+const (
+	maxIdle     = 8                // sessions that wait
+	idleFor     = 20 * time.Second // how long they wait
+	maxASession = 100              // mails
+)
+
+// pool keeps sessions for the mails to come, so that not each needs a handshake of its own.
+type pool struct {
+	dial func(context.Context) (*session, error)
+
+	mu     sync.Mutex
+	idle   []*session
+	closed bool
+}
+
+func newPool(dial func(context.Context) (*session, error)) *pool { return &pool{dial: dial} }
+
+// send sends the mail over a session that waits, or a new one.
+func (p *pool) send(ctx context.Context, from string, to []*netmail.Address, msg *gomail.Msg) (*answer, error) {
+	s, err := p.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.send(ctx, from, to, msg)
+	if errors.Is(err, errBroken) {
+		_ = s.conn.Close()
+	} else {
+		p.put(s)
+	}
+	return a, err
+}
+
+// get returns a session that is known to work: the one that waited least, since it is the likeliest to.
+func (p *pool) get(ctx context.Context) (*session, error) {
+	for s := p.take(); s != nil; s = p.take() {
+		if s.usable(ctx) {
+			return s, nil
+		}
+		_ = s.conn.Close()
+	}
+	return p.dial(ctx)
+}
+
+func (p *pool) take() *session {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for n := len(p.idle); n > 0; n = len(p.idle) {
+		s := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		if s.idle.Stop() {
+			return s
+		} // else its time is over, and the timer closes it
+	}
+	return nil
+}
+
+func (p *pool) put(s *session) {
+	p.mu.Lock()
+	keep := !p.closed && s.sent < maxASession && len(p.idle) < maxIdle
+	if keep {
+		s.idle = time.AfterFunc(idleFor, func() { p.drop(s) })
+		p.idle = append(p.idle, s)
+	}
+	p.mu.Unlock()
+	if !keep {
+		s.close()
+	}
+}
+
+// drop ends a session whose time is over.
+func (p *pool) drop(s *session) {
+	p.mu.Lock()
+	for i, other := range p.idle {
+		if other == s {
+			p.idle = append(p.idle[:i], p.idle[i+1:]...)
+			break
+		}
+	}
+	p.mu.Unlock()
+	s.close()
+}
+
+// close ends the sessions that wait; those at work end when they are done.
+func (p *pool) close() {
+	p.mu.Lock()
+	idle := p.idle
+	p.idle, p.closed = nil, true
+	p.mu.Unlock()
+	for _, s := range idle {
+		if s.idle.Stop() {
+			s.close()
+		}
+	}
+}
+
+// patience bounds a session whose context has no end of its own.
+const patience = 10 * time.Minute
+
+// dialer opens sessions.
+type dialer struct {
+	host    string
+	tls     *tls.Config
+	direct  bool   // TLS from the first byte
+	login   *login // nil = none
+	options []gomail.Option
+}
+
+func newDialer(o *Options) (*dialer, error) {
+	config, err := o.tlsConfig()
+	if err != nil {
+		return nil, err
+	}
+	policy := gomail.TLSMandatory
+	if o.Security == None {
+		policy = gomail.NoTLS
+	}
+	d := &dialer{host: o.Host, tls: config, direct: o.Security == TLS, options: []gomail.Option{
+		gomail.WithPort(o.Port), gomail.WithTLSConfig(config), gomail.WithTimeout(patience), gomail.WithTLSPolicy(policy),
+	}}
+	if d.direct {
+		d.options = append(d.options, gomail.WithSSL())
+	}
+	if o.Helo != "" {
+		d.options = append(d.options, gomail.WithHELO(o.Helo))
+	}
+	if o.Username != "" {
+		d.login = &login{user: o.Username, password: o.Password, host: o.Host, bare: o.Security == None}
+	}
+	if _, err := gomail.NewClient(o.Host, d.options...); err != nil {
+		return nil, fmt.Errorf("mail: %w", err)
+	}
+	return d, nil
+}
+
+// dial opens a session: connected, encrypted, known to the server. It ends with ctx.
+func (d *dialer) dial(ctx context.Context) (*session, error) {
+	var conn net.Conn
+	stop := func() bool { return true }
+	options := append(slices.Clone(d.options), gomail.WithDialContextFunc(func(dialing context.Context, network, address string) (net.Conn, error) {
+		raw, err := (&net.Dialer{}).DialContext(dialing, network, address)
+		if err != nil {
+			return nil, err
+		}
+		conn = raw
+		stop = context.AfterFunc(ctx, func() { _ = raw.Close() })
+		if !d.direct {
+			return raw, nil
+		}
+		secure := tls.Client(raw, d.tls)
+		return secure, secure.HandshakeContext(dialing)
+	}))
+	if d.login != nil {
+		options = append(options, gomail.WithSMTPAuthCustom(d.login.again()))
+	}
+	client, err := open(ctx, d.host, options)
+	alive := stop()
+	if err == nil && alive {
+		return &session{conn: conn, client: client}, nil
+	}
+	if conn != nil {
+		_ = conn.Close() // the library leaves it open when it fails
+	}
+	return nil, fmt.Errorf("mail: no session with %s: %w", d.host, because(ctx, err))
+}
+
+func open(ctx context.Context, host string, options []gomail.Option) (*smtp.Client, error) {
+	c, err := gomail.NewClient(host, options...)
+	if err != nil {
+		return nil, err
+	}
+	return c.DialToSMTPClientWithContext(ctx)
+}
+
+// because tells that the context's end is behind an error, which otherwise speaks of a closed connection.
+func because(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return errors.Join(context.Cause(ctx), err)
+	}
+	return err
+}
+
+var errNoLogin = errors.New("the server offers no authentication that is supported: SCRAM-SHA-256, SCRAM-SHA-1, PLAIN, LOGIN, CRAM-MD5")
+
+// login authenticates by the best way that the server offers. A way that shows the password is taken only where the
+// connection is encrypted, or never leaves the machine.
+type login struct {
+	user, password, host string
+	bare                 bool // the connection is not encrypted, and the server is this machine
+
+	chosen smtp.Auth
+}
+
+// again is the login for another session.
+func (l *login) again() *login {
+	return &login{user: l.user, password: l.password, host: l.host, bare: l.bare}
+}
+
+// Start chooses the way.
+func (l *login) Start(server *smtp.ServerInfo) (string, []byte, error) {
+	ways := []struct {
+		name string
+		make func() smtp.Auth
+	}{
+		{"SCRAM-SHA-256", func() smtp.Auth { return smtp.ScramSHA256Auth(l.user, l.password) }},
+		{"SCRAM-SHA-1", func() smtp.Auth { return smtp.ScramSHA1Auth(l.user, l.password) }},
+		{"PLAIN", func() smtp.Auth { return smtp.PlainAuth("", l.user, l.password, l.host, l.bare) }},
+		{"LOGIN", func() smtp.Auth { return smtp.LoginAuth(l.user, l.password, l.host, l.bare) }},
+		{"CRAM-MD5", func() smtp.Auth { return smtp.CRAMMD5Auth(l.user, l.password) }},
+	}
+	for _, w := range ways {
+		if slices.Contains(server.Auth, w.name) {
+			l.chosen = w.make()
+			return l.chosen.Start(server)
+		}
+	}
+	return "", nil, errNoLogin
+}
+
+// Next answers the server.
+func (l *login) Next(fromServer []byte, more bool) ([]byte, error) {
+	return l.chosen.Next(fromServer, more)
 }

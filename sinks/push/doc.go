@@ -4,12 +4,11 @@
 // A delivery passes through the files in this order:
 //
 //	claim.go    what is due is claimed, no more than will be tried soon
-//	batch.go    what goes out together, and when
 //	limits.go   whether the sink may be called now: breaker, Retry-After, rate
-//	attempt.go  the call
+//	attempt.go  what goes out together, and the call
 //	judge.go    strategy + answer → what becomes of the delivery: a pure function
-//	settle.go   that is recorded, many at a time
+//	settle.go   that is recorded, many at a time; what is too late is ended
 //
-// end.go ends what is too late, and run.go is the loop around it all. One goroutine owns all state of a run; calls to the
+// run.go is the loop around it all. One goroutine owns all state of a run; calls to the
 // ledger and to the channel are made in others, which answer to it.
 package push

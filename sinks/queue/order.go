@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -120,4 +121,142 @@ func parseChange(line string, at time.Time) (item.Change, error) {
 	}
 	c.Done, err = json.Marshal(map[string]any{"first": listed, "more": done - len(listed)})
 	return c, err
+}
+
+// Pause has the queue, or its twin, give out nothing more; what is leased goes on, and items are taken in. It is in the ledger
+// first, with its record, so that it outlives Redis. The order says who asks; the rest of the record is the ledger's. The errors are recovery.ErrUnavailable, the ledger's and the context's.
+func (q *Queue) Pause(ctx context.Context, test bool, by string, o *item.Order) error {
+	return q.setPause(ctx, q.line(test), true, by, o)
+}
+
+// Resume has the queue, or its twin, give out items again. The errors are those of Pause.
+func (q *Queue) Resume(ctx context.Context, test bool, by string, o *item.Order) error {
+	return q.setPause(ctx, q.line(test), false, by, o)
+}
+
+func (q *Queue) setPause(ctx context.Context, l *line, paused bool, by string, o *item.Order) error {
+	p := item.Pause{Paused: paused, By: by, At: q.clock().UTC().Truncate(time.Microsecond)}
+	if q.o.Ledger == nil {
+		return q.tellPause(ctx, l, p)
+	}
+	if err := q.o.Ledger.SetQueuePause(ctx, o, l.name, p); err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	// Of two that do this at once the ledger has the later one's. Whoever tells Redis last must tell that.
+	for {
+		if err := q.tellPause(ctx, l, p); err != nil {
+			return err
+		}
+		last, err := q.o.Ledger.QueuePause(ctx, l.name)
+		if err != nil {
+			return fmt.Errorf("ledger: %w", err)
+		}
+		if last.Paused == p.Paused && last.At.Equal(p.At) {
+			return nil
+		}
+		p = last
+	}
+}
+
+func (q *Queue) tellPause(ctx context.Context, l *line, p item.Pause) error {
+	_, _, err := q.read(ctx, l, q.reads.pause, append([]any{l.keys.hints(), l.hint()}, pauseArgs(p)...)...)
+	return err
+}
+
+// pauseArgs is a pause as the scripts take it.
+func pauseArgs(p item.Pause) []any {
+	paused := 0
+	if p.Paused {
+		paused = 1
+	}
+	return []any{paused, p.By, toMicro(p.At)}
+}
+
+// clock is the time for what no script decides.
+func (q *Queue) clock() time.Time {
+	if q.o.Now == nil {
+		return time.Now()
+	}
+	return q.o.Now()
+}
+
+// maxRange is how many ids are read at once.
+const maxRange = 10_000
+
+// RemoveRange takes out the items at the places from … to of a state's list of the scope's warehouses, counted from 1, both included, as they stand at
+// the moment of the call. Those that are leased, or gone, meanwhile stay as they are. It returns how many it has removed,
+// with an error too. The errors are those of Step.
+func (q *Queue) RemoveRange(ctx context.Context, b item.Bulk, state item.State, from, to int64) (int, error) {
+	letter := listLetter(state)
+	switch {
+	case letter == "" || state == item.Leased:
+		return 0, invalid("state", -1, "must be ready, assigned, delayed, suspended, stored or dead")
+	case from < 1:
+		return 0, invalid("from", -1, "must be 1 or more")
+	case to < from:
+		return 0, invalid("to", -1, "must not be less than from")
+	}
+	removed := 0
+	for to = min(to, maxExact); from <= to; {
+		// What is removed moves the rest forward, what stays does not.
+		ids, _, err := q.read(ctx, q.line(b.Test), q.reads.ranks, letter, from-1, min(to-from+1, maxRange), scopeNames(b.Scope))
+		if err != nil || len(ids) == 0 {
+			return removed, err
+		}
+		n, err := q.toAll(ctx, b, item.Remove, ids)
+		removed += n
+		if err != nil || len(ids) < maxRange {
+			return removed, err
+		}
+		from += int64(len(ids) - n)
+		to -= int64(n)
+	}
+	return removed, nil
+}
+
+// RequeueDead makes all items of the scope's warehouses ready that are dead now, the first that died first. It returns how many, with an error too. The
+// errors are those of Step.
+func (q *Queue) RequeueDead(ctx context.Context, b item.Bulk) (int, error) {
+	sizes, err := q.Sizes(ctx, b.Test, b.Scope)
+	if err != nil {
+		return 0, err
+	}
+	requeued := 0
+	for left := sizes.Dead; left > 0; {
+		// They leave the list at its beginning; what dies meanwhile comes at its end.
+		ids, _, err := q.read(ctx, q.line(b.Test), q.reads.ranks, item.Dead.Letter(), 0, min(left, item.MaxBatch), scopeNames(b.Scope))
+		if err != nil || len(ids) == 0 {
+			return requeued, err
+		}
+		n, err := q.toAll(ctx, b, item.Requeue, ids)
+		requeued += n
+		if err != nil {
+			return requeued, err
+		}
+		left -= int64(len(ids))
+	}
+	return requeued, nil
+}
+
+// toAll does the same to many items, and returns to how many it was done. Each call of the script leaves a record of its part.
+func (q *Queue) toAll(ctx context.Context, b item.Bulk, kind item.OpKind, ids []string) (int, error) {
+	done := 0
+	for len(ids) > 0 {
+		part := ids[:min(len(ids), item.MaxBatch)]
+		ids = ids[len(part):]
+		ops := make([]item.Op, len(part))
+		for i, id := range part {
+			ops[i] = item.Op{Kind: kind, ID: id}
+		}
+		out, err := q.Step(ctx, item.Step{Test: b.Test, Caller: item.Caller{Scope: b.Scope}, By: b.By, Ops: ops, Order: b.Order})
+		if err != nil {
+			return done, err
+		}
+		for _, r := range out.Results {
+			if r.Outcome == item.OK {
+				done++
+			}
+		}
+	}
+	return done, nil
 }

@@ -2,6 +2,10 @@ package queue
 
 import (
 	"context"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
 	"time"
 
 	"tallyman/internal/item"
@@ -107,4 +111,269 @@ func (l *line) giveBack(ctx context.Context, flight int, epoch string, ops []ite
 		}
 		ops = ops[n:]
 	}
+}
+
+// request is a step on its way through step.lua.
+type request struct {
+	epoch  string
+	step   item.Step
+	caller string // names the record of its answer; "" = it shares that of the call
+	lease  time.Duration
+	by     string
+	name   string // of the caller
+
+	answer item.Stepped
+	hint   stepHint
+	reused bool // the id was that of another request of the worker, or of an earlier one
+}
+
+func (l *line) newRequest(epoch string, s item.Step) *request {
+	r := &request{epoch: epoch, step: s, lease: s.Lease, by: s.By, name: s.Name()}
+	if r.lease == 0 {
+		r.lease = l.o.Lease
+	}
+	if r.by == "" {
+		r.by = r.name
+	}
+	r.by = escape(cutNote(r.by))
+	if s.RequestID != "" {
+		r.caller = "w/" + r.name
+	}
+	return r
+}
+
+// assigned are the names under which items may be assigned to the worker: its own, and that of its subject.
+func (r *request) assigned() string {
+	if r.step.Subject == "" || r.step.Worker == "" {
+		return r.name
+	}
+	return r.name + " " + r.step.Subject
+}
+
+// holder is whose attempts the operations may name, as step.lua has it: those of the caller's subject, or of anybody.
+func (r *request) holder() string {
+	switch {
+	case !r.step.OwnLeases:
+		return "-"
+	case r.step.Subject == "":
+		return r.name
+	}
+	return r.step.Subject + item.NameSeparator
+}
+
+// final is 1 where nobody waits for items that may come.
+func (r *request) final() int {
+	if r.step.Max > 0 && r.step.Wait > 0 {
+		return 0
+	}
+	return 1
+}
+
+// id names the request and its operations, in the record: other operations under the same id are another request, which must
+// not be told what became of these.
+func (r *request) id() string {
+	if len(r.step.Ops) == 0 {
+		return r.step.RequestID
+	}
+	h := fnv.New64a()
+	for i := range r.step.Ops {
+		op := &r.step.Ops[i]
+		_, _ = fmt.Fprintf(h, "%s %s %d %d %s %t %q\n", op.Kind, op.ID, op.Attempt, op.Delay, op.Worker, op.Force, op.Note) // never fails
+	}
+	return r.step.RequestID + "#" + strconv.FormatUint(h.Sum64(), 36)
+}
+
+func (r *request) work() int { return len(r.step.Ops) + r.step.Max }
+
+// repeats is how many items the answer has once more where the caller asks again.
+func (r *request) repeats() int {
+	if r.caller == "" {
+		return 0
+	}
+	return r.step.Max
+}
+
+// recordFor is how long an answer is remembered, at least: longer than a request waits, which would do its operations again
+// otherwise, and then longer than a client repeats a call that was cut off.
+const recordFor = MaxWait + time.Minute
+
+// letters are the operations as step.lua has them.
+var letters = map[item.OpKind]byte{
+	item.Ack: 'a', item.Nack: 'n', item.Release: 'r', item.Extend: 'e', item.Suspend: 's', item.Store: 't',
+	item.Finish: 'f', item.Assign: 'g', item.Remove: 'm', item.Requeue: 'q',
+}
+
+// wrong are the outcomes that step.lua has letters for; every other letter is the state that the item is in.
+var wrong = map[byte]item.Outcome{
+	'L': item.LeaseLost, 'N': item.NotFound, 'H': item.IsLeased, 'S': item.SuspendLimit, 'D': item.NotDead, 'X': item.IsDead,
+}
+
+// stepCall is the arguments of step.lua for some requests.
+type stepCall struct {
+	keys []string
+	args []any
+}
+
+// newCall writes the arguments. Requests without a record of their own share one, which belongs to the flight: nobody else uses
+// it while this call is under way.
+func (l *line) newCall(flight int, requests []*request) *stepCall {
+	operations := 0
+	for _, r := range requests {
+		operations += len(r.step.Ops)
+	}
+	c := &stepCall{keys: append(make([]string, 0, len(l.all)+len(requests)), l.all...)}
+	c.args = append(make([]any, 0, 12+13*len(requests)+3*operations), requests[0].epoch, l.now(), l.keys.hints(), l.hint(), l.node(),
+		l.o.MaxAttempts, l.suspendSteps, maxBacklog, len(requests), operations)
+
+	records, shared := make([]int, len(requests)), 0
+	for i, r := range requests {
+		switch {
+		case r.caller != "":
+			c.keys = append(c.keys, l.keys.request(r.caller))
+			c.args = append(c.args, r.id(), max(r.lease, recordFor).Milliseconds())
+		case shared == 0:
+			c.keys = append(c.keys, l.keys.request("n/"+l.o.Node+"/"+strconv.Itoa(flight)))
+			c.args = append(c.args, l.nextCall(), recordFor.Milliseconds())
+			shared = len(c.keys) - len(l.all)
+		default:
+			records[i] = shared
+			continue
+		}
+		records[i] = len(c.keys) - len(l.all)
+	}
+	for i, r := range requests {
+		c.args = append(c.args, records[i], len(r.step.Ops), r.step.Max, r.lease.Microseconds(), orDash(r.name), r.by, r.final(),
+			scopeNames(r.step.Scope), r.assigned(), r.holder(), orderText(&r.step))
+	}
+	l.addOps(c, requests, operations)
+	return c
+}
+
+// addOps writes the operations of all requests.
+func (l *line) addOps(c *stepCall, requests []*request, operations int) {
+	kinds := make([]byte, 0, operations)
+	for _, r := range requests {
+		for i := range r.step.Ops {
+			op := &r.step.Ops[i]
+			kind := letters[op.Kind]
+			if kind == 'a' && op.Note != "" {
+				kind = 'A'
+			}
+			kinds = append(kinds, kind)
+		}
+	}
+	c.args = append(c.args, kinds)
+	for _, r := range requests {
+		for i := range r.step.Ops {
+			c.args = append(c.args, r.step.Ops[i].ID)
+		}
+	}
+	for _, r := range requests {
+		for i := range r.step.Ops {
+			c.args = append(c.args, r.step.Ops[i].Attempt)
+		}
+	}
+	for _, r := range requests {
+		for i := range r.step.Ops {
+			if op := &r.step.Ops[i]; op.Kind != item.Ack || op.Note != "" {
+				c.args = append(c.args, l.argument(op))
+			}
+		}
+	}
+}
+
+// argument is what an operation says beyond its item.
+func (l *line) argument(op *item.Op) string {
+	delay, force := op.Delay, "0"
+	if op.Kind == item.Extend && delay == 0 {
+		delay = l.o.Lease
+	}
+	if op.Force {
+		force = "1"
+	}
+	return strconv.FormatInt(delay.Microseconds(), 10) + " " + orDash(op.Worker) + " " + force + " " + escape(cutNote(op.Note))
+}
+
+// suspendSteps are the steps as step.lua reads them.
+func suspendSteps(steps []time.Duration) string {
+	texts := make([]string, len(steps))
+	for i, d := range steps {
+		texts[i] = strconv.FormatInt(d.Microseconds(), 10)
+	}
+	return strings.Join(texts, " ")
+}
+
+// readAnswers gives each request its part of step.lua's answer.
+func readAnswers(reply []any, requests []*request) error {
+	p := replyReader{reply: reply}
+	due := p.number()
+	hint := stepHint{next: -1}
+	if due >= 0 {
+		hint.next = time.Duration(due) * time.Microsecond
+	}
+	for _, r := range requests {
+		r.hint, r.answer = hint, item.Stepped{}
+		outcomes, dues := p.text(), p.text()
+		switch {
+		case outcomes == "*":
+			r.reused = true
+		case len(r.step.Ops) > 0:
+			if err := readResults(r, outcomes, dues); err != nil {
+				return err
+			}
+		}
+		n := p.number()
+		if p.err != nil || n < -1 || n > int64(len(reply)) {
+			return errAnswer
+		}
+		if n == -1 {
+			r.hint.over, n = true, 0
+		}
+		r.answer.Items = make([]item.Lease, n)
+		for i := range r.answer.Items {
+			lease, err := readLease(p.text(), p.text())
+			if err != nil {
+				return err
+			}
+			r.answer.Items[i] = lease
+		}
+	}
+	return p.err
+}
+
+// readResults reads what became of the operations.
+func readResults(r *request, outcomes, dues string) error {
+	if len(outcomes) != len(r.step.Ops) {
+		if r.caller == "" {
+			return errAnswer
+		}
+		r.reused = true
+		return nil
+	}
+	times := strings.Fields(dues)
+	r.answer.Results = make([]item.Result, len(r.step.Ops))
+	for i := range r.answer.Results {
+		op, result := &r.step.Ops[i], &r.answer.Results[i]
+		result.Kind, result.ID = op.Kind, op.ID
+		if result.Outcome = wrong[outcomes[i]]; result.Outcome != "" {
+			continue
+		}
+		state, err := item.FromLetter(outcomes[i : i+1])
+		if err != nil {
+			return fmt.Errorf("%w: %w", errAnswer, err)
+		}
+		result.Outcome, result.State = item.OK, state
+		if state == item.Done || state == item.Removed || state == item.Ready {
+			continue
+		}
+		if len(times) == 0 {
+			return errAnswer
+		}
+		us, err := strconv.ParseInt(times[0], 10, 64)
+		if err != nil {
+			return fmt.Errorf("%w: %w", errAnswer, err)
+		}
+		result.Due, times = fromMicro(us), times[1:]
+	}
+	return nil
 }

@@ -4,8 +4,8 @@
 // text only explains. What the server says of the notice (400, 413, 415, 422) is for good. Everything else that is not a success is
 // about the endpoint: a person mends that, and then everything must arrive.
 //
-//	settings.go what a site writes     webhook.go   a call, with the request's body and id
-//	options.go  what a webhook is of   sign.go      its signature
-//	answer.go   what the answer means, also where there is none
-//	dial.go     connections, guarded   certs.go     certificates, read anew when they change
+//	settings.go   what a site writes, and what a webhook is made of
+//	webhook.go    a call, with the request's body, id and signature
+//	answer.go     what the answer means, also where there is none
+//	transport.go  connections, guarded, with certificates that are read anew when they change
 package webhook

@@ -1,0 +1,327 @@
+package chat
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"mime"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nicholas-fedor/shoutrrr/pkg/format"
+	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/discord"
+	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/mattermost"
+	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/slack"
+	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/telegram"
+	"github.com/nicholas-fedor/shoutrrr/pkg/services/push/gotify"
+	"github.com/nicholas-fedor/shoutrrr/pkg/services/push/ntfy"
+
+	"tallyman/sinks/render"
+)
+
+// maxSlack is the longest message, in characters. Slack takes 40,000 and cuts off what is longer.
+const maxSlack = 30_000
+
+// slackChat posts by a webhook, or by a bot's token through the API.
+type slackChat struct{ config *slack.Config }
+
+func openSlack(u *url.URL) (service, error) {
+	if err := only(u, "botname", "username", "icon", "icon_emoji", "icon_url", "thread_ts"); err != nil {
+		return nil, err
+	}
+	const form = "slack://hook:TOKEN@webhook or slack://xoxb:TOKEN@CHANNEL" //nolint:gosec // the form, with no token in it
+	if u.User == nil && len(u.Path) < 2 {
+		return nil, errForm(form)
+	}
+	config, err := slack.CreateConfigFromURL(u)
+	if err != nil || config.Channel == "" {
+		return nil, errForm(form)
+	}
+	return &slackChat{config}, nil
+}
+
+// slackEscapes keep a text from mentioning people and making links.
+var slackEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+func (s *slackChat) post(m *message, _ time.Time) (*post, error) {
+	text := slackEscapes.Replace(render.Shorten(m.text, maxSlack))
+	if m.title != "" {
+		text = strings.TrimSuffix("*"+slackEscapes.Replace(m.title)+"*\n"+slackEscapes.Replace(render.Shorten(m.body(), maxSlack)), "\n")
+	}
+	payload := slack.MessagePayload{Text: text, BotName: s.config.BotName, ThreadTS: s.config.ThreadTS}
+	payload.SetIcon(s.config.Icon)
+	if !s.config.Token.IsAPIToken() {
+		return jsonPost(s.config.Token.WebhookURL(), payload)
+	}
+	payload.Channel = s.config.Channel
+	p, err := jsonPost("https://slack.com/api/chat.postMessage", payload)
+	if err != nil {
+		return nil, err
+	}
+	p.header["Content-Type"] = "application/json; charset=utf-8"
+	p.header["Authorization"] = s.config.Token.Authorization()
+	return p, nil
+}
+
+// Errors of the API that are about the message.
+var slackOfNotice = []string{"msg_too_long", "no_text", "invalid_blocks", "invalid_arguments"}
+
+// read judges an answer: that of a webhook is "ok", and the API tells its errors under the status of a success.
+func (s *slackChat) read(body []byte) error {
+	if !s.config.Token.IsAPIToken() {
+		return nil
+	}
+	var told struct {
+		OK    bool   `json:"ok"`
+		Error string `json:"error"`
+	}
+	if err := json.Unmarshal(body, &told); err != nil {
+		return fmt.Errorf("an answer that is none of Slack's: %w", err)
+	}
+	err := fmt.Errorf("the answer is %q", told.Error)
+	switch {
+	case told.OK:
+		return nil
+	case slices.Contains(slackOfNotice, told.Error):
+		return &noticeError{err}
+	default:
+		return err
+	}
+}
+
+// maxTelegram is the longest message, in characters, with room for a title.
+const maxTelegram = 4096 - maxTitle - 1
+
+// telegramChat posts as a bot.
+type telegramChat struct{ config *telegram.Config }
+
+func openTelegram(u *url.URL) (service, error) {
+	if err := only(u, "chats", "channels", "preview", "notification"); err != nil {
+		return nil, err
+	}
+	config := &telegram.Config{Preview: true, Notification: true}
+	if u.User == nil || config.SetURL(u) != nil {
+		return nil, errForm("telegram://TOKEN@telegram?chats=CHAT")
+	}
+	if len(config.Chats) != 1 {
+		return nil, errors.New("several chats: where one fails, the others would get the message again. Make a sink of each")
+	}
+	return &telegramChat{config}, nil
+}
+
+func (t *telegramChat) post(m *message, _ time.Time) (*post, error) {
+	text := html.EscapeString(render.Shorten(m.text, maxTelegram))
+	if m.title != "" {
+		text = strings.TrimSuffix("<b>"+html.EscapeString(m.title)+"</b>\n"+html.EscapeString(render.Shorten(m.body(), maxTelegram)), "\n")
+	}
+	return jsonPost("https://api.telegram.org/bot"+t.config.Token+"/sendMessage", map[string]any{
+		"chat_id": t.config.Chats[0], "text": text, "parse_mode": "HTML",
+		"disable_notification": !t.config.Notification, "link_preview_options": map[string]bool{"is_disabled": !t.config.Preview},
+	})
+}
+
+// telegramAnswer is what the API says.
+type telegramAnswer struct {
+	OK          bool   `json:"ok"`
+	Description string `json:"description"`
+}
+
+func (t *telegramChat) read(body []byte) error {
+	var told telegramAnswer
+	if err := json.Unmarshal(body, &told); err != nil {
+		return fmt.Errorf("an answer that is none of Telegram's: %w", err)
+	}
+	if !told.OK {
+		return fmt.Errorf("the answer is %q", told.Description)
+	}
+	return nil
+}
+
+// ofChat tells whether a 400 is about the chat: it was not found, was upgraded, or may not be written to.
+func (t *telegramChat) ofChat(body []byte) bool {
+	var told telegramAnswer
+	if json.Unmarshal(body, &told) != nil {
+		return false
+	}
+	d := strings.ToLower(told.Description)
+	return strings.Contains(d, "chat") || strings.Contains(d, "rights") || strings.Contains(d, "peer")
+}
+
+// maxDiscord is the longest text of an embed, in characters.
+const maxDiscord = 4096
+
+// discordChat posts by a webhook.
+type discordChat struct{ config *discord.Config }
+
+func openDiscord(u *url.URL) (service, error) {
+	if err := only(u, "username", "avatar", "avatarurl", "thread_id"); err != nil {
+		return nil, err
+	}
+	config := &discord.Config{}
+	if u.User == nil || config.SetURL(u) != nil || config.JSON {
+		return nil, errForm("discord://TOKEN@WEBHOOKID")
+	}
+	return &discordChat{config}, nil
+}
+
+func (d *discordChat) post(m *message, _ time.Time) (*post, error) {
+	embed := map[string]any{"color": m.color(), "description": render.Shorten(m.text, maxDiscord)}
+	if m.title != "" {
+		embed["title"], embed["description"] = m.title, render.Shorten(m.body(), maxDiscord)
+	}
+	body := map[string]any{"embeds": []any{embed}, "allowed_mentions": map[string]any{"parse": []string{}}}
+	for name, value := range map[string]string{"username": d.config.Username, "avatar_url": d.config.Avatar} {
+		if value != "" {
+			body[name] = value
+		}
+	}
+	return jsonPost(discord.CreateAPIURLFromConfig(d.config), body)
+}
+
+func (d *discordChat) read([]byte) error { return nil }
+
+// maxMattermost is the longest text, in characters; a post has 16,383.
+const maxMattermost = 16_000
+
+// mattermostChat posts by an incoming webhook.
+type mattermostChat struct{ config *mattermost.Config }
+
+func openMattermost(u *url.URL) (service, error) {
+	if err := only(u, "icon", "icon_emoji", "icon_url", "disabletls"); err != nil {
+		return nil, err
+	}
+	config, err := mattermost.CreateConfigFromURL(u)
+	if err != nil || config.Host == "" {
+		return nil, errForm("mattermost://HOST/TOKEN")
+	}
+	return &mattermostChat{config}, nil
+}
+
+// mattermostEscapes keep a text from mentioning people. A zero-width space stands behind the sign.
+var mattermostEscapes = strings.NewReplacer("@", "@\u200b")
+
+func (c *mattermostChat) post(m *message, _ time.Time) (*post, error) {
+	text := render.Shorten(m.text, maxMattermost)
+	if m.title != "" {
+		text = strings.TrimSuffix("**"+m.title+"**\n"+render.Shorten(m.body(), maxMattermost-maxTitle-5), "\n")
+	}
+	payload := mattermost.JSON{Text: mattermostEscapes.Replace(text), UserName: c.config.UserName, Channel: c.config.Channel}
+	payload.SetIcon(c.config.Icon)
+	to := url.URL{Scheme: scheme(c.config.DisableTLS), Host: c.config.Host, Path: "/hooks/" + c.config.Token}
+	return jsonPost(to.String(), payload)
+}
+
+func (c *mattermostChat) read([]byte) error { return nil }
+
+func scheme(plain bool) string {
+	if plain {
+		return "http"
+	}
+	return "https"
+}
+
+// maxNtfy is the longest message, in bytes; a longer one would become an attachment.
+const maxNtfy = 4000
+
+// ntfyChat publishes to a topic.
+type ntfyChat struct {
+	config   *ntfy.Config
+	priority string // of the URL; "" = the notice's
+}
+
+func openNtfy(u *url.URL) (service, error) {
+	if err := only(u, "scheme", "disabletls", "priority", "tags", "click", "icon", "cache", "firebase", "email"); err != nil {
+		return nil, err
+	}
+	config := &ntfy.Config{}
+	resolver := format.NewPropKeyResolver(config)
+	copied := *u // the library changes it
+	if resolver.SetDefaultProps(config) != nil || config.SetURL(&copied) != nil || config.Host == "" || config.Scheme != "http" && config.Scheme != "https" {
+		return nil, errForm("ntfy://HOST/TOPIC or ntfy://USER:PASSWORD@HOST/TOPIC")
+	}
+	if config.DisableTLS {
+		config.Scheme = "http"
+	}
+	return &ntfyChat{config: config, priority: u.Query().Get("priority")}, nil
+}
+
+func (n *ntfyChat) post(m *message, _ time.Time) (*post, error) {
+	priority := n.priority
+	if priority == "" {
+		priority = strconv.Itoa(m.priority)
+	}
+	to, err := url.Parse(n.config.GetAPIURL())
+	if err != nil {
+		return nil, err
+	}
+	if n.config.Username != "" || n.config.Password != "" {
+		to.User = url.UserPassword(n.config.Username, n.config.Password)
+	}
+	p := &post{url: to.String(), body: []byte(render.ShortenBytes(m.text, maxNtfy)), header: map[string]string{
+		"Content-Type": "text/plain; charset=utf-8", "Priority": priority,
+	}}
+	for name, value := range map[string]string{
+		"Title": mime.QEncoding.Encode("utf-8", m.title), "Tags": strings.Join(n.config.Tags, ","), "Click": n.config.Click,
+		"Icon": n.config.Icon, "Email": n.config.Email, "Cache": no(n.config.Cache), "Firebase": no(n.config.Firebase),
+	} {
+		if value != "" {
+			p.header[name] = value
+		}
+	}
+	return p, nil
+}
+
+func (n *ntfyChat) read([]byte) error { return nil }
+
+// no is the word for what is switched off.
+func no(on bool) string {
+	if on {
+		return ""
+	}
+	return "no"
+}
+
+// maxGotify is the longest text, in characters: what a telephone can be asked to show.
+const maxGotify = 20_000
+
+// gotifyPriorities are those of notices 1 … 5 in Gotify, which has 0 … 10 and makes a sound from 4 on.
+var gotifyPriorities = [...]int{1: 1, 2: 3, 3: 5, 4: 8, 5: 10}
+
+// gotifyChat sends as an application.
+type gotifyChat struct {
+	config *gotify.Config
+	fixed  bool // the priority is the URL's
+}
+
+func openGotify(u *url.URL) (service, error) {
+	if err := only(u, "priority", "disabletls"); err != nil {
+		return nil, err
+	}
+	config := &gotify.Config{}
+	if config.SetURL(u) != nil || config.Host == "" || config.Token == "" {
+		return nil, errForm("gotify://HOST/TOKEN")
+	}
+	return &gotifyChat{config: config, fixed: u.Query().Has("priority")}, nil
+}
+
+func (g *gotifyChat) post(m *message, _ time.Time) (*post, error) {
+	priority := g.config.Priority
+	if !g.fixed {
+		priority = gotifyPriorities[m.priority]
+	}
+	to := url.URL{Scheme: scheme(g.config.DisableTLS), Host: g.config.Host, Path: g.config.Path}
+	p, err := jsonPost(to.JoinPath("message").String(), gotify.MessageRequest{
+		Message: render.Shorten(m.text, maxGotify), Title: m.title, Priority: priority,
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.header["X-Gotify-Key"] = g.config.Token
+	return p, nil
+}
+
+func (g *gotifyChat) read([]byte) error { return nil }
