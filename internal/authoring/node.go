@@ -114,7 +114,7 @@ func (n *Node) enterPreview(ctx context.Context) (leave func(), err error) {
 // previewOf tries a rule from the state of the node's own ledger.
 func (n *Node) previewOf(ctx context.Context, r *rules.Rule, types catalog.Catalog, due time.Time, limit int) (*preview.Report, error) {
 	p, err := preview.Run(ctx, preview.Request{
-		Rule: r, Source: n.Sources[r.Source], Name: r.Source, Types: types, Sinks: sinkTypes(n.Config), Ledger: n.Ledger,
+		Rule: r, Source: n.Sources[r.Source], Name: r.Source, Types: types, Sinks: previewSinks(n.Config), Ledger: n.Ledger,
 		Subscriptions: func(ctx context.Context, typ string) ([]ledger.Subscription, error) {
 			return n.Ledger.Subscriptions(ctx, ledger.SubscriptionFilter{Type: typ})
 		},

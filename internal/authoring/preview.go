@@ -45,7 +45,7 @@ func (c Commands) Preview(ctx context.Context, cfg *config.Config, o PreviewOpti
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
 	shown, err := preview.Run(ctx, preview.Request{
-		Rule: r, Source: source, Name: r.Source, Types: known.types, Sinks: sinkTypes(cfg),
+		Rule: r, Source: source, Name: r.Source, Types: known.types, Sinks: previewSinks(cfg),
 		Ledger: known.start(), NoLedger: known.reason,
 		Subscriptions: known.Subscriptions,
 		Silencer:      &known.silences, Due: due, Limit: o.Limit,

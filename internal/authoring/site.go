@@ -10,12 +10,15 @@ import (
 	"slices"
 	"strings"
 
+	"tallyman/engine/judge"
 	"tallyman/engine/trial"
+	"tallyman/engine/trial/preview"
 	"tallyman/internal/config"
 	"tallyman/internal/ledger"
 	"tallyman/internal/silence"
 	"tallyman/rules"
 	"tallyman/rules/catalog"
+	"tallyman/sinks"
 )
 
 // site is what is known of the site: by its ledger, or where none is in reach by its files.
@@ -112,6 +115,20 @@ func seedOf(cfg *config.Config, typ string) []ledger.Subscription {
 // Known is what the configuration names, with the types, for rules to be held against.
 func Known(cfg *config.Config, types catalog.Catalog) rules.Known {
 	return rules.Known{Sources: slices.Sorted(maps.Keys(cfg.Sources)), Sinks: sinkTypes(cfg), PushTypes: cfg.PushTypes(), Types: types}
+}
+
+// previewSinks are the configured sinks with what their types declare.
+func previewSinks(cfg *config.Config) map[string]preview.Sink {
+	list := map[string]preview.Sink{}
+	for name, s := range cfg.Sinks {
+		list[name] = preview.Sink{Type: s.TypeName(), Channel: channelOf(s)}
+	}
+	return list
+}
+
+func channelOf(s sinks.Settings) judge.Channel {
+	channel, isPush := s.(sinks.ChannelSettings)
+	return judge.Channel{Inbox: s.Kind() == sinks.InboxKind, Push: isPush, Each: isPush && channel.IsEach()}
 }
 
 func sinkTypes(cfg *config.Config) map[string]string {

@@ -11,23 +11,16 @@ import (
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
-	"tallyman/rules"
 	"tallyman/rules/strictyaml"
-)
-
-// The types of sinks of which there is more to say: an inbox has recipients, a queue makes items, a mail goes to each subscriber.
-const (
-	inboxType = "inbox"
-	queueType = "queue"
-	mailType  = "mail"
 )
 
 // destinations are the sinks that get the notice, an inbox with its recipients as a commit would look them up.
 func (v *view) destinations(ctx context.Context, n *ledger.NewNotice) ([]Destination, error) {
 	to := []Destination{}
 	if v.report.Shadow {
+		name, typ := v.req.inbox()
 		return append(to, Destination{
-			Sink: v.req.inbox(), Type: inboxType, Recipients: []string{judge.ShadowSubscriber(n.Notice.Rule)},
+			Sink: name, Type: typ, Recipients: []string{judge.ShadowSubscriber(n.Notice.Rule)},
 			Note: "the rule is in shadow: nobody else hears of it",
 		}), nil
 	}
@@ -45,19 +38,20 @@ func (v *view) destinations(ctx context.Context, n *ledger.NewNotice) ([]Destina
 }
 
 func (v *view) destination(ctx context.Context, n *notice.Notice, t ledger.Target) (Destination, error) {
-	dest := Destination{Sink: t.Sink, Type: v.req.Sinks[t.Sink]}
-	resolved := n.Status == notice.Resolved
-	if rules.PushSink(dest.Type) && t.Strategy != nil {
+	sink := v.req.Sinks[t.Sink]
+	dest := Destination{Sink: t.Sink, Type: sink.Type}
+	resolved, isQueue := n.Status == notice.Resolved, !sink.Inbox && !sink.Push
+	if sink.Push && t.Strategy != nil {
 		dest.Strategy, dest.How = string(t.Strategy.Kind), v.how(t.Strategy)
 	}
 	switch {
-	case resolved && dest.Type == queueType:
+	case resolved && isQueue:
 		dest.Note = "takes back the item, unless a worker has it"
-	case dest.Type == queueType:
+	case isQueue:
 		dest.Note = "an item of work, unless the queue still has one of the same finding"
 	case resolved:
 		dest.Note = "as far as the notice that it takes back went there"
-	case dest.Type == inboxType || dest.Type == mailType:
+	case sink.Inbox || sink.Each:
 		subs, err := v.subscriptions(ctx, n.Type)
 		if err != nil {
 			return dest, err
@@ -65,7 +59,7 @@ func (v *view) destination(ctx context.Context, n *notice.Notice, t ledger.Targe
 		switch dest.Recipients = recipients(subs, n.Warehouse); {
 		case len(dest.Recipients) == 0:
 			dest.Note = "nobody is subscribed"
-		case dest.Type == mailType:
+		case sink.Each:
 			dest.Note = "as far as they have an address"
 		}
 	}

@@ -36,7 +36,7 @@ func (v *view) list(ctx context.Context, made []ledger.NewNotice) ([]Notice, err
 			v.note("%s goes nowhere: no `when` of deliver lets it through", n.Title)
 		}
 		for _, d := range to {
-			if d.Type == inboxType && len(d.Recipients) == 0 && n.Status != notice.Resolved {
+			if v.req.Sinks[d.Sink].Inbox && len(d.Recipients) == 0 && n.Status != notice.Resolved {
 				nobody[fmt.Sprintf("nobody is subscribed to %s in warehouse %s", n.Type, n.Warehouse)]++
 			}
 		}

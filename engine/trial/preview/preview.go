@@ -26,7 +26,7 @@ type Request struct {
 	Source scanners.Source
 	Name   string // of the source
 	Types  catalog.Catalog
-	Sinks  map[string]string // name → type
+	Sinks  map[string]Sink // by name
 	// Ledger tells where the rule stands; nil as if it ran for the first time, and NoLedger says why.
 	Ledger   trial.Ledger
 	NoLedger string
@@ -37,14 +37,20 @@ type Request struct {
 	Limit         int // rows, findings and notices that are listed at most; 0 = all
 }
 
-// inbox is the name of the inbox sink.
-func (r *Request) inbox() string {
-	for name, typ := range r.Sinks {
-		if typ == inboxType {
-			return name
+// Sink is a sink of the site: the name of its type, and what the type declares. One that is neither an inbox nor a push channel is a queue.
+type Sink struct {
+	Type string
+	judge.Channel
+}
+
+// inbox names the sink that has recipients, and its type.
+func (r *Request) inbox() (name, typ string) {
+	for name, s := range r.Sinks {
+		if s.Inbox {
+			return name, s.Type
 		}
 	}
-	return ""
+	return "", "inbox" // a site without one, whose configuration says so elsewhere
 }
 
 // Preview is a run that was tried.

@@ -146,6 +146,6 @@ type Destination struct {
 	Type       string   `json:"type"`
 	Strategy   string   `json:"strategy,omitempty"`   // of a push channel
 	How        string   `json:"how,omitempty"`        // of a push channel, in words: after 10m unless read
-	Recipients []string `json:"recipients,omitempty"` // of an inbox; of mail, as far as they have an address
+	Recipients []string `json:"recipients,omitempty"` // of an inbox; of a channel with a delivery for each, as far as they have an address
 	Note       string   `json:"note,omitempty"`       // why nobody gets it, or who else
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tallyman/engine/enginetest"
+	"tallyman/engine/judge"
 	"tallyman/engine/trial"
 	"tallyman/engine/trial/preview"
 	"tallyman/internal/finding"
@@ -85,6 +86,13 @@ type site struct {
 	limit   int
 }
 
+var sinks = map[string]preview.Sink{
+	"inbox": {Type: "inbox", Channel: judge.Channel{Inbox: true}}, "work": {Type: "queue"},
+	"mail": {Type: "mail", Channel: judge.Channel{Push: true, Each: true}},
+	"sms":  {Type: "chat", Channel: judge.Channel{Push: true}}, "pager": {Type: "chat", Channel: judge.Channel{Push: true}},
+	"gateway": {Type: "webhook", Channel: judge.Channel{Push: true}}, "log": {Type: "stdout", Channel: judge.Channel{Push: true}},
+}
+
 func (s site) request(r *rules.Rule) preview.Request {
 	if s.columns == nil {
 		s.columns = stockColumns
@@ -93,7 +101,7 @@ func (s site) request(r *rules.Rule) preview.Request {
 		s.due = due
 	}
 	return preview.Request{
-		Rule: r, Name: "wms", Types: types, Sinks: map[string]string{"inbox": "inbox", "sms": "chat", "work": "queue", "mail": "mail", "gateway": "webhook", "pager": "chat", "log": "stdout"},
+		Rule: r, Name: "wms", Types: types, Sinks: sinks,
 		Source: &enginetest.Source{Columns: s.columns, Rows: func(context.Context, scanners.Request) ([][]row.Value, error) {
 			return s.rows, s.fault
 		}},
