@@ -1,6 +1,13 @@
 package delivery
 
-import "tallyman/internal/notice"
+import (
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"tallyman/internal/notice"
+)
 
 // Delivery is one notice on its way to one sink.
 type Delivery struct {
@@ -14,4 +21,80 @@ type Receipt struct {
 	Seq   int64
 	Score int64  // inbox only: the warehouse clock it was given; the ledger records it
 	Epoch string // inbox only: the epoch that the score belongs to
+}
+
+// The answers of the ledger that a sink tells apart.
+var (
+	ErrNotFound = errors.New("ledger: not found")
+	ErrFenced   = errors.New("ledger: the claim was lost to another node")
+)
+
+// Lane is what is delivered in order: a sink and, for the inbox, a warehouse. One node at a time drains it.
+type Lane struct {
+	Sink      string
+	Warehouse string
+}
+
+// Delivered is a delivery that the inbox had, with the score it was given.
+type Delivered struct {
+	Delivery
+	Score int64
+}
+
+// Mark is what a user did with a notice in a warehouse: it has read it, or acked it, too.
+type Mark struct {
+	Notice    string
+	Warehouse string
+	User      string // user:<id>
+	Acked     bool
+	At        time.Time
+	Expires   time.Time // the notice
+}
+
+// Watermark says that a user has read everything in an inbox up to a score.
+type Watermark struct {
+	Warehouse string
+	User      string // user:<id>
+	Inbox     string // user:<id> or role:<id>
+	Score     int64
+	At        time.Time // when it rose last
+}
+
+// IndexState is the generation of an index in Redis, as the ledger records it.
+type IndexState struct {
+	Epoch    string
+	RunIDs   []string // of the Redis servers it was built on, sorted
+	Building bool     // a node is writing it back; after Lease another may begin anew
+	Node     string
+	Lease    time.Time // by the clock of whoever asks
+}
+
+// Subscriber is an entry of the address book.
+type Subscriber struct {
+	ID       string   // user:<id> or role:<id>
+	Name     string   // of the person or role, for a salutation; may be ""
+	Language string   // of its texts, as "zh"; "" = the notice's text without a language
+	Mail     []string // addresses, as "Ann Lee <ann@example.com>" or "ann@example.com"; a role may have several
+}
+
+// Logged are deliveries as logs name them: by the ids of their notices, and of the runs (or requests) that made those. They are worked
+// out only where the line is written.
+type Logged []Delivery
+
+// mostLogged is how many of a kind a line names.
+const mostLogged = 20
+
+// LogValue implements slog.LogValuer.
+func (l Logged) LogValue() slog.Value {
+	var ids, runs []string
+	for i := range l {
+		n := l[i].Notice
+		if len(ids) < mostLogged {
+			ids = append(ids, n.ID)
+		}
+		if run := n.Origin().String(); len(runs) < mostLogged && !slices.Contains(runs, run) {
+			runs = append(runs, run)
+		}
+	}
+	return slog.GroupValue(slog.Int("count", len(l)), slog.Any("ids", ids), slog.Any("runs", runs))
 }

@@ -1,6 +1,8 @@
 package item
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -113,4 +115,47 @@ type Scope []string
 // Has tells whether items of the warehouse are in the scope.
 func (s Scope) Has(warehouse string) bool {
 	return s == nil || warehouse != "" && slices.Contains(s, warehouse)
+}
+
+// Order is what an operator asks of a queue beside work: to finish, assign, remove or requeue items. It travels with the moves that it makes,
+// and the ledger records both in one transaction. An order that changes nothing leaves no record.
+type Order struct {
+	By, Via        string          // who asks, and how they were authenticated: see ledger.Author; both are needed
+	Action, Object string          // of the record, as queue.remove and queue:replenishment
+	Reason         string          // "" = none was given
+	Asked          json.RawMessage // what was asked for; nil = the operations say it
+	Count          string          // the member of the record that says to how many items it was done, as removed; "" = they are listed
+}
+
+// Change is the record of an order that has changed something.
+type Change struct {
+	Order
+
+	At   time.Time       // when it was done
+	Done json.RawMessage // what was done, bounded: a number of items, or the operations
+}
+
+// Bulk is an order about many items.
+type Bulk struct {
+	Test  bool
+	Scope Scope
+	By    string // for the trace
+	Order *Order // nil = it leaves no record
+}
+
+// InvalidError says what is wrong with what a queue was asked.
+type InvalidError struct {
+	// Field is named as the API names it: id, priority, payload, dedupeKey, delay, attempt, note, op, worker, lease, max, wait,
+	// requestId, items, ops, state, from, to, limit, after.
+	Field   string
+	Index   int // in the list of items or operations; -1 = it is none of theirs
+	Message string
+}
+
+// Error names the place and what is wrong there.
+func (e *InvalidError) Error() string {
+	if e.Index < 0 {
+		return fmt.Sprintf("%s: %s", e.Field, e.Message)
+	}
+	return fmt.Sprintf("[%d].%s: %s", e.Index, e.Field, e.Message)
 }

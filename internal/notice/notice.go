@@ -1,8 +1,13 @@
-// Package notice is the leaf type of Tallyman: the typed message that a finding becomes, and its forms
-// in JSON, XML and protobuf. It imports nothing of ours.
 package notice
 
-import "time"
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
 
 // Status is what a notice says about its finding.
 type Status string
@@ -57,4 +62,114 @@ type View struct {
 	Score int64 // the warehouse clock at its delivery, µs
 	Read  bool
 	Acked bool
+}
+
+var idEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+// ID returns the id of a notice: the same for the same arguments on every node and after every restart, so
+// that a firing which is repeated makes the same notices. episode is Notice.Episode, ordinal counts the
+// reminders of one episode from 0.
+func ID(rule, scope, key, episode string, status Status, ordinal int) string {
+	return hashed("n_", rule, scope, key, episode, status, ordinal)
+}
+
+// EpisodeAt returns the episode of a finding, or of a digest, that the firing of that due time opened.
+func EpisodeAt(due time.Time) string { return strconv.FormatInt(due.UnixMicro(), 10) }
+
+// digest begins the ids of digests, so that they are told from those of the findings that they stand for: the key of a
+// finding may read like that of a digest.
+const digest = "nd_"
+
+// DigestID is ID of a notice that stands for several findings or groups which are not told one by one.
+func DigestID(rule, scope, key, episode string, status Status) string {
+	return hashed(digest, rule, scope, key, episode, status, 0)
+}
+
+// IsDigest tells whether the id is one of DigestID.
+func IsDigest(id string) bool { return strings.HasPrefix(id, digest) }
+
+func hashed(prefix, rule, scope, key, episode string, status Status, ordinal int) string {
+	sum := sha256.Sum256([]byte(strings.Join(
+		[]string{rule, scope, key, episode, string(status), strconv.Itoa(ordinal)}, "\x00")))
+	return prefix + idEncoding.EncodeToString(sum[:16])
+}
+
+// Origin is what made a notice: a run, or a request of a business system. It is a hash of what every notice carries, so that a
+// delivery hours later, on another node, still knows where it comes from, and nothing is stored for it. Logs show ID; traces
+// have it as their id, with Span as the id of their first span.
+type Origin struct {
+	ID   [16]byte
+	Span [8]byte
+}
+
+// String is the id in hexadecimal, as logs and traces show it.
+func (o Origin) String() string { return fmt.Sprintf("%x", o.ID) }
+
+// RunOrigin is that of the notices of a run, which have the time that it started at (µs, on the clock of warehouses) as CreatedAt.
+func RunOrigin(rule, scope string, started time.Time) Origin {
+	return originOf("run", rule, scope, strconv.FormatInt(started.UnixMicro(), 10))
+}
+
+// Origin is what made the notice.
+func (n *Notice) Origin() Origin {
+	if n.Status == Sent {
+		return originOf("request", n.Episode)
+	}
+	return RunOrigin(n.Rule, n.Scope, n.CreatedAt)
+}
+
+func originOf(parts ...string) Origin {
+	h := sha256.New()
+	for _, p := range parts {
+		_, _ = h.Write([]byte(strconv.Itoa(len(p)) + ":" + p))
+	}
+	sum := h.Sum(nil)
+	var o Origin
+	copy(o.ID[:], sum)
+	copy(o.Span[:], sum[len(o.ID):])
+	return o
+}
+
+// Localize returns the notice with title and body in the language of the tag, e.g. zh-CN: an exact
+// translation, else one of the language without its region, else the notice as it is. A translation
+// that lacks title or body leaves that one as it is. Tags compare without regard to case.
+func (n *Notice) Localize(lang string) *Notice {
+	for tag := lang; tag != ""; tag = parent(tag) {
+		if t, ok := n.text(tag); ok {
+			return n.with(t)
+		}
+	}
+	return n
+}
+
+func (n *Notice) text(tag string) (Text, bool) {
+	if t, ok := n.Texts[tag]; ok {
+		return t, true
+	}
+	for lang, t := range n.Texts {
+		if lang != "" && strings.EqualFold(lang, tag) {
+			return t, true
+		}
+	}
+	return Text{}, false
+}
+
+func (n *Notice) with(t Text) *Notice {
+	c := *n
+	if t.Title != "" {
+		c.Title = t.Title
+	}
+	if t.Body != "" {
+		c.Body = t.Body
+	}
+	return &c
+}
+
+// parent cuts the last part off a language tag: zh-Hant-TW, zh-Hant, zh, "".
+func parent(tag string) string {
+	i := strings.LastIndexAny(tag, "-_")
+	if i < 0 {
+		return ""
+	}
+	return tag[:i]
 }

@@ -1,9 +1,13 @@
 package settings
 
 import (
+	"fmt"
+	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
+	"time"
 
 	"tallyman/rules/strictyaml"
 )
@@ -83,4 +87,112 @@ func WebURL(s string) *url.URL {
 		return nil
 	}
 	return u
+}
+
+// Rate is so many calls in a span; the zero value is no limit.
+type Rate struct {
+	Calls int
+	Per   time.Duration // a second, a minute or an hour
+}
+
+// PerSecond is the rate as a number; 0 = no limit.
+func (r Rate) PerSecond() float64 {
+	if r.Calls == 0 {
+		return 0
+	}
+	return float64(r.Calls) / r.Per.Seconds()
+}
+
+// String is the rate as the configuration has it.
+func (r Rate) String() string {
+	for unit, per := range rateUnits {
+		if r.Calls > 0 && per == r.Per {
+			return strconv.Itoa(r.Calls) + "/" + unit
+		}
+	}
+	return noRate
+}
+
+const (
+	noRate      = "none"  // how a rate without a limit is written
+	fastestRate = 1000000 // in any unit
+)
+
+var (
+	ratePattern = regexp.MustCompile(`^([0-9]{1,9})/(s|m|h)$`)
+	rateUnits   = map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}
+)
+
+// DecodeYAML reads how many calls there may be in a span.
+func (r *Rate) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
+	s, ok := d.Setting(name, n, "a rate such as 50/s")
+	if !ok {
+		return
+	}
+	if s == noRate {
+		*r = Rate{}
+		return
+	}
+	m := ratePattern.FindStringSubmatch(s)
+	if m == nil {
+		d.Fail(n, CodeRate, fmt.Sprintf("%s: %q is no rate", name, s), "so many calls a second, minute or hour, such as 50/s, 600/m or 1000/h; or none")
+		return
+	}
+	calls, err := strconv.Atoi(m[1])
+	if err != nil || calls < 1 || calls > fastestRate {
+		d.Fail(n, CodeRate, fmt.Sprintf("%s is %s: 1 to %d are possible", name, s, fastestRate), "leave it away, or write none, for no limit")
+		return
+	}
+	*r = Rate{Calls: calls, Per: rateUnits[m[2]]}
+}
+
+// Headers are sent with each call, by their canonical names.
+type Headers map[string]Secret
+
+var (
+	headerName  = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$")
+	headerValue = regexp.MustCompile(`^[\x20-\x7e\x80-\xff]*$`)
+)
+
+// ourHeaders are set by Tallyman or by HTTP itself.
+var ourHeaders = []string{
+	"Connection", "Content-Encoding", "Content-Length", "Content-Type", "Host", "Idempotency-Key", "Keep-Alive", "Te", "Trailer",
+	"Traceparent", "Transfer-Encoding", "Upgrade", "User-Agent", "Webhook-Id", "Webhook-Signature", "Webhook-Timestamp",
+}
+
+// DecodeYAML reads names of headers and their values, which may be secret.
+func (h *Headers) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
+	if !d.Is(strictyaml.Mapping, name, n, "a map of headers") {
+		return
+	}
+	d.Faults(n)
+	*h = make(Headers, len(n.Fields))
+	for _, f := range n.Fields {
+		var value Secret
+		failed := d.Attempt(func() { d.Entry(name, f, &value) })
+		d.Add(f.Value, failed)
+		if len(failed) == 0 && h.check(d, name+"."+f.Name, f, value.Reveal()) {
+			(*h)[http.CanonicalHeaderKey(f.Name)] = value
+		}
+	}
+}
+
+func (h *Headers) check(d *strictyaml.Decoder, at string, f strictyaml.Field, value string) bool {
+	canonical := http.CanonicalHeaderKey(f.Name)
+	_, twice := (*h)[canonical]
+	fail := func(message, hint string) bool {
+		d.Fail(f.Key, CodeHeader, message, hint)
+		return false
+	}
+	switch {
+	case !headerName.MatchString(f.Name):
+		return fail(fmt.Sprintf("%q cannot be the name of a header", f.Name), "for example Authorization")
+	case slices.Contains(ourHeaders, canonical):
+		return fail(fmt.Sprintf("%s: Tallyman sets %s itself", at, canonical), "remove it")
+	case twice:
+		return fail(fmt.Sprintf("%s: headers have no case, so %s is there twice", at, canonical), "remove one")
+	case !headerValue.MatchString(value):
+		return fail(at+": a header's value has characters up to U+00FF only", "")
+	}
+	return true
 }

@@ -1,11 +1,16 @@
 package silence
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"tallyman/internal/text"
+	"tallyman/rules/schedule"
 )
 
 // State is how a silence stands at a time.
@@ -159,4 +164,136 @@ func latest(a, b time.Time) time.Time {
 		return a
 	}
 	return b
+}
+
+// Window is a maintenance window that recurs: it opens whenever the cron fires and stays open for the duration.
+type Window struct {
+	Cron     string
+	Timezone string
+	Duration time.Duration
+
+	opens *schedule.Schedule
+}
+
+// The bounds of a window.
+const (
+	shortestWindow = time.Minute
+	longestWindow  = 31 * 24 * time.Hour
+)
+
+// NewWindow makes a window. The cron follows the timezone as those of rules do, through changes of the clock, too; the duration is
+// what a stopwatch shows. The error is an *Error.
+func NewWindow(cron, timezone string, duration time.Duration) (*Window, error) {
+	opens, err := schedule.Parse(cron, timezone)
+	if fault, ok := errors.AsType[*schedule.Error](err); ok {
+		return nil, &Error{FieldWindow + "." + fault.Field, fault.Message, fault.Hint}
+	}
+	switch {
+	case err != nil:
+		return nil, &Error{FieldWindow, err.Error(), ""}
+	case duration < shortestWindow || duration > longestWindow:
+		return nil, &Error{FieldWindow + ".duration", fmt.Sprintf("is not between %s and %s", shortestWindow, longestWindow), ""}
+	case duration >= opens.Shortest():
+		return nil, &Error{
+			FieldWindow + ".duration",
+			fmt.Sprintf("is not shorter than the %s between two openings: the windows would run into each other", opens.Shortest()), "",
+		}
+	}
+	return &Window{Cron: cron, Timezone: timezone, Duration: duration, opens: opens}, nil
+}
+
+// OpenUntil tells whether the window is open at a time, and until when. One that opens again before it has closed, as around a change
+// of the clock, stays open.
+func (w *Window) OpenUntil(at time.Time) (until time.Time, open bool) {
+	opened := w.opens.Next(at.Add(-w.Duration))
+	if opened.After(at) {
+		return time.Time{}, false
+	}
+	for {
+		until = opened.Add(w.Duration)
+		next := w.opens.Next(opened)
+		if next.After(until) {
+			return until.UTC(), true
+		}
+		opened = next
+	}
+}
+
+func (w *Window) next(after time.Time) time.Time { return w.opens.Next(after).UTC() }
+
+// Holding is a silence that holds something back now.
+type Holding struct {
+	ID      string
+	Until   time.Time // unless somebody ends it before
+	Comment string
+}
+
+// Set is the silences that a node knows. It is safe for concurrent use; the zero value has none.
+type Set struct {
+	list    atomic.Pointer[[]Silence]
+	reading sync.Mutex
+}
+
+// Replace makes the list the one that counts. The caller does not change it any more.
+func (s *Set) Replace(list []Silence) { s.list.Store(&list) }
+
+// Refresh makes what is read the list that counts. One reads at a time: else what was read before a change could be put over what was read after
+// it. After an error the list stays as it was.
+func (s *Set) Refresh(read func() ([]Silence, error)) error {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	list, err := read()
+	if err != nil {
+		return err
+	}
+	s.Replace(list)
+	return nil
+}
+
+// Holding returns the active silences that are about the subject, the one that lasts longest first.
+func (s *Set) Holding(at time.Time, subject *Subject) []Holding {
+	list := s.list.Load()
+	if list == nil {
+		return nil
+	}
+	var found []Holding
+	for i := range *list {
+		one := &(*list)[i]
+		if !one.Matches(subject) { // first, since a window asks its cron
+			continue
+		}
+		if until, active := one.ActiveUntil(at); active {
+			found = append(found, Holding{one.ID, until, one.Comment})
+		}
+	}
+	slices.SortFunc(found, func(a, b Holding) int { return cmp.Or(b.Until.Compare(a.Until), cmp.Compare(a.ID, b.ID)) })
+	return found
+}
+
+// The fields of a silence that an Error names.
+const (
+	FieldMatchers = "matchers"
+	FieldFrom     = "from"
+	FieldUntil    = "until"
+	FieldWindow   = "window"
+	FieldComment  = "comment"
+	FieldAuthor   = "author"
+)
+
+// Error is a silence that cannot be: which field of it, and why.
+type Error struct {
+	Field   string // one of the Field… constants, or a part of one after a dot
+	Message string
+	Hint    string // the way out; may be empty
+}
+
+// Error names the field and the fault.
+func (e *Error) Error() string { return e.Field + ": " + e.Message }
+
+func bad(text, message, hint string) *Error {
+	const long = 100
+	if len(text) > long {
+		text = text[:long] + "…"
+	}
+	return &Error{FieldMatchers, fmt.Sprintf("%q: %s", text, message), hint}
 }
