@@ -10,7 +10,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/finding"
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/ledgertest"
 	"tallyman/internal/notice"
@@ -200,4 +202,122 @@ func commitOf(c ledger.Claim, n, findings int) *ledger.Commit {
 		})
 	}
 	return run
+}
+
+// TestBrokenConnectionsOfQueues breaks the connection at every stage of pushes and of what is recorded of them, which the node
+// repeats until they are answered. In the end each item has been recorded once, and each move.
+func TestBrokenConnectionsOfQueues(t *testing.T) {
+	t.Parallel()
+	direct := migrated(t)
+	line := newLine(t, direct)
+	l := open(t, line.url, ledger.Options{MaxConnections: 2})
+	line.until(t, func() error {
+		err := l.BeginEpoch(t.Context(), "q", "", ledger.IndexState{Epoch: "e1"}, "a", 0)
+		if !errors.Is(err, ledger.ErrFenced) {
+			return err
+		}
+		s, err := l.IndexState(t.Context(), "q") // the answer to the one before was lost
+		if err == nil && s.Epoch != "e1" {
+			t.Fatalf("the epoch is %q", s.Epoch)
+		}
+		return err
+	})
+
+	const rounds, batch = 12, 20
+	for n := 1; n <= rounds; n++ {
+		items := make([]item.Record, batch)
+		for i := range items {
+			items[i] = item.Record{New: item.New{ID: fmt.Sprintf("i_%d_%d", n, i), Priority: 3, Created: at(n)}, State: item.Ready}
+		}
+		var known []item.Known
+		line.until(t, func() error {
+			var err error
+			known, err = l.PushItems(t.Context(), "q", items)
+			return err
+		})
+		moves := item.Moves{Position: int64(n)}
+		for i, k := range known {
+			moves.List = append(moves.List, item.Move{Seq: k.Seq, N: 1, At: at(n), From: item.Ready, To: item.Leased})
+			if i > 0 {
+				moves.List = append(moves.List, item.Move{Seq: k.Seq, N: 2, At: at(n), From: item.Leased, To: item.Done})
+			}
+		}
+		line.until(t, func() error { return l.ApplyMoves(t.Context(), "q", "e1", []item.Moves{moves}) })
+	}
+	t.Logf("%d calls broke", line.broken)
+	if line.broken == 0 {
+		t.Error("no call broke: the test shows nothing")
+	}
+
+	l = open(t, direct, ledger.Options{})
+	left, err := l.UnfinishedItems(t.Context(), "q", 0, 1000)
+	if err != nil || len(left) != rounds {
+		t.Fatalf("%d items are unfinished, %v", len(left), err)
+	}
+	done, _, err := l.EndedItems(t.Context(), "q", item.Done, nil, 0, 1000)
+	if err != nil || len(done) != rounds*(batch-1) {
+		t.Fatalf("%d items are done, %v", len(done), err)
+	}
+	for i := range done {
+		_, trace, err := l.ItemTrace(t.Context(), "q", done[i].ID)
+		if err != nil || len(trace) != 3 {
+			t.Fatalf("%s has %d moves, %v", done[i].ID, len(trace), err)
+		}
+	}
+}
+
+// TestBrokenConnectionsOfPushes breaks the connection at every stage of claims and settles, which are repeated until they are
+// answered. Each attempt is recorded once.
+func TestBrokenConnectionsOfPushes(t *testing.T) {
+	t.Parallel()
+	direct := migrated(t)
+	straight := open(t, direct, ledger.Options{})
+	prepare(t, straight)
+	c, err := straight.Claim(t.Context(), "r", "", at(1), "a", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const deliveries = 60
+	run := commitOf(c, 1, deliveries)
+	for i := range run.Notices {
+		run.Notices[i].Sinks[0].Strategy = &delivery.Strategy{Kind: delivery.Important}
+	}
+	if _, err := straight.Commit(t.Context(), c, run); err != nil {
+		t.Fatal(err)
+	}
+
+	line := newLine(t, direct)
+	l := open(t, line.url, ledger.Options{MaxConnections: 2})
+	attempts := map[int64]int{}
+	for sent := 0; sent < deliveries; {
+		var claims delivery.Claims
+		line.until(t, func() (err error) {
+			claims, err = l.ClaimPushes(t.Context(), "gateway", "a", 0, 10) // no lease: what was claimed and not answered is free again
+			return err
+		})
+		var ends []delivery.Settled
+		for _, d := range claims.List {
+			end := delivery.Settled{Seq: d.Seq, Token: d.Token, Kind: delivery.SettleAgain, Error: "no route"}
+			if d.Attempts == int(d.Seq%3) {
+				end.Kind = delivery.SettleSent
+				sent++
+			}
+			attempts[d.Seq]++
+			ends = append(ends, end)
+		}
+		line.until(t, func() error { return l.SettlePushes(t.Context(), ends) })
+	}
+	t.Logf("%d calls broke", line.broken)
+	if line.broken == 0 {
+		t.Error("no call broke: the test shows nothing")
+	}
+	list, err := straight.ListDeliveries(t.Context(), ledger.DeliveryFilter{Sink: "gateway", Limit: 2 * deliveries})
+	if err != nil || len(list) != deliveries {
+		t.Fatalf("%d deliveries, %v", len(list), err)
+	}
+	for _, d := range list {
+		if d.State != ledger.DeliverySent || d.Attempts != attempts[d.Seq] || d.Attempts != int(d.Seq%3)+1 {
+			t.Errorf("delivery %d is %s after %d attempts of %d", d.Seq, d.State, d.Attempts, attempts[d.Seq])
+		}
+	}
 }

@@ -3,10 +3,18 @@ package postgres
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/rows"
 )
 
 // copyRows collects rows in the binary form of COPY. pgx's own CopyFrom would box every value and ask the
@@ -81,4 +89,243 @@ func (c *copyRows) run(ctx context.Context, conn *pgx.Conn, name string) error {
 		return fmt.Errorf("%s: %d of %d rows were written", name, tag.RowsAffected(), c.n)
 	}
 	return nil
+}
+
+// copyDeliveries makes the rows of the deliveries.
+func (w *notices) copyDeliveries(deliveries []rows.Delivery, seqs []int64) *copyRows {
+	const fixed = 2 + 5*4 + 8 + 8 + 4
+	size := 0
+	for _, d := range deliveries {
+		size += fixed + len(w.plan.Notices[d.Notice].ID) + len(d.Recipients)
+	}
+	out := newCopyRows(size)
+	for i, d := range deliveries {
+		n := &w.plan.Notices[d.Notice]
+		out.row(5)
+		out.int64(seqs[i])
+		out.int64(rows.Micros(n.ExpiresAt))
+		out.id(w.lanes[d.Lane])
+		out.text(n.ID)
+		out.text(d.Recipients)
+	}
+	return out
+}
+
+// copyNotices makes the rows of the notices, each with the first and last number of its deliveries. They go in
+// sorted by id, which is random otherwise: the index takes neighbours faster.
+func (w *notices) copyNotices(deliveries []rows.Delivery, seqs []int64) *copyRows {
+	const fixed = 2 + 12*4 + 5*8 + 2
+	size := 0
+	order := make([]int, len(w.plan.Notices))
+	for i := range w.plan.Notices {
+		n := &w.plan.Notices[i]
+		size += fixed + len(n.ID) + len(n.Type) + len(n.Rule) + len(n.Status) + len(n.Body) + len(n.Warehouse)
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(w.plan.Notices[a].ID, w.plan.Notices[b].ID) })
+	spans := spansOf(len(w.plan.Notices), deliveries, seqs)
+	out := newCopyRows(size)
+	for _, i := range order {
+		n := &w.plan.Notices[i]
+		out.row(12)
+		out.text(n.ID)
+		out.text(n.Type)
+		out.text(n.Rule)
+		out.text(string(n.Status))
+		out.int64(rows.Micros(n.CreatedAt))
+		out.int64(rows.Micros(n.ExpiresAt))
+		out.int64(spans[i].first)
+		out.int64(spans[i].last)
+		out.bytes(n.Body)
+		if rows.HasFinding(n.Notice) {
+			out.int64(rows.FindingOf(n.Notice))
+		} else {
+			out.null()
+		}
+		out.text(n.Warehouse)
+		out.int16(int16(n.Priority)) //nolint:gosec // 1 … 5
+	}
+	return out
+}
+
+// copyPushes makes the rows of the deliveries to push channels.
+func (w *notices) copyPushes(deliveries []rows.Delivery, seqs []int64) *copyRows {
+	const size = 2 + 15*4 + 11*8 + 2*4 + 9 + 8
+	out := newCopyRows(0)
+	for i, d := range deliveries {
+		p := d.Push
+		if p == nil {
+			continue
+		}
+		if out.n == 0 {
+			out = newCopyRows(size * (len(deliveries) - i))
+		}
+		out.row(15)
+		out.int64(seqs[i])
+		out.int64(p.Due)
+		out.int64(p.Created)
+		out.int64(p.First)
+		out.int64(p.Deadline)
+		out.int64(p.Ends)
+		if p.Finding == nil {
+			out.null()
+		} else {
+			out.int64(*p.Finding)
+		}
+		out.int64(p.Addressee)
+		out.id(w.lanes[d.Lane])
+		out.text(p.Kind)
+		out.text(p.Unless)
+		out.int64(p.Delay)
+		out.int64(p.At)
+		out.int64(p.Within)
+		out.int32(p.Retry)
+	}
+	return out
+}
+
+// span holds the numbers of a notice's deliveries; 0 = it has none.
+type span struct{ first, last int64 }
+
+// spansOf returns the span of each notice. Numbers ascend.
+func spansOf(notices int, deliveries []rows.Delivery, seqs []int64) []span {
+	out := make([]span, notices)
+	for i, d := range deliveries {
+		s := &out[d.Notice]
+		if s.first == 0 {
+			s.first = seqs[i]
+		}
+		s.last = seqs[i]
+	}
+	return out
+}
+
+// findingChanges are the changes of findings by operation.
+type findingChanges struct {
+	scopeID int32
+	due     int64 // of the run
+	inserts *copyRows
+	updates findingColumns
+	deletes []pgtype.UUID
+}
+
+// findingColumns are the arguments of update-findings.
+type findingColumns struct {
+	hashes                                             []pgtype.UUID
+	phases, priorities                                 []int16
+	ordinals                                           []int32
+	episodes, seen, absentSince, firingSince, notified []int64
+	notices, groups, silenced, warehouses              []string
+	rows                                               [][]byte
+}
+
+func newFindingChanges(scopeID int32, due int64, run *ledger.Commit) *findingChanges {
+	size, changes, warehouses := 0, run.Findings, rows.Warehouses(run)
+	for i := range changes {
+		if changes[i].Op == ledger.Insert {
+			c := &changes[i]
+			size += 2 + 17*4 + 4 + 16 + 2 + 2 + 4 + 6*8 + len(c.Key) + len(c.NoticeID) + len(c.Group) + len(c.Silenced) + len(warehouses[c.NoticeID]) + len(c.Row)
+		}
+	}
+	out := &findingChanges{scopeID: scopeID, due: due, inserts: newCopyRows(size)}
+	for _, k := range sortedKeys(changes) {
+		f := rows.NewFinding(&changes[k.at].State)
+		f.Warehouse = warehouses[f.NoticeID]
+		switch changes[k.at].Op {
+		case ledger.Insert:
+			out.insert(&f, k.hash, changes[k.at].Row)
+		case ledger.Update:
+			out.updates.add(&f, k.hash, changes[k.at].Row)
+		case ledger.Delete:
+			out.deletes = append(out.deletes, k.hash)
+		}
+	}
+	return out
+}
+
+// hashedKey is the key of the change at a place.
+type hashedKey struct {
+	hash pgtype.UUID
+	at   int
+}
+
+// sortedKeys hashes the keys and sorts them as the index does, which takes neighbours faster.
+func sortedKeys(changes []ledger.FindingChange) []hashedKey {
+	out := make([]hashedKey, len(changes))
+	for i := range changes {
+		out[i] = hashedKey{keyHash(changes[i].Key), i}
+	}
+	slices.SortFunc(out, func(a, b hashedKey) int { return bytes.Compare(a.hash.Bytes[:], b.hash.Bytes[:]) })
+	return out
+}
+
+// keyHash is the identity of a key in the index.
+func keyHash(key string) pgtype.UUID {
+	sum := sha256.Sum256([]byte(key))
+	return pgtype.UUID{Bytes: [16]byte(sum[:16]), Valid: true}
+}
+
+func (c *findingChanges) insert(f *rows.Finding, hash pgtype.UUID, seen []byte) {
+	r := c.inserts
+	r.row(17)
+	r.int32(c.scopeID)
+	r.bytes(hash.Bytes[:])
+	r.int16(f.Phase)
+	r.int16(f.Priority)
+	r.int32(f.Ordinal)
+	r.int64(f.Episode)
+	r.int64(f.SeenClock)
+	r.int64(f.AbsentSince)
+	r.int64(f.FiringSince)
+	r.int64(f.LastNotified)
+	r.text(f.Key)
+	r.text(f.NoticeID)
+	r.text(f.Group)
+	r.text(f.Silenced)
+	r.text(f.Warehouse)
+	if seen == nil {
+		r.null()
+		r.int64(0)
+		return
+	}
+	r.bytes(seen)
+	r.int64(c.due)
+}
+
+func (c *findingColumns) add(f *rows.Finding, hash pgtype.UUID, seen []byte) {
+	c.hashes = append(c.hashes, hash)
+	c.phases = append(c.phases, f.Phase)
+	c.priorities = append(c.priorities, f.Priority)
+	c.ordinals = append(c.ordinals, f.Ordinal)
+	c.episodes = append(c.episodes, f.Episode)
+	c.seen = append(c.seen, f.SeenClock)
+	c.absentSince = append(c.absentSince, f.AbsentSince)
+	c.firingSince = append(c.firingSince, f.FiringSince)
+	c.notified = append(c.notified, f.LastNotified)
+	c.notices = append(c.notices, f.NoticeID)
+	c.groups = append(c.groups, f.Group)
+	c.silenced = append(c.silenced, f.Silenced)
+	c.warehouses = append(c.warehouses, f.Warehouse)
+	c.rows = append(c.rows, seen)
+}
+
+// queue adds the statements that the changes need.
+func (c *findingChanges) queue(b *pgx.Batch) {
+	if u := &c.updates; len(u.hashes) > 0 {
+		b.Queue(queries.Get("update-findings"), c.scopeID, u.hashes, u.phases, u.priorities, u.ordinals, u.episodes, u.seen,
+			u.absentSince, u.firingSince, u.notified, u.notices, u.groups, u.silenced, u.warehouses, u.rows, c.due).Exec(all(len(u.hashes), "update"))
+	}
+	if len(c.deletes) > 0 {
+		b.Queue(queries.Get("delete-findings"), c.scopeID, c.deletes).Exec(all(len(c.deletes), "delete"))
+	}
+}
+
+// all fails the commit unless every finding to be changed was there.
+func all(want int, what string) func(pgconn.CommandTag) error {
+	return func(tag pgconn.CommandTag) error {
+		if got := tag.RowsAffected(); got != int64(want) {
+			return fmt.Errorf("%s findings: %d of %d are there", what, got, want)
+		}
+		return nil
+	}
 }

@@ -2,10 +2,13 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -94,4 +97,130 @@ func execute(t testing.TB, url, sql string) {
 	if _, err := c.Exec(t.Context(), sql); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func TestOpenRefusesAnotherSchema(t *testing.T) {
+	t.Parallel()
+	url := testenv.Postgres(t)
+	refused := func(what string) {
+		t.Helper()
+		if _, err := postgres.Open(t.Context(), url, ledger.Options{}); !errors.Is(err, ledger.ErrSchema) {
+			t.Fatalf("%s: got %v, want ErrSchema", what, err)
+		}
+	}
+	refused("no schema")
+	status, err := postgres.Status(t.Context(), url)
+	if err != nil || len(status) == 0 || !status[0].Applied.IsZero() {
+		t.Fatalf("before: %+v, %v", status, err)
+	}
+	refused("asked for the status only")
+	applied, err := postgres.Migrate(t.Context(), url)
+	if err != nil || len(applied) != len(status) {
+		t.Fatalf("applied %+v, %v", applied, err)
+	}
+	open(t, url, ledger.Options{})
+	if applied, err = postgres.Migrate(t.Context(), url); err != nil || len(applied) != 0 {
+		t.Fatalf("the second time applied %+v, %v", applied, err)
+	}
+	status, err = postgres.Status(t.Context(), url)
+	if err != nil || status[0].Applied.IsZero() {
+		t.Fatalf("after: %+v, %v", status, err)
+	}
+	execute(t, url, "INSERT INTO ledger_schema (version_id, is_applied) VALUES (99999, true)")
+	refused("a newer schema")
+}
+
+func TestNodesMigrateAtOnce(t *testing.T) {
+	t.Parallel()
+	url := testenv.Postgres(t)
+	var wg sync.WaitGroup
+	counts := make([]int, 3)
+	for i := range counts {
+		wg.Go(func() {
+			applied, err := postgres.Migrate(t.Context(), url)
+			if err != nil {
+				t.Error(err)
+			}
+			counts[i] = len(applied)
+		})
+	}
+	wg.Wait()
+	total := 0
+	for _, n := range counts {
+		total += n
+	}
+	status, err := postgres.Status(t.Context(), url)
+	if err != nil || total != len(status) {
+		t.Fatalf("%v migrations were applied, there are %d (%v)", counts, len(status), err)
+	}
+}
+
+func TestErrorsHoldNoPassword(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{
+		"postgres://u:s3cret@127.0.0.1:1/db?sslmode=nonsense", "postgres://u:s3cret@127.0.0.1:1/db",
+		"postgres://u:s3cret@127.0.0.1:99999999/db",
+	} {
+		_, openErr := postgres.Open(t.Context(), url, ledger.Options{})
+		_, migrateErr := postgres.Migrate(t.Context(), url)
+		for _, err := range []error{openErr, migrateErr} {
+			if err == nil || strings.Contains(err.Error(), "s3cret") {
+				t.Errorf("%s: %v", url, err)
+			}
+		}
+	}
+}
+
+// wrongServer is a ledger whose server is an hour ahead of its nodes.
+const wrongServer = `CREATE OR REPLACE FUNCTION ledger_now(given bigint) RETURNS bigint LANGUAGE sql VOLATILE AS
+	$$ SELECT coalesce(given, (extract(epoch FROM clock_timestamp() + interval '1 hour') * 1000000)::bigint) $$`
+
+// A node that asks for the server's time gets that, and the end of another's lease by its own.
+func TestTheServersClockIsAnHourAhead(t *testing.T) {
+	t.Parallel()
+	url := migrated(t)
+	execute(t, url, wrongServer)
+	l := open(t, url, ledger.Options{})
+	now, err := l.Now(t.Context())
+	if ahead := time.Until(now).Round(time.Minute); err != nil || ahead != time.Hour {
+		t.Errorf("the server is %s ahead: %v", ahead, err)
+	}
+	if err := l.BeginEpoch(t.Context(), "inbox", "", ledger.IndexState{Epoch: "1-a"}, "a", 10*time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	s, err := l.IndexState(t.Context(), "inbox")
+	if left := time.Until(s.Lease); err != nil || left > 10*time.Minute || left < 9*time.Minute {
+		t.Errorf("of 10 minutes %s are left: %v", left, err)
+	}
+}
+
+// Looking at a ledger works beside the nodes and changes nothing.
+func TestOpenReadOnly(t *testing.T) {
+	t.Parallel()
+	url := migrated(t)
+	node := open(t, url, ledger.Options{})
+	prepare(t, node)
+	c, err := node.Claim(t.Context(), "r", "", at(1), "a", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := node.Commit(t.Context(), c, commitOf(c, 1, 3)); err != nil {
+		t.Fatal(err)
+	}
+	view, err := postgres.OpenReadOnly(t.Context(), url, ledger.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = view.Close() }()
+	list, err := view.Findings(t.Context(), "r", "")
+	if err != nil || len(list) != 3 {
+		t.Fatalf("%d findings, %v", len(list), err)
+	}
+	if _, err := view.Register(t.Context(), "new", "", at(0)); err == nil {
+		t.Error("a rule was registered")
+	}
+	if err := view.SetSwitch(t.Context(), ledgertest.Ann, ledger.Switch{Rule: "r", Scope: ledger.Every, At: at(0)}); err == nil {
+		t.Error("a rule was switched")
+	}
+	var _ ledger.View = view
 }

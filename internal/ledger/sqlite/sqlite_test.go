@@ -1,18 +1,26 @@
 package sqlite_test
 
 import (
+	"bufio"
 	"context"
 	"database/sql"
+	"errors"
 	"flag"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/ledgertest"
 	"tallyman/internal/ledger/sqlite"
+	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
 )
 
@@ -101,4 +109,302 @@ func open(t testing.TB, path string, opts ledger.Options) *sqlite.Ledger {
 		}
 	})
 	return l
+}
+
+// holdFile makes the test binary a process that opens the ledger and holds it until it is killed.
+const holdFile = "LEDGER_HELD_BY_THIS_PROCESS"
+
+func TestHoldFile(t *testing.T) {
+	path := os.Getenv(holdFile)
+	if path == "" {
+		return // this is not the process that TestSecondProcess starts
+	}
+	commit(t, open(t, path, ledger.Options{}), 1)
+	fmt.Fprintln(os.Stdout, "held")
+	<-time.After(time.Minute) // it is killed long before
+}
+
+func TestSecondProcess(t *testing.T) {
+	t.Parallel()
+	path := migrated(t)
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestHoldFile$")
+	cmd.Env = append(os.Environ(), holdFile+"="+path)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := ""
+	for lines := bufio.NewScanner(out); said != "held"; said = lines.Text() {
+		if !lines.Scan() {
+			t.Fatalf("the other process does not hold the ledger; it said %q at last", said)
+		}
+	}
+	_, openErr := sqlite.Open(t.Context(), path, ledger.Options{})
+	_, migrateErr := sqlite.Migrate(t.Context(), path)
+	_, statusErr := sqlite.Status(t.Context(), path)
+	for _, err := range []error{openErr, migrateErr, statusErr} {
+		if !errors.Is(err, ledger.ErrInUse) || !strings.Contains(err.Error(), "process "+strconv.Itoa(cmd.Process.Pid)) {
+			t.Errorf("while another process has the ledger: %v", err)
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // killed
+
+	l := open(t, path, ledger.Options{}) // what the dead process left behind holds up nobody
+	list, err := l.Pending(t.Context(), ledger.Lane{Sink: "gateway"}, 10)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("of the killed process' commit are left: %v, %v", list, err)
+	}
+}
+
+func TestSecondLedgerOfAProcess(t *testing.T) {
+	t.Parallel()
+	path := migrated(t)
+	first := open(t, path, ledger.Options{})
+	if _, err := sqlite.Open(t.Context(), path, ledger.Options{}); !errors.Is(err, ledger.ErrInUse) {
+		t.Fatalf("got %v, want ErrInUse", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	open(t, path, ledger.Options{})
+}
+
+func TestReopen(t *testing.T) {
+	t.Parallel()
+	path := migrated(t)
+	l := open(t, path, ledger.Options{})
+	c := commit(t, l, 1)
+	claimed, err := l.Claim(t.Context(), "r", "", at(2), "a", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	l = open(t, path, ledger.Options{})
+	s, err := l.Scope(t.Context(), "r", "")
+	if err != nil || !s.Done.Equal(c.Due) || s.Running == nil || s.Running.Token != claimed.Token {
+		t.Fatalf("after opening again: %+v, %v", s, err)
+	}
+	findings, err := l.Findings(t.Context(), "r", "")
+	if err != nil || len(findings) != 1 {
+		t.Fatalf("findings %v, %v", findings, err)
+	}
+	if err := l.Renew(t.Context(), claimed, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOpenRefusesAnotherSchema(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	refused := func(what string) {
+		t.Helper()
+		if _, err := sqlite.Open(t.Context(), path, ledger.Options{}); !errors.Is(err, ledger.ErrSchema) {
+			t.Fatalf("%s: got %v, want ErrSchema", what, err)
+		}
+	}
+	refused("no file")
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("opening made the file: %v", err)
+	}
+	status, err := sqlite.Status(t.Context(), path)
+	if err != nil || len(status) == 0 || !status[0].Applied.IsZero() {
+		t.Fatalf("before: %+v, %v", status, err)
+	}
+	refused("an empty file")
+	applied, err := sqlite.Migrate(t.Context(), path)
+	if err != nil || len(applied) != len(status) {
+		t.Fatalf("applied %+v, %v", applied, err)
+	}
+	if status, err = sqlite.Status(t.Context(), path); err != nil || status[0].Applied.IsZero() {
+		t.Fatalf("after: %+v, %v", status, err)
+	}
+	open(t, path, ledger.Options{})
+}
+
+func TestNoLedgerAtAll(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	if err := os.WriteFile(path, []byte(strings.Repeat("this is a text, no database\n", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the lock is given back
+		if _, err := sqlite.Open(t.Context(), path, ledger.Options{}); err == nil || errors.Is(err, ledger.ErrInUse) {
+			t.Fatalf("got %v", err)
+		}
+	}
+	if _, err := sqlite.Migrate(t.Context(), filepath.Join(t.TempDir(), "none", "ledger.db")); !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("a missing folder: %v", err)
+	}
+}
+
+// TestReadersSeeCommits reads while commits go on.
+func TestReadersSeeCommits(t *testing.T) {
+	t.Parallel()
+	l := open(t, migrated(t), ledger.Options{})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for n := 1; n <= 30; n++ {
+			commit(t, l, n)
+		}
+	}()
+	testenv.Eventually(t, func() bool {
+		list, err := l.Pending(t.Context(), ledger.Lane{Sink: "gateway"}, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list) == 30
+	}, 20*time.Second)
+	<-done
+}
+
+func at(n int) time.Time {
+	return time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Minute)
+}
+
+// commit makes the n-th firing, with one finding and one notice that does not expire soon.
+func commit(t testing.TB, l *sqlite.Ledger, n int) ledger.Claim {
+	t.Helper()
+	if _, err := l.Register(t.Context(), "r", "", at(0)); err != nil {
+		t.Error(err)
+	}
+	c, err := l.Claim(t.Context(), "r", "", at(n), "a", time.Hour)
+	if err != nil {
+		t.Error(err)
+	}
+	id := fmt.Sprintf("n_%d", n)
+	_, err = l.Commit(t.Context(), c, &ledger.Commit{
+		Run:   ledger.Run{Rule: "r", Due: c.Due, Started: c.Due, Outcome: ledger.OutcomeOK},
+		Scope: finding.Scope{LastDue: c.Due},
+		Findings: []ledger.FindingChange{{
+			Op: ledger.Insert, State: finding.State{Key: id, Phase: finding.Firing, NoticeID: id},
+		}},
+		Notices: []ledger.NewNotice{{
+			Notice: &notice.Notice{
+				ID: id, Type: "T", Rule: "r", Status: notice.Firing, CreatedAt: c.Due, ExpiresAt: time.Now().Add(time.Hour),
+			},
+			Sinks: []ledger.Target{{Sink: "gateway"}},
+		}},
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return c
+}
+
+// Looking at a ledger works beside the node that has it, and leaves no trace.
+func TestOpenReadOnly(t *testing.T) {
+	t.Parallel()
+	path := migrated(t)
+	node := open(t, path, ledger.Options{})
+	commit(t, node, 1)
+	view := openView(t, path)
+	hasFindings(t, view, 1)
+	commit(t, node, 2)
+	hasFindings(t, view, 2)
+	refusesWrites(t, view)
+	if _, err := sqlite.Open(t.Context(), path, ledger.Options{}); !errors.Is(err, ledger.ErrInUse) {
+		t.Errorf("beside the node another could open it: %v", err)
+	}
+	if err := node.Close(); err != nil {
+		t.Fatal(err)
+	}
+	hasFindings(t, view, 2)
+}
+
+func TestOpenReadOnlyAlone(t *testing.T) {
+	t.Parallel()
+	path := migrated(t)
+	node := open(t, path, ledger.Options{})
+	commit(t, node, 1)
+	if err := node.Close(); err != nil {
+		t.Fatal(err)
+	}
+	view := openView(t, path)
+	hasFindings(t, view, 1)
+	refusesWrites(t, view)
+	open(t, path, ledger.Options{}) // a node may start meanwhile
+	hasFindings(t, view, 1)
+}
+
+func TestOpenReadOnlyLeavesNothing(t *testing.T) {
+	t.Parallel()
+	path := migrated(t)
+	before := beside(t, path)
+	view := openView(t, path)
+	hasFindings(t, view, 0)
+	if err := view.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if after := beside(t, path); len(after) != len(before) {
+		t.Fatalf("there were %v, and are %v", before, after)
+	}
+
+	none := filepath.Join(t.TempDir(), "none.db")
+	if _, err := sqlite.OpenReadOnly(t.Context(), none, ledger.Options{}); !errors.Is(err, ledger.ErrSchema) {
+		t.Errorf("no file: %v", err)
+	}
+	if _, err := os.Stat(none); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file was made: %v", err)
+	}
+	if err := os.WriteFile(none, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlite.OpenReadOnly(t.Context(), none, ledger.Options{}); !errors.Is(err, ledger.ErrSchema) {
+		t.Errorf("an empty file: %v", err)
+	}
+}
+
+func openView(t *testing.T, path string) *sqlite.Ledger {
+	t.Helper()
+	v, err := sqlite.OpenReadOnly(t.Context(), path, ledger.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := v.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return v
+}
+
+func hasFindings(t *testing.T, v ledger.View, want int) {
+	t.Helper()
+	list, err := v.Findings(t.Context(), "r", "")
+	if err != nil || len(list) != want {
+		t.Fatalf("%d findings, want %d: %v", len(list), want, err)
+	}
+}
+
+func refusesWrites(t *testing.T, l ledger.Ledger) {
+	t.Helper()
+	if _, err := l.Register(t.Context(), "new", "", at(0)); err == nil {
+		t.Error("a rule was registered")
+	}
+	if err := l.SetSwitch(t.Context(), ledgertest.Ann, ledger.Switch{Rule: "r", Scope: ledger.Every, At: at(0)}); err == nil {
+		t.Error("a rule was switched")
+	}
+}
+
+func beside(t *testing.T, path string) []string {
+	t.Helper()
+	files, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = f.Name()
+	}
+	return names
 }

@@ -1,0 +1,121 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tallyman/docs/codetest"
+	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/ledgertest"
+	"tallyman/internal/ledger/rows"
+	"tallyman/internal/ledger/schema"
+)
+
+// A ledger of before the first step of this program is refused, whatever is done with it, and stays as it is.
+func TestOutdatedLedgerIsRefused(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	db, err := openWriter(path)
+	noError(t, err)
+	for _, statement := range []string{
+		"CREATE TABLE " + schema.Table + " (id INTEGER PRIMARY KEY, version_id INTEGER, is_applied INTEGER, tstamp TIMESTAMP DEFAULT (datetime('now')))",
+		"INSERT INTO " + schema.Table + " (version_id, is_applied) VALUES (0, 1), (13, 1), (14, 1)",
+	} {
+		_, err := db.ExecContext(t.Context(), statement)
+		noError(t, err)
+	}
+	noError(t, db.Close())
+	for what, do := range map[string]func(context.Context) error{
+		"migrate":   func(ctx context.Context) error { _, err := Migrate(ctx, path); return err },
+		"status":    func(ctx context.Context) error { _, err := Status(ctx, path); return err },
+		"open":      func(ctx context.Context) error { _, err := Open(ctx, path, ledger.Options{}); return err },
+		"read only": func(ctx context.Context) error { _, err := OpenReadOnly(ctx, path, ledger.Options{}); return err },
+	} {
+		err := do(t.Context())
+		if !errors.Is(err, ledger.ErrOutdated) {
+			t.Fatalf("%s: got %v, want ErrOutdated", what, err)
+		}
+		codetest.Outcome(t, "../../../docs/error-codes.md", "The ledger", "ledger_outdated", err.Error()+"\n")
+	}
+}
+
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestQueriesAreUsed(t *testing.T) {
+	t.Parallel()
+	ledgertest.QueriesAreUsed(t, queries)
+}
+
+// TestNoticesAreCountedByIndex wants counts answered by the index alone: they are asked for again and again.
+func TestNoticesAreCountedByIndex(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	_, err := Migrate(t.Context(), path)
+	noError(t, err)
+	db, err := openWriter(path)
+	noError(t, err)
+	defer func() { noError(t, db.Close()) }()
+	var id, parent, unused int
+	var detail string
+	err = db.QueryRowContext(t.Context(), "EXPLAIN QUERY PLAN "+queries.Get("count-notices"), 1, 2, 1).Scan(&id, &parent, &unused, &detail)
+	noError(t, err)
+	if !strings.Contains(detail, "COVERING INDEX notices_created") {
+		t.Error(detail)
+	}
+}
+
+// TestSearchesGoByIndex wants every search to be led by an index that gives its order, too.
+func TestSearchesGoByIndex(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	_, err := Migrate(t.Context(), path)
+	noError(t, err)
+	db, err := openWriter(path)
+	noError(t, err)
+	defer func() { noError(t, db.Close()) }()
+	scope := "119240"
+	for want, filters := range map[string][]ledger.NoticeFilter{
+		"SEARCH notices USING COVERING INDEX notices_created (created_at>? AND created_at<?)": {
+			{}, {Rule: "rule-7"}, {Types: []string{"T1"}, Priority: 4}, {Warehouses: []string{"W1"}},
+		},
+		"INDEX notices_finding (finding=?)": {{Rule: "rule-7", Scope: &scope, Finding: "[1]"}},
+	} {
+		for _, f := range filters {
+			s := rows.NewSearch(f)
+			a, _ := s.Next()
+			lead, args := leadOf(s, &a)
+			plan, err := planOf(t.Context(), db, lead, args...)
+			noError(t, err)
+			if !strings.Contains(plan, want) {
+				t.Errorf("want %s, got\n%s", want, plan)
+			}
+		}
+	}
+}
+
+// planOf is how the query by name is answered.
+func planOf(ctx context.Context, db queryer, name string, args ...any) (string, error) {
+	found, err := db.QueryContext(ctx, "EXPLAIN QUERY PLAN "+queries.Get(name), encoded(args)...)
+	if err != nil {
+		return "", err
+	}
+	defer found.Close()
+	var lines []string
+	for found.Next() {
+		var id, parent, unused int
+		var detail string
+		if err := found.Scan(&id, &parent, &unused, &detail); err != nil {
+			return "", err
+		}
+		lines = append(lines, detail)
+	}
+	return strings.Join(lines, "\n"), found.Err()
+}

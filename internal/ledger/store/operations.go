@@ -1,0 +1,262 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/record"
+	"tallyman/internal/ledger/rows"
+	"tallyman/internal/silence"
+)
+
+// Switches implements ledger.Switches.
+func (s *Store) Switches(ctx context.Context) ([]ledger.Switch, error) {
+	var row rows.Switch
+	return list(ctx, s.db, "switches", nil, row.Columns(), func() (ledger.Switch, error) { return row.Switch(), nil })
+}
+
+// SetSwitch implements ledger.Switches.
+func (s *Store) SetSwitch(ctx context.Context, who ledger.Author, set ledger.Switch) error {
+	set.By = who.By
+	return s.change(ctx, "set switch", who, func(tx Conn) (*ledger.Change, error) {
+		var row rows.Switch
+		before, err := one(ctx, tx, "switch", []any{set.Rule, set.Scope}, row.Columns(), func() (ledger.Switch, error) { return row.Switch(), nil })
+		if err != nil {
+			return nil, err
+		}
+		if _, err := tx.Exec(ctx, "set-switch", rows.SwitchArgs(&set)...); err != nil {
+			return nil, err
+		}
+		return record.SwitchSet(before, &set), count(ctx, tx, "switches")
+	})
+}
+
+// Promote implements ledger.Shadows.
+func (s *Store) Promote(ctx context.Context, who ledger.Author, rule, scope string, at time.Time) error {
+	return s.change(ctx, "promote", who, func(tx Conn) (*ledger.Change, error) {
+		var before rows.Promotion
+		found, err := tx.One(ctx, "promotion", []any{rule, scope}, &before.At, &before.By)
+		switch {
+		case err != nil:
+			return nil, err
+		case !found:
+			return nil, notKnown(rule, scope)
+		case before.At != 0:
+			return nil, nil //nolint:nilnil // it is live
+		}
+		_, err = tx.Exec(ctx, "promote", rule, scope, who.By, rows.Micros(at))
+		return record.Promoted(&ledger.Promotion{Rule: rule, Scope: scope, At: at, By: who.By}), err
+	})
+}
+
+// Demote implements ledger.Shadows.
+func (s *Store) Demote(ctx context.Context, who ledger.Author, rule, scope string) error {
+	return s.change(ctx, "demote", who, func(tx Conn) (*ledger.Change, error) {
+		var before rows.Promotion
+		if _, err := tx.One(ctx, "promotion", []any{rule, scope}, &before.At, &before.By); err != nil || before.At == 0 {
+			return nil, err
+		}
+		_, err := tx.Exec(ctx, "promote", rule, scope, "", 0)
+		return record.Demoted(before.Of(rule, scope)), err
+	})
+}
+
+// Promotions implements ledger.Shadows.
+func (s *Store) Promotions(ctx context.Context) ([]ledger.Promotion, error) {
+	var p ledger.Promotion
+	var at int64
+	return list(ctx, s.db, "promotions", nil, []any{&p.Rule, &p.Scope, &at, &p.By}, func() (ledger.Promotion, error) {
+		p.At = rows.Time(at)
+		return p, nil
+	})
+}
+
+// SeeNode implements ledger.Nodes.
+func (s *Store) SeeNode(ctx context.Context, n ledger.Node) error {
+	if _, err := s.db.Exec(ctx, "see-node", n.Name, n.Version, n.Rules, rows.Micros(n.Started), s.clock()); err != nil {
+		return err
+	}
+	_, err := s.db.Exec(ctx, "drop-nodes", ledger.NodeGone.Microseconds(), s.clock())
+	return err
+}
+
+// LeaveNode implements ledger.Nodes.
+func (s *Store) LeaveNode(ctx context.Context, name string) error {
+	_, err := s.db.Exec(ctx, "leave-node", name)
+	return err
+}
+
+// Nodes implements ledger.Nodes.
+func (s *Store) Nodes(ctx context.Context) ([]ledger.Node, error) {
+	var row rows.Node
+	args := []any{ledger.NodeGone.Microseconds(), s.clock()}
+	return list(ctx, s.db, "nodes", args, row.Columns(), func() (ledger.Node, error) { return row.Node(), nil })
+}
+
+// AddSilence implements ledger.Silences.
+func (s *Store) AddSilence(ctx context.Context, who ledger.Author, given *silence.Silence) error {
+	added := *given
+	added.Author = who.By
+	args, err := rows.SilenceArgs(&added)
+	if err != nil {
+		return err
+	}
+	return s.change(ctx, "add silence", who, func(tx Conn) (*ledger.Change, error) {
+		n, err := tx.Exec(ctx, "add-silence", args...)
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			return nil, fmt.Errorf("%w: silence %s", ledger.ErrExists, added.ID)
+		}
+		return record.SilenceAdded(&added), count(ctx, tx, "silences")
+	})
+}
+
+// EndSilence implements ledger.Silences. An engine that is alone lets go what the silence has held in the same transaction. On others that is a
+// transaction of its own, after all that were about to hold something in the name of the silence: they have it locked.
+func (s *Store) EndSilence(ctx context.Context, who ledger.Author, id string, at time.Time) (ended bool, err error) {
+	if id == "" { // which stands for all of them
+		return false, noSilence(id)
+	}
+	err = s.change(ctx, "end silence", who, func(tx Conn) (*ledger.Change, error) {
+		before, err := silenceOf(ctx, tx, id)
+		if err != nil {
+			return nil, err
+		}
+		n, err := tx.Exec(ctx, "end-silence", id, rows.Micros(at), who.By)
+		if ended = err == nil && n > 0; !ended {
+			return nil, err
+		}
+		if s.db.IsAlone() {
+			if err := s.letGo(ctx, tx, id); err != nil {
+				return nil, err
+			}
+		}
+		return record.SilenceEnded(before, who.By, at), count(ctx, tx, "silences")
+	})
+	if err != nil || !ended {
+		return false, err
+	}
+	if !s.db.IsAlone() {
+		err = s.db.InTx(ctx, "let go", func(tx Conn) error { return s.letGo(ctx, tx, id) })
+	}
+	return true, err
+}
+
+func (s *Store) letGo(ctx context.Context, tx Conn, id string) error {
+	_, err := tx.Exec(ctx, "let-go", id, s.clock())
+	return err
+}
+
+// Silence implements ledger.Silences.
+func (s *Store) Silence(ctx context.Context, id string) (silence.Silence, error) {
+	if id == "" {
+		return silence.Silence{}, noSilence(id)
+	}
+	found, err := silenceOf(ctx, s.db, id)
+	if err != nil {
+		return silence.Silence{}, err
+	}
+	return *found, nil
+}
+
+// silenceOf returns the silence. ErrNotFound.
+func silenceOf(ctx context.Context, c Conn, id string) (*silence.Silence, error) {
+	var row rows.Silence
+	found, err := one(ctx, c, "silences", []any{id}, row.Columns(), row.Silence)
+	if err == nil && found == nil {
+		err = noSilence(id)
+	}
+	return found, err
+}
+
+func noSilence(id string) error { return fmt.Errorf("%w: silence %q", ledger.ErrNotFound, id) }
+
+// Silences implements ledger.Silences.
+func (s *Store) Silences(ctx context.Context) ([]silence.Silence, error) {
+	var row rows.Silence
+	return list(ctx, s.db, "silences", []any{""}, row.Columns(), row.Silence)
+}
+
+// HeldBack implements ledger.Silences.
+func (s *Store) HeldBack(ctx context.Context) (map[string]ledger.HeldBack, error) {
+	out := rows.HeldBack{}
+	var id string
+	var n int
+	targets := []any{&id, &n}
+	if err := s.db.Each(ctx, "silenced-findings", nil, targets, func() error { out.Findings(id, n); return nil }); err != nil {
+		return nil, err
+	}
+	if err := s.db.Each(ctx, "silenced-pushes", []any{s.clock()}, targets, func() error { out.Deliveries(id, n); return nil }); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// AddToken implements ledger.Tokens.
+func (s *Store) AddToken(ctx context.Context, who ledger.Author, t ledger.Token) error {
+	t.CreatedBy = who.By
+	return s.change(ctx, "add token", who, func(tx Conn) (*ledger.Change, error) {
+		_, err := tx.Exec(ctx, "add-token", rows.TokenArgs(&t)...)
+		if s.db.IsDuplicate(err) {
+			return nil, fmt.Errorf("%w: token %s", ledger.ErrExists, t.ID)
+		}
+		if err == nil {
+			err = count(ctx, tx, "tokens")
+		}
+		return record.TokenAdded(&t), err
+	})
+}
+
+// ListTokens implements ledger.Tokens.
+func (s *Store) ListTokens(ctx context.Context) ([]ledger.Token, error) {
+	var row rows.Token
+	return list(ctx, s.db, "tokens", nil, row.Columns(), row.Token)
+}
+
+// RevokeToken implements ledger.Tokens.
+func (s *Store) RevokeToken(ctx context.Context, who ledger.Author, id string, at time.Time) error {
+	return s.change(ctx, "revoke token", who, func(tx Conn) (*ledger.Change, error) {
+		var row rows.Token
+		before, err := one(ctx, tx, "token", []any{id}, row.Columns(), row.Token)
+		if err != nil {
+			return nil, err
+		}
+		if before == nil {
+			return nil, fmt.Errorf("%w: token %q", ledger.ErrNotFound, id)
+		}
+		n, err := tx.Exec(ctx, "revoke-token", id, who.By, rows.Micros(at))
+		if err != nil || n == 0 {
+			return nil, err
+		}
+		return record.TokenRevoked(before, who.By, at), count(ctx, tx, "tokens")
+	})
+}
+
+// UseTokens implements ledger.Tokens.
+func (s *Store) UseTokens(ctx context.Context, used map[string]time.Time) error {
+	if len(used) == 0 {
+		return nil
+	}
+	ids, times := make([]string, 0, len(used)), make([]int64, 0, len(used))
+	for id, at := range used {
+		ids, times = append(ids, id), append(times, rows.Micros(at))
+	}
+	_, err := s.db.Exec(ctx, "use-tokens", ids, times)
+	return err
+}
+
+// ForgetTokens implements ledger.Tokens.
+func (s *Store) ForgetTokens(ctx context.Context, before time.Time) (n int64, err error) {
+	err = s.db.InTx(ctx, "forget tokens", func(tx Conn) error {
+		var err error
+		if n, err = tx.Exec(ctx, "forget-tokens", rows.Micros(before)); err != nil || n == 0 {
+			return err
+		}
+		return count(ctx, tx, "tokens")
+	})
+	return n, err
+}
