@@ -153,6 +153,14 @@ type Change struct {
 	Reason string
 }
 
+// SetAuthor sets who asked for the change, and returns it. A nil change stays nil.
+func (c *Change) SetAuthor(who Author) *Change {
+	if c != nil {
+		c.By, c.Via = who.By, who.Via
+	}
+	return c
+}
+
 // Audit keeps who changed what. The database refuses to change a record or to remove one: they are kept for ever, whatever the
 // retention.
 type Audit interface {

@@ -99,19 +99,21 @@ func (c *clock) Now() time.Time { return time.UnixMicro(c.us.Load()).UTC() }
 // Add moves the clock on.
 func (c *clock) Add(d time.Duration) { c.us.Add(d.Microseconds()) }
 
-// QueriesAreUsed fails for every query that neither the code of the package under test, which lies in the working folder, nor that of the
-// store names.
+// QueriesAreUsed fails for every query that neither the code of the package under test, which lies in the working folder, nor the code that
+// both engines share names.
 func QueriesAreUsed(t *testing.T, queries named.Queries) {
 	t.Helper()
 	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	shared, err := filepath.Glob("../store/*.go")
-	if err != nil || len(shared) == 0 {
-		t.Fatalf("the files of the store: %v, %v", shared, err)
+	for _, folder := range []string{"../store/*.go", "../rows/*.go"} {
+		shared, err := filepath.Glob(folder)
+		if err != nil || len(shared) == 0 {
+			t.Fatalf("the files of %s: %v, %v", folder, shared, err)
+		}
+		files = append(files, shared...)
 	}
-	files = append(files, shared...)
 	var code strings.Builder
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {

@@ -22,7 +22,7 @@ func (l *Ledger) MarkSent(ctx context.Context, receipts []delivery.Receipt) erro
 	for i, r := range receipts {
 		seqs[i], scores[i], epochs[i] = r.Seq, r.Score, r.Epoch
 	}
-	marked, err := l.exec(ctx, "mark-sent", seqs, scores, epochs, l.clock())
+	marked, err := l.exec(ctx, "mark-sent", seqs, scores, epochs, l.Clock())
 	if err != nil {
 		return err
 	}
@@ -70,9 +70,9 @@ func beginCancel(b *pgx.Batch, seqs []int64, reason string, changed *[]int64) {
 
 // changeShortly is change in few round trips: begin is as in inShortTx, and begins with lock-audit; do leaves what comes after and says what was changed.
 func (l *Ledger) changeShortly(ctx context.Context, what string, who ledger.Author, begin func(*pgx.Batch), do func(last *pgx.Batch) *ledger.Change) error {
-	return l.Recorder.Run(who, func(record store.Record) error {
+	return l.Recorder.Run(func(write store.Record) error {
 		return l.inShortTx(ctx, what, begin, func(ctx context.Context, db *pgx.Conn, last *pgx.Batch) error {
-			return record(ctx, conn{db}, do(last))
+			return write(ctx, conn{db}, do(last).SetAuthor(who))
 		})
 	})
 }
@@ -83,7 +83,7 @@ func (l *Ledger) RetryDeliveries(ctx context.Context, who ledger.Author, seqs []
 		return nil, nil, nil
 	}
 	before := record.DeliveryStates{}
-	clock := l.clock()
+	clock := l.Clock()
 	begin := func(b *pgx.Batch) {
 		changed = nil
 		clear(before)

@@ -16,7 +16,7 @@ import (
 func (l *Ledger) Claim(ctx context.Context, rule, scope string, due time.Time, node string, lease time.Duration) (ledger.Claim, error) {
 	c := ledger.Claim{Rule: rule, Scope: scope, Node: node}
 	var dueAt, until int64
-	err := l.pool.QueryRow(ctx, queries.Get("claim"), rule, scope, rows.Micros(due), node, lease.Microseconds(), l.clock()).
+	err := l.pool.QueryRow(ctx, queries.Get("claim"), rule, scope, rows.Micros(due), node, lease.Microseconds(), l.Clock()).
 		Scan(&c.Token, &dueAt, &until, &c.Repeated)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return ledger.Claim{}, l.WhyNotClaimed(ctx, rule, scope, due)
@@ -51,14 +51,11 @@ func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit)
 		n.look = true
 		err = l.inTx(ctx, "commit", func(tx pgx.Tx) error { return w.write(ctx, tx) })
 	}
-	if err != nil && !errors.Is(err, errRepeated) {
+	if err != nil && !errors.Is(err, rows.ErrRepeated) {
 		return ledger.Committed{}, err
 	}
 	return w.done, nil
 }
-
-// errRepeated ends the transaction of a commit that went through before.
-var errRepeated = errors.New("the commit went through before")
 
 // commit is one transaction on its way.
 type commit struct {
@@ -77,10 +74,7 @@ func (w *commit) write(ctx context.Context, tx pgx.Tx) error {
 	if err := w.notices.write(ctx, tx); err != nil {
 		return err
 	}
-	made := w.notices.made
-	w.done = ledger.Committed{
-		Deliveries: len(made.Deliveries), Unsubscribed: made.Unsubscribed, Lanes: w.notices.plan.LanesOf(made.Deliveries),
-	}
+	w.done = w.notices.plan.Committed(w.notices.made)
 	return w.writeState(ctx, tx)
 }
 
@@ -99,20 +93,9 @@ func (w *commit) fence(ctx context.Context, tx pgx.Tx) error {
 	if err := tx.SendBatch(ctx, &b).Close(); err != nil {
 		return err
 	}
-	if kept != "" {
-		done, same, err := rows.Same(kept, w.notices.plan.Digest)
-		if err != nil {
-			return err
-		}
-		if same {
-			w.done = done
-			return errRepeated
-		}
-	}
-	if running == 0 || token != w.claim.Token || running != rows.Micros(w.claim.Due) {
-		return ledger.ErrFenced
-	}
-	return nil
+	var err error
+	w.done, err = rows.CheckFence(w.claim, w.notices.plan.Digest, kept, token, running)
+	return err
 }
 
 func ignoreNone(err error) error {

@@ -164,8 +164,8 @@ func TestSearchesGoByIndex(t *testing.T) {
 				_, err = tx.Exec(t.Context(), queries.Get("in-order"))
 				noError(t, err)
 			}
-			lead, values := leadOf(s, &args)
-			found, err := tx.Query(t.Context(), "EXPLAIN "+lead, values...)
+			lead, values := s.Lead(&args, args.At, args.N, args.ID)
+			found, err := tx.Query(t.Context(), "EXPLAIN "+queries.Get(lead), values...)
 			noError(t, err)
 			lines, err := pgx.CollectRows(found, pgx.RowTo[string])
 			noError(t, err)

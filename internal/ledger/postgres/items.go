@@ -10,6 +10,7 @@ import (
 
 	"tallyman/internal/item"
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
 	"tallyman/internal/ledger/store"
 )
@@ -137,29 +138,17 @@ func (l *Ledger) RefuseItems(ctx context.Context, queue string, refused []item.R
 	if err != nil {
 		return err
 	}
-	bySeq := make(map[int64]*item.Refusal, len(refused))
-	seqs := make([]int64, len(refused))
-	for i := range refused {
-		seqs[i] = refused[i].Seq
-		bySeq[seqs[i]] = &refused[i]
-	}
-	var traces []rows.Trail
+	r := rows.NewRefusals(refused)
 	begin := func(b *pgx.Batch) {
-		traces = nil
+		r.Trails = nil
 		b.Queue(queries.Get("by-key"))
-		b.Queue(queries.Get("refuse-items"), id, seqs).Query(func(found pgx.Rows) error {
-			var was rows.Standing
-			targets := []any{&was.Seq, &was.N, &was.State, &was.Attempt, &was.Failures, &was.Suspends, &was.Assignee}
-			_, err := pgx.ForEachRow(found, targets, func() error {
-				trail, err := rows.Refused(bySeq[was.Seq], &was)
-				traces = append(traces, trail)
-				return err
-			})
+		b.Queue(queries.Get("refuse-items"), id, r.Seqs).Query(func(found pgx.Rows) error {
+			_, err := pgx.ForEachRow(found, r.Columns(), r.Add)
 			return err
 		})
 	}
 	return l.inShortTx(ctx, "refuse items", begin, func(ctx context.Context, conn *pgx.Conn, _ *pgx.Batch) error {
-		return copyMoves(traces).run(ctx, conn, "copy-item-moves")
+		return copyMoves(r.Trails).run(ctx, conn, "copy-item-moves")
 	})
 }
 
@@ -240,7 +229,7 @@ func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []
 			return err
 		})
 	}
-	return l.Recorder.RunOrders(func(record store.RecordOrders) error {
+	return l.Recorder.Run(func(write store.Record) error {
 		return l.inShortTx(ctx, "apply moves", begin, func(ctx context.Context, db *pgx.Conn, last *pgx.Batch) error {
 			a := rows.NewApply(entries, position)
 			if a.Position == position {
@@ -251,7 +240,7 @@ func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []
 			if err := copyMoves(a.Traces).run(ctx, db, "copy-item-moves"); err != nil {
 				return err
 			}
-			return record(ctx, conn{db}, a.Orders)
+			return write(ctx, conn{db}, record.QueueChanges(a.Orders)...)
 		})
 	})
 }

@@ -19,13 +19,10 @@ func (l *Ledger) Mark(ctx context.Context, m ledger.Mark) error {
 	var recipient bool
 	var needless []int64
 	begin := func(b *pgx.Batch) {
+		needless = nil
 		b.Queue(queries.Get("by-key"))
 		b.Queue(queries.Get("is-recipient"), m.Notice, m.Warehouse, m.As).QueryRow(func(r pgx.Row) error { return r.Scan(&recipient) })
-		b.Queue(queries.Get("needless-pushes"), m.Notice, unless).Query(func(found pgx.Rows) error {
-			var err error
-			needless, err = pgx.CollectRows(found, pgx.RowTo[int64])
-			return err
-		})
+		b.Queue(queries.Get("needless-pushes"), m.Notice, unless).Query(collect(&needless))
 	}
 	return l.inShortTx(ctx, "mark", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
 		if !recipient {
@@ -37,38 +34,16 @@ func (l *Ledger) Mark(ctx context.Context, m ledger.Mark) error {
 	})
 }
 
-// cancelBatch is how many deliveries a read-all cancels in one transaction.
-const cancelBatch = 500
-
-// ReadAll implements ledger.Marks.
-func (l *Ledger) ReadAll(ctx context.Context, r ledger.ReadAll) (int, error) {
-	if _, err := l.exec(ctx, "raise-reads", r.Warehouse, r.User, r.Inboxes, r.UpTo, rows.Micros(r.At)); err != nil {
-		return 0, err
-	}
-	canceled, after := 0, int64(0)
-	for {
-		batch, err := l.cancelRead(ctx, &r, after)
-		canceled += len(batch)
-		if err != nil || len(batch) < cancelBatch {
-			return canceled, err
-		}
-		after = batch[len(batch)-1]
-	}
-}
-
-// cancelRead cancels one batch of what the read-all makes needless, and returns it.
-func (l *Ledger) cancelRead(ctx context.Context, r *ledger.ReadAll, after int64) ([]int64, error) {
+// CancelRead implements store.Engine.
+func (e engine) CancelRead(ctx context.Context, r *ledger.ReadAll, after int64, limit int) ([]int64, error) {
 	var needless []int64
 	begin := func(b *pgx.Batch) {
+		needless = nil
 		b.Queue(queries.Get("by-key"))
-		b.Queue(queries.Get("pushes-until-read"), r.Warehouse, r.Inboxes, r.UpTo, after, cancelBatch).Query(func(found pgx.Rows) error {
-			var err error
-			needless, err = pgx.CollectRows(found, pgx.RowTo[int64])
-			return err
-		})
+		b.Queue(queries.Get("pushes-until-read"), r.Warehouse, r.Inboxes, r.UpTo, after, limit).Query(collect(&needless))
 	}
-	err := l.inShortTx(ctx, "read-all", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
-		l.cancelNeedless(last, needless, rows.ReadBy(r.User))
+	err := e.inShortTx(ctx, "read-all", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
+		e.cancelNeedless(last, needless, rows.ReadBy(r.User))
 		return nil
 	})
 	return needless, err

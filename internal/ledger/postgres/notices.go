@@ -296,20 +296,14 @@ func askSent(b *pgx.Batch, sent *rows.Sent) {
 	b.Queue(queries.Get("by-any"))
 }
 
-// SearchNotices implements ledger.Search.
-func (l *Ledger) SearchNotices(ctx context.Context, f ledger.NoticeFilter) (ledger.FoundNotices, error) {
-	s := rows.NewSearch(f)
-	return s.Run(func(a *rows.LookArgs) ([]rows.Candidate, bool, error) { return l.look(ctx, s, a) })
-}
-
-// look looks at notices. full tells whether there were as many as were asked for.
-func (l *Ledger) look(ctx context.Context, s *rows.Search, a *rows.LookArgs) (list []rows.Candidate, full bool, err error) {
+// LookAtNotices implements store.Engine.
+func (e engine) LookAtNotices(ctx context.Context, s *rows.Search, a *rows.LookArgs) (list []rows.Candidate, full bool, err error) {
 	begin := func(b *pgx.Batch) {
 		if s.Finding == nil { // the notices of one are few, and in no order
 			b.Queue(queries.Get("in-order"))
 		}
-		lead, args := leadOf(s, a)
-		b.Queue(lead, args...).Query(func(found pgx.Rows) error {
+		lead, args := s.Lead(a, a.At, a.N, a.ID)
+		b.Queue(queries.Get(lead), args...).Query(func(found pgx.Rows) error {
 			var err error
 			list, err = pgx.CollectRows(found, func(r pgx.CollectableRow) (n rows.Candidate, err error) {
 				err = r.Scan(&n.At, &n.N, &n.ID)
@@ -318,19 +312,10 @@ func (l *Ledger) look(ctx context.Context, s *rows.Search, a *rows.LookArgs) (li
 			return err
 		})
 	}
-	if err = l.askTogether(ctx, "search notices", begin); err != nil {
+	if err = e.askTogether(ctx, "search notices", begin); err != nil {
 		return nil, false, err
 	}
-	return list, len(list) == a.Limit, l.bodies(ctx, list, a)
-}
-
-// leadOf is the statement that leads, with its arguments.
-func leadOf(s *rows.Search, a *rows.LookArgs) (string, []any) {
-	args := []any{a.From, a.To, a.At, a.N, a.ID, a.Limit}
-	if s.Finding != nil {
-		return queries.Get("search-finding"), append(args, *s.Finding)
-	}
-	return queries.Get("search"), append(args, a.Warehouses, a.Types, a.Rule, a.Priority)
+	return list, len(list) == a.Limit, e.bodies(ctx, list, a)
 }
 
 // bodies adds the bodies of those that may match.

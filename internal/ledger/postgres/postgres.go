@@ -43,7 +43,6 @@ type Ledger struct {
 	*store.Store
 
 	pool *pgxpool.Pool
-	now  func() time.Time // nil = the server's clock
 }
 
 var _ ledger.Ledger = (*Ledger)(nil)
@@ -74,7 +73,7 @@ func connect(ctx context.Context, url string, opts ledger.Options, session map[s
 	if err != nil {
 		return nil, fmt.Errorf("ledger: connect: %w", err)
 	}
-	l := &Ledger{pool: pool, now: opts.Now}
+	l := &Ledger{pool: pool}
 	l.Store = store.New(engine{l}, opts)
 	if err := l.checkSchema(ctx); err != nil {
 		pool.Close()
@@ -110,7 +109,7 @@ func (l *Ledger) Ping(ctx context.Context) error {
 // Now implements ledger.Server.
 func (l *Ledger) Now(ctx context.Context) (time.Time, error) {
 	var us int64
-	if err := l.pool.QueryRow(ctx, queries.Get("now"), l.clock()).Scan(&us); err != nil {
+	if err := l.pool.QueryRow(ctx, queries.Get("now"), l.Clock()).Scan(&us); err != nil {
 		return time.Time{}, failed("now", err)
 	}
 	return rows.Time(us), nil
@@ -120,15 +119,6 @@ func (l *Ledger) Now(ctx context.Context) (time.Time, error) {
 func (l *Ledger) Close() error {
 	l.pool.Close()
 	return nil
-}
-
-// clock is the argument "now" of the queries: nil for the server's clock.
-func (l *Ledger) clock() *int64 {
-	if l.now == nil {
-		return nil
-	}
-	us := l.now().UnixMicro()
-	return &us
 }
 
 //go:embed migrations

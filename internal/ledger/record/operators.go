@@ -263,11 +263,16 @@ type QueueOrder struct {
 	Done  json.RawMessage `json:"done,omitempty"`
 }
 
-// QueueChanged is the record of an order that has changed something in a queue, and who asked for it.
-func QueueChanged(c *item.Change) (ledger.Author, *ledger.Change) {
-	return ledger.Author{By: c.By, Via: ledger.Via(c.Via)}, &ledger.Change{
-		Action: c.Action, Object: c.Object, Reason: c.Reason, After: state(QueueOrder{micros(c.At), c.Asked, c.Done}),
+// QueueChanges are the records of orders that have changed something in a queue, with who asked for them.
+func QueueChanges(orders []*item.Change) []*ledger.Change {
+	list := make([]*ledger.Change, len(orders))
+	for i, o := range orders {
+		list[i] = &ledger.Change{
+			By: o.By, Via: ledger.Via(o.Via), Action: o.Action, Object: o.Object, Reason: o.Reason,
+			After: state(QueueOrder{micros(o.At), o.Asked, o.Done}),
+		}
 	}
+	return list
 }
 
 // QueuePause is whether a queue gives out items, in a record.

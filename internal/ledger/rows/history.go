@@ -181,6 +181,15 @@ type LookArgs struct {
 	Priority        int
 }
 
+// Lead is the statement that finds the notices of a look, with its arguments. place is where the look begins, in the engine's own order.
+func (s *Search) Lead(a *LookArgs, place ...any) (name string, args []any) {
+	args = append(append([]any{a.From, a.To}, place...), a.Limit)
+	if s.Finding != nil {
+		return "search-finding", append(args, *s.Finding)
+	}
+	return "search", append(args, a.Warehouses, a.Types, a.Rule, a.Priority)
+}
+
 // Next returns the arguments of the next look; false when the search is over.
 func (s *Search) Next() (LookArgs, bool) {
 	if s.looked > 0 && !s.more {

@@ -204,15 +204,41 @@ func (a *Apply) add(moves []*item.Move) {
 	}
 }
 
-// Refused is the last move of an item, which was as the standing says, and its trail.
-func Refused(r *item.Refusal, was *Standing) (Trail, error) {
-	from, err := item.FromLetter(was.State)
+// Refusals are what one call of RefuseItems ends.
+type Refusals struct {
+	Seqs   []int64
+	Trails []Trail // of the items that had not ended
+
+	bySeq map[int64]*item.Refusal
+	was   Standing // of the row that was scanned last
+}
+
+// NewRefusals prepares them.
+func NewRefusals(list []item.Refusal) *Refusals {
+	r := &Refusals{Seqs: make([]int64, len(list)), bySeq: make(map[int64]*item.Refusal, len(list))}
+	for i := range list {
+		r.Seqs[i] = list[i].Seq
+		r.bySeq[list[i].Seq] = &list[i]
+	}
+	return r
+}
+
+// Columns returns pointers to the columns of refuse-items: how an item stood that it has ended.
+func (r *Refusals) Columns() []any {
+	return []any{&r.was.Seq, &r.was.N, &r.was.State, &r.was.Attempt, &r.was.Failures, &r.was.Suspends, &r.was.Assignee}
+}
+
+// Add adds the last move of the item whose row was scanned.
+func (r *Refusals) Add() error {
+	from, err := item.FromLetter(r.was.State)
 	if err != nil {
-		return Trail{}, err
+		return err
 	}
+	refusal := r.bySeq[r.was.Seq]
 	m := item.Move{
-		Seq: r.Seq, N: was.N + 1, At: r.At, From: from, To: item.Refused, Attempt: int(was.Attempt), Failures: int(was.Failures),
-		Suspends: int(was.Suspends), Assignee: was.Assignee, Node: r.Node, Note: r.Of,
+		Seq: refusal.Seq, N: r.was.N + 1, At: refusal.At, From: from, To: item.Refused, Attempt: int(r.was.Attempt), Failures: int(r.was.Failures),
+		Suspends: int(r.was.Suspends), Assignee: r.was.Assignee, Node: refusal.Node, Note: refusal.Of,
 	}
-	return Trail{Seq: m.Seq, At: Micros(m.At), Moves: appendMove(nil, &m)}, nil
+	r.Trails = append(r.Trails, Trail{Seq: m.Seq, At: Micros(m.At), Moves: appendMove(nil, &m)})
+	return nil
 }

@@ -272,6 +272,11 @@ func (m *Made) addEach(t *target, n int, readers []string) {
 	}
 }
 
+// Committed is the answer to a commit that came to so much.
+func (p *Plan) Committed(made *Made) ledger.Committed {
+	return ledger.Committed{Deliveries: len(made.Deliveries), Unsubscribed: made.Unsubscribed, Lanes: p.LanesOf(made.Deliveries)}
+}
+
 // LanesOf returns the lanes of the deliveries, sorted.
 func (p *Plan) LanesOf(deliveries []Delivery) []ledger.Lane {
 	used := make([]bool, len(p.Lanes))

@@ -1,6 +1,8 @@
 package rows
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -106,22 +108,35 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-func TestAnswer(t *testing.T) {
+func TestCheckFence(t *testing.T) {
 	t.Parallel()
 	want := ledger.Committed{Deliveries: 3, Unsubscribed: 1, Lanes: []ledger.Lane{{Sink: "inbox", Warehouse: "w"}}}
 	kept, err := NewAnswer("d1", want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, same, err := Same(kept, "d1")
-	if err != nil || !same {
-		t.Fatalf("same %t, %v", same, err)
+	claim := ledger.Claim{Token: 7, Due: time.UnixMicro(60)}
+	for name, c := range map[string]struct {
+		kept           string
+		token, running int64
+		err            error
+	}{
+		"the claim is in force":                     {token: 7, running: 60},
+		"the claim committed something else before": {kept: strings.Replace(kept, "d1", "d2", 1), token: 7, running: 60},
+		"this commit went through before":           {kept: kept, token: 8, err: ErrRepeated},
+		"another has the firing":                    {token: 8, running: 60, err: ledger.ErrFenced},
+		"another firing runs":                       {token: 7, running: 120, err: ledger.ErrFenced},
+		"none runs":                                 {token: 7, err: ledger.ErrFenced},
+	} {
+		got, err := CheckFence(claim, "d1", c.kept, c.token, c.running)
+		if !errors.Is(err, c.err) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if errors.Is(err, ErrRepeated) {
+			equal(t, want, got)
+		}
 	}
-	equal(t, want, got)
-	if _, same, err = Same(kept, "d2"); same || err != nil {
-		t.Fatalf("another digest: same %t, %v", same, err)
-	}
-	if _, _, err = Same("not JSON", "d1"); err == nil {
+	if _, err = CheckFence(claim, "d1", "not JSON", 7, 60); err == nil {
 		t.Fatal("nonsense was taken for an answer")
 	}
 }

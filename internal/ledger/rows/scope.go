@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -174,16 +175,26 @@ func NewAnswer(digest string, c ledger.Committed) (string, error) {
 	return string(b), nil
 }
 
-// Same tells whether the kept answer belongs to the commit with that digest, and returns it.
-func Same(kept, digest string) (ledger.Committed, bool, error) {
-	var a Answer
-	if err := json.Unmarshal([]byte(kept), &a); err != nil {
-		return ledger.Committed{}, false, fmt.Errorf("decode the answer: %w", err)
+// ErrRepeated ends the transaction of a commit that went through before.
+var ErrRepeated = errors.New("the commit went through before")
+
+// CheckFence holds a commit with that digest against what the ledger has: the answer that it kept of the claim's last commit ("" = there was none), and the
+// token and due time of the firing that runs (0 = none does). It returns ErrRepeated, with the answer, where this commit went through before, and
+// ErrFenced where the claim is not in force any more.
+func CheckFence(c ledger.Claim, digest, kept string, token, running int64) (ledger.Committed, error) {
+	if kept != "" {
+		var a Answer
+		if err := json.Unmarshal([]byte(kept), &a); err != nil {
+			return ledger.Committed{}, fmt.Errorf("decode the answer: %w", err)
+		}
+		if a.Digest == digest {
+			return ledger.Committed{Deliveries: a.Deliveries, Unsubscribed: a.Unsubscribed, Lanes: a.Lanes}, ErrRepeated
+		}
 	}
-	if a.Digest != digest {
-		return ledger.Committed{}, false, nil
+	if running == 0 || token != c.Token || running != Micros(c.Due) {
+		return ledger.Committed{}, ledger.ErrFenced
 	}
-	return ledger.Committed{Deliveries: a.Deliveries, Unsubscribed: a.Unsubscribed, Lanes: a.Lanes}, true, nil
+	return ledger.Committed{}, nil
 }
 
 // digest names the commit: two commits of a claim that write the same have the same digest.

@@ -108,13 +108,13 @@ func (l *Ledger) inTx(ctx context.Context, what string, do func(*sql.Tx) error) 
 
 // change runs do in a transaction and writes the record that do returns, of nil none.
 func (l *Ledger) change(ctx context.Context, what string, who ledger.Author, do func(*sql.Tx) (*ledger.Change, error)) error {
-	return l.Recorder.Run(who, func(record store.Record) error {
+	return l.Recorder.Run(func(write store.Record) error {
 		return l.inTx(ctx, what, func(tx *sql.Tx) error {
 			c, err := do(tx)
 			if err != nil {
 				return err
 			}
-			return record(ctx, conn{tx}, c)
+			return write(ctx, conn{tx}, c.SetAuthor(who))
 		})
 	})
 }

@@ -61,9 +61,6 @@ func (l *Ledger) Release(ctx context.Context, c ledger.Claim) error {
 	})
 }
 
-// errRepeated ends the transaction of a commit that went through before.
-var errRepeated = errors.New("the commit went through before")
-
 // Commit implements ledger.Firings.
 func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit) (ledger.Committed, error) {
 	plan := rows.NewPlan(c, run)
@@ -77,7 +74,7 @@ func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit)
 	w := commit{notices: notices{plan: plan, lanes: lanes, now: l.clock()}, claim: c, run: run}
 	w.notices.lowest, w.notices.highest = rows.FindingsOf(c.Rule, c.Scope)
 	err = l.inTx(ctx, "commit", func(tx *sql.Tx) error { return w.write(ctx, tx) })
-	if err != nil && !errors.Is(err, errRepeated) {
+	if err != nil && !errors.Is(err, rows.ErrRepeated) {
 		return ledger.Committed{}, err
 	}
 	return w.done, nil
@@ -100,10 +97,7 @@ func (w *commit) write(ctx context.Context, tx *sql.Tx) error {
 	if err := w.notices.write(ctx, tx); err != nil {
 		return err
 	}
-	made := w.notices.made
-	w.done = ledger.Committed{
-		Deliveries: len(made.Deliveries), Unsubscribed: made.Unsubscribed, Lanes: w.notices.plan.LanesOf(made.Deliveries),
-	}
+	w.done = w.notices.plan.Committed(w.notices.made)
 	if err := writeFindings(ctx, tx, w.scopeID, rows.Micros(w.claim.Due), w.run); err != nil {
 		return err
 	}
@@ -117,25 +111,12 @@ func (w *commit) fence(ctx context.Context, tx *sql.Tx) error {
 		return err
 	}
 	var kept string
-	due := rows.Micros(w.claim.Due)
-	committed, err := one(ctx, tx, "last-answer", []any{w.claim.Rule, w.claim.Scope, due, w.claim.Token}, &kept)
-	if err != nil {
+	if _, err := one(ctx, tx, "last-answer", []any{w.claim.Rule, w.claim.Scope, rows.Micros(w.claim.Due), w.claim.Token}, &kept); err != nil {
 		return err
 	}
-	if committed {
-		done, same, err := rows.Same(kept, w.notices.plan.Digest)
-		if err != nil {
-			return err
-		}
-		if same {
-			w.done = done
-			return errRepeated
-		}
-	}
-	if running == 0 || token != w.claim.Token || running != due {
-		return ledger.ErrFenced
-	}
-	return nil
+	var err error
+	w.done, err = rows.CheckFence(w.claim, w.notices.plan.Digest, kept, token, running)
+	return err
 }
 
 // writeState writes the run and the scope.

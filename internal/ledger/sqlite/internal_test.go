@@ -91,7 +91,7 @@ func TestSearchesGoByIndex(t *testing.T) {
 		for _, f := range filters {
 			s := rows.NewSearch(f)
 			a, _ := s.Next()
-			lead, args := leadOf(s, &a)
+			lead, args := s.Lead(&a, a.At, a.N)
 			plan, err := planOf(t.Context(), db, lead, args...)
 			noError(t, err)
 			if !strings.Contains(plan, want) {

@@ -6,6 +6,7 @@ import (
 
 	"tallyman/internal/item"
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/record"
 	"tallyman/internal/ledger/rows"
 	"tallyman/internal/ledger/store"
 )
@@ -77,31 +78,18 @@ func (l *Ledger) RefuseItems(ctx context.Context, queue string, refused []item.R
 	if err != nil {
 		return err
 	}
-	bySeq := make(map[int64]*item.Refusal, len(refused))
-	seqs := make([]int64, len(refused))
-	for i := range refused {
-		seqs[i] = refused[i].Seq
-		bySeq[seqs[i]] = &refused[i]
-	}
+	r := rows.NewRefusals(refused)
 	return l.inTx(ctx, "refuse items", func(tx *sql.Tx) error {
-		var was rows.Standing
-		var traces []rows.Trail
-		targets := []any{&was.Seq, &was.N, &was.State, &was.Attempt, &was.Failures, &was.Suspends, &was.Assignee}
-		err := each(ctx, tx, "refuse-items", []any{id, seqs}, targets, func() error {
-			trail, err := rows.Refused(bySeq[was.Seq], &was)
-			traces = append(traces, trail)
+		if err := each(ctx, tx, "refuse-items", []any{id, r.Seqs}, r.Columns(), r.Add); err != nil {
 			return err
+		}
+		err := insertRows(ctx, tx, "insert-ended-early", len(r.Trails), func(dst []any, i int) []any {
+			return append(dst, id, item.Refused.Letter(), r.Trails[i].Seq)
 		})
 		if err != nil {
 			return err
 		}
-		err = insertRows(ctx, tx, "insert-ended-early", len(traces), func(dst []any, i int) []any {
-			return append(dst, id, item.Refused.Letter(), traces[i].Seq)
-		})
-		if err != nil {
-			return err
-		}
-		return insertMoves(ctx, tx, traces)
+		return insertMoves(ctx, tx, r.Trails)
 	})
 }
 
@@ -111,7 +99,7 @@ func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []
 	if err != nil {
 		return err
 	}
-	return l.Recorder.RunOrders(func(record store.RecordOrders) error {
+	return l.Recorder.Run(func(write store.Record) error {
 		return l.inTx(ctx, "apply moves", func(tx *sql.Tx) error {
 			position, err := positionOf(ctx, tx, id, epoch)
 			if err != nil {
@@ -133,7 +121,7 @@ func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []
 			if _, err := exec(ctx, tx, "move-on", id, epoch, a.Position); err != nil {
 				return err
 			}
-			return record(ctx, conn{tx}, a.Orders)
+			return write(ctx, conn{tx}, record.QueueChanges(a.Orders)...)
 		})
 	})
 }

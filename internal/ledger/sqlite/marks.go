@@ -40,31 +40,12 @@ func (l *Ledger) Mark(ctx context.Context, m ledger.Mark) error {
 	})
 }
 
-// cancelBatch is how many deliveries a read-all cancels in one transaction.
-const cancelBatch = 500
-
-// ReadAll implements ledger.Marks.
-func (l *Ledger) ReadAll(ctx context.Context, r ledger.ReadAll) (int, error) {
-	if _, err := l.exec(ctx, "raise-reads", r.Warehouse, r.User, r.Inboxes, r.UpTo, rows.Micros(r.At)); err != nil {
-		return 0, err
-	}
-	canceled, after := 0, int64(0)
-	for {
-		batch, err := l.cancelRead(ctx, &r, after)
-		canceled += len(batch)
-		if err != nil || len(batch) < cancelBatch {
-			return canceled, err
-		}
-		after = batch[len(batch)-1]
-	}
-}
-
-// cancelRead cancels one batch of what the read-all makes needless, and returns it.
-func (l *Ledger) cancelRead(ctx context.Context, r *ledger.ReadAll, after int64) ([]int64, error) {
+// CancelRead implements store.Engine.
+func (e engine) CancelRead(ctx context.Context, r *ledger.ReadAll, after int64, limit int) ([]int64, error) {
 	var needless []int64
-	err := l.inTx(ctx, "read-all", func(tx *sql.Tx) error {
+	err := e.inTx(ctx, "read-all", func(tx *sql.Tx) error {
 		var seq int64
-		args := []any{r.Warehouse, r.Inboxes, r.UpTo, after, cancelBatch}
+		args := []any{r.Warehouse, r.Inboxes, r.UpTo, after, limit}
 		err := each(ctx, tx, "pushes-until-read", args, []any{&seq}, func() error {
 			needless = append(needless, seq)
 			return nil
@@ -72,7 +53,7 @@ func (l *Ledger) cancelRead(ctx context.Context, r *ledger.ReadAll, after int64)
 		if err != nil {
 			return err
 		}
-		return cancel(ctx, tx, needless, rows.ReadBy(r.User), l.clock())
+		return cancel(ctx, tx, needless, rows.ReadBy(r.User), e.clock())
 	})
 	return needless, err
 }

@@ -292,18 +292,12 @@ func askSent(ctx context.Context, db queryer, sent *rows.Sent) error {
 	return each(ctx, db, "sent-deliveries", ids, []any{&id, &sink, &n}, func() error { sent.Delivered(id, sink, n); return nil })
 }
 
-// SearchNotices implements ledger.Search.
-func (l *Ledger) SearchNotices(ctx context.Context, f ledger.NoticeFilter) (ledger.FoundNotices, error) {
-	s := rows.NewSearch(f)
-	return s.Run(func(a *rows.LookArgs) ([]rows.Candidate, bool, error) { return l.look(ctx, s, a) })
-}
-
-// look looks at notices. full tells whether there were as many as were asked for.
-func (l *Ledger) look(ctx context.Context, s *rows.Search, a *rows.LookArgs) (looked []rows.Candidate, full bool, err error) {
-	lead, args := leadOf(s, a)
+// LookAtNotices implements store.Engine.
+func (e engine) LookAtNotices(ctx context.Context, s *rows.Search, a *rows.LookArgs) (looked []rows.Candidate, full bool, err error) {
+	lead, args := s.Lead(a, a.At, a.N)
 	var nums []int64
 	var num int64
-	err = each(ctx, l.read, lead, args, []any{&num}, func() error {
+	err = each(ctx, e.read, lead, args, []any{&num}, func() error {
 		nums = append(nums, num)
 		return nil
 	})
@@ -312,7 +306,7 @@ func (l *Ledger) look(ctx context.Context, s *rows.Search, a *rows.LookArgs) (lo
 	}
 	var n rows.Candidate
 	args = []any{nums, a.Warehouses, a.Types, a.Statuses, a.Rule, a.Key, a.Priority}
-	err = each(ctx, l.read, "looked-at", args, []any{&n.At, &n.N, &n.ID, &n.Body}, func() error {
+	err = each(ctx, e.read, "looked-at", args, []any{&n.At, &n.N, &n.ID, &n.Body}, func() error {
 		looked = append(looked, n)
 		return nil
 	})
@@ -320,13 +314,4 @@ func (l *Ledger) look(ctx context.Context, s *rows.Search, a *rows.LookArgs) (lo
 		return nil, false, failed("search notices", err)
 	}
 	return looked, len(nums) == a.Limit, nil
-}
-
-// leadOf is the statement that leads, with its arguments.
-func leadOf(s *rows.Search, a *rows.LookArgs) (string, []any) {
-	args := []any{a.From, a.To, a.At, a.N, a.Limit}
-	if s.Finding != nil {
-		return "search-finding", append(args, *s.Finding)
-	}
-	return "search", append(args, a.Warehouses, a.Types, a.Rule, a.Priority)
 }

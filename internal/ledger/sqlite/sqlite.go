@@ -155,10 +155,8 @@ func openView(ctx context.Context, path, pragmas string, opts ledger.Options) (*
 
 // Ping asks whether the file can be read.
 func (l *Ledger) Ping(ctx context.Context) error {
-	if _, err := l.Version(ctx); err != nil {
-		return err
-	}
-	return nil
+	_, err := l.Version(ctx)
+	return err
 }
 
 // Now implements ledger.Server. The file belongs to one node, and its clock is that of the node's machine.

@@ -15,7 +15,7 @@ import (
 // PendingLanes implements delivery.Lanes.
 func (s *Store) PendingLanes(ctx context.Context, sink string) ([]ledger.Lane, error) {
 	lane := ledger.Lane{Sink: sink}
-	return list(ctx, s.db, "pending-lanes", []any{sink, s.clock()}, []any{&lane.Warehouse}, func() (ledger.Lane, error) { return lane, nil })
+	return list(ctx, s.db, "pending-lanes", []any{sink, s.Clock()}, []any{&lane.Warehouse}, func() (ledger.Lane, error) { return lane, nil })
 }
 
 // AcquireLane implements delivery.Lanes.
@@ -24,7 +24,7 @@ func (s *Store) AcquireLane(ctx context.Context, lane ledger.Lane, node string, 
 	if err != nil {
 		return false, err
 	}
-	n, err := s.db.Exec(ctx, "acquire-lane", id, node, lease.Microseconds(), s.clock())
+	n, err := s.db.Exec(ctx, "acquire-lane", id, node, lease.Microseconds(), s.Clock())
 	return n == 1, err
 }
 
@@ -72,7 +72,7 @@ func (p *pendingPage) read(ctx context.Context, s *Store, limit int) error {
 	var isExpired bool
 	var recipients string
 	var b body
-	args := []any{p.lane, p.last, limit, s.clock()}
+	args := []any{p.lane, p.last, limit, s.Clock()}
 	return s.db.Each(ctx, "pending", args, []any{&seq, &isExpired, &recipients, &b}, func() error {
 		p.last = seq
 		if isExpired {
@@ -144,7 +144,7 @@ func (s *Store) ListDeliveries(ctx context.Context, f ledger.DeliveryFilter) ([]
 	}
 	var out []ledger.DeliveryRecord
 	var row rows.DeliveryRecord
-	args := []any{f.Sink, f.Warehouse, f.Type, f.Rule, f.Notice, states, before, f.Limit, s.clock(), f.Held}
+	args := []any{f.Sink, f.Warehouse, f.Type, f.Rule, f.Notice, states, before, f.Limit, s.Clock(), f.Held}
 	err := s.db.EachPlanned(ctx, "plan-anew", "list-deliveries", args, row.Columns(), func() error {
 		r, err := row.Record()
 		out = append(out, r)

@@ -41,6 +41,12 @@ func (s *Store) Trace(ctx context.Context, rule, scope string, keys, ids []strin
 	return t.Notices, nil
 }
 
+// SearchNotices implements ledger.Search.
+func (s *Store) SearchNotices(ctx context.Context, f ledger.NoticeFilter) (ledger.FoundNotices, error) {
+	search := rows.NewSearch(f)
+	return search.Run(func(a *rows.LookArgs) ([]rows.Candidate, bool, error) { return s.db.LookAtNotices(ctx, search, a) })
+}
+
 // LastPlan implements ledger.Plans.
 func (s *Store) LastPlan(ctx context.Context, rule, scope string) (ledger.ProbePlan, error) {
 	var row rows.ProbePlan

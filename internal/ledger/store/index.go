@@ -15,7 +15,7 @@ func (s *Store) IndexState(ctx context.Context, sink string) (ledger.IndexState,
 	var state ledger.IndexState
 	var ids string
 	var left int64
-	found, err := s.db.One(ctx, "index-state", []any{sink, s.clock()}, &state.Epoch, &ids, &state.Building, &state.Node, &left)
+	found, err := s.db.One(ctx, "index-state", []any{sink, s.Clock()}, &state.Epoch, &ids, &state.Building, &state.Node, &left)
 	if err != nil {
 		return state, err
 	}
@@ -33,7 +33,7 @@ func (s *Store) IndexState(ctx context.Context, sink string) (ledger.IndexState,
 
 // BeginEpoch implements delivery.IndexRecord.
 func (s *Store) BeginEpoch(ctx context.Context, sink, prev string, next ledger.IndexState, node string, lease time.Duration) error {
-	args := []any{sink, next.Epoch, rows.Texts(next.RunIDs), node, lease.Microseconds(), s.clock()}
+	args := []any{sink, next.Epoch, rows.Texts(next.RunIDs), node, lease.Microseconds(), s.Clock()}
 	if prev == "" {
 		return FencedIfNone(s.db.Exec(ctx, "first-epoch", args...))
 	}
@@ -59,11 +59,30 @@ func (s *Store) Delivered(ctx context.Context, lane ledger.Lane, after int64, li
 	var seq, score int64
 	var recipients string
 	var b body
-	args := []any{id, after, limit, s.clock()}
+	args := []any{id, after, limit, s.Clock()}
 	return list(ctx, s.db, "delivered", args, []any{&seq, &score, &recipients, &b}, func() (ledger.Delivered, error) {
 		d, err := readDelivery(seq, recipients, b)
 		return ledger.Delivered{Delivery: d, Score: score}, err
 	})
+}
+
+// cancelBatch is how many deliveries a read-all cancels in one transaction.
+const cancelBatch = 500
+
+// ReadAll implements ledger.Marks.
+func (s *Store) ReadAll(ctx context.Context, r ledger.ReadAll) (canceled int, err error) {
+	if _, err := s.db.Exec(ctx, "raise-reads", r.Warehouse, r.User, r.Inboxes, r.UpTo, rows.Micros(r.At)); err != nil {
+		return 0, err
+	}
+	after := int64(0)
+	for {
+		batch, err := s.db.CancelRead(ctx, &r, after, cancelBatch)
+		canceled += len(batch)
+		if err != nil || len(batch) < cancelBatch {
+			return canceled, err
+		}
+		after = batch[len(batch)-1]
+	}
 }
 
 // MarksOf implements ledger.Marks.
@@ -74,7 +93,7 @@ func (s *Store) MarksOf(ctx context.Context, notice string) ([]ledger.Mark, erro
 
 // LiveMarks implements delivery.MarkRecord.
 func (s *Store) LiveMarks(ctx context.Context, after delivery.Mark, limit int) ([]delivery.Mark, error) {
-	return s.markPage(ctx, "live-marks", after.Expires, &after, limit, s.clock())
+	return s.markPage(ctx, "live-marks", after.Expires, &after, limit, s.Clock())
 }
 
 // RecentMarks implements delivery.MarkRecord.

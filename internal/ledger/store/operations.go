@@ -75,10 +75,10 @@ func (s *Store) Promotions(ctx context.Context) ([]ledger.Promotion, error) {
 
 // SeeNode implements ledger.Nodes.
 func (s *Store) SeeNode(ctx context.Context, n ledger.Node) error {
-	if _, err := s.db.Exec(ctx, "see-node", n.Name, n.Version, n.Rules, rows.Micros(n.Started), s.clock()); err != nil {
+	if _, err := s.db.Exec(ctx, "see-node", n.Name, n.Version, n.Rules, rows.Micros(n.Started), s.Clock()); err != nil {
 		return err
 	}
-	_, err := s.db.Exec(ctx, "drop-nodes", ledger.NodeGone.Microseconds(), s.clock())
+	_, err := s.db.Exec(ctx, "drop-nodes", ledger.NodeGone.Microseconds(), s.Clock())
 	return err
 }
 
@@ -91,7 +91,7 @@ func (s *Store) LeaveNode(ctx context.Context, name string) error {
 // Nodes implements ledger.Nodes.
 func (s *Store) Nodes(ctx context.Context) ([]ledger.Node, error) {
 	var row rows.Node
-	args := []any{ledger.NodeGone.Microseconds(), s.clock()}
+	args := []any{ledger.NodeGone.Microseconds(), s.Clock()}
 	return list(ctx, s.db, "nodes", args, row.Columns(), func() (ledger.Node, error) { return row.Node(), nil })
 }
 
@@ -147,7 +147,7 @@ func (s *Store) EndSilence(ctx context.Context, who ledger.Author, id string, at
 }
 
 func (s *Store) letGo(ctx context.Context, tx Conn, id string) error {
-	_, err := tx.Exec(ctx, "let-go", id, s.clock())
+	_, err := tx.Exec(ctx, "let-go", id, s.Clock())
 	return err
 }
 
@@ -190,7 +190,7 @@ func (s *Store) HeldBack(ctx context.Context) (map[string]ledger.HeldBack, error
 	if err := s.db.Each(ctx, "silenced-findings", nil, targets, func() error { out.Findings(id, n); return nil }); err != nil {
 		return nil, err
 	}
-	if err := s.db.Each(ctx, "silenced-pushes", []any{s.clock()}, targets, func() error { out.Deliveries(id, n); return nil }); err != nil {
+	if err := s.db.Each(ctx, "silenced-pushes", []any{s.Clock()}, targets, func() error { out.Deliveries(id, n); return nil }); err != nil {
 		return nil, err
 	}
 	return out, nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/rows"
 )
 
 // Conn runs statements by their names. It is a transaction, or the database, where each statement is a transaction of its own.
@@ -30,6 +31,10 @@ type Engine interface {
 	// InAuditTx is InTx for changes that have a record. One of them runs at a time on all nodes, so that do sees what was changed before, and
 	// records have the order of their changes.
 	InAuditTx(ctx context.Context, what string, do func(Conn) error) error
+	// CancelRead cancels, in one transaction, at most so many deliveries after a number that the read-all makes needless, and returns them ascending.
+	CancelRead(ctx context.Context, r *ledger.ReadAll, after int64, limit int) ([]int64, error)
+	// LookAtNotices looks at the notices that follow in a search. full tells whether there were as many as were asked for.
+	LookAtNotices(ctx context.Context, s *rows.Search, a *rows.LookArgs) (looked []rows.Candidate, full bool, err error)
 	// IsAlone tells whether nobody else writes while a transaction runs.
 	IsAlone() bool
 	// IsDuplicate tells whether a statement failed because a key is there already.
@@ -49,12 +54,12 @@ type Store struct {
 // New makes the store of a ledger that was opened with the options.
 func New(db Engine, opts ledger.Options) *Store {
 	s := &Store{IDs: newIDs(db), db: db, now: opts.Now}
-	s.Recorder = &Recorder{clock: s.clock, step: opts.Steps()}
+	s.Recorder = &Recorder{clock: s.Clock, step: opts.Steps()}
 	return s
 }
 
-// clock is the argument "now": nil for the engine's clock.
-func (s *Store) clock() *int64 {
+// Clock is the argument "now" of statements: nil for the engine's clock.
+func (s *Store) Clock() *int64 {
 	if s.now == nil {
 		return nil
 	}
@@ -65,13 +70,13 @@ func (s *Store) clock() *int64 {
 // change runs do, which changes what operators set, and writes the record that do returns, in one transaction. Of nil nothing is recorded:
 // nothing was changed.
 func (s *Store) change(ctx context.Context, what string, who ledger.Author, do func(Conn) (*ledger.Change, error)) error {
-	return s.Recorder.Run(who, func(record Record) error {
+	return s.Recorder.Run(func(record Record) error {
 		return s.db.InAuditTx(ctx, what, func(tx Conn) error {
 			c, err := do(tx)
 			if err != nil {
 				return err
 			}
-			return record(ctx, tx, c)
+			return record(ctx, tx, c.SetAuthor(who))
 		})
 	})
 }
