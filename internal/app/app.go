@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"regexp"
 	"runtime"
 	"sync"
 	"time"
@@ -271,16 +273,6 @@ func (a *App) newEngine(observer engine.Observer) (*engine.Engine, error) {
 	return e, nil
 }
 
-// sinks are the configured ones: the inbox, the queues and the push channels.
-func (a *App) sinks() map[string]engine.Sink {
-	sinks := a.pushes.engineSinks()
-	sinks[a.index.sink] = engine.Sink{Sink: a.index.inbox, Inbox: true}
-	for name, q := range a.index.queues {
-		sinks[name] = engine.Sink{Sink: q}
-	}
-	return sinks
-}
-
 // ruleDesk is what the API serves of the rules: the engine, and what explains it.
 type ruleDesk struct {
 	*engine.Engine
@@ -326,4 +318,37 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 		Tracer:   a.tracer,
 		Version:  a.opts.Version,
 	}, a.rooms(meter)...), nil
+}
+
+// unfit is what a host name may have and a node's name may not.
+var unfit = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
+
+func (o Options) withDefaults() Options {
+	o.Version = cmp.Or(o.Version, "dev")
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Clock == nil {
+		o.Clock = engine.SystemClock{}
+	}
+	if o.Stdout == nil {
+		o.Stdout = os.Stdout
+	}
+	if o.Node == "" {
+		o.Node = nodeName()
+	}
+	return o
+}
+
+// nodeName is unique among the running processes of a cluster, as far as host names are.
+func nodeName() string {
+	host, err := os.Hostname()
+	if err != nil || host == "" {
+		host = "node"
+	}
+	host = unfit.ReplaceAllString(host, "-")
+	if len(host) > 40 {
+		host = host[:40]
+	}
+	return fmt.Sprintf("n-%s-%d", host, os.Getpid())
 }

@@ -1,9 +1,17 @@
 package app
 
 import (
+	"cmp"
+	"path/filepath"
+	"strings"
+
+	"tallyman/engine"
 	"tallyman/engine/trial/ruletest"
+	"tallyman/internal/api/view"
 	"tallyman/internal/authoring"
+	"tallyman/internal/wire"
 	"tallyman/rules"
+	"tallyman/rules/problem"
 	"tallyman/scanners/sqlite"
 )
 
@@ -25,4 +33,73 @@ func (a *App) openAuthoring() {
 			return list
 		},
 	})
+}
+
+// ruleSource is how a rule is written: as it was loaded, and in the file by now where that is another text.
+func (a *App) ruleSource(id string) (*wire.RuleSource, error) {
+	if err := a.engine.Find(id, nil); err != nil {
+		return nil, err
+	}
+	set, list, stale := a.book.get()
+	s := &wire.RuleSource{Rule: id, Version: a.engine.Version()}
+	var first *rules.Rule
+	for _, r := range list {
+		if r.ID == id {
+			first = cmp.Or(first, r)
+			s.Scopes = append(s.Scopes, r.Scope)
+		}
+	}
+	if first == nil { // it was removed meanwhile
+		return nil, &engine.UnknownError{What: "rule", Name: id}
+	}
+	w := first.Written()
+	s.File, s.Line, s.Text = w.File, w.Line, w.YAML
+	s.Problems = view.FileProblems(a.remarks(id, w))
+	if stale[id] {
+		s.Disk = onDisk(set, id, w.File)
+	}
+	return s, nil
+}
+
+// remarks is what the node has to say of the rule as it runs: why it is not verified, and what does not keep it from running.
+func (a *App) remarks(id string, w rules.Written) problem.List {
+	var all problem.List
+	for _, s := range a.engine.Here(id) {
+		found := authoring.Causes(s.Rule, s.Cause, string(wire.CodeRuleUnverified))
+		if s.Runs != nil { // of the same meaning, and read before: its places may have moved
+			was := s.Runs.Written()
+			for i := range found {
+				if n := found[i].Line - was.Line; n >= 0 && n <= strings.Count(was.YAML, "\n") {
+					found[i].Line += w.Line - was.Line
+				}
+			}
+		}
+		all = append(all, found...)
+		for _, text := range s.Warnings {
+			code, message, _ := strings.Cut(text, ": ")
+			all = append(all, s.Rule.Problem("probe.sql", code, message, ""))
+		}
+	}
+	for i := range all {
+		all[i].Rule = id
+	}
+	return rules.Tidy(all)
+}
+
+// onDisk is what the files have of a rule that is in force as it was before, and why they are refused.
+func onDisk(set *rules.Set, id, file string) *wire.DiskSource {
+	d := &wire.DiskSource{}
+	w, found := set.Written(id)
+	if d.Gone = !found; found {
+		d.File, d.Line, d.Text, file = w.File, w.Line, w.YAML, w.File
+	}
+	var why problem.List
+	for _, p := range set.Problems {
+		bad := filepath.Clean(p.File)
+		if p.Rule == id || file == bad || strings.HasPrefix(file, bad+string(filepath.Separator)) {
+			why = append(why, p)
+		}
+	}
+	d.Problems = view.FileProblems(why)
+	return d
 }

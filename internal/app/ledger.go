@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"tallyman/engine"
 	"tallyman/internal/config"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/postgres"
 	"tallyman/internal/ledger/sqlite"
+	"tallyman/rules/catalog"
 )
 
 // openLedger opens the ledger. An SQLite file belongs to this node alone, so its schema is brought up to date without
@@ -98,4 +100,32 @@ func explain(doing string, err error) error {
 // OpenTokens opens the configured ledger for its tokens alone. An SQLite file that is not there is made.
 func OpenTokens(ctx context.Context, cfg *config.Config) (ledger.Ledger, error) {
 	return openLedger(ctx, cfg.Ledger, engine.SystemClock{}, false)
+}
+
+// seed gives a ledger the types and subscriptions of the files, and the built-in types. What the ledger has already was changed through the
+// API perhaps, and stays as it is.
+func (a *App) seed(ctx context.Context) error {
+	types, problems := catalog.Load(a.cfg.Types.Path)
+	if err := problems.Err(); err != nil {
+		return fmt.Errorf("the type catalogue (types.path) has faults:\n%w", err)
+	}
+	maps.Copy(types, catalog.BuiltIn())
+	added, err := a.ledger.SeedTypes(ctx, a.author(ledger.ViaStart), types)
+	if err != nil {
+		return fmt.Errorf("seed the types: %w", err)
+	}
+	if added > 0 {
+		a.log.Info("types added to the ledger", "count", added, "file", a.cfg.Types.Path)
+	}
+	subs := make([]ledger.Subscription, len(a.cfg.Subscriptions))
+	for i, s := range a.cfg.Subscriptions {
+		subs[i] = ledger.Subscription{Type: s.Type, Warehouse: s.Warehouse, Subscriber: s.Subscriber}
+	}
+	if added, err = a.ledger.SeedSubscriptions(ctx, a.author(ledger.ViaStart), subs); err != nil {
+		return fmt.Errorf("seed the subscriptions: %w", err)
+	}
+	if added > 0 {
+		a.log.Info("subscriptions added to the ledger", "count", added)
+	}
+	return nil
 }

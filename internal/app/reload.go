@@ -2,12 +2,18 @@ package app
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	"tallyman/internal/api/view"
+	"tallyman/internal/authoring"
 	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
 	"tallyman/rules"
+	"tallyman/rules/catalog"
+	"tallyman/rules/problem"
 )
 
 // reloadTimeout bounds what a reload asks of the ledger: the types that rules are held against.
@@ -52,7 +58,7 @@ func (a *App) reload(ctx context.Context, why string, who ledger.Author) (wire.R
 	}
 	a.tellProblems(set, lastSet)
 	r := compare(before, list)
-	r.Files, r.Version, r.Problems = len(set.Files), a.engine.Version(), fileProblems(set)
+	r.Files, r.Version, r.Problems = len(set.Files), a.engine.Version(), view.FileProblems(set.Problems)
 	for _, one := range list {
 		if stale[one.ID] {
 			r.Kept++
@@ -67,10 +73,7 @@ func (a *App) reload(ctx context.Context, why string, who ledger.Author) (wire.R
 // compare counts what differs; each scope of a rule counts.
 func compare(before, after []*rules.Rule) wire.Reloaded {
 	r := wire.Reloaded{Rules: len(after)}
-	old := make(map[string]string, len(before))
-	for _, rule := range before {
-		old[ledger.Known(rule.ID, rule.Scope)] = rule.Checksum
-	}
+	old := checksumsOf(before)
 	for _, rule := range after {
 		id := ledger.Known(rule.ID, rule.Scope)
 		checksum, known := old[id]
@@ -86,4 +89,72 @@ func compare(before, after []*rules.Rule) wire.Reloaded {
 	return r
 }
 
-func fileProblems(set *rules.Set) []wire.FileProblem { return view.FileProblems(set.Problems) }
+// checksumsOf are the checksums of the rules, each scope of a rule for itself; see ledger.Known.
+func checksumsOf(list []*rules.Rule) map[string]string {
+	sums := make(map[string]string, len(list))
+	for _, r := range list {
+		sums[ledger.Known(r.ID, r.Scope)] = r.Checksum
+	}
+	return sums
+}
+
+const (
+	verifyTimeout = time.Second // for all sources together: changed files are to be in force soon
+	verifyAgain   = time.Minute // a rule that its source has refused is held against it again: a table may have been changed
+)
+
+// refuse takes out of the set what would take the place of a rule that runs, and would itself not run: its source refuses the probe, or has not the columns that
+// the rule names. What it says of them is among the set's problems then. It asks no source that is busy, slow or out of reach: what is not checked here
+// is verified when it first runs.
+func (a *App) refuse(ctx context.Context, set *rules.Set, before, after []*rules.Rule) (refused bool) {
+	changed := changedRules(before, after)
+	if len(changed) == 0 {
+		return false
+	}
+	types, err := a.ledger.Types(ctx)
+	if err != nil {
+		return false // without them nothing can be verified
+	}
+	ctx, done := context.WithTimeout(ctx, verifyTimeout)
+	defer done()
+	names := slices.Sorted(maps.Keys(changed))
+	found := make([]problem.List, len(names))
+	var asking sync.WaitGroup
+	for i, name := range names {
+		asking.Go(func() { found[i] = a.verify(ctx, name, types, changed[name]) })
+	}
+	asking.Wait()
+	bad := map[string]bool{}
+	for _, p := range slices.Concat(found...) {
+		bad[p.Rule] = true
+	}
+	set.Problems = rules.Tidy(slices.Concat(append([]problem.List{set.Problems}, found...)...))
+	set.Rules = slices.DeleteFunc(set.Rules, func(r *rules.Rule) bool { return bad[r.ID] })
+	return len(bad) > 0
+}
+
+// verify holds the rules of a source against it, in the place of one run.
+func (a *App) verify(ctx context.Context, source string, types catalog.Catalog, list []*rules.Rule) problem.List {
+	leave, err := a.engine.Room(ctx, source)
+	if err != nil {
+		return nil
+	}
+	defer leave()
+	problems := authoring.Verify(ctx, a.sources[source], types, list)
+	if ctx.Err() != nil {
+		return nil // what was said last may be about that
+	}
+	return problems
+}
+
+// changedRules are those that another version is in force of, by their sources.
+func changedRules(before, after []*rules.Rule) map[string][]*rules.Rule {
+	old := checksumsOf(before)
+	changed := map[string][]*rules.Rule{}
+	for _, r := range after {
+		if checksum, known := old[ledger.Known(r.ID, r.Scope)]; known && checksum != r.Checksum {
+			changed[r.Source] = append(changed[r.Source], r)
+		}
+	}
+	return changed
+}

@@ -2,10 +2,15 @@ package app
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"sync"
+	"time"
 
 	"tallyman/engine"
+	"tallyman/internal/api"
 	"tallyman/internal/api/view"
 	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
@@ -45,7 +50,7 @@ func (a *App) status(ctx context.Context) (wire.StatusReport, error) {
 // ruleFiles is what the node knows of its rule files.
 func (a *App) ruleFiles() view.RuleFiles {
 	set, _, stale := a.book.get()
-	return view.RuleFiles{Problems: fileProblems(set), Stale: stale, Version: a.engine.Version()}
+	return view.RuleFiles{Problems: view.FileProblems(set.Problems), Stale: stale, Version: a.engine.Version()}
 }
 
 func ruleStatus(u engine.RuleStatus) wire.RuleStatus {
@@ -78,4 +83,113 @@ func deliveryCounts(counts map[string]map[ledger.DeliveryState]int64) []wire.Del
 		}
 	}
 	return list
+}
+
+// node is the node and what it reaches. All parts are asked at once, so that one that hangs holds up none.
+func (a *App) node(ctx context.Context) api.NodeReport {
+	r := api.NodeReport{Node: a.opts.Node, Version: a.opts.Version}
+	names := slices.Sorted(maps.Keys(a.sources))
+	reached := make([]error, len(names))
+	var ledger error
+	var asked sync.WaitGroup
+	asked.Go(func() { ledger = a.pingLedger(ctx) })
+	asked.Go(func() { r.Nodes = a.nodes(ctx) })
+	for i, name := range names {
+		asked.Go(func() { reached[i] = pingSource(ctx, a.sources[name]) })
+	}
+	asked.Wait()
+	r.Health = append(r.Health, a.ledgerHealth.report("ledger", "", ledger))
+	r.Health = append(r.Health, a.indexHealth.report("redis", a.index.sink, a.index.inbox.Ready()))
+	for _, name := range slices.Sorted(maps.Keys(a.index.queues)) {
+		q := a.index.queues[name]
+		r.Health = append(r.Health, q.health.report("redis", name, q.Ready()))
+	}
+	r.Health = append(r.Health, a.pushes.reports()...)
+	for i, name := range names {
+		r.Health = append(r.Health, a.sources[name].health.report("source", name, reached[i]))
+	}
+	_, fault := a.book.taken()
+	if h := a.rulesHealth.report("rules", "", fault); fault != nil {
+		r.Health = append(r.Health, h)
+	}
+	if a.tls != nil {
+		r.Health = append(r.Health, a.tlsHealth.report("tls", "", a.tls.Pair.Check()))
+	}
+	return r
+}
+
+// nodes are those that the ledger has heard of; none where it is out of reach.
+func (a *App) nodes(ctx context.Context) (list []wire.NodeStatus) {
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	nodes, err := a.ledger.Nodes(ctx)
+	if err != nil {
+		a.log.Warn("nodes not read", "error", err)
+	}
+	here := a.engine.Version()
+	for _, n := range nodes {
+		if n.Name == a.opts.Node { // the ledger has yet to hear what it has read just now
+			n.Version, n.Rules = a.opts.Version, here
+		}
+		list = append(list, wire.NodeStatus{
+			Name: n.Name, Version: n.Version, Rules: n.Rules, Started: n.Started.UTC(), Seen: n.Seen.UTC(),
+			Differs: n.Version != a.opts.Version || n.Rules != here,
+		})
+	}
+	return list
+}
+
+func pingSource(ctx context.Context, s *source) error {
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	return s.Ping(ctx)
+}
+
+// pingTimeout bounds the question whether a part is well, so that one that hangs does not hide the others.
+const pingTimeout = 2 * time.Second
+
+// health remembers since when a part is as it is.
+type health struct {
+	mu    sync.Mutex
+	known bool
+	ok    bool
+	since time.Time
+}
+
+// report takes what was just found.
+func (h *health) report(part, name string, err error) wire.Health {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if ok := err == nil; !h.known || ok != h.ok {
+		h.known, h.ok, h.since = true, ok, time.Now().UTC()
+	}
+	since := h.since
+	r := wire.Health{Part: part, Name: name, OK: h.ok, Since: &since}
+	if err != nil {
+		r.Error = err.Error()
+	}
+	return r
+}
+
+func (a *App) pingLedger(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	if err := a.ledger.Ping(ctx); err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	return nil
+}
+
+// ready tells what keeps the node from its work. A source that is out of reach does not: it concerns its own rules.
+func (a *App) ready(ctx context.Context) error {
+	errs := []error{a.pingLedger(ctx), a.index.inbox.Ready()}
+	if taken, fault := a.book.taken(); !taken && fault != nil {
+		errs = append(errs, fmt.Errorf("rules: %w", fault)) // none runs; later on the last good ones do
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.index.queues)) {
+		if err := a.index.queues[name].Ready(); err != nil {
+			errs = append(errs, fmt.Errorf("queue %s: %w", name, err))
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -1,0 +1,151 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"tallyman/engine"
+	"tallyman/internal/api/metrics"
+	"tallyman/internal/ledger"
+	"tallyman/internal/trace/otlp"
+	"tallyman/internal/wire"
+	"tallyman/sinks/push"
+)
+
+// measure adds the gauges that are read when somebody scrapes, and has the deliveries of each sink counted from 0.
+func (a *App) measure(meter *metrics.Metrics, counts *ruleCounts) error {
+	for name := range a.cfg.Sinks {
+		outcomes := []string{engine.OutcomeSent, engine.OutcomeRetried, engine.OutcomeRefused}
+		if a.pushes[name] != nil {
+			outcomes = append(outcomes, push.OutcomeTimedOut, push.OutcomeCanceled)
+		}
+		meter.KeepSink(name, outcomes)
+	}
+	if err := meter.Register(metrics.NewNode(a.measured)); err != nil {
+		return err
+	}
+	return meter.Register(metrics.NewRules(meter, counts.states))
+}
+
+// measured is how the node stands.
+func (a *App) measured(ctx context.Context) metrics.NodeState {
+	state := metrics.NodeState{Ready: a.ready(ctx) == nil}
+	pending, err := a.ledger.CountPending(ctx)
+	if err != nil {
+		return state // what is ready says why
+	}
+	state.Waiting = map[string]int64{}
+	for name := range a.cfg.Sinks {
+		state.Waiting[name] = pending[name]
+	}
+	return state
+}
+
+// states are the rules as the metrics have them. While the ledger does not answer they are what they were; nil = it never has.
+func (c *ruleCounts) states(ctx context.Context) []metrics.RuleState {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.freshen(ctx)
+	if c.scopes == nil {
+		return nil
+	}
+	list := make([]metrics.RuleState, len(c.units))
+	for i := range c.units {
+		list[i] = ruleState(&c.units[i])
+	}
+	return list
+}
+
+func ruleState(u *engine.RuleStatus) metrics.RuleState {
+	s := metrics.RuleState{Rule: u.Rule.ID, State: "ok"}
+	switch {
+	case !u.Enabled:
+		s.State = "disabled"
+	case !u.Verified:
+		s.State = "unverified"
+	case u.LastRun != nil && u.LastRun.Outcome == ledger.OutcomeFailed:
+		s.State = "failing"
+	}
+	if u.LastRun != nil {
+		s.Pending, s.Firing = u.LastRun.Pending, u.LastRun.Firing
+	}
+	return s
+}
+
+// countEvery is how old the counts may get before they are counted again: every floating window asks for them.
+const countEvery = 10 * time.Second
+
+// ruleCounts remembers how the rules are, scope by scope.
+type ruleCounts struct {
+	read func(context.Context) ([]engine.RuleStatus, error)
+	log  *slog.Logger
+
+	mu     sync.Mutex
+	at     time.Time // of the last reading
+	scopes map[string]wire.RuleCount
+	units  []engine.RuleStatus
+}
+
+// of counts the rules whose scope is the warehouse or that have none. While the ledger does not answer it is what it was.
+func (c *ruleCounts) of(ctx context.Context, warehouse string) wire.RuleCount {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.freshen(ctx)
+	own, all := c.scopes[warehouse], c.scopes[""]
+	return wire.RuleCount{OK: own.OK + all.OK, Failing: own.Failing + all.Failing}
+}
+
+// freshen counts anew where it is time.
+func (c *ruleCounts) freshen(ctx context.Context) {
+	if time.Since(c.at) > countEvery {
+		c.refresh(ctx)
+	}
+}
+
+// refresh counts anew. Others wait for it, for as long as a ping may take.
+func (c *ruleCounts) refresh(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingTimeout)
+	defer cancel()
+	units, err := c.read(ctx)
+	c.at = time.Now() // also after an error, so that not every caller waits for a ledger that is away
+	if err != nil {
+		c.log.Warn("the rules could not be counted", "error", err)
+		return
+	}
+	scopes := map[string]wire.RuleCount{}
+	for i := range units {
+		u := &units[i]
+		n := scopes[u.Rule.Scope]
+		switch {
+		case !u.Enabled:
+		case !u.Verified, u.LastRun != nil && u.LastRun.Outcome == ledger.OutcomeFailed:
+			n.Failing++
+		default:
+			n.OK++
+		}
+		scopes[u.Rule.Scope] = n
+	}
+	c.scopes, c.units = scopes, units
+}
+
+// openTraces makes what sends traces, where the configuration names a collector. Without one no span is ever made.
+func (a *App) openTraces(ctx context.Context) error {
+	t := a.cfg.Telemetry.Traces
+	if t.Endpoint == "" {
+		return nil
+	}
+	headers := make(map[string]string, len(t.Headers))
+	for name, value := range t.Headers {
+		headers[name] = value.Reveal()
+	}
+	exporter, err := otlp.Open(ctx, &otlp.Options{
+		Endpoint: string(t.Endpoint), Headers: headers, Sample: float64(t.Sample), Version: a.opts.Version, Node: a.opts.Node, Logger: a.log,
+	})
+	if err != nil {
+		return err
+	}
+	a.exporter, a.tracer = exporter, exporter.Tracer
+	return nil
+}

@@ -1,0 +1,223 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+
+	"golang.org/x/time/rate"
+
+	"tallyman/engine"
+	"tallyman/internal/api/metrics"
+	"tallyman/internal/api/send"
+	"tallyman/internal/api/view"
+	"tallyman/internal/config"
+	"tallyman/internal/delivery"
+	"tallyman/internal/wire"
+	"tallyman/sinks"
+	"tallyman/sinks/inbox"
+	"tallyman/sinks/push"
+	"tallyman/sinks/queue"
+	"tallyman/sinks/scrub"
+)
+
+// pushSink is a push channel with what delivers to it.
+type pushSink struct {
+	*push.Runner
+
+	settings sinks.ChannelSettings
+	close    func() // gives back connections
+	health   health
+}
+
+// pushSinks are the configured push channels, by name.
+type pushSinks map[string]*pushSink
+
+// openPushes makes the push channels. None is asked for anything before there is something to deliver, so one that is down stops
+// nothing; one that can never work, for a template that is wrong, does.
+func (a *App) openPushes(observer push.Observer) error {
+	a.pushes = pushSinks{}
+	scrubber := scrub.New(a.cfg.Sinks.SecretTexts()...)
+	for name, cfg := range channelsOf(a.cfg.Sinks) {
+		channel, err := cfg.Open(sinks.Site{Book: a.ledger, Stdout: a.opts.Stdout, Version: a.opts.Version, Logger: a.log.With("sink", name)})
+		if err != nil {
+			return fmt.Errorf("sinks.%s: %w", name, err)
+		}
+		s := &pushSink{settings: cfg, close: channel.Close}
+		a.pushes[name] = s
+		if s.Runner, err = push.New(a.pushOptions(name, cfg, channel, scrubber, observer)); err != nil {
+			return fmt.Errorf("sinks.%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (a *App) pushOptions(name string, cfg sinks.ChannelSettings, p sinks.Pusher, scrubber *scrub.Scrubber, observer push.Observer) push.Options {
+	limits, batch := cfg.Limits(), cfg.Batching()
+	return push.Options{
+		Sink: name, Node: a.opts.Node, Ledger: a.ledger, Pusher: p,
+		Timeout: limits.Timeout, Concurrency: limits.Concurrency, Rate: rate.Limit(limits.Rate.PerSecond()),
+		Breaker:   push.Breaker{Failures: limits.Breaker.Failures, Open: limits.Breaker.Open},
+		Batch:     push.Batch{Max: batch.Max, Wait: batch.Wait},
+		Silenced:  a.silenced,
+		StopGrace: a.opts.StopGrace, Scrubber: scrubber, Observer: observer, Tracer: a.tracer, Logger: a.log, Step: a.opts.Step,
+	}
+}
+
+// run delivers until ctx ends.
+func (p pushSinks) run(ctx context.Context) {
+	var wg sync.WaitGroup
+	for _, s := range p {
+		wg.Go(func() { s.Run(ctx) })
+	}
+	wg.Wait()
+}
+
+func (p pushSinks) closeAll() {
+	for _, s := range p {
+		s.close()
+	}
+}
+
+// engineSinks are the push channels as the engine has them.
+func (p pushSinks) engineSinks() map[string]engine.Sink {
+	list := map[string]engine.Sink{}
+	for name, s := range p {
+		list[name] = engine.Sink{Push: true, Each: s.settings.IsEach(), Wake: s.Wake}
+	}
+	return list
+}
+
+// measured are the push channels as the metrics have them.
+func (p pushSinks) measured() map[string]func() metrics.Push {
+	list := map[string]func() metrics.Push{}
+	for name, s := range p {
+		list[name] = func() metrics.Push {
+			now := s.Status()
+			return metrics.Push{Breaker: string(now.Breaker), InFlight: now.InFlight, HeldBack: now.HeldBack()}
+		}
+	}
+	return list
+}
+
+// reports tell which push channels are well. One that is not keeps nobody from work: its deliveries wait for it.
+func (p pushSinks) reports() []wire.Health {
+	var list []wire.Health
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		s := p[name]
+		list = append(list, s.health.report("sink", name, s.fault()))
+	}
+	return list
+}
+
+// fault is nil while the breaker is closed.
+func (s *pushSink) fault() error {
+	now := s.Status()
+	if now.Breaker == push.Closed {
+		return nil
+	}
+	return errors.New(cmp.Or(now.LastError, "it failed"))
+}
+
+// CheckChannels makes each push channel of the configuration and closes it again, without connecting to anything: it tells what is
+// wrong with their addresses, templates and certificates before they are needed.
+func CheckChannels(cfg *config.Config) error {
+	site := sinks.Site{Book: nobody{}, Stdout: io.Discard, Logger: slog.New(slog.DiscardHandler)}
+	var problems []error
+	for name, s := range channelsOf(cfg.Sinks) {
+		channel, err := s.Open(site)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("sinks.%s: %w", name, err))
+			continue
+		}
+		channel.Close()
+	}
+	return errors.Join(problems...)
+}
+
+// nobody is an address book without entries.
+type nobody struct{}
+
+func (nobody) Subscribers(context.Context, []string) (map[string]delivery.Subscriber, error) {
+	return map[string]delivery.Subscriber{}, nil
+}
+
+// channelsOf are the push channels, in the order of their names.
+func channelsOf(configured config.Sinks) iter.Seq2[string, sinks.ChannelSettings] {
+	return func(yield func(string, sinks.ChannelSettings) bool) {
+		for _, name := range slices.Sorted(maps.Keys(configured)) {
+			if s, ok := configured[name].(sinks.ChannelSettings); ok && !yield(name, s) {
+				return
+			}
+		}
+	}
+}
+
+// sinks are the configured ones: the inbox, the queues and the push channels.
+func (a *App) sinks() map[string]engine.Sink {
+	sinks := a.pushes.engineSinks()
+	sinks[a.index.sink] = engine.Sink{Sink: a.index.inbox, Inbox: true}
+	for name, q := range a.index.queues {
+		sinks[name] = engine.Sink{Sink: q}
+	}
+	return sinks
+}
+
+// servedSinks are the configured sinks as the API shows them.
+func (a *App) servedSinks() map[string]view.ServedSink {
+	list := map[string]view.ServedSink{a.index.sink: {Type: inbox.TypeName, Ready: a.index.inbox.Ready}}
+	for name, q := range a.index.queues {
+		list[name] = view.ServedSink{Type: queue.TypeName, Ready: q.Ready}
+	}
+	for name, s := range a.pushes {
+		list[name] = view.ServedSink{Type: s.settings.TypeName(), Push: s.channel()}
+	}
+	return list
+}
+
+// channel is the push channel as the API shows it.
+func (s *pushSink) channel() *view.PushChannel {
+	p, batch := s.settings.Limits(), s.settings.Batching()
+	return &view.PushChannel{
+		Timeout: p.Timeout, Concurrency: p.Concurrency, Rate: p.Rate.String(), Failures: p.Breaker.Failures, Open: p.Breaker.Open,
+		BatchMax: batch.Max, BatchWait: batch.Wait, Status: s.shown,
+	}
+}
+
+// shown is how the push channel does on this node, as the API shows it.
+func (s *pushSink) shown() view.PushStatus {
+	now := s.Status()
+	return view.PushStatus{
+		Breaker: string(now.Breaker), Since: now.Since, Until: now.Until, Failures: now.Failures, HeldUntil: now.HeldUntil,
+		InFlight: now.InFlight, Waiting: now.Waiting, LastError: now.LastError, LastErrorAt: now.LastErrorAt, LastSent: now.LastSent,
+	}
+}
+
+// sends is how business systems send notices through this node.
+func (a *App) sends() send.Sends {
+	targets := map[string]send.TargetKind{}
+	for name, s := range a.sinks() {
+		targets[name] = targetKind(&s)
+	}
+	return send.Sends{Send: a.ledger.Send, Sent: a.ledger.Sent, Wake: a.engine.Wake, Targets: targets, Now: a.opts.Clock.Now}
+}
+
+func targetKind(s *engine.Sink) send.TargetKind {
+	switch {
+	case s.Inbox:
+		return send.TargetInbox
+	case s.Each:
+		return send.TargetEach
+	case s.Push:
+		return send.TargetPush
+	default:
+		return send.TargetQueue
+	}
+}
