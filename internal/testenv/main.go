@@ -1,9 +1,12 @@
 package testenv
 
 import (
+	"bytes"
 	"fmt"
 	"os"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9/logging"
 	"go.uber.org/goleak"
@@ -33,4 +36,58 @@ func Run(m *testing.M, allowed ...goleak.Option) int {
 		}
 	}
 	return code
+}
+
+// Slow is called first by a test that takes more than some seconds, such as a soak or one that kills processes: make quick leaves it out (go test
+// -short), make test does not.
+func Slow(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes long; make test runs it")
+	}
+}
+
+const pollInterval = 5 * time.Millisecond
+
+// Eventually asks cond until it holds, and fails the test when it still does not after the deadline.
+func Eventually(t testing.TB, cond func() bool, deadline time.Duration) {
+	t.Helper()
+	if !poll(cond, deadline) {
+		t.Fatalf("the condition still did not hold after %s", deadline)
+	}
+}
+
+// poll tells whether cond came to hold within the deadline.
+func poll(cond func() bool, deadline time.Duration) bool {
+	end := time.After(deadline)
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for !cond() {
+		select {
+		case <-end:
+			return cond()
+		case <-tick.C:
+		}
+	}
+	return true
+}
+
+// Output keeps what several goroutines write, such as a log, for a test to read meanwhile.
+type Output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write appends.
+func (o *Output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+// String is all that was written by now.
+func (o *Output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
 }

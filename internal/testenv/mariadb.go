@@ -3,10 +3,18 @@ package testenv
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
 	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
 	"strconv"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -78,4 +86,135 @@ func (s *mariaServer) exec(statement string) error {
 	defer func() { _ = db.Close() }()
 	_, err = db.ExecContext(context.Background(), statement)
 	return err
+}
+
+const mariaMissing = `MariaDB's server is not installed, and these tests need it.
+  Debian, Ubuntu: apt-get install mariadb-server   (make test does it, as root)
+  macOS:          brew install mariadb`
+
+var errNoMaria = errors.New(mariaMissing)
+
+// The account of the tests. It may do everything, files included, so that a test shows what Tallyman itself prevents.
+const (
+	mariaOwner    = "owner"
+	mariaPassword = "s3cret/pass"
+)
+
+// mariaServer is a running MariaDB.
+type mariaServer struct {
+	addr   string
+	root   string // holds data/ and the socket
+	server *process
+}
+
+// newMariaServer makes a data folder and starts a server on it.
+func newMariaServer() (*mariaServer, error) {
+	path, err := findMaria()
+	if err != nil {
+		return nil, err
+	}
+	s := &mariaServer{}
+	if s.root, err = os.MkdirTemp("", "tmmy"); err != nil { // a short name: a unix socket's path has a limit
+		return nil, err
+	}
+	if err = s.install(); err == nil {
+		for range 5 { // another process may take the port between the choice and the start
+			if err = s.start(path); err == nil {
+				return s, nil
+			}
+		}
+	}
+	s.remove()
+	return nil, err
+}
+
+// findMaria looks in the PATH, and where Debian has servers for users whose PATH does not.
+func findMaria() (string, error) {
+	path, err := exec.LookPath("mariadbd")
+	if err != nil {
+		path = "/usr/sbin/mariadbd"
+		if !isFile(path) {
+			return "", errNoMaria
+		}
+	}
+	return path, nil
+}
+
+func (s *mariaServer) data() string { return filepath.Join(s.root, "data") }
+
+// options are for the installation and the server. Nothing of it is kept, so nothing has to reach the disk.
+func (s *mariaServer) options() ([]string, error) {
+	me, err := user.Current()
+	if err != nil {
+		return nil, err
+	}
+	return []string{
+		"--no-defaults", "--datadir=" + s.data(), "--user=" + me.Username,
+		"--innodb-log-file-size=16M", "--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0", "--innodb-buffer-pool-size=64M",
+	}, nil
+}
+
+func (s *mariaServer) install() error {
+	options, err := s.options()
+	if err != nil {
+		return err
+	}
+	args := append(options, "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve")
+	if out, err := exec.Command("mariadb-install-db", args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("mariadb-install-db: %w\n%s", err, out)
+	}
+	grants := fmt.Sprintf("CREATE USER IF NOT EXISTS %s@'%%' IDENTIFIED BY '%s';\nGRANT ALL ON *.* TO %s@'%%' WITH GRANT OPTION;\n", mariaOwner, mariaPassword, mariaOwner)
+	return os.WriteFile(filepath.Join(s.root, "init.sql"), []byte(grants), 0o600)
+}
+
+func (s *mariaServer) start(path string) error {
+	port, err := freePort()
+	if err != nil {
+		return err
+	}
+	s.addr = "127.0.0.1:" + strconv.Itoa(port)
+	args, err := s.options()
+	if err != nil {
+		return err
+	}
+	args = append(args, "--bind-address=127.0.0.1", "--port="+strconv.Itoa(port), "--socket="+filepath.Join(s.root, "sock"),
+		"--pid-file="+filepath.Join(s.root, "pid"), "--init-file="+filepath.Join(s.root, "init.sql"), "--skip-name-resolve", "--max-connections=300")
+	server, err := launch{path: path, args: args, dir: s.root, death: syscall.SIGKILL}.start()
+	if err != nil {
+		return err
+	}
+	if err := server.ready(s.check); err != nil {
+		server.kill()
+		return err
+	}
+	s.server = server
+	return nil
+}
+
+// check tells whether it is this server that answers, not a stranger on the same port.
+func (s *mariaServer) check() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	db, err := sql.Open("mysql", s.database("").DSN())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	var dir string
+	if err := db.QueryRowContext(ctx, "SELECT @@datadir").Scan(&dir); err != nil {
+		return err
+	}
+	if filepath.Clean(dir) != s.data() {
+		return fmt.Errorf("another server answers on %s", s.addr)
+	}
+	return nil
+}
+
+// remove stops the server and deletes its files.
+func (s *mariaServer) remove() {
+	if s.server != nil {
+		s.server.kill() // nothing of it is kept, so it need not shut down cleanly
+		s.server = nil
+	}
+	_ = os.RemoveAll(s.root)
 }

@@ -1,0 +1,210 @@
+package testenv
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/Shopify/toxiproxy/v2"
+	"github.com/rs/zerolog"
+)
+
+// Proxy is an address that stays while the server behind it changes or goes out of reach: a failover, a
+// broken network.
+type Proxy struct {
+	Addr string // host:port
+
+	mu     sync.Mutex
+	target string // "" = cut
+	conns  map[net.Conn]bool
+	wg     sync.WaitGroup
+}
+
+// NewProxy listens on a free port and passes every connection on to target (host:port) until the test ends.
+func NewProxy(t testing.TB, target string) *Proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Proxy{Addr: l.Addr().String(), target: target, conns: map[net.Conn]bool{}}
+	p.wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			p.wg.Go(func() { p.serve(c) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		p.Cut()
+		p.wg.Wait()
+	})
+	return p
+}
+
+// Point breaks the connections of now and passes new ones on to target.
+func (p *Proxy) Point(target string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = target
+	for c := range p.conns {
+		_ = c.Close()
+	}
+}
+
+// Cut breaks the connections and every new one, until Point is called.
+func (p *Proxy) Cut() { p.Point("") }
+
+func (p *Proxy) serve(client net.Conn) {
+	defer func() { _ = client.Close() }()
+	p.mu.Lock()
+	target := p.target
+	p.mu.Unlock()
+	if target == "" {
+		return
+	}
+	server, err := net.Dial("tcp", target)
+	if err != nil {
+		return
+	}
+	defer func() { _ = server.Close() }()
+	if !p.track(target, client, server) {
+		return
+	}
+	defer p.untrack(client, server)
+
+	back := make(chan struct{})
+	go func() {
+		defer close(back)
+		_, _ = io.Copy(client, server)
+		_ = client.Close()
+	}()
+	_, _ = io.Copy(server, client)
+	_ = server.Close()
+	<-back
+}
+
+// track makes the connections known, unless the proxy points elsewhere by now.
+func (p *Proxy) track(target string, conns ...net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.target != target {
+		return false
+	}
+	for _, c := range conns {
+		p.conns[c] = true
+	}
+	return true
+}
+
+func (p *Proxy) untrack(conns ...net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range conns {
+		delete(p.conns, c)
+	}
+}
+
+// Toxic is an address in front of a server, whose network can be made bad: slow, silent, reset. See Proxy for one that is cut
+// or leads elsewhere.
+type Toxic struct {
+	Addr string // host:port; it stays
+
+	t      testing.TB
+	target string
+	proxy  *toxiproxy.Proxy
+	names  int
+}
+
+// NewToxic listens on a free port and passes everything on to target (host:port) until the test ends. Its methods are for
+// one goroutine.
+func NewToxic(t testing.TB, target string) *Toxic {
+	t.Helper()
+	x := &Toxic{t: t, target: target}
+	var err error
+	for range 5 { // another process may take the port between the choice and the start
+		var port int
+		if port, err = freePort(); err != nil { // which no outgoing connection takes while it is free for a moment
+			break
+		}
+		x.Addr = fmt.Sprintf("127.0.0.1:%d", port)
+		if err = x.start(); err == nil {
+			t.Cleanup(func() { x.proxy.Stop() })
+			return x
+		}
+	}
+	t.Fatal(err)
+	return nil
+}
+
+// Latency delays everything that the server says by d, give or take the jitter, also on the connections of now.
+func (x *Toxic) Latency(d, jitter time.Duration) {
+	x.t.Helper()
+	x.add("latency", "downstream", fmt.Sprintf(`{"latency":%d,"jitter":%d}`, d.Milliseconds(), jitter.Milliseconds()))
+}
+
+// Silence lets nothing through any more in either direction, and keeps the connections: a network that swallows packets.
+func (x *Toxic) Silence() {
+	x.t.Helper()
+	x.add("timeout", "upstream", `{"timeout":0}`)
+	x.add("timeout", "downstream", `{"timeout":0}`)
+}
+
+// Reset breaks the connections of now, and resets each new one when the server says its first word: it has heard the client,
+// and the client does not hear it.
+func (x *Toxic) Reset() {
+	x.t.Helper()
+	x.restart()
+	x.add("reset_peer", "downstream", `{"timeout":0}`)
+}
+
+// Limit breaks the connections of now, and closes each new one after that many bytes from the server.
+func (x *Toxic) Limit(bytes int) {
+	x.t.Helper()
+	x.restart()
+	x.add("limit_data", "downstream", fmt.Sprintf(`{"bytes":%d}`, bytes))
+}
+
+// Heal breaks the connections of now; new ones are well.
+func (x *Toxic) Heal() {
+	x.t.Helper()
+	x.restart()
+}
+
+// restart begins without faults. Taking single ones out of a running proxy can hang in this library; a new one cannot.
+func (x *Toxic) restart() {
+	x.t.Helper()
+	x.proxy.Stop()
+	var err error
+	poll(func() bool { // another process may try for a moment whether the port is free
+		err = x.start()
+		return !errors.Is(err, syscall.EADDRINUSE)
+	}, 5*time.Second)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+func (x *Toxic) start() error {
+	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
+	x.proxy = toxiproxy.NewProxy(server, x.t.Name(), x.Addr, x.target)
+	return x.proxy.Start()
+}
+
+func (x *Toxic) add(kind, stream, attributes string) {
+	x.t.Helper()
+	x.names++
+	text := fmt.Sprintf(`{"name":"%s%d","type":%q,"stream":%q,"attributes":%s}`, kind, x.names, kind, stream, attributes)
+	if _, err := x.proxy.Toxics.AddToxicJson(strings.NewReader(text)); err != nil {
+		x.t.Fatal(err)
+	}
+}
