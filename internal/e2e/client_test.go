@@ -1,15 +1,25 @@
 package e2e
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
+	"testing"
 	"time"
+
+	"tallyman/internal/cli"
 )
 
 // heard is a notice as a client got it.
@@ -176,4 +186,138 @@ func (cl *client) latest(rule string) (status map[string]string, count int) {
 		}
 	}
 	return status, count
+}
+
+// streams follows each of the warehouses as a stream until stop is called, at whichever node there is: when one ends, another goes
+// on behind the last event.
+func (c *cluster) streams(warehouses ...string) (list []*client, stop func()) {
+	return c.follow(warehouses, func(ctx context.Context, cl *client, random *rand.Rand) bool {
+		cl.stream(ctx, cl.c.base(random.IntN(100)))
+		return false // it has ended
+	})
+}
+
+// stream takes what comes until the stream ends.
+func (cl *client) stream(ctx context.Context, base string) {
+	q := url.Values{"warehouse": {cl.warehouse}, "subscriber": {"role:keeper", "user:7"}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/api/v1/notices/stream?"+q.Encode(), http.NoBody)
+	code := 0
+	if err == nil {
+		req.Header.Set("Accept", "text/event-stream")
+		if cl.cursor != "" {
+			req.Header.Set("Last-Event-ID", cl.cursor)
+		}
+		var resp *http.Response
+		if resp, err = cl.http.Do(req); err == nil {
+			defer resp.Body.Close()
+			if code = resp.StatusCode; code == http.StatusOK {
+				cl.events(resp.Body)
+				err = io.EOF // streams end with their node
+			}
+		}
+	}
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	cl.answered(ctx, code, err)
+}
+
+// events takes one event after the other. One that breaks off counts for nothing.
+func (cl *client) events(body io.Reader) {
+	lines := bufio.NewScanner(body)
+	lines.Buffer(nil, 1<<20)
+	event := map[string]string{}
+	for lines.Scan() {
+		if lines.Text() == "" {
+			cl.event(event)
+			clear(event)
+			continue
+		}
+		name, value, _ := strings.Cut(lines.Text(), ":")
+		event[name] = strings.TrimPrefix(value, " ")
+	}
+}
+
+// event takes one as a page of its own.
+func (cl *client) event(fields map[string]string) {
+	p := page{Cursor: fields["id"], Reset: fields["event"] == "reset"}
+	if p.Cursor == "" {
+		p.Cursor = cl.cursor
+	}
+	if fields["event"] == "notice" {
+		var n heard
+		if err := json.Unmarshal([]byte(fields["data"]), &n); err != nil {
+			cl.fault(fmt.Sprintf("the event %q: %v", fields["data"], err))
+		}
+		p.Notices = []heard{n}
+	}
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	cl.take(p)
+}
+
+func (cl *client) fault(text string) {
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	cl.faults = append(cl.faults, text)
+}
+
+// TestGeneratedClientsMakeARoundTrip generates a Go and a TypeScript client of the document that a node serves, compiles both strictly,
+// and has programs use them against the node: they know nothing of it but the document.
+func TestGeneratedClientsMakeARoundTrip(t *testing.T) {
+	t.Parallel()
+	c := newWork(t)
+	token := c.admin()
+	c.configure("auth: {mode: none}", "auth: {mode: token}")
+	n := c.start(0)
+	dir := t.TempDir()
+	document := filepath.Join(dir, "openapi.json")
+	if err := os.WriteFile(document, n.document(token), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("../../scripts/clients.sh", "build", document, dir).CombinedOutput(); err != nil {
+		t.Fatalf("clients of the document: %v\n%s", err, out)
+	}
+	for name, command := range map[string][]string{
+		"go": {filepath.Join(dir, "go", "roundtrip")}, "typescript": {"node", filepath.Join(dir, "typescript", "out", "roundtrip.js")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
+			cmd.Env = append(os.Environ(), "TALLYMAN_URL="+n.base, "TALLYMAN_TOKEN="+token)
+			if out, err := cmd.CombinedOutput(); err != nil || string(out) != name+" client: all is well\n" {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// admin makes a token for everything, in the ledger.
+func (c *cluster) admin() string {
+	c.t.Helper()
+	var out, errs bytes.Buffer
+	args := []string{"tokens", "create", "--config", filepath.Join(c.dir, configFile), "--subject", "user:admin", "--access", "admin"}
+	if code := cli.Run(c.t.Context(), cli.Process{Args: args, In: strings.NewReader(""), Out: &out, Err: &errs}, cli.Default()); code != 0 {
+		c.t.Fatalf("tallyman %s: %d %s", strings.Join(args, " "), code, &errs)
+	}
+	return strings.TrimSpace(out.String())
+}
+
+// document is the OpenAPI document that the node serves.
+func (n *node) document(token string) []byte {
+	n.t.Helper()
+	r, err := http.NewRequestWithContext(n.t.Context(), http.MethodGet, n.base+"/openapi.json", http.NoBody)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	document, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		n.t.Fatalf("%d %v %s", resp.StatusCode, err, document)
+	}
+	return document
 }

@@ -4,8 +4,15 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
+	"testing"
 	"time"
+
+	"tallyman/internal/ledger"
+	"tallyman/internal/testenv"
 )
 
 const (
@@ -137,4 +144,201 @@ func (w *world) known(cl *client) string {
 		return fmt.Sprintf("the client of %s heard of %d movements, there were %d", cl.warehouse, count, len(w.events[cl.warehouse]))
 	}
 	return ""
+}
+
+// The rules that fire every second in many scopes.
+const (
+	everyRule  = "every-second"  // makes good whatever was missed
+	latestRule = "latest-second" // by default, the latest of it
+)
+
+// shelves are the warehouses of the first few scopes of these rules.
+func shelves(count int) []string {
+	list := make([]string, count)
+	for i := range list {
+		list[i] = strconv.Itoa(119300 + i)
+	}
+	return list
+}
+
+// tickRules are both, in so many scopes each. They find what is below zero on a shelf, which the source scans once for each look.
+func tickRules(scopes int, deliver string) string {
+	var list, text strings.Builder
+	for _, wh := range shelves(scopes) {
+		fmt.Fprintf(&list, "\n      - {name: %q, params: {warehouse: %s}}", wh, wh)
+	}
+	for id, schedule := range map[string]string{everyRule: `{cron: "* * * * * *", catch_up: all}`, latestRule: `{cron: "* * * * * *"}`} {
+		fmt.Fprintf(&text, `
+  - id: %s
+    schedule: %s
+    scopes: %s
+    probe: {sql: "SELECT wh_id, bin_code, qty FROM shelf WHERE wh_id = :warehouse AND qty < 0"}
+    key: [wh_id, bin_code]
+    notice: {type: REP_NOTICE, warehouse: wh_id, title: "{{ .bin_code }}", fields: {bin: bin_code}}
+    deliver: [%s]
+`, id, schedule, &list, deliver)
+	}
+	return text.String()
+}
+
+// shelf makes the table of these rules. It has no index, so each look at it is one scan, which the server counts.
+func (c *cluster) shelf() {
+	c.t.Helper()
+	c.exec(c.t.Context(), `CREATE TABLE shelf (wh_id BIGINT NOT NULL, bin_code TEXT NOT NULL, qty BIGINT NOT NULL)`)
+}
+
+// put puts a bin below zero onto a shelf, and returns when.
+func (c *cluster) put(warehouse, bin string) time.Time {
+	c.t.Helper()
+	at := time.Now()
+	c.exec(c.t.Context(), `INSERT INTO shelf VALUES ($1::text::bigint, $2, -1)`, warehouse, bin)
+	return at
+}
+
+// firings are the runs of a rule that fires every second.
+type firings struct {
+	t    *testing.T
+	rule string
+	runs []ledger.Run // by scope and due time
+}
+
+func (c *cluster) firings(l ledger.Ledger, rule string) *firings {
+	c.t.Helper()
+	runs, err := l.Runs(c.t.Context(), rule, nil, 100_000)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	slices.SortFunc(runs, func(a, b ledger.Run) int {
+		if order := strings.Compare(a.Scope, b.Scope); order != 0 {
+			return order
+		}
+		return a.Due.Compare(b.Due)
+	})
+	return &firings{t: c.t, rule: rule, runs: runs}
+}
+
+// awaitFirings waits until each of the scopes of the rules has run what came due at the time or later.
+func (c *cluster) awaitFirings(l ledger.Ledger, scopes int, since time.Time, rules ...string) {
+	c.t.Helper()
+	testenv.Eventually(c.t, func() bool {
+		for _, rule := range rules {
+			ran := map[string]bool{}
+			for _, run := range c.firings(l, rule).runs {
+				ran[run.Scope] = ran[run.Scope] || !run.Due.Before(since) && run.Outcome == ledger.OutcomeOK
+			}
+			if len(ran) < scopes {
+				return false
+			}
+			for _, is := range ran {
+				if !is {
+					return false
+				}
+			}
+		}
+		return true
+	}, 60*time.Second)
+}
+
+// ok counts the runs that looked at their source.
+func (f *firings) ok() (count int) {
+	for _, run := range f.runs {
+		if run.Outcome == ledger.OutcomeOK {
+			count++
+		}
+	}
+	return count
+}
+
+// gapless proves that from the first firing of a scope to its last each second has one run, or one entry of those that were skipped because
+// the one before still ran. Seconds that are excused may be missing.
+func (f *firings) gapless(excused func(due time.Time) bool) {
+	f.t.Helper()
+	for i, run := range f.runs {
+		if run.Outcome != ledger.OutcomeOK && run.Outcome != ledger.OutcomeSkipped {
+			f.t.Errorf("a run went wrong: %+v", run)
+		}
+		if i == 0 || f.runs[i-1].Scope != run.Scope {
+			continue
+		}
+		first := f.runs[i-1].Due.Add(time.Second)
+		if run.Due.Before(first) {
+			f.t.Errorf("%s %s ran %v after %v", f.rule, run.Scope, run.Due, f.runs[i-1].Due)
+		}
+		if run.Outcome == ledger.OutcomeSkipped {
+			first = first.Add(time.Duration(f.skipped(run)-1) * time.Second)
+		}
+		for due := first; due.Before(run.Due); due = due.Add(time.Second) {
+			if !excused(due) {
+				f.t.Errorf("%s %s did not run %v; then came %+v", f.rule, run.Scope, due, run)
+			}
+		}
+	}
+}
+
+// skipped is for how many firings an entry stands.
+func (f *firings) skipped(run ledger.Run) int {
+	f.t.Helper()
+	if strings.HasPrefix(run.Error, "overlap: it came due ") {
+		return 1
+	}
+	var count int
+	if _, err := fmt.Sscanf(run.Error, "overlap: %d firings came due ", &count); err != nil {
+		f.t.Errorf("%s %s skipped %v: %s", f.rule, run.Scope, run.Due, run.Error)
+	}
+	return count
+}
+
+// none excuses nothing.
+func none(time.Time) bool { return false }
+
+// standstill excuses a second in which no node could run anything in time, as on a machine that does too much at once: then the rule
+// that makes everything good was late, too.
+func (f *firings) standstill() func(due time.Time) bool {
+	const late = 700 * time.Millisecond
+	stood := map[int64]bool{}
+	for _, run := range f.runs {
+		if run.Outcome == ledger.OutcomeSkipped || run.Started.Sub(run.Due) > late {
+			stood[run.Due.Unix()], stood[run.Due.Unix()-1] = true, true
+		}
+	}
+	return func(due time.Time) bool { return stood[due.Unix()] }
+}
+
+// verifyTicks proves that the rules that fire every second have, and that the source was read once for each run. Since that time there were
+// nodes in so many places, of which each has run a part, also one that was away for a while. They have ended.
+func (c *cluster) verifyTicks(l ledger.Ledger, places int, since time.Time) {
+	c.t.Helper()
+	every, latest := c.firings(l, everyRule), c.firings(l, latestRule)
+	every.gapless(none)
+	latest.gapless(every.standstill())
+	c.scanned(int64(every.ok() + latest.ok()))
+	by := map[string]int{}
+	total := 0
+	for _, run := range slices.Concat(every.runs, latest.runs) {
+		if run.Outcome == ledger.OutcomeOK && run.Due.After(since) {
+			by[run.Node[:strings.LastIndexByte(run.Node, '-')]]++
+			total++
+		}
+	}
+	c.t.Logf("%d runs, %v", total, by)
+	for place := range places {
+		if name := fmt.Sprintf("node-%d", place); by[name]*20 < total {
+			c.t.Errorf("%s ran %d of %d firings", name, by[name], total)
+		}
+	}
+}
+
+// scanned proves how often the source was read. Its server counts what a session has done when that ends.
+func (c *cluster) scanned(want int64) {
+	c.t.Helper()
+	var got int64
+	testenv.Eventually(c.t, func() bool {
+		var sessions int
+		err := c.wms.QueryRow(c.t.Context(), `SELECT (SELECT seq_scan FROM pg_stat_user_tables WHERE relname = 'shelf'),
+			(SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'tallyman')`).Scan(&got, &sessions)
+		return err == nil && sessions == 0
+	}, 20*time.Second)
+	if got != want {
+		c.t.Errorf("the source was scanned %d times for %d runs", got, want)
+	}
 }

@@ -47,7 +47,11 @@ func Slow(t testing.TB) {
 	}
 }
 
-const pollInterval = 5 * time.Millisecond
+// A condition is asked often at first, then less and less often: many ask a server, which has work of its own.
+const (
+	firstPoll = 2 * time.Millisecond
+	lastPoll  = 50 * time.Millisecond
+)
 
 // Eventually asks cond until it holds, and fails the test when it still does not after the deadline.
 func Eventually(t testing.TB, cond func() bool, deadline time.Duration) {
@@ -59,15 +63,13 @@ func Eventually(t testing.TB, cond func() bool, deadline time.Duration) {
 
 // poll tells whether cond came to hold within the deadline.
 func poll(cond func() bool, deadline time.Duration) bool {
-	end := time.After(deadline)
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
-	for !cond() {
-		select {
-		case <-end:
+	end := time.Now().Add(deadline)
+	for pause := firstPoll; !cond(); pause = min(pause*5/4, lastPoll) {
+		left := time.Until(end)
+		if left <= 0 {
 			return cond()
-		case <-tick.C:
 		}
+		<-time.After(min(pause, left))
 	}
 	return true
 }

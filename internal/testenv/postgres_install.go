@@ -3,6 +3,7 @@ package testenv
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -189,10 +190,17 @@ func (in *pgInstall) copyTree(from, to string) error {
 	})
 }
 
+// copyFile leaves the copying to the system, where it can.
 func copyFile(from, to string) error {
-	b, err := os.ReadFile(from)
+	source, err := os.Open(from)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(to, b, 0o600)
+	defer func() { _ = source.Close() }()
+	target, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(target, source)
+	return errors.Join(err, target.Close())
 }
