@@ -2,12 +2,12 @@
 -- locale of the database. Times are µs since 1970, 0 = never.
 
 -- +goose Up
+-- All is one statement for goose, which otherwise looks in each line for the end of one; that takes longer than to make the tables.
+-- +goose StatementBegin
 
 -- The clock that leases and expiry are judged by: the given one (tests), or else the server's.
--- +goose StatementBegin
 CREATE FUNCTION ledger_now(given bigint) RETURNS bigint LANGUAGE sql VOLATILE AS
 $$ SELECT coalesce(given, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) $$;
--- +goose StatementEnd
 
 -- Fences commits. One for all rules, so that no token comes twice, even when a rule is forgotten and returns.
 CREATE SEQUENCE ledger_token;
@@ -413,10 +413,8 @@ CREATE TABLE audit (
 CREATE INDEX audit_object ON audit (object, seq);
 
 -- What is recorded stays as it is. Whoever must remove a record has to drop the trigger first, which takes the owner of the table.
--- +goose StatementBegin
 CREATE FUNCTION audit_refuse() RETURNS trigger LANGUAGE plpgsql AS
 $$ BEGIN RAISE EXCEPTION 'audit records are never changed or removed'; END $$;
--- +goose StatementEnd
 CREATE TRIGGER audit_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION audit_refuse();
 
 -- Which versions of the rule files came into force one after the other. place counts from 1; version is a hash of the rules in force. A
@@ -435,3 +433,4 @@ CREATE TABLE ledger_numbers (
 );
 INSERT INTO ledger_numbers VALUES
     ('types_version', 0), ('subscribed', 0), ('tokens', 0), ('switches', 0), ('silences', 0), ('rules', 0);
+-- +goose StatementEnd

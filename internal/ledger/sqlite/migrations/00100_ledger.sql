@@ -1,6 +1,8 @@
 -- Times are µs since 1970, 0 = never. Texts compare bytewise, which is SQLite's own way. Every table is STRICT.
 
 -- +goose Up
+-- All is one statement for goose, which otherwise looks in each line for the end of one; that takes longer than to make the tables.
+-- +goose StatementBegin
 
 -- A rule in a scope: its state between runs, and its claim. running_due is set from the claim until the firing
 -- is done; a lease in the past means that it was abandoned. A rule in shadow is live in the scope since promoted_at (0 = it is not).
@@ -385,19 +387,13 @@ CREATE TABLE audit (
 CREATE INDEX audit_object ON audit (object, seq);
 
 -- What is recorded stays as it is. Whoever must remove a record has to drop the trigger first.
--- +goose StatementBegin
 CREATE TRIGGER audit_no_update BEFORE UPDATE ON audit
 BEGIN SELECT RAISE(ABORT, 'audit records are never changed or removed'); END;
--- +goose StatementEnd
--- +goose StatementBegin
 CREATE TRIGGER audit_no_delete BEFORE DELETE ON audit
 BEGIN SELECT RAISE(ABORT, 'audit records are never changed or removed'); END;
--- +goose StatementEnd
 -- A replacing insert removes without asking the trigger above.
--- +goose StatementBegin
 CREATE TRIGGER audit_no_replace BEFORE INSERT ON audit WHEN EXISTS (SELECT 1 FROM audit WHERE seq = NEW.seq)
 BEGIN SELECT RAISE(ABORT, 'audit records are never changed or removed'); END;
--- +goose StatementEnd
 
 -- Which versions of the rule files came into force one after the other. place counts from 1; version is a hash of the rules in force. A
 -- node that takes a version in force looks here whether it is recorded
@@ -415,3 +411,4 @@ CREATE TABLE ledger_numbers (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO ledger_numbers VALUES
     ('types_version', 0), ('subscribed', 0), ('token', 0), ('notice', 0), ('item', 0), ('tokens', 0), ('switches', 0), ('silences', 0), ('rules', 0);
+-- +goose StatementEnd
