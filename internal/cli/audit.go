@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tallyman/internal/cli/terminal"
 	"tallyman/internal/wire"
 )
 
@@ -78,7 +79,7 @@ func writeAudit(w io.Writer, width int, page *wire.AuditForm) {
 		from, to := short(s.Before, s.After)
 		rows[i] = []string{stamp(s.At), s.By, s.Action, s.Object, orDash(from), orDash(to), orDash(s.Reason), s.Via}
 	}
-	spread(w, width, header, rows, []string{"AT", "ACTION", "OBJECT"})
+	terminal.Spread(w, width, header, rows, []string{"AT", "ACTION", "OBJECT"})
 	if page.Cursor != "" {
 		fmt.Fprintf(w, "There are earlier ones: --after %s. The whole states are in -o json.\n", page.Cursor)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tallyman/internal/authoring"
+	"tallyman/internal/cli/terminal"
 )
 
 // writeExplained writes what a rule comes to, for people.
@@ -22,7 +23,7 @@ func writeExplained(w io.Writer, e authoring.Explained) {
 		for i, p := range e.Params {
 			rows[i] = []string{"    :" + p.Name, paramText(p)}
 		}
-		columns(w, rows)
+		terminal.Columns(w, rows)
 	}
 	fmt.Fprintln(w, "  next due")
 	for _, at := range e.Next {
@@ -33,7 +34,7 @@ func writeExplained(w io.Writer, e authoring.Explained) {
 	for i, f := range e.Fields {
 		rows[i] = []string{"    " + f.Name, strings.ReplaceAll(f.Value, "\n", " ")}
 	}
-	columns(w, rows)
+	terminal.Columns(w, rows)
 	fmt.Fprintln(w)
 }
 
@@ -56,7 +57,7 @@ func writeColumns(w io.Writer, e authoring.Explained) {
 		}
 		rows = append(rows, []string{"    " + c.Name, c.Kind, c.DatabaseType, null, uses})
 	}
-	columns(w, rows)
+	terminal.Columns(w, rows)
 	if e.Cost != nil {
 		fmt.Fprintf(w, "  cost by the database's plan: %.6g\n", *e.Cost)
 		for step := range strings.Lines(e.Plan) {

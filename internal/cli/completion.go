@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tallyman/internal/auth"
+	"tallyman/internal/cli/terminal"
 )
 
 // completionTimeout is how long a shell may have to wait for the names that a server knows.
@@ -129,7 +130,7 @@ func (c *command) namesOf(cmd *cobra.Command, argument, typed string) []string {
 			continue
 		}
 		if about != "" {
-			name += "\t" + oneLine(about) // shells show what stands behind the tab, and complete what stands before
+			name += "\t" + terminal.OneLine(about) // shells show what stands behind the tab, and complete what stands before
 		}
 		names = append(names, name)
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tallyman/internal/cli/terminal"
 	"tallyman/internal/wire"
 )
 
@@ -196,8 +196,7 @@ func (c *command) confirm(ctx context.Context, k *deliveryChange, f *deliveryFla
 	if len(list.Deliveries) == 0 {
 		return nil // and the server says so
 	}
-	p := &prompt{in: bufio.NewReader(c.In), out: c.Err}
-	sure, err := p.yes(fmt.Sprintf("%s %s (%s)?", strings.ToUpper(k.verb[:1])+k.verb[1:], number, strings.Join(chosen.words(), ", ")), false)
+	sure, err := terminal.NewPrompt(c.In, c.Err).Yes(fmt.Sprintf("%s %s (%s)?", strings.ToUpper(k.verb[:1])+k.verb[1:], number, strings.Join(chosen.words(), ", ")), false)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/cli/terminal"
 	"tallyman/internal/wire"
 )
 
@@ -53,7 +54,7 @@ There are more: --limit 0 lists all, --before 1 those that follow.
 		t.Errorf("got\n%s", wide.String())
 	}
 	for line := range strings.Lines(narrow.String()) {
-		if cellWidth(strings.TrimSuffix(line, "\n")) > 80 {
+		if terminal.CellWidth(strings.TrimSuffix(line, "\n")) > 80 {
 			t.Errorf("too wide: %s", line)
 		}
 	}

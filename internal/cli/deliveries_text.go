@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tallyman/internal/cli/terminal"
 	"tallyman/internal/wire"
 )
 
@@ -27,7 +28,7 @@ func writeDeliveries(w io.Writer, width int, list *wire.DeliveriesForm, now time
 			strconv.FormatInt(d.ID, 10), d.Sink, d.State, strconv.Itoa(d.Attempts), next(d, now), orDash(d.LastError), d.Title, d.Warehouse, until(now, d.CreatedAt), d.Notice,
 		}
 	}
-	spread(w, width, header, rows, []string{"DELIVERY", "STATE", "ATTEMPTS", "NEXT", "AGE", "NOTICE"})
+	terminal.Spread(w, width, header, rows, []string{"DELIVERY", "STATE", "ATTEMPTS", "NEXT", "AGE", "NOTICE"})
 	moreDeliveries(w, list.Before)
 }
 
@@ -66,12 +67,12 @@ func writeDelivery(w io.Writer, d *wire.DeliveryForm, now time.Time) {
 	}
 	lines := [][2]string{
 		{"notice", d.Notice + " (" + d.Status + ")"},
-		{"title", oneLine(d.Title)},
+		{"title", terminal.OneLine(d.Title)},
 		{"of", from + ", type " + d.Type + ", warehouse " + d.Warehouse},
 		{"to", strings.Join(d.Recipients, ", ")},
 		{"strategy", strategyText(d.Strategy)},
 		{"attempts", strconv.Itoa(d.Attempts)},
-		{"last error", oneLine(d.LastError)},
+		{"last error", terminal.OneLine(d.LastError)},
 		{"next", nextLong(d, now)},
 		{"deadline", at(d.Deadline, now)},
 		{"created", stamp(d.CreatedAt)},

@@ -1,15 +1,14 @@
 package cli
 
 import (
-	"os"
-
 	"github.com/spf13/cobra"
 
 	"tallyman/internal/auth"
+	"tallyman/internal/cli/terminal"
 )
 
 func (c *command) demo() *cobra.Command {
-	o := DemoOptions{Version: buildVersion().Version, Out: c.Out, Color: isTerminal(c.Out) && c.getenv("NO_COLOR") == ""}
+	o := DemoOptions{Version: buildVersion().Version, Out: c.Out, Color: terminal.Is(c.Out) && c.getenv("NO_COLOR") == ""}
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run everything on a simulated warehouse; needs no other server",
@@ -34,24 +33,10 @@ func (c *command) demo() *cobra.Command {
 	cmd.Flags().Uint64Var(&o.Seed, "seed", 1, "the same seed makes the same warehouse")
 	cmd.Flags().Float64Var(&o.Speed, "speed", 60, "how many times faster than real time the warehouse lives")
 	cmd.Flags().DurationVar(&o.For, "for", 0, "stop after this long, such as 30s, and print what was found (default: until Ctrl-C)")
-	cmd.Flags().BoolVar(&o.Browse, "browse", isTerminal(c.Out), "open the console in a browser, if this machine has a screen")
+	cmd.Flags().BoolVar(&o.Browse, "browse", terminal.Is(c.Out), "open the console in a browser, if this machine has a screen")
 	cmd.Flags().IntVar(&o.Workers, "workers", 3, "forklifts that take refills from the queue; 0 leaves its items to you")
 	return cmd
 }
 
 // mostForklifts is what the floor has room for.
 const mostForklifts = 50
-
-// isTerminal tells whether a person may be looking.
-func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return false
-	}
-	null, err := os.Stat(os.DevNull)
-	return err != nil || !os.SameFile(info, null)
-}

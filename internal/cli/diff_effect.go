@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tallyman/engine/trial/rulediff"
+	"tallyman/internal/cli/terminal"
 )
 
 // kind is a kind of finding in the comparison.
@@ -75,7 +76,7 @@ func (t *diffText) effects(scopes []rulediff.Rule) {
 		if len(scopes) == 1 && scopes[0].Scope == "" { // nothing to tell apart
 			header, rows[0] = header[1:], rows[0][1:]
 		}
-		grid(t, t.width, "    ", header, rows)
+		terminal.Grid(t, t.width, "    ", header, rows)
 	}
 	if still > 0 {
 		t.line("    %s without a change (%s)", count(still, "more scope"), count(unchanged, "finding"))
@@ -112,7 +113,7 @@ func (t *diffText) details(r rulediff.Rule) {
 		*rulediff.Side
 	}{{"old", r.Old}, {"new", r.New}} {
 		if side.Side != nil && side.Error != "" {
-			wrapped(t, t.width, "    ! ", "the "+side.name+" version"+in+": "+side.Error)
+			terminal.Wrap(t, t.width, "    ! ", "the "+side.name+" version"+in+": "+side.Error)
 		}
 	}
 	printProblems(t, r.Faults)
@@ -128,7 +129,7 @@ func (t *diffText) details(r rulediff.Rule) {
 		if more := keys.Count - len(keys.Keys); more > 0 {
 			text += fmt.Sprintf(" and %d more", more)
 		}
-		wrapped(t, t.width, "    "+k.name+in+": ", text)
+		terminal.Wrap(t, t.width, "    "+k.name+in+": ", text)
 	}
 }
 

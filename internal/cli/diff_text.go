@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tallyman/engine/trial/rulediff"
+	"tallyman/internal/cli/terminal"
 )
 
 // diffText writes a comparison for people.
@@ -48,10 +49,10 @@ func (t *diffText) rule(scopes []rulediff.Rule) {
 			names = append(names, s.Scope)
 		}
 	}
-	wrapped(t, t.width, sign+" ", strings.TrimSpace(fmt.Sprintf("%s (%s) %s", r.ID, r.Status, strings.Join(names, ", "))))
+	terminal.Wrap(t, t.width, sign+" ", strings.TrimSpace(fmt.Sprintf("%s (%s) %s", r.ID, r.Status, strings.Join(names, ", "))))
 	t.changes(r.Changes)
 	for _, w := range r.Warns {
-		wrapped(t, t.width, "    ! ", w)
+		terminal.Wrap(t, t.width, "    ! ", w)
 	}
 	t.effects(scopes)
 }
@@ -66,12 +67,12 @@ func (t *diffText) changes(list []rulediff.Change) {
 	}
 	for _, c := range list {
 		if !long(c) {
-			wrapped(t, t.width, fmt.Sprintf("    %-*s  ", widest, c.Field), written(c.Old)+" → "+written(c.New))
+			terminal.Wrap(t, t.width, fmt.Sprintf("    %-*s  ", widest, c.Field), written(c.Old)+" → "+written(c.New))
 			continue
 		}
 		t.line("    %s", c.Field)
 		for _, l := range lineDiff(lines(c.Old), lines(c.New)) {
-			t.line("      %s", fit(l, t.width-6))
+			t.line("      %s", terminal.Fit(l, t.width-6))
 		}
 	}
 }
@@ -169,13 +170,13 @@ func (t *diffText) starts() {
 		}
 	}
 	if ledger > 0 {
-		wrapped(t, t.width, "", fmt.Sprintf("Of %s both versions went on from the state in the ledger", count(ledger, "rule")))
+		terminal.Wrap(t, t.width, "", fmt.Sprintf("Of %s both versions went on from the state in the ledger", count(ledger, "rule")))
 	}
 	if old > 0 {
 		why := "which the ledger does not know"
 		if t.d.NoLedger != "" {
 			why = "since no ledger is in reach (" + t.d.NoLedger + ")"
 		}
-		wrapped(t, t.width, "", fmt.Sprintf("Of %s, %s, both went on as if the old version had told all that it finds", count(old, "rule"), why))
+		terminal.Wrap(t, t.width, "", fmt.Sprintf("Of %s, %s, both went on as if the old version had told all that it finds", count(old, "rule"), why))
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"tallyman/internal/cli/terminal"
 )
 
 const rootHelp = `Keeps count for a warehouse: rules over its database become typed notices.
@@ -50,7 +52,7 @@ func reflow(w io.Writer, width int, paragraph string) {
 	var prose []string
 	flush := func() {
 		if len(prose) > 0 {
-			wrapped(w, width, "", strings.Join(prose, " "))
+			terminal.Wrap(w, width, "", strings.Join(prose, " "))
 		}
 		prose = nil
 	}

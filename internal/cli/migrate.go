@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tallyman/internal/cli/terminal"
 	"tallyman/internal/ledger"
 )
 
@@ -80,6 +81,6 @@ func (c *command) printMigrations(steps []ledger.Migration, none string) error {
 			fmt.Fprintln(w, none)
 			return
 		}
-		table(w, []string{"VERSION", "NAME", "APPLIED"}, rows)
+		terminal.Columns(w, append([][]string{{"VERSION", "NAME", "APPLIED"}}, rows...))
 	})
 }

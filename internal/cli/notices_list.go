@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tallyman/internal/cli/terminal"
 	"tallyman/rules/strictyaml"
 )
 
@@ -171,5 +172,5 @@ func writeNotices(w io.Writer, width int, list []json.RawMessage) {
 		n := lineOf(raw)
 		rows[i] = []string{n.ID, stamp(n.CreatedAt), n.Title, n.Status, n.state(), strconv.Itoa(n.Priority), n.Type}
 	}
-	spread(w, width, []string{"NOTICE", "MADE", "TITLE", "STATUS", "STATE", "PRIORITY", "TYPE"}, rows, []string{"NOTICE", "MADE"})
+	terminal.Spread(w, width, []string{"NOTICE", "MADE", "TITLE", "STATUS", "STATE", "PRIORITY", "TYPE"}, rows, []string{"NOTICE", "MADE"})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tallyman/internal/cli/terminal"
 	"tallyman/internal/text"
 )
 
@@ -160,8 +161,8 @@ func (t *tail) writeOne(raw json.RawMessage) error {
 		return writeYAML(t.Out, raw)
 	}
 	n := lineOf(raw)
-	line := oneLine(fmt.Sprintf("%s  %-8s  %d  %s  %s (%s)", stamp(n.CreatedAt), n.Status, n.Priority, n.ID, n.Title, n.Type))
-	_, err := fmt.Fprintln(t.Out, fit(line, t.width()))
+	line := terminal.OneLine(fmt.Sprintf("%s  %-8s  %d  %s  %s (%s)", stamp(n.CreatedAt), n.Status, n.Priority, n.ID, n.Title, n.Type))
+	_, err := fmt.Fprintln(t.Out, terminal.Fit(line, t.width()))
 	return err
 }
 

@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
-	"text/tabwriter"
 
+	"tallyman/internal/cli/terminal"
 	policy "tallyman/internal/text"
 )
 
@@ -39,24 +38,6 @@ func writeJSON(w io.Writer, v any) error {
 	return err
 }
 
-// table writes rows below a header, in columns.
-func table(w io.Writer, header []string, rows [][]string) {
-	columns(w, append([][]string{header}, rows...))
-}
-
-// columns writes rows in columns.
-func columns(w io.Writer, rows [][]string) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, r := range rows {
-		cells := make([]string, len(r))
-		for i, cell := range r {
-			cells[i] = oneLine(cell)
-		}
-		fmt.Fprintln(t, strings.Join(cells, "\t"))
-	}
-	_ = t.Flush() // what it wraps is the program's output: if that is gone, nobody reads on
-}
-
 // count writes "1 rule", "2 rules".
 func count(n int, what string) string {
 	if n == 1 {
@@ -64,3 +45,6 @@ func count(n int, what string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
+
+// width is how many columns a line may have.
+func (c *command) width() int { return terminal.Width(c.Out, c.getenv("COLUMNS")) }

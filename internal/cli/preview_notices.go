@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tallyman/engine/trial/preview"
+	"tallyman/internal/cli/terminal"
 	"tallyman/internal/notice"
 )
 
@@ -27,21 +28,21 @@ func (t *previewText) notice(when string, n preview.Notice) {
 		modal = ", popup"
 	}
 	t.line("")
-	wrapped(t, t.width, when+": ", fmt.Sprintf("%s, %s, warehouse %s, priority %d%s%s", n.Status, n.Type, n.Warehouse, n.Priority, modal, standsFor(n.Count)))
-	wrapped(t, t.width, "  ", n.Title)
+	terminal.Wrap(t, t.width, when+": ", fmt.Sprintf("%s, %s, warehouse %s, priority %d%s%s", n.Status, n.Type, n.Warehouse, n.Priority, modal, standsFor(n.Count)))
+	terminal.Wrap(t, t.width, "  ", n.Title)
 	if n.Body != "" {
-		wrapped(t, t.width, "  ", n.Body)
+		terminal.Wrap(t, t.width, "  ", n.Body)
 	}
 	t.translations(n)
 	if len(n.Data) > 0 {
-		wrapped(t, t.width, "  data ", fields(n.Data))
+		terminal.Wrap(t, t.width, "  data ", fields(n.Data))
 	}
-	wrapped(t, t.width, "  key  ", jsonLine(n.Key))
+	terminal.Wrap(t, t.width, "  key  ", terminal.JSONLine(n.Key))
 	if n.Known {
 		t.line("  told before: the ledger has it, and it is not told again")
 	}
 	if n.Silenced != "" {
-		wrapped(t, t.width, "  ", "not told now: "+n.Silenced)
+		terminal.Wrap(t, t.width, "  ", "not told now: "+n.Silenced)
 	}
 	for _, d := range n.To {
 		t.destination(d)
@@ -65,9 +66,9 @@ func (t *previewText) translations(n preview.Notice) {
 	slices.Sort(langs)
 	for _, lang := range langs {
 		text := n.Texts[lang]
-		wrapped(t, t.width, "  ", lang+": "+text.Title)
+		terminal.Wrap(t, t.width, "  ", lang+": "+text.Title)
 		if text.Body != "" && text.Body != n.Body {
-			wrapped(t, t.width, "  "+strings.Repeat(" ", len(lang)+2), text.Body)
+			terminal.Wrap(t, t.width, "  "+strings.Repeat(" ", len(lang)+2), text.Body)
 		}
 	}
 }
@@ -77,7 +78,7 @@ func fields(data notice.DataForm) string {
 	for i, f := range data {
 		value := "NULL"
 		if f.Value != nil {
-			value = oneLine(fmt.Sprint(f.Value))
+			value = terminal.OneLine(fmt.Sprint(f.Value))
 		}
 		parts[i] = f.Name + "=" + value
 	}
@@ -91,11 +92,11 @@ func (t *previewText) destination(d preview.Destination) {
 	}
 	switch {
 	case len(d.Recipients) > 0:
-		wrapped(t, t.width, "  to   ", sink+": "+strings.Join(d.Recipients, ", ")+suffix(d.Note))
+		terminal.Wrap(t, t.width, "  to   ", sink+": "+strings.Join(d.Recipients, ", ")+suffix(d.Note))
 	case d.Note == "nobody is subscribed":
 		t.line("  to   %s: NOBODY is subscribed", sink)
 	default:
-		wrapped(t, t.width, "  to   ", sink+suffix(d.Note))
+		terminal.Wrap(t, t.width, "  to   ", sink+suffix(d.Note))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tallyman/engine/trial/preview"
+	"tallyman/internal/cli/terminal"
 )
 
 // previewText writes a preview for people.
@@ -38,23 +39,23 @@ func (t *previewText) head() {
 	r := t.r
 	t.line("%s%s%s", r.Rule, within(r.Scope), titled(r.Title))
 	t.line("  asks      %s, as if due at %s", r.Source, t.full(r.Due))
-	wrapped(t, t.width, "  state     ", t.start())
+	terminal.Wrap(t, t.width, "  state     ", t.start())
 	if w := r.Watermark; w != nil {
 		t.line("  reads     after %s, until %s", pairs(w.Columns, w.Before), t.full(w.Until))
 	}
-	wrapped(t, t.width, "  outcome   ", fmt.Sprintf("%s in %s: %s, %s, %s; then %d pending, %d firing", r.Outcome, took(r.TookMS),
+	terminal.Wrap(t, t.width, "  outcome   ", fmt.Sprintf("%s in %s: %s, %s, %s; then %d pending, %d firing", r.Outcome, took(r.TookMS),
 		count(r.Counts.Rows, "row"), matched(r.Counts), count(r.Counts.Notices, "notice"), r.Counts.Pending, r.Counts.Firing))
 	if w := r.Watermark; w != nil && r.Error == "" {
 		t.line("  next run  reads after %s", pairs(w.Columns, w.After))
 	}
 	if p := r.Plan; p != nil {
-		wrapped(t, t.width, "  plan      ", planned(p))
+		terminal.Wrap(t, t.width, "  plan      ", planned(p))
 	}
 	if r.Error != "" {
-		wrapped(t, t.width, "  failed    ", r.Error)
+		terminal.Wrap(t, t.width, "  failed    ", r.Error)
 	}
 	for _, n := range r.Notes {
-		wrapped(t, t.width, "  ! ", n)
+		terminal.Wrap(t, t.width, "  ! ", n)
 	}
 }
 
@@ -144,7 +145,7 @@ func (t *previewText) rows() {
 		rows = append(rows, cells)
 	}
 	t.line("")
-	cut := grid(t, t.width, "  ", header, rows)
+	cut := terminal.Grid(t, t.width, "  ", header, rows)
 	t.more(r.LeftOut.Rows, "row")
 	if cut > 0 {
 		t.line("  … and %s that had no room (-o json has all)", count(cut, "column"))
@@ -186,7 +187,7 @@ func (t *previewText) reasons(rows []preview.Row) {
 		t.line("")
 	}
 	for _, text := range order {
-		wrapped(t, t.width, "  ", numbers(by[text])+text)
+		terminal.Wrap(t, t.width, "  ", numbers(by[text])+text)
 	}
 }
 
@@ -255,9 +256,9 @@ func (t *previewText) findings() {
 		if f.Since != nil {
 			since = t.short(*f.Since)
 		}
-		rows = append(rows, []string{t.life(f.Life), since, jsonLine(f.Key)})
+		rows = append(rows, []string{t.life(f.Life), since, terminal.JSONLine(f.Key)})
 	}
-	grid(t, t.width, "  ", []string{"becomes", "since", "key"}, rows)
+	terminal.Grid(t, t.width, "  ", []string{"becomes", "since", "key"}, rows)
 	t.more(t.r.LeftOut.Findings, "finding")
 }
 

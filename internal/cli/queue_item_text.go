@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"tallyman/internal/cli/terminal"
 	"tallyman/internal/item"
 	"tallyman/internal/wire"
 )
@@ -33,7 +34,7 @@ func writeItems(w io.Writer, width int, state item.State, items []wire.ItemForm)
 			rows[i] = append(rows[i], col.cell(&items[i]))
 		}
 	}
-	spread(w, width, header, rows, whole)
+	terminal.Spread(w, width, header, rows, whole)
 }
 
 // itemColumn is a column of a list of items.
@@ -48,7 +49,7 @@ func gist(payload wire.Payload) string {
 		Title string `json:"title"`
 	}
 	if json.Unmarshal(payload, &titled) == nil && titled.Title != "" {
-		return oneLine(titled.Title)
+		return terminal.OneLine(titled.Title)
 	}
 	return string(payload)
 }
@@ -115,7 +116,7 @@ func when(t *time.Time) string {
 
 func orDash(s string) string {
 	if s == "" {
-		return nothing
+		return terminal.Nothing
 	}
 	return s
 }
@@ -128,14 +129,14 @@ func writePeek(w io.Writer, items []wire.ItemForm) {
 	for i := range items {
 		it := &items[i]
 		fmt.Fprintf(w, "%d. %s  priority %d, ready since %s\n", it.Rank, it.ID, it.Priority, when(it.ReadyAt))
-		fmt.Fprintf(w, "   %s\n", jsonLine(it.Payload))
+		fmt.Fprintf(w, "   %s\n", terminal.JSONLine(it.Payload))
 	}
 }
 
 // writeTraced writes an item and what has happened to it.
 func writeTraced(w io.Writer, width int, queue string, t *wire.TracedItemForm) {
 	fmt.Fprintf(w, "%s in %s\n", t.ID, queue)
-	wrapped(w, width, "  state     ", itemState(&t.ItemForm))
+	terminal.Wrap(w, width, "  state     ", itemState(&t.ItemForm))
 	for _, f := range []struct{ name, text string }{
 		{"warehouse", t.Warehouse},
 		{"for", t.Assignee},
@@ -149,7 +150,7 @@ func writeTraced(w io.Writer, width int, queue string, t *wire.TracedItemForm) {
 			fmt.Fprintf(w, "  %-9s %s\n", f.name, f.text)
 		}
 	}
-	fmt.Fprintf(w, "  payload   %s\n", jsonLine(t.Payload))
+	fmt.Fprintf(w, "  payload   %s\n", terminal.JSONLine(t.Payload))
 	writeTrace(w, width, t.Trace)
 }
 
@@ -170,19 +171,19 @@ func writeTrace(w io.Writer, width int, trace []wire.MoveForm) {
 		}
 		rows[i] = []string{m.At.UTC().Format(traceTime), orDash(m.From), m.To, orDash(m.By), strconv.Itoa(m.Attempt), m.Node, until}
 	}
-	lines, leftOut := gridLines(width, "  ", header, rows, []string{"WHEN", "FROM", "TO", "ATTEMPT", "UNTIL"})
+	lines, leftOut := terminal.GridLines(width, "  ", header, rows, []string{"WHEN", "FROM", "TO", "ATTEMPT", "UNTIL"})
 	fmt.Fprintln(w, lines[0])
 	for i := range trace {
 		m := &trace[i]
 		fmt.Fprintln(w, lines[i+1])
 		if m.Assignee != "" && (i == 0 || trace[i-1].Assignee != m.Assignee) {
-			wrapped(w, width, belowTime, "for "+m.Assignee+" alone")
+			terminal.Wrap(w, width, belowTime, "for "+m.Assignee+" alone")
 		}
 		if m.Note != "" {
-			wrapped(w, width, belowTime, m.Note)
+			terminal.Wrap(w, width, belowTime, m.Note)
 		}
 	}
-	told(w, "  ", leftOut)
+	terminal.LeftOut(w, "  ", leftOut)
 }
 
 // The times of a trace tell milliseconds apart. What is said of a move stands below its states.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tallyman/internal/cli/terminal"
 	"tallyman/internal/item"
 	"tallyman/internal/wire"
 	"tallyman/rules/strictyaml"
@@ -73,6 +74,6 @@ func writeLeased(w io.Writer, items []wire.LeasedForm) {
 	for i := range items {
 		l := &items[i]
 		fmt.Fprintf(w, "%s  attempt %d, priority %d, until %s\n", l.ID, l.Attempt, l.Priority, stamp(l.LeaseUntil))
-		fmt.Fprintf(w, "  %s\n", jsonLine(l.Payload)) // as it is: who copies it must get all of it
+		fmt.Fprintf(w, "  %s\n", terminal.JSONLine(l.Payload)) // as it is: who copies it must get all of it
 	}
 }

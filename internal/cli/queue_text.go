@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tallyman/internal/cli/terminal"
 	"tallyman/internal/wire"
 	"tallyman/rules/strictyaml"
 )
@@ -29,7 +30,7 @@ func writeQueues(w io.Writer, width int, queues []wire.QueueForm) {
 		n := func(n int64) string { return strconv.FormatInt(n, 10) }
 		rows[i] = []string{q.Name, levels, oldest, n(q.Leased), n(q.Dead), paused, n(q.Suspended), n(q.Stored), n(q.Delayed), n(q.Assigned)}
 	}
-	spread(w, width, header, rows, header)
+	terminal.Spread(w, width, header, rows, header)
 }
 
 // ready writes how many are ready, as priority:number where there are some, and how long the oldest has been.
@@ -88,7 +89,7 @@ func writeQueue(w io.Writer, width int, q *wire.QueueForm) {
 	for i, l := range q.Levels {
 		rows[i] = []string{strconv.Itoa(l.Priority), strconv.FormatInt(l.Ready, 10), age(&l)}
 	}
-	grid(w, width, "  ", []string{"PRIORITY", "READY", "OLDEST"}, rows)
+	terminal.Grid(w, width, "  ", []string{"PRIORITY", "READY", "OLDEST"}, rows)
 	writeWarehouses(w, width, q.Warehouses)
 	writeSettings(w, &q.Settings)
 }
@@ -105,7 +106,7 @@ func writeWarehouses(w io.Writer, width int, list []wire.DepthForm) {
 		n := func(n int64) string { return strconv.FormatInt(n, 10) }
 		rows[i] = []string{orDash(d.Warehouse), n(d.Ready), n(d.Leased), n(d.Dead), n(d.Suspended), n(d.Stored), n(d.Delayed), n(d.Assigned)}
 	}
-	grid(w, width, "  ", header, rows)
+	terminal.Grid(w, width, "  ", header, rows)
 }
 
 func writeSettings(w io.Writer, s *wire.SettingsForm) {
@@ -144,20 +145,4 @@ func lasting(seconds int64) string {
 		text += strictyaml.FormatDuration(hours)
 	}
 	return text
-}
-
-// spread writes a grid whose columns of these names are never cut, and says what there was no room for.
-func spread(w io.Writer, width int, header []string, rows [][]string, whole []string) {
-	lines, leftOut := gridLines(width, "", header, rows, whole)
-	for _, line := range lines {
-		fmt.Fprintln(w, line)
-	}
-	told(w, "", leftOut)
-}
-
-// told says how many columns there was no room for.
-func told(w io.Writer, indent string, leftOut int) {
-	if leftOut > 0 {
-		fmt.Fprintf(w, "%s(%s left out for want of room; -o json has everything)\n", indent, count(leftOut, "column"))
-	}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tallyman/internal/authoring"
+	"tallyman/internal/cli/terminal"
 	"tallyman/internal/config"
 )
 
@@ -74,9 +74,9 @@ func (c *command) newRule(ctx context.Context, f *newFlags) error {
 	if err != nil {
 		return err
 	}
-	var p *prompt
-	if f.ask || !f.yes && isTerminal(c.In) {
-		p = &prompt{in: bufio.NewReader(c.In), out: c.Err}
+	var p *terminal.Prompt
+	if f.ask || !f.yes && terminal.Is(c.In) {
+		p = terminal.NewPrompt(c.In, c.Err)
 	}
 	if f.source, err = pickSource(cfg, f, p); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (c *command) make(ctx context.Context, w *wizard) error {
 		return fmt.Errorf("nothing is written: the rule would not run")
 	}
 	if w.prompt != nil {
-		ok, err := w.prompt.yes(fmt.Sprintf("Write it to %s?", shortPath(files[0].Path)), len(problems) == 0)
+		ok, err := w.prompt.Yes(fmt.Sprintf("Write it to %s?", shortPath(files[0].Path)), len(problems) == 0)
 		if err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func writeFile(f authoring.NewFile, force bool) error {
 }
 
 // pickSource is the source that was named, the only one, or the one that is answered.
-func pickSource(cfg *config.Config, f *newFlags, p *prompt) (string, error) {
+func pickSource(cfg *config.Config, f *newFlags, p *terminal.Prompt) (string, error) {
 	names := slices.Sorted(maps.Keys(cfg.Sources))
 	switch {
 	case f.source != "":
@@ -173,7 +173,7 @@ func pickSource(cfg *config.Config, f *newFlags, p *prompt) (string, error) {
 	case p == nil:
 		return "", usage("name the source with --source: %s", joined(names))
 	}
-	return p.ask(question{text: "Source", choices: names, check: oneOf(names, "source")})
+	return p.Ask(terminal.Question{Text: "Source", Choices: names, Check: oneOf(names, "source")})
 }
 
 // shortPath is the path from the working folder, where it is below it.

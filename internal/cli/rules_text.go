@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tallyman/internal/cli/terminal"
 	"tallyman/internal/wire"
 )
 
@@ -29,7 +30,7 @@ func writeRules(w io.Writer, width int, form *wire.RulesForm, now time.Time) {
 	if len(rows) == 0 {
 		fmt.Fprintln(w, "There are no rules.")
 	} else {
-		spread(w, width, header, rows, []string{"RULE", "FIRING", "PENDING", "NEXT", "LAST RUN"})
+		terminal.Spread(w, width, header, rows, []string{"RULE", "FIRING", "PENDING", "NEXT", "LAST RUN"})
 	}
 	for i := range form.Strays {
 		s := &form.Strays[i]
@@ -81,7 +82,7 @@ func lastRunText(r *wire.RunStatus) string {
 	}
 	text := stamp(r.Due) + " " + r.Outcome
 	if r.Error != "" {
-		text += " " + oneLine(r.Error)
+		text += " " + terminal.OneLine(r.Error)
 	}
 	return text
 }
@@ -105,7 +106,7 @@ func switchedBy(s *wire.SwitchForm) string {
 		text += " until " + stamp(*s.Until)
 	}
 	if s.Reason != "" {
-		text += ": " + oneLine(s.Reason)
+		text += ": " + terminal.OneLine(s.Reason)
 	}
 	return text
 }
@@ -135,7 +136,7 @@ func writeRule(w io.Writer, r *wire.RuleForm, now time.Time) {
 		file += " (it is bad: this is the last good version)"
 	}
 	section(w, [][2]string{
-		{"title", r.Title}, {"description", oneLine(r.Description)}, {"owner", r.Owner}, {"runbook", r.RunbookURL}, {"file", file}, {"source", r.Source}, {"mode", r.Mode}, {"type", r.Type},
+		{"title", r.Title}, {"description", terminal.OneLine(r.Description)}, {"owner", r.Owner}, {"runbook", r.RunbookURL}, {"file", file}, {"source", r.Source}, {"mode", r.Mode}, {"type", r.Type},
 	})
 	for i := range r.Scopes {
 		s := &r.Scopes[i]
@@ -145,7 +146,7 @@ func writeRule(w io.Writer, r *wire.RuleForm, now time.Time) {
 		}
 		section(w, [][2]string{
 			{"health", healthText(r, s)},
-			{"reason", oneLine(s.Reason)},
+			{"reason", terminal.OneLine(s.Reason)},
 			{"switch", switchText(s.Switch)},
 			{"by its file", map[bool]string{true: "enabled", false: "disabled"}[s.FileEnabled]},
 			{"schedule", s.Cron + " " + s.Timezone},
@@ -168,10 +169,10 @@ func writeRuns(w io.Writer, width int, list []wire.RuleRunForm) {
 		r := &list[i]
 		rows[i] = []string{
 			stamp(r.Due), orDash(r.Scope), r.Outcome, (time.Duration(r.DurationMS) * time.Millisecond).String(), strconv.Itoa(r.Rows),
-			strconv.Itoa(r.Firing), strconv.Itoa(r.Pending), strconv.Itoa(r.Notices), r.Node, orDash(oneLine(r.Error)),
+			strconv.Itoa(r.Firing), strconv.Itoa(r.Pending), strconv.Itoa(r.Notices), r.Node, orDash(terminal.OneLine(r.Error)),
 		}
 	}
-	spread(w, width, header, rows, header[:8])
+	terminal.Spread(w, width, header, rows, header[:8])
 }
 
 func writeFindings(w io.Writer, width int, form *wire.FindingsForm) {
@@ -183,16 +184,16 @@ func writeFindings(w io.Writer, width int, form *wire.FindingsForm) {
 	rows := make([][]string, len(form.Findings))
 	for i := range form.Findings {
 		f := &form.Findings[i]
-		told, absent := nothing, nothing
+		told, absent := terminal.Nothing, terminal.Nothing
 		if f.LastNotified != nil {
 			told = stamp(*f.LastNotified)
 		}
 		if f.AbsentSince != nil {
 			absent = stamp(*f.AbsentSince)
 		}
-		rows[i] = []string{jsonLine(f.Key), orDash(f.Scope), f.State, stamp(f.Since), strconv.Itoa(f.Priority), told, absent, orDash(f.Group)}
+		rows[i] = []string{terminal.JSONLine(f.Key), orDash(f.Scope), f.State, stamp(f.Since), strconv.Itoa(f.Priority), told, absent, orDash(f.Group)}
 	}
-	spread(w, width, header, rows, header[:6])
+	terminal.Spread(w, width, header, rows, header[:6])
 	if form.Total > len(form.Findings) {
 		fmt.Fprintf(w, "There are %d; --limit shows more.\n", form.Total)
 	}
@@ -235,7 +236,7 @@ func writeOrdered(w io.Writer, form *wire.OrderedForm) {
 		count(r.Rows, "row"), strconv.Itoa(r.Matched)+" matched", r.Firing, r.Pending, count(r.Notices, "notice"))
 	for _, text := range append(r.Samples, r.Error) {
 		if text != "" {
-			fmt.Fprintf(w, "  %s\n", oneLine(text))
+			fmt.Fprintf(w, "  %s\n", terminal.OneLine(text))
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tallyman/internal/cli/terminal"
 	"tallyman/internal/ledger"
 	"tallyman/internal/text"
 	"tallyman/rules/problem"
@@ -102,7 +103,7 @@ func (c *command) exitCode(err error) int {
 	switch {
 	case errors.As(err, &exit):
 		return exit.code
-	case !c.started:
+	case !c.started, errors.Is(err, terminal.ErrNoAnswer):
 		return ExitUsage
 	case errors.As(err, &netErr) && netErr.Op == "dial", errors.As(err, &urlErr), errors.Is(err, ledger.ErrInUse):
 		return ExitUnreachable

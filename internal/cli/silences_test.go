@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"tallyman/internal/cli/terminal"
 	"tallyman/internal/wire"
 )
 
@@ -22,7 +23,7 @@ s_ended      expired  type=REP_NOTICE                                           
 		t.Errorf("got\n%s", wide.String())
 	}
 	for line := range strings.Lines(narrow.String()) {
-		if cellWidth(strings.TrimSuffix(line, "\n")) > 80 {
+		if terminal.CellWidth(strings.TrimSuffix(line, "\n")) > 80 {
 			t.Errorf("too wide: %s", line)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"tallyman/internal/cli/terminal"
 	"tallyman/internal/wire"
 )
 
@@ -21,7 +22,7 @@ func writeSilences(w io.Writer, width int, list *wire.SilencesForm, now time.Tim
 		s := &list.Silences[i]
 		rows[i] = []string{s.ID, s.State, strings.Join(s.Matchers, " "), silenceWhen(s, now), orDash(silenceHolds(s)), orDash(s.Comment), s.Author}
 	}
-	spread(w, width, header, rows, []string{"SILENCE", "STATE", "WHEN"})
+	terminal.Spread(w, width, header, rows, []string{"SILENCE", "STATE", "WHEN"})
 }
 
 // silenceWhen says in few words when a silence ends, or begins.
@@ -85,7 +86,7 @@ func writeSilence(w io.Writer, width int, s *wire.SilenceForm, now time.Time) {
 	}
 	for _, l := range lines {
 		if l[1] != "" {
-			wrapped(w, width, fmt.Sprintf("  %-8s  ", l[0]), l[1])
+			terminal.Wrap(w, width, fmt.Sprintf("  %-8s  ", l[0]), l[1])
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tallyman/internal/cli/terminal"
 	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
 )
@@ -69,7 +70,7 @@ func writeSinks(w io.Writer, width int, list []wire.SinkForm, now time.Time) {
 		rows[i] = []string{s.Name, s.Type, sinkState(s, now), upTo(d.Pending), upTo(d.Failed), upTo(d.TimedOut), orDash(last), flight, sent, upTo(d.Sent), upTo(d.Canceled)}
 	}
 	whole := slices.DeleteFunc(slices.Clone(header), func(name string) bool { return name == "LAST ERROR" })
-	spread(w, width, header, rows, whole)
+	terminal.Spread(w, width, header, rows, whole)
 }
 
 // upTo is a number of deliveries; the server counts no further than the highest.
@@ -115,7 +116,7 @@ func writeSink(w io.Writer, s *wire.SinkForm, now time.Time) {
 	fmt.Fprintf(w, "%s (%s): %s\n", s.Name, s.Type, sinkState(s, now))
 	lines := [][2]string{}
 	if p := s.Push; p == nil {
-		lines = append(lines, [2]string{"error", oneLine(s.Error)})
+		lines = append(lines, [2]string{"error", terminal.OneLine(s.Error)})
 	} else {
 		b := &p.Breaker
 		breaker := b.State + " since " + stamp(b.Since)
@@ -129,7 +130,7 @@ func writeSink(w io.Writer, s *wire.SinkForm, now time.Time) {
 		lines = append(lines,
 			[2]string{"breaker", breaker}, [2]string{"failures", failures}, [2]string{"held until", at(p.HeldUntil, now)},
 			[2]string{"in flight", strconv.Itoa(p.InFlight) + ", and " + strconv.Itoa(p.Waiting) + " that are next"},
-			[2]string{"last sent", at(p.LastSent, now)}, [2]string{"last error", oneLine(p.LastError)}, [2]string{"error at", at(p.LastErrorAt, now)},
+			[2]string{"last sent", at(p.LastSent, now)}, [2]string{"last error", terminal.OneLine(p.LastError)}, [2]string{"error at", at(p.LastErrorAt, now)},
 		)
 	}
 	section(w, lines)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tallyman/internal/cli/terminal"
 	"tallyman/internal/wire"
 )
 
@@ -93,7 +94,7 @@ func writeStatus(w io.Writer, width int, s *wire.StatusReport, now time.Time) {
 		fmt.Fprintln(w, "Everything is well.")
 	}
 	for _, ailment := range list {
-		wrapped(w, width, "  ! ", ailment)
+		terminal.Wrap(w, width, "  ! ", ailment)
 	}
 	if len(s.Deliveries) == 0 {
 		return
@@ -103,5 +104,5 @@ func writeStatus(w io.Writer, width int, s *wire.StatusReport, now time.Time) {
 	for i, d := range s.Deliveries {
 		rows[i] = []string{d.Sink, strings.ReplaceAll(d.State, "_", " "), upTo(d.Count)}
 	}
-	spread(w, width, []string{"SINK", "DELIVERIES", "COUNT"}, rows, nil)
+	terminal.Spread(w, width, []string{"SINK", "DELIVERIES", "COUNT"}, rows, nil)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tallyman/internal/cli/terminal"
 	"tallyman/internal/wire"
 )
 
@@ -39,7 +40,7 @@ func (c *command) subscribersList() *cobra.Command {
 					s := &list[i]
 					rows[i] = []string{s.ID, orDash(strings.Join(s.Mail, ", ")), orDash(s.Language), orDash(s.Name)}
 				}
-				spread(w, c.width(), header, rows, header[:1])
+				terminal.Spread(w, c.width(), header, rows, header[:1])
 			})
 		},
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tallyman/internal/cli/terminal"
 	"tallyman/internal/ledger"
 	"tallyman/rules/problem"
 	"tallyman/rules/strictyaml"
@@ -45,7 +46,7 @@ func (c *command) subscriptionsList() *cobra.Command {
 				for i, s := range subs {
 					rows[i] = []string{s.Type, s.Warehouse, s.Subscriber}
 				}
-				spread(w, c.width(), []string{"TYPE", "WAREHOUSE", "SUBSCRIBER"}, rows, nil)
+				terminal.Spread(w, c.width(), []string{"TYPE", "WAREHOUSE", "SUBSCRIBER"}, rows, nil)
 			})
 		},
 	})

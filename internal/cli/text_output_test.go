@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
+	"tallyman/internal/cli/terminal"
 	"tallyman/internal/text"
 	"tallyman/internal/text/texttest"
 )
@@ -114,8 +115,8 @@ func TestTablesShowWhatIsHidden(t *testing.T) {
 		rows = append(rows, []string{fmt.Sprint(i), s, s})
 	}
 	for name, write := range map[string]func(io.Writer){
-		"columns": func(w io.Writer) { table(w, []string{"N", "TEXT", "AGAIN"}, rows) },
-		"grid":    func(w io.Writer) { grid(w, 120, "", []string{"N", "TEXT", "AGAIN"}, rows) },
+		"columns": func(w io.Writer) { terminal.Columns(w, append([][]string{{"N", "TEXT", "AGAIN"}}, rows...)) },
+		"grid":    func(w io.Writer) { terminal.Grid(w, 120, "", []string{"N", "TEXT", "AGAIN"}, rows) },
 	} {
 		var out bytes.Buffer
 		c := &command{Process: Process{Out: &out}, output: "table"}
@@ -128,7 +129,7 @@ func TestTablesShowWhatIsHidden(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	wrapped(&out, 80, "  body  ", texttest.All())
+	terminal.Wrap(&out, 80, "  body  ", texttest.All())
 	texttest.Marked(t, "a wrapped text", out.String())
 	// What a writer of tables leaves as it is, is made visible on its way out.
 	out.Reset()
@@ -138,7 +139,7 @@ func TestTablesShowWhatIsHidden(t *testing.T) {
 	}
 	texttest.Marked(t, "a text", out.String())
 	for _, key := range []string{"[\"A\u0085\x7f\"]", `["\u0000"]`, "[\"\u202e\"]"} {
-		shown := jsonLine(key)
+		shown := terminal.JSONLine(key)
 		var was, is any
 		if json.Unmarshal([]byte(key), &was) != nil || json.Unmarshal([]byte(shown), &is) != nil || !cmp.Equal(was, is) || text.Check(shown, text.Line) != nil {
 			t.Errorf("%q is shown as %q", key, shown)

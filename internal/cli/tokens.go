@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tallyman/internal/auth"
+	"tallyman/internal/cli/terminal"
 	"tallyman/internal/wire"
 )
 
@@ -150,5 +151,5 @@ func writeTokens(w io.Writer, width int, list []wire.TokenForm) {
 			t.Name, orDash(strings.Join(t.Subscribers, ",")), stamp(t.Created), t.CreatedBy,
 		}
 	}
-	spread(w, width, header, rows, []string{"TOKEN", "STATE", "EXPIRES", "LAST USED", "CREATED"})
+	terminal.Spread(w, width, header, rows, []string{"TOKEN", "STATE", "EXPIRES", "LAST USED", "CREATED"})
 }

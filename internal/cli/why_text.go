@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tallyman/internal/cli/terminal"
 	"tallyman/internal/wire"
 )
 
@@ -35,16 +36,16 @@ func (t *whyText) section(heading string) { t.line("\n%s", heading) }
 func (t *whyText) head() {
 	f := t.f
 	t.line("%s%s%s", f.Rule, within(f.Scope), titled(f.Title))
-	t.line("  key    %s", jsonLine(f.Key))
-	wrapped(t, t.width, "  state  ", t.state())
+	t.line("  key    %s", terminal.JSONLine(f.Key))
+	terminal.Wrap(t, t.width, "  state  ", t.state())
 	if f.Next != nil {
-		wrapped(t, t.width, "  next   ", t.next())
+		terminal.Wrap(t, t.width, "  next   ", t.next())
 	}
 	if f.Look != nil && len(f.Look.To) > 0 {
-		wrapped(t, t.width, "  to     ", "its notice would go to "+strings.Join(f.Look.To, "; to "))
+		terminal.Wrap(t, t.width, "  to     ", "its notice would go to "+strings.Join(f.Look.To, "; to "))
 	}
 	if run := f.LastRun; run != nil {
-		wrapped(t, t.width, "  run    ", fmt.Sprintf("the last was due at %s: %s, %s, %d matched", stamp(run.Due), run.Outcome, count(run.Rows, "row"), run.Matched))
+		terminal.Wrap(t, t.width, "  run    ", fmt.Sprintf("the last was due at %s: %s, %s, %d matched", stamp(run.Due), run.Outcome, count(run.Rows, "row"), run.Matched))
 	}
 	if len(f.Alike) > 0 {
 		t.section("Did you mean one of these? They are open:")
@@ -135,11 +136,11 @@ func (t *whyText) row() {
 				}
 			}
 		}
-		grid(t, t.width, "  ", header, rows)
+		terminal.Grid(t, t.width, "  ", header, rows)
 	}
 	if l := t.f.Look; l != nil && !l.Answered {
 		t.section("Now")
-		wrapped(t, t.width, "  ", "the source was not asked: "+l.Reason)
+		terminal.Wrap(t, t.width, "  ", "the source was not asked: "+l.Reason)
 	}
 }
 
@@ -156,9 +157,9 @@ func (t *whyText) condition() {
 		if p.Fault != "" {
 			outcome += ": " + p.Fault
 		}
-		rows[i] = []string{strings.Repeat("  ", p.Depth) + oneLine(p.Text), outcome}
+		rows[i] = []string{strings.Repeat("  ", p.Depth) + terminal.OneLine(p.Text), outcome}
 	}
-	grid(t, t.width, "  ", []string{"PART", "NOW"}, rows)
+	terminal.Grid(t, t.width, "  ", []string{"PART", "NOW"}, rows)
 }
 
 func (t *whyText) held() {
@@ -171,7 +172,7 @@ func (t *whyText) held() {
 		longest = max(longest, len(h.Code))
 	}
 	for _, h := range t.f.Held {
-		wrapped(t, t.width, fmt.Sprintf("  %-*s  ", longest, h.Code), h.Text)
+		terminal.Wrap(t, t.width, fmt.Sprintf("  %-*s  ", longest, h.Code), h.Text)
 	}
 }
 
@@ -185,15 +186,15 @@ func (t *whyText) told() {
 		lead := fmt.Sprintf("  %s  %-8s  ", stamp(n.CreatedAt), n.Status)
 		title := n.Title
 		if n.Key != t.f.Key {
-			title += fmt.Sprintf(" (with others: %s)", jsonLine(n.Key))
+			title += fmt.Sprintf(" (with others: %s)", terminal.JSONLine(n.Key))
 		}
-		wrapped(t, t.width, lead, title)
+		terminal.Wrap(t, t.width, lead, title)
 		indent := strings.Repeat(" ", len(lead))
 		if len(n.Deliveries) == 0 {
 			t.line("%sto nobody", indent)
 		}
 		for _, d := range n.Deliveries {
-			wrapped(t, t.width, indent, delivered(&d, t.f.Asked))
+			terminal.Wrap(t, t.width, indent, delivered(&d, t.f.Asked))
 		}
 	}
 	if t.f.More {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tallyman/internal/authoring"
+	"tallyman/internal/cli/terminal"
 	"tallyman/rules/catalog"
 	"tallyman/rules/problem"
 	"tallyman/rules/schedule"
@@ -18,27 +19,27 @@ import (
 // wizard goes through the questions of rules new. What a flag answers is not asked; without a prompt what is proposed is taken.
 type wizard struct {
 	*newFlags
-	prompt *prompt // nil where nothing is asked
+	prompt *terminal.Prompt // nil where nothing is asked
 	maker  *authoring.RuleMaker
 }
 
 // answer is what the flag says, what is answered, or without a prompt what is proposed.
-func (w *wizard) answer(flag, given string, q question) (string, error) {
+func (w *wizard) answer(flag, given string, q terminal.Question) (string, error) {
 	switch {
 	case w.given(flag):
-		if q.check != nil && given != "" {
-			if err := q.check(given); err != nil {
+		if q.Check != nil && given != "" {
+			if err := q.Check(given); err != nil {
 				return "", usage("--%s: %w", flag, err)
 			}
 		}
 		return given, nil
 	case w.prompt != nil:
-		return w.prompt.ask(q)
-	case q.proposal == "" && !q.empty:
-		text := strings.TrimPrefix(q.text, "Key: ")
+		return w.prompt.Ask(q)
+	case q.Proposal == "" && !q.Empty:
+		text := strings.TrimPrefix(q.Text, "Key: ")
 		return "", usage("--%s is needed: %s", flag, strings.ToLower(text[:1])+text[1:])
 	}
-	return q.proposal, nil
+	return q.Proposal, nil
 }
 
 func (w *wizard) rule(ctx context.Context) (*authoring.NewRule, error) {
@@ -71,7 +72,7 @@ func (w *wizard) start(ctx context.Context) (*authoring.NewRule, error) {
 	}
 	var r *authoring.NewRule
 	var broken error
-	_, err = w.prompt.ask(question{text: "Table or view", choices: tables, check: func(name string) error {
+	_, err = w.prompt.Ask(terminal.Question{Text: "Table or view", Choices: tables, Check: func(name string) error {
 		var wrong *authoring.UsageError
 		r, err = w.maker.Start(ctx, name)
 		if err != nil && !errors.As(err, &wrong) {
@@ -81,28 +82,28 @@ func (w *wizard) start(ctx context.Context) (*authoring.NewRule, error) {
 		return err
 	}})
 	if err == nil && broken == nil {
-		fmt.Fprintf(w.prompt.out, "  its columns: %s\n", strings.Join(r.ColumnNames(), ", "))
+		w.prompt.Note("  its columns: %s", strings.Join(r.ColumnNames(), ", "))
 	}
 	return r, errors.Join(err, broken)
 }
 
 func (w *wizard) askWhere(r *authoring.NewRule) (err error) {
-	q := question{text: "Which rows are wrong, as a condition in SQL", proposal: r.Where}
+	q := terminal.Question{Text: "Which rows are wrong, as a condition in SQL", Proposal: r.Where}
 	if w.prompt != nil && r.Where == "" {
-		q.empty, q.text = true, q.text+" (empty: all)"
+		q.Empty, q.Text = true, q.Text+" (empty: all)"
 	}
 	r.Where, err = w.answer("where", w.where, q)
 	return err
 }
 
 func (w *wizard) askKey(r *authoring.NewRule) error {
-	q := question{text: "Key: the columns that tell one finding from another", proposal: joined(r.Key), choices: r.ColumnNames()}
+	q := terminal.Question{Text: "Key: the columns that tell one finding from another", Proposal: joined(r.Key), Choices: r.ColumnNames()}
 	if r.KeyIs != "" {
-		q.text += ", " + r.KeyIs
+		q.Text += ", " + r.KeyIs
 	} else if w.prompt != nil {
-		fmt.Fprintf(w.prompt.out, "  %s has neither a primary key nor a unique index: choose\n", r.Table)
+		w.prompt.Note("  %s has neither a primary key nor a unique index: choose", r.Table)
 	}
-	q.check = func(answer string) error {
+	q.Check = func(answer string) error {
 		for _, name := range list(answer) {
 			if r.Column(name) == nil {
 				return unknown("column", name, r.ColumnNames())
@@ -123,8 +124,8 @@ func (w *wizard) askType(r *authoring.NewRule) error {
 	for _, t := range types {
 		codes, shown = append(codes, t.Code), append(shown, t.Code+"  "+t.Name)
 	}
-	code, err := w.answer("type", w.typ, question{
-		text: "Type of its notices", proposal: r.Type, choices: shown, check: oneOf(codes, "type"),
+	code, err := w.answer("type", w.typ, terminal.Question{
+		Text: "Type of its notices", Proposal: r.Type, Choices: shown, Check: oneOf(codes, "type"),
 	})
 	if i := slices.IndexFunc(types, func(t catalog.Type) bool { return t.Code == code }); i >= 0 && code != r.Type {
 		r.SetType(types[i])
@@ -147,7 +148,7 @@ func (w *wizard) askFields(r *authoring.NewRule) error {
 		case w.prompt == nil:
 			return usage("%s requires the field %q, and no column is called so; say what it is with --field %s=COLUMN", r.Type, f.Name, f.Name)
 		default:
-			answer, err := w.prompt.ask(question{text: fmt.Sprintf("Field %s of %s: a column or expression", f.Name, r.Type), choices: r.ColumnNames()})
+			answer, err := w.prompt.Ask(terminal.Question{Text: fmt.Sprintf("Field %s of %s: a column or expression", f.Name, r.Type), Choices: r.ColumnNames()})
 			if err != nil {
 				return err
 			}
@@ -158,14 +159,14 @@ func (w *wizard) askFields(r *authoring.NewRule) error {
 }
 
 func (w *wizard) askWarehouse(r *authoring.NewRule) (err error) {
-	r.Warehouse, err = w.answer("warehouse", w.warehouse, question{
-		text: `Warehouse: a column, or a name in quotes such as "w1"`, proposal: r.Warehouse, choices: r.ColumnNames(),
+	r.Warehouse, err = w.answer("warehouse", w.warehouse, terminal.Question{
+		Text: `Warehouse: a column, or a name in quotes such as "w1"`, Proposal: r.Warehouse, Choices: r.ColumnNames(),
 	})
 	return err
 }
 
 func (w *wizard) askCron(r *authoring.NewRule) (err error) {
-	r.Cron, err = w.answer("cron", w.cron, question{text: "When it looks (cron)", proposal: r.Cron, check: func(answer string) error {
+	r.Cron, err = w.answer("cron", w.cron, terminal.Question{Text: "When it looks (cron)", Proposal: r.Cron, Check: func(answer string) error {
 		_, err := schedule.Parse(answer, "UTC")
 		return err
 	}})
@@ -175,7 +176,7 @@ func (w *wizard) askCron(r *authoring.NewRule) (err error) {
 var newID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
 func (w *wizard) askID(r *authoring.NewRule) error {
-	id, err := w.answer("id", w.id, question{text: "Id of the rule, for life", proposal: r.ID, check: func(answer string) error {
+	id, err := w.answer("id", w.id, terminal.Question{Text: "Id of the rule, for life", Proposal: r.ID, Check: func(answer string) error {
 		if !newID.MatchString(answer) {
 			return errors.New("lower-case letters, digits and -, at most 63")
 		}
@@ -189,7 +190,7 @@ func (w *wizard) askID(r *authoring.NewRule) error {
 
 // files asks where the rule goes.
 func (w *wizard) files(r *authoring.NewRule) ([]authoring.NewFile, error) {
-	path, err := w.answer("out", w.out, question{text: "File", proposal: shortPath(w.maker.DefaultFile(r)), check: func(answer string) error {
+	path, err := w.answer("out", w.out, terminal.Question{Text: "File", Proposal: shortPath(w.maker.DefaultFile(r)), Check: func(answer string) error {
 		if _, err := os.Stat(answer); err == nil && !w.force {
 			return fmt.Errorf("%s is there already; --force replaces it", answer)
 		}
@@ -199,7 +200,7 @@ func (w *wizard) files(r *authoring.NewRule) ([]authoring.NewFile, error) {
 		return nil, err
 	}
 	if w.prompt != nil && !w.given("test") {
-		if w.test, err = w.prompt.yes("A first test beside it?", true); err != nil {
+		if w.test, err = w.prompt.Yes("A first test beside it?", true); err != nil {
 			return nil, err
 		}
 	}

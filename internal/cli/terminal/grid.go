@@ -1,9 +1,11 @@
-package cli
+package terminal
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"text/tabwriter"
 )
 
 // The columns of a grid.
@@ -13,22 +15,22 @@ const (
 	mostInColumn = 60
 )
 
-// nothing is in a cell that has nothing to say.
-const nothing = "-"
+// Nothing stands in a cell that has nothing to say.
+const Nothing = "-"
 
-// grid writes a table that fits the width: columns that say nothing go first, then the widest are cut, and those for which there is
+// Grid writes a table that fits the width: columns that say nothing go first, then the widest are cut, and those for which there is
 // still no room are left out, from the right. It returns how many were that say something.
-func grid(w io.Writer, width int, indent string, header []string, rows [][]string) (leftOut int) {
-	lines, leftOut := gridLines(width, indent, header, rows, nil)
+func Grid(w io.Writer, width int, indent string, header []string, rows [][]string) (leftOut int) {
+	lines, leftOut := GridLines(width, indent, header, rows, nil)
 	for _, line := range lines {
-		_, _ = io.WriteString(w, line+"\n") // as all output: if that is gone, nobody reads on
+		fmt.Fprintln(w, line)
 	}
 	return leftOut
 }
 
-// gridLines are the lines of a grid, the header first. Columns of these names are never cut: what stands in them is of use
+// GridLines are the lines of a grid, the header first. The columns named by whole are never cut: what stands in them is of use
 // only as a whole. One that has no room is left out.
-func gridLines(width int, indent string, header []string, rows [][]string, whole []string) (lines []string, leftOut int) {
+func GridLines(width int, indent string, header []string, rows [][]string, whole []string) (lines []string, leftOut int) {
 	cut := make([]bool, len(header))
 	for i, name := range header {
 		cut[i] = !slices.Contains(whole, name)
@@ -47,8 +49,8 @@ func gridLines(width int, indent string, header []string, rows [][]string, whole
 		var line strings.Builder
 		line.WriteString(indent)
 		for i, limit := range widths {
-			cell := fit(oneLine(cells[i]), limit)
-			line.WriteString(cell + strings.Repeat(" ", limit-cellWidth(cell)+gap))
+			cell := Fit(OneLine(cells[i]), limit)
+			line.WriteString(cell + strings.Repeat(" ", limit-CellWidth(cell)+gap))
 		}
 		lines = append(lines, strings.TrimRight(line.String(), " "))
 	}
@@ -58,7 +60,7 @@ func gridLines(width int, indent string, header []string, rows [][]string, whole
 // telling leaves out the columns in which no row has anything; the first says which row it is.
 func telling(header []string, rows [][]string, cut []bool) ([]string, [][]string, []bool) {
 	silent := func(i int) bool {
-		return i > 0 && len(rows) > 0 && !slices.ContainsFunc(rows, func(cells []string) bool { return cells[i] != nothing })
+		return i > 0 && len(rows) > 0 && !slices.ContainsFunc(rows, func(cells []string) bool { return cells[i] != Nothing })
 	}
 	var kept []string
 	var keptCut []bool
@@ -80,7 +82,7 @@ func natural(header []string, rows [][]string, cut []bool) []int {
 	widths := make([]int, len(header))
 	for _, cells := range append([][]string{header}, rows...) {
 		for i := range header {
-			width := cellWidth(oneLine(cells[i]))
+			width := CellWidth(OneLine(cells[i]))
 			if cut[i] {
 				width = min(width, mostInColumn)
 			}
@@ -119,4 +121,36 @@ func widest(widths []int, cut []bool) int {
 		}
 	}
 	return best
+}
+
+// Columns writes rows in columns.
+func Columns(w io.Writer, rows [][]string) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, r := range rows {
+		cells := make([]string, len(r))
+		for i, cell := range r {
+			cells[i] = OneLine(cell)
+		}
+		fmt.Fprintln(t, strings.Join(cells, "\t"))
+	}
+	_ = t.Flush() // what it wraps is the program's output: if that is gone, nobody reads on
+}
+
+// Spread writes a grid in which the columns named by whole are never cut, and says what there was no room for.
+func Spread(w io.Writer, width int, header []string, rows [][]string, whole []string) {
+	lines, leftOut := GridLines(width, "", header, rows, whole)
+	for _, line := range lines {
+		fmt.Fprintln(w, line)
+	}
+	LeftOut(w, "", leftOut)
+}
+
+// LeftOut says how many columns there was no room for.
+func LeftOut(w io.Writer, indent string, leftOut int) {
+	switch {
+	case leftOut == 1:
+		fmt.Fprintf(w, "%s(1 column left out for want of room; -o json has everything)\n", indent)
+	case leftOut > 1:
+		fmt.Fprintf(w, "%s(%d columns left out for want of room; -o json has everything)\n", indent, leftOut)
+	}
 }

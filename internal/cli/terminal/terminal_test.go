@@ -1,4 +1,4 @@
-package cli
+package terminal
 
 import (
 	"strings"
@@ -17,14 +17,14 @@ func TestAGridFits(t *testing.T) {
 			rows = append(rows, rapid.SliceOfN(cell, columns, columns).Draw(t, "cells"))
 		}
 		var b strings.Builder
-		out := grid(&b, width, "  ", rows[0], rows[1:])
+		out := Grid(&b, width, "  ", rows[0], rows[1:])
 		lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 		if len(lines) != len(rows) || out >= columns {
 			t.Fatalf("%d lines of %d rows, %d of %d columns left out:\n%s", len(lines), len(rows), out, columns, b.String())
 		}
 		for _, l := range lines {
-			if cellWidth(l) > width {
-				t.Fatalf("%d columns in a terminal of %d: %q", cellWidth(l), width, l)
+			if CellWidth(l) > width {
+				t.Fatalf("%d columns in a terminal of %d: %q", CellWidth(l), width, l)
 			}
 		}
 	})
@@ -34,7 +34,7 @@ func TestAGridCutsTheWidestFirst(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	rows := [][]string{{"1", "货位货位货位货位货位货位货位", strings.Repeat("x", 60)}, {"2", "short", "a\tb\x00"}}
-	if out := grid(&b, 50, "  ", []string{"no", "bin", "note"}, rows); out != 0 {
+	if out := Grid(&b, 50, "  ", []string{"no", "bin", "note"}, rows); out != 0 {
 		t.Errorf("%d columns left out", out)
 	}
 	const want = `  no  bin                    note
@@ -46,7 +46,7 @@ func TestAGridCutsTheWidestFirst(t *testing.T) {
 	}
 	b.Reset()
 	many := strings.Split(strings.Repeat("column-name ", 12), " ")
-	if out := grid(&b, 49, "", many, nil); out != 10 || b.String() != "column-name  column-name  column-name\n" { // what cannot be read any more is left out
+	if out := Grid(&b, 49, "", many, nil); out != 10 || b.String() != "column-name  column-name  column-name\n" { // what cannot be read any more is left out
 		t.Errorf("%d left out: %s", out, b.String())
 	}
 }
@@ -61,7 +61,7 @@ func TestAGridLeavesOutWhatSaysNothing(t *testing.T) {
 		29: "sink  next  title\n-     -     Bin A-01 is at -3\n-     due   Bin A-02 is at -4\n",
 	} {
 		var b strings.Builder
-		if out := grid(&b, width, "", header, rows); out != 0 || b.String() != want {
+		if out := Grid(&b, width, "", header, rows); out != 0 || b.String() != want {
 			t.Errorf("in %d columns, %d left out:\n%s", width, out, b.String())
 		}
 	}
@@ -70,27 +70,9 @@ func TestAGridLeavesOutWhatSaysNothing(t *testing.T) {
 func TestWrappedHangsBelowItsLead(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	wrapped(&b, 20, "  to ", "one two three four five\nsix")
+	Wrap(&b, 20, "  to ", "one two three four five\nsix")
 	const want = "  to one two three\n     four five\n     six\n"
 	if b.String() != want {
 		t.Errorf("%q", b.String())
-	}
-}
-
-func TestHelpFitsTheTerminal(t *testing.T) {
-	t.Parallel()
-	for _, args := range [][]string{{"--help"}, {"rules", "--help"}, {"silences", "add", "--help"}, {"tokens", "create", "--help"}} {
-		var out, errOut strings.Builder
-		code := Run(t.Context(), Process{Args: args, Env: []string{"COLUMNS=80"}, In: strings.NewReader(""), Out: &out, Err: &errOut}, Services{})
-		text, _, _ := strings.Cut(out.String(), "\nUsage:\n")
-		_, flags, _ := strings.Cut(out.String(), "\nFlags:\n")
-		for line := range strings.Lines(text + "\n" + flags) {
-			if cellWidth(strings.TrimSuffix(line, "\n")) > 80 {
-				t.Errorf("%v: too wide: %s", args, line)
-			}
-		}
-		if code != ExitFine || strings.Contains(out.String(), "tallyman rules [flags]") || !strings.Contains(out.String(), "Usage:\n  tallyman ") {
-			t.Errorf("%v: %d %s%s", args, code, out.String(), errOut.String())
-		}
 	}
 }

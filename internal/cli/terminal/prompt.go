@@ -1,0 +1,91 @@
+package terminal
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Prompt asks questions, one a line. A wrong answer is explained and asked for again.
+type Prompt struct {
+	in  *bufio.Reader
+	out io.Writer
+}
+
+// NewPrompt reads answers from in and writes questions to out.
+func NewPrompt(in io.Reader, out io.Writer) *Prompt { return &Prompt{bufio.NewReader(in), out} }
+
+// Note writes a line between questions.
+func (p *Prompt) Note(format string, args ...any) { fmt.Fprintf(p.out, format+"\n", args...) }
+
+// Question is what a prompt asks.
+type Question struct {
+	Text     string
+	Proposal string                    // what an empty answer means; shown in brackets
+	Empty    bool                      // an empty answer is one, where nothing is proposed
+	Choices  []string                  // what ? lists
+	Check    func(answer string) error // what is wrong with the answer; may be nil
+}
+
+// ErrNoAnswer is that of a prompt whose input is over.
+var ErrNoAnswer = errors.New("the input ended before all was answered")
+
+// Ask returns the answer to a question, or ErrNoAnswer.
+func (p *Prompt) Ask(q Question) (string, error) {
+	for {
+		fmt.Fprint(p.out, q.Text)
+		if len(q.Choices) > 0 {
+			fmt.Fprint(p.out, " (? lists them)")
+		}
+		if q.Proposal != "" {
+			fmt.Fprintf(p.out, " [%s]", q.Proposal)
+		}
+		fmt.Fprint(p.out, ": ")
+		line, err := p.in.ReadString('\n')
+		answer := strings.TrimSpace(line)
+		if err != nil && answer == "" {
+			fmt.Fprintln(p.out)
+			return "", ErrNoAnswer
+		}
+		if answer == "" {
+			answer = q.Proposal
+		}
+		switch {
+		case answer == "?":
+			p.list(q.Choices)
+			continue
+		case answer == "" && q.Empty:
+			return "", nil
+		case answer == "":
+			fmt.Fprintln(p.out, "  an answer is needed")
+			continue
+		case q.Check == nil:
+			return answer, nil
+		}
+		if wrong := q.Check(answer); wrong != nil {
+			fmt.Fprintf(p.out, "  %v\n", wrong)
+			continue
+		}
+		return answer, nil
+	}
+}
+
+// Yes asks for a yes or no.
+func (p *Prompt) Yes(text string, proposal bool) (bool, error) {
+	word := map[bool]string{true: "yes", false: "no"}[proposal]
+	answer, err := p.Ask(Question{Text: text, Proposal: word, Check: func(answer string) error {
+		if !strings.HasPrefix("yes", strings.ToLower(answer)) && !strings.HasPrefix("no", strings.ToLower(answer)) {
+			return errors.New("yes or no")
+		}
+		return nil
+	}})
+	return strings.HasPrefix(strings.ToLower(answer), "y"), err
+}
+
+func (p *Prompt) list(choices []string) {
+	for _, c := range choices {
+		fmt.Fprintln(p.out, "  "+c)
+	}
+}
