@@ -25,7 +25,6 @@ func (c *command) audit() *cobra.Command {
 }
 
 func (c *command) auditList() *cobra.Command {
-	query := url.Values{}
 	flags := map[string]*string{}
 	var limit int
 	cmd := c.withServer(&cobra.Command{
@@ -41,18 +40,15 @@ which nobody can change or remove. VIA says how whoever made it was authenticate
 			if limit < 1 || limit > mostChanges {
 				return usage("%s: --limit takes 1 to %d", cmd.CommandPath(), mostChanges)
 			}
+			query := url.Values{"limit": {strconv.Itoa(limit)}}
 			for name, value := range flags {
 				if *value != "" {
 					query.Set(name, *value)
 				}
 			}
-			query.Set("limit", strconv.Itoa(limit))
-			var page wire.AuditForm
-			raw, err := c.client().ask(cmd.Context(), http.MethodGet, withQuery("/audit", query), nil, &page)
-			if err != nil {
-				return err
-			}
-			return c.print(raw, func(w io.Writer) { writeAudit(w, c.width(), &page) })
+			return show(cmd.Context(), c, http.MethodGet, withQuery("/audit", query), nil, func(w io.Writer, page *wire.AuditForm) {
+				writeAudit(w, c.width(), page)
+			})
 		},
 	})
 	for name, help := range map[string]string{

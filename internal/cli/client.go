@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -12,9 +15,12 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
-	"tallyman/internal/ledger"
+	"github.com/spf13/cobra"
+
+	"tallyman/internal/wire"
 )
 
 const (
@@ -34,13 +40,7 @@ type client struct {
 }
 
 func (c *command) client() *client {
-	server := c.server
-	if server == "" {
-		server = c.getenv("TALLYMAN_SERVER")
-	}
-	if server == "" {
-		server = defaultServer
-	}
+	server := cmp.Or(c.server, c.getenv("TALLYMAN_SERVER"), defaultServer)
 	if !strings.Contains(server, "://") {
 		server = "http://" + server
 	}
@@ -82,43 +82,30 @@ func (c *command) token() (string, error) {
 	return token, nil
 }
 
-// listSubscriptions asks for every page; an empty field of the filter is any.
-func (c *client) listSubscriptions(ctx context.Context, f ledger.Subscription) ([]ledger.Subscription, error) {
-	query := url.Values{"limit": {"1000"}}
-	for name, value := range map[string]string{"type": f.Type, "warehouse": f.Warehouse, "subscriber": f.Subscriber} {
-		if value != "" {
-			query.Set(name, value)
-		}
+// show makes a request and prints the answer: for programs as it came, for people as write says what was decoded.
+func show[T any](ctx context.Context, c *command, method, path string, body any, write func(w io.Writer, form *T)) error {
+	var form T
+	raw, err := c.client().ask(ctx, method, path, body, &form)
+	if err != nil {
+		return err
 	}
-	all := []ledger.Subscription{}
+	return c.print(raw, func(w io.Writer) { write(w, &form) })
+}
+
+// pages asks for every page of a list. take keeps what a page has, and returns the cursor behind the page; "" ends the list.
+func pages[T any](ctx context.Context, c *client, path string, query url.Values, take func(page *T) (cursor string)) error {
+	query.Set("limit", "1000")
 	for {
-		var page struct {
-			Subscriptions []ledger.Subscription `json:"subscriptions"`
-			Cursor        string                `json:"cursor"`
+		var page T
+		if err := c.do(ctx, http.MethodGet, withQuery(path, query), nil, &page); err != nil {
+			return err
 		}
-		if err := c.do(ctx, http.MethodGet, "/subscriptions?"+query.Encode(), nil, &page); err != nil {
-			return nil, err
+		cursor := take(&page)
+		if cursor == "" {
+			return nil
 		}
-		all = append(all, page.Subscriptions...)
-		if page.Cursor == "" {
-			return all, nil
-		}
-		query.Set("after", page.Cursor)
+		query.Set("after", cursor)
 	}
-}
-
-func (c *client) importSubscriptions(ctx context.Context, subs []ledger.Subscription) (changeForm, error) {
-	var form changeForm
-	body := struct {
-		Subscriptions []ledger.Subscription `json:"subscriptions"`
-	}{subs}
-	err := c.do(ctx, http.MethodPost, "/subscriptions/import", body, &form)
-	return form, err
-}
-
-func (c *client) removeSubscription(ctx context.Context, s ledger.Subscription) error {
-	query := url.Values{"type": {s.Type}, "warehouse": {s.Warehouse}, "subscriber": {s.Subscriber}}
-	return c.do(ctx, http.MethodDelete, "/subscriptions?"+query.Encode(), nil, nil)
 }
 
 // ask makes a request, and returns the answer as it came beside what was decoded into form.
@@ -184,4 +171,151 @@ func (c *client) do(ctx context.Context, method, path string, body, answer any) 
 		return c.strange(err)
 	}
 	return nil
+}
+
+// queryOf is the query of these values; what is empty is left out.
+func queryOf(values map[string]string) url.Values {
+	query := url.Values{}
+	for name, value := range values {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	return query
+}
+
+// withQuery puts a query behind a path.
+func withQuery(path string, query url.Values) string {
+	if len(query) == 0 {
+		return path
+	}
+	return path + "?" + query.Encode()
+}
+
+// withServer adds the flags of commands that talk to a server.
+func (c *command) withServer(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringVar(&c.server, "server", "", "the server's address (default $TALLYMAN_SERVER, or "+defaultServer+")")
+	cmd.Flags().StringVar(&c.tokenFile, "token-file", "", "the file that holds the token to call with (default the token in $TALLYMAN_TOKEN)")
+	cmd.Flags().StringVar(&c.caFile, "ca-file", "", "the certificate file of an authority to trust besides the system's (default $TALLYMAN_CA_FILE)")
+	return cmd
+}
+
+// httpClient calls within the timeout, and trusts the authority of --ca-file besides the system's. It follows nobody elsewhere: the token is
+// for the server that was named.
+func (c *command) httpClient(timeout time.Duration) (*http.Client, error) {
+	h := &http.Client{Timeout: timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	file := cmp.Or(c.caFile, c.getenv("TALLYMAN_CA_FILE"))
+	if file == "" {
+		return h, nil
+	}
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return h, usage("--ca-file: %w", err)
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		return h, fmt.Errorf("the system's certificates: %w", err)
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return h, usage("--ca-file: there is no certificate in %s", file)
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	h.Transport = transport
+	return h, nil
+}
+
+// unanswered is the error of a request that got no answer, with what to do about it.
+func (c *client) unanswered(err error) error {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok { // its text repeats the whole URL
+		err = wrapped.Err
+	}
+	next := "is it the address of a Tallyman server (--server or TALLYMAN_SERVER)?"
+	var stranger x509.UnknownAuthorityError
+	var name x509.HostnameError
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		next = "is tallyman serve running there?"
+	case errors.As(err, &stranger):
+		next = "name the file of the authority that has signed its certificate with --ca-file"
+	case errors.As(err, &name):
+		next = "use a name that its certificate bears"
+	case strings.Contains(err.Error(), "HTTP response to HTTPS client"):
+		next = "it speaks plain HTTP: write http:// before its address"
+	case os.IsTimeout(err):
+		next = "it may be busy, or something between here and there swallows requests"
+	}
+	return unreachable(fmt.Errorf("no answer from %s: %w; %s", c.base, err, next))
+}
+
+// strange is the error of an answer that Tallyman would not give.
+func (c *client) strange(err error) error {
+	return unreachable(fmt.Errorf("%s does not answer as Tallyman does: %w; is it another server's address?", c.base, err))
+}
+
+// foreign is the error of an answer that is no problem of Tallyman's.
+func (c *client) foreign(res *http.Response, body []byte) error {
+	what := fmt.Sprintf("%s answers %d %s", c.base, res.StatusCode, http.StatusText(res.StatusCode))
+	next := "which is not Tallyman's: is it another server's address, or a proxy's that has its own idea?"
+	switch {
+	case res.Header.Get("Location") != "":
+		next = "and leads to " + res.Header.Get("Location") + ": give that server's address, if it is Tallyman's"
+	case strings.Contains(string(body), "HTTPS server"):
+		next = "because it speaks TLS: write https:// before its address"
+	case isPage(res):
+		next = "with a web page, which is not Tallyman's: is it another server's address, or a proxy's that wants a login?"
+	}
+	return unreachable(fmt.Errorf("%s, %s", what, next))
+}
+
+// isPage tells whether an answer is for people.
+func isPage(res *http.Response) bool {
+	return strings.HasPrefix(res.Header.Get("Content-Type"), "text/html")
+}
+
+// whatNext says what the caller can do about a problem; "" where the problem says it.
+var whatNext = map[wire.Code]string{
+	wire.CodeMissingParameter: "the flag of that name says it",
+	wire.CodeTokenMissing:     "name its file with --token-file, or set TALLYMAN_TOKEN",
+	wire.CodeTokenInvalid:     "is it another server's token? `tallyman tokens list` shows those that there are",
+	wire.CodeTokenExpired:     "`tallyman tokens create` makes another one",
+	wire.CodeTokenRevoked:     "`tallyman tokens create` makes another one",
+	wire.CodeRoleMissing:      "call with the token of somebody who may (--token-file)",
+	wire.CodeNotFound:         "the server may be older than this program: `tallyman version` and `tallyman status` tell",
+	wire.CodeBadHost:          "call it by localhost or 127.0.0.1, on the machine where it runs",
+}
+
+// refused makes the server's problem an error: its own words where it is one of Tallyman's.
+func (c *client) refused(res *http.Response, body []byte) error {
+	var p wire.Problem
+	if json.Unmarshal(body, &p) != nil || p.Code == "" {
+		return c.foreign(res, body)
+	}
+	err := fmt.Errorf("%s: %s", p.Code, p.Detail)
+	for _, f := range p.Errors[min(1, len(p.Errors)):] { // the detail is the first
+		err = fmt.Errorf("%w\n  %s: %s", err, f.Location, f.Message)
+	}
+	if next := whatNext[p.Code]; next != "" {
+		err = fmt.Errorf("%w; %s", err, next)
+	}
+	if res.StatusCode >= http.StatusInternalServerError || res.StatusCode == http.StatusTooManyRequests {
+		return unreachable(err)
+	}
+	return &refusedError{p.Code, err}
+}
+
+// refusedError is a problem that the server found with a request.
+type refusedError struct {
+	code wire.Code
+	err  error
+}
+
+func (r *refusedError) Error() string { return r.err.Error() }
+
+func (r *refusedError) Unwrap() error { return r.err }
+
+// hasCode tells whether the server refused a request for that reason.
+func hasCode(err error, code wire.Code) bool {
+	r, ok := errors.AsType[*refusedError](err)
+	return ok && r.code == code
 }

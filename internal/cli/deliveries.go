@@ -7,10 +7,12 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"tallyman/internal/cli/terminal"
 	"tallyman/internal/wire"
 )
 
@@ -40,14 +42,9 @@ func (f *deliveryFlags) form() wire.DeliveryFilterForm {
 }
 
 func (f *deliveryFlags) query() url.Values {
-	query := url.Values{}
-	for name, value := range map[string]string{"sink": f.sink, "warehouse": f.warehouse, "type": f.typ, "rule": f.rule, "notice": f.notice} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
-	for _, s := range f.states {
-		query.Add("state", s)
+	query := queryOf(map[string]string{"sink": f.sink, "warehouse": f.warehouse, "type": f.typ, "rule": f.rule, "notice": f.notice})
+	if len(f.states) > 0 {
+		query["state"] = f.states
 	}
 	return query
 }
@@ -87,25 +84,13 @@ func (c *command) deliveriesShow() *cobra.Command {
 		Example: "  tallyman deliveries show 4711",
 		Args:    takes("DELIVERY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path, err := deliveryPath(args[0])
+			ids, err := deliveryNumbers(args)
 			if err != nil {
 				return err
 			}
-			var d wire.DeliveryForm
-			raw, err := c.client().ask(cmd.Context(), http.MethodGet, path, nil, &d)
-			if err != nil {
-				return err
-			}
-			return c.print(raw, func(w io.Writer) { writeDelivery(w, &d, time.Now()) })
+			return show(cmd.Context(), c, http.MethodGet, deliveryPath(ids[0]), nil, func(w io.Writer, d *wire.DeliveryForm) { writeDelivery(w, d, time.Now()) })
 		},
 	})
-}
-
-func deliveryPath(id string) (string, error) {
-	if n, err := strconv.ParseInt(id, 10, 64); err != nil || n < 1 {
-		return "", usage("%q is not the number of a delivery; deliveries list shows them", id)
-	}
-	return "/deliveries/" + id, nil
 }
 
 // listDeliveries reads as many pages as the limit asks for; 0 is all.
@@ -137,4 +122,112 @@ func moreDeliveries(w io.Writer, before int64) {
 	if before > 0 {
 		fmt.Fprintf(w, "There are more: --limit 0 lists all, --before %d those that follow.\n", before)
 	}
+}
+
+// writeDeliveries writes a line for each delivery.
+func writeDeliveries(w io.Writer, width int, list *wire.DeliveriesForm, now time.Time) {
+	if len(list.Deliveries) == 0 {
+		fmt.Fprintln(w, "There are no such deliveries.")
+		return
+	}
+	header := []string{"DELIVERY", "SINK", "STATE", "ATTEMPTS", "NEXT", "LAST ERROR", "TITLE", "WAREHOUSE", "AGE", "NOTICE"} // what matters most first
+	if width < roomForNotices {
+		header = header[:len(header)-1]
+	}
+	rows := make([][]string, len(list.Deliveries))
+	for i := range list.Deliveries {
+		d := &list.Deliveries[i]
+		rows[i] = []string{
+			strconv.FormatInt(d.ID, 10), d.Sink, d.State, strconv.Itoa(d.Attempts), next(d, now), orDash(d.LastError), d.Title, d.Warehouse, until(now, d.CreatedAt), d.Notice,
+		}
+	}
+	terminal.Spread(w, width, header, rows, []string{"DELIVERY", "STATE", "ATTEMPTS", "NEXT", "AGE", "NOTICE"})
+	moreDeliveries(w, list.Before)
+}
+
+// roomForNotices is the width from which on the ids of notices leave room for what is read first.
+const roomForNotices = 150
+
+// next says in few words when a delivery is tried.
+func next(d *wire.DeliveryForm, now time.Time) string {
+	switch {
+	case d.State != "pending":
+		return terminal.Nothing
+	case d.Node != "":
+		return "now"
+	case d.Behind:
+		return "behind"
+	case d.HeldBy != "":
+		return "silenced"
+	case d.NextAttempt == nil:
+		return terminal.Nothing
+	case !d.NextAttempt.After(now):
+		return "due"
+	}
+	return "in " + until(*d.NextAttempt, now)
+}
+
+// writeDelivery writes one delivery.
+func writeDelivery(w io.Writer, d *wire.DeliveryForm, now time.Time) {
+	fmt.Fprintf(w, "Delivery %d to %s: %s\n", d.ID, d.Sink, d.State)
+	from := "rule " + d.Rule
+	if d.Rule == "" {
+		from = "a business system"
+	}
+	section(w, 10, [][2]string{
+		{"notice", d.Notice + " (" + d.Status + ")"},
+		{"title", terminal.OneLine(d.Title)},
+		{"of", from + ", type " + d.Type + ", warehouse " + d.Warehouse},
+		{"to", strings.Join(d.Recipients, ", ")},
+		{"strategy", strategyText(d.Strategy)},
+		{"attempts", strconv.Itoa(d.Attempts)},
+		{"last error", terminal.OneLine(d.LastError)},
+		{"next", nextLong(d, now)},
+		{"deadline", at(d.Deadline, now)},
+		{"created", stamp(d.CreatedAt)},
+		{"expires", at(d.ExpiresAt, now)},
+		{"sent", at(d.SentAt, now)},
+	})
+}
+
+func nextLong(d *wire.DeliveryForm, now time.Time) string {
+	switch {
+	case d.State != "pending":
+		return ""
+	case d.Node != "":
+		return "node " + d.Node + " has it in hand"
+	case d.Behind:
+		return "after the delivery of the same finding before it"
+	case d.HeldBy != "":
+		return "silence " + d.HeldBy + " holds it back; it is looked at again at " + at(d.NextAttempt, now)
+	case d.NextAttempt == nil:
+		return "as soon as the sink takes it"
+	case !d.NextAttempt.After(now):
+		return "due since " + stamp(*d.NextAttempt) + "; sinks show " + d.Sink + " says whether it is held back"
+	}
+	return at(d.NextAttempt, now)
+}
+
+// strategyText writes a strategy as a rule would have it.
+func strategyText(s *wire.StrategyForm) string {
+	if s == nil {
+		return "tried until it succeeds"
+	}
+	text := s.Kind
+	if s.Delay != "" {
+		text += ", delay " + s.Delay
+	}
+	if s.At != nil {
+		text += ", at " + stamp(*s.At)
+	}
+	if s.Within != "" {
+		text += ", within " + s.Within
+	}
+	if s.Retry > 0 {
+		text += ", retry " + strconv.Itoa(s.Retry)
+	}
+	if s.Unless != "" {
+		text += ", unless " + s.Unless
+	}
+	return text
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -98,11 +99,13 @@ func deliveryNumbers(args []string) ([]int64, error) {
 	return ids, nil
 }
 
+func deliveryPath(id int64) string { return "/deliveries/" + strconv.FormatInt(id, 10) }
+
 // changeNamed changes one delivery, and says why not; or several, and says which not.
 func (c *command) changeNamed(ctx context.Context, k *deliveryChange, body wire.CancelManyForm) error {
 	if len(body.IDs) == 1 {
 		var d wire.DeliveryForm
-		path := "/deliveries/" + strconv.FormatInt(body.IDs[0], 10) + "/" + k.verb
+		path := deliveryPath(body.IDs[0]) + "/" + k.verb
 		raw, err := c.client().ask(ctx, http.MethodPost, path, k.one(body), &d)
 		if err != nil {
 			return err
@@ -113,7 +116,7 @@ func (c *command) changeNamed(ctx context.Context, k *deliveryChange, body wire.
 	if err != nil {
 		return err
 	}
-	if err := c.print(changed, func(w io.Writer) { fmt.Fprintf(w, "%s: %s.\n", k.done, counted(changed.Changed)) }); err != nil {
+	if err := c.print(changed, func(w io.Writer) { fmt.Fprintf(w, "%s: %s.\n", k.done, count(changed.Changed, "delivery")) }); err != nil {
 		return err
 	}
 	return unchanged(body.IDs, changed.IDs)
@@ -121,13 +124,9 @@ func (c *command) changeNamed(ctx context.Context, k *deliveryChange, body wire.
 
 // unchanged is an error that names those that stay as they are, or nil.
 func unchanged(asked, changed []int64) error {
-	is := map[int64]bool{}
-	for _, id := range changed {
-		is[id] = true
-	}
 	var rest []string
 	for _, id := range asked {
-		if !is[id] {
+		if !slices.Contains(changed, id) {
 			rest = append(rest, strconv.FormatInt(id, 10))
 		}
 	}
@@ -165,13 +164,13 @@ func (c *command) changeAll(ctx context.Context, k *deliveryChange, f *deliveryF
 		changed, err := c.client().changeDeliveries(ctx, k, body)
 		if err != nil {
 			if total.Changed > 0 {
-				return fmt.Errorf("%w\n  %s before that; what has been done stays done", err, counted(total.Changed))
+				return fmt.Errorf("%w\n  %s before that; what has been done stays done", err, count(total.Changed, "delivery"))
 			}
 			return err
 		}
 		total.Changed += changed.Changed
 		if changed.Before == 0 {
-			return c.print(total, func(w io.Writer) { fmt.Fprintf(w, "%s: %s.\n", k.done, counted(total.Changed)) })
+			return c.print(total, func(w io.Writer) { fmt.Fprintf(w, "%s: %s.\n", k.done, count(total.Changed, "delivery")) })
 		}
 		body.Filter.Before = changed.Before
 	}
@@ -189,7 +188,7 @@ func (c *command) confirm(ctx context.Context, k *deliveryChange, f *deliveryFla
 	if err != nil {
 		return err
 	}
-	number := counted(len(list.Deliveries))
+	number := count(len(list.Deliveries), "delivery")
 	if list.Before > 0 {
 		number = "more than " + number
 	}
@@ -223,12 +222,4 @@ func (c *client) changeDeliveries(ctx context.Context, k *deliveryChange, body w
 	var form wire.ChangedForm
 	err := c.do(ctx, http.MethodPost, "/deliveries/"+k.verb, k.many(body), &form)
 	return form, err
-}
-
-// counted writes "1 delivery", "2 deliveries".
-func counted(n int) string {
-	if n == 1 {
-		return "1 delivery"
-	}
-	return strconv.Itoa(n) + " deliveries"
 }

@@ -3,23 +3,33 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
 
 	"tallyman/internal/cli/terminal"
-	policy "tallyman/internal/text"
+	"tallyman/internal/text"
+	"tallyman/rules/strictyaml"
 )
 
-// print writes v as -o says; for people, text does it.
-func (c *command) print(v any, text func(w io.Writer)) error {
+// print writes v as -o says; for people, write does it.
+func (c *command) print(v any, write func(w io.Writer)) error {
 	switch c.output {
 	case "json":
 		return writeJSON(c.Out, v)
 	case "yaml":
 		return writeYAML(c.Out, v)
 	default:
-		shown := policy.NewWriter(c.Out)
-		text(shown)
+		shown := text.NewWriter(c.Out)
+		write(shown)
 		_ = shown.Flush() // as all output: if that is gone, nobody reads on
 		return nil
 	}
@@ -34,17 +44,191 @@ func writeJSON(w io.Writer, v any) error {
 	if err := enc.Encode(v); err != nil {
 		return err
 	}
-	_, err := w.Write(policy.EscapeJSON(bytes.ToValidUTF8(b.Bytes(), []byte("\uFFFD"))))
+	_, err := w.Write(text.EscapeJSON(bytes.ToValidUTF8(b.Bytes(), []byte("\uFFFD"))))
 	return err
 }
 
-// count writes "1 rule", "2 rules".
+// count writes "1 rule", "2 rules", "2 deliveries".
 func count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
+	}
+	if stem, ok := strings.CutSuffix(what, "y"); ok {
+		what = stem + "ie"
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // width is how many columns a line may have.
 func (c *command) width() int { return terminal.Width(c.Out, c.getenv("COLUMNS")) }
+
+// stamp writes a time in UTC, as lists and pages show times.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
+
+// at writes a time, and how far away it is where it is to come.
+func at(t *time.Time, now time.Time) string {
+	switch {
+	case t == nil:
+		return ""
+	case t.After(now):
+		return stamp(*t) + " (in " + until(*t, now) + ")"
+	}
+	return stamp(*t)
+}
+
+// until writes how long it is from now to the time.
+func until(t, now time.Time) string {
+	return lasting(int64(t.Sub(now).Round(time.Second) / time.Second))
+}
+
+// lasting writes seconds as people do: two units at most.
+func lasting(seconds int64) string {
+	d := time.Duration(seconds) * time.Second
+	days := d / (24 * time.Hour)
+	if days == 0 {
+		if d >= time.Hour {
+			d = d.Truncate(time.Minute)
+		}
+		return strictyaml.FormatDuration(d)
+	}
+	text := strconv.FormatInt(int64(days), 10) + "d"
+	if hours := (d % (24 * time.Hour)).Truncate(time.Hour); hours > 0 {
+		text += strictyaml.FormatDuration(hours)
+	}
+	return text
+}
+
+// when is stamp of a time that may be missing.
+func when(t *time.Time) string {
+	if t == nil {
+		return terminal.Nothing
+	}
+	return stamp(*t)
+}
+
+// orDash is the text, or what a cell has that has nothing to say.
+func orDash(s string) string {
+	if s == "" {
+		return terminal.Nothing
+	}
+	return s
+}
+
+// within is " in SCOPE", where there is one.
+func within(scope string) string {
+	if scope == "" {
+		return ""
+	}
+	return " in " + scope
+}
+
+// titled is ": TITLE", where there is one.
+func titled(title string) string {
+	if title == "" {
+		return ""
+	}
+	return ": " + title
+}
+
+// section writes names, in so many columns, and values. A name without a value is left away.
+func section(w io.Writer, columns int, lines [][2]string) {
+	for _, l := range lines {
+		if l[1] != "" {
+			fmt.Fprintf(w, "  %-*s  %s\n", columns, l[0], l[1])
+		}
+	}
+}
+
+// writeYAML goes through JSON, so that both have the same names and values. It takes JSON's own tokens: a reader of YAML stumbles over raw control
+// characters and over the escapes of surrogate pairs.
+func writeYAML(w io.Writer, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.UseNumber()
+	n, err := yamlValue(dec)
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	enc := yaml.NewEncoder(&out)
+	enc.SetIndent(2)
+	if err := enc.Encode(n); err != nil {
+		return err
+	}
+	if err := enc.Close(); err != nil {
+		return err
+	}
+	// What the encoder takes for printable and no text may have stands in double quotes by now, where it can be escaped.
+	_, err = w.Write(text.EscapeJSON(out.Bytes()))
+	return err
+}
+
+// yamlValue reads the next value.
+func yamlValue(dec *json.Decoder) (*yaml.Node, error) {
+	token, err := dec.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch t := token.(type) {
+	case json.Delim:
+		return yamlList(dec, t)
+	case string:
+		return yamlText(t), nil
+	case json.Number:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: t.String()}, nil
+	case bool:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: fmt.Sprint(t)}, nil
+	case nil:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}, nil
+	}
+	return nil, errors.New("this is no JSON")
+}
+
+// yamlList reads a list or a map, whose bracket was read. One that is empty keeps its brackets.
+func yamlList(dec *json.Decoder, bracket json.Delim) (*yaml.Node, error) {
+	n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+	if bracket == '{' {
+		n.Kind, n.Tag = yaml.MappingNode, "!!map"
+	}
+	for dec.More() {
+		item, err := yamlValue(dec)
+		if err != nil {
+			return nil, err
+		}
+		n.Content = append(n.Content, item)
+	}
+	if len(n.Content) == 0 {
+		n.Style = yaml.FlowStyle
+	}
+	_, err := dec.Token()
+	return n, err
+}
+
+// oldYAML is what YAML 1.1 takes for something else: booleans, numbers of base 60, and the value =.
+var oldYAML = regexp.MustCompile(`^(?i:y|n|yes|no|on|off|=|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?)$`)
+
+// yamlText is a text. Those that have what no text may have, or what readers of YAML take for a line break, stand in double quotes. So do
+// those that are no texts to readers of YAML 1.1.
+func yamlText(s string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
+	if oldYAML.MatchString(s) || text.Check(s, text.Lines) != nil || strings.ContainsAny(s, "\r\t\u2028\u2029\ufeff\ufffe\uffff") {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	return n
+}
+
+// shortPath is the path from the working folder, where it is below it.
+func shortPath(path string) string {
+	here, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	short, err := filepath.Rel(here, path)
+	if err != nil || !filepath.IsLocal(short) {
+		return path
+	}
+	return short
+}

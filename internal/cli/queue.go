@@ -1,12 +1,18 @@
 package cli
 
 import (
+	"fmt"
+	"io"
+	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"tallyman/rules/strictyaml"
+	"tallyman/internal/cli/terminal"
+	"tallyman/internal/item"
+	"tallyman/internal/wire"
 )
 
 func (c *command) queue() *cobra.Command {
@@ -43,44 +49,215 @@ func twinQuery(test bool) url.Values {
 	return query
 }
 
-// withQuery puts a query behind a path.
-func withQuery(path string, query url.Values) string {
-	if len(query) == 0 {
-		return path
-	}
-	return path + "?" + query.Encode()
-}
-
-// takesItems refuses anything but a queue and one item or several.
-func takesItems(cmd *cobra.Command, args []string) error {
-	if len(args) < 2 {
-		return takes("QUEUE", "ITEM")(cmd, args)
-	}
-	return nil
-}
-
-// span is the text of a flag that is a duration, as the API takes it.
-type span string
-
-// Set keeps the text where it is a duration.
-func (s *span) Set(text string) error {
-	_, err := strictyaml.ParseDuration(text)
-	if err == nil {
-		*s = span(text)
-	}
-	return err
-}
-
-// String is the text.
-func (s *span) String() string { return string(*s) }
-
-// Type is how the help names it.
-func (s *span) Type() string { return "duration" }
-
 // named says which queue is meant, for people.
 func named(queue string, test bool) string {
 	if test {
 		return queue + " (test twin)"
 	}
 	return queue
+}
+
+// listFlags say which items are listed.
+type listFlags struct {
+	state     string
+	warehouse string
+	limit     int
+	after     string
+	test      bool
+}
+
+func (c *command) queueList() *cobra.Command {
+	var f listFlags
+	cmd := c.withTwin(&cobra.Command{
+		Use:   "list [QUEUE]",
+		Short: "List all queues and how full they are, or the items of one in a state",
+		Long: `List all queues and how full they are, or the items of one in a state: ready in the order of service, what is leased or put off by the time
+that remains, the dead by when they died, the ended with the latest push first. Nothing is taken.`,
+		Example: `  tallyman queue list
+  tallyman queue list replenishment --state suspended`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 1 && f.limit < 0:
+				return usage("--limit takes the number of items to list, or 0 for all")
+			case len(args) == 1:
+				return c.listItems(cmd.Context(), args[0], f)
+			case anyFlag(cmd, "state", "warehouse", "limit", "after"):
+				return usage("--state, --warehouse, --limit and --after list the items of a queue: name it")
+			}
+			return show(cmd.Context(), c, http.MethodGet, withQuery("/queues", twinQuery(f.test)), nil, func(w io.Writer, form *wire.QueuesForm) {
+				writeQueues(w, c.width(), form.Queues)
+			})
+		},
+	}, &f.test)
+	cmd.Flags().StringVar(&f.state, "state", string(item.Ready), "ready, assigned, leased, delayed, suspended, stored, dead, done, removed or refused")
+	cmd.Flags().StringVar(&f.warehouse, "warehouse", "", "of this warehouse alone")
+	cmd.Flags().IntVar(&f.limit, "limit", 50, "how many items at most; 0 = all")
+	cmd.Flags().StringVar(&f.after, "after", "", "go on behind the list that ended with this cursor")
+	return cmd
+}
+
+func (c *command) queueShow() *cobra.Command {
+	var test bool
+	return c.withTwin(&cobra.Command{
+		Use:   "show QUEUE [ITEM]",
+		Short: "Show how full a queue is, or an item and everything that has happened to it",
+		Example: `  tallyman queue show replenishment
+  tallyman queue show replenishment i_7k2m`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 2 {
+				return nil
+			}
+			return takes("QUEUE")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			query, ctx := twinQuery(test), cmd.Context()
+			if len(args) == 1 {
+				return show(ctx, c, http.MethodGet, withQuery(queuePath(args[0]), query), nil, func(w io.Writer, form *wire.QueueForm) {
+					writeQueue(w, c.width(), form)
+				})
+			}
+			return show(ctx, c, http.MethodGet, withQuery(queuePath(args[0], "items", args[1]), query), nil, func(w io.Writer, form *wire.TracedItemForm) {
+				writeTraced(w, c.width(), named(args[0], test), form)
+			})
+		},
+	}, &test)
+}
+
+func (c *command) queuePause() *cobra.Command {
+	return c.queueSwitch("pause", "Give out nothing more, on every node; what is leased goes on, and items are taken in", "%s is paused.\n")
+}
+
+func (c *command) queueResume() *cobra.Command {
+	return c.queueSwitch("resume", "Give out items again", "%s gives out items.\n")
+}
+
+func (c *command) queueSwitch(verb, short, said string) *cobra.Command {
+	var test bool
+	return c.withTwin(&cobra.Command{
+		Use: verb + " QUEUE", Short: short, Args: takes("QUEUE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return show(cmd.Context(), c, http.MethodPost, queuePath(args[0], verb), wire.TwinForm{Test: test}, func(w io.Writer, form *wire.QueueForm) {
+				fmt.Fprintf(w, said, named(form.Name, form.Test))
+			})
+		},
+	}, &test)
+}
+
+// writeQueues writes a line for each queue.
+func writeQueues(w io.Writer, width int, queues []wire.QueueForm) {
+	if len(queues) == 0 {
+		fmt.Fprintln(w, "There is no queue: the configuration has no sink of type queue.")
+		return
+	}
+	header := []string{"QUEUE", "READY", "OLDEST", "LEASED", "DEAD", "PAUSED", "SUSPENDED", "STORED", "DELAYED", "ASSIGNED"} // what matters most first
+	rows := make([][]string, len(queues))
+	for i := range queues {
+		q := &queues[i]
+		levels, oldest := ready(q.Levels)
+		paused := "no"
+		if q.Paused {
+			paused = "yes"
+		}
+		n := func(n int64) string { return strconv.FormatInt(n, 10) }
+		rows[i] = []string{q.Name, levels, oldest, n(q.Leased), n(q.Dead), paused, n(q.Suspended), n(q.Stored), n(q.Delayed), n(q.Assigned)}
+	}
+	terminal.Spread(w, width, header, rows, header)
+}
+
+// ready writes how many are ready, as priority:number where there are some, and how long the oldest has been.
+func ready(levels []wire.LevelForm) (counts, oldest string) {
+	var list []string
+	var longest *wire.LevelForm
+	for i := range levels {
+		l := &levels[i]
+		if l.Ready > 0 {
+			list = append(list, fmt.Sprintf("%d:%d", l.Priority, l.Ready))
+		}
+		if l.Oldest != nil && (longest == nil || l.OldestSeconds > longest.OldestSeconds) {
+			longest = l
+		}
+	}
+	if longest == nil {
+		return orDash(strings.Join(list, " ")), terminal.Nothing
+	}
+	return orDash(strings.Join(list, " ")), age(longest)
+}
+
+// writeQueue writes one queue with its levels and what the configuration says of it.
+func writeQueue(w io.Writer, width int, q *wire.QueueForm) {
+	fmt.Fprintln(w, named(q.Name, q.Test))
+	if q.Paused {
+		text := "nothing is given out"
+		if q.PausedAt != nil {
+			text = "since " + stamp(*q.PausedAt)
+		}
+		if q.PausedBy != "" {
+			text += ", by " + q.PausedBy
+		}
+		fmt.Fprintln(w, "  paused     "+text)
+	}
+	for _, n := range []struct {
+		name  string
+		count int64
+		note  string
+	}{
+		{"ready", q.Ready, ""},
+		{"assigned", q.Assigned, "ready for one worker alone"},
+		{"leased", q.Leased, ""},
+		{"delayed", q.Delayed, ""},
+		{"suspended", q.Suspended, ""},
+		{"stored", q.Stored, ""},
+		{"dead", q.Dead, "failed " + count(q.Settings.MaxAttempts, "time")},
+	} {
+		line := fmt.Sprintf("  %-9s  %d", n.name, n.count)
+		if n.count > 0 && n.note != "" {
+			line += "  (" + n.note + ")"
+		}
+		fmt.Fprintln(w, line)
+	}
+	fmt.Fprintln(w, "\nReady by priority")
+	rows := make([][]string, len(q.Levels))
+	for i, l := range q.Levels {
+		rows[i] = []string{strconv.Itoa(l.Priority), strconv.FormatInt(l.Ready, 10), age(&l)}
+	}
+	terminal.Grid(w, width, "  ", []string{"PRIORITY", "READY", "OLDEST"}, rows)
+	writeWarehouses(w, width, q.Warehouses)
+	writeSettings(w, &q.Settings)
+}
+
+// writeWarehouses writes how much of a queue belongs to each warehouse, where it has items of some.
+func writeWarehouses(w io.Writer, width int, list []wire.DepthForm) {
+	if len(list) == 0 || len(list) == 1 && list[0].Warehouse == "" {
+		return
+	}
+	fmt.Fprintln(w, "\nBy warehouse")
+	header := []string{"WAREHOUSE", "READY", "LEASED", "DEAD", "SUSPENDED", "STORED", "DELAYED", "ASSIGNED"}
+	rows := make([][]string, len(list))
+	for i, d := range list {
+		n := func(n int64) string { return strconv.FormatInt(n, 10) }
+		rows[i] = []string{orDash(d.Warehouse), n(d.Ready), n(d.Leased), n(d.Dead), n(d.Suspended), n(d.Stored), n(d.Delayed), n(d.Assigned)}
+	}
+	terminal.Grid(w, width, "  ", header, rows)
+}
+
+func writeSettings(w io.Writer, s *wire.SettingsForm) {
+	fmt.Fprintln(w, "\nConfiguration")
+	steps := "none"
+	if len(s.SuspendSteps) > 0 {
+		steps = strings.Join(s.SuspendSteps, ", ")
+	}
+	for _, f := range [][2]string{
+		{"timezone", s.Timezone}, {"lease", s.Lease}, {"max_attempts", strconv.Itoa(s.MaxAttempts)}, {"dedupe", s.Dedupe}, {"suspend_steps", steps},
+	} {
+		fmt.Fprintf(w, "  %-13s  %s\n", f[0], f[1])
+	}
+}
+
+// age writes how long the first of a level has been ready; "-" where there is none.
+func age(l *wire.LevelForm) string {
+	if l.Oldest == nil {
+		return terminal.Nothing
+	}
+	return lasting(int64(l.OldestSeconds))
 }

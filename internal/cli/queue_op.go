@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -112,4 +113,221 @@ func (c *command) operate(ctx context.Context, queue string, ids []string, f *op
 		return found()
 	}
 	return err
+}
+
+// refusal says what an outcome means that has changed nothing.
+func refusal(o item.Outcome, form *wire.OpForm) string {
+	switch o {
+	case item.LeaseLost:
+		return fmt.Sprintf("attempt %d is over, or another subject's: its lease has run out, or the item has gone on or ended", form.Attempt)
+	case item.NotFound:
+		return "the queue has no such item, or it has ended"
+	case item.IsLeased:
+		return "a worker has it"
+	case item.SuspendLimit:
+		return "it was suspended as often as the queue allows; store or finish it"
+	case item.NotDead:
+		return "it is not dead"
+	case item.IsDead:
+		return "it is dead; requeue or remove it"
+	default:
+		return "nothing was changed"
+	}
+}
+
+// writeOutcome says what became of an operation.
+func writeOutcome(w io.Writer, r *wire.ResultForm, form *wire.OpForm) {
+	if r.Outcome != string(item.OK) {
+		fmt.Fprintf(w, "%s: %s: %s\n", r.ID, r.Outcome, refusal(item.Outcome(r.Outcome), form))
+		return
+	}
+	text := r.ID + " is " + r.State
+	if r.Due != nil && r.State != string(item.Dead) {
+		text += " until " + stamp(*r.Due)
+	}
+	if form.Worker != nil && *form.Worker != "" {
+		text += ", for " + *form.Worker + " alone"
+	}
+	if form.Worker != nil && *form.Worker == "" {
+		text += ", for anybody"
+	}
+	fmt.Fprintln(w, text+".")
+}
+
+func (c *command) queueAck() *cobra.Command {
+	return c.op(opCommand{
+		kind: item.Ack, attempt: needsAttempt, short: "The work on an item is done",
+		example: "  tallyman queue ack replenishment i_7k2m --attempt 1",
+	}, &opFlags{}, nil)
+}
+
+func (c *command) queueNack() *cobra.Command {
+	f := &opFlags{}
+	cmd := c.op(opCommand{
+		kind: item.Nack, attempt: needsAttempt, short: "The work on an item has failed: it is ready again, or dead after max_attempts failures",
+		example: "  tallyman queue nack replenishment i_7k2m --attempt 1 --delay 10m --note 'bin is blocked'",
+	}, f, nil)
+	cmd.Flags().Var((*span)(&f.form.Delay), "delay", "before it is ready again, such as 10m")
+	return cmd
+}
+
+func (c *command) queueRelease() *cobra.Command {
+	return c.op(opCommand{
+		kind: item.Release, attempt: needsAttempt, short: "Give an item back that was not begun: to the head of its level, without a failure",
+	}, &opFlags{}, nil)
+}
+
+func (c *command) queueExtend() *cobra.Command {
+	f := &opFlags{}
+	cmd := c.op(opCommand{kind: item.Extend, attempt: needsAttempt, short: "Keep an item longer"}, f, nil)
+	cmd.Flags().Var((*span)(&f.form.Lease), "lease", "the lease ends that long from now (default the queue's lease)")
+	return cmd
+}
+
+func (c *command) queueSuspend() *cobra.Command {
+	return c.op(opCommand{
+		kind: item.Suspend, attempt: mayAttempt, short: "Put items off for the next of the queue's suspend steps",
+		long: `Put items off: the first time for the first of the queue's suspend_steps, then for the second. When all are used, store or finish the item.
+
+A worker names the attempt of its lease; without one, items are put off that no worker has.`,
+	}, &opFlags{}, nil)
+}
+
+func (c *command) queueStore() *cobra.Command {
+	f := &opFlags{}
+	cmd := c.op(opCommand{
+		kind: item.Store, attempt: mayAttempt, short: "Put items away for days; their suspends count anew",
+		long: `Put items away for days; their suspends count anew.
+
+A worker names the attempt of its lease; without one, items are put away that no worker has.`,
+		example: "  tallyman queue store replenishment i_7k2m --days 3",
+	}, f, func() error {
+		if (f.form.Days != 0) == (f.form.Delay != "") {
+			return usage("say for how long: --days 3, or --delay 36h, and not both")
+		}
+		return nil
+	})
+	cmd.Flags().IntVar(&f.form.Days, "days", 0, "for how many days, 1 to 366")
+	cmd.Flags().Var((*span)(&f.form.Delay), "delay", "for how long, instead of --days")
+	return cmd
+}
+
+func (c *command) queueFinish() *cobra.Command {
+	return c.op(opCommand{kind: item.Finish, short: "End items that no worker has: their work is done"}, &opFlags{}, nil)
+}
+
+func (c *command) queueAssign() *cobra.Command {
+	f := &opFlags{}
+	var worker string
+	var anybody bool
+	cmd := c.op(opCommand{
+		kind: item.Assign, attempt: mayAttempt, short: "Let one worker alone have items, or anybody again",
+		long: `Let one worker alone have items, or anybody again. An item that is delayed, suspended or stored keeps its time. One that a worker has is
+refused, unless the worker passes it on with --attempt.
+
+Who gets it is <subject>/<worker>, a device of a token's subject, or <subject>, all its devices. A server without tokens knows workers alone.`,
+		example: `  tallyman queue assign replenishment i_7k2m --worker packer-7
+  tallyman queue assign replenishment i_7k2m --worker service:wms/packer-7
+  tallyman queue assign replenishment i_7k2m --worker user:ann
+  tallyman queue assign replenishment i_7k2m --anybody
+  tallyman queue assign replenishment i_7k2m --attempt 2 --worker packer-8`,
+	}, f, func() error {
+		if anybody == (worker != "") {
+			return usage("say who gets them: --worker NAME, or --anybody, and not both")
+		}
+		f.form.Worker = &worker
+		return nil
+	})
+	cmd.Flags().StringVar(&worker, "worker", "", "who alone gets them")
+	cmd.Flags().BoolVar(&anybody, "anybody", false, "any worker gets them")
+	return cmd
+}
+
+func (c *command) queueRemove() *cobra.Command {
+	f := &opFlags{}
+	var in wire.RangeForm
+	cmd := c.op(opCommand{
+		kind: item.Remove, short: "Take items out: some by name, or a range of a state",
+		long: `Take items out: some by name, or a range of a state. One that a worker has is refused without --force.
+
+A range counts from 1 in the order of "queue list QUEUE --state STATE", as it is at that moment: pause the queue first where it moves.`,
+		example: `  tallyman queue remove replenishment i_7k2m i_9x1c
+  tallyman queue remove replenishment --state dead --from 1 --to 100`,
+	}, f, nil)
+	byName := cmd.RunE
+	cmd.Use = "remove QUEUE ITEM… | QUEUE --state STATE --from N --to M"
+	cmd.Args = nil
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !anyFlag(cmd, "state", "from", "to", "warehouse") {
+			return instead(cmd, args, byName)
+		}
+		if err := takes("QUEUE")(cmd, args); err != nil {
+			return err
+		}
+		switch {
+		case in.State == "" || in.From < 1 || in.To < in.From:
+			return usage("a range takes --state, --from and --to, with ranks from 1 on")
+		case anyFlag(cmd, "force", "note"):
+			return usage("--force and --note are of items that are named")
+		}
+		in.Test = f.test
+		return c.removeRange(cmd.Context(), args[0], in)
+	}
+	cmd.Flags().BoolVar(&f.form.Force, "force", false, "even what a worker has; its lease is lost")
+	cmd.Flags().StringVar(&in.Warehouse, "warehouse", "", "of a range: of this warehouse alone, as the list with the same flag")
+	cmd.Flags().StringVar(&in.State, "state", "", "of a range: ready, assigned, delayed, suspended, stored or dead")
+	cmd.Flags().Int64Var(&in.From, "from", 0, "of a range: the rank of the first")
+	cmd.Flags().Int64Var(&in.To, "to", 0, "of a range: the rank of the last")
+	return cmd
+}
+
+func (c *command) removeRange(ctx context.Context, queue string, in wire.RangeForm) error {
+	var done wire.RemovedForm
+	if err := c.client().do(ctx, http.MethodPost, queuePath(queue, "remove"), in, &done); err != nil {
+		return err
+	}
+	return c.print(done, func(w io.Writer) { fmt.Fprintf(w, "Removed %s.\n", count(done.Removed, "item")) })
+}
+
+func (c *command) queueRequeue() *cobra.Command {
+	f := &opFlags{}
+	var all bool
+	cmd := c.op(opCommand{
+		kind: item.Requeue, short: "Make dead items ready again: some by name, or all; their failures count anew",
+		example: `  tallyman queue requeue replenishment i_7k2m
+  tallyman queue requeue replenishment --all`,
+	}, f, nil)
+	byName := cmd.RunE
+	cmd.Use = "requeue QUEUE ITEM… | QUEUE --all"
+	cmd.Args = nil
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !all {
+			return instead(cmd, args, byName)
+		}
+		if err := takes("QUEUE")(cmd, args); err != nil {
+			return err
+		}
+		if anyFlag(cmd, "note") {
+			return usage("--note is of items that are named")
+		}
+		return c.requeueAll(cmd.Context(), args[0], f.test)
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "every dead item")
+	return cmd
+}
+
+func (c *command) requeueAll(ctx context.Context, queue string, test bool) error {
+	var done wire.RequeuedForm
+	if err := c.client().do(ctx, http.MethodPost, queuePath(queue, "requeue"), wire.RequeueForm{All: true, Test: test}, &done); err != nil {
+		return err
+	}
+	return c.print(done, func(w io.Writer) { fmt.Fprintf(w, "Requeued %s.\n", count(done.Requeued, "item")) })
+}
+
+// instead runs the command on the items that are named.
+func instead(cmd *cobra.Command, args []string, byName func(*cobra.Command, []string) error) error {
+	if err := takesItems(cmd, args); err != nil {
+		return err
+	}
+	return byName(cmd, args)
 }

@@ -1,12 +1,17 @@
 package cli
 
 import (
+	"fmt"
 	"io"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"tallyman/engine/trial/rulediff"
 	"tallyman/internal/authoring"
+	"tallyman/internal/cli/terminal"
 	"tallyman/internal/config"
 )
 
@@ -72,10 +77,310 @@ func (c *command) diff(cmd *cobra.Command, o authoring.DiffOptions) error {
 	return failing(d)
 }
 
+// diffText writes a comparison for people.
+type diffText struct {
+	terminal.Page
+	d *rulediff.Diff
+}
+
+func writeDiff(w io.Writer, width int, d *rulediff.Diff) {
+	t := &diffText{terminal.Page{Writer: w, Width: width}, d}
+	for i := 0; i < len(d.Rules); {
+		k := i + 1 // the scopes that differ in the same way stand together
+		for k < len(d.Rules) && alike(d.Rules[i], d.Rules[k]) {
+			k++
+		}
+		if i > 0 {
+			t.Line("")
+		}
+		t.rule(d.Rules[i:k])
+		i = k
+	}
+	t.sum()
+}
+
+func alike(a, b rulediff.Rule) bool {
+	return a.ID == b.ID && a.Status == b.Status && slices.Equal(a.Changes, b.Changes) && slices.Equal(a.Warns, b.Warns)
+}
+
+// rule shows a rule in the scopes in which it differs in the same way.
+func (t *diffText) rule(scopes []rulediff.Rule) {
+	r := scopes[0]
+	sign := map[rulediff.Status]string{rulediff.Added: "+", rulediff.Removed: "-", rulediff.Changed: "~"}[r.Status]
+	var names []string
+	for _, s := range scopes {
+		if s.Scope != "" {
+			names = append(names, s.Scope)
+		}
+	}
+	t.Wrap(sign+" ", strings.TrimSpace(fmt.Sprintf("%s (%s) %s", r.ID, r.Status, strings.Join(names, ", "))))
+	t.changes(r.Changes)
+	for _, w := range r.Warns {
+		t.Wrap("    ! ", w)
+	}
+	t.effects(scopes)
+}
+
+// changes lists the fields. What has several lines is shown line by line.
+func (t *diffText) changes(list []rulediff.Change) {
+	widest := 0
+	for _, c := range list {
+		if !long(c) {
+			widest = max(widest, min(len(c.Field), 24))
+		}
+	}
+	for _, c := range list {
+		if !long(c) {
+			t.Wrap(fmt.Sprintf("    %-*s  ", widest, c.Field), written(c.Old)+" → "+written(c.New))
+			continue
+		}
+		t.Line("    %s", c.Field)
+		for _, l := range lineDiff(lines(c.Old), lines(c.New)) {
+			t.Line("      %s", terminal.Fit(l, t.Width-6))
+		}
+	}
+}
+
+func long(c rulediff.Change) bool { return strings.Contains(c.Old+c.New, "\n") }
+
+func written(value string) string {
+	if value == "" {
+		return "(not set)"
+	}
+	return value
+}
+
+func lines(text string) []string {
+	if text = strings.TrimRight(text, "\n"); text == "" {
+		return nil
+	}
+	return strings.Split(text, "\n")
+}
+
+// mostCompared bounds what two texts cost: of longer ones all lines went, and all came.
+const mostCompared = 1_000_000
+
+// lineDiff marks the lines that went with - and those that came with +.
+func lineDiff(old, now []string) []string {
+	var out []string
+	if len(old)*len(now) > mostCompared {
+		for _, l := range old {
+			out = append(out, "- "+l)
+		}
+		for _, l := range now {
+			out = append(out, "+ "+l)
+		}
+		return out
+	}
+	common := make([][]int, len(old)+1) // lengths of the longest common rest
+	for i := range common {
+		common[i] = make([]int, len(now)+1)
+	}
+	for i, before := range slices.Backward(old) {
+		for k, after := range slices.Backward(now) {
+			if common[i][k] = max(common[i+1][k], common[i][k+1]); before == after {
+				common[i][k] = common[i+1][k+1] + 1
+			}
+		}
+	}
+	i, k := 0, 0
+	for i < len(old) || k < len(now) {
+		switch {
+		case i < len(old) && k < len(now) && old[i] == now[k]:
+			out = append(out, "  "+old[i])
+			i, k = i+1, k+1
+		case k == len(now) || i < len(old) && common[i+1][k] >= common[i][k+1]:
+			out = append(out, "- "+old[i])
+			i++
+		default:
+			out = append(out, "+ "+now[k])
+			k++
+		}
+	}
+	return out
+}
+
+func (t *diffText) sum() {
+	d := t.d
+	if len(d.Rules) == 0 {
+		t.Line("No difference: %s alike", count(d.Same, "rule"))
+		return
+	}
+	n := map[rulediff.Status]int{}
+	for _, r := range d.Rules {
+		n[r.Status]++
+	}
+	t.Line("\n%d changed, %d added, %d removed, %d alike (each scope counted)", n[rulediff.Changed], n[rulediff.Added], n[rulediff.Removed], d.Same)
+	if !d.Ran {
+		t.Line("Only the files were compared; --source runs both versions and compares the findings")
+		return
+	}
+	t.Line("In sum: %s", sumOf(d.Sum))
+	t.starts()
+	if d.Failing > 0 {
+		t.Line("%s would fail", count(d.Failing, "rule"))
+	}
+}
+
+// starts says from which states the versions were run.
+func (t *diffText) starts() {
+	ledger, old := 0, 0
+	for _, r := range t.d.Rules {
+		switch r.From {
+		case rulediff.FromLedger:
+			ledger++
+		case rulediff.FromOld:
+			old++
+		}
+	}
+	if ledger > 0 {
+		t.Wrap("", fmt.Sprintf("Of %s both versions went on from the state in the ledger", count(ledger, "rule")))
+	}
+	if old > 0 {
+		why := "which the ledger does not know"
+		if t.d.NoLedger != "" {
+			why = "since no ledger is in reach (" + t.d.NoLedger + ")"
+		}
+		t.Wrap("", fmt.Sprintf("Of %s, %s, both went on as if the old version had told all that it finds", count(old, "rule"), why))
+	}
+}
+
 // failing ends a comparison in which the new version of a rule would not run.
 func failing(d *rulediff.Diff) error {
 	if d.Failing > 0 {
 		return found()
 	}
 	return nil
+}
+
+// kind is a kind of finding in the comparison.
+type kind struct {
+	name string
+	rare bool // shown only where there are any
+	of   func(e *rulediff.Effect) *rulediff.Keys
+}
+
+// kinds are in the order in which they matter.
+var kinds = []kind{
+	{"fire", false, func(e *rulediff.Effect) *rulediff.Keys { return &e.Fire }},
+	{"wait", true, func(e *rulediff.Effect) *rulediff.Keys { return &e.Pend }},
+	{"resolve", false, func(e *rulediff.Effect) *rulediff.Keys { return &e.Resolve }},
+	{"keep", true, func(e *rulediff.Effect) *rulediff.Keys { return &e.Keep }},
+	{"drop", true, func(e *rulediff.Effect) *rulediff.Keys { return &e.Drop }},
+	{"told again", false, func(e *rulediff.Effect) *rulediff.Keys { return &e.Again }},
+	{"unchanged", false, func(e *rulediff.Effect) *rulediff.Keys { return &e.Unchanged }},
+}
+
+// quiet tells that a change does nothing to the findings of the scope.
+func quiet(r rulediff.Rule) bool {
+	if r.Effect == nil {
+		return false
+	}
+	for _, k := range kinds {
+		if k.name != "unchanged" && k.of(r.Effect).Count > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// fewScopes are all shown; of more, those in which nothing happens are one line.
+const fewScopes = 3
+
+// effects shows what the change does to the findings in each scope.
+func (t *diffText) effects(scopes []rulediff.Rule) {
+	if !t.d.Ran {
+		return
+	}
+	var rows [][]string
+	var shown []kind
+	for _, k := range kinds {
+		some := func(r rulediff.Rule) bool { return r.Effect != nil && k.of(r.Effect).Count > 0 }
+		if !k.rare || slices.ContainsFunc(scopes, some) {
+			shown = append(shown, k)
+		}
+	}
+	still, unchanged := 0, 0
+	for _, s := range scopes {
+		if len(scopes) > fewScopes && quiet(s) {
+			still++
+			unchanged += s.Effect.Unchanged.Count
+			continue
+		}
+		if s.Effect != nil && (s.Old != nil || s.New != nil) {
+			rows = append(rows, effectRow(s, shown))
+		}
+	}
+	if len(rows) > 0 {
+		header := []string{"scope", "matching"}
+		for _, k := range shown {
+			header = append(header, k.name)
+		}
+		if len(scopes) == 1 && scopes[0].Scope == "" { // nothing to tell apart
+			header, rows[0] = header[1:], rows[0][1:]
+		}
+		t.Grid("    ", header, rows)
+	}
+	if still > 0 {
+		t.Line("    %s without a change (%s)", count(still, "more scope"), count(unchanged, "finding"))
+	}
+	for _, s := range scopes {
+		t.details(s)
+	}
+}
+
+func effectRow(r rulediff.Rule, shown []kind) []string {
+	row := []string{r.Scope, matching(r.Old) + " → " + matching(r.New)}
+	for _, k := range shown {
+		row = append(row, strconv.Itoa(k.of(r.Effect).Count))
+	}
+	return row
+}
+
+// matching is how many rows a version's condition is met by.
+func matching(s *rulediff.Side) string {
+	if s == nil {
+		return "–"
+	}
+	return strconv.Itoa(s.Matched)
+}
+
+// details are what the table has no room for: why a version would not run, and the keys.
+func (t *diffText) details(r rulediff.Rule) {
+	in := within(r.Scope)
+	for _, side := range []struct {
+		name string
+		*rulediff.Side
+	}{{"old", r.Old}, {"new", r.New}} {
+		if side.Side != nil && side.Error != "" {
+			t.Wrap("    ! ", "the "+side.name+" version"+in+": "+side.Error)
+		}
+	}
+	printProblems(t, r.Faults)
+	if r.Effect == nil {
+		return
+	}
+	for _, k := range kinds {
+		keys := k.of(r.Effect)
+		if k.name == "unchanged" || keys.Count == 0 {
+			continue
+		}
+		text := strings.Join(keys.Keys, " ")
+		if more := keys.Count - len(keys.Keys); more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		t.Wrap("    "+k.name+in+": ", text)
+	}
+}
+
+// sumOf is the effect in a line.
+func sumOf(e *rulediff.Effect) string {
+	var parts []string
+	for _, k := range kinds {
+		if k.rare && k.of(e).Count == 0 {
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%d %s", k.of(e).Count, k.name))
+	}
+	return strings.Join(parts, ", ")
 }

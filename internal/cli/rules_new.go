@@ -8,13 +8,18 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"tallyman/internal/authoring"
 	"tallyman/internal/cli/terminal"
 	"tallyman/internal/config"
+	"tallyman/rules/catalog"
+	"tallyman/rules/problem"
+	"tallyman/rules/schedule"
 )
 
 // newFlags are the answers that are given beforehand.
@@ -171,20 +176,224 @@ func pickSource(cfg *config.Config, f *newFlags, p *terminal.Prompt) (string, er
 	case len(names) == 1:
 		return names[0], nil
 	case p == nil:
-		return "", usage("name the source with --source: %s", joined(names))
+		return "", usage("name the source with --source: %s", strings.Join(names, ", "))
 	}
 	return p.Ask(terminal.Question{Text: "Source", Choices: names, Check: oneOf(names, "source")})
 }
 
-// shortPath is the path from the working folder, where it is below it.
-func shortPath(path string) string {
-	here, err := os.Getwd()
+// wizard goes through the questions of rules new. What a flag answers is not asked; without a prompt what is proposed is taken.
+type wizard struct {
+	*newFlags
+	prompt *terminal.Prompt // nil where nothing is asked
+	maker  *authoring.RuleMaker
+}
+
+// answer is what the flag says, what is answered, or without a prompt what is proposed.
+func (w *wizard) answer(flag, given string, q terminal.Question) (string, error) {
+	switch {
+	case w.given(flag):
+		if q.Check != nil && given != "" {
+			if err := q.Check(given); err != nil {
+				return "", usage("--%s: %w", flag, err)
+			}
+		}
+		return given, nil
+	case w.prompt != nil:
+		return w.prompt.Ask(q)
+	case q.Proposal == "" && !q.Empty:
+		text := strings.TrimPrefix(q.Text, "Key: ")
+		return "", usage("--%s is needed: %s", flag, strings.ToLower(text[:1])+text[1:])
+	}
+	return q.Proposal, nil
+}
+
+func (w *wizard) rule(ctx context.Context) (*authoring.NewRule, error) {
+	r, err := w.start(ctx)
 	if err != nil {
-		return path
+		return nil, err
 	}
-	short, err := filepath.Rel(here, path)
-	if err != nil || !filepath.IsLocal(short) {
-		return path
+	for _, step := range []func(*authoring.NewRule) error{w.askWhere, w.askKey, w.askType, w.askFields, w.askWarehouse, w.askCron, w.askID} {
+		if err := step(r); err != nil {
+			return nil, err
+		}
 	}
-	return short
+	return r, nil
+}
+
+// start asks for the table, and what the database knows of it.
+func (w *wizard) start(ctx context.Context) (*authoring.NewRule, error) {
+	if w.prompt == nil || w.table != "" {
+		if w.table == "" {
+			return nil, usage("name the table with --table")
+		}
+		return w.maker.Start(ctx, w.table)
+	}
+	tables, err := w.maker.Tables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(tables) == 0 {
+		return nil, usage("the source %s has no tables or views; name another with --source, or a configuration with --config", w.maker.Source())
+	}
+	var r *authoring.NewRule
+	var broken error
+	_, err = w.prompt.Ask(terminal.Question{Text: "Table or view", Choices: tables, Check: func(name string) error {
+		var wrong *authoring.UsageError
+		r, err = w.maker.Start(ctx, name)
+		if err != nil && !errors.As(err, &wrong) {
+			broken = err // asking again would not help
+			return nil
+		}
+		return err
+	}})
+	if err == nil && broken == nil {
+		w.prompt.Note("  its columns: %s", strings.Join(r.ColumnNames(), ", "))
+	}
+	return r, errors.Join(err, broken)
+}
+
+func (w *wizard) askWhere(r *authoring.NewRule) (err error) {
+	q := terminal.Question{Text: "Which rows are wrong, as a condition in SQL", Proposal: r.Where}
+	if w.prompt != nil && r.Where == "" {
+		q.Empty, q.Text = true, q.Text+" (empty: all)"
+	}
+	r.Where, err = w.answer("where", w.where, q)
+	return err
+}
+
+func (w *wizard) askKey(r *authoring.NewRule) error {
+	q := terminal.Question{Text: "Key: the columns that tell one finding from another", Proposal: strings.Join(r.Key, ", "), Choices: r.ColumnNames()}
+	if r.KeyIs != "" {
+		q.Text += ", " + r.KeyIs
+	} else if w.prompt != nil {
+		w.prompt.Note("  %s has neither a primary key nor a unique index: choose", r.Table)
+	}
+	q.Check = func(answer string) error {
+		for _, name := range list(answer) {
+			if r.Column(name) == nil {
+				return unknown("column", name, r.ColumnNames())
+			}
+		}
+		return nil
+	}
+	answer, err := w.answer("key", strings.Join(w.key, ", "), q)
+	if answer != strings.Join(r.Key, ", ") {
+		r.Key, r.KeyIs = list(answer), ""
+	}
+	return err
+}
+
+func (w *wizard) askType(r *authoring.NewRule) error {
+	types := w.maker.Types()
+	var codes, shown []string
+	for _, t := range types {
+		codes, shown = append(codes, t.Code), append(shown, t.Code+"  "+t.Name)
+	}
+	code, err := w.answer("type", w.typ, terminal.Question{
+		Text: "Type of its notices", Proposal: r.Type, Choices: shown, Check: oneOf(codes, "type"),
+	})
+	if i := slices.IndexFunc(types, func(t catalog.Type) bool { return t.Code == code }); i >= 0 && code != r.Type {
+		r.SetType(types[i])
+	}
+	return err
+}
+
+// askFields asks for the data that no column was found for, as far as it is required.
+func (w *wizard) askFields(r *authoring.NewRule) error {
+	for name := range w.fields {
+		if !slices.ContainsFunc(r.Fields, func(f authoring.NewField) bool { return f.Name == name }) {
+			return usage("--field: the type %s has no field %q", r.Type, name)
+		}
+	}
+	for i, f := range r.Fields {
+		switch given, ok := w.fields[f.Name]; {
+		case ok:
+			r.Fields[i].Expr = given
+		case f.Expr != "" || !f.Required:
+		case w.prompt == nil:
+			return usage("%s requires the field %q, and no column is called so; say what it is with --field %s=COLUMN", r.Type, f.Name, f.Name)
+		default:
+			answer, err := w.prompt.Ask(terminal.Question{Text: fmt.Sprintf("Field %s of %s: a column or expression", f.Name, r.Type), Choices: r.ColumnNames()})
+			if err != nil {
+				return err
+			}
+			r.Fields[i].Expr = answer
+		}
+	}
+	return nil
+}
+
+func (w *wizard) askWarehouse(r *authoring.NewRule) (err error) {
+	r.Warehouse, err = w.answer("warehouse", w.warehouse, terminal.Question{
+		Text: `Warehouse: a column, or a name in quotes such as "w1"`, Proposal: r.Warehouse, Choices: r.ColumnNames(),
+	})
+	return err
+}
+
+func (w *wizard) askCron(r *authoring.NewRule) (err error) {
+	r.Cron, err = w.answer("cron", w.cron, terminal.Question{Text: "When it looks (cron)", Proposal: r.Cron, Check: func(answer string) error {
+		_, err := schedule.Parse(answer, "UTC")
+		return err
+	}})
+	return err
+}
+
+var newID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
+
+func (w *wizard) askID(r *authoring.NewRule) error {
+	id, err := w.answer("id", w.id, terminal.Question{Text: "Id of the rule, for life", Proposal: r.ID, Check: func(answer string) error {
+		if !newID.MatchString(answer) {
+			return errors.New("lower-case letters, digits and -, at most 63")
+		}
+		return nil
+	}})
+	if id != r.ID && id != "" {
+		r.ID, r.Title = id, strings.ToUpper(id[:1])+strings.ReplaceAll(id[1:], "-", " ")
+	}
+	return err
+}
+
+// files asks where the rule goes.
+func (w *wizard) files(r *authoring.NewRule) ([]authoring.NewFile, error) {
+	path, err := w.answer("out", w.out, terminal.Question{Text: "File", Proposal: shortPath(w.maker.DefaultFile(r)), Check: func(answer string) error {
+		if _, err := os.Stat(answer); err == nil && !w.force {
+			return fmt.Errorf("%s is there already; --force replaces it", answer)
+		}
+		return nil
+	}})
+	if err != nil {
+		return nil, err
+	}
+	if w.prompt != nil && !w.given("test") {
+		if w.test, err = w.prompt.Yes("A first test beside it?", true); err != nil {
+			return nil, err
+		}
+	}
+	return w.maker.Files(r, path, w.test)
+}
+
+// list are the names of a text that separates them by commas.
+func list(s string) []string {
+	var names []string
+	for name := range strings.SplitSeq(s, ",") {
+		names = append(names, strings.TrimSpace(name))
+	}
+	return names
+}
+
+func oneOf(names []string, what string) func(string) error {
+	return func(answer string) error {
+		if slices.Contains(names, answer) {
+			return nil
+		}
+		return unknown(what, answer, names)
+	}
+}
+
+func unknown(what, name string, names []string) error {
+	hint := problem.DidYouMean(name, names)
+	if hint == "" {
+		hint = "there are: " + strings.Join(names, ", ")
+	}
+	return fmt.Errorf("there is no %s %q; %s", what, name, hint)
 }

@@ -7,12 +7,16 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"tallyman/engine/trial/preview"
 	"tallyman/internal/authoring"
+	"tallyman/internal/cli/terminal"
 	"tallyman/internal/config"
+	"tallyman/internal/notice"
 )
 
 // previewFlags are those of rules preview.
@@ -110,4 +114,101 @@ func (c *command) record(ctx context.Context, cfg *config.Config, p *preview.Pre
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// notices shows what would be said, and to whom.
+func (t *previewText) notices() {
+	for _, n := range t.r.Notices {
+		t.notice("Notice", n)
+	}
+	t.more(t.r.LeftOut.Notices, "notice")
+	for _, n := range t.r.Later {
+		t.notice("If it lasts", n)
+	}
+	t.more(t.r.LeftOut.Later, "notice")
+}
+
+func (t *previewText) notice(when string, n preview.Notice) {
+	modal := ""
+	if n.Modal == "popup" {
+		modal = ", popup"
+	}
+	t.Line("")
+	t.Wrap(when+": ", fmt.Sprintf("%s, %s, warehouse %s, priority %d%s%s", n.Status, n.Type, n.Warehouse, n.Priority, modal, standsFor(n.Count)))
+	t.Wrap("  ", n.Title)
+	if n.Body != "" {
+		t.Wrap("  ", n.Body)
+	}
+	t.translations(n)
+	if len(n.Data) > 0 {
+		t.Wrap("  data ", fields(n.Data))
+	}
+	t.Wrap("  key  ", terminal.JSONLine(n.Key))
+	if n.Known {
+		t.Line("  told before: the ledger has it, and it is not told again")
+	}
+	if n.Silenced != "" {
+		t.Wrap("  ", "not told now: "+n.Silenced)
+	}
+	for _, d := range n.To {
+		t.destination(d)
+	}
+}
+
+func standsFor(n int) string {
+	if n == 1 {
+		return ""
+	}
+	return fmt.Sprintf(", stands for %d findings", n)
+}
+
+func (t *previewText) translations(n preview.Notice) {
+	var langs []string
+	for lang, text := range n.Texts {
+		if text.Title != n.Title || text.Body != n.Body {
+			langs = append(langs, lang)
+		}
+	}
+	slices.Sort(langs)
+	for _, lang := range langs {
+		text := n.Texts[lang]
+		t.Wrap("  ", lang+": "+text.Title)
+		if text.Body != "" && text.Body != n.Body {
+			t.Wrap("  "+strings.Repeat(" ", len(lang)+2), text.Body)
+		}
+	}
+}
+
+func fields(data notice.DataForm) string {
+	parts := make([]string, len(data))
+	for i, f := range data {
+		value := "NULL"
+		if f.Value != nil {
+			value = terminal.OneLine(fmt.Sprint(f.Value))
+		}
+		parts[i] = f.Name + "=" + value
+	}
+	return strings.Join(parts, " ")
+}
+
+func (t *previewText) destination(d preview.Destination) {
+	sink := d.Sink
+	if d.How != "" {
+		sink += " " + d.How
+	}
+	switch {
+	case len(d.Recipients) > 0:
+		t.Wrap("  to   ", sink+": "+strings.Join(d.Recipients, ", ")+suffix(d.Note))
+	case d.Note == "nobody is subscribed":
+		t.Line("  to   %s: NOBODY is subscribed", sink)
+	default:
+		t.Wrap("  to   ", sink+suffix(d.Note))
+	}
+}
+
+func suffix(note string) string {
+	if note == "" {
+		return ""
+	}
+	return " (" + note + ")"
 }

@@ -1,14 +1,17 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"tallyman/internal/cli/terminal"
+	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
 )
 
@@ -86,21 +89,38 @@ func (c *command) rulesClear() *cobra.Command {
 }
 
 // turn throws a switch and shows how the rule's scopes are by then.
-func (c *command) turn(cmd *cobra.Command, rule, path, scope string, body *switchAsk) error {
-	query := url.Values{}
-	if scope != "" {
-		query.Set("scope", scope)
+func (c *command) turn(cmd *cobra.Command, rule, path, scope string, body any) error {
+	query := queryOf(map[string]string{"scope": scope})
+	return show(cmd.Context(), c, http.MethodPost, withQuery(rulePath(rule, path), query), body, func(w io.Writer, form *wire.SwitchedForm) {
+		writeSwitched(w, form, scope)
+	})
+}
+
+// writeSwitched says how the rule is in each scope after a switch, and which scopes have one of their own.
+func writeSwitched(w io.Writer, form *wire.SwitchedForm, scope string) {
+	if len(form.Scopes) == 0 {
+		fmt.Fprintf(w, "The switch of %s is cleared; no file has the rule.\n", form.Rule)
 	}
-	var ask any
-	if body != nil {
-		ask = body
+	for i := range form.Scopes {
+		s := &form.Scopes[i]
+		if scope != "" && s.Scope != scope {
+			continue
+		}
+		state, why := "disabled", " by its file"
+		if s.Enabled {
+			state = "enabled"
+		}
+		if sw := s.Switch; sw != nil {
+			why = switchedBy(sw)
+			switch {
+			case sw.Rule == "*":
+				why += " (all rules are stopped)"
+			case sw.Scope != "*" && scope == "":
+				why += " (the scope has a switch of its own)"
+			}
+		}
+		fmt.Fprintf(w, "%s%s is %s%s.\n", form.Rule, within(s.Scope), state, why)
 	}
-	var form wire.SwitchedForm
-	raw, err := c.client().ask(cmd.Context(), http.MethodPost, withQuery(rulePath(rule, path), query), ask, &form)
-	if err != nil {
-		return err
-	}
-	return c.print(raw, func(w io.Writer) { writeSwitched(w, &form, scope) })
 }
 
 func (c *command) rulesPause() *cobra.Command {
@@ -130,16 +150,156 @@ func (c *command) rulesResume() *cobra.Command {
 }
 
 func (c *command) pauseRules(cmd *cobra.Command, path string, body any) error {
-	var form wire.PausedForm
-	raw, err := c.client().ask(cmd.Context(), http.MethodPost, path, body, &form)
-	if err != nil {
-		return err
-	}
-	return c.print(raw, func(w io.Writer) {
+	return show(cmd.Context(), c, http.MethodPost, path, body, func(w io.Writer, form *wire.PausedForm) {
 		if form.Paused == nil {
 			fmt.Fprintln(w, "The rules run as their files and switches say.")
 			return
 		}
 		fmt.Fprintf(w, "Every rule is stopped%s.\n", switchedBy(form.Paused))
 	})
+}
+
+// switchText writes a switch in few words.
+func switchText(s *wire.SwitchForm) string {
+	if s == nil {
+		return ""
+	}
+	text := s.State
+	if s.Rule == "*" {
+		text = "paused"
+	}
+	return text + switchedBy(s)
+}
+
+// switchedBy says who threw a switch, why and for how long.
+func switchedBy(s *wire.SwitchForm) string {
+	text := " by " + s.By
+	if s.Until != nil {
+		text += " until " + stamp(*s.Until)
+	}
+	if s.Reason != "" {
+		text += ": " + terminal.OneLine(s.Reason)
+	}
+	return text
+}
+
+// promotionForm is a rule that is live in a scope although its file has it in shadow.
+type promotionForm struct {
+	Rule     string    `json:"rule"`
+	Scope    string    `json:"scope"`
+	Promoted time.Time `json:"promoted"`
+	By       string    `json:"by"`
+}
+
+func (c *command) rulesPromote() *cobra.Command {
+	var scope string
+	cmd := c.withServer(&cobra.Command{
+		Use:   "promote RULE",
+		Short: "Make a rule in shadow live on a running server, without telling again what it knows",
+		Long: `Make a rule whose file says "shadow: true" live, in one scope or in all of them.
+
+From its next run on, on every node, the rule delivers what it newly finds to the sinks of its file. What it has found already is not told
+again; its resolutions go where it was told, to the shadow inbox. The promotion outlives restarts. Take "shadow" out of the
+file when it suits you; the promotion is forgotten after that.`,
+		Example: "  tallyman rules promote negative-bin-stock --scope 119240",
+		Args:    takes("RULE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			list, err := c.client().promote(cmd.Context(), args[0], scope)
+			if err != nil {
+				return err
+			}
+			return c.print(list, func(w io.Writer) {
+				for _, p := range list {
+					fmt.Fprintf(w, "%s%s is live since %s (%s).\n", p.Rule, within(p.Scope), p.Promoted.UTC().Format(time.RFC3339), p.By)
+				}
+			})
+		},
+	})
+	cmd.Flags().StringVar(&scope, "scope", "", "one scope; without it, every scope in which the rule is in shadow")
+	return cmd
+}
+
+func (c *client) promote(ctx context.Context, rule, scope string) ([]promotionForm, error) {
+	var form struct {
+		Promotions []promotionForm `json:"promotions"`
+	}
+	err := c.do(ctx, http.MethodPost, withQuery(rulePath(rule, "/promote"), queryOf(map[string]string{"scope": scope})), nil, &form)
+	return form.Promotions, err
+}
+
+func (c *command) rulesRun() *cobra.Command {
+	var scope string
+	cmd := c.withServer(&cobra.Command{
+		Use:   "run RULE",
+		Short: "Run a rule of a running server now, with all that follows from it",
+		Long: `Run a firing of a rule now, once in the cluster: its notices are delivered as those of any other. A rule that is disabled runs, too, since you ask for it.
+To see what a rule would do without telling anybody, use "rules preview".`,
+		Example: "  tallyman rules run negative-bin-stock --scope 119240",
+		Args:    takes("RULE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			query := queryOf(map[string]string{"scope": scope})
+			var form wire.OrderedForm
+			raw, err := c.client().ask(cmd.Context(), http.MethodPost, withQuery(rulePath(args[0], "/run"), query), nil, &form)
+			if err != nil {
+				return err
+			}
+			if err := c.print(raw, func(w io.Writer) { writeOrdered(w, &form) }); err != nil {
+				return err
+			}
+			if form.Run != nil && form.Run.Outcome == string(ledger.OutcomeFailed) {
+				return found()
+			}
+			return nil
+		},
+	})
+	cmd.Flags().StringVar(&scope, "scope", "", "needed where the rule has several")
+	return cmd
+}
+
+func writeOrdered(w io.Writer, form *wire.OrderedForm) {
+	if form.Run == nil {
+		fmt.Fprintf(w, "%s%s was due at %s and has not ended; tallyman rules runs %s shows it when it has.\n", form.Rule, within(form.Scope), stamp(form.Due), form.Rule)
+		return
+	}
+	r := form.Run
+	fmt.Fprintf(w, "%s%s: %s in %s, %s, %s, %d firing, %d pending, %s.\n", form.Rule, within(form.Scope), r.Outcome, time.Duration(r.DurationMS)*time.Millisecond,
+		count(r.Rows, "row"), strconv.Itoa(r.Matched)+" matched", r.Firing, r.Pending, count(r.Notices, "notice"))
+	for _, text := range append(r.Samples, r.Error) {
+		if text != "" {
+			fmt.Fprintf(w, "  %s\n", terminal.OneLine(text))
+		}
+	}
+}
+
+func (c *command) rulesReload() *cobra.Command {
+	return c.withServer(&cobra.Command{
+		Use:   "reload",
+		Short: "Have a running server read its rule files again",
+		Long: `Have the server that is asked read its rule files again, as it does by itself within two seconds of a change, and on SIGHUP. A file with a problem is not
+taken in: the last good version of its rules stays in force. Sources, sinks and other configuration are read at the start alone.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var form wire.Reloaded
+			raw, err := c.client().ask(cmd.Context(), http.MethodPost, "/rules/reload", nil, &form)
+			if err != nil {
+				return err
+			}
+			if err := c.print(raw, func(w io.Writer) { writeReloaded(w, &form) }); err != nil {
+				return err
+			}
+			if len(form.Problems) > 0 {
+				return found()
+			}
+			return nil
+		},
+	})
+}
+
+func writeReloaded(w io.Writer, r *wire.Reloaded) {
+	fmt.Fprintf(w, "%s of %s: %d added, %d changed, %d removed", count(r.Rules, "rule"), count(r.Files, "file"), r.Added, r.Changed, r.Removed)
+	if r.Kept > 0 {
+		fmt.Fprintf(w, ", %d as before", r.Kept)
+	}
+	fmt.Fprintf(w, " (version %s)\n", r.Version)
+	writeFileProblems(w, r.Problems)
 }

@@ -2,10 +2,19 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"tallyman/internal/auth"
+	"tallyman/internal/cli/terminal"
+	"tallyman/internal/ledger"
 )
 
 func (c *command) serve() *cobra.Command {
@@ -61,4 +70,159 @@ func (c *command) hangup() <-chan os.Signal {
 		return nil
 	}
 	return c.Hangup()
+}
+
+func (c *command) demo() *cobra.Command {
+	o := DemoOptions{Version: buildVersion().Version, Out: c.Out, Color: terminal.Is(c.Out) && c.getenv("NO_COLOR") == ""}
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Run everything on a simulated warehouse; needs no other server",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.Speed <= 0 {
+				return usage("--speed must be more than 0")
+			}
+			if o.For < 0 {
+				return usage("--for must not be negative")
+			}
+			if o.Workers < 0 || o.Workers > mostForklifts {
+				return usage("--workers must be 0 to %d", mostForklifts)
+			}
+			if err := auth.CheckListen(o.Listen); err != nil {
+				return usage("--listen takes host:port on a loopback address, such as 127.0.0.1:8081, not %q", o.Listen)
+			}
+			return c.services.Demo(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().StringVar(&o.Listen, "listen", "127.0.0.1:8080", "host:port of the API")
+	cmd.Flags().Uint64Var(&o.Seed, "seed", 1, "the same seed makes the same warehouse")
+	cmd.Flags().Float64Var(&o.Speed, "speed", 60, "how many times faster than real time the warehouse lives")
+	cmd.Flags().DurationVar(&o.For, "for", 0, "stop after this long, such as 30s, and print what was found (default: until Ctrl-C)")
+	cmd.Flags().BoolVar(&o.Browse, "browse", terminal.Is(c.Out), "open the console in a browser, if this machine has a screen")
+	cmd.Flags().IntVar(&o.Workers, "workers", 3, "forklifts that take refills from the queue; 0 leaves its items to you")
+	return cmd
+}
+
+// mostForklifts is what the floor has room for.
+const mostForklifts = 50
+
+// migrationForm is a step of the schema as it is printed.
+type migrationForm struct {
+	Version int64      `json:"version"`
+	Name    string     `json:"name"`
+	Applied *time.Time `json:"applied"` // null = pending
+}
+
+func (c *command) migrate() *cobra.Command {
+	up := c.withConfig(&cobra.Command{
+		Use:   "up",
+		Short: "Bring the ledger's schema up to date",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := c.loadConfig()
+			if err != nil {
+				return err
+			}
+			applied, err := c.services.Migrate(cmd.Context(), cfg)
+			if err != nil {
+				return err
+			}
+			return c.printMigrations(applied, "Nothing to do: the schema is up to date.")
+		},
+	})
+	status := c.withConfig(&cobra.Command{
+		Use:   "status",
+		Short: "Show which steps of the schema are applied; exit code 1 while some are pending",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := c.loadConfig()
+			if err != nil {
+				return err
+			}
+			steps, err := c.services.MigrateStatus(cmd.Context(), cfg)
+			if err != nil {
+				return err
+			}
+			if err := c.printMigrations(steps, "The ledger has no steps."); err != nil {
+				return err
+			}
+			for _, s := range steps {
+				if s.Applied.IsZero() {
+					return found()
+				}
+			}
+			return nil
+		},
+	})
+	return group("migrate", "Keep the ledger's schema at this program's version", up, status)
+}
+
+func (c *command) printMigrations(steps []ledger.Migration, none string) error {
+	forms := make([]migrationForm, len(steps))
+	rows := make([][]string, len(steps))
+	for i, s := range steps {
+		forms[i] = migrationForm{Version: s.Version, Name: s.Name}
+		applied := "pending"
+		if !s.Applied.IsZero() {
+			at := s.Applied.UTC()
+			forms[i].Applied = &at
+			applied = at.Format(time.RFC3339)
+		}
+		rows[i] = []string{strconv.FormatInt(s.Version, 10), s.Name, applied}
+	}
+	return c.print(forms, func(w io.Writer) {
+		if len(rows) == 0 {
+			fmt.Fprintln(w, none)
+			return
+		}
+		terminal.Columns(w, append([][]string{{"VERSION", "NAME", "APPLIED"}}, rows...))
+	})
+}
+
+// versionForm says what was built from what.
+type versionForm struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"` // of the source, where it was built from a repository
+	Modified bool   `json:"modified,omitempty"` // the source had changes that were not committed
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+// buildVersion reads what the toolchain stamped into the binary.
+func buildVersion() versionForm {
+	v := versionForm{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	if info.Main.Version != "" {
+		v.Version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			v.Revision = s.Value
+		case "vcs.modified":
+			v.Modified = s.Value == "true"
+		}
+	}
+	return v
+}
+
+func (c *command) version() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			v := buildVersion()
+			return c.print(v, func(w io.Writer) {
+				fmt.Fprintf(w, "tallyman %s", v.Version)
+				if v.Revision != "" {
+					fmt.Fprintf(w, " (%.12s)", v.Revision)
+				}
+				fmt.Fprintf(w, " %s %s\n", v.Go, v.Platform)
+			})
+		},
+	}
 }

@@ -4,12 +4,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"tallyman/internal/cli/terminal"
+	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
 )
 
@@ -51,10 +55,7 @@ func ailments(s *wire.StatusReport) []string {
 	}
 	for i := range s.Rules {
 		r := &s.Rules[i]
-		name := r.ID
-		if r.Scope != "" {
-			name += " in " + r.Scope
-		}
+		name := r.ID + within(r.Scope)
 		switch {
 		case !r.Enabled:
 		case !r.Verified:
@@ -105,4 +106,140 @@ func writeStatus(w io.Writer, width int, s *wire.StatusReport, now time.Time) {
 		rows[i] = []string{d.Sink, strings.ReplaceAll(d.State, "_", " "), upTo(d.Count)}
 	}
 	terminal.Spread(w, width, []string{"SINK", "DELIVERIES", "COUNT"}, rows, nil)
+}
+
+func (c *command) sinks() *cobra.Command {
+	return group("sinks", "Where notices go, and how each sink is doing", c.sinksList(), c.sinksShow())
+}
+
+func (c *command) sinksList() *cobra.Command {
+	return c.withServer(&cobra.Command{
+		Use:   "list",
+		Short: "List the sinks, and how they do",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return show(cmd.Context(), c, http.MethodGet, "/sinks", nil, func(w io.Writer, form *wire.SinksForm) {
+				writeSinks(w, c.width(), form.Sinks, time.Now())
+			})
+		},
+	})
+}
+
+func (c *command) sinksShow() *cobra.Command {
+	return c.withServer(&cobra.Command{
+		Use:     "show SINK",
+		Short:   "Show a sink: its deliveries by state, breaker, limits and last error",
+		Example: "  tallyman sinks show gateway",
+		Args:    takes("SINK"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return show(cmd.Context(), c, http.MethodGet, "/sinks/"+url.PathEscape(args[0]), nil, func(w io.Writer, s *wire.SinkForm) {
+				writeSink(w, s, time.Now())
+			})
+		},
+	})
+}
+
+// writeSinks writes a line for each sink.
+func writeSinks(w io.Writer, width int, list []wire.SinkForm, now time.Time) {
+	header := []string{"SINK", "TYPE", "STATE", "PENDING", "FAILED", "TIMED OUT", "LAST ERROR", "IN FLIGHT", "LAST SENT", "SENT", "CANCELED"} // what matters most first
+	rows := make([][]string, len(list))
+	for i := range list {
+		s := &list[i]
+		flight, sent, last := terminal.Nothing, terminal.Nothing, s.Error
+		if p := s.Push; p != nil {
+			flight, sent, last = strconv.Itoa(p.InFlight), when(p.LastSent), standing(p)
+		}
+		d := &s.Deliveries
+		rows[i] = []string{s.Name, s.Type, sinkState(s, now), upTo(d.Pending), upTo(d.Failed), upTo(d.TimedOut), orDash(last), flight, sent, upTo(d.Sent), upTo(d.Canceled)}
+	}
+	whole := slices.DeleteFunc(slices.Clone(header), func(name string) bool { return name == "LAST ERROR" })
+	terminal.Spread(w, width, header, rows, whole)
+}
+
+// upTo is a number of deliveries; the server counts no further than the highest.
+func upTo(n int64) string {
+	if n >= ledger.MostCounted {
+		return strconv.Itoa(ledger.MostCounted) + "+"
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// standing is the last error, where nothing was sent since.
+func standing(p *wire.PushStatusForm) string {
+	if p.LastSent != nil && p.LastErrorAt != nil && !p.LastErrorAt.After(*p.LastSent) {
+		return ""
+	}
+	return p.LastError
+}
+
+// sinkState says in few words whether a sink takes deliveries.
+func sinkState(s *wire.SinkForm, now time.Time) string {
+	p := s.Push
+	switch {
+	case p == nil && s.OK:
+		return "ok"
+	case p == nil:
+		return "not ready"
+	case p.Breaker.State == "open" && p.Breaker.Until != nil && p.Breaker.Until.After(now):
+		return "open, " + until(*p.Breaker.Until, now) + " more"
+	case p.Breaker.State != "closed" && p.InFlight == 0 && s.Deliveries.Pending == 0:
+		return "tries the next" // which has yet to come
+	case p.Breaker.State != "closed":
+		return "trying one" // half open, or about to be
+	case p.HeldUntil != nil && p.HeldUntil.After(now):
+		return "held, " + until(*p.HeldUntil, now) + " more"
+	case p.Breaker.Failures > 0:
+		return "failing"
+	}
+	return "ok"
+}
+
+// writeSink writes one sink.
+func writeSink(w io.Writer, s *wire.SinkForm, now time.Time) {
+	fmt.Fprintf(w, "%s (%s): %s\n", s.Name, s.Type, sinkState(s, now))
+	lines := [][2]string{}
+	if p := s.Push; p == nil {
+		lines = append(lines, [2]string{"error", terminal.OneLine(s.Error)})
+	} else {
+		b := &p.Breaker
+		breaker := b.State + " since " + stamp(b.Since)
+		if b.Until != nil {
+			breaker += ", one delivery is tried at " + stamp(*b.Until)
+		}
+		failures := ""
+		if b.Failures > 0 {
+			failures = strconv.Itoa(b.Failures) + " in a row"
+		}
+		lines = append(lines,
+			[2]string{"breaker", breaker}, [2]string{"failures", failures}, [2]string{"held until", at(p.HeldUntil, now)},
+			[2]string{"in flight", strconv.Itoa(p.InFlight) + ", and " + strconv.Itoa(p.Waiting) + " that are next"},
+			[2]string{"last sent", at(p.LastSent, now)}, [2]string{"last error", terminal.OneLine(p.LastError)}, [2]string{"error at", at(p.LastErrorAt, now)},
+		)
+	}
+	section(w, 11, lines)
+	d := &s.Deliveries
+	fmt.Fprintln(w, "\nDeliveries")
+	for _, n := range []struct {
+		name  string
+		count int64
+	}{{"pending", d.Pending}, {"sent", d.Sent}, {"failed", d.Failed}, {"timed out", d.TimedOut}, {"canceled", d.Canceled}} {
+		fmt.Fprintf(w, "  %-11s  %s\n", n.name, upTo(n.count))
+	}
+	if o := s.Settings; o != nil {
+		fmt.Fprintln(w, "\nConfiguration")
+		section(w, 11, [][2]string{
+			{"timeout", o.Timeout},
+			{"concurrency", strconv.Itoa(o.Concurrency)},
+			{"rate", o.Rate},
+			{"breaker", strconv.Itoa(o.Failures) + " failures, open " + o.Open},
+			{"batch", batchText(o)},
+		})
+	}
+}
+
+func batchText(o *wire.PushSettingsForm) string {
+	if o.BatchMax == 1 {
+		return ""
+	}
+	return "up to " + strconv.Itoa(o.BatchMax) + ", waits " + o.BatchWait
 }

@@ -1,14 +1,20 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"net/http"
+	"net/url"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"tallyman/internal/cli/terminal"
 	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
 	"tallyman/rules/problem"
 	"tallyman/rules/strictyaml"
 )
@@ -16,14 +22,6 @@ import (
 func (c *command) subscriptions() *cobra.Command {
 	return group("subscriptions", "Who gets which notices",
 		c.subscriptionsList(), c.subscriptionsAdd(), c.subscriptionsRemove(), c.subscriptionsImport())
-}
-
-// withServer adds the flags of commands that talk to a server.
-func (c *command) withServer(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().StringVar(&c.server, "server", "", "the server's address (default $TALLYMAN_SERVER, or "+defaultServer+")")
-	cmd.Flags().StringVar(&c.tokenFile, "token-file", "", "the file that holds the token to call with (default the token in $TALLYMAN_TOKEN)")
-	cmd.Flags().StringVar(&c.caFile, "ca-file", "", "the certificate file of an authority to trust besides the system's (default $TALLYMAN_CA_FILE)")
-	return cmd
 }
 
 func (c *command) subscriptionsList() *cobra.Command {
@@ -175,4 +173,158 @@ type subscriptionForm struct {
 	Type       string `yaml:"type,required"`
 	Warehouse  string `yaml:"warehouse,required"`
 	Subscriber string `yaml:"subscriber,required"`
+}
+
+// listSubscriptions asks for every page; an empty field of the filter is any.
+func (c *client) listSubscriptions(ctx context.Context, f ledger.Subscription) ([]ledger.Subscription, error) {
+	query := queryOf(map[string]string{"type": f.Type, "warehouse": f.Warehouse, "subscriber": f.Subscriber})
+	all := []ledger.Subscription{}
+	err := pages(ctx, c, "/subscriptions", query, func(page *subscriptionPage) string {
+		all = append(all, page.Subscriptions...)
+		return page.Cursor
+	})
+	return all, err
+}
+
+// subscriptionPage is a page of subscriptions as the server gives and takes them.
+type subscriptionPage struct {
+	Subscriptions []ledger.Subscription `json:"subscriptions"`
+	Cursor        string                `json:"cursor,omitempty"`
+}
+
+func (c *client) importSubscriptions(ctx context.Context, subs []ledger.Subscription) (changeForm, error) {
+	var form changeForm
+	err := c.do(ctx, http.MethodPost, "/subscriptions/import", subscriptionPage{Subscriptions: subs}, &form)
+	return form, err
+}
+
+func (c *client) removeSubscription(ctx context.Context, s ledger.Subscription) error {
+	query := url.Values{"type": {s.Type}, "warehouse": {s.Warehouse}, "subscriber": {s.Subscriber}}
+	return c.do(ctx, http.MethodDelete, "/subscriptions?"+query.Encode(), nil, nil)
+}
+
+func (c *command) subscribers() *cobra.Command {
+	return group("subscribers", "The address book: where push channels reach users and roles",
+		c.subscribersList(), c.subscribersShow(), c.subscribersSet(), c.subscribersRemove())
+}
+
+func (c *command) subscribersList() *cobra.Command {
+	return c.withServer(&cobra.Command{
+		Use:   "list",
+		Short: "List the address book",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			list, err := c.client().listSubscribers(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return c.print(wire.SubscribersForm{Subscribers: list}, func(w io.Writer) {
+				if len(list) == 0 {
+					fmt.Fprintln(w, "The address book is empty.")
+					return
+				}
+				header := []string{"SUBSCRIBER", "MAIL", "LANGUAGE", "NAME"}
+				rows := make([][]string, len(list))
+				for i := range list {
+					s := &list[i]
+					rows[i] = []string{s.ID, orDash(strings.Join(s.Mail, ", ")), orDash(s.Language), orDash(s.Name)}
+				}
+				terminal.Spread(w, c.width(), header, rows, header[:1])
+			})
+		},
+	})
+}
+
+func (c *command) subscribersShow() *cobra.Command {
+	return c.withServer(&cobra.Command{
+		Use:   "show SUBSCRIBER",
+		Short: "Show an entry of the address book",
+		Args:  takes("SUBSCRIBER"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return show(cmd.Context(), c, http.MethodGet, subscriberPath(args[0]), nil, func(w io.Writer, s *wire.SubscriberForm) {
+				writeSubscriber(w, s)
+			})
+		},
+	})
+}
+
+func (c *command) subscribersSet() *cobra.Command {
+	var fields wire.SubscriberFields
+	cmd := c.withServer(&cobra.Command{
+		Use:   "set SUBSCRIBER",
+		Short: "Add an entry to the address book, or change what the flags name",
+		Long: `Add an entry to the address book, or change what the flags name; the rest stays as it is. --mail names all the addresses; --mail "" takes them away.
+A role is a subscriber of its own: a mail to it goes to the addresses of the role.`,
+		Example: `  tallyman subscribers set user:ann --name "Ann Lee" --language zh --mail ann@example.com
+  tallyman subscribers set role:keeper --mail keepers@example.com --mail "Night shift <night@example.com>"`,
+		Args: takes("SUBSCRIBER"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !anyFlag(cmd, "name", "language", "mail") {
+				return usage("%s needs --name, --language or --mail", cmd.CommandPath())
+			}
+			s, err := c.client().setSubscriber(cmd.Context(), args[0], func(known *wire.SubscriberFields) {
+				if cmd.Flags().Changed("name") {
+					known.Name = fields.Name
+				}
+				if cmd.Flags().Changed("language") {
+					known.Language = fields.Language
+				}
+				if cmd.Flags().Changed("mail") {
+					known.Mail = slices.DeleteFunc(slices.Clone(fields.Mail), func(address string) bool { return address == "" })
+				}
+			})
+			if err != nil {
+				return err
+			}
+			return c.print(s, func(w io.Writer) { writeSubscriber(w, &s) })
+		},
+	})
+	cmd.Flags().StringVar(&fields.Name, "name", "", "of the person or role")
+	cmd.Flags().StringVar(&fields.Language, "language", "", "of the texts that are pushed to it, such as zh")
+	cmd.Flags().StringArrayVar(&fields.Mail, "mail", nil, "ann@example.com or 'Ann Lee <ann@example.com>'; may be repeated")
+	return cmd
+}
+
+func (c *command) subscribersRemove() *cobra.Command {
+	return c.withServer(&cobra.Command{
+		Use:   "remove SUBSCRIBER",
+		Short: "Remove an entry of the address book; the subscriptions stay",
+		Args:  takes("SUBSCRIBER"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.client().do(cmd.Context(), http.MethodDelete, subscriberPath(args[0]), nil, nil); err != nil {
+				return err
+			}
+			return c.print(map[string]string{"removed": args[0]}, func(w io.Writer) { fmt.Fprintln(w, "Removed.") })
+		},
+	})
+}
+
+func subscriberPath(id string) string { return "/subscribers/" + url.PathEscape(id) }
+
+// listSubscribers asks for every page.
+func (c *client) listSubscribers(ctx context.Context) ([]wire.SubscriberForm, error) {
+	all := []wire.SubscriberForm{}
+	err := pages(ctx, c, "/subscribers", url.Values{}, func(page *wire.SubscribersForm) string {
+		all = append(all, page.Subscribers...)
+		return page.Cursor
+	})
+	return all, err
+}
+
+// setSubscriber puts the entry back with the change; one that is not there begins empty.
+func (c *client) setSubscriber(ctx context.Context, id string, change func(*wire.SubscriberFields)) (wire.SubscriberForm, error) {
+	var s wire.SubscriberForm
+	if err := c.do(ctx, http.MethodGet, subscriberPath(id), nil, &s); err != nil && !hasCode(err, wire.CodeSubscriberNotFound) {
+		return s, err
+	}
+	change(&s.SubscriberFields)
+	err := c.do(ctx, http.MethodPut, subscriberPath(id), s.SubscriberFields, &s)
+	return s, err
+}
+
+func writeSubscriber(w io.Writer, s *wire.SubscriberForm) {
+	fmt.Fprintln(w, s.ID)
+	for _, f := range [][2]string{{"name", s.Name}, {"language", s.Language}, {"mail", strings.Join(s.Mail, ", ")}} {
+		fmt.Fprintf(w, "  %-8s  %s\n", f[0], orDash(f[1]))
+	}
 }

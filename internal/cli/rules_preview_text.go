@@ -14,10 +14,9 @@ import (
 
 // previewText writes a preview for people.
 type previewText struct {
-	io.Writer
-	width int
-	zone  *time.Location
-	r     *preview.Report
+	terminal.Page
+	zone *time.Location
+	r    *preview.Report
 }
 
 func writePreview(w io.Writer, width int, r *preview.Report) {
@@ -25,37 +24,35 @@ func writePreview(w io.Writer, width int, r *preview.Report) {
 	if err != nil { // the rule was loaded with it
 		zone = time.UTC
 	}
-	t := &previewText{Writer: w, width: width, zone: zone, r: r}
+	t := &previewText{Page: terminal.Page{Writer: w, Width: width}, zone: zone, r: r}
 	t.head()
 	t.rows()
 	t.findings()
 	t.notices()
 }
 
-func (t *previewText) line(format string, args ...any) { fmt.Fprintf(t, format+"\n", args...) }
-
 // head says what was run, from where, and what came of it.
 func (t *previewText) head() {
 	r := t.r
-	t.line("%s%s%s", r.Rule, within(r.Scope), titled(r.Title))
-	t.line("  asks      %s, as if due at %s", r.Source, t.full(r.Due))
-	terminal.Wrap(t, t.width, "  state     ", t.start())
+	t.Line("%s%s%s", r.Rule, within(r.Scope), titled(r.Title))
+	t.Line("  asks      %s, as if due at %s", r.Source, t.full(r.Due))
+	t.Wrap("  state     ", t.start())
 	if w := r.Watermark; w != nil {
-		t.line("  reads     after %s, until %s", pairs(w.Columns, w.Before), t.full(w.Until))
+		t.Line("  reads     after %s, until %s", pairs(w.Columns, w.Before), t.full(w.Until))
 	}
-	terminal.Wrap(t, t.width, "  outcome   ", fmt.Sprintf("%s in %s: %s, %s, %s; then %d pending, %d firing", r.Outcome, took(r.TookMS),
+	t.Wrap("  outcome   ", fmt.Sprintf("%s in %s: %s, %s, %s; then %d pending, %d firing", r.Outcome, took(r.TookMS),
 		count(r.Counts.Rows, "row"), matched(r.Counts), count(r.Counts.Notices, "notice"), r.Counts.Pending, r.Counts.Firing))
 	if w := r.Watermark; w != nil && r.Error == "" {
-		t.line("  next run  reads after %s", pairs(w.Columns, w.After))
+		t.Line("  next run  reads after %s", pairs(w.Columns, w.After))
 	}
 	if p := r.Plan; p != nil {
-		terminal.Wrap(t, t.width, "  plan      ", planned(p))
+		t.Wrap("  plan      ", planned(p))
 	}
 	if r.Error != "" {
-		terminal.Wrap(t, t.width, "  failed    ", r.Error)
+		t.Wrap("  failed    ", r.Error)
 	}
 	for _, n := range r.Notes {
-		terminal.Wrap(t, t.width, "  ! ", n)
+		t.Wrap("  ! ", n)
 	}
 }
 
@@ -72,20 +69,6 @@ func planned(p *preview.Plan) string {
 		text += fmt.Sprintf(" of %d", p.MaxCost)
 	}
 	return text + ": " + strings.Join(strings.FieldsFunc(p.Shape, func(r rune) bool { return r == '\n' }), ",")
-}
-
-func within(scope string) string {
-	if scope == "" {
-		return ""
-	}
-	return " in " + scope
-}
-
-func titled(title string) string {
-	if title == "" {
-		return ""
-	}
-	return ": " + title
 }
 
 func matched(c preview.Counts) string {
@@ -120,7 +103,7 @@ func (t *previewText) rows() {
 		if verdict == "–" {
 			verdict = "does not meet the condition"
 		}
-		t.line("\nThe result as a whole: %s", verdict)
+		t.Line("\nThe result as a whole: %s", verdict)
 		t.reasons([]preview.Row{{Judgement: *r.Result}})
 	}
 	if len(r.Rows) == 0 {
@@ -144,11 +127,11 @@ func (t *previewText) rows() {
 		}
 		rows = append(rows, cells)
 	}
-	t.line("")
-	cut := terminal.Grid(t, t.width, "  ", header, rows)
+	t.Line("")
+	cut := t.Grid("  ", header, rows)
 	t.more(r.LeftOut.Rows, "row")
 	if cut > 0 {
-		t.line("  … and %s that had no room (-o json has all)", count(cut, "column"))
+		t.Line("  … and %s that had no room (-o json has all)", count(cut, "column"))
 	}
 	t.reasons(r.Rows)
 }
@@ -162,7 +145,7 @@ func cell(v *string) string {
 
 func (t *previewText) more(n int, what string) {
 	if n > 0 {
-		t.line("  … and %s (--rows 0 shows all)", count(n, "more "+what))
+		t.Line("  … and %s (--rows 0 shows all)", count(n, "more "+what))
 	}
 }
 
@@ -184,10 +167,10 @@ func (t *previewText) reasons(rows []preview.Row) {
 		by[text] = append(by[text], row.Number)
 	}
 	if len(order) > 0 {
-		t.line("")
+		t.Line("")
 	}
 	for _, text := range order {
-		terminal.Wrap(t, t.width, "  ", numbers(by[text])+text)
+		t.Wrap("  ", numbers(by[text])+text)
 	}
 }
 
@@ -249,7 +232,7 @@ func (t *previewText) findings() {
 	if len(t.r.Findings) == 0 {
 		return
 	}
-	t.line("\nFindings that no row shows")
+	t.Line("\nFindings that no row shows")
 	var rows [][]string
 	for _, f := range t.r.Findings {
 		since := ""
@@ -258,7 +241,7 @@ func (t *previewText) findings() {
 		}
 		rows = append(rows, []string{t.life(f.Life), since, terminal.JSONLine(f.Key)})
 	}
-	terminal.Grid(t, t.width, "  ", []string{"becomes", "since", "key"}, rows)
+	t.Grid("  ", []string{"becomes", "since", "key"}, rows)
 	t.more(t.r.LeftOut.Findings, "finding")
 }
 

@@ -1,17 +1,171 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"net/http"
 	"slices"
 	"strconv"
-	"time"
+
+	"github.com/spf13/cobra"
 
 	"tallyman/internal/cli/terminal"
 	"tallyman/internal/item"
 	"tallyman/internal/wire"
+	"tallyman/rules/strictyaml"
 )
+
+func (c *command) queueLease() *cobra.Command {
+	var form wire.LeaseForm
+	cmd := c.withTwin(&cobra.Command{
+		Use:   "lease QUEUE --worker NAME",
+		Short: "Take items to work on: the highest priority first, in each the oldest first",
+		Long: `Take items to work on: the highest priority first, in each the oldest first. They are the worker's until the lease ends; ack, nack, extend and the
+like name the attempt that is shown. A request that is repeated under the same id gets the same answer, and nothing is taken twice.`,
+		Example: "  tallyman queue lease replenishment --worker packer-7 --max 10 --wait 25s",
+		Args:    takes("QUEUE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case form.Worker == "":
+				return usage("%s takes --worker: who asks", cmd.CommandPath())
+			case form.Max < 1 || form.Max > item.MaxBatch:
+				return usage("--max takes 1 to %d", item.MaxBatch)
+			}
+			cl := c.client()
+			if form.Wait != "" {
+				wait, err := strictyaml.ParseDuration(form.Wait)
+				if err != nil {
+					return usage("--wait: %w", err)
+				}
+				cl.http.Timeout += wait
+			}
+			var done wire.LeasedItemsForm
+			raw, err := cl.ask(cmd.Context(), http.MethodPost, queuePath(args[0], "lease"), form, &done)
+			if err != nil {
+				return err
+			}
+			return c.print(raw, func(w io.Writer) {
+				if len(done.Items) == 0 {
+					fmt.Fprintln(w, c.whyNothing(cmd.Context(), args[0], form.Test))
+				}
+				writeLeased(w, done.Items)
+			})
+		},
+	}, &form.Test)
+	flags := cmd.Flags()
+	flags.StringVar(&form.Worker, "worker", "", "who asks: a name that no other worker of the queue has")
+	flags.IntVar(&form.Max, "max", 1, "how many items at most")
+	flags.Var((*span)(&form.Wait), "wait", "how long to wait for the first item, 60s at most")
+	flags.Var((*span)(&form.Lease), "lease", "how long they are the worker's (default the queue's lease)")
+	flags.StringVar(&form.RequestID, "request-id", "", "names the request, so that it can be repeated")
+	return cmd
+}
+
+// whyNothing tells people who were given nothing whether there was nothing, or nothing may be given.
+func (c *command) whyNothing(ctx context.Context, queue string, test bool) string {
+	var form wire.QueueForm
+	err := c.client().do(ctx, http.MethodGet, withQuery(queuePath(queue), twinQuery(test)), nil, &form)
+	if err == nil && form.Paused {
+		return named(queue, test) + " is paused: nothing is given out until it is resumed."
+	}
+	return "Nothing is ready."
+}
+
+func writeLeased(w io.Writer, items []wire.LeasedForm) {
+	for i := range items {
+		l := &items[i]
+		fmt.Fprintf(w, "%s  attempt %d, priority %d, until %s\n", l.ID, l.Attempt, l.Priority, stamp(l.LeaseUntil))
+		fmt.Fprintf(w, "  %s\n", terminal.JSONLine(l.Payload)) // as it is: who copies it must get all of it
+	}
+}
+
+func (c *command) listItems(ctx context.Context, queue string, f listFlags) error {
+	form, err := c.client().items(ctx, queue, f)
+	if err != nil {
+		return err
+	}
+	return c.print(form, func(w io.Writer) {
+		writeItems(w, c.width(), item.State(f.state), form.Items)
+		if form.Cursor != "" {
+			fmt.Fprintf(w, "There are more: --limit 0 lists all, --after %s those that follow.\n", form.Cursor)
+		}
+	})
+}
+
+// items reads as many pages as the limit asks for.
+func (c *client) items(ctx context.Context, queue string, f listFlags) (*wire.ItemsForm, error) {
+	all := &wire.ItemsForm{Items: []wire.ItemForm{}, Cursor: f.after}
+	query := queryOf(map[string]string{"state": f.state, "warehouse": f.warehouse})
+	maps.Copy(query, twinQuery(f.test))
+	for {
+		size := item.MaxBatch
+		if f.limit > 0 {
+			size = min(size, f.limit-len(all.Items))
+		}
+		query.Set("limit", strconv.Itoa(size))
+		if all.Cursor != "" {
+			query.Set("after", all.Cursor)
+		}
+		var page wire.ItemsForm
+		if err := c.do(ctx, http.MethodGet, withQuery(queuePath(queue, "items"), query), nil, &page); err != nil {
+			return nil, err
+		}
+		all.Items, all.Cursor = append(all.Items, page.Items...), page.Cursor
+		if page.Cursor == "" || f.limit > 0 && len(all.Items) >= f.limit {
+			return all, nil
+		}
+	}
+}
+
+// writePeek writes what is served next, with the whole payloads.
+func writePeek(w io.Writer, items []wire.ItemForm) {
+	if len(items) == 0 {
+		fmt.Fprintln(w, "Nothing is ready.")
+	}
+	for i := range items {
+		it := &items[i]
+		fmt.Fprintf(w, "%d. %s  priority %d, ready since %s\n", it.Rank, it.ID, it.Priority, when(it.ReadyAt))
+		fmt.Fprintf(w, "   %s\n", terminal.JSONLine(it.Payload))
+	}
+}
+
+func (c *command) queueRank() *cobra.Command {
+	var test bool
+	return c.withTwin(&cobra.Command{
+		Use:   "rank QUEUE ITEM",
+		Short: "Show when a ready item is served: 1 is next",
+		Args:  takes("QUEUE", "ITEM"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return show(cmd.Context(), c, http.MethodGet, withQuery(queuePath(args[0], "items", args[1], "rank"), twinQuery(test)), nil, func(w io.Writer, form *wire.RankForm) {
+				fmt.Fprintf(w, "%s is number %d of %s; its score is %d.\n", form.ID, form.Rank, named(args[0], test), form.Score)
+			})
+		},
+	}, &test)
+}
+
+func (c *command) queuePeek() *cobra.Command {
+	f := listFlags{state: string(item.Ready)}
+	cmd := c.withTwin(&cobra.Command{
+		Use:   "peek QUEUE",
+		Short: "Show what is served next, and take nothing",
+		Args:  takes("QUEUE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.limit < 1 {
+				return usage("--max takes the number of items to show, from 1 on")
+			}
+			form, err := c.client().items(cmd.Context(), args[0], f)
+			if err != nil {
+				return err
+			}
+			return c.print(form, func(w io.Writer) { writePeek(w, form.Items) })
+		},
+	}, &f.test)
+	cmd.Flags().IntVar(&f.limit, "max", 1, "how many items")
+	return cmd
+}
 
 // writeItems writes the items of a state, a line for each.
 func writeItems(w io.Writer, width int, state item.State, items []wire.ItemForm) {
@@ -102,35 +256,9 @@ func itemColumns(state item.State) []itemColumn {
 // remaining is how long an item is still leased or put off.
 func remaining(i *wire.ItemForm) string {
 	if i.RemainingSeconds == nil {
-		return "-"
-	}
-	return lasting(*i.RemainingSeconds)
-}
-
-func when(t *time.Time) string {
-	if t == nil {
-		return "-"
-	}
-	return stamp(*t)
-}
-
-func orDash(s string) string {
-	if s == "" {
 		return terminal.Nothing
 	}
-	return s
-}
-
-// writePeek writes what is served next, with the whole payloads.
-func writePeek(w io.Writer, items []wire.ItemForm) {
-	if len(items) == 0 {
-		fmt.Fprintln(w, "Nothing is ready.")
-	}
-	for i := range items {
-		it := &items[i]
-		fmt.Fprintf(w, "%d. %s  priority %d, ready since %s\n", it.Rank, it.ID, it.Priority, when(it.ReadyAt))
-		fmt.Fprintf(w, "   %s\n", terminal.JSONLine(it.Payload))
-	}
+	return lasting(*i.RemainingSeconds)
 }
 
 // writeTraced writes an item and what has happened to it.
@@ -167,7 +295,7 @@ func writeTrace(w io.Writer, width int, trace []wire.MoveForm) {
 		m := &trace[i]
 		until := when(m.Due)
 		if m.To == string(item.Dead) { // then it says since when
-			until = "-"
+			until = terminal.Nothing
 		}
 		rows[i] = []string{m.At.UTC().Format(traceTime), orDash(m.From), m.To, orDash(m.By), strconv.Itoa(m.Attempt), m.Node, until}
 	}
@@ -207,43 +335,4 @@ func itemState(i *wire.ItemForm) string {
 	default: // an end says everything
 	}
 	return text
-}
-
-// refusal says what an outcome means that has changed nothing.
-func refusal(o item.Outcome, form *wire.OpForm) string {
-	switch o {
-	case item.LeaseLost:
-		return fmt.Sprintf("attempt %d is over, or another subject's: its lease has run out, or the item has gone on or ended", form.Attempt)
-	case item.NotFound:
-		return "the queue has no such item, or it has ended"
-	case item.IsLeased:
-		return "a worker has it"
-	case item.SuspendLimit:
-		return "it was suspended as often as the queue allows; store or finish it"
-	case item.NotDead:
-		return "it is not dead"
-	case item.IsDead:
-		return "it is dead; requeue or remove it"
-	default:
-		return "nothing was changed"
-	}
-}
-
-// writeOutcome says what became of an operation.
-func writeOutcome(w io.Writer, r *wire.ResultForm, form *wire.OpForm) {
-	if r.Outcome != string(item.OK) {
-		fmt.Fprintf(w, "%s: %s: %s\n", r.ID, r.Outcome, refusal(item.Outcome(r.Outcome), form))
-		return
-	}
-	text := r.ID + " is " + r.State
-	if r.Due != nil && r.State != string(item.Dead) {
-		text += " until " + stamp(*r.Due)
-	}
-	if form.Worker != nil && *form.Worker != "" {
-		text += ", for " + *form.Worker + " alone"
-	}
-	if form.Worker != nil && *form.Worker == "" {
-		text += ", for anybody"
-	}
-	fmt.Fprintln(w, text+".")
 }
