@@ -93,6 +93,7 @@ type API struct {
 	bodies     map[string]bodyRule // by the ids of operations
 	waiters    *Waiters
 	streams    *streams
+	feeds      *feeds
 	lookout    *lookout
 	overviews  *overviewStreams
 	ids        requestIDs
@@ -103,7 +104,8 @@ type API struct {
 // New makes the API of the rooms.
 func New(deps Deps, rooms ...Room) *API {
 	a := &API{deps: deps, rooms: rooms, waiters: &Waiters{}, log: deps.Logger, ids: newRequestIDs(), bounds: defaultBounds(), callers: newCallers(deps.Auth, deps.HTTP.Rate)}
-	a.streams = newStreams(&a.deps)
+	a.streams = newStreams(deps.Streams, deps.Meter, deps.Logger)
+	a.feeds = newFeeds(a.streams, deps.Inbox, deps.Logger)
 	a.lookout = newLookout(&a.deps)
 	a.overviews = &overviewStreams{lookout: a.lookout, live: map[*overviewStream]struct{}{}}
 	routes := newRouter()

@@ -17,24 +17,10 @@ func (a *API) Waiting() int {
 }
 
 // Streams is the number of open streams.
-func (a *API) Streams() int {
-	a.streams.mu.Lock()
-	defer a.streams.mu.Unlock()
-	return len(a.streams.open)
-}
+func (a *API) Streams() int { return a.streams.count() }
 
 // Live is the number of streams that have caught up.
-func (a *API) Live() int {
-	a.streams.mu.Lock()
-	defer a.streams.mu.Unlock()
-	n := 0
-	for _, f := range a.streams.feeds {
-		f.mu.Lock()
-		n += len(f.live)
-		f.mu.Unlock()
-	}
-	return n
-}
+func (a *API) Live() int { return a.feeds.live() }
 
 // Patterns are the routes of an API as they were registered.
 func Patterns(deps Deps, rooms ...Room) []string {

@@ -14,6 +14,7 @@ const (
 	MediaJSON    media = "application/json"
 	mediaXML     media = "application/xml"
 	mediaTextXML media = "text/xml"
+	MediaEvents  media = "text/event-stream" // of streams, which have no other
 )
 
 // offered lists the forms in our order of preference, which decides between equal q-values. A client may also name
@@ -108,4 +109,20 @@ func problemMedia(r *http.Request) media {
 		return m
 	}
 	return MediaJSON
+}
+
+// acceptsEvents tells whether the client takes a stream.
+func acceptsEvents(r *http.Request) bool {
+	accept := header(r, "Accept")
+	if accept == "" {
+		return true
+	}
+	best, weight := 0, 0.0
+	for item := range strings.SplitSeq(accept, ",") {
+		name, params, _ := strings.Cut(item, ";")
+		if at := matches(strings.ToLower(strings.TrimSpace(name)), string(MediaEvents), ""); at > 0 && at >= best {
+			best, weight = at, quality(params)
+		}
+	}
+	return weight > 0
 }

@@ -61,7 +61,7 @@ func overviewWarehouses(who *auth.Identity, asked []string) ([]string, *wire.Pro
 // overviewQuery reads the warehouses that a stream asks for.
 func overviewQuery(r *http.Request) ([]string, *wire.Problem) {
 	if !acceptsEvents(r) {
-		return nil, wire.NewProblem(http.StatusNotAcceptable, wire.CodeNotAcceptable, "streams come as "+mediaEvents+", and in no other form")
+		return nil, wire.NewProblem(http.StatusNotAcceptable, wire.CodeNotAcceptable, "streams come as "+string(MediaEvents)+", and in no other form")
 	}
 	var asked []string
 	prob := params(r.URL.RawQuery, func(name, value string) *wire.Problem {
@@ -94,7 +94,7 @@ func (a *API) overviewStream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.abandon()
-	a.serveStream(w, r, &s.stream, func(ctx context.Context) { a.overviews.join(ctx, s) })
+	s.serve(w, r, func(ctx context.Context) { a.overviews.join(ctx, s) })
 }
 
 // overviewStreamOperation describes GET /overview/stream.
@@ -108,7 +108,7 @@ func overviewStreamOperation() *huma.Operation {
 			&huma.Schema{Type: huma.TypeArray, Items: nameSchema()})},
 		Responses: map[string]*huma.Response{"200": {
 			Description: "events, until the client leaves",
-			Content:     map[string]*huma.MediaType{mediaEvents: {Schema: &huma.Schema{Type: huma.TypeString}, Example: overviewExample}},
+			Content:     map[string]*huma.MediaType{string(MediaEvents): {Schema: &huma.Schema{Type: huma.TypeString}, Example: overviewExample}},
 		}},
 	}
 }

@@ -1,8 +1,11 @@
 package api
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"sync"
 	"time"
@@ -39,11 +42,39 @@ type stream struct {
 	ended   bool
 }
 
-// push queues a part.
-func (s *stream) push(part []byte) {
+// serve begins a stream that was admitted, and has follow bring it to the present.
+func (s *stream) serve(w http.ResponseWriter, r *http.Request, follow func(ctx context.Context)) {
+	streamHeader(w.Header())
+	l, hold, err := openLine(w, r, func() { s.end(StreamGone) })
+	if err != nil {
+		return // the client has gone
+	}
+	s.hub.log.LogAttrs(r.Context(), slog.LevelDebug, "a stream begins", requestAttrs(w, r)...)
+	s.begin(l)
+	follow(r.Context())
+	s.write()
+	if hold {
+		select {
+		case <-s.done:
+		case <-r.Context().Done():
+			s.end(StreamGone)
+			<-s.done
+		}
+	}
+}
+
+// push queues parts, which the client gets together.
+func (s *stream) push(parts ...[]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.add(part)
+	s.add(parts...)
+}
+
+// flush sends what is queued at once. Only who brings a stream to the present may call it, before somebody else writes to the stream.
+func (s *stream) flush() {
+	if parts, patience, _ := s.next(); parts != nil {
+		s.send(parts, patience)
+	}
 }
 
 // add queues parts, however long they are, and sees that somebody sends them. A client for which too much waits already is cut

@@ -3,54 +3,19 @@ package api
 import (
 	"bytes"
 	"math/rand/v2"
+	"net/http"
+	"slices"
 	"strconv"
 
 	"tallyman/internal/wire"
-	"tallyman/sinks/inbox/page"
 )
 
-// leaflet is a page as it goes to the streams of one language.
-type leaflet struct {
-	events []byte
-	count  []byte // the event unread
-	unread int
-	more   bool
-}
-
-// newLeaflet writes a page as events: reset, changes, notices, each with the cursor behind it as its id. Changes of one moment
-// share an id, which comes with the last.
-func newLeaflet(pg *page.Page, langs []string) (*leaflet, error) {
-	steps, err := pg.Events()
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	if pg.Reset {
-		start, err := pg.Start()
-		if err != nil {
-			return nil, err
-		}
-		writeEvent(&b, "reset", start, newResetForm(pg))
-	}
-	for _, step := range steps {
-		if step.Notice != nil {
-			v := *step.Notice
-			v.Notice = localize(v.Notice, langs)
-			writeEvent(&b, "notice", step.Cursor, v)
-		}
-		for i, c := range step.Changes {
-			id := ""
-			if i == len(step.Changes)-1 {
-				id = step.Cursor
-			}
-			writeEvent(&b, "change", id, wire.NoticeChangeForm{ID: c.ID, Kind: c.Kind})
-		}
-	}
-	l := &leaflet{events: b.Bytes(), unread: pg.Unread, more: pg.UnreadMore}
-	var count bytes.Buffer
-	writeEvent(&count, "unread", pg.Cursor, wire.UnreadForm{Unread: pg.Unread, UnreadMore: pg.UnreadMore})
-	l.count = count.Bytes()
-	return l, nil
+// streamHeader sets what a stream's answer has: no cache may keep it and no proxy hold it back.
+func streamHeader(h http.Header) {
+	h["Content-Type"] = []string{string(MediaEvents)}
+	h["Cache-Control"] = []string{"no-cache, no-store, no-transform, private"}
+	h["X-Accel-Buffering"] = []string{"no"}
+	h["Vary"] = append(slices.Clip(h["Vary"]), vary...)
 }
 
 // writeEvent writes one event; without an id the client keeps the one that it has.

@@ -5,47 +5,96 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"time"
 
 	"tallyman/sinks/inbox/page"
 )
 
-// feed polls for all streams that ask the same. They are all at one place: what a poll brings is the next for each of them.
-type feed struct {
-	hub     *streams
-	key     string
-	members int    // streams that ask this; guarded by streams.mu
-	stop    func() // ends the watch
+// feeds are those of the open streams of notices.
+type feeds struct {
+	hub   *streams
+	inbox Inbox
+	log   *slog.Logger
+	polls chan struct{} // a place for each poll under way, so that thousands of streams do not ask at a time
 
-	turn  sync.Mutex // held by who polls
-	place page.Query // with the cursor that the streams are at; guarded by turn
-
-	mu      sync.Mutex
-	live    []*noticeStream // that have caught up
-	dirty   bool            // something may be new
-	running bool
+	mu  sync.Mutex
+	all map[string]*feed // by what they ask
 }
 
-// feedOf returns the feed of a query, which the caller joins; it holds the lock of the streams.
-func (hub *streams) feedOf(q *page.Query) *feed {
+const (
+	pollsAtOnce = 32
+	retryEvery  = time.Second // where the inbox is out of reach
+)
+
+func newFeeds(hub *streams, inbox Inbox, log *slog.Logger) *feeds {
+	return &feeds{hub: hub, inbox: inbox, log: log, polls: make(chan struct{}, pollsAtOnce), all: map[string]*feed{}}
+}
+
+// of returns the feed of a query, which the caller joins.
+func (fs *feeds) of(q *page.Query) *feed {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
 	key := strings.Join([]string{q.Warehouse, strings.Join(q.Subscribers, "\n"), strings.Join(q.Types, "\n")}, "\n\n")
-	f := hub.feeds[key]
+	f := fs.all[key]
 	if f == nil {
-		f = &feed{hub: hub, key: key}
-		hub.feeds[key] = f
-		f.stop = hub.inbox.Watch(q.Warehouse, q.Subscribers, f.wake)
+		f = &feed{all: fs, key: key}
+		fs.all[key] = f
+		f.stop = fs.inbox.Watch(q.Warehouse, q.Subscribers, f.wake)
 	}
 	f.members++
 	return f
 }
 
-// releaseFeed is the end of one stream's part in a feed; the caller holds the lock of the streams.
-func (hub *streams) releaseFeed(f *feed) {
+// release is the end of one stream's part in a feed.
+func (fs *feeds) release(f *feed) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
 	f.members--
 	if f.members == 0 {
-		delete(hub.feeds, f.key)
-		delete(hub.failed, f)
+		delete(fs.all, f.key)
 		f.stop()
 	}
+}
+
+// poll asks the inbox when its turn has come.
+func (fs *feeds) poll(ctx context.Context, q page.Query) (page.Page, error) {
+	select {
+	case fs.polls <- struct{}{}:
+	case <-ctx.Done():
+		return page.Page{}, ctx.Err()
+	}
+	defer func() { <-fs.polls }()
+	return fs.inbox.Poll(ctx, q)
+}
+
+// live is the number of streams that have caught up.
+func (fs *feeds) live() int {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	n := 0
+	for _, f := range fs.all {
+		f.mu.Lock()
+		n += len(f.live)
+		f.mu.Unlock()
+	}
+	return n
+}
+
+// feed polls for all streams that ask the same. They are all at one place: what a poll brings is the next for each of them.
+type feed struct {
+	all     *feeds
+	key     string
+	members int    // streams that ask this; guarded by the lock of all
+	stop    func() // ends the watch
+
+	turn  sync.Mutex // held by who polls
+	place page.Query // with the cursor that the streams are at; guarded by turn
+
+	mu       sync.Mutex
+	live     []*noticeStream // that have caught up
+	dirty    bool            // something may be new
+	running  bool
+	retrying bool // a poll has failed, and the next is to come by itself
 }
 
 // wake has the feed polled soon.
@@ -70,8 +119,8 @@ func (f *feed) run() {
 	defer f.turn.Unlock()
 	for f.again() {
 		if err := f.advance(context.Background()); err != nil {
-			f.hub.log.LogAttrs(context.Background(), slog.LevelDebug, "a poll for streams failed; it is tried again", slog.Any("error", err))
-			f.hub.later(f)
+			f.all.log.LogAttrs(context.Background(), slog.LevelDebug, "a poll for streams failed; it is tried again", slog.Any("error", err))
+			f.retry()
 		}
 	}
 }
@@ -84,10 +133,26 @@ func (f *feed) again() bool {
 	return f.running
 }
 
+// retry has the feed polled again soon.
+func (f *feed) retry() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.retrying {
+		return
+	}
+	f.retrying = true
+	time.AfterFunc(retryEvery, func() {
+		f.mu.Lock()
+		f.retrying = false
+		f.mu.Unlock()
+		f.wake()
+	})
+}
+
 // advance brings the streams to the present. The caller has the turn.
 func (f *feed) advance(ctx context.Context) error {
 	for {
-		pg, err := f.hub.poll(ctx, f.place)
+		pg, err := f.all.poll(ctx, f.place)
 		if err != nil {
 			return err
 		}
@@ -173,15 +238,4 @@ func (f *feed) remove(s *noticeStream) {
 	f.live[s.at], moved.at = moved, s.at
 	f.live[last] = nil
 	f.live = f.live[:last]
-}
-
-// poll asks the inbox when its turn has come.
-func (hub *streams) poll(ctx context.Context, q page.Query) (page.Page, error) {
-	select {
-	case hub.polls <- struct{}{}:
-	case <-ctx.Done():
-		return page.Page{}, ctx.Err()
-	}
-	defer func() { <-hub.polls }()
-	return hub.inbox.Poll(ctx, q)
 }

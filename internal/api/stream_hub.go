@@ -36,36 +36,38 @@ const (
 	StreamFailed      = "failed"
 )
 
+// streamMeter counts streams.
+type streamMeter interface {
+	StreamOpened()
+	// StreamEnded gives one of the reasons above.
+	StreamEnded(reason string)
+}
+
 // streams are the open streams of the node. While there are any, one goroutine does for all of them what takes a clock.
 type streams struct {
-	inbox  Inbox
-	meter  Meter
+	meter  streamMeter
 	log    *slog.Logger
 	limits StreamLimits
-	polls  chan struct{} // a place for each poll under way, so that thousands of streams do not ask at a time
 
 	mu      sync.Mutex
 	open    map[*stream]struct{}
-	feeds   map[string]*feed
 	holders map[string]int             // streams by token or subject
 	grants  map[<-chan struct{}]*grant // those that can end
-	failed  map[*feed]struct{}         // to be polled again at the next beat
 	stop    chan struct{}              // ends the goroutine
 	opened  uint64                     // so far
 	drained bool
 }
 
 const (
-	pollsAtOnce    = 32
 	beatEvery      = time.Second
 	heartbeatBeats = 15 // a heartbeat is due every so many beats
 )
 
-func newStreams(deps *Deps) *streams {
+// newStreams makes a hub without streams.
+func newStreams(limits StreamLimits, meter streamMeter, log *slog.Logger) *streams {
 	hub := &streams{
-		inbox: deps.Inbox, meter: deps.Meter, log: deps.Logger, limits: deps.Streams, polls: make(chan struct{}, pollsAtOnce),
-		open: map[*stream]struct{}{}, feeds: map[string]*feed{}, holders: map[string]int{}, grants: map[<-chan struct{}]*grant{},
-		failed: map[*feed]struct{}{},
+		meter: meter, log: log, limits: limits,
+		open: map[*stream]struct{}{}, holders: map[string]int{}, grants: map[<-chan struct{}]*grant{},
 	}
 	if hub.limits.Max == 0 {
 		hub.limits.Max = DefaultMaxStreams
@@ -162,7 +164,7 @@ func (hub *streams) run(stop <-chan struct{}) {
 // heartbeat is a comment, which clients skip.
 var heartbeat = []byte(":\n\n")
 
-// pulse sends the heartbeats that are due, a share of them at each beat, and has feeds polled again that could not be.
+// pulse sends the heartbeats that are due, a share of them at each beat.
 func (hub *streams) pulse(beat uint8) {
 	hub.mu.Lock()
 	var due []*stream
@@ -171,22 +173,17 @@ func (hub *streams) pulse(beat uint8) {
 			due = append(due, s)
 		}
 	}
-	failed := hub.failed
-	hub.failed = map[*feed]struct{}{}
 	hub.mu.Unlock()
 	for _, s := range due {
 		s.push(heartbeat)
 	}
-	for f := range failed {
-		f.wake()
-	}
 }
 
-// later has the feed polled again at the next beat.
-func (hub *streams) later(f *feed) {
+// count is the number of open streams.
+func (hub *streams) count() int {
 	hub.mu.Lock()
 	defer hub.mu.Unlock()
-	hub.failed[f] = struct{}{}
+	return len(hub.open)
 }
 
 // drain ends all streams, lets nobody in again, and returns when the clients have been told, or could not be.
@@ -200,5 +197,56 @@ func (hub *streams) drain() {
 	}
 	for _, s := range open {
 		<-s.done
+	}
+}
+
+// grant is what some streams were opened with and what can end before they do: a token. One goroutine waits for that.
+type grant struct {
+	ended   <-chan struct{}
+	expires time.Time
+	streams map[*stream]struct{} // guarded by the lock of the streams
+	left    chan struct{}        // closed when there are none any more
+}
+
+// grantOf returns the grant of the identity, nil where it cannot end. The caller holds the lock.
+func (hub *streams) grantOf(id *auth.Identity) *grant {
+	if id.Ended == nil {
+		return nil
+	}
+	g := hub.grants[id.Ended]
+	if g == nil {
+		g = &grant{ended: id.Ended, expires: id.Expires, streams: map[*stream]struct{}{}, left: make(chan struct{})}
+		hub.grants[id.Ended] = g
+		go hub.await(g)
+	}
+	return g
+}
+
+// releaseGrant takes the stream away from its grant. The caller holds the lock.
+func (hub *streams) releaseGrant(s *stream) {
+	g := s.grant
+	delete(g.streams, s)
+	if len(g.streams) == 0 {
+		delete(hub.grants, g.ended)
+		close(g.left)
+	}
+}
+
+// await ends the streams with their grant.
+func (hub *streams) await(g *grant) {
+	select {
+	case <-g.ended:
+	case <-g.left:
+		return
+	}
+	reason := StreamRevoked
+	if !g.expires.IsZero() && !time.Now().Before(g.expires) {
+		reason = StreamExpired
+	}
+	hub.mu.Lock()
+	list := slices.Collect(maps.Keys(g.streams))
+	hub.mu.Unlock()
+	for _, s := range list {
+		s.end(reason)
 	}
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 
 	"tallyman/internal/auth"
@@ -17,27 +18,25 @@ type noticeStream struct {
 	language string     // the header that langs were read from
 	place    page.Query // with the cursor that it is at, until it is live
 	at       int        // its place in the feed, while it is live; guarded by the feed
-	unread   int        // as the client knows it; -1 = not yet
+	unread   int        // as the client knows it; -1 = not yet. Guarded by the feed, while the stream is live
 	more     bool
 }
 
-// enterNotices admits a stream of notices, which has to end.
-func (hub *streams) enterNotices(id *auth.Identity, q page.Query, language string) (*noticeStream, *wire.Problem) {
+// enter admits a stream of notices, which has to end.
+func (fs *feeds) enter(id *auth.Identity, q page.Query, language string) (*noticeStream, *wire.Problem) {
 	s := &noticeStream{place: q, langs: languages(language), language: language, unread: -1}
-	return s, hub.enter(id, &s.stream, func() source {
-		s.feed = hub.feedOf(&q)
+	return s, fs.hub.enter(id, &s.stream, func() source {
+		s.feed = fs.of(&q)
 		return s
 	})
 }
 
 func (s *noticeStream) drop() { s.feed.remove(s) }
 
-func (s *noticeStream) release() { s.hub.releaseFeed(s.feed) }
+func (s *noticeStream) release() { s.feed.all.release(s.feed) }
 
 // take queues what a page has for the client.
 func (s *noticeStream) take(l *leaflet) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	var parts [][]byte
 	if len(l.events) > 0 {
 		parts = append(parts, l.events)
@@ -46,7 +45,7 @@ func (s *noticeStream) take(l *leaflet) {
 		s.unread, s.more = l.unread, l.more
 		parts = append(parts, l.count)
 	}
-	s.add(parts...)
+	s.push(parts...)
 }
 
 // catchUp sends the first page and all that follow, until there are no more.
@@ -57,14 +56,12 @@ func (s *noticeStream) catchUp(ctx context.Context, pg page.Page) error {
 			return err
 		}
 		s.take(l)
-		if parts, patience, _ := s.next(); parts != nil {
-			s.send(parts, patience)
-		}
+		s.flush()
 		s.place.After, s.place.Since = pg.Cursor, 0
 		if !pg.More || s.over() {
 			return nil
 		}
-		if pg, err = s.hub.inbox.Poll(ctx, s.place); err != nil {
+		if pg, err = s.feed.all.inbox.Poll(ctx, s.place); err != nil {
 			return err
 		}
 	}
@@ -74,7 +71,7 @@ func (s *noticeStream) catchUp(ctx context.Context, pg page.Page) error {
 func (s *noticeStream) follow(ctx context.Context, known page.Cursor) (bool, error) {
 	alike := true
 	for {
-		pg, err := s.hub.inbox.Poll(ctx, s.place)
+		pg, err := s.feed.all.inbox.Poll(ctx, s.place)
 		if err != nil {
 			return false, err
 		}
@@ -99,4 +96,48 @@ func bringsNew(pg *page.Page, known page.Cursor) bool {
 	}
 	n, c := len(pg.Notices), len(pg.Changes)
 	return n > 0 && pg.Notices[n-1].Score > known.Score || c > 0 && pg.Changes[c-1].Score > known.Changes
+}
+
+// leaflet is a page as it goes to the streams of one language.
+type leaflet struct {
+	events []byte
+	count  []byte // the event unread
+	unread int
+	more   bool
+}
+
+// newLeaflet writes a page as events: reset, changes, notices, each with the cursor behind it as its id. Changes of one moment
+// share an id, which comes with the last.
+func newLeaflet(pg *page.Page, langs []string) (*leaflet, error) {
+	steps, err := pg.Events()
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if pg.Reset {
+		start, err := pg.Start()
+		if err != nil {
+			return nil, err
+		}
+		writeEvent(&b, "reset", start, newResetForm(pg))
+	}
+	for _, step := range steps {
+		if step.Notice != nil {
+			v := *step.Notice
+			v.Notice = localize(v.Notice, langs)
+			writeEvent(&b, "notice", step.Cursor, v)
+		}
+		for i, c := range step.Changes {
+			id := ""
+			if i == len(step.Changes)-1 {
+				id = step.Cursor
+			}
+			writeEvent(&b, "change", id, wire.NoticeChangeForm{ID: c.ID, Kind: c.Kind})
+		}
+	}
+	l := &leaflet{events: b.Bytes(), unread: pg.Unread, more: pg.UnreadMore}
+	var count bytes.Buffer
+	writeEvent(&count, "unread", pg.Cursor, wire.UnreadForm{Unread: pg.Unread, UnreadMore: pg.UnreadMore})
+	l.count = count.Bytes()
+	return l, nil
 }

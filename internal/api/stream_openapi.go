@@ -29,7 +29,7 @@ func streamOperation(doc *huma.OpenAPI) *huma.Operation {
 		Parameters: parameters,
 		Responses: map[string]*huma.Response{"200": {
 			Description: "events, until the client leaves",
-			Content:     map[string]*huma.MediaType{mediaEvents: {Schema: &huma.Schema{Type: huma.TypeString}, Example: streamExample}},
+			Content:     map[string]*huma.MediaType{string(MediaEvents): {Schema: &huma.Schema{Type: huma.TypeString}, Example: streamExample}},
 		}},
 	}
 }
