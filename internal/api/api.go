@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"tallyman/internal/api/stream"
 	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
@@ -73,7 +74,7 @@ type Deps struct {
 	Ready    func(ctx context.Context) error
 	Auth     auth.Authenticator
 	HTTP     HTTP
-	Streams  StreamLimits
+	Streams  stream.Limits
 	Gatherer prometheus.Gatherer
 	Meter    Meter
 	Pages    Pages // nil = none
@@ -92,7 +93,7 @@ type API struct {
 	operations map[string]string   // their ids by route
 	bodies     map[string]bodyRule // by the ids of operations
 	waiters    *Waiters
-	streams    *streams
+	streams    *stream.Hub
 	feeds      *feeds
 	lookout    *lookout
 	overviews  *overviewStreams
@@ -104,7 +105,7 @@ type API struct {
 // New makes the API of the rooms.
 func New(deps Deps, rooms ...Room) *API {
 	a := &API{deps: deps, rooms: rooms, waiters: &Waiters{}, log: deps.Logger, ids: newRequestIDs(), bounds: defaultBounds(), callers: newCallers(deps.Auth, deps.HTTP.Rate)}
-	a.streams = newStreams(deps.Streams, deps.Meter, deps.Logger)
+	a.streams = stream.NewHub(deps.Streams, deps.Meter, deps.Logger)
 	a.feeds = newFeeds(a.streams, deps.Inbox, deps.Logger)
 	a.lookout = newLookout(&a.deps)
 	a.overviews = &overviewStreams{lookout: a.lookout, live: map[*overviewStream]struct{}{}}

@@ -17,7 +17,7 @@ func (a *API) Waiting() int {
 }
 
 // Streams is the number of open streams.
-func (a *API) Streams() int { return a.streams.count() }
+func (a *API) Streams() int { return a.streams.Open() }
 
 // Live is the number of streams that have caught up.
 func (a *API) Live() int { return a.feeds.live() }
@@ -78,4 +78,4 @@ func (a *API) SetBounds(header, read, write, idle time.Duration) {
 }
 
 // Drain ends all streams, as the end of the node does.
-func (a *API) Drain() { a.streams.drain() }
+func (a *API) Drain() { a.streams.Drain() }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/api/stream"
 	"tallyman/internal/auth"
 	"tallyman/internal/wire"
 )
@@ -85,16 +86,16 @@ func (a *API) overviewStream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method == http.MethodHead { // the mux brings it here, too
-		streamHeader(w.Header())
+		stream.SetHeader(w.Header())
 		return
 	}
 	s := &overviewStream{all: a.overviews, warehouses: warehouses, everywhere: auth.From(r.Context()).Everywhere()}
-	if prob := a.streams.enter(auth.From(r.Context()), &s.stream, func() source { return s }); prob != nil { //nolint:contextcheck // feeds poll for many streams
+	if prob := a.streams.Enter(auth.From(r.Context()), &s.Stream, func() stream.Source { return s }); prob != nil { //nolint:contextcheck // feeds poll for many streams
 		writeProblem(w, prob, problemMedia(r))
 		return
 	}
-	defer s.abandon()
-	s.serve(w, r, func(ctx context.Context) { a.overviews.join(ctx, s) })
+	defer s.Abandon()
+	s.Serve(w, r, func(ctx context.Context) { a.overviews.join(ctx, s) })
 }
 
 // overviewStreamOperation describes GET /overview/stream.

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tallyman/internal/api"
+	"tallyman/internal/api/stream"
 	"tallyman/internal/ledger"
 	"tallyman/internal/testenv"
 	"tallyman/internal/wire"
@@ -118,7 +118,7 @@ func TestOverviewStreamsEnd(t *testing.T) {
 	t.Parallel()
 	h := newHolder()
 	f := newFakeOverview()
-	b := setup(t, h.in, f.overviewing(func() time.Time { return bin().CreatedAt }), func(d *parts) { d.Streams = api.StreamLimits{PerToken: 2} })
+	b := setup(t, h.in, f.overviewing(func() time.Time { return bin().CreatedAt }), func(d *parts) { d.Streams = stream.Limits{PerToken: 2} })
 	id, header := h.token(t, time.Time{})
 	_, other := h.token(t, time.Time{})
 	one, two := b.listen(t, overviewStreamPath, "Authorization", header), b.listen(t, overviewStreamPath+"?warehouse=119241", "Authorization", header)

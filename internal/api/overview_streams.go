@@ -8,11 +8,13 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"tallyman/internal/api/stream"
 )
 
 // overviewStream is a stream of overviews.
 type overviewStream struct {
-	stream
+	stream.Stream
 
 	all        *overviewStreams
 	warehouses []string // none = all
@@ -20,9 +22,9 @@ type overviewStream struct {
 	sent       string   // what lasts of the overview that the client has; guarded by the lock of all
 }
 
-func (s *overviewStream) drop() { s.all.drop(s) }
+func (s *overviewStream) Drop() { s.all.drop(s) }
 
-func (s *overviewStream) release() {} // it has no part in anything before it is live
+func (s *overviewStream) Release() {} // it has no part in anything before it is live
 
 // overviewStreams are the open streams of overviews. While there are any, one goroutine looks for all of them.
 type overviewStreams struct {
@@ -38,7 +40,7 @@ func (all *overviewStreams) join(ctx context.Context, s *overviewStream) {
 	o := all.lookout.look(ctx)
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	if !s.settle() {
+	if !s.Settle() {
 		return
 	}
 	all.live[s] = struct{}{}
@@ -93,7 +95,7 @@ func (all *overviewStreams) hand(o *outlook) {
 func (s *overviewStream) give(e *overviewEvent) {
 	if s.sent != e.lasting {
 		s.sent = e.lasting
-		s.push(e.bytes)
+		s.Push(e.bytes)
 	}
 }
 
@@ -110,6 +112,6 @@ func newOverviewEvent(o *outlook, s *overviewStream) *overviewEvent {
 		panic(err)
 	}
 	var b bytes.Buffer
-	writeEvent(&b, "overview", "", form)
+	stream.WriteEvent(&b, "overview", "", form)
 	return &overviewEvent{b.Bytes(), string(text)}
 }

@@ -13,6 +13,7 @@ import (
 	"tallyman/internal/api/queues"
 	"tallyman/internal/api/rules"
 	"tallyman/internal/api/send"
+	"tallyman/internal/api/stream"
 	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
 	"tallyman/internal/authoring"
@@ -47,7 +48,7 @@ type parts struct {
 	Ready      func(ctx context.Context) error
 	Auth       auth.Authenticator
 	HTTP       api.HTTP
-	Streams    api.StreamLimits
+	Streams    stream.Limits
 	Gatherer   prometheus.Gatherer
 	Meter      meter
 	Audit      audit

@@ -6,12 +6,13 @@ import (
 	"log/slog"
 	"net/http"
 
+	"tallyman/internal/api/stream"
 	"tallyman/internal/auth"
 	"tallyman/internal/wire"
 	"tallyman/sinks/inbox/page"
 )
 
-// stream serves GET /api/v1/notices/stream: the page that a poll would give and all that follows, as events.
+// Stream serves GET /api/v1/notices/Stream: the page that a poll would give and all that follows, as events.
 func (a *API) stream(w http.ResponseWriter, r *http.Request) {
 	q, prob := newStreamQuery(r)
 	if prob != nil {
@@ -19,7 +20,7 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method == http.MethodHead { // the mux brings it here, too
-		streamHeader(w.Header())
+		stream.SetHeader(w.Header())
 		return
 	}
 	s, prob := a.feeds.enter(auth.From(r.Context()), q, header(r, "Accept-Language")) //nolint:contextcheck // feeds poll for many streams
@@ -27,13 +28,13 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, prob, problemMedia(r))
 		return
 	}
-	defer s.abandon()
+	defer s.Abandon()
 	pg, err := a.deps.Inbox.Poll(r.Context(), s.place)
 	if err != nil {
 		a.pollFailed(w, r, err, problemMedia(r))
 		return
 	}
-	s.serve(w, r, func(ctx context.Context) { a.follow(ctx, s, pg) })
+	s.Serve(w, r, func(ctx context.Context) { a.follow(ctx, s, pg) })
 }
 
 // follow brings a stream to the present and leaves it to its feed.
@@ -45,12 +46,12 @@ func (a *API) follow(ctx context.Context, s *noticeStream, pg page.Page) {
 	switch {
 	case err == nil:
 	case Gone(ctx):
-		s.end(StreamGone)
+		s.End(stream.Gone)
 	case errors.Is(err, page.ErrUnavailable):
-		s.end(StreamUnavailable)
+		s.End(stream.Unavailable)
 	default:
 		a.log.LogAttrs(ctx, slog.LevelError, "a stream failed", slog.Any("error", err))
-		s.end(StreamFailed)
+		s.End(stream.Failed)
 	}
 }
 

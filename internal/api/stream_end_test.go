@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"tallyman/internal/api"
+	"tallyman/internal/api/stream"
 	"tallyman/internal/auth"
 	"tallyman/internal/testenv"
 	"tallyman/internal/wire"
@@ -106,7 +106,7 @@ func TestStreamsAreCounted(t *testing.T) {
 	t.Parallel()
 	b, _ := streaming(t, func(d *parts) {
 		d.Auth = bearer{"one": holds("t1", nil), "two": holds("t2", nil)}
-		d.Streams = api.StreamLimits{Max: 4, PerToken: 2}
+		d.Streams = stream.Limits{Max: 4, PerToken: 2}
 	})
 	first := b.listen(t, streamPath, "Authorization", "one")
 	b.listen(t, streamPath, "Authorization", "one")

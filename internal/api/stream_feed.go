@@ -7,12 +7,13 @@ import (
 	"sync"
 	"time"
 
+	"tallyman/internal/api/stream"
 	"tallyman/sinks/inbox/page"
 )
 
 // feeds are those of the open streams of notices.
 type feeds struct {
-	hub   *streams
+	hub   *stream.Hub
 	inbox Inbox
 	log   *slog.Logger
 	polls chan struct{} // a place for each poll under way, so that thousands of streams do not ask at a time
@@ -26,7 +27,7 @@ const (
 	retryEvery  = time.Second // where the inbox is out of reach
 )
 
-func newFeeds(hub *streams, inbox Inbox, log *slog.Logger) *feeds {
+func newFeeds(hub *stream.Hub, inbox Inbox, log *slog.Logger) *feeds {
 	return &feeds{hub: hub, inbox: inbox, log: log, polls: make(chan struct{}, pollsAtOnce), all: map[string]*feed{}}
 }
 
@@ -84,7 +85,7 @@ func (fs *feeds) live() int {
 type feed struct {
 	all     *feeds
 	key     string
-	members int    // streams that ask this; guarded by the lock of all
+	members int    // Hub that ask this; guarded by the lock of all
 	stop    func() // ends the watch
 
 	turn  sync.Mutex // held by who polls
@@ -222,7 +223,7 @@ func (f *feed) add(s *noticeStream) bool {
 		return false
 	}
 	s.at, s.place = len(f.live), page.Query{}
-	if s.settle() {
+	if s.Settle() {
 		f.live = append(f.live, s)
 		f.start()
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 
+	"tallyman/internal/api/stream"
 	"tallyman/internal/auth"
 	"tallyman/internal/wire"
 	"tallyman/sinks/inbox/page"
@@ -11,7 +12,7 @@ import (
 
 // noticeStream is a stream of a poll's page and all that follows.
 type noticeStream struct {
-	stream
+	stream.Stream
 
 	feed     *feed
 	langs    []string
@@ -25,15 +26,15 @@ type noticeStream struct {
 // enter admits a stream of notices, which has to end.
 func (fs *feeds) enter(id *auth.Identity, q page.Query, language string) (*noticeStream, *wire.Problem) {
 	s := &noticeStream{place: q, langs: languages(language), language: language, unread: -1}
-	return s, fs.hub.enter(id, &s.stream, func() source {
+	return s, fs.hub.Enter(id, &s.Stream, func() stream.Source {
 		s.feed = fs.of(&q)
 		return s
 	})
 }
 
-func (s *noticeStream) drop() { s.feed.remove(s) }
+func (s *noticeStream) Drop() { s.feed.remove(s) }
 
-func (s *noticeStream) release() { s.feed.all.release(s.feed) }
+func (s *noticeStream) Release() { s.feed.all.release(s.feed) }
 
 // take queues what a page has for the client.
 func (s *noticeStream) take(l *leaflet) {
@@ -45,7 +46,7 @@ func (s *noticeStream) take(l *leaflet) {
 		s.unread, s.more = l.unread, l.more
 		parts = append(parts, l.count)
 	}
-	s.push(parts...)
+	s.Push(parts...)
 }
 
 // catchUp sends the first page and all that follow, until there are no more.
@@ -56,9 +57,9 @@ func (s *noticeStream) catchUp(ctx context.Context, pg page.Page) error {
 			return err
 		}
 		s.take(l)
-		s.flush()
+		s.Flush()
 		s.place.After, s.place.Since = pg.Cursor, 0
-		if !pg.More || s.over() {
+		if !pg.More || s.Over() {
 			return nil
 		}
 		if pg, err = s.feed.all.inbox.Poll(ctx, s.place); err != nil {
@@ -119,25 +120,25 @@ func newLeaflet(pg *page.Page, langs []string) (*leaflet, error) {
 		if err != nil {
 			return nil, err
 		}
-		writeEvent(&b, "reset", start, newResetForm(pg))
+		stream.WriteEvent(&b, "reset", start, newResetForm(pg))
 	}
 	for _, step := range steps {
 		if step.Notice != nil {
 			v := *step.Notice
 			v.Notice = localize(v.Notice, langs)
-			writeEvent(&b, "notice", step.Cursor, v)
+			stream.WriteEvent(&b, "notice", step.Cursor, v)
 		}
 		for i, c := range step.Changes {
 			id := ""
 			if i == len(step.Changes)-1 {
 				id = step.Cursor
 			}
-			writeEvent(&b, "change", id, wire.NoticeChangeForm{ID: c.ID, Kind: c.Kind})
+			stream.WriteEvent(&b, "change", id, wire.NoticeChangeForm{ID: c.ID, Kind: c.Kind})
 		}
 	}
 	l := &leaflet{events: b.Bytes(), unread: pg.Unread, more: pg.UnreadMore}
 	var count bytes.Buffer
-	writeEvent(&count, "unread", pg.Cursor, wire.UnreadForm{Unread: pg.Unread, UnreadMore: pg.UnreadMore})
+	stream.WriteEvent(&count, "unread", pg.Cursor, wire.UnreadForm{Unread: pg.Unread, UnreadMore: pg.UnreadMore})
 	l.count = count.Bytes()
 	return l, nil
 }

@@ -18,6 +18,7 @@ import (
 	"tallyman/engine/why"
 	"tallyman/internal/api"
 	"tallyman/internal/api/metrics"
+	"tallyman/internal/api/stream"
 	"tallyman/internal/auth"
 	"tallyman/internal/authoring"
 	"tallyman/internal/config"
@@ -296,7 +297,7 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 	return api.New(api.Deps{
 		HTTP:       callers,
 		Pages:      pages,
-		Streams:    api.StreamLimits{Max: a.cfg.HTTP.MaxStreams, PerToken: a.cfg.HTTP.MaxStreamsPerToken},
+		Streams:    stream.Limits{Max: a.cfg.HTTP.MaxStreams, PerToken: a.cfg.HTTP.MaxStreamsPerToken},
 		Inbox:      a.index.inbox,
 		Queues:     a.index.served(),
 		Marks:      a.ledger,

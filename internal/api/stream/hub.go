@@ -1,4 +1,4 @@
-package api
+package stream
 
 import (
 	"log/slog"
@@ -13,8 +13,8 @@ import (
 	"tallyman/internal/wire"
 )
 
-// StreamLimits bound the streams of a node. 0 = the default.
-type StreamLimits struct {
+// Limits bound the streams of a node. 0 = the default.
+type Limits struct {
 	Max      int // on the node
 	PerToken int // of one token, or of one subject where the token is a JWT; mode none has no such bound
 }
@@ -27,13 +27,13 @@ const (
 
 // Why streams end, as the event end and the metrics say it.
 const (
-	StreamGone        = "gone"        // the client left
-	StreamSlow        = "slow"        // the client did not read
-	StreamRevoked     = "revoked"     // what the client proved itself with was taken back
-	StreamExpired     = "expired"     // or has expired
-	StreamShutdown    = "shutdown"    // the node ends
-	StreamUnavailable = "unavailable" // the inboxes are out of reach while the stream catches up
-	StreamFailed      = "failed"
+	Gone           = "gone"        // the client left
+	StreamSlow     = "slow"        // the client did not read
+	StreamRevoked  = "revoked"     // what the client proved itself with was taken back
+	StreamExpired  = "expired"     // or has expired
+	StreamShutdown = "shutdown"    // the node ends
+	Unavailable    = "unavailable" // the inboxes are out of reach while the stream catches up
+	Failed         = "failed"
 )
 
 // streamMeter counts streams.
@@ -43,15 +43,15 @@ type streamMeter interface {
 	StreamEnded(reason string)
 }
 
-// streams are the open streams of the node. While there are any, one goroutine does for all of them what takes a clock.
-type streams struct {
+// Hub are the open Hub of the node. While there are any, one goroutine does for all of them what takes a clock.
+type Hub struct {
 	meter  streamMeter
 	log    *slog.Logger
-	limits StreamLimits
+	limits Limits
 
 	mu      sync.Mutex
-	open    map[*stream]struct{}
-	holders map[string]int             // streams by token or subject
+	open    map[*Stream]struct{}
+	holders map[string]int             // Hub by token or subject
 	grants  map[<-chan struct{}]*grant // those that can end
 	stop    chan struct{}              // ends the goroutine
 	opened  uint64                     // so far
@@ -63,11 +63,11 @@ const (
 	heartbeatBeats = 15 // a heartbeat is due every so many beats
 )
 
-// newStreams makes a hub without streams.
-func newStreams(limits StreamLimits, meter streamMeter, log *slog.Logger) *streams {
-	hub := &streams{
+// NewHub makes a hub without streams.
+func NewHub(limits Limits, meter streamMeter, log *slog.Logger) *Hub {
+	hub := &Hub{
 		meter: meter, log: log, limits: limits,
-		open: map[*stream]struct{}{}, holders: map[string]int{}, grants: map[<-chan struct{}]*grant{},
+		open: map[*Stream]struct{}{}, holders: map[string]int{}, grants: map[<-chan struct{}]*grant{},
 	}
 	if hub.limits.Max == 0 {
 		hub.limits.Max = DefaultMaxStreams
@@ -79,7 +79,7 @@ func newStreams(limits StreamLimits, meter streamMeter, log *slog.Logger) *strea
 }
 
 // enter admits a stream, which has to end. attach gives its source; the lock of the streams is held.
-func (hub *streams) enter(id *auth.Identity, s *stream, attach func() source) *wire.Problem {
+func (hub *Hub) Enter(id *auth.Identity, s *Stream, attach func() Source) *wire.Problem {
 	hub.mu.Lock()
 	defer hub.mu.Unlock()
 	holder := holderOf(id)
@@ -128,7 +128,7 @@ func retryable(status int, code wire.Code, detail string) *wire.Problem {
 }
 
 // leave forgets a stream that has ended.
-func (hub *streams) leave(s *stream) {
+func (hub *Hub) leave(s *Stream) {
 	hub.mu.Lock()
 	defer hub.mu.Unlock()
 	delete(hub.open, s)
@@ -140,7 +140,7 @@ func (hub *streams) leave(s *stream) {
 	if s.grant != nil {
 		hub.releaseGrant(s)
 	}
-	s.source.release()
+	s.source.Release()
 	if len(hub.open) == 0 {
 		close(hub.stop)
 		hub.stop = nil
@@ -148,7 +148,7 @@ func (hub *streams) leave(s *stream) {
 }
 
 // run beats until there are no streams.
-func (hub *streams) run(stop <-chan struct{}) {
+func (hub *Hub) run(stop <-chan struct{}) {
 	tick := time.NewTicker(beatEvery)
 	defer tick.Stop()
 	for n := 1; ; n++ {
@@ -165,9 +165,9 @@ func (hub *streams) run(stop <-chan struct{}) {
 var heartbeat = []byte(":\n\n")
 
 // pulse sends the heartbeats that are due, a share of them at each beat.
-func (hub *streams) pulse(beat uint8) {
+func (hub *Hub) pulse(beat uint8) {
 	hub.mu.Lock()
-	var due []*stream
+	var due []*Stream
 	for s := range hub.open {
 		if s.beat == beat {
 			due = append(due, s)
@@ -175,25 +175,25 @@ func (hub *streams) pulse(beat uint8) {
 	}
 	hub.mu.Unlock()
 	for _, s := range due {
-		s.push(heartbeat)
+		s.Push(heartbeat)
 	}
 }
 
 // count is the number of open streams.
-func (hub *streams) count() int {
+func (hub *Hub) Open() int {
 	hub.mu.Lock()
 	defer hub.mu.Unlock()
 	return len(hub.open)
 }
 
 // drain ends all streams, lets nobody in again, and returns when the clients have been told, or could not be.
-func (hub *streams) drain() {
+func (hub *Hub) Drain() {
 	hub.mu.Lock()
 	hub.drained = true
 	open := slices.Collect(maps.Keys(hub.open))
 	hub.mu.Unlock()
 	for _, s := range open {
-		s.end(StreamShutdown)
+		s.End(StreamShutdown)
 	}
 	for _, s := range open {
 		<-s.done
@@ -204,18 +204,18 @@ func (hub *streams) drain() {
 type grant struct {
 	ended   <-chan struct{}
 	expires time.Time
-	streams map[*stream]struct{} // guarded by the lock of the streams
+	streams map[*Stream]struct{} // guarded by the lock of the streams
 	left    chan struct{}        // closed when there are none any more
 }
 
 // grantOf returns the grant of the identity, nil where it cannot end. The caller holds the lock.
-func (hub *streams) grantOf(id *auth.Identity) *grant {
+func (hub *Hub) grantOf(id *auth.Identity) *grant {
 	if id.Ended == nil {
 		return nil
 	}
 	g := hub.grants[id.Ended]
 	if g == nil {
-		g = &grant{ended: id.Ended, expires: id.Expires, streams: map[*stream]struct{}{}, left: make(chan struct{})}
+		g = &grant{ended: id.Ended, expires: id.Expires, streams: map[*Stream]struct{}{}, left: make(chan struct{})}
 		hub.grants[id.Ended] = g
 		go hub.await(g)
 	}
@@ -223,7 +223,7 @@ func (hub *streams) grantOf(id *auth.Identity) *grant {
 }
 
 // releaseGrant takes the stream away from its grant. The caller holds the lock.
-func (hub *streams) releaseGrant(s *stream) {
+func (hub *Hub) releaseGrant(s *Stream) {
 	g := s.grant
 	delete(g.streams, s)
 	if len(g.streams) == 0 {
@@ -233,7 +233,7 @@ func (hub *streams) releaseGrant(s *stream) {
 }
 
 // await ends the streams with their grant.
-func (hub *streams) await(g *grant) {
+func (hub *Hub) await(g *grant) {
 	select {
 	case <-g.ended:
 	case <-g.left:
@@ -247,6 +247,6 @@ func (hub *streams) await(g *grant) {
 	list := slices.Collect(maps.Keys(g.streams))
 	hub.mu.Unlock()
 	for _, s := range list {
-		s.end(reason)
+		s.End(reason)
 	}
 }

@@ -1,4 +1,4 @@
-package api
+package stream
 
 import (
 	"context"
@@ -18,16 +18,16 @@ const (
 	maxBacklog     = 256 << 10        // bytes that may wait for a client while a page is added
 )
 
-// source is where a stream has its events from.
-type source interface {
-	drop()    // takes the stream out of those that are live
-	release() // ends its part in the source; the lock of the streams is held
+// Source is where a stream has its events from.
+type Source interface {
+	Drop()    // takes the stream out of those that are live
+	Release() // ends its part in the source; the lock of the streams is held
 }
 
-// stream is one client's. While it is idle it has no goroutine that writes; whoever has something for it starts one.
-type stream struct {
-	hub    *streams
-	source source
+// Stream is one client's. While it is idle it has no goroutine that writes; whoever has something for it starts one.
+type Stream struct {
+	hub    *Hub
+	source Source
 	grant  *grant // nil = it cannot end
 	line   line
 	holder string
@@ -43,13 +43,13 @@ type stream struct {
 }
 
 // serve begins a stream that was admitted, and has follow bring it to the present.
-func (s *stream) serve(w http.ResponseWriter, r *http.Request, follow func(ctx context.Context)) {
-	streamHeader(w.Header())
-	l, hold, err := openLine(w, r, func() { s.end(StreamGone) })
+func (s *Stream) Serve(w http.ResponseWriter, r *http.Request, follow func(ctx context.Context)) {
+	SetHeader(w.Header())
+	l, hold, err := openLine(w, r, func() { s.End(Gone) })
 	if err != nil {
 		return // the client has gone
 	}
-	s.hub.log.LogAttrs(r.Context(), slog.LevelDebug, "a stream begins", requestAttrs(w, r)...)
+	s.hub.log.LogAttrs(r.Context(), slog.LevelDebug, "a stream begins", needAttrs(w, r)...)
 	s.begin(l)
 	follow(r.Context())
 	s.write()
@@ -57,21 +57,21 @@ func (s *stream) serve(w http.ResponseWriter, r *http.Request, follow func(ctx c
 		select {
 		case <-s.done:
 		case <-r.Context().Done():
-			s.end(StreamGone)
+			s.End(Gone)
 			<-s.done
 		}
 	}
 }
 
 // push queues parts, which the client gets together.
-func (s *stream) push(parts ...[]byte) {
+func (s *Stream) Push(parts ...[]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.add(parts...)
 }
 
 // flush sends what is queued at once. Only who brings a stream to the present may call it, before somebody else writes to the stream.
-func (s *stream) flush() {
+func (s *Stream) Flush() {
 	if parts, patience, _ := s.next(); parts != nil {
 		s.send(parts, patience)
 	}
@@ -79,12 +79,12 @@ func (s *stream) flush() {
 
 // add queues parts, however long they are, and sees that somebody sends them. A client for which too much waits already is cut
 // off. The caller holds the lock.
-func (s *stream) add(parts ...[]byte) {
+func (s *Stream) add(parts ...[]byte) {
 	if s.ended || len(parts) == 0 {
 		return
 	}
 	if s.queued > maxBacklog {
-		go s.end(StreamSlow) // it takes locks that the caller may hold
+		go s.End(StreamSlow) // it takes locks that the caller may hold
 		return
 	}
 	s.queue = append(s.queue, parts...)
@@ -98,7 +98,7 @@ func (s *stream) add(parts ...[]byte) {
 }
 
 // write sends what is queued until there is nothing more, and hangs up if the stream has ended.
-func (s *stream) write() {
+func (s *Stream) write() {
 	for {
 		parts, patience, over := s.next()
 		if parts == nil {
@@ -113,7 +113,7 @@ func (s *stream) write() {
 }
 
 // next takes the queue. With nothing in it, nobody writes any more until there is.
-func (s *stream) next() (parts net.Buffers, patience time.Duration, over bool) {
+func (s *Stream) next() (parts net.Buffers, patience time.Duration, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	parts, patience = s.queue, streamPatience
@@ -128,17 +128,17 @@ func (s *stream) next() (parts net.Buffers, patience time.Duration, over bool) {
 }
 
 // send writes to the line. A stream whose client does not take it ends.
-func (s *stream) send(parts net.Buffers, patience time.Duration) {
+func (s *Stream) send(parts net.Buffers, patience time.Duration) {
 	switch err := s.line.send(parts, patience); {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		s.end(StreamSlow)
+		s.End(StreamSlow)
 	case err != nil:
-		s.end(StreamGone)
+		s.End(Gone)
 	}
 }
 
 // end ends the stream: the client is told why, where it can be. What waited for it is dropped. Only the first end counts.
-func (s *stream) end(reason string) {
+func (s *Stream) End(reason string) {
 	word := farewell(reason)
 	s.mu.Lock()
 	if s.ended {
@@ -158,7 +158,7 @@ func (s *stream) end(reason string) {
 	}
 	s.mu.Unlock()
 	if live {
-		s.source.drop()
+		s.source.Drop()
 	}
 	s.hub.leave(s)
 	s.hub.meter.StreamEnded(reason)
@@ -168,7 +168,7 @@ func (s *stream) end(reason string) {
 }
 
 // settle makes the stream live, unless it has ended meanwhile.
-func (s *stream) settle() bool {
+func (s *Stream) Settle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.live = s.live || !s.ended
@@ -176,14 +176,14 @@ func (s *stream) settle() bool {
 }
 
 // over tells whether the stream has ended.
-func (s *stream) over() bool {
+func (s *Stream) Over() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ended
 }
 
 // begin connects the stream with its client.
-func (s *stream) begin(l line) {
+func (s *Stream) begin(l line) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.line = l
@@ -191,12 +191,12 @@ func (s *stream) begin(l line) {
 }
 
 // abandon ends a stream that never began: the request was answered otherwise.
-func (s *stream) abandon() {
+func (s *Stream) Abandon() {
 	s.mu.Lock()
 	began := s.line != nil
 	s.mu.Unlock()
 	if !began {
-		s.end(StreamFailed)
+		s.End(Failed)
 		close(s.done)
 	}
 }

@@ -1,4 +1,4 @@
-package api
+package stream
 
 import (
 	"bytes"
@@ -10,16 +10,16 @@ import (
 	"tallyman/internal/wire"
 )
 
-// streamHeader sets what a stream's answer has: no cache may keep it and no proxy hold it back.
-func streamHeader(h http.Header) {
-	h["Content-Type"] = []string{string(MediaEvents)}
+// SetHeader sets what a stream's answer has: no cache may keep it and no proxy hold it back.
+func SetHeader(h http.Header) {
+	h["Content-Type"] = []string{needMedia}
 	h["Cache-Control"] = []string{"no-cache, no-store, no-transform, private"}
 	h["X-Accel-Buffering"] = []string{"no"}
-	h["Vary"] = append(slices.Clip(h["Vary"]), vary...)
+	h["Vary"] = append(slices.Clip(h["Vary"]), needVary...)
 }
 
-// writeEvent writes one event; without an id the client keeps the one that it has.
-func writeEvent(b *bytes.Buffer, name, id string, data any) {
+// WriteEvent writes one event; without an id the client keeps the one that it has.
+func WriteEvent(b *bytes.Buffer, name, id string, data any) {
 	if id != "" {
 		b.WriteString("id: ")
 		b.WriteString(id)
@@ -28,7 +28,7 @@ func writeEvent(b *bytes.Buffer, name, id string, data any) {
 	b.WriteString("event: ")
 	b.WriteString(name)
 	b.WriteString("\ndata: ")
-	if err := appendJSON(b, data); err != nil { // our own forms always encode; there is no line break but the one at the end
+	if err := needJSON(b, data); err != nil { // our own forms always encode; there is no line break but the one at the end
 		panic(err)
 	}
 	b.WriteByte('\n')
@@ -50,10 +50,10 @@ func retryTime() int64 { return minRetry + rand.Int64N(maxRetry-minRetry) } //no
 
 // farewell is the last event; nil where there is nobody to read it.
 func farewell(reason string) []byte {
-	if reason == StreamGone || reason == StreamSlow {
+	if reason == Gone || reason == StreamSlow {
 		return nil
 	}
 	b := bytes.NewBuffer(bytes.TrimSuffix(greeting(), []byte("\n")))
-	writeEvent(b, "end", "", wire.EndForm{Reason: reason})
+	WriteEvent(b, "end", "", wire.EndForm{Reason: reason})
 	return b.Bytes()
 }
