@@ -3,39 +3,12 @@ package api
 import (
 	"context"
 	"net/http"
-	"slices"
-	"strconv"
 	"strings"
 
 	"tallyman/internal/auth"
 	policy "tallyman/internal/text"
 	"tallyman/internal/wire"
 )
-
-// own settles where a request reads and whose inboxes: what it asks for, or where it asks for nothing what is the caller's own. Parameters only
-// narrow. The names are those of the parameters, for the problems.
-func own(who *auth.Identity, names [2]string, warehouse string, subscribers []string) (string, []string, *wire.Problem) {
-	warehouse, prob := OwnWarehouse(who, names[0], warehouse)
-	if prob != nil {
-		return "", nil, prob
-	}
-	if len(subscribers) == 0 {
-		if !who.Has(auth.Client) || len(who.Subscribers) == 0 {
-			return "", nil, MissingParameter(names[1])
-		}
-		if len(who.Subscribers) > maxSubscribers {
-			return "", nil, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber, "your token has "+strconv.Itoa(len(who.Subscribers))+
-				" subscribers, and a request is about at most "+strconv.Itoa(maxSubscribers)+"; name those that you want as "+names[1])
-		}
-		return warehouse, slices.Clone(who.Subscribers), nil
-	}
-	for _, s := range subscribers {
-		if !mayRead(who, s) {
-			return "", nil, Denied(wire.CodeSubscriberDenied, "the inbox of "+s+" is not yours"+Yours(who.Subscribers))
-		}
-	}
-	return warehouse, subscribers, nil
-}
 
 // OwnWarehouse is the warehouse that was asked for, or the only one that the caller has.
 func OwnWarehouse(who *auth.Identity, name, warehouse string) (string, *wire.Problem) {
@@ -74,14 +47,6 @@ func InScope(ctx context.Context, scope *string) *wire.Problem {
 		return Denied(wire.CodeWarehouseDenied, "this is about all scopes of the rule; name the scope"+Yours(who.Warehouses))
 	}
 	return InWarehouse(who, *scope)
-}
-
-// mayRead tells whether the caller may read and mark for the subscriber.
-func mayRead(who *auth.Identity, subscriber string) bool {
-	if strings.HasPrefix(subscriber, "shadow:") {
-		return who.Has(onlookers...)
-	}
-	return who.ForOthers() || who.Has(auth.Client) && slices.Contains(who.Subscribers, subscriber)
 }
 
 // Denied says that the caller asks for what is not his.

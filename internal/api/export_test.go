@@ -29,14 +29,11 @@ func Patterns(deps Deps, rooms ...Room) []string {
 	return routes.patterns
 }
 
-// Negotiate is negotiateHeader.
-func Negotiate(accept string) (string, bool) {
+// NegotiateHeader is negotiateHeader.
+func NegotiateHeader(accept string) (string, bool) {
 	m, ok := negotiateHeader(accept)
 	return string(m), ok
 }
-
-// Languages is languages.
-func Languages(header string) []string { return languages(header) }
 
 // anyone is who may poll everything.
 var anyone = auth.Identity{Access: auth.Roles(), Warehouses: []string{auth.AllWarehouses}}

@@ -15,6 +15,9 @@ var (
 	ownOrigin    = []string{"same-origin"}
 	oneYearOfTLS = []string{"max-age=31536000"}
 	noStore      = []string{"no-store"}
+
+	// Vary says what the answers depend on that have texts in the client's language.
+	Vary = []string{"Accept, Accept-Language, Authorization"}
 )
 
 // secure sets what every answer tells browsers: it is data, not a page. A handler that serves pages sets its own.

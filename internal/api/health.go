@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"tallyman/internal/auth"
@@ -63,5 +64,28 @@ func (a *API) metrics() http.HandlerFunc {
 			return
 		}
 		all.ServeHTTP(w, r)
+	}
+}
+
+// condition is how a process says that it is well.
+func condition(word string) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{"status": {Type: huma.TypeString, Enum: []any{word}}}, Required: []string{"status"}}
+}
+
+// plainOperations describe what has no parameters.
+func plainOperations() []*huma.Operation {
+	simple := func(id, path, summary, form string, schema *huma.Schema, description string) *huma.Operation {
+		return &huma.Operation{
+			OperationID: id, Method: http.MethodGet, Path: path, Tags: []string{"operations"}, Summary: summary,
+			Responses: map[string]*huma.Response{"200": {
+				Description: description, Content: map[string]*huma.MediaType{form: {Schema: schema}},
+			}},
+		}
+	}
+	return []*huma.Operation{
+		simple("healthz", "/healthz", "Is the process alive?", string(MediaJSON), condition("alive"), "it is"),
+		simple("readyz", "/readyz", "Can the node do its work?", string(MediaJSON), condition("ready"), "it can; otherwise a problem with code not_ready lists what is missing"),
+		simple("metrics", "/metrics", "Metrics for Prometheus", "text/plain", text(""), "the metrics"),
+		simple("openapi", "/openapi.json", "This document", string(MediaJSON), &huma.Schema{Type: huma.TypeObject}, "OpenAPI 3.1"),
 	}
 }

@@ -3,14 +3,16 @@ package api
 import (
 	"slices"
 	"strings"
+
+	"tallyman/internal/notice"
 )
 
 // maxLanguages bounds how much of an Accept-Language header is read.
 const maxLanguages = 16
 
-// languages reads an Accept-Language header: the tags that the client wants in lower case, best first. The
+// Languages reads an Accept-Language header: the tags that the client wants in lower case, best first. The
 // wildcard and refused tags (q=0) are left out, because without a match a notice speaks its first language anyway.
-func languages(header string) []string {
+func Languages(header string) []string {
 	if header == "" {
 		return nil
 	}
@@ -55,4 +57,14 @@ func isLanguageTag(s string) bool {
 		}
 	}
 	return true
+}
+
+// localize is the notice in the first of the languages that it has, or as it is.
+func localize(n *notice.Notice, langs []string) *notice.Notice {
+	for _, lang := range langs {
+		if l := n.Localize(lang); l != n {
+			return l
+		}
+	}
+	return n
 }

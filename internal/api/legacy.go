@@ -91,7 +91,7 @@ func (p *poll) addSubscribers(list string) *wire.Problem {
 // pack collects the pages since the client's last fetch, oldest first.
 func (a *API) pack(ctx context.Context, x *exchange) (wire.PackForm, error) {
 	pack := wire.PackForm{Warehouse: x.Warehouse, Notifications: wire.NotificationsForm{List: []wire.NotificationForm{}}}
-	langs := languages(x.language)
+	langs := Languages(x.language)
 	for len(pack.Notifications.List) < legacyNotices {
 		pg, err := a.deps.Inbox.Poll(ctx, x.Query)
 		if err != nil {

@@ -10,7 +10,6 @@ import (
 	"tallyman/internal/item"
 	policy "tallyman/internal/text"
 	"tallyman/internal/wire"
-	"tallyman/sinks/inbox/page"
 )
 
 // Limit is how many things a page may have: 1 to the most that B says. The library reads it as text, so that a bad one gets the code that
@@ -24,8 +23,8 @@ type pageBounds interface{ bounds() (most, preset int) }
 type (
 	// OfList is a list of what a site has few of, such as subscriptions.
 	OfList struct{}
-	// ofSearch is a search of notices.
-	ofSearch struct{}
+	// OfSearch is a search of notices.
+	OfSearch struct{}
 	// OfItems is a list of a queue's items.
 	OfItems struct{}
 	// OfRules is a list of rules.
@@ -37,7 +36,7 @@ type (
 )
 
 func (OfList) bounds() (most, preset int)     { return maxListed, defaultListed }
-func (ofSearch) bounds() (most, preset int)   { return maxFound, defaultFound }
+func (OfSearch) bounds() (most, preset int)   { return maxFound, defaultFound }
 func (OfItems) bounds() (most, preset int)    { return item.MaxBatch, DefaultItems }
 func (OfRules) bounds() (most, preset int)    { return 2000, 100 }
 func (OfRuns) bounds() (most, preset int)     { return 1000, 50 }
@@ -73,9 +72,7 @@ const (
 
 // The bounds of what clients say and wait for.
 const (
-	MaxReason      = 200              // characters of why something is changed
-	MaxWait        = time.Minute      // that a client may ask for
-	LongestHold    = 54 * time.Second // that an answer is held back, whatever was asked for: a second later it is written, 5 s before proxies give up
-	maxSubscribers = page.MaxSubscribers
-	maxTypes       = 100
+	MaxReason   = 200              // characters of why something is changed
+	MaxWait     = time.Minute      // that a client may ask for
+	LongestHold = 54 * time.Second // that an answer is held back, whatever was asked for: a second later it is written, 5 s before proxies give up
 )

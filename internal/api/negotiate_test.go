@@ -41,7 +41,7 @@ func TestNegotiate(t *testing.T) {
 		"application":                      "",
 		", ;;, =":                          "",
 	} {
-		got, ok := api.Negotiate(accept)
+		got, ok := api.NegotiateHeader(accept)
 		if got != want || ok != (want != "") {
 			t.Errorf("%q: %q %v, want %q", accept, got, ok, want)
 		}
@@ -53,7 +53,7 @@ func FuzzNegotiate(f *testing.F) {
 	f.Add("*; q=.2")
 	f.Add(";;,q=0")
 	f.Fuzz(func(t *testing.T, accept string) {
-		got, ok := api.Negotiate(accept)
+		got, ok := api.NegotiateHeader(accept)
 		if ok != slices.Contains([]string{jsonForm, xmlForm, textForm}, got) {
 			t.Errorf("%q: %q, %v", accept, got, ok)
 		}

@@ -21,6 +21,7 @@ import (
 // The bounds of a search.
 const (
 	maxKeyPart = 1000 // bytes
+	maxNames   = 100  // of warehouses, and of types
 )
 
 type (
@@ -35,7 +36,7 @@ type (
 		From       string          `query:"from" doc:"made then or later: RFC 3339" example:"2026-06-01T00:00:00Z"`
 		To         string          `query:"to" doc:"made before then: RFC 3339"`
 		Before     string          `query:"before" doc:"the cursor of the page before"`
-		Limit      Limit[ofSearch] `query:"limit" doc:"notices in a page"`
+		Limit      Limit[OfSearch] `query:"limit" doc:"notices in a page"`
 		Language   string          `header:"Accept-Language" doc:"picks translated titles"`
 	}
 	searchOutput struct {
@@ -81,8 +82,8 @@ func (a *API) searchNotices(ctx context.Context, in *searchInput) (*searchOutput
 	if err != nil {
 		return nil, LedgerFailed(ctx, a.log, err)
 	}
-	out := &searchOutput{Vary: vary[0], Body: wire.FoundNoticesForm{
-		Notices: newFoundNoticeForms(found.Notices, languages(in.Language)), Cursor: noticeCursor(found.Next),
+	out := &searchOutput{Vary: Vary[0], Body: wire.FoundNoticesForm{
+		Notices: newFoundNoticeForms(found.Notices, Languages(in.Language)), Cursor: noticeCursor(found.Next),
 	}}
 	if found.Stopped {
 		out.Body.Through = wire.Moment(found.Next.At)
@@ -164,8 +165,8 @@ func someNames(parameter string, list []string) (names []string, prob *wire.Prob
 			names = append(names, name)
 		}
 	}
-	if len(names) > maxTypes {
-		return nil, BadParameter("there are more than " + strconv.Itoa(maxTypes) + " of " + parameter)
+	if len(names) > maxNames {
+		return nil, BadParameter("there are more than " + strconv.Itoa(maxNames) + " of " + parameter)
 	}
 	return names, nil
 }

@@ -18,8 +18,11 @@ import (
 	"tallyman/internal/wire"
 )
 
-// maxEpisode is how many notices of an episode a trace shows.
-const maxEpisode = 100
+// The bounds of a trace.
+const (
+	maxEpisode    = 100  // other notices of the episode
+	maxDeliveries = 1000 // of the notice
+)
 
 type (
 	noticeInput struct {
@@ -65,7 +68,7 @@ func (a *API) traceOf(ctx context.Context, n *notice.Notice) (*wire.NoticeTraceF
 	if form.Siblings, err = a.episodeOf(ctx, n); err != nil {
 		return nil, err
 	}
-	deliveries, err := a.deps.Deliveries.ListDeliveries(ctx, ledger.DeliveryFilter{Notice: n.ID, Limit: maxListed})
+	deliveries, err := a.deps.Deliveries.ListDeliveries(ctx, ledger.DeliveryFilter{Notice: n.ID, Limit: maxDeliveries})
 	if err != nil {
 		return nil, err
 	}

@@ -153,26 +153,23 @@ func (a *API) writePage(w http.ResponseWriter, x *exchange, pg *page.Page) strin
 		next = identify(&q, x.media, x.language)
 	}
 	pollHeader(w.Header(), tagOf(pg.Version, x.this, next))
-	writeForm(w, newPageForm(pg, languages(x.language)), x.media)
+	writeForm(w, newPageForm(pg, Languages(x.language)), x.media)
 	if len(pg.Notices) == 0 {
 		return PollEmpty
 	}
 	return PollNotices
 }
 
-// These header values are shared by all answers; nobody appends to them.
-var (
-	vary         = []string{"Accept, Accept-Language, Authorization"}
-	cacheControl = []string{"private, no-cache"}
-)
+// cacheControl is shared by all answers; nobody appends to it.
+var cacheControl = []string{"private, no-cache"}
 
 // pollHeader sets what every answer to a poll has, changed or not.
 func pollHeader(h http.Header, tag string) {
 	h["Etag"] = []string{tag}
 	if before := h["Vary"]; before == nil {
-		h["Vary"] = vary
+		h["Vary"] = Vary
 	} else {
-		h["Vary"] = append(slices.Clip(before), vary...)
+		h["Vary"] = append(slices.Clip(before), Vary...)
 	}
 	h["Cache-Control"] = cacheControl
 }

@@ -44,12 +44,3 @@ func localized(views []notice.View, langs []string) []notice.View {
 	}
 	return out
 }
-
-func localize(n *notice.Notice, langs []string) *notice.Notice {
-	for _, lang := range langs {
-		if l := n.Localize(lang); l != n {
-			return l
-		}
-	}
-	return n
-}

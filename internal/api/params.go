@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	policy "tallyman/internal/text"
@@ -44,4 +45,13 @@ func unescape(s string) (string, error) {
 		return s, nil
 	}
 	return url.QueryUnescape(s)
+}
+
+// SortedUnique sorts the list in place and leaves out what comes twice.
+func SortedUnique(s []string) []string {
+	if len(s) > 1 {
+		slices.Sort(s)
+		s = slices.Compact(s)
+	}
+	return s
 }

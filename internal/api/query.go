@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"tallyman/internal/auth"
@@ -14,6 +15,12 @@ import (
 
 // maxSince bounds the time since which notices are asked for.
 const maxSince = (1<<53 - 1) / 1000 // ms; scores are exact in a double up to 2^53 µs
+
+// The bounds of what a client may list.
+const (
+	maxSubscribers = page.MaxSubscribers
+	maxTypes       = 100
+)
 
 // The parameters that say where a request reads and whose inboxes.
 var (
@@ -186,11 +193,35 @@ func (p *poll) finish(who *auth.Identity) *wire.Problem {
 	return nil
 }
 
-// SortedUnique sorts the list in place and leaves out what comes twice.
-func SortedUnique(s []string) []string {
-	if len(s) > 1 {
-		slices.Sort(s)
-		s = slices.Compact(s)
+// own settles where a request reads and whose inboxes: what it asks for, or where it asks for nothing what is the caller's own. Parameters only
+// narrow. The names are those of the parameters, for the problems.
+func own(who *auth.Identity, names [2]string, warehouse string, subscribers []string) (string, []string, *wire.Problem) {
+	warehouse, prob := OwnWarehouse(who, names[0], warehouse)
+	if prob != nil {
+		return "", nil, prob
 	}
-	return s
+	if len(subscribers) == 0 {
+		if !who.Has(auth.Client) || len(who.Subscribers) == 0 {
+			return "", nil, MissingParameter(names[1])
+		}
+		if len(who.Subscribers) > maxSubscribers {
+			return "", nil, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber, "your token has "+strconv.Itoa(len(who.Subscribers))+
+				" subscribers, and a request is about at most "+strconv.Itoa(maxSubscribers)+"; name those that you want as "+names[1])
+		}
+		return warehouse, slices.Clone(who.Subscribers), nil
+	}
+	for _, s := range subscribers {
+		if !mayRead(who, s) {
+			return "", nil, Denied(wire.CodeSubscriberDenied, "the inbox of "+s+" is not yours"+Yours(who.Subscribers))
+		}
+	}
+	return warehouse, subscribers, nil
+}
+
+// mayRead tells whether the caller may read and mark for the subscriber.
+func mayRead(who *auth.Identity, subscriber string) bool {
+	if strings.HasPrefix(subscriber, "shadow:") {
+		return who.Has(onlookers...)
+	}
+	return who.ForOthers() || who.Has(auth.Client) && slices.Contains(who.Subscribers, subscriber)
 }

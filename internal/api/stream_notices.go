@@ -25,7 +25,7 @@ type noticeStream struct {
 
 // enter admits a stream of notices, which has to end.
 func (fs *feeds) enter(id *auth.Identity, q page.Query, language string) (*noticeStream, *wire.Problem) {
-	s := &noticeStream{place: q, langs: languages(language), language: language, unread: -1}
+	s := &noticeStream{place: q, langs: Languages(language), language: language, unread: -1}
 	return s, fs.hub.Enter(id, &s.Stream, func() stream.Source {
 		s.feed = fs.of(&q)
 		return s

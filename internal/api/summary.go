@@ -55,8 +55,8 @@ func (a *API) summary(ctx context.Context, in *summaryInput) (*summaryOutput, er
 		a.log.LogAttrs(ctx, slog.LevelError, "the inboxes cannot be summed up", slog.Any("error", err))
 		return nil, InternalProblem()
 	}
-	langs := languages(in.Language)
-	return &summaryOutput{Vary: vary[0], Body: wire.SummaryForm{
+	langs := Languages(in.Language)
+	return &summaryOutput{Vary: Vary[0], Body: wire.SummaryForm{
 		Unread: sum.Unread, UnreadMore: sum.UnreadMore, Popups: localized(sum.Popups, langs), PopupsMore: sum.PopupsMore,
 		Latest: localized(sum.Latest, langs), Rules: a.deps.RuleCount(ctx, p.Warehouse),
 	}}, nil
