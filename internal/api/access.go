@@ -14,7 +14,7 @@ import (
 // Those who may, by what they do.
 var (
 	everybody  = auth.Roles()
-	onlookers  = []auth.Role{auth.Viewer, auth.Operator, auth.Admin}
+	Onlookers  = []auth.Role{auth.Viewer, auth.Operator, auth.Admin}
 	Operators  = []auth.Role{auth.Operator, auth.Admin}
 	admins     = []auth.Role{auth.Admin}
 	pollers    = []auth.Role{auth.Client, auth.Service, auth.Viewer, auth.Operator, auth.Admin} // viewers and operators: shadow inboxes alone
@@ -35,12 +35,12 @@ var Access = map[string][]auth.Role{
 	"healthz": openAccess,
 	"readyz":  openAccess,
 	"openapi": everybody,
-	"metrics": onlookers, // who sees all warehouses
-	"status":  onlookers,
+	"metrics": Onlookers, // who sees all warehouses
+	"status":  Onlookers,
 	"me":      everybody,
 
-	"overview":        onlookers,
-	"stream-overview": onlookers,
+	"overview":        Onlookers,
+	"stream-overview": Onlookers,
 
 	"poll-notices":              pollers,
 	"stream-notices":            pollers,
@@ -50,8 +50,8 @@ var Access = map[string][]auth.Role{
 	"read-all-notices":          readers,
 	"summarize-notices":         pollers,
 	"send-notices":              senders,
-	"get-notice":                onlookers,
-	"search-notices":            onlookers,
+	"get-notice":                Onlookers,
+	"search-notices":            Onlookers,
 
 	"list-types":  everybody,
 	"get-type":    everybody,
@@ -63,8 +63,8 @@ var Access = map[string][]auth.Role{
 	"create-subscription":  subscribes,
 	"import-subscriptions": subscribes,
 	"delete-subscription":  subscribes,
-	"list-subscribers":     onlookers, // who sees all warehouses, and so below
-	"get-subscriber":       onlookers,
+	"list-subscribers":     Onlookers, // who sees all warehouses, and so below
+	"get-subscriber":       Onlookers,
 	"put-subscriber":       Operators,
 	"delete-subscriber":    Operators,
 
@@ -91,12 +91,12 @@ var Access = map[string][]auth.Role{
 	"pause-queue":   Operators,
 	"resume-queue":  Operators,
 
-	"why":             onlookers,
-	"list-rules":      onlookers,
-	"get-rule":        onlookers,
-	"get-rule-source": onlookers, // one that is not for all warehouses: a rule of whose scopes all are his
-	"list-runs":       onlookers,
-	"list-findings":   onlookers,
+	"why":             Onlookers,
+	"list-rules":      Onlookers,
+	"get-rule":        Onlookers,
+	"get-rule-source": Onlookers, // one that is not for all warehouses: a rule of whose scopes all are his
+	"list-runs":       Onlookers,
+	"list-findings":   Onlookers,
 	"enable-rule":     Operators,
 	"disable-rule":    Operators,
 	"clear-rule":      Operators,
@@ -108,21 +108,21 @@ var Access = map[string][]auth.Role{
 	"preview-rule":    Operators,
 	"draft-rule":      Operators, // who sees all warehouses
 
-	"list-silences":  onlookers,
-	"get-silence":    onlookers,
+	"list-silences":  Onlookers,
+	"get-silence":    Onlookers,
 	"create-silence": Operators, // one that is not for all warehouses: for his own by name, and so below
 	"expire-silence": Operators,
 
-	"list-sinks":        onlookers,
-	"get-sink":          onlookers,
-	"list-deliveries":   onlookers,
-	"get-delivery":      onlookers,
+	"list-sinks":        Onlookers,
+	"get-sink":          Onlookers,
+	"list-deliveries":   Onlookers,
+	"get-delivery":      Onlookers,
 	"retry-delivery":    Operators,
 	"retry-deliveries":  Operators,
 	"cancel-delivery":   Operators,
 	"cancel-deliveries": Operators,
 
-	"list-audit": onlookers, // who sees all warehouses
+	"list-audit": Onlookers, // who sees all warehouses
 
 	"list-tokens":  admins,
 	"create-token": admins,
@@ -150,7 +150,7 @@ func isOpen(r *http.Request) bool { return r.URL.Path == "/healthz" || r.URL.Pat
 func permitted(ctx huma.Context, next func(huma.Context)) {
 	if prob := MayDo(auth.From(ctx.Context()), ctx.Operation().OperationID); prob != nil {
 		r, w := humago.Unwrap(ctx)
-		writeProblem(w, prob, problemMedia(r))
+		WriteProblem(w, prob, ProblemMedia(r))
 		return
 	}
 	next(ctx)
@@ -160,7 +160,7 @@ func permitted(ctx huma.Context, next func(huma.Context)) {
 func guarded(operation string, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if prob := MayDo(auth.From(r.Context()), operation); prob != nil {
-			writeProblem(w, prob, problemMedia(r))
+			WriteProblem(w, prob, ProblemMedia(r))
 			return
 		}
 		next(w, r)

@@ -9,8 +9,8 @@ import (
 	policy "tallyman/internal/text"
 )
 
-// writeForm answers 200 with a value that has a form in JSON and in XML.
-func writeForm(w http.ResponseWriter, form any, m media) {
+// WriteForm answers 200 with a value that has a form in JSON and in XML.
+func WriteForm(w http.ResponseWriter, form any, m Media) {
 	buf := buffers.get()
 	defer buffers.put(buf)
 	buf.Reset()
@@ -28,21 +28,21 @@ func writeForm(w http.ResponseWriter, form any, m media) {
 }
 
 // writeBody answers 200 with the body.
-func writeBody(w http.ResponseWriter, m media, body []byte) {
+func writeBody(w http.ResponseWriter, m Media, body []byte) {
 	h := w.Header()
 	h["Content-Type"] = contentTypes[m]
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	_, _ = w.Write(body) // the client may have gone
 }
 
-var contentTypes = map[media][]string{
+var contentTypes = map[Media][]string{
 	MediaJSON:    {"application/json"},
-	mediaXML:     {"application/xml; charset=utf-8"},
-	mediaTextXML: {"text/xml; charset=utf-8"},
+	MediaXML:     {"application/xml; charset=utf-8"},
+	MediaTextXML: {"text/xml; charset=utf-8"},
 }
 
-// header is a header's value, its lines joined. The name is in canonical form.
-func header(r *http.Request, name string) string {
+// HeaderValue is a HeaderValue's value, its lines joined. The name is in canonical form.
+func HeaderValue(r *http.Request, name string) string {
 	lines := r.Header[name]
 	if len(lines) == 1 {
 		return lines[0]

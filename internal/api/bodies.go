@@ -65,7 +65,7 @@ func (a *API) checkedBody(ctx huma.Context, next func(huma.Context)) {
 	}
 	if prob != nil {
 		r, w := humago.Unwrap(ctx)
-		writeProblem(w, prob, problemMedia(r))
+		WriteProblem(w, prob, ProblemMedia(r))
 		return
 	}
 	next(&bodyContext{humaContext: ctx, text: text})

@@ -32,7 +32,7 @@ func (a *API) shared(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h["Vary"] = varyOrigin
-		origin := header(r, "Origin")
+		origin := HeaderValue(r, "Origin")
 		known := slices.Contains(origins, origin)
 		if known {
 			h.Set("Access-Control-Allow-Origin", origin)
@@ -45,7 +45,7 @@ func (a *API) shared(next http.Handler) http.Handler {
 		}
 		h["Vary"] = []string{"Origin, Access-Control-Request-Method, Access-Control-Request-Headers"}
 		if !known {
-			writeProblem(w, wire.NewProblem(http.StatusForbidden, wire.CodeCrossOrigin, "pages of this origin may not call (http.cors.origins)"), problemMedia(r))
+			WriteProblem(w, wire.NewProblem(http.StatusForbidden, wire.CodeCrossOrigin, "pages of this origin may not call (http.cors.origins)"), ProblemMedia(r))
 			return
 		}
 		h.Set("Access-Control-Allow-Methods", corsMethods)
@@ -64,7 +64,7 @@ func (a *API) sameOrigin(next http.Handler) http.Handler {
 		}
 	}
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		writeProblem(w, wire.NewProblem(http.StatusForbidden, wire.CodeCrossOrigin, "a page of another origin may not do this"), problemMedia(r))
+		WriteProblem(w, wire.NewProblem(http.StatusForbidden, wire.CodeCrossOrigin, "a page of another origin may not do this"), ProblemMedia(r))
 	}))
 	return guard.Handler(next)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"tallyman/engine"
-	"tallyman/internal/api"
+	"tallyman/internal/api/overview"
 	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
 )
@@ -38,14 +38,14 @@ func newFakeOverview() *fakeOverview {
 }
 
 // served is what the API is given. Rules are those of twoScopes and one that has no scopes, which is in shadow.
-func (f *fakeOverview) served() api.Overview {
-	return api.Overview{Ledger: f, Standing: func(context.Context) ([]engine.RuleStatus, error) {
+func (f *fakeOverview) served() overviewed {
+	return overviewed{Ledger: f, Standing: func(context.Context) ([]engine.RuleStatus, error) {
 		list := twoScopes()
 		rule := *list[0].Rule
 		rule.ID, rule.Scope, rule.Shadow = "orphans", "", true
 		return append(list, engine.RuleStatus{Rule: &rule, Enabled: true}), f.failing()
-	}, Node: func(context.Context) api.NodeReport {
-		return api.NodeReport{
+	}, Node: func(context.Context) overview.NodeReport {
+		return overview.NodeReport{
 			Node: "one", Version: "test", Health: []wire.Health{{Part: "ledger", OK: f.failing() == nil}},
 			Nodes: []wire.NodeStatus{{Name: "one", Version: "test", Rules: "0a1b2c", Started: bin().CreatedAt, Seen: bin().CreatedAt}},
 		}

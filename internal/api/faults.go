@@ -24,11 +24,11 @@ func BadParameter(detail string) *wire.Problem {
 	return wire.NewProblem(http.StatusBadRequest, wire.CodeInvalidParameter, detail)
 }
 
-func unknownParameter(name string) *wire.Problem {
+func UnknownParameter(name string) *wire.Problem {
 	return wire.NewProblem(http.StatusBadRequest, wire.CodeUnknownParameter, "there is no parameter "+policy.Quote(name)+" here")
 }
 
-func repeatedParameter(name string) *wire.Problem {
+func RepeatedParameter(name string) *wire.Problem {
 	return wire.NewProblem(http.StatusBadRequest, wire.CodeRepeatedParameter, "parameter "+name+" is given more than once")
 }
 
@@ -48,7 +48,7 @@ func BadSubscriber(status int, name, value string) *wire.Problem {
 	return wire.NewProblem(status, wire.CodeBadSubscriber, name+" "+policy.Quote(value)+" is neither user:<id> nor role:<id>")
 }
 
-func notAcceptable() *wire.Problem {
+func NotAcceptable() *wire.Problem {
 	return wire.NewProblem(http.StatusNotAcceptable, wire.CodeNotAcceptable, "answers come as application/json, application/xml or text/xml")
 }
 

@@ -44,7 +44,7 @@ func onceOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, lines := range r.Header {
 			if len(lines) > 1 && singleHeaders[name] {
-				writeProblem(w, wire.NewProblem(http.StatusBadRequest, wire.CodeRepeatedHeader, "header "+name+" is given more than once"), problemMedia(r))
+				WriteProblem(w, wire.NewProblem(http.StatusBadRequest, wire.CodeRepeatedHeader, "header "+name+" is given more than once"), ProblemMedia(r))
 				return
 			}
 		}

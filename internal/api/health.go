@@ -39,7 +39,7 @@ func (a *API) readyz(w http.ResponseWriter, r *http.Request) {
 		part, _, _ := strings.Cut(reason.Error(), ": ")
 		p.Errors = append(p.Errors, wire.Fault{Message: part + ": not ready; " + Base + "/status says why"})
 	}
-	writeProblem(w, p, problemMedia(r))
+	WriteProblem(w, p, ProblemMedia(r))
 }
 
 // reasons takes errors.Join apart.
@@ -60,7 +60,7 @@ func (a *API) metrics() http.HandlerFunc {
 	})
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !auth.From(r.Context()).Everywhere() {
-			writeProblem(w, Denied(wire.CodeWarehouseDenied, "the metrics are of all warehouses, and your token is not"), problemMedia(r))
+			WriteProblem(w, Denied(wire.CodeWarehouseDenied, "the metrics are of all warehouses, and your token is not"), ProblemMedia(r))
 			return
 		}
 		all.ServeHTTP(w, r)
@@ -85,7 +85,7 @@ func plainOperations() []*huma.Operation {
 	return []*huma.Operation{
 		simple("healthz", "/healthz", "Is the process alive?", string(MediaJSON), condition("alive"), "it is"),
 		simple("readyz", "/readyz", "Can the node do its work?", string(MediaJSON), condition("ready"), "it can; otherwise a problem with code not_ready lists what is missing"),
-		simple("metrics", "/metrics", "Metrics for Prometheus", "text/plain", text(""), "the metrics"),
+		simple("metrics", "/metrics", "Metrics for Prometheus", "text/plain", TextSchema(""), "the metrics"),
 		simple("openapi", "/openapi.json", "This document", string(MediaJSON), &huma.Schema{Type: huma.TypeObject}, "OpenAPI 3.1"),
 	}
 }

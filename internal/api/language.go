@@ -59,8 +59,8 @@ func isLanguageTag(s string) bool {
 	return true
 }
 
-// localize is the notice in the first of the languages that it has, or as it is.
-func localize(n *notice.Notice, langs []string) *notice.Notice {
+// Localize is the notice in the first of the languages that it has, or as it is.
+func Localize(n *notice.Notice, langs []string) *notice.Notice {
 	for _, lang := range langs {
 		if l := n.Localize(lang); l != n {
 			return l

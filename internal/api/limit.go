@@ -46,7 +46,7 @@ func (OfFindings) bounds() (most, preset int) { return 10_000, 100 }
 func (Limit[B]) Schema(huma.Registry) *huma.Schema {
 	var b B
 	most, preset := b.bounds()
-	return integer(1, float64(most), preset)
+	return IntegerSchema(1, float64(most), preset)
 }
 
 // Parse reads the limit; without one it is the preset of the list.

@@ -21,8 +21,8 @@ type Rate struct {
 func (a *API) limited(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if headSize(r) > maxHead {
-			writeProblem(w, wire.NewProblem(http.StatusRequestHeaderFieldsTooLarge, wire.CodeHeadersTooLarge,
-				"the request's address and headers take more than 32 KB together"), problemMedia(r))
+			WriteProblem(w, wire.NewProblem(http.StatusRequestHeaderFieldsTooLarge, wire.CodeHeadersTooLarge,
+				"the request's address and headers take more than 32 KB together"), ProblemMedia(r))
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -53,9 +53,9 @@ func (e *busyError) Error() string { return e.caller + " asks too often" }
 // tooBusy answers 429.
 func (a *API) tooBusy(w http.ResponseWriter, r *http.Request, e *busyError) {
 	if e.news {
-		a.log.LogAttrs(r.Context(), slog.LevelWarn, "somebody asks too often and is told to wait", append(requestAttrs(w, r), slog.String("caller", e.caller))...)
+		a.log.LogAttrs(r.Context(), slog.LevelWarn, "somebody asks too often and is told to wait", append(RequestAttrs(w, r), slog.String("caller", e.caller))...)
 	}
 	p := wire.NewProblem(http.StatusTooManyRequests, wire.CodeTooManyRequests, e.detail)
 	p.RetryAfter = max(1, int(math.Ceil(e.wait.Seconds())))
-	writeProblem(w, p, problemMedia(r))
+	WriteProblem(w, p, ProblemMedia(r))
 }

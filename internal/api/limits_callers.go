@@ -80,7 +80,7 @@ type try struct {
 
 func (c *callers) try(r *http.Request) try {
 	t := try{now: time.Now(), address: addressOf(r.RemoteAddr)}
-	t.here = maphash.String(c.seed, t.address.String()+" "+header(r, "Authorization"))
+	t.here = maphash.String(c.seed, t.address.String()+" "+HeaderValue(r, "Authorization"))
 	return t
 }
 

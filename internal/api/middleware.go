@@ -36,15 +36,15 @@ func (a *API) panicked(w *response, r *http.Request, cause any) {
 	case isErr && errors.Is(err, http.ErrAbortHandler):
 		panic(http.ErrAbortHandler)
 	case r.Context().Err() != nil && isErr && w.status != 0: // the client went away while we wrote
-		a.log.LogAttrs(r.Context(), slog.LevelDebug, "the client left in the middle of an answer", requestAttrs(w, r)...)
+		a.log.LogAttrs(r.Context(), slog.LevelDebug, "the client left in the middle of an answer", RequestAttrs(w, r)...)
 		return
 	}
-	attrs := append(requestAttrs(w, r), slog.Any("panic", cause), slog.String("stack", string(debug.Stack())))
+	attrs := append(RequestAttrs(w, r), slog.Any("panic", cause), slog.String("stack", string(debug.Stack())))
 	a.log.LogAttrs(r.Context(), slog.LevelError, "a request made a handler panic", attrs...)
 	if w.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
-	writeProblem(w, InternalProblem(), problemMedia(r))
+	WriteProblem(w, InternalProblem(), ProblemMedia(r))
 }
 
 // Access logs a request at debug.
@@ -52,13 +52,13 @@ func (a *API) access(w *response, r *http.Request, started time.Time) {
 	if !a.log.Enabled(r.Context(), slog.LevelDebug) {
 		return
 	}
-	attrs := append(requestAttrs(w, r), slog.Int("status", w.status), slog.Int64("bytes", w.bytes),
+	attrs := append(RequestAttrs(w, r), slog.Int("status", w.status), slog.Int64("bytes", w.bytes),
 		slog.Duration("took", time.Since(started)))
 	a.log.LogAttrs(r.Context(), slog.LevelDebug, "served", attrs...)
 }
 
-// requestAttrs leaves the query out: it will carry what does not belong into a log.
-func requestAttrs(w http.ResponseWriter, r *http.Request) []slog.Attr {
+// RequestAttrs leaves the query out: it will carry what does not belong into a log.
+func RequestAttrs(w http.ResponseWriter, r *http.Request) []slog.Attr {
 	return []slog.Attr{
 		slog.String("request", w.Header().Get(requestIDHeader)), slog.String("method", r.Method),
 		slog.String("path", r.URL.Path), slog.String("remote", r.RemoteAddr),
@@ -92,14 +92,14 @@ func (a *API) refused(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	if errors.Is(err, auth.ErrForeignHost) {
-		writeProblem(w, wire.NewProblem(http.StatusMisdirectedRequest, wire.CodeBadHost, err.Error()), problemMedia(r))
+		WriteProblem(w, wire.NewProblem(http.StatusMisdirectedRequest, wire.CodeBadHost, err.Error()), ProblemMedia(r))
 		return
 	}
 	if prob := Unauthorized(err); prob != nil {
 		a.logRefusal(w, r, prob)
-		writeProblem(w, prob, problemMedia(r))
+		WriteProblem(w, prob, ProblemMedia(r))
 		return
 	}
-	a.log.LogAttrs(r.Context(), slog.LevelError, "cannot tell who is asking", append(requestAttrs(w, r), slog.Any("error", err))...)
-	writeProblem(w, InternalProblem(), problemMedia(r))
+	a.log.LogAttrs(r.Context(), slog.LevelError, "cannot tell who is asking", append(RequestAttrs(w, r), slog.Any("error", err))...)
+	WriteProblem(w, InternalProblem(), ProblemMedia(r))
 }

@@ -13,12 +13,6 @@ const MaxSubscriberID = 128
 // IsName is what a warehouse or the code of a type may be: [A-Za-z0-9][A-Za-z0-9_.-]{0,63}.
 func IsName(s string) bool { return notice.IsName(s) }
 
-// isInbox is a subscriber, or shadow:<rule id>, to which nobody subscribes: the inbox of a rule in shadow.
-func isInbox(s string) bool {
-	rule, ok := strings.CutPrefix(s, "shadow:")
-	return ok && IsName(rule) || IsSubscriber(s)
-}
-
 // IsSubscriber is user:<id> or role:<id>, id [A-Za-z0-9][A-Za-z0-9_.@-]{0,127}.
 func IsSubscriber(s string) bool {
 	id, ok := strings.CutPrefix(s, "user:")

@@ -85,8 +85,8 @@ func OwnSinks(list []wire.SinkForm) []wire.SinkForm {
 	return own
 }
 
-// ownHealth does so with the sinks among what a node depends on.
-func ownHealth(list []wire.Health) []wire.Health {
+// OwnHealth does so with the sinks among what a node depends on.
+func OwnHealth(list []wire.Health) []wire.Health {
 	own := slices.Clone(list)
 	for i := range own {
 		if own[i].Part == "sink" && own[i].Error != "" {

@@ -6,30 +6,30 @@ import (
 	"strings"
 )
 
-// media is a form that an answer can have. Answers in text/xml differ from those in application/xml by the header only.
-type media string
+// Media is a form that an answer can have. Answers in text/xml differ from those in application/xml by the header only.
+type Media string
 
 // The forms.
 const (
-	MediaJSON    media = "application/json"
-	mediaXML     media = "application/xml"
-	mediaTextXML media = "text/xml"
-	MediaEvents  media = "text/event-stream" // of streams, which have no other
+	MediaJSON    Media = "application/json"
+	MediaXML     Media = "application/xml"
+	MediaTextXML Media = "text/xml"
+	MediaEvents  Media = "text/event-stream" // of streams, which have no other
 )
 
 // offered lists the forms in our order of preference, which decides between equal q-values. A client may also name
 // a form by its problem type.
 var offered = [...]struct {
-	media   media
+	media   Media
 	problem string
 }{
 	{MediaJSON, "application/problem+json"},
-	{mediaXML, "application/problem+xml"},
-	{mediaTextXML, ""},
+	{MediaXML, "application/problem+xml"},
+	{MediaTextXML, ""},
 }
 
-// negotiate picks the form of the answer, or reports false where the client accepts none of ours.
-func negotiate(r *http.Request) (media, bool) {
+// Negotiate picks the form of the answer, or reports false where the client accepts none of ours.
+func Negotiate(r *http.Request) (Media, bool) {
 	lines := r.Header["Accept"]
 	if len(lines) == 0 {
 		return MediaJSON, true
@@ -42,14 +42,14 @@ func negotiate(r *http.Request) (media, bool) {
 	case "", "*/*", "application/json":
 		return MediaJSON, true
 	case "application/xml":
-		return mediaXML, true
+		return MediaXML, true
 	}
 	return negotiateHeader(accept)
 }
 
 // negotiateHeader weighs every range of an Accept header. As RFC 9110 has it, the most specific range that
 // matches a form gives its weight, and q=0 rules it out.
-func negotiateHeader(accept string) (media, bool) {
+func negotiateHeader(accept string) (Media, bool) {
 	var best [len(offered)]struct {
 		weight   float64
 		specific int
@@ -65,7 +65,7 @@ func negotiateHeader(accept string) (media, bool) {
 			}
 		}
 	}
-	var form media
+	var form Media
 	var weight float64
 	for i := range best {
 		if best[i].weight > weight {
@@ -103,17 +103,17 @@ func quality(params string) float64 {
 	return 1
 }
 
-// problemMedia is the form for a problem: the one that the client asked for, JSON where it accepts neither.
-func problemMedia(r *http.Request) media {
-	if m, ok := negotiate(r); ok {
+// ProblemMedia is the form for a problem: the one that the client asked for, JSON where it accepts neither.
+func ProblemMedia(r *http.Request) Media {
+	if m, ok := Negotiate(r); ok {
 		return m
 	}
 	return MediaJSON
 }
 
-// acceptsEvents tells whether the client takes a stream.
-func acceptsEvents(r *http.Request) bool {
-	accept := header(r, "Accept")
+// AcceptsEvents tells whether the client takes a stream.
+func AcceptsEvents(r *http.Request) bool {
+	accept := HeaderValue(r, "Accept")
 	if accept == "" {
 		return true
 	}

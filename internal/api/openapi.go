@@ -62,7 +62,7 @@ func SchemaOf[T any](doc *huma.OpenAPI) *huma.Schema {
 
 // complete adds to every operation what the library does not know of: XML beside JSON, and the problems.
 func complete(doc *huma.OpenAPI) {
-	problemForms := both("application/problem+json", "application/problem+xml", SchemaOf[wire.Problem](doc))
+	problemForms := BothForms("application/problem+json", "application/problem+xml", SchemaOf[wire.Problem](doc))
 	refused := &huma.Response{Description: "the request is refused; the problem's code says why", Content: problemForms}
 	problem := &huma.Response{Description: "the service cannot answer now; the problem's code says why", Content: problemForms}
 	doc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{bearerScheme: {
@@ -133,8 +133,8 @@ func nameRoles(doc *huma.OpenAPI) {
 // of clients make the same name of.
 func addXML(op *huma.Operation, response *huma.Response) {
 	m, ok := response.Content[string(MediaJSON)]
-	if _, has := response.Content[string(mediaXML)]; ok && !has && !plainJSON[op.OperationID] {
-		response.Content[string(mediaXML)] = &huma.MediaType{Schema: m.Schema}
+	if _, has := response.Content[string(MediaXML)]; ok && !has && !plainJSON[op.OperationID] {
+		response.Content[string(MediaXML)] = &huma.MediaType{Schema: m.Schema}
 	}
 }
 
@@ -161,19 +161,21 @@ func mark(registry huma.Registry, schema *huma.Schema, sent map[string]bool) {
 // plainJSON holds the operations that answer the same JSON to everyone.
 var plainJSON = map[string]bool{"healthz": true, "readyz": true, "openapi": true}
 
-func both(one, other string, schema *huma.Schema) map[string]*huma.MediaType {
+func BothForms(one, other string, schema *huma.Schema) map[string]*huma.MediaType {
 	return map[string]*huma.MediaType{one: {Schema: schema}, other: {Schema: schema}}
 }
 
-func queryParam(name, description string, schema *huma.Schema) *huma.Param {
+func QueryParam(name, description string, schema *huma.Schema) *huma.Param {
 	return &huma.Param{Name: name, In: "query", Description: description, Schema: schema}
 }
 
-func nameSchema() *huma.Schema { return text("^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$") }
+func NameSchema() *huma.Schema { return TextSchema("^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$") }
 
-func text(pattern string) *huma.Schema { return &huma.Schema{Type: huma.TypeString, Pattern: pattern} }
+func TextSchema(pattern string) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Pattern: pattern}
+}
 
-func integer(least, most float64, preset any) *huma.Schema {
+func IntegerSchema(least, most float64, preset any) *huma.Schema {
 	s := &huma.Schema{Type: huma.TypeInteger, Minimum: &least, Maximum: &most, Default: preset}
 	if most > math.MaxInt32 {
 		s.Format = "int64" // what is generated for a machine of 32 bits must hold it

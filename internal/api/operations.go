@@ -38,7 +38,7 @@ func newOperations(routes *router, version string, ours ...func(huma.Context, fu
 			Components: &huma.Components{Schemas: registry},
 		},
 		Formats: map[string]huma.Format{ // the short names serve the types that end in +json and +xml
-			string(MediaJSON): jsonFormat, "json": jsonFormat, string(mediaXML): xmlFormat, string(mediaTextXML): xmlFormat, "xml": xmlFormat,
+			string(MediaJSON): jsonFormat, "json": jsonFormat, string(MediaXML): xmlFormat, string(MediaTextXML): xmlFormat, "xml": xmlFormat,
 		},
 		DefaultFormat: string(MediaJSON),
 		Transformers:  []huma.Transformer{typed, problems},
@@ -47,7 +47,7 @@ func newOperations(routes *router, version string, ours ...func(huma.Context, fu
 	return operations
 }
 
-func encodeJSON(w io.Writer, v any) error { return throughBuffer(w, v, appendJSON) }
+func encodeJSON(w io.Writer, v any) error { return throughBuffer(w, v, AppendJSON) }
 
 func encodeXML(w io.Writer, v any) error { return throughBuffer(w, v, appendXML) }
 
@@ -57,14 +57,14 @@ func refuseXML([]byte, any) error { return huma.ErrUnknownContentType }
 // negotiated settles the form of the answer by our own rules, since the library reads neither */* nor q=0.
 func negotiated(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
-	m, ok := negotiate(r)
+	m, ok := Negotiate(r)
 	if !ok {
-		writeProblem(w, notAcceptable(), MediaJSON)
+		WriteProblem(w, NotAcceptable(), MediaJSON)
 		return
 	}
 	r.Header.Set("Accept", string(m))
 	if len(r.Header["Accept-Language"]) > 1 { // the library reads the first line alone
-		r.Header.Set("Accept-Language", header(r, "Accept-Language"))
+		r.Header.Set("Accept-Language", HeaderValue(r, "Accept-Language"))
 	}
 	w.Header()["Cache-Control"] = noStore
 	next(ctx)
@@ -81,12 +81,12 @@ func strictQuery(ctx huma.Context, next func(huma.Context)) {
 		}
 	}
 	seen := map[string]bool{}
-	prob := params(r.URL.RawQuery, func(name, _ string) *wire.Problem {
+	prob := Params(r.URL.RawQuery, func(name, _ string) *wire.Problem {
 		switch {
 		case !known[name]:
-			return unknownParameter(name)
+			return UnknownParameter(name)
 		case seen[name] && !list[name]:
-			return repeatedParameter(name)
+			return RepeatedParameter(name)
 		}
 		seen[name] = true
 		return nil
@@ -97,7 +97,7 @@ func strictQuery(ctx huma.Context, next func(huma.Context)) {
 		}
 	}
 	if prob != nil {
-		writeProblem(w, prob, problemMedia(r))
+		WriteProblem(w, prob, ProblemMedia(r))
 		return
 	}
 	next(ctx)
@@ -107,7 +107,7 @@ func strictQuery(ctx huma.Context, next func(huma.Context)) {
 func typed(ctx huma.Context, _ string, v any) (any, error) {
 	r, w := humago.Unwrap(ctx)
 	if h := w.Header(); h["Content-Type"] != nil {
-		h["Content-Type"] = contentTypes[problemMedia(r)]
+		h["Content-Type"] = contentTypes[ProblemMedia(r)]
 	}
 	return v, nil
 }
@@ -122,7 +122,7 @@ func problems(ctx huma.Context, _ string, v any) (any, error) {
 		return v, nil
 	}
 	r, w := humago.Unwrap(ctx)
-	w.Header().Set("Content-Type", prob.ContentType(string(problemMedia(r))))
+	w.Header().Set("Content-Type", prob.ContentType(string(ProblemMedia(r))))
 	prob.RequestID = w.Header().Get(requestIDHeader)
 	return prob, nil
 }

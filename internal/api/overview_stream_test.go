@@ -55,12 +55,12 @@ func TestOverviewStream(t *testing.T) {
 		if events, _ := told(2 * lookEvery); events != 3 {
 			t.Errorf("%d events for 5 changes in 5 s", events)
 		}
-		b.api.Drain()
+		b.deps.streams.Drain()
 		<-ended
 		if text := rec.take(); !strings.Contains(text, "event: end\ndata: {\"reason\":\"shutdown\"}") {
 			t.Errorf("the end: %s", text)
 		}
-		if b.api.Streams() != 0 {
+		if b.deps.streams.Open() != 0 {
 			t.Error("it is still open")
 		}
 	})
@@ -105,7 +105,7 @@ func TestOverviewStreamsShareALook(t *testing.T) {
 		for range 50 {
 			b.handle(t, overviewPath)
 		}
-		b.api.Drain()
+		b.deps.streams.Drain()
 		synctest.Wait()
 		if f.looks != 6 {
 			t.Errorf("it was looked up %d times in 11 s", f.looks)
@@ -145,7 +145,7 @@ func TestOverviewStreamsEnd(t *testing.T) {
 		t.Errorf("another token: %+v", e)
 	}
 	mine.leave()
-	testenv.Eventually(t, func() bool { return b.api.Streams() == 0 }, 20*time.Second)
+	testenv.Eventually(t, func() bool { return b.deps.streams.Open() == 0 }, 20*time.Second)
 }
 
 func findingsOf(t *testing.T, e event) int {

@@ -9,9 +9,9 @@ import (
 	"tallyman/internal/wire"
 )
 
-// params calls set with every parameter of a raw query that has a value; a parameter without one (limit=) counts
+// Params calls set with every parameter of a raw query that has a value; a parameter without one (limit=) counts
 // as absent. It stops at the first problem.
-func params(raw string, set func(name, value string) *wire.Problem) *wire.Problem {
+func Params(raw string, set func(name, value string) *wire.Problem) *wire.Problem {
 	for raw != "" {
 		var pair string
 		pair, raw, _ = strings.Cut(raw, "&")

@@ -6,12 +6,16 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"tallyman/engine"
 	"tallyman/engine/trial/preview"
 	"tallyman/internal/api"
 	"tallyman/internal/api/deliveries"
+	"tallyman/internal/api/inbox"
 	"tallyman/internal/api/operate"
+	"tallyman/internal/api/overview"
 	"tallyman/internal/api/queues"
 	"tallyman/internal/api/rules"
+	"tallyman/internal/api/search"
 	"tallyman/internal/api/send"
 	"tallyman/internal/api/stream"
 	"tallyman/internal/api/view"
@@ -24,14 +28,14 @@ import (
 
 // parts is all that the API of a bundle is made of: what the API itself takes, and its rooms.
 type parts struct {
-	Inbox      api.Inbox
+	Inbox      inbox.Inbox
 	Queues     map[string]view.ServedQueue
 	Catalogue  operate.Catalogue
 	Book       ledger.Book
-	Marks      api.Marks
-	Reads      api.ReadState
+	Marks      inbox.Marks
+	Reads      inbox.ReadState
 	Sends      send.Sends
-	Deliveries api.Deliveries
+	Deliveries history
 	Sinks      map[string]view.ServedSink
 	Rules      rules.Rules
 	History    rules.RuleHistory
@@ -43,7 +47,7 @@ type parts struct {
 	RuleSource func(id string) (*wire.RuleSource, error)
 	Draft      func(ctx context.Context, q authoring.DraftRequest) (*authoring.DraftResult, error)
 	Status     func(ctx context.Context) (wire.StatusReport, error)
-	Overview   api.Overview
+	Overview   overviewed
 	RuleCount  func(ctx context.Context, warehouse string) wire.RuleCount
 	Ready      func(ctx context.Context) error
 	Auth       auth.Authenticator
@@ -56,12 +60,43 @@ type parts struct {
 	Logger     *slog.Logger
 	Tracer     *trace.Tracer
 	Version    string
+
+	// The streams of the API that newAPI has made last, and its inbox.
+	streams *stream.Hub
+	inbox   *inbox.Handlers
 }
 
 // meter counts for all of them.
 type meter interface {
 	api.Meter
+	inbox.Meter
 	send.Meter
+	stream.Meter
+}
+
+// history is what the ledger knows of notices and deliveries.
+type history interface {
+	deliveries.Ledger
+	search.Ledger
+}
+
+// overviewed is what overviews are made of that other answers are not.
+type overviewed struct {
+	Ledger   overviewCounts
+	Standing func(ctx context.Context) ([]engine.RuleStatus, error)
+	Node     func(ctx context.Context) overview.NodeReport
+}
+
+// overviewCounts is what the ledger counts for overviews alone.
+type overviewCounts interface {
+	ledger.Overviews
+	Promotions(ctx context.Context) ([]ledger.Promotion, error)
+}
+
+// overviewLedger is the ledger of overviews.
+type overviewLedger struct {
+	overviewCounts
+	history
 }
 
 // audit keeps the records of changes.
@@ -71,39 +106,44 @@ type audit interface {
 }
 
 // newAPI makes the API with all its rooms.
-func newAPI(p *parts) *api.API { return api.New(p.core(), p.rooms()...) }
+func newAPI(p *parts) *api.API {
+	rooms := p.rooms()
+	return api.New(p.core(), rooms...)
+}
 
 // patterns are the routes of the API.
-func patterns(p *parts) []string { return api.Patterns(p.core(), p.rooms()...) }
+func patterns(p *parts) []string {
+	rooms := p.rooms()
+	return api.Patterns(p.core(), rooms...)
+}
 
 func (p *parts) core() api.Deps {
 	return api.Deps{
-		Inbox:      p.Inbox,
-		Queues:     p.Queues,
-		Marks:      p.Marks,
-		Reads:      p.Reads,
-		Deliveries: p.Deliveries,
-		Sinks:      p.Sinks,
-		Rules:      p.Rules,
-		RuleFiles:  p.RuleFiles,
-		Status:     p.Status,
-		Overview:   p.Overview,
-		RuleCount:  p.RuleCount,
-		Ready:      p.Ready,
-		Auth:       p.Auth,
-		HTTP:       p.HTTP,
-		Streams:    p.Streams,
-		Gatherer:   p.Gatherer,
-		Meter:      p.Meter,
-		Pages:      p.Pages,
-		Logger:     p.Logger,
-		Tracer:     p.Tracer,
-		Version:    p.Version,
+		Ready:    p.Ready,
+		Auth:     p.Auth,
+		HTTP:     p.HTTP,
+		Streams:  p.streams,
+		Gatherer: p.Gatherer,
+		Meter:    p.Meter,
+		Pages:    p.Pages,
+		Logger:   p.Logger,
+		Tracer:   p.Tracer,
+		Version:  p.Version,
 	}
 }
 
 func (p *parts) rooms() []api.Room {
+	p.streams = stream.NewHub(p.Streams, p.Meter, p.Logger)
+	p.inbox = inbox.New(inbox.Deps{
+		Inbox: p.Inbox, Reads: p.Reads, Marks: p.Marks, RuleCount: p.RuleCount, Streams: p.streams, Meter: p.Meter, Logger: p.Logger,
+	})
 	return []api.Room{
+		p.inbox,
+		search.New(search.Deps{Ledger: p.Deliveries, Queues: p.Queues, Logger: p.Logger}),
+		overview.New(overview.Deps{
+			Ledger: overviewLedger{p.Overview.Ledger, p.Deliveries}, Rules: p.Rules, Standing: p.Overview.Standing, RuleFiles: p.RuleFiles, Node: p.Overview.Node,
+			Status: p.Status, Queues: p.Queues, Sinks: p.Sinks, Streams: p.streams, Logger: p.Logger,
+		}),
 		operate.New(operate.Deps{
 			Catalogue: p.Catalogue, Book: p.Book, Silences: p.Silences, Tokens: p.Tokens, Audit: p.Audit, Rules: p.Rules, Logger: p.Logger,
 		}),

@@ -10,8 +10,8 @@ import (
 )
 
 // encodeProblem writes the problem in the form.
-func encodeProblem(p *wire.Problem, m media) []byte {
-	appended := appendJSON
+func encodeProblem(p *wire.Problem, m Media) []byte {
+	appended := AppendJSON
 	if m != MediaJSON {
 		appended = appendXML
 	}
@@ -22,8 +22,8 @@ func encodeProblem(p *wire.Problem, m media) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// writeProblem answers a request of the plain handlers with the problem.
-func writeProblem(w http.ResponseWriter, p *wire.Problem, m media) {
+// WriteProblem answers a request of the plain handlers with the problem.
+func WriteProblem(w http.ResponseWriter, p *wire.Problem, m Media) {
 	p.RequestID = w.Header().Get(requestIDHeader)
 	body := encodeProblem(p, m)
 	h := w.Header()

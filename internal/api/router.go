@@ -44,9 +44,9 @@ func (rt *router) missing(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if len(allow) == 0 {
-		writeProblem(w, wire.NewProblem(http.StatusNotFound, wire.CodeNotFound, "there is nothing at this path"), problemMedia(r))
+		WriteProblem(w, wire.NewProblem(http.StatusNotFound, wire.CodeNotFound, "there is nothing at this path"), ProblemMedia(r))
 		return
 	}
 	w.Header().Set("Allow", strings.Join(allow, ", "))
-	writeProblem(w, wire.NewProblem(http.StatusMethodNotAllowed, wire.CodeMethodNotAllowed, "this path takes "+strings.Join(allow, " or ")+" only"), problemMedia(r))
+	WriteProblem(w, wire.NewProblem(http.StatusMethodNotAllowed, wire.CodeMethodNotAllowed, "this path takes "+strings.Join(allow, " or ")+" only"), ProblemMedia(r))
 }

@@ -19,28 +19,15 @@ const (
 // register serves everything on the router and returns what makes the OpenAPI document that describes it.
 func (a *API) register(routes *router) (document func() []byte) {
 	operations := newOperations(routes, a.deps.Version, a.checkedBody)
-	a.registerMarks(operations)
-	a.registerReadAll(operations)
-	a.registerSummary(operations)
-	a.registerNoticeTrace(operations)
-	a.registerOverview(operations)
-	huma.Register(operations, Operation("status", http.MethodGet, "/status", "operations",
-		"The state of the node, its rules and deliveries"), a.status)
-
 	served := &Operations{API: operations, Waiters: a.waiters}
 	for _, room := range a.rooms {
 		room.Register(served)
 	}
-
-	doc := operations.OpenAPI()
-	plain := append(plainOperations(), pollOperation(doc), streamOperation(doc), legacyOperation(doc), overviewStreamOperation())
-	handlers := map[string]http.HandlerFunc{
-		"poll-notices": a.notices, "stream-notices": a.stream, "stream-overview": a.overviewStream, "legacy-list-notifications": a.legacy,
-		"healthz": a.healthz, "readyz": a.readyz, "metrics": a.metrics(), "openapi": a.openapi,
-	}
-	for _, op := range plain {
+	handlers := map[string]http.HandlerFunc{"healthz": a.healthz, "readyz": a.readyz, "metrics": a.metrics(), "openapi": a.openapi}
+	for _, op := range plainOperations() {
 		served.Handle(op, handlers[op.OperationID])
 	}
+	doc := operations.OpenAPI()
 	for _, p := range served.plain {
 		doc.AddOperation(p.operation)
 		routes.HandleFunc(p.operation.Method+" "+p.operation.Path, guarded(p.operation.OperationID, p.handler))

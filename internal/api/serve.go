@@ -77,7 +77,7 @@ func (a *API) Serve(ctx context.Context, ln net.Listener) error {
 // shutdown ends the server, by force where the time does not suffice.
 func (a *API) shutdown(ctx context.Context, server *http.Server) error {
 	a.waiters.drain()
-	a.streams.Drain()
+	a.deps.Streams.Drain()
 	ctx, cancel := context.WithTimeout(ctx, a.bounds.shutdown)
 	defer cancel()
 	if err := server.Shutdown(ctx); err != nil {

@@ -86,7 +86,7 @@ func TestStreamsEndWithTheirToken(t *testing.T) {
 		t.Errorf("another token got %v", titles)
 	}
 	three.leave()
-	testenv.Eventually(t, func() bool { return b.api.Streams() == 0 }, 20*time.Second)
+	testenv.Eventually(t, func() bool { return b.deps.streams.Open() == 0 }, 20*time.Second)
 }
 
 func TestStreamsAreForThoseWhoMayRead(t *testing.T) {
@@ -122,7 +122,7 @@ func TestStreamsAreCounted(t *testing.T) {
 	b.listen(t, streamPath)
 	refused("two", http.StatusServiceUnavailable)
 	first.leave()
-	testenv.Eventually(t, func() bool { return b.api.Streams() == 3 }, 20*time.Second)
+	testenv.Eventually(t, func() bool { return b.deps.streams.Open() == 3 }, 20*time.Second)
 	b.listen(t, streamPath, "Authorization", "one")
 }
 
@@ -189,8 +189,8 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Error("the quick client got something else")
 	}
-	if b.api.Streams() != 1 {
-		t.Errorf("%d streams are open", b.api.Streams())
+	if b.deps.streams.Open() != 1 {
+		t.Errorf("%d streams are open", b.deps.streams.Open())
 	}
 	if _, err := io.Copy(io.Discard, conn); err == nil {
 		return // it was closed

@@ -129,7 +129,7 @@ func TestHeadOfAStream(t *testing.T) {
 	if got.status != http.StatusOK || got.header.Get("Content-Type") != "text/event-stream" || got.body != "" {
 		t.Errorf("%d %v %q", got.status, got.header, got.body)
 	}
-	if n := b.api.Streams(); n != 0 || len(b.inbox.asked()) != 0 {
+	if n := b.deps.streams.Open(); n != 0 || len(b.inbox.asked()) != 0 {
 		t.Errorf("%d streams are open", n)
 	}
 }

@@ -33,7 +33,7 @@ func TestStreamsThatAskTheSameShareAPoll(t *testing.T) {
 		l.next(t, "unread")
 		open = append(open, l)
 	}
-	testenv.Eventually(t, func() bool { return b.api.Live() == 10 }, 20*time.Second)
+	testenv.Eventually(t, func() bool { return b.deps.inbox.Live() == 10 }, 20*time.Second)
 	b.inbox.asked()
 	b.inbox.put(at(2))
 	for _, l := range open {
@@ -101,7 +101,7 @@ func TestStreamsOverHTTP2(t *testing.T) {
 		}
 	}
 	one.leave()
-	testenv.Eventually(t, func() bool { return b.api.Streams() == 1 }, 20*time.Second)
+	testenv.Eventually(t, func() bool { return b.deps.streams.Open() == 1 }, 20*time.Second)
 	in.deliver(t, "119240", []string{"user:1"}, "later")
 	if titles, _ := two.titles(t, 1); !slices.Equal(titles, []string{"later"}) {
 		t.Errorf("%v", titles)

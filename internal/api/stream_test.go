@@ -122,7 +122,7 @@ func TestStreamsThatNeverBegin(t *testing.T) {
 			t.Errorf("%s with %s %s: %d %s", c.path, c.header, c.value, got.status, got.body)
 		}
 	}
-	if n := b.api.Streams(); n != 0 {
+	if n := b.deps.streams.Open(); n != 0 {
 		t.Errorf("%d streams are open", n)
 	}
 }
@@ -133,7 +133,7 @@ func TestStreamsThatLeaveAreForgotten(t *testing.T) {
 	l := b.listen(t, streamPath)
 	l.next(t, "unread")
 	l.leave()
-	testenv.Eventually(t, func() bool { return b.api.Streams() == 0 }, 20*time.Second)
+	testenv.Eventually(t, func() bool { return b.deps.streams.Open() == 0 }, 20*time.Second)
 	in.deliver(t, "119240", []string{"user:1"}, "one")
 	testenv.Eventually(t, func() bool { return slices.Contains(b.meter.all(), "stream gone") }, 20*time.Second)
 	if strings.Contains(b.log.String(), "ERROR") {

@@ -42,8 +42,8 @@ func throughBuffer(w io.Writer, v any, appended func(*bytes.Buffer, any) error) 
 	return err
 }
 
-// appendJSON appends the value in JSON, raw, with an escape for what no text may have.
-func appendJSON(buf *bytes.Buffer, v any) error {
+// AppendJSON appends the value in JSON, raw, with an escape for what no text may have.
+func AppendJSON(buf *bytes.Buffer, v any) error {
 	start := buf.Len()
 	e := json.NewEncoder(buf)
 	e.SetEscapeHTML(false) // people read user:<id>, and nobody puts an answer into a page as it is

@@ -294,31 +294,20 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 	if err != nil {
 		return nil, err
 	}
+	streams := stream.NewHub(stream.Limits{Max: a.cfg.HTTP.MaxStreams, PerToken: a.cfg.HTTP.MaxStreamsPerToken}, meter, a.log)
 	return api.New(api.Deps{
-		HTTP:       callers,
-		Pages:      pages,
-		Streams:    stream.Limits{Max: a.cfg.HTTP.MaxStreams, PerToken: a.cfg.HTTP.MaxStreamsPerToken},
-		Inbox:      a.index.inbox,
-		Queues:     a.index.served(),
-		Marks:      a.ledger,
-		Reads:      a.index.inbox,
-		RuleCount:  counts.of,
-		Deliveries: a.ledger,
-		Sinks:      a.servedSinks(),
-		SinkTypes:  sinkTypeNames(sinks.InboxKind, sinks.QueueKind, sinks.PushKind),
-		Rules:      a.engine,
-		RuleFiles:  a.ruleFiles,
-
-		Status:   a.status,
-		Overview: api.Overview{Ledger: a.ledger, Standing: a.engine.Standing, Node: a.node},
-		Ready:    a.ready,
-		Auth:     a.auth,
-		Gatherer: meter.Gatherer(),
-		Meter:    meter,
-		Logger:   a.log,
-		Tracer:   a.tracer,
-		Version:  a.opts.Version,
-	}, a.rooms(meter)...), nil
+		HTTP:      callers,
+		Pages:     pages,
+		Streams:   streams,
+		SinkTypes: sinkTypeNames(sinks.InboxKind, sinks.QueueKind, sinks.PushKind),
+		Ready:     a.ready,
+		Auth:      a.auth,
+		Gatherer:  meter.Gatherer(),
+		Meter:     meter,
+		Logger:    a.log,
+		Tracer:    a.tracer,
+		Version:   a.opts.Version,
+	}, a.rooms(meter, streams, counts)...), nil
 }
 
 // unfit is what a host name may have and a node's name may not.

@@ -6,18 +6,30 @@ import (
 	"tallyman/engine/why"
 	"tallyman/internal/api"
 	"tallyman/internal/api/deliveries"
+	"tallyman/internal/api/inbox"
 	"tallyman/internal/api/metrics"
 	"tallyman/internal/api/operate"
+	"tallyman/internal/api/overview"
 	"tallyman/internal/api/queues"
 	apirules "tallyman/internal/api/rules"
+	"tallyman/internal/api/search"
 	"tallyman/internal/api/send"
+	"tallyman/internal/api/stream"
 	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
 )
 
 // rooms are the parts of the API, each with what it needs of the node.
-func (a *App) rooms(meter *metrics.Metrics) []api.Room {
+func (a *App) rooms(meter *metrics.Metrics, streams *stream.Hub, counts *ruleCounts) []api.Room {
 	return []api.Room{
+		inbox.New(inbox.Deps{
+			Inbox: a.index.inbox, Reads: a.index.inbox, Marks: a.ledger, RuleCount: counts.of, Streams: streams, Meter: meter, Logger: a.log,
+		}),
+		search.New(search.Deps{Ledger: a.ledger, Queues: a.index.served(), Logger: a.log}),
+		overview.New(overview.Deps{
+			Ledger: a.ledger, Rules: a.engine, Standing: a.engine.Standing, RuleFiles: a.ruleFiles, Node: a.node, Status: a.status,
+			Queues: a.index.served(), Sinks: a.servedSinks(), Streams: streams, Logger: a.log,
+		}),
 		operate.New(operate.Deps{
 			Catalogue: a.ledger, Book: a.ledger, Silences: a.servedSilences(), Tokens: a.tokens, Audit: a.ledger, Rules: a.engine, Logger: a.log,
 		}),

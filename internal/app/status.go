@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"tallyman/engine"
-	"tallyman/internal/api"
+	"tallyman/internal/api/overview"
 	"tallyman/internal/api/view"
 	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
@@ -86,8 +86,8 @@ func deliveryCounts(counts map[string]map[ledger.DeliveryState]int64) []wire.Del
 }
 
 // node is the node and what it reaches. All parts are asked at once, so that one that hangs holds up none.
-func (a *App) node(ctx context.Context) api.NodeReport {
-	r := api.NodeReport{Node: a.opts.Node, Version: a.opts.Version}
+func (a *App) node(ctx context.Context) overview.NodeReport {
+	r := overview.NodeReport{Node: a.opts.Node, Version: a.opts.Version}
 	names := slices.Sorted(maps.Keys(a.sources))
 	reached := make([]error, len(names))
 	var ledger error

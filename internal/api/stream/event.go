@@ -7,15 +7,16 @@ import (
 	"slices"
 	"strconv"
 
+	"tallyman/internal/api"
 	"tallyman/internal/wire"
 )
 
 // SetHeader sets what a stream's answer has: no cache may keep it and no proxy hold it back.
 func SetHeader(h http.Header) {
-	h["Content-Type"] = []string{needMedia}
+	h["Content-Type"] = []string{string(api.MediaEvents)}
 	h["Cache-Control"] = []string{"no-cache, no-store, no-transform, private"}
 	h["X-Accel-Buffering"] = []string{"no"}
-	h["Vary"] = append(slices.Clip(h["Vary"]), needVary...)
+	h["Vary"] = append(slices.Clip(h["Vary"]), api.Vary...)
 }
 
 // WriteEvent writes one event; without an id the client keeps the one that it has.
@@ -28,7 +29,7 @@ func WriteEvent(b *bytes.Buffer, name, id string, data any) {
 	b.WriteString("event: ")
 	b.WriteString(name)
 	b.WriteString("\ndata: ")
-	if err := needJSON(b, data); err != nil { // our own forms always encode; there is no line break but the one at the end
+	if err := api.AppendJSON(b, data); err != nil { // our own forms always encode; there is no line break but the one at the end
 		panic(err)
 	}
 	b.WriteByte('\n')

@@ -36,8 +36,8 @@ const (
 	Failed         = "failed"
 )
 
-// streamMeter counts streams.
-type streamMeter interface {
+// Meter counts streams.
+type Meter interface {
 	StreamOpened()
 	// StreamEnded gives one of the reasons above.
 	StreamEnded(reason string)
@@ -45,7 +45,7 @@ type streamMeter interface {
 
 // Hub are the open Hub of the node. While there are any, one goroutine does for all of them what takes a clock.
 type Hub struct {
-	meter  streamMeter
+	meter  Meter
 	log    *slog.Logger
 	limits Limits
 
@@ -64,7 +64,7 @@ const (
 )
 
 // NewHub makes a hub without streams.
-func NewHub(limits Limits, meter streamMeter, log *slog.Logger) *Hub {
+func NewHub(limits Limits, meter Meter, log *slog.Logger) *Hub {
 	hub := &Hub{
 		meter: meter, log: log, limits: limits,
 		open: map[*Stream]struct{}{}, holders: map[string]int{}, grants: map[<-chan struct{}]*grant{},

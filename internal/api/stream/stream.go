@@ -9,6 +9,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"tallyman/internal/api"
 )
 
 // The bounds of one stream.
@@ -49,7 +51,7 @@ func (s *Stream) Serve(w http.ResponseWriter, r *http.Request, follow func(ctx c
 	if err != nil {
 		return // the client has gone
 	}
-	s.hub.log.LogAttrs(r.Context(), slog.LevelDebug, "a stream begins", needAttrs(w, r)...)
+	s.hub.log.LogAttrs(r.Context(), slog.LevelDebug, "a stream begins", api.RequestAttrs(w, r)...)
 	s.begin(l)
 	follow(r.Context())
 	s.write()

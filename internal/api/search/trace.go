@@ -1,4 +1,4 @@
-package api
+package search
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/api"
 	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
 	"tallyman/internal/delivery"
@@ -31,49 +32,48 @@ type (
 	noticeTraceOutput struct{ Body wire.NoticeTraceForm }
 )
 
-func (a *API) registerNoticeTrace(operations huma.API) {
-	get := Operation("get-notice", http.MethodGet, "/notices/{id}", "notices", "Show a notice and what became of it")
+func (h *Handlers) registerTrace(operations huma.API) {
+	get := api.Operation("get-notice", http.MethodGet, "/notices/{id}", "notices", "Show a notice and what became of it")
 	get.Description = "For operators: the notice as the ledger has it, the run that made it, the other notices of its episode, its deliveries to all sinks with the items of queues, and who has read and acked it."
-	huma.Register(operations, get, a.getNotice)
-	a.registerNoticeSearch(operations)
+	huma.Register(operations, get, h.getNotice)
 }
 
 // getNotice answers GET /notices/{id}.
-func (a *API) getNotice(ctx context.Context, in *noticeInput) (*noticeTraceOutput, error) {
+func (h *Handlers) getNotice(ctx context.Context, in *noticeInput) (*noticeTraceOutput, error) {
 	missing := wire.NewProblem(http.StatusNotFound, wire.CodeNoticeNotFound, "there is no notice "+policy.Quote(in.ID)+"; those that ended are kept for the ledger's retention")
-	if !IsName(in.ID) {
+	if !api.IsName(in.ID) {
 		return nil, missing
 	}
-	found, err := a.deps.Deliveries.Trace(ctx, "", "", nil, []string{in.ID}, 1)
+	found, err := h.deps.Ledger.Trace(ctx, "", "", nil, []string{in.ID}, 1)
 	if err != nil {
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	if len(found) == 0 || !auth.From(ctx).InWarehouse(found[0].Notice.Warehouse) {
 		return nil, missing
 	}
-	form, err := a.traceOf(ctx, found[0].Notice)
+	form, err := h.traceOf(ctx, found[0].Notice)
 	if err != nil {
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	return &noticeTraceOutput{Body: *form}, nil
 }
 
 // traceOf asks the ledger for all that it knows of a notice, and the queues for their items.
-func (a *API) traceOf(ctx context.Context, n *notice.Notice) (*wire.NoticeTraceForm, error) {
+func (h *Handlers) traceOf(ctx context.Context, n *notice.Notice) (*wire.NoticeTraceForm, error) {
 	form := &wire.NoticeTraceForm{Notice: notice.View{Notice: n}, Texts: textsOf(n), Origin: n.Origin().String()}
 	var err error
-	if form.Run, err = a.runOf(ctx, n); err != nil {
+	if form.Run, err = h.runOf(ctx, n); err != nil {
 		return nil, err
 	}
-	if form.Siblings, err = a.episodeOf(ctx, n); err != nil {
+	if form.Siblings, err = h.episodeOf(ctx, n); err != nil {
 		return nil, err
 	}
-	deliveries, err := a.deps.Deliveries.ListDeliveries(ctx, ledger.DeliveryFilter{Notice: n.ID, Limit: maxDeliveries})
+	deliveries, err := h.deps.Ledger.ListDeliveries(ctx, ledger.DeliveryFilter{Notice: n.ID, Limit: maxDeliveries})
 	if err != nil {
 		return nil, err
 	}
-	form.Deliveries, form.Items = view.NewDeliveryForms(deliveries), a.itemsOf(ctx, n, deliveries)
-	marks, err := a.deps.Deliveries.MarksOf(ctx, n.ID)
+	form.Deliveries, form.Items = view.NewDeliveryForms(deliveries), h.itemsOf(ctx, n, deliveries)
+	marks, err := h.deps.Ledger.MarksOf(ctx, n.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -96,11 +96,11 @@ func textsOf(n *notice.Notice) []wire.NoticeTextForm {
 }
 
 // runOf returns the run that made the notice, if the ledger has it. What it tells of data is as much the caller's as its scope.
-func (a *API) runOf(ctx context.Context, n *notice.Notice) (*wire.RuleRunForm, error) {
+func (h *Handlers) runOf(ctx context.Context, n *notice.Notice) (*wire.RuleRunForm, error) {
 	if n.Status == notice.Sent {
 		return nil, nil //nolint:nilnil // no run made it
 	}
-	run, err := a.deps.Deliveries.RunAt(ctx, n.Rule, n.Scope, n.CreatedAt)
+	run, err := h.deps.Ledger.RunAt(ctx, n.Rule, n.Scope, n.CreatedAt)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return nil, nil //nolint:nilnil // the ledger has it no more
 	}
@@ -108,12 +108,12 @@ func (a *API) runOf(ctx context.Context, n *notice.Notice) (*wire.RuleRunForm, e
 		return nil, err
 	}
 	form := view.NewRuleRunForm(&run)
-	OwnRun(ctx, run.Scope, &form.RunStatus)
+	api.OwnRun(ctx, run.Scope, &form.RunStatus)
 	return &form, nil
 }
 
 // episodeOf returns the other notices of the finding's episode that are the caller's to see.
-func (a *API) episodeOf(ctx context.Context, n *notice.Notice) ([]wire.FoundNoticeForm, error) {
+func (h *Handlers) episodeOf(ctx context.Context, n *notice.Notice) ([]wire.FoundNoticeForm, error) {
 	if n.Status == notice.Sent {
 		return []wire.FoundNoticeForm{}, nil
 	}
@@ -121,7 +121,7 @@ func (a *API) episodeOf(ctx context.Context, n *notice.Notice) ([]wire.FoundNoti
 	if who := auth.From(ctx); !who.Everywhere() {
 		f.Warehouses = slices.Clone(who.Warehouses)
 	}
-	found, err := a.deps.Deliveries.SearchNotices(ctx, f)
+	found, err := h.deps.Ledger.SearchNotices(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -129,11 +129,11 @@ func (a *API) episodeOf(ctx context.Context, n *notice.Notice) ([]wire.FoundNoti
 }
 
 // itemsOf asks the queues what they have made of the notice. Its item has its id; a resolution has none, and only takes items back.
-func (a *API) itemsOf(ctx context.Context, n *notice.Notice, deliveries []ledger.DeliveryRecord) []wire.NoticeItemForm {
+func (h *Handlers) itemsOf(ctx context.Context, n *notice.Notice, deliveries []ledger.DeliveryRecord) []wire.NoticeItemForm {
 	items := []wire.NoticeItemForm{}
 	for i := range deliveries {
 		d := &deliveries[i]
-		q, ok := a.deps.Queues[d.Lane.Sink]
+		q, ok := h.deps.Queues[d.Lane.Sink]
 		if !ok || n.Status == notice.Resolved || d.State != ledger.DeliverySent {
 			continue
 		}

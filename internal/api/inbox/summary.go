@@ -1,4 +1,4 @@
-package api
+package inbox
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/api"
 	"tallyman/internal/auth"
 	"tallyman/internal/wire"
 	"tallyman/sinks/inbox/page"
@@ -25,39 +26,39 @@ type (
 	}
 )
 
-func (a *API) registerSummary(operations huma.API) {
-	get := Operation("summarize-notices", http.MethodGet, "/notices/summary", "notices", "What a small window shows of a user's notices")
+func (h *Handlers) registerSummary(operations huma.API) {
+	get := api.Operation("summarize-notices", http.MethodGet, "/notices/summary", "notices", "What a small window shows of a user's notices")
 	get.Description = "Unread notices, modal notices that wait for an ack, the last five, and how the rules are whose scope is the warehouse or that have no scopes. " +
 		"The rules are as they were some seconds ago."
-	huma.Register(operations, get, a.summary)
+	huma.Register(operations, get, h.summary)
 }
 
 // summary answers GET /notices/summary.
-func (a *API) summary(ctx context.Context, in *summaryInput) (*summaryOutput, error) {
+func (h *Handlers) summary(ctx context.Context, in *summaryInput) (*summaryOutput, error) {
 	p := poll{}
 	for _, s := range in.Subscribers {
 		if prob := p.addSubscriber(s); prob != nil {
 			return nil, prob
 		}
 	}
-	if in.Warehouse != "" && !IsName(in.Warehouse) {
-		return nil, BadWarehouse(http.StatusBadRequest, "warehouse", in.Warehouse)
+	if in.Warehouse != "" && !api.IsName(in.Warehouse) {
+		return nil, api.BadWarehouse(http.StatusBadRequest, "warehouse", in.Warehouse)
 	}
 	p.Warehouse = in.Warehouse
 	if prob := p.finish(auth.From(ctx)); prob != nil {
 		return nil, prob
 	}
-	sum, err := a.deps.Reads.Summary(ctx, p.Query)
+	sum, err := h.deps.Reads.Summary(ctx, p.Query)
 	switch {
 	case errors.Is(err, page.ErrUnavailable):
 		return nil, inboxUnavailable()
 	case err != nil:
-		a.log.LogAttrs(ctx, slog.LevelError, "the inboxes cannot be summed up", slog.Any("error", err))
-		return nil, InternalProblem()
+		h.log.LogAttrs(ctx, slog.LevelError, "the inboxes cannot be summed up", slog.Any("error", err))
+		return nil, api.InternalProblem()
 	}
-	langs := Languages(in.Language)
-	return &summaryOutput{Vary: Vary[0], Body: wire.SummaryForm{
+	langs := api.Languages(in.Language)
+	return &summaryOutput{Vary: api.Vary[0], Body: wire.SummaryForm{
 		Unread: sum.Unread, UnreadMore: sum.UnreadMore, Popups: localized(sum.Popups, langs), PopupsMore: sum.PopupsMore,
-		Latest: localized(sum.Latest, langs), Rules: a.deps.RuleCount(ctx, p.Warehouse),
+		Latest: localized(sum.Latest, langs), Rules: h.deps.RuleCount(ctx, p.Warehouse),
 	}}, nil
 }

@@ -1,4 +1,4 @@
-package api
+package inbox
 
 import (
 	"context"
@@ -11,18 +11,13 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/api"
 	"tallyman/internal/auth"
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	policy "tallyman/internal/text"
 	"tallyman/internal/wire"
 )
-
-// Marks keeps what users have read and acked; see ledger.Marks.
-type Marks interface {
-	Mark(ctx context.Context, m ledger.Mark) error
-	ReadAll(ctx context.Context, r ledger.ReadAll) (canceled int, err error)
-}
 
 // markInput says which notice a user has read or acked, and as whom it was told.
 type markInput struct {
@@ -31,41 +26,41 @@ type markInput struct {
 	Subscribers []string `query:"subscriber,explode" doc:"the user, once, and the roles that it has: user:<id>, role:<id>. One of them at least is a recipient. Without it, those of the token" nullable:"false"`
 }
 
-func (a *API) registerMarks(operations huma.API) {
-	read := Operation("read-notice", http.MethodPost, "/notices/{id}/read", "notices", "A user has read a notice")
+func (h *Handlers) registerMarks(operations huma.API) {
+	read := api.Operation("read-notice", http.MethodPost, "/notices/{id}/read", "notices", "A user has read a notice")
 	read.Description = "Whoever repeats it changes nothing. Waiting deliveries of the notice with `unless: read` are canceled."
-	huma.Register(operations, read, a.readNotice)
-	ack := Operation("ack-notice", http.MethodPost, "/notices/{id}/ack", "notices", "A user has acked a notice")
+	huma.Register(operations, read, h.readNotice)
+	ack := api.Operation("ack-notice", http.MethodPost, "/notices/{id}/ack", "notices", "A user has acked a notice")
 	ack.Description = "Whoever repeats it changes nothing. An ack is a read, too: waiting deliveries of the notice with `unless: read` or `unless: acked` are canceled."
-	huma.Register(operations, ack, a.ackNotice)
+	huma.Register(operations, ack, h.ackNotice)
 }
 
 // readNotice answers POST /notices/{id}/read.
-func (a *API) readNotice(ctx context.Context, in *markInput) (*struct{}, error) {
-	return a.mark(ctx, in, ledger.MarkRead)
+func (h *Handlers) readNotice(ctx context.Context, in *markInput) (*struct{}, error) {
+	return h.mark(ctx, in, ledger.MarkRead)
 }
 
 // ackNotice answers POST /notices/{id}/ack.
-func (a *API) ackNotice(ctx context.Context, in *markInput) (*struct{}, error) {
-	return a.mark(ctx, in, ledger.MarkAcked)
+func (h *Handlers) ackNotice(ctx context.Context, in *markInput) (*struct{}, error) {
+	return h.mark(ctx, in, ledger.MarkAcked)
 }
 
-func (a *API) mark(ctx context.Context, in *markInput, kind ledger.MarkKind) (*struct{}, error) {
+func (h *Handlers) mark(ctx context.Context, in *markInput, kind ledger.MarkKind) (*struct{}, error) {
 	r, prob := whoReads(auth.From(ctx), in.Warehouse, in.Subscribers)
 	if prob != nil {
 		return nil, prob
 	}
 	m := ledger.Mark{Notice: in.ID, Warehouse: r.warehouse, User: r.user, As: r.as, Kind: kind, At: time.Now()}
-	err := a.deps.Marks.Mark(ctx, m)
+	err := h.deps.Marks.Mark(ctx, m)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
 		return nil, wire.NewProblem(http.StatusNotFound, wire.CodeNoticeNotFound,
 			"notice "+policy.Quote(in.ID)+" is in no inbox of "+strings.Join(m.As, ", ")+" in warehouse "+m.Warehouse)
 	case err != nil:
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	told := []delivery.Mark{{Notice: m.Notice, Warehouse: m.Warehouse, User: m.User, Acked: kind == ledger.MarkAcked, At: m.At}}
-	a.tellInbox(ctx, func(ctx context.Context) error { return a.deps.Reads.Mark(ctx, told) })
+	h.tellInbox(ctx, func(ctx context.Context) error { return h.deps.Reads.Mark(ctx, told) })
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
 }
 
@@ -81,15 +76,15 @@ func whoReads(who *auth.Identity, warehouse string, subscribers []string) (whoMa
 	var m whoMarks
 	given := slices.DeleteFunc(subscribers, func(s string) bool { return s == "" })
 	switch {
-	case warehouse != "" && !IsName(warehouse):
-		return m, BadWarehouse(http.StatusBadRequest, "warehouse", warehouse)
+	case warehouse != "" && !api.IsName(warehouse):
+		return m, api.BadWarehouse(http.StatusBadRequest, "warehouse", warehouse)
 	case len(given) > maxSubscribers:
 		return m, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber, "more than "+strconv.Itoa(maxSubscribers)+" subscribers")
 	}
 	for _, s := range given {
 		switch {
-		case !IsSubscriber(s):
-			return m, BadSubscriber(http.StatusBadRequest, "subscriber", s)
+		case !api.IsSubscriber(s):
+			return m, api.BadSubscriber(http.StatusBadRequest, "subscriber", s)
 		case !strings.HasPrefix(s, "user:"):
 		case m.user != "":
 			return m, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber, "both "+m.user+" and "+s+" are users: one user reads a notice")
@@ -104,7 +99,7 @@ func whoReads(who *auth.Identity, warehouse string, subscribers []string) (whoMa
 	if m.user == "" && (len(given) == 0 || !who.ForOthers()) {
 		m.user = who.User() // who reads for a role is a user all the same
 	}
-	m.as = SortedUnique(m.as)
+	m.as = api.SortedUnique(m.as)
 	if m.user == "" {
 		return m, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber, "name the user who has read it beside the roles: subscriber=user:<id>")
 	}

@@ -1,7 +1,8 @@
-package api
+package search
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/api"
+	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
@@ -17,6 +20,36 @@ import (
 	"tallyman/internal/wire"
 	"tallyman/rules/row"
 )
+
+// Ledger is what the ledger knows of notices.
+type Ledger interface {
+	ledger.Search
+	ledger.DeliveryList
+	Trace(ctx context.Context, rule, scope string, keys, ids []string, limit int) ([]ledger.Traced, error)
+	MarksOf(ctx context.Context, notice string) ([]ledger.Mark, error)
+}
+
+// Deps is what the room is made of.
+type Deps struct {
+	Ledger Ledger
+	Queues map[string]view.ServedQueue // by name; none is fine
+	Logger *slog.Logger
+}
+
+// Handlers serves the search of notices and their traces.
+type Handlers struct {
+	deps Deps
+	log  *slog.Logger
+}
+
+// New makes the room.
+func New(deps Deps) *Handlers { return &Handlers{deps, deps.Logger} }
+
+// Register adds the operations.
+func (h *Handlers) Register(operations *api.Operations) {
+	h.registerTrace(operations)
+	h.registerSearch(operations)
+}
 
 // The bounds of a search.
 const (
@@ -26,18 +59,18 @@ const (
 
 type (
 	searchInput struct {
-		Warehouses []string        `query:"warehouse,explode" doc:"of this warehouse; may be repeated. Without it, those of the token" nullable:"false"`
-		Types      []string        `query:"type,explode" doc:"of this type; may be repeated" nullable:"false"`
-		Statuses   []string        `query:"status,explode" doc:"with this status; may be repeated: firing, resolved, event, sent" nullable:"false"`
-		Rule       string          `query:"rule" doc:"of this rule" example:"negative-bin-stock"`
-		Scope      string          `query:"scope" doc:"of this scope"`
-		Key        string          `query:"key" doc:"whose key has this in it, as it is written; with rule and scope a whole key, as [119240,\"A-01\"], is found at once" example:"A-01"`
-		Priority   priorityFloor   `query:"priority" doc:"this priority or a higher one"`
-		From       string          `query:"from" doc:"made then or later: RFC 3339" example:"2026-06-01T00:00:00Z"`
-		To         string          `query:"to" doc:"made before then: RFC 3339"`
-		Before     string          `query:"before" doc:"the cursor of the page before"`
-		Limit      Limit[OfSearch] `query:"limit" doc:"notices in a page"`
-		Language   string          `header:"Accept-Language" doc:"picks translated titles"`
+		Warehouses []string                `query:"warehouse,explode" doc:"of this warehouse; may be repeated. Without it, those of the token" nullable:"false"`
+		Types      []string                `query:"type,explode" doc:"of this type; may be repeated" nullable:"false"`
+		Statuses   []string                `query:"status,explode" doc:"with this status; may be repeated: firing, resolved, event, sent" nullable:"false"`
+		Rule       string                  `query:"rule" doc:"of this rule" example:"negative-bin-stock"`
+		Scope      string                  `query:"scope" doc:"of this scope"`
+		Key        string                  `query:"key" doc:"whose key has this in it, as it is written; with rule and scope a whole key, as [119240,\"A-01\"], is found at once" example:"A-01"`
+		Priority   priorityFloor           `query:"priority" doc:"this priority or a higher one"`
+		From       string                  `query:"from" doc:"made then or later: RFC 3339" example:"2026-06-01T00:00:00Z"`
+		To         string                  `query:"to" doc:"made before then: RFC 3339"`
+		Before     string                  `query:"before" doc:"the cursor of the page before"`
+		Limit      api.Limit[api.OfSearch] `query:"limit" doc:"notices in a page"`
+		Language   string                  `header:"Accept-Language" doc:"picks translated titles"`
 	}
 	searchOutput struct {
 		Vary string `header:"Vary"`
@@ -49,28 +82,28 @@ type (
 type priorityFloor string
 
 // Schema says what the text has to be.
-func (priorityFloor) Schema(huma.Registry) *huma.Schema { return integer(1, 5, nil) }
+func (priorityFloor) Schema(huma.Registry) *huma.Schema { return api.IntegerSchema(1, 5, nil) }
 
 func newFoundNoticeForms(list []*notice.Notice, langs []string) []wire.FoundNoticeForm {
 	forms := make([]wire.FoundNoticeForm, len(list))
 	for i, n := range list {
 		forms[i] = wire.FoundNoticeForm{
 			ID: n.ID, Type: n.Type, Warehouse: n.Warehouse, Rule: n.Rule, Scope: n.Scope, Key: n.Key, Status: string(n.Status), Priority: n.Priority,
-			Title: localize(n, langs).Title, Count: n.Count, CreatedAt: n.CreatedAt.UTC(), ExpiresAt: n.ExpiresAt.UTC(),
+			Title: api.Localize(n, langs).Title, Count: n.Count, CreatedAt: n.CreatedAt.UTC(), ExpiresAt: n.ExpiresAt.UTC(),
 		}
 	}
 	return forms
 }
 
-func (a *API) registerNoticeSearch(operations huma.API) {
-	search := Operation("search-notices", http.MethodGet, "/notices/search", "notices", "Search the notices of the ledger, the latest first")
+func (h *Handlers) registerSearch(operations huma.API) {
+	search := api.Operation("search-notices", http.MethodGet, "/notices/search", "notices", "Search the notices of the ledger, the latest first")
 	search.Description = "For operators: what has been told, to anybody, for as long as the ledger keeps it. A page looks at 20,000 notices at most: those of the rule, " +
 		"else of the types, else of the warehouses, else of the time. What is narrowed by other things alone may take more than one page to be found: through says how far back it has looked."
-	huma.Register(operations, search, a.searchNotices)
+	huma.Register(operations, search, h.searchNotices)
 }
 
 // searchNotices answers GET /notices/search.
-func (a *API) searchNotices(ctx context.Context, in *searchInput) (*searchOutput, error) {
+func (h *Handlers) searchNotices(ctx context.Context, in *searchInput) (*searchOutput, error) {
 	f, prob := in.parse()
 	if prob == nil {
 		f.Warehouses, prob = searchedWarehouses(auth.From(ctx), f.Warehouses)
@@ -78,12 +111,12 @@ func (a *API) searchNotices(ctx context.Context, in *searchInput) (*searchOutput
 	if prob != nil {
 		return nil, prob
 	}
-	found, err := a.deps.Deliveries.SearchNotices(ctx, f)
+	found, err := h.deps.Ledger.SearchNotices(ctx, f)
 	if err != nil {
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	out := &searchOutput{Vary: Vary[0], Body: wire.FoundNoticesForm{
-		Notices: newFoundNoticeForms(found.Notices, Languages(in.Language)), Cursor: noticeCursor(found.Next),
+	out := &searchOutput{Vary: api.Vary[0], Body: wire.FoundNoticesForm{
+		Notices: newFoundNoticeForms(found.Notices, api.Languages(in.Language)), Cursor: noticeCursor(found.Next),
 	}}
 	if found.Stopped {
 		out.Body.Through = wire.Moment(found.Next.At)
@@ -94,7 +127,7 @@ func (a *API) searchNotices(ctx context.Context, in *searchInput) (*searchOutput
 // searchedWarehouses narrows a search to the warehouses that are the caller's.
 func searchedWarehouses(who *auth.Identity, asked []string) ([]string, *wire.Problem) {
 	for _, w := range asked {
-		if prob := InWarehouse(who, w); prob != nil {
+		if prob := api.InWarehouse(who, w); prob != nil {
 			return nil, prob
 		}
 	}
@@ -102,13 +135,13 @@ func searchedWarehouses(who *auth.Identity, asked []string) ([]string, *wire.Pro
 		return asked, nil
 	}
 	if len(who.Warehouses) == 0 {
-		return nil, Denied(wire.CodeWarehouseDenied, "notices are of warehouses"+Yours(nil))
+		return nil, api.Denied(wire.CodeWarehouseDenied, "notices are of warehouses"+api.Yours(nil))
 	}
 	return slices.Clone(who.Warehouses), nil
 }
 
 func (in *searchInput) parse() (ledger.NoticeFilter, *wire.Problem) {
-	f := ledger.NoticeFilter{Rule: in.Rule, Scope: Optional(in.Scope), Key: in.Key}
+	f := ledger.NoticeFilter{Rule: in.Rule, Scope: api.Optional(in.Scope), Key: in.Key}
 	var prob *wire.Problem
 	if f.Warehouses, prob = someNames("warehouse", in.Warehouses); prob != nil {
 		return f, prob
@@ -116,12 +149,12 @@ func (in *searchInput) parse() (ledger.NoticeFilter, *wire.Problem) {
 	if f.Types, prob = someNames("type", in.Types); prob != nil {
 		return f, prob
 	}
-	if in.Rule != "" && !IsName(in.Rule) {
-		return f, BadParameter("rule " + policy.Quote(in.Rule) + " cannot be the name of one")
+	if in.Rule != "" && !api.IsName(in.Rule) {
+		return f, api.BadParameter("rule " + policy.Quote(in.Rule) + " cannot be the name of one")
 	}
 	for name, value := range map[string]string{"scope": in.Scope, "key": in.Key} {
 		if len(value) > maxKeyPart {
-			return f, BadParameter(name + " " + policy.Quote(value) + " cannot be a part of one: it is longer than " + strconv.Itoa(maxKeyPart) + " bytes")
+			return f, api.BadParameter(name + " " + policy.Quote(value) + " cannot be a part of one: it is longer than " + strconv.Itoa(maxKeyPart) + " bytes")
 		}
 	}
 	if key, ok := row.CanonicalKey(f.Key); ok && f.Rule != "" && f.Scope != nil {
@@ -133,12 +166,12 @@ func (in *searchInput) parse() (ledger.NoticeFilter, *wire.Problem) {
 			f.Statuses = append(f.Statuses, status)
 		case "":
 		default:
-			return f, BadParameter("status " + policy.Quote(s) + " is none of firing, resolved, event, sent")
+			return f, api.BadParameter("status " + policy.Quote(s) + " is none of firing, resolved, event, sent")
 		}
 	}
 	if in.Priority != "" {
 		if len(in.Priority) != 1 || in.Priority < "1" || in.Priority > "5" {
-			return f, BadParameter("priority " + policy.Quote(string(in.Priority)) + " is not a number from 1 to 5")
+			return f, api.BadParameter("priority " + policy.Quote(string(in.Priority)) + " is not a number from 1 to 5")
 		}
 		f.Priority = int(in.Priority[0] - '0')
 	}
@@ -158,15 +191,15 @@ func (in *searchInput) parse() (ledger.NoticeFilter, *wire.Problem) {
 // someNames are those of a list that are not empty.
 func someNames(parameter string, list []string) (names []string, prob *wire.Problem) {
 	for _, name := range list {
-		if name != "" && !IsName(name) {
-			return nil, BadParameter(parameter + " " + policy.Quote(name) + " cannot be the name of one")
+		if name != "" && !api.IsName(name) {
+			return nil, api.BadParameter(parameter + " " + policy.Quote(name) + " cannot be the name of one")
 		}
 		if name != "" {
 			names = append(names, name)
 		}
 	}
 	if len(names) > maxNames {
-		return nil, BadParameter("there are more than " + strconv.Itoa(maxNames) + " of " + parameter)
+		return nil, api.BadParameter("there are more than " + strconv.Itoa(maxNames) + " of " + parameter)
 	}
 	return names, nil
 }
@@ -182,7 +215,7 @@ func between(from, to string) (first, last time.Time, prob *wire.Problem) {
 		}
 		at, err := time.Parse(time.RFC3339, p.value)
 		if err != nil || at.Year() < 1970 {
-			return first, last, BadParameter(p.name + " " + policy.Quote(p.value) + " is not a time such as 2026-06-01T00:00:00Z")
+			return first, last, api.BadParameter(p.name + " " + policy.Quote(p.value) + " is not a time such as 2026-06-01T00:00:00Z")
 		}
 		*p.into = at
 	}
@@ -199,7 +232,7 @@ func noticeCursor(p ledger.NoticePlace) string {
 
 func parseNoticeCursor(s string) (ledger.NoticePlace, bool) {
 	parts := strings.SplitN(s, ".", 3)
-	if len(parts) != 3 || !IsName(parts[2]) {
+	if len(parts) != 3 || !api.IsName(parts[2]) {
 		return ledger.NoticePlace{}, false
 	}
 	at, atErr := strconv.ParseInt(parts[0], 36, 64)

@@ -1,9 +1,11 @@
-package api
+package inbox
 
 import (
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/internal/api"
 )
 
 // streamOperation describes GET /notices/stream.
@@ -17,10 +19,10 @@ func streamOperation(doc *huma.OpenAPI) *huma.Operation {
 		}
 	}
 	parameters = append(parameters, &huma.Param{
-		Name: "Last-Event-ID", In: "header", Description: "the id of the last event; it wins over after and since", Schema: text(""),
+		Name: "Last-Event-ID", In: "header", Description: "the id of the last event; it wins over after and since", Schema: api.TextSchema(""),
 	})
 	return &huma.Operation{
-		OperationID: "stream-notices", Method: http.MethodGet, Path: Base + "/notices/stream", Tags: []string{"notices"},
+		OperationID: "stream-notices", Method: http.MethodGet, Path: api.Base + "/notices/stream", Tags: []string{"notices"},
 		Summary: "Stream the notices of some subscribers in one warehouse",
 		Description: "Server-sent events: first what a poll would give, then all that follows. notice has a notice, change says that the user has read or acked one, " +
 			"reset that a fresh window of the last three days begins (resetReason says why, missed how many notices will not come any more), unread how many notices are unread, end why the server ends the stream. " +
@@ -29,7 +31,7 @@ func streamOperation(doc *huma.OpenAPI) *huma.Operation {
 		Parameters: parameters,
 		Responses: map[string]*huma.Response{"200": {
 			Description: "events, until the client leaves",
-			Content:     map[string]*huma.MediaType{string(MediaEvents): {Schema: &huma.Schema{Type: huma.TypeString}, Example: streamExample}},
+			Content:     map[string]*huma.MediaType{string(api.MediaEvents): {Schema: &huma.Schema{Type: huma.TypeString}, Example: streamExample}},
 		}},
 	}
 }

@@ -1,4 +1,4 @@
-package api
+package overview
 
 import (
 	"context"
@@ -21,7 +21,7 @@ type (
 	// noticeCounts keeps what was counted of the notices: hours that are over, and since then minutes. So the ledger counts the same thing
 	// once, and of what still grows a few minutes at a time.
 	noticeCounts struct {
-		ledger  OverviewLedger
+		ledger  Ledger
 		hours   map[time.Time]tallies // by their start
 		minutes map[time.Time]tallies
 		settled time.Time // minutes before it are counted for good

@@ -1,4 +1,4 @@
-package api
+package inbox
 
 import (
 	"encoding/binary"
@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tallyman/internal/api"
 	"tallyman/sinks/inbox/page"
 )
 
@@ -21,7 +22,7 @@ const identityLen = 16
 type identity uint64
 
 // identify is FNV-1a over the request's fields. A collision would need the client's own help and hurt only itself.
-func identify(q *page.Query, m media, language string) identity {
+func identify(q *page.Query, m api.Media, language string) identity {
 	h := fnvOffset
 	h = h.add(q.Warehouse)
 	for _, s := range q.Subscribers {

@@ -1,10 +1,10 @@
-package api_test
+package inbox_test
 
 import (
 	"slices"
 	"testing"
 
-	"tallyman/internal/api"
+	"tallyman/internal/api/inbox"
 	"tallyman/sinks/inbox/page"
 )
 
@@ -14,7 +14,7 @@ func FuzzPoll(f *testing.F) {
 	f.Add("warehouse=1&subscriber=user:a%40b&since=1780272600000")
 	f.Add("warehouse=%zz&&=&subscriber")
 	f.Fuzz(func(t *testing.T, raw string) {
-		q, wait, prob := api.ParsePoll(raw)
+		q, wait, prob := inbox.ParsePoll(raw)
 		if prob != nil {
 			if prob.Status != 400 || prob.Code == "" || prob.Detail == "" {
 				t.Errorf("%q: %+v", raw, prob)
@@ -40,13 +40,13 @@ func TestTagsOfDifferentRequestsDiffer(t *testing.T) {
 		"warehouse=a&subscriber=user:b&after=c", "warehouse=a&subscriber=user:b&since=1", "warehouse=a&subscriber=user:b&limit=1",
 		"warehouse=a&subscriber=user:b&subscriber=user:c",
 	} {
-		tag := api.TagOf(t, raw)
+		tag := inbox.TagOf(t, raw)
 		if other, ok := seen[tag]; ok {
 			t.Errorf("%s and %s share %s", raw, other, tag)
 		}
 		seen[tag] = raw
 	}
-	if a, b := api.TagOf(t, "warehouse=a&subscriber=user:b&subscriber=user:c&wait=1s"), api.TagOf(t, "subscriber=user:c&subscriber=user:b&warehouse=a&limit=50"); a != b {
+	if a, b := inbox.TagOf(t, "warehouse=a&subscriber=user:b&subscriber=user:c&wait=1s"), inbox.TagOf(t, "subscriber=user:c&subscriber=user:b&warehouse=a&limit=50"); a != b {
 		t.Errorf("the same question has the tags %s and %s", a, b)
 	}
 }

@@ -1,4 +1,4 @@
-package api
+package overview
 
 import (
 	"context"
@@ -8,34 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"tallyman/engine"
 	"tallyman/internal/api/view"
-	"tallyman/internal/item"
 	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
 )
-
-// OverviewLedger is what the ledger counts for overviews.
-type OverviewLedger interface {
-	ledger.Overviews
-	Promotions(ctx context.Context) ([]ledger.Promotion, error)
-}
-
-// Overview is what overviews are made of that other answers are not.
-type Overview struct {
-	Ledger OverviewLedger
-	// Standing is how the rules are by their last runs. With an error it is how they are without those.
-	Standing func(ctx context.Context) ([]engine.RuleStatus, error)
-	// Node is the node and what it reaches; it answers within seconds.
-	Node func(ctx context.Context) NodeReport
-}
-
-// NodeReport is a node and what it reaches.
-type NodeReport struct {
-	Node, Version string
-	Health        []wire.Health
-	Nodes         []wire.NodeStatus
-}
 
 // The bounds of looking: how often, and how long a part may take. Where the ledger takes long it is asked less often, so that it has other
 // things to do for nine tenths of the time.
@@ -55,24 +31,9 @@ type lookout struct {
 	count noticeCounts
 }
 
-// outlook is what was seen, before it is narrowed. It does not change any more.
-type outlook struct {
-	at       time.Time
-	node     NodeReport
-	rules    map[string]*wire.RuleHealthForm // by scope
-	paused   *wire.SwitchForm
-	problems int
-	notices  counted
-	findings []ledger.FindingCount
-	queues   []queueLook
-	sinks    []wire.SinkForm
-	counts   map[string]map[ledger.DeliveryState]int64 // that the sinks have
-	stale    []string
-}
-
 func newLookout(deps *Deps) *lookout {
 	return &lookout{deps: deps, last: &outlook{}, count: noticeCounts{
-		ledger: deps.Overview.Ledger, hours: map[time.Time]tallies{}, minutes: map[time.Time]tallies{},
+		ledger: deps.Ledger, hours: map[time.Time]tallies{}, minutes: map[time.Time]tallies{},
 	}}
 }
 
@@ -95,7 +56,7 @@ func (l *lookout) look(ctx context.Context) *outlook {
 		took = time.Since(began)
 	})
 	parts.Go(func() { noQueues = !l.askQueues(ctx, o) })
-	parts.Go(func() { o.node = l.deps.Overview.Node(ctx) })
+	parts.Go(func() { o.node = l.deps.Node(ctx) })
 	parts.Wait()
 	if noQueues {
 		o.stale = append(o.stale, "queues")
@@ -125,10 +86,10 @@ func (l *lookout) askLedger(ctx context.Context, o *outlook) {
 	}
 	o.notices, err = l.count.count(ctx, o.at)
 	failed("notices", err)
-	if o.findings, err = l.deps.Overview.Ledger.CountFindings(ctx); failed("findings", err) {
+	if o.findings, err = l.deps.Ledger.CountFindings(ctx); failed("findings", err) {
 		o.findings = l.last.findings
 	}
-	if o.counts, err = l.deps.Deliveries.CountDeliveries(ctx); failed("sinks", err) {
+	if o.counts, err = l.deps.Ledger.CountDeliveries(ctx); failed("sinks", err) {
 		o.counts = l.last.counts
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.deps.Sinks)) {
@@ -138,11 +99,11 @@ func (l *lookout) askLedger(ctx context.Context, o *outlook) {
 
 // askRules counts the rules by scope.
 func (l *lookout) askRules(ctx context.Context) (map[string]*wire.RuleHealthForm, error) {
-	list, err := l.deps.Overview.Standing(ctx)
+	list, err := l.deps.Standing(ctx)
 	promoted := map[string]bool{}
 	if err == nil {
 		var promotions []ledger.Promotion
-		promotions, err = l.deps.Overview.Ledger.Promotions(ctx)
+		promotions, err = l.deps.Ledger.Promotions(ctx)
 		for _, p := range promotions {
 			promoted[ledger.Known(p.Rule, p.Scope)] = true
 		}
@@ -156,28 +117,6 @@ func (l *lookout) askRules(ctx context.Context) (map[string]*wire.RuleHealthForm
 		countRule(out[r.Scope], &list[i], promoted[ledger.Known(r.ID, r.Scope)])
 	}
 	return out, err
-}
-
-// queueLook is a queue as it was seen.
-type queueLook struct {
-	name     string
-	at       time.Time
-	sizes    *item.Sizes
-	settings *view.QueueSettings
-}
-
-// queueForms are what those see of the queues who see these warehouses; none = all of them.
-func (o *outlook) queueForms(warehouses []string) []wire.QueueForm {
-	forms := make([]wire.QueueForm, len(o.queues))
-	var scope item.Scope
-	if len(warehouses) > 0 {
-		scope = warehouses
-	}
-	for i, q := range o.queues {
-		sizes := q.sizes.Of(scope)
-		forms[i] = view.NewQueueForm(q.name, false, &sizes, q.settings, q.at)
-	}
-	return forms
 }
 
 // askQueues asks the queues how full they are, and tells whether all have answered. One that does not is as it was before.

@@ -1,4 +1,4 @@
-package api
+package inbox
 
 import (
 	"net/http"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tallyman/internal/api"
 	"tallyman/internal/auth"
 	policy "tallyman/internal/text"
 	"tallyman/internal/wire"
@@ -38,7 +39,7 @@ type poll struct {
 func parsePoll(who *auth.Identity, raw string) (poll, *wire.Problem) {
 	p := poll{Query: page.Query{Limit: page.DefaultLimit}}
 	var seen seenParams
-	if prob := params(raw, func(name, value string) *wire.Problem { return p.set(&seen, name, value) }); prob != nil {
+	if prob := api.Params(raw, func(name, value string) *wire.Problem { return p.set(&seen, name, value) }); prob != nil {
 		return p, prob
 	}
 	return p, p.finish(who)
@@ -64,7 +65,7 @@ func (p *poll) set(seen *seenParams, name, value string) *wire.Problem {
 		return p.addType(value)
 	case "after":
 		if seen.again(2) {
-			return repeatedParameter(name)
+			return api.RepeatedParameter(name)
 		}
 		p.After = value
 	case "since":
@@ -76,17 +77,17 @@ func (p *poll) set(seen *seenParams, name, value string) *wire.Problem {
 	case "unread":
 		return p.setUnread(seen, value)
 	default:
-		return unknownParameter(name)
+		return api.UnknownParameter(name)
 	}
 	return nil
 }
 
 func (p *poll) setWarehouse(seen *seenParams, name, value string) *wire.Problem {
 	if seen.again(1) {
-		return repeatedParameter(name)
+		return api.RepeatedParameter(name)
 	}
-	if value != "" && !IsName(value) {
-		return BadWarehouse(http.StatusBadRequest, name, value)
+	if value != "" && !api.IsName(value) {
+		return api.BadWarehouse(http.StatusBadRequest, name, value)
 	}
 	p.Warehouse = value
 	return nil
@@ -97,7 +98,7 @@ func (p *poll) addSubscriber(value string) *wire.Problem {
 	case value == "":
 		return nil
 	case !isInbox(value):
-		return BadSubscriber(http.StatusBadRequest, "subscriber", value)
+		return api.BadSubscriber(http.StatusBadRequest, "subscriber", value)
 	case len(p.Subscribers) == maxSubscribers:
 		return wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber,
 			"more than "+strconv.Itoa(maxSubscribers)+" subscribers in one poll")
@@ -110,7 +111,7 @@ func (p *poll) addType(value string) *wire.Problem {
 	switch {
 	case value == "":
 		return nil
-	case !IsName(value):
+	case !api.IsName(value):
 		return wire.NewProblem(http.StatusBadRequest, wire.CodeBadType, "type "+policy.Quote(value)+" is not the code of a type")
 	case len(p.Types) == maxTypes:
 		return wire.NewProblem(http.StatusBadRequest, wire.CodeBadType, "more than "+strconv.Itoa(maxTypes)+" types in one poll")
@@ -121,7 +122,7 @@ func (p *poll) addType(value string) *wire.Problem {
 
 func (p *poll) setSince(seen *seenParams, name, value string) *wire.Problem {
 	if seen.again(4) {
-		return repeatedParameter(name)
+		return api.RepeatedParameter(name)
 	}
 	if value == "" {
 		return nil
@@ -136,7 +137,7 @@ func (p *poll) setSince(seen *seenParams, name, value string) *wire.Problem {
 
 func (p *poll) setLimit(seen *seenParams, value string) *wire.Problem {
 	if seen.again(8) {
-		return repeatedParameter("limit")
+		return api.RepeatedParameter("limit")
 	}
 	if value == "" {
 		return nil
@@ -152,57 +153,57 @@ func (p *poll) setLimit(seen *seenParams, value string) *wire.Problem {
 
 func (p *poll) setUnread(seen *seenParams, value string) *wire.Problem {
 	if seen.again(32) {
-		return repeatedParameter("unread")
+		return api.RepeatedParameter("unread")
 	}
 	switch value {
 	case "", "false":
 	case "true":
 		p.Unread = true
 	default:
-		return BadParameter("unread " + policy.Quote(value) + " is neither true nor false")
+		return api.BadParameter("unread " + policy.Quote(value) + " is neither true nor false")
 	}
 	return nil
 }
 
 func (p *poll) setWait(seen *seenParams, value string) *wire.Problem {
 	if seen.again(16) {
-		return repeatedParameter("wait")
+		return api.RepeatedParameter("wait")
 	}
 	if value == "" {
 		return nil
 	}
 	d, err := time.ParseDuration(value)
-	if err != nil || d < 0 || d > MaxWait {
+	if err != nil || d < 0 || d > api.MaxWait {
 		return wire.NewProblem(http.StatusBadRequest, wire.CodeBadWait, "wait "+policy.Quote(value)+" is not a duration from 0s to 60s, such as 25s")
 	}
-	p.wait = min(d, LongestHold)
+	p.wait = min(d, api.LongestHold)
 	return nil
 }
 
 // finish checks the whole, settles whose inboxes it is about, and brings lists into the order that page.Query wants.
 func (p *poll) finish(who *auth.Identity) *wire.Problem {
 	if p.After != "" && p.Since != 0 {
-		return BadParameter("after and since exclude each other")
+		return api.BadParameter("after and since exclude each other")
 	}
 	var prob *wire.Problem
 	if p.Warehouse, p.Subscribers, prob = own(who, pollNames, p.Warehouse, p.Subscribers); prob != nil {
 		return prob
 	}
-	p.Subscribers = SortedUnique(p.Subscribers)
-	p.Types = SortedUnique(p.Types)
+	p.Subscribers = api.SortedUnique(p.Subscribers)
+	p.Types = api.SortedUnique(p.Types)
 	return nil
 }
 
 // own settles where a request reads and whose inboxes: what it asks for, or where it asks for nothing what is the caller's own. Parameters only
 // narrow. The names are those of the parameters, for the problems.
 func own(who *auth.Identity, names [2]string, warehouse string, subscribers []string) (string, []string, *wire.Problem) {
-	warehouse, prob := OwnWarehouse(who, names[0], warehouse)
+	warehouse, prob := api.OwnWarehouse(who, names[0], warehouse)
 	if prob != nil {
 		return "", nil, prob
 	}
 	if len(subscribers) == 0 {
 		if !who.Has(auth.Client) || len(who.Subscribers) == 0 {
-			return "", nil, MissingParameter(names[1])
+			return "", nil, api.MissingParameter(names[1])
 		}
 		if len(who.Subscribers) > maxSubscribers {
 			return "", nil, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber, "your token has "+strconv.Itoa(len(who.Subscribers))+
@@ -212,7 +213,7 @@ func own(who *auth.Identity, names [2]string, warehouse string, subscribers []st
 	}
 	for _, s := range subscribers {
 		if !mayRead(who, s) {
-			return "", nil, Denied(wire.CodeSubscriberDenied, "the inbox of "+s+" is not yours"+Yours(who.Subscribers))
+			return "", nil, api.Denied(wire.CodeSubscriberDenied, "the inbox of "+s+" is not yours"+api.Yours(who.Subscribers))
 		}
 	}
 	return warehouse, subscribers, nil
@@ -221,7 +222,13 @@ func own(who *auth.Identity, names [2]string, warehouse string, subscribers []st
 // mayRead tells whether the caller may read and mark for the subscriber.
 func mayRead(who *auth.Identity, subscriber string) bool {
 	if strings.HasPrefix(subscriber, "shadow:") {
-		return who.Has(onlookers...)
+		return who.Has(api.Onlookers...)
 	}
 	return who.ForOthers() || who.Has(auth.Client) && slices.Contains(who.Subscribers, subscriber)
+}
+
+// isInbox is a subscriber, or shadow:<rule id>, to which nobody subscribes: the inbox of a rule in shadow.
+func isInbox(s string) bool {
+	rule, ok := strings.CutPrefix(s, "shadow:")
+	return ok && api.IsName(rule) || api.IsSubscriber(s)
 }

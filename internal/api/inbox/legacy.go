@@ -1,4 +1,4 @@
-package api
+package inbox
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"tallyman/internal/api"
 	"tallyman/internal/auth"
 	"tallyman/internal/notice"
 	"tallyman/internal/wire"
@@ -18,50 +19,50 @@ const legacyNotices = 1801
 
 // legacy serves GET /api/v1/legacy/listNotifications. It always speaks XML, under the name that Accept asks for: its clients
 // send whatever their library does as Accept.
-func (a *API) legacy(w http.ResponseWriter, r *http.Request) {
+func (h *Handlers) legacy(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
 	x, prob := newLegacyExchange(r)
 	if prob != nil {
-		writeProblem(w, prob, mediaXML)
-		a.deps.Meter.PollDone(PollRefused, time.Since(started))
+		api.WriteProblem(w, prob, api.MediaXML)
+		h.deps.Meter.PollDone(PollRefused, time.Since(started))
 		return
 	}
-	pack, err := a.pack(r.Context(), x)
+	pack, err := h.pack(r.Context(), x)
 	outcome := PollEmpty
 	switch {
 	case err != nil:
-		outcome = a.pollFailed(w, r, err, mediaXML)
+		outcome = h.pollFailed(w, r, err, api.MediaXML)
 	default:
 		if len(pack.Notifications.List) > 0 {
 			outcome = PollNotices
 		}
 		w.Header()["Cache-Control"] = cacheControl
-		writeForm(w, pack, x.media)
+		api.WriteForm(w, pack, x.media)
 	}
-	a.deps.Meter.PollDone(outcome, time.Since(started))
+	h.deps.Meter.PollDone(outcome, time.Since(started))
 }
 
 // newLegacyExchange reads the parameters under their old names.
 func newLegacyExchange(r *http.Request) (*exchange, *wire.Problem) {
-	x := &exchange{media: mediaXML, language: header(r, "Accept-Language")}
-	if m, ok := negotiate(r); ok && m == mediaTextXML {
+	x := &exchange{media: api.MediaXML, language: api.HeaderValue(r, "Accept-Language")}
+	if m, ok := api.Negotiate(r); ok && m == api.MediaTextXML {
 		x.media = m
 	}
 	x.Limit, x.Plain = page.MaxLimit, true
 	var seen seenParams
-	prob := params(r.URL.RawQuery, func(name, value string) *wire.Problem {
+	prob := api.Params(r.URL.RawQuery, func(name, value string) *wire.Problem {
 		switch name {
 		case "whId":
 			return x.setWarehouse(&seen, name, value)
 		case "subscriberIdList":
 			if seen.again(64) {
-				return repeatedParameter(name)
+				return api.RepeatedParameter(name)
 			}
 			return x.addSubscribers(value)
 		case "lastFetchTimeStamp":
 			return x.setSince(&seen, name, value)
 		}
-		return unknownParameter(name)
+		return api.UnknownParameter(name)
 	})
 	if prob != nil {
 		return nil, prob
@@ -70,7 +71,7 @@ func newLegacyExchange(r *http.Request) (*exchange, *wire.Problem) {
 	if prob != nil {
 		return nil, prob
 	}
-	x.Subscribers = SortedUnique(x.Subscribers)
+	x.Subscribers = api.SortedUnique(x.Subscribers)
 	return x, nil
 }
 
@@ -89,11 +90,11 @@ func (p *poll) addSubscribers(list string) *wire.Problem {
 }
 
 // pack collects the pages since the client's last fetch, oldest first.
-func (a *API) pack(ctx context.Context, x *exchange) (wire.PackForm, error) {
+func (h *Handlers) pack(ctx context.Context, x *exchange) (wire.PackForm, error) {
 	pack := wire.PackForm{Warehouse: x.Warehouse, Notifications: wire.NotificationsForm{List: []wire.NotificationForm{}}}
-	langs := Languages(x.language)
+	langs := api.Languages(x.language)
 	for len(pack.Notifications.List) < legacyNotices {
-		pg, err := a.deps.Inbox.Poll(ctx, x.Query)
+		pg, err := h.deps.Inbox.Poll(ctx, x.Query)
 		if err != nil {
 			return pack, err
 		}
@@ -114,7 +115,7 @@ func (a *API) pack(ctx context.Context, x *exchange) (wire.PackForm, error) {
 
 // newNotification counts the life from the delivery, so that createTime + expireTime stays the moment of expiry.
 func newNotification(v notice.View, langs []string) wire.NotificationForm {
-	n := localize(v.Notice, langs)
+	n := api.Localize(v.Notice, langs)
 	delivered := time.UnixMicro(v.Score)
 	return wire.NotificationForm{
 		ID: n.ID, Title: n.Title, Body: n.Body, CreateTime: delivered.UnixMilli(), ExpireTime: secondsUntil(delivered, n.ExpiresAt),

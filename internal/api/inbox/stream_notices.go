@@ -1,9 +1,10 @@
-package api
+package inbox
 
 import (
 	"bytes"
 	"context"
 
+	"tallyman/internal/api"
 	"tallyman/internal/api/stream"
 	"tallyman/internal/auth"
 	"tallyman/internal/wire"
@@ -25,7 +26,7 @@ type noticeStream struct {
 
 // enter admits a stream of notices, which has to end.
 func (fs *feeds) enter(id *auth.Identity, q page.Query, language string) (*noticeStream, *wire.Problem) {
-	s := &noticeStream{place: q, langs: Languages(language), language: language, unread: -1}
+	s := &noticeStream{place: q, langs: api.Languages(language), language: language, unread: -1}
 	return s, fs.hub.Enter(id, &s.Stream, func() stream.Source {
 		s.feed = fs.of(&q)
 		return s
@@ -125,7 +126,7 @@ func newLeaflet(pg *page.Page, langs []string) (*leaflet, error) {
 	for _, step := range steps {
 		if step.Notice != nil {
 			v := *step.Notice
-			v.Notice = localize(v.Notice, langs)
+			v.Notice = api.Localize(v.Notice, langs)
 			stream.WriteEvent(&b, "notice", step.Cursor, v)
 		}
 		for i, c := range step.Changes {

@@ -1,4 +1,4 @@
-package api
+package inbox
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/api"
 	"tallyman/internal/auth"
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
@@ -16,33 +17,22 @@ import (
 	"tallyman/sinks/inbox/page"
 )
 
-// ReadState is the inbox as those see it who mark what they have read. Its errors are those of package page.
-type ReadState interface {
-	// Mark and ReadAll tell the reader's windows what the ledger has recorded. What they cannot tell, the inbox fetches itself.
-	Mark(ctx context.Context, marks []delivery.Mark) error
-	ReadAll(ctx context.Context, list []delivery.Watermark) error
-	// UpTo is the score that a cursor stands for, never above the clock of the warehouse.
-	UpTo(ctx context.Context, warehouse, cursor string) (int64, error)
-	Summary(ctx context.Context, q page.Query) (page.Summary, error)
-}
-
 type readAllInput struct{ Body wire.ReadAllForm }
 
-func (a *API) registerReadAll(operations huma.API) {
-	all := Operation("read-all-notices", http.MethodPost, "/notices/read-all", "notices", "A user has read everything up to a cursor")
+func (h *Handlers) registerReadAll(operations huma.API) {
+	all := api.Operation("read-all-notices", http.MethodPost, "/notices/read-all", "notices", "A user has read everything up to a cursor")
 	all.Description = "Everything in the inboxes up to the cursor's place is read, whatever types the page had. What came later stays unread. Whoever repeats it " +
 		"changes nothing. Waiting deliveries of those notices with `unless: read` are canceled; modal notices stay open until they are acked."
-	all.MaxBodyBytes = maxBody
-	huma.Register(operations, all, a.readAll)
+	huma.Register(operations, all, h.readAll)
 }
 
 // readAll answers POST /notices/read-all. The cursor is looked at first, since a ledger that has recorded a place must not take it back.
-func (a *API) readAll(ctx context.Context, in *readAllInput) (*struct{}, error) {
+func (h *Handlers) readAll(ctx context.Context, in *readAllInput) (*struct{}, error) {
 	r, prob := whoReads(auth.From(ctx), in.Body.Warehouse, in.Body.Subscribers)
 	if prob != nil {
 		return nil, prob
 	}
-	upTo, err := a.deps.Reads.UpTo(ctx, r.warehouse, in.Body.UpTo)
+	upTo, err := h.deps.Reads.UpTo(ctx, r.warehouse, in.Body.UpTo)
 	switch {
 	case errors.Is(err, page.ErrBadCursor):
 		return nil, badCursor()
@@ -52,19 +42,19 @@ func (a *API) readAll(ctx context.Context, in *readAllInput) (*struct{}, error) 
 	case errors.Is(err, page.ErrUnavailable):
 		return nil, inboxUnavailable()
 	case err != nil:
-		a.log.LogAttrs(ctx, slog.LevelError, "a cursor could not be placed", slog.Any("error", err))
-		return nil, InternalProblem()
+		h.log.LogAttrs(ctx, slog.LevelError, "a cursor could not be placed", slog.Any("error", err))
+		return nil, api.InternalProblem()
 	}
 	now := time.Now()
-	_, err = a.deps.Marks.ReadAll(ctx, ledger.ReadAll{Warehouse: r.warehouse, User: r.user, Inboxes: r.as, UpTo: upTo, At: now})
+	_, err = h.deps.Marks.ReadAll(ctx, ledger.ReadAll{Warehouse: r.warehouse, User: r.user, Inboxes: r.as, UpTo: upTo, At: now})
 	if err != nil {
-		return nil, LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	list := make([]delivery.Watermark, len(r.as))
 	for i, inbox := range r.as {
 		list[i] = delivery.Watermark{Warehouse: r.warehouse, User: r.user, Inbox: inbox, Score: upTo, At: now}
 	}
-	a.tellInbox(ctx, func(ctx context.Context) error { return a.deps.Reads.ReadAll(ctx, list) })
+	h.tellInbox(ctx, func(ctx context.Context) error { return h.deps.Reads.ReadAll(ctx, list) })
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
 }
 
@@ -72,10 +62,10 @@ func (a *API) readAll(ctx context.Context, in *readAllInput) (*struct{}, error) 
 const tellTimeout = 2 * time.Second
 
 // tellInbox brings into the inbox what the ledger has already. Where that fails the inbox has it some seconds later.
-func (a *API) tellInbox(ctx context.Context, tell func(context.Context) error) {
+func (h *Handlers) tellInbox(ctx context.Context, tell func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
 	defer cancel()
 	if err := tell(ctx); err != nil && ctx.Err() == nil {
-		a.log.LogAttrs(ctx, slog.LevelWarn, "a mark is in the ledger and not in the inbox yet", slog.Any("error", err))
+		h.log.LogAttrs(ctx, slog.LevelWarn, "a mark is in the ledger and not in the inbox yet", slog.Any("error", err))
 	}
 }

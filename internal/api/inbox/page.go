@@ -1,6 +1,7 @@
-package api
+package inbox
 
 import (
+	"tallyman/internal/api"
 	"tallyman/internal/notice"
 	"tallyman/internal/wire"
 	"tallyman/sinks/inbox/page"
@@ -39,7 +40,7 @@ func localized(views []notice.View, langs []string) []notice.View {
 	}
 	out := make([]notice.View, len(views))
 	for i, v := range views {
-		v.Notice = localize(v.Notice, langs)
+		v.Notice = api.Localize(v.Notice, langs)
 		out[i] = v
 	}
 	return out

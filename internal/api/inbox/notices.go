@@ -1,4 +1,4 @@
-package api
+package inbox
 
 import (
 	"context"
@@ -8,27 +8,17 @@ import (
 	"slices"
 	"time"
 
+	"tallyman/internal/api"
 	"tallyman/internal/auth"
 	"tallyman/internal/wire"
 	"tallyman/sinks/inbox/page"
-)
-
-// The outcomes of a poll, as the Meter counts them.
-const (
-	PollNotices     = "notices"
-	PollEmpty       = "empty"
-	PollNotModified = "not_modified"
-	PollRefused     = "refused"     // the request was wrong
-	PollUnavailable = "unavailable" // the index is out of reach or being rebuilt
-	PollFailed      = "failed"
-	PollGone        = "gone" // the client left first
 )
 
 // exchange is one poll being answered.
 type exchange struct {
 	poll
 
-	media    media
+	media    api.Media
 	language string   // the Accept-Language header
 	known    string   // the If-None-Match header
 	this     identity // of the request
@@ -37,74 +27,74 @@ type exchange struct {
 }
 
 // notices serves GET /api/v1/notices.
-func (a *API) notices(w http.ResponseWriter, r *http.Request) {
+func (h *Handlers) notices(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
 	x, prob := newExchange(r, started)
 	if prob != nil {
-		writeProblem(w, prob, problemMedia(r))
-		a.deps.Meter.PollDone(PollRefused, time.Since(started))
+		api.WriteProblem(w, prob, api.ProblemMedia(r))
+		h.deps.Meter.PollDone(PollRefused, time.Since(started))
 		return
 	}
-	pg, tag, err := a.look(r.Context(), x)
+	pg, tag, err := h.look(r.Context(), x)
 	var outcome string
 	switch {
 	case err != nil:
-		outcome = a.pollFailed(w, r, err, x.media)
+		outcome = h.pollFailed(w, r, err, x.media)
 	case tag != "":
 		outcome = PollNotModified
 		pollHeader(w.Header(), tag)
 		w.WriteHeader(http.StatusNotModified)
 	default:
-		outcome = a.writePage(w, x, &pg)
+		outcome = h.writePage(w, x, &pg)
 	}
-	a.deps.Meter.PollDone(outcome, time.Since(started)-x.waited)
+	h.deps.Meter.PollDone(outcome, time.Since(started)-x.waited)
 }
 
 // newExchange reads the request.
 func newExchange(r *http.Request, started time.Time) (*exchange, *wire.Problem) {
-	m, ok := negotiate(r)
+	m, ok := api.Negotiate(r)
 	if !ok {
-		return nil, notAcceptable()
+		return nil, api.NotAcceptable()
 	}
 	q, prob := parsePoll(auth.From(r.Context()), r.URL.RawQuery)
 	if prob != nil {
 		return nil, prob
 	}
-	x := &exchange{poll: q, media: m, language: header(r, "Accept-Language"), known: header(r, "If-None-Match"), deadline: started.Add(q.wait)}
+	x := &exchange{poll: q, media: m, language: api.HeaderValue(r, "Accept-Language"), known: api.HeaderValue(r, "If-None-Match"), deadline: started.Add(q.wait)}
 	x.this = identify(&x.Query, m, x.language)
 	return x, nil
 }
 
 // look returns the page to answer with, or the tag of what the client has already. A version moves with the whole
 // warehouse, so a client that waits is not woken with an empty page for what others got.
-func (a *API) look(ctx context.Context, x *exchange) (page.Page, string, error) {
+func (h *Handlers) look(ctx context.Context, x *exchange) (page.Page, string, error) {
 	if x.known != "" {
-		version, err := a.deps.Inbox.Version(ctx, x.Query)
+		version, err := h.deps.Inbox.Version(ctx, x.Query)
 		if err != nil {
 			return page.Page{}, "", err
 		}
 		if tag := matchTag(x.known, version, x.this); tag != "" {
-			if changed, err := a.wait(ctx, x, version); err != nil || !changed {
+			if changed, err := h.wait(ctx, x, version); err != nil || !changed {
 				return page.Page{}, tag, err
 			}
 		}
 	}
-	pg, err := a.deps.Inbox.Poll(ctx, x.Query)
+	pg, err := h.deps.Inbox.Poll(ctx, x.Query)
 	if err == nil && isEmpty(&pg) {
-		pg, err = a.awaitNotices(ctx, x, pg)
+		pg, err = h.awaitNotices(ctx, x, pg)
 	}
 	return pg, "", err
 }
 
 // awaitNotices waits on an empty page until there is something to tell or the client's time is over. The page
 // moves on with the clock meanwhile.
-func (a *API) awaitNotices(ctx context.Context, x *exchange, pg page.Page) (page.Page, error) {
+func (h *Handlers) awaitNotices(ctx context.Context, x *exchange, pg page.Page) (page.Page, error) {
 	for {
-		changed, err := a.wait(ctx, x, pg.Version)
+		changed, err := h.wait(ctx, x, pg.Version)
 		if err != nil || !changed {
 			return pg, err
 		}
-		next, err := a.deps.Inbox.Poll(ctx, x.Query)
+		next, err := h.deps.Inbox.Poll(ctx, x.Query)
 		if err != nil || !isEmpty(&next) || next.Unread != pg.Unread || next.UnreadMore != pg.UnreadMore {
 			return next, err
 		}
@@ -117,7 +107,7 @@ func isEmpty(pg *page.Page) bool {
 }
 
 // wait returns true once the version is another one, false when the client's time is over or the server ends.
-func (a *API) wait(ctx context.Context, x *exchange, version string) (bool, error) {
+func (h *Handlers) wait(ctx context.Context, x *exchange, version string) (bool, error) {
 	if x.wait == 0 {
 		return false, nil
 	}
@@ -125,14 +115,14 @@ func (a *API) wait(ctx context.Context, x *exchange, version string) (bool, erro
 	defer func() { x.waited += time.Since(began) }()
 	waiting, cancel := context.WithDeadline(ctx, x.deadline)
 	defer cancel()
-	leave, ok := a.waiters.Enter(cancel)
+	leave, ok := h.waiters.Enter(cancel)
 	if !ok {
 		return false, nil
 	}
 	defer leave()
 	who := auth.From(ctx)
-	defer WhenOver(waiting, who, cancel)()
-	err := a.deps.Inbox.Wait(waiting, x.Query, version)
+	defer api.WhenOver(waiting, who, cancel)()
+	err := h.deps.Inbox.Wait(waiting, x.Query, version)
 	switch {
 	case ctx.Err() != nil:
 		return false, ctx.Err()
@@ -145,7 +135,7 @@ func (a *API) wait(ctx context.Context, x *exchange, version string) (bool, erro
 }
 
 // writePage answers 200.
-func (a *API) writePage(w http.ResponseWriter, x *exchange, pg *page.Page) string {
+func (h *Handlers) writePage(w http.ResponseWriter, x *exchange, pg *page.Page) string {
 	var next identity
 	if !pg.More {
 		q := x.Query
@@ -153,7 +143,7 @@ func (a *API) writePage(w http.ResponseWriter, x *exchange, pg *page.Page) strin
 		next = identify(&q, x.media, x.language)
 	}
 	pollHeader(w.Header(), tagOf(pg.Version, x.this, next))
-	writeForm(w, newPageForm(pg, Languages(x.language)), x.media)
+	api.WriteForm(w, newPageForm(pg, api.Languages(x.language)), x.media)
 	if len(pg.Notices) == 0 {
 		return PollEmpty
 	}
@@ -167,32 +157,32 @@ var cacheControl = []string{"private, no-cache"}
 func pollHeader(h http.Header, tag string) {
 	h["Etag"] = []string{tag}
 	if before := h["Vary"]; before == nil {
-		h["Vary"] = Vary
+		h["Vary"] = api.Vary
 	} else {
-		h["Vary"] = append(slices.Clip(before), Vary...)
+		h["Vary"] = append(slices.Clip(before), api.Vary...)
 	}
 	h["Cache-Control"] = cacheControl
 }
 
 // pollFailed answers a poll that the inbox could not.
-func (a *API) pollFailed(w http.ResponseWriter, r *http.Request, err error, m media) string {
-	if prob := Unauthorized(err); prob != nil {
-		writeProblem(w, prob, m)
+func (h *Handlers) pollFailed(w http.ResponseWriter, r *http.Request, err error, m api.Media) string {
+	if prob := api.Unauthorized(err); prob != nil {
+		api.WriteProblem(w, prob, m)
 		return PollRefused
 	}
 	switch {
-	case Gone(r.Context()):
+	case api.Gone(r.Context()):
 		return PollGone
 	case errors.Is(err, page.ErrBadCursor):
-		writeProblem(w, badCursor(), m)
+		api.WriteProblem(w, badCursor(), m)
 		return PollRefused
 	case errors.Is(err, page.ErrUnavailable):
-		a.log.LogAttrs(r.Context(), slog.LevelDebug, "a poll found no inbox", append(requestAttrs(w, r), slog.Any("error", err))...)
-		writeProblem(w, inboxUnavailable(), m)
+		h.log.LogAttrs(r.Context(), slog.LevelDebug, "a poll found no inbox", append(api.RequestAttrs(w, r), slog.Any("error", err))...)
+		api.WriteProblem(w, inboxUnavailable(), m)
 		return PollUnavailable
 	}
-	a.log.LogAttrs(r.Context(), slog.LevelError, "a poll failed", append(requestAttrs(w, r), slog.Any("error", err))...)
-	writeProblem(w, InternalProblem(), m)
+	h.log.LogAttrs(r.Context(), slog.LevelError, "a poll failed", append(api.RequestAttrs(w, r), slog.Any("error", err))...)
+	api.WriteProblem(w, api.InternalProblem(), m)
 	return PollFailed
 }
 

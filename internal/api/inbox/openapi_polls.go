@@ -1,0 +1,82 @@
+package inbox
+
+import (
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/internal/api"
+	"tallyman/internal/wire"
+)
+
+// pollOperation describes GET /notices.
+func pollOperation(doc *huma.OpenAPI) *huma.Operation {
+	schema := api.SchemaOf[wire.PageForm](doc)
+	return &huma.Operation{
+		OperationID: "poll-notices", Method: http.MethodGet, Path: api.Base + "/notices", Tags: []string{"notices"},
+		Summary: "Poll the notices of some subscribers in one warehouse",
+		Description: "Poll first without a cursor, then with the cursor of the last answer as after: nothing is missed and nothing comes twice. " +
+			"Send the answer's ETag as If-None-Match along: while nothing is new the answer is a 304. With wait the answer is held back until " +
+			"something is new or the time is over. reset means that the cursor does not hold any more and the page is a fresh window of the last three days: resetReason says why, " +
+			"and missed, where it is known, how many notices will not come any more.",
+		Parameters: []*huma.Param{
+			api.QueryParam("warehouse", "the warehouse; may be left out by a token that has one", api.NameSchema()),
+			api.QueryParam("subscriber", "user:<id>, role:<id>, or shadow:<rule> for what a rule in shadow finds; repeat it for more than one. Without it, the user and roles of the token",
+				&huma.Schema{Type: huma.TypeArray, Items: api.TextSchema("^(user|role|shadow):[A-Za-z0-9][A-Za-z0-9_.@-]{0,127}$"), MaxItems: new(maxSubscribers)}),
+			api.QueryParam("after", "the cursor of the last answer", api.TextSchema("")),
+			api.QueryParam("since", "instead of after: delivered at or after that many ms since 1970; without either, the last three days", api.IntegerSchema(0, maxSince, nil)),
+			api.QueryParam("limit", "notices in a page", api.IntegerSchema(1, 200, 50)),
+			api.QueryParam("wait", "hold the answer back until something is new, at most that long: a duration up to 60s, such as 25s. After 55s an answer comes in any case", api.TextSchema("")),
+			api.QueryParam("type", "only notices of this type; repeat it for more than one",
+				&huma.Schema{Type: huma.TypeArray, Items: api.NameSchema(), MaxItems: new(maxTypes)}),
+			api.QueryParam("unread", "true: only what the user among the subscribers has not read", &huma.Schema{Type: huma.TypeBoolean}),
+			{Name: "Accept-Language", In: "header", Description: "picks translated titles and bodies", Schema: api.TextSchema("")},
+			{Name: "If-None-Match", In: "header", Description: "the ETag of the last answer", Schema: api.TextSchema("")},
+		},
+		Responses: map[string]*huma.Response{
+			"200": {
+				Description: "a page, oldest first; in XML " + pageXML, Headers: pollHeaders(),
+				Content: api.BothForms(string(api.MediaJSON), string(api.MediaXML), schema),
+			},
+			"304": {Description: "nothing is new", Headers: pollHeaders()},
+		},
+	}
+}
+
+// pageXML and packXML show what a schema cannot: which members are attributes.
+const (
+	pageXML = `<notices cursor="…" unread="3" more="false" reset="false"><notice><id>n_…</id><type>REP_NOTICE</type>…` +
+		`<data><bin>A-01</bin><sku>S1</sku><qty>-3</qty></data>…</notice><change id="n_…" kind="read"></change></notices>`
+	packXML = `<packNotificationVo><whId>119240</whId><lastFetchTimeStamp>1780272600000</lastFetchTimeStamp>` +
+		`<unreadCount>1</unreadCount><notifications><notification><id>n_…</id><title>…</title><body>…</body>` +
+		`<createTime>1780272600000</createTime><expireTime>86400</expireTime><whId>119240</whId>` +
+		`<messageTypeId>124719</messageTypeId></notification></notifications></packNotificationVo>`
+)
+
+func pollHeaders() map[string]*huma.Header {
+	return map[string]*huma.Header{
+		"ETag":          {Schema: api.TextSchema(""), Description: "what to send as If-None-Match"},
+		"Vary":          {Schema: api.TextSchema("")},
+		"Cache-Control": {Schema: api.TextSchema("")},
+	}
+}
+
+// legacyOperation describes GET /legacy/listNotifications.
+func legacyOperation(doc *huma.OpenAPI) *huma.Operation {
+	return &huma.Operation{
+		OperationID: "legacy-list-notifications", Method: http.MethodGet, Path: api.Base + "/legacy/listNotifications", Tags: []string{"notices"},
+		Summary: "Poll as clients of the old web service do",
+		Description: "Always XML, as text/xml where Accept asks for that. Poll with the lastFetchTimeStamp of the last answer; notices of that very millisecond come again, so tell them apart by id. " +
+			"createTime is the time of delivery.",
+		Parameters: []*huma.Param{
+			api.QueryParam("whId", "the warehouse; may be left out by a token that has one", api.NameSchema()),
+			api.QueryParam("subscriberIdList", "ids separated by commas: a bare id is a user, role:x a role. Without it, the user and roles of the token", api.TextSchema("")),
+			api.QueryParam("lastFetchTimeStamp", "ms since 1970; without it, the last three days", api.IntegerSchema(0, maxSince, nil)),
+			{Name: "Accept-Language", In: "header", Description: "picks translated titles and bodies", Schema: api.TextSchema("")},
+		},
+		Responses: map[string]*huma.Response{"200": {
+			Description: "what is new, oldest first: " + packXML,
+			Content:     map[string]*huma.MediaType{string(api.MediaXML): {Schema: api.SchemaOf[wire.PackForm](doc)}},
+		}},
+	}
+}

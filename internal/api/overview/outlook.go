@@ -1,0 +1,114 @@
+package overview
+
+import (
+	"slices"
+	"time"
+
+	"tallyman/engine"
+	"tallyman/internal/api"
+	"tallyman/internal/api/view"
+	"tallyman/internal/item"
+	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
+)
+
+// outlook is what was seen, before it is narrowed. It does not change any more.
+type outlook struct {
+	at       time.Time
+	node     NodeReport
+	rules    map[string]*wire.RuleHealthForm // by scope
+	paused   *wire.SwitchForm
+	problems int
+	notices  counted
+	findings []ledger.FindingCount
+	queues   []queueLook
+	sinks    []wire.SinkForm
+	counts   map[string]map[ledger.DeliveryState]int64 // that the sinks have
+	stale    []string
+}
+
+// form is what those see of the outlook who see these warehouses; none = all of them. Texts that belong to no warehouse are for those who see
+// everything.
+func (o *outlook) form(warehouses []string, everywhere bool) *wire.OverviewForm {
+	sees := func(warehouse string) bool { return len(warehouses) == 0 || slices.Contains(warehouses, warehouse) }
+	f := &wire.OverviewForm{
+		At: o.at.UTC(), Node: o.node.Node, Version: o.node.Version, Paused: o.paused, Problems: o.problems, Findings: []wire.FindingCountForm{},
+		Queues: o.queueForms(warehouses), Sinks: wire.NotNil(o.sinks), Nodes: wire.NotNil(o.node.Nodes), Health: wire.NotNil(o.node.Health), Stale: o.stale,
+	}
+	if !everywhere {
+		f.Sinks, f.Health = wire.NotNil(api.OwnSinks(f.Sinks)), wire.NotNil(api.OwnHealth(f.Health))
+	}
+	for scope, n := range o.rules {
+		if scope == "" || sees(scope) { // as the rules of a summary
+			addHealth(&f.Rules, n)
+		}
+	}
+	for _, h := range o.notices.hours {
+		hour := wire.NoticeHourForm{Start: h.start.UTC()}
+		for warehouse, n := range h.tallies {
+			if sees(warehouse) {
+				hour.Count, hour.Urgent = hour.Count+n.count, hour.Urgent+n.urgent
+			}
+		}
+		f.Notices.Hours = append(f.Notices.Hours, hour)
+	}
+	for warehouse, n := range o.notices.lastHour {
+		if sees(warehouse) {
+			f.Notices.LastHour += n.count
+		}
+	}
+	for _, n := range o.findings {
+		if sees(n.Warehouse) {
+			f.Findings = append(f.Findings, wire.FindingCountForm(n))
+		}
+	}
+	return f
+}
+
+// queueLook is a queue as it was seen.
+type queueLook struct {
+	name     string
+	at       time.Time
+	sizes    *item.Sizes
+	settings *view.QueueSettings
+}
+
+// queueForms are what those see of the queues who see these warehouses; none = all of them.
+func (o *outlook) queueForms(warehouses []string) []wire.QueueForm {
+	forms := make([]wire.QueueForm, len(o.queues))
+	var scope item.Scope
+	if len(warehouses) > 0 {
+		scope = warehouses
+	}
+	for i, q := range o.queues {
+		sizes := q.sizes.Of(scope)
+		forms[i] = view.NewQueueForm(q.name, false, &sizes, q.settings, q.at)
+	}
+	return forms
+}
+
+// countRule counts a rule in a scope.
+func countRule(f *wire.RuleHealthForm, s *engine.RuleStatus, promoted bool) {
+	switch view.HealthOf(s) {
+	case "ok":
+		f.OK++
+	case "degraded":
+		f.Degraded++
+	case "failing":
+		f.Failing++
+	case "unverified":
+		f.Unverified++
+	case "waiting":
+		f.Waiting++
+	case "disabled":
+		f.Disabled++
+	}
+	if s.Rule.Shadow && !promoted {
+		f.Shadow++
+	}
+}
+
+func addHealth(f, other *wire.RuleHealthForm) {
+	f.OK, f.Degraded, f.Failing = f.OK+other.OK, f.Degraded+other.Degraded, f.Failing+other.Failing
+	f.Unverified, f.Waiting, f.Disabled, f.Shadow = f.Unverified+other.Unverified, f.Waiting+other.Waiting, f.Disabled+other.Disabled, f.Shadow+other.Shadow
+}

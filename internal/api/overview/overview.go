@@ -1,0 +1,153 @@
+package overview
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/engine"
+	"tallyman/internal/api"
+	"tallyman/internal/api/stream"
+	"tallyman/internal/api/view"
+	"tallyman/internal/auth"
+	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
+)
+
+// Deps is what the room is made of.
+type Deps struct {
+	Ledger Ledger
+	Rules  Rules
+	// Standing is how the rules are by their last runs. With an error it is how they are without those.
+	Standing  func(ctx context.Context) ([]engine.RuleStatus, error)
+	RuleFiles func() view.RuleFiles
+	// Node is the node and what it reaches; it answers within seconds.
+	Node func(ctx context.Context) NodeReport
+	// Status reports the state of the whole; it answers even where parts of it are out of reach.
+	Status  func(ctx context.Context) (wire.StatusReport, error)
+	Queues  map[string]view.ServedQueue // by name; none is fine
+	Sinks   map[string]view.ServedSink  // by name
+	Streams *stream.Hub
+	Logger  *slog.Logger
+}
+
+// Ledger is what the ledger counts for overviews.
+type Ledger interface {
+	ledger.Overviews
+	Promotions(ctx context.Context) ([]ledger.Promotion, error)
+	CountDeliveries(ctx context.Context) (map[string]map[ledger.DeliveryState]int64, error)
+}
+
+// Rules is what an overview asks the engine.
+type Rules interface {
+	Now() time.Time // of the rules
+	Switches() []ledger.Switch
+}
+
+// NodeReport is a node and what it reaches.
+type NodeReport struct {
+	Node, Version string
+	Health        []wire.Health
+	Nodes         []wire.NodeStatus
+}
+
+// Handlers serves the overview, its stream, and the status.
+type Handlers struct {
+	deps     Deps
+	log      *slog.Logger
+	lookout  *lookout
+	watchers *watchers
+}
+
+// New makes the room.
+func New(deps Deps) *Handlers {
+	h := &Handlers{deps: deps, log: deps.Logger}
+	h.lookout = newLookout(&h.deps)
+	h.watchers = &watchers{lookout: h.lookout, live: map[*watcher]struct{}{}}
+	return h
+}
+
+// Register adds the operations.
+func (h *Handlers) Register(operations *api.Operations) {
+	h.registerOverview(operations)
+	huma.Register(operations, api.Operation("status", http.MethodGet, "/status", "operations", "The state of the node, its rules and deliveries"), h.status)
+	operations.Handle(streamOperation(), h.stream)
+}
+
+type (
+	lookInput struct {
+		Warehouses []string `query:"warehouse,explode" doc:"these alone; repeat it for more than one. Without it, all that the token has" nullable:"false"`
+	}
+	lookOutput struct{ Body *wire.OverviewForm }
+)
+
+func (h *Handlers) registerOverview(operations huma.API) {
+	get := api.Operation("overview", http.MethodGet, "/overview", "operations", "How everything is, at a glance")
+	get.Description = "Rules by health, notices by the hour, findings by warehouse, queues, sinks, nodes, and what the node reaches. It is looked up every two seconds at most, " +
+		"whoever asks, and answers also where parts of it are out of reach. Rules, notices, findings and the items of queues are those of the token's warehouses; sinks have none."
+	huma.Register(operations, get, h.overview)
+}
+
+// overview answers GET /overview.
+func (h *Handlers) overview(ctx context.Context, in *lookInput) (*lookOutput, error) {
+	warehouses, prob := warehousesOf(auth.From(ctx), in.Warehouses)
+	if prob != nil {
+		return nil, prob
+	}
+	return &lookOutput{h.lookout.look(ctx).form(warehouses, auth.From(ctx).Everywhere())}, nil
+}
+
+// warehousesOf are those that were asked for, or all of the caller's; none = every one there is.
+func warehousesOf(who *auth.Identity, asked []string) ([]string, *wire.Problem) {
+	var list []string
+	for _, warehouse := range asked {
+		switch {
+		case warehouse == "":
+			continue
+		case !api.IsName(warehouse):
+			return nil, api.BadWarehouse(http.StatusBadRequest, "warehouse", warehouse)
+		}
+		if prob := api.InWarehouse(who, warehouse); prob != nil {
+			return nil, prob
+		}
+		list = append(list, warehouse)
+	}
+	if list == nil && !who.Everywhere() {
+		list = slices.Clone(who.Warehouses)
+		if len(list) == 0 {
+			return nil, api.Denied(wire.CodeWarehouseDenied, "this is about warehouses"+api.Yours(nil))
+		}
+	}
+	return api.SortedUnique(list), nil
+}
+
+type statusOutput struct{ Body wire.StatusReport }
+
+// status answers GET /status.
+func (h *Handlers) status(ctx context.Context, _ *struct{}) (*statusOutput, error) {
+	report, err := h.deps.Status(ctx)
+	if err != nil {
+		h.log.LogAttrs(ctx, slog.LevelError, "the state cannot be reported", slog.Any("error", err))
+		return nil, api.InternalProblem()
+	}
+	if who := auth.From(ctx); !who.Everywhere() {
+		report.Rules = slices.DeleteFunc(report.Rules, func(r wire.RuleStatus) bool { return !api.Concerns(who, r.Scope) })
+		report.Problems = api.OwnProblems(ctx, report.Problems, func(rule string) bool {
+			return slices.ContainsFunc(report.Rules, func(r wire.RuleStatus) bool { return r.ID == rule })
+		})
+		report.Health = api.OwnHealth(report.Health)
+	}
+	report.Health = wire.NotNil(report.Health)
+	report.Nodes = wire.NotNil(report.Nodes)
+	report.Rules = wire.NotNil(report.Rules)
+	report.Problems = wire.NotNil(report.Problems)
+	report.Deliveries = wire.NotNil(report.Deliveries)
+	for i := range report.Rules {
+		api.OwnRun(ctx, report.Rules[i].Scope, report.Rules[i].LastRun)
+	}
+	return &statusOutput{Body: report}, nil
+}

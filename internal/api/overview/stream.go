@@ -1,0 +1,207 @@
+package overview
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/internal/api"
+	"tallyman/internal/api/stream"
+	"tallyman/internal/auth"
+	"tallyman/internal/wire"
+)
+
+// stream serves GET /overview/stream: the overview, and again whenever it has changed.
+func (h *Handlers) stream(w http.ResponseWriter, r *http.Request) {
+	warehouses, prob := streamQuery(r)
+	if prob != nil {
+		api.WriteProblem(w, prob, api.ProblemMedia(r))
+		return
+	}
+	if r.Method == http.MethodHead { // the mux brings it here, too
+		stream.SetHeader(w.Header())
+		return
+	}
+	s := &watcher{all: h.watchers, warehouses: warehouses, everywhere: auth.From(r.Context()).Everywhere()}
+	if prob := h.deps.Streams.Enter(auth.From(r.Context()), &s.Stream, func() stream.Source { return s }); prob != nil { //nolint:contextcheck // feeds poll for many streams
+		api.WriteProblem(w, prob, api.ProblemMedia(r))
+		return
+	}
+	defer s.Abandon()
+	s.Serve(w, r, func(ctx context.Context) { h.watchers.join(ctx, s) })
+}
+
+// streamOperation describes GET /overview/stream.
+func streamOperation() *huma.Operation {
+	return &huma.Operation{
+		OperationID: "stream-overview", Method: http.MethodGet, Path: api.Base + "/overview/stream", Tags: []string{"operations"},
+		Summary: "Stream the overview",
+		Description: "Server-sent events: overview has what GET /overview answers, at once and then whenever it has changed, every two seconds at most; what time alone changes " +
+			"(at, seen, ages) comes along, and by itself every 15 s at most. end says why the server ends the stream. A comment comes every 15 s. A client that does not read is cut off.",
+		Parameters: []*huma.Param{api.QueryParam("warehouse", "these alone; repeat it for more than one. Without it, all that the token has",
+			&huma.Schema{Type: huma.TypeArray, Items: api.NameSchema()})},
+		Responses: map[string]*huma.Response{"200": {
+			Description: "events, until the client leaves",
+			Content:     map[string]*huma.MediaType{string(api.MediaEvents): {Schema: &huma.Schema{Type: huma.TypeString}, Example: streamExample}},
+		}},
+	}
+}
+
+const streamExample = `retry: 2718
+
+event: overview
+data: {"at":"2026-06-01T00:10:00Z","node":"one","rules":{"ok":7,…},…}
+
+`
+
+// streamQuery reads the warehouses that a stream asks for.
+func streamQuery(r *http.Request) ([]string, *wire.Problem) {
+	if !api.AcceptsEvents(r) {
+		return nil, wire.NewProblem(http.StatusNotAcceptable, wire.CodeNotAcceptable, "streams come as "+string(api.MediaEvents)+", and in no other form")
+	}
+	var asked []string
+	prob := api.Params(r.URL.RawQuery, func(name, value string) *wire.Problem {
+		if name != "warehouse" {
+			return api.UnknownParameter(name)
+		}
+		asked = append(asked, value)
+		return nil
+	})
+	if prob != nil {
+		return nil, prob
+	}
+	return warehousesOf(auth.From(r.Context()), asked)
+}
+
+// watcher is a stream of overviews.
+type watcher struct {
+	stream.Stream
+
+	all        *watchers
+	warehouses []string // none = all
+	everywhere bool     // the caller sees all warehouses, whichever this is about
+	sent       string   // what lasts of the overview that the client has; guarded by the lock of all
+}
+
+func (s *watcher) Drop() { s.all.drop(s) }
+
+func (s *watcher) Release() {} // it has no part in anything before it is live
+
+// watchers are the open streams of overviews. While there are any, one goroutine looks for all of them.
+type watchers struct {
+	lookout *lookout
+
+	mu   sync.Mutex
+	live map[*watcher]struct{}
+	stop context.CancelFunc // ends the goroutine
+}
+
+// join sends a stream the overview, and makes it live unless it has ended meanwhile.
+func (all *watchers) join(ctx context.Context, s *watcher) {
+	o := all.lookout.look(ctx)
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if !s.Settle() {
+		return
+	}
+	all.live[s] = struct{}{}
+	s.give(newEvent(o, s))
+	if all.stop == nil {
+		run, stop := context.WithCancel(context.WithoutCancel(ctx)) // it is for all streams
+		all.stop = stop
+		go all.run(run)
+	}
+}
+
+// drop forgets a stream that was live.
+func (all *watchers) drop(s *watcher) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	delete(all.live, s)
+	if len(all.live) == 0 {
+		all.stop()
+		all.stop = nil
+	}
+}
+
+// run looks until there are no streams.
+func (all *watchers) run(ctx context.Context) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			all.hand(all.lookout.look(ctx))
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// hand gives each stream what has changed for it. Those that see the same warehouses share its bytes.
+func (all *watchers) hand(o *outlook) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	events := map[string]*event{}
+	for s := range all.live {
+		key := strconv.FormatBool(s.everywhere) + "\n" + strings.Join(s.warehouses, "\n")
+		if events[key] == nil {
+			events[key] = newEvent(o, s)
+		}
+		s.give(events[key])
+	}
+}
+
+// give sends the overview unless the client has it. The lock of all is held.
+func (s *watcher) give(e *event) {
+	if s.sent != e.lasting {
+		s.sent = e.lasting
+		s.Push(e.bytes)
+	}
+}
+
+// event is an overview as it goes to streams.
+type event struct {
+	bytes   []byte
+	lasting string // what it says without what time alone changes
+}
+
+func newEvent(o *outlook, s *watcher) *event {
+	form := o.form(s.warehouses, s.everywhere)
+	text, err := json.Marshal(lasting(form))
+	if err != nil { // our own forms always encode
+		panic(err)
+	}
+	var b bytes.Buffer
+	stream.WriteEvent(&b, "overview", "", form)
+	return &event{b.Bytes(), string(text)}
+}
+
+// seenEvery is how often streams hear that the nodes are still there when nothing else has changed.
+const seenEvery = 15 * time.Second
+
+// lasting is the overview without what time alone changes.
+func lasting(f *wire.OverviewForm) *wire.OverviewForm {
+	same := *f
+	same.At = time.Time{}
+	same.Nodes = slices.Clone(f.Nodes)
+	for i := range same.Nodes {
+		same.Nodes[i].Seen = same.Nodes[i].Seen.Truncate(seenEvery)
+	}
+	same.Queues = slices.Clone(f.Queues)
+	for i := range same.Queues {
+		same.Queues[i].Levels = slices.Clone(same.Queues[i].Levels)
+		for j := range same.Queues[i].Levels {
+			same.Queues[i].Levels[j].OldestSeconds = 0
+		}
+	}
+	return &same
+}
