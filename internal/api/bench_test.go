@@ -58,7 +58,7 @@ func benchIdlePoll(b *testing.B, warehouses int) {
 		bareClients[i].ask(path, "If-None-Match: "+tag)
 	}
 	asked := in.ledger.asked.Load()
-	pollAll(b, oursClients, http.StatusNotModified) // BothForms warm
+	pollAll(b, oursClients, http.StatusNotModified) // both warm
 	pollAll(b, bareClients, http.StatusOK)
 	var oursN, bareN int64
 	var took time.Duration

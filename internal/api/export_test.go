@@ -1,6 +1,11 @@
 package api
 
-import "time"
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+)
 
 // Waiting is the number of requests that wait for something new.
 func (a *API) Waiting() int {
@@ -41,3 +46,9 @@ func (a Aging) Len() int { return len(a.young) + len(a.old) }
 func (a *API) SetBounds(header, read, write, idle time.Duration) {
 	a.bounds.header, a.bounds.read, a.bounds.write, a.bounds.idle = header, read, write, idle
 }
+
+// SingleHeaders are those that may come once.
+func SingleHeaders() []string { return slices.Sorted(maps.Keys(singleHeaders)) }
+
+// IsSingleHeader tells whether a header may come once only.
+func IsSingleHeader(name string) bool { return singleHeaders[http.CanonicalHeaderKey(name)] }

@@ -1,11 +1,20 @@
 package api
 
 import (
+	"bufio"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
 	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync/atomic"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/internal/auth"
 	"tallyman/internal/wire"
@@ -103,3 +112,124 @@ func (a *API) refused(w http.ResponseWriter, r *http.Request, err error) {
 	a.log.LogAttrs(r.Context(), slog.LevelError, "cannot tell who is asking", append(RequestAttrs(w, r), slog.Any("error", err))...)
 	WriteProblem(w, InternalProblem(), ProblemMedia(r))
 }
+
+// noOperation is what a request is counted as that no operation answers.
+const noOperation = "(none)"
+
+// counted tells the meter of each request that has come as far as its operation: those without a good token, and those too many, are told
+// elsewhere.
+func (a *API) counted(routes *router) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		done := false
+		defer func() {
+			status := http.StatusOK
+			if rec, ok := w.(*response); ok && rec.status != 0 {
+				status = rec.status
+			}
+			if !done { // the handler has panicked
+				status = http.StatusInternalServerError
+			}
+			operation := a.operations[r.Pattern]
+			if operation == "" {
+				operation = noOperation
+			}
+			a.deps.Meter.RequestDone(operation, status)
+		}()
+		routes.ServeHTTP(w, r)
+		done = true
+	})
+}
+
+// operationsOf are the ids of the operations by their routes.
+func operationsOf(doc *huma.OpenAPI) map[string]string {
+	ids := map[string]string{}
+	for path, item := range doc.Paths {
+		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
+			if op != nil {
+				ids[op.Method+" "+path] = op.OperationID
+			}
+		}
+	}
+	return ids
+}
+
+// traced makes a span of each request, named after what it was routed to. What is asked all the time and tells nothing has none.
+func (a *API) traced(routes *router, next http.Handler) http.Handler {
+	if a.deps.Tracer == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, "/api/") && !strings.HasPrefix(r.URL.Path, "/legacy/") {
+			next.ServeHTTP(w, r)
+			return
+		}
+		_, pattern := routes.Handler(r)
+		if pattern == everything {
+			pattern = r.Method + " (nothing)"
+		}
+		ctx, end := a.deps.Tracer.Request(r, pattern)
+		status := http.StatusInternalServerError // of a handler that panics
+		defer func() { end(status) }()
+		next.ServeHTTP(w, r.WithContext(ctx)) //nolint:contextcheck // it is made of the request's
+		if rec, ok := w.(*response); ok {
+			status = rec.status
+		}
+	})
+}
+
+// requestIDHeader names a request in the answer and in the log.
+const requestIDHeader = "X-Request-Id"
+
+// requestIDs numbers the requests of a process behind a random prefix.
+type requestIDs struct {
+	prefix string
+	last   *atomic.Uint64
+}
+
+func newRequestIDs() requestIDs {
+	var b [6]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return requestIDs{prefix: hex.EncodeToString(b[:]) + "-", last: new(atomic.Uint64)}
+}
+
+func (ids requestIDs) next() string {
+	return ids.prefix + strconv.FormatUint(ids.last.Add(1), 10)
+}
+
+// response remembers what was answered.
+type response struct {
+	http.ResponseWriter
+
+	status int // 0 = nothing yet
+	bytes  int64
+}
+
+// WriteHeader sends the status.
+func (w *response) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write sends a part of the body.
+func (w *response) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	n, err := w.ResponseWriter.Write(p)
+	w.bytes += int64(n)
+	return n, err
+}
+
+// Hijack hands over the connection. Whoever takes it answers by himself, and only what succeeds is answered so.
+func (w *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(w.ResponseWriter).Hijack()
+	if err == nil {
+		w.status = http.StatusOK
+	}
+	return conn, rw, err
+}
+
+// Unwrap gives http.ResponseController what it works on.
+func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,8 +1,10 @@
 package api
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
+	"sync"
 
 	"tallyman/internal/wire"
 )
@@ -50,3 +52,34 @@ func (rt *router) missing(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Allow", strings.Join(allow, ", "))
 	WriteProblem(w, wire.NewProblem(http.StatusMethodNotAllowed, wire.CodeMethodNotAllowed, "this path takes "+strings.Join(allow, " or ")+" only"), ProblemMedia(r))
 }
+
+// register serves everything on the router and returns what makes the OpenAPI document that describes it.
+func (a *API) register(routes *router) (document func() []byte) {
+	operations := newOperations(routes, a.deps.Version, a.checkedBody)
+	served := &Operations{API: operations, Waiters: a.waiters}
+	for _, room := range a.rooms {
+		room.Register(served)
+	}
+	handlers := map[string]http.HandlerFunc{"healthz": a.healthz, "readyz": a.readyz, "metrics": a.metrics(), "openapi": a.openapi}
+	for _, op := range plainOperations() {
+		served.Handle(op, handlers[op.OperationID])
+	}
+	doc := operations.OpenAPI()
+	for _, p := range served.plain {
+		doc.AddOperation(p.operation)
+		routes.HandleFunc(p.operation.Method+" "+p.operation.Path, guarded(p.operation.OperationID, p.handler))
+	}
+	mustHaveAccess(doc)
+	nameSinkTypes(doc, a.deps.SinkTypes)
+	complete(doc)
+	a.operations, a.bodies = operationsOf(doc), mustCheckBodies(doc)
+	return sync.OnceValue(func() []byte { // hardly a node is ever asked for it
+		spec, err := json.Marshal(doc)
+		if err != nil { // it is made of the program's own types
+			panic(err)
+		}
+		return spec
+	})
+}
+
+func (a *API) openapi(w http.ResponseWriter, _ *http.Request) { writeBody(w, MediaJSON, a.spec()) }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,6 +10,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"tallyman/internal/certs"
 )
 
 // HTTP is how the server meets its callers. The zero value speaks plain HTTP, limits nobody, and lets no page of another origin call.
@@ -84,4 +87,52 @@ func (a *API) shutdown(ctx context.Context, server *http.Server) error {
 		return fmt.Errorf("end the http server: %w", errors.Join(err, server.Close()))
 	}
 	return nil
+}
+
+// TLS is what the server shows to those who connect.
+type TLS struct {
+	Pair  *certs.Pair
+	Least uint16 // version; tls.VersionTLS12 where 0
+}
+
+func (t *TLS) config() *tls.Config { return t.Pair.Config(max(t.Least, tls.VersionTLS12)) }
+
+// Waiters are the requests that wait for something new, so that a shutdown can wake them.
+type Waiters struct {
+	mu      sync.Mutex
+	cancel  map[uint64]context.CancelFunc
+	last    uint64
+	drained bool
+}
+
+// Enter adds a waiter and returns how it leaves, or false when nobody may wait any more.
+func (ws *Waiters) Enter(cancel context.CancelFunc) (leave func(), ok bool) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if ws.drained {
+		return nil, false
+	}
+	if ws.cancel == nil {
+		ws.cancel = map[uint64]context.CancelFunc{}
+	}
+	ws.last++
+	id := ws.last
+	ws.cancel[id] = cancel
+	return func() { ws.leave(id) }, true
+}
+
+func (ws *Waiters) leave(id uint64) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	delete(ws.cancel, id)
+}
+
+// drain wakes everyone and lets nobody in again.
+func (ws *Waiters) drain() {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	ws.drained = true
+	for _, cancel := range ws.cancel {
+		cancel()
+	}
 }

@@ -32,26 +32,26 @@ type (
 	changedOutput   struct{ Body wire.ChangedForm }
 )
 
-func (a *Handlers) registerDeliveryChanges(operations huma.API) {
+func (h *Handlers) registerDeliveryChanges(operations huma.API) {
 	retry := api.Operation("retry-delivery", http.MethodPost, "/deliveries/{id}/retry", "deliveries", "Try a delivery again, at once")
 	retry.Description = "One that failed, timed out or was canceled is pending again: a timed one has all its time anew, and what canceled one does not do so again. " +
 		"One that waits for its time does not wait any more."
-	huma.Register(operations, retry, a.retryDelivery)
+	huma.Register(operations, retry, h.retryDelivery)
 	huma.Register(operations, api.Operation("cancel-delivery", http.MethodPost, "/deliveries/{id}/cancel", "deliveries",
-		"Cancel a delivery that is pending"), a.cancelDelivery)
+		"Cancel a delivery that is pending"), h.cancelDelivery)
 	const portions = "The deliveries are named by their numbers or chosen by a filter. What a filter chooses is changed in portions: while the answer has `before`, there are more, " +
 		"and the same request with it as the filter's `before` goes on."
 	many := api.Operation("retry-deliveries", http.MethodPost, "/deliveries/retry", "deliveries", "Try deliveries again, at once")
 	many.Description = portions + " Without a state, a filter chooses what failed or timed out."
-	huma.Register(operations, many, a.retryDeliveries)
+	huma.Register(operations, many, h.retryDeliveries)
 	cancel := api.Operation("cancel-deliveries", http.MethodPost, "/deliveries/cancel", "deliveries", "Cancel deliveries that are pending")
 	cancel.Description = portions
-	huma.Register(operations, cancel, a.cancelDeliveries)
+	huma.Register(operations, cancel, h.cancelDeliveries)
 }
 
 // retryDelivery answers POST /deliveries/{id}/retry.
-func (a *Handlers) retryDelivery(ctx context.Context, in *retryInput) (*deliveryOutput, error) {
-	return a.changeOne(ctx, in.ID, a.retrying(), func(d *ledger.DeliveryRecord) string {
+func (h *Handlers) retryDelivery(ctx context.Context, in *retryInput) (*deliveryOutput, error) {
+	return h.changeOne(ctx, in.ID, h.retrying(), func(d *ledger.DeliveryRecord) string {
 		switch {
 		case d.State == ledger.DeliverySent:
 			return "it was sent"
@@ -67,7 +67,7 @@ func (a *Handlers) retryDelivery(ctx context.Context, in *retryInput) (*delivery
 }
 
 // cancelDelivery answers POST /deliveries/{id}/cancel.
-func (a *Handlers) cancelDelivery(ctx context.Context, in *cancelInput) (*deliveryOutput, error) {
+func (h *Handlers) cancelDelivery(ctx context.Context, in *cancelInput) (*deliveryOutput, error) {
 	form := wire.CancelForm{}
 	if in.Body != nil {
 		form = *in.Body
@@ -76,7 +76,7 @@ func (a *Handlers) cancelDelivery(ctx context.Context, in *cancelInput) (*delive
 	if prob != nil {
 		return nil, prob
 	}
-	return a.changeOne(ctx, in.ID, a.canceling(reason), func(d *ledger.DeliveryRecord) string {
+	return h.changeOne(ctx, in.ID, h.canceling(reason), func(d *ledger.DeliveryRecord) string {
 		return "it is " + d.State.String() + ", and only what is pending can be canceled"
 	})
 }
@@ -84,50 +84,50 @@ func (a *Handlers) cancelDelivery(ctx context.Context, in *cancelInput) (*delive
 // change does something to deliveries and returns the numbers of those that it changed.
 type change func(ctx context.Context, seqs []int64) ([]int64, error)
 
-func (a *Handlers) retrying() change {
+func (h *Handlers) retrying() change {
 	return func(ctx context.Context, seqs []int64) ([]int64, error) {
-		changed, lanes, err := a.deps.Deliveries.RetryDeliveries(ctx, auth.From(ctx).Author(), seqs)
+		changed, lanes, err := h.deps.Deliveries.RetryDeliveries(ctx, auth.From(ctx).Author(), seqs)
 		if err != nil {
 			return nil, err
 		}
-		a.deps.Wake(lanes)
-		a.logChange(ctx, "retry", changed)
+		h.deps.Wake(lanes)
+		h.logChange(ctx, "retry", changed)
 		return changed, nil
 	}
 }
 
-func (a *Handlers) canceling(reason string) change {
+func (h *Handlers) canceling(reason string) change {
 	return func(ctx context.Context, seqs []int64) ([]int64, error) {
-		changed, err := a.deps.Deliveries.CancelDeliveries(ctx, auth.From(ctx).Author(), seqs, reason)
+		changed, err := h.deps.Deliveries.CancelDeliveries(ctx, auth.From(ctx).Author(), seqs, reason)
 		if err == nil {
-			a.logChange(ctx, "cancel", changed, slog.String("reason", reason))
+			h.logChange(ctx, "cancel", changed, slog.String("reason", reason))
 		}
 		return changed, err
 	}
 }
 
 // logChange logs what an operator has changed.
-func (a *Handlers) logChange(ctx context.Context, verb string, changed []int64, more ...slog.Attr) {
+func (h *Handlers) logChange(ctx context.Context, verb string, changed []int64, more ...slog.Attr) {
 	if len(changed) == 0 {
 		return
 	}
 	attrs := append([]slog.Attr{
 		slog.String("change", verb), slog.Int("deliveries", len(changed)), slog.Int64("first", slices.Min(changed)), slog.Int64("last", slices.Max(changed)), slog.String("by", api.TraceName(auth.From(ctx).Subject)),
 	}, more...)
-	a.log.LogAttrs(ctx, slog.LevelInfo, "an operator has changed deliveries", attrs...)
+	h.log.LogAttrs(ctx, slog.LevelInfo, "an operator has changed deliveries", attrs...)
 }
 
 // changeOne answers with the delivery as it is then. Where nothing changed, why says what stands in the way.
-func (a *Handlers) changeOne(ctx context.Context, id deliveryID, do change, why func(*ledger.DeliveryRecord) string) (*deliveryOutput, error) {
-	d, prob := a.delivery(ctx, id)
+func (h *Handlers) changeOne(ctx context.Context, id deliveryID, do change, why func(*ledger.DeliveryRecord) string) (*deliveryOutput, error) {
+	d, prob := h.delivery(ctx, id)
 	if prob != nil {
 		return nil, prob
 	}
 	changed, err := do(ctx, []int64{d.Seq})
 	if err != nil {
-		return nil, api.LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	if d, prob = a.delivery(ctx, id); prob != nil {
+	if d, prob = h.delivery(ctx, id); prob != nil {
 		return nil, prob
 	}
 	if len(changed) == 0 {
@@ -137,16 +137,16 @@ func (a *Handlers) changeOne(ctx context.Context, id deliveryID, do change, why 
 }
 
 // retryDeliveries answers POST /deliveries/retry.
-func (a *Handlers) retryDeliveries(ctx context.Context, in *retryManyInput) (*changedOutput, error) {
+func (h *Handlers) retryDeliveries(ctx context.Context, in *retryManyInput) (*changedOutput, error) {
 	f, prob := chosen(&in.Body, []ledger.DeliveryState{ledger.DeliveryFailed, ledger.DeliveryTimedOut})
 	if prob != nil {
 		return nil, prob
 	}
-	return a.changeMany(ctx, in.Body.IDs, f, a.retrying())
+	return h.changeMany(ctx, in.Body.IDs, f, h.retrying())
 }
 
 // cancelDeliveries answers POST /deliveries/cancel.
-func (a *Handlers) cancelDeliveries(ctx context.Context, in *cancelManyInput) (*changedOutput, error) {
+func (h *Handlers) cancelDeliveries(ctx context.Context, in *cancelManyInput) (*changedOutput, error) {
 	reason, prob := cancelReason(&in.Body.CancelForm)
 	if prob != nil {
 		return nil, prob
@@ -158,7 +158,7 @@ func (a *Handlers) cancelDeliveries(ctx context.Context, in *cancelManyInput) (*
 	if slices.ContainsFunc(f.States, func(s ledger.DeliveryState) bool { return s != ledger.DeliveryPending }) {
 		return nil, api.InvalidBody([]wire.Fault{{Location: "body.filter.state", Message: "only what is pending can be canceled"}})
 	}
-	return a.changeMany(ctx, in.Body.IDs, f, a.canceling(reason))
+	return h.changeMany(ctx, in.Body.IDs, f, h.canceling(reason))
 }
 
 // A request changes so many deliveries at most: portions that are transactions of their own, so that nobody waits long for one.
@@ -168,12 +168,12 @@ const (
 )
 
 // ownIDs is nil where the deliveries are the caller's to change. Those that are not there are for the ledger to leave out.
-func (a *Handlers) ownIDs(ctx context.Context, ids []int64) *wire.Problem {
+func (h *Handlers) ownIDs(ctx context.Context, ids []int64) *wire.Problem {
 	if auth.From(ctx).Everywhere() {
 		return nil
 	}
 	for _, id := range ids {
-		if _, prob := a.delivery(ctx, deliveryID(strconv.FormatInt(id, 10))); prob != nil {
+		if _, prob := h.delivery(ctx, deliveryID(strconv.FormatInt(id, 10))); prob != nil {
 			return prob
 		}
 	}
@@ -181,15 +181,15 @@ func (a *Handlers) ownIDs(ctx context.Context, ids []int64) *wire.Problem {
 }
 
 // changeMany changes those that are named, or what the filter chooses as far as one request goes.
-func (a *Handlers) changeMany(ctx context.Context, ids []int64, f ledger.DeliveryFilter, do change) (*changedOutput, error) {
+func (h *Handlers) changeMany(ctx context.Context, ids []int64, f ledger.DeliveryFilter, do change) (*changedOutput, error) {
 	out := &changedOutput{}
 	if len(ids) > 0 {
-		if prob := a.ownIDs(ctx, ids); prob != nil {
+		if prob := h.ownIDs(ctx, ids); prob != nil {
 			return nil, prob
 		}
 		changed, err := do(ctx, ids)
 		if err != nil {
-			return nil, api.LedgerFailed(ctx, a.log, err)
+			return nil, api.LedgerFailed(ctx, h.log, err)
 		}
 		out.Body.Changed, out.Body.IDs = len(changed), changed
 		return out, nil
@@ -199,9 +199,9 @@ func (a *Handlers) changeMany(ctx context.Context, ids []int64, f ledger.Deliver
 	}
 	f.Limit = portion
 	for range portions {
-		list, err := a.deps.Deliveries.ListDeliveries(ctx, f)
+		list, err := h.deps.Deliveries.ListDeliveries(ctx, f)
 		if err != nil {
-			return nil, api.LedgerFailed(ctx, a.log, err)
+			return nil, api.LedgerFailed(ctx, h.log, err)
 		}
 		seqs := make([]int64, len(list))
 		for i := range list {
@@ -209,7 +209,7 @@ func (a *Handlers) changeMany(ctx context.Context, ids []int64, f ledger.Deliver
 		}
 		changed, err := do(ctx, seqs)
 		if err != nil {
-			return nil, api.LedgerFailed(ctx, a.log, err)
+			return nil, api.LedgerFailed(ctx, h.log, err)
 		}
 		out.Body.Changed += len(changed)
 		if len(list) < portion {

@@ -42,9 +42,9 @@ type Handlers struct {
 func New(deps Deps) *Handlers { return &Handlers{deps, deps.Logger} }
 
 // Register adds the operations.
-func (a *Handlers) Register(operations *api.Operations) {
-	a.registerDeliveries(operations)
-	a.registerSinks(operations)
+func (h *Handlers) Register(operations *api.Operations) {
+	h.registerDeliveries(operations)
+	h.registerSinks(operations)
 }
 
 type (
@@ -74,16 +74,16 @@ type DeliveryQuery struct {
 	Notice    string   `query:"notice" doc:"only of this notice"`
 }
 
-func (a *Handlers) registerDeliveries(operations huma.API) {
+func (h *Handlers) registerDeliveries(operations huma.API) {
 	list := api.Operation("list-deliveries", http.MethodGet, "/deliveries", "deliveries", "List deliveries, the latest first")
 	list.Description = "A delivery is one notice on its way to one sink. To the inbox and to queues a delivery is tried until it succeeds; to push channels as its strategy says."
-	huma.Register(operations, list, a.listDeliveries)
-	huma.Register(operations, api.Operation("get-delivery", http.MethodGet, "/deliveries/{id}", "deliveries", "Show a delivery"), a.getDelivery)
-	a.registerDeliveryChanges(operations)
+	huma.Register(operations, list, h.listDeliveries)
+	huma.Register(operations, api.Operation("get-delivery", http.MethodGet, "/deliveries/{id}", "deliveries", "Show a delivery"), h.getDelivery)
+	h.registerDeliveryChanges(operations)
 }
 
 // listDeliveries answers GET /deliveries.
-func (a *Handlers) listDeliveries(ctx context.Context, in *deliveriesInput) (*deliveriesOutput, error) {
+func (h *Handlers) listDeliveries(ctx context.Context, in *deliveriesInput) (*deliveriesOutput, error) {
 	f, prob := in.parse()
 	if prob == nil {
 		prob = ownDeliveries(ctx, &f)
@@ -93,9 +93,9 @@ func (a *Handlers) listDeliveries(ctx context.Context, in *deliveriesInput) (*de
 	}
 	limit := f.Limit
 	f.Limit++ // one more tells whether there are more
-	list, err := a.deps.Deliveries.ListDeliveries(ctx, f)
+	list, err := h.deps.Deliveries.ListDeliveries(ctx, f)
 	if err != nil {
-		return nil, api.LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	out := &deliveriesOutput{}
 	if len(list) > limit {
@@ -107,8 +107,8 @@ func (a *Handlers) listDeliveries(ctx context.Context, in *deliveriesInput) (*de
 }
 
 // getDelivery answers GET /deliveries/{id}.
-func (a *Handlers) getDelivery(ctx context.Context, in *deliveryInput) (*deliveryOutput, error) {
-	d, prob := a.delivery(ctx, in.ID)
+func (h *Handlers) getDelivery(ctx context.Context, in *deliveryInput) (*deliveryOutput, error) {
+	d, prob := h.delivery(ctx, in.ID)
 	if prob != nil {
 		return nil, prob
 	}
@@ -116,17 +116,17 @@ func (a *Handlers) getDelivery(ctx context.Context, in *deliveryInput) (*deliver
 }
 
 // delivery finds the delivery of that number.
-func (a *Handlers) delivery(ctx context.Context, id deliveryID) (*ledger.DeliveryRecord, *wire.Problem) {
+func (h *Handlers) delivery(ctx context.Context, id deliveryID) (*ledger.DeliveryRecord, *wire.Problem) {
 	seq, ok := id.parse()
 	if !ok {
 		return nil, deliveryNotFound(id)
 	}
-	d, err := a.deps.Deliveries.Delivery(ctx, seq)
+	d, err := h.deps.Deliveries.Delivery(ctx, seq)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
 		return nil, deliveryNotFound(id)
 	case err != nil:
-		return nil, api.LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	case !auth.From(ctx).InWarehouse(d.Where):
 		return nil, deliveryNotFound(id)
 	}

@@ -24,22 +24,22 @@ type (
 	sinkOutput  struct{ Body wire.SinkForm }
 )
 
-func (a *Handlers) registerSinks(operations huma.API) {
+func (h *Handlers) registerSinks(operations huma.API) {
 	list := api.Operation("list-sinks", http.MethodGet, "/sinks", "deliveries", "List the sinks, and how they do")
 	list.Description = "The deliveries are those of all nodes; breaker, limits and errors are those of the node that answers."
-	huma.Register(operations, list, a.listSinks)
-	huma.Register(operations, api.Operation("get-sink", http.MethodGet, "/sinks/{sink}", "deliveries", "Show a sink, and how it does"), a.getSink)
+	huma.Register(operations, list, h.listSinks)
+	huma.Register(operations, api.Operation("get-sink", http.MethodGet, "/sinks/{sink}", "deliveries", "Show a sink, and how it does"), h.getSink)
 }
 
 // listSinks answers GET /sinks.
-func (a *Handlers) listSinks(ctx context.Context, _ *struct{}) (*sinksOutput, error) {
-	counts, err := a.deps.Deliveries.CountDeliveries(ctx)
+func (h *Handlers) listSinks(ctx context.Context, _ *struct{}) (*sinksOutput, error) {
+	counts, err := h.deps.Deliveries.CountDeliveries(ctx)
 	if err != nil {
-		return nil, api.LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	out := &sinksOutput{Body: wire.SinksForm{Sinks: []wire.SinkForm{}}}
-	for _, name := range slices.Sorted(maps.Keys(a.deps.Sinks)) {
-		out.Body.Sinks = append(out.Body.Sinks, view.NewSinkForm(name, a.deps.Sinks[name], counts[name]))
+	for _, name := range slices.Sorted(maps.Keys(h.deps.Sinks)) {
+		out.Body.Sinks = append(out.Body.Sinks, view.NewSinkForm(name, h.deps.Sinks[name], counts[name]))
 	}
 	if !auth.From(ctx).Everywhere() {
 		out.Body.Sinks = api.OwnSinks(out.Body.Sinks)
@@ -48,15 +48,15 @@ func (a *Handlers) listSinks(ctx context.Context, _ *struct{}) (*sinksOutput, er
 }
 
 // getSink answers GET /sinks/{sink}.
-func (a *Handlers) getSink(ctx context.Context, in *sinkInput) (*sinkOutput, error) {
-	sink, ok := a.deps.Sinks[in.Name]
+func (h *Handlers) getSink(ctx context.Context, in *sinkInput) (*sinkOutput, error) {
+	sink, ok := h.deps.Sinks[in.Name]
 	if !ok {
 		return nil, wire.NewProblem(http.StatusNotFound, wire.CodeSinkNotFound,
-			"there is no sink "+policy.Quote(in.Name)+"; there are "+strings.Join(slices.Sorted(maps.Keys(a.deps.Sinks)), ", "))
+			"there is no sink "+policy.Quote(in.Name)+"; there are "+strings.Join(slices.Sorted(maps.Keys(h.deps.Sinks)), ", "))
 	}
-	counts, err := a.deps.Deliveries.CountDeliveries(ctx)
+	counts, err := h.deps.Deliveries.CountDeliveries(ctx)
 	if err != nil {
-		return nil, api.LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	form := view.NewSinkForm(in.Name, sink, counts[in.Name])
 	if !auth.From(ctx).Everywhere() {

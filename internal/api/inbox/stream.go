@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -13,7 +14,7 @@ import (
 	"tallyman/sinks/inbox/page"
 )
 
-// Stream serves GET /api/v1/notices/Stream: the page that a poll would give and all that follows, as events.
+// stream serves GET /api/v1/notices/stream: the page that a poll would give and all that follows, as events.
 func (h *Handlers) stream(w http.ResponseWriter, r *http.Request) {
 	q, prob := newStreamQuery(r)
 	if prob != nil {
@@ -77,4 +78,137 @@ func newStreamQuery(r *http.Request) (page.Query, *wire.Problem) {
 		p.After, p.Since = last, 0
 	}
 	return p.Query, prob
+}
+
+// noticeStream is a stream of a poll's page and all that follows.
+type noticeStream struct {
+	stream.Stream
+
+	feed     *feed
+	langs    []string
+	language string     // the header that langs were read from
+	place    page.Query // with the cursor that it is at, until it is live
+	at       int        // its place in the feed, while it is live; guarded by the feed
+	unread   int        // as the client knows it; -1 = not yet. Guarded by the feed, while the stream is live
+	more     bool
+}
+
+// enter admits a stream of notices, which has to end.
+func (fs *feeds) enter(id *auth.Identity, q page.Query, language string) (*noticeStream, *wire.Problem) {
+	s := &noticeStream{place: q, langs: api.Languages(language), language: language, unread: -1}
+	return s, fs.hub.Enter(id, &s.Stream, func() stream.Source {
+		s.feed = fs.of(&q)
+		return s
+	})
+}
+
+func (s *noticeStream) Drop() { s.feed.remove(s) }
+
+func (s *noticeStream) Release() { s.feed.all.release(s.feed) }
+
+// take queues what a page has for the client.
+func (s *noticeStream) take(l *leaflet) {
+	var parts [][]byte
+	if len(l.events) > 0 {
+		parts = append(parts, l.events)
+	}
+	if s.unread != l.unread || s.more != l.more {
+		s.unread, s.more = l.unread, l.more
+		parts = append(parts, l.count)
+	}
+	s.Push(parts...)
+}
+
+// catchUp sends the first page and all that follow, until there are no more.
+func (s *noticeStream) catchUp(ctx context.Context, pg page.Page) error {
+	for {
+		l, err := newLeaflet(&pg, s.langs)
+		if err != nil {
+			return err
+		}
+		s.take(l)
+		s.Flush()
+		s.place.After, s.place.Since = pg.Cursor, 0
+		if !pg.More || s.Over() {
+			return nil
+		}
+		if pg, err = s.feed.all.inbox.Poll(ctx, s.place); err != nil {
+			return err
+		}
+	}
+}
+
+// follow queues what came up since the stream caught up. It reports whether all of it is known at another place.
+func (s *noticeStream) follow(ctx context.Context, known page.Cursor) (bool, error) {
+	alike := true
+	for {
+		pg, err := s.feed.all.inbox.Poll(ctx, s.place)
+		if err != nil {
+			return false, err
+		}
+		l, err := newLeaflet(&pg, s.langs)
+		if err != nil {
+			return false, err
+		}
+		s.take(l)
+		s.place.After = pg.Cursor
+		alike = alike && !pg.More && !bringsNew(&pg, known)
+		if !pg.More {
+			return alike, nil
+		}
+	}
+}
+
+// bringsNew tells whether the page has something that lies behind the place, or leads into another epoch.
+func bringsNew(pg *page.Page, known page.Cursor) bool {
+	at, err := page.DecodeCursor(pg.Cursor)
+	if err != nil || at.Epoch != known.Epoch || at.Score < known.Score || at.Changes < known.Changes {
+		return true
+	}
+	n, c := len(pg.Notices), len(pg.Changes)
+	return n > 0 && pg.Notices[n-1].Score > known.Score || c > 0 && pg.Changes[c-1].Score > known.Changes
+}
+
+// leaflet is a page as it goes to the streams of one language.
+type leaflet struct {
+	events []byte
+	count  []byte // the event unread
+	unread int
+	more   bool
+}
+
+// newLeaflet writes a page as events: reset, changes, notices, each with the cursor behind it as its id. Changes of one moment
+// share an id, which comes with the last.
+func newLeaflet(pg *page.Page, langs []string) (*leaflet, error) {
+	steps, err := pg.Events()
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if pg.Reset {
+		start, err := pg.Start()
+		if err != nil {
+			return nil, err
+		}
+		stream.WriteEvent(&b, "reset", start, newResetForm(pg))
+	}
+	for _, step := range steps {
+		if step.Notice != nil {
+			v := *step.Notice
+			v.Notice = api.Localize(v.Notice, langs)
+			stream.WriteEvent(&b, "notice", step.Cursor, v)
+		}
+		for i, c := range step.Changes {
+			id := ""
+			if i == len(step.Changes)-1 {
+				id = step.Cursor
+			}
+			stream.WriteEvent(&b, "change", id, wire.NoticeChangeForm{ID: c.ID, Kind: c.Kind})
+		}
+	}
+	l := &leaflet{events: b.Bytes(), unread: pg.Unread, more: pg.UnreadMore}
+	var count bytes.Buffer
+	stream.WriteEvent(&count, "unread", pg.Cursor, wire.UnreadForm{Unread: pg.Unread, UnreadMore: pg.UnreadMore})
+	l.count = count.Bytes()
+	return l, nil
 }

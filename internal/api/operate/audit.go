@@ -29,14 +29,14 @@ type (
 	auditOutput struct{ Body wire.AuditForm }
 )
 
-func (a *Handlers) registerAudit(operations huma.API) {
+func (h *Handlers) registerAudit(operations huma.API) {
 	list := api.Operation("list-audit", http.MethodGet, "/audit", "operations", "List who changed what, the latest first")
 	list.Description = "Every change of settings has a record, which is made with it or not at all, and which nobody can change or remove. What is data has none: notices, readers' marks, the work on items."
-	huma.Register(operations, list, a.listAudit)
+	huma.Register(operations, list, h.listAudit)
 }
 
 // listAudit answers GET /audit. Records are not of one warehouse, so they are for those who see all.
-func (a *Handlers) listAudit(ctx context.Context, in *auditInput) (*auditOutput, error) {
+func (h *Handlers) listAudit(ctx context.Context, in *auditInput) (*auditOutput, error) {
 	if !auth.From(ctx).Everywhere() {
 		return nil, api.Denied(wire.CodeWarehouseDenied, "the records are of all warehouses, and your token is not")
 	}
@@ -44,9 +44,9 @@ func (a *Handlers) listAudit(ctx context.Context, in *auditInput) (*auditOutput,
 	if prob != nil {
 		return nil, prob
 	}
-	list, more, err := a.deps.Audit.Changes(ctx, f)
+	list, more, err := h.deps.Audit.Changes(ctx, f)
 	if err != nil {
-		return nil, api.LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	out := &auditOutput{}
 	if more {

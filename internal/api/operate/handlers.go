@@ -51,12 +51,12 @@ type Handlers struct {
 func New(deps Deps) *Handlers { return &Handlers{deps, deps.Logger} }
 
 // Register adds the operations.
-func (a *Handlers) Register(operations *api.Operations) {
-	a.registerTypes(operations)
-	a.registerSubscriptions(operations)
-	a.registerSubscribers(operations)
-	a.registerSilences(operations)
-	a.registerTokens(operations)
-	a.registerAudit(operations)
-	a.registerMe(operations)
+func (h *Handlers) Register(operations *api.Operations) {
+	h.registerTypes(operations)
+	h.registerSubscriptions(operations)
+	h.registerSubscribers(operations)
+	h.registerSilences(operations)
+	h.registerTokens(operations)
+	h.registerAudit(operations)
+	h.registerMe(operations)
 }

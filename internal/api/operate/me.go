@@ -16,14 +16,14 @@ import (
 
 type meOutput struct{ Body wire.MeForm }
 
-func (a *Handlers) registerMe(operations huma.API) {
+func (h *Handlers) registerMe(operations huma.API) {
 	get := api.Operation("me", http.MethodGet, "/me", "operations", "Who the caller is, and what he may do")
 	get.Description = "For pages that show what their user may do. What a role allows may still be about another's warehouse or inbox, and is refused then."
-	huma.Register(operations, get, a.me)
+	huma.Register(operations, get, h.me)
 }
 
 // me answers GET /me.
-func (a *Handlers) me(ctx context.Context, _ *struct{}) (*meOutput, error) {
+func (h *Handlers) me(ctx context.Context, _ *struct{}) (*meOutput, error) {
 	who := auth.From(ctx)
 	form := wire.MeForm{
 		Subject: who.Subject, Roles: api.RoleNames(who.Access), Warehouses: wire.NotNil(who.Warehouses), Subscribers: who.Subscribers, Mode: "token",
@@ -38,9 +38,9 @@ func (a *Handlers) me(ctx context.Context, _ *struct{}) (*meOutput, error) {
 		}
 	}
 	if user := who.User(); user != "" {
-		found, err := a.deps.Book.Subscribers(ctx, []string{user})
+		found, err := h.deps.Book.Subscribers(ctx, []string{user})
 		if err != nil { // the rest is known all the same
-			a.log.LogAttrs(ctx, slog.LevelWarn, "the address book cannot be read", slog.Any("error", err))
+			h.log.LogAttrs(ctx, slog.LevelWarn, "the address book cannot be read", slog.Any("error", err))
 		}
 		form.Name = found[user].Name
 	}

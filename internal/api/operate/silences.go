@@ -32,39 +32,39 @@ type Silences struct {
 // mostSilences is how many there may be that are not over. Each is looked at whenever something is to be told.
 const mostSilences = 1000
 
-func (a *Handlers) registerSilences(operations huma.API) {
+func (h *Handlers) registerSilences(operations huma.API) {
 	list := api.Operation("list-silences", http.MethodGet, "/silences", "silences", "List silences and maintenance windows, the latest first")
 	list.Description = "A silence holds back notices and deliveries, not findings: those open, last and resolve as ever. What still fires when it ends is told by the next run of its rule."
-	huma.Register(operations, list, a.listSilences)
-	huma.Register(operations, api.Operation("get-silence", http.MethodGet, "/silences/{id}", "silences", "Show a silence"), a.getSilence)
+	huma.Register(operations, list, h.listSilences)
+	huma.Register(operations, api.Operation("get-silence", http.MethodGet, "/silences/{id}", "silences", "Show a silence"), h.getSilence)
 	create := api.Operation("create-silence", http.MethodPost, "/silences", "silences", "Add a silence or a recurring maintenance window")
 	create.DefaultStatus = http.StatusCreated
-	huma.Register(operations, create, a.createSilence)
+	huma.Register(operations, create, h.createSilence)
 	huma.Register(operations, api.Operation("expire-silence", http.MethodPost, "/silences/{id}/expire", "silences",
-		"End a silence now; one that is over stays as it is"), a.expireSilence)
+		"End a silence now; one that is over stays as it is"), h.expireSilence)
 }
 
 // listSilences answers GET /silences: those that may be about the caller's warehouses.
-func (a *Handlers) listSilences(ctx context.Context, in *silencesInput) (*silencesOutput, error) {
+func (h *Handlers) listSilences(ctx context.Context, in *silencesInput) (*silencesOutput, error) {
 	for _, name := range in.State {
 		if name != "" && !slices.Contains(silenceStates, silence.State(name)) {
 			return nil, api.BadParameter("state " + policy.Quote(name) + " is none of pending, active, expired")
 		}
 	}
-	list, err := a.deps.Silences.Ledger.Silences(ctx)
+	list, err := h.deps.Silences.Ledger.Silences(ctx)
 	if err != nil {
-		return nil, api.LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	held, err := a.deps.Silences.Ledger.HeldBack(ctx)
+	held, err := h.deps.Silences.Ledger.HeldBack(ctx)
 	if err != nil {
-		return nil, api.LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	sees, err := a.ownSilences(ctx)
+	sees, err := h.ownSilences(ctx)
 	if err != nil {
-		return nil, api.LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	list = slices.DeleteFunc(list, func(s silence.Silence) bool { return !sees(&s) })
-	now := a.deps.Silences.Now()
+	now := h.deps.Silences.Now()
 	out := &silencesOutput{Body: wire.SilencesForm{Silences: []wire.SilenceForm{}}}
 	for i := range list {
 		form := newSilenceForm(&list[i], held[list[i].ID], now)
@@ -76,40 +76,40 @@ func (a *Handlers) listSilences(ctx context.Context, in *silencesInput) (*silenc
 }
 
 // getSilence answers GET /silences/{id}.
-func (a *Handlers) getSilence(ctx context.Context, in *silenceInput) (*silenceOutput, error) {
-	s, prob := a.silence(ctx, in.ID)
+func (h *Handlers) getSilence(ctx context.Context, in *silenceInput) (*silenceOutput, error) {
+	s, prob := h.silence(ctx, in.ID)
 	if prob != nil {
 		return nil, prob
 	}
-	return a.showSilence(ctx, &s)
+	return h.showSilence(ctx, &s)
 }
 
-func (a *Handlers) showSilence(ctx context.Context, s *silence.Silence) (*silenceOutput, error) {
-	held, err := a.deps.Silences.Ledger.HeldBack(ctx)
+func (h *Handlers) showSilence(ctx context.Context, s *silence.Silence) (*silenceOutput, error) {
+	held, err := h.deps.Silences.Ledger.HeldBack(ctx)
 	if err != nil {
-		return nil, api.LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	return &silenceOutput{Body: newSilenceForm(s, held[s.ID], a.deps.Silences.Now())}, nil
+	return &silenceOutput{Body: newSilenceForm(s, held[s.ID], h.deps.Silences.Now())}, nil
 }
 
-func (a *Handlers) silence(ctx context.Context, id string) (silence.Silence, *wire.Problem) {
-	s, err := a.deps.Silences.Ledger.Silence(ctx, id)
+func (h *Handlers) silence(ctx context.Context, id string) (silence.Silence, *wire.Problem) {
+	s, err := h.deps.Silences.Ledger.Silence(ctx, id)
 	var sees func(s *silence.Silence) bool
 	if err == nil {
-		sees, err = a.ownSilences(ctx)
+		sees, err = h.ownSilences(ctx)
 	}
 	switch {
 	case errors.Is(err, ledger.ErrNotFound), err == nil && !sees(&s): // what is another's answers as what is not there
 		return s, wire.NewProblem(http.StatusNotFound, wire.CodeSilenceNotFound, "there is no silence "+policy.Quote(id)+"; those that are over are kept for the ledger's retention")
 	case err != nil:
-		return s, api.LedgerFailed(ctx, a.log, err)
+		return s, api.LedgerFailed(ctx, h.log, err)
 	}
 	return s, nil
 }
 
 // createSilence answers POST /silences.
-func (a *Handlers) createSilence(ctx context.Context, in *silenceChange) (*silenceOutput, error) {
-	who, now := auth.From(ctx), a.deps.Silences.Now().UTC().Truncate(time.Microsecond)
+func (h *Handlers) createSilence(ctx context.Context, in *silenceChange) (*silenceOutput, error) {
+	who, now := auth.From(ctx), h.deps.Silences.Now().UTC().Truncate(time.Microsecond)
 	s, prob := parseSilence(&in.Body, now)
 	if prob != nil {
 		return nil, prob
@@ -121,43 +121,43 @@ func (a *Handlers) createSilence(ctx context.Context, in *silenceChange) (*silen
 	if prob := silencesOwn(who, &s); prob != nil {
 		return nil, prob
 	}
-	list, err := a.deps.Silences.Ledger.Silences(ctx)
+	list, err := h.deps.Silences.Ledger.Silences(ctx)
 	if err != nil {
-		return nil, api.LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	over := func(one silence.Silence) bool { return one.State(now) == silence.Expired }
 	if len(slices.DeleteFunc(list, over)) >= mostSilences {
 		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTooManySilences, "there are 1000 silences that are not over: end some of them first")
 	}
-	if err := a.deps.Silences.Ledger.AddSilence(ctx, who.Author(), &s); err != nil {
-		return nil, api.LedgerFailed(ctx, a.log, err)
+	if err := h.deps.Silences.Ledger.AddSilence(ctx, who.Author(), &s); err != nil {
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	a.takeInSilences(ctx, s.ID)
-	a.log.LogAttrs(ctx, slog.LevelInfo, "a silence was added", slog.String("silence", s.ID), slog.String("by", s.Author),
+	h.takeInSilences(ctx, s.ID)
+	h.log.LogAttrs(ctx, slog.LevelInfo, "a silence was added", slog.String("silence", s.ID), slog.String("by", s.Author),
 		slog.Any("matchers", matcherTexts(&s)), slog.String("comment", s.Comment))
 	return &silenceOutput{Body: newSilenceForm(&s, ledger.HeldBack{}, now)}, nil
 }
 
 // expireSilence answers POST /silences/{id}/expire.
-func (a *Handlers) expireSilence(ctx context.Context, in *silenceInput) (*silenceOutput, error) {
+func (h *Handlers) expireSilence(ctx context.Context, in *silenceInput) (*silenceOutput, error) {
 	who := auth.From(ctx)
-	s, prob := a.silence(ctx, in.ID)
+	s, prob := h.silence(ctx, in.ID)
 	if prob != nil {
 		return nil, prob
 	}
 	if prob := silencesOwn(who, &s); prob != nil {
 		return nil, prob
 	}
-	now := a.deps.Silences.Now().UTC().Truncate(time.Microsecond)
-	ended, err := a.deps.Silences.Ledger.EndSilence(ctx, who.Author(), s.ID, now)
+	now := h.deps.Silences.Now().UTC().Truncate(time.Microsecond)
+	ended, err := h.deps.Silences.Ledger.EndSilence(ctx, who.Author(), s.ID, now)
 	if err != nil {
-		return nil, api.LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	a.takeInSilences(ctx, s.ID)
+	h.takeInSilences(ctx, s.ID)
 	if ended {
 		s.Ended, s.EndedBy = now, who.Subject
-		a.log.LogAttrs(ctx, slog.LevelInfo, "a silence was ended", slog.String("silence", s.ID), slog.String("by", who.Subject))
-	} else if s, prob = a.silence(ctx, in.ID); prob != nil {
+		h.log.LogAttrs(ctx, slog.LevelInfo, "a silence was ended", slog.String("silence", s.ID), slog.String("by", who.Subject))
+	} else if s, prob = h.silence(ctx, in.ID); prob != nil {
 		return nil, prob
 	}
 	return &silenceOutput{Body: newSilenceForm(&s, ledger.HeldBack{}, now)}, nil
@@ -165,9 +165,9 @@ func (a *Handlers) expireSilence(ctx context.Context, in *silenceInput) (*silenc
 
 // takeInSilences puts what was changed in force on this node. Where that cannot be read now it is soon, as on the others: the change was made, and
 // must not be answered as if it were not.
-func (a *Handlers) takeInSilences(ctx context.Context, id string) {
-	if err := a.deps.Silences.Changed(ctx); err != nil {
-		a.log.LogAttrs(ctx, slog.LevelWarn, "a silence was changed, which this node has yet to read", slog.String("silence", id), slog.Any("error", err))
+func (h *Handlers) takeInSilences(ctx context.Context, id string) {
+	if err := h.deps.Silences.Changed(ctx); err != nil {
+		h.log.LogAttrs(ctx, slog.LevelWarn, "a silence was changed, which this node has yet to read", slog.String("silence", id), slog.Any("error", err))
 	}
 }
 
@@ -185,12 +185,12 @@ func silencesOwn(who *auth.Identity, s *silence.Silence) *wire.Problem {
 }
 
 // ownSilences returns what tells whether a silence may hold back something of the caller's.
-func (a *Handlers) ownSilences(ctx context.Context) (func(s *silence.Silence) bool, error) {
+func (h *Handlers) ownSilences(ctx context.Context) (func(s *silence.Silence) bool, error) {
 	who := auth.From(ctx)
 	if who.Everywhere() {
 		return func(*silence.Silence) bool { return true }, nil
 	}
-	list, err := a.deps.Rules.Status(ctx)
+	list, err := h.deps.Rules.Status(ctx)
 	if err != nil {
 		return nil, err
 	}

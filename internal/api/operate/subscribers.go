@@ -17,17 +17,17 @@ import (
 	"tallyman/internal/wire"
 )
 
-func (a *Handlers) registerSubscribers(operations huma.API) {
-	huma.Register(operations, api.Operation("list-subscribers", http.MethodGet, "/subscribers", "subscribers", "List the address book"), a.listSubscribers)
-	huma.Register(operations, api.Operation("get-subscriber", http.MethodGet, "/subscribers/{id}", "subscribers", "Show an entry of the address book"), a.getSubscriber)
+func (h *Handlers) registerSubscribers(operations huma.API) {
+	huma.Register(operations, api.Operation("list-subscribers", http.MethodGet, "/subscribers", "subscribers", "List the address book"), h.listSubscribers)
+	huma.Register(operations, api.Operation("get-subscriber", http.MethodGet, "/subscribers/{id}", "subscribers", "Show an entry of the address book"), h.getSubscriber)
 	put := api.Operation("put-subscriber", http.MethodPut, "/subscribers/{id}", "subscribers", "Add or replace an entry of the address book")
 	put.Responses["201"] = &huma.Response{
 		Description: "it was not there before",
 		Content:     map[string]*huma.MediaType{string(api.MediaJSON): {Schema: api.SchemaOf[wire.SubscriberForm](operations.OpenAPI())}},
 	}
-	huma.Register(operations, put, a.putSubscriber)
+	huma.Register(operations, put, h.putSubscriber)
 	huma.Register(operations, api.Operation("delete-subscriber", http.MethodDelete, "/subscribers/{id}", "subscribers",
-		"Remove an entry of the address book; the subscriptions stay"), a.deleteSubscriber)
+		"Remove an entry of the address book; the subscriptions stay"), h.deleteSubscriber)
 }
 
 // inBook is nil where the caller may read and change the address book. An entry belongs to no warehouse: whoever reads it learns the addresses of people
@@ -37,7 +37,7 @@ func inBook(ctx context.Context) *wire.Problem {
 }
 
 // listSubscribers answers GET /subscribers.
-func (a *Handlers) listSubscribers(ctx context.Context, in *subscriberPage) (*subscribersOutput, error) {
+func (h *Handlers) listSubscribers(ctx context.Context, in *subscriberPage) (*subscribersOutput, error) {
 	if prob := inBook(ctx); prob != nil {
 		return nil, prob
 	}
@@ -45,9 +45,9 @@ func (a *Handlers) listSubscribers(ctx context.Context, in *subscriberPage) (*su
 	if prob != nil {
 		return nil, prob
 	}
-	list, err := a.deps.Book.ListSubscribers(ctx, after, limit+1) // one more tells whether there are more
+	list, err := h.deps.Book.ListSubscribers(ctx, after, limit+1) // one more tells whether there are more
 	if err != nil {
-		return nil, api.LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	out := &subscribersOutput{}
 	if len(list) > limit {
@@ -62,16 +62,16 @@ func (a *Handlers) listSubscribers(ctx context.Context, in *subscriberPage) (*su
 }
 
 // getSubscriber answers GET /subscribers/{id}.
-func (a *Handlers) getSubscriber(ctx context.Context, in *subscriberID) (*subscriberOutput, error) {
+func (h *Handlers) getSubscriber(ctx context.Context, in *subscriberID) (*subscriberOutput, error) {
 	if prob := inBook(ctx); prob != nil {
 		return nil, prob
 	}
 	if prob := checkSubscriberID(in.ID); prob != nil {
 		return nil, prob
 	}
-	found, err := a.deps.Book.Subscribers(ctx, []string{in.ID})
+	found, err := h.deps.Book.Subscribers(ctx, []string{in.ID})
 	if err != nil {
-		return nil, api.LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	s, ok := found[in.ID]
 	if !ok {
@@ -81,7 +81,7 @@ func (a *Handlers) getSubscriber(ctx context.Context, in *subscriberID) (*subscr
 }
 
 // putSubscriber answers PUT /subscribers/{id}: 201, or 200 where an entry was replaced.
-func (a *Handlers) putSubscriber(ctx context.Context, in *subscriberChange) (*subscriberOutput, error) {
+func (h *Handlers) putSubscriber(ctx context.Context, in *subscriberChange) (*subscriberOutput, error) {
 	if prob := inBook(ctx); prob != nil {
 		return nil, prob
 	}
@@ -89,11 +89,11 @@ func (a *Handlers) putSubscriber(ctx context.Context, in *subscriberChange) (*su
 	if prob != nil {
 		return nil, prob
 	}
-	added, err := a.deps.Book.PutSubscriber(ctx, auth.From(ctx).Author(), s)
+	added, err := h.deps.Book.PutSubscriber(ctx, auth.From(ctx).Author(), s)
 	if err != nil {
-		return nil, api.LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	a.log.LogAttrs(ctx, slog.LevelInfo, "a subscriber was put into the address book", slog.String("subscriber", s.ID))
+	h.log.LogAttrs(ctx, slog.LevelInfo, "a subscriber was put into the address book", slog.String("subscriber", s.ID))
 	out := &subscriberOutput{Status: http.StatusOK, Body: newSubscriberForm(&s)}
 	if added {
 		out.Status = http.StatusCreated
@@ -102,21 +102,21 @@ func (a *Handlers) putSubscriber(ctx context.Context, in *subscriberChange) (*su
 }
 
 // deleteSubscriber answers DELETE /subscribers/{id}.
-func (a *Handlers) deleteSubscriber(ctx context.Context, in *subscriberID) (*struct{}, error) {
+func (h *Handlers) deleteSubscriber(ctx context.Context, in *subscriberID) (*struct{}, error) {
 	if prob := inBook(ctx); prob != nil {
 		return nil, prob
 	}
 	if prob := checkSubscriberID(in.ID); prob != nil {
 		return nil, prob
 	}
-	err := a.deps.Book.DeleteSubscriber(ctx, auth.From(ctx).Author(), in.ID)
+	err := h.deps.Book.DeleteSubscriber(ctx, auth.From(ctx).Author(), in.ID)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
 		return nil, subscriberNotFound(in.ID)
 	case err != nil:
-		return nil, api.LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	a.log.LogAttrs(ctx, slog.LevelInfo, "a subscriber was removed from the address book", slog.String("subscriber", in.ID))
+	h.log.LogAttrs(ctx, slog.LevelInfo, "a subscriber was removed from the address book", slog.String("subscriber", in.ID))
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
 }
 

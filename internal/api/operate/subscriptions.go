@@ -19,7 +19,7 @@ import (
 )
 
 // listSubscriptions answers GET /subscriptions.
-func (a *Handlers) listSubscriptions(ctx context.Context, in *subscriptionFilter) (*subscriptionsOutput, error) {
+func (h *Handlers) listSubscriptions(ctx context.Context, in *subscriptionFilter) (*subscriptionsOutput, error) {
 	filter, prob := in.parse()
 	if who := auth.From(ctx); prob == nil && !who.Everywhere() {
 		filter.Warehouse, prob = api.OwnWarehouse(who, "warehouse", filter.Warehouse)
@@ -29,9 +29,9 @@ func (a *Handlers) listSubscriptions(ctx context.Context, in *subscriptionFilter
 	}
 	limit := filter.Limit
 	filter.Limit++ // one more tells whether there are more
-	subs, err := a.deps.Catalogue.Subscriptions(ctx, filter)
+	subs, err := h.deps.Catalogue.Subscriptions(ctx, filter)
 	if err != nil {
-		return nil, api.LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	out := &subscriptionsOutput{}
 	if len(subs) > limit {
@@ -46,12 +46,12 @@ func (a *Handlers) listSubscriptions(ctx context.Context, in *subscriptionFilter
 }
 
 // createSubscription answers POST /subscriptions: 201, or 200 where it was there already.
-func (a *Handlers) createSubscription(ctx context.Context, in *subscriptionInput) (*subscriptionOutput, error) {
+func (h *Handlers) createSubscription(ctx context.Context, in *subscriptionInput) (*subscriptionOutput, error) {
 	sub := parseSubscription(&in.Body)
 	if prob := checkSubscription(http.StatusUnprocessableEntity, sub); prob != nil {
 		return nil, prob
 	}
-	added, prob := a.addSubscriptions(ctx, []ledger.Subscription{sub})
+	added, prob := h.addSubscriptions(ctx, []ledger.Subscription{sub})
 	if prob != nil {
 		return nil, prob
 	}
@@ -63,7 +63,7 @@ func (a *Handlers) createSubscription(ctx context.Context, in *subscriptionInput
 }
 
 // importSubscriptions answers POST /subscriptions/import: all or none.
-func (a *Handlers) importSubscriptions(ctx context.Context, in *importInput) (*importOutput, error) {
+func (h *Handlers) importSubscriptions(ctx context.Context, in *importInput) (*importOutput, error) {
 	subs := make([]ledger.Subscription, len(in.Body.Subscriptions))
 	seen := make(map[ledger.Subscription]bool, len(subs))
 	for i, form := range in.Body.Subscriptions {
@@ -74,14 +74,14 @@ func (a *Handlers) importSubscriptions(ctx context.Context, in *importInput) (*i
 		}
 		seen[subs[i]] = true
 	}
-	added, prob := a.addSubscriptions(ctx, subs)
+	added, prob := h.addSubscriptions(ctx, subs)
 	if prob != nil {
 		return nil, prob
 	}
 	return &importOutput{Body: wire.ImportedForm{Added: added, Present: len(seen) - added}}, nil
 }
 
-func (a *Handlers) addSubscriptions(ctx context.Context, subs []ledger.Subscription) (int, *wire.Problem) {
+func (h *Handlers) addSubscriptions(ctx context.Context, subs []ledger.Subscription) (int, *wire.Problem) {
 	if len(subs) == 0 {
 		return 0, nil
 	}
@@ -90,28 +90,28 @@ func (a *Handlers) addSubscriptions(ctx context.Context, subs []ledger.Subscript
 			return 0, prob
 		}
 	}
-	types, err := a.deps.Catalogue.Types(ctx)
+	types, err := h.deps.Catalogue.Types(ctx)
 	if err != nil {
-		return 0, api.LedgerFailed(ctx, a.log, err)
+		return 0, api.LedgerFailed(ctx, h.log, err)
 	}
 	for _, s := range subs {
 		if _, ok := types[s.Type]; !ok {
 			return 0, unknownType(http.StatusUnprocessableEntity, s.Type)
 		}
 	}
-	added, err := a.deps.Catalogue.AddSubscriptions(ctx, auth.From(ctx).Author(), subs)
+	added, err := h.deps.Catalogue.AddSubscriptions(ctx, auth.From(ctx).Author(), subs)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound): // a type was removed meanwhile
 		return 0, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeUnknownType, "the catalogue does not have all of the types")
 	case err != nil:
-		return 0, api.LedgerFailed(ctx, a.log, err)
+		return 0, api.LedgerFailed(ctx, h.log, err)
 	}
-	a.log.LogAttrs(ctx, slog.LevelInfo, "subscriptions were added", slog.Int("asked", len(subs)), slog.Int("added", added))
+	h.log.LogAttrs(ctx, slog.LevelInfo, "subscriptions were added", slog.Int("asked", len(subs)), slog.Int("added", added))
 	return added, nil
 }
 
 // removeSubscription answers DELETE /subscriptions.
-func (a *Handlers) removeSubscription(ctx context.Context, in *subscriptionKey) (*struct{}, error) {
+func (h *Handlers) removeSubscription(ctx context.Context, in *subscriptionKey) (*struct{}, error) {
 	sub := ledger.Subscription{Type: in.Type, Warehouse: in.Warehouse, Subscriber: in.Subscriber}
 	if prob := in.missing(); prob != nil {
 		return nil, prob
@@ -122,36 +122,36 @@ func (a *Handlers) removeSubscription(ctx context.Context, in *subscriptionKey) 
 	if prob := api.InWarehouse(auth.From(ctx), sub.Warehouse); prob != nil {
 		return nil, prob
 	}
-	err := a.deps.Catalogue.RemoveSubscription(ctx, auth.From(ctx).Author(), sub)
+	err := h.deps.Catalogue.RemoveSubscription(ctx, auth.From(ctx).Author(), sub)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
 		return nil, wire.NewProblem(http.StatusNotFound, wire.CodeSubscriptionNotFound, "there is no such subscription")
 	case err != nil:
-		return nil, api.LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	a.log.LogAttrs(ctx, slog.LevelInfo, "a subscription was removed",
+	h.log.LogAttrs(ctx, slog.LevelInfo, "a subscription was removed",
 		slog.String("type", sub.Type), slog.String("warehouse", sub.Warehouse), slog.String("subscriber", sub.Subscriber))
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
 }
 
 const maxImportBody = 4 << 20
 
-func (a *Handlers) registerSubscriptions(operations huma.API) {
+func (h *Handlers) registerSubscriptions(operations huma.API) {
 	huma.Register(operations, api.Operation("list-subscriptions", http.MethodGet, "/subscriptions", "subscriptions",
-		"List subscriptions"), a.listSubscriptions)
+		"List subscriptions"), h.listSubscriptions)
 	create := api.Operation("create-subscription", http.MethodPost, "/subscriptions", "subscriptions", "Add a subscription")
 	create.DefaultStatus = http.StatusCreated
 	create.Responses["200"] = &huma.Response{
 		Description: "it was there already",
 		Content:     map[string]*huma.MediaType{string(api.MediaJSON): {Schema: api.SchemaOf[wire.SubscriptionForm](operations.OpenAPI())}},
 	}
-	huma.Register(operations, create, a.createSubscription)
+	huma.Register(operations, create, h.createSubscription)
 	bulk := api.Operation("import-subscriptions", http.MethodPost, "/subscriptions/import", "subscriptions",
 		"Add a list of subscriptions, all or none")
 	bulk.MaxBodyBytes = maxImportBody
-	huma.Register(operations, bulk, a.importSubscriptions)
+	huma.Register(operations, bulk, h.importSubscriptions)
 	huma.Register(operations, api.Operation("delete-subscription", http.MethodDelete, "/subscriptions", "subscriptions",
-		"Remove a subscription"), a.removeSubscription)
+		"Remove a subscription"), h.removeSubscription)
 }
 
 func newSubscriptionForm(s ledger.Subscription) wire.SubscriptionForm {

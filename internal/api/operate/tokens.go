@@ -37,19 +37,19 @@ type (
 	}
 )
 
-func (a *Handlers) registerTokens(operations huma.API) {
+func (h *Handlers) registerTokens(operations huma.API) {
 	create := api.Operation("create-token", http.MethodPost, "/tokens", "tokens", "Create an API token")
 	create.Description = "The answer has its secret, which is kept nowhere. The token is good on every node within a second."
 	create.DefaultStatus = http.StatusCreated
-	huma.Register(operations, create, a.createToken)
-	huma.Register(operations, api.Operation("list-tokens", http.MethodGet, "/tokens", "tokens", "List the API tokens, without their secrets"), a.listTokens)
+	huma.Register(operations, create, h.createToken)
+	huma.Register(operations, api.Operation("list-tokens", http.MethodGet, "/tokens", "tokens", "List the API tokens, without their secrets"), h.listTokens)
 	revoke := api.Operation("revoke-token", http.MethodPost, "/tokens/{id}/revoke", "tokens", "End an API token")
 	revoke.Description = "It is refused from then on, on every node within a second, and what is open under it, streams too, ends. Revoking twice changes nothing."
-	huma.Register(operations, revoke, a.revokeToken)
+	huma.Register(operations, revoke, h.revokeToken)
 }
 
 // createToken answers POST /tokens.
-func (a *Handlers) createToken(ctx context.Context, in *tokenAskInput) (*newTokenOutput, error) {
+func (h *Handlers) createToken(ctx context.Context, in *tokenAskInput) (*newTokenOutput, error) {
 	who, now := auth.From(ctx), time.Now()
 	token, secret, faults := auth.NewTokenOf(&in.Body, who.Subject, now)
 	if len(faults) > 0 {
@@ -60,21 +60,21 @@ func (a *Handlers) createToken(ctx context.Context, in *tokenAskInput) (*newToke
 			return nil, prob
 		}
 	}
-	if err := a.deps.Tokens.AddToken(ctx, who.Author(), token); err != nil {
-		return nil, api.LedgerFailed(ctx, a.log, err)
+	if err := h.deps.Tokens.AddToken(ctx, who.Author(), token); err != nil {
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	a.log.LogAttrs(ctx, slog.LevelInfo, "a token was created", slog.String("token", token.ID), slog.String("subject", token.Subject),
+	h.log.LogAttrs(ctx, slog.LevelInfo, "a token was created", slog.String("token", token.ID), slog.String("subject", token.Subject),
 		slog.Any("access", token.Access), slog.String("by", who.Subject))
 	return &newTokenOutput{Body: wire.NewTokenForm{TokenForm: auth.TokenForm(&token, now), Secret: secret}}, nil
 }
 
 // listTokens answers GET /tokens.
-func (a *Handlers) listTokens(ctx context.Context, in *tokenListInput) (*tokensOutput, error) {
+func (h *Handlers) listTokens(ctx context.Context, in *tokenListInput) (*tokensOutput, error) {
 	ended, prob := in.Ended.Parse("ended")
 	if prob != nil {
 		return nil, prob
 	}
-	list, prob := a.ownTokens(ctx)
+	list, prob := h.ownTokens(ctx)
 	if prob != nil {
 		return nil, prob
 	}
@@ -82,10 +82,10 @@ func (a *Handlers) listTokens(ctx context.Context, in *tokenListInput) (*tokensO
 }
 
 // ownTokens are those that the caller may see and end: nobody ends what is good for more than his own warehouses.
-func (a *Handlers) ownTokens(ctx context.Context) ([]ledger.Token, *wire.Problem) {
-	list, err := a.deps.Tokens.ListTokens(ctx)
+func (h *Handlers) ownTokens(ctx context.Context) ([]ledger.Token, *wire.Problem) {
+	list, err := h.deps.Tokens.ListTokens(ctx)
 	if err != nil {
-		return nil, api.LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	who := auth.From(ctx)
 	foreign := func(w string) bool { return !who.InWarehouse(w) }
@@ -93,8 +93,8 @@ func (a *Handlers) ownTokens(ctx context.Context) ([]ledger.Token, *wire.Problem
 }
 
 // ownToken is the one of that id among them.
-func (a *Handlers) ownToken(ctx context.Context, id string) (*ledger.Token, *wire.Problem) {
-	list, prob := a.ownTokens(ctx)
+func (h *Handlers) ownToken(ctx context.Context, id string) (*ledger.Token, *wire.Problem) {
+	list, prob := h.ownTokens(ctx)
 	if prob != nil {
 		return nil, prob
 	}
@@ -106,16 +106,16 @@ func (a *Handlers) ownToken(ctx context.Context, id string) (*ledger.Token, *wir
 }
 
 // revokeToken answers POST /tokens/{id}/revoke.
-func (a *Handlers) revokeToken(ctx context.Context, in *tokenInput) (*tokenOutput, error) {
-	if _, prob := a.ownToken(ctx, in.ID); prob != nil {
+func (h *Handlers) revokeToken(ctx context.Context, in *tokenInput) (*tokenOutput, error) {
+	if _, prob := h.ownToken(ctx, in.ID); prob != nil {
 		return nil, prob
 	}
 	who := auth.From(ctx)
-	if err := a.deps.Tokens.RevokeToken(ctx, who.Author(), in.ID, time.Now()); err != nil && !errors.Is(err, ledger.ErrNotFound) {
-		return nil, api.LedgerFailed(ctx, a.log, err)
+	if err := h.deps.Tokens.RevokeToken(ctx, who.Author(), in.ID, time.Now()); err != nil && !errors.Is(err, ledger.ErrNotFound) {
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	a.log.LogAttrs(ctx, slog.LevelInfo, "a token was revoked", slog.String("token", in.ID), slog.String("by", who.Subject))
-	token, prob := a.ownToken(ctx, in.ID)
+	h.log.LogAttrs(ctx, slog.LevelInfo, "a token was revoked", slog.String("token", in.ID), slog.String("by", who.Subject))
+	token, prob := h.ownToken(ctx, in.ID)
 	if prob != nil { // it has been forgotten meanwhile
 		return nil, prob
 	}

@@ -33,10 +33,10 @@ type (
 )
 
 // listTypes answers GET /types.
-func (a *Handlers) listTypes(ctx context.Context, _ *struct{}) (*typesOutput, error) {
-	types, err := a.deps.Catalogue.Types(ctx)
+func (h *Handlers) listTypes(ctx context.Context, _ *struct{}) (*typesOutput, error) {
+	types, err := h.deps.Catalogue.Types(ctx)
 	if err != nil {
-		return nil, api.LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	out := &typesOutput{Body: wire.TypesForm{Types: []wire.TypeForm{}}}
 	for _, code := range slices.Sorted(maps.Keys(types)) {
@@ -47,10 +47,10 @@ func (a *Handlers) listTypes(ctx context.Context, _ *struct{}) (*typesOutput, er
 }
 
 // getType answers GET /types/{code}.
-func (a *Handlers) getType(ctx context.Context, in *typeCode) (*typeOutput, error) {
-	types, err := a.deps.Catalogue.Types(ctx)
+func (h *Handlers) getType(ctx context.Context, in *typeCode) (*typeOutput, error) {
+	types, err := h.deps.Catalogue.Types(ctx)
 	if err != nil {
-		return nil, api.LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	t, ok := types[in.Code]
 	if !ok {
@@ -61,23 +61,23 @@ func (a *Handlers) getType(ctx context.Context, in *typeCode) (*typeOutput, erro
 
 // createType answers POST /types. Two that create the same code at the same moment both succeed, and the later one
 // is in force.
-func (a *Handlers) createType(ctx context.Context, in *typeInput) (*typeOutput, error) {
+func (h *Handlers) createType(ctx context.Context, in *typeInput) (*typeOutput, error) {
 	t, prob := parseType(&in.Body)
 	if prob != nil {
 		return nil, prob
 	}
-	types, err := a.deps.Catalogue.Types(ctx)
+	types, err := h.deps.Catalogue.Types(ctx)
 	if err != nil {
-		return nil, api.LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	if _, ok := types[t.Code]; ok {
 		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTypeExists, "type "+t.Code+" is there already; PUT replaces it")
 	}
-	return a.putType(ctx, t)
+	return h.putType(ctx, t)
 }
 
 // replaceType answers PUT /types/{code}.
-func (a *Handlers) replaceType(ctx context.Context, in *typeChange) (*typeOutput, error) {
+func (h *Handlers) replaceType(ctx context.Context, in *typeChange) (*typeOutput, error) {
 	t, prob := parseType(&in.Body)
 	if prob != nil {
 		return nil, prob
@@ -85,34 +85,34 @@ func (a *Handlers) replaceType(ctx context.Context, in *typeChange) (*typeOutput
 	if t.Code != in.Code {
 		return nil, api.InvalidBody([]wire.Fault{{Location: "body.code", Message: "the path says " + policy.Quote(in.Code) + "; a code cannot be changed"}})
 	}
-	return a.putType(ctx, t)
+	return h.putType(ctx, t)
 }
 
-func (a *Handlers) putType(ctx context.Context, t catalog.Type) (*typeOutput, error) {
-	err := a.deps.Catalogue.PutType(ctx, auth.From(ctx).Author(), t)
+func (h *Handlers) putType(ctx context.Context, t catalog.Type) (*typeOutput, error) {
+	err := h.deps.Catalogue.PutType(ctx, auth.From(ctx).Author(), t)
 	switch {
 	case errors.Is(err, ledger.ErrExists):
 		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTypeIDTaken, "another type has this numeric id")
 	case err != nil:
-		return nil, api.LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	a.log.LogAttrs(ctx, slog.LevelInfo, "a type was put into the catalogue", slog.String("type", t.Code), slog.Int64("id", t.ID))
+	h.log.LogAttrs(ctx, slog.LevelInfo, "a type was put into the catalogue", slog.String("type", t.Code), slog.Int64("id", t.ID))
 	return &typeOutput{Body: newTypeForm(&t)}, nil
 }
 
 // deleteType answers DELETE /types/{code}.
-func (a *Handlers) deleteType(ctx context.Context, in *typeCode) (*struct{}, error) {
+func (h *Handlers) deleteType(ctx context.Context, in *typeCode) (*struct{}, error) {
 	if catalog.Reserved(in.Code) {
 		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTypeReserved, "type "+in.Code+" is built in and stays")
 	}
-	err := a.deps.Catalogue.DeleteType(ctx, auth.From(ctx).Author(), in.Code)
+	err := h.deps.Catalogue.DeleteType(ctx, auth.From(ctx).Author(), in.Code)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
 		return nil, unknownType(http.StatusNotFound, in.Code)
 	case err != nil:
-		return nil, api.LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	a.log.LogAttrs(ctx, slog.LevelInfo, "a type was removed from the catalogue", slog.String("type", in.Code))
+	h.log.LogAttrs(ctx, slog.LevelInfo, "a type was removed from the catalogue", slog.String("type", in.Code))
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
 }
 
@@ -120,15 +120,15 @@ func unknownType(status int, code string) *wire.Problem {
 	return wire.NewProblem(status, wire.CodeUnknownType, "the catalogue has no type "+policy.Quote(code))
 }
 
-func (a *Handlers) registerTypes(operations huma.API) {
-	huma.Register(operations, api.Operation("list-types", http.MethodGet, "/types", "types", "List the catalogue"), a.listTypes)
-	huma.Register(operations, api.Operation("get-type", http.MethodGet, "/types/{code}", "types", "Show a type"), a.getType)
+func (h *Handlers) registerTypes(operations huma.API) {
+	huma.Register(operations, api.Operation("list-types", http.MethodGet, "/types", "types", "List the catalogue"), h.listTypes)
+	huma.Register(operations, api.Operation("get-type", http.MethodGet, "/types/{code}", "types", "Show a type"), h.getType)
 	create := api.Operation("create-type", http.MethodPost, "/types", "types", "Add a type")
 	create.DefaultStatus = http.StatusCreated
-	huma.Register(operations, create, a.createType)
-	huma.Register(operations, api.Operation("put-type", http.MethodPut, "/types/{code}", "types", "Add or replace a type"), a.replaceType)
+	huma.Register(operations, create, h.createType)
+	huma.Register(operations, api.Operation("put-type", http.MethodPut, "/types/{code}", "types", "Add or replace a type"), h.replaceType)
 	huma.Register(operations, api.Operation("delete-type", http.MethodDelete, "/types/{code}", "types",
-		"Remove a type and its subscriptions"), a.deleteType)
+		"Remove a type and its subscriptions"), h.deleteType)
 }
 
 func newTypeForm(t *catalog.Type) wire.TypeForm {

@@ -57,16 +57,16 @@ func (itemState) Schema(huma.Registry) *huma.Schema {
 	return s
 }
 
-func (a *Handlers) registerItems(operations huma.API) {
+func (h *Handlers) registerItems(operations huma.API) {
 	list := api.Operation("list-items", http.MethodGet, "/queues/{queue}/items", "queues", "Look at the items of a state")
 	list.Description = "Of the token's warehouses. Nothing is taken. What moves while pages are read may come twice or not at all. A page of what has ended may be short, or empty, where there are more: the cursor says so."
-	huma.Register(operations, list, a.listItems)
-	huma.Register(operations, api.Operation("get-item", http.MethodGet, "/queues/{queue}/items/{id}", "queues", "An item, and what has happened to it"), a.getItem)
-	huma.Register(operations, api.Operation("rank-item", http.MethodGet, "/queues/{queue}/items/{id}/rank", "queues", "When an item that is ready is served: its place among those that any worker, or its own, is given"), a.rankItem)
+	huma.Register(operations, list, h.listItems)
+	huma.Register(operations, api.Operation("get-item", http.MethodGet, "/queues/{queue}/items/{id}", "queues", "An item, and what has happened to it"), h.getItem)
+	huma.Register(operations, api.Operation("rank-item", http.MethodGet, "/queues/{queue}/items/{id}/rank", "queues", "When an item that is ready is served: its place among those that any worker, or its own, is given"), h.rankItem)
 }
 
 // listItems answers GET /queues/{queue}/items.
-func (a *Handlers) listItems(ctx context.Context, in *itemsInput) (*itemsOutput, error) {
+func (h *Handlers) listItems(ctx context.Context, in *itemsInput) (*itemsOutput, error) {
 	query, before, prob := in.parse()
 	if prob != nil {
 		return nil, prob
@@ -74,13 +74,13 @@ func (a *Handlers) listItems(ctx context.Context, in *itemsInput) (*itemsOutput,
 	if query.Scope, prob = scopeWithin(auth.From(ctx), in.Warehouse); prob != nil {
 		return nil, prob
 	}
-	q, prob := a.queue(in.Queue)
+	q, prob := h.queue(in.Queue)
 	if prob != nil {
 		return nil, prob
 	}
 	page, err := q.List(ctx, query)
 	if err != nil {
-		return nil, a.listFailed(ctx, in.Queue, err)
+		return nil, h.listFailed(ctx, in.Queue, err)
 	}
 	out := &itemsOutput{Body: wire.ItemsForm{Items: make([]wire.ItemForm, len(page.Items))}}
 	now := time.Now()
@@ -97,11 +97,11 @@ func (a *Handlers) listItems(ctx context.Context, in *itemsInput) (*itemsOutput,
 }
 
 // listFailed turns an error of a list into a problem.
-func (a *Handlers) listFailed(ctx context.Context, queue string, err error) *wire.Problem {
+func (h *Handlers) listFailed(ctx context.Context, queue string, err error) *wire.Problem {
 	invalid, ok := errors.AsType[*item.InvalidError](err)
 	switch {
 	case !ok:
-		return a.queueFailed(ctx, queue, "", err)
+		return h.queueFailed(ctx, queue, "", err)
 	case invalid.Field == "after":
 		return badItemsCursor(invalid.Message)
 	}
@@ -145,21 +145,21 @@ func badItemsCursor(why string) *wire.Problem {
 }
 
 // getItem answers GET /queues/{queue}/items/{id}.
-func (a *Handlers) getItem(ctx context.Context, in *itemInput) (*tracedItemOutput, error) {
-	q, test, prob := a.queueOrTwin(in.Queue, in.Test)
+func (h *Handlers) getItem(ctx context.Context, in *itemInput) (*tracedItemOutput, error) {
+	q, test, prob := h.queueOrTwin(in.Queue, in.Test)
 	if prob != nil {
 		return nil, prob
 	}
 	traced, err := q.Get(ctx, test, view.ScopeOf(auth.From(ctx)), in.ID)
 	if err != nil {
-		return nil, a.queueFailed(ctx, in.Queue, "", err)
+		return nil, h.queueFailed(ctx, in.Queue, "", err)
 	}
 	return &tracedItemOutput{Body: newTracedItemForm(&traced, time.Now())}, nil
 }
 
 // rankItem answers GET /queues/{queue}/items/{id}/rank.
-func (a *Handlers) rankItem(ctx context.Context, in *itemInput) (*rankOutput, error) {
-	q, test, prob := a.queueOrTwin(in.Queue, in.Test)
+func (h *Handlers) rankItem(ctx context.Context, in *itemInput) (*rankOutput, error) {
+	q, test, prob := h.queueOrTwin(in.Queue, in.Test)
 	if prob != nil {
 		return nil, prob
 	}
@@ -168,7 +168,7 @@ func (a *Handlers) rankItem(ctx context.Context, in *itemInput) (*rankOutput, er
 	case errors.Is(err, delivery.ErrNotFound):
 		return nil, wire.NewProblem(http.StatusNotFound, wire.CodeItemNotFound, "no item "+policy.Quote(in.ID)+" of queue "+in.Queue+" is ready; others have no rank")
 	case err != nil:
-		return nil, a.queueFailed(ctx, in.Queue, "", err)
+		return nil, h.queueFailed(ctx, in.Queue, "", err)
 	}
 	return &rankOutput{Body: wire.RankForm{ID: rank.ID, Rank: rank.Place, Score: rank.Score}}, nil
 }

@@ -36,7 +36,7 @@ type (
 	}
 )
 
-func (a *Handlers) registerItemOps(operations huma.API) {
+func (h *Handlers) registerItemOps(operations huma.API) {
 	for _, op := range []struct {
 		kind             item.OpKind
 		summary, details string
@@ -54,14 +54,14 @@ func (a *Handlers) registerItemOps(operations huma.API) {
 		kind := string(op.kind)
 		o := api.Operation(kind+"-item", http.MethodPost, "/queues/{queue}/items/{id}/"+kind, "queues", op.summary)
 		o.Description = op.details
-		huma.Register(operations, o, func(ctx context.Context, in *itemOpInput) (*itemOpOutput, error) { return a.itemOp(ctx, op.kind, in) })
+		huma.Register(operations, o, func(ctx context.Context, in *itemOpInput) (*itemOpOutput, error) { return h.itemOp(ctx, op.kind, in) })
 	}
 	remove := api.Operation("remove-item", http.MethodDelete, "/queues/{queue}/items/{id}", "queues", "Take an item out")
-	huma.Register(operations, remove, a.removeItem)
+	huma.Register(operations, remove, h.removeItem)
 }
 
 // itemOp answers POST /queues/{queue}/items/{id}/<operation>.
-func (a *Handlers) itemOp(ctx context.Context, kind item.OpKind, in *itemOpInput) (*itemOpOutput, error) {
+func (h *Handlers) itemOp(ctx context.Context, kind item.OpKind, in *itemOpInput) (*itemOpOutput, error) {
 	body := in.Body
 	if body == nil {
 		body = &wire.ItemOpForm{}
@@ -81,7 +81,7 @@ func (a *Handlers) itemOp(ctx context.Context, kind item.OpKind, in *itemOpInput
 	if len(faults) > 0 {
 		return nil, api.InvalidBody(faults)
 	}
-	r, prob := a.oneOp(ctx, in.Queue, item.Step{Test: body.Test, Caller: item.Caller{Worker: worker}, Ops: []item.Op{op}})
+	r, prob := h.oneOp(ctx, in.Queue, item.Step{Test: body.Test, Caller: item.Caller{Worker: worker}, Ops: []item.Op{op}})
 	if prob != nil {
 		return nil, prob
 	}
@@ -89,7 +89,7 @@ func (a *Handlers) itemOp(ctx context.Context, kind item.OpKind, in *itemOpInput
 }
 
 // removeItem answers DELETE /queues/{queue}/items/{id}.
-func (a *Handlers) removeItem(ctx context.Context, in *removeItemInput) (*struct{}, error) {
+func (h *Handlers) removeItem(ctx context.Context, in *removeItemInput) (*struct{}, error) {
 	force, prob := in.Force.Parse("force")
 	if prob != nil {
 		return nil, prob
@@ -99,15 +99,15 @@ func (a *Handlers) removeItem(ctx context.Context, in *removeItemInput) (*struct
 		return nil, prob
 	}
 	op := item.Op{Kind: item.Remove, ID: in.ID, Force: force, Note: in.Note}
-	if _, prob := a.oneOp(ctx, in.Queue, item.Step{Test: test, Ops: []item.Op{op}}); prob != nil {
+	if _, prob := h.oneOp(ctx, in.Queue, item.Step{Test: test, Ops: []item.Op{op}}); prob != nil {
 		return nil, prob
 	}
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
 }
 
 // oneOp does a step with one operation, whose failure is a problem.
-func (a *Handlers) oneOp(ctx context.Context, name string, s item.Step) (*item.Result, *wire.Problem) {
-	q, prob := a.queue(name)
+func (h *Handlers) oneOp(ctx context.Context, name string, s item.Step) (*item.Result, *wire.Problem) {
+	q, prob := h.queue(name)
 	if prob != nil {
 		return nil, prob
 	}
@@ -119,7 +119,7 @@ func (a *Handlers) oneOp(ctx context.Context, name string, s item.Step) (*item.R
 	}
 	done, err := q.Step(ctx, s)
 	if err != nil {
-		return nil, a.queueFailed(ctx, name, "", err)
+		return nil, h.queueFailed(ctx, name, "", err)
 	}
 	r := &done.Results[0]
 	return r, outcomeProblem(name, &s.Ops[0], r.Outcome)

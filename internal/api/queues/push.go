@@ -22,17 +22,17 @@ type (
 	pushOutput struct{ Body wire.PushedForm }
 )
 
-func (a *Handlers) registerPush(operations huma.API) {
+func (h *Handlers) registerPush(operations huma.API) {
 	push := api.Operation("push-items", http.MethodPost, "/queues/{queue}/items", "queues", "Push items")
 	push.Description = "Each item is pushed, or left out for its own reason, and the answer says which. They are recorded before the answer comes. " +
 		"A push whose answer was lost can be repeated where its items have ids or dedupe keys."
 	push.MaxBodyBytes, push.BodyReadTimeout = maxPushBody, pushBodyTimeout
-	huma.Register(operations, push, a.pushItems)
+	huma.Register(operations, push, h.pushItems)
 }
 
 // pushItems answers POST /queues/{queue}/items.
-func (a *Handlers) pushItems(ctx context.Context, in *pushInput) (*pushOutput, error) {
-	q, by, prob := a.queueFor(ctx, in.Queue)
+func (h *Handlers) pushItems(ctx context.Context, in *pushInput) (*pushOutput, error) {
+	q, by, prob := h.queueFor(ctx, in.Queue)
 	if prob != nil {
 		return nil, prob
 	}
@@ -42,7 +42,7 @@ func (a *Handlers) pushItems(ctx context.Context, in *pushInput) (*pushOutput, e
 	}
 	results, err := q.Push(ctx, in.Body.Items[0].Test, by, items)
 	if err != nil {
-		return nil, a.queueFailed(ctx, in.Queue, "items", err)
+		return nil, h.queueFailed(ctx, in.Queue, "items", err)
 	}
 	out := &pushOutput{Body: wire.PushedForm{Items: make([]wire.PushedItemForm, len(results))}}
 	for i, r := range results {

@@ -42,9 +42,9 @@ type Handlers struct {
 func New(deps Deps) *Handlers { return &Handlers{deps: deps, log: deps.Logger} }
 
 // Register adds the operations.
-func (a *Handlers) Register(operations *api.Operations) {
-	a.waiters = operations.Waiters
-	a.registerQueues(operations)
+func (h *Handlers) Register(operations *api.Operations) {
+	h.waiters = operations.Waiters
+	h.registerQueues(operations)
 }
 
 // The sizes of bodies: what 1,000 items or operations come to, well filled.
@@ -54,13 +54,13 @@ const (
 	pushBodyTimeout = 30 * time.Second
 )
 
-func (a *Handlers) registerQueues(operations huma.API) {
-	a.registerSizes(operations)
-	a.registerPush(operations)
-	a.registerSteps(operations)
-	a.registerItemOps(operations)
-	a.registerItems(operations)
-	a.registerRanges(operations)
+func (h *Handlers) registerQueues(operations huma.API) {
+	h.registerSizes(operations)
+	h.registerPush(operations)
+	h.registerSteps(operations)
+	h.registerItemOps(operations)
+	h.registerItems(operations)
+	h.registerRanges(operations)
 }
 
 // by is who does something, as the trace names it.
@@ -104,44 +104,44 @@ func scopeWithin(who *auth.Identity, warehouse string) (item.Scope, *wire.Proble
 }
 
 // queue finds the queue of that name.
-func (a *Handlers) queue(name string) (*view.ServedQueue, *wire.Problem) {
-	if q, ok := a.deps.Queues[name]; ok {
+func (h *Handlers) queue(name string) (*view.ServedQueue, *wire.Problem) {
+	if q, ok := h.deps.Queues[name]; ok {
 		return &q, nil
 	}
 	detail := "there is no queue " + policy.Quote(name)
-	if names := slices.Sorted(maps.Keys(a.deps.Queues)); len(names) > 0 {
+	if names := slices.Sorted(maps.Keys(h.deps.Queues)); len(names) > 0 {
 		detail += "; there are " + strings.Join(names, ", ")
 	}
 	return nil, wire.NewProblem(http.StatusNotFound, wire.CodeQueueNotFound, detail)
 }
 
 // queueOrTwin finds the queue for a request that looks, and tells whether it is about the twin.
-func (a *Handlers) queueOrTwin(name string, flag api.Flag) (*view.ServedQueue, bool, *wire.Problem) {
+func (h *Handlers) queueOrTwin(name string, flag api.Flag) (*view.ServedQueue, bool, *wire.Problem) {
 	test, prob := flag.Parse("test")
 	if prob != nil {
 		return nil, false, prob
 	}
-	q, prob := a.queue(name)
+	q, prob := h.queue(name)
 	return q, test, prob
 }
 
 // queueFor finds the queue for a request that changes it, and who is to stand in the trace.
-func (a *Handlers) queueFor(ctx context.Context, name string) (*view.ServedQueue, string, *wire.Problem) {
-	q, prob := a.queue(name)
+func (h *Handlers) queueFor(ctx context.Context, name string) (*view.ServedQueue, string, *wire.Problem) {
+	q, prob := h.queue(name)
 	c := callerOf(ctx, "")
 	return q, by(ctx, &c), prob
 }
 
 // queueFailed turns an error of a queue into a problem. The list is where the body has what an error's index counts; "" where the
 // request is about one item.
-func (a *Handlers) queueFailed(ctx context.Context, queue, list string, err error) *wire.Problem {
+func (h *Handlers) queueFailed(ctx context.Context, queue, list string, err error) *wire.Problem {
 	if invalid, ok := errors.AsType[*item.InvalidError](err); ok {
 		return api.InvalidBody([]wire.Fault{{Location: invalidAt(invalid, list), Message: invalid.Message}})
 	}
 	if errors.Is(err, delivery.ErrNotFound) {
 		return wire.NewProblem(http.StatusNotFound, wire.CodeItemNotFound, "queue "+queue+" has no such item")
 	}
-	if prob := api.NotRecorded(ctx, a.log, err); prob != nil {
+	if prob := api.NotRecorded(ctx, h.log, err); prob != nil {
 		return prob
 	}
 	if !api.Gone(ctx) {
@@ -149,7 +149,7 @@ func (a *Handlers) queueFailed(ctx context.Context, queue, list string, err erro
 		if errors.Is(err, sinks.ErrUnavailable) {
 			level = slog.LevelDebug // the queue itself logs it, once
 		}
-		a.log.LogAttrs(ctx, level, "a queue failed a request", slog.String("queue", queue), slog.Any("error", err))
+		h.log.LogAttrs(ctx, level, "a queue failed a request", slog.String("queue", queue), slog.Any("error", err))
 	}
 	return queueUnavailable("the queue is out of reach or being written back; try again")
 }

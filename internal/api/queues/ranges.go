@@ -27,19 +27,19 @@ type (
 	requeuedOutput struct{ Body wire.RequeuedForm }
 )
 
-func (a *Handlers) registerRanges(operations huma.API) {
+func (h *Handlers) registerRanges(operations huma.API) {
 	remove := api.Operation("remove-range", http.MethodPost, "/queues/{queue}/remove", "queues", "Take out a range of items")
 	remove.Description = "The ranks are those of the list of the state at this moment: look at it right before, and pause the queue where it moves."
-	huma.Register(operations, remove, a.removeRange)
+	huma.Register(operations, remove, h.removeRange)
 	requeue := api.Operation("requeue-items", http.MethodPost, "/queues/{queue}/requeue", "queues", "Make dead items ready again")
 	requeue.Description = "Those that are named, or all. Their failures count anew."
 	requeue.MaxBodyBytes = maxStepBody
-	huma.Register(operations, requeue, a.requeueItems)
+	huma.Register(operations, requeue, h.requeueItems)
 }
 
 // removeRange answers POST /queues/{queue}/remove.
-func (a *Handlers) removeRange(ctx context.Context, in *rangeInput) (*removedOutput, error) {
-	q, by, prob := a.queueFor(ctx, in.Queue)
+func (h *Handlers) removeRange(ctx context.Context, in *rangeInput) (*removedOutput, error) {
+	q, by, prob := h.queueFor(ctx, in.Queue)
 	if prob != nil {
 		return nil, prob
 	}
@@ -55,16 +55,16 @@ func (a *Handlers) removeRange(ctx context.Context, in *rangeInput) (*removedOut
 	order.Count = "removed"
 	removed, err := q.RemoveRange(ctx, item.Bulk{Test: f.Test, Scope: scope, By: by, Order: order}, item.State(f.State), f.From, f.To)
 	if err != nil {
-		return nil, a.queueFailed(ctx, in.Queue, "", err)
+		return nil, h.queueFailed(ctx, in.Queue, "", err)
 	}
-	a.log.LogAttrs(ctx, slog.LevelInfo, "items were removed from a queue", slog.String("queue", in.Queue), slog.Bool("test", f.Test),
+	h.log.LogAttrs(ctx, slog.LevelInfo, "items were removed from a queue", slog.String("queue", in.Queue), slog.Bool("test", f.Test),
 		slog.String("state", f.State), slog.Int64("from", f.From), slog.Int64("to", f.To), slog.Int("removed", removed), slog.String("by", by))
 	return &removedOutput{Body: wire.RemovedForm{Removed: removed}}, nil
 }
 
 // requeueItems answers POST /queues/{queue}/requeue.
-func (a *Handlers) requeueItems(ctx context.Context, in *requeueInput) (*requeuedOutput, error) {
-	q, by, prob := a.queueFor(ctx, in.Queue)
+func (h *Handlers) requeueItems(ctx context.Context, in *requeueInput) (*requeuedOutput, error) {
+	q, by, prob := h.queueFor(ctx, in.Queue)
 	if prob != nil {
 		return nil, prob
 	}
@@ -78,18 +78,18 @@ func (a *Handlers) requeueItems(ctx context.Context, in *requeueInput) (*requeue
 		order.Count = "requeued"
 		n, err := q.RequeueDead(ctx, item.Bulk{Test: f.Test, Scope: view.ScopeOf(auth.From(ctx)), By: by, Order: order})
 		if err != nil {
-			return nil, a.queueFailed(ctx, in.Queue, "", err)
+			return nil, h.queueFailed(ctx, in.Queue, "", err)
 		}
 		out.Body.Requeued = n
-	} else if prob := a.requeueNamed(ctx, q, in, by, &out.Body); prob != nil {
+	} else if prob := h.requeueNamed(ctx, q, in, by, &out.Body); prob != nil {
 		return nil, prob
 	}
-	a.log.LogAttrs(ctx, slog.LevelInfo, "dead items were requeued", slog.String("queue", in.Queue), slog.Bool("test", f.Test),
+	h.log.LogAttrs(ctx, slog.LevelInfo, "dead items were requeued", slog.String("queue", in.Queue), slog.Bool("test", f.Test),
 		slog.Int("items", out.Body.Requeued), slog.String("by", by))
 	return out, nil
 }
 
-func (a *Handlers) requeueNamed(ctx context.Context, q *view.ServedQueue, in *requeueInput, by string, out *wire.RequeuedForm) *wire.Problem {
+func (h *Handlers) requeueNamed(ctx context.Context, q *view.ServedQueue, in *requeueInput, by string, out *wire.RequeuedForm) *wire.Problem {
 	s := item.Step{
 		Test: in.Body.Test, Caller: callerOf(ctx, ""), By: by, Ops: make([]item.Op, len(in.Body.IDs)),
 		Order: orderOf(ctx, "queue.requeue", queueObject(in.Queue), termsOf(in.Body.Test, false)),
@@ -99,7 +99,7 @@ func (a *Handlers) requeueNamed(ctx context.Context, q *view.ServedQueue, in *re
 	}
 	done, err := q.Step(ctx, s)
 	if err != nil {
-		return a.queueFailed(ctx, in.Queue, "ids", err)
+		return h.queueFailed(ctx, in.Queue, "ids", err)
 	}
 	out.Results = make([]wire.ResultForm, len(done.Results))
 	for i := range done.Results {

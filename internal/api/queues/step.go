@@ -30,24 +30,24 @@ type (
 	stepOutput struct{ Body wire.SteppedForm }
 )
 
-func (a *Handlers) registerSteps(operations huma.API) {
+func (h *Handlers) registerSteps(operations huma.API) {
 	lease := api.Operation("lease-items", http.MethodPost, "/queues/{queue}/lease", "queues", "Take items to work on")
 	lease.Description = "The highest priority first, in each the oldest first. An item is the worker's until its lease ends, and operations name the attempt that they belong to: " +
 		"who comes too late gets a 409 lease_lost and changes nothing. With wait the answer is held back until there is an item."
-	huma.Register(operations, lease, a.leaseItems)
+	huma.Register(operations, lease, h.leaseItems)
 	step := api.Operation("step", http.MethodPost, "/queues/{queue}/step", "queues", "Many operations at once, and items to work on")
 	step.Description = "Each operation has its own outcome, and one that fails does not hold up the others. Fields that an operation does not use are refused."
 	step.MaxBodyBytes = maxStepBody
-	huma.Register(operations, step, a.stepQueue)
+	huma.Register(operations, step, h.stepQueue)
 }
 
 // leaseItems answers POST /queues/{queue}/lease.
-func (a *Handlers) leaseItems(ctx context.Context, in *leaseInput) (*leaseOutput, error) {
+func (h *Handlers) leaseItems(ctx context.Context, in *leaseInput) (*leaseOutput, error) {
 	s, faults := parseTerms(&in.Body.Terms, in.Body.Worker, in.Body.Max)
 	if len(faults) > 0 {
 		return nil, api.InvalidBody(faults)
 	}
-	done, prob := a.step(ctx, in.Queue, s)
+	done, prob := h.step(ctx, in.Queue, s)
 	if prob != nil {
 		return nil, prob
 	}
@@ -55,13 +55,13 @@ func (a *Handlers) leaseItems(ctx context.Context, in *leaseInput) (*leaseOutput
 }
 
 // stepQueue answers POST /queues/{queue}/step.
-func (a *Handlers) stepQueue(ctx context.Context, in *stepInput) (*stepOutput, error) {
+func (h *Handlers) stepQueue(ctx context.Context, in *stepInput) (*stepOutput, error) {
 	s, prob := parseStep(&in.Body)
 	if prob != nil {
 		return nil, prob
 	}
 	s.Order = orderOfStep(ctx, in.Queue, &s)
-	done, prob := a.step(ctx, in.Queue, s)
+	done, prob := h.step(ctx, in.Queue, s)
 	if prob != nil {
 		return nil, prob
 	}
@@ -73,8 +73,8 @@ func (a *Handlers) stepQueue(ctx context.Context, in *stepInput) (*stepOutput, e
 }
 
 // step has a queue do a step, and wait where it is to.
-func (a *Handlers) step(ctx context.Context, name string, s item.Step) (item.Stepped, *wire.Problem) {
-	q, prob := a.queue(name)
+func (h *Handlers) step(ctx context.Context, name string, s item.Step) (item.Stepped, *wire.Problem) {
+	q, prob := h.queue(name)
 	if prob != nil {
 		return item.Stepped{}, prob
 	}
@@ -83,28 +83,28 @@ func (a *Handlers) step(ctx context.Context, name string, s item.Step) (item.Ste
 	if prob := mayStep(auth.From(ctx), s.Ops); prob != nil {
 		return item.Stepped{}, prob
 	}
-	done, err := a.stepAndWait(ctx, q, s)
+	done, err := h.stepAndWait(ctx, q, s)
 	over := auth.From(ctx).Over()
 	if (api.Gone(ctx) || over) && len(done.Items) > 0 && (over || s.RequestID == "") {
-		a.giveBack(ctx, q, name, s, done.Items)
+		h.giveBack(ctx, q, name, s, done.Items)
 	}
 	if over && s.Max > 0 {
 		return done, api.Unauthorized(auth.From(ctx).Why())
 	}
 	if err != nil {
-		return done, a.queueFailed(ctx, name, "ops", err)
+		return done, h.queueFailed(ctx, name, "ops", err)
 	}
 	return done, nil
 }
 
 // stepAndWait does a step whose wait ends with the client's patience, with the client, or with the server, whichever is first.
-func (a *Handlers) stepAndWait(ctx context.Context, q *view.ServedQueue, s item.Step) (item.Stepped, error) {
+func (h *Handlers) stepAndWait(ctx context.Context, q *view.ServedQueue, s item.Step) (item.Stepped, error) {
 	if s.Wait == 0 || s.Max == 0 {
 		return q.Step(ctx, s)
 	}
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
-	leave, ok := a.waiters.Enter(cancel)
+	leave, ok := h.waiters.Enter(cancel)
 	if !ok {
 		s.Wait = 0
 		return q.Step(ctx, s)
@@ -138,7 +138,7 @@ func mayStep(who *auth.Identity, ops []item.Op) *wire.Problem {
 const giveBackTimeout = 5 * time.Second
 
 // giveBack releases what was leased for a client that left without an answer. One that named its request can ask again.
-func (a *Handlers) giveBack(ctx context.Context, q *view.ServedQueue, name string, s item.Step, items []item.Lease) {
+func (h *Handlers) giveBack(ctx context.Context, q *view.ServedQueue, name string, s item.Step, items []item.Lease) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTimeout)
 	defer cancel()
 	back := item.Step{Test: s.Test, Caller: s.Caller, By: s.By, Ops: make([]item.Op, len(items))}
@@ -146,7 +146,7 @@ func (a *Handlers) giveBack(ctx context.Context, q *view.ServedQueue, name strin
 		back.Ops[i] = item.Op{Kind: item.Release, ID: l.ID, Attempt: l.Attempt, Note: "the client left before it was answered"}
 	}
 	if _, err := q.Step(ctx, back); err != nil {
-		a.log.LogAttrs(ctx, slog.LevelWarn, "items of a client that left wait for their leases to end", slog.String("queue", name),
+		h.log.LogAttrs(ctx, slog.LevelWarn, "items of a client that left wait for their leases to end", slog.String("queue", name),
 			slog.String("worker", s.Worker), slog.Int("items", len(items)), slog.Any("error", err))
 	}
 }

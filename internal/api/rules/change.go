@@ -43,50 +43,50 @@ type (
 	reloadOutput struct{ Body wire.Reloaded }
 )
 
-func (a *Handlers) registerRulesChange(operations huma.API) {
+func (h *Handlers) registerRulesChange(operations huma.API) {
 	enable := api.Operation("enable-rule", http.MethodPost, "/rules/{id}/enable", "rules", "Let a rule run, whatever its file says")
 	enable.Description = "In force on every node within a second, and across reloads and restarts until it is cleared or ends. Firings that came due while the rule was disabled are not made good."
 	huma.Register(operations, enable, func(ctx context.Context, in *switchInput) (*switchedOutput, error) {
-		return a.turn(ctx, in.ID, in.Scope, in.Body, ledger.SwitchOn)
+		return h.turn(ctx, in.ID, in.Scope, in.Body, ledger.SwitchOn)
 	})
 	disable := api.Operation("disable-rule", http.MethodPost, "/rules/{id}/disable", "rules", "Stop a rule, whatever its file says")
 	disable.Description = "In force on every node within a second. A run that has begun goes on to its end. Findings are frozen: nothing is told or resolved, and no time passes for them."
 	huma.Register(operations, disable, func(ctx context.Context, in *switchInput) (*switchedOutput, error) {
-		return a.turn(ctx, in.ID, in.Scope, in.Body, ledger.SwitchOff)
+		return h.turn(ctx, in.ID, in.Scope, in.Body, ledger.SwitchOff)
 	})
 	huma.Register(operations, api.Operation("clear-rule", http.MethodPost, "/rules/{id}/clear", "rules", "Go back to what the rule's file says"),
 		func(ctx context.Context, in *clearInput) (*switchedOutput, error) {
-			return a.turn(ctx, in.ID, in.Scope, nil, ledger.SwitchCleared)
+			return h.turn(ctx, in.ID, in.Scope, nil, ledger.SwitchCleared)
 		})
 	pause := api.Operation("pause-rules", http.MethodPost, "/rules/pause", "rules", "Stop every rule, whatever else is switched")
 	huma.Register(operations, pause, func(ctx context.Context, in *pauseRulesInput) (*pausedOutput, error) {
-		return a.pauseRules(ctx, in.Body, ledger.SwitchOff)
+		return h.pauseRules(ctx, in.Body, ledger.SwitchOff)
 	})
 	huma.Register(operations, api.Operation("resume-rules", http.MethodPost, "/rules/resume", "rules", "End the pause of all rules"),
 		func(ctx context.Context, _ *struct{}) (*pausedOutput, error) {
-			return a.pauseRules(ctx, nil, ledger.SwitchCleared)
+			return h.pauseRules(ctx, nil, ledger.SwitchCleared)
 		})
 	run := api.Operation("run-rule", http.MethodPost, "/rules/{id}/run", "rules", "Run a firing of a rule now")
 	run.Description = "Once in the cluster, also of a rule that is disabled. A run that takes longer than a few seconds is answered with 202, and goes on."
 	run.Responses["202"] = &huma.Response{
 		Description: "it has not ended yet", Content: map[string]*huma.MediaType{string(api.MediaJSON): {Schema: api.SchemaOf[wire.OrderedForm](operations.OpenAPI())}},
 	}
-	huma.Register(operations, run, a.runRule)
-	huma.Register(operations, api.Operation("reload-rules", http.MethodPost, "/rules/reload", "rules", "Read the rule files of the answering node again"), a.reloadRules)
+	huma.Register(operations, run, h.runRule)
+	huma.Register(operations, api.Operation("reload-rules", http.MethodPost, "/rules/reload", "rules", "Read the rule files of the answering node again"), h.reloadRules)
 }
 
 // turn answers POST /rules/{id}/enable, /disable and /clear.
-func (a *Handlers) turn(ctx context.Context, id, scope string, ask *wire.SwitchAskForm, state ledger.SwitchState) (*switchedOutput, error) {
+func (h *Handlers) turn(ctx context.Context, id, scope string, ask *wire.SwitchAskForm, state ledger.SwitchState) (*switchedOutput, error) {
 	if prob := api.InScope(ctx, api.Optional(scope)); prob != nil {
 		return nil, prob
 	}
-	s, prob := a.newSwitch(ctx, ask, state)
+	s, prob := h.newSwitch(ctx, ask, state)
 	if prob != nil {
 		return nil, prob
 	}
-	list, err := a.deps.Rules.Turn(ctx, auth.From(ctx).Author(), id, api.Optional(scope), s)
+	list, err := h.deps.Rules.Turn(ctx, auth.From(ctx).Author(), id, api.Optional(scope), s)
 	if err != nil {
-		return nil, a.rulesFailed(ctx, err)
+		return nil, h.rulesFailed(ctx, err)
 	}
 	list = api.OwnRules(ctx, list)
 	form := &wire.SwitchedForm{Rule: id, Scopes: make([]wire.ScopeForm, len(list))}
@@ -94,7 +94,7 @@ func (a *Handlers) turn(ctx context.Context, id, scope string, ask *wire.SwitchA
 		form.Scopes[i] = newScopeForm(&list[i])
 	}
 	api.OwnScopes(ctx, form.Scopes)
-	a.log.LogAttrs(ctx, slog.LevelInfo, "a rule was switched", slog.String("rule", id), slog.String("scope", scope), slog.String("state", stateText(state)),
+	h.log.LogAttrs(ctx, slog.LevelInfo, "a rule was switched", slog.String("rule", id), slog.String("scope", scope), slog.String("state", stateText(state)),
 		slog.Time("until", s.Until), slog.String("reason", s.Reason), slog.String("by", s.By))
 	return &switchedOutput{form}, nil
 }
@@ -104,7 +104,7 @@ func stateText(s ledger.SwitchState) string {
 }
 
 // newSwitch is the switch that a request asks for.
-func (a *Handlers) newSwitch(ctx context.Context, ask *wire.SwitchAskForm, state ledger.SwitchState) (ledger.Switch, *wire.Problem) {
+func (h *Handlers) newSwitch(ctx context.Context, ask *wire.SwitchAskForm, state ledger.SwitchState) (ledger.Switch, *wire.Problem) {
 	s := ledger.Switch{State: state, By: auth.From(ctx).Subject}
 	if ask == nil {
 		return s, nil
@@ -122,46 +122,46 @@ func (a *Handlers) newSwitch(ctx context.Context, ask *wire.SwitchAskForm, state
 		if err != nil {
 			return s, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "for: "+err.Error())
 		}
-		s.Until = a.deps.Rules.Now().UTC().Add(d).Truncate(time.Microsecond)
+		s.Until = h.deps.Rules.Now().UTC().Add(d).Truncate(time.Microsecond)
 	}
 	return s, nil
 }
 
 // pauseRules answers POST /rules/pause and /resume.
-func (a *Handlers) pauseRules(ctx context.Context, ask *wire.SwitchAskForm, state ledger.SwitchState) (*pausedOutput, error) {
+func (h *Handlers) pauseRules(ctx context.Context, ask *wire.SwitchAskForm, state ledger.SwitchState) (*pausedOutput, error) {
 	if prob := api.InScope(ctx, nil); prob != nil {
 		return nil, prob
 	}
-	s, prob := a.newSwitch(ctx, ask, state)
+	s, prob := h.newSwitch(ctx, ask, state)
 	if prob != nil {
 		return nil, prob
 	}
-	if err := a.deps.Rules.Pause(ctx, auth.From(ctx).Author(), s); err != nil {
-		return nil, a.rulesFailed(ctx, err)
+	if err := h.deps.Rules.Pause(ctx, auth.From(ctx).Author(), s); err != nil {
+		return nil, h.rulesFailed(ctx, err)
 	}
 	form := &wire.RulesForm{}
-	addSwitches(form, auth.From(ctx), a.deps.Rules.Switches(), nil)
-	a.log.LogAttrs(ctx, slog.LevelInfo, "all rules were switched", slog.Bool("paused", state == ledger.SwitchOff), slog.Time("until", s.Until),
+	addSwitches(form, auth.From(ctx), h.deps.Rules.Switches(), nil)
+	h.log.LogAttrs(ctx, slog.LevelInfo, "all rules were switched", slog.Bool("paused", state == ledger.SwitchOff), slog.Time("until", s.Until),
 		slog.String("reason", s.Reason), slog.String("by", s.By))
 	return &pausedOutput{&wire.PausedForm{Paused: form.Paused}}, nil
 }
 
 // runRule answers POST /rules/{id}/run.
-func (a *Handlers) runRule(ctx context.Context, in *runInput) (*runOutput, error) {
+func (h *Handlers) runRule(ctx context.Context, in *runInput) (*runOutput, error) {
 	if prob := api.InScope(ctx, api.Optional(in.Scope)); prob != nil {
 		return nil, prob
 	}
 	by := auth.From(ctx).Subject
-	o, err := a.deps.Rules.RunNow(ctx, in.ID, api.Optional(in.Scope), func(o *engine.Ordered) error {
-		if prob := a.order(ctx, "rule.run", ruleObject(o.Rule, &o.Scope), wire.OrderedForm{Rule: o.Rule, Scope: o.Scope, Due: o.Due}); prob != nil {
+	o, err := h.deps.Rules.RunNow(ctx, in.ID, api.Optional(in.Scope), func(o *engine.Ordered) error {
+		if prob := h.order(ctx, "rule.run", ruleObject(o.Rule, &o.Scope), wire.OrderedForm{Rule: o.Rule, Scope: o.Scope, Due: o.Due}); prob != nil {
 			return prob
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, a.runFailed(ctx, err)
+		return nil, h.runFailed(ctx, err)
 	}
-	a.log.LogAttrs(ctx, slog.LevelInfo, "a rule was run", slog.String("rule", o.Rule), slog.String("scope", o.Scope), slog.Time("due", o.Due), slog.String("by", by))
+	h.log.LogAttrs(ctx, slog.LevelInfo, "a rule was run", slog.String("rule", o.Rule), slog.String("scope", o.Scope), slog.Time("due", o.Due), slog.String("by", by))
 	out := &runOutput{Status: http.StatusOK, Body: &wire.OrderedForm{Rule: o.Rule, Scope: o.Scope, Due: o.Due}}
 	if o.Run == nil {
 		out.Status, out.Location = http.StatusAccepted, api.Base+"/rules/"+o.Rule+"/runs"
@@ -173,7 +173,7 @@ func (a *Handlers) runRule(ctx context.Context, in *runInput) (*runOutput, error
 }
 
 // runFailed turns an error of RunNow into a problem.
-func (a *Handlers) runFailed(ctx context.Context, err error) *wire.Problem {
+func (h *Handlers) runFailed(ctx context.Context, err error) *wire.Problem {
 	var unverified *engine.UnverifiedError
 	var unrecorded *wire.Problem
 	switch {
@@ -188,17 +188,17 @@ func (a *Handlers) runFailed(ctx context.Context, err error) *wire.Problem {
 		p.RetryAfter = 2
 		return p
 	}
-	return a.rulesFailed(ctx, err)
+	return h.rulesFailed(ctx, err)
 }
 
 // reloadRules answers POST /rules/reload.
-func (a *Handlers) reloadRules(ctx context.Context, _ *struct{}) (*reloadOutput, error) {
+func (h *Handlers) reloadRules(ctx context.Context, _ *struct{}) (*reloadOutput, error) {
 	if prob := api.InScope(ctx, nil); prob != nil {
 		return nil, prob
 	}
-	r, err := a.deps.Reload(ctx, auth.From(ctx).Author())
+	r, err := h.deps.Reload(ctx, auth.From(ctx).Author())
 	if err != nil {
-		return nil, a.rulesFailed(ctx, err)
+		return nil, h.rulesFailed(ctx, err)
 	}
 	return &reloadOutput{r}, nil
 }

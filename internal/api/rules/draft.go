@@ -26,16 +26,16 @@ type (
 	draftOutput struct{ Body *wire.DraftForm }
 )
 
-func (a *Handlers) registerDraft(operations huma.API) {
+func (h *Handlers) registerDraft(operations huma.API) {
 	op := api.Operation("draft-rule", http.MethodPost, "/rules/{id}/draft", "rules", "Try another text of a rule")
 	op.Description = "The text is checked as its file would be, held against the running version, and run on the source, read-only, from the ledger's state. Nothing is " +
 		"saved: rules come from files alone. For those who see all warehouses; who has tried a text, with its size and its SHA-256, is in the audit."
 	op.MaxBodyBytes = 8 * largestDraft // escaped, and the rest
-	huma.Register(operations, op, a.draft)
+	huma.Register(operations, op, h.draft)
 }
 
 // draft answers POST /rules/{id}/draft.
-func (a *Handlers) draft(ctx context.Context, in *draftInput) (*draftOutput, error) {
+func (h *Handlers) draft(ctx context.Context, in *draftInput) (*draftOutput, error) {
 	if prob := api.InWarehouse(auth.From(ctx), auth.AllWarehouses); prob != nil {
 		return nil, prob
 	}
@@ -46,15 +46,15 @@ func (a *Handlers) draft(ctx context.Context, in *draftInput) (*draftOutput, err
 	if in.Body.Limit > 0 {
 		q.Limit = in.Body.Limit
 	}
-	if err := a.deps.Rules.Find(in.ID, nil); err != nil {
-		return nil, a.rulesFailed(ctx, err)
+	if err := h.deps.Rules.Find(in.ID, nil); err != nil {
+		return nil, h.rulesFailed(ctx, err)
 	}
-	if prob := a.order(ctx, "rule.draft", ruleObject(in.ID, q.Scope), triedState{q.At, q.Limit, newTextState(q.Text)}); prob != nil {
+	if prob := h.order(ctx, "rule.draft", ruleObject(in.ID, q.Scope), triedState{q.At, q.Limit, newTextState(q.Text)}); prob != nil {
 		return nil, prob
 	}
-	d, err := a.deps.Draft(ctx, q)
+	d, err := h.deps.Draft(ctx, q)
 	if err != nil {
-		return nil, a.previewFailed(ctx, err)
+		return nil, h.previewFailed(ctx, err)
 	}
 	return &draftOutput{newDraftForm(in.ID, d)}, nil
 }

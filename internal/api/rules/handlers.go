@@ -46,4 +46,4 @@ type Handlers struct {
 func New(deps Deps) *Handlers { return &Handlers{deps, deps.Logger} }
 
 // Register adds the operations.
-func (a *Handlers) Register(operations *api.Operations) { a.registerRules(operations) }
+func (h *Handlers) Register(operations *api.Operations) { h.registerRules(operations) }

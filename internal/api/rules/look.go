@@ -53,18 +53,18 @@ type (
 	findingsOutput struct{ Body *wire.FindingsForm }
 )
 
-func (a *Handlers) registerRulesLook(operations huma.API) {
-	huma.Register(operations, api.Operation("list-rules", http.MethodGet, "/rules", "rules", "List the rules and how they are"), a.listRules)
-	huma.Register(operations, api.Operation("get-rule", http.MethodGet, "/rules/{id}", "rules", "Show a rule and how it is in each scope"), a.getRule)
-	huma.Register(operations, api.Operation("list-runs", http.MethodGet, "/rules/{id}/runs", "rules", "List the latest runs of a rule"), a.listRuns)
-	huma.Register(operations, api.Operation("list-findings", http.MethodGet, "/rules/{id}/findings", "rules", "List the open findings of a rule"), a.listFindings)
+func (h *Handlers) registerRulesLook(operations huma.API) {
+	huma.Register(operations, api.Operation("list-rules", http.MethodGet, "/rules", "rules", "List the rules and how they are"), h.listRules)
+	huma.Register(operations, api.Operation("get-rule", http.MethodGet, "/rules/{id}", "rules", "Show a rule and how it is in each scope"), h.getRule)
+	huma.Register(operations, api.Operation("list-runs", http.MethodGet, "/rules/{id}/runs", "rules", "List the latest runs of a rule"), h.listRuns)
+	huma.Register(operations, api.Operation("list-findings", http.MethodGet, "/rules/{id}/findings", "rules", "List the open findings of a rule"), h.listFindings)
 }
 
 // mostRuleIDs is how many rules are asked for by id.
 const mostRuleIDs = 200
 
 // listRules answers GET /rules.
-func (a *Handlers) listRules(ctx context.Context, in *rulesInput) (*rulesOutput, error) {
+func (h *Handlers) listRules(ctx context.Context, in *rulesInput) (*rulesOutput, error) {
 	limit, prob := in.Limit.Parse()
 	if prob != nil {
 		return nil, prob
@@ -75,13 +75,13 @@ func (a *Handlers) listRules(ctx context.Context, in *rulesInput) (*rulesOutput,
 	if len(in.IDs) > 0 && in.Limit == "" {
 		limit = mostRuleIDs
 	}
-	list, err := a.deps.Rules.Status(ctx)
+	list, err := h.deps.Rules.Status(ctx)
 	if err != nil {
-		return nil, a.rulesFailed(ctx, err)
+		return nil, h.rulesFailed(ctx, err)
 	}
-	files := a.deps.RuleFiles()
+	files := h.deps.RuleFiles()
 	form := &wire.RulesForm{Version: files.Version}
-	addSwitches(form, auth.From(ctx), a.deps.Rules.Switches(), list)
+	addSwitches(form, auth.From(ctx), h.deps.Rules.Switches(), list)
 	list = api.OwnRules(ctx, list)
 	form.Problems = wire.NotNil(api.OwnProblems(ctx, files.Problems, func(rule string) bool {
 		return slices.ContainsFunc(list, func(s engine.RuleStatus) bool { return s.Rule.ID == rule })
@@ -122,24 +122,24 @@ func addSwitches(f *wire.RulesForm, who *auth.Identity, list []ledger.Switch, ru
 }
 
 // getRule answers GET /rules/{id}.
-func (a *Handlers) getRule(ctx context.Context, in *ruleInput) (*ruleOutput, error) {
-	scopes, prob := a.scopesOf(ctx, in.ID, nil)
+func (h *Handlers) getRule(ctx context.Context, in *ruleInput) (*ruleOutput, error) {
+	scopes, prob := h.scopesOf(ctx, in.ID, nil)
 	if prob != nil {
 		return nil, prob
 	}
-	form := &newRuleForms(scopes, a.deps.RuleFiles().Stale)[0]
+	form := &newRuleForms(scopes, h.deps.RuleFiles().Stale)[0]
 	api.OwnScopes(ctx, form.Scopes)
 	return &ruleOutput{form}, nil
 }
 
 // scopesOf returns how a rule is, in all of the caller's scopes or in one. A rule that has none of them answers as one that is not there.
-func (a *Handlers) scopesOf(ctx context.Context, id string, scope *string) ([]engine.RuleStatus, *wire.Problem) {
-	if err := a.deps.Rules.Find(id, scope); err != nil {
-		return nil, a.rulesFailed(ctx, err)
+func (h *Handlers) scopesOf(ctx context.Context, id string, scope *string) ([]engine.RuleStatus, *wire.Problem) {
+	if err := h.deps.Rules.Find(id, scope); err != nil {
+		return nil, h.rulesFailed(ctx, err)
 	}
-	list, err := a.deps.Rules.Scopes(ctx, id)
+	list, err := h.deps.Rules.Scopes(ctx, id)
 	if err != nil {
-		return nil, a.rulesFailed(ctx, err)
+		return nil, h.rulesFailed(ctx, err)
 	}
 	list = api.OwnRules(ctx, list)
 	if scope != nil {
@@ -152,12 +152,12 @@ func (a *Handlers) scopesOf(ctx context.Context, id string, scope *string) ([]en
 }
 
 // listRuns answers GET /rules/{id}/runs.
-func (a *Handlers) listRuns(ctx context.Context, in *runsInput) (*runsOutput, error) {
+func (h *Handlers) listRuns(ctx context.Context, in *runsInput) (*runsOutput, error) {
 	limit, prob := in.Limit.Parse()
 	if prob != nil {
 		return nil, prob
 	}
-	runs, prob := a.runsOf(ctx, in.ID, api.Optional(in.Scope), limit)
+	runs, prob := h.runsOf(ctx, in.ID, api.Optional(in.Scope), limit)
 	if prob != nil {
 		return nil, prob
 	}
@@ -170,14 +170,14 @@ func (a *Handlers) listRuns(ctx context.Context, in *runsInput) (*runsOutput, er
 }
 
 // runsOf returns the latest runs of a rule, of the caller's scopes, or of one scope.
-func (a *Handlers) runsOf(ctx context.Context, id string, scope *string, limit int) ([]ledger.Run, *wire.Problem) {
+func (h *Handlers) runsOf(ctx context.Context, id string, scope *string, limit int) ([]ledger.Run, *wire.Problem) {
 	if auth.From(ctx).Everywhere() {
-		if err := a.deps.Rules.Find(id, scope); err != nil {
-			return nil, a.rulesFailed(ctx, err)
+		if err := h.deps.Rules.Find(id, scope); err != nil {
+			return nil, h.rulesFailed(ctx, err)
 		}
-		runs, err := a.deps.History.Runs(ctx, id, scope, limit)
+		runs, err := h.deps.History.Runs(ctx, id, scope, limit)
 		if err != nil {
-			return nil, a.rulesFailed(ctx, err)
+			return nil, h.rulesFailed(ctx, err)
 		}
 		return runs, nil
 	}
@@ -186,15 +186,15 @@ func (a *Handlers) runsOf(ctx context.Context, id string, scope *string, limit i
 			return nil, prob
 		}
 	}
-	scopes, prob := a.scopesOf(ctx, id, scope)
+	scopes, prob := h.scopesOf(ctx, id, scope)
 	if prob != nil {
 		return nil, prob
 	}
 	var all []ledger.Run
 	for i := range scopes {
-		runs, err := a.deps.History.Runs(ctx, id, &scopes[i].Rule.Scope, limit)
+		runs, err := h.deps.History.Runs(ctx, id, &scopes[i].Rule.Scope, limit)
 		if err != nil {
-			return nil, a.rulesFailed(ctx, err)
+			return nil, h.rulesFailed(ctx, err)
 		}
 		all = append(all, runs...)
 	}
@@ -203,7 +203,7 @@ func (a *Handlers) runsOf(ctx context.Context, id string, scope *string, limit i
 }
 
 // listFindings answers GET /rules/{id}/findings.
-func (a *Handlers) listFindings(ctx context.Context, in *findingsInput) (*findingsOutput, error) {
+func (h *Handlers) listFindings(ctx context.Context, in *findingsInput) (*findingsOutput, error) {
 	limit, prob := in.Limit.Parse()
 	if prob != nil {
 		return nil, prob
@@ -214,15 +214,15 @@ func (a *Handlers) listFindings(ctx context.Context, in *findingsInput) (*findin
 	if prob := api.InScope(ctx, api.Optional(in.Scope)); prob != nil { // keys are data
 		return nil, prob
 	}
-	scopes, prob := a.scopesOf(ctx, in.ID, api.Optional(in.Scope))
+	scopes, prob := h.scopesOf(ctx, in.ID, api.Optional(in.Scope))
 	if prob != nil {
 		return nil, prob
 	}
 	form := &wire.FindingsForm{Findings: []wire.OpenFindingForm{}}
 	for i := range scopes {
-		open, err := a.deps.History.Findings(ctx, in.ID, scopes[i].Rule.Scope)
+		open, err := h.deps.History.Findings(ctx, in.ID, scopes[i].Rule.Scope)
 		if err != nil {
-			return nil, a.rulesFailed(ctx, err)
+			return nil, h.rulesFailed(ctx, err)
 		}
 		addFindings(form, open, scopes[i].Rule.Scope, in.State)
 	}

@@ -31,14 +31,14 @@ type (
 	previewOutput struct{ Body *wire.PreviewForm }
 )
 
-func (a *Handlers) registerPreview(operations huma.API) {
+func (h *Handlers) registerPreview(operations huma.API) {
 	op := api.Operation("preview-rule", http.MethodPost, "/rules/{id}/preview", "rules", "Run a rule now and show what it would do")
 	op.Description = "The probe is run on the source, read-only, and judged as in a firing that goes on from the ledger's state. Nothing is written but who asked, in the audit, and nobody is told."
-	huma.Register(operations, op, a.preview)
+	huma.Register(operations, op, h.preview)
 }
 
 // preview answers POST /rules/{id}/preview.
-func (a *Handlers) preview(ctx context.Context, in *previewInput) (*previewOutput, error) {
+func (h *Handlers) preview(ctx context.Context, in *previewInput) (*previewOutput, error) {
 	q := authoring.PreviewRequest{Rule: in.ID, Limit: defaultPreviewed}
 	if in.Body != nil {
 		q.Scope, q.At = in.Body.Scope, in.Body.At
@@ -49,25 +49,25 @@ func (a *Handlers) preview(ctx context.Context, in *previewInput) (*previewOutpu
 	if prob := api.InScope(ctx, q.Scope); prob != nil {
 		return nil, prob
 	}
-	source, err := a.deps.RuleSource(in.ID)
+	source, err := h.deps.RuleSource(in.ID)
 	if err == nil {
-		err = a.deps.Rules.Find(in.ID, q.Scope)
+		err = h.deps.Rules.Find(in.ID, q.Scope)
 	}
 	if err != nil {
-		return nil, a.rulesFailed(ctx, err)
+		return nil, h.rulesFailed(ctx, err)
 	}
-	if prob := a.order(ctx, "rule.preview", ruleObject(in.ID, q.Scope), triedState{q.At, q.Limit, newTextState(source.Text)}); prob != nil {
+	if prob := h.order(ctx, "rule.preview", ruleObject(in.ID, q.Scope), triedState{q.At, q.Limit, newTextState(source.Text)}); prob != nil {
 		return nil, prob
 	}
-	report, err := a.deps.Preview(ctx, q)
+	report, err := h.deps.Preview(ctx, q)
 	if err != nil {
-		return nil, a.previewFailed(ctx, err)
+		return nil, h.previewFailed(ctx, err)
 	}
 	return &previewOutput{Body: newPreviewForm(report)}, nil
 }
 
 // previewFailed turns an error of a preview into a problem.
-func (a *Handlers) previewFailed(ctx context.Context, err error) *wire.Problem {
+func (h *Handlers) previewFailed(ctx context.Context, err error) *wire.Problem {
 	var at *authoring.AtError
 	var list problem.List
 	var scan *scanners.Error
@@ -82,17 +82,17 @@ func (a *Handlers) previewFailed(ctx context.Context, err error) *wire.Problem {
 		}
 		return prob
 	case errors.Is(err, authoring.ErrBusy), errors.Is(err, engine.ErrSourceBusy):
-		return a.notNow(err.Error() + "; try again")
+		return h.notNow(err.Error() + "; try again")
 	case errors.As(err, &scan) && scan.Transient, errors.Is(err, context.DeadlineExceeded):
-		a.log.LogAttrs(ctx, slog.LevelWarn, "a preview's source did not answer", slog.Any("error", err))
-		return a.notNow("the rule's source did not answer; try again")
+		h.log.LogAttrs(ctx, slog.LevelWarn, "a preview's source did not answer", slog.Any("error", err))
+		return h.notNow("the rule's source did not answer; try again")
 	case errors.As(err, &scan), errors.As(err, &refused):
 		return wire.NewProblem(http.StatusConflict, wire.CodeRuleUnverified, "the rule would not run: "+err.Error())
 	}
-	return a.rulesFailed(ctx, err)
+	return h.rulesFailed(ctx, err)
 }
 
-func (a *Handlers) notNow(detail string) *wire.Problem {
+func (h *Handlers) notNow(detail string) *wire.Problem {
 	p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeSourceUnavailable, detail)
 	p.RetryAfter = 2
 	return p

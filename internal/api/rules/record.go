@@ -13,11 +13,11 @@ import (
 )
 
 // order records what somebody asks for that is not the ledger's to change, before it is done. Where that cannot be written it is not done.
-func (a *Handlers) order(ctx context.Context, action, object string, after any) *wire.Problem {
+func (h *Handlers) order(ctx context.Context, action, object string, after any) *wire.Problem {
 	who := auth.From(ctx).Author()
-	err := a.addChange(ctx, &ledger.Change{By: who.By, Via: who.Via, Action: action, Object: object, After: api.StateJSON(after)})
+	err := h.addChange(ctx, &ledger.Change{By: who.By, Via: who.Via, Action: action, Object: object, After: api.StateJSON(after)})
 	if err != nil {
-		return api.LedgerFailed(ctx, a.log, err)
+		return api.LedgerFailed(ctx, h.log, err)
 	}
 	return nil
 }
@@ -25,10 +25,10 @@ func (a *Handlers) order(ctx context.Context, action, object string, after any) 
 const auditTimeout = 10 * time.Second
 
 // addChange writes the record, also when the caller has left meanwhile.
-func (a *Handlers) addChange(ctx context.Context, c *ledger.Change) error {
+func (h *Handlers) addChange(ctx context.Context, c *ledger.Change) error {
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), auditTimeout)
 	defer done()
-	return a.deps.Audit.AddChange(ctx, c)
+	return h.deps.Audit.AddChange(ctx, c)
 }
 
 // textState is what a record keeps of a text that was tried: enough to tell whether it was this one.

@@ -57,40 +57,40 @@ func (lookFlag) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeBoolean, Default: true}
 }
 
-func (a *Handlers) registerRules(operations huma.API) {
+func (h *Handlers) registerRules(operations huma.API) {
 	promote := api.Operation("promote-rule", http.MethodPost, "/rules/{id}/promote", "rules", "Make a rule in shadow live")
 	promote.Description = "From its next run on, on every node, the rule delivers what it newly finds. What it knows already is not told again, and " +
 		"resolutions go where their findings were told. Promoting twice changes nothing."
-	huma.Register(operations, promote, a.promote)
+	huma.Register(operations, promote, h.promote)
 	why := api.Operation("why", http.MethodGet, "/rules/{id}/why", "rules", "What is known of one finding, and what holds it back")
-	huma.Register(operations, why, a.why)
-	a.registerPreview(operations)
-	a.registerRuleSource(operations)
-	a.registerDraft(operations)
-	a.registerRulesLook(operations)
-	a.registerRulesChange(operations)
+	huma.Register(operations, why, h.why)
+	h.registerPreview(operations)
+	h.registerRuleSource(operations)
+	h.registerDraft(operations)
+	h.registerRulesLook(operations)
+	h.registerRulesChange(operations)
 }
 
 // promote answers POST /rules/{id}/promote.
-func (a *Handlers) promote(ctx context.Context, in *promoteInput) (*promotionsOutput, error) {
+func (h *Handlers) promote(ctx context.Context, in *promoteInput) (*promotionsOutput, error) {
 	if prob := api.InScope(ctx, api.Optional(in.Scope)); prob != nil {
 		return nil, prob
 	}
 	who := auth.From(ctx)
-	list, err := a.deps.Rules.Promote(ctx, who.Author(), in.ID, api.Optional(in.Scope))
+	list, err := h.deps.Rules.Promote(ctx, who.Author(), in.ID, api.Optional(in.Scope))
 	if err != nil {
-		return nil, a.rulesFailed(ctx, err)
+		return nil, h.rulesFailed(ctx, err)
 	}
 	out := &promotionsOutput{Body: wire.PromotionsForm{Promotions: make([]wire.PromotionForm, len(list))}}
 	for i, p := range list {
 		out.Body.Promotions[i] = wire.PromotionForm{Rule: p.Rule, Scope: p.Scope, Promoted: p.At.UTC(), By: p.By}
 	}
-	a.log.LogAttrs(ctx, slog.LevelInfo, "a rule was promoted", slog.String("rule", in.ID), slog.String("scope", in.Scope), slog.String("by", who.Subject))
+	h.log.LogAttrs(ctx, slog.LevelInfo, "a rule was promoted", slog.String("rule", in.ID), slog.String("scope", in.Scope), slog.String("by", who.Subject))
 	return out, nil
 }
 
 // why answers GET /rules/{id}/why.
-func (a *Handlers) why(ctx context.Context, in *whyInput) (*whyOutput, error) {
+func (h *Handlers) why(ctx context.Context, in *whyInput) (*whyOutput, error) {
 	if in.Key == "" {
 		return nil, api.MissingParameter("key")
 	}
@@ -100,15 +100,15 @@ func (a *Handlers) why(ctx context.Context, in *whyInput) (*whyOutput, error) {
 	if prob := api.InScope(ctx, api.Optional(in.Scope)); prob != nil {
 		return nil, prob
 	}
-	w, err := a.deps.Rules.Why(ctx, in.ID, api.Optional(in.Scope), in.Key, in.Look != "false")
+	w, err := h.deps.Rules.Why(ctx, in.ID, api.Optional(in.Scope), in.Key, in.Look != "false")
 	if err != nil {
-		return nil, a.rulesFailed(ctx, err)
+		return nil, h.rulesFailed(ctx, err)
 	}
 	return &whyOutput{Body: newWhyForm(w)}, nil
 }
 
 // rulesFailed turns the engine's errors into problems.
-func (a *Handlers) rulesFailed(ctx context.Context, err error) *wire.Problem {
+func (h *Handlers) rulesFailed(ctx context.Context, err error) *wire.Problem {
 	var unknown *engine.UnknownError
 	var key *why.KeyError
 	if errors.As(err, &unknown) && !auth.From(ctx).Everywhere() { // what was meant may be another's
@@ -128,5 +128,5 @@ func (a *Handlers) rulesFailed(ctx context.Context, err error) *wire.Problem {
 	case errors.Is(err, engine.ErrNotShadow):
 		return wire.NewProblem(http.StatusConflict, wire.CodeRuleNotShadow, err.Error()+"; it delivers already")
 	}
-	return api.LedgerFailed(ctx, a.log, err)
+	return api.LedgerFailed(ctx, h.log, err)
 }

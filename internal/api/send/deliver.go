@@ -182,7 +182,7 @@ func (s *sending) within(at string, d *wire.DeliverForm) time.Duration {
 const maxKey = 255
 
 // newSending reads who sends, and under which key. A request without a key is none that could be repeated.
-func (a *Handlers) newSending(ctx context.Context, in *sendInput) (*sending, *wire.Problem) {
+func (h *Handlers) newSending(ctx context.Context, in *sendInput) (*sending, *wire.Problem) {
 	who := auth.From(ctx)
 	for i := range in.Body.Notices {
 		if prob := api.InWarehouse(who, in.Body.Notices[i].Warehouse); prob != nil && api.IsName(in.Body.Notices[i].Warehouse) {
@@ -190,9 +190,9 @@ func (a *Handlers) newSending(ctx context.Context, in *sendInput) (*sending, *wi
 			return nil, prob
 		}
 	}
-	s := &sending{who: who, key: in.Key, targets: a.deps.Sends.Targets, now: time.Now()}
-	if a.deps.Sends.Now != nil {
-		s.now = a.deps.Sends.Now()
+	s := &sending{who: who, key: in.Key, targets: h.deps.Sends.Targets, now: time.Now()}
+	if h.deps.Sends.Now != nil {
+		s.now = h.deps.Sends.Now()
 	}
 	s.now = s.now.UTC().Truncate(time.Microsecond)
 	switch {

@@ -33,4 +33,4 @@ type Handlers struct {
 func New(deps Deps) *Handlers { return &Handlers{deps, deps.Logger} }
 
 // Register adds the operation.
-func (a *Handlers) Register(operations *api.Operations) { a.registerSend(operations) }
+func (h *Handlers) Register(operations *api.Operations) { h.registerSend(operations) }

@@ -44,7 +44,7 @@ const (
 // sendBodyTimeout is for a list of 1,000 notices, well filled.
 const sendBodyTimeout = 30 * time.Second
 
-func (a *Handlers) registerSend(operations huma.API) {
+func (h *Handlers) registerSend(operations huma.API) {
 	send := api.Operation("send-notices", http.MethodPost, "/notices", "notices", "Send notices")
 	send.Description = "A business system sends notices of its own, all or none. They are recorded before the answer comes. " +
 		"Under an Idempotency-Key a request whose answer was lost can be repeated: the answer is the same, and nothing is sent twice."
@@ -54,55 +54,55 @@ func (a *Handlers) registerSend(operations huma.API) {
 		Content:     map[string]*huma.MediaType{string(api.MediaJSON): {Schema: api.SchemaOf[wire.SentForm](operations.OpenAPI())}},
 	}
 	send.MaxBodyBytes, send.BodyReadTimeout = notice.MaxRequestBytes, sendBodyTimeout
-	huma.Register(operations, send, a.sendNotices)
+	huma.Register(operations, send, h.sendNotices)
 	limitNotices(operations.OpenAPI())
 }
 
 // sendNotices answers POST /notices: 201, or 200 where the request was made before.
-func (a *Handlers) sendNotices(ctx context.Context, in *sendInput) (*sendOutput, error) {
-	sending, prob := a.newSending(ctx, in)
+func (h *Handlers) sendNotices(ctx context.Context, in *sendInput) (*sendOutput, error) {
+	sending, prob := h.newSending(ctx, in)
 	if prob != nil {
 		return nil, prob
 	}
-	types, err := a.deps.Types(ctx)
+	types, err := h.deps.Types(ctx)
 	if err != nil {
-		return nil, api.LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	sending.types = types
 	notices, prob := sending.notices(in.Body.Notices)
 	if prob != nil {
-		return a.sentBefore(ctx, in.Key, notices, prob)
+		return h.sentBefore(ctx, in.Key, notices, prob)
 	}
 	began := time.Now()
-	sent, err := a.deps.Sends.Send(ctx, notices)
+	sent, err := h.deps.Sends.Send(ctx, notices)
 	if err != nil {
-		return nil, api.LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	if len(sent.List) > 0 && !sent.List[0].Existing {
-		a.deps.Tracer.Sent(ctx, notices[0].Notice, began, len(notices))
+		h.deps.Tracer.Sent(ctx, notices[0].Notice, began, len(notices))
 	}
-	a.deps.Sends.Wake(sent.Lanes)
-	return a.sent(ctx, notices, &sent)
+	h.deps.Sends.Wake(sent.Lanes)
+	return h.sent(ctx, notices, &sent)
 }
 
 // sentBefore answers a request that cannot be taken: as it was answered when it was made for the first time, since what is wrong with it by
 // now (its type has gone) was not so then, and else with the problem.
-func (a *Handlers) sentBefore(ctx context.Context, key string, notices []ledger.NewNotice, prob *wire.Problem) (*sendOutput, error) {
+func (h *Handlers) sentBefore(ctx context.Context, key string, notices []ledger.NewNotice, prob *wire.Problem) (*sendOutput, error) {
 	if key == "" {
 		return nil, prob
 	}
-	sent, err := a.deps.Sends.Sent(ctx, notices)
+	sent, err := h.deps.Sends.Sent(ctx, notices)
 	if err != nil {
-		return nil, api.LedgerFailed(ctx, a.log, err)
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	if slices.ContainsFunc(sent.List, func(s ledger.SentNotice) bool { return !s.Existing || s.Other }) {
 		return nil, prob
 	}
-	return a.sent(ctx, notices, &sent)
+	return h.sent(ctx, notices, &sent)
 }
 
 // sent makes the answer.
-func (a *Handlers) sent(ctx context.Context, notices []ledger.NewNotice, sent *ledger.SentNotices) (*sendOutput, error) {
+func (h *Handlers) sent(ctx context.Context, notices []ledger.NewNotice, sent *ledger.SentNotices) (*sendOutput, error) {
 	out := &sendOutput{Status: http.StatusOK, Body: wire.SentForm{Notices: make([]wire.SentNoticeForm, len(sent.List))}}
 	added, deliveries := 0, 0
 	for i := range sent.List {
@@ -114,13 +114,13 @@ func (a *Handlers) sent(ctx context.Context, notices []ledger.NewNotice, sent *l
 		if !s.Existing {
 			added++
 			deliveries += s.Deliveries
-			a.deps.Meter.NoticeMade(notices[i].Notice.Type, string(notices[i].Notice.Status))
+			h.deps.Meter.NoticeMade(notices[i].Notice.Type, string(notices[i].Notice.Status))
 		}
 		out.Body.Notices[i] = wire.SentNoticeForm{ID: s.ID, Deliveries: s.Deliveries, Unsubscribed: s.Unsubscribed}
 	}
 	if added > 0 {
 		out.Status = http.StatusCreated
-		a.log.LogAttrs(ctx, slog.LevelInfo, "notices were sent", slog.Int("notices", added), slog.Int("deliveries", deliveries))
+		h.log.LogAttrs(ctx, slog.LevelInfo, "notices were sent", slog.Int("notices", added), slog.Int("deliveries", deliveries))
 	}
 	return out, nil
 }

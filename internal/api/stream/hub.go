@@ -21,19 +21,19 @@ type Limits struct {
 
 // The defaults.
 const (
-	DefaultMaxStreams         = 20_000
-	DefaultMaxStreamsPerToken = 10_000
+	DefaultMax         = 20_000
+	DefaultMaxPerToken = 10_000
 )
 
 // Why streams end, as the event end and the metrics say it.
 const (
-	Gone           = "gone"        // the client left
-	StreamSlow     = "slow"        // the client did not read
-	StreamRevoked  = "revoked"     // what the client proved itself with was taken back
-	StreamExpired  = "expired"     // or has expired
-	StreamShutdown = "shutdown"    // the node ends
-	Unavailable    = "unavailable" // the inboxes are out of reach while the stream catches up
-	Failed         = "failed"
+	Gone        = "gone"        // the client left
+	Slow        = "slow"        // the client did not read
+	Revoked     = "revoked"     // what the client proved itself with was taken back
+	Expired     = "expired"     // or has expired
+	Shutdown    = "shutdown"    // the node ends
+	Unavailable = "unavailable" // the inboxes are out of reach while the stream catches up
+	Failed      = "failed"
 )
 
 // Meter counts streams.
@@ -43,7 +43,7 @@ type Meter interface {
 	StreamEnded(reason string)
 }
 
-// Hub are the open Hub of the node. While there are any, one goroutine does for all of them what takes a clock.
+// Hub has the open streams of a node. While there are any, one goroutine does for all of them what takes a clock.
 type Hub struct {
 	meter  Meter
 	log    *slog.Logger
@@ -51,7 +51,7 @@ type Hub struct {
 
 	mu      sync.Mutex
 	open    map[*Stream]struct{}
-	holders map[string]int             // Hub by token or subject
+	holders map[string]int             // streams by token or subject
 	grants  map[<-chan struct{}]*grant // those that can end
 	stop    chan struct{}              // ends the goroutine
 	opened  uint64                     // so far
@@ -70,10 +70,10 @@ func NewHub(limits Limits, meter Meter, log *slog.Logger) *Hub {
 		open: map[*Stream]struct{}{}, holders: map[string]int{}, grants: map[<-chan struct{}]*grant{},
 	}
 	if hub.limits.Max == 0 {
-		hub.limits.Max = DefaultMaxStreams
+		hub.limits.Max = DefaultMax
 	}
 	if hub.limits.PerToken == 0 {
-		hub.limits.PerToken = DefaultMaxStreamsPerToken
+		hub.limits.PerToken = DefaultMaxPerToken
 	}
 	return hub
 }
@@ -179,7 +179,7 @@ func (hub *Hub) pulse(beat uint8) {
 	}
 }
 
-// count is the number of open streams.
+// Open is the number of open streams.
 func (hub *Hub) Open() int {
 	hub.mu.Lock()
 	defer hub.mu.Unlock()
@@ -193,7 +193,7 @@ func (hub *Hub) Drain() {
 	open := slices.Collect(maps.Keys(hub.open))
 	hub.mu.Unlock()
 	for _, s := range open {
-		s.End(StreamShutdown)
+		s.End(Shutdown)
 	}
 	for _, s := range open {
 		<-s.done
@@ -239,9 +239,9 @@ func (hub *Hub) await(g *grant) {
 	case <-g.left:
 		return
 	}
-	reason := StreamRevoked
+	reason := Revoked
 	if !g.expires.IsZero() && !time.Now().Before(g.expires) {
-		reason = StreamExpired
+		reason = Expired
 	}
 	hub.mu.Lock()
 	list := slices.Collect(maps.Keys(g.streams))

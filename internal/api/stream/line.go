@@ -40,8 +40,8 @@ func openLine(w http.ResponseWriter, r *http.Request, gone func()) (l line, hold
 // connLine is a connection of HTTP/1 that was taken over. The answer ends with it.
 type connLine struct{ conn net.Conn }
 
-// streamBuffer bounds what the kernel keeps for a client that does not read.
-const streamBuffer = 64 << 10
+// sendBuffer bounds what the kernel keeps for a client that does not read.
+const sendBuffer = 64 << 10
 
 func newConnLine(conn net.Conn, h http.Header, gone func()) (*connLine, error) {
 	raw := conn
@@ -49,7 +49,7 @@ func newConnLine(conn net.Conn, h http.Header, gone func()) (*connLine, error) {
 		raw = secure.NetConn()
 	}
 	if tcp, ok := raw.(*net.TCPConn); ok {
-		_ = tcp.SetWriteBuffer(streamBuffer) // where it cannot be set it is larger
+		_ = tcp.SetWriteBuffer(sendBuffer) // where it cannot be set it is larger
 	}
 	if err := conn.SetDeadline(time.Time{}); err != nil { // of the server's timeouts
 		return nil, errors.Join(err, conn.Close())
@@ -63,7 +63,7 @@ func newConnLine(conn net.Conn, h http.Header, gone func()) (*connLine, error) {
 	}
 	head.WriteString("\r\n")
 	l := &connLine{conn}
-	if err := l.send(net.Buffers{head.Bytes()}, streamPatience); err != nil {
+	if err := l.send(net.Buffers{head.Bytes()}, readTimeout); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	go l.watch(gone)

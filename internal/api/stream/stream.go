@@ -1,23 +1,28 @@
 package stream
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
 	"tallyman/internal/api"
+	"tallyman/internal/wire"
 )
 
 // The bounds of one stream.
 const (
-	streamPatience = 10 * time.Second // how long a client may take to read what is sent to it at once
-	farewellTime   = time.Second      // or that the stream ends
-	maxBacklog     = 256 << 10        // bytes that may wait for a client while a page is added
+	readTimeout  = 10 * time.Second // how long a client may take to read what is sent to it at once
+	farewellTime = time.Second      // or that the stream ends
+	maxBacklog   = 256 << 10        // bytes that may wait for a client while a page is added
 )
 
 // Source is where a stream has its events from.
@@ -44,7 +49,7 @@ type Stream struct {
 	ended   bool
 }
 
-// serve begins a stream that was admitted, and has follow bring it to the present.
+// Serve begins a stream that was admitted, and has follow bring it to the present.
 func (s *Stream) Serve(w http.ResponseWriter, r *http.Request, follow func(ctx context.Context)) {
 	SetHeader(w.Header())
 	l, hold, err := openLine(w, r, func() { s.End(Gone) })
@@ -65,17 +70,17 @@ func (s *Stream) Serve(w http.ResponseWriter, r *http.Request, follow func(ctx c
 	}
 }
 
-// push queues parts, which the client gets together.
+// Push queues parts, which the client gets together.
 func (s *Stream) Push(parts ...[]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.add(parts...)
 }
 
-// flush sends what is queued at once. Only who brings a stream to the present may call it, before somebody else writes to the stream.
+// Flush sends what is queued at once. Only who brings a stream to the present may call it, before somebody else writes to the stream.
 func (s *Stream) Flush() {
-	if parts, patience, _ := s.next(); parts != nil {
-		s.send(parts, patience)
+	if parts, within, _ := s.next(); parts != nil {
+		s.send(parts, within)
 	}
 }
 
@@ -86,7 +91,7 @@ func (s *Stream) add(parts ...[]byte) {
 		return
 	}
 	if s.queued > maxBacklog {
-		go s.End(StreamSlow) // it takes locks that the caller may hold
+		go s.End(Slow) // it takes locks that the caller may hold
 		return
 	}
 	s.queue = append(s.queue, parts...)
@@ -102,7 +107,7 @@ func (s *Stream) add(parts ...[]byte) {
 // write sends what is queued until there is nothing more, and hangs up if the stream has ended.
 func (s *Stream) write() {
 	for {
-		parts, patience, over := s.next()
+		parts, within, over := s.next()
 		if parts == nil {
 			if over {
 				s.line.close()
@@ -110,36 +115,36 @@ func (s *Stream) write() {
 			}
 			return
 		}
-		s.send(parts, patience)
+		s.send(parts, within)
 	}
 }
 
 // next takes the queue. With nothing in it, nobody writes any more until there is.
-func (s *Stream) next() (parts net.Buffers, patience time.Duration, over bool) {
+func (s *Stream) next() (parts net.Buffers, within time.Duration, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	parts, patience = s.queue, streamPatience
+	parts, within = s.queue, readTimeout
 	s.queue, s.queued = nil, 0
 	if s.ended {
-		patience = farewellTime
+		within = farewellTime
 	}
 	if parts == nil {
 		s.writing = s.ended
 	}
-	return parts, patience, s.ended
+	return parts, within, s.ended
 }
 
 // send writes to the line. A stream whose client does not take it ends.
-func (s *Stream) send(parts net.Buffers, patience time.Duration) {
-	switch err := s.line.send(parts, patience); {
+func (s *Stream) send(parts net.Buffers, within time.Duration) {
+	switch err := s.line.send(parts, within); {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		s.End(StreamSlow)
+		s.End(Slow)
 	case err != nil:
 		s.End(Gone)
 	}
 }
 
-// end ends the stream: the client is told why, where it can be. What waited for it is dropped. Only the first end counts.
+// End ends the stream: the client is told why, where it can be. What waited for it is dropped. Only the first end counts.
 func (s *Stream) End(reason string) {
 	word := farewell(reason)
 	s.mu.Lock()
@@ -169,7 +174,7 @@ func (s *Stream) End(reason string) {
 	}
 }
 
-// settle makes the stream live, unless it has ended meanwhile.
+// Settle makes the stream live, unless it has ended meanwhile.
 func (s *Stream) Settle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,7 +182,7 @@ func (s *Stream) Settle() bool {
 	return !s.ended
 }
 
-// over tells whether the stream has ended.
+// Over tells whether the stream has ended.
 func (s *Stream) Over() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,7 +197,7 @@ func (s *Stream) begin(l line) {
 	s.add(greeting())
 }
 
-// abandon ends a stream that never began: the request was answered otherwise.
+// Abandon ends a stream that never began: the request was answered otherwise.
 func (s *Stream) Abandon() {
 	s.mu.Lock()
 	began := s.line != nil
@@ -201,4 +206,52 @@ func (s *Stream) Abandon() {
 		s.End(Failed)
 		close(s.done)
 	}
+}
+
+// SetHeader sets what a stream's answer has: no cache may keep it and no proxy hold it back.
+func SetHeader(h http.Header) {
+	h["Content-Type"] = []string{string(api.MediaEvents)}
+	h["Cache-Control"] = []string{"no-cache, no-store, no-transform, private"}
+	h["X-Accel-Buffering"] = []string{"no"}
+	h["Vary"] = append(slices.Clip(h["Vary"]), api.Vary...)
+}
+
+// WriteEvent writes one event; without an id the client keeps the one that it has.
+func WriteEvent(b *bytes.Buffer, name, id string, data any) {
+	if id != "" {
+		b.WriteString("id: ")
+		b.WriteString(id)
+		b.WriteByte('\n')
+	}
+	b.WriteString("event: ")
+	b.WriteString(name)
+	b.WriteString("\ndata: ")
+	if err := api.AppendJSON(b, data); err != nil { // our own forms always encode; there is no line break but the one at the end
+		panic(err)
+	}
+	b.WriteByte('\n')
+}
+
+// The bounds of when clients come back, ms. It is drawn for each stream, so that those of a node that ends do not come
+// to the next one all at once.
+const (
+	minRetry = 1000
+	maxRetry = 5000
+)
+
+// greeting begins a stream.
+func greeting() []byte {
+	return append(strconv.AppendInt([]byte("retry: "), retryTime(), 10), "\n\n"...)
+}
+
+func retryTime() int64 { return minRetry + rand.Int64N(maxRetry-minRetry) } //nolint:gosec // it is no secret
+
+// farewell is the last event; nil where there is nobody to read it.
+func farewell(reason string) []byte {
+	if reason == Gone || reason == Slow {
+		return nil
+	}
+	b := bytes.NewBuffer(bytes.TrimSuffix(greeting(), []byte("\n")))
+	WriteEvent(b, "end", "", wire.EndForm{Reason: reason})
+	return b.Bytes()
 }

@@ -85,7 +85,7 @@ func (fs *feeds) live() int {
 type feed struct {
 	all     *feeds
 	key     string
-	members int    // Hub that ask this; guarded by the lock of all
+	members int    // streams that ask this; guarded by the lock of all
 	stop    func() // ends the watch
 
 	turn  sync.Mutex // held by who polls
