@@ -162,20 +162,25 @@ func mark(registry huma.Registry, schema *huma.Schema, sent map[string]bool) {
 // plainJSON holds the operations that answer the same JSON to everyone.
 var plainJSON = map[string]bool{"healthz": true, "readyz": true, "openapi": true}
 
+// BothForms is the content of an answer that comes in two forms of one schema.
 func BothForms(one, other string, schema *huma.Schema) map[string]*huma.MediaType {
 	return map[string]*huma.MediaType{one: {Schema: schema}, other: {Schema: schema}}
 }
 
+// QueryParam describes a parameter of the query.
 func QueryParam(name, description string, schema *huma.Schema) *huma.Param {
 	return &huma.Param{Name: name, In: "query", Description: description, Schema: schema}
 }
 
+// NameSchema is the schema of what IsName takes.
 func NameSchema() *huma.Schema { return TextSchema("^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$") }
 
+// TextSchema is the schema of a text that matches the pattern; "" takes every text.
 func TextSchema(pattern string) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Pattern: pattern}
 }
 
+// IntegerSchema is the schema of a whole number within the bounds; preset is nil where there is none.
 func IntegerSchema(least, most float64, preset any) *huma.Schema {
 	s := &huma.Schema{Type: huma.TypeInteger, Minimum: &least, Maximum: &most, Default: preset}
 	if most > math.MaxInt32 {

@@ -14,7 +14,7 @@ import (
 	"tallyman/internal/api/operate"
 	"tallyman/internal/api/overview"
 	"tallyman/internal/api/queues"
-	"tallyman/internal/api/rules"
+	"tallyman/internal/api/rulebook"
 	"tallyman/internal/api/search"
 	"tallyman/internal/api/send"
 	"tallyman/internal/api/stream"
@@ -37,8 +37,8 @@ type parts struct {
 	Sends      send.Sends
 	Deliveries history
 	Sinks      map[string]view.ServedSink
-	Rules      rules.Rules
-	History    rules.RuleHistory
+	Rules      rulebook.Rules
+	History    rulebook.RuleHistory
 	RuleFiles  func() view.RuleFiles
 	Reload     func(ctx context.Context, who ledger.Author) (wire.Reloaded, error)
 	Tokens     operate.Tokens
@@ -102,7 +102,7 @@ type overviewLedger struct {
 // audit keeps the records of changes.
 type audit interface {
 	operate.Audit
-	rules.Audit
+	rulebook.Audit
 }
 
 // newAPI makes the API with all its rooms.
@@ -148,7 +148,7 @@ func (p *parts) rooms() []api.Room {
 			Catalogue: p.Catalogue, Book: p.Book, Silences: p.Silences, Tokens: p.Tokens, Audit: p.Audit, Rules: p.Rules, Logger: p.Logger,
 		}),
 		queues.New(queues.Deps{Queues: p.Queues, Logger: p.Logger}),
-		rules.New(rules.Deps{
+		rulebook.New(rulebook.Deps{
 			Rules: p.Rules, History: p.History, RuleFiles: p.RuleFiles, Reload: p.Reload, Preview: p.Preview, RuleSource: p.RuleSource, Draft: p.Draft,
 			Audit: p.Audit, Logger: p.Logger,
 		}),

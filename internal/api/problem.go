@@ -53,10 +53,12 @@ func BadParameter(detail string) *wire.Problem {
 	return wire.NewProblem(http.StatusBadRequest, wire.CodeInvalidParameter, detail)
 }
 
+// UnknownParameter is the problem of a parameter that the operation does not have.
 func UnknownParameter(name string) *wire.Problem {
 	return wire.NewProblem(http.StatusBadRequest, wire.CodeUnknownParameter, "there is no parameter "+policy.Quote(name)+" here")
 }
 
+// RepeatedParameter is the problem of a parameter that comes twice and is no list.
 func RepeatedParameter(name string) *wire.Problem {
 	return wire.NewProblem(http.StatusBadRequest, wire.CodeRepeatedParameter, "parameter "+name+" is given more than once")
 }
@@ -77,6 +79,7 @@ func BadSubscriber(status int, name, value string) *wire.Problem {
 	return wire.NewProblem(status, wire.CodeBadSubscriber, name+" "+policy.Quote(value)+" is neither user:<id> nor role:<id>")
 }
 
+// NotAcceptable is the problem of a client that takes none of the forms that answers have.
 func NotAcceptable() *wire.Problem {
 	return wire.NewProblem(http.StatusNotAcceptable, wire.CodeNotAcceptable, "answers come as application/json, application/xml or text/xml")
 }

@@ -11,7 +11,7 @@ import (
 	"tallyman/internal/api/operate"
 	"tallyman/internal/api/overview"
 	"tallyman/internal/api/queues"
-	apirules "tallyman/internal/api/rules"
+	"tallyman/internal/api/rulebook"
 	"tallyman/internal/api/search"
 	"tallyman/internal/api/send"
 	"tallyman/internal/api/stream"
@@ -34,7 +34,7 @@ func (a *App) rooms(meter *metrics.Metrics, streams *stream.Hub, counts *ruleCou
 			Catalogue: a.ledger, Book: a.ledger, Silences: a.servedSilences(), Tokens: a.tokens, Audit: a.ledger, Rules: a.engine, Logger: a.log,
 		}),
 		queues.New(queues.Deps{Queues: a.index.served(), Logger: a.log}),
-		apirules.New(apirules.Deps{
+		rulebook.New(rulebook.Deps{
 			Rules: ruleDesk{a.engine, why.New(a.engine, a.ledger, &a.silences)}, History: a.ledger, RuleFiles: a.ruleFiles, Preview: a.authoring.Preview, RuleSource: a.ruleSource, Draft: a.authoring.Draft, Audit: a.ledger,
 			Reload: func(ctx context.Context, who ledger.Author) (wire.Reloaded, error) {
 				return a.reload(ctx, "request", who)

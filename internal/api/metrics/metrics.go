@@ -3,6 +3,7 @@ package metrics
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -145,4 +146,9 @@ func (m *Metrics) StreamOpened() { m.streams.Inc() }
 func (m *Metrics) StreamEnded(reason string) {
 	m.streams.Dec()
 	m.streamEnds.WithLabelValues(reason).Inc()
+}
+
+// RequestDone counts a request. operation is an id of the OpenAPI document, or one of the few names for what is none.
+func (m *Metrics) RequestDone(operation string, status int) {
+	m.requests.WithLabelValues(operation, strconv.Itoa(status/100)+"xx").Inc()
 }

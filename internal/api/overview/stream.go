@@ -31,7 +31,7 @@ func (h *Handlers) stream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s := &watcher{all: h.watchers, warehouses: warehouses, everywhere: auth.From(r.Context()).Everywhere()}
-	if prob := h.deps.Streams.Enter(auth.From(r.Context()), &s.Stream, func() stream.Source { return s }); prob != nil { //nolint:contextcheck // feeds poll for many streams
+	if prob := h.deps.Streams.Enter(auth.From(r.Context()), &s.Stream, func() stream.Source { return s }); prob != nil {
 		api.WriteProblem(w, prob, api.ProblemMedia(r))
 		return
 	}

@@ -78,7 +78,7 @@ func NewHub(limits Limits, meter Meter, log *slog.Logger) *Hub {
 	return hub
 }
 
-// enter admits a stream, which has to end. attach gives its source; the lock of the streams is held.
+// Enter admits a stream, which has to end. attach gives its source; the lock of the streams is held.
 func (hub *Hub) Enter(id *auth.Identity, s *Stream, attach func() Source) *wire.Problem {
 	hub.mu.Lock()
 	defer hub.mu.Unlock()
@@ -186,7 +186,7 @@ func (hub *Hub) Open() int {
 	return len(hub.open)
 }
 
-// drain ends all streams, lets nobody in again, and returns when the clients have been told, or could not be.
+// Drain ends all streams, lets nobody in again, and returns when the clients have been told, or could not be.
 func (hub *Hub) Drain() {
 	hub.mu.Lock()
 	hub.drained = true

@@ -1,6 +1,8 @@
 package view
 
 import (
+	"time"
+
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
@@ -41,4 +43,83 @@ func newStrategyForm(s *delivery.Strategy) *wire.StrategyForm {
 		f.Delay = strictyaml.FormatDuration(s.Delay)
 	}
 	return f
+}
+
+// ServedSink is a sink as the configuration has it, and how it does.
+type ServedSink struct {
+	Type string
+	// Ready tells why the inbox or a queue takes nothing now; nil of push channels.
+	Ready func() error
+	// Push is of push channels.
+	Push *PushChannel
+}
+
+// PushChannel is what the configuration says of a push channel, and how it does on this node.
+type PushChannel struct {
+	Timeout     time.Duration
+	Concurrency int
+	Rate        string // as the configuration has it: 50/s, none
+	Failures    int    // that open the breaker
+	Open        time.Duration
+	BatchMax    int // 1 = each delivery goes alone
+	BatchWait   time.Duration
+	Status      func() PushStatus
+}
+
+// PushStatus is how a push channel does on this node.
+type PushStatus struct {
+	Breaker  string    // closed, open, half_open
+	Since    time.Time // the breaker is so
+	Until    time.Time // while it is open: when one delivery is tried
+	Failures int       // transient errors in a row
+
+	HeldUntil time.Time // the channel has asked to be left alone (Retry-After); zero = it has not
+	InFlight  int       // deliveries that are being tried
+	Waiting   int       // deliveries that this node has claimed and will try next
+
+	LastError   string // "" = none yet
+	LastErrorAt time.Time
+	LastSent    time.Time
+}
+
+// NewSinkForm is how a sink does, with the counts of its deliveries.
+func NewSinkForm(name string, s ServedSink, counts map[ledger.DeliveryState]int64) wire.SinkForm {
+	form := wire.SinkForm{Name: name, Type: s.Type, OK: true, Deliveries: newStateCounts(counts)}
+	if s.Ready != nil {
+		if err := s.Ready(); err != nil {
+			form.OK, form.Error = false, err.Error()
+		}
+	}
+	p := s.Push
+	if p == nil {
+		return form
+	}
+	form.Settings = &wire.PushSettingsForm{
+		Timeout: strictyaml.FormatDuration(p.Timeout), Concurrency: p.Concurrency, Rate: p.Rate, Failures: p.Failures,
+		Open: strictyaml.FormatDuration(p.Open), BatchMax: p.BatchMax, BatchWait: strictyaml.FormatDuration(p.BatchWait),
+	}
+	status := p.Status()
+	form.Push = newPushStatusForm(&status)
+	if status.Breaker != breakerClosed {
+		form.OK, form.Error = false, status.LastError
+	}
+	return form
+}
+
+// breakerClosed is the state in which a breaker lets everything through.
+const breakerClosed = "closed"
+
+func newPushStatusForm(s *PushStatus) *wire.PushStatusForm {
+	return &wire.PushStatusForm{
+		Breaker:   wire.BreakerForm{State: s.Breaker, Since: s.Since.UTC(), Until: wire.Moment(s.Until), Failures: s.Failures},
+		HeldUntil: wire.Moment(s.HeldUntil), InFlight: s.InFlight, Waiting: s.Waiting, LastSent: wire.Moment(s.LastSent),
+		LastError: s.LastError, LastErrorAt: wire.Moment(s.LastErrorAt),
+	}
+}
+
+func newStateCounts(counts map[ledger.DeliveryState]int64) wire.StateCountsForm {
+	return wire.StateCountsForm{
+		Pending: counts[ledger.DeliveryPending], Sent: counts[ledger.DeliverySent], Failed: counts[ledger.DeliveryFailed],
+		TimedOut: counts[ledger.DeliveryTimedOut], Canceled: counts[ledger.DeliveryCanceled],
+	}
 }

@@ -1,7 +1,9 @@
-package rules
+package rulebook
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -10,13 +12,97 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/engine"
+	"tallyman/engine/trial/preview"
 	"tallyman/engine/why"
 	"tallyman/internal/api"
+	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
+	"tallyman/internal/authoring"
 	"tallyman/internal/ledger"
 	policy "tallyman/internal/text"
 	"tallyman/internal/wire"
 )
+
+// Deps is what the room is made of.
+type Deps struct {
+	Rules Rules
+	// History is the ledger. RuleFiles is what the node knows of its rule files, Reload reads them again for
+	// who asks, and records what has changed before it is in force: ledger.ErrNotRecorded.
+	History   RuleHistory
+	RuleFiles func() view.RuleFiles
+	Reload    func(ctx context.Context, who ledger.Author) (wire.Reloaded, error)
+	// Preview tries a rule and writes nothing. Errors are *engine.UnknownError, engine.ErrManyScopes, *authoring.AtError, authoring.ErrBusy, those of preview.Run,
+	// and the ledger's.
+	Preview func(ctx context.Context, q authoring.PreviewRequest) (*preview.Report, error)
+	// RuleSource is how a rule is written. Errors are *engine.UnknownError.
+	RuleSource func(id string) (*wire.RuleSource, error)
+	// Draft tries another text of a rule and writes nothing. Errors are as those of Preview.
+	Draft  func(ctx context.Context, q authoring.DraftRequest) (*authoring.DraftResult, error)
+	Audit  Audit
+	Logger *slog.Logger
+}
+
+// Audit takes the records of what is not the ledger's to change; see ledger.Audit.
+type Audit interface {
+	AddChange(ctx context.Context, c *ledger.Change) error
+}
+
+// Handlers serves rules.
+type Handlers struct {
+	deps Deps
+	log  *slog.Logger
+}
+
+// New makes the room.
+func New(deps Deps) *Handlers { return &Handlers{deps, deps.Logger} }
+
+// Register adds the operations.
+func (h *Handlers) Register(operations *api.Operations) { h.registerRules(operations) }
+
+// order records what somebody asks for that is not the ledger's to change, before it is done. Where that cannot be written it is not done.
+func (h *Handlers) order(ctx context.Context, action, object string, after any) *wire.Problem {
+	who := auth.From(ctx).Author()
+	err := h.addChange(ctx, &ledger.Change{By: who.By, Via: who.Via, Action: action, Object: object, After: api.StateJSON(after)})
+	if err != nil {
+		return api.LedgerFailed(ctx, h.log, err)
+	}
+	return nil
+}
+
+const auditTimeout = 10 * time.Second
+
+// addChange writes the record, also when the caller has left meanwhile.
+func (h *Handlers) addChange(ctx context.Context, c *ledger.Change) error {
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), auditTimeout)
+	defer done()
+	return h.deps.Audit.AddChange(ctx, c)
+}
+
+// textState is what a record keeps of a text that was tried: enough to tell whether it was this one.
+type textState struct {
+	Bytes  int    `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+func newTextState(text string) textState {
+	sum := sha256.Sum256([]byte(text))
+	return textState{len(text), hex.EncodeToString(sum[:])}
+}
+
+// triedState is what a record keeps of a preview or a draft.
+type triedState struct {
+	At    string    `json:"at,omitempty"`
+	Limit int       `json:"limit"`
+	Text  textState `json:"text"` // of the rule's entry, as it is in force or as it was drafted
+}
+
+// ruleObject names a rule, in a scope where one is given.
+func ruleObject(id string, scope *string) string {
+	if scope == nil || *scope == "" {
+		return "rule:" + id
+	}
+	return "rule:" + id + ":" + *scope
+}
 
 // Rules are what operators ask of the running rules; the engine is.
 type Rules interface {
