@@ -35,7 +35,7 @@ func TestForgottenRuleIsRegisteredAnew(t *testing.T) {
 // hanging is a source that answers nothing.
 type hanging struct{ *enginetest.Source }
 
-func (hanging) Prepare(ctx context.Context, _ *probe.Statement) (scanners.Prepared, error) {
+func (hanging) Prepare(ctx context.Context, _ *probe.Statement) (scanners.PreparedProbe, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }

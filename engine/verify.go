@@ -74,7 +74,7 @@ func (u *unit) stale(ctx context.Context) bool {
 	return err == nil && u.scoped.Outdated(version)
 }
 
-func (u *unit) prepare(ctx context.Context, stop <-chan struct{}) (scanners.Prepared, error) {
+func (u *unit) prepare(ctx context.Context, stop <-chan struct{}) (scanners.PreparedProbe, error) {
 	if !u.slots.acquire(stop) {
 		return nil, errStopping
 	}

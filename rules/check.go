@@ -13,8 +13,8 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// Known is what a site has configured, for Check.
-type Known struct {
+// Site is what a site has configured, for Check.
+type Site struct {
 	Sources []string
 	Sinks   map[string]string // name → type
 	Types   catalog.Catalog
@@ -24,7 +24,7 @@ type Known struct {
 
 // Check holds the rules against what is configured: sources, sinks, types and the fields of types. Rules with a problem
 // leave the set, and their problems join its Problems.
-func Check(s *Set, known Known) {
+func Check(s *Set, known Site) {
 	var l problem.List
 	for _, r := range s.Rules {
 		l = append(l, checkRule(r, known)...)
@@ -34,7 +34,7 @@ func Check(s *Set, known Known) {
 	}
 }
 
-func checkRule(r *Rule, known Known) problem.List {
+func checkRule(r *Rule, known Site) problem.List {
 	var l problem.List
 	if !slices.Contains(known.Sources, r.Source) {
 		l = append(l, r.Problem("source", CodeUnknownSource, fmt.Sprintf("no source %q is configured", r.Source),
@@ -93,7 +93,7 @@ func (r *Rule) keyProblem(path, key, code, message, hint string) problem.Problem
 }
 
 // checkDeliver holds the rule's deliver against the configured sinks and the life of its notices.
-func checkDeliver(r *Rule, known Known) problem.List {
+func checkDeliver(r *Rule, known Site) problem.List {
 	var l problem.List
 	inbox := slices.ContainsFunc(r.Deliver, func(d Deliver) bool { return known.Sinks[d.Sink] == inboxSink })
 	life := cmp.Or(r.Notice.Expires, known.Types[r.Notice.Type].Retention)
@@ -121,7 +121,7 @@ func checkDeliver(r *Rule, known Known) problem.List {
 }
 
 // strategyHint is the way out for a strategy at a sink that has none.
-func strategyHint(d Deliver, known Known) string {
+func strategyHint(d Deliver, known Site) string {
 	fields := []string{"strategy"}
 	for _, f := range strategyFields {
 		if f.of == d.Strategy {

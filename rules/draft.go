@@ -184,18 +184,18 @@ func (p *Program) data(s subject) ([]Field, error) {
 
 // applied says which entries of deliver apply to the subject. Of a group an entry applies where it does to any of the rows, at the
 // earliest of their times.
-func (p *Program) applied(s subject) ([]Applied, error) {
+func (p *Program) applied(s subject) ([]AppliedEntry, error) {
 	if p.deliver == nil {
 		return p.everywhere, nil
 	}
-	list := make([]Applied, 0, len(p.deliver))
+	list := make([]AppliedEntry, 0, len(p.deliver))
 	for i, e := range p.deliver {
 		at, ok, err := e.applies(s)
 		if err != nil {
 			return nil, fmt.Errorf("deliver[%d], to %s: %w", i, p.rule.Deliver[i].Sink, err)
 		}
 		if ok {
-			list = append(list, Applied{Entry: i, At: at})
+			list = append(list, AppliedEntry{Entry: i, At: at})
 		}
 	}
 	return list, nil

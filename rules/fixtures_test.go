@@ -21,7 +21,7 @@ import (
 //
 // and nothing more: each problem must be wanted, with line, column, code and the beginning of its message.
 
-var site = rules.Known{Sources: []string{"wms"}, Sinks: map[string]string{
+var site = rules.Site{Sources: []string{"wms"}, Sinks: map[string]string{
 	"inbox": "inbox", "replenishment": "queue", "gateway": "webhook", "sms": "chat",
 }}
 

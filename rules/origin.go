@@ -49,8 +49,8 @@ func (o origin) at(path string, near bool) *strictyaml.Node {
 	return n
 }
 
-// Written is how a rule is written in its file, with the scopes that it has.
-type Written struct {
+// WrittenRule is how a rule is written in its file, with the scopes that it has.
+type WrittenRule struct {
 	File string
 	Line int    // of its beginning
 	YAML string // as it stands there, indentation and comments included
@@ -59,8 +59,8 @@ type Written struct {
 // brokenFile is a file that is no YAML.
 type brokenFile struct{ path, src string }
 
-func writtenAs(e strictyaml.Entry) Written {
-	return Written{File: e.File(), Line: e.Line(), YAML: e.Text()}
+func writtenAs(e strictyaml.Entry) WrittenRule {
+	return WrittenRule{File: e.File(), Line: e.Line(), YAML: e.Text()}
 }
 
 // entry is how the rule is written; false of a rule that was not read from a file.
@@ -72,16 +72,16 @@ func (o origin) entry() (strictyaml.Entry, bool) {
 }
 
 // Written returns how the rule was written when it was loaded, whatever became of its file since.
-func (r *Rule) Written() Written {
+func (r *Rule) Written() WrittenRule {
 	e, ok := r.origin.entry()
 	if !ok {
-		return Written{File: r.File}
+		return WrittenRule{File: r.File}
 	}
 	return writtenAs(e)
 }
 
 // Written returns how the rule of that id is written in the files, be it bad; of a file that is no YAML, what looks like it. false: it is nowhere.
-func (s *Set) Written(id string) (Written, bool) {
+func (s *Set) Written(id string) (WrittenRule, bool) {
 	if e, ok := s.written[id].entry(); ok {
 		return writtenAs(e), true
 	}
@@ -90,11 +90,11 @@ func (s *Set) Written(id string) (Written, bool) {
 			return writtenAs(e), true
 		}
 	}
-	return Written{}, false
+	return WrittenRule{}, false
 }
 
-// Rewritten is what a rule's file would be with another text of the rule.
-type Rewritten struct {
+// RewrittenRule is what a rule's file would be with another text of the rule.
+type RewrittenRule struct {
 	Set *Set // the rule's scopes, and what is wrong with them and with the frame of the file
 
 	put strictyaml.Put
@@ -103,12 +103,12 @@ type Rewritten struct {
 
 // Rewrite puts a text in the place of the rule's own: its item of the list or the mapping that it is. The defaults and anchors of the file hold for it. The id
 // has to stay.
-func (r *Rule) Rewrite(text string) *Rewritten {
+func (r *Rule) Rewrite(text string) *RewrittenRule {
 	e, ok := r.origin.entry()
 	if !ok {
-		return &Rewritten{Set: &Set{Problems: problem.List{r.Problem("", CodeUnreadable, "this rule has no file", "")}}, r: r}
+		return &RewrittenRule{Set: &Set{Problems: problem.List{r.Problem("", CodeUnreadable, "this rule has no file", "")}}, r: r}
 	}
-	d := &Rewritten{put: e.Put(text), r: r}
+	d := &RewrittenRule{put: e.Put(text), r: r}
 	d.Set = LoadFile(r.File, d.put.Source)
 	d.keepOwn()
 	if len(d.Set.Problems) == 0 {
@@ -121,7 +121,7 @@ func (r *Rule) Rewrite(text string) *Rewritten {
 }
 
 // keepOwn drops what is of the file's other rules.
-func (d *Rewritten) keepOwn() {
+func (d *RewrittenRule) keepOwn() {
 	var own []*Rule
 	for _, r := range d.Set.Rules {
 		if r.ID == d.r.ID {
@@ -138,7 +138,7 @@ func (d *Rewritten) keepOwn() {
 }
 
 // frame holds the text against the file around it: it is one rule, and the same.
-func (d *Rewritten) frame() problem.List {
+func (d *RewrittenRule) frame() problem.List {
 	f, problems := strictyaml.Parse(d.r.File, d.put.Source)
 	if f == nil {
 		return problems
@@ -161,7 +161,7 @@ func (d *Rewritten) frame() problem.List {
 
 // Place returns the problem with the place that it has in the text of the draft, and no file. One that stands elsewhere in the file keeps that, and has the place that it has there
 // without the draft.
-func (d *Rewritten) Place(p problem.Problem) problem.Problem {
+func (d *RewrittenRule) Place(p problem.Problem) problem.Problem {
 	line, col, inside := d.put.Place(p.Line, p.Col)
 	if p.Line == 0 {
 		return p

@@ -26,9 +26,9 @@ type Program struct {
 	initial    []initialValue
 	fields     []field
 	texts      []text
-	fallback   string    // the language whose text is that without a language too; "" = that one has its own
-	deliver    []entry   // nil where no entry of the rule's deliver has an expression
-	everywhere []Applied // all entries
+	fallback   string         // the language whose text is that without a language too; "" = that one has its own
+	deliver    []entry        // nil where no entry of the rule's deliver has an expression
+	everywhere []AppliedEntry // all entries
 	buf        []byte
 }
 
@@ -61,7 +61,7 @@ type NoticeDraft struct {
 	Texts     map[string]Text // by language; "" always present
 	Fields    []Field         // in the catalogue's (sorted) order
 	Expires   time.Duration
-	Deliver   []Applied // where it goes; shared, never changed
+	Deliver   []AppliedEntry // where it goes; shared, never changed
 }
 
 // Size is about how many bytes the draft takes.

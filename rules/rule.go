@@ -219,15 +219,15 @@ const (
 // PushSink tells whether sinks of the type are push channels, to which strategies apply.
 func PushSink(typ string) bool { return typ != inboxSink && typ != queueSink }
 
-// Applied is an entry of a rule's deliver that applies to a notice.
-type Applied struct {
+// AppliedEntry is an entry of a rule's deliver that applies to a notice.
+type AppliedEntry struct {
 	Entry int       // position in Rule.Deliver
 	At    time.Time // what its `at` came to; zero = it has none, or at once
 }
 
 // everywhere are all entries, as they apply to what is not about a row.
-func everywhere(r *Rule) []Applied {
-	list := make([]Applied, len(r.Deliver))
+func everywhere(r *Rule) []AppliedEntry {
+	list := make([]AppliedEntry, len(r.Deliver))
 	for i := range list {
 		list[i].Entry = i
 	}

@@ -119,7 +119,7 @@ func TestDeliverThatCannotBeJudged(t *testing.T) {
 func TestAlertsGoEverywhere(t *testing.T) {
 	_, r := deliverProgram(t, `{sink: inbox, when: qty < 0}`, `{sink: sms, strategy: delayed, at: changed_at}`)
 	d := rules.AlertDraft(r, rules.AlertOnError, "probe_failed", "x", changed)
-	if want := []rules.Applied{{Entry: 0}, {Entry: 1}}; !slices.Equal(d.Deliver, want) {
+	if want := []rules.AppliedEntry{{Entry: 0}, {Entry: 1}}; !slices.Equal(d.Deliver, want) {
 		t.Fatalf("%+v", d.Deliver)
 	}
 }

@@ -192,7 +192,7 @@ func TestShippedRulesFitShippedTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := rules.Load([]string{"../examples/wms/rules"})
-	rules.Check(set, rules.Known{Sources: []string{"wms"}, Sinks: map[string]string{"inbox": "inbox", "replenishment": "queue"}, Types: types})
+	rules.Check(set, rules.Site{Sources: []string{"wms"}, Sinks: map[string]string{"inbox": "inbox", "replenishment": "queue"}, Types: types})
 	for _, p := range set.Problems {
 		t.Error(p.String())
 	}

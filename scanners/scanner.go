@@ -17,13 +17,13 @@ import (
 type Source interface {
 	// Prepare checks the statement on the live database without running it and returns its columns,
 	// folded to lower case. Errors are Permanent (the statement is wrong) or Transient (out of reach).
-	Prepare(ctx context.Context, stmt *probe.Statement) (Prepared, error)
+	Prepare(ctx context.Context, stmt *probe.Statement) (PreparedProbe, error)
 	Ping(ctx context.Context) error
 	Close() error
 }
 
-// Prepared is a checked statement, safe for concurrent use.
-type Prepared interface {
+// PreparedProbe is a checked statement, safe for concurrent use.
+type PreparedProbe interface {
 	Columns() []row.Column
 	// Scan runs the statement in a read-only transaction that is always rolled back and calls visit
 	// for each row. The row and its texts are valid during the call only. It stops early when visit
@@ -63,21 +63,21 @@ type Plan struct {
 type Sessions interface {
 	// Session begins a read-only transaction over one snapshot of the database. In it the staged tables stand before
 	// those of their names. Errors are as those of Prepare; CodeStage where a table cannot be staged.
-	Session(ctx context.Context, staged []Staged) (Session, error)
+	Session(ctx context.Context, staged []StagedTable) (Session, error)
 }
 
 // Session is one read-only transaction over one snapshot: all statements see the same data. Close rolls it back, with
 // everything that was staged. It is not safe for concurrent use.
 type Session interface {
-	Prepare(ctx context.Context, stmt *probe.Statement) (Prepared, error)
+	Prepare(ctx context.Context, stmt *probe.Statement) (PreparedProbe, error)
 	Close() error
 }
 
-// Staged is a table that a session holds for itself, in the place of the database's own. Columns that it does not name keep the
+// StagedTable is a table that a session holds for itself, in the place of the database's own. Columns that it does not name keep the
 // type and the default that the real table gives them and may be NULL, but for those that the database numbers, which
 // count the rows from 1. A database that has no such table gets one whose columns have the kinds of Columns. Keys, checks and
 // triggers of the real table do not apply.
-type Staged struct {
+type StagedTable struct {
 	Table   string        // as a statement writes it, without a schema
 	Columns []row.Column  // only Name and Kind count
 	Rows    [][]row.Value // by column
@@ -118,7 +118,7 @@ func UnknownTable(name string) *Error {
 }
 
 // TableName returns the name that the staged table has in the database: folded to lower case, unless it is quoted.
-func (s *Staged) TableName() (string, error) {
+func (s *StagedTable) TableName() (string, error) {
 	name := s.Table
 	if len(name) > 2 && name[0] == '"' && name[len(name)-1] == '"' {
 		return strings.ReplaceAll(name[1:len(name)-1], `""`, `"`), nil
@@ -133,7 +133,7 @@ func (s *Staged) TableName() (string, error) {
 }
 
 // Check tells whether the rows fit the columns.
-func (s *Staged) Check() error {
+func (s *StagedTable) Check() error {
 	for i, c := range s.Columns {
 		if slices.ContainsFunc(s.Columns[:i], func(other row.Column) bool { return strings.EqualFold(other.Name, c.Name) }) {
 			return s.Fault("", fmt.Errorf("names column %s twice", c.Name))
@@ -149,7 +149,7 @@ func (s *Staged) Check() error {
 
 // Match returns for each column of the staged table the index of the real one of its name: spelled alike, or else but for
 // upper and lower case.
-func (s *Staged) Match(names []string) ([]int, error) {
+func (s *StagedTable) Match(names []string) ([]int, error) {
 	matches := make([]int, len(s.Columns))
 	for i, c := range s.Columns {
 		match := slices.Index(names, c.Name)
@@ -165,12 +165,12 @@ func (s *Staged) Match(names []string) ([]int, error) {
 }
 
 // Fault says why the table cannot be staged.
-func (s *Staged) Fault(hint string, err error) *Error {
+func (s *StagedTable) Fault(hint string, err error) *Error {
 	return &Error{Code: CodeStage, Hint: hint, Err: fmt.Errorf("table %s %w", s.Table, err)}
 }
 
 // NoColumns is the fault of a staged table that neither the database nor a row tells the columns of.
-func (s *Staged) NoColumns() *Error {
+func (s *StagedTable) NoColumns() *Error {
 	return s.Fault("give it a row, or use a source that has the table", errors.New("is not in the database, and no row tells its columns"))
 }
 

@@ -36,7 +36,7 @@ func (s *Source) Prepares() int {
 }
 
 // Prepare returns the source itself.
-func (s *Source) Prepare(context.Context, *probe.Statement) (scanners.Prepared, error) {
+func (s *Source) Prepare(context.Context, *probe.Statement) (scanners.PreparedProbe, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.prepares++

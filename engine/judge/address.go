@@ -92,7 +92,7 @@ func backTargets(live []ledger.Target) []ledger.Target {
 }
 
 // to are the targets of a draft: those of the rule, less what does not apply to it, at its own times.
-func (p *Pass) to(applied []rules.Applied) []ledger.Target {
+func (p *Pass) to(applied []rules.AppliedEntry) []ledger.Target {
 	if p.shadow {
 		return p.Address.shadow
 	}

@@ -22,8 +22,8 @@ type ScopedRule struct {
 	Schedule  *schedule.Schedule
 	Policy    finding.Policy
 	Address   Address
-	Prepared  scanners.Prepared // the probe; nil until the rule is verified, and after the source has refused the statement
-	Program   *rules.Program    // the rule compiled against the columns of the probe; nil as long
+	Prepared  scanners.PreparedProbe // the probe; nil until the rule is verified, and after the source has refused the statement
+	Program   *rules.Program         // the rule compiled against the columns of the probe; nil as long
 
 	types int64 // version of the catalogue that Program was compiled with
 }

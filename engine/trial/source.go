@@ -23,7 +23,7 @@ const mostRows = 100_000
 
 var errNoSource = errors.New("engine: a trial without a source")
 
-func (t *tap) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.Prepared, error) {
+func (t *tap) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.PreparedProbe, error) {
 	if t.source == nil {
 		return nil, errNoSource
 	}
@@ -36,12 +36,12 @@ func (t *tap) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.Prep
 
 // tapped is a probe of such a source.
 type tapped struct {
-	scanners.Prepared
+	scanners.PreparedProbe
 	tap *tap
 }
 
 func (p tapped) Scan(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (scanners.Result, error) {
-	return p.Prepared.Scan(ctx, req, func(r *row.Row) error {
+	return p.PreparedProbe.Scan(ctx, req, func(r *row.Row) error {
 		if len(p.tap.rows) == mostRows {
 			return &judge.Error{Code: "too_many_rows", Message: fmt.Sprintf("more than %d rows cannot be looked at together: narrow the probe", mostRows)}
 		}

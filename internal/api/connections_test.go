@@ -38,7 +38,7 @@ func (b *bundle) dial(t *testing.T) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(2 * patience)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(2 * enough)); err != nil {
 		t.Fatal(err)
 	}
 	return conn
@@ -70,7 +70,7 @@ const short = 200 * time.Millisecond
 // TestSlowHeaders proves that who never finishes a request is cut off, and holds up nobody.
 func TestSlowHeaders(t *testing.T) {
 	t.Parallel()
-	b := bounded(t, short, patience, patience, patience)
+	b := bounded(t, short, enough, enough, enough)
 	conns := make([]net.Conn, 50)
 	for i := range conns {
 		conns[i] = b.dial(t)
@@ -96,7 +96,7 @@ func TestSlowBodies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := bounded(t, patience, short, patience, patience)
+			b := bounded(t, enough, short, enough, enough)
 			conn := b.dial(t)
 			go drip(conn, test.line+" HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n\r\n", " ")
 			if got := ended(t, conn); !strings.Contains(got, test.want) {
@@ -116,7 +116,7 @@ func TestEndlessBodies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := bounded(t, patience, patience, patience, patience)
+			b := bounded(t, enough, enough, enough, enough)
 			conn := b.dial(t)
 			go drip(conn, test.head+"\r\nHost: localhost\r\nContent-Type: application/json\r\n\r\n", test.drop)
 			res, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -136,7 +136,7 @@ func TestEndlessBodies(t *testing.T) {
 // TestHugeHeaders proves that headers are refused with a problem, and without one where they are out of all proportion.
 func TestHugeHeaders(t *testing.T) {
 	t.Parallel()
-	b := bounded(t, patience, patience, patience, patience)
+	b := bounded(t, enough, enough, enough, enough)
 	for name, headers := range map[string][]string{
 		"one": {"X-Large", long(40_000)}, "many": slicesOf(300, "X-Many", long(128)), "with the address": {"X-Half", long(20_000)},
 	} {
@@ -170,7 +170,7 @@ func slicesOf(n int, name, value string) []string {
 // TestSlowReaders proves that who asks for much and reads nothing is cut off.
 func TestSlowReaders(t *testing.T) {
 	t.Parallel()
-	b := bounded(t, patience, patience, short, patience)
+	b := bounded(t, enough, enough, short, enough)
 	pg := b.inbox.page
 	large := bin()
 	text := *large.Notice
@@ -185,7 +185,7 @@ func TestSlowReaders(t *testing.T) {
 	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", pollPath); err != nil {
 		t.Fatal(err)
 	}
-	testenv.Eventually(t, func() bool { return strings.Contains(b.log.String(), "msg=served") }, patience) // its handler has ended
+	testenv.Eventually(t, func() bool { return strings.Contains(b.log.String(), "msg=served") }, enough) // its handler has ended
 	if got := ended(t, conn); len(got) >= megabytes<<20 {
 		t.Error("a client that did not read has the whole answer")
 	}
@@ -194,7 +194,7 @@ func TestSlowReaders(t *testing.T) {
 // TestIdleConnections proves that who asks nothing more is let go.
 func TestIdleConnections(t *testing.T) {
 	t.Parallel()
-	b := bounded(t, patience, patience, patience, short)
+	b := bounded(t, enough, enough, enough, short)
 	conn := b.dial(t)
 	if _, err := io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
 		t.Fatal(err)

@@ -55,11 +55,11 @@ type impatient struct {
 func (w *impatient) step(ctx context.Context, t *testing.T, body wire.StepForm) (done wire.SteppedForm) {
 	t.Helper()
 	for try := 1; ; try++ {
-		patience := time.Duration(rand.IntN(8_000)) * time.Microsecond
+		enough := time.Duration(rand.IntN(8_000)) * time.Microsecond
 		if try%10 == 0 {
-			patience = 20 * time.Second
+			enough = 20 * time.Second
 		}
-		ctx, hangUp := context.WithTimeout(ctx, patience)
+		ctx, hangUp := context.WithTimeout(ctx, enough)
 		answered := w.try(ctx, t, body, &done)
 		hangUp()
 		if answered {

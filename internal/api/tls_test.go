@@ -18,7 +18,7 @@ import (
 	"tallyman/internal/testenv"
 )
 
-const patience = 20 * time.Second
+const enough = 20 * time.Second
 
 // pairFiles are a certificate and its key, reached by a link as secrets of Kubernetes are.
 type pairFiles struct {
@@ -98,14 +98,14 @@ func TestRenewal(t *testing.T) {
 	files.give("v2", cert, key)
 	testenv.Eventually(t, func() bool {
 		return b.shown(t, a) == "first" && strings.Contains(b.log.String(), "cannot be read anew")
-	}, patience)
+	}, enough)
 	if err := b.deps.HTTP.TLS.Pair.Check(); err == nil || !strings.Contains(err.Error(), "the pair of before stays in use") {
 		t.Errorf("/status says: %v", err)
 	}
 
 	cert, key = a.Issue("second")
 	files.give("v3", cert, key)
-	testenv.Eventually(t, func() bool { return b.shown(t, a) == "second" }, patience)
+	testenv.Eventually(t, func() bool { return b.shown(t, a) == "second" }, enough)
 	if err := b.deps.HTTP.TLS.Pair.Check(); err != nil {
 		t.Errorf("/status says: %v", err)
 	}

@@ -62,7 +62,7 @@ func (a *App) ruleSource(id string) (*wire.RuleSource, error) {
 }
 
 // remarks is what the node has to say of the rule as it runs: why it is not verified, and what does not keep it from running.
-func (a *App) remarks(id string, w rules.Written) problem.List {
+func (a *App) remarks(id string, w rules.WrittenRule) problem.List {
 	var all problem.List
 	for _, s := range a.engine.Here(id) {
 		found := authoring.Causes(s.Rule, s.Cause, string(wire.CodeRuleUnverified))

@@ -130,7 +130,7 @@ func (x *example) run(t *testing.T, later string) string {
 	t.Helper()
 	types, problems := catalog.Load(x.cfg.Types.Path)
 	set := rules.Load([]string{x.path})
-	rules.Check(set, rules.Known{Sources: []string{"wms"}, Sinks: map[string]string{"inbox": "inbox"}, Types: types})
+	rules.Check(set, rules.Site{Sources: []string{"wms"}, Sinks: map[string]string{"inbox": "inbox"}, Types: types})
 	if err := append(problems, set.Problems...).Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -129,7 +129,7 @@ type snapshot struct {
 }
 
 // Prepare checks the statement within the session.
-func (s *snapshot) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.Prepared, error) {
+func (s *snapshot) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.PreparedProbe, error) {
 	return s.session.Prepare(ctx, stmt)
 }
 

@@ -92,7 +92,7 @@ func oneOf(list []*rules.Rule, scope *string) (*rules.Rule, error) {
 }
 
 // placed are the problems with the places that they have in the text.
-func placed(text *rules.Rewritten, problems problem.List) problem.List {
+func placed(text *rules.RewrittenRule, problems problem.List) problem.List {
 	list := slices.Clone(problems)
 	for i := range list {
 		list[i] = text.Place(list[i])
@@ -111,7 +111,7 @@ type draftRun struct {
 }
 
 // run holds the draft against its source, and tries it where it would run.
-func (t *draftRun) run(ctx context.Context, text *rules.Rewritten) (*DraftResult, error) {
+func (t *draftRun) run(ctx context.Context, text *rules.RewrittenRule) (*DraftResult, error) {
 	d := &DraftResult{Scope: t.rule.Scope}
 	if err := t.differ(ctx, d, rulediff.Input{}); err != nil {
 		return nil, err

@@ -113,8 +113,8 @@ func seedOf(cfg *config.Config, typ string) []ledger.Subscription {
 }
 
 // Known is what the configuration names, with the types, for rules to be held against.
-func Known(cfg *config.Config, types catalog.Catalog) rules.Known {
-	return rules.Known{Sources: slices.Sorted(maps.Keys(cfg.Sources)), Sinks: sinkTypes(cfg), PushTypes: cfg.PushTypes(), Types: types}
+func Known(cfg *config.Config, types catalog.Catalog) rules.Site {
+	return rules.Site{Sources: slices.Sorted(maps.Keys(cfg.Sources)), Sinks: sinkTypes(cfg), PushTypes: cfg.PushTypes(), Types: types}
 }
 
 // previewSinks are the configured sinks with what their types declare.

@@ -20,7 +20,7 @@ type answering struct {
 	asked, now, most atomic.Int32
 }
 
-func (a *answering) Prepare(context.Context, *probe.Statement) (scanners.Prepared, error) {
+func (a *answering) Prepare(context.Context, *probe.Statement) (scanners.PreparedProbe, error) {
 	n := a.asked.Add(1)
 	for now := a.now.Add(1); ; {
 		if most := a.most.Load(); now <= most || a.most.CompareAndSwap(most, now) {

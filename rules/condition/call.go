@@ -29,7 +29,7 @@ func (c *compiler) function(name string) *function {
 			return &fn
 		}
 	}
-	if b, ok := borrowedFunctions[name]; ok {
+	if b, ok := exprFunctions[name]; ok {
 		return &function{params: b.params, compile: func(c *compiler, at int, args []operand) operand {
 			return c.borrow(name, b, at, args)
 		}}
@@ -211,13 +211,13 @@ func (c *compiler) each(kind row.Kind, letters string, at int, args []operand, f
 	}), args...)
 }
 
-// borrowed is a builtin that runs as expr has it, over values converted there and back.
-type borrowed struct {
+// exprFunction is a builtin that runs as expr has it, over values converted there and back.
+type exprFunction struct {
 	params string
 	result row.Kind
 }
 
-var borrowedFunctions = map[string]borrowed{
+var exprFunctions = map[string]exprFunction{
 	"toJSON":     {params: "x", result: row.Text},
 	"toBase64":   {params: "t", result: row.Text},
 	"fromBase64": {params: "t", result: row.Text},
@@ -225,7 +225,7 @@ var borrowedFunctions = map[string]borrowed{
 }
 
 // borrow compiles a call of expr's own function.
-func (c *compiler) borrow(name string, b borrowed, at int, args []operand) operand {
+func (c *compiler) borrow(name string, b exprFunction, at int, args []operand) operand {
 	call := expr(name)
 	letters, _, _ := params(b.params)
 	gets := make([]func(*frame) (any, bool), len(args))

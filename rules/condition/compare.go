@@ -161,7 +161,7 @@ func (c *compiler) array(n *ast.ArrayNode) operand {
 }
 
 // listOf is the list of the parts.
-func listOf(at int, u unified) operand {
+func listOf(at int, u commonOperands) operand {
 	return operand{shape: list, kind: u.kind, offset: at, column: -1, list: func(f *frame) []row.Value {
 		if !f.spend(len(u.parts)*valueSize, at) {
 			return nil

@@ -266,5 +266,5 @@ func (c *compiler) let(n *ast.VariableDeclaratorNode) operand {
 	if v.constant || v.bad || body.bad {
 		return body
 	}
-	return before(variable, v, body)
+	return bindVariable(variable, v, body)
 }

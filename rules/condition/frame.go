@@ -111,8 +111,8 @@ func (c *compiler) slot(v operand) operand {
 	return variable
 }
 
-// before fills the variable's slot with v and then evaluates body.
-func before(variable, v, body operand) operand {
+// bindVariable fills the variable's slot with v and then evaluates body.
+func bindVariable(variable, v, body operand) operand {
 	i := variable.slot
 	fill := func(f *frame) {
 		s := &f.slots[i]

@@ -30,7 +30,7 @@ type operand struct {
 
 	val   func(*frame) row.Value
 	cond  func(*frame) truth // of a Bool, where that is cheaper than val
-	small small              // of an Int or Decimal, where that is cheaper than val
+	small smallNumber        // of an Int or Decimal, where that is cheaper than val
 	list  func(*frame) []row.Value
 	tree  func(*frame) any
 	rec   func(*frame) *row.Row
@@ -139,29 +139,29 @@ func (c *compiler) fold(o operand, parts ...operand) operand {
 	return folded
 }
 
-// unified is several operands brought to one kind.
-type unified struct {
+// commonOperands is several operands brought to one kind.
+type commonOperands struct {
 	kind  row.Kind
 	parts []operand
 }
 
 // unify brings operands that stand for each other (branches, elements, defaults) to one kind, in which no
 // value changes: ints and floats beside a decimal become decimals, ints beside a float floats.
-func (c *compiler) unify(at int, what string, parts ...operand) (unified, bool) {
+func (c *compiler) unify(at int, what string, parts ...operand) (commonOperands, bool) {
 	kind := row.Null
 	for _, p := range parts {
 		if p.shape == list || p.kind == rowKind {
 			c.fail(p.offset, CodeUnsupported, describe(p)+" cannot stand here", "")
-			return unified{}, false
+			return commonOperands{}, false
 		}
 		joined, ok := join2(kind, p)
 		if !ok {
 			c.fail(at, CodeType, fmt.Sprintf("%s are %s and %s", what, kind, p.kind), "bring them to one kind")
-			return unified{}, false
+			return commonOperands{}, false
 		}
 		kind = joined
 	}
-	u := unified{kind: kind, parts: make([]operand, len(parts))}
+	u := commonOperands{kind: kind, parts: make([]operand, len(parts))}
 	for i, p := range parts {
 		u.parts[i] = p.as(kind)
 	}

@@ -44,18 +44,18 @@ type Parts struct {
 
 // partNode is how a part is evaluated, and the parts below it.
 type partNode struct {
-	made    made
+	made    composition
 	program *Program
 	below   []int
 }
 
-// made says how a part is made of those below it.
-type made uint8
+// composition says how a part is made of those below it.
+type composition uint8
 
 const (
-	madeOfNothing made = iota
-	madeByAnd          // of two or more
-	madeByOr           // of two or more
+	madeOfNothing composition = iota
+	madeByAnd                 // of two or more
+	madeByOr                  // of two or more
 	madeByNot
 	madeByChoice // test, first, second
 )
@@ -290,7 +290,7 @@ func (s *splitter) find(p piece, operator string) int {
 }
 
 // operands cuts the piece at its outermost operator. a and b and c has three operands.
-func (s *splitter) operands(p piece) (made, []piece) {
+func (s *splitter) operands(p piece) (composition, []piece) {
 	cut := func(from, to int, node ast.Node) piece { return piece{from: from, to: to, lets: p.lets, node: node} }
 	switch n := p.node.(type) {
 	case *ast.BinaryNode:
@@ -316,10 +316,10 @@ func (s *splitter) operands(p piece) (made, []piece) {
 	return madeOfNothing, nil
 }
 
-var logical = map[string]made{"and": madeByAnd, "&&": madeByAnd, "or": madeByOr, "||": madeByOr}
+var logical = map[string]composition{"and": madeByAnd, "&&": madeByAnd, "or": madeByOr, "||": madeByOr}
 
 // chain returns the operands of the piece where it is made with the same operator, else the piece.
-func (s *splitter) chain(how made, p piece) []piece {
+func (s *splitter) chain(how composition, p piece) []piece {
 	if n, ok := p.node.(*ast.BinaryNode); ok && logical[n.Operator] == how {
 		if same, pieces := s.operands(s.bare(p)); same == how {
 			return pieces

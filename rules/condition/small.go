@@ -8,12 +8,12 @@ import (
 	"tallyman/rules/row"
 )
 
-// small gives an Int or Decimal as n / 10^scale, in registers. It is false where the value is NULL or larger,
+// smallNumber gives an Int or Decimal as n / 10^scale, in registers. It is false where the value is NULL or larger,
 // or where the calculation overflows: then val is asked, which never asks small in turn, so that a part is
 // evaluated twice at most.
-type small func(*frame) (n int64, scale int32, ok bool)
+type smallNumber func(*frame) (n int64, scale int32, ok bool)
 
-func smallConstant(v row.Value) small {
+func smallConstant(v row.Value) smallNumber {
 	n, scale, ok := v.Unscaled()
 	if !ok {
 		return nil
@@ -21,12 +21,12 @@ func smallConstant(v row.Value) small {
 	return func(*frame) (int64, int32, bool) { return n, scale, true }
 }
 
-func smallColumn(i int) small {
+func smallColumn(i int) smallNumber {
 	return func(f *frame) (int64, int32, bool) { return f.row.Values[i].Unscaled() }
 }
 
 // smallCalculation is nil where there is no small form: a quotient needs more than one division.
-func smallCalculation(op byte, l, r small) small {
+func smallCalculation(op byte, l, r smallNumber) smallNumber {
 	if l == nil || r == nil {
 		return nil
 	}
@@ -60,7 +60,7 @@ func smallCalculation(op byte, l, r small) small {
 	return nil
 }
 
-func compareSmall(l, r small, verdict verdicts, slow func(*frame) truth) func(*frame) truth {
+func compareSmall(l, r smallNumber, verdict verdicts, slow func(*frame) truth) func(*frame) truth {
 	return func(f *frame) truth {
 		if a, as, ok := l(f); ok {
 			if b, bs, ok := r(f); ok {

@@ -77,7 +77,7 @@ func helperNames() []string {
 
 // functions are the helpers for a zone; and, or and not are the template package's own. What they read counts as work on
 // the text.
-func functions(zone *time.Location, out *limited) template.FuncMap {
+func functions(zone *time.Location, out *limitedText) template.FuncMap {
 	onText := func(fn func(string) string) func(any) (string, error) {
 		return func(v any) (string, error) { return fn(textOf(v)), out.work(cost(v)) }
 	}
@@ -140,7 +140,7 @@ func cost(a any) int {
 		return plain + len(a)
 	case decimal:
 		return plain + a.value().Size()
-	case other:
+	case otherValue:
 		return plain + a.v.Size()
 	}
 	return plain

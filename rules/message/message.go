@@ -90,7 +90,7 @@ type Bound struct {
 	perRow   int   // work
 	data     map[string]any
 	row      map[string]any // of the range that is going on
-	out      limited
+	out      limitedText
 }
 
 // piece is a stretch of words and the column after it, or -1.
@@ -172,7 +172,7 @@ func pieces(l *parse.ListNode, columns []row.Column) []piece {
 }
 
 // executable makes a template of a tree that the walk has checked.
-func executable(tree *parse.Tree, zone *time.Location, out *limited) *template.Template {
+func executable(tree *parse.Tree, zone *time.Location, out *limitedText) *template.Template {
 	made, err := template.New(tree.Name).Option("missingkey=error").Funcs(functions(zone, out)).AddParseTree(tree.Name, tree)
 	if err != nil {
 		panic("message: " + err.Error()) // AddParseTree fails only for a template that was executed before
@@ -183,7 +183,7 @@ func executable(tree *parse.Tree, zone *time.Location, out *limited) *template.T
 // Clone returns a Bound for another goroutine.
 func (b *Bound) Clone() *Bound {
 	c := *b
-	c.out = limited{}
+	c.out = limitedText{}
 	c.prepare(b.tree)
 	return &c
 }

@@ -105,17 +105,17 @@ const maxWork = 16 << 20
 
 const nodeWork = 50
 
-// limited keeps the first MaxSize bytes, and ends what takes too much work.
-type limited struct {
+// limitedText keeps the first MaxSize bytes, and ends what takes too much work.
+type limitedText struct {
 	text []byte
 	full bool // something was dropped
 	done int  // of maxWork
 }
 
-func (l *limited) reset() { *l = limited{text: l.text[:0]} }
+func (l *limitedText) reset() { *l = limitedText{text: l.text[:0]} }
 
 // work accounts for work about to be done; an error where that is too much.
-func (l *limited) work(n int) error {
+func (l *limitedText) work(n int) error {
 	if l.done += n; l.done <= maxWork {
 		return nil
 	}
@@ -124,10 +124,10 @@ func (l *limited) work(n int) error {
 }
 
 // Write implements io.Writer.
-func (l *limited) Write(p []byte) (int, error) { return len(p), l.add(string(p)) }
+func (l *limitedText) Write(p []byte) (int, error) { return len(p), l.add(string(p)) }
 
 // add keeps what there is room for, and fails where that is not all.
-func (l *limited) add(s string) error {
+func (l *limitedText) add(s string) error {
 	if l.full {
 		return errFull
 	}
@@ -141,7 +141,7 @@ func (l *limited) add(s string) error {
 }
 
 // String returns the text; one that is full ends in "…".
-func (l *limited) String() string {
+func (l *limitedText) String() string {
 	if !l.full {
 		return string(l.text)
 	}
@@ -213,11 +213,11 @@ func (d decimal) String() string { return d.value().String() }
 
 func (d decimal) value() row.Value { return d[:1][0] }
 
-// other is a value of the remaining kinds: true in an if, whatever it holds.
-type other struct{ v row.Value }
+// otherValue is a value of the remaining kinds: true in an if, whatever it holds.
+type otherValue struct{ v row.Value }
 
 // String prints the value as row does.
-func (o other) String() string { return o.v.String() }
+func (o otherValue) String() string { return o.v.String() }
 
 // forTemplate is how a template sees v.
 func forTemplate(v row.Value) any {
@@ -238,7 +238,7 @@ func forTemplate(v row.Value) any {
 		}
 		return float(v.Float())
 	default:
-		return other{v}
+		return otherValue{v}
 	}
 }
 
@@ -268,7 +268,7 @@ func valueOf(a any) row.Value {
 		return exactFloat(a)
 	case decimal:
 		return a.value()
-	case other:
+	case otherValue:
 		return a.v
 	default:
 		return row.TextOf(fmt.Sprint(a)) // a rune or complex literal

@@ -48,7 +48,7 @@ func (m *mysqlCheck) token(t Token) {
 	}
 }
 
-// hint finds the optimizer hints that set variables, among them the clock of the statement.
+// hint finds the optimizer hints that set variables, among them the timeout of the statement.
 var hint = regexp.MustCompile(`(?i)\b(set_var|max_execution_time)\b`)
 
 // plainNumber is a number that MySQL does not cut in two, as it does 1.INTO.

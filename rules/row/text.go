@@ -110,8 +110,8 @@ func appendBig(dst []byte, d *apd.Decimal) []byte {
 	}
 }
 
-// encoded is a value in the ledger: its kind and its text, so that it comes back as what it was.
-type encoded struct {
+// encodedValue is a value in the ledger: its kind and its text, so that it comes back as what it was.
+type encodedValue struct {
 	Kind   string `json:"kind"`
 	Value  string `json:"value,omitempty"`
 	Base64 bool   `json:"base64,omitempty"` // Value holds bytes that are no UTF-8
@@ -119,7 +119,7 @@ type encoded struct {
 
 // MarshalJSON keeps kind and exact value; UnmarshalJSON is its inverse. Watermarks are kept so.
 func (v Value) MarshalJSON() ([]byte, error) {
-	e := encoded{Kind: v.kind.String()}
+	e := encodedValue{Kind: v.kind.String()}
 	switch v.kind {
 	case Null:
 	case Text, Bytes, JSON:
@@ -142,7 +142,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (v *Value) UnmarshalJSON(data []byte) error {
-	var e encoded
+	var e encodedValue
 	if err := json.Unmarshal(data, &e); err != nil {
 		return fmt.Errorf("value: %w", err)
 	}

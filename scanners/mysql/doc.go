@@ -2,7 +2,7 @@
 //
 // Every scan has a connection of its own, closed after it: nothing that a probe does to its session (user variables, locks,
 // settings changed by a stored function) can reach another, and a server that was restarted is found at the next scan. The
-// transaction is READ ONLY, which both servers hold to for tables of every engine. The server's own clock ends a statement that takes
+// transaction is READ ONLY, which both servers hold to for tables of every engine. The server's own timeout ends a statement that takes
 // too long; one whose caller has gone is ended with KILL.
 //
 // The session reads SQL as rules/probe does: sql_mode has ANSI_QUOTES ("x" is a name, never a text), NO_BACKSLASH_ESCAPES (a

@@ -96,7 +96,7 @@ func TestNoAccess(t *testing.T) {
 	}
 	_, err := s.Prepare(t.Context(), scannertest.Parse(t, "SELECT id FROM pay"))
 	wantCode(t, "a table of others", err, scanners.CodeStatement, "the source's user needs SELECT")
-	_, err = s.Session(t.Context(), []scanners.Staged{{Table: "bins"}})
+	_, err = s.Session(t.Context(), []scanners.StagedTable{{Table: "bins"}})
 	wantCode(t, "a session", err, scanners.CodeStage, "CREATE TEMPORARY TABLES")
 	if names, err := s.Tables(t.Context()); err != nil || len(names) != 1 || names[0] != "bins" {
 		t.Errorf("tables %v, %v", names, err)

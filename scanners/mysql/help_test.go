@@ -10,7 +10,7 @@ import (
 	"tallyman/scanners/scannertest"
 )
 
-func prepare(t testing.TB, s scannertest.Preparer, sql string) scanners.Prepared {
+func prepare(t testing.TB, s scannertest.Preparer, sql string) scanners.PreparedProbe {
 	t.Helper()
 	return scannertest.Prepare(t, s, sql)
 }

@@ -48,8 +48,8 @@ func TestNothingRunsOn(t *testing.T) {
 	nothingRuns(t, d)
 }
 
-// TestClientClock has the server not hold to its own clock: the client gives up, and the statement is gone from the server.
-func TestClientClock(t *testing.T) {
+// TestClientTimeout has the server not hold to its own timeout: the client gives up, and the statement is gone from the server.
+func TestClientTimeout(t *testing.T) {
 	t.Parallel()
 	d := testenv.MariaDB(t)
 	exec(t, d, "CREATE FUNCTION slow() RETURNS int READS SQL DATA BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END; DO SLEEP(1000); RETURN 1; END")

@@ -118,7 +118,7 @@ func TestStagedTableIsWritten(t *testing.T) {
 	exec(t, d, `CREATE TABLE bins (id int); INSERT INTO bins VALUES (1), (2), (3);
 		CREATE FUNCTION clear() RETURNS int MODIFIES SQL DATA BEGIN DELETE FROM bins; RETURN 1; END`)
 	s := open(t, mysql.Config{URL: d.URL(), MaxConnections: 2, Functions: allowed(d.Name + ".clear")})
-	x, err := s.Session(t.Context(), []scanners.Staged{{Table: "bins", Columns: []row.Column{{Name: "id", Kind: row.Int}}, Rows: [][]row.Value{{row.IntOf(7)}}}})
+	x, err := s.Session(t.Context(), []scanners.StagedTable{{Table: "bins", Columns: []row.Column{{Name: "id", Kind: row.Int}}, Rows: [][]row.Value{{row.IntOf(7)}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

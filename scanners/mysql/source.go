@@ -76,7 +76,7 @@ type dialect struct {
 	functions scanners.Functions // by names in lower case
 }
 
-// kill sends KILL on a connection of its own: the pool's may all be in use. What fails is left to the server's clock.
+// kill sends KILL on a connection of its own: the pool's may all be in use. What fails is left to the server's timeout.
 func (d *dialect) kill(ctx context.Context, what string, id int64) error {
 	conn, err := d.connector.Connect(ctx)
 	if err != nil {

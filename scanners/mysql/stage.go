@@ -25,7 +25,7 @@ var (
 )
 
 // stage sets up the tables, before the session's transaction, in which that could not be done.
-func (t *transaction) stage(ctx context.Context, staged []scanners.Staged) (views, error) {
+func (t *transaction) stage(ctx context.Context, staged []scanners.StagedTable) (views, error) {
 	var hidden []string
 	if len(staged) > 0 {
 		// Names and texts are read here as the catalogue writes them, and a value that does not fit is an error.
@@ -33,7 +33,7 @@ func (t *transaction) stage(ctx context.Context, staged []scanners.Staged) (view
 			return views{}, err
 		}
 		for i := range staged {
-			s := stagedTable{Staged: &staged[i], tx: t}
+			s := stagedTable{StagedTable: &staged[i], tx: t}
 			if err := s.set(ctx); err != nil {
 				return views{}, t.cannotStage(&staged[i], err)
 			}
@@ -50,7 +50,7 @@ func (t *transaction) stage(ctx context.Context, staged []scanners.Staged) (view
 
 // stagedTable is a table on its way into the session.
 type stagedTable struct {
-	*scanners.Staged
+	*scanners.StagedTable
 	tx *transaction
 
 	name     string
@@ -206,7 +206,7 @@ func (t *transaction) expression(text string) string {
 }
 
 // cannotStage says that it was the staging that failed, unless the database is merely out of reach.
-func (t *transaction) cannotStage(staged *scanners.Staged, err error) error {
+func (t *transaction) cannotStage(staged *scanners.StagedTable, err error) error {
 	if mapped, ok := errors.AsType[*scanners.Error](err); ok && mapped.Code == scanners.CodeStage {
 		return err
 	}

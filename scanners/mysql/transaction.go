@@ -53,13 +53,13 @@ const sqlModes = ",ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT"
 // settings make the session read SQL as rules/probe does, beside the modes that the server has; give it UTF-8 and the source's
 // time zone; and say how long a statement may run and may wait for a table that is being altered.
 func (t *transaction) settings(timeout time.Duration) string {
-	clock, value := "max_execution_time", fmt.Sprint(max(timeout.Milliseconds(), 1))
+	variable, value := "max_execution_time", fmt.Sprint(max(timeout.Milliseconds(), 1))
 	if t.maria {
-		clock, value = "max_statement_time", fmt.Sprintf("%.3f", max(timeout.Seconds(), 0.001))
+		variable, value = "max_statement_time", fmt.Sprintf("%.3f", max(timeout.Seconds(), 0.001))
 	}
 	return fmt.Sprintf(
 		"SET NAMES utf8mb4, sql_mode = CONCAT(@@GLOBAL.sql_mode, '"+sqlModes+"'), time_zone = '%s', %s = %s, lock_wait_timeout = %d",
-		t.dialect.zone, clock, value, int64(max(timeout.Seconds()+0.999, 1))) // the zone was parsed, so it has no quote
+		t.dialect.zone, variable, value, int64(max(timeout.Seconds()+0.999, 1))) // the zone was parsed, so it has no quote
 }
 
 // Query runs the statement in the binary protocol.
@@ -103,7 +103,7 @@ type session struct {
 }
 
 // Session stages the tables and then begins the transaction, which is READ ONLY from its first statement on.
-func (s *Source) Session(ctx context.Context, staged []scanners.Staged) (scanners.Session, error) {
+func (s *Source) Session(ctx context.Context, staged []scanners.StagedTable) (scanners.Session, error) {
 	x := &session{}
 	start := func(ctx context.Context, conn *sql.Conn, timeout time.Duration) (sqldb.Transaction, error) {
 		var err error
@@ -144,7 +144,7 @@ func (t *transaction) execute(ctx context.Context, statements ...string) error {
 }
 
 // Prepare refuses a statement that would read a table of the database, through a view, in spite of the one that is staged for it.
-func (x *session) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.Prepared, error) {
+func (x *session) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.PreparedProbe, error) {
 	p, err := x.Session.Prepare(ctx, stmt)
 	if err != nil {
 		return nil, err

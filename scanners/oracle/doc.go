@@ -6,7 +6,7 @@
 // transaction; what protects there is a user with SELECT and nothing else.
 //
 // Prepare asks for SELECT * FROM (the probe) WHERE 1 = 0 with NULLs for parameters, which is compiled and described, and reads
-// nothing. The server has no clock for statements: when the time is up the driver sends a break, which it does until the first rows
+// nothing. The server has no timeout for statements: when the time is up the driver sends a break, which it does until the first rows
 // have come; two seconds later the network connection is cut.
 //
 // What conditions see: NUMBER is an exact decimal, and an int where it was declared as a whole number of at most 18 digits; DATE and

@@ -38,7 +38,7 @@ type prepared struct {
 }
 
 // Prepare has the database parse the statement, without running it.
-func (s *Source) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.Prepared, error) {
+func (s *Source) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.PreparedProbe, error) {
 	conn, err := s.begin(ctx, s.timeout)
 	if err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ var (
 )
 
 // stage sets up the tables in the session's transaction, while that may still write.
-func (x *session) stage(ctx context.Context, staged []scanners.Staged) error {
+func (x *session) stage(ctx context.Context, staged []scanners.StagedTable) error {
 	if len(staged) == 0 {
 		return nil
 	}
@@ -34,7 +34,7 @@ func (x *session) stage(ctx context.Context, staged []scanners.Staged) error {
 		return cannotStage(&staged[0], err, "the source's user needs TEMPORARY on the database: GRANT TEMPORARY ON DATABASE … TO …")
 	}
 	for i := range staged {
-		t := stagedTable{Staged: &staged[i], source: x.source, conn: conn}
+		t := stagedTable{StagedTable: &staged[i], source: x.source, conn: conn}
 		if err := t.set(ctx); err != nil {
 			return cannotStage(&staged[i], err, "")
 		}
@@ -47,7 +47,7 @@ func (x *session) stage(ctx context.Context, staged []scanners.Staged) error {
 
 // stagedTable is a table on its way into the session.
 type stagedTable struct {
-	*scanners.Staged
+	*scanners.StagedTable
 	source *Source
 	conn   *pgconn.PgConn
 
@@ -224,7 +224,7 @@ func (t *stagedTable) encode(i int, values []row.Value, oids []uint32) ([][]byte
 }
 
 // cannotStage says that it was the staging that failed, unless the database is merely out of reach. A hint replaces the server's.
-func cannotStage(staged *scanners.Staged, err error, hint string) error {
+func cannotStage(staged *scanners.StagedTable, err error, hint string) error {
 	var e *scanners.Error
 	if !errors.As(err, &e) || e.Code == scanners.CodeStage || e.Transient {
 		return err

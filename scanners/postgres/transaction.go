@@ -135,7 +135,7 @@ type session struct {
 var errOver = errors.New("the session is over: it was closed, or a statement in it was cut short")
 
 // Session begins a transaction. Only to stage tables it is a writing one for a moment; nothing of it is ever committed.
-func (s *Source) Session(ctx context.Context, staged []scanners.Staged) (scanners.Session, error) {
+func (s *Source) Session(ctx context.Context, staged []scanners.StagedTable) (scanners.Session, error) {
 	mode := "READ ONLY"
 	if len(staged) > 0 {
 		mode = "READ WRITE"
@@ -173,7 +173,7 @@ func (x *session) Close() error {
 
 // Prepare describes the statement. One that would read a table of the database in spite of the one that is staged for it
 // is refused.
-func (x *session) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.Prepared, error) {
+func (x *session) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.PreparedProbe, error) {
 	conn, err := x.begin(ctx, x.source.timeout)
 	if err != nil {
 		return nil, err

@@ -29,8 +29,8 @@ func TestStagedWithoutPrivilege(t *testing.T) {
 	address.User = url.UserPassword(user, "x")
 	s := open(t, postgres.Config{URL: address.String(), MaxConnections: 1})
 
-	staged := scanners.Staged{Table: "bins", Columns: []row.Column{{Name: "id"}}, Rows: [][]row.Value{{row.IntOf(7)}}}
-	_, err = s.Session(t.Context(), []scanners.Staged{staged})
+	staged := scanners.StagedTable{Table: "bins", Columns: []row.Column{{Name: "id"}}, Rows: [][]row.Value{{row.IntOf(7)}}}
+	_, err = s.Session(t.Context(), []scanners.StagedTable{staged})
 	wantCode(t, "no privilege", err, scanners.CodeStage, "GRANT TEMPORARY")
 	x, err := s.Session(t.Context(), nil)
 	if err != nil {
@@ -42,7 +42,7 @@ func TestStagedWithoutPrivilege(t *testing.T) {
 	_ = x.Close()
 
 	exec(t, owner, "GRANT TEMPORARY ON DATABASE "+database+" TO "+user)
-	x, err = s.Session(t.Context(), []scanners.Staged{staged})
+	x, err = s.Session(t.Context(), []scanners.StagedTable{staged})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,11 +65,11 @@ func TestStagedDefaults(t *testing.T) {
 		CREATE TABLE waves (id serial PRIMARY KEY, no bigint NOT NULL DEFAULT nextval('numbers'), name text, age interval);
 		CREATE TABLE hooked (no bigint DEFAULT next(), name text); CREATE TABLE logs (no int DEFAULT logged(), name text)`)
 	s := open(t, postgres.Config{URL: address})
-	names := func(table string) scanners.Staged {
-		return scanners.Staged{Table: table, Columns: []row.Column{{Name: "name"}}, Rows: [][]row.Value{{row.TextOf("a")}, {row.TextOf("b")}}}
+	names := func(table string) scanners.StagedTable {
+		return scanners.StagedTable{Table: table, Columns: []row.Column{{Name: "name"}}, Rows: [][]row.Value{{row.TextOf("a")}, {row.TextOf("b")}}}
 	}
 	for _, table := range []string{"hooked", "logs"} {
-		_, err := s.Session(t.Context(), []scanners.Staged{names(table)})
+		_, err := s.Session(t.Context(), []scanners.StagedTable{names(table)})
 		wantCode(t, table, err, scanners.CodeStage, "row 1")
 	}
 	waves := names("waves")
@@ -77,7 +77,7 @@ func TestStagedDefaults(t *testing.T) {
 	for i := range waves.Rows {
 		waves.Rows[i] = append(waves.Rows[i], row.DurationOf(90*time.Minute))
 	}
-	x, err := s.Session(t.Context(), []scanners.Staged{waves})
+	x, err := s.Session(t.Context(), []scanners.StagedTable{waves})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestQuotedNames(t *testing.T) {
 	if err != nil || table.Name != names[0] || table.Columns[0].Name != `"Code"` || table.Columns[1].Name != `"order"` || table.PrimaryKey[0] != `"Code"` {
 		t.Errorf("%+v, %v", table, err)
 	}
-	x, err := s.Session(t.Context(), []scanners.Staged{{Table: names[0], Columns: []row.Column{{Name: "code"}, {Name: "ORDER"}}, Rows: [][]row.Value{{row.TextOf("A"), row.IntOf(3)}}}})
+	x, err := s.Session(t.Context(), []scanners.StagedTable{{Table: names[0], Columns: []row.Column{{Name: "code"}, {Name: "ORDER"}}, Rows: [][]row.Value{{row.TextOf("A"), row.IntOf(3)}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func sessions(t *testing.T, d Dialect, s scanners.Source) scanners.Sessions {
 }
 
 // open opens a session that must be fine; it is closed at the latest when the test ends.
-func open(t *testing.T, s scanners.Sessions, staged ...scanners.Staged) scanners.Session {
+func open(t *testing.T, s scanners.Sessions, staged ...scanners.StagedTable) scanners.Session {
 	t.Helper()
 	x, err := s.Session(t.Context(), staged)
 	if err != nil {
@@ -72,8 +72,8 @@ func sessionGuards(t *testing.T, d Dialect) {
 	}
 	s := db.Open(t, 1)
 	before := One(t, s, d.State, nil)
-	staged := scanners.Staged{Table: "sample", Columns: []row.Column{{Name: "id", Kind: row.Int}}, Rows: [][]row.Value{{row.IntOf(8)}, {row.IntOf(9)}}}
-	for _, tables := range [][]scanners.Staged{nil, {staged}} {
+	staged := scanners.StagedTable{Table: "sample", Columns: []row.Column{{Name: "id", Kind: row.Int}}, Rows: [][]row.Value{{row.IntOf(8)}, {row.IntOf(9)}}}
+	for _, tables := range [][]scanners.StagedTable{nil, {staged}} {
 		x := open(t, sessions(t, d, s), tables...)
 		for _, sql := range d.Writers {
 			p, err := x.Prepare(t.Context(), Parse(t, sql))
@@ -204,7 +204,7 @@ func session(t *testing.T, d Dialect) {
 	}
 }
 
-// concurrent uses one Prepared from more goroutines than there are connections.
+// concurrent uses one PreparedProbe from more goroutines than there are connections.
 func concurrent(t *testing.T, d Dialect) {
 	t.Helper()
 	_, s := sample(t, d)

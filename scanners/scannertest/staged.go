@@ -23,7 +23,7 @@ func stagedKinds(t *testing.T, d Dialect) {
 	t.Helper()
 	_, s := sample(t, d)
 	at := time.Date(2026, 6, 1, 8, 0, 0, 25e7, time.UTC)
-	fixture := scanners.Staged{
+	fixture := scanners.StagedTable{
 		Table: "Fixture",
 		Columns: []row.Column{
 			{Name: "ID", Kind: row.Int},
@@ -106,18 +106,18 @@ func stagedLike(t *testing.T, d Dialect) {
 	one := row.IntOf(1)
 	for _, c := range []struct {
 		name   string
-		staged scanners.Staged
+		staged scanners.StagedTable
 		want   string
 	}{
-		{"some columns", scanners.Staged{Columns: []row.Column{text, decimal}, Rows: [][]row.Value{
+		{"some columns", scanners.StagedTable{Columns: []row.Column{text, decimal}, Rows: [][]row.Value{
 			{row.TextOf("A"), row.TextOf("12.5")}, {row.TextOf("A"), row.IntOf(2000)},
 		}}, "1 - A 12.5 0 12.5; 2 - A 2000 0 2000"},
-		{"all columns", scanners.Staged{
+		{"all columns", scanners.StagedTable{
 			Columns: []row.Column{{Name: "id"}, {Name: "wh_id"}, text, decimal, {Name: "reserved"}, {Name: "free"}},
 			Rows:    [][]row.Value{{row.IntOf(7), one, row.TextOf("B"), one, one, row.IntOf(5)}, {row.IntOf(7), one, row.TextOf("B"), one, one, row.Value{}}},
 		}, "7 1 B 1 1 -; 7 1 B 1 1 5"},
-		{"no columns", scanners.Staged{Rows: [][]row.Value{{}, {}}}, "1 - - - 0 -; 2 - - - 0 -"},
-		{"no rows", scanners.Staged{Columns: []row.Column{text}}, ""},
+		{"no columns", scanners.StagedTable{Rows: [][]row.Value{{}, {}}}, "1 - - - 0 -; 2 - - - 0 -"},
+		{"no rows", scanners.StagedTable{Columns: []row.Column{text}}, ""},
 	} {
 		c.staged.Table = "stock"
 		x := open(t, source, c.staged)
@@ -162,18 +162,18 @@ func stagedFaults(t *testing.T, d Dialect) {
 	text := func(name string) []row.Column { return []row.Column{{Name: name, Kind: row.Text}} }
 	x := [][]row.Value{{row.TextOf("x")}}
 	for _, c := range []struct {
-		staged []scanners.Staged
+		staged []scanners.StagedTable
 		says   string
 	}{
-		{[]scanners.Staged{{Table: schema(db, d) + ".stock", Columns: text("bin_code"), Rows: x}}, "leave out its schema"},
-		{[]scanners.Staged{{Columns: text("bin_code"), Rows: x}}, "has no name"},
-		{[]scanners.Staged{{Table: "stock", Columns: text("bin_cod"), Rows: x}}, "its columns are id, wh_id, bin_code"},
-		{[]scanners.Staged{{Table: "stock", Columns: append(text("qty"), text("QTY")...)}}, "names column QTY twice"},
-		{[]scanners.Staged{{Table: "stock", Columns: text("qty"), Rows: x}}, "row 1"},
-		{[]scanners.Staged{{Table: "stock", Columns: text("bin_code"), Rows: [][]row.Value{{row.TextOf("x")}, {{}}}}}, "row 2"},
-		{[]scanners.Staged{{Table: "stock", Columns: text("bin_code"), Rows: [][]row.Value{{}}}}, "row 1 has 0 values for 1 columns"},
-		{[]scanners.Staged{{Table: "nowhere"}}, "no row tells its columns"},
-		{[]scanners.Staged{{Table: "twice", Columns: text("a")}, {Table: "Twice", Columns: text("a")}}, "table Twice"},
+		{[]scanners.StagedTable{{Table: schema(db, d) + ".stock", Columns: text("bin_code"), Rows: x}}, "leave out its schema"},
+		{[]scanners.StagedTable{{Columns: text("bin_code"), Rows: x}}, "has no name"},
+		{[]scanners.StagedTable{{Table: "stock", Columns: text("bin_cod"), Rows: x}}, "its columns are id, wh_id, bin_code"},
+		{[]scanners.StagedTable{{Table: "stock", Columns: append(text("qty"), text("QTY")...)}}, "names column QTY twice"},
+		{[]scanners.StagedTable{{Table: "stock", Columns: text("qty"), Rows: x}}, "row 1"},
+		{[]scanners.StagedTable{{Table: "stock", Columns: text("bin_code"), Rows: [][]row.Value{{row.TextOf("x")}, {{}}}}}, "row 2"},
+		{[]scanners.StagedTable{{Table: "stock", Columns: text("bin_code"), Rows: [][]row.Value{{}}}}, "row 1 has 0 values for 1 columns"},
+		{[]scanners.StagedTable{{Table: "nowhere"}}, "no row tells its columns"},
+		{[]scanners.StagedTable{{Table: "twice", Columns: text("a")}, {Table: "Twice", Columns: text("a")}}, "table Twice"},
 	} {
 		_, err := source.Session(t.Context(), c.staged)
 		wantError(t, c.says, err, scanners.CodeStage, false)
@@ -193,7 +193,7 @@ func bypass(t *testing.T, d Dialect) {
 	db.Exec(t, "CREATE VIEW stock_view AS SELECT * FROM stock")
 	db.Exec(t, "CREATE VIEW stock_twice AS SELECT * FROM stock_view")
 	db.Exec(t, "CREATE VIEW sample_view AS SELECT * FROM sample")
-	stock := scanners.Staged{Table: "stock", Columns: []row.Column{{Name: "qty", Kind: row.Decimal}}, Rows: [][]row.Value{{row.IntOf(1)}}}
+	stock := scanners.StagedTable{Table: "stock", Columns: []row.Column{{Name: "qty", Kind: row.Decimal}}, Rows: [][]row.Value{{row.IntOf(1)}}}
 	x := open(t, source, stock)
 	for _, sql := range []string{"SELECT qty FROM " + schema(db, d) + ".stock", "SELECT id FROM sample WHERE EXISTS (SELECT 1 FROM " + schema(db, d) + ".stock s)"} {
 		p, err := x.Prepare(t.Context(), Parse(t, sql))

@@ -100,11 +100,11 @@ func Parse(t testing.TB, sql string) *probe.Statement {
 
 // Preparer is a Source or a Session.
 type Preparer interface {
-	Prepare(ctx context.Context, stmt *probe.Statement) (scanners.Prepared, error)
+	Prepare(ctx context.Context, stmt *probe.Statement) (scanners.PreparedProbe, error)
 }
 
 // Prepare prepares SQL that must be fine.
-func Prepare(t testing.TB, s Preparer, sql string) scanners.Prepared {
+func Prepare(t testing.TB, s Preparer, sql string) scanners.PreparedProbe {
 	t.Helper()
 	p, err := s.Prepare(t.Context(), Parse(t, sql))
 	if err != nil {
@@ -114,7 +114,7 @@ func Prepare(t testing.TB, s Preparer, sql string) scanners.Prepared {
 }
 
 // Rows scans to the end and returns the rows.
-func Rows(t testing.TB, p scanners.Prepared, args map[string]any) []*row.Row {
+func Rows(t testing.TB, p scanners.PreparedProbe, args map[string]any) []*row.Row {
 	t.Helper()
 	var rows []*row.Row
 	result, err := p.Scan(t.Context(), scanners.Request{Args: args}, func(r *row.Row) error {

@@ -27,7 +27,7 @@ type prepared struct {
 }
 
 // Prepare has the database look at the statement, without running it.
-func (s *Source) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.Prepared, error) {
+func (s *Source) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.PreparedProbe, error) {
 	h, err := s.begin(ctx, s.config.StatementTimeout, s.config.Dialect.Begin)
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (s *Source) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.P
 }
 
 // prepare does so on a connection that is held.
-func (h *held) prepare(ctx context.Context, stmt *probe.Statement) (*prepared, error) {
+func (h *heldTransaction) prepare(ctx context.Context, stmt *probe.Statement) (*prepared, error) {
 	s := h.source
 	outer := ctx
 	ctx, cancel := context.WithTimeout(ctx, s.config.StatementTimeout+s.config.Grace)
@@ -120,7 +120,7 @@ func (p *prepared) Scan(ctx context.Context, req scanners.Request, visit func(*r
 }
 
 // scan runs the statement on a connection that is held.
-func (h *held) scan(
+func (h *heldTransaction) scan(
 	ctx context.Context, p *prepared, args []any, timeout time.Duration, maxRows int, visit func(*row.Row) error,
 ) (scanners.Result, error) {
 	outer := ctx

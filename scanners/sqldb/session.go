@@ -15,7 +15,7 @@ import (
 // Session is one transaction for several statements: a scanners.Session. It is not safe for concurrent use. A statement whose
 // context ends takes the connection with it, and the session is over.
 type Session struct {
-	held   *held
+	held   *heldTransaction
 	closed bool
 }
 
@@ -29,7 +29,7 @@ func (s *Source) Hold(ctx context.Context, start BeginFunc) (*Session, error) {
 }
 
 // Prepare has the database look at the statement; its scans run in the session.
-func (s *Session) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.Prepared, error) {
+func (s *Session) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.PreparedProbe, error) {
 	if err := s.next(ctx, s.held.source.config.StatementTimeout); err != nil {
 		return nil, err
 	}
@@ -76,8 +76,8 @@ func (s *Session) next(ctx context.Context, timeout time.Duration) error {
 
 var errOver = errors.New("the session is over: it was closed, or a statement in it was cut short")
 
-// held is a connection with its transaction.
-type held struct {
+// heldTransaction is a connection with its transaction.
+type heldTransaction struct {
 	source *Source
 	conn   *sql.Conn
 	tx     Transaction
@@ -85,7 +85,7 @@ type held struct {
 }
 
 // end rolls back and gives the connection back.
-func (h *held) end(ctx context.Context) {
+func (h *heldTransaction) end(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
 	if !h.gone && h.tx.End(ctx) != nil {
@@ -96,7 +96,7 @@ func (h *held) end(ctx context.Context) {
 }
 
 // stop ends a statement whose rows are not wanted any more.
-func (h *held) stop(ctx context.Context, cancel context.CancelFunc, rows *sql.Rows) {
+func (h *heldTransaction) stop(ctx context.Context, cancel context.CancelFunc, rows *sql.Rows) {
 	if ctx.Err() == nil {
 		defer time.AfterFunc(endTimeout, cancel).Stop()
 		h.tx.Stop(ctx, cancel)
@@ -107,7 +107,7 @@ func (h *held) stop(ctx context.Context, cancel context.CancelFunc, rows *sql.Ro
 }
 
 // cut closes the connection of a statement that was stopped before its end, and stops it on the server too.
-func (h *held) cut(ctx context.Context) {
+func (h *heldTransaction) cut(ctx context.Context) {
 	if h.gone {
 		return
 	}

@@ -36,7 +36,7 @@ type Config struct {
 	StatementTimeout time.Duration
 	// ConnectTimeout bounds a connection attempt. 0 = 5s.
 	ConnectTimeout time.Duration
-	// Grace is how long after the server's own clock the client gives up; 0 where the server has none.
+	// Grace is how long after the server's own timeout the client gives up; 0 where the server has none.
 	Grace time.Duration
 	// Secrets are taken out of messages.
 	Secrets []string
@@ -111,7 +111,7 @@ type BeginFunc func(ctx context.Context, conn *sql.Conn, timeout time.Duration) 
 // begin takes a connection and starts a transaction on it. It waits for a free connection as long as a statement may take,
 // and then for the database to accept one. A pooled connection that turns out to be dead is no reason to fail: the pool is
 // emptied and one more is tried.
-func (s *Source) begin(ctx context.Context, timeout time.Duration, start BeginFunc) (*held, error) {
+func (s *Source) begin(ctx context.Context, timeout time.Duration, start BeginFunc) (*heldTransaction, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout+s.config.ConnectTimeout)
 	defer cancel()
 	for first := true; ; first = false {
@@ -125,7 +125,7 @@ func (s *Source) begin(ctx context.Context, timeout time.Duration, start BeginFu
 		}
 		tx, err := start(ctx, conn, timeout)
 		if err == nil {
-			return &held{source: s, conn: conn, tx: tx}, nil
+			return &heldTransaction{source: s, conn: conn, tx: tx}, nil
 		}
 		drop(conn)
 		mapped := s.mapError(ctx, err, scanners.CodeFailed)
@@ -142,7 +142,7 @@ type Dialect interface {
 	// Style is how the database writes parameters.
 	Style() probe.Style
 	// Begin makes the connection ready and starts a transaction on it that cannot write, in which no statement runs longer
-	// than the timeout where the server has a clock for that.
+	// than the timeout where the server has a timeout of its own.
 	Begin(ctx context.Context, conn *sql.Conn, timeout time.Duration) (Transaction, error)
 	// Bind makes of a parameter's value what the driver sends.
 	Bind(v row.Value) (any, error)

@@ -86,13 +86,13 @@ func BenchmarkStage(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	staged := scanners.Staged{Table: "bins", Columns: []row.Column{{Name: "code", Kind: row.Text}, {Name: "qty", Kind: row.Decimal}}}
+	staged := scanners.StagedTable{Table: "bins", Columns: []row.Column{{Name: "code", Kind: row.Text}, {Name: "qty", Kind: row.Decimal}}}
 	for i := range 10 {
 		staged.Rows = append(staged.Rows, []row.Value{row.TextOf("A"), row.IntOf(int64(i))})
 	}
 	stmt := scannertest.Parse(b, "SELECT code, qty FROM bins WHERE qty < :least")
 	for b.Loop() {
-		x, err := s.Session(b.Context(), []scanners.Staged{staged})
+		x, err := s.Session(b.Context(), []scanners.StagedTable{staged})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -32,7 +32,7 @@ type connector interface {
 }
 
 // Prepare has SQLite compile the statement, without running it.
-func (s *Source) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.Prepared, error) {
+func (s *Source) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.PreparedProbe, error) {
 	p, err := s.prepare(ctx, s, stmt)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ type session struct {
 var errOver = errors.New("the session is closed")
 
 // Session opens the file, stages the tables, and begins the transaction.
-func (s *Source) Session(ctx context.Context, staged []scanners.Staged) (scanners.Session, error) {
+func (s *Source) Session(ctx context.Context, staged []scanners.StagedTable) (scanners.Session, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	conn, err := s.open(ctx)
@@ -38,7 +38,7 @@ func (s *Source) Session(ctx context.Context, staged []scanners.Staged) (scanner
 	return x, nil
 }
 
-func (x *session) begin(ctx context.Context, staged []scanners.Staged) error {
+func (x *session) begin(ctx context.Context, staged []scanners.StagedTable) error {
 	if len(staged) > 0 {
 		if err := x.conn.execute(ctx, "PRAGMA temp_store = MEMORY; PRAGMA query_only = 0; BEGIN"); err != nil {
 			return err
@@ -94,7 +94,7 @@ func (x *session) connect(context.Context) (*connection, error) {
 }
 
 // Prepare compiles the statement. One that would read a table of the file in spite of the one that is staged for it is refused.
-func (x *session) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.Prepared, error) {
+func (x *session) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.PreparedProbe, error) {
 	x.read = ""
 	p, err := x.source.prepare(ctx, x, stmt)
 	switch {

@@ -22,7 +22,7 @@ func memory(t *testing.T) *sqlite.Source {
 	return s
 }
 
-func stage(t *testing.T, s scanners.Sessions, staged ...scanners.Staged) scanners.Session {
+func stage(t *testing.T, s scanners.Sessions, staged ...scanners.StagedTable) scanners.Session {
 	t.Helper()
 	x, err := s.Session(t.Context(), staged)
 	if err != nil {
@@ -39,14 +39,14 @@ func TestMemory(t *testing.T) {
 	if err := s.Ping(t.Context()); err != nil {
 		t.Error(err)
 	}
-	bins := func(codes ...string) scanners.Staged {
-		staged := scanners.Staged{Table: "bins", Columns: []row.Column{{Name: "code", Kind: row.Text}, {Name: "qty", Kind: row.Decimal}}}
+	bins := func(codes ...string) scanners.StagedTable {
+		staged := scanners.StagedTable{Table: "bins", Columns: []row.Column{{Name: "code", Kind: row.Text}, {Name: "qty", Kind: row.Decimal}}}
 		for i, code := range codes {
 			staged.Rows = append(staged.Rows, []row.Value{row.TextOf(code), row.IntOf(int64(i))})
 		}
 		return staged
 	}
-	one, two := stage(t, s, bins("A")), stage(t, s, bins("B", "007"), scanners.Staged{Table: "zones", Columns: []row.Column{{Name: "id", Kind: row.Int}}})
+	one, two := stage(t, s, bins("A")), stage(t, s, bins("B", "007"), scanners.StagedTable{Table: "zones", Columns: []row.Column{{Name: "id", Kind: row.Int}}})
 	if got := scannertest.One(t, one, "SELECT group_concat(code) AS v FROM bins", nil); got != "A" {
 		t.Errorf("the first session has %s", got)
 	}
@@ -64,7 +64,7 @@ func TestMemory(t *testing.T) {
 // TestMemoryHasNoDurations says so instead of storing something else.
 func TestMemoryHasNoDurations(t *testing.T) {
 	t.Parallel()
-	_, err := memory(t).Session(t.Context(), []scanners.Staged{{Table: "x", Columns: []row.Column{{Name: "age", Kind: row.Duration}}}})
+	_, err := memory(t).Session(t.Context(), []scanners.StagedTable{{Table: "x", Columns: []row.Column{{Name: "age", Kind: row.Duration}}}})
 	var e *scanners.Error
 	if !errors.As(err, &e) || e.Code != scanners.CodeStage || !strings.Contains(err.Error(), "number of seconds") {
 		t.Error(err)
@@ -80,11 +80,11 @@ func TestStagedAsTheFileWrites(t *testing.T) {
 	f.Exec(t, `INSERT INTO "My Moves" (Id, "at", unix) VALUES (1, '2026-06-01T08:00:00Z', 1780272600)`)
 	at := time.Date(2026, 6, 1, 9, 0, 0, 0, time.UTC)
 	s := f.Open(t, 1).(*sqlite.Source)
-	x := stage(t, s, scanners.Staged{
+	x := stage(t, s, scanners.StagedTable{
 		Table:   `"My Moves"`,
 		Columns: []row.Column{{Name: "id"}, {Name: "at"}, {Name: "unix"}, {Name: "code"}},
 		Rows:    [][]row.Value{{row.IntOf(-1), row.TimeOf(at), row.TimeOf(at), row.TextOf("Abc")}},
-	}, scanners.Staged{Table: "latest", Columns: []row.Column{{Name: "id"}}, Rows: [][]row.Value{{row.IntOf(9)}}})
+	}, scanners.StagedTable{Table: "latest", Columns: []row.Column{{Name: "id"}}, Rows: [][]row.Value{{row.IntOf(9)}}})
 	for sql, want := range map[string]string{
 		`SELECT "at" || ' ' || unix AS v FROM "My Moves"`:                                "2026-06-01T09:00:00Z 1780304400",
 		`SELECT "order" + twice AS v FROM "My Moves" WHERE code = 'ABC'`:                 "0",

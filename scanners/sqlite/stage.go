@@ -16,7 +16,7 @@ import (
 
 // stagedTable is a table on its way into the session.
 type stagedTable struct {
-	*scanners.Staged
+	*scanners.StagedTable
 	conn *connection
 
 	name     string   // in lower case
@@ -27,8 +27,8 @@ type stagedTable struct {
 }
 
 // stage makes the table and fills it.
-func (x *session) stage(ctx context.Context, staged *scanners.Staged) error {
-	t := stagedTable{Staged: staged, conn: x.conn}
+func (x *session) stage(ctx context.Context, staged *scanners.StagedTable) error {
+	t := stagedTable{StagedTable: staged, conn: x.conn}
 	var err error
 	if t.name, err = t.TableName(); err != nil {
 		return err
@@ -233,7 +233,7 @@ func (t *stagedTable) stored(j int, v row.Value) (any, bool) {
 }
 
 // cannotStage says that it was the staging that failed, unless it may well succeed the next time.
-func cannotStage(staged *scanners.Staged, err error) error {
+func cannotStage(staged *scanners.StagedTable, err error) error {
 	var e *scanners.Error
 	if !errors.As(err, &e) || e.Code == scanners.CodeStage || e.Transient {
 		return err

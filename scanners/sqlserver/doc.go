@@ -7,7 +7,7 @@
 // neither waits for writers nor holds them up, and else under READ COMMITTED; no lock is waited for longer than the
 // probe may take. The connection announces ApplicationIntent=ReadOnly, which an availability group answers with a readable replica.
 //
-// Every scan has a connection of its own, closed after it. The server has no clock for statements: when the time is up the driver
+// Every scan has a connection of its own, closed after it. The server has no timeout for statements: when the time is up the driver
 // sends an attention, and two seconds later the network connection is cut.
 //
 // What conditions see: datetime, datetime2 and smalldatetime have no zone and are taken as UTC unless the URL says ?timezone=, and

@@ -115,7 +115,7 @@ func (c *clockReader) work(ctx context.Context, batch *clockBatch) {
 }
 
 func (c *clockReader) once(ctx context.Context, warehouses []string) ([]clockState, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, recovery.Patience, errors.New("inbox: Redis did not answer"))
+	ctx, cancel := context.WithTimeoutCause(ctx, recovery.CallTimeout, errors.New("inbox: Redis did not answer"))
 	defer cancel()
 	return c.ask(ctx, warehouses)
 }

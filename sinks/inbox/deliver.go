@@ -24,7 +24,7 @@ func (in *Inbox) Deliver(ctx context.Context, lane string, deliveries []delivery
 	if err != nil || len(once) == 0 {
 		return nil, err
 	}
-	deadline := time.Now().Add(recovery.Patience)
+	deadline := time.Now().Add(recovery.CallTimeout)
 	for {
 		g, err := in.keeper.Await(ctx, deadline)
 		if err != nil {

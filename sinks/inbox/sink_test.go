@@ -69,5 +69,5 @@ func TestPollsWaitAndThenSaySo(t *testing.T) {
 	if unavailable < 2 {
 		t.Errorf("%d of the polls said that the index is unavailable", unavailable)
 	}
-	testenv.Eventually(t, func() bool { return n.Ready() != nil }, recovery.Patience*raceFactor)
+	testenv.Eventually(t, func() bool { return n.Ready() != nil }, recovery.CallTimeout*raceFactor)
 }

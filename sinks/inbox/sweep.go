@@ -45,7 +45,7 @@ func (in *Inbox) Sweep(ctx context.Context) error {
 // sweepOne removes what has expired in a warehouse. Callers who come meanwhile wait for the one that does.
 func (in *Inbox) sweepOne(ctx context.Context, epoch, warehouse string) error {
 	done := in.sweeps.DoChan(epoch+" "+warehouse, func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recovery.Patience) // it does not end with this caller
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recovery.CallTimeout) // it does not end with this caller
 		defer cancel()
 		for {
 			if n, err := in.sweepSome(ctx, epoch, warehouse); n == 0 || err != nil {

@@ -36,7 +36,7 @@ func (in *Inbox) Wait(ctx context.Context, q page.Query, version string) error {
 			return nil
 		}
 		if g != nil {
-			// What fails here is tried again at the next tick, until the caller's patience ends.
+			// What fails here is tried again at the next tick, until the caller's context ends.
 			if c, err := in.clockOf(ctx, g, r); err == nil && c.clock != looked {
 				if n, err := in.between(ctx, r, clock, c.clock); err == nil {
 					if n > 0 {

@@ -29,11 +29,11 @@ type watch struct {
 // watches holds those who watch, by warehouse.
 type watches struct {
 	mu    sync.Mutex
-	wards map[string]*ward
+	wards map[string]*watchedWarehouse
 }
 
-// ward is a warehouse that somebody watches.
-type ward struct {
+// watchedWarehouse is a warehouse that somebody watches.
+type watchedWarehouse struct {
 	all map[*watch]struct{}
 	by  map[string]map[*watch]struct{} // by subscriber
 	// seen is the score up to which all hints have come, or everybody was told; 0 = not known yet.
@@ -46,11 +46,11 @@ func (ws *watches) enter(w *watch) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	if ws.wards == nil {
-		ws.wards = map[string]*ward{}
+		ws.wards = map[string]*watchedWarehouse{}
 	}
 	at := ws.wards[w.warehouse]
 	if at == nil {
-		at = &ward{all: map[*watch]struct{}{}, by: map[string]map[*watch]struct{}{}}
+		at = &watchedWarehouse{all: map[*watch]struct{}{}, by: map[string]map[*watch]struct{}{}}
 		ws.wards[w.warehouse] = at
 	}
 	at.all[w] = struct{}{}

@@ -24,7 +24,7 @@ type Channel struct {
 	from      netmail.Address
 	templates *templates
 	pool      *pool
-	told      *told
+	accepted  *acceptances
 	scrubber  *scrub.Scrubber
 }
 
@@ -45,7 +45,7 @@ func New(o Options) (*Channel, error) {
 		return nil, err
 	}
 	return &Channel{
-		book: o.Book, log: o.Logger, from: from, templates: t, pool: newPool(d.dial), told: newTold(),
+		book: o.Book, log: o.Logger, from: from, templates: t, pool: newPool(d.dial), accepted: newAcceptances(),
 		scrubber: scrub.New(o.Password, "\x00"+o.Username+"\x00"+o.Password), // as AUTH PLAIN has it
 	}, nil
 }
@@ -74,7 +74,7 @@ func (c *Channel) push(ctx context.Context, d *delivery.Delivery) error {
 	}
 	list, bad := addresses(to.Mail)
 	id := messageID(d.Notice.ID, to.ID, c.from.Address)
-	list = c.told.without(id, list)
+	list = c.accepted.without(id, list)
 	if len(list) == 0 {
 		return c.nobody(d, id, bad)
 	}
@@ -108,7 +108,7 @@ func (c *Channel) addressee(ctx context.Context, d *delivery.Delivery) (delivery
 
 // nobody ends a mail of which no address is left: all have it, or none is one.
 func (c *Channel) nobody(d *delivery.Delivery, id string, bad []string) error {
-	if c.told.forget(id) {
+	if c.accepted.forget(id) {
 		return nil
 	}
 	return refuse(d, fmt.Errorf("mail: no usable address: %s", strings.Join(bad, "; ")))
@@ -117,13 +117,13 @@ func (c *Channel) nobody(d *delivery.Delivery, id string, bad []string) error {
 // settle judges what became of each address.
 func (c *Channel) settle(d *delivery.Delivery, id string, a *answer, bad []string) error {
 	if len(a.later) > 0 {
-		c.told.add(id, a.accepted)
+		c.accepted.add(id, a.accepted)
 		return c.clean(fmt.Errorf("mail: put off for %s", join(a.later)))
 	}
 	for _, r := range a.refused {
 		bad = append(bad, r.String())
 	}
-	if before := c.told.forget(id); !before && len(a.accepted) == 0 {
+	if before := c.accepted.forget(id); !before && len(a.accepted) == 0 {
 		return refuse(d, c.clean(fmt.Errorf("mail: no address was taken: %s", strings.Join(bad, "; "))))
 	}
 	if len(bad) > 0 {
@@ -201,21 +201,21 @@ func answered(err error) bool {
 // clean makes the error's text fit for log and ledger. It keeps no cause, whose text would be the one that was cleaned.
 func (c *Channel) clean(err error) error { return errors.New(c.scrubber.Text(err.Error(), maxError)) }
 
-// maxTold bounds what is remembered; what falls out is sent again, with the same Message-ID.
-const maxTold = 4096
+// maxAccepted bounds what is remembered; what falls out is sent again, with the same Message-ID.
+const maxAccepted = 4096
 
-// told remembers which addresses of a mail have it while the server puts off the others, so that the next attempt goes to
+// acceptances remembers which addresses of a mail have it while the server puts off the others, so that the next attempt goes to
 // those alone. It is a courtesy of this process: after a restart the mail goes to all of them again, with the same Message-ID.
-type told struct {
+type acceptances struct {
 	mu    sync.Mutex
 	has   map[string]map[string]bool // Message-ID → addresses
 	order []string                   // the ids, as they came
 }
 
-func newTold() *told { return &told{has: map[string]map[string]bool{}} }
+func newAcceptances() *acceptances { return &acceptances{has: map[string]map[string]bool{}} }
 
 // add remembers that these addresses have the mail.
-func (t *told) add(id string, list []string) {
+func (t *acceptances) add(id string, list []string) {
 	if len(list) == 0 {
 		return
 	}
@@ -228,14 +228,14 @@ func (t *told) add(id string, list []string) {
 	for _, a := range list {
 		t.has[id][a] = true
 	}
-	for len(t.order) > maxTold {
+	for len(t.order) > maxAccepted {
 		delete(t.has, t.order[0])
 		t.order = t.order[1:]
 	}
 }
 
 // forget ends the memory of a mail, and tells whether some address has it.
-func (t *told) forget(id string) bool {
+func (t *acceptances) forget(id string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.has[id] == nil {
@@ -247,7 +247,7 @@ func (t *told) forget(id string) bool {
 }
 
 // without returns those that do not have the mail yet.
-func (t *told) without(id string, list []*netmail.Address) []*netmail.Address {
+func (t *acceptances) without(id string, list []*netmail.Address) []*netmail.Address {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var out []*netmail.Address

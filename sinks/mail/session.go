@@ -42,7 +42,7 @@ func (s *session) send(ctx context.Context, from string, to []*netmail.Address, 
 
 // bind has the connection end with the context.
 func (s *session) bind(ctx context.Context) (stop func() bool) {
-	_ = s.conn.SetDeadline(time.Now().Add(patience)) // what fails here fails at the first command
+	_ = s.conn.SetDeadline(time.Now().Add(sessionTimeout)) // what fails here fails at the first command
 	return context.AfterFunc(ctx, func() { _ = s.conn.Close() })
 }
 
@@ -216,8 +216,8 @@ func (p *pool) close() {
 	}
 }
 
-// patience bounds a session whose context has no end of its own.
-const patience = 10 * time.Minute
+// sessionTimeout bounds a session whose context has no end of its own.
+const sessionTimeout = 10 * time.Minute
 
 // dialer opens sessions.
 type dialer struct {
@@ -238,7 +238,7 @@ func newDialer(o *Options) (*dialer, error) {
 		policy = gomail.NoTLS
 	}
 	d := &dialer{host: o.Host, tls: config, direct: o.Security == TLS, options: []gomail.Option{
-		gomail.WithPort(o.Port), gomail.WithTLSConfig(config), gomail.WithTimeout(patience), gomail.WithTLSPolicy(policy),
+		gomail.WithPort(o.Port), gomail.WithTLSConfig(config), gomail.WithTimeout(sessionTimeout), gomail.WithTLSPolicy(policy),
 	}}
 	if d.direct {
 		d.options = append(d.options, gomail.WithSSL())

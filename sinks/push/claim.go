@@ -28,19 +28,19 @@ func (j *job) late(now time.Time) bool {
 	return now.After(j.startBy) || !j.ends.IsZero() && !now.Before(j.ends)
 }
 
-// asks is what the loop knows of its question to the ledger what is due.
-type asks struct {
+// claimState is what the loop knows of its question to the ledger what is due.
+type claimState struct {
 	at     time.Time // when it is asked next
 	asking bool
 	again  bool // woken since it was asked last
 	retry  *retry.Pauses
-	answer chan claimed
+	answer chan claimAnswer
 }
 
-func (a *asks) wake() { a.at, a.again = time.Time{}, true }
+func (a *claimState) wake() { a.at, a.again = time.Time{}, true }
 
-// claimed is the ledger's answer to a claim.
-type claimed struct {
+// claimAnswer is the ledger's answer to a claim.
+type claimAnswer struct {
 	before time.Time // that it was asked
 	claims delivery.Claims
 	err    error
@@ -48,23 +48,23 @@ type claimed struct {
 
 // claim asks for what will be tried soon, if it is time.
 func (l *loop) claim(ctx context.Context, now time.Time) {
-	if l.asks.asking || now.Before(l.asks.at) {
+	if l.claims.asking || now.Before(l.claims.at) {
 		return
 	}
 	limit := l.wanted(now)
 	if limit == 0 {
 		return
 	}
-	l.asks.asking, l.asks.again = true, false
+	l.claims.asking, l.claims.again = true, false
 	go func() {
-		ctx, done := context.WithTimeout(ctx, patience)
+		ctx, done := context.WithTimeout(ctx, ledgerTimeout)
 		defer done()
-		got := claimed{before: time.Now()}
+		got := claimAnswer{before: time.Now()}
 		got.claims, got.err = l.o.Ledger.ClaimPushes(ctx, l.o.Sink, l.o.Node, l.o.lease(), limit)
 		if len(got.claims.List) > 0 {
 			l.o.Step(StepClaimed)
 		}
-		l.asks.answer <- got
+		l.claims.answer <- got
 	}()
 }
 
@@ -92,37 +92,37 @@ func (l *loop) wanted(now time.Time) int {
 // askAt is when the ledger is to be asked next; zero = not before something has happened.
 func (l *loop) askAt(now time.Time) time.Time {
 	if wait := l.limits.ready(now.Add(soon)); wait > 0 {
-		return laterOf(l.asks.at, now.Add(wait))
+		return laterOf(l.claims.at, now.Add(wait))
 	}
-	if now.Before(l.asks.at) {
-		return l.asks.at
+	if now.Before(l.claims.at) {
+		return l.claims.at
 	}
 	return time.Time{} // it is time, but there is no room
 }
 
 // take adds what was claimed to what waits.
-func (l *loop) take(got claimed) {
-	l.asks.asking = false
+func (l *loop) take(got claimAnswer) {
+	l.claims.asking = false
 	defer l.records.answers.forget()
 	now := time.Now()
 	if got.err != nil {
-		if !l.asks.retry.HasFailed() {
+		if !l.claims.retry.HasFailed() {
 			l.o.Logger.Warn("the ledger cannot be asked what is due", "error", got.err)
 		}
-		l.asks.at = now.Add(l.asks.retry.Next())
+		l.claims.at = now.Add(l.claims.retry.Next())
 		return
 	}
-	l.asks.retry.Reset()
+	l.claims.retry.Reset()
 	list := got.claims.List
 	switch next := got.claims.Next; {
-	case l.asks.again:
-		l.asks.at = now
+	case l.claims.again:
+		l.claims.at = now
 	case got.claims.More:
-		l.asks.at = now
+		l.claims.at = now
 	case next > 0:
-		l.asks.at = now.Add(min(max(next, time.Millisecond), pollEvery))
+		l.claims.at = now.Add(min(max(next, time.Millisecond), pollEvery))
 	default:
-		l.asks.at = now.Add(pollEvery)
+		l.claims.at = now.Add(pollEvery)
 	}
 	for i := range list {
 		l.add(&list[i], got.before, got.claims.At)

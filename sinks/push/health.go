@@ -26,7 +26,7 @@ func (l *loop) health(f *flight, now time.Time, text string) {
 	if wait > 0 && l.limits.hold(now, wait) {
 		l.o.Logger.Warn("the sink asks to be left alone", "wait", wait, "error", text)
 	}
-	l.told.set(func(s *Status) {
+	l.status.set(func(s *Status) {
 		if f.err == nil {
 			s.LastSent = now
 		} else {
@@ -48,7 +48,7 @@ func (l *loop) health(f *flight, now time.Time, text string) {
 // log tells of deliveries that have ended badly, and in detail of every attempt that failed.
 func (l *loop) log(f *flight, v verdict, text string) {
 	if f.err == nil {
-		l.o.Logger.Debug("delivered", "notices", logged(f.batch))
+		l.o.Logger.Debug("delivered", "notices", loggedDeliveries(f.batch))
 		return
 	}
 	var failed []delivery.Claimed
@@ -58,17 +58,17 @@ func (l *loop) log(f *flight, v verdict, text string) {
 		}
 	}
 	if len(failed) > 0 {
-		l.o.Logger.Warn("deliveries failed", "ids", seqs(failed), "notices", logged(failed), "error", text)
+		l.o.Logger.Warn("deliveries failed", "ids", seqs(failed), "notices", loggedDeliveries(failed), "error", text)
 		return
 	}
-	l.o.Logger.Debug("not delivered yet", "ids", seqs(f.batch), "notices", logged(f.batch), "error", text)
+	l.o.Logger.Debug("not delivered yet", "ids", seqs(f.batch), "notices", loggedDeliveries(f.batch), "error", text)
 }
 
-// logged are deliveries as logs name them, worked out only where the line is written.
-type logged []delivery.Claimed
+// loggedDeliveries are deliveries as logs name them, worked out only where the line is written.
+type loggedDeliveries []delivery.Claimed
 
 // LogValue implements slog.LogValuer.
-func (l logged) LogValue() slog.Value {
+func (l loggedDeliveries) LogValue() slog.Value {
 	list := make(delivery.Logged, len(l))
 	for i := range l {
 		list[i] = l[i].Delivery
@@ -95,13 +95,13 @@ type Status struct {
 // HeldBack tells whether nothing is tried now, for the breaker is open or the channel has asked for it.
 func (s *Status) HeldBack() bool { return s.Breaker == Open || !s.HeldUntil.IsZero() }
 
-// told is what the loop says of itself to those who ask for the status.
-type told struct {
+// sharedStatus is what the loop says of itself to those who ask for the status.
+type sharedStatus struct {
 	mu sync.Mutex
 	s  Status
 }
 
-func (t *told) set(change func(*Status)) {
+func (t *sharedStatus) set(change func(*Status)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	change(&t.s)
@@ -109,9 +109,9 @@ func (t *told) set(change func(*Status)) {
 
 // Status may be asked at any time, from any goroutine.
 func (r *Runner) Status() Status {
-	r.told.mu.Lock()
-	s := r.told.s
-	r.told.mu.Unlock()
+	r.status.mu.Lock()
+	s := r.status.s
+	r.status.mu.Unlock()
 	b := r.breaker.look()
 	s.Breaker, s.Since, s.Until, s.Failures = b.state, b.since, b.until, r.breaker.failures()
 	if !time.Now().Before(s.HeldUntil) {

@@ -89,8 +89,8 @@ const (
 )
 
 const (
-	leaseSlack = 30 * time.Second // see Options.lease
-	patience   = 10 * time.Second // for an answer of the ledger
+	leaseSlack    = 30 * time.Second // see Options.lease
+	ledgerTimeout = 10 * time.Second // for an answer of the ledger
 )
 
 func (o *Options) withDefaults() (Options, error) {
@@ -117,7 +117,7 @@ func (o *Options) withDefaults() (Options, error) {
 		d.Scrubber = scrub.New()
 	}
 	if d.Observer == nil {
-		d.Observer = nobody{}
+		d.Observer = noObserver{}
 	}
 	if d.Logger == nil {
 		d.Logger = slog.New(slog.DiscardHandler)
@@ -143,7 +143,7 @@ func (o *Options) validate() error {
 // and the answer is recorded.
 func (o *Options) lease() time.Duration { return 2*o.Timeout + o.Batch.Wait + leaseSlack }
 
-// nobody observes nothing.
-type nobody struct{}
+// noObserver observes nothing.
+type noObserver struct{}
 
-func (nobody) DeliveryDone(string, string, int) {}
+func (noObserver) DeliveryDone(string, string, int) {}

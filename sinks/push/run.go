@@ -17,7 +17,7 @@ const longError = 2000
 type Runner struct {
 	o       Options
 	breaker *breaker
-	told    told
+	status  sharedStatus
 	woken   chan struct{}
 	silent  error // why a call ends that has no answer in time
 }
@@ -64,9 +64,9 @@ type loop struct {
 	barred  bool           // none may begin before one of them has ended
 	limits  limits
 	pace    pace
-	asks    asks
+	claims  claimState
 	records records
-	stop    stopping
+	stop    stopState
 
 	workers  int
 	todo     chan *flight // for the workers
@@ -74,8 +74,8 @@ type loop struct {
 	answered chan *flight
 }
 
-// stopping is how far the end of a run has come.
-type stopping struct {
+// stopState is how far the end of a run has come.
+type stopState struct {
 	begun  bool
 	cutAt  time.Time // calls under way are cut off
 	cut    bool
@@ -95,8 +95,8 @@ func newLoop(r *Runner) *loop {
 		Runner:   r,
 		jobs:     map[int64]*job{},
 		limits:   newLimits(&r.o),
-		asks:     asks{answer: make(chan claimed, 1), retry: retry.New(firstRetry, mostRetry)},
-		records:  records{answers: answers{known: map[int64]answer{}}, answer: make(chan recorded, 1), retry: retry.New(firstRetry, mostRetry)},
+		claims:   claimState{answer: make(chan claimAnswer, 1), retry: retry.New(firstRetry, mostRetry)},
+		records:  records{answers: answers{known: map[int64]answer{}}, answer: make(chan recordAnswer, 1), retry: retry.New(firstRetry, mostRetry)},
 		todo:     make(chan *flight, r.o.Concurrency),
 		ended:    make(chan struct{}, r.o.Concurrency),
 		answered: make(chan *flight, r.o.Concurrency),
@@ -122,8 +122,8 @@ func (l *loop) run(ctx context.Context, stop <-chan struct{}, giveUp context.Can
 		alarm.Reset(l.next(now))
 		select {
 		case <-l.woken:
-			l.asks.wake()
-		case got := <-l.asks.answer:
+			l.claims.wake()
+		case got := <-l.claims.answer:
 			l.take(got)
 		case f := <-l.answered:
 			l.land(f)
@@ -141,7 +141,7 @@ func (l *loop) run(ctx context.Context, stop <-chan struct{}, giveUp context.Can
 		case <-alarm.C:
 		case <-stop:
 			stop = nil
-			l.stop = stopping{begun: true, cutAt: time.Now().Add(l.o.StopGrace), cutOff: cutOff}
+			l.stop = stopState{begun: true, cutAt: time.Now().Add(l.o.StopGrace), cutOff: cutOff}
 		}
 	}
 }
@@ -175,7 +175,7 @@ func (l *loop) windDown(now time.Time, giveUp context.CancelFunc) bool {
 		l.stop.quit = true
 		giveUp()
 	}
-	if l.asks.asking || l.records.recording {
+	if l.claims.asking || l.records.recording {
 		return false
 	}
 	if n := len(l.records.list); n > 0 && l.stop.quit {
@@ -218,7 +218,7 @@ func (l *loop) next(now time.Time) time.Duration {
 	if l.flights < l.o.Concurrency && len(l.waiting) > 0 && !l.barred {
 		sooner(l.batchReady(now))
 	}
-	if !l.asks.asking {
+	if !l.claims.asking {
 		sooner(l.askAt(now))
 	}
 	return wait
@@ -236,5 +236,5 @@ func (l *loop) heldUntil(now time.Time) time.Time {
 // report tells the status how much is under way.
 func (l *loop) report() {
 	trying := len(l.jobs) - len(l.waiting)
-	l.told.set(func(s *Status) { s.InFlight, s.Waiting, s.HeldUntil = trying, len(l.waiting), l.limits.held })
+	l.status.set(func(s *Status) { s.InFlight, s.Waiting, s.HeldUntil = trying, len(l.waiting), l.limits.held })
 }

@@ -28,11 +28,11 @@ type records struct {
 	recording bool
 	failed    bool // the ledger did not take the last ones: nothing new is tried before it does
 	retry     *retry.Pauses
-	answer    chan recorded
+	answer    chan recordAnswer
 }
 
-// recorded is how a record went.
-type recorded struct {
+// recordAnswer is how a record went.
+type recordAnswer struct {
 	group []delivery.Settled
 	err   error
 }
@@ -53,28 +53,28 @@ func (l *loop) settle(ctx context.Context, now time.Time) {
 	group := r.list[:n:n]
 	r.list, r.at, r.recording = r.list[n:], now.Add(settleEvery), true
 	go func() {
-		ctx, done := context.WithTimeout(ctx, patience)
+		ctx, done := context.WithTimeout(ctx, ledgerTimeout)
 		defer done()
 		l.o.Step(StepSettling)
 		err := l.o.Ledger.SettlePushes(ctx, group)
 		if err == nil {
 			l.o.Step(StepSettled)
 		}
-		r.answer <- recorded{group, err}
+		r.answer <- recordAnswer{group, err}
 	}()
 }
 
 // settleAt is when to record what there is; zero = now.
 func (l *loop) settleAt() time.Time {
 	r := &l.records
-	if !r.failed && (len(r.list) >= mostSettled || l.flights == 0 && len(l.waiting) == 0 && !l.asks.asking) { // nothing is about to join them
+	if !r.failed && (len(r.list) >= mostSettled || l.flights == 0 && len(l.waiting) == 0 && !l.claims.asking) { // nothing is about to join them
 		return time.Time{}
 	}
 	return r.at
 }
 
 // noted takes the ledger's answer. What it did not take is recorded again with what has come since.
-func (l *loop) noted(done recorded) {
+func (l *loop) noted(done recordAnswer) {
 	r := &l.records
 	r.recording = false
 	if done.err != nil {
@@ -89,7 +89,7 @@ func (l *loop) noted(done recorded) {
 	r.retry.Reset()
 	counts := map[delivery.SettleKind]int{}
 	for _, s := range done.group {
-		if r.answers.recorded(&s, l.asks.asking) {
+		if r.answers.recorded(&s, l.claims.asking) {
 			counts[s.Kind]++
 		}
 	}
@@ -101,7 +101,7 @@ func (l *loop) noted(done recorded) {
 		}
 	}
 	if counts[delivery.SettleSent]+counts[delivery.SettleFailed] > 0 {
-		l.asks.wake() // the next of their findings may be due
+		l.claims.wake() // the next of their findings may be due
 	}
 }
 
@@ -238,7 +238,7 @@ func (r *Runner) endAll(ctx context.Context) error {
 }
 
 func (r *Runner) endSome(ctx context.Context) (timedOut, canceled int, err error) {
-	ctx, done := context.WithTimeout(ctx, patience)
+	ctx, done := context.WithTimeout(ctx, ledgerTimeout)
 	defer done()
 	return r.o.Ledger.EndPushes(ctx, r.o.Sink, mostEnd)
 }

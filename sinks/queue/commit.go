@@ -15,32 +15,32 @@ const (
 	commitItems   = 5000 // in one commit
 )
 
-// pushed is what a call of Push wants to have in the ledger.
-type pushed struct {
+// pushRecords is what a call of Push wants to have in the ledger.
+type pushRecords struct {
 	records []item.Record
 	known   []item.Known
 	given   []bool // without a ledger: the caller gave the id, so that one that exists is not this push's own
 }
 
 // newCommits lets pushes that come at the same time share commits of the ledger.
-func (l *line) newCommits() *combiner[*pushed] {
-	return &combiner[*pushed]{
+func (l *line) newCommits() *combiner[*pushRecords] {
+	return &combiner[*pushRecords]{
 		flights: commitFlights,
-		fits: func(parts []*part[*pushed], next *pushed) bool {
+		fits: func(parts []*part[*pushRecords], next *pushRecords) bool {
 			items := len(next.records)
 			for _, p := range parts {
 				items += len(p.what.records)
 			}
 			return items <= commitItems
 		},
-		call: func(ctx context.Context, _ int, parts []*part[*pushed]) { l.commit(ctx, parts) },
+		call: func(ctx context.Context, _ int, parts []*part[*pushRecords]) { l.commit(ctx, parts) },
 	}
 }
 
 // commit records the items of some pushes in one transaction. Where that fails each push has one of its own, so that nobody
 // fails because of what another wants to push. A ledger that does not answer is not asked again for each.
-func (l *line) commit(ctx context.Context, parts []*part[*pushed]) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no answer from the ledger within %s", patience))
+func (l *line) commit(ctx context.Context, parts []*part[*pushRecords]) {
+	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("no answer from the ledger within %s", callTimeout))
 	defer cancel()
 	if err := l.commitOnce(ctx, parts); err != nil {
 		for i := range parts {
@@ -59,7 +59,7 @@ func (l *line) commit(ctx context.Context, parts []*part[*pushed]) {
 	}
 }
 
-func (l *line) commitOnce(ctx context.Context, parts []*part[*pushed]) error {
+func (l *line) commitOnce(ctx context.Context, parts []*part[*pushRecords]) error {
 	records := parts[0].what.records
 	if len(parts) > 1 {
 		records = nil

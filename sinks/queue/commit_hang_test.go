@@ -29,14 +29,14 @@ func TestPushesDoNotWaitForEachOther(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 50 {
 			wg.Go(func() {
-				p := &pushed{records: make([]item.Record, 1)}
+				p := &pushRecords{records: make([]item.Record, 1)}
 				if err := l.commits.do(t.Context(), p); err == nil || errors.Is(err, context.Canceled) {
 					t.Errorf("a push ended with %v", err)
 				}
 			})
 		}
 		wg.Wait()
-		if took := time.Since(began); took > 2*patience {
+		if took := time.Since(began); took > 2*callTimeout {
 			t.Errorf("the last push was told after %s", took)
 		}
 	})

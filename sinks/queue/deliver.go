@@ -46,8 +46,8 @@ func (q *Queue) Deliver(ctx context.Context, _ string, batch []delivery.Delivery
 	return receipts, nil
 }
 
-// work is what one notice comes to.
-type work struct {
+// noticeWork is what one notice comes to.
+type noticeWork struct {
 	seq        int64 // of the delivery
 	notice     *notice.Notice
 	resolution bool
@@ -55,8 +55,8 @@ type work struct {
 }
 
 // newWork makes the items of a batch, or refuses those that can be none.
-func newWork(batch []delivery.Delivery) ([]work, error) {
-	list := make([]work, len(batch))
+func newWork(batch []delivery.Delivery) ([]noticeWork, error) {
+	list := make([]noticeWork, len(batch))
 	var refused sinks.RefusedError
 	now := time.Now()
 	for i, d := range batch {
@@ -81,7 +81,7 @@ func newWork(batch []delivery.Delivery) ([]work, error) {
 }
 
 // alike counts the notices at the beginning that one call can take.
-func alike(list []work) int {
+func alike(list []noticeWork) int {
 	for i := range list {
 		if list[i].resolution != list[0].resolution || i == item.MaxBatch {
 			return i
@@ -92,7 +92,7 @@ func alike(list []work) int {
 
 // takeIn pushes the items. Those of a notice that comes again exist, and one whose finding has an item already is refused as
 // its duplicate: both are as they should be. One whose id an item of another warehouse has is refused for good.
-func (q *Queue) takeIn(ctx context.Context, list []work) error {
+func (q *Queue) takeIn(ctx context.Context, list []noticeWork) error {
 	items := make([]item.New, len(list))
 	for i := range list {
 		items[i] = list[i].item
@@ -115,7 +115,7 @@ func (q *Queue) takeIn(ctx context.Context, list []work) error {
 }
 
 // maker is who pushes, for the trace: the rule, where all come from one.
-func maker(list []work) string {
+func maker(list []noticeWork) string {
 	for i := range list {
 		if list[i].notice.Rule != list[0].notice.Rule {
 			return ""
@@ -127,8 +127,8 @@ func maker(list []work) string {
 	return "rule:" + list[0].notice.Rule
 }
 
-// newItem makes an item of a notice: as old as that, but not younger than now, since the clock of a warehouse may be ahead of that of
-// machines. What a business system sent is about nothing but itself.
+// newItem makes an item of a notice: as old as that, but not from the future, since the time of a warehouse's database may be
+// ahead of that of this machine. What a business system sent is about nothing but itself.
 func newItem(n *notice.Notice, now time.Time) (item.New, error) {
 	if _, err := notice.Marshal(n); err != nil {
 		return item.New{}, err
@@ -209,7 +209,7 @@ func episode(payload []byte) (int64, bool) {
 //
 // A resolution that is delivered again must not take back what a later life of the finding has asked for since: an item goes
 // only where its episode is not above the resolution's. Episodes are due times, the same on every node.
-func (q *Queue) takeBack(ctx context.Context, list []work) error {
+func (q *Queue) takeBack(ctx context.Context, list []noticeWork) error {
 	if q.o.Ledger == nil {
 		return errors.New("queue: what a resolution takes back is known to the ledger alone")
 	}

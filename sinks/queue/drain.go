@@ -140,7 +140,7 @@ func (d *drainer) read(ctx context.Context, g *recovery.Generation, pages chan<-
 }
 
 // begin asks the ledger how far it is, when this node has just got the right to drain.
-func (d *drainer) begin(ctx context.Context, g *recovery.Generation, t taken) (int64, error) {
+func (d *drainer) begin(ctx context.Context, g *recovery.Generation, t drainAnswer) (int64, error) {
 	applied, err := d.line.o.Ledger.AppliedMoves(ctx, d.line.name, g.Epoch)
 	if err != nil {
 		return 0, fmt.Errorf("ledger: %w", err)
@@ -237,8 +237,8 @@ func (d *drainer) drains() bool {
 	return d.mine
 }
 
-// taken is the answer of drain.lua.
-type taken struct {
+// drainAnswer is the answer of drain.lua.
+type drainAnswer struct {
 	ours  bool          // this node drains
 	out   int64         // the position of the last entry that there is
 	first int64         // of the page, or of what would follow
@@ -248,11 +248,11 @@ type taken struct {
 }
 
 // take asks for the right to drain for as long as hold says, lets go what is in the ledger, and reads entries behind after.
-func (d *drainer) take(ctx context.Context, g *recovery.Generation, hold time.Duration, after int64, most int) (taken, error) {
+func (d *drainer) take(ctx context.Context, g *recovery.Generation, hold time.Duration, after int64, most int) (drainAnswer, error) {
 	t, err := d.ask(ctx, g.Epoch, hold, min(d.position(), after), after, most)
 	if other, ok := errors.AsType[*recovery.EpochError](err); ok {
 		d.keeper.Lose(g, other)
-		return taken{}, recovery.ErrLost
+		return drainAnswer{}, recovery.ErrLost
 	}
 	if err == nil && !d.keeper.Is(g) { // what was read of a server that turned out to be another one does not count
 		err = recovery.ErrLost
@@ -261,34 +261,34 @@ func (d *drainer) take(ctx context.Context, g *recovery.Generation, hold time.Du
 }
 
 // ask is one call of drain.lua.
-func (d *drainer) ask(ctx context.Context, epoch string, hold time.Duration, applied, after int64, most int) (taken, error) {
+func (d *drainer) ask(ctx context.Context, epoch string, hold time.Duration, applied, after int64, most int) (drainAnswer, error) {
 	l := d.line
 	reply, err := l.run(ctx, d.scripts.drain, []string{l.keys.meta(), l.keys.outbox()}, epoch, l.o.Node,
 		hold.Microseconds(), applied, after, most, drainBytes)
 	if err != nil {
-		return taken{}, fmt.Errorf("redis: %w", err)
+		return drainAnswer{}, fmt.Errorf("redis: %w", err)
 	}
 	return d.parse(reply)
 }
 
-func (d *drainer) parse(reply []any) (taken, error) {
+func (d *drainer) parse(reply []any) (drainAnswer, error) {
 	if len(reply) < 3 {
-		return taken{}, fmt.Errorf("queue: drain.lua answered %d values", len(reply))
+		return drainAnswer{}, fmt.Errorf("queue: drain.lua answered %d values", len(reply))
 	}
 	ours, ok1 := reply[0].(int64)
 	out, ok2 := reply[1].(int64)
 	third, ok3 := reply[2].(int64)
 	if !ok1 || !ok2 || !ok3 {
-		return taken{}, fmt.Errorf("queue: drain.lua answered %v", reply[:3])
+		return drainAnswer{}, fmt.Errorf("queue: drain.lua answered %v", reply[:3])
 	}
 	if ours == 0 {
-		return taken{out: out, left: time.Duration(third) * time.Microsecond}, nil
+		return drainAnswer{out: out, left: time.Duration(third) * time.Microsecond}, nil
 	}
-	t := taken{ours: true, out: out, first: third, page: make([]item.Moves, 0, len(reply)-3)}
+	t := drainAnswer{ours: true, out: out, first: third, page: make([]item.Moves, 0, len(reply)-3)}
 	for i, v := range reply[3:] {
 		entry, ok := v.(string)
 		if !ok {
-			return taken{}, fmt.Errorf("queue: drain.lua answered a %T where an entry was due", v)
+			return drainAnswer{}, fmt.Errorf("queue: drain.lua answered a %T where an entry was due", v)
 		}
 		position := third + int64(i)
 		moves, err := parseEntry(position, entry)

@@ -37,8 +37,8 @@ const (
 // allIn is the answer of enqueue.lua, alone, where each of the items is new.
 const allIn = int64(1)
 
-// enqueued is what a push wants to have in Redis.
-type enqueued struct {
+// enqueueRequest is what a push wants to have in Redis.
+type enqueueRequest struct {
 	epoch   string
 	records []item.Record
 	bytes   int
@@ -46,10 +46,10 @@ type enqueued struct {
 }
 
 // newEnqueues lets pushes that come at the same time share calls of enqueue.lua.
-func (l *line) newEnqueues() *combiner[*enqueued] {
-	return &combiner[*enqueued]{
+func (l *line) newEnqueues() *combiner[*enqueueRequest] {
+	return &combiner[*enqueueRequest]{
 		flights: enqueueFlights,
-		fits: func(parts []*part[*enqueued], next *enqueued) bool {
+		fits: func(parts []*part[*enqueueRequest], next *enqueueRequest) bool {
 			items, bytes := len(next.records), next.bytes
 			for _, p := range parts {
 				items += len(p.what.records)
@@ -61,9 +61,9 @@ func (l *line) newEnqueues() *combiner[*enqueued] {
 	}
 }
 
-// enqueueAll makes a call for some pushes, until it is answered or patience ends. To repeat it does no harm: enqueue.lua knows
+// enqueueAll makes a call for some pushes, until it is answered or callTimeout ends. To repeat it does no harm: enqueue.lua knows
 // it, and brings nothing back that was worked on meanwhile.
-func (l *line) enqueueAll(ctx context.Context, flight int, parts []*part[*enqueued]) {
+func (l *line) enqueueAll(ctx context.Context, flight int, parts []*part[*enqueueRequest]) {
 	var records []*item.Record
 	for _, p := range parts {
 		records = slices.AppendSeq(records, references(p.what.records))

@@ -12,7 +12,7 @@ import (
 func TestTheCauseIsNamed(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("connection refused")
-	for name, first := range map[string]time.Duration{"the call": 2 * patience, "the caller": patience - time.Second} {
+	for name, first := range map[string]time.Duration{"the call": 2 * callTimeout, "the caller": callTimeout - time.Second} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

@@ -31,8 +31,8 @@ type line struct {
 	life         string // tells the calls of this process from those of another under the same name
 	calls        atomic.Int64
 	steps        *combiner[*request]
-	commits      *combiner[*pushed]
-	enqueues     *combiner[*enqueued]
+	commits      *combiner[*pushRecords]
+	enqueues     *combiner[*enqueueRequest]
 	trouble      atomic.Pointer[error] // that calls of scripts meet; nil = the last one went well
 }
 
@@ -141,10 +141,10 @@ func readLease(id, value string) (item.Lease, error) {
 	}, err
 }
 
-// insist calls f until it succeeds, finds that the epoch is over, or patience ends. Then the error is the last one that says more
+// insist calls f until it succeeds, finds that the epoch is over, or callTimeout ends. Then the error is the last one that says more
 // than that.
 func (l *line) insist(ctx context.Context, f func(context.Context) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no answer from Redis within %s", patience))
+	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("no answer from Redis within %s", callTimeout))
 	defer cancel()
 	var trouble error
 	for {

@@ -135,7 +135,7 @@ func (q *Queue) Resume(ctx context.Context, test bool, by string, o *item.Order)
 }
 
 func (q *Queue) setPause(ctx context.Context, l *line, paused bool, by string, o *item.Order) error {
-	p := item.Pause{Paused: paused, By: by, At: q.clock().UTC().Truncate(time.Microsecond)}
+	p := item.Pause{Paused: paused, By: by, At: l.time().UTC().Truncate(time.Microsecond)}
 	if q.o.Ledger == nil {
 		return q.tellPause(ctx, l, p)
 	}
@@ -170,14 +170,6 @@ func pauseArgs(p item.Pause) []any {
 		paused = 1
 	}
 	return []any{paused, p.By, toMicro(p.At)}
-}
-
-// clock is the time for what no script decides.
-func (q *Queue) clock() time.Time {
-	if q.o.Now == nil {
-		return time.Now()
-	}
-	return q.o.Now()
 }
 
 // maxRange is how many ids are read at once.

@@ -21,11 +21,11 @@ func (q *Queue) Push(ctx context.Context, test bool, by string, items []item.New
 	}
 	if l.o.Ledger != nil {
 		// Nothing is recorded while it is known that it cannot be pushed.
-		if _, err := q.keeper.Await(ctx, time.Now().Add(patience)); err != nil {
+		if _, err := q.keeper.Await(ctx, time.Now().Add(callTimeout)); err != nil {
 			return nil, err
 		}
 	}
-	p := &pushed{records: records, known: make([]item.Known, len(records)), given: make([]bool, len(records))}
+	p := &pushRecords{records: records, known: make([]item.Known, len(records)), given: make([]bool, len(records))}
 	if l.o.Ledger == nil {
 		for i := range items {
 			p.known[i].New, p.given[i] = true, items[i].ID != ""
@@ -41,7 +41,7 @@ func (q *Queue) Push(ctx context.Context, test bool, by string, items []item.New
 }
 
 // enter puts those of the recorded items into Redis that have not ended. For those that have the answer is that they exist.
-func (q *Queue) enter(ctx context.Context, l *line, p *pushed) ([]string, error) {
+func (q *Queue) enter(ctx context.Context, l *line, p *pushRecords) ([]string, error) {
 	answers := make([]string, len(p.records))
 	for i, k := range p.known {
 		p.records[i].Seq = k.Seq
@@ -72,15 +72,15 @@ func (q *Queue) enter(ctx context.Context, l *line, p *pushed) ([]string, error)
 	return answers, err
 }
 
-// places are some of the records of a push.
-type places struct {
+// recordPicks are some of the records of a push.
+type recordPicks struct {
 	at      []int
 	records []item.Record
 }
 
 // those picks records by what the ledger knows of them. All of them, the rule for what is new, are not copied.
-func (p *pushed) those(wanted func(i int) bool) places {
-	var some places
+func (p *pushRecords) those(wanted func(i int) bool) recordPicks {
+	var some recordPicks
 	for i := range p.known {
 		if wanted(i) {
 			some.at = append(some.at, i)
@@ -96,7 +96,7 @@ func (p *pushed) those(wanted func(i int) bool) places {
 	return some
 }
 
-func (p *places) put(answers, got []string) {
+func (p *recordPicks) put(answers, got []string) {
 	for i, at := range p.at {
 		answers[at] = got[i]
 	}
@@ -117,7 +117,7 @@ func (q *Queue) enqueueNew(ctx context.Context, l *line, epoch string, n *entry)
 	}
 	if n.tried == "" || l.o.Ledger == nil {
 		n.tried = epoch
-		e := &enqueued{epoch: epoch, records: n.records}
+		e := &enqueueRequest{epoch: epoch, records: n.records}
 		for i := range n.records {
 			e.bytes += len(n.records[i].Payload)
 		}
@@ -175,7 +175,7 @@ func isHolder(answer string) bool {
 
 // results makes the answer to the caller. What the ledger has just got is this push's, whoever put it into Redis; without a
 // ledger so is what has an id that this push made.
-func results(p *pushed, answers []string) []item.PushResult {
+func results(p *pushRecords, answers []string) []item.PushResult {
 	out := make([]item.PushResult, len(answers))
 	for i, answer := range answers {
 		out[i] = item.PushResult{ID: p.records[i].ID, Outcome: item.Pushed}

@@ -201,7 +201,7 @@ const (
 	MaxWait  = 60 * time.Second
 	MaxDelay = 366 * 24 * time.Hour
 
-	patience     = 5 * time.Second        // how long a call waits while Redis is written back
+	callTimeout  = recovery.CallTimeout   // also of a call to the ledger
 	retryPause   = 50 * time.Millisecond  // between two tries
 	lookEvery    = 5 * time.Second        // how often one who waits asks, whatever hints come
 	drainEvery   = 100 * time.Millisecond // how long a move waits for its way into the ledger, about

@@ -73,7 +73,7 @@ func together(parts []*part[*request], next *request) bool {
 	return len(parts) < stepRequests && work <= stepWork && (repeats <= stepRepeats || alone)
 }
 
-// step makes a call of step.lua, until it is answered or patience ends. To repeat it does no harm: step.lua knows it.
+// step makes a call of step.lua, until it is answered or callTimeout ends. To repeat it does no harm: step.lua knows it.
 func (l *line) step(ctx context.Context, flight int, parts []*part[*request]) {
 	requests := make([]*request, len(parts))
 	for i, p := range parts {

@@ -16,7 +16,7 @@ const (
 	sweepEvery = time.Second
 	// sweepGrace is how long an unfinished item may be missing in Redis before it is put there: longer than a push takes from
 	// the ledger to Redis.
-	sweepGrace = 2 * patience
+	sweepGrace = 2 * callTimeout
 )
 
 // sweeper finds items that the ledger has and Redis does not: those whose push died between the two, and those that Redis lost
@@ -147,7 +147,7 @@ func (s *sweeper) repair(ctx context.Context, g *recovery.Generation, late []ite
 	if len(late) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	l := s.line
 	position, token, missing, err := l.missing(ctx, g.Epoch, late)

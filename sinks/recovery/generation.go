@@ -156,10 +156,10 @@ func EpochNumber(epoch string) int64 {
 // ErrLost says that the generation ended under an operation, which may be tried again in the next.
 var ErrLost = errors.New("index: the epoch is over")
 
-// Serve calls f with the generation in force until it succeeds in one that lasted, for as long as Patience says; then the
+// Serve calls f with the generation in force until it succeeds in one that lasted, for CallTimeout at most; then the
 // error is Options.Unavailable. f answers ErrLost where it found out itself.
 func (k *Keeper) Serve(ctx context.Context, f func(context.Context, *Generation) error) error {
-	deadline := time.Now().Add(Patience)
+	deadline := time.Now().Add(CallTimeout)
 	inner, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	for {

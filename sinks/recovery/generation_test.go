@@ -45,7 +45,7 @@ func TestServeWaitsForAnEpochAndThenSaysSo(t *testing.T) {
 		k := bare(gone)
 		began := time.Now()
 		err := k.Serve(t.Context(), func(context.Context, *Generation) error { t.Error("called"); return nil })
-		if !errors.Is(err, gone) || !errors.Is(err, errStarting) || time.Since(began) != Patience {
+		if !errors.Is(err, gone) || !errors.Is(err, errStarting) || time.Since(began) != CallTimeout {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
 		go k.generations.begin(&Generation{Epoch: "1-a"})
@@ -84,7 +84,7 @@ func TestServeTriesAgainInTheNextEpoch(t *testing.T) {
 	})
 }
 
-func TestServeEndsWithItsPatienceAndItsContext(t *testing.T) {
+func TestServeEndsWithItsTimeoutAndItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := bare(ErrUnavailable)

@@ -35,7 +35,7 @@ func New(o Options) (*Keeper, error) {
 	}
 	k := &Keeper{o: o, log: o.Logger, generations: newGenerations(), kick: make(chan struct{}, 1)}
 	if o.Ledger == nil {
-		k.o.Ledger = alone{k}
+		k.o.Ledger = soloRecord{k}
 	}
 	o.Watch.listen(k.connected)
 	return k, nil
@@ -85,7 +85,7 @@ func (k *Keeper) look(ctx context.Context) error {
 	}
 	k.reach.Store(nil)
 	switch {
-	case !live(g.runIDs, runIDs):
+	case !isLive(g.runIDs, runIDs):
 		k.Lose(g, errors.New("the Redis server was restarted or replaced"))
 	case epoch != g.Epoch:
 		k.Lose(g, &EpochError{Found: epoch})
@@ -138,10 +138,10 @@ func (k *Keeper) connected(runID string) {
 	}
 }
 
-// alone stands for the ledger where there is none: what Redis holds is the truth.
-type alone struct{ k *Keeper }
+// soloRecord stands for the ledger where there is none: what Redis holds is the truth.
+type soloRecord struct{ k *Keeper }
 
-func (a alone) IndexState(ctx context.Context, _ string) (delivery.IndexState, error) {
+func (a soloRecord) IndexState(ctx context.Context, _ string) (delivery.IndexState, error) {
 	runIDs, epoch, err := a.k.ask(ctx)
 	if err == nil && epoch == NoEpoch {
 		err = delivery.ErrNotFound
@@ -150,11 +150,11 @@ func (a alone) IndexState(ctx context.Context, _ string) (delivery.IndexState, e
 }
 
 // BeginEpoch lets everybody: of two nodes that begin at once the later one meets the other's epoch, and serves that.
-func (alone) BeginEpoch(context.Context, string, string, delivery.IndexState, string, time.Duration) error {
+func (soloRecord) BeginEpoch(context.Context, string, string, delivery.IndexState, string, time.Duration) error {
 	return nil
 }
 
-func (alone) FinishEpoch(context.Context, string, string) error { return nil }
+func (soloRecord) FinishEpoch(context.Context, string, string) error { return nil }
 
 // Ledger is what a keeper needs of the ledger. Its errors are sinks.ErrNotFound and sinks.ErrFenced.
 type Ledger interface{ delivery.IndexRecord }
@@ -188,8 +188,8 @@ type Options struct {
 // ErrUnavailable says that there is no epoch in force.
 var ErrUnavailable = sinks.ErrUnavailable
 
-// Patience is how long a client waits for an epoch, or for Redis to answer.
-const Patience = 5 * time.Second
+// CallTimeout is how long a client waits for an epoch, or for Redis to answer.
+const CallTimeout = 5 * time.Second
 
 const (
 	retryPause = 50 * time.Millisecond
@@ -246,7 +246,7 @@ type configGetter interface {
 
 func (k *Keeper) askPolicy(ctx context.Context, c configGetter) error {
 	settings, err := c.ConfigGet(ctx, "maxmemory-policy").Result()
-	if refused(err) {
+	if isRefused(err) {
 		if s, err := askServer(ctx, c); err == nil && s.runID != "" { // not the in-process Redis, which evicts nothing
 			k.log.Warn("Redis does not tell its maxmemory-policy; it must be noeviction")
 		}

@@ -18,7 +18,7 @@ var errBuilding = errors.New("another node writes the index back")
 
 // ask returns the run ids of the Redis servers and the epoch that is written there.
 func (k *Keeper) ask(ctx context.Context) (runIDs []string, epoch string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, Patience)
+	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
 	if runIDs, err = k.runIDs(ctx); err != nil {
 		return nil, "", err
@@ -30,8 +30,8 @@ func (k *Keeper) ask(ctx context.Context) (runIDs []string, epoch string, err er
 	return runIDs, epoch, err
 }
 
-// live tells whether all servers of now are among those that the index was built on.
-func live(built, now []string) bool {
+// isLive tells whether all servers of now are among those that the index was built on.
+func isLive(built, now []string) bool {
 	for _, id := range now {
 		if !slices.Contains(built, id) {
 			return false
@@ -53,7 +53,7 @@ func (k *Keeper) recover(ctx context.Context) error {
 	if err != nil && !errors.Is(err, delivery.ErrNotFound) {
 		return fmt.Errorf("ledger: %w", err)
 	}
-	if epoch != state.Epoch || !live(state.RunIDs, runIDs) { // another node may have been done between the two answers
+	if epoch != state.Epoch || !isLive(state.RunIDs, runIDs) { // another node may have been done between the two answers
 		if runIDs, epoch, err = k.ask(ctx); err != nil {
 			return fmt.Errorf("redis: %w", err)
 		}
@@ -66,7 +66,7 @@ func (k *Keeper) recover(ctx context.Context) error {
 		return fmt.Errorf("%w: %s, until %s at the latest", errBuilding, state.Node, state.Lease.UTC().Format(time.RFC3339))
 	case state.Building:
 		why = "a rebuild was not finished"
-	case !live(state.RunIDs, runIDs):
+	case !isLive(state.RunIDs, runIDs):
 		why = "Redis was restarted or replaced"
 	case epoch != state.Epoch:
 		why = "Redis is at epoch " + epoch
@@ -95,7 +95,7 @@ func (k *Keeper) salvage(ctx context.Context, epoch string) {
 	if k.o.Salvage == nil || epoch == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, Patience)
+	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
 	if err := k.o.Salvage(ctx, epoch); err != nil {
 		k.log.Warn("what Redis still has of the epoch that ends is not all used", "epoch", epoch, "error", err)

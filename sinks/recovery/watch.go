@@ -62,7 +62,7 @@ var (
 // is taken as one without.
 func askServer(ctx context.Context, conn asker) (server, error) {
 	info, err := conn.Info(ctx, "server").Result()
-	if refused(err) {
+	if isRefused(err) {
 		return server{primary: true}, nil
 	}
 	if err != nil {
@@ -82,8 +82,8 @@ func askServer(ctx context.Context, conn asker) (server, error) {
 	return s, nil
 }
 
-// refused tells whether the server does not know the command or does not allow it to us.
-func refused(err error) bool {
+// isRefused tells whether the server does not know the command or does not allow it to us.
+func isRefused(err error) bool {
 	var reply redis.Error
 	if !errors.As(err, &reply) {
 		return false

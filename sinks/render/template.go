@@ -68,7 +68,7 @@ func Parse(kind Kind, name, words string) (*Template, error) {
 // Execute makes the text, in which all can be seen; what grows beyond all measure ends as an error.
 func (t *Template) Execute(v *View) (string, error) {
 	var b bytes.Buffer
-	if err := t.parsed.Execute(&limited{w: &b, left: maxRendered}, v); err != nil {
+	if err := t.parsed.Execute(&limitedWriter{w: &b, left: maxRendered}, v); err != nil {
 		return "", err
 	}
 	return text.Visible(b.String()), nil
@@ -114,14 +114,14 @@ func asJSON(v any) (string, error) {
 	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
-// limited is a writer that takes no more than it has room for.
-type limited struct {
+// limitedWriter is a writer that takes no more than it has room for.
+type limitedWriter struct {
 	w    io.Writer
 	left int
 }
 
 // Write fails when there is no room.
-func (l *limited) Write(p []byte) (int, error) {
+func (l *limitedWriter) Write(p []byte) (int, error) {
 	if l.left -= len(p); l.left < 0 {
 		return 0, fmt.Errorf("more than %d bytes", maxRendered)
 	}

@@ -31,8 +31,8 @@ const (
 // LaterFor is what Later asks for.
 const LaterFor = 7 * time.Second
 
-// patience is how long the suite waits for what has to come.
-const patience = 20 * time.Second
+// arrivalTimeout is how long the suite waits for what has to come.
+const arrivalTimeout = 20 * time.Second
 
 // PushFixture is a push channel under test with its other side, which takes everything until Answer is called.
 type PushFixture struct {
@@ -215,7 +215,7 @@ func pushHangs(t *testing.T, f PushFixture) {
 		if _, refused := errors.AsType[*sinks.RefusedError](err); err == nil || refused {
 			t.Errorf("ended by its context: %v", err)
 		}
-	case <-time.After(patience):
+	case <-time.After(arrivalTimeout):
 		t.Fatal("goes on although its context has ended")
 	}
 	f.recovers(t, f.Deliveries(1, 1))
@@ -316,13 +316,13 @@ func (f PushFixture) lacks(a Answer) bool { return slices.Contains(f.Lacks, a) }
 
 func waitFor(t *testing.T, what string, cond func() bool) {
 	t.Helper()
-	end := time.After(patience)
+	end := time.After(arrivalTimeout)
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for !cond() {
 		select {
 		case <-end:
-			t.Fatalf("waited %s for %s", patience, what)
+			t.Fatalf("waited %s for %s", arrivalTimeout, what)
 		case <-tick.C:
 		}
 	}

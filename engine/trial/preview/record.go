@@ -230,7 +230,7 @@ type fixedSource struct {
 }
 
 // Prepare implements scanners.Source.
-func (f *fixedSource) Prepare(context.Context, *probe.Statement) (scanners.Prepared, error) {
+func (f *fixedSource) Prepare(context.Context, *probe.Statement) (scanners.PreparedProbe, error) {
 	return f, nil
 }
 

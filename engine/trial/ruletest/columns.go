@@ -245,10 +245,10 @@ func (f fixtures) slots(tables []string) []stagedColumn {
 }
 
 // stage makes the tables of a step, their columns being of these kinds (those of slots).
-func (f fixtures) stage(tables []string, kinds []row.Kind, s *Step) ([]scanners.Staged, *cellFault, cells) {
-	var staged []scanners.Staged
+func (f fixtures) stage(tables []string, kinds []row.Kind, s *Step) ([]scanners.StagedTable, *cellFault, cells) {
+	var staged []scanners.StagedTable
 	for _, name := range tables {
-		t := scanners.Staged{Table: name}
+		t := scanners.StagedTable{Table: name}
 		for _, c := range f[name] {
 			kind := kinds[0]
 			kinds = kinds[1:]
@@ -292,7 +292,7 @@ func (r cells) line(columns []row.Column) ([]row.Value, *cellFault) {
 }
 
 // describe prepares the probe on the tables and returns its columns.
-func describe(ctx context.Context, sessions scanners.Sessions, staged []scanners.Staged, stmt *probe.Statement) (columns []row.Column, err error) {
+func describe(ctx context.Context, sessions scanners.Sessions, staged []scanners.StagedTable, stmt *probe.Statement) (columns []row.Column, err error) {
 	session, err := sessions.Session(ctx, staged)
 	if err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ type script struct {
 // stepScene is what a step makes of the source.
 type stepScene struct {
 	rows   [][]row.Value
-	staged []scanners.Staged
+	staged []scanners.StagedTable
 	tables bool // staged is read, by the probe itself
 	fault  error
 }
@@ -34,7 +34,7 @@ type stepScene struct {
 func (s *script) play(step stepScene) { s.step, s.passes = step, 0 }
 
 // Prepare implements scanners.Source.
-func (s *script) Prepare(_ context.Context, stmt *probe.Statement) (scanners.Prepared, error) {
+func (s *script) Prepare(_ context.Context, stmt *probe.Statement) (scanners.PreparedProbe, error) {
 	return &scriptedProbe{s, stmt}, nil
 }
 

@@ -43,8 +43,8 @@ class Refused(Exception):
 class Server:
     """The server's side of the conversation, over one connection."""
 
-    def __init__(self, address, token, patience):
-        self.address, self.token, self.patience = urllib.parse.urlsplit(address), token, patience
+    def __init__(self, address, token, timeout):
+        self.address, self.token, self.timeout = urllib.parse.urlsplit(address), token, timeout
         self.connection = None
 
     def close(self):
@@ -60,7 +60,7 @@ class Server:
         try:
             if not self.connection:
                 kind = http.client.HTTPSConnection if self.address.scheme == "https" else http.client.HTTPConnection
-                self.connection = kind(self.address.netloc, timeout=self.patience)
+                self.connection = kind(self.address.netloc, timeout=self.timeout)
             target = self.address.path.rstrip("/") + path + "?" + urllib.parse.urlencode(query)
             self.connection.request("GET", target, headers=headers)
             response = self.connection.getresponse()
@@ -243,9 +243,9 @@ def main():
         with open(args.token_file, encoding="utf-8") as file:
             token = file.read().strip()
     # A stream says something every 15 s, a poll answers when its time is over: silence beyond that is a dead connection.
-    patience = 45 if args.stream else args.wait + 20
+    timeout = 45 if args.stream else args.wait + 20
     try:
-        Client(args, Server(args.server, token, patience), Place(args.state), Stop()).run()
+        Client(args, Server(args.server, token, timeout), Place(args.state), Stop()).run()
     except Refused as err:
         sys.exit(f"refused: {err}")
     except KeyboardInterrupt:

@@ -70,7 +70,7 @@ func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), '
 const (
 	firstPause = 200 * time.Millisecond
 	mostPause  = 5 * time.Second
-	patience   = wait + 15*time.Second // with one try
+	tryTimeout = wait + 15*time.Second // of one try, which may wait at the server
 )
 
 // step sends the request until it is answered. What cannot be repaired by waiting ends it: a 4xx, and the end of the context.
@@ -95,7 +95,7 @@ func (c *client) step(ctx context.Context, s step) (stepped, error) {
 
 // try sends it once. Again tells whether it makes sense to repeat it.
 func (c *client) try(ctx context.Context, body []byte) (answer stepped, again bool, err error) {
-	trying, cancel := context.WithTimeout(ctx, patience)
+	trying, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
 	at := c.server + "/api/v1/queues/" + url.PathEscape(c.queue) + "/step"
 	req, err := http.NewRequestWithContext(trying, http.MethodPost, at, bytes.NewReader(body))

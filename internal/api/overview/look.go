@@ -17,7 +17,7 @@ import (
 // things to do for nine tenths of the time.
 const (
 	lookEvery    = 2 * time.Second
-	lookPatience = 10 * time.Second
+	lookTimeout = 10 * time.Second
 	lookShare    = 10
 )
 
@@ -44,7 +44,7 @@ func (l *lookout) look(ctx context.Context) *outlook {
 	if time.Now().Before(l.next) {
 		return l.last
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookPatience) // others wait for it, too
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTimeout) // others wait for it, too
 	defer cancel()
 	began := time.Now()
 	o := &outlook{at: l.deps.Rules.Now(), problems: len(l.deps.RuleFiles().Problems)}
@@ -67,7 +67,7 @@ func (l *lookout) look(ctx context.Context) *outlook {
 			o.paused = view.NewSwitchForm(&s)
 		}
 	}
-	l.last, l.next = o, began.Add(max(lookEvery, min(took, lookPatience/lookShare)*lookShare))
+	l.last, l.next = o, began.Add(max(lookEvery, min(took, lookTimeout/lookShare)*lookShare))
 	return o
 }
 

@@ -97,7 +97,7 @@ func (h *Handlers) step(ctx context.Context, name string, s item.Step) (item.Ste
 	return done, nil
 }
 
-// stepAndWait does a step whose wait ends with the client's patience, with the client, or with the server, whichever is first.
+// stepAndWait does a step whose wait ends with the wait that the client asked for, with the client, or with the server, whichever is first.
 func (h *Handlers) stepAndWait(ctx context.Context, q *view.ServedQueue, s item.Step) (item.Stepped, error) {
 	if s.Wait == 0 || s.Max == 0 {
 		return q.Step(ctx, s)

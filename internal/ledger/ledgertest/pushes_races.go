@@ -14,8 +14,8 @@ import (
 	"tallyman/internal/notice"
 )
 
-// patience is how long nodes look for what was forgotten.
-const patience = 30 * time.Second
+// searchTimeout is how long nodes look for what was forgotten.
+const searchTimeout = 30 * time.Second
 
 var pushRaceTests = []testCase{
 	{"claims of many nodes never overlap, and nothing is left out", func(t *testing.T, f *fixture) {
@@ -25,7 +25,7 @@ var pushRaceTests = []testCase{
 		var mu sync.Mutex
 		claimed := map[int64]int{}
 		f.onNodes(t, func(ctx context.Context, l ledger.Ledger, node string) error {
-			ctx, cancel := context.WithTimeout(ctx, patience)
+			ctx, cancel := context.WithTimeout(ctx, searchTimeout)
 			defer cancel()
 			for {
 				got, err := l.ClaimPushes(ctx, gateway, node, lease, 7)
@@ -60,7 +60,7 @@ var pushRaceTests = []testCase{
 			if node == "node0" {
 				return f.addTo(ctx, l, commits, findings)
 			}
-			ctx, cancel := context.WithTimeout(ctx, patience)
+			ctx, cancel := context.WithTimeout(ctx, searchTimeout)
 			defer cancel()
 			for w.count() < commits*findings {
 				if err := w.work(ctx, l, node); err != nil {
