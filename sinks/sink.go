@@ -59,6 +59,11 @@ func (e *RefusedError) Error() string {
 // Unwrap returns why.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
+// Refuse is the error of a delivery that will never be taken.
+func Refuse(d *delivery.Delivery, err error) error {
+	return &RefusedError{Seqs: []int64{d.Seq}, Err: err}
+}
+
 // Type declares a type of sink: its package has one, and a table in internal/app names it. Nothing else knows the types.
 type Type struct {
 	Name string

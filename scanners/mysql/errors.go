@@ -12,6 +12,7 @@ import (
 
 	"tallyman/rules/probe"
 	"tallyman/scanners"
+	"tallyman/scanners/sqldb"
 )
 
 // Answer judges by the number of the error, and else by the class of its SQLSTATE.
@@ -24,8 +25,7 @@ func (d *dialect) Answer(err error, code scanners.Code) *scanners.Error {
 	mapped := &scanners.Error{Code: code, Err: fmt.Errorf("%s [error %d, SQLSTATE %s]", said(e), e.Number, state)}
 	connecting := code == scanners.CodeUnreachable
 	if verdict, found := verdicts[e.Number]; found && !connecting {
-		mapped.Code, mapped.Transient, mapped.Hint = verdict.code, verdict.transient, verdict.hint
-		return mapped
+		return verdict.Apply(mapped.Err)
 	}
 	switch {
 	case connecting: // whatever the reason
@@ -64,24 +64,16 @@ func (d *dialect) prepareError(err error, stmt *probe.Statement, sql string) err
 	return answer
 }
 
-// verdict is what an error comes to.
-type verdict struct {
-	code      scanners.Code
-	transient bool
-	hint      string
-}
-
 var (
-	tooLong    = verdict{code: scanners.CodeTimeout, transient: true}
-	away       = verdict{code: scanners.CodeUnreachable, transient: true}
-	again      = verdict{code: scanners.CodeFailed, transient: true}
-	writes     = verdict{code: scanners.CodeReadOnly, hint: "a probe only reads; it may call a function that writes"}
-	noZone     = verdict{code: scanners.CodeUnreachable, transient: true, hint: "give the source's timezone as an offset (+08:00, in the URL %2B08:00), or load the server's time zone tables"}
-	notGranted = verdict{code: scanners.CodeStatement, hint: "the source's user needs SELECT on what the probe reads"}
+	tooLong = sqldb.Verdict{Code: scanners.CodeTimeout, Transient: true}
+	noZone  = sqldb.Verdict{Code: scanners.CodeUnreachable, Transient: true, Hint: "give the source's timezone as an offset (+08:00, in the URL %2B08:00), or load the server's time zone tables"}
 )
 
+// The verdicts of all databases, by short names for the table.
+var away, again, writes, notGranted = sqldb.Away, sqldb.Again, sqldb.Writes, sqldb.NotGranted
+
 // verdicts holds the errors whose SQLSTATE says too little, by their number in MariaDB's and MySQL's lists.
-var verdicts = map[uint16]verdict{
+var verdicts = map[uint16]sqldb.Verdict{
 	1969: tooLong,                                                                // MariaDB's max_statement_time
 	3024: tooLong,                                                                // MySQL's max_execution_time
 	1205: again,                                                                  // lock wait timeout

@@ -31,7 +31,7 @@ func (d *dialect) Style() probe.Style { return probe.Numbered }
 
 // Begin starts a read-only transaction in a session that reads texts as times and numbers in one way, wherever the server stands.
 func (d *dialect) Begin(ctx context.Context, conn *sql.Conn, _ time.Duration) (sqldb.Transaction, error) {
-	t := &transaction{dialect: d, conn: conn}
+	t := &transaction{ScanTransaction: sqldb.ScanTransaction{Conn: conn, Wires: d.wires}, dialect: d}
 	// To the driver a transaction is that it does not commit after each statement.
 	err := conn.Raw(func(driverConn any) error {
 		beginner, ok := driverConn.(driver.ConnBeginTx)
@@ -44,7 +44,7 @@ func (d *dialect) Begin(ctx context.Context, conn *sql.Conn, _ time.Duration) (s
 	if err != nil {
 		return nil, err
 	}
-	defer t.watch(ctx)()
+	defer t.Watch(ctx)()
 	for _, statement := range []string{
 		"ALTER SESSION SET TIME_ZONE = '" + d.zone + "' NLS_NUMERIC_CHARACTERS = '.,' NLS_DATE_FORMAT = 'YYYY-MM-DD HH24:MI:SS' " +
 			"NLS_TIMESTAMP_FORMAT = 'YYYY-MM-DD HH24:MI:SS.FF' NLS_TIMESTAMP_TZ_FORMAT = 'YYYY-MM-DD HH24:MI:SS.FF TZH:TZM'", // a loaded zone has no quote
@@ -57,44 +57,18 @@ func (d *dialect) Begin(ctx context.Context, conn *sql.Conn, _ time.Duration) (s
 	return t, nil
 }
 
-// transaction is one on a connection that has had no other.
+// transaction is read-only.
 type transaction struct {
+	sqldb.ScanTransaction
 	dialect *dialect
-	conn    *sql.Conn
 }
 
 var errDriver = errors.New("this version of the Oracle driver has no transactions")
 
-func (t *transaction) watch(ctx context.Context) (stop func()) {
-	return t.dialect.wires.Watch(ctx, t.conn, sqldb.WireGrace)
-}
-
-// Next is for sessions, which there are none of.
-func (t *transaction) Next(context.Context, time.Duration) error {
-	return errors.New("sessions are not available for Oracle")
-}
-
-// Query runs the statement.
-func (t *transaction) Query(ctx context.Context, text string, args []any) (*sql.Rows, func(), error) {
-	stop := t.watch(ctx)
-	rows, err := t.conn.QueryContext(ctx, text, args...)
-	if err != nil {
-		stop()
-		return nil, nil, err
-	}
-	return rows, stop, nil
-}
-
-// Stop ends the context, with which the connection is closed.
-func (t *transaction) Stop(_ context.Context, cancel context.CancelFunc) { cancel() }
-
-// Abandon has nothing to do: the server rolls back what a closed connection had begun.
-func (t *transaction) Abandon(context.Context) {}
-
 // End rolls back.
 func (t *transaction) End(ctx context.Context) error {
-	defer t.watch(ctx)()
-	_, err := t.conn.ExecContext(ctx, "ROLLBACK")
+	defer t.Watch(ctx)()
+	_, err := t.Conn.ExecContext(ctx, "ROLLBACK")
 	return err
 }
 
@@ -232,8 +206,7 @@ func (d *dialect) Answer(err error, code scanners.Code) *scanners.Error {
 	}
 	mapped := &scanners.Error{Code: code, Err: errors.New(said(e))}
 	if v, found := verdicts[e.ErrCode]; found {
-		mapped.Code, mapped.Transient, mapped.Hint = v.code, v.transient, v.hint
-		return mapped
+		return v.Apply(mapped.Err)
 	}
 	switch {
 	case code == scanners.CodeUnreachable: // while it connects, whatever the reason
@@ -255,25 +228,14 @@ func said(e *network.OracleError) string {
 	return text
 }
 
-// verdict is what an error comes to.
-type verdict struct {
-	code      scanners.Code
-	transient bool
-	hint      string
-}
-
-var (
-	away   = verdict{code: scanners.CodeUnreachable, transient: true}
-	again  = verdict{code: scanners.CodeFailed, transient: true}
-	writes = verdict{code: scanners.CodeReadOnly, hint: "a probe only reads; it may call a function that writes"}
-	grant  = verdict{code: scanners.CodeStatement, hint: "the source's user needs SELECT on what the probe reads"}
-)
+// The verdicts of all databases, by short names for the table.
+var away, again, writes, notGranted = sqldb.Away, sqldb.Again, sqldb.Writes, sqldb.NotGranted
 
 // verdicts holds the errors whose meaning does not depend on when they come, by their number.
-var verdicts = map[int]verdict{
-	1013: {code: scanners.CodeTimeout, transient: true},
-	918:  {code: scanners.CodeStatement, hint: "name it with AS, or say whose column is meant"},
-	942:  grant, 1031: grant, 41900: grant,
+var verdicts = map[int]sqldb.Verdict{
+	1013: {Code: scanners.CodeTimeout, Transient: true},
+	918:  {Code: scanners.CodeStatement, Hint: "name it with AS, or say whose column is meant"},
+	942:  notGranted, 1031: notGranted, 41900: notGranted,
 	1456: writes, 14551: writes, 14552: writes, 16000: writes,
 	54: again, 60: again, 1555: again, 1652: again, 4031: again, 4068: again, 8176: again, 8177: again, 30006: again,
 	18: away, 20: away, 2391: away, // too many sessions

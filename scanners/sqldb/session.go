@@ -123,3 +123,37 @@ func drop(conn *sql.Conn) {
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 	_ = conn.Close()
 }
+
+// ScanTransaction is the part of a Transaction that databases without sessions share: it runs one scan on a connection that has had no
+// other and is closed after it, whatever happens.
+type ScanTransaction struct {
+	Conn  *sql.Conn
+	Wires *Wires // nil in tests
+}
+
+// Watch cuts the connection where the driver does not end with the context.
+func (t *ScanTransaction) Watch(ctx context.Context) (stop func()) {
+	return t.Wires.Watch(ctx, t.Conn, WireGrace)
+}
+
+// Next is for sessions, which there are none of.
+func (t *ScanTransaction) Next(context.Context, time.Duration) error { return errNoSessions }
+
+var errNoSessions = errors.New("the database has no sessions here")
+
+// Query runs the statement.
+func (t *ScanTransaction) Query(ctx context.Context, text string, args []any) (*sql.Rows, func(), error) {
+	stop := t.Watch(ctx)
+	rows, err := t.Conn.QueryContext(ctx, text, args...)
+	if err != nil {
+		stop()
+		return nil, nil, err
+	}
+	return rows, stop, nil
+}
+
+// Stop ends the context, with which the driver ends the statement.
+func (t *ScanTransaction) Stop(_ context.Context, cancel context.CancelFunc) { cancel() }
+
+// Abandon has nothing to do: the server rolls back what a closed connection had begun.
+func (t *ScanTransaction) Abandon(context.Context) {}

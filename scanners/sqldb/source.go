@@ -216,6 +216,26 @@ func (s *Source) redact(text string) string {
 	return text
 }
 
+// Verdict is what an error of a database comes to, by its number.
+type Verdict struct {
+	Code      scanners.Code
+	Transient bool
+	Hint      string
+}
+
+// The verdicts that every database has.
+var (
+	Away       = Verdict{Code: scanners.CodeUnreachable, Transient: true} // the server, the network or the access to them
+	Again      = Verdict{Code: scanners.CodeFailed, Transient: true}      // another try may succeed
+	Writes     = Verdict{Code: scanners.CodeReadOnly, Hint: "a probe only reads; it may call a function that writes"}
+	NotGranted = Verdict{Code: scanners.CodeStatement, Hint: "the source's user needs SELECT on what the probe reads"}
+)
+
+// Apply makes the error that a scan ends with of the database's own.
+func (v Verdict) Apply(err error) *scanners.Error {
+	return &scanners.Error{Code: v.Code, Transient: v.Transient, Hint: v.Hint, Err: err}
+}
+
 // Refuse returns the first of the faults that a database's own reading of the statement found, as an error; nil where there is none.
 func Refuse(stmt *probe.Statement, faults []probe.Fault) error {
 	if len(faults) == 0 {

@@ -33,8 +33,8 @@ var snapshotSQL string
 
 // Begin starts a transaction that End rolls back.
 func (d *dialect) Begin(ctx context.Context, conn *sql.Conn, timeout time.Duration) (sqldb.Transaction, error) {
-	t := &transaction{dialect: d, conn: conn}
-	defer t.watch(ctx)()
+	t := &transaction{ScanTransaction: sqldb.ScanTransaction{Conn: conn, Wires: d.wires}, dialect: d}
+	defer t.Watch(ctx)()
 	var state int
 	if err := conn.QueryRowContext(ctx, snapshotSQL).Scan(&state); err != nil {
 		return nil, err
@@ -55,31 +55,19 @@ func (d *dialect) Begin(ctx context.Context, conn *sql.Conn, timeout time.Durati
 // is above the limit too, whether the server counts bytes or UTF-16, of which each unit is a byte of UTF-8 at least.
 func (d *dialect) textSize() int { return 2 * (d.limits.Cell + 1) }
 
-// transaction is one on a connection that has had no other.
+// transaction is one that is never committed.
 type transaction struct {
+	sqldb.ScanTransaction
 	dialect *dialect
-	conn    *sql.Conn
 	failed  bool // a statement did: the driver may not read on where its answer went on
 }
 
-func (t *transaction) watch(ctx context.Context) (stop func()) {
-	return t.dialect.wires.Watch(ctx, t.conn, sqldb.WireGrace)
-}
+var errFailed = errors.New("a statement failed")
 
-// Next is for sessions, which there are none of.
-func (t *transaction) Next(context.Context, time.Duration) error { return errNoSessions }
-
-var (
-	errNoSessions = errors.New("sessions are not available for SQL Server")
-	errFailed     = errors.New("a statement failed")
-)
-
-// Query runs the statement.
+// Query runs the statement, and notices its failure.
 func (t *transaction) Query(ctx context.Context, text string, args []any) (*sql.Rows, func(), error) {
-	stop := t.watch(ctx)
-	rows, err := t.conn.QueryContext(ctx, text, args...)
+	rows, stop, err := t.ScanTransaction.Query(ctx, text, args)
 	if err != nil {
-		stop()
 		t.failed = true
 		return nil, nil, err
 	}
@@ -89,19 +77,13 @@ func (t *transaction) Query(ctx context.Context, text string, args []any) (*sql.
 	}, nil
 }
 
-// Stop ends the context, whereupon the driver sends an attention.
-func (t *transaction) Stop(_ context.Context, cancel context.CancelFunc) { cancel() }
-
-// Abandon has nothing to do: the server rolls back what a closed connection had begun.
-func (t *transaction) Abandon(context.Context) {}
-
 // End rolls back. After a failed statement the connection is closed instead, and the server rolls back.
 func (t *transaction) End(ctx context.Context) error {
 	if t.failed {
 		return errFailed
 	}
-	defer t.watch(ctx)()
-	_, err := t.conn.ExecContext(ctx, "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION")
+	defer t.Watch(ctx)()
+	_, err := t.Conn.ExecContext(ctx, "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION")
 	return err
 }
 
@@ -288,8 +270,7 @@ func (d *dialect) Answer(err error, code scanners.Code) *scanners.Error {
 	}
 	mapped := &scanners.Error{Code: code, Err: fmt.Errorf("%s [error %d]", text, e.Number)}
 	if v, found := verdicts[e.Number]; found {
-		mapped.Code, mapped.Transient, mapped.Hint = v.code, v.transient, v.hint
-		return mapped
+		return v.Apply(mapped.Err)
 	}
 	switch {
 	case code == scanners.CodeUnreachable: // while it connects, whatever the reason
@@ -302,25 +283,17 @@ func (d *dialect) Answer(err error, code scanners.Code) *scanners.Error {
 	return mapped
 }
 
-// verdict is what an error comes to.
-type verdict struct {
-	code      scanners.Code
-	transient bool
-	hint      string
-}
-
 var (
-	away       = verdict{code: scanners.CodeUnreachable, transient: true}
-	again      = verdict{code: scanners.CodeFailed, transient: true}
-	invalid    = verdict{code: scanners.CodeStatement}
-	writes     = verdict{code: scanners.CodeReadOnly, hint: "a probe only reads; it may call a function that writes"}
-	notGranted = verdict{code: scanners.CodeStatement, hint: "the source's user needs SELECT on what the probe reads"}
-	undeclared = verdict{code: scanners.CodeStatement, hint: "say which type is meant: CAST(:name AS bigint)"}
+	invalid    = sqldb.Verdict{Code: scanners.CodeStatement}
+	undeclared = sqldb.Verdict{Code: scanners.CodeStatement, Hint: "say which type is meant: CAST(:name AS bigint)"}
 )
 
+// The verdicts of all databases, by short names for the table.
+var away, again, writes, notGranted = sqldb.Away, sqldb.Again, sqldb.Writes, sqldb.NotGranted
+
 // verdicts holds the errors whose meaning does not depend on when they come, by their number in sys.messages.
-var verdicts = map[int32]verdict{
-	1222: {code: scanners.CodeTimeout, transient: true, hint: "the rows are locked by a writer; SNAPSHOT isolation in the database avoids that"},
+var verdicts = map[int32]sqldb.Verdict{
+	1222: {Code: scanners.CodeTimeout, Transient: true, Hint: "the rows are locked by a writer; SNAPSHOT isolation in the database avoids that"},
 	1205: again,                           // deadlock victim
 	3960: again, 3961: again, 3966: again, // the snapshot is gone
 	701: again, 8645: again, 8651: again, // no memory

@@ -159,7 +159,7 @@ func (c *Channel) judge(d *delivery.Delivery, a answer) error {
 	}
 	told := c.clean(err)
 	if _, ok := errors.AsType[*noticeError](err); ok {
-		return refuse(d, told)
+		return sinks.Refuse(d, told)
 	}
 	if later, ok := errors.AsType[*laterError](err); ok && later.after > 0 {
 		return &sinks.LaterError{After: min(later.after, maxLater), Err: told}

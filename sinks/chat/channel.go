@@ -107,11 +107,11 @@ func (c *Channel) Push(ctx context.Context, batch []delivery.Delivery) error {
 func (c *Channel) push(ctx context.Context, d *delivery.Delivery) error {
 	m, err := c.message(d.Notice)
 	if err != nil {
-		return refuse(d, err)
+		return sinks.Refuse(d, err)
 	}
 	p, err := c.service.post(m, c.now())
 	if err != nil {
-		return refuse(d, fmt.Errorf("chat: %s: %w", c.kind, err))
+		return sinks.Refuse(d, fmt.Errorf("chat: %s: %w", c.kind, err))
 	}
 	return c.judge(d, c.call(ctx, p))
 }
@@ -151,8 +151,4 @@ func (c *Channel) text(v *render.View) (string, error) {
 		return "", fmt.Errorf("chat: the text: %w", err)
 	}
 	return trim(text), nil
-}
-
-func refuse(d *delivery.Delivery, err error) error {
-	return &sinks.RefusedError{Seqs: []int64{d.Seq}, Err: err}
 }

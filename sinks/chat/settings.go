@@ -1,7 +1,9 @@
 package chat
 
 import (
+	"log/slog"
 	"net/url"
+	"time"
 
 	"tallyman/internal/settings"
 	"tallyman/rules/strictyaml"
@@ -67,4 +69,15 @@ func (u *URL) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node)
 		return
 	}
 	u.Secret.DecodeYAML(d, name, n)
+}
+
+// Options configure a channel.
+type Options struct {
+	URL          string // as shoutrrr has it: the service is the scheme; a secret
+	AllowPrivate bool   // addresses that are not of the public internet
+	Title        bool   // the notice's title is given beside the text
+	Text         string // file of the template of the text; "" = the built-in one
+	Version      string // of Tallyman, for the server to see
+	Logger       *slog.Logger
+	Now          func() time.Time // for signatures; nil = the time of day
 }

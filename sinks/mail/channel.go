@@ -80,7 +80,7 @@ func (c *Channel) push(ctx context.Context, d *delivery.Delivery) error {
 	}
 	msg, err := c.compose(d.Notice, to, list, id)
 	if err != nil {
-		return refuse(d, err)
+		return sinks.Refuse(d, err)
 	}
 	answer, err := c.pool.send(ctx, c.from.Address, list, msg)
 	if err != nil {
@@ -92,7 +92,7 @@ func (c *Channel) push(ctx context.Context, d *delivery.Delivery) error {
 // addressee looks the subscriber up.
 func (c *Channel) addressee(ctx context.Context, d *delivery.Delivery) (delivery.Subscriber, error) {
 	if len(d.Recipients) != 1 {
-		return delivery.Subscriber{}, refuse(d, fmt.Errorf("mail: %d subscribers, and a mail is for one", len(d.Recipients)))
+		return delivery.Subscriber{}, sinks.Refuse(d, fmt.Errorf("mail: %d subscribers, and a mail is for one", len(d.Recipients)))
 	}
 	id := d.Recipients[0]
 	found, err := c.book.Subscribers(ctx, []string{id})
@@ -101,7 +101,7 @@ func (c *Channel) addressee(ctx context.Context, d *delivery.Delivery) (delivery
 	}
 	to, ok := found[id]
 	if !ok || len(to.Mail) == 0 {
-		return delivery.Subscriber{}, refuse(d, fmt.Errorf("mail: %s has no mail address in the address book", id))
+		return delivery.Subscriber{}, sinks.Refuse(d, fmt.Errorf("mail: %s has no mail address in the address book", id))
 	}
 	return to, nil
 }
@@ -111,7 +111,7 @@ func (c *Channel) nobody(d *delivery.Delivery, id string, bad []string) error {
 	if c.accepted.forget(id) {
 		return nil
 	}
-	return refuse(d, fmt.Errorf("mail: no usable address: %s", strings.Join(bad, "; ")))
+	return sinks.Refuse(d, fmt.Errorf("mail: no usable address: %s", strings.Join(bad, "; ")))
 }
 
 // settle judges what became of each address.
@@ -124,7 +124,7 @@ func (c *Channel) settle(d *delivery.Delivery, id string, a *answer, bad []strin
 		bad = append(bad, r.String())
 	}
 	if before := c.accepted.forget(id); !before && len(a.accepted) == 0 {
-		return refuse(d, c.clean(fmt.Errorf("mail: no address was taken: %s", strings.Join(bad, "; "))))
+		return sinks.Refuse(d, c.clean(fmt.Errorf("mail: no address was taken: %s", strings.Join(bad, "; "))))
 	}
 	if len(bad) > 0 {
 		c.log.Warn("a mail left addresses out", "notice", d.Notice.ID, "subscriber", d.Recipients[0], "addresses", c.scrubber.Text(strings.Join(bad, "; "), maxError))
@@ -135,13 +135,9 @@ func (c *Channel) settle(d *delivery.Delivery, id string, a *answer, bad []strin
 // judge tells what the server will never take from what it did not take now.
 func (c *Channel) judge(d *delivery.Delivery, err error) error {
 	if isRefusal(err) {
-		return refuse(d, c.clean(err))
+		return sinks.Refuse(d, c.clean(err))
 	}
 	return c.clean(err)
-}
-
-func refuse(d *delivery.Delivery, err error) error {
-	return &sinks.RefusedError{Seqs: []int64{d.Seq}, Err: err}
 }
 
 // maxError is the longest error text, in bytes.

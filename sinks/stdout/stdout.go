@@ -25,12 +25,6 @@ const (
 	Text Format = "text" // a line for people
 )
 
-// Options configure a channel.
-type Options struct {
-	Out    io.Writer
-	Format Format // "" = JSON
-}
-
 // Channel writes notices. It implements sinks.Pusher.
 type Channel struct {
 	format Format
@@ -39,18 +33,15 @@ type Channel struct {
 	out io.Writer
 }
 
-// New makes the channel of the options.
-func New(o Options) (*Channel, error) {
-	if o.Format == "" {
-		o.Format = JSON
-	}
+// New makes a channel that writes there in the format.
+func New(out io.Writer, format Format) (*Channel, error) {
 	switch {
-	case o.Out == nil:
+	case out == nil:
 		return nil, errors.New("stdout: nothing to write to")
-	case o.Format != JSON && o.Format != Text:
-		return nil, fmt.Errorf("stdout: the format is %s or %s, not %q", JSON, Text, o.Format)
+	case format != JSON && format != Text:
+		return nil, fmt.Errorf("stdout: the format is %s or %s, not %q", JSON, Text, format)
 	}
-	return &Channel{format: o.Format, out: o.Out}, nil
+	return &Channel{format: format, out: out}, nil
 }
 
 // Push writes a line for each delivery, all in one write.
@@ -59,7 +50,7 @@ func (c *Channel) Push(ctx context.Context, batch []delivery.Delivery) error {
 	for i := range batch {
 		line, err := c.line(batch[i].Notice)
 		if err != nil {
-			return &sinks.RefusedError{Seqs: []int64{batch[i].Seq}, Err: fmt.Errorf("stdout: %w", err)}
+			return sinks.Refuse(&batch[i], fmt.Errorf("stdout: %w", err))
 		}
 		b.Write(line)
 		b.WriteByte('\n')
@@ -115,5 +106,5 @@ func NewSettings() *Settings {
 
 // Open implements sinks.ChannelSettings.
 func (s *Settings) Open(site sinks.Site) (sinks.Channel, error) {
-	return sinks.Opened(New(Options{Out: site.Stdout, Format: s.Format}))
+	return sinks.Opened(New(site.Stdout, s.Format))
 }

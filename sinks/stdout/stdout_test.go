@@ -51,7 +51,7 @@ func TestPushSuite(t *testing.T) {
 	sinktest.RunPush(t, func(t *testing.T) sinktest.PushFixture {
 		t.Helper()
 		w := &terminal{answer: sinktest.Take}
-		c, err := stdout.New(stdout.Options{Out: w})
+		c, err := stdout.New(w, stdout.JSON)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestPushSuite(t *testing.T) {
 func TestTextIsOneLineThatATerminalShows(t *testing.T) {
 	t.Parallel()
 	w := &terminal{}
-	c, err := stdout.New(stdout.Options{Out: w, Format: stdout.Text})
+	c, err := stdout.New(w, stdout.Text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,11 +113,12 @@ func TestTextIsOneLineThatATerminalShows(t *testing.T) {
 	}
 }
 
-func TestOptions(t *testing.T) {
+func TestWhatCannotBeWritten(t *testing.T) {
 	t.Parallel()
-	for _, o := range []stdout.Options{{}, {Out: &terminal{}, Format: "xml"}} {
-		if _, err := stdout.New(o); err == nil {
-			t.Errorf("%+v is taken", o)
-		}
+	if _, err := stdout.New(nil, stdout.JSON); err == nil {
+		t.Error("nothing to write to is taken")
+	}
+	if _, err := stdout.New(&terminal{}, "xml"); err == nil {
+		t.Error("another format is taken")
 	}
 }
