@@ -16,9 +16,9 @@ import (
 // The bounds of looking: how often, and how long a part may take. Where the ledger takes long it is asked less often, so that it has other
 // things to do for nine tenths of the time.
 const (
-	lookEvery    = 2 * time.Second
+	lookEvery   = 2 * time.Second
 	lookTimeout = 10 * time.Second
-	lookShare    = 10
+	lookShare   = 10
 )
 
 // lookout looks for all who ask for an overview: at most every two seconds, whoever asks.
