@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
+	"tallyman/engine/judge"
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/rules/catalog"
 )
 
@@ -19,6 +22,9 @@ func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, record *ledger.Comm
 		return ledger.Committed{}, err
 	}
 	defer leave()
+	if last, ok := l.commits[firingID{c.Rule, c.Scope, c.Due, c.Token}]; ok && reflect.DeepEqual(last.record, record) {
+		return last.answer, nil
+	}
 	s, err := l.inForce(c)
 	if err != nil {
 		return ledger.Committed{}, err
@@ -29,6 +35,9 @@ func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, record *ledger.Comm
 		if known == (change.Op == ledger.Insert) {
 			return ledger.Committed{}, fmt.Errorf("finding %s: operation %d, known %v", change.Key, change.Op, known)
 		}
+	}
+	for i := range record.Findings {
+		change := &record.Findings[i]
 		s.keep(change, c.Due)
 		if change.Op == ledger.Delete {
 			delete(s.findings, change.Key)
@@ -48,14 +57,39 @@ func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, record *ledger.Comm
 	for _, n := range record.Notices {
 		l.add(n, &committed)
 	}
+	l.record(&record.Run)
 	if !record.Again {
-		l.runs = append(l.runs, record.Run)
 		if s.running.Due.After(s.done) {
 			s.done = s.running.Due
 		}
 		s.running = nil
 	}
+	kept := *record
+	l.commits[firingID{c.Rule, c.Scope, c.Due, c.Token}] = lastCommit{&kept, committed}
 	return committed, nil
+}
+
+// firingID names the firing of a claim.
+type firingID struct {
+	rule, scope string
+	due         time.Time
+	token       int64
+}
+
+// lastCommit is what a firing committed last, so that the same commit is answered as it was.
+type lastCommit struct {
+	record *ledger.Commit
+	answer ledger.Committed
+}
+
+// record adds the run, or a further part to a firing that is committed in parts.
+func (l *Ledger) record(run *ledger.Run) {
+	at := slices.IndexFunc(l.runs, func(r ledger.Run) bool { return r.Rule == run.Rule && r.Scope == run.Scope && r.Due.Equal(run.Due) })
+	if at < 0 {
+		l.runs = append(l.runs, *run)
+		return
+	}
+	l.runs[at] = judge.AddPass(&l.runs[at], run)
 }
 
 func (l *Ledger) add(n ledger.NewNotice, committed *ledger.Committed) {
@@ -77,11 +111,12 @@ func (l *Ledger) add(n ledger.NewNotice, committed *ledger.Committed) {
 
 // deliver adds the delivery of a notice to a target, where somebody gets it.
 func (l *Ledger) deliver(n ledger.NewNotice, target ledger.Target, committed *ledger.Committed) {
-	d := &deliveryRow{lane: delivery.Lane{Sink: target.Sink}, strategy: target.Strategy}
+	d := &deliveryRow{strategy: target.Strategy}
+	d.Lane.Sink = target.Sink
 	d.Recipients = target.Recipients
 	wanted := true
 	if target.Inbox {
-		d.lane.Warehouse = n.Notice.Warehouse
+		d.Lane.Warehouse = n.Notice.Warehouse
 		if target.Recipients == nil {
 			d.Recipients = l.Subscribers
 		}
@@ -89,9 +124,9 @@ func (l *Ledger) deliver(n ledger.NewNotice, target ledger.Target, committed *le
 	}
 	switch {
 	case n.After != "" && target.Strategy != nil:
-		wanted = l.tried(n.After, d.lane)
+		wanted = l.tried(n.After, d.Lane)
 	case n.After != "":
-		d.Recipients, wanted = l.told(n.After, d.lane)
+		d.Recipients, wanted = l.told(n.After, d.Lane)
 	}
 	if !wanted {
 		if target.Inbox && target.Recipients == nil {
@@ -102,15 +137,15 @@ func (l *Ledger) deliver(n ledger.NewNotice, target ledger.Target, committed *le
 	d.Seq, d.Notice = int64(len(l.delivery)+1), n.Notice
 	l.delivery = append(l.delivery, d)
 	committed.Deliveries++
-	if !slices.Contains(committed.Lanes, d.lane) {
-		committed.Lanes = append(committed.Lanes, d.lane)
+	if !slices.Contains(committed.Lanes, d.Lane) {
+		committed.Lanes = append(committed.Lanes, d.Lane)
 	}
 }
 
 // told returns to whom a notice went in a lane, and whether it went there.
 func (l *Ledger) told(id string, lane delivery.Lane) ([]string, bool) {
 	for _, d := range l.delivery {
-		if d.Notice.ID == id && d.lane == lane && (d.state == ledger.DeliveryPending || d.state == ledger.DeliverySent) {
+		if d.Notice.ID == id && d.Lane == lane && (d.State == ledger.DeliveryPending || d.State == ledger.DeliverySent) {
 			return d.Recipients, true
 		}
 	}
@@ -215,11 +250,11 @@ func (l *Ledger) Steal(rule, name, node string, lease time.Duration) ledger.Clai
 	defer l.mu.Unlock()
 	s := l.scopes[scopeID{rule, name}]
 	s.token++
-	s.running = &ledger.Claim{Rule: rule, Scope: name, Due: s.running.Due, Node: node, Token: s.token, LeaseUntil: time.Now().Add(lease)}
+	s.running = &ledger.Claim{Rule: rule, Scope: name, Due: s.running.Due, Node: node, Token: s.token, LeaseUntil: l.now().Add(lease)}
 	return *s.running
 }
 
-// Prune notes what it was told.
+// Prune notes what it was told, and removes notices that are old, have expired, and are neither on their way nor named by an open finding.
 func (l *Ledger) Prune(ctx context.Context, before time.Time, _ int) (int64, error) {
 	leave, err := l.enter(ctx, "Prune")
 	if err != nil {
@@ -227,7 +262,20 @@ func (l *Ledger) Prune(ctx context.Context, before time.Time, _ int) (int64, err
 	}
 	defer leave()
 	l.pruned = append(l.pruned, before)
-	return 0, nil
+	keep := map[string]bool{}
+	for _, d := range l.delivery {
+		keep[d.Notice.ID] = keep[d.Notice.ID] || d.State == ledger.DeliveryPending
+	}
+	for _, s := range l.scopes {
+		for _, f := range s.findings {
+			keep[f.NoticeID] = true
+		}
+	}
+	all := len(l.notices)
+	maps.DeleteFunc(l.notices, func(id string, n *notice.Notice) bool {
+		return !keep[id] && n.CreatedAt.Before(before) && !n.ExpiresAt.After(l.now())
+	})
+	return int64(all - len(l.notices)), nil
 }
 
 // Pruned returns the times that Prune was told.

@@ -12,11 +12,9 @@ import (
 
 // deliveryRow is one delivery in the ledger.
 type deliveryRow struct {
-	delivery.Delivery
-	lane     delivery.Lane
-	state    ledger.DeliveryState
-	attempts int
-	marks    int                // how often it was marked sent
+	ledger.TracedDelivery
+
+	Notice   *notice.Notice
 	strategy *delivery.Strategy // of a push channel
 	edit     func(*ledger.DeliveryRecord)
 }
@@ -26,7 +24,7 @@ type laneLock struct {
 	until time.Time
 }
 
-func (l *Ledger) heldLane(lane delivery.Lane) bool { return time.Now().Before(l.lanes[lane].until) }
+func (l *Ledger) heldLane(lane delivery.Lane) bool { return l.now().Before(l.lanes[lane].until) }
 
 // PendingLanes returns the lanes of the sink with something pending that nobody drains.
 func (l *Ledger) PendingLanes(ctx context.Context, sink string) ([]delivery.Lane, error) {
@@ -37,8 +35,8 @@ func (l *Ledger) PendingLanes(ctx context.Context, sink string) ([]delivery.Lane
 	defer leave()
 	var lanes []delivery.Lane
 	for _, d := range l.delivery {
-		if d.lane.Sink == sink && d.state == ledger.DeliveryPending && !l.heldLane(d.lane) && !slices.Contains(lanes, d.lane) {
-			lanes = append(lanes, d.lane)
+		if d.Lane.Sink == sink && d.State == ledger.DeliveryPending && !l.heldLane(d.Lane) && !slices.Contains(lanes, d.Lane) {
+			lanes = append(lanes, d.Lane)
 		}
 	}
 	return lanes, nil
@@ -54,7 +52,7 @@ func (l *Ledger) AcquireLane(ctx context.Context, lane delivery.Lane, node strin
 	if l.heldLane(lane) && l.lanes[lane].node != node {
 		return false, nil
 	}
-	l.lanes[lane] = laneLock{node, time.Now().Add(lease)}
+	l.lanes[lane] = laneLock{node, l.now().Add(lease)}
 	return true, nil
 }
 
@@ -80,8 +78,13 @@ func (l *Ledger) Pending(ctx context.Context, lane delivery.Lane, limit int) ([]
 	defer leave()
 	var batch []delivery.Delivery
 	for _, d := range l.delivery {
-		if d.lane == lane && d.state == ledger.DeliveryPending && len(batch) < limit {
-			batch = append(batch, d.Delivery)
+		if d.Lane != lane || d.State != ledger.DeliveryPending || len(batch) == limit {
+			continue
+		}
+		if d.Notice.ExpiresAt.After(l.now()) {
+			batch = append(batch, delivery.Delivery{Seq: d.Seq, Notice: d.Notice, Recipients: d.Recipients})
+		} else {
+			d.State = ledger.DeliveryCanceled
 		}
 	}
 	return batch, nil
@@ -95,37 +98,60 @@ func (l *Ledger) MarkSent(ctx context.Context, receipts []delivery.Receipt) erro
 	}
 	defer leave()
 	for _, r := range receipts {
-		d := l.delivery[r.Seq-1]
-		d.state = ledger.DeliverySent
-		d.marks++
+		if d := l.delivery[r.Seq-1]; d.State == ledger.DeliveryPending {
+			d.State, d.SentAt = ledger.DeliverySent, l.now()
+			d.Attempts++
+		}
 	}
 	return nil
 }
 
 // MarkAttempt counts a failed attempt.
-func (l *Ledger) MarkAttempt(ctx context.Context, seqs []int64, _ string) error {
+func (l *Ledger) MarkAttempt(ctx context.Context, seqs []int64, cause string) error {
 	leave, err := l.enter(ctx, "MarkAttempt")
 	if err != nil {
 		return err
 	}
 	defer leave()
 	for _, seq := range seqs {
-		l.delivery[seq-1].attempts++
+		d := l.delivery[seq-1]
+		d.Attempts++
+		d.LastError = cause
 	}
 	return nil
 }
 
 // MarkFailed ends deliveries.
-func (l *Ledger) MarkFailed(ctx context.Context, seqs []int64, _ string) error {
+func (l *Ledger) MarkFailed(ctx context.Context, seqs []int64, cause string) error {
 	leave, err := l.enter(ctx, "MarkFailed")
 	if err != nil {
 		return err
 	}
 	defer leave()
 	for _, seq := range seqs {
-		l.delivery[seq-1].state = ledger.DeliveryFailed
+		if d := l.delivery[seq-1]; d.State == ledger.DeliveryPending {
+			d.State, d.LastError = ledger.DeliveryFailed, cause
+			d.Attempts++
+		}
 	}
 	return nil
+}
+
+// CountDeliveries returns the number of deliveries by sink and state.
+func (l *Ledger) CountDeliveries(ctx context.Context) (map[string]map[ledger.DeliveryState]int64, error) {
+	leave, err := l.enter(ctx, "CountDeliveries")
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	counts := map[string]map[ledger.DeliveryState]int64{}
+	for _, d := range l.delivery {
+		if counts[d.Lane.Sink] == nil {
+			counts[d.Lane.Sink] = map[ledger.DeliveryState]int64{}
+		}
+		counts[d.Lane.Sink][d.State]++
+	}
+	return counts, nil
 }
 
 // Unsent returns the number of deliveries that are pending.
@@ -134,7 +160,7 @@ func (l *Ledger) Unsent() int {
 	defer l.mu.Unlock()
 	n := 0
 	for _, d := range l.delivery {
-		if d.state == ledger.DeliveryPending {
+		if d.State == ledger.DeliveryPending {
 			n++
 		}
 	}
@@ -154,8 +180,8 @@ func (l *Ledger) Pushes(sink string) []Push {
 	defer l.mu.Unlock()
 	var list []Push
 	for _, d := range l.delivery {
-		if d.lane.Sink == sink && d.strategy != nil {
-			list = append(list, Push{d.Notice, *d.strategy, d.state})
+		if d.Lane.Sink == sink && d.strategy != nil {
+			list = append(list, Push{d.Notice, *d.strategy, d.State})
 		}
 	}
 	return list
@@ -170,12 +196,11 @@ func (l *Ledger) ListDeliveries(ctx context.Context, f ledger.DeliveryFilter) ([
 	defer leave()
 	var list []ledger.DeliveryRecord
 	for _, d := range slices.Backward(l.delivery) {
-		if d.Notice.ID != f.Notice || !slices.Contains(f.States, d.state) || len(list) == f.Limit {
+		if d.Notice.ID != f.Notice || !slices.Contains(f.States, d.State) || len(list) == f.Limit {
 			continue
 		}
 		r := ledger.DeliveryRecord{
-			TracedDelivery: ledger.TracedDelivery{Seq: d.Seq, Lane: d.lane, State: d.state, Attempts: d.attempts, Recipients: d.Recipients},
-			Notice:         d.Notice.ID, Strategy: d.strategy,
+			TracedDelivery: d.TracedDelivery, Notice: d.Notice.ID, Strategy: d.strategy,
 		}
 		if d.strategy != nil {
 			r.Next, r.Deadline = d.strategy.First(d.Notice.CreatedAt), d.strategy.Deadline(d.Notice.CreatedAt)
@@ -193,7 +218,7 @@ func (l *Ledger) Tell(sink string, edit func(*ledger.DeliveryRecord)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, d := range l.delivery {
-		if d.lane.Sink == sink {
+		if d.Lane.Sink == sink {
 			d.edit = edit
 		}
 	}
@@ -204,10 +229,10 @@ func (l *Ledger) Try(sink string, sent bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, d := range l.delivery {
-		if d.lane.Sink == sink && d.strategy != nil && d.state == ledger.DeliveryPending {
-			d.attempts++
+		if d.Lane.Sink == sink && d.strategy != nil && d.State == ledger.DeliveryPending {
+			d.Attempts++
 			if sent {
-				d.state = ledger.DeliverySent
+				d.State = ledger.DeliverySent
 			}
 		}
 	}
@@ -222,7 +247,7 @@ func (l *Ledger) waiting(id string) (list []*deliveryRow) {
 	for _, d := range l.delivery {
 		n := d.Notice
 		finding := !notice.IsDigest(id) && !notice.IsDigest(n.ID) && n.Rule == of.Rule && n.Scope == of.Scope && n.Key == of.Key
-		if d.strategy != nil && d.state == ledger.DeliveryPending && (n.ID == id || finding) {
+		if d.strategy != nil && d.State == ledger.DeliveryPending && (n.ID == id || finding) {
 			list = append(list, d)
 		}
 	}
@@ -234,7 +259,7 @@ func (l *Ledger) over(ids []string) {
 	for _, id := range ids {
 		for _, d := range l.waiting(id) {
 			if d.strategy.Unless == delivery.UnlessResolved {
-				d.state = ledger.DeliveryCanceled
+				d.State = ledger.DeliveryCanceled
 			}
 		}
 	}
@@ -245,13 +270,13 @@ func (l *Ledger) over(ids []string) {
 func (l *Ledger) tried(id string, lane delivery.Lane) bool {
 	tried := false
 	for _, d := range l.delivery {
-		if d.Notice.ID == id && d.lane == lane && (d.state == ledger.DeliverySent || d.state == ledger.DeliveryPending && d.attempts > 0) {
+		if d.Notice.ID == id && d.Lane == lane && (d.State == ledger.DeliverySent || d.State == ledger.DeliveryPending && d.Attempts > 0) {
 			tried = true
 		}
 	}
 	for _, d := range l.waiting(id) {
-		if !tried && d.lane == lane && d.attempts == 0 {
-			d.state = ledger.DeliveryCanceled
+		if !tried && d.Lane == lane && d.Attempts == 0 {
+			d.State = ledger.DeliveryCanceled
 		}
 	}
 	return tried

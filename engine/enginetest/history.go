@@ -90,9 +90,7 @@ func (l *Ledger) Trace(ctx context.Context, rule, name string, keys, ids []strin
 		t := ledger.Traced{Notice: n}
 		for _, d := range l.delivery {
 			if d.Notice.ID == id {
-				t.Deliveries = append(t.Deliveries, ledger.TracedDelivery{
-					Seq: d.Seq, Lane: d.lane, State: d.state, Attempts: d.attempts, Recipients: d.Recipients,
-				})
+				t.Deliveries = append(t.Deliveries, d.TracedDelivery)
 			}
 		}
 		list = append(list, t)
@@ -174,8 +172,19 @@ func (l *Ledger) SetSwitch(ctx context.Context, who ledger.Author, s ledger.Swit
 	}
 	defer leave()
 	s.By = who.By
+	l.switched++
 	l.switches[scopeID{s.Rule, s.Scope}] = s
 	return nil
+}
+
+// Numbers counts the changes of switches.
+func (l *Ledger) Numbers(ctx context.Context) (map[string]int64, error) {
+	leave, err := l.enter(ctx, "Numbers")
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return map[string]int64{"switches": l.switched}, nil
 }
 
 // SeeNode records that a node is there.
@@ -185,7 +194,7 @@ func (l *Ledger) SeeNode(ctx context.Context, n ledger.Node) error {
 		return err
 	}
 	defer leave()
-	n.Seen = time.Now()
+	n.Seen = l.now()
 	l.nodes[n.Name] = n
 	return nil
 }
@@ -208,6 +217,6 @@ func (l *Ledger) Nodes(ctx context.Context) ([]ledger.Node, error) {
 		return nil, err
 	}
 	defer leave()
-	maps.DeleteFunc(l.nodes, func(_ string, n ledger.Node) bool { return time.Since(n.Seen) > ledger.NodeGone })
+	maps.DeleteFunc(l.nodes, func(_ string, n ledger.Node) bool { return l.now().Sub(n.Seen) > ledger.NodeGone })
 	return slices.SortedFunc(maps.Values(l.nodes), func(a, b ledger.Node) int { return cmp.Compare(a.Name, b.Name) }), nil
 }

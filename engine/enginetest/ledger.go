@@ -19,12 +19,15 @@ import (
 type Ledger struct {
 	// Fail, when set, is asked before each method by its name; an error that it returns is the answer.
 	Fail func(method string) error
+	// Clock is what leases and expiry are judged by. Defaults to time.Now.
+	Clock func() time.Time
 	// Subscribers get every inbox delivery.
 	Subscribers []string
 
 	mu        sync.Mutex
 	scopes    map[scopeID]*scope
 	runs      []ledger.Run
+	commits   map[firingID]lastCommit
 	notices   map[string]*notice.Notice
 	delivery  []*deliveryRow
 	lanes     map[delivery.Lane]laneLock
@@ -34,6 +37,7 @@ type Ledger struct {
 	pruned    []time.Time
 	forgotten map[string]bool
 	switches  map[scopeID]ledger.Switch
+	switched  int64 // how often
 	nodes     map[string]ledger.Node
 	dropped   []map[string]int
 }
@@ -59,12 +63,19 @@ func NewLedger(types ...catalog.Type) *Ledger {
 	l := &Ledger{
 		Subscribers: []string{"role:keeper"},
 		scopes:      map[scopeID]*scope{}, notices: map[string]*notice.Notice{}, lanes: map[delivery.Lane]laneLock{},
-		plans: map[scopeID]ledger.ProbePlan{}, switches: map[scopeID]ledger.Switch{}, nodes: map[string]ledger.Node{}, types: catalog.Catalog{}, version: 1,
+		plans: map[scopeID]ledger.ProbePlan{}, switches: map[scopeID]ledger.Switch{}, nodes: map[string]ledger.Node{}, commits: map[firingID]lastCommit{}, types: catalog.Catalog{}, version: 1,
 	}
 	for _, t := range types {
 		l.types[t.Code] = t
 	}
 	return l
+}
+
+func (l *Ledger) now() time.Time {
+	if l.Clock == nil {
+		return time.Now()
+	}
+	return l.Clock()
 }
 
 // enter locks the ledger, after asking Fail.
@@ -92,15 +103,16 @@ func (l *Ledger) Register(ctx context.Context, rule, name string, now time.Time)
 	if l.scopes[id] == nil {
 		l.scopes[id] = &scope{known: now, findings: map[string]finding.State{}, rows: map[string]seenRow{}}
 	}
-	return l.scopes[id].snapshot(), nil
+	return l.scopes[id].snapshot(l.now()), nil
 }
 
-func (s *scope) snapshot() ledger.ScopeState {
+// snapshot is the state at a time.
+func (s *scope) snapshot(now time.Time) ledger.ScopeState {
 	state := ledger.ScopeState{
 		Scope: s.state, Registered: s.known, Done: s.done, Watermark: slices.Clone(s.mark),
 		Promoted: s.promoted, PromotedBy: s.promotedBy,
 	}
-	if s.running != nil && time.Now().Before(s.running.LeaseUntil) {
+	if s.running != nil && now.Before(s.running.LeaseUntil) {
 		running := *s.running
 		state.Running = &running
 	}
@@ -119,7 +131,7 @@ func (l *Ledger) Claim(ctx context.Context, rule, name string, due time.Time, no
 	switch {
 	case s == nil:
 		return ledger.Claim{}, ledger.ErrNotFound
-	case s.running != nil && !time.Now().Before(s.running.LeaseUntil):
+	case s.running != nil && !l.now().Before(s.running.LeaseUntil):
 		due, repeated = s.running.Due, true
 	case !due.After(s.done):
 		return ledger.Claim{}, ledger.ErrDone
@@ -129,7 +141,7 @@ func (l *Ledger) Claim(ctx context.Context, rule, name string, due time.Time, no
 	s.token++
 	s.running = &ledger.Claim{
 		Rule: rule, Scope: name, Due: due, Node: node, Token: s.token,
-		LeaseUntil: time.Now().Add(lease), Repeated: repeated,
+		LeaseUntil: l.now().Add(lease), Repeated: repeated,
 	}
 	return *s.running, nil
 }
@@ -154,7 +166,7 @@ func (l *Ledger) Renew(ctx context.Context, c ledger.Claim, lease time.Duration)
 	if err != nil {
 		return err
 	}
-	s.running.LeaseUntil = time.Now().Add(lease)
+	s.running.LeaseUntil = l.now().Add(lease)
 	return nil
 }
 
@@ -183,8 +195,10 @@ func (l *Ledger) Abandoned(ctx context.Context) ([]ledger.Claim, error) {
 	defer leave()
 	var left []ledger.Claim
 	for _, s := range l.scopes {
-		if s.running != nil && !time.Now().Before(s.running.LeaseUntil) {
-			left = append(left, *s.running)
+		if s.running != nil && !l.now().Before(s.running.LeaseUntil) {
+			claim := *s.running
+			claim.Repeated = true
+			left = append(left, claim)
 		}
 	}
 	return left, nil
@@ -197,8 +211,8 @@ func (l *Ledger) Skip(ctx context.Context, rule, name string, due time.Time, nod
 		return err
 	}
 	defer leave()
-	l.leaveOut(rule, name, due, node, reason)
-	return nil
+	_, err = l.leaveOut(rule, name, due, node, reason)
+	return err
 }
 
 // Thaw is Skip for what was left out while the rule was disabled.
@@ -208,8 +222,8 @@ func (l *Ledger) Thaw(ctx context.Context, rule, name string, due time.Time, nod
 		return err
 	}
 	defer leave()
-	if !l.leaveOut(rule, name, due, node, reason) {
-		return nil
+	if left, err := l.leaveOut(rule, name, due, node, reason); err != nil || !left {
+		return err
 	}
 	s := l.scopes[scopeID{rule, name}]
 	for key, f := range s.findings {
@@ -223,14 +237,17 @@ func (l *Ledger) Thaw(ctx context.Context, rule, name string, due time.Time, nod
 }
 
 // leaveOut records the firing as skipped, and tells whether it was neither done nor running.
-func (l *Ledger) leaveOut(rule, name string, due time.Time, node, reason string) bool {
+func (l *Ledger) leaveOut(rule, name string, due time.Time, node, reason string) (bool, error) {
 	s := l.scopes[scopeID{rule, name}]
+	if s == nil {
+		return false, ledger.ErrNotFound
+	}
 	if !due.After(s.done) || s.running != nil && s.running.Due.Equal(due) {
-		return false
+		return false, nil
 	}
 	s.done = due
-	l.runs = append(l.runs, ledger.Run{Rule: rule, Scope: name, Due: due, Node: node, Outcome: ledger.OutcomeSkipped, Error: reason})
-	return true
+	l.runs = append(l.runs, ledger.Run{Rule: rule, Scope: name, Due: due, Node: node, Started: l.now(), Outcome: ledger.OutcomeSkipped, Error: reason})
+	return true, nil
 }
 
 // Scope returns the state of the rule in the scope.
@@ -244,7 +261,7 @@ func (l *Ledger) Scope(ctx context.Context, rule, name string) (ledger.ScopeStat
 	if s == nil {
 		return ledger.ScopeState{}, ledger.ErrNotFound
 	}
-	return s.snapshot(), nil
+	return s.snapshot(l.now()), nil
 }
 
 // Findings returns the open findings.
@@ -293,6 +310,12 @@ func (l *Ledger) Forget(ctx context.Context, known map[string]bool) (int64, erro
 	defer leave()
 	l.forgotten = known
 	before := len(l.scopes)
-	maps.DeleteFunc(l.scopes, func(id scopeID, _ *scope) bool { return !known[ledger.Known(id.rule, id.scope)] })
+	maps.DeleteFunc(l.scopes, func(id scopeID, _ *scope) bool {
+		gone := !known[ledger.Known(id.rule, id.scope)]
+		if gone {
+			delete(l.plans, id)
+		}
+		return gone
+	})
 	return int64(before - len(l.scopes)), nil
 }

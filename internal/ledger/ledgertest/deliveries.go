@@ -9,7 +9,7 @@ import (
 	"tallyman/rules/catalog"
 )
 
-var deliveryTests = []testCase{
+var laneTests = []testCase{
 	{"pending deliveries come in order, up to the limit", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		f.commit(t, 1, to([]ledger.Target{inbox, {Sink: "gateway"}}, numbered("n_a", 3)...))
@@ -37,11 +37,8 @@ var deliveryTests = []testCase{
 		f.hasCounts(t, map[ledger.DeliveryState]int64{0: 2, 1: 1, 2: 1})
 		noError(t, f.MarkFailed(t.Context(), seqs(list[:1]), "late"))
 		f.send(t, list[1:2], "", 200)
-		f.send(t, list[:1], "", 300) // the first score stays
+		f.send(t, list[:1], "", 300)
 		f.hasCounts(t, map[ledger.DeliveryState]int64{0: 2, 1: 1, 2: 1})
-		scores, err := f.HighestScores(t.Context(), inboxSink)
-		noError(t, err)
-		equal(t, map[string]int64{warehouse: 100}, scores)
 		noError(t, f.MarkSent(t.Context(), nil))
 		noError(t, f.MarkAttempt(t.Context(), nil, ""))
 	}},
@@ -90,6 +87,9 @@ var deliveryTests = []testCase{
 		f.acquires(t, b, "b", true) // an empty lane may be held
 		noError(t, f.ReleaseLane(t.Context(), ledger.Lane{Sink: "nobody"}, "a"))
 	}},
+}
+
+var countTests = []testCase{
 	{"deliveries are counted by sink and state", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		counts, err := f.CountDeliveries(t.Context())
@@ -144,6 +144,18 @@ func (f *fixture) hasCounts(t testing.TB, want map[ledger.DeliveryState]int64) {
 }
 
 var inboxTests = []testCase{
+	{"of what is sent twice, or after it has failed, the first score stays", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		f.commit(t, 1, to([]ledger.Target{inbox}, numbered("n_", 2)...))
+		list := f.pending(t, inboxLane)
+		f.send(t, list[:1], "", 100)
+		noError(t, f.MarkFailed(t.Context(), seqs(list[1:]), "400 bad"))
+		f.send(t, list[1:], "", 200)
+		f.send(t, list[:1], "", 300)
+		scores, err := f.HighestScores(t.Context(), inboxSink)
+		noError(t, err)
+		equal(t, map[string]int64{warehouse: 100}, scores)
+	}},
 	{"an epoch follows the one before", func(t *testing.T, f *fixture) {
 		b := f.other(t)
 		_, err := f.IndexState(t.Context(), inboxSink)
@@ -233,6 +245,23 @@ var inboxTests = []testCase{
 }
 
 var recipientTests = []testCase{
+	{"recipients are those that a commit would find", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		f.subscribe(t, ledger.Subscription{Type: "REP_NOTICE", Warehouse: warehouse, Subscriber: "user:1"},
+			ledger.Subscription{Type: "REP_NOTICE", Warehouse: warehouse, Subscriber: "role:keeper"})
+		for _, c := range []struct {
+			typ, warehouse string
+			want           []string
+		}{
+			{"REP_NOTICE", warehouse, []string{"role:keeper", "user:1"}},
+			{"REP_NOTICE", "119241", []string{"user:1"}},
+			{"OTHER", warehouse, nil},
+		} {
+			got, err := f.Recipients(t.Context(), c.typ, c.warehouse)
+			noError(t, err)
+			equal(t, c.want, got)
+		}
+	}},
 	{"recipients are those subscribed to the type in the warehouse or in all", func(t *testing.T, f *fixture) {
 		f.register(t)
 		noError(t, f.PutType(t.Context(), Ann, repNotice()))

@@ -149,23 +149,6 @@ var shadowTests = []testCase{
 		alone.After = "n_3"
 		equal(t, ledger.Committed{Deliveries: 1, Lanes: []ledger.Lane{{Sink: "queue"}}}, f.commit(t, 3, []ledger.NewNotice{alone}))
 	}},
-	{"recipients are those that a commit would find", func(t *testing.T, f *fixture) {
-		f.subscribed(t)
-		f.subscribe(t, ledger.Subscription{Type: "REP_NOTICE", Warehouse: warehouse, Subscriber: "user:1"},
-			ledger.Subscription{Type: "REP_NOTICE", Warehouse: warehouse, Subscriber: "role:keeper"})
-		for _, c := range []struct {
-			typ, warehouse string
-			want           []string
-		}{
-			{"REP_NOTICE", warehouse, []string{"role:keeper", "user:1"}},
-			{"REP_NOTICE", "119241", []string{"user:1"}},
-			{"OTHER", warehouse, nil},
-		} {
-			got, err := f.Recipients(t.Context(), c.typ, c.warehouse)
-			noError(t, err)
-			equal(t, c.want, got)
-		}
-	}},
 }
 
 // traced is a notice of one finding that was made in the n-th firing.
