@@ -220,3 +220,49 @@ func signal(c chan struct{}) {
 	default:
 	}
 }
+
+// Replace makes these the node's rules; complete is as in Options. It returns at once: rules that mean the same go on untouched, those that have
+// changed finish their run first, new ones begin, and those that are gone end. Where the rules do not fit the engine nothing changes.
+func (e *Engine) Replace(list []*rules.Rule, complete bool) error {
+	version, err := e.VersionOf(list, complete)
+	if err != nil {
+		return err
+	}
+	now := e.opts.Clock.Now()
+	e.crew.mu.Lock()
+	defer e.crew.mu.Unlock()
+	since := now
+	if !e.crew.live { // what was missed before the node started is made good as the rules say
+		since = time.Time{}
+	}
+	before := e.crew.rules
+	e.crew.rules = list
+	if err := e.crew.arrange(e.makeUnit, now, since); err != nil {
+		e.crew.rules = before
+		return err
+	}
+	e.crew.complete, e.crew.version = complete, version
+	signal(e.changed)
+	signal(e.removed)
+	return nil
+}
+
+// VersionOf is the version that Replace would make the node's. The error is why the rules do not fit the engine.
+func (e *Engine) VersionOf(list []*rules.Rule, complete bool) (string, error) {
+	if err := e.opts.validateRules(list); err != nil {
+		return "", err
+	}
+	for _, r := range list {
+		if _, err := e.makeUnit(r); err != nil { // the disabled ones too: they may be switched on
+			return "", err
+		}
+	}
+	return versionOf(list, complete), nil
+}
+
+// Version is a hash of the rules that the node runs: nodes with the same one have the same rules.
+func (e *Engine) Version() string {
+	e.crew.mu.Lock()
+	defer e.crew.mu.Unlock()
+	return e.crew.version
+}

@@ -240,10 +240,10 @@ func (f *fixedSource) Ping(context.Context) error { return nil }
 // Close implements scanners.Source.
 func (f *fixedSource) Close() error { return nil }
 
-// Columns implements scanners.Prepared.
+// Columns implements scanners.PreparedProbe.
 func (f *fixedSource) Columns() []row.Column { return f.columns }
 
-// Scan implements scanners.Prepared.
+// Scan implements scanners.PreparedProbe.
 func (f *fixedSource) Scan(_ context.Context, _ scanners.Request, visit func(*row.Row) error) (scanners.Result, error) {
 	for i, r := range f.rows {
 		if err := visit(r); err != nil {

@@ -49,10 +49,10 @@ type scriptedProbe struct {
 	stmt *probe.Statement
 }
 
-// Columns implements scanners.Prepared.
+// Columns implements scanners.PreparedProbe.
 func (p *scriptedProbe) Columns() []row.Column { return p.columns }
 
-// Scan implements scanners.Prepared.
+// Scan implements scanners.PreparedProbe.
 func (p *scriptedProbe) Scan(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (scanners.Result, error) {
 	p.passes++
 	switch {
