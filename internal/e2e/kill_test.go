@@ -86,7 +86,8 @@ func TestKilledInEachStep(t *testing.T) {
 	}
 }
 
-const kills = 10
+// kills is how many nodes are killed at any moment, one after the other. make soak goes on for its time.
+const kills = 5
 
 // Nodes that die at any moment have lost and doubled nothing either, also where Redis dies now and then.
 func TestKilledAtAnyMoment(t *testing.T) {
@@ -109,7 +110,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 			}
 			testenv.Eventually(t, func() bool { return tr.heard() > 0 }, 30*time.Second)
 			random := rand.New(rand.NewPCG(uint64(test.nodes), 11))
-			for kill := range kills {
+			end := time.Now().Add(testenv.SoakFor(t, 0))
+			for kill := 0; kill < kills || time.Now().Before(end); kill++ {
 				pause(time.Duration(random.Int64N(int64(1500 * time.Millisecond))))
 				place := random.IntN(test.nodes)
 				nodes[place].kill()

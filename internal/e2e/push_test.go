@@ -51,7 +51,8 @@ func TestPushesWithNodesKilledAtAnyMoment(t *testing.T) {
 	nodes := []*node{p.start(0), p.start(1)}
 	testenv.Eventually(t, func() bool { return p.heard() > 0 }, 30*time.Second)
 	random := rand.New(rand.NewPCG(3, 11))
-	for range kills {
+	end := time.Now().Add(testenv.SoakFor(t, 0))
+	for kill := 0; kill < kills || time.Now().Before(end); kill++ {
 		pause(time.Duration(random.Int64N(int64(1500 * time.Millisecond))))
 		place := random.IntN(len(nodes))
 		dead := nodes[place]

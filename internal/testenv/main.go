@@ -47,6 +47,20 @@ func Slow(t testing.TB) {
 	}
 }
 
+// SoakFor is how long a test goes on that does things at random until its time is over: short, or what TALLYMAN_SOAK says, as make soak does.
+func SoakFor(t testing.TB, short time.Duration) time.Duration {
+	t.Helper()
+	text := os.Getenv("TALLYMAN_SOAK")
+	if text == "" {
+		return short
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatalf("TALLYMAN_SOAK: %v", err)
+	}
+	return d
+}
+
 // A condition is asked often at first, then less and less often: many ask a server, which has work of its own.
 const (
 	firstPoll = 2 * time.Millisecond

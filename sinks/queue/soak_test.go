@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -22,20 +21,6 @@ const (
 	soakLease     = 500 * time.Millisecond
 	soakBacklog   = 2000 // items above which producers rest
 )
-
-// soakFor is how long it goes on: 10 s, or what TALLYMAN_SOAK says.
-func soakFor(t *testing.T) time.Duration {
-	t.Helper()
-	text := os.Getenv("TALLYMAN_SOAK")
-	if text == "" {
-		return 10 * time.Second
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		t.Fatalf("TALLYMAN_SOAK: %v", err)
-	}
-	return d
-}
 
 // TestSoak has producers and workers on two nodes go on while workers die and Redis is killed and comes back empty. Every item
 // is finished; none is finished twice, but where Redis lost the first time before the ledger had it; what is ready together is
@@ -61,7 +46,7 @@ func TestSoak(t *testing.T) {
 		workers.Go(func() { s.work(working, i) })
 	}
 	kills := 0
-	for end := time.Now().Add(soakFor(t)); time.Now().Before(end); kills++ {
+	for end := time.Now().Add(testenv.SoakFor(t, 4*time.Second)); time.Now().Before(end); kills++ {
 		<-time.After(time.Second + rand.N(time.Second))
 		r.Kill()
 		<-time.After(rand.N(100 * time.Millisecond))
