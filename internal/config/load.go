@@ -92,7 +92,7 @@ type loader struct {
 	dir   string // what paths are relative to
 	env   map[string]string
 	lazy  bool // see Options
-	open  open
+	open  openValues
 }
 
 func loadOf(at settings.Section) *loader {

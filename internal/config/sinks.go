@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,11 +11,6 @@ import (
 	"tallyman/rules/problem"
 	"tallyman/rules/strictyaml"
 	"tallyman/sinks"
-)
-
-// CodeInboxes says that a site has more than one inbox.
-const (
-	CodeInboxes = "several_inboxes"
 )
 
 // Sinks are the places that notices go, by name.
@@ -102,7 +98,7 @@ func (l *loader) wrongType(d *strictyaml.Decoder, name string, f strictyaml.Fiel
 // check keeps it clear which inbox polls are answered from.
 func (m Sinks) check(at settings.Section) {
 	first := ""
-	for _, name := range sortedNames(m) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
 		switch {
 		case m[name].Kind() != sinks.InboxKind:
 		case first == "":

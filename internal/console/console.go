@@ -1,13 +1,19 @@
 package console
 
 import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"mime"
 	"net/http"
 	"path"
 	"strings"
+	"sync"
+	"time"
 )
 
 //go:embed all:dist
@@ -99,5 +105,84 @@ func media(name string) string {
 		return "text/plain; charset=utf-8"
 	default:
 		return mime.TypeByExtension(ext)
+	}
+}
+
+// file is one of the console's, and how it is sent.
+type file struct {
+	name   string
+	media  string
+	etag   string
+	plain  []byte
+	packed func() []byte // gzip; nil where that is no smaller
+}
+
+func newFile(name string, content []byte) *file {
+	sum := sha256.Sum256(content)
+	return &file{
+		name: name, media: media(name), etag: hex.EncodeToString(sum[:12]), plain: content,
+		packed: sync.OnceValue(func() []byte { return pack(content) }),
+	}
+}
+
+// pack compresses what gains by it.
+func pack(content []byte) []byte {
+	var out bytes.Buffer
+	zip, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // the level is one
+	_, _ = zip.Write(content)                                 // a buffer takes everything
+	_ = zip.Close()
+	if out.Len() >= len(content) {
+		return nil
+	}
+	return out.Bytes()
+}
+
+// serve sends the file, or 304 where the browser has it.
+func (f *file) serve(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	f.headers(h)
+	content, etag := f.plain, f.etag
+	if accepts(r, "gzip") && r.Header.Get("Range") == "" {
+		if packed := f.packed(); packed != nil {
+			h.Set("Content-Encoding", "gzip")
+			content, etag = packed, etag+"-gzip"
+		}
+	}
+	h.Set("ETag", `"`+etag+`"`)
+	http.ServeContent(w, r, f.name, time.Time{}, bytes.NewReader(content))
+}
+
+// accepts tells whether the browser takes the encoding.
+func accepts(r *http.Request, encoding string) bool {
+	for offered := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+		name, params, _ := strings.Cut(strings.TrimSpace(offered), ";")
+		if strings.EqualFold(strings.TrimSpace(name), encoding) {
+			return strings.ReplaceAll(params, " ", "") != "q=0"
+		}
+	}
+	return false
+}
+
+// policy lets the console's pages load their own files and call their own server, and nothing else: no inline script or style, no
+// other origin, no frame around them, no text that becomes script. Svelte makes its elements under the one name that is allowed.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types svelte-trusted-html"
+
+// headers sets what the browser is told about the file.
+func (f *file) headers(h http.Header) {
+	h.Set("Content-Type", f.media)
+	h.Set("Vary", "Accept-Encoding")
+	h.Set("Cache-Control", "no-cache") // kept, and asked about each time
+	if strings.HasPrefix(f.name, assets) {
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	switch f.name {
+	case indexName:
+		h.Set("Content-Security-Policy", policy)
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+	case widgetName: // pages of other origins embed it
+		h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+		h.Set("Access-Control-Allow-Origin", "*")
 	}
 }

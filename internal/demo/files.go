@@ -25,14 +25,14 @@ import (
 //go:embed rules/*.yaml
 var ownRules embed.FS
 
-// files is the folder of one demo: rules, catalogue, the WMS database and the ledger. It goes when the demo ends.
-type files struct {
+// folder has the files of one demo: rules, catalogue, the WMS database and the ledger. The folder goes when the demo ends.
+type folder struct {
 	dir string
 	wms *sql.DB
 }
 
-func newFiles(ctx context.Context) (_ *files, err error) {
-	f := &files{}
+func newFolder(ctx context.Context) (_ *folder, err error) {
+	f := &folder{}
 	if f.dir, err = os.MkdirTemp("", "tallyman-demo-"); err != nil {
 		return nil, fmt.Errorf("make the demo's folder: %w", err)
 	}
@@ -60,10 +60,10 @@ func newFiles(ctx context.Context) (_ *files, err error) {
 	return f, nil
 }
 
-func (f *files) path(name string) string { return filepath.Join(f.dir, name) }
+func (f *folder) path(name string) string { return filepath.Join(f.dir, name) }
 
 // config writes what a site would write into tallyman.yaml, and reads it.
-func (f *files) config(listen string, clock *Clock, carrierURL string) (*config.Config, error) {
+func (f *folder) config(listen string, clock *Clock, carrierURL string) (*config.Config, error) {
 	long := func(d, least time.Duration) string {
 		return strictyaml.FormatDuration(max(d, least).Round(time.Millisecond))
 	}
@@ -108,7 +108,7 @@ func itemLease(clock *Clock) time.Duration {
 	return min(max(30*time.Second, clock.Real(2*longest)), 24*time.Hour)
 }
 
-func (f *files) close() error {
+func (f *folder) close() error {
 	var err error
 	if f.wms != nil {
 		err = f.wms.Close()

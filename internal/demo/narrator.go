@@ -1,13 +1,20 @@
 package demo
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
+	"text/tabwriter"
 	"time"
 
 	"tallyman/internal/demo/warehouse"
+	"tallyman/internal/item"
+	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 )
 
 // narrator tells what happens, one line an event, for a person to follow. It is safe for concurrent use.
@@ -50,7 +57,7 @@ func (n *narrator) happened(e warehouse.Event) {
 }
 
 // noticed tells a notice that a WMS client polled.
-func (n *narrator) noticed(p polled) {
+func (n *narrator) noticed(p polledNotice) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.got++
@@ -82,4 +89,125 @@ func (n *narrator) say(lines ...string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	_, _ = fmt.Fprintln(n.out, strings.Join(lines, "\n"))
+}
+
+// tally is one rule's line of the summary, over all its scopes.
+type tally struct {
+	found, open, notified, resolved int64
+}
+
+// summary prints what was found, notified and resolved, as the ledger has it.
+func (s *show) summary(ctx context.Context) error {
+	tallies, err := count(ctx, s.node.Ledger())
+	if err != nil {
+		return fmt.Errorf("sum up: %w", err)
+	}
+	work, err := countWork(ctx, s.node.Ledger())
+	if err != nil {
+		return fmt.Errorf("sum up the work: %w", err)
+	}
+	n := s.narrator
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	w := tabwriter.NewWriter(n.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	_, _ = fmt.Fprintln(n.out)
+	_, _ = fmt.Fprintln(w, "found\tnotified\tresolved\tstill open\t  rule")
+	var all tally
+	for _, rule := range slices.Sorted(maps.Keys(tallies)) {
+		t := tallies[rule]
+		_, _ = fmt.Fprintf(w, "%d\t%d\t%d\t%d\t  %s\n", t.found, t.notified, t.resolved, t.open, rule)
+		all.found, all.open = all.found+t.found, all.open+t.open
+		all.notified, all.resolved = all.notified+t.notified, all.resolved+t.resolved
+	}
+	_, _ = fmt.Fprintf(w, "%d\t%d\t%d\t%d\t  all\n", all.found, all.notified, all.resolved, all.open)
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("sum up: %w", err)
+	}
+	if all.notified > all.found {
+		_, _ = fmt.Fprintln(n.out, "\nA finding that grows worse is notified again.")
+	}
+	_, err = fmt.Fprintf(n.out, "\nThe WMS clients polled %d notices, %d of them twice.\n%s\n", n.got, n.twice, work)
+	return err //nolint:wrapcheck // the terminal is gone
+}
+
+// count reads the tallies. An event is found and told in one; it does not stay open.
+func count(ctx context.Context, l ledger.Runs) (map[string]*tally, error) {
+	tallies := map[string]*tally{}
+	of := func(rule string) *tally {
+		if tallies[rule] == nil {
+			tallies[rule] = &tally{}
+		}
+		return tallies[rule]
+	}
+	runs, err := l.LastRuns(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range runs {
+		t, open := of(r.Rule), int64(r.Pending+r.Firing)
+		t.found, t.open = t.found+open, t.open+open
+	}
+	totals, err := l.Totals(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, total := range totals {
+		t := of(total.Rule)
+		switch notice.Status(total.Status) {
+		case notice.Resolved:
+			t.found, t.resolved = t.found+total.Count, t.resolved+total.Count
+		case notice.Event:
+			t.found, t.notified = t.found+total.Count, t.notified+total.Count
+		case notice.Firing, notice.Sent:
+			t.notified += total.Count
+		}
+	}
+	return tallies, nil
+}
+
+const workPage = 1000 // items read at a time
+
+// workCount is what became of the items of the queue.
+type workCount struct {
+	done, removed int // removed: their fault was gone before anybody took them
+	left, putOff  int // not finished yet, and those of them that were put off
+}
+
+// countWork reads it from the ledger.
+func countWork(ctx context.Context, l ledger.Queues) (w workCount, err error) {
+	if w.done, err = countEnded(ctx, l, item.Done); err != nil {
+		return w, err
+	}
+	if w.removed, err = countEnded(ctx, l, item.Removed); err != nil {
+		return w, err
+	}
+	for after := int64(0); ; {
+		page, err := l.UnfinishedItems(ctx, queueName, after, workPage)
+		if err != nil || len(page) == 0 {
+			return w, err
+		}
+		for i := range page {
+			w.left++
+			if page[i].State == item.Suspended || page[i].State == item.Stored {
+				w.putOff++
+			}
+		}
+		after = page[len(page)-1].Seq
+	}
+}
+
+func countEnded(ctx context.Context, l item.Records, state item.State) (n int, err error) {
+	for before := int64(0); ; {
+		page, next, err := l.EndedItems(ctx, queueName, state, nil, before, workPage)
+		n += len(page)
+		if err != nil || next == 0 {
+			return n, err
+		}
+		before = next
+	}
+}
+
+func (w workCount) String() string {
+	return fmt.Sprintf("The queue had %d items: %d done, %d taken back because the bin was full again, %d left, %d of them put off.",
+		w.done+w.removed+w.left, w.done, w.removed, w.left, w.putOff)
 }

@@ -1,11 +1,3 @@
-// Package text has the one policy of what a text may hold.
-//
-// A text that comes in is checked with Check, or CheckJSON where it stands in JSON: it is refused when it has bytes that are no UTF-8, a
-// control character (category Cc), or a character that turns the direction of what stands around it (U+202A to U+202E, U+2066 to U+2069). A
-// text of several lines may have line breaks and tabs. Joiners and marks of direction (ZWJ, ZWNJ, LRM, RLM) are letters' business and allowed.
-//
-// A text that comes from the row of a source is taken as it is: it names the finding. So a text that goes out may hold anything, and each output
-// makes it fit: JSON and YAML carry the raw value with EscapeJSON, all else carries the marks of Visible, such as [U+202E].
 package text
 
 import (
@@ -100,76 +92,36 @@ func isControl(r rune) bool { return r >= 0 && r < ' ' || r >= 0x7f && r < 0xa0 
 
 func turns(r rune) bool { return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 }
 
-// Visible returns the text with a mark such as [U+0007] in the place of each character that the policy refuses, and of the two that are no
-// characters and that XML cannot hold (U+FFFE, U+FFFF). Bytes that are no UTF-8 become U+FFFD, line breaks U+000A. A text that has none of
-// them is returned as it is. Check(Visible(s), Lines) is nil.
-func Visible(s string) string {
-	at := hidden(s)
-	if at < 0 {
-		return s
-	}
-	var b strings.Builder
-	b.Grow(len(s) + 16)
-	b.WriteString(s[:at])
-	for i := at; i < len(s); {
-		if c := s[i]; c >= ' ' && c < 0x7f {
-			b.WriteByte(c)
-			i++
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == '\n' || r == '\t':
-			b.WriteByte(s[i])
-		case r == '\r' && strings.HasPrefix(s[i:], "\r\n"): // the line feed follows
-		case unseen(r):
-			fmt.Fprintf(&b, "[U+%04X]", r)
-		default:
-			b.WriteRune(r) // U+FFFD for a byte that is no UTF-8
-		}
-		i += size
-	}
-	return b.String()
+// controls are the usual names of U+0000 to U+001F.
+var controls = [...]string{
+	"NULL", "START OF HEADING", "START OF TEXT", "END OF TEXT", "END OF TRANSMISSION", "ENQUIRY", "ACKNOWLEDGE", "BELL", "BACKSPACE", "TAB",
+	"LINE FEED", "LINE TABULATION", "FORM FEED", "CARRIAGE RETURN", "SHIFT OUT", "SHIFT IN", "DATA LINK ESCAPE", "DEVICE CONTROL 1",
+	"DEVICE CONTROL 2", "DEVICE CONTROL 3", "DEVICE CONTROL 4", "NEGATIVE ACKNOWLEDGE", "SYNCHRONOUS IDLE", "END OF TRANSMISSION BLOCK", "CANCEL",
+	"END OF MEDIUM", "SUBSTITUTE", "ESCAPE", "FILE SEPARATOR", "GROUP SEPARATOR", "RECORD SEPARATOR", "UNIT SEPARATOR",
 }
 
-// VisibleLine is Visible as one line: each line break and tab is a space. Check(VisibleLine(s), Line) is nil.
-func VisibleLine(s string) string {
-	s = Visible(s)
-	if strings.IndexByte(s, '\n') < 0 && strings.IndexByte(s, '\t') < 0 {
-		return s
+// Name is how people call a character that the policy refuses, such as "U+0000 (NULL)".
+func Name(r rune) string {
+	name := "a control character"
+	switch {
+	case r >= 0 && int(r) < len(controls):
+		name = controls[r]
+	case r == 0x7f:
+		name = "DELETE"
+	case r == 0x85:
+		name = "NEXT LINE"
+	case r == 0x9b:
+		name = "CONTROL SEQUENCE INTRODUCER"
+	case r >= 0x202a && r <= 0x202e:
+		name = [...]string{
+			"LEFT-TO-RIGHT EMBEDDING", "RIGHT-TO-LEFT EMBEDDING", "POP DIRECTIONAL FORMATTING", "LEFT-TO-RIGHT OVERRIDE", "RIGHT-TO-LEFT OVERRIDE",
+		}[r-0x202a]
+	case r >= 0x2066 && r <= 0x2069:
+		name = [...]string{
+			"LEFT-TO-RIGHT ISOLATE", "RIGHT-TO-LEFT ISOLATE", "FIRST STRONG ISOLATE", "POP DIRECTIONAL ISOLATE",
+		}[r-0x2066]
+	case r >= 0xd800 && r <= 0xdfff:
+		name = "half of a surrogate pair"
 	}
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
-			return ' '
-		}
-		return r
-	}, s)
-}
-
-func unseen(r rune) bool { return Refused(r) || r == 0xfffe || r == 0xffff }
-
-// hidden is where a text has the first thing that Visible replaces, or -1.
-func hidden(s string) int {
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= ' ' && c < 0x7f || c == '\n' || c == '\t' {
-			i++
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s[i:])
-		if r == utf8.RuneError && size == 1 || unseen(r) {
-			return i
-		}
-		i += size
-	}
-	return -1
-}
-
-// Quote shows what a client sent, shortened.
-func Quote(s string) string {
-	const most = 80
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return `"` + VisibleLine(s) + `"`
+	return fmt.Sprintf("U+%04X (%s)", r, name)
 }

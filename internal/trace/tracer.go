@@ -2,12 +2,16 @@ package trace
 
 import (
 	"context"
+	"crypto/rand"
+	"net/http"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/notice"
 )
 
@@ -108,4 +112,134 @@ func (t *Tracer) root(ctx context.Context, o notice.Origin, name string, began t
 func (t *Tracer) parent(o notice.Origin) trace.SpanContext {
 	flags := trace.TraceFlags(0).WithSampled(t.sampled(o.ID))
 	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: o.ID, SpanID: o.Span, TraceFlags: flags, Remote: true})
+}
+
+// mostIDs is how many notices a span names.
+const mostIDs = 20
+
+// Call is one call of a sink.
+type Call struct {
+	Sink      string
+	Warehouse string // of the inbox
+	Attempt   int    // of the first of the batch; 0 = not counted
+	Batch     []delivery.Delivery
+}
+
+// Deliver begins a span in the trace of each origin that has notices in the call. The context carries the one of the first notice, also where
+// that is not kept, for the traceparent of a webhook; the others are linked with it. The function tells them how the call went.
+func (t *Tracer) Deliver(ctx context.Context, c *Call) (context.Context, func(error)) {
+	if t == nil || len(c.Batch) == 0 {
+		return ctx, func(error) {}
+	}
+	var spans []Span
+	var first trace.SpanContext
+	for i, g := range groups(c.Batch) {
+		parent := t.parent(g.origin)
+		made := trace.ContextWithRemoteSpanContext(ctx, parent)
+		if parent.IsSampled() {
+			_, span := t.spans.Start(made, "deliver "+c.Sink, trace.WithSpanKind(trace.SpanKindProducer), trace.WithAttributes(c.attributes(g)...))
+			if i > 0 && first.IsSampled() {
+				span.AddLink(trace.Link{SpanContext: first})
+			}
+			spans, parent = append(spans, Span{span}), span.SpanContext()
+		}
+		if i == 0 {
+			first = parent
+		}
+	}
+	return trace.ContextWithSpanContext(ctx, first), func(err error) {
+		for i := range spans {
+			spans[i].End(err)
+		}
+	}
+}
+
+// group is what one origin has in a call.
+type group struct {
+	origin  notice.Origin
+	ids     []string
+	notices int
+}
+
+func groups(batch []delivery.Delivery) []*group {
+	var list []*group
+	known := map[notice.Origin]*group{}
+	for i := range batch {
+		o := batch[i].Notice.Origin()
+		g := known[o]
+		if g == nil {
+			g = &group{origin: o}
+			known[o], list = g, append(list, g)
+		}
+		if g.notices++; g.notices <= mostIDs {
+			g.ids = append(g.ids, batch[i].Notice.ID)
+		}
+	}
+	return list
+}
+
+func (c *Call) attributes(g *group) []attribute.KeyValue {
+	attrs := []attribute.KeyValue{
+		attribute.String("tallyman.sink", c.Sink), attribute.StringSlice("tallyman.notice.ids", g.ids),
+		attribute.Int("tallyman.notices", g.notices), attribute.Int("tallyman.batch", len(c.Batch)),
+	}
+	if c.Warehouse != "" {
+		attrs = append(attrs, attribute.String("tallyman.warehouse", c.Warehouse))
+	}
+	if c.Attempt > 0 {
+		attrs = append(attrs, attribute.Int("tallyman.attempt", c.Attempt))
+	}
+	return attrs
+}
+
+// Request begins the span of a request that was routed to the pattern. It goes on with the caller's trace, where the caller has
+// named one. end is told the status of the answer.
+func (t *Tracer) Request(r *http.Request, pattern string) (ctx context.Context, end func(status int)) {
+	if t == nil {
+		return r.Context(), func(int) {}
+	}
+	ctx = propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
+	ctx, span := t.spans.Start(ctx, pattern, trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(
+		attribute.String("http.request.method", r.Method), attribute.String("http.route", pattern), attribute.String("url.path", r.URL.Path)))
+	return ctx, func(status int) {
+		span.SetAttributes(attribute.Int("http.response.status_code", status))
+		if status >= http.StatusInternalServerError {
+			span.SetStatus(codes.Error, http.StatusText(status))
+		}
+		span.End()
+	}
+}
+
+// Inject writes the traceparent (W3C Trace Context) of the span that ctx carries; nothing where it carries none.
+func Inject(ctx context.Context, header http.Header) {
+	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(header))
+}
+
+// IDs makes the ids of spans: those of an origin where a trace begins with one, random ones otherwise.
+type IDs struct{}
+
+// rootKey is the context's key of the origin that the next trace begins with.
+type rootKey struct{}
+
+func withRoot(ctx context.Context, o notice.Origin) context.Context {
+	return context.WithValue(ctx, rootKey{}, o)
+}
+
+// NewIDs returns the ids of a new trace and of its first span.
+func (IDs) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
+	if o, ok := ctx.Value(rootKey{}).(notice.Origin); ok {
+		return o.ID, o.Span
+	}
+	var id trace.TraceID
+	_, _ = rand.Read(id[:]) // it never fails
+	return id, newSpanID()
+}
+
+// NewSpanID returns the id of another span of a trace.
+func (IDs) NewSpanID(context.Context, trace.TraceID) trace.SpanID { return newSpanID() }
+
+func newSpanID() trace.SpanID {
+	var id trace.SpanID
+	_, _ = rand.Read(id[:])
+	return id
 }

@@ -2,7 +2,7 @@
 // The API fills and reads them, the command line prints them, and the OpenAPI document is made of them.
 //
 // A form promises its names: members, elements, attributes and enum values are part of the API, and change as docs/api.md says. The types of one
-// thing that is served stand in one file: rules.go, items.go, deliveries.go. Problem and Fault are the errors, Code their stable names.
+// thing that is served stand in one file: rules.go, queues.go, deliveries.go; operate.go has silences, subscriptions, tokens and the audit. Problem and Fault are the errors, Code their stable names.
 //
 // A form knows how it is encoded, and nothing else. Forms are made and read by those who have the domain's types: internal/api and the packages
 // below it. Package wire imports leaves alone, neither the ledger nor the OpenAPI library.

@@ -75,3 +75,203 @@ type SettingsForm struct {
 type TwinForm struct {
 	Test bool `json:"test,omitempty" doc:"the test twin"`
 }
+
+// PushForm is a list of items to be pushed.
+type PushForm struct {
+	Items []PushItemForm `json:"items" minItems:"1" maxItems:"1000" nullable:"false"`
+}
+
+// PushItemForm is an item to be pushed.
+type PushItemForm struct {
+	ID        string  `json:"id,omitempty" maxLength:"128" doc:"who pushes again what has an id pushes it once; given by the queue by default"`
+	Warehouse string  `json:"warehouse,omitempty" maxLength:"64" doc:"that the item belongs to: tokens of other warehouses do not see it. A token of one warehouse need not name it; without one only tokens for all warehouses see the item" example:"119240"`
+	Priority  int     `json:"priority,omitempty" minimum:"1" maximum:"5" default:"3" doc:"5 is served first"`
+	Payload   Payload `json:"payload"`
+	DedupeKey string  `json:"dedupeKey,omitempty" maxLength:"512" doc:"refused while another item of the warehouse holds the same key"`
+	Delay     string  `json:"delay,omitempty" doc:"before it is ready: a duration in s, m, h, d" example:"10m"`
+	Test      bool    `json:"test,omitempty" doc:"it goes into the test twin; all items of a push say the same"`
+}
+
+// PushedForm is what became of the items of a push.
+type PushedForm struct {
+	XMLName xml.Name         `json:"-" xml:"pushed"`
+	Items   []PushedItemForm `json:"items" xml:"item" doc:"in the order of the request" nullable:"false"`
+}
+
+// PushedItemForm is what became of one item.
+type PushedItemForm struct {
+	ID      string `json:"id" xml:"id"`
+	Outcome string `json:"outcome" xml:"outcome" enum:"pushed,exists,duplicate,id_taken" doc:"exists: the queue has or had the item; duplicate: another item of the warehouse holds the dedupe key; id_taken: an item of another warehouse has the id, and nothing was pushed"`
+	Of      string `json:"of,omitempty" xml:"of,omitempty" doc:"duplicate: the item that holds the key"`
+}
+
+// ItemForm is an item as it stands.
+type ItemForm struct {
+	ID               string     `json:"id" xml:"id"`
+	Warehouse        string     `json:"warehouse,omitempty" xml:"warehouse,omitempty" doc:"that it belongs to; absent: none"`
+	State            string     `json:"state" xml:"state" enum:"ready,leased,delayed,suspended,stored,dead,done,removed,refused"`
+	Rank             int64      `json:"rank,omitempty" xml:"rank,omitempty" doc:"in a list: its place in its state, from 1"`
+	Score            int64      `json:"score,omitempty" xml:"score,omitempty" doc:"ready: its place in the order of service as a number, the lower is served first"`
+	Priority         int        `json:"priority" xml:"priority"`
+	Payload          Payload    `json:"payload" xml:"payload"`
+	Attempt          int        `json:"attempt" xml:"attempt" doc:"of its last lease"`
+	Failures         int        `json:"failures" xml:"failures"`
+	Suspends         int        `json:"suspends" xml:"suspends"`
+	CreatedAt        time.Time  `json:"createdAt" xml:"createdAt"`
+	ReadyAt          *time.Time `json:"readyAt,omitempty" xml:"readyAt,omitempty" doc:"when it last became ready; absent before the first time and where it has ended"`
+	Due              *time.Time `json:"due,omitempty" xml:"due,omitempty" doc:"leased: the lease ends; delayed, suspended, stored: it becomes ready; dead: it died"`
+	RemainingSeconds *int64     `json:"remainingSeconds,omitempty" xml:"remainingSeconds,omitempty" doc:"until due; absent where it is not waited for"`
+	Worker           string     `json:"worker,omitempty" xml:"worker,omitempty" doc:"who has the lease: <subject>/<worker>, a worker where there are no tokens"`
+	Assignee         string     `json:"assignee,omitempty" xml:"assignee,omitempty" doc:"who alone gets it: as worker, or a subject"`
+}
+
+// ItemsForm is a part of a queue.
+type ItemsForm struct {
+	XMLName xml.Name   `json:"-" xml:"items"`
+	Items   []ItemForm `json:"items" xml:"item" nullable:"false"`
+	Cursor  string     `json:"cursor,omitempty" xml:"cursor,attr,omitempty" doc:"there are more: ask with it as after"`
+}
+
+// TracedItemForm is an item and what has happened to it.
+type TracedItemForm struct {
+	XMLName xml.Name `json:"-" xml:"item"`
+	ItemForm
+	Trace []MoveForm `json:"trace" xml:"trace>move" doc:"its push, then every change of its state; empty where the queue has no ledger" nullable:"false"`
+}
+
+// MoveForm is one change of an item's state.
+type MoveForm struct {
+	N        int64      `json:"n" xml:"n,attr" doc:"counts the item's moves; 0 is its push"`
+	At       time.Time  `json:"at" xml:"at"`
+	From     string     `json:"from,omitempty" xml:"from,omitempty" doc:"absent for the push"`
+	To       string     `json:"to" xml:"to" enum:"ready,leased,delayed,suspended,stored,dead,done,removed,refused"`
+	Attempt  int        `json:"attempt" xml:"attempt"`
+	Failures int        `json:"failures" xml:"failures"`
+	Suspends int        `json:"suspends" xml:"suspends"`
+	Due      *time.Time `json:"due,omitempty" xml:"due,omitempty"`
+	Assignee string     `json:"assignee,omitempty" xml:"assignee,omitempty"`
+	By       string     `json:"by,omitempty" xml:"by,omitempty" doc:"the worker or operator; absent where the queue did it itself"`
+	Node     string     `json:"node" xml:"node"`
+	Note     string     `json:"note,omitempty" xml:"note,omitempty" doc:"why"`
+}
+
+// RankForm is the place of an item that is ready.
+type RankForm struct {
+	XMLName xml.Name `json:"-" xml:"rank"`
+	ID      string   `json:"id" xml:"id"`
+	Rank    int64    `json:"rank" xml:"rank" doc:"1 is served next"`
+	Score   int64    `json:"score" xml:"score" doc:"the lower is served first"`
+}
+
+// RangeForm is a range of a list of items.
+type RangeForm struct {
+	Warehouse string `json:"warehouse,omitempty" doc:"of this warehouse alone, as the list with the same parameter"`
+	State     string `json:"state" enum:"ready,assigned,delayed,suspended,stored,dead"`
+	From      int64  `json:"from" minimum:"1" doc:"the rank of the first, as the list of the state has it"`
+	To        int64  `json:"to" minimum:"1" doc:"the rank of the last"`
+	Test      bool   `json:"test,omitempty" doc:"of the test twin"`
+}
+
+// RemovedForm says how many items were taken out.
+type RemovedForm struct {
+	XMLName xml.Name `json:"-" xml:"removed"`
+	Removed int      `json:"removed" xml:"removed"`
+}
+
+// RequeueForm names dead items.
+type RequeueForm struct {
+	IDs  []string `json:"ids,omitempty" maxItems:"1000" nullable:"false" doc:"these"`
+	All  bool     `json:"all,omitempty" doc:"every dead item, instead of ids"`
+	Test bool     `json:"test,omitempty" doc:"of the test twin"`
+}
+
+// RequeuedForm says what became of them.
+type RequeuedForm struct {
+	XMLName  xml.Name     `json:"-" xml:"requeued"`
+	Requeued int          `json:"requeued" xml:"requeued" doc:"that are ready again"`
+	Results  []ResultForm `json:"results,omitempty" xml:"results>result,omitempty" doc:"of those that were named, in their order" nullable:"false"`
+}
+
+// LeaseForm asks for items.
+type LeaseForm struct {
+	Worker string `json:"worker" minLength:"1" doc:"which device of the token's subject asks: a name that none of its others has; without tokens, a name that no other worker of the queue has" example:"packer-7"`
+	Max    int    `json:"max,omitempty" minimum:"1" maximum:"1000" default:"1" doc:"items at most"`
+	Terms
+}
+
+// StepForm is a batch of operations, and asks for items.
+type StepForm struct {
+	Worker string   `json:"worker,omitempty" doc:"which device of the token's subject asks: a name that none of its others has; without tokens, a name that no other worker of the queue has. Needed where items are asked for" example:"packer-7"`
+	Ops    []OpForm `json:"ops,omitempty" maxItems:"1000" doc:"done in order, before items are leased" nullable:"false"`
+	Max    int      `json:"max,omitempty" minimum:"0" maximum:"1000" default:"0" doc:"items at most"`
+	Terms
+}
+
+// Terms are how items are leased.
+type Terms struct {
+	RequestID string `json:"requestId,omitempty" doc:"a worker that repeats its last request under the same id gets the same answer, and nothing is done twice. It belongs to the token's subject and the worker"`
+	Wait      string `json:"wait,omitempty" doc:"hold the answer back until there is an item, at most that long: a duration up to 60s. After 55s an answer comes in any case" example:"25s"`
+	Lease     string `json:"lease,omitempty" doc:"how long the items are the worker's, the queue's lease by default. In s, m, h, d" example:"60s"`
+	Test      bool   `json:"test,omitempty" doc:"the test twin"`
+}
+
+// OpForm is one operation of a step.
+type OpForm struct {
+	Op string `json:"op" enum:"ack,nack,release,extend,suspend,store,finish,assign,remove,requeue"`
+	ID string `json:"id" doc:"the item"`
+	OpFields
+	Worker *string `json:"worker,omitempty" doc:"assign: who alone gets the item, <subject>/<worker> or <subject> for all its workers, a worker where there are no tokens; empty = anybody again"`
+	Force  bool    `json:"force,omitempty" doc:"remove: even while it is leased"`
+}
+
+// OpFields are what operations may need.
+type OpFields struct {
+	Attempt int    `json:"attempt,omitempty" minimum:"1" doc:"of the lease that the operation belongs to: ack, nack, release and extend need it, suspend, store and assign take it"`
+	Delay   string `json:"delay,omitempty" doc:"nack: before it is ready again; store: for how long. In s, m, h, d" example:"10m"`
+	Days    int    `json:"days,omitempty" minimum:"1" maximum:"366" doc:"store: for how many days, instead of delay"`
+	Lease   string `json:"lease,omitempty" doc:"extend: the lease ends that long from now, the queue's lease by default. In s, m, h, d" example:"5m"`
+	Note    string `json:"note,omitempty" text:"lines" maxLength:"4096" doc:"why, for the trace; cut at 500 bytes"`
+}
+
+// ItemOpForm is an operation on the item of the path.
+type ItemOpForm struct {
+	OpFields
+	Worker *string `json:"worker,omitempty" doc:"which device of the token's subject does it, for the trace; assign: who alone gets the item, <subject>/<worker> or <subject> for all its workers, a worker where there are no tokens, empty = anybody again"`
+	Test   bool    `json:"test,omitempty" doc:"the item is in the test twin"`
+}
+
+// LeasedItemsForm are the items that a worker was given.
+type LeasedItemsForm struct {
+	XMLName xml.Name     `json:"-" xml:"leased"`
+	Items   []LeasedForm `json:"items" xml:"item" doc:"in the order of service" nullable:"false"`
+}
+
+// LeasedForm is an item that a worker was given.
+type LeasedForm struct {
+	ID         string    `json:"id" xml:"id"`
+	Warehouse  string    `json:"warehouse,omitempty" xml:"warehouse,omitempty" doc:"that it belongs to; absent: none"`
+	Attempt    int       `json:"attempt" xml:"attempt" doc:"operations name it"`
+	Priority   int       `json:"priority" xml:"priority"`
+	Payload    Payload   `json:"payload" xml:"payload"`
+	LeaseUntil time.Time `json:"leaseUntil" xml:"leaseUntil" doc:"then another worker gets it"`
+	CreatedAt  time.Time `json:"createdAt" xml:"createdAt"`
+	Failures   int       `json:"failures" xml:"failures" doc:"how often it was put back as failed, or its lease ran out"`
+	Suspends   int       `json:"suspends" xml:"suspends" doc:"how often it was suspended"`
+}
+
+// SteppedForm is the answer to a step.
+type SteppedForm struct {
+	XMLName xml.Name     `json:"-" xml:"step"`
+	Results []ResultForm `json:"results" xml:"results>result" doc:"of the operations, in their order" nullable:"false"`
+	Items   []LeasedForm `json:"items" xml:"items>item" doc:"in the order of service" nullable:"false"`
+}
+
+// ResultForm is what became of an operation.
+type ResultForm struct {
+	XMLName xml.Name   `json:"-" xml:"result"`
+	Op      string     `json:"op" xml:"op"`
+	ID      string     `json:"id" xml:"id"`
+	Outcome string     `json:"outcome" xml:"outcome" enum:"ok,lease_lost,item_not_found,item_leased,suspend_limit,item_not_dead,item_dead" doc:"all but ok have changed nothing"`
+	State   string     `json:"state,omitempty" xml:"state,omitempty" enum:"ready,leased,delayed,suspended,stored,dead,done,removed" doc:"ok: how the item stands now"`
+	Due     *time.Time `json:"due,omitempty" xml:"due,omitempty" doc:"ok: when the lease ends, or when it becomes ready"`
+}

@@ -33,7 +33,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 	flags := flag.NewFlagSet("worker", flag.ContinueOnError)
 	flags.SetOutput(errs)
 	server := flags.String("server", "http://127.0.0.1:8080", "where Tallyman listens")
-	queue := flags.String("queue", "replenishment", "the queue to take work from")
+	queueName := flags.String("queue", "replenishment", "the queue to take work from")
 	name := flags.String("name", defaultName(), "name of this worker; two that run at a time need two")
 	batch := flags.Int("batch", 3, "items to take at a time")
 	lease := flags.Duration("lease", 30*time.Second, "how long an item is this worker's before it has to renew")
@@ -47,11 +47,11 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 		return errUsage
 	}
 	w := &worker{
-		queue: &client{http: &http.Client{}, server: strings.TrimSuffix(*server, "/"), queue: *queue, name: *name},
+		queue: &client{http: &http.Client{}, server: strings.TrimSuffix(*server, "/"), queue: *queueName, name: *name},
 		floor: floor{missing: list(*missing), closed: list(*closed), takes: *takes},
 		batch: *batch, lease: *lease, out: out,
 	}
-	w.say("waits for work in %s at %s", *queue, *server)
+	w.say("waits for work in %s at %s", *queueName, *server)
 	return w.run(ctx)
 }
 

@@ -1,7 +1,3 @@
-// Package warehouse simulates the sample WMS: it releases waves, picks them, ships orders, refills bins and
-// counts stock, minute by minute. It writes to the WMS database as a WMS would and knows nothing of Tallyman.
-//
-// With one seed it does the same every time.
 package warehouse
 
 import (
@@ -81,6 +77,94 @@ func (s *Simulator) Step(ctx context.Context, now time.Time) error {
 		}
 	}
 	return nil
+}
+
+const pickBins = 24 // per warehouse
+
+var carriers = []string{"DHL", "SF Express", "DPD", "UPS"}
+
+func binCode(i int) string { return fmt.Sprintf("%c-%02d", 'A'+i/8, i%8+1) }
+
+func sku(i int) string { return fmt.Sprintf("S%03d", i+1) }
+
+// stock puts goods into an empty warehouse: full pick bins, and lots of which a few are old.
+func (s *site) stock(ctx context.Context, tx *sql.Tx, name, timezone string, now time.Time) error {
+	exec := func(query string, args ...any) error {
+		_, err := tx.ExecContext(ctx, query, args...)
+		return err
+	}
+	if err := exec(`INSERT INTO warehouses VALUES (?, ?, ?)`, s.id, name, timezone); err != nil {
+		return err
+	}
+	for i := range pickBins {
+		if err := exec(`INSERT OR IGNORE INTO skus VALUES (?, ?, 'piece')`, sku(i), "Article "+sku(i)); err != nil {
+			return err
+		}
+		if err := exec(`INSERT INTO bins VALUES (?, ?, 'pick', 10)`, s.id, binCode(i)); err != nil {
+			return err
+		}
+		err := exec(`INSERT INTO bin_stock VALUES (?, ?, ?, ?, NULL, ?)`, s.id, binCode(i), sku(i), 12+s.rng.IntN(30), stamp(now))
+		if err != nil {
+			return err
+		}
+		days := 2 + 2*i // the first lots are near their date
+		err = exec(`INSERT INTO lots VALUES (?, ?, ?, ?, ?)`, s.id, fmt.Sprintf("L%d-%02d", s.id%100, i+1), sku(i),
+			20+s.rng.IntN(80), now.UTC().AddDate(0, 0, days).Format(time.DateOnly))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// minute is one minute of one warehouse, in one transaction.
+type minute struct {
+	*site
+	ctx  context.Context //nolint:containedctx // lives as long as the transaction beside it
+	tx   *sql.Tx
+	now  time.Time
+	tell func(format string, args ...any)
+	calm bool // refills are left to others
+}
+
+// live does what happens in a minute, in the order in which a shift does it.
+func (m *minute) live() error {
+	for _, act := range []func() error{m.release, m.pick, m.ship, m.refill, m.count, m.scrap} {
+		if err := act(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chance is true once in n minutes on average.
+func (m *minute) chance(n int) bool { return m.rng.IntN(n) == 0 }
+
+// in returns a time between from and to minutes from now.
+func (m *minute) in(from, to int) time.Time {
+	return m.now.Add(time.Duration(from+m.rng.IntN(to-from+1)) * time.Minute)
+}
+
+func (m *minute) exec(query string, args ...any) error {
+	if _, err := m.tx.ExecContext(m.ctx, query, args...); err != nil {
+		return fmt.Errorf("%s: %w", query, err)
+	}
+	return nil
+}
+
+// all runs a query and gives each row's scanner to visit.
+func (m *minute) all(visit func(scan func(...any) error) error, query string, args ...any) error {
+	rows, err := m.tx.QueryContext(m.ctx, query, args...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", query, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := visit(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 func inTx(ctx context.Context, db *sql.DB, do func(*sql.Tx) error) error {

@@ -8,8 +8,99 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"time"
 )
+
+// pollWait is how long one poll may hang on the server when nothing is new.
+const pollWait = 5 * time.Second
+
+// polledNotice is what the client reads of a notice.
+type polledNotice struct {
+	ID        string    `json:"id"`
+	Type      string    `json:"type"`
+	Warehouse string    `json:"warehouse"`
+	Rule      string    `json:"rule"`
+	Status    string    `json:"status"`
+	Priority  int       `json:"priority"`
+	Title     string    `json:"title"`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+// client is a WMS client in one warehouse: it polls over HTTP with the cursor that it was given.
+type client struct {
+	http        *http.Client
+	base        string // of the API, without a trailing slash
+	warehouse   string
+	subscribers []string
+	got         func(polledNotice)
+	cursor      string
+	etag        string
+}
+
+// run polls until ctx ends. A failed poll is repeated after a second with the same cursor, so nothing is missed.
+func (c *client) run(ctx context.Context) {
+	repeat(ctx, func(ctx context.Context) error { return c.poll(ctx, pollWait) })
+}
+
+// repeat works until ctx ends. After an error it waits for a second.
+func repeat(ctx context.Context, work func(context.Context) error) {
+	for ctx.Err() == nil {
+		if err := work(ctx); err != nil && ctx.Err() == nil {
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Second):
+			}
+		}
+	}
+}
+
+// poll asks once and hands over every notice of the page.
+func (c *client) poll(ctx context.Context, wait time.Duration) error {
+	query := url.Values{"warehouse": {c.warehouse}, "subscriber": c.subscribers}
+	if c.cursor != "" {
+		query.Set("after", c.cursor)
+	}
+	if wait > 0 {
+		query.Set("wait", wait.String())
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/api/v1/notices?"+query.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	if c.etag != "" {
+		req.Header.Set("If-None-Match", c.etag)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return fmt.Errorf("poll: %w", err)
+	}
+	defer resp.Body.Close()
+	switch resp.StatusCode {
+	case http.StatusNotModified:
+		return nil
+	case http.StatusOK:
+	default:
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 1000))
+		return fmt.Errorf("poll: %s: %s", resp.Status, text)
+	}
+	var page struct {
+		Notices []polledNotice `json:"notices"`
+		Cursor  string         `json:"cursor"`
+		More    bool           `json:"more"`
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&page); err != nil {
+		return fmt.Errorf("poll: read the page: %w", err)
+	}
+	for _, n := range page.Notices {
+		c.got(n)
+	}
+	c.cursor, c.etag = page.Cursor, resp.Header.Get("ETag")
+	if page.More {
+		return c.poll(ctx, 0)
+	}
+	return nil
+}
 
 // The queue of the demo, and what its forklifts do with an item, in the warehouse's time.
 const (
@@ -33,8 +124,8 @@ type forklift struct {
 	tell  func(at time.Time, warehouse, who, text string)
 }
 
-// leased is what a forklift reads of an item; its payload is a notice.
-type leased struct {
+// leasedItem is what a forklift reads of an item; its payload is a notice.
+type leasedItem struct {
 	ID       string `json:"id"`
 	Attempt  int    `json:"attempt"`
 	Priority int    `json:"priority"`
@@ -48,20 +139,11 @@ type leased struct {
 }
 
 // run works until ctx ends. What fails is tried again after a second; an item that was begun comes back by itself.
-func (f *forklift) run(ctx context.Context) {
-	for ctx.Err() == nil {
-		if err := f.work(ctx); err != nil && ctx.Err() == nil {
-			select {
-			case <-ctx.Done():
-			case <-time.After(time.Second):
-			}
-		}
-	}
-}
+func (f *forklift) run(ctx context.Context) { repeat(ctx, f.work) }
 
 // work takes an item and does what it asks for.
 func (f *forklift) work(ctx context.Context) error {
-	var got struct{ Items []leased }
+	var got struct{ Items []leasedItem }
 	if err := f.post(ctx, "/lease", map[string]any{"worker": f.name, "wait": leaseWait.String()}, &got); err != nil {
 		return err
 	}
@@ -73,7 +155,7 @@ func (f *forklift) work(ctx context.Context) error {
 	return nil
 }
 
-func (f *forklift) serve(ctx context.Context, it leased) error {
+func (f *forklift) serve(ctx context.Context, it leasedItem) error {
 	if f.dice.IntN(noReserve) == 0 {
 		return f.putOff(ctx, it)
 	}
@@ -98,7 +180,7 @@ func (f *forklift) serve(ctx context.Context, it leased) error {
 }
 
 // putOff suspends an item. One that was suspended as often as it may be is stored for a day.
-func (f *forklift) putOff(ctx context.Context, it leased) error {
+func (f *forklift) putOff(ctx context.Context, it leasedItem) error {
 	note := "no " + it.Payload.Data.SKU + " in reserve"
 	what := "puts off"
 	limit, err := f.do(ctx, it, "suspend", note)
@@ -115,7 +197,7 @@ func (f *forklift) putOff(ctx context.Context, it leased) error {
 
 // do tells the queue what became of an item. Limit is its answer that the item may not be suspended again. An item that
 // another has meanwhile is no fault.
-func (f *forklift) do(ctx context.Context, it leased, what, note string) (limit bool, err error) {
+func (f *forklift) do(ctx context.Context, it leasedItem, what, note string) (limit bool, err error) {
 	op := map[string]any{"op": what, "id": it.ID, "attempt": it.Attempt, "note": note}
 	if what == "store" {
 		op["days"] = 1
