@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -93,18 +94,28 @@ type Authenticator interface {
 	Authenticate(r *http.Request) (Identity, error)
 }
 
-// key is the context's key of the identity.
-type key struct{}
+// identityKey is the context's key of the identity.
+type identityKey struct{}
 
 // With puts the identity into the context of a request.
 func With(ctx context.Context, id *Identity) context.Context {
-	return context.WithValue(ctx, key{}, id)
+	return context.WithValue(ctx, identityKey{}, id)
 }
 
 // From is the identity that the request was authenticated with; one that may do nothing where it was not.
 func From(ctx context.Context) *Identity {
-	if id, ok := ctx.Value(key{}).(*Identity); ok {
+	if id, ok := ctx.Value(identityKey{}).(*Identity); ok {
 		return id
 	}
 	return &Identity{}
 }
+
+// Why a request is refused. What is wrapped around them may be shown to whoever asked: it repeats nothing of a token.
+var (
+	ErrNoToken  = errors.New("a bearer token is needed")
+	ErrBadToken = errors.New("the token is not valid")
+	ErrExpired  = errors.New("the token has expired")
+	ErrRevoked  = errors.New("the token was revoked")
+	// ErrNoKeys says that the keys that JWTs are checked with are out of reach.
+	ErrNoKeys = errors.New("the keys that JWTs are checked with are out of reach")
+)

@@ -14,7 +14,7 @@ import (
 // Tokens holds the API tokens of the ledger in memory. It is safe for concurrent use.
 type Tokens struct {
 	mu      sync.Mutex // of those who change it
-	list    atomic.Pointer[map[string]*held]
+	list    atomic.Pointer[map[string]*tokenEntry]
 	changes Mark // how often Add and Revoke changed it
 }
 
@@ -24,12 +24,12 @@ type Mark uint64
 // NewTokens knows no token yet; see Set.
 func NewTokens() *Tokens {
 	t := &Tokens{}
-	t.list.Store(&map[string]*held{})
+	t.list.Store(&map[string]*tokenEntry{})
 	return t
 }
 
-// held is one token.
-type held struct {
+// tokenEntry is one token.
+type tokenEntry struct {
 	hash    []byte // nil of one that was revoked before it was known
 	who     Identity
 	changed Mark // when Add or Revoke brought it in; guarded by Tokens.mu
@@ -54,7 +54,7 @@ func (t *Tokens) Set(list []ledger.Token, read Mark) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before := *t.list.Load()
-	now := make(map[string]*held, len(list))
+	now := make(map[string]*tokenEntry, len(list))
 	for i := range list {
 		h := before[list[i].ID]
 		if h == nil || h.hash == nil {
@@ -93,7 +93,7 @@ func (t *Tokens) Add(token ledger.Token) {
 }
 
 // add brings in a token that is not there. The caller holds the lock.
-func (t *Tokens) add(h *held) {
+func (t *Tokens) add(h *tokenEntry) {
 	t.changes++
 	h.changed = t.changes
 	now := maps.Clone(*t.list.Load())
@@ -122,8 +122,8 @@ func (t *Tokens) Close() {
 	}
 }
 
-func hold(token *ledger.Token) *held {
-	h := &held{hash: token.Hash, ended: make(chan struct{})}
+func hold(token *ledger.Token) *tokenEntry {
+	h := &tokenEntry{hash: token.Hash, ended: make(chan struct{})}
 	h.end = sync.OnceFunc(func() { close(h.ended) })
 	h.who = Identity{
 		Subject: token.Subject, Subscribers: token.Subscribers, Warehouses: token.Warehouses,
@@ -140,13 +140,13 @@ func hold(token *ledger.Token) *held {
 	return h
 }
 
-func (h *held) revoke() {
+func (h *tokenEntry) revoke() {
 	h.revoked.Store(true)
 	h.stop()
 	h.end()
 }
 
-func (h *held) stop() {
+func (h *tokenEntry) stop() {
 	if h.timer != nil {
 		h.timer.Stop()
 	}

@@ -92,8 +92,8 @@ func takesItems(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// span is the text of a flag that is a duration, as the API takes it.
-type span string
+// spanFlag is the text of a flag that is a duration, as the API takes it.
+type spanFlag string
 
 // anyFlag tells whether one of the flags was given.
 func anyFlag(cmd *cobra.Command, names ...string) bool {
@@ -118,19 +118,19 @@ func (c *command) open(name string) (io.ReadCloser, error) {
 }
 
 // Set keeps the text where it is a duration.
-func (s *span) Set(text string) error {
+func (s *spanFlag) Set(text string) error {
 	_, err := strictyaml.ParseDuration(text)
 	if err == nil {
-		*s = span(text)
+		*s = spanFlag(text)
 	}
 	return err
 }
 
 // String is the text.
-func (s *span) String() string { return string(*s) }
+func (s *spanFlag) String() string { return string(*s) }
 
 // Type is how the help names it.
-func (s *span) Type() string { return "duration" }
+func (s *spanFlag) Type() string { return "duration" }
 
 // completionTimeout is how long a shell may have to wait for the names that a server knows.
 const completionTimeout = 1500 * time.Millisecond

@@ -13,16 +13,16 @@ import (
 )
 
 // apiAnswer is what the API's own tests say that it answers.
-func apiAnswer(t *testing.T, name string) answer {
+func apiAnswer(t *testing.T, name string) reply {
 	t.Helper()
 	b, err := os.ReadFile("../api/testdata/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return answer{200, string(b)}
+	return reply{200, string(b)}
 }
 
-func decode[T any](t *testing.T, a answer) T {
+func decode[T any](t *testing.T, a reply) T {
 	t.Helper()
 	var form T
 	if err := json.Unmarshal([]byte(a.body), &form); err != nil {
@@ -65,12 +65,12 @@ There are more: --limit 0 lists all, --before 1 those that follow.
 
 func TestDeliveriesList(t *testing.T) {
 	t.Parallel()
-	page := func(before string, ids ...string) answer {
+	page := func(before string, ids ...string) reply {
 		forms := make([]string, len(ids))
 		for i, id := range ids {
 			forms[i] = `{"id":` + id + `,"state":"sent"}`
 		}
-		return answer{200, `{"deliveries":[` + strings.Join(forms, ",") + `]` + before + `}`}
+		return reply{200, `{"deliveries":[` + strings.Join(forms, ",") + `]` + before + `}`}
 	}
 	url, calls := server(t, page(`,"before":8`, "9", "8"), page("", "7"))
 	code, out, errOut := run(t, url, "", "deliveries", "list", "--sink", "gateway", "--state", "failed,sent", "--limit", "0", "-o", "json")
@@ -131,7 +131,7 @@ func TestDeliveryText(t *testing.T) {
 
 func TestDeliveriesShow(t *testing.T) {
 	t.Parallel()
-	url, calls := server(t, apiAnswer(t, "delivery.json"), answer{404, `{"status":404,"code":"delivery_not_found","detail":"there is no delivery \"3\""}`})
+	url, calls := server(t, apiAnswer(t, "delivery.json"), reply{404, `{"status":404,"code":"delivery_not_found","detail":"there is no delivery \"3\""}`})
 	code, out, errOut := run(t, url, "", "deliveries", "show", "2")
 	if code != ExitFine || !strings.HasPrefix(out, "Delivery 2 to gateway: pending\n") || (*calls)[0].path != "/api/v1/deliveries/2" {
 		t.Errorf("%d %s%s %v", code, out, errOut, *calls)
@@ -161,7 +161,7 @@ func TestDeliveriesAreChangedByNumber(t *testing.T) {
 		"cancel --all --rule r --yes":    {`POST /api/v1/deliveries/cancel {"filter":{"rule":"r"}}`, `{"changed":0}`, "Canceled: 0 deliveries.\n", ExitFine},
 		"retry --all --yes --state sent": {`POST /api/v1/deliveries/retry {"filter":{"state":["sent"]}}`, `{"changed":0}`, "Tried again: 0 deliveries.\n", ExitFine},
 	} {
-		url, calls := server(t, answer{200, want.answer})
+		url, calls := server(t, reply{200, want.answer})
 		code, out, errOut := run(t, url, "", append([]string{"deliveries"}, strings.Fields(args)...)...)
 		c := (*calls)[0]
 		if request := c.method + " " + c.path + " " + c.body; code != want.code || !strings.Contains(out, want.out) || request != want.request {
@@ -175,9 +175,9 @@ func TestDeliveriesAreChangedByNumber(t *testing.T) {
 
 func TestDeliveriesAreChangedByFilter(t *testing.T) {
 	t.Parallel()
-	found := answer{200, `{"deliveries":[{"id":9},{"id":8}]}`}
+	found := reply{200, `{"deliveries":[{"id":9},{"id":8}]}`}
 	retry := []string{"deliveries", "retry", "--all", "--sink", "sms", "--warehouse", "119240"}
-	url, calls := server(t, found, answer{200, `{"changed":20000,"before":5}`}, answer{200, `{"changed":3}`})
+	url, calls := server(t, found, reply{200, `{"changed":20000,"before":5}`}, reply{200, `{"changed":3}`})
 	code, out, errOut := run(t, url, "yes\n", retry...)
 	if code != ExitFine || out != "Tried again: 20003 deliveries.\n" || !strings.Contains(errOut, "Retry 2 deliveries (sink sms, state failed or timed_out, warehouse 119240)? [no]: ") {
 		t.Errorf("%d %s%s", code, out, errOut)
@@ -200,12 +200,12 @@ func TestDeliveriesAreChangedByFilter(t *testing.T) {
 	for i := range many {
 		many[i] = `{"id":` + strconv.Itoa(2000-i) + `}`
 	}
-	url, _ = server(t, answer{200, `{"deliveries":[` + strings.Join(many, ",") + `],"before":1001}`})
+	url, _ = server(t, reply{200, `{"deliveries":[` + strings.Join(many, ",") + `],"before":1001}`})
 	if _, _, errOut := run(t, url, "no\n", "deliveries", "cancel", "--all", "--sink", "sms"); !strings.Contains(errOut, "Cancel more than 1000 deliveries (sink sms, state pending)?") {
 		t.Errorf("many: %s", errOut)
 	}
 	// It breaks off: what has been done is told.
-	url, _ = server(t, answer{200, `{"changed":20000,"before":5}`}, answer{503, `{"status":503,"code":"ledger_unavailable","detail":"try again"}`})
+	url, _ = server(t, reply{200, `{"changed":20000,"before":5}`}, reply{503, `{"status":503,"code":"ledger_unavailable","detail":"try again"}`})
 	if code, _, errOut := run(t, url, "", append(retry, "--yes")...); code != ExitUnreachable || !strings.Contains(errOut, "20000 deliveries before that") {
 		t.Errorf("%d %s", code, errOut)
 	}

@@ -79,15 +79,15 @@ Waiting deliveries of those notices with unless: read are canceled. Modal notice
 		Example: "  tallyman notices read-all --warehouse 119240 --subscriber user:ann --subscriber role:keeper",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			client := c.client()
+			cl := c.client()
 			if upTo == "" {
 				var err error
-				if upTo, err = client.cursorNow(cmd.Context(), &r); err != nil {
+				if upTo, err = cl.cursorNow(cmd.Context(), &r); err != nil {
 					return err
 				}
 			}
 			body := wire.ReadAllForm{Warehouse: r.warehouse, UpTo: upTo, Subscribers: r.subscribers}
-			if err := client.do(cmd.Context(), http.MethodPost, "/notices/read-all", body, nil); err != nil {
+			if err := cl.do(cmd.Context(), http.MethodPost, "/notices/read-all", body, nil); err != nil {
 				return err
 			}
 			return c.print(map[string]string{"readUpTo": upTo}, func(w io.Writer) { fmt.Fprintln(w, "All read.") })

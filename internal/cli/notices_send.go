@@ -45,12 +45,12 @@ warehouse, unless it names recipients, and into the inbox, unless it names sinks
 			if err != nil {
 				return err
 			}
-			client := c.client()
+			cl := c.client()
 			if key != "" {
-				client.header = http.Header{"Idempotency-Key": {key}}
+				cl.header = http.Header{"Idempotency-Key": {key}}
 			}
 			var sent wire.SentForm
-			raw, err := client.ask(cmd.Context(), http.MethodPost, "/notices", body, &sent)
+			raw, err := cl.ask(cmd.Context(), http.MethodPost, "/notices", body, &sent)
 			if err != nil {
 				return err
 			}
@@ -193,7 +193,7 @@ func (f *sendFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&n.Priority, "priority", 0, "1 to 5; 5 is the highest (default 3)")
 	flags.BoolVar(&f.popup, "popup", false, "it pops up at its readers")
 	flags.StringArrayVar(&f.labels, "label", nil, "NAME=VALUE; may be repeated")
-	flags.Var((*span)(&n.Expires), "expires", "how long it lives, such as 24h (default: the type's retention)")
+	flags.Var((*spanFlag)(&n.Expires), "expires", "how long it lives, such as 24h (default: the type's retention)")
 	flags.StringArrayVar(&n.Recipients, "recipient", nil, "user:<id> or role:<id>, instead of those who subscribe; may be repeated")
 	flags.StringArrayVar(&f.deliver, "deliver", nil, "SINK, or SINK,strategy=…,delay=…,at=…,within=…,retry=…,unless=…; may be repeated (default: the inbox)")
 	hasLines(flags, "body", "data")

@@ -42,7 +42,7 @@ It outlasts restarts of the server and of Redis: nothing is left out, nothing pr
 			if last < 0 {
 				return usage("--last must not be negative")
 			}
-			t := &tail{command: c, client: c.client(), query: query, seen: newSeen(mostSeen)}
+			t := &tail{command: c, client: c.client(), query: query, seen: newIDMemory(mostSeen)}
 			if flags.since != "" {
 				last = -1
 			}
@@ -60,7 +60,7 @@ type tail struct {
 
 	client *client
 	query  url.Values
-	seen   *seen
+	seen   *idMemory
 }
 
 // run prints the last of those that are there, all with -1, and follows.
@@ -186,17 +186,19 @@ func unlessStopped(ctx context.Context, err error) error {
 	return nil
 }
 
-// seen remembers the last ids.
-type seen struct {
+// idMemory remembers the last ids.
+type idMemory struct {
 	ids  map[string]bool
 	ring []string
 	next int
 }
 
-func newSeen(most int) *seen { return &seen{ids: map[string]bool{}, ring: make([]string, most)} }
+func newIDMemory(most int) *idMemory {
+	return &idMemory{ids: map[string]bool{}, ring: make([]string, most)}
+}
 
 // isNew tells whether the id is new, and remembers it.
-func (s *seen) isNew(id string) bool {
+func (s *idMemory) isNew(id string) bool {
 	if s.ids[id] {
 		return false
 	}

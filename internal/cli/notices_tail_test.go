@@ -156,7 +156,7 @@ func TestSinceTime(t *testing.T) {
 
 func TestSeenForgetsTheOldest(t *testing.T) {
 	t.Parallel()
-	s := newSeen(2)
+	s := newIDMemory(2)
 	for i, want := range map[int][]bool{0: {true, false, true, false, true, true}} {
 		for j, id := range []string{"a", "a", "b", "a", "c", "a"} {
 			if got := s.isNew(id); got != want[j] {

@@ -16,7 +16,7 @@ const fullType = `{"code":"FULL","id":7,"name":"Full","fields":{"bin":{"type":"s
 
 func TestNoticesSendByFlags(t *testing.T) {
 	t.Parallel()
-	url, calls := server(t, answer{200, fullType}, answer{201, `{"notices":[{"id":"n_1","deliveries":2}]}`})
+	url, calls := server(t, reply{200, fullType}, reply{201, `{"notices":[{"id":"n_1","deliveries":2}]}`})
 	code, out, errOut := run(t, url, "", "notices", "send", "--type", "FULL", "--warehouse", "119240", "--data", "bin=17=b", "--data", "count=3",
 		"--data", "done=true", "--data", "qty=-3.10", "--data", "other=1", "--label", "area=north", "--priority", "5", "--popup", "--expires", "24h",
 		"--recipient", "user:1", "--recipient", "role:keeper", "--title", "T", "--deliver", "inbox",
@@ -24,14 +24,14 @@ func TestNoticesSendByFlags(t *testing.T) {
 	if code != ExitFine || out != "n_1  2 deliveries\n" {
 		t.Fatalf("%d %q %q", code, out, errOut)
 	}
-	want := []call{
+	want := []serverCall{
 		{http.MethodGet, "/api/v1/types/FULL", ""},
 		{http.MethodPost, "/api/v1/notices", `{"notices":[{"type":"FULL","warehouse":"119240","title":"T",` +
 			`"data":{"bin":"17=b","count":3,"done":true,"other":"1","qty":"-3.10"},"priority":5,"modal":"popup","labels":{"area":"north"},"expires":"24h",` +
 			`"recipients":["user:1","role:keeper"],"deliver":[{"sink":"inbox"},` +
 			`{"sink":"sms","strategy":"delayed","delay":"10m","retry":2,"unless":"read"},{"sink":"gateway","strategy":"timed","within":"30m"}]}]}`},
 	}
-	if diff := cmp.Diff(want, *calls, cmp.AllowUnexported(call{})); diff != "" {
+	if diff := cmp.Diff(want, *calls, cmp.AllowUnexported(serverCall{})); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 }
@@ -44,7 +44,7 @@ func TestNoticesSendAFile(t *testing.T) {
 		"[" + one + "," + one + "]\n":        `{"notices":[` + one + `,` + one + `]}`,
 		`{"notices":[` + one + `],"more":1}`: `{"notices":[` + one + `],"more":1}`,
 	} {
-		url, calls := server(t, answer{201, `{"notices":[{"id":"n_1","deliveries":1},{"id":"n_2","deliveries":0,"unsubscribed":1}]}`})
+		url, calls := server(t, reply{201, `{"notices":[{"id":"n_1","deliveries":1},{"id":"n_2","deliveries":0,"unsubscribed":1}]}`})
 		code, out, errOut := run(t, url, in, "notices", "send", "-")
 		const told = "n_1  1 delivery\nn_2  0 deliveries; for 1 sink there is nobody to have it\nSent 2 notices: 1 delivery; 1 go to nobody.\n"
 		if code != ExitFine || out != told || (*calls)[0].body != want {
@@ -82,7 +82,7 @@ func TestNoticesSendNamesTheRequest(t *testing.T) {
 
 func TestNoticesMark(t *testing.T) {
 	t.Parallel()
-	url, calls := server(t, answer{204, ""}, answer{204, ""}, answer{404, `{"status":404,"code":"notice_not_found","detail":"it is in no inbox"}`})
+	url, calls := server(t, reply{204, ""}, reply{204, ""}, reply{404, `{"status":404,"code":"notice_not_found","detail":"it is in no inbox"}`})
 	for verb, want := range map[string]string{"read": "Read.\n", "ack": "Acked.\n"} {
 		code, out, errOut := run(t, url, "", "notices", verb, "n_1", "--warehouse", "119240", "--subscriber", "user:1", "--subscriber", "role:k")
 		if code != ExitFine || out != want {
@@ -102,7 +102,7 @@ func TestNoticesMark(t *testing.T) {
 // What is not given is the token's, for the server to say.
 func TestNoticesReadAll(t *testing.T) {
 	t.Parallel()
-	url, calls := server(t, answer{200, `{"cursor":"c9","notices":[]}`}, answer{204, ""}, answer{204, ""}, answer{204, ""})
+	url, calls := server(t, reply{200, `{"cursor":"c9","notices":[]}`}, reply{204, ""}, reply{204, ""}, reply{204, ""})
 	code, out, errOut := run(t, url, "", "notices", "read-all", "--warehouse", "119240", "--subscriber", "user:1")
 	if code != ExitFine || out != "All read.\n" {
 		t.Errorf("%d %q %q", code, out, errOut)

@@ -58,8 +58,8 @@ like name the attempt that is shown. A request that is repeated under the same i
 	flags := cmd.Flags()
 	flags.StringVar(&form.Worker, "worker", "", "who asks: a name that no other worker of the queue has")
 	flags.IntVar(&form.Max, "max", 1, "how many items at most")
-	flags.Var((*span)(&form.Wait), "wait", "how long to wait for the first item, 60s at most")
-	flags.Var((*span)(&form.Lease), "lease", "how long they are the worker's (default the queue's lease)")
+	flags.Var((*spanFlag)(&form.Wait), "wait", "how long to wait for the first item, 60s at most")
+	flags.Var((*spanFlag)(&form.Lease), "lease", "how long they are the worker's (default the queue's lease)")
 	flags.StringVar(&form.RequestID, "request-id", "", "names the request, so that it can be repeated")
 	return cmd
 }

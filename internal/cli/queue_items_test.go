@@ -24,7 +24,7 @@ const itemAnswer = `{"id":"i_a","state":"suspended","priority":3,"payload":{"bin
 
 func TestQueueShowItem(t *testing.T) {
 	t.Parallel()
-	url, calls := server(t, answer{200, itemAnswer}, answer{200, itemAnswer}, answer{404, `{"code":"item_not_found","detail":"queue q has no such item"}`})
+	url, calls := server(t, reply{200, itemAnswer}, reply{200, itemAnswer}, reply{404, `{"code":"item_not_found","detail":"queue q has no such item"}`})
 	code, out, errOut := run(t, url, "", "queue", "show", "q", "i_a")
 	const want = `i_a in q
   state     suspended until 2026-06-01 02:12:00Z, 1h56m from now
@@ -119,8 +119,8 @@ func TestGist(t *testing.T) {
 func TestQueueLease(t *testing.T) {
 	t.Parallel()
 	url, calls := server(t,
-		answer{200, `{"items":[{"id":"i_a","attempt":3,"priority":5,"payload":{"bin":"A-01"},"leaseUntil":"2026-06-01T00:10:00Z"}]}`},
-		answer{200, `{"items":[]}`}, answer{200, `{"name":"q"}`}, answer{200, `{"items":[]}`}, answer{200, `{"name":"q","paused":true}`})
+		reply{200, `{"items":[{"id":"i_a","attempt":3,"priority":5,"payload":{"bin":"A-01"},"leaseUntil":"2026-06-01T00:10:00Z"}]}`},
+		reply{200, `{"items":[]}`}, reply{200, `{"name":"q"}`}, reply{200, `{"items":[]}`}, reply{200, `{"name":"q","paused":true}`})
 	code, out, errOut := run(t, url, "", "queue", "lease", "q", "--worker", "w", "--max", "10", "--wait", "25s", "--lease", "5m", "--request-id", "r-1")
 	if code != ExitFine || out != "i_a  attempt 3, priority 5, until 2026-06-01 00:10:00Z\n  {\"bin\":\"A-01\"}\n" || errOut != "" {
 		t.Errorf("exit code %d, %s, %s", code, out, errOut)
@@ -131,8 +131,8 @@ func TestQueueLease(t *testing.T) {
 	if code, out, _ := run(t, url, "", "queue", "lease", "q", "--worker", "w"); code != ExitFine || out != "q is paused: nothing is given out until it is resumed.\n" {
 		t.Errorf("paused: exit code %d, %s", code, out)
 	}
-	if (*calls)[0] != (call{"POST", "/api/v1/queues/q/lease", `{"worker":"w","max":10,"requestId":"r-1","wait":"25s","lease":"5m"}`}) ||
-		(*calls)[1] != (call{"POST", "/api/v1/queues/q/lease", `{"worker":"w","max":1}`}) {
+	if (*calls)[0] != (serverCall{"POST", "/api/v1/queues/q/lease", `{"worker":"w","max":10,"requestId":"r-1","wait":"25s","lease":"5m"}`}) ||
+		(*calls)[1] != (serverCall{"POST", "/api/v1/queues/q/lease", `{"worker":"w","max":1}`}) {
 		t.Errorf("sent %v", *calls)
 	}
 }

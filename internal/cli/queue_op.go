@@ -167,7 +167,7 @@ func (c *command) queueNack() *cobra.Command {
 		kind: item.Nack, attempt: needsAttempt, short: "The work on an item has failed: it is ready again, or dead after max_attempts failures",
 		example: "  tallyman queue nack replenishment i_7k2m --attempt 1 --delay 10m --note 'bin is blocked'",
 	}, f, nil)
-	cmd.Flags().Var((*span)(&f.form.Delay), "delay", "before it is ready again, such as 10m")
+	cmd.Flags().Var((*spanFlag)(&f.form.Delay), "delay", "before it is ready again, such as 10m")
 	return cmd
 }
 
@@ -180,7 +180,7 @@ func (c *command) queueRelease() *cobra.Command {
 func (c *command) queueExtend() *cobra.Command {
 	f := &opFlags{}
 	cmd := c.op(opCommand{kind: item.Extend, attempt: needsAttempt, short: "Keep an item longer"}, f, nil)
-	cmd.Flags().Var((*span)(&f.form.Lease), "lease", "the lease ends that long from now (default the queue's lease)")
+	cmd.Flags().Var((*spanFlag)(&f.form.Lease), "lease", "the lease ends that long from now (default the queue's lease)")
 	return cmd
 }
 
@@ -208,7 +208,7 @@ A worker names the attempt of its lease; without one, items are put away that no
 		return nil
 	})
 	cmd.Flags().IntVar(&f.form.Days, "days", 0, "for how many days, 1 to 366")
-	cmd.Flags().Var((*span)(&f.form.Delay), "delay", "for how long, instead of --days")
+	cmd.Flags().Var((*spanFlag)(&f.form.Delay), "delay", "for how long, instead of --days")
 	return cmd
 }
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-func results(list ...string) answer {
-	return answer{200, `{"results":[` + strings.Join(list, ",") + `],"items":[]}`}
+func results(list ...string) reply {
+	return reply{200, `{"results":[` + strings.Join(list, ",") + `],"items":[]}`}
 }
 
 func TestQueueOperations(t *testing.T) {
@@ -85,7 +85,7 @@ func TestQueueOperations(t *testing.T) {
 		if code != ExitFine || out != c.out || errOut != "" {
 			t.Errorf("%v: exit code %d, %q, %s", c.args, code, out, errOut)
 		}
-		if want := (call{"POST", "/api/v1/queues/q/step", c.body}); (*calls)[0] != want {
+		if want := (serverCall{"POST", "/api/v1/queues/q/step", c.body}); (*calls)[0] != want {
 			t.Errorf("%v: sent %v", c.args, (*calls)[0])
 		}
 	}
@@ -129,14 +129,14 @@ func TestQueueOperationsOfManyItems(t *testing.T) {
 
 func TestQueueRanges(t *testing.T) {
 	t.Parallel()
-	url, calls := server(t, answer{200, `{"removed":100}`}, answer{200, `{"requeued":1}`})
+	url, calls := server(t, reply{200, `{"removed":100}`}, reply{200, `{"requeued":1}`})
 	if code, out, _ := run(t, url, "", "queue", "remove", "q", "--state", "dead", "--from", "1", "--to", "100", "--test"); code != ExitFine || out != "Removed 100 items.\n" {
 		t.Errorf("remove: exit code %d, %s", code, out)
 	}
 	if code, out, _ := run(t, url, "", "queue", "requeue", "q", "--all"); code != ExitFine || out != "Requeued 1 item.\n" {
 		t.Errorf("requeue: exit code %d, %s", code, out)
 	}
-	want := []call{
+	want := []serverCall{
 		{"POST", "/api/v1/queues/q/remove", `{"state":"dead","from":1,"to":100,"test":true}`},
 		{"POST", "/api/v1/queues/q/requeue", `{"all":true}`},
 	}
@@ -147,14 +147,14 @@ func TestQueueRanges(t *testing.T) {
 
 func TestQueuePauseAndResume(t *testing.T) {
 	t.Parallel()
-	url, calls := server(t, answer{200, `{"name":"q","test":true,"paused":true}`}, answer{200, `{"name":"q"}`})
+	url, calls := server(t, reply{200, `{"name":"q","test":true,"paused":true}`}, reply{200, `{"name":"q"}`})
 	if code, out, _ := run(t, url, "", "queue", "pause", "q", "--test"); code != ExitFine || out != "q (test twin) is paused.\n" {
 		t.Errorf("exit code %d, %s", code, out)
 	}
 	if code, out, _ := run(t, url, "", "queue", "resume", "q"); code != ExitFine || out != "q gives out items.\n" {
 		t.Errorf("exit code %d, %s", code, out)
 	}
-	if (*calls)[0] != (call{"POST", "/api/v1/queues/q/pause", `{"test":true}`}) || (*calls)[1] != (call{"POST", "/api/v1/queues/q/resume", `{}`}) {
+	if (*calls)[0] != (serverCall{"POST", "/api/v1/queues/q/pause", `{"test":true}`}) || (*calls)[1] != (serverCall{"POST", "/api/v1/queues/q/resume", `{}`}) {
 		t.Errorf("sent %v", *calls)
 	}
 }

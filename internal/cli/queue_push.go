@@ -61,7 +61,7 @@ again without harm. The whole file is read and looked at before anything is push
 	hasLines(flags, "payload")
 	flags.IntVar(&form.Priority, "priority", item.DefaultPriority, "1 to 5; 5 is served first")
 	flags.StringVar(&form.DedupeKey, "dedupe-key", "", "leave it out while another item holds this key")
-	flags.Var((*span)(&form.Delay), "delay", "before it is ready, such as 10m")
+	flags.Var((*spanFlag)(&form.Delay), "delay", "before it is ready, such as 10m")
 	flags.StringVar(&form.Warehouse, "warehouse", "", "that the item belongs to (default: the token's, where it has one alone; none where it has all)")
 	flags.StringVar(&form.ID, "id", "", "what is pushed again under the same id is pushed once (default: the queue gives one)")
 	return cmd

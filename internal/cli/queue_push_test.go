@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-func pushedAnswer(items ...string) answer {
-	return answer{200, `{"items":[` + strings.Join(items, ",") + `]}`}
+func pushedAnswer(items ...string) reply {
+	return reply{200, `{"items":[` + strings.Join(items, ",") + `]}`}
 }
 
 func TestQueuePush(t *testing.T) {
@@ -46,7 +46,7 @@ func TestQueuePush(t *testing.T) {
 		if code != ExitFine || out != c.out || errOut != "" {
 			t.Errorf("%s: exit code %d, %q, %s", c.name, code, out, errOut)
 		}
-		if want := (call{"POST", "/api/v1/queues/q/items", c.body}); (*calls)[0] != want {
+		if want := (serverCall{"POST", "/api/v1/queues/q/items", c.body}); (*calls)[0] != want {
 			t.Errorf("%s: sent %v", c.name, (*calls)[0])
 		}
 	}
@@ -80,8 +80,8 @@ func TestQueuePushOfManyItems(t *testing.T) {
 		}
 	}
 	url, calls := server(t, pushedAnswer(first...), pushedAnswer(second...),
-		pushedAnswer(first...), answer{422, `{"code":"invalid_body","detail":"body.items[2].dedupeKey: it is too long","errors":[{"location":"body.items[2].dedupeKey","message":"it is too long"},{"location":"body.items[1].id","message":"no id"}]}`},
-		pushedAnswer(first...), answer{503, `{"code":"queue_unavailable","detail":"out of reach"}`})
+		pushedAnswer(first...), reply{422, `{"code":"invalid_body","detail":"body.items[2].dedupeKey: it is too long","errors":[{"location":"body.items[2].dedupeKey","message":"it is too long"},{"location":"body.items[1].id","message":"no id"}]}`},
+		pushedAnswer(first...), reply{503, `{"code":"queue_unavailable","detail":"out of reach"}`})
 	text := strings.Join(in, "\n")
 	code, out, _ := run(t, url, text, "queue", "push", "q", "-", "-o", "json")
 	if code != ExitFine || strings.Count(out, `"outcome": "pushed"`) != 1003 {
@@ -117,7 +117,7 @@ func TestRequestsOfLargeItems(t *testing.T) {
 func TestNothingIsCutOff(t *testing.T) {
 	t.Parallel()
 	for size, want := range map[int]int{maxLine: 1, maxLine + 1: 0} {
-		url, requests := server(t, slices.Repeat([]answer{{http.StatusOK, `{"items":[{"id":"i_a","outcome":"pushed"}]}`}}, want)...)
+		url, requests := server(t, slices.Repeat([]reply{{http.StatusOK, `{"items":[{"id":"i_a","outcome":"pushed"}]}`}}, want)...)
 		code, _, errOut := run(t, url, `"`+strings.Repeat("x", size-2)+`"`, "queue", "push", "q", "--payload", "-")
 		if len(*requests) != want || (want == 0) != (code == ExitUsage && strings.Contains(errOut, "there are more than 1048576 bytes")) {
 			t.Errorf("%d bytes: exit code %d, %d requests, %s", size, code, len(*requests), errOut)

@@ -18,7 +18,7 @@ func TestQueueList(t *testing.T) {
 	t.Parallel()
 	const empty = `{"name":"picking","levels":[{"priority":5,"ready":0}],"paused":false,"settings":{"suspendSteps":[]}}`
 	all := `{"queues":[` + empty + "," + queueAnswer + `]}`
-	url, calls := server(t, answer{200, all}, answer{200, all}, answer{200, `{"queues":[]}`})
+	url, calls := server(t, reply{200, all}, reply{200, all}, reply{200, `{"queues":[]}`})
 	code, out, errOut := run(t, url, "", "queue", "list")
 	const want = `QUEUE          READY     OLDEST  LEASED  DEAD  PAUSED  SUSPENDED  STORED  DELAYED  ASSIGNED
 picking        -         -       0       0     no      0          0       0        0
@@ -40,7 +40,7 @@ replenishment  5:2 3:17  1d2h    4       1     yes     12         3       2     
 
 func TestQueueShow(t *testing.T) {
 	t.Parallel()
-	url, calls := server(t, answer{200, queueAnswer})
+	url, calls := server(t, reply{200, queueAnswer})
 	code, out, errOut := run(t, url, "", "queue", "show", "replenishment", "--test")
 	const want = `replenishment
   paused     since 2026-06-01 00:10:00Z, by ann
@@ -76,14 +76,14 @@ Configuration
 }
 
 // page is a page of a list whose items are in the state.
-func page(state, cursor string, ids ...string) answer {
+func page(state, cursor string, ids ...string) reply {
 	items := make([]string, len(ids))
 	for i, id := range ids {
 		items[i] = fmt.Sprintf(`{"id":%q,"state":%q,"rank":%d,"score":20001780272600123,"priority":3,"payload":{"bin": "A-01", "qty": 12345678901234567890},
 			"attempt":2,"failures":1,"suspends":1,"createdAt":"2026-06-01T00:10:00.123Z","readyAt":"2026-06-01T00:10:00.123Z",
 			"due":"2026-06-02T00:10:00Z","remainingSeconds":7000,"worker":"packer-7","assignee":"anna"}`, id, state, i+1)
 	}
-	return answer{200, fmt.Sprintf(`{"items":[%s],"cursor":%q}`, strings.Join(items, ","), cursor)}
+	return reply{200, fmt.Sprintf(`{"items":[%s],"cursor":%q}`, strings.Join(items, ","), cursor)}
 }
 
 func TestQueueListOfItems(t *testing.T) {
@@ -96,7 +96,7 @@ func TestQueueListOfItems(t *testing.T) {
 		"dead":      "RANK  ITEM  PRIO  FAILURES  PAYLOAD                                    DIED\n1     i_a   3     1         {\"bin\":\"A-01\",\"qty\":12345678901234567890}  2026-06-02 00:10:00Z\n",
 		"done":      "ITEM  PRIO  PAYLOAD                                    CREATED\ni_a   3     {\"bin\":\"A-01\",\"qty\":12345678901234567890}  2026-06-01 00:10:00Z\n",
 	} {
-		url, calls := server(t, page(state, "", "i_a"), answer{200, `{"items":[]}`})
+		url, calls := server(t, page(state, "", "i_a"), reply{200, `{"items":[]}`})
 		code, out, errOut := run(t, url, "", "queue", "list", "q", "--state", state)
 		if code != ExitFine || out != want {
 			t.Errorf("%s: exit code %d, %s\n%swant\n%s", state, code, errOut, out, want)
@@ -145,7 +145,7 @@ func TestQueueListReadsPages(t *testing.T) {
 
 func TestQueuePeekAndRank(t *testing.T) {
 	t.Parallel()
-	url, calls := server(t, page("ready", "1.x", "i_a"), answer{200, `{"items":[]}`}, answer{200, `{"id":"i_a","rank":3,"score":20001780272600123}`})
+	url, calls := server(t, page("ready", "1.x", "i_a"), reply{200, `{"items":[]}`}, reply{200, `{"id":"i_a","rank":3,"score":20001780272600123}`})
 	const want = "1. i_a  priority 3, ready since 2026-06-01 00:10:00Z\n   {\"bin\":\"A-01\",\"qty\":12345678901234567890}\n"
 	if code, out, _ := run(t, url, "", "queue", "peek", "q"); code != ExitFine || out != want {
 		t.Errorf("exit code %d\n%s", code, out)

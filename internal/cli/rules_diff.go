@@ -253,15 +253,15 @@ func failing(d *rulediff.Diff) error {
 	return nil
 }
 
-// kind is a kind of finding in the comparison.
-type kind struct {
+// effectKind is a kind of finding in the comparison.
+type effectKind struct {
 	name string
 	rare bool // shown only where there are any
 	of   func(e *rulediff.Effect) *rulediff.Keys
 }
 
-// kinds are in the order in which they matter.
-var kinds = []kind{
+// effectKinds are in the order in which they matter.
+var effectKinds = []effectKind{
 	{"fire", false, func(e *rulediff.Effect) *rulediff.Keys { return &e.Fire }},
 	{"wait", true, func(e *rulediff.Effect) *rulediff.Keys { return &e.Pend }},
 	{"resolve", false, func(e *rulediff.Effect) *rulediff.Keys { return &e.Resolve }},
@@ -276,7 +276,7 @@ func quiet(r rulediff.Rule) bool {
 	if r.Effect == nil {
 		return false
 	}
-	for _, k := range kinds {
+	for _, k := range effectKinds {
 		if k.name != "unchanged" && k.of(r.Effect).Count > 0 {
 			return false
 		}
@@ -293,8 +293,8 @@ func (t *diffText) effects(scopes []rulediff.Rule) {
 		return
 	}
 	var rows [][]string
-	var shown []kind
-	for _, k := range kinds {
+	var shown []effectKind
+	for _, k := range effectKinds {
 		some := func(r rulediff.Rule) bool { return r.Effect != nil && k.of(r.Effect).Count > 0 }
 		if !k.rare || slices.ContainsFunc(scopes, some) {
 			shown = append(shown, k)
@@ -329,7 +329,7 @@ func (t *diffText) effects(scopes []rulediff.Rule) {
 	}
 }
 
-func effectRow(r rulediff.Rule, shown []kind) []string {
+func effectRow(r rulediff.Rule, shown []effectKind) []string {
 	row := []string{r.Scope, matching(r.Old) + " → " + matching(r.New)}
 	for _, k := range shown {
 		row = append(row, strconv.Itoa(k.of(r.Effect).Count))
@@ -360,7 +360,7 @@ func (t *diffText) details(r rulediff.Rule) {
 	if r.Effect == nil {
 		return
 	}
-	for _, k := range kinds {
+	for _, k := range effectKinds {
 		keys := k.of(r.Effect)
 		if k.name == "unchanged" || keys.Count == 0 {
 			continue
@@ -376,7 +376,7 @@ func (t *diffText) details(r rulediff.Rule) {
 // sumOf is the effect in a line.
 func sumOf(e *rulediff.Effect) string {
 	var parts []string
-	for _, k := range kinds {
+	for _, k := range effectKinds {
 		if k.rare && k.of(e).Count == 0 {
 			continue
 		}

@@ -74,8 +74,8 @@ func TestRulesLook(t *testing.T) {
 func TestRulesSwitch(t *testing.T) {
 	t.Parallel()
 	switched := apiAnswer(t, "rule_switched.json")
-	paused := answer{200, `{"paused":{"rule":"*","scope":"*","state":"disabled","by":"user:bo","at":"2026-06-01T00:10:00Z","reason":"move"}}`}
-	url, calls := server(t, switched, switched, switched, paused, answer{200, `{}`}, answer{200, `{"rule":"gone","scopes":[]}`})
+	paused := reply{200, `{"paused":{"rule":"*","scope":"*","state":"disabled","by":"user:bo","at":"2026-06-01T00:10:00Z","reason":"move"}}`}
+	url, calls := server(t, switched, switched, switched, paused, reply{200, `{}`}, reply{200, `{"rule":"gone","scopes":[]}`})
 	both := "negative-bin-stock in 119240 is enabled by its file.\nnegative-bin-stock in 119241 is disabled by user:ann until 2026-06-01 01:10:00Z: stocktake.\n"
 	for _, c := range []struct{ line, body, out string }{
 		{"rules disable negative-bin-stock --for 2h --reason stocktake", `{"for":"2h","reason":"stocktake"}`, both},
@@ -99,9 +99,9 @@ func TestRulesSwitch(t *testing.T) {
 
 func TestRulesRunAndReload(t *testing.T) {
 	t.Parallel()
-	failed := answer{200, strings.Replace(apiAnswer(t, "rule_run.json").body, `"outcome":"ok"`, `"outcome":"failed","error":"probe_timeout: 5s"`, 1)}
-	url, _ := server(t, apiAnswer(t, "rule_run.json"), failed, answer{202, `{"rule":"x","scope":"","due":"2026-06-01T00:10:00Z"}`},
-		answer{409, `{"status":409,"code":"rule_busy","detail":"a firing of the rule is running"}`}, apiAnswer(t, "rules_reloaded.json"), answer{200, `{"files":1,"rules":1,"version":"ab"}`})
+	failed := reply{200, strings.Replace(apiAnswer(t, "rule_run.json").body, `"outcome":"ok"`, `"outcome":"failed","error":"probe_timeout: 5s"`, 1)}
+	url, _ := server(t, apiAnswer(t, "rule_run.json"), failed, reply{202, `{"rule":"x","scope":"","due":"2026-06-01T00:10:00Z"}`},
+		reply{409, `{"status":409,"code":"rule_busy","detail":"a firing of the rule is running"}`}, apiAnswer(t, "rules_reloaded.json"), reply{200, `{"files":1,"rules":1,"version":"ab"}`})
 	for _, c := range []struct {
 		line string
 		code int

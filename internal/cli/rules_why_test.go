@@ -56,12 +56,12 @@ Told
 
 func TestRulesWhy(t *testing.T) {
 	t.Parallel()
-	url, calls := server(t, answer{200, whyAnswer}, answer{200, whyAnswer})
+	url, calls := server(t, reply{200, whyAnswer}, reply{200, whyAnswer})
 	code, out, errOut := run(t, url, "", "rules", "why", "negative-bin-stock", "119240,A-01", "--scope", "119240", "--look=false")
 	if code != ExitFine || out != whyShown {
 		t.Errorf("exit code %d, %s\n%s", code, errOut, out)
 	}
-	if want := (call{"GET", "/api/v1/rules/negative-bin-stock/why?key=119240%2CA-01&look=false&scope=119240", ""}); (*calls)[0] != want {
+	if want := (serverCall{"GET", "/api/v1/rules/negative-bin-stock/why?key=119240%2CA-01&look=false&scope=119240", ""}); (*calls)[0] != want {
 		t.Errorf("asked %+v", (*calls)[0])
 	}
 	_, out, _ = run(t, url, "", "rules", "why", "negative-bin-stock", "119240,A-01", "-o", "json")
@@ -75,7 +75,7 @@ func TestRulesWhyOfNothing(t *testing.T) {
 	t.Parallel()
 	const nothing = `{"rule":"r","scope":"","key":"[\"A-1\"]","state":"none","held":[],"told":[],"alike":["[\"A-01\"]"],
 		"look":{"answered":false,"reason":"source_unreachable: no route","found":false}}`
-	url, _ := server(t, answer{200, nothing}, answer{404, `{"code":"rule_not_found","detail":"there is no rule \"x\"; did you mean \"y\"?"}`}, answer{200, `[]`})
+	url, _ := server(t, reply{200, nothing}, reply{404, `{"code":"rule_not_found","detail":"there is no rule \"x\"; did you mean \"y\"?"}`}, reply{200, `[]`})
 	code, out, _ := run(t, url, "", "rules", "why", "r", "A-1")
 	if code != ExitProblems || !strings.Contains(out, "nothing is known of this key") || !strings.Contains(out, "\n  [\"A-01\"]\n") ||
 		!strings.Contains(out, "the source was not asked: source_unreachable: no route") {
@@ -114,12 +114,12 @@ func TestWhyStates(t *testing.T) {
 func TestRulesPromote(t *testing.T) {
 	t.Parallel()
 	const promoted = `{"promotions":[{"rule":"r","scope":"119240","promoted":"2026-06-01T00:10:00Z","by":"ann"}]}`
-	url, calls := server(t, answer{200, promoted}, answer{409, `{"code":"rule_not_shadow","detail":"the rule is not in shadow: r"}`})
+	url, calls := server(t, reply{200, promoted}, reply{409, `{"code":"rule_not_shadow","detail":"the rule is not in shadow: r"}`})
 	code, out, _ := run(t, url, "", "rules", "promote", "r", "--scope", "119240")
 	if code != ExitFine || out != "r in 119240 is live since 2026-06-01T00:10:00Z (ann).\n" {
 		t.Errorf("exit code %d: %s", code, out)
 	}
-	if want := (call{"POST", "/api/v1/rules/r/promote?scope=119240", ""}); (*calls)[0] != want {
+	if want := (serverCall{"POST", "/api/v1/rules/r/promote?scope=119240", ""}); (*calls)[0] != want {
 		t.Errorf("asked %+v", (*calls)[0])
 	}
 	if code, _, errOut := run(t, url, "", "rules", "promote", "r"); code != ExitProblems || !strings.Contains(errOut, "rule_not_shadow") {

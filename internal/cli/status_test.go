@@ -57,16 +57,16 @@ func TestSinkStates(t *testing.T) {
 func TestSinks(t *testing.T) {
 	t.Parallel()
 	all := apiAnswer(t, "sinks.json")
-	one := func(name string) answer {
+	one := func(name string) reply {
 		for part := range strings.SplitSeq(strings.TrimSuffix(strings.TrimSpace(all.body), "]}"), `{"name":`) {
 			if strings.HasPrefix(part, `"`+name+`"`) {
-				return answer{200, `{"name":` + strings.TrimSuffix(part, ",")}
+				return reply{200, `{"name":` + strings.TrimSuffix(part, ",")}
 			}
 		}
 		t.Fatalf("there is no %s", name)
-		return answer{}
+		return reply{}
 	}
-	url, calls := server(t, all, one("sms"), one("gateway"), one("inbox"), answer{404, `{"status":404,"code":"sink_not_found","detail":"there is no sink \"x\""}`})
+	url, calls := server(t, all, one("sms"), one("gateway"), one("inbox"), reply{404, `{"status":404,"code":"sink_not_found","detail":"there is no sink \"x\""}`})
 	if code, out, errOut := run(t, url, "", "sinks", "list"); code != ExitFine || strings.Count(out, "\n") != 4 {
 		t.Errorf("%d %s%s", code, out, errOut)
 	}

@@ -12,16 +12,16 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// call is a request that the server got.
-type call struct{ method, path, body string }
+// serverCall is a request that the server got.
+type serverCall struct{ method, path, body string }
 
 // server answers with the answers in turn and remembers the requests.
-func server(t *testing.T, answers ...answer) (url string, calls *[]call) {
+func server(t *testing.T, answers ...reply) (url string, calls *[]serverCall) {
 	t.Helper()
-	calls = &[]call{}
+	calls = &[]serverCall{}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
-		*calls = append(*calls, call{r.Method, r.URL.RequestURI(), string(b)})
+		*calls = append(*calls, serverCall{r.Method, r.URL.RequestURI(), string(b)})
 		if len(*calls) > len(answers) {
 			t.Errorf("%s %s: one request too many", r.Method, r.URL)
 			return
@@ -34,7 +34,7 @@ func server(t *testing.T, answers ...answer) (url string, calls *[]call) {
 	return s.URL, calls
 }
 
-type answer struct {
+type reply struct {
 	status int
 	body   string
 }
@@ -52,8 +52,8 @@ func run(t *testing.T, url, in string, args ...string) (code int, out, errOut st
 func TestSubscriptionsListReadsEveryPage(t *testing.T) {
 	t.Parallel()
 	url, calls := server(t,
-		answer{200, `{"subscriptions":[{"type":"A","warehouse":"*","subscriber":"role:k"}],"cursor":"next"}`},
-		answer{200, `{"subscriptions":[{"type":"B","warehouse":"1","subscriber":"user:u"}]}`})
+		reply{200, `{"subscriptions":[{"type":"A","warehouse":"*","subscriber":"role:k"}],"cursor":"next"}`},
+		reply{200, `{"subscriptions":[{"type":"B","warehouse":"1","subscriber":"user:u"}]}`})
 	code, out, errOut := run(t, url, "", "subscriptions", "list", "--warehouse", "*")
 	if code != ExitFine || errOut != "" {
 		t.Fatalf("exit code %d: %s", code, errOut)
@@ -62,7 +62,7 @@ func TestSubscriptionsListReadsEveryPage(t *testing.T) {
 	if out != want {
 		t.Errorf("got\n%swant\n%s", out, want)
 	}
-	empty, _ := server(t, answer{200, `{"subscriptions":[]}`})
+	empty, _ := server(t, reply{200, `{"subscriptions":[]}`})
 	if _, out, _ := run(t, empty, "", "subscriptions", "list"); out != "There are no such subscriptions.\n" {
 		t.Errorf("none: %q", out)
 	}
@@ -74,7 +74,7 @@ func TestSubscriptionsListReadsEveryPage(t *testing.T) {
 
 func TestSubscriptionsListAsJSON(t *testing.T) {
 	t.Parallel()
-	url, _ := server(t, answer{200, `{"subscriptions":[]}`}, answer{200, `{"subscriptions":[{"type":"A","warehouse":"119240","subscriber":"user:1"}]}`})
+	url, _ := server(t, reply{200, `{"subscriptions":[]}`}, reply{200, `{"subscriptions":[{"type":"A","warehouse":"119240","subscriber":"user:1"}]}`})
 	if code, out, _ := run(t, url, "", "subscriptions", "list", "-o", "json"); code != ExitFine || out != "{\n  \"subscriptions\": []\n}\n" {
 		t.Errorf("an empty list: %d %q", code, out)
 	}
@@ -87,8 +87,8 @@ func TestSubscriptionsListAsJSON(t *testing.T) {
 func TestSubscriptionsAddAndRemove(t *testing.T) {
 	t.Parallel()
 	url, calls := server(t,
-		answer{200, `{"added":1,"present":0}`}, answer{200, `{"added":0,"present":1}`}, answer{204, ""},
-		answer{404, `{"status":404,"code":"subscription_not_found","detail":"there is no such subscription"}`})
+		reply{200, `{"added":1,"present":0}`}, reply{200, `{"added":0,"present":1}`}, reply{204, ""},
+		reply{404, `{"status":404,"code":"subscription_not_found","detail":"there is no such subscription"}`})
 	for i, c := range []struct {
 		verb string
 		code int
@@ -122,7 +122,7 @@ func TestSubscriptionsImport(t *testing.T) {
 		"a list":     `[{"type":"A","warehouse":"*","subscriber":"role:k"},{"type":"B","warehouse":"1","subscriber":"user:u"}]`,
 		"as in YAML": "subscriptions:\n- {type: A, warehouse: '*', subscriber: 'role:k'}\n- {type: B, warehouse: '1', subscriber: 'user:u'}\n",
 	} {
-		url, calls := server(t, answer{200, `{"added":1,"present":1}`})
+		url, calls := server(t, reply{200, `{"added":1,"present":1}`})
 		code, out, errOut := run(t, url, in, "subscriptions", "import", "-")
 		if code != ExitFine || out != "Added 1; already there: 1.\n" {
 			t.Errorf("%s: got %d %q %q", name, code, out, errOut)
@@ -138,7 +138,7 @@ func TestSubscriptionsImport(t *testing.T) {
 
 func TestServersThatCannotHelp(t *testing.T) {
 	t.Parallel()
-	for name, a := range map[string]answer{
+	for name, a := range map[string]reply{
 		"not ready": {503, `{"status":503,"code":"ledger_unavailable","detail":"the ledger is out of reach"}`},
 		"not ours":  {404, "<html>nothing here</html>"},
 		"no JSON":   {200, "<html>hello</html>"},
@@ -153,8 +153,8 @@ func TestServersThatCannotHelp(t *testing.T) {
 func TestSubscribersListReadsEveryPage(t *testing.T) {
 	t.Parallel()
 	url, calls := server(t,
-		answer{200, `{"subscribers":[{"id":"role:keeper"}],"cursor":"next"}`},
-		answer{200, `{"subscribers":[{"id":"user:ann","name":"Ann Lee","language":"zh","mail":["ann@example.com","a@example.org"]}]}`})
+		reply{200, `{"subscribers":[{"id":"role:keeper"}],"cursor":"next"}`},
+		reply{200, `{"subscribers":[{"id":"user:ann","name":"Ann Lee","language":"zh","mail":["ann@example.com","a@example.org"]}]}`})
 	code, out, errOut := run(t, url, "", "subscribers", "list")
 	want := "SUBSCRIBER   MAIL                            LANGUAGE  NAME\n" +
 		"role:keeper  -                               -         -\n" +
@@ -165,7 +165,7 @@ func TestSubscribersListReadsEveryPage(t *testing.T) {
 	if len(*calls) != 2 || !strings.Contains((*calls)[1].path, "after=next") {
 		t.Errorf("requests: %v", *calls)
 	}
-	empty, _ := server(t, answer{200, `{"subscribers":[]}`}, answer{200, `{"subscribers":[]}`})
+	empty, _ := server(t, reply{200, `{"subscribers":[]}`}, reply{200, `{"subscribers":[]}`})
 	if _, out, _ := run(t, empty, "", "subscribers", "list"); out != "The address book is empty.\n" {
 		t.Errorf("an empty book: %q", out)
 	}
@@ -183,7 +183,7 @@ func TestSubscribersSetChangesWhatIsNamed(t *testing.T) {
 		"--mail=": `{"name":"Ann Lee","language":"zh"}`,
 		"--name= --language= --mail=ann@example.com": `{"mail":["ann@example.com"]}`,
 	} {
-		url, calls := server(t, answer{200, ann}, answer{200, ann})
+		url, calls := server(t, reply{200, ann}, reply{200, ann})
 		code, out, errOut := run(t, url, "", append([]string{"subscribers", "set", "user:ann"}, strings.Fields(args)...)...)
 		if code != ExitFine || !strings.HasPrefix(out, "user:ann\n  name      ") {
 			t.Errorf("%s: %d %q %q", args, code, out, errOut)
@@ -193,11 +193,11 @@ func TestSubscribersSetChangesWhatIsNamed(t *testing.T) {
 		}
 	}
 	// One that is not there begins empty; another answer is no reason to overwrite it.
-	url, calls := server(t, answer{404, `{"status":404,"code":"subscriber_not_found","detail":"no"}`}, answer{201, `{"id":"user:bob","name":"Bob"}`})
+	url, calls := server(t, reply{404, `{"status":404,"code":"subscriber_not_found","detail":"no"}`}, reply{201, `{"id":"user:bob","name":"Bob"}`})
 	if code, out, _ := run(t, url, "", "subscribers", "set", "user:bob", "--name", "Bob"); code != ExitFine || !strings.Contains(out, "mail      -") || (*calls)[1].body != `{"name":"Bob"}` {
 		t.Errorf("a new entry: %d %q %v", code, out, *calls)
 	}
-	url, calls = server(t, answer{503, `{"status":503,"code":"ledger_unavailable","detail":"no"}`})
+	url, calls = server(t, reply{503, `{"status":503,"code":"ledger_unavailable","detail":"no"}`})
 	if code, _, _ := run(t, url, "", "subscribers", "set", "user:bob", "--name", "Bob"); code != ExitUnreachable || len(*calls) != 1 {
 		t.Errorf("the ledger is away: %d %v", code, *calls)
 	}
@@ -205,8 +205,8 @@ func TestSubscribersSetChangesWhatIsNamed(t *testing.T) {
 
 func TestSubscribersShowAndRemove(t *testing.T) {
 	t.Parallel()
-	url, calls := server(t, answer{200, `{"id":"user:ann","mail":["ann@example.com","a@example.org"]}`}, answer{204, ""},
-		answer{404, `{"status":404,"code":"subscriber_not_found","detail":"the address book has no \"user:ann\""}`})
+	url, calls := server(t, reply{200, `{"id":"user:ann","mail":["ann@example.com","a@example.org"]}`}, reply{204, ""},
+		reply{404, `{"status":404,"code":"subscriber_not_found","detail":"the address book has no \"user:ann\""}`})
 	_, out, _ := run(t, url, "", "subscribers", "show", "user:ann")
 	if want := "user:ann\n  name      -\n  language  -\n  mail      ann@example.com, a@example.org\n"; out != want {
 		t.Errorf("got\n%swant\n%s", out, want)
