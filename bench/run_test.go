@@ -2,11 +2,14 @@ package bench
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"tallyman/internal/testenv"
 )
 
 // run is one contender in one cell, on empty servers.
@@ -131,3 +134,97 @@ func (r *run) finish(ctx context.Context) {
 		r.t.Fatal(r.k.name, "settle:", err)
 	}
 }
+
+func TestMain(m *testing.M) { testenv.Main(m) }
+
+// cells are how the queues are used: how many in one call, from how many goroutines.
+func cells() []cell {
+	return []cell{{1, 1}, {1, 8}, {1, 10}, {1, 64}, {10, 1}, {10, 8}, {10, 64}, {100, 1}, {100, 8}, {100, 64}}
+}
+
+// BenchmarkPush has jobs come in while nobody takes any.
+func BenchmarkPush(b *testing.B) {
+	compare(b, "push", pushing,
+		lists(), asynqOne(), asynqUnique(), viaRiver(), tallyman(), tallymanKeyed(), withLedger())
+}
+
+// BenchmarkWork has a backlog over all levels taken and acked while nothing comes in.
+func BenchmarkWork(b *testing.B) {
+	compare(b, "lease + ack", working,
+		lists(), asynqOne(), asynqMany(), viaRiver(), tallyman(), withLedger())
+}
+
+// BenchmarkFlow has as many push as work.
+func BenchmarkFlow(b *testing.B) {
+	compare(b, "push + lease + ack", flowing,
+		lists(), asynqOne(), asynqMany(), asynqUnique(), viaRiver(), tallyman(), tallymanKeyed(), withLedger(), withoutTrace())
+}
+
+// compare takes all contenders through a scenario in every cell, and prints the tables. An iteration is a round.
+func compare(b *testing.B, title string, scenario func(context.Context, *run) sample, list ...contender) {
+	b.Helper()
+	s := newServers(b)
+	res := newResults(list)
+	for _, c := range cells() {
+		b.Run(fmt.Sprintf("batch=%d/workers=%d", c.batch, c.workers), func(b *testing.B) {
+			for round := 0; b.Loop(); round++ {
+				for i := range list {
+					k := list[(round+i)%len(list)] // nobody always comes first
+					res.add(c, k.name, measure(b, s, k, c, scenario))
+				}
+			}
+			b.ReportMetric(0, "ns/op")
+			for _, r := range ratios() {
+				if x, ok := res.ratio(c, r); ok {
+					b.ReportMetric(x, r.unit)
+				}
+			}
+		})
+	}
+	res.print(title)
+}
+
+const (
+	pushWindow = 400 * time.Millisecond
+	flowWindow = time.Second
+)
+
+// pushing is how fast jobs come in while nobody takes any.
+func pushing(ctx context.Context, r *run) sample {
+	return r.timed(ctx, func() int64 {
+		r.push(ctx, r.c.workers, r.c.batch, during(pushWindow))
+		return r.pushed.Load()
+	})
+}
+
+// working is how fast a backlog over all levels is taken and acked while nothing comes in.
+func working(ctx context.Context, r *run) sample {
+	r.load(ctx, r.k.backlog(r.c))
+	return r.timed(ctx, func() int64 {
+		r.start(ctx, ignore)
+		r.finish(ctx)
+		return r.acked.Load()
+	})
+}
+
+// flowing is how fast jobs go all the way while as many push as work. The pushers stay a little ahead of the workers.
+func flowing(ctx context.Context, r *run) sample {
+	r.room = make(chan struct{}, max(1, r.k.ahead(r.c)/r.c.batch))
+	return r.timed(ctx, func() int64 {
+		r.start(ctx, ignore)
+		r.push(ctx, r.c.workers, r.c.batch, during(flowWindow))
+		r.finish(ctx)
+		return r.acked.Load()
+	})
+}
+
+// steady keeps the queue from running empty and the backlog short.
+func steady(c cell) int { return 1000 + 2*c.workers*c.batch }
+
+// during agrees for so long.
+func during(d time.Duration) func() bool {
+	end := time.Now().Add(d)
+	return func() bool { return time.Now().Before(end) }
+}
+
+func ignore([]byte) {}

@@ -66,7 +66,7 @@ func (w *worker) take(stop context.Context) ([]item, error) {
 func (w *worker) workThrough(stop context.Context, items []item) error {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(stop))
 	defer context.AfterFunc(stop, func() { time.AfterFunc(w.floor.takes+farewell, cancel) })()
-	mine := newHeld(items)
+	mine := newHeldItems(items)
 	var renewing sync.WaitGroup
 	renewing.Go(func() { w.renew(ctx, mine) })
 	defer renewing.Wait()
@@ -117,7 +117,7 @@ func because(note string) string {
 }
 
 // renew extends the leases of what the worker still has, well before they end.
-func (w *worker) renew(ctx context.Context, mine *held) {
+func (w *worker) renew(ctx context.Context, mine *heldItems) {
 	tick := time.NewTicker(w.lease / 3)
 	defer tick.Stop()
 	for {
@@ -147,7 +147,7 @@ func (w *worker) renew(ctx context.Context, mine *held) {
 }
 
 // giveBack releases what was not begun.
-func (w *worker) giveBack(ctx context.Context, mine *held) error {
+func (w *worker) giveBack(ctx context.Context, mine *heldItems) error {
 	ops := mine.ops("release", "")
 	_, err := w.queue.step(ctx, step{RequestID: newRequestID(), Ops: ops})
 	if err != nil {
@@ -162,4 +162,46 @@ func (w *worker) say(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	_, _ = fmt.Fprintf(w.out, "%s %s: %s\n", time.Now().Format("15:04:05"), w.queue.name, fmt.Sprintf(format, args...))
+}
+
+// heldItems are the items that the worker has, in their order. It is safe for concurrent use.
+type heldItems struct {
+	mu    sync.Mutex
+	items []item
+}
+
+func newHeldItems(items []item) *heldItems { return &heldItems{items: append([]item(nil), items...)} }
+
+func (h *heldItems) has(id string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.find(id) >= 0
+}
+
+func (h *heldItems) drop(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if i := h.find(id); i >= 0 {
+		h.items = append(h.items[:i:i], h.items[i+1:]...)
+	}
+}
+
+func (h *heldItems) find(id string) int {
+	for i := range h.items {
+		if h.items[i].ID == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// ops is the operation on each of them.
+func (h *heldItems) ops(kind, lease string) []op {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	ops := make([]op, len(h.items))
+	for i, it := range h.items {
+		ops[i] = op{Op: kind, ID: it.ID, Attempt: it.Attempt, Lease: lease}
+	}
+	return ops
 }
