@@ -103,13 +103,13 @@ func (q *tallymanQueue) push(ctx context.Context, list []job) error {
 			items[i].DedupeKey = strconv.Itoa(j.n)
 		}
 	}
-	results, err := q.queue.Push(ctx, false, "bench", items)
+	pushed, err := q.queue.Push(ctx, false, "bench", items)
 	if err != nil {
 		return err
 	}
-	for i := range results {
-		if results[i].Outcome != item.Pushed {
-			return fmt.Errorf("job %d: %s", list[i].n, results[i].Outcome)
+	for i := range pushed {
+		if pushed[i].Outcome != item.Pushed {
+			return fmt.Errorf("job %d: %s", list[i].n, pushed[i].Outcome)
 		}
 	}
 	return nil
