@@ -32,7 +32,7 @@ type parts struct {
 	Queues     map[string]view.ServedQueue
 	Catalogue  operate.Catalogue
 	Book       ledger.Book
-	Marks      inbox.Marks
+	Marks      ledger.Marker
 	Reads      inbox.ReadState
 	Sends      send.Sends
 	Deliveries history
@@ -41,7 +41,7 @@ type parts struct {
 	History    rulebook.RuleHistory
 	RuleFiles  func() view.RuleFiles
 	Reload     func(ctx context.Context, who ledger.Author) (wire.Reloaded, error)
-	Tokens     operate.Tokens
+	Tokens     ledger.TokenEditor
 	Silences   operate.Silences
 	Preview    func(ctx context.Context, q authoring.PreviewRequest) (*preview.Report, error)
 	RuleSource func(id string) (*wire.RuleSource, error)
@@ -101,8 +101,8 @@ type overviewLedger struct {
 
 // audit keeps the records of changes.
 type audit interface {
-	operate.Audit
-	rulebook.Audit
+	ledger.AuditReader
+	ledger.AuditWriter
 }
 
 // newAPI makes the API with all its rooms.

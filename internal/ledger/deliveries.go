@@ -18,8 +18,7 @@ type Deliveries interface {
 	Sends
 	// CountPending returns the number of pending deliveries by sink, for those who ask often.
 	CountPending(ctx context.Context) (map[string]int64, error)
-	// CountDeliveries returns the number of deliveries by sink and state, up to MostCounted of each.
-	CountDeliveries(ctx context.Context) (map[string]map[DeliveryState]int64, error)
+	DeliveryCounts
 }
 
 // Operated is what operators do to deliveries of every kind.
@@ -33,6 +32,12 @@ type Operated interface {
 	RetryDeliveries(ctx context.Context, who Author, seqs []int64) (changed []int64, lanes []Lane, err error)
 	// CancelDeliveries ends those that are pending, with the reason. It returns the numbers that changed, which have one record together.
 	CancelDeliveries(ctx context.Context, who Author, seqs []int64, reason string) (changed []int64, err error)
+}
+
+// DeliveryCounts counts deliveries.
+type DeliveryCounts interface {
+	// CountDeliveries returns the number of deliveries by sink and state, up to MostCounted of each.
+	CountDeliveries(ctx context.Context) (map[string]map[DeliveryState]int64, error)
 }
 
 // DeliveryList lists deliveries as operators see them.

@@ -22,17 +22,27 @@ type Delivered = delivery.Delivered
 
 // Marks keeps who has read and acked what.
 type Marks interface {
+	Marker
+	MarkReader
+	delivery.MarkRecord
+}
+
+// Marker records what users have read and acked.
+type Marker interface {
 	// Mark records it, and cancels in the same transaction the waiting deliveries of the notice that it makes needless (`unless`). A repeated
 	// one changes nothing and keeps the first time. ErrNotFound unless the notice was delivered, or is on its way, to an inbox of As in
 	// the warehouse.
 	Mark(ctx context.Context, m Mark) error
-	// MarksOf returns the marks of a notice, and a read for each user who has none and has read it among all, with the time of the last
-	// such, in the order of time.
-	MarksOf(ctx context.Context, notice string) ([]Mark, error)
 	// ReadAll records it as a watermark of each inbox, which only rises, and cancels the waiting deliveries with `unless: read` of the
 	// notices that lie there at or below it, in batches: one that is cut off is done by repeating it. It returns how many.
 	ReadAll(ctx context.Context, r ReadAll) (canceled int, err error)
-	delivery.MarkRecord
+}
+
+// MarkReader tells who has read and acked a notice.
+type MarkReader interface {
+	// MarksOf returns the marks of a notice, and a read for each user who has none and has read it among all, with the time of the last
+	// such, in the order of time.
+	MarksOf(ctx context.Context, notice string) ([]Mark, error)
 }
 
 // MarkKind is what a user did with a notice.

@@ -164,12 +164,22 @@ func (c *Change) SetAuthor(who Author) *Change {
 // Audit keeps who changed what. The database refuses to change a record or to remove one: they are kept for ever, whatever the
 // retention.
 type Audit interface {
+	AuditWriter
+	AuditReader
+	RuleVersions
+}
+
+// AuditWriter takes the records of what is not the ledger's to change.
+type AuditWriter interface {
 	// AddChange adds the record of what is not the ledger's to change, before it is done. Seq and At are the ledger's. ErrNotRecorded.
 	AddChange(ctx context.Context, c *Change) error
+}
+
+// AuditReader lists the records.
+type AuditReader interface {
 	// Changes returns records, the latest first, and whether there are more: a page ends at its limit, or where the states of its records
 	// come to more than PageBytes.
 	Changes(ctx context.Context, f ChangeFilter) (list []Change, more bool, err error)
-	RuleVersions
 }
 
 // PageBytes is how large the states of a page of changes may grow together, but for the last one's. The largest state is that of an import
@@ -232,17 +242,22 @@ type Token struct {
 
 // Tokens keeps the API tokens. Its number is "tokens".
 type Tokens interface {
+	TokenEditor
+	// UseTokens records when tokens were used last. Earlier times than are known, and tokens that are not there, change nothing; nor
+	// does the number grow.
+	UseTokens(ctx context.Context, used map[string]time.Time) error
+	// ForgetTokens removes those that were revoked or expired before that time and returns how many.
+	ForgetTokens(ctx context.Context, before time.Time) (int64, error)
+}
+
+// TokenEditor is what operators do with tokens.
+type TokenEditor interface {
 	// AddToken adds it, created by who asks. ErrExists where there is one with its id.
 	AddToken(ctx context.Context, who Author, t Token) error
 	// ListTokens returns all, also those that are revoked or have expired, the latest first.
 	ListTokens(ctx context.Context) ([]Token, error)
 	// RevokeToken ends a token for good. It changes nothing where that is done already. ErrNotFound.
 	RevokeToken(ctx context.Context, who Author, id string, at time.Time) error
-	// UseTokens records when tokens were used last. Earlier times than are known, and tokens that are not there, change nothing; nor
-	// does the number grow.
-	UseTokens(ctx context.Context, used map[string]time.Time) error
-	// ForgetTokens removes those that were revoked or expired before that time and returns how many.
-	ForgetTokens(ctx context.Context, before time.Time) (int64, error)
 }
 
 // Silences keeps what is not told for a while. Their number in Numbers is "silences".

@@ -21,7 +21,7 @@ import (
 // Ledger is what the ledger knows of deliveries.
 type Ledger interface {
 	ledger.Operated
-	CountDeliveries(ctx context.Context) (map[string]map[ledger.DeliveryState]int64, error)
+	ledger.DeliveryCounts
 }
 
 // Deps is what the room is made of.

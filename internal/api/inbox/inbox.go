@@ -17,7 +17,7 @@ import (
 type Deps struct {
 	Inbox Inbox
 	Reads ReadState
-	Marks Marks
+	Marks ledger.Marker
 	// RuleCount is how the rules are that watch a warehouse, as it was some seconds ago at most: it is asked often.
 	RuleCount func(ctx context.Context, warehouse string) wire.RuleCount
 	Streams   *stream.Hub
@@ -45,12 +45,6 @@ type ReadState interface {
 	// UpTo is the score that a cursor stands for, never above the clock of the warehouse.
 	UpTo(ctx context.Context, warehouse, cursor string) (int64, error)
 	Summary(ctx context.Context, q page.Query) (page.Summary, error)
-}
-
-// Marks keeps what users have read and acked; see ledger.Marks.
-type Marks interface {
-	Mark(ctx context.Context, m ledger.Mark) error
-	ReadAll(ctx context.Context, r ledger.ReadAll) (canceled int, err error)
 }
 
 // The outcomes of a poll, as the Meter counts it.

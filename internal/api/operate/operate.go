@@ -15,8 +15,8 @@ type Deps struct {
 	Catalogue Catalogue
 	Book      ledger.Book
 	Silences  Silences
-	Tokens    Tokens
-	Audit     Audit
+	Tokens    ledger.TokenEditor // what it adds and revokes counts on this node when it returns
+	Audit     ledger.AuditReader
 	Rules     Rules
 	Logger    *slog.Logger
 }
@@ -29,11 +29,6 @@ type Catalogue interface {
 	Subscriptions(ctx context.Context, f ledger.SubscriptionFilter) ([]ledger.Subscription, error)
 	AddSubscriptions(ctx context.Context, who ledger.Author, subs []ledger.Subscription) (added int, err error)
 	RemoveSubscription(ctx context.Context, who ledger.Author, s ledger.Subscription) error
-}
-
-// Audit has the records of changes; see ledger.Audit.
-type Audit interface {
-	Changes(ctx context.Context, f ledger.ChangeFilter) (list []ledger.Change, more bool, err error)
 }
 
 // Rules tells how the rules are: who is not for all warehouses sees the silences that may be about their own.

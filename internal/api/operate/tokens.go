@@ -18,13 +18,6 @@ import (
 	"tallyman/internal/wire"
 )
 
-// Tokens keeps the API tokens; see ledger.Tokens. What it adds and revokes counts on this node when it returns.
-type Tokens interface {
-	AddToken(ctx context.Context, who ledger.Author, t ledger.Token) error
-	ListTokens(ctx context.Context) ([]ledger.Token, error)
-	RevokeToken(ctx context.Context, who ledger.Author, id string, at time.Time) error
-}
-
 type (
 	tokenAskInput  struct{ Body wire.TokenAskForm }
 	newTokenOutput struct{ Body wire.NewTokenForm }

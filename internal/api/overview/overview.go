@@ -39,7 +39,7 @@ type Deps struct {
 type Ledger interface {
 	ledger.Overviews
 	Promotions(ctx context.Context) ([]ledger.Promotion, error)
-	CountDeliveries(ctx context.Context) (map[string]map[ledger.DeliveryState]int64, error)
+	ledger.DeliveryCounts
 }
 
 // Rules is what an overview asks the engine.

@@ -38,13 +38,8 @@ type Deps struct {
 	RuleSource func(id string) (*wire.RuleSource, error)
 	// Draft tries another text of a rule and writes nothing. Errors are as those of Preview.
 	Draft  func(ctx context.Context, q authoring.DraftRequest) (*authoring.DraftResult, error)
-	Audit  Audit
+	Audit  ledger.AuditWriter
 	Logger *slog.Logger
-}
-
-// Audit takes the records of what is not the ledger's to change; see ledger.Audit.
-type Audit interface {
-	AddChange(ctx context.Context, c *ledger.Change) error
 }
 
 // Handlers serves rules.

@@ -26,7 +26,7 @@ type Ledger interface {
 	ledger.Search
 	ledger.DeliveryList
 	Trace(ctx context.Context, rule, scope string, keys, ids []string, limit int) ([]ledger.Traced, error)
-	MarksOf(ctx context.Context, notice string) ([]ledger.Mark, error)
+	ledger.MarkReader
 }
 
 // Deps is what the room is made of.
