@@ -150,7 +150,7 @@ func (h *claimHandle) renew(ctx context.Context) error {
 }
 
 // commit writes the record. Afterwards the claim is over, unless the record says that there is more.
-func (h *claimHandle) commit(ctx context.Context, record *ledger.Commit) (ledger.Committed, error) {
+func (h *claimHandle) commit(ctx context.Context, record *ledger.Commit) (ledger.CommitResult, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	committed, err := h.ledger.Commit(ctx, h.claim, record)

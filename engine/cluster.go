@@ -91,7 +91,7 @@ func (e *Engine) tryForget(ctx context.Context, stop <-chan struct{}, rested boo
 	list, complete, version := e.crew.rules, e.crew.complete, e.crew.version
 	known := make(map[string]bool, len(list))
 	for _, r := range list {
-		known[ledger.Known(r.ID, r.Scope)] = true
+		known[ledger.ScopeKey(r.ID, r.Scope)] = true
 	}
 	ending := e.crew.removing(known)
 	e.crew.mu.Unlock()

@@ -129,8 +129,8 @@ func (b boundedLedger) Scope(ctx context.Context, rule, scope string) (ledger.Sc
 	})
 }
 
-func (b boundedLedger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit) (ledger.Committed, error) {
-	return ask(ctx, longCommit*b.lease, func(ctx context.Context) (ledger.Committed, error) {
+func (b boundedLedger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit) (ledger.CommitResult, error) {
+	return ask(ctx, longCommit*b.lease, func(ctx context.Context) (ledger.CommitResult, error) {
 		return b.Ledger.Commit(ctx, c, run)
 	})
 }

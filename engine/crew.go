@@ -21,9 +21,9 @@ type crew struct {
 	complete bool          // they are all that there are
 	version  string        // a hash of them
 	switches []ledger.Switch
-	units    map[string]*unit // of the enabled rules, by ledger.Known
+	units    map[string]*unit // of the enabled rules, by ledger.ScopeKey
 	fresh    []*unit          // not started yet
-	ending   map[string]*unit // the last of each that was told to end, and may not have ended, by ledger.Known
+	ending   map[string]*unit // the last of each that was told to end, and may not have ended, by ledger.ScopeKey
 	live     bool             // Run has begun
 	over     bool             // nothing starts any more
 }
@@ -39,7 +39,7 @@ func (c *crew) all() []*rules.Rule {
 func (c *crew) unit(rule, scope string) *unit {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.units[ledger.Known(rule, scope)]
+	return c.units[ledger.ScopeKey(rule, scope)]
 }
 
 // status is what the crew knows of every rule in every scope.
@@ -51,7 +51,7 @@ func (c *crew) status(now time.Time) []RuleStatus {
 	for i, r := range c.rules {
 		list[i] = RuleStatus{Rule: r}
 		list[i].Enabled, list[i].Switch = board.enabled(r)
-		if u := c.units[ledger.Known(r.ID, r.Scope)]; u != nil {
+		if u := c.units[ledger.ScopeKey(r.ID, r.Scope)]; u != nil {
 			u.status.fill(&list[i])
 			list[i].Runs = u.rule
 		}
@@ -77,7 +77,7 @@ func (c *crew) arrange(newUnit func(*rules.Rule) (*unit, error), now, since time
 		if on, _ := board.enabled(r); !on {
 			continue
 		}
-		id := ledger.Known(r.ID, r.Scope)
+		id := ledger.ScopeKey(r.ID, r.Scope)
 		before := c.units[id]
 		if before != nil && before.means(r) {
 			wanted[id] = before
@@ -107,7 +107,7 @@ func (c *crew) arrange(newUnit func(*rules.Rule) (*unit, error), now, since time
 // end tells a unit to end. One that has not been started has ended by that.
 func (c *crew) end(u *unit) {
 	close(u.stop)
-	c.ending[ledger.Known(u.rule.ID, u.rule.Scope)] = u // which waits for the one before it
+	c.ending[ledger.ScopeKey(u.rule.ID, u.rule.Scope)] = u // which waits for the one before it
 }
 
 // removing are the units that have not ended of rules that are there no more.
@@ -124,7 +124,7 @@ func (c *crew) removing(known map[string]bool) (list []*unit) {
 func versionOf(list []*rules.Rule, complete bool) string {
 	lines := []string{strconv.FormatBool(complete)}
 	for _, r := range list {
-		lines = append(lines, ledger.Known(r.ID, r.Scope)+"\x00"+r.Checksum)
+		lines = append(lines, ledger.ScopeKey(r.ID, r.Scope)+"\x00"+r.Checksum)
 	}
 	slices.Sort(lines)
 	sum := sha256.New()

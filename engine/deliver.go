@@ -232,7 +232,7 @@ func (d *deliverer) deliver(ctx context.Context, lane delivery.Lane, batch []del
 	}
 	d.e.opts.Step(StepMarked)
 	d.e.opts.Observer.DeliveryDone(d.name, OutcomeSent, len(batch))
-	d.log.Debug("delivered", "warehouse", lane.Warehouse, "notices", delivery.Logged(batch))
+	d.log.Debug("delivered", "warehouse", lane.Warehouse, "notices", delivery.LogEntry(batch))
 	return nil
 }
 
@@ -247,7 +247,7 @@ func (d *deliverer) end(ctx context.Context, lane delivery.Lane, batch []deliver
 }
 
 // refusedOf are those of the batch that the sink will never take.
-func refusedOf(batch []delivery.Delivery, refused *sinks.RefusedError) delivery.Logged {
+func refusedOf(batch []delivery.Delivery, refused *sinks.RefusedError) delivery.LogEntry {
 	return slices.DeleteFunc(slices.Clone(batch), func(d delivery.Delivery) bool { return !slices.Contains(refused.Seqs, d.Seq) })
 }
 

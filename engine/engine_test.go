@@ -148,7 +148,7 @@ func TestRowsThatCannotBeJudged(t *testing.T) {
 			t.Errorf("the row that could be judged was not told")
 		}
 		pass(5 * m)
-		if sum := status(t, n).Judged; sum.Runs != 2 || sum.Rows != 6 || sum.Errored != 2 {
+		if sum := status(t, n).RunSum; sum.Runs != 2 || sum.Rows != 6 || sum.Errored != 2 {
 			t.Errorf("%+v", sum)
 		}
 	})
@@ -235,7 +235,7 @@ func TestDisabledRuleIsShownAndDoesNotRun(t *testing.T) {
 		if s := status(t, n); s.Verified || s.Reason != "" || len(w.ledger.Runs()) != 0 {
 			t.Errorf("%+v", s)
 		}
-		if !w.ledger.Forgotten()[ledger.Known("negative-bin-stock", "119240")] {
+		if !w.ledger.Forgotten()[ledger.ScopeKey("negative-bin-stock", "119240")] {
 			t.Errorf("a disabled rule keeps its state, but Forget was told %v", w.ledger.Forgotten())
 		}
 	})

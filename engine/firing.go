@@ -14,7 +14,7 @@ import (
 	"tallyman/internal/trace"
 )
 
-// fire is one firing, from its claim to its commit. A rule of mode event takes several passes
+// fire runs one firing, from its claim to its commit. A run of a rule of mode event has several passes
 // when there are more rows than max_rows.
 func (u *unit) fire(ctx context.Context, h *claimHandle) error {
 	u.e.opts.Step(StepClaimed)
@@ -27,7 +27,7 @@ func (u *unit) fire(ctx context.Context, h *claimHandle) error {
 	return nil
 }
 
-// pass is one scan of a firing and what follows from it, on its way from the ledger and back there.
+// pass is one scan of a run and what follows from it, on its way from the ledger and back there.
 type pass struct {
 	*unit
 	*judge.Pass
@@ -96,7 +96,7 @@ const suspectAfter = 5
 
 // commit writes the record, for as long as the claim is ours. A ledger that is down is waited for. One that
 // is there but keeps refusing the record gets a failed run instead, which says why.
-func (p *pass) commit(ctx context.Context, h *claimHandle, known *judge.Snapshot, record *ledger.Commit) (ledger.Committed, error) {
+func (p *pass) commit(ctx context.Context, h *claimHandle, known *judge.Snapshot, record *ledger.Commit) (ledger.CommitResult, error) {
 	pauses := retry.New(100*time.Millisecond, 2*time.Second)
 	for attempt := 1; ; attempt++ {
 		p.e.opts.Step(StepCommitting)
@@ -106,20 +106,20 @@ func (p *pass) commit(ctx context.Context, h *claimHandle, known *judge.Snapshot
 			return committed, nil
 		}
 		if ctx.Err() != nil || errors.Is(err, ledger.ErrFenced) {
-			return ledger.Committed{}, errors.Join(err, context.Cause(ctx))
+			return ledger.CommitResult{}, errors.Join(err, context.Cause(ctx))
 		}
 		p.log.Warn("the run could not be committed and is tried again", "run", p.id(), "due", p.Due, "attempt", attempt, "error", err)
 		if attempt >= suspectAfter && h.renew(ctx) == nil {
 			*record = *p.Refused(ctx, known, err, attempt >= 2*suspectAfter)
 		}
 		if !pause(ctx, nil, pauses.Next()) {
-			return ledger.Committed{}, context.Cause(ctx)
+			return ledger.CommitResult{}, context.Cause(ctx)
 		}
 	}
 }
 
 // announce wakes the delivery loops and tells the observer and the status. Everything is in the ledger by now.
-func (p *pass) announce(h *claimHandle, record *ledger.Commit, committed ledger.Committed) {
+func (p *pass) announce(h *claimHandle, record *ledger.Commit, committed ledger.CommitResult) {
 	p.e.Wake(committed.Lanes)
 	for _, n := range record.Notices {
 		p.e.opts.Observer.NoticeMade(n.Notice.Type, string(n.Notice.Status))

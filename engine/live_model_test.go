@@ -46,14 +46,14 @@ type liveModel struct {
 	slow     time.Duration // how long a run takes
 	catchUp  rules.CatchUp
 	disk     map[string]liveFile
-	switches map[string]ledger.Switch // by ledger.Known
+	switches map[string]ledger.Switch // by ledger.ScopeKey
 	lines    []*liveLine
 	nodes    []*liveNode
 }
 
 // obeys are the switches of a line, the strongest first.
 func (l *liveLine) obeys() []string {
-	return []string{ledger.Known("*", "*"), ledger.Known(l.rule, l.scope), ledger.Known(l.rule, "*")}
+	return []string{ledger.ScopeKey("*", "*"), ledger.ScopeKey(l.rule, l.scope), ledger.ScopeKey(l.rule, "*")}
 }
 
 func over(s ledger.Switch, at time.Time) bool { return !s.Until.IsZero() && !s.Until.After(at) }

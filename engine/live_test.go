@@ -336,14 +336,14 @@ func (g *liveGame) turnLive(op liveOp) string {
 	if lasts {
 		s.Until = m.now.Add(time.Duration(op.span)*time.Minute + 30*time.Second)
 	}
-	id := ledger.Known(l.rule, l.scope)
+	id := ledger.ScopeKey(l.rule, l.scope)
 	scope := &l.scope
 	if op.whole {
-		id, scope = ledger.Known(l.rule, ledger.Every), nil
+		id, scope = ledger.ScopeKey(l.rule, ledger.Every), nil
 	}
 	var err error
 	if verb == "pause" || verb == "resume" {
-		id = ledger.Known(ledger.Every, ledger.Every)
+		id = ledger.ScopeKey(ledger.Every, ledger.Every)
 		err = g.nodes[op.node].Pause(g.t.Context(), ann, s)
 	} else {
 		_, err = g.nodes[op.node].Turn(g.t.Context(), ann, l.rule, scope, s)

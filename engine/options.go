@@ -145,7 +145,7 @@ func (o *Options) validateRules(list []*rules.Rule) error {
 	var errs []error
 	known := map[string]bool{}
 	for _, r := range list {
-		if id := ledger.Known(r.ID, r.Scope); known[id] {
+		if id := ledger.ScopeKey(r.ID, r.Scope); known[id] {
 			errs = append(errs, fmt.Errorf("engine: rule %s has scope %q twice", r.ID, r.Scope))
 		} else {
 			known[id] = true

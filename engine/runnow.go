@@ -28,8 +28,8 @@ func (e *UnverifiedError) Error() string { return "the rule does not run: " + e.
 // Unwrap returns the reason.
 func (e *UnverifiedError) Unwrap() error { return e.Err }
 
-// Ordered is a firing that an operator has asked for.
-type Ordered struct {
+// RequestedFiring is a firing that an operator has asked for.
+type RequestedFiring struct {
 	Rule, Scope string
 	Due         time.Time
 	Run         *ledger.Run // nil while it runs, or waits for a free worker
@@ -45,7 +45,7 @@ type order struct {
 // RunNow runs a firing that is due now, once in the cluster, also of a rule that is disabled: an operator has asked for it. scope may be nil where the rule has
 // one. begin is called when the firing can begin, and before it does; where begin returns an error the firing does not begin, and RunNow returns the error. RunNow waits a few seconds for the end. Errors are *UnknownError, ErrManyScopes, ErrRunning, *UnverifiedError, ErrStopping, and the
 // ledger's.
-func (e *Engine) RunNow(ctx context.Context, rule string, scope *string, begin func(*Ordered) error) (*Ordered, error) {
+func (e *Engine) RunNow(ctx context.Context, rule string, scope *string, begin func(*RequestedFiring) error) (*RequestedFiring, error) {
 	r, err := e.Rule(rule, scope)
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (e *Engine) RunNow(ctx context.Context, rule string, scope *string, begin f
 	if err != nil {
 		return nil, err
 	}
-	ordered := &Ordered{Rule: r.ID, Scope: r.Scope, Due: o.due}
+	ordered := &RequestedFiring{Rule: r.ID, Scope: r.Scope, Due: o.due}
 	if err := begin(ordered); err != nil {
 		return nil, err
 	}

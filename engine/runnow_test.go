@@ -10,7 +10,7 @@ import (
 )
 
 // ordered lets a firing begin that was asked for.
-func ordered(*engine.Ordered) error { return nil }
+func ordered(*engine.RequestedFiring) error { return nil }
 
 func TestRunNow(t *testing.T) {
 	t.Parallel()
@@ -24,7 +24,7 @@ func TestRunNow(t *testing.T) {
 		}
 		refused := errors.New("the record of it could not be written")
 		var due time.Time
-		_, err = n.RunNow(w.t.Context(), "negative-bin-stock", nil, func(o *engine.Ordered) error {
+		_, err = n.RunNow(w.t.Context(), "negative-bin-stock", nil, func(o *engine.RequestedFiring) error {
 			due = o.Due
 			return refused
 		})

@@ -23,7 +23,7 @@ type RuleStatus struct {
 	Cause    error       // the error that Reason tells; nil where it is not one
 	NextDue  time.Time   // zero while it does not run
 	LastRun  *ledger.Run // of any node; nil before the first
-	Judged   ledger.Judged
+	RunSum   ledger.RunSum
 	Warnings []string // what does not keep it from running, each with its code
 
 	Promoted   time.Time // a rule in shadow is live since; zero = it is not
@@ -40,7 +40,7 @@ func (e *Engine) Status(ctx context.Context) ([]RuleStatus, error) {
 	}
 	promoted := make(map[string]ledger.Promotion, len(promotions))
 	for _, p := range promotions {
-		promoted[ledger.Known(p.Rule, p.Scope)] = p
+		promoted[ledger.ScopeKey(p.Rule, p.Scope)] = p
 	}
 	judged, jerr := e.sums.get(ctx, e.opts.Ledger)
 	if jerr != nil {
@@ -48,8 +48,8 @@ func (e *Engine) Status(ctx context.Context) ([]RuleStatus, error) {
 	}
 	for i := range list {
 		r := list[i].Rule
-		list[i].Judged = judged[ledger.Known(r.ID, r.Scope)]
-		if p, ok := promoted[ledger.Known(r.ID, r.Scope)]; ok && r.Shadow {
+		list[i].RunSum = judged[ledger.ScopeKey(r.ID, r.Scope)]
+		if p, ok := promoted[ledger.ScopeKey(r.ID, r.Scope)]; ok && r.Shadow {
 			list[i].Promoted, list[i].PromotedBy = p.At, p.By
 		}
 	}
@@ -65,11 +65,11 @@ func (e *Engine) Standing(ctx context.Context) ([]RuleStatus, error) {
 	}
 	last := make(map[string]*ledger.Run, len(runs))
 	for i := range runs {
-		last[ledger.Known(runs[i].Rule, runs[i].Scope)] = &runs[i]
+		last[ledger.ScopeKey(runs[i].Rule, runs[i].Scope)] = &runs[i]
 	}
 	list := e.crew.status(e.opts.Clock.Now())
 	for i := range list {
-		if run := last[ledger.Known(list[i].Rule.ID, list[i].Rule.Scope)]; run != nil {
+		if run := last[ledger.ScopeKey(list[i].Rule.ID, list[i].Rule.Scope)]; run != nil {
 			list[i].LastRun = run
 		}
 	}
@@ -169,23 +169,23 @@ const sumsHold = 5 * time.Second
 type runSums struct {
 	mu   sync.Mutex
 	read time.Time
-	by   map[string]ledger.Judged
+	by   map[string]ledger.RunSum
 }
 
 // get returns them as they were some seconds ago at most; those who ask at once wait for one answer. The map is only read.
-func (s *runSums) get(ctx context.Context, l Ledger) (map[string]ledger.Judged, error) {
+func (s *runSums) get(ctx context.Context, l Ledger) (map[string]ledger.RunSum, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.by != nil && time.Since(s.read) < sumsHold {
 		return s.by, nil
 	}
-	list, err := l.Judged(ctx)
+	list, err := l.RunSums(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s.by, s.read = make(map[string]ledger.Judged, len(list)), time.Now()
+	s.by, s.read = make(map[string]ledger.RunSum, len(list)), time.Now()
 	for _, j := range list {
-		s.by[ledger.Known(j.Rule, j.Scope)] = j
+		s.by[ledger.ScopeKey(j.Rule, j.Scope)] = j
 	}
 	return s.by, nil
 }

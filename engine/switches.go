@@ -13,7 +13,7 @@ import (
 // switchBoard is the switches at a time.
 type switchBoard struct {
 	now  time.Time
-	by   map[string]*ledger.Switch // those that say something, by ledger.Known
+	by   map[string]*ledger.Switch // those that say something, by ledger.ScopeKey
 	last map[string]time.Time      // when each was touched last
 }
 
@@ -21,7 +21,7 @@ func newBoard(list []ledger.Switch, now time.Time) switchBoard {
 	b := switchBoard{now: now, by: map[string]*ledger.Switch{}, last: map[string]time.Time{}}
 	for i := range list {
 		s := &list[i]
-		id := ledger.Known(s.Rule, s.Scope)
+		id := ledger.ScopeKey(s.Rule, s.Scope)
 		b.last[id] = s.Free(now)
 		if s.InForce(now) {
 			b.by[id] = s
@@ -32,7 +32,7 @@ func newBoard(list []ledger.Switch, now time.Time) switchBoard {
 
 // of are the names of the switches that a rule in a scope obeys, the strongest first.
 func (b *switchBoard) of(r *rules.Rule) []string {
-	return []string{ledger.Known(ledger.Every, ledger.Every), ledger.Known(r.ID, r.Scope), ledger.Known(r.ID, ledger.Every)}
+	return []string{ledger.ScopeKey(ledger.Every, ledger.Every), ledger.ScopeKey(r.ID, r.Scope), ledger.ScopeKey(r.ID, ledger.Every)}
 }
 
 // enabled tells whether the rule runs, and by which switch; nil = its file says so.

@@ -16,10 +16,10 @@ import (
 )
 
 // Commit writes a run.
-func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, record *ledger.Commit) (ledger.Committed, error) {
+func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, record *ledger.Commit) (ledger.CommitResult, error) {
 	leave, err := l.enter(ctx, "Commit")
 	if err != nil {
-		return ledger.Committed{}, err
+		return ledger.CommitResult{}, err
 	}
 	defer leave()
 	if last, ok := l.commits[firingID{c.Rule, c.Scope, c.Due, c.Token}]; ok && reflect.DeepEqual(last.record, record) {
@@ -27,13 +27,13 @@ func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, record *ledger.Comm
 	}
 	s, err := l.inForce(c)
 	if err != nil {
-		return ledger.Committed{}, err
+		return ledger.CommitResult{}, err
 	}
 	for i := range record.Findings {
 		change := &record.Findings[i]
 		_, known := s.findings[change.Key]
 		if known == (change.Op == ledger.Insert) {
-			return ledger.Committed{}, fmt.Errorf("finding %s: operation %d, known %v", change.Key, change.Op, known)
+			return ledger.CommitResult{}, fmt.Errorf("finding %s: operation %d, known %v", change.Key, change.Op, known)
 		}
 	}
 	for i := range record.Findings {
@@ -52,7 +52,7 @@ func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, record *ledger.Comm
 		s.mark = slices.Clone(record.Watermark)
 	}
 	l.dropped = append(l.dropped, record.Silenced)
-	var committed ledger.Committed
+	var committed ledger.CommitResult
 	l.over(record.Over)
 	for _, n := range record.Notices {
 		l.add(n, &committed)
@@ -79,7 +79,7 @@ type firingID struct {
 // lastCommit is what a firing committed last, so that the same commit is answered as it was.
 type lastCommit struct {
 	record *ledger.Commit
-	answer ledger.Committed
+	answer ledger.CommitResult
 }
 
 // record adds the run, or a further part to a firing that is committed in parts.
@@ -92,7 +92,7 @@ func (l *Ledger) record(run *ledger.Run) {
 	l.runs[at] = judge.AddPass(&l.runs[at], run)
 }
 
-func (l *Ledger) add(n ledger.NewNotice, committed *ledger.Committed) {
+func (l *Ledger) add(n ledger.NewNotice, committed *ledger.CommitResult) {
 	if l.notices[n.Notice.ID] != nil {
 		return
 	}
@@ -110,7 +110,7 @@ func (l *Ledger) add(n ledger.NewNotice, committed *ledger.Committed) {
 }
 
 // deliver adds the delivery of a notice to a target, where somebody gets it.
-func (l *Ledger) deliver(n ledger.NewNotice, target ledger.Target, committed *ledger.Committed) {
+func (l *Ledger) deliver(n ledger.NewNotice, target ledger.Target, committed *ledger.CommitResult) {
 	d := &deliveryRow{strategy: target.Strategy}
 	d.Lane.Sink = target.Sink
 	d.Recipients = target.Recipients
@@ -189,17 +189,17 @@ func (l *Ledger) LastRuns(ctx context.Context) ([]ledger.Run, error) {
 	return list, nil
 }
 
-// Judged sums up the runs of every rule and scope.
-func (l *Ledger) Judged(ctx context.Context) ([]ledger.Judged, error) {
+// RunSums sums up the runs of every rule and scope.
+func (l *Ledger) RunSums(ctx context.Context) ([]ledger.RunSum, error) {
 	leave, err := l.enter(ctx, "Judged")
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	sums := map[scopeID]ledger.Judged{}
+	sums := map[scopeID]ledger.RunSum{}
 	for _, run := range l.runs {
 		sum := sums[scopeID{run.Rule, run.Scope}]
-		sums[scopeID{run.Rule, run.Scope}] = ledger.Judged{
+		sums[scopeID{run.Rule, run.Scope}] = ledger.RunSum{
 			Rule: run.Rule, Scope: run.Scope, Runs: sum.Runs + 1, Rows: sum.Rows + int64(run.Rows), Errored: sum.Errored + int64(run.Errored),
 			Last: sum.Last,
 		}

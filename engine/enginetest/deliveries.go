@@ -12,7 +12,7 @@ import (
 
 // deliveryRow is one delivery in the ledger.
 type deliveryRow struct {
-	ledger.TracedDelivery
+	ledger.DeliveryTrace
 
 	Notice   *notice.Notice
 	strategy *delivery.Strategy // of a push channel
@@ -200,7 +200,7 @@ func (l *Ledger) ListDeliveries(ctx context.Context, f ledger.DeliveryFilter) ([
 			continue
 		}
 		r := ledger.DeliveryRecord{
-			TracedDelivery: d.TracedDelivery, Notice: d.Notice.ID, Strategy: d.strategy,
+			DeliveryTrace: d.DeliveryTrace, Notice: d.Notice.ID, Strategy: d.strategy,
 		}
 		if d.strategy != nil {
 			r.Next, r.Deadline = d.strategy.First(d.Notice.CreatedAt), d.strategy.Deadline(d.Notice.CreatedAt)

@@ -76,26 +76,26 @@ func (l *Ledger) Finding(ctx context.Context, rule, name, key string) (ledger.Fi
 }
 
 // Trace returns the notices of the keys and those with the ids, the latest first.
-func (l *Ledger) Trace(ctx context.Context, rule, name string, keys, ids []string, limit int) ([]ledger.Traced, error) {
+func (l *Ledger) Trace(ctx context.Context, rule, name string, keys, ids []string, limit int) ([]ledger.NoticeTrace, error) {
 	leave, err := l.enter(ctx, "Trace")
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	var list []ledger.Traced
+	var list []ledger.NoticeTrace
 	for id, n := range l.notices {
 		if !slices.Contains(ids, id) && (n.Rule != rule || n.Scope != name || !slices.Contains(keys, n.Key)) {
 			continue
 		}
-		t := ledger.Traced{Notice: n}
+		t := ledger.NoticeTrace{Notice: n}
 		for _, d := range l.delivery {
 			if d.Notice.ID == id {
-				t.Deliveries = append(t.Deliveries, d.TracedDelivery)
+				t.Deliveries = append(t.Deliveries, d.DeliveryTrace)
 			}
 		}
 		list = append(list, t)
 	}
-	slices.SortFunc(list, func(a, b ledger.Traced) int {
+	slices.SortFunc(list, func(a, b ledger.NoticeTrace) int {
 		return cmp.Or(b.Notice.CreatedAt.Compare(a.Notice.CreatedAt), cmp.Compare(a.Notice.ID, b.Notice.ID))
 	})
 	return list[:min(limit, len(list))], nil

@@ -19,8 +19,8 @@ import (
 type Ledger struct {
 	// Fail, when set, is asked before each method by its name; an error that it returns is the answer.
 	Fail func(method string) error
-	// Clock is what leases and expiry are judged by. Defaults to time.Now.
-	Clock func() time.Time
+	// TimeNow is what leases and expiry are judged by. Defaults to time.Now.
+	TimeNow func() time.Time
 	// Subscribers get every inbox delivery.
 	Subscribers []string
 
@@ -72,10 +72,10 @@ func NewLedger(types ...catalog.Type) *Ledger {
 }
 
 func (l *Ledger) now() time.Time {
-	if l.Clock == nil {
+	if l.TimeNow == nil {
 		return time.Now()
 	}
-	return l.Clock()
+	return l.TimeNow()
 }
 
 // enter locks the ledger, after asking Fail.
@@ -311,7 +311,7 @@ func (l *Ledger) Forget(ctx context.Context, known map[string]bool) (int64, erro
 	l.forgotten = known
 	before := len(l.scopes)
 	maps.DeleteFunc(l.scopes, func(id scopeID, _ *scope) bool {
-		gone := !known[ledger.Known(id.rule, id.scope)]
+		gone := !known[ledger.ScopeKey(id.rule, id.scope)]
 		if gone {
 			delete(l.plans, id)
 		}

@@ -41,7 +41,7 @@ func TestTheLedgerInMemoryPassesTheSuite(t *testing.T) {
 				}
 				t.Cleanup(func() { _ = file.Close() })
 				memory := enginetest.NewLedger()
-				memory.Clock, memory.Subscribers = opts.Now, nil
+				memory.TimeNow, memory.Subscribers = opts.Now, nil
 				return wholeLedger{memory, rest{file}}
 			},
 		}

@@ -249,7 +249,7 @@ const mostWaiting = 1000
 // waiting reads how the pending deliveries to push channels stand.
 func (x *Explainer) waiting(ctx context.Context, a *Answer) error {
 	for _, t := range a.Notices {
-		pending := func(d ledger.TracedDelivery) bool {
+		pending := func(d ledger.DeliveryTrace) bool {
 			return d.State == ledger.DeliveryPending && x.channels[d.Lane.Sink].Push
 		}
 		if !slices.ContainsFunc(t.Deliveries, pending) {

@@ -48,7 +48,7 @@ type Answer struct {
 	Look    *Look                   // nil = the source was not asked
 	Reasons []Reason                // why nothing is told now
 	Next    *Forecast               // nil = nothing is foreseen
-	Notices []ledger.Traced         // every notice of it, the latest first
+	Notices []ledger.NoticeTrace    // every notice of it, the latest first
 	More    bool                    // there are older ones
 	Waiting []ledger.DeliveryRecord // those of Notices to push channels that are pending, the earliest first
 	Alike   []string                // open keys that may have been meant, where nothing is known of this one

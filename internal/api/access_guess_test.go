@@ -13,7 +13,7 @@ func TestGuessedIDs(t *testing.T) {
 	b := newBundle(asPeople, func(d *parts) { d.Rules = &fakeRules{scopes: twoScopes()} })
 	mine, theirs := *bin().Notice, *bin().Notice
 	mine.ID, mine.Warehouse, theirs.ID, theirs.Warehouse = "n_mine", "119240", "n_theirs", "119241"
-	b.deliveries.traced = []ledger.Traced{{Notice: &mine}, {Notice: &theirs}}
+	b.deliveries.traced = []ledger.NoticeTrace{{Notice: &mine}, {Notice: &theirs}}
 	b.ask(t, []asking{
 		{"site", "GET", "/notices/n_mine", "", 200, "n_mine"},
 		{"site", "GET", "/deliveries/3", "", 200, `"id":3`},

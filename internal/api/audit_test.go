@@ -89,7 +89,7 @@ func TestAuthorIsWhoWasAuthenticated(t *testing.T) {
 // A change that cannot be recorded is not made, and its answer says so; what was refused leaves no record.
 func TestAChangeWithoutItsRecord(t *testing.T) {
 	t.Parallel()
-	rules := &fakeRules{ordered: &engine.Ordered{Rule: "x", Due: bin().CreatedAt}}
+	rules := &fakeRules{ordered: &engine.RequestedFiring{Rule: "x", Due: bin().CreatedAt}}
 	b := setup(t, func(d *parts) { d.Rules = rules })
 	b.catalogue.unrecorded = fmt.Errorf("%w: disk full", ledger.ErrNotRecorded)
 	b.audit.fail(b.catalogue.unrecorded)

@@ -12,14 +12,14 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// fakeDeliveries keeps the contract of ledger.Operated, Trace and MarksOf in memory.
+// fakeDeliveries keeps the contract of ledger.DeliveryOperations, Trace and MarksOf in memory.
 type fakeDeliveries struct {
 	mu     sync.Mutex
 	list   map[int64]*ledger.DeliveryRecord
-	traced []ledger.Traced
+	traced []ledger.NoticeTrace
 	marks  []ledger.Mark
 	asked  []ledger.DeliveryFilter
-	found  ledger.FoundNotices
+	found  ledger.NoticePage
 	sought []ledger.NoticeFilter
 	run    *ledger.Run
 	err    error
@@ -31,8 +31,8 @@ func someDeliveries() *fakeDeliveries {
 	f := &fakeDeliveries{list: map[int64]*ledger.DeliveryRecord{}}
 	add := func(sink string, state ledger.DeliveryState, strategy *delivery.Strategy, change func(*ledger.DeliveryRecord)) {
 		d := &ledger.DeliveryRecord{
-			TracedDelivery: ledger.TracedDelivery{Seq: int64(len(f.list) + 1), Lane: ledger.Lane{Sink: sink}, State: state},
-			Notice:         "n_abc", Type: "REP_NOTICE", Rule: "negative-bin-stock", Status: "firing", Where: "119240", Title: "Bin A-01 is at -3",
+			DeliveryTrace: ledger.DeliveryTrace{Seq: int64(len(f.list) + 1), Lane: ledger.Lane{Sink: sink}, State: state},
+			Notice:        "n_abc", Type: "REP_NOTICE", Rule: "negative-bin-stock", Status: "firing", Where: "119240", Title: "Bin A-01 is at -3",
 			Created: at, Expires: at.Add(24 * time.Hour), Strategy: strategy,
 		}
 		change(d)
@@ -130,10 +130,10 @@ func (f *fakeDeliveries) CountDeliveries(context.Context) (map[string]map[ledger
 	return counts, f.err
 }
 
-func (f *fakeDeliveries) Trace(_ context.Context, _, _ string, _, ids []string, _ int) ([]ledger.Traced, error) {
+func (f *fakeDeliveries) Trace(_ context.Context, _, _ string, _, ids []string, _ int) ([]ledger.NoticeTrace, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var out []ledger.Traced
+	var out []ledger.NoticeTrace
 	for _, t := range f.traced {
 		if slices.Contains(ids, t.Notice.ID) {
 			out = append(out, t)
@@ -148,7 +148,7 @@ func (f *fakeDeliveries) MarksOf(context.Context, string) ([]ledger.Mark, error)
 	return f.marks, f.err
 }
 
-func (f *fakeDeliveries) SearchNotices(_ context.Context, q ledger.NoticeFilter) (ledger.FoundNotices, error) {
+func (f *fakeDeliveries) SearchNotices(_ context.Context, q ledger.NoticeFilter) (ledger.NoticePage, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.sought = append(f.sought, q)

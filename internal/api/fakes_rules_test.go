@@ -21,7 +21,7 @@ type fakeRules struct {
 	err      error
 	switches []ledger.Switch
 	scopes   []engine.RuleStatus
-	ordered  *engine.Ordered
+	ordered  *engine.RequestedFiring
 	begun    int          // firings that were ordered
 	runs     []ledger.Run // nil = the last one of the first scope
 }
@@ -50,7 +50,7 @@ func (f *fakeRules) Pause(_ context.Context, _ ledger.Author, s ledger.Switch) e
 	return f.err
 }
 
-func (f *fakeRules) RunNow(_ context.Context, rule string, scope *string, order func(*engine.Ordered) error) (*engine.Ordered, error) {
+func (f *fakeRules) RunNow(_ context.Context, rule string, scope *string, order func(*engine.RequestedFiring) error) (*engine.RequestedFiring, error) {
 	f.asked = fmt.Sprint(rule, " ", scope != nil)
 	if f.err == nil {
 		if err := order(f.ordered); err != nil {

@@ -16,7 +16,7 @@ import (
 type fakeSilences struct {
 	mu      sync.Mutex
 	list    []silence.Silence
-	held    map[string]ledger.HeldBack
+	held    map[string]ledger.SilenceCount
 	changed int
 	failure error
 	unread  error // of the node that is to take changes in
@@ -69,7 +69,7 @@ func (f *fakeSilences) Silences(context.Context) ([]silence.Silence, error) {
 	return slices.Clone(f.list), f.failure
 }
 
-func (f *fakeSilences) HeldBack(context.Context) (map[string]ledger.HeldBack, error) {
+func (f *fakeSilences) CountSilenced(context.Context) (map[string]ledger.SilenceCount, error) {
 	return f.held, f.failure
 }
 
@@ -91,7 +91,7 @@ func someSilences() *fakeSilences {
 	}
 	eight := quarterPast.Add(-15 * time.Minute)
 	return &fakeSilences{
-		held: map[string]ledger.HeldBack{"s_stocktake": {Findings: 3, Deliveries: 2}, "s_ended": {Findings: 1}},
+		held: map[string]ledger.SilenceCount{"s_stocktake": {Findings: 3, Deliveries: 2}, "s_ended": {Findings: 1}},
 		list: []silence.Silence{
 			{
 				ID: "s_stocktake", Matchers: matchers("rule=negative-bin-stock", "warehouse=~1192.*", "area!=inbound"), From: eight,

@@ -18,7 +18,7 @@ const searchPath = "/api/v1/notices/search"
 func TestNoticeSearch(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.deliveries.found = ledger.FoundNotices{
+	b.deliveries.found = ledger.NoticePage{
 		Notices: []*notice.Notice{bin().Notice}, Next: ledger.NoticePlace{At: bin().CreatedAt, N: 7, ID: "n_abc"}, Stopped: true,
 	}
 	golden(t, "notice_search.json", b.get(t, searchPath).body)
@@ -26,7 +26,7 @@ func TestNoticeSearch(t *testing.T) {
 	if got := b.get(t, searchPath, "Accept-Language", "zh"); !strings.Contains(got.body, "库位 A-01 为 -3") || !strings.Contains(got.header.Get("Vary"), "Accept-Language") {
 		t.Errorf("%v %s", got.header, got.body)
 	}
-	b.deliveries.found = ledger.FoundNotices{}
+	b.deliveries.found = ledger.NoticePage{}
 	if got := b.get(t, searchPath); strings.TrimSpace(got.body) != `{"notices":[]}` {
 		t.Errorf("nothing is %s", got.body)
 	}

@@ -19,7 +19,7 @@ func tracedNotice(t *testing.T, b *bundle) *notice.Notice {
 	again := *n
 	again.ID, again.CreatedAt = "n_again", n.CreatedAt.Add(4*time.Hour)
 	d := b.deliveries
-	d.traced = []ledger.Traced{{Notice: n}}
+	d.traced = []ledger.NoticeTrace{{Notice: n}}
 	d.found.Notices = []*notice.Notice{&again, n}
 	d.run = &ledger.Run{
 		Rule: n.Rule, Scope: n.Scope, Due: n.CreatedAt.Add(-time.Second), Started: n.CreatedAt, Duration: 20 * time.Millisecond, Node: "node-1",

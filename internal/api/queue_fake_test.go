@@ -77,15 +77,15 @@ func (t *fakeTwins) List(_ context.Context, q item.Query) (item.Page, error) {
 	return t.of(q.Test).list(q)
 }
 
-func (t *fakeTwins) Get(_ context.Context, test bool, scope item.Scope, id string) (item.Traced, error) {
+func (t *fakeTwins) Get(_ context.Context, test bool, scope item.Scope, id string) (item.TracedItem, error) {
 	q := t.of(test)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	i := q.find(scope, id)
 	if i == nil || q.err != nil {
-		return item.Traced{}, either(q.err, delivery.ErrNotFound)
+		return item.TracedItem{}, either(q.err, delivery.ErrNotFound)
 	}
-	return item.Traced{Item: *i, Trace: slices.Clone(q.traces[id])}, nil
+	return item.TracedItem{Item: *i, Trace: slices.Clone(q.traces[id])}, nil
 }
 
 func (t *fakeTwins) Rank(_ context.Context, test bool, scope item.Scope, id string) (item.Rank, error) {

@@ -16,7 +16,7 @@ import (
 type quietLedger struct {
 	mu        sync.Mutex
 	state     *delivery.IndexState
-	delivered []delivery.Delivered
+	delivered []delivery.ScoredDelivery
 	seq       atomic.Int64
 	asked     atomic.Int64
 }
@@ -31,7 +31,7 @@ func (l *quietLedger) record(batch []delivery.Delivery, receipts []delivery.Rece
 		}
 	}
 	for i, r := range receipts {
-		l.delivered = append(l.delivered, delivery.Delivered{Delivery: batch[i], Score: r.Score})
+		l.delivered = append(l.delivered, delivery.ScoredDelivery{Delivery: batch[i], Score: r.Score})
 	}
 	return true
 }
@@ -80,17 +80,17 @@ func (l *quietLedger) HighestScores(context.Context, string) (map[string]int64, 
 	return highest, nil
 }
 
-func (l *quietLedger) Delivered(_ context.Context, lane delivery.Lane, after int64, limit int) ([]delivery.Delivered, error) {
+func (l *quietLedger) Delivered(_ context.Context, lane delivery.Lane, after int64, limit int) ([]delivery.ScoredDelivery, error) {
 	l.asked.Add(1)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var out []delivery.Delivered
+	var out []delivery.ScoredDelivery
 	for _, d := range l.delivered {
 		if d.Notice.Warehouse == lane.Warehouse && d.Score > after {
 			out = append(out, d)
 		}
 	}
-	slices.SortFunc(out, func(a, b delivery.Delivered) int { return cmp.Compare(a.Score, b.Score) })
+	slices.SortFunc(out, func(a, b delivery.ScoredDelivery) int { return cmp.Compare(a.Score, b.Score) })
 	return out[:min(limit, len(out))], nil
 }
 

@@ -67,7 +67,7 @@ func TestRulesAreSwitched(t *testing.T) {
 func TestRuleIsRun(t *testing.T) {
 	t.Parallel()
 	b, f := setupRules(t)
-	f.ordered = &engine.Ordered{Rule: "negative-bin-stock", Scope: "119240", Due: bin().CreatedAt}
+	f.ordered = &engine.RequestedFiring{Rule: "negative-bin-stock", Scope: "119240", Due: bin().CreatedAt}
 	got := b.do(t, "POST", "/api/v1/rules/negative-bin-stock/run", "")
 	if got.status != 202 || got.header.Get("Location") != "/api/v1/rules/negative-bin-stock/runs" || strings.Contains(got.body, `"run"`) {
 		t.Errorf("%d %v %s", got.status, got.header, got.body)

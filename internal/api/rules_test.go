@@ -30,12 +30,12 @@ func everyWhy() *why.Answer {
 		Look:    &why.Look{Rows: 2, Found: true, Match: true, Row: r, To: []string{"inbox", "sms after 10m unless read"}, Parts: []why.Part{{Text: "qty < 0", Outcome: "true"}, {Text: "a / b", Depth: 1, Outcome: "error", Fault: "division by zero"}}},
 		Reasons: []why.Reason{{Code: "repeat", Text: "it was told at noon"}},
 		Next:    &why.Forecast{What: why.NextReminder, Due: at, At: at.Add(time.Second)},
-		Notices: []ledger.Traced{{Notice: bin().Notice, Deliveries: []ledger.TracedDelivery{
+		Notices: []ledger.NoticeTrace{{Notice: bin().Notice, Deliveries: []ledger.DeliveryTrace{
 			{Seq: 1, Lane: ledger.Lane{Sink: "inbox", Warehouse: "119240"}, State: ledger.DeliverySent, Attempts: 1, SentAt: at, Recipients: []string{"role:keeper", "user:1"}},
 			{Seq: 2, Lane: ledger.Lane{Sink: "gateway"}, State: ledger.DeliveryFailed, Attempts: 3, LastError: "a 400"},
 			{Seq: 3, Lane: ledger.Lane{Sink: "sms"}, State: ledger.DeliveryPending, Attempts: 1, LastError: "a 503"},
 		}}},
-		Waiting: []ledger.DeliveryRecord{{TracedDelivery: ledger.TracedDelivery{Seq: 3}, Next: at, Deadline: at.Add(time.Minute)}},
+		Waiting: []ledger.DeliveryRecord{{DeliveryTrace: ledger.DeliveryTrace{Seq: 3}, Next: at, Deadline: at.Add(time.Minute)}},
 		More:    true, Alike: []string{`[119240,"A-02"]`},
 	}
 }
@@ -145,7 +145,7 @@ func TestRulesByID(t *testing.T) {
 		rule.ID, one.Rule = id, &rule
 		f.scopes = append(f.scopes, one)
 	}
-	f.scopes[0].Judged = ledger.Judged{Runs: 3, Rows: 8, Errored: 2, Last: []ledger.Brief{
+	f.scopes[0].RunSum = ledger.RunSum{Runs: 3, Rows: 8, Errored: 2, Last: []ledger.Brief{
 		{Took: 1500 * time.Microsecond, Outcome: ledger.OutcomeOK}, {Took: 2 * time.Second, Outcome: ledger.OutcomeDegraded}, {Took: 3 * time.Second, Outcome: ledger.OutcomeFailed},
 	}}
 	got := b.get(t, "/api/v1/rules?id=c-rule&id=negative-bin-stock&id=none")

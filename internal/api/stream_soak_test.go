@@ -216,7 +216,7 @@ func (l *quietLedger) titles(mine func(recipients []string) bool) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	list := slices.Clone(l.delivered)
-	slices.SortFunc(list, func(a, b delivery.Delivered) int { return cmp.Compare(a.Score, b.Score) })
+	slices.SortFunc(list, func(a, b delivery.ScoredDelivery) int { return cmp.Compare(a.Score, b.Score) })
 	var out []string
 	for _, d := range list {
 		if mine(d.Recipients) {

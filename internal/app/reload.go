@@ -75,7 +75,7 @@ func compare(before, after []*rules.Rule) wire.Reloaded {
 	r := wire.Reloaded{Rules: len(after)}
 	old := checksumsOf(before)
 	for _, rule := range after {
-		id := ledger.Known(rule.ID, rule.Scope)
+		id := ledger.ScopeKey(rule.ID, rule.Scope)
 		checksum, known := old[id]
 		switch {
 		case !known:
@@ -89,11 +89,11 @@ func compare(before, after []*rules.Rule) wire.Reloaded {
 	return r
 }
 
-// checksumsOf are the checksums of the rules, each scope of a rule for itself; see ledger.Known.
+// checksumsOf are the checksums of the rules, each scope of a rule for itself; see ledger.ScopeKey.
 func checksumsOf(list []*rules.Rule) map[string]string {
 	sums := make(map[string]string, len(list))
 	for _, r := range list {
-		sums[ledger.Known(r.ID, r.Scope)] = r.Checksum
+		sums[ledger.ScopeKey(r.ID, r.Scope)] = r.Checksum
 	}
 	return sums
 }
@@ -152,7 +152,7 @@ func changedRules(before, after []*rules.Rule) map[string][]*rules.Rule {
 	old := checksumsOf(before)
 	changed := map[string][]*rules.Rule{}
 	for _, r := range after {
-		if checksum, known := old[ledger.Known(r.ID, r.Scope)]; known && checksum != r.Checksum {
+		if checksum, known := old[ledger.ScopeKey(r.ID, r.Scope)]; known && checksum != r.Checksum {
 			changed[r.Source] = append(changed[r.Source], r)
 		}
 	}

@@ -59,7 +59,7 @@ func ruleStatus(u engine.RuleStatus) wire.RuleStatus {
 		Enabled: u.Enabled, Switch: view.NewSwitchForm(u.Switch), Verified: u.Verified, Reason: u.Reason,
 	}
 	s.Warnings, s.Shadow = u.Warnings, u.Rule.Shadow
-	s.Recent = view.NewRecent(u.Judged)
+	s.Recent = view.NewRecent(u.RunSum)
 	if !u.Promoted.IsZero() {
 		promoted := u.Promoted.UTC()
 		s.Promoted = &promoted

@@ -36,7 +36,7 @@ type Pushes interface {
 	// SettlePushes records how attempts ended, in one transaction. Sent is recorded whoever has the claim by now, also of what was
 	// canceled, failed or timed out meanwhile, because it is true. Everything else is recorded only under the token of the last claim and
 	// while the delivery is pending. What ends lets the next delivery of its finding go.
-	SettlePushes(ctx context.Context, settled []Settled) error
+	SettlePushes(ctx context.Context, settled []Settlement) error
 	// EndPushes ends pending deliveries of the sink, at most limit: as timed_out those past their deadline, as canceled those whose
 	// notice has expired. One that is claimed is ended too: if its attempt succeeds all the same, it is recorded as sent.
 	EndPushes(ctx context.Context, sink string, limit int) (timedOut, canceled int, err error)
@@ -59,7 +59,7 @@ type InboxRecord interface {
 	// HighestScores returns the highest recorded score of each warehouse.
 	HighestScores(ctx context.Context, sink string) (map[string]int64, error)
 	// Delivered returns sent inbox deliveries of unexpired notices with a score above after, ascending by score.
-	Delivered(ctx context.Context, lane Lane, after int64, limit int) ([]Delivered, error)
+	Delivered(ctx context.Context, lane Lane, after int64, limit int) ([]ScoredDelivery, error)
 }
 
 // MarkRecord is what the index in Redis is written back from.

@@ -35,8 +35,8 @@ type Lane struct {
 	Warehouse string
 }
 
-// Delivered is a delivery that the inbox had, with the score it was given.
-type Delivered struct {
+// ScoredDelivery is a delivery that the inbox had, with the score it was given.
+type ScoredDelivery struct {
 	Delivery
 	Score int64
 }
@@ -77,15 +77,15 @@ type Subscriber struct {
 	Mail     []string // addresses, as "Ann Lee <ann@example.com>" or "ann@example.com"; a role may have several
 }
 
-// Logged are deliveries as logs name them: by the ids of their notices, and of the runs (or requests) that made those. They are worked
+// LogEntry are deliveries as logs name them: by the ids of their notices, and of the runs (or requests) that made those. They are worked
 // out only where the line is written.
-type Logged []Delivery
+type LogEntry []Delivery
 
 // mostLogged is how many of a kind a line names.
 const mostLogged = 20
 
 // LogValue implements slog.LogValuer.
-func (l Logged) LogValue() slog.Value {
+func (l LogEntry) LogValue() slog.Value {
 	var ids, runs []string
 	for i := range l {
 		n := l[i].Notice

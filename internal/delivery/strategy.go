@@ -58,8 +58,8 @@ func (s *Strategy) Deadline(created time.Time) time.Time {
 	return created.Add(s.Within)
 }
 
-// Claimed is a delivery to a push channel that this node is to try now.
-type Claimed struct {
+// PushClaim is a delivery to a push channel that this node is to try now.
+type PushClaim struct {
 	Delivery
 
 	Strategy Strategy
@@ -72,7 +72,7 @@ type Claimed struct {
 // Claims is the answer to the question what is due.
 type Claims struct {
 	At   time.Time // by the ledger's clock; deadlines and expiries are measured from it, whatever the node's clock says
-	List []Claimed
+	List []PushClaim
 	More bool          // as many were claimed as could be: more may be due
 	Next time.Duration // until the next open delivery of the sink is due; 0 = none is known, or More
 }
@@ -89,8 +89,8 @@ const (
 	SettleHold                          // the silence HeldBy holds it back for After, unless somebody ends that before; no attempt counts
 )
 
-// Settled is what is to be recorded of a claim.
-type Settled struct {
+// Settlement is what is to be recorded of a claim.
+type Settlement struct {
 	Seq   int64
 	Token int64
 	Kind  SettleKind

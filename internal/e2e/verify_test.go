@@ -59,7 +59,7 @@ func (w *world) settled(l ledger.Ledger, clients []*client, lastChange time.Time
 }
 
 // record is what the ledger says was delivered to a warehouse, in the order of the scores.
-func record(t *testing.T, l ledger.Ledger, warehouse string) []ledger.Delivered {
+func record(t *testing.T, l ledger.Ledger, warehouse string) []ledger.ScoredDelivery {
 	t.Helper()
 	list, err := l.Delivered(t.Context(), ledger.Lane{Sink: sink, Warehouse: warehouse}, 0, 100_000)
 	if err != nil {
@@ -89,7 +89,7 @@ func (c *cluster) verify(l ledger.Ledger, clients []*client, redisLost bool) {
 }
 
 // verify proves that the client heard exactly what the ledger recorded.
-func (cl *client) verify(want []ledger.Delivered, redisLost bool) {
+func (cl *client) verify(want []ledger.ScoredDelivery, redisLost bool) {
 	t := cl.c.t
 	t.Helper()
 	t.Logf("client of %s: %d notices; resets %d, polls refused %d, told to come again %d", cl.warehouse, len(cl.notices), cl.resets, cl.refused, cl.later)
@@ -128,7 +128,7 @@ func (cl *client) verify(want []ledger.Delivered, redisLost bool) {
 }
 
 // verifyInboxes proves that the inboxes in Redis have what the ledger recorded, once each and with the same scores.
-func (c *cluster) verifyInboxes(warehouse string, want []ledger.Delivered) {
+func (c *cluster) verifyInboxes(warehouse string, want []ledger.ScoredDelivery) {
 	t := c.t
 	t.Helper()
 	client := c.redis.Client(t)

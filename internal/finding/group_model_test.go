@@ -93,8 +93,8 @@ func (m *groupModel) run(r modelRun, broken map[string]bool) (told, resolved []s
 }
 
 // first are the rows that count: the first of each key.
-func (m *groupModel) first(r modelRun) map[string]finding.Seen {
-	rows := map[string]finding.Seen{}
+func (m *groupModel) first(r modelRun) map[string]finding.SeenRow {
+	rows := map[string]finding.SeenRow{}
 	for _, row := range r.seen {
 		if _, repeated := rows[row.Key]; !repeated {
 			rows[row.Key] = row
@@ -117,7 +117,7 @@ func (m *groupModel) why(g, joined string, priority int, fired bool, due time.Ti
 	return ""
 }
 
-func (m *groupModel) see(key string, row finding.Seen, fires bool, due time.Time) {
+func (m *groupModel) see(key string, row finding.SeenRow, fires bool, due time.Time) {
 	f := m.open[key]
 	if f == nil {
 		f = &modelFinding{first: len(m.history) - 1}
@@ -127,7 +127,7 @@ func (m *groupModel) see(key string, row finding.Seen, fires bool, due time.Time
 	m.groupOf[key] = row.Group
 }
 
-func (m *groupModel) miss(rows map[string]finding.Seen, due time.Time) {
+func (m *groupModel) miss(rows map[string]finding.SeenRow, due time.Time) {
 	for key, f := range m.open {
 		if _, seen := rows[key]; seen {
 			continue
@@ -182,8 +182,8 @@ func TestGroupsAgreeWithTheModel(t *testing.T) {
 	})
 }
 
-var membersGen = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) finding.Seen {
-	return finding.Seen{
+var membersGen = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) finding.SeenRow {
+	return finding.SeenRow{
 		Key:      rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "key"),
 		Group:    rapid.SampledFrom([]string{"X", "X", "X", "Y", "Z"}).Draw(t, "group"),
 		Priority: rapid.IntRange(1, 5).Draw(t, "priority"),

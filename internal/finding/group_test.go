@@ -168,11 +168,11 @@ func TestSplit(t *testing.T) {
 func TestGroupOfTheKeyItself(t *testing.T) {
 	w := newWorld(finding.Policy{Shortest: 5 * time.Minute})
 	for i, c := range []struct {
-		seen []finding.Seen
+		seen []finding.SeenRow
 		want string
 	}{
-		{[]finding.Seen{{Key: "k", Group: "k", Priority: 3}}, "fire k1x1"},
-		{[]finding.Seen{{Key: "k", Priority: 4}}, "rise k2"},
+		{[]finding.SeenRow{{Key: "k", Group: "k", Priority: 3}}, "fire k1x1"},
+		{[]finding.SeenRow{{Key: "k", Priority: 4}}, "rise k2"},
 		{nil, "resolve k2"},
 	} {
 		if _, got := w.run(start.Add(time.Duration(i)*5*time.Minute), c.seen, false, false); got != c.want {

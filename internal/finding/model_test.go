@@ -18,7 +18,7 @@ type modelRun struct {
 	due    time.Time
 	failed bool
 	noData bool
-	seen   []finding.Seen
+	seen   []finding.SeenRow
 }
 
 // modelFinding is a finding told in words: since which run, told when and how often.
@@ -138,8 +138,8 @@ func TestStepAgreesWithTheModel(t *testing.T) {
 	})
 }
 
-var seenGen = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) finding.Seen {
-	return finding.Seen{
+var seenGen = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) finding.SeenRow {
+	return finding.SeenRow{
 		Key:      rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "key"),
 		Priority: rapid.IntRange(1, 5).Draw(t, "priority"),
 		Errored:  rapid.IntRange(0, 6).Draw(t, "errs") == 0,
@@ -203,9 +203,9 @@ func TestStepChangesEachFindingOnce(t *testing.T) {
 
 func BenchmarkStep(b *testing.B) {
 	const n = 20_000
-	seen := make([]finding.Seen, n)
+	seen := make([]finding.SeenRow, n)
 	for i := range seen {
-		seen[i] = finding.Seen{Key: fmt.Sprintf("[119240,\"A-%05d\",\"S1\"]", i), Priority: 3}
+		seen[i] = finding.SeenRow{Key: fmt.Sprintf("[119240,\"A-%05d\",\"S1\"]", i), Priority: 3}
 	}
 	policy := finding.Policy{KeepFiringFor: time.Minute, Shortest: time.Minute}
 	w := newWorld(policy)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Seen is one row that met the condition, or whose condition could not be evaluated.
-type Seen struct {
+// SeenRow is one row that met the condition, or whose condition could not be evaluated.
+type SeenRow struct {
 	Key      string
 	Group    string // of a rule that groups
 	Priority int
@@ -16,7 +16,7 @@ type Seen struct {
 
 // Step is the life of findings as a pure function: what a run at due makes of the findings. states has
 // every open finding once. noData tells that the probe returned no row at all.
-func Step(scope Scope, states []State, seen []Seen, noData bool, p Policy, due time.Time) Result {
+func Step(scope Scope, states []State, seen []SeenRow, noData bool, p Policy, due time.Time) Result {
 	run := Begin(scope, states, p, due)
 	for _, row := range seen {
 		switch {

@@ -187,7 +187,7 @@ func (w *world) list() []finding.State {
 	return states
 }
 
-func (w *world) run(due time.Time, seen []finding.Seen, failed, noData bool) (res finding.Result, told string) {
+func (w *world) run(due time.Time, seen []finding.SeenRow, failed, noData bool) (res finding.Result, told string) {
 	if failed {
 		res = finding.Fail(w.scope, w.list(), w.policy, due)
 	} else {
@@ -209,8 +209,8 @@ func (w *world) apply(res finding.Result) {
 	}
 }
 
-func parseSeen(text string) []finding.Seen {
-	var seen []finding.Seen
+func parseSeen(text string) []finding.SeenRow {
+	var seen []finding.SeenRow
 	for i := range len(text) {
 		last := len(seen) - 1
 		switch c := text[i]; {
@@ -221,7 +221,7 @@ func parseSeen(text string) []finding.Seen {
 		case c >= 'A' && c <= 'Z':
 			seen[last].Group = string(c)
 		default:
-			seen = append(seen, finding.Seen{Key: string(c), Priority: 3})
+			seen = append(seen, finding.SeenRow{Key: string(c), Priority: 3})
 		}
 	}
 	return seen

@@ -26,8 +26,8 @@ type Record struct {
 	Assignee string
 }
 
-// Known is what the ledger says of a pushed item.
-type Known struct {
+// PushAnswer is what the ledger says of a pushed item.
+type PushAnswer struct {
 	Seq   int64
 	New   bool  // it was not there before
 	State State // as far as the ledger knows; an end means that it is not to be pushed again
@@ -87,7 +87,7 @@ type Pause struct {
 type Journal interface {
 	// PushItems records items that are about to be pushed, all or none, and answers in their order. One whose id the queue
 	// has had before, or that comes twice in the call, is left as it was. Records are kept as they are given, but for Seq.
-	PushItems(ctx context.Context, queue string, items []Record) ([]Known, error)
+	PushItems(ctx context.Context, queue string, items []Record) ([]PushAnswer, error)
 	// RefuseItems ends items that were recorded and then refused for their dedupe key. Those that have ended stay as they are.
 	RefuseItems(ctx context.Context, queue string, refused []Refusal) error
 	// ApplyMoves records what happened, and the orders by which it did, in one transaction and in the order given. Entries at or below the position that was

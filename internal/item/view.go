@@ -109,8 +109,8 @@ type Rank struct {
 	Score int64
 }
 
-// Traced is an item and its moves.
-type Traced struct {
+// TracedItem is an item and its moves.
+type TracedItem struct {
 	Item  Item
 	Trace []Move // the first is its push
 }

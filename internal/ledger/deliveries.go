@@ -14,15 +14,15 @@ import (
 type Deliveries interface {
 	delivery.Lanes
 	delivery.Pushes
-	Operated
+	DeliveryOperations
 	Sends
 	// CountPending returns the number of pending deliveries by sink, for those who ask often.
 	CountPending(ctx context.Context) (map[string]int64, error)
 	DeliveryCounts
 }
 
-// Operated is what operators do to deliveries of every kind.
-type Operated interface {
+// DeliveryOperations is what operators do to deliveries of every kind.
+type DeliveryOperations interface {
 	DeliveryList
 	// Delivery returns one. ErrNotFound.
 	Delivery(ctx context.Context, seq int64) (DeliveryRecord, error)
@@ -57,7 +57,7 @@ type DeliveryFilter struct {
 
 // DeliveryRecord is a delivery as operators see it.
 type DeliveryRecord struct {
-	TracedDelivery
+	DeliveryTrace
 
 	Notice   string // its id
 	Type     string

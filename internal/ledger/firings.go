@@ -42,7 +42,7 @@ type Firings interface {
 	// After an error that leaves open whether the transaction went through (the connection broke), the caller
 	// repeats the same Commit with the same claim: one that did go through changes nothing more and is
 	// answered as it was.
-	Commit(ctx context.Context, c Claim, run *Commit) (Committed, error)
+	Commit(ctx context.Context, c Claim, run *Commit) (CommitResult, error)
 	// Forget closes the findings and state of rules and scopes that are in no file any more, silently.
 	// known holds Known of each. Waiting deliveries go on. It returns how many rules and scopes went.
 	Forget(ctx context.Context, known map[string]bool) (int64, error)
@@ -168,12 +168,12 @@ type Target struct {
 	Each bool
 }
 
-// Committed is what a commit did.
-type Committed struct {
+// CommitResult is what a commit did.
+type CommitResult struct {
 	Deliveries   int
 	Unsubscribed int
 	Lanes        []Lane // with something new to deliver, by sink and warehouse
 }
 
-// Known is the entry of Forget's set for a rule and scope.
-func Known(rule, scope string) string { return rule + "\x00" + scope }
+// ScopeKey is the entry of Forget's set for a rule and scope.
+func ScopeKey(rule, scope string) string { return rule + "\x00" + scope }

@@ -33,12 +33,12 @@ type RunSummary interface {
 	// LastRuns returns the latest run of every registered rule and scope, by rule and scope. One that was skipped has the findings of
 	// the last that was not.
 	LastRuns(ctx context.Context) ([]Run, error)
-	// Judged sums up the runs that are kept of every registered rule and scope, by rule and scope.
-	Judged(ctx context.Context) ([]Judged, error)
+	// RunSums sums up the runs that are kept of every registered rule and scope, by rule and scope.
+	RunSums(ctx context.Context) ([]RunSum, error)
 }
 
-// Judged is how many rows the kept runs of a rule in a scope have seen, and how many of them could not be judged or told.
-type Judged struct {
+// RunSum is how many rows the kept runs of a rule in a scope have seen, and how many of them could not be judged or told.
+type RunSum struct {
 	Rule, Scope         string
 	Runs, Rows, Errored int64
 	Last                []Brief // the last 20 that were not skipped, the latest last
@@ -66,7 +66,7 @@ type Traces interface {
 	Finding(ctx context.Context, rule, scope, key string) (Finding, error)
 	// Trace returns the notices of the rule and scope that were made of one of the keys, and those with the ids, the
 	// latest first, each with its deliveries. Notices that are older than this question are found by their id only.
-	Trace(ctx context.Context, rule, scope string, keys, ids []string, limit int) ([]Traced, error)
+	Trace(ctx context.Context, rule, scope string, keys, ids []string, limit int) ([]NoticeTrace, error)
 }
 
 // Finding is an open finding and the row that its last change was made of.
@@ -76,14 +76,14 @@ type Finding struct {
 	RowDue time.Time // of the run that saw it
 }
 
-// Traced is a notice and what became of it.
-type Traced struct {
+// NoticeTrace is a notice and what became of it.
+type NoticeTrace struct {
 	Notice     *notice.Notice
-	Deliveries []TracedDelivery // in the order of Seq
+	Deliveries []DeliveryTrace // in the order of Seq
 }
 
-// TracedDelivery is how a delivery stands.
-type TracedDelivery struct {
+// DeliveryTrace is how a delivery stands.
+type DeliveryTrace struct {
 	Seq        int64
 	Lane       Lane
 	State      DeliveryState
@@ -136,7 +136,7 @@ const MostLookedAt = 20_000
 type Search interface {
 	// SearchNotices returns notices, the latest first. It looks at MostLookedAt of them at most, and only at those that one of the
 	// filter's texts leads to: its Finding, else Rule, Types, Warehouses, else at all between From and To.
-	SearchNotices(ctx context.Context, f NoticeFilter) (FoundNotices, error)
+	SearchNotices(ctx context.Context, f NoticeFilter) (NoticePage, error)
 	// RunAt returns the run of the rule in the scope that made what was made at that time: the latest that had begun by then and was not
 	// skipped. ErrNotFound.
 	RunAt(ctx context.Context, rule, scope string, at time.Time) (Run, error)
@@ -165,8 +165,8 @@ type NoticePlace struct {
 	ID string
 }
 
-// FoundNotices is a page of a search.
-type FoundNotices struct {
+// NoticePage is a page of a search.
+type NoticePage struct {
 	Notices []*notice.Notice
 	Next    NoticePlace // the page that follows is before it; zero = there is none
 	Stopped bool        // MostLookedAt came before the page was full

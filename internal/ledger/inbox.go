@@ -17,8 +17,8 @@ type Inbox interface {
 // IndexState is the generation of an index in Redis.
 type IndexState = delivery.IndexState
 
-// Delivered is a delivery that the inbox had, with its score.
-type Delivered = delivery.Delivered
+// ScoredDelivery is a delivery that the inbox had, with its score.
+type ScoredDelivery = delivery.ScoredDelivery
 
 // Marks keeps who has read and acked what.
 type Marks interface {

@@ -271,12 +271,12 @@ type Silences interface {
 	Silence(ctx context.Context, id string) (silence.Silence, error)
 	// Silences returns all that are kept, the latest first.
 	Silences(ctx context.Context) ([]silence.Silence, error)
-	// HeldBack counts what each silence holds back now, by its id.
-	HeldBack(ctx context.Context) (map[string]HeldBack, error)
+	// CountSilenced counts what each silence holds back now, by its id.
+	CountSilenced(ctx context.Context) (map[string]SilenceCount, error)
 }
 
-// HeldBack is how much a silence holds back. What several hold back counts for each of them, but of deliveries, which one holds.
-type HeldBack struct {
+// SilenceCount is how much a silence holds back. What several hold back counts for each of them, but of deliveries, which one holds.
+type SilenceCount struct {
 	Findings   int
 	Deliveries int // to push channels
 }

@@ -16,9 +16,9 @@ import (
 type memoryLedger struct {
 	mu        sync.Mutex
 	state     *delivery.IndexState
-	delivered map[int64]delivery.Delivered // by seq
-	marks     []delivery.Mark              // in the order of their time
-	reads     []delivery.Watermark         // the same; every rise is one
+	delivered map[int64]delivery.ScoredDelivery // by seq
+	marks     []delivery.Mark                   // in the order of their time
+	reads     []delivery.Watermark              // the same; every rise is one
 	calls     int
 	begun     int
 	down      error
@@ -26,7 +26,7 @@ type memoryLedger struct {
 }
 
 func newMemoryLedger() *memoryLedger {
-	return &memoryLedger{delivered: map[int64]delivery.Delivered{}, now: time.Now}
+	return &memoryLedger{delivered: map[int64]delivery.ScoredDelivery{}, now: time.Now}
 }
 
 func (l *memoryLedger) enter() (func(), error) {
@@ -90,19 +90,19 @@ func (l *memoryLedger) HighestScores(context.Context, string) (map[string]int64,
 	return out, nil
 }
 
-func (l *memoryLedger) Delivered(_ context.Context, lane delivery.Lane, after int64, limit int) ([]delivery.Delivered, error) {
+func (l *memoryLedger) Delivered(_ context.Context, lane delivery.Lane, after int64, limit int) ([]delivery.ScoredDelivery, error) {
 	leave, err := l.enter()
 	defer leave()
 	if err != nil {
 		return nil, err
 	}
-	var out []delivery.Delivered
+	var out []delivery.ScoredDelivery
 	for _, d := range l.delivered {
 		if d.Notice.Warehouse == lane.Warehouse && d.Score > after && d.Notice.ExpiresAt.After(l.now()) {
 			out = append(out, d)
 		}
 	}
-	slices.SortFunc(out, func(a, b delivery.Delivered) int { return cmp.Compare(a.Score, b.Score) })
+	slices.SortFunc(out, func(a, b delivery.ScoredDelivery) int { return cmp.Compare(a.Score, b.Score) })
 	return out[:min(limit, len(out))], nil
 }
 
@@ -119,7 +119,7 @@ func (l *memoryLedger) record(batch []delivery.Delivery, receipts []delivery.Rec
 		}
 	}
 	for i, r := range receipts {
-		l.delivered[r.Seq] = delivery.Delivered{Delivery: batch[i], Score: r.Score}
+		l.delivered[r.Seq] = delivery.ScoredDelivery{Delivery: batch[i], Score: r.Score}
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (l *memoryLedger) epoch() string {
 // sortedLedger answers Delivered from a sorted list, as a database with an index does.
 type sortedLedger struct {
 	*memoryLedger
-	list []delivery.Delivered
+	list []delivery.ScoredDelivery
 }
 
 func (l *memoryLedger) sorted() *sortedLedger {
@@ -157,11 +157,11 @@ func (l *memoryLedger) sorted() *sortedLedger {
 	for _, d := range l.delivered {
 		s.list = append(s.list, d)
 	}
-	slices.SortFunc(s.list, func(a, b delivery.Delivered) int { return cmp.Compare(a.Score, b.Score) })
+	slices.SortFunc(s.list, func(a, b delivery.ScoredDelivery) int { return cmp.Compare(a.Score, b.Score) })
 	return s
 }
 
-func (s *sortedLedger) Delivered(_ context.Context, _ delivery.Lane, after int64, limit int) ([]delivery.Delivered, error) {
-	at, _ := slices.BinarySearchFunc(s.list, after+1, func(d delivery.Delivered, score int64) int { return cmp.Compare(d.Score, score) })
+func (s *sortedLedger) Delivered(_ context.Context, _ delivery.Lane, after int64, limit int) ([]delivery.ScoredDelivery, error) {
+	at, _ := slices.BinarySearchFunc(s.list, after+1, func(d delivery.ScoredDelivery, score int64) int { return cmp.Compare(d.Score, score) })
 	return s.list[at:min(at+limit, len(s.list))], nil
 }

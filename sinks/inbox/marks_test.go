@@ -361,7 +361,7 @@ func TestRebuildOfManyMarks(t *testing.T) {
 	for i, d := range makeDeliveries(rebuilt, wh, "role:k") {
 		user := fmt.Sprintf("user:%d", i%50)
 		d.Recipients = []string{fmt.Sprintf("role:%d", i%20)}
-		ledger.delivered[d.Seq] = delivery.Delivered{Delivery: d, Score: start.UnixMicro() + int64(i)}
+		ledger.delivered[d.Seq] = delivery.ScoredDelivery{Delivery: d, Score: start.UnixMicro() + int64(i)}
 		ledger.marks = append(ledger.marks, delivery.Mark{Notice: d.Notice.ID, Warehouse: wh, User: user, Acked: i%10 == 0, At: start})
 	}
 	sorted := ledger.sorted()

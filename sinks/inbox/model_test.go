@@ -288,7 +288,7 @@ func (m *model) lose(*rapid.T) {
 	m.n.keeper.CheckNow()
 	testenv.Eventually(m.tb, func() bool { return m.n.ledger.epochs() > begun && m.n.Ready() == nil }, 20*time.Second)
 	m.inboxes, m.open = map[string]*modelInbox{}, nil
-	delivered := slices.SortedFunc(maps.Values(m.n.ledger.delivered), func(a, b delivery.Delivered) int { return int(a.Score - b.Score) })
+	delivered := slices.SortedFunc(maps.Values(m.n.ledger.delivered), func(a, b delivery.ScoredDelivery) int { return int(a.Score - b.Score) })
 	for _, d := range delivered {
 		for _, s := range d.Recipients {
 			in := m.inbox(s)

@@ -112,7 +112,7 @@ func TestRebuildOfManyIsQuickAndCapped(t *testing.T) {
 		if i%20 != 0 { // the role gets one in twenty
 			d.Recipients = []string{"user:1"}
 		}
-		ledger.delivered[d.Seq] = delivery.Delivered{Delivery: d, Score: start + int64(i)}
+		ledger.delivered[d.Seq] = delivery.ScoredDelivery{Delivery: d, Score: start + int64(i)}
 	}
 	sorted := ledger.sorted()
 	lost := time.Now()

@@ -15,7 +15,7 @@ import (
 
 // flight is a call under way.
 type flight struct {
-	batch []delivery.Claimed
+	batch []delivery.PushClaim
 	done  func(error) // tells the breaker how it ended
 	err   error
 }
@@ -52,9 +52,9 @@ func (l *loop) begin(ctx context.Context, now time.Time) {
 // start hands the call to a worker. There are as many workers as calls were ever under way at a time; they are kept, since a new one would have
 // to grow its stack first.
 func (l *loop) start(ctx context.Context, jobs []*job, done func(error)) {
-	f := &flight{batch: make([]delivery.Claimed, len(jobs)), done: done}
+	f := &flight{batch: make([]delivery.PushClaim, len(jobs)), done: done}
 	for i, j := range jobs {
-		f.batch[i] = j.Claimed
+		f.batch[i] = j.PushClaim
 	}
 	l.flights++
 	if l.flights > l.workers {
@@ -74,7 +74,7 @@ func (l *loop) work(ctx context.Context) {
 }
 
 // push makes one call. A panic is an error: a notice that a channel cannot cope with must not take the node down.
-func (r *Runner) push(ctx context.Context, batch []delivery.Claimed) (err error) {
+func (r *Runner) push(ctx context.Context, batch []delivery.PushClaim) (err error) {
 	list := make([]delivery.Delivery, len(batch))
 	for i := range batch {
 		list[i] = batch[i].Delivery

@@ -15,7 +15,7 @@ const (
 
 // job is a delivery that this node has claimed.
 type job struct {
-	delivery.Claimed
+	delivery.PushClaim
 
 	startBy time.Time // an attempt that begins later could end after the lease
 	ends    time.Time // its deadline or the notice's expiry on this node's timers; zero = never
@@ -131,7 +131,7 @@ func (l *loop) take(got claimAnswer) {
 
 // add takes up one delivery. One that is here already was claimed anew because its lease has ended by the ledger's clock: it is
 // tried once, under the later claim. So is one whose answer the ledger had not heard of: that answer counts, under the later claim.
-func (l *loop) add(c *delivery.Claimed, before, at time.Time) {
+func (l *loop) add(c *delivery.PushClaim, before, at time.Time) {
 	if s, known := l.records.answers.of(c); known {
 		l.records.add(s...)
 		return
@@ -142,7 +142,7 @@ func (l *loop) add(c *delivery.Claimed, before, at time.Time) {
 		l.jobs[c.Seq] = j
 		l.waiting = append(l.waiting, j)
 	}
-	j.Claimed = *c
+	j.PushClaim = *c
 	j.startBy = before.Add(l.o.lease() - l.o.Timeout - settleSlack)
 	j.goBy, j.ends = before.Add(l.o.Batch.Wait), time.Time{}
 	for _, end := range []time.Time{c.Deadline, c.Notice.ExpiresAt} {
@@ -167,5 +167,5 @@ func (l *loop) releaseWaiting() {
 
 func (l *loop) release(j *job) {
 	delete(l.jobs, j.Seq)
-	l.records.add(settled(&j.Claimed, delivery.SettleRelease, ""))
+	l.records.add(settled(&j.PushClaim, delivery.SettleRelease, ""))
 }

@@ -51,10 +51,10 @@ func (l *loop) log(f *flight, v verdict, text string) {
 		l.o.Logger.Debug("delivered", "notices", loggedDeliveries(f.batch))
 		return
 	}
-	var failed []delivery.Claimed
+	var failed []delivery.PushClaim
 	for _, s := range v.settled {
 		if s.Kind == delivery.SettleFailed {
-			failed = append(failed, f.batch[slices.IndexFunc(f.batch, func(c delivery.Claimed) bool { return c.Seq == s.Seq })])
+			failed = append(failed, f.batch[slices.IndexFunc(f.batch, func(c delivery.PushClaim) bool { return c.Seq == s.Seq })])
 		}
 	}
 	if len(failed) > 0 {
@@ -65,11 +65,11 @@ func (l *loop) log(f *flight, v verdict, text string) {
 }
 
 // loggedDeliveries are deliveries as logs name them, worked out only where the line is written.
-type loggedDeliveries []delivery.Claimed
+type loggedDeliveries []delivery.PushClaim
 
 // LogValue implements slog.LogValuer.
 func (l loggedDeliveries) LogValue() slog.Value {
-	list := make(delivery.Logged, len(l))
+	list := make(delivery.LogEntry, len(l))
 	for i := range l {
 		list[i] = l[i].Delivery
 	}

@@ -14,21 +14,21 @@ var errCut = errors.New("the node stopped before the channel answered")
 
 // verdict is what becomes of the deliveries of one call.
 type verdict struct {
-	settled []delivery.Settled
+	settled []delivery.Settlement
 	rest    []int64 // not taken through no fault of theirs: to be tried again now, as no attempt counts
 	alone   bool    // each of the rest in a call of its own: the channel has refused the whole batch
 }
 
 // judge decides by the strategies and the channel's answer; docs/rule-reference.md has the table (Deliver). text is the error for people.
-func judge(batch []delivery.Claimed, err error, text string, chance func() float64) verdict {
+func judge(batch []delivery.PushClaim, err error, text string, chance func() float64) verdict {
 	refused := refusedOf(batch, err)
 	switch {
 	case err == nil:
-		return verdict{settled: each(batch, func(c *delivery.Claimed) delivery.Settled { return settled(c, delivery.SettleSent, "") })}
+		return verdict{settled: each(batch, func(c *delivery.PushClaim) delivery.Settlement { return settled(c, delivery.SettleSent, "") })}
 	case errors.Is(err, errCut):
-		return verdict{settled: each(batch, func(c *delivery.Claimed) delivery.Settled { return settled(c, delivery.SettleRelease, "") })}
+		return verdict{settled: each(batch, func(c *delivery.PushClaim) delivery.Settlement { return settled(c, delivery.SettleRelease, "") })}
 	case refused == nil:
-		return verdict{settled: each(batch, func(c *delivery.Claimed) delivery.Settled { return transient(c, err, text, chance()) })}
+		return verdict{settled: each(batch, func(c *delivery.PushClaim) delivery.Settlement { return transient(c, err, text, chance()) })}
 	case len(batch) > 1 && len(refused) == len(batch): // one of them may be at fault for all
 		return verdict{rest: seqs(batch), alone: true}
 	}
@@ -44,7 +44,7 @@ func judge(batch []delivery.Claimed, err error, text string, chance func() float
 }
 
 // transient is what becomes of a delivery whose channel could not take it now.
-func transient(c *delivery.Claimed, err error, text string, chance float64) delivery.Settled {
+func transient(c *delivery.PushClaim, err error, text string, chance float64) delivery.Settlement {
 	if !triesAgain(c) {
 		return settled(c, delivery.SettleFailed, text)
 	}
@@ -54,7 +54,7 @@ func transient(c *delivery.Claimed, err error, text string, chance float64) deli
 }
 
 // triesAgain tells whether the strategy has another attempt after one that failed for a while. The end of a timed one is the ledger's.
-func triesAgain(c *delivery.Claimed) bool {
+func triesAgain(c *delivery.PushClaim) bool {
 	switch c.Strategy.Kind {
 	case delivery.Immediate:
 		return false
@@ -66,14 +66,14 @@ func triesAgain(c *delivery.Claimed) bool {
 }
 
 // refusedOf returns the numbers that the channel will never take; nil where the error does not say that of deliveries of the batch.
-func refusedOf(batch []delivery.Claimed, err error) map[int64]bool {
+func refusedOf(batch []delivery.PushClaim, err error) map[int64]bool {
 	refused, ok := errors.AsType[*sinks.RefusedError](err)
 	if !ok || len(refused.Seqs) == 0 {
 		return nil
 	}
 	all := map[int64]bool{}
 	for _, seq := range refused.Seqs {
-		if !slices.ContainsFunc(batch, func(c delivery.Claimed) bool { return c.Seq == seq }) {
+		if !slices.ContainsFunc(batch, func(c delivery.PushClaim) bool { return c.Seq == seq }) {
 			return nil
 		}
 		all[seq] = true
@@ -81,19 +81,19 @@ func refusedOf(batch []delivery.Claimed, err error) map[int64]bool {
 	return all
 }
 
-func settled(c *delivery.Claimed, kind delivery.SettleKind, text string) delivery.Settled {
-	return delivery.Settled{Seq: c.Seq, Token: c.Token, Kind: kind, Error: text}
+func settled(c *delivery.PushClaim, kind delivery.SettleKind, text string) delivery.Settlement {
+	return delivery.Settlement{Seq: c.Seq, Token: c.Token, Kind: kind, Error: text}
 }
 
-func each(batch []delivery.Claimed, of func(*delivery.Claimed) delivery.Settled) []delivery.Settled {
-	list := make([]delivery.Settled, len(batch))
+func each(batch []delivery.PushClaim, of func(*delivery.PushClaim) delivery.Settlement) []delivery.Settlement {
+	list := make([]delivery.Settlement, len(batch))
 	for i := range batch {
 		list[i] = of(&batch[i])
 	}
 	return list
 }
 
-func seqs(batch []delivery.Claimed) []int64 {
+func seqs(batch []delivery.PushClaim) []int64 {
 	list := make([]int64, len(batch))
 	for i := range batch {
 		list[i] = batch[i].Seq

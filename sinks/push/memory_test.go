@@ -30,13 +30,13 @@ type memory struct {
 	away   error // what every call answers while the ledger is away
 	rows   []*row
 	claims atomic.Int64
-	groups [][]delivery.Settled
+	groups [][]delivery.Settlement
 	onWay  func() // how long a question what is due takes to get here; nil = no time
 }
 
 // row is a delivery in memory.
 type row struct {
-	delivery.Claimed
+	delivery.PushClaim
 
 	finding  string
 	state    int
@@ -123,7 +123,7 @@ func (m *memory) ClaimPushes(_ context.Context, _, _ string, lease time.Duration
 				r.ends = time.Now().Add(left)
 			}
 			r.Token++
-			c := r.Claimed
+			c := r.PushClaim
 			c.Attempts, c.Ever = r.attempts-r.forgiven, r.attempts
 			got.List = append(got.List, c)
 		case wait <= 0:
@@ -135,7 +135,7 @@ func (m *memory) ClaimPushes(_ context.Context, _, _ string, lease time.Duration
 	return got, nil
 }
 
-func (m *memory) SettlePushes(_ context.Context, list []delivery.Settled) error {
+func (m *memory) SettlePushes(_ context.Context, list []delivery.Settlement) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.away != nil {
@@ -148,7 +148,7 @@ func (m *memory) SettlePushes(_ context.Context, list []delivery.Settled) error 
 	return nil
 }
 
-func (m *memory) settle(r *row, s delivery.Settled) {
+func (m *memory) settle(r *row, s delivery.Settlement) {
 	r.settles = append(r.settles, s.Kind)
 	if s.Kind != delivery.SettleSent && (r.state != pending || s.Token != r.Token) {
 		return

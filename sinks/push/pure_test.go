@@ -54,7 +54,7 @@ func TestBackoffIsSpread(t *testing.T) {
 func TestAskedIsAMinimum(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		c := delivery.Claimed{Strategy: delivery.Strategy{Kind: delivery.Important}, Attempts: rapid.IntRange(0, 30).Draw(t, "attempts")}
+		c := delivery.PushClaim{Strategy: delivery.Strategy{Kind: delivery.Important}, Attempts: rapid.IntRange(0, 30).Draw(t, "attempts")}
 		wait := time.Duration(rapid.Int64().Draw(t, "asked"))
 		err := &sinks.LaterError{After: wait, Err: errCut}
 		got := transient(&c, err, "", rapid.Float64Range(0, 0.99).Draw(t, "chance"))
@@ -69,13 +69,13 @@ func TestLatest(t *testing.T) {
 	t.Parallel()
 	kinds := rapid.SampledFrom([]delivery.SettleKind{delivery.SettleSent, delivery.SettleFailed, delivery.SettleAgain, delivery.SettleRelease})
 	rapid.Check(t, func(t *rapid.T) {
-		var list []delivery.Settled
+		var list []delivery.Settlement
 		for range rapid.IntRange(0, 12).Draw(t, "answers") {
-			list = append(list, delivery.Settled{Seq: rapid.Int64Range(1, 4).Draw(t, "seq"), Token: rapid.Int64Range(1, 3).Draw(t, "token"), Kind: kinds.Draw(t, "kind")})
+			list = append(list, delivery.Settlement{Seq: rapid.Int64Range(1, 4).Draw(t, "seq"), Token: rapid.Int64Range(1, 3).Draw(t, "token"), Kind: kinds.Draw(t, "kind")})
 		}
 		kept := latest(slices.Clone(list))
 		for seq := range int64(5) {
-			var of, is []delivery.Settled
+			var of, is []delivery.Settlement
 			for _, s := range list {
 				if s.Seq == seq {
 					of = append(of, s)
@@ -89,11 +89,11 @@ func TestLatest(t *testing.T) {
 			if len(of) == 0 && len(is) == 0 {
 				continue
 			}
-			sent := slices.ContainsFunc(of, func(s delivery.Settled) bool { return s.Kind == delivery.SettleSent })
+			sent := slices.ContainsFunc(of, func(s delivery.Settlement) bool { return s.Kind == delivery.SettleSent })
 			if len(is) != 1 || sent && is[0].Kind != delivery.SettleSent {
 				t.Fatalf("of %+v was kept %+v", of, is)
 			}
-			if !sent && slices.ContainsFunc(of, func(s delivery.Settled) bool { return s.Token > is[0].Token }) {
+			if !sent && slices.ContainsFunc(of, func(s delivery.Settlement) bool { return s.Token > is[0].Token }) {
 				t.Fatalf("of %+v was kept %+v", of, is)
 			}
 		}

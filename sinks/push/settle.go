@@ -22,7 +22,7 @@ const (
 
 // records are answers on their way into the ledger, in one transaction at a time.
 type records struct {
-	list      []delivery.Settled // not recorded yet
+	list      []delivery.Settlement // not recorded yet
 	answers   answers
 	at        time.Time // when the next are recorded
 	recording bool
@@ -33,11 +33,11 @@ type records struct {
 
 // recordAnswer is how a record went.
 type recordAnswer struct {
-	group []delivery.Settled
+	group []delivery.Settlement
 	err   error
 }
 
-func (r *records) add(list ...delivery.Settled) { r.list = append(r.list, list...) }
+func (r *records) add(list ...delivery.Settlement) { r.list = append(r.list, list...) }
 
 // settle records what there is: at once when the sink was idle or is now, else with what has come within some milliseconds.
 func (l *loop) settle(ctx context.Context, now time.Time) {
@@ -107,7 +107,7 @@ func (l *loop) noted(done recordAnswer) {
 
 // latest keeps one answer for each delivery: that it was sent, because that is true whoever holds it by now, else the one of the
 // latest claim. There are several only where the ledger was away for longer than a lease.
-func latest(list []delivery.Settled) []delivery.Settled {
+func latest(list []delivery.Settlement) []delivery.Settlement {
 	place := make(map[int64]int, len(list))
 	kept := list[:0:0]
 	for _, s := range list {
@@ -131,24 +131,24 @@ type answers struct {
 }
 
 type answer struct {
-	delivery.Settled
+	delivery.Settlement
 
 	before   int // attempts that were ever made before the one that it answers
 	recorded bool
 	counted  bool
 }
 
-func (a *answers) add(s *delivery.Settled, before int) {
+func (a *answers) add(s *delivery.Settlement, before int) {
 	switch s.Kind {
 	case delivery.SettleSent, delivery.SettleFailed, delivery.SettleAgain:
-		a.known[s.Seq] = answer{Settled: *s, before: before}
+		a.known[s.Seq] = answer{Settlement: *s, before: before}
 	default: // it was not tried
 	}
 }
 
 // of tells whether the claim does not know of the last answer, and what is to be recorded of it then: that answer under this claim.
 // That it was sent is recorded whoever has the claim.
-func (a *answers) of(c *delivery.Claimed) (again []delivery.Settled, known bool) {
+func (a *answers) of(c *delivery.PushClaim) (again []delivery.Settlement, known bool) {
 	was, known := a.known[c.Seq]
 	switch {
 	case !known:
@@ -161,12 +161,12 @@ func (a *answers) of(c *delivery.Claimed) (again []delivery.Settled, known bool)
 	}
 	was.Token, was.recorded = c.Token, false
 	a.known[c.Seq] = was
-	return []delivery.Settled{was.Settled}, true
+	return []delivery.Settlement{was.Settlement}, true
 }
 
 // recorded notes that the ledger has the answer, and tells whether that is its first record. A claim that is under way may have been
 // made before.
-func (a *answers) recorded(s *delivery.Settled, claiming bool) (first bool) {
+func (a *answers) recorded(s *delivery.Settlement, claiming bool) (first bool) {
 	was, known := a.known[s.Seq]
 	if !known || was.Token != s.Token {
 		return false

@@ -18,7 +18,7 @@ const (
 // pushRecords is what a call of Push wants to have in the ledger.
 type pushRecords struct {
 	records []item.Record
-	known   []item.Known
+	known   []item.PushAnswer
 	given   []bool // without a ledger: the caller gave the id, so that one that exists is not this push's own
 }
 

@@ -14,7 +14,7 @@ import (
 // hungLedger answers nothing.
 type hungLedger struct{ Ledger }
 
-func (hungLedger) PushItems(ctx context.Context, _ string, _ []item.Record) ([]item.Known, error) {
+func (hungLedger) PushItems(ctx context.Context, _ string, _ []item.Record) ([]item.PushAnswer, error) {
 	<-ctx.Done()
 	return nil, context.Cause(ctx)
 }

@@ -23,7 +23,7 @@ type slowLedger struct {
 
 var errPoison = errors.New("no such thing")
 
-func (l *slowLedger) PushItems(ctx context.Context, queue string, items []item.Record) ([]item.Known, error) {
+func (l *slowLedger) PushItems(ctx context.Context, queue string, items []item.Record) ([]item.PushAnswer, error) {
 	l.mu.Lock()
 	l.commits = append(l.commits, len(items))
 	first := len(l.commits) <= commitFlights

@@ -104,16 +104,16 @@ func (l *memoryLedger) FinishEpoch(_ context.Context, sink, epoch string) error 
 	return nil
 }
 
-func (l *memoryLedger) PushItems(_ context.Context, queue string, items []item.Record) ([]item.Known, error) {
+func (l *memoryLedger) PushItems(_ context.Context, queue string, items []item.Record) ([]item.PushAnswer, error) {
 	q, leave, err := l.enter(queue)
 	defer leave()
 	if err != nil {
 		return nil, err
 	}
-	known := make([]item.Known, len(items))
+	known := make([]item.PushAnswer, len(items))
 	for i, r := range items {
 		if seq, ok := q.byID[r.ID]; ok {
-			known[i] = item.Known{Seq: seq, State: q.items[seq].State, Warehouse: q.items[seq].Warehouse}
+			known[i] = item.PushAnswer{Seq: seq, State: q.items[seq].State, Warehouse: q.items[seq].Warehouse}
 			continue
 		}
 		l.seq++
@@ -122,7 +122,7 @@ func (l *memoryLedger) PushItems(_ context.Context, queue string, items []item.R
 		first := item.Move{Seq: r.Seq, At: r.Created, To: r.State, Due: r.Due, Assignee: r.Assignee, By: r.By, Node: r.Node}
 		q.items[r.Seq], q.byID[r.ID] = &memoryItem{Record: r, trace: []item.Move{first}}, r.Seq
 		q.pushed = append(q.pushed, r.Seq)
-		known[i] = item.Known{Seq: r.Seq, New: true, State: r.State, Warehouse: r.Warehouse}
+		known[i] = item.PushAnswer{Seq: r.Seq, New: true, State: r.State, Warehouse: r.Warehouse}
 	}
 	return known, nil
 }

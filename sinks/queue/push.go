@@ -25,7 +25,7 @@ func (q *Queue) Push(ctx context.Context, test bool, by string, items []item.New
 			return nil, err
 		}
 	}
-	p := &pushRecords{records: records, known: make([]item.Known, len(records)), given: make([]bool, len(records))}
+	p := &pushRecords{records: records, known: make([]item.PushAnswer, len(records)), given: make([]bool, len(records))}
 	if l.o.Ledger == nil {
 		for i := range items {
 			p.known[i].New, p.given[i] = true, items[i].ID != ""

@@ -184,23 +184,23 @@ const (
 
 // Get returns an item of the scope's warehouses with its trace, whatever has become of it. What has moved before the call is in the trace, unless the
 // ledger takes longer than a second. The errors are sinks.ErrNotFound, recovery.ErrUnavailable, the ledger's and the context's.
-func (q *Queue) Get(ctx context.Context, test bool, scope item.Scope, id string) (item.Traced, error) {
+func (q *Queue) Get(ctx context.Context, test bool, scope item.Scope, id string) (item.TracedItem, error) {
 	l := q.line(test)
 	answer, epoch, err := q.read(ctx, l, q.reads.get, id)
 	if err != nil {
-		return item.Traced{}, err
+		return item.TracedItem{}, err
 	}
 	if len(answer) != 3 {
-		return item.Traced{}, fmt.Errorf("%w: get.lua gave %d values", errAnswer, len(answer))
+		return item.TracedItem{}, fmt.Errorf("%w: get.lua gave %d values", errAnswer, len(answer))
 	}
-	var out item.Traced
+	var out item.TracedItem
 	found := answer[2] != ""
 	if found {
 		if out.Item, err = parseValue(id, answer[2]); err != nil {
-			return item.Traced{}, err
+			return item.TracedItem{}, err
 		}
 		if !scope.Has(out.Item.Warehouse) {
-			return item.Traced{}, notFound(id)
+			return item.TracedItem{}, notFound(id)
 		}
 	}
 	if q.o.Ledger == nil {
@@ -211,20 +211,20 @@ func (q *Queue) Get(ctx context.Context, test bool, scope item.Scope, id string)
 	}
 	where, err := counts(answer[:2])
 	if err != nil {
-		return item.Traced{}, err
+		return item.TracedItem{}, err
 	}
 	if err := q.awaitMoves(ctx, l, epoch, where[0], where[1]); err != nil {
-		return item.Traced{}, err
+		return item.TracedItem{}, err
 	}
 	record, trace, err := q.o.Ledger.ItemTrace(ctx, l.name, id)
 	if errors.Is(err, delivery.ErrNotFound) || err == nil && !scope.Has(record.Warehouse) {
-		return item.Traced{}, notFound(id)
+		return item.TracedItem{}, notFound(id)
 	}
 	if err != nil {
-		return item.Traced{}, fmt.Errorf("ledger: %w", err)
+		return item.TracedItem{}, fmt.Errorf("ledger: %w", err)
 	}
 	if !found {
-		return item.Traced{Item: fromRecord(&record), Trace: trace}, nil
+		return item.TracedItem{Item: fromRecord(&record), Trace: trace}, nil
 	}
 	out.Trace = until(trace, out.Item.Moves)
 	return out, nil

@@ -97,7 +97,7 @@ type soakLedger struct {
 
 var errSoak = errors.New("the ledger's answer got lost")
 
-func (l *soakLedger) PushItems(ctx context.Context, queue string, items []item.Record) ([]item.Known, error) {
+func (l *soakLedger) PushItems(ctx context.Context, queue string, items []item.Record) ([]item.PushAnswer, error) {
 	known, err := l.memoryLedger.PushItems(ctx, queue, items)
 	if rand.N(200) == 0 {
 		return nil, errSoak

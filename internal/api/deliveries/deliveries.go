@@ -20,7 +20,7 @@ import (
 
 // Ledger is what the ledger knows of deliveries.
 type Ledger interface {
-	ledger.Operated
+	ledger.DeliveryOperations
 	ledger.DeliveryCounts
 }
 

@@ -55,7 +55,7 @@ func (h *Handlers) listSilences(ctx context.Context, in *silencesInput) (*silenc
 	if err != nil {
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	held, err := h.deps.Silences.Ledger.HeldBack(ctx)
+	held, err := h.deps.Silences.Ledger.CountSilenced(ctx)
 	if err != nil {
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
@@ -85,7 +85,7 @@ func (h *Handlers) getSilence(ctx context.Context, in *silenceInput) (*silenceOu
 }
 
 func (h *Handlers) showSilence(ctx context.Context, s *silence.Silence) (*silenceOutput, error) {
-	held, err := h.deps.Silences.Ledger.HeldBack(ctx)
+	held, err := h.deps.Silences.Ledger.CountSilenced(ctx)
 	if err != nil {
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
@@ -135,7 +135,7 @@ func (h *Handlers) createSilence(ctx context.Context, in *silenceChange) (*silen
 	h.takeInSilences(ctx, s.ID)
 	h.log.LogAttrs(ctx, slog.LevelInfo, "a silence was added", slog.String("silence", s.ID), slog.String("by", s.Author),
 		slog.Any("matchers", matcherTexts(&s)), slog.String("comment", s.Comment))
-	return &silenceOutput{Body: newSilenceForm(&s, ledger.HeldBack{}, now)}, nil
+	return &silenceOutput{Body: newSilenceForm(&s, ledger.SilenceCount{}, now)}, nil
 }
 
 // expireSilence answers POST /silences/{id}/expire.
@@ -160,7 +160,7 @@ func (h *Handlers) expireSilence(ctx context.Context, in *silenceInput) (*silenc
 	} else if s, prob = h.silence(ctx, in.ID); prob != nil {
 		return nil, prob
 	}
-	return &silenceOutput{Body: newSilenceForm(&s, ledger.HeldBack{}, now)}, nil
+	return &silenceOutput{Body: newSilenceForm(&s, ledger.SilenceCount{}, now)}, nil
 }
 
 // takeInSilences puts what was changed in force on this node. Where that cannot be read now it is soon, as on the others: the change was made, and
@@ -217,7 +217,7 @@ type (
 	silenceOutput  struct{ Body wire.SilenceForm }
 )
 
-func newSilenceForm(s *silence.Silence, held ledger.HeldBack, now time.Time) wire.SilenceForm {
+func newSilenceForm(s *silence.Silence, held ledger.SilenceCount, now time.Time) wire.SilenceForm {
 	f := wire.SilenceForm{
 		ID: s.ID, State: string(s.State(now)), Matchers: matcherTexts(s), From: s.From.UTC(), Until: wire.Moment(s.Until),
 		Next: wire.Moment(s.Next(now)), Comment: s.Comment, Author: s.Author, CreatedAt: s.Created.UTC(), EndedAt: wire.Moment(s.Ended),

@@ -105,7 +105,7 @@ func (l *lookout) askRules(ctx context.Context) (map[string]*wire.RuleHealthForm
 		var promotions []ledger.Promotion
 		promotions, err = l.deps.Ledger.Promotions(ctx)
 		for _, p := range promotions {
-			promoted[ledger.Known(p.Rule, p.Scope)] = true
+			promoted[ledger.ScopeKey(p.Rule, p.Scope)] = true
 		}
 	}
 	out := map[string]*wire.RuleHealthForm{}
@@ -114,7 +114,7 @@ func (l *lookout) askRules(ctx context.Context) (map[string]*wire.RuleHealthForm
 		if out[r.Scope] == nil {
 			out[r.Scope] = &wire.RuleHealthForm{}
 		}
-		countRule(out[r.Scope], &list[i], promoted[ledger.Known(r.ID, r.Scope)])
+		countRule(out[r.Scope], &list[i], promoted[ledger.ScopeKey(r.ID, r.Scope)])
 	}
 	return out, err
 }

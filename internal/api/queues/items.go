@@ -189,7 +189,7 @@ func newItemForm(i *item.Item, now time.Time) wire.ItemForm {
 	return form
 }
 
-func newTracedItemForm(t *item.Traced, now time.Time) wire.TracedItemForm {
+func newTracedItemForm(t *item.TracedItem, now time.Time) wire.TracedItemForm {
 	form := wire.TracedItemForm{ItemForm: newItemForm(&t.Item, now), Trace: make([]wire.MoveForm, len(t.Trace))}
 	for i := range t.Trace {
 		m := &t.Trace[i]

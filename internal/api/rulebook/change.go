@@ -152,7 +152,7 @@ func (h *Handlers) runRule(ctx context.Context, in *runInput) (*runOutput, error
 		return nil, prob
 	}
 	by := auth.From(ctx).Subject
-	o, err := h.deps.Rules.RunNow(ctx, in.ID, api.Optional(in.Scope), func(o *engine.Ordered) error {
+	o, err := h.deps.Rules.RunNow(ctx, in.ID, api.Optional(in.Scope), func(o *engine.RequestedFiring) error {
 		if prob := h.order(ctx, "rule.run", ruleObject(o.Rule, &o.Scope), wire.OrderedForm{Rule: o.Rule, Scope: o.Scope, Due: o.Due}); prob != nil {
 			return prob
 		}

@@ -109,13 +109,13 @@ func (h *Handlers) listRules(ctx context.Context, in *rulesInput) (*rulesOutput,
 func addSwitches(f *wire.RulesForm, who *auth.Identity, list []ledger.Switch, rules []engine.RuleStatus) {
 	known := map[string]bool{}
 	for i := range rules {
-		known[ledger.Known(rules[i].Rule.ID, rules[i].Rule.Scope)], known[ledger.Known(rules[i].Rule.ID, ledger.Every)] = true, true
+		known[ledger.ScopeKey(rules[i].Rule.ID, rules[i].Rule.Scope)], known[ledger.ScopeKey(rules[i].Rule.ID, ledger.Every)] = true, true
 	}
 	for i := range list {
 		switch s := &list[i]; {
 		case s.Rule == ledger.Every:
 			f.Paused = view.NewSwitchForm(s)
-		case !known[ledger.Known(s.Rule, s.Scope)] && who.InWarehouse(s.Scope):
+		case !known[ledger.ScopeKey(s.Rule, s.Scope)] && who.InWarehouse(s.Scope):
 			f.Strays = append(f.Strays, *view.NewSwitchForm(s))
 		}
 	}
@@ -274,7 +274,7 @@ func newScopeForm(s *engine.RuleStatus) wire.ScopeForm {
 		Scope: s.Rule.Scope, Cron: s.Rule.Schedule.Cron, Timezone: s.Rule.Schedule.Timezone,
 		Enabled: s.Enabled, FileEnabled: s.Rule.Enabled, Switch: view.NewSwitchForm(s.Switch), Health: view.HealthOf(s),
 		Verified: s.Verified, Reason: s.Reason, NextDue: wire.Moment(s.NextDue), Warnings: s.Warnings, Shadow: s.Rule.Shadow, Promoted: wire.Moment(s.Promoted),
-		Recent: view.NewRecent(s.Judged),
+		Recent: view.NewRecent(s.RunSum),
 	}
 	if s.LastRun != nil {
 		f.LastRun = view.NewRunStatus(s.LastRun)

@@ -105,7 +105,7 @@ type Rules interface {
 	// Turn and Pause switch; RunNow runs a firing. See package engine.
 	Turn(ctx context.Context, who ledger.Author, rule string, scope *string, s ledger.Switch) ([]engine.RuleStatus, error)
 	Pause(ctx context.Context, who ledger.Author, s ledger.Switch) error
-	RunNow(ctx context.Context, rule string, scope *string, order func(*engine.Ordered) error) (*engine.Ordered, error)
+	RunNow(ctx context.Context, rule string, scope *string, order func(*engine.RequestedFiring) error) (*engine.RequestedFiring, error)
 	Switches() []ledger.Switch
 	// Status is of every rule, Scopes of one; Find tells whether there is such a rule and scope.
 	Status(ctx context.Context) ([]engine.RuleStatus, error)

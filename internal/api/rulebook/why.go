@@ -77,7 +77,7 @@ func valueText(v row.Value) *string {
 	return &text
 }
 
-func newTracedForm(t *ledger.Traced, waiting []ledger.DeliveryRecord) wire.TracedForm {
+func newTracedForm(t *ledger.NoticeTrace, waiting []ledger.DeliveryRecord) wire.TracedForm {
 	n := t.Notice
 	form := wire.TracedForm{
 		ID: n.ID, Status: n.Status, Type: n.Type, Warehouse: n.Warehouse, Title: n.Title, Priority: n.Priority, Key: n.Key, Count: n.Count,

@@ -22,7 +22,7 @@ type Queue interface {
 	Sizes(ctx context.Context, test bool, scope item.Scope) (item.Sizes, error)
 	List(ctx context.Context, q item.Query) (item.Page, error)
 	// Get and Rank answer sinks.ErrNotFound for what is not there; only what is ready has a rank.
-	Get(ctx context.Context, test bool, scope item.Scope, id string) (item.Traced, error)
+	Get(ctx context.Context, test bool, scope item.Scope, id string) (item.TracedItem, error)
 	Rank(ctx context.Context, test bool, scope item.Scope, id string) (item.Rank, error)
 	// RemoveRange takes out the items of a state from one rank to another, both included and counted from 1. Leased ones stay.
 	RemoveRange(ctx context.Context, b item.Bulk, state item.State, from, to int64) (removed int, err error)

@@ -28,7 +28,7 @@ func NewRunStatus(r *ledger.Run) *wire.RunStatus {
 }
 
 // NewRecent is the sum as the report shows it; nil where there is none.
-func NewRecent(j ledger.Judged) *wire.Recent {
+func NewRecent(j ledger.RunSum) *wire.Recent {
 	if j.Runs == 0 {
 		return nil
 	}

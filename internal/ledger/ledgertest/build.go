@@ -104,7 +104,7 @@ func (f *fixture) claim(t testing.TB, n int) ledger.Claim {
 }
 
 // commit claims the n-th firing and commits it with the notices.
-func (f *fixture) commit(t testing.TB, n int, notices []ledger.NewNotice, findings ...ledger.FindingChange) ledger.Committed {
+func (f *fixture) commit(t testing.TB, n int, notices []ledger.NewNotice, findings ...ledger.FindingChange) ledger.CommitResult {
 	t.Helper()
 	c := f.claim(t, n)
 	run := commitOf(c)

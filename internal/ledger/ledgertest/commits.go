@@ -173,12 +173,12 @@ var commitTests = []testCase{
 		changed.Title = "changed"
 		twice := newNotice("n_2")
 		done := f.commit(t, 2, to([]ledger.Target{inbox}, changed, twice, twice))
-		equal(t, ledger.Committed{Deliveries: 1, Lanes: []ledger.Lane{inboxLane}}, done)
+		equal(t, ledger.CommitResult{Deliveries: 1, Lanes: []ledger.Lane{inboxLane}}, done)
 		list := f.pending(t, inboxLane)
 		equal(t, []string{"n_1", "n_2"}, ids(list))
 		equal(t, newNotice("n_1").Title, list[0].Notice.Title)
 		done = f.commit(t, 3, to([]ledger.Target{inbox}, changed, twice))
-		equal(t, ledger.Committed{}, done)
+		equal(t, ledger.CommitResult{}, done)
 	}},
 	{"a failed run keeps its error", func(t *testing.T, f *fixture) {
 		f.register(t)

@@ -199,7 +199,7 @@ var inboxTests = []testCase{
 		f.send(t, f.pending(t, ledger.Lane{Sink: "gateway"}), "", 0)
 		got, err := f.Delivered(t.Context(), inboxLane, 0, 10)
 		noError(t, err)
-		equal(t, []ledger.Delivered{{Delivery: list[0], Score: 100}, {Delivery: list[1], Score: 102}}, got)
+		equal(t, []ledger.ScoredDelivery{{Delivery: list[0], Score: 100}, {Delivery: list[1], Score: 102}}, got)
 	}},
 	{"what was delivered comes back by score, page by page, unless it has expired", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
@@ -279,7 +279,7 @@ var recipientTests = []testCase{
 		elsewhere.Warehouse, other.Type = "119241", "OTHER"
 		done := f.commit(t, 1, to([]ledger.Target{inbox}, newNotice("n_1"), elsewhere, other))
 		lane2 := ledger.Lane{Sink: inboxSink, Warehouse: "119241"}
-		equal(t, ledger.Committed{Deliveries: 3, Lanes: []ledger.Lane{inboxLane, lane2}}, done)
+		equal(t, ledger.CommitResult{Deliveries: 3, Lanes: []ledger.Lane{inboxLane, lane2}}, done)
 		list := f.pending(t, inboxLane)
 		equal(t, []string{"n_1", "n_3"}, ids(list))
 		equal(t, []string{"role:keeper", "user:10", "user:2"}, list[0].Recipients)
@@ -291,7 +291,7 @@ var recipientTests = []testCase{
 		targets := []ledger.Target{inbox, {Sink: "gateway"}}
 		done := f.commit(t, 1, to(targets, newNotice("n_1"), newNotice("n_2")))
 		gateway := ledger.Lane{Sink: "gateway"}
-		equal(t, ledger.Committed{Deliveries: 2, Unsubscribed: 2, Lanes: []ledger.Lane{gateway}}, done)
+		equal(t, ledger.CommitResult{Deliveries: 2, Unsubscribed: 2, Lanes: []ledger.Lane{gateway}}, done)
 		list := f.pending(t, gateway)
 		equal(t, []string{"n_1", "n_2"}, ids(list))
 		equal(t, 0, len(list[0].Recipients))
@@ -314,7 +314,7 @@ var recipientTests = []testCase{
 		back, alone := to([]ledger.Target{inbox, queue}, newNotice("n_2"))[0], to([]ledger.Target{inbox}, newNotice("n_3"))[0]
 		back.After, alone.After = "n_1", "n_0"
 		done := f.commit(t, 2, []ledger.NewNotice{back, alone})
-		equal(t, ledger.Committed{Deliveries: 1, Unsubscribed: 1, Lanes: []ledger.Lane{inboxLane}}, done)
+		equal(t, ledger.CommitResult{Deliveries: 1, Unsubscribed: 1, Lanes: []ledger.Lane{inboxLane}}, done)
 		list := f.pending(t, inboxLane)
 		equal(t, []string{"n_2"}, ids(list))
 		equal(t, pending[0].Recipients, list[0].Recipients)
@@ -322,7 +322,7 @@ var recipientTests = []testCase{
 		noError(t, f.MarkFailed(t.Context(), []int64{list[0].Seq}, "no"))
 		again := to([]ledger.Target{inbox}, newNotice("n_4"))[0]
 		again.After = "n_2"
-		equal(t, ledger.Committed{Unsubscribed: 1}, f.commit(t, 3, []ledger.NewNotice{again}))
+		equal(t, ledger.CommitResult{Unsubscribed: 1}, f.commit(t, 3, []ledger.NewNotice{again}))
 	}},
 	{"subscriptions count from the next commit on, on every node", func(t *testing.T, f *fixture) {
 		f.subscribed(t)

@@ -167,7 +167,7 @@ var firingTests = []testCase{
 		noError(t, err)
 		f.commit(t, 1, to([]ledger.Target{inbox}, newNotice("n_1")), insert("k1")...)
 		c := f.claim(t, 2)
-		n, err := f.Forget(t.Context(), map[string]bool{ledger.Known("other", ""): true})
+		n, err := f.Forget(t.Context(), map[string]bool{ledger.ScopeKey("other", ""): true})
 		noError(t, err)
 		equal(t, int64(1), n)
 		_, err = f.Commit(t.Context(), c, commitOf(c))
@@ -188,7 +188,7 @@ var firingTests = []testCase{
 		}
 		_, err = f.Commit(t.Context(), c, commitOf(c))
 		isError(t, ledger.ErrFenced, err)
-		n, err = f.Forget(t.Context(), map[string]bool{ledger.Known("other", ""): true, ledger.Known(rule, scope): true})
+		n, err = f.Forget(t.Context(), map[string]bool{ledger.ScopeKey("other", ""): true, ledger.ScopeKey(rule, scope): true})
 		noError(t, err)
 		equal(t, int64(0), n)
 	}},

@@ -51,7 +51,7 @@ var historyTests = []testCase{
 			traced("n_far", 2, func(o *notice.Notice) { o.Scope = "119241" }), traced("n_rule", 2, func(o *notice.Notice) { o.Rule = "other" }))...))
 		got, err := f.Trace(t.Context(), rule, scope, []string{n.Key}, nil, 10)
 		noError(t, err)
-		want := []ledger.Traced{{Notice: second}, {Notice: n, Deliveries: []ledger.TracedDelivery{
+		want := []ledger.NoticeTrace{{Notice: second}, {Notice: n, Deliveries: []ledger.DeliveryTrace{
 			{Lane: inboxLane, State: ledger.DeliverySent, Attempts: 1, SentAt: start, Recipients: []string{"user:1"}},
 			{Lane: ledger.Lane{Sink: "gateway"}, State: ledger.DeliveryFailed, Attempts: 2, LastError: "a 400"},
 		}}}
@@ -133,7 +133,7 @@ var shadowTests = []testCase{
 		f.subscribed(t)
 		shadow := ledger.Target{Sink: inboxSink, Inbox: true, Recipients: []string{"shadow:" + rule}}
 		done := f.commit(t, 1, to([]ledger.Target{shadow}, newNotice("n_1")))
-		equal(t, ledger.Committed{Deliveries: 1, Lanes: []ledger.Lane{inboxLane}}, done)
+		equal(t, ledger.CommitResult{Deliveries: 1, Lanes: []ledger.Lane{inboxLane}}, done)
 		equal(t, shadow.Recipients, f.pending(t, inboxLane)[0].Recipients)
 
 		// What takes it back goes there, however the rule delivers by now, and what was not told there does not.
@@ -147,7 +147,7 @@ var shadowTests = []testCase{
 		equal(t, []string{"n_3"}, ids(f.pending(t, ledger.Lane{Sink: "queue"})))
 		alone := to([]ledger.Target{{Sink: "queue"}, shadow}, newNotice("n_4"))[0]
 		alone.After = "n_3"
-		equal(t, ledger.Committed{Deliveries: 1, Lanes: []ledger.Lane{{Sink: "queue"}}}, f.commit(t, 3, []ledger.NewNotice{alone}))
+		equal(t, ledger.CommitResult{Deliveries: 1, Lanes: []ledger.Lane{{Sink: "queue"}}}, f.commit(t, 3, []ledger.NewNotice{alone}))
 	}},
 }
 
@@ -161,7 +161,7 @@ func traced(id string, n int, change ...func(*notice.Notice)) *notice.Notice {
 	return note
 }
 
-func withoutSeqs(t testing.TB, list []ledger.Traced) []ledger.Traced {
+func withoutSeqs(t testing.TB, list []ledger.NoticeTrace) []ledger.NoticeTrace {
 	t.Helper()
 	for _, n := range list {
 		for i := range n.Deliveries {

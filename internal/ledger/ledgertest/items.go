@@ -162,7 +162,7 @@ var itemPushTests = []testCase{
 		again := append(slices.Clone(items), items[0], newItem("new"), newItem("new"))
 		known, err := f.PushItems(t.Context(), queue, again)
 		noError(t, err)
-		equal(t, item.Known{Seq: known[0].Seq, State: item.Delayed}, known[many])
+		equal(t, item.PushAnswer{Seq: known[0].Seq, State: item.Delayed}, known[many])
 		equal(t, []bool{true, false}, []bool{known[many+1].New, known[many+2].New})
 		equal(t, known[many+1].Seq, known[many+2].Seq)
 	}},
@@ -172,7 +172,7 @@ var itemPushTests = []testCase{
 		again.Payload = []byte(`"other"`)
 		known, err := f.PushItems(t.Context(), queue, []item.Record{newItem("i_3"), again, newItem("i_4")})
 		noError(t, err)
-		equal(t, item.Known{Seq: first[0].Seq, State: item.Ready}, known[1])
+		equal(t, item.PushAnswer{Seq: first[0].Seq, State: item.Ready}, known[1])
 		equal(t, []bool{true, false, true}, []bool{known[0].New, known[1].New, known[2].New})
 		if known[0].Seq <= first[1].Seq || known[2].Seq <= known[0].Seq {
 			t.Fatalf("numbers %+v after %d", known, first[1].Seq)
@@ -186,8 +186,8 @@ var itemPushTests = []testCase{
 		known, err := f.PushItems(t.Context(), queue, []item.Record{newItem("i_1"), delayedItem("i_2"), newItem("i_1"), newItem("i_2")})
 		noError(t, err)
 		equal(t, []bool{true, true, false, false}, []bool{known[0].New, known[1].New, known[2].New, known[3].New})
-		equal(t, item.Known{Seq: known[0].Seq, State: item.Ready}, known[2])
-		equal(t, item.Known{Seq: known[1].Seq, State: item.Delayed}, known[3])
+		equal(t, item.PushAnswer{Seq: known[0].Seq, State: item.Ready}, known[2])
+		equal(t, item.PushAnswer{Seq: known[1].Seq, State: item.Delayed}, known[3])
 		known, err = f.PushItems(t.Context(), queue, []item.Record{newItem("i_2"), newItem("i_2"), newItem("i_3"), newItem("i_3")})
 		noError(t, err)
 		equal(t, []bool{false, false, true, false}, []bool{known[0].New, known[1].New, known[2].New, known[3].New})
@@ -206,7 +206,7 @@ var itemPushTests = []testCase{
 		f.apply(t, 3, move(&items[3], 1, item.Leased))
 		known, err := f.PushItems(t.Context(), queue, []item.Record{newItem("done"), newItem("removed"), newItem("refused"), newItem("leased")})
 		noError(t, err)
-		equal(t, []item.Known{
+		equal(t, []item.PushAnswer{
 			{Seq: items[0].Seq, State: item.Done},
 			{Seq: items[1].Seq, State: item.Removed},
 			{Seq: items[2].Seq, State: item.Refused},

@@ -58,7 +58,7 @@ func (m *itemMachine) Push(t *rapid.T) {
 	must(t, err, nil)
 	for i, r := range records {
 		was := m.byID(r.ID)
-		want := item.Known{New: was == nil, State: r.State, Seq: known[i].Seq, Warehouse: r.Warehouse}
+		want := item.PushAnswer{New: was == nil, State: r.State, Seq: known[i].Seq, Warehouse: r.Warehouse}
 		if was != nil {
 			want.Seq, want.State, want.Warehouse = was.Seq, was.State, was.Warehouse
 		} else {

@@ -96,7 +96,7 @@ var markTests = []testCase{
 		for _, id := range []string{"n_1", "n_2"} {
 			noError(t, f.Mark(t.Context(), markOf(id, "user:1", ledger.MarkAcked)))
 		}
-		noError(t, f.SettlePushes(t.Context(), []delivery.Settled{
+		noError(t, f.SettlePushes(t.Context(), []delivery.Settlement{
 			{Seq: claims[0].Seq, Token: claims[0].Token, Kind: delivery.SettleSent},
 			{Seq: claims[1].Seq, Token: claims[1].Token, Kind: delivery.SettleAgain, After: time.Second, Error: "no answer"},
 		}))

@@ -54,11 +54,11 @@ var operatedTests = []testCase{
 		f.commit(t, 1, to([]ledger.Target{inbox, limit}, n))
 		f.commit(t, 2, to([]ledger.Target{limit}, ofKey("k", 1)))
 		want := ledger.DeliveryRecord{
-			TracedDelivery: ledger.TracedDelivery{Seq: 1, Lane: inboxLane, Recipients: []string{"user:1"}},
-			Notice:         n.ID, Type: n.Type, Rule: rule, Status: "firing", Where: warehouse, Title: n.Title, Created: n.CreatedAt, Expires: n.ExpiresAt,
+			DeliveryTrace: ledger.DeliveryTrace{Seq: 1, Lane: inboxLane, Recipients: []string{"user:1"}},
+			Notice:        n.ID, Type: n.Type, Rule: rule, Status: "firing", Where: warehouse, Title: n.Title, Created: n.CreatedAt, Expires: n.ExpiresAt,
 		}
 		f.isDelivery(t, want)
-		want.TracedDelivery = ledger.TracedDelivery{Seq: 2, Lane: gatewayLane}
+		want.DeliveryTrace = ledger.DeliveryTrace{Seq: 2, Lane: gatewayLane}
 		want.Strategy, want.Next, want.Deadline = limit.Strategy, start, start.Add(time.Hour)
 		f.isDelivery(t, want)
 		behind := want

@@ -49,7 +49,7 @@ var pushTests = []testCase{
 		}
 		for i, s := range strategies {
 			done := f.commit(t, i+1, to([]ledger.Target{by(s)}, newNotice(string(s.Kind)+string(rune('0'+i)))))
-			equal(t, ledger.Committed{Deliveries: 1, Lanes: []ledger.Lane{gatewayLane}}, done)
+			equal(t, ledger.CommitResult{Deliveries: 1, Lanes: []ledger.Lane{gatewayLane}}, done)
 		}
 		got := f.claimPushes(t, "a", 10)
 		equal(t, start, got.At)
@@ -104,15 +104,15 @@ func (f *fixture) claimPushes(t testing.TB, node string, limit int) delivery.Cla
 }
 
 // settle records that all attempts ended alike.
-func (f *fixture) settle(t testing.TB, list []delivery.Claimed, kind delivery.SettleKind, after time.Duration) {
+func (f *fixture) settle(t testing.TB, list []delivery.PushClaim, kind delivery.SettleKind, after time.Duration) {
 	t.Helper()
 	noError(t, f.SettlePushes(t.Context(), settled(list, kind, after)))
 }
 
-func settled(list []delivery.Claimed, kind delivery.SettleKind, after time.Duration) []delivery.Settled {
-	out := make([]delivery.Settled, len(list))
+func settled(list []delivery.PushClaim, kind delivery.SettleKind, after time.Duration) []delivery.Settlement {
+	out := make([]delivery.Settlement, len(list))
 	for i, c := range list {
-		out[i] = delivery.Settled{Seq: c.Seq, Token: c.Token, Kind: kind, After: after}
+		out[i] = delivery.Settlement{Seq: c.Seq, Token: c.Token, Kind: kind, After: after}
 		if kind == delivery.SettleFailed || kind == delivery.SettleAgain {
 			out[i].Error = "no route"
 		}
@@ -149,7 +149,7 @@ var pushSettleTests = []testCase{
 		f.commit(t, 1, to([]ledger.Target{important}, numbered("n_", 4)...))
 		got := f.claimPushes(t, "a", 4).List
 		f.clock.Add(time.Second)
-		var all []delivery.Settled
+		var all []delivery.Settlement
 		for i, kind := range []delivery.SettleKind{delivery.SettleSent, delivery.SettleFailed, delivery.SettleAgain, delivery.SettleRelease} {
 			all = append(all, settled(got[i:i+1], kind, time.Minute)...)
 		}
@@ -227,7 +227,7 @@ var pushSettleTests = []testCase{
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{important}, newNotice("n_1")))
 		got := f.claimPushes(t, "a", 1).List
-		noError(t, f.SettlePushes(t.Context(), []delivery.Settled{
+		noError(t, f.SettlePushes(t.Context(), []delivery.Settlement{
 			{Seq: got[0].Seq, Token: got[0].Token, Kind: delivery.SettleAgain, After: 1<<63 - 1, Error: "\xff\x00"},
 		}))
 		f.hasAttempts(t, got[0].Seq, ledger.DeliveryPending, 1, "\uFFFD\uFFFD")

@@ -72,7 +72,7 @@ var pushCommitTests = []testCase{
 			ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:2"},
 		)
 		each := ledger.Target{Sink: "mail", Each: true, Strategy: important.Strategy}
-		equal(t, ledger.Committed{Unsubscribed: 1}, f.commit(t, 1, to([]ledger.Target{each}, ofKey("k", 0))))
+		equal(t, ledger.CommitResult{Unsubscribed: 1}, f.commit(t, 1, to([]ledger.Target{each}, ofKey("k", 0))))
 		for _, s := range []delivery.Subscriber{
 			{ID: "role:keeper", Mail: []string{"k@example.com"}},
 			{ID: "user:1", Mail: []string{"a@example.com"}},
@@ -83,13 +83,13 @@ var pushCommitTests = []testCase{
 			noError(t, err)
 		}
 		done := f.commit(t, 2, to([]ledger.Target{each, inbox}, ofKey("k", 1)))
-		equal(t, ledger.Committed{Deliveries: 3, Lanes: []ledger.Lane{inboxLane, {Sink: "mail"}}}, done)
+		equal(t, ledger.CommitResult{Deliveries: 3, Lanes: []ledger.Lane{inboxLane, {Sink: "mail"}}}, done)
 		f.commit(t, 3, to([]ledger.Target{each}, ofKey("k", 2)))
 		named := each
 		named.Recipients = []string{"user:9", "user:2", "user:404"}
 		equal(t, 1, f.commit(t, 4, to([]ledger.Target{named}, ofKey("else", 0))).Deliveries)
 		named.Recipients = []string{"user:2"}
-		equal(t, ledger.Committed{Unsubscribed: 1}, f.commit(t, 5, to([]ledger.Target{named}, ofKey("else", 1))))
+		equal(t, ledger.CommitResult{Unsubscribed: 1}, f.commit(t, 5, to([]ledger.Target{named}, ofKey("else", 1))))
 
 		claims := f.mails(t)
 		equal(t, [][]string{{"role:keeper"}, {"user:1"}, {"user:9"}}, recipientsOf(claims))
@@ -124,14 +124,14 @@ var pushCommitTests = []testCase{
 	}},
 }
 
-func (f *fixture) mails(t testing.TB) []delivery.Claimed {
+func (f *fixture) mails(t testing.TB) []delivery.PushClaim {
 	t.Helper()
 	got, err := f.ClaimPushes(t.Context(), "mail", "a", lease, 10)
 	noError(t, err)
 	return got.List
 }
 
-func recipientsOf(list []delivery.Claimed) [][]string {
+func recipientsOf(list []delivery.PushClaim) [][]string {
 	var out [][]string
 	for i := range list {
 		out = append(out, list[i].Recipients)
@@ -152,7 +152,7 @@ var pushOverTests = []testCase{
 		f.settle(t, got[:1], delivery.SettleSent, 0)
 		f.settle(t, got[1:2], delivery.SettleAgain, time.Second)
 		done := f.resolve(t, 2, important, ofKey("sent", 0), ofKey("tried", 0), ofKey("claimed", 0))
-		equal(t, ledger.Committed{Deliveries: 3, Lanes: []ledger.Lane{gatewayLane}}, done)
+		equal(t, ledger.CommitResult{Deliveries: 3, Lanes: []ledger.Lane{gatewayLane}}, done)
 		equal(t, []string{"over sent_a"}, claimedIDs(f.claimPushes(t, "b", 10)))
 		f.clock.Add(time.Second)
 		again := f.claimPushes(t, "b", 10)
@@ -167,7 +167,7 @@ var pushOverTests = []testCase{
 		f.commit(t, 1, to([]ledger.Target{late, sms}, ofKey("k", 0)))
 		f.commit(t, 2, to([]ledger.Target{late}, ofKey("k", 1), ofKey("other", 0)))
 		done := f.resolve(t, 3, late, ofKey("k", 1))
-		equal(t, ledger.Committed{}, done)
+		equal(t, ledger.CommitResult{}, done)
 		f.hasAttempts(t, 1, ledger.DeliveryCanceled, 0, "the finding is over")
 		f.hasAttempts(t, 3, ledger.DeliveryCanceled, 0, "the finding is over")
 		f.hasGateway(t, map[ledger.DeliveryState]int64{0: 1, 4: 2})
@@ -207,7 +207,7 @@ var pushOverTests = []testCase{
 		f.commit(t, 1, to([]ledger.Target{important}, before))
 		f.settle(t, f.claimPushes(t, "a", 10).List, delivery.SettleSent, 0)
 		f.commit(t, 2, to([]ledger.Target{delayed(time.Hour, "")}, ofEpisode("k", 4, start)))
-		equal(t, ledger.Committed{}, f.resolve(t, 3, important, ofEpisode("k", 4, start)))
+		equal(t, ledger.CommitResult{}, f.resolve(t, 3, important, ofEpisode("k", 4, start)))
 		f.hasGateway(t, map[ledger.DeliveryState]int64{1: 1, 4: 1})
 	}},
 	{"what a node had claimed that then died may have been told", func(t *testing.T, f *fixture) {
@@ -230,7 +230,7 @@ var pushOverTests = []testCase{
 		noError(t, err)
 		f.clock.Add(time.Second)
 		f.endPushes(t, 1, 0)
-		equal(t, ledger.Committed{}, f.resolve(t, 2, important, ofKey("failed", 0), ofKey("canceled", 0), ofKey("late", 0)))
+		equal(t, ledger.CommitResult{}, f.resolve(t, 2, important, ofKey("failed", 0), ofKey("canceled", 0), ofKey("late", 0)))
 	}},
 	{"resolutions of mails go to whom the mails went", func(t *testing.T, f *fixture) {
 		f.register(t)
@@ -257,7 +257,7 @@ var pushOverTests = []testCase{
 		f.commit(t, 3, to([]ledger.Target{delayed(time.Hour, delivery.UnlessRead)}, ofKey("k", 2)))
 		f.clock.Add(time.Minute)
 		claimed := f.claimPushes(t, "a", 1).List
-		equal(t, ledger.Committed{}, f.over(t, 4, "k_b", "k_nowhere"))
+		equal(t, ledger.CommitResult{}, f.over(t, 4, "k_b", "k_nowhere"))
 		f.hasGateway(t, map[ledger.DeliveryState]int64{0: 2, 4: 2})
 		f.settle(t, claimed, delivery.SettleAgain, 0)
 		f.hasAttempts(t, claimed[0].Seq, ledger.DeliveryCanceled, 0, "the finding is over")
@@ -303,7 +303,7 @@ func ofEpisode(key string, n int, began time.Time) *notice.Notice {
 }
 
 // resolve commits notices that take the firing ones back.
-func (f *fixture) resolve(t testing.TB, n int, back ledger.Target, firing ...*notice.Notice) ledger.Committed {
+func (f *fixture) resolve(t testing.TB, n int, back ledger.Target, firing ...*notice.Notice) ledger.CommitResult {
 	t.Helper()
 	var notices []ledger.NewNotice
 	for _, one := range firing {
@@ -315,7 +315,7 @@ func (f *fixture) resolve(t testing.TB, n int, back ledger.Target, firing ...*no
 }
 
 // over commits a run in which the findings of the notices are over.
-func (f *fixture) over(t testing.TB, n int, ids ...string) ledger.Committed {
+func (f *fixture) over(t testing.TB, n int, ids ...string) ledger.CommitResult {
 	t.Helper()
 	c := f.claim(t, n)
 	run := commitOf(c)

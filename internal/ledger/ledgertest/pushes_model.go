@@ -228,7 +228,7 @@ type pushWalk struct {
 	made    int
 	first   int64 // the number of the first delivery
 	model   pushModel
-	claims  []delivery.Claimed // all that were ever given out
+	claims  []delivery.PushClaim // all that were ever given out
 }
 
 // Commit adds a notice of a finding, or two of them.
@@ -289,7 +289,7 @@ func (w *pushWalk) Settle(t *rapid.T) {
 		delivery.SettleSent, delivery.SettleFailed, delivery.SettleAgain, delivery.SettleAgain, delivery.SettleRelease,
 	}).Draw(t, "kind")
 	after := time.Duration(rapid.IntRange(0, 60).Draw(t, "after")) * time.Second
-	must(t, w.f.SettlePushes(w.t.Context(), settled([]delivery.Claimed{c}, kind, after)), nil)
+	must(t, w.f.SettlePushes(w.t.Context(), settled([]delivery.PushClaim{c}, kind, after)), nil)
 	w.model.settle(w.model.pushes[w.number(c.Seq)-1], c.Token, kind, after)
 }
 
@@ -337,7 +337,7 @@ func (w *pushWalk) Check(t *rapid.T) {
 		p := w.model.pushes[i]
 		want := ledger.DeliveryRecord{
 			Strategy: &p.strategy, Deadline: p.deadline, Behind: p.open() && p.behind,
-			TracedDelivery: ledger.TracedDelivery{State: p.state, Attempts: p.attempts, LastError: p.lastError},
+			DeliveryTrace: ledger.DeliveryTrace{State: p.state, Attempts: p.attempts, LastError: p.lastError},
 		}
 		if p.open() && !p.behind {
 			want.Next = p.due
@@ -349,7 +349,7 @@ func (w *pushWalk) Check(t *rapid.T) {
 			want.InFront = w.first + w.model.first(p.key) - 1
 		}
 		got := list[i]
-		got.TracedDelivery = ledger.TracedDelivery{State: got.State, Attempts: got.Attempts, LastError: got.LastError}
+		got.DeliveryTrace = ledger.DeliveryTrace{State: got.State, Attempts: got.Attempts, LastError: got.LastError}
 		ignored := cmpopts.IgnoreFields(ledger.DeliveryRecord{}, "Notice", "Type", "Rule", "Status", "Where", "Title", "Created", "Expires")
 		if diff := gocmp.Diff(want, got, ignored); diff != "" {
 			t.Fatalf("delivery %d is not as wanted (-want +got):\n%s", i+1, diff)

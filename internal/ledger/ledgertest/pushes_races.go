@@ -141,7 +141,7 @@ func (w *watcher) work(ctx context.Context, l ledger.Ledger, node string) error 
 	if err != nil {
 		return err
 	}
-	var ends []delivery.Settled
+	var ends []delivery.Settlement
 	for i, c := range got.List {
 		id := c.Notice.ID
 		finding, _, _ := strings.Cut(id, "_")
@@ -172,7 +172,7 @@ func (w *watcher) began(finding, id string, sends bool) {
 	}
 }
 
-func (w *watcher) ended(list []delivery.Claimed) {
+func (w *watcher) ended(list []delivery.PushClaim) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, c := range list {

@@ -28,7 +28,7 @@ var readerTests = []testCase{
 		noError(t, err)
 		equal(t, []time.Time{due(3), due(2)}, dues(last))
 		equal(t, okRun(c), last[1])
-		_, err = f.Forget(t.Context(), map[string]bool{ledger.Known(rule, scope): true})
+		_, err = f.Forget(t.Context(), map[string]bool{ledger.ScopeKey(rule, scope): true})
 		noError(t, err)
 		last, err = f.LastRuns(t.Context())
 		noError(t, err)
@@ -57,7 +57,7 @@ var readerTests = []testCase{
 		f.register(t)
 		_, err := f.Register(t.Context(), rule, "119241", start)
 		noError(t, err)
-		want := ledger.Judged{Rule: rule, Scope: scope, Runs: 2}
+		want := ledger.RunSum{Rule: rule, Scope: scope, Runs: 2}
 		for n := 1; n <= 2; n++ {
 			c := f.claim(t, n)
 			run := commitOf(c)
@@ -72,9 +72,9 @@ var readerTests = []testCase{
 		}
 		noError(t, f.Skip(t.Context(), rule, scope, due(3), "b", "overlap"))
 		want.Runs++
-		sums, err := f.Judged(t.Context())
+		sums, err := f.RunSums(t.Context())
 		noError(t, err)
-		equal(t, []ledger.Judged{want, {Rule: rule, Scope: "119241"}}, sums)
+		equal(t, []ledger.RunSum{want, {Rule: rule, Scope: "119241"}}, sums)
 	}},
 	{"notices are counted by type, rule and status", func(t *testing.T, f *fixture) {
 		f.register(t)

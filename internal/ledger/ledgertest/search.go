@@ -134,7 +134,7 @@ var searchTests = []testCase{
 }
 
 // searched are the ids of what was found.
-func searched(found ledger.FoundNotices) string {
+func searched(found ledger.NoticePage) string {
 	var ids []string
 	for _, n := range found.Notices {
 		ids = append(ids, n.ID)

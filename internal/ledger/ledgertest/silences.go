@@ -120,13 +120,13 @@ var silenceTests = []testCase{
 			held[i].Silenced, held[i].Ordinal, held[i].NoticeID, held[i].LastNotified = by, 0, "", time.Time{}
 		}
 		f.commit(t, 1, nil, held...)
-		f.hasHeldBack(t, map[string]ledger.HeldBack{"s_1": {Findings: 2}, "s_2": {Findings: 1}})
+		f.hasHeldBack(t, map[string]ledger.SilenceCount{"s_1": {Findings: 2}, "s_2": {Findings: 1}})
 		f.hasStates(t, held...)
 		for i := range held {
 			held[i].Op, held[i].Silenced = ledger.Update, []string{"s_2", "", "s_2"}[i]
 		}
 		f.commit(t, 2, nil, held...)
-		f.hasHeldBack(t, map[string]ledger.HeldBack{"s_2": {Findings: 2}})
+		f.hasHeldBack(t, map[string]ledger.SilenceCount{"s_2": {Findings: 2}})
 		f.hasStates(t, held...)
 		one, err := f.Finding(t.Context(), rule, scope, "A")
 		noError(t, err)
@@ -172,9 +172,9 @@ var silenceTests = []testCase{
 	}},
 }
 
-func (f *fixture) hasHeldBack(t testing.TB, want map[string]ledger.HeldBack) {
+func (f *fixture) hasHeldBack(t testing.TB, want map[string]ledger.SilenceCount) {
 	t.Helper()
-	got, err := f.HeldBack(t.Context())
+	got, err := f.CountSilenced(t.Context())
 	noError(t, err)
 	equal(t, want, got)
 }
@@ -196,7 +196,7 @@ func (f *fixture) hasStates(t testing.TB, want ...ledger.FindingChange) {
 }
 
 // hold records that the silence holds back what was claimed.
-func (f *fixture) hold(t testing.TB, id string, claims []delivery.Claimed, left time.Duration) {
+func (f *fixture) hold(t testing.TB, id string, claims []delivery.PushClaim, left time.Duration) {
 	t.Helper()
 	list := settled(claims, delivery.SettleHold, left)
 	for i := range list {
@@ -236,7 +236,7 @@ var silencePushTests = []testCase{
 		equal(t, "s_1", f.heldBy(t, got[0].Seq))
 		f.hasWaiting(t, got[0].Seq)
 		f.hasAttempts(t, got[0].Seq, ledger.DeliveryPending, 0, "")
-		f.hasHeldBack(t, map[string]ledger.HeldBack{"s_1": {Deliveries: 1}})
+		f.hasHeldBack(t, map[string]ledger.SilenceCount{"s_1": {Deliveries: 1}})
 		rest := f.claimPushes(t, "a", 10)
 		equal(t, []string{"n_00001"}, claimedIDs(rest))
 		f.settle(t, rest.List, delivery.SettleSent, 0)
@@ -266,7 +266,7 @@ var silencePushTests = []testCase{
 		f.hold(t, "s_9", got[3:], time.Hour)
 		again := f.claimPushes(t, "b", 10)
 		equal(t, []string{"n_00000", "n_00002", "n_00003"}, claimedIDs(again))
-		f.hasHeldBack(t, map[string]ledger.HeldBack{"s_2": {Deliveries: 1}})
+		f.hasHeldBack(t, map[string]ledger.SilenceCount{"s_2": {Deliveries: 1}})
 	}},
 	{"what is held back keeps its order, its deadline and the expiry of its notice", func(t *testing.T, f *fixture) {
 		f.register(t)

@@ -212,9 +212,9 @@ func BenchmarkPushes(b *testing.B) {
 		if err != nil || len(got.List) != batch {
 			b.Fatalf("%d were claimed, %v", len(got.List), err)
 		}
-		settled := make([]delivery.Settled, batch)
+		settled := make([]delivery.Settlement, batch)
 		for i, c := range got.List {
-			settled[i] = delivery.Settled{Seq: c.Seq, Token: c.Token, Kind: delivery.SettleSent}
+			settled[i] = delivery.Settlement{Seq: c.Seq, Token: c.Token, Kind: delivery.SettleSent}
 		}
 		began = time.Now()
 		if err := l.SettlePushes(b.Context(), settled); err != nil {

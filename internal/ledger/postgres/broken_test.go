@@ -229,7 +229,7 @@ func TestBrokenConnectionsOfQueues(t *testing.T) {
 		for i := range items {
 			items[i] = item.Record{New: item.New{ID: fmt.Sprintf("i_%d_%d", n, i), Priority: 3, Created: at(n)}, State: item.Ready}
 		}
-		var known []item.Known
+		var known []item.PushAnswer
 		line.until(t, func() error {
 			var err error
 			known, err = l.PushItems(t.Context(), "q", items)
@@ -295,9 +295,9 @@ func TestBrokenConnectionsOfPushes(t *testing.T) {
 			claims, err = l.ClaimPushes(t.Context(), "gateway", "a", 0, 10) // no lease: what was claimed and not answered is free again
 			return err
 		})
-		var ends []delivery.Settled
+		var ends []delivery.Settlement
 		for _, d := range claims.List {
-			end := delivery.Settled{Seq: d.Seq, Token: d.Token, Kind: delivery.SettleAgain, Error: "no route"}
+			end := delivery.Settlement{Seq: d.Seq, Token: d.Token, Kind: delivery.SettleAgain, Error: "no route"}
 			if d.Attempts == int(d.Seq%3) {
 				end.Kind = delivery.SettleSent
 				sent++

@@ -22,7 +22,7 @@ func (l *Ledger) MarkSent(ctx context.Context, receipts []delivery.Receipt) erro
 	for i, r := range receipts {
 		seqs[i], scores[i], epochs[i] = r.Seq, r.Score, r.Epoch
 	}
-	marked, err := l.exec(ctx, "mark-sent", seqs, scores, epochs, l.Clock())
+	marked, err := l.exec(ctx, "mark-sent", seqs, scores, epochs, l.NowArg())
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (l *Ledger) MarkSent(ctx context.Context, receipts []delivery.Receipt) erro
 	return nil
 }
 
-// CancelDeliveries implements ledger.Operated.
+// CancelDeliveries implements ledger.DeliveryOperations.
 func (l *Ledger) CancelDeliveries(ctx context.Context, who ledger.Author, seqs []int64, reason string) (changed []int64, err error) {
 	if len(seqs) == 0 {
 		return nil, nil
@@ -77,13 +77,13 @@ func (l *Ledger) changeShortly(ctx context.Context, what string, who ledger.Auth
 	})
 }
 
-// RetryDeliveries implements ledger.Operated.
+// RetryDeliveries implements ledger.DeliveryOperations.
 func (l *Ledger) RetryDeliveries(ctx context.Context, who ledger.Author, seqs []int64) (changed []int64, lanes []ledger.Lane, err error) {
 	if len(seqs) == 0 {
 		return nil, nil, nil
 	}
 	before := record.DeliveryStates{}
-	clock := l.Clock()
+	clock := l.NowArg()
 	begin := func(b *pgx.Batch) {
 		changed = nil
 		clear(before)

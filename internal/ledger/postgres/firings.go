@@ -16,7 +16,7 @@ import (
 func (l *Ledger) Claim(ctx context.Context, rule, scope string, due time.Time, node string, lease time.Duration) (ledger.Claim, error) {
 	c := ledger.Claim{Rule: rule, Scope: scope, Node: node}
 	var dueAt, until int64
-	err := l.pool.QueryRow(ctx, queries.Get("claim"), rule, scope, rows.Micros(due), node, lease.Microseconds(), l.Clock()).
+	err := l.pool.QueryRow(ctx, queries.Get("claim"), rule, scope, rows.Micros(due), node, lease.Microseconds(), l.NowArg()).
 		Scan(&c.Token, &dueAt, &until, &c.Repeated)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return ledger.Claim{}, l.WhyNotClaimed(ctx, rule, scope, due)
@@ -35,11 +35,11 @@ func (l *Ledger) Release(ctx context.Context, c ledger.Claim) error {
 }
 
 // Commit implements ledger.Firings.
-func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit) (ledger.Committed, error) {
+func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit) (ledger.CommitResult, error) {
 	n, err := l.newNotices(ctx, rows.NewPlan(c, run))
 	defer n.release()
 	if err != nil {
-		return ledger.Committed{}, err
+		return ledger.CommitResult{}, err
 	}
 	n.lowest, n.highest = rows.FindingsOf(c.Rule, c.Scope)
 	// Only a firing that was begun before should meet its own notices. Looking for them costs as much as the
@@ -52,7 +52,7 @@ func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit)
 		err = l.inTx(ctx, "commit", func(tx pgx.Tx) error { return w.write(ctx, tx) })
 	}
 	if err != nil && !errors.Is(err, rows.ErrRepeated) {
-		return ledger.Committed{}, err
+		return ledger.CommitResult{}, err
 	}
 	return w.done, nil
 }
@@ -64,7 +64,7 @@ type commit struct {
 	run     *ledger.Commit
 
 	scopeID int32
-	done    ledger.Committed
+	done    ledger.CommitResult
 }
 
 func (w *commit) write(ctx context.Context, tx pgx.Tx) error {

@@ -25,8 +25,8 @@ type notices struct {
 	lowest, highest int64
 
 	existing map[string]bool // ids that were found
-	known    rows.Known
-	made     *rows.Made
+	known    rows.Facts
+	made     *rows.PlanResult
 }
 
 // newNotices begins to encode the bodies, and makes the lanes that are new. The caller calls release at the end.
@@ -43,7 +43,7 @@ func (w *notices) release() { _ = w.encoded() }
 // ask adds the questions on which the deliveries depend.
 func (w *notices) ask(b *pgx.Batch) {
 	w.existing = map[string]bool{}
-	w.known = rows.Known{Audiences: make([]rows.Reached, len(w.plan.Audiences))}
+	w.known = rows.Facts{Audiences: make([]rows.Readership, len(w.plan.Audiences))}
 	if w.look && len(w.plan.Notices) > 0 {
 		b.Queue(queries.Get("existing-notices"), w.plan.IDs()).Query(func(found pgx.Rows) error {
 			return forEach1(found, func(id string) { w.existing[id] = true })
@@ -71,7 +71,7 @@ func (w *notices) askAudiences(b *pgx.Batch) {
 	}
 	b.Queue(queries.Get("recipients"), types, warehouses).Query(func(found pgx.Rows) error {
 		var n int64
-		var reached rows.Reached
+		var reached rows.Readership
 		_, err := pgx.ForEachRow(found, []any{&n, &reached.All, &reached.Mail}, func() error {
 			w.known.Audiences[n-1] = reached
 			return nil
@@ -81,9 +81,9 @@ func (w *notices) askAudiences(b *pgx.Batch) {
 }
 
 func (w *notices) askTold(b *pgx.Batch, after []string) {
-	w.known.Told = make(map[rows.Told]string, len(after))
+	w.known.Told = make(map[rows.NoticeLane]string, len(after))
 	b.Queue(queries.Get("told"), after).Query(func(found pgx.Rows) error {
-		var at rows.Told
+		var at rows.NoticeLane
 		var recipients string
 		_, err := pgx.ForEachRow(found, []any{&at.Notice, &at.Lane.Sink, &at.Lane.Warehouse, &recipients}, func() error {
 			w.known.Told[at] = recipients
@@ -102,7 +102,7 @@ func (w *notices) askPushes(b *pgx.Batch) {
 	b.Queue(queries.Get("by-key"))
 	b.Queue(queries.Get("lock-findings"), findings, w.plan.Over, w.lowest, w.highest)
 	b.Queue(queries.Get("open-pushes"), findings, w.plan.Over, w.lowest, w.highest, w.plan.After()).Query(func(found pgx.Rows) error {
-		var one rows.Open
+		var one rows.OpenPush
 		var body []byte
 		_, err := pgx.ForEachRow(found, append(one.Columns(), &body), func() error {
 			err := one.Read(body)
@@ -111,14 +111,14 @@ func (w *notices) askPushes(b *pgx.Batch) {
 		})
 		return err
 	})
-	if back := w.plan.TakenBack(); len(back) > 0 {
+	if back := w.plan.Retractions(); len(back) > 0 {
 		w.askSent(b, back)
 	}
 	b.Queue(queries.Get("by-any"))
 }
 
-func (w *notices) askSent(b *pgx.Batch, back []rows.TakenBack) {
-	w.known.Sent = map[rows.Told][]string{}
+func (w *notices) askSent(b *pgx.Batch, back []rows.Retraction) {
+	w.known.Sent = map[rows.NoticeLane][]string{}
 	ids, findings, since := make([]string, len(back)), make([]int64, len(back)), make([]int64, len(back))
 	for i, t := range back {
 		ids[i], findings[i], since[i] = t.Notice, t.Finding, t.Since
@@ -242,7 +242,7 @@ func (l *Ledger) send(ctx context.Context, given []ledger.NewNotice) (ledger.Sen
 	if err != nil {
 		return ledger.SentNotices{}, err
 	}
-	sent := rows.NewSent(given)
+	sent := rows.NewSendAnswer(given)
 	var lanes []ledger.Lane
 	err = l.inTx(ctx, "send", func(tx pgx.Tx) error {
 		var b pgx.Batch
@@ -270,7 +270,7 @@ func (l *Ledger) send(ctx context.Context, given []ledger.NewNotice) (ledger.Sen
 
 // Sent implements ledger.Sends.
 func (l *Ledger) Sent(ctx context.Context, given []ledger.NewNotice) (ledger.SentNotices, error) {
-	sent := rows.NewSent(given)
+	sent := rows.NewSendAnswer(given)
 	begin := func(b *pgx.Batch) { askSent(b, sent) }
 	if err := l.askTogether(ctx, "sent", begin); err != nil {
 		return ledger.SentNotices{}, err
@@ -279,7 +279,7 @@ func (l *Ledger) Sent(ctx context.Context, given []ledger.NewNotice) (ledger.Sen
 }
 
 // askSent asks what is there of the notices.
-func askSent(b *pgx.Batch, sent *rows.Sent) {
+func askSent(b *pgx.Batch, sent *rows.SendAnswer) {
 	ids := sent.IDs()
 	b.Queue(queries.Get("by-key"))
 	b.Queue(queries.Get("sent-notices"), ids).Query(func(found pgx.Rows) error {

@@ -172,12 +172,12 @@ func pushRound(t *testing.T, l ledger.Ledger, n int) {
 	for range 2 {
 		claims, err := l.ClaimPushes(ctx, "sms", "a", time.Minute, 100)
 		check(err)
-		var settled []delivery.Settled
+		var settled []delivery.Settlement
 		var seqs []int64
 		kinds := []delivery.SettleKind{delivery.SettleSent, delivery.SettleFailed, delivery.SettleAgain, delivery.SettleRelease}
 		for i := range claims.List {
 			seqs = append(seqs, claims.List[i].Seq)
-			settled = append(settled, delivery.Settled{Seq: claims.List[i].Seq, Token: claims.List[i].Token, Kind: kinds[i%len(kinds)]})
+			settled = append(settled, delivery.Settlement{Seq: claims.List[i].Seq, Token: claims.List[i].Token, Kind: kinds[i%len(kinds)]})
 		}
 		check(l.SettlePushes(ctx, settled))
 		_, _, err = l.RetryDeliveries(ctx, ledgertest.Ann, seqs)
@@ -230,9 +230,9 @@ func TestPushesChangeNoIndex(t *testing.T) {
 	if len(claims.List) != deliveries {
 		t.Fatalf("%d were claimed", len(claims.List))
 	}
-	settled := make([]delivery.Settled, deliveries)
+	settled := make([]delivery.Settlement, deliveries)
 	for i := range settled {
-		settled[i] = delivery.Settled{Seq: claims.List[i].Seq, Token: claims.List[i].Token, Kind: delivery.SettleSent}
+		settled[i] = delivery.Settlement{Seq: claims.List[i].Seq, Token: claims.List[i].Token, Kind: delivery.SettleSent}
 	}
 	check(l.SettlePushes(t.Context(), settled))
 	check(l.Close()) // whereupon the server tells what it counted

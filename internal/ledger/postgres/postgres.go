@@ -109,7 +109,7 @@ func (l *Ledger) Ping(ctx context.Context) error {
 // Now implements ledger.Server.
 func (l *Ledger) Now(ctx context.Context) (time.Time, error) {
 	var us int64
-	if err := l.pool.QueryRow(ctx, queries.Get("now"), l.Clock()).Scan(&us); err != nil {
+	if err := l.pool.QueryRow(ctx, queries.Get("now"), l.NowArg()).Scan(&us); err != nil {
 		return time.Time{}, failed("now", err)
 	}
 	return rows.Time(us), nil

@@ -19,9 +19,9 @@ func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.
 	if err != nil {
 		return delivery.Claims{}, err
 	}
-	var list []delivery.Claimed
+	var list []delivery.PushClaim
 	var now, next int64
-	clock := l.Clock()
+	clock := l.NowArg()
 	begin := func(b *pgx.Batch) {
 		list, next = nil, 0
 		b.Queue(queries.Get("by-key"))
@@ -50,7 +50,7 @@ func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.
 }
 
 // SettlePushes implements delivery.Pushes.
-func (l *Ledger) SettlePushes(ctx context.Context, settled []delivery.Settled) error {
+func (l *Ledger) SettlePushes(ctx context.Context, settled []delivery.Settlement) error {
 	if len(settled) == 0 {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (l *Ledger) SettlePushes(ctx context.Context, settled []delivery.Settled) e
 
 // settle adds what records it.
 func (l *Ledger) settle(b *pgx.Batch, s *rows.Settle) {
-	clock := l.Clock()
+	clock := l.NowArg()
 	if len(s.Sent) > 0 {
 		b.Queue(queries.Get("settle-sent"), s.Sent, clock)
 	}
@@ -107,7 +107,7 @@ func (f *laneEnds) scan(r pgx.Row) error {
 
 // releaseNext adds what lets the next delivery go of the findings of those, and of what was gone.
 func (l *Ledger) releaseNext(b *pgx.Batch, seqs []int64, gone laneEnds) {
-	b.Queue(queries.Get("release-next"), seqs, gone.findings, gone.lanes, gone.addressees, l.Clock())
+	b.Queue(queries.Get("release-next"), seqs, gone.findings, gone.lanes, gone.addressees, l.NowArg())
 }
 
 // EndPushes implements delivery.Pushes.
@@ -133,12 +133,12 @@ func (l *Ledger) EndPushes(ctx context.Context, sink string, limit int) (timedOu
 	begin := func(b *pgx.Batch) {
 		over, timedOut, canceled = nil, 0, 0
 		b.Queue(queries.Get("by-key"))
-		b.Queue(queries.Get("over-pushes"), lane, limit, l.Clock()).Query(collect(&over))
+		b.Queue(queries.Get("over-pushes"), lane, limit, l.NowArg()).Query(collect(&over))
 	}
 	err = l.inShortTx(ctx, "end pushes", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
 		if len(over) > 0 {
 			last.Queue(queries.Get("lock-pushes"), over, over)
-			last.Queue(queries.Get("end-pushes"), over, l.Clock()).Query(count)
+			last.Queue(queries.Get("end-pushes"), over, l.NowArg()).Query(count)
 			l.releaseNext(last, over, laneEnds{})
 		}
 		return nil

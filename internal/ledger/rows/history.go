@@ -46,7 +46,7 @@ func FindingHashes(rule, scope string, keys []string) []int64 {
 
 // Trace collects the answer to ledger.History's question of that name.
 type Trace struct {
-	Notices []ledger.Traced
+	Notices []ledger.NoticeTrace
 	at      map[string]int // by id
 }
 
@@ -56,7 +56,7 @@ func NewTrace(found []*notice.Notice, rule, scope string, keys, ids []string) *T
 	for _, n := range found {
 		if slices.Contains(ids, n.ID) || n.Rule == rule && n.Scope == scope && slices.Contains(keys, n.Key) {
 			t.at[n.ID] = len(t.Notices)
-			t.Notices = append(t.Notices, ledger.Traced{Notice: n})
+			t.Notices = append(t.Notices, ledger.NoticeTrace{Notice: n})
 		}
 	}
 	return t
@@ -72,13 +72,13 @@ func (t *Trace) IDs() []string {
 }
 
 // Add adds a delivery to its notice.
-func (t *Trace) Add(d *TracedDelivery) {
+func (t *Trace) Add(d *DeliveryTrace) {
 	n := &t.Notices[t.at[d.Notice]]
-	n.Deliveries = append(n.Deliveries, d.Traced())
+	n.Deliveries = append(n.Deliveries, d.Trace())
 }
 
-// TracedDelivery is a delivery as the query of a trace names its columns.
-type TracedDelivery struct {
+// DeliveryTrace is a delivery as the query of a trace names its columns.
+type DeliveryTrace struct {
 	Notice          string
 	Seq             int64
 	Sink, Warehouse string
@@ -90,13 +90,13 @@ type TracedDelivery struct {
 }
 
 // Columns returns pointers to the fields in the order of the query's columns.
-func (d *TracedDelivery) Columns() []any {
+func (d *DeliveryTrace) Columns() []any {
 	return []any{&d.Notice, &d.Seq, &d.Sink, &d.Warehouse, &d.State, &d.Attempts, &d.LastError, &d.SentAt, &d.Recipients}
 }
 
-// Traced is the row as its readers see it.
-func (d *TracedDelivery) Traced() ledger.TracedDelivery {
-	return ledger.TracedDelivery{
+// Trace is the row as its readers see it.
+func (d *DeliveryTrace) Trace() ledger.DeliveryTrace {
+	return ledger.DeliveryTrace{
 		Seq: d.Seq, Lane: ledger.Lane{Sink: d.Sink, Warehouse: d.Warehouse}, State: ledger.DeliveryState(d.State),
 		Attempts: d.Attempts, LastError: d.LastError, SentAt: Time(d.SentAt), Recipients: Recipients(d.Recipients),
 	}
@@ -153,7 +153,7 @@ type Search struct {
 	Finding *int64 // the number of the finding whose notices are looked at; nil = all are
 
 	filter ledger.NoticeFilter
-	found  ledger.FoundNotices
+	found  ledger.NoticePage
 	look   int
 	looked int
 	last   ledger.NoticePlace // of what was looked at last
@@ -251,14 +251,14 @@ func (s *Search) matches(n *notice.Notice) bool {
 }
 
 // Run looks until the search is over. look also tells whether there were as many as were asked for.
-func (s *Search) Run(look func(a *LookArgs) (list []Candidate, full bool, err error)) (ledger.FoundNotices, error) {
+func (s *Search) Run(look func(a *LookArgs) (list []Candidate, full bool, err error)) (ledger.NoticePage, error) {
 	for a, more := s.Next(); more; a, more = s.Next() {
 		list, full, err := look(&a)
 		if err == nil {
 			err = s.take(list, full)
 		}
 		if err != nil {
-			return ledger.FoundNotices{}, err
+			return ledger.NoticePage{}, err
 		}
 	}
 	return s.found, nil

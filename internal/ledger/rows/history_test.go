@@ -68,7 +68,7 @@ func TestSearchProperty(t *testing.T) {
 }
 
 // search looks at notices 1 … there, and returns what it found and at how many it has looked.
-func search(t rapid.TB, f ledger.NoticeFilter, there int, matches func(n int) bool) (found ledger.FoundNotices, looked int) {
+func search(t rapid.TB, f ledger.NoticeFilter, there int, matches func(n int) bool) (found ledger.NoticePage, looked int) {
 	found, err := rows.NewSearch(f).Run(func(a *rows.LookArgs) (list []rows.Candidate, full bool, err error) {
 		for n := int(min(a.At-1, int64(there))); n > 0 && len(list) < a.Limit; n-- {
 			l := rows.Candidate{At: int64(n), ID: fmt.Sprint("n_", n)}

@@ -77,8 +77,8 @@ func Stand(r *item.Record, moves []item.Move) {
 	r.Due, r.Assignee = last.Due, last.Assignee
 }
 
-// Pushed is the first record of an item's trace.
-func Pushed(r *item.Record) item.Move {
+// FirstMove is the first record of an item's trace.
+func FirstMove(r *item.Record) item.Move {
 	m := item.Move{Seq: r.Seq, At: r.Created, To: item.Ready, By: r.By, Node: r.Node}
 	if r.Delay > 0 {
 		m.To, m.Due = item.Delayed, r.Ready
@@ -106,12 +106,12 @@ func Text(s string) string {
 	return s
 }
 
-// Traced completes the answer to ItemTrace: the moves are those that were recorded after the push, in order.
-func Traced(r item.Record, moves []item.Move) (item.Record, []item.Move) {
+// CompleteTrace completes the answer to ItemTrace: the moves are those that were recorded after the push, in order.
+func CompleteTrace(r item.Record, moves []item.Move) (item.Record, []item.Move) {
 	if r.State == "" {
 		Stand(&r, moves)
 	}
-	return r, append([]item.Move{Pushed(&r)}, moves...)
+	return r, append([]item.Move{FirstMove(&r)}, moves...)
 }
 
 // Page cuts a list, which was read with one more than the limit, to the limit, and returns the Seq below which there are more, 0 = there
@@ -134,7 +134,7 @@ func Seqs(list []item.Record) []int64 {
 
 // Push is what one call of PushItems writes.
 type Push struct {
-	Known []item.Known // in the order of the call; complete after Rows
+	Known []item.PushAnswer // in the order of the call; complete after Rows
 
 	items []item.Record
 	first map[string]int // by id: where it comes first, which is the one that counts
@@ -142,7 +142,7 @@ type Push struct {
 
 // NewPush prepares the items.
 func NewPush(items []item.Record) *Push {
-	p := &Push{Known: make([]item.Known, len(items)), items: items, first: make(map[string]int, len(items))}
+	p := &Push{Known: make([]item.PushAnswer, len(items)), items: items, first: make(map[string]int, len(items))}
 	for i := range items {
 		if _, ok := p.first[items[i].ID]; !ok {
 			p.first[items[i].ID] = i
@@ -163,7 +163,7 @@ func (p *Push) IDs() []string {
 // Is tells that the ledger has an item already: its number, the letter of its state, and its warehouse.
 func (p *Push) Is(id string, seq int64, letter, warehouse string) error {
 	state, err := item.FromLetter(letter)
-	p.Known[p.first[id]] = item.Known{Seq: seq, State: state, Warehouse: warehouse}
+	p.Known[p.first[id]] = item.PushAnswer{Seq: seq, State: state, Warehouse: warehouse}
 	return err
 }
 
@@ -189,7 +189,7 @@ func (p *Push) Rows(seqs []int64) []Item {
 			p.Known[i].New = false
 		case p.Known[i].Seq == 0:
 			seq := seqs[len(out)]
-			p.Known[i] = item.Known{Seq: seq, New: true, State: r.State, Warehouse: r.Warehouse}
+			p.Known[i] = item.PushAnswer{Seq: seq, New: true, State: r.State, Warehouse: r.Warehouse}
 			out = append(out, NewItem(r, seq))
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"tallyman/internal/notice"
 )
 
-// Open is an open delivery to a push channel, as a commit sees it.
-type Open struct {
+// OpenPush is an open delivery to a push channel, as a commit sees it.
+type OpenPush struct {
 	Seq, Finding, Addressee int64
 	Lane                    ledger.Lane
 	Unless                  string
@@ -25,12 +25,12 @@ type Open struct {
 }
 
 // Columns returns pointers to the fields in the order of the query's columns.
-func (o *Open) Columns() []any {
+func (o *OpenPush) Columns() []any {
 	return []any{&o.Seq, &o.Finding, &o.Addressee, &o.Lane.Sink, &o.Unless, &o.Tried, &o.Over, &o.Notice, &o.Recipients}
 }
 
 // Read takes the body of the notice, where the query has given it.
-func (o *Open) Read(body []byte) (err error) {
+func (o *OpenPush) Read(body []byte) (err error) {
 	o.Episode = Episode{}
 	if body != nil {
 		o.Episode, err = episodeIn(body)
@@ -66,20 +66,20 @@ func (n *Notice) pushed() bool {
 	return slices.ContainsFunc(n.targets, func(t target) bool { return t.strategy != nil })
 }
 
-// TakenBack is a firing notice that another of the plan takes back from push channels.
-type TakenBack struct {
+// Retraction is a firing notice that another of the plan takes back from push channels.
+type Retraction struct {
 	Notice  string
 	Finding int64
 	Since   int64 // when the episode began: what was told in it is taken back, too
 	Episode Episode
 }
 
-// TakenBack returns the firing notices that others of the plan take back from push channels.
-func (p *Plan) TakenBack() []TakenBack {
-	var out []TakenBack
+// Retractions returns the firing notices that others of the plan take back from push channels.
+func (p *Plan) Retractions() []Retraction {
+	var out []Retraction
 	for i := range p.Notices {
 		if n := &p.Notices[i]; n.after != "" && n.pushed() {
-			out = append(out, TakenBack{n.after, FindingOf(n.Notice), n.since(), episodeOf(n.Notice)})
+			out = append(out, Retraction{n.after, FindingOf(n.Notice), n.since(), episodeOf(n.Notice)})
 		}
 	}
 	return out
@@ -97,9 +97,9 @@ func (n *Notice) since() int64 {
 // openPushes is what is open of the findings of a plan, and what becomes of it.
 type openPushes struct {
 	plan     *Plan
-	sent     map[Told][]string
-	open     []Open
-	of       map[findingIn][]*Open
+	sent     map[NoticeLane][]string
+	open     []OpenPush
+	of       map[findingIn][]*OpenPush
 	needless map[int64]bool
 }
 
@@ -110,9 +110,9 @@ type findingIn struct {
 }
 
 // newOpenPushes cancels what waits unless its finding is over.
-func newOpenPushes(p *Plan, known *Known) *openPushes {
+func newOpenPushes(p *Plan, known *Facts) *openPushes {
 	o := &openPushes{
-		plan: p, sent: known.Sent, open: known.Open, of: make(map[findingIn][]*Open, len(known.Open)), needless: map[int64]bool{},
+		plan: p, sent: known.Sent, open: known.Open, of: make(map[findingIn][]*OpenPush, len(known.Open)), needless: map[int64]bool{},
 	}
 	for i := range o.open {
 		one := &o.open[i]
@@ -130,7 +130,7 @@ func newOpenPushes(p *Plan, known *Known) *openPushes {
 // waits is needless.
 func (o *openPushes) takeBack(n *Notice, t *target) []string {
 	lane := o.plan.Lanes[t.lane]
-	told := slices.Clone(o.sent[Told{n.after, lane}])
+	told := slices.Clone(o.sent[NoticeLane{n.after, lane}])
 	episode := episodeOf(n.Notice)
 	for _, one := range o.of[findingIn{FindingOf(n.Notice), lane}] {
 		switch {
@@ -181,8 +181,8 @@ var ErrOther = errors.New("a notice of another request has the id")
 // HasFinding tells whether the notice is of a finding. What a business system sent is of none.
 func HasFinding(n *notice.Notice) bool { return n.Status != notice.Sent }
 
-// Sent makes the answer to ledger.Sends.
-type Sent struct {
+// SendAnswer makes the answer to ledger.Sends.
+type SendAnswer struct {
 	given      []ledger.NewNotice
 	existing   map[string]string // the episode of what was there before, by id
 	deliveries map[sentTo]int
@@ -191,13 +191,13 @@ type Sent struct {
 // sentTo is a notice in a sink.
 type sentTo struct{ id, sink string }
 
-// NewSent begins the answer for the notices.
-func NewSent(given []ledger.NewNotice) *Sent {
-	return &Sent{given: given, existing: map[string]string{}, deliveries: map[sentTo]int{}}
+// NewSendAnswer begins the answer for the notices.
+func NewSendAnswer(given []ledger.NewNotice) *SendAnswer {
+	return &SendAnswer{given: given, existing: map[string]string{}, deliveries: map[sentTo]int{}}
 }
 
 // IDs are those of the notices.
-func (s *Sent) IDs() []string {
+func (s *SendAnswer) IDs() []string {
 	ids := make([]string, len(s.given))
 	for i := range s.given {
 		ids[i] = s.given[i].Notice.ID
@@ -206,7 +206,7 @@ func (s *Sent) IDs() []string {
 }
 
 // Found takes a notice that is there, as it was encoded.
-func (s *Sent) Found(body []byte) error {
+func (s *SendAnswer) Found(body []byte) error {
 	n, err := notice.Unmarshal(body)
 	if err == nil {
 		s.existing[n.ID] = n.Episode
@@ -215,7 +215,7 @@ func (s *Sent) Found(body []byte) error {
 }
 
 // Existing returns the ids of the notices that are there.
-func (s *Sent) Existing() map[string]bool {
+func (s *SendAnswer) Existing() map[string]bool {
 	ids := make(map[string]bool, len(s.existing))
 	for id := range s.existing {
 		ids[id] = true
@@ -224,10 +224,10 @@ func (s *Sent) Existing() map[string]bool {
 }
 
 // Delivered takes deliveries of a notice that is there.
-func (s *Sent) Delivered(id, sink string, n int) { s.deliveries[sentTo{id, sink}] += n }
+func (s *SendAnswer) Delivered(id, sink string, n int) { s.deliveries[sentTo{id, sink}] += n }
 
 // Others tells whether something that is there came with another request.
-func (s *Sent) Others() bool {
+func (s *SendAnswer) Others() bool {
 	for i := range s.given {
 		if s.other(s.given[i].Notice) {
 			return true
@@ -236,20 +236,20 @@ func (s *Sent) Others() bool {
 	return false
 }
 
-func (s *Sent) other(n *notice.Notice) bool {
+func (s *SendAnswer) other(n *notice.Notice) bool {
 	episode, existing := s.existing[n.ID]
 	return existing && episode != n.Episode
 }
 
 // Made takes the deliveries that the plan came to.
-func (s *Sent) Made(p *Plan, made []Delivery) {
+func (s *SendAnswer) Made(p *Plan, made []Delivery) {
 	for i := range made {
 		s.Delivered(p.Notices[made[i].Notice].ID, p.Lanes[made[i].Lane].Sink, 1)
 	}
 }
 
 // Answer is what became of the notices.
-func (s *Sent) Answer(lanes []ledger.Lane) ledger.SentNotices {
+func (s *SendAnswer) Answer(lanes []ledger.Lane) ledger.SentNotices {
 	out := ledger.SentNotices{List: make([]ledger.SentNotice, len(s.given)), Lanes: lanes}
 	for i := range s.given {
 		given := &s.given[i]

@@ -241,11 +241,11 @@ func (s *Silence) Silence() (silence.Silence, error) {
 	return out, nil
 }
 
-// HeldBack adds up what silences hold back.
-type HeldBack map[string]ledger.HeldBack
+// SilenceCounts adds up what silences hold back.
+type SilenceCounts map[string]ledger.SilenceCount
 
 // Findings counts findings that the silences, separated by spaces, hold back together.
-func (h HeldBack) Findings(ids string, n int) {
+func (h SilenceCounts) Findings(ids string, n int) {
 	for id := range strings.FieldsSeq(ids) {
 		one := h[id]
 		one.Findings += n
@@ -254,7 +254,7 @@ func (h HeldBack) Findings(ids string, n int) {
 }
 
 // Deliveries counts deliveries that the silence holds back.
-func (h HeldBack) Deliveries(id string, n int) {
+func (h SilenceCounts) Deliveries(id string, n int) {
 	one := h[id]
 	one.Deliveries += n
 	h[id] = one

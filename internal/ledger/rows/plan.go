@@ -42,8 +42,8 @@ type target struct {
 	recipients string // "" = the audience's
 }
 
-// Told is a delivery that was made or is on its way: of a notice in a lane.
-type Told struct {
+// NoticeLane is a delivery that was made or is on its way: of a notice in a lane.
+type NoticeLane struct {
 	Notice string
 	Lane   ledger.Lane
 }
@@ -171,39 +171,39 @@ func compareLanes(a, b ledger.Lane) int {
 	return cmp.Or(cmp.Compare(a.Sink, b.Sink), cmp.Compare(a.Warehouse, b.Warehouse))
 }
 
-// Known is what the database tells of a plan.
-type Known struct {
-	Audiences []Reached       // of Plan.Audiences
+// Facts is what the database tells of a plan.
+type Facts struct {
+	Audiences []Readership    // of Plan.Audiences
 	Mail      map[string]bool // those of Plan.Named that have an address
 	// Told has the recipients of the notices of Plan.After where they were sent or are on their way. Deliveries to push channels
 	// are told by Sent and Open instead.
-	Told map[Told]string
-	Sent map[Told][]string // the recipients of each delivery to a push channel that was sent of the notice, or of an earlier one of its episode
-	Open []Open            // what is open of the findings that the plan has to do with, in the order of seq
+	Told map[NoticeLane]string
+	Sent map[NoticeLane][]string // the recipients of each delivery to a push channel that was sent of the notice, or of an earlier one of its episode
+	Open []OpenPush              // what is open of the findings that the plan has to do with, in the order of seq
 }
 
 // AddSent takes deliveries to a push channel that were sent, with the body of their notice: that which is taken back, or another
 // one of the finding's number, which counts if it is of the same episode.
-func (k *Known) AddSent(back *TakenBack, sink string, recipients []string, body []byte) error {
+func (k *Facts) AddSent(back *Retraction, sink string, recipients []string, body []byte) error {
 	n, err := notice.Unmarshal(body)
 	if err != nil {
 		return err
 	}
 	if n.ID == back.Notice || episodeOf(n) == back.Episode {
-		at := Told{Notice: back.Notice, Lane: ledger.Lane{Sink: sink}}
+		at := NoticeLane{Notice: back.Notice, Lane: ledger.Lane{Sink: sink}}
 		k.Sent[at] = append(k.Sent[at], recipients...)
 	}
 	return nil
 }
 
-// Reached is an audience, as subscribers that are sorted and separated by spaces.
-type Reached struct {
+// Readership is an audience, as subscribers that are sorted and separated by spaces.
+type Readership struct {
 	All  string
 	Mail string // those of them that have an address
 }
 
-// Made is what a plan comes to.
-type Made struct {
+// PlanResult is what a plan comes to.
+type PlanResult struct {
 	Deliveries   []Delivery // in the order of the notices
 	Unsubscribed int        // deliveries with nobody to go to
 	Canceled     []int64    // open deliveries that are needless now, ascending
@@ -212,15 +212,15 @@ type Made struct {
 }
 
 // Make finishes the plan with what the database told.
-func (p *Plan) Make(known *Known) *Made {
-	m := &Made{plan: p, Deliveries: make([]Delivery, 0, len(p.Notices))}
+func (p *Plan) Make(known *Facts) *PlanResult {
+	m := &PlanResult{plan: p, Deliveries: make([]Delivery, 0, len(p.Notices))}
 	pushes := newOpenPushes(p, known)
 	for i := range p.Notices {
 		n := &p.Notices[i]
 		for j := range n.targets {
 			t := &n.targets[j]
 			if t.strategy == nil && n.after != "" {
-				recipients, wanted := known.Told[Told{n.after, p.Lanes[t.lane]}]
+				recipients, wanted := known.Told[NoticeLane{n.after, p.Lanes[t.lane]}]
 				m.add(t, i, recipients, wanted)
 				continue
 			}
@@ -247,7 +247,7 @@ func (p *Plan) Make(known *Known) *Made {
 }
 
 // readers are the subscribers with an address that are each to have a delivery.
-func (t *target) readers(known *Known, audience int) []string {
+func (t *target) readers(known *Facts, audience int) []string {
 	if t.recipients == "" {
 		return Recipients(known.Audiences[audience].Mail)
 	}
@@ -255,7 +255,7 @@ func (t *target) readers(known *Known, audience int) []string {
 }
 
 // add adds a delivery, or counts it as one that nobody wants. Who is named is no subscriber.
-func (m *Made) add(t *target, n int, recipients string, wanted bool) {
+func (m *PlanResult) add(t *target, n int, recipients string, wanted bool) {
 	if wanted {
 		m.Deliveries = append(m.Deliveries, Delivery{Notice: n, Lane: t.lane, Recipients: recipients, Push: t.push(m.plan.Notices[n].Notice, recipients)})
 	} else if t.inbox && t.recipients == "" {
@@ -263,7 +263,7 @@ func (m *Made) add(t *target, n int, recipients string, wanted bool) {
 	}
 }
 
-func (m *Made) addEach(t *target, n int, readers []string) {
+func (m *PlanResult) addEach(t *target, n int, readers []string) {
 	for _, s := range readers {
 		m.add(t, n, s, true)
 	}
@@ -273,8 +273,8 @@ func (m *Made) addEach(t *target, n int, readers []string) {
 }
 
 // Committed is the answer to a commit that came to so much.
-func (p *Plan) Committed(made *Made) ledger.Committed {
-	return ledger.Committed{Deliveries: len(made.Deliveries), Unsubscribed: made.Unsubscribed, Lanes: p.LanesOf(made.Deliveries)}
+func (p *Plan) Committed(made *PlanResult) ledger.CommitResult {
+	return ledger.CommitResult{Deliveries: len(made.Deliveries), Unsubscribed: made.Unsubscribed, Lanes: p.LanesOf(made.Deliveries)}
 }
 
 // LanesOf returns the lanes of the deliveries, sorted.

@@ -29,14 +29,14 @@ func TestPlan(t *testing.T) {
 	equal(t, []string{"n1", "n2", "n3", "n4"}, p.IDs())
 	equal(t, []Audience{{"T", "w2"}, {"T", "w1"}}, p.Audiences)
 
-	made := p.Make(&Known{Audiences: []Reached{{All: "user:1"}, {}}})
+	made := p.Make(&Facts{Audiences: []Readership{{All: "user:1"}, {}}})
 	equal(t, 1, made.Unsubscribed)
 	equal(t, []Delivery{{0, 0, "", nil}, {0, 1, "user:1", nil}, {2, 1, "user:1", nil}}, made.Deliveries)
 	equal(t, []ledger.Lane{{Sink: "inbox", Warehouse: "w2"}, {Sink: "queue"}}, p.LanesOf(made.Deliveries))
 
 	p.Drop(map[string]bool{"n1": true})
 	equal(t, []string{"n2", "n3", "n4"}, p.IDs())
-	made = p.Make(&Known{Audiences: []Reached{{All: "user:1"}, {All: "user:2"}}})
+	made = p.Make(&Facts{Audiences: []Readership{{All: "user:1"}, {All: "user:2"}}})
 	equal(t, []Delivery{{0, 2, "user:2", nil}, {1, 1, "user:1", nil}}, made.Deliveries)
 }
 
@@ -51,7 +51,7 @@ func TestPlanAfter(t *testing.T) {
 	p := NewPlan(ledger.Claim{}, &ledger.Commit{Notices: []ledger.NewNotice{back, alone, newNotice("n5", "w", inbox)}})
 	equal(t, []string{"n1", "n3"}, p.After())
 	equal(t, []Audience{{"T", "w"}}, p.Audiences)
-	made := p.Make(&Known{Audiences: []Reached{{All: "user:2"}}, Told: map[Told]string{
+	made := p.Make(&Facts{Audiences: []Readership{{All: "user:2"}}, Told: map[NoticeLane]string{
 		{"n1", ledger.Lane{Sink: "inbox", Warehouse: "w"}}: "user:1", {"n1", ledger.Lane{Sink: "mail"}}: "",
 	}})
 	equal(t, 1, made.Unsubscribed)
@@ -110,7 +110,7 @@ func TestDigest(t *testing.T) {
 
 func TestCheckFence(t *testing.T) {
 	t.Parallel()
-	want := ledger.Committed{Deliveries: 3, Unsubscribed: 1, Lanes: []ledger.Lane{{Sink: "inbox", Warehouse: "w"}}}
+	want := ledger.CommitResult{Deliveries: 3, Unsubscribed: 1, Lanes: []ledger.Lane{{Sink: "inbox", Warehouse: "w"}}}
 	kept, err := NewAnswer("d1", want)
 	if err != nil {
 		t.Fatal(err)
@@ -172,12 +172,12 @@ func TestMakePushes(t *testing.T) {
 		Due: us(time.Minute), Created: us(0), First: us(time.Minute), Ends: us(30 * time.Minute), Finding: &finding,
 		Strategy: Strategy{Kind: "delayed", Unless: "read", At: us(time.Minute), Retry: 3},
 	}
-	equal(t, []Delivery{{0, 0, "", &first}, {0, 1, "", &other}, {1, 0, "", &second}}, p.Make(&Known{}).Deliveries)
+	equal(t, []Delivery{{0, 0, "", &first}, {0, 1, "", &other}, {1, 0, "", &second}}, p.Make(&Facts{}).Deliveries)
 	equal(t, *late.Strategy, other.Strategy.Strategy())
 
 	// Of what is open, only the same finding in the same lane stands before it.
-	before := []Open{{Seq: 1, Finding: finding, Lane: ledger.Lane{Sink: "sms"}}, {Seq: 2, Finding: 7, Lane: ledger.Lane{Sink: "gateway"}}}
-	made := p.Make(&Known{Open: before})
+	before := []OpenPush{{Seq: 1, Finding: finding, Lane: ledger.Lane{Sink: "sms"}}, {Seq: 2, Finding: 7, Lane: ledger.Lane{Sink: "gateway"}}}
+	made := p.Make(&Facts{Open: before})
 	equal(t, []int64{us(0), Behind, Behind}, []int64{made.Deliveries[0].Push.Due, made.Deliveries[1].Push.Due, made.Deliveries[2].Push.Due})
 	equal(t, 0, len(made.Canceled))
 }

@@ -87,8 +87,8 @@ func (c *ClaimRow) Columns() []any {
 }
 
 // Claimed is the row with its notice, as the runner of the sink sees it.
-func (c *ClaimRow) Claimed(n *notice.Notice) delivery.Claimed {
-	return delivery.Claimed{
+func (c *ClaimRow) Claimed(n *notice.Notice) delivery.PushClaim {
+	return delivery.PushClaim{
 		Delivery: delivery.Delivery{Seq: c.Seq, Notice: n, Recipients: Recipients(c.Recipients)},
 		Strategy: c.Strategy.Strategy(), Token: c.Token, Attempts: c.Attempts, Ever: c.Ever, Deadline: Time(c.Deadline),
 	}
@@ -99,7 +99,7 @@ const soon = 10 * time.Millisecond
 
 // ClaimsOf completes the answer to a claim of at most limit, from what was claimed, the time, and when the next open one is
 // due (0 = none is), for which nobody need ask where as many were claimed as could be.
-func ClaimsOf(list []delivery.Claimed, limit int, now, next int64) delivery.Claims {
+func ClaimsOf(list []delivery.PushClaim, limit int, now, next int64) delivery.Claims {
 	c := delivery.Claims{At: Time(now), List: list}
 	switch {
 	case len(list) == limit:
@@ -116,14 +116,14 @@ func ClaimsOf(list []delivery.Claimed, limit int, now, next int64) delivery.Clai
 // Settle is what is to be recorded of attempts, by kind. A delivery comes once: sent counts before all else, and else the last word.
 type Settle struct {
 	Sent    []int64
-	Failed  Settled
-	Again   Settled
-	Release Settled
-	Hold    Settled
+	Failed  SettleColumns
+	Again   SettleColumns
+	Release SettleColumns
+	Hold    SettleColumns
 }
 
-// Settled are the columns of attempts that ended alike.
-type Settled struct {
+// SettleColumns are the columns of attempts that ended alike.
+type SettleColumns struct {
 	Seqs, Tokens []int64
 	Errors       []string
 	After        []int64  // µs
@@ -131,7 +131,7 @@ type Settled struct {
 }
 
 // NewSettle sorts them.
-func NewSettle(list []delivery.Settled) *Settle {
+func NewSettle(list []delivery.Settlement) *Settle {
 	last := make(map[int64]int, len(list))
 	for i := range list {
 		if at, ok := last[list[i].Seq]; !ok || list[at].Kind != delivery.SettleSent {
@@ -163,7 +163,7 @@ func NewSettle(list []delivery.Settled) *Settle {
 // farthest is how far an attempt may be put off: no sum with it overflows.
 const farthest = 10 * 366 * 24 * time.Hour
 
-func (s *Settled) add(one *delivery.Settled) {
+func (s *SettleColumns) add(one *delivery.Settlement) {
 	s.Seqs = append(s.Seqs, one.Seq)
 	s.Tokens = append(s.Tokens, one.Token)
 	s.Errors = append(s.Errors, Text(one.Error))
@@ -188,7 +188,7 @@ func (s *Settle) All() []int64 {
 // DeliveryRecord is a delivery with its notice as the query of a list names its columns. What only deliveries to push channels have is
 // empty of others.
 type DeliveryRecord struct {
-	TracedDelivery
+	DeliveryTrace
 	Body          []byte
 	Strategy      Strategy
 	Due, Deadline int64
@@ -200,7 +200,7 @@ type DeliveryRecord struct {
 
 // Columns returns pointers to the fields in the order of the query's columns.
 func (d *DeliveryRecord) Columns() []any {
-	columns := append(d.TracedDelivery.Columns(), &d.Body)
+	columns := append(d.DeliveryTrace.Columns(), &d.Body)
 	columns = append(columns, d.Strategy.Columns()...)
 	return append(columns, &d.Due, &d.Deadline, &d.Node, &d.Claimed, &d.Held, &d.InFront)
 }
@@ -212,7 +212,7 @@ func (d *DeliveryRecord) Record() (ledger.DeliveryRecord, error) {
 		return ledger.DeliveryRecord{}, err
 	}
 	out := ledger.DeliveryRecord{
-		TracedDelivery: d.Traced(), Notice: n.ID, Type: n.Type, Rule: n.Rule, Status: string(n.Status), Where: n.Warehouse,
+		DeliveryTrace: d.Trace(), Notice: n.ID, Type: n.Type, Rule: n.Rule, Status: string(n.Status), Where: n.Warehouse,
 		Title: n.Title, Created: n.CreatedAt, Expires: n.ExpiresAt, Deadline: Time(d.Deadline), HeldBy: d.Held, InFront: d.InFront,
 	}
 	if d.Strategy.Kind != "" {

@@ -10,7 +10,7 @@ import (
 
 func TestNewSettle(t *testing.T) {
 	t.Parallel()
-	s := NewSettle([]delivery.Settled{
+	s := NewSettle([]delivery.Settlement{
 		{Seq: 1, Token: 1, Kind: delivery.SettleAgain, Error: "a\x00", After: math.MaxInt64},
 		{Seq: 2, Token: 2, Kind: delivery.SettleSent},
 		{Seq: 2, Token: 3, Kind: delivery.SettleFailed},
@@ -23,9 +23,9 @@ func TestNewSettle(t *testing.T) {
 	})
 	equal(t, &Settle{
 		Sent:    []int64{2, 3},
-		Failed:  Settled{Seqs: []int64{4}, Tokens: []int64{6}, Errors: []string{"last"}, After: []int64{0}},
-		Again:   Settled{Seqs: []int64{1}, Tokens: []int64{1}, Errors: []string{"a\uFFFD"}, After: []int64{farthest.Microseconds()}},
-		Release: Settled{Seqs: []int64{5}, Tokens: []int64{7}, Errors: []string{""}, After: []int64{0}},
+		Failed:  SettleColumns{Seqs: []int64{4}, Tokens: []int64{6}, Errors: []string{"last"}, After: []int64{0}},
+		Again:   SettleColumns{Seqs: []int64{1}, Tokens: []int64{1}, Errors: []string{"a\uFFFD"}, After: []int64{farthest.Microseconds()}},
+		Release: SettleColumns{Seqs: []int64{5}, Tokens: []int64{7}, Errors: []string{""}, After: []int64{0}},
 	}, s)
 	equal(t, []int64{2, 3, 4}, s.Ended())
 	equal(t, []int64{2, 3, 4, 1, 5}, s.All())
@@ -34,7 +34,7 @@ func TestNewSettle(t *testing.T) {
 func TestClaimsOf(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)
-	list := []delivery.Claimed{{Token: 1}}
+	list := []delivery.PushClaim{{Token: 1}}
 	us := now.UnixMicro()
 	for _, c := range []struct {
 		limit int

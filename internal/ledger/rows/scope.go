@@ -167,7 +167,7 @@ type Answer struct {
 }
 
 // NewAnswer keeps the answer to the commit with that digest.
-func NewAnswer(digest string, c ledger.Committed) (string, error) {
+func NewAnswer(digest string, c ledger.CommitResult) (string, error) {
 	b, err := json.Marshal(Answer{digest, c.Deliveries, c.Unsubscribed, c.Lanes})
 	if err != nil {
 		return "", fmt.Errorf("encode the answer: %w", err)
@@ -181,20 +181,20 @@ var ErrRepeated = errors.New("the commit went through before")
 // CheckFence holds a commit with that digest against what the ledger has: the answer that it kept of the claim's last commit ("" = there was none), and the
 // token and due time of the firing that runs (0 = none does). It returns ErrRepeated, with the answer, where this commit went through before, and
 // ErrFenced where the claim is not in force any more.
-func CheckFence(c ledger.Claim, digest, kept string, token, running int64) (ledger.Committed, error) {
+func CheckFence(c ledger.Claim, digest, kept string, token, running int64) (ledger.CommitResult, error) {
 	if kept != "" {
 		var a Answer
 		if err := json.Unmarshal([]byte(kept), &a); err != nil {
-			return ledger.Committed{}, fmt.Errorf("decode the answer: %w", err)
+			return ledger.CommitResult{}, fmt.Errorf("decode the answer: %w", err)
 		}
 		if a.Digest == digest {
-			return ledger.Committed{Deliveries: a.Deliveries, Unsubscribed: a.Unsubscribed, Lanes: a.Lanes}, ErrRepeated
+			return ledger.CommitResult{Deliveries: a.Deliveries, Unsubscribed: a.Unsubscribed, Lanes: a.Lanes}, ErrRepeated
 		}
 	}
 	if running == 0 || token != c.Token || running != Micros(c.Due) {
-		return ledger.Committed{}, ledger.ErrFenced
+		return ledger.CommitResult{}, ledger.ErrFenced
 	}
-	return ledger.Committed{}, nil
+	return ledger.CommitResult{}, nil
 }
 
 // digest names the commit: two commits of a claim that write the same have the same digest.
@@ -244,7 +244,7 @@ func digest(c ledger.Claim, run *ledger.Commit) string {
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:12])
 }
 
-// Briefs reads runs as the statement judged writes them: outcome:µs,…
+// Briefs reads runs as the statement run-sums writes them: outcome:µs,…
 func Briefs(text string) ([]ledger.Brief, error) {
 	if text == "" {
 		return nil, nil

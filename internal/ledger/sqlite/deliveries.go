@@ -29,7 +29,7 @@ func (l *Ledger) MarkSent(ctx context.Context, receipts []delivery.Receipt) erro
 		if _, err := one(ctx, tx, "stale-receipts", []any{string(text)}, &stale); err != nil {
 			return err
 		}
-		if _, err := exec(ctx, tx, "mark-sent", string(text), l.clock()); err != nil {
+		if _, err := exec(ctx, tx, "mark-sent", string(text), l.nowMicros()); err != nil {
 			return err
 		}
 		return l.cancelReadAlready(ctx, tx, seqs)
@@ -40,7 +40,7 @@ func (l *Ledger) MarkSent(ctx context.Context, receipts []delivery.Receipt) erro
 	return err
 }
 
-// CancelDeliveries implements ledger.Operated.
+// CancelDeliveries implements ledger.DeliveryOperations.
 func (l *Ledger) CancelDeliveries(ctx context.Context, who ledger.Author, seqs []int64, reason string) (changed []int64, err error) {
 	reason = rows.Text(reason)
 	err = l.change(ctx, "cancel deliveries", who, func(tx *sql.Tx) (*ledger.Change, error) {
@@ -63,13 +63,13 @@ func (l *Ledger) cancelPending(ctx context.Context, tx *sql.Tx, seqs []int64, re
 	if err := json.Unmarshal([]byte(pending), &changed); err != nil {
 		return nil, err
 	}
-	return changed, cancel(ctx, tx, changed, reason, l.clock())
+	return changed, cancel(ctx, tx, changed, reason, l.nowMicros())
 }
 
-// RetryDeliveries implements ledger.Operated.
+// RetryDeliveries implements ledger.DeliveryOperations.
 func (l *Ledger) RetryDeliveries(ctx context.Context, who ledger.Author, seqs []int64) (changed []int64, lanes []ledger.Lane, err error) {
 	err = l.change(ctx, "retry deliveries", who, func(tx *sql.Tx) (*ledger.Change, error) {
-		now := l.clock()
+		now := l.nowMicros()
 		var seq int64
 		var state int16
 		before := record.DeliveryStates{}

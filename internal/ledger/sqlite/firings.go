@@ -62,20 +62,20 @@ func (l *Ledger) Release(ctx context.Context, c ledger.Claim) error {
 }
 
 // Commit implements ledger.Firings.
-func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit) (ledger.Committed, error) {
+func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit) (ledger.CommitResult, error) {
 	plan := rows.NewPlan(c, run)
 	if err := plan.Encode()(); err != nil { // before the transaction, for which others wait
-		return ledger.Committed{}, failed("commit", err)
+		return ledger.CommitResult{}, failed("commit", err)
 	}
 	lanes, err := l.IDs.MakeLanes(ctx, plan.Lanes)
 	if err != nil {
-		return ledger.Committed{}, err
+		return ledger.CommitResult{}, err
 	}
-	w := commit{notices: notices{plan: plan, lanes: lanes, now: l.clock()}, claim: c, run: run}
+	w := commit{notices: notices{plan: plan, lanes: lanes, now: l.nowMicros()}, claim: c, run: run}
 	w.notices.lowest, w.notices.highest = rows.FindingsOf(c.Rule, c.Scope)
 	err = l.inTx(ctx, "commit", func(tx *sql.Tx) error { return w.write(ctx, tx) })
 	if err != nil && !errors.Is(err, rows.ErrRepeated) {
-		return ledger.Committed{}, err
+		return ledger.CommitResult{}, err
 	}
 	return w.done, nil
 }
@@ -87,7 +87,7 @@ type commit struct {
 	run     *ledger.Commit
 
 	scopeID int64
-	done    ledger.Committed
+	done    ledger.CommitResult
 }
 
 func (w *commit) write(ctx context.Context, tx *sql.Tx) error {

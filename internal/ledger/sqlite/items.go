@@ -12,7 +12,7 @@ import (
 )
 
 // PushItems implements item.Journal.
-func (l *Ledger) PushItems(ctx context.Context, queue string, items []item.Record) ([]item.Known, error) {
+func (l *Ledger) PushItems(ctx context.Context, queue string, items []item.Record) ([]item.PushAnswer, error) {
 	if len(items) == 0 {
 		return nil, nil
 	}

@@ -36,7 +36,7 @@ func (l *Ledger) Mark(ctx context.Context, m ledger.Mark) error {
 		if err != nil {
 			return err
 		}
-		return cancel(ctx, tx, needless, reason, l.clock())
+		return cancel(ctx, tx, needless, reason, l.nowMicros())
 	})
 }
 
@@ -53,7 +53,7 @@ func (e engine) CancelRead(ctx context.Context, r *ledger.ReadAll, after int64, 
 		if err != nil {
 			return err
 		}
-		return cancel(ctx, tx, needless, rows.ReadBy(r.User), e.clock())
+		return cancel(ctx, tx, needless, rows.ReadBy(r.User), e.nowMicros())
 	})
 	return needless, err
 }
@@ -71,7 +71,7 @@ func (l *Ledger) cancelReadAlready(ctx context.Context, tx *sql.Tx, seqs []int64
 		return err
 	}
 	for _, user := range slices.Sorted(maps.Keys(needless)) {
-		if err := cancel(ctx, tx, needless[user], rows.ReadBy(user), l.clock()); err != nil {
+		if err := cancel(ctx, tx, needless[user], rows.ReadBy(user), l.nowMicros()); err != nil {
 			return err
 		}
 	}

@@ -23,8 +23,8 @@ type notices struct {
 	// The numbers that the findings of the commit's rule and scope may have.
 	lowest, highest int64
 
-	known rows.Known
-	made  *rows.Made
+	known rows.Facts
+	made  *rows.PlanResult
 }
 
 func (w *notices) write(ctx context.Context, tx *sql.Tx) error {
@@ -58,7 +58,7 @@ func (w *notices) dropExisting(ctx context.Context, tx *sql.Tx) error {
 
 // askAudiences looks up whom each audience is.
 func (w *notices) askAudiences(ctx context.Context, tx *sql.Tx) error {
-	w.known.Audiences = make([]rows.Reached, len(w.plan.Audiences))
+	w.known.Audiences = make([]rows.Readership, len(w.plan.Audiences))
 	for i, a := range w.plan.Audiences {
 		found, err := recipients(ctx, tx, a.Type, a.Warehouse)
 		if err != nil {
@@ -79,7 +79,7 @@ func (l *Ledger) Recipients(ctx context.Context, typ, warehouse string) ([]strin
 }
 
 // recipients looks up the subscribers of a type in a warehouse.
-func recipients(ctx context.Context, db queryer, typ, warehouse string) (rows.Reached, error) {
+func recipients(ctx context.Context, db queryer, typ, warehouse string) (rows.Readership, error) {
 	var all, mail []string
 	var subscriber string
 	var reached bool
@@ -90,7 +90,7 @@ func recipients(ctx context.Context, db queryer, typ, warehouse string) (rows.Re
 		}
 		return nil
 	})
-	return rows.Reached{All: strings.Join(all, " "), Mail: strings.Join(mail, " ")}, err
+	return rows.Readership{All: strings.Join(all, " "), Mail: strings.Join(mail, " ")}, err
 }
 
 // askMail looks up which of those that are named have an address.
@@ -112,8 +112,8 @@ func (w *notices) askTold(ctx context.Context, tx *sql.Tx) error {
 	if len(after) == 0 {
 		return nil
 	}
-	w.known.Told = make(map[rows.Told]string, len(after))
-	var at rows.Told
+	w.known.Told = make(map[rows.NoticeLane]string, len(after))
+	var at rows.NoticeLane
 	var recipients string
 	return each(ctx, tx, "told", []any{after}, []any{&at.Notice, &at.Lane.Sink, &at.Lane.Warehouse, &recipients}, func() error {
 		w.known.Told[at] = recipients
@@ -127,7 +127,7 @@ func (w *notices) askPushes(ctx context.Context, tx *sql.Tx) error {
 	if len(findings) == 0 && len(w.plan.Over) == 0 {
 		return nil
 	}
-	var one rows.Open
+	var one rows.OpenPush
 	var body sql.RawBytes
 	args := []any{findings, w.plan.Over, w.lowest, w.highest, w.plan.After()}
 	return each(ctx, tx, "open-pushes", args, append(one.Columns(), &body), func() error {
@@ -139,8 +139,8 @@ func (w *notices) askPushes(ctx context.Context, tx *sql.Tx) error {
 
 // askSent finds which push channels were told of what others take back.
 func (w *notices) askSent(ctx context.Context, tx *sql.Tx) error {
-	w.known.Sent = map[rows.Told][]string{}
-	for _, back := range w.plan.TakenBack() {
+	w.known.Sent = map[rows.NoticeLane][]string{}
+	for _, back := range w.plan.Retractions() {
 		var sink, text string
 		var body sql.RawBytes
 		args := []any{back.Notice, back.Finding, back.Since}
@@ -247,8 +247,8 @@ func (l *Ledger) Send(ctx context.Context, given []ledger.NewNotice) (ledger.Sen
 	if err != nil {
 		return ledger.SentNotices{}, err
 	}
-	n := notices{plan: plan, lanes: ids, now: l.clock()}
-	sent := rows.NewSent(given)
+	n := notices{plan: plan, lanes: ids, now: l.nowMicros()}
+	sent := rows.NewSendAnswer(given)
 	var lanes []ledger.Lane
 	err = l.inTx(ctx, "send", func(tx *sql.Tx) error {
 		if err := askSent(ctx, tx, sent); err != nil {
@@ -272,7 +272,7 @@ func (l *Ledger) Send(ctx context.Context, given []ledger.NewNotice) (ledger.Sen
 
 // Sent implements ledger.Sends.
 func (l *Ledger) Sent(ctx context.Context, given []ledger.NewNotice) (ledger.SentNotices, error) {
-	sent := rows.NewSent(given)
+	sent := rows.NewSendAnswer(given)
 	if err := askSent(ctx, l.read, sent); err != nil {
 		return ledger.SentNotices{}, failed("sent", err)
 	}
@@ -280,7 +280,7 @@ func (l *Ledger) Sent(ctx context.Context, given []ledger.NewNotice) (ledger.Sen
 }
 
 // askSent asks what is there of the notices.
-func askSent(ctx context.Context, db queryer, sent *rows.Sent) error {
+func askSent(ctx context.Context, db queryer, sent *rows.SendAnswer) error {
 	ids := []any{sent.IDs()}
 	var body []byte
 	err := each(ctx, db, "sent-notices", ids, []any{&body}, func() error { return sent.Found(body) })

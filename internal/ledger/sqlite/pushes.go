@@ -17,7 +17,7 @@ func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.
 	if err != nil {
 		return delivery.Claims{}, err
 	}
-	now := l.clock()
+	now := l.nowMicros()
 	next, err := l.nextPush(ctx, lane, now)
 	if err != nil {
 		return delivery.Claims{}, err
@@ -25,9 +25,9 @@ func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.
 	if next == 0 || next > now { // as mostly; then nobody who writes has to wait
 		return rows.ClaimsOf(nil, limit, now, next), nil
 	}
-	var list []delivery.Claimed
+	var list []delivery.PushClaim
 	err = l.inTx(ctx, "claim pushes", func(tx *sql.Tx) error {
-		now = l.clock()
+		now = l.nowMicros()
 		list, err = claimPushes(ctx, tx, lane, node, now, now+lease.Microseconds(), limit)
 		return err
 	})
@@ -51,7 +51,7 @@ func (l *Ledger) nextPush(ctx context.Context, lane, now int64) (int64, error) {
 	return next, nil
 }
 
-func claimPushes(ctx context.Context, tx *sql.Tx, lane int64, node string, now, until int64, limit int) ([]delivery.Claimed, error) {
+func claimPushes(ctx context.Context, tx *sql.Tx, lane int64, node string, now, until int64, limit int) ([]delivery.PushClaim, error) {
 	var seqs string
 	if _, err := one(ctx, tx, "due-pushes", []any{lane, now, limit}, &seqs); err != nil || seqs == "[]" {
 		return nil, err
@@ -59,7 +59,7 @@ func claimPushes(ctx context.Context, tx *sql.Tx, lane int64, node string, now, 
 	if _, err := exec(ctx, tx, "claim-pushes", seqs, node, until); err != nil {
 		return nil, err
 	}
-	var list []delivery.Claimed
+	var list []delivery.PushClaim
 	var c rows.ClaimRow
 	var body sql.RawBytes
 	err := each(ctx, tx, "claimed-pushes", []any{seqs}, append(c.Columns(), &body), func() error {
@@ -71,13 +71,13 @@ func claimPushes(ctx context.Context, tx *sql.Tx, lane int64, node string, now, 
 }
 
 // SettlePushes implements delivery.Pushes.
-func (l *Ledger) SettlePushes(ctx context.Context, settled []delivery.Settled) error {
+func (l *Ledger) SettlePushes(ctx context.Context, settled []delivery.Settlement) error {
 	if len(settled) == 0 {
 		return nil
 	}
 	s := rows.NewSettle(settled)
 	return l.inTx(ctx, "settle pushes", func(tx *sql.Tx) error {
-		now := l.clock()
+		now := l.nowMicros()
 		if _, err := exec(ctx, tx, "settle-sent", s.Sent, now); err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func (l *Ledger) SettlePushes(ctx context.Context, settled []delivery.Settled) e
 }
 
 // settleFailed returns those that it recorded.
-func settleFailed(ctx context.Context, tx *sql.Tx, s *rows.Settled) ([]int64, error) {
+func settleFailed(ctx context.Context, tx *sql.Tx, s *rows.SettleColumns) ([]int64, error) {
 	ended, errors, err := settleEach(ctx, tx, "settle-failed", s, func(int) []any { return nil })
 	if err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func settleFailed(ctx context.Context, tx *sql.Tx, s *rows.Settled) ([]int64, er
 	})
 }
 
-func settleAgain(ctx context.Context, tx *sql.Tx, s *rows.Settled, now int64) error {
+func settleAgain(ctx context.Context, tx *sql.Tx, s *rows.SettleColumns, now int64) error {
 	waiting, errors, err := settleEach(ctx, tx, "settle-again", s, func(i int) []any { return []any{now + s.After[i]} })
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func settleAgain(ctx context.Context, tx *sql.Tx, s *rows.Settled, now int64) er
 }
 
 // settleEach runs the query for each of them, and returns those whose claim was in force, with their errors.
-func settleEach(ctx context.Context, tx *sql.Tx, name string, s *rows.Settled, more func(i int) []any) (seqs []int64, errors []string, err error) {
+func settleEach(ctx context.Context, tx *sql.Tx, name string, s *rows.SettleColumns, more func(i int) []any) (seqs []int64, errors []string, err error) {
 	err = repeat(ctx, tx, name, len(s.Seqs), func(stmt *sql.Stmt, i int) error {
 		res, err := stmt.ExecContext(ctx, append([]any{s.Seqs[i], s.Tokens[i]}, more(i)...)...)
 		if err != nil {
@@ -151,7 +151,7 @@ func (l *Ledger) EndPushes(ctx context.Context, sink string, limit int) (timedOu
 	if err != nil {
 		return 0, 0, err
 	}
-	now := l.clock()
+	now := l.nowMicros()
 	late, expired, err := overPushes(ctx, l.read, lane, limit, now)
 	if err != nil || len(late)+len(expired) == 0 { // as mostly; then nobody who writes has to wait
 		return 0, 0, err

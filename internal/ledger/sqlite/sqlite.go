@@ -160,7 +160,7 @@ func (l *Ledger) Ping(ctx context.Context) error {
 }
 
 // Now implements ledger.Server. The file belongs to one node, and its clock is that of the node's machine.
-func (l *Ledger) Now(context.Context) (time.Time, error) { return rows.Time(l.clock()), nil }
+func (l *Ledger) Now(context.Context) (time.Time, error) { return rows.Time(l.nowMicros()), nil }
 
 // Close closes the file and lets others in. Closing twice is fine.
 func (l *Ledger) Close() error {
@@ -177,8 +177,8 @@ func (l *Ledger) Close() error {
 	return nil
 }
 
-// clock is "now" in µs.
-func (l *Ledger) clock() int64 { return l.now().UnixMicro() }
+// nowMicros is "now" in µs.
+func (l *Ledger) nowMicros() int64 { return l.now().UnixMicro() }
 
 //go:embed migrations
 var migrationFiles embed.FS

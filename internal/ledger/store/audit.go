@@ -53,8 +53,8 @@ func (s *Store) TakeRules(ctx context.Context, who ledger.Author, from int64, v 
 
 // Recorder writes the records of changes and tells the steps; see ledger.Options.Step.
 type Recorder struct {
-	clock func() *int64
-	step  func(string)
+	nowArg func() *int64
+	step   func(string)
 }
 
 // Record writes the records of what a transaction has changed, in the transaction. Without a change, or of nil, nothing is recorded.
@@ -86,7 +86,7 @@ func (r *Recorder) write(ctx context.Context, tx Conn, c *ledger.Change) error {
 	if err := (ledger.Author{By: c.By, Via: c.Via}).Check(); err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, "add-change", append([]any{r.clock()}, rows.ChangeArgs(c)...)...); err != nil {
+	if _, err := tx.Exec(ctx, "add-change", append([]any{r.nowArg()}, rows.ChangeArgs(c)...)...); err != nil {
 		return fmt.Errorf("%w: %w", ledger.ErrNotRecorded, err)
 	}
 	r.step(ledger.StepRecorded)

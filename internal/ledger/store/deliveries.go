@@ -15,7 +15,7 @@ import (
 // PendingLanes implements delivery.Lanes.
 func (s *Store) PendingLanes(ctx context.Context, sink string) ([]ledger.Lane, error) {
 	lane := ledger.Lane{Sink: sink}
-	return list(ctx, s.db, "pending-lanes", []any{sink, s.Clock()}, []any{&lane.Warehouse}, func() (ledger.Lane, error) { return lane, nil })
+	return list(ctx, s.db, "pending-lanes", []any{sink, s.NowArg()}, []any{&lane.Warehouse}, func() (ledger.Lane, error) { return lane, nil })
 }
 
 // AcquireLane implements delivery.Lanes.
@@ -24,7 +24,7 @@ func (s *Store) AcquireLane(ctx context.Context, lane ledger.Lane, node string, 
 	if err != nil {
 		return false, err
 	}
-	n, err := s.db.Exec(ctx, "acquire-lane", id, node, lease.Microseconds(), s.Clock())
+	n, err := s.db.Exec(ctx, "acquire-lane", id, node, lease.Microseconds(), s.NowArg())
 	return n == 1, err
 }
 
@@ -72,7 +72,7 @@ func (p *pendingPage) read(ctx context.Context, s *Store, limit int) error {
 	var isExpired bool
 	var recipients string
 	var b body
-	args := []any{p.lane, p.last, limit, s.Clock()}
+	args := []any{p.lane, p.last, limit, s.NowArg()}
 	return s.db.Each(ctx, "pending", args, []any{&seq, &isExpired, &recipients, &b}, func() error {
 		p.last = seq
 		if isExpired {
@@ -132,7 +132,7 @@ func (s *Store) CountDeliveries(ctx context.Context) (map[string]map[ledger.Deli
 	return counts, nil
 }
 
-// ListDeliveries implements ledger.Operated.
+// ListDeliveries implements ledger.DeliveryOperations.
 func (s *Store) ListDeliveries(ctx context.Context, f ledger.DeliveryFilter) ([]ledger.DeliveryRecord, error) {
 	states := make([]int64, len(f.States))
 	for i, state := range f.States {
@@ -144,7 +144,7 @@ func (s *Store) ListDeliveries(ctx context.Context, f ledger.DeliveryFilter) ([]
 	}
 	var out []ledger.DeliveryRecord
 	var row rows.DeliveryRecord
-	args := []any{f.Sink, f.Warehouse, f.Type, f.Rule, f.Notice, states, before, f.Limit, s.Clock(), f.Held}
+	args := []any{f.Sink, f.Warehouse, f.Type, f.Rule, f.Notice, states, before, f.Limit, s.NowArg(), f.Held}
 	err := s.db.EachPlanned(ctx, "plan-anew", "list-deliveries", args, row.Columns(), func() error {
 		r, err := row.Record()
 		out = append(out, r)
@@ -156,7 +156,7 @@ func (s *Store) ListDeliveries(ctx context.Context, f ledger.DeliveryFilter) ([]
 	return out, nil
 }
 
-// Delivery implements ledger.Operated.
+// Delivery implements ledger.DeliveryOperations.
 func (s *Store) Delivery(ctx context.Context, seq int64) (ledger.DeliveryRecord, error) {
 	notFound := fmt.Errorf("%w: delivery %d", ledger.ErrNotFound, seq)
 	if seq < 1 || seq == math.MaxInt64 {

@@ -28,7 +28,7 @@ func (s *Store) Register(ctx context.Context, rule, scope string, now time.Time)
 // Scope implements ledger.ScopeReader.
 func (s *Store) Scope(ctx context.Context, rule, scope string) (ledger.ScopeState, error) {
 	row := rows.Scope{Rule: rule, Name: scope}
-	found, err := s.db.One(ctx, "scope", []any{rule, scope, s.Clock()}, row.Columns()...)
+	found, err := s.db.One(ctx, "scope", []any{rule, scope, s.NowArg()}, row.Columns()...)
 	if err != nil {
 		return ledger.ScopeState{}, err
 	}
@@ -56,7 +56,7 @@ func (s *Store) WhyNotClaimed(ctx context.Context, rule, scope string, due time.
 
 // Renew implements ledger.Firings.
 func (s *Store) Renew(ctx context.Context, c ledger.Claim, lease time.Duration) error {
-	return FencedIfNone(s.db.Exec(ctx, "renew", c.Rule, c.Scope, c.Token, rows.Micros(c.Due), lease.Microseconds(), s.Clock()))
+	return FencedIfNone(s.db.Exec(ctx, "renew", c.Rule, c.Scope, c.Token, rows.Micros(c.Due), lease.Microseconds(), s.NowArg()))
 }
 
 // Abandoned implements ledger.Firings.
@@ -64,7 +64,7 @@ func (s *Store) Abandoned(ctx context.Context) ([]ledger.Claim, error) {
 	c := ledger.Claim{Repeated: true}
 	var due, until int64
 	targets := []any{&c.Rule, &c.Scope, &due, &c.Node, &c.Token, &until}
-	return list(ctx, s.db, "abandoned", []any{s.Clock()}, targets, func() (ledger.Claim, error) {
+	return list(ctx, s.db, "abandoned", []any{s.NowArg()}, targets, func() (ledger.Claim, error) {
 		c.Due, c.LeaseUntil = rows.Time(due), rows.Time(until)
 		return c, nil
 	})
@@ -98,7 +98,7 @@ func (s *Store) leaveOut(ctx context.Context, what, rule, scope string, due time
 				return err
 			}
 		}
-		_, err = tx.Exec(ctx, "record-skip", rule, scope, rows.Micros(due), node, reason, s.Clock())
+		_, err = tx.Exec(ctx, "record-skip", rule, scope, rows.Micros(due), node, reason, s.NowArg())
 		return err
 	})
 	if err == nil && n == 0 {
@@ -159,7 +159,7 @@ func unknownScopes(ctx context.Context, tx Conn, known map[string]bool) ([]int64
 	var id int64
 	var rule, scope string
 	err := tx.Each(ctx, "scopes", nil, []any{&id, &rule, &scope}, func() error {
-		if !known[ledger.Known(rule, scope)] {
+		if !known[ledger.ScopeKey(rule, scope)] {
 			ids = append(ids, id)
 		}
 		return nil

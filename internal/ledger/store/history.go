@@ -26,7 +26,7 @@ func (s *Store) Finding(ctx context.Context, rule, scope, key string) (ledger.Fi
 }
 
 // Trace implements ledger.Traces.
-func (s *Store) Trace(ctx context.Context, rule, scope string, keys, ids []string, limit int) ([]ledger.Traced, error) {
+func (s *Store) Trace(ctx context.Context, rule, scope string, keys, ids []string, limit int) ([]ledger.NoticeTrace, error) {
 	var b body
 	args := []any{rows.FindingHashes(rule, scope, keys), ids, limit}
 	notices, err := list(ctx, s.db, "trace", args, []any{&b}, func() (*notice.Notice, error) { return notice.Unmarshal(b) })
@@ -34,7 +34,7 @@ func (s *Store) Trace(ctx context.Context, rule, scope string, keys, ids []strin
 		return nil, err
 	}
 	t := rows.NewTrace(notices, rule, scope, keys, ids)
-	var d rows.TracedDelivery
+	var d rows.DeliveryTrace
 	if err := s.db.Each(ctx, "trace-deliveries", []any{t.IDs()}, d.Columns(), func() error { t.Add(&d); return nil }); err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (s *Store) Trace(ctx context.Context, rule, scope string, keys, ids []strin
 }
 
 // SearchNotices implements ledger.Search.
-func (s *Store) SearchNotices(ctx context.Context, f ledger.NoticeFilter) (ledger.FoundNotices, error) {
+func (s *Store) SearchNotices(ctx context.Context, f ledger.NoticeFilter) (ledger.NoticePage, error) {
 	search := rows.NewSearch(f)
 	return search.Run(func(a *rows.LookArgs) ([]rows.Candidate, bool, error) { return s.db.LookAtNotices(ctx, search, a) })
 }
@@ -94,12 +94,12 @@ func (s *Store) RunAt(ctx context.Context, rule, scope string, at time.Time) (le
 	return *found, nil
 }
 
-// Judged implements ledger.RunSummary.
-func (s *Store) Judged(ctx context.Context) ([]ledger.Judged, error) {
-	var j ledger.Judged
+// RunSums implements ledger.RunSummary.
+func (s *Store) RunSums(ctx context.Context) ([]ledger.RunSum, error) {
+	var j ledger.RunSum
 	var last string
 	targets := []any{&j.Rule, &j.Scope, &j.Runs, &j.Rows, &j.Errored, &last}
-	return list(ctx, s.db, "judged", []any{ledger.LastBriefs}, targets, func() (_ ledger.Judged, err error) {
+	return list(ctx, s.db, "run-sums", []any{ledger.LastBriefs}, targets, func() (_ ledger.RunSum, err error) {
 		j.Last, err = rows.Briefs(last)
 		return j, err
 	})

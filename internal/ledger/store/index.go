@@ -15,7 +15,7 @@ func (s *Store) IndexState(ctx context.Context, sink string) (ledger.IndexState,
 	var state ledger.IndexState
 	var ids string
 	var left int64
-	found, err := s.db.One(ctx, "index-state", []any{sink, s.Clock()}, &state.Epoch, &ids, &state.Building, &state.Node, &left)
+	found, err := s.db.One(ctx, "index-state", []any{sink, s.NowArg()}, &state.Epoch, &ids, &state.Building, &state.Node, &left)
 	if err != nil {
 		return state, err
 	}
@@ -33,7 +33,7 @@ func (s *Store) IndexState(ctx context.Context, sink string) (ledger.IndexState,
 
 // BeginEpoch implements delivery.IndexRecord.
 func (s *Store) BeginEpoch(ctx context.Context, sink, prev string, next ledger.IndexState, node string, lease time.Duration) error {
-	args := []any{sink, next.Epoch, rows.Texts(next.RunIDs), node, lease.Microseconds(), s.Clock()}
+	args := []any{sink, next.Epoch, rows.Texts(next.RunIDs), node, lease.Microseconds(), s.NowArg()}
 	if prev == "" {
 		return FencedIfNone(s.db.Exec(ctx, "first-epoch", args...))
 	}
@@ -51,7 +51,7 @@ func (s *Store) HighestScores(ctx context.Context, sink string) (map[string]int6
 }
 
 // Delivered implements delivery.InboxRecord.
-func (s *Store) Delivered(ctx context.Context, lane ledger.Lane, after int64, limit int) ([]ledger.Delivered, error) {
+func (s *Store) Delivered(ctx context.Context, lane ledger.Lane, after int64, limit int) ([]ledger.ScoredDelivery, error) {
 	id, found, err := s.IDs.Lane(ctx, lane)
 	if err != nil || !found {
 		return nil, err
@@ -59,10 +59,10 @@ func (s *Store) Delivered(ctx context.Context, lane ledger.Lane, after int64, li
 	var seq, score int64
 	var recipients string
 	var b body
-	args := []any{id, after, limit, s.Clock()}
-	return list(ctx, s.db, "delivered", args, []any{&seq, &score, &recipients, &b}, func() (ledger.Delivered, error) {
+	args := []any{id, after, limit, s.NowArg()}
+	return list(ctx, s.db, "delivered", args, []any{&seq, &score, &recipients, &b}, func() (ledger.ScoredDelivery, error) {
 		d, err := readDelivery(seq, recipients, b)
-		return ledger.Delivered{Delivery: d, Score: score}, err
+		return ledger.ScoredDelivery{Delivery: d, Score: score}, err
 	})
 }
 
@@ -93,7 +93,7 @@ func (s *Store) MarksOf(ctx context.Context, notice string) ([]ledger.Mark, erro
 
 // LiveMarks implements delivery.MarkRecord.
 func (s *Store) LiveMarks(ctx context.Context, after delivery.Mark, limit int) ([]delivery.Mark, error) {
-	return s.markPage(ctx, "live-marks", after.Expires, &after, limit, s.Clock())
+	return s.markPage(ctx, "live-marks", after.Expires, &after, limit, s.NowArg())
 }
 
 // RecentMarks implements delivery.MarkRecord.

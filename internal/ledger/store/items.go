@@ -118,7 +118,7 @@ func (s *Store) ItemTrace(ctx context.Context, queue, id string) (item.Record, [
 	if err != nil {
 		return item.Record{}, nil, err
 	}
-	r, trace := rows.Traced(r, moves[r.Seq])
+	r, trace := rows.CompleteTrace(r, moves[r.Seq])
 	return r, trace, nil
 }
 

@@ -75,10 +75,10 @@ func (s *Store) Promotions(ctx context.Context) ([]ledger.Promotion, error) {
 
 // SeeNode implements ledger.Nodes.
 func (s *Store) SeeNode(ctx context.Context, n ledger.Node) error {
-	if _, err := s.db.Exec(ctx, "see-node", n.Name, n.Version, n.Rules, rows.Micros(n.Started), s.Clock()); err != nil {
+	if _, err := s.db.Exec(ctx, "see-node", n.Name, n.Version, n.Rules, rows.Micros(n.Started), s.NowArg()); err != nil {
 		return err
 	}
-	_, err := s.db.Exec(ctx, "drop-nodes", ledger.NodeGone.Microseconds(), s.Clock())
+	_, err := s.db.Exec(ctx, "drop-nodes", ledger.NodeGone.Microseconds(), s.NowArg())
 	return err
 }
 
@@ -91,7 +91,7 @@ func (s *Store) LeaveNode(ctx context.Context, name string) error {
 // Nodes implements ledger.Nodes.
 func (s *Store) Nodes(ctx context.Context) ([]ledger.Node, error) {
 	var row rows.Node
-	args := []any{ledger.NodeGone.Microseconds(), s.Clock()}
+	args := []any{ledger.NodeGone.Microseconds(), s.NowArg()}
 	return list(ctx, s.db, "nodes", args, row.Columns(), func() (ledger.Node, error) { return row.Node(), nil })
 }
 
@@ -147,7 +147,7 @@ func (s *Store) EndSilence(ctx context.Context, who ledger.Author, id string, at
 }
 
 func (s *Store) letGo(ctx context.Context, tx Conn, id string) error {
-	_, err := tx.Exec(ctx, "let-go", id, s.Clock())
+	_, err := tx.Exec(ctx, "let-go", id, s.NowArg())
 	return err
 }
 
@@ -181,16 +181,16 @@ func (s *Store) Silences(ctx context.Context) ([]silence.Silence, error) {
 	return list(ctx, s.db, "silences", []any{""}, row.Columns(), row.Silence)
 }
 
-// HeldBack implements ledger.Silences.
-func (s *Store) HeldBack(ctx context.Context) (map[string]ledger.HeldBack, error) {
-	out := rows.HeldBack{}
+// CountSilenced implements ledger.Silences.
+func (s *Store) CountSilenced(ctx context.Context) (map[string]ledger.SilenceCount, error) {
+	out := rows.SilenceCounts{}
 	var id string
 	var n int
 	targets := []any{&id, &n}
 	if err := s.db.Each(ctx, "silenced-findings", nil, targets, func() error { out.Findings(id, n); return nil }); err != nil {
 		return nil, err
 	}
-	if err := s.db.Each(ctx, "silenced-pushes", []any{s.Clock()}, targets, func() error { out.Deliveries(id, n); return nil }); err != nil {
+	if err := s.db.Each(ctx, "silenced-pushes", []any{s.NowArg()}, targets, func() error { out.Deliveries(id, n); return nil }); err != nil {
 		return nil, err
 	}
 	return out, nil

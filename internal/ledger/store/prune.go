@@ -45,7 +45,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time, keepRuns int) (remo
 func (s *Store) expireDeliveries(ctx context.Context, before time.Time) error {
 	for {
 		var seq int64
-		args := []any{rows.Micros(before), s.db.PruneBatch(), s.Clock()}
+		args := []any{rows.Micros(before), s.db.PruneBatch(), s.NowArg()}
 		expired, err := list(ctx, s.db, "long-expired", args, []any{&seq}, func() (int64, error) { return seq, nil })
 		if err != nil || len(expired) == 0 {
 			return err
@@ -68,7 +68,7 @@ func (s *Store) pruneNotices(ctx context.Context, before time.Time) (removed int
 
 // pruneReads removes watermarks below which nothing is left that has not expired. They do not count.
 func (s *Store) pruneReads(ctx context.Context, before time.Time) error {
-	_, err := s.db.Exec(ctx, "prune-reads", rows.Micros(before), s.Clock())
+	_, err := s.db.Exec(ctx, "prune-reads", rows.Micros(before), s.NowArg())
 	return err
 }
 

@@ -54,12 +54,12 @@ type Store struct {
 // New makes the store of a ledger that was opened with the options.
 func New(db Engine, opts ledger.Options) *Store {
 	s := &Store{IDs: newIDs(db), db: db, now: opts.Now}
-	s.Recorder = &Recorder{clock: s.Clock, step: opts.Steps()}
+	s.Recorder = &Recorder{nowArg: s.NowArg, step: opts.Steps()}
 	return s
 }
 
-// Clock is the argument "now" of statements: nil for the engine's clock.
-func (s *Store) Clock() *int64 {
+// NowArg is the argument "now" of statements: nil for the engine's clock.
+func (s *Store) NowArg() *int64 {
 	if s.now == nil {
 		return nil
 	}

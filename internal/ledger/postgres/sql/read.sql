@@ -10,7 +10,7 @@ LEFT JOIN LATERAL (SELECT r.pending, r.firing FROM firings r WHERE r.rule = s.ru
                    ORDER BY r.due DESC LIMIT 1) AS r ON true
 ORDER BY f.rule, f.scope;
 
--- name: judged
+-- name: run-sums
 -- Arguments: $1 how many runs at most. Result: the runs that are kept of each rule and scope that is registered: their number, their rows, those that
 -- could not be judged, and as many of the last that were not skipped, the latest last: outcome:µs,…
 SELECT s.rule, s.scope, count(f.due), coalesce(sum(f.row_count), 0)::bigint, coalesce(sum(f.errored), 0)::bigint,

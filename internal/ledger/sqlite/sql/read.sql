@@ -11,7 +11,7 @@ LEFT JOIN firings r ON r.rule = s.rule AND r.scope = s.scope
      AND r.due = (SELECT max(k.due) FROM firings k WHERE k.rule = s.rule AND k.scope = s.scope AND k.outcome <> 'skipped')
 ORDER BY f.rule, f.scope;
 
--- name: judged
+-- name: run-sums
 -- Arguments: ?1 how many runs at most. Result: the runs that are kept of each rule and scope that is registered: their number, their rows, those that
 -- could not be judged, and as many of the last that were not skipped, the latest last: outcome:µs,…
 SELECT s.rule, s.scope, count(f.due), coalesce(sum(f.row_count), 0), coalesce(sum(f.errored), 0),
