@@ -220,7 +220,11 @@ func (in *Inbox) openWarehouse(ctx context.Context, g *recovery.Generation, ware
 	if _, newer := errors.AsType[*recovery.EpochError](err); newer {
 		return in.lost(g, warehouse, err)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	in.learn(warehouse) // whatever becomes of the call that asked for the clock, this node sweeps what it has left there
+	return nil
 }
 
 // lost ends the generation because of what a warehouse showed.

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -50,6 +51,36 @@ func TestExpiredNoticesGo(t *testing.T) {
 		pg := n.poll(t, after(query("user:1"), before.Cursor))
 		if pg.Reset || pg.Unread != 2 || pg.Version == before.Version {
 			t.Errorf("%+v", pg)
+		}
+	})
+}
+
+// TestBrokenFirstDeliveryIsSwept breaks off the very first delivery of a warehouse after each of its calls. What the delivery has left in Redis goes
+// when the notice expires, though no delivery of this node ever succeeded there.
+func TestBrokenFirstDeliveryIsSwept(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t site) {
+		for calls := range 4 { // open, two portions, close
+			for _, isAnswerLost := range []bool{false, true} {
+				clock := newTestClock(time.Now())
+				n := newNode(t, t.addr, newMemoryLedger(), clock.option, func(o *Options) { o.Prefix, o.maxInboxes = newPrefix(), 2 })
+				var cut breaks
+				n.client.AddHook(&cut)
+				batch := makeDeliveries(1, wh, "user:1", "user:2", "user:3")
+				batch[0].Notice.ExpiresAt = clock.now().Add(time.Hour)
+				cut.after(calls, isAnswerLost, n.scripts)
+				if _, err := n.Deliver(t.Context(), wh, batch); !errors.Is(err, errBroken) {
+					t.Fatalf("%d calls: %v", calls, err)
+				}
+				cut.stop()
+				clock.advance(2 * time.Hour)
+				if err := n.Sweep(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if left := n.bodies(t); len(left) > 0 {
+					t.Errorf("%d calls, answer lost %v: %v is still there", calls, isAnswerLost, left)
+				}
+			}
 		}
 	})
 }
