@@ -1,4 +1,3 @@
-// Package configs is the shipped configuration as files. The demo uses its type catalogue.
 package configs
 
 import _ "embed"

@@ -1,4 +1,3 @@
-// Command tallyman keeps count for a warehouse: rules over its database become typed notices.
 package main
 
 import (

@@ -1,3 +1,7 @@
-// Package silence says what is not told for a while: which silences there are, what they are about, and when they
-// are active. No I/O, and no clock but the one that the caller brings.
+// Package silence says which findings and notices are not told for a while.
+//
+// A Silence has matchers, an author, a comment, and either a time or a recurring Window (cron, time zone, duration). A Matcher compares one field of
+// a Subject: the rule, type, warehouse, scope or a label. A Set answers whether a subject is silenced at a time, and by which silence.
+//
+// The package does no I/O and has no clock: the caller brings the time. The ledger keeps the silences, and the engine asks the Set.
 package silence

@@ -1,5 +1,3 @@
-// Package strictjson reads JSON that comes from outside: member names match exactly, no member comes twice, no member is unknown, texts
-// are UTF-8, and nothing follows the value. Two readers of such a value cannot see different things in it.
 package strictjson
 
 import (

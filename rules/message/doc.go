@@ -1,5 +1,6 @@
-// Package message turns the rows of a probe into words. A template is Go's text/template cut down to what a
-// notice needs: columns, if and with, variables, and a few helpers that see nothing but their
-// arguments. It has no named templates, no clock, and range goes over the rows of a group or result only, as far as
-// a budget allows: rendering ends soon and gives the same text twice.
+// Package message turns the rows of a probe into words.
+//
+// A template is Go's text/template cut down to what a notice needs: columns, if and with, variables, and a few helpers that see nothing but their
+// arguments (Reference lists them). Parse is for one row; ParseRows has range over the rows of a group or result, within a budget. There are no named
+// templates and no clock, so rendering ends soon and gives the same text twice. A Fault names the line and column in the rule file.
 package message

@@ -1,5 +1,3 @@
-// Package body holds the JSON bodies of requests against their schemas in the OpenAPI document, in one pass and before anything is made of
-// them. What it lets through has the names, the kinds and the bounds that the document says, in JSON that everybody reads in the same way.
 package body
 
 import (

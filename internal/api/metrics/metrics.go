@@ -1,4 +1,3 @@
-// Package metrics counts what the engine and the API do, under the names that docs/api.md lists.
 package metrics
 
 import (

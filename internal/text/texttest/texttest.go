@@ -1,5 +1,3 @@
-// Package texttest has the texts that every output must stand: what the row of a source may hold, and what a ledger may hold from the time before there was
-// a policy of texts.
 package texttest
 
 import (

@@ -1,4 +1,3 @@
-// Package otlp sends spans to a collector by OTLP over HTTP.
 package otlp
 
 import (

@@ -1,4 +1,3 @@
-// Package sqldbtest is a stand-in for a driver, for databases that no server is at hand of.
 package sqldbtest
 
 import (

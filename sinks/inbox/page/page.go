@@ -1,4 +1,3 @@
-// Package page is what a reader asks of the inbox and gets: queries, pages and cursors. It knows no Redis.
 package page
 
 import (
