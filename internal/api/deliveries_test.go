@@ -28,7 +28,7 @@ func TestDeliveryFilters(t *testing.T) {
 	b := setup(t)
 	for query, want := range map[string]string{
 		"": "6 5 4 3 2 1", "sink=sms": "5 4 3", "state=failed&state=canceled": "5 4", "warehouse=119241": "4", "rule=negative-bin-stock": "6 5 3 2 1",
-		"notice=n_other": "4", "type=NO": "", "before=3": "2 1", "sink=sms&state=pending&state=": "3", "sink=&before=&limit=": "6 5 4 3 2 1",
+		"notice=n_other": "4", "type=NO": "", "after=3": "2 1", "sink=sms&state=pending&state=": "3", "sink=&after=&limit=": "6 5 4 3 2 1",
 		"held=true": "6", "held=false&sink=inbox": "1",
 	} {
 		if got := ids(b.get(t, deliveriesPath+"?"+query).body); got != want {
@@ -37,14 +37,14 @@ func TestDeliveryFilters(t *testing.T) {
 	}
 	// Pages.
 	var pages []string
-	for before := ""; ; {
-		got := b.get(t, deliveriesPath+"?limit=4&before="+before)
+	for cursor := ""; ; {
+		got := b.get(t, deliveriesPath+"?limit=4&after="+cursor)
 		pages = append(pages, ids(got.body))
-		_, rest, more := strings.Cut(got.body, `"before":`)
+		_, rest, more := strings.Cut(got.body, `"cursor":"`)
 		if !more {
 			break
 		}
-		before = strings.TrimRight(rest, "}\n")
+		cursor, _, _ = strings.Cut(rest, `"`)
 	}
 	if !slices.Equal(pages, []string{"6 5 4 3", "2 1"}) {
 		t.Errorf("pages %q", pages)
@@ -78,9 +78,9 @@ func TestDeliveryRefusals(t *testing.T) {
 		{"GET", "?sink=a%20b", "", 400, `"code":"invalid_parameter"`},
 		{"GET", "?notice=%00", "", 400, `"code":"bad_text"`},
 		{"GET", "?held=yes", "", 400, `"code":"invalid_parameter"`},
-		{"GET", "?before=0", "", 400, `"code":"bad_cursor"`},
+		{"GET", "?after=0", "", 400, `"code":"bad_cursor"`},
 		{"GET", "?limit=1001", "", 400, `"code":"bad_limit"`},
-		{"GET", "?after=1", "", 400, `"code":"unknown_parameter"`},
+		{"GET", "?before=1", "", 400, `"code":"unknown_parameter"`},
 		{"GET", "/99", "", 404, `"code":"delivery_not_found"`},
 		{"GET", "/x", "", 404, `"code":"delivery_not_found"`},
 		{"POST", "/99/retry", "", 404, `"code":"delivery_not_found"`},
@@ -97,7 +97,7 @@ func TestDeliveryRefusals(t *testing.T) {
 		{"POST", "/retry", `{}`, 422, "name some, or say a filter"},
 		{"POST", "/retry", `{"ids":[1],"filter":{"sink":"sms"}}`, 422, "and not both"},
 		{"POST", "/retry", `{"filter":{}}`, 422, "would choose every delivery"},
-		{"POST", "/retry", `{"filter":{"before":3}}`, 422, "would choose every delivery"},
+		{"POST", "/retry", `{"filter":{"after":"3"}}`, 422, "would choose every delivery"},
 		{"POST", "/retry", `{"filter":{"sink":"a b"}}`, 422, `"location":"body.filter.sink"`},
 		{"POST", "/retry", `{"filter":{"state":["lost"]}}`, 422, `body.filter.state`},
 		{"POST", "/retry", `{"ids":[0]}`, 422, `body.ids`},
@@ -162,10 +162,10 @@ func TestManyDeliveriesAreChangedInPortions(t *testing.T) {
 	}
 	const filter = `{"filter":{"sink":"sms","state":["failed"]%s}}`
 	first := b.do(t, "POST", deliveriesPath+"/retry", fmt.Sprintf(filter, ""))
-	if want := fmt.Sprintf(`{"changed":20000,"before":%d}`, 10+500); strings.TrimSpace(first.body) != want {
+	if want := fmt.Sprintf(`{"changed":20000,"cursor":"%d"}`, 10+500); strings.TrimSpace(first.body) != want {
 		t.Fatalf("%s, want %s", first.body, want)
 	}
-	rest := b.do(t, "POST", deliveriesPath+"/retry", fmt.Sprintf(filter, `,"before":510`))
+	rest := b.do(t, "POST", deliveriesPath+"/retry", fmt.Sprintf(filter, `,"after":"510"`))
 	if want := `{"changed":501}`; strings.TrimSpace(rest.body) != want {
 		t.Errorf("%s, want %s", rest.body, want)
 	}

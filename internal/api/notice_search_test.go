@@ -51,7 +51,7 @@ func TestNoticeSearchFilters(t *testing.T) {
 		"scope=119240&key=" + url.QueryEscape(key):                                                                      {Scope: &scope, Key: key, Limit: 50},
 		"status=resolved&status=event&priority=4":                                                                       {Statuses: []notice.Status{notice.Resolved, notice.Event}, Priority: 4, Limit: 50},
 		"from=2026-06-01T00:00:00Z&to=2026-06-01T10:00:00%2B08:00":                                                      {From: at, To: at.Add(2 * time.Hour), Limit: 50},
-		"before=" + strconv.FormatInt(place.At.UnixMicro(), 36) + "." + strconv.FormatInt(place.N, 36) + "." + place.ID: {Before: place, Limit: 50},
+		"after=" + strconv.FormatInt(place.At.UnixMicro(), 36) + "." + strconv.FormatInt(place.N, 36) + "." + place.ID: {Before: place, Limit: 50},
 	} {
 		if got := b.get(t, searchPath+"?"+query); got.status != 200 {
 			t.Errorf("%s: %d %s", query, got.status, got.body)
@@ -65,7 +65,7 @@ func TestNoticeSearchFilters(t *testing.T) {
 		"warehouse=a%20b": "invalid_parameter", "type=%00": "bad_text", "rule=a/b": "invalid_parameter", "status=lost": "invalid_parameter",
 		"priority=6": "invalid_parameter", "priority=10": "invalid_parameter", "key=%ff": "bad_text", "scope=%00": "bad_text", "key=%E2%80%AE": "bad_text",
 		"key=" + strings.Repeat("x", 1001): "invalid_parameter", "from=yesterday": "invalid_parameter", "to=1969-01-01T00:00:00Z": "invalid_parameter",
-		"limit=0": "bad_limit", "limit=201": "bad_limit", "before=x": "bad_cursor", "before=1.0.a%20b": "bad_cursor", "before=01.0.n": "bad_cursor",
+		"limit=0": "bad_limit", "limit=201": "bad_limit", "after=x": "bad_cursor", "after=1.0.a%20b": "bad_cursor", "after=01.0.n": "bad_cursor",
 		"text=x": "unknown_parameter", "warehouse=W" + strings.Repeat("&warehouse=W", 100): "invalid_parameter",
 	} {
 		if got := b.get(t, searchPath+"?"+query); got.status != 400 || got.asProblem(t).Code != code {

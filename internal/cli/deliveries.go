@@ -52,7 +52,7 @@ func (f *deliveryFlags) query() url.Values {
 func (c *command) deliveriesList() *cobra.Command {
 	var f deliveryFlags
 	var limit int
-	var before int64
+	var after string
 	cmd := c.withServer(&cobra.Command{
 		Use:   "list",
 		Short: "List deliveries, the latest first",
@@ -64,7 +64,7 @@ func (c *command) deliveriesList() *cobra.Command {
 			if limit < 0 {
 				return usage("--limit takes the number of deliveries to list, or 0 for all")
 			}
-			list, err := c.client().listDeliveries(cmd.Context(), f.query(), limit, before)
+			list, err := c.client().listDeliveries(cmd.Context(), f.query(), limit, after)
 			if err != nil {
 				return err
 			}
@@ -73,7 +73,7 @@ func (c *command) deliveriesList() *cobra.Command {
 	})
 	f.add(cmd)
 	cmd.Flags().IntVar(&limit, "limit", 50, "how many deliveries at most; 0 = all")
-	cmd.Flags().Int64Var(&before, "before", 0, "go on behind the list that ended with this number")
+	cmd.Flags().StringVar(&after, "after", "", "go on behind the list that ended with this cursor")
 	return cmd
 }
 
@@ -94,33 +94,33 @@ func (c *command) deliveriesShow() *cobra.Command {
 }
 
 // listDeliveries reads as many pages as the limit asks for; 0 is all.
-func (c *client) listDeliveries(ctx context.Context, query url.Values, limit int, before int64) (*wire.DeliveriesForm, error) {
+func (c *client) listDeliveries(ctx context.Context, query url.Values, limit int, after string) (*wire.DeliveriesForm, error) {
 	const page = 1000
-	all := &wire.DeliveriesForm{Deliveries: []wire.DeliveryForm{}, Before: before}
+	all := &wire.DeliveriesForm{Deliveries: []wire.DeliveryForm{}, Cursor: after}
 	for {
 		size := page
 		if limit > 0 {
 			size = min(size, limit-len(all.Deliveries))
 		}
 		query.Set("limit", strconv.Itoa(size))
-		if all.Before > 0 {
-			query.Set("before", strconv.FormatInt(all.Before, 10))
+		if all.Cursor != "" {
+			query.Set("after", all.Cursor)
 		}
 		var form wire.DeliveriesForm
 		if err := c.do(ctx, http.MethodGet, withQuery("/deliveries", query), nil, &form); err != nil {
 			return nil, err
 		}
-		all.Deliveries, all.Before = append(all.Deliveries, form.Deliveries...), form.Before
-		if form.Before == 0 || limit > 0 && len(all.Deliveries) >= limit {
+		all.Deliveries, all.Cursor = append(all.Deliveries, form.Deliveries...), form.Cursor
+		if form.Cursor == "" || limit > 0 && len(all.Deliveries) >= limit {
 			return all, nil
 		}
 	}
 }
 
 // moreDeliveries says how to see the rest.
-func moreDeliveries(w io.Writer, before int64) {
-	if before > 0 {
-		fmt.Fprintf(w, "There are more: --limit 0 lists all, --before %d those that follow.\n", before)
+func moreDeliveries(w io.Writer, cursor string) {
+	if cursor != "" {
+		fmt.Fprintf(w, "There are more: --limit 0 lists all, --after %s those that follow.\n", cursor)
 	}
 }
 
@@ -142,7 +142,7 @@ func writeDeliveries(w io.Writer, width int, list *wire.DeliveriesForm, now time
 		}
 	}
 	terminal.Spread(w, width, header, rows, []string{"DELIVERY", "STATE", "ATTEMPTS", "NEXT", "AGE", "NOTICE"})
-	moreDeliveries(w, list.Before)
+	moreDeliveries(w, list.Cursor)
 }
 
 // roomForNotices is the width from which on the ids of notices leave room for what is read first.

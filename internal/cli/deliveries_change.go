@@ -169,10 +169,10 @@ func (c *command) changeAll(ctx context.Context, k *deliveryChange, f *deliveryF
 			return err
 		}
 		total.Changed += changed.Changed
-		if changed.Before == 0 {
+		if changed.Cursor == "" {
 			return c.print(total, func(w io.Writer) { fmt.Fprintf(w, "%s: %s.\n", k.done, count(total.Changed, "delivery")) })
 		}
-		body.Filter.Before = changed.Before
+		body.Filter.After = changed.Cursor
 	}
 }
 
@@ -184,12 +184,12 @@ func (c *command) confirm(ctx context.Context, k *deliveryChange, f *deliveryFla
 	if len(chosen.states) == 0 {
 		chosen.states = k.states
 	}
-	list, err := c.client().listDeliveries(ctx, chosen.query(), mostShown, 0)
+	list, err := c.client().listDeliveries(ctx, chosen.query(), mostShown, "")
 	if err != nil {
 		return err
 	}
 	number := count(len(list.Deliveries), "delivery")
-	if list.Before > 0 {
+	if list.Cursor != "" {
 		number = "more than " + number
 	}
 	if len(list.Deliveries) == 0 {

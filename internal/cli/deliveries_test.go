@@ -37,7 +37,7 @@ var someTime = time.Date(2026, 6, 1, 0, 10, 30, 0, time.UTC)
 func TestDeliveriesTable(t *testing.T) {
 	t.Parallel()
 	list := decode[wire.DeliveriesForm](t, apiAnswer(t, "deliveries.json"))
-	list.Before = 1
+	list.Cursor = "1"
 	var wide, narrow strings.Builder
 	writeDeliveries(&wide, 200, &list, someTime)
 	writeDeliveries(&narrow, 80, &list, someTime)
@@ -48,7 +48,7 @@ func TestDeliveriesTable(t *testing.T) {
 3         sms      pending   0         in 9m30s  -                                   Bin A-01 is at -3  119240     30s  n_abc
 2         gateway  pending   2         now       503 Service Unavailable: try later  Bin A-01 is at -3  119240     30s  n_abc
 1         inbox    sent      1         -         -                                   Bin A-01 is at -3  119240     30s  n_abc
-There are more: --limit 0 lists all, --before 1 those that follow.
+There are more: --limit 0 lists all, --after 1 those that follow.
 `
 	if wide.String() != want {
 		t.Errorf("got\n%s", wide.String())
@@ -72,16 +72,16 @@ func TestDeliveriesList(t *testing.T) {
 		}
 		return reply{200, `{"deliveries":[` + strings.Join(forms, ",") + `]` + before + `}`}
 	}
-	url, calls := server(t, page(`,"before":8`, "9", "8"), page("", "7"))
+	url, calls := server(t, page(`,"cursor":"8"`, "9", "8"), page("", "7"))
 	code, out, errOut := run(t, url, "", "deliveries", "list", "--sink", "gateway", "--state", "failed,sent", "--limit", "0", "-o", "json")
-	if code != ExitFine || strings.Count(out, `"id"`) != 3 || strings.Contains(out, `"before"`) {
+	if code != ExitFine || strings.Count(out, `"id"`) != 3 || strings.Contains(out, `"cursor"`) {
 		t.Errorf("%d %s%s", code, out, errOut)
 	}
-	if (*calls)[0].path != "/api/v1/deliveries?limit=1000&sink=gateway&state=failed&state=sent" || !strings.Contains((*calls)[1].path, "before=8") {
+	if (*calls)[0].path != "/api/v1/deliveries?limit=1000&sink=gateway&state=failed&state=sent" || !strings.Contains((*calls)[1].path, "after=8") {
 		t.Errorf("asked %v", *calls)
 	}
-	url, calls = server(t, page(`,"before":8`, "9", "8"), page("", "1"))
-	if _, out, _ := run(t, url, "", "deliveries", "list", "--limit", "2", "--before", "20"); !strings.Contains(out, "--before 8") || (*calls)[0].path != "/api/v1/deliveries?before=20&limit=2" {
+	url, calls = server(t, page(`,"cursor":"8"`, "9", "8"), page("", "1"))
+	if _, out, _ := run(t, url, "", "deliveries", "list", "--limit", "2", "--after", "20"); !strings.Contains(out, "--after 8") || (*calls)[0].path != "/api/v1/deliveries?after=20&limit=2" {
 		t.Errorf("%s after %v", out, *calls)
 	}
 	url, _ = server(t, page(""))
@@ -177,13 +177,13 @@ func TestDeliveriesAreChangedByFilter(t *testing.T) {
 	t.Parallel()
 	found := reply{200, `{"deliveries":[{"id":9},{"id":8}]}`}
 	retry := []string{"deliveries", "retry", "--all", "--sink", "sms", "--warehouse", "119240"}
-	url, calls := server(t, found, reply{200, `{"changed":20000,"before":5}`}, reply{200, `{"changed":3}`})
+	url, calls := server(t, found, reply{200, `{"changed":20000,"cursor":"5"}`}, reply{200, `{"changed":3}`})
 	code, out, errOut := run(t, url, "yes\n", retry...)
 	if code != ExitFine || out != "Tried again: 20003 deliveries.\n" || !strings.Contains(errOut, "Retry 2 deliveries (sink sms, state failed or timed_out, warehouse 119240)? [no]: ") {
 		t.Errorf("%d %s%s", code, out, errOut)
 	}
 	if c := *calls; len(c) != 3 || !strings.Contains(c[0].path, "state=failed&state=timed_out") || c[1].body != `{"filter":{"sink":"sms","warehouse":"119240"}}` ||
-		c[2].body != `{"filter":{"sink":"sms","warehouse":"119240","before":5}}` {
+		c[2].body != `{"filter":{"sink":"sms","warehouse":"119240","after":"5"}}` {
 		t.Errorf("asked %v", c)
 	}
 	for _, said := range []string{"no\n", "\n"} {
@@ -200,12 +200,12 @@ func TestDeliveriesAreChangedByFilter(t *testing.T) {
 	for i := range many {
 		many[i] = `{"id":` + strconv.Itoa(2000-i) + `}`
 	}
-	url, _ = server(t, reply{200, `{"deliveries":[` + strings.Join(many, ",") + `],"before":1001}`})
+	url, _ = server(t, reply{200, `{"deliveries":[` + strings.Join(many, ",") + `],"cursor":"1001"}`})
 	if _, _, errOut := run(t, url, "no\n", "deliveries", "cancel", "--all", "--sink", "sms"); !strings.Contains(errOut, "Cancel more than 1000 deliveries (sink sms, state pending)?") {
 		t.Errorf("many: %s", errOut)
 	}
 	// It breaks off: what has been done is told.
-	url, _ = server(t, reply{200, `{"changed":20000,"before":5}`}, reply{503, `{"status":503,"code":"ledger_unavailable","detail":"try again"}`})
+	url, _ = server(t, reply{200, `{"changed":20000,"cursor":"5"}`}, reply{503, `{"status":503,"code":"ledger_unavailable","detail":"try again"}`})
 	if code, _, errOut := run(t, url, "", append(retry, "--yes")...); code != ExitUnreachable || !strings.Contains(errOut, "20000 deliveries before that") {
 		t.Errorf("%d %s", code, errOut)
 	}

@@ -47,7 +47,7 @@ type StrategyForm struct {
 type DeliveriesForm struct {
 	XMLName    xml.Name       `json:"-" xml:"deliveries"`
 	Deliveries []DeliveryForm `json:"deliveries" xml:"delivery" doc:"the latest first" nullable:"false"`
-	Before     int64          `json:"before,omitempty" xml:"before,attr,omitempty" doc:"there are more: ask with it as before"`
+	Cursor     string         `json:"cursor,omitempty" xml:"cursor,attr,omitempty" doc:"there are more: ask with it as after"`
 }
 
 // DeliveryChoice says which deliveries are meant.
@@ -65,7 +65,7 @@ type DeliveryFilterForm struct {
 	Type      string   `json:"type,omitempty" doc:"of the notice"`
 	Rule      string   `json:"rule,omitempty" doc:"of the notice"`
 	Notice    string   `json:"notice,omitempty" doc:"its id"`
-	Before    int64    `json:"before,omitempty" minimum:"1" doc:"its number is below this one"`
+	After     string   `json:"after,omitempty" doc:"the cursor of the answer before: it goes on there"`
 }
 
 // CancelForm says why.
@@ -84,7 +84,7 @@ type ChangedForm struct {
 	XMLName xml.Name `json:"-" xml:"changed"`
 	Changed int      `json:"changed" xml:"changed" doc:"deliveries; others stay as they are"`
 	IDs     []int64  `json:"ids,omitempty" xml:"ids>id,omitempty" doc:"which of those that were named" nullable:"false"`
-	Before  int64    `json:"before,omitempty" xml:"before,omitempty" doc:"there are more: ask again with it as the filter's before"`
+	Cursor  string   `json:"cursor,omitempty" xml:"cursor,omitempty" doc:"there are more: ask again with it as the filter's after"`
 }
 
 // SinksForm is every sink.

@@ -12,7 +12,7 @@ import (
 type FoundNoticesForm struct {
 	XMLName xml.Name          `json:"-" xml:"notices"`
 	Notices []FoundNoticeForm `json:"notices" xml:"notice" doc:"the latest first" nullable:"false"`
-	Cursor  string            `json:"cursor,omitempty" xml:"cursor,attr,omitempty" doc:"there are more: ask with it as before"`
+	Cursor  string            `json:"cursor,omitempty" xml:"cursor,attr,omitempty" doc:"there are more: ask with it as after"`
 	Through *time.Time        `json:"through,omitempty" xml:"through,attr,omitempty" doc:"the search has looked at 20,000 notices, back to this time, and found fewer than were asked for; cursor goes on"`
 }
 

@@ -39,8 +39,8 @@ func (h *Handlers) registerDeliveryChanges(operations huma.API) {
 	huma.Register(operations, retry, h.retryDelivery)
 	huma.Register(operations, api.Operation("cancel-delivery", http.MethodPost, "/deliveries/{id}/cancel", "deliveries",
 		"Cancel a delivery that is pending"), h.cancelDelivery)
-	const portions = "The deliveries are named by their numbers or chosen by a filter. What a filter chooses is changed in portions: while the answer has `before`, there are more, " +
-		"and the same request with it as the filter's `before` goes on."
+	const portions = "The deliveries are named by their numbers or chosen by a filter. What a filter chooses is changed in portions: while the answer has `cursor`, there are more, " +
+		"and the same request with it as the filter's `after` goes on."
 	many := api.Operation("retry-deliveries", http.MethodPost, "/deliveries/retry", "deliveries", "Try deliveries again, at once")
 	many.Description = portions + " Without a state, a filter chooses what failed or timed out."
 	huma.Register(operations, many, h.retryDeliveries)
@@ -217,7 +217,7 @@ func (h *Handlers) changeMany(ctx context.Context, ids []int64, f ledger.Deliver
 		}
 		f.Before = seqs[len(seqs)-1]
 	}
-	out.Body.Before = f.Before
+	out.Body.Cursor = cursorAt(f.Before)
 	return out, nil
 }
 
@@ -235,7 +235,11 @@ func chosen(c *wire.DeliveryChoice, states []ledger.DeliveryState) (ledger.Deliv
 	}
 	f = ledger.DeliveryFilter{
 		Sink: c.Filter.Sink, Warehouse: c.Filter.Warehouse, Type: c.Filter.Type, Rule: c.Filter.Rule, Notice: c.Filter.Notice,
-		Before: c.Filter.Before, Held: c.Filter.Held,
+		Held: c.Filter.Held,
+	}
+	var ok bool
+	if f.Before, ok = parseCursor(c.Filter.After); !ok {
+		return f, api.InvalidBody([]wire.Fault{{Location: "body.filter.after", Message: policy.Quote(c.Filter.After) + " is not a cursor of this list"}})
 	}
 	if f.Sink+f.Warehouse+f.Type+f.Rule+f.Notice == "" && !f.Held && len(c.Filter.State) == 0 {
 		return f, api.InvalidBody([]wire.Fault{{Location: "body.filter", Message: "it names nothing, and would choose every delivery"}})

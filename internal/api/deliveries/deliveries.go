@@ -50,8 +50,8 @@ func (h *Handlers) Register(operations *api.Operations) {
 type (
 	deliveriesInput struct {
 		DeliveryQuery
-		Before deliveryID            `query:"before" doc:"the number that the page before ended with"`
-		Limit  api.Limit[api.OfList] `query:"limit" doc:"deliveries in a page"`
+		After string                `query:"after" doc:"the cursor of the page before"`
+		Limit api.Limit[api.OfList] `query:"limit" doc:"deliveries in a page"`
 	}
 	deliveryInput    struct{ DeliveryPath }
 	deliveriesOutput struct{ Body wire.DeliveriesForm }
@@ -100,7 +100,7 @@ func (h *Handlers) listDeliveries(ctx context.Context, in *deliveriesInput) (*de
 	out := &deliveriesOutput{}
 	if len(list) > limit {
 		list = list[:limit]
-		out.Body.Before = list[limit-1].Seq
+		out.Body.Cursor = cursorAt(list[limit-1].Seq)
 	}
 	out.Body.Deliveries = view.NewDeliveryForms(list)
 	return out, nil
@@ -166,14 +166,23 @@ func (in *deliveriesInput) parse() (ledger.DeliveryFilter, *wire.Problem) {
 	if f.Limit, prob = in.Limit.Parse(); prob != nil {
 		return f, prob
 	}
-	if in.Before == "" {
-		return f, nil
-	}
 	var ok bool
-	if f.Before, ok = in.Before.parse(); !ok {
-		return f, wire.NewProblem(http.StatusBadRequest, wire.CodeBadCursor, "before "+policy.Quote(string(in.Before))+" is not the number of a delivery")
+	if f.Before, ok = parseCursor(in.After); !ok {
+		return f, wire.NewProblem(http.StatusBadRequest, wire.CodeBadCursor, "after "+policy.Quote(in.After)+" is not a cursor of this list")
 	}
 	return f, nil
+}
+
+// cursorAt is the cursor of a page that ends with the delivery of that number.
+func cursorAt(seq int64) string { return strconv.FormatInt(seq, 10) }
+
+// parseCursor returns the number below which a page begins; 0 where there is no cursor.
+func parseCursor(cursor string) (seq int64, ok bool) {
+	if cursor == "" {
+		return 0, true
+	}
+	seq, err := strconv.ParseInt(cursor, 10, 64)
+	return seq, err == nil && seq > 0 && cursorAt(seq) == cursor
 }
 
 // badFilter returns the first member of the filter that names nothing that there can be; "" where all may be.

@@ -68,7 +68,7 @@ type (
 		Priority   priorityFloor           `query:"priority" doc:"this priority or a higher one"`
 		From       string                  `query:"from" doc:"made then or later: RFC 3339" example:"2026-06-01T00:00:00Z"`
 		To         string                  `query:"to" doc:"made before then: RFC 3339"`
-		Before     string                  `query:"before" doc:"the cursor of the page before"`
+		After      string                  `query:"after" doc:"the cursor of the page before"`
 		Limit      api.Limit[api.OfSearch] `query:"limit" doc:"notices in a page"`
 		Language   string                  `header:"Accept-Language" doc:"picks translated titles"`
 	}
@@ -178,12 +178,12 @@ func (in *searchInput) parse() (ledger.NoticeFilter, *wire.Problem) {
 	if f.From, f.To, prob = between(in.From, in.To); prob != nil {
 		return f, prob
 	}
-	if f.Limit, prob = in.Limit.Parse(); prob != nil || in.Before == "" {
+	if f.Limit, prob = in.Limit.Parse(); prob != nil || in.After == "" {
 		return f, prob
 	}
 	var ok bool
-	if f.Before, ok = parseNoticeCursor(in.Before); !ok {
-		return f, wire.NewProblem(http.StatusBadRequest, wire.CodeBadCursor, "before "+policy.Quote(in.Before)+" is not a cursor of this list")
+	if f.Before, ok = parseNoticeCursor(in.After); !ok {
+		return f, wire.NewProblem(http.StatusBadRequest, wire.CodeBadCursor, "after "+policy.Quote(in.After)+" is not a cursor of this list")
 	}
 	return f, nil
 }

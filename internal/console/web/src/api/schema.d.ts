@@ -109,7 +109,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel deliveries that are pending
-         * @description The deliveries are named by their numbers or chosen by a filter. What a filter chooses is changed in portions: while the answer has `before`, there are more, and the same request with it as the filter's `before` goes on.
+         * @description The deliveries are named by their numbers or chosen by a filter. What a filter chooses is changed in portions: while the answer has `cursor`, there are more, and the same request with it as the filter's `after` goes on.
          */
         post: operations["cancel-deliveries"];
         delete?: never;
@@ -129,7 +129,7 @@ export interface paths {
         put?: never;
         /**
          * Try deliveries again, at once
-         * @description The deliveries are named by their numbers or chosen by a filter. What a filter chooses is changed in portions: while the answer has `before`, there are more, and the same request with it as the filter's `before` goes on. Without a state, a filter chooses what failed or timed out.
+         * @description The deliveries are named by their numbers or chosen by a filter. What a filter chooses is changed in portions: while the answer has `cursor`, there are more, and the same request with it as the filter's `after` goes on. Without a state, a filter chooses what failed or timed out.
          */
         post: operations["retry-deliveries"];
         delete?: never;
@@ -1533,14 +1533,11 @@ export interface components {
         Changed: {
             /**
              * Format: int64
-             * @description there are more: ask again with it as the filter's before
-             */
-            before?: number;
-            /**
-             * Format: int64
              * @description deliveries; others stay as they are
              */
             changed: number;
+            /** @description there are more: ask again with it as the filter's after */
+            cursor?: string;
             /** @description which of those that were named */
             ids?: number[];
         };
@@ -1615,11 +1612,8 @@ export interface components {
             within?: string;
         };
         Deliveries: {
-            /**
-             * Format: int64
-             * @description there are more: ask with it as before
-             */
-            before?: number;
+            /** @description there are more: ask with it as after */
+            cursor?: string;
             /** @description the latest first */
             deliveries: components["schemas"]["Delivery"][];
         };
@@ -1706,11 +1700,8 @@ export interface components {
             state: "pending" | "sent" | "failed" | "timed_out" | "canceled";
         };
         DeliveryFilter: {
-            /**
-             * Format: int64
-             * @description its number is below this one
-             */
-            before?: number;
+            /** @description the cursor of the answer before: it goes on there */
+            after?: string;
             /** @description it waits for more than its time: a silence holds it back, or an earlier one of its finding does */
             held?: boolean;
             /** @description its id */
@@ -1929,7 +1920,7 @@ export interface components {
             warehouse: string;
         };
         FoundNotices: {
-            /** @description there are more: ask with it as before */
+            /** @description there are more: ask with it as after */
             cursor?: string;
             /** @description the latest first */
             notices: components["schemas"]["FoundNotice"][];
@@ -4109,8 +4100,8 @@ export interface operations {
     "list-deliveries": {
         parameters: {
             query?: {
-                /** @description the number that the page before ended with */
-                before?: number;
+                /** @description the cursor of the page before */
+                after?: string;
                 /** @description only pending ones that wait for more than their time: held back by a silence, or for an earlier one of their finding */
                 held?: boolean;
                 /** @description deliveries in a page */
@@ -4801,7 +4792,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description the cursor of the page before */
-                before?: string;
+                after?: string;
                 /** @description made then or later: RFC 3339 */
                 from?: string;
                 /** @description whose key has this in it, as it is written; with rule and scope a whole key, as [119240,"A-01"], is found at once */

@@ -103,13 +103,13 @@ const most = 5;
 /** Counts what a filter chooses, as far as a few pages go. */
 async function count(filter: Schemas["DeliveryFilter"]): Promise<{ count: number; more: boolean }> {
   let found = 0;
-  let before: number | undefined;
+  let after: string | undefined;
   for (let i = 0; i < most; i++) {
-    const query = { ...filter, limit: page, ...(before ? { before } : {}) };
+    const query = { ...filter, limit: page, ...(after ? { after } : {}) };
     const answer = await body(api.GET("/api/v1/deliveries", { params: { query } }));
     found += answer.deliveries.length;
-    before = answer.before;
-    if (!before) return { count: found, more: false };
+    after = answer.cursor;
+    if (!after) return { count: found, more: false };
   }
   return { count: found, more: true };
 }
@@ -136,13 +136,13 @@ export async function changeAll(verb: Verb, of: Filter, after: () => unknown): P
     },
     run: async ({ reason }) => {
       let changed = 0;
-      let before: number | undefined;
+      let cursor: string | undefined;
       do {
-        const portion = before ? { ...filter, before } : filter;
+        const portion = cursor ? { ...filter, after: cursor } : filter;
         const answer = await changeCall(verb, { filter: portion }, reason);
         changed += answer.changed;
-        before = answer.before;
-      } while (before);
+        cursor = answer.cursor;
+      } while (cursor);
       return changed;
     },
     done: (changed) => c(verb === "retry" ? "retriedMany" : "canceledMany", { count: changed }),
