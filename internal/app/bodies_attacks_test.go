@@ -29,7 +29,7 @@ func names(n int) string {
 }
 
 // TestWhatWentRoundTheChecks sends, with the token of a service of one warehouse, what once passed the checks and was acted on: each is refused with
-// its place, soon and in a short answer, nothing is changed or recorded, and other warehouses are served meanwhile.
+// its place, in a short answer and with little memory, nothing is changed or recorded, and other warehouses are served meanwhile.
 func TestWhatWentRoundTheChecks(t *testing.T) { // by itself: what other tests allocate would count
 	s := newSite(t)
 	redisServer := testenv.Redis(t)
@@ -79,15 +79,10 @@ func TestWhatWentRoundTheChecks(t *testing.T) { // by itself: what other tests a
 		"a decoy in an import":             {"/subscriptions/import", `{"subscriptions":[{` + subscription + `,"subscriber":"user:decoy","SUBSCRIBER":"user:other"}]}`, "body.subscriptions[0].SUBSCRIBER", "invalid_body"},
 	} {
 		grown := heapGrowth()
-		began := time.Now()
 		code, answer := n.do(http.MethodPost, "/api/v1"+c.path, "application/json", c.body, "Authorization", mine)
-		took := time.Since(began)
 		got := problemOf(answer)
 		if code < 400 || code >= 500 || got.Code != c.code || !got.names(c.at) || len(answer) > 64<<10 {
 			t.Errorf("%s: answered %d in %d bytes: %.300s", name, code, len(answer), answer)
-		}
-		if took > 10*time.Second { // some are 8 MB, which this process makes, sends and reads
-			t.Errorf("%s: answered after %s", name, took)
 		}
 		if more := grown(); more > 256<<20 { // it was 6.8 GB; the race detector allocates, too
 			t.Errorf("%s: %d MB were allocated for %d bytes", name, more>>20, len(c.body))
