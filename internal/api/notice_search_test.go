@@ -44,13 +44,13 @@ func TestNoticeSearchFilters(t *testing.T) {
 	place := ledger.NoticePlace{At: time.UnixMicro(1780272600000001).UTC(), N: 0, ID: "n_1.2"}
 	for query, want := range map[string]ledger.NoticeFilter{
 		"": {Limit: 50},
-		"warehouse=119240&warehouse=119241&warehouse=&type=A&type=B&limit=200":                                          {Warehouses: []string{"119240", "119241"}, Types: []string{"A", "B"}, Limit: 200},
-		"rule=r&scope=119240&key=A-01":                                                                                  {Rule: "r", Scope: &scope, Key: "A-01", Limit: 50},
-		"rule=r&scope=119240&key=" + url.QueryEscape(key):                                                               {Rule: "r", Scope: &scope, Key: key, Finding: key, Limit: 50},
-		"rule=r&scope=119240&key=" + url.QueryEscape(key[:9]):                                                           {Rule: "r", Scope: &scope, Key: key[:9], Limit: 50},
-		"scope=119240&key=" + url.QueryEscape(key):                                                                      {Scope: &scope, Key: key, Limit: 50},
-		"status=resolved&status=event&priority=4":                                                                       {Statuses: []notice.Status{notice.Resolved, notice.Event}, Priority: 4, Limit: 50},
-		"from=2026-06-01T00:00:00Z&to=2026-06-01T10:00:00%2B08:00":                                                      {From: at, To: at.Add(2 * time.Hour), Limit: 50},
+		"warehouse=119240&warehouse=119241&warehouse=&type=A&type=B&limit=200":                                         {Warehouses: []string{"119240", "119241"}, Types: []string{"A", "B"}, Limit: 200},
+		"rule=r&scope=119240&key=A-01":                                                                                 {Rule: "r", Scope: &scope, Key: "A-01", Limit: 50},
+		"rule=r&scope=119240&key=" + url.QueryEscape(key):                                                              {Rule: "r", Scope: &scope, Key: key, Finding: key, Limit: 50},
+		"rule=r&scope=119240&key=" + url.QueryEscape(key[:9]):                                                          {Rule: "r", Scope: &scope, Key: key[:9], Limit: 50},
+		"scope=119240&key=" + url.QueryEscape(key):                                                                     {Scope: &scope, Key: key, Limit: 50},
+		"status=resolved&status=event&priority=4":                                                                      {Statuses: []notice.Status{notice.Resolved, notice.Event}, Priority: 4, Limit: 50},
+		"from=2026-06-01T00:00:00Z&to=2026-06-01T10:00:00%2B08:00":                                                     {From: at, To: at.Add(2 * time.Hour), Limit: 50},
 		"after=" + strconv.FormatInt(place.At.UnixMicro(), 36) + "." + strconv.FormatInt(place.N, 36) + "." + place.ID: {Before: place, Limit: 50},
 	} {
 		if got := b.get(t, searchPath+"?"+query); got.status != 200 {
