@@ -185,7 +185,7 @@ func (c *compiler) field(typ catalog.Type, name, path, src string) {
 		c.fail(path, CodeDataKind, fmt.Sprintf("the field %q of %s is of type %s, this is a value of kind %s", name, typ.Code, want.Type, p.Kind()),
 			kindHint(want.Type, p.Kind()))
 	}
-	c.program.fields = append(c.program.fields, field{name: name, kind: want.Type, required: want.Required, value: p})
+	c.program.fields = append(c.program.fields, dataField{name: name, kind: want.Type, required: want.Required, value: p})
 }
 
 // texts binds title and body in every language.
@@ -205,7 +205,7 @@ func (c *compiler) texts() {
 		c.program.fallback = lang
 	}
 	for _, lang := range sortedKeys(langs) {
-		c.program.texts = append(c.program.texts, text{lang: lang, title: titles.own(lang), body: bodies.own(lang)})
+		c.program.texts = append(c.program.texts, wording{lang: lang, title: titles.own(lang), body: bodies.own(lang)})
 	}
 }
 

@@ -123,7 +123,7 @@ func (p *Program) draft(s subject) (*NoticeDraft, error) {
 }
 
 // render writes title and body. A title is one line.
-func (t text) render(s subject, grouped bool) (Text, error) {
+func (t wording) render(s subject, grouped bool) (Text, error) {
 	title, err := s.render(t.title, grouped)
 	if err != nil {
 		return Text{}, fmt.Errorf("title: %w", err)

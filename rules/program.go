@@ -24,24 +24,24 @@ type Program struct {
 	group      []int // columns; nil = no groups
 	watermark  []int
 	initial    []initialValue
-	fields     []field
-	texts      []text
+	fields     []dataField
+	texts      []wording
 	fallback   string         // the language whose text is that without a language too; "" = that one has its own
 	deliver    []entry        // nil where no entry of the rule's deliver has an expression
 	everywhere []AppliedEntry // all entries
 	buf        []byte
 }
 
-// field is one typed value of the data.
-type field struct {
+// dataField is one typed value of the data.
+type dataField struct {
 	name     string
 	kind     catalog.FieldKind
 	required bool
 	value    *condition.Program
 }
 
-// text is the words in one language; body is nil where the rule has none.
-type text struct {
+// wording is the words in one language; body is nil where the rule has none.
+type wording struct {
 	lang        string
 	title, body *message.Bound
 }
@@ -94,14 +94,14 @@ func (p *Program) Clone() *Program {
 	if p.priority != nil {
 		c.priority = p.priority.Clone()
 	}
-	c.fields = make([]field, len(p.fields))
+	c.fields = make([]dataField, len(p.fields))
 	for i, f := range p.fields {
 		f.value = f.value.Clone()
 		c.fields[i] = f
 	}
-	c.texts = make([]text, len(p.texts))
+	c.texts = make([]wording, len(p.texts))
 	for i, t := range p.texts {
-		c.texts[i] = text{lang: t.lang, title: t.title.Clone()}
+		c.texts[i] = wording{lang: t.lang, title: t.title.Clone()}
 		if t.body != nil {
 			c.texts[i].body = t.body.Clone()
 		}

@@ -90,8 +90,8 @@ type noticeSpec struct {
 	Warehouse    exprText            `yaml:"warehouse" text:"lines" doc:"The warehouse whose inboxes get it, an expression such as wh_id; by default the name of the scope."`
 	Priority     exprText            `yaml:"priority" text:"lines" doc:"1 (low) to 5 (high), a number or an expression such as: qty < -100 ? 5 : 3"`
 	Modal        string              `yaml:"modal" enum:"silent,popup" doc:"silent, or popup: how a client shows it."`
-	Title        texts               `yaml:"title" text:"lines" doc:"One line: a template such as \"Bin {{ .bin_code }} is at {{ .qty }}\", or one for each language: {en: …, zh: …}"`
-	Body         texts               `yaml:"body" text:"lines" doc:"The text: a template, or one for each language."`
+	Title        localTexts          `yaml:"title" text:"lines" doc:"One line: a template such as \"Bin {{ .bin_code }} is at {{ .qty }}\", or one for each language: {en: …, zh: …}"`
+	Body         localTexts          `yaml:"body" text:"lines" doc:"The text: a template, or one for each language."`
 	Fields       map[string]exprText `yaml:"fields" text:"lines" doc:"The typed data: an expression for each field of the type. By default the columns that have the fields' names."`
 	Expires      time.Duration       `yaml:"expires" min:"1s" max:"3650d" doc:"How long it lives; by default the type's retention."`
 	SendResolved bool                `yaml:"send_resolved" doc:"Tell as well when the finding is over."`
@@ -124,14 +124,14 @@ func (e *exprText) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.
 	}
 }
 
-// texts is one text, or a map of texts by language.
-type texts map[string]string
+// localTexts is one text, or a map of texts by language.
+type localTexts map[string]string
 
 // DecodeYAML implements strictyaml.Decodable.
-func (t *texts) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
+func (t *localTexts) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	if n.Kind == strictyaml.Scalar {
 		if s, ok := d.Text(name, n); ok {
-			*t = texts{"": s}
+			*t = localTexts{"": s}
 		}
 		return
 	}
@@ -265,7 +265,7 @@ func (*exprText) JSONSchema() *jsonschema.Schema {
 }
 
 // JSONSchema implements jsonschema.Schemer.
-func (*texts) JSONSchema() *jsonschema.Schema {
+func (*localTexts) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{
 		Type: jsonschema.Types{"string", "object"}, MinProperties: 1, PropertyNames: &jsonschema.Schema{Pattern: language.String()},
 		AdditionalProperties: &jsonschema.Schema{Type: jsonschema.Types{"string"}},

@@ -24,7 +24,7 @@ import (
 func (a *API) outer(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		started := time.Now()
-		rec := &response{ResponseWriter: w}
+		rec := &answerRecorder{ResponseWriter: w}
 		h := w.Header()
 		h[requestIDHeader] = []string{a.ids.next()}
 		secure(h, r)
@@ -39,7 +39,7 @@ func (a *API) outer(next http.Handler) http.Handler {
 }
 
 // panicked answers 500 where nothing was sent yet, and aborts the connection otherwise.
-func (a *API) panicked(w *response, r *http.Request, cause any) {
+func (a *API) panicked(w *answerRecorder, r *http.Request, cause any) {
 	err, isErr := cause.(error)
 	switch {
 	case isErr && errors.Is(err, http.ErrAbortHandler):
@@ -57,7 +57,7 @@ func (a *API) panicked(w *response, r *http.Request, cause any) {
 }
 
 // Access logs a request at debug.
-func (a *API) access(w *response, r *http.Request, started time.Time) {
+func (a *API) access(w *answerRecorder, r *http.Request, started time.Time) {
 	if !a.log.Enabled(r.Context(), slog.LevelDebug) {
 		return
 	}
@@ -123,7 +123,7 @@ func (a *API) counted(routes *router) http.Handler {
 		done := false
 		defer func() {
 			status := http.StatusOK
-			if rec, ok := w.(*response); ok && rec.status != 0 {
+			if rec, ok := w.(*answerRecorder); ok && rec.status != 0 {
 				status = rec.status
 			}
 			if !done { // the handler has panicked
@@ -171,7 +171,7 @@ func (a *API) traced(routes *router, next http.Handler) http.Handler {
 		status := http.StatusInternalServerError // of a handler that panics
 		defer func() { end(status) }()
 		next.ServeHTTP(w, r.WithContext(ctx)) //nolint:contextcheck // it is made of the request's
-		if rec, ok := w.(*response); ok {
+		if rec, ok := w.(*answerRecorder); ok {
 			status = rec.status
 		}
 	})
@@ -196,8 +196,8 @@ func (ids requestIDs) next() string {
 	return ids.prefix + strconv.FormatUint(ids.last.Add(1), 10)
 }
 
-// response remembers what was answered.
-type response struct {
+// answerRecorder remembers what was answered.
+type answerRecorder struct {
 	http.ResponseWriter
 
 	status int // 0 = nothing yet
@@ -205,7 +205,7 @@ type response struct {
 }
 
 // WriteHeader sends the status.
-func (w *response) WriteHeader(status int) {
+func (w *answerRecorder) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
 	}
@@ -213,7 +213,7 @@ func (w *response) WriteHeader(status int) {
 }
 
 // Write sends a part of the body.
-func (w *response) Write(p []byte) (int, error) {
+func (w *answerRecorder) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
@@ -223,7 +223,7 @@ func (w *response) Write(p []byte) (int, error) {
 }
 
 // Hijack hands over the connection. Whoever takes it answers by himself, and only what succeeds is answered so.
-func (w *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+func (w *answerRecorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := http.NewResponseController(w.ResponseWriter).Hijack()
 	if err == nil {
 		w.status = http.StatusOK
@@ -232,4 +232,4 @@ func (w *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 }
 
 // Unwrap gives http.ResponseController what it works on.
-func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *answerRecorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -63,7 +63,7 @@ type App struct {
 	exporter  *otlp.Exporter
 	index     *indexes
 	pushes    pushSinks
-	sources   map[string]*source
+	sources   map[string]*sourceEntry
 	book      ruleBook
 	silences  silence.Set
 	engine    *engine.Engine

@@ -13,15 +13,15 @@ import (
 	"tallyman/scanners"
 )
 
-// source is an open source and since when it is as it is.
-type source struct {
+// sourceEntry is an open source and since when it is as it is.
+type sourceEntry struct {
 	scanners.Source
 	health health
 }
 
 // openSources opens every source. None is connected yet: one that is out of reach concerns its own rules only.
-func openSources(ctx context.Context, configured map[string]config.Source) (map[string]*source, error) {
-	open := map[string]*source{}
+func openSources(ctx context.Context, configured map[string]config.Source) (map[string]*sourceEntry, error) {
+	open := map[string]*sourceEntry{}
 	for name, c := range configured {
 		s, err := openSource(ctx, name, c)
 		if err != nil {
@@ -30,7 +30,7 @@ func openSources(ctx context.Context, configured map[string]config.Source) (map[
 			}
 			return nil, fmt.Errorf("open source %s: %w", name, err)
 		}
-		open[name] = &source{Source: s}
+		open[name] = &sourceEntry{Source: s}
 	}
 	return open, nil
 }
@@ -48,7 +48,7 @@ func openSource(ctx context.Context, name string, c config.Source) (scanners.Sou
 	return nil, fmt.Errorf("there is no driver %q", c.Driver)
 }
 
-func scannerSources(open map[string]*source) map[string]scanners.Source {
+func scannerSources(open map[string]*sourceEntry) map[string]scanners.Source {
 	list := map[string]scanners.Source{}
 	for name, s := range open {
 		list[name] = s.Source

@@ -139,7 +139,7 @@ func (a *App) nodes(ctx context.Context) (list []wire.NodeStatus) {
 	return list
 }
 
-func pingSource(ctx context.Context, s *source) error {
+func pingSource(ctx context.Context, s *sourceEntry) error {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	return s.Ping(ctx)

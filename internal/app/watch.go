@@ -27,7 +27,7 @@ const (
 
 // watchRules reads the rule files again when they change, and on each hangup, until the context ends.
 func (a *App) watchRules(ctx context.Context) {
-	w := &watch{paths: a.cfg.Rules.Paths, log: a.log, every: lookEvery}
+	w := &fileWatch{paths: a.cfg.Rules.Paths, log: a.log, every: lookEvery}
 	w.open()
 	defer w.close()
 	w.run(ctx, a.opts.Hangup, a.book.fingerprint, func(why string) {
@@ -37,9 +37,9 @@ func (a *App) watchRules(ctx context.Context) {
 	})
 }
 
-// watch tells when rule files change. The system tells it of changes in every folder that they are in or are linked from, and it looks
+// fileWatch tells when rule files change. The system tells it of changes in every folder that they are in or are linked from, and it looks
 // by itself now and then.
-type watch struct {
+type fileWatch struct {
 	paths []string
 	log   *slog.Logger
 	every time.Duration // between two looks
@@ -51,7 +51,7 @@ type watch struct {
 	late   bool         // some of them cannot be
 }
 
-func (w *watch) open() {
+func (w *fileWatch) open() {
 	system, err := fsnotify.NewWatcher()
 	if err != nil {
 		w.tellLate(err)
@@ -61,7 +61,7 @@ func (w *watch) open() {
 	w.follow()
 }
 
-func (w *watch) close() {
+func (w *fileWatch) close() {
 	if w.system != nil {
 		_ = w.system.Close() // nothing is written
 	}
@@ -69,7 +69,7 @@ func (w *watch) close() {
 
 // run calls read when the files are others than known says, and on each hangup, until the context ends. Files that change are given a moment to come
 // to rest: what is half written is not what was meant.
-func (w *watch) run(ctx context.Context, hangup <-chan os.Signal, known func() string, read func(why string)) {
+func (w *fileWatch) run(ctx context.Context, hangup <-chan os.Signal, known func() string, read func(why string)) {
 	look := time.NewTicker(w.every)
 	defer look.Stop()
 	var settled <-chan time.Time // nil while nothing has changed
@@ -114,7 +114,7 @@ func (w *watch) run(ctx context.Context, hangup <-chan os.Signal, known func() s
 }
 
 // follow watches the folders as they are now. A folder that was replaced is watched anew, since the system knows folders, not names.
-func (w *watch) follow() {
+func (w *fileWatch) follow() {
 	if w.system == nil {
 		return
 	}
@@ -138,7 +138,7 @@ func (w *watch) follow() {
 }
 
 // tellLate says once that the system does not tell of changes.
-func (w *watch) tellLate(err error) {
+func (w *fileWatch) tellLate(err error) {
 	if !w.late {
 		w.log.Warn("changes of rule files are seen late: the system does not tell of all of them", "every", w.every, "error", err)
 	}

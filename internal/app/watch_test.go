@@ -60,7 +60,7 @@ func (f *folder) seen() string {
 	return f.known
 }
 
-func (f *folder) read(w *watch) {
+func (f *folder) read(w *fileWatch) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.known = fingerprint(w.paths)
@@ -70,7 +70,7 @@ func (f *folder) read(w *watch) {
 // watch watches the paths until the test ends.
 func (f *folder) watch(paths ...string) {
 	f.t.Helper()
-	w := &watch{log: slog.New(slog.DiscardHandler), every: time.Hour}
+	w := &fileWatch{log: slog.New(slog.DiscardHandler), every: time.Hour}
 	for _, p := range paths {
 		w.paths = append(w.paths, f.at(p))
 	}
@@ -232,7 +232,7 @@ func TestChangesThatAreSeenLate(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	var log strings.Builder
-	w := &watch{paths: []string{f.at("rules")}, log: slog.New(slog.NewTextHandler(&log, nil)), every: time.Hour}
+	w := &fileWatch{paths: []string{f.at("rules")}, log: slog.New(slog.NewTextHandler(&log, nil)), every: time.Hour}
 	w.open()
 	defer w.close()
 	w.paths = append(w.paths, f.at("later/rules"))
@@ -264,7 +264,7 @@ func settles(t *testing.T, before, test func(s *settling)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &settling{folder: newFolder(t), events: make(chan fsnotify.Event), lost: make(chan error), hangup: make(chan os.Signal)}
-		w := &watch{paths: []string{s.at("rules")}, log: slog.New(slog.DiscardHandler), every: lookEvery, events: s.events, lost: s.lost}
+		w := &fileWatch{paths: []string{s.at("rules")}, log: slog.New(slog.DiscardHandler), every: lookEvery, events: s.events, lost: s.lost}
 		s.known = fingerprint(w.paths)
 		if before != nil {
 			before(s)

@@ -12,8 +12,8 @@ import (
 	"tallyman/rules/row"
 )
 
-// function is a builtin of expr as conditions have it. NULL as an argument gives NULL.
-type function struct {
+// builtinFunction is a builtin of expr as conditions have it. NULL as an argument gives NULL.
+type builtinFunction struct {
 	// params has a letter for each argument: t text, i int, n number, l list of values, r list of values or rows, x any
 	// single value, a value or list of values, c anything that has a length; those after "?" are optional, "*" repeats the
 	// letter before it.
@@ -23,14 +23,14 @@ type function struct {
 }
 
 // function finds a builtin; nil where conditions have none of that name.
-func (c *compiler) function(name string) *function {
-	for _, table := range []map[string]function{numberFunctions, textFunctions, timeFunctions, listFunctions, orderFunctions} {
+func (c *compiler) function(name string) *builtinFunction {
+	for _, table := range []map[string]builtinFunction{numberFunctions, textFunctions, timeFunctions, listFunctions, orderFunctions} {
 		if fn, ok := table[name]; ok {
 			return &fn
 		}
 	}
 	if b, ok := exprFunctions[name]; ok {
-		return &function{params: b.params, compile: func(c *compiler, at int, args []operand) operand {
+		return &builtinFunction{params: b.params, compile: func(c *compiler, at int, args []operand) operand {
 			return c.borrow(name, b, at, args)
 		}}
 	}
@@ -79,7 +79,7 @@ func (c *compiler) call(n *ast.BuiltinNode) operand {
 }
 
 // fits checks the arguments against the function's params.
-func (c *compiler) fits(name string, fn *function, at int, args []operand) bool {
+func (c *compiler) fits(name string, fn *builtinFunction, at int, args []operand) bool {
 	letters, least, most := params(fn.params)
 	if len(args) < least || len(args) > most {
 		c.fail(at, CodeType, fmt.Sprintf("%s() takes %s, here it has %d", name, counted(least, most), len(args)), "")

@@ -80,7 +80,7 @@ func (p *Program) SetNow(t time.Time) { p.frame.now = t }
 // Clone returns a Program for another goroutine, with the same now.
 func (p *Program) Clone() *Program {
 	c := *p
-	c.frame = frame{most: p.frame.most, now: p.frame.now, slots: make([]slot, len(p.frame.slots))}
+	c.frame = frame{most: p.frame.most, now: p.frame.now, slots: make([]variableSlot, len(p.frame.slots))}
 	return &c
 }
 
@@ -134,7 +134,7 @@ func (p *Program) judge() (bool, error) {
 
 // program makes the Program of a compiled tree.
 func (c *compiler) program(root operand) *Program {
-	p := &Program{root: root, frame: frame{most: &rowBounds, slots: make([]slot, c.slots)}}
+	p := &Program{root: root, frame: frame{most: &rowBounds, slots: make([]variableSlot, c.slots)}}
 	if c.result {
 		p.frame.most = &resultBounds
 	}

@@ -28,16 +28,16 @@ type frame struct {
 	row   *row.Row   // in a predicate over rows, the one that it looks at
 	rows  []*row.Row // of a result
 	now   time.Time
-	slots []slot      // the variables of let
-	args  []row.Value // a stack of the arguments of the calls that are being evaluated
-	err   error       // the first failure
+	slots []variableSlot // the variables of let
+	args  []row.Value    // a stack of the arguments of the calls that are being evaluated
+	err   error          // the first failure
 	work  int
 	seen  int
 	steps int
 }
 
-// slot holds the value of a variable.
-type slot struct {
+// variableSlot holds the value of a variable.
+type variableSlot struct {
 	val  row.Value
 	list []row.Value
 	tree any

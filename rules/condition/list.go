@@ -9,7 +9,7 @@ import (
 )
 
 // listFunctions make or read lists.
-var listFunctions = map[string]function{
+var listFunctions = map[string]builtinFunction{
 	"min": {params: "a*", exact: true, compile: func(c *compiler, at int, a []operand) operand {
 		return c.extreme(at, a, operators["<"])
 	}},
@@ -102,8 +102,8 @@ func (c *compiler) reduce(at int, args []operand, step func(f *frame, sofar, v r
 }
 
 // splitting makes the parts of a text; with a third argument at most so many.
-func splitting(fn func(s, sep string, n int) []string) function {
-	return function{params: "tt?i", compile: func(_ *compiler, at int, args []operand) operand {
+func splitting(fn func(s, sep string, n int) []string) builtinFunction {
+	return builtinFunction{params: "tt?i", compile: func(_ *compiler, at int, args []operand) operand {
 		vals := make([]func(*frame) row.Value, len(args))
 		for i, a := range args {
 			vals[i] = a.val
@@ -167,7 +167,7 @@ func (c *compiler) fromJSON(at int, args []operand) operand {
 }
 
 // orderFunctions make lists of lists, or one value of what stands in their order.
-var orderFunctions = map[string]function{
+var orderFunctions = map[string]builtinFunction{
 	"count":   {params: "r", exact: true, compile: (*compiler).countRows},
 	"take":    {params: "ri", exact: true, compile: (*compiler).take},
 	"reverse": {params: "l", exact: true, compile: (*compiler).reverse},

@@ -249,7 +249,7 @@ func roundDecimal(v row.Value) (row.Value, bool) {
 }
 
 // numberFunctions work on one number. Those that round leave ints as they are.
-var numberFunctions = map[string]function{
+var numberFunctions = map[string]builtinFunction{
 	"abs":   {params: "n", exact: true, compile: (*compiler).abs},
 	"round": {params: "n", exact: true, compile: func(c *compiler, at int, a []operand) operand { return c.round(at, a, math.Round) }},
 	"ceil":  {params: "n", compile: func(c *compiler, at int, a []operand) operand { return c.round(at, a, math.Ceil) }},

@@ -31,7 +31,7 @@ func Reference() []Chapter {
 		{"Numbers", entriesOf(numberFunctions, "min", "max", "sum", "mean", "median", "bitand")},
 		{"Texts", entriesOf(textFunctions, "split", "splitAfter", "join", "toJSON", "fromJSON", "toBase64", "fromBase64")},
 		{"Times and durations", append(entriesOf(timeFunctions, "date"), methodEntries()...)},
-		{"Lists", entriesOf[function](nil, "first", "last", "take", "reverse", "sort", "uniq", "get")},
+		{"Lists", entriesOf[builtinFunction](nil, "first", "last", "take", "reverse", "sort", "uniq", "get")},
 		{"Predicates", predicateEntries()},
 	}
 }

@@ -130,7 +130,7 @@ func (c *compiler) concat(at int, l, r operand) operand {
 }
 
 // textFunctions work on texts.
-var textFunctions = map[string]function{
+var textFunctions = map[string]builtinFunction{
 	"len":    {params: "c", compile: (*compiler).length},
 	"string": {params: "x", exact: true, compile: (*compiler).toText},
 	"upper":  onText(strings.ToUpper),
@@ -153,8 +153,8 @@ var textFunctions = map[string]function{
 	"replace":     {params: "ttt?i", compile: (*compiler).replace},
 }
 
-func onText(fn func(string) string) function {
-	return function{params: "t", compile: func(c *compiler, at int, a []operand) operand {
+func onText(fn func(string) string) builtinFunction {
+	return builtinFunction{params: "t", compile: func(c *compiler, at int, a []operand) operand {
 		return c.each(row.Text, "t", at, a, func(f *frame, v []row.Value) row.Value {
 			if !f.spend(len(v[0].Text()), at) {
 				return row.Value{}
@@ -165,8 +165,8 @@ func onText(fn func(string) string) function {
 }
 
 // cutting removes a text at an end; without a second argument a space, as in expr.
-func cutting(fn func(s, part string) string) function {
-	return function{params: "t?t", compile: func(c *compiler, at int, a []operand) operand {
+func cutting(fn func(s, part string) string) builtinFunction {
+	return builtinFunction{params: "t?t", compile: func(c *compiler, at int, a []operand) operand {
 		return c.each(row.Text, "t", at, a, func(_ *frame, v []row.Value) row.Value {
 			part := " "
 			if len(v) == 2 {
@@ -177,8 +177,8 @@ func cutting(fn func(s, part string) string) function {
 	}}
 }
 
-func finding(fn func(s, part string) bool) function {
-	return function{params: "tt", compile: func(c *compiler, at int, a []operand) operand {
+func finding(fn func(s, part string) bool) builtinFunction {
+	return builtinFunction{params: "tt", compile: func(c *compiler, at int, a []operand) operand {
 		return c.each(row.Bool, "t", at, a, func(_ *frame, v []row.Value) row.Value {
 			return row.BoolOf(fn(v[0].Text(), v[1].Text()))
 		})
@@ -186,8 +186,8 @@ func finding(fn func(s, part string) bool) function {
 }
 
 // locating gives a position in characters, or -1.
-func locating(fn func(s, part string) int) function {
-	return function{params: "tt", compile: func(c *compiler, at int, a []operand) operand {
+func locating(fn func(s, part string) int) builtinFunction {
+	return builtinFunction{params: "tt", compile: func(c *compiler, at int, a []operand) operand {
 		return c.each(row.Int, "t", at, a, func(_ *frame, v []row.Value) row.Value {
 			i := fn(v[0].Text(), v[1].Text())
 			if i > 0 {

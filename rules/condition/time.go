@@ -98,7 +98,7 @@ func fromTime(x any) (row.Value, bool) {
 }
 
 // timeFunctions make times and durations; date is compiled by itself.
-var timeFunctions = map[string]function{
+var timeFunctions = map[string]builtinFunction{
 	"now": {params: "", compile: func(_ *compiler, at int, _ []operand) operand {
 		return valueOp(row.Time, at, func(f *frame) row.Value {
 			if f.now.IsZero() {
@@ -164,7 +164,7 @@ func (c *compiler) date(n *ast.BuiltinNode) operand {
 	for i, node := range nodes {
 		args[i] = c.compile(node)
 	}
-	if !c.fits("date", &function{params: "t?tt"}, at, args) {
+	if !c.fits("date", &builtinFunction{params: "t?tt"}, at, args) {
 		return broken(at)
 	}
 	for i, a := range args[1:] {

@@ -18,7 +18,7 @@ type Entry struct {
 // Entry returns how the list's item i is written.
 func (f *File) Entry(list *Node, i int) Entry {
 	n := list.Items[i]
-	at := f.clamp(place{n.Line, n.Col})
+	at := f.clamp(textPlace{n.Line, n.Col})
 	if list.style&yaml.FlowStyle != 0 {
 		from := f.byteAt(at)
 		return Entry{file: f, from: from, to: f.closed(from), indent: -1}

@@ -24,8 +24,8 @@ type File struct {
 // span is a part of src in bytes.
 type span struct{ from, to int }
 
-// place counts from 1, col in characters.
-type place struct{ line, col int }
+// textPlace counts from 1, col in characters.
+type textPlace struct{ line, col int }
 
 // newFile cuts src into lines the way the YAML scanner counts them: NEL, LS and PS end a line as well.
 func newFile(name, src string) *File {
@@ -54,14 +54,14 @@ func isBreak(r rune) bool {
 func (f *File) line(n int) string { return f.src[f.ends[n-1].from:f.ends[n-1].to] }
 
 // clamp moves a place into the file: the scanner puts an absent value behind the end of its line.
-func (f *File) clamp(p place) place {
+func (f *File) clamp(p textPlace) textPlace {
 	p.line = min(max(p.line, 1), len(f.ends))
 	p.col = min(max(p.col, 1), utf8.RuneCountInString(f.line(p.line))+1)
 	return p
 }
 
 // byteAt is the offset in src of a place in the file.
-func (f *File) byteAt(p place) int {
+func (f *File) byteAt(p textPlace) int {
 	at := f.ends[p.line-1].from
 	for range p.col - 1 {
 		_, size := utf8.DecodeRuneInString(f.src[at:])
@@ -71,7 +71,7 @@ func (f *File) byteAt(p place) int {
 }
 
 // placeAt is the place of a byte offset.
-func (f *File) placeAt(at int) place {
+func (f *File) placeAt(at int) textPlace {
 	lo, hi := 0, len(f.ends)-1
 	for lo < hi {
 		mid := (lo + hi + 1) / 2
@@ -82,11 +82,11 @@ func (f *File) placeAt(at int) place {
 		}
 	}
 	end := min(at, f.ends[lo].to)
-	return place{lo + 1, utf8.RuneCountInString(f.src[f.ends[lo].from:end]) + 1}
+	return textPlace{lo + 1, utf8.RuneCountInString(f.src[f.ends[lo].from:end]) + 1}
 }
 
 // problemAt makes a problem that stands at p.
-func (f *File) problemAt(p place, code, message, hint string) problem.Problem {
+func (f *File) problemAt(p textPlace, code, message, hint string) problem.Problem {
 	p = f.clamp(p)
 	return problem.At(f.Name, f.line(p.line), p.line, p.col, code, message, hint)
 }
@@ -94,12 +94,12 @@ func (f *File) problemAt(p place, code, message, hint string) problem.Problem {
 // Problem makes a problem that stands at the node, or at the top of the file where n is nil.
 func (f *File) Problem(n *Node, code, message, hint string) problem.Problem {
 	if n == nil {
-		return f.problemAt(place{1, 1}, code, message, hint)
+		return f.problemAt(textPlace{1, 1}, code, message, hint)
 	}
 	if n.Origin != "" {
 		return problem.Problem{File: n.Origin, Code: code, Message: message, Hint: hint}
 	}
-	return f.problemAt(place{n.Line, n.Col}, code, message, hint)
+	return f.problemAt(textPlace{n.Line, n.Col}, code, message, hint)
 }
 
 // ProblemIn makes a problem that stands at a character inside a scalar; offset counts the characters of its
@@ -114,8 +114,8 @@ func (f *File) ProblemIn(n *Node, offset int, code, message, hint string) proble
 // inside maps a character of a scalar's decoded text back to the file. The scanner keeps only where a scalar begins, so the
 // source is walked beside the text: folding, indentation and escapes change blanks and spellings, never the
 // order of the other characters.
-func (f *File) inside(n *Node, offset int) place {
-	start := f.clamp(place{n.Line, n.Col})
+func (f *File) inside(n *Node, offset int) textPlace {
+	start := f.clamp(textPlace{n.Line, n.Col})
 	w := &walker{src: f.src, at: f.content(f.byteAt(start), n), style: n.style}
 	i := 0
 	for _, r := range n.Text {

@@ -63,7 +63,7 @@ func TestInsideFindsEveryCharacter(t *testing.T) {
 			t.Skipf("the library does not read what it wrote: %q: %v", src, problems)
 		}
 		n := f.Root.Get("a")
-		before := place{}
+		before := textPlace{}
 		i := 0
 		for _, r := range n.Text {
 			p := f.inside(n, i)

@@ -34,8 +34,8 @@ type Node struct {
 	Path, Origin string
 
 	style  yaml.Style
-	faults []fault // found while the tree was built; Decode reports them
-	weight int     // nodes below and including this one, aliases expanded
+	faults []pendingProblem // found while the tree was built; Decode reports them
+	weight int              // nodes below and including this one, aliases expanded
 }
 
 // Tree makes maps and lists of mappings and sequences, and of each scalar what leaf says.
@@ -58,8 +58,8 @@ func (n *Node) Tree(leaf func(*Node) any) any {
 	}
 }
 
-// fault is a problem that waits for Decode.
-type fault struct {
+// pendingProblem is a problem that waits for Decode.
+type pendingProblem struct {
 	at                  *Node
 	code, message, hint string
 }
@@ -138,7 +138,7 @@ func Merge(base, over *Node) *Node {
 		return over
 	}
 	m := *over
-	m.faults = append(append([]fault{}, base.faults...), over.faults...)
+	m.faults = append(append([]pendingProblem{}, base.faults...), over.faults...)
 	m.Fields = append([]Field{}, base.Fields...)
 	at := make(map[string]int, len(base.Fields))
 	for i, f := range base.Fields {

@@ -87,7 +87,7 @@ func (f *File) document() (*yaml.Node, problem.List) {
 	case err != nil:
 		return nil, problem.List{f.syntaxProblem(err)}
 	}
-	return nil, problem.List{f.problemAt(place{second.Line, second.Column}, CodeDocuments,
+	return nil, problem.List{f.problemAt(textPlace{second.Line, second.Column}, CodeDocuments,
 		"a second document begins here", "a file holds one document: remove the --- before it, or make it a file of its own")}
 }
 
@@ -125,7 +125,7 @@ type builder struct {
 func (b *builder) build(y *yaml.Node) *Node {
 	if y.Kind == yaml.AliasNode {
 		if b.open[y.Alias] {
-			b.fatal = append(b.fatal, b.file.problemAt(place{y.Line, y.Column}, CodeAlias,
+			b.fatal = append(b.fatal, b.file.problemAt(textPlace{y.Line, y.Column}, CodeAlias,
 				fmt.Sprintf("*%s stands inside &%s, which it repeats", y.Value, y.Value), "an alias cannot contain itself"))
 			return &Node{Kind: Scalar, Tag: "!!null", Line: y.Line, Col: y.Column, weight: 1}
 		}
@@ -233,5 +233,5 @@ func (b *builder) checkTag(n *Node, y *yaml.Node) {
 
 // fault notes what is wrong with n, at a node inside it.
 func (b *builder) fault(n, at *Node, code, message, hint string) {
-	n.faults = append(n.faults, fault{at, code, message, hint})
+	n.faults = append(n.faults, pendingProblem{at, code, message, hint})
 }

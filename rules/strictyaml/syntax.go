@@ -77,7 +77,7 @@ func (f *File) syntaxProblem(err error) problem.Problem {
 		return f.problemAt(f.opening(message, line), CodeSyntax, message, hint)
 	}
 	if hint == missingColon {
-		at = f.ends[f.clamp(place{line, 1}).line-1].to // the name that has none, not what came after it
+		at = f.ends[f.clamp(textPlace{line, 1}).line-1].to // the name that has none, not what came after it
 	}
 	at = f.stepBack(at, marks)
 	if strings.HasPrefix(f.src[at:], "\t") {
@@ -114,7 +114,7 @@ func (f *File) stepBack(at int, marks string) int {
 }
 
 // opening finds what was never closed: the last bracket without a partner or, as the library names its line, the quote.
-func (f *File) opening(message string, line int) place {
+func (f *File) opening(message string, line int) textPlace {
 	closed := map[byte]int{}
 	for at := len(f.src) - 1; at >= 0 && strings.ContainsAny(message, "[{"); at-- {
 		switch c := f.src[at]; c {
@@ -129,7 +129,7 @@ func (f *File) opening(message string, line int) place {
 			}
 		}
 	}
-	p := f.clamp(place{line, 1})
+	p := f.clamp(textPlace{line, 1})
 	if i := strings.IndexAny(f.line(p.line), `"'`); i >= 0 {
 		return f.placeAt(f.ends[p.line-1].from + i)
 	}

@@ -56,19 +56,19 @@ func TestInitial(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		maria  bool
-		column column
+		column tableColumn
 		want   string
 	}{
-		{true, column{initial: "'it''s'", required: "1"}, " DEFAULT 'it''s'"},
-		{true, column{initial: "current_timestamp()"}, " DEFAULT current_timestamp()"},
-		{true, column{initial: "NULL"}, " DEFAULT NULL"},
-		{true, column{required: "1"}, ""},
-		{false, column{initial: `it's \ so`, required: "1"}, ` DEFAULT 'it''s \\ so'`},
-		{false, column{initial: "0.000", required: "1"}, " DEFAULT '0.000'"},
-		{false, column{initial: "CURRENT_TIMESTAMP", extra: "default_generated on update current_timestamp"}, " DEFAULT (CURRENT_TIMESTAMP)"},
-		{false, column{initial: `concat(_utf8mb4\'a\',_utf8mb4\'b\')`, extra: "default_generated"}, " DEFAULT (concat(_utf8mb4'a',_utf8mb4'b'))"},
-		{false, column{required: "1"}, ""},
-		{false, column{}, ""},
+		{true, tableColumn{initial: "'it''s'", required: "1"}, " DEFAULT 'it''s'"},
+		{true, tableColumn{initial: "current_timestamp()"}, " DEFAULT current_timestamp()"},
+		{true, tableColumn{initial: "NULL"}, " DEFAULT NULL"},
+		{true, tableColumn{required: "1"}, ""},
+		{false, tableColumn{initial: `it's \ so`, required: "1"}, ` DEFAULT 'it''s \\ so'`},
+		{false, tableColumn{initial: "0.000", required: "1"}, " DEFAULT '0.000'"},
+		{false, tableColumn{initial: "CURRENT_TIMESTAMP", extra: "default_generated on update current_timestamp"}, " DEFAULT (CURRENT_TIMESTAMP)"},
+		{false, tableColumn{initial: `concat(_utf8mb4\'a\',_utf8mb4\'b\')`, extra: "default_generated"}, " DEFAULT (concat(_utf8mb4'a',_utf8mb4'b'))"},
+		{false, tableColumn{required: "1"}, ""},
+		{false, tableColumn{}, ""},
 	} {
 		tx := &transaction{maria: c.maria}
 		if got := tx.initial(c.column); got != c.want {

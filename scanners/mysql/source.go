@@ -102,8 +102,8 @@ var Driver = scanners.Driver{
 // timezone (of columns without a zone: Asia/Shanghai, +08:00; UTC where it is not given), socket (a path), connect_timeout (seconds).
 type Config = scanners.Config
 
-// address is a URL that was read.
-type address struct {
+// sourceAddress is a URL that was read.
+type sourceAddress struct {
 	driver         *mysql.Config
 	location       *time.Location
 	zone           string // as SET time_zone takes it
@@ -117,7 +117,7 @@ func urlError(err error) error {
 }
 
 // parseURL reads the URL. No error shows it: what cannot be read cannot be told from its password.
-func parseURL(text string) (*address, error) {
+func parseURL(text string) (*sourceAddress, error) {
 	u, err := url.Parse(text)
 	if err != nil {
 		return nil, urlError(errors.New("the URL of the source cannot be read"))
@@ -132,7 +132,7 @@ func parseURL(text string) (*address, error) {
 	c.DBName, c.User = name, u.User.Username()
 	c.Passwd, _ = u.User.Password()
 	c.ConnectionAttributes = "program_name:tallyman"
-	a := &address{driver: c, location: time.UTC, zone: "+00:00"}
+	a := &sourceAddress{driver: c, location: time.UTC, zone: "+00:00"}
 	for option, values := range u.Query() {
 		if err := a.set(option, values[len(values)-1]); err != nil {
 			return nil, err
@@ -141,7 +141,7 @@ func parseURL(text string) (*address, error) {
 	return a, nil
 }
 
-func (a *address) set(option, value string) error {
+func (a *sourceAddress) set(option, value string) error {
 	switch option {
 	case "tls":
 		if value != "true" && value != "skip-verify" && value != "preferred" && value != "false" {

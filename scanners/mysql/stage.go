@@ -132,15 +132,15 @@ func typeFor(kind row.Kind) string {
 	}
 }
 
-// column is one of the database's own table, as columns.sql has it.
-type column struct{ name, typ, required, initial, extra, generated, collation string }
+// tableColumn is one of the database's own table, as columns.sql has it.
+type tableColumn struct{ name, typ, required, initial, extra, generated, collation string }
 
 // defineLike writes the columns after those of the database's own table. What the rows leave out may be NULL.
 func (s *stagedTable) defineLike(found [][]string) (string, error) {
-	var all []column
+	var all []tableColumn
 	var names []string
 	for _, f := range found {
-		all = append(all, column{name: f[0], typ: f[1], required: f[2], initial: f[3], extra: strings.ToLower(f[4]), generated: f[5], collation: f[6]})
+		all = append(all, tableColumn{name: f[0], typ: f[1], required: f[2], initial: f[3], extra: strings.ToLower(f[4]), generated: f[5], collation: f[6]})
 		names = append(names, f[0])
 	}
 	matches, err := s.Match(names)
@@ -176,13 +176,13 @@ func (s *stagedTable) defineLike(found [][]string) (string, error) {
 }
 
 // counts tells whether the database numbers the column: by itself, or from a sequence, which a test must not move.
-func (c *column) counts() bool {
+func (c *tableColumn) counts() bool {
 	return strings.Contains(c.extra, "auto_increment") || strings.Contains(strings.ToLower(c.initial), "nextval(")
 }
 
 // initial is the DEFAULT of a column. MariaDB's catalogue has it as an expression; MySQL's as a bare text unless extra says that it
 // is one.
-func (t *transaction) initial(c column) string {
+func (t *transaction) initial(c tableColumn) string {
 	switch {
 	case c.initial == "" && (t.maria || c.required == "1" || c.extra == "default_generated"):
 		return ""

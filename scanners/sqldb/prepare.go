@@ -163,7 +163,7 @@ func (h *heldTransaction) scan(
 
 // read visits the rows until there are no more, one cannot be converted, visit has enough, or maxRows is exceeded.
 func (p *prepared) read(
-	ctx context.Context, rows *sql.Rows, wire *wire, maxRows int, visit func(*row.Row) error,
+	ctx context.Context, rows *sql.Rows, wire *countedConn, maxRows int, visit func(*row.Row) error,
 ) (scanners.Result, error) {
 	var result scanners.Result
 	names, err := rows.Columns()
@@ -222,7 +222,7 @@ func (p *prepared) tooMuch() *scanners.Error {
 type cursor struct {
 	row   *row.Row
 	texts Texts
-	cells []cell
+	cells []cellReceiver
 	dest  []any // the cells, as database/sql takes them
 	err   error // of a cell; database/sql would wrap it in words about Go
 
@@ -230,8 +230,8 @@ type cursor struct {
 	bytes  int // of the values of the row so far
 }
 
-// cell receives one column. It takes the driver's value as it is, where a *any would have it copied.
-type cell struct {
+// cellReceiver receives one column. It takes the driver's value as it is, where a *any would have it copied.
+type cellReceiver struct {
 	cursor  *cursor
 	column  *row.Column
 	dst     *row.Value
@@ -239,9 +239,9 @@ type cell struct {
 }
 
 func newCursor(p *prepared) *cursor {
-	c := &cursor{limits: p.source.config.Limits, row: row.New(p.columns), cells: make([]cell, len(p.columns)), dest: make([]any, len(p.columns))}
+	c := &cursor{limits: p.source.config.Limits, row: row.New(p.columns), cells: make([]cellReceiver, len(p.columns)), dest: make([]any, len(p.columns))}
 	for i := range c.cells {
-		c.cells[i] = cell{cursor: c, column: &p.columns[i], dst: &c.row.Values[i], convert: p.convert[i]}
+		c.cells[i] = cellReceiver{cursor: c, column: &p.columns[i], dst: &c.row.Values[i], convert: p.convert[i]}
 		c.dest[i] = &c.cells[i]
 	}
 	return c
@@ -261,7 +261,7 @@ func (c *cursor) read(rows *sql.Rows) error {
 }
 
 // Scan is called by database/sql.
-func (c *cell) Scan(src any) error {
+func (c *cellReceiver) Scan(src any) error {
 	if src == nil {
 		if !c.column.Nullable {
 			c.cursor.err = scanners.Changed(fmt.Errorf("column %s was NOT NULL and holds NULL", c.column.Name))
@@ -282,7 +282,7 @@ func (c *cell) Scan(src any) error {
 }
 
 // count refuses a value that is too large, or that makes the row too large.
-func (c *cursor) count(cell *cell, src any) error {
+func (c *cursor) count(cell *cellReceiver, src any) error {
 	size, err := c.limits.CheckValue(cell.column.Name, src, c.bytes)
 	if err != nil {
 		err.Err = fmt.Errorf("%w%s", err.Err, cell.where())
@@ -293,7 +293,7 @@ func (c *cursor) count(cell *cell, src any) error {
 }
 
 // fault names the column of an error, and the row unless the whole column has become another.
-func (c *cell) fault(err error) error {
+func (c *cellReceiver) fault(err error) error {
 	if e, ok := errors.AsType[*scanners.Error](err); ok {
 		return &scanners.Error{Code: e.Code, Transient: e.Transient, Hint: e.Hint, Err: fmt.Errorf("column %s: %w", c.column.Name, e.Err)}
 	}
@@ -304,7 +304,7 @@ func (c *cell) fault(err error) error {
 }
 
 // where tells which row it is, by its first column where that was read already.
-func (c *cell) where() string {
+func (c *cellReceiver) where() string {
 	first := &c.cursor.cells[0]
 	if first == c {
 		return ""

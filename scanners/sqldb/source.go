@@ -65,7 +65,7 @@ func New(config Config) *Source {
 		config.ConnectTimeout = defaultConnectTimeout
 	}
 	config.Limits = config.Limits.WithDefaults()
-	s := &Source{config: config, db: sql.OpenDB(&connector{Connector: config.Connector, timeout: config.ConnectTimeout})}
+	s := &Source{config: config, db: sql.OpenDB(&boundedConnector{Connector: config.Connector, timeout: config.ConnectTimeout})}
 	s.wires, _ = config.Connector.(*Wires)
 	s.db.SetMaxOpenConns(config.MaxConnections)
 	s.db.SetMaxIdleConns(config.Idle)

@@ -33,11 +33,11 @@ type Wires struct {
 	make   func(dial Dial) driver.Connector
 
 	mu    sync.Mutex
-	under map[driver.Conn]*wire
+	under map[driver.Conn]*countedConn
 }
 
-// wire is a network connection that forgets itself when it is closed, and that counts.
-type wire struct {
+// countedConn is a network connection that forgets itself when it is closed, and that counts.
+type countedConn struct {
 	net.Conn
 	closed func()
 
@@ -50,7 +50,7 @@ type wire struct {
 var errTooMuch = errors.New("more came than may")
 
 // Read is called by the driver.
-func (w *wire) Read(p []byte) (int, error) {
+func (w *countedConn) Read(p []byte) (int, error) {
 	n, err := w.Conn.Read(p)
 	if most := w.most.Load(); most > 0 && w.came.Add(int64(n)) > most {
 		w.over.Store(true)
@@ -61,14 +61,14 @@ func (w *wire) Read(p []byte) (int, error) {
 }
 
 // row begins to count anew.
-func (w *wire) row() {
+func (w *countedConn) row() {
 	if w != nil {
 		w.came.Store(0)
 	}
 }
 
 // bound says how many bytes may come between two rows from here on.
-func (w *wire) bound(most int) {
+func (w *countedConn) bound(most int) {
 	if w != nil {
 		w.came.Store(0)
 		w.most.Store(int64(most))
@@ -76,17 +76,17 @@ func (w *wire) bound(most int) {
 }
 
 // wasOver tells whether the connection was closed because too much came.
-func (w *wire) wasOver() bool { return w != nil && w.over.Load() }
+func (w *countedConn) wasOver() bool { return w != nil && w.over.Load() }
 
 // Close is called by the driver.
-func (w *wire) Close() error {
+func (w *countedConn) Close() error {
 	w.closed()
 	return w.Conn.Close()
 }
 
 // NewWires returns a connector that makes a driver's connector for each connection, with a dial of its own.
 func NewWires(d driver.Driver, connector func(dial Dial) driver.Connector) *Wires {
-	return &Wires{driver: d, make: connector, under: map[driver.Conn]*wire{}}
+	return &Wires{driver: d, make: connector, under: map[driver.Conn]*countedConn{}}
 }
 
 // Driver is called by database/sql.
@@ -94,7 +94,7 @@ func (w *Wires) Driver() driver.Driver { return w.driver }
 
 // Connect is called by database/sql.
 func (w *Wires) Connect(ctx context.Context) (driver.Conn, error) {
-	var last *wire
+	var last *countedConn
 	var owner driver.Conn
 	var loggedIn []func() bool // each ends the watch over a login, which drivers may not keep themselves
 	connector := w.make(func(dialing context.Context, network, address string) (net.Conn, error) {
@@ -102,7 +102,7 @@ func (w *Wires) Connect(ctx context.Context) (driver.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		last = &wire{Conn: conn, closed: func() { w.forget(&owner) }}
+		last = &countedConn{Conn: conn, closed: func() { w.forget(&owner) }}
 		loggedIn = append(loggedIn, context.AfterFunc(ctx, func() { _ = conn.Close() }))
 		return last, nil
 	})
@@ -132,7 +132,7 @@ func (w *Wires) forget(owner *driver.Conn) {
 }
 
 // find returns the wire under conn; nil where there are no wires, and of a closed connection.
-func (w *Wires) find(conn *sql.Conn) (found *wire) {
+func (w *Wires) find(conn *sql.Conn) (found *countedConn) {
 	if w == nil {
 		return nil
 	}
@@ -172,14 +172,14 @@ func (w *Wires) Watch(ctx context.Context, conn *sql.Conn, grace time.Duration) 
 	}
 }
 
-// connector bounds a connection attempt, from the first packet to the last of the login.
-type connector struct {
+// boundedConnector bounds a connection attempt, from the first packet to the last of the login.
+type boundedConnector struct {
 	driver.Connector
 	timeout time.Duration
 }
 
 // Connect is called by database/sql.
-func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
+func (c *boundedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	bounded, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	conn, err := c.Connector.Connect(bounded)

@@ -8,7 +8,7 @@ import (
 )
 
 // inferred returns the kind of the i-th column of the statement by the form of its expression, Null where that is open.
-func (d *describer) inferred(sql string, l list, i int) row.Kind {
+func (d *describer) inferred(sql string, l resultList, i int) row.Kind {
 	if i >= len(l.items) || len(l.items[i]) == 0 {
 		return row.Null
 	}

@@ -215,11 +215,11 @@ func (c *connection) tableColumns(ctx context.Context, table string) ([]tableCol
 	return columns, nil
 }
 
-// definition is what only the text of a CREATE TABLE tells of a column.
-type definition struct{ generated, collation string }
+// columnDefinition is what only the text of a CREATE TABLE tells of a column.
+type columnDefinition struct{ generated, collation string }
 
 // columnDefinitions reads a CREATE TABLE that SQLite has taken, by column in lower case.
-func columnDefinitions(create string) map[string]definition {
+func columnDefinitions(create string) map[string]columnDefinition {
 	tokens, _ := probe.Lex(create)
 	open := 0
 	for open < len(tokens) && !tokens[open].Is("(") {
@@ -229,12 +229,12 @@ func columnDefinitions(create string) map[string]definition {
 	if end < 0 {
 		return nil
 	}
-	found := map[string]definition{}
+	found := map[string]columnDefinition{}
 	for _, column := range split(tokens[open+1 : end]) {
 		if len(column) == 0 {
 			continue
 		}
-		var d definition
+		var d columnDefinition
 		depth := 0
 		for i, t := range column {
 			switch {

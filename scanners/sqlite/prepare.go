@@ -18,7 +18,7 @@ import (
 // prepared is a statement as SQLite described it.
 type prepared struct {
 	source  *Source
-	on      connector
+	on      connProvider
 	sql     string
 	order   []string // parameter n+1
 	columns []row.Column
@@ -26,8 +26,8 @@ type prepared struct {
 	times   []timeColumn // those of columns that are times in a table
 }
 
-// connector gives a statement the connection that it runs on: one of its own (the Source), or that of a session.
-type connector interface {
+// connProvider gives a statement the connection that it runs on: one of its own (the Source), or that of a session.
+type connProvider interface {
 	connect(ctx context.Context) (*connection, error)
 }
 
@@ -40,7 +40,7 @@ func (s *Source) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.P
 	return p, nil
 }
 
-func (s *Source) prepare(ctx context.Context, on connector, stmt *probe.Statement) (*prepared, error) {
+func (s *Source) prepare(ctx context.Context, on connProvider, stmt *probe.Statement) (*prepared, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	conn, err := on.connect(ctx)

@@ -6,29 +6,29 @@ import (
 	"tallyman/rules/probe"
 )
 
-// list is the select list of a statement.
-type list struct {
+// resultList is the select list of a statement.
+type resultList struct {
 	items [][]probe.Token // by column; nil where a column comes from a *
 	end   int             // the byte where the list ends
 }
 
 // selectList finds the expressions behind the columns of a statement: the list of its outermost SELECT, of its first one
 // where several are joined by UNION. It finds none where there is no such list.
-func selectList(sql string, columns int) list {
+func selectList(sql string, columns int) resultList {
 	tokens, _ := probe.Lex(sql)
 	start := mainSelect(tokens)
 	if start < 0 {
-		return list{}
+		return resultList{}
 	}
 	for start < len(tokens) && (tokens[start].Is("distinct") || tokens[start].Is("all")) {
 		start++
 	}
 	end := listEnd(tokens, start)
 	if end <= start {
-		return list{}
+		return resultList{}
 	}
 	items := split(tokens[start:end])
-	result := list{items: make([][]probe.Token, columns), end: tokens[end-1].End()}
+	result := resultList{items: make([][]probe.Token, columns), end: tokens[end-1].End()}
 	for i := 0; i < len(items) && i < columns && !isStar(items[i]); i++ {
 		result.items[i] = expression(items[i])
 	}

@@ -64,15 +64,15 @@ func audiences(batch []entry) []audience {
 	return out
 }
 
-// list is a set of notices that go into the same inboxes.
-type list struct {
+// noticeSet is a set of notices that go into the same inboxes.
+type noticeSet struct {
 	inboxes []int // positions in the subscribers
 	notices []int // positions in the batch
 }
 
 // lists turns audiences into the subscribers that get something, and lists such that every subscriber is in exactly
 // one: then Redis takes one ZADD per inbox, and inboxes with equal contents share its arguments.
-func lists(groups []audience) (subscribers []string, out []list) {
+func lists(groups []audience) (subscribers []string, out []noticeSet) {
 	number := map[string]int{}
 	var member [][]int // for each subscriber the audiences it is in
 	for a, g := range groups {
@@ -100,7 +100,7 @@ func lists(groups []audience) (subscribers []string, out []list) {
 		if !ok {
 			at = len(out)
 			byKey[string(key)] = at
-			out = append(out, list{notices: merge(groups, in)})
+			out = append(out, noticeSet{notices: merge(groups, in)})
 		}
 		out[at].inboxes = append(out[at].inboxes, s)
 	}

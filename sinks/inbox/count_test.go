@@ -112,7 +112,7 @@ func TestCountIsRememberedWhileNothingMoves(t *testing.T) {
 	}
 	n.counts.mu.Lock()
 	for i := range maxCounts {
-		n.counts.of[string(rune(i))] = count{}
+		n.counts.of[string(rune(i))] = inboxCount{}
 	}
 	n.counts.mu.Unlock()
 	n.deliver(t, makeDeliveries(1, wh, "user:1"))

@@ -214,12 +214,12 @@ func TestLists(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "b", "c", "d"}, subscribers); diff != "" {
 		t.Error(diff)
 	}
-	want := []list{
+	want := []noticeSet{
 		{inboxes: []int{0, 1}, notices: []int{0, 2, 3}},
 		{inboxes: []int{2}, notices: []int{1, 3}},
 		{inboxes: []int{3}, notices: []int{4}},
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(list{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(noticeSet{})); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -22,7 +22,7 @@ import (
 type Inbox struct {
 	o       Options
 	log     *slog.Logger
-	keys    keys
+	keys    keySpace
 	scripts scripts
 
 	keeper *recovery.Keeper

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// keys builds the names of all keys, and nothing else does. Those of one warehouse share a hash tag, so that they lie
+// keySpace builds the names of all keys, and nothing else does. Those of one warehouse share a hash tag, so that they lie
 // on one node of a cluster. With the prefix tallyman: and the sink inbox:
 //
 //	tallyman:inbox:epoch                     the epoch in force
@@ -21,43 +21,43 @@ import (
 //	tallyman:inbox:{119240}:to:n_…           the recipients of a wide notice
 //	tallyman:inbox:{119240}:marks:user:ann   the single notices that a user has read and acked
 //	tallyman:inbox:{119240}:upto:user:ann    up to where it has read which inbox
-type keys struct{ base string }
+type keySpace struct{ base string }
 
-func newKeys(prefix, sink string) (keys, error) {
+func newKeys(prefix, sink string) (keySpace, error) {
 	for what, s := range map[string]string{"prefix": prefix, "sink": sink} {
 		if strings.ContainsAny(s, "{}") || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-			return keys{}, fmt.Errorf("inbox: the %s %q must have no braces, spaces or control characters", what, s)
+			return keySpace{}, fmt.Errorf("inbox: the %s %q must have no braces, spaces or control characters", what, s)
 		}
 	}
 	if sink == "" {
-		return keys{}, fmt.Errorf("inbox: the sink needs a name")
+		return keySpace{}, fmt.Errorf("inbox: the sink needs a name")
 	}
-	return keys{base: prefix + sink + ":"}, nil
+	return keySpace{base: prefix + sink + ":"}, nil
 }
 
-func (k keys) epoch() string { return k.base + "epoch" }
-func (k keys) hints() string { return k.base + "hints" }
+func (k keySpace) epoch() string { return k.base + "epoch" }
+func (k keySpace) hints() string { return k.base + "hints" }
 
-func (k keys) clock(warehouse string) string   { return k.of(warehouse) + "clock" }
-func (k keys) notices(warehouse string) string { return k.of(warehouse) + "notices" }
-func (k keys) expiry(warehouse string) string  { return k.of(warehouse) + "expiry" }
-func (k keys) inboxes(warehouse string) string { return k.of(warehouse) + "inboxes" }
-func (k keys) popups(warehouse string) string  { return k.of(warehouse) + "popups" }
-func (k keys) readers(warehouse string) string { return k.of(warehouse) + "readers" }
-func (k keys) wide(warehouse string) string    { return k.of(warehouse) + "wide" }
+func (k keySpace) clock(warehouse string) string   { return k.of(warehouse) + "clock" }
+func (k keySpace) notices(warehouse string) string { return k.of(warehouse) + "notices" }
+func (k keySpace) expiry(warehouse string) string  { return k.of(warehouse) + "expiry" }
+func (k keySpace) inboxes(warehouse string) string { return k.of(warehouse) + "inboxes" }
+func (k keySpace) popups(warehouse string) string  { return k.of(warehouse) + "popups" }
+func (k keySpace) readers(warehouse string) string { return k.of(warehouse) + "readers" }
+func (k keySpace) wide(warehouse string) string    { return k.of(warehouse) + "wide" }
 
-func (k keys) marks(warehouse, user string) string { return k.of(warehouse) + "marks:" + user }
-func (k keys) upto(warehouse, user string) string  { return k.of(warehouse) + "upto:" + user }
+func (k keySpace) marks(warehouse, user string) string { return k.of(warehouse) + "marks:" + user }
+func (k keySpace) upto(warehouse, user string) string  { return k.of(warehouse) + "upto:" + user }
 
 // all returns the seven keys that every warehouse has one of, with room for more: most scripts begin with some of them, in this
 // order.
-func (k keys) all(warehouse string, more int) []string {
+func (k keySpace) all(warehouse string, more int) []string {
 	return append(make([]string, 0, 7+more),
 		k.clock(warehouse), k.notices(warehouse), k.expiry(warehouse), k.inboxes(warehouse), k.popups(warehouse), k.readers(warehouse), k.wide(warehouse))
 }
 
 // addInboxes adds the keys of inboxes, then those of their logs.
-func (k keys) addInboxes(keys []string, warehouse string, subscribers []string) []string {
+func (k keySpace) addInboxes(keys []string, warehouse string, subscribers []string) []string {
 	for _, s := range subscribers {
 		keys = append(keys, k.inbox(warehouse, s))
 	}
@@ -67,14 +67,14 @@ func (k keys) addInboxes(keys []string, warehouse string, subscribers []string) 
 	return keys
 }
 
-func (k keys) inbox(warehouse, subscriber string) string {
+func (k keySpace) inbox(warehouse, subscriber string) string {
 	return k.of(warehouse) + "of:" + subscriber
 }
 
-func (k keys) log(warehouse, subscriber string) string {
+func (k keySpace) log(warehouse, subscriber string) string {
 	return k.of(warehouse) + "log:" + subscriber
 }
 
-func (k keys) to(warehouse, id string) string { return k.of(warehouse) + "to:" + id }
+func (k keySpace) to(warehouse, id string) string { return k.of(warehouse) + "to:" + id }
 
-func (k keys) of(warehouse string) string { return k.base + "{" + warehouse + "}:" }
+func (k keySpace) of(warehouse string) string { return k.base + "{" + warehouse + "}:" }

@@ -242,7 +242,7 @@ func (in *Inbox) Summary(ctx context.Context, q page.Query) (page.Summary, error
 }
 
 func (in *Inbox) summarize(ctx context.Context, g *recovery.Generation, r *reader) (page.Summary, error) {
-	s, err := in.slice(ctx, g, r, position{mode: "latest"})
+	s, err := in.slice(ctx, g, r, slicePosition{mode: "latest"})
 	if err != nil {
 		return page.Summary{}, err
 	}

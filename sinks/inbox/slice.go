@@ -12,8 +12,8 @@ import (
 	"tallyman/sinks/recovery"
 )
 
-// position is where a slice begins.
-type position struct {
+// slicePosition is where a slice begins.
+type slicePosition struct {
 	mode    string // see poll.lua
 	score   int64
 	reset   page.ResetReason // why the cursor does not hold; "" = it does, or there is none
@@ -23,14 +23,14 @@ type position struct {
 	rounds  int              // before this one, which did not fill the page
 }
 
-func (r *reader) start(g *recovery.Generation) position {
-	p := position{mode: "window", reset: r.otherCursor(g)}
+func (r *reader) start(g *recovery.Generation) slicePosition {
+	p := slicePosition{mode: "window", reset: r.otherCursor(g)}
 	switch {
 	case p.reset != "":
 	case r.After != "":
-		p = position{mode: "after", score: r.cursor.Score, gone: r.cursor.Removed, changes: r.cursor.Changes}
+		p = slicePosition{mode: "after", score: r.cursor.Score, gone: r.cursor.Removed, changes: r.cursor.Changes}
 	case r.Since > 0:
-		p = position{mode: "since", score: r.Since * 1000, changes: r.Since*1000 - 1}
+		p = slicePosition{mode: "since", score: r.Since * 1000, changes: r.Since*1000 - 1}
 	}
 	if r.Plain {
 		p.changes = 0
@@ -56,7 +56,7 @@ func (r *reader) otherCursor(g *recovery.Generation) page.ResetReason {
 }
 
 // before is the score up to which the client has the notices.
-func (p position) before() int64 {
+func (p slicePosition) before() int64 {
 	switch p.mode {
 	case "after":
 		return p.score
@@ -68,8 +68,8 @@ func (p position) before() int64 {
 
 // next goes on behind the score; shown is the clock that the page shows. Only a client that follows with a cursor must be told
 // of what was removed meanwhile.
-func (p position) next(score, shown int64, s *slice) position {
-	then := position{mode: "scan", score: score, shown: shown, rounds: p.rounds + 1}
+func (p slicePosition) next(score, shown int64, s *slice) slicePosition {
+	then := slicePosition{mode: "scan", score: score, shown: shown, rounds: p.rounds + 1}
 	if p.mode == "after" && s.reset == "" {
 		then.mode, then.gone = "after", s.goneAbove(score)
 	}
@@ -82,11 +82,11 @@ type slice struct {
 	sweeps     string
 	reset      page.ResetReason
 	more       bool
-	full       bool    // bytes ended the page, not the limit
-	count      int     // -1 = the caller knows it
-	counted    place   // where the count must go on; of no inbox = it is complete
-	told       int64   // the clock up to which the changes go
-	removed    []int64 // by inbox
+	full       bool       // bytes ended the page, not the limit
+	count      int        // -1 = the caller knows it
+	counted    inboxPlace // where the count must go on; of no inbox = it is complete
+	told       int64      // the clock up to which the changes go
+	removed    []int64    // by inbox
 	changes    []page.Change
 	entries    []sliceEntry
 }
@@ -109,14 +109,14 @@ type sliceEntry struct {
 	read, acked bool
 }
 
-// place is an inbox of the query, from 1, and a score in it.
-type place struct{ inbox, score int64 }
+// inboxPlace is an inbox of the query, from 1, and a score in it.
+type inboxPlace struct{ inbox, score int64 }
 
 // sliceHead is how many values come before those of the inboxes, the changes and the entries.
 const sliceHead = 10
 
 // slice calls poll.lua.
-func (in *Inbox) slice(ctx context.Context, g *recovery.Generation, r *reader, from position) (*slice, error) {
+func (in *Inbox) slice(ctx context.Context, g *recovery.Generation, r *reader, from slicePosition) (*slice, error) {
 	limit := min(r.Limit<<from.rounds, page.MaxLimit) // where little comes through, as of what has expired, more is looked at
 	if len(r.Types) > 0 || r.Unread {
 		limit = page.MaxLimit
@@ -175,7 +175,7 @@ func (in *Inbox) countOn(ctx context.Context, g *recovery.Generation, r *reader,
 	}
 	p := parser{reply: reply}
 	s.count += int(p.number(0))
-	s.counted = place{p.number(1), p.score(2)}
+	s.counted = inboxPlace{p.number(1), p.score(2)}
 	return p.err
 }
 
@@ -234,7 +234,7 @@ func (in *Inbox) doubt(ctx context.Context, g *recovery.Generation, r *reader, c
 	}
 	s := &slice{sweeps: "0"}
 	if clock > 0 {
-		if s, err = in.slice(ctx, g, r, position{mode: "window"}); err != nil {
+		if s, err = in.slice(ctx, g, r, slicePosition{mode: "window"}); err != nil {
 			return nil, err
 		}
 	}
@@ -250,7 +250,7 @@ func parseSlice(reply []any, inboxes int) (*slice, error) {
 	p := parser{reply: reply}
 	s := &slice{
 		clock: p.score(0), sweeps: p.text(1), now: p.score(2), more: p.number(4) > 0, full: p.number(4) == 2, count: int(p.number(5)),
-		counted: place{p.number(6), p.score(7)}, told: p.score(8),
+		counted: inboxPlace{p.number(6), p.score(7)}, told: p.score(8),
 	}
 	if s.count < -1 {
 		s.count = -2 - s.count
@@ -321,10 +321,10 @@ func (p *parser) check(ok bool, i int) {
 // counts remembers how many unread notices readers have, for as long as nothing moved that is theirs.
 type counts struct {
 	mu sync.Mutex
-	of map[string]count
+	of map[string]inboxCount
 }
 
-type count struct {
+type inboxCount struct {
 	epoch  string
 	clock  int64 // of the warehouse when it was counted; 0 = it was not
 	sweeps string
@@ -340,17 +340,17 @@ func (r *reader) who() string {
 }
 
 // known is the last count.
-func (c *counts) known(g *recovery.Generation, who string) count {
+func (c *counts) known(g *recovery.Generation, who string) inboxCount {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if k := c.of[who]; k.epoch == g.Epoch {
 		return k
 	}
-	return count{sweeps: "0"}
+	return inboxCount{sweeps: "0"}
 }
 
 // resolve returns the count of a slice: what the script counted, or what was known before it.
-func (c *counts) resolve(g *recovery.Generation, who string, known count, s *slice) int {
+func (c *counts) resolve(g *recovery.Generation, who string, known inboxCount, s *slice) int {
 	n := s.count
 	if n < 0 {
 		n = known.n
@@ -358,8 +358,8 @@ func (c *counts) resolve(g *recovery.Generation, who string, known count, s *sli
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.of == nil || len(c.of) >= maxCounts {
-		c.of = map[string]count{}
+		c.of = map[string]inboxCount{}
 	}
-	c.of[who] = count{epoch: g.Epoch, clock: s.clock, sweeps: s.sweeps, n: n}
+	c.of[who] = inboxCount{epoch: g.Epoch, clock: s.clock, sweeps: s.sweeps, n: n}
 	return n
 }

@@ -115,7 +115,7 @@ func (c *Channel) nobody(d *delivery.Delivery, id string, bad []string) error {
 }
 
 // settle judges what became of each address.
-func (c *Channel) settle(d *delivery.Delivery, id string, a *answer, bad []string) error {
+func (c *Channel) settle(d *delivery.Delivery, id string, a *mailAnswer, bad []string) error {
 	if len(a.later) > 0 {
 		c.accepted.add(id, a.accepted)
 		return c.clean(fmt.Errorf("mail: put off for %s", join(a.later)))
@@ -143,8 +143,8 @@ func (c *Channel) judge(d *delivery.Delivery, err error) error {
 // maxError is the longest error text, in bytes.
 const maxError = 600
 
-// answer is what a server said to the addresses of one mail.
-type answer struct {
+// mailAnswer is what a server said to the addresses of one mail.
+type mailAnswer struct {
 	accepted []string
 	refused  []reply
 	later    []reply

@@ -30,7 +30,7 @@ type session struct {
 var errBroken = errors.New("the connection broke")
 
 // send sends one mail to the addresses that the server takes. The session can be used again unless the error is an errBroken.
-func (s *session) send(ctx context.Context, from string, to []*netmail.Address, msg *gomail.Msg) (*answer, error) {
+func (s *session) send(ctx context.Context, from string, to []*netmail.Address, msg *gomail.Msg) (*mailAnswer, error) {
 	stop := s.bind(ctx)
 	a, err := s.transact(from, to, msg)
 	if !stop() {
@@ -46,11 +46,11 @@ func (s *session) bind(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, func() { _ = s.conn.Close() })
 }
 
-func (s *session) transact(from string, to []*netmail.Address, msg *gomail.Msg) (*answer, error) {
+func (s *session) transact(from string, to []*netmail.Address, msg *gomail.Msg) (*mailAnswer, error) {
 	if err := s.client.Mail(from); err != nil {
 		return nil, s.failed("MAIL", err) // whatever is wrong with our own address, a person mends it
 	}
-	a := &answer{}
+	a := &mailAnswer{}
 	for _, t := range to {
 		switch err := s.client.Rcpt(t.Address); {
 		case err == nil:
@@ -139,7 +139,7 @@ type pool struct {
 func newPool(dial func(context.Context) (*session, error)) *pool { return &pool{dial: dial} }
 
 // send sends the mail over a session that waits, or a new one.
-func (p *pool) send(ctx context.Context, from string, to []*netmail.Address, msg *gomail.Msg) (*answer, error) {
+func (p *pool) send(ctx context.Context, from string, to []*netmail.Address, msg *gomail.Msg) (*mailAnswer, error) {
 	s, err := p.get(ctx)
 	if err != nil {
 		return nil, err

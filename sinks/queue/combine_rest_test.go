@@ -11,8 +11,8 @@ func TestRestWaitsForACallWhoseCallersHaveLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		over := make(chan struct{})
-		c := &combiner[int]{flights: 2, fits: func([]*part[int], int) bool { return false }}
-		c.call = func(_ context.Context, _ int, parts []*part[int]) {
+		c := &combiner[int]{flights: 2, fits: func([]*callPart[int], int) bool { return false }}
+		c.call = func(_ context.Context, _ int, parts []*callPart[int]) {
 			<-over
 			for _, p := range parts {
 				p.answer()

@@ -23,23 +23,23 @@ type pushRecords struct {
 }
 
 // newCommits lets pushes that come at the same time share commits of the ledger.
-func (l *line) newCommits() *combiner[*pushRecords] {
+func (l *queueLine) newCommits() *combiner[*pushRecords] {
 	return &combiner[*pushRecords]{
 		flights: commitFlights,
-		fits: func(parts []*part[*pushRecords], next *pushRecords) bool {
+		fits: func(parts []*callPart[*pushRecords], next *pushRecords) bool {
 			items := len(next.records)
 			for _, p := range parts {
 				items += len(p.what.records)
 			}
 			return items <= commitItems
 		},
-		call: func(ctx context.Context, _ int, parts []*part[*pushRecords]) { l.commit(ctx, parts) },
+		call: func(ctx context.Context, _ int, parts []*callPart[*pushRecords]) { l.commit(ctx, parts) },
 	}
 }
 
 // commit records the items of some pushes in one transaction. Where that fails each push has one of its own, so that nobody
 // fails because of what another wants to push. A ledger that does not answer is not asked again for each.
-func (l *line) commit(ctx context.Context, parts []*part[*pushRecords]) {
+func (l *queueLine) commit(ctx context.Context, parts []*callPart[*pushRecords]) {
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("no answer from the ledger within %s", callTimeout))
 	defer cancel()
 	if err := l.commitOnce(ctx, parts); err != nil {
@@ -59,7 +59,7 @@ func (l *line) commit(ctx context.Context, parts []*part[*pushRecords]) {
 	}
 }
 
-func (l *line) commitOnce(ctx context.Context, parts []*part[*pushRecords]) error {
+func (l *queueLine) commitOnce(ctx context.Context, parts []*callPart[*pushRecords]) error {
 	records := parts[0].what.records
 	if len(parts) > 1 {
 		records = nil
@@ -85,19 +85,19 @@ func (l *line) commitOnce(ctx context.Context, parts []*part[*pushRecords]) erro
 // waits for company. A call does not end with the context of one of those who share it.
 type combiner[T any] struct {
 	// call does what the parts ask for and sets their errors. The flight, 0 … flights − 1, is its own while it runs.
-	call func(ctx context.Context, flight int, parts []*part[T])
+	call func(ctx context.Context, flight int, parts []*callPart[T])
 	// fits tells whether one more may go with those parts.
-	fits    func(parts []*part[T], next T) bool
+	fits    func(parts []*callPart[T], next T) bool
 	flights int
 
 	mu      sync.Mutex
 	flying  []bool
-	waiting [][]*part[T]
+	waiting [][]*callPart[T]
 	landed  chan struct{} // closed when no call is under way any more; nil while nobody wants to know
 }
 
-// part is what one caller asks of a call.
-type part[T any] struct {
+// callPart is what one caller asks of a call.
+type callPart[T any] struct {
 	what T
 	err  error
 
@@ -114,7 +114,7 @@ const (
 
 // do has a call do it, and returns its error, or that of the context. Then nothing in what may be read.
 func (c *combiner[T]) do(ctx context.Context, what T) error {
-	p := &part[T]{what: what, done: make(chan struct{})}
+	p := &callPart[T]{what: what, done: make(chan struct{})}
 	c.enter(ctx, p)
 	select {
 	case <-p.done:
@@ -128,13 +128,13 @@ func (c *combiner[T]) do(ctx context.Context, what T) error {
 }
 
 // enter puts the part into the last call that waits if it may go there, and starts a call if one may start.
-func (c *combiner[T]) enter(ctx context.Context, p *part[T]) {
+func (c *combiner[T]) enter(ctx context.Context, p *callPart[T]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if last := len(c.waiting) - 1; last >= 0 && c.fits(c.waiting[last], p.what) {
 		c.waiting[last] = append(c.waiting[last], p)
 	} else {
-		c.waiting = append(c.waiting, []*part[T]{p})
+		c.waiting = append(c.waiting, []*callPart[T]{p})
 	}
 	if c.flying == nil {
 		c.flying = make([]bool, c.flights)
@@ -148,7 +148,7 @@ func (c *combiner[T]) enter(ctx context.Context, p *part[T]) {
 // fly makes calls until none waits.
 func (c *combiner[T]) fly(ctx context.Context, flight int) {
 	for parts := c.next(flight); parts != nil; parts = c.next(flight) {
-		parts = slices.DeleteFunc(parts, func(p *part[T]) bool { return p.state.Load() == left })
+		parts = slices.DeleteFunc(parts, func(p *callPart[T]) bool { return p.state.Load() == left })
 		if len(parts) > 0 {
 			c.call(ctx, flight, parts)
 		}
@@ -156,7 +156,7 @@ func (c *combiner[T]) fly(ctx context.Context, flight int) {
 }
 
 // next takes the call that waits longest, or ends the flight.
-func (c *combiner[T]) next(flight int) []*part[T] {
+func (c *combiner[T]) next(flight int) []*callPart[T] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.waiting) == 0 {
@@ -189,7 +189,7 @@ func (c *combiner[T]) rest() {
 }
 
 // answer lets the caller go on; it is false if nobody waits for it any more.
-func (p *part[T]) answer() bool {
+func (p *callPart[T]) answer() bool {
 	if !p.state.CompareAndSwap(open, answered) {
 		return false
 	}

@@ -23,7 +23,7 @@ func (hungLedger) PushItems(ctx context.Context, _ string, _ []item.Record) ([]i
 func TestPushesDoNotWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := &line{o: &Options{Ledger: hungLedger{}}}
+		l := &queueLine{o: &Options{Ledger: hungLedger{}}}
 		l.commits = l.newCommits()
 		began := time.Now()
 		var wg sync.WaitGroup

@@ -97,9 +97,9 @@ func TestRequestsThatShareACall(t *testing.T) {
 		}
 		return r
 	}
-	parts := func(list ...*request) (out []*part[*request]) {
+	parts := func(list ...*request) (out []*callPart[*request]) {
 		for _, r := range list {
-			out = append(out, &part[*request]{what: r})
+			out = append(out, &callPart[*request]{what: r})
 		}
 		return out
 	}
@@ -110,7 +110,7 @@ func TestRequestsThatShareACall(t *testing.T) {
 		many[i] = plain(1, "w", "")
 	}
 	for name, c := range map[string]struct {
-		parts []*part[*request]
+		parts []*callPart[*request]
 		next  *request
 		want  bool
 	}{

@@ -28,7 +28,7 @@ const (
 // first, until it stops or dies. The ledger knows the position that it has, so that each entry counts once, even where two
 // nodes believe to be the one.
 type drainer struct {
-	line    *line
+	line    *queueLine
 	scripts *lifeScripts
 	keeper  *recovery.Keeper
 	log     *slog.Logger
@@ -38,7 +38,7 @@ type drainer struct {
 	applied int64 // the position that the ledger has, as far as this node knows
 }
 
-func newDrainer(l *line, s *lifeScripts, k *recovery.Keeper, log *slog.Logger) *drainer {
+func newDrainer(l *queueLine, s *lifeScripts, k *recovery.Keeper, log *slog.Logger) *drainer {
 	return &drainer{line: l, scripts: s, keeper: k, log: log}
 }
 

@@ -46,10 +46,10 @@ type enqueueRequest struct {
 }
 
 // newEnqueues lets pushes that come at the same time share calls of enqueue.lua.
-func (l *line) newEnqueues() *combiner[*enqueueRequest] {
+func (l *queueLine) newEnqueues() *combiner[*enqueueRequest] {
 	return &combiner[*enqueueRequest]{
 		flights: enqueueFlights,
-		fits: func(parts []*part[*enqueueRequest], next *enqueueRequest) bool {
+		fits: func(parts []*callPart[*enqueueRequest], next *enqueueRequest) bool {
 			items, bytes := len(next.records), next.bytes
 			for _, p := range parts {
 				items += len(p.what.records)
@@ -63,7 +63,7 @@ func (l *line) newEnqueues() *combiner[*enqueueRequest] {
 
 // enqueueAll makes a call for some pushes, until it is answered or callTimeout ends. To repeat it does no harm: enqueue.lua knows
 // it, and brings nothing back that was worked on meanwhile.
-func (l *line) enqueueAll(ctx context.Context, flight int, parts []*part[*enqueueRequest]) {
+func (l *queueLine) enqueueAll(ctx context.Context, flight int, parts []*callPart[*enqueueRequest]) {
 	var records []*item.Record
 	for _, p := range parts {
 		records = slices.AppendSeq(records, references(p.what.records))
@@ -99,7 +99,7 @@ func references(records []item.Record) iter.Seq[*item.Record] {
 }
 
 // enqueue puts back into Redis what was lost there. It answers for each item as enqueue.lua does.
-func (l *line) enqueue(ctx context.Context, epoch, token string, records []item.Record) ([]string, error) {
+func (l *queueLine) enqueue(ctx context.Context, epoch, token string, records []item.Record) ([]string, error) {
 	c := enqueueCall{epoch: epoch, token: token}
 	if token != tokenPush && token != tokenRebuild {
 		c.caller = "repair" // the newest alone gets that far
@@ -126,7 +126,7 @@ type enqueueCall struct {
 }
 
 // enqueueOnce is one call of enqueue.lua.
-func (l *line) enqueueOnce(ctx context.Context, c enqueueCall, records []*item.Record) ([]string, error) {
+func (l *queueLine) enqueueOnce(ctx context.Context, c enqueueCall, records []*item.Record) ([]string, error) {
 	keys := l.all
 	if c.caller != "" {
 		keys = append(slices.Clip(keys), l.keys.request(c.caller))
@@ -167,7 +167,7 @@ func chunk(records []*item.Record) int {
 
 // enqueueArgs writes the arguments of enqueue.lua for the records. There are several for each of many items, so they are passed by
 // reference, and a value is made when it is sent.
-func (l *line) enqueueArgs(c enqueueCall, records []*item.Record) []any {
+func (l *queueLine) enqueueArgs(c enqueueCall, records []*item.Record) []any {
 	n, keyed, apart, lowest := len(records), 0, 0, int64(math.MaxInt64)
 	kinds := make([]byte, n)
 	for i, r := range records {

@@ -16,9 +16,9 @@ func TestTheCauseIsNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				l := &line{}
-				calls := combiner[int]{flights: 1, fits: func([]*part[int], int) bool { return false }}
-				calls.call = func(ctx context.Context, _ int, parts []*part[int]) {
+				l := &queueLine{}
+				calls := combiner[int]{flights: 1, fits: func([]*callPart[int], int) bool { return false }}
+				calls.call = func(ctx context.Context, _ int, parts []*callPart[int]) {
 					tries := 0
 					parts[0].err = l.insist(ctx, func(ctx context.Context) error {
 						if tries++; tries < 3 {
@@ -43,7 +43,7 @@ func TestTheCauseIsNamed(t *testing.T) {
 // Trouble that is over is no cause of anything.
 func TestTroubleThatIsOverIsNotNamed(t *testing.T) {
 	t.Parallel()
-	l, tries := &line{}, 0
+	l, tries := &queueLine{}, 0
 	err := l.insist(t.Context(), func(context.Context) error {
 		if tries++; tries < 2 {
 			return errors.New("connection refused")

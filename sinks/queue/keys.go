@@ -13,7 +13,7 @@ import (
 	"tallyman/internal/item"
 )
 
-// keys builds the names of all keys of a queue or of its twin, and nothing else does. They share a hash tag, so that they lie
+// keySpace builds the names of all keys of a queue or of its twin, and nothing else does. They share a hash tag, so that they lie
 // on one node of a cluster; the twin's lie beside its queue's. With the prefix tallyman: and the queue replenishment:
 //
 //	tallyman:{replenishment}:epoch        hash  epoch: that in force, of the queue and its twin
@@ -40,41 +40,41 @@ import (
 //	tallyman:{replenishment}:delayed:119240    zset  id → when it becomes ready, µs; so suspended, stored
 //	tallyman:{replenishment}:dead:119240       zset  id → when it died, µs
 //	tallyman:{replenishment}:recent:119240     hash  what moved of late
-type keys struct{ base string }
+type keySpace struct{ base string }
 
-func newKeys(prefix, queue string, test bool) (keys, error) {
+func newKeys(prefix, queue string, test bool) (keySpace, error) {
 	for what, s := range map[string]string{"prefix": prefix, "name": queue} {
 		if strings.ContainsAny(s, "{}") || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-			return keys{}, fmt.Errorf("queue: the %s %q must have no braces, spaces or control characters", what, s)
+			return keySpace{}, fmt.Errorf("queue: the %s %q must have no braces, spaces or control characters", what, s)
 		}
 	}
-	k := keys{base: prefix + "{" + queue + "}:"}
+	k := keySpace{base: prefix + "{" + queue + "}:"}
 	if test {
 		k.base += "test:"
 	}
 	return k, nil
 }
 
-func (k keys) epoch() string      { return k.base + "epoch" }
-func (k keys) meta() string       { return k.base + "meta" }
-func (k keys) items() string      { return k.base + "items" }
-func (k keys) heads() string      { return k.base + "heads" }
-func (k keys) waits() string      { return k.base + "waits" }
-func (k keys) warehouses() string { return k.base + "warehouses" }
-func (k keys) assigned() string   { return k.base + "assigned" }
-func (k keys) dedupe() string     { return k.base + "dedupe" }
-func (k keys) windows() string    { return k.base + "windows" }
-func (k keys) outbox() string     { return k.base + "outbox" }
-func (k keys) payloads() string   { return k.base + "payloads" }
+func (k keySpace) epoch() string      { return k.base + "epoch" }
+func (k keySpace) meta() string       { return k.base + "meta" }
+func (k keySpace) items() string      { return k.base + "items" }
+func (k keySpace) heads() string      { return k.base + "heads" }
+func (k keySpace) waits() string      { return k.base + "waits" }
+func (k keySpace) warehouses() string { return k.base + "warehouses" }
+func (k keySpace) assigned() string   { return k.base + "assigned" }
+func (k keySpace) dedupe() string     { return k.base + "dedupe" }
+func (k keySpace) windows() string    { return k.base + "windows" }
+func (k keySpace) outbox() string     { return k.base + "outbox" }
+func (k keySpace) payloads() string   { return k.base + "payloads" }
 
 // request holds the last request of a caller.
-func (k keys) request(caller string) string { return k.base + "request:" + caller }
+func (k keySpace) request(caller string) string { return k.base + "request:" + caller }
 
 // hints is the channel on which those who wait are told that there may be something.
-func (k keys) hints() string { return k.base + "hints" }
+func (k keySpace) hints() string { return k.base + "hints" }
 
 // all returns the keys of a queue in the order in which every script declares them, with room for more.
-func (k keys) all(more int) []string {
+func (k keySpace) all(more int) []string {
 	return append(make([]string, 0, 10+more), k.meta(), k.items(), k.heads(), k.waits(), k.warehouses(), k.assigned(), k.dedupe(), k.windows(),
 		k.outbox(), k.payloads())
 }
@@ -83,7 +83,7 @@ func (k keys) all(more int) []string {
 const layout = 3
 
 // formerly returns the keys of layout 1, in which warehouses had none of their own.
-func (k keys) formerly() []string {
+func (k keySpace) formerly() []string {
 	list := []string{k.base + "leased", k.base + "delayed", k.base + "suspended", k.base + "stored", k.base + "dead"}
 	for level := item.HighestPriority; level >= item.LowestPriority; level-- {
 		list = append(list, k.base+"ready:"+strconv.Itoa(level))

@@ -15,13 +15,13 @@ import (
 	"tallyman/internal/item"
 )
 
-// line is a queue as its scripts see it: the queue itself, or its twin. It knows nothing of epochs coming and going; what it is
+// queueLine is a queue as its scripts see it: the queue itself, or its twin. It knows nothing of epochs coming and going; what it is
 // asked, it is asked for an epoch, and an recovery.EpochError says that Redis is at another.
-type line struct {
+type queueLine struct {
 	o       *Options
 	name    string // in the ledger
 	test    bool
-	keys    keys
+	keys    keySpace
 	all     []string // of keys.all
 	scripts *scripts
 	log     *slog.Logger
@@ -36,12 +36,12 @@ type line struct {
 	trouble      atomic.Pointer[error] // that calls of scripts meet; nil = the last one went well
 }
 
-func newLine(o *Options, test bool) (*line, error) {
+func newLine(o *Options, test bool) (*queueLine, error) {
 	k, err := newKeys(o.Prefix, o.Name, test)
 	if err != nil {
 		return nil, err
 	}
-	l := &line{
+	l := &queueLine{
 		o: o, name: o.Name, test: test, keys: k, all: k.all(0), scripts: newScripts(), log: o.Logger.With("queue", o.Name),
 		suspendSteps: suspendSteps(o.SuspendSteps), life: rand.Text(),
 	}
@@ -54,15 +54,15 @@ func newLine(o *Options, test bool) (*line, error) {
 }
 
 // nextCall names a call of a script.
-func (l *line) nextCall() string { return l.life + "/" + strconv.FormatInt(l.calls.Add(1), 10) }
+func (l *queueLine) nextCall() string { return l.life + "/" + strconv.FormatInt(l.calls.Add(1), 10) }
 
 // hint is what is published on keys.hints, alone when something will soon be due. The name of a warehouse behind it, and a space between
 // them, say where something became ready, * = in many; the name of a worker or subject behind that says that it alone gets that. (An
 // empty message says that an epoch has begun.)
-func (l *line) hint() string { return "ready" }
+func (l *queueLine) hint() string { return "ready" }
 
 // node is the scripts' argument: who writes the outbox; without a ledger nobody does.
-func (l *line) node() string {
+func (l *queueLine) node() string {
 	if l.o.Ledger == nil {
 		return ""
 	}
@@ -70,7 +70,7 @@ func (l *line) node() string {
 }
 
 // now is the scripts' argument: 0 is the server's own clock.
-func (l *line) now() string {
+func (l *queueLine) now() string {
 	if l.o.Now == nil {
 		return "0"
 	}
@@ -78,7 +78,7 @@ func (l *line) now() string {
 }
 
 // time is that of the scripts, for what Go compares with it.
-func (l *line) time() time.Time {
+func (l *queueLine) time() time.Time {
 	if l.o.Now == nil {
 		return time.Now()
 	}
@@ -86,7 +86,7 @@ func (l *line) time() time.Time {
 }
 
 // run calls a script that answers with a list.
-func (l *line) run(ctx context.Context, s *redis.Script, keys []string, args ...any) ([]any, error) {
+func (l *queueLine) run(ctx context.Context, s *redis.Script, keys []string, args ...any) ([]any, error) {
 	reply, err := s.Run(ctx, l.o.Client, keys, args...).Slice()
 	return reply, known(err)
 }
@@ -143,7 +143,7 @@ func readLease(id, value string) (item.Lease, error) {
 
 // insist calls f until it succeeds, finds that the epoch is over, or callTimeout ends. Then the error is the last one that says more
 // than that.
-func (l *line) insist(ctx context.Context, f func(context.Context) error) error {
+func (l *queueLine) insist(ctx context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("no answer from Redis within %s", callTimeout))
 	defer cancel()
 	var trouble error
@@ -168,7 +168,7 @@ func (l *line) insist(ctx context.Context, f func(context.Context) error) error 
 }
 
 // because adds to the error of a caller whose time is over what the calls that it shares have met last.
-func (l *line) because(err error) error {
+func (l *queueLine) because(err error) error {
 	if trouble := l.trouble.Load(); trouble != nil && errors.Is(err, context.DeadlineExceeded) && !errors.Is(*trouble, context.DeadlineExceeded) {
 		return fmt.Errorf("%w: %w", err, *trouble)
 	}

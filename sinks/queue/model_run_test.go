@@ -53,7 +53,7 @@ func TestAgainstAModel(t *testing.T) {
 // modelRun is a line beside its model.
 type modelRun struct {
 	*model
-	line   *line
+	line   *queueLine
 	client redis.UniversalClient
 	clock  *testClock
 	seq    int64

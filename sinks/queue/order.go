@@ -134,7 +134,7 @@ func (q *Queue) Resume(ctx context.Context, test bool, by string, o *item.Order)
 	return q.setPause(ctx, q.line(test), false, by, o)
 }
 
-func (q *Queue) setPause(ctx context.Context, l *line, paused bool, by string, o *item.Order) error {
+func (q *Queue) setPause(ctx context.Context, l *queueLine, paused bool, by string, o *item.Order) error {
 	p := item.Pause{Paused: paused, By: by, At: l.time().UTC().Truncate(time.Microsecond)}
 	if q.o.Ledger == nil {
 		return q.tellPause(ctx, l, p)
@@ -158,7 +158,7 @@ func (q *Queue) setPause(ctx context.Context, l *line, paused bool, by string, o
 	}
 }
 
-func (q *Queue) tellPause(ctx context.Context, l *line, p item.Pause) error {
+func (q *Queue) tellPause(ctx context.Context, l *queueLine, p item.Pause) error {
 	_, _, err := q.read(ctx, l, q.reads.pause, append([]any{l.keys.hints(), l.hint()}, pauseArgs(p)...)...)
 	return err
 }

@@ -41,7 +41,7 @@ func (q *Queue) Push(ctx context.Context, test bool, by string, items []item.New
 }
 
 // enter puts those of the recorded items into Redis that have not ended. For those that have the answer is that they exist.
-func (q *Queue) enter(ctx context.Context, l *line, p *pushRecords) ([]string, error) {
+func (q *Queue) enter(ctx context.Context, l *queueLine, p *pushRecords) ([]string, error) {
 	answers := make([]string, len(p.records))
 	for i, k := range p.known {
 		p.records[i].Seq = k.Seq
@@ -58,7 +58,7 @@ func (q *Queue) enter(ctx context.Context, l *line, p *pushRecords) ([]string, e
 	if len(fresh.at)+len(old.at) == 0 {
 		return answers, nil
 	}
-	first := &entry{records: fresh.records}
+	first := &itemEntry{records: fresh.records}
 	err := q.keeper.Serve(ctx, func(ctx context.Context, g *recovery.Generation) error {
 		got, err := q.enqueueNew(ctx, l, g.Epoch, first)
 		if err == nil {
@@ -102,8 +102,8 @@ func (p *recordPicks) put(answers, got []string) {
 	}
 }
 
-// entry is the way of new items into Redis, which may need several tries.
-type entry struct {
+// itemEntry is the way of new items into Redis, which may need several tries.
+type itemEntry struct {
 	records []item.Record
 	tried   string   // the epoch of the last try
 	answers []string // of enqueue.lua in that epoch; nil = unknown
@@ -111,7 +111,7 @@ type entry struct {
 
 // enqueueNew enqueues what is new, repairs where that is needed, and ends in the ledger what was refused. What was tried before may
 // be in, and worked on, and even finished: then only the ledger knows, and a repair asks it.
-func (q *Queue) enqueueNew(ctx context.Context, l *line, epoch string, n *entry) ([]string, error) {
+func (q *Queue) enqueueNew(ctx context.Context, l *queueLine, epoch string, n *itemEntry) ([]string, error) {
 	if len(n.records) == 0 {
 		return nil, nil
 	}
@@ -136,7 +136,7 @@ func (q *Queue) enqueueNew(ctx context.Context, l *line, epoch string, n *entry)
 }
 
 // doubt leaves to repairs what may have become of the items since they were enqueued. Those that were refused stay so.
-func (n *entry) doubt(epoch string) {
+func (n *itemEntry) doubt(epoch string) {
 	if n.answers != nil && n.tried == epoch {
 		return
 	}
@@ -152,7 +152,7 @@ func (n *entry) doubt(epoch string) {
 }
 
 // refuse ends in the ledger the items whose dedupe keys are held by others.
-func (l *line) refuse(ctx context.Context, records []item.Record, answers []string) error {
+func (l *queueLine) refuse(ctx context.Context, records []item.Record, answers []string) error {
 	var refused []item.Refusal
 	for i, of := range answers {
 		if isHolder(of) {
@@ -192,7 +192,7 @@ func results(p *pushRecords, answers []string) []item.PushResult {
 }
 
 // newRecords checks the items, and says all that the ledger and Redis are to know of them.
-func (l *line) newRecords(by string, items []item.New) ([]item.Record, error) {
+func (l *queueLine) newRecords(by string, items []item.New) ([]item.Record, error) {
 	if len(items) > item.MaxBatch {
 		return nil, invalid("items", -1, "has %d items; %d are the most", len(items), item.MaxBatch)
 	}

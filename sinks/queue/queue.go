@@ -22,7 +22,7 @@ type Queue struct {
 	log *slog.Logger
 
 	keeper *recovery.Keeper // one for both: their epochs begin together
-	lines  [2]*line         // the queue, its twin
+	lines  [2]*queueLine    // the queue, its twin
 	reads  *readScripts
 	life   *lifeScripts
 
@@ -49,7 +49,7 @@ func New(o Options) (*Queue, error) {
 }
 
 // line is the queue itself or its twin.
-func (q *Queue) line(test bool) *line {
+func (q *Queue) line(test bool) *queueLine {
 	if test {
 		return q.lines[1]
 	}

@@ -242,7 +242,7 @@ func until(trace []item.Move, moves int64) []item.Move {
 
 // settle waits until what has moved by now is in the ledger, for a while. Without Redis there is nothing to wait for: what the
 // ledger has is told.
-func (q *Queue) settle(ctx context.Context, l *line) error {
+func (q *Queue) settle(ctx context.Context, l *queueLine) error {
 	if g, _ := q.keeper.Current(); g == nil {
 		return nil
 	}
@@ -258,7 +258,7 @@ func (q *Queue) settle(ctx context.Context, l *line) error {
 }
 
 // awaitMoves waits until what had moved is in the ledger, for a while.
-func (q *Queue) awaitMoves(ctx context.Context, l *line, epoch string, moved, drained int64) error {
+func (q *Queue) awaitMoves(ctx context.Context, l *queueLine, epoch string, moved, drained int64) error {
 	tick := time.NewTicker(traceEvery)
 	defer tick.Stop()
 	over := time.NewTimer(traceWait)

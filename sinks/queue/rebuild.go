@@ -74,7 +74,7 @@ func (c contents) Rebuild(ctx context.Context, epoch string) (int, error) {
 
 // rebuild empties a line and writes back its pause, the dedupe keys that ended items still hold, and the unfinished items in the
 // order of their pushes.
-func (q *Queue) rebuild(ctx context.Context, l *line, epoch string) (int, error) {
+func (q *Queue) rebuild(ctx context.Context, l *queueLine, epoch string) (int, error) {
 	if err := q.life.begin.Run(ctx, l.o.Client, slices.Concat(l.all, l.keys.formerly()), epoch, layout).Err(); err != nil {
 		return 0, recovery.Known(err)
 	}
@@ -96,7 +96,7 @@ func (q *Queue) rebuild(ctx context.Context, l *line, epoch string) (int, error)
 }
 
 // holdKeys writes back the dedupe keys of ended items whose windows are open.
-func (q *Queue) holdKeys(ctx context.Context, l *line, epoch string) error {
+func (q *Queue) holdKeys(ctx context.Context, l *queueLine, epoch string) error {
 	for after := int64(0); ; {
 		held, err := l.o.Ledger.HeldKeys(ctx, l.name, l.time(), after, restorePage)
 		if err != nil {
@@ -119,7 +119,7 @@ func (q *Queue) holdKeys(ctx context.Context, l *line, epoch string) error {
 }
 
 // restoreAll writes the unfinished items back. The ledger is read ahead while Redis is written.
-func (q *Queue) restoreAll(ctx context.Context, l *line, epoch string) (int, error) {
+func (q *Queue) restoreAll(ctx context.Context, l *queueLine, epoch string) (int, error) {
 	pages := make(chan []item.Record, 2)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -156,7 +156,7 @@ func (q *Queue) restoreAll(ctx context.Context, l *line, epoch string) (int, err
 }
 
 // restore puts items into Redis as the ledger has them, and returns how many are in now.
-func (q *Queue) restore(ctx context.Context, l *line, epoch, token string, records []item.Record) (int, error) {
+func (q *Queue) restore(ctx context.Context, l *queueLine, epoch, token string, records []item.Record) (int, error) {
 	answers, err := q.putBack(ctx, l, epoch, token, records)
 	count := 0
 	for _, answer := range answers {
@@ -169,7 +169,7 @@ func (q *Queue) restore(ctx context.Context, l *line, epoch, token string, recor
 
 // putBack puts items into Redis as the ledger has them: leases have ended, everything else stands as it stood. It answers as
 // enqueue.lua does. One whose dedupe key is held by another was never answered as pushed, and is refused.
-func (q *Queue) putBack(ctx context.Context, l *line, epoch, token string, records []item.Record) ([]string, error) {
+func (q *Queue) putBack(ctx context.Context, l *queueLine, epoch, token string, records []item.Record) ([]string, error) {
 	ended := map[int64]item.Move{}
 	for i := range records {
 		if m, ok := restored(&records[i], epoch); ok {
@@ -208,7 +208,7 @@ func restored(r *item.Record, epoch string) (item.Move, bool) {
 }
 
 // tell records moves that no script of the queue has made.
-func (q *Queue) tell(ctx context.Context, l *line, epoch string, moves []item.Move) error {
+func (q *Queue) tell(ctx context.Context, l *queueLine, epoch string, moves []item.Move) error {
 	if len(moves) == 0 {
 		return nil
 	}

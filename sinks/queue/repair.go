@@ -28,7 +28,7 @@ const repairTries = 20
 
 // repair puts those of the records into Redis that are missing there and unfinished, as the ledger has them. It answers as
 // enqueue.lua does, for those that have ended as for those that were there.
-func (q *Queue) repair(ctx context.Context, l *line, epoch string, records []item.Record) ([]string, error) {
+func (q *Queue) repair(ctx context.Context, l *queueLine, epoch string, records []item.Record) ([]string, error) {
 	if len(records) == 0 {
 		return nil, nil
 	}
@@ -41,7 +41,7 @@ func (q *Queue) repair(ctx context.Context, l *line, epoch string, records []ite
 	return nil, errRepair
 }
 
-func (q *Queue) repairOnce(ctx context.Context, l *line, epoch string, records []item.Record) ([]string, error) {
+func (q *Queue) repairOnce(ctx context.Context, l *queueLine, epoch string, records []item.Record) ([]string, error) {
 	answers := make([]string, len(records))
 	for i := range answers {
 		answers[i] = enqueuedExists
@@ -72,7 +72,7 @@ func (q *Queue) repairOnce(ctx context.Context, l *line, epoch string, records [
 }
 
 // unfinished reads those of the items that have not ended. Their numbers lie close together: one push gave them.
-func (l *line) unfinished(ctx context.Context, seqs map[int64]int) ([]item.Record, error) {
+func (l *queueLine) unfinished(ctx context.Context, seqs map[int64]int) ([]item.Record, error) {
 	wanted := slices.Sorted(maps.Keys(seqs))
 	var found []item.Record
 	for len(wanted) > 0 {
@@ -95,7 +95,7 @@ func (l *line) unfinished(ctx context.Context, seqs map[int64]int) ([]item.Recor
 }
 
 // missing begins a repair.
-func (l *line) missing(ctx context.Context, epoch string, records []item.Record) (position int64, token string, places []int, err error) {
+func (l *queueLine) missing(ctx context.Context, epoch string, records []item.Record) (position int64, token string, places []int, err error) {
 	args := append(make([]any, 0, 3+2*len(records)), epoch, l.now(), len(records))
 	for i := range records {
 		args = append(args, records[i].ID)
@@ -120,7 +120,7 @@ func (l *line) missing(ctx context.Context, epoch string, records []item.Record)
 }
 
 // repairThose does for a push what enqueue.lua left to repairs.
-func (q *Queue) repairThose(ctx context.Context, l *line, epoch string, e *entry) error {
+func (q *Queue) repairThose(ctx context.Context, l *queueLine, epoch string, e *itemEntry) error {
 	var records []item.Record
 	var places []int
 	for i, answer := range e.answers {
@@ -142,7 +142,7 @@ func (q *Queue) repairThose(ctx context.Context, l *line, epoch string, e *entry
 }
 
 // awaitApplied waits until the ledger has what had moved up to the position, whichever node drains.
-func (l *line) awaitApplied(ctx context.Context, epoch string, position int64) error {
+func (l *queueLine) awaitApplied(ctx context.Context, epoch string, position int64) error {
 	for {
 		applied, err := l.o.Ledger.AppliedMoves(ctx, l.name, epoch)
 		if err != nil {

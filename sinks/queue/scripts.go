@@ -88,7 +88,7 @@ func newReadScripts() *readScripts {
 }
 
 // read calls a script that answers with texts, in the epoch in force, which it returns. It waits for one as all calls do.
-func (q *Queue) read(ctx context.Context, l *line, s *redis.Script, args ...any) (answer []string, epoch string, err error) {
+func (q *Queue) read(ctx context.Context, l *queueLine, s *redis.Script, args ...any) (answer []string, epoch string, err error) {
 	err = q.keeper.Serve(ctx, func(ctx context.Context, g *recovery.Generation) error {
 		reply, err := l.run(ctx, s, l.all, append([]any{g.Epoch, l.now()}, args...)...)
 		if err != nil {

@@ -53,13 +53,13 @@ func (q *Queue) stepOnce(ctx context.Context, s item.Step) (item.Stepped, stepHi
 }
 
 // newSteps lets the steps of a process share calls of step.lua.
-func (l *line) newSteps() *combiner[*request] {
+func (l *queueLine) newSteps() *combiner[*request] {
 	return &combiner[*request]{flights: stepFlights, fits: together, call: l.step}
 }
 
 // together tells whether a request may go into a call with others: those of one epoch, and one of each caller with a
 // record of its own. What the script reads for all of them is bounded.
-func together(parts []*part[*request], next *request) bool {
+func together(parts []*callPart[*request], next *request) bool {
 	work, repeats := next.work(), next.repeats()
 	for _, p := range parts {
 		r := p.what
@@ -74,7 +74,7 @@ func together(parts []*part[*request], next *request) bool {
 }
 
 // step makes a call of step.lua, until it is answered or callTimeout ends. To repeat it does no harm: step.lua knows it.
-func (l *line) step(ctx context.Context, flight int, parts []*part[*request]) {
+func (l *queueLine) step(ctx context.Context, flight int, parts []*callPart[*request]) {
 	requests := make([]*request, len(parts))
 	for i, p := range parts {
 		requests[i] = p.what
@@ -101,7 +101,7 @@ func (l *line) step(ctx context.Context, flight int, parts []*part[*request]) {
 
 // giveBack releases what was leased to callers that had gone meanwhile and cannot ask again: they named no request. What
 // cannot be given back now comes back when the lease ends.
-func (l *line) giveBack(ctx context.Context, flight int, epoch string, ops []item.Op) {
+func (l *queueLine) giveBack(ctx context.Context, flight int, epoch string, ops []item.Op) {
 	for len(ops) > 0 {
 		n := min(len(ops), item.MaxBatch)
 		call := l.newCall(flight, []*request{l.newRequest(epoch, item.Step{Ops: ops[:n]})})
@@ -127,7 +127,7 @@ type request struct {
 	reused bool // the id was that of another request of the worker, or of an earlier one
 }
 
-func (l *line) newRequest(epoch string, s item.Step) *request {
+func (l *queueLine) newRequest(epoch string, s item.Step) *request {
 	r := &request{epoch: epoch, step: s, lease: s.Lease, by: s.By, name: s.Name()}
 	if r.lease == 0 {
 		r.lease = l.o.Lease
@@ -216,7 +216,7 @@ type stepCall struct {
 
 // newCall writes the arguments. Requests without a record of their own share one, which belongs to the flight: nobody else uses
 // it while this call is under way.
-func (l *line) newCall(flight int, requests []*request) *stepCall {
+func (l *queueLine) newCall(flight int, requests []*request) *stepCall {
 	operations := 0
 	for _, r := range requests {
 		operations += len(r.step.Ops)
@@ -250,7 +250,7 @@ func (l *line) newCall(flight int, requests []*request) *stepCall {
 }
 
 // addOps writes the operations of all requests.
-func (l *line) addOps(c *stepCall, requests []*request, operations int) {
+func (l *queueLine) addOps(c *stepCall, requests []*request, operations int) {
 	kinds := make([]byte, 0, operations)
 	for _, r := range requests {
 		for i := range r.step.Ops {
@@ -283,7 +283,7 @@ func (l *line) addOps(c *stepCall, requests []*request, operations int) {
 }
 
 // argument is what an operation says beyond its item.
-func (l *line) argument(op *item.Op) string {
+func (l *queueLine) argument(op *item.Op) string {
 	delay, force := op.Delay, "0"
 	if op.Kind == item.Extend && delay == 0 {
 		delay = l.o.Lease

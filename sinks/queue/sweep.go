@@ -23,7 +23,7 @@ const (
 // without losing its epoch. The node that drains a line sweeps it, because it knows how far the ledger is.
 type sweeper struct {
 	q       *Queue
-	line    *line
+	line    *queueLine
 	drainer *drainer
 	log     *slog.Logger
 	every   time.Duration
@@ -33,7 +33,7 @@ type sweeper struct {
 	missing map[int64]time.Time // since when
 }
 
-func newSweeper(q *Queue, l *line, d *drainer, log *slog.Logger) *sweeper {
+func newSweeper(q *Queue, l *queueLine, d *drainer, log *slog.Logger) *sweeper {
 	return &sweeper{q: q, line: l, drainer: d, log: log, every: sweepEvery, grace: sweepGrace, missing: map[int64]time.Time{}}
 }
 
@@ -186,7 +186,7 @@ const promoteEvery = time.Second
 
 // promote takes back leases that have ended and makes ready what is due, a second late at most, until the context ends. Steps do
 // that too, and sooner; but while no worker asks, those who look would be told of leases and waits that are long over.
-func (q *Queue) promote(ctx context.Context, l *line) {
+func (q *Queue) promote(ctx context.Context, l *queueLine) {
 	tick := time.NewTicker(promoteEvery)
 	defer tick.Stop()
 	for {
@@ -206,7 +206,7 @@ func (q *Queue) promote(ctx context.Context, l *line) {
 }
 
 // promoteOnce is a step of nobody: it does nothing but what is due.
-func (l *line) promoteOnce(ctx context.Context, epoch string) error {
+func (l *queueLine) promoteOnce(ctx context.Context, epoch string) error {
 	_, err := l.run(ctx, l.scripts.step, l.all, epoch, l.now(), l.keys.hints(), l.hint(), l.node(), l.o.MaxAttempts, l.suspendSteps,
 		maxBacklog, 0, 0, "")
 	return err

@@ -21,7 +21,7 @@ func atOnce(q *Queue, ctx context.Context) { //nolint:revive // as a method expr
 }
 
 // recordOnly is a push that dies between the ledger and Redis.
-func recordOnly(t testing.TB, l *line, items ...item.New) {
+func recordOnly(t testing.TB, l *queueLine, items ...item.New) {
 	t.Helper()
 	records, err := l.newRecords("tester", items)
 	if err != nil {

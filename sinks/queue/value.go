@@ -195,7 +195,7 @@ func parseMove(line string) (item.Move, error) {
 	if to == "" || badFrom != nil || badTo != nil || badBy != nil || badNote != nil {
 		return item.Move{}, fmt.Errorf("%w: a move is %.200q", errEntry, line)
 	}
-	n := numbers{line: line}
+	n := numberReader{line: line}
 	m := item.Move{
 		Seq: n.read(f[0]), N: n.read(f[1]), From: from, To: to,
 		Attempt: int(n.read(f[4])), Failures: int(n.read(f[5])), Suspends: int(n.read(f[6])), Due: n.time(f[7]),
@@ -204,13 +204,13 @@ func parseMove(line string) (item.Move, error) {
 	return m, n.err
 }
 
-// numbers reads the numbers of a move, and keeps the first error.
-type numbers struct {
+// numberReader reads the numbers of a move, and keeps the first error.
+type numberReader struct {
 	line string
 	err  error
 }
 
-func (n *numbers) read(s string) int64 {
+func (n *numberReader) read(s string) int64 {
 	v, err := strconv.ParseInt(s, 10, 64)
 	if (err != nil || v < 0) && n.err == nil {
 		n.err = fmt.Errorf("%w: a move is %.200q: %q is no count", errEntry, n.line, s)
@@ -218,7 +218,7 @@ func (n *numbers) read(s string) int64 {
 	return v
 }
 
-func (n *numbers) time(s string) time.Time { return fromMicro(n.read(s)) }
+func (n *numberReader) time(s string) time.Time { return fromMicro(n.read(s)) }
 
 // moveLines are the lines of moves in an entry, as the scripts write them.
 func moveLines(moves []item.Move) string {

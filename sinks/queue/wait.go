@@ -86,7 +86,7 @@ func again(s item.Step) item.Step {
 }
 
 // ask is one call of the script. It is answered when there are items, or will be none.
-func (q *Queue) ask(ctx context.Context, l *line, s item.Step) (out item.Stepped, answered bool, err error) {
+func (q *Queue) ask(ctx context.Context, l *queueLine, s item.Step) (out item.Stepped, answered bool, err error) {
 	out, hint, err := q.stepOnce(ctx, s)
 	if err != nil {
 		return out, false, err
@@ -100,7 +100,7 @@ func (q *Queue) ask(ctx context.Context, l *line, s item.Step) (out item.Stepped
 // listen passes hints on until the context ends. When a subscription begins, or begins anew, one of each kind of those who wait is woken:
 // whatever was published before it is lost.
 func (q *Queue) listen(ctx context.Context) {
-	channels := map[string]*line{}
+	channels := map[string]*queueLine{}
 	names := make([]string, 0, len(q.lines))
 	for _, l := range q.lines {
 		channels[l.keys.hints()] = l
@@ -122,7 +122,7 @@ func (q *Queue) listen(ctx context.Context) {
 	}
 }
 
-func (q *Queue) hinted(channels map[string]*line, message any) {
+func (q *Queue) hinted(channels map[string]*queueLine, message any) {
 	switch m := message.(type) {
 	case *redis.Subscription:
 		if l := channels[m.Channel]; l != nil {

@@ -43,8 +43,8 @@ func (w *Watch) listen(f func(runID string)) {
 	w.connected = append(slices.Clip(w.connected), f)
 }
 
-// server is what a Redis server says of itself.
-type server struct {
+// serverInfo is what a Redis server says of itself.
+type serverInfo struct {
 	runID   string
 	primary bool // it is neither a replica nor a Sentinel
 }
@@ -60,22 +60,22 @@ var (
 
 // askServer asks for the run id, which changes whenever the process does. A server that does not know INFO or forbids it
 // is taken as one without.
-func askServer(ctx context.Context, conn asker) (server, error) {
+func askServer(ctx context.Context, conn asker) (serverInfo, error) {
 	info, err := conn.Info(ctx, "server").Result()
 	if isRefused(err) {
-		return server{primary: true}, nil
+		return serverInfo{primary: true}, nil
 	}
 	if err != nil {
-		return server{}, err
+		return serverInfo{}, err
 	}
 	if strings.Contains(info, "redis_mode:sentinel") {
-		return server{}, nil
+		return serverInfo{}, nil
 	}
 	replication, err := conn.Info(ctx, "replication").Result()
 	if err != nil {
-		return server{}, err
+		return serverInfo{}, err
 	}
-	s := server{primary: !replicaLine.MatchString(replication)}
+	s := serverInfo{primary: !replicaLine.MatchString(replication)}
 	if m := runIDLine.FindStringSubmatch(info); m != nil {
 		s.runID = m[1]
 	}

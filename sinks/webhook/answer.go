@@ -116,11 +116,11 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 // shownFault is how much of a library's words an error shows, in bytes.
 const shownFault = 300
 
-// progress is how far a call has come.
-type progress struct{ connected, written atomic.Bool }
+// sendProgress is how far a call has come.
+type sendProgress struct{ connected, written atomic.Bool }
 
-func watch(ctx context.Context) (*progress, context.Context) {
-	p := &progress{}
+func watch(ctx context.Context) (*sendProgress, context.Context) {
+	p := &sendProgress{}
 	return p, httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn:      func(httptrace.GotConnInfo) { p.connected.Store(true) },
 		WroteRequest: func(info httptrace.WroteRequestInfo) { p.written.Store(info.Err == nil) },
@@ -128,7 +128,7 @@ func watch(ctx context.Context) (*progress, context.Context) {
 }
 
 // broken says why there is no answer, in words that show no secret; of the cause only the end of a context is kept.
-func (w *Webhook) broken(ctx context.Context, p *progress, cause error) error {
+func (w *Webhook) broken(ctx context.Context, p *sendProgress, cause error) error {
 	where := "no connection to " + w.url.Host
 	switch {
 	case p.written.Load():

@@ -76,7 +76,7 @@ func newLegacyExchange(r *http.Request) (*exchange, *wire.Problem) {
 }
 
 // addSubscribers takes a list such as 1,2,role:keeper: a bare id is a user's.
-func (p *poll) addSubscribers(list string) *wire.Problem {
+func (p *pollRequest) addSubscribers(list string) *wire.Problem {
 	for id := range strings.SplitSeq(list, ",") {
 		id = strings.TrimSpace(id)
 		if id != "" && !strings.HasPrefix(id, "role:") {

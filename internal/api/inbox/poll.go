@@ -21,7 +21,7 @@ import (
 
 // exchange is one poll being answered.
 type exchange struct {
-	poll
+	pollRequest
 
 	media    api.Media
 	language string   // the Accept-Language header
@@ -65,7 +65,7 @@ func newExchange(r *http.Request, started time.Time) (*exchange, *wire.Problem) 
 	if prob != nil {
 		return nil, prob
 	}
-	x := &exchange{poll: q, media: m, language: api.HeaderValue(r, "Accept-Language"), known: api.HeaderValue(r, "If-None-Match"), deadline: started.Add(q.wait)}
+	x := &exchange{pollRequest: q, media: m, language: api.HeaderValue(r, "Accept-Language"), known: api.HeaderValue(r, "If-None-Match"), deadline: started.Add(q.wait)}
 	x.this = identify(&x.Query, m, x.language)
 	return x, nil
 }

@@ -29,15 +29,15 @@ var (
 	legacyNames = [2]string{"whId", "subscriberIdList"}
 )
 
-// poll is what a client asked of its inboxes.
-type poll struct {
+// pollRequest is what a client asked of its inboxes.
+type pollRequest struct {
 	page.Query
 	wait time.Duration
 }
 
 // parsePoll reads the query of GET /notices, as far as it is the caller's to ask.
-func parsePoll(who *auth.Identity, raw string) (poll, *wire.Problem) {
-	p := poll{Query: page.Query{Limit: page.DefaultLimit}}
+func parsePoll(who *auth.Identity, raw string) (pollRequest, *wire.Problem) {
+	p := pollRequest{Query: page.Query{Limit: page.DefaultLimit}}
 	var seen seenParams
 	if prob := api.Params(raw, func(name, value string) *wire.Problem { return p.set(&seen, name, value) }); prob != nil {
 		return p, prob
@@ -55,7 +55,7 @@ func (s *seenParams) again(bit seenParams) bool {
 }
 
 // set takes one parameter.
-func (p *poll) set(seen *seenParams, name, value string) *wire.Problem {
+func (p *pollRequest) set(seen *seenParams, name, value string) *wire.Problem {
 	switch name {
 	case "warehouse":
 		return p.setWarehouse(seen, name, value)
@@ -82,7 +82,7 @@ func (p *poll) set(seen *seenParams, name, value string) *wire.Problem {
 	return nil
 }
 
-func (p *poll) setWarehouse(seen *seenParams, name, value string) *wire.Problem {
+func (p *pollRequest) setWarehouse(seen *seenParams, name, value string) *wire.Problem {
 	if seen.again(1) {
 		return api.RepeatedParameter(name)
 	}
@@ -93,7 +93,7 @@ func (p *poll) setWarehouse(seen *seenParams, name, value string) *wire.Problem 
 	return nil
 }
 
-func (p *poll) addSubscriber(value string) *wire.Problem {
+func (p *pollRequest) addSubscriber(value string) *wire.Problem {
 	switch {
 	case value == "":
 		return nil
@@ -107,7 +107,7 @@ func (p *poll) addSubscriber(value string) *wire.Problem {
 	return nil
 }
 
-func (p *poll) addType(value string) *wire.Problem {
+func (p *pollRequest) addType(value string) *wire.Problem {
 	switch {
 	case value == "":
 		return nil
@@ -120,7 +120,7 @@ func (p *poll) addType(value string) *wire.Problem {
 	return nil
 }
 
-func (p *poll) setSince(seen *seenParams, name, value string) *wire.Problem {
+func (p *pollRequest) setSince(seen *seenParams, name, value string) *wire.Problem {
 	if seen.again(4) {
 		return api.RepeatedParameter(name)
 	}
@@ -135,7 +135,7 @@ func (p *poll) setSince(seen *seenParams, name, value string) *wire.Problem {
 	return nil
 }
 
-func (p *poll) setLimit(seen *seenParams, value string) *wire.Problem {
+func (p *pollRequest) setLimit(seen *seenParams, value string) *wire.Problem {
 	if seen.again(8) {
 		return api.RepeatedParameter("limit")
 	}
@@ -151,7 +151,7 @@ func (p *poll) setLimit(seen *seenParams, value string) *wire.Problem {
 	return nil
 }
 
-func (p *poll) setUnread(seen *seenParams, value string) *wire.Problem {
+func (p *pollRequest) setUnread(seen *seenParams, value string) *wire.Problem {
 	if seen.again(32) {
 		return api.RepeatedParameter("unread")
 	}
@@ -165,7 +165,7 @@ func (p *poll) setUnread(seen *seenParams, value string) *wire.Problem {
 	return nil
 }
 
-func (p *poll) setWait(seen *seenParams, value string) *wire.Problem {
+func (p *pollRequest) setWait(seen *seenParams, value string) *wire.Problem {
 	if seen.again(16) {
 		return api.RepeatedParameter("wait")
 	}
@@ -181,7 +181,7 @@ func (p *poll) setWait(seen *seenParams, value string) *wire.Problem {
 }
 
 // finish checks the whole, settles whose inboxes it is about, and brings lists into the order that page.Query wants.
-func (p *poll) finish(who *auth.Identity) *wire.Problem {
+func (p *pollRequest) finish(who *auth.Identity) *wire.Problem {
 	if p.After != "" && p.Since != 0 {
 		return api.BadParameter("after and since exclude each other")
 	}

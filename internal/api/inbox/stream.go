@@ -62,7 +62,7 @@ func newStreamQuery(r *http.Request) (page.Query, *wire.Problem) {
 	if !api.AcceptsEvents(r) {
 		return page.Query{}, wire.NewProblem(http.StatusNotAcceptable, wire.CodeNotAcceptable, "streams come as "+string(api.MediaEvents)+", and in no other form")
 	}
-	p := poll{Query: page.Query{Limit: page.MaxLimit}}
+	p := pollRequest{Query: page.Query{Limit: page.MaxLimit}}
 	var seen seenParams
 	prob := api.Params(r.URL.RawQuery, func(name, value string) *wire.Problem {
 		switch name {

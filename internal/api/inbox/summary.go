@@ -35,7 +35,7 @@ func (h *Handlers) registerSummary(operations huma.API) {
 
 // summary answers GET /notices/summary.
 func (h *Handlers) summary(ctx context.Context, in *summaryInput) (*summaryOutput, error) {
-	p := poll{}
+	p := pollRequest{}
 	for _, s := range in.Subscribers {
 		if prob := p.addSubscriber(s); prob != nil {
 			return nil, prob

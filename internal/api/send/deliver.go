@@ -31,7 +31,7 @@ const (
 )
 
 // deliver says where a notice goes: into the inbox, unless it says otherwise itself.
-func (s *sending) deliver(at string, f *wire.SendNoticeForm, expires time.Duration) []ledger.Target {
+func (s *noticeMaker) deliver(at string, f *wire.SendNoticeForm, expires time.Duration) []ledger.Target {
 	recipients := s.recipients(at, f.Recipients)
 	forms := f.Deliver
 	if len(forms) == 0 {
@@ -66,7 +66,7 @@ func (s *sending) deliver(at string, f *wire.SendNoticeForm, expires time.Durati
 }
 
 // inbox is the name of the sink that notices go to by default.
-func (s *sending) inbox() string {
+func (s *noticeMaker) inbox() string {
 	for name, kind := range s.targets {
 		if kind == TargetInbox {
 			return name
@@ -76,7 +76,7 @@ func (s *sending) inbox() string {
 }
 
 // recipients are those that are named, sorted.
-func (s *sending) recipients(at string, list []string) []string {
+func (s *noticeMaker) recipients(at string, list []string) []string {
 	s.beyond(at, notice.CheckRecipients(len(list)))
 	for i, r := range list {
 		if !api.IsSubscriber(r) {
@@ -88,7 +88,7 @@ func (s *sending) recipients(at string, list []string) []string {
 }
 
 // strategy is how the notice goes to the sink; nil to the inbox and to queues, which are tried until they take it.
-func (s *sending) strategy(at string, d *wire.DeliverForm, kind TargetKind, expires time.Duration) *delivery.Strategy {
+func (s *noticeMaker) strategy(at string, d *wire.DeliverForm, kind TargetKind, expires time.Duration) *delivery.Strategy {
 	st := &delivery.Strategy{Kind: delivery.StrategyKind(d.Strategy), Retry: d.Retry, Unless: delivery.Unless(d.Unless)}
 	if st.Kind == "" {
 		st.Kind = delivery.Immediate
@@ -113,7 +113,7 @@ func (s *sending) strategy(at string, d *wire.DeliverForm, kind TargetKind, expi
 }
 
 // notForLane refuses what only push channels can do.
-func (s *sending) notForLane(at string, d *wire.DeliverForm, kind TargetKind) {
+func (s *noticeMaker) notForLane(at string, d *wire.DeliverForm, kind TargetKind) {
 	later := d.Strategy == string(delivery.Delayed) || d.Strategy == string(delivery.Timed)
 	if later || d.Delay != "" || d.At != "" || d.Within != "" || d.Retry != 0 || d.Unless != "" {
 		what := "an inbox"
@@ -126,7 +126,7 @@ func (s *sending) notForLane(at string, d *wire.DeliverForm, kind TargetKind) {
 }
 
 // onlyWith refuses what another strategy than that does not use.
-func (s *sending) onlyWith(at string, d *wire.DeliverForm, kind delivery.StrategyKind, given map[string]bool) {
+func (s *noticeMaker) onlyWith(at string, d *wire.DeliverForm, kind delivery.StrategyKind, given map[string]bool) {
 	if d.Strategy == string(kind) {
 		return
 	}
@@ -138,7 +138,7 @@ func (s *sending) onlyWith(at string, d *wire.DeliverForm, kind delivery.Strateg
 }
 
 // start reads when a delayed delivery is tried first.
-func (s *sending) start(at string, d *wire.DeliverForm) (delay time.Duration, when time.Time) {
+func (s *noticeMaker) start(at string, d *wire.DeliverForm) (delay time.Duration, when time.Time) {
 	var err error
 	switch {
 	case d.Delay == "" && d.At == "":
@@ -163,7 +163,7 @@ func (s *sending) start(at string, d *wire.DeliverForm) (delay time.Duration, wh
 }
 
 // within reads for how long a timed delivery is tried.
-func (s *sending) within(at string, d *wire.DeliverForm) time.Duration {
+func (s *noticeMaker) within(at string, d *wire.DeliverForm) time.Duration {
 	if d.Within == "" {
 		s.add(wire.CodeInvalidBody, at+"within", "strategy timed needs it")
 		return 0
@@ -182,7 +182,7 @@ func (s *sending) within(at string, d *wire.DeliverForm) time.Duration {
 const maxKey = 255
 
 // newSending reads who sends, and under which key. A request without a key is none that could be repeated.
-func (h *Handlers) newSending(ctx context.Context, in *sendInput) (*sending, *wire.Problem) {
+func (h *Handlers) newSending(ctx context.Context, in *sendInput) (*noticeMaker, *wire.Problem) {
 	who := auth.From(ctx)
 	for i := range in.Body.Notices {
 		if prob := api.InWarehouse(who, in.Body.Notices[i].Warehouse); prob != nil && api.IsName(in.Body.Notices[i].Warehouse) {
@@ -190,7 +190,7 @@ func (h *Handlers) newSending(ctx context.Context, in *sendInput) (*sending, *wi
 			return nil, prob
 		}
 	}
-	s := &sending{who: who, key: in.Key, targets: h.deps.Sends.Targets, now: time.Now()}
+	s := &noticeMaker{who: who, key: in.Key, targets: h.deps.Sends.Targets, now: time.Now()}
 	if h.deps.Sends.Now != nil {
 		s.now = h.deps.Sends.Now()
 	}
@@ -210,7 +210,7 @@ func (h *Handlers) newSending(ctx context.Context, in *sendInput) (*sending, *wi
 
 // digest names the request and all that it says. Notices carry it as their episode, so that a repetition of their request is told
 // from another one under the same key.
-func (s *sending) digest(form *wire.SendForm) (string, error) {
+func (s *noticeMaker) digest(form *wire.SendForm) (string, error) {
 	content, err := json.Marshal(form) // members in one order, numbers as they were written
 	if err != nil {
 		return "", err

@@ -24,8 +24,8 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// sending makes notices of a request.
-type sending struct {
+// noticeMaker makes notices of a request.
+type noticeMaker struct {
 	who     *auth.Identity // who sends
 	key     string         // of the request, as the ids are made of it
 	episode string         // of all the notices: it stands for the request and all that it says
@@ -36,7 +36,7 @@ type sending struct {
 }
 
 // notices makes all of them, or says all that is wrong.
-func (s *sending) notices(forms []wire.SendNoticeForm) ([]ledger.NewNotice, *wire.Problem) {
+func (s *noticeMaker) notices(forms []wire.SendNoticeForm) ([]ledger.NewNotice, *wire.Problem) {
 	list := make([]ledger.NewNotice, len(forms))
 	recipients := 0
 	for i := range forms {
@@ -50,14 +50,14 @@ func (s *sending) notices(forms []wire.SendNoticeForm) ([]ledger.NewNotice, *wir
 }
 
 // beyond adds what is beyond the limits of notices.
-func (s *sending) beyond(at string, found []notice.Fault) {
+func (s *noticeMaker) beyond(at string, found []notice.Fault) {
 	for _, f := range found {
 		s.add(wire.CodeInvalidBody, at+f.At, f.Message)
 	}
 }
 
 // notice makes one of them but for its id.
-func (s *sending) notice(at string, f *wire.SendNoticeForm) ledger.NewNotice {
+func (s *noticeMaker) notice(at string, f *wire.SendNoticeForm) ledger.NewNotice {
 	typ := s.typeOf(at, f)
 	if !api.IsName(f.Warehouse) {
 		s.add(wire.CodeBadWarehouse, at+"warehouse", api.BadWarehouse(0, "warehouse", f.Warehouse).Detail)
@@ -81,7 +81,7 @@ func (s *sending) notice(at string, f *wire.SendNoticeForm) ledger.NewNotice {
 }
 
 // typeOf finds the type in the catalogue.
-func (s *sending) typeOf(at string, f *wire.SendNoticeForm) *catalog.Type {
+func (s *noticeMaker) typeOf(at string, f *wire.SendNoticeForm) *catalog.Type {
 	typ, ok := s.types[f.Type]
 	switch {
 	case catalog.Reserved(f.Type):
@@ -93,7 +93,7 @@ func (s *sending) typeOf(at string, f *wire.SendNoticeForm) *catalog.Type {
 }
 
 // expiry is how long the notice lives.
-func (s *sending) expiry(at string, f *wire.SendNoticeForm, typ *catalog.Type) time.Duration {
+func (s *noticeMaker) expiry(at string, f *wire.SendNoticeForm, typ *catalog.Type) time.Duration {
 	if f.Expires == "" {
 		return typ.Retention
 	}
@@ -106,7 +106,7 @@ func (s *sending) expiry(at string, f *wire.SendNoticeForm, typ *catalog.Type) t
 }
 
 // labels are those of the notice.
-func (s *sending) labels(at string, f *wire.SendNoticeForm) map[string]string {
+func (s *noticeMaker) labels(at string, f *wire.SendNoticeForm) map[string]string {
 	for _, name := range slices.Sorted(maps.Keys(f.Labels)) {
 		s.checkText(at+"labels."+clip(name), f.Labels[name], policy.Line)
 	}
@@ -114,7 +114,7 @@ func (s *sending) labels(at string, f *wire.SendNoticeForm) map[string]string {
 }
 
 // words writes title, body and their translations. The type says what is left out.
-func (s *sending) words(at string, n *notice.Notice, f *wire.SendNoticeForm, typ *catalog.Type) {
+func (s *noticeMaker) words(at string, n *notice.Notice, f *wire.SendNoticeForm, typ *catalog.Type) {
 	n.Title, n.Body = s.title(at+"title", f.Title), s.body(at+"body", f.Body)
 	if n.Title == "" && n.Body == "" && len(f.Texts) == 0 && len(f.Data) == 0 {
 		s.add(wire.CodeInvalidBody, at+"data", "the notice says nothing: give it data, or a title")
@@ -147,19 +147,19 @@ func (s *sending) words(at string, n *notice.Notice, f *wire.SendNoticeForm, typ
 }
 
 // title makes one line.
-func (s *sending) title(at, text string) string {
+func (s *noticeMaker) title(at, text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	s.checkText(at, text, policy.Line)
 	return text
 }
 
-func (s *sending) body(at, text string) string {
+func (s *noticeMaker) body(at, text string) string {
 	s.checkText(at, text, policy.Lines)
 	return strings.TrimSpace(text)
 }
 
 // checkText holds a text to the policy once more: the code that acts knows what it acts on.
-func (s *sending) checkText(at, words string, shape policy.Shape) {
+func (s *noticeMaker) checkText(at, words string, shape policy.Shape) {
 	if fault := policy.Check(words, shape); fault != nil {
 		s.add(wire.CodeBadText, at, fault.Error())
 	}
@@ -196,7 +196,7 @@ func clip(s string) string {
 const maxDecimal = 1000 // digits before the point, and after it
 
 // data reads the typed fields. Where there are none, and the notice says something in words, none is missing.
-func (s *sending) data(at string, f *wire.SendNoticeForm, typ *catalog.Type) []notice.Field {
+func (s *noticeMaker) data(at string, f *wire.SendNoticeForm, typ *catalog.Type) []notice.Field {
 	if len(f.Data) == 0 || typ.Code == "" { // that there is no such type is another fault
 		return nil
 	}

@@ -92,7 +92,7 @@ func (c *copyRows) run(ctx context.Context, conn *pgx.Conn, name string) error {
 }
 
 // copyDeliveries makes the rows of the deliveries.
-func (w *notices) copyDeliveries(deliveries []rows.Delivery, seqs []int64) *copyRows {
+func (w *noticeWriter) copyDeliveries(deliveries []rows.Delivery, seqs []int64) *copyRows {
 	const fixed = 2 + 5*4 + 8 + 8 + 4
 	size := 0
 	for _, d := range deliveries {
@@ -113,7 +113,7 @@ func (w *notices) copyDeliveries(deliveries []rows.Delivery, seqs []int64) *copy
 
 // copyNotices makes the rows of the notices, each with the first and last number of its deliveries. They go in
 // sorted by id, which is random otherwise: the index takes neighbours faster.
-func (w *notices) copyNotices(deliveries []rows.Delivery, seqs []int64) *copyRows {
+func (w *noticeWriter) copyNotices(deliveries []rows.Delivery, seqs []int64) *copyRows {
 	const fixed = 2 + 12*4 + 5*8 + 2
 	size := 0
 	order := make([]int, len(w.plan.Notices))
@@ -149,7 +149,7 @@ func (w *notices) copyNotices(deliveries []rows.Delivery, seqs []int64) *copyRow
 }
 
 // copyPushes makes the rows of the deliveries to push channels.
-func (w *notices) copyPushes(deliveries []rows.Delivery, seqs []int64) *copyRows {
+func (w *noticeWriter) copyPushes(deliveries []rows.Delivery, seqs []int64) *copyRows {
 	const size = 2 + 15*4 + 11*8 + 2*4 + 9 + 8
 	out := newCopyRows(0)
 	for i, d := range deliveries {

@@ -72,7 +72,7 @@ func beginCancel(b *pgx.Batch, seqs []int64, reason string, changed *[]int64) {
 func (l *Ledger) changeShortly(ctx context.Context, what string, who ledger.Author, begin func(*pgx.Batch), do func(last *pgx.Batch) *ledger.Change) error {
 	return l.Recorder.Run(func(write store.Record) error {
 		return l.inShortTx(ctx, what, begin, func(ctx context.Context, db *pgx.Conn, last *pgx.Batch) error {
-			return write(ctx, conn{db}, do(last).SetAuthor(who))
+			return write(ctx, executor{db}, do(last).SetAuthor(who))
 		})
 	})
 }

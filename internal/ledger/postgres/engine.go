@@ -33,7 +33,7 @@ func (e engine) Exec(ctx context.Context, name string, args ...any) (int64, erro
 
 // One implements store.Conn.
 func (e engine) One(ctx context.Context, name string, args []any, targets ...any) (bool, error) {
-	found, err := conn{e.pool}.One(ctx, name, args, targets...)
+	found, err := executor{e.pool}.One(ctx, name, args, targets...)
 	if err != nil {
 		return false, fmt.Errorf("ledger: %w", err)
 	}
@@ -42,7 +42,7 @@ func (e engine) One(ctx context.Context, name string, args []any, targets ...any
 
 // Each implements store.Conn.
 func (e engine) Each(ctx context.Context, name string, args, targets []any, visit func() error) error {
-	if err := (conn{e.pool}).Each(ctx, name, args, targets, visit); err != nil {
+	if err := (executor{e.pool}).Each(ctx, name, args, targets, visit); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
 	return nil
@@ -62,7 +62,7 @@ func (e engine) EachPlanned(ctx context.Context, plan, name string, args, target
 
 // InTx implements store.Engine.
 func (e engine) InTx(ctx context.Context, what string, do func(store.Conn) error) error {
-	return e.inTx(ctx, what, func(tx pgx.Tx) error { return do(conn{tx}) })
+	return e.inTx(ctx, what, func(tx pgx.Tx) error { return do(executor{tx}) })
 }
 
 // InAuditTx implements store.Engine.
@@ -81,8 +81,8 @@ func (e engine) IsAlone() bool { return false }
 // IsDuplicate implements store.Engine.
 func (e engine) IsDuplicate(err error) bool { return hasState(err, uniqueViolation) }
 
-// conn runs statements on a pool, on a connection or in a transaction.
-type conn struct {
+// executor runs statements on a pool, on a connection or in a transaction.
+type executor struct {
 	db interface {
 		Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 		Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
@@ -91,7 +91,7 @@ type conn struct {
 }
 
 // Exec implements store.Conn.
-func (c conn) Exec(ctx context.Context, name string, args ...any) (int64, error) {
+func (c executor) Exec(ctx context.Context, name string, args ...any) (int64, error) {
 	tag, err := c.db.Exec(ctx, queries.Get(name), args...)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", name, err)
@@ -100,7 +100,7 @@ func (c conn) Exec(ctx context.Context, name string, args ...any) (int64, error)
 }
 
 // One implements store.Conn.
-func (c conn) One(ctx context.Context, name string, args []any, targets ...any) (bool, error) {
+func (c executor) One(ctx context.Context, name string, args []any, targets ...any) (bool, error) {
 	err := c.db.QueryRow(ctx, queries.Get(name), args...).Scan(targets...)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, nil
@@ -112,7 +112,7 @@ func (c conn) One(ctx context.Context, name string, args []any, targets ...any) 
 }
 
 // Each implements store.Conn.
-func (c conn) Each(ctx context.Context, name string, args, targets []any, visit func() error) error {
+func (c executor) Each(ctx context.Context, name string, args, targets []any, visit func() error) error {
 	found, err := c.db.Query(ctx, queries.Get(name), args...)
 	if err == nil {
 		_, err = pgx.ForEachRow(found, targets, visit)
@@ -125,7 +125,7 @@ func (c conn) Each(ctx context.Context, name string, args, targets []any, visit 
 
 // exec runs the query by name in a transaction of its own.
 func (l *Ledger) exec(ctx context.Context, name string, args ...any) (int64, error) {
-	n, err := conn{l.pool}.Exec(ctx, name, args...)
+	n, err := executor{l.pool}.Exec(ctx, name, args...)
 	if err != nil {
 		return 0, fmt.Errorf("ledger: %w", err)
 	}

@@ -59,7 +59,7 @@ func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit)
 
 // commit is one transaction on its way.
 type commit struct {
-	notices *notices
+	notices *noticeWriter
 	claim   ledger.Claim
 	run     *ledger.Commit
 

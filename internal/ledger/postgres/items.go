@@ -240,7 +240,7 @@ func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []
 			if err := copyMoves(a.Traces).run(ctx, db, "copy-item-moves"); err != nil {
 				return err
 			}
-			return write(ctx, conn{db}, record.QueueChanges(a.Orders)...)
+			return write(ctx, executor{db}, record.QueueChanges(a.Orders)...)
 		})
 	})
 }

@@ -14,8 +14,8 @@ import (
 // overReason is what the record says of deliveries that are canceled because their findings are over.
 const overReason = "the finding is over"
 
-// notices writes the notices of a plan with their deliveries, in a transaction of the caller's.
-type notices struct {
+// noticeWriter writes the notices of a plan with their deliveries, in a transaction of the caller's.
+type noticeWriter struct {
 	ledger  *Ledger
 	plan    *rows.Plan
 	lanes   []int64      // ids of plan.Lanes
@@ -30,18 +30,18 @@ type notices struct {
 }
 
 // newNotices begins to encode the bodies, and makes the lanes that are new. The caller calls release at the end.
-func (l *Ledger) newNotices(ctx context.Context, plan *rows.Plan) (*notices, error) {
-	w := &notices{ledger: l, plan: plan, encoded: plan.Encode()}
+func (l *Ledger) newNotices(ctx context.Context, plan *rows.Plan) (*noticeWriter, error) {
+	w := &noticeWriter{ledger: l, plan: plan, encoded: plan.Encode()}
 	lanes, err := l.IDs.MakeLanes(ctx, plan.Lanes)
 	w.lanes = lanes
 	return w, err
 }
 
 // release waits for the bodies: nothing is to be left running. Whether there was an error is told where it matters.
-func (w *notices) release() { _ = w.encoded() }
+func (w *noticeWriter) release() { _ = w.encoded() }
 
 // ask adds the questions on which the deliveries depend.
-func (w *notices) ask(b *pgx.Batch) {
+func (w *noticeWriter) ask(b *pgx.Batch) {
 	w.existing = map[string]bool{}
 	w.known = rows.Facts{Audiences: make([]rows.Readership, len(w.plan.Audiences))}
 	if w.look && len(w.plan.Notices) > 0 {
@@ -64,7 +64,7 @@ func (w *notices) ask(b *pgx.Batch) {
 	w.askPushes(b)
 }
 
-func (w *notices) askAudiences(b *pgx.Batch) {
+func (w *noticeWriter) askAudiences(b *pgx.Batch) {
 	var types, warehouses []string
 	for _, a := range w.plan.Audiences {
 		types, warehouses = append(types, a.Type), append(warehouses, a.Warehouse)
@@ -80,7 +80,7 @@ func (w *notices) askAudiences(b *pgx.Batch) {
 	})
 }
 
-func (w *notices) askTold(b *pgx.Batch, after []string) {
+func (w *noticeWriter) askTold(b *pgx.Batch, after []string) {
 	w.known.Told = make(map[rows.NoticeLane]string, len(after))
 	b.Queue(queries.Get("told"), after).Query(func(found pgx.Rows) error {
 		var at rows.NoticeLane
@@ -94,7 +94,7 @@ func (w *notices) askTold(b *pgx.Batch, after []string) {
 }
 
 // askPushes asks what is open of the findings that the plan has to do with, and holds that until the end of the transaction.
-func (w *notices) askPushes(b *pgx.Batch) {
+func (w *noticeWriter) askPushes(b *pgx.Batch) {
 	findings := w.plan.Concerned()
 	if len(findings) == 0 && len(w.plan.Over) == 0 {
 		return
@@ -117,7 +117,7 @@ func (w *notices) askPushes(b *pgx.Batch) {
 	b.Queue(queries.Get("by-any"))
 }
 
-func (w *notices) askSent(b *pgx.Batch, back []rows.Retraction) {
+func (w *noticeWriter) askSent(b *pgx.Batch, back []rows.Retraction) {
 	w.known.Sent = map[rows.NoticeLane][]string{}
 	ids, findings, since := make([]string, len(back)), make([]int64, len(back)), make([]int64, len(back))
 	for i, t := range back {
@@ -143,7 +143,7 @@ func forEach1(found pgx.Rows, visit func(text string)) error {
 }
 
 // write writes what the answers come to, without what was found to be there.
-func (w *notices) write(ctx context.Context, tx pgx.Tx) error {
+func (w *noticeWriter) write(ctx context.Context, tx pgx.Tx) error {
 	if len(w.existing) > 0 {
 		if err := w.encoded(); err != nil {
 			return err
@@ -169,7 +169,7 @@ func (w *notices) write(ctx context.Context, tx pgx.Tx) error {
 }
 
 // cancel adds what ends the deliveries that are needless now.
-func (w *notices) cancel(b *pgx.Batch) {
+func (w *noticeWriter) cancel(b *pgx.Batch) {
 	if len(w.made.Canceled) > 0 {
 		b.Queue(queries.Get("by-key"))
 		b.Queue(queries.Get("cancel-deliveries"), w.made.Canceled, overReason)
@@ -180,7 +180,7 @@ func (w *notices) cancel(b *pgx.Batch) {
 
 // takeSeqs locks the lanes of the deliveries and takes their numbers, which so ascend in the order of commit. Nobody reads push
 // channels in that order.
-func (w *notices) takeSeqs(ctx context.Context, tx pgx.Tx, deliveries []rows.Delivery) ([]int64, error) {
+func (w *noticeWriter) takeSeqs(ctx context.Context, tx pgx.Tx, deliveries []rows.Delivery) ([]int64, error) {
 	if len(deliveries) == 0 {
 		return nil, nil
 	}
@@ -200,7 +200,7 @@ func (w *notices) takeSeqs(ctx context.Context, tx pgx.Tx, deliveries []rows.Del
 }
 
 // ordered returns the lanes of the deliveries that are read in the order of seq.
-func (w *notices) ordered(deliveries []rows.Delivery) []int64 {
+func (w *noticeWriter) ordered(deliveries []rows.Delivery) []int64 {
 	used := make([]bool, len(w.lanes))
 	var ids []int64
 	for i := range deliveries {

@@ -71,7 +71,7 @@ func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit)
 	if err != nil {
 		return ledger.CommitResult{}, err
 	}
-	w := commit{notices: notices{plan: plan, lanes: lanes, now: l.nowMicros()}, claim: c, run: run}
+	w := commit{notices: noticeWriter{plan: plan, lanes: lanes, now: l.nowMicros()}, claim: c, run: run}
 	w.notices.lowest, w.notices.highest = rows.FindingsOf(c.Rule, c.Scope)
 	err = l.inTx(ctx, "commit", func(tx *sql.Tx) error { return w.write(ctx, tx) })
 	if err != nil && !errors.Is(err, rows.ErrRepeated) {
@@ -82,7 +82,7 @@ func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit)
 
 // commit is one transaction on its way.
 type commit struct {
-	notices notices
+	notices noticeWriter
 	claim   ledger.Claim
 	run     *ledger.Commit
 

@@ -15,8 +15,8 @@ import (
 // overReason is what the record says of deliveries that are canceled because their findings are over.
 const overReason = "the finding is over"
 
-// notices writes the notices of a plan, whose bodies are encoded, with their deliveries, in a transaction of the caller's.
-type notices struct {
+// noticeWriter writes the notices of a plan, whose bodies are encoded, with their deliveries, in a transaction of the caller's.
+type noticeWriter struct {
 	plan  *rows.Plan
 	lanes []int64 // ids of plan.Lanes
 	now   int64
@@ -27,7 +27,7 @@ type notices struct {
 	made  *rows.PlanResult
 }
 
-func (w *notices) write(ctx context.Context, tx *sql.Tx) error {
+func (w *noticeWriter) write(ctx context.Context, tx *sql.Tx) error {
 	for _, step := range []func(context.Context, *sql.Tx) error{
 		w.dropExisting, w.askAudiences, w.askMail, w.askTold, w.askPushes, w.askSent,
 	} {
@@ -42,7 +42,7 @@ func (w *notices) write(ctx context.Context, tx *sql.Tx) error {
 	return cancel(ctx, tx, w.made.Canceled, overReason, w.now)
 }
 
-func (w *notices) dropExisting(ctx context.Context, tx *sql.Tx) error {
+func (w *noticeWriter) dropExisting(ctx context.Context, tx *sql.Tx) error {
 	if len(w.plan.Notices) == 0 {
 		return nil
 	}
@@ -57,7 +57,7 @@ func (w *notices) dropExisting(ctx context.Context, tx *sql.Tx) error {
 }
 
 // askAudiences looks up whom each audience is.
-func (w *notices) askAudiences(ctx context.Context, tx *sql.Tx) error {
+func (w *noticeWriter) askAudiences(ctx context.Context, tx *sql.Tx) error {
 	w.known.Audiences = make([]rows.Readership, len(w.plan.Audiences))
 	for i, a := range w.plan.Audiences {
 		found, err := recipients(ctx, tx, a.Type, a.Warehouse)
@@ -94,7 +94,7 @@ func recipients(ctx context.Context, db queryer, typ, warehouse string) (rows.Re
 }
 
 // askMail looks up which of those that are named have an address.
-func (w *notices) askMail(ctx context.Context, tx *sql.Tx) error {
+func (w *noticeWriter) askMail(ctx context.Context, tx *sql.Tx) error {
 	if len(w.plan.Named) == 0 {
 		return nil
 	}
@@ -107,7 +107,7 @@ func (w *notices) askMail(ctx context.Context, tx *sql.Tx) error {
 }
 
 // askTold finds where the notices went that others take back.
-func (w *notices) askTold(ctx context.Context, tx *sql.Tx) error {
+func (w *noticeWriter) askTold(ctx context.Context, tx *sql.Tx) error {
 	after := w.plan.After()
 	if len(after) == 0 {
 		return nil
@@ -122,7 +122,7 @@ func (w *notices) askTold(ctx context.Context, tx *sql.Tx) error {
 }
 
 // askPushes finds what is open of the findings that the plan has to do with.
-func (w *notices) askPushes(ctx context.Context, tx *sql.Tx) error {
+func (w *noticeWriter) askPushes(ctx context.Context, tx *sql.Tx) error {
 	findings := w.plan.Concerned()
 	if len(findings) == 0 && len(w.plan.Over) == 0 {
 		return nil
@@ -138,7 +138,7 @@ func (w *notices) askPushes(ctx context.Context, tx *sql.Tx) error {
 }
 
 // askSent finds which push channels were told of what others take back.
-func (w *notices) askSent(ctx context.Context, tx *sql.Tx) error {
+func (w *noticeWriter) askSent(ctx context.Context, tx *sql.Tx) error {
 	w.known.Sent = map[rows.NoticeLane][]string{}
 	for _, back := range w.plan.Retractions() {
 		var sink, text string
@@ -158,7 +158,7 @@ func (w *notices) askSent(ctx context.Context, tx *sql.Tx) error {
 	return nil
 }
 
-func (w *notices) insert(ctx context.Context, tx *sql.Tx) error {
+func (w *noticeWriter) insert(ctx context.Context, tx *sql.Tx) error {
 	notices := w.plan.Notices
 	if len(notices) == 0 {
 		return nil
@@ -247,7 +247,7 @@ func (l *Ledger) Send(ctx context.Context, given []ledger.NewNotice) (ledger.Sen
 	if err != nil {
 		return ledger.SentNotices{}, err
 	}
-	n := notices{plan: plan, lanes: ids, now: l.nowMicros()}
+	n := noticeWriter{plan: plan, lanes: ids, now: l.nowMicros()}
 	sent := rows.NewSendAnswer(given)
 	var lanes []ledger.Lane
 	err = l.inTx(ctx, "send", func(tx *sql.Tx) error {
