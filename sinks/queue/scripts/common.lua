@@ -43,8 +43,14 @@ local META, ITEMS, HEADS, WAITS, WAREHOUSES, ASSIGNED, DEDUPE, WINDOWS, OUTBOX, 
 -- What the keys of the queue begin with.
 local BASE = string.sub(META, 1, -5)
 
--- The sets of items that wait for a time, and of the dead, by the letter of the state.
-local SETS = { l = 'leased:', y = 'delayed:', s = 'suspended:', t = 'stored:', x = 'dead:' }
+-- The states of items, as values and moves have them.
+local READY, LEASED, DELAYED, SUSPENDED, STORED, DEAD, DONE, REMOVED = 'r', 'l', 'y', 's', 't', 'x', 'd', 'm'
+
+-- The sets of items that wait for a time, and of the dead, by the state.
+local SETS = { [LEASED] = 'leased:', [DELAYED] = 'delayed:', [SUSPENDED] = 'suspended:', [STORED] = 'stored:', [DEAD] = 'dead:' }
+
+-- The first byte of a bucket whose entry lasts until its item has ended: u.
+local UNTIL_ENDED = 117
 
 -- How many arguments one call takes: unpack needs room on Lua's stack. It is even, so that pairs stay together.
 local CHUNK = 1000
@@ -164,7 +170,7 @@ local function readyKey(level, warehouse) return BASE .. 'ready:' .. level .. ':
 
 local function runsKey(level, warehouse) return BASE .. 'runs:' .. level .. ':' .. warehouse end
 
-local function setKey(letter, warehouse) return BASE .. SETS[letter] .. warehouse end
+local function setKey(state, warehouse) return BASE .. SETS[state] .. warehouse end
 
 local function assignedKey(warehouse) return BASE .. 'assigned:' .. warehouse end
 

@@ -88,7 +88,7 @@ end
 -- place puts an item where its value says, which it returns.
 local function place(id, value)
   local state, at, assignee, priority = match(value, '^(%a) %d+ %d+ (%d+) %S+ %d+ %d+ %d+ (%S+) %S+ %S+ (%d)')
-  if state == 'r' then
+  if state == READY then
     last = last + 1
     local own, list = text(last), assigned[warehouse]
     if not list then
@@ -108,7 +108,7 @@ local function place(id, value)
   end
   set[#set + 1] = at
   set[#set + 1] = id
-  if state ~= 'x' then
+  if state ~= DEAD then
     at = tonumber(at)
     if not set.due or at < set.due then set.due = at end
     if due == 0 or at < due then

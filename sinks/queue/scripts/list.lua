@@ -71,7 +71,7 @@ end
 
 -- others reads sorted sets.
 local function others()
-  local sets, lexical = setsOf(state, scope), state == 'a'
+  local sets, lexical = setsOf(state, scope), state == ANY_ASSIGNED
   if #sets == 0 then return answer end
   if name ~= '' then
     for _, set in ipairs(sets) do
@@ -102,5 +102,5 @@ local function others()
   end
 end
 
-if state == 'r' then return ready() end
+if state == READY then return ready() end
 return others()

@@ -2,14 +2,15 @@
 -- (time, warehouse, id).
 
 local PART = 100 -- items read at once
+local ANY_ASSIGNED = 'a' -- not a state of its own: ready items that wait for one worker
 
--- setsOf lists the sets of a state, a = assigned, in a scope: {key, warehouse, rank}, the rank being where reading begins.
+-- setsOf lists the sets of a state, or of ANY_ASSIGNED, in a scope: {key, warehouse, rank}, the rank being where reading begins.
 local function setsOf(state, scope)
-  if state == 'a' and scope == '*' then return { { key = ASSIGNED, warehouse = '', rank = 0 } } end
+  if state == ANY_ASSIGNED and scope == '*' then return { { key = ASSIGNED, warehouse = '', rank = 0 } } end
   local sets, warehouses = {}, warehousesOf(scope)
   table.sort(warehouses)
   for i, warehouse in ipairs(warehouses) do
-    sets[i] = { key = state == 'a' and assignedKey(warehouse) or setKey(state, warehouse), warehouse = warehouse, rank = 0 }
+    sets[i] = { key = state == ANY_ASSIGNED and assignedKey(warehouse) or setKey(state, warehouse), warehouse = warehouse, rank = 0 }
   end
   return sets
 end

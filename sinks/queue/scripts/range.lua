@@ -64,7 +64,7 @@ local function skipTo(sets)
 end
 
 local function others()
-  local sets, lexical = setsOf(state, scope), state == 'a'
+  local sets, lexical = setsOf(state, scope), state == ANY_ASSIGNED
   if #sets == 0 then return ids end
   if #sets == 1 then
     sets[1].rank, first = first, 0
@@ -87,5 +87,5 @@ local function others()
   return ids
 end
 
-if state == 'r' then return ready() end
+if state == READY then return ready() end
 return others()

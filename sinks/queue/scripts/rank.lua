@@ -14,7 +14,7 @@ local value = rcall('HGET', ITEMS, id)
 if not value then return {} end
 local state, assignee, warehouse, priority, own =
   match(value, '^(%a) %d+ %d+ %d+ %S+ %d+ %d+ %d+ (%S+) (%S+) %S+ (%d) %d+ %d+ (%d+)\n')
-if state ~= 'r' then return {} end
+if state ~= READY then return {} end
 priority = tonumber(priority)
 local head = match(value, '^[^\n]*')
 

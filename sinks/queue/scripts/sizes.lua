@@ -34,7 +34,7 @@ local function counts(warehouse)
     any = any or n > 0
   end
   put(rcall('ZCARD', assignedKey(warehouse)))
-  for _, letter in ipairs({ 'l', 'y', 's', 't', 'x' }) do put(rcall('ZCARD', setKey(letter, warehouse))) end
+  for _, state in ipairs({ LEASED, DELAYED, SUSPENDED, STORED, DEAD }) do put(rcall('ZCARD', setKey(state, warehouse))) end
   local moved = { 0, 0, 0, 0 }
   for _, slot in ipairs(rcall('HVALS', BASE .. 'recent:' .. warehouse)) do
     local of = { match(slot, '^(%d+) (%d+) (%d+) (%d+) (%d+)$') }

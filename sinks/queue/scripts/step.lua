@@ -159,7 +159,7 @@ for r = 1, requests do
         local held, n, who, failed, seq, assignee, of, bucket
         if it then held, n, who, failed, seq, assignee, of, bucket = match(it, '^l (%d+) (%d+) %d+ (%S+) (%d+ %d+) (%d+) (%S+) (%S+) (%S+)') end
         if held == attempt and (anybody or a.holds(who)) and (not a.sees or a.sees[of]) then
-          outcomes[i] = 'd'
+          outcomes[i] = DONE
           items[id] = false
           gone[#gone + 1] = id
           local list, c = unleased[of], counts[of]
@@ -170,16 +170,16 @@ for r = 1, requests do
           list[#list + 1] = id
           if not c then c = counted(counts, of) end
           c.done = c.done + 1
-          if string.byte(bucket) == 117 then
+          if string.byte(bucket) == UNTIL_ENDED then
             freed[#freed + 1] = bucket
             freed[#freed + 1] = id
           end
           if recording then
             moves = moves + 1
-            lines[moves] = seq .. ' ' .. up(n) .. ' l d ' .. held .. ' ' .. failed .. ' 0 ' .. assignee .. ' ' .. by .. ' -'
+            lines[moves] = seq .. ' ' .. up(n) .. ' l d ' --[[ leased, done ]] .. held .. ' ' .. failed .. ' 0 ' .. assignee .. ' ' .. by .. ' -'
           end
         else
-          outcomes[i] = (it or attempt ~= '0') and 'L' or 'N'
+          outcomes[i] = (it or attempt ~= '0') and 'L' or 'N' -- the lease is lost, or there is no such item: as work.lua says
         end
       else
         w.moves = moves
@@ -256,7 +256,7 @@ local function share(ids)
       l[m + 1], l[m + 2] = id, attempt
       if recording then
         moves = moves + 1
-        lines[moves] = seq .. ' ' .. n .. ' r l ' .. attempt .. ' ' .. failed .. ' ' .. a.ends .. ' ' .. assignee .. ' ' .. a.worker .. ' -'
+        lines[moves] = seq .. ' ' .. n .. ' r l ' --[[ ready, leased ]] .. attempt .. ' ' .. failed .. ' ' .. a.ends .. ' ' .. assignee .. ' ' .. a.worker .. ' -'
       end
       got = got + 1
       a.max = a.max - 1
@@ -365,7 +365,7 @@ if wanted > 0 and meta[2] ~= '1' then
   end
   each('HSET', ITEMS, sets)
   for warehouse, list in pairs(leases) do
-    each('ZADD', setKey('l', warehouse), list)
+    each('ZADD', setKey(LEASED, warehouse), list)
     rcall('ZADD', WAITS, 'LT', text(list.ends), 'l ' .. warehouse)
     if due == 0 or list.ends < due then due = list.ends end
   end

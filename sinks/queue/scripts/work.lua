@@ -37,7 +37,7 @@ end
 -- finish takes away what has ended, and what nobody has any more. A payload goes with its item, and so does a dedupe key, unless another
 -- item has it.
 local function finish(gone, unleased, freed)
-  for warehouse, ids in pairs(unleased) do each('ZREM', setKey('l', warehouse), ids) end
+  for warehouse, ids in pairs(unleased) do each('ZREM', setKey(LEASED, warehouse), ids) end
   each('HDEL', ITEMS, gone)
   if #gone > 0 and rcall('EXISTS', PAYLOADS) == 1 then each('HDEL', PAYLOADS, gone) end
   if #freed > 0 then
@@ -46,7 +46,7 @@ local function finish(gone, unleased, freed)
     for i, entry in ipairs(mget(DEDUPE, buckets, 1, #buckets)) do
       if entry and match(entry, ' (.+)$') == freed[2 * i] then
         mine[#mine + 1] = buckets[i]
-        if string.byte(buckets[i]) ~= 117 then timed[#timed + 1] = buckets[i] end
+        if string.byte(buckets[i]) ~= UNTIL_ENDED then timed[#timed + 1] = buckets[i] end
       end
     end
     each('HDEL', DEDUPE, mine)
@@ -55,6 +55,11 @@ local function finish(gone, unleased, freed)
 end
 
 local function worker(w)
+  -- The operations, as step.go writes them: an ack that has a note has a letter of its own.
+  local ACK, NOTED_ACK, NACK, RELEASE, EXTEND, SUSPEND, STORE = 'a', 'A', 'n', 'r', 'e', 's', 't'
+  local FINISH, ASSIGN, REMOVE, REQUEUE = 'f', 'g', 'm', 'q'
+  -- What is wrong with an operation, as step.go reads it. Any other letter is the state that the item is in.
+  local LEASE_LOST, NOT_FOUND, IS_LEASED, SUSPEND_LIMIT, NOT_DEAD, IS_DEAD = 'L', 'N', 'H', 'S', 'D', 'X'
   local touched = {} -- the tables
   local heads, tails = {}, {} -- items to be put before or behind the others of their level
 
@@ -89,7 +94,7 @@ local function worker(w)
 
   -- putInto makes an item ready, in heads or tails.
   local function putInto(list, it, by, note)
-    moveTo(it, 'r', '0', by, note)
+    moveTo(it, READY, '0', by, note)
     if list == tails then it.ready = w.nowText end
     list[#list + 1] = it
     it.list, it.at = list, #list
@@ -102,9 +107,9 @@ local function worker(w)
     c.failed = c.failed + 1
     if tonumber(it.failures) >= tonumber(ARGV[6]) then
       c.dead = c.dead + 1
-      moveTo(it, 'x', w.nowText, by, note)
+      moveTo(it, DEAD, w.nowText, by, note)
     elseif delay > 0 then
-      moveTo(it, 'y', text(w.now + delay), by, note)
+      moveTo(it, DELAYED, text(w.now + delay), by, note)
     else
       putInto(list, it, by, note)
     end
@@ -117,18 +122,18 @@ local function worker(w)
     local step = steps[it.suspends + 1]
     if not step then return false end
     it.suspends = text(it.suspends + 1)
-    moveTo(it, 's', text(w.now + step), by, note)
+    moveTo(it, SUSPENDED, text(w.now + step), by, note)
     return true
   end
 
   local function assign(it, who, by, note)
     local before = it.assignee
     it.assignee = who
-    if it.state == 'l' then
+    if it.state == LEASED then
       putInto(heads, it, by, note) -- who has it passes it on, and has not failed
     elseif before == who then
       return
-    elseif it.state == 'r' then
+    elseif it.state == READY then
       putInto(tails, it, by, note)
     else
       moveTo(it, it.state, it.due, by, note)
@@ -139,42 +144,42 @@ local function worker(w)
   -- item that is not the caller's to see is none, and an attempt of another subject is over.
   local function act(a, kind, id, attempt, by)
     local delay, who, force, note = 0, '-', '0', '-'
-    if kind ~= 'a' then
+    if kind ~= ACK then
       w.argument = w.argument + 1
       delay, who, force, note = match(ARGV[w.argument], '^(%d+) (%S+) (%d) (%S+)$')
       delay = tonumber(delay)
     end
     local it = open(id)
-    if not it or it.state == 'd' or it.state == 'm' or a.sees and not a.sees[it.warehouse] then return attempt == '0' and 'N' or 'L' end
+    if not it or it.state == DONE or it.state == REMOVED or a.sees and not a.sees[it.warehouse] then return attempt == '0' and NOT_FOUND or LEASE_LOST end
     if attempt ~= '0' then
-      if it.state ~= 'l' or it.attempt ~= attempt or not a.holds(it.worker) then return 'L' end
-    elseif it.state == 'l' and force ~= '1' then
-      return 'H'
+      if it.state ~= LEASED or it.attempt ~= attempt or not a.holds(it.worker) then return LEASE_LOST end
+    elseif it.state == LEASED and force ~= '1' then
+      return IS_LEASED
     end
-    if kind == 'q' and it.state ~= 'x' then return 'D' end
-    if it.state == 'x' and kind ~= 'q' and kind ~= 'm' then return 'X' end
+    if kind == REQUEUE and it.state ~= DEAD then return NOT_DEAD end
+    if it.state == DEAD and kind ~= REQUEUE and kind ~= REMOVE then return IS_DEAD end
 
-    if kind == 'a' or kind == 'A' or kind == 'f' then
+    if kind == ACK or kind == NOTED_ACK or kind == FINISH then
       local c = counted(w.counts, it.warehouse)
       c.done = c.done + 1
-      moveTo(it, 'd', '0', by, note)
-    elseif kind == 'm' then
-      moveTo(it, 'm', '0', by, note)
-    elseif kind == 'n' then
+      moveTo(it, DONE, '0', by, note)
+    elseif kind == REMOVE then
+      moveTo(it, REMOVED, '0', by, note)
+    elseif kind == NACK then
       fail(it, tails, delay, by, note)
-    elseif kind == 'r' then
+    elseif kind == RELEASE then
       putInto(heads, it, by, note)
-    elseif kind == 'e' then
+    elseif kind == EXTEND then
       it.due = text(w.now + delay)
-    elseif kind == 's' then
-      if not suspend(it, by, note) then return 'S' end
-    elseif kind == 't' then
+    elseif kind == SUSPEND then
+      if not suspend(it, by, note) then return SUSPEND_LIMIT end
+    elseif kind == STORE then
       it.suspends = '0'
-      moveTo(it, 't', text(w.now + delay), by, note)
-    elseif kind == 'q' then
+      moveTo(it, STORED, text(w.now + delay), by, note)
+    elseif kind == REQUEUE then
       it.failures = '0'
       putInto(tails, it, by, note)
-    elseif kind == 'g' then
+    elseif kind == ASSIGN then
       assign(it, who, by, note)
     end
     return it.state, it.due
@@ -273,11 +278,11 @@ local function worker(w)
 
   -- leave collects where an item is to be taken out of: ready lists by level and warehouse, sets by their keys.
   local function leave(it, lists, sets)
-    if it.home == 'l' then
-      if it.state ~= 'l' then add(w.unleased, it.warehouse, it.id) end
-    elseif it.home ~= 'r' then
+    if it.home == LEASED then
+      if it.state ~= LEASED then add(w.unleased, it.warehouse, it.id) end
+    elseif it.home ~= READY then
       if it.state ~= it.home then add(sets, setKey(it.home, it.warehouse), it.id) end
-    elseif it.state == 'r' and not it.list then
+    elseif it.state == READY and not it.list then
       return -- it stays where it is
     elseif it.homeAssignee == '-' then
       add(lists, it.priority .. ' ' .. it.warehouse, it.id)
@@ -326,12 +331,12 @@ local function worker(w)
   local function wait(it, sets, waits)
     add(sets, setKey(it.state, it.warehouse), it.due, it.id)
     it.place = '0'
-    if it.state == 'x' then return end
+    if it.state == DEAD then return end
     local at, name = tonumber(it.due), it.state .. ' ' .. it.warehouse
     if not waits[name] or at < waits[name] then waits[name] = at end
     if w.due == 0 or at < w.due then
       w.due = at
-      if it.state ~= 'l' and at - w.now < SOON then w.soon = true end
+      if it.state ~= LEASED and at - w.now < SOON then w.soon = true end
     end
   end
 
@@ -356,14 +361,14 @@ local function worker(w)
     end
     for _, it in ipairs(touched) do
       leave(it, out, from)
-      if it.state == 'd' or it.state == 'm' then
+      if it.state == DONE or it.state == REMOVED then
         w.gone[#w.gone + 1] = it.id
-        if it.bucket ~= '-' and (it.state == 'm' or string.byte(it.bucket) == 117) then
+        if it.bucket ~= '-' and (it.state == REMOVED or string.byte(it.bucket) == UNTIL_ENDED) then
           w.freed[#w.freed + 1] = it.bucket
           w.freed[#w.freed + 1] = it.id
         end
       else
-        if it.state ~= 'r' then wait(it, into, waits) end
+        if it.state ~= READY then wait(it, into, waits) end
         values[#values + 1] = it.id
         values[#values + 1] = it.state .. ' ' .. it.attempt .. ' ' .. it.moves .. ' ' .. it.due .. ' ' .. it.worker .. ' '
           .. it.failures .. ' ' .. it.suspends .. ' ' .. it.seq .. ' ' .. it.assignee .. ' ' .. it.warehouse .. ' ' .. it.bucket
