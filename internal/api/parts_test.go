@@ -129,6 +129,8 @@ func (p *parts) core() api.Deps {
 		Logger:   p.Logger,
 		Tracer:   p.Tracer,
 		Version:  p.Version,
+
+		SinkTypes: []string{"inbox", "queue", "webhook", "mail", "chat", "stdout"},
 	}
 }
 

@@ -97,7 +97,7 @@ type SinksForm struct {
 type SinkForm struct {
 	XMLName    xml.Name          `json:"-" xml:"sink"`
 	Name       string            `json:"name" xml:"name"`
-	Type       string            `json:"type" xml:"type" enum:"inbox,queue,webhook,mail,chat,stdout"`
+	Type       string            `json:"type" xml:"type"`
 	OK         bool              `json:"ok" xml:"ok" doc:"it takes deliveries: of a push channel, its breaker is closed"`
 	Error      string            `json:"error,omitempty" xml:"error,omitempty" doc:"why not"`
 	Deliveries StateCountsForm   `json:"deliveries" xml:"deliveries" doc:"that the ledger keeps, by state; each is counted up to 10000, which stands for so many or more"`

@@ -1,6 +1,6 @@
 // Package queues serves work: producers push items, workers lease them and say what became of them, operators look and mend.
 //
-// A worker is the subject of a token with a name of its own, and sees the items of the token's warehouses. The operations of a step are done in
+// A worker is the subject of a token, together with the name of a device. A worker sees the items of the token's warehouses. The operations of a step are done in
 // their order, each with its own outcome, and then items are leased, for which an answer may be held back. Operations that are about one item are
 // steps of one operation.
 //
