@@ -191,7 +191,7 @@ type Driver struct {
 
 // Config is one configured source.
 type Config struct {
-	URL              string        // each driver's package says its form and its options
+	URL              string        // of a form and with options that each driver documents
 	MaxConnections   int           // scans at once; others wait. 0 = 4
 	StatementTimeout time.Duration // of a scan without a timeout of its own, and of Prepare. 0 = 30s
 	Limits           Limits

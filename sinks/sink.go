@@ -22,7 +22,7 @@ type Sink interface {
 	Deliver(ctx context.Context, lane string, batch []delivery.Delivery) ([]delivery.Receipt, error)
 }
 
-// Pusher is a push channel: it hands notices to a system that is not ours. Package delivery calls it, under the
+// Pusher is a push channel: it hands notices to a system that is not ours. Package sinks/push calls it, under the
 // strategies and limits of the sink.
 type Pusher interface {
 	// Push hands the deliveries over together (one, unless the sink is configured for batches) and answers for all of

@@ -1,7 +1,7 @@
 // Package judge decides what a run tells. The decision is made of the rows of a probe and of what the ledger knows of the rule.
 //
 // A Pass is one scan. Begin takes what the ledger knows (Snapshot). Scan runs the probe and hands its rows to a judge while they stream by,
-// one for each mode of a rule (state.go, event.go, group.go, result.go), and adds what the rule tells of itself (alert.go). Compose makes
+// one for each mode of a rule (state.go, event.go), and adds what the rule tells of itself. Compose makes
 // notices of the Result, and the record that the ledger commits (compose.go, digest.go).
 //
 // The engine judges by this package when a firing runs, and so do trials and explanations: what an author sees before a rule goes

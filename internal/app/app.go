@@ -37,7 +37,7 @@ type Options struct {
 	Node    string       // name of this node; host name and process by default
 	Clock   engine.Clock // of the machine, by default its own; nodes of a PostgreSQL go by that one's
 	Migrate bool         // bring the ledger's schema up to date; an SQLite ledger always is
-	Step    func(string) // see engine.Options.Step and delivery.Options.Step
+	Step    func(string) // see engine.Options.Step and push.Options.Step
 	Stdout  io.Writer    // of sinks of type stdout; the process's by default
 
 	Hangup <-chan os.Signal // has the rule files read again; nil = nothing does

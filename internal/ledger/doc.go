@@ -2,8 +2,8 @@
 // deliveries, items, types, subscriptions. postgres/ and sqlite/ implement it and pass the one suite in ledgertest.
 //
 // Its methods are declared once, in seven stores beside their types: Firings, Catalogue, Deliveries, Inbox, Queues, Operations and History.
-// Callers name a store or a part of one. What sinks need, which do not import this package, is declared in internal/delivery and internal/item, and
-// is a part of the stores. Ledger is all of them.
+// Callers name a store or a part of one. Sinks do not import this package: what they call is declared in
+// internal/delivery and internal/item, and the stores embed it. Ledger is all of them.
 //
 // A change of what operators set and its record are one transaction. Commit is one transaction, fenced by the token of the claim.
 //

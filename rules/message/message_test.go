@@ -206,7 +206,7 @@ func TestOutputIsBoundedAndRaw(t *testing.T) {
 	}
 }
 
-// The short way for templates without logic writes what the template package writes.
+// The short way for templates without logic writes what package text/template writes.
 func TestPiecesRenderAlike(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var src strings.Builder

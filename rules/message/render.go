@@ -196,7 +196,7 @@ func arguments(p *parse.PipeNode) int {
 // A template sees NULL as the empty text, so that it prints as nothing and is false; bool, int and float as Go's own; texts as
 // strings; all else as one of these, which print themselves.
 
-// decimal is a Decimal. The value lies behind the end of the slice where it is zero: the template package takes an empty
+// decimal is a Decimal. The value lies behind the end of the slice where it is zero: package text/template takes an empty
 // slice for false and a struct always for true.
 type decimal []row.Value
 

@@ -3,9 +3,8 @@
 // (trial.Trial), and writes nothing.
 //
 //	preview.go  the run
-//	frame.go    what is known before the run
 //	rows.go     what becomes of each row
 //	fate.go     before and after a run, in one word
-//	notices.go  the notices; destination.go says who gets them
+//	notices.go  the notices, and who gets them
 //	record.go   the run as a rule test, which testfile.go writes; mask.go hides what must not stand in it
 package preview

@@ -5,6 +5,6 @@
 // A change that has a record is one transaction with it; Recorder writes the record and tells the steps. Times are µs; the argument "now" is
 // null where the engine's own clock counts. Lists are arguments as slices: the engine gives them the form that its statements take.
 //
-// What many rows or few round trips matter to is not in here, but in each engine: claims, commits, notices that are sent, claims of pushes,
+// Some methods have many rows, or must take few round trips. Each engine has its own of these: claims, commits, notices that are sent, claims of pushes,
 // pushes of items and their moves.
 package store

@@ -24,7 +24,7 @@
 -- Result: clock, sweeps, now, why a window was read instead of mode after: 0 = it was not, 1 something above the score was removed,
 --      2 read-alls after the clock are forgotten, 3 too much was read,
 --      1 if more follow, 2 if bytes were what ended this page, the count of notices that are not read and have not expired, or -1 where
---      the caller knows it, or -2 - k where k were found and count.lua must go on,
+--      the caller knows it, or -2 - k where k were found and unread.lua must go on,
 --      the inbox and the score at which it must, the clock up to which changes are told, the number of changes,
 --      then for each inbox the highest score that the cap removed from it,
 --      then (id, kind, clock) of each change in that order: read or acked,
